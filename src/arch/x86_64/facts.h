@@ -1,0 +1,21 @@
+/*
+ * facts.h - what x86-64 promises; numbers refer to docs/ASSUMPTIONS.md.
+ */
+#ifndef FL_X86_FACTS_H
+#define FL_X86_FACTS_H
+
+#include <elf.h>
+
+#define FL_ARCH_ELF_MACHINE EM_X86_64
+#define FL_ARCH_TRAP_BYTES 1		/* int3; HW2: a one-byte store never tears */
+#define FL_ARCH_TRAP 0xcc
+#define FL_ARCH_REACH 0x7fff0000ull	/* of rel32, less a margin */
+#define FL_ARCH_GLUE_BYTES 16
+#define FL_ARCH_SITE_MAX 16
+#define FL_ARCH_ARG0 7			/* rdi */
+#define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
+
+#define FL_ARCH_TICKS() __builtin_ia32_rdtsc()
+#define FL_ARCH_PAUSE() __builtin_ia32_pause()
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * base.h - plain C that knows no probe, no system call and no CPU.
+ *
+ * What every other folder may use: ordered memory accesses under short names,
+ * the list of errors, rounding, and name patterns. GUEST code: nothing here
+ * allocates or calls a library.
+ */
+#ifndef FL_BASE_H
+#define FL_BASE_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Errors: 0 or a count is success, -1..-4095 is -errno, the rest is here. */
+enum fl_err {
+#define FLICK_ERR(name, value, text) FLE_##name = value,
+#include "../../include/flick/errors.def"
+#undef FLICK_ERR
+};
+
+/* The sentence for an error, for a user; NULL when `err` is not ours. */
+const char *fl_err_text(int err);
+
+/* Ordered accesses. Every use names its mate: tools/check-pairs. */
+#define load_relaxed(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
+#define load_acquire(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+/* A named place where a test may stop a protocol: nothing in a release. The
+ * test build (-DFL_POINTS) calls fl_point_hit(), which tests/ defines. */
+#ifdef FL_POINTS
+void fl_point_hit(const char *name);
+#define FL_POINT(name) fl_point_hit(name)
+#else
+#define FL_POINT(name) ((void)0)
+#endif
+
+static inline uint64_t fl_round_up(uint64_t v, uint64_t to)
+{
+	return (v + to - 1) / to * to;
+}
+
+static inline uint64_t fl_round_down(uint64_t v, uint64_t to)
+{
+	return v / to * to;
+}
+
+/*
+ * Name patterns, `[MODULE!]FUNCTION` or `MODULE!0xOFFSET`. FUNCTION and MODULE
+ * are globs (`*`, `?`, `[a-z]`); MODULE is matched against the file's base
+ * name; without MODULE every module matches.
+ */
+struct fl_pattern {
+	const char *module;		/* NULL: any; not NUL-terminated */
+	size_t module_len;
+	const char *function;		/* NUL-terminated glob; NULL with offset */
+	uint64_t offset;		/* valid when function == NULL */
+};
+
+/* Split `text`, which must outlive `p`. 0 or FLE_PATTERN. */
+int fl_pattern_parse(struct fl_pattern *p, const char *text);
+/* Does the pattern take function `name`, `offset` bytes into module `path`? */
+bool fl_pattern_takes(const struct fl_pattern *p, const char *path,
+		      const char *name, uint64_t offset);
+bool fl_glob(const char *glob, size_t glob_len, const char *text);
+/* The part of a path behind the last '/'. */
+const char *fl_base_name(const char *path);
+
+#endif

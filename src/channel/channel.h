@@ -1,0 +1,228 @@
+/* channel.h - step 5 of 7: carry events to the reader. next: analysis.h */
+#ifndef FL_CHANNEL_H
+#define FL_CHANNEL_H
+
+#include <pthread.h>
+#include <stdalign.h>
+
+#include "base/base.h"
+#include "../../include/flick/event.h"
+
+/*
+ * One memfd is all that target and reader share:
+ *
+ *	struct fl_shm | modules[] | sites[] | slot 0 | slot 1 | ...
+ *
+ * The reader makes it and outlives the target, so what was enqueued survives
+ * any death of the target; the target knows the reader is gone when the kernel
+ * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
+ */
+#define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
+#define FL_SHM_VERSION 1
+#define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
+
+enum fl_action {	/* what a probe that is on does */
+	FL_ACT_COUNT,	/* add one to a counter of its thread */
+	FL_ACT_RECORD,	/* a record without time */
+	FL_ACT_TIME,	/* a record with time */
+	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
+	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
+	FL_N_ACTIONS
+};
+
+enum fl_lost {		/* why an event was not enqueued; index of lost[] */
+	FL_LOST_READER,	/* the reader died, and its ring was full */
+	FL_LOST_SLOT,	/* no slot free for the thread */
+	FL_LOST_ROOM,	/* counting: more probes than the slot has counters */
+	FL_N_LOST
+};
+extern const char *const fl_lost_names[FL_N_LOST];
+
+enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
+extern const char *const fl_kind_names[FL_N_KINDS];
+
+enum fl_site_state {	/* W target */
+	FL_SITE_FOUND,	/* published, the reader may select it */
+	FL_SITE_READY,	/* armed: switching costs one store */
+	FL_SITE_REFUSED,/* `refusal` and `datum` say why */
+	FL_SITE_GONE	/* its module was unloaded, or the process replaced */
+};
+
+struct fl_shm_module {
+	uint64_t base;			/* load bias: address - ELF address */
+	uint64_t lo, hi;		/* mapped range */
+	char path[488];			/* absolute where known */
+};
+
+/* One line of the site table; its index is the probe id. W target, except
+ * `wanted`: W reader while phase is ASK. */
+struct fl_shm_site {
+	uint64_t at;			/* address in the target */
+	uint64_t function;		/* address of the function it belongs to */
+	uint64_t datum;			/* one number that explains `refusal` */
+	int32_t refusal;		/* fl_err, 0 = none */
+	uint16_t module;		/* index */
+	uint8_t kind;			/* enum fl_kind */
+	uint8_t provider;		/* index into fl_providers[] */
+	uint8_t tactic;			/* enum fl_tactic */
+	uint8_t state;			/* enum fl_site_state */
+	uint8_t wanted;			/* 1: the session wants it on */
+	uint8_t pad[5];
+};
+
+enum fl_phase {		/* of the dialogue about new sites; futex word */
+	FL_PHASE_START,	/* the agent has not spoken yet */
+	FL_PHASE_ASK,	/* W target: sites up to n_sites await selection */
+	FL_PHASE_GO,	/* W reader: selected; the target goes on */
+	FL_PHASE_QUIT	/* W reader: the target must _exit (nothing to do) */
+};
+
+struct fl_shm {
+	uint64_t magic;			/* constant after init, as all up to phase */
+	uint32_t version, header_bytes;
+	uint64_t bytes;			/* of the whole region */
+	uint32_t max_modules, max_sites, n_slots, slot_bytes;
+	uint64_t modules_at, sites_at, slots_at;	/* offsets */
+	uint32_t chunk_bytes;		/* of a ring; slot data is n chunks */
+	uint32_t action;		/* enum fl_action of wanted probes */
+	uint32_t samples;		/* K of FL_ACT_SAMPLE */
+	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
+	int32_t target_pid;		/* who may attach; W before exec */
+	int32_t reader_pid;
+
+	alignas(64) uint32_t phase;	/* enum fl_phase; futex */
+	int32_t agent_error;		/* fl_err: why the agent gave up */
+	uint32_t n_modules;		/* W target before ASK */
+	uint32_t n_sites;		/* W target before ASK */
+	uint32_t n_images;		/* execs seen; W target */
+	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
+	uint64_t toggles;		/* one-byte switches done by sampling; W target */
+	uint64_t rearm_ticks;		/* spent re-arming, TSC; W target */
+
+	alignas(64) uint32_t doorbell;	/* futex the reader sleeps on */
+	uint32_t reader_sleeps;		/* 1 while it does */
+	uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
+
+	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
+};
+
+enum { FL_SLOT_FREE, FL_SLOT_CLAIMED, FL_SLOT_LIVE };
+
+/* A sampled call that has not returned yet: see probe/sample.c. */
+struct fl_frame {
+	uint64_t tsc;
+	uint32_t function, generation, sp, probe;
+};
+#define FL_FRAMES 96
+
+/*
+ * A thread's slot: its ring, its counters. `ptr` and `limit` are addresses in
+ * the target; only the thread itself uses them, the reader reads `ptr`.
+ *
+ *	base <= start(filled % n) <= ptr <= limit = end of that chunk
+ *	filled - freed <= n chunks
+ */
+struct fl_slot {
+	uint64_t ptr;			/* next record; W thread, R reader */
+	uint64_t limit;			/* end of the chunk being filled; thread only */
+	uint64_t data;			/* first byte of ring and counters; constant */
+	uint32_t n_counters;		/* of FL_ACT_COUNT; 0 when not claimed */
+	uint32_t toggling;		/* 1 while this thread writes text */
+	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
+
+	alignas(64) uint64_t freed;	/* chunks consumed; W reader (C), R thread (D) */
+	uint32_t freed_word;		/* its low half, the futex */
+	uint32_t waiting;		/* 1 while the thread waits for room */
+
+	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
+	int32_t tid;
+	uint32_t image;			/* which exec it belongs to */
+	uint32_t n_frames;		/* sampling: thread only */
+	uint64_t lost[FL_N_LOST];	/* W thread */
+	char name[16];
+
+	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
+	struct fl_frame frames[FL_FRAMES];
+};
+#define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
+
+static inline struct fl_slot *fl_shm_slot(struct fl_shm *m, uint32_t i)
+{
+	return (void *)((char *)m + m->slots_at + (uint64_t)i * m->slot_bytes);
+}
+
+static inline struct fl_shm_site *fl_shm_sites(struct fl_shm *m)
+{
+	return (void *)((char *)m + m->sites_at);
+}
+
+static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
+{
+	return (void *)((char *)m + m->modules_at);
+}
+
+/* ---- target side (GUEST) ---------------------------------------------- */
+
+/* Use region `m` for this process's threads. Not thread-safe; once. */
+void fl_channel_open(struct fl_shm *m);
+/* Threads of this process no longer enqueue (fork's child, close). */
+void fl_channel_close(void);
+/* The calling thread's slot, claimed at first use; NULL when none is free. */
+struct fl_slot *fl_channel_slot(void);
+/* Enqueue with every check: what the glue calls when its short path ends.
+ * Signal-safe. Blocks while the ring is full and the reader lives. */
+void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
+/* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
+void fl_channel_count(uint32_t probe);
+/* Is the process that made the region still there? */
+bool fl_channel_reader_lives(void);
+
+/* ---- reader side ------------------------------------------------------- */
+
+struct fl_shm_options {
+	uint32_t n_slots, ring_kib, max_sites;	/* 0 = default */
+	uint32_t action, samples, epoch_us;
+};
+
+/* A region in a new memfd. 0 or -errno; *fd is close-on-exec. */
+int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
+void fl_shm_destroy(struct fl_shm *m, int fd);
+
+/* One life of a slot: a thread of the target. Index is dense, by first sight. */
+struct fl_thread {
+	int32_t tid;
+	uint32_t image;
+	char name[16];
+	bool ended;
+	uint64_t produced;		/* delivered + lost + filtered, always */
+	uint64_t delivered;
+	uint64_t filtered;
+	uint64_t lost[FL_N_LOST];
+};
+
+/* Records of one thread in order; valid during the call. */
+struct fl_batch {
+	uint32_t thread;		/* index into the reader's threads */
+	const struct flick_record *records;
+	size_t n;
+};
+
+struct fl_sink {
+	void *arg;
+	void (*feed)(void *arg, const struct fl_batch *);
+	/* FL_ACT_COUNT: `n` calls of `probe` by `thread`, once, at its end. */
+	void (*count)(void *arg, uint32_t thread, uint32_t probe, uint64_t n);
+	void (*thread_end)(void *arg, uint32_t thread);
+};
+
+struct fl_reader;
+int fl_reader_open(struct fl_reader **, struct fl_shm *, const struct fl_sink *);
+/* Deliver what is there; returns records delivered. `target_gone` also takes
+ * half-filled chunks at once and ends every thread. Does not block. */
+uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
+/* Sleep until a thread fills a chunk, or `max_us`. */
+void fl_reader_wait(struct fl_reader *, uint32_t max_us);
+const struct fl_thread *fl_reader_threads(const struct fl_reader *, size_t *n);
+void fl_reader_close(struct fl_reader *);
+
+#endif

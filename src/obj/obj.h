@@ -1,0 +1,75 @@
+/*
+ * obj.h - ELF files and the modules a process has loaded from them.
+ *
+ * GUEST code: maps files, allocates nothing, follows no pointer it has not
+ * checked against the file's size. x86-64 and AArch64, 64 bit, little endian.
+ */
+#ifndef FL_OBJ_H
+#define FL_OBJ_H
+
+#include <elf.h>
+
+#include "base/base.h"
+
+/* A whole ELF file, mapped read-only. */
+struct fl_obj {
+	const unsigned char *bytes;
+	size_t n_bytes;
+	const Elf64_Ehdr *eh;
+	const Elf64_Phdr *ph;		/* eh->e_phnum, checked */
+	const Elf64_Shdr *sh;		/* eh->e_shnum, checked; NULL when stripped */
+	size_t n_sh;
+};
+
+/* Map and check `path`. 0, -errno, FLE_NOTELF, FLE_TRUNCATED or FLE_MACHINE. */
+int fl_obj_open(struct fl_obj *, const char *path);
+void fl_obj_close(struct fl_obj *);
+
+/* Is there a program interpreter? 0: a static program (or a library). */
+bool fl_obj_has_interp(const struct fl_obj *);
+/* Section by name; false when absent or damaged. */
+bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
+
+/* Each defined function of .symtab (else .dynsym); `value` is the ELF address.
+ * Stops when `each` returns non-zero and returns that. */
+int fl_obj_functions(const struct fl_obj *,
+		     int (*each)(void *arg, const char *name, uint64_t value,
+				 uint64_t size), void *arg);
+
+/*
+ * A module as it stands in memory. For a running process `bias` is where the
+ * loader put it; for a file that is only looked at, fl_obj_lay_out() maps it
+ * and applies the relocations that need no other module.
+ */
+struct fl_module {
+	uintptr_t bias;			/* address - ELF address */
+	uintptr_t lo, hi;		/* mapped range */
+	const Elf64_Phdr *ph;
+	size_t n_ph;
+	const char *path;		/* "" when unknown */
+	struct fl_obj file;		/* may be all 0 when unreadable */
+	bool laid_out;			/* not loaded: GOT slots hold no addresses */
+};
+
+/* Every module of this process, the program first. Not async-signal-safe.
+ * `each` must not keep the pointers. Stops at non-zero and returns it. */
+int fl_obj_loaded(int (*each)(void *arg, struct fl_module *), void *arg);
+/* Lay `file` out in fresh private memory. */
+int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
+void fl_obj_unlay(struct fl_module *);
+
+/* Value of dynamic tag `tag`; false when the module has none. */
+bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
+/* Does address `a`, `n` bytes long, lie in executable bytes of the module? */
+bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
+/* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""):
+ * `slot` is the address it fills, `value` the symbol's address when defined in
+ * this module (or the relative value), else 0. */
+int fl_obj_relocs(const struct fl_module *,
+		  int (*each)(void *arg, uintptr_t slot, uint32_t type,
+			      const char *name, uintptr_t value), void *arg);
+/* Each function range that .eh_frame_hdr knows, ascending. -ENOENT without. */
+int fl_obj_frames(const struct fl_module *,
+		  int (*each)(void *arg, uintptr_t start, uintptr_t end), void *arg);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * os.h - Linux by raw system call.
+ *
+ * GUEST code: no errno, no libc, no TLS. Every call returns what the kernel
+ * returned: 0 or more, or -errno.
+ */
+#ifndef FL_OS_H
+#define FL_OS_H
+
+#include <signal.h>
+
+#include "base/base.h"
+
+#define FL_PAGE 4096u
+
+/* Memory. Addresses come back as they are, errors as -errno: test fl_is_err. */
+void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
+int fl_os_unmap(void *at, size_t n);
+int fl_os_protect(void *at, size_t n, int prot);
+static inline bool fl_is_err(const void *p)
+{
+	return (uintptr_t)p > (uintptr_t)-4096;
+}
+
+int fl_os_open(const char *path, int flags);
+long fl_os_read(int fd, void *to, size_t n);
+long fl_os_write(int fd, const void *from, size_t n);
+int fl_os_close(int fd);
+
+/* Each mapping of this process, ascending. Stops at non-zero, returns it. */
+struct fl_mapping {
+	uintptr_t lo, hi;
+	int prot;			/* PROT_* */
+};
+int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg);
+
+/* Futexes between processes. wait: 0 woken, -EAGAIN changed, -ETIMEDOUT. */
+int fl_os_futex_wait(uint32_t *word, uint32_t while_equal, uint64_t timeout_us);
+int fl_os_futex_wake(uint32_t *word, int how_many);
+
+/* membarrier(2): register intent, then serialise every core that runs us. */
+int fl_os_membarrier_register(void);
+int fl_os_membarrier_sync_core(void);
+
+int fl_os_pid(void);
+int fl_os_tid(void);
+uint64_t fl_os_monotonic_ns(void);
+void fl_os_sleep_us(uint64_t us);
+void fl_os_exit(int status) __attribute__((noreturn));
+
+/* Block every signal of the calling thread; put back. */
+void fl_os_signals_block(uint64_t *old);
+void fl_os_signals_restore(const uint64_t *old);
+/* Install a handler with SA_SIGINFO and our own restorer, keep the old one. */
+struct fl_os_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
+		    struct fl_os_sigaction *old);
+extern void fl_os_sigreturn(void);	/* the restorer */
+int fl_os_signal_thread(int tid, int sig);
+
+/* Threads of this process besides `except`. Stops at non-zero, returns it. */
+int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg);
+/* Signals that thread `tid` blocks, as a mask; -errno when it is gone. */
+int fl_os_thread_blocked(int tid, uint64_t *mask);
+
+/* A thread the C library does not know: own stack, no TLS of its own but a
+ * bare block, every signal blocked. `run` may use os/ and atomics only. */
+int fl_os_thread_start(int (*run)(void *), void *arg);
+
+#endif

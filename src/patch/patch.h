@@ -1,0 +1,70 @@
+/* patch.h - step 2 of 7: change bytes under running threads. next: probe.h */
+#ifndef FL_PATCH_H
+#define FL_PATCH_H
+
+#include "arch/arch.h"
+#include "base/base.h"
+
+/* Choose a way to synchronise cores, once per process. 0 or FLE_NOSYNC. */
+int fl_patch_open(void);
+void fl_patch_close(void);
+const char *fl_patch_sync_name(void);
+
+/* ---- near memory: within branch reach of a module's text ---------------- */
+
+/* `n` bytes of code and `n_data` bytes of data, both within reach of every
+ * byte of [lo, hi). Code is writable until fl_near_seal(). */
+struct fl_near {
+	unsigned char *code;		/* page-aligned */
+	size_t code_bytes;
+	unsigned char *data;
+	size_t data_bytes;
+};
+int fl_near_alloc(struct fl_near *, uintptr_t lo, uintptr_t hi, size_t code,
+		  size_t data);
+int fl_near_seal(const struct fl_near *);	/* code: read and execute */
+void fl_near_free(struct fl_near *);
+
+/* ---- text permissions ---------------------------------------------------- */
+
+/* Make the pages of [lo, hi) writable as well; put back what they had. */
+int fl_text_open(uintptr_t lo, uintptr_t hi);
+int fl_text_close(uintptr_t lo, uintptr_t hi);
+
+/* ---- a set: staged, verified, committed ---------------------------------- */
+
+/*
+ * An ordered list of changes over memory the caller owns. Staging only notes;
+ * fl_set_commit() verifies all old bytes first and, once it has written its
+ * first byte, cannot fail.
+ */
+struct fl_change {
+	const struct fl_patch *patch;
+	uint8_t from, to;		/* enum fl_state */
+};
+struct fl_set {
+	struct fl_change *changes;
+	size_t n, room;
+};
+/* 0 or -ENOSPC when `room` is used up. */
+int fl_set_stage(struct fl_set *, const struct fl_patch *, int from, int to);
+/* 0, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at fault. On
+ * return every core executes the new bytes. Not thread-safe against another
+ * commit; running threads may execute every site meanwhile. Blocks for at most
+ * three syncs. Not callable from a handler. */
+int fl_set_commit(struct fl_set *, size_t *bad);
+
+/* ---- a single switch ------------------------------------------------------ */
+
+/* Switch an armed patch: one store, never fails, from any thread. */
+static inline void fl_patch_flip(const struct fl_patch *p, int state)
+{
+	uintptr_t at = p->at + p->flip_at;
+
+	if (p->tactic == FL_FLIP)
+		fl_arch_store_byte(at, p->bytes[state][p->flip_at]);
+	else
+		fl_arch_store_word(at, p->bytes[state] + p->flip_at, p->flip_bytes);
+}
+
+#endif

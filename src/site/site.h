@@ -1,0 +1,59 @@
+/* site.h - step 1 of 7: where a probe can be. next: patch.h */
+#ifndef FL_SITE_H
+#define FL_SITE_H
+
+#include "base/base.h"
+#include "channel/channel.h"	/* enum fl_kind */
+#include "obj/obj.h"
+
+/* What stands at the site; says what can be done with it, see arch plan. */
+enum fl_form {
+	FL_FORM_CALL,		/* direct call to a profiling function */
+	FL_FORM_CALL_SLOT,	/* the same through a pointer (-fno-plt) */
+	FL_FORM_JUMP,		/* tail jump to a profiling function */
+	FL_FORM_JUMP_SLOT,	/* the same through a pointer */
+	FL_FORM_PAD,		/* NOPs at a function's entry */
+	FL_FORM_PAD_BEFORE,	/* too few NOPs at the entry, enough before it */
+	FL_FORM_SLED,		/* XRay: a jump over space for a call */
+	FL_FORM_SLED_RET,	/* XRay: a return with space behind it */
+	FL_FORM_NONE		/* refused before it was understood */
+};
+
+struct fl_site {
+	uintptr_t at;			/* first byte of what stands there */
+	uintptr_t function;		/* whose body it belongs to */
+	uint64_t datum;			/* explains `refusal` */
+	int32_t refusal;		/* fl_err, 0 = usable */
+	uint8_t kind;			/* enum fl_kind */
+	uint8_t provider;		/* index into fl_providers[] */
+	uint8_t form;			/* enum fl_form */
+	uint8_t room;			/* bytes that are ours, from `at` */
+	uint8_t before;			/* FL_FORM_PAD_BEFORE: NOP bytes before `at` */
+	uint8_t bare;			/* 1: every register is live, 0: an ABI call */
+};
+
+typedef int fl_site_each(void *arg, const struct fl_site *);
+
+/* Finds the sites of a module that one compiler feature left. */
+struct fl_provider {
+	const char *name, *about;
+	int (*scan)(const struct fl_module *, fl_site_each *, void *arg);
+};
+extern const struct fl_provider *const fl_providers[];	/* NULL-terminated */
+enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_N_PROVIDERS };
+
+/* Every site of a module, by all providers, ascending within each. Sites that
+ * cannot be used come too, with a refusal. Returns a count, a negative error,
+ * or what `each` returned when not 0. Not async-signal-safe; no allocation. */
+int fl_site_scan(const struct fl_module *, fl_site_each *, void *arg);
+
+/* First call: a profiling call of function `function` returns to `ret`. What
+ * site is that? False when no call flick knows ends there. */
+bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
+		       enum fl_kind);
+
+/* The profiling functions that direct calls reach in this process (libflick's
+ * own); laid-out files are matched by name alone. */
+void fl_site_cyg_targets(uintptr_t enter, uintptr_t exit);
+
+#endif
