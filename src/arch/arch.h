@@ -48,7 +48,7 @@ void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 /* Bytes of landing pad (endbr64, bti) at a function's entry. */
 size_t fl_arch_landing(const unsigned char *code, size_t n);
 /* The register a function's first argument is in. */
-#define FL_ARCH_REG_ARG0 FL_ARCH_ARG0
+/* is FL_ARCH_ARG0 */
 
 /* ---- plan (pure): how a site is armed and switched --------------------- */
 
@@ -63,14 +63,15 @@ enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
  * off and on and differs in `flip_bytes` bytes at `flip_at` only.
  */
 struct fl_patch {
-	uintptr_t at;
-	uint8_t len;			/* window, <= FL_ARCH_SITE_MAX */
+	uintptr_t at;			/* first byte of the window */
+	uint8_t len;			/* of the window, <= FL_ARCH_SITE_MAX */
 	uint8_t tactic;			/* FL_FLIP or FL_WORD: the switch */
-	uint8_t flip_at, flip_bytes;
-	uint8_t park[2];		/* value of head byte while the tail changes */
-	uint8_t parks;			/* 1: park[] is harmless; 0: park is a trap */
+	uint8_t flip_at, flip_bytes;	/* what the switch stores */
+	uint8_t head_at;		/* where a thread enters the window */
+	uint8_t park;			/* head while the tail changes */
+	uint8_t park_is_trap;		/* 0: the head `park` is harmless here */
 	uint8_t n_starts;		/* interior instruction starts in `old` */
-	uint8_t starts[FL_ARCH_SITE_MAX];
+	uint8_t starts[FL_ARCH_SITE_MAX];	/* their offsets */
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
 };
 
@@ -90,12 +91,19 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum)
  * the FL_ARCH_GLUE_BYTES will run. False: slot out of reach. */
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot);
 
-/* Routine for an action (enum fl_action) at a site with convention `bare`. */
-uintptr_t fl_arch_routine(int action, bool bare);
+/* Routine for an action (enum fl_action). ABI: the site is an ordinary call and
+ * scratch registers are free; BARE: every register is live. */
+enum fl_convention { FL_ABI, FL_BARE };
+uintptr_t fl_arch_routine(int action, enum fl_convention);
+/* Choose the routines that suit this CPU and kernel; once, before any glue. */
+void fl_arch_open(void);
+/* Does the short path run as a restartable sequence (rseq)? */
+bool fl_arch_has_rseq(void);
 
 /* ---- live: text and traps ----------------------------------------------- */
 
-/* Store one byte, or one aligned word of 2, 4 or 8 bytes, to text. */
+/* Store one byte, or `n` bytes that lie in one aligned 8-byte word, to text;
+ * the word's other bytes keep what other threads store to them. */
 void fl_arch_store_byte(uintptr_t at, uint8_t byte);
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Make this core refetch what it stores to [at, at + n). */
@@ -103,9 +111,12 @@ void fl_arch_sync_self(uintptr_t at, size_t n);
 
 /* A thread trapped; its context is a ucontext_t. Address of the trap. */
 uintptr_t fl_arch_trap_pc(const void *ucontext);
-/* Continue as if the window held `bytes` and were entered at its start
- * (`entered` = 0) or at an interior start of a row of NOPs. */
+/* The thread trapped `entered` bytes into the window: at its head, or at an
+ * interior start of a row of NOPs. Let it go on as if the window held what
+ * `state` says. */
 void fl_arch_act(void *ucontext, const struct fl_patch *, int state, size_t entered);
+/* Let the thread run the instruction at `pc` again. */
+void fl_arch_retry(void *ucontext, uintptr_t pc);
 
 static inline uint64_t fl_arch_ticks(void)
 {

@@ -1,0 +1,60 @@
+/*
+ * emit.h - x86-64 encoders, one line each; false when out of reach.
+ */
+#ifndef FL_X86_EMIT_H
+#define FL_X86_EMIT_H
+
+#include "base/base.h"
+
+enum {
+	X86_CALL = 0xe8,	/* call rel32 */
+	X86_JMP = 0xe9,		/* jmp rel32 */
+	X86_JMP8 = 0xeb,	/* jmp rel8 */
+	X86_RET = 0xc3,
+	X86_TEST_EAX = 0xa9,	/* test $imm32,%eax: as long as call and jmp */
+	X86_TEST_AL = 0xa8,	/* test $imm8,%al: as long as jmp rel8 */
+	X86_NOP = 0x90,
+	X86_INT3 = 0xcc,
+	X86_ADDR32 = 0x67	/* prefix without effect on a branch */
+};
+
+/* The displacement of a rel32 instruction that ends at `end`. */
+static inline bool x86_rel32(unsigned char *out, uintptr_t end, uintptr_t to)
+{
+	int64_t d = (int64_t)(to - end);
+	int32_t d32 = (int32_t)d;
+
+	if (d != d32)
+		return false;
+	__builtin_memcpy(out, &d32, sizeof d32);
+	return true;
+}
+
+/* `opcode` rel32 at..to, five bytes. */
+static inline bool x86_branch(unsigned char *out, unsigned char opcode,
+			      uintptr_t at, uintptr_t to)
+{
+	out[0] = opcode;
+	return x86_rel32(out + 1, at + 5, to);
+}
+
+/* One NOP instruction of `n` bytes, 0..9 (Intel SDM vol 2B, NOP). */
+static inline void x86_nop(unsigned char *out, size_t n)
+{
+	static const unsigned char nops[10][9] = {
+		{ 0 },
+		{ 0x90 },
+		{ 0x66, 0x90 },
+		{ 0x0f, 0x1f, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0x00 },
+		{ 0x0f, 0x1f, 0x44, 0x00, 0x00 },
+		{ 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 },
+		{ 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00 },
+		{ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+		{ 0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+	};
+
+	__builtin_memcpy(out, nops[n], n);
+}
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * plan.c - which bytes a site holds when its probe is on and when it is off.
+ *
+ * Hides every opcode of the switch. Pure: it reads the site's bytes and writes
+ * a plan; tests run it on any host.
+ *
+ * Every switch is a flip: `on` and `off` differ in one byte, and both are
+ * whole instructions of the same length, so no alignment can tear it (HW2).
+ *
+ *	form	    old			 off			on
+ *	CALL	    call cyg		 test $glue,%eax	call glue
+ *		    e8 ........		 a9 ........		e8 ........
+ *	CALL_SLOT   call *slot(%rip)	 test $glue,%eax	call glue
+ *		    ff 15 ........	 67 a9 ........		67 e8 ........
+ *	JUMP	    jmp cyg		 ret			jmp glue
+ *		    e9 ........		 c3 ........		e9 ........
+ *	JUMP_SLOT   jmp *slot(%rip)	 ret			jmp glue
+ *		    ff 25 ........	 c3 ........ ..		e9 ........ ..
+ *	PAD	    nop(s)		 test $glue,%eax	call glue
+ *		    0f 1f 44 00 00	 (67..) a9 ........	(67..) e8 ........
+ *	PAD_BEFORE  nop(s) | nop(s)	 ... | test $-9,%al	call glue; jmp .+2 | jmp .-7
+ *				   e8 ........ eb 02 | a8 f7	... | eb f7
+ *	SLED	    jmp .+9; nop	 jmp .+9		test $9,%al; call glue; nop
+ *		    eb 09 ...		 eb 09 e8 ........	a8 09 e8 ........
+ *	SLED_RET    ret; nop		 ret			jmp glue
+ *		    c3 ...		 c3 ........		e9 ........
+ *
+ * The flags that `test` writes are dead at a call, at a function's entry and
+ * at a jump that leaves the function. A tail jump's `ret` returns to where the
+ * profiling function would have returned.
+ */
+#include "arch/arch.h"
+#include "emit.h"
+#include "site/site.h"
+
+const char *const fl_tactic_names[FL_N_TACTICS] = { "flip", "word", "wide" };
+
+/* One instruction of `p->len` bytes, call or test, behind idle prefixes. */
+static int put_call(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	size_t op = p->len - 5u;
+
+	p->flip_at = op;
+	__builtin_memset(p->bytes[FL_ON], X86_ADDR32, op);
+	__builtin_memset(p->bytes[FL_OFF], X86_ADDR32, op);
+	if (!x86_branch(p->bytes[FL_ON] + op, X86_CALL, in->at + op, in->glue))
+		return FLE_NOREACH;
+	x86_branch(p->bytes[FL_OFF] + op, X86_TEST_EAX, in->at + op, in->glue);
+	return 0;
+}
+
+/* The head may hold `byte` while the tail changes: harmless, so no trap. */
+static void park_on(struct fl_patch *p, uint8_t byte)
+{
+	p->park = byte;
+	p->park_is_trap = 0;
+}
+
+static int plan_call(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	size_t op = p->bytes[FL_OLD][0] == X86_CALL ? 0 : 1;
+
+	if (p->bytes[FL_OLD][op] != X86_CALL || (op && p->bytes[FL_OLD][0] != X86_ADDR32))
+		return FLE_UNKNOWN;
+	p->len = op + 5;
+	p->head_at = op;
+	park_on(p, X86_TEST_EAX);
+	return put_call(p, in);
+}
+
+static int plan_call_slot(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	p->len = 6;
+	return put_call(p, in);
+}
+
+/* JUMP, JUMP_SLOT and SLED_RET: nothing runs behind a `ret`. */
+static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
+{
+	p->len = len;
+	park_on(p, X86_RET);
+	__builtin_memcpy(p->bytes[FL_ON], p->bytes[FL_OLD], len);
+	__builtin_memcpy(p->bytes[FL_OFF], p->bytes[FL_OLD], len);
+	if (!x86_branch(p->bytes[FL_ON], X86_JMP, in->at, in->glue))
+		return FLE_NOREACH;
+	x86_branch(p->bytes[FL_OFF], X86_RET, in->at, in->glue);
+	return 0;
+}
+
+/* Walk NOPs from `at` until `need` bytes are covered; note interior starts.
+ * Returns the bytes covered, 0 when the room holds something else. */
+static size_t cover_nops(struct fl_patch *p, size_t from, size_t need, size_t room)
+{
+	struct fl_insn i;
+	size_t n = 0;
+
+	while (n < need) {
+		if (n)
+			p->starts[p->n_starts++] = from + n;
+		fl_arch_decode(&i, p->bytes[FL_OLD] + from + n, room - n,
+			       p->at + from + n);
+		if (!i.len || i.cls != FL_INSN_NOP || n + i.len > room)
+			return 0;
+		n += i.len;
+	}
+	return n;
+}
+
+static int plan_pad(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	size_t n = cover_nops(p, 0, 5, in->room);
+
+	if (n < 5 || n > FL_ARCH_SITE_MAX - 1)	/* 15: the longest instruction */
+		return FLE_NOSPACE;
+	p->len = n;
+	if (n == 5 && !p->n_starts)
+		park_on(p, X86_TEST_EAX);	/* 0f 1f 44 00 00 -> a9 1f 44 00 00 */
+	return put_call(p, in);
+}
+
+/* The bytes before the entry hold `call glue; jmp entry + 2`; nothing falls
+ * into them, so only the two bytes at the entry are ever met by a thread. */
+enum { BEFORE = 7 };
+
+static int plan_pad_before(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	static const unsigned char back[2] = { X86_JMP8, 0x02 };
+	unsigned char *on = p->bytes[FL_ON];
+
+	if (in->before < BEFORE || in->room < 2)
+		return FLE_NOSPACE;
+	if (cover_nops(p, BEFORE, 2, in->room) != 2)
+		return FLE_NOSPACE;
+	p->len = BEFORE + 2;
+	p->flip_at = p->head_at = BEFORE;
+	if (!p->n_starts)
+		park_on(p, X86_TEST_AL);
+	if (!x86_branch(on, X86_CALL, p->at, in->glue))
+		return FLE_NOREACH;
+	__builtin_memcpy(on + 5, back, 2);
+	on[BEFORE] = X86_JMP8;
+	on[BEFORE + 1] = (unsigned char)-(BEFORE + 2);
+	__builtin_memcpy(p->bytes[FL_OFF], on, p->len);
+	p->bytes[FL_OFF][BEFORE] = X86_TEST_AL;
+	return 0;
+}
+
+static int plan_sled(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	unsigned char *on = p->bytes[FL_ON];
+
+	p->len = 11;
+	park_on(p, X86_JMP8);
+	on[0] = X86_TEST_AL;
+	on[1] = 0x09;
+	if (!x86_branch(on + 2, X86_CALL, in->at + 2, in->glue))
+		return FLE_NOREACH;
+	x86_nop(on + 7, 4);
+	__builtin_memcpy(p->bytes[FL_OFF], on, p->len);
+	p->bytes[FL_OFF][0] = X86_JMP8;
+	return 0;
+}
+
+static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	switch (in->form) {
+	case FL_FORM_CALL:
+		return plan_call(p, in);
+	case FL_FORM_CALL_SLOT:
+		return plan_call_slot(p, in);
+	case FL_FORM_JUMP:
+		return plan_ret(p, in, 5);
+	case FL_FORM_JUMP_SLOT:
+		return plan_ret(p, in, 6);
+	case FL_FORM_PAD:
+		return plan_pad(p, in);
+	case FL_FORM_PAD_BEFORE:
+		return plan_pad_before(p, in);
+	case FL_FORM_SLED:
+		return plan_sled(p, in);
+	case FL_FORM_SLED_RET:
+		return in->room < 5 ? FLE_NOSPACE : plan_ret(p, in, 5);
+	}
+	return FLE_UNKNOWN;
+}
+
+int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
+{
+	size_t before = in->form == FL_FORM_PAD_BEFORE ? BEFORE : 0;
+	size_t room = in->room + before;
+	int err;
+
+	__builtin_memset(p, 0, sizeof *p);
+	p->at = in->at - before;
+	p->tactic = FL_FLIP;
+	p->flip_bytes = 1;
+	p->park = X86_INT3;
+	p->park_is_trap = 1;
+	if (in->form == FL_FORM_PAD_BEFORE && in->before < BEFORE) {
+		*datum = in->before;
+		return FLE_NOSPACE;
+	}
+	__builtin_memcpy(p->bytes[FL_OLD], (const void *)p->at,
+			 room < FL_ARCH_SITE_MAX ? room : FL_ARCH_SITE_MAX);
+	err = plan_form(p, in);
+	*datum = err == FLE_NOREACH ? in->glue : in->room;
+	return err;
+}
+
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+{
+	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
+	out[0] = 0x41;				/* mov $id,%r11d */
+	out[1] = 0xbb;
+	__builtin_memcpy(out + 2, &id, sizeof id);
+	out[6] = 0xff;				/* jmp *slot(%rip) */
+	out[7] = 0x25;
+	return x86_rel32(out + 8, at + 12, slot);
+}

@@ -1,0 +1,77 @@
+/*
+ * routine.c - which routine of tramp.S serves an action on this machine.
+ *
+ * Knows what the kernel and the CPU offer: restartable sequences for the short
+ * path, and the widest vector registers a handler might use.
+ */
+#include "arch/arch.h"
+#include "channel/channel.h"
+
+#define ROUTINES(x) \
+	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
+	x(abi_record_long) x(abi_time_long) \
+	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
+	x(bare_record_long) x(bare_time_long) \
+	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512)
+#define DECLARE(name) extern void fl_##name(void);
+ROUTINES(DECLARE)
+
+/* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
+intptr_t fl_rseq_at __attribute__((visibility("hidden")));
+
+/* glibc 2.35 and later register rseq for every thread and say where it is. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+enum { RSEQ_CS_AT = 8 };
+
+static void (*routines[FL_N_ACTIONS][2])(void) = {
+	[FL_ACT_COUNT] = { fl_abi_count, fl_bare_count },
+	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long },
+	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long },
+	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample },
+	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse },
+};
+
+static uint64_t enabled_state(void)
+{
+	uint32_t lo, hi;
+
+	__asm__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static void (*choose_bare_call(void))(void)
+{
+	enum { XMM_YMM = 0x6, ZMM = 0xe6 };	/* XCR0 bits, SDM vol 1 13.3 */
+	uint64_t state;
+
+	__builtin_cpu_init();
+	if (!__builtin_cpu_supports("avx"))
+		return fl_bare_call_sse;
+	state = enabled_state();
+	if (__builtin_cpu_supports("avx512f") && (state & ZMM) == ZMM)
+		return fl_bare_call_avx512;
+	return (state & XMM_YMM) == XMM_YMM ? fl_bare_call_avx : fl_bare_call_sse;
+}
+
+void fl_arch_open(void)
+{
+	routines[FL_ACT_CALL][FL_BARE] = choose_bare_call();
+	if (!&__rseq_size || !__rseq_size)
+		return;
+	fl_rseq_at = __rseq_offset + RSEQ_CS_AT;
+	routines[FL_ACT_RECORD][FL_ABI] = fl_abi_record;
+	routines[FL_ACT_RECORD][FL_BARE] = fl_bare_record;
+	routines[FL_ACT_TIME][FL_ABI] = fl_abi_time;
+	routines[FL_ACT_TIME][FL_BARE] = fl_bare_time;
+}
+
+bool fl_arch_has_rseq(void)
+{
+	return fl_rseq_at != 0;
+}
+
+uintptr_t fl_arch_routine(int action, enum fl_convention convention)
+{
+	return (uintptr_t)routines[action][convention];
+}

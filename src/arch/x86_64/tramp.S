@@ -1,0 +1,327 @@
+/*
+ * tramp.S - what a glue jumps to: one routine per action and convention.
+ *
+ * On entry %r11d is the probe id and (%rsp) the way back. ABI routines stand
+ * behind an ordinary call, so every scratch register and the flags are theirs.
+ * BARE routines stand at a function's entry or exit: only %r11 and the flags
+ * are dead there, nothing lies below the stack pointer, and all else is put
+ * back. No routine touches a vector register but those that call a function of
+ * the program's own, which save every one that may carry an argument or result.
+ *
+ * THE SHORT PATH (time, record)
+ *	1  arm the restartable sequence (rseq): a signal or a preemption between
+ *	   2 and 4 restarts at 1, so a handler may enqueue at any point
+ *	2  p = slot->ptr; when p >= slot->limit take the long path
+ *	3  store the record at p
+ *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
+ *	   reader that sees the new ptr sees the whole record: pairs with (B) in
+ *	   channel/drain.c
+ * A thread without a slot has the dummy, whose ptr == limit: the long path.
+ */
+
+#define SLOT_PTR	0
+#define SLOT_LIMIT	8
+#define SLOT_DATA	16
+#define SLOT_COUNTERS	24
+#define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
+
+	.text
+
+	.macro	FUNC name
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.p2align 5
+\name:
+	.cfi_startproc
+	.endm
+
+	.macro	END name
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	.macro	SAVE reg
+	push	\reg
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro	BACK reg
+	pop	\reg
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+/* The descriptor the kernel reads: start, length, abort address. */
+	.macro	RSEQ_DESCRIPTOR name, start, end, abort
+	.pushsection .data.rel.ro.rseq, "aw", @progbits
+	.p2align 5
+\name:
+	.long	0, 0
+	.quad	\start, \end - \start, \abort
+	.popsection
+	.endm
+
+/* Steps 1 to 4 with the time in %rax, the slot in \slot, \sp32 as the stack
+ * pointer; \a is scratch, \b holds the rseq offset afterwards. */
+	.macro	ENQUEUE slot, a, a32, b, sp32, long
+	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+	mov	fl_rseq_at(%rip), \b
+.Larm\@:
+	lea	.Lcs\@(%rip), \a
+	mov	\a, %fs:(\b)
+.Lstart\@:
+	mov	SLOT_PTR(\slot), \a
+	cmp	SLOT_LIMIT(\slot), \a
+	jae	\long
+	mov	%rax, (\a)
+	mov	%r11d, 8(\a)
+	mov	\sp32, 12(\a)
+	add	$16, \a
+	mov	\a, SLOT_PTR(\slot)
+.Lend\@:
+	.subsection 1
+	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
+	.long	RSEQ_SIGNATURE
+.Labort\@:
+	jmp	.Larm\@
+	.subsection 0
+	.endm
+
+	.macro	LOAD_SLOT to
+	mov	fl_self@gottpoff(%rip), \to
+	mov	%fs:(\to), \to
+	.endm
+
+	.macro	TICKS
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	.endm
+
+/* ---- ABI: behind an ordinary call --------------------------------------- */
+
+FUNC fl_abi_time
+	LOAD_SLOT %rsi
+	TICKS
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put
+	ret
+.Labi_put:
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	mov	%esp, %edx
+	jmp	fl_channel_put
+END fl_abi_time
+
+FUNC fl_abi_record
+	LOAD_SLOT %rsi
+	xor	%eax, %eax
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put
+	ret
+END fl_abi_record
+
+/* Where the kernel has no rseq: every event takes the long path. */
+FUNC fl_abi_time_long
+	TICKS
+	jmp	.Labi_put
+END fl_abi_time_long
+
+FUNC fl_abi_record_long
+	xor	%eax, %eax
+	jmp	.Labi_put
+END fl_abi_record_long
+
+/* One instruction on memory: a signal sees it done or not begun. */
+FUNC fl_abi_count
+	LOAD_SLOT %rsi
+	cmp	SLOT_COUNTERS(%rsi), %r11d
+	jae	1f
+	mov	SLOT_DATA(%rsi), %rcx
+	incq	(%rcx, %r11, 8)
+	ret
+1:	mov	%r11d, %edi
+	jmp	fl_channel_count
+END fl_abi_count
+
+FUNC fl_abi_sample
+	mov	%r11d, %edi
+	mov	%esp, %esi
+	jmp	fl_sample_hit
+END fl_abi_sample
+
+FUNC fl_abi_call
+	mov	fl_bindings(%rip), %rax
+	mov	%r11d, %edi
+	mov	(%rax, %rdi, 8), %rax
+	mov	8(%rax), %rsi
+	jmp	*(%rax)
+END fl_abi_call
+
+/* ---- BARE: every register is live ---------------------------------------- */
+
+	.macro	SAVE_SCRATCH
+	SAVE	%rax
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	.endm
+
+	.macro	RESTORE_SCRATCH
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rdx
+	BACK	%rcx
+	BACK	%rax
+	.endm
+
+/* Call \to(%rdi, %rsi, %rdx) on an aligned stack; \to keeps vector registers
+ * (flick's own C is built without them). */
+	.macro	CALL_ALIGNED to
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	and	$-16, %rsp
+	call	\to
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	BACK	%rbp
+	.endm
+
+FUNC fl_bare_time
+	SAVE	%rax
+	SAVE	%rdx
+	TICKS
+.Lbare_enqueue:
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	LOAD_SLOT %rsi
+	lea	40(%rsp), %rdx
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .Lbare_put
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	ret
+	.cfi_adjust_cfa_offset 40
+.Lbare_put:
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	CALL_ALIGNED fl_channel_put
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	ret
+END fl_bare_time
+
+FUNC fl_bare_record
+	SAVE	%rax
+	SAVE	%rdx
+	xor	%eax, %eax
+	jmp	.Lbare_enqueue
+END fl_bare_record
+
+FUNC fl_bare_time_long
+	SAVE_SCRATCH
+	TICKS
+.Lbare_put_all:
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	lea	64(%rsp), %rdx
+	CALL_ALIGNED fl_channel_put
+	RESTORE_SCRATCH
+	ret
+END fl_bare_time_long
+
+FUNC fl_bare_record_long
+	SAVE_SCRATCH
+	xor	%eax, %eax
+	jmp	.Lbare_put_all
+END fl_bare_record_long
+
+FUNC fl_bare_count
+	SAVE	%rcx
+	SAVE	%rsi
+	LOAD_SLOT %rsi
+	cmp	SLOT_COUNTERS(%rsi), %r11d
+	jae	1f
+	mov	SLOT_DATA(%rsi), %rcx
+	incq	(%rcx, %r11, 8)
+	BACK	%rsi
+	BACK	%rcx
+	ret
+	.cfi_adjust_cfa_offset 16
+1:	BACK	%rsi
+	BACK	%rcx
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	CALL_ALIGNED fl_channel_count
+	RESTORE_SCRATCH
+	ret
+END fl_bare_count
+
+FUNC fl_bare_sample
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64(%rsp), %rsi
+	CALL_ALIGNED fl_sample_hit
+	RESTORE_SCRATCH
+	ret
+END fl_bare_sample
+
+/* A function of the program's own may use the widest vectors this CPU has.
+ * Eight registers carry arguments and results (psABI 3.2.3). */
+	.macro	EACH_VECTOR op, prefix, step, store
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	.if	\store
+	\op	%\prefix\i, \i * \step(%rsp)
+	.else
+	\op	\i * \step(%rsp), %\prefix\i
+	.endif
+	.endr
+	.endm
+
+	.macro	BARE_CALL name, op, prefix, step
+FUNC \name
+	SAVE_SCRATCH
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	sub	$8 * \step, %rsp
+	and	$-64, %rsp
+	EACH_VECTOR \op, \prefix, \step, 1
+	cld
+	mov	fl_bindings(%rip), %rax
+	mov	%r11d, %edi
+	mov	(%rax, %rdi, 8), %rax
+	mov	8(%rax), %rsi
+	call	*(%rax)
+	EACH_VECTOR \op, \prefix, \step, 0
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	BACK	%rbp
+	RESTORE_SCRATCH
+	ret
+END \name
+	.endm
+
+	BARE_CALL fl_bare_call_sse, movups, xmm, 16
+	BARE_CALL fl_bare_call_avx, vmovups, ymm, 32
+	BARE_CALL fl_bare_call_avx512, vmovups, zmm, 64
+
+	.section .note.GNU-stack, "", @progbits
