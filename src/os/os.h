@@ -71,5 +71,7 @@ int fl_os_thread_blocked(int tid, uint64_t *mask);
 /* A thread the C library does not know: own stack, no TLS of its own but a
  * bare block, every signal blocked. `run` may use os/ and atomics only. */
 int fl_os_thread_start(int (*run)(void *), void *arg);
+/* Its thread id; 0 when there is none (any more). */
+int fl_os_own_thread(void);
 
 #endif

@@ -9,6 +9,8 @@
 int fl_patch_open(void);
 void fl_patch_close(void);
 const char *fl_patch_sync_name(void);
+/* Every thread has executed a serialising instruction before this returns. */
+void fl_patch_sync(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
@@ -27,9 +29,12 @@ void fl_near_free(struct fl_near *);
 
 /* ---- text permissions ---------------------------------------------------- */
 
-/* Make the pages of [lo, hi) writable as well; put back what they had. */
-int fl_text_open(uintptr_t lo, uintptr_t hi);
-int fl_text_close(uintptr_t lo, uintptr_t hi);
+/* PROT_* of the page at `at`, or -EFAULT. */
+int fl_text_prot(uintptr_t at);
+/* Make the pages of [lo, hi), which have `prot`, writable too; put `prot` back.
+ * 0 or -errno. */
+int fl_text_open(uintptr_t lo, uintptr_t hi, int prot);
+int fl_text_close(uintptr_t lo, uintptr_t hi, int prot);
 
 /* ---- a set: staged, verified, committed ---------------------------------- */
 
@@ -45,6 +50,7 @@ struct fl_change {
 struct fl_set {
 	struct fl_change *changes;
 	size_t n, room;
+	bool quiet;		/* no thread can reach these sites yet */
 };
 /* 0 or -ENOSPC when `room` is used up. */
 int fl_set_stage(struct fl_set *, const struct fl_patch *, int from, int to);

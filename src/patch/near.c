@@ -1,0 +1,105 @@
+/*
+ * near.c - memory within branch reach of a module's text.
+ *
+ * Hides the search for a gap in the address space. It looks downwards from the
+ * module first: above a program lies its heap, which must be able to grow. The
+ * gap is taken with MAP_FIXED_NOREPLACE, so losing a race against another
+ * mmap() only means to look on.
+ */
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "patch.h"
+
+enum { HEAP_GUARD = 1 << 28 };	/* left free above a module, for brk */
+
+struct gap {
+	uintptr_t lo, hi;		/* of the module's text */
+	size_t want;
+	uintptr_t end;			/* of the mapping before */
+	uintptr_t below, above;		/* best so far; 0 none */
+};
+
+static bool in_reach(const struct gap *g, uintptr_t at)
+{
+	uintptr_t first = at < g->lo ? at : g->lo;
+	uintptr_t last = at + g->want > g->hi ? at + g->want : g->hi;
+
+	return last - first < FL_ARCH_REACH;
+}
+
+/* Consider the free range [from, to). */
+static void consider(struct gap *g, uintptr_t from, uintptr_t to)
+{
+	if (to <= from || to - from < g->want + 2 * FL_PAGE)
+		return;
+	if (to <= g->lo && in_reach(g, to - FL_PAGE - g->want))
+		g->below = to - FL_PAGE - g->want;	/* the last is the nearest */
+	if (from >= g->hi && !g->above && to - from > g->want + HEAP_GUARD &&
+	    in_reach(g, to - FL_PAGE - g->want))
+		g->above = to - FL_PAGE - g->want;
+}
+
+static int each_mapping(void *arg, const struct fl_mapping *m)
+{
+	struct gap *g = arg;
+
+	consider(g, g->end, m->lo);
+	g->end = m->hi;
+	return 0;
+}
+
+static void *map_at(uintptr_t at, size_t n)
+{
+	return fl_os_map((void *)at, n, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static void *map_near(struct gap *g)
+{
+	enum { LOWEST = 1 << 16, TRIES = 4 };
+
+	for (int i = 0; i < TRIES; i++) {
+		void *p;
+
+		g->end = LOWEST;
+		g->below = g->above = 0;
+		fl_os_mappings(each_mapping, g);
+		if (!g->below && !g->above)
+			return NULL;
+		p = map_at(g->below ? g->below : g->above, g->want);
+		if (!fl_is_err(p))
+			return p;
+	}
+	return NULL;
+}
+
+int fl_near_alloc(struct fl_near *near, uintptr_t lo, uintptr_t hi, size_t code,
+		  size_t data)
+{
+	struct gap g = { .lo = lo, .hi = hi };
+	unsigned char *p;
+
+	code = fl_round_up(code, FL_PAGE);
+	data = fl_round_up(data, FL_PAGE);
+	g.want = code + data;
+	p = map_near(&g);
+	if (!p)
+		return FLE_NOREACH;
+	*near = (struct fl_near){
+		.code = p, .code_bytes = code, .data = p + code, .data_bytes = data,
+	};
+	return 0;
+}
+
+int fl_near_seal(const struct fl_near *near)
+{
+	return fl_os_protect(near->code, near->code_bytes, PROT_READ | PROT_EXEC);
+}
+
+void fl_near_free(struct fl_near *near)
+{
+	if (near->code)
+		fl_os_unmap(near->code, near->code_bytes + near->data_bytes);
+	near->code = NULL;
+}
