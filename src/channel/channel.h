@@ -87,6 +87,7 @@ struct fl_shm {
 	uint32_t action;		/* enum fl_action of wanted probes */
 	uint32_t samples;		/* K of FL_ACT_SAMPLE */
 	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
+	uint32_t own;			/* 1: a program's own (flick.h), no reader */
 	int32_t target_pid;		/* who may attach; W before exec */
 	int32_t reader_pid;
 
@@ -95,6 +96,7 @@ struct fl_shm {
 	uint32_t n_modules;		/* W target before ASK */
 	uint32_t n_sites;		/* W target before ASK */
 	uint32_t n_images;		/* execs seen; W target */
+	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
 	uint64_t toggles;		/* one-byte switches done by sampling; W target */
 	uint64_t rearm_ticks;		/* spent re-arming, TSC; W target */
@@ -167,11 +169,16 @@ static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 void fl_channel_open(struct fl_shm *m);
 /* Threads of this process no longer enqueue (fork's child, close). */
 void fl_channel_close(void);
+/* The calling thread's slot, or &fl_no_slot: for glue (tramp.S) only. */
+extern __thread struct fl_slot *fl_self __attribute__((visibility("hidden"),
+						       tls_model("initial-exec")));
 /* The calling thread's slot, claimed at first use; NULL when none is free. */
 struct fl_slot *fl_channel_slot(void);
 /* Enqueue with every check: what the glue calls when its short path ends.
  * Signal-safe. Blocks while the ring is full and the reader lives. */
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
+/* Two records that nothing comes between. The same rules. */
+void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
 /* Is the process that made the region still there? */

@@ -6,33 +6,58 @@
 #include "channel/channel.h"
 #include "site/site.h"
 
-/* Set up the table for a region; probes index its site table. 0 or error. */
-int fl_probes_open(struct fl_shm *);
+/* When sites are taken in. LOADING: the loader has mapped a module, has not
+ * relocated it yet, and no thread can run its code. */
+enum fl_moment { FL_RUNNING, FL_LOADING };
+
+/* Set up the table over the site table of `m`. 0 or an error. Not thread-safe. */
+int fl_probes_open(struct fl_shm *m);
 /* Every original byte back; glue stays mapped, a thread may stand in it. */
 void fl_probes_close(void);
 
-/* Take in the sites of all modules that were not seen before and forget
- * modules that are gone. Returns how many sites are new, or an error. */
-int fl_probes_discover(void);
-/* Take in one site found at its first call; its id or an error. */
+/* Take in the sites of modules that were not seen before, forget modules that
+ * are gone. How many sites are new, or an error. */
+int fl_probes_discover(enum fl_moment);
+/* Take in one site that was met at its first call; its id or an error. */
 int fl_probe_add(const struct fl_site *);
+/* A probe without a site: its events come through the profiling functions
+ * themselves. The id of (function, kind), made when new, or an error. */
+int fl_probe_virtual(uintptr_t function, enum fl_kind, bool *is_new);
+/* Do what probe `id` does, when it is on: for calls that no glue saw. */
+void fl_probe_hit(uint32_t id, uint32_t sp);
+uint32_t fl_probes_count(void);
+/* The id of the probe whose site is at `at`; -ENOENT. */
+int fl_probe_at(uintptr_t at);
 
-/* Arm and switch on every probe in [from, n) that is wanted, as one set. A
- * probe that cannot be armed keeps its refusal. Returns how many are on. */
-int fl_probes_commit(uint32_t from);
+/* Arm the probes in [from, n) as one set and switch on those that are wanted.
+ * One that cannot be armed keeps its refusal. How many are on. */
+int fl_probes_commit(uint32_t from, enum fl_moment);
 
-/* What probe `id` does when on. CALL: `call(id, arg)`. 0 or FLE_NOPROBE. */
-int fl_probe_action(uint32_t id, enum fl_action, void (*call)(uint32_t, void *),
-		    void *arg);
-/* Switch one armed probe; from any thread, not from a signal handler that
- * interrupted flick. 0, FLE_NOPROBE, FLE_REFUSED or FLE_GONE. */
+/* What probe `id` does when it is on. 0 or FLE_NOPROBE. Thread-safe. */
+int fl_probe_action(uint32_t id, enum fl_action);
+/* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */
+int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg);
+/* Switch one armed probe, from any thread or handler. 0, FLE_NOPROBE,
+ * FLE_REFUSED or FLE_GONE. */
 int fl_probe_switch(uint32_t id, int state);
+/* Switch each armed probe id < n to goal[id], FL_OFF or FL_ON (0: leave it), as
+ * one set: on return every thread runs the new state. How many were. */
+int fl_probes_switch_set(const uint8_t *goal, uint32_t n);
 bool fl_probe_is_on(uint32_t id);
+/* Why a switch of `id` fails: its refusal and the number that explains it. */
+int fl_probe_refusal(uint32_t id, uint64_t *datum);
 
-/* Sampling: an agent thread calls this once an epoch. */
+/* Bracket a time in which modules may be unmapped: no text is written. */
+void fl_probes_freeze(void);
+void fl_probes_thaw(void);
+
+/* Sampling, once an epoch, from flick's own thread. */
 void fl_sample_rearm(void);
-
-/* Everything off by one store each: fork's child, a reader that died. */
+/* Every probe off, one store each, for good: the reader died. */
 void fl_probes_off(void);
+/* Around fork: nothing half done is copied. In the child, all off. */
+void fl_probes_hold(uint64_t *signals);
+void fl_probes_release(const uint64_t *signals);
+void fl_probes_release_off(const uint64_t *signals);
 
 #endif

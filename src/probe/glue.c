@@ -1,0 +1,86 @@
+/*
+ * glue.c - one glue a probe, in near memory, and the plan of its patch.
+ *
+ * Hides where glue lives: per module one block of code and one of data, the
+ * data word of a probe saying where its glue goes. What a probe does is thus
+ * data; the code of a glue never changes once its block is sealed.
+ */
+#include "table.h"
+
+static void refuse(uint32_t id, int err, uint64_t datum)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+
+	s->refusal = err;
+	s->datum = datum;
+	s->state = FL_SITE_REFUSED;
+}
+
+static void plan(struct fl_probe *p, uintptr_t glue)
+{
+	uint32_t id = fl_probe_id(p);
+	struct fl_plan_in in = {
+		.at = fl_table.sites[id].at, .form = p->form, .room = p->room,
+		.before = p->before, .glue = glue,
+	};
+	uint64_t datum = 0;
+	int err = fl_arch_plan(&p->patch, &in, &datum);
+
+	fl_table.sites[id].tactic = p->patch.tactic;
+	if (err)
+		refuse(id, err, datum);
+}
+
+/* Two probes never share a byte: the later one is refused. */
+static void refuse_overlap(uint32_t id, uint32_t first)
+{
+	const struct fl_patch *p = &fl_table.probes[id].patch, *q;
+
+	if (id == first || fl_table.sites[id].refusal)
+		return;
+	q = &fl_table.probes[id - 1].patch;
+	if (p->at < q->at + q->len && q->at < p->at + p->len &&
+	    !fl_table.sites[id - 1].refusal)
+		refuse(id, FLE_OVERLAP, q->at);
+}
+
+static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+	unsigned char *code = k->near.code + (id - first) * FL_ARCH_GLUE_BYTES;
+
+	p->go = (uintptr_t *)k->near.data + (id - first);
+	*p->go = fl_arch_routine((int)fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
+	fl_arch_glue(code, (uintptr_t)code, id, (uintptr_t)p->go);
+	if (!fl_table.sites[id].refusal)
+		plan(p, (uintptr_t)code);
+	refuse_overlap(id, first);
+}
+
+int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
+{
+	size_t n = end - first;
+	int err = fl_near_alloc(&k->near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
+				n * sizeof(uintptr_t));
+
+	for (uint32_t id = first; id < end; id++) {
+		if (!err)
+			make_one(k, first, id);
+		else if (!fl_table.sites[id].refusal)
+			refuse(id, err, k->lo);
+	}
+	return err ? err : fl_near_seal(&k->near);
+}
+
+int fl_probe_action(uint32_t id, enum fl_action action)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+	uintptr_t go;
+
+	if (id >= fl_table.n)
+		return FLE_NOPROBE;
+	go = fl_arch_routine((int)action, p->bare ? FL_BARE : FL_ABI);
+	if (p->go && *p->go != go)
+		store_relaxed(p->go, go);
+	return 0;
+}

@@ -1,0 +1,159 @@
+/*
+ * sample.c - the profiler of paper 1 section 9: a function is timed until K of
+ * its calls have ended, then the thread that ended the last one switches the
+ * function's sites off; flick's own thread switches them on again once an epoch.
+ *
+ * A call is paired inside the thread that makes it, so what reaches the reader
+ * is only whole samples, an entry and an exit record side by side.
+ *
+ * INVARIANT  A sample's entry and exit belong to one call of one function.
+ * WHY	1 Between two changes of a function's generation its sites are all on,
+ *	  so no entry in between went unseen. A frame of an older generation is
+ *	  never matched: the generation changes before a site is switched off,
+ *	  and before one is switched on.
+ *	2 Frames of one function that nest (recursion) are told apart by the
+ *	  stack pointer: all of an inner frame lies below all of an outer one, so
+ *	  the frame that exits at `sp` is the outermost one entered at or below
+ *	  sp; if there is none, the innermost. Frames above it were left by
+ *	  longjmp or an exception and are dropped.
+ */
+#include "os/os.h"
+#include "table.h"
+
+static uint32_t off_head;	/* index + 1 of functions that switched off */
+
+/* Is stack pointer a below b? They are the low halves of addresses. */
+static bool is_below(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static void switch_function(struct fl_function *f, int state, enum fl_kind first)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		uint32_t id = f->probes;
+
+		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
+			if ((fl_table.sites[id].kind == first) == !pass &&
+			    fl_table.sites[id].wanted)
+				fl_probe_switch(id, state);
+	}
+}
+
+/* Lock-free push; the only popper takes the whole list (fl_sample_rearm). */
+static void note_off(struct fl_function *f)
+{
+	uint32_t me = (uint32_t)(f - fl_table.functions) + 1;
+	uint32_t head = load_relaxed(&off_head);
+
+	do
+		f->next_off = head;
+	while (!__atomic_compare_exchange_n(&off_head, &head, me, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static void switch_off(struct fl_function *f)
+{
+	__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
+	switch_function(f, FL_OFF, FL_ENTRY);
+	note_off(f);
+}
+
+static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
+{
+	struct fl_frame *f;
+
+	while (slot->n_frames && is_below(slot->frames[slot->n_frames - 1].sp, sp))
+		slot->n_frames--;		/* left without an exit */
+	if (slot->n_frames == FL_FRAMES)
+		slot->n_frames = 0;		/* too deep: begin anew */
+	f = &slot->frames[slot->n_frames++];
+	f->function = p->function;
+	f->generation = load_relaxed(&fl_table.functions[p->function].generation);
+	f->sp = sp;
+	f->probe = fl_probe_id(p);
+	f->tsc = fl_arch_ticks();
+}
+
+/* The frame that exits at `sp`; see INVARIANT. Frames above it are dropped. */
+static bool pop_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp,
+		      struct fl_frame *out)
+{
+	uint32_t found = UINT32_MAX;
+
+	for (uint32_t i = slot->n_frames; i-- > 0;) {
+		if (slot->frames[i].function != p->function)
+			continue;
+		if (found != UINT32_MAX && is_below(sp, slot->frames[i].sp))
+			break;
+		found = i;
+	}
+	if (found == UINT32_MAX)
+		return false;
+	*out = slot->frames[found];
+	slot->n_frames = found;
+	return out->generation ==
+	       load_relaxed(&fl_table.functions[p->function].generation);
+}
+
+static void end_sample(const struct fl_frame *f, uint32_t exit, uint32_t sp, uint64_t now)
+{
+	struct fl_function *fn = &fl_table.functions[f->function];
+	const struct flick_record pair[2] = {
+		{ .tsc = f->tsc, .probe = f->probe, .sp = f->sp },
+		{ .tsc = now, .probe = exit, .sp = sp },
+	};
+
+	fl_channel_put_pair(pair);
+	if (__atomic_add_fetch(&fn->taken, 1, __ATOMIC_RELAXED) == fl_table.shm->samples)
+		switch_off(fn);
+}
+
+void fl_sample_hit(uint32_t id, uint32_t sp)
+{
+	uint64_t now = fl_arch_ticks();
+	const struct fl_probe *p = &fl_table.probes[id];
+	struct fl_slot *slot = fl_channel_slot();
+	struct fl_frame f;
+
+	if (!slot)
+		return;			/* the channel counted it */
+	if (fl_table.sites[id].kind == FL_ENTRY)
+		push_frame(slot, p, sp);
+	else if (pop_frame(slot, p, sp, &f))
+		end_sample(&f, id, sp, now);
+}
+
+static void rearm_one(struct fl_function *f)
+{
+	uint64_t *toggles = &fl_table.shm->toggles;
+
+	store_relaxed(&f->taken, 0);
+	__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
+	for (int pass = 0; pass < 2; pass++) {
+		uint32_t id = f->probes;
+
+		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
+			if ((fl_table.sites[id].kind != FL_ENTRY) == !pass &&
+			    fl_table.sites[id].wanted) {
+				fl_probe_flip_locked(id, FL_ON);
+				*toggles += 2;		/* off before, on now */
+			}
+	}
+}
+
+void fl_sample_rearm(void)
+{
+	uint64_t signals, t0 = fl_arch_ticks();
+	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE);
+
+	fl_table_lock(&signals);
+	while (i && !fl_table.closing) {
+		struct fl_function *f = &fl_table.functions[i - 1];
+
+		i = f->next_off;
+		rearm_one(f);
+	}
+	fl_table_unlock(&signals);
+	fl_table.shm->rearm_ticks += fl_arch_ticks() - t0;
+}

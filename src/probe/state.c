@@ -1,0 +1,326 @@
+/*
+ * state.c - probes on and off.
+ *
+ * Hides sets, text permissions and the exclusion against dlclose. Arming is a
+ * set of patches; a switch of an armed probe is one store.
+ *
+ * EXCLUSION	a switch			fl_probes_freeze()
+ *		toggling++	    (plain)	frozen = 1
+ *		load frozen	    (plain)	sync every core		(OS1)
+ *		store to text			wait until every toggling == 0
+ *		toggling--	    (plain)	... modules are unmapped ...
+ * WHY	The sync orders both sides: a switch that did not see `frozen` has its
+ *	`toggling` visible after the sync, and is waited for; a later one sees
+ *	`frozen` and takes the table's lock, which freeze holds. The switch
+ *	itself pays no fence.
+ */
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "table.h"
+
+static uint32_t frozen;
+static uint64_t frozen_signals;
+
+/* ---- arming ----------------------------------------------------------------- */
+
+/* What a fresh probe should become; FL_OLD: leave it alone. A profiling call
+ * that nobody wants still costs a call, so it is armed and off; a program of
+ * its own may want any probe later. */
+static int goal_of(uint32_t id)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+
+	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual)
+		return FL_OLD;
+	if (s->wanted)
+		return FL_ON;
+	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
+}
+
+static struct fl_known *known_of(uint32_t id)
+{
+	for (uint32_t i = 0; i < fl_table.n_known; i++)
+		if (id >= fl_table.known[i].first && id < fl_table.known[i].end)
+			return &fl_table.known[i];
+	return NULL;
+}
+
+/* Pages that the set's windows touch, as runs; `change` opens or closes one. */
+static int each_run(const struct fl_set *set,
+		    int (*change)(uintptr_t, uintptr_t, int))
+{
+	uintptr_t lo = 0, hi = 0;
+	int prot = 0, err = 0;
+
+	for (size_t i = 0; i < set->n && !err; i++) {
+		const struct fl_patch *p = set->changes[i].patch;
+		uintptr_t a = fl_round_down(p->at, FL_PAGE);
+		uintptr_t b = fl_round_up(p->at + p->len, FL_PAGE);
+		const struct fl_probe *probe = (const void *)p;
+
+		if (a >= lo && a <= hi && hi) {
+			hi = b > hi ? b : hi;
+			continue;
+		}
+		err = hi ? change(lo, hi, prot) : 0;
+		lo = a;
+		hi = b;
+		prot = known_of(fl_probe_id(probe))->prot;
+	}
+	return err || !hi ? err : change(lo, hi, prot);
+}
+
+/* Commit; a change that is refused leaves the set, the others go on. */
+static int commit_or_drop(struct fl_set *set)
+{
+	size_t bad = 0;
+	int err;
+
+	while ((err = fl_set_commit(set, &bad)) && set->n) {
+		uint32_t id = fl_probe_id((const void *)set->changes[bad].patch);
+
+		fl_table.sites[id].refusal = err;
+		fl_table.sites[id].datum = fl_table.probes[id].patch.at;
+		fl_table.sites[id].state = FL_SITE_REFUSED;
+		set->changes[bad] = set->changes[--set->n];
+	}
+	return err;
+}
+
+static int note_armed(const struct fl_set *set)
+{
+	int on = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct fl_probe *p = (struct fl_probe *)set->changes[i].patch;
+
+		p->armed = 1;
+		p->is_on = set->changes[i].to == FL_ON;
+		fl_table.sites[fl_probe_id(p)].state = FL_SITE_READY;
+		on += p->is_on;
+	}
+	return on;
+}
+
+static int arm(struct fl_set *set)
+{
+	int err = each_run(set, fl_text_open);
+
+	return err ? err : commit_or_drop(set);
+}
+
+/* Room for the changes of probes [from, n). */
+static int set_map(struct fl_set *set, size_t n)
+{
+	void *p = fl_os_map(NULL, (n + 1) * sizeof *set->changes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	*set = (struct fl_set){ .changes = p, .room = n + 1 };
+	return fl_is_err(p) ? -ENOMEM : 0;
+}
+
+static void set_unmap(struct fl_set *set)
+{
+	fl_os_unmap(set->changes, set->room * sizeof *set->changes);
+}
+
+static int commit_locked(uint32_t from, enum fl_moment moment)
+{
+	struct fl_set set;
+	int err = set_map(&set, fl_table.n - from);
+
+	if (err)
+		return err;
+	set.quiet = moment == FL_LOADING;
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		int to = goal_of(id);
+
+		if (to != FL_OLD)
+			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OLD, to);
+		if (fl_table.probes[id].is_virtual) {
+			fl_table.sites[id].state = FL_SITE_READY;
+			fl_table.probes[id].is_on = fl_table.sites[id].wanted;
+		}
+	}
+	err = set.n ? arm(&set) : 0;
+	if (!err)
+		err = note_armed(&set);
+	set_unmap(&set);
+	return err;
+}
+
+int fl_probes_commit(uint32_t from, enum fl_moment moment)
+{
+	uint64_t signals;
+	int on;
+
+	fl_table_lock(&signals);
+	on = commit_locked(from, moment);
+	fl_table_unlock(&signals);
+	return on;
+}
+
+/* ---- switching ---------------------------------------------------------------- */
+
+static void flip(struct fl_probe *p, int state)
+{
+	if (!p->armed)
+		return;
+	p->is_on = state == FL_ON;
+	fl_patch_flip(&p->patch, state);
+}
+
+/* A virtual probe is data alone; any other has a reason not to be armed. */
+static int switch_unarmed(struct fl_probe *p, int state)
+{
+	if (fl_table.sites[fl_probe_id(p)].state == FL_SITE_GONE)
+		return FLE_GONE;
+	if (!p->is_virtual)
+		return FLE_REFUSED;
+	p->is_on = state == FL_ON;
+	return 0;
+}
+
+void fl_probe_flip_locked(uint32_t id, int state)
+{
+	flip(&fl_table.probes[id], state);
+}
+
+static void switch_locked(struct fl_probe *p, int state)
+{
+	uint64_t signals;
+
+	fl_table_lock(&signals);
+	flip(p, state);
+	fl_table_unlock(&signals);
+}
+
+int fl_probe_switch(uint32_t id, int state)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+	struct fl_slot *slot = fl_channel_slot();
+
+	if (id >= fl_table.n)
+		return FLE_NOPROBE;
+	if (!p->armed)
+		return switch_unarmed(p, state);
+	if (!slot) {
+		switch_locked(p, state);
+		return 0;
+	}
+	slot->toggling++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* the sync of freeze does the rest */
+	if (load_relaxed(&frozen)) {
+		slot->toggling--;
+		switch_locked(p, state);
+		return 0;
+	}
+	flip(p, state);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->toggling--;
+	return 0;
+}
+
+int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
+{
+	uint64_t signals;
+	int switched = 0;
+
+	fl_table_lock(&signals);
+	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
+		if (!goal[id] || !fl_table.probes[id].armed)
+			continue;
+		flip(&fl_table.probes[id], goal[id]);
+		switched++;
+	}
+	fl_patch_sync();
+	fl_table_unlock(&signals);
+	return switched;
+}
+
+bool fl_probe_is_on(uint32_t id)
+{
+	return id < fl_table.n && fl_table.probes[id].is_on;
+}
+
+static void wait_for_switches(void)
+{
+	struct fl_shm *m = fl_table.shm;
+
+	for (uint32_t i = 0; i < m->n_slots_used; i++)
+		while (load_relaxed(&fl_shm_slot(m, i)->toggling))
+			fl_arch_pause();
+}
+
+void fl_probes_freeze(void)
+{
+	fl_table_lock(&frozen_signals);
+	store_relaxed(&frozen, 1);
+	fl_patch_sync();
+	wait_for_switches();
+}
+
+void fl_probes_thaw(void)
+{
+	if (!load_relaxed(&frozen))
+		return;
+	fl_table_forget_gone();
+	store_relaxed(&frozen, 0);
+	fl_table_unlock(&frozen_signals);
+}
+
+/* ---- the end --------------------------------------------------------------------- */
+
+static void all_off(void)
+{
+	fl_table.closing = true;
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		flip(&fl_table.probes[id], FL_OFF);
+}
+
+void fl_probes_off(void)
+{
+	uint64_t signals;
+
+	fl_table_lock(&signals);
+	all_off();
+	fl_table_unlock(&signals);
+}
+
+void fl_probes_hold(uint64_t *signals)
+{
+	fl_table_lock(signals);
+}
+
+void fl_probes_release(const uint64_t *signals)
+{
+	fl_table_unlock(signals);
+}
+
+void fl_probes_release_off(const uint64_t *signals)
+{
+	all_off();
+	fl_table_unlock(signals);
+}
+
+void fl_probes_close(void)
+{
+	struct fl_set set;
+	uint64_t signals;
+
+	fl_probes_off();
+	fl_table_lock(&signals);
+	if (set_map(&set, fl_table.n) == 0) {
+		for (uint32_t id = 0; id < fl_table.n; id++)
+			if (fl_table.probes[id].armed)
+				fl_set_stage(&set, &fl_table.probes[id].patch,
+					     FL_OFF, FL_OLD);
+		commit_or_drop(&set);
+		each_run(&set, fl_text_close);
+		set_unmap(&set);
+	}
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		fl_table.probes[id].armed = 0;
+	fl_table_unlock(&signals);
+}

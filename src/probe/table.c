@@ -1,0 +1,132 @@
+/*
+ * table.c - the probe table, its functions and its lock.
+ *
+ * Hides that all arrays are mapped once at their largest and filled as needed,
+ * so no pointer into them ever moves and no path allocates.
+ */
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "table.h"
+
+struct fl_table fl_table;
+
+static uint32_t lock_word;	/* 0 free, 1 held, 2 held and awaited */
+
+void fl_table_lock(uint64_t *signals)
+{
+	uint32_t free = 0;
+
+	fl_os_signals_block(signals);
+	if (__atomic_compare_exchange_n(&lock_word, &free, 1, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE))
+		fl_os_futex_wait(&lock_word, 2, 100000);
+}
+
+void fl_table_unlock(const uint64_t *signals)
+{
+	if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
+		fl_os_futex_wake(&lock_word, 1);
+	fl_os_signals_restore(signals);
+}
+
+static void *map_zeros(size_t n)
+{
+	void *p = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return fl_is_err(p) ? NULL : p;
+}
+
+int fl_probes_open(struct fl_shm *m)
+{
+	size_t max = m->max_sites;
+	struct fl_table *t = &fl_table;
+
+	*t = (struct fl_table){ .shm = m, .sites = fl_shm_sites(m) };
+	t->n = m->n_sites;		/* after exec: earlier images' sites */
+	t->n_hash = 2;
+	while (t->n_hash < 2 * max)
+		t->n_hash *= 2;
+	t->probes = map_zeros(max * sizeof *t->probes);
+	t->functions = map_zeros(max * sizeof *t->functions);
+	t->hash = map_zeros(t->n_hash * sizeof *t->hash);
+	t->known = map_zeros(m->max_modules * sizeof *t->known);
+	if (!t->probes || !t->functions || !t->hash || !t->known)
+		return -ENOMEM;
+	fl_arch_open();
+	return fl_handler_open(m->max_sites);
+}
+
+/* The hash holds index + 1, so zeroed memory is an empty table. */
+uint32_t fl_table_function(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+	uint32_t h = (uint32_t)((at >> 2) * 0x9e3779b97f4a7c15ull >> 32);
+
+	for (;; h++) {
+		uint32_t *cell = &t->hash[h & (t->n_hash - 1)];
+
+		if (!*cell) {
+			t->functions[t->n_functions] = (struct fl_function){
+				.at = at, .probes = FL_NO_PROBE,
+			};
+			*cell = ++t->n_functions;
+		}
+		if (t->functions[*cell - 1].at == at)
+			return *cell - 1;
+	}
+}
+
+struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
+{
+	struct fl_table *t = &fl_table;
+	struct fl_probe *p = &t->probes[t->n];
+	struct fl_function *f;
+
+	if (t->n == t->shm->max_sites)
+		return NULL;
+	p->form = s->form;
+	p->room = s->room;
+	p->before = s->before;
+	p->bare = s->bare;
+	p->patch.at = s->at;
+	p->function = fl_table_function(s->function);
+	f = &t->functions[p->function];
+	p->next = f->probes;
+	f->probes = t->n;
+	t->sites[t->n] = (struct fl_shm_site){
+		.at = s->at, .function = s->function, .datum = s->datum,
+		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,
+		.provider = s->provider,
+		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
+	};
+	store_release(&t->n, t->n + 1);	/* ordering: none; readers hold the lock */
+	return p;
+}
+
+int fl_probe_at(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t k = 0; k < t->n_known; k++) {
+		if (t->known[k].gone || at - t->known[k].lo >= t->known[k].hi - t->known[k].lo)
+			continue;
+		for (uint32_t i = t->known[k].first; i < t->known[k].end; i++)
+			if (t->sites[i].at == at)
+				return (int)i;
+	}
+	return -ENOENT;
+}
+
+int fl_probe_refusal(uint32_t id, uint64_t *datum)
+{
+	if (id >= fl_table.n)
+		return FLE_NOPROBE;
+	*datum = fl_table.sites[id].datum;
+	if (fl_table.sites[id].state == FL_SITE_GONE)
+		return FLE_GONE;
+	return fl_table.sites[id].refusal;
+}

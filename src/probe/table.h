@@ -1,0 +1,85 @@
+/*
+ * table.h - the probe table. Private to probe/.
+ *
+ * probes[id] belongs to site id of the shared site table. A probe's functions
+ * share one struct fl_function; its probes are a list through `next`.
+ */
+#ifndef FL_TABLE_H
+#define FL_TABLE_H
+
+#include "patch/patch.h"
+#include "probe.h"
+
+#define FL_NO_PROBE UINT32_MAX
+
+struct fl_probe {
+	struct fl_patch patch;		/* constant once state != FOUND */
+	uintptr_t *go;			/* where its glue goes: W any, data */
+	uint32_t function;		/* index into fl_functions */
+	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
+	uint8_t form, room, before, bare;	/* of the site, for the plan */
+	uint8_t is_virtual;
+	uint8_t is_on;			/* last state switched to */
+	uint8_t armed;			/* text differs from `old` */
+};
+
+struct fl_function {
+	uintptr_t at;
+	uint32_t probes;		/* first of its list */
+	uint32_t taken;			/* samples since it was armed; atomic */
+	uint32_t generation;		/* of its on-period; atomic */
+	uint32_t next_off;		/* list of those that switched off */
+};
+
+/* A module that was taken in. */
+struct fl_known {
+	uintptr_t lo, hi, bias;
+	uint32_t first, end;		/* its probes: [first, end) */
+	uint32_t seen;			/* stamp of the last walk that met it */
+	int prot;			/* its text's permissions */
+	struct fl_near near;
+	bool gone;
+};
+
+struct fl_table {
+	struct fl_shm *shm;
+	struct fl_shm_site *sites;
+	struct fl_probe *probes;	/* max_sites, sparse */
+	struct fl_function *functions;	/* max_sites, sparse */
+	uint32_t *hash;			/* of functions; n_hash, a power of two */
+	struct fl_known *known;
+	uint32_t n, n_functions, n_known, n_hash, stamp;
+	bool closing;			/* nothing is switched on any more */
+};
+extern struct fl_table fl_table;
+
+/* One at a time changes the table or writes text in bulk. Signals are blocked
+ * meanwhile, so a handler never waits for its own thread. */
+void fl_table_lock(uint64_t *signals);
+void fl_table_unlock(const uint64_t *signals);
+
+/* Append a probe for `site`; NULL when the table is full. */
+struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
+/* Index of the function at `at`, made when new. */
+uint32_t fl_table_function(uintptr_t at);
+
+/* Glue for probes [first, end): near memory, plans, code. */
+int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
+
+/* Drop the probes of modules that were unloaded; the table is locked. */
+void fl_table_forget_gone(void);
+/* Called by the glue of every sampled probe. */
+void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+
+/* Switch an armed probe; the table is locked. */
+void fl_probe_flip_locked(uint32_t id, int state);
+
+/* Bindings of FL_ACT_CALL. */
+int fl_handler_open(uint32_t max);
+
+static inline uint32_t fl_probe_id(const struct fl_probe *p)
+{
+	return (uint32_t)(p - fl_table.probes);
+}
+
+#endif
