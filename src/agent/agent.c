@@ -1,0 +1,129 @@
+/*
+ * agent.c - the recorder's agent: asks it which sites it wants and arms them.
+ *
+ * Hides the dialogue with the reader, see enum fl_phase in channel.h. The
+ * reader may die at any point; then the target goes on without probes.
+ *
+ *	target					reader
+ *	write modules, sites, n_sites		wait for ASK
+ *	phase = ASK	(A)			load phase	(B)
+ *	wait while phase == ASK			set sites[].wanted
+ *	load phase	(D)			phase = GO	(C)
+ *
+ * (A) pairs with (B) in cli/dialogue.c: who sees ASK sees the sites.
+ * (D) pairs with (C) in cli/dialogue.c: who sees GO sees what is wanted.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "agent.h"
+#include "os/os.h"
+#include "patch/patch.h"
+
+const struct fl_owner *fl_owner;
+
+static struct fl_shm *shm;
+
+void fl_agent_found(enum fl_moment moment)
+{
+	uint32_t from = fl_probes_count();
+
+	if (fl_owner && fl_probes_discover(moment) > 0)
+		fl_owner->found(from, moment);
+}
+
+/* Returns the reader's answer; GO when it died before it gave one. */
+static uint32_t ask(void)
+{
+	uint32_t phase;
+
+	store_release(&shm->phase, FL_PHASE_ASK);	/* (A) pairs with (B) in cli/dialogue.c */
+	fl_os_futex_wake(&shm->phase, 1);
+	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) { /* (D) pairs with (C) in cli/dialogue.c */
+		if (!fl_channel_reader_lives())
+			return FL_PHASE_GO;
+		fl_os_futex_wait(&shm->phase, FL_PHASE_ASK, 20000);
+	}
+	return phase;
+}
+
+static void recorder_found(uint32_t from, enum fl_moment moment)
+{
+	if (ask() == FL_PHASE_QUIT)
+		fl_os_exit(0);
+	if (fl_channel_reader_lives())
+		fl_probes_commit(from, moment);
+}
+
+static const struct fl_owner recorder = { .found = recorder_found };
+
+static struct fl_shm *map_shm(const char *path)
+{
+	struct fl_shm head, *m;
+	int fd = fl_os_open(path, O_RDWR | O_CLOEXEC);
+	bool good;
+
+	if (fd < 0)
+		return NULL;
+	good = fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
+	       head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION;
+	m = good ? fl_os_map(NULL, head.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+		 : (void *)-EINVAL;
+	fl_os_close(fd);
+	if (fl_is_err(m))
+		return NULL;
+	return m;
+}
+
+/* After an exec in the target: what the old image had is not there any more. */
+static void retire_old_image(void)
+{
+	for (uint32_t i = 0; i < shm->n_sites; i++)
+		fl_shm_sites(shm)[i].state = FL_SITE_GONE;
+	shm->n_images++;
+}
+
+static int open_all(void)
+{
+	int err = fl_patch_open();
+
+	if (!err)
+		err = fl_probes_open(shm);
+	if (!err)
+		err = fl_life_open();
+	if (!err)
+		err = fl_life_watch(shm);
+	return err;
+}
+
+void fl_agent_start(const char *shm_path)
+{
+	int err;
+
+	shm = map_shm(shm_path);
+	if (!shm || shm->target_pid != fl_os_pid())
+		return;			/* another process of the family */
+	retire_old_image();
+	shm->tsc0 = fl_arch_ticks();
+	shm->mono0_ns = fl_os_monotonic_ns();
+	fl_channel_open(shm);
+	err = open_all();
+	if (err) {
+		shm->agent_error = err;
+		if (ask() == FL_PHASE_QUIT)
+			fl_os_exit(0);
+		return;
+	}
+	fl_owner = &recorder;
+	fl_probes_discover(FL_RUNNING);
+	recorder_found(0, FL_RUNNING);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	const char *path = getenv(FL_SHM_ENV);
+
+	if (path)
+		fl_agent_start(path);
+}

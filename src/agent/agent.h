@@ -1,0 +1,28 @@
+/* agent.h - step 4 of the target's side: flick inside somebody's program. */
+#ifndef FL_AGENT_H
+#define FL_AGENT_H
+
+#include "base/base.h"
+#include "channel/channel.h"
+#include "probe/probe.h"
+
+/* Who directs the probes of this process; NULL: nobody, stay out of the way. */
+struct fl_owner {
+	/* Sites [from, n_sites) are new: decide what is wanted, then arm. */
+	void (*found)(uint32_t from, enum fl_moment);
+};
+extern const struct fl_owner *fl_owner;
+
+/* Take in what is new and let the owner decide. */
+void fl_agent_found(enum fl_moment);
+
+/* Follow the process through dlopen and fork; watch a recorder, re-arm what it
+ * samples. 0 or -errno. */
+int fl_life_open(void);
+int fl_life_watch(struct fl_shm *);
+void fl_life_close(void);
+
+/* Start and stop as the agent of a recorder: run by the constructor. */
+void fl_agent_start(const char *shm_path);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * life.c - the process goes on living around the agent: dlopen, dlclose, fork,
+ * and a recorder that dies.
+ *
+ * Hides how flick hears of a dlopen: the loader calls an empty function
+ * whenever its list of modules changes, so that debuggers can stop there
+ * (r_debug.r_brk). That function is a `ret` with padding behind it, a site like
+ * any other, and flick patches a jump into it. What it finds there is better
+ * than what a wrapper around dlopen() could see: the module is mapped, no
+ * constructor has run, so no thread can stand in the code to be armed; and the
+ * caller of dlopen() is still its caller, which its search path depends on.
+ */
+#include <link.h>
+#include <pthread.h>
+
+#include "agent.h"
+#include "os/os.h"
+#include "patch/patch.h"
+
+static struct fl_patch loader_patch;
+static bool hears_loader;
+static struct fl_near loader_near;
+static uint64_t fork_signals;
+
+/* ---- the loader ------------------------------------------------------------- */
+
+/* In the thread that loads or unloads, with the loader's lock held. */
+static void on_loader(void)
+{
+	if (!fl_owner)
+		return;
+	if (_r_debug.r_state == RT_DELETE)
+		fl_probes_freeze();
+	if (_r_debug.r_state != RT_CONSISTENT)
+		return;
+	fl_probes_thaw();
+	fl_agent_found(FL_LOADING);
+}
+
+/* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */
+static uint8_t room_at(uintptr_t at)
+{
+	uintptr_t end = fl_round_up(at + 1, 16);
+	struct fl_insn i;
+	uintptr_t p = at + 1;
+
+	fl_arch_decode(&i, (const void *)at, end - at, at);
+	if (i.cls != FL_INSN_RET || i.len != 1)
+		return 0;
+	while (p < end) {
+		fl_arch_decode(&i, (const void *)p, end - p, p);
+		if (!i.len || i.cls != FL_INSN_NOP)
+			break;
+		p += i.len;
+	}
+	return (uint8_t)(p - at);
+}
+
+static int plan_loader(void)
+{
+	uintptr_t brk = _r_debug.r_brk, *go;
+	struct fl_plan_in in = { .form = FL_FORM_SLED_RET };
+	uint64_t datum;
+	int err;
+
+	if (!brk)
+		return FLE_UNKNOWN;
+	in.at = brk + fl_arch_landing((const void *)brk, 8);
+	in.room = room_at(in.at);
+	err = fl_near_alloc(&loader_near, in.at, in.at + 16, FL_ARCH_GLUE_BYTES,
+			    sizeof *go);
+	if (err)
+		return err;
+	go = (uintptr_t *)loader_near.data;
+	*go = (uintptr_t)on_loader;
+	in.glue = (uintptr_t)loader_near.code;
+	fl_arch_glue(loader_near.code, in.glue, 0, (uintptr_t)go);
+	err = fl_arch_plan(&loader_patch, &in, &datum);
+	return err ? err : fl_near_seal(&loader_near);
+}
+
+static int change_loader(int from, int to)
+{
+	struct fl_change change = { &loader_patch, (uint8_t)from, (uint8_t)to };
+	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
+	int prot = fl_text_prot(lo);
+	size_t bad;
+	int err = fl_text_open(lo, hi, prot);
+
+	if (err)
+		return err;
+	err = fl_set_commit(&set, &bad);
+	fl_text_close(lo, hi, prot);
+	return err;
+}
+
+/* Without it, modules loaded later are found by their first profiling call. */
+static void hear_loader(void)
+{
+	hears_loader = plan_loader() == 0 && change_loader(FL_OLD, FL_ON) == 0;
+}
+
+/* ---- fork --------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	if (fl_owner)
+		fl_probes_hold(&fork_signals);
+}
+
+static void in_parent(void)
+{
+	if (fl_owner)
+		fl_probes_release(&fork_signals);
+}
+
+/* The child is another process: it shares the rings and must not use them. */
+static void in_child(void)
+{
+	if (!fl_owner)
+		return;
+	fl_owner = NULL;
+	fl_channel_close();
+	fl_probes_release_off(&fork_signals);
+}
+
+/* ---- flick's own thread ---------------------------------------------------------- */
+
+enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
+
+static int run(void *arg)
+{
+	struct fl_shm *m = arg;
+	bool samples = m->action == FL_ACT_SAMPLE;
+
+	for (;;) {
+		fl_os_sleep_us(samples ? m->epoch_us : WATCH_US);
+		if (!fl_channel_reader_lives())
+			break;
+		if (samples)
+			fl_sample_rearm();
+	}
+	fl_probes_off();
+	return 0;
+}
+
+int fl_life_watch(struct fl_shm *m)
+{
+	int tid = fl_os_thread_start(run, m);
+
+	return tid < 0 ? tid : 0;
+}
+
+int fl_life_open(void)
+{
+	static bool forks;
+
+	hear_loader();
+	if (!forks && pthread_atfork(before_fork, in_parent, in_child))
+		return -ENOMEM;
+	forks = true;
+	return 0;
+}
+
+void fl_life_close(void)
+{
+	if (hears_loader)
+		change_loader(FL_ON, FL_OLD);
+	hears_loader = false;
+}

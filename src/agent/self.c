@@ -1,0 +1,252 @@
+/*
+ * self.c - flick.h: a program that instruments itself.
+ *
+ * Hides that it is an owner of probes like the recorder, over a region of its
+ * own that no reader has: counters instead of rings, every site armed at once.
+ */
+#include "../../include/flick.h"
+
+#include "agent.h"
+#include "names.h"
+#include "os/os.h"
+#include "patch/patch.h"
+#include <sys/mman.h>
+
+struct flick {
+	struct flick_opt opt;
+	struct fl_shm *shm;
+	int fd;
+	uint8_t *goal;			/* per probe, what is staged; 0 nothing */
+};
+
+static struct flick self;
+static uint32_t told;			/* probes the callback has been told of */
+
+enum { DEFAULT_PROBES = 1 << 18, THREADS = 256 };
+
+static void describe(uint32_t id, struct flick_probe *out)
+{
+	const struct fl_shm_site *s = &fl_shm_sites(self.shm)[id];
+	bool has_module = s->module < self.shm->n_modules;
+
+	out->id = id;
+	out->kind = (enum flick_kind)s->kind;
+	out->site = (const void *)s->at;
+	out->function = (const void *)s->function;
+	out->module = has_module ? fl_shm_modules(self.shm)[s->module].path : "";
+	out->name = fl_names_of(s->function);
+	out->refusal = s->refusal;
+}
+
+static void tell(uint32_t from)
+{
+	struct flick_probe p = { .size = sizeof p };
+
+	for (told = from; told < fl_probes_count(); told++) {
+		if (!self.opt.discovered)
+			continue;
+		describe(told, &p);
+		self.opt.discovered(&p, self.opt.arg);
+	}
+}
+
+static void self_found(uint32_t from, enum fl_moment moment)
+{
+	fl_names_learn(self.shm, from);
+	fl_probes_commit(from, moment);
+	tell(from);
+}
+
+static const struct fl_owner owner = { .found = self_found };
+
+static int take_options(const struct flick_opt *opt)
+{
+	self.opt = (struct flick_opt){ .size = sizeof self.opt };
+	if (!opt)
+		return 0;
+	if (opt->size < offsetof(struct flick_opt, arg) || opt->size > sizeof *opt ||
+	    opt->flags)
+		return FLE_OPTION;
+	__builtin_memcpy(&self.opt, opt, opt->size);
+	return 0;
+}
+
+static int make_region(void)
+{
+	uint32_t max = self.opt.max_probes ? self.opt.max_probes : DEFAULT_PROBES;
+	struct fl_shm_options o = {
+		.n_slots = THREADS, .max_sites = max, .action = FL_ACT_COUNT,
+		.ring_kib = (uint32_t)fl_round_up((uint64_t)max * 8, 1 << 18) >> 10,
+	};
+	int err = fl_shm_create(&o, &self.shm, &self.fd);
+
+	if (err)
+		return err;
+	fl_os_close(self.fd);		/* nobody else will map it */
+	self.shm->own = 1;
+	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return fl_is_err(self.goal) ? -ENOMEM : fl_names_open(max);
+}
+
+int flick_open(flick **f, const struct flick_opt *opt)
+{
+	int err = fl_owner ? FLE_OPEN : take_options(opt);
+
+	if (!err)
+		err = fl_patch_open();
+	if (!err)
+		err = make_region();
+	if (err)
+		return err;
+	fl_channel_open(self.shm);
+	err = fl_probes_open(self.shm);
+	if (!err)
+		err = fl_life_open();
+	if (err)
+		return err;
+	fl_owner = &owner;
+	fl_agent_found(FL_RUNNING);
+	*f = &self;
+	return 0;
+}
+
+void flick_close(flick *f)
+{
+	if (!f)
+		return;
+	fl_life_close();
+	fl_probes_close();
+	fl_owner = NULL;
+	fl_patch_close();
+	fl_names_close();
+}
+
+uint32_t flick_count(const flick *f)
+{
+	(void)f;
+	return fl_probes_count();
+}
+
+int flick_describe(const flick *f, uint32_t id, struct flick_probe *out)
+{
+	struct flick_probe p = { .size = sizeof p };
+
+	if (id >= flick_count(f))
+		return FLE_NOPROBE;
+	if (out->size < sizeof out->size || out->size > sizeof p)
+		return FLE_OPTION;
+	describe(id, &p);
+	p.size = out->size;
+	__builtin_memcpy(out, &p, p.size);
+	return 0;
+}
+
+static bool takes(const struct fl_pattern *p, uint32_t id)
+{
+	const struct fl_shm_site *s = &fl_shm_sites(self.shm)[id];
+	const struct fl_shm_module *m = &fl_shm_modules(self.shm)[s->module];
+
+	if (s->module >= self.shm->n_modules)
+		return false;
+	return fl_pattern_takes(p, m->path, fl_names_of(s->function),
+				s->function - m->base);
+}
+
+static uint8_t goal_state(enum flick_state to)
+{
+	return to == FLICK_ON ? FL_ON : FL_OFF;
+}
+
+int flick_stage(flick *f, const char *pattern, enum flick_state to)
+{
+	struct fl_pattern p;
+	int n = 0, err = fl_pattern_parse(&p, pattern);
+
+	if (err)
+		return err;
+	for (uint32_t id = 0; id < flick_count(f); id++) {
+		if (!takes(&p, id))
+			continue;
+		f->goal[id] = goal_state(to);
+		n++;
+	}
+	return n ? n : FLE_NOMATCH;
+}
+
+int flick_stage_id(flick *f, uint32_t id, enum flick_state to)
+{
+	if (id >= flick_count(f))
+		return FLE_NOPROBE;
+	f->goal[id] = goal_state(to);
+	return 0;
+}
+
+int flick_commit(flick *f)
+{
+	int n = fl_probes_switch_set(f->goal, flick_count(f));
+
+	flick_abort(f);
+	return n;
+}
+
+void flick_abort(flick *f)
+{
+	__builtin_memset(f->goal, 0, flick_count(f));
+}
+
+int flick_handle(flick *f, uint32_t id, flick_handler *handler, void *arg)
+{
+	int err = fl_probe_handler(id, handler, arg);
+
+	(void)f;
+	return err ? err : fl_probe_action(id, FL_ACT_CALL);
+}
+
+int flick_on(flick *f, uint32_t id, flick_handler *handler, void *arg)
+{
+	int err = handler ? flick_handle(f, id, handler, arg) : 0;
+
+	return err ? err : fl_probe_switch(id, FL_ON);
+}
+
+int flick_off(flick *f, uint32_t id)
+{
+	(void)f;
+	return fl_probe_switch(id, FL_OFF);
+}
+
+uint64_t flick_hits(const flick *f, uint32_t id)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < f->shm->n_slots_used; i++) {
+		const struct fl_slot *s = fl_shm_slot(f->shm, i);
+
+		if (id < s->n_counters)
+			sum += load_relaxed((uint64_t *)s->data + id);
+	}
+	return sum;
+}
+
+int flick_why(const flick *f, uint32_t id, char *text, size_t n)
+{
+	uint64_t datum = 0;
+	int err = fl_probe_refusal(id, &datum);
+	const char *why = err ? flick_error(err) : "";
+	size_t i = 0;
+
+	(void)f;
+	for (; n && why[i] && i + 1 < n; i++)
+		text[i] = why[i];
+	if (n)
+		text[i] = 0;
+	return err;
+}
+
+const char *flick_error(int err)
+{
+	const char *text = err ? fl_err_text(err) : "no error";
+
+	return text ? text : "the system refused (a negative errno)";
+}
