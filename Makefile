@@ -1,0 +1,191 @@
+# flick. A new file in a folder of src/ or tests/ needs no line here.
+#
+#	make		the library, the agent and the command, in build/
+#	make demo	the same, and show it at work
+#	make check	every test; ends with `N passed, N failed, N skipped`
+#	make torture	the long runs of the tests that try to break flick
+#	make real	real programs, fetched from Debian and rebuilt
+#	make bench	measure, print the table, write bench/results.json
+#	make install	to PREFIX (/usr/local), below DESTDIR
+#	make deps	install the Debian packages a build needs
+#	make V=1	show the commands
+#
+# demo, check, torture, real and bench install what they need themselves.
+
+VERSION = 0.1.0
+ABI = 0
+BUILD = build
+Q = $(if $(V),,@)
+
+FRONT = demo check torture real bench
+PLAIN = $(FRONT) deps check-deps clean help
+GOALS = $(or $(MAKECMDGOALS),all)
+
+all:
+
+ifneq ($(filter-out $(PLAIN),$(GOALS)),)
+include config.mk
+endif
+
+config.mk: configure
+	./configure
+
+# ---- what is compiled ------------------------------------------------------
+
+GUEST_DIRS = base os obj arch arch/$(ARCH) site patch probe channel agent
+READER_DIRS = analysis report cli
+
+sources = $(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S))
+objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
+
+# A file that says `READER code` at its head stays out of the target.
+READER_ONLY := $(shell grep -ls '^ \* READER code' src/channel/*.c)
+GUEST_SRC := $(filter-out $(READER_ONLY),$(call sources,$(GUEST_DIRS)))
+INSIDE_SRC := $(filter-out src/agent/%,$(GUEST_SRC))
+READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)
+
+# guest/: ships in the target. reader/: everything, compiled for the command.
+# points/: guest code in which a test can stop a protocol (FL_POINT).
+GUEST := $(call objects,guest,$(GUEST_SRC))
+READER := $(call objects,reader,$(READER_SRC))
+READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
+TESTED_READER := $(filter-out %/cli/main.o,$(READER))
+TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
+POINTS := $(call objects,points,$(INSIDE_SRC)) $(TESTED_READER)
+
+STRICT = -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes
+COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(CPPFLAGS) $(CFLAGS)
+NO_STACK = -Wa,--noexecstack
+AS_GUEST = $(NO_STACK) -fPIC -fvisibility=hidden -mgeneral-regs-only \
+	-fno-stack-protector -fcf-protection=none -fno-plt \
+	-ftls-model=initial-exec
+
+define compile
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	$(Q)$(COMPILE) $1 -c -o $@ $<
+endef
+
+$(BUILD)/guest/%.o: src/%.c config.mk
+	$(call compile,$(AS_GUEST))
+$(BUILD)/guest/%.o: src/%.S config.mk
+	$(call compile,$(AS_GUEST))
+$(BUILD)/points/%.o: src/%.c config.mk
+	$(call compile,$(AS_GUEST) -DFL_POINTS)
+$(BUILD)/points/%.o: src/%.S config.mk
+	$(call compile,$(AS_GUEST) -DFL_POINTS)
+$(BUILD)/reader/%.o: src/%.c config.mk
+	$(call compile,-DFLICK_VERSION='"$(VERSION)"')
+$(BUILD)/reader/%.o: src/%.S config.mk
+	$(call compile,$(NO_STACK))
+
+# ---- what is linked ---------------------------------------------------------
+
+LIB = $(BUILD)/libflick.so
+all: $(LIB) $(BUILD)/libflick.a $(BUILD)/flick
+
+$(LIB): $(GUEST) flick.map
+	@echo "  LINK   $@"
+	$(Q)$(CC) -shared -o $@ $(GUEST) $(LDFLAGS) \
+		-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=flick.map \
+		-Wl,-z,defs -Wl,-z,now -Wl,-z,initfirst -Wl,-z,nodelete \
+		-Wl,-z,noexecstack -ldl -lpthread
+	@ln -sf libflick.so $@.$(ABI)
+
+$(BUILD)/libflick.a: $(GUEST)
+$(BUILD)/reader/inside.a: $(READER_INSIDE)
+$(BUILD)/tested.a: $(TESTED)
+$(BUILD)/points.a: $(POINTS)
+%.a:
+	@mkdir -p $(@D)
+	@echo "  AR     $@"
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# Of the guest code the command takes what it uses: an archive.
+$(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
+	@echo "  LINK   $@"
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lpthread -ldl
+
+# ---- tests -------------------------------------------------------------------
+
+# A test that defines fl_point_hit() is linked with the points. In tests/, NAME.c
+# and NAME.sh are tests; what they share has another name.
+TEST_LIBS = -Wl,--as-needed -lcmocka -lZydis $(READER_LIBS) -lm -lpthread -ldl
+TEST_SRC := $(wildcard tests/unit/*.c tests/torture/*.c)
+TEST_BIN := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
+UNIT := $(filter $(BUILD)/tests/unit/%,$(TEST_BIN))
+TORTURE := $(filter $(BUILD)/tests/torture/%,$(TEST_BIN))
+WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
+	grep -l '^void fl_point_hit' $(TEST_SRC))))
+scripts = $(sort $(wildcard tests/$1/*.sh))
+SCRIPTS := $(foreach d,tools asm golden e2e,$(call scripts,$d))
+CHECKERS := $(sort $(wildcard tools/check-*))
+TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE)
+RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
+
+$(WITH_POINTS): $(BUILD)/points.a
+$(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
+$(TEST_BIN): $(BUILD)/tests/%: tests/%.c
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -o $@ $< $(filter %.a,$^) $(TEST_LIBS)
+
+DEMO_FLAGS = -O2 -g -finstrument-functions -pthread
+$(BUILD)/demo: tests/targets/demo.c config.mk
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	$(Q)$(CC) $(DEMO_FLAGS) -o $@ $<
+
+run-demo: all $(BUILD)/demo
+	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
+	$(BUILD)/flick report $(BUILD)/demo.data
+run-check: all $(TEST_BIN)
+	@$(RUN) $(TESTS)
+run-torture: all $(TORTURE)
+	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(call scripts,torture)
+run-real: all
+	@$(RUN) $(call scripts,real)
+run-bench: all
+	@BUILD=$(BUILD) CC="$(CC)" bench/run
+
+# ---- front doors ---------------------------------------------------------------
+
+# First the packages, then this same Makefile again, which now finds them.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+$(FRONT):
+	@tools/setup $@
+	@$(MAKE) --no-print-directory $(JOBS) run-$@
+deps:
+	@tools/setup build
+check-deps:
+	@tools/setup check
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+format-check:
+	clang-format --dry-run $(wildcard src/*/*.[ch] src/arch/*/*.[ch])
+
+DEST = $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(DEST)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DEST)/include/flick
+	install $(BUILD)/flick $(DEST)/bin/flick
+	install $(LIB) $(DESTDIR)$(LIBDIR)/libflick.so.$(ABI)
+	ln -sf libflick.so.$(ABI) $(DESTDIR)$(LIBDIR)/libflick.so
+	install -m 644 $(BUILD)/libflick.a $(DESTDIR)$(LIBDIR)
+	install -m 644 $(wildcard include/*.h) $(DEST)/include
+	install -m 644 $(wildcard include/flick/*) $(DEST)/include/flick
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		flick.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/flick.pc
+	for page in $(wildcard man/*.[1-8]); do \
+		to=$(DEST)/share/man/man$${page##*.}; \
+		install -d $$to && install -m 644 $$page $$to; \
+	done
+
+clean:
+	rm -rf $(BUILD) config.mk
+
+.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install clean
+.DELETE_ON_ERROR:
+
+-include $(wildcard $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
