@@ -53,7 +53,7 @@ TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
 POINTS := $(call objects,points,$(INSIDE_SRC)) $(TESTED_READER)
 
-STRICT = -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes
+STRICT = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes
 COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(CPPFLAGS) $(CFLAGS)
 NO_STACK = -Wa,--noexecstack
 AS_GUEST = $(NO_STACK) -fPIC -fvisibility=hidden -mgeneral-regs-only \
