@@ -20,6 +20,7 @@
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
 #define FL_SHM_VERSION 1
 #define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
+#define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
 
 enum fl_action {	/* what a probe that is on does */
 	FL_ACT_COUNT,	/* add one to a counter of its thread */
@@ -105,6 +106,10 @@ struct fl_shm {
 	uint32_t reader_sleeps;		/* 1 while it does */
 	uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
 
+	alignas(64) uint64_t fresh[FL_MAX_SLOTS / 64];	/* bit a slot: claimed,
+					 * not yet seen; W thread (G), R reader (H) */
+	uint32_t free_hint;		/* a slot that is likely free; any order */
+
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
 };
 
@@ -121,8 +126,10 @@ struct fl_frame {
  * A thread's slot: its ring, its counters. `ptr` and `limit` are addresses in
  * the target; only the thread itself uses them, the reader reads `ptr`.
  *
- *	base <= start(filled % n) <= ptr <= limit = end of that chunk
- *	filled - freed <= n chunks
+ *	data <= ptr <= limit; while limit == end(filled % n):
+ *	start(filled % n) <= ptr; else limit == end((filled - 1) % n) == ptr,
+ *	that chunk is counted in `filled` and the next one is not free yet
+ *	filled - freed <= n chunks, n >= 2
  */
 struct fl_slot {
 	uint64_t ptr;			/* next record; W thread, R reader */
@@ -130,21 +137,22 @@ struct fl_slot {
 	uint64_t data;			/* first byte of ring and counters; constant */
 	uint32_t n_counters;		/* of FL_ACT_COUNT; 0 when not claimed */
 	uint32_t toggling;		/* 1 while this thread writes text */
-	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
+	uint32_t n_frames;		/* sampling: thread only */
 
 	alignas(64) uint64_t freed;	/* chunks consumed; W reader (C), R thread (D) */
 	uint32_t freed_word;		/* its low half, the futex */
-	uint32_t waiting;		/* 1 while the thread waits for room */
+	uint32_t waiting;		/* 1: the thread waits for room; W thread, 0 by reader */
 
 	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
 	int32_t tid;
 	uint32_t image;			/* which exec it belongs to */
-	uint32_t n_frames;		/* sampling: thread only */
+	uint32_t pad;
+	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
 	uint64_t lost[FL_N_LOST];	/* W thread */
 	char name[16];
 
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
-	struct fl_frame frames[FL_FRAMES];
+	alignas(64) struct fl_frame frames[FL_FRAMES];
 };
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
 
@@ -165,9 +173,19 @@ static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 
 /* ---- target side (GUEST) ---------------------------------------------- */
 
-/* Use region `m` for this process's threads. Not thread-safe; once. */
+/* For glue only: the calling thread's slot, or fl_no_slot, whose ptr, limit and
+ * n_counters are 0, so that every short path ends at once. Between loading and
+ * storing `ptr` the glue must not be interrupted by a handler: rseq. */
+extern __thread struct fl_slot *fl_self
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern struct fl_slot fl_no_slot __attribute__((visibility("hidden")));
+
+/* Use region `m` for this process's threads; n_images is this image's number by
+ * then. Not thread-safe; once. The region must stay mapped from then on: the
+ * C library's list of a thread's robust mutexes leads through its slot. */
 void fl_channel_open(struct fl_shm *m);
-/* Threads of this process no longer enqueue (fork's child, close). */
+/* Threads of this process no longer enqueue (fork's child, close): the calling
+ * one from now on, others from the end of their chunk; so switch off first. */
 void fl_channel_close(void);
 /* The calling thread's slot, or &fl_no_slot: for glue (tramp.S) only. */
 extern __thread struct fl_slot *fl_self __attribute__((visibility("hidden"),
@@ -187,11 +205,13 @@ bool fl_channel_reader_lives(void);
 /* ---- reader side ------------------------------------------------------- */
 
 struct fl_shm_options {
-	uint32_t n_slots, ring_kib, max_sites;	/* 0 = default */
+	uint32_t n_slots, ring_kib, max_sites;	/* 0 = 2048, 512, 1 M */
 	uint32_t action, samples, epoch_us;
 };
 
-/* A region in a new memfd. 0 or -errno; *fd is close-on-exec. */
+/* A region in a new memfd; the calling thread is the reader whose death the
+ * target notices, and the one to destroy it. 0 or -errno, FLE_OPTION; *fd is
+ * close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
 

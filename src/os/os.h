@@ -44,6 +44,8 @@ int fl_os_membarrier_sync_core(void);
 
 int fl_os_pid(void);
 int fl_os_tid(void);
+/* The calling thread's name, NUL-terminated. */
+void fl_os_thread_name(char name[16]);
 uint64_t fl_os_monotonic_ns(void);
 void fl_os_sleep_us(uint64_t us);
 void fl_os_exit(int status) __attribute__((noreturn));

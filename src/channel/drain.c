@@ -1,0 +1,431 @@
+/*
+ * drain.c - the reader's side of all rings.
+ *
+ * Feeds whole chunks to the sink where they lie and frees them. Knows which
+ * slots live from a bitmap, so a poll touches two lines a living thread and
+ * none of the others. Believes nothing in the region that could lead it
+ * outside: geometry and its own indices are private copies.
+ *
+ * The letters are explained in ring.c and thread.c, where their mates are.
+ *
+ * THE HALF-FILLED CHUNK
+ *	A thread that is idle or has ended leaves records in a chunk that is not
+ *	counted. The reader takes every chunk below filled = f, and then reads
+ *	`ptr`, p. RULE: if start(f) < p <= end(f), records [start(f), p) are
+ *	whole and not overwritten while the reader has not freed f; else the
+ *	chunk counts as empty, and a later poll sees the rest.
+ * WHY
+ *	Let the thread be in chunk c when it stored the p that was read. Chunk f
+ *	is not freed (the reader alone does that, later), so f <= c <= f + n,
+ *	and c = f + n only while it waits, with p = end(c - 1): see ring.c.
+ *	c = f: p is the end of what is committed, by (E) and (F); p = start(f)
+ *	  is not in the half-open range and the chunk is empty, as it is.
+ *	f < c < f + n: the thread is past f, which is full. Either p lies in a
+ *	  chunk at another place, outside the range, or p = end(f) because it
+ *	  has counted f but not moved yet, or has moved to the next chunk whose
+ *	  start is the same address: all of f is taken, rightly.
+ *	c = f + n: p = end(f + n - 1), which is start(f) or, at the wrap, the
+ *	  ring's end; n >= 2, so neither lies in the range.
+ *	p from before c = f: when it counted f - 1 the thread stood at
+ *	  end(f - 1), the same address as above; (A) and (B) exclude any older.
+ *	So one look at `filled`, before `ptr`, suffices; a second one after it
+ *	would be needed only by a ring that overwrites.
+ *	An ended thread: the kernel's mark is read before `filled`, so both are
+ *	final and nothing is left behind.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "channel/channel.h"
+#include "channel/slot.h"
+#include "os/os.h"
+
+#define TICK_NS 100000000ull	/* how long a thread lies still to count as idle */
+#define NO_THREAD UINT32_MAX
+
+/* A thread as the reader follows it. `freed` and `taken` are the truth; the
+ * slot's copy of `freed` is for the thread. */
+struct life {
+	struct fl_slot *slot;
+	uint32_t thread;		/* index into threads */
+	uint32_t image;
+	uint64_t freed;			/* chunks consumed */
+	uint64_t taken;			/* bytes of the next one delivered already */
+	uint64_t seen_filled, seen_ptr;	/* at the last tick */
+};
+
+struct fl_reader {
+	struct fl_shm *shm;
+	struct fl_sink sink;
+	uint64_t chunk_bytes, n_chunks;	/* constant */
+	uint32_t n_slots, n_counters;	/* constant */
+	struct life *lives;		/* room for n_slots */
+	size_t n_lives;
+	struct fl_thread *threads;
+	size_t n_threads, room;
+	uint32_t slotless;		/* index of the pseudo thread, or NO_THREAD */
+	uint64_t delivered;
+	uint64_t tick_ns;		/* of the last tick */
+};
+
+int fl_reader_open(struct fl_reader **out, struct fl_shm *m,
+		   const struct fl_sink *sink)
+{
+	struct fl_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->shm = m;
+	r->sink = *sink;
+	r->chunk_bytes = m->chunk_bytes;
+	r->n_chunks = fl_ring_chunks(m);
+	r->n_slots = m->n_slots;
+	if (m->action == FL_ACT_COUNT)
+		r->n_counters = (uint32_t)(fl_ring_bytes(m) / 8);
+	r->slotless = NO_THREAD;
+	r->lives = calloc(r->n_slots, sizeof(*r->lives));
+	if (!r->lives) {
+		free(r);
+		return -ENOMEM;
+	}
+	*out = r;
+	return 0;
+}
+
+void fl_reader_close(struct fl_reader *r)
+{
+	if (!r)
+		return;
+	free(r->threads);
+	free(r->lives);
+	free(r);
+}
+
+const struct fl_thread *fl_reader_threads(const struct fl_reader *r, size_t *n)
+{
+	*n = r->n_threads;
+	return r->threads;
+}
+
+/* ---- threads --------------------------------------------------------------- */
+
+static uint64_t sum_lost(const struct fl_thread *t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < FL_N_LOST; i++)
+		sum += t->lost[i];
+	return sum;
+}
+
+/* Losses and name as they are now; the equation holds again. */
+static void refresh(struct fl_thread *t, const uint64_t *lost, const char *name)
+{
+	for (size_t i = 0; i < FL_N_LOST; i++)
+		t->lost[i] = load_relaxed(&lost[i]);
+	memcpy(t->name, name, sizeof(t->name) - 1);
+	t->produced = t->delivered + t->filtered + sum_lost(t);
+}
+
+/* NO_THREAD when there is no memory. */
+static uint32_t add_thread(struct fl_reader *r)
+{
+	if (r->n_threads == r->room) {
+		size_t room = r->room ? r->room * 2 : 64;
+		struct fl_thread *t = realloc(r->threads, room * sizeof(*t));
+
+		if (!t)
+			return NO_THREAD;
+		r->threads = t;
+		r->room = room;
+	}
+	r->threads[r->n_threads] = (struct fl_thread){ 0 };
+	return (uint32_t)r->n_threads++;
+}
+
+/* Threads that never had a slot have one line together, so that sums match. */
+static void count_slotless(struct fl_reader *r, bool target_gone)
+{
+	static const char name[16] = "(no slot)";
+	struct fl_thread all = { 0 };
+
+	refresh(&all, r->shm->lost, name);
+	if (all.produced && r->slotless == NO_THREAD)
+		r->slotless = add_thread(r);
+	if (r->slotless == NO_THREAD)
+		return;
+	all.ended = target_gone;
+	r->threads[r->slotless] = all;
+}
+
+/* ---- lives ----------------------------------------------------------------- */
+
+static bool adopt(struct fl_reader *r, uint32_t slot)
+{
+	struct fl_slot *s = fl_shm_slot(r->shm, slot);
+	uint32_t thread = add_thread(r);
+	struct fl_thread *t;
+
+	if (thread == NO_THREAD)
+		return false;
+	t = &r->threads[thread];
+	t->tid = s->tid;
+	t->image = s->image;
+	refresh(t, s->lost, s->name);
+	r->lives[r->n_lives++] = (struct life){
+		.slot = s, .thread = thread, .image = s->image,
+	};
+	return true;
+}
+
+static bool is_adopted(const struct fl_reader *r, const struct fl_slot *s)
+{
+	for (size_t i = 0; i < r->n_lives; i++)
+		if (r->lives[i].slot == s)
+			return true;
+	return false;
+}
+
+/* A slot that cannot be taken in now keeps its bit. */
+static void adopt_word(struct fl_reader *r, uint32_t word, uint64_t bits)
+{
+	for (; bits; bits &= bits - 1) {
+		uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+		if (slot < r->n_slots && r->n_lives < r->n_slots && !adopt(r, slot))
+			__atomic_fetch_or(&r->shm->fresh[word], bits & -bits,
+					  __ATOMIC_RELAXED);
+	}
+}
+
+static void adopt_fresh(struct fl_reader *r)
+{
+	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
+		if (load_relaxed(&r->shm->fresh[w]))
+			adopt_word(r, w, __atomic_exchange_n(&r->shm->fresh[w], 0,
+					 __ATOMIC_ACQUIRE));	/* (H) pairs with (G) in thread.c */
+}
+
+/* Killed after the slot was LIVE, before its bit was set: no event is in it,
+ * but the slot has an end like any other. */
+static void adopt_rest(struct fl_reader *r)
+{
+	for (uint32_t i = 0; i < r->n_slots && r->n_lives < r->n_slots; i++) {
+		struct fl_slot *s = fl_shm_slot(r->shm, i);
+
+		if (load_acquire(&s->state) == FL_SLOT_LIVE &&	/* (L) pairs with (K) in thread.c */
+		    !is_adopted(r, s))
+			adopt(r, i);
+	}
+}
+
+/* ---- records --------------------------------------------------------------- */
+
+static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
+{
+	const char *chunk = (const char *)l->slot + FL_SLOT_HEADER_BYTES +
+			    l->freed % r->n_chunks * r->chunk_bytes;
+	struct fl_batch b = {
+		.thread = l->thread,
+		.records = (const void *)(chunk + l->taken),
+		.n = (upto - l->taken) / sizeof(struct flick_record),
+	};
+
+	l->taken = upto;
+	if (!b.n)
+		return;
+	r->sink.feed(r->sink.arg, &b);
+	r->delivered += b.n;
+	r->threads[l->thread].delivered += b.n;
+	r->threads[l->thread].produced += b.n;
+}
+
+static void free_chunk(struct life *l)
+{
+	struct fl_slot *s = l->slot;
+
+	l->taken = 0;
+	l->freed++;
+	store_release(&s->freed, l->freed);	/* (C) pairs with (D) in ring.c */
+	store_relaxed(&s->freed_word, (uint32_t)l->freed);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (P) pairs with (O) in ring.c */
+	if (!load_relaxed(&s->waiting))
+		return;
+	store_relaxed(&s->waiting, 0);
+	fl_os_futex_wake(&s->freed_word, 1);
+}
+
+/* All chunks below `filled`. More than a ring's worth is not from flick. */
+static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
+{
+	if (filled - l->freed > r->n_chunks)
+		return false;
+	while (l->freed != filled) {
+		feed(r, l, r->chunk_bytes);
+		free_chunk(l);
+	}
+	return true;
+}
+
+/* Bytes of chunk `filled` that are committed; see the head. */
+static uint64_t half_filled(const struct fl_reader *r, uint64_t filled,
+			    uint64_t offset)
+{
+	uint64_t start = filled % r->n_chunks * r->chunk_bytes;
+
+	return offset > start && offset <= start + r->chunk_bytes ?
+		offset - start : 0;
+}
+
+static void take_half(struct fl_reader *r, struct life *l)
+{
+	struct fl_slot *s = l->slot;
+	uint64_t filled = load_acquire(&s->filled);	/* (B) pairs with (A) in ring.c */
+	uint64_t ptr = load_acquire(&s->ptr);		/* (F) pairs with (E) in ring.c */
+	uint64_t upto = half_filled(r, filled, ptr - load_relaxed(&s->data));
+
+	if (take_chunks(r, l, filled) && upto > l->taken)
+		feed(r, l, upto);
+}
+
+/* Has the thread stood still since the last tick? */
+static bool is_idle(struct life *l)
+{
+	uint64_t filled = load_relaxed(&l->slot->filled);	/* only compared */
+	uint64_t ptr = load_relaxed(&l->slot->ptr);
+	bool idle = filled == l->seen_filled && ptr == l->seen_ptr;
+
+	l->seen_filled = filled;
+	l->seen_ptr = ptr;
+	return idle;
+}
+
+/* ---- counters -------------------------------------------------------------- */
+
+static void take_counters(struct fl_reader *r, const struct life *l)
+{
+	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
+	struct fl_thread *t = &r->threads[l->thread];
+
+	for (uint32_t i = 0; i < r->n_counters; i++) {
+		uint64_t n = counters[i];
+
+		if (!n)
+			continue;
+		counters[i] = 0;
+		r->sink.count(r->sink.arg, l->thread, i, n);
+		r->delivered += n;
+		t->delivered += n;
+		t->produced += n;
+	}
+}
+
+/* ---- the end of a thread ---------------------------------------------------- */
+
+/* Marked by the kernel, or of an image that exec has replaced. */
+static bool has_ended(const struct fl_reader *r, const struct life *l)
+{
+	return fl_owner_died(&l->slot->owner) ||
+	       l->image != __atomic_load_n(&r->shm->n_images, __ATOMIC_ACQUIRE);
+}
+
+static void free_slot(struct fl_reader *r, struct fl_slot *s)
+{
+	uint64_t offset = (uint64_t)((char *)s - (char *)fl_shm_slot(r->shm, 0));
+
+	s->filled = 0;
+	s->freed = 0;
+	s->freed_word = 0;
+	s->waiting = 0;
+	memset(s->lost, 0, sizeof(s->lost));
+	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
+	store_relaxed(&r->shm->free_hint, (uint32_t)(offset / r->shm->slot_bytes));
+}
+
+static void end_life(struct fl_reader *r, const struct life *l)
+{
+	struct fl_thread *t = &r->threads[l->thread];
+
+	take_counters(r, l);
+	refresh(t, l->slot->lost, l->slot->name);
+	t->ended = true;
+	r->sink.thread_end(r->sink.arg, l->thread);
+	free_slot(r, l->slot);
+}
+
+/* True when the life is over. The mark is read first: see the head. */
+static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool tick)
+{
+	bool ended = target_gone || has_ended(r, l);
+
+	if (!r->n_counters) {
+		take_chunks(r, l, load_acquire(&l->slot->filled));	/* (B) pairs with (A) in ring.c */
+		if (ended || (tick && is_idle(l)))
+			take_half(r, l);
+	}
+	if (ended)
+		end_life(r, l);
+	else if (tick)
+		refresh(&r->threads[l->thread], l->slot->lost, l->slot->name);
+	return ended;
+}
+
+/* ---- the door --------------------------------------------------------------- */
+
+static bool tick_is_due(struct fl_reader *r)
+{
+	struct timespec t;
+	uint64_t now;
+
+
+	clock_gettime(CLOCK_MONOTONIC, &t);	/* no system call, unlike os/ */
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (now - r->tick_ns < TICK_NS)
+		return false;
+	r->tick_ns = now;
+	return true;
+}
+
+uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
+{
+	uint64_t before = r->delivered;
+	bool tick = tick_is_due(r);
+
+	adopt_fresh(r);
+	if (target_gone)
+		adopt_rest(r);
+	for (size_t i = 0; i < r->n_lives;) {
+		if (drain(r, &r->lives[i], target_gone, tick))
+			r->lives[i] = r->lives[--r->n_lives];
+		else
+			i++;
+	}
+	if (tick || target_gone)
+		count_slotless(r, target_gone);
+	return r->delivered - before;
+}
+
+static bool has_work(const struct fl_reader *r)
+{
+	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
+		if (load_relaxed(&r->shm->fresh[w]))
+			return true;
+	for (size_t i = 0; i < r->n_lives; i++)
+		if (load_acquire(&r->lives[i].slot->filled) !=	/* (B) pairs with (A) in ring.c */
+		    r->lives[i].freed)
+			return true;
+	return false;
+}
+
+void fl_reader_wait(struct fl_reader *r, uint32_t max_us)
+{
+	struct fl_shm *m = r->shm;
+	uint32_t rung = load_relaxed(&m->doorbell);
+
+	store_relaxed(&m->reader_sleeps, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (N) pairs with (M) in ring.c */
+	if (!has_work(r))
+		fl_os_futex_wait(&m->doorbell, rung, max_us);
+	store_relaxed(&m->reader_sleeps, 0);
+}

@@ -1,0 +1,159 @@
+/*
+ * shm.c - make the region that reader and target share, and take it down.
+ *
+ * READER side. Hides the layout's arithmetic. Everything is sparse: a page
+ * costs memory when it is first written, so the defaults (1 M sites, 2,048
+ * slots, 1.1 GiB in all) cost what is used of them.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "channel/channel.h"
+#include "channel/slot.h"
+
+#define MAX_MODULES 1024
+#define MAX_SITES (1u << 26)
+#define PAGE 4096u
+#define CHUNK_BYTES (64u * 1024)	/* of a large ring; a small one has 8 or fewer */
+
+const char *const fl_lost_names[FL_N_LOST] = {
+	[FL_LOST_READER] = "reader died",
+	[FL_LOST_SLOT] = "no slot free",
+	[FL_LOST_ROOM] = "no counter free",
+};
+
+const char *const fl_kind_names[FL_N_KINDS] = {
+	[FL_ENTRY] = "entry",
+	[FL_EXIT] = "exit",
+	[FL_TAIL] = "tail",
+	[FL_CALLSITE] = "call",
+};
+
+static uint32_t or_default(uint32_t given, uint32_t preset)
+{
+	return given ? given : preset;
+}
+
+/* Options out of range are refused, never bent. */
+static bool options_are_valid(const struct fl_shm_options *o)
+{
+	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
+	       o->action < FL_N_ACTIONS &&
+	       (!o->ring_kib || (o->ring_kib >= 8 && o->ring_kib <= 1024 * 1024));
+}
+
+/* A page or more, and a ring of at least two. */
+static uint32_t chunk_bytes(uint32_t ring_bytes)
+{
+	uint32_t c = ring_bytes / 8 / PAGE * PAGE;
+
+	return c < PAGE ? PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
+}
+
+/* Header, modules, sites, slots: each from a page's start. */
+static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
+{
+	uint32_t ring = or_default(o->ring_kib, 512) * 1024;
+
+	m->magic = FL_SHM_MAGIC;
+	m->version = FL_SHM_VERSION;
+	m->header_bytes = sizeof(*m);
+	m->max_modules = MAX_MODULES;
+	m->max_sites = or_default(o->max_sites, 1u << 20);
+	m->n_slots = or_default(o->n_slots, 2048);
+	m->chunk_bytes = chunk_bytes(ring);
+	m->slot_bytes = FL_SLOT_HEADER_BYTES + ring / m->chunk_bytes * m->chunk_bytes;
+	m->modules_at = fl_round_up(sizeof(*m), PAGE);
+	m->sites_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
+				sizeof(struct fl_shm_module), PAGE);
+	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
+				sizeof(struct fl_shm_site), PAGE);
+	m->bytes = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
+	m->action = o->action;
+	m->samples = o->samples;
+	m->epoch_us = o->epoch_us;
+	m->reader_pid = getpid();
+}
+
+/* Locked by this thread until it ends: that is how the target sees it live. */
+static int lock_reader(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+	int err = pthread_mutexattr_init(&attr);
+
+	if (!err)
+		err = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (!err)
+		err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (!err)
+		err = pthread_mutex_init(mutex, &attr);
+	if (!err)
+		err = pthread_mutex_lock(mutex);
+	pthread_mutexattr_destroy(&attr);
+	return -err;
+}
+
+/* ftruncate() past the file size limit would kill us by SIGXFSZ. */
+static int set_size(int fd, uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+		return -EFBIG;
+	return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
+}
+
+static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
+{
+	int err = set_size(fd, layout->bytes);
+	struct fl_shm *m;
+
+	if (err)
+		return err;
+	m = mmap(NULL, layout->bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (m == MAP_FAILED)
+		return -errno;
+	*m = *layout;
+	err = lock_reader(&m->reader);
+	if (err)
+		munmap(m, layout->bytes);
+	else
+		*out = m;
+	return err;
+}
+
+int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
+{
+	struct fl_shm layout = { 0 };
+	int err, memory;
+
+	if (!options_are_valid(o))
+		return FLE_OPTION;
+	lay_out(&layout, o);
+	memory = memfd_create("flick", MFD_CLOEXEC);
+	if (memory < 0)
+		return -errno;
+	err = map_region(memory, &layout, m);
+	if (err)
+		close(memory);
+	else
+		*fd = memory;
+	return err;
+}
+
+/* The size is the file's: the header may have been overwritten by a target. */
+void fl_shm_destroy(struct fl_shm *m, int fd)
+{
+	struct stat st;
+
+	if (!m)
+		return;
+	pthread_mutex_unlock(&m->reader);
+	if (fstat(fd, &st) == 0)
+		munmap(m, (size_t)st.st_size);
+	close(fd);
+}

@@ -1,0 +1,64 @@
+/*
+ * slot.h - private to channel/: the shape of a ring and the marks of the kernel.
+ *
+ * A robust mutex is told apart by its first word, the futex: the kernel puts
+ * FUTEX_OWNER_DIED there, in place of the owner's thread id, when that thread
+ * ends in any way (set_robust_list(2); glibc registers the list for each of
+ * its threads before the thread runs).
+ */
+#ifndef FL_CHANNEL_SLOT_H
+#define FL_CHANNEL_SLOT_H
+
+#include <linux/futex.h>
+
+#include "channel/channel.h"
+
+_Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
+_Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
+
+static inline uint64_t fl_ring_bytes(const struct fl_shm *m)
+{
+	return m->slot_bytes - FL_SLOT_HEADER_BYTES;
+}
+
+static inline uint64_t fl_ring_chunks(const struct fl_shm *m)
+{
+	return fl_ring_bytes(m) / m->chunk_bytes;
+}
+
+/* What the owner of `mutex` stored before it ended is seen after this. */
+static inline uint32_t fl_owner_word(const pthread_mutex_t *mutex)
+{
+	return __atomic_load_n((const uint32_t *)mutex, __ATOMIC_ACQUIRE);
+}
+
+static inline bool fl_owner_died(const pthread_mutex_t *mutex)
+{
+	return fl_owner_word(mutex) & FUTEX_OWNER_DIED;
+}
+
+static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
+{
+	uint32_t word = fl_owner_word(mutex);
+
+	return (word & FUTEX_TID_MASK) && !(word & FUTEX_OWNER_DIED);
+}
+
+/* ---- target side, shared by thread.c and ring.c ---------------------------- */
+
+#define FL_HIDDEN __attribute__((visibility("hidden")))
+
+extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
+/* Is the channel not open, or no longer? */
+FL_HIDDEN bool fl_channel_is_closed(void);
+/* Wake the reader if it sleeps. */
+FL_HIDDEN void fl_ring_doorbell(struct fl_shm *);
+/* A fresh slot's ring: empty, at its first chunk. */
+FL_HIDDEN void fl_ring_start(struct fl_slot *);
+/* Add one to a loss counter; a signal handler may do so in between. */
+static inline void fl_lost_add(uint64_t *lost)
+{
+	__atomic_fetch_add(lost, 1, __ATOMIC_RELAXED);
+}
+
+#endif

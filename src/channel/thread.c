@@ -1,0 +1,205 @@
+/*
+ * thread.c - a thread finds its slot, and loses it.
+ *
+ * A thread claims a slot at its first event and keeps it for life. It gives
+ * nothing back: the robust mutex it holds in the slot is marked by the kernel
+ * when it ends, whatever ends it, and the reader then frees the slot.
+ *
+ * PROTOCOL
+ *	state    by                    then
+ *	FREE     reader (I)            any thread may claim, (J)
+ *	CLAIMED  thread                fields are being set, signals blocked
+ *	LIVE     thread (K)            the reader may drain it, (L)
+ *	fresh    thread (G)            the reader will find it, (H)
+ *	marked   kernel                the reader drains the rest and frees it
+ * INVARIANT
+ *	1. A slot has one thread.
+ *	2. A slot that holds events is LIVE, and marked or owned.
+ * WHY
+ *	1. Only the exchange FREE -> CLAIMED hands it out, and (I) comes after
+ *	   the reader has read the last of it.
+ *	2. The mutex is locked before (K), and fl_self is set after it.
+ * FAILURE
+ *	Killed while CLAIMED: the slot is empty and stays out of use until the
+ *	recording ends. No slot is free: see seek_slot(). The thread's first
+ *	event comes from a signal handler that interrupted the C library while
+ *	it linked another robust mutex: the kernel may not see ours; the slot is
+ *	drained (drain.c takes what lies still) but stays out of use. A thread
+ *	other than the first calls exec: the kernel renames it before it looks
+ *	for marks and finds none; the reader goes by the image number.
+ */
+#include "channel/channel.h"
+#include "channel/slot.h"
+#include "os/os.h"
+
+#define SEEK_TRIES 50		/* of a millisecond each */
+#define SKIP_EVENTS 4096	/* lost unseen before a slot is sought again */
+
+struct fl_shm *fl_region;
+struct fl_slot fl_no_slot;
+__thread struct fl_slot *fl_self = &fl_no_slot;
+
+static uint32_t closed = 1;
+static uint32_t image;
+static pthread_mutex_t unlocked;	/* robust and shared: what an owner starts as */
+
+/* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
+static __thread struct {
+	uint32_t skip;
+	uint32_t claiming;	/* the C library may be instrumented or replaced */
+} seeker;
+
+bool fl_channel_is_closed(void)
+{
+	return load_relaxed(&closed);	/* set before fork's child returns */
+}
+
+void fl_channel_open(struct fl_shm *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&unlocked, &attr);
+	pthread_mutexattr_destroy(&attr);
+	fl_region = m;
+	image = m->n_images;
+	store_relaxed(&closed, 0);
+}
+
+void fl_channel_close(void)
+{
+	store_relaxed(&closed, 1);
+	fl_self = &fl_no_slot;
+}
+
+bool fl_channel_reader_lives(void)
+{
+	return fl_region && fl_owner_lives(&fl_region->reader);
+}
+
+/* Word by word: pthread_mutex_init() and memcpy() may use vector registers,
+ * which hold arguments of the function whose entry was probed. */
+static void set_owner(struct fl_slot *s)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const word *from = (const word *)&unlocked;
+	word *to = (word *)&s->owner;
+
+	for (size_t i = 0; i < sizeof(unlocked) / sizeof(*to); i++)
+		store_relaxed(&to[i], from[i]);
+	pthread_mutex_lock(&s->owner);
+}
+
+/* The reader left it drained, with zero in all that counts. */
+static void set_fields(struct fl_slot *s)
+{
+	bool counts = fl_region->action == FL_ACT_COUNT;
+
+	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
+	s->n_counters = counts ? (uint32_t)(fl_ring_bytes(fl_region) / 8) : 0;
+	s->toggling = 0;
+	s->n_frames = 0;
+	s->tid = fl_os_tid();
+	s->image = image;
+	fl_os_thread_name(s->name);
+	fl_ring_start(s);
+}
+
+static bool take_state(uint32_t *state)
+{
+	uint32_t expected = FL_SLOT_FREE;
+
+	return load_relaxed(state) == FL_SLOT_FREE &&	/* spares the line */
+	       __atomic_compare_exchange_n(state, &expected,	/* (J) pairs with (I) in drain.c */
+					   FL_SLOT_CLAIMED, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* The lowest numbers are used again and again: their pages are there. */
+static struct fl_slot *find_free(struct fl_shm *m, uint32_t *number)
+{
+	uint32_t from = load_relaxed(&m->free_hint);
+
+	for (uint32_t i = 0; i < m->n_slots; i++) {
+		uint32_t n = (from + i) % m->n_slots;
+		struct fl_slot *s = fl_shm_slot(m, n);
+
+		if (!take_state(&s->state))
+			continue;
+		store_relaxed(&m->free_hint, n + 1);
+		*number = n;
+		return s;
+	}
+	return NULL;
+}
+
+/* With signals blocked: no event of this thread can come in between. */
+static bool claim(struct fl_shm *m)
+{
+	uint32_t n;
+	struct fl_slot *s = find_free(m, &n);
+
+	if (!s)
+		return false;
+	seeker.claiming = 1;
+	set_owner(s);
+	seeker.claiming = 0;
+	set_fields(s);
+	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
+	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
+			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
+	fl_self = s;
+	return true;
+}
+
+static bool claim_once(void)
+{
+	uint64_t mask;
+	bool got;
+
+	fl_os_signals_block(&mask);
+	got = fl_self != &fl_no_slot	/* a handler was quicker */
+		|| claim(fl_region);
+	fl_os_signals_restore(&mask);
+	return got;
+}
+
+static bool a_slot_is_ending(struct fl_shm *m)
+{
+	for (uint32_t i = 0; i < m->n_slots; i++) {
+		struct fl_slot *s = fl_shm_slot(m, i);
+
+		if (load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner))
+			return true;
+	}
+	return false;
+}
+
+/* Wait only while the reader is about to free a slot; else the thread goes
+ * without, and for a while does not even look. */
+static struct fl_slot *seek_slot(void)
+{
+	if (seeker.skip) {
+		seeker.skip--;
+		return NULL;
+	}
+	for (int tries = 0; tries < SEEK_TRIES; tries++) {
+		if (claim_once())
+			return fl_self;
+		if (!a_slot_is_ending(fl_region) || !fl_channel_reader_lives())
+			break;
+		fl_ring_doorbell(fl_region);
+		fl_os_sleep_us(1000);
+	}
+	seeker.skip = SKIP_EVENTS;
+	return NULL;
+}
+
+struct fl_slot *fl_channel_slot(void)
+{
+	if (fl_channel_is_closed() || seeker.claiming)
+		return NULL;
+	return fl_self != &fl_no_slot ? fl_self : seek_slot();
+}

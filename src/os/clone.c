@@ -1,0 +1,67 @@
+/*
+ * clone.c - a thread the C library does not know.
+ *
+ * One mapping holds all it needs, from low to high:
+ *
+ *	guard page | stack 64 KiB | 4 KiB below the TLS pointer | TLS block
+ *
+ * The kernel is told of that TLS pointer and of nothing else: no robust list,
+ * no child_tid, no rseq. The block is zero but for the two self pointers that
+ * code compiled for x86-64's TLS ABI reads, and a stack protector finds 0 as
+ * its canary. The mapping goes away with the thread (arch/CPU/syscall.S).
+ */
+#include <linux/sched.h>
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+#define STACK_BYTES (64 * 1024)
+#define TLS_BYTES 4096			/* on either side of the pointer */
+#define ALL_BYTES (FL_PAGE + STACK_BYTES + 2 * TLS_BYTES)
+
+/* What fl_arch_thread() pops first; 16-byte aligned at its end. */
+struct start {
+	int (*run)(void *);
+	void *arg;
+	char *mapping;
+	size_t bytes;
+};
+
+static void *lay_tls(char *all)
+{
+	uintptr_t *tls = (void *)(all + ALL_BYTES - TLS_BYTES);
+
+	tls[0] = (uintptr_t)tls;	/* self */
+	tls[2] = (uintptr_t)tls;	/* the thread's descriptor, same place */
+	return tls;
+}
+
+static void *lay_stack(char *all, int (*run)(void *), void *arg)
+{
+	struct start *s = (void *)(all + FL_PAGE + STACK_BYTES);
+
+	*--s = (struct start){ run, arg, all, ALL_BYTES };
+	return s;
+}
+
+/* Signals are blocked before the thread exists: it inherits the mask. */
+int fl_os_thread_start(int (*run)(void *), void *arg)
+{
+	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
+		CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+	char *all = fl_os_map(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t mask;
+	long tid;
+
+	if (fl_is_err(all))
+		return (int)(intptr_t)all;
+	fl_os_protect(all, FL_PAGE, PROT_NONE);
+	fl_os_signals_block(&mask);
+	tid = fl_arch_thread(flags, lay_stack(all, run, arg), lay_tls(all));
+	fl_os_signals_restore(&mask);
+	if (tid < 0)
+		fl_os_unmap(all, ALL_BYTES);
+	return (int)tid;
+}

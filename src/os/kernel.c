@@ -1,0 +1,117 @@
+/*
+ * kernel.c - system calls that are one line each.
+ *
+ * Hides the numbers, the argument order and the structures of Linux. What comes
+ * back is what the kernel said; nothing is retried unless the door says so.
+ */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <linux/prctl.h>
+#include <time.h>
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	return (void *)SYS(SYS_mmap, at, n, prot, flags, fd, offset);
+}
+
+int fl_os_unmap(void *at, size_t n)
+{
+	return (int)SYS(SYS_munmap, at, n);
+}
+
+int fl_os_protect(void *at, size_t n, int prot)
+{
+	return (int)SYS(SYS_mprotect, at, n, prot);
+}
+
+int fl_os_open(const char *path, int flags)
+{
+	return (int)SYS(SYS_openat, AT_FDCWD, path, flags);
+}
+
+long fl_os_read(int fd, void *to, size_t n)
+{
+	return SYS(SYS_read, fd, to, n);
+}
+
+long fl_os_write(int fd, const void *from, size_t n)
+{
+	return SYS(SYS_write, fd, from, n);
+}
+
+int fl_os_close(int fd)
+{
+	return (int)SYS(SYS_close, fd);
+}
+
+static struct timespec from_us(uint64_t us)
+{
+	return (struct timespec){ .tv_sec = (time_t)(us / 1000000),
+				  .tv_nsec = (long)(us % 1000000 * 1000) };
+}
+
+/* Not FUTEX_PRIVATE: the word is shared with another process. */
+int fl_os_futex_wait(uint32_t *word, uint32_t while_equal, uint64_t timeout_us)
+{
+	struct timespec t = from_us(timeout_us);
+
+	return (int)SYS(SYS_futex, word, FUTEX_WAIT, while_equal, &t);
+}
+
+int fl_os_futex_wake(uint32_t *word, int how_many)
+{
+	return (int)SYS(SYS_futex, word, FUTEX_WAKE, how_many);
+}
+
+int fl_os_membarrier_register(void)
+{
+	return (int)SYS(SYS_membarrier,
+			MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+}
+
+int fl_os_membarrier_sync_core(void)
+{
+	return (int)SYS(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+}
+
+int fl_os_pid(void)
+{
+	return (int)SYS(SYS_getpid);
+}
+
+int fl_os_tid(void)
+{
+	return (int)SYS(SYS_gettid);
+}
+
+void fl_os_thread_name(char name[16])
+{
+	SYS(SYS_prctl, PR_GET_NAME, name);
+}
+
+uint64_t fl_os_monotonic_ns(void)
+{
+	struct timespec t = { 0 };
+
+	SYS(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A signal handler in between does not shorten it. */
+void fl_os_sleep_us(uint64_t us)
+{
+	struct timespec t = from_us(us);
+
+	while (SYS(SYS_nanosleep, &t, &t) == -EINTR)
+		;
+}
+
+void fl_os_exit(int status)
+{
+	for (;;)
+		SYS(SYS_exit_group, status);
+}

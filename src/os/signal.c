@@ -1,0 +1,50 @@
+/*
+ * signal.c - signal masks and handlers without the C library.
+ *
+ * The C library keeps two signals to itself and its masks leave them out; the
+ * ones here block every signal the kernel lets be blocked, so that nothing of
+ * the host runs in between.
+ */
+#include "os/os.h"
+#include "os/syscall.h"
+
+#define MASK_BYTES 8
+#define KERNEL_SA_RESTORER 0x04000000u	/* <asm/signal.h>, not in the libc's */
+
+void fl_os_signals_block(uint64_t *old)
+{
+	static const uint64_t all = ~0ull;
+
+	SYS(SYS_rt_sigprocmask, SIG_BLOCK, &all, old, MASK_BYTES);
+}
+
+void fl_os_signals_restore(const uint64_t *old)
+{
+	SYS(SYS_rt_sigprocmask, SIG_SETMASK, old, 0, MASK_BYTES);
+}
+
+/* One of ours has no restorer yet; what fl_os_sigaction() once handed out, or
+ * SIG_DFL and SIG_IGN, goes back untouched. */
+static bool is_ours(const struct fl_os_sigaction *set)
+{
+	return !set->restorer && (uintptr_t)set->handler > 1;
+}
+
+int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
+		    struct fl_os_sigaction *old)
+{
+	struct fl_os_sigaction own;
+
+	if (set && is_ours(set)) {
+		own = *set;
+		own.flags |= SA_SIGINFO | KERNEL_SA_RESTORER;
+		own.restorer = fl_os_sigreturn;
+		set = &own;
+	}
+	return (int)SYS(SYS_rt_sigaction, sig, set, old, MASK_BYTES);
+}
+
+int fl_os_signal_thread(int tid, int sig)
+{
+	return (int)SYS(SYS_tgkill, fl_os_pid(), tid, sig);
+}

@@ -1,0 +1,23 @@
+/*
+ * syscall.h - private to os/: one system call, its result as the kernel gave it.
+ *
+ * The routines are a port's (arch/CPU/syscall.S); nobody but os/ calls them.
+ */
+#ifndef FL_OS_SYSCALL_H
+#define FL_OS_SYSCALL_H
+
+#include <sys/syscall.h>
+
+#define FL_HIDDEN __attribute__((visibility("hidden")))
+
+FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e,
+			       long f);
+FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls);
+
+/* SYS(number, up to six arguments): what is not given is 0. */
+#define SYS_PAD(nr, a, b, c, d, e, f, ...) \
+	fl_arch_syscall(nr, (long)(a), (long)(b), (long)(c), (long)(d), \
+			(long)(e), (long)(f))
+#define SYS(...) SYS_PAD(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+
+#endif
