@@ -187,9 +187,6 @@ void fl_channel_open(struct fl_shm *m);
 /* Threads of this process no longer enqueue (fork's child, close): the calling
  * one from now on, others from the end of their chunk; so switch off first. */
 void fl_channel_close(void);
-/* The calling thread's slot, or &fl_no_slot: for glue (tramp.S) only. */
-extern __thread struct fl_slot *fl_self __attribute__((visibility("hidden"),
-						       tls_model("initial-exec")));
 /* The calling thread's slot, claimed at first use; NULL when none is free. */
 struct fl_slot *fl_channel_slot(void);
 /* Enqueue with every check: what the glue calls when its short path ends.

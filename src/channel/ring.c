@@ -176,6 +176,35 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
 	}
 }
 
+/* Records come in pairs where this is used, and a chunk holds an even number,
+ * so there is room for both or for none. */
+static bool append_pair(const struct flick_record pair[2])
+{
+	struct flick_record *to;
+	struct fl_slot *s = fl_self;
+	uint64_t mask;
+	bool room;
+
+	fl_os_signals_block(&mask);
+	room = s != &fl_no_slot && s->limit - s->ptr >= 2 * sizeof(*pair);
+	if (room) {
+		to = (struct flick_record *)s->ptr;
+		to[0] = pair[0];
+		to[1] = pair[1];
+		store_release(&s->ptr, s->ptr + 2 * sizeof(*pair)); /* (E) pairs with (F) in drain.c */
+	}
+	fl_os_signals_restore(&mask);
+	return room;
+}
+
+void fl_channel_put_pair(const struct flick_record pair[2])
+{
+	if (append_pair(pair))
+		return;
+	fl_channel_put(pair[0].probe, pair[0].tsc, pair[0].sp);
+	fl_channel_put(pair[1].probe, pair[1].tsc, pair[1].sp);
+}
+
 void fl_channel_count(uint32_t probe)
 {
 	struct fl_slot *s = fl_channel_slot();

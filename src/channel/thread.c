@@ -135,6 +135,34 @@ static struct fl_slot *find_free(struct fl_shm *m, uint32_t *number)
 	return NULL;
 }
 
+/* In a program's own region there is no reader to free the slots of threads
+ * that ended: the next thread goes on with the counters of one. */
+static struct fl_slot *adopt(struct fl_shm *m, uint32_t *number)
+{
+	for (uint32_t n = 0; m->own && n < m->n_slots; n++) {
+		struct fl_slot *s = fl_shm_slot(m, n);
+		uint32_t live = FL_SLOT_LIVE;
+
+		if (load_relaxed(&s->state) != live || !fl_owner_died(&s->owner))
+			continue;
+		*number = n;
+		if (__atomic_compare_exchange_n(&s->state, &live, FL_SLOT_CLAIMED, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return s;
+	}
+	return NULL;
+}
+
+static void note_used(struct fl_shm *m, uint32_t n)
+{
+	uint32_t used = load_relaxed(&m->n_slots_used);
+
+	while (used <= n && !__atomic_compare_exchange_n(&m->n_slots_used, &used, n + 1,
+							 false, __ATOMIC_RELAXED,
+							 __ATOMIC_RELAXED))
+		;
+}
+
 /* With signals blocked: no event of this thread can come in between. */
 static bool claim(struct fl_shm *m)
 {
@@ -142,7 +170,10 @@ static bool claim(struct fl_shm *m)
 	struct fl_slot *s = find_free(m, &n);
 
 	if (!s)
+		s = adopt(m, &n);
+	if (!s)
 		return false;
+	note_used(m, n);
 	seeker.claiming = 1;
 	set_owner(s);
 	seeker.claiming = 0;

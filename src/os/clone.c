@@ -45,6 +45,13 @@ static void *lay_stack(char *all, int (*run)(void *), void *arg)
 	return s;
 }
 
+static int own_thread;
+
+int fl_os_own_thread(void)
+{
+	return load_relaxed(&own_thread);
+}
+
 /* Signals are blocked before the thread exists: it inherits the mask. */
 int fl_os_thread_start(int (*run)(void *), void *arg)
 {
@@ -63,5 +70,7 @@ int fl_os_thread_start(int (*run)(void *), void *arg)
 	fl_os_signals_restore(&mask);
 	if (tid < 0)
 		fl_os_unmap(all, ALL_BYTES);
+	else
+		store_relaxed(&own_thread, (int)tid);
 	return (int)tid;
 }
