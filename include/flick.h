@@ -32,6 +32,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 #define FLICK_VERSION_MAJOR 0
 #define FLICK_VERSION_MINOR 1
 
@@ -130,6 +132,8 @@ int flick_why(const flick *f, uint32_t id, char *text, size_t n);
 
 /* The sentence for any error of this library; never NULL. Thread-safe. */
 const char *flick_error(int err);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,7 @@
  *	is counted in lost[FL_LOST_READER]. The channel is closed: enqueueing
  *	returns at once and counts nothing, as this process is not recorded.
  */
+#include "arch/arch.h"
 #include "channel/channel.h"
 #include "channel/slot.h"
 #include "os/os.h"
@@ -176,30 +177,11 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
 	}
 }
 
-/* Records come in pairs where this is used, and a chunk holds an even number,
- * so there is room for both or for none. */
-static bool append_pair(const struct flick_record pair[2])
-{
-	struct flick_record *to;
-	struct fl_slot *s = fl_self;
-	uint64_t mask;
-	bool room;
-
-	fl_os_signals_block(&mask);
-	room = s != &fl_no_slot && s->limit - s->ptr >= 2 * sizeof(*pair);
-	if (room) {
-		to = (struct flick_record *)s->ptr;
-		to[0] = pair[0];
-		to[1] = pair[1];
-		store_release(&s->ptr, s->ptr + 2 * sizeof(*pair)); /* (E) pairs with (F) in drain.c */
-	}
-	fl_os_signals_restore(&mask);
-	return room;
-}
-
+/* The short path of glue, for two records; where it ends (a full chunk) each
+ * takes the long one, and a handler's pair may come in between. */
 void fl_channel_put_pair(const struct flick_record pair[2])
 {
-	if (append_pair(pair))
+	if (fl_arch_put_pair(pair))
 		return;
 	fl_channel_put(pair[0].probe, pair[0].tsc, pair[0].sp);
 	fl_channel_put(pair[1].probe, pair[1].tsc, pair[1].sp);

@@ -5,7 +5,6 @@
  * costs memory when it is first written, so the defaults (1 M sites, 2,048
  * slots, 1.1 GiB in all) cost what is used of them.
  */
-#define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -156,6 +156,44 @@ FUNC fl_abi_call
 	jmp	*(%rax)
 END fl_abi_call
 
+/* bool fl_arch_put_pair(const void *pair): the short path for two records. */
+FUNC fl_arch_put_pair
+	RSEQ_DESCRIPTOR .Lpair_cs, .Lpair_start, .Lpair_end, .Lpair_abort
+	mov	fl_rseq_at(%rip), %r8
+	test	%r8, %r8
+	je	.Lpair_no
+	mov	(%rdi), %rax
+	mov	8(%rdi), %rdx
+	mov	16(%rdi), %r9
+	mov	24(%rdi), %r10
+.Lpair_arm:
+	LOAD_SLOT %rsi
+	lea	.Lpair_cs(%rip), %rcx
+	mov	%rcx, %fs:(%r8)
+.Lpair_start:
+	mov	SLOT_PTR(%rsi), %rcx
+	mov	SLOT_LIMIT(%rsi), %r11
+	sub	%rcx, %r11
+	cmp	$32, %r11
+	jb	.Lpair_no
+	mov	%rax, (%rcx)
+	mov	%rdx, 8(%rcx)
+	mov	%r9, 16(%rcx)
+	mov	%r10, 24(%rcx)
+	add	$32, %rcx
+	mov	%rcx, SLOT_PTR(%rsi)
+.Lpair_end:
+	mov	$1, %eax
+	ret
+.Lpair_no:
+	xor	%eax, %eax
+	ret
+	.byte	0x0f, 0xb9, 0x3d
+	.long	RSEQ_SIGNATURE
+.Lpair_abort:
+	jmp	.Lpair_arm
+END fl_arch_put_pair
+
 /* ---- BARE: every register is live ---------------------------------------- */
 
 	.macro	SAVE_SCRATCH
