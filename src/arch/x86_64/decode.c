@@ -22,29 +22,26 @@ enum {
 };
 
 enum {				/* attributes */
-	/* immediate */
-	I8 = 1, IZ, IV, I16, I24, IA, IG8, IGZ, J8, JZ, IMM = 15,
+	/* immediate: index into imm_bytes[] */
+	I8 = 1, IZ, IV, I16, I24, IA, J8, JZ, IMM = 15,
 	M = 1 << 4,		/* a ModRM byte follows */
 	/* registers written */
-	W = 1 << 5,		/* unit of what follows */
-	RM = 1 * W, RMB = 2 * W,	/* ModRM.rm, of full or byte size */
-	REG = 3 * W, REGB = 4 * W,	/* ModRM.reg */
-	OP = 5 * W, OPB = 6 * W,	/* low bits of the opcode */
-	AX = 7 * W, AXDX = 8 * W, STR = 9 * W, CX = 10 * W,
-	BOTH = 11 * W,			/* rm, reg and rax */
-	ARI = 12 * W, ARIB = 13 * W,	/* rm, unless reg is 7 (cmp) */
-	G3 = 14 * W,			/* f6, f7 */
-	G5 = 15 * W,			/* fe: rm when reg is 0 or 1; ff too */
-	BT = 16 * W,			/* rm, unless reg is 4 (bt) */
-	OPAX = 17 * W,
-	ALL = 31 * W, WRITES = 31 * W,
+	RM = 1 << 5, REG = 1 << 6, OP = 1 << 7,	/* low bits of the opcode */
+	BYTE = 1 << 8,		/* of byte size: 4..7 may be ah..bh */
+	GROUP = 1 << 9,		/* ModRM.reg chooses, see take_group() */
+	NOT7 = 1 << 19,		/* no register when ModRM.reg is 7: cmp */
+	F = 1 << 10,		/* unit: index into fixed_writes[] */
+	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F, FIXED = 7 * F,
 	/* recognition */
-	K = 1 << 10,
+	K = 1 << 13,
 	CALL = 1 * K, JUMP = 2 * K, COND = 3 * K, RET = 4 * K, NOP90 = 5 * K,
 	LEA = 6 * K, IMMEDIATE = 7 * K, LOAD = 8 * K, STORE = 9 * K, IND = 10 * K,
 	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, KIND = 15 * K,
-	P = 1 << 14,		/* prefix or escape */
-	X = 1 << 15		/* not understood */
+	P = 1 << 17,		/* prefix or escape */
+	X = 1 << 18,		/* not understood */
+	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
+	BOTH = RM | REG | BYTE | AX, OPAX = OP | AX,
+	ARI = RM | NOT7, ARIB = RMB | NOT7	/* 80, 81, 83 */
 };
 
 #define ALU M | RMB, M | RM, M | REGB, M | REG, I8 | AX, IZ | AX
@@ -53,7 +50,8 @@ enum {				/* attributes */
 #define X8(a) X4(a), X4(a)
 #define X16(a) X8(a), X8(a)
 
-static const uint16_t one_byte[256] = {
+/* The one-byte map, and behind it the two-byte map. */
+static const uint32_t maps[512] = {
 /* 00 */ ALU, X, X, ALU, X, P,
 /* 10 */ ALU, X, X, ALU, X, X,
 /* 20 */ ALU, P, X, ALU, P, X,
@@ -66,7 +64,7 @@ static const uint16_t one_byte[256] = {
 /* 80 */ M | I8 | ARIB, M | IZ | ARI, X, M | I8 | ARI,
 	 M, M, M | BOTH, M | BOTH,
 /* 88 */ M | RMB, M | RM | STORE, M | REGB, M | REG | LOAD,
-	 M | RM, M | REG | LEA, M, M | RM,
+	 M | RM, M | REG | LEA, M, M | RM | P,
 /* 90 */ OPAX | NOP90, X4(OPAX), X2(OPAX), OPAX,
 	 AX, AXDX, X, 0, 0, 0, 0, AX,
 /* a0 */ IA | AX, IA | AX, IA, IA, X4(STR),
@@ -79,11 +77,9 @@ static const uint16_t one_byte[256] = {
 /* e0 */ X2(J8 | CX | COND), J8 | CX | COND, J8 | COND,
 	 I8 | AX, I8 | AX, I8, I8,
 /* e8 */ JZ | CALL, JZ | JUMP, X, J8 | JUMP, AX, AX, 0, 0,
-/* f0 */ P, 0, P, P, ALL, 0, M | IG8 | G3, M | IGZ | G3,
-/* f8 */ X4(0), X2(0), M | G5, M | G5 | IND,
-};
+/* f0 */ P, 0, P, P, ALL, 0, M | RMB | GROUP, M | RM | GROUP,
+/* f8 */ X4(0), X2(0), M | RMB | GROUP, M | GROUP | IND,
 
-static const uint16_t two_byte[256] = {
 /* 0f 00 */ M | ALL, M | ALL, M | REG, M | REG, X, ALL, 0, ALL,
 	    0, 0, X, 0, X, M, 0, M | I8,
 /* 10 */ X8(M), M, X4(M | HINT), M | HINT, M | HINT, M | NOPM,
@@ -99,7 +95,7 @@ static const uint16_t two_byte[256] = {
 /* a0 */ 0, 0, ALL, M, M | I8 | RM, M | RM, M | ALL, M | ALL,
 	 0, 0, 0, M | RM, M | I8 | RM, M | RM, M | RM, M | REG,
 /* b0 */ M | BOTH, M | BOTH, M | REG, M | RM, M | REG, M | REG, M | REG, M | REG,
-	 M | REG, M, M | I8 | BT, M | RM, M | REG, M | REG, M | REG, M | REG,
+	 M | REG, M, M | I8 | RM | GROUP, M | RM, M | REG, M | REG, M | REG, M | REG,
 /* c0 */ M | BOTH, M | BOTH, M | I8, M, M | I8, M | I8 | REG, M | I8, M | ALL,
 	 X8(OP),
 /* d0 */ X4(M), X2(M), M, M | REG, X8(M),
@@ -118,7 +114,7 @@ struct parts {
 	const unsigned char *code;
 	size_t at;			/* offset of the next byte */
 	uint32_t attr;
-	uint8_t opcode, modrm, modrm_at;
+	uint8_t opcode, opcode_at, modrm, modrm_at;
 	uint8_t rex, o16, a32, segment, rep;
 };
 
@@ -130,6 +126,11 @@ static int32_t s32(const unsigned char *p)
 	return v;
 }
 
+static bool is_escape(uint8_t b)
+{
+	return b == 0x0f || b == 0xc4 || b == 0xc5 || b == 0x62 || b == 0x8f;
+}
+
 /* False when there is no end of them. A REX counts only in the last place. */
 static bool take_prefixes(struct parts *x)
 {
@@ -139,8 +140,7 @@ static bool take_prefixes(struct parts *x)
 		if ((b & 0xf0) == 0x40) {
 			x->rex = b & 15;
 		} else {
-			if (!(one_byte[b] & P) || b == 0x0f || b == 0xc4 ||
-			    b == 0xc5 || b == 0x62)
+			if (!(maps[b] & P) || is_escape(b))
 				return true;
 			x->rex = 0;
 			x->o16 |= b == 0x66;
@@ -235,7 +235,7 @@ static uint32_t take_escaped(struct parts *x)
 	x->at += 2;
 	if (c[1] == 0x78 && (x->o16 || x->rep))		/* extrq, insertq */
 		return X;
-	return two_byte[c[1]];
+	return maps[256 + c[1]];
 }
 
 static uint32_t take_opcode(struct parts *x)
@@ -250,46 +250,35 @@ static uint32_t take_opcode(struct parts *x)
 		return take_xop(x);
 	x->opcode = b;
 	x->at++;
-	return one_byte[b];
+	return maps[b];
 }
 
 static void take_modrm(struct parts *x)
 {
 	const unsigned char *c = x->code + x->at;
 	uint8_t n = modrm_bytes[((c[0] >> 3) & 0x18) | (c[0] & 7)];
+	uint8_t wide_sib = (n >> 3) & ((c[1] & 7) == 5);
 
 	x->modrm = c[0];
 	x->modrm_at = x->at;
-	if (n & 8)
-		n = (c[1] & 7) == 5 ? 6 : 2;
-	x->at += n;
+	x->at += x->attr & M ? (n & 7) + 4 * wide_sib : 0;
 }
 
-static size_t imm_bytes(const struct parts *x)
-{
-	size_t z = x->o16 && !(x->rex & REX_W) ? 2 : 4;
+/* By operand size: 32 bits, 16, 64, 64. */
+static const uint8_t imm_bytes[4][16] = {
+	{ [I8] = 1, [IZ] = 4, [IV] = 4, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
+	{ [I8] = 1, [IZ] = 2, [IV] = 2, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
+	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
+	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
+};
 
-	switch (x->attr & IMM) {
-	case I8: case J8:
-		return 1;
-	case JZ:
-		return 4;
-	case IZ:
-		return z;
-	case IV:
-		return x->rex & REX_W ? 8 : z;
-	case I16:
-		return 2;
-	case I24:
-		return 3;
-	case IA:
-		return x->a32 ? 4 : 8;
-	case IG8:
-		return x->modrm & 0x30 ? 0 : 1;
-	case IGZ:
-		return x->modrm & 0x30 ? 0 : z;
-	}
-	return 0;
+static void take_imm(struct parts *x)
+{
+	unsigned int size = (x->rex & REX_W ? 2 : 0) | x->o16;
+
+	x->at += imm_bytes[size][x->attr & IMM];
+	if (x->a32 && (x->attr & IMM) == IA)
+		x->at -= 4;
 }
 
 static unsigned int reg_of(const struct parts *x)
@@ -310,64 +299,46 @@ static bool is_reg_form(const struct parts *x)
 enum { R_AX = 1 << 0, R_CX = 1 << 1, R_DX = 1 << 2, R_SI = 1 << 6, R_DI = 1 << 7,
        R_SCRATCH = R_AX | R_CX | R_DX | R_SI | R_DI | 0xf00 };
 
-/* A byte register 4..7 may be ah..bh. */
-static uint32_t byte_reg(unsigned int r)
-{
-	return r >= 4 && r < 8 ? 1u << r | 1u << (r & 3) : 1u << r;
-}
+static const uint16_t fixed_writes[8] = {
+	[AX / F] = R_AX, [AXDX / F] = R_AX | R_DX, [CX / F] = R_CX,
+	[STR / F] = R_AX | R_CX | R_DX | R_SI | R_DI, [ALL / F] = 0xffff,
+};
 
-static uint32_t group_writes(const struct parts *x)
+/* Opcodes whose ModRM.reg says what they are. */
+static void take_group(struct parts *x)
 {
 	unsigned int reg = (x->modrm >> 3) & 7;
-	uint32_t rm = is_reg_form(x) ? byte_reg(rm_of(x)) : 0;
 
-	switch (x->attr & WRITES) {
-	case ARI: case ARIB:
-		return reg == 7 ? 0 : rm;
-	case BT:
-		return reg == 4 ? 0 : rm;
-	case G3:
-		return reg < 2 ? 0 : reg < 4 ? rm : R_AX | R_DX;
-	case G5:
-		return reg < 2 ? rm : reg < 4 ? R_SCRATCH : 0;
+	switch (x->opcode) {
+	case 0xba:				/* /4 bt */
+		if (reg == 4)
+			x->attr -= RM;
+		break;
+	case 0xf6: case 0xf7:		/* test, test, not, neg, mul, ... */
+		if (reg < 2)
+			x->attr += (x->opcode == 0xf6 ? I8 : IZ) - RM;
+		else if (reg > 3)
+			x->attr += AXDX - RM;
+		break;
+	case 0xff:				/* inc, dec, call, jmp, push */
+		if (reg < 2)
+			x->attr |= RM;
+		break;
 	}
-	return 0xffff;
 }
 
 static uint32_t writes_of(const struct parts *x)
 {
-	uint32_t rm = is_reg_form(x) ? 1u << rm_of(x) : 0;
+	uint32_t attr = x->attr, w = fixed_writes[(attr & FIXED) / F];
 	uint32_t op = (x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
 
-	switch (x->attr & WRITES) {
-	case 0:
-		return 0;
-	case RM:
-		return rm;
-	case RMB:
-		return rm ? byte_reg(rm_of(x)) : 0;
-	case REG:
-		return 1u << reg_of(x);
-	case REGB:
-		return byte_reg(reg_of(x));
-	case OP:
-		return 1u << op;
-	case OPB:
-		return byte_reg(op);
-	case OPAX:
-		return 1u << op | R_AX;
-	case AX:
-		return R_AX;
-	case AXDX:
-		return R_AX | R_DX;
-	case STR:
-		return R_AX | R_CX | R_DX | R_SI | R_DI;
-	case CX:
-		return R_CX;
-	case BOTH:
-		return (rm ? byte_reg(rm_of(x)) : 0) | byte_reg(reg_of(x)) | R_AX;
-	}
-	return group_writes(x);
+	bool rm = (attr & RM) && is_reg_form(x) &&
+		  !((attr & NOT7) && (x->modrm & 0x38) == 0x38);
+
+	w |= (uint32_t)rm << rm_of(x);
+	w |= (uint32_t)!!(attr & REG) << reg_of(x);
+	w |= (uint32_t)!!(attr & OP) << op;
+	return attr & BYTE ? w | ((w >> 4) & 15) : w;
 }
 
 /* ---- classes ------------------------------------------------------------- */
@@ -416,6 +387,8 @@ static void set_indirect(struct fl_insn *i, const struct parts *x, uintptr_t end
 	unsigned int reg = (x->modrm >> 3) & 7;
 	bool slot = is_pc_relative(x);
 
+	if (reg == 2 || reg == 3)
+		i->writes = R_SCRATCH;
 	if (reg == 2 || reg == 3)
 		i->cls = slot && reg == 2 ? FL_INSN_CALL_SLOT : FL_INSN_CALL;
 	else if (reg == 4 || reg == 5)
@@ -554,50 +527,85 @@ static bool is_undefined(const struct parts *x)
 	uint32_t kind = x->attr & KIND;
 	unsigned int reg = (x->modrm >> 3) & 7;
 
-	if (x->attr & X)
-		return true;
-	if (kind == C7)
-		return reg && x->modrm != 0xf8;
-	return kind == IND && reg == 7;
+	return (x->attr & X) || (kind == C7 && reg && x->modrm != 0xf8) ||
+	       (kind == IND && reg == 7);
 }
 
-static bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+/* A REX or none, and an opcode of one or two bytes: nearly all code. Written
+ * without branches, which these bytes would make unpredictable. */
+static bool take_common(struct parts *x)
 {
-	struct parts x = { .code = code };
+	const unsigned char *c = x->code;
+	bool rex = (c[0] & 0xf0) == 0x40;
+	bool escape = c[rex] == 0x0f;
 
-	if ((one_byte[code[0]] & P) && !take_prefixes(&x))
+	x->rex = rex ? c[0] & 15 : 0;
+	x->opcode_at = rex;
+	x->at = (size_t)rex + escape + 1;
+	x->opcode = c[rex + escape];
+	x->attr = maps[escape * 256u + x->opcode];
+	return !(x->attr & P);
+}
+
+static bool take_any(struct parts *x)
+{
+	x->at = x->rex = 0;
+	if (!take_prefixes(x))
 		return false;
-	i->opcode_at = x.at;
-	x.attr = take_opcode(&x);
-	if (x.attr & M)
-		take_modrm(&x);
-	if (is_undefined(&x) || is_short_branch(&x))
+	x->opcode_at = x->at;
+	x->attr = take_opcode(x);
+	return true;
+}
+
+/* Most moves are of no class; say so before the jump table of classify(). */
+static bool has_class(const struct parts *x)
+{
+	uint32_t kind = x->attr & KIND;
+
+	if (kind == LOAD || kind == STORE || kind == LEA)
+		return is_reg_form(x) || (x->modrm & 0xc7) == 0x05;
+	return kind;
+}
+
+static inline __attribute__((always_inline)) bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+{
+	struct parts x;
+
+	x.code = code;
+	x.o16 = x.a32 = x.segment = x.rep = 0;
+	if (!take_common(&x) && !take_any(&x))
 		return false;
-	x.at += imm_bytes(&x);
+	take_modrm(&x);
+	if (x.attr & GROUP)
+		take_group(&x);
+	if (is_undefined(&x) || (x.o16 && is_short_branch(&x)))
+		return false;
+	take_imm(&x);
 	if (x.at > LEN_MAX)
 		return false;
-	i->len = x.at;
-	i->writes = writes_of(&x);
-	if (x.attr & KIND)
+	*i = (struct fl_insn){
+		.len = x.at, .opcode_at = x.opcode_at, .writes = writes_of(&x),
+	};
+	if (has_class(&x))
 		classify(i, &x, at + x.at);
 	return true;
+}
+
+/* Near the end of what may be read. */
+static bool decode_short(struct fl_insn *i, const unsigned char *code, size_t n,
+			 uintptr_t at)
+{
+	unsigned char copy[LOOK] = { 0 };
+
+	__builtin_memcpy(copy, code, n);
+	return decode(i, copy, at) && i->len <= n;
 }
 
 void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n,
 		    uintptr_t at)
 {
-	static const struct fl_insn none = { .writes = 0xffff };
-	unsigned char copy[LOOK] = { 0 };
-
-	*i = none;
-	if (n >= LOOK) {
-		if (!decode(i, code, at))
-			*i = none;
-		return;
-	}
-	__builtin_memcpy(copy, code, n);
-	if (!decode(i, copy, at) || i->len > n)
-		*i = none;
+	if (n >= LOOK ? !decode(i, code, at) : !decode_short(i, code, n, at))
+		*i = (struct fl_insn){ .writes = 0xffff };
 }
 
 size_t fl_arch_landing(const unsigned char *code, size_t n)
