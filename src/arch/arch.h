@@ -27,8 +27,11 @@
 /* ---- decode (pure) ---------------------------------------------------- */
 
 enum fl_insn_class {
-	FL_INSN_OTHER, FL_INSN_CALL, FL_INSN_CALL_SLOT, FL_INSN_JUMP,
-	FL_INSN_JUMP_SLOT, FL_INSN_BRANCH, FL_INSN_RET, FL_INSN_NOP,
+	FL_INSN_OTHER,
+	FL_INSN_CALL, FL_INSN_JUMP,	/* target 0: through a register or memory */
+	FL_INSN_CALL_SLOT, FL_INSN_JUMP_SLOT,	/* to *(target) */
+	FL_INSN_BRANCH,		/* conditional */
+	FL_INSN_RET, FL_INSN_NOP,
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
 	FL_INSN_LOAD_SLOT,	/* reg = *(target) */
 	FL_INSN_MOVE		/* reg = source register */
@@ -39,6 +42,9 @@ struct fl_insn {
 	uint8_t cls;		/* enum fl_insn_class */
 	uint8_t reg, source;	/* of the last three classes; 0..15 */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
+	uint16_t writes;	/* general registers it may change, a bit each, the
+				 * stack pointer aside; of a call: the ABI's scratch
+				 * registers; all ones when not known */
 	uintptr_t target;	/* absolute; of branches, slots, addresses */
 };
 

@@ -60,8 +60,12 @@ void fl_obj_unlay(struct fl_module *);
 
 /* Value of dynamic tag `tag`; false when the module has none. */
 bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
+/* `n` bytes at address `a`; NULL when no readable segment holds all of them. */
+const unsigned char *fl_obj_bytes(const struct fl_module *, uintptr_t a, size_t n);
 /* Does address `a`, `n` bytes long, lie in executable bytes of the module? */
 bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
+/* ... in bytes that nobody writes once the module is relocated? */
+bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
 /* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""):
  * `slot` is the address it fills, `value` the symbol's address when defined in
  * this module (or the relative value), else 0. */

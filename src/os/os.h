@@ -26,6 +26,9 @@ int fl_os_open(const char *path, int flags);
 long fl_os_read(int fd, void *to, size_t n);
 long fl_os_write(int fd, const void *from, size_t n);
 int fl_os_close(int fd);
+int64_t fl_os_file_bytes(int fd);
+/* What a link names, NUL-terminated; its length, -ENAMETOOLONG if it is cut. */
+long fl_os_readlink(const char *path, char *to, size_t room);
 
 /* Each mapping of this process, ascending. Stops at non-zero, returns it. */
 struct fl_mapping {

@@ -1,0 +1,390 @@
+/*
+ * module.c - a module in memory: loaded by the system, or laid out by us.
+ *
+ * Hides where segments lie and what may be read. Every address a table of the
+ * module names goes through fl_obj_bytes(), so a damaged file that was laid
+ * out can only make entries disappear.
+ */
+#define _GNU_SOURCE			/* dl_iterate_phdr */
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arch/arch.h"
+#include "obj/obj.h"
+#include "os/os.h"
+
+static bool segment_holds(const struct fl_module *m, const Elf64_Phdr *p,
+			  uintptr_t a, size_t n)
+{
+	uintptr_t offset = a - (m->bias + p->p_vaddr);
+
+	return offset < p->p_memsz && n <= p->p_memsz - offset;
+}
+
+/* The loaded segment that holds all of [a, a + n) and has `flags`. */
+static const Elf64_Phdr *find_segment(const struct fl_module *m, uintptr_t a,
+				      size_t n, uint32_t flags)
+{
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_LOAD && (m->ph[i].p_flags & flags) == flags &&
+		    segment_holds(m, &m->ph[i], a, n))
+			return &m->ph[i];
+	return NULL;
+}
+
+const unsigned char *fl_obj_bytes(const struct fl_module *m, uintptr_t a, size_t n)
+{
+	return find_segment(m, a, n, PF_R) ? (const unsigned char *)a : NULL;
+}
+
+bool fl_obj_is_text(const struct fl_module *m, uintptr_t a, size_t n)
+{
+	return find_segment(m, a, n, PF_X);
+}
+
+bool fl_obj_is_constant(const struct fl_module *m, uintptr_t a, size_t n)
+{
+	const Elf64_Phdr *s = find_segment(m, a, n, PF_R);
+
+	if (!s || !(s->p_flags & PF_W))
+		return s;
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_GNU_RELRO && segment_holds(m, &m->ph[i], a, n))
+			return true;
+	return false;
+}
+
+/* ---- the dynamic section --------------------------------------------------- */
+
+bool fl_obj_dynamic(const struct fl_module *m, int64_t tag, uint64_t *value)
+{
+	const Elf64_Dyn *d = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_DYNAMIC) {
+			n = m->ph[i].p_memsz / sizeof *d;
+			d = (const void *)fl_obj_bytes(m, m->bias + m->ph[i].p_vaddr,
+						       n * sizeof *d);
+		}
+	if (!d || (uintptr_t)d % _Alignof(Elf64_Dyn))
+		return false;
+	for (; n-- && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag) {
+			*value = d->d_un.d_val;
+			return true;
+		}
+	return false;
+}
+
+/* A table that the dynamic section names. The C library may have replaced the
+ * ELF address by the address in memory. */
+static const void *table(const struct fl_module *m, int64_t tag, size_t n_bytes)
+{
+	uint64_t v;
+
+	if (!fl_obj_dynamic(m, tag, &v))
+		return NULL;
+	if (v < m->lo || v >= m->hi)
+		v += m->bias;
+	return v % 8 ? NULL : fl_obj_bytes(m, v, n_bytes);
+}
+
+/* ---- relocations ----------------------------------------------------------- */
+
+struct symbols {
+	const struct fl_module *m;
+	uintptr_t at;			/* of symbol 0 */
+	const char *names;
+	uint64_t n_names;		/* names[n_names - 1] is NUL; 0: none */
+};
+
+static void open_symbols(struct symbols *s, const struct fl_module *m)
+{
+	uint64_t v;
+
+	*s = (struct symbols){ .m = m, .names = "" };
+	s->at = (uintptr_t)table(m, DT_SYMTAB, sizeof(Elf64_Sym));
+	if (!fl_obj_dynamic(m, DT_STRSZ, &s->n_names) || !s->n_names ||
+	    !fl_obj_dynamic(m, DT_STRTAB, &v))
+		s->n_names = 0;
+	if (!s->n_names)
+		return;
+	if (v < m->lo || v >= m->hi)
+		v += m->bias;
+	s->names = (const char *)fl_obj_bytes(m, v, s->n_names);
+	if (!s->names || s->names[s->n_names - 1])
+		s->n_names = 0;
+}
+
+/* NULL when there is no such symbol. */
+static const Elf64_Sym *symbol(const struct symbols *s, uint32_t i)
+{
+	return s->at ? (const void *)fl_obj_bytes(s->m, s->at + i * sizeof(Elf64_Sym),
+						  sizeof(Elf64_Sym)) : NULL;
+}
+
+static const char *symbol_name(const struct symbols *s, const Elf64_Sym *y)
+{
+	return y->st_name < s->n_names ? s->names + y->st_name : "";
+}
+
+typedef int reloc_each(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		       uintptr_t value);
+
+static int tell_rela(const struct symbols *s, const Elf64_Rela *r, reloc_each *each,
+		     void *arg)
+{
+	uint32_t type = ELF64_R_TYPE(r->r_info);
+	uintptr_t slot = s->m->bias + r->r_offset, value = 0;
+	const Elf64_Sym *y;
+
+	if (type == FL_ARCH_R_RELATIVE)
+		return each(arg, slot, type, "", s->m->bias + (uintptr_t)r->r_addend);
+	y = ELF64_R_SYM(r->r_info) ? symbol(s, ELF64_R_SYM(r->r_info)) : NULL;
+	if (!y || !symbol_name(s, y)[0])
+		return 0;
+	if (y->st_shndx != SHN_UNDEF && y->st_shndx != SHN_ABS &&
+	    ELF64_ST_TYPE(y->st_info) != STT_GNU_IFUNC &&
+	    ELF64_ST_TYPE(y->st_info) != STT_TLS)
+		value = s->m->bias + y->st_value +
+			(type == FL_ARCH_R_WORD ? (uintptr_t)r->r_addend : 0);
+	return each(arg, slot, type, symbol_name(s, y), value);
+}
+
+static int tell_relas(const struct symbols *s, int64_t tag, int64_t size_tag,
+		      reloc_each *each, void *arg)
+{
+	const Elf64_Rela *r;
+	uint64_t n;
+
+	if (!fl_obj_dynamic(s->m, size_tag, &n))
+		return 0;
+	r = table(s->m, tag, n);
+	for (n /= sizeof *r; r && n--; r++) {
+		int err = tell_rela(s, r, each, arg);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Packed relative relocations: an address, then bit maps of the 63 words that
+ * follow. What they fill holds its own addend. */
+static int tell_relr(const struct fl_module *m, reloc_each *each, void *arg)
+{
+	enum { RELR_BYTES = 35, RELR = 36 };
+	const uint64_t *r;
+	uintptr_t at = 0;
+	uint64_t n;
+	int err = 0;
+
+	if (!fl_obj_dynamic(m, RELR_BYTES, &n))
+		return 0;
+	r = table(m, RELR, n);
+	for (n /= sizeof *r; r && n-- && !err; r++) {
+		if (!(*r & 1)) {
+			at = m->bias + *r + 8;
+			err = each(arg, at - 8, FL_ARCH_R_RELATIVE, "", 0);
+			continue;
+		}
+		for (unsigned int k = 1; k < 64 && !err; k++)
+			if (*r >> k & 1)
+				err = each(arg, at + (k - 1) * 8,
+					   FL_ARCH_R_RELATIVE, "", 0);
+		at += 63 * 8;
+	}
+	return err;
+}
+
+/* A packed relocation's value stands in its slot. */
+struct unpack {
+	const struct fl_module *m;
+	reloc_each *each;
+	void *arg;
+};
+
+static int tell_unpacked(void *arg, uintptr_t slot, uint32_t type, const char *name,
+			 uintptr_t value)
+{
+	struct unpack *u = arg;
+
+	if (!fl_obj_bytes(u->m, slot, sizeof value))
+		return 0;
+	memcpy(&value, (const void *)slot, sizeof value);
+	return u->each(u->arg, slot, type, name, value);
+}
+
+int fl_obj_relocs(const struct fl_module *m, reloc_each *each, void *arg)
+{
+	struct unpack u = { m, each, arg };
+	struct symbols s;
+	int err;
+
+	open_symbols(&s, m);
+	err = tell_relas(&s, DT_RELA, DT_RELASZ, each, arg);
+	if (!err)
+		err = tell_relas(&s, DT_JMPREL, DT_PLTRELSZ, each, arg);
+	return err ? err : tell_relr(m, tell_unpacked, &u);
+}
+
+/* ---- a file laid out -------------------------------------------------------- */
+
+/* The pages that the segments span; 0 when there are none. */
+static size_t span(const Elf64_Phdr *ph, size_t n, uint64_t *lo)
+{
+	uint64_t hi = 0;
+
+	*lo = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if (ph[i].p_type != PT_LOAD)
+			continue;
+		if (ph[i].p_vaddr < *lo)
+			*lo = fl_round_down(ph[i].p_vaddr, FL_PAGE);
+		if (ph[i].p_vaddr + ph[i].p_memsz > hi)
+			hi = ph[i].p_vaddr + ph[i].p_memsz;
+	}
+	return hi > *lo ? hi - *lo : 0;
+}
+
+static int fill_slot(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		     uintptr_t value)
+{
+	struct fl_module *m = arg;
+
+	(void)type;
+	(void)name;
+	if (value && fl_obj_bytes(m, slot, sizeof value))
+		memcpy((void *)slot, &value, sizeof value);
+	return 0;
+}
+
+static int add_bias(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		    uintptr_t value)
+{
+	struct fl_module *m = arg;
+
+	if (!fl_obj_bytes(m, slot, sizeof value))
+		return 0;
+	memcpy(&value, (const void *)slot, sizeof value);
+	return fill_slot(m, slot, type, name, value + m->bias);
+}
+
+/* Tables are read while slots are filled: a damaged file may let one overlap
+ * the other, and then gets nonsense, still within its own memory. */
+static void relocate(struct fl_module *m)
+{
+	struct symbols s;
+
+	tell_relr(m, add_bias, m);
+	open_symbols(&s, m);
+	tell_relas(&s, DT_RELA, DT_RELASZ, fill_slot, m);
+	open_symbols(&s, m);
+	tell_relas(&s, DT_JMPREL, DT_PLTRELSZ, fill_slot, m);
+}
+
+enum { LAY_OUT_MAX_GIB = 64 };
+
+int fl_obj_lay_out(struct fl_module *out, const struct fl_obj *file, const char *path)
+{
+	uint64_t lo, n = file->ph ? span(file->ph, file->eh->e_phnum, &lo) : 0;
+	char *base;
+
+	if (!n || n >> 30 >= LAY_OUT_MAX_GIB)
+		return FLE_TRUNCATED;
+	base = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fl_is_err(base))
+		return (int)(intptr_t)base;
+	*out = (struct fl_module){
+		.bias = (uintptr_t)base - lo, .lo = (uintptr_t)base,
+		.hi = (uintptr_t)base + n, .ph = file->ph,
+		.n_ph = file->eh->e_phnum, .path = path, .file = *file,
+		.laid_out = true,
+	};
+	for (size_t i = 0; i < out->n_ph; i++)
+		if (file->ph[i].p_type == PT_LOAD)
+			memcpy((void *)(out->bias + file->ph[i].p_vaddr),
+			       file->bytes + file->ph[i].p_offset,
+			       file->ph[i].p_filesz);
+	relocate(out);
+	return 0;
+}
+
+void fl_obj_unlay(struct fl_module *m)
+{
+	if (m->lo)
+		fl_os_unmap((void *)m->lo, m->hi - m->lo);
+	*m = (struct fl_module){ 0 };
+}
+
+/* ---- modules of this process ------------------------------------------------- */
+
+struct walk {
+	int (*each)(void *arg, struct fl_module *);
+	void *arg;
+	bool is_first;
+};
+
+/* The absolute path of a module that the loader calls `name`. */
+static const char *find_path(char *to, size_t room, const char *name, bool is_first)
+{
+	long n;
+
+	if (is_first)
+		return fl_os_readlink("/proc/self/exe", to, room) > 0 ? to : "";
+	if (name[0] == '/')
+		return name;
+	n = fl_os_readlink("/proc/self/cwd", to, room);
+	if (n < 0 || (size_t)n + 1 + strlen(name) >= room)
+		return name;
+	to[n] = '/';
+	memcpy(to + n + 1, name, strlen(name) + 1);
+	return to;
+}
+
+/* Is the file the one this module was loaded from? It may have been replaced. */
+static bool is_same(const struct fl_obj *o, const struct fl_module *m)
+{
+	return o->ph && o->eh->e_phnum == m->n_ph &&
+	       !memcmp(o->ph, m->ph, m->n_ph * sizeof *m->ph);
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct walk *w = arg;
+	struct fl_module m = { .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
+			       .n_ph = info->dlpi_phnum };
+	char path[PATH_MAX];
+	bool is_first = w->is_first;
+	uint64_t lo;
+	size_t n;
+	int err;
+
+	(void)size;
+	w->is_first = false;
+	n = span(m.ph, m.n_ph, &lo);
+	if (!n || (!is_first && (!info->dlpi_name || !info->dlpi_name[0] ||
+				 !strncmp(info->dlpi_name, "linux-vdso", 10))))
+		return 0;
+	m.lo = m.bias + lo;
+	m.hi = m.lo + n;
+	m.path = find_path(path, sizeof path, info->dlpi_name, is_first);
+	if (fl_obj_open(&m.file, is_first ? "/proc/self/exe" : m.path))
+		m.file = (struct fl_obj){ 0 };
+	else if (!is_same(&m.file, &m))
+		fl_obj_close(&m.file);
+	err = w->each(w->arg, &m);
+	fl_obj_close(&m.file);
+	return err;
+}
+
+int fl_obj_loaded(int (*each)(void *arg, struct fl_module *), void *arg)
+{
+	struct walk w = { each, arg, true };
+
+	return dl_iterate_phdr(visit, &w);
+}

@@ -1,0 +1,361 @@
+/*
+ * decode.c - the x86-64 decoder against Zydis: every instruction of some large
+ * installed programs, and random bytes.
+ *
+ *	decode: 21847113 instructions of 6 files | length 0 class 0 target 0 writes 0
+ *
+ * Counts right of the bar must be zero.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <Zydis/Zydis.h>
+
+#include "arch/arch.h"
+
+enum { WANTED_INSTRUCTIONS = 5000000, RANDOM = 1000000, SHOWN = 20, RSP = 4 };
+
+static const char *const files[] = {
+	"/proc/self/exe",
+	"/lib/x86_64-linux-gnu/libc.so.6",
+	"/lib/x86_64-linux-gnu/libm.so.6",
+	"/lib/x86_64-linux-gnu/libcrypto.so.3",
+	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+	"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+	"/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3",
+	"/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+	"/usr/bin/perl",
+	"/usr/bin/gdb",
+	"/usr/bin/python3",
+};
+
+struct verdict {
+	size_t n, n_files, left, length, class, target, writes, shown;
+};
+
+static ZydisDecoder zydis;
+
+static void show(struct verdict *v, const char *what, const unsigned char *p,
+		 const ZydisDecodedInstruction *z, const struct fl_insn *i)
+{
+	if (v->shown++ >= SHOWN)
+		return;
+	printf("%s: %s len %u, ours len %u class %u reg %u writes %04x:", what,
+	       ZydisMnemonicGetString(z->mnemonic), z->length, i->len, i->cls,
+	       i->reg, i->writes);
+	for (unsigned int k = 0; k < z->length; k++)
+		printf(" %02x", p[k]);
+	printf("\n");
+}
+
+/* General registers that Zydis says are written, without the stack pointer. */
+static unsigned int zydis_writes(const ZydisDecodedInstruction *z,
+				 const ZydisDecodedOperand *op)
+{
+	unsigned int mask = 0;
+
+	for (unsigned int k = 0; k < z->operand_count; k++) {
+		ZydisRegister r;
+
+		if (op[k].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		r = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+						     op[k].reg.value);
+		if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15 &&
+		    r != ZYDIS_REGISTER_RSP)
+			mask |= 1u << (r - ZYDIS_REGISTER_RAX);
+	}
+	return mask;
+}
+
+static bool is_rip_slot(const ZydisDecodedInstruction *z,
+			const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && z->address_width == 64 &&
+	       op->mem.base == ZYDIS_REGISTER_RIP &&
+	       op->mem.segment != ZYDIS_REGISTER_FS &&
+	       op->mem.segment != ZYDIS_REGISTER_GS;
+}
+
+static unsigned int mov_class(const ZydisDecodedInstruction *z,
+			      const ZydisDecodedOperand *op)
+{
+	if (op[0].type != ZYDIS_OPERAND_TYPE_REGISTER || z->operand_width < 32 ||
+	    op[0].size < 32)
+		return FL_INSN_OTHER;
+	if (op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return FL_INSN_LOAD_ADDRESS;
+	if (z->operand_width < 64 || (z->opcode != 0x8b && z->opcode != 0x89))
+		return FL_INSN_OTHER;
+	if (op[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return FL_INSN_MOVE;
+	return is_rip_slot(z, &op[1]) ? FL_INSN_LOAD_SLOT : FL_INSN_OTHER;
+}
+
+static unsigned int zydis_class(const ZydisDecodedInstruction *z,
+				const ZydisDecodedOperand *op)
+{
+	if (z->mnemonic == ZYDIS_MNEMONIC_XABORT)
+		return FL_INSN_OTHER;
+	switch (z->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		return z->opcode == 0xff && is_rip_slot(z, op) &&
+		       z->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ?
+		       FL_INSN_CALL_SLOT : FL_INSN_CALL;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return z->opcode == 0xff && is_rip_slot(z, op) &&
+		       z->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ?
+		       FL_INSN_JUMP_SLOT : FL_INSN_JUMP;
+	case ZYDIS_CATEGORY_COND_BR:
+		return z->mnemonic == ZYDIS_MNEMONIC_XEND ?
+		       FL_INSN_OTHER : FL_INSN_BRANCH;
+	case ZYDIS_CATEGORY_RET:
+		return FL_INSN_RET;
+	default:
+		break;
+	}
+	if (z->mnemonic == ZYDIS_MNEMONIC_NOP && (z->opcode == 0x90 || z->opcode == 0x1f))
+		return FL_INSN_NOP;
+	if (z->mnemonic == ZYDIS_MNEMONIC_LEA && z->operand_width >= 32)
+		return op[1].mem.base == ZYDIS_REGISTER_RIP ?
+		       FL_INSN_LOAD_ADDRESS : FL_INSN_OTHER;
+	return z->mnemonic == ZYDIS_MNEMONIC_MOV ? mov_class(z, op) : FL_INSN_OTHER;
+}
+
+/* The address that the instruction names, where our class has one. */
+static bool has_target(const ZydisDecodedInstruction *z,
+		       const ZydisDecodedOperand *op, uint64_t at, uint64_t *out)
+{
+	for (unsigned int k = 0; k < z->operand_count_visible; k++)
+		if (ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(z, &op[k], at, out)) &&
+		    (op[k].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		     op[k].mem.base == ZYDIS_REGISTER_RIP))
+			return true;
+	for (unsigned int k = 0; k < z->operand_count_visible; k++)
+		if (op[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+			*out = z->operand_width == 32 ?
+				(uint32_t)op[k].imm.value.u : op[k].imm.value.u;
+			return true;
+		}
+	return false;
+}
+
+/* Instructions of the Knights Corner coprocessor; near branches of 16 bits,
+ * which are 32 bits long to Zydis and to Intel and not to AMD. */
+static bool is_left_out(const ZydisDecodedInstruction *z)
+{
+	bool near_branch = z->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ||
+			   z->meta.branch_type == ZYDIS_BRANCH_TYPE_SHORT;
+
+	if (strstr(ZydisISASetGetString(z->meta.isa_set), "KNC") ||
+	    strstr(ZydisISAExtGetString(z->meta.isa_ext), "KNC"))
+		return true;
+	return near_branch && (z->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) &&
+	       !(z->raw.rex.W);
+}
+
+static void compare(struct verdict *v, const unsigned char *p, size_t n,
+		    const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
+{
+	uint64_t at = (uintptr_t)p, target = 0;
+	struct fl_insn i;
+	unsigned int writes, class;
+
+	fl_arch_decode(&i, p, n, at);
+	if (is_left_out(z)) {
+		v->left++;
+		return;
+	}
+	v->n++;
+	if (i.len != z->length) {
+		v->length++;
+		show(v, "length", p, z, &i);
+		return;
+	}
+	class = zydis_class(z, op);
+	if (i.cls != class) {
+		v->class++;
+		show(v, "class", p, z, &i);
+	}
+	if (i.target && (!has_target(z, op, at, &target) ||
+			 (i.target != target && i.target != (uint32_t)target))) {
+		v->target++;
+		show(v, "target", p, z, &i);
+	}
+	writes = zydis_writes(z, op);
+	if ((writes & ~i.writes) || (i.cls >= FL_INSN_LOAD_ADDRESS && i.reg != RSP &&
+				     writes != 1u << i.reg)) {
+		v->writes++;
+		show(v, "writes", p, z, &i);
+	}
+}
+
+static void compare_text(struct verdict *v, const unsigned char *p, size_t n)
+{
+	ZydisDecodedInstruction z;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+
+	while (n) {
+		size_t step = 1;
+
+		if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p, n, &z, op))) {
+			compare(v, p, n, &z, op);
+			step = z.length;
+		}
+		p += step;
+		n -= step;
+	}
+}
+
+static void compare_file(struct verdict *v, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	const unsigned char *b;
+	const Elf64_Ehdr *eh;
+	const Elf64_Shdr *sh;
+
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	b = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(b, MAP_FAILED);
+	eh = (const void *)b;
+	sh = (const void *)(b + eh->e_shoff);
+	for (unsigned int k = 0; k < eh->e_shnum; k++)
+		if (!strcmp((const char *)b + sh[eh->e_shstrndx].sh_offset +
+			    sh[k].sh_name, ".text"))
+			compare_text(v, b + sh[k].sh_offset, sh[k].sh_size);
+	v->n_files++;
+	munmap((void *)b, st.st_size);
+	close(fd);
+}
+
+static void agrees_with_zydis_on_installed_programs(void **state)
+{
+	struct verdict v = { 0 };
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(files); k++)
+		compare_file(&v, files[k]);
+	printf("decode: %zu instructions of %zu files, %zu left out | "
+	       "length %zu class %zu target %zu writes %zu\n", v.n, v.n_files,
+	       v.left, v.length, v.class,
+	       v.target, v.writes);
+	assert_true(v.n >= WANTED_INSTRUCTIONS);
+	assert_int_equal(v.length + v.class + v.target + v.writes, 0);
+}
+
+static uint64_t next_random(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return *s;
+}
+
+/* Bytes that lead somewhere: half of the time a prefix or an escape. */
+static void fill(unsigned char *p, size_t n, uint64_t *seed)
+{
+	static const unsigned char heads[] = {
+		0x66, 0x67, 0xf2, 0xf3, 0x48, 0x41, 0x4c, 0x0f, 0x0f, 0xc4, 0xc5,
+		0x62, 0x2e, 0x64, 0xff, 0x8b,
+	};
+
+	for (size_t k = 0; k < n; k++) {
+		uint64_t r = next_random(seed);
+
+		p[k] = k < 3 && (r & 256) ? heads[(r >> 9) % sizeof heads] : r;
+	}
+}
+
+/* The bytes end where a page ends that is followed by none. */
+static void agrees_with_zydis_on_random_bytes(void **state)
+{
+	unsigned char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct verdict v = { 0 };
+	uint64_t seed = 88172645463325252u;
+	size_t n_ours = 0;
+
+	(void)state;
+	assert_int_equal(munmap(page + 4096, 4096), 0);
+	for (size_t k = 0; k < RANDOM; k++) {
+		size_t n = next_random(&seed) % 33;
+		unsigned char *p = page + 4096 - n;
+		ZydisDecodedInstruction z;
+		ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+		struct fl_insn i;
+
+		fill(p, n, &seed);
+		fl_arch_decode(&i, p, n, (uintptr_t)p);
+		assert_true(i.len <= n);
+		n_ours += i.len != 0;
+		if (i.len && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p, n, &z, op)))
+			compare(&v, p, n, &z, op);
+	}
+	printf("decode: %zu random, %zu understood, %zu by both | length %zu class "
+	       "%zu target %zu writes %zu\n", (size_t)RANDOM, n_ours, v.n,
+	       v.length, v.class, v.target, v.writes);
+	assert_true(v.n > RANDOM / 4);
+	assert_int_equal(v.length + v.class + v.target + v.writes, 0);
+	munmap(page, 4096);
+}
+
+static void knows_the_forms_of_a_site(void **state)
+{
+	static const struct {
+		unsigned char code[12];
+		uint8_t len, cls, opcode_at;
+	} t[] = {
+		{ { 0xe8, 1, 0, 0, 0 }, 5, FL_INSN_CALL, 0 },
+		{ { 0x67, 0xe8, 1, 0, 0, 0 }, 6, FL_INSN_CALL, 1 },
+		{ { 0xf2, 0xe8, 1, 0, 0, 0 }, 6, FL_INSN_CALL, 1 },
+		{ { 0xff, 0x15, 1, 0, 0, 0 }, 6, FL_INSN_CALL_SLOT, 0 },
+		{ { 0x67, 0xff, 0x15, 1, 0, 0, 0 }, 7, FL_INSN_CALL, 1 },
+		{ { 0x64, 0xff, 0x15, 1, 0, 0, 0 }, 7, FL_INSN_CALL, 1 },
+		{ { 0x66, 0x48, 0xff, 0x15, 1, 0, 0, 0 }, 8, FL_INSN_CALL_SLOT, 2 },
+		{ { 0xff, 0xd0 }, 2, FL_INSN_CALL, 0 },
+		{ { 0xf2, 0xff, 0x25, 1, 0, 0, 0 }, 7, FL_INSN_JUMP_SLOT, 1 },
+		{ { 0xf3, 0xc3 }, 2, FL_INSN_RET, 1 },
+		{ { 0x66, 0x90 }, 2, FL_INSN_NOP, 1 },
+		{ { 0x41, 0x90 }, 2, FL_INSN_OTHER, 1 },
+		{ { 0xf3, 0x90 }, 2, FL_INSN_OTHER, 1 },
+		{ { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 10, FL_INSN_NOP, 2 },
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, FL_INSN_OTHER, 1 },
+		{ { 0x66, 0xe8, 1, 0, 0, 0 }, 0, FL_INSN_OTHER, 0 },
+		{ { 0x66, 0x74, 1 }, 0, FL_INSN_OTHER, 0 },
+		{ { 0x8f, 0xe8, 0x78, 0xc2, 0xc0, 7 }, 6, FL_INSN_OTHER, 0 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(t); k++) {
+		struct fl_insn i;
+
+		fl_arch_decode(&i, t[k].code, sizeof t[k].code, 0x400000);
+		assert_int_equal(i.len, t[k].len);
+		assert_int_equal(i.cls, t[k].cls);
+		assert_int_equal(i.opcode_at, t[k].opcode_at);
+	}
+	assert_int_equal(fl_arch_landing(t[14].code, 4), 4);
+	assert_int_equal(fl_arch_landing(t[14].code, 3), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_the_forms_of_a_site),
+		cmocka_unit_test(agrees_with_zydis_on_random_bytes),
+		cmocka_unit_test(agrees_with_zydis_on_installed_programs),
+	};
+
+	ZydisDecoderInit(&zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
+}
