@@ -91,33 +91,42 @@ static int blocks_trap(void *arg, int tid)
 	uint64_t mask;
 
 	(void)arg;
-	return fl_os_thread_blocked(tid, &mask) == 0 &&
+	return tid != fl_os_own_thread() && fl_os_thread_blocked(tid, &mask) == 0 &&
 	       (mask >> (SIGTRAP - 1) & 1);
+}
+
+/* The C library blocks every signal for a moment around thread creation: only
+ * a thread that keeps doing so is in the way. */
+static bool trap_stays_blocked(void)
+{
+	enum { TRIES = 20, PAUSE_US = 500 };
+
+	for (int i = 0; i < TRIES; i++) {
+		if (fl_os_threads(fl_os_tid(), blocks_trap, NULL) != 1)
+			return false;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return true;
 }
 
 /* Can the set be committed under the threads there are? `traps` says whether
  * one of them may meet a trap. */
 static int verify_threads(const struct fl_set *set, bool *traps, size_t *bad)
 {
-	bool blocked;
-
 	*traps = false;
 	if (set->quiet || !fl_os_threads(fl_os_tid(), any_thread, NULL))
 		return 0;
-	blocked = fl_os_threads(fl_os_tid(), blocks_trap, NULL) == 1;
 	for (size_t i = 0; i < set->n; i++) {
 		const struct fl_change *c = &set->changes[i];
 
-		*bad = i;
 		if (tactic_of(c) != FL_WIDE || !c->patch->park_is_trap)
 			continue;
+		*bad = i;
 		if (is_row(c) && c->from == FL_OLD)
 			return FLE_THREADS;
-		if (blocked)
-			return FLE_TRAPBLOCK;
 		*traps = true;
 	}
-	return 0;
+	return *traps && trap_stays_blocked() ? FLE_TRAPBLOCK : 0;
 }
 
 static int verify_bytes(const struct fl_set *set, size_t *bad)

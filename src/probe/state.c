@@ -71,6 +71,23 @@ static int each_run(const struct fl_set *set,
 	return err || !hi ? err : change(lo, hi, prot);
 }
 
+static void drop(struct fl_set *set, size_t i, int err)
+{
+	uint32_t id = fl_probe_id((const void *)set->changes[i].patch);
+
+	fl_table.sites[id].refusal = err;
+	fl_table.sites[id].datum = fl_table.probes[id].patch.at;
+	fl_table.sites[id].state = FL_SITE_REFUSED;
+	set->changes[i] = set->changes[--set->n];
+}
+
+/* What stands against one change by its kind stands against all of the kind. */
+static bool same_fate(const struct fl_patch *p, int err)
+{
+	return (err == FLE_TRAPBLOCK && p->park_is_trap) ||
+	       (err == FLE_THREADS && p->n_starts);
+}
+
 /* Commit; a change that is refused leaves the set, the others go on. */
 static int commit_or_drop(struct fl_set *set)
 {
@@ -78,12 +95,10 @@ static int commit_or_drop(struct fl_set *set)
 	int err;
 
 	while ((err = fl_set_commit(set, &bad)) && set->n) {
-		uint32_t id = fl_probe_id((const void *)set->changes[bad].patch);
-
-		fl_table.sites[id].refusal = err;
-		fl_table.sites[id].datum = fl_table.probes[id].patch.at;
-		fl_table.sites[id].state = FL_SITE_REFUSED;
-		set->changes[bad] = set->changes[--set->n];
+		drop(set, bad, err);
+		for (size_t i = set->n; i-- > 0;)
+			if (same_fate(set->changes[i].patch, err))
+				drop(set, i, err);
 	}
 	return err;
 }

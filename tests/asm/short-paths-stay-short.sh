@@ -1,0 +1,38 @@
+#!/bin/sh
+# The short path of each routine: a bound on its instructions, and nothing in
+# it that waits, calls or locks. What stands behind the first `ret` is the long
+# path. Planted: the same bounds, one lower, must not hold.
+set -u
+lib=$BUILD/libflick.so
+
+path_of()		# ROUTINE: its instructions up to the first ret or jmp
+{
+	objdump -d --no-show-raw-insn "$lib" | awk -v f="<$1>:" '
+		$2 == f { on = 1; next }
+		on && NF == 0 { exit }
+		on { sub(/^[^\t]*\t/, ""); print }
+		on && /^(ret|jmp)/ { exit }'
+}
+
+check()			# ROUTINE MOST
+{
+	path_of "$1" >"$TMP/path"
+	n=$(wc -l <"$TMP/path")
+	echo "$1: $n instructions, at most $2"
+	[ "$n" -gt 1 ] && [ "$n" -le "$2" ] &&
+		! grep -E 'call|lock |xchg|cmpxchg|mfence|cpuid|syscall|@plt|fxsave|xsave' "$TMP/path"
+}
+
+bad=0
+while read -r routine most; do
+	check "$routine" "$most" || bad=1
+	check "$routine" $((most - 1)) >/dev/null && { echo "$routine: the bound is loose"; bad=1; }
+done <<EOF
+fl_abi_time 17
+fl_abi_record 15
+fl_abi_count 7
+fl_abi_call 5
+fl_bare_time 29
+fl_bare_count 10
+EOF
+exit $bad

@@ -1,0 +1,254 @@
+/*
+ * torture/patch - run through one site while it is switched and committed.
+ *
+ *	flip   offset 0..63: on 61203345 off 60934210 | torn 0 lost 0 stale 0
+ *
+ * Every call through the site adds one to `body`, and one to `on` when the
+ * probe was met. torn: the child died of a signal. lost: body differs from the
+ * calls made. stale: a call that began after a commit had returned, and ended
+ * before the next began, ran the old bytes. Counts right of the bar must be
+ * zero; anything there is a bug in src/patch or src/arch, never in this test.
+ *
+ * `torture/patch planted` takes the sync out and uses a store that tears, and
+ * must find something: the counts are not decoration.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "patch/patch.h"
+#include "site/site.h"
+
+enum { N_EXEC = 1, CODE_BYTES = 4096, GLUE_AT = 2048, BODY_AT = 1024 };
+
+struct executor {
+	uint64_t body, on;		/* W the code itself, by %rdi */
+	uint64_t calls, stale;
+	pthread_t thread;
+};
+
+static unsigned char *code;
+static struct executor executors[N_EXEC];
+static uint32_t stop, epoch;		/* epoch odd: a commit is under way */
+static uint32_t expect_on;
+static uintptr_t entry;
+
+/* Call the site; the red zone is ours to keep. */
+static void call_site(struct executor *e)
+{
+	__asm__ volatile("sub $256, %%rsp\n\tcall *%0\n\tadd $256, %%rsp"
+			 :: "r"(entry), "D"(e)
+			 : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11",
+			   "memory", "cc");
+}
+
+static void *execute(void *arg)
+{
+	struct executor *e = arg;
+
+	while (!load_relaxed(&stop)) {
+		uint32_t before = __atomic_load_n(&epoch, __ATOMIC_SEQ_CST);
+		uint32_t want = load_relaxed(&expect_on);
+		uint64_t on = e->on;
+
+		call_site(e);
+		e->calls++;
+		if (!(before & 1) && __atomic_load_n(&epoch, __ATOMIC_SEQ_CST) == before)
+			e->stale += (e->on != on) != want;
+	}
+	return NULL;
+}
+
+static void start(void)
+{
+	store_relaxed(&stop, 0);
+	memset(executors, 0, sizeof executors);
+	for (int i = 0; i < N_EXEC; i++)
+		pthread_create(&executors[i].thread, NULL, execute, &executors[i]);
+	for (int i = 0; i < N_EXEC; i++)	/* so that both bodies are run */
+		while (!__atomic_load_n(&executors[i].body, __ATOMIC_RELAXED))
+			fl_arch_pause();
+}
+
+struct verdict {
+	uint64_t on, off, torn, lost, stale;
+};
+
+static void finish(struct verdict *v)
+{
+	store_relaxed(&stop, 1);
+	for (int i = 0; i < N_EXEC; i++) {
+		struct executor *e = &executors[i];
+
+		pthread_join(e->thread, NULL);
+		v->on += e->on;
+		v->off += e->body - e->on;
+		v->lost += e->calls > e->body ? e->calls - e->body : e->body - e->calls;
+		v->stale += e->stale;
+	}
+}
+
+/* At `offset` of a line: the site, then the body. Glue counts and returns. */
+static int lay(struct fl_patch *p, size_t offset, int form, const void *old, size_t n)
+{
+	static const unsigned char body[] = { 0x48, 0xff, 0x07, 0xc3 };	/* incq (%rdi); ret */
+	static const unsigned char glue[] = { 0x48, 0xff, 0x47, 0x08, 0xc3 };
+	struct fl_plan_in in = { .form = form, .room = (uint8_t)n };
+	uint64_t datum;
+
+	memset(code, FL_ARCH_TRAP, CODE_BYTES);
+	memcpy(code + GLUE_AT, glue, sizeof glue);
+	memcpy(code + BODY_AT + offset, old, n);
+	memcpy(code + BODY_AT + offset + n, body, sizeof body);
+	entry = in.at = (uintptr_t)code + BODY_AT + offset;
+	in.glue = (uintptr_t)code + GLUE_AT;
+	return fl_arch_plan(p, &in, &datum);
+}
+
+static void commit(struct fl_patch *p, int from, int to)
+{
+	struct fl_change change = { p, (uint8_t)from, (uint8_t)to };
+	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	size_t bad;
+
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_SEQ_CST);
+	store_relaxed(&expect_on, to == FL_ON);
+	if (fl_set_commit(&set, &bad))
+		abort();
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < 200; i++)
+		fl_arch_pause();
+}
+
+static const char nop5[] = "\x0f\x1f\x44\x00\x00";
+static const char nop10[] = "\x66\x2e\x0f\x1f\x84\0\0\2\0\0";
+
+static void run_flips(struct verdict *v, size_t offset, long rounds)
+{
+	struct fl_patch p;
+
+	if (lay(&p, offset, FL_FORM_PAD, nop5, 5))
+		abort();
+	commit(&p, FL_OLD, FL_OFF);
+	epoch = 1;				/* a flip is unsynchronised */
+	start();
+	for (long i = 0; i < rounds; i++) {
+		fl_patch_flip(&p, i & 1 ? FL_OFF : FL_ON);
+		for (int k = 0; k < (i & 15); k++)
+			fl_arch_pause();
+	}
+	finish(v);
+}
+
+static void run_commits(struct verdict *v, size_t offset, long rounds, const char *old,
+			size_t n)
+{
+	struct fl_patch p;
+
+	if (lay(&p, offset, FL_FORM_PAD, old, n))
+		abort();
+	epoch = 0;
+	expect_on = 0;
+	start();
+	for (long i = 0; i < rounds / 1000 + 1; i++) {
+		commit(&p, FL_OLD, FL_ON);
+		commit(&p, FL_ON, FL_OFF);
+		commit(&p, FL_OFF, FL_OLD);
+	}
+	finish(v);
+}
+
+static void run_park(struct verdict *v, size_t offset, long rounds)
+{
+	run_commits(v, offset, rounds, nop5, 5);
+}
+
+static void run_trap(struct verdict *v, size_t offset, long rounds)
+{
+	run_commits(v, offset, rounds, nop10, 10);
+}
+
+/* Planted: the ten bytes are stored as they come, under the executor. */
+static void run_torn(struct verdict *v, size_t offset, long rounds)
+{
+	struct fl_patch p;
+
+	if (lay(&p, offset, FL_FORM_PAD, nop10, 10))
+		abort();
+	epoch = 1;
+	start();
+	for (long i = 0; i < rounds * 10; i++)
+		for (size_t k = 0; k < p.len; k++)
+			fl_arch_store_byte(p.at + k, p.bytes[i & 1 ? FL_OLD : FL_ON][k]);
+	finish(v);
+}
+
+static const struct test {
+	const char *name;
+	void (*run)(struct verdict *, size_t offset, long rounds);
+} tests[] = {
+	{ "flip", run_flips }, { "park", run_park }, { "trap", run_trap },
+};
+static const struct test planted = { "torn", run_torn };
+
+/* One offset in a child, which may die of what it finds. */
+static void run_child(const struct test *t, struct verdict *sum, size_t offset, long rounds)
+{
+	struct verdict *v = mmap(NULL, sizeof *v, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (fl_patch_open())
+			_exit(77);
+		t->run(v, offset, rounds);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	sum->torn += WIFSIGNALED(status);
+	sum->on += v->on;
+	sum->off += v->off;
+	sum->lost += v->lost;
+	sum->stale += v->stale;
+	munmap(v, sizeof *v);
+}
+
+static int run(const struct test *t, long rounds)
+{
+	struct verdict v = { 0 };
+
+	for (size_t offset = 0; offset < 64; offset++)
+		run_child(t, &v, offset, rounds);
+	printf("%-6s offset 0..63: on %llu off %llu | torn %llu lost %llu stale %llu\n",
+	       t->name, (unsigned long long)v.on, (unsigned long long)v.off,
+	       (unsigned long long)v.torn, (unsigned long long)v.lost,
+	       (unsigned long long)v.stale);
+	if (!v.on || !v.off)
+		printf("%s: one of the two bodies was never seen\n", t->name);
+	return !v.on || !v.off || v.torn || v.lost || v.stale;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = getenv("FLICK_TORTURE");
+	long rounds = mode && !strcmp(mode, "long") ? 2000000 : 100000;
+	int bad = 0;
+
+	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (argc > 1 && !strcmp(argv[1], "planted"))
+		return !run(&planted, rounds);
+	for (size_t i = 0; i < ARRAY_LEN(tests); i++)
+		bad |= run(&tests[i], rounds);
+	if (!run(&planted, rounds)) {
+		printf("the planted tear was not seen\n");
+		bad = 1;
+	}
+	return bad;
+}
