@@ -25,12 +25,14 @@ const struct fl_owner *fl_owner;
 
 static struct fl_shm *shm;
 
-void fl_agent_found(enum fl_moment moment)
+int fl_agent_found(enum fl_moment moment)
 {
 	uint32_t from = fl_probes_count();
+	int n = fl_owner ? fl_probes_discover(moment) : 0;
 
-	if (fl_owner && fl_probes_discover(moment) > 0)
+	if (fl_probes_count() > from)
 		fl_owner->found(from, moment);
+	return n < 0 ? n : 0;
 }
 
 /* Returns the reader's answer; GO when it died before it gave one. */
@@ -116,7 +118,7 @@ void fl_agent_start(const char *shm_path)
 		return;
 	}
 	fl_owner = &recorder;
-	fl_probes_discover(FL_RUNNING);
+	shm->agent_error = fl_probes_discover(FL_RUNNING) == FLE_FULL ? FLE_FULL : 0;
 	recorder_found(0, FL_RUNNING);
 }
 

@@ -106,9 +106,12 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	if (err)
 		return err;
 	fl_owner = &owner;
-	fl_agent_found(FL_RUNNING);
-	*f = &self;
-	return 0;
+	err = fl_agent_found(FL_RUNNING);
+	if (err)
+		flick_close(&self);
+	else
+		*f = &self;
+	return err;
 }
 
 void flick_close(flick *f)

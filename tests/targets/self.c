@@ -57,6 +57,10 @@ PLAIN static void check_options(void)
 	struct flick_opt wrong = { .size = 4 };
 	struct flick_opt unknown = { .size = sizeof unknown, .flags = 1u << 31 };
 
+	struct flick_opt few = { .size = sizeof few, .max_probes = 3 };
+
+	CHECK(flick_open(&f, &few) == FLICK_E_FULL);
+	CHECK(work_one(1) == 4);
 	CHECK(flick_open(&f, &wrong) == FLICK_E_OPTION);
 	CHECK(flick_open(&f, &unknown) == FLICK_E_OPTION);
 }
