@@ -109,6 +109,7 @@ void fl_agent_start(const char *shm_path)
 	retire_old_image();
 	shm->tsc0 = fl_arch_ticks();
 	shm->mono0_ns = fl_os_monotonic_ns();
+	fl_cyg_open();
 	fl_channel_open(shm);
 	err = open_all();
 	if (err) {

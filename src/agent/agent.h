@@ -16,6 +16,9 @@ extern const struct fl_owner *fl_owner;
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
 
+/* Tell the scan where the profiling functions of this process are. */
+void fl_cyg_open(void);
+
 /* Follow the process through dlopen and fork; watch a recorder, re-arm what it
  * samples. 0 or -errno. */
 int fl_life_open(void);

@@ -99,6 +99,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 		err = make_region();
 	if (err)
 		return err;
+	fl_cyg_open();
 	fl_channel_open(self.shm);
 	err = fl_probes_open(self.shm);
 	if (!err)
