@@ -60,7 +60,8 @@ struct fl_shm_site {
 	uint8_t tactic;			/* enum fl_tactic */
 	uint8_t state;			/* enum fl_site_state */
 	uint8_t wanted;			/* 1: the session wants it on */
-	uint8_t pad[5];
+	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
+	uint8_t pad[4];
 };
 
 enum fl_phase {		/* of the dialogue about new sites; futex word */
