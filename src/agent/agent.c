@@ -14,7 +14,6 @@
  * (D) pairs with (C) in cli/dialogue.c: who sees GO sees what is wanted.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "agent.h"
@@ -123,10 +122,24 @@ void fl_agent_start(const char *shm_path)
 	recorder_found(0, FL_RUNNING);
 }
 
-__attribute__((constructor)) static void on_load(void)
+/* The first constructor of all (-z initfirst): the C library has not set up
+ * `environ` yet, but glibc hands every constructor the environment. */
+static const char *find_variable(char **env, const char *name)
 {
-	const char *path = getenv(FL_SHM_ENV);
+	size_t n = __builtin_strlen(name);
 
+	for (; env && *env; env++)
+		if (!__builtin_strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+__attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
+{
+	const char *path = find_variable(env, FL_SHM_ENV);
+
+	(void)argc;
+	(void)argv;
 	if (path)
 		fl_agent_start(path);
 }
