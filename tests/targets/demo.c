@@ -1,8 +1,8 @@
 /*
  * demo: about two seconds of honest work on four threads, for a first look.
  *
- * Pages of made-up text are sorted, hashed and run-length packed; some are
- * searched by recursion. The functions differ in latency by four orders of
+ * Pages of made-up words are hashed, sorted, run-length packed and searched,
+ * two of these by recursion. The functions differ in latency by four orders of
  * magnitude, and one of them (slow_page) is slow once in a while only.
  */
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define THREADS 4
-#define PAGES 900
+#define PAGES 4000
 #define WORDS 4096
 
 struct page {
@@ -44,16 +44,47 @@ static uint64_t hash_page(const struct page *p)
 	return h;
 }
 
-static int compare_words(const void *a, const void *b)
+static void insert_words(uint32_t *w, int n)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	for (int i = 1; i < n; i++) {
+		uint32_t x = w[i];
+		int j = i;
 
-	return (x > y) - (x < y);
+		for (; j > 0 && w[j - 1] > x; j--)
+			w[j] = w[j - 1];
+		w[j] = x;
+	}
+}
+
+/* Quicksort; the short ends by insertion. */
+static void sort_words(uint32_t *w, int n)
+{
+	uint32_t pivot = w[n / 2];
+	int i = 0, j = n - 1;
+
+	if (n <= 24) {
+		insert_words(w, n);
+		return;
+	}
+	while (i <= j) {
+		while (w[i] < pivot)
+			i++;
+		while (w[j] > pivot)
+			j--;
+		if (i <= j) {
+			uint32_t x = w[i];
+
+			w[i++] = w[j];
+			w[j--] = x;
+		}
+	}
+	sort_words(w, j + 1);
+	sort_words(w + i, n - i);
 }
 
 static void sort_page(struct page *p)
 {
-	qsort(p->words, WORDS, sizeof(p->words[0]), compare_words);
+	sort_words(p->words, WORDS);
 }
 
 static int run_length(const struct page *p, int from)
