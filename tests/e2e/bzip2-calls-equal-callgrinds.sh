@@ -22,10 +22,10 @@ for how in "-a counts" "-a latency --all"; do
 	[ "$status" -eq 0 ] || fail "$label status $status"
 	cmp -s "$work/plain" "$out" || { : >"$out"; fail "$label output differs"; }
 	lossless
-	sql "select function, sum(calls) from $table where calls > 0
-		group by function" | LC_ALL=C sort >"$work/got"
+	sql "select name, sum(calls) from $(rows "$table") where calls > 0
+		group by name" | LC_ALL=C sort >"$work/got"
 	# Of what callgrind saw, the program's own functions, called at all.
-	sql "select distinct function from sites" | LC_ALL=C sort >"$work/own"
+	sql "select distinct name from functions" | LC_ALL=C sort >"$work/own"
 	LC_ALL=C join "$work/own" "$work/all" >"$work/true"
 	: >"$out"
 	[ "$(wc -l <"$work/true")" -gt 30 ] || fail "$label too few functions"

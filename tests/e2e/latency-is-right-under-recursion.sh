@@ -8,13 +8,13 @@ for t in recursion longjmp threads; do
 	target $t -O1 $sites
 	record -a latency --all -- "$work/$t"
 	succeeded
-	bad=$(sql "select function from latency where self_ns > total_ns or
+	bad=$(sql "select name from $(rows latency) where self_ns > total_ns or
 		min_ns > p50_ns or p50_ns > p90_ns or p90_ns > p99_ns or
 		p99_ns > max_ns or avg_ns > max_ns or avg_ns < min_ns")
 	[ -z "$bad" ] || fail "$label columns disagree: $bad"
 done
 target recursion -O1 $sites
 record -a latency --all -- "$work/recursion"
-bad=$(sql "select function from latency where total_ns >
-	(select total_ns from latency where function = 'main')")
+bad=$(sql "select name from $(rows latency) where total_ns >
+	(select total_ns from $(rows latency) where name = 'main')")
 [ -z "$bad" ] || fail "longer than main: $bad"

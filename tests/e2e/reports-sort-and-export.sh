@@ -8,7 +8,7 @@ succeeded
 run "$FLICK" report "$data"
 succeeded
 grep -Eq 'Total time +Self time +Calls +Function' "$out" || fail "other columns"
-n=$(sql "select calls from latency where function = 'fib'")
+n=$(sql "select calls from $(rows latency) where name = 'fib'")
 grep -E "(^| )$n +fib" "$out" >/dev/null || fail "not $n calls of fib"
 run "$FLICK" report -s call "$data"
 succeeded

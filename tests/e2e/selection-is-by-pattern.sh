@@ -10,8 +10,8 @@ on() {	# EXPECTED OPTIONS...: the functions with calls, sorted
 	label="$*:"
 	record -a counts "$@" -- "$work/recursion"
 	succeeded
-	got=$(sql "select function from counts where calls > 0
-		order by function" | tr '\n' ' ')
+	got=$(sql "select name from $(rows counts) where calls > 0
+		order by name" | tr '\n' ' ')
 	[ "$got" = "$want" ] || fail "$label on are: $got"
 }
 

@@ -28,7 +28,7 @@ for CC in gcc clang; do
 		# The thread of the library may end after main has printed.
 		record -a counts -P 'dlopen-lib.so!lib_hidden' -- "$work/user"
 		succeeded
-		n=$(sql "select count(*) from counts where function <> 'lib_hidden'
+		n=$(sql "select count(*) from $(rows counts) where name <> 'lib_hidden'
 			and calls > 0")
 		[ "$n" = 0 ] || fail "$label others are on"
 		n=$(sql "select sum(calls) from counts")
