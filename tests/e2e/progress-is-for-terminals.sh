@@ -9,4 +9,4 @@ cr=$(printf '\r') escape=$(printf '\033')
 ! cat "$out" "$err" | grep -q "[$cr$escape]" || fail "control characters in a pipe"
 TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
 	'$work/tally' 1 2" /dev/null >"$work/screen" 2>&1 </dev/null
-tr -d '\n' <"$work/screen" | grep -q "$cr[^$cr]" || fail "no progress on a terminal"
+tr -d '\n' <"$work/screen" | grep -q "${cr}[^${cr}]" || fail "no progress on a terminal"
