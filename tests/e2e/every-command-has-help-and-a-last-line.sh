@@ -22,7 +22,7 @@ done
 label=record
 ends_well
 for command in "report $work/flick.data" "list $work/recursion" "doctor" \
-	"count -- $work/recursion" "count fib -- $work/recursion" \
+	"count f* -- $work/recursion" "count fib -- $work/recursion" \
 	"latency fib -- $work/recursion"; do
 	label="$command:"
 	run "$FLICK" $command

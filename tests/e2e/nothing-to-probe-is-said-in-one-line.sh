@@ -14,7 +14,7 @@ record -- "$work/threads"
 one_line_error 1 static
 label="missing:"
 record -- "$work/not-there"
-one_line_error 1 'not-there.*(no such file|not found)'
+one_line_error 1 'not-there.*no such'
 label="not executable:"
 cp "$work/threads" "$work/plain-file"
 chmod 644 "$work/plain-file"
@@ -22,7 +22,7 @@ record -- "$work/plain-file"
 one_line_error 1 'permission|not executable'
 label="a directory:"
 record -- "$work"
-one_line_error 1 'directory|permission'
+one_line_error 1 'directory|permission|no such program'
 label="text:"
 echo "just text" >"$work/text"
 chmod +x "$work/text"
