@@ -3,7 +3,8 @@
  *
  * The test process is the reader; a target is a child that inherits the
  * mapping. Events carry their own check: tsc is a number that counts up within
- * a thread, probe the thread's mark, sp a function of both. The rig's sink
+ * a series, probe % 16 the series within its thread, sp a function of both. The
+ * rig's sink
  * judges every record as it arrives.
  */
 #ifndef CHANNEL_RIG_H
@@ -21,12 +22,13 @@
 #include "channel/channel.h"
 
 #define RIG_THREADS 8192		/* index is the reader's */
+#define RIG_SERIES 16			/* probe % 16: handlers number their own */
 
 struct rig {
 	struct fl_shm *m;
 	int fd;
 	struct fl_reader *reader;
-	uint64_t next[RIG_THREADS];	/* number expected of each thread */
+	uint64_t next[RIG_THREADS][RIG_SERIES];	/* number expected of each */
 	uint64_t counted[RIG_THREADS];	/* sum of counters */
 	uint64_t delivered, misordered, torn, ended, counter[1024];
 	volatile uint64_t *shared;	/* a page target and test share */
@@ -43,12 +45,13 @@ static inline void rig_feed(void *arg, const struct fl_batch *b)
 
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flick_record *r = &b->records[i];
+		uint64_t *next = &g->next[b->thread % RIG_THREADS][r->probe % RIG_SERIES];
 
 		if (r->sp != rig_check(r->tsc, r->probe))
 			g->torn++;
-		else if (r->tsc != g->next[b->thread])
+		else if (r->tsc != *next)
 			g->misordered++;
-		g->next[b->thread] = r->tsc + 1;
+		*next = r->tsc + 1;
 	}
 	g->delivered += b->n;
 }
