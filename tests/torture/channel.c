@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/time.h>
 
 #include "../unit/channel-rig.h"
@@ -226,7 +227,7 @@ static void put_and_publish(struct rig *g)
 static void kill_one(struct rig *g, struct verdict *v)
 {
 	pid_t pid = rig_fork(g, put_and_publish);
-	uint64_t turns = any() % 40, published;
+	uint64_t turns = any() % 10, published;
 	int status;
 
 	while (!g->shared[0])
@@ -244,12 +245,14 @@ static void kill_one(struct rig *g, struct verdict *v)
 	judge(g, g->delivered == published + 1 ? published + 1 : published, v);
 }
 
+/* In a small ring death finds the target waiting, in a large one running. */
 static int torture_kill(uint64_t factor)
 {
+	static const uint32_t ring_kib[] = { 8, 64, 32768 };
 	struct verdict v = { 0 };
 
 	for (uint64_t i = 0; i < 300 * factor; i++)
-		kill_one(rig_open(2, any() % 2 ? 8 : 64, FL_ACT_TIME), &v);
+		kill_one(rig_open(2, ring_kib[any() % 3], FL_ACT_TIME), &v);
 	return print("kill", &v);
 }
 
@@ -406,10 +409,16 @@ static void put_from_handler(int sig)
 	put_interrupted(probe, n);
 }
 
+/* The next one when the last was handled: a flood would only starve the thread. */
 static void *send_signals(void *arg)
 {
-	while (!storm_over)
+	while (!storm_over) {
+		uint64_t before = handled[2];
+
 		pthread_kill(*(pthread_t *)arg, SIGUSR1);
+		while (handled[2] == before && !storm_over)
+			sched_yield();
+	}
 	return NULL;
 }
 

@@ -4,8 +4,7 @@
  * The test process is the reader; a target is a child that inherits the
  * mapping. Events carry their own check: tsc is a number that counts up within
  * a series, probe % 16 the series within its thread, sp a function of both. The
- * rig's sink
- * judges every record as it arrives.
+ * rig's sink judges every record as it arrives.
  */
 #ifndef CHANNEL_RIG_H
 #define CHANNEL_RIG_H
@@ -36,7 +35,7 @@ struct rig {
 
 static inline uint32_t rig_check(uint64_t tsc, uint32_t probe)
 {
-	return (uint32_t)(tsc * 0x9e3779b97f4a7c15ull >> 32) ^ probe * 0x85ebca6bu;
+	return (uint32_t)((tsc + 1) * 0x9e3779b97f4a7c15ull >> 32) ^ probe * 0x85ebca6bu;
 }
 
 static inline void rig_feed(void *arg, const struct fl_batch *b)
