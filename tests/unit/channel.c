@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "channel-rig.h"
+#include "os/os.h"
 
 #define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
 
@@ -430,23 +431,26 @@ static void run_counting(struct rig *g)
 
 	count_some(g);
 	fl_channel_put(5, 0, 0);	/* an event is an event */
-	pthread_create(&t, NULL, count_some, g);
-	pthread_join(t, NULL);
+	for (int i = 0; i < 3; i++) {
+		pthread_create(&t, NULL, count_some, g);
+		pthread_join(t, NULL);
+	}
 }
 
+/* Three threads in turn share one slot: nothing of one is left to the next. */
 static void counters_are_summed_at_a_threads_end(void **state)
 {
-	struct rig *g = rig_open(4, 8, FL_ACT_COUNT);
+	struct rig *g = rig_open(2, 8, FL_ACT_COUNT);
 	struct rig_sums s;
 
 	(void)state;
 	assert_int_equal(rig_drain(g, rig_fork(g, run_counting)), 0);
-	assert_int_equal(g->counter[0], 200);
-	assert_int_equal(g->counter[5], 201);
+	assert_int_equal(g->counter[0], 400);
+	assert_int_equal(g->counter[5], 401);
 	s = rig_sum(g);
-	assert_int_equal(s.delivered, 2001);
-	assert_int_equal(s.lost[FL_LOST_ROOM], 2);
-	assert_int_equal(s.produced, 2003);
+	assert_int_equal(s.delivered, 4001);
+	assert_int_equal(s.lost[FL_LOST_ROOM], 4);
+	assert_int_equal(s.produced, 4005);
 	assert_int_equal(s.unbalanced, 0);
 	assert_int_equal(*(uint64_t *)((char *)fl_shm_slot(g->m, 0) +
 				       FL_SLOT_HEADER_BYTES), 0);
@@ -671,6 +675,75 @@ static void reader_that_takes_the_region_down_is_no_reader(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- wakes --------------------------------------------------------------------------- */
+
+/* Until process `pid` sleeps; it does nothing else that could make it. */
+static void await_sleep(pid_t pid)
+{
+	char path[32], state = 'R';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		f = fopen(path, "r");
+		assert_non_null(f);
+		assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+		fclose(f);
+	}
+}
+
+/* The producer's own wait times out early and hides a missed wake, so a wait
+ * of its kind stands in, with a time-out that shows. */
+static void freed_chunk_wakes_the_thread_that_waits(void **state)
+{
+	struct half full = { 2, 0, C, C };
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	struct fl_slot *s = set_slot(g, &full);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	s->waiting = 1;
+	pid = fork();
+	if (!pid)
+		_exit(fl_os_futex_wait(&s->freed_word, 0, 20000000) ? 1 : 0);
+	await_sleep(pid);
+	s->filled = 1;
+	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(s->waiting, 0);
+	rig_close(g);
+}
+
+static void put_two_chunks(struct rig *g)
+{
+	for (uint64_t i = 0; i <= RECORDS(g->m->chunk_bytes); i++)
+		rig_put(1, i);
+}
+
+static void full_chunk_wakes_the_reader_that_sleeps(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	uint64_t start = rig_now_ms();
+	pid_t reader, target;
+	int status;
+
+	(void)state;
+	reader = fork();
+	if (!reader) {
+		fl_reader_wait(g->reader, 20000000);
+		_exit(0);
+	}
+	await_sleep(reader);
+	assert_int_equal(g->m->reader_sleeps, 1);
+	target = rig_fork(g, put_two_chunks);
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_true(rig_now_ms() - start < 15000);
+	assert_int_equal(rig_drain(g, target), 0);
+	rig_close(g);
+}
+
 /* ---- signals ------------------------------------------------------------------------- */
 
 static void put_from_handler(int sig)
@@ -733,6 +806,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
 		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),
+		cmocka_unit_test(freed_chunk_wakes_the_thread_that_waits),
+		cmocka_unit_test(full_chunk_wakes_the_reader_that_sleeps),
 		cmocka_unit_test(handler_may_enqueue_while_its_thread_waits_for_room),
 	};
 
