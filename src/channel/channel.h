@@ -134,7 +134,7 @@ struct fl_slot {
 
 	alignas(64) uint64_t freed;	/* chunks consumed; W reader (C), R thread (D) */
 	uint32_t freed_word;		/* its low half, the futex */
-	uint32_t waiting;		/* 1: the thread waits for room; W thread, 0 by reader */
+	uint32_t waiting;		/* 1: for room; W thread, 0 by reader */
 
 	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
 	int32_t tid;

@@ -212,8 +212,9 @@ static void adopt_fresh(struct fl_reader *r)
 {
 	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
 		if (load_relaxed(&r->shm->fresh[w]))
+			/* (H) pairs with (G) in thread.c */
 			adopt_word(r, w, __atomic_exchange_n(&r->shm->fresh[w], 0,
-					 __ATOMIC_ACQUIRE));	/* (H) pairs with (G) in thread.c */
+							     __ATOMIC_ACQUIRE));
 }
 
 /* Killed after the slot was LIVE, before its bit was set: no event is in it,
@@ -223,8 +224,8 @@ static void adopt_rest(struct fl_reader *r)
 	for (uint32_t i = 0; i < r->n_slots && r->n_lives < r->n_slots; i++) {
 		struct fl_slot *s = slot_of(r, i);
 
-		if (load_acquire(&s->state) == FL_SLOT_LIVE &&	/* (L) pairs with (K) in thread.c */
-		    !is_adopted(r, s))
+		/* (L) pairs with (K) in thread.c */
+		if (load_acquire(&s->state) == FL_SLOT_LIVE && !is_adopted(r, s))
 			adopt(r, i);
 	}
 }
@@ -335,6 +336,7 @@ static void take_counters(struct fl_reader *r, const struct life *l)
 /* Marked by the kernel, or of an image that exec has replaced. */
 static bool has_ended(const struct fl_reader *r, const struct life *l)
 {
+	/* ordering: none of ours, the exec stands before the new number */
 	return fl_owner_died(&l->slot->owner) ||
 	       l->image != __atomic_load_n(&r->shm->n_images, __ATOMIC_ACQUIRE);
 }
@@ -369,7 +371,8 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 	bool ended = target_gone || has_ended(r, l);
 
 	if (!r->n_counters) {
-		take_chunks(r, l, load_acquire(&l->slot->filled));	/* (B) pairs with (A) in ring.c */
+		/* (B) pairs with (A) in ring.c */
+		take_chunks(r, l, load_acquire(&l->slot->filled));
 		if (ended || (tick && is_idle(l)))
 			take_half(r, l);
 	}
@@ -420,8 +423,8 @@ static bool has_work(const struct fl_reader *r)
 		if (load_relaxed(&r->shm->fresh[w]))
 			return true;
 	for (size_t i = 0; i < r->n_lives; i++)
-		if (load_acquire(&r->lives[i].slot->filled) !=	/* (B) pairs with (A) in ring.c */
-		    r->lives[i].freed)
+		/* (B) pairs with (A) in ring.c */
+		if (load_acquire(&r->lives[i].slot->filled) != r->lives[i].freed)
 			return true;
 	return false;
 }

@@ -14,7 +14,7 @@
  *	fence                        (M)        fence                      (P)
  *	wake if reader_sleeps                   wake if waiting
  *	load_acquire freed           (D)        ... idle or ended thread:
- *	filled - freed < n: move ptr, limit     load_acquire ptr           (F)
+ *	following - freed < n: move ptr         load_acquire ptr           (F)
  *	else waiting = 1, fence      (O)        ... nothing to do:
  *	load_acquire freed, futex_wait          reader_sleeps = 1, fence   (N)
  *	                                        load_acquire filled, futex_wait
@@ -80,9 +80,17 @@ void fl_ring_start(struct fl_slot *s)
 		s->limit += fl_region->chunk_bytes;
 }
 
-static bool has_room(const struct fl_slot *s, uint64_t freed)
+/* The number of the chunk that comes after the one `limit` belongs to. */
+static uint64_t following(const struct fl_slot *s)
 {
-	return s->filled - freed < fl_ring_chunks(fl_region);	/* own index */
+	return s->filled + (s->limit == chunk_end(s, s->filled));	/* own index */
+}
+
+static bool following_is_free(const struct fl_slot *s)
+{
+	uint64_t freed = load_acquire(&s->freed);	/* (D) pairs with (C) in drain.c */
+
+	return following(s) - freed < fl_ring_chunks(fl_region);
 }
 
 /* Tell the reader that the current chunk is full. The thread may have a name
@@ -101,7 +109,7 @@ static bool next_chunk(struct fl_slot *s)
 {
 	if (s->limit == chunk_end(s, s->filled))
 		count_chunk(s);
-	if (!has_room(s, load_acquire(&s->freed)))	/* (D) pairs with (C) in drain.c */
+	if (!following_is_free(s))
 		return false;
 	store_relaxed(&s->ptr, chunk_start(s, s->filled));
 	s->limit = chunk_end(s, s->filled);
@@ -109,14 +117,44 @@ static bool next_chunk(struct fl_slot *s)
 	return true;
 }
 
-static void append(struct fl_slot *s, const struct flick_record *r)
+static uint64_t room_left(const struct fl_slot *s)
 {
-	*(struct flick_record *)s->ptr = *r;
-	store_release(&s->ptr, s->ptr + sizeof(*r));	/* (E) pairs with (F) in drain.c */
+	return (s->limit - s->ptr) / sizeof(struct flick_record);
 }
 
-/* One try; false when the ring is full. Closing may have come in between. */
-static bool try_append(const struct flick_record *r)
+/* In this chunk, or in a free one, or what does not fit here in a free one. */
+static bool make_room(struct fl_slot *s, size_t n)
+{
+	if (room_left(s) >= n)
+		return true;
+	return room_left(s) ? following_is_free(s) : next_chunk(s);
+}
+
+static void append(struct fl_slot *s, const struct flick_record *r, size_t n)
+{
+	struct flick_record *to = (void *)s->ptr;
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = r[i];
+	store_release(&s->ptr, (uintptr_t)(to + n));	/* (E) pairs with (F) in drain.c */
+}
+
+/* One commit, or two where a chunk ends in between. */
+static void append_across(struct fl_slot *s, const struct flick_record *r, size_t n)
+{
+	size_t here = room_left(s);
+
+	if (here < n) {
+		append(s, r, here);
+		next_chunk(s);			/* make_room() saw it free */
+		r += here;
+		n -= here;
+	}
+	append(s, r, n);
+}
+
+/* All or nothing; false when the ring is full. Closing may have come between. */
+static bool try_append(const struct flick_record *r, size_t n)
 {
 	struct fl_slot *s;
 	uint64_t mask;
@@ -125,24 +163,25 @@ static bool try_append(const struct flick_record *r)
 	fl_os_signals_block(&mask);
 	s = fl_self;
 	if (s != &fl_no_slot && !fl_channel_is_closed()) {
-		done = s->ptr < s->limit || next_chunk(s);
+		done = make_room(s, n);
 		if (done)
-			append(s, r);
+			append_across(s, r, n);
 	}
 	fl_os_signals_restore(&mask);
 	return done;
 }
 
 /* Sleep until the reader frees a chunk; false when there is no reader. Signal
- * handlers run in here and may enqueue: nothing of the ring is held. */
-static bool wait_room(struct fl_slot *s)
+ * handlers run in here and may enqueue: nothing of the ring is held, and they
+ * may have made the room that is waited for. */
+static bool wait_room(struct fl_slot *s, size_t n)
 {
 	uint64_t freed;
 
 	store_relaxed(&s->waiting, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in drain.c */
 	freed = load_acquire(&s->freed);		/* (D) pairs with (C) in drain.c */
-	if (has_room(s, freed))
+	if (room_left(s) >= n || following(s) - freed < fl_ring_chunks(fl_region))
 		return true;
 	if (!fl_channel_reader_lives())
 		return false;
@@ -151,40 +190,56 @@ static bool wait_room(struct fl_slot *s)
 	return true;
 }
 
-static void lose_slotless(void)
+static void lose(uint64_t *lost, size_t n)
+{
+	while (n--)
+		fl_lost_add(lost);
+}
+
+static void lose_slotless(size_t n)
 {
 	if (!fl_channel_is_closed())
-		fl_lost_add(&fl_region->lost[FL_LOST_SLOT]);
+		lose(&fl_region->lost[FL_LOST_SLOT], n);
+}
+
+/* Where there are counters there is no ring. */
+static void count_all(const struct flick_record *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fl_channel_count(r[i].probe);
+}
+
+static void put_all(const struct flick_record *r, size_t n)
+{
+	struct fl_slot *s;
+
+	if (fl_region && fl_region->action == FL_ACT_COUNT) {
+		count_all(r, n);
+		return;
+	}
+	s = fl_channel_slot();
+	if (!s)
+		lose_slotless(n);
+	while (s && !try_append(r, n)) {
+		if (wait_room(s, n))
+			continue;
+		lose(&s->lost[FL_LOST_READER], n);
+		return;
+	}
 }
 
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
 {
 	const struct flick_record r = { .tsc = tsc, .probe = probe, .sp = sp };
-	struct fl_slot *s;
 
-	if (fl_region && fl_region->action == FL_ACT_COUNT) {
-		fl_channel_count(probe);	/* the ring's place holds counters */
-		return;
-	}
-	s = fl_channel_slot();
-	if (!s)
-		lose_slotless();
-	while (s && !try_append(&r)) {
-		if (wait_room(s))
-			continue;
-		fl_lost_add(&s->lost[FL_LOST_READER]);
-		return;
-	}
+	put_all(&r, 1);
 }
 
-/* The short path of glue, for two records; where it ends (a full chunk) each
- * takes the long one, and a handler's pair may come in between. */
+/* First the short path of glue, for two records. */
 void fl_channel_put_pair(const struct flick_record pair[2])
 {
-	if (fl_arch_put_pair(pair))
-		return;
-	fl_channel_put(pair[0].probe, pair[0].tsc, pair[0].sp);
-	fl_channel_put(pair[1].probe, pair[1].tsc, pair[1].sp);
+	if (!fl_arch_put_pair(pair))
+		put_all(pair, 2);
 }
 
 void fl_channel_count(uint32_t probe)
@@ -192,7 +247,7 @@ void fl_channel_count(uint32_t probe)
 	struct fl_slot *s = fl_channel_slot();
 
 	if (!s)
-		lose_slotless();
+		lose_slotless(1);
 	else if (probe < s->n_counters)
 		__atomic_fetch_add((uint64_t *)s->data + probe, 1, __ATOMIC_RELAXED);
 	else

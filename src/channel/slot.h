@@ -29,6 +29,7 @@ static inline uint64_t fl_ring_chunks(const struct fl_shm *m)
 /* What the owner of `mutex` stored before it ended is seen after this. */
 static inline uint32_t fl_owner_word(const pthread_mutex_t *mutex)
 {
+	/* ordering: none of ours to pair with, the kernel's mark is the release */
 	return __atomic_load_n((const uint32_t *)mutex, __ATOMIC_ACQUIRE);
 }
 

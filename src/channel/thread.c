@@ -111,8 +111,9 @@ static bool take_state(uint32_t *state)
 {
 	uint32_t expected = FL_SLOT_FREE;
 
-	return load_relaxed(state) == FL_SLOT_FREE &&	/* spares the line */
-	       __atomic_compare_exchange_n(state, &expected,	/* (J) pairs with (I) in drain.c */
+	/* (J) pairs with (I) in drain.c; the load spares the line */
+	return load_relaxed(state) == FL_SLOT_FREE &&
+	       __atomic_compare_exchange_n(state, &expected,
 					   FL_SLOT_CLAIMED, false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }

@@ -5,10 +5,11 @@
  *
  * Counts right of the bar must be zero; anything there is a bug in
  * src/channel/, never in this test. `missing` are events that neither arrived
- * nor were counted as lost, or arrived twice; `stuck` targets that did not
+ * nor were counted as lost, or arrived twice; `split` pairs with another event in
+ * between; `stuck` targets that did not
  * return.
  *
- *	torture/channel [FACTOR]	rounds are multiplied by FACTOR
+ *	torture/channel [LINE]		FLICK_TORTURE in the environment: ten times
  *
  * Built with one of these, a wrong producer or reader stands in for the real
  * one, and the right side of some line must not be zero:
@@ -17,10 +18,10 @@
  *	-DFL_PLANT_SIGNAL_HOLE    signals are not blocked while state changes
  *	-DFL_PLANT_NO_DISTANCE    the producer does not look at freed
  *	-DFL_PLANT_MARK_LAST      the reader looks for the mark after draining
+ *	-DFL_PLANT_SPLIT_PAIR     a pair is two commits
  *
  * timeout: 300
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,13 +30,14 @@
 #include <sys/time.h>
 
 #include "../unit/channel-rig.h"
+#include "arch/arch.h"
 #include "os/os.h"
 
 #define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
 
 struct verdict {
 	uint64_t rounds, produced, lost;
-	uint64_t missing, torn, misordered, unbalanced, stuck;
+	uint64_t missing, torn, misordered, split, unbalanced, stuck;
 };
 
 static uint64_t seed = 88172645463325252ull;
@@ -48,7 +50,7 @@ static uint64_t any(void)
 	return seed;
 }
 
-/* ---- the producer, or a plant ------------------------------------------------- */
+/* ---- the producer, or a plant --------------------------------------------- */
 
 #if defined(FL_PLANT_COMMIT_FIRST)
 static void put(uint32_t probe, uint64_t tsc)
@@ -106,7 +108,7 @@ static void put_interrupted(uint32_t probe, uint64_t tsc)
 }
 #endif
 
-/* ---- the reader, or a plant ----------------------------------------------------- */
+/* ---- the reader, or a plant ----------------------------------------------- */
 
 /* The plant drains, then lets time pass, then frees what is marked by now
  * without another look: as if the mark were read last. */
@@ -131,13 +133,14 @@ static uint64_t poll_once(struct rig *g)
 /* Until the target has ended; a target that makes no end is stuck. */
 static int drain(struct rig *g, pid_t pid, struct verdict *v)
 {
-	uint64_t end = rig_now_ms() + 60000;
+	uint64_t end = rig_now_ms() + 20000;
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (rig_now_ms() > end) {
 			v->stuck++;
 			kill(pid, SIGKILL);
+			end = UINT64_MAX;		/* counted once */
 		}
 		if (!poll_once(g))
 			fl_reader_wait(g->reader, 500);
@@ -158,23 +161,25 @@ static void judge(struct rig *g, uint64_t events, struct verdict *v)
 	v->missing += events > s.produced ? events - s.produced : s.produced - events;
 	v->torn += g->torn;
 	v->misordered += g->misordered;
+	v->split += g->split;
 	v->unbalanced += s.unbalanced + s.living + (s.delivered != g->delivered);
 	rig_close(g);
 }
 
 static int print(const char *name, const struct verdict *v)
 {
-	uint64_t bad = v->missing + v->torn + v->misordered + v->unbalanced + v->stuck;
+	uint64_t bad = v->missing + v->torn + v->misordered + v->split +
+		       v->unbalanced + v->stuck;
 
 	printf("%-9s rounds %4lu  produced %9lu  lost %6lu | missing %lu  torn %lu"
-	       "  misordered %lu  unbalanced %lu  stuck %lu\n", name, v->rounds,
-	       v->produced, v->lost, v->missing, v->torn, v->misordered,
-	       v->unbalanced, v->stuck);
+	       "  misordered %lu  split %lu  unbalanced %lu  stuck %lu\n", name,
+	       v->rounds, v->produced, v->lost, v->missing, v->torn, v->misordered,
+	       v->split, v->unbalanced, v->stuck);
 	fflush(stdout);
 	return bad ? 1 : 0;
 }
 
-/* ---- order: 1 to 8 producers, the smallest ring ------------------------------------ */
+/* ---- order: 1 to 8 producers, the smallest ring --------------------------- */
 
 #define ORDER_EVENTS 200000u
 
@@ -211,7 +216,7 @@ static int torture_order(uint64_t factor)
 	return print("order", &v);
 }
 
-/* ---- kill: SIGKILL at any moment ------------------------------------------------------ */
+/* ---- kill: SIGKILL at any moment ------------------------------------------ */
 
 /* The number is published after each commit: what is delivered is that or one
  * more. */
@@ -256,7 +261,7 @@ static int torture_kill(uint64_t factor)
 	return print("kill", &v);
 }
 
-/* ---- reader: killed while the target is blocked, or anywhere else --------------------- */
+/* ---- reader: killed while the target is blocked, or anywhere else --------- */
 
 static void be_reader(int to, uint64_t polls)
 {
@@ -353,7 +358,7 @@ static int torture_reader(uint64_t factor)
 	return print("reader", &v);
 }
 
-/* ---- threads: 2,000 short ones through 64 slots ---------------------------------------- */
+/* ---- threads: 2,000 short ones through 64 slots --------------------------- */
 
 #define SHORT_THREADS 2000
 #define AT_ONCE 16
@@ -393,7 +398,7 @@ static int torture_threads(uint64_t factor)
 	return print("threads", &v);
 }
 
-/* ---- signals: handlers enqueue inside fl_channel_put ------------------------------------ */
+/* ---- signals: handlers enqueue inside fl_channel_put ---------------------- */
 
 static volatile uint64_t handled[3];
 static volatile int storm_over;
@@ -425,11 +430,12 @@ static void *send_signals(void *arg)
 #define STORM_EVENTS 100000u
 
 /* The sender inherits a mask that leaves both signals to this thread. */
-static void run_storm(struct rig *g)
+static void raise_storm(struct rig *g, void (*handler)(int), uint64_t (*body)(void))
 {
-	struct sigaction sa = { .sa_handler = put_from_handler, .sa_flags = SA_RESTART };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	struct itimerval on = { { 0, 100 }, { 0, 100 } }, off = { 0 };
 	pthread_t self = pthread_self(), sender;
+	uint64_t n;
 	sigset_t both, old;
 
 	sigemptyset(&both);
@@ -441,32 +447,101 @@ static void run_storm(struct rig *g)
 	setitimer(ITIMER_REAL, &on, NULL);
 	pthread_create(&sender, NULL, send_signals, &self);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	for (uint64_t i = 0; i < STORM_EVENTS; i++)
-		put_interrupted(0, i);
+	n = body();
 	storm_over = 1;
 	pthread_join(sender, NULL);
 	setitimer(ITIMER_REAL, &off, NULL);
 	pthread_sigmask(SIG_BLOCK, &both, NULL);
-	g->shared[0] = STORM_EVENTS + handled[1] + handled[2];
+	g->shared[0] = n + handled[1] + handled[2];
 	g->shared[1] = handled[1] && handled[2];
 }
 
+static uint64_t put_singles(void)
+{
+	for (uint64_t i = 0; i < STORM_EVENTS; i++)
+		put_interrupted(0, i);
+	return STORM_EVENTS;
+}
+
+static void run_storm(struct rig *g)
+{
+	raise_storm(g, put_from_handler, put_singles);
+}
+
 /* A storm in which no handler ran proves nothing: stuck. */
+static void storm(void (*body)(struct rig *), uint32_t ring_kib, struct verdict *v)
+{
+	struct rig *g = rig_open(2, ring_kib, FL_ACT_TIME);
+
+	drain(g, rig_fork(g, body), v);
+	v->stuck += !g->shared[1];
+	judge(g, g->shared[0], v);
+}
+
 static int torture_signals(uint64_t factor)
 {
 	struct verdict v = { 0 };
 
-	for (uint64_t i = 0; i < 10 * factor; i++) {
-		struct rig *g = rig_open(2, i % 2 ? 8 : 64, FL_ACT_TIME);
-
-		drain(g, rig_fork(g, run_storm), &v);
-		v.stuck += !g->shared[1];
-		judge(g, g->shared[0], &v);
-	}
+	for (uint64_t i = 0; i < 10 * factor; i++)
+		storm(run_storm, i % 2 ? 8 : 64, &v);
 	return print("signals", &v);
 }
 
-/* ---- halves: threads that stop in the middle of a chunk ------------------------------------ */
+/* ---- pairs: the same with two records at a time, by the restartable path ---- */
+
+#define PAIR_EVENTS 1000000u
+
+static void put_pair(uint32_t probe, uint64_t n)
+{
+	const struct flick_record pair[2] = {
+		{ .tsc = n, .probe = probe, .sp = rig_check(n, probe) },
+		{ .tsc = n + 1, .probe = probe, .sp = rig_check(n + 1, probe) },
+	};
+
+#ifdef FL_PLANT_SPLIT_PAIR
+	fl_channel_put(pair[0].probe, pair[0].tsc, pair[0].sp);
+	fl_channel_put(pair[1].probe, pair[1].tsc, pair[1].sp);
+#else
+	fl_channel_put_pair(pair);
+#endif
+}
+
+/* Pairs by one signal; single ones by the other make a chunk's room odd. */
+static void put_pair_from_handler(int sig)
+{
+	uint32_t probe = sig == SIGALRM ? 1 : 2;
+	uint64_t n = handled[probe];
+
+	handled[probe] = n + probe;
+	if (probe == 2)
+		put_pair(RIG_PAIR | probe, n);
+	else
+		fl_channel_put(probe, n, rig_check(n, probe));
+}
+
+static uint64_t put_pairs(void)
+{
+	for (uint64_t i = 0; i < PAIR_EVENTS; i += 2)
+		put_pair(RIG_PAIR, i);
+	return PAIR_EVENTS;
+}
+
+static void run_pairs(struct rig *g)
+{
+	fl_arch_open();
+	raise_storm(g, put_pair_from_handler, put_pairs);
+}
+
+static int torture_pairs(uint64_t factor)
+{
+	struct verdict v = { 0 };
+
+	for (uint64_t i = 0; i < 10 * factor; i++)
+		storm(run_pairs, i % 2 ? 8 : 64, &v);
+	return print("pairs", &v);
+}
+
+/* ---- halves: threads that stop in the middle of a chunk ------------------ */
 
 #define BURSTS 8
 
@@ -512,16 +587,26 @@ static int torture_halves(uint64_t factor)
 	return print("halves", &v);
 }
 
+static const struct line {
+	const char *name;
+	int (*run)(uint64_t factor);
+} lines[] = {
+	{ "order", torture_order },
+	{ "kill", torture_kill },
+	{ "reader", torture_reader },
+	{ "threads", torture_threads },
+	{ "signals", torture_signals },
+	{ "pairs", torture_pairs },
+	{ "halves", torture_halves },
+};
+
 int main(int argc, char **argv)
 {
-	uint64_t factor = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+	uint64_t factor = getenv("FLICK_TORTURE") ? 10 : 1;
 	int bad = 0;
 
-	bad |= torture_order(factor);
-	bad |= torture_kill(factor);
-	bad |= torture_reader(factor);
-	bad |= torture_threads(factor);
-	bad |= torture_signals(factor);
-	bad |= torture_halves(factor);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (argc < 2 || !strcmp(argv[1], lines[i].name))
+			bad |= lines[i].run(factor);
 	return bad;
 }

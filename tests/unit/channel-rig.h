@@ -22,6 +22,7 @@
 
 #define RIG_THREADS 8192		/* index is the reader's */
 #define RIG_SERIES 16			/* probe % 16: handlers number their own */
+#define RIG_PAIR 16			/* bit of probe: an even number and the next one */
 
 struct rig {
 	struct fl_shm *m;
@@ -29,13 +30,22 @@ struct rig {
 	struct fl_reader *reader;
 	uint64_t next[RIG_THREADS][RIG_SERIES];	/* number expected of each */
 	uint64_t counted[RIG_THREADS];	/* sum of counters */
-	uint64_t delivered, misordered, torn, ended, counter[1024];
+	struct flick_record last[RIG_THREADS];
+	uint64_t delivered, misordered, torn, split, ended, counter[1024];
 	volatile uint64_t *shared;	/* a page target and test share */
 };
 
 static inline uint32_t rig_check(uint64_t tsc, uint32_t probe)
 {
 	return (uint32_t)((tsc + 1) * 0x9e3779b97f4a7c15ull >> 32) ^ probe * 0x85ebca6bu;
+}
+
+/* Is this the second of a pair, and something came between? */
+static inline bool is_split(const struct flick_record *last,
+			    const struct flick_record *r)
+{
+	return (r->probe & RIG_PAIR) && (r->tsc & 1) &&
+	       (last->probe != r->probe || last->tsc + 1 != r->tsc);
 }
 
 static inline void rig_feed(void *arg, const struct fl_batch *b)
@@ -51,6 +61,8 @@ static inline void rig_feed(void *arg, const struct fl_batch *b)
 		else if (r->tsc != *next)
 			g->misordered++;
 		*next = r->tsc + 1;
+		g->split += is_split(&g->last[b->thread % RIG_THREADS], r);
+		g->last[b->thread % RIG_THREADS] = *r;
 	}
 	g->delivered += b->n;
 }

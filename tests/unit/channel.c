@@ -4,7 +4,6 @@
  *
  * timeout: 120
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>

@@ -4,7 +4,6 @@
  *
  * timeout: 60
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
