@@ -158,6 +158,9 @@ static const struct fl_column spread_columns[] = {
 	{ "below_ns", FL_COL_NS }, { "calls", FL_COL_COUNT },
 };
 
+#define HALF "********************"
+#define SPACE "                    "
+
 static void histogram_looks_like_funclatency(void **unused)
 {
 	uint64_t spread_cells[] = { 0, 0, 1, 1, 0, 4, 8, 2 };
@@ -174,9 +177,9 @@ static void histogram_looks_like_funclatency(void **unused)
 	fclose(f);
 	assert_string_equal(text, "\nFunction = main\n"
 		"     nsecs               : count     distribution\n"
-		"         0 -> 1          : 1        |********************                    |\n"
-		"         2 -> 3          : 0        |                                        |\n"
-		"         4 -> 7          : 2        |****************************************|\n"
+		"         0 -> 1          : 1        |" HALF SPACE "|\n"
+		"         2 -> 3          : 0        |" SPACE SPACE "|\n"
+		"         4 -> 7          : 2        |" HALF HALF "|\n"
 		"\navg = 5 nsecs, total: 15 nsecs, count: 3\n");
 	free(text);
 }
