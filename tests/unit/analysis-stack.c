@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
+#include "analysis/stack.h"
 
 #define FUNCTIONS 8
 #define TOP 0x7fff0000u
@@ -398,6 +399,51 @@ static void neighbouring_coroutines_are_not_confused(void **unused)
 	assert_int_equal(cell('a', "total_ns"), 70);
 }
 
+/* The second drops the third, whose exit must not end the first. */
+static void a_neighbours_exit_ends_nothing(void **unused)
+{
+	const uint32_t far = 0x10000000;
+
+	(void)unused;
+	enter('a', 100);
+	enter('b', far);
+	enter('b', far + 16384);
+	enter('b', far + 32768);
+	leave('b', far + 16384);
+	leave('b', far + 32768);
+	leave('b', far);
+	assert_int_equal(cell('b', "calls"), 3);
+	assert_int_equal(cell('b', "unknown"), 2);
+	assert_int_equal(cell('b', "min_ns"), 20);
+	assert_int_equal(cell('b', "max_ns"), 50);
+}
+
+static void count_drop(void *arg, uint32_t function, uint64_t inside)
+{
+	(void)function;
+	(void)inside;
+	++*(uint32_t *)arg;
+}
+
+/* Every call at one stack pointer may be alive; that many are not. */
+static void dead_calls_at_one_place_are_swept(void **unused)
+{
+	struct fl_stack s;
+	uint32_t dropped = 0;
+
+	(void)unused;
+	assert_int_equal(fl_stack_init(&s, count_drop, &dropped), 0);
+	assert_int_equal(fl_stack_extend(&s, 1), 0);
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_int_equal(fl_stack_enter(&s, &(struct fl_open){ .tsc = i,
+				 .sp = TOP }), 0);
+	assert_true(s.fibers[0].room <= 512);
+	assert_int_equal(s.fibers[0].n + dropped, 100000);
+	fl_stack_end(&s);
+	assert_int_equal(dropped, 100000);
+	fl_stack_free(&s);
+}
+
 /* A loop around setjmp that never returns: memory stays bounded. */
 static void endless_longjmp_is_swept(void **unused)
 {
@@ -502,6 +548,8 @@ int main(void)
 		T(thread_end_leaves_calls_unknown),
 		T(coroutines_keep_their_calls),
 		T(neighbouring_coroutines_are_not_confused),
+		T(a_neighbours_exit_ends_nothing),
+		T(dead_calls_at_one_place_are_swept),
 		T(endless_longjmp_is_swept),
 		T(deep_recursion_is_not_swept),
 		T(clocks_that_disagree_are_not_negative),
