@@ -14,9 +14,14 @@
 /*
  * INVARIANT	calls = hist.n + calls without a known end (+ those still open)
  *		unknown = calls without a known end + exits without a known start
+ * WHY		`total` leaves out calls that ran inside another call of the same
+ *		function whose time is counted: recursion does not make time
+ *		pass twice.
  */
 struct row {
-	uint64_t calls, total, self, unknown;
+	uint64_t calls, unknown;
+	uint64_t total, self;		/* ticks; total: of outermost calls */
+	uint64_t sum;			/* ticks of all calls in hist */
 	struct fl_histogram hist;	/* of the calls whose both ends are known */
 };
 
@@ -41,10 +46,11 @@ static int open_latency(void **state, const struct fl_view *view)
 	return 0;
 }
 
-static void drop(void *arg, uint32_t function)
+static void drop(void *arg, uint32_t function, uint64_t inside)
 {
 	struct latency *l = arg;
 
+	l->rows[function].total += inside;
 	l->rows[function].unknown++;
 }
 
@@ -65,11 +71,13 @@ static struct fl_stack *stack_of(struct latency *l, uint32_t thread)
 	return l->stacks[thread] = s;
 }
 
-static int note(struct row *row, uint64_t total, uint64_t self)
+static int note(struct row *row, const struct fl_closed *call)
 {
-	row->total += total;
-	row->self += self;
-	return fl_hist_add(&row->hist, total) ? 0 : -ENOMEM;
+	if (!call->nested)
+		row->total += call->total;
+	row->sum += call->total;
+	row->self += call->self;
+	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
 }
 
 static int end_call(struct latency *l, struct fl_stack *s,
@@ -81,7 +89,7 @@ static int end_call(struct latency *l, struct fl_stack *s,
 					    FL_LEAVE_CALL, &closed);
 
 	if (match == FL_MATCH_CLOSED)
-		return note(row, closed.total, closed.self);
+		return note(row, &closed);
 	if (match == FL_MATCH_NONE)
 		row->unknown++;
 	return 0;
@@ -91,7 +99,7 @@ static int feed_calls(struct latency *l, const struct fl_batch *b)
 {
 	struct fl_stack *s = stack_of(l, b->thread);
 	const struct flick_record *r = b->records;
-	int err = s ? 0 : -ENOMEM;
+	int err = s ? fl_stack_extend(s, l->n_rows) : -ENOMEM;
 
 	for (size_t i = 0; !err && i < b->n; i++) {
 		struct fl_tag tag;
@@ -100,7 +108,7 @@ static int feed_calls(struct latency *l, const struct fl_batch *b)
 		if (r[i].probe >= l->tags.n)
 			continue;		/* not a probe of this session */
 		tag = l->tags.tags[r[i].probe];
-		call = (struct fl_open){ r[i].tsc, 0, tag.function, r[i].sp };
+		call = (struct fl_open){ r[i].tsc, tag.function, r[i].sp, 0, 0, 0 };
 		if (tag.kind == FL_ENTRY) {
 			l->rows[tag.function].calls++;
 			err = fl_stack_enter(s, &call);
@@ -116,13 +124,14 @@ static int end_sample(struct latency *l, struct flick_record *half,
 {
 	uint32_t function = l->tags.tags[half->probe].function;
 	uint64_t begin = half->tsc;
+	struct fl_closed call = { 0 };
 
 	half->tsc = 0;
 	if (l->tags.tags[exit->probe].function != function)
 		return 0;			/* its other half was lost */
 	l->rows[function].calls++;
-	return note(&l->rows[function],
-		    exit->tsc > begin ? exit->tsc - begin : 0, 0);
+	call.total = exit->tsc > begin ? exit->tsc - begin : 0;
+	return note(&l->rows[function], &call);
 }
 
 /* A pair may come in two batches, so its first half waits by thread. */
@@ -233,7 +242,7 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[TOTAL] = to_ns(l, (double)row->total);
 	cell[SELF] = l->tags.view->sampled ? FL_NONE : to_ns(l, (double)row->self);
 	cell[MIN] = to_ns(l, (double)h->min);
-	cell[AVG] = to_ns(l, (double)row->total / (double)h->n);
+	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));

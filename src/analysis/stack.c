@@ -61,6 +61,7 @@
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */
 #include "analysis/stack.h"
+#include "analysis/probes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,36 +81,48 @@ static int32_t distance(uint32_t a, uint32_t b)
 
 /* ---- dropping ------------------------------------------------------------ */
 
-static void drop_call(struct fl_stack *s, const struct fl_open *call,
-		      struct fl_open *heir)
+/* What ended in a call that is given up is still known. */
+static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i)
 {
-	if (heir)
-		heir->child += call->child;
-	s->drop(s->arg, call->function);
+	const struct fl_open *call = &f->open[i];
+
+	if (i)
+		f->open[i - 1].child += call->child;
+	if (call->outer)
+		f->open[call->outer - 1].inside += call->inside;
+	s->drop(s->arg, call->function, call->outer ? 0 : call->inside);
 }
 
 /* Drop the calls above the first `keep`. */
 static void drop_above(struct fl_stack *s, struct fl_fiber *f, uint32_t keep)
 {
 	while (f->n > keep) {
-		f->n--;
-		drop_call(s, &f->open[f->n], f->n ? &f->open[f->n - 1] : NULL);
+		uint32_t i = f->n - 1;
+
+		drop_call(s, f, i);
+		f->last[f->open[i].function] = f->open[i].outer;
+		f->n = i;
 	}
 }
 
-/* Remove the calls marked by sp-order or length of run; `dead` is n flags. */
+/* Drop the calls that are marked: `dead` is f->n flags. Innermost first, so
+ * that what each is credited with goes on to the next; then close the gaps. */
 static void drop_marked(struct fl_stack *s, struct fl_fiber *f,
 			const unsigned char *dead)
 {
-	uint32_t kept = 0;
+	uint32_t n = f->n;
 
-	for (uint32_t i = 0; i < f->n; i++) {
+	for (uint32_t i = n; i-- > 0;)
 		if (dead[i])
-			drop_call(s, &f->open[i], kept ? &f->open[kept - 1] : NULL);
-		else
-			f->open[kept++] = f->open[i];
-	}
-	f->n = kept;
+			drop_call(s, f, i);
+	for (uint32_t i = 0; i < n; i++)
+		f->last[f->open[i].function] = 0;
+	f->n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!dead[i])
+			fl_stack_push(f, &(struct fl_open){
+				f->open[i].tsc, f->open[i].function, f->open[i].sp,
+				f->open[i].child, f->open[i].inside, 0 });
 }
 
 /* A live call's frame is above every newer one's. */
@@ -211,7 +224,7 @@ static int add_fiber(struct fl_stack *s, uint32_t *index)
 	s->fibers = grown;
 	s->fibers[s->n_fibers] = (struct fl_fiber){ 0 };
 	*index = s->n_fibers++;
-	return 0;
+	return fl_stack_extend(s, s->n_functions);
 }
 
 /* The fiber that a call at `sp` begins on becomes the current one. */
@@ -244,7 +257,7 @@ int fl_stack_enter_slow(struct fl_stack *s, const struct fl_open *call)
 	f = &s->fibers[s->current];
 	if (f->n == f->room && (err = make_room(s, f, call->sp)))
 		return err;
-	f->open[f->n++] = *call;
+	fl_stack_push(f, call);
 	return 0;
 }
 
@@ -332,7 +345,8 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
 
 /* ---- life ---------------------------------------------------------------- */
 
-int fl_stack_init(struct fl_stack *s, void (*drop)(void *, uint32_t), void *arg)
+int fl_stack_init(struct fl_stack *s, void (*drop)(void *, uint32_t, uint64_t),
+		  void *arg)
 {
 	*s = (struct fl_stack){ .drop = drop, .arg = arg };
 	s->fibers = calloc(1, sizeof(*s->fibers));
@@ -342,16 +356,33 @@ int fl_stack_init(struct fl_stack *s, void (*drop)(void *, uint32_t), void *arg)
 	return 0;
 }
 
+int fl_stack_extend(struct fl_stack *s, uint32_t n)
+{
+	int err = 0;
+
+	s->n_functions = n;
+	for (uint32_t i = 0; !err && i < s->n_fibers; i++)
+		err = fl_array_extend((void **)&s->fibers[i].last, &s->fibers[i].n_last,
+				      n, sizeof(uint32_t));
+	return err;
+}
+
 void fl_stack_end(struct fl_stack *s)
 {
 	for (uint32_t i = 0; i < s->n_fibers; i++)
 		drop_above(s, &s->fibers[i], 0);
 }
 
+static void free_fiber(struct fl_fiber *f)
+{
+	free(f->open);
+	free(f->last);
+}
+
 void fl_stack_free(struct fl_stack *s)
 {
 	for (uint32_t i = 0; i < s->n_fibers; i++)
-		free(s->fibers[i].open);
+		free_fiber(&s->fibers[i]);
 	free(s->fibers);
 	*s = (struct fl_stack){ 0 };
 }

@@ -12,8 +12,11 @@
 
 struct fl_open {	/* a call that has not ended */
 	uint64_t tsc;
-	uint64_t child;			/* ticks in calls it made that ended */
 	uint32_t function, sp;
+	uint64_t child;			/* ticks in calls it made that ended */
+	uint64_t inside;		/* of these, calls of its own function */
+	uint32_t outer;			/* 1 + index of the next open call of the
+					 * same function below; 0: none */
 };
 
 /* One machine stack: a thread has one, and one more for each coroutine and
@@ -21,18 +24,23 @@ struct fl_open {	/* a call that has not ended */
 struct fl_fiber {
 	struct fl_open *open;		/* innermost last */
 	uint32_t n, room;
+	uint32_t *last;			/* index: function; 1 + its innermost */
+	uint32_t n_last;
 };
 
 struct fl_stack {
 	struct fl_fiber *fibers;
 	uint32_t n_fibers, current, recycle;
-	/* A call whose end will never be known is dropped through here. */
-	void (*drop)(void *arg, uint32_t function);
+	uint32_t n_functions;
+	/* A call whose end will never be known is dropped through here; `inside`
+	 * are the ticks of calls of the same function that were in no other. */
+	void (*drop)(void *arg, uint32_t function, uint64_t inside);
 	void *arg;
 };
 
 struct fl_closed {	/* a call that ended */
 	uint64_t total, self;
+	bool nested;			/* in an open call of the same function */
 };
 
 enum fl_leave {		/* what an exit site is */
@@ -45,7 +53,10 @@ enum fl_match { FL_MATCH_NONE, FL_MATCH_CLOSED, FL_MATCH_UNSURE };
 #define FL_STACK_DEEP (8u << 20)	/* the most one call moves down */
 #define FL_STACK_PENDING 16u		/* stack.c: deferred pops */
 
-int fl_stack_init(struct fl_stack *, void (*drop)(void *, uint32_t), void *arg);
+int fl_stack_init(struct fl_stack *,
+		  void (*drop)(void *, uint32_t, uint64_t), void *arg);
+/* Functions [0, n) may come; before the first that does. 0 or -ENOMEM. */
+int fl_stack_extend(struct fl_stack *, uint32_t n);
 /* Drop every open call: the thread ended. */
 void fl_stack_end(struct fl_stack *);
 void fl_stack_free(struct fl_stack *);
@@ -53,6 +64,15 @@ void fl_stack_free(struct fl_stack *);
 int fl_stack_enter_slow(struct fl_stack *, const struct fl_open *);
 enum fl_match fl_stack_exit_slow(struct fl_stack *, const struct fl_open *,
 				 enum fl_leave, struct fl_closed *);
+
+static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call)
+{
+	uint32_t *last = &f->last[call->function];
+
+	f->open[f->n] = *call;
+	f->open[f->n++].outer = *last;
+	*last = f->n;
+}
 
 /* A call begins. 0 or -ENOMEM. */
 static inline int fl_stack_enter(struct fl_stack *s, const struct fl_open *call)
@@ -62,7 +82,7 @@ static inline int fl_stack_enter(struct fl_stack *s, const struct fl_open *call)
 	if (f->n == 0 || f->n == f->room ||
 	    f->open[f->n - 1].sp + FL_STACK_PENDING - call->sp > FL_STACK_DEEP)
 		return fl_stack_enter_slow(s, call);
-	f->open[f->n++] = *call;
+	fl_stack_push(f, call);
 	return 0;
 }
 
@@ -75,6 +95,10 @@ static inline void fl_stack_pop(struct fl_fiber *f, uint64_t tsc,
 	/* Two cores' clocks may disagree by less than a call: never negative. */
 	closed->total = tsc > top->tsc ? tsc - top->tsc : 0;
 	closed->self = closed->total > top->child ? closed->total - top->child : 0;
+	closed->nested = top->outer;
+	f->last[top->function] = top->outer;
+	if (top->outer)
+		f->open[top->outer - 1].inside += closed->total;
 	if (f->n)
 		f->open[f->n - 1].child += closed->total;
 }

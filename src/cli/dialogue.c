@@ -163,7 +163,8 @@ bool fl_dialogue_answer(struct fl_session *s)
 {
 	uint32_t answer = FL_PHASE_GO;
 
-	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)	/* (B) pairs with (A) in agent/agent.c */
+	/* (B) pairs with (A) in agent/agent.c */
+	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)
 		return false;
 	if (select_sites(s, s->shm->n_sites)) {
 		fl_say("out of memory for %u sites", s->shm->n_sites);
@@ -173,7 +174,8 @@ bool fl_dialogue_answer(struct fl_session *s)
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	s->images_answered++;
-	store_release(&s->shm->phase, answer);	/* (C) pairs with (D) in agent/agent.c */
+	/* (C) pairs with (D) in agent/agent.c */
+	store_release(&s->shm->phase, answer);
 	fl_os_futex_wake(&s->shm->phase, 1);
 	return true;
 }

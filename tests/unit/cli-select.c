@@ -1,0 +1,137 @@
+/*
+ * Which functions patterns ask for, and which patterns asked for nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/cli.h"
+
+static const struct fl_candidate parse_int = {
+	.path = "/usr/lib/libfoo.so.1", .function = 0x1000, .site = 0x1010,
+	.names = { "ns::parse(int)", "_ZN2ns5parseEi", "ns::parse" },
+};
+static const struct fl_candidate main_function = {
+	.path = "/bin/app", .names = { "main" }, .function = 0x2000, .site = 0x2004,
+};
+
+/* Patterns as on a command line: "+a" is -P a, "-a" is -U a. */
+static struct fl_selection *selection(enum fl_match_by by, const char *const *words)
+{
+	struct fl_selection *s = fl_selection_new();
+
+	fl_selection_match_by(s, by);
+	for (; *words; words++)
+		assert_int_equal(fl_selection_add(s, **words == '+', *words + 1), 0);
+	return s;
+}
+
+static void expect(enum fl_match_by by, const char *const *words, bool parse, bool app)
+{
+	struct fl_selection *s = selection(by, words);
+
+	assert_int_equal(fl_selection_wants(s, &parse_int), parse);
+	assert_int_equal(fl_selection_wants(s, &main_function), app);
+	fl_selection_free(s);
+}
+
+#define GLOBS(...) FL_BY_GLOB, (const char *const[]){ __VA_ARGS__, NULL }
+#define REGEX(...) FL_BY_REGEX, (const char *const[]){ __VA_ARGS__, NULL }
+
+static void without_patterns_all_is_on(void **unused)
+{
+	(void)unused;
+	expect(GLOBS(NULL), true, true);
+}
+
+static void first_on_then_only_what_matches(void **unused)
+{
+	(void)unused;
+	expect(GLOBS("+main"), false, true);
+	expect(GLOBS("-main"), true, false);
+	expect(GLOBS("+*", "-main"), true, false);
+	expect(GLOBS("-main", "+*"), true, true);
+}
+
+static void every_name_of_a_function_matches(void **unused)
+{
+	(void)unused;
+	expect(GLOBS("+ns::parse"), true, false);
+	expect(GLOBS("+ns::parse(int)"), true, false);
+	expect(GLOBS("+_ZN2ns5parse*"), true, false);
+}
+
+static void modules_and_offsets(void **unused)
+{
+	(void)unused;
+	expect(GLOBS("+libfoo*!*"), true, false);
+	expect(GLOBS("+app!*parse*"), false, false);
+	expect(GLOBS("+libfoo.so.1!0x1000"), true, false);
+	expect(GLOBS("+libfoo.so.1!0x1010"), true, false);
+	expect(GLOBS("+libfoo.so.1!0x1011"), false, false);
+}
+
+static void regular_expressions(void **unused)
+{
+	(void)unused;
+	expect(REGEX("+^ns::"), true, false);
+	expect(REGEX("+^(main|nothing)$"), false, true);
+	expect(REGEX("+app!a"), false, true);
+	expect(REGEX("+libfoo*!a"), true, false);
+}
+
+static void wrong_patterns_are_refused(void **unused)
+{
+	struct fl_selection *s = fl_selection_new();
+
+	(void)unused;
+	assert_int_equal(fl_selection_add(s, 1, ""), FLE_PATTERN);
+	fl_selection_match_by(s, FL_BY_REGEX);
+	assert_int_equal(fl_selection_add(s, 1, "a(b"), FLE_PATTERN);
+	fl_selection_free(s);
+}
+
+static void idle_patterns_are_named(void **unused)
+{
+	struct fl_selection *s = selection(GLOBS("+main", "+nothing", "-no.so!x"));
+	size_t at = 0, module_len;
+
+	(void)unused;
+	fl_selection_wants(s, &main_function);
+	assert_string_equal(fl_selection_idle(s, &at, &module_len), "nothing");
+	assert_int_equal(module_len, 0);
+	assert_string_equal(fl_selection_idle(s, &at, &module_len), "no.so!x");
+	assert_int_equal(module_len, 5);
+	assert_null(fl_selection_idle(s, &at, &module_len));
+	fl_selection_free(s);
+}
+
+static void near_names_are_found(void **unused)
+{
+	const char *const names[] = { "compress_block", "main", NULL, "decompress" };
+
+	(void)unused;
+	assert_string_equal(fl_nearest("mian", names, 4), "main");
+	assert_string_equal(fl_nearest("compres_block", names, 4), "compress_block");
+	assert_null(fl_nearest("xyz", names, 4));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_patterns_all_is_on),
+		cmocka_unit_test(first_on_then_only_what_matches),
+		cmocka_unit_test(every_name_of_a_function_matches),
+		cmocka_unit_test(modules_and_offsets),
+		cmocka_unit_test(regular_expressions),
+		cmocka_unit_test(wrong_patterns_are_refused),
+		cmocka_unit_test(idle_patterns_are_named),
+		cmocka_unit_test(near_names_are_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/*
+ * A recording comes back as it was written; a file in any other state gives
+ * one line that says what is wrong with it.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "report/report.h"
+
+static char dir[64], file[96];
+static char why[FL_WHY];
+
+static const struct fl_column columns[] = {
+	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
+};
+static uint64_t cells[] = { 0, 41, 1, FL_NONE };
+static const struct fl_result result = { columns, 2, cells, 2 };
+static const struct fl_pair session[] = { { "mode", "sampled" } };
+static const struct fl_function functions[] = {
+	{ .name = "it's", .linkage = "its", .file = "a.c", .line = 7 },
+	{ .name = "f(int)", .linkage = "_Z1fi" },
+};
+static const struct fl_shm_module module = { .base = 0x1000, .path = "/bin/x" };
+static const struct fl_shm_site site = { .at = 0x1234, .refusal = FLE_NOSPACE };
+static const uint32_t function_of[] = { 1 };
+static const struct fl_thread thread = { .tid = 5, .produced = 9, .delivered = 9 };
+static const uint64_t lost[FL_N_LOST];
+static const char *const words[] = { "one", "two", "three" };
+static const char *const analyses[] = { "counts" };
+
+static const struct fl_recording recording = {
+	.session = session, .n_session = 1, .modules = &module, .n_modules = 1,
+	.sites = &site, .n_sites = 1, .function_of = function_of,
+	.providers = words, .tactics = words,
+	.functions = functions, .n_functions = 2, .threads = &thread, .n_threads = 1,
+	.lost = lost, .names = analyses, .results = &result, .n_results = 1,
+};
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	strcpy(dir, "/tmp/flick-store-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(file, sizeof(file), "%s/results.db", dir);
+	why[0] = '\0';
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	unlink(file);
+	rmdir(dir);
+	return 0;
+}
+
+static void write_recording(void)
+{
+	struct fl_store *s;
+
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_save(s, &recording, why), 0);
+	fl_store_close(s);
+}
+
+static void expect_refused(const char *text)
+{
+	struct fl_store *s;
+
+	assert_int_equal(fl_store_open(&s, dir, why), -1);
+	assert_non_null(strstr(why, text));
+	assert_null(strchr(why, '\n'));
+}
+
+static void change(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void what_is_written_is_read(void **unused)
+{
+	struct fl_store *s;
+	struct fl_result r;
+	char value[256];
+	size_t n;
+
+	(void)unused;
+	write_recording();
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	assert_true(fl_store_value(s, "mode", value));
+	assert_string_equal(value, "sampled");
+	assert_false(fl_store_value(s, "nothing", value));
+	assert_int_equal(fl_store_load(s, "counts", &r, why), 0);
+	assert_int_equal(r.n_rows, 2);
+	assert_memory_equal(r.cells, cells, sizeof(cells));
+	assert_string_equal(fl_store_functions(s, &n)[0], "it's");
+	assert_int_equal(n, 2);
+	free(r.cells);
+	assert_int_equal(fl_store_load(s, "latency", &r, why), -1);
+	assert_non_null(strstr(why, "-a latency"));
+	assert_int_equal(fl_store_load(s, "sessions; DROP", &r, why), -1);
+	fl_store_close(s);
+}
+
+static int64_t ask(const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	int64_t v = -1;
+
+	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		v = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return v;
+}
+
+static void tables_can_be_joined(void **unused)
+{
+	(void)unused;
+	write_recording();
+	assert_int_equal(ask("SELECT count(*) FROM sites JOIN functions ON "
+			     "function = functions.id JOIN modules ON sites.module = "
+			     "modules.id WHERE reason IS NOT NULL AND sites.offset = 564 "
+			     "AND linkage = '_Z1fi'"), 1);
+	assert_int_equal(ask("SELECT line FROM functions WHERE file = 'a.c'"), 7);
+	assert_int_equal(ask("SELECT produced - delivered - filtered - lost_reader "
+			     "- lost_slot - lost_room FROM threads"), 0);
+	assert_int_equal(ask("SELECT count(*) FROM losses"), FL_N_LOST);
+}
+
+static void missing_file(void **unused)
+{
+	(void)unused;
+	expect_refused("flick record");
+}
+
+static void garbage(void **unused)
+{
+	FILE *f = fopen(file, "w");
+
+	(void)unused;
+	for (int i = 0; i < 3000; i++)
+		fputs("not a database", f);
+	fclose(f);
+	expect_refused("damaged");
+}
+
+static void empty_file(void **unused)
+{
+	(void)unused;
+	close(open(file, O_CREAT | O_WRONLY, 0666));
+	expect_refused("not written by flick");
+}
+
+static void other_database(void **unused)
+{
+	(void)unused;
+	change("CREATE TABLE x(y)");
+	expect_refused("not written by flick");
+}
+
+static void other_version(void **unused)
+{
+	(void)unused;
+	write_recording();
+	change("PRAGMA user_version = 99");
+	expect_refused("version 99");
+}
+
+static void truncated_anywhere(void **unused)
+{
+	struct stat st;
+
+	(void)unused;
+	write_recording();
+	assert_int_equal(stat(file, &st), 0);
+	for (off_t n = st.st_size - 4096; n > 0; n -= 4096) {
+		struct fl_store *s;
+
+		assert_int_equal(truncate(file, n), 0);
+		assert_int_equal(fl_store_open(&s, dir, why), -1);
+		assert_non_null(strstr(why, file));
+	}
+}
+
+/* Any page but the first, whose damage may look like another kind of file. */
+static void overwritten_page(void **unused)
+{
+	char junk[4096];
+	struct stat st;
+
+	(void)unused;
+	memset(junk, 0x5a, sizeof(junk));
+	write_recording();
+	assert_int_equal(stat(file, &st), 0);
+	for (off_t at = 4096; at < st.st_size; at += 4096) {
+		int fd;
+
+		write_recording();
+		fd = open(file, O_WRONLY);
+		assert_int_equal(pwrite(fd, junk, sizeof(junk), at), sizeof(junk));
+		close(fd);
+		expect_refused("damaged");
+	}
+}
+
+static void unwritable_directory(void **unused)
+{
+	struct fl_store *s;
+
+	(void)unused;
+	assert_int_equal(fl_store_create(&s, "/proc/nothing/here", why), -1);
+	assert_non_null(strstr(why, "/proc/nothing/here"));
+	close(open(file, O_CREAT | O_WRONLY, 0666));
+	assert_int_equal(fl_store_create(&s, file, why), -1);
+	assert_null(strchr(why, '\n'));
+}
+
+static void full_disk(void **unused)
+{
+	struct fl_store *s;
+
+	(void)unused;
+	assert_int_equal(fl_store_create(&s, "/dev/full", why), -1);
+}
+
+/* A recording that fails leaves the one before it as it was. */
+static void unsaved_leaves_nothing(void **unused)
+{
+	char below[96], tmp[128];
+	struct fl_store *s;
+
+	(void)unused;
+	snprintf(below, sizeof(below), "%s/new", dir);
+	assert_int_equal(fl_store_create(&s, below, why), 0);
+	fl_store_close(s);
+	assert_int_not_equal(access(below, F_OK), 0);
+
+	write_recording();
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	fl_store_close(s);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", file);
+	assert_int_not_equal(access(tmp, F_OK), 0);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	fl_store_close(s);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(what_is_written_is_read),
+		T(tables_can_be_joined),
+		T(missing_file),
+		T(garbage),
+		T(empty_file),
+		T(other_database),
+		T(other_version),
+		T(truncated_anywhere),
+		T(overwritten_page),
+		T(unwritable_directory),
+		T(full_disk),
+		T(unsaved_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

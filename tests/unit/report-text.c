@@ -1,0 +1,201 @@
+/*
+ * Tables look as uftrace's, funccount's and funclatency's do; csv and json keep
+ * odd names whole.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+static const struct fl_column latency_columns[] = {
+	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
+	{ "total_ns", FL_COL_NS }, { "self_ns", FL_COL_NS },
+	{ "avg_ns", FL_COL_NS },
+};
+static const char *const names[] = { "main", "say, \"x\"", "tab\there" };
+
+static char *print(void (*write)(FILE *, const struct fl_sheet *),
+		   const struct fl_sheet *sheet)
+{
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	write(f, sheet);
+	fclose(f);
+	return text;
+}
+
+static const struct fl_exporter *exporter(const char *name)
+{
+	for (size_t i = 0; fl_exporters[i]; i++)
+		if (!strcmp(fl_exporters[i]->name, name))
+			return fl_exporters[i];
+	fail();
+	return NULL;
+}
+
+static void expect_time(uint64_t ns, const char *want)
+{
+	char text[32];
+
+	fl_text_time(text, ns);
+	assert_string_equal(text, want);
+}
+
+static void times_have_units(void **unused)
+{
+	(void)unused;
+	expect_time(0, "  0.000 us");
+	expect_time(999999, "999.999 us");
+	expect_time(1000000, "  1.000 ms");
+	expect_time(1234567890, "  1.234  s");
+	expect_time(90000000000, "  1.500  m");
+	expect_time(5400000000000, "  1.500  h");
+	expect_time(FL_NONE, "         -");
+}
+
+static void report_has_uftraces_columns(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 3000000, FL_NONE, 1500000 };
+	struct fl_result r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false };
+	char *text = print(exporter("text")->write, &sheet);
+
+	(void)unused;
+	assert_string_equal(text,
+		"  Total time   Self time       Calls  Function\n"
+		"  ==========  ==========  ==========  ====================\n"
+		"    3.000 ms           -           2  main\n");
+	free(text);
+}
+
+static void samples_are_not_called_calls(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 3000000, FL_NONE, 1500000 };
+	struct fl_result r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, true };
+	char *text = print(exporter("text")->write, &sheet);
+	char *csv = print(exporter("csv")->write, &sheet);
+
+	(void)unused;
+	assert_non_null(strstr(text, "Samples"));
+	assert_null(strstr(text, "Calls"));
+	assert_non_null(strstr(csv, "samples"));
+	free(csv);
+	free(text);
+}
+
+static void csv_quotes_what_it_must(void **unused)
+{
+	uint64_t cells[] = { 1, 2, 3, FL_NONE, 5 };
+	struct fl_result r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false };
+	char *text = print(exporter("csv")->write, &sheet);
+
+	(void)unused;
+	assert_string_equal(text, "function,calls,total_ns,self_ns,avg_ns\r\n"
+			    "\"say, \"\"x\"\"\",2,3,,5\r\n");
+	free(text);
+}
+
+static void json_escapes_what_it_must(void **unused)
+{
+	uint64_t cells[] = { 1, 2, 3, FL_NONE, 5, 2, 1, 1, 1, 1, 9, 1, 1, 1, 1 };
+	struct fl_result r = { latency_columns, 5, cells, 3 };
+	struct fl_sheet sheet = { &r, names, 3, false };
+	char *text = print(exporter("json")->write, &sheet);
+
+	(void)unused;
+	assert_non_null(strstr(text, "\"function\": \"say, \\\"x\\\"\", \"calls\": 2, "
+			       "\"total_ns\": 3, \"self_ns\": null, \"avg_ns\": 5"));
+	assert_non_null(strstr(text, "\"tab\\u0009here\""));
+	assert_non_null(strstr(text, "\"function\": \"?\""));
+	free(text);
+}
+
+static void rows_sort_largest_first_unknown_last(void **unused)
+{
+	uint64_t cells[] = { 0, 1, FL_NONE, 0, 0, 1, 1, 5, 0, 0, 2, 1, 7, 0, 0 };
+	struct fl_result r = { latency_columns, 5, cells, 3 };
+	struct fl_sheet sheet = { &r, names, 3, false };
+
+	(void)unused;
+	assert_true(fl_sheet_sort(&sheet, "total_ns"));
+	assert_int_equal(cells[0], 2);
+	assert_int_equal(cells[5], 1);
+	assert_int_equal(cells[10], 0);
+	assert_true(fl_sheet_sort(&sheet, "function"));
+	assert_int_equal(cells[0], 0);
+	assert_false(fl_sheet_sort(&sheet, "nonsense"));
+}
+
+static const struct fl_column counts_columns[] = {
+	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
+};
+
+static void counts_look_like_funccount(void **unused)
+{
+	uint64_t cells[] = { 0, 12 };
+	struct fl_result r = { counts_columns, 2, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false };
+	char *text = print(fl_text_counts, &sheet);
+
+	(void)unused;
+	assert_string_equal(text,
+		"FUNC                                    COUNT\n"
+		"main                                       12\n");
+	free(text);
+}
+
+static const struct fl_column spread_columns[] = {
+	{ "function", FL_COL_FUNCTION }, { "from_ns", FL_COL_NS },
+	{ "below_ns", FL_COL_NS }, { "calls", FL_COL_COUNT },
+};
+
+#define HALF "********************"
+#define SPACE "                    "
+
+static void histogram_looks_like_funclatency(void **unused)
+{
+	uint64_t spread_cells[] = { 0, 0, 1, 1, 0, 4, 8, 2 };
+	uint64_t cells[] = { 0, 3, 15, 15, 5 };
+	struct fl_result s = { spread_columns, 4, spread_cells, 2 };
+	struct fl_result l = { latency_columns, 5, cells, 1 };
+	struct fl_sheet spread = { &s, names, 3, false }, latency = { &l, names, 3, false };
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)unused;
+	fl_text_spread(f, &spread, &latency);
+	fclose(f);
+	assert_string_equal(text, "\nFunction = main\n"
+		"     nsecs               : count     distribution\n"
+		"         0 -> 1          : 1        |" HALF SPACE "|\n"
+		"         2 -> 3          : 0        |" SPACE SPACE "|\n"
+		"         4 -> 7          : 2        |" HALF HALF "|\n"
+		"\navg = 5 nsecs, total: 15 nsecs, count: 3\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_have_units),
+		cmocka_unit_test(report_has_uftraces_columns),
+		cmocka_unit_test(samples_are_not_called_calls),
+		cmocka_unit_test(csv_quotes_what_it_must),
+		cmocka_unit_test(json_escapes_what_it_must),
+		cmocka_unit_test(rows_sort_largest_first_unknown_last),
+		cmocka_unit_test(counts_look_like_funccount),
+		cmocka_unit_test(histogram_looks_like_funclatency),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
