@@ -40,14 +40,14 @@ build_one() {	# PROGRAM SOURCE FLAGS...
 
 build_all() {
 	source=$(FLICK_REAL="$build/real" \
-		sh "$top/tests/real/source.sh" bzip2 2>"$scratch/log") ||
+		sh "$top/tests/real/source" bzip2 2>"$scratch/log") ||
 		give_up "no bzip2 source: $(last_line "$scratch/log")"
 	build_one "$plain_bin" "$source"
 	build_one "$probed_bin" "$source" -finstrument-functions
 }
 
 make_input() {
-	find /usr/lib -name '*.so*' -type f -size +64k | LC_ALL=C sort |
+	find /usr/lib -name '*.so*' -type f -size +20k | LC_ALL=C sort |
 		xargs cat 2>/dev/null | head -c $input_bytes >"$input"
 	[ "$(wc -c <"$input")" -eq $input_bytes ] ||
 		give_up "fewer than $input_bytes bytes of shared libraries"
