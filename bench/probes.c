@@ -25,7 +25,7 @@ static int compare_probes(const void *a, const void *b)
 static void take_probe(const struct flick_probe *p, void *arg)
 {
 	(void)arg;
-	if (n_probes < PROBES_MAX)
+	if (!p->refusal && n_probes < PROBES_MAX)
 		probes[n_probes++] = (struct probe){
 			.id = p->id,
 			.function = (uintptr_t)p->function,

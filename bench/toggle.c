@@ -29,7 +29,7 @@
 #define SET_RUNS	100
 #define VICTIM_RUNS	30
 #define FLIPS		1000	/* on and off, a run */
-#define EACH_MAX	20000	/* probes; the synthetic file has 10,000 entries */
+#define SYNTH_MAX	20000	/* functions of the synthetic file */
 #define SITE_BYTES	5
 #define WINDOW_SECONDS	0.02
 
@@ -167,9 +167,9 @@ static double each_ticks(void (*one)(uint32_t), const uint32_t *ids, size_t n)
 
 static void measure_each(void)
 {
-	static uint32_t ids[EACH_MAX];
+	static uint32_t ids[SYNTH_MAX];
 	struct series each = { .n = 0 };
-	size_t n = synth_n <= EACH_MAX ? shuffled_ids(ids) : 0;
+	size_t n = shuffled_ids(ids);
 
 	for (int run = 0; n && run < SET_RUNS + 1; run++) {
 		double on = each_ticks(switch_on, ids, n);
@@ -358,22 +358,93 @@ static void measure_set_victim(void)
 	bench_report("toggle.set.victim", "% of calls", &left);
 }
 
-int main(int argc, char **argv)
+/* ---- is what will be measured true? -------------------------------------- */
+
+/* Every function is called; each entry probe was met so often before. */
+static bool hits_are(uint64_t *before, uint64_t more)
 {
-	bench_options(argc, argv);
-	bench_pin(BENCH_OTHER);
-	flick_open_one = probes_open();
-	if (!flick_open_one || !entry_of(0))
-		return 1;
-	measure_set();			/* arms every probe */
+	for (size_t i = 0; i < synth_n; i++)
+		synth_fn[i](1);
+	for (size_t i = 0; i < synth_n; i++) {
+		const struct probe *p = entry_of(i);
+		uint64_t hits = p ? flick_hits(flick_open_one, p->id) : 0;
+
+		if (!p || hits - before[i] != more)
+			return false;
+		before[i] = hits;
+	}
+	return true;
+}
+
+/* Does a committed set run, and is it silent afterwards? Arms every probe. */
+static bool set_works(void)
+{
+	static uint64_t hits[SYNTH_MAX];
+	double unused;
+
+	switch_set(ALL, FLICK_ON, &unused, &unused);
+	if (!hits_are(hits, 1))
+		return false;
+	switch_set(ALL, FLICK_OFF, &unused, &unused);
+	return hits_are(hits, 0);
+}
+
+static void count_event(uint32_t id, void *arg)
+{
+	(void)id;
+	++*(uint64_t *)arg;
+}
+
+/* Does each single probe run its handler when on, and not when off? */
+static bool ones_work(void)
+{
+	static uint64_t n;	/* a late event may still be counted */
+
+	for (size_t i = 0; i < synth_n; i++) {
+		const struct probe *p = entry_of(i);
+
+		if (!p)
+			return false;
+		flick_on(flick_open_one, p->id, count_event, &n);
+		synth_fn[i](1);
+		flick_off(flick_open_one, p->id);
+		synth_fn[i](1);
+	}
+	return n == synth_n;
+}
+
+static void measure_sets(void)
+{
+	measure_set();
 	measure_commit();
 	measure_set_victim();
+}
+
+static void measure_ones(void)
+{
 	measure_flip();
 	measure_each();
 	measure_hot();
 	measure_victim("toggle.victim.100k", 1e5);
 	measure_victim("toggle.victim.1m", 1e6);
 	measure_victim("toggle.victim.max", 0);
+}
+
+int main(int argc, char **argv)
+{
+	bench_options(argc, argv);
+	bench_pin(BENCH_OTHER);
+	flick_open_one = probes_open();
+	if (!flick_open_one || synth_n > SYNTH_MAX)
+		return 1;
+	if (set_works())
+		measure_sets();
+	else
+		fprintf(stderr, "a probe of a set was not met as it should\n");
+	if (ones_work())
+		measure_ones();
+	else
+		fprintf(stderr, "a single probe was not met as it should\n");
 	flick_close(flick_open_one);
 	return 0;
 }
