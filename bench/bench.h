@@ -28,6 +28,24 @@ static inline uint64_t bench_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* Define `static double name(int n)`: the ticks of one call of `function` in a
+ * loop of n. A loop of its own each, so that each calls a constant. */
+#define BENCH_LOOP(name, function)					\
+__attribute__((noinline, aligned(64), BENCH_PLAIN))			\
+static double name(int n)						\
+{									\
+	uint64_t from = bench_ticks();					\
+									\
+	for (int i = 0; i < n; i++)					\
+		function(i);						\
+	return (double)(bench_ticks() - from) / n;			\
+}
+#ifdef __clang__
+#define BENCH_PLAIN xray_never_instrument
+#else
+#define BENCH_PLAIN no_instrument_function
+#endif
+
 /* Take --json, refuse anything else: exits with 2. */
 void bench_options(int argc, char **argv);
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PLAIN	__attribute__((no_instrument_function))
+#define PLAIN	__attribute__((BENCH_PLAIN))
 
 __attribute__((noinline, aligned(64)))
 static int probed(int x)
@@ -19,14 +19,7 @@ static int probed(int x)
 	return x;
 }
 
-PLAIN static double calls_ticks(long n)
-{
-	uint64_t from = bench_ticks();
-
-	for (long i = 0; i < n; i++)
-		probed((int)i);
-	return (double)(bench_ticks() - from) / (double)n;
-}
+BENCH_LOOP(calls_ticks, probed)
 
 PLAIN int main(int argc, char **argv)
 {
@@ -38,7 +31,7 @@ PLAIN int main(int argc, char **argv)
 	}
 	bench_pin(BENCH_VICTIM);
 	out = fopen(argv[2], "w");
-	if (!out || fprintf(out, "%.3f\n", calls_ticks(atol(argv[1]))) < 0)
+	if (!out || fprintf(out, "%.3f\n", calls_ticks(atoi(argv[1]))) < 0)
 		return 1;
 	return fclose(out) != 0;
 }

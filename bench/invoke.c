@@ -16,7 +16,7 @@
 
 #define RUNS	400
 #define CALLS	100000		/* a run */
-#define PLAIN	__attribute__((no_instrument_function))
+#define PLAIN	__attribute__((BENCH_PLAIN))
 #define TARGET	__attribute__((noinline, aligned(64)))
 #define BODY	__asm__ volatile("" : "+r"(x)); return x
 
@@ -25,19 +25,9 @@ TARGET static int probed(int x) { BODY; }
 PLAIN TARGET __attribute__((patchable_function_entry(5)))
 static int padded(int x) { BODY; }
 
-/* A loop of its own for each, so that each calls a constant. */
-#define LOOP(name, function)						\
-PLAIN __attribute__((noinline, aligned(64))) static double name(void)	\
-{									\
-	uint64_t from = bench_ticks();					\
-									\
-	for (int i = 0; i < CALLS; i++)					\
-		function(i);						\
-	return (double)(bench_ticks() - from) / CALLS;			\
-}
-LOOP(bare_ticks, bare)
-LOOP(probed_ticks, probed)
-LOOP(padded_ticks, padded)
+BENCH_LOOP(bare_ticks, bare)
+BENCH_LOOP(probed_ticks, probed)
+BENCH_LOOP(padded_ticks, padded)
 
 PLAIN static void empty_handler(uint32_t id, void *arg)
 {
@@ -58,7 +48,7 @@ PLAIN static void switch_all(flick *f, bool to_on,
 
 /* A function with its probes, and under which names it is reported. */
 struct subject {
-	double (*loop)(void);
+	double (*loop)(int n);
 	const struct probe *probes[3];	/* NULL-terminated */
 	double sites;
 	const char *empty, *off;
@@ -77,11 +67,11 @@ PLAIN static bool is_true(flick *f, const struct subject *s)
 
 	for (const struct probe *const *p = s->probes; *p; p++)
 		flick_on(f, (*p)->id, count_event, &n);
-	s->loop();
+	s->loop(CALLS);
 	if (n != (uint64_t)s->sites * CALLS)
 		return false;
 	switch_all(f, false, s->probes);
-	s->loop();
+	s->loop(CALLS);
 	return n == (uint64_t)s->sites * CALLS;
 }
 
@@ -97,14 +87,14 @@ PLAIN static void measure(flick *f, const struct subject *s)
 		double none, idle;
 
 		switch_all(f, false, s->probes);
-		s->loop();
-		bare_ticks();		/* warm */
-		none = bare_ticks();
-		idle = s->loop();
+		s->loop(CALLS);
+		bare_ticks(CALLS);		/* warm */
+		none = bare_ticks(CALLS);
+		idle = s->loop(CALLS);
 		switch_all(f, true, s->probes);
-		s->loop();
+		s->loop(CALLS);
 		series_add(&off, (idle - none) / s->sites);
-		series_add(&empty, (s->loop() - idle) / s->sites);
+		series_add(&empty, (s->loop(CALLS) - idle) / s->sites);
 	}
 	switch_all(f, false, s->probes);
 	bench_report(s->empty, "ticks/event", &empty);
@@ -116,9 +106,9 @@ PLAIN static void measure_unused(void)
 	struct series unused = { .n = 0 };
 
 	for (int run = 0; run < RUNS; run++) {
-		double none = bare_ticks();
+		double none = bare_ticks(CALLS);
 
-		series_add(&unused, (probed_ticks() - none) / 2);
+		series_add(&unused, (probed_ticks(CALLS) - none) / 2);
 	}
 	bench_report("invoke.unused", "ticks/site", &unused);
 }

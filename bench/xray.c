@@ -47,7 +47,7 @@ static void empty_handler(int32_t id, int kind)
 
 #define BODY	__asm__ volatile("" : "+r"(x)); return x
 
-__attribute__((noinline, aligned(64), xray_never_instrument))
+__attribute__((noinline, aligned(64), BENCH_PLAIN))
 static int bare(int x) { BODY; }
 
 __attribute__((noinline, aligned(64), xray_always_instrument))
@@ -111,26 +111,8 @@ static void measure_one(void)
 	bench_report("peer.xray.one", "ticks", &one);
 }
 
-/* One file, two loops: the function called must be a constant in each. */
-__attribute__((noinline, xray_never_instrument))
-static double bare_ticks(void)
-{
-	uint64_t from = bench_ticks();
-
-	for (int i = 0; i < CALLS; i++)
-		bare(i);
-	return (double)(bench_ticks() - from) / CALLS;
-}
-
-__attribute__((noinline, xray_never_instrument))
-static double probed_ticks(void)
-{
-	uint64_t from = bench_ticks();
-
-	for (int i = 0; i < CALLS; i++)
-		probed(i);
-	return (double)(bench_ticks() - from) / CALLS;
-}
+BENCH_LOOP(bare_ticks, bare)
+BENCH_LOOP(probed_ticks, probed)
 
 static int32_t find_probed(void)
 {
@@ -148,14 +130,14 @@ static void measure_call(void)
 	int32_t id = find_probed();
 
 	for (int run = 0; id && run < ONE_RUNS; run++) {
-		double none = bare_ticks(), idle = probed_ticks();
+		double none = bare_ticks(CALLS), idle = probed_ticks(CALLS);
 
 		series_add(&off, (idle - none) / 2);
 		__xray_patch_function(id);
-		probed_ticks();		/* warm */
-		series_add(&call, (probed_ticks() - idle) / 2);
+		probed_ticks(CALLS);		/* warm */
+		series_add(&call, (probed_ticks(CALLS) - idle) / 2);
 		__xray_unpatch_function(id);
-		probed_ticks();
+		probed_ticks(CALLS);
 	}
 	bench_report("peer.xray.call", "ticks/event", &call);
 	bench_report("peer.xray.call.off", "ticks/site", &off);
