@@ -1,0 +1,106 @@
+# table.awk - results.json as a table: -v form=text or -v form=markdown, then
+# the files names and results.json. Every line of `names` gives a row.
+
+function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
+
+# The value of a key in one of our own one-line objects.
+function field(line, key,	rest) {
+	if (!match(line, "\"" key "\":"))
+		return ""
+	rest = substr(line, RSTART + RLENGTH)
+	if (rest ~ /^"/) {
+		rest = substr(rest, 2)
+		return substr(rest, 1, index(rest, "\"") - 1)
+	}
+	match(rest, /^[-+.0-9eE]+/)
+	return substr(rest, 1, RLENGTH)
+}
+
+# 12345.678 as 12,346; small numbers with the digits that say something.
+function number(v,	s) {
+	v += 0
+	if (v >= 1000 || v <= -1000) {
+		s = sprintf("%.0f", v)
+		while (match(s, /[0-9][0-9][0-9][0-9](,|$)/))
+			s = substr(s, 1, RSTART) "," substr(s, RSTART + 1)
+		return s
+	}
+	return v >= 100 || v <= -100 ? sprintf("%.0f", v) : sprintf("%.2f", v)
+}
+
+function verdict(value, goal,	limit) {
+	if (goal == "-" || value == "")
+		return "-"
+	limit = substr(goal, 4) + 0
+	if (goal ~ /^<=/)
+		return value + 0 <= limit ? "met" : "missed"
+	return value + 0 >= limit ? "met" : "missed"
+}
+
+function put_head(section) {
+	if (form == "text") {
+		printf "%s%-26s %10s %-15s %-19s %5s %-12s %-9s %s\n",
+			n_sections++ ? "\n" : "", section, "median", "unit",
+			"10 % .. 90 %", "runs", "paper", "goal", "verdict"
+		return
+	}
+	printf "%s### %s\n\n", n_sections++ ? "\n" : "", title[section]
+	print "| name | what | median | unit | 10 % .. 90 % | runs | paper | goal | verdict | command |"
+	print "|---|---|---:|---|---|---:|---|---|---|---|"
+}
+
+function put_row(name, what, bench, paper, goal,	r, spread) {
+	r = result[name]
+	if (r == "" || field(r, "skipped") != "") {
+		put_skipped(name, what, bench, paper, goal, \
+			r == "" ? "bench/run did not run it" : field(r, "skipped"))
+		return
+	}
+	spread = number(field(r, "lo")) " .. " number(field(r, "hi"))
+	if (form == "text")
+		printf "%-26s %10s %-15s %-19s %5d %-12s %-9s %s\n", name,
+			number(field(r, "value")), field(r, "unit"), spread,
+			field(r, "runs"), paper, goal,
+			verdict(field(r, "value"), goal)
+	else
+		printf "| %s | %s | %s | %s | %s | %d | %s | %s | %s | `bench/run %s` |\n",
+			name, what, number(field(r, "value")), field(r, "unit"),
+			spread, field(r, "runs"), paper, goal,
+			verdict(field(r, "value"), goal), bench
+}
+
+function put_skipped(name, what, bench, paper, goal, reason) {
+	if (form == "text")
+		printf "%-26s not measured: %s\n", name, reason
+	else
+		printf "| %s | %s | not measured: %s | | | | %s | %s | - | `bench/run %s` |\n",
+			name, what, reason, paper, goal, bench
+}
+
+BEGIN {
+	title["toggle"] = "Switching probes"
+	title["victim"] = "What the thread that runs the probes pays meanwhile"
+	title["invoke"] = "Meeting a probe"
+	title["init"] = "Setting probes up"
+	title["record"] = "Recording a call"
+	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
+}
+/^#/ || /^$/ { next }
+FILENAME ~ /names$/ { lines[++n_lines] = $0; next }
+/^{"name":/ { result[field($0, "name")] = $0 }
+/^"machine":/ { machine = $0 }
+END {
+	if (form == "markdown")
+		printf "Machine: %s, %s CPUs, Linux %s, TSC %s MHz, %s; %s.\n\n",
+			field(machine, "cpu"), field(machine, "cpus"),
+			field(machine, "kernel"), field(machine, "tsc_mhz"),
+			field(machine, "compiler"), field(machine, "date")
+	for (i = 1; i <= n_lines; i++) {
+		split(lines[i], f, "|")
+		if (only && trim(f[3]) != only)
+			continue
+		if (trim(f[1]) != section)
+			put_head(section = trim(f[1]))
+		put_row(trim(f[2]), trim(f[4]), trim(f[3]), trim(f[5]), trim(f[6]))
+	}
+}
