@@ -5,7 +5,7 @@
 need sqlite3
 for CC in gcc clang; do
 	command -v $CC >/dev/null || continue
-	for pad in 5 6 8 9 16 20 7,2 10,5 8,6 7,5 ; do
+	for pad in 5 6 8 9 16 20 7,2 10,5 9,7 16,14; do
 		for cet in none branch; do
 			label="$CC -fpatchable-function-entry=$pad $cet:"
 			target recursion -O2 -fpatchable-function-entry=$pad \
