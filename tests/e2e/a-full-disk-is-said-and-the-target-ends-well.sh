@@ -21,7 +21,7 @@ label="file size limit:"
 		"$work/recursion"
 ) 2>"$err" >"$out" </dev/null
 status=$?
-one_line_error 1 'too large|limit|memory|space'
+one_line_error 1 'too large|limit|memory|space|disk'
 
 mkdir "$work/small"
 mount -t tmpfs -o size=16k flick-test "$work/small" 2>/dev/null ||

@@ -2,13 +2,13 @@
 # SIGKILL of `flick record` at any moment from its start on: the target, which
 # is nobody's child then, goes on and ends by itself.
 . "$(dirname "$0")/lib"
-need od "$CC"
+need od pgrep "$CC"
 target killme -O2 $sites
 
 kill_reader() {	# DELAY OPTIONS
 	label="reader killed after $1 s, $2:"
 	rm -rf "$data" "$work/tally" "$out"
-	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 2 1 \
+	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 2 400 \
 		>"$out" 2>"$err" &
 	reader=$!
 	sleep "$1"
@@ -26,7 +26,6 @@ kill_reader() {	# DELAY OPTIONS
 	fail "$label the target died"
 }
 
-need pgrep
 for delay in 0 0.01 0.03 0.06 0.1 0.2 0.4; do
 	kill_reader $delay "-a latency --all"
 	kill_reader $delay "-a counts"

@@ -8,7 +8,7 @@ target killme -O2 $sites
 kill_target() {	# CALLS ANALYSIS EVENTS-A-CALL
 	label="killed after $1 calls, $2:"
 	rm -rf "$data" "$work/tally"
-	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 2 60 \
+	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 2 60000 \
 		>"$out" 2>"$err" &
 	reader=$!
 	wait_for_calls "$work/tally" "$1"

@@ -9,10 +9,10 @@ for how in "" "-a counts" "-a latency --all"; do
 	rm -rf "$data" "$work/tally"
 	# A shell makes what it starts in the background ignore the interrupt.
 	setsid env --default-signal=INT "$FLICK" record $how -o "$data" -- \
-		"$work/killme" "$work/tally" 2 20 >"$out" 2>"$err" &
+		"$work/killme" "$work/tally" 2 20000 >"$out" 2>"$err" &
 	group=$!
 	wait_for_calls "$work/tally" 5000
-	kill -INT -- -$group
+	kill -s INT -- -$group
 	wait $group
 	conserved
 	ends_well

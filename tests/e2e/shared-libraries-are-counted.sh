@@ -23,8 +23,10 @@ for CC in gcc clang; do
 		}
 		END
 		library dlopen-lib -O2 $kind -Wl,-z,undefs
+		libraries="-L$work -l:dlopen-lib.so -Wl,-rpath,$work"
 		compile "$work/user" "$work/user.c" -O2 $kind -I"$targets" \
-			-rdynamic -L"$work" -l:dlopen-lib.so -Wl,-rpath,"$work"
+			-rdynamic
+		libraries=
 		# The thread of the library may end after main has printed.
 		record -a counts -P 'dlopen-lib.so!lib_hidden' -- "$work/user"
 		succeeded

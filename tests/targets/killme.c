@@ -1,6 +1,6 @@
 /*
- * killme FILE [THREADS [SECONDS]]: threads that call until they are killed (or
- * the seconds are over) and keep a running truth in FILE, which outlives them:
+ * killme FILE [THREADS [MS]]: threads that call until they are killed (or the
+ * milliseconds are over) and keep a running truth in FILE, which outlives them:
  * pairs of 64-bit words a thread, calls of `step` begun and returned.
  */
 #include <fcntl.h>
@@ -47,7 +47,8 @@ QUIET static void print_tallies(int n)
 QUIET int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 2;
-	struct timespec t = { argc > 3 ? atoi(argv[3]) : 60, 0 };
+	long ms = argc > 3 ? atol(argv[3]) : 60000;
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
 	pthread_t threads[MOST];
 

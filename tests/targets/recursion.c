@@ -18,8 +18,16 @@ BODY static unsigned long factorial(unsigned long n)
 
 BODY static long fib(long n)
 {
+	long one, two;
+
 	CALLED(fib);
-	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+	if (n < 2)
+		return n;
+	one = fib(n - 1);
+	KEEP(one);	/* or it becomes a loop, which calls half as often */
+	two = fib(n - 2);
+	KEEP(two);
+	return one + two;
 }
 
 static int odd(long n);
