@@ -31,12 +31,13 @@ enum {				/* attributes */
 	GROUP = 1 << 9,		/* ModRM.reg chooses, see take_group() */
 	NOT7 = 1 << 19,		/* no register when ModRM.reg is 7: cmp */
 	F = 1 << 10,		/* unit: index into fixed_writes[] */
-	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F, FIXED = 7 * F,
+	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F,
+	BP = 6 * F, FIXED = 7 * F,
 	/* recognition */
 	K = 1 << 13,
 	CALL = 1 * K, JUMP = 2 * K, COND = 3 * K, RET = 4 * K, NOP90 = 5 * K,
 	LEA = 6 * K, IMMEDIATE = 7 * K, LOAD = 8 * K, STORE = 9 * K, IND = 10 * K,
-	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, KIND = 15 * K,
+	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, POP = 14 * K, KIND = 15 * K,
 	P = 1 << 17,		/* prefix or escape */
 	X = 1 << 18,		/* not understood */
 	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
@@ -57,7 +58,7 @@ static const uint32_t maps[512] = {
 /* 20 */ ALU, P, X, ALU, P, X,
 /* 30 */ ALU, P, X, X4(M), I8, IZ, P, X,
 /* 40 */ X16(P),
-/* 50 */ X8(0), X8(OP),
+/* 50 */ X8(0), X8(OP | POP),
 /* 60 */ X, X, P, M | REG, X4(P),
 	 IZ, M | IZ | REG, I8, M | I8 | REG, X4(STR),
 /* 70 */ X16(J8 | COND),
@@ -72,7 +73,7 @@ static const uint32_t maps[512] = {
 /* b0 */ X8(I8 | OPB), X8(IV | OP | IMMEDIATE),
 /* c0 */ M | I8 | RMB, M | I8 | RM, I16 | RET, RET, P, P,
 	 M | I8 | RMB | C7, M | IZ | RM | C7,
-/* c8 */ I24 | ALL, ALL, I16 | RET, RET, ALL, I8 | ALL, X, RET,
+/* c8 */ I24 | ALL, BP | POP, I16 | RET, RET, ALL, I8 | ALL, X, RET,
 /* d0 */ M | RMB, M | RM, M | RMB, M | RM, X, X, X, AX, X8(M | AX),
 /* e0 */ X2(J8 | CX | COND), J8 | CX | COND, J8 | COND,
 	 I8 | AX, I8 | AX, I8, I8,
@@ -302,6 +303,7 @@ enum { R_AX = 1 << 0, R_CX = 1 << 1, R_DX = 1 << 2, R_SI = 1 << 6, R_DI = 1 << 7
 static const uint16_t fixed_writes[8] = {
 	[AX / F] = R_AX, [AXDX / F] = R_AX | R_DX, [CX / F] = R_CX,
 	[STR / F] = R_AX | R_CX | R_DX | R_SI | R_DI, [ALL / F] = 0xffff,
+	[BP / F] = 1 << 5,
 };
 
 /* Opcodes whose ModRM.reg says what they are. */
@@ -501,6 +503,11 @@ static void classify(struct fl_insn *i, const struct parts *x, uintptr_t end)
 	case IND:
 		set_indirect(i, x, end);
 		break;
+	case POP:
+		i->cls = FL_INSN_POP;
+		i->reg = x->opcode == 0xc9 ? 5 :		/* leave */
+			(x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
+		break;
 	case C7:
 		set_c7(i, x, end);
 		break;
@@ -613,4 +620,32 @@ size_t fl_arch_landing(const unsigned char *code, size_t n)
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 	return n >= 4 && !__builtin_memcmp(code, endbr64, 4) ? 4 : 0;
+}
+
+/* May a call through a register or through memory end at `p`? */
+static bool may_end_indirect(const unsigned char *p)
+{
+	static const uint8_t sizes[] = { 2, 3, 4, 7 };
+	struct fl_insn i;
+
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		fl_arch_decode(&i, p - sizes[k], sizes[k], 0);
+		if (i.len == sizes[k] && i.cls == FL_INSN_CALL)
+			return true;
+	}
+	fl_arch_decode(&i, p - 6, 6, 0);
+	return i.len == 6 && i.cls == FL_INSN_CALL && !i.target;
+}
+
+bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
+{
+	const unsigned char *p = (const unsigned char *)ret;
+
+	if (may_end_indirect(p))
+		return false;
+	fl_arch_decode(i, p - 5, 5, ret - 5);
+	if (i->len == 5 && i->cls == FL_INSN_CALL)
+		return true;
+	fl_arch_decode(i, p - 6, 6, ret - 6);
+	return i->len == 6 && i->cls == FL_INSN_CALL_SLOT;
 }
