@@ -15,6 +15,8 @@
  */
 #include "arch/arch.h"
 
+#define INLINE inline __attribute__((always_inline))
+
 enum {
 	LOOK = 24,		/* bytes that decoding may look at */
 	LEN_MAX = 15,
@@ -115,8 +117,9 @@ struct parts {
 	const unsigned char *code;
 	size_t at;			/* offset of the next byte */
 	uint32_t attr;
-	uint8_t opcode, opcode_at, modrm, modrm_at;
-	uint8_t rex, o16, a32, segment, rep;
+	uint32_t behind;		/* two bytes behind the opcode */
+	uint32_t opcode, opcode_at, modrm, modrm_at;
+	uint32_t rex, o16, a32, segment, rep;
 };
 
 static int32_t s32(const unsigned char *p)
@@ -254,15 +257,16 @@ static uint32_t take_opcode(struct parts *x)
 	return maps[b];
 }
 
-static void take_modrm(struct parts *x)
+static INLINE void take_modrm(struct parts *x)
 {
-	const unsigned char *c = x->code + x->at;
-	uint8_t n = modrm_bytes[((c[0] >> 3) & 0x18) | (c[0] & 7)];
-	uint8_t wide_sib = (n >> 3) & ((c[1] & 7) == 5);
+	uint32_t c = x->behind;
+	size_t n = modrm_bytes[((c >> 3) & 0x18) | (c & 7)];
+	size_t wide_sib = (n >> 3) & ((c & 0x700) == 0x500);
+	size_t has = x->attr / M & 1;
 
-	x->modrm = c[0];
+	x->modrm = c & 0xff;
 	x->modrm_at = x->at;
-	x->at += x->attr & M ? (n & 7) + 4 * wide_sib : 0;
+	x->at += (n & 7 & -has) + (wide_sib & has) * 4;
 }
 
 /* By operand size: 32 bits, 16, 64, 64. */
@@ -273,7 +277,7 @@ static const uint8_t imm_bytes[4][16] = {
 	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
 };
 
-static void take_imm(struct parts *x)
+static INLINE void take_imm(struct parts *x)
 {
 	unsigned int size = (x->rex & REX_W ? 2 : 0) | x->o16;
 
@@ -329,7 +333,7 @@ static void take_group(struct parts *x)
 	}
 }
 
-static uint32_t writes_of(const struct parts *x)
+static INLINE uint32_t writes_of(const struct parts *x)
 {
 	uint32_t attr = x->attr, w = fixed_writes[(attr & FIXED) / F];
 	uint32_t op = (x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
@@ -529,7 +533,7 @@ static bool is_short_branch(const struct parts *x)
 }
 
 /* Bytes that the maps leave open and no compiler writes. */
-static bool is_undefined(const struct parts *x)
+static INLINE bool is_undefined(const struct parts *x)
 {
 	uint32_t kind = x->attr & KIND;
 	unsigned int reg = (x->modrm >> 3) & 7;
@@ -540,17 +544,21 @@ static bool is_undefined(const struct parts *x)
 
 /* A REX or none, and an opcode of one or two bytes: nearly all code. Written
  * without branches, which these bytes would make unpredictable. */
-static bool take_common(struct parts *x)
+static INLINE bool take_common(struct parts *x)
 {
-	const unsigned char *c = x->code;
-	bool rex = (c[0] & 0xf0) == 0x40;
-	bool escape = c[rex] == 0x0f;
+	uint64_t w, rex, escape;
 
-	x->rex = rex ? c[0] & 15 : 0;
-	x->opcode_at = rex;
-	x->at = (size_t)rex + escape + 1;
-	x->opcode = c[rex + escape];
-	x->attr = maps[escape * 256u + x->opcode];
+	__builtin_memcpy(&w, x->code, sizeof w);
+	rex = (w & 0xf0) == 0x40;
+	x->rex = (uint32_t)w & 15 & -(uint32_t)rex;
+	w >>= 8 * rex;
+	escape = (w & 0xff) == 0x0f;
+	w >>= 8 * escape;
+	x->opcode_at = (uint32_t)rex;
+	x->at = rex + escape + 1;
+	x->opcode = w & 0xff;
+	x->behind = (uint32_t)(w >> 8);
+	x->attr = maps[escape * 256 + x->opcode];
 	return !(x->attr & P);
 }
 
@@ -561,11 +569,12 @@ static bool take_any(struct parts *x)
 		return false;
 	x->opcode_at = x->at;
 	x->attr = take_opcode(x);
+	x->behind = (uint32_t)(x->code[x->at] | x->code[x->at + 1] << 8);
 	return true;
 }
 
 /* Most moves are of no class; say so before the jump table of classify(). */
-static bool has_class(const struct parts *x)
+static INLINE bool has_class(const struct parts *x)
 {
 	uint32_t kind = x->attr & KIND;
 
@@ -574,7 +583,7 @@ static bool has_class(const struct parts *x)
 	return kind;
 }
 
-static inline __attribute__((always_inline)) bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
 {
 	struct parts x;
 
