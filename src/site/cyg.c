@@ -11,7 +11,8 @@
  * WHY	A constant loaded on a straight line reaches the call unless a branch
  *	lands in between: labels has a bit for every target of a direct one. An
  *	indirect jump (a switch) while the argument holds the address of code makes
- *	its function tell nothing. A register that calls keep is used when its
+ *	its function tell nothing. A handler of exceptions stands behind a call, so
+ *	where there are any no line goes on past one. A register that calls keep is used when its
  *	function, with the parts that branches join to it, loads one constant into
  *	it and nothing else.
  * FAILURE  Memory for notes that runs out ends the noting; what was noted stands.
@@ -232,9 +233,17 @@ static int tell(const struct scan *s, const struct note *n, fl_site_each *each,
 	return each(arg, &site);
 }
 
+/* Code that only the unwinder reaches, whose labels nothing shows. */
+static bool has_handlers(const struct fl_module *m)
+{
+	Elf64_Shdr sh;
+
+	return !m->file.sh || fl_obj_section(&m->file, ".gcc_except_table", &sh);
+}
+
 static int scan_all(struct scan *s, fl_site_each *each, void *arg)
 {
-	struct fl_line line;
+	struct fl_line line = { .has_handlers = has_handlers(s->m) };
 	int err = 0;
 
 	for (size_t i = 0; i < s->ranges.n; i++)

@@ -42,6 +42,7 @@ struct fl_value {
 struct fl_line {
 	uint32_t known;			/* a bit a register */
 	uint32_t reloaded;		/* kept ones, written on this line */
+	bool has_handlers;		/* of exceptions, in this module */
 	struct fl_value value[16];
 };
 

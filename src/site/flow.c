@@ -89,6 +89,11 @@ void fl_flow_step(struct fl_line *l, struct fl_keep *k, const struct fl_insn *i,
 	case FL_INSN_RET:
 		l->known = l->reloaded = 0;
 		break;
+	case FL_INSN_CALL: case FL_INSN_CALL_SLOT:
+		fl_flow_forget(l, i->writes);
+		if (l->has_handlers)
+			l->known = 0;		/* one may stand behind the call */
+		break;
 	case FL_INSN_JUMP: case FL_INSN_JUMP_SLOT:
 		leave(l, k);
 		l->known = 0;
