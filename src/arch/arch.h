@@ -34,13 +34,14 @@ enum fl_insn_class {
 	FL_INSN_RET, FL_INSN_NOP,
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
 	FL_INSN_LOAD_SLOT,	/* reg = *(target) */
-	FL_INSN_MOVE		/* reg = source register */
+	FL_INSN_MOVE,		/* reg = source register */
+	FL_INSN_POP		/* reg = what a caller left on the stack */
 };
 
 struct fl_insn {
 	uint8_t len;		/* bytes; 0: not understood */
 	uint8_t cls;		/* enum fl_insn_class */
-	uint8_t reg, source;	/* of the last three classes; 0..15 */
+	uint8_t reg, source;	/* of the last four classes; 0..15 */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
 	uint16_t writes;	/* general registers it may change, a bit each, the
 				 * stack pointer aside; of a call: the ABI's scratch
@@ -51,6 +52,9 @@ struct fl_insn {
 /* Decode at `code`, which stands at address `at`; at most `n` bytes. */
 void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 		    uintptr_t at);
+/* The direct call, or call through a slot, that returns to `ret`; false when
+ * the bytes before `ret` are something else, or could be. */
+bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);
 /* Bytes of landing pad (endbr64, bti) at a function's entry. */
 size_t fl_arch_landing(const unsigned char *code, size_t n);
 /* The register a function's first argument is in. */

@@ -127,6 +127,10 @@ static unsigned int zydis_class(const ZydisDecodedInstruction *z,
 	if (z->mnemonic == ZYDIS_MNEMONIC_LEA && z->operand_width >= 32)
 		return op[1].mem.base == ZYDIS_REGISTER_RIP ?
 		       FL_INSN_LOAD_ADDRESS : FL_INSN_OTHER;
+	if ((z->mnemonic == ZYDIS_MNEMONIC_POP && z->opcode >= 0x58 && z->opcode < 0x60 &&
+	     z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) ||
+	    z->mnemonic == ZYDIS_MNEMONIC_LEAVE)
+		return FL_INSN_POP;
 	return z->mnemonic == ZYDIS_MNEMONIC_MOV ? mov_class(z, op) : FL_INSN_OTHER;
 }
 

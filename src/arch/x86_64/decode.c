@@ -15,6 +15,8 @@
  */
 #include "arch/arch.h"
 
+#define INLINE inline __attribute__((always_inline))
+
 enum {
 	LOOK = 24,		/* bytes that decoding may look at */
 	LEN_MAX = 15,
@@ -31,12 +33,13 @@ enum {				/* attributes */
 	GROUP = 1 << 9,		/* ModRM.reg chooses, see take_group() */
 	NOT7 = 1 << 19,		/* no register when ModRM.reg is 7: cmp */
 	F = 1 << 10,		/* unit: index into fixed_writes[] */
-	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F, FIXED = 7 * F,
+	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F,
+	BP = 6 * F, FIXED = 7 * F,
 	/* recognition */
 	K = 1 << 13,
 	CALL = 1 * K, JUMP = 2 * K, COND = 3 * K, RET = 4 * K, NOP90 = 5 * K,
 	LEA = 6 * K, IMMEDIATE = 7 * K, LOAD = 8 * K, STORE = 9 * K, IND = 10 * K,
-	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, KIND = 15 * K,
+	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, POP = 14 * K, KIND = 15 * K,
 	P = 1 << 17,		/* prefix or escape */
 	X = 1 << 18,		/* not understood */
 	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
@@ -57,7 +60,7 @@ static const uint32_t maps[512] = {
 /* 20 */ ALU, P, X, ALU, P, X,
 /* 30 */ ALU, P, X, X4(M), I8, IZ, P, X,
 /* 40 */ X16(P),
-/* 50 */ X8(0), X8(OP),
+/* 50 */ X8(0), X8(OP | POP),
 /* 60 */ X, X, P, M | REG, X4(P),
 	 IZ, M | IZ | REG, I8, M | I8 | REG, X4(STR),
 /* 70 */ X16(J8 | COND),
@@ -72,7 +75,7 @@ static const uint32_t maps[512] = {
 /* b0 */ X8(I8 | OPB), X8(IV | OP | IMMEDIATE),
 /* c0 */ M | I8 | RMB, M | I8 | RM, I16 | RET, RET, P, P,
 	 M | I8 | RMB | C7, M | IZ | RM | C7,
-/* c8 */ I24 | ALL, ALL, I16 | RET, RET, ALL, I8 | ALL, X, RET,
+/* c8 */ I24 | ALL, BP | POP, I16 | RET, RET, ALL, I8 | ALL, X, RET,
 /* d0 */ M | RMB, M | RM, M | RMB, M | RM, X, X, X, AX, X8(M | AX),
 /* e0 */ X2(J8 | CX | COND), J8 | CX | COND, J8 | COND,
 	 I8 | AX, I8 | AX, I8, I8,
@@ -114,8 +117,9 @@ struct parts {
 	const unsigned char *code;
 	size_t at;			/* offset of the next byte */
 	uint32_t attr;
-	uint8_t opcode, opcode_at, modrm, modrm_at;
-	uint8_t rex, o16, a32, segment, rep;
+	uint32_t behind;		/* two bytes behind the opcode */
+	uint32_t opcode, opcode_at, modrm, modrm_at;
+	uint32_t rex, o16, a32, segment, rep;
 };
 
 static int32_t s32(const unsigned char *p)
@@ -253,15 +257,16 @@ static uint32_t take_opcode(struct parts *x)
 	return maps[b];
 }
 
-static void take_modrm(struct parts *x)
+static INLINE void take_modrm(struct parts *x)
 {
-	const unsigned char *c = x->code + x->at;
-	uint8_t n = modrm_bytes[((c[0] >> 3) & 0x18) | (c[0] & 7)];
-	uint8_t wide_sib = (n >> 3) & ((c[1] & 7) == 5);
+	uint32_t c = x->behind;
+	size_t n = modrm_bytes[((c >> 3) & 0x18) | (c & 7)];
+	size_t wide_sib = (n >> 3) & ((c & 0x700) == 0x500);
+	size_t has = x->attr / M & 1;
 
-	x->modrm = c[0];
+	x->modrm = c & 0xff;
 	x->modrm_at = x->at;
-	x->at += x->attr & M ? (n & 7) + 4 * wide_sib : 0;
+	x->at += (n & 7 & -has) + (wide_sib & has) * 4;
 }
 
 /* By operand size: 32 bits, 16, 64, 64. */
@@ -272,7 +277,7 @@ static const uint8_t imm_bytes[4][16] = {
 	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
 };
 
-static void take_imm(struct parts *x)
+static INLINE void take_imm(struct parts *x)
 {
 	unsigned int size = (x->rex & REX_W ? 2 : 0) | x->o16;
 
@@ -302,6 +307,7 @@ enum { R_AX = 1 << 0, R_CX = 1 << 1, R_DX = 1 << 2, R_SI = 1 << 6, R_DI = 1 << 7
 static const uint16_t fixed_writes[8] = {
 	[AX / F] = R_AX, [AXDX / F] = R_AX | R_DX, [CX / F] = R_CX,
 	[STR / F] = R_AX | R_CX | R_DX | R_SI | R_DI, [ALL / F] = 0xffff,
+	[BP / F] = 1 << 5,
 };
 
 /* Opcodes whose ModRM.reg says what they are. */
@@ -327,7 +333,7 @@ static void take_group(struct parts *x)
 	}
 }
 
-static uint32_t writes_of(const struct parts *x)
+static INLINE uint32_t writes_of(const struct parts *x)
 {
 	uint32_t attr = x->attr, w = fixed_writes[(attr & FIXED) / F];
 	uint32_t op = (x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
@@ -501,6 +507,11 @@ static void classify(struct fl_insn *i, const struct parts *x, uintptr_t end)
 	case IND:
 		set_indirect(i, x, end);
 		break;
+	case POP:
+		i->cls = FL_INSN_POP;
+		i->reg = x->opcode == 0xc9 ? 5 :		/* leave */
+			(x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
+		break;
 	case C7:
 		set_c7(i, x, end);
 		break;
@@ -522,7 +533,7 @@ static bool is_short_branch(const struct parts *x)
 }
 
 /* Bytes that the maps leave open and no compiler writes. */
-static bool is_undefined(const struct parts *x)
+static INLINE bool is_undefined(const struct parts *x)
 {
 	uint32_t kind = x->attr & KIND;
 	unsigned int reg = (x->modrm >> 3) & 7;
@@ -533,17 +544,21 @@ static bool is_undefined(const struct parts *x)
 
 /* A REX or none, and an opcode of one or two bytes: nearly all code. Written
  * without branches, which these bytes would make unpredictable. */
-static bool take_common(struct parts *x)
+static INLINE bool take_common(struct parts *x)
 {
-	const unsigned char *c = x->code;
-	bool rex = (c[0] & 0xf0) == 0x40;
-	bool escape = c[rex] == 0x0f;
+	uint64_t w, rex, escape;
 
-	x->rex = rex ? c[0] & 15 : 0;
-	x->opcode_at = rex;
-	x->at = (size_t)rex + escape + 1;
-	x->opcode = c[rex + escape];
-	x->attr = maps[escape * 256u + x->opcode];
+	__builtin_memcpy(&w, x->code, sizeof w);
+	rex = (w & 0xf0) == 0x40;
+	x->rex = (uint32_t)w & 15 & -(uint32_t)rex;
+	w >>= 8 * rex;
+	escape = (w & 0xff) == 0x0f;
+	w >>= 8 * escape;
+	x->opcode_at = (uint32_t)rex;
+	x->at = rex + escape + 1;
+	x->opcode = w & 0xff;
+	x->behind = (uint32_t)(w >> 8);
+	x->attr = maps[escape * 256 + x->opcode];
 	return !(x->attr & P);
 }
 
@@ -554,11 +569,12 @@ static bool take_any(struct parts *x)
 		return false;
 	x->opcode_at = x->at;
 	x->attr = take_opcode(x);
+	x->behind = (uint32_t)(x->code[x->at] | x->code[x->at + 1] << 8);
 	return true;
 }
 
 /* Most moves are of no class; say so before the jump table of classify(). */
-static bool has_class(const struct parts *x)
+static INLINE bool has_class(const struct parts *x)
 {
 	uint32_t kind = x->attr & KIND;
 
@@ -567,7 +583,7 @@ static bool has_class(const struct parts *x)
 	return kind;
 }
 
-static inline __attribute__((always_inline)) bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
 {
 	struct parts x;
 
@@ -613,4 +629,32 @@ size_t fl_arch_landing(const unsigned char *code, size_t n)
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 	return n >= 4 && !__builtin_memcmp(code, endbr64, 4) ? 4 : 0;
+}
+
+/* May a call through a register or through memory end at `p`? */
+static bool may_end_indirect(const unsigned char *p)
+{
+	static const uint8_t sizes[] = { 2, 3, 4, 7 };
+	struct fl_insn i;
+
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		fl_arch_decode(&i, p - sizes[k], sizes[k], 0);
+		if (i.len == sizes[k] && i.cls == FL_INSN_CALL)
+			return true;
+	}
+	fl_arch_decode(&i, p - 6, 6, 0);
+	return i.len == 6 && i.cls == FL_INSN_CALL && !i.target;
+}
+
+bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
+{
+	const unsigned char *p = (const unsigned char *)ret;
+
+	if (may_end_indirect(p))
+		return false;
+	fl_arch_decode(i, p - 5, 5, ret - 5);
+	if (i->len == 5 && i->cls == FL_INSN_CALL)
+		return true;
+	fl_arch_decode(i, p - 6, 6, ret - 6);
+	return i->len == 6 && i->cls == FL_INSN_CALL_SLOT;
 }

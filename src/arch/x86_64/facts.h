@@ -17,6 +17,13 @@
 #define FL_ARCH_GLUE_BYTES 16
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_ARG0 7			/* rdi */
+#define FL_ARCH_N_KEPT 6		/* registers a call keeps, but the stack pointer: */
+#define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 r13 r14 r15, ... */
+#define FL_ARCH_KEPT_INDEX { [3] = 0, [5] = 1, [12] = 2, [13] = 3, [14] = 4, [15] = 5 }
+#define FL_ARCH_LANDING_BYTES 4		/* endbr64 */
+#define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
+#define FL_ARCH_PAD_BYTES 5		/* a call or jump */
+#define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
 #define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
 
 #define FL_ARCH_TICKS() __builtin_ia32_rdtsc()

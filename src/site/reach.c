@@ -1,0 +1,154 @@
+/*
+ * reach.c - which branches lead to __cyg_profile_func_enter and _exit.
+ *
+ * Hides linkage: slots of the GOT by the relocations that fill them, stubs by
+ * what they are (a jump through such a slot, behind a landing pad or a prefix,
+ * in whichever section a linker put it), and direct calls in programs that
+ * contain the functions. A target is decoded once and then remembered.
+ */
+#include <string.h>
+
+#include "cyg.h"
+
+static const char *const hook_names[FL_N_HOOKS] = {
+	"", "__cyg_profile_func_enter", "__cyg_profile_func_exit",
+};
+
+/* Set once, before the first scan. */
+static uintptr_t own_targets[FL_N_HOOKS];
+
+void fl_site_cyg_targets(uintptr_t enter, uintptr_t exit)
+{
+	own_targets[FL_HOOK_ENTER] = enter;
+	own_targets[FL_HOOK_EXIT] = exit;
+}
+
+static enum fl_hook hook_of(const char *name)
+{
+	if (name[0] != '_' || name[1] != '_' || name[2] != 'c')
+		return FL_HOOK_NONE;
+	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
+		if (!strcmp(name, hook_names[h]))
+			return h;
+	return FL_HOOK_NONE;
+}
+
+static int note_slot(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		     uintptr_t value)
+{
+	struct fl_reach *r = arg;
+	enum fl_hook h = hook_of(name);
+
+	(void)type;
+	(void)value;
+	if (h && r->n_slots[h] < FL_REACH_SLOTS)
+		r->slots[h][r->n_slots[h]++] = slot;
+	return 0;
+}
+
+static int note_symbol(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	struct fl_reach *r = arg;
+	enum fl_hook h = hook_of(name);
+
+	(void)size;
+	if (h)
+		r->direct[h] = r->m->bias + value;
+	return 0;
+}
+
+bool fl_reach_open(struct fl_reach *r, const struct fl_module *m)
+{
+	memset(r, 0, sizeof *r);
+	r->m = m;
+	fl_obj_relocs(m, note_slot, r);
+	if (m->laid_out)
+		fl_obj_functions(&m->file, note_symbol, r);
+	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS && !m->laid_out; h++)
+		if (fl_text_bytes(m, own_targets[h]))
+			r->direct[h] = own_targets[h];
+	return r->n_slots[FL_HOOK_ENTER] || r->n_slots[FL_HOOK_EXIT] ||
+	       r->direct[FL_HOOK_ENTER] || r->direct[FL_HOOK_EXIT];
+}
+
+enum fl_hook fl_reach_slot(const struct fl_reach *r, uintptr_t slot)
+{
+	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
+		for (size_t i = 0; i < r->n_slots[h]; i++)
+			if (r->slots[h][i] == slot)
+				return h;
+	return FL_HOOK_NONE;
+}
+
+/* A target not seen before: is it a stub? */
+static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
+{
+	size_t n = fl_text_bytes(r->m, target), skip;
+	struct fl_insn i;
+
+	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
+		if (r->direct[h] && r->direct[h] == target)
+			return h;
+	if (!n)
+		return FL_HOOK_NONE;
+	skip = fl_arch_landing((const unsigned char *)target, n);
+	fl_arch_decode(&i, (const unsigned char *)target + skip, n - skip, target + skip);
+	return i.cls == FL_INSN_JUMP_SLOT ? fl_reach_slot(r, i.target) : FL_HOOK_NONE;
+}
+
+static enum fl_hook target_hook(struct fl_reach *r, uintptr_t target)
+{
+	size_t k = (target ^ target >> 9) % FL_REACH_SEEN;
+
+	if (r->seen[k] != target) {
+		r->seen[k] = target;
+		r->hook[k] = judge(r, target);
+	}
+	return r->hook[k];
+}
+
+enum fl_hook fl_reach_hook(struct fl_reach *r, const struct fl_insn *i)
+{
+	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
+		return fl_reach_slot(r, i->target);
+	return i->target ? target_hook(r, i->target) : FL_HOOK_NONE;
+}
+
+/* ---- first calls --------------------------------------------------------------- */
+
+/* Is `target` the function of `h`, or a stub that leads there? */
+static bool leads_to(uintptr_t target, enum fl_hook h)
+{
+	enum { STUB_MAX = 16 };
+	size_t skip;
+	struct fl_insn i;
+
+	if (target == own_targets[h])
+		return true;
+	skip = fl_arch_landing((const unsigned char *)target, STUB_MAX);
+	fl_arch_decode(&i, (const unsigned char *)target + skip, STUB_MAX - skip,
+		       target + skip);
+	return i.cls == FL_INSN_JUMP_SLOT &&
+	       *(const uintptr_t *)i.target == own_targets[h];
+}
+
+bool fl_site_at_return(struct fl_site *out, uintptr_t ret, uintptr_t function,
+		       enum fl_kind kind)
+{
+	enum fl_hook h = kind == FL_ENTRY ? FL_HOOK_ENTER : FL_HOOK_EXIT;
+	struct fl_insn i;
+	bool slot;
+
+	if (!own_targets[h] || !fl_arch_call_before(&i, ret))
+		return false;
+	slot = i.cls == FL_INSN_CALL_SLOT;
+	if (slot ? *(const uintptr_t *)i.target != own_targets[h] :
+		   !leads_to(i.target, h))
+		return false;
+	*out = (struct fl_site){
+		.at = ret - i.len, .function = function, .kind = kind,
+		.provider = FL_PROVIDER_CYG,
+		.form = slot ? FL_FORM_CALL_SLOT : FL_FORM_CALL, .room = i.len,
+	};
+	return true;
+}

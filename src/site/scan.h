@@ -1,0 +1,47 @@
+/*
+ * scan.h - what the providers share; private to this folder.
+ */
+#ifndef FL_SITE_SCAN_H
+#define FL_SITE_SCAN_H
+
+#include "arch/arch.h"
+#include "os/os.h"
+#include "site/site.h"
+
+extern const struct fl_provider fl_provider_cyg, fl_provider_patchable,
+	fl_provider_xray;
+
+/* Scratch memory: mapped, committed as it is touched, gone at the end. */
+void *fl_scratch_open(size_t n_bytes);	/* NULL: none left */
+void fl_scratch_close(void *, size_t n_bytes);
+
+/* Where functions begin and end: ascending, not overlapping. */
+struct fl_ranges {
+	struct fl_range {
+		uintptr_t start, end;
+	} *r;
+	size_t n, n_bytes;		/* of the scratch memory */
+	bool are_functions;		/* false: whole sections of code */
+};
+/* By .eh_frame_hdr, else by symbols, else by segments. 0 or -ENOMEM. */
+int fl_ranges_open(struct fl_ranges *, const struct fl_module *);
+void fl_ranges_close(struct fl_ranges *);
+/* Index of the first range that ends behind `a`; n when none does. */
+size_t fl_ranges_find(const struct fl_ranges *, uintptr_t a);
+
+/* Code of one executable segment, as far as it goes from `a` on; 0: none. */
+size_t fl_text_bytes(const struct fl_module *, uintptr_t a);
+/* `a` as an address of the module's text, 0 when it is none. A file that was
+ * laid out may name its absolute addresses. */
+uintptr_t fl_text_address(const struct fl_module *, uintptr_t a);
+
+/* Sites of a provider whose table has no order: gather, then tell ascending. */
+struct fl_gather {
+	struct fl_site *sites;
+	size_t n, room;
+};
+int fl_gather_open(struct fl_gather *, size_t room);
+void fl_gather_add(struct fl_gather *, const struct fl_site *);
+int fl_gather_tell(struct fl_gather *, fl_site_each *, void *arg);	/* and close */
+
+#endif

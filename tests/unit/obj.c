@@ -1,0 +1,246 @@
+/*
+ * obj.c - ELF files, whole and damaged.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "obj/obj.h"
+#include "site/site.h"
+
+static char *bytes;			/* of a small program */
+static size_t n_bytes;
+
+/* A file with these bytes; its path. */
+static const char *make_file(const void *p, size_t n, int *fd)
+{
+	static char path[64];
+
+	*fd = memfd_create("obj", MFD_CLOEXEC);
+	assert_true(*fd >= 0);
+	assert_int_equal(write(*fd, p, n), n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+	return path;
+}
+
+static int on_function(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	*(size_t *)arg += strlen(name) + (value & 1) + (size & 1) + 1;
+	return 0;
+}
+
+static int on_reloc(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		    uintptr_t value)
+{
+	*(size_t *)arg += strlen(name) + (slot & 1) + (type & 1) + (value & 1) + 1;
+	return 0;
+}
+
+static int on_frame(void *arg, uintptr_t start, uintptr_t end)
+{
+	assert_true(start < end);
+	++*(size_t *)arg;
+	return 0;
+}
+
+static int on_site(void *arg, const struct fl_site *s)
+{
+	*(size_t *)arg += s->at & 1;
+	return 0;
+}
+
+/* Ask everything; nothing may crash. 0 or the error of opening. */
+static int exercise(const void *p, size_t n)
+{
+	struct fl_module m;
+	struct fl_obj o;
+	Elf64_Shdr sh;
+	uint64_t v;
+	size_t sum = 0;
+	int fd, err = fl_obj_open(&o, make_file(p, n, &fd));
+
+	close(fd);
+	if (err)
+		return err;
+	fl_obj_has_interp(&o);
+	fl_obj_section(&o, ".text", &sh);
+	fl_obj_section(&o, "absent", &sh);
+	fl_obj_functions(&o, on_function, &sum);
+	err = fl_obj_lay_out(&m, &o, "");
+	if (!err) {
+		fl_obj_dynamic(&m, DT_TEXTREL, &v);
+		fl_obj_relocs(&m, on_reloc, &sum);
+		fl_obj_frames(&m, on_frame, &sum);
+		fl_site_scan(&m, on_site, &sum);
+		fl_obj_unlay(&m);
+	}
+	fl_obj_close(&o);
+	return err;
+}
+
+static void a_whole_file_is_read(void **state)
+{
+	struct fl_module m;
+	struct fl_obj o;
+	Elf64_Shdr sh;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(fl_obj_open(&o, "/bin/true"), 0);
+	assert_true(fl_obj_has_interp(&o));
+	assert_true(fl_obj_section(&o, ".text", &sh));
+	assert_false(fl_obj_section(&o, ".texts", &sh));
+	assert_int_equal(fl_obj_lay_out(&m, &o, "/bin/true"), 0);
+	assert_true(fl_obj_is_text(&m, m.bias + sh.sh_addr, sh.sh_size));
+	assert_false(fl_obj_is_text(&m, m.lo, 1));
+	assert_false(fl_obj_is_text(&m, m.hi - 1, 2));
+	assert_null(fl_obj_bytes(&m, m.hi + 8, 1));
+	assert_null(fl_obj_bytes(&m, m.lo, SIZE_MAX));
+	assert_int_equal(fl_obj_relocs(&m, on_reloc, &n), 0);
+	assert_true(n > 10);
+	n = 0;
+	assert_int_equal(fl_obj_frames(&m, on_frame, &n), 0);
+	assert_true(n > 10);
+	fl_obj_unlay(&m);
+	fl_obj_close(&o);
+}
+
+static void what_cannot_be_read_is_named(void **state)
+{
+	static const char text[] = "#!/bin/sh\nexit 0\n";
+	unsigned char other[64];
+	struct fl_obj o;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fl_obj_open(&o, "/no/such/file"), -ENOENT);
+	assert_true(fl_obj_open(&o, "/") < 0);
+	assert_int_equal(fl_obj_open(&o, "/dev/null"), FLE_NOTELF);
+	assert_int_equal(exercise(text, sizeof text - 1), FLE_NOTELF);
+	assert_int_equal(exercise("", 0), FLE_NOTELF);
+	assert_int_equal(exercise(bytes, 40), FLE_TRUNCATED);
+	memcpy(other, bytes, sizeof other);
+	other[18] ^= 0xff;			/* e_machine */
+	assert_int_equal(fl_obj_open(&o, make_file(other, 64, &fd)), FLE_MACHINE);
+	close(fd);
+	memcpy(other, bytes, sizeof other);
+	other[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(fl_obj_open(&o, make_file(other, 64, &fd)), FLE_MACHINE);
+	close(fd);
+}
+
+static void a_cut_file_is_refused(void **state)
+{
+	(void)state;
+	for (size_t n = 4; n < n_bytes; n += 16)
+		assert_int_equal(exercise(bytes, n), FLE_TRUNCATED);
+	assert_int_equal(exercise(bytes, n_bytes), 0);
+}
+
+/* Every field of the headers and tables takes on bad values. */
+static size_t damage(size_t from, size_t n)
+{
+	static const unsigned char masks[] = { 0x01, 0x80, 0xff };
+	size_t refused = 0;
+
+	for (size_t i = from; i < from + n && i < n_bytes; i++)
+		for (size_t k = 0; k < sizeof masks; k++) {
+			bytes[i] ^= masks[k];
+			refused += exercise(bytes, n_bytes) != 0;
+			bytes[i] ^= masks[k];
+		}
+	return refused;
+}
+
+static void a_damaged_file_harms_nobody(void **state)
+{
+	const Elf64_Ehdr *eh = (void *)bytes;
+	const Elf64_Phdr *ph = (void *)(bytes + eh->e_phoff);
+	size_t refused = damage(0, sizeof *eh);
+
+	(void)state;
+	assert_true(refused > 20);
+	damage(eh->e_phoff, eh->e_phnum * sizeof *ph);
+	damage(eh->e_shoff, eh->e_shnum * sizeof(Elf64_Shdr));
+	for (size_t i = 0; i < eh->e_phnum; i++) {
+		if (ph[i].p_type == PT_DYNAMIC)
+			damage(ph[i].p_offset, ph[i].p_filesz);
+		if (ph[i].p_type == PT_GNU_EH_FRAME)
+			damage(ph[i].p_offset, 600);
+	}
+}
+
+struct found {
+	bool program, libc;
+	size_t n;
+};
+
+static int on_module(void *arg, struct fl_module *m)
+{
+	struct found *f = arg;
+
+	assert_true(m->lo < m->hi);
+	assert_true(m->path[0] == '/');
+	assert_non_null(m->file.bytes);
+	if (!f->n)
+		f->program = fl_obj_is_text(m, (uintptr_t)on_module, 1);
+	f->libc |= fl_obj_is_text(m, (uintptr_t)dlsym(RTLD_NEXT, "memcpy"), 1) ||
+		   strstr(m->path, "libc.so");
+	f->n++;
+	return 0;
+}
+
+static int stop_at_once(void *arg, struct fl_module *m)
+{
+	(void)m;
+	++*(int *)arg;
+	return 7;
+}
+
+static void loaded_modules_come_program_first(void **state)
+{
+	struct found f = { 0 };
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(fl_obj_loaded(on_module, &f), 0);
+	assert_true(f.program && f.libc && f.n >= 3);
+	assert_int_equal(fl_obj_loaded(stop_at_once, &n), 7);
+	assert_int_equal(n, 1);
+}
+
+static int read_small_program(void **state)
+{
+	struct stat st;
+	int fd = open("/bin/true", O_RDONLY);
+
+	(void)state;
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	n_bytes = st.st_size;
+	bytes = malloc(n_bytes);
+	return read(fd, bytes, n_bytes) == (ssize_t)n_bytes ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_file_is_read),
+		cmocka_unit_test(what_cannot_be_read_is_named),
+		cmocka_unit_test(a_cut_file_is_refused),
+		cmocka_unit_test(a_damaged_file_harms_nobody),
+		cmocka_unit_test(loaded_modules_come_program_first),
+	};
+
+	return cmocka_run_group_tests_name("obj", tests, read_small_program, NULL);
+}
