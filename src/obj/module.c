@@ -5,7 +5,6 @@
  * module names goes through fl_obj_bytes(), so a damaged file that was laid
  * out can only make entries disappear.
  */
-#define _GNU_SOURCE			/* dl_iterate_phdr */
 #include <limits.h>
 #include <link.h>
 #include <string.h>
