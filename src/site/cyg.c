@@ -206,7 +206,7 @@ static uintptr_t resolve(const struct scan *s, const struct note *n)
 	if (k->carries)
 		return 0;
 	if (v.source == FL_UNKNOWN || has_label(s, n->since, n->at)) {
-		if (!n->via || s->links_lost || !s->ranges.are_functions ||
+		if (!n->via || s->links_lost || s->ranges.r[n->range].is_gap ||
 		    has_label(s, n->moved, n->at))
 			return 0;
 		v = fl_flow_kept(k, n->via, s->lo + n->moved);
