@@ -28,7 +28,7 @@ static const char *golden;
 
 static const char *const compilers[] = { "gcc", "clang" };
 
-/* ---- commands ------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
 static bool run(const char *format, ...)
 {
@@ -53,7 +53,7 @@ static bool has(const char *program)
 	return !system(cmd);
 }
 
-/* ---- what flick finds -------------------------------------------------------------- */
+/* ---- what flick finds ---------------------------------------------------- */
 
 struct found {
 	struct fl_site s[MAX];
@@ -109,7 +109,7 @@ static const struct fl_site *site_of(const struct found *f, uint64_t function)
 	return NULL;
 }
 
-/* ---- symbols ------------------------------------------------------------------------ */
+/* ---- symbols ------------------------------------------------------------- */
 
 struct symbols {
 	struct {
@@ -150,7 +150,7 @@ static uint64_t value_of(const struct symbols *y, const char *name)
 	return 0;
 }
 
-/* ---- what objdump shows --------------------------------------------------------------- */
+/* ---- what objdump shows -------------------------------------------------- */
 
 struct call {
 	uint64_t at;
@@ -234,7 +234,7 @@ static size_t compare_with_listing(const struct found *f, const struct listing *
 	return left;
 }
 
-/* ---- -finstrument-functions ------------------------------------------------------------ */
+/* ---- -finstrument-functions ---------------------------------------------- */
 
 static const char *const shapes[] = {
 	"-fPIE -pie", "-fno-pie -no-pie", "-fPIC -shared -DLIBRARY",
@@ -251,66 +251,78 @@ static bool can_link(const char *shape)
 	return !strstr(shape, "gold") || has("ld.gold");
 }
 
-static void each_call_is_a_site(void **state)
+struct tally {
+	size_t calls, left;
+};
+
+static void check_calls(struct tally *t, const char *cc, int o, const char *shape)
 {
 	static struct listing l;
 	static struct found f;
-	size_t calls = 0, left = 0, n;
+	size_t n;
+
+	if (!has(cc) || !can_link(shape))
+		return;
+	assert_true(run("%s -O%d %s -finstrument-functions %s/corpus.c -o %s/x", cc, o,
+			shape, golden, dir));
+	read_listing(&l, "x");
+	scan(&f, "x");
+	n = compare_with_listing(&f, &l);
+	printf("%s -O%d %s: %zu calls, %zu sites, %zu left\n", cc, o, shape, l.n, f.n, n);
+	assert_true(l.n >= 20);
+	assert_true(o > 1 || n <= 1);
+	t->calls += l.n;
+	t->left += n;
+}
+
+static void each_call_is_a_site(void **state)
+{
+	struct tally t = { 0 };
 
 	(void)state;
-	for (size_t c = 0; c < ARRAY_LEN(compilers); c++)
-		for (int o = 0; has(compilers[c]) && o <= 3; o++)
-			for (size_t k = 0; k < ARRAY_LEN(shapes); k++) {
-				if (!can_link(shapes[k]))
-					continue;
-				assert_true(run("%s -O%d %s -finstrument-functions "
-						"%s/corpus.c -o %s/x", compilers[c], o,
-						shapes[k], golden, dir));
-				read_listing(&l, "x");
-				scan(&f, "x");
-				n = compare_with_listing(&f, &l);
-				printf("%s -O%d %s: %zu calls, %zu sites, %zu left\n",
-				       compilers[c], o, shapes[k], l.n, f.n, n);
-				assert_true(l.n >= 20);
-				assert_true(o > 1 || n <= 1);
-				calls += l.n;
-				left += n;
-			}
-	printf("%zu calls, %zu left to their first call\n", calls, left);
-	assert_true(calls && left * 20 <= calls);
+	for (size_t k = 0; k < 2 * 4 * ARRAY_LEN(shapes); k++)
+		check_calls(&t, compilers[k % 2], k / 2 % 4, shapes[k / 8]);
+	printf("%zu calls, %zu left to their first call\n", t.calls, t.left);
+	assert_true(t.calls && t.left * 20 <= t.calls);
 }
 
 /* Without inlining a call belongs to the symbol that contains it. */
+static void compare_names(const struct found *f, struct listing *l,
+			  const struct symbols *y)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct fl_site *s = site_at(f, l->c[i].at);
+		char *dot = strchr(l->c[i].symbol, '.');
+
+		if (dot)
+			*dot = '\0';			/* .cold, .part */
+		if (s)
+			assert_int_equal(s->function, value_of(y, l->c[i].symbol));
+	}
+}
+
 static void a_site_names_the_function_that_contains_it(void **state)
 {
+	static const char *const whole[] = { "-fno-ipa-icf -fno-ipa-cp -fno-ipa-sra", "" };
 	static struct symbols y;
 	static struct listing l;
 	static struct found f;
 
 	(void)state;
-	for (size_t c = 0; c < ARRAY_LEN(compilers); c++)
-		for (int o = 0; has(compilers[c]) && o <= 3; o++) {
-			assert_true(run("%s -O%d -fno-inline %s -finstrument-functions "
-					"%s/corpus.c -o %s/x", compilers[c], o,
-					c ? "" : "-fno-ipa-icf -fno-ipa-cp -fno-ipa-sra",
-					golden, dir));
-			read_listing(&l, "x");
-			read_symbols(&y, "x");
-			scan(&f, "x");
-			for (size_t i = 0; i < l.n; i++) {
-				const struct fl_site *s = site_at(&f, l.c[i].at);
-				char *dot = strchr(l.c[i].symbol, '.');
-
-				if (dot)
-					*dot = '\0';		/* .cold, .part */
-				if (s)
-					assert_int_equal(s->function,
-							 value_of(&y, l.c[i].symbol));
-			}
-		}
+	for (int k = 0; k < 2 * 4; k++) {
+		if (!has(compilers[k % 2]))
+			continue;
+		assert_true(run("%s -O%d -fno-inline %s -finstrument-functions "
+				"%s/corpus.c -o %s/x", compilers[k % 2], k / 2,
+				whole[k % 2], golden, dir));
+		read_listing(&l, "x");
+		read_symbols(&y, "x");
+		scan(&f, "x");
+		compare_names(&f, &l, &y);
+	}
 }
 
-/* ---- the truth: what calls say when they run --------------------------------------------- */
+/* ---- the truth: what calls say when they run ----------------------------- */
 
 static size_t compare_with_truth(const struct found *f, size_t *n_right)
 {
@@ -342,7 +354,8 @@ static size_t compare_with_truth(const struct found *f, size_t *n_right)
 static void a_site_names_what_its_call_says(void **state)
 {
 	static const char *const sources[] = { "corpus.c", "corpus.cc" };
-	static const char *const drivers[][2] = { { "gcc", "g++" }, { "clang", "clang++" } };
+	static const char *const drivers[][2] = { { "gcc", "g++" },
+						  { "clang", "clang++" } };
 	static struct found f;
 	size_t right = 0, wrong = 0;
 
@@ -367,7 +380,7 @@ static void a_site_names_what_its_call_says(void **state)
 	assert_true(right > 1000);
 }
 
-/* ---- in memory ----------------------------------------------------------------------------- */
+/* ---- in memory ----------------------------------------------------------- */
 
 struct in_memory {
 	const char *path;
@@ -398,8 +411,9 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 			snprintf(path, sizeof path, "%s/lib%zu%d.so", dir, c, o);
 			assert_true(run("%s -O%d -fPIC -shared -DLIBRARY %s %s/corpus.c "
 					"-finstrument-functions "
-					"-fpatchable-function-entry=8 -o %s", compilers[c],
-					o, o & 1 ? "-fno-plt" : "", golden, path));
+					"-fpatchable-function-entry=8 -o %s",
+					compilers[c], o, o & 1 ? "-fno-plt" : "",
+					golden, path));
 			scan(&file, strrchr(path, '/') + 1);
 			h = dlopen(path, RTLD_NOW);
 			assert_non_null(h);
@@ -413,7 +427,7 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 		}
 }
 
-/* ---- first calls ------------------------------------------------------------------------------ */
+/* ---- first calls --------------------------------------------------------- */
 
 static int (*nothing)(void *, void *);	/* a slot of our own */
 static uintptr_t seen_at;
@@ -454,9 +468,10 @@ static void a_first_call_finds_its_site(void **state)
 	assert_int_equal(met(dir, NULL), 0);
 }
 
-/* ---- -fpatchable-function-entry ------------------------------------------------------------------ */
+/* ---- -fpatchable-function-entry ------------------------------------------ */
 
-static void compare_pad(const struct fl_site *s, unsigned int n, unsigned int m, bool cet)
+static void compare_pad(const struct fl_site *s, unsigned int n, unsigned int m,
+			bool cet)
 {
 	unsigned int room = n - m;
 
@@ -486,10 +501,11 @@ static void a_pad_is_found_behind_its_label(void **state)
 		{ 5, 0 }, { 6, 0 }, { 8, 0 }, { 10, 0 }, { 16, 0 }, { 10, 5 }, { 5, 5 },
 		{ 7, 5 }, { 9, 7 }, { 3, 1 }, { 1, 0 },
 	};
-	static const char *const shape[] = { "-fPIE -pie", "-fno-pie -no-pie",
-					     "-fPIC -shared -DLIBRARY",
-					     "-fPIE -pie -fno-asynchronous-unwind-tables",
-					     "-fPIE -pie -Wl,--gc-sections -ffunction-sections" };
+	static const char *const shape[] = {
+		"-fPIE -pie", "-fno-pie -no-pie", "-fPIC -shared -DLIBRARY",
+		"-fPIE -pie -fno-asynchronous-unwind-tables",
+		"-fPIE -pie -Wl,--gc-sections -ffunction-sections",
+	};
 	static struct symbols y;
 	static struct found f;
 
@@ -513,16 +529,13 @@ static void a_pad_is_found_behind_its_label(void **state)
 
 			if (!v && j == 4)
 				continue;		/* dropped */
-			if (!s)
-				printf("%s %d,%d cet %d %s: no site of %s\n", cc, nm[i][0],
-				       nm[i][1], cet, shape[j], names[t]);
 			assert_non_null(s);
 			compare_pad(s, nm[i][0], nm[i][1], cet);
 		}
 	}
 }
 
-/* ---- XRay, and by hand ------------------------------------------------------------------------------ */
+/* ---- XRay, and by hand --------------------------------------------------- */
 
 static void xray_sleds_are_found(void **state)
 {
