@@ -148,6 +148,24 @@ static void a_cut_file_is_refused(void **state)
 	assert_int_equal(exercise(bytes, n_bytes), 0);
 }
 
+/* Without section headers, at the end of a file, only segments tell. */
+static void a_cut_segment_is_refused(void **state)
+{
+	Elf64_Ehdr *eh = (void *)bytes, whole = *eh;
+	const Elf64_Phdr *ph = (void *)(bytes + eh->e_phoff);
+	size_t end = 0;
+
+	(void)state;
+	for (size_t i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_offset + ph[i].p_filesz > end)
+			end = ph[i].p_offset + ph[i].p_filesz;
+	eh->e_shoff = eh->e_shnum = 0;
+	for (size_t n = 4; n < end; n += 16)
+		assert_int_equal(exercise(bytes, n), FLE_TRUNCATED);
+	assert_int_equal(exercise(bytes, end), 0);
+	*eh = whole;
+}
+
 /* Every field of the headers and tables takes on bad values. */
 static size_t damage(size_t from, size_t n)
 {
@@ -252,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_whole_file_is_read),
 		cmocka_unit_test(what_cannot_be_read_is_named),
 		cmocka_unit_test(a_cut_file_is_refused),
+		cmocka_unit_test(a_cut_segment_is_refused),
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
 	};
