@@ -12,9 +12,9 @@
  *	lands in between: labels has a bit for every target of a direct one. An
  *	indirect jump (a switch) while the argument holds the address of code makes
  *	its function tell nothing. A handler of exceptions stands behind a call, so
- *	where there are any no line goes on past one. A register that calls keep is used when its
- *	function, with the parts that branches join to it, loads one constant into
- *	it and nothing else.
+ *	where there are any no line goes on past one. A register that calls keep is
+ *	used when its function, with the parts that branches join to it, loads one
+ *	constant into it and nothing else.
  * FAILURE  Memory for notes that runs out ends the noting; what was noted stands.
  */
 #include <string.h>
@@ -206,7 +206,7 @@ static uintptr_t resolve(const struct scan *s, const struct note *n)
 	if (k->carries)
 		return 0;
 	if (v.source == FL_UNKNOWN || has_label(s, n->since, n->at)) {
-		if (!n->via || s->links_lost || !s->ranges.are_functions ||
+		if (!n->via || s->links_lost || s->ranges.r[n->range].is_gap ||
 		    has_label(s, n->moved, n->at))
 			return 0;
 		v = fl_flow_kept(k, n->via, s->lo + n->moved);

@@ -49,13 +49,11 @@ static uintptr_t find_label(const struct fl_module *m, const struct fl_ranges *r
 
 	if (landing_at(m, loc - LANDING) == LANDING)
 		return loc - LANDING;
-	if (!r->are_functions)
-		return landing_at(m, end) ? end : loc;
-	if (i < r->n && r->r[i].start < loc)
+	if (i < r->n && (r->r[i].start < loc || r->r[i].is_gap))
 		i++;
-	if (i < r->n && r->r[i].start <= end)
+	if (i < r->n && r->r[i].start <= end && !r->r[i].is_gap)
 		return r->r[i].start;
-	return loc;
+	return landing_at(m, end) ? end : loc;
 }
 
 static void describe(struct fl_site *s, const struct fl_module *m, uintptr_t loc,

@@ -46,58 +46,40 @@ uintptr_t fl_text_address(const struct fl_module *m, uintptr_t a)
 
 struct fill {
 	const struct fl_module *m;
-	struct fl_ranges *to;		/* NULL: only count */
-	size_t n;
+	struct fl_ranges *to;
+	size_t n, room;			/* room 0: only count */
+	size_t n_known;			/* sorted ranges at the head of `to` */
 };
 
-static int add_range(void *arg, uintptr_t start, uintptr_t end)
+static void add(struct fill *f, uintptr_t start, uintptr_t end, size_t is_gap)
+{
+	if (f->n < f->room)
+		f->to->r[f->n] = (struct fl_range){ start, end, is_gap };
+	f->n++;
+}
+
+static int add_frame(void *arg, uintptr_t start, uintptr_t end)
 {
 	struct fill *f = arg;
 	size_t left = fl_text_bytes(f->m, start);
 
-	if (!left)
-		return 0;
-	if (end - start > left)
-		end = start + left;
-	if (f->to)
-		f->to->r[f->n] = (struct fl_range){ start, end };
-	f->n++;
+	if (left)
+		add(f, start, end - start < left ? end : start + left, 0);
 	return 0;
 }
 
+/* A function that the unwind tables do not know. */
 static int add_symbol(void *arg, const char *name, uint64_t value, uint64_t size)
 {
 	struct fill *f = arg;
+	struct fl_ranges known = { .r = f->to->r, .n = f->n_known };
+	uintptr_t start = f->m->bias + value;
+	size_t i = fl_ranges_find(&known, start);
 
 	(void)name;
-	return size ? add_range(arg, f->m->bias + value, f->m->bias + value + size) : 0;
-}
-
-static void tell_segments(struct fill *f)
-{
-	for (size_t i = 0; i < f->m->n_ph; i++) {
-		const Elf64_Phdr *p = &f->m->ph[i];
-		uintptr_t a = f->m->bias + p->p_vaddr;
-
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
-			add_range(f, a, a + p->p_memsz);
-	}
-}
-
-enum source { FRAMES, SYMBOLS, SEGMENTS };
-
-static size_t tell_ranges(const struct fl_module *m, enum source from,
-			  struct fl_ranges *to)
-{
-	struct fill f = { .m = m, .to = to };
-
-	if (from == FRAMES)
-		fl_obj_frames(m, add_range, &f);
-	else if (from == SYMBOLS && m->file.bytes)
-		fl_obj_functions(&m->file, add_symbol, &f);
-	else if (from == SEGMENTS)
-		tell_segments(&f);
-	return f.n;
+	if (!size || (i < known.n && known.r[i].start <= start))
+		return 0;
+	return add_frame(f, start, start + size);
 }
 
 /* ---- order --------------------------------------------------------------------- */
@@ -153,26 +135,103 @@ static size_t drop_overlaps(struct fl_range *r, size_t n)
 	return to;
 }
 
+/* ---- gaps ------------------------------------------------------------------- */
+
+enum { GAP_MIN = 32 };			/* less is padding between functions */
+
+/* What `known`, sorted, leaves of [a, end). */
+static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
+{
+	for (size_t i = 0; i < f->n_known; i++) {
+		const struct fl_range *r = &f->to->r[i];
+
+		if (r->end <= a || r->start >= end)
+			continue;
+		if (r->start > a && r->start - a >= GAP_MIN)
+			add(f, a, r->start, 1);
+		a = r->end;
+	}
+	if (a < end && end - a >= GAP_MIN)
+		add(f, a, end, 1);
+}
+
+static void add_gaps(struct fill *f)
+{
+	for (size_t i = 0; i < f->m->n_ph; i++) {
+		const Elf64_Phdr *p = &f->m->ph[i];
+		uintptr_t a = f->m->bias + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
+			add_gaps_of(f, a, a + p->p_memsz);
+	}
+}
+
+static void put_in_order(struct fill *f)
+{
+	if (!is_sorted(f->to->r, f->n))
+		sort_ranges(f->to->r, f->n);
+	f->n = f->n_known = drop_overlaps(f->to->r, f->n);
+}
+
+/* Let `next` add to the ranges; grow them first by as many as it adds. */
+static int extend(struct fill *f, void (*next)(struct fill *))
+{
+	struct fill count = *f;
+	struct fl_range *r;
+
+	count.room = 0;
+	count.n = 0;
+	next(&count);
+	if (!count.n)
+		return 0;
+	r = fl_scratch_open((f->n + count.n) * sizeof *r);
+	if (!r)
+		return -ENOMEM;
+	if (f->n)
+		memcpy(r, f->to->r, f->n * sizeof *r);
+	fl_scratch_close(f->to->r, f->to->n_bytes);
+	f->to->r = r;
+	f->room = f->n + count.n;
+	f->to->n_bytes = f->room * sizeof *r;
+	next(f);
+	put_in_order(f);
+	return 0;
+}
+
+static void add_frames(struct fill *f)
+{
+	fl_obj_frames(f->m, add_frame, f);
+}
+
+static void add_symbols(struct fill *f)
+{
+	if (f->m->file.bytes)
+		fl_obj_functions(&f->m->file, add_symbol, f);
+}
+
+static bool has_gaps(const struct fill *f)
+{
+	struct fill count = *f;
+
+	count.room = 0;
+	count.n = 0;
+	add_gaps(&count);
+	return count.n;
+}
+
 int fl_ranges_open(struct fl_ranges *out, const struct fl_module *m)
 {
-	enum source from = FRAMES;
-	size_t n;
+	struct fill f = { .m = m, .to = out };
+	int err;
 
 	*out = (struct fl_ranges){ 0 };
-	while (!(n = tell_ranges(m, from, NULL)) && from < SEGMENTS)
-		from++;
-	if (!n)
-		return 0;
-	out->n_bytes = n * sizeof *out->r;
-	out->r = fl_scratch_open(out->n_bytes);
-	if (!out->r)
-		return -ENOMEM;
-	n = tell_ranges(m, from, out);
-	if (!is_sorted(out->r, n))
-		sort_ranges(out->r, n);
-	out->n = drop_overlaps(out->r, n);
-	out->are_functions = from != SEGMENTS;
-	return 0;
+	err = extend(&f, add_frames);
+	if (!err && has_gaps(&f))
+		err = extend(&f, add_symbols);
+	if (!err)
+		err = extend(&f, add_gaps);
+	out->n = f.n;
+	return err;
 }
 
 void fl_ranges_close(struct fl_ranges *r)

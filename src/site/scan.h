@@ -19,11 +19,11 @@ void fl_scratch_close(void *, size_t n_bytes);
 struct fl_ranges {
 	struct fl_range {
 		uintptr_t start, end;
+		size_t is_gap;		/* 1: code that no table knows */
 	} *r;
 	size_t n, n_bytes;		/* of the scratch memory */
-	bool are_functions;		/* false: whole sections of code */
 };
-/* By .eh_frame_hdr, else by symbols, else by segments. 0 or -ENOMEM. */
+/* By .eh_frame_hdr; what that leaves out by symbols, else as gaps. 0 or -ENOMEM. */
 int fl_ranges_open(struct fl_ranges *, const struct fl_module *);
 void fl_ranges_close(struct fl_ranges *);
 /* Index of the first range that ends behind `a`; n when none does. */

@@ -73,6 +73,11 @@ int recurse(int n)
 	return n < 2 ? n : recurse(n - 1) + recurse(n - 2);
 }
 
+__attribute__((noinline)) int leap(int x)
+{
+	return recurse(x & 7);
+}
+
 void nothing(void)
 {
 }
@@ -86,7 +91,7 @@ int run(void)
 	for (int i = -1; i < 8; i++)
 		sum += choose(i) + tail(i) + early(i, i & 1 ? "a" : "abcdefgh");
 	nothing();
-	return sum + loop(9) + recurse(8) + pointer(2) + choose(1001);
+	return sum + leap(sum) + loop(9) + recurse(8) + pointer(2) + choose(1001);
 }
 
 #ifndef LIBRARY

@@ -8,7 +8,6 @@
  *	data	a patchable entry that is no code
  */
 	.text
-	.globl	branch, joined, flags, torn
 	.type	branch, @function
 branch:	.cfi_startproc
 	leaq	branch(%rip), %rdi

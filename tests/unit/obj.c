@@ -18,8 +18,8 @@
 #include "obj/obj.h"
 #include "site/site.h"
 
-static char *bytes;			/* of a small program */
-static size_t n_bytes;
+static char *bytes;			/* of a small library with sites */
+static size_t n_bytes, n_sites;
 
 /* A file with these bytes; its path. */
 static const char *make_file(const void *p, size_t n, int *fd)
@@ -56,6 +56,7 @@ static int on_frame(void *arg, uintptr_t start, uintptr_t end)
 static int on_site(void *arg, const struct fl_site *s)
 {
 	*(size_t *)arg += s->at & 1;
+	n_sites++;
 	return 0;
 }
 
@@ -147,6 +148,24 @@ static void a_cut_file_is_refused(void **state)
 	assert_int_equal(exercise(bytes, n_bytes), 0);
 }
 
+/* Without section headers, at the end of a file, only segments tell. */
+static void a_cut_segment_is_refused(void **state)
+{
+	Elf64_Ehdr *eh = (void *)bytes, whole = *eh;
+	const Elf64_Phdr *ph = (void *)(bytes + eh->e_phoff);
+	size_t end = 0;
+
+	(void)state;
+	for (size_t i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_offset + ph[i].p_filesz > end)
+			end = ph[i].p_offset + ph[i].p_filesz;
+	eh->e_shoff = eh->e_shnum = 0;
+	for (size_t n = 4; n < end; n += 16)
+		assert_int_equal(exercise(bytes, n), FLE_TRUNCATED);
+	assert_int_equal(exercise(bytes, end), 0);
+	*eh = whole;
+}
+
 /* Every field of the headers and tables takes on bad values. */
 static size_t damage(size_t from, size_t n)
 {
@@ -172,6 +191,9 @@ static void a_damaged_file_harms_nobody(void **state)
 	assert_true(refused > 20);
 	damage(eh->e_phoff, eh->e_phnum * sizeof *ph);
 	damage(eh->e_shoff, eh->e_shnum * sizeof(Elf64_Shdr));
+	n_sites = 0;
+	assert_int_equal(exercise(bytes, n_bytes), 0);
+	assert_true(n_sites > 40);		/* whole again */
 	for (size_t i = 0; i < eh->e_phnum; i++) {
 		if (ph[i].p_type == PT_DYNAMIC)
 			damage(ph[i].p_offset, ph[i].p_filesz);
@@ -222,9 +244,19 @@ static void loaded_modules_come_program_first(void **state)
 static int read_small_program(void **state)
 {
 	struct stat st;
-	int fd = open("/bin/true", O_RDONLY);
+	char path[] = "/tmp/flick-obj.XXXXXX", cmd[1024];
+	const char *root = getenv("ROOT");
+	int fd = mkstemp(path);
 
 	(void)state;
+	snprintf(cmd, sizeof cmd, "gcc -O2 -shared -fPIC -DLIBRARY -finstrument-functions "
+		 "-fpatchable-function-entry=8 %s/tests/golden/corpus.c -o %s",
+		 root ? root : ".", path);
+	if (fd < 0 || system(cmd))
+		return -1;
+	close(fd);
+	fd = open(path, O_RDONLY);
+	unlink(path);
 	if (fd < 0 || fstat(fd, &st))
 		return -1;
 	n_bytes = st.st_size;
@@ -238,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_whole_file_is_read),
 		cmocka_unit_test(what_cannot_be_read_is_named),
 		cmocka_unit_test(a_cut_file_is_refused),
+		cmocka_unit_test(a_cut_segment_is_refused),
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
 	};

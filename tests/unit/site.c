@@ -1,0 +1,628 @@
+/*
+ * site.c - the sites of programs built here and now, against three witnesses:
+ * objdump's listing, the symbols, and what the calls really said when they ran.
+ *
+ *	gcc -O2 -fPIC -shared: 29 calls, 28 sites, 1 left to its first call | wrong 0
+ *
+ * timeout: 300
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "arch/arch.h"
+#include "site/site.h"
+
+enum { MAX = 4096 };
+
+static char dir[] = "/tmp/flick-site.XXXXXX";
+static const char *golden;
+
+static const char *const compilers[] = { "gcc", "clang" };
+
+/* ---- commands ------------------------------------------------------------ */
+
+static bool run(const char *format, ...)
+{
+	char cmd[2048];
+	va_list ap;
+	int status;
+
+	va_start(ap, format);
+	vsnprintf(cmd, sizeof cmd, format, ap);
+	va_end(ap);
+	status = system(cmd);
+	if (status)
+		printf("failed: %s\n", cmd);
+	return !status;
+}
+
+static bool has(const char *program)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof cmd, "command -v %s >/dev/null", program);
+	return !system(cmd);
+}
+
+/* ---- what flick finds ---------------------------------------------------- */
+
+struct found {
+	struct fl_site s[MAX];
+	size_t n;
+	uintptr_t bias;
+};
+
+static int keep(void *arg, const struct fl_site *s)
+{
+	struct found *f = arg;
+
+	assert_true(f->n < MAX);
+	assert_true(!f->n || f->s[f->n - 1].provider != s->provider ||
+		    f->s[f->n - 1].at <= s->at - f->bias);
+	f->s[f->n] = *s;
+	f->s[f->n].at -= f->bias;
+	f->s[f->n++].function -= f->bias;
+	return 0;
+}
+
+/* Scan a file; addresses come out as ELF addresses. */
+static void scan(struct found *f, const char *name)
+{
+	struct fl_module m;
+	struct fl_obj o;
+	char path[128];
+	int n;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	assert_int_equal(fl_obj_open(&o, path), 0);
+	assert_int_equal(fl_obj_lay_out(&m, &o, path), 0);
+	f->n = 0;
+	f->bias = m.bias;
+	n = fl_site_scan(&m, keep, f);
+	assert_int_equal(n, f->n);
+	fl_obj_unlay(&m);
+	fl_obj_close(&o);
+}
+
+static const struct fl_site *site_at(const struct found *f, uint64_t at)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->s[i].at == at)
+			return &f->s[i];
+	return NULL;
+}
+
+static const struct fl_site *site_of(const struct found *f, uint64_t function)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->s[i].function == function)
+			return &f->s[i];
+	return NULL;
+}
+
+/* ---- symbols ------------------------------------------------------------- */
+
+struct symbols {
+	struct {
+		uint64_t value;
+		char name[96];
+	} s[MAX];
+	size_t n;
+};
+
+static int keep_symbol(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	struct symbols *y = arg;
+
+	(void)size;
+	assert_true(y->n < MAX);
+	y->s[y->n].value = value;
+	snprintf(y->s[y->n++].name, sizeof y->s->name, "%s", name);
+	return 0;
+}
+
+static void read_symbols(struct symbols *y, const char *name)
+{
+	struct fl_obj o;
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	assert_int_equal(fl_obj_open(&o, path), 0);
+	y->n = 0;
+	fl_obj_functions(&o, keep_symbol, y);
+	fl_obj_close(&o);
+}
+
+static uint64_t value_of(const struct symbols *y, const char *name)
+{
+	for (size_t i = 0; i < y->n; i++)
+		if (!strcmp(y->s[i].name, name))
+			return y->s[i].value;
+	return 0;
+}
+
+/* ---- what objdump shows -------------------------------------------------- */
+
+struct call {
+	uint64_t at;
+	bool is_exit, is_call, is_jump, by_slot;
+	char symbol[96];		/* that contains it */
+};
+
+struct listing {
+	struct call c[MAX];
+	size_t n;
+};
+
+/* "  1234:\tcall   1030 <__cyg_profile_func_enter@plt>", or through a slot:
+ * "  1234:\tcall   *0x2fd4(%rip)        # 3fd0 <__cyg_profile_func_enter@Base>" */
+static void read_line(struct listing *l, const char *line, const char *symbol)
+{
+	const char *hook = strstr(line, "<__cyg_profile_func_");
+	struct call c = { 0 };
+	char word[16];
+
+	if (!hook || strstr(hook, "+0x") || strstr(symbol, "__cyg_") || strstr(symbol, "plt"))
+		return;
+	if (sscanf(line, " %lx: %15s", &c.at, word) == 2 && !strcmp(word, "bnd"))
+		return;
+	c.is_exit = !strncmp(hook + 20, "exit", 4);
+	c.is_call = !strncmp(word, "call", 4);
+	c.is_jump = !strcmp(word, "jmp");
+	c.by_slot = strchr(line, '*');
+	if (!c.is_call && word[0] != 'j')
+		return;
+	snprintf(c.symbol, sizeof c.symbol, "%s", symbol);
+	assert_true(l->n < MAX);
+	l->c[l->n++] = c;
+}
+
+static void read_listing(struct listing *l, const char *name)
+{
+	char line[1024], symbol[96] = "";
+	FILE *f;
+
+	snprintf(line, sizeof line, "objdump -d --no-show-raw-insn %s/%s", dir, name);
+	f = popen(line, "r");
+	assert_non_null(f);
+	l->n = 0;
+	while (fgets(line, sizeof line, f))
+		if (line[0] != ' ')
+			sscanf(line, "%*x <%95[^>]", symbol);
+		else
+			read_line(l, line, symbol);
+	assert_int_equal(pclose(f), 0);
+}
+
+static uint8_t expected_form(const struct call *c)
+{
+	if (c->is_call)
+		return c->by_slot ? FL_FORM_CALL_SLOT : FL_FORM_CALL;
+	if (c->is_jump)
+		return c->by_slot ? FL_FORM_JUMP_SLOT : FL_FORM_JUMP;
+	return FL_FORM_NONE;
+}
+
+/* Every site is a call that objdump shows; how many calls are none? */
+static size_t compare_with_listing(const struct found *f, const struct listing *l)
+{
+	size_t met = 0, left = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct call *c = &l->c[i];
+		const struct fl_site *s = site_at(f, c->at);
+
+		left += !s;
+		met += s != NULL;
+		if (!s)
+			continue;
+		assert_int_equal(s->kind, c->is_exit ? FL_EXIT : FL_ENTRY);
+		assert_int_equal(s->form, expected_form(c));
+		assert_int_equal(s->refusal, s->form == FL_FORM_NONE ? FLE_UNKNOWN : 0);
+		assert_int_equal(s->bare, 0);
+	}
+	assert_int_equal(met, f->n);
+	return left;
+}
+
+/* ---- -finstrument-functions ---------------------------------------------- */
+
+static const char *const shapes[] = {
+	"-fPIE -pie", "-fno-pie -no-pie", "-fPIC -shared -DLIBRARY",
+	"-fno-plt -fPIC -shared -DLIBRARY", "-fno-plt -fno-pie -no-pie",
+	"-fcf-protection -fPIE -pie", "-fPIE -pie -fuse-ld=lld -fcf-protection",
+	"-fPIE -pie -fuse-ld=gold", "-fPIE -pie -Wl,-z,lazy",
+	"-fPIE -pie -fno-asynchronous-unwind-tables", "-fPIE -pie -s",
+};
+
+static bool can_link(const char *shape)
+{
+	if (strstr(shape, "lld"))
+		return has("ld.lld");
+	return !strstr(shape, "gold") || has("ld.gold");
+}
+
+struct tally {
+	size_t calls, left;
+};
+
+static void check_calls(struct tally *t, const char *cc, int o, const char *shape)
+{
+	static struct listing l;
+	static struct found f;
+	size_t n;
+
+	if (!has(cc) || !can_link(shape))
+		return;
+	assert_true(run("%s -O%d %s -finstrument-functions %s/corpus.c -o %s/x", cc, o,
+			shape, golden, dir));
+	read_listing(&l, "x");
+	scan(&f, "x");
+	n = compare_with_listing(&f, &l);
+	printf("%s -O%d %s: %zu calls, %zu sites, %zu left\n", cc, o, shape, l.n, f.n, n);
+	assert_true(l.n >= 20);
+	assert_true(o > 1 || n <= 1);
+	t->calls += l.n;
+	t->left += n;
+}
+
+static void each_call_is_a_site(void **state)
+{
+	struct tally t = { 0 };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * 4 * ARRAY_LEN(shapes); k++)
+		check_calls(&t, compilers[k % 2], k / 2 % 4, shapes[k / 8]);
+	printf("%zu calls, %zu left to their first call\n", t.calls, t.left);
+	assert_true(t.calls && t.left * 20 <= t.calls);
+}
+
+/* Without inlining a call belongs to the symbol that contains it. */
+static void compare_names(const struct found *f, struct listing *l,
+			  const struct symbols *y)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct fl_site *s = site_at(f, l->c[i].at);
+		char *dot = strchr(l->c[i].symbol, '.');
+
+		if (dot)
+			*dot = '\0';			/* .cold, .part */
+		if (s)
+			assert_int_equal(s->function, value_of(y, l->c[i].symbol));
+	}
+}
+
+static void a_site_names_the_function_that_contains_it(void **state)
+{
+	static const char *const whole[] = { "-fno-ipa-icf -fno-ipa-cp -fno-ipa-sra", "" };
+	static struct symbols y;
+	static struct listing l;
+	static struct found f;
+
+	(void)state;
+	for (int k = 0; k < 2 * 4; k++) {
+		if (!has(compilers[k % 2]))
+			continue;
+		assert_true(run("%s -O%d -fno-inline %s -finstrument-functions "
+				"%s/corpus.c -o %s/x", compilers[k % 2], k / 2,
+				whole[k % 2], golden, dir));
+		read_listing(&l, "x");
+		read_symbols(&y, "x");
+		scan(&f, "x");
+		compare_names(&f, &l, &y);
+	}
+}
+
+/* ---- the truth: what calls say when they run ----------------------------- */
+
+static size_t compare_with_truth(const struct found *f, size_t *n_right)
+{
+	unsigned long ret, function;
+	size_t wrong = 0;
+	char path[128], kind;
+	FILE *t;
+
+	snprintf(path, sizeof path, "%s/truth", dir);
+	t = fopen(path, "r");
+	assert_non_null(t);
+	while (fscanf(t, "%lx %lx %c", &ret, &function, &kind) == 3)
+		for (size_t i = 0; i < f->n; i++) {
+			const struct fl_site *s = &f->s[i];
+
+			if (s->at + s->room != ret || (s->form != FL_FORM_CALL &&
+						       s->form != FL_FORM_CALL_SLOT))
+				continue;
+			if (s->function == function &&
+			    kind == (s->kind == FL_EXIT ? 'X' : 'E'))
+				++*n_right;
+			else
+				wrong++;
+		}
+	fclose(t);
+	return wrong;
+}
+
+static void a_site_names_what_its_call_says(void **state)
+{
+	static const char *const sources[] = { "corpus.c", "corpus.cc" };
+	static const char *const drivers[][2] = { { "gcc", "g++" },
+						  { "clang", "clang++" } };
+	static struct found f;
+	size_t right = 0, wrong = 0;
+
+	(void)state;
+	assert_true(run("gcc -O2 -shared -fPIC %s/truth.c -o %s/truth.so", golden, dir));
+	for (int k = 0; k < 2 * 2 * 4 * 3; k++) {
+		static const char *const pies[] = { "-fPIE -pie", "-fno-pie -no-pie",
+						    "-fPIE -pie -fno-plt" };
+		const char *cc = drivers[k / 2 % 2][k % 2];
+
+		if (!has(cc))
+			continue;
+		assert_true(run("%s -O%d %s -finstrument-functions %s/%s -o %s/x", cc,
+				k / 4 % 4, pies[k / 16], golden, sources[k % 2], dir));
+		assert_true(run("TRUTH=%s/truth LD_PRELOAD=%s/truth.so %s/x >%s/out 2>&1",
+				dir, dir, dir, dir));
+		scan(&f, "x");
+		wrong += compare_with_truth(&f, &right);
+	}
+	printf("sites that ran: %zu right | wrong %zu\n", right, wrong);
+	assert_int_equal(wrong, 0);
+	assert_true(right > 1000);
+}
+
+/* ---- in memory ----------------------------------------------------------- */
+
+struct in_memory {
+	const char *path;
+	struct found *f;
+};
+
+static int scan_if_ours(void *arg, struct fl_module *m)
+{
+	struct in_memory *i = arg;
+
+	if (strcmp(m->path, i->path))
+		return 0;
+	i->f->bias = m->bias;
+	return fl_site_scan(m, keep, i->f);
+}
+
+static void a_loaded_module_has_the_sites_of_its_file(void **state)
+{
+	static struct found file, memory;
+	char path[128];
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_LEN(compilers); c++)
+		for (int o = 0; has(compilers[c]) && o <= 3; o++) {
+			struct in_memory i = { path, &memory };
+			void *h;
+
+			snprintf(path, sizeof path, "%s/lib%zu%d.so", dir, c, o);
+			assert_true(run("%s -O%d -fPIC -shared -DLIBRARY %s %s/corpus.c "
+					"-finstrument-functions "
+					"-fpatchable-function-entry=8 -o %s",
+					compilers[c], o, o & 1 ? "-fno-plt" : "",
+					golden, path));
+			scan(&file, strrchr(path, '/') + 1);
+			h = dlopen(path, RTLD_NOW);
+			assert_non_null(h);
+			memory.n = 0;
+			assert_int_equal(fl_obj_loaded(scan_if_ours, &i), file.n);
+			assert_true(file.n > 20);
+			for (size_t k = 0; k < file.n; k++)
+				assert_memory_equal(&file.s[k], &memory.s[k],
+						    sizeof file.s[k]);
+			dlclose(h);
+		}
+}
+
+/* ---- first calls --------------------------------------------------------- */
+
+static int (*nothing)(void *, void *);	/* a slot of our own */
+static uintptr_t seen_at;
+
+__attribute__((noinline)) static int met(void *function, void *caller)
+{
+	struct fl_site s;
+	uintptr_t ret = (uintptr_t)__builtin_return_address(0);
+
+	(void)caller;
+	if (!fl_site_at_return(&s, ret, (uintptr_t)function, FL_ENTRY))
+		return seen_at = 0;
+	assert_int_equal(s.at + s.room, ret);
+	assert_int_equal(s.function, (uintptr_t)function);
+	assert_int_equal(s.kind, FL_ENTRY);
+	seen_at = s.at;
+	return s.form + 1;
+}
+
+static void a_first_call_finds_its_site(void **state)
+{
+	int form;
+
+	(void)state;
+	fl_site_cyg_targets((uintptr_t)met, (uintptr_t)met);
+	assert_int_equal(met(dir, NULL), FL_FORM_CALL + 1);
+	assert_true(seen_at);
+	nothing = met;
+	__asm__ volatile("mov %1, %%rdi\n\tcall *%2" : "=a"(form)
+			 : "r"(dir), "m"(nothing) : "rdi", "rsi", "rcx", "rdx", "r8",
+			 "r9", "r10", "r11", "memory", "cc");
+	assert_int_equal(form, FL_FORM_CALL_SLOT + 1);
+	__asm__ volatile("mov %1, %%rdi\n\tcall *%2" : "=a"(form)
+			 : "r"(dir), "r"(nothing) : "rdi", "rsi", "rcx", "rdx", "r8",
+			 "r9", "r10", "r11", "memory", "cc");
+	assert_int_equal(form, 0);		/* through a register: nobody's */
+	fl_site_cyg_targets(0, 0);
+	assert_int_equal(met(dir, NULL), 0);
+}
+
+/* ---- -fpatchable-function-entry ------------------------------------------ */
+
+static void compare_pad(const struct fl_site *s, unsigned int n, unsigned int m,
+			bool cet)
+{
+	unsigned int room = n - m;
+
+	assert_int_equal(s->kind, FL_ENTRY);
+	assert_int_equal(s->bare, 1);
+	assert_int_equal(s->at - s->function, cet ? 4 : 0);
+	assert_true(s->room >= (room < 16 ? room : 15));
+	if (s->room >= 5) {
+		assert_int_equal(s->form, FL_FORM_PAD);
+		assert_int_equal(s->refusal, 0);
+	} else if (s->room >= 2 && m >= 5 && !cet) {
+		assert_int_equal(s->form, FL_FORM_PAD_BEFORE);
+		assert_int_equal(s->before, m);
+		assert_int_equal(s->refusal, 0);
+	} else {
+		assert_int_equal(s->refusal, FLE_NOSPACE);
+		assert_int_equal(s->datum, s->room);
+	}
+}
+
+static void a_pad_is_found_behind_its_label(void **state)
+{
+	static const char *const names[] = {
+		"leaf", "early", "loop", "choose", "tail", "recurse", "nothing", "run",
+	};
+	static const uint8_t nm[][2] = {
+		{ 5, 0 }, { 6, 0 }, { 8, 0 }, { 10, 0 }, { 16, 0 }, { 10, 5 }, { 5, 5 },
+		{ 7, 5 }, { 9, 7 }, { 3, 1 }, { 1, 0 },
+	};
+	static const char *const shape[] = {
+		"-fPIE -pie", "-fno-pie -no-pie", "-fPIC -shared -DLIBRARY",
+		"-fPIE -pie -fno-asynchronous-unwind-tables",
+		"-fPIE -pie -Wl,--gc-sections -ffunction-sections",
+	};
+	static struct symbols y;
+	static struct found f;
+
+	(void)state;
+	for (size_t k = 0; k < 2 * 2 * ARRAY_LEN(nm) * ARRAY_LEN(shape); k++) {
+		const char *cc = compilers[k % 2];
+		bool cet = k / 2 % 2;
+		size_t i = k / 4 % ARRAY_LEN(nm), j = k / 4 / ARRAY_LEN(nm);
+
+		/* gcc ties the whole table to one function: that may be dropped. */
+		if (!has(cc) || (j == 4 && k % 2 == 0))
+			continue;
+		assert_true(run("%s -O2 -fcf-protection=%s -fpatchable-function-entry=%d,%d "
+				"%s %s/corpus.c -o %s/x", cc, cet ? "full" : "none",
+				nm[i][0], nm[i][1], shape[j], golden, dir));
+		read_symbols(&y, "x");
+		scan(&f, "x");
+		for (size_t t = 0; t < ARRAY_LEN(names); t++) {
+			uint64_t v = value_of(&y, names[t]);
+			const struct fl_site *s = v ? site_of(&f, v) : NULL;
+
+			if (!v && j == 4)
+				continue;		/* dropped */
+			assert_non_null(s);
+			compare_pad(s, nm[i][0], nm[i][1], cet);
+		}
+	}
+}
+
+/* ---- XRay, and by hand --------------------------------------------------- */
+
+static void xray_sleds_are_found(void **state)
+{
+	static struct symbols y;
+	static struct found f;
+	size_t n[FL_N_KINDS] = { 0 };
+
+	(void)state;
+	if (!has("clang"))
+		skip();
+	for (int o = 0; o <= 3; o++) {
+		assert_true(run("clang -O%d -fxray-instrument -fxray-instruction-threshold=1 "
+				"%s/corpus.c -o %s/x", o, golden, dir));
+		read_symbols(&y, "x");
+		scan(&f, "x");
+		assert_true(f.n >= 20);
+		assert_non_null(site_of(&f, value_of(&y, "leaf")));
+		for (size_t i = 0; i < f.n; i++) {
+			assert_int_equal(f.s[i].refusal, 0);
+			assert_int_equal(f.s[i].room, 11);
+			assert_int_equal(f.s[i].bare, 1);
+			assert_int_equal(f.s[i].form, f.s[i].kind == FL_EXIT ?
+					 FL_FORM_SLED_RET : FL_FORM_SLED);
+			n[f.s[i].kind]++;
+		}
+	}
+	printf("sleds: %zu entry, %zu exit, %zu tail\n", n[FL_ENTRY], n[FL_EXIT],
+	       n[FL_TAIL]);
+	assert_true(n[FL_ENTRY] >= 32 && n[FL_EXIT] >= 32 && n[FL_TAIL] >= 1);
+}
+
+static void what_cannot_be_a_site_says_why(void **state)
+{
+	static struct symbols y;
+	static struct found f;
+	const struct fl_site *s;
+
+	(void)state;
+	assert_true(run("gcc -shared %s/edge.S -o %s/x", golden, dir));
+	read_symbols(&y, "x");
+	scan(&f, "x");
+	s = site_of(&f, value_of(&y, "branch"));
+	assert_non_null(s);
+	assert_int_equal(s->refusal, FLE_UNKNOWN);
+	assert_int_equal(s->datum, 0x0f);	/* 0f 85: jne */
+	assert_null(site_of(&f, value_of(&y, "joined")));
+	assert_int_equal(site_of(&f, value_of(&y, "flags"))->refusal, FLE_FLAGS);
+	assert_int_equal(site_of(&f, value_of(&y, "torn"))->refusal, FLE_CHANGED);
+	for (size_t i = 0; i < f.n; i++)
+		if (f.s[i].provider == FL_PROVIDER_PATCHABLE)
+			assert_int_equal(f.s[i].refusal, FLE_NOTEXT);
+	assert_int_equal(f.n, 4);
+	assert_true(run("gcc -shared -Wl,-z,notext %s/textrel.S -o %s/x", golden, dir));
+	scan(&f, "x");
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.s[0].refusal, FLE_TEXTREL);
+}
+
+static int make_dir(void **state)
+{
+	const char *root = getenv("ROOT");
+	static char path[512];
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/tests/golden", root ? root : ".");
+	golden = path;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return run("rm -rf %s", dir) ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_call_is_a_site),
+		cmocka_unit_test(a_site_names_the_function_that_contains_it),
+		cmocka_unit_test(a_site_names_what_its_call_says),
+		cmocka_unit_test(a_loaded_module_has_the_sites_of_its_file),
+		cmocka_unit_test(a_first_call_finds_its_site),
+		cmocka_unit_test(a_pad_is_found_behind_its_label),
+		cmocka_unit_test(xray_sleds_are_found),
+		cmocka_unit_test(what_cannot_be_a_site_says_why),
+	};
+
+	return cmocka_run_group_tests_name("site", tests, make_dir, remove_dir);
+}
