@@ -17,12 +17,13 @@ results() {
 
 different=0 unstable=0 same=0
 for t in op/*.t; do
-	run ../perl -I../lib "$t"
+	switches=$(sed -n '1s/^#!.*perl//p' "$t")	# such as -T
+	run ../perl -I../lib $switches "$t"
 	results >"$work/before"
-	record ${FLICK_RECORD:-} -- ../perl -I../lib "$t"
+	record --exit-code ${FLICK_RECORD:-} -- ../perl -I../lib $switches "$t"
 	results >"$work/with"
 	cmp -s "$work/before" "$work/with" && { same=$((same + 1)); continue; }
-	run ../perl -I../lib "$t"
+	run ../perl -I../lib $switches "$t"
 	results >"$work/after"
 	if cmp -s "$work/before" "$work/after"; then
 		say "$t: $(diff "$work/before" "$work/with" | head -n 3)"
