@@ -14,7 +14,6 @@
  * (D) pairs with (C) in cli/dialogue.c: who sees GO sees what is wanted.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "agent.h"
@@ -25,12 +24,14 @@ const struct fl_owner *fl_owner;
 
 static struct fl_shm *shm;
 
-void fl_agent_found(enum fl_moment moment)
+int fl_agent_found(enum fl_moment moment)
 {
 	uint32_t from = fl_probes_count();
+	int n = fl_owner ? fl_probes_discover(moment) : 0;
 
-	if (fl_owner && fl_probes_discover(moment) > 0)
+	if (fl_probes_count() > from)
 		fl_owner->found(from, moment);
+	return n < 0 ? n : 0;
 }
 
 /* Returns the reader's answer; GO when it died before it gave one. */
@@ -107,6 +108,7 @@ void fl_agent_start(const char *shm_path)
 	retire_old_image();
 	shm->tsc0 = fl_arch_ticks();
 	shm->mono0_ns = fl_os_monotonic_ns();
+	fl_cyg_open();
 	fl_channel_open(shm);
 	err = open_all();
 	if (err) {
@@ -116,14 +118,28 @@ void fl_agent_start(const char *shm_path)
 		return;
 	}
 	fl_owner = &recorder;
-	fl_probes_discover(FL_RUNNING);
+	shm->agent_error = fl_probes_discover(FL_RUNNING) == FLE_FULL ? FLE_FULL : 0;
 	recorder_found(0, FL_RUNNING);
 }
 
-__attribute__((constructor)) static void on_load(void)
+/* The first constructor of all (-z initfirst): the C library has not set up
+ * `environ` yet, but glibc hands every constructor the environment. */
+static const char *find_variable(char **env, const char *name)
 {
-	const char *path = getenv(FL_SHM_ENV);
+	size_t n = __builtin_strlen(name);
 
+	for (; env && *env; env++)
+		if (!__builtin_strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+__attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
+{
+	const char *path = find_variable(env, FL_SHM_ENV);
+
+	(void)argc;
+	(void)argv;
 	if (path)
 		fl_agent_start(path);
 }

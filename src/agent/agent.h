@@ -13,8 +13,11 @@ struct fl_owner {
 };
 extern const struct fl_owner *fl_owner;
 
-/* Take in what is new and let the owner decide. */
-void fl_agent_found(enum fl_moment);
+/* Take in what is new and let the owner decide. 0 or FLE_FULL. */
+int fl_agent_found(enum fl_moment);
+
+/* Tell the scan where the profiling functions of this process are. */
+void fl_cyg_open(void);
 
 /* Follow the process through dlopen and fork; watch a recorder, re-arm what it
  * samples. 0 or -errno. */

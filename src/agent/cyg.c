@@ -55,6 +55,12 @@ __attribute__((noinline)) static void met(void *function, void *ret,
 PROFILING void __cyg_profile_func_enter(void *function, void *call_site);
 PROFILING void __cyg_profile_func_exit(void *function, void *call_site);
 
+void fl_cyg_open(void)
+{
+	fl_site_cyg_targets((uintptr_t)__cyg_profile_func_enter,
+			    (uintptr_t)__cyg_profile_func_exit);
+}
+
 PROFILING void __cyg_profile_func_enter(void *function, void *call_site)
 {
 	(void)call_site;

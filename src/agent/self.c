@@ -99,6 +99,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 		err = make_region();
 	if (err)
 		return err;
+	fl_cyg_open();
 	fl_channel_open(self.shm);
 	err = fl_probes_open(self.shm);
 	if (!err)
@@ -106,9 +107,12 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	if (err)
 		return err;
 	fl_owner = &owner;
-	fl_agent_found(FL_RUNNING);
-	*f = &self;
-	return 0;
+	err = fl_agent_found(FL_RUNNING);
+	if (err)
+		flick_close(&self);
+	else
+		*f = &self;
+	return err;
 }
 
 void flick_close(flick *f)

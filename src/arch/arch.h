@@ -56,6 +56,19 @@ size_t fl_arch_landing(const unsigned char *code, size_t n);
 /* The register a function's first argument is in. */
 /* is FL_ARCH_ARG0 */
 
+/* What stands at the site; says what can be done with it, see the port's plan.c. */
+enum fl_form {
+	FL_FORM_CALL,		/* direct call to a profiling function */
+	FL_FORM_CALL_SLOT,	/* the same through a pointer (-fno-plt) */
+	FL_FORM_JUMP,		/* tail jump to a profiling function */
+	FL_FORM_JUMP_SLOT,	/* the same through a pointer */
+	FL_FORM_PAD,		/* NOPs at a function's entry */
+	FL_FORM_PAD_BEFORE,	/* too few NOPs at the entry, enough before it */
+	FL_FORM_SLED,		/* XRay: a jump over space for a call */
+	FL_FORM_SLED_RET,	/* XRay: a return with space behind it */
+	FL_FORM_NONE		/* refused before it was understood */
+};
+
 /* ---- plan (pure): how a site is armed and switched --------------------- */
 
 enum fl_tactic { FL_FLIP, FL_WORD, FL_WIDE, FL_N_TACTICS };
@@ -84,7 +97,7 @@ struct fl_patch {
 /* What a plan needs to know of a site. */
 struct fl_plan_in {
 	uintptr_t at;
-	int form;			/* enum fl_form */
+	enum fl_form form;
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
 };
@@ -97,10 +110,19 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum)
  * the FL_ARCH_GLUE_BYTES will run. False: slot out of reach. */
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot);
 
-/* Routine for an action (enum fl_action). ABI: the site is an ordinary call and
+enum fl_action {	/* what a probe that is on does */
+	FL_ACT_COUNT,	/* add one to a counter of its thread */
+	FL_ACT_RECORD,	/* a record without time */
+	FL_ACT_TIME,	/* a record with time */
+	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
+	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
+	FL_N_ACTIONS
+};
+
+/* Routine for an action. ABI: the site is an ordinary call and
  * scratch registers are free; BARE: every register is live. */
 enum fl_convention { FL_ABI, FL_BARE };
-uintptr_t fl_arch_routine(int action, enum fl_convention);
+uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
 void fl_arch_open(void);
 /* Append two records of 16 bytes to the calling thread's ring with one commit,

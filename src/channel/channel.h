@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
+#include "arch/arch.h"		/* enum fl_action */
 #include "base/base.h"
 #include "../../include/flick/event.h"
 
@@ -21,15 +22,6 @@
 #define FL_SHM_VERSION 1
 #define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
-
-enum fl_action {	/* what a probe that is on does */
-	FL_ACT_COUNT,	/* add one to a counter of its thread */
-	FL_ACT_RECORD,	/* a record without time */
-	FL_ACT_TIME,	/* a record with time */
-	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
-	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
-	FL_N_ACTIONS
-};
 
 enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 	FL_LOST_READER,	/* the reader died, and its ring was full */
@@ -68,7 +60,8 @@ struct fl_shm_site {
 	uint8_t tactic;			/* enum fl_tactic */
 	uint8_t state;			/* enum fl_site_state */
 	uint8_t wanted;			/* 1: the session wants it on */
-	uint8_t pad[5];
+	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
+	uint8_t pad[4];
 };
 
 enum fl_phase {		/* of the dialogue about new sites; futex word */

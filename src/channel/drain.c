@@ -48,6 +48,7 @@
  * slot's copy of `freed` is for the thread. */
 struct life {
 	struct fl_slot *slot;
+	uint32_t number;		/* of the slot */
 	uint32_t thread;		/* index into threads */
 	uint32_t image;
 	uint64_t freed;			/* chunks consumed */
@@ -58,8 +59,9 @@ struct life {
 struct fl_reader {
 	struct fl_shm *shm;
 	struct fl_sink sink;
-	uint64_t chunk_bytes, n_chunks;	/* constant */
-	uint32_t n_slots, n_counters;	/* constant */
+	uint64_t chunk_bytes, n_chunks;			/* constant */
+	uint64_t slots_at, slot_bytes;			/* constant */
+	uint32_t n_slots, n_counters;			/* constant */
 	struct life *lives;		/* room for n_slots */
 	size_t n_lives;
 	struct fl_thread *threads;
@@ -81,6 +83,8 @@ int fl_reader_open(struct fl_reader **out, struct fl_shm *m,
 	r->chunk_bytes = m->chunk_bytes;
 	r->n_chunks = fl_ring_chunks(m);
 	r->n_slots = m->n_slots;
+	r->slots_at = m->slots_at;
+	r->slot_bytes = m->slot_bytes;
 	if (m->action == FL_ACT_COUNT)
 		r->n_counters = (uint32_t)(fl_ring_bytes(m) / 8);
 	r->slotless = NO_THREAD;
@@ -161,9 +165,14 @@ static void count_slotless(struct fl_reader *r, bool target_gone)
 
 /* ---- lives ----------------------------------------------------------------- */
 
-static bool adopt(struct fl_reader *r, uint32_t slot)
+static struct fl_slot *slot_of(const struct fl_reader *r, uint32_t number)
 {
-	struct fl_slot *s = fl_shm_slot(r->shm, slot);
+	return (void *)((char *)r->shm + r->slots_at + number * r->slot_bytes);
+}
+
+static bool adopt(struct fl_reader *r, uint32_t number)
+{
+	struct fl_slot *s = slot_of(r, number);
 	uint32_t thread = add_thread(r);
 	struct fl_thread *t;
 
@@ -174,7 +183,7 @@ static bool adopt(struct fl_reader *r, uint32_t slot)
 	t->image = s->image;
 	refresh(t, s->lost, s->name);
 	r->lives[r->n_lives++] = (struct life){
-		.slot = s, .thread = thread, .image = s->image,
+		.slot = s, .number = number, .thread = thread, .image = s->image,
 	};
 	return true;
 }
@@ -212,7 +221,7 @@ static void adopt_fresh(struct fl_reader *r)
 static void adopt_rest(struct fl_reader *r)
 {
 	for (uint32_t i = 0; i < r->n_slots && r->n_lives < r->n_slots; i++) {
-		struct fl_slot *s = fl_shm_slot(r->shm, i);
+		struct fl_slot *s = slot_of(r, i);
 
 		if (load_acquire(&s->state) == FL_SLOT_LIVE &&	/* (L) pairs with (K) in thread.c */
 		    !is_adopted(r, s))
@@ -330,9 +339,9 @@ static bool has_ended(const struct fl_reader *r, const struct life *l)
 	       l->image != __atomic_load_n(&r->shm->n_images, __ATOMIC_ACQUIRE);
 }
 
-static void free_slot(struct fl_reader *r, struct fl_slot *s)
+static void free_slot(struct fl_reader *r, const struct life *l)
 {
-	uint64_t offset = (uint64_t)((char *)s - (char *)fl_shm_slot(r->shm, 0));
+	struct fl_slot *s = l->slot;
 
 	s->filled = 0;
 	s->freed = 0;
@@ -340,7 +349,7 @@ static void free_slot(struct fl_reader *r, struct fl_slot *s)
 	s->waiting = 0;
 	memset(s->lost, 0, sizeof(s->lost));
 	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
-	store_relaxed(&r->shm->free_hint, (uint32_t)(offset / r->shm->slot_bytes));
+	store_relaxed(&r->shm->free_hint, l->number);
 }
 
 static void end_life(struct fl_reader *r, const struct life *l)
@@ -351,7 +360,7 @@ static void end_life(struct fl_reader *r, const struct life *l)
 	refresh(t, l->slot->lost, l->slot->name);
 	t->ended = true;
 	r->sink.thread_end(r->sink.arg, l->thread);
-	free_slot(r, l->slot);
+	free_slot(r, l);
 }
 
 /* True when the life is over. The mark is read first: see the head. */
@@ -377,7 +386,6 @@ static bool tick_is_due(struct fl_reader *r)
 {
 	struct timespec t;
 	uint64_t now;
-
 
 	clock_gettime(CLOCK_MONOTONIC, &t);	/* no system call, unlike os/ */
 	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;

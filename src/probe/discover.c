@@ -62,6 +62,7 @@ static void take_module(struct walk *w, struct fl_module *m)
 	publish_module(w, m);
 	m->laid_out = w->moment == FL_LOADING;	/* its GOT is not filled yet */
 	err = fl_site_scan(m, take_site, w);
+	w->err = err == FLE_FULL ? err : w->err;
 	if (err < 0 && t->n == first)
 		t->shm->n_modules--;
 	if (t->n == first)
@@ -140,7 +141,7 @@ int fl_probes_discover(enum fl_moment moment)
 	forget_unseen();
 	fl_table.shm->n_sites = fl_table.n;
 	fl_table_unlock(&signals);
-	return (int)w.n_new;
+	return w.err ? w.err : (int)w.n_new;
 }
 
 static struct fl_known *module_around(uintptr_t at)

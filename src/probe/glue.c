@@ -50,7 +50,7 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	unsigned char *code = k->near.code + (id - first) * FL_ARCH_GLUE_BYTES;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
-	*p->go = fl_arch_routine((int)fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
+	*p->go = fl_arch_routine(fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
 	fl_arch_glue(code, (uintptr_t)code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, (uintptr_t)code);
@@ -79,7 +79,7 @@ int fl_probe_action(uint32_t id, enum fl_action action)
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	go = fl_arch_routine((int)action, p->bare ? FL_BARE : FL_ABI);
+	go = fl_arch_routine(action, p->bare ? FL_BARE : FL_ABI);
 	if (p->go && *p->go != go)
 		store_relaxed(p->go, go);
 	return 0;

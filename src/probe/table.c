@@ -101,6 +101,8 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 		.at = s->at, .function = s->function, .datum = s->datum,
 		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,
 		.provider = s->provider,
+		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_SLOT ||
+			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
 	store_release(&t->n, t->n + 1);	/* ordering: none; readers hold the lock */

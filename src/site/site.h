@@ -2,22 +2,10 @@
 #ifndef FL_SITE_H
 #define FL_SITE_H
 
+#include "arch/arch.h"		/* enum fl_form */
 #include "base/base.h"
 #include "channel/channel.h"	/* enum fl_kind */
 #include "obj/obj.h"
-
-/* What stands at the site; says what can be done with it, see arch plan. */
-enum fl_form {
-	FL_FORM_CALL,		/* direct call to a profiling function */
-	FL_FORM_CALL_SLOT,	/* the same through a pointer (-fno-plt) */
-	FL_FORM_JUMP,		/* tail jump to a profiling function */
-	FL_FORM_JUMP_SLOT,	/* the same through a pointer */
-	FL_FORM_PAD,		/* NOPs at a function's entry */
-	FL_FORM_PAD_BEFORE,	/* too few NOPs at the entry, enough before it */
-	FL_FORM_SLED,		/* XRay: a jump over space for a call */
-	FL_FORM_SLED_RET,	/* XRay: a return with space behind it */
-	FL_FORM_NONE		/* refused before it was understood */
-};
 
 struct fl_site {
 	uintptr_t at;			/* first byte of what stands there */

@@ -31,7 +31,6 @@
  */
 #include "arch/arch.h"
 #include "emit.h"
-#include "site/site.h"
 
 const char *const fl_tactic_names[FL_N_TACTICS] = { "flip", "word", "wide" };
 
@@ -180,6 +179,8 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_sled(p, in);
 	case FL_FORM_SLED_RET:
 		return in->room < 5 ? FLE_NOSPACE : plan_ret(p, in, 5);
+	case FL_FORM_NONE:
+		break;
 	}
 	return FLE_UNKNOWN;
 }

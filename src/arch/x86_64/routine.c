@@ -4,8 +4,9 @@
  * Knows what the kernel and the CPU offer: restartable sequences for the short
  * path, and the widest vector registers a handler might use.
  */
+#include <cpuid.h>
+
 #include "arch/arch.h"
-#include "channel/channel.h"
 
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
@@ -40,18 +41,22 @@ static uint64_t enabled_state(void)
 	return (uint64_t)hi << 32 | lo;
 }
 
+/* CPUID leaves 1 and 7: does the CPU have it, and does the kernel save it? */
 static void (*choose_bare_call(void))(void)
 {
 	enum { XMM_YMM = 0x6, ZMM = 0xe6 };	/* XCR0 bits, SDM vol 1 13.3 */
+	uint32_t a, b, c, d;
 	uint64_t state;
 
-	__builtin_cpu_init();
-	if (!__builtin_cpu_supports("avx"))
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX))
 		return fl_bare_call_sse;
 	state = enabled_state();
-	if (__builtin_cpu_supports("avx512f") && (state & ZMM) == ZMM)
+	if ((state & XMM_YMM) != XMM_YMM)
+		return fl_bare_call_sse;
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512F) &&
+	    (state & ZMM) == ZMM)
 		return fl_bare_call_avx512;
-	return (state & XMM_YMM) == XMM_YMM ? fl_bare_call_avx : fl_bare_call_sse;
+	return fl_bare_call_avx;
 }
 
 void fl_arch_open(void)
@@ -71,7 +76,7 @@ bool fl_arch_has_rseq(void)
 	return fl_rseq_at != 0;
 }
 
-uintptr_t fl_arch_routine(int action, enum fl_convention convention)
+uintptr_t fl_arch_routine(enum fl_action action, enum fl_convention convention)
 {
 	return (uintptr_t)routines[action][convention];
 }

@@ -1,0 +1,25 @@
+/*
+ * analysis.c - the list of analyses; one line adds one.
+ */
+#include "analysis/analysis.h"
+
+#include <string.h>
+
+extern const struct fl_analysis fl_analysis_counts;
+extern const struct fl_analysis fl_analysis_latency;
+extern const struct fl_analysis fl_analysis_spread;
+
+const struct fl_analysis *const fl_analyses[] = {
+	&fl_analysis_latency,
+	&fl_analysis_counts,
+	&fl_analysis_spread,
+	NULL
+};
+
+const struct fl_analysis *fl_analysis_find(const char *name)
+{
+	for (size_t i = 0; fl_analyses[i]; i++)
+		if (!strcmp(fl_analyses[i]->name, name))
+			return fl_analyses[i];
+	return NULL;
+}

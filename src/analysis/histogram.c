@@ -1,0 +1,66 @@
+/*
+ * histogram.c - the slow half of histogram.h: new octaves, quantiles.
+ */
+#include "analysis/histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool fl_hist_grow(struct fl_histogram *h, unsigned octave)
+{
+	h->octave[octave] = calloc(FL_HIST_SUB, sizeof(uint64_t));
+	return h->octave[octave];
+}
+
+/* Octave o > 0 holds [32 << (o - 1), 64 << (o - 1)) in steps of 1 << (o - 1). */
+static uint64_t bucket_middle(unsigned octave, unsigned sub)
+{
+	uint64_t step;
+
+	if (octave == 0)
+		return sub;
+	step = 1ull << (octave - 1);
+	return (FL_HIST_SUB + sub) * step + step / 2;
+}
+
+static uint64_t clamp_to_range(const struct fl_histogram *h, uint64_t v)
+{
+	if (v < h->min)
+		return h->min;
+	return v > h->max ? h->max : v;
+}
+
+uint64_t fl_hist_quantile(const struct fl_histogram *h, double q)
+{
+	uint64_t rank = (uint64_t)ceil(q * (double)h->n), seen = 0;
+
+	if (rank <= 1)
+		return h->min;
+	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
+		for (unsigned s = 0; h->octave[o] && s < FL_HIST_SUB; s++) {
+			seen += h->octave[o][s];
+			if (seen >= rank)
+				return clamp_to_range(h, bucket_middle(o, s));
+		}
+	}
+	return h->max;
+}
+
+void fl_hist_each(const struct fl_histogram *h,
+		  void (*each)(void *, uint64_t, uint64_t), void *arg)
+{
+	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
+		for (unsigned s = 0; h->octave[o] && s < FL_HIST_SUB; s++) {
+			if (h->octave[o][s])
+				each(arg, clamp_to_range(h, bucket_middle(o, s)),
+				     h->octave[o][s]);
+		}
+	}
+}
+
+void fl_hist_free(struct fl_histogram *h)
+{
+	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++)
+		free(h->octave[o]);
+	*h = (struct fl_histogram){ 0 };
+}

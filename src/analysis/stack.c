@@ -1,0 +1,357 @@
+/*
+ * stack.c - which open call an exit ends, whatever happened in between.
+ *
+ * Records say which function began or ended and where the stack pointer stood.
+ * That is enough to see calls that never end (longjmp, exceptions without exit
+ * records, threads that stop) and machine stacks that take turns (coroutines,
+ * alternate signal stacks), without unwinding anything.
+ *
+ * A machine frame is what one call instruction made. Inlining puts several
+ * calls into one machine frame; all of them have about its stack pointer.
+ *
+ * PROTOCOL
+ *	entry   pushed; nothing is concluded from its stack pointer
+ *	exit    of function f at stack pointer x ends, of f's open calls,
+ *	        by call: 1. the innermost that began at exactly x, else
+ *	        both:    2. of those that began below x, the one that began
+ *	                    highest (the innermost of equals), else
+ *	        by call: 3. the innermost that began above x.
+ *	        What is open above that one was unwound: dropped, end unknown.
+ *	full    before an array grows, calls that a newer one proves dead go
+ *
+ * INVARIANT
+ *	1. An exit ends the call that it ended in the program, or none.
+ *	2. Self times of the calls in a call and its own add up to its total.
+ *	3. Memory grows with the depth of the program's stack, not with its age.
+ *
+ * WHY
+ *	1. Stacks grow down: every stack pointer of a machine frame is below
+ *	   every one of its caller's while the call lasts. The stack pointers of
+ *	   one machine frame are equal but for three things.
+ *	   (a) An exit by jump runs behind the epilogue, at the frame's top. Seen
+ *	   from there (x) the call that ends began below x, deeper ones (unwound)
+ *	   began lower still, and outer ones at x or above: at x exactly when f
+ *	   was called by f, for then the exit stands where a call from that outer
+ *	   f would. So rule 2, and neither 1 nor 3.
+ *	   (b) alloca and arrays of variable length lower an exit by call: rule 3;
+ *	   nothing of f is open below x then, unless it was unwound.
+ *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later
+ *	   call (-fdefer-pop): a call inlined at such a place begins 16 bytes
+ *	   lower than it ends, and its outer call may end 16 bytes lower than it
+ *	   began. An exit that could be (c) of an inner call or rule 1 of an outer
+ *	   one is UNSURE, and both calls are dropped.
+ *	   An entry proves nothing by itself: at equal stack pointers the older
+ *	   call may be alive (inlining) or dead (longjmp, then a call).
+ *	   What is known to go wrong: a function that both recurses and uses
+ *	   alloca, left by longjmp into an outer call of itself; and a body inlined
+ *	   into itself that is left by an exception which clang records no exit
+ *	   for. No stack pointer tells these apart.
+ *	2. A call that ends credits its total to the one below it. A dropped call
+ *	   credits what was credited to it; its own time thus counts to the call
+ *	   that caught the unwinding.
+ *	3. sweep() removes what stands lower than a newer call, and the middle of
+ *	   a long run at one stack pointer (RUN_KEEP at either end): inlining does
+ *	   not nest that deep, a loop around setjmp repeats without end.
+ *
+ * Several stacks. A record further from the current stack than one call can
+ * move belongs to another: a stack it lies next to, or a new one. Once a thread
+ * was seen on two, inexact matches must lie within REACH_MANY, so that frames
+ * of neighbouring coroutine stacks are not mistaken for one another.
+ *
+ * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
+ */
+#include "analysis/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 64u
+#define RUN_KEEP 32u
+#define MAX_FIBERS 256u
+#define REACH_ONE (64 << 10)		/* bytes from a frame's entry to its exit */
+#define REACH_MANY (2 << 10)
+#define ABOVE_BOTTOM (64 << 10)		/* an outer call that was not seen begin */
+
+/* How far a is above b; both are the low halves of stack pointers. */
+static int32_t distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
+/* ---- dropping ------------------------------------------------------------ */
+
+static void drop_call(struct fl_stack *s, const struct fl_open *call,
+		      struct fl_open *heir)
+{
+	if (heir)
+		heir->child += call->child;
+	s->drop(s->arg, call->function);
+}
+
+/* Drop the calls above the first `keep`. */
+static void drop_above(struct fl_stack *s, struct fl_fiber *f, uint32_t keep)
+{
+	while (f->n > keep) {
+		f->n--;
+		drop_call(s, &f->open[f->n], f->n ? &f->open[f->n - 1] : NULL);
+	}
+}
+
+/* Remove the calls marked by sp-order or length of run; `dead` is n flags. */
+static void drop_marked(struct fl_stack *s, struct fl_fiber *f,
+			const unsigned char *dead)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (dead[i])
+			drop_call(s, &f->open[i], kept ? &f->open[kept - 1] : NULL);
+		else
+			f->open[kept++] = f->open[i];
+	}
+	f->n = kept;
+}
+
+/* A live call's frame is above every newer one's. */
+static void mark_below_newer(const struct fl_fiber *f, uint32_t sp,
+			     unsigned char *dead)
+{
+	for (uint32_t i = f->n; i-- > 0;) {
+		if (distance(sp, f->open[i].sp) > (int32_t)FL_STACK_PENDING)
+			dead[i] = 1;
+		else if (distance(f->open[i].sp, sp) > 0)
+			sp = f->open[i].sp;
+	}
+}
+
+static void mark_long_run(unsigned char *dead, const uint32_t *run, uint32_t n)
+{
+	for (uint32_t i = RUN_KEEP; i + RUN_KEEP < n; i++)
+		dead[run[i]] = 1;
+}
+
+static void mark_runs(const struct fl_fiber *f, unsigned char *dead,
+		      uint32_t *run)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (dead[i])
+			continue;
+		if (n && f->open[run[n - 1]].sp != f->open[i].sp) {
+			mark_long_run(dead, run, n);
+			n = 0;
+		}
+		run[n++] = i;
+	}
+	mark_long_run(dead, run, n);
+}
+
+/* Before the array grows: remove what a call at `sp` proves dead. */
+static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+{
+	unsigned char *dead = calloc(f->n, 1);
+	uint32_t *run = malloc(f->n * sizeof(*run));
+
+	if (dead && run) {
+		mark_below_newer(f, sp, dead);
+		mark_runs(f, dead, run);
+		drop_marked(s, f, dead);
+	}
+	free(run);
+	free(dead);
+}
+
+/* ---- entry --------------------------------------------------------------- */
+
+static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+{
+	uint32_t room = f->room ? f->room * 2 : ROOM_FIRST;
+	struct fl_open *grown;
+
+	if (f->n)
+		sweep(s, f, sp);
+	if (f->n <= f->room / 2 && f->room)
+		return 0;
+	grown = realloc(f->open, room * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	f->open = grown;
+	f->room = room;
+	return 0;
+}
+
+/* Does `sp` lie on the stack of `f`, or next to it? */
+static bool is_on_fiber(const struct fl_fiber *f, uint32_t sp)
+{
+	return f->n &&
+	       distance(f->open[0].sp + ABOVE_BOTTOM, sp) >= 0 &&
+	       distance(sp, f->open[f->n - 1].sp - FL_STACK_DEEP) >= 0;
+}
+
+/* An empty fiber, a new one, or an old one whose calls are given up. */
+static int add_fiber(struct fl_stack *s, uint32_t *index)
+{
+	struct fl_fiber *grown;
+
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		if (s->fibers[i].n == 0) {
+			*index = i;
+			return 0;
+		}
+	}
+	if (s->n_fibers == MAX_FIBERS) {
+		*index = s->recycle++ % MAX_FIBERS;
+		drop_above(s, &s->fibers[*index], 0);
+		return 0;
+	}
+	grown = realloc(s->fibers, (s->n_fibers + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	s->fibers = grown;
+	s->fibers[s->n_fibers] = (struct fl_fiber){ 0 };
+	*index = s->n_fibers++;
+	return 0;
+}
+
+/* The fiber that a call at `sp` begins on becomes the current one. */
+static int choose_fiber(struct fl_stack *s, uint32_t sp)
+{
+	uint32_t chosen;
+	int err;
+
+	if (is_on_fiber(&s->fibers[s->current], sp))
+		return 0;
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		if (is_on_fiber(&s->fibers[i], sp)) {
+			s->current = i;
+			return 0;
+		}
+	}
+	err = add_fiber(s, &chosen);
+	if (!err)
+		s->current = chosen;
+	return err;
+}
+
+int fl_stack_enter_slow(struct fl_stack *s, const struct fl_open *call)
+{
+	struct fl_fiber *f;
+	int err = choose_fiber(s, call->sp);
+
+	if (err)
+		return err;
+	f = &s->fibers[s->current];
+	if (f->n == f->room && (err = make_room(s, f, call->sp)))
+		return err;
+	f->open[f->n++] = *call;
+	return 0;
+}
+
+/* ---- exit ---------------------------------------------------------------- */
+
+struct candidate {
+	int64_t at;			/* index of the open call; -1: none */
+	int32_t above;			/* how far the exit is above its entry */
+	bool unsure;
+};
+
+/* Rule 2 before rule 3; the highest of those below, the innermost above. */
+static bool is_better(const struct candidate *best, int32_t above)
+{
+	if (best->at < 0)
+		return true;
+	return above > 0 && (best->above < 0 || above < best->above);
+}
+
+/* May a call of the right function, `above` below the exit, be what ended? */
+static bool is_in_reach(int32_t above, int32_t reach, enum fl_leave leave)
+{
+	if (leave == FL_LEAVE_JUMP && above <= 0)
+		return false;
+	return above <= reach;
+}
+
+/* Rules 1 to 3 of the protocol, from the innermost call outwards. */
+static struct candidate find_call(const struct fl_fiber *f,
+				  const struct fl_open *exit,
+				  enum fl_leave leave, int32_t reach)
+{
+	struct candidate best = { .at = -1 };
+	bool pending = false;
+
+	for (uint32_t i = f->n; i-- > 0;) {
+		int32_t above = distance(exit->sp, f->open[i].sp);
+
+		if (above < -reach ||
+		    (best.at >= 0 && above < -(int32_t)FL_STACK_PENDING))
+			break;			/* an outer frame, as all below */
+		if (f->open[i].function != exit->function ||
+		    !is_in_reach(above, reach, leave))
+			continue;
+		if (above == 0)
+			return (struct candidate){ i, 0, pending };
+		pending |= above == (int32_t)FL_STACK_PENDING;
+		if (is_better(&best, above))
+			best = (struct candidate){ i, above, false };
+	}
+	return best;
+}
+
+/* The current stack first, then the others; -1 in `at` when on none. */
+static struct candidate find_fiber(struct fl_stack *s, const struct fl_open *exit,
+				   enum fl_leave leave)
+{
+	int32_t reach = s->n_fibers > 1 ? REACH_MANY : REACH_ONE;
+	struct candidate c = find_call(&s->fibers[s->current], exit, leave, reach);
+
+	for (uint32_t i = 0; c.at < 0 && i < s->n_fibers; i++) {
+		c = find_call(&s->fibers[i], exit, leave, reach);
+		if (c.at >= 0)
+			s->current = i;
+	}
+	return c;
+}
+
+enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
+				 enum fl_leave leave, struct fl_closed *closed)
+{
+	struct candidate c = find_fiber(s, exit, leave);
+	struct fl_fiber *f = &s->fibers[s->current];
+
+	if (c.at < 0)
+		return FL_MATCH_NONE;
+	if (c.unsure) {
+		drop_above(s, f, (uint32_t)c.at);
+		return FL_MATCH_UNSURE;
+	}
+	drop_above(s, f, (uint32_t)c.at + 1);
+	fl_stack_pop(f, exit->tsc, closed);
+	return FL_MATCH_CLOSED;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+int fl_stack_init(struct fl_stack *s, void (*drop)(void *, uint32_t), void *arg)
+{
+	*s = (struct fl_stack){ .drop = drop, .arg = arg };
+	s->fibers = calloc(1, sizeof(*s->fibers));
+	if (!s->fibers)
+		return -ENOMEM;
+	s->n_fibers = 1;
+	return 0;
+}
+
+void fl_stack_end(struct fl_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++)
+		drop_above(s, &s->fibers[i], 0);
+}
+
+void fl_stack_free(struct fl_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++)
+		free(s->fibers[i].open);
+	free(s->fibers);
+	*s = (struct fl_stack){ 0 };
+}

@@ -1,0 +1,242 @@
+/*
+ * args.c - options from tables: parsing, help, manual pages.
+ */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+void fl_say(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("flick: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+const char *fl_reason(int err)
+{
+	const char *text = fl_err_text(err);
+
+	return text ? text : strerror(-err);
+}
+
+/* ---- near names --------------------------------------------------------------- */
+
+#define NEAR_LONGEST 64
+
+/* Levenshtein's distance, over the first NEAR_LONGEST letters. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[NEAR_LONGEST + 1];
+	size_t n = strnlen(b, NEAR_LONGEST);
+
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i] && i < NEAR_LONGEST; i++) {
+		size_t diagonal = row[0]++;
+
+		for (size_t j = 0; j < n; j++) {
+			size_t best = diagonal + (a[i] != b[j]);
+
+			diagonal = row[j + 1];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (diagonal + 1 < best)
+				best = diagonal + 1;
+			row[j + 1] = best;
+		}
+	}
+	return row[n];
+}
+
+const char *fl_nearest(const char *word, const char *const *names, size_t n)
+{
+	size_t limit = strlen(word) / 3 + 1, best = limit + 1;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = names[i] ? edit_distance(word, names[i]) : best;
+
+		if (d < best) {
+			best = d;
+			nearest = names[i];
+		}
+	}
+	return nearest;
+}
+
+/* ---- parsing --------------------------------------------------------------------- */
+
+static const struct fl_option *fail(bool *failed)
+{
+	*failed = true;
+	return NULL;
+}
+
+static const struct fl_option *find_long(const struct fl_cmd *cmd,
+					 const char *name, size_t n)
+{
+	for (const struct fl_option *o = cmd->options; o && o->name; o++)
+		if (strlen(o->name) == n && !strncmp(o->name, name, n))
+			return o;
+	return NULL;
+}
+
+static const struct fl_option *find_letter(const struct fl_cmd *cmd, char letter)
+{
+	for (const struct fl_option *o = cmd->options; o && o->name; o++)
+		if (o->letter == letter)
+			return o;
+	return NULL;
+}
+
+static bool take_value(struct fl_args *a, const struct fl_option *o)
+{
+	if (a->at < a->argc) {
+		a->value = a->argv[a->at++];
+		return true;
+	}
+	fl_say("--%s needs %s; see `flick %s --help`", o->name, o->value, a->cmd->name);
+	return false;
+}
+
+static const struct fl_option *next_long(struct fl_args *a, bool *failed)
+{
+	const char *word = a->argv[a->at++] + 2;
+	size_t n = strcspn(word, "=");
+	const struct fl_option *o = find_long(a->cmd, word, n);
+
+	if (!o) {
+		fl_say("%s has no option --%.*s; see `flick %s --help`", a->cmd->name,
+		       (int)n, word, a->cmd->name);
+		return fail(failed);
+	}
+	if (!o->value && word[n]) {
+		fl_say("--%s takes no value", o->name);
+		return fail(failed);
+	}
+	if (word[n])
+		a->value = word + n + 1;
+	else if (o->value && !take_value(a, o))
+		return fail(failed);
+	return o;
+}
+
+static const struct fl_option *next_letter(struct fl_args *a, bool *failed)
+{
+	const struct fl_option *o = find_letter(a->cmd, *a->cluster);
+
+	if (!o) {
+		fl_say("%s has no option -%c; see `flick %s --help`", a->cmd->name,
+		       *a->cluster, a->cmd->name);
+		return fail(failed);
+	}
+	a->cluster++;
+	if (!o->value)
+		return o;
+	if (*a->cluster)
+		a->value = a->cluster;
+	else if (!take_value(a, o))
+		return fail(failed);
+	a->cluster = "";
+	return o;
+}
+
+const struct fl_option *fl_args_next(struct fl_args *a, bool *failed)
+{
+	const char *word;
+
+	a->value = NULL;
+	if (a->cluster && *a->cluster)
+		return next_letter(a, failed);
+	if (a->at >= a->argc)
+		return NULL;
+	word = a->argv[a->at];
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	if (!strcmp(word, "--")) {
+		a->at++;
+		return NULL;
+	}
+	if (word[1] == '-')
+		return next_long(a, failed);
+	a->cluster = word + 1;
+	a->at++;
+	return next_letter(a, failed);
+}
+
+bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
+		     uint64_t hi, uint64_t *out)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || v < lo || v > hi) {
+		fl_say("--%s takes a number from %llu to %llu, not `%s`", o->name,
+		       (unsigned long long)lo, (unsigned long long)hi, text);
+		return false;
+	}
+	*out = v;
+	return true;
+}
+
+/* ---- help ---------------------------------------------------------------------------- */
+
+static void print_option(FILE *to, const struct fl_option *o)
+{
+	char left[64], letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+		 o->value ? o->value : "");
+	fprintf(to, "  %-26s %s\n", left, o->about);
+}
+
+void fl_print_help(FILE *to, const struct fl_cmd *cmd)
+{
+	fprintf(to, "usage: flick %s %s\n\n%s.\n", cmd->name, cmd->args, cmd->about);
+	if (cmd->options)
+		fputs("\nOptions:\n", to);
+	for (const struct fl_option *o = cmd->options; o && o->name; o++)
+		print_option(to, o);
+	if (cmd->more)
+		fprintf(to, "\n%s\n", cmd->more);
+}
+
+/* A hyphen that is to be copied and pasted is `\-` in a manual page. */
+static void print_roff(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '-' || *text == '\\')
+			fputc('\\', to);
+		if (*text == '\\')
+			fputs("e", to);
+		else
+			fputc(*text, to);
+	}
+}
+
+void fl_print_man(FILE *to, const struct fl_cmd *cmd)
+{
+	for (const struct fl_option *o = cmd->options; o && o->name; o++) {
+		fputs(".TP\n.B ", to);
+		if (o->letter)
+			fprintf(to, "\\-%c, ", o->letter);
+		fputs("\\-\\-", to);
+		print_roff(to, o->name);
+		if (o->value)
+			fprintf(to, " \\fI%s\\fR", o->value);
+		fputc('\n', to);
+		print_roff(to, o->about);
+		fputc('\n', to);
+	}
+}

@@ -1,0 +1,170 @@
+/*
+ * cli.h - what the commands share.
+ *
+ * Not a door: nobody includes the command line. Commands and their options are
+ * tables, from which parsing, --help and the manual pages' lists are made.
+ */
+#ifndef FL_CLI_H
+#define FL_CLI_H
+
+#include "analysis/analysis.h"
+#include "channel/channel.h"
+#include "report/report.h"
+
+#ifndef FLICK_VERSION
+#define FLICK_VERSION "unreleased"
+#endif
+
+enum { FL_EXIT_WELL, FL_EXIT_FAILED, FL_EXIT_USAGE, FL_EXIT_LOST };
+
+/* "flick: ..." and a newline on stderr. */
+void fl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The sentence for an fl_err or -errno. */
+const char *fl_reason(int err);
+
+/* ---- commands and options (args.c) ----------------------------------------- */
+
+struct fl_option {
+	char letter;			/* 0: none */
+	const char *name;		/* long; NULL ends the table */
+	const char *value;		/* what it takes, for help; NULL: nothing */
+	const char *about;
+};
+
+struct fl_cmd {
+	const char *name, *args, *about;
+	const char *more;		/* paragraphs below the options, or NULL */
+	const struct fl_option *options;
+	int (*run)(const struct fl_cmd *, int argc, char **argv);
+};
+extern const struct fl_cmd *const fl_cmds[];	/* NULL-terminated */
+
+/* Walks the options of argv[1..]; stops at `--`, which it passes, and at the
+ * first word that is no option. */
+struct fl_args {
+	const struct fl_cmd *cmd;
+	char **argv;
+	int argc, at;			/* argv[at]: the next word */
+	const char *cluster;		/* rest of a word like -xyz */
+	const char *value;		/* of the option returned last */
+};
+/* The next option; NULL at the end, or with `failed` set and a line printed. */
+const struct fl_option *fl_args_next(struct fl_args *, bool *failed);
+void fl_print_help(FILE *, const struct fl_cmd *);
+void fl_print_man(FILE *, const struct fl_cmd *);
+/* A number in [lo, hi]; false and a line printed otherwise. */
+bool fl_parse_number(const struct fl_option *, const char *text, uint64_t lo,
+		     uint64_t hi, uint64_t *out);
+/* The name nearest to `word` by edit distance, or NULL when none is near. */
+const char *fl_nearest(const char *word, const char *const *names, size_t n);
+
+/* ---- selection (select.c) ---------------------------------------------------- */
+
+/* Patterns in the order they were given; each switches functions on or off. */
+struct fl_selection;
+enum fl_match_by { FL_BY_GLOB, FL_BY_REGEX };
+struct fl_selection *fl_selection_new(void);
+void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
+/* `text` must outlive the selection. 0 or an error with a line printed. */
+int fl_selection_add(struct fl_selection *, int on, const char *text);
+
+/* A function as patterns see it; any of its names may match. */
+struct fl_candidate {
+	const char *path;		/* of its module */
+	const char *names[3];		/* NULL: as many as there are */
+	uint64_t function, site;	/* ELF addresses */
+};
+/* Is it wanted? Notes which patterns matched something. */
+bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
+/* The next pattern from *at on that has matched nothing, or NULL. `module_len`
+ * is the length of its module part, 0 without. */
+const char *fl_selection_idle(const struct fl_selection *, size_t *at,
+			      size_t *module_len);
+void fl_selection_free(struct fl_selection *);
+
+/* ---- functions of the target (roster.c) --------------------------------------- */
+
+struct fl_roster {
+	struct fl_symbols *symbols;
+	struct fl_function *functions;	/* index: function */
+	char **plain;			/* without parameters; NULL: same as name */
+	uint32_t n, room;
+	uint32_t *buckets;		/* hash of (path, address): index + 1 */
+	uint32_t n_buckets;
+	uint32_t *function_of;		/* index: probe id */
+	uint32_t n_sites;
+};
+int fl_roster_open(struct fl_roster *);
+/* Take in sites [n_sites, n). 0 or -ENOMEM. */
+int fl_roster_extend(struct fl_roster *, struct fl_shm *, uint32_t n);
+/* Look up source lines, when they are wanted. */
+void fl_roster_lines(struct fl_roster *, struct fl_shm *);
+void fl_roster_close(struct fl_roster *);
+
+/* ---- launching (launch.c) ------------------------------------------------------- */
+
+struct fl_launch {
+	char program[4096];		/* the file that will be executed */
+	char library[4096];		/* libflick.so */
+};
+/* Find both and see whether they can work together. 0 or -1, line printed. */
+int fl_launch_check(struct fl_launch *, const char *name);
+bool fl_launch_find_library(char out[4096]);
+/* Start it with the region `fd`; its pid, or -1 and a line printed. */
+int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
+
+/* ---- a session (session.c, dialogue.c) -------------------------------------------- */
+
+#define FL_MAX_ANALYSES 8
+
+struct fl_session_options {
+	const char *dir;		/* NULL: keep nothing */
+	const struct fl_analysis *analyses[FL_MAX_ANALYSES];
+	size_t n_analyses;
+	enum fl_action action;
+	uint32_t samples, epoch_ms, buffer_kib;
+	double seconds;			/* 0: until the target ends */
+	bool why, allow_loss, exit_code;
+	struct fl_selection *selection;
+	char **argv;			/* of the target */
+};
+
+struct fl_session {
+	const struct fl_session_options *o;
+	struct fl_shm *shm;
+	int fd, pid;
+	struct fl_reader *reader;
+	struct fl_store *store;
+	struct fl_roster roster;
+	struct fl_view view;
+	void *states[FL_MAX_ANALYSES];
+	struct fl_result results[FL_MAX_ANALYSES];
+	unsigned char *selected;	/* index: probe id */
+	uint32_t n_selected;
+	int images_answered;		/* how often ASK was answered */
+	int refused_to_go;		/* the target was told QUIT */
+	int status;			/* of waitpid */
+	int feed_error;
+	uint64_t start_ns;
+	uint64_t produced, delivered, lost, active, refused;
+};
+
+/* Run a target from start to end; results are ready. An exit status. */
+int fl_session_run(struct fl_session *, const struct fl_session_options *);
+/* What the session says in the end: losses, the target's end, the last line.
+ * Returns the exit status it calls for. */
+int fl_session_finish(struct fl_session *);
+void fl_session_close(struct fl_session *);
+/* The result of analysis `name` as a sheet. */
+struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
+				 const char **names);
+/* `flick count` and `flick latency`: options of both, run, print. */
+int fl_oneliner(const struct fl_cmd *, int argc, char **argv,
+		struct fl_session_options *, void (*print)(struct fl_session *));
+extern const struct fl_option fl_oneliner_options[];
+
+/* Answer the target when it asks (dialogue.c). Returns whether it asked. */
+bool fl_dialogue_answer(struct fl_session *);
+bool fl_dialogue_started(const struct fl_session *);
+
+#endif

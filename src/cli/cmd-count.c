@@ -1,0 +1,38 @@
+/*
+ * cmd-count.c - flick count: how often functions are called, as funccount says it.
+ */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static void print(struct fl_session *s)
+{
+	const char **names = calloc(s->roster.n + 1, sizeof(*names));
+	struct fl_sheet sheet;
+
+	if (!names)
+		return;
+	sheet = fl_session_sheet(s, "counts", names);
+	fl_sheet_sort(&sheet, "calls");
+	fl_text_counts(stdout, &sheet);
+	fflush(stdout);
+	free(names);
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv)
+{
+	struct fl_session_options o = {
+		.action = FL_ACT_COUNT, .n_analyses = 1,
+		.analyses = { fl_analysis_find("counts") },
+	};
+
+	return fl_oneliner(cmd, argc, argv, &o, print);
+}
+
+const struct fl_cmd fl_cmd_count = {
+	.name = "count",
+	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
+	.about = "Count the calls of matching functions",
+	.options = fl_oneliner_options,
+	.run = run,
+};

@@ -1,0 +1,231 @@
+/*
+ * cmd-doctor.c - flick doctor: what works on this machine, a line each.
+ *
+ * A check either passes, or says what to do; those that recording cannot do
+ * without decide the exit status.
+ */
+#include <linux/membarrier.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+struct finding {
+	bool ok;
+	char text[FL_WHY];		/* what was found, or what to do */
+};
+
+__attribute__((format(printf, 3, 4)))
+static void find(struct finding *f, bool ok, const char *format, ...)
+{
+	va_list ap;
+
+	f->ok = ok;
+	va_start(ap, format);
+	vsnprintf(f->text, sizeof(f->text), format, ap);
+	va_end(ap);
+}
+
+/* The value of `key` in /proc/cpuinfo's first processor. */
+static bool cpuinfo(const char *key, char out[FL_WHY * 16])
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	bool found = false;
+
+	while (f && !found && fgets(out, FL_WHY * 16, f))
+		found = !strncmp(out, key, strlen(key));
+	if (f)
+		fclose(f);
+	if (found) {
+		char *value = strchr(out, ':');
+
+		out[strcspn(out, "\n")] = '\0';
+		memmove(out, value ? value + 2 : out, strlen(value ? value + 2 : out) + 1);
+	}
+	return found;
+}
+
+static bool read_line(const char *path, char out[FL_WHY])
+{
+	FILE *f = fopen(path, "re");
+	bool got = f && fgets(out, FL_WHY, f);
+
+	if (f)
+		fclose(f);
+	if (got)
+		out[strcspn(out, "\n")] = '\0';
+	return got;
+}
+
+static void check_cpu(struct finding *f)
+{
+	char model[FL_WHY * 16];
+
+	find(f, true, "%.200s, %ld online",
+	     cpuinfo("model name", model) ? model : "unknown model",
+	     sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void check_kernel(struct finding *f)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%d.%d", &major, &minor);
+	if (major > 4 || (major == 4 && minor >= 16))
+		find(f, true, "Linux %s", u.release);
+	else
+		find(f, false, "Linux %s; flick needs 4.16 or later", u.release);
+}
+
+static void check_clock(struct finding *f)
+{
+	char flags[FL_WHY * 16], source[FL_WHY] = "unknown";
+	bool steady = cpuinfo("flags", flags) && strstr(flags, " constant_tsc") &&
+		      strstr(flags, " nonstop_tsc");
+
+	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		  source);
+	if (steady)
+		find(f, true, "constant and nonstop; the kernel's clock is %s", source);
+	else
+		find(f, false, "the TSC may change its rate here: times are approximate; "
+		     "pin the clock of the CPU");
+}
+
+static void check_membarrier(struct finding *f)
+{
+	long can = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+	bool ok = can > 0 && (can & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+
+	if (ok)
+		find(f, true, "PRIVATE_EXPEDITED_SYNC_CORE");
+	else if (can < 0)
+		find(f, false, "%s; let the sandbox's seccomp filter pass membarrier(2)",
+		     strerror(errno));
+	else
+		find(f, false, "no SYNC_CORE; use a kernel built with "
+		     "CONFIG_MEMBARRIER for this CPU");
+}
+
+static void check_rseq(struct finding *f)
+{
+	extern const unsigned int __rseq_size __attribute__((weak));
+	bool ok = &__rseq_size && __rseq_size > 0;
+
+	find(f, ok, "%s", ok ? "registered by the C library" :
+	     "not registered (glibc before 2.35, or GLIBC_TUNABLES); events take "
+	     "a slower path");
+}
+
+static void check_memfd(struct finding *f)
+{
+	int fd = memfd_create("flick-doctor", MFD_CLOEXEC);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0)
+		find(f, false, "memfd_create: %s", strerror(errno));
+	else if (access(path, R_OK | W_OK))
+		find(f, false, "%s: %s; mount /proc", path, strerror(errno));
+	else
+		find(f, true, "can be made and opened through /proc");
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Text is made writable while it keeps being executable. */
+static void check_text(struct finding *f)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool ok = p != MAP_FAILED &&
+		  !mprotect(p, (size_t)page, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+	if (ok)
+		find(f, true, "can be made writable");
+	else
+		find(f, false, "cannot be made writable (%s); lift MemoryDenyWriteExecute "
+		     "or SELinux's execmem", strerror(errno));
+	if (p != MAP_FAILED)
+		munmap(p, (size_t)page);
+}
+
+static void check_seccomp(struct finding *f)
+{
+	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	find(f, true, "%s", mode == 2 ? "a filter is active; the lines above say what "
+	     "it leaves" : "no filter");
+}
+
+static void check_library(struct finding *f)
+{
+	char path[4096];
+
+	if (fl_launch_find_library(path))
+		find(f, true, "%.200s", path);
+	else
+		find(f, false, "not beside flick nor in ../lib; set FLICK_LIB to its path");
+}
+
+static void check_ptrace(struct finding *f)
+{
+	char scope[FL_WHY] = "0";
+
+	read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
+	find(f, true, "%.20s; programs that flick starts need none", scope);
+}
+
+static const struct check {
+	const char *name;
+	bool needed;			/* recording cannot work without */
+	void (*run)(struct finding *);
+} checks[] = {
+	{ "cpu", false, check_cpu },
+	{ "kernel", true, check_kernel },
+	{ "tsc", false, check_clock },
+	{ "membarrier", true, check_membarrier },
+	{ "rseq", false, check_rseq },
+	{ "memfd", true, check_memfd },
+	{ "text", true, check_text },
+	{ "seccomp", false, check_seccomp },
+	{ "libflick", true, check_library },
+	{ "ptrace_scope", false, check_ptrace },
+};
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv)
+{
+	int status = FL_EXIT_WELL;
+
+	(void)argv;
+	if (argc > 1) {
+		fl_say("usage: flick %s", cmd->name);
+		return FL_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+		struct finding f = { .ok = false };
+
+		checks[i].run(&f);
+		printf("%-13s %s: %s\n", checks[i].name, f.ok ? "ok" : "no", f.text);
+		if (!f.ok && checks[i].needed)
+			status = FL_EXIT_FAILED;
+	}
+	return status;
+}
+
+const struct fl_cmd fl_cmd_doctor = {
+	.name = "doctor",
+	.args = "",
+	.about = "Say what works on this machine, and what to do about the rest",
+	.more = "Exit status: 0 when recording can work, 1 when it cannot.",
+	.run = run,
+};

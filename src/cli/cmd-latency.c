@@ -1,0 +1,38 @@
+/*
+ * cmd-latency.c - flick latency: a histogram a function, as funclatency draws it.
+ */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static void print(struct fl_session *s)
+{
+	const char **names = calloc(s->roster.n + 1, sizeof(*names));
+	struct fl_sheet spread, latency;
+
+	if (!names)
+		return;
+	spread = fl_session_sheet(s, "spread", names);
+	latency = fl_session_sheet(s, "latency", names);
+	fl_text_spread(stdout, &spread, &latency);
+	fflush(stdout);
+	free(names);
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv)
+{
+	struct fl_session_options o = {
+		.action = FL_ACT_TIME, .n_analyses = 2,
+		.analyses = { fl_analysis_find("latency"), fl_analysis_find("spread") },
+	};
+
+	return fl_oneliner(cmd, argc, argv, &o, print);
+}
+
+const struct fl_cmd fl_cmd_latency = {
+	.name = "latency",
+	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
+	.about = "Draw how long the calls of matching functions take",
+	.options = fl_oneliner_options,
+	.run = run,
+};

@@ -1,0 +1,196 @@
+/*
+ * cmd-record.c - flick record: run a program and keep what its probes saw.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define SAMPLES 10			/* paper 1: K */
+#define EPOCH_MS 10
+
+static const struct fl_option options[] = {
+	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
+	{ 'a', "analysis", "NAME,...", "latency (default), counts, spread" },
+	{ 'A', "all", NULL, "time every call instead of samples" },
+	{ 'P', "patch", "PATTERN", "switch matching functions on" },
+	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
+	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
+	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
+	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
+	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
+	{ 0, "buffer", "KIB", "ring of each thread" },
+	{ 0, "allow-loss", NULL, "lost events are no failure" },
+	{ 0, "exit-code", NULL, "exit as the program did" },
+	{ 0, "why", NULL, "say of each refused probe why" },
+	{ 0 }
+};
+
+enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
+       BUFFER, ALLOW_LOSS, EXIT_CODE, WHY };
+
+struct wish {
+	struct fl_session_options o;
+	bool all;
+	struct { int on; const char *text; } patterns[256];
+	size_t n_patterns;
+};
+
+/* "latency,counts"; the option's text is cut in place of a copy. */
+static int take_analyses(struct fl_session_options *o, const char *list)
+{
+	char *names = strdup(list), *rest = names;
+	const char *name;
+
+	o->n_analyses = 0;
+	while ((name = strsep(&rest, ","))) {
+		const struct fl_analysis *a = fl_analysis_find(name);
+
+		if (!a || o->n_analyses == FL_MAX_ANALYSES) {
+			fl_say("there is no analysis `%s`; there are latency, counts and "
+			       "spread", name);
+			free(names);
+			return -1;
+		}
+		o->analyses[o->n_analyses++] = a;
+	}
+	free(names);
+	return 0;
+}
+
+static int take_match(struct fl_selection *s, const char *how)
+{
+	if (strcmp(how, "glob") && strcmp(how, "regex")) {
+		fl_say("--match is glob or regex, not `%s`", how);
+		return -1;
+	}
+	fl_selection_match_by(s, *how == 'g' ? FL_BY_GLOB : FL_BY_REGEX);
+	return 0;
+}
+
+static int take_pattern(struct wish *w, int on, const char *text)
+{
+	if (w->n_patterns == ARRAY_LEN(w->patterns)) {
+		fl_say("more than %zu patterns", ARRAY_LEN(w->patterns));
+		return -1;
+	}
+	w->patterns[w->n_patterns].on = on;
+	w->patterns[w->n_patterns++].text = text;
+	return 0;
+}
+
+static int take_number(const struct fl_option *o, const char *text, uint64_t hi,
+		       uint32_t *to)
+{
+	uint64_t v;
+
+	if (!fl_parse_number(o, text, 1, hi, &v))
+		return -1;
+	*to = (uint32_t)v;
+	return 0;
+}
+
+static int take_seconds(const char *text, double *to)
+{
+	char *end;
+
+	*to = strtod(text, &end);
+	if (end != text && !*end && *to > 0 && *to < 1e9)
+		return 0;
+	fl_say("--duration takes seconds, not `%s`", text);
+	return -1;
+}
+
+static int take(struct wish *w, const struct fl_option *o, const char *value)
+{
+	switch (o - options) {
+	case OUTPUT:	 w->o.dir = value; return 0;
+	case ANALYSIS:	 return take_analyses(&w->o, value);
+	case ALL:	 w->all = true; return 0;
+	case PATCH:	 return take_pattern(w, 1, value);
+	case UNPATCH:	 return take_pattern(w, 0, value);
+	case MATCH:	 return take_match(w->o.selection, value);
+	case SAMPLES_N:	 return take_number(o, value, 1000000, &w->o.samples);
+	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
+	case DURATION:	 return take_seconds(value, &w->o.seconds);
+	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
+	case EXIT_CODE:	 w->o.exit_code = true; return 0;
+	default:	 w->o.why = true; return 0;
+	}
+}
+
+/* Counters suffice for counts alone; several analyses need every record. */
+static enum fl_action choose_action(const struct wish *w)
+{
+	const struct fl_session_options *o = &w->o;
+
+	if (o->n_analyses == 1 && o->analyses[0]->action == FL_ACT_COUNT)
+		return FL_ACT_COUNT;
+	for (size_t i = 0; i < o->n_analyses; i++)
+		if (o->analyses[i]->action == FL_ACT_COUNT)
+			return FL_ACT_TIME;
+	return w->all ? FL_ACT_TIME : FL_ACT_SAMPLE;
+}
+
+static int add_patterns(struct wish *w)
+{
+	for (size_t i = 0; i < w->n_patterns; i++)
+		if (fl_selection_add(w->o.selection, w->patterns[i].on,
+				     w->patterns[i].text))
+			return -1;
+	return 0;
+}
+
+static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	const struct fl_option *o;
+	bool failed = false;
+
+	while ((o = fl_args_next(&a, &failed)))
+		if (take(w, o, a.value))
+			return -1;
+	if (failed || add_patterns(w))
+		return -1;
+	w->o.argv = argv + a.at;
+	if (a.at < argc)
+		return 0;
+	fl_say("record what? usage: flick record %s", cmd->args);
+	return -1;
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv)
+{
+	struct wish w = { .o = { .dir = "flick.data", .samples = SAMPLES,
+				 .epoch_ms = EPOCH_MS, .n_analyses = 1,
+				 .analyses = { fl_analysis_find("latency") },
+				 .selection = fl_selection_new() } };
+	struct fl_session s;
+	int status = FL_EXIT_USAGE;
+
+	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
+		w.o.action = choose_action(&w);
+		status = fl_session_run(&s, &w.o);
+		if (status == FL_EXIT_WELL)
+			status = fl_session_finish(&s);
+		fl_session_close(&s);
+	}
+	fl_selection_free(w.o.selection);
+	return status;
+}
+
+const struct fl_cmd fl_cmd_record = {
+	.name = "record",
+	.args = "[OPTION...] [--] PROGRAM [ARG...]",
+	.about = "Run a program and keep what its probes saw",
+	.more = "Without options functions are sampled: each is timed for -K calls, "
+		"then its\nprobes are off for the rest of an epoch. --all times every "
+		"call. `-a counts`\ncounts every call and times none.\n\n"
+		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET; later ones win; "
+		"without -P\nevery function is on.\n\n"
+		"Exit status: 0 all well, whatever the program's own (but see "
+		"--exit-code);\n1 failed, 2 usage, 3 events were lost.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,179 @@
+/*
+ * dialogue.c - the reader's half of the dialogue about new sites.
+ *
+ * PROTOCOL and the other half are in agent/agent.c. The target has stopped
+ * until it is answered, at its start, at each dlopen and after each exec.
+ *
+ * (B) pairs with (A) in agent/agent.c: who sees ASK sees the sites.
+ * (C) pairs with (D) in agent/agent.c: who sees GO sees what is wanted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "os/os.h"
+
+bool fl_dialogue_started(const struct fl_session *s)
+{
+	return load_relaxed(&s->shm->phase) != FL_PHASE_START;
+}
+
+/* ---- which sites are wanted -------------------------------------------------- */
+
+static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
+{
+	if (s->o->action == FL_ACT_COUNT)
+		return kind == FL_ENTRY;
+	return kind != FL_CALLSITE;
+}
+
+static bool is_wanted(struct fl_session *s, uint32_t i)
+{
+	const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
+	const struct fl_shm_module *m = &fl_shm_modules(s->shm)[site->module];
+	uint32_t f = s->roster.function_of[i];
+	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
+				  .function = s->roster.functions[f].at };
+	size_t n = 0;
+
+	if (!is_kind_needed(s, site->kind))
+		return false;
+	c.names[n++] = s->roster.functions[f].name;
+	if (strcmp(s->roster.functions[f].linkage, s->roster.functions[f].name))
+		c.names[n++] = s->roster.functions[f].linkage;
+	if (s->roster.plain[f])
+		c.names[n++] = s->roster.plain[f];
+	return fl_selection_wants(s->o->selection, &c);
+}
+
+/* Select the sites that are new; grows the view the analyses look through. */
+static int select_sites(struct fl_session *s, uint32_t n)
+{
+	unsigned char *selected = realloc(s->selected, n + 1);
+	int err;
+
+	if (!selected)
+		return -ENOMEM;
+	s->selected = selected;
+	err = fl_roster_extend(&s->roster, s->shm, n);
+	for (; !err && s->n_selected < n; s->n_selected++) {
+		struct fl_shm_site *site = &fl_shm_sites(s->shm)[s->n_selected];
+
+		selected[s->n_selected] = is_wanted(s, s->n_selected);
+		site->wanted = selected[s->n_selected] && !site->refusal;
+	}
+	s->view.function_of = s->roster.function_of;
+	s->view.n_functions = s->roster.n;
+	s->view.n_sites = s->n_selected;
+	return err;
+}
+
+/* ---- is there anything to do -------------------------------------------------- */
+
+static const char *nearest_function(struct fl_session *s, const char *pattern)
+{
+	const char **names = malloc((s->roster.n + 1) * sizeof(*names));
+	const char *mark = strchr(pattern, '!'), *near;
+
+	if (!names)
+		return NULL;
+	for (uint32_t i = 0; i < s->roster.n; i++)
+		names[i] = s->roster.plain[i] ? s->roster.plain[i] :
+			   s->roster.functions[i].name;
+	near = fl_nearest(mark ? mark + 1 : pattern, names, s->roster.n);
+	free(names);
+	return near;
+}
+
+static bool is_module_loaded(struct fl_session *s, const char *module, size_t n)
+{
+	for (uint32_t i = 0; i < s->shm->n_modules; i++)
+		if (fl_glob(module, n, fl_base_name(fl_shm_modules(s->shm)[i].path)))
+			return true;
+	return false;
+}
+
+/* A pattern that matched nothing is a mistake, unless its module may come yet. */
+static bool has_wrong_pattern(struct fl_session *s)
+{
+	size_t at = 0, module_len;
+	const char *text;
+
+	while ((text = fl_selection_idle(s->o->selection, &at, &module_len))) {
+		const char *near;
+
+		if (module_len && !is_module_loaded(s, text, module_len)) {
+			fl_say("no module `%.*s` is loaded yet; waiting for it",
+			       (int)module_len, text);
+			continue;
+		}
+		near = nearest_function(s, text);
+		if (near)
+			fl_say("no function with a probe matches `%s`; did you mean `%s`?",
+			       text, near);
+		else
+			fl_say("no function with a probe matches `%s`; `flick list %s` "
+			       "shows what there is", text, s->o->argv[0]);
+		return true;
+	}
+	return false;
+}
+
+static bool is_any_usable(struct fl_session *s)
+{
+	const struct fl_shm_site *refused = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
+
+		if (!s->selected[i])
+			continue;
+		n++;
+		if (!site->refusal)
+			return true;
+		refused = site;
+	}
+	if (!refused)
+		return true;
+	fl_say("none of the %u probes can be used: %s", n, fl_reason(refused->refusal));
+	return false;
+}
+
+/* What is wrong with the first answer is said in one line. */
+static bool can_go(struct fl_session *s)
+{
+	if (s->shm->agent_error) {
+		fl_say("the agent cannot work in %s: %s", s->o->argv[0],
+		       fl_reason(s->shm->agent_error));
+		return false;
+	}
+	if (s->images_answered)
+		return true;
+	if (s->n_selected == 0) {
+		fl_say("%s and its libraries have no probe sites; compile it with "
+		       "-finstrument-functions, -fpatchable-function-entry=5 or "
+		       "-fxray-instrument", s->o->argv[0]);
+		return false;
+	}
+	return !has_wrong_pattern(s) && is_any_usable(s);
+}
+
+bool fl_dialogue_answer(struct fl_session *s)
+{
+	uint32_t answer = FL_PHASE_GO;
+
+	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)	/* (B) pairs with (A) in agent/agent.c */
+		return false;
+	if (select_sites(s, s->shm->n_sites)) {
+		fl_say("out of memory for %u sites", s->shm->n_sites);
+		answer = FL_PHASE_QUIT;
+	} else if (!can_go(s)) {
+		answer = FL_PHASE_QUIT;
+	}
+	s->refused_to_go |= answer == FL_PHASE_QUIT;
+	s->images_answered++;
+	store_release(&s->shm->phase, answer);	/* (C) pairs with (D) in agent/agent.c */
+	fl_os_futex_wake(&s->shm->phase, 1);
+	return true;
+}

@@ -1,0 +1,190 @@
+/*
+ * finish.c - what a session leaves behind: its file and its last lines.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "cli/cli.h"
+#include "os/os.h"
+#include "site/site.h"
+
+#define MAX_PAIRS 24
+
+struct pairs {
+	struct fl_pair pair[MAX_PAIRS];
+	size_t n;
+};
+
+__attribute__((format(printf, 3, 4)))
+static void put(struct pairs *p, const char *key, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	p->pair[p->n].key = key;
+	vsnprintf(p->pair[p->n].value, sizeof(p->pair[p->n].value), format, ap);
+	va_end(ap);
+	p->n++;
+}
+
+static const char *mode_of(const struct fl_session *s)
+{
+	switch (s->o->action) {
+	case FL_ACT_SAMPLE: return "sampled";
+	case FL_ACT_COUNT:  return "counted";
+	default:	    return "exhaustive";
+	}
+}
+
+static void put_arguments(struct pairs *p, char **argv)
+{
+	char line[256] = "";
+	size_t n = 0;
+
+	for (; *argv && n < sizeof(line) - 1; argv++) {
+		int more = snprintf(line + n, sizeof(line) - n, "%s%s", n ? " " : "", *argv);
+
+		n += more > 0 ? (size_t)more : 0;
+	}
+	put(p, "command", "%s", line);
+}
+
+static void put_machine(struct pairs *p)
+{
+	struct utsname u;
+
+	if (uname(&u))
+		return;
+	put(p, "kernel", "%s", u.release);
+	put(p, "machine", "%s", u.machine);
+}
+
+static void describe(struct pairs *p, const struct fl_session *s)
+{
+	uint64_t ns = fl_os_monotonic_ns() - s->start_ns;
+	char when[32];
+	time_t now = time(NULL);
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	put(p, "version", "%s", FLICK_VERSION);
+	put(p, "ended", "%s", when);
+	put(p, "duration_ns", "%llu", (unsigned long long)ns);
+	put(p, "pid", "%d", s->pid);
+	put(p, "status", "%d", s->status);
+	put(p, "mode", "%s", mode_of(s));
+	put(p, "samples", "%u", s->o->samples);
+	put(p, "epoch_ms", "%u", s->o->epoch_ms);
+	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
+	put(p, "images", "%u", s->shm->n_images);
+	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
+	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
+	put(p, "analysis", "%s", s->o->analyses[0]->name);
+	put_arguments(p, s->o->argv);
+	put_machine(p);
+}
+
+static int save(struct fl_session *s)
+{
+	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
+	struct fl_recording r = {
+		.modules = fl_shm_modules(s->shm), .n_modules = s->shm->n_modules,
+		.sites = fl_shm_sites(s->shm), .n_sites = s->n_selected,
+		.function_of = s->roster.function_of,
+		.providers = providers, .tactics = fl_tactic_names,
+		.functions = s->roster.functions, .n_functions = s->roster.n,
+		.lost = s->shm->lost,
+		.names = names, .results = s->results, .n_results = s->o->n_analyses,
+	};
+	struct pairs p = { .n = 0 };
+	char why[FL_WHY] = "";
+
+	for (int i = 0; i < FL_N_PROVIDERS; i++)
+		providers[i] = fl_providers[i]->name;
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		names[i] = s->o->analyses[i]->name;
+	r.threads = fl_reader_threads(s->reader, &r.n_threads);
+	describe(&p, s);
+	r.session = p.pair;
+	r.n_session = p.n;
+	fl_roster_lines(&s->roster, s->shm);
+	if (!fl_store_save(s->store, &r, why))
+		return 0;
+	fl_say("cannot write results: %s", why);
+	return -1;
+}
+
+/* ---- the last lines --------------------------------------------------------------- */
+
+static void tell_end(const struct fl_session *s)
+{
+	const char *name = s->o->argv[0];
+
+	if (WIFSIGNALED(s->status))
+		fl_say("%s was ended by signal %d (%s)", name, WTERMSIG(s->status),
+		       strsignal(WTERMSIG(s->status)));
+	else if (WEXITSTATUS(s->status))
+		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
+}
+
+static void tell_losses(const struct fl_session *s)
+{
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+
+	for (int c = 0; c < FL_N_LOST; c++) {
+		uint64_t lost = s->shm->lost[c];
+
+		for (size_t i = 0; i < n; i++)
+			lost += t[i].lost[c];
+		if (lost)
+			fl_say("%llu events lost: %s", (unsigned long long)lost,
+			       fl_lost_names[c]);
+	}
+}
+
+static void tell_refusals(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
+		const struct fl_function *f =
+			&s->roster.functions[s->roster.function_of[i]];
+
+		if (s->selected[i] && site->refusal)
+			fl_say("no probe at 0x%llx (%s of %s): %s",
+			       (unsigned long long)site->at, fl_kind_names[site->kind],
+			       f->name, fl_reason(site->refusal));
+	}
+}
+
+static int exit_status(const struct fl_session *s)
+{
+	if (s->lost && !s->o->allow_loss)
+		return FL_EXIT_LOST;
+	if (s->o->exit_code)
+		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :
+		       WEXITSTATUS(s->status);
+	return FL_EXIT_WELL;
+}
+
+int fl_session_finish(struct fl_session *s)
+{
+	int status = exit_status(s);
+
+	if (s->store && save(s))
+		status = FL_EXIT_FAILED;
+	tell_end(s);
+	if (s->o->why)
+		tell_refusals(s);
+	tell_losses(s);
+	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost; "
+		"probes: %llu active, %llu refused\n",
+		(unsigned long long)s->produced, (unsigned long long)s->delivered,
+		(unsigned long long)s->lost, (unsigned long long)s->active,
+		(unsigned long long)s->refused);
+	return status;
+}

@@ -1,0 +1,203 @@
+/*
+ * launch.c - start the target with libflick.so in it.
+ *
+ * What can be known to fail is found before anything starts: the program's
+ * file is read the way the kernel will read it.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "obj/obj.h"
+
+#define LIBRARY "libflick.so"
+
+/* ---- libflick.so --------------------------------------------------------------- */
+
+static bool take_library(char out[4096], const char *dir, const char *below)
+{
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s%s", dir, below) >= (int)sizeof(path))
+		return false;
+	return realpath(path, out) && !access(out, R_OK);
+}
+
+bool fl_launch_find_library(char out[4096])
+{
+	const char *given = getenv("FLICK_LIB");
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (given && *given)
+		return take_library(out, given, "");
+	if (n < 0)
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return take_library(out, self, "/" LIBRARY) ||
+	       take_library(out, self, "/../lib/" LIBRARY) ||
+	       take_library(out, self, "/../lib/flick/" LIBRARY);
+}
+
+/* ---- the program --------------------------------------------------------------- */
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* As execvp does: a name without a slash is looked up in PATH. */
+static bool find_program(char out[4096], const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return snprintf(out, 4096, "%s", name) < 4096 && is_file(out);
+	for (path = path ? path : "/bin:/usr/bin"; *path;) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(out, 4096, "%.*s/%s", n ? (int)n : 1, n ? path : ".", name);
+		if (is_file(out) && !access(out, X_OK))
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+/* The interpreter of a script's first line, or false. */
+static bool read_interpreter(char out[4096], const char *path)
+{
+	char line[4096];
+	FILE *f = fopen(path, "re");
+	bool is_script = f && fgets(line, sizeof(line), f) && !strncmp(line, "#!", 2);
+	char *start;
+
+	if (f)
+		fclose(f);
+	if (!is_script)
+		return false;
+	start = line + 2 + strspn(line + 2, " \t");
+	start[strcspn(start, " \t\r\n")] = '\0';
+	return snprintf(out, 4096, "%s", start) < 4096 && *out;
+}
+
+static int check_elf(const char *path)
+{
+	struct fl_obj obj;
+	int err = fl_obj_open(&obj, path);
+	bool dynamic;
+
+	if (err) {
+		fl_say("%s: %s", path, fl_reason(err));
+		return -1;
+	}
+	dynamic = fl_obj_has_interp(&obj);
+	fl_obj_close(&obj);
+	if (!dynamic)
+		fl_say("%s is linked statically, so libflick.so cannot be loaded into "
+		       "it; link it without -static, or link libflick.a and use flick.h",
+		       path);
+	return dynamic ? 0 : -1;
+}
+
+/* set-user-ID programs run without LD_PRELOAD. */
+static int check_privilege(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !(st.st_mode & (S_ISUID | S_ISGID)) || !geteuid())
+		return 0;
+	fl_say("%s is set-user-ID, so the loader ignores LD_PRELOAD; record it as the "
+	       "user it runs as", path);
+	return -1;
+}
+
+int fl_launch_check(struct fl_launch *l, const char *name)
+{
+	char interpreter[4096];
+
+	if (!fl_launch_find_library(l->library)) {
+		fl_say("cannot find " LIBRARY " beside flick or in ../lib; set FLICK_LIB "
+		       "to its path");
+		return -1;
+	}
+	if (!find_program(l->program, name)) {
+		fl_say("%s: no such program", name);
+		return -1;
+	}
+	if (access(l->program, X_OK)) {
+		fl_say("%s: %s; chmod +x makes it a program", l->program, strerror(errno));
+		return -1;
+	}
+	if (check_privilege(l->program))
+		return -1;
+	return check_elf(read_interpreter(interpreter, l->program) ? interpreter :
+			 l->program);
+}
+
+/* ---- starting ------------------------------------------------------------------- */
+
+static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *preload = NULL, shm[64];
+
+	if (others && *others ?
+	    asprintf(&preload, "%s:%s", l->library, others) < 0 :
+	    asprintf(&preload, "%s", l->library) < 0)
+		return -1;
+	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", reader_pid, fd);
+	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;
+}
+
+/* Never returns. A failed exec sends its errno through the pipe, which closes
+ * without a word when it succeeds. */
+static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm,
+		      const int fds[2])
+{
+	int err;
+
+	signal(SIGPIPE, SIG_DFL);
+	if (set_environment(l, fds[0], shm->reader_pid) == 0) {
+		shm->target_pid = getpid();
+		execv(l->program, argv);
+	}
+	err = errno;
+	if (write(fds[1], &err, sizeof(err)) < 0)
+		_exit(127);
+	_exit(127);
+}
+
+int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_shm *shm, int fd)
+{
+	int ends[2], err, pid;
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		fl_say("pipe: %s", strerror(errno));
+		return -1;
+	}
+	shm->reader_pid = getpid();
+	pid = fork();
+	if (pid == 0)
+		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });
+	close(ends[1]);
+	if (pid < 0)
+		fl_say("fork: %s", strerror(errno));
+	else if (read(ends[0], &err, sizeof(err)) == sizeof(err)) {
+		fl_say("%s: %s", l->program, strerror(err));
+		pid = -1;
+	}
+	close(ends[0]);
+	return pid;
+}

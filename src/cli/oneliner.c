@@ -1,0 +1,80 @@
+/*
+ * oneliner.c - what `flick count` and `flick latency` share.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct fl_option fl_oneliner_options[] = {
+	{ 'r', "regexp", NULL, "patterns are regular expressions" },
+	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
+	{ 0, "allow-loss", NULL, "lost events are no failure" },
+	{ 0 }
+};
+
+/* PATTERN... up to `--`. */
+static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
+			 struct fl_session_options *o)
+{
+	int n = 0;
+
+	for (; a->at < a->argc && strcmp(a->argv[a->at], "--"); a->at++, n++)
+		if (fl_selection_add(o->selection, 1, a->argv[a->at]))
+			return -1;
+	if (n && a->at + 1 < a->argc) {
+		o->argv = a->argv + a->at + 1;
+		return 0;
+	}
+	fl_say("usage: flick %s %s", cmd->name, cmd->args);
+	return -1;
+}
+
+static int take(const struct fl_option *option, const char *value,
+		struct fl_session_options *o)
+{
+	uint64_t seconds;
+
+	if (option->letter == 'r')
+		fl_selection_match_by(o->selection, FL_BY_REGEX);
+	else if (option->letter == 'd' &&
+		 !fl_parse_number(option, value, 1, 1000000, &seconds))
+		return -1;
+	else if (option->letter == 'd')
+		o->seconds = (double)seconds;
+	else
+		o->allow_loss = true;
+	return 0;
+}
+
+static int parse(const struct fl_cmd *cmd, int argc, char **argv,
+		 struct fl_session_options *o)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	const struct fl_option *option;
+	bool failed = false;
+
+	while ((option = fl_args_next(&a, &failed)))
+		if (take(option, a.value, o))
+			return -1;
+	return failed ? -1 : take_patterns(cmd, &a, o);
+}
+
+int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
+		struct fl_session_options *o, void (*print)(struct fl_session *))
+{
+	struct fl_session s;
+	int status = FL_EXIT_USAGE;
+
+	o->selection = fl_selection_new();
+	if (o->selection && !parse(cmd, argc, argv, o)) {
+		status = fl_session_run(&s, o);
+		if (status == FL_EXIT_WELL) {
+			print(&s);
+			status = fl_session_finish(&s);
+		}
+		fl_session_close(&s);
+	}
+	fl_selection_free(o->selection);
+	return status;
+}

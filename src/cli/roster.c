@@ -1,0 +1,147 @@
+/*
+ * roster.c - the functions of a target, each with one index.
+ *
+ * The agent knows addresses; a function is named by its file and its address in
+ * that file, so a library that is loaded again, or again after an exec, brings
+ * the same functions.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+int fl_roster_open(struct fl_roster *r)
+{
+	*r = (struct fl_roster){ 0 };
+	return fl_symbols_open(&r->symbols);
+}
+
+static uint32_t hash_of(const char *path, uint64_t at)
+{
+	uint64_t h = at * 0x9e3779b97f4a7c15ull;
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * 0x100000001b3ull;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+static void put_bucket(struct fl_roster *r, uint32_t hash, uint32_t index)
+{
+	while (r->buckets[hash & (r->n_buckets - 1)])
+		hash++;
+	r->buckets[hash & (r->n_buckets - 1)] = index + 1;
+}
+
+static int grow(struct fl_roster *r, struct fl_shm_module *modules)
+{
+	uint32_t room = r->room ? r->room * 2 : 256;
+	struct fl_function *functions = realloc(r->functions, room * sizeof(*functions));
+	char **plain;
+	uint32_t *buckets;
+
+	if (!functions)
+		return -ENOMEM;
+	r->functions = functions;
+	plain = realloc(r->plain, room * sizeof(*plain));
+	if (!plain)
+		return -ENOMEM;
+	r->plain = plain;
+	buckets = calloc(room * 2, sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	free(r->buckets);
+	r->buckets = buckets;
+	r->n_buckets = room * 2;
+	r->room = room;
+	for (uint32_t i = 0; i < r->n; i++)
+		put_bucket(r, hash_of(modules[functions[i].module].path,
+				      functions[i].at), i);
+	return 0;
+}
+
+/* A name for what has none: MODULE!0xADDRESS, which is a pattern as well. */
+static const char *name_by_address(const char *path, uint64_t at)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "%s!0x%llx", *path ? fl_base_name(path) : "?",
+		     (unsigned long long)at) < 0)
+		return "?";
+	return name;			/* kept as long as the process */
+}
+
+static struct fl_function describe(struct fl_roster *r, const char *path,
+				   uint16_t module, uint64_t at)
+{
+	struct fl_function f = { .module = module, .at = at };
+	struct fl_symbol symbol;
+
+	if (fl_symbols_find(r->symbols, path, at, &symbol)) {
+		f.name = symbol.name;
+		f.linkage = symbol.linkage;
+	} else {
+		f.name = f.linkage = name_by_address(path, at);
+	}
+	return f;
+}
+
+static int index_of(struct fl_roster *r, struct fl_shm_module *modules,
+		    const struct fl_shm_site *site, uint32_t *index)
+{
+	const char *path = modules[site->module].path;
+	uint64_t at = site->function - modules[site->module].base;
+	uint32_t hash = hash_of(path, at), bucket;
+
+	for (uint32_t h = hash; r->n_buckets &&
+	     (bucket = r->buckets[h & (r->n_buckets - 1)]); h++) {
+		const struct fl_function *f = &r->functions[bucket - 1];
+
+		if (f->at == at && !strcmp(modules[f->module].path, path)) {
+			*index = bucket - 1;
+			return 0;
+		}
+	}
+	if (r->n == r->room && grow(r, modules))
+		return -ENOMEM;
+	r->functions[r->n] = describe(r, path, site->module, at);
+	r->plain[r->n] = fl_symbols_plain(r->functions[r->n].linkage);
+	put_bucket(r, hash, r->n);
+	*index = r->n++;
+	return 0;
+}
+
+int fl_roster_extend(struct fl_roster *r, struct fl_shm *shm, uint32_t n)
+{
+	uint32_t *grown = realloc(r->function_of, (n + 1) * sizeof(*grown));
+	int err = 0;
+
+	if (!grown)
+		return -ENOMEM;
+	r->function_of = grown;
+	for (; !err && r->n_sites < n; r->n_sites++)
+		err = index_of(r, fl_shm_modules(shm), &fl_shm_sites(shm)[r->n_sites],
+			       &grown[r->n_sites]);
+	return err;
+}
+
+void fl_roster_lines(struct fl_roster *r, struct fl_shm *shm)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct fl_function *f = &r->functions[i];
+
+		f->file = fl_symbols_line(r->symbols, fl_shm_modules(shm)[f->module].path,
+					  f->at, &f->line);
+	}
+}
+
+void fl_roster_close(struct fl_roster *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		free(r->plain[i]);
+	free(r->plain);
+	free(r->functions);
+	free(r->buckets);
+	free(r->function_of);
+	fl_symbols_close(r->symbols);
+	*r = (struct fl_roster){ 0 };
+}

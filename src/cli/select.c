@@ -1,0 +1,151 @@
+/*
+ * select.c - which functions -P, -U and --match ask for.
+ *
+ * Patterns apply in order, the last one that matches decides. Without any -P
+ * everything is on before the first pattern.
+ */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct pattern {
+	const char *text;
+	int on;
+	bool matched;
+	struct fl_pattern glob;		/* its module part serves regex too */
+	regex_t regex;
+};
+
+struct fl_selection {
+	enum fl_match_by by;
+	struct pattern *patterns;
+	size_t n;
+};
+
+struct fl_selection *fl_selection_new(void)
+{
+	return calloc(1, sizeof(struct fl_selection));
+}
+
+void fl_selection_match_by(struct fl_selection *s, enum fl_match_by by)
+{
+	s->by = by;
+}
+
+static const char *function_part(const struct pattern *p)
+{
+	const char *mark = strchr(p->text, '!');
+
+	return mark ? mark + 1 : p->text;
+}
+
+static int compile(struct pattern *p)
+{
+	char why[128];
+	int err = regcomp(&p->regex, function_part(p), REG_EXTENDED | REG_NOSUB);
+
+	if (!err)
+		return 0;
+	regerror(err, &p->regex, why, sizeof(why));
+	fl_say("`%s` is no regular expression: %s", p->text, why);
+	return FLE_PATTERN;
+}
+
+/* With regular expressions only [MODULE!] is parsed as a glob. */
+static int parse(struct pattern *p, enum fl_match_by by)
+{
+	const char *mark = strchr(p->text, '!');
+	int err;
+
+	if (by == FL_BY_REGEX) {
+		p->glob.module = mark ? p->text : NULL;
+		p->glob.module_len = mark ? (size_t)(mark - p->text) : 0;
+		p->glob.function = "*";
+		return compile(p);
+	}
+	err = fl_pattern_parse(&p->glob, p->text);
+	if (err)
+		fl_say("`%s`: %s; write [MODULE!]FUNCTION or MODULE!0xOFFSET", p->text,
+		       fl_reason(err));
+	return err;
+}
+
+int fl_selection_add(struct fl_selection *s, int on, const char *text)
+{
+	struct pattern *grown = realloc(s->patterns, (s->n + 1) * sizeof(*grown));
+	struct pattern p = { .text = text, .on = on };
+	int err;
+
+	if (!grown)
+		return -ENOMEM;
+	s->patterns = grown;
+	err = parse(&p, s->by);
+	if (!err)
+		grown[s->n++] = p;
+	return err;
+}
+
+static bool takes_name(const struct fl_selection *s, const struct pattern *p,
+		       const char *path, const char *name, uint64_t at)
+{
+	if (!fl_pattern_takes(&p->glob, path, name, at))
+		return false;
+	return s->by == FL_BY_GLOB || !regexec(&p->regex, name, 0, NULL, 0);
+}
+
+static bool takes(const struct fl_selection *s, const struct pattern *p,
+		  const struct fl_candidate *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(c->names) && c->names[i]; i++)
+		if (takes_name(s, p, c->path, c->names[i], c->function))
+			return true;
+	return s->by == FL_BY_GLOB && !p->glob.function &&
+	       fl_pattern_takes(&p->glob, c->path, "", c->site);
+}
+
+static bool is_on_at_first(const struct fl_selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->patterns[i].on)
+			return false;
+	return true;
+}
+
+bool fl_selection_wants(struct fl_selection *s, const struct fl_candidate *c)
+{
+	bool on = is_on_at_first(s);
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (!takes(s, &s->patterns[i], c))
+			continue;
+		s->patterns[i].matched = true;
+		on = s->patterns[i].on;
+	}
+	return on;
+}
+
+const char *fl_selection_idle(const struct fl_selection *s, size_t *at,
+			      size_t *module_len)
+{
+	while (*at < s->n) {
+		const struct pattern *p = &s->patterns[(*at)++];
+
+		if (p->matched)
+			continue;
+		*module_len = p->glob.module ? p->glob.module_len : 0;
+		return p->text;
+	}
+	return NULL;
+}
+
+void fl_selection_free(struct fl_selection *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n && s->by == FL_BY_REGEX; i++)
+		regfree(&s->patterns[i].regex);
+	free(s->patterns);
+	free(s);
+}

@@ -1,0 +1,331 @@
+/*
+ * session.c - one target from its start to its end.
+ *
+ * Hides the order in which region, store, target, reader and analyses come
+ * and go. The loop answers the target, drains its rings and watches for its
+ * end; whatever ends the target, what it enqueued is delivered.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "cli/cli.h"
+#include "os/os.h"
+
+#define WAIT_US 2000			/* a dlopen waits at most this long */
+#define PROGRESS_NS 500000000ull
+#define CLOCKS_APART_NS 50000000ull
+
+/* ---- signals: the target gets them, the reader goes on ------------------------- */
+
+static volatile sig_atomic_t target_pid;
+
+/* A terminal sends Ctrl-C to the target as well; another process does not. */
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	if (info->si_code <= 0 && target_pid > 0)
+		kill(target_pid, sig);
+	errno = saved;
+}
+
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+static void catch_signals(void)
+{
+	struct sigaction act = { .sa_sigaction = on_signal,
+				 .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction old;
+
+	for (size_t i = 0; i < ARRAY_LEN(forwarded); i++) {
+		sigaction(forwarded[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN)	/* nohup */
+			sigaction(forwarded[i], &act, NULL);
+	}
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void release_signals(void)
+{
+	target_pid = 0;
+	for (size_t i = 0; i < ARRAY_LEN(forwarded); i++) {
+		struct sigaction old;
+
+		sigaction(forwarded[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN)
+			signal(forwarded[i], SIG_DFL);
+	}
+}
+
+/* ---- batches to analyses ----------------------------------------------------------- */
+
+static void feed(void *arg, const struct fl_batch *b)
+{
+	struct fl_session *s = arg;
+
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		int err = s->o->analyses[i]->feed(s->states[i], b);
+
+		if (err)
+			s->feed_error = err;
+	}
+}
+
+static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
+{
+	struct fl_session *s = arg;
+
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		s->o->analyses[i]->count(s->states[i], thread, probe, n);
+}
+
+static void thread_end(void *arg, uint32_t thread)
+{
+	struct fl_session *s = arg;
+
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		s->o->analyses[i]->thread_end(s->states[i], thread);
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+static int open_region(struct fl_session *s)
+{
+	struct fl_shm_options o = {
+		.ring_kib = s->o->buffer_kib,
+		.action = s->o->action,
+		.samples = s->o->samples,
+		.epoch_us = s->o->epoch_ms * 1000,
+	};
+	int err = fl_shm_create(&o, &s->shm, &s->fd);
+
+	if (err)
+		fl_say("cannot make the shared memory: %s", fl_reason(err));
+	return err;
+}
+
+static int open_analyses(struct fl_session *s)
+{
+	s->view.sites = fl_shm_sites(s->shm);
+	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
+	s->view.ns_per_tick = 1.0;
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		int err = s->o->analyses[i]->open(&s->states[i], &s->view);
+
+		if (err)
+			return err;
+	}
+	return fl_roster_open(&s->roster);
+}
+
+static int open_reader(struct fl_session *s)
+{
+	struct fl_sink sink = { s, feed, count, thread_end };
+
+	return fl_reader_open(&s->reader, s->shm, &sink);
+}
+
+static int open_all(struct fl_session *s)
+{
+	int err;
+
+	if (open_region(s))
+		return -1;
+	err = open_analyses(s);
+	if (!err)
+		err = open_reader(s);
+	if (err)
+		fl_say("cannot start: %s", fl_reason(err));
+	return err;
+}
+
+static int open_store(struct fl_session *s)
+{
+	char why[FL_WHY] = "";
+
+	if (!s->o->dir || !fl_store_create(&s->store, s->o->dir, why))
+		return 0;
+	fl_say("cannot write results: %s", why);
+	return -1;
+}
+
+/* ---- the loop ------------------------------------------------------------------------- */
+
+static bool is_gone(struct fl_session *s)
+{
+	int got = waitpid(s->pid, &s->status, WNOHANG);
+
+	return got == s->pid || (got < 0 && errno == ECHILD);
+}
+
+static void show_progress(struct fl_session *s, uint64_t *next)
+{
+	uint64_t now = fl_os_monotonic_ns();
+	size_t threads;
+
+	if (*next == 0 || now < *next)
+		return;
+	*next = now + PROGRESS_NS;
+	fl_reader_threads(s->reader, &threads);
+	fprintf(stderr, "\rflick: %.1f s, %llu events, %zu threads\033[K",
+		(double)(now - s->start_ns) / 1e9,
+		(unsigned long long)s->delivered, threads);
+}
+
+static void stop_when_due(struct fl_session *s, bool *stopped)
+{
+	double seconds = (double)(fl_os_monotonic_ns() - s->start_ns) / 1e9;
+
+	if (s->o->seconds <= 0 || seconds < s->o->seconds || *stopped)
+		return;
+	*stopped = true;
+	kill(s->pid, SIGTERM);
+}
+
+static void wait_for_more(struct fl_session *s)
+{
+	if (fl_dialogue_started(s))
+		fl_reader_wait(s->reader, WAIT_US);
+	else
+		fl_os_futex_wait(&s->shm->phase, FL_PHASE_START, WAIT_US);
+}
+
+static void drain(struct fl_session *s)
+{
+	uint64_t progress = isatty(STDERR_FILENO) ? 1 : 0;
+	bool gone = false, stopped = false;
+
+	while (!gone) {
+		gone = is_gone(s);
+		if (!gone && fl_dialogue_answer(s))
+			continue;
+		if (!fl_reader_poll(s->reader, gone) && !gone)
+			wait_for_more(s);
+		stop_when_due(s, &stopped);
+		show_progress(s, &progress);
+	}
+	while (fl_reader_poll(s->reader, true))
+		;
+	if (progress > 1)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- results ---------------------------------------------------------------------------- */
+
+/* Both clocks were read by the target at its start and are read again here. */
+static void measure_tick(struct fl_session *s)
+{
+	uint64_t since = fl_os_monotonic_ns() - s->shm->mono0_ns;
+
+	if (!s->shm->tsc0)
+		return;
+	if (since < CLOCKS_APART_NS)
+		fl_os_sleep_us((CLOCKS_APART_NS - since) / 1000 + 1);
+	s->view.ns_per_tick = (double)(fl_os_monotonic_ns() - s->shm->mono0_ns) /
+			      (double)(fl_arch_ticks() - s->shm->tsc0);
+}
+
+static void add_up(struct fl_session *s)
+{
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+
+	s->produced = s->delivered = s->lost = s->active = s->refused = 0;
+	for (int c = 0; c < FL_N_LOST; c++)
+		s->lost += s->shm->lost[c];
+	s->produced = s->lost;
+	for (size_t i = 0; i < n; i++) {
+		s->produced += t[i].produced;
+		s->delivered += t[i].delivered;
+		for (int c = 0; c < FL_N_LOST; c++)
+			s->lost += t[i].lost[c];
+	}
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		bool refused = fl_shm_sites(s->shm)[i].refusal != 0;
+
+		s->active += s->selected[i] && !refused;
+		s->refused += s->selected[i] && refused;
+	}
+}
+
+static int make_results(struct fl_session *s)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		int err = s->o->analyses[i]->result(s->states[i], &s->results[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
+				 const char **names)
+{
+	struct fl_sheet sheet = { .functions = names, .n_functions = s->roster.n,
+				  .sampled = s->view.sampled };
+
+	for (uint32_t i = 0; i < s->roster.n; i++)
+		names[i] = s->roster.functions[i].name;
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		if (!strcmp(s->o->analyses[i]->name, name))
+			sheet.result = &s->results[i];
+	return sheet;
+}
+
+int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
+{
+	struct fl_launch launch;
+
+	*s = (struct fl_session){ .o = o, .fd = -1 };
+	if (fl_launch_check(&launch, o->argv[0]) || open_store(s) || open_all(s))
+		return FL_EXIT_FAILED;
+	catch_signals();
+	s->start_ns = fl_os_monotonic_ns();
+	s->pid = fl_launch_start(&launch, o->argv, s->shm, s->fd);
+	if (s->pid < 0) {
+		release_signals();
+		return FL_EXIT_FAILED;
+	}
+	target_pid = s->pid;
+	drain(s);
+	release_signals();
+	measure_tick(s);
+	add_up(s);
+	if (s->refused_to_go)
+		return FL_EXIT_FAILED;
+	if (!s->images_answered) {
+		fl_say("%s ended before flick's agent spoke; is LD_PRELOAD allowed for it?",
+		       o->argv[0]);
+		return FL_EXIT_FAILED;
+	}
+	if (!s->feed_error)
+		s->feed_error = make_results(s);
+	if (s->feed_error)
+		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
+	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
+}
+
+void fl_session_close(struct fl_session *s)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		if (s->states[i])
+			s->o->analyses[i]->close(s->states[i]);
+		free(s->results[i].cells);
+	}
+	free(s->selected);
+	if (s->roster.symbols)
+		fl_roster_close(&s->roster);
+	if (s->reader)
+		fl_reader_close(s->reader);
+	if (s->shm)
+		fl_shm_destroy(s->shm, s->fd);
+	fl_store_close(s->store);
+}

@@ -1,0 +1,116 @@
+/* report.h - step 7 of 7: results to eyes and files. */
+#ifndef FL_REPORT_H
+#define FL_REPORT_H
+
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+#include "base/base.h"
+
+/* ---- symbols: addresses to names ------------------------------------------ */
+
+/* Strings live as long as the struct fl_symbols they came from. */
+struct fl_symbol {
+	const char *name;		/* as people write it: demangled */
+	const char *linkage;		/* as the linker knows it */
+	uint64_t address, size;		/* ELF address */
+};
+
+struct fl_symbols;
+int fl_symbols_open(struct fl_symbols **);
+/* The function at ELF address `at` of file `path`: its own symbols, dynamic
+ * ones, a separate debug file's, .gnu_debugdata's. False when none is known. */
+bool fl_symbols_find(struct fl_symbols *, const char *path, uint64_t at,
+		     struct fl_symbol *);
+/* Its source line; NULL when the file has no debug information. */
+const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
+			    int *line);
+/* `linkage` without its parameters, or NULL when it is not mangled; free it. */
+char *fl_symbols_plain(const char *linkage);
+void fl_symbols_close(struct fl_symbols *);
+
+/* ---- store: the directory flick.data -------------------------------------- */
+
+#define FL_STORE_VERSION 1
+#define FL_WHY 256			/* room for one line that says why */
+
+struct fl_function {
+	const char *name, *linkage;
+	const char *file;		/* NULL: unknown */
+	int line;
+	uint16_t module;		/* index */
+	uint64_t at;			/* ELF address */
+};
+
+struct fl_pair {
+	const char *key;
+	char value[256];
+};
+
+/* What a session leaves behind, as its maker has it. */
+struct fl_recording {
+	const struct fl_pair *session;
+	size_t n_session;
+	const struct fl_shm_module *modules;
+	size_t n_modules;
+	const struct fl_shm_site *sites;
+	const uint32_t *function_of;	/* index: site */
+	size_t n_sites;
+	const char *const *providers;	/* index: site's provider */
+	const char *const *tactics;	/* index: site's tactic */
+	const struct fl_function *functions;
+	size_t n_functions;
+	const struct fl_thread *threads;
+	size_t n_threads;
+	const uint64_t *lost;		/* of threads without a slot; FL_N_LOST */
+	const char *const *names;	/* of the analyses in `results` */
+	const struct fl_result *results;
+	size_t n_results;
+};
+
+struct fl_store;
+/* Make `dir` and a results file under a name of its own, so that what cannot
+ * be written is known before the target starts. 0 or -1 with `why` filled. */
+int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
+/* Write all of it and give the file its final name. 0, or -1 and no file. */
+int fl_store_save(struct fl_store *, const struct fl_recording *,
+		  char why[FL_WHY]);
+int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
+/* Session value of `key`; false when there is none. */
+bool fl_store_value(struct fl_store *, const char *key, char value[256]);
+/* The result of analysis `name`; function cells are indices of names, which
+ * live until the store is closed. 0 or -1 with `why` filled. */
+int fl_store_load(struct fl_store *, const char *name, struct fl_result *,
+		  char why[FL_WHY]);
+const char *const *fl_store_functions(struct fl_store *, size_t *n);
+void fl_store_close(struct fl_store *);	/* NULL is fine; drops what is unsaved */
+
+/* ---- tables: rows for eyes and other programs ----------------------------- */
+
+/* A result with what is needed to show it. */
+struct fl_sheet {
+	const struct fl_result *result;
+	const char *const *functions;	/* index: function cells */
+	size_t n_functions;
+	bool sampled;			/* its calls are samples */
+};
+
+struct fl_exporter {
+	const char *name, *about;
+	void (*write)(FILE *, const struct fl_sheet *);
+};
+extern const struct fl_exporter *const fl_exporters[];	/* NULL-terminated */
+
+/* Order the rows by column `name`, largest first. False: no such column. */
+bool fl_sheet_sort(const struct fl_sheet *, const char *name);
+/* Index of column `name`, or -1. */
+int fl_sheet_column(const struct fl_result *, const char *name);
+/* A time as uftrace prints it, ten characters wide: "  1.204 us". */
+void fl_text_time(char out[32], uint64_t ns);
+/* `flick latency`: the spread of each function, as funclatency prints it. */
+void fl_text_spread(FILE *, const struct fl_sheet *spread,
+		    const struct fl_sheet *latency);
+/* `flick count`: FUNC and COUNT, as funccount prints them. */
+void fl_text_counts(FILE *, const struct fl_sheet *counts);
+
+#endif

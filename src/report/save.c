@@ -1,0 +1,317 @@
+/*
+ * save.c - write a recording into flick.data/results.db.
+ *
+ * The file is made under another name before the target starts, filled in one
+ * transaction at the end and then renamed: under its final name it is whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/schema.h"
+
+static const char schema[] =
+	"CREATE TABLE session(key TEXT PRIMARY KEY, value TEXT);"
+	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT,"
+	"  base INTEGER, lo INTEGER, hi INTEGER);"
+	"CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT, linkage TEXT,"
+	"  module INTEGER, offset INTEGER, file TEXT, line INTEGER);"
+	"CREATE TABLE sites(id INTEGER PRIMARY KEY, kind TEXT, module INTEGER,"
+	"  function INTEGER, address INTEGER, offset INTEGER, provider TEXT,"
+	"  tactic TEXT, state TEXT, wanted INTEGER, refusal INTEGER, reason TEXT);"
+	"CREATE TABLE threads(id INTEGER PRIMARY KEY, tid INTEGER, name TEXT,"
+	"  image INTEGER, produced INTEGER, delivered INTEGER, filtered INTEGER";
+
+static const char *const state_names[] = {
+	[FL_SITE_FOUND] = "found", [FL_SITE_READY] = "ready",
+	[FL_SITE_REFUSED] = "refused", [FL_SITE_GONE] = "gone",
+};
+
+static const char *const lost_columns[FL_N_LOST] = {
+	[FL_LOST_READER] = "lost_reader",
+	[FL_LOST_SLOT] = "lost_slot",
+	[FL_LOST_ROOM] = "lost_room",
+};
+
+/* ---- rows: one prepared statement, bound by a string of types -------------- */
+
+/* Bind what `types` says: i integer, s text; n stands for NULL. 0 or -1. */
+static int put_row(sqlite3_stmt *st, const char *types, const int64_t *ints,
+		   const char *const *texts)
+{
+	for (int c = 0; types[c]; c++) {
+		if (types[c] == 's')
+			sqlite3_bind_text(st, c + 1, *texts++, -1, SQLITE_STATIC);
+		else if (types[c] == 'i')
+			sqlite3_bind_int64(st, c + 1, *ints++);
+		else
+			sqlite3_bind_null(st, c + 1);
+	}
+	if (sqlite3_step(st) != SQLITE_DONE)
+		return -1;
+	return sqlite3_reset(st) == SQLITE_OK ? 0 : -1;
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *table, int columns)
+{
+	sqlite3_stmt *st = NULL;
+	char *sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES(?", table);
+
+	for (int c = 1; sql && c < columns; c++)
+		sql = sqlite3_mprintf("%z,?", sql);
+	if (sql)
+		sql = sqlite3_mprintf("%z)", sql);
+	if (sql && sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		st = NULL;
+	sqlite3_free(sql);
+	return st;
+}
+
+#define INTS(...) (const int64_t[]){ __VA_ARGS__ }
+#define TEXTS(...) (const char *const[]){ __VA_ARGS__ }
+
+static int put_session(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "session", 2);
+	int err = st ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_session; i++)
+		err = put_row(st, "ss", NULL,
+			      TEXTS(r->session[i].key, r->session[i].value));
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_modules(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "modules", 5);
+	int err = st ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_modules; i++) {
+		const struct fl_shm_module *m = &r->modules[i];
+
+		err = put_row(st, "isiii",
+			      INTS((int64_t)i, (int64_t)m->base, (int64_t)m->lo,
+				   (int64_t)m->hi), TEXTS(m->path));
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_functions(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "functions", 7);
+	int err = st ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_functions; i++) {
+		const struct fl_function *f = &r->functions[i];
+
+		err = put_row(st, f->file ? "issiisi" : "issiinn",
+			      INTS((int64_t)i, f->module, (int64_t)f->at, f->line),
+			      TEXTS(f->name, f->linkage, f->file));
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
+{
+	const struct fl_shm_site *s = &r->sites[i];
+	const char *reason = s->refusal ? fl_err_text(s->refusal) : NULL;
+
+	if (s->refusal && !reason)
+		reason = strerror(-s->refusal);
+	return put_row(st, reason ? "isiiiisssiis" : "isiiiisssiin",
+		       INTS((int64_t)i, s->module, r->function_of[i],
+			    (int64_t)s->at,
+			    (int64_t)(s->at - r->modules[s->module].base),
+			    s->wanted, s->refusal),
+		       TEXTS(fl_kind_names[s->kind], r->providers[s->provider],
+			     r->tactics[s->tactic], state_names[s->state], reason));
+}
+
+static int put_sites(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "sites", 12);
+	int err = st ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_sites; i++)
+		err = put_site(st, r, i);
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_threads(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "threads", 7 + FL_N_LOST);
+	int err = st ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_threads; i++) {
+		const struct fl_thread *t = &r->threads[i];
+		char types[7 + FL_N_LOST + 1] = "iisiiii";
+		int64_t ints[6 + FL_N_LOST] = {
+			(int64_t)i, t->tid, t->image, (int64_t)t->produced,
+			(int64_t)t->delivered, (int64_t)t->filtered };
+
+		for (int c = 0; c < FL_N_LOST; c++) {
+			types[7 + c] = 'i';
+			ints[6 + c] = (int64_t)t->lost[c];
+		}
+		err = put_row(st, types, ints, TEXTS(t->name));
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_losses(sqlite3 *db, const struct fl_recording *r)
+{
+	sqlite3_stmt *st = prepare(db, "losses", 2);
+	int err = st ? 0 : -1;
+
+	for (int c = 0; !err && c < FL_N_LOST; c++) {
+		uint64_t n = r->lost[c];
+
+		for (size_t i = 0; i < r->n_threads; i++)
+			n += r->threads[i].lost[c];
+		err = put_row(st, "si", INTS((int64_t)n), TEXTS(fl_lost_names[c]));
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+/* ---- results: one table an analysis, with its columns ---------------------- */
+
+static int make_result_table(sqlite3 *db, const char *name,
+			     const struct fl_result *r)
+{
+	char *sql = sqlite3_mprintf("CREATE TABLE \"%w\"(", name);
+	int err;
+
+	for (size_t c = 0; sql && c < r->n_columns; c++)
+		sql = sqlite3_mprintf("%z%s\"%w\" INTEGER", sql, c ? "," : "",
+				      r->columns[c].name);
+	if (sql)
+		sql = sqlite3_mprintf("%z)", sql);
+	err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+	sqlite3_free(sql);
+	return err;
+}
+
+static int put_result(sqlite3 *db, const char *name, const struct fl_result *r)
+{
+	sqlite3_stmt *st;
+	int err = make_result_table(db, name, r);
+
+	st = err ? NULL : prepare(db, name, (int)r->n_columns);
+	if (!st)
+		return -1;
+	for (size_t i = 0; !err && i < r->n_rows; i++) {
+		for (size_t c = 0; c < r->n_columns; c++) {
+			uint64_t v = r->cells[i * r->n_columns + c];
+
+			if (v == FL_NONE)
+				sqlite3_bind_null(st, (int)c + 1);
+			else
+				sqlite3_bind_int64(st, (int)c + 1, (int64_t)v);
+		}
+		err = put_row(st, "", NULL, NULL);
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+static int put_all(sqlite3 *db, const struct fl_recording *r)
+{
+	static int (*const tables[])(sqlite3 *, const struct fl_recording *) = {
+		put_session, put_modules, put_functions, put_sites,
+		put_threads, put_losses,
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_LEN(tables); i++)
+		err = tables[i](db, r);
+	for (size_t i = 0; !err && i < r->n_results; i++)
+		err = put_result(db, r->names[i], &r->results[i]);
+	return err;
+}
+
+static int make_tables(sqlite3 *db)
+{
+	char *sql = sqlite3_mprintf("PRAGMA application_id=%d;"
+				    "PRAGMA user_version=%d; BEGIN; %s",
+				    FL_STORE_ID, FL_STORE_VERSION, schema);
+	int err;
+
+	for (int c = 0; sql && c < FL_N_LOST; c++)
+		sql = sqlite3_mprintf("%z, %s INTEGER", sql, lost_columns[c]);
+	if (sql)
+		sql = sqlite3_mprintf("%z); CREATE TABLE losses(cause TEXT, n INTEGER)",
+				      sql);
+	err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+	sqlite3_free(sql);
+	return err;
+}
+
+/* ---- the file --------------------------------------------------------------- */
+
+static int make_directory(struct fl_store *s, char why[FL_WHY])
+{
+	if (!mkdir(s->dir, 0777))
+		s->made_dir = true;
+	else if (errno != EEXIST) {
+		snprintf(why, FL_WHY, "%s: %s", s->dir, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* A transaction that is undone: the file can be written. */
+static int open_new(struct fl_store *s, char why[FL_WHY])
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+	if (unlink(s->path) && errno != ENOENT) {
+		snprintf(why, FL_WHY, "%s: %s", s->dir, strerror(errno));
+		return -1;
+	}
+	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK ||
+	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+			 "CREATE TABLE probe(x); DROP TABLE probe",
+			 NULL, NULL, NULL) != SQLITE_OK)
+		return fl_store_fail(s, why, NULL);
+	return 0;
+}
+
+int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
+{
+	struct fl_store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	s->dir = strdup(dir);
+	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE ".tmp", dir);
+	s->final = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
+	if (make_directory(s, why) || open_new(s, why)) {
+		fl_store_close(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+int fl_store_save(struct fl_store *s, const struct fl_recording *r,
+		  char why[FL_WHY])
+{
+	if (make_tables(s->db) || put_all(s->db, r) ||
+	    sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		return fl_store_fail(s, why, NULL);
+	if (sqlite3_close(s->db) != SQLITE_OK)
+		return fl_store_fail(s, why, NULL);
+	s->db = NULL;
+	if (rename(s->path, s->final))
+		return fl_store_fail(s, why, strerror(errno));
+	sqlite3_free(s->final);
+	s->final = NULL;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * schema.h - the tables of results.db, for its writer and its reader.
+ */
+#ifndef FL_REPORT_SCHEMA_H
+#define FL_REPORT_SCHEMA_H
+
+#include <sqlite3.h>
+
+#include "report/report.h"
+
+#define FL_STORE_FILE "results.db"
+#define FL_STORE_ID 0x666c6b31		/* PRAGMA application_id: "flk1" */
+
+struct fl_store {
+	char *dir;
+	char *path;			/* of the file that is open */
+	char *final;			/* the name it is to get; NULL: reading */
+	sqlite3 *db;
+	bool made_dir;			/* and takes it away if nothing is saved */
+	char **functions;		/* names, once loaded */
+	size_t n_functions;
+};
+
+/* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
+int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
+
+#endif

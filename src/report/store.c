@@ -1,0 +1,248 @@
+/*
+ * store.c - read a recording back, whatever state its file is in.
+ *
+ * A file that is not a recording, is damaged, or was written by another
+ * version of flick is told apart once, when it is opened.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/schema.h"
+
+int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
+{
+	if (!text)
+		text = s->db ? sqlite3_errmsg(s->db) : "out of memory";
+	snprintf(why, FL_WHY, "%s: %s", s->path, text);
+	return -1;
+}
+
+/* The one number a statement gives; -1 when it gives none. */
+static int64_t number_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+static bool is_sound(sqlite3 *db)
+{
+	sqlite3_stmt *st = NULL;
+	bool sound = false;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		sound = !strcmp((const char *)sqlite3_column_text(st, 0), "ok");
+	sqlite3_finalize(st);
+	return sound;
+}
+
+static int check(struct fl_store *s, char why[FL_WHY])
+{
+	int64_t id = number_of(s->db, "PRAGMA application_id");
+	int64_t version = number_of(s->db, "PRAGMA user_version");
+	char text[96];
+
+	if (id < 0)
+		return fl_store_fail(s, why, "damaged: record again");
+	if (id != FL_STORE_ID)
+		return fl_store_fail(s, why, "not written by flick record");
+	if (version != FL_STORE_VERSION) {
+		snprintf(text, sizeof(text), "is version %d of the format, this "
+			 "flick reads %d", (int)version, FL_STORE_VERSION);
+		return fl_store_fail(s, why, text);
+	}
+	if (!is_sound(s->db))
+		return fl_store_fail(s, why, "damaged: record again");
+	return 0;
+}
+
+/* ---- names of functions ------------------------------------------------------ */
+
+static int load_names(struct fl_store *s, char why[FL_WHY])
+{
+	int64_t n = number_of(s->db, "SELECT coalesce(max(id), -1) + 1 FROM functions");
+	sqlite3_stmt *st = NULL;
+
+	if (n < 0 || n > UINT32_MAX ||
+	    sqlite3_prepare_v2(s->db, "SELECT id, name FROM functions WHERE id >= 0",
+			       -1, &st, NULL) != SQLITE_OK)
+		return fl_store_fail(s, why, "damaged: record again");
+	s->functions = calloc((size_t)n + 1, sizeof(*s->functions));
+	while (s->functions && sqlite3_step(st) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 1);
+
+		s->functions[sqlite3_column_int64(st, 0)] = strdup(name ? name : "?");
+	}
+	sqlite3_finalize(st);
+	s->n_functions = s->functions ? (size_t)n : 0;
+	return s->functions ? 0 : fl_store_fail(s, why, "out of memory");
+}
+
+const char *const *fl_store_functions(struct fl_store *s, size_t *n)
+{
+	*n = s->n_functions;
+	return (const char *const *)s->functions;
+}
+
+int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
+{
+	struct fl_store *s = calloc(1, sizeof(*s));
+	struct stat st;
+
+	if (!s)
+		return -1;
+	s->dir = strdup(dir);
+	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
+	if (stat(s->path, &st)) {
+		snprintf(why, FL_WHY, "%s: %s; `flick record` makes one", s->path,
+			 strerror(errno));
+		goto fail;
+	}
+	if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+		fl_store_fail(s, why, NULL);
+		goto fail;
+	}
+	if (check(s, why) || load_names(s, why))
+		goto fail;
+	*out = s;
+	return 0;
+fail:
+	fl_store_close(s);
+	return -1;
+}
+
+bool fl_store_value(struct fl_store *s, const char *key, char value[256])
+{
+	sqlite3_stmt *st = NULL;
+	bool found = false;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT value FROM session WHERE key = ?", -1,
+			       &st, NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0)) {
+		snprintf(value, 256, "%s", sqlite3_column_text(st, 0));
+		found = true;
+	}
+	sqlite3_finalize(st);
+	return found;
+}
+
+/* ---- results ------------------------------------------------------------------ */
+
+/* The columns of the analysis of that name, as this flick knows them. The one
+ * place a stored result needs them is here, so an empty run lends its own. */
+static int columns_of(const char *name, struct fl_result *r)
+{
+	const struct fl_analysis *a = fl_analysis_find(name);
+	struct fl_view nothing = { .ns_per_tick = 1.0 };
+	void *state;
+	int err = a ? a->open(&state, &nothing) : -ENOENT;
+
+	if (err)
+		return err;
+	err = a->result(state, r);
+	a->close(state);
+	if (err)
+		return err;
+	free(r->cells);
+	r->cells = NULL;
+	r->n_rows = 0;
+	return 0;
+}
+
+static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
+				 const struct fl_result *r)
+{
+	char *sql = sqlite3_mprintf("SELECT ");
+	sqlite3_stmt *st = NULL;
+
+	for (size_t c = 0; sql && c < r->n_columns; c++)
+		sql = sqlite3_mprintf("%z%s\"%w\"", sql, c ? "," : "",
+				      r->columns[c].name);
+	if (sql)
+		sql = sqlite3_mprintf("%z FROM \"%w\"", sql, name);
+	if (!sql || sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+		st = NULL;
+	sqlite3_free(sql);
+	return st;
+}
+
+static int read_rows(sqlite3_stmt *st, struct fl_result *r)
+{
+	size_t room = 0;
+	int step;
+
+	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		if (r->n_rows == room) {
+			uint64_t *grown;
+
+			room = room ? room * 2 : 64;
+			grown = realloc(r->cells, room * r->n_columns * sizeof(*grown));
+			if (!grown)
+				return -1;
+			r->cells = grown;
+		}
+		for (size_t c = 0; c < r->n_columns; c++)
+			r->cells[r->n_rows * r->n_columns + c] =
+				sqlite3_column_type(st, (int)c) == SQLITE_NULL ? FL_NONE :
+				(uint64_t)sqlite3_column_int64(st, (int)c);
+		r->n_rows++;
+	}
+	return step == SQLITE_DONE ? 0 : -1;
+}
+
+int fl_store_load(struct fl_store *s, const char *name, struct fl_result *r,
+		  char why[FL_WHY])
+{
+	sqlite3_stmt *st;
+	char text[96];
+	int err;
+
+	*r = (struct fl_result){ 0 };
+	if (columns_of(name, r)) {
+		snprintf(text, sizeof(text), "there is no analysis called %s", name);
+		return fl_store_fail(s, why, text);
+	}
+	st = select_rows(s, name, r);
+	if (!st) {
+		snprintf(text, sizeof(text), "holds no result of %s; record with "
+			 "-a %s", name, name);
+		return fl_store_fail(s, why, text);
+	}
+	err = read_rows(st, r);
+	sqlite3_finalize(st);
+	if (err) {
+		free(r->cells);
+		r->cells = NULL;
+		return fl_store_fail(s, why, NULL);
+	}
+	return 0;
+}
+
+void fl_store_close(struct fl_store *s)
+{
+	if (!s)
+		return;
+	sqlite3_close(s->db);
+	if (s->final) {
+		unlink(s->path);
+		if (s->made_dir)
+			rmdir(s->dir);
+	}
+	for (size_t i = 0; i < s->n_functions; i++)
+		free(s->functions[i]);
+	free(s->functions);
+	sqlite3_free(s->path);
+	sqlite3_free(s->final);
+	free(s->dir);
+	free(s);
+}

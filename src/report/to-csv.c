@@ -1,0 +1,59 @@
+/*
+ * to-csv.c - comma-separated values (RFC 4180), every column; unknown is empty.
+ */
+#include <string.h>
+
+#include "report/table.h"
+
+static void print_quoted(FILE *to, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', to);
+		fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
+static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
+{
+	if (s->result->columns[c].type == FL_COL_FUNCTION)
+		print_quoted(to, fl_sheet_function(s, v));
+	else if (v != FL_NONE)
+		fprintf(to, "%llu", (unsigned long long)v);
+}
+
+static const char *title_of(const struct fl_sheet *s, size_t c)
+{
+	const char *name = s->result->columns[c].name;
+
+	return s->sampled && !strcmp(name, "calls") ? "samples" : name;
+}
+
+static void write_csv(FILE *to, const struct fl_sheet *s)
+{
+	const struct fl_result *r = s->result;
+
+	for (size_t c = 0; c < r->n_columns; c++)
+		fprintf(to, "%s%s", c ? "," : "", title_of(s, c));
+	fputs("\r\n", to);
+	for (size_t i = 0; i < r->n_rows; i++) {
+		for (size_t c = 0; c < r->n_columns; c++) {
+			if (c)
+				fputc(',', to);
+			print_cell(to, s, c, r->cells[i * r->n_columns + c]);
+		}
+		fputs("\r\n", to);
+	}
+}
+
+const struct fl_exporter fl_exporter_csv = {
+	.name = "csv",
+	.about = "comma-separated values, times in nanoseconds",
+	.write = write_csv,
+};

@@ -1,0 +1,61 @@
+/*
+ * to-json.c - an array of objects, one a row; unknown is null.
+ */
+#include <string.h>
+
+#include "report/table.h"
+
+/* Names come from files and may hold any byte: what is not UTF-8's lower half
+ * passes as it is, control characters and quotes are escaped. */
+static void print_string(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(to, "\\%c", c);
+		else if (c < 0x20)
+			fprintf(to, "\\u%04x", c);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}
+
+static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
+{
+	const char *name = s->result->columns[c].name;
+
+	fprintf(to, "\"%s\": ", s->sampled && !strcmp(name, "calls") ? "samples" :
+		name);
+	if (s->result->columns[c].type == FL_COL_FUNCTION)
+		print_string(to, fl_sheet_function(s, v));
+	else if (v == FL_NONE)
+		fputs("null", to);
+	else
+		fprintf(to, "%llu", (unsigned long long)v);
+}
+
+static void write_json(FILE *to, const struct fl_sheet *s)
+{
+	const struct fl_result *r = s->result;
+
+	fputs("[", to);
+	for (size_t i = 0; i < r->n_rows; i++) {
+		fputs(i ? ",\n  {" : "\n  {", to);
+		for (size_t c = 0; c < r->n_columns; c++) {
+			if (c)
+				fputs(", ", to);
+			print_cell(to, s, c, r->cells[i * r->n_columns + c]);
+		}
+		fputc('}', to);
+	}
+	fputs("\n]\n", to);
+}
+
+const struct fl_exporter fl_exporter_json = {
+	.name = "json",
+	.about = "an array of objects, times in nanoseconds",
+	.write = write_json,
+};

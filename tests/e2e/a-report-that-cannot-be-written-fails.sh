@@ -1,0 +1,14 @@
+#!/bin/sh
+. "$(dirname "$0")/lib"
+need "$CC"
+[ -c /dev/full ] || skip "no /dev/full"
+target recursion -O2 $sites
+record -a latency --all -- "$work/recursion"
+succeeded
+for command in "report $data" "report --format=csv $data" \
+	"list $work/recursion"; do
+	label="$command:"
+	"$FLICK" $command >/dev/full 2>"$err"
+	[ $? -eq 1 ] || fail "$label a full output is no failure"
+	grep -qi 'no space' "$err" || fail "$label it is not said"
+done

@@ -1,0 +1,7 @@
+#!/bin/sh
+# A script is run by an interpreter without sites: one line, no hang.
+. "$(dirname "$0")/lib"
+printf '#!/bin/sh\necho hello\n' >"$work/script"
+chmod +x "$work/script"
+record -- "$work/script"
+one_line_error 1 'sh'

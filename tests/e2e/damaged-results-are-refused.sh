@@ -1,0 +1,39 @@
+#!/bin/sh
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target recursion -O2 $sites
+record -a latency --all -- "$work/recursion"
+succeeded
+good=$work/good
+cp -r "$data" "$good"
+
+report() {	# WHAT [PATTERN]
+	label="$1:"
+	run "$FLICK" report "$data"
+	one_line_error 1 "${2:-results.db|damaged|not}"
+}
+
+rm -rf "$data"
+report "no directory" 'no such file|record'
+mkdir "$data"
+report "empty directory"
+: >"$data/results.db"
+report "empty file"
+head -c 100000 /dev/urandom >"$data/results.db"
+report "noise"
+for n in 50 1000 5000; do
+	head -c $n "$good/results.db" >"$data/results.db"
+	report "$n bytes"
+done
+for table in session threads sites latency; do
+	cp "$good/results.db" "$data/results.db"
+	sqlite3 "$data/results.db" "drop table $table"
+	run "$FLICK" report "$data"
+	[ "$status" -le 1 ] || fail "without $table: status $status"
+done
+rm -rf "$data"
+: >"$data"
+report "a file"
+run "$FLICK" report "$good"
+label="good:"
+succeeded

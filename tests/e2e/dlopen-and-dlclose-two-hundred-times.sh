@@ -1,0 +1,21 @@
+#!/bin/sh
+# A library with sites, constructors and a thread, loaded and unloaded while
+# another thread calls.
+. "$(dirname "$0")/lib"
+need sqlite3
+for CC in gcc clang; do
+	command -v $CC >/dev/null || continue
+	for kind in "$sites" "$sites -fno-plt" -fpatchable-function-entry=5; do
+		label="$CC $kind:"
+		target dlopen -O2 $kind
+		library dlopen-lib -O2 $kind
+		record -a counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
+		succeeded
+		exact
+		lossless
+	done
+done
+label="sampling:"
+record -- "$work/dlopen" "$work/dlopen-lib.so" 200
+succeeded
+conserved

@@ -1,0 +1,31 @@
+#!/bin/sh
+. "$(dirname "$0")/lib"
+need "$CC" sqlite3
+target recursion -O2 $sites
+
+help() {
+	label="$*:"
+	run "$FLICK" "$@"
+	succeeded
+	grep -qi usage "$out" || fail "$label no usage on standard output"
+	[ ! -s "$err" ] || fail "$label it writes to standard error"
+}
+
+help --help
+commands=$(sed -n 's/^  *\([a-z][a-z]*\)  *.*/\1/p' "$out")
+for c in record report list count latency doctor; do
+	"$FLICK" --help | grep -qw "$c" || fail "--help does not list $c"
+	help $c --help
+done
+(cd "$work" && "$FLICK" record ./recursion) >"$out" 2>"$err" ||
+	fail "record ./recursion"
+label=record
+ends_well
+for command in "report $work/flick.data" "list $work/recursion" "doctor" \
+	"count f* -- $work/recursion" "count fib -- $work/recursion" \
+	"latency fib -- $work/recursion"; do
+	label="$command:"
+	run "$FLICK" $command
+	succeeded
+	ends_well
+done

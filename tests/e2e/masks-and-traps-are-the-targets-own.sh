@@ -1,0 +1,24 @@
+#!/bin/sh
+# Threads that block every signal; a program that owns SIGTRAP; with libraries
+# that come and go meanwhile.
+. "$(dirname "$0")/lib"
+need sqlite3
+for CC in gcc clang; do
+	command -v $CC >/dev/null || continue
+	for kind in "$sites" -fpatchable-function-entry=5; do
+		library dlopen-lib -O2 $kind
+		for t in sigmask sigtrap; do
+			target $t -O2 $kind
+			for lib in "" "$work/dlopen-lib.so"; do
+				label="$CC $t $kind ${lib:+with a library}:"
+				record -a counts -- "$work/$t" $lib
+				succeeded
+				exact
+				lossless
+			done
+		done
+	done
+done
+label="sampling:"
+record -- "$work/sigtrap" "$work/dlopen-lib.so"
+succeeded

@@ -1,0 +1,12 @@
+#!/bin/sh
+# A line that rewrites itself on a terminal; in a pipe no control character.
+. "$(dirname "$0")/lib"
+need script "$CC"
+target killme -O1 $sites
+run "$FLICK" record -o "$data" -- "$work/killme" "$work/tally" 1 2
+succeeded
+cr=$(printf '\r') escape=$(printf '\033')
+! cat "$out" "$err" | grep -q "[$cr$escape]" || fail "control characters in a pipe"
+TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
+	'$work/tally' 1 2" /dev/null >"$work/screen" 2>&1 </dev/null
+tr -d '\n' <"$work/screen" | grep -q "${cr}[^${cr}]" || fail "no progress on a terminal"

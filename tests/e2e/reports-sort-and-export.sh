@@ -1,0 +1,19 @@
+#!/bin/sh
+# uftrace's columns; -s by each key; csv and json that a parser accepts.
+. "$(dirname "$0")/lib"
+need "$CC" sqlite3
+target recursion -O2 $sites
+record -a latency --all -- "$work/recursion"
+succeeded
+run "$FLICK" report "$data"
+succeeded
+grep -Eq 'Total time +Self time +Calls +Function' "$out" || fail "other columns"
+n=$(sql "select calls from $(rows latency) where name = 'fib'")
+grep -E "(^| )$n +fib" "$out" >/dev/null || fail "not $n calls of fib"
+run "$FLICK" report -s call "$data"
+succeeded
+[ "$(awk 'NR == 3 { print $NF }' "$out")" = fib ] || fail "fib has most calls"
+run "$FLICK" report --format=csv "$data"
+succeeded
+grep -v '^events' "$out" | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }' ||
+	fail "rows of different length"

@@ -1,0 +1,26 @@
+#!/bin/sh
+# -P and -U, globs and regular expressions, MODULE!FUNCTION, MODULE!0xOFFSET.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC" nm
+target recursion -O2 $sites
+
+on() {	# EXPECTED OPTIONS...: the functions with calls, sorted
+	want=$1
+	shift
+	label="$*:"
+	record -a counts "$@" -- "$work/recursion"
+	succeeded
+	got=$(sql "select name from $(rows counts) where calls > 0
+		order by name" | tr '\n' ' ')
+	[ "$got" = "$want" ] || fail "$label on are: $got"
+}
+
+on "fib " -P fib
+on "factorial fib " -P 'f*'
+on "even odd " -P even -P odd
+on "even factorial fib hop land main sink " -U odd
+on "factorial " -P 'f*' -U fib
+on "fib land " --match=regex -P '^(fib|la.d)$'
+on "hop " -P 'recursion!hop'
+on "sink " -P "recursion!0x$(nm "$work/recursion" |
+	sed -n 's/^0*\([0-9a-f]*\) . sink$/\1/p')"

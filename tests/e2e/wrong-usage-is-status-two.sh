@@ -1,0 +1,19 @@
+#!/bin/sh
+. "$(dirname "$0")/lib"
+
+wrong() {	# PATTERN ARGS...
+	pattern=$1
+	shift
+	label="flick $*:"
+	run "$FLICK" "$@"
+	[ "$status" -eq 2 ] || fail "$label status $status, not 2"
+	grep -Eiq -- "$pattern" "$err" || fail "$label it does not say $pattern"
+	[ ! -s "$out" ] || fail "$label errors belong on standard error"
+}
+
+wrong 'reco?rd' recrod
+wrong 'nonsense' record --nonsense -- true
+wrong 'program' record
+wrong 'analys|counts' record -a nonsense -- true
+wrong '-o' record -o
+wrong 'usage|help' list

@@ -1,0 +1,126 @@
+/* fork: children by fork, vfork, a bare clone system call, posix_spawn, popen
+ * and system. A child's calls are its own: they change no count printed here,
+ * nor may they be in the record of the parent. */
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FUNCTIONS(X) X(main) X(work) X(leaf) X(by_fork) X(by_vfork) X(by_clone) \
+	X(by_spawn) X(by_system) X(by_popen)
+#include "truth.h"
+
+BODY static long leaf(long x)
+{
+	CALLED(leaf);
+	return x + 1;
+}
+
+BODY static long work(long n)
+{
+	long sum = 0;
+
+	CALLED(work);
+	for (long i = 0; i < n; i++)
+		sum += leaf(i);
+	return sum;
+}
+
+QUIET static void reap(pid_t pid, int expected)
+{
+	int status = -1;
+
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == expected);
+}
+
+/* The child has children of its own. */
+BODY static void by_fork(void)
+{
+	pid_t pid = fork();
+
+	CALLED(by_fork);
+	if (pid == 0) {
+		KEEP(work(1000));
+		pid = fork();
+		if (pid == 0)
+			_exit(work(10) == 55 ? 7 : 8);
+		reap(pid, 7);
+		_exit(truth_failed ? 9 : 3);
+	}
+	KEEP(work(5));
+	reap(pid, 3);
+}
+
+BODY static void by_vfork(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", "exit 4", (char *)NULL);
+		_exit(127);
+	}
+	CALLED(by_vfork);
+	reap(pid, 4);
+}
+
+/* No fork handler of any library runs for this one. */
+BODY static void by_clone(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	CALLED(by_clone);
+	if (pid == 0) {
+		KEEP(work(700));
+		syscall(SYS_exit_group, 5);
+	}
+	reap(pid, 5);
+}
+
+BODY static void by_spawn(void)
+{
+	char *argv[] = { "sh", "-c", "exit 6", NULL };
+	extern char **environ;
+	pid_t pid;
+
+	CALLED(by_spawn);
+	CHECK(!posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ));
+	reap(pid, 6);
+}
+
+BODY static void by_system(void)
+{
+	int status = system("exit 2");
+
+	CALLED(by_system);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+}
+
+BODY static void by_popen(void)
+{
+	char line[16] = "";
+	FILE *f = popen("echo hello", "r");
+
+	CALLED(by_popen);
+	CHECK(f && fgets(line, sizeof(line), f) && !strcmp(line, "hello\n"));
+	CHECK(f && pclose(f) == 0);
+}
+
+int main(void)
+{
+	CALLED(main);
+	for (int i = 0; i < 5; i++) {
+		by_fork();
+		KEEP(work(10));
+		by_vfork();
+		KEEP(work(10));
+		by_clone();
+		KEEP(work(10));
+	}
+	by_spawn();
+	by_system();
+	by_popen();
+	KEEP(work(100));
+	truth_print();
+	return truth_failed;
+}

@@ -1,0 +1,60 @@
+/* sigtrap [LIBRARY]: owns SIGTRAP, executes int3 itself, and loads the library
+ * (see dlopen.c) meanwhile: its handler sees its own traps and no others. */
+#include <dlfcn.h>
+#include <signal.h>
+#define FUNCTIONS(X) X(main) X(leaf) X(on_trap) X(trapper)
+#include "truth.h"
+
+__attribute__((visibility("default"))) unsigned long library_calls[6];
+
+BODY static long leaf(long x)
+{
+	CALLED(leaf);
+	return x + 1;
+}
+
+BODY static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	CALLED(on_trap);
+	CHECK(sig == SIGTRAP && info && context);
+	KEEP(leaf(sig));
+}
+
+BODY static void trapper(void)
+{
+	CALLED(trapper);
+	__asm__ volatile("int3");
+	KEEP(leaf(1));
+}
+
+QUIET static void load(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	long (*work)(long) = lib ? (long (*)(long))dlsym(lib, "lib_work") : NULL;
+
+	CHECK(work && work(10) == 55);
+	if (lib)
+		dlclose(lib);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct sigaction was;
+
+	CALLED(main);
+	CHECK(!sigaction(SIGTRAP, &act, &was));
+	CHECK(was.sa_handler == SIG_DFL);	/* nobody else's shows */
+	for (int i = 0; i < 100; i++)
+		trapper();
+	for (int i = 0; argc > 1 && i < 20; i++)
+		load(argv[1]);
+	for (int i = 0; i < 100; i++)
+		trapper();
+	raise(SIGTRAP);
+	CHECK(!sigaction(SIGTRAP, NULL, &was));
+	CHECK(was.sa_sigaction == on_trap);
+	CHECK(CALLS(on_trap) == 201);
+	truth_print();
+	return truth_failed;
+}

@@ -1,0 +1,67 @@
+/*
+ * truth.h - how a target keeps and prints its own truth.
+ *
+ * A target lists its functions once, `#define FUNCTIONS(X) X(leaf) X(twig)`,
+ * and each of them says CALLED(name) in plain code that flick does not see.
+ * truth_print() writes a line `count NAME N` for each. A function that is QUIET
+ * gets no site from any compiler; what is neither is not counted.
+ */
+#ifndef TRUTH_H
+#define TRUTH_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* BODY: exactly one copy of a function, called as written. */
+#if defined(__clang__)
+#define BODY __attribute__((noinline, used))
+#define QUIET __attribute__((no_instrument_function, \
+	patchable_function_entry(0), xray_never_instrument, unused))
+#else
+#define BODY __attribute__((noipa, used))
+#define QUIET __attribute__((no_instrument_function, \
+	patchable_function_entry(0), unused))
+#endif
+
+/* Keeps a value, and the call that made it, alive. */
+#define KEEP(value) __asm__ volatile("" : : "g"(value) : "memory")
+
+#ifdef FUNCTIONS
+#define TRUTH_COUNTER(name) static unsigned long truth_##name;
+FUNCTIONS(TRUTH_COUNTER)
+
+#define CALLED(name) __atomic_fetch_add(&truth_##name, 1, __ATOMIC_RELAXED)
+#define CALLS(name) __atomic_load_n(&truth_##name, __ATOMIC_RELAXED)
+
+/* A function that may be cut off between its probe and its count: the line
+ * `about NAME N` allows for one call more. Listed in ABOUT(X). */
+#ifdef ABOUT
+ABOUT(TRUTH_COUNTER)
+#endif
+
+QUIET static void truth_print(void)
+{
+#ifdef ABOUT
+#define TRUTH_ABOUT(name) printf("about " #name " %lu\n", CALLS(name));
+	ABOUT(TRUTH_ABOUT)
+#endif
+#define TRUTH_LINE(name) printf("count " #name " %lu\n", CALLS(name));
+	FUNCTIONS(TRUTH_LINE)
+	fflush(stdout);
+}
+#endif
+
+/* CHECK(x): says what was wrong; truth_failed is main's exit status. */
+static int truth_failed __attribute__((unused));
+#define CHECK(x) do { \
+	if (!(x)) { \
+		printf("wrong: %s:%d: %s\n", __FILE__, __LINE__, #x); \
+		truth_failed = 1; \
+	} \
+} while (0)
+
+#endif

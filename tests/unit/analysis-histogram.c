@@ -1,0 +1,122 @@
+/*
+ * The histogram keeps every value within 1/32, its ends exactly.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analysis/histogram.h"
+
+static void buckets_follow_one_another(void **unused)
+{
+	unsigned last = 0;
+
+	(void)unused;
+	for (uint64_t v = 0; v < 1 << 20; v++) {
+		unsigned o = fl_hist_octave(v);
+		unsigned bucket = o * FL_HIST_SUB + fl_hist_sub(v, o);
+
+		assert_true(bucket == last || bucket == last + 1);
+		last = bucket;
+	}
+	assert_int_equal(fl_hist_octave(UINT64_MAX), FL_HIST_OCTAVES - 1);
+	assert_int_equal(fl_hist_sub(UINT64_MAX, FL_HIST_OCTAVES - 1), 31);
+}
+
+static void one_value_is_within_its_error(void **unused)
+{
+	(void)unused;
+	for (uint64_t v = 1; v < (uint64_t)1 << 62; v = v * 3 + 1) {
+		struct fl_histogram h = { 0 };
+		double q;
+
+		assert_true(fl_hist_add(&h, v / 4));
+		assert_true(fl_hist_add(&h, v));
+		assert_true(fl_hist_add(&h, v * 2));
+		q = (double)fl_hist_quantile(&h, 0.5);
+		assert_true(q <= (double)v * 65 / 64 && q >= (double)v * 63 / 64);
+		fl_hist_free(&h);
+	}
+}
+
+static void small_values_and_ends_are_exact(void **unused)
+{
+	struct fl_histogram h = { 0 };
+
+	(void)unused;
+	for (uint64_t v = 1; v <= 50; v++)
+		assert_true(fl_hist_add(&h, v));
+	assert_true(fl_hist_add(&h, 1000003));
+	assert_int_equal(fl_hist_quantile(&h, 0.5), 26);
+	assert_int_equal(fl_hist_quantile(&h, 0.0), 1);
+	assert_int_equal(fl_hist_quantile(&h, 1.0), 1000003);
+	assert_int_equal(h.min, 1);
+	assert_int_equal(h.max, 1000003);
+	fl_hist_free(&h);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void quantiles_agree_with_sorting(void **unused)
+{
+	enum { N = 10000 };
+	uint64_t *v = malloc(N * sizeof(*v));
+	struct fl_histogram h = { 0 };
+
+	(void)unused;
+	srand(7);
+	for (int i = 0; i < N; i++) {
+		v[i] = (uint64_t)rand() >> (rand() % 20);
+		assert_true(fl_hist_add(&h, v[i]));
+	}
+	qsort(v, N, sizeof(*v), compare);
+	for (int p = 1; p < 100; p++) {
+		double want = (double)v[(N * p + 99) / 100 - 1];
+		double got = (double)fl_hist_quantile(&h, p / 100.0);
+
+		assert_true(got >= want * 63 / 64 && got <= want * 65 / 64);
+	}
+	fl_hist_free(&h);
+	free(v);
+}
+
+static void sum_up(void *arg, uint64_t middle, uint64_t n)
+{
+	(void)middle;
+	*(uint64_t *)arg += n;
+}
+
+static void every_value_is_in_a_bucket(void **unused)
+{
+	struct fl_histogram h = { 0 };
+	uint64_t n = 0;
+
+	(void)unused;
+	for (uint64_t v = 0; v < 5000; v++)
+		assert_true(fl_hist_add(&h, v * v * v));
+	fl_hist_each(&h, sum_up, &n);
+	assert_int_equal(n, 5000);
+	assert_int_equal(h.n, 5000);
+	fl_hist_free(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(buckets_follow_one_another),
+		cmocka_unit_test(one_value_is_within_its_error),
+		cmocka_unit_test(small_values_and_ends_are_exact),
+		cmocka_unit_test(quantiles_agree_with_sorting),
+		cmocka_unit_test(every_value_is_in_a_bucket),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

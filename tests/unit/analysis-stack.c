@@ -1,0 +1,496 @@
+/*
+ * Which call an exit ends, told by synthetic streams of one thread. A letter is
+ * a function; stack pointers are written as bytes below the thread's top.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+
+#define FUNCTIONS 8
+#define TOP 0x7fff0000u
+
+/* Probes of function f: 3f entry, 3f + 1 exit by call, 3f + 2 exit by jump. */
+static struct fl_shm_site sites[FUNCTIONS * 3];
+static uint32_t function_of[FUNCTIONS * 3];
+static struct fl_view view = {
+	.sites = sites,
+	.function_of = function_of,
+	.n_sites = FUNCTIONS * 3,
+	.n_functions = FUNCTIONS,
+	.ns_per_tick = 1.0,
+};
+
+static void *state;
+static const struct fl_analysis *latency;
+static struct fl_result result;
+static uint64_t now;
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	for (uint32_t p = 0; p < view.n_sites; p++) {
+		function_of[p] = p / 3;
+		sites[p].kind = p % 3 ? FL_EXIT : FL_ENTRY;
+		sites[p].jump = p % 3 == 2;
+	}
+	view.sampled = false;
+	latency = fl_analysis_find("latency");
+	now = 1000;
+	return latency->open(&state, &view);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	latency->close(state);
+	free(result.cells);
+	result = (struct fl_result){ 0 };
+	return 0;
+}
+
+static void feed_at(uint32_t probe, uint32_t below_top, uint64_t tsc)
+{
+	struct flick_record r = { tsc, probe, TOP - below_top };
+	struct fl_batch b = { 0, &r, 1 };
+
+	assert_int_equal(latency->feed(state, &b), 0);
+}
+
+/* Each record comes 10 ticks after the one before it. */
+static void enter(char f, uint32_t sp)
+{
+	feed_at((uint32_t)(f - 'a') * 3, sp, now += 10);
+}
+
+static void leave(char f, uint32_t sp)
+{
+	feed_at((uint32_t)(f - 'a') * 3 + 1, sp, now += 10);
+}
+
+static void jump_out(char f, uint32_t sp)
+{
+	feed_at((uint32_t)(f - 'a') * 3 + 2, sp, now += 10);
+}
+
+/* End the thread and read function f's `column`; FL_NONE without a row. */
+static uint64_t cell(char f, const char *column)
+{
+	if (!result.cells) {
+		latency->thread_end(state, 0);
+		assert_int_equal(latency->result(state, &result), 0);
+	}
+	for (size_t r = 0; r < result.n_rows; r++) {
+		const uint64_t *row = result.cells + r * result.n_columns;
+
+		for (size_t c = 0; c < result.n_columns; c++)
+			if (row[0] == (uint64_t)(f - 'a') &&
+			    !strcmp(result.columns[c].name, column))
+				return row[c];
+	}
+	return FL_NONE;
+}
+
+static void expect(char f, uint64_t calls, uint64_t total, uint64_t self,
+		   uint64_t unknown)
+{
+	assert_int_equal(cell(f, "calls"), calls);
+	assert_int_equal(cell(f, "total_ns"), total);
+	assert_int_equal(cell(f, "self_ns"), self);
+	assert_int_equal(cell(f, "unknown"), unknown);
+}
+
+static void nesting_splits_self_from_total(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	leave('b', 200);
+	enter('b', 200);
+	leave('b', 200);
+	leave('a', 100);
+	expect('a', 1, 50, 30, 0);
+	expect('b', 2, 20, 20, 0);
+}
+
+static void recursion_counts_every_level(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 200);
+	enter('a', 300);
+	leave('a', 300);
+	leave('a', 200);
+	leave('a', 100);
+	expect('a', 3, 10 + 30 + 50, 50, 0);
+	assert_int_equal(cell('a', "min_ns"), 10);
+	assert_int_equal(cell('a', "max_ns"), 50);
+}
+
+static void mutual_recursion(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('a', 300);
+	enter('b', 400);
+	leave('b', 400);
+	leave('a', 300);
+	leave('b', 200);
+	leave('a', 100);
+	expect('a', 2, 70 + 30, 40, 0);
+	expect('b', 2, 50 + 10, 30, 0);
+}
+
+/* Exits by jump stand where a call from the outer function would: at x equal
+ * to the outer entry's stack pointer. */
+static void recursion_left_by_jumps(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 148);
+	enter('a', 196);
+	jump_out('a', 148);
+	jump_out('a', 100);
+	jump_out('a', 52);
+	expect('a', 3, 10 + 30 + 50, 50, 0);
+}
+
+static void longjmp_over_two_functions(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('a', 100);
+	expect('a', 1, 30, 30, 0);
+	expect('b', 1, FL_NONE, FL_NONE, 1);
+	expect('c', 1, FL_NONE, FL_NONE, 1);
+}
+
+static void longjmp_over_recursion_ends_the_outer_call(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 200);
+	enter('a', 300);
+	leave('a', 100);
+	expect('a', 3, 30, 30, 2);
+}
+
+static void longjmp_into_the_middle_of_recursion(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 200);
+	enter('a', 300);
+	enter('a', 400);
+	leave('a', 200);
+	leave('a', 100);
+	expect('a', 4, 30 + 50, 50, 2);
+	assert_int_equal(cell('a', "max_ns"), 50);
+}
+
+static void longjmp_over_recursion_left_by_jump(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 200);
+	enter('a', 300);
+	jump_out('a', 168);
+	jump_out('a', 68);
+	expect('a', 3, 20 + 40, 40, 1);
+	assert_int_equal(cell('a', "min_ns"), 20);
+}
+
+/* What ran in calls that were unwound still is not their catcher's own. */
+static void children_of_unwound_calls_are_credited(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	leave('a', 100);
+	expect('a', 1, 40, 30, 0);
+	expect('b', 1, FL_NONE, FL_NONE, 1);
+	expect('c', 1, 10, 10, 0);
+}
+
+static void call_after_longjmp_at_the_dead_calls_place(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('b', 200);
+	leave('b', 200);
+	leave('a', 100);
+	expect('a', 1, 40, 30, 0);
+	expect('b', 2, 10, 10, 1);
+}
+
+/* gcc records the exits of calls an exception leaves, from the inside out. */
+static void exception_with_exit_records(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	leave('b', 200);
+	leave('a', 100);
+	expect('a', 1, 50, 20, 0);
+	expect('b', 1, 30, 20, 0);
+}
+
+static void tail_call_ends_the_caller_first(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	jump_out('b', 108);
+	enter('c', 150);
+	leave('c', 150);
+	leave('a', 100);
+	expect('a', 1, 50, 30, 0);
+	expect('b', 1, 10, 10, 0);
+	expect('c', 1, 10, 10, 0);
+}
+
+static void inlined_bodies_share_a_stack_pointer(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 100);
+	enter('c', 100);
+	leave('c', 100);
+	leave('b', 100);
+	enter('b', 100);
+	leave('b', 100);
+	leave('a', 100);
+	expect('a', 1, 70, 30, 0);
+	expect('b', 2, 40, 30, 0);
+	expect('c', 1, 10, 10, 0);
+}
+
+static void body_inlined_into_itself(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 100);
+	leave('a', 100);
+	leave('a', 100);
+	expect('a', 2, 10 + 30, 30, 0);
+}
+
+static void deferred_pops_move_the_stack_pointer(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 116);
+	leave('b', 100);
+	leave('a', 116);
+	expect('a', 1, 30, 20, 0);
+	expect('b', 1, 10, 10, 0);
+}
+
+/* Sixteen bytes apart, the exit may be of either: neither gets a time. */
+static void two_answers_are_none(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 116);
+	leave('a', 100);
+	expect('a', 2, FL_NONE, FL_NONE, 2);
+}
+
+static void alloca_lowers_the_exit(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 3000);
+	leave('a', 6000);
+	leave('a', 2100);
+	expect('a', 2, 10 + 30, 30, 0);
+}
+
+static void exit_without_entry_is_unknown(void **unused)
+{
+	(void)unused;
+	leave('b', 200);
+	enter('b', 200);
+	leave('b', 200);
+	leave('a', 100);
+	expect('a', 0, FL_NONE, FL_NONE, 1);
+	expect('b', 1, 10, 10, 1);
+}
+
+static void thread_end_leaves_calls_unknown(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	leave('b', 200);
+	expect('a', 1, FL_NONE, FL_NONE, 1);
+	expect('b', 1, 10, 10, 0);
+}
+
+/* Two coroutines far from the thread's own stack take turns. */
+static void coroutines_keep_their_calls(void **unused)
+{
+	const uint32_t one = 0x10000000, two = 0x20000000;
+
+	(void)unused;
+	enter('a', 100);
+	enter('b', one);
+	enter('c', 200);
+	leave('c', 200);
+	enter('b', two);
+	enter('d', one + 100);
+	leave('d', one + 100);
+	leave('b', one);
+	leave('b', two);
+	leave('a', 100);
+	expect('a', 1, 90, 80, 0);
+	expect('b', 2, 60 + 40, 90, 0);
+	expect('c', 1, 10, 10, 0);
+	expect('d', 1, 10, 10, 0);
+}
+
+/* Small stacks side by side: never a wrong time, at worst none. */
+static void neighbouring_coroutines_are_not_confused(void **unused)
+{
+	const uint32_t far = 0x10000000;
+
+	(void)unused;
+	enter('a', 100);
+	enter('b', far);
+	enter('b', far + 16384);
+	enter('b', far + 32768);
+	leave('b', far);
+	leave('b', far + 16384);
+	leave('b', far + 32768);
+	leave('a', 100);
+	assert_int_equal(cell('b', "calls"), 3);
+	assert_int_equal(cell('b', "min_ns"), 30);
+	assert_int_equal(cell('b', "max_ns"), 30);
+	assert_int_equal(cell('a', "total_ns"), 70);
+}
+
+/* A loop around setjmp that never returns: memory stays bounded. */
+static void endless_longjmp_is_swept(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	for (int i = 0; i < 100000; i++) {
+		enter('b', 200);
+		enter('c', 300);
+		enter('d', 300);
+		leave('d', 300);
+	}
+	leave('a', 100);
+	expect('a', 1, 4000010, 3000010, 0);
+	assert_int_equal(cell('b', "calls"), 100000);
+	assert_int_equal(cell('b', "unknown"), 100000);
+	expect('d', 100000, 1000000, 1000000, 0);
+}
+
+static void deep_recursion_is_not_swept(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < 10000; i++)
+		enter('a', 100 + 48 * i);
+	for (uint32_t i = 10000; i-- > 0;)
+		leave('a', 100 + 48 * i);
+	assert_int_equal(cell('a', "unknown"), 0);
+	assert_int_equal(cell('a', "self_ns"), cell('a', "max_ns"));
+	assert_int_equal(cell('a', "max_ns"), 199990);
+}
+
+static void clocks_that_disagree_are_not_negative(void **unused)
+{
+	(void)unused;
+	feed_at(0, 100, 2000);
+	feed_at(1, 100, 1990);
+	expect('a', 1, 0, 0, 0);
+}
+
+/* Random programs that nest properly: self times add up to the outer total. */
+static void self_times_add_up(void **unused)
+{
+	uint32_t depth = 0, open[64];
+	uint64_t self = 0;
+
+	(void)unused;
+	srand(1);
+	enter('a', 100);
+	for (int i = 0; i < 20000; i++) {
+		if (depth < 60 && (rand() & 1)) {
+			open[depth] = 1 + (uint32_t)rand() % (FUNCTIONS - 1);
+			depth++;
+			enter((char)('a' + open[depth - 1]), 100 + depth * 64);
+		} else if (depth) {
+			leave((char)('a' + open[depth - 1]), 100 + depth * 64);
+			depth--;
+		}
+	}
+	for (; depth; depth--)
+		leave((char)('a' + open[depth - 1]), 100 + depth * 64);
+	leave('a', 100);
+	for (char f = 'a'; f < 'a' + FUNCTIONS; f++)
+		self += cell(f, "self_ns");
+	assert_int_equal(self, cell('a', "total_ns"));
+}
+
+static void samples_are_pairs(void **unused)
+{
+	(void)unused;
+	view.sampled = true;
+	enter('a', 100);
+	leave('a', 100);
+	enter('b', 5000);
+	leave('b', 40);
+	expect('a', 1, 10, FL_NONE, 0);
+	expect('b', 1, 10, FL_NONE, 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(nesting_splits_self_from_total),
+		T(recursion_counts_every_level),
+		T(mutual_recursion),
+		T(recursion_left_by_jumps),
+		T(longjmp_over_two_functions),
+		T(longjmp_over_recursion_ends_the_outer_call),
+		T(longjmp_into_the_middle_of_recursion),
+		T(longjmp_over_recursion_left_by_jump),
+		T(children_of_unwound_calls_are_credited),
+		T(call_after_longjmp_at_the_dead_calls_place),
+		T(exception_with_exit_records),
+		T(tail_call_ends_the_caller_first),
+		T(inlined_bodies_share_a_stack_pointer),
+		T(body_inlined_into_itself),
+		T(deferred_pops_move_the_stack_pointer),
+		T(two_answers_are_none),
+		T(alloca_lowers_the_exit),
+		T(exit_without_entry_is_unknown),
+		T(thread_end_leaves_calls_unknown),
+		T(coroutines_keep_their_calls),
+		T(neighbouring_coroutines_are_not_confused),
+		T(endless_longjmp_is_swept),
+		T(deep_recursion_is_not_swept),
+		T(clocks_that_disagree_are_not_negative),
+		T(self_times_add_up),
+		T(samples_are_pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,742 @@
+/*
+ * unit/channel.c - events reach the reader whole, once, in order, or a counter
+ * says why not.
+ *
+ * timeout: 120
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+
+#define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
+
+/* ---- the region ------------------------------------------------------------ */
+
+static void region_has_the_promised_defaults(void **state)
+{
+	struct fl_shm_options o = { .action = FL_ACT_TIME };
+	struct fl_shm *m;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(m->magic, FL_SHM_MAGIC);
+	assert_int_equal(m->n_slots, 2048);
+	assert_int_equal(m->chunk_bytes, 64 * 1024);
+	assert_int_equal(m->slot_bytes, FL_SLOT_HEADER_BYTES + 512 * 1024);
+	assert_int_equal(m->max_sites, 1 << 20);
+	assert_int_equal(m->max_modules, 1024);
+	assert_true(m->modules_at >= sizeof(*m));
+	assert_true(m->sites_at >= m->modules_at + 1024 * sizeof(struct fl_shm_module));
+	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
+	assert_int_equal(m->bytes, m->slots_at + 2048ull * m->slot_bytes);
+	assert_int_equal(m->reader_pid, getpid());
+	fl_shm_destroy(m, fd);
+	fl_shm_destroy(NULL, -1);
+}
+
+static void region_refuses_options_out_of_range(void **state)
+{
+	const struct fl_shm_options bad[] = {
+		{ .n_slots = FL_MAX_SLOTS + 1 },
+		{ .ring_kib = 7 },
+		{ .ring_kib = 1024 * 1024 + 1 },
+		{ .max_sites = UINT32_MAX },
+		{ .action = FL_N_ACTIONS },
+	};
+	struct fl_shm *m = NULL;
+	int fd = -7;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(fl_shm_create(&bad[i], &m, &fd), FLE_OPTION);
+	assert_null(m);
+	assert_int_equal(fd, -7);
+}
+
+static void region_beyond_the_file_size_limit_is_an_error(void **state)
+{
+	struct fl_shm_options o = { 0 };
+	struct rlimit old, small;
+	struct fl_shm *m;
+	int fd, err;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){ 1 << 20, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	err = fl_shm_create(&o, &m, &fd);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(err, -EFBIG);
+}
+
+/* ---- the half-filled chunk --------------------------------------------------- */
+
+#define AT 0x700000000000ull		/* where a target might have its ring */
+#define C 4096ull			/* chunk bytes of the smallest ring */
+
+/* What a thread may leave behind at any instant, n chunks in the ring. */
+static const struct half {
+	uint64_t n, filled, ptr, expect;	/* expect: bytes beyond chunks filled */
+} halves[] = {
+	{ 2, 0, 0, 0 },			/* fresh */
+	{ 2, 0, 16, 16 },
+	{ 2, 0, C - 16, C - 16 },
+	{ 2, 0, C, C },			/* full, not counted yet */
+	{ 2, 1, C, 0 },			/* counted: not moved, or moved and empty */
+	{ 2, 1, C + 16, 16 },
+	{ 2, 1, 2 * C, C },
+	{ 2, 2, 2 * C, 0 },		/* counted, not moved: the ring's end */
+	{ 2, 2, 0, 0 },			/* moved to the start */
+	{ 2, 2, 16, 16 },
+	{ 2, 3, C, 0 },
+	{ 3, 3, 3 * C, 0 },
+	{ 3, 5, 2 * C + 32, 32 },
+	{ 3, 1, 2 * C + 16, 0 },	/* `filled` was read late: past chunk 1 */
+	{ 3, 2, 16, 0 },		/* the same across the wrap */
+};
+
+/* Lead the reader through the chunks before, then leave the slot as a thread
+ * that died there would. Returns the slot. */
+static struct fl_slot *set_slot(struct rig *g, const struct half *h)
+{
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+	s->data = AT;
+	s->ptr = AT;
+	*(uint32_t *)&s->owner = 12345;
+	s->state = FL_SLOT_LIVE;
+	g->m->fresh[0] = 1;
+	for (uint64_t f = 0; f <= h->filled; f++) {
+		s->filled = f;
+		assert_int_equal(fl_reader_poll(g->reader, false), f ? RECORDS(C) : 0);
+	}
+	assert_int_equal(s->freed, h->filled);
+	s->ptr = AT + h->ptr;
+	return s;
+}
+
+/* The bytes a reader delivers of the half-filled chunk. */
+static uint64_t deliver_half(const struct half *h)
+{
+	struct rig *g = rig_open(1, (uint32_t)(h->n * C / 1024), FL_ACT_TIME);
+	struct fl_slot *s = set_slot(g, h);
+	uint64_t n;
+
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	n = fl_reader_poll(g->reader, false);
+	assert_int_equal(g->ended, 1);
+	assert_int_equal(s->state, FL_SLOT_FREE);
+	rig_close(g);
+	return n * sizeof(struct flick_record);
+}
+
+static void half_filled_chunk_is_read_up_to_what_is_committed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(halves); i++)
+		assert_int_equal(deliver_half(&halves[i]), halves[i].expect);
+}
+
+/* Plants: rules that look right. The table must tell each from the real one. */
+static uint64_t half_closed_range(const struct half *h)
+{
+	uint64_t start = h->filled % h->n * C;
+
+	return h->ptr >= start && h->ptr < start + C ? h->ptr - start : 0;
+}
+
+static uint64_t half_modulo(const struct half *h)
+{
+	return h->ptr % C;
+}
+
+static uint64_t half_no_end(const struct half *h)
+{
+	uint64_t start = h->filled % h->n * C;
+
+	return h->ptr > start ? h->ptr - start : 0;
+}
+
+static void table_of_halves_catches_three_wrong_rules(void **state)
+{
+	uint64_t (*const plants[])(const struct half *) = {
+		half_closed_range, half_modulo, half_no_end,
+	};
+
+	(void)state;
+	for (size_t p = 0; p < ARRAY_LEN(plants); p++) {
+		int caught = 0;
+
+		for (size_t i = 0; i < ARRAY_LEN(halves); i++)
+			caught += plants[p](&halves[i]) != halves[i].expect;
+		assert_true(caught > 0);
+	}
+}
+
+static void a_scribbled_slot_leads_the_reader_nowhere(void **state)
+{
+	struct rig *g = rig_open(2, 8, FL_ACT_TIME);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+	(void)state;
+	memset(s, 0xa5, sizeof(*s));
+	s->state = FL_SLOT_LIVE;
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	memset(g->m->fresh, 0xff, sizeof(g->m->fresh));
+	g->m->slot_bytes = 0xfffffff0;	/* geometry is the reader's own copy */
+	g->m->n_slots = 0xffffffff;
+	g->m->chunk_bytes = 1;
+	assert_int_equal(fl_reader_poll(g->reader, true), 0);
+	rig_close(g);
+}
+
+/* ---- one target --------------------------------------------------------------- */
+
+#define MANY 100000u
+
+static void put_many(struct rig *g)
+{
+	(void)g;
+	for (uint64_t i = 0; i < MANY; i++)
+		rig_put(1, i);
+}
+
+static void events_of_a_thread_arrive_in_order_and_once(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	pid_t pid = rig_fork(g, put_many);
+	const struct fl_thread *t;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(rig_drain(g, pid), 0);
+	assert_int_equal(g->delivered, MANY);
+	assert_int_equal(g->misordered + g->torn, 0);
+	t = fl_reader_threads(g->reader, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(t->tid, pid);
+	assert_true(t->ended);
+	assert_int_equal(t->produced, MANY);
+	assert_int_equal(t->delivered, MANY);
+	rig_close(g);
+}
+
+static void await(volatile uint64_t *word, uint64_t value)
+{
+	while (*word != value)
+		usleep(100);		/* the other side decides when */
+}
+
+/* Ten, then when told the rest of two chunks and five more, then none. */
+static void put_in_parts(struct rig *g)
+{
+	uint64_t i = 0, chunk = RECORDS(g->m->chunk_bytes);
+
+	for (; i < 10; i++)
+		rig_put(1, i);
+	g->shared[0] = 1;
+	await(&g->shared[1], 1);
+	for (; i < 2 * chunk + 5; i++)
+		rig_put(1, i);
+	g->shared[0] = 2;
+	await(&g->shared[1], 2);
+}
+
+/* Poll until `n` are delivered in all, or ten seconds have passed. */
+static void poll_for(struct rig *g, uint64_t n)
+{
+	uint64_t end = rig_now_ms() + 10000;
+
+	while (g->delivered < n && rig_now_ms() < end)
+		if (!fl_reader_poll(g->reader, false))
+			fl_reader_wait(g->reader, 1000);
+}
+
+static void idle_threads_half_chunk_is_read_and_continued(void **state)
+{
+	struct rig *g = rig_open(4, 512, FL_ACT_TIME);
+	uint64_t all = 2 * RECORDS(g->m->chunk_bytes) + 5;
+	pid_t pid = rig_fork(g, put_in_parts);
+
+	(void)state;
+	await(&g->shared[0], 1);
+	assert_int_equal(fl_reader_poll(g->reader, false), 0);	/* not idle yet */
+	poll_for(g, 10);
+	assert_int_equal(g->delivered, 10);
+	assert_int_equal(fl_shm_slot(g->m, 0)->freed, 0);
+	g->shared[1] = 1;
+	await(&g->shared[0], 2);
+	poll_for(g, all);
+	assert_int_equal(g->delivered, all);
+	assert_int_equal(fl_shm_slot(g->m, 0)->freed, 2);
+	g->shared[1] = 2;
+	assert_int_equal(rig_drain(g, pid), 0);
+	assert_int_equal(g->delivered, all);
+	assert_int_equal(g->misordered + g->torn, 0);
+	rig_close(g);
+}
+
+static void put_ten_and_die(struct rig *g)
+{
+	(void)g;
+	for (uint64_t i = 0; i < 10; i++)
+		rig_put(1, i);
+	kill(getpid(), SIGKILL);
+}
+
+static void killed_target_loses_nothing_it_enqueued(void **state)
+{
+	struct rig *g = rig_open(4, 512, FL_ACT_TIME);
+	pid_t pid = rig_fork(g, put_ten_and_die);
+	int status;
+
+	(void)state;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(fl_reader_poll(g->reader, true), 10);
+	assert_int_equal(g->misordered + g->torn, 0);
+	assert_int_equal(g->ended, 1);
+	rig_close(g);
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+static void *name_and_put(void *arg)
+{
+	struct rig *g = arg;
+
+	rig_put(1, 0);
+	prctl(PR_SET_NAME, "late-name");
+	for (uint64_t i = 1; i < 2 * RECORDS(g->m->chunk_bytes); i++)
+		rig_put(1, i);
+	return NULL;
+}
+
+static void run_named(struct rig *g)
+{
+	pthread_t t;
+
+	prctl(PR_SET_NAME, "first");
+	rig_put(2, 0);
+	pthread_create(&t, NULL, name_and_put, g);
+	pthread_join(t, NULL);
+}
+
+static void threads_come_with_the_name_they_chose_later(void **state)
+{
+	struct rig *g = rig_open(4, 64, FL_ACT_TIME);
+	const struct fl_thread *t;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, run_named)), 0);
+	t = fl_reader_threads(g->reader, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(t[0].name, "first");
+	assert_string_equal(t[1].name, "late-name");
+	assert_int_not_equal(t[0].tid, t[1].tid);
+	rig_close(g);
+}
+
+static void *put_three(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < 3; i++)
+		rig_put(3, i);
+	return NULL;
+}
+
+static void run_in_turn(struct rig *g)
+{
+	pthread_t t;
+
+	(void)g;
+	for (int i = 0; i < 200; i++) {
+		pthread_create(&t, NULL, put_three, NULL);
+		pthread_join(t, NULL);
+	}
+}
+
+static void slots_of_ended_threads_serve_again(void **state)
+{
+	struct rig *g = rig_open(2, 8, FL_ACT_TIME);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, run_in_turn)), 0);
+	fl_reader_threads(g->reader, &n);
+	assert_int_equal(n, 200);
+	assert_int_equal(g->delivered, 600);
+	assert_int_equal(g->ended, 200);
+	assert_int_equal(g->misordered + g->torn, 0);
+	rig_close(g);
+}
+
+static void run_without_slot(struct rig *g)
+{
+	pthread_t t;
+
+	(void)g;
+	rig_put(1, 0);
+	pthread_create(&t, NULL, put_three, NULL);
+	pthread_join(t, NULL);
+	rig_put(1, 1);
+}
+
+static void losses_of_threads_without_a_slot_are_one_thread(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	const struct fl_thread *t;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, run_without_slot)), 0);
+	t = fl_reader_threads(g->reader, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(t[0].produced, 2);
+	assert_int_equal(t[1].tid, 0);
+	assert_string_equal(t[1].name, "(no slot)");
+	assert_int_equal(t[1].lost[FL_LOST_SLOT], 3);
+	assert_int_equal(t[1].produced, 3);
+	assert_int_equal(rig_sum(g).unbalanced, 0);
+	rig_close(g);
+}
+
+/* ---- counting ---------------------------------------------------------------------- */
+
+static void *count_some(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1000; i++)
+		fl_channel_count((uint32_t)i % 10);
+	fl_channel_count(1024);		/* the ring has room for 1024 counters */
+	return NULL;
+}
+
+static void run_counting(struct rig *g)
+{
+	pthread_t t;
+
+	count_some(g);
+	fl_channel_put(5, 0, 0);	/* an event is an event */
+	pthread_create(&t, NULL, count_some, g);
+	pthread_join(t, NULL);
+}
+
+static void counters_are_summed_at_a_threads_end(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_COUNT);
+	struct rig_sums s;
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, run_counting)), 0);
+	assert_int_equal(g->counter[0], 200);
+	assert_int_equal(g->counter[5], 201);
+	s = rig_sum(g);
+	assert_int_equal(s.delivered, 2001);
+	assert_int_equal(s.lost[FL_LOST_ROOM], 2);
+	assert_int_equal(s.produced, 2003);
+	assert_int_equal(s.unbalanced, 0);
+	assert_int_equal(*(uint64_t *)((char *)fl_shm_slot(g->m, 0) +
+				       FL_SLOT_HEADER_BYTES), 0);
+	rig_close(g);
+}
+
+/* ---- fork and exec ------------------------------------------------------------------ */
+
+static void run_forking(struct rig *g)
+{
+	pid_t pid;
+
+	(void)g;
+	rig_put(1, 0);
+	pid = fork();
+	if (!pid) {
+		fl_channel_close();
+		for (uint64_t i = 100; i < 5000; i++)
+			rig_put(1, i);	/* more than the ring: must not block */
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	rig_put(1, 1);
+}
+
+static void forks_child_neither_enqueues_nor_ends_the_slot(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, run_forking)), 0);
+	assert_int_equal(g->delivered, 2);
+	assert_int_equal(g->misordered + g->torn, 0);
+	assert_int_equal(g->ended, 1);
+	assert_int_equal(rig_sum(g).produced, 2);
+	rig_close(g);
+}
+
+/* The image after exec: maps the region as an agent does, by path. */
+static int second_image(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	struct fl_shm *m;
+	size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
+
+	m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (m == MAP_FAILED)
+		return 1;
+	__atomic_add_fetch(&m->n_images, 1, __ATOMIC_RELEASE);
+	fl_channel_open(m);
+	for (uint64_t i = 0; i < 7; i++)
+		rig_put(2, i);
+	return 0;
+}
+
+static char region_path[64];
+
+static void *put_and_exec(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = 0; i < 5; i++)
+		rig_put(1, i);
+	execl("/proc/self/exe", "channel", "--image", region_path, NULL);
+	return NULL;
+}
+
+static void run_exec(struct rig *g)
+{
+	g->m->n_images = 1;
+	fl_channel_open(g->m);
+	put_and_exec(NULL);
+}
+
+/* Not the first thread: the kernel renames it and marks no mutex of its. */
+static void run_exec_in_thread(struct rig *g)
+{
+	pthread_t t;
+
+	g->m->n_images = 1;
+	fl_channel_open(g->m);
+	rig_put(1, 0);
+	pthread_create(&t, NULL, put_and_exec, NULL);
+	pthread_join(t, NULL);
+}
+
+static void drain_exec(void (*body)(struct rig *), uint64_t events, size_t threads)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	const struct fl_thread *t;
+	size_t n;
+
+	snprintf(region_path, sizeof(region_path), "/proc/%d/fd/%d", getpid(), g->fd);
+	assert_int_equal(rig_drain(g, rig_fork(g, body)), 0);
+	assert_int_equal(g->delivered, events);
+	assert_int_equal(g->misordered + g->torn, 0);
+	t = fl_reader_threads(g->reader, &n);
+	assert_int_equal(n, threads);
+	for (size_t i = 0; i < n; i++)
+		assert_true(t[i].ended);
+	assert_int_equal(rig_sum(g).unbalanced, 0);
+	rig_close(g);
+}
+
+static void exec_ends_the_old_images_threads(void **state)
+{
+	(void)state;
+	drain_exec(run_exec, 12, 2);
+	drain_exec(run_exec_in_thread, 13, 3);
+}
+
+/* The new image announced itself; the renamed thread's slot is unmarked. */
+static void image_number_ends_a_thread_that_no_mark_ends(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	struct half h = { 2, 0, 32, 32 };
+
+	(void)state;
+	g->m->n_images = 1;
+	fl_shm_slot(g->m, 0)->image = 1;
+	set_slot(g, &h);
+	assert_int_equal(fl_reader_poll(g->reader, false), 0);
+	g->m->n_images = 2;
+	assert_int_equal(fl_reader_poll(g->reader, false), 2);
+	assert_int_equal(g->ended, 1);
+	rig_close(g);
+}
+
+/* ---- the reader's death -------------------------------------------------------------- */
+
+/* A reader of its own process, which nobody drains for. */
+static void sleep_as_reader(int to)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+
+	if (write(to, &g->fd, sizeof(g->fd)) != sizeof(g->fd))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static struct fl_shm *map_of(pid_t reader, int fd)
+{
+	char path[64];
+	int own;
+	void *m;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", reader, fd);
+	own = open(path, O_RDWR);
+	m = mmap(NULL, (size_t)lseek(own, 0, SEEK_END), PROT_READ | PROT_WRITE,
+		 MAP_SHARED, own, 0);
+	close(own);
+	return m == MAP_FAILED ? NULL : m;
+}
+
+/* Fill the ring, then one more that blocks until the reader is dead. */
+static void target_of(struct fl_shm *m)
+{
+	uint64_t room = RECORDS(m->slot_bytes - FL_SLOT_HEADER_BYTES), i = 0;
+
+	fl_channel_open(m);
+	for (; i < room; i++)
+		rig_put(1, i);
+	rig_put(1, i);
+	rig_put(1, i + 1);
+	_exit(fl_channel_reader_lives() ? 1 : 0);
+}
+
+static void dead_reader_frees_a_blocked_target_which_counts(void **state)
+{
+	int ends[2], fd, status;
+	struct fl_shm *m;
+	pid_t reader, target;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	reader = fork();
+	if (!reader)
+		sleep_as_reader(ends[1]);
+	assert_int_equal(read(ends[0], &fd, sizeof(fd)), sizeof(fd));
+	m = map_of(reader, fd);
+	assert_non_null(m);
+	target = fork();
+	if (!target)
+		target_of(m);
+	while (!__atomic_load_n(&fl_shm_slot(m, 0)->waiting, __ATOMIC_ACQUIRE))
+		usleep(100);
+	assert_int_equal(waitpid(target, &status, WNOHANG), 0);
+	assert_int_equal(kill(reader, SIGKILL), 0);
+	assert_int_equal(waitpid(target, &status, 0), target);
+	assert_int_equal(status, 0);
+	assert_int_equal(fl_shm_slot(m, 0)->lost[FL_LOST_READER], 2);
+	waitpid(reader, &status, 0);
+}
+
+static void reader_that_takes_the_region_down_is_no_reader(void **state)
+{
+	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
+	struct fl_shm *m, *kept;
+	int fd, status, ends[2];
+	char lives;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+	kept = map_of(getpid(), fd);
+	pid = fork();
+	if (!pid) {
+		fl_channel_open(kept);
+		lives = fl_channel_reader_lives() ? 'y' : 'n';
+		if (write(ends[1], &lives, 1) != 1)
+			_exit(1);
+		while (fl_channel_reader_lives())
+			usleep(100);
+		_exit(0);
+	}
+	assert_int_equal(read(ends[0], &lives, 1), 1);
+	assert_int_equal(lives, 'y');
+	fl_shm_destroy(m, fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* ---- signals ------------------------------------------------------------------------- */
+
+static void put_from_handler(int sig)
+{
+	static uint64_t n;
+
+	(void)sig;
+	fl_channel_put(9, n, rig_check(n, 9));
+	n++;
+}
+
+static void signal_while_full(struct rig *g)
+{
+	uint64_t room = RECORDS(g->m->slot_bytes - FL_SLOT_HEADER_BYTES);
+	struct sigaction sa = { .sa_handler = put_from_handler };
+
+	sigaction(SIGUSR1, &sa, NULL);
+	for (uint64_t i = 0; i <= room; i++)
+		fl_channel_put(1, i, rig_check(i, 1));
+}
+
+static void handler_may_enqueue_while_its_thread_waits_for_room(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+	uint64_t room = RECORDS(g->m->slot_bytes - FL_SLOT_HEADER_BYTES);
+	pid_t pid = rig_fork(g, signal_while_full);
+
+	(void)state;
+	while (!__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE))
+		usleep(100);
+	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELEASE);
+	assert_int_equal(kill(pid, SIGUSR1), 0);
+	while (!__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE))
+		usleep(100);
+	assert_int_equal(rig_drain(g, pid), 0);
+	assert_int_equal(g->delivered, room + 2);
+	assert_int_equal(g->torn, 0);
+	rig_close(g);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(region_has_the_promised_defaults),
+		cmocka_unit_test(region_refuses_options_out_of_range),
+		cmocka_unit_test(region_beyond_the_file_size_limit_is_an_error),
+		cmocka_unit_test(half_filled_chunk_is_read_up_to_what_is_committed),
+		cmocka_unit_test(table_of_halves_catches_three_wrong_rules),
+		cmocka_unit_test(a_scribbled_slot_leads_the_reader_nowhere),
+		cmocka_unit_test(events_of_a_thread_arrive_in_order_and_once),
+		cmocka_unit_test(idle_threads_half_chunk_is_read_and_continued),
+		cmocka_unit_test(killed_target_loses_nothing_it_enqueued),
+		cmocka_unit_test(threads_come_with_the_name_they_chose_later),
+		cmocka_unit_test(slots_of_ended_threads_serve_again),
+		cmocka_unit_test(losses_of_threads_without_a_slot_are_one_thread),
+		cmocka_unit_test(counters_are_summed_at_a_threads_end),
+		cmocka_unit_test(forks_child_neither_enqueues_nor_ends_the_slot),
+		cmocka_unit_test(exec_ends_the_old_images_threads),
+		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
+		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
+		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),
+		cmocka_unit_test(handler_may_enqueue_while_its_thread_waits_for_room),
+	};
+
+	if (argc == 3 && !strcmp(argv[1], "--image"))
+		return second_image(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,475 @@
+/*
+ * unit/os.c - what os/ says of this process agrees with what the C library
+ * and the kernel say, and nothing of the C library's is touched.
+ *
+ * timeout: 60
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+
+/* ---- plain calls --------------------------------------------------------------- */
+
+static void errors_are_returned_and_errno_is_kept(void **state)
+{
+	char c;
+
+	(void)state;
+	errno = 42;
+	assert_int_equal(fl_os_open("/no/such/file", O_RDONLY), -ENOENT);
+	assert_int_equal(fl_os_close(-1), -EBADF);
+	assert_int_equal(fl_os_read(-1, &c, 1), -EBADF);
+	assert_int_equal(fl_os_write(-1, &c, 1), -EBADF);
+	assert_true(fl_is_err(fl_os_map(NULL, 0, PROT_READ, MAP_PRIVATE, -1, 0)));
+	assert_int_equal(errno, 42);
+}
+
+static void memory_is_mapped_protected_and_unmapped(void **state)
+{
+	unsigned char *p = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char in_core;
+
+	(void)state;
+	assert_false(fl_is_err(p));
+	p[FL_PAGE - 1] = 7;
+	assert_int_equal(fl_os_protect(p, FL_PAGE, PROT_READ), 0);
+	assert_int_equal(p[FL_PAGE - 1], 7);
+	assert_int_equal(fl_os_unmap(p, FL_PAGE), 0);
+	assert_int_equal(mincore(p, FL_PAGE, &in_core), -1);
+}
+
+/* All six arguments reach the kernel: the offset is the sixth. */
+static void file_is_mapped_at_its_offset(void **state)
+{
+	char path[] = "/tmp/flick-os-XXXXXX";
+	int fd = mkstemp(path);
+	char *p;
+
+	(void)state;
+	assert_true(fd >= 0);
+	unlink(path);
+	assert_int_equal(lseek(fd, FL_PAGE, SEEK_SET), FL_PAGE);
+	assert_int_equal(fl_os_write(fd, "second", 6), 6);
+	p = fl_os_map(NULL, FL_PAGE, PROT_READ, MAP_SHARED, fd, FL_PAGE);
+	assert_false(fl_is_err(p));
+	assert_memory_equal(p, "second", 6);
+	fl_os_unmap(p, FL_PAGE);
+	assert_int_equal(fl_os_close(fd), 0);
+}
+
+static void ids_name_and_clock_are_the_kernels(void **state)
+{
+	struct timespec t;
+	uint64_t before, after;
+	char name[16];
+
+	(void)state;
+	assert_int_equal(fl_os_pid(), getpid());
+	assert_int_equal(fl_os_tid(), gettid());
+	prctl(PR_SET_NAME, "fifteen-letters");
+	fl_os_thread_name(name);
+	assert_string_equal(name, "fifteen-letters");
+	before = fl_os_monotonic_ns();
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	after = fl_os_monotonic_ns();
+	assert_in_range((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec,
+			before, after);
+}
+
+static void sleep_lasts_at_least_what_it_says(void **state)
+{
+	uint64_t start = fl_os_monotonic_ns();
+
+	(void)state;
+	fl_os_sleep_us(3000);
+	assert_true(fl_os_monotonic_ns() - start >= 3000000);
+}
+
+static void exit_ends_the_process_with_its_status(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid)
+		fl_os_exit(23);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 23);
+}
+
+static void membarrier_works_once_registered(void **state)
+{
+	(void)state;
+	if (fl_os_membarrier_register() < 0)
+		skip();			/* a kernel without it */
+	assert_int_equal(fl_os_membarrier_sync_core(), 0);
+}
+
+/* ---- futex ------------------------------------------------------------------------ */
+
+static void futex_returns_for_each_of_its_reasons(void **state)
+{
+	uint32_t word = 5;
+	uint64_t start = fl_os_monotonic_ns();
+
+	(void)state;
+	assert_int_equal(fl_os_futex_wait(&word, 4, 1000000), -EAGAIN);
+	assert_int_equal(fl_os_futex_wait(&word, 5, 2000), -ETIMEDOUT);
+	assert_true(fl_os_monotonic_ns() - start >= 2000000);
+	assert_int_equal(fl_os_futex_wake(&word, 1), 0);
+}
+
+static void futex_wakes_another_process(void **state)
+{
+	uint32_t *word = mmap(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid)
+		_exit(fl_os_futex_wait(word, 0, 20000000) == 0 ? 0 : 1);
+	while (fl_os_futex_wake(word, 1) == 0)
+		usleep(100);		/* until it sleeps */
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* ---- mappings ---------------------------------------------------------------------- */
+
+struct wanted {
+	uintptr_t at;
+	int prot, seen;
+	uintptr_t last;
+	size_t n;
+};
+
+static int look_for(void *arg, const struct fl_mapping *m)
+{
+	struct wanted *w = arg;
+
+	assert_true(m->lo < m->hi);
+	assert_true(m->lo >= w->last);
+	w->last = m->hi;
+	w->n++;
+	if (w->at >= m->lo && w->at < m->hi) {
+		w->prot = m->prot;
+		w->seen++;
+	}
+	return 0;
+}
+
+static int prot_of(const void *at)
+{
+	struct wanted w = { .at = (uintptr_t)at };
+
+	assert_int_equal(fl_os_mappings(look_for, &w), 0);
+	assert_int_equal(w.seen, 1);
+	return w.prot;
+}
+
+static int stop_at_third(void *arg, const struct fl_mapping *m)
+{
+	(void)m;
+	return ++*(int *)arg == 3 ? 77 : 0;
+}
+
+/* More mappings than one buffer holds, ascending, with their rights. */
+static void mappings_are_all_there_with_their_rights(void **state)
+{
+	char *p = mmap(NULL, 1000 * FL_PAGE, PROT_READ,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int calls = 0, local = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i += 2)
+		mprotect(p + i * (int)FL_PAGE, FL_PAGE, PROT_READ | PROT_WRITE);
+	assert_int_equal(prot_of((void *)(uintptr_t)prot_of), PROT_READ | PROT_EXEC);
+	assert_int_equal(prot_of(&local), PROT_READ | PROT_WRITE);
+	assert_int_equal(prot_of(p + 998 * FL_PAGE), PROT_READ | PROT_WRITE);
+	assert_int_equal(prot_of(p + 999 * FL_PAGE), PROT_READ);
+	mprotect(p, FL_PAGE, PROT_NONE);
+	assert_int_equal(prot_of(p), PROT_NONE);
+	assert_int_equal(fl_os_mappings(stop_at_third, &calls), 77);
+	assert_int_equal(calls, 3);
+	munmap(p, 1000 * FL_PAGE);
+}
+
+/* ---- signals ------------------------------------------------------------------------- */
+
+static uint64_t mask_from_proc(void)
+{
+	uint64_t mask = 0;
+
+	assert_int_equal(fl_os_thread_blocked(gettid(), &mask), 0);
+	return mask;
+}
+
+/* SIGKILL (9) and SIGSTOP (19) cannot be blocked. */
+static void every_signal_is_blocked_and_put_back(void **state)
+{
+	const uint64_t all = ~0ull & ~(1ull << 8) & ~(1ull << 18);
+	uint64_t before = mask_from_proc(), old;
+
+	(void)state;
+	fl_os_signals_block(&old);
+	assert_true(mask_from_proc() == all);
+	assert_true(old == before);
+	fl_os_signals_restore(&old);
+	assert_true(mask_from_proc() == before);
+}
+
+static volatile int handled;
+static volatile uintptr_t handled_pc;
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	handled = sig + 1000 * info->si_code;
+	handled_pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[16];
+}
+
+/* A handler returns through our own restorer to where it came from, and the
+ * program's old handler goes back exactly as it was. */
+static void handler_runs_returns_and_is_put_back(void **state)
+{
+	struct sigaction libc = { .sa_handler = SIG_IGN }, seen;
+	struct fl_os_sigaction set = { .handler = on_signal }, old, now;
+
+	(void)state;
+	sigaction(SIGUSR2, &libc, NULL);
+	assert_int_equal(fl_os_sigaction(SIGUSR2, &set, &old), 0);
+	assert_int_equal(fl_os_sigaction(SIGUSR2, NULL, &now), 0);
+	assert_ptr_equal(now.restorer, fl_os_sigreturn);
+	assert_true(now.flags & SA_SIGINFO);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fl_os_signal_thread(gettid(), SIGUSR2), 0);
+	assert_int_equal(handled, SIGUSR2 + 1000 * SI_TKILL);
+	assert_true(handled_pc != 0);
+	assert_int_equal(fl_os_sigaction(SIGUSR2, &old, NULL), 0);
+	sigaction(SIGUSR2, NULL, &seen);
+	assert_ptr_equal(seen.sa_handler, SIG_IGN);
+	assert_false(seen.sa_flags & SA_SIGINFO);
+}
+
+static void a_libc_handler_survives_being_swapped_out(void **state)
+{
+	struct sigaction libc = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	struct fl_os_sigaction set = { .handler = on_signal }, old, again;
+
+	(void)state;
+	sigaction(SIGUSR2, &libc, NULL);
+	fl_os_sigaction(SIGUSR2, &set, &old);
+	fl_os_sigaction(SIGUSR2, &old, NULL);
+	fl_os_sigaction(SIGUSR2, NULL, &again);
+	assert_memory_equal(&old, &again, sizeof(old));
+	handled = 0;
+	raise(SIGUSR2);
+	assert_true(handled != 0);
+	signal(SIGUSR2, SIG_DFL);
+}
+
+/* Unwinders know a signal frame by these bytes. */
+static void restorer_has_the_bytes_unwinders_know(void **state)
+{
+	static const unsigned char known[] = {
+		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
+	};
+
+	(void)state;
+	assert_memory_equal((void *)(uintptr_t)fl_os_sigreturn, known, sizeof(known));
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+struct census {
+	int tids[256];
+	size_t n;
+};
+
+static int note_tid(void *arg, int tid)
+{
+	struct census *c = arg;
+
+	if (c->n < ARRAY_LEN(c->tids))
+		c->tids[c->n++] = tid;
+	return 0;
+}
+
+static bool has_tid(const struct census *c, int tid)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->tids[i] == tid)
+			return true;
+	return false;
+}
+
+static pthread_barrier_t gate;
+static int tids[150];
+
+static void *stand_at_gate(void *arg)
+{
+	*(int *)arg = gettid();
+	pthread_barrier_wait(&gate);
+	pthread_barrier_wait(&gate);
+	return NULL;
+}
+
+/* More than one buffer of directory entries. */
+static void all_threads_are_listed_but_one(void **state)
+{
+	pthread_t threads[ARRAY_LEN(tids)];
+	struct census c = { .n = 0 };
+
+	(void)state;
+	pthread_barrier_init(&gate, NULL, ARRAY_LEN(tids) + 1);
+	for (size_t i = 0; i < ARRAY_LEN(tids); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, stand_at_gate,
+						&tids[i]), 0);
+	pthread_barrier_wait(&gate);
+	assert_int_equal(fl_os_threads(gettid(), note_tid, &c), 0);
+	assert_int_equal(c.n, ARRAY_LEN(tids));
+	for (size_t i = 0; i < ARRAY_LEN(tids); i++)
+		assert_true(has_tid(&c, tids[i]));
+	assert_false(has_tid(&c, gettid()));
+	pthread_barrier_wait(&gate);
+	for (size_t i = 0; i < ARRAY_LEN(tids); i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void thread_that_is_gone_is_an_error(void **state)
+{
+	uint64_t mask;
+
+	(void)state;
+	assert_true(fl_os_thread_blocked(0, &mask) < 0);
+	assert_true(fl_os_thread_blocked(2147483646, &mask) < 0);
+	assert_true(fl_os_signal_thread(2147483646, 0) < 0);
+}
+
+/* What a thread of our own saw; it uses os/ and atomics only. */
+struct own {
+	uint32_t step;			/* futex */
+	int tid, status;
+	uint64_t blocked;
+	uintptr_t self[2];
+	uint64_t canary;
+};
+
+static int run_own(void *arg)
+{
+	struct own *o = arg;
+
+	o->tid = fl_os_tid();
+	o->status = fl_os_thread_blocked(o->tid, &o->blocked);
+	__asm__ volatile("mov %%fs:0, %0" : "=r"(o->self[0]));
+	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(o->self[1]));
+	__asm__ volatile("mov %%fs:0x28, %0" : "=r"(o->canary));
+	__atomic_store_n(&o->step, 1, __ATOMIC_RELEASE);
+	fl_os_futex_wake(&o->step, 1);
+	while (__atomic_load_n(&o->step, __ATOMIC_ACQUIRE) != 2)
+		fl_os_futex_wait(&o->step, 1, 100000);
+	return 0;
+}
+
+static size_t count_mappings(void)
+{
+	struct wanted w = { 0 };
+
+	fl_os_mappings(look_for, &w);
+	return w.n;
+}
+
+static void own_thread_is_bare_and_leaves_nothing_behind(void **state)
+{
+	const uint64_t all = ~0ull & ~(1ull << 8) & ~(1ull << 18);
+	struct own o = { 0 };
+	uint64_t before = mask_from_proc(), mask;
+	size_t mappings;
+	int tid;
+
+	(void)state;
+	count_mappings();
+	mappings = count_mappings();
+	tid = fl_os_thread_start(run_own, &o);
+	assert_true(tid > 0);
+	while (__atomic_load_n(&o.step, __ATOMIC_ACQUIRE) != 1)
+		fl_os_futex_wait(&o.step, 0, 100000);
+	assert_int_equal(o.tid, tid);
+	assert_int_equal(o.status, 0);
+	assert_true(o.blocked == all);
+	assert_true(mask_from_proc() == before);
+	assert_true(o.self[0] && o.self[0] == o.self[1]);
+	assert_int_equal(o.canary, 0);
+	assert_true(count_mappings() > mappings);
+	__atomic_store_n(&o.step, 2, __ATOMIC_RELEASE);
+	fl_os_futex_wake(&o.step, 1);
+	while (fl_os_thread_blocked(tid, &mask) == 0)
+		usleep(100);
+	assert_int_equal(count_mappings(), mappings);
+}
+
+/* The C library ends the process when the last thread it knows returns. */
+static int run_for_ever(void *arg)
+{
+	(void)arg;
+	while (fl_os_pid())
+		fl_os_sleep_us(1000000);
+	return 0;
+}
+
+static void own_thread_does_not_keep_the_process_alive(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		if (fl_os_thread_start(run_for_ever, NULL) < 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_are_returned_and_errno_is_kept),
+		cmocka_unit_test(memory_is_mapped_protected_and_unmapped),
+		cmocka_unit_test(file_is_mapped_at_its_offset),
+		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
+		cmocka_unit_test(sleep_lasts_at_least_what_it_says),
+		cmocka_unit_test(exit_ends_the_process_with_its_status),
+		cmocka_unit_test(membarrier_works_once_registered),
+		cmocka_unit_test(futex_returns_for_each_of_its_reasons),
+		cmocka_unit_test(futex_wakes_another_process),
+		cmocka_unit_test(mappings_are_all_there_with_their_rights),
+		cmocka_unit_test(every_signal_is_blocked_and_put_back),
+		cmocka_unit_test(handler_runs_returns_and_is_put_back),
+		cmocka_unit_test(a_libc_handler_survives_being_swapped_out),
+		cmocka_unit_test(restorer_has_the_bytes_unwinders_know),
+		cmocka_unit_test(all_threads_are_listed_but_one),
+		cmocka_unit_test(thread_that_is_gone_is_an_error),
+		cmocka_unit_test(own_thread_is_bare_and_leaves_nothing_behind),
+		cmocka_unit_test(own_thread_does_not_keep_the_process_alive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

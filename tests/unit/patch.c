@@ -1,0 +1,212 @@
+/* unit/patch: what a set refuses, and that a refusal has changed nothing. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+#include "patch/patch.h"
+#include "site/site.h"
+
+enum { AT = 61 };			/* every window straddles a line and a word */
+
+static unsigned char *code, before[4096];
+static int quit[2];
+
+static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, size_t n)
+{
+	struct fl_plan_in in = {
+		.at = (uintptr_t)code + at, .form = form, .room = (uint8_t)n,
+		.glue = (uintptr_t)code + 1024,
+	};
+	uint64_t datum;
+
+	memcpy(code + at, old, n);
+	memcpy(before, code, sizeof before);
+	return fl_arch_plan(p, &in, &datum);
+}
+
+static int commit(const struct fl_patch *p, int from, int to)
+{
+	struct fl_change change = { p, (uint8_t)from, (uint8_t)to };
+	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	size_t bad = 7;
+	int err = fl_set_commit(&set, &bad);
+
+	if (err)
+		assert_int_equal(bad, 0);
+	return err;
+}
+
+static void *sit(void *block)
+{
+	sigset_t all;
+	char c;
+
+	sigfillset(&all);
+	if (block)
+		pthread_sigmask(SIG_BLOCK, &all, NULL);
+	if (write(quit[1], "", 1) != 1 || read(quit[0], &c, 0) < 0)
+		return NULL;
+	for (;;)
+		pause();
+}
+
+/* A second thread, which runs by the time this returns. */
+static pthread_t start_thread(bool block)
+{
+	pthread_t t;
+	char c;
+
+	assert_int_equal(pipe(quit), 0);
+	assert_int_equal(pthread_create(&t, NULL, sit, block ? "" : NULL), 0);
+	assert_int_equal(read(quit[0], &c, 1), 1);
+	return t;
+}
+
+static void stop_thread(pthread_t t)
+{
+	pthread_cancel(t);
+	pthread_join(t, NULL);
+	close(quit[0]);
+	close(quit[1]);
+}
+
+static void changed_bytes_are_refused(void **state)
+{
+	struct fl_patch p;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x0f\x1f\x44\0\0", 5), 0);
+	code[AT + 4] = 1;
+	before[AT + 4] = 1;
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_CHANGED);
+	assert_memory_equal(code, before, sizeof before);
+}
+
+static void a_row_is_refused_while_threads_run(void **state)
+{
+	struct fl_patch p;
+	pthread_t t;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x90\x90\x90\x90\x90", 5), 0);
+	t = start_thread(false);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_THREADS);
+	assert_memory_equal(code, before, sizeof before);
+	stop_thread(t);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
+	assert_memory_equal(code + AT, p.bytes[FL_ON], 5);
+	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
+	assert_memory_equal(code, before, sizeof before);
+}
+
+static void a_blocked_trap_is_refused(void **state)
+{
+	static const char slot[] = "\xff\x15\0\0\0\0";
+	struct fl_patch p, parks;
+	pthread_t t;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_CALL_SLOT, slot, 6), 0);
+	t = start_thread(true);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_TRAPBLOCK);
+	assert_memory_equal(code, before, sizeof before);
+	/* A site that parks on a harmless head needs no trap. */
+	assert_int_equal(plan_at(&parks, AT, FL_FORM_CALL, "\xe8\1\2\3\4", 5), 0);
+	assert_int_equal(commit(&parks, FL_OLD, FL_ON), 0);
+	assert_int_equal(commit(&parks, FL_ON, FL_OLD), 0);
+	stop_thread(t);
+}
+
+static void the_programs_trap_handler_is_put_back(void **state)
+{
+	struct sigaction own = { .sa_handler = SIG_IGN }, now;
+	struct fl_patch p;
+	pthread_t t;
+
+	(void)state;
+	sigaction(SIGTRAP, &own, NULL);
+	assert_int_equal(plan_at(&p, AT, FL_FORM_CALL_SLOT, "\xff\x15\0\0\0\0", 6), 0);
+	t = start_thread(false);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
+	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
+	sigaction(SIGTRAP, NULL, &now);
+	assert_true(now.sa_handler != SIG_IGN);
+	stop_thread(t);
+	fl_patch_close();
+	sigaction(SIGTRAP, NULL, &now);
+	assert_true(now.sa_handler == SIG_IGN);
+	signal(SIGTRAP, SIG_DFL);
+}
+
+static void a_full_set_takes_no_more(void **state)
+{
+	struct fl_change change;
+	struct fl_set set = { .changes = &change, .room = 1 };
+	struct fl_patch p = { 0 };
+
+	(void)state;
+	assert_int_equal(fl_set_stage(&set, &p, FL_OLD, FL_ON), 0);
+	assert_int_equal(fl_set_stage(&set, &p, FL_OLD, FL_ON), -ENOSPC);
+	assert_int_equal(set.n, 1);
+}
+
+static void text_gets_back_what_it_had(void **state)
+{
+	uintptr_t at = (uintptr_t)&fl_set_commit;
+	int prot = fl_text_prot(at);
+
+	(void)state;
+	assert_int_equal(prot, PROT_READ | PROT_EXEC);
+	assert_int_equal(fl_text_open(at, at + 1, prot), 0);
+	assert_int_equal(fl_text_prot(at), PROT_READ | PROT_WRITE | PROT_EXEC);
+	assert_int_equal(fl_text_close(at, at + 1, prot), 0);
+	assert_int_equal(fl_text_prot(at), prot);
+	assert_int_equal(fl_text_prot(16), -EFAULT);
+}
+
+static void near_memory_is_within_reach(void **state)
+{
+	uintptr_t at = (uintptr_t)&fl_set_commit;
+	struct fl_near near;
+
+	(void)state;
+	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 100000, 5000), 0);
+	assert_true(llabs((long long)((uintptr_t)near.code - at)) < INT32_MAX);
+	assert_true(near.code_bytes >= 100000 && near.data_bytes >= 5000);
+	memset(near.code, 0xc3, near.code_bytes);
+	memset(near.data, 1, near.data_bytes);
+	assert_int_equal(fl_near_seal(&near), 0);
+	assert_int_equal(fl_text_prot((uintptr_t)near.code), PROT_READ | PROT_EXEC);
+	((void (*)(void))near.code)();
+	fl_near_free(&near);
+	/* A module so large that nothing reaches both of its ends. */
+	assert_int_equal(fl_near_alloc(&near, at - FL_ARCH_REACH, at, 16, 16), FLE_NOREACH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changed_bytes_are_refused),
+		cmocka_unit_test(a_row_is_refused_while_threads_run),
+		cmocka_unit_test(a_blocked_trap_is_refused),
+		cmocka_unit_test(the_programs_trap_handler_is_put_back),
+		cmocka_unit_test(a_full_set_takes_no_more),
+		cmocka_unit_test(text_gets_back_what_it_had),
+		cmocka_unit_test(near_memory_is_within_reach),
+	};
+
+	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fl_patch_open())
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
