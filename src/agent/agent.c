@@ -24,13 +24,32 @@ const struct fl_owner *fl_owner;
 
 static struct fl_shm *shm;
 
+static uint32_t dialogue;
+
+void fl_agent_lock(uint64_t *signals)
+{
+	fl_os_lock(&dialogue, signals);
+}
+
+void fl_agent_unlock(const uint64_t *signals)
+{
+	fl_os_unlock(&dialogue, signals);
+}
+
 int fl_agent_found(enum fl_moment moment)
 {
-	uint32_t from = fl_probes_count();
-	int n = fl_owner ? fl_probes_discover(moment) : 0;
+	const struct fl_owner *owner = fl_owner;
+	uint64_t signals;
+	uint32_t from;
+	int n;
 
+	if (!owner)
+		return 0;
+	fl_agent_lock(&signals);
+	n = fl_probes_discover(moment, &from);
 	if (fl_probes_count() > from)
-		fl_owner->found(from, moment);
+		owner->found(from, moment);
+	fl_agent_unlock(&signals);
 	return n < 0 ? n : 0;
 }
 
@@ -87,8 +106,10 @@ static void retire_old_image(void)
 
 static int open_all(void)
 {
-	int err = fl_patch_open();
+	int err = fl_channel_open(shm);
 
+	if (!err)
+		err = fl_patch_open();
 	if (!err)
 		err = fl_probes_open(shm);
 	if (!err)
@@ -100,6 +121,7 @@ static int open_all(void)
 
 void fl_agent_start(const char *shm_path)
 {
+	uint32_t from;
 	int err;
 
 	shm = map_shm(shm_path);
@@ -109,7 +131,6 @@ void fl_agent_start(const char *shm_path)
 	shm->tsc0 = fl_arch_ticks();
 	shm->mono0_ns = fl_os_monotonic_ns();
 	fl_cyg_open();
-	fl_channel_open(shm);
 	err = open_all();
 	if (err) {
 		shm->agent_error = err;
@@ -118,8 +139,8 @@ void fl_agent_start(const char *shm_path)
 		return;
 	}
 	fl_owner = &recorder;
-	shm->agent_error = fl_probes_discover(FL_RUNNING) == FLE_FULL ? FLE_FULL : 0;
-	recorder_found(0, FL_RUNNING);
+	shm->agent_error = fl_probes_discover(FL_RUNNING, &from) == FLE_FULL ? FLE_FULL : 0;
+	recorder_found(from, FL_RUNNING);
 }
 
 /* The first constructor of all (-z initfirst): the C library has not set up

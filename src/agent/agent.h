@@ -8,13 +8,19 @@
 
 /* Who directs the probes of this process; NULL: nobody, stay out of the way. */
 struct fl_owner {
-	/* Sites [from, n_sites) are new: decide what is wanted, then arm. */
+	/* Sites [from, n_sites) await their arming, the new ones among them a
+	 * decision. One call at a time. */
 	void (*found)(uint32_t from, enum fl_moment);
 };
 extern const struct fl_owner *fl_owner;
 
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
+
+/* Around what may end in found(): threads that meet the same new site wait for
+ * the decision. Signals are blocked meanwhile. */
+void fl_agent_lock(uint64_t *signals);
+void fl_agent_unlock(const uint64_t *signals);
 
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);

@@ -42,10 +42,14 @@ __attribute__((noinline)) static void met(void *function, void *ret,
 					  enum fl_kind kind, void *frame)
 {
 	uintptr_t f = (uintptr_t)function;
-	int id = take_site((uintptr_t)ret, f, kind);
+	uint64_t signals;
+	int id;
 
+	fl_agent_lock(&signals);
+	id = take_site((uintptr_t)ret, f, kind);
 	if (id < 0)
 		id = take_virtual(f, kind);
+	fl_agent_unlock(&signals);
 	if (id >= 0)
 		fl_probe_hit((uint32_t)id, (uint32_t)(uintptr_t)frame);
 }

@@ -100,8 +100,9 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	if (err)
 		return err;
 	fl_cyg_open();
-	fl_channel_open(self.shm);
-	err = fl_probes_open(self.shm);
+	err = fl_channel_open(self.shm);
+	if (!err)
+		err = fl_probes_open(self.shm);
 	if (!err)
 		err = fl_life_open();
 	if (err)
@@ -122,6 +123,7 @@ void flick_close(flick *f)
 	fl_life_close();
 	fl_probes_close();
 	fl_owner = NULL;
+	fl_channel_close();
 	fl_patch_close();
 	fl_names_close();
 }

@@ -166,19 +166,18 @@ static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 
 /* ---- target side (GUEST) ---------------------------------------------- */
 
-/* For glue only: the calling thread's slot, or fl_no_slot, whose ptr, limit and
- * n_counters are 0, so that every short path ends at once. Between loading and
- * storing `ptr` the glue must not be interrupted by a handler: rseq. */
-extern __thread struct fl_slot *fl_self
+/* For glue only: where the calling thread's slot is found, NULL when it has
+ * none. The cell is in memory that fork's child finds wiped, also after a bare
+ * clone system call: a child never writes into its parent's slot. Between
+ * loading and storing `ptr` the glue must not be interrupted by a handler: rseq. */
+extern __thread struct fl_slot **fl_cell
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
-extern struct fl_slot fl_no_slot __attribute__((visibility("hidden")));
 
 /* Use region `m` for this process's threads; n_images is this image's number by
- * then. Not thread-safe; once. The region must stay mapped from then on: the
+ * then. 0 or -ENOMEM. Not thread-safe; once. The region must stay mapped from then on: the
  * C library's list of a thread's robust mutexes leads through its slot. */
-void fl_channel_open(struct fl_shm *m);
-/* Threads of this process no longer enqueue (fork's child, close): the calling
- * one from now on, others from the end of their chunk; so switch off first. */
+int fl_channel_open(struct fl_shm *m);
+/* Threads of this process no longer enqueue (fork's child, close). */
 void fl_channel_close(void);
 /* The calling thread's slot, claimed at first use; NULL when none is free. */
 struct fl_slot *fl_channel_slot(void);

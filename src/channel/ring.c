@@ -161,8 +161,8 @@ static bool try_append(const struct flick_record *r, size_t n)
 	bool done = true;
 
 	fl_os_signals_block(&mask);
-	s = fl_self;
-	if (s != &fl_no_slot && !fl_channel_is_closed()) {
+	s = *fl_cell;
+	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);
 		if (done)
 			append_across(s, r, n);

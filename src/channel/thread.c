@@ -18,7 +18,7 @@
  * WHY
  *	1. Only the exchange FREE -> CLAIMED hands it out, and (I) comes after
  *	   the reader has read the last of it.
- *	2. The mutex is locked before (K), and fl_self is set after it.
+ *	2. The mutex is locked before (K), and the cell is set after it.
  * FAILURE
  *	Killed while CLAIMED: the slot is empty and stays out of use until the
  *	recording ends. No slot is free: see seek_slot(). The thread's first
@@ -28,6 +28,8 @@
  *	other than the first calls exec: the kernel renames it before it looks
  *	for marks and finds none; the reader goes by the image number.
  */
+#include <sys/mman.h>
+
 #include "channel/channel.h"
 #include "channel/slot.h"
 #include "os/os.h"
@@ -36,10 +38,14 @@
 #define SKIP_EVENTS 4096	/* lost unseen before a slot is sought again */
 
 struct fl_shm *fl_region;
-struct fl_slot fl_no_slot;
-__thread struct fl_slot *fl_self = &fl_no_slot;
 
-static uint32_t closed = 1;
+static struct fl_slot *no_slot;		/* the cell of a thread without one */
+__thread struct fl_slot **fl_cell = &no_slot;
+
+/* cells[0] is not NULL while this process may enqueue, cells[n + 1] is for the
+ * thread that has slot n. Zeroed by the kernel in fork's child (OS15). */
+static struct fl_slot **cells;
+static uint32_t n_cells;
 static uint32_t image;
 static pthread_mutex_t unlocked;	/* robust and shared: what an owner starts as */
 
@@ -51,13 +57,30 @@ static __thread struct {
 
 bool fl_channel_is_closed(void)
 {
-	return load_relaxed(&closed);	/* set before fork's child returns */
+	return !cells || !load_relaxed(&cells[0]);
 }
 
-void fl_channel_open(struct fl_shm *m)
+static struct fl_slot **map_cells(uint32_t n)
 {
+	size_t bytes = fl_round_up(n * sizeof(*cells), FL_PAGE);
+	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fl_is_err(p))
+		return NULL;
+	if (fl_os_advise(p, bytes, MADV_WIPEONFORK) == 0)
+		return p;
+	fl_os_unmap(p, bytes);
+	return NULL;
+}
+
+int fl_channel_open(struct fl_shm *m)
+{
+	struct fl_slot **fresh = map_cells(m->n_slots + 1);
 	pthread_mutexattr_t attr;
 
+	if (!fresh)
+		return -ENOMEM;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
@@ -65,13 +88,17 @@ void fl_channel_open(struct fl_shm *m)
 	pthread_mutexattr_destroy(&attr);
 	fl_region = m;
 	image = m->n_images;
-	store_relaxed(&closed, 0);
+	n_cells = m->n_slots + 1;
+	cells = fresh;
+	cells[0] = fl_shm_slot(m, 0);
+	return 0;
 }
 
+/* The cells stay mapped: threads point to them. */
 void fl_channel_close(void)
 {
-	store_relaxed(&closed, 1);
-	fl_self = &fl_no_slot;
+	for (uint32_t i = 0; i < n_cells; i++)
+		store_relaxed(&cells[i], NULL);
 }
 
 bool fl_channel_reader_lives(void)
@@ -182,7 +209,8 @@ static bool claim(struct fl_shm *m)
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
 	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
-	fl_self = s;
+	fl_cell = &cells[n + 1];
+	store_relaxed(fl_cell, s);
 	return true;
 }
 
@@ -192,7 +220,7 @@ static bool claim_once(void)
 	bool got;
 
 	fl_os_signals_block(&mask);
-	got = fl_self != &fl_no_slot	/* a handler was quicker */
+	got = *fl_cell			/* a handler was quicker */
 		|| claim(fl_region);
 	fl_os_signals_restore(&mask);
 	return got;
@@ -219,7 +247,7 @@ static struct fl_slot *seek_slot(void)
 	}
 	for (int tries = 0; tries < SEEK_TRIES; tries++) {
 		if (claim_once())
-			return fl_self;
+			return *fl_cell;
 		if (!a_slot_is_ending(fl_region) || !fl_channel_reader_lives())
 			break;
 		fl_ring_doorbell(fl_region);
@@ -233,5 +261,5 @@ struct fl_slot *fl_channel_slot(void)
 {
 	if (fl_channel_is_closed() || seeker.claiming)
 		return NULL;
-	return fl_self != &fl_no_slot ? fl_self : seek_slot();
+	return *fl_cell ? *fl_cell : seek_slot();
 }

@@ -28,6 +28,11 @@ int fl_os_protect(void *at, size_t n, int prot)
 	return (int)SYS(SYS_mprotect, at, n, prot);
 }
 
+int fl_os_advise(void *at, size_t n, int advice)
+{
+	return (int)SYS(SYS_madvise, at, n, advice);
+}
+
 int fl_os_open(const char *path, int flags)
 {
 	return (int)SYS(SYS_openat, AT_FDCWD, path, flags);

@@ -17,6 +17,7 @@
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
 int fl_os_unmap(void *at, size_t n);
 int fl_os_protect(void *at, size_t n, int prot);
+int fl_os_advise(void *at, size_t n, int advice);
 static inline bool fl_is_err(const void *p)
 {
 	return (uintptr_t)p > (uintptr_t)-4096;
@@ -67,6 +68,11 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 		    struct fl_os_sigaction *old);
 extern void fl_os_sigreturn(void);	/* the restorer */
 int fl_os_signal_thread(int tid, int sig);
+
+/* A lock between threads: 0 is free. The calling thread's signals are blocked
+ * while it holds it, so that no handler waits for the code it interrupted. */
+void fl_os_lock(uint32_t *lock, uint64_t *signals);
+void fl_os_unlock(uint32_t *lock, const uint64_t *signals);
 
 /* Threads of this process besides `except`. Stops at non-zero, returns it. */
 int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg);

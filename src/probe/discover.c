@@ -10,10 +10,23 @@
 
 struct walk {
 	enum fl_moment moment;
-	uint32_t module;		/* index of the one being scanned */
+	uint32_t module;		/* row of the one being scanned */
+	uint32_t from;			/* lowest id that awaits arming */
 	uint32_t n_new;
 	int err;
 };
+
+static bool is_same(const struct fl_known *k, const struct fl_module *m)
+{
+	return k->lo == m->lo && k->hi == m->hi && k->bias == m->bias;
+}
+
+static const char *path_of(const struct fl_known *k)
+{
+	return fl_shm_modules(fl_table.shm)[k->module].path;
+}
+
+/* ---- a module that was not there before --------------------------------------- */
 
 static int take_site(void *arg, const struct fl_site *s)
 {
@@ -22,69 +35,133 @@ static int take_site(void *arg, const struct fl_site *s)
 	return fl_table_append(s, w->module) ? 0 : FLE_FULL;
 }
 
-static struct fl_known *find_known(const struct fl_module *m)
+/* Rows for `m` in both tables; NULL when there is no room. */
+static struct fl_known *know(const struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-
-	for (uint32_t i = 0; i < t->n_known; i++)
-		if (!t->known[i].gone && t->known[i].lo == m->lo &&
-		    t->known[i].bias == m->bias)
-			return &t->known[i];
-	return NULL;
-}
-
-static void publish_module(struct walk *w, const struct fl_module *m)
-{
-	struct fl_shm *shm = fl_table.shm;
-	struct fl_shm_module *out = &fl_shm_modules(shm)[shm->n_modules];
+	struct fl_shm_module *row = &fl_shm_modules(t->shm)[t->shm->n_modules];
+	struct fl_known *k = &t->known[t->n_known];
 	size_t n = 0;
 
-	out->base = m->bias;
-	out->lo = m->lo;
-	out->hi = m->hi;
-	for (; m->path[n] && n + 1 < sizeof out->path; n++)
-		out->path[n] = m->path[n];
-	out->path[n] = 0;
-	w->module = shm->n_modules++;
+	if (t->n_known == t->shm->max_modules || t->shm->n_modules == t->shm->max_modules)
+		return NULL;
+	row->base = m->bias;
+	row->lo = m->lo;
+	row->hi = m->hi;
+	for (; m->path[n] && n + 1 < sizeof row->path; n++)
+		row->path[n] = m->path[n];
+	row->path[n] = 0;
+	*k = (struct fl_known){
+		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
+		.module = t->shm->n_modules++, .first = t->n, .end = t->n,
+	};
+	t->n_known++;
+	return k;
 }
 
-/* Scan a new module. One without sites is not remembered: it costs nothing
- * more than the scan of its dynamic section to look again. */
+/* Scan a new module. One without sites is not remembered: to look again costs
+ * no more than its dynamic section. */
 static void take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_known *k = &t->known[t->n_known];
-	uint32_t first = t->n;
+	struct fl_known *k = know(m);
 	int err;
 
-	if (t->n_known == t->shm->max_modules || t->shm->n_modules == t->shm->max_modules)
+	if (!k) {
+		w->err = FLE_FULL;
 		return;
-	publish_module(w, m);
-	m->laid_out = w->moment == FL_LOADING;	/* its GOT is not filled yet */
+	}
+	w->module = k->module;
 	err = fl_site_scan(m, take_site, w);
 	w->err = err == FLE_FULL ? err : w->err;
-	if (err < 0 && t->n == first)
+	k->end = t->n;
+	if (k->end == k->first) {
+		t->n_known--;
 		t->shm->n_modules--;
-	if (t->n == first)
 		return;
-	*k = (struct fl_known){
-		.lo = m->lo, .hi = m->hi, .bias = m->bias, .first = first,
-		.end = t->n, .prot = fl_text_prot(t->sites[first].at),
-	};
-	t->n_known++;
-	k->seen = t->stamp;
-	fl_glue_make(k, first, t->n);
-	w->n_new += t->n - first;
+	}
+	k->prot = fl_text_prot(t->sites[k->first].at);
+	fl_glue_make(k, k->first, k->end);
+	w->n_new += k->end - k->first;
+}
+
+/* ---- a module that is back ------------------------------------------------------ */
+
+struct compare {
+	uint32_t id, end;		/* what the next site should be */
+};
+
+static int same_site(void *arg, const struct fl_site *s)
+{
+	struct compare *c = arg;
+	const struct fl_shm_site *old = &fl_table.sites[c->id];
+
+	if (c->id == c->end || old->at != s->at || old->function != s->function ||
+	    old->kind != s->kind || fl_table.probes[c->id].form != s->form)
+		return 1;
+	c->id++;
+	return 0;
+}
+
+static void revive(struct walk *w, struct fl_known *k)
+{
+	k->gone = false;
+	k->seen = fl_table.stamp;
+	for (uint32_t i = k->first; i < k->end; i++)
+		fl_table.sites[i].state = fl_table.sites[i].refusal ? FL_SITE_REFUSED
+								    : FL_SITE_FOUND;
+	if (k->first < w->from)
+		w->from = k->first;
+}
+
+/* The same file at the same place with the same sites gets its probes back, so
+ * a program that loads and unloads a plugin all day fills no table. Its first
+ * row stands for what a scan finds; later ones are sites met at a call. */
+static bool revive_module(struct walk *w, struct fl_module *m)
+{
+	struct fl_table *t = &fl_table;
+	uint32_t first = 0;
+	struct compare c;
+
+	while (first < t->n_known && !(t->known[first].gone && is_same(&t->known[first], m) &&
+				       !__builtin_strcmp(path_of(&t->known[first]), m->path)))
+		first++;
+	if (first == t->n_known)
+		return false;
+	c = (struct compare){ t->known[first].first, t->known[first].end };
+	if (fl_site_scan(m, same_site, &c) < 0 || c.id != c.end)
+		return false;
+	for (uint32_t i = first; i < t->n_known; i++)
+		if (t->known[i].gone && is_same(&t->known[i], m) &&
+		    t->known[i].module == t->known[first].module)
+			revive(w, &t->known[i]);
+	return true;
+}
+
+/* ---- the walk ---------------------------------------------------------------------- */
+
+/* Stamp every row of a module that is still there. */
+static bool stamp(const struct fl_module *m)
+{
+	struct fl_table *t = &fl_table;
+	bool known = false;
+
+	for (uint32_t i = 0; i < t->n_known; i++) {
+		if (t->known[i].gone || !is_same(&t->known[i], m))
+			continue;
+		t->known[i].seen = t->stamp;
+		known = true;
+	}
+	return known;
 }
 
 static int each_module(void *arg, struct fl_module *m)
 {
-	struct fl_known *k = find_known(m);
+	struct walk *w = arg;
 
-	if (k)
-		k->seen = fl_table.stamp;
-	else
-		take_module(arg, m);
+	m->laid_out = w->moment == FL_LOADING;	/* its GOT is not filled yet */
+	if (!stamp(m) && !revive_module(w, m))
+		take_module(w, m);
 	return 0;
 }
 
@@ -110,11 +187,8 @@ static void forget_unseen(void)
 
 static int stamp_known(void *arg, struct fl_module *m)
 {
-	struct fl_known *k = find_known(m);
-
 	(void)arg;
-	if (k)
-		k->seen = fl_table.stamp;
+	stamp(m);
 	return 0;
 }
 
@@ -130,31 +204,49 @@ uint32_t fl_probes_count(void)
 	return fl_table.n;
 }
 
-int fl_probes_discover(enum fl_moment moment)
+int fl_probes_discover(enum fl_moment moment, uint32_t *from)
 {
 	struct walk w = { .moment = moment };
 	uint64_t signals;
 
 	fl_table_lock(&signals);
+	w.from = fl_table.n;
 	fl_table.stamp++;
 	fl_obj_loaded(each_module, &w);
 	forget_unseen();
 	fl_table.shm->n_sites = fl_table.n;
 	fl_table_unlock(&signals);
+	*from = w.from;
 	return w.err ? w.err : (int)w.n_new;
 }
 
+/* ---- one site, met at its first call --------------------------------------------------- */
+
+static bool is_inside(const struct fl_known *k, uintptr_t at)
+{
+	return !k->gone && at - k->lo < k->hi - k->lo;
+}
+
+static int know_if_around(void *arg, struct fl_module *m)
+{
+	const uintptr_t *at = arg;
+
+	return *at - m->lo < m->hi - m->lo && know(m);
+}
+
+/* The row of the module around `at`, made for one in which no scan found a
+ * site; NULL when there is none. */
 static struct fl_known *module_around(uintptr_t at)
 {
 	struct fl_table *t = &fl_table;
 
 	for (uint32_t i = t->n_known; i-- > 0;)
-		if (!t->known[i].gone && at - t->known[i].lo < t->known[i].hi - t->known[i].lo)
+		if (is_inside(&t->known[i], at))
 			return &t->known[i];
-	return NULL;
+	return fl_obj_loaded(know_if_around, &at) ? &t->known[t->n_known - 1] : NULL;
 }
 
-/* A single site gets a module entry of its own, with glue of its own. */
+/* A single site gets a row of its own, with glue of its own. */
 static int add_locked(const struct fl_site *s)
 {
 	struct fl_table *t = &fl_table;
@@ -163,12 +255,13 @@ static int add_locked(const struct fl_site *s)
 
 	if (!around || t->n_known == t->shm->max_modules)
 		return FLE_FULL;
-	if (!fl_table_append(s, t->sites[around->first].module))
+	if (!fl_table_append(s, around->module))
 		return FLE_FULL;
 	k = &t->known[t->n_known++];
 	*k = *around;
 	k->first = id;
 	k->end = t->n;
+	k->prot = fl_text_prot(s->at);
 	fl_glue_make(k, id, t->n);
 	t->shm->n_sites = t->n;
 	return (int)id;
@@ -204,7 +297,7 @@ static int add_virtual(uintptr_t function, enum fl_kind kind)
 		.at = function, .function = function, .kind = (uint8_t)kind,
 		.provider = FL_PROVIDER_CYG, .form = FL_FORM_NONE,
 	};
-	uint32_t module = k ? fl_table.sites[k->first].module : UINT16_MAX;
+	uint32_t module = k ? k->module : UINT16_MAX;
 	struct fl_probe *p = fl_table_append(&s, module);
 
 	if (!p)

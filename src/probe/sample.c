@@ -11,11 +11,14 @@
  *	  so no entry in between went unseen. A frame of an older generation is
  *	  never matched: the generation changes before a site is switched off,
  *	  and before one is switched on.
- *	2 Frames of one function that nest (recursion) are told apart by the
- *	  stack pointer: all of an inner frame lies below all of an outer one, so
- *	  the frame that exits at `sp` is the outermost one entered at or below
- *	  sp; if there is none, the innermost. Frames above it were left by
- *	  longjmp or an exception and are dropped.
+ *	2 All of an inner machine frame lies below all of an outer one. An exit
+ *	  by jump stands at its frame's top: of the frames of its function that
+ *	  began below it, the outermost is its own, the others were left by
+ *	  longjmp or an exception. An exit by call stands where its entry did, in
+ *	  code of fixed frame size; of several there (bodies inlined into
+ *	  themselves) the innermost ends first. An exit for which neither holds
+ *	  ends a sample only when no other frame of the function could be meant.
+ *	3 What is dropped by mistake, here or in push_frame(), is a sample less.
  */
 #include "os/os.h"
 #include "table.h"
@@ -49,7 +52,7 @@ static void note_off(struct fl_function *f)
 	do
 		f->next_off = head;
 	while (!__atomic_compare_exchange_n(&off_head, &head, me, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)); /* (A) pairs with (B) */
 }
 
 static void switch_off(struct fl_function *f)
@@ -59,12 +62,34 @@ static void switch_off(struct fl_function *f)
 	note_off(f);
 }
 
+static bool is_current(const struct fl_frame *f)
+{
+	return f->generation == load_relaxed(&fl_table.functions[f->function].generation);
+}
+
+/* Frames whose function has been switched since are never matched again. */
+static void drop_stale(struct fl_slot *slot)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < slot->n_frames; i++)
+		if (is_current(&slot->frames[i]))
+			slot->frames[kept++] = slot->frames[i];
+	slot->n_frames = kept;
+}
+
+/* Within one machine frame gcc lets up to 16 bytes of arguments stand. */
+enum { ARGUMENTS = 16 };
+
 static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_frame *f;
 
-	while (slot->n_frames && is_below(slot->frames[slot->n_frames - 1].sp, sp))
+	while (slot->n_frames &&
+	       is_below(slot->frames[slot->n_frames - 1].sp + ARGUMENTS, sp))
 		slot->n_frames--;		/* left without an exit */
+	if (slot->n_frames == FL_FRAMES)
+		drop_stale(slot);
 	if (slot->n_frames == FL_FRAMES)
 		slot->n_frames = 0;		/* too deep: begin anew */
 	f = &slot->frames[slot->n_frames++];
@@ -75,25 +100,51 @@ static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t 
 	f->tsc = fl_arch_ticks();
 }
 
-/* The frame that exits at `sp`; see INVARIANT. Frames above it are dropped. */
+#define NO_FRAME UINT32_MAX
+
+/* An exit by jump: the outermost frame of the function that began below. */
+static uint32_t find_below(const struct fl_slot *slot, uint32_t function, uint32_t sp)
+{
+	uint32_t found = NO_FRAME;
+
+	for (uint32_t i = slot->n_frames; i-- > 0;)
+		if (slot->frames[i].function == function &&
+		    is_below(slot->frames[i].sp, sp))
+			found = i;
+	return found;
+}
+
+/* An exit by call: the innermost frame that began just there; else the only
+ * one there is, when nothing stands above it. */
+static uint32_t find_at(const struct fl_slot *slot, uint32_t function, uint32_t sp)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = slot->n_frames; i-- > 0;) {
+		if (slot->frames[i].function != function)
+			continue;
+		if (slot->frames[i].sp == sp)
+			return i;
+		n++;
+	}
+	if (n == 1 && slot->frames[slot->n_frames - 1].function == function)
+		return slot->n_frames - 1;
+	return NO_FRAME;
+}
+
+/* The frame that ends at `sp`; see INVARIANT. Frames above it are dropped. */
 static bool pop_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp,
 		      struct fl_frame *out)
 {
-	uint32_t found = UINT32_MAX;
+	bool jump = fl_table.sites[fl_probe_id(p)].jump;
+	uint32_t i = jump ? find_below(slot, p->function, sp)
+			  : find_at(slot, p->function, sp);
 
-	for (uint32_t i = slot->n_frames; i-- > 0;) {
-		if (slot->frames[i].function != p->function)
-			continue;
-		if (found != UINT32_MAX && is_below(sp, slot->frames[i].sp))
-			break;
-		found = i;
-	}
-	if (found == UINT32_MAX)
+	if (i == NO_FRAME)
 		return false;
-	*out = slot->frames[found];
-	slot->n_frames = found;
-	return out->generation ==
-	       load_relaxed(&fl_table.functions[p->function].generation);
+	*out = slot->frames[i];
+	slot->n_frames = i;
+	return is_current(out);
 }
 
 static void end_sample(const struct fl_frame *f, uint32_t exit, uint32_t sp, uint64_t now)
@@ -145,7 +196,7 @@ static void rearm_one(struct fl_function *f)
 void fl_sample_rearm(void)
 {
 	uint64_t signals, t0 = fl_arch_ticks();
-	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE);
+	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE); /* (B) pairs with (A) */
 
 	fl_table_lock(&signals);
 	while (i && !fl_table.closing) {

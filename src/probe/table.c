@@ -11,25 +11,16 @@
 
 struct fl_table fl_table;
 
-static uint32_t lock_word;	/* 0 free, 1 held, 2 held and awaited */
+static uint32_t lock_word;
 
 void fl_table_lock(uint64_t *signals)
 {
-	uint32_t free = 0;
-
-	fl_os_signals_block(signals);
-	if (__atomic_compare_exchange_n(&lock_word, &free, 1, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(&lock_word, 2, __ATOMIC_ACQUIRE))
-		fl_os_futex_wait(&lock_word, 2, 100000);
+	fl_os_lock(&lock_word, signals);
 }
 
 void fl_table_unlock(const uint64_t *signals)
 {
-	if (__atomic_exchange_n(&lock_word, 0, __ATOMIC_RELEASE) == 2)
-		fl_os_futex_wake(&lock_word, 1);
-	fl_os_signals_restore(signals);
+	fl_os_unlock(&lock_word, signals);
 }
 
 static void *map_zeros(size_t n)
@@ -105,7 +96,7 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
-	store_release(&t->n, t->n + 1);	/* ordering: none; readers hold the lock */
+	store_release(&t->n, t->n + 1);	/* ordering: none; whoever names an id was told it */
 	return p;
 }
 

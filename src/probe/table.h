@@ -34,6 +34,7 @@ struct fl_function {
 /* A module that was taken in. */
 struct fl_known {
 	uintptr_t lo, hi, bias;
+	uint32_t module;		/* its row in the shared table */
 	uint32_t first, end;		/* its probes: [first, end) */
 	uint32_t seen;			/* stamp of the last walk that met it */
 	int prot;			/* its text's permissions */

@@ -55,10 +55,10 @@ static uint64_t any(void)
 #if defined(FL_PLANT_COMMIT_FIRST)
 static void put(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = fl_self;
-	uint64_t p = s->ptr;
+	struct fl_slot *s = *fl_cell;
+	uint64_t p = s ? s->ptr : 0;
 
-	if (p >= s->limit) {
+	if (!s || p >= s->limit) {
 		rig_put(probe, tsc);
 		return;
 	}
@@ -72,8 +72,8 @@ static void put(uint32_t probe, uint64_t tsc)
 #elif defined(FL_PLANT_NO_DISTANCE)
 static void put(uint32_t probe, uint64_t tsc)
 {
-	if (fl_self != &fl_no_slot)
-		fl_self->freed = fl_self->filled;
+	if (*fl_cell)
+		(*fl_cell)->freed = (*fl_cell)->filled;
 	rig_put(probe, tsc);
 }
 #else
@@ -87,10 +87,10 @@ static void put(uint32_t probe, uint64_t tsc)
 #ifdef FL_PLANT_SIGNAL_HOLE
 static void put_interrupted(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = fl_self;
-	uint64_t p = s->ptr;
+	struct fl_slot *s = *fl_cell;
+	uint64_t p = s ? s->ptr : 0;
 
-	if (p >= s->limit) {
+	if (!s || p >= s->limit) {
 		fl_channel_put(probe, tsc, rig_check(tsc, probe));
 		return;
 	}

@@ -121,10 +121,10 @@ static inline void rig_close(struct rig *g)
 /* What a glue does where no handler can interrupt it. */
 static inline void rig_put(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = fl_self;
-	uint64_t p = s->ptr;
+	struct fl_slot *s = *fl_cell;
+	uint64_t p = s ? s->ptr : 0;
 
-	if (p >= s->limit) {
+	if (!s || p >= s->limit) {
 		fl_channel_put(probe, tsc, rig_check(tsc, probe));
 		return;
 	}

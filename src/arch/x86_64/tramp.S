@@ -16,7 +16,7 @@
  *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
  *	   reader that sees the new ptr sees the whole record: pairs with (B) in
  *	   channel/drain.c
- * A thread without a slot has the dummy, whose ptr == limit: the long path.
+ * A thread without a slot, and a child of fork, take the long path.
  */
 
 #define SLOT_PTR	0
@@ -65,6 +65,8 @@
  * pointer; \a is scratch, \b holds the rseq offset afterwards. */
 	.macro	ENQUEUE slot, a, a32, b, sp32, long
 	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+	test	\slot, \slot
+	je	\long
 	mov	fl_rseq_at(%rip), \b
 .Larm\@:
 	lea	.Lcs\@(%rip), \a
@@ -88,8 +90,9 @@
 	.endm
 
 	.macro	LOAD_SLOT to
-	mov	fl_self@gottpoff(%rip), \to
+	mov	fl_cell@gottpoff(%rip), \to
 	mov	%fs:(\to), \to
+	mov	(\to), \to
 	.endm
 
 	.macro	TICKS
@@ -133,6 +136,8 @@ END fl_abi_record_long
 /* One instruction on memory: a signal sees it done or not begun. */
 FUNC fl_abi_count
 	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	1f
 	cmp	SLOT_COUNTERS(%rsi), %r11d
 	jae	1f
 	mov	SLOT_DATA(%rsi), %rcx
@@ -168,6 +173,8 @@ FUNC fl_arch_put_pair
 	mov	24(%rdi), %r10
 .Lpair_arm:
 	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	.Lpair_no
 	lea	.Lpair_cs(%rip), %rcx
 	mov	%rcx, %fs:(%r8)
 .Lpair_start:
@@ -296,6 +303,8 @@ FUNC fl_bare_count
 	SAVE	%rcx
 	SAVE	%rsi
 	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	1f
 	cmp	SLOT_COUNTERS(%rsi), %r11d
 	jae	1f
 	mov	SLOT_DATA(%rsi), %rcx
