@@ -81,8 +81,8 @@ static int plan_loader(void)
 
 static int change_loader(int from, int to)
 {
-	struct fl_change change = { &loader_patch, (uint8_t)from, (uint8_t)to };
-	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	struct fl_change change;
+	struct fl_set set = { .changes = &change, .room = 1 };
 	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
 	int prot = fl_text_prot(lo);
 	size_t bad;
@@ -90,6 +90,7 @@ static int change_loader(int from, int to)
 
 	if (err)
 		return err;
+	fl_set_stage(&set, &loader_patch, from, to);
 	err = fl_set_commit(&set, &bad);
 	fl_text_close(lo, hi, prot);
 	return err;

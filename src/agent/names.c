@@ -49,7 +49,7 @@ void fl_names_close(void)
 /* The cell of `function`, or the empty one where it belongs. */
 static struct cell *cell_of(uintptr_t function)
 {
-	size_t h = (size_t)((function >> 2) * 0x9e3779b97f4a7c15ull >> 20);
+	size_t h = function >> 4;	/* neighbours stay so: they share pages */
 
 	while (cells[h & (n_cells - 1)].function &&
 	       cells[h & (n_cells - 1)].function != function)
@@ -78,11 +78,25 @@ static void read_file(const struct fl_shm_module *m)
 	n_files++;
 }
 
+/* The cells of functions [first, last], at once: a fault for each page costs
+ * more. Only a hint, and only worth it for a module's worth. */
+static void populate(uintptr_t first, uintptr_t last)
+{
+	enum { MOST = 1 << 24 };	/* bytes of text */
+	uintptr_t from = (uintptr_t)cell_of(first), to = (uintptr_t)cell_of(last);
+
+	from = fl_round_down(from, FL_PAGE);
+	if (last - first < MOST && to > from)
+		fl_os_advise((void *)from, to - from, MADV_POPULATE_WRITE);
+}
+
 void fl_names_learn(struct fl_shm *m, uint32_t from)
 {
 	const struct fl_shm_site *sites = fl_shm_sites(m);
 	uint32_t last = UINT32_MAX;
 
+	if (from < m->n_sites)
+		populate(sites[from].function, sites[m->n_sites - 1].function);
 	for (uint32_t i = from; i < m->n_sites; i++) {
 		struct cell *c = cell_of(sites[i].function);
 

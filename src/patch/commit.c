@@ -36,6 +36,7 @@
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
+#include "tactic.h"
 #include "trap.h"
 
 /* First and last byte that differ; false when none does. */
@@ -62,7 +63,7 @@ static bool is_row(const struct fl_change *c)
 	return c->patch->n_starts && (c->from == FL_OLD || c->to == FL_OLD);
 }
 
-static enum fl_tactic tactic_of(const struct fl_change *c)
+enum fl_tactic fl_tactic_of(const struct fl_change *c)
 {
 	size_t first, last;
 
@@ -119,7 +120,7 @@ static int verify_threads(const struct fl_set *set, bool *traps, size_t *bad)
 	for (size_t i = 0; i < set->n; i++) {
 		const struct fl_change *c = &set->changes[i];
 
-		if (tactic_of(c) != FL_WIDE || !c->patch->park_is_trap)
+		if (c->tactic != FL_WIDE || !c->patch->park_is_trap)
 			continue;
 		*bad = i;
 		if (is_row(c) && c->from == FL_OLD)
@@ -198,7 +199,7 @@ static size_t store_words(const struct fl_set *set)
 	size_t wide = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		if (tactic_of(&set->changes[i]) == FL_WIDE)
+		if (set->changes[i].tactic == FL_WIDE)
 			wide++;
 		else
 			store_at_once(&set->changes[i]);
@@ -209,7 +210,7 @@ static size_t store_words(const struct fl_set *set)
 static void run_phase(const struct fl_set *set, const struct phase *ph)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (tactic_of(&set->changes[i]) == FL_WIDE)
+		if (set->changes[i].tactic == FL_WIDE)
 			ph->write(&set->changes[i]);
 	FL_POINT(ph->name);		/* torture tests stop here */
 	fl_sync->all_cores();

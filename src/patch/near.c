@@ -52,7 +52,8 @@ static int each_mapping(void *arg, const struct fl_mapping *m)
 static void *map_at(uintptr_t at, size_t n)
 {
 	return fl_os_map((void *)at, n, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE,
+			 -1, 0);
 }
 
 static void *map_near(struct gap *g)

@@ -46,6 +46,7 @@ int fl_text_close(uintptr_t lo, uintptr_t hi, int prot);
 struct fl_change {
 	const struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
+	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
 };
 struct fl_set {
 	struct fl_change *changes;

@@ -6,6 +6,7 @@
  */
 #include "patch.h"
 #include "sync.h"
+#include "tactic.h"
 
 static const struct fl_sync *const syncs[] = { &fl_sync_membarrier };
 
@@ -33,8 +34,10 @@ int fl_set_stage(struct fl_set *set, const struct fl_patch *p, int from, int to)
 {
 	if (set->n == set->room)
 		return -ENOSPC;
-	set->changes[set->n++] = (struct fl_change){
+	set->changes[set->n] = (struct fl_change){
 		.patch = p, .from = (uint8_t)from, .to = (uint8_t)to,
 	};
+	set->changes[set->n].tactic = fl_tactic_of(&set->changes[set->n]);
+	set->n++;
 	return 0;
 }

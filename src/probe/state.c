@@ -129,7 +129,7 @@ static int arm(struct fl_set *set)
 static int set_map(struct fl_set *set, size_t n)
 {
 	void *p = fl_os_map(NULL, (n + 1) * sizeof *set->changes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	*set = (struct fl_set){ .changes = p, .room = n + 1 };
 	return fl_is_err(p) ? -ENOMEM : 0;

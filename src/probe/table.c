@@ -51,11 +51,13 @@ int fl_probes_open(struct fl_shm *m)
 	return fl_handler_open(m->max_sites);
 }
 
-/* The hash holds index + 1, so zeroed memory is an empty table. */
+/* The hash holds index + 1, so zeroed memory is an empty table. Functions that
+ * are neighbours in the text are so here: they share pages, and each page that
+ * is touched for the first time costs more than a few steps of probing. */
 uint32_t fl_table_function(uintptr_t at)
 {
 	struct fl_table *t = &fl_table;
-	uint32_t h = (uint32_t)((at >> 2) * 0x9e3779b97f4a7c15ull >> 32);
+	uint32_t h = (uint32_t)(at >> 4);
 
 	for (;; h++) {
 		uint32_t *cell = &t->hash[h & (t->n_hash - 1)];
@@ -71,6 +73,26 @@ uint32_t fl_table_function(uintptr_t at)
 	}
 }
 
+/* Pages met one by one cost a fault each: have the next few at once. A kernel
+ * that cannot (before 5.14) lets us meet them. */
+static void populate(void *from, size_t n)
+{
+	uintptr_t lo = fl_round_down((uintptr_t)from, FL_PAGE);
+
+	fl_os_advise((void *)lo, (uintptr_t)from + n - lo, MADV_POPULATE_WRITE);
+}
+
+enum { STEP = 512 };			/* probes */
+
+static void populate_step(struct fl_table *t)
+{
+	if (t->n % STEP || t->shm->max_sites - t->n < STEP)
+		return;
+	populate(&t->probes[t->n], STEP * sizeof *t->probes);
+	populate(&t->sites[t->n], STEP * sizeof *t->sites);
+	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
+}
+
 struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 {
 	struct fl_table *t = &fl_table;
@@ -79,6 +101,7 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 
 	if (t->n == t->shm->max_sites)
 		return NULL;
+	populate_step(t);
 	p->form = s->form;
 	p->room = s->room;
 	p->before = s->before;

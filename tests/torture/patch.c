@@ -112,10 +112,11 @@ static int lay(struct fl_patch *p, size_t offset, int form, const void *old, siz
 
 static void commit(struct fl_patch *p, int from, int to)
 {
-	struct fl_change change = { p, (uint8_t)from, (uint8_t)to };
-	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	struct fl_change change;
+	struct fl_set set = { .changes = &change, .room = 1 };
 	size_t bad;
 
+	fl_set_stage(&set, p, from, to);
 	__atomic_fetch_add(&epoch, 1, __ATOMIC_SEQ_CST);
 	store_relaxed(&expect_on, to == FL_ON);
 	if (fl_set_commit(&set, &bad))

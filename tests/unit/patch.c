@@ -35,11 +35,13 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 
 static int commit(const struct fl_patch *p, int from, int to)
 {
-	struct fl_change change = { p, (uint8_t)from, (uint8_t)to };
-	struct fl_set set = { .changes = &change, .n = 1, .room = 1 };
+	struct fl_change change;
+	struct fl_set set = { .changes = &change, .room = 1 };
 	size_t bad = 7;
-	int err = fl_set_commit(&set, &bad);
+	int err = fl_set_stage(&set, p, from, to);
 
+	assert_int_equal(err, 0);
+	err = fl_set_commit(&set, &bad);
 	if (err)
 		assert_int_equal(bad, 0);
 	return err;
