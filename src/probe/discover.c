@@ -172,7 +172,7 @@ static void forget(struct fl_known *k)
 	k->gone = true;
 	for (uint32_t i = k->first; i < k->end; i++) {
 		t->sites[i].state = FL_SITE_GONE;
-		t->probes[i].armed = t->probes[i].is_on = 0;
+		t->switches[i].armed = t->switches[i].is_on = 0;
 	}
 }
 

@@ -103,6 +103,18 @@ static int commit_or_drop(struct fl_set *set)
 	return err;
 }
 
+static struct fl_switch switch_of(const struct fl_patch *p, bool is_on)
+{
+	struct fl_switch s = {
+		.at = p->at + p->flip_at, .armed = 1, .is_on = is_on,
+		.is_word = p->tactic != FL_FLIP,
+	};
+
+	for (int state = 0; state < FL_N_STATES; state++)
+		s.byte[state] = p->bytes[state][p->flip_at];
+	return s;
+}
+
 static int note_armed(const struct fl_set *set)
 {
 	int on = 0;
@@ -110,10 +122,11 @@ static int note_armed(const struct fl_set *set)
 	for (size_t i = 0; i < set->n; i++) {
 		struct fl_probe *p = (struct fl_probe *)set->changes[i].patch;
 
-		p->armed = 1;
-		p->is_on = set->changes[i].to == FL_ON;
+		bool is_on = set->changes[i].to == FL_ON;
+
+		fl_table.switches[fl_probe_id(p)] = switch_of(&p->patch, is_on);
 		fl_table.sites[fl_probe_id(p)].state = FL_SITE_READY;
-		on += p->is_on;
+		on += is_on;
 	}
 	return on;
 }
@@ -155,7 +168,7 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OLD, to);
 		if (fl_table.probes[id].is_virtual) {
 			fl_table.sites[id].state = FL_SITE_READY;
-			fl_table.probes[id].is_on = fl_table.sites[id].wanted;
+			fl_table.switches[id].is_on = fl_table.sites[id].wanted;
 		}
 	}
 	err = set.n ? arm(&set) : 0;
@@ -178,60 +191,64 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
 
 /* ---- switching ---------------------------------------------------------------- */
 
-static void flip(struct fl_probe *p, int state)
+static void flip(uint32_t id, int state)
 {
-	if (!p->armed)
+	struct fl_switch *s = &fl_table.switches[id];
+
+	if (!s->armed)
 		return;
-	p->is_on = state == FL_ON;
-	fl_patch_flip(&p->patch, state);
+	s->is_on = state == FL_ON;
+	if (s->is_word)
+		fl_patch_flip(&fl_table.probes[id].patch, state);
+	else
+		fl_arch_store_byte(s->at, s->byte[state]);
 }
 
 /* A virtual probe is data alone; any other has a reason not to be armed. */
-static int switch_unarmed(struct fl_probe *p, int state)
+static int switch_unarmed(uint32_t id, int state)
 {
-	if (fl_table.sites[fl_probe_id(p)].state == FL_SITE_GONE)
+	if (fl_table.sites[id].state == FL_SITE_GONE)
 		return FLE_GONE;
-	if (!p->is_virtual)
+	if (!fl_table.probes[id].is_virtual)
 		return FLE_REFUSED;
-	p->is_on = state == FL_ON;
+	fl_table.switches[id].is_on = state == FL_ON;
 	return 0;
 }
 
 void fl_probe_flip_locked(uint32_t id, int state)
 {
-	flip(&fl_table.probes[id], state);
+	flip(id, state);
 }
 
-static void switch_locked(struct fl_probe *p, int state)
+static void switch_locked(uint32_t id, int state)
 {
 	uint64_t signals;
 
 	fl_table_lock(&signals);
-	flip(p, state);
+	flip(id, state);
 	fl_table_unlock(&signals);
 }
 
 int fl_probe_switch(uint32_t id, int state)
 {
-	struct fl_probe *p = &fl_table.probes[id];
 	struct fl_slot *slot = fl_channel_slot();
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	if (!p->armed)
-		return switch_unarmed(p, state);
+	if (!fl_table.switches[id].armed)
+		return switch_unarmed(id, state);
 	if (!slot) {
-		switch_locked(p, state);
+		switch_locked(id, state);
 		return 0;
 	}
 	slot->toggling++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* the sync of freeze does the rest */
 	if (load_relaxed(&frozen)) {
 		slot->toggling--;
-		switch_locked(p, state);
+		switch_locked(id, state);
 		return 0;
 	}
-	flip(p, state);
+	flip(id, state);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->toggling--;
 	return 0;
@@ -244,9 +261,9 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 
 	fl_table_lock(&signals);
 	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
-		if (!goal[id] || !fl_table.probes[id].armed)
+		if (!goal[id] || !fl_table.switches[id].armed)
 			continue;
-		flip(&fl_table.probes[id], goal[id]);
+		flip(id, goal[id]);
 		switched++;
 	}
 	fl_patch_sync();
@@ -256,7 +273,7 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 
 bool fl_probe_is_on(uint32_t id)
 {
-	return id < fl_table.n && fl_table.probes[id].is_on;
+	return id < fl_table.n && fl_table.switches[id].is_on;
 }
 
 static void wait_for_switches(void)
@@ -291,7 +308,7 @@ static void all_off(void)
 {
 	fl_table.closing = true;
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		flip(&fl_table.probes[id], FL_OFF);
+		flip(id, FL_OFF);
 }
 
 void fl_probes_off(void)
@@ -328,7 +345,7 @@ void fl_probes_close(void)
 	fl_table_lock(&signals);
 	if (set_map(&set, fl_table.n) == 0) {
 		for (uint32_t id = 0; id < fl_table.n; id++)
-			if (fl_table.probes[id].armed)
+			if (fl_table.switches[id].armed)
 				fl_set_stage(&set, &fl_table.probes[id].patch,
 					     FL_OFF, FL_OLD);
 		commit_or_drop(&set);
@@ -336,6 +353,6 @@ void fl_probes_close(void)
 		set_unmap(&set);
 	}
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_table.probes[id].armed = 0;
+		fl_table.switches[id].armed = 0;
 	fl_table_unlock(&signals);
 }

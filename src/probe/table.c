@@ -42,10 +42,11 @@ int fl_probes_open(struct fl_shm *m)
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
 	t->probes = map_zeros(max * sizeof *t->probes);
+	t->switches = map_zeros(max * sizeof *t->switches);
 	t->functions = map_zeros(max * sizeof *t->functions);
 	t->hash = map_zeros(t->n_hash * sizeof *t->hash);
 	t->known = map_zeros(m->max_modules * sizeof *t->known);
-	if (!t->probes || !t->functions || !t->hash || !t->known)
+	if (!t->probes || !t->switches || !t->functions || !t->hash || !t->known)
 		return -ENOMEM;
 	fl_arch_open();
 	return fl_handler_open(m->max_sites);
@@ -89,6 +90,7 @@ static void populate_step(struct fl_table *t)
 	if (t->n % STEP || t->shm->max_sites - t->n < STEP)
 		return;
 	populate(&t->probes[t->n], STEP * sizeof *t->probes);
+	populate(&t->switches[t->n], STEP * sizeof *t->switches);
 	populate(&t->sites[t->n], STEP * sizeof *t->sites);
 	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
 }

@@ -19,8 +19,16 @@ struct fl_probe {
 	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
-	uint8_t is_on;			/* last state switched to */
+};
+
+/* What a switch needs of a probe, and no more: sets of many thousands run
+ * through these, four to a line. */
+struct fl_switch {
+	uintptr_t at;			/* the byte that a flip stores */
+	uint8_t byte[FL_N_STATES];	/* its values */
 	uint8_t armed;			/* text differs from `old` */
+	uint8_t is_on;			/* last state switched to */
+	uint8_t is_word;		/* not one byte: ask the patch */
 };
 
 struct fl_function {
@@ -45,8 +53,9 @@ struct fl_known {
 struct fl_table {
 	struct fl_shm *shm;
 	struct fl_shm_site *sites;
-	struct fl_probe *probes;	/* max_sites, sparse */
-	struct fl_function *functions;	/* max_sites, sparse */
+	struct fl_probe *probes;	/* max_sites, sparse; as all below */
+	struct fl_switch *switches;	/* by probe id */
+	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
 	struct fl_known *known;
 	uint32_t n, n_functions, n_known, n_hash, stamp;
