@@ -9,8 +9,6 @@
 #define FL_ARCH_ELF_MACHINE EM_X86_64
 #define FL_ARCH_R_RELATIVE R_X86_64_RELATIVE	/* relocations: bias + addend */
 #define FL_ARCH_R_WORD R_X86_64_64		/* symbol + addend */
-#define FL_ARCH_R_GOT R_X86_64_GLOB_DAT		/* symbol */
-#define FL_ARCH_R_SLOT R_X86_64_JUMP_SLOT	/* symbol, perhaps lazily */
 #define FL_ARCH_TRAP_BYTES 1		/* int3; HW2: a one-byte store never tears */
 #define FL_ARCH_TRAP 0xcc
 #define FL_ARCH_REACH 0x7fff0000ull	/* of rel32, less a margin */
