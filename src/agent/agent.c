@@ -60,6 +60,7 @@ static uint32_t ask(void)
 
 	store_release(&shm->phase, FL_PHASE_ASK);	/* (A) pairs with (B) in cli/dialogue.c */
 	fl_os_futex_wake(&shm->phase, 1);
+	fl_channel_doorbell();		/* it may be waiting for events instead */
 	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) { /* (D) pairs with (C) in cli/dialogue.c */
 		if (!fl_channel_reader_lives())
 			return FL_PHASE_GO;

@@ -188,6 +188,8 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
+/* Wake the reader if it sleeps: there is something for it to see. */
+void fl_channel_doorbell(void);
 /* Is the process that made the region still there? */
 bool fl_channel_reader_lives(void);
 

@@ -62,6 +62,11 @@ void fl_ring_doorbell(struct fl_shm *m)
 	fl_os_futex_wake(&m->doorbell, 1);
 }
 
+void fl_channel_doorbell(void)
+{
+	fl_ring_doorbell(fl_region);
+}
+
 static uint64_t chunk_start(const struct fl_slot *s, uint64_t chunk)
 {
 	return s->data + chunk % fl_ring_chunks(fl_region) * fl_region->chunk_bytes;

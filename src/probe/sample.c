@@ -55,11 +55,28 @@ static void note_off(struct fl_function *f)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)); /* (A) pairs with (B) */
 }
 
+/* Again for a function that is off: one of its sites was found and armed since. */
 static void switch_off(struct fl_function *f)
 {
-	__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
+	bool was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
+
+	if (!was_off)
+		__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
 	switch_function(f, FL_OFF, FL_ENTRY);
-	note_off(f);
+	if (!was_off)
+		note_off(f);
+}
+
+/* A function whose calls never seem to end (exits without a site, calls that
+ * longjmp leaves) must not stay on for that. */
+enum { ENTRIES_A_SAMPLE = 16 };
+
+static void count_entry(struct fl_function *f)
+{
+	uint32_t n = __atomic_add_fetch(&f->entered, 1, __ATOMIC_RELAXED);
+
+	if (n >= fl_table.shm->samples * ENTRIES_A_SAMPLE)
+		switch_off(f);
 }
 
 static bool is_current(const struct fl_frame *f)
@@ -156,7 +173,7 @@ static void end_sample(const struct fl_frame *f, uint32_t exit, uint32_t sp, uin
 	};
 
 	fl_channel_put_pair(pair);
-	if (__atomic_add_fetch(&fn->taken, 1, __ATOMIC_RELAXED) == fl_table.shm->samples)
+	if (__atomic_add_fetch(&fn->taken, 1, __ATOMIC_RELAXED) >= fl_table.shm->samples)
 		switch_off(fn);
 }
 
@@ -169,10 +186,12 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 
 	if (!slot)
 		return;			/* the channel counted it */
-	if (fl_table.sites[id].kind == FL_ENTRY)
+	if (fl_table.sites[id].kind == FL_ENTRY) {
+		count_entry(&fl_table.functions[p->function]);
 		push_frame(slot, p, sp);
-	else if (pop_frame(slot, p, sp, &f))
+	} else if (pop_frame(slot, p, sp, &f)) {
 		end_sample(&f, id, sp, now);
+	}
 }
 
 static void rearm_one(struct fl_function *f)
@@ -180,6 +199,8 @@ static void rearm_one(struct fl_function *f)
 	uint64_t *toggles = &fl_table.shm->toggles;
 
 	store_relaxed(&f->taken, 0);
+	store_relaxed(&f->entered, 0);
+	store_relaxed(&f->is_off, 0);
 	__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
 	for (int pass = 0; pass < 2; pass++) {
 		uint32_t id = f->probes;

@@ -34,7 +34,8 @@ struct fl_switch {
 struct fl_function {
 	uintptr_t at;
 	uint32_t probes;		/* first of its list */
-	uint32_t taken;			/* samples since it was armed; atomic */
+	uint32_t taken, entered;	/* samples and entries of this on-period; atomic */
+	uint32_t is_off;		/* 1: on the list; atomic */
 	uint32_t generation;		/* of its on-period; atomic */
 	uint32_t next_off;		/* list of those that switched off */
 };

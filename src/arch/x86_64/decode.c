@@ -631,19 +631,24 @@ size_t fl_arch_landing(const unsigned char *code, size_t n)
 	return n >= 4 && !__builtin_memcmp(code, endbr64, 4) ? 4 : 0;
 }
 
-/* May a call through a register or through memory end at `p`? */
-static bool may_end_indirect(const unsigned char *p)
+/* Is it a call through a register or through memory (ff /2), `n` bytes long? */
+static bool is_indirect(const unsigned char *p, size_t n)
 {
-	static const uint8_t sizes[] = { 2, 3, 4, 7 };
 	struct fl_insn i;
 
-	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
-		fl_arch_decode(&i, p - sizes[k], sizes[k], 0);
-		if (i.len == sizes[k] && i.cls == FL_INSN_CALL)
+	fl_arch_decode(&i, p, n, 0);
+	return i.len == n && i.cls == FL_INSN_CALL && p[i.opcode_at] == 0xff;
+}
+
+/* May such a call end at `p`? */
+static bool may_end_indirect(const unsigned char *p)
+{
+	static const uint8_t sizes[] = { 2, 3, 4, 6, 7 };
+
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++)
+		if (is_indirect(p - sizes[k], sizes[k]))
 			return true;
-	}
-	fl_arch_decode(&i, p - 6, 6, 0);
-	return i.len == 6 && i.cls == FL_INSN_CALL && !i.target;
+	return false;
 }
 
 bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
