@@ -31,11 +31,18 @@ struct fl_option {
 	const char *about;
 };
 
+/* The last line of a command. */
+struct fl_account {
+	uint64_t produced, delivered, lost;
+	uint64_t active, refused;	/* probes */
+	bool due;			/* the command came far enough to have one */
+};
+
 struct fl_cmd {
 	const char *name, *args, *about;
 	const char *more;		/* paragraphs below the options, or NULL */
 	const struct fl_option *options;
-	int (*run)(const struct fl_cmd *, int argc, char **argv);
+	int (*run)(const struct fl_cmd *, int argc, char **argv, struct fl_account *);
 };
 extern const struct fl_cmd *const fl_cmds[];	/* NULL-terminated */
 
@@ -105,6 +112,7 @@ void fl_roster_close(struct fl_roster *);
 
 struct fl_launch {
 	char program[4096];		/* the file that will be executed */
+	char interpreter[4096];		/* of a script; else empty */
 	char library[4096];		/* libflick.so */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
@@ -125,12 +133,15 @@ struct fl_session_options {
 	uint32_t samples, epoch_ms, buffer_kib;
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
+	bool count_instead;		/* rather than fail where nothing can be timed */
+	bool wait;			/* go on without sites: an exec may bring some */
 	struct fl_selection *selection;
 	char **argv;			/* of the target */
 };
 
 struct fl_session {
 	const struct fl_session_options *o;
+	struct fl_launch launch;
 	struct fl_shm *shm;
 	int fd, pid;
 	struct fl_reader *reader;
@@ -141,25 +152,28 @@ struct fl_session {
 	struct fl_result results[FL_MAX_ANALYSES];
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
-	int images_answered;		/* how often ASK was answered */
-	int refused_to_go;		/* the target was told QUIT */
+	bool asked;			/* the target has spoken */
+	bool begun;			/* it was let go with probes to switch on */
+	bool refused_to_go;		/* the target was told QUIT */
+	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
+	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
 	int feed_error;
 	uint64_t start_ns;
-	uint64_t produced, delivered, lost, active, refused;
+	struct fl_account account;
 };
 
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
-/* What the session says in the end: losses, the target's end, the last line.
- * Returns the exit status it calls for. */
+/* Keep the results, say what became of the target and what was lost. Returns
+ * the exit status it calls for. */
 int fl_session_finish(struct fl_session *);
 void fl_session_close(struct fl_session *);
 /* The result of analysis `name` as a sheet. */
 struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
 				 const char **names);
 /* `flick count` and `flick latency`: options of both, run, print. */
-int fl_oneliner(const struct fl_cmd *, int argc, char **argv,
+int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));
 extern const struct fl_option fl_oneliner_options[];
 

@@ -15,18 +15,18 @@ static void print(struct fl_session *s)
 	sheet = fl_session_sheet(s, "counts", names);
 	fl_sheet_sort(&sheet, "calls");
 	fl_text_counts(stdout, &sheet);
-	fflush(stdout);
 	free(names);
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	struct fl_session_options o = {
 		.action = FL_ACT_COUNT, .n_analyses = 1,
 		.analyses = { fl_analysis_find("counts") },
 	};
 
-	return fl_oneliner(cmd, argc, argv, &o, print);
+	return fl_oneliner(cmd, argc, argv, account, &o, print);
 }
 
 const struct fl_cmd fl_cmd_count = {

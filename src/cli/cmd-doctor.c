@@ -202,7 +202,8 @@ static const struct check {
 	{ "ptrace_scope", false, check_ptrace },
 };
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	int status = FL_EXIT_WELL;
 
@@ -219,6 +220,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv)
 		if (!f.ok && checks[i].needed)
 			status = FL_EXIT_FAILED;
 	}
+	account->due = true;
 	return status;
 }
 

@@ -15,18 +15,18 @@ static void print(struct fl_session *s)
 	spread = fl_session_sheet(s, "spread", names);
 	latency = fl_session_sheet(s, "latency", names);
 	fl_text_spread(stdout, &spread, &latency);
-	fflush(stdout);
 	free(names);
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	struct fl_session_options o = {
 		.action = FL_ACT_TIME, .n_analyses = 2,
 		.analyses = { fl_analysis_find("latency"), fl_analysis_find("spread") },
 	};
 
-	return fl_oneliner(cmd, argc, argv, &o, print);
+	return fl_oneliner(cmd, argc, argv, account, &o, print);
 }
 
 const struct fl_cmd fl_cmd_latency = {

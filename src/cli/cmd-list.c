@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "arch/arch.h"
 #include "cli/cli.h"
@@ -123,11 +124,25 @@ static int list_site(void *arg, const struct fl_site *site)
 	return 0;
 }
 
+/* What no reading of its bytes would say. */
+static int check_kind(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return S_ISREG(st.st_mode) ? 0 : FLE_NOTELF;
+}
+
 static int scan(struct listing *l)
 {
 	struct fl_obj file;
-	int err = fl_obj_open(&file, l->path);
+	int err = check_kind(l->path);
 
+	if (!err)
+		err = fl_obj_open(&file, l->path);
 	if (err)
 		return err;
 	err = fl_obj_lay_out(&l->module, &file, l->path);
@@ -139,7 +154,7 @@ static int scan(struct listing *l)
 	return err < 0 ? err : 0;
 }
 
-static int tell(const struct listing *l)
+static int tell(const struct listing *l, struct fl_account *account)
 {
 	size_t at = 0, module_len;
 	const char *idle = fl_selection_idle(l->selection, &at, &module_len);
@@ -153,22 +168,22 @@ static int tell(const struct listing *l)
 		fl_say("no function with a probe matches `%s`", idle);
 		return FL_EXIT_FAILED;
 	}
-	fprintf(stderr, "probes: %" PRIu64 " usable, %" PRIu64 " refused\n", l->usable,
-		l->refused);
+	account->active = l->usable;
+	account->refused = l->refused;
+	account->due = true;
 	return FL_EXIT_WELL;
 }
 
-static int list(struct listing *l)
+static int list(struct listing *l, struct fl_account *account)
 {
 	int err = fl_symbols_open(&l->symbols);
 
 	if (!err)
 		err = scan(l);
-	fflush(stdout);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
 	fl_symbols_close(l->symbols);
-	return err ? FL_EXIT_FAILED : tell(l);
+	return err ? FL_EXIT_FAILED : tell(l, account);
 }
 
 static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
@@ -198,14 +213,15 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 	return -1;
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
 	struct listing l = { .selection = fl_selection_new() };
 	int status = FL_EXIT_USAGE;
 
 	if (l.selection && !parse(cmd, &a, &l))
-		status = list(&l);
+		status = list(&l, account);
 	fl_selection_free(l.selection);
 	return status;
 }

@@ -22,16 +22,17 @@ static const struct fl_option options[] = {
 	{ 0, "buffer", "KIB", "ring of each thread" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
+	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, ALLOW_LOSS, EXIT_CODE, WHY };
+       BUFFER, ALLOW_LOSS, EXIT_CODE, WAIT, WHY };
 
 struct wish {
 	struct fl_session_options o;
-	bool all;
+	bool all, chosen;		/* --all, -a */
 	struct { int on; const char *text; } patterns[256];
 	size_t n_patterns;
 };
@@ -105,7 +106,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 {
 	switch (o - options) {
 	case OUTPUT:	 w->o.dir = value; return 0;
-	case ANALYSIS:	 return take_analyses(&w->o, value);
+	case ANALYSIS:	 w->chosen = true; return take_analyses(&w->o, value);
 	case ALL:	 w->all = true; return 0;
 	case PATCH:	 return take_pattern(w, 1, value);
 	case UNPATCH:	 return take_pattern(w, 0, value);
@@ -116,6 +117,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
+	case WAIT:	 w->o.wait = true; return 0;
 	default:	 w->o.why = true; return 0;
 	}
 }
@@ -160,7 +162,29 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	return -1;
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static int record(struct fl_session *s, const struct fl_session_options *o)
+{
+	int status = fl_session_run(s, o);
+
+	return status == FL_EXIT_WELL ? fl_session_finish(s) : status;
+}
+
+/* Of its own accord flick times calls; where none can be timed it counts them.
+ * The target that was told so has run nothing but its loader: start again. */
+static int record_or_count(struct fl_session *s, struct fl_session_options *o)
+{
+	int status = record(s, o);
+
+	if (!s->all_entry_only || !o->count_instead)
+		return status;
+	fl_session_close(s);
+	o->analyses[0] = fl_analysis_find("counts");
+	o->action = FL_ACT_COUNT;
+	return record(s, o);
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	struct wish w = { .o = { .dir = "flick.data", .samples = SAMPLES,
 				 .epoch_ms = EPOCH_MS, .n_analyses = 1,
@@ -171,9 +195,9 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv)
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
 		w.o.action = choose_action(&w);
-		status = fl_session_run(&s, &w.o);
-		if (status == FL_EXIT_WELL)
-			status = fl_session_finish(&s);
+		w.o.count_instead = !w.chosen && !w.all;
+		status = record_or_count(&s, &w.o);
+		*account = s.account;
 		fl_session_close(&s);
 	}
 	fl_selection_free(w.o.selection);

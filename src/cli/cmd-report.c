@@ -112,15 +112,29 @@ static int show(struct fl_store *store, struct wish *w)
 		result.n_rows = w->lines;
 	if (status == FL_EXIT_WELL)
 		w->exporter->write(stdout, &sheet);
-	if (fflush(stdout)) {
-		fl_say("cannot write the report: %s", strerror(errno));
-		status = FL_EXIT_FAILED;
-	}
 	free(result.cells);
 	return status;
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv)
+static uint64_t number(struct fl_store *store, const char *key)
+{
+	char value[256];
+
+	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
+}
+
+static struct fl_account read_account(struct fl_store *store)
+{
+	return (struct fl_account){
+		.produced = number(store, "produced"),
+		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
+		.active = number(store, "active"), .refused = number(store, "refused"),
+		.due = true,
+	};
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
 {
 	struct wish w = { .dir = "flick.data", .exporter = fl_exporters[0] };
 	struct fl_store *store = NULL;
@@ -134,6 +148,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv)
 		return FL_EXIT_FAILED;
 	}
 	status = show(store, &w);
+	if (status == FL_EXIT_WELL)
+		*account = read_account(store);
 	fl_store_close(store);
 	return status;
 }

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "os/os.h"
+#include "site/site.h"
 
 bool fl_dialogue_started(const struct fl_session *s)
 {
@@ -19,6 +20,12 @@ bool fl_dialogue_started(const struct fl_session *s)
 }
 
 /* ---- which sites are wanted -------------------------------------------------- */
+
+/* Nothing tells when what a pad stands before returns. */
+static bool is_entry_only(const struct fl_session *s, const struct fl_shm_site *site)
+{
+	return s->o->action != FL_ACT_COUNT && site->provider == FL_PROVIDER_PATCHABLE;
+}
 
 static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 {
@@ -43,7 +50,10 @@ static bool is_wanted(struct fl_session *s, uint32_t i)
 		c.names[n++] = s->roster.functions[f].linkage;
 	if (s->roster.plain[f])
 		c.names[n++] = s->roster.plain[f];
-	return fl_selection_wants(s->o->selection, &c);
+	if (!fl_selection_wants(s->o->selection, &c))
+		return false;
+	s->n_entry_only += is_entry_only(s, site);
+	return !is_entry_only(s, site);
 }
 
 /* Select the sites that are new; grows the view the analyses look through. */
@@ -136,27 +146,65 @@ static bool is_any_usable(struct fl_session *s)
 	}
 	if (!refused)
 		return true;
-	fl_say("none of the %u probes can be used: %s", n, fl_reason(refused->refusal));
+	if (n == 1)
+		fl_say("the one probe cannot be used: %s", fl_reason(refused->refusal));
+	else
+		fl_say("none of the %u probes can be used: %s", n,
+		       fl_reason(refused->refusal));
 	return false;
 }
 
-/* What is wrong with the first answer is said in one line. */
+static bool is_all_entry_only(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->selected[i])
+			return false;
+	return s->n_entry_only != 0;
+}
+
+static bool is_any_timed(struct fl_session *s)
+{
+	s->all_entry_only = is_all_entry_only(s);
+	if (!s->n_entry_only)
+		return true;
+	fl_say("%u function%s entry probes only: calls %s", s->n_entry_only,
+	       s->n_entry_only == 1 ? " has" : "s have",
+	       s->all_entry_only && s->o->count_instead ? "are counted, not timed" :
+	       "cannot be timed; use -a counts");
+	return !s->all_entry_only;
+}
+
+static bool waits_for_sites(const struct fl_session *s)
+{
+	const char *name = s->o->argv[0], *interpreter = s->launch.interpreter;
+
+	if (s->o->wait)
+		fl_say("%s has no probe sites; waiting for what it will exec or load", name);
+	else if (*interpreter)
+		fl_say("%s is run by %s, which has no probe sites; record a program that it "
+		       "starts, or --wait for the one it execs", name, interpreter);
+	else
+		fl_say("%s and its libraries have no probe sites; compile it with "
+		       "-finstrument-functions, -fpatchable-function-entry=5 or "
+		       "-fxray-instrument, or --wait for what it will exec or load", name);
+	return s->o->wait;
+}
+
+/* What is wrong with the first sites is said in one line. Later ones stop
+ * nothing: the target is at work. */
 static bool can_go(struct fl_session *s)
 {
 	if (s->shm->agent_error) {
 		fl_say("the agent cannot work in %s: %s", s->o->argv[0],
 		       fl_reason(s->shm->agent_error));
-		return false;
+		return s->begun;
 	}
-	if (s->images_answered)
+	if (s->begun)
 		return true;
-	if (s->n_selected == 0) {
-		fl_say("%s and its libraries have no probe sites; compile it with "
-		       "-finstrument-functions, -fpatchable-function-entry=5 or "
-		       "-fxray-instrument", s->o->argv[0]);
-		return false;
-	}
-	return !has_wrong_pattern(s) && is_any_usable(s);
+	if (s->n_selected == 0)
+		return s->asked || waits_for_sites(s);
+	s->begun = !has_wrong_pattern(s) && is_any_timed(s) && is_any_usable(s);
+	return s->begun;
 }
 
 bool fl_dialogue_answer(struct fl_session *s)
@@ -173,7 +221,7 @@ bool fl_dialogue_answer(struct fl_session *s)
 		answer = FL_PHASE_QUIT;
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
-	s->images_answered++;
+	s->asked = true;
 	/* (C) pairs with (D) in agent/agent.c */
 	store_release(&s->shm->phase, answer);
 	fl_os_futex_wake(&s->shm->phase, 1);

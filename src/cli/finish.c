@@ -1,5 +1,5 @@
 /*
- * finish.c - what a session leaves behind: its file and its last lines.
+ * finish.c - what a session leaves behind: its file and what is said of its end.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "os/os.h"
 #include "site/site.h"
 
-#define MAX_PAIRS 24
+#define MAX_PAIRS 32
 
 struct pairs {
 	struct fl_pair pair[MAX_PAIRS];
@@ -54,6 +54,16 @@ static void put_arguments(struct pairs *p, char **argv)
 	put(p, "command", "%s", line);
 }
 
+/* What `flick report` ends with. */
+static void put_account(struct pairs *p, const struct fl_account *a)
+{
+	put(p, "produced", "%llu", (unsigned long long)a->produced);
+	put(p, "delivered", "%llu", (unsigned long long)a->delivered);
+	put(p, "lost", "%llu", (unsigned long long)a->lost);
+	put(p, "active", "%llu", (unsigned long long)a->active);
+	put(p, "refused", "%llu", (unsigned long long)a->refused);
+}
+
 static void put_machine(struct pairs *p)
 {
 	struct utsname u;
@@ -80,6 +90,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
+	put_account(p, &s->account);
 	put(p, "images", "%u", s->shm->n_images);
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
@@ -163,7 +174,7 @@ static void tell_refusals(const struct fl_session *s)
 
 static int exit_status(const struct fl_session *s)
 {
-	if (s->lost && !s->o->allow_loss)
+	if (s->account.lost && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
 		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :
@@ -181,10 +192,5 @@ int fl_session_finish(struct fl_session *s)
 	if (s->o->why)
 		tell_refusals(s);
 	tell_losses(s);
-	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost; "
-		"probes: %llu active, %llu refused\n",
-		(unsigned long long)s->produced, (unsigned long long)s->delivered,
-		(unsigned long long)s->lost, (unsigned long long)s->active,
-		(unsigned long long)s->refused);
 	return status;
 }

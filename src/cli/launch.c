@@ -75,8 +75,21 @@ static bool find_program(char out[4096], const char *name)
 	return false;
 }
 
-/* The interpreter of a script's first line, or false. */
-static bool read_interpreter(char out[4096], const char *path)
+/* A name without a slash is not taken from the current directory. */
+static const char *why_no_program(const char *name)
+{
+	struct stat st;
+
+	if (!strchr(name, '/'))
+		return is_file(name) ? "no such program in PATH; ./ before it takes the one "
+				       "in this directory" : "no such program in PATH";
+	if (stat(name, &st))
+		return errno == ENOENT ? "no such program" : strerror(errno);
+	return S_ISDIR(st.st_mode) ? "is a directory, no program" : "is no regular file";
+}
+
+/* The interpreter of a script's first line, else "". */
+static void read_interpreter(char out[4096], const char *path)
 {
 	char line[4096];
 	FILE *f = fopen(path, "re");
@@ -85,11 +98,12 @@ static bool read_interpreter(char out[4096], const char *path)
 
 	if (f)
 		fclose(f);
+	*out = '\0';
 	if (!is_script)
-		return false;
+		return;
 	start = line + 2 + strspn(line + 2, " \t");
 	start[strcspn(start, " \t\r\n")] = '\0';
-	return snprintf(out, 4096, "%s", start) < 4096 && *out;
+	snprintf(out, 4096, "%s", start);
 }
 
 static int check_elf(const char *path)
@@ -125,15 +139,13 @@ static int check_privilege(const char *path)
 
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
-	char interpreter[4096];
-
 	if (!fl_launch_find_library(l->library)) {
 		fl_say("cannot find " LIBRARY " beside flick or in ../lib; set FLICK_LIB "
 		       "to its path");
 		return -1;
 	}
 	if (!find_program(l->program, name)) {
-		fl_say("%s: no such program", name);
+		fl_say("%s: %s", name, why_no_program(name));
 		return -1;
 	}
 	if (access(l->program, X_OK)) {
@@ -142,8 +154,8 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 	}
 	if (check_privilege(l->program))
 		return -1;
-	return check_elf(read_interpreter(interpreter, l->program) ? interpreter :
-			 l->program);
+	read_interpreter(l->interpreter, l->program);
+	return check_elf(*l->interpreter ? l->interpreter : l->program);
 }
 
 /* ---- starting ------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * main.c - choose the command. One line adds one.
+ * main.c - choose the command, and end it: its output is written, its account
+ * is the last line. One line adds a command.
  */
 #include <string.h>
 
@@ -50,20 +51,42 @@ static bool wants_help(int argc, char **argv)
 	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
 }
 
-static int run_command(const struct fl_cmd *cmd, int argc, char **argv)
+/* 0, or -1 when something of the output did not get where it should. */
+static int flush_output(void)
 {
-	if (wants_help(argc, argv)) {
-		fl_print_help(stdout, cmd);
-		return FL_EXIT_WELL;
-	}
-	if (argc > 1 && !strcmp(argv[1], "--man")) {
-		fl_print_man(stdout, cmd);
-		return FL_EXIT_WELL;
-	}
-	return cmd->run(cmd, argc, argv);
+	bool failed = ferror(stdout);		/* earlier: errno is not from then */
+
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return 0;
+	if (!errno)
+		errno = EIO;
+	fl_say("cannot write the output: %s", strerror(errno));
+	return -1;
 }
 
-int main(int argc, char **argv)
+static void print_account(const struct fl_account *a)
+{
+	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost; "
+		"probes: %llu active, %llu refused\n",
+		(unsigned long long)a->produced, (unsigned long long)a->delivered,
+		(unsigned long long)a->lost, (unsigned long long)a->active,
+		(unsigned long long)a->refused);
+}
+
+static int run_command(const struct fl_cmd *cmd, int argc, char **argv,
+		       struct fl_account *account)
+{
+	if (wants_help(argc, argv))
+		fl_print_help(stdout, cmd);
+	else if (argc > 1 && !strcmp(argv[1], "--man"))
+		fl_print_man(stdout, cmd);
+	else
+		return cmd->run(cmd, argc, argv, account);
+	return FL_EXIT_WELL;
+}
+
+static int run(int argc, char **argv, struct fl_account *account)
 {
 	if (argc < 2) {
 		print_commands(stderr);
@@ -79,6 +102,18 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; fl_cmds[i]; i++)
 		if (!strcmp(fl_cmds[i]->name, argv[1]))
-			return run_command(fl_cmds[i], argc - 1, argv + 1);
+			return run_command(fl_cmds[i], argc - 1, argv + 1, account);
 	return complain(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	struct fl_account account = { .due = false };
+	int status = run(argc, argv, &account);
+
+	if (flush_output())
+		status = FL_EXIT_FAILED;
+	else if (account.due)
+		print_account(&account);
+	return status;
 }

@@ -10,6 +10,7 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 'r', "regexp", NULL, "patterns are regular expressions" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
+	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 0 }
 };
 
@@ -42,6 +43,8 @@ static int take(const struct fl_option *option, const char *value,
 		return -1;
 	else if (option->letter == 'd')
 		o->seconds = (double)seconds;
+	else if (*option->name == 'w')
+		o->wait = true;
 	else
 		o->allow_loss = true;
 	return 0;
@@ -61,7 +64,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 }
 
 int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
-		struct fl_session_options *o, void (*print)(struct fl_session *))
+		struct fl_account *account, struct fl_session_options *o, void (*print)(struct fl_session *))
 {
 	struct fl_session s;
 	int status = FL_EXIT_USAGE;
@@ -71,7 +74,9 @@ int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
 		status = fl_session_run(&s, o);
 		if (status == FL_EXIT_WELL) {
 			print(&s);
+			fflush(stdout);		/* before what goes to stderr */
 			status = fl_session_finish(&s);
+			*account = s.account;
 		}
 		fl_session_close(&s);
 	}

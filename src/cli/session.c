@@ -156,6 +156,38 @@ static int open_store(struct fl_session *s)
 	return -1;
 }
 
+/* ---- the account -------------------------------------------------------------------------- */
+
+static void add_up_events(struct fl_session *s, struct fl_account *a)
+{
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+
+	for (int c = 0; c < FL_N_LOST; c++)
+		a->lost += s->shm->lost[c];
+	a->produced = a->lost;
+	for (size_t i = 0; i < n; i++) {
+		a->produced += t[i].produced;
+		a->delivered += t[i].delivered;
+		for (int c = 0; c < FL_N_LOST; c++)
+			a->lost += t[i].lost[c];
+	}
+}
+
+static void add_up(struct fl_session *s)
+{
+	struct fl_account a = { .due = s->begun };
+
+	add_up_events(s, &a);
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		bool refused = fl_shm_sites(s->shm)[i].refusal != 0;
+
+		a.active += s->selected[i] && !refused;
+		a.refused += s->selected[i] && refused;
+	}
+	s->account = a;
+}
+
 /* ---- the loop ------------------------------------------------------------------------- */
 
 static bool is_gone(struct fl_session *s)
@@ -173,10 +205,11 @@ static void show_progress(struct fl_session *s, uint64_t *next)
 	if (*next == 0 || now < *next)
 		return;
 	*next = now + PROGRESS_NS;
+	add_up(s);
 	fl_reader_threads(s->reader, &threads);
 	fprintf(stderr, "\rflick: %.1f s, %llu events, %zu threads\033[K",
 		(double)(now - s->start_ns) / 1e9,
-		(unsigned long long)s->delivered, threads);
+		(unsigned long long)s->account.delivered, threads);
 }
 
 static void stop_when_due(struct fl_session *s, bool *stopped)
@@ -232,29 +265,6 @@ static void measure_tick(struct fl_session *s)
 			      (double)(fl_arch_ticks() - s->shm->tsc0);
 }
 
-static void add_up(struct fl_session *s)
-{
-	size_t n;
-	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
-
-	s->produced = s->delivered = s->lost = s->active = s->refused = 0;
-	for (int c = 0; c < FL_N_LOST; c++)
-		s->lost += s->shm->lost[c];
-	s->produced = s->lost;
-	for (size_t i = 0; i < n; i++) {
-		s->produced += t[i].produced;
-		s->delivered += t[i].delivered;
-		for (int c = 0; c < FL_N_LOST; c++)
-			s->lost += t[i].lost[c];
-	}
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		bool refused = fl_shm_sites(s->shm)[i].refusal != 0;
-
-		s->active += s->selected[i] && !refused;
-		s->refused += s->selected[i] && refused;
-	}
-}
-
 static int make_results(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++) {
@@ -280,16 +290,26 @@ struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 	return sheet;
 }
 
+/* It has ended: did it ever run with probes? */
+static bool has_begun(const struct fl_session *s)
+{
+	if (!s->asked)
+		fl_say("%s ended before flick's agent spoke; is LD_PRELOAD allowed for it?",
+		       s->o->argv[0]);
+	else if (!s->begun)
+		fl_say("%s ended and never became a program with probe sites; its children "
+		       "are not recorded", s->o->argv[0]);
+	return s->begun;
+}
+
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
-	struct fl_launch launch;
-
 	*s = (struct fl_session){ .o = o, .fd = -1 };
-	if (fl_launch_check(&launch, o->argv[0]) || open_store(s) || open_all(s))
+	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
 	s->start_ns = fl_os_monotonic_ns();
-	s->pid = fl_launch_start(&launch, o->argv, s->shm, s->fd);
+	s->pid = fl_launch_start(&s->launch, o->argv, s->shm, s->fd);
 	if (s->pid < 0) {
 		release_signals();
 		return FL_EXIT_FAILED;
@@ -299,13 +319,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	release_signals();
 	measure_tick(s);
 	add_up(s);
-	if (s->refused_to_go)
+	if (s->refused_to_go || !has_begun(s))
 		return FL_EXIT_FAILED;
-	if (!s->images_answered) {
-		fl_say("%s ended before flick's agent spoke; is LD_PRELOAD allowed for it?",
-		       o->argv[0]);
-		return FL_EXIT_FAILED;
-	}
 	if (!s->feed_error)
 		s->feed_error = make_results(s);
 	if (s->feed_error)

@@ -21,6 +21,7 @@ done
 	fail "record ./recursion"
 label=record
 ends_well
+set -f			# f* is for flick
 for command in "report $work/flick.data" "list $work/recursion" "doctor" \
 	"count f* -- $work/recursion" "count fib -- $work/recursion" \
 	"latency fib -- $work/recursion"; do

@@ -1,0 +1,21 @@
+#!/bin/sh
+# What --man prints from the tables of options stands in each manual page.
+. "$(dirname "$0")/lib"
+for page in "$top"/man/flick-*.1; do
+	command=${page##*/flick-}
+	"$FLICK" "${command%.1}" --man >"$work/list" || fail "${command%.1} --man"
+	awk -v page="$page" '
+		BEGIN {
+			while ((getline line <page) > 0)
+				text = text line "\n"
+		}
+		{ item = item $0 "\n" }
+		/^\.TP$/ && NR > 1 { check(substr(item, 1, length(item) - 4)); item = ".TP\n" }
+		END { if (item) check(item); exit bad }
+		function check(what) {
+			if (!index(text, what)) {
+				printf "not in it: %s", what
+				bad = 1
+			}
+		}' "$work/list" >"$out" || fail "$page is not what --help says"
+done
