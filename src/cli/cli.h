@@ -113,6 +113,7 @@ void fl_roster_close(struct fl_roster *);
 struct fl_launch {
 	char program[4096];		/* the file that will be executed */
 	char interpreter[4096];		/* of a script; else empty */
+	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */

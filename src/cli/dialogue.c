@@ -201,6 +201,8 @@ static bool can_go(struct fl_session *s)
 	}
 	if (s->begun)
 		return true;
+	if (s->n_selected == 0 && s->launch.calls_hooks)
+		return s->begun = true;	/* its calls are taken in as they are made */
 	if (s->n_selected == 0)
 		return s->asked || waits_for_sites(s);
 	s->begun = !has_wrong_pattern(s) && is_any_timed(s) && is_any_usable(s);

@@ -106,7 +106,17 @@ static void read_interpreter(char out[4096], const char *path)
 	snprintf(out, 4096, "%s", start);
 }
 
-static int check_elf(const char *path)
+/* Built with -finstrument-functions, whether or not a scan will see its calls. */
+static bool names_hooks(const struct fl_obj *obj)
+{
+	static const char hook[] = "__cyg_profile_func_enter";
+	Elf64_Shdr s;
+
+	return fl_obj_section(obj, ".dynstr", &s) &&
+	       memmem(obj->bytes + s.sh_offset, s.sh_size, hook, sizeof(hook));
+}
+
+static int check_elf(struct fl_launch *l, const char *path)
 {
 	struct fl_obj obj;
 	int err = fl_obj_open(&obj, path);
@@ -117,6 +127,7 @@ static int check_elf(const char *path)
 		return -1;
 	}
 	dynamic = fl_obj_has_interp(&obj);
+	l->calls_hooks = names_hooks(&obj);
 	fl_obj_close(&obj);
 	if (!dynamic)
 		fl_say("%s is linked statically, so libflick.so cannot be loaded into "
@@ -155,7 +166,7 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 	if (check_privilege(l->program))
 		return -1;
 	read_interpreter(l->interpreter, l->program);
-	return check_elf(*l->interpreter ? l->interpreter : l->program);
+	return check_elf(l, *l->interpreter ? l->interpreter : l->program);
 }
 
 /* ---- starting ------------------------------------------------------------------- */
