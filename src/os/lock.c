@@ -14,18 +14,19 @@ void fl_os_lock(uint32_t *lock, uint64_t *signals)
 	uint32_t expected = FREE;
 
 	fl_os_signals_block(signals);
-	if (__atomic_compare_exchange_n(lock, &expected, HELD, false, /* (A) pairs with (B) */
+	/* (A) pairs with (B) */
+	if (__atomic_compare_exchange_n(lock, &expected, HELD, false,
 					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	while (__atomic_exchange_n(lock, AWAITED, __ATOMIC_ACQUIRE)) /* (A) pairs with (B) */
+	/* (A) pairs with (B) */
+	while (__atomic_exchange_n(lock, AWAITED, __ATOMIC_ACQUIRE))
 		fl_os_futex_wait(lock, AWAITED, WAIT_US);
 }
 
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals)
 {
-	uint32_t was = __atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE); /* (B) pairs with (A) */
-
-	if (was == AWAITED)
+	/* (B) pairs with (A) */
+	if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == AWAITED)
 		fl_os_futex_wake(lock, 1);
 	fl_os_signals_restore(signals);
 }

@@ -242,13 +242,15 @@ int fl_probe_switch(uint32_t id, int state)
 		return 0;
 	}
 	slot->toggling++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* the sync of freeze does the rest */
+	/* ordering: none at run time, the sync of freeze does the rest */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (load_relaxed(&frozen)) {
 		slot->toggling--;
 		switch_locked(id, state);
 		return 0;
 	}
 	flip(id, state);
+	/* ordering: none at run time, x86-TSO keeps the store to text first */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->toggling--;
 	return 0;
