@@ -49,9 +49,9 @@ static void note_off(struct fl_function *f)
 	uint32_t me = (uint32_t)(f - fl_table.functions) + 1;
 	uint32_t head = load_relaxed(&off_head);
 
-	/* (A) pairs with (B) */
 	do
 		f->next_off = head;
+	/* (A) pairs with (B) */
 	while (!__atomic_compare_exchange_n(&off_head, &head, me, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
