@@ -58,10 +58,12 @@ static uint32_t ask(void)
 {
 	uint32_t phase;
 
-	store_release(&shm->phase, FL_PHASE_ASK);	/* (A) pairs with (B) in cli/dialogue.c */
+	/* (A) pairs with (B) in cli/dialogue.c */
+	store_release(&shm->phase, FL_PHASE_ASK);
 	fl_os_futex_wake(&shm->phase, 1);
 	fl_channel_doorbell();		/* it may be waiting for events instead */
-	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) { /* (D) pairs with (C) in cli/dialogue.c */
+	/* (D) pairs with (C) in cli/dialogue.c */
+	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) {
 		if (!fl_channel_reader_lives())
 			return FL_PHASE_GO;
 		fl_os_futex_wait(&shm->phase, FL_PHASE_ASK, 20000);

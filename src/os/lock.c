@@ -17,13 +17,15 @@ void fl_os_lock(uint32_t *lock, uint64_t *signals)
 	if (__atomic_compare_exchange_n(lock, &expected, HELD, false, /* (A) pairs with (B) */
 					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	while (__atomic_exchange_n(lock, AWAITED, __ATOMIC_ACQUIRE)) /* (A) pairs with (B) */
+	/* (A) pairs with (B) */
+	while (__atomic_exchange_n(lock, AWAITED, __ATOMIC_ACQUIRE))
 		fl_os_futex_wait(lock, AWAITED, WAIT_US);
 }
 
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals)
 {
-	uint32_t was = __atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE); /* (B) pairs with (A) */
+	/* (B) pairs with (A) */
+	uint32_t was = __atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE);
 
 	if (was == AWAITED)
 		fl_os_futex_wake(lock, 1);

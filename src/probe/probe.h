@@ -16,8 +16,9 @@ int fl_probes_open(struct fl_shm *m);
 void fl_probes_close(void);
 
 /* Take in the sites of modules that were not seen before, forget modules that
- * are gone; *from is the lowest id that now awaits its arming. How many sites are new; FLE_FULL when the table had no room for
- * all, and then those it had room for are there. */
+ * are gone; *from is the lowest id that now awaits its arming. How many sites
+ * are new; FLE_FULL when the table had no room for all, and then those it had
+ * room for are there. */
 int fl_probes_discover(enum fl_moment, uint32_t *from);
 /* Take in one site that was met at its first call; its id or an error. */
 int fl_probe_add(const struct fl_site *);

@@ -52,7 +52,8 @@ static void note_off(struct fl_function *f)
 	do
 		f->next_off = head;
 	while (!__atomic_compare_exchange_n(&off_head, &head, me, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED)); /* (A) pairs with (B) */
+					    __ATOMIC_RELEASE,	/* (A) pairs with (B) */
+					    __ATOMIC_RELAXED));
 }
 
 /* Again for a function that is off: one of its sites was found and armed since. */
@@ -217,7 +218,8 @@ static void rearm_one(struct fl_function *f)
 void fl_sample_rearm(void)
 {
 	uint64_t signals, t0 = fl_arch_ticks();
-	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE); /* (B) pairs with (A) */
+	/* (B) pairs with (A) */
+	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE);
 
 	fl_table_lock(&signals);
 	while (i && !fl_table.closing) {

@@ -242,13 +242,16 @@ int fl_probe_switch(uint32_t id, int state)
 		return 0;
 	}
 	slot->toggling++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* the sync of freeze does the rest */
+	/* ordering: none of the CPU, see EXCLUSION; the compiler keeps the order. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (load_relaxed(&frozen)) {
 		slot->toggling--;
 		switch_locked(id, state);
 		return 0;
 	}
 	flip(id, state);
+	/* ordering: none of the CPU: each core sees its own stores as it made them,
+	 * and x86-64 keeps stores in order for the others; the compiler does here. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->toggling--;
 	return 0;

@@ -137,10 +137,12 @@ static void sleds_keep_their_space(void **state)
 	struct fl_patch p;
 
 	(void)state;
-	assert_int_equal(plan(&p, FL_FORM_SLED, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0", 11, 0), 0);
+	assert_int_equal(plan(&p, FL_FORM_SLED, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0",
+			      11, 0), 0);
 	assert_one_flip(&p, 0xa8, 0xeb);
 	assert_reaches_glue(&p, 2);
-	assert_int_equal(plan(&p, FL_FORM_SLED_RET, "\xc3\x2e\x66\x0f\x1f\x84\0\0\2\0\0", 11, 0), 0);
+	assert_int_equal(plan(&p, FL_FORM_SLED_RET,
+			      "\xc3\x2e\x66\x0f\x1f\x84\0\0\2\0\0", 11, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_reaches_glue(&p, 0);
 }
