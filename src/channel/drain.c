@@ -1,6 +1,8 @@
 /*
  * drain.c - the reader's side of all rings.
  *
+ * READER code: it stays out of the target.
+ *
  * Feeds whole chunks to the sink where they lie and frees them. Knows which
  * slots live from a bitmap, so a poll touches two lines a living thread and
  * none of the others. Believes nothing in the region that could lead it

@@ -64,7 +64,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 }
 
 int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
-		struct fl_account *account, struct fl_session_options *o, void (*print)(struct fl_session *))
+		struct fl_account *account, struct fl_session_options *o,
+		void (*print)(struct fl_session *))
 {
 	struct fl_session s;
 	int status = FL_EXIT_USAGE;

@@ -156,7 +156,7 @@ static int open_store(struct fl_session *s)
 	return -1;
 }
 
-/* ---- the account -------------------------------------------------------------------------- */
+/* ---- the account ------------------------------------------------------------------ */
 
 static void add_up_events(struct fl_session *s, struct fl_account *a)
 {

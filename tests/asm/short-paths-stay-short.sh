@@ -28,11 +28,11 @@ while read -r routine most; do
 	check "$routine" "$most" || bad=1
 	check "$routine" $((most - 1)) >/dev/null && { echo "$routine: the bound is loose"; bad=1; }
 done <<EOF
-fl_abi_time 17
-fl_abi_record 15
-fl_abi_count 7
+fl_abi_time 20
+fl_abi_record 18
+fl_abi_count 10
 fl_abi_call 5
-fl_bare_time 29
-fl_bare_count 10
+fl_bare_time 31
+fl_bare_count 14
 EOF
 exit $bad

@@ -40,8 +40,31 @@ compile bad <<'END'
 __thread int mine __attribute__((tls_model("local-exec")));
 int bad(void) { return mine; }
 END
-sees 'thread-local data: objects/bad.o' "TLS"
+sees 'thread-local data: objects/bad.o: mine' "TLS"
 rm objects/bad.o
+
+# What one file may do another may not, and it must do it.
+mkdir -p objects/part
+compile part/own <<'END'
+int getpid(void);
+__thread int mine __attribute__((tls_model("initial-exec")));
+int own(void) { return getpid() + mine; }
+END
+sees 'guest code calls getpid: objects/part/own.o' "a call not allowed"
+printf 'part/own:getpid its own\npart/own:mine where\n' >>tools/guest-allow
+clean "what that file is allowed"
+compile part/other <<'END'
+int getpid(void);
+int other(void) { return getpid(); }
+END
+sees 'guest code calls getpid: objects/part/other.o' "another file's leave"
+compile part/other <<'END'
+extern __thread int far __attribute__((tls_model("global-dynamic")));
+int other(void) { return far; }
+END
+echo 'part/other:far elsewhere' >>tools/guest-allow
+sees 'asks the loader for thread-local data: objects/part/other.o' "dynamic TLS"
+rm -r objects/part
 
 check="$ROOT/tools/check-guest"
 mkdir -p build/guest
@@ -52,4 +75,6 @@ echo 'int leak(void) { return 1; } int flick_x(void) { return 2; }' |
 sees 'libflick.so exports: leak' "a symbol that is not flick's"
 echo 'int flick_x(void) { return 2; }' |
 	$CC -shared -fPIC -x c -o build/libflick.so - || exit 1
+sees 'nothing needs part/own:getpid' "leave that nobody takes"
+sed -i '/^part/d' tools/guest-allow
 clean "flick's own symbols"

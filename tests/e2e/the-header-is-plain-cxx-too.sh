@@ -1,0 +1,29 @@
+#!/bin/sh
+# flick.h in C++ and in C of several years, without a warning; it links.
+. "$(dirname "$0")/lib"
+BUILD=${BUILD:-$top/build}
+printf '#include "flick.h"\n%s\n' \
+	'int main() { flick *f; int e = flick_open(&f, 0); flick_close(e ? 0 : f); return e; }' \
+	>"$work/program"
+warn="-Wall -Wextra -Werror -pedantic-errors"
+
+build() {	# COMPILER LANGUAGE STANDARD
+	command -v "$1" >/dev/null || return
+	label="$1 -std=$3:"
+	"$1" -x "$2" -std="$3" $warn -I"$top/include" "$work/program" -x none \
+		"$BUILD/libflick.so" -Wl,-rpath,"$BUILD" -o "$work/built" \
+		2>"$err" || fail "$label"
+	run "$work/built"
+	succeeded
+}
+
+need g++ gcc
+for std in c++11 c++17 c++20; do
+	build g++ c++ $std
+	build clang++ c++ $std
+done
+sed 's/main()/main(void)/' "$work/program" >"$work/c" && mv "$work/c" "$work/program"
+for std in c99 c11; do
+	build gcc c $std
+	build clang c $std
+done
