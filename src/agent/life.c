@@ -17,6 +17,7 @@
 #include "os/os.h"
 #include "patch/patch.h"
 
+static const struct r_debug *loader;	/* NULL: not found */
 static struct fl_patch loader_patch;
 static bool hears_loader;
 static struct fl_near loader_near;
@@ -29,9 +30,9 @@ static void on_loader(void)
 {
 	if (!fl_owner)
 		return;
-	if (_r_debug.r_state == RT_DELETE)
+	if (loader->r_state == RT_DELETE)
 		fl_probes_freeze();
-	if (_r_debug.r_state != RT_CONSISTENT)
+	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw();
 	fl_agent_found(FL_LOADING);
@@ -56,13 +57,27 @@ static uint8_t room_at(uintptr_t at)
 	return (uint8_t)(p - at);
 }
 
+/* The program's dynamic section points to it (DT_DEBUG). The symbol `_r_debug`
+ * may be a stale copy in the program. */
+static int find_loader(void *arg, struct fl_module *program)
+{
+	uint64_t at;
+
+	(void)arg;
+	if (fl_obj_dynamic(program, DT_DEBUG, &at))
+		loader = (const struct r_debug *)at;
+	return 1;			/* only the first module */
+}
+
 static int plan_loader(void)
 {
-	uintptr_t brk = _r_debug.r_brk, *go;
+	uintptr_t brk, *go;
 	struct fl_plan_in in = { .form = FL_FORM_SLED_RET };
 	uint64_t datum;
 	int err;
 
+	fl_obj_loaded(find_loader, NULL);
+	brk = loader ? loader->r_brk : 0;
 	if (!brk)
 		return FLE_UNKNOWN;
 	in.at = brk + fl_arch_landing((const void *)brk, 8);

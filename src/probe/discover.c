@@ -59,6 +59,45 @@ static struct fl_known *know(const struct fl_module *m)
 	return k;
 }
 
+/* Sites of a module's image at another place. */
+struct shifted {
+	fl_site_each *each;
+	void *arg;
+	uintptr_t by;
+};
+
+static int shift_site(void *arg, const struct fl_site *s)
+{
+	const struct shifted *to = arg;
+	struct fl_site here = *s;
+
+	here.at += to->by;
+	here.function += to->by;
+	return to->each(to->arg, &here);
+}
+
+/* While the loader has not relocated a module, what its pointers say is read
+ * from an image of the file that we relocate ourselves. */
+static int scan_file(const struct fl_module *m, fl_site_each *each, void *arg)
+{
+	struct fl_module image;
+	struct shifted to = { .each = each, .arg = arg };
+	int n = fl_obj_lay_out(&image, &m->file, m->path);
+
+	if (n < 0)
+		return n;
+	to.by = m->bias - image.bias;
+	n = fl_site_scan(&image, shift_site, &to);
+	fl_obj_unlay(&image);
+	return n;
+}
+
+static int scan(enum fl_moment moment, const struct fl_module *m, fl_site_each *each,
+		void *arg)
+{
+	return moment == FL_LOADING ? scan_file(m, each, arg) : fl_site_scan(m, each, arg);
+}
+
 /* Scan a new module. One without sites is not remembered: to look again costs
  * no more than its dynamic section. */
 static void take_module(struct walk *w, struct fl_module *m)
@@ -72,7 +111,7 @@ static void take_module(struct walk *w, struct fl_module *m)
 		return;
 	}
 	w->module = k->module;
-	err = fl_site_scan(m, take_site, w);
+	err = scan(w->moment, m, take_site, w);
 	w->err = err == FLE_FULL ? err : w->err;
 	k->end = t->n;
 	if (k->end == k->first) {
@@ -129,7 +168,7 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 	if (first == t->n_known)
 		return false;
 	c = (struct compare){ t->known[first].first, t->known[first].end };
-	if (fl_site_scan(m, same_site, &c) < 0 || c.id != c.end)
+	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end)
 		return false;
 	for (uint32_t i = first; i < t->n_known; i++)
 		if (t->known[i].gone && is_same(&t->known[i], m) &&
@@ -159,7 +198,6 @@ static int each_module(void *arg, struct fl_module *m)
 {
 	struct walk *w = arg;
 
-	m->laid_out = w->moment == FL_LOADING;	/* its GOT is not filled yet */
 	if (!stamp(m) && !revive_module(w, m))
 		take_module(w, m);
 	return 0;
