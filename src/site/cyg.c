@@ -38,7 +38,6 @@ struct link {
 struct scan {
 	const struct fl_module *m;
 	struct fl_reach reach;
-	struct fl_slots slots;		/* of a module that is not relocated */
 	struct fl_ranges ranges;
 	uintptr_t lo, hi;		/* all executable segments */
 	uint64_t *labels;		/* a bit a byte of [lo, hi) */
@@ -187,18 +186,15 @@ static void join_parts(struct scan *s)
 }
 
 /* The address that slot `a` holds for good; 0: none. */
-static uintptr_t read_slot(const struct scan *s, uintptr_t a)
+static uintptr_t read_slot(const struct fl_module *m, uintptr_t a)
 {
-	const struct fl_module *m = s->m;
 	uintptr_t v;
 
 	if (!fl_obj_is_constant(m, a, sizeof v))
 		return 0;
 	memcpy(&v, (const void *)a, sizeof v);
-	if (fl_text_address(m, v))
+	if (fl_text_address(m, v) || m->laid_out)
 		return fl_text_address(m, v);
-	if (m->laid_out)
-		return fl_slots_read(&s->slots, a);
 	return v - m->lo < m->hi - m->lo ? 0 : v;	/* another module's */
 }
 
@@ -216,7 +212,7 @@ static uintptr_t resolve(const struct scan *s, const struct note *n)
 		v = fl_flow_kept(k, n->via, s->lo + n->moved);
 	}
 	if (v.source == FL_SLOT)
-		return read_slot(s, v.v);
+		return read_slot(s->m, v.v);
 	return v.source == FL_ADDRESS ? fl_text_address(s->m, v.v) : 0;
 }
 
@@ -285,7 +281,6 @@ static void close_scan(struct scan *s)
 	fl_scratch_close(s->notes, s->room_notes * sizeof *s->notes);
 	fl_scratch_close(s->links, s->room_links * sizeof *s->links);
 	fl_scratch_close(s->keeps, s->ranges.n * sizeof *s->keeps);
-	fl_slots_close(&s->slots);
 	fl_ranges_close(&s->ranges);
 }
 
@@ -295,8 +290,6 @@ static int open_scan(struct scan *s)
 	size_t n;
 	int err = fl_ranges_open(&s->ranges, s->m);
 
-	if (!err && s->m->laid_out)
-		err = fl_slots_open(&s->slots, s->m);
 	find_span(s);
 	if (err || !s->ranges.n)
 		return err;

@@ -26,19 +26,6 @@ enum fl_hook fl_reach_hook(struct fl_reach *, const struct fl_insn *);
 /* What does a jump through `slot` lead to? */
 enum fl_hook fl_reach_slot(const struct fl_reach *, uintptr_t slot);
 
-/* ---- slots.c: what GOT slots will hold ------------------------------------------- */
-
-struct fl_slots {
-	const struct fl_module *m;
-	struct { uintptr_t slot, value; } *bucket;	/* slot 0: free */
-	size_t n, n_buckets;		/* a power of two, at least half of it free */
-	unsigned int shift;
-};
-int fl_slots_open(struct fl_slots *, const struct fl_module *);	/* 0 or -ENOMEM */
-/* The address of the module's own text that `slot` will hold; 0: none. */
-uintptr_t fl_slots_read(const struct fl_slots *, uintptr_t slot);
-void fl_slots_close(struct fl_slots *);
-
 /* ---- flow.c: what a register holds --------------------------------------------- */
 
 enum fl_source { FL_UNKNOWN, FL_ADDRESS, FL_SLOT };
