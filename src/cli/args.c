@@ -106,17 +106,44 @@ static bool take_value(struct fl_args *a, const struct fl_option *o)
 	return false;
 }
 
+static const struct fl_option *no_such_option(const struct fl_args *a, const char *name,
+					      int n, bool *failed)
+{
+	const char *names[32], *near;
+	char word[64];
+	size_t k = 0;
+
+	for (const struct fl_option *o = a->cmd->options; o && o->name; o++)
+		if (k < ARRAY_LEN(names))
+			names[k++] = o->name;
+	snprintf(word, sizeof(word), "%.*s", n, name);
+	near = fl_nearest(word, names, k);
+	if (near)
+		fl_say("%s has no option --%s; did you mean --%s?", a->cmd->name, word,
+		       near);
+	else
+		fl_say("%s has no option --%s; see `flick %s --help`", a->cmd->name, word,
+		       a->cmd->name);
+	return fail(failed);
+}
+
+/* Wherever options may stand, --help is all that was wanted. */
+static void help_and_exit(const struct fl_cmd *cmd)
+{
+	fl_print_help(stdout, cmd);
+	exit(fl_flush_output() ? FL_EXIT_FAILED : FL_EXIT_WELL);
+}
+
 static const struct fl_option *next_long(struct fl_args *a, bool *failed)
 {
 	const char *word = a->argv[a->at++] + 2;
 	size_t n = strcspn(word, "=");
 	const struct fl_option *o = find_long(a->cmd, word, n);
 
-	if (!o) {
-		fl_say("%s has no option --%.*s; see `flick %s --help`", a->cmd->name,
-		       (int)n, word, a->cmd->name);
-		return fail(failed);
-	}
+	if (!o && !strcmp(word, "help"))
+		help_and_exit(a->cmd);
+	if (!o)
+		return no_such_option(a, word, (int)n, failed);
 	if (!o->value && word[n]) {
 		fl_say("--%s takes no value", o->name);
 		return fail(failed);
@@ -132,6 +159,8 @@ static const struct fl_option *next_letter(struct fl_args *a, bool *failed)
 {
 	const struct fl_option *o = find_letter(a->cmd, *a->cluster);
 
+	if (!o && *a->cluster == 'h')
+		help_and_exit(a->cmd);
 	if (!o) {
 		fl_say("%s has no option -%c; see `flick %s --help`", a->cmd->name,
 		       *a->cluster, a->cmd->name);
@@ -186,6 +215,19 @@ bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
 	}
 	*out = v;
 	return true;
+}
+
+/* ---- output ------------------------------------------------------------------------- */
+
+int fl_flush_output(void)
+{
+	bool failed = ferror(stdout);		/* earlier: errno is not from then */
+
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return 0;
+	fl_say("cannot write the output: %s", strerror(errno ? errno : EIO));
+	return -1;
 }
 
 /* ---- help ---------------------------------------------------------------------------- */

@@ -57,6 +57,8 @@ struct fl_args {
 };
 /* The next option; NULL at the end, or with `failed` set and a line printed. */
 const struct fl_option *fl_args_next(struct fl_args *, bool *failed);
+/* 0, or -1 and a line printed when something of the output got lost. */
+int fl_flush_output(void);
 void fl_print_help(FILE *, const struct fl_cmd *);
 void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */
@@ -72,6 +74,8 @@ struct fl_selection;
 enum fl_match_by { FL_BY_GLOB, FL_BY_REGEX };
 struct fl_selection *fl_selection_new(void);
 void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
+/* The same by the name that --match takes. 0 or -1 and a line printed. */
+int fl_selection_match_name(struct fl_selection *, const char *how);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
 

@@ -220,6 +220,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		if (!f.ok && checks[i].needed)
 			status = FL_EXIT_FAILED;
 	}
+	puts(status == FL_EXIT_WELL ? "flick can record here" :
+	     "flick cannot record here until what is marked `no` works");
 	account->due = true;
 	return status;
 }

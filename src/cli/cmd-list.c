@@ -165,7 +165,8 @@ static int tell(const struct listing *l, struct fl_account *account)
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
-		fl_say("no function with a probe matches `%s`", idle);
+		fl_say("no function with a probe matches `%s`; `flick list %s` shows "
+		       "what there is", idle, l->path);
 		return FL_EXIT_FAILED;
 	}
 	account->active = l->usable;
@@ -195,9 +196,8 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 		while ((o = fl_args_next(a, &failed))) {
 			if (o == &options[0])
 				l->json = true;
-			else
-				fl_selection_match_by(l->selection, strcmp(a->value, "regex") ?
-						      FL_BY_GLOB : FL_BY_REGEX);
+			else if (fl_selection_match_name(l->selection, a->value))
+				return -1;
 		}
 		if (failed)
 			return -1;

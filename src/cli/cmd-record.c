@@ -59,16 +59,6 @@ static int take_analyses(struct fl_session_options *o, const char *list)
 	return 0;
 }
 
-static int take_match(struct fl_selection *s, const char *how)
-{
-	if (strcmp(how, "glob") && strcmp(how, "regex")) {
-		fl_say("--match is glob or regex, not `%s`", how);
-		return -1;
-	}
-	fl_selection_match_by(s, *how == 'g' ? FL_BY_GLOB : FL_BY_REGEX);
-	return 0;
-}
-
 static int take_pattern(struct wish *w, int on, const char *text)
 {
 	if (w->n_patterns == ARRAY_LEN(w->patterns)) {
@@ -110,7 +100,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case ALL:	 w->all = true; return 0;
 	case PATCH:	 return take_pattern(w, 1, value);
 	case UNPATCH:	 return take_pattern(w, 0, value);
-	case MATCH:	 return take_match(w->o.selection, value);
+	case MATCH:	 return fl_selection_match_name(w->o.selection, value);
 	case SAMPLES_N:	 return take_number(o, value, 1000000, &w->o.samples);
 	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);

@@ -73,10 +73,23 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	return -1;
 }
 
+/* As keys: without their unit. */
+static void name_columns(const struct fl_result *r, char *out, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < r->n_columns && n < room; c++) {
+		const char *name = r->columns[c].name, *unit = strstr(name, "_ns");
+
+		n += (size_t)snprintf(out + n, room - n, "%s%.*s", c ? ", " : "",
+				      unit ? (int)(unit - name) : 64, name);
+	}
+}
+
 /* A key is a column's name, with or without its unit. */
 static int sort(const struct fl_sheet *sheet, const char *key)
 {
-	char column[64];
+	char column[64], columns[256];
 
 	if (!key)
 		key = fl_sheet_column(sheet->result, "total_ns") < 0 ? "calls" : "total_ns";
@@ -87,7 +100,8 @@ static int sort(const struct fl_sheet *sheet, const char *key)
 		return 0;
 	if (!strcmp(key, "call") || !strcmp(key, "samples"))
 		return fl_sheet_sort(sheet, "calls") ? 0 : -1;
-	fl_say("there is no column `%s` to sort by", key);
+	name_columns(sheet->result, columns, sizeof(columns));
+	fl_say("there is no column `%s` to sort by; there are %s", key, columns);
 	return -1;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "cli/cli.h"
@@ -188,6 +189,10 @@ int fl_session_finish(struct fl_session *s)
 
 	if (s->store && save(s))
 		status = FL_EXIT_FAILED;
+	if (s->store && status != FL_EXIT_FAILED && isatty(STDERR_FILENO))
+		fl_say("kept in %s; `flick report%s%s` shows it", s->o->dir,
+		       strcmp(s->o->dir, "flick.data") ? " " : "",
+		       strcmp(s->o->dir, "flick.data") ? s->o->dir : "");
 	tell_end(s);
 	if (s->o->why)
 		tell_refusals(s);

@@ -80,7 +80,7 @@ static const char *why_no_program(const char *name)
 {
 	struct stat st;
 
-	if (!strchr(name, '/'))
+	if (!strchr(name, '/') && (stat(name, &st) || !S_ISDIR(st.st_mode)))
 		return is_file(name) ? "no such program in PATH; ./ before it takes the one "
 				       "in this directory" : "no such program in PATH";
 	if (stat(name, &st))

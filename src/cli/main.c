@@ -45,24 +45,18 @@ static int complain(const char *word)
 	return FL_EXIT_USAGE;
 }
 
+static const struct fl_cmd *find_command(const char *name)
+{
+	for (size_t i = 0; fl_cmds[i]; i++)
+		if (!strcmp(fl_cmds[i]->name, name))
+			return fl_cmds[i];
+	return NULL;
+}
+
 /* --help counts only as the first word: later ones may be the target's. */
 static bool wants_help(int argc, char **argv)
 {
 	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-}
-
-/* 0, or -1 when something of the output did not get where it should. */
-static int flush_output(void)
-{
-	bool failed = ferror(stdout);		/* earlier: errno is not from then */
-
-	errno = 0;
-	if (!fflush(stdout) && !failed)
-		return 0;
-	if (!errno)
-		errno = EIO;
-	fl_say("cannot write the output: %s", strerror(errno));
-	return -1;
 }
 
 static void print_account(const struct fl_account *a)
@@ -86,8 +80,20 @@ static int run_command(const struct fl_cmd *cmd, int argc, char **argv,
 	return FL_EXIT_WELL;
 }
 
+static int help_on(const char *name)
+{
+	const struct fl_cmd *cmd = find_command(name);
+
+	if (!cmd)
+		return complain(name);
+	fl_print_help(stdout, cmd);
+	return FL_EXIT_WELL;
+}
+
 static int run(int argc, char **argv, struct fl_account *account)
 {
+	const struct fl_cmd *cmd;
+
 	if (argc < 2) {
 		print_commands(stderr);
 		return FL_EXIT_USAGE;
@@ -96,14 +102,14 @@ static int run(int argc, char **argv, struct fl_account *account)
 		puts("flick " FLICK_VERSION);
 		return FL_EXIT_WELL;
 	}
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return help_on(argv[2]);
 	if (wants_help(argc, argv) || !strcmp(argv[1], "help")) {
 		print_commands(stdout);
 		return FL_EXIT_WELL;
 	}
-	for (size_t i = 0; fl_cmds[i]; i++)
-		if (!strcmp(fl_cmds[i]->name, argv[1]))
-			return run_command(fl_cmds[i], argc - 1, argv + 1, account);
-	return complain(argv[1]);
+	cmd = find_command(argv[1]);
+	return cmd ? run_command(cmd, argc - 1, argv + 1, account) : complain(argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -111,7 +117,7 @@ int main(int argc, char **argv)
 	struct fl_account account = { .due = false };
 	int status = run(argc, argv, &account);
 
-	if (flush_output())
+	if (fl_flush_output())
 		status = FL_EXIT_FAILED;
 	else if (account.due)
 		print_account(&account);

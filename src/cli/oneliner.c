@@ -27,7 +27,9 @@ static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 		o->argv = a->argv + a->at + 1;
 		return 0;
 	}
-	fl_say("usage: flick %s %s", cmd->name, cmd->args);
+	fl_say("%s usage: flick %s %s", !n ? "which functions?" : a->at < a->argc ?
+	       "which program?" : "no -- between patterns and program;", cmd->name,
+	       cmd->args);
 	return -1;
 }
 

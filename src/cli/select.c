@@ -34,6 +34,16 @@ void fl_selection_match_by(struct fl_selection *s, enum fl_match_by by)
 	s->by = by;
 }
 
+int fl_selection_match_name(struct fl_selection *s, const char *how)
+{
+	if (strcmp(how, "glob") && strcmp(how, "regex")) {
+		fl_say("--match is glob or regex, not `%s`", how);
+		return -1;
+	}
+	fl_selection_match_by(s, *how == 'g' ? FL_BY_GLOB : FL_BY_REGEX);
+	return 0;
+}
+
 static const char *function_part(const struct pattern *p)
 {
 	const char *mark = strchr(p->text, '!');

@@ -300,6 +300,25 @@ int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
 	return 0;
 }
 
+/* Earlier results stay readable, as DIR.old; where that cannot be made they
+ * are replaced, as -o asked. */
+static void keep_earlier(const struct fl_store *s)
+{
+	size_t n = strlen(s->dir);
+	char *dir, *file;
+
+	while (n > 1 && s->dir[n - 1] == '/')
+		n--;
+	dir = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
+	file = sqlite3_mprintf("%z/" FL_STORE_FILE, sqlite3_mprintf("%s", dir));
+	if (dir && file && !access(s->final, F_OK)) {
+		mkdir(dir, 0777);
+		rename(s->final, file);
+	}
+	sqlite3_free(dir);
+	sqlite3_free(file);
+}
+
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,
 		  char why[FL_WHY])
 {
@@ -309,6 +328,7 @@ int fl_store_save(struct fl_store *s, const struct fl_recording *r,
 	if (sqlite3_close(s->db) != SQLITE_OK)
 		return fl_store_fail(s, why, NULL);
 	s->db = NULL;
+	keep_earlier(s);
 	if (rename(s->path, s->final))
 		return fl_store_fail(s, why, strerror(errno));
 	sqlite3_free(s->final);

@@ -92,6 +92,23 @@ const char *const *fl_store_functions(struct fl_store *s, size_t *n)
 	return (const char *const *)s->functions;
 }
 
+/* There is no results file: what is there instead? */
+static void say_missing(const struct fl_store *s, char why[FL_WHY])
+{
+	int err = errno;
+	struct stat st;
+
+	if (!stat(s->dir, &st) && !S_ISDIR(st.st_mode))
+		snprintf(why, FL_WHY, "%s: a file, not the directory that `flick record` "
+			 "made", s->dir);
+	else if (err == ENOENT && !stat(s->dir, &st))
+		snprintf(why, FL_WHY, "%s: no " FL_STORE_FILE " in it; `flick record` makes "
+			 "one", s->dir);
+	else
+		snprintf(why, FL_WHY, "%s: %s; `flick record` makes one", s->dir,
+			 strerror(err));
+}
+
 int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
 {
 	struct fl_store *s = calloc(1, sizeof(*s));
@@ -102,8 +119,7 @@ int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
 	s->dir = strdup(dir);
 	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
 	if (stat(s->path, &st)) {
-		snprintf(why, FL_WHY, "%s: %s; `flick record` makes one", s->path,
-			 strerror(errno));
+		say_missing(s, why);
 		goto fail;
 	}
 	if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {

@@ -1,0 +1,43 @@
+#!/bin/sh
+# What a new user gets wrong, and the words that set it right.
+. "$(dirname "$0")/lib"
+need "$CC"
+target recursion -O2 $sites
+cd "$work" || exit 1
+
+wrong() {	# STATUS PATTERN ARGS...
+	expected=$1 pattern=$2
+	shift 2
+	label="flick $*:"
+	run "$FLICK" "$@"
+	one_line_error "$expected" "$pattern"
+}
+
+wrong 2 'did you mean --output' record --ouput x ./recursion
+wrong 2 'did you mean `report`' reprot
+wrong 2 'no -- between' count fib ./recursion
+wrong 2 'which program' latency fib --
+wrong 2 'glob or regex' list --match=perl ./recursion
+wrong 2 'from 1 to' record -K none ./recursion
+wrong 1 '\./' record recursion
+wrong 1 'directory' record .
+wrong 1 'flick record.*makes one' report
+wrong 1 'did you mean `fib`' record -P fibb ./recursion
+wrong 1 'flick list' list ./recursion zzz
+run "$FLICK" record -a latency --all ./recursion
+succeeded
+wrong 1 'not the directory' report flick.data/results.db
+wrong 1 'no results.db' report .
+wrong 2 'total, self' report -s tme
+wrong 1 'record with -a counts' report -a counts
+
+for words in "help record" "record -o x --help" "list ./recursion -h"; do
+	label="$words:"
+	run "$FLICK" $words
+	succeeded
+	grep -q '^usage: flick' "$out" || fail "$label no help"
+done
+label="help is the target's own:"
+run "$FLICK" record -a counts ./recursion --help
+succeeded
+grep -q '^count' "$out" || fail "$label it did not run"
