@@ -1,7 +1,6 @@
 /*
  * obj.c - ELF files, whole and damaged.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -6,7 +6,6 @@
  *
  * timeout: 300
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
