@@ -247,6 +247,11 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 	return 0;
 }
 
+int fl_patch_open(const char *sync)
+{
+	return fl_sync_choose(sync);
+}
+
 void fl_patch_close(void)
 {
 	fl_trap_close();

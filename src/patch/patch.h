@@ -5,8 +5,9 @@
 #include "arch/arch.h"
 #include "base/base.h"
 
-/* Choose a way to synchronise cores, once per process. 0 or FLE_NOSYNC. */
-int fl_patch_open(void);
+/* Choose a way to synchronise cores, once per process: the one of that name, or
+ * NULL for the best that works. 0, FLE_NOSYNC, FLE_OPTION. */
+int fl_patch_open(const char *sync);
 void fl_patch_close(void);
 const char *fl_patch_sync_name(void);
 /* Every thread has executed a serialising instruction before this returns. */

@@ -206,7 +206,7 @@ static void run_child(const struct test *t, struct verdict *sum, size_t offset, 
 	int status;
 
 	if (!pid) {
-		if (fl_patch_open())
+		if (fl_patch_open(NULL))
 			_exit(77);
 		t->run(v, offset, rounds);
 		_exit(0);

@@ -208,7 +208,7 @@ int main(void)
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (fl_patch_open())
+	if (fl_patch_open(NULL))
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
