@@ -89,7 +89,7 @@ static int plan_loader(void)
 	go = (uintptr_t *)loader_near.data;
 	*go = (uintptr_t)on_loader;
 	in.glue = (uintptr_t)loader_near.code;
-	fl_arch_glue(loader_near.code, in.glue, 0, (uintptr_t)go);
+	fl_arch_glue(loader_near.write, in.glue, 0, (uintptr_t)go);
 	err = fl_arch_plan(&loader_patch, &in, &datum);
 	return err ? err : fl_near_seal(&loader_near);
 }
@@ -99,15 +99,15 @@ static int change_loader(int from, int to)
 	struct fl_change change;
 	struct fl_set set = { .changes = &change, .room = 1 };
 	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
-	int prot = fl_text_prot(lo);
 	size_t bad;
-	int err = fl_text_open(lo, hi, prot);
+	int err = fl_text_open(lo, hi, FL_TEXT_LOADER);
 
 	if (err)
 		return err;
+	loader_patch.view = fl_text_view(lo);
 	fl_set_stage(&set, &loader_patch, from, to);
 	err = fl_set_commit(&set, &bad);
-	fl_text_close(lo, hi, prot);
+	fl_text_close(lo, hi, FL_TEXT_LOADER);
 	return err;
 }
 
@@ -157,7 +157,7 @@ static int run(void *arg)
 		if (samples)
 			fl_sample_rearm();
 	}
-	fl_probes_off();
+	fl_probes_close();
 	return 0;
 }
 

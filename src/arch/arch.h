@@ -87,6 +87,7 @@ enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
  */
 struct fl_patch {
 	uintptr_t at;			/* first byte of the window */
+	intptr_t view;			/* a store to the window goes to at + view */
 	uint8_t len;			/* of the window, <= FL_ARCH_SITE_MAX */
 	uint8_t tactic;			/* FL_FLIP or FL_WORD: the switch */
 	uint8_t flip_at, flip_bytes;	/* what the switch stores */

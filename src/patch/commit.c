@@ -90,10 +90,15 @@ static int any_thread(void *arg, int tid)
 static int blocks_trap(void *arg, int tid)
 {
 	uint64_t mask;
+	int err;
 
 	(void)arg;
-	return tid != fl_os_own_thread() && fl_os_thread_blocked(tid, &mask) == 0 &&
-	       (mask >> (SIGTRAP - 1) & 1);
+	if (tid == fl_os_own_thread())
+		return 0;
+	err = fl_os_thread_blocked(tid, &mask);
+	if (err)
+		return err != -ESRCH && err != -ENOENT;		/* cannot tell */
+	return mask >> (SIGTRAP - 1) & 1;
 }
 
 /* The C library blocks every signal for a moment around thread creation: only
@@ -103,7 +108,7 @@ static bool trap_stays_blocked(void)
 	enum { TRIES = 20, PAUSE_US = 500 };
 
 	for (int i = 0; i < TRIES; i++) {
-		if (fl_os_threads(fl_os_tid(), blocks_trap, NULL) != 1)
+		if (fl_os_threads(fl_os_tid(), blocks_trap, NULL) == 0)
 			return false;
 		fl_os_sleep_us(PAUSE_US);
 	}
@@ -143,15 +148,21 @@ static int verify_bytes(const struct fl_set *set, size_t *bad)
 	return 0;
 }
 
+/* Where a store to byte `i` of the window goes. */
+static uintptr_t place(const struct fl_patch *p, size_t i)
+{
+	return p->at + (uintptr_t)p->view + i;
+}
+
 /* ---- phases --------------------------------------------------------------- */
 
 static void write_park(const struct fl_change *c)
 {
 	const struct fl_patch *p = c->patch;
 
-	fl_arch_store_byte(p->at + p->head_at, p->park);
+	fl_arch_store_byte(place(p, p->head_at), p->park);
 	for (size_t i = 0; is_row(c) && i < p->n_starts; i++)
-		fl_arch_store_byte(p->at + p->starts[i], FL_ARCH_TRAP);
+		fl_arch_store_byte(place(p, p->starts[i]), FL_ARCH_TRAP);
 }
 
 static void write_tail(const struct fl_change *c)
@@ -160,14 +171,14 @@ static void write_tail(const struct fl_change *c)
 
 	for (size_t i = 0; i < p->len; i++)
 		if (i != p->head_at)
-			fl_arch_store_byte(p->at + i, p->bytes[c->to][i]);
+			fl_arch_store_byte(place(p, i), p->bytes[c->to][i]);
 }
 
 static void write_head(const struct fl_change *c)
 {
 	const struct fl_patch *p = c->patch;
 
-	fl_arch_store_byte(p->at + p->head_at, p->bytes[c->to][p->head_at]);
+	fl_arch_store_byte(place(p, p->head_at), p->bytes[c->to][p->head_at]);
 }
 
 static const struct phase {
@@ -188,9 +199,9 @@ static void store_at_once(const struct fl_change *c)
 	if (!span(c, &first, &last))
 		return;
 	if (first == last)
-		fl_arch_store_byte(c->patch->at + first, to[first]);
+		fl_arch_store_byte(place(c->patch, first), to[first]);
 	else
-		fl_arch_store_word(c->patch->at + first, to + first, last + 1 - first);
+		fl_arch_store_word(place(c->patch, first), to + first, last + 1 - first);
 }
 
 /* Every change that is one store; returns how many are not. */

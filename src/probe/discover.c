@@ -119,7 +119,6 @@ static void take_module(struct walk *w, struct fl_module *m)
 		t->shm->n_modules--;
 		return;
 	}
-	k->prot = fl_text_prot(t->sites[k->first].at);
 	fl_glue_make(k, k->first, k->end);
 	w->n_new += k->end - k->first;
 }
@@ -208,6 +207,7 @@ static void forget(struct fl_known *k)
 	struct fl_table *t = &fl_table;
 
 	k->gone = true;
+	fl_text_forget(k->lo, k->hi);
 	for (uint32_t i = k->first; i < k->end; i++) {
 		t->sites[i].state = FL_SITE_GONE;
 		t->switches[i].armed = t->switches[i].is_on = 0;
@@ -299,7 +299,6 @@ static int add_locked(const struct fl_site *s)
 	*k = *around;
 	k->first = id;
 	k->end = t->n;
-	k->prot = fl_text_prot(s->at);
 	fl_glue_make(k, id, t->n);
 	t->shm->n_sites = t->n;
 	return (int)id;

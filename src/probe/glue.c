@@ -47,13 +47,14 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	unsigned char *code = k->near.code + (id - first) * FL_ARCH_GLUE_BYTES;
+	size_t offset = (id - first) * FL_ARCH_GLUE_BYTES;
+	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
 	*p->go = fl_arch_routine(fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
-	fl_arch_glue(code, (uintptr_t)code, id, (uintptr_t)p->go);
+	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
-		plan(p, (uintptr_t)code);
+		plan(p, code);
 	refuse_overlap(id, first);
 }
 
