@@ -31,9 +31,6 @@ int fl_life_open(void);
 int fl_life_watch(struct fl_shm *);
 void fl_life_close(void);
 
-/* What the environment says of how flick works here. */
-#define FL_TEXT_ENV "FLICK_TEXT"	/* mprotect or alias: fl_text_choose() */
-#define FL_FAULT_ENV "FLICK_FAULT"	/* fl_os_fault_open() */
 /* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
 int fl_agent_patch_open(void);
 

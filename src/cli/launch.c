@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
 #include "cli/cli.h"
 #include "obj/obj.h"
 #include "os/os.h"
+#include "patch/patch.h"
 
 #define LIBRARY "libflick.so"
 

@@ -95,12 +95,13 @@ int fl_os_futex_wake(uint32_t *word, int how_many)
 int fl_os_membarrier_register(void)
 {
 	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
-			MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+				 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 int fl_os_membarrier_sync_core(void)
 {
-	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
+				 MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 int fl_os_pid(void)

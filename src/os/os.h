@@ -98,6 +98,7 @@ int fl_os_own_thread(void);
  * where the specification cannot be understood. name: of the i-th call, NULL
  * behind the last.
  */
+#define FL_FAULT_ENV "FLICK_FAULT"
 int fl_os_fault_open(const char *spec);
 int fl_os_fault_check(const char *spec, const char **wrong);
 const char *fl_os_fault_name(size_t i);

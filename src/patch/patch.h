@@ -34,7 +34,10 @@ void fl_near_free(struct fl_near *);
 /* Choose how, once per process: "mprotect" (pages become writable), "alias" (a
  * second mapping; no page is ever writable and executable), NULL: the first of
  * them that works. 0, FLE_OPTION, FLE_NOWRITE, FLE_NOALIAS. */
+#define FL_TEXT_ENV "FLICK_TEXT"	/* what the environment says of it */
 int fl_text_choose(const char *name);
+/* Would that one work here? The same errors. */
+int fl_text_probe(const char *name);
 bool fl_text_is_aliased(void);
 /* Make the pages of [lo, hi) ready for stores at their address + view(). With
  * "alias", pages that are open already are made anew: nobody may store to them

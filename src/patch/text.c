@@ -198,13 +198,28 @@ enum { MPROTECT, ALIAS };
 static const struct way *way = &ways[MPROTECT];
 static bool is_chosen;
 
-static int choose(const struct way *w)
+static const struct way *way_of(const char *name)
 {
-	int err = w->probe();
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (__builtin_strcmp(name, ways[i].name) == 0)
+			return &ways[i];
+	return NULL;
+}
+
+int fl_text_probe(const char *name)
+{
+	const struct way *w = way_of(name);
+
+	return w ? w->probe() : FLE_OPTION;
+}
+
+static int choose(const char *name)
+{
+	int err = fl_text_probe(name);
 
 	if (err)
 		return err;
-	way = w;
+	way = way_of(name);
 	is_chosen = true;
 	return 0;
 }
@@ -215,13 +230,10 @@ int fl_text_choose(const char *name)
 
 	if (is_chosen)
 		return name && __builtin_strcmp(name, way->name) ? FLE_OPTION : 0;
-	for (size_t i = 0; name && i < ARRAY_LEN(ways); i++)
-		if (__builtin_strcmp(name, ways[i].name) == 0)
-			return choose(&ways[i]);
 	if (name)
-		return FLE_OPTION;
-	err = choose(&ways[MPROTECT]);
-	return err && choose(&ways[ALIAS]) == 0 ? 0 : err;
+		return choose(name);
+	err = choose("mprotect");
+	return err && choose("alias") == 0 ? 0 : err;
 }
 
 bool fl_text_is_aliased(void)
@@ -335,6 +347,15 @@ static bool is_open(const struct area *a, uintptr_t at)
 	return *holders_at(a, at) & ~LEFT;
 }
 
+static bool is_any_open(const struct area *a)
+{
+	uintptr_t at = a->lo;
+
+	while (at < a->hi && !is_open(a, at))
+		at += FL_PAGE;
+	return at < a->hi;
+}
+
 static bool is_untouched(const struct area *a)
 {
 	for (uintptr_t at = a->lo; at < a->hi; at += FL_PAGE)
@@ -360,9 +381,9 @@ static bool has_equal_bytes(int fd, uint64_t offset, uintptr_t lo, size_t n)
 	return equal;
 }
 
-/* Map the area's file over [lo, hi) as it was, if that changes no byte. Then
- * the mapping is one with its neighbours again, which mprotect() alone does not
- * achieve: pages that were writable stay accounted for. */
+/* Map the area's file over [lo, hi) as it was, if that changes no byte. By
+ * mprotect() alone the pages would stay private copies, and a mapping of their
+ * own: the kernel keeps account of what was writable. */
 static bool map_file_back(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
 	uint64_t inode = 0, offset = a->offset + (lo - a->lo);
@@ -385,13 +406,39 @@ static void mark(const struct area *a, uintptr_t lo, uintptr_t hi, uint8_t holde
 		*holders_at(a, lo) = holders;
 }
 
-/* No longer held by anybody. */
+/* Pages [lo, hi), which nobody holds any more. */
 static int give_back(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
 	bool is_back = a->prot & PROT_WRITE || map_file_back(a, lo, hi);
 
 	mark(a, lo, hi, is_back ? 0 : LEFT);
 	return is_back && !a->view ? 0 : way->shut(a, lo, hi);
+}
+
+/* The next page from `at` on that is closed and not given back. */
+static uintptr_t next_left(const struct area *a, uintptr_t at, uintptr_t hi)
+{
+	while (at < hi && *holders_at(a, at) != LEFT)
+		at += FL_PAGE;
+	return at;
+}
+
+/* All pages that are left. If nobody holds any, all of the area at once: only
+ * what was mapped by one call is one mapping. */
+static int settle(const struct area *a)
+{
+	uintptr_t lo = next_left(a, a->lo, a->hi), hi;
+	int err = 0;
+
+	if (lo < a->hi && !is_any_open(a) && map_file_back(a, a->lo, a->hi))
+		mark(a, a->lo, a->hi, 0);
+	for (; (lo = next_left(a, lo, a->hi)) < a->hi; lo = hi) {
+		for (hi = lo; hi < a->hi && *holders_at(a, hi) == LEFT;)
+			hi += FL_PAGE;
+		if (give_back(a, lo, hi))
+			err = -ENOMEM;
+	}
+	return err;
 }
 
 /* ---- open and close ---------------------------------------------------------------- */
@@ -411,31 +458,18 @@ static int open_part(struct area *a, uintptr_t lo, uintptr_t hi, int holder)
 	int err = is_ready ? 0 : way->open(a, lo, hi);
 
 	for (; !err && lo < hi; lo += FL_PAGE)
-		*holders_at(a, lo) |= (uint8_t)holder;
+		*holders_at(a, lo) = (uint8_t)((*holders_at(a, lo) & ~LEFT) | holder);
 	return err;
-}
-
-/* Is `holder` the last that holds the page? */
-static bool is_last(const struct area *a, uintptr_t at, int holder)
-{
-	return (*holders_at(a, at) & ~LEFT) == holder;
 }
 
 static int close_part(struct area *a, uintptr_t lo, uintptr_t hi, int holder)
 {
-	int err = 0;
+	for (; lo < hi; lo += FL_PAGE) {
+		uint8_t *holders = holders_at(a, lo);
 
-	while (lo < hi) {
-		uintptr_t from = lo;
-
-		while (lo < hi && is_last(a, lo, holder))
-			lo += FL_PAGE;
-		if (lo > from && give_back(a, from, lo))
-			err = -ENOMEM;
-		for (; lo < hi && !is_last(a, lo, holder); lo += FL_PAGE)
-			*holders_at(a, lo) &= (uint8_t)~holder;
+		*holders = (uint8_t)(*holders == holder ? LEFT : *holders & ~holder);
 	}
-	return err;
+	return settle(a);
 }
 
 static int open_parts(uintptr_t lo, uintptr_t hi, int holder)

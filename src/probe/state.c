@@ -463,7 +463,7 @@ void fl_probes_close(void)
 
 	fl_probes_off();
 	fl_table_lock(&signals);
-	freeze(fl_channel_own_slot());
+	freeze(NULL);
 	restore_text();
 	disarm_all();
 	store_relaxed(&frozen, 0);
