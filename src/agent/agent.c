@@ -152,7 +152,8 @@ void fl_agent_start(const char *shm_path)
 		return;
 	}
 	fl_owner = &recorder;
-	shm->agent_error = fl_probes_discover(FL_RUNNING, &from) == FLE_FULL ? FLE_FULL : 0;
+	err = fl_probes_discover(FL_RUNNING, &from);
+	shm->agent_error = err < 0 ? err : 0;
 	recorder_found(from, FL_RUNNING);
 }
 

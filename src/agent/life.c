@@ -111,10 +111,19 @@ static int change_loader(int from, int to)
 	return err;
 }
 
-/* Without it, modules loaded later are found by their first profiling call. */
-static void hear_loader(void)
+/* Where the loader has no such function, modules loaded later are found by
+ * their first profiling call. That the system refuses for now is no reason to
+ * miss the unloading of one: -errno. */
+static int hear_loader(void)
 {
-	hears_loader = plan_loader() == 0 && change_loader(FL_OLD, FL_ON) == 0;
+	int err = plan_loader();
+
+	if (!err)
+		err = change_loader(FL_OLD, FL_ON);
+	hears_loader = !err;
+	if (err)
+		fl_near_free(&loader_near);
+	return err < 0 && err > -4096 ? err : 0;
 }
 
 /* ---- fork --------------------------------------------------------------------- */
@@ -171,8 +180,10 @@ int fl_life_watch(struct fl_shm *m)
 int fl_life_open(void)
 {
 	static bool forks;
+	int err = hear_loader();
 
-	hear_loader();
+	if (err)
+		return err;
 	if (!forks && pthread_atfork(before_fork, in_parent, in_child))
 		return -ENOMEM;
 	forks = true;
@@ -181,7 +192,9 @@ int fl_life_open(void)
 
 void fl_life_close(void)
 {
-	if (hears_loader)
-		change_loader(FL_ON, FL_OLD);
+	enum { TRIES = 3 };
+
+	for (int i = 0; i < TRIES && hears_loader; i++)
+		hears_loader = change_loader(FL_ON, FL_OLD) != 0;
 	hears_loader = false;
 }

@@ -58,23 +58,26 @@ static void *map_at(uintptr_t at, size_t n)
 			 -1, 0);
 }
 
-static void *map_near(struct gap *g)
+static int map_near(struct gap *g, void **out)
 {
 	enum { LOWEST = 1 << 16, TRIES = 4 };
 
+
 	for (int i = 0; i < TRIES; i++) {
-		void *p;
+		int err;
 
 		g->end = LOWEST;
 		g->below = g->above = 0;
-		fl_os_mappings(each_mapping, g);
+		err = fl_os_mappings(each_mapping, g);
+		if (err)
+			return err;
 		if (!g->below && !g->above)
-			return NULL;
-		p = map_at(g->below ? g->below : g->above, g->want);
-		if (!fl_is_err(p))
-			return p;
+			return FLE_NOREACH;
+		*out = map_at(g->below ? g->below : g->above, g->want);
+		if (!fl_is_err(*out))
+			return 0;
 	}
-	return NULL;
+	return (int)(intptr_t)*out;
 }
 
 /* Replace the code by executable pages of a memory file, and write there. */
@@ -105,17 +108,17 @@ int fl_near_alloc(struct fl_near *near, uintptr_t lo, uintptr_t hi, size_t code,
 		  size_t data)
 {
 	struct gap g = { .lo = lo, .hi = hi };
-	unsigned char *p;
+	void *p;
 	int err;
 
 	code = fl_round_up(code, FL_PAGE);
 	data = fl_round_up(data, FL_PAGE);
 	g.want = code + data;
-	p = map_near(&g);
-	if (!p)
-		return FLE_NOREACH;
+	err = map_near(&g, &p);
+	if (err)
+		return err;
 	*near = (struct fl_near){
-		.code = p, .code_bytes = code, .data = p + code, .data_bytes = data,
+		.code = p, .code_bytes = code, .data = (unsigned char *)p + code, .data_bytes = data,
 		.write = p,
 	};
 	err = fl_text_is_aliased() ? alias_code(near) : 0;

@@ -77,6 +77,7 @@ static int probe_mprotect(void)
 	if (fl_is_err(p))
 		return FLE_NOWRITE;
 	err = fl_os_protect(p, FL_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	fl_os_protect(p, FL_PAGE, PROT_NONE);	/* should it stay */
 	fl_os_unmap(p, FL_PAGE);
 	return err ? FLE_NOWRITE : 0;
 }
@@ -427,11 +428,15 @@ static uintptr_t next_left(const struct area *a, uintptr_t at, uintptr_t hi)
  * what was mapped by one call is one mapping. */
 static int settle(const struct area *a)
 {
+	enum { TRIES = 3 };
 	uintptr_t lo = next_left(a, a->lo, a->hi), hi;
 	int err = 0;
 
-	if (lo < a->hi && !is_any_open(a) && map_file_back(a, a->lo, a->hi))
-		mark(a, a->lo, a->hi, 0);
+	for (int i = 0; i < TRIES && lo < a->hi && !is_any_open(a); i++)
+		if (map_file_back(a, a->lo, a->hi)) {
+			mark(a, a->lo, a->hi, 0);
+			break;
+		}
 	for (; (lo = next_left(a, lo, a->hi)) < a->hi; lo = hi) {
 		for (hi = lo; hi < a->hi && *holders_at(a, hi) == LEFT;)
 			hi += FL_PAGE;

@@ -103,16 +103,17 @@ static int scan(enum fl_moment moment, const struct fl_module *m, fl_site_each *
 static void take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_known *k = know(m);
+	struct fl_known *k = m->busy ? NULL : know(m);
 	int err;
 
 	if (!k) {
-		w->err = FLE_FULL;
+		w->err = m->busy ? m->busy : FLE_FULL;
 		return;
 	}
 	w->module = k->module;
 	err = scan(w->moment, m, take_site, w);
-	w->err = err == FLE_FULL ? err : w->err;
+	if (err == FLE_FULL || err == -ENOMEM)
+		w->err = err;
 	k->end = t->n;
 	if (k->end == k->first) {
 		t->n_known--;

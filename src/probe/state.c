@@ -226,13 +226,22 @@ static void set_unmap(struct fl_set *set)
 	fl_os_unmap(set->changes, set->room * sizeof *set->changes);
 }
 
+/* There is no memory for the set. */
+static int refuse_all(uint32_t from, int err)
+{
+	for (uint32_t id = from; id < fl_table.n; id++)
+		if (goal_of(id) != FL_OLD)
+			refuse(&fl_table.probes[id].patch, err);
+	return err;
+}
+
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
 	struct fl_set set;
 	int err = set_map(&set, fl_table.n - from);
 
 	if (err)
-		return err;
+		return refuse_all(from, err);
 	set.quiet = moment == FL_LOADING;
 	for (uint32_t id = from; id < fl_table.n; id++) {
 		int to = goal_of(id);
