@@ -38,17 +38,15 @@ void fl_agent_unlock(const uint64_t *signals)
 
 int fl_agent_found(enum fl_moment moment)
 {
-	const struct fl_owner *owner = fl_owner;
 	uint64_t signals;
 	uint32_t from;
-	int n;
+	int n = 0;
 
-	if (!owner)
-		return 0;
 	fl_agent_lock(&signals);
-	n = fl_probes_discover(moment, &from);
-	if (fl_probes_count() > from)
-		owner->found(from, moment);
+	if (fl_owner)
+		n = fl_probes_discover(moment, &from);
+	if (fl_owner && fl_probes_count() > from)
+		fl_owner->found(from, moment);
 	fl_agent_unlock(&signals);
 	return n < 0 ? n : 0;
 }

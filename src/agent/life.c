@@ -28,14 +28,13 @@ static uint64_t fork_signals;
 /* In the thread that loads or unloads, with the loader's lock held. */
 static void on_loader(void)
 {
-	if (!fl_owner)
-		return;
-	if (loader->r_state == RT_DELETE)
+	if (fl_owner && loader->r_state == RT_DELETE)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw();
-	fl_agent_found(FL_LOADING);
+	if (fl_owner)
+		fl_agent_found(FL_LOADING);
 }
 
 /* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */

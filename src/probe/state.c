@@ -21,6 +21,7 @@
 
 static uint32_t frozen;
 static uint64_t frozen_signals;
+static bool is_unloading;		/* between freeze and thaw; under the loader's lock */
 
 /* ---- no switches ------------------------------------------------------------------ */
 
@@ -367,13 +368,15 @@ bool fl_probe_is_on(uint32_t id)
 void fl_probes_freeze(void)
 {
 	fl_table_lock(&frozen_signals);
+	is_unloading = true;
 	freeze(NULL);
 }
 
 void fl_probes_thaw(void)
 {
-	if (!load_relaxed(&frozen))
+	if (!is_unloading)
 		return;
+	is_unloading = false;
 	fl_table_forget_gone();
 	store_relaxed(&frozen, 0);
 	fl_table_unlock(&frozen_signals);
