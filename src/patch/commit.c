@@ -39,6 +39,7 @@
 #include <signal.h>
 
 #include "claim.h"
+#include "fork.h"
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
@@ -375,7 +376,9 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 
 int fl_patch_open(const char *sync)
 {
-	return fl_sync_choose(sync);
+	int err = fl_sync_choose(sync);
+
+	return err ? err : fl_fork_open();
 }
 
 void fl_patch_close(void)

@@ -5,6 +5,7 @@
  */
 #include <sys/mman.h>
 
+#include "fork.h"
 #include "os/os.h"
 #include "public.h"
 
@@ -69,22 +70,12 @@ int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 	if (!bad)
 		bad = &none;
 	err = stage_all(&set, c, n, bad);
+	fl_fork_enter();
 	if (!err)
 		err = commit(&set, c, bad);
+	fl_fork_leave();
 	fl_os_unmap(set.changes, bytes);
 	return err;
-}
-
-/* Its bytes stay: the place is given up without going back. */
-static void forget(struct flick_patch *h)
-{
-	struct fl_patch *p = &fl_place_of(h)->patch;
-	uint64_t signals;
-
-	fl_claims_lock(&signals);
-	fl_unclaim(p);
-	fl_claims_unlock(&signals);
-	fl_claims_settle();
 }
 
 int flick_patch(void *at, const void *bytes, size_t n)
@@ -95,6 +86,8 @@ int flick_patch(void *at, const void *bytes, size_t n)
 	if (err)
 		return err;
 	err = flick_patch_switch(&h, FLICK_ON);
-	forget(&h);
+	fl_fork_enter();
+	fl_place_unclaim(&fl_place_of(&h)->patch);
+	fl_fork_leave();
 	return err;
 }

@@ -7,6 +7,7 @@
  */
 #include <sys/mman.h>
 
+#include "fork.h"
 #include "os/os.h"
 #include "public.h"
 
@@ -22,6 +23,18 @@ struct request {
 	uintptr_t lo, hi;		/* pages still to be looked at */
 	int err;
 };
+
+static void list_lock(uint64_t *signals)
+{
+	fl_fork_enter();
+	fl_os_lock(&lock, signals);
+}
+
+static void list_unlock(const uint64_t *signals)
+{
+	fl_os_unlock(&lock, signals);
+	fl_fork_leave();
+}
 
 static int remember(uintptr_t lo, uintptr_t hi, int prot)
 {
@@ -73,12 +86,12 @@ int flick_text_writable(const void *at, size_t n)
 	struct request r = { .lo = lo, .hi = hi };
 	uint64_t signals;
 
-	fl_os_lock(&lock, &signals);
+	list_lock(&signals);
 	if (!fl_os_mappings(open_mapping, &r))
 		r.err = -EFAULT;
 	if (r.err)
 		close_ranges(lo, r.lo);
-	fl_os_unlock(&lock, &signals);
+	list_unlock(&signals);
 	return r.err;
 }
 
@@ -86,10 +99,10 @@ int flick_text_restore(const void *at, size_t n)
 {
 	uint64_t signals;
 
-	fl_os_lock(&lock, &signals);
+	list_lock(&signals);
 	close_ranges(fl_round_down((uintptr_t)at, FL_PAGE),
 		     fl_round_up((uintptr_t)at + n, FL_PAGE));
-	fl_os_unlock(&lock, &signals);
+	list_unlock(&signals);
 	return 0;
 }
 
@@ -124,9 +137,9 @@ int fl_text_view(uintptr_t at, size_t n, intptr_t *view)
 	bool known;
 
 	*view = 0;
-	fl_os_lock(&lock, &signals);
+	list_lock(&signals);
 	known = in_list(at, at + n);
-	fl_os_unlock(&lock, &signals);
+	list_unlock(&signals);
 	if (known)
 		return 0;
 	return fl_os_mappings(check_mapping, &r) ? r.err : -EFAULT;

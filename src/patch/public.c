@@ -5,6 +5,7 @@
  * set of one that lies in the place itself.
  */
 #include "claim.h"
+#include "fork.h"
 #include "os/os.h"
 #include "public.h"
 #include "sync.h"
@@ -22,7 +23,9 @@ const char *flick_patch_sync(void)
 
 void flick_patch_barrier(void)
 {
+	fl_fork_enter();
 	fl_patch_sync();
+	fl_fork_leave();
 }
 
 /* ---- taking a place and giving it up ----------------------------------- */
@@ -41,7 +44,7 @@ static int claim(struct fl_patch *p)
 	return err;
 }
 
-static void unclaim(struct fl_patch *p)
+void fl_place_unclaim(struct fl_patch *p)
 {
 	uint64_t signals;
 
@@ -83,15 +86,18 @@ static int take_place(struct fl_place *l, int state)
 	struct fl_patch *p = &l->patch;
 	int err = fl_text_view(p->at, p->len, &p->view);
 
-	if (!err)
-		err = claim(p);
 	if (err)
 		return err;
-	choose_tactic(p);
-	p->state = (uint8_t)state;
-	err = change(l, FL_OLD, state);
-	if (err)
-		unclaim(p);
+	fl_fork_enter();
+	err = claim(p);
+	if (!err) {
+		choose_tactic(p);
+		p->state = (uint8_t)state;
+		err = change(l, FL_OLD, state);
+		if (err)
+			fl_place_unclaim(p);
+	}
+	fl_fork_leave();
 	return err;
 }
 
@@ -131,14 +137,168 @@ int flick_patch_release(struct flick_patch *h)
 
 	if (!l->patch.claimed)
 		return -EINVAL;
-	err = load_relaxed(&l->under_way) ? FLE_BUSY
-					  : change(l, l->patch.state, FL_OLD);
+	if (load_relaxed(&l->under_way))
+		return FLE_BUSY;
+	fl_fork_enter();
+	err = change(l, l->patch.state, FL_OLD);
 	if (!err)
-		unclaim(&l->patch);
+		fl_place_unclaim(&l->patch);
+	fl_fork_leave();
 	return err;
 }
 
-/* ---- switching --------------------------------------------------------- */
+static int state_of(enum flick_state s)
+{
+	return s == FLICK_ON ? FL_ON : FL_OFF;
+}
+
+/* ---- in steps ------------------------------------------------------------ */
+
+/* A handler of this thread that met the trap of a place it interrupted the
+ * change of, and that cannot act out either instruction, would try for ever. */
+static bool must_block(const struct fl_patch *p)
+{
+	return p->park_is_trap && !(p->can_act & (1u << FL_OFF | 1u << FL_ON));
+}
+
+static void block_if(bool must, uint64_t *signals)
+{
+	if (must)
+		fl_os_signals_block(signals);
+}
+
+static void restore_if(bool must, const uint64_t *signals)
+{
+	if (must)
+		fl_os_signals_restore(signals);
+}
+
+static bool begin_stepping(struct fl_place *l)
+{
+	uint32_t no = 0;
+
+	/* (C) pairs with (C): one thread at a time steps. */
+	return __atomic_compare_exchange_n(&l->stepping, &no, 1, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void end_stepping(struct fl_place *l)
+{
+	store_release(&l->stepping, 0);			/* (C) pairs with (C) */
+}
+
+static int begin_set(struct fl_place *l, int to)
+{
+	int from = l->patch.state;
+	size_t bad;
+	int err;
+
+	l->set = (struct fl_set){
+		.changes = &l->change, .room = 1, .may_wait = true, .often = true,
+	};
+	if (from == to)
+		return 0;
+	fl_set_stage(&l->set, &l->patch, from, to);
+	err = fl_set_begin(&l->set, &bad);
+	return err == FLE_CHANGED && l->patch.state != from ? FLE_BUSY : err;
+}
+
+static int start(struct fl_place *l, int to)
+{
+	uint32_t no = 0;
+	int err;
+
+	/* (B) pairs with (B): whoever finished last is done with the set. */
+	if (!__atomic_compare_exchange_n(&l->under_way, &no, 1, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return FLE_BUSY;
+	while (!begin_stepping(l))
+		fl_os_yield();
+	err = begin_set(l, to);
+	if (err)
+		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+	end_stepping(l);
+	return err;
+}
+
+enum patience { POLL, BLOCK, TRAPPED };
+
+/* Has the ticket passed, or could it be made to? A trapped thread may hold
+ * nobody up, and waits for nobody. */
+static bool pass(const struct fl_place *l, enum patience patience)
+{
+	if (patience == TRAPPED)
+		return fl_sync_try(l->set.ticket);
+	if (patience == POLL && !fl_set_passed(&l->set) && fl_patch_sync_waits())
+		return false;
+	fl_set_wait(&l->set);
+	return true;
+}
+
+/* 0 when the set is complete. */
+static int step(struct fl_place *l, enum patience patience)
+{
+	if (!l->set.n)
+		return 0;
+	if (!pass(l, patience))
+		return -EAGAIN;
+	return fl_set_step(&l->set) > 0 ? -EAGAIN : 0;
+}
+
+static int finish(struct fl_place *l, enum patience patience)
+{
+	int err;
+
+	if (!begin_stepping(l))
+		return -EAGAIN;
+	err = load_relaxed(&l->under_way) ? step(l, patience) : 0;
+	if (!err)
+		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+	end_stepping(l);
+	return err;
+}
+
+void fl_place_help(struct fl_patch *p)
+{
+	if (!fl_fork_try_enter())
+		return;
+	finish((struct fl_place *)p, TRAPPED);
+	fl_fork_leave();
+}
+
+int flick_patch_start(struct flick_patch *h, enum flick_state to)
+{
+	struct fl_place *l = fl_place_of(h);
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
+
+	if (!l->patch.claimed)
+		return -EINVAL;
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = start(l, state_of(to));
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
+}
+
+int flick_patch_finish(struct flick_patch *h)
+{
+	struct fl_place *l = fl_place_of(h);
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
+
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = finish(l, POLL);
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
+}
+
+/* ---- switching ----------------------------------------------------------- */
 
 /* One store, while the place is ours. */
 static int switch_at_once(struct fl_patch *p, int to)
@@ -157,24 +317,32 @@ static int switch_at_once(struct fl_patch *p, int to)
 	return 0;
 }
 
-/* Another's switch between our look at the state and ours taking the place. */
-static int or_busy(const struct fl_patch *p, int from, int err)
+/* Somebody may help; when the place has come to rest, it is done. */
+static int switch_in_steps(struct fl_place *l, int to)
 {
-	return err == FLE_CHANGED && p->state != from ? FLE_BUSY : err;
+	uint32_t motion;
+	int err = start(l, to);
+
+	if (err)
+		return err;
+	motion = load_relaxed(&l->patch.motion);
+	while (finish(l, BLOCK) && load_relaxed(&l->patch.motion) == motion)
+		fl_arch_pause();
+	return 0;
 }
 
 static int switch_wide(struct fl_place *l, int to)
 {
-	int from = l->patch.state;
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
 
-	if (load_relaxed(&l->patch.motion) & 1)
-		return FLE_BUSY;
-	return from == to ? 0 : or_busy(&l->patch, from, change(l, from, to));
-}
-
-static int state_of(enum flick_state s)
-{
-	return s == FLICK_ON ? FL_ON : FL_OFF;
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = switch_in_steps(l, to);
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
 }
 
 int flick_patch_switch(struct flick_patch *h, enum flick_state to)
@@ -186,90 +354,6 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 	if (l->patch.tactic != FL_WIDE)
 		return switch_at_once(&l->patch, state_of(to));
 	return switch_wide(l, state_of(to));
-}
-
-/* ---- without waiting --------------------------------------------------- */
-
-static int begin(struct fl_place *l, int from, int to)
-{
-	size_t bad;
-
-	l->set = (struct fl_set){
-		.changes = &l->change, .room = 1, .may_wait = true, .often = true,
-	};
-	fl_set_stage(&l->set, &l->patch, from, to);
-	return or_busy(&l->patch, from, fl_set_begin(&l->set, &bad));
-}
-
-int flick_patch_start(struct flick_patch *h, enum flick_state to)
-{
-	struct fl_place *l = fl_place_of(h);
-	uint32_t no = 0;
-	int err = 0;
-
-	if (!l->patch.claimed)
-		return -EINVAL;
-	/* (B) pairs with (B): the last finish is done with the set. */
-	if (!__atomic_compare_exchange_n(&l->under_way, &no, 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return FLE_BUSY;
-	__atomic_store_n(&l->stepping, 1, __ATOMIC_RELAXED);
-	if (l->patch.state != state_of(to))
-		err = begin(l, l->patch.state, state_of(to));
-	else
-		l->set = (struct fl_set){ 0 };
-	if (err)
-		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
-	store_release(&l->stepping, 0);			/* (C) pairs with (C) */
-	return err;
-}
-
-/* Has the ticket passed, or could it be made to? A trapped thread may hold
- * nobody up, and waits for nobody. */
-static bool pass(const struct fl_place *l, bool trapped)
-{
-	if (trapped)
-		return fl_sync_try(l->set.ticket);
-	if (!fl_set_passed(&l->set) && fl_patch_sync_waits())
-		return false;
-	fl_set_wait(&l->set);
-	return true;
-}
-
-/* 0 when the set is complete; the caller has `stepping`. */
-static int step(struct fl_place *l, bool trapped)
-{
-	if (!l->set.n)
-		return 0;
-	if (!pass(l, trapped))
-		return -EAGAIN;
-	return fl_set_step(&l->set) > 0 ? -EAGAIN : 0;
-}
-
-static int finish(struct fl_place *l, bool trapped)
-{
-	uint32_t no = 0;
-	int err;
-
-	/* (C) pairs with (C): one thread at a time steps. */
-	if (!__atomic_compare_exchange_n(&l->stepping, &no, 1, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
-		return -EAGAIN;
-	err = load_relaxed(&l->under_way) ? step(l, trapped) : 0;
-	if (!err)
-		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
-	store_release(&l->stepping, 0);			/* (C) pairs with (C) */
-	return err;
-}
-
-int flick_patch_finish(struct flick_patch *h)
-{
-	return finish(fl_place_of(h), false);
-}
-
-void fl_place_help(struct fl_patch *p)
-{
-	finish((struct fl_place *)p, true);
 }
 
 /* ---- what it is -------------------------------------------------------- */

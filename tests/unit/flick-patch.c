@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -383,6 +385,27 @@ static void a_started_place_can_be_run_by_its_starter(void **state)
 	assert_int_equal(flick_patch_release(&p), 0);
 }
 
+/* The child has nobody else who could finish the place. */
+static void a_child_finishes_what_was_started(void **state)
+{
+	struct flick_patch p;
+	unsigned char *at = lay(6, mov1, 5);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(flick_patch_init(&p, at, mov2, 5), 0);
+	assert_int_equal(flick_patch_start(&p, FLICK_ON), 0);
+	pid = fork();
+	if (!pid)
+		_exit(run(at) == 0x02020202 && !flick_patch_finish(&p) &&
+		      !flick_patch_release(&p) && run(at) == 0x01010101);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 1 << 8);
+	finish_all(&p, 1);
+	assert_int_equal(flick_patch_release(&p), 0);
+}
+
 /* ---- sets -------------------------------------------------------------- */
 
 static void a_set_is_all_or_nothing(void **state)
@@ -526,6 +549,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_cannot_act_waits),
 		cmocka_unit_test(thousands_at_once_without_waiting),
 		cmocka_unit_test(a_started_place_can_be_run_by_its_starter),
+		cmocka_unit_test(a_child_finishes_what_was_started),
 		cmocka_unit_test(a_set_is_all_or_nothing),
 		cmocka_unit_test(one_wins_the_others_are_told),
 		cmocka_unit_test(disjoint_places_go_on_at_once),
