@@ -93,6 +93,27 @@ static int plan_loader(void)
 	return err ? err : fl_near_seal(&loader_near);
 }
 
+static int claim_loader(void)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+	int err;
+
+	fl_claims_lock(&signals);
+	err = fl_claim(&loader_patch, &other);
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+static void unclaim_loader(void)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	fl_unclaim(&loader_patch);
+	fl_claims_unlock(&signals);
+}
+
 static int change_loader(int from, int to)
 {
 	struct fl_change change;
@@ -103,7 +124,7 @@ static int change_loader(int from, int to)
 
 	if (err)
 		return err;
-	loader_patch.view = fl_text_view(lo);
+	loader_patch.view = fl_text_shift(lo);
 	fl_set_stage(&set, &loader_patch, from, to);
 	err = fl_set_commit(&set, &bad);
 	fl_text_close(lo, hi, FL_TEXT_LOADER);
@@ -118,8 +139,13 @@ static int hear_loader(void)
 	int err = plan_loader();
 
 	if (!err)
+		err = claim_loader();
+	if (!err) {
 		err = change_loader(FL_OLD, FL_ON);
-	hears_loader = !err;
+		hears_loader = !err;
+		if (err)
+			unclaim_loader();
+	}
 	if (err)
 		fl_near_free(&loader_near);
 	return err < 0 && err > -4096 ? err : 0;
@@ -192,8 +218,11 @@ int fl_life_open(void)
 void fl_life_close(void)
 {
 	enum { TRIES = 3 };
+	int err = hears_loader ? change_loader(FL_ON, FL_OLD) : 0;
 
-	for (int i = 0; i < TRIES && hears_loader; i++)
-		hears_loader = change_loader(FL_ON, FL_OLD) != 0;
+	for (int i = 1; err && i < TRIES; i++)
+		err = change_loader(FL_ON, FL_OLD);
+	if (hears_loader && !err)
+		unclaim_loader();
 	hears_loader = false;
 }

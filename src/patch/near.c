@@ -118,7 +118,8 @@ int fl_near_alloc(struct fl_near *near, uintptr_t lo, uintptr_t hi, size_t code,
 	if (err)
 		return err;
 	*near = (struct fl_near){
-		.code = p, .code_bytes = code, .data = (unsigned char *)p + code, .data_bytes = data,
+		.code = p, .code_bytes = code,
+		.data = (unsigned char *)p + code, .data_bytes = data,
 		.write = p,
 	};
 	err = fl_text_is_aliased() ? alias_code(near) : 0;

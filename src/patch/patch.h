@@ -12,6 +12,8 @@ void fl_patch_close(void);
 const char *fl_patch_sync_name(void);
 /* Every thread has executed a serialising instruction before this returns. */
 void fl_patch_sync(void);
+/* Do tickets pass by time alone (strategy wait)? */
+bool fl_patch_sync_waits(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
@@ -39,16 +41,17 @@ int fl_text_choose(const char *name);
 /* Would that one work here? The same errors. */
 int fl_text_probe(const char *name);
 bool fl_text_is_aliased(void);
-/* Make the pages of [lo, hi) ready for stores at their address + view(). With
+/* Make the pages of [lo, hi) ready for stores at their address + shift(). With
  * "alias", pages that are open already are made anew: nobody may store to them
- * meanwhile. Each holder opens for itself; a page is put back as it was, from
+ * meanwhile; those that a CALLER holds stay. Each holder opens for itself; a
+ * page is put back as it was, from
  * its file if no byte differs, when the last of its holders closes. close() takes
  * any range and closes what the holder has in it. 0 or -errno. Thread-safe. */
 enum fl_text_holder { FL_TEXT_PROBES = 16, FL_TEXT_LOADER = 32, FL_TEXT_CALLER = 64 };
 int fl_text_open(uintptr_t lo, uintptr_t hi, int holder);
 int fl_text_close(uintptr_t lo, uintptr_t hi, int holder);
 /* From `at`, in a page that is open, to where it is stored to. */
-intptr_t fl_text_view(uintptr_t at);
+intptr_t fl_text_shift(uintptr_t at);
 /* PROT_* of the page at `at`, or -EFAULT. */
 int fl_text_prot(uintptr_t at);
 /* [lo, hi) has been unmapped by its owner. */
@@ -59,42 +62,81 @@ void fl_text_hold(void);
 void fl_text_release(void);
 int fl_text_unshare(void);
 
+/* ---- claims: which bytes are whose ----------------------------------------- */
+
+/* Lock, claim any number, unlock. fl_claim: 0, FLE_OVERLAP with the place that
+ * has some of the bytes, -ENOMEM. The memory stays until it is unclaimed and
+ * fl_claims_settle() has returned: then no trap handler looks at it. */
+void fl_claims_lock(uint64_t *signals);
+void fl_claims_unlock(const uint64_t *signals);
+int fl_claim(struct fl_patch *, const struct fl_patch **other);
+void fl_unclaim(struct fl_patch *);
+void fl_claims_settle(void);
+
 /* ---- a set: staged, verified, committed ---------------------------------- */
 
+/* A store is fetched everywhere once its ticket has passed, see sync.h. */
+struct fl_ticket { uint64_t number, ticks; };
+
 /*
- * An ordered list of changes over memory the caller owns. Staging only notes;
- * fl_set_commit() verifies all old bytes first and, once it has written its
- * first byte, cannot fail.
+ * A list of changes over memory the caller owns, of claimed places. Staging
+ * only notes; beginning verifies all and, once the first byte is written, the
+ * set completes. Sets over different places may be under way at once; of two
+ * that have a place in common the second is told FLE_BUSY.
  */
 struct fl_change {
-	const struct fl_patch *patch;
+	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
 };
 struct fl_set {
 	struct fl_change *changes;
-	size_t n, room;
+	uint32_t n, room;
 	bool quiet;		/* no thread can reach these sites yet */
+	bool may_wait;		/* the caller goes on between begin and step */
+	bool often;		/* many a second: do not read /proc each time */
+	/* W commit.c */
+	uint32_t n_taken;	/* the first, whose places are ours */
+	uint8_t phase;
+	bool any_wide, any_row;
+	struct fl_ticket ticket;
 };
 /* 0 or -ENOSPC when `room` is used up. */
-int fl_set_stage(struct fl_set *, const struct fl_patch *, int from, int to);
-/* 0, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at fault. On
- * return every core executes the new bytes. Not thread-safe against another
- * commit; running threads may execute every site meanwhile. Blocks for at most
- * three syncs. Not callable from a handler. */
+int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
+/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at
+ * fault. On return every core executes the new bytes; running threads may
+ * execute every site meanwhile. Blocks for at most three syncs. Not callable
+ * from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
+
+/* Take a place and stage its switch from where it stands: nobody moves it in
+ * between. 0, FLE_BUSY, FLE_CHANGED. Abandon gives all back. */
+int fl_set_take(struct fl_set *, struct fl_patch *, int to);
+void fl_set_abandon(struct fl_set *);
+
+/* The same in steps. begin writes the first phase; step, when the set's ticket
+ * has passed, the next: 1 there is more, 0 complete, or an error, and then
+ * every byte is as before begin. wait passes the ticket; passed asks. */
+int fl_set_begin(struct fl_set *, size_t *bad);
+int fl_set_step(struct fl_set *);
+void fl_set_wait(const struct fl_set *);
+bool fl_set_passed(const struct fl_set *);
 
 /* ---- a single switch ------------------------------------------------------ */
 
-/* Switch an armed patch: one store, never fails, from any thread. */
+/* Switch an armed patch whose tactic is one store; never fails, from any
+ * thread. */
 static inline void fl_patch_flip(const struct fl_patch *p, int state)
 {
-	uintptr_t at = p->at + (uintptr_t)p->view + p->flip_at;
+	uintptr_t at = p->at + p->view + p->flip_at;
+	const uint8_t *bytes = p->bytes[state] + p->flip_at;
 
 	if (p->tactic == FL_FLIP)
-		fl_arch_store_byte(at, p->bytes[state][p->flip_at]);
+		fl_arch_store_byte(at, *bytes);
+	else if (p->tactic == FL_WORD)
+		fl_arch_store_word(at, bytes, p->flip_bytes);
 	else
-		fl_arch_store_word(at, p->bytes[state] + p->flip_at, p->flip_bytes);
+		fl_arch_store_line(at, bytes, p->flip_bytes);
 }
 
 #endif

@@ -456,12 +456,35 @@ static uintptr_t alike(const struct area *a, uintptr_t lo, uintptr_t hi, bool op
 	return lo;
 }
 
+/* Who changes places by flick/patch.h is not known to be idle. */
+static bool is_callers(const struct area *a, uintptr_t lo, uintptr_t hi)
+{
+	for (; lo < hi; lo += FL_PAGE)
+		if (*holders_at(a, lo) & FL_TEXT_CALLER)
+			return true;
+	return false;
+}
+
+/* The pages of [lo, hi) that are closed. */
+static int open_closed(const struct area *a, uintptr_t lo, uintptr_t hi)
+{
+	int err = 0;
+
+	for (uintptr_t end; lo < hi && !err; lo = end) {
+		lo = alike(a, lo, hi, true);
+		end = alike(a, lo, hi, false);
+		err = lo < end ? way->open(a, lo, end) : 0;
+	}
+	return err;
+}
+
 static int open_part(struct area *a, uintptr_t lo, uintptr_t hi, int holder)
 {
-	bool is_ready = a->prot & PROT_WRITE ||
-			(!a->view && alike(a, lo, hi, true) == hi);
-	int err = is_ready ? 0 : way->open(a, lo, hi);
+	bool anew = a->view && holder != FL_TEXT_CALLER && !is_callers(a, lo, hi);
+	int err = 0;
 
+	if (!(a->prot & PROT_WRITE))
+		err = anew ? way->open(a, lo, hi) : open_closed(a, lo, hi);
 	for (; !err && lo < hi; lo += FL_PAGE)
 		*holders_at(a, lo) = (uint8_t)((*holders_at(a, lo) & ~LEFT) | holder);
 	return err;
@@ -539,7 +562,7 @@ void fl_text_forget(uintptr_t lo, uintptr_t hi)
 	fl_os_unlock(&lock, &signals);
 }
 
-intptr_t fl_text_view(uintptr_t at)
+intptr_t fl_text_shift(uintptr_t at)
 {
 	const struct area *a;
 	intptr_t view;

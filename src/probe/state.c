@@ -69,18 +69,19 @@ static int goal_of(uint32_t id)
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
-static void refuse(const struct fl_patch *p, int err)
+static void refuse(uint32_t id, int err, uint64_t datum)
 {
-	uint32_t id = fl_probe_id((const void *)p);
-
 	fl_table.sites[id].refusal = err;
-	fl_table.sites[id].datum = p->at;
+	fl_table.sites[id].datum = datum;
 	fl_table.sites[id].state = FL_SITE_REFUSED;
 }
 
 static void drop(struct fl_set *set, size_t i, int err)
 {
-	refuse(set->changes[i].patch, err);
+	struct fl_patch *p = set->changes[i].patch;
+
+	refuse(fl_probe_id((const void *)p), err, p->at);
+	fl_unclaim(p);
 	set->changes[i] = set->changes[--set->n];
 }
 
@@ -119,7 +120,7 @@ static int commit_or_drop(struct fl_set *set)
 static struct fl_switch switch_of(const struct fl_patch *p, bool is_on)
 {
 	struct fl_switch s = {
-		.at = p->at + (uintptr_t)p->view + p->flip_at, .armed = 1, .is_on = is_on,
+		.at = p->at + p->view + p->flip_at, .armed = 1, .is_on = is_on,
 		.is_word = p->tactic != FL_FLIP,
 	};
 
@@ -174,15 +175,15 @@ static bool find_view(struct fl_patch *p)
 {
 	uintptr_t last = p->at + p->len - 1;
 
-	p->view = fl_text_view(p->at);
-	return p->at / FL_PAGE == last / FL_PAGE || fl_text_view(last) == p->view;
+	p->view = fl_text_shift(p->at);
+	return p->at / FL_PAGE == last / FL_PAGE || fl_text_shift(last) == p->view;
 }
 
 /* Every page that the set touches; changes in one that cannot be opened leave
  * the set. */
 static void open_text(struct fl_set *set)
 {
-	size_t kept = 0;
+	uint32_t kept = 0;
 	struct run r;
 
 	for (size_t i = 0; i < set->n; i = r.end) {
@@ -191,25 +192,65 @@ static void open_text(struct fl_set *set)
 		r = run_at(set, i);
 		err = fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
 		for (; i < r.end; i++) {
-			struct fl_patch *p = (struct fl_patch *)set->changes[i].patch;
+			struct fl_patch *p = set->changes[i].patch;
 
-			if (err || !find_view(p))
-				refuse(p, err ? err : FLE_NOTEXT);
-			else
+			if (!err && find_view(p)) {
 				set->changes[kept++] = set->changes[i];
+				continue;
+			}
+			refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
+			fl_unclaim(p);
 		}
 	}
 	set->n = kept;
 }
 
-/* Pages that are open already may be made anew: no switch meanwhile. */
+/* Claims are held until the site has its old bytes again. Pages that are open
+ * already may be made anew: no switch meanwhile. */
 static int arm(struct fl_set *set)
 {
+	uint64_t signals;
+	int err;
+
 	if (fl_text_is_aliased())
 		freeze(fl_channel_own_slot());
+	fl_claims_lock(&signals);
 	open_text(set);
 	store_relaxed(&frozen, 0);
-	return set->n ? commit_or_drop(set) : 0;
+	err = set->n ? commit_or_drop(set) : 0;
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+/* Stage what has a goal and whose bytes are nobody else's. */
+static void stage_goals(struct fl_set *set, uint32_t from)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		struct fl_patch *p = &fl_table.probes[id].patch;
+		int to = goal_of(id);
+		int err = to == FL_OLD ? 0 : fl_claim(p, &other);
+
+		if (err)
+			refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+		else if (to != FL_OLD)
+			fl_set_stage(set, p, FL_OLD, to);
+	}
+	fl_claims_unlock(&signals);
+}
+
+/* A virtual probe is data alone. */
+static void ready_virtual(uint32_t from)
+{
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		if (!fl_table.probes[id].is_virtual)
+			continue;
+		fl_table.sites[id].state = FL_SITE_READY;
+		fl_table.switches[id].is_on = fl_table.sites[id].wanted;
+	}
 }
 
 /* Room for the changes of probes [from, n). */
@@ -232,7 +273,7 @@ static int refuse_all(uint32_t from, int err)
 {
 	for (uint32_t id = from; id < fl_table.n; id++)
 		if (goal_of(id) != FL_OLD)
-			refuse(&fl_table.probes[id].patch, err);
+			refuse(id, err, fl_table.probes[id].patch.at);
 	return err;
 }
 
@@ -244,16 +285,8 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	if (err)
 		return refuse_all(from, err);
 	set.quiet = moment == FL_LOADING;
-	for (uint32_t id = from; id < fl_table.n; id++) {
-		int to = goal_of(id);
-
-		if (to != FL_OLD)
-			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OLD, to);
-		if (fl_table.probes[id].is_virtual) {
-			fl_table.sites[id].state = FL_SITE_READY;
-			fl_table.switches[id].is_on = fl_table.sites[id].wanted;
-		}
-	}
+	stage_goals(&set, from);
+	ready_virtual(from);
 	err = set.n ? arm(&set) : 0;
 	if (!err)
 		err = note_armed(&set);
@@ -429,6 +462,31 @@ void fl_probes_release_off(const uint64_t *signals)
 	fl_table_unlock(signals);
 }
 
+static void unclaim_all(void)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		fl_table.switches[id].armed = 0;
+		fl_unclaim(&fl_table.probes[id].patch);
+	}
+	fl_claims_unlock(&signals);
+	fl_claims_settle();
+}
+
+/* What cannot be changed stays off; the system may refuse for a moment only. */
+static void commit_rest(struct fl_set *set)
+{
+	enum { TRIES = 3 };
+	size_t bad = 0;
+	int err;
+
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
+		if (!is_errno(err) || i >= TRIES)
+			set->changes[bad] = set->changes[--set->n];
+}
+
 /* The armed probes from *id on, as many as the set takes; false: none is left. */
 static bool stage_original(struct fl_set *set, uint32_t *id)
 {
@@ -462,7 +520,7 @@ static void restore_text(void)
 		set = all;
 	while (stage_original(&set, &id)) {
 		reopen_text(&set);
-		commit_or_drop(&set);
+		commit_rest(&set);
 	}
 	if (is_mapped)
 		set_unmap(&all);
@@ -477,7 +535,7 @@ void fl_probes_close(void)
 	fl_table_lock(&signals);
 	freeze(NULL);
 	restore_text();
-	disarm_all();
+	unclaim_all();
 	store_relaxed(&frozen, 0);
 	fl_table_unlock(&signals);
 }

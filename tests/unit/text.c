@@ -137,7 +137,7 @@ static int close_pages(int first, int n, int holder)
 
 static unsigned char *place(size_t at)
 {
-	return code + at + fl_text_view((uintptr_t)code + at);
+	return code + at + fl_text_shift((uintptr_t)code + at);
 }
 
 static void a_store_through_the_view_is_seen(void **state)
@@ -171,7 +171,7 @@ static void bytes_that_differ_stay_others_come_back(void **state)
 	assert_int_equal(close_pages(1, 2, FL_TEXT_LOADER), 0);
 	assert_int_equal(code[4096], 0xc3);
 	assert_int_equal(pieces(), 1);
-	assert_int_equal(fl_text_view((uintptr_t)code), 0);
+	assert_int_equal(fl_text_shift((uintptr_t)code), 0);
 }
 
 static void the_last_holder_closes(void **state)

@@ -1,0 +1,74 @@
+/*
+ * public-set.c - flick/patch.h: many places at once, and one for good.
+ *
+ * Hides the array a set lives in.
+ */
+#include <sys/mman.h>
+
+#include "fork.h"
+#include "os/os.h"
+#include "public.h"
+
+static int take(struct fl_set *set, const struct flick_change *c)
+{
+	struct fl_patch *p = &fl_place_of(c->patch)->patch;
+	int to = c->to == FLICK_ON ? FL_ON : FL_OFF;
+
+	return p->claimed ? fl_set_take(set, p, to) : -EINVAL;
+}
+
+static int take_all(struct fl_set *set, const struct flick_change *c, size_t n,
+		    size_t *bad)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		err = take(set, &c[i]);
+		*bad = i;
+	}
+	return err;
+}
+
+static int commit(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
+{
+	int err = take_all(set, c, n, bad);
+
+	if (err)
+		fl_set_abandon(set);
+	return err ? err : fl_set_commit(set, bad);
+}
+
+int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
+{
+	size_t bytes = (n + 1) * sizeof(struct fl_change), none;
+	struct fl_set set = {
+		.room = (uint32_t)n,
+		.changes = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
+	};
+	int err;
+
+	if (fl_is_err(set.changes))
+		return -ENOMEM;
+	if (!bad)
+		bad = &none;
+	fl_fork_enter();
+	err = commit(&set, c, n, bad);
+	fl_fork_leave();
+	fl_os_unmap(set.changes, bytes);
+	return err;
+}
+
+int flick_patch(void *at, const void *bytes, size_t n)
+{
+	struct flick_patch h;
+	int err = flick_patch_init(&h, at, bytes, n);
+
+	if (err)
+		return err;
+	err = flick_patch_switch(&h, FLICK_ON);
+	fl_fork_enter();
+	fl_place_unclaim(&fl_place_of(&h)->patch);
+	fl_fork_leave();
+	return err;
+}
