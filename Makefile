@@ -33,7 +33,7 @@ config.mk: configure
 # ---- what is compiled ------------------------------------------------------
 
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch probe channel agent
-READER_DIRS = analysis report cli
+READER_DIRS = analysis report trial trial/$(ARCH) cli
 
 sources = $(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S))
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
