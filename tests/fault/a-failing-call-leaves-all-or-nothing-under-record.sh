@@ -2,7 +2,7 @@
 # flick record; each system call that flick makes in the target fails once. The
 # program's output is as without flick, or it has not begun and one line says
 # why; what is recorded is exact, or its probes are refused.
-# timeout: 900
+# timeout: 600
 . "$(dirname "$0")/sweep"
 need sqlite3 "$CC"
 library text-lib -O1 $sites
