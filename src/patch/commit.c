@@ -38,6 +38,7 @@
  */
 #include <signal.h>
 
+#include "calibration.h"
 #include "claim.h"
 #include "fork.h"
 #include "os/os.h"
@@ -404,8 +405,10 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 
 int fl_patch_open(const char *sync)
 {
+	struct fl_calibration c;
 	int err = fl_sync_choose(sync);
 
+	fl_tactic_open(fl_calibration_load(&c) == 0 && c.line);
 	return err ? err : fl_fork_open();
 }
 
