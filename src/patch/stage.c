@@ -7,14 +7,15 @@
 #include "patch.h"
 #include "tactic.h"
 
-int fl_set_stage(struct fl_set *set, const struct fl_patch *p, int from, int to)
+int fl_set_stage(struct fl_set *set, struct fl_patch *p, int from, int to)
 {
+	struct fl_span span;
+
 	if (set->n == set->room)
 		return -ENOSPC;
-	set->changes[set->n] = (struct fl_change){
+	set->changes[set->n++] = (struct fl_change){
 		.patch = p, .from = (uint8_t)from, .to = (uint8_t)to,
+		.tactic = fl_tactic_of(p, from, to, &span),
 	};
-	set->changes[set->n].tactic = fl_tactic_of(&set->changes[set->n]);
-	set->n++;
 	return 0;
 }

@@ -100,6 +100,17 @@ void fl_sync_pass(struct fl_ticket t)
 	fl_os_unlock(&lock, &signals);
 }
 
+bool fl_sync_try(struct fl_ticket t)
+{
+	uint64_t signals;
+
+	if (t.ticks || fl_sync_passed(t) || !fl_os_trylock(&lock, &signals))
+		return fl_sync_passed(t);
+	run();
+	fl_os_unlock(&lock, &signals);
+	return true;
+}
+
 void fl_patch_sync(void)
 {
 	fl_sync_pass(fl_sync_ticket());
@@ -108,4 +119,9 @@ void fl_patch_sync(void)
 const char *fl_patch_sync_name(void)
 {
 	return fl_sync ? fl_sync->name : "none";
+}
+
+bool fl_patch_sync_waits(void)
+{
+	return fl_sync->ticks != NULL;
 }

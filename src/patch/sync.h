@@ -9,7 +9,7 @@
 #ifndef FL_SYNC_H
 #define FL_SYNC_H
 
-#include "base/base.h"
+#include "patch.h"
 
 struct fl_sync {
 	const char *name, *about;
@@ -36,10 +36,11 @@ int fl_sync_choose(const char *name);
  * Many changes share a sync. A ticket, taken after a store to text, is passed
  * when every core has refetched since.
  */
-struct fl_ticket { uint64_t number, ticks; };
 struct fl_ticket fl_sync_ticket(void);
 bool fl_sync_passed(struct fl_ticket);
 /* Make the ticket pass: blocks for at most two syncs. */
 void fl_sync_pass(struct fl_ticket);
+/* The same, but only if no other thread is at it: for a signal handler. */
+bool fl_sync_try(struct fl_ticket);
 
 #endif
