@@ -9,11 +9,13 @@
  *	                        the paper's protocols on the same code; the
  *	                        straddler with a fence before each wait, and
  *	paper.straddler.printed without, as it is printed
+ *	init.place              taking such a place: flick_call_init()
  *	*.hot                   the same while another core runs that place
  *	paper.straddler.died, .printed.died
  *	                        runs that died of it under an executor
  *	toggle.set.flip, .wide  20,000 places as one set, per place, while
  *	                        another core runs through all of them
+ *	floor.set               a store to each of them that changes nothing
  *	*.histogram.p50, .p99, .ratio, .modes
  *	                        (Figure 11) each of 20,000 places, at every
  *	                        offset of a line, switched once
@@ -146,6 +148,20 @@ static void measure_one(const char *name, const struct subject *s)
 	run_job(&(struct job){ .name = hot, .subject = s }, measure_hot);
 }
 
+static void measure_taking(const void *arg)
+{
+	enum { OPENS = 10 };
+	static struct series ticks;
+	const struct job *j = arg;
+
+	for (int run = 0; run < OPENS; run++) {
+		if (!open_or_skip(j, j->n))
+			return;
+		series_add(&ticks, subject_take_ticks);
+	}
+	bench_report(j->name, "ticks/place", &ticks);
+}
+
 /* ---- does it kill? ------------------------------------------------------------ */
 
 /* Between two switches the executor must run the place whole: 0 to 4,000 ticks
@@ -224,6 +240,31 @@ static void measure_set(const void *arg)
 		bench_report(j->name, "ticks/place", &ticks);
 	else
 		bench_skip(j->name, "a commit failed under the executor");
+}
+
+/* No set, no check, no synchronisation: a byte stored to each place. */
+static void measure_floor(const void *arg)
+{
+	static struct series ticks;
+	const struct job *j = arg;
+
+	if (!open_or_skip(j, MANY))
+		return;
+	executor_start(&executor, &field, 0, MANY, 1, BENCH_VICTIM);
+	for (size_t run = 0; run < j->n; run++) {
+		struct counts before = executor_counts(&executor);
+		uint64_t from;
+
+		while (executor_counts(&executor).calls < before.calls + 2 * MANY)
+			__builtin_ia32_pause();	/* the lines are there again */
+		from = bench_ticks();
+		for (size_t i = 0; i < MANY; i++)
+			j->subject->put(i, 1);
+		__builtin_ia32_mfence();
+		series_add(&ticks, (double)(bench_ticks() - from) / MANY);
+	}
+	executor_stop(&executor);
+	bench_report(j->name, "ticks/place", &ticks);
 }
 
 /* ---- the distribution ------------------------------------------------------------ */
@@ -335,6 +376,9 @@ static void measure_histogram(const void *arg)
 
 static void measure_ones(void)
 {
+	static const struct job taking = { "init.place", &subject_flip, 500 };
+
+	run_job(&taking, measure_taking);
 	measure_one("toggle.one.call", &subject_flip);
 	measure_one("toggle.one.word", &subject_word);
 	measure_one("toggle.one.wide", &subject_wide);
@@ -349,6 +393,7 @@ static void measure_ones(void)
 
 static void measure_sets(void)
 {
+	static const struct job floor = { "floor.set", &floor_store, SET_RUNS };
 	static const struct job jobs[] = {
 		{ "toggle.set.flip", &subject_flip, SET_RUNS },
 		{ "toggle.set.wide", &subject_wide, SET_WIDE_RUNS },
@@ -356,6 +401,7 @@ static void measure_sets(void)
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		run_job(&jobs[i], measure_set);
+	run_job(&floor, measure_floor);
 }
 
 static void measure_histograms(void)

@@ -6,6 +6,7 @@
  * metadata: the bytes, ready to be stored.
  */
 #include "subject.h"
+#include "bench.h"
 
 #include <flick/patch.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ static struct place {
 	uint32_t offset[2];
 } *places;
 static uint64_t n_failed;
+double subject_take_ticks;
 
 struct flick_patch *subject_patch(size_t i)
 {
@@ -190,6 +192,20 @@ const struct subject paper_straddler_swap = {
 	place_split, NULL, NULL, 'b', take_calls, put_word
 };
 
+/* ---- nobody's ------------------------------------------------------------ */
+
+static void put_same(size_t i, int state)
+{
+	volatile unsigned char *at = places[i].at;
+
+	(void)state;
+	*at = 0xe8;
+}
+
+const struct subject floor_store = {
+	place_dense, NULL, NULL, 'a', take_place, put_same
+};
+
 /* ---- opening --------------------------------------------------------------- */
 
 static const char *open_paper(const struct subject *s, const struct field *f)
@@ -211,14 +227,17 @@ static const char *open_flick(const struct subject *s)
 
 static const char *take_all(const struct subject *s, const struct field *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		int err = s->take(f, i);
+	uint64_t from = bench_ticks();
+	int err = 0;
 
-		if (err < 0)
-			return flick_error(err);
-		if (s->tactic && strcmp(flick_patch_tactic(&patches[i]), s->tactic))
+	for (size_t i = 0; i < f->n && err >= 0; i++)
+		err = s->take(f, i);
+	subject_take_ticks = (double)(bench_ticks() - from) / (double)f->n;
+	if (err < 0)
+		return flick_error(err);
+	for (size_t i = 0; i < f->n && s->tactic; i++)
+		if (strcmp(flick_patch_tactic(&patches[i]), s->tactic))
 			return "flick chose another tactic for such a site";
-	}
 	return NULL;
 }
 

@@ -28,10 +28,15 @@ extern const struct subject paper_callpatch, paper_wordpatch, paper_straddler,
 /* Both at every offset of a line; the second only starts its patches. */
 extern const struct subject paper_wordpatch_dense, paper_async;
 extern const struct subject paper_callpatch_split;	/* across lines only */
+/* Nobody's: stores the byte that stands there, so nothing is ever changed. What
+ * it costs, any way to change code costs that stores once. */
+extern const struct subject floor_store;
 
 /* Make a field of `n` sites, take all of them, and see both states run. NULL,
  * or why this cannot be measured here; every site is in state 1 then. */
 const char *subject_open(const struct subject *, struct field *, size_t n);
+/* Ticks a place that taking all of them took. */
+extern double subject_take_ticks;
 /* How many switches failed since. */
 uint64_t subject_failures(void);
 void subject_fail(void);	/* one more */

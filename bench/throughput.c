@@ -11,6 +11,9 @@
  *	                          over calls to the other
  *	paper.*.throughput, .swap, .balance
  *	                          the same for the paper's protocols
+ *	floor.throughput.RATE     the same while the byte that stands there is
+ *	                          stored again: what the processors charge
+ *	floor.line                a cache line's way from one CPU to the other
  *	toggle.threads.N          N threads run it at 10,000 switches a second:
  *	                          calls left, of min(N, CPUs) times one calm thread
  *	toggle.threads.swap.N     the same between two targets
@@ -46,6 +49,7 @@ static const struct contest {
 	const char *balance;	/* what follows it there; NULL: none asked for */
 	const struct subject *subject;
 } contests[] = {
+	{ "floor", "throughput", NULL, &floor_store },
 	{ "toggle", "throughput", NULL, &subject_flip },
 	{ "toggle", "swap", "balance", &subject_swap },
 	{ "paper.callpatch", "throughput", NULL, &paper_callpatch },
@@ -214,6 +218,51 @@ static void measure_threads(const void *arg)
 				series_median(&reached));
 }
 
+/* ---- how far apart the CPUs are ---------------------------------------------- */
+
+/* 0: this thread's turn to write, 1: the other's; 2: the end. */
+static alignas(LINE_BYTES) _Atomic int turn;
+
+static void *answer(void *arg)
+{
+	int now;
+
+	(void)arg;
+	bench_pin(BENCH_VICTIM);
+	while ((now = atomic_load(&turn)) != 2)
+		if (now == 1)
+			atomic_store(&turn, 0);
+	return NULL;
+}
+
+static double way_ticks(size_t rounds)
+{
+	uint64_t from = bench_ticks();
+
+	for (size_t i = 0; i < rounds; i++) {
+		atomic_store(&turn, 1);
+		while (atomic_load(&turn))
+			;
+	}
+	return (double)(bench_ticks() - from) / (2 * (double)rounds);
+}
+
+static void measure_line(const void *arg)
+{
+	enum { LINE_RUNS = 100, ROUNDS = 1000 };
+	static struct series ticks;
+	const struct job *j = arg;
+	pthread_t other;
+
+	pthread_create(&other, NULL, answer, NULL);
+	way_ticks(ROUNDS);		/* the other one has arrived */
+	for (int run = 0; run < LINE_RUNS; run++)
+		series_add(&ticks, way_ticks(ROUNDS));
+	atomic_store(&turn, 2);
+	pthread_join(other, NULL);
+	bench_report(j->name, "ticks", &ticks);
+}
+
 /* ---- all of it ------------------------------------------------------------------ */
 
 static void run_job(const struct job *j, void (*measure)(const void *))
@@ -252,16 +301,21 @@ static void measure_many(const struct contest *c, const char *part)
 
 int main(int argc, char **argv)
 {
-	struct job calm = { .contest = &contests[0],
-			    .name = "toggle.throughput.0" };
+	const struct contest flips = { .prefix = "toggle",
+				       .subject = &subject_flip };
+	const struct contest swaps = { .prefix = "toggle",
+				       .subject = &subject_swap };
+	struct job line = { .name = "floor.line" };
+	struct job calm = { .contest = &flips, .name = "toggle.throughput.0" };
 
 	bench_options(argc, argv);
 	bench_pin(BENCH_OTHER);
 	bench_ticks_hz();
+	run_job(&line, measure_line);
 	run_job(&calm, measure_calm);
 	for (size_t i = 0; i < sizeof(contests) / sizeof(contests[0]); i++)
 		measure_contest(&contests[i]);
-	measure_many(&contests[0], "threads");
-	measure_many(&contests[1], "threads.swap");
+	measure_many(&flips, "threads");
+	measure_many(&swaps, "threads.swap");
 	return 0;
 }
