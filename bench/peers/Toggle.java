@@ -38,7 +38,7 @@ public final class Toggle {
 	static void targetNone() { }
 
 	static final VolatileCallSite site;
-	static VolatileCallSite called;		/* the same */
+	static VolatileCallSite variable;	/* the same, unknown to the compiler */
 	static final MethodHandle inlined, toA, toB, toNone;
 	static final VarHandle calls, seenA, seenB;
 	static long callsValue, seenAValue, seenBValue;	/* what main may read */
@@ -53,7 +53,7 @@ public final class Toggle {
 			toNone = l.findStatic(Toggle.class, "targetNone", none);
 			site = new VolatileCallSite(toA);
 			inlined = site.dynamicInvoker();
-			called = site;
+			variable = site;
 			calls = l.findStaticVarHandle(Toggle.class, "callsValue",
 						      long.class);
 			seenA = l.findStaticVarHandle(Toggle.class, "seenAValue",
@@ -83,7 +83,7 @@ public final class Toggle {
 
 	static void callCalled() throws Throwable {
 		for (int i = 0; i < REPEAT; i++)
-			called.getTarget().invokeExact();
+			variable.getTarget().invokeExact();
 	}
 
 	static void tell() {
@@ -131,7 +131,7 @@ public final class Toggle {
 		from = System.nanoTime();
 		for (; at < end; at = System.nanoTime() - from)
 			if (at >= due) {
-				site.setTarget(n++ % 2 == 0 ? other : toA);
+				variable.setTarget(n++ % 2 == 0 ? other : toA);
 				due += period;
 			}
 		w.calls += (long) calls.getOpaque();
@@ -145,9 +145,9 @@ public final class Toggle {
 	static double calm(MethodHandle other) {
 		double on, off;
 
-		site.setTarget(toA);
+		variable.setTarget(toA);
 		on = window(other, 0, WINDOW_SECONDS / 2).rate();
-		site.setTarget(other);
+		variable.setTarget(other);
 		off = window(other, 0, WINDOW_SECONDS / 2).rate();
 		return (on + off) / 2;
 	}
@@ -175,8 +175,8 @@ public final class Toggle {
 		long from = System.nanoTime();
 
 		for (int i = 0; i < pairs; i++) {
-			site.setTarget(toB);
-			site.setTarget(toA);
+			variable.setTarget(toB);
+			variable.setTarget(toA);
 		}
 		return (System.nanoTime() - from) / 1e9 * hz / (2 * pairs);
 	}
