@@ -15,7 +15,8 @@
  *	                        runs that died of it under an executor
  *	toggle.set.flip, .wide  20,000 places as one set, per place, while
  *	                        another core runs through all of them
- *	floor.set               a store to each of them that changes nothing
+ *	floor.set, .wide        stores to each of them that change nothing, as
+ *	                        many as such a change needs
  *	*.histogram.p50, .p99, .ratio, .modes
  *	                        (Figure 11) each of 20,000 places, at every
  *	                        offset of a line, switched once
@@ -242,7 +243,20 @@ static void measure_set(const void *arg)
 		bench_skip(j->name, "a commit failed under the executor");
 }
 
-/* No set, no check, no synchronisation: a byte stored to each place. */
+/* A byte stored to each place; then to each second line, then to each again,
+ * as a wide change does. */
+static void store_all(const struct subject *s)
+{
+	size_t passes = s == &floor_wide ? 3 : 1;
+
+	for (size_t k = 0; k < passes; k++) {
+		for (size_t i = 0; i < MANY; i++)
+			s->put(i, k == 1 ? 2 : 1);
+		__builtin_ia32_mfence();
+	}
+}
+
+/* No set, no check, no synchronisation. */
 static void measure_floor(const void *arg)
 {
 	static struct series ticks;
@@ -258,9 +272,7 @@ static void measure_floor(const void *arg)
 		while (executor_counts(&executor).calls < before.calls + 2 * MANY)
 			__builtin_ia32_pause();	/* the lines are there again */
 		from = bench_ticks();
-		for (size_t i = 0; i < MANY; i++)
-			j->subject->put(i, 1);
-		__builtin_ia32_mfence();
+		store_all(j->subject);
 		series_add(&ticks, (double)(bench_ticks() - from) / MANY);
 	}
 	executor_stop(&executor);
@@ -393,7 +405,10 @@ static void measure_ones(void)
 
 static void measure_sets(void)
 {
-	static const struct job floor = { "floor.set", &floor_store, SET_RUNS };
+	static const struct job floors[] = {
+		{ "floor.set", &floor_store, SET_RUNS },
+		{ "floor.set.wide", &floor_wide, SET_WIDE_RUNS },
+	};
 	static const struct job jobs[] = {
 		{ "toggle.set.flip", &subject_flip, SET_RUNS },
 		{ "toggle.set.wide", &subject_wide, SET_WIDE_RUNS },
@@ -401,7 +416,8 @@ static void measure_sets(void)
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		run_job(&jobs[i], measure_set);
-	run_job(&floor, measure_floor);
+	for (size_t i = 0; i < sizeof(floors) / sizeof(floors[0]); i++)
+		run_job(&floors[i], measure_floor);
 }
 
 static void measure_histograms(void)

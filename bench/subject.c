@@ -202,6 +202,19 @@ static void put_same(size_t i, int state)
 	*at = 0xe8;
 }
 
+static void put_half(size_t i, int state)
+{
+	volatile unsigned char *at = places[i].at;
+
+	if (state == 2)
+		at[SITE_BYTES - 1] = (unsigned char)(places[i].word[1] >> 32);
+	else
+		*at = 0xe8;
+}
+
+const struct subject floor_wide = {
+	place_split, NULL, NULL, 'a', take_place, put_half
+};
 const struct subject floor_store = {
 	place_dense, NULL, NULL, 'a', take_place, put_same
 };
