@@ -194,9 +194,19 @@ const struct subject paper_straddler_swap = {
 
 /* ---- nobody's ------------------------------------------------------------ */
 
+/* These look nothing up: even a table would push text out of the cache. */
+static const struct field *floor_field;
+
+static int take_nothing(const struct field *f, size_t i)
+{
+	(void)i;
+	floor_field = f;
+	return 0;
+}
+
 static void put_same(size_t i, int state)
 {
-	volatile unsigned char *at = places[i].at;
+	volatile unsigned char *at = field_at(floor_field, i);
 
 	(void)state;
 	*at = 0xe8;
@@ -204,19 +214,19 @@ static void put_same(size_t i, int state)
 
 static void put_half(size_t i, int state)
 {
-	volatile unsigned char *at = places[i].at;
+	volatile unsigned char *at = field_at(floor_field, i);
 
 	if (state == 2)
-		at[SITE_BYTES - 1] = (unsigned char)(places[i].word[1] >> 32);
+		at[SITE_BYTES - 1] = 0xff;	/* targets lie below all sites */
 	else
 		*at = 0xe8;
 }
 
 const struct subject floor_wide = {
-	place_split, NULL, NULL, 'a', take_place, put_half
+	place_split, NULL, NULL, 'a', take_nothing, put_half
 };
 const struct subject floor_store = {
-	place_dense, NULL, NULL, 'a', take_place, put_same
+	place_dense, NULL, NULL, 'a', take_nothing, put_same
 };
 
 /* ---- opening --------------------------------------------------------------- */
