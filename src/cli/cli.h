@@ -42,6 +42,7 @@ struct fl_cmd {
 	const char *name, *args, *about;
 	const char *more;		/* paragraphs below the options, or NULL */
 	const struct fl_option *options;
+	void (*list)(FILE *);		/* what else --help lists, or NULL */
 	int (*run)(const struct fl_cmd *, int argc, char **argv, struct fl_account *);
 };
 extern const struct fl_cmd *const fl_cmds[];	/* NULL-terminated */
@@ -128,11 +129,11 @@ int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int 
 
 /* ---- a session (session.c, dialogue.c) -------------------------------------------- */
 
-#define FL_MAX_ANALYSES 8
+#define FL_MAX_ANALYSES 32
 
 struct fl_session_options {
 	const char *dir;		/* NULL: keep nothing */
-	const struct fl_analysis *analyses[FL_MAX_ANALYSES];
+	struct fl_use analyses[FL_MAX_ANALYSES];
 	size_t n_analyses;
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
@@ -153,8 +154,8 @@ struct fl_session {
 	struct fl_store *store;
 	struct fl_roster roster;
 	struct fl_view view;
-	void *states[FL_MAX_ANALYSES];
-	struct fl_result results[FL_MAX_ANALYSES];
+	struct fl_run *run;
+	struct flick_rows results[FL_MAX_ANALYSES];
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */
@@ -168,6 +169,9 @@ struct fl_session {
 	struct fl_account account;
 };
 
+/* Add an analysis to the options; 0, or -1 and a line printed. */
+int fl_session_use(struct fl_session_options *, const char *spec);
+void fl_session_drop_uses(struct fl_session_options *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* Keep the results, say what became of the target and what was lost. Returns

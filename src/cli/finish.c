@@ -95,7 +95,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "images", "%u", s->shm->n_images);
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
-	put(p, "analysis", "%s", s->o->analyses[0]->name);
+	put(p, "analysis", "%s", s->o->analyses[0].name);
 	put_arguments(p, s->o->argv);
 	put_machine(p);
 }
@@ -118,7 +118,7 @@ static int save(struct fl_session *s)
 	for (int i = 0; i < FL_N_PROVIDERS; i++)
 		providers[i] = fl_providers[i]->name;
 	for (size_t i = 0; i < s->o->n_analyses; i++)
-		names[i] = s->o->analyses[i]->name;
+		names[i] = s->o->analyses[i].name;
 	r.threads = fl_reader_threads(s->reader, &r.n_threads);
 	describe(&p, s);
 	r.session = p.pair;

@@ -19,7 +19,12 @@ struct fl_store {
 	bool made_dir;			/* and takes it away if nothing is saved */
 	char **functions;		/* names, once loaded */
 	size_t n_functions;
+	void **owned;			/* what loaded results point to */
+	size_t n_owned, room;
 };
+
+/* Names of enum flick_column_type in the table `columns`; NULL-terminated. */
+extern const char *const fl_column_types[];
 
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
