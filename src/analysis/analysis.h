@@ -49,6 +49,8 @@ int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
 int fl_run_thread_end(struct fl_run *, uint32_t thread);
+/* Nothing more comes: every thread that has not ended ends. */
+int fl_run_end(struct fl_run *);
 /* Add the results of `from`, of the same uses, and end its threads. 0, or
  * FLE_OPTION where an analysis cannot. */
 int fl_run_merge(struct fl_run *into, struct fl_run *from);

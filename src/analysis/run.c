@@ -406,27 +406,28 @@ int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 	return run->error;
 }
 
-static void end_threads(struct fl_run *run)
+int fl_run_end(struct fl_run *run)
 {
 	for (uint32_t i = 0; i < run->n_threads; i++)
 		if (run->threads[i])
 			fl_run_thread_end(run, i);
+	return run->error;
 }
 
 /* ---- results -------------------------------------------------------------------------- */
 
 int fl_run_merge(struct fl_run *into, struct fl_run *from)
 {
+	int err;
+
 	for (size_t i = 0; i < into->n; i++)
 		if (!into->workers[i].a->merge)
 			return FLE_OPTION;
-	end_threads(from);
-	if (from->error)
-		return from->error;
-	for (size_t i = 0; i < into->n; i++)
+	err = fl_run_end(from);
+	for (size_t i = 0; !err && i < into->n; i++)
 		note(into, into->workers[i].a->merge(into->workers[i].state,
 						     from->workers[i].state));
-	return into->error;
+	return err ? err : into->error;
 }
 
 int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
@@ -443,7 +444,7 @@ void fl_run_close(struct fl_run *run)
 {
 	if (!run)
 		return;
-	end_threads(run);
+	fl_run_end(run);
 	for (size_t i = 0; i < run->n; i++)
 		run->workers[i].a->close(run->workers[i].state);
 	free(run->threads);

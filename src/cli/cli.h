@@ -140,6 +140,7 @@ struct fl_session_options {
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
 	bool count_instead;		/* rather than fail where nothing can be timed */
+	bool trace;			/* keep the raw events */
 	bool wait;			/* go on without sites: an exec may bring some */
 	struct fl_selection *selection;
 	char **argv;			/* of the target */
@@ -152,6 +153,7 @@ struct fl_session {
 	int fd, pid;
 	struct fl_reader *reader;
 	struct fl_store *store;
+	struct fl_trace *trace;		/* NULL: not kept */
 	struct fl_roster roster;
 	struct fl_view view;
 	struct fl_run *run;
@@ -169,6 +171,8 @@ struct fl_session {
 	struct fl_account account;
 };
 
+/* The account that a recording was stored with. */
+struct fl_account fl_store_account(struct fl_store *);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);

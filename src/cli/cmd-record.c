@@ -20,6 +20,7 @@ static const struct fl_option options[] = {
 	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "ring of each thread" },
+	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
@@ -28,7 +29,7 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, ALLOW_LOSS, EXIT_CODE, WAIT, WHY };
+       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, WHY };
 
 struct wish {
 	struct fl_session_options o;
@@ -96,6 +97,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case TRACE:	 w->o.trace = true; return 0;
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
@@ -163,9 +165,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
-		w.o.action = fl_use_action(w.o.analyses, w.o.n_analyses,
-					   w.all ? FL_ACT_TIME : FL_ACT_SAMPLE);
-		w.o.count_instead = !w.chosen && !w.all;
+		w.o.action = w.o.trace ? FL_ACT_TIME :
+			fl_use_action(w.o.analyses, w.o.n_analyses,
+				      w.all ? FL_ACT_TIME : FL_ACT_SAMPLE);
+		w.o.count_instead = !w.chosen && !w.all && !w.o.trace;
 		status = record_or_count(&s, &w.o);
 		*account = s.account;
 		fl_session_close(&s);

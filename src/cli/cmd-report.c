@@ -212,23 +212,6 @@ static int compare(struct source *before, struct source *after, const struct wis
 	return FL_EXIT_WELL;
 }
 
-static uint64_t number(struct fl_store *store, const char *key)
-{
-	char value[256];
-
-	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
-}
-
-static struct fl_account read_account(struct fl_store *store)
-{
-	return (struct fl_account){
-		.produced = number(store, "produced"),
-		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
-		.active = number(store, "active"), .refused = number(store, "refused"),
-		.due = true,
-	};
-}
-
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
@@ -242,7 +225,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	    (!w.before || !load(&before, w.before, w.analysis)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	if (status == FL_EXIT_WELL)
-		*account = read_account(from.store);
+		*account = fl_store_account(from.store);
 	unload(&before);
 	unload(&from);
 	return status;

@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -65,6 +66,23 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
 }
 
+static uint64_t number(struct fl_store *store, const char *key)
+{
+	char value[256];
+
+	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
+}
+
+struct fl_account fl_store_account(struct fl_store *store)
+{
+	return (struct fl_account){
+		.produced = number(store, "produced"),
+		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
+		.active = number(store, "active"), .refused = number(store, "refused"),
+		.due = true,
+	};
+}
+
 static void put_machine(struct pairs *p)
 {
 	struct utsname u;
@@ -90,6 +108,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "mode", "%s", mode_of(s));
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
+	put(p, "tsc0", "%llu", (unsigned long long)s->shm->tsc0);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
 	put(p, "images", "%u", s->shm->n_images);
@@ -124,9 +143,13 @@ static int save(struct fl_session *s)
 	r.session = p.pair;
 	r.n_session = p.n;
 	fl_roster_lines(&s->roster, s->shm);
-	if (!fl_store_save(s->store, &r, why))
+	if (fl_store_save(s->store, &r, why)) {
+		fl_say("cannot write results: %s", why);
+		return -1;
+	}
+	if (!s->trace || !fl_trace_save(s->trace, why))
 		return 0;
-	fl_say("cannot write results: %s", why);
+	fl_say("the trace ends early: %s", why);
 	return -1;
 }
 

@@ -109,6 +109,8 @@ static void feed(void *arg, const struct fl_batch *b)
 {
 	struct fl_session *s = arg;
 
+	if (s->trace)
+		fl_trace_put(s->trace, b);
 	note_error(s, fl_run_feed(s->run, b));
 }
 
@@ -123,6 +125,8 @@ static void thread_end(void *arg, uint32_t thread)
 {
 	struct fl_session *s = arg;
 
+	if (s->trace)
+		fl_trace_thread_end(s->trace, thread);
 	note_error(s, fl_run_thread_end(s->run, thread));
 }
 
@@ -188,7 +192,8 @@ static int open_store(struct fl_session *s)
 {
 	char why[FL_WHY] = "";
 
-	if (!s->o->dir || !fl_store_create(&s->store, s->o->dir, why))
+	if (!s->o->dir || (!fl_store_create(&s->store, s->o->dir, why) &&
+			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why))))
 		return 0;
 	fl_say("cannot write results: %s", why);
 	return -1;
@@ -378,5 +383,6 @@ void fl_session_close(struct fl_session *s)
 		fl_reader_close(s->reader);
 	if (s->shm)
 		fl_shm_destroy(s->shm, s->fd);
+	fl_trace_close(s->trace);
 	fl_store_close(s->store);
 }

@@ -85,7 +85,55 @@ bool fl_store_value(struct fl_store *, const char *key, char value[256]);
 int fl_store_load(struct fl_store *, const char *name, struct flick_rows *,
 		  char why[FL_WHY]);
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
+/* What the analyses need of the recording, to run on its trace. 0 or -1 with
+ * `why` filled; lives until the store is closed. */
+int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
+/* Thread `i` of the recording; false when there is none. */
+bool fl_store_thread(struct fl_store *, uint32_t i, struct fl_thread *);
 void fl_store_close(struct fl_store *);	/* NULL is fine; drops what is unsaved */
+
+/* ---- trace: the raw events --------------------------------------------------- */
+
+#define FL_TRACE_VERSION 1
+#define FL_TRACE_THREADS (1u << 22)	/* thread numbers lie below */
+
+struct fl_trace;
+/* Keep events in the directory of a store, which is there. 0 or -1 with `why`
+ * filled. What cannot be written is told by fl_trace_save(). */
+int fl_trace_create(struct fl_trace **, const char *dir, char why[FL_WHY]);
+void fl_trace_put(struct fl_trace *, const struct fl_batch *);
+void fl_trace_thread_end(struct fl_trace *, uint32_t thread);
+/* Once the store is saved. 0, or -1 and the trace ends where it could not go on. */
+int fl_trace_save(struct fl_trace *, char why[FL_WHY]);
+void fl_trace_close(struct fl_trace *);	/* NULL is fine; drops what is unsaved */
+/* Feed it all to the sink, which has feed and thread_end. 0; 1 with `why`
+ * filled: cut short or damaged, up to there; -1: nothing. */
+int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
+
+/* ---- dumps: for other programs' eyes ------------------------------------------ */
+
+enum fl_dump_from { FL_FROM_TREE, FL_FROM_TRACE };
+
+struct fl_dump {
+	FILE *to;
+	struct fl_sheet *tree;		/* of FL_FROM_TREE; sorted */
+	struct fl_store *store;		/* of FL_FROM_TRACE */
+	const char *dir, *title;
+	bool cut;			/* W dumper: some was too deep to be shown */
+	char why[FL_WHY];		/* W dumper: what is wrong */
+};
+
+struct fl_dumper {
+	const char *name, *about;
+	enum fl_dump_from from;
+	/* 0; 1: what there is, `why` says what is wrong; -1: nothing */
+	int (*write)(struct fl_dump *);
+};
+extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
+/* The tree of a recording's trace, for what was recorded without one; its cells
+ * are the caller's. As a dumper's write. */
+int fl_trace_tree(struct fl_store *, const char *dir, struct flick_rows *,
+		  char why[FL_WHY]);
 
 /* ---- tables: rows for eyes and other programs ----------------------------- */
 

@@ -345,23 +345,38 @@ int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
 	return 0;
 }
 
+/* To DIR.old with it; what was there before under this name goes. */
+static void keep_file(const char *dir, const char *old, const char *name)
+{
+	char *from = sqlite3_mprintf("%s/%s", dir, name);
+	char *to = sqlite3_mprintf("%s/%s", old, name);
+
+	if (from && to && rename(from, to) && errno == ENOENT)
+		unlink(to);
+	sqlite3_free(from);
+	sqlite3_free(to);
+}
+
 /* Earlier results stay readable, as DIR.old; where that cannot be made they
- * are replaced, as -o asked. */
+ * are replaced, as -o asked. A trace without its results is of no use. */
 static void keep_earlier(const struct fl_store *s)
 {
 	size_t n = strlen(s->dir);
-	char *dir, *file;
+	char *old, *trace;
 
 	while (n > 1 && s->dir[n - 1] == '/')
 		n--;
-	dir = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
-	file = sqlite3_mprintf("%z/" FL_STORE_FILE, sqlite3_mprintf("%s", dir));
-	if (dir && file && !access(s->final, F_OK)) {
-		mkdir(dir, 0777);
-		rename(s->final, file);
+	old = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
+	trace = sqlite3_mprintf("%s/" FL_TRACE_FILE, s->dir);
+	if (old && !access(s->final, F_OK)) {
+		mkdir(old, 0777);
+		keep_file(s->dir, old, FL_STORE_FILE);
+		keep_file(s->dir, old, FL_TRACE_FILE);
 	}
-	sqlite3_free(dir);
-	sqlite3_free(file);
+	if (trace)
+		unlink(trace);
+	sqlite3_free(old);
+	sqlite3_free(trace);
 }
 
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,

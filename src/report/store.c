@@ -154,8 +154,7 @@ bool fl_store_value(struct fl_store *s, const char *key, char value[256])
 
 /* ---- results ------------------------------------------------------------------ */
 
-/* Kept until the store is closed; NULL when there is no memory. */
-static void *own(struct fl_store *s, void *p)
+void *fl_store_own(struct fl_store *s, void *p)
 {
 	void **grown;
 
@@ -186,7 +185,7 @@ static int type_of(const char *name)
 /* The columns of result `name`, as they were stored. 0, or -1: there are none. */
 static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
 {
-	struct flick_column *columns = own(s, calloc(MAX_COLUMNS, sizeof(*columns)));
+	struct flick_column *columns = fl_store_own(s, calloc(MAX_COLUMNS, sizeof(*columns)));
 	sqlite3_stmt *st = NULL;
 	size_t n = 0;
 
@@ -201,7 +200,7 @@ static int load_columns(struct fl_store *s, const char *name, struct flick_rows 
 
 		if (!text || type < 0)
 			break;
-		columns[n].name = own(s, strdup(text));
+		columns[n].name = fl_store_own(s, strdup(text));
 		columns[n++].type = (enum flick_column_type)type;
 	}
 	sqlite3_finalize(st);
@@ -236,7 +235,7 @@ static uint64_t read_cell(struct fl_store *s, sqlite3_stmt *st, int c,
 		return FLICK_NONE;
 	if (type != FLICK_COL_TEXT)
 		return (uint64_t)sqlite3_column_int64(st, c);
-	text = own(s, strdup((const char *)sqlite3_column_text(st, c)));
+	text = fl_store_own(s, strdup((const char *)sqlite3_column_text(st, c)));
 	return text ? (uintptr_t)text : FLICK_NONE;
 }
 
