@@ -190,4 +190,5 @@ clean:
 .PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install clean
 .DELETE_ON_ERROR:
 
--include $(wildcard $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
+-include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests) \
+	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader))

@@ -112,7 +112,7 @@ static int open_all(void)
 	int err = fl_channel_open(shm);
 
 	if (!err)
-		err = fl_patch_open();
+		err = fl_patch_open(NULL);
 	if (!err)
 		err = fl_probes_open(shm);
 	if (!err)

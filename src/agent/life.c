@@ -94,6 +94,27 @@ static int plan_loader(void)
 	return err ? err : fl_near_seal(&loader_near);
 }
 
+static int claim_loader(void)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+	int err;
+
+	fl_claims_lock(&signals);
+	err = fl_claim(&loader_patch, &other);
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+static void unclaim_loader(void)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	fl_unclaim(&loader_patch);
+	fl_claims_unlock(&signals);
+}
+
 static int change_loader(int from, int to)
 {
 	struct fl_change change;
@@ -114,7 +135,11 @@ static int change_loader(int from, int to)
 /* Without it, modules loaded later are found by their first profiling call. */
 static void hear_loader(void)
 {
-	hears_loader = plan_loader() == 0 && change_loader(FL_OLD, FL_ON) == 0;
+	if (plan_loader() || claim_loader())
+		return;
+	hears_loader = change_loader(FL_OLD, FL_ON) == 0;
+	if (!hears_loader)
+		unclaim_loader();
 }
 
 /* ---- fork --------------------------------------------------------------------- */
@@ -181,7 +206,7 @@ int fl_life_open(void)
 
 void fl_life_close(void)
 {
-	if (hears_loader)
-		change_loader(FL_ON, FL_OLD);
+	if (hears_loader && change_loader(FL_ON, FL_OLD) == 0)
+		unclaim_loader();
 	hears_loader = false;
 }

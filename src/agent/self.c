@@ -94,7 +94,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	int err = fl_owner ? FLE_OPEN : take_options(opt);
 
 	if (!err)
-		err = fl_patch_open();
+		err = fl_patch_open(NULL);
 	if (!err)
 		err = make_region();
 	if (err)

@@ -75,24 +75,31 @@ enum fl_form {
 
 /* ---- plan (pure): how a site is armed and switched --------------------- */
 
-enum fl_tactic { FL_FLIP, FL_WORD, FL_WIDE, FL_N_TACTICS };
+enum fl_tactic { FL_FLIP, FL_WORD, FL_LINE, FL_WIDE, FL_N_TACTICS };
 extern const char *const fl_tactic_names[FL_N_TACTICS];
 
 enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
 
 /*
- * One place in text and what may stand there. `old` is what the compiler left;
+ * One place in text and what may stand there. `old` is what was found there;
  * arming goes old -> off once, by the wide protocol; switching goes between
  * off and on and differs in `flip_bytes` bytes at `flip_at` only.
  */
 struct fl_patch {
 	uintptr_t at;			/* first byte of the window */
+	intptr_t view;			/* a store to the window goes to at + view */
 	uint8_t len;			/* of the window, <= FL_ARCH_SITE_MAX */
-	uint8_t tactic;			/* FL_FLIP or FL_WORD: the switch */
-	uint8_t flip_at, flip_bytes;	/* what the switch stores */
+	uint8_t tactic;			/* of the switch between off and on */
+	uint8_t flip_at, flip_bytes;	/* what a switch in one store stores */
 	uint8_t head_at;		/* where a thread enters the window */
-	uint8_t park;			/* head while the tail changes */
+	uint8_t park[2], park_bytes;	/* head while the tail changes */
 	uint8_t park_is_trap;		/* 0: the head `park` is harmless here */
+	uint8_t can_act;		/* bit s: fl_arch_act() can act as state s */
+	uint8_t acts;			/* what a thread at its trap acts as */
+	uint8_t claimed;		/* patch/claim.c */
+	uint8_t state;			/* as of the last commit; W its owner */
+	uint32_t motion;		/* odd: being changed; W who made it so */
+	struct fl_patch *next;		/* patch/claim.c */
 	uint8_t n_starts;		/* interior instruction starts in `old` */
 	uint8_t starts[FL_ARCH_SITE_MAX];	/* their offsets */
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
@@ -107,6 +114,14 @@ struct fl_plan_in {
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
+/* Plan a place whose instruction may become the one of `n` bytes at `on`, and
+ * back: off is old. 0 or FLE_INSN. */
+int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
+/* Plan a call to `target` where a call or NOPs stand, and say which. At NOPs
+ * flags_dead allows a plan that changes the flags. 0, FLE_UNKNOWN, FLE_NOREACH,
+ * FLE_NOSPACE. */
+int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
+		      bool flags_dead, bool *was_nop);
 
 /* ---- glue (pure) -------------------------------------------------------- */
 
@@ -141,14 +156,19 @@ bool fl_arch_has_rseq(void);
  * the word's other bytes keep what other threads store to them. */
 void fl_arch_store_byte(uintptr_t at, uint8_t byte);
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
+/* The same for up to 8 bytes of one cache line. No processor promises that it
+ * is fetched whole: only where `flick calibrate` has seen that it is. */
+void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Make this core refetch what it stores to [at, at + n). */
 void fl_arch_sync_self(uintptr_t at, size_t n);
 
-/* A thread trapped; its context is a ucontext_t. Address of the trap. */
+/* Where a thread stands; its context is a ucontext_t. */
+uintptr_t fl_arch_pc(const void *ucontext);
+/* The thread trapped: address of the trap. */
 uintptr_t fl_arch_trap_pc(const void *ucontext);
 /* The thread trapped `entered` bytes into the window: at its head, or at an
  * interior start of a row of NOPs. Let it go on as if the window held what
- * `state` says. */
+ * `state` says, of which can_act has the bit. */
 void fl_arch_act(void *ucontext, const struct fl_patch *, int state, size_t entered);
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);

@@ -65,7 +65,7 @@ int fl_os_thread_start(int (*run)(void *), void *arg)
 	if (fl_is_err(all))
 		return (int)(intptr_t)all;
 	fl_os_protect(all, FL_PAGE, PROT_NONE);
-	fl_os_signals_block(&mask);
+	fl_os_signals_block_all(&mask);
 	tid = fl_arch_thread(flags, lay_stack(all, run, arg), lay_tls(all));
 	fl_os_signals_restore(&mask);
 	if (tid < 0)

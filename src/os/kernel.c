@@ -115,6 +115,11 @@ void fl_os_sleep_us(uint64_t us)
 		;
 }
 
+void fl_os_yield(void)
+{
+	SYS(SYS_sched_yield);
+}
+
 void fl_os_exit(int status)
 {
 	for (;;)

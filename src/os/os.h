@@ -52,10 +52,13 @@ int fl_os_tid(void);
 void fl_os_thread_name(char name[16]);
 uint64_t fl_os_monotonic_ns(void);
 void fl_os_sleep_us(uint64_t us);
+void fl_os_yield(void);
 void fl_os_exit(int status) __attribute__((noreturn));
 
-/* Block every signal of the calling thread; put back. */
+/* Block every signal of the calling thread but SIGTRAP, by which a commit may
+ * have to reach it (patch/trap.c); put back. */
 void fl_os_signals_block(uint64_t *old);
+void fl_os_signals_block_all(uint64_t *old);
 void fl_os_signals_restore(const uint64_t *old);
 /* Install a handler with SA_SIGINFO and our own restorer, keep the old one. */
 struct fl_os_sigaction {
@@ -72,6 +75,8 @@ int fl_os_signal_thread(int tid, int sig);
 /* A lock between threads: 0 is free. The calling thread's signals are blocked
  * while it holds it, so that no handler waits for the code it interrupted. */
 void fl_os_lock(uint32_t *lock, uint64_t *signals);
+/* False at once when another has it, and no signal is blocked. */
+bool fl_os_trylock(uint32_t *lock, uint64_t *signals);
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals);
 
 /* Threads of this process besides `except`. Stops at non-zero, returns it. */

@@ -4,22 +4,25 @@
  * A change of one byte, or of bytes that all lie in one aligned word of a
  * single instruction, is one store (HW1, HW2). Any other passes through three
  * phases; all wide changes of a set share each phase's sync, so a commit costs
- * three syncs whether it holds one site or ten thousand.
+ * three syncs whether it holds one place or ten thousand, and sets that are
+ * committed at the same time share them too (sync.c).
  *
  * PROTOCOL
- *	phase	bytes at the site	a thread that arrives after the sync
- *	PARK	[park][old tail]	acts as `new`, or passes without effect
+ *	phase	bytes at the place	a thread that arrives after the sync
+ *	PARK	[park][old tail]	acts as old or new, or passes
  *	TAIL	[park][new tail]	the same
  *	HEAD	[new head][new tail]	runs `new`
- *	`park` is a trap (act.c makes the thread act as `new`), or, where one
- *	exists, a head under which any tail is a harmless instruction of the
- *	same length: `test $imm32,%eax` for a call, `ret` for a tail jump. Such
- *	a site never traps, so it may be changed while threads block SIGTRAP.
- *	A row of NOPs that becomes one instruction has a trap at each of its
- *	starts. The set is published before its first trap: (A) in trap.c.
+ *	`park` is a trap (act.c makes the thread act as one of both), or, where
+ *	one exists, a head under which any tail is harmless: `test $imm32,%eax`
+ *	for a call, `ret` for a tail jump, a short jump over the tail where one
+ *	of both is a NOP. Such a place never traps, so it may be changed while
+ *	threads block SIGTRAP. A row of NOPs that becomes one instruction has a
+ *	trap at each of its starts. Changes of one store are made in HEAD.
+ *	A place belongs to the commit that made its `motion` odd.
  * INVARIANT
  *	1 No core executes a tail byte while TAIL rewrites it.
- *	2 Nothing fails after the first store.
+ *	2 Nothing fails after TAIL has begun; until then all can be put back.
+ *	3 Of two commits of one place one gets FLE_BUSY and changes nothing.
  * WHY
  *	1 Tail bytes are reached only through the head, or through an interior
  *	  start of a row of NOPs, which holds a trap. The sync that ends PARK
@@ -27,58 +30,70 @@
  *	  running may still have its program counter at an interior start, so a
  *	  row is refused while there are other threads (FLE_THREADS).
  *	  Under a harmless head the torn tail is an operand nobody uses.
- *	2 All that may fail is in verify() and fl_trap_publish().
+ *	2 All that may fail is in verify(). A parked head, of one store, goes
+ *	  back to the old head in one store, and the old tail is still there.
+ *	3 `motion` goes from even to odd by compare-and-exchange only.
  * FAILURE
- *	Only before PARK; then no byte has changed.
+ *	Only before TAIL; then every byte is as it was.
  */
 #include <signal.h>
 
+#include "claim.h"
+#include "fork.h"
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
 #include "tactic.h"
 #include "trap.h"
 
-/* First and last byte that differ; false when none does. */
-static bool span(const struct fl_change *c, size_t *first, size_t *last)
-{
-	const uint8_t *a = c->patch->bytes[c->from], *b = c->patch->bytes[c->to];
-	bool any = false;
+enum phase { PARK, TAIL, HEAD, DONE };
 
-	*first = *last = 0;
-	for (size_t i = 0; i < c->patch->len; i++) {
-		if (a[i] == b[i])
-			continue;
-		if (!any)
-			*first = i;
-		*last = i;
-		any = true;
-	}
-	return any;
+static bool is_wide(const struct fl_change *c)
+{
+	return c->tactic == FL_WIDE;
 }
 
-/* Is the instruction at the head the only one, before and after? */
 static bool is_row(const struct fl_change *c)
 {
 	return c->patch->n_starts && (c->from == FL_OLD || c->to == FL_OLD);
 }
 
-enum fl_tactic fl_tactic_of(const struct fl_change *c)
-{
-	size_t first, last;
+/* ---- whose places ------------------------------------------------------ */
 
-	if (!span(c, &first, &last))
-		return FL_N_TACTICS;			/* nothing to do */
-	if (is_row(c))
-		return FL_WIDE;
-	if (first == last)
-		return FL_FLIP;
-	if ((c->patch->at + first) / 8 == (c->patch->at + last) / 8)
-		return FL_WORD;
-	return FL_WIDE;
+static bool take(struct fl_patch *p)
+{
+	uint32_t at_rest = load_relaxed(&p->motion) & ~1u;
+
+	/* (G) pairs with (G): what the last owner did is done. */
+	return __atomic_compare_exchange_n(&p->motion, &at_rest, at_rest + 1, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* ---- what may fail -------------------------------------------------------- */
+/* The first `n`, of which all or none have been changed. */
+static void give_back(const struct fl_set *set, size_t n, bool changed)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct fl_patch *p = set->changes[i].patch;
+
+		if (changed)
+			p->state = set->changes[i].to;
+		store_release(&p->motion, p->motion + 1);	/* (G) pairs with (G) */
+	}
+}
+
+static int take_all(const struct fl_set *set, size_t *bad)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (take(set->changes[i].patch))
+			continue;
+		give_back(set, i, false);
+		*bad = i;
+		return FLE_BUSY;
+	}
+	return 0;
+}
+
+/* ---- what may fail ----------------------------------------------------- */
 
 /* Flick's own thread executes no site. */
 static int any_thread(void *arg, int tid)
@@ -96,38 +111,19 @@ static int blocks_trap(void *arg, int tid)
 	       (mask >> (SIGTRAP - 1) & 1);
 }
 
-/* The C library blocks every signal for a moment around thread creation: only
- * a thread that keeps doing so is in the way. */
-static bool trap_stays_blocked(void)
+/* The C library blocks every signal for a moment around thread creation, and a
+ * busy machine may stop a thread just then: only one that keeps doing so, for
+ * a quarter of a second in all, is in the way. */
+static bool trap_stays_blocked(int except)
 {
-	enum { TRIES = 20, PAUSE_US = 500 };
+	enum { FIRST_US = 250, LAST_US = 128000 };
 
-	for (int i = 0; i < TRIES; i++) {
-		if (fl_os_threads(fl_os_tid(), blocks_trap, NULL) != 1)
+	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
+		if (fl_os_threads(except, blocks_trap, NULL) != 1)
 			return false;
-		fl_os_sleep_us(PAUSE_US);
+		fl_os_sleep_us(us);
 	}
 	return true;
-}
-
-/* Can the set be committed under the threads there are? `traps` says whether
- * one of them may meet a trap. */
-static int verify_threads(const struct fl_set *set, bool *traps, size_t *bad)
-{
-	*traps = false;
-	if (set->quiet || !fl_os_threads(fl_os_tid(), any_thread, NULL))
-		return 0;
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fl_change *c = &set->changes[i];
-
-		if (c->tactic != FL_WIDE || !c->patch->park_is_trap)
-			continue;
-		*bad = i;
-		if (is_row(c) && c->from == FL_OLD)
-			return FLE_THREADS;
-		*traps = true;
-	}
-	return *traps && trap_stays_blocked() ? FLE_TRAPBLOCK : 0;
 }
 
 static int verify_bytes(const struct fl_set *set, size_t *bad)
@@ -143,15 +139,113 @@ static int verify_bytes(const struct fl_set *set, size_t *bad)
 	return 0;
 }
 
-/* ---- phases --------------------------------------------------------------- */
+/* Notes what the set consists of; `bad` becomes the first with a trap. */
+static bool any_trap(struct fl_set *set, size_t *bad)
+{
+	bool traps = false;
+
+	set->any_wide = set->any_row = false;
+	for (size_t i = set->n; i-- > 0;) {
+		const struct fl_change *c = &set->changes[i];
+
+		set->any_wide |= is_wide(c);
+		if (!is_wide(c) || !c->patch->park_is_trap)
+			continue;
+		set->any_row |= is_row(c) && c->from == FL_OLD;
+		traps = true;
+		*bad = i;
+	}
+	return traps;
+}
+
+static size_t first_row(const struct fl_set *set)
+{
+	size_t i = 0;
+
+	while (!is_row(&set->changes[i]))
+		i++;
+	return i;
+}
+
+/* May threads meet traps? One that blocks SIGTRAP just after it was asked is
+ * not seen, so asking once a moment is as good for one place after the other. */
+static int verify_traps(const struct fl_set *set, int except)
+{
+	enum { MOMENT = 1 << 22 };		/* ticks */
+	static uint64_t asked;
+	uint64_t now = fl_arch_ticks();
+	int err;
+
+	if (set->often && now - load_relaxed(&asked) < MOMENT)
+		return 0;
+	if (trap_stays_blocked(except))
+		return FLE_TRAPBLOCK;
+	err = fl_trap_install();
+	if (!err)
+		store_relaxed(&asked, now);
+	return err;
+}
+
+static int verify_row(const struct fl_set *set, int except, size_t *bad)
+{
+	if (!fl_os_threads(except, any_thread, NULL))
+		return 0;
+	*bad = first_row(set);
+	return FLE_THREADS;
+}
+
+/* Can the set be committed under the threads there are? A caller that goes on
+ * running between the phases is one of them. */
+static int verify_threads(struct fl_set *set, size_t *bad)
+{
+	int except = set->may_wait ? 0 : fl_os_tid();
+
+	if (!any_trap(set, bad) || set->quiet)
+		return 0;
+	return set->any_row ? verify_row(set, except, bad) : verify_traps(set, except);
+}
+
+static int verify(struct fl_set *set, size_t *bad)
+{
+	int err = verify_bytes(set, bad);
+
+	if (!err)
+		err = verify_threads(set, bad);
+	if (!err && !set->quiet && fl_sync->ready)
+		err = fl_sync->ready();
+	return err;
+}
+
+/* ---- phases ------------------------------------------------------------ */
+
+/* `n` bytes at offset `i`, as one store. */
+static void store(const struct fl_patch *p, size_t i, const uint8_t *bytes, size_t n)
+{
+	uintptr_t at = p->at + p->view + i;
+
+	if (n == 1)
+		fl_arch_store_byte(at, *bytes);
+	else
+		fl_arch_store_word(at, bytes, n);
+}
+
+/* Does a thread that enters at offset `i` meet a trap of the row? */
+static void write_starts(const struct fl_change *c, bool trap)
+{
+	const struct fl_patch *p = c->patch;
+	static const uint8_t trap_byte = FL_ARCH_TRAP;
+
+	for (size_t i = 0; is_row(c) && i < p->n_starts; i++)
+		store(p, p->starts[i],
+		      trap ? &trap_byte : &p->bytes[FL_OLD][p->starts[i]], 1);
+}
 
 static void write_park(const struct fl_change *c)
 {
 	const struct fl_patch *p = c->patch;
 
-	fl_arch_store_byte(p->at + p->head_at, p->park);
-	for (size_t i = 0; is_row(c) && i < p->n_starts; i++)
-		fl_arch_store_byte(p->at + p->starts[i], FL_ARCH_TRAP);
+	store(p, p->head_at, p->park, p->park_bytes);
+	write_starts(c, true);
 }
 
 static void write_tail(const struct fl_change *c)
@@ -159,92 +253,132 @@ static void write_tail(const struct fl_change *c)
 	const struct fl_patch *p = c->patch;
 
 	for (size_t i = 0; i < p->len; i++)
-		if (i != p->head_at)
-			fl_arch_store_byte(p->at + i, p->bytes[c->to][i]);
+		if (i - p->head_at >= p->park_bytes)
+			store(p, i, &p->bytes[c->to][i], 1);
 }
 
 static void write_head(const struct fl_change *c)
 {
 	const struct fl_patch *p = c->patch;
 
-	fl_arch_store_byte(p->at + p->head_at, p->bytes[c->to][p->head_at]);
+	store(p, p->head_at, &p->bytes[c->to][p->head_at], p->park_bytes);
 }
 
-static const struct phase {
-	const char *name;
-	void (*write)(const struct fl_change *);
-} phases[] = {
-	{ "commit.park", write_park },
-	{ "commit.tail", write_tail },
-	{ "commit.head", write_head },
-};
-
-/* A change of one store: a byte is a word of one. */
-static void store_at_once(const struct fl_change *c)
+/* What a thread that meets the trap acts as: either will do. */
+static void choose_act(const struct fl_change *c)
 {
-	const uint8_t *to = c->patch->bytes[c->to];
-	size_t first, last;
+	struct fl_patch *p = c->patch;
+	uint8_t acts = FL_N_STATES;
 
-	if (!span(c, &first, &last))
-		return;
-	if (first == last)
-		fl_arch_store_byte(c->patch->at + first, to[first]);
-	else
-		fl_arch_store_word(c->patch->at + first, to + first, last + 1 - first);
+	if (p->can_act >> c->from & 1)
+		acts = c->from;
+	if (p->can_act >> c->to & 1)
+		acts = c->to;
+	store_relaxed(&p->acts, acts);
 }
 
-/* Every change that is one store; returns how many are not. */
-static size_t store_words(const struct fl_set *set)
-{
-	size_t wide = 0;
-
-	for (size_t i = 0; i < set->n; i++) {
-		if (set->changes[i].tactic == FL_WIDE)
-			wide++;
-		else
-			store_at_once(&set->changes[i]);
-	}
-	return wide;
-}
-
-static void run_phase(const struct fl_set *set, const struct phase *ph)
+static void park_set(struct fl_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (set->changes[i].tactic == FL_WIDE)
-			ph->write(&set->changes[i]);
-	FL_POINT(ph->name);		/* torture tests stop here */
-	fl_sync->all_cores();
+		if (is_wide(&set->changes[i]))
+			choose_act(&set->changes[i]);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (A) pairs with (B) in trap.c */
+	for (size_t i = 0; i < set->n; i++)
+		if (is_wide(&set->changes[i]))
+			write_park(&set->changes[i]);
+	FL_POINT("commit.park");
 }
 
-/* Past the last possible failure. */
-static void write_set(const struct fl_set *set)
+static void write_tails(const struct fl_set *set)
 {
-	size_t wide = store_words(set);
-
-	for (size_t ph = 0; wide && ph < ARRAY_LEN(phases); ph++)
-		run_phase(set, &phases[ph]);
-	if (!wide)
-		fl_sync->all_cores();
+	for (size_t i = 0; i < set->n; i++)
+		if (is_wide(&set->changes[i]))
+			write_tail(&set->changes[i]);
+	FL_POINT("commit.tail");
 }
 
+static void write_heads(const struct fl_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct fl_change *c = &set->changes[i];
+
+		if (is_wide(c))
+			write_head(c);
+		else
+			fl_store_at_once(c->patch, c->from, c->to);
+	}
+	FL_POINT("commit.head");
+}
+
+int fl_set_begin(struct fl_set *set, size_t *bad)
+{
+	int err = fl_sync ? take_all(set, bad) : FLE_NOSYNC;
+
+	if (err)
+		return err;
+	err = verify(set, bad);
+	if (err) {
+		give_back(set, set->n, false);	/* nothing has been written */
+		return err;
+	}
+	set->phase = set->any_wide ? PARK : HEAD;
+	if (set->any_wide)
+		park_set(set);
+	else
+		write_heads(set);
+	set->ticket = fl_sync_ticket();
+	return 0;
+}
+
+int fl_set_step(struct fl_set *set)
+{
+	switch (++set->phase) {
+	case TAIL:
+		write_tails(set);
+		break;
+	case HEAD:
+		write_heads(set);
+		break;
+	default:
+		give_back(set, set->n, true);
+		return 0;
+	}
+	set->ticket = fl_sync_ticket();
+	return 1;
+}
+
+void fl_set_wait(const struct fl_set *set)
+{
+	fl_sync_pass(set->ticket);
+}
+
+bool fl_set_passed(const struct fl_set *set)
+{
+	return fl_sync_passed(set->ticket);
+}
+
+/* Signals but SIGTRAP are blocked: a handler of ours that met a trap whose instruction
+ * nobody can act out would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
 {
 	uint64_t signals;
-	bool traps;
-	int err = verify_bytes(set, bad);
+	int err;
 
+	fl_os_signals_block(&signals);
+	err = fl_set_begin(set, bad);
 	if (!err)
-		err = verify_threads(set, &traps, bad);
-	if (!err && traps)
-		err = fl_trap_publish(set);
-	if (err)
-		return err;			/* nothing has been written */
-	fl_os_signals_block(&signals);		/* we meet no trap ourselves */
-	write_set(set);
+		do
+			fl_set_wait(set);
+		while ((err = fl_set_step(set)) > 0);
 	fl_os_signals_restore(&signals);
-	if (traps)
-		fl_trap_withdraw();
-	return 0;
+	return err;
+}
+
+int fl_patch_open(const char *sync)
+{
+	int err = fl_sync_choose(sync);
+
+	return err ? err : fl_fork_open();
 }
 
 void fl_patch_close(void)

@@ -5,12 +5,15 @@
 #include "arch/arch.h"
 #include "base/base.h"
 
-/* Choose a way to synchronise cores, once per process. 0 or FLE_NOSYNC. */
-int fl_patch_open(void);
+/* Choose a way to synchronise cores, once per process: the one of that name, or
+ * NULL for the best that works. 0, FLE_NOSYNC, FLE_OPTION. */
+int fl_patch_open(const char *sync);
 void fl_patch_close(void);
 const char *fl_patch_sync_name(void);
 /* Every thread has executed a serialising instruction before this returns. */
 void fl_patch_sync(void);
+/* Do tickets pass by time alone (strategy wait)? */
+bool fl_patch_sync_waits(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
@@ -36,15 +39,30 @@ int fl_text_prot(uintptr_t at);
 int fl_text_open(uintptr_t lo, uintptr_t hi, int prot);
 int fl_text_close(uintptr_t lo, uintptr_t hi, int prot);
 
+/* ---- claims: which bytes are whose ----------------------------------------- */
+
+/* Lock, claim any number, unlock. fl_claim: 0, FLE_OVERLAP with the place that
+ * has some of the bytes, -ENOMEM. The memory stays until it is unclaimed and
+ * fl_claims_settle() has returned: then no trap handler looks at it. */
+void fl_claims_lock(uint64_t *signals);
+void fl_claims_unlock(const uint64_t *signals);
+int fl_claim(struct fl_patch *, const struct fl_patch **other);
+void fl_unclaim(struct fl_patch *);
+void fl_claims_settle(void);
+
 /* ---- a set: staged, verified, committed ---------------------------------- */
 
+/* A store is fetched everywhere once its ticket has passed, see sync.h. */
+struct fl_ticket { uint64_t number, ticks; };
+
 /*
- * An ordered list of changes over memory the caller owns. Staging only notes;
- * fl_set_commit() verifies all old bytes first and, once it has written its
- * first byte, cannot fail.
+ * A list of changes over memory the caller owns, of claimed places. Staging
+ * only notes; beginning verifies all and, once the first byte is written, the
+ * set completes. Sets over different places may be under way at once; of two
+ * that have a place in common the second is told FLE_BUSY.
  */
 struct fl_change {
-	const struct fl_patch *patch;
+	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
 };
@@ -52,26 +70,44 @@ struct fl_set {
 	struct fl_change *changes;
 	size_t n, room;
 	bool quiet;		/* no thread can reach these sites yet */
+	bool may_wait;		/* the caller goes on between begin and step */
+	bool often;		/* many a second: do not read /proc each time */
+	/* W commit.c */
+	uint8_t phase;
+	bool any_wide, any_row;
+	struct fl_ticket ticket;
 };
 /* 0 or -ENOSPC when `room` is used up. */
-int fl_set_stage(struct fl_set *, const struct fl_patch *, int from, int to);
-/* 0, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at fault. On
- * return every core executes the new bytes. Not thread-safe against another
- * commit; running threads may execute every site meanwhile. Blocks for at most
- * three syncs. Not callable from a handler. */
+int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
+/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at
+ * fault. On return every core executes the new bytes; running threads may
+ * execute every site meanwhile. Blocks for at most three syncs. Not callable
+ * from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
+
+/* The same in steps. begin writes the first phase; step, when the set's ticket
+ * has passed, the next: 1 there is more, 0 complete, or an error, and then
+ * every byte is as before begin. wait passes the ticket; passed asks. */
+int fl_set_begin(struct fl_set *, size_t *bad);
+int fl_set_step(struct fl_set *);
+void fl_set_wait(const struct fl_set *);
+bool fl_set_passed(const struct fl_set *);
 
 /* ---- a single switch ------------------------------------------------------ */
 
-/* Switch an armed patch: one store, never fails, from any thread. */
+/* Switch an armed patch whose tactic is one store; never fails, from any
+ * thread. */
 static inline void fl_patch_flip(const struct fl_patch *p, int state)
 {
-	uintptr_t at = p->at + p->flip_at;
+	uintptr_t at = p->at + p->view + p->flip_at;
+	const uint8_t *bytes = p->bytes[state] + p->flip_at;
 
 	if (p->tactic == FL_FLIP)
-		fl_arch_store_byte(at, p->bytes[state][p->flip_at]);
+		fl_arch_store_byte(at, *bytes);
+	else if (p->tactic == FL_WORD)
+		fl_arch_store_word(at, bytes, p->flip_bytes);
 	else
-		fl_arch_store_word(at, p->bytes[state] + p->flip_at, p->flip_bytes);
+		fl_arch_store_line(at, bytes, p->flip_bytes);
 }
 
 #endif

@@ -3,20 +3,44 @@
  *
  * all_cores() returns when every thread of this process that runs, or will run
  * again, has executed a core-serialising instruction since the call: no core
- * holds bytes it fetched before. It cannot fail once probe() said 0.
+ * holds bytes it fetched before. Once ready() said 0 it cannot fail; it may
+ * wait for a thread that has begun to block signals meanwhile.
  */
 #ifndef FL_SYNC_H
 #define FL_SYNC_H
 
+#include "patch.h"
+
 struct fl_sync {
 	const char *name, *about;
-	int (*probe)(void);		/* 0 when it works here, or an error */
-	void (*all_cores)(void);
+	bool by_choice;			/* only when asked for by name */
+	int (*probe)(void);		/* once: 0 when it works here, or an error */
+	int (*ready)(void);		/* now: 0, FLE_TRAPBLOCK, ...; NULL: always */
+	void (*all_cores)(void);	/* blocks; one caller at a time */
+	/* Ticks after which what was stored is fetched everywhere, without a
+	 * call to all_cores(); NULL: never. */
+	uint64_t (*ticks)(void);
 };
 
 extern const struct fl_sync fl_sync_membarrier;
 
-/* The one chosen by fl_patch_open(). */
+/* In order of preference; ends with NULL. sync.c */
+extern const struct fl_sync *const fl_syncs[];
+/* The one chosen by fl_patch_open(NULL). */
 extern const struct fl_sync *fl_sync;
+
+/* Choose: NULL the first of fl_syncs that works, or the one of that name. */
+int fl_sync_choose(const char *name);
+
+/*
+ * Many changes share a sync. A ticket, taken after a store to text, is passed
+ * when every core has refetched since.
+ */
+struct fl_ticket fl_sync_ticket(void);
+bool fl_sync_passed(struct fl_ticket);
+/* Make the ticket pass: blocks for at most two syncs. */
+void fl_sync_pass(struct fl_ticket);
+/* The same, but only if no other thread is at it: for a signal handler. */
+bool fl_sync_try(struct fl_ticket);
 
 #endif

@@ -4,7 +4,15 @@
 
 #include "patch.h"
 
+/* What differs between two states: bytes [first, last]. */
+struct fl_span { uint8_t first, last; };
+
 /* FL_N_TACTICS: the bytes are the same already. */
-enum fl_tactic fl_tactic_of(const struct fl_change *);
+enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
+			    struct fl_span *);
+/* Store what differs, in one store; the tactic is not FL_WIDE. */
+void fl_store_at_once(const struct fl_patch *, int from, int to);
+/* Has this machine been seen to fetch any store within a line whole? */
+void fl_tactic_open(bool line);
 
 #endif

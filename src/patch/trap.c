@@ -1,28 +1,35 @@
 /*
  * trap.c - what a thread does that meets a trap: it acts as the new bytes say.
  *
- * Hides the SIGTRAP handler. A trap of the set being committed is acted upon
- * at once, nobody waits; a trap that has meanwhile been overwritten is a late
- * one and runs the site again; anything else belongs to the program.
+ * Hides the SIGTRAP handler. A trap of a place in motion is acted upon at
+ * once, nobody waits; a trap that has meanwhile been overwritten is a late one
+ * and runs the place again; anything else belongs to the program.
  *
  *	committer (commit.c)			trapped thread (here)
- *	publish set		(A)		load set	(B)
- *	write traps				meet a trap
- *	...
- *	write heads
- *	withdraw set		(A)
+ *	claim the place				meet a trap
+ *	motion odd, acts			load motion	(B)
+ *	fence			(A)		act, if it is odd
+ *	store traps				else load the byte
+ *	...					run it again, if it is no trap
+ *	store heads				else look again: has the place
+ *	motion even		(A)		moved meanwhile?
  *
- * (A) pairs with (B): a thread that met a trap finds the set it belongs to, or
- * finds none, and then the head has been written: the trap is late.
+ * (A) is in commit.c. A thread that met a trap of ours finds the place in
+ * motion, or its heads written.
+ * WHY look again	A thread may be late by a whole commit: its trap is gone,
+ *	and when it loads the byte the next commit's trap stands there. A trap
+ *	is foreign only if no place has been claimed and the place has not moved
+ *	between two looks that both found it at rest.
  */
 #include <signal.h>
+#include <ucontext.h>
 
+#include "claim.h"
 #include "os/os.h"
 #include "trap.h"
 
 enum { DEFAULT = 0, IGNORE = 1 };		/* SIG_DFL, SIG_IGN as the kernel has them */
 
-static const struct fl_set *current;		/* W committer (A), R handler (B) */
 static struct fl_os_sigaction program;		/* the action we stand before */
 static bool installed;				/* under the commit's exclusion */
 
@@ -40,19 +47,75 @@ static bool trap_offset(const struct fl_patch *p, uintptr_t pc, size_t *at)
 	return false;
 }
 
-static bool act_on(const struct fl_set *set, void *uc, uintptr_t pc)
+/* Where neither instruction can be acted out, the thread tries again. */
+static void act(struct fl_patch *p, void *uc, uintptr_t pc, size_t off)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fl_change *c = &set->changes[i];
-		size_t at;
+	uint8_t acts = load_relaxed(&p->acts);
 
-		if (pc - c->patch->at >= c->patch->len || !trap_offset(c->patch, pc, &at))
-			continue;
-		fl_arch_act(uc, c->patch, c->to, at);
-		return true;
+	if (acts < FL_N_STATES) {
+		fl_arch_act(uc, p, acts, off);
+		return;
 	}
-	return false;
+	fl_arch_retry(uc, pc);
+	if (p->claimed == FL_CLAIM_PLACE)
+		fl_place_help(p);
+	fl_os_yield();
 }
+
+enum look { SETTLED, FOREIGN, LOOK_AGAIN };
+
+static enum look look_once(void *uc, uintptr_t pc)
+{
+	uint32_t version = fl_claims_version();
+	struct fl_patch *p = fl_claimed_at(pc);
+	/* ordering: (B) pairs with (A) in commit.c */
+	uint32_t motion = p ? load_acquire(&p->motion) : 0;
+	size_t off;
+
+	if ((motion & 1) && trap_offset(p, pc, &off)) {
+		act(p, uc, pc, off);
+		return SETTLED;
+	}
+	/* ordering: (B) pairs with (A) in commit.c, as the second look */
+	if (load_acquire((const uint8_t *)pc) != FL_ARCH_TRAP) {
+		fl_arch_retry(uc, pc);
+		return SETTLED;
+	}
+	/* ordering: (B) pairs with (A) in commit.c */
+	if (version != fl_claims_version() || (p && motion != load_acquire(&p->motion)))
+		return LOOK_AGAIN;
+	return FOREIGN;
+}
+
+/* Was the trap ours, and is the thread where it belongs? */
+static bool settle(void *uc, uintptr_t pc)
+{
+	enum look l;
+
+	fl_claims_enter();
+	do
+		l = look_once(uc, pc);
+	while (l == LOOK_AGAIN);
+	fl_claims_leave();
+	return l == SETTLED;
+}
+
+void fl_trap_leave(void *uc)
+{
+	uintptr_t pc = fl_arch_pc(uc);
+	struct fl_patch *p;
+	size_t off;
+
+	fl_claims_enter();
+	p = fl_claimed_at(pc);
+	/* ordering: (B) pairs with (A) in commit.c */
+	if (p && (load_acquire(&p->motion) & 1) && pc != p->at + p->head_at &&
+	    trap_offset(p, pc, &off))
+		fl_arch_act(uc, p, FL_OLD, off);
+	fl_claims_leave();
+}
+
+/* ---- traps of others --------------------------------------------------- */
 
 /* Does the default action take place for what arrived? */
 static bool is_default(const siginfo_t *info)
@@ -62,43 +125,56 @@ static bool is_default(const siginfo_t *info)
 	return (uintptr_t)program.handler == IGNORE && info->si_code > 0;
 }
 
+static void take_default(int sig)
+{
+	struct fl_os_sigaction dfl = { .restorer = fl_os_sigreturn };
+
+	fl_os_sigaction(sig, &dfl, NULL);
+	fl_os_signal_thread(fl_os_tid(), sig);		/* taken on return */
+}
+
+/* Run the program's handler under the mask it would have had. */
+static void call_program(int sig, siginfo_t *info, void *uc)
+{
+	void (*handler)(int, siginfo_t *, void *) = program.handler;
+	uint64_t mask;
+
+	__builtin_memcpy(&mask, &((ucontext_t *)uc)->uc_sigmask, sizeof mask);
+	mask |= program.mask;
+	if (!(program.flags & SA_NODEFER))
+		mask |= 1ull << (sig - 1);
+	if (program.flags & SA_RESETHAND)
+		program = (struct fl_os_sigaction){ .restorer = fl_os_sigreturn };
+	fl_os_signals_restore(&mask);
+	handler(sig, info, uc);
+}
+
 /* A trap that is not ours goes where it would have gone without us. */
 static void pass_on(int sig, siginfo_t *info, void *uc)
 {
-	if (is_default(info)) {
-		struct fl_os_sigaction dfl = { .restorer = fl_os_sigreturn };
-
-		fl_os_sigaction(sig, &dfl, NULL);
-		fl_os_signal_thread(fl_os_tid(), sig);	/* taken on return */
-		return;
-	}
-	if ((uintptr_t)program.handler != IGNORE)
-		program.handler(sig, info, uc);
+	if (is_default(info))
+		take_default(sig);
+	else if ((uintptr_t)program.handler != IGNORE)
+		call_program(sig, info, uc);
 }
 
 static void on_trap(int sig, siginfo_t *info, void *uc)
 {
-	const struct fl_set *set = load_acquire(&current);	/* (B) pairs with (A) */
-	uintptr_t pc = fl_arch_trap_pc(uc);
+	bool is_trap = info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
 
-	if (info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT) {
-		pass_on(sig, info, uc);
-		return;
-	}
-	if (set && act_on(set, uc, pc))
-		return;
-	if (*(volatile uint8_t *)pc != FL_ARCH_TRAP)
-		fl_arch_retry(uc, pc);			/* a late trap of ours */
-	else
+	if (!is_trap || !settle(uc, fl_arch_trap_pc(uc)))
 		pass_on(sig, info, uc);
 }
 
-static int install(void)
+/* ---- the handler's own life -------------------------------------------- */
+
+int fl_trap_install(void)
 {
 	struct fl_os_sigaction ours = {
 		.handler = on_trap,
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		.restorer = fl_os_sigreturn,
+		.mask = ~0ull,			/* see claim.c, WHY 2 */
 	};
 	struct fl_os_sigaction old;
 	int err = fl_os_sigaction(SIGTRAP, &ours, &old);
@@ -107,20 +183,6 @@ static int install(void)
 		program = old;
 	installed = installed || !err;
 	return err;
-}
-
-int fl_trap_publish(const struct fl_set *set)
-{
-	int err = install();	/* again each time: the program may have its own */
-
-	if (!err)
-		store_release(&current, set);		/* (A) pairs with (B) */
-	return err;
-}
-
-void fl_trap_withdraw(void)
-{
-	store_release(&current, NULL);			/* (A) pairs with (B) */
 }
 
 void fl_trap_close(void)

@@ -1,13 +1,16 @@
-/* trap.h - threads that meet a trap while a set is being committed. Private. */
+/* trap.h - threads that meet a trap while a place is changed. Private. */
 #ifndef FL_TRAP_H
 #define FL_TRAP_H
 
 #include "patch.h"
 
-/* From here on a trap in `set` is acted upon; the handler stays installed. */
-int fl_trap_publish(const struct fl_set *set);
-void fl_trap_withdraw(void);
+/* Have traps acted upon. Called before every commit that writes some, since
+ * the program may have installed a handler of its own; ours stays. */
+int fl_trap_install(void);
 /* Put the program's own SIGTRAP action back. */
 void fl_trap_close(void);
+/* The thread of this context stands inside a row of NOPs that is about to
+ * become one instruction: lead it out. */
+void fl_trap_leave(void *ucontext);
 
 #endif

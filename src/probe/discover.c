@@ -206,12 +206,16 @@ static int each_module(void *arg, struct fl_module *m)
 static void forget(struct fl_known *k)
 {
 	struct fl_table *t = &fl_table;
+	uint64_t signals;
 
 	k->gone = true;
+	fl_claims_lock(&signals);
 	for (uint32_t i = k->first; i < k->end; i++) {
 		t->sites[i].state = FL_SITE_GONE;
 		t->switches[i].armed = t->switches[i].is_on = 0;
+		fl_unclaim(&t->probes[i].patch);
 	}
+	fl_claims_unlock(&signals);
 }
 
 static void forget_unseen(void)

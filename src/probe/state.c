@@ -71,13 +71,19 @@ static int each_run(const struct fl_set *set,
 	return err || !hi ? err : change(lo, hi, prot);
 }
 
+static void refuse(uint32_t id, int err, uint64_t datum)
+{
+	fl_table.sites[id].refusal = err;
+	fl_table.sites[id].datum = datum;
+	fl_table.sites[id].state = FL_SITE_REFUSED;
+}
+
 static void drop(struct fl_set *set, size_t i, int err)
 {
-	uint32_t id = fl_probe_id((const void *)set->changes[i].patch);
+	struct fl_patch *p = set->changes[i].patch;
 
-	fl_table.sites[id].refusal = err;
-	fl_table.sites[id].datum = fl_table.probes[id].patch.at;
-	fl_table.sites[id].state = FL_SITE_REFUSED;
+	refuse(fl_probe_id((const void *)p), err, p->at);
+	fl_unclaim(p);
 	set->changes[i] = set->changes[--set->n];
 }
 
@@ -106,7 +112,7 @@ static int commit_or_drop(struct fl_set *set)
 static struct fl_switch switch_of(const struct fl_patch *p, bool is_on)
 {
 	struct fl_switch s = {
-		.at = p->at + p->flip_at, .armed = 1, .is_on = is_on,
+		.at = p->at + p->view + p->flip_at, .armed = 1, .is_on = is_on,
 		.is_word = p->tactic != FL_FLIP,
 	};
 
@@ -131,11 +137,49 @@ static int note_armed(const struct fl_set *set)
 	return on;
 }
 
+/* Claims are held until the site has its old bytes again. */
 static int arm(struct fl_set *set)
 {
+	uint64_t signals;
 	int err = each_run(set, fl_text_open);
 
-	return err ? err : commit_or_drop(set);
+	if (err)
+		return err;
+	fl_claims_lock(&signals);
+	err = commit_or_drop(set);
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+/* Stage what has a goal and whose bytes are nobody else's. */
+static void stage_goals(struct fl_set *set, uint32_t from)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		struct fl_patch *p = &fl_table.probes[id].patch;
+		int to = goal_of(id);
+		int err = to == FL_OLD ? 0 : fl_claim(p, &other);
+
+		if (err)
+			refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+		else if (to != FL_OLD)
+			fl_set_stage(set, p, FL_OLD, to);
+	}
+	fl_claims_unlock(&signals);
+}
+
+/* A virtual probe is data alone. */
+static void ready_virtual(uint32_t from)
+{
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		if (!fl_table.probes[id].is_virtual)
+			continue;
+		fl_table.sites[id].state = FL_SITE_READY;
+		fl_table.switches[id].is_on = fl_table.sites[id].wanted;
+	}
 }
 
 /* Room for the changes of probes [from, n). */
@@ -161,16 +205,8 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	if (err)
 		return err;
 	set.quiet = moment == FL_LOADING;
-	for (uint32_t id = from; id < fl_table.n; id++) {
-		int to = goal_of(id);
-
-		if (to != FL_OLD)
-			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OLD, to);
-		if (fl_table.probes[id].is_virtual) {
-			fl_table.sites[id].state = FL_SITE_READY;
-			fl_table.switches[id].is_on = fl_table.sites[id].wanted;
-		}
-	}
+	stage_goals(&set, from);
+	ready_virtual(from);
 	err = set.n ? arm(&set) : 0;
 	if (!err)
 		err = note_armed(&set);
@@ -338,23 +374,43 @@ void fl_probes_release_off(const uint64_t *signals)
 	fl_table_unlock(signals);
 }
 
-void fl_probes_close(void)
+static void unclaim_all(void)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		fl_table.switches[id].armed = 0;
+		fl_unclaim(&fl_table.probes[id].patch);
+	}
+	fl_claims_unlock(&signals);
+	fl_claims_settle();
+}
+
+/* Every site that can be has its old bytes again. */
+static void disarm(void)
 {
 	struct fl_set set;
+	size_t bad;
+
+	if (set_map(&set, fl_table.n))
+		return;
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		if (fl_table.switches[id].armed)
+			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OFF, FL_OLD);
+	while (fl_set_commit(&set, &bad) && set.n)
+		set.changes[bad] = set.changes[--set.n];
+	each_run(&set, fl_text_close);
+	set_unmap(&set);
+}
+
+void fl_probes_close(void)
+{
 	uint64_t signals;
 
 	fl_probes_off();
 	fl_table_lock(&signals);
-	if (set_map(&set, fl_table.n) == 0) {
-		for (uint32_t id = 0; id < fl_table.n; id++)
-			if (fl_table.switches[id].armed)
-				fl_set_stage(&set, &fl_table.probes[id].patch,
-					     FL_OFF, FL_OLD);
-		commit_or_drop(&set);
-		each_run(&set, fl_text_close);
-		set_unmap(&set);
-	}
-	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_table.switches[id].armed = 0;
+	disarm();
+	unclaim_all();
 	fl_table_unlock(&signals);
 }

@@ -31,7 +31,7 @@ static int deny(void)
 static void without_membarrier_nothing_is_patched(void **state)
 {
 	(void)state;
-	assert_int_equal(fl_patch_open(), FLE_NOSYNC);
+	assert_int_equal(fl_patch_open(NULL), FLE_NOSYNC);
 	assert_string_equal(fl_patch_sync_name(), "none");
 }
 

@@ -33,7 +33,29 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 	return fl_arch_plan(p, &in, &datum);
 }
 
-static int commit(const struct fl_patch *p, int from, int to)
+static int claim(struct fl_patch *p)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+	int err;
+
+	fl_claims_lock(&signals);
+	err = fl_claim(p, &other);
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+static void unclaim(struct fl_patch *p)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	fl_unclaim(p);
+	fl_claims_unlock(&signals);
+	fl_claims_settle();
+}
+
+static int commit(struct fl_patch *p, int from, int to)
 {
 	struct fl_change change;
 	struct fl_set set = { .changes = &change, .room = 1 };
@@ -41,7 +63,9 @@ static int commit(const struct fl_patch *p, int from, int to)
 	int err = fl_set_stage(&set, p, from, to);
 
 	assert_int_equal(err, 0);
+	assert_int_equal(claim(p), 0);
 	err = fl_set_commit(&set, &bad);
+	unclaim(p);
 	if (err)
 		assert_int_equal(bad, 0);
 	return err;
@@ -208,7 +232,7 @@ int main(void)
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (fl_patch_open())
+	if (fl_patch_open(NULL))
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

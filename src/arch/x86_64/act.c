@@ -14,9 +14,14 @@ static greg_t *reg(void *uc, int which)
 	return &((ucontext_t *)uc)->uc_mcontext.gregs[which];
 }
 
+uintptr_t fl_arch_pc(const void *uc)
+{
+	return (uintptr_t)((const ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
+}
+
 uintptr_t fl_arch_trap_pc(const void *uc)
 {
-	return (uintptr_t)((const ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP] - 1;
+	return fl_arch_pc(uc) - FL_ARCH_TRAP_BYTES;
 }
 
 void fl_arch_retry(void *uc, uintptr_t pc)

@@ -2,7 +2,8 @@
  * flip.c - the stores to text. Only patch/ may call them.
  *
  * One byte, or one naturally aligned word: the two stores of which no core
- * ever fetches a part (HW1, HW2). A store to text becomes visible to
+ * ever fetches a part (HW1, HW2). The third, anywhere in a line, is atomic as
+ * data, and as code only where that has been seen. A store to text becomes visible to
  * instruction fetch on every core in bounded time without further ado; that
  * nobody runs the old bytes any more takes a sync (patch/sync.h).
  */
@@ -13,16 +14,39 @@ void fl_arch_store_byte(uintptr_t at, uint8_t byte)
 	store_relaxed((uint8_t *)at, byte);
 }
 
-void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n)
+/* Eight bytes of one line, aligned or not: a locked access is atomic. */
+static bool exchange8(uintptr_t at, uint64_t *old, uint64_t new)
 {
-	uint64_t *word = (uint64_t *)(at & ~(uintptr_t)7);
-	uint64_t old = load_relaxed(word), new;
+	bool done;
 
+	__asm__ volatile("lock cmpxchgq %3, %1"
+			 : "=@ccz"(done), "+m"(*(uint64_t *)at), "+a"(*old)
+			 : "r"(new) : "memory");
+	return done;
+}
+
+/* Put `n` bytes at `at` into the eight bytes at `word`. */
+static void store_into(uintptr_t word, uintptr_t at, const uint8_t *bytes, size_t n)
+{
+	uint64_t old, new;
+
+	__builtin_memcpy(&old, (const void *)word, sizeof old);
 	do {
 		new = old;
-		__builtin_memcpy((uint8_t *)&new + (at & 7), bytes, n);
-	} while (!__atomic_compare_exchange_n(word, &old, new, false,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+		__builtin_memcpy((uint8_t *)&new + (at - word), bytes, n);
+	} while (!exchange8(word, &old, new));
+}
+
+void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n)
+{
+	store_into(at & ~(uintptr_t)7, at, bytes, n);
+}
+
+void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n)
+{
+	uintptr_t last = (at | (FL_ARCH_LINE - 1)) - 7;
+
+	store_into(at < last ? at : last, at, bytes, n);
 }
 
 /* Stores through the address that is executed need nothing (Intel SDM vol 3,

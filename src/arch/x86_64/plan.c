@@ -32,7 +32,7 @@
 #include "arch/arch.h"
 #include "emit.h"
 
-const char *const fl_tactic_names[FL_N_TACTICS] = { "flip", "word", "wide" };
+const char *const fl_tactic_names[FL_N_TACTICS] = { "flip", "word", "line", "wide" };
 
 /* One instruction of `p->len` bytes, call or test, behind idle prefixes. */
 static int put_call(struct fl_patch *p, const struct fl_plan_in *in)
@@ -51,7 +51,7 @@ static int put_call(struct fl_patch *p, const struct fl_plan_in *in)
 /* The head may hold `byte` while the tail changes: harmless, so no trap. */
 static void park_on(struct fl_patch *p, uint8_t byte)
 {
-	p->park = byte;
+	p->park[0] = byte;
 	p->park_is_trap = 0;
 }
 
@@ -195,8 +195,10 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	p->at = in->at - before;
 	p->tactic = FL_FLIP;
 	p->flip_bytes = 1;
-	p->park = X86_INT3;
+	p->park[0] = X86_INT3;
+	p->park_bytes = 1;
 	p->park_is_trap = 1;
+	p->can_act = 1 << FL_OLD | 1 << FL_OFF | 1 << FL_ON;
 	if (in->form == FL_FORM_PAD_BEFORE && in->before < BEFORE) {
 		*datum = in->before;
 		return FLE_NOSPACE;

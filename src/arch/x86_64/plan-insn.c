@@ -1,0 +1,119 @@
+/*
+ * plan-insn.c - plans for a place that is one instruction, whatever it is.
+ *
+ * Hides which instructions a trapped thread can be made to act out, and which
+ * head lets threads pass while the tail changes.
+ */
+#include "arch/arch.h"
+#include "emit.h"
+
+/* Instructions that act.c knows. */
+static bool can_act(const struct fl_insn *i)
+{
+	switch (i->cls) {
+	case FL_INSN_CALL:
+	case FL_INSN_JUMP:
+		return i->target != 0;
+	case FL_INSN_CALL_SLOT:
+	case FL_INSN_JUMP_SLOT:
+	case FL_INSN_RET:
+	case FL_INSN_NOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A NOP, old or new, may be passed by a jump of two bytes over the tail. */
+static void park_on_jump(struct fl_patch *p)
+{
+	if ((p->at + p->head_at) % 8 == 7)
+		return;				/* not one store */
+	p->park[0] = X86_JMP8;
+	p->park[1] = p->len - 2;
+	p->park_bytes = 2;
+	p->park_is_trap = 0;
+}
+
+/* Decode state `s`, which is to be one instruction of the whole window. */
+static bool take_insn(struct fl_patch *p, int s, struct fl_insn *i)
+{
+	fl_arch_decode(i, p->bytes[s], p->len, p->at);
+	if (i->len != p->len)
+		return false;
+	if (can_act(i))
+		p->can_act |= 1u << s;
+	return true;
+}
+
+int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n)
+{
+	struct fl_insn old, new;
+
+	if (n < 1 || n >= FL_ARCH_SITE_MAX)
+		return FLE_INSN;
+	*p = (struct fl_patch){
+		.at = at, .len = (uint8_t)n, .park = { X86_INT3 }, .park_bytes = 1,
+		.park_is_trap = 1,
+	};
+	__builtin_memcpy(p->bytes[FL_OLD], (const void *)at, n);
+	__builtin_memcpy(p->bytes[FL_OFF], (const void *)at, n);
+	__builtin_memcpy(p->bytes[FL_ON], on, n);
+	if (!take_insn(p, FL_OFF, &old) || !take_insn(p, FL_ON, &new))
+		return FLE_INSN;
+	p->can_act |= p->can_act >> FL_OFF & 1u << FL_OLD;
+	if (n >= 2 && (old.cls == FL_INSN_NOP || new.cls == FL_INSN_NOP))
+		park_on_jump(p);
+	return 0;
+}
+
+/* Bytes at `at` that can be read: an instruction may be the last of its page,
+ * and of the text. */
+static size_t readable(uintptr_t at)
+{
+	enum { PAGE = 4096, LONGEST = 15 };
+	size_t n = PAGE - at % PAGE;
+	struct fl_insn i;
+
+	if (n >= LONGEST)
+		return LONGEST;
+	fl_arch_decode(&i, (const void *)at, n, at);
+	return i.len ? n : LONGEST;
+}
+
+/* A NOP of `len` bytes whose call must leave the flags as they are. */
+static int plan_nop(struct fl_patch *p, uintptr_t at, uintptr_t target, size_t len)
+{
+	unsigned char on[FL_ARCH_SITE_MAX];
+
+	if (len < 5)
+		return FLE_NOSPACE;
+	__builtin_memset(on, X86_ADDR32, len - 5);
+	if (!x86_branch(on + len - 5, X86_CALL, at + len - 5, target))
+		return FLE_NOREACH;
+	return fl_arch_plan_insn(p, at, on, len);
+}
+
+int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
+		      bool flags_dead, bool *was_nop)
+{
+	struct fl_plan_in in = { .at = at, .glue = target };
+	size_t n = readable(at);
+	struct fl_insn i;
+	uint64_t datum;
+
+	fl_arch_decode(&i, (const void *)at, n, at);
+	*was_nop = i.len && i.cls == FL_INSN_NOP;
+	if (*was_nop && !flags_dead)
+		return plan_nop(p, at, target, i.len);
+	in.room = *was_nop ? n : i.len;
+	if (*was_nop)
+		in.form = FL_FORM_PAD;
+	else if (i.cls == FL_INSN_CALL && i.target)
+		in.form = FL_FORM_CALL;
+	else if (i.cls == FL_INSN_CALL_SLOT)
+		in.form = FL_FORM_CALL_SLOT;
+	else
+		return FLE_UNKNOWN;
+	return fl_arch_plan(p, &in, &datum);
+}

@@ -1,0 +1,161 @@
+/*
+ * claim.c - which bytes of text are whose.
+ *
+ * Hides a hash of places by address. Whoever changes text claims the bytes
+ * first, so two never share one, and the trap handler finds the place a trap
+ * stands in, however many are being changed at once.
+ *
+ * PROTOCOL
+ *	claim, unclaim (lock held)		trap handler
+ *	link the place		(A)		inside++		(C)
+ *	...					walk the list		(B)
+ *	unlink it				use the place
+ *	full fence		(D)		inside--		(E)
+ *	wait until inside == 0	(F)
+ * INVARIANT
+ *	1 A handler that meets a trap of a claimed place finds the place.
+ *	2 No handler uses a place after unclaim has returned.
+ * WHY
+ *	1 (A) pairs with (B), and a trap is stored after the claim.
+ *	2 (D) pairs with (C): a handler that the wait did not see entered after
+ *	  the unlinking and does not meet the place. (F) pairs with (E): what it
+ *	  did has happened before the memory is used for something else. The
+ *	  handler blocks all signals, so nothing keeps it inside for good.
+ */
+#include <sys/mman.h>
+
+#include "claim.h"
+#include "os/os.h"
+
+enum {
+	GRAIN = 64,			/* bytes of text a list is for */
+	N_LISTS = 1 << 16
+};
+
+static struct fl_patch **lists;		/* W the lock's holder (A), R handlers (B) */
+static uint32_t lock, version, inside;
+
+static struct fl_patch **list_of(uintptr_t at)
+{
+	return &lists[at / GRAIN % N_LISTS];
+}
+
+static bool meet(const struct fl_patch *a, const struct fl_patch *b)
+{
+	return a->at < b->at + b->len && b->at < a->at + a->len;
+}
+
+static struct fl_patch *find_meeting(const struct fl_patch *p, uintptr_t at)
+{
+	struct fl_patch *q = *list_of(at);
+
+	while (q && !meet(p, q))
+		q = q->next;
+	return q;
+}
+
+/* A window is in the list of its first byte, and shorter than a grain. */
+static struct fl_patch *conflict(const struct fl_patch *p)
+{
+	struct fl_patch *q = find_meeting(p, p->at);
+
+	if (!q)
+		q = find_meeting(p, p->at - GRAIN);
+	return q ? q : find_meeting(p, p->at + GRAIN);
+}
+
+static int make_lists(void)
+{
+	void *p = fl_os_map(NULL, N_LISTS * sizeof *lists, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fl_is_err(p))
+		return -ENOMEM;
+	store_release(&lists, p);		/* (A) pairs with (B) */
+	return 0;
+}
+
+void fl_claims_lock(uint64_t *signals)
+{
+	fl_os_lock(&lock, signals);
+}
+
+void fl_claims_unlock(const uint64_t *signals)
+{
+	fl_os_unlock(&lock, signals);
+}
+
+int fl_claim(struct fl_patch *p, const struct fl_patch **other)
+{
+	struct fl_patch **list;
+
+	if (!lists && make_lists())
+		return -ENOMEM;
+	*other = conflict(p);
+	if (*other)
+		return FLE_OVERLAP;
+	list = list_of(p->at);
+	p->next = *list;
+	p->claimed = FL_CLAIM_PROBE;
+	store_release(list, p);			/* (A) pairs with (B) */
+	store_release(&version, version + 1);	/* (A) pairs with (B) */
+	return 0;
+}
+
+static void unlink_place(struct fl_patch *p)
+{
+	struct fl_patch **at = list_of(p->at);
+
+	while (*at != p)
+		at = &(*at)->next;
+	store_relaxed(at, p->next);
+	p->claimed = FL_CLAIM_NONE;
+}
+
+void fl_unclaim(struct fl_patch *p)
+{
+	if (p->claimed)
+		unlink_place(p);
+}
+
+void fl_claims_settle(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (D) pairs with (C) */
+	while (load_acquire(&inside))			/* (F) pairs with (E) */
+		fl_os_yield();
+}
+
+void fl_claims_enter(void)
+{
+	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);	/* (C) pairs with (D) */
+}
+
+void fl_claims_leave(void)
+{
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);	/* (E) pairs with (F) */
+}
+
+uint32_t fl_claims_version(void)
+{
+	return load_acquire(&version);			/* (B) pairs with (A) */
+}
+
+static struct fl_patch *find_holding(uintptr_t pc, uintptr_t at)
+{
+	/* ordering: (B) pairs with (A); `next` was written before the link */
+	struct fl_patch *p = load_acquire(&lists[at / GRAIN % N_LISTS]);
+
+	while (p && pc - p->at >= p->len)
+		p = load_relaxed(&p->next);
+	return p;
+}
+
+struct fl_patch *fl_claimed_at(uintptr_t pc)
+{
+	struct fl_patch *p;
+
+	if (!load_acquire(&lists))			/* (B) pairs with (A) */
+		return NULL;
+	p = find_holding(pc, pc);
+	return p ? p : find_holding(pc, pc - GRAIN);
+}

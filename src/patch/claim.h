@@ -1,0 +1,25 @@
+/*
+ * claim.h - which bytes of text are whose. Private to patch/ but for
+ * fl_claim() and its like, see patch.h.
+ */
+#ifndef FL_CLAIM_H
+#define FL_CLAIM_H
+
+#include "patch.h"
+
+/* fl_patch.claimed: by a probe, or by the place of flick/patch.h it lies in. */
+enum { FL_CLAIM_NONE, FL_CLAIM_PROBE, FL_CLAIM_PLACE };
+
+/* A thread met a trap of a place whose switch somebody has begun and may never
+ * finish, perhaps this very thread: move it on. public.c */
+void fl_place_help(struct fl_patch *);
+
+/* For the trap handler, which calls enter and leave around all it does with a
+ * place: the place whose window holds `pc`, or NULL. */
+void fl_claims_enter(void);
+void fl_claims_leave(void);
+struct fl_patch *fl_claimed_at(uintptr_t pc);
+/* Changes whenever a place is claimed. */
+uint32_t fl_claims_version(void);
+
+#endif

@@ -1,0 +1,401 @@
+/*
+ * public.c - flick/patch.h: places of the caller's own.
+ *
+ * Hides that a place is a claimed patch, and that an asynchronous switch is a
+ * set of one that lies in the place itself.
+ */
+#include "claim.h"
+#include "fork.h"
+#include "os/os.h"
+#include "public.h"
+#include "sync.h"
+#include "tactic.h"
+
+int flick_patch_open(const char *sync)
+{
+	return fl_patch_open(sync);
+}
+
+const char *flick_patch_sync(void)
+{
+	return fl_patch_sync_name();
+}
+
+void flick_patch_barrier(void)
+{
+	fl_fork_enter();
+	fl_patch_sync();
+	fl_fork_leave();
+}
+
+/* ---- taking a place and giving it up ----------------------------------- */
+
+static int claim(struct fl_patch *p)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+	int err;
+
+	fl_claims_lock(&signals);
+	err = fl_claim(p, &other);
+	if (!err)
+		p->claimed = FL_CLAIM_PLACE;
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+void fl_place_unclaim(struct fl_patch *p)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	fl_unclaim(p);
+	fl_claims_unlock(&signals);
+	fl_claims_settle();
+}
+
+/* The switch between off and on, once and for all. */
+static void choose_tactic(struct fl_patch *p)
+{
+	struct fl_span s;
+	enum fl_tactic tactic = fl_tactic_of(p, FL_OFF, FL_ON, &s);
+
+	if (tactic == FL_N_TACTICS) {		/* on is off: any store will do */
+		tactic = FL_FLIP;
+		s = (struct fl_span){ 0, 0 };
+	}
+	p->tactic = tactic;
+	p->flip_at = s.first;
+	p->flip_bytes = s.last + 1u - s.first;
+}
+
+/* Commit a change of this place alone. */
+static int change(struct fl_place *l, int from, int to)
+{
+	struct fl_change c;
+	struct fl_set set = { .changes = &c, .room = 1, .often = true };
+	size_t bad;
+
+	fl_set_stage(&set, &l->patch, from, to);
+	return c.tactic == FL_N_TACTICS ? 0 : fl_set_commit(&set, &bad);
+}
+
+/* The plan is made; the place is to stand in `state` when we return. */
+static int take_place(struct fl_place *l, int state)
+{
+	struct fl_patch *p = &l->patch;
+	int err = fl_text_view(p->at, p->len, &p->view);
+
+	if (err)
+		return err;
+	fl_fork_enter();
+	err = claim(p);
+	if (!err) {
+		choose_tactic(p);
+		p->state = (uint8_t)state;
+		err = change(l, FL_OLD, state);
+		if (err)
+			fl_place_unclaim(p);
+	}
+	fl_fork_leave();
+	return err;
+}
+
+int flick_patch_init(struct flick_patch *h, void *at, const void *on, size_t n)
+{
+	struct fl_place *l = fl_place_of(h);
+	intptr_t view;
+	int err = fl_text_view((uintptr_t)at, n, &view);
+
+	*l = (struct fl_place){ 0 };
+	if (!err)
+		err = fl_arch_plan_insn(&l->patch, (uintptr_t)at, on, n);
+	return err ? err : take_place(l, FL_OFF);
+}
+
+int flick_call_init(struct flick_patch *h, void *at, const void *target,
+		    unsigned int flags)
+{
+	struct fl_place *l = fl_place_of(h);
+	intptr_t view;
+	int err = fl_text_view((uintptr_t)at, 1, &view);
+	bool was_nop;
+
+	*l = (struct fl_place){ 0 };
+	if (flags & ~(unsigned int)FLICK_FLAGS_DEAD)
+		return FLE_OPTION;
+	if (!err)
+		err = fl_arch_plan_call(&l->patch, (uintptr_t)at, (uintptr_t)target,
+					flags & FLICK_FLAGS_DEAD, &was_nop);
+	return err ? err : take_place(l, was_nop ? FL_OFF : FL_ON);
+}
+
+int flick_patch_release(struct flick_patch *h)
+{
+	struct fl_place *l = fl_place_of(h);
+	int err;
+
+	if (!l->patch.claimed)
+		return -EINVAL;
+	if (load_relaxed(&l->under_way))
+		return FLE_BUSY;
+	fl_fork_enter();
+	err = change(l, l->patch.state, FL_OLD);
+	if (!err)
+		fl_place_unclaim(&l->patch);
+	fl_fork_leave();
+	return err;
+}
+
+static int state_of(enum flick_state s)
+{
+	return s == FLICK_ON ? FL_ON : FL_OFF;
+}
+
+/* ---- in steps ------------------------------------------------------------ */
+
+/* A handler of this thread that met the trap of a place it interrupted the
+ * change of, and that cannot act out either instruction, would try for ever. */
+static bool must_block(const struct fl_patch *p)
+{
+	return p->park_is_trap && !(p->can_act & (1u << FL_OFF | 1u << FL_ON));
+}
+
+static void block_if(bool must, uint64_t *signals)
+{
+	if (must)
+		fl_os_signals_block(signals);
+}
+
+static void restore_if(bool must, const uint64_t *signals)
+{
+	if (must)
+		fl_os_signals_restore(signals);
+}
+
+static bool begin_stepping(struct fl_place *l)
+{
+	uint32_t no = 0;
+
+	/* (C) pairs with (C): one thread at a time steps. */
+	return __atomic_compare_exchange_n(&l->stepping, &no, 1, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void end_stepping(struct fl_place *l)
+{
+	store_release(&l->stepping, 0);			/* (C) pairs with (C) */
+}
+
+static int begin_set(struct fl_place *l, int to)
+{
+	int from = l->patch.state;
+	size_t bad;
+	int err;
+
+	l->set = (struct fl_set){
+		.changes = &l->change, .room = 1, .may_wait = true, .often = true,
+	};
+	if (from == to)
+		return 0;
+	fl_set_stage(&l->set, &l->patch, from, to);
+	err = fl_set_begin(&l->set, &bad);
+	return err == FLE_CHANGED && l->patch.state != from ? FLE_BUSY : err;
+}
+
+static int start(struct fl_place *l, int to)
+{
+	uint32_t no = 0;
+	int err;
+
+	/* (B) pairs with (B): whoever finished last is done with the set. */
+	if (!__atomic_compare_exchange_n(&l->under_way, &no, 1, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return FLE_BUSY;
+	while (!begin_stepping(l))
+		fl_os_yield();
+	err = begin_set(l, to);
+	if (err)
+		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+	end_stepping(l);
+	return err;
+}
+
+enum patience { POLL, BLOCK, TRAPPED };
+
+/* Has the ticket passed, or could it be made to? A trapped thread may hold
+ * nobody up, and waits for nobody. */
+static bool pass(const struct fl_place *l, enum patience patience)
+{
+	if (patience == TRAPPED)
+		return fl_sync_try(l->set.ticket);
+	if (patience == POLL && !fl_set_passed(&l->set) && fl_patch_sync_waits())
+		return false;
+	fl_set_wait(&l->set);
+	return true;
+}
+
+/* 0 when the set is complete. */
+static int step(struct fl_place *l, enum patience patience)
+{
+	if (!l->set.n)
+		return 0;
+	if (!pass(l, patience))
+		return -EAGAIN;
+	return fl_set_step(&l->set) > 0 ? -EAGAIN : 0;
+}
+
+static int finish(struct fl_place *l, enum patience patience)
+{
+	int err;
+
+	if (!begin_stepping(l))
+		return -EAGAIN;
+	err = load_relaxed(&l->under_way) ? step(l, patience) : 0;
+	if (!err)
+		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+	end_stepping(l);
+	return err;
+}
+
+void fl_place_help(struct fl_patch *p)
+{
+	if (!fl_fork_try_enter())
+		return;
+	finish((struct fl_place *)p, TRAPPED);
+	fl_fork_leave();
+}
+
+int flick_patch_start(struct flick_patch *h, enum flick_state to)
+{
+	struct fl_place *l = fl_place_of(h);
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
+
+	if (!l->patch.claimed)
+		return -EINVAL;
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = start(l, state_of(to));
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
+}
+
+int flick_patch_finish(struct flick_patch *h)
+{
+	struct fl_place *l = fl_place_of(h);
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
+
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = finish(l, POLL);
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
+}
+
+/* ---- switching ----------------------------------------------------------- */
+
+/* One store, while the place is ours. */
+static int switch_at_once(struct fl_patch *p, int to)
+{
+	uint32_t motion = load_relaxed(&p->motion);
+
+	/* (A) pairs with (A): what the last owner did is done. */
+	if ((motion & 1) ||
+	    !__atomic_compare_exchange_n(&p->motion, &motion, motion + 1, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return FLE_BUSY;
+	if (p->state != to)
+		fl_patch_flip(p, to);
+	p->state = (uint8_t)to;
+	store_release(&p->motion, motion + 2);		/* (A) pairs with (A) */
+	return 0;
+}
+
+/* Somebody may help; when the place has come to rest, it is done. */
+static int switch_in_steps(struct fl_place *l, int to)
+{
+	uint32_t motion;
+	int err = start(l, to);
+
+	if (err)
+		return err;
+	motion = load_relaxed(&l->patch.motion);
+	while (finish(l, BLOCK) && load_relaxed(&l->patch.motion) == motion)
+		fl_arch_pause();
+	return 0;
+}
+
+static int switch_wide(struct fl_place *l, int to)
+{
+	bool must = must_block(&l->patch);
+	uint64_t signals;
+	int err;
+
+	block_if(must, &signals);
+	fl_fork_enter();
+	err = switch_in_steps(l, to);
+	fl_fork_leave();
+	restore_if(must, &signals);
+	return err;
+}
+
+int flick_patch_switch(struct flick_patch *h, enum flick_state to)
+{
+	struct fl_place *l = fl_place_of(h);
+
+	if (!l->patch.claimed)
+		return -EINVAL;
+	if (l->patch.tactic != FL_WIDE)
+		return switch_at_once(&l->patch, state_of(to));
+	return switch_wide(l, state_of(to));
+}
+
+/* ---- what it is -------------------------------------------------------- */
+
+enum flick_state flick_patch_state(const struct flick_patch *h)
+{
+	const struct fl_patch *p = &((const struct fl_place *)h)->patch;
+
+	return p->state == FL_ON ? FLICK_ON : FLICK_OFF;
+}
+
+const char *flick_patch_tactic(const struct flick_patch *h)
+{
+	return fl_tactic_names[((const struct fl_place *)h)->patch.tactic];
+}
+
+static const char *why(const struct fl_patch *p)
+{
+	switch (p->tactic) {
+	case FL_FLIP:
+		return "one byte changes";
+	case FL_WORD:
+		return "the bytes that change lie in one aligned word of 8";
+	case FL_LINE:
+		return "the bytes that change lie in one cache line, and this "
+		       "machine has been seen to fetch a store to one whole";
+	default:
+		return p->park_is_trap
+			? "the bytes that change cross a boundary of 8; threads "
+			  "that come by meanwhile meet a trap"
+			: "the bytes that change cross a boundary of 8; threads "
+			  "that come by meanwhile jump over them";
+	}
+}
+
+void flick_patch_why(const struct flick_patch *h, char *text, size_t n)
+{
+	const char *w = why(&((const struct fl_place *)h)->patch);
+	size_t i = 0;
+
+	for (; i + 1 < n && w[i]; i++)
+		text[i] = w[i];
+	if (n)
+		text[i] = '\0';
+}

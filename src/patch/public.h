@@ -1,0 +1,33 @@
+/*
+ * public.h - what flick/patch.h calls a place. Private to patch/.
+ */
+#ifndef FL_PUBLIC_H
+#define FL_PUBLIC_H
+
+#include "flick/patch.h"
+#include "patch.h"
+
+/* Lies in the caller's struct flick_patch. */
+struct fl_place {
+	struct fl_patch patch;
+	struct fl_change change;	/* of `set`, which flick_patch_start() began */
+	struct fl_set set;
+	uint32_t stepping;		/* 1: a thread is in finish; atomic */
+	uint32_t under_way;		/* 1: between start and the last finish; atomic */
+};
+_Static_assert(sizeof(struct fl_place) <= sizeof(struct flick_patch),
+	       "struct flick_patch is ABI");
+
+static inline struct fl_place *fl_place_of(struct flick_patch *p)
+{
+	return (struct fl_place *)p;
+}
+
+/* Its bytes are nobody's again. public.c */
+void fl_place_unclaim(struct fl_patch *);
+
+/* Are the `n` bytes at `at` writable? 0 with the view by which, -EFAULT or
+ * FLE_READONLY. public-text.c */
+int fl_text_view(uintptr_t at, size_t n, intptr_t *view);
+
+#endif

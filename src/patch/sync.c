@@ -1,0 +1,127 @@
+/*
+ * sync.c - the choice of a way to synchronise, and tickets that share a sync.
+ *
+ * Syncs are numbered as they begin; only the holder of the lock runs one. Who
+ * stored to text takes the number of the next sync to begin: that one, or any
+ * later one, serves it. So of many that wait one runs the sync for all.
+ *
+ *	storer				runner
+ *	store to text			lock
+ *	full fence	(A)		begun = begun + 1	(B)
+ *	ticket = begun + 1		all_cores()
+ *	...				ended = begun		(C)
+ *	passed: ended >= ticket	(D)	unlock
+ *
+ * (A) pairs with (B): a storer that read `begun` before sync k was counted in
+ * takes ticket k or less, and its stores were visible before k began.
+ * (C) pairs with (D): who sees the end of a sync sees what its runner stored.
+ */
+#include "arch/arch.h"
+#include "os/os.h"
+#include "patch.h"
+#include "sync.h"
+
+const struct fl_sync *const fl_syncs[] = { &fl_sync_membarrier, NULL };
+
+const struct fl_sync *fl_sync;
+
+static uint32_t lock;
+static uint64_t begun, ended;		/* W the lock's holder, R any */
+
+static int try_sync(const struct fl_sync *s)
+{
+	int err = s->probe();
+
+	if (!err)
+		fl_sync = s;
+	return err;
+}
+
+static int choose_by_name(const char *name)
+{
+	for (size_t i = 0; fl_syncs[i]; i++)
+		if (__builtin_strcmp(fl_syncs[i]->name, name) == 0)
+			return try_sync(fl_syncs[i]);
+	return FLE_OPTION;
+}
+
+int fl_sync_choose(const char *name)
+{
+	if (fl_sync)
+		return name && __builtin_strcmp(fl_sync->name, name) ? FLE_OPTION : 0;
+	if (name)
+		return choose_by_name(name);
+	for (size_t i = 0; fl_syncs[i]; i++)
+		if (!fl_syncs[i]->by_choice && try_sync(fl_syncs[i]) == 0)
+			return 0;
+	return FLE_NOSYNC;
+}
+
+struct fl_ticket fl_sync_ticket(void)
+{
+	struct fl_ticket t = { 0 };
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (A) pairs with (B) */
+	t.number = load_relaxed(&begun) + 1;
+	if (fl_sync->ticks)
+		t.ticks = fl_arch_ticks() + fl_sync->ticks();
+	return t;
+}
+
+bool fl_sync_passed(struct fl_ticket t)
+{
+	if (load_acquire(&ended) >= t.number)		/* (D) pairs with (C) */
+		return true;
+	return t.ticks && fl_arch_ticks() >= t.ticks;
+}
+
+/* The lock is held. */
+static void run(void)
+{
+	uint64_t number = begun + 1;
+
+	/* ordering: (B) pairs with (A) */
+	__atomic_store_n(&begun, number, __ATOMIC_SEQ_CST);
+	fl_sync->all_cores();
+	store_release(&ended, number);			/* (C) pairs with (D) */
+}
+
+void fl_sync_pass(struct fl_ticket t)
+{
+	uint64_t signals;
+
+	while (t.ticks && !fl_sync_passed(t))
+		fl_arch_pause();
+	if (fl_sync_passed(t))
+		return;
+	fl_os_lock(&lock, &signals);
+	if (!fl_sync_passed(t))
+		run();
+	fl_os_unlock(&lock, &signals);
+}
+
+bool fl_sync_try(struct fl_ticket t)
+{
+	uint64_t signals;
+
+	if (t.ticks || fl_sync_passed(t) || !fl_os_trylock(&lock, &signals))
+		return fl_sync_passed(t);
+	run();
+	fl_os_unlock(&lock, &signals);
+	return true;
+}
+
+void fl_patch_sync(void)
+{
+	fl_sync_pass(fl_sync_ticket());
+}
+
+const char *fl_patch_sync_name(void)
+{
+	return fl_sync ? fl_sync->name : "none";
+}
+
+bool fl_patch_sync_waits(void)
+{
+	return fl_sync->ticks != NULL;
+}
