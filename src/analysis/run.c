@@ -167,26 +167,30 @@ static void **marks_of_caller(struct thread *t, struct fl_fiber *f,
 	return has_caller(call) ? fl_stack_marks(f, call->caller - 1) : t->marks;
 }
 
-static struct flick_call describe(const struct thread *t, const struct fl_fiber *f,
-				  const struct fl_open *call)
+/* Filled in place: a copy would wait for the words just written. */
+static void describe(struct flick_call *call, const struct thread *t,
+		     const struct fl_fiber *f, const struct fl_open *open)
 {
-	return (struct flick_call){
-		.size = sizeof(struct flick_call),
-		.thread = t->index,
-		.function = call->function,
-		.caller = has_caller(call) ? f->open[call->caller - 1].function :
-			  FLICK_NO_FUNCTION,
-		.flags = call->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0,
-		.begin = call->tsc,
-	};
+	call->size = sizeof(*call);
+	call->thread = t->index;
+	call->function = open->function;
+	call->caller = has_caller(open) ? f->open[open->caller - 1].function :
+		       FLICK_NO_FUNCTION;
+	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
+	call->how = FLICK_RUNNING;
+	call->begin = open->tsc;
+	call->total = 0;
+	call->self = 0;
+	call->inside = 0;
 }
 
 static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 {
 	struct thread *t = arg;
 	const struct fl_open *open = &f->open[i];
-	struct flick_call call = describe(t, f, open);
+	struct flick_call call;
 
+	describe(&call, t, f, open);
 	call.how = how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND;
 	call.inside = open->outer ? 0 : open->inside;
 	tell_left(t->run, &call, fl_stack_marks(f, i), marks_of_caller(t, f, open));
@@ -202,7 +206,7 @@ static int begin_call(struct thread *t, const struct fl_open *open)
 		return err;
 	f = &t->stack.fibers[t->stack.current];
 	open = &f->open[f->n - 1];
-	call = describe(t, f, open);
+	describe(&call, t, f, open);
 	tell_entered(t->run, &call, fl_stack_marks(f, f->n - 1),
 		     marks_of_caller(t, f, open));
 	return 0;
@@ -212,8 +216,9 @@ static void close_call(struct thread *t, const struct fl_closed *closed)
 {
 	struct fl_fiber *f = closed->fiber;
 	const struct fl_open *open = &f->open[f->n];
-	struct flick_call call = describe(t, f, open);
+	struct flick_call call;
 
+	describe(&call, t, f, open);
 	call.how = FLICK_ENDED;
 	call.total = closed->total;
 	call.self = closed->self;

@@ -83,13 +83,20 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call,
 				 uint32_t caller)
 {
 	uint32_t *last = &f->last[call->function];
+	struct fl_open *o = &f->open[f->n];
 
 	for (uint32_t m = 0; m < f->n_marks; m++)
 		fl_stack_marks(f, f->n)[m] = NULL;
-	f->open[f->n] = *call;
-	f->open[f->n].caller = caller;
-	f->open[f->n++].outer = *last;
-	*last = f->n;
+	/* Field by field: words that were just written are not ready as one. */
+	o->tsc = call->tsc;
+	o->function = call->function;
+	o->sp = call->sp;
+	o->child = 0;
+	o->inside = 0;
+	o->outer = *last;
+	o->caller = caller;
+	o->probe = call->probe;
+	*last = ++f->n;
 }
 
 /* A call begins. 0 or -ENOMEM. The common case: below the call on top. */

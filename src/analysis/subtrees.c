@@ -48,7 +48,7 @@ static int open_subtrees(void **state, const struct flick_view *view, const char
 static bool is_same(const struct signature *a, const struct signature *b)
 {
 	return a->function == b->function && a->n == b->n &&
-	       (a->n == DOUBT || !memcmp(a->callees, b->callees, a->n * sizeof(uint32_t)));
+	       (a->n == DOUBT || !a->n || !memcmp(a->callees, b->callees, a->n * sizeof(uint32_t)));
 }
 
 static struct signature *place_of(const struct subtrees *s, const struct signature *want)
