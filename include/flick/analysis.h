@@ -31,9 +31,9 @@
  *		thread_end. Global variables are shared by all states.
  * LIFETIME	What is pointed to lives during the call it is given to, but for
  *		the view, which lives until close and whose counts grow.
- * ERRORS	0, or a negative -errno, which ends the recording's analyses;
- *		open returns -EINVAL for an `arg` it does not know. Nothing may be
- *		thrown.
+ * ERRORS	0, or a negative -errno, after which only close is called; the
+ *		recording goes on without it. open returns -EINVAL for an `arg` it
+ *		does not know. Nothing may be thrown.
  *
  * Version 1. A structure's `size` says how much of it there is: fields are only
  * ever added at the end.
@@ -128,8 +128,8 @@ enum flick_column_type {
 	FLICK_COL_PARENT		/* the ID of the row above, FLICK_NONE at a root */
 };
 
-struct flick_column {
-	const char *name;		/* a column of SQL; times end in "_ns" */
+struct flick_column {	/* at most 64 in a row */
+	const char *name;		/* letters, digits and _; times end in "_ns" */
 	enum flick_column_type type;
 };
 

@@ -54,7 +54,10 @@ int fl_run_end(struct fl_run *);
 /* Add the results of `from`, of the same uses, and end its threads. 0, or
  * FLE_OPTION where an analysis cannot. */
 int fl_run_merge(struct fl_run *into, struct fl_run *from);
-/* The result of use `i`; the caller frees its cells. */
+#define FL_MAX_COLUMNS 64
+/* The result of use `i`; the caller frees its cells. 0, what the analysis failed
+ * with, or -EBADMSG: its rows are not as flick/analysis.h says. The others' are
+ * there all the same. */
 int fl_run_rows(struct fl_run *, size_t i, struct flick_rows *);
 void fl_run_close(struct fl_run *);	/* NULL is fine */
 

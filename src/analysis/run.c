@@ -6,6 +6,8 @@
  * An analysis sees structures of flick/analysis.h only, a built-in one as much
  * as a third party's.
  */
+#include <ctype.h>
+
 #include "analysis/analysis.h"
 #include "analysis/array.h"
 #include "analysis/stack.h"
@@ -14,6 +16,7 @@ struct worker {		/* one analysis and its state */
 	const struct flick_analysis *a;
 	void *state;
 	uint32_t mark;			/* which of a call's marks is its own */
+	int error;			/* its first; it is told nothing more */
 };
 
 struct thread {
@@ -35,7 +38,7 @@ struct fl_run {
 	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
 	struct thread **threads;	/* index: thread; NULL: not seen or ended */
 	uint32_t n_threads;
-	int error;			/* the first one, from where none can be returned */
+	int error;			/* flick's own, from where none can be returned */
 };
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -126,20 +129,21 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 
 /* ---- a call, to all ------------------------------------------------------------- */
 
-static void note(struct fl_run *run, int err)
+/* An analysis that fails ends; the others go on. */
+static void note(struct worker *w, int err)
 {
-	if (err && !run->error)
-		run->error = err;
+	if (err && !w->error)
+		w->error = err;
 }
 
 static void tell_entered(struct fl_run *run, const struct flick_call *call,
 			 void **marks, void **callers)
 {
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 
-		if (w->a->enter)
-			note(run, w->a->enter(w->state, call, &marks[w->mark],
+		if (w->a->enter && !w->error)
+			note(w, w->a->enter(w->state, call, &marks[w->mark],
 					      &callers[w->mark]));
 	}
 }
@@ -148,10 +152,10 @@ static void tell_left(struct fl_run *run, const struct flick_call *call,
 		      void **marks, void **callers)
 {
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 
-		if (w->a->leave)
-			note(run, w->a->leave(w->state, call, &marks[w->mark],
+		if (w->a->leave && !w->error)
+			note(w, w->a->leave(w->state, call, &marks[w->mark],
 					      &callers[w->mark]));
 	}
 }
@@ -229,10 +233,10 @@ static void close_call(struct thread *t, const struct fl_closed *closed)
 static void tell_stray(struct thread *t, uint32_t function)
 {
 	for (size_t i = 0; i < t->run->n; i++) {
-		const struct worker *w = &t->run->workers[i];
+		struct worker *w = &t->run->workers[i];
 
-		if (w->a->stray)
-			note(t->run, w->a->stray(w->state, t->index, function,
+		if (w->a->stray && !w->error)
+			note(w, w->a->stray(w->state, t->index, function,
 						 &t->marks[w->mark]));
 	}
 }
@@ -287,22 +291,22 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 	if (run->tags[exit->probe].function != call.function)
 		return;				/* its other half was lost */
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 		void *mark = NULL;
 
 		call.how = FLICK_RUNNING;
 		call.total = 0;
-		if (w->a->enter)
-			note(run, w->a->enter(w->state, &call, &mark, &t->marks[w->mark]));
+		if (w->a->enter && !w->error)
+			note(w, w->a->enter(w->state, &call, &mark, &t->marks[w->mark]));
 		call.how = FLICK_ENDED;
 		call.total = exit->tsc > call.begin ? exit->tsc - call.begin : 0;
-		if (w->a->leave)
-			note(run, w->a->leave(w->state, &call, &mark, &t->marks[w->mark]));
+		if (w->a->leave && !w->error)
+			note(w, w->a->leave(w->state, &call, &mark, &t->marks[w->mark]));
 	}
 }
 
 /* A pair may come in two batches, so its first half waits by thread. */
-static int pair_samples(struct fl_run *run, struct thread *t, const struct fl_batch *b)
+static void pair_samples(struct fl_run *run, struct thread *t, const struct fl_batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flick_record *r = &b->records[i];
@@ -314,7 +318,6 @@ static int pair_samples(struct fl_run *run, struct thread *t, const struct fl_ba
 		else if (t->half.tsc)
 			finish_sample(run, t, r);
 	}
-	return 0;
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -364,15 +367,17 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 	if (!t)
 		return err ? err : -ENOMEM;
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 
-		if (w->a->batch)
-			note(run, w->a->batch(w->state, b->thread, b->records, b->n));
+		if (w->a->batch && !w->error)
+			note(w, w->a->batch(w->state, b->thread, b->records, b->n));
 	}
 	if (t->is_paired)
-		note(run, pair_calls(run, t, b));
+		err = pair_calls(run, t, b);
 	else if (run->n_marks)
-		note(run, pair_samples(run, t, b));
+		pair_samples(run, t, b);
+	if (err && !run->error)
+		run->error = err;
 	return run->error;
 }
 
@@ -383,10 +388,10 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 	if (err || probe >= run->n_tags || run->tags[probe].kind != FLICK_TAG_ENTRY)
 		return err;
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 
-		if (w->a->count)
-			note(run, w->a->count(w->state, thread, run->tags[probe].function,
+		if (w->a->count && !w->error)
+			note(w, w->a->count(w->state, thread, run->tags[probe].function,
 					      n));
 	}
 	return run->error;
@@ -401,10 +406,10 @@ int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 	if (t->is_paired)
 		fl_stack_end(&t->stack);
 	for (size_t i = 0; i < run->n; i++) {
-		const struct worker *w = &run->workers[i];
+		struct worker *w = &run->workers[i];
 
-		if (w->a->thread_end)
-			note(run, w->a->thread_end(w->state, thread, &t->marks[w->mark]));
+		if (w->a->thread_end && !w->error)
+			note(w, w->a->thread_end(w->state, thread, &t->marks[w->mark]));
 	}
 	free_thread(t);
 	run->threads[thread] = NULL;
@@ -421,6 +426,13 @@ int fl_run_end(struct fl_run *run)
 
 /* ---- results -------------------------------------------------------------------------- */
 
+static void merge_worker(struct worker *into, const struct worker *from)
+{
+	note(into, from->error);
+	if (!into->error)
+		note(into, into->a->merge(into->state, from->state));
+}
+
 int fl_run_merge(struct fl_run *into, struct fl_run *from)
 {
 	int err;
@@ -430,19 +442,52 @@ int fl_run_merge(struct fl_run *into, struct fl_run *from)
 			return FLE_OPTION;
 	err = fl_run_end(from);
 	for (size_t i = 0; !err && i < into->n; i++)
-		note(into, into->workers[i].a->merge(into->workers[i].state,
-						     from->workers[i].state));
+		merge_worker(&into->workers[i], &from->workers[i]);
 	return err ? err : into->error;
+}
+
+static bool is_good_column(const struct flick_column *c)
+{
+	const char *name = c->name;
+
+	if (!name || !*name || strlen(name) > 48 || c->type > FLICK_COL_PARENT)
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+/* What a third party says of its rows is stored as it is, if it can be. */
+static bool is_good(const struct flick_rows *r)
+{
+	if (!r->columns || !r->n_columns || r->n_columns > FL_MAX_COLUMNS ||
+	    (r->n_rows && !r->cells))
+		return false;
+	for (size_t i = 0; i < r->n_columns; i++) {
+		if (!is_good_column(&r->columns[i]))
+			return false;
+		for (size_t j = 0; j < i; j++)
+			if (!strcasecmp(r->columns[i].name, r->columns[j].name))
+				return false;
+	}
+	return true;
 }
 
 int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 {
+	struct worker *w = &run->workers[i];
 	int err = refresh(run);
 
 	*rows = (struct flick_rows){ 0 };
-	if (err || run->error)
-		return err ? err : run->error;
-	return run->workers[i].a->rows(run->workers[i].state, rows);
+	if (err || run->error || w->error)
+		return err ? err : run->error ? run->error : w->error;
+	err = w->a->rows(w->state, rows);
+	if (err || is_good(rows))
+		return err;
+	free(rows->cells);
+	*rows = (struct flick_rows){ 0 };
+	return -EBADMSG;
 }
 
 void fl_run_close(struct fl_run *run)

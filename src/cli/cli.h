@@ -158,6 +158,7 @@ struct fl_session {
 	struct fl_view view;
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
+	bool has_result[FL_MAX_ANALYSES], result_failed;
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */

@@ -114,7 +114,6 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "images", "%u", s->shm->n_images);
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
-	put(p, "analysis", "%s", s->o->analyses[0].name);
 	put_arguments(p, s->o->argv);
 	put_machine(p);
 }
@@ -122,6 +121,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 static int save(struct fl_session *s)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES];
 	struct fl_recording r = {
 		.modules = fl_shm_modules(s->shm), .n_modules = s->shm->n_modules,
 		.sites = fl_shm_sites(s->shm), .n_sites = s->n_selected,
@@ -129,17 +129,23 @@ static int save(struct fl_session *s)
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
 		.lost = s->shm->lost,
-		.names = names, .results = s->results, .n_results = s->o->n_analyses,
+		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
 	char why[FL_WHY] = "";
 
 	for (int i = 0; i < FL_N_PROVIDERS; i++)
 		providers[i] = fl_providers[i]->name;
-	for (size_t i = 0; i < s->o->n_analyses; i++)
-		names[i] = s->o->analyses[i].name;
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		if (!s->has_result[i])
+			continue;
+		names[r.n_results] = s->o->analyses[i].name;
+		results[r.n_results++] = s->results[i];
+	}
 	r.threads = fl_reader_threads(s->reader, &r.n_threads);
 	describe(&p, s);
+	if (r.n_results)
+		put(&p, "analysis", "%s", names[0]);
 	r.session = p.pair;
 	r.n_session = p.n;
 	fl_roster_lines(&s->roster, s->shm);
@@ -210,7 +216,7 @@ int fl_session_finish(struct fl_session *s)
 {
 	int status = exit_status(s);
 
-	if (s->store && save(s))
+	if ((s->store && save(s)) || s->result_failed)
 		status = FL_EXIT_FAILED;
 	if (s->store && status != FL_EXIT_FAILED && isatty(STDERR_FILENO))
 		fl_say("kept in %s; `flick report%s%s` shows it", s->o->dir,

@@ -308,15 +308,19 @@ static void measure_tick(struct fl_session *s)
 			      (double)(fl_arch_ticks() - s->shm->tsc0);
 }
 
-static int make_results(struct fl_session *s)
+/* A result that cannot be had is told; the others are kept. */
+static void make_results(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++) {
 		int err = fl_run_rows(s->run, i, &s->results[i]);
 
+		s->has_result[i] = !err;
+		s->result_failed |= err != 0;
 		if (err)
-			return err;
+			fl_say("analysis `%s` failed: %s", s->o->analyses[i].name,
+			       err == -EBADMSG ? "its rows are not as flick/analysis.h says" :
+			       fl_reason(err));
 	}
-	return 0;
 }
 
 struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
@@ -365,7 +369,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (s->refused_to_go || !has_begun(s))
 		return FL_EXIT_FAILED;
 	if (!s->feed_error)
-		s->feed_error = make_results(s);
+		make_results(s);
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;

@@ -180,12 +180,10 @@ static int type_of(const char *name)
 	return -1;
 }
 
-#define MAX_COLUMNS 64
-
 /* The columns of result `name`, as they were stored. 0, or -1: there are none. */
 static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
 {
-	struct flick_column *columns = fl_store_own(s, calloc(MAX_COLUMNS, sizeof(*columns)));
+	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS, sizeof(*columns)));
 	sqlite3_stmt *st = NULL;
 	size_t n = 0;
 
@@ -194,7 +192,7 @@ static int load_columns(struct fl_store *s, const char *name, struct flick_rows 
 					   NULL) != SQLITE_OK)
 		return -1;
 	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
-	while (n < MAX_COLUMNS && sqlite3_step(st) == SQLITE_ROW) {
+	while (n < FL_MAX_COLUMNS && sqlite3_step(st) == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
 		int type = type_of((const char *)sqlite3_column_text(st, 1));
 

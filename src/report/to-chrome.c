@@ -87,8 +87,10 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 
 static int rows(void *state, struct flick_rows *r)
 {
+	static const struct flick_column none = { "none", FLICK_COL_COUNT };
+
 	(void)state;
-	*r = (struct flick_rows){ 0 };
+	*r = (struct flick_rows){ .columns = &none, .n_columns = 1 };
 	return 0;
 }
 

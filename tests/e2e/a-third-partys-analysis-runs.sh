@@ -7,6 +7,11 @@ plugin() {	# NAME SOURCE
 	$CC -Wall -Wextra -Werror -shared -fPIC -I"$top/include" "$2" -o "$work/$1.so" \
 		2>"$err" || fail "$1.so does not build"
 }
+for language in "$CC -x c -std=c99" "$(cxx) -x c++ -std=c++11"; do
+	echo '#include <flick/analysis.h>' >"$work/alone"
+	$language -I"$top/include" -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+		"$work/alone" 2>"$err" || fail "$language does not take the header"
+done
 plugin longest "$top/examples/own-analysis.c"
 target recursion -O1 $sites
 record -a "$work/longest.so,latency" -- "$work/recursion"
@@ -80,3 +85,24 @@ wrong "argument" "$work/longest.so:soon" 'does not take .soon.; it takes the sho
 wrong "an argument for none" "tree:deep" 'does not take .deep.; it takes nothing'
 wrong "twice" "graph,tree,graph" 'called .graph.'
 wrong "no such" "grapf" 'there is no analysis .grapf.'
+
+# One that fails, or gives rows that cannot be, takes no other's result with it.
+breaks() {	# WHAT NAME PATTERN
+	label="$1:"
+	record --all -a "$work/$2.so,latency" -- "$work/recursion"
+	[ "$status" -eq 1 ] || fail "$label status $status, not 1"
+	[ "$(grep -c '^flick' "$err")" -eq 1 ] && grep -q "$3" "$err" || fail "$label not said"
+	exact latency
+	run "$FLICK" report "$data"
+	succeeded
+}
+variant fails "$functions" 'static int l(void *s, const struct flick_call *call, void **m,
+	void **c2) { (void)s; (void)call; (void)m; (void)c2; return -5; }' \
+	"$head $size, .version = 1, .name = \"x\", .leave = l, $rest"
+breaks "fails at work" fails 'analysis .x. failed: Input/output error'
+variant bad "$functions" 'static const struct flick_column k[] = { { "a", FLICK_COL_COUNT },
+	{ "A", FLICK_COL_COUNT } };
+	static int r2(void *s, struct flick_rows *x) { (void)s; (void)r; x->columns = k;
+	x->n_columns = 2; x->cells = 0; x->n_rows = 0; return 0; }' \
+	"$head $size, .version = 1, .name = \"x\", .open = o, .rows = r2, .close = c };"
+breaks "columns of one name" bad 'its rows are not as flick/analysis.h says'
