@@ -47,8 +47,10 @@ static int open_subtrees(void **state, const struct flick_view *view, const char
 
 static bool is_same(const struct signature *a, const struct signature *b)
 {
-	return a->function == b->function && a->n == b->n &&
-	       (a->n == DOUBT || !a->n || !memcmp(a->callees, b->callees, a->n * sizeof(uint32_t)));
+	if (a->function != b->function || a->n != b->n)
+		return false;
+	return a->n == DOUBT || a->n == 0 ||
+	       !memcmp(a->callees, b->callees, a->n * sizeof(*a->callees));
 }
 
 static struct signature *place_of(const struct subtrees *s, const struct signature *want)

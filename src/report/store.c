@@ -183,7 +183,8 @@ static int type_of(const char *name)
 /* The columns of result `name`, as they were stored. 0, or -1: there are none. */
 static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
 {
-	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS, sizeof(*columns)));
+	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS,
+							      sizeof(*columns)));
 	sqlite3_stmt *st = NULL;
 	size_t n = 0;
 
