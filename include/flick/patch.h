@@ -33,7 +33,7 @@
  *	- old and new are one instruction each, of equal length: FLICK_E_INSN
  *	- no other patch or probe has any of these bytes: FLICK_E_OVERLAP
  *	- nothing jumps into the middle of the place	(not checked)
- *	- nobody else writes there			FLICK_E_CHANGED, at the next switch
+ *	- nobody else writes there: FLICK_E_CHANGED, where one store is not enough
  *
  * Every call that can fail returns 0 or a negative error: -errno, or one of
  * enum flick_err; flick_error() has a sentence for it. A call that fails has

@@ -156,7 +156,9 @@ bool fl_arch_has_rseq(void);
  * the word's other bytes keep what other threads store to them. */
 void fl_arch_store_byte(uintptr_t at, uint8_t byte);
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
-/* The same for up to 8 bytes of one cache line. No processor promises that it
+/* Bytes that nobody executes: one by one. */
+void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
+/* As a word, for up to 8 bytes of one cache line. No processor promises that it
  * is fetched whole: only where `flick calibrate` has seen that it is. */
 void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Make this core refetch what it stores to [at, at + n). */

@@ -69,28 +69,15 @@ static bool take(struct fl_patch *p)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* The first `n`, of which all or none have been changed. */
-static void give_back(const struct fl_set *set, size_t n, bool changed)
+static void give_back(struct fl_patch *p)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct fl_patch *p = set->changes[i].patch;
-
-		if (changed)
-			p->state = set->changes[i].to;
-		store_release(&p->motion, p->motion + 1);	/* (G) pairs with (G) */
-	}
+	store_release(&p->motion, p->motion + 1);	/* (G) pairs with (G) */
 }
 
-static int take_all(const struct fl_set *set, size_t *bad)
+void fl_set_abandon(struct fl_set *set)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		if (take(set->changes[i].patch))
-			continue;
-		give_back(set, i, false);
-		*bad = i;
-		return FLE_BUSY;
-	}
-	return 0;
+	while (set->n_taken > 0)
+		give_back(set->changes[--set->n_taken].patch);
 }
 
 /* ---- what may fail ----------------------------------------------------- */
@@ -126,17 +113,65 @@ static bool trap_stays_blocked(int except)
 	return true;
 }
 
-static int verify_bytes(const struct fl_set *set, size_t *bad)
+/* A switch in one store has no time to look: it would fetch from another core,
+ * before it takes it away, the line that is executed there. */
+static bool is_switch(const struct fl_change *c)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fl_change *c = &set->changes[i];
+	return c->from != FL_OLD && c->to != FL_OLD && c->tactic == c->patch->tactic &&
+	       !is_wide(c);
+}
 
-		*bad = i;
-		if (__builtin_memcmp((const void *)c->patch->at,
-				     c->patch->bytes[c->from], c->patch->len))
-			return FLE_CHANGED;
+static int verify_bytes(const struct fl_change *c)
+{
+	const struct fl_patch *p = c->patch;
+
+	if (is_switch(c) || !__builtin_memcmp((const void *)p->at, p->bytes[c->from], p->len))
+		return 0;
+	return FLE_CHANGED;
+}
+
+/* What a thread that meets the trap acts as: either will do. */
+static void choose_act(const struct fl_change *c)
+{
+	struct fl_patch *p = c->patch;
+	uint8_t acts = FL_N_STATES;
+
+	if (p->can_act >> c->from & 1)
+		acts = c->from;
+	if (p->can_act >> c->to & 1)
+		acts = c->to;
+	store_relaxed(&p->acts, acts);
+}
+
+/* The next place of the set is ours. Is it as staged? */
+static int check_taken(struct fl_set *set)
+{
+	const struct fl_change *c = &set->changes[set->n_taken++];
+
+	choose_act(c);
+	return verify_bytes(c);
+}
+
+static int take_all(struct fl_set *set, size_t *bad)
+{
+	int err = 0;
+
+	while (set->n_taken < set->n && !err) {
+		*bad = set->n_taken;
+		err = take(set->changes[set->n_taken].patch) ? check_taken(set) : FLE_BUSY;
 	}
-	return 0;
+	return err;
+}
+
+int fl_set_take(struct fl_set *set, struct fl_patch *p, int to)
+{
+	if (!take(p))
+		return FLE_BUSY;
+	set->changes[set->n++] = (struct fl_change){
+		.patch = p, .from = p->state, .to = (uint8_t)to,
+		.tactic = p->state == to ? FL_N_TACTICS : p->tactic,
+	};
+	return check_taken(set);
 }
 
 /* Notes what the set consists of; `bad` becomes the first with a trap. */
@@ -207,10 +242,8 @@ static int verify_threads(struct fl_set *set, size_t *bad)
 
 static int verify(struct fl_set *set, size_t *bad)
 {
-	int err = verify_bytes(set, bad);
+	int err = verify_threads(set, bad);
 
-	if (!err)
-		err = verify_threads(set, bad);
 	if (!err && !set->quiet && fl_sync->ready)
 		err = fl_sync->ready();
 	return err;
@@ -251,10 +284,11 @@ static void write_park(const struct fl_change *c)
 static void write_tail(const struct fl_change *c)
 {
 	const struct fl_patch *p = c->patch;
+	size_t behind = p->head_at + p->park_bytes;
+	uintptr_t at = p->at + p->view;
 
-	for (size_t i = 0; i < p->len; i++)
-		if (i - p->head_at >= p->park_bytes)
-			store(p, i, &p->bytes[c->to][i], 1);
+	fl_arch_store_bytes(at, p->bytes[c->to], p->head_at);
+	fl_arch_store_bytes(at + behind, p->bytes[c->to] + behind, p->len - behind);
 }
 
 static void write_head(const struct fl_change *c)
@@ -264,24 +298,8 @@ static void write_head(const struct fl_change *c)
 	store(p, p->head_at, &p->bytes[c->to][p->head_at], p->park_bytes);
 }
 
-/* What a thread that meets the trap acts as: either will do. */
-static void choose_act(const struct fl_change *c)
-{
-	struct fl_patch *p = c->patch;
-	uint8_t acts = FL_N_STATES;
-
-	if (p->can_act >> c->from & 1)
-		acts = c->from;
-	if (p->can_act >> c->to & 1)
-		acts = c->to;
-	store_relaxed(&p->acts, acts);
-}
-
 static void park_set(struct fl_set *set)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (is_wide(&set->changes[i]))
-			choose_act(&set->changes[i]);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (A) pairs with (B) in trap.c */
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))
@@ -297,16 +315,27 @@ static void write_tails(const struct fl_set *set)
 	FL_POINT("commit.tail");
 }
 
-static void write_heads(const struct fl_set *set)
+/* Its last store; the place is at rest again. A core may meet the old head
+ * until the sync, or a late trap, whatever is done to the place next. */
+static void settle(const struct fl_change *c)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fl_change *c = &set->changes[i];
+	struct fl_patch *p = c->patch;
 
-		if (is_wide(c))
-			write_head(c);
-		else
-			fl_store_at_once(c->patch, c->from, c->to);
-	}
+	if (is_wide(c))
+		write_head(c);
+	else if (is_switch(c))
+		fl_patch_flip(p, c->to);
+	else
+		fl_store_at_once(p, c->from, c->to);
+	p->state = c->to;
+	give_back(p);
+}
+
+static void write_heads(struct fl_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		settle(&set->changes[i]);
+	set->n_taken = 0;
 	FL_POINT("commit.head");
 }
 
@@ -314,11 +343,10 @@ int fl_set_begin(struct fl_set *set, size_t *bad)
 {
 	int err = fl_sync ? take_all(set, bad) : FLE_NOSYNC;
 
-	if (err)
-		return err;
-	err = verify(set, bad);
+	if (!err)
+		err = verify(set, bad);
 	if (err) {
-		give_back(set, set->n, false);	/* nothing has been written */
+		fl_set_abandon(set);		/* nothing has been written */
 		return err;
 	}
 	set->phase = set->any_wide ? PARK : HEAD;
@@ -340,7 +368,6 @@ int fl_set_step(struct fl_set *set)
 		write_heads(set);
 		break;
 	default:
-		give_back(set, set->n, true);
 		return 0;
 	}
 	set->ticket = fl_sync_ticket();

@@ -68,11 +68,12 @@ struct fl_change {
 };
 struct fl_set {
 	struct fl_change *changes;
-	size_t n, room;
+	uint32_t n, room;
 	bool quiet;		/* no thread can reach these sites yet */
 	bool may_wait;		/* the caller goes on between begin and step */
 	bool often;		/* many a second: do not read /proc each time */
 	/* W commit.c */
+	uint32_t n_taken;	/* the first, whose places are ours */
 	uint8_t phase;
 	bool any_wide, any_row;
 	struct fl_ticket ticket;
@@ -84,6 +85,11 @@ int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
  * execute every site meanwhile. Blocks for at most three syncs. Not callable
  * from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
+
+/* Take a place and stage its switch from where it stands: nobody moves it in
+ * between. 0, FLE_BUSY, FLE_CHANGED. Abandon gives all back. */
+int fl_set_take(struct fl_set *, struct fl_patch *, int to);
+void fl_set_abandon(struct fl_set *);
 
 /* The same in steps. begin writes the first phase; step, when the set's ticket
  * has passed, the next: 1 there is more, 0 complete, or an error, and then

@@ -9,57 +9,40 @@
 #include "os/os.h"
 #include "public.h"
 
-static int stage(struct fl_set *set, const struct flick_change *c)
+static int take(struct fl_set *set, const struct flick_change *c)
 {
 	struct fl_patch *p = &fl_place_of(c->patch)->patch;
 	int to = c->to == FLICK_ON ? FL_ON : FL_OFF;
 
-	if (!p->claimed)
-		return -EINVAL;
-	return p->state == to ? 0 : fl_set_stage(set, p, p->state, to);
+	return p->claimed ? fl_set_take(set, p, to) : -EINVAL;
 }
 
-static int stage_all(struct fl_set *set, const struct flick_change *c, size_t n,
-		     size_t *bad)
+static int take_all(struct fl_set *set, const struct flick_change *c, size_t n,
+		    size_t *bad)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		err = stage(set, &c[i]);
+		err = take(set, &c[i]);
 		*bad = i;
 	}
 	return err;
 }
 
-/* Places that stand as wanted are not in the set: find the index again. */
-static size_t index_of(const struct flick_change *c, const struct fl_patch *p)
+static int commit(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
 {
-	size_t i = 0;
+	int err = take_all(set, c, n, bad);
 
-	while (&fl_place_of(c[i].patch)->patch != p)
-		i++;
-	return i;
-}
-
-static int commit(struct fl_set *set, const struct flick_change *c, size_t *bad)
-{
-	size_t at;
-	int err = set->n ? fl_set_commit(set, &at) : 0;
-
-	if (!err)
-		return 0;
-	*bad = index_of(c, set->changes[at].patch);
-	if (err == FLE_CHANGED &&
-	    set->changes[at].patch->state != set->changes[at].from)
-		err = FLE_BUSY;
-	return err;
+	if (err)
+		fl_set_abandon(set);
+	return err ? err : fl_set_commit(set, bad);
 }
 
 int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 {
 	size_t bytes = (n + 1) * sizeof(struct fl_change), none;
 	struct fl_set set = {
-		.room = n,
+		.room = (uint32_t)n,
 		.changes = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
 	};
@@ -69,10 +52,8 @@ int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 		return -ENOMEM;
 	if (!bad)
 		bad = &none;
-	err = stage_all(&set, c, n, bad);
 	fl_fork_enter();
-	if (!err)
-		err = commit(&set, c, bad);
+	err = commit(&set, c, n, bad);
 	fl_fork_leave();
 	fl_os_unmap(set.changes, bytes);
 	return err;

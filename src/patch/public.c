@@ -130,6 +130,12 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 	return err ? err : take_place(l, was_nop ? FL_OFF : FL_ON);
 }
 
+/* Begun by flick_patch_start() and not finished. */
+static bool is_under_way(const struct fl_place *l)
+{
+	return load_relaxed(&l->round) & 1;
+}
+
 int flick_patch_release(struct flick_patch *h)
 {
 	struct fl_place *l = fl_place_of(h);
@@ -137,7 +143,7 @@ int flick_patch_release(struct flick_patch *h)
 
 	if (!l->patch.claimed)
 		return -EINVAL;
-	if (load_relaxed(&l->under_way))
+	if (is_under_way(l))
 		return FLE_BUSY;
 	fl_fork_enter();
 	err = change(l, l->patch.state, FL_OLD);
@@ -189,34 +195,34 @@ static void end_stepping(struct fl_place *l)
 
 static int begin_set(struct fl_place *l, int to)
 {
-	int from = l->patch.state;
 	size_t bad;
 	int err;
 
 	l->set = (struct fl_set){
 		.changes = &l->change, .room = 1, .may_wait = true, .often = true,
 	};
-	if (from == to)
-		return 0;
-	fl_set_stage(&l->set, &l->patch, from, to);
-	err = fl_set_begin(&l->set, &bad);
-	return err == FLE_CHANGED && l->patch.state != from ? FLE_BUSY : err;
+	err = fl_set_take(&l->set, &l->patch, to);
+	if (!err && l->change.from != to)
+		return fl_set_begin(&l->set, &bad);
+	fl_set_abandon(&l->set);
+	l->set.n = 0;				/* it stands as wanted */
+	return err;
 }
 
 static int start(struct fl_place *l, int to)
 {
-	uint32_t no = 0;
+	uint32_t rest = load_relaxed(&l->round) & ~1u;
 	int err;
 
 	/* (B) pairs with (B): whoever finished last is done with the set. */
-	if (!__atomic_compare_exchange_n(&l->under_way, &no, 1, false,
+	if (!__atomic_compare_exchange_n(&l->round, &rest, rest + 1, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return FLE_BUSY;
 	while (!begin_stepping(l))
 		fl_os_yield();
 	err = begin_set(l, to);
 	if (err)
-		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+		store_release(&l->round, rest);		/* (B) pairs with (B) */
 	end_stepping(l);
 	return err;
 }
@@ -251,9 +257,9 @@ static int finish(struct fl_place *l, enum patience patience)
 
 	if (!begin_stepping(l))
 		return -EAGAIN;
-	err = load_relaxed(&l->under_way) ? step(l, patience) : 0;
-	if (!err)
-		store_release(&l->under_way, 0);	/* (B) pairs with (B) */
+	err = is_under_way(l) ? step(l, patience) : 0;
+	if (!err && is_under_way(l))
+		store_release(&l->round, l->round + 1);	/* (B) pairs with (B) */
 	end_stepping(l);
 	return err;
 }
@@ -317,16 +323,15 @@ static int switch_at_once(struct fl_patch *p, int to)
 	return 0;
 }
 
-/* Somebody may help; when the place has come to rest, it is done. */
+/* Somebody may help, and begin the next round: ours is over then. */
 static int switch_in_steps(struct fl_place *l, int to)
 {
-	uint32_t motion;
+	uint32_t before = load_relaxed(&l->round) & ~1u;
 	int err = start(l, to);
 
 	if (err)
 		return err;
-	motion = load_relaxed(&l->patch.motion);
-	while (finish(l, BLOCK) && load_relaxed(&l->patch.motion) == motion)
+	while (load_relaxed(&l->round) == before + 1 && finish(l, BLOCK))
 		fl_arch_pause();
 	return 0;
 }

@@ -13,7 +13,7 @@ struct fl_place {
 	struct fl_change change;	/* of `set`, which flick_patch_start() began */
 	struct fl_set set;
 	uint32_t stepping;		/* 1: a thread is in finish; atomic */
-	uint32_t under_way;		/* 1: between start and the last finish; atomic */
+	uint32_t round;			/* odd: between start and the last finish; atomic */
 };
 _Static_assert(sizeof(struct fl_place) <= sizeof(struct flick_patch),
 	       "struct flick_patch is ABI");

@@ -14,6 +14,12 @@ void fl_arch_store_byte(uintptr_t at, uint8_t byte)
 	store_relaxed((uint8_t *)at, byte);
 }
 
+void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		store_relaxed((uint8_t *)at + i, bytes[i]);
+}
+
 /* Eight bytes of one line, aligned or not: a locked access is atomic. */
 static bool exchange8(uintptr_t at, uint64_t *old, uint64_t new)
 {
@@ -37,9 +43,31 @@ static void store_into(uintptr_t word, uintptr_t at, const uint8_t *bytes, size_
 	} while (!exchange8(word, &old, new));
 }
 
+/* Two or four bytes have a store of their own, which is as whole. */
+static void store2(uintptr_t at, const uint8_t *bytes)
+{
+	uint16_t v;
+
+	__builtin_memcpy(&v, bytes, sizeof v);
+	__asm__ volatile("movw %1, %0" : "=m"(*(uint16_t *)at) : "r"(v) : "memory");
+}
+
+static void store4(uintptr_t at, const uint8_t *bytes)
+{
+	uint32_t v;
+
+	__builtin_memcpy(&v, bytes, sizeof v);
+	__asm__ volatile("movl %1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
+}
+
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n)
 {
-	store_into(at & ~(uintptr_t)7, at, bytes, n);
+	if (n == 2)
+		store2(at, bytes);
+	else if (n == 4)
+		store4(at, bytes);
+	else
+		store_into(at & ~(uintptr_t)7, at, bytes, n);
 }
 
 void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n)
