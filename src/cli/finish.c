@@ -93,6 +93,14 @@ static void put_machine(struct pairs *p)
 	put(p, "machine", "%s", u.machine);
 }
 
+/* The TSC when recording began. The target's two clocks are of its last exec. */
+static uint64_t start_tsc(const struct fl_session *s)
+{
+	uint64_t since = s->shm->mono0_ns > s->start_ns ? s->shm->mono0_ns - s->start_ns : 0;
+
+	return s->shm->tsc0 - (uint64_t)((double)since / s->view.ns_per_tick);
+}
+
 static void describe(struct pairs *p, const struct fl_session *s)
 {
 	uint64_t ns = fl_os_monotonic_ns() - s->start_ns;
@@ -108,7 +116,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "mode", "%s", mode_of(s));
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
-	put(p, "tsc0", "%llu", (unsigned long long)s->shm->tsc0);
+	put(p, "start_tsc", "%llu", (unsigned long long)start_tsc(s));
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
 	put(p, "images", "%u", s->shm->n_images);

@@ -44,7 +44,7 @@ static void print_change(char out[32], uint64_t cell, bool is_time)
 		snprintf(out, 32, "%+lld", (long long)v);
 	} else {
 		fl_text_time(time, (uint64_t)(v < 0 ? -v : v));
-		snprintf(out, 32, "%c%.30s", v < 0 ? '-' : '+', time);
+		snprintf(out, 32, "%c%.30s", v < 0 ? '-' : '+', time + strspn(time, " "));
 	}
 }
 

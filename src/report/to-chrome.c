@@ -14,7 +14,7 @@
 static struct {
 	struct fl_dump *dump;
 	double ns_per_tick;
-	uint64_t tsc0;
+	uint64_t start;
 	long long pid;
 	uint32_t thread;		/* last one described; tid is its */
 	int tid;
@@ -61,10 +61,10 @@ static int open_chrome(void **state, const struct flick_view *view, const char *
 	return 0;
 }
 
-/* Clocks of two cores, and of the start, may disagree by a little. */
+/* Clocks of two cores may disagree by a little. */
 static double since_start(uint64_t tsc)
 {
-	return tsc > out.tsc0 ? (double)(tsc - out.tsc0) : 0;
+	return tsc > out.start ? (double)(tsc - out.start) : 0;
 }
 
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
@@ -123,7 +123,7 @@ static int write_chrome(struct fl_dump *d)
 		return -1;
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;
-	out.tsc0 = number(d->store, "tsc0");
+	out.start = number(d->store, "start_tsc");
 	out.pid = (long long)number(d->store, "pid");
 	out.thread = UINT32_MAX;
 	out.n = 0;

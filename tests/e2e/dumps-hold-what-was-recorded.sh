@@ -37,6 +37,19 @@ for t in recursion longjmp threads; do
 		"$(sql "select count(*) from threads")" ] || fail "$label other threads"
 done
 
+# Times count from the start of the recording, through every exec.
+label=exec:
+target exec -O1 $sites
+record --trace -- "$work/exec" 3
+succeeded
+exact latency
+run "$FLICK" dump --format=chrome -o "$work/chrome.json" "$data"
+succeeded
+starts=$(sql "select count(distinct json_extract(value, '\$.ts')) from
+	json_each(readfile('$work/chrome.json'), '\$.traceEvents') where
+	json_extract(value, '\$.name') = 'main' and json_extract(value, '\$.ts') > 0")
+[ "$starts" = 4 ] || fail "$label $starts images begin at a time of their own, not 4"
+
 # Without a tree the trace gives one.
 label=trace:
 target recursion -O1 $sites
