@@ -33,7 +33,7 @@ config.mk: configure
 # ---- what is compiled ------------------------------------------------------
 
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch probe channel agent
-READER_DIRS = analysis report cli
+READER_DIRS = analysis report trial trial/$(ARCH) cli
 
 sources = $(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S))
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
@@ -121,7 +121,7 @@ TORTURE := $(filter $(BUILD)/tests/torture/%,$(TEST_BIN))
 WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 	grep -l '^void fl_point_hit' $(TEST_SRC))))
 scripts = $(sort $(wildcard tests/$1/*.sh))
-SCRIPTS := $(foreach d,tools asm golden e2e,$(call scripts,$d))
+SCRIPTS := $(foreach d,tools asm golden model e2e,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
 TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run

@@ -175,6 +175,17 @@ void fl_arch_act(void *ucontext, const struct fl_patch *, int state, size_t ente
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);
 
+/* ---- live: which CPU this is ---------------------------------------------- */
+
+/* What tells one design of processor from another; texts are letters, digits
+ * and `-`. */
+struct fl_cpu {
+	char vendor[16];
+	char hypervisor[16];		/* empty: none says it is there */
+	uint32_t family, model, stepping;
+};
+void fl_arch_cpu(struct fl_cpu *);
+
 static inline uint64_t fl_arch_ticks(void)
 {
 	return FL_ARCH_TICKS();

@@ -97,6 +97,7 @@ int fl_claim(struct fl_patch *p, const struct fl_patch **other)
 	list = list_of(p->at);
 	p->next = *list;
 	p->claimed = FL_CLAIM_PROBE;
+	p->acts = FL_N_STATES;		/* until a commit says otherwise */
 	store_release(list, p);			/* (A) pairs with (B) */
 	store_release(&version, version + 1);	/* (A) pairs with (B) */
 	return 0;

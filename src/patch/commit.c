@@ -130,26 +130,10 @@ static int verify_bytes(const struct fl_change *c)
 	return FLE_CHANGED;
 }
 
-/* What a thread that meets the trap acts as: either will do. */
-static void choose_act(const struct fl_change *c)
-{
-	struct fl_patch *p = c->patch;
-	uint8_t acts = FL_N_STATES;
-
-	if (p->can_act >> c->from & 1)
-		acts = c->from;
-	if (p->can_act >> c->to & 1)
-		acts = c->to;
-	store_relaxed(&p->acts, acts);
-}
-
 /* The next place of the set is ours. Is it as staged? */
 static int check_taken(struct fl_set *set)
 {
-	const struct fl_change *c = &set->changes[set->n_taken++];
-
-	choose_act(c);
-	return verify_bytes(c);
+	return verify_bytes(&set->changes[set->n_taken++]);
 }
 
 static int take_all(struct fl_set *set, size_t *bad)
@@ -298,8 +282,25 @@ static void write_head(const struct fl_change *c)
 	store(p, p->head_at, &p->bytes[c->to][p->head_at], p->park_bytes);
 }
 
+/* What a thread that meets the trap acts as: either will do. Not before all is
+ * verified: a late thread of an earlier commit acts so, too. */
+static void choose_act(const struct fl_change *c)
+{
+	struct fl_patch *p = c->patch;
+	uint8_t acts = FL_N_STATES;
+
+	if (p->can_act >> c->from & 1)
+		acts = c->from;
+	if (p->can_act >> c->to & 1)
+		acts = c->to;
+	store_relaxed(&p->acts, acts);
+}
+
 static void park_set(struct fl_set *set)
 {
+	for (size_t i = 0; i < set->n; i++)
+		if (is_wide(&set->changes[i]))
+			choose_act(&set->changes[i]);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (A) pairs with (B) in trap.c */
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))

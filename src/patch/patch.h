@@ -99,6 +99,24 @@ int fl_set_step(struct fl_set *);
 void fl_set_wait(const struct fl_set *);
 bool fl_set_passed(const struct fl_set *);
 
+/* ---- what `flick calibrate` found out on this machine --------------------- */
+
+#define FL_WAIT_FLOOR 3000		/* ticks; no kept t_max is below it */
+#define FL_CALIBRATION_MAGIC "flick-calibration 1"
+enum { FL_CALIBRATION_KEY = 96, FL_CALIBRATION_PATH = 1024,
+       FL_CALIBRATION_BYTES = 2048 };
+
+struct fl_calibration {
+	uint64_t t_max;			/* ticks after which every core has refetched */
+	bool line;			/* one store within a line is fetched whole */
+};
+/* 0, FLE_UNCALIBRATED, FLE_OTHERCPU. Reads files; not on a probe's path. */
+int fl_calibration_load(struct fl_calibration *);
+/* Where it is kept; the length, or -errno where no place is known. */
+long fl_calibration_path(char *to, size_t room);
+/* What the result depends on: processor, microcode, hypervisor. */
+void fl_calibration_key(char key[FL_CALIBRATION_KEY]);
+
 /* ---- a single switch ------------------------------------------------------ */
 
 /* Switch an armed patch whose tactic is one store; never fails, from any

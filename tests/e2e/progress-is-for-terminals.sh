@@ -10,3 +10,9 @@ cr=$(printf '\r') escape=$(printf '\033')
 TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
 	'$work/tally' 1 1500" /dev/null >"$work/screen" 2>&1 </dev/null
 tr -d '\n' <"$work/screen" | grep -q "${cr}[^${cr}]" || fail "no progress on a terminal"
+
+[ "$(nproc)" -ge 2 ] || exit 0		# calibrate needs two
+TERM=xterm FLICK_CALIBRATION=$work/kept script -qec "'$FLICK' calibrate --seconds 1" \
+	/dev/null >"$work/screen" 2>&1 </dev/null
+tr -d '\n' <"$work/screen" | grep -q "${cr}flick: [0-9.]* %" ||
+	fail "no progress of calibrate on a terminal"

@@ -17,3 +17,8 @@ wrong 'program' record
 wrong 'analys|counts' record -a nonsense -- true
 wrong '-o' record -o
 wrong 'usage|help' list
+wrong 'from 1' calibrate --seconds 0
+wrong 'from 1' calibrate --seconds soon
+wrong 'exclude' calibrate --quick --show
+wrong '--quick' calibrate --quack
+wrong 'usage' calibrate now

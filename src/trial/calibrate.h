@@ -1,0 +1,20 @@
+/* calibrate.h - which trials a calibration consists of. Private to trial/. */
+#ifndef FL_CALIBRATE_H
+#define FL_CALIBRATE_H
+
+#include <stdio.h>
+
+#include "trial.h"
+
+/* Write the trials to `to` unless it is NULL; how many there are. `coarse`:
+ * fewer waits. */
+size_t fl_waits_list(struct fl_trial *to, unsigned executors, bool coarse);
+size_t fl_atoms_list(struct fl_trial *to);
+
+/* The wait after `wait` in the finer list; 0 when it is the longest. */
+uint32_t fl_waits_next(uint32_t wait);
+
+/* The chart, as SVG. */
+void fl_chart_write(FILE *to, const struct fl_findings *);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * waits.c - how long must a patcher wait? Paper 1, section 8.1, Figure 9.
+ *
+ * READER code. Hides which waits, splits and executors are tried: a call that a
+ * line's boundary splits 1|4 to 4|1 is switched by trap, wait, tail, wait, head
+ * while 1 to N executors run through it; as patch/commit.c does it, also with a
+ * jump over the tail in place of the trap. Beside the paper's hot loop there is a
+ * cold one, which flushes both lines before each call: its fetches of the two
+ * take longest, and what is mixed is a fetch from before a store and one from
+ * behind the next.
+ */
+#include "calibrate.h"
+
+enum { CALL_BYTES = 5, EVERY = 100, EVERY_COARSE = 600, PAPER_LAST = 2400 };
+
+/* The paper goes to 2,400 ticks. The longer ones are there because what is
+ * judged is a wait *and all longer ones*. */
+static const uint32_t longer[] = { 3000, 4000, 6000, 10000 };
+
+uint32_t fl_waits_next(uint32_t wait)
+{
+	if (wait < PAPER_LAST)
+		return wait + EVERY;
+	for (size_t i = 0; i < ARRAY_LEN(longer); i++)
+		if (longer[i] > wait)
+			return longer[i];
+	return 0;
+}
+
+static bool is_coarse(uint32_t wait)
+{
+	return wait > PAPER_LAST || wait % EVERY_COARSE == 0;
+}
+
+/* A jump of two bytes is one store only where the boundary is behind it. */
+static bool makes_sense(const struct fl_trial *t)
+{
+	return t->way != FL_WAY_WAIT_JUMP || t->offset + 2 <= FL_ARCH_LINE;
+}
+
+/* One wait and number of executors: each split, each way of waiting, in code that
+ * stays hot and in code that is flushed before each call. */
+static size_t list_splits(struct fl_trial *to, uint32_t wait, unsigned executors)
+{
+	enum { N_WAYS = FL_WAY_WAIT_UNFENCED + 1, N_SPLITS = CALL_BYTES - 1 };
+	size_t n = 0;
+
+	for (unsigned i = 0; i < N_SPLITS * N_WAYS * 2; i++) {
+		struct fl_trial t = {
+			.way = i % N_WAYS, .cold = i / N_WAYS % 2, .wait = wait,
+			.executors = (uint8_t)executors,
+			.offset = (uint8_t)(FL_ARCH_LINE - 1 - i / N_WAYS / 2),
+		};
+
+		if (!makes_sense(&t))
+			continue;
+		if (to)
+			to[n] = t;
+		n++;
+	}
+	return n;
+}
+
+size_t fl_waits_list(struct fl_trial *to, unsigned executors, bool coarse)
+{
+	uint32_t wait = 0;
+	size_t n = 0;
+
+	do
+		for (unsigned e = 1; e <= executors && (!coarse || is_coarse(wait)); e++)
+			n += list_splits(to ? to + n : NULL, wait, e);
+	while ((wait = fl_waits_next(wait)));
+	return n;
+}
