@@ -84,5 +84,6 @@ int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_session_close(&s);
 	}
 	fl_selection_free(o->selection);
+	fl_session_drop_uses(o);
 	return status;
 }
