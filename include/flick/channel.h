@@ -114,7 +114,7 @@ struct flick_channel_stats {
 
 enum flick_take { FLICK_TAKE_NONE, FLICK_TAKE_BATCH, FLICK_TAKE_END };
 
-/* ---- both sides ----------------------------------------------------------- */
+/* ---- both sides ---------------------------------------------------------- */
 
 /* Memory for a channel; 0 when `opt` is not valid. NULL: all defaults. Pure. */
 size_t flick_channel_bytes(const struct flick_channel_opt *opt);
@@ -133,7 +133,7 @@ int flick_channel_attach(void *memory, size_t bytes, struct flick_channel **c);
  * FLICK_E_OPTION. Thread-safe, does not block. */
 int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stats *out);
 
-/* ---- the producer ----------------------------------------------------------- */
+/* ---- the producer -------------------------------------------------------- */
 
 /* The calling thread produces from now on, until it calls flick_channel_end() or
  * ends. A channel whose last producer's words have all been delivered can be used
@@ -156,7 +156,7 @@ void flick_channel_end(struct flick_channel *c);
  * the word interrupted was enqueued or was not. An open cursor is void. */
 void flick_channel_recover(struct flick_channel *c);
 
-/* ---- the consumer ----------------------------------------------------------- */
+/* ---- the consumer -------------------------------------------------------- */
 
 /* The calling thread consumes from now on. It may take over from one that died:
  * the batch that was not given back comes again. -EBUSY: there is another one.
@@ -177,7 +177,7 @@ void flick_channel_leave(struct flick_consumer *k);
 
 #pragma GCC visibility pop
 
-/* ---- the producer's short path ---------------------------------------------- */
+/* ---- the producer's short path ------------------------------------------- */
 
 typedef uint64_t __attribute__((may_alias)) flick_word64;
 typedef uint32_t __attribute__((may_alias)) flick_word32;

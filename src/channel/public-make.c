@@ -140,7 +140,7 @@ int fl_public_lock(pthread_mutex_t *mutex)
 	return -err;
 }
 
-/* ---- the producer comes ---------------------------------------------------------- */
+/* ---- the producer comes -------------------------------------------------- */
 
 static bool is_at_home(const struct fl_public *r, const char *at)
 {
@@ -187,7 +187,7 @@ int flick_channel_produce(struct flick_channel *c)
 	return err;
 }
 
-/* ---- counting ---------------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------ */
 
 /* Words that went aside for `why`, the lap that is not at its end with them. */
 static uint64_t left_aside(const struct fl_public *r, enum fl_aside why)

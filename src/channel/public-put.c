@@ -61,7 +61,7 @@
 #define WAIT_US 10000
 #define SPINS 2048		/* before a full ring is slept on: some 30 us */
 
-/* ---- where the producer stands ------------------------------------------------ */
+/* ---- where the producer stands ------------------------------------------- */
 
 static uint64_t words_of(const struct fl_public *r, uint64_t bytes)
 {
@@ -112,7 +112,7 @@ uint64_t fl_public_total(const struct fl_public *r)
 	       words_of(r, aside + (in <= FL_HALF_BYTES ? in : 0));
 }
 
-/* ---- chunks ---------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 void fl_public_doorbell(struct fl_public *r)
 {
@@ -160,7 +160,7 @@ static bool seek_room(struct fl_public *r)
 	return true;
 }
 
-/* ---- the aside -------------------------------------------------------------------- */
+/* ---- the aside ----------------------------------------------------------- */
 
 static char *half_start(const struct fl_public *r)
 {
@@ -220,7 +220,7 @@ static bool go_without_room(struct fl_public *r)
 	return true;
 }
 
-/* ---- moving on --------------------------------------------------------------------- */
+/* ---- moving on ----------------------------------------------------------- */
 
 /* Of an adaptive ring at a lower rate, up to where a burst ends. */
 static char *limit_from(const struct fl_public *r, char *at)
@@ -274,7 +274,7 @@ static void append(struct fl_public *r, uint64_t word)
 	store_release(&r->hot.ptr, at + r->word_bytes);
 }
 
-/* ---- the nest ----------------------------------------------------------------------- */
+/* ---- the nest ------------------------------------------------------------ */
 
 /* How many words of the nest are in the ring, or in the aside. */
 static uint64_t moved(const struct fl_public *r)
@@ -340,7 +340,7 @@ static bool empty_nest(struct fl_public *r)
 	return all;
 }
 
-/* ---- waiting ------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
 /* Room for two chunks, as the consumer is behind; or nobody to wait for. */
 static bool may_go_on(const struct fl_public *r)
@@ -369,7 +369,7 @@ static void wait_room(struct fl_public *r)
 	}
 }
 
-/* ---- the door ------------------------------------------------------------------------- */
+/* ---- the door ------------------------------------------------------------ */
 
 /* Enqueue with the guard up; false when there is no room. */
 static bool try_put(struct fl_public *r, uint64_t word)

@@ -53,7 +53,7 @@ static bool is_over(const struct fl_public *r)
 	return !word || fl_owner_died(&r->producer);
 }
 
-/* ---- giving back ------------------------------------------------------------------ */
+/* ---- giving back --------------------------------------------------------- */
 
 /* Below an eighth the rate rises by a quarter of what is left out; above a half
  * of the ring it falls to a half. Once a chunk. */
@@ -112,7 +112,7 @@ static void give_back(struct flick_consumer *k)
 	k->handed = 0;
 }
 
-/* ---- chunks ------------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 static bool hand_out(struct flick_consumer *k, struct flick_batch *b, uint64_t upto)
 {
@@ -192,7 +192,7 @@ static int take_chunk(struct flick_consumer *k, struct flick_batch *b, bool over
 	return FLICK_TAKE_NONE;
 }
 
-/* ---- bursts --------------------------------------------------------------------------- */
+/* ---- bursts -------------------------------------------------------------- */
 
 static void skip_chunks(struct flick_consumer *k, struct fl_public *r, uint64_t n)
 {
@@ -254,7 +254,7 @@ static int take_burst(struct flick_consumer *k, struct flick_batch *b, bool over
 	return hand_out_burst(k, b, copy_burst(k, burst), burst);
 }
 
-/* ---- the door ---------------------------------------------------------------------------- */
+/* ---- the door ------------------------------------------------------------ */
 
 int flick_channel_take(struct flick_consumer *k, struct flick_batch *b)
 {

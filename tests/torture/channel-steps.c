@@ -9,6 +9,8 @@
  * of its series, and the equation must hold: else it is wrong. A child that does not
  * end well is stuck. Without FLICK_TORTURE jumps and kills come at every fifth step.
  *
+ *	torture/channel-steps [handler|jump|kill]
+ *
  *	-DFL_PLANT_NO_GUARD	a producer that does not raise the guard: must be seen
  *
  * timeout: 300
@@ -30,7 +32,7 @@ enum { DONE, NEXT, HANDLED, JUMPED };	/* of the ledger */
 static struct pub rig;
 static sigjmp_buf back;
 
-/* ---- what a child does ----------------------------------------------------------- */
+/* ---- what a child does --------------------------------------------------- */
 
 static void put_next(struct pub *g)
 {
@@ -112,7 +114,7 @@ static void flush(void)
 	flick_channel_flush(rig.c);
 }
 
-/* ---- one child, one step ------------------------------------------------------------ */
+/* ---- one child, one step ------------------------------------------------- */
 
 static const struct scenario {
 	const char *name;
@@ -199,7 +201,7 @@ static bool step(pid_t pid, uint64_t k, enum happening what, struct verdict *v)
 	return through;
 }
 
-/* ---- the verdict ---------------------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------- */
 
 static uint64_t lost_of(const struct flick_channel_stats *t)
 {
@@ -283,14 +285,15 @@ static void keep_to_one_cpu(void)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	uint64_t by = getenv("FLICK_TORTURE") ? 1 : 5;
 	int bad = 0;
 
 	keep_to_one_cpu();
 	for (enum happening what = HANDLER; what <= KILL; what++)
-		for (size_t i = 0; i < ARRAY_LEN(scenarios); i++)
+		for (size_t i = 0; i < ARRAY_LEN(scenarios) &&
+		     (argc < 2 || !strcmp(argv[1], happenings[what])); i++)
 			bad |= torture(what, &scenarios[i], what == HANDLER ? 1 : by);
 	return bad;
 }

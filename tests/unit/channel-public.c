@@ -17,7 +17,7 @@
 
 #define KIB 1024u
 
-/* ---- making ------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static void options_out_of_range_are_refused(void **state)
 {
@@ -86,7 +86,7 @@ static void one_producer_and_one_consumer_at_a_time(void **state)
 	pub_close(&g);
 }
 
-/* ---- exhaustive ------------------------------------------------------------------ */
+/* ---- exhaustive ---------------------------------------------------------- */
 
 static void put_many(struct pub *g)
 {
@@ -295,7 +295,7 @@ static void rings_of_ended_producers_serve_again(void **state)
 	}
 }
 
-/* ---- sampling ------------------------------------------------------------------- */
+/* ---- sampling ------------------------------------------------------------ */
 
 static void a_burst_stands_for_its_chunk(void **state)
 {
@@ -342,7 +342,7 @@ static void a_slow_consumer_never_holds_a_sampled_producer(void **state)
 	pub_close(&g);
 }
 
-/* ---- adaptive --------------------------------------------------------------------- */
+/* ---- adaptive ------------------------------------------------------------ */
 
 static void a_filling_ring_lowers_the_rate_and_an_empty_one_raises_it(void **state)
 {
@@ -414,7 +414,7 @@ static void an_adaptive_producer_without_a_consumer_neither_waits_nor_overwrites
 	pub_close(&g);
 }
 
-/* ---- handlers ------------------------------------------------------------------------ */
+/* ---- handlers ------------------------------------------------------------ */
 
 /* The guard stands for a thread that was interrupted inside. */
 static void words_of_handlers_wait_in_the_nest(void **state)
@@ -468,7 +468,7 @@ static void the_nest_of_a_killed_producer_is_delivered(void **state)
 	}
 }
 
-/* ---- waiting -------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
 /* Room for two chunks, not for one, lets a producer go on. */
 static void a_full_ring_holds_its_producer_until_two_chunks_are_free(void **state)
@@ -529,7 +529,7 @@ static void full_chunk_wakes_the_consumer_that_sleeps(void **state)
 	pub_close(&g);
 }
 
-/* ---- damage ----------------------------------------------------------------------------- */
+/* ---- damage -------------------------------------------------------------- */
 
 static void a_scribbled_ring_leads_its_consumer_nowhere(void **state)
 {
