@@ -92,6 +92,8 @@ BEGIN {
 	title["invoke"] = "Meeting a probe"
 	title["init"] = "Setting probes up"
 	title["record"] = "Recording a call"
+	title["channel"] = "A word through a ring, from one core to another"
+	title["size"] = "The same by size of ring, 16 chunks each"
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
 }
 /^#/ || /^$/ { next }
