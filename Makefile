@@ -121,7 +121,7 @@ TORTURE := $(filter $(BUILD)/tests/torture/%,$(TEST_BIN))
 WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 	grep -l '^void fl_point_hit' $(TEST_SRC))))
 scripts = $(sort $(wildcard tests/$1/*.sh))
-SCRIPTS := $(foreach d,tools asm golden model e2e,$(call scripts,$d))
+SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
 TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run

@@ -38,17 +38,15 @@ void fl_agent_unlock(const uint64_t *signals)
 
 int fl_agent_found(enum fl_moment moment)
 {
-	const struct fl_owner *owner = fl_owner;
 	uint64_t signals;
 	uint32_t from;
-	int n;
+	int n = 0;
 
-	if (!owner)
-		return 0;
 	fl_agent_lock(&signals);
-	n = fl_probes_discover(moment, &from);
-	if (fl_probes_count() > from)
-		owner->found(from, moment);
+	if (fl_owner)
+		n = fl_probes_discover(moment, &from);
+	if (fl_owner && fl_probes_count() > from)
+		fl_owner->found(from, moment);
 	fl_agent_unlock(&signals);
 	return n < 0 ? n : 0;
 }
@@ -107,12 +105,22 @@ static void retire_old_image(void)
 	shm->n_images++;
 }
 
+static char text_wish[16];		/* FLICK_TEXT; "" without */
+static int fault_error;
+
+int fl_agent_patch_open(void)
+{
+	int err = fault_error ? fault_error : fl_patch_open(NULL);
+
+	return err ? err : fl_text_choose(*text_wish ? text_wish : NULL);
+}
+
 static int open_all(void)
 {
 	int err = fl_channel_open(shm);
 
 	if (!err)
-		err = fl_patch_open(NULL);
+		err = fl_agent_patch_open();
 	if (!err)
 		err = fl_probes_open(shm);
 	if (!err)
@@ -142,7 +150,8 @@ void fl_agent_start(const char *shm_path)
 		return;
 	}
 	fl_owner = &recorder;
-	shm->agent_error = fl_probes_discover(FL_RUNNING, &from) == FLE_FULL ? FLE_FULL : 0;
+	err = fl_probes_discover(FL_RUNNING, &from);
+	shm->agent_error = err < 0 ? err : 0;
 	recorder_found(from, FL_RUNNING);
 }
 
@@ -161,9 +170,13 @@ static const char *find_variable(char **env, const char *name)
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
 	const char *path = find_variable(env, FL_SHM_ENV);
+	const char *text = find_variable(env, FL_TEXT_ENV);
 
 	(void)argc;
 	(void)argv;
+	for (size_t i = 0; text && text[i] && i + 1 < sizeof text_wish; i++)
+		text_wish[i] = text[i];
+	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
 	if (path)
 		fl_agent_start(path);
 }

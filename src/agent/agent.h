@@ -31,6 +31,9 @@ int fl_life_open(void);
 int fl_life_watch(struct fl_shm *);
 void fl_life_close(void);
 
+/* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
+int fl_agent_patch_open(void);
+
 /* Start and stop as the agent of a recorder: run by the constructor. */
 void fl_agent_start(const char *shm_path);
 

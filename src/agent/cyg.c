@@ -43,11 +43,12 @@ __attribute__((noinline)) static void met(void *function, void *ret,
 {
 	uintptr_t f = (uintptr_t)function;
 	uint64_t signals;
-	int id;
+	int id = -ENOENT;
 
 	fl_agent_lock(&signals);
-	id = take_site((uintptr_t)ret, f, kind);
-	if (id < 0)
+	if (fl_owner)				/* still */
+		id = take_site((uintptr_t)ret, f, kind);
+	if (fl_owner && id < 0)
 		id = take_virtual(f, kind);
 	fl_agent_unlock(&signals);
 	if (id >= 0)

@@ -28,14 +28,13 @@ static uint64_t fork_signals;
 /* In the thread that loads or unloads, with the loader's lock held. */
 static void on_loader(void)
 {
-	if (!fl_owner)
-		return;
-	if (loader->r_state == RT_DELETE)
+	if (fl_owner && loader->r_state == RT_DELETE)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw();
-	fl_agent_found(FL_LOADING);
+	if (fl_owner)
+		fl_agent_found(FL_LOADING);
 }
 
 /* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */
@@ -89,7 +88,7 @@ static int plan_loader(void)
 	go = (uintptr_t *)loader_near.data;
 	*go = (uintptr_t)on_loader;
 	in.glue = (uintptr_t)loader_near.code;
-	fl_arch_glue(loader_near.code, in.glue, 0, (uintptr_t)go);
+	fl_arch_glue(loader_near.write, in.glue, 0, (uintptr_t)go);
 	err = fl_arch_plan(&loader_patch, &in, &datum);
 	return err ? err : fl_near_seal(&loader_near);
 }
@@ -120,26 +119,36 @@ static int change_loader(int from, int to)
 	struct fl_change change;
 	struct fl_set set = { .changes = &change, .room = 1 };
 	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
-	int prot = fl_text_prot(lo);
 	size_t bad;
-	int err = fl_text_open(lo, hi, prot);
+	int err = fl_text_open(lo, hi, FL_TEXT_LOADER);
 
 	if (err)
 		return err;
+	loader_patch.view = fl_text_shift(lo);
 	fl_set_stage(&set, &loader_patch, from, to);
 	err = fl_set_commit(&set, &bad);
-	fl_text_close(lo, hi, prot);
+	fl_text_close(lo, hi, FL_TEXT_LOADER);
 	return err;
 }
 
-/* Without it, modules loaded later are found by their first profiling call. */
-static void hear_loader(void)
+/* Where the loader has no such function, modules loaded later are found by
+ * their first profiling call. That the system refuses for now is no reason to
+ * miss the unloading of one: -errno. */
+static int hear_loader(void)
 {
-	if (plan_loader() || claim_loader())
-		return;
-	hears_loader = change_loader(FL_OLD, FL_ON) == 0;
-	if (!hears_loader)
-		unclaim_loader();
+	int err = plan_loader();
+
+	if (!err)
+		err = claim_loader();
+	if (!err) {
+		err = change_loader(FL_OLD, FL_ON);
+		hears_loader = !err;
+		if (err)
+			unclaim_loader();
+	}
+	if (err)
+		fl_near_free(&loader_near);
+	return err < 0 && err > -4096 ? err : 0;
 }
 
 /* ---- fork --------------------------------------------------------------------- */
@@ -182,7 +191,7 @@ static int run(void *arg)
 		if (samples)
 			fl_sample_rearm();
 	}
-	fl_probes_off();
+	fl_probes_close();
 	return 0;
 }
 
@@ -196,8 +205,10 @@ int fl_life_watch(struct fl_shm *m)
 int fl_life_open(void)
 {
 	static bool forks;
+	int err = hear_loader();
 
-	hear_loader();
+	if (err)
+		return err;
 	if (!forks && pthread_atfork(before_fork, in_parent, in_child))
 		return -ENOMEM;
 	forks = true;
@@ -206,7 +217,12 @@ int fl_life_open(void)
 
 void fl_life_close(void)
 {
-	if (hears_loader && change_loader(FL_ON, FL_OLD) == 0)
+	enum { TRIES = 3 };
+	int err = hears_loader ? change_loader(FL_ON, FL_OLD) : 0;
+
+	for (int i = 1; err && i < TRIES; i++)
+		err = change_loader(FL_ON, FL_OLD);
+	if (hears_loader && !err)
 		unclaim_loader();
 	hears_loader = false;
 }

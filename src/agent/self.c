@@ -94,7 +94,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	int err = fl_owner ? FLE_OPEN : take_options(opt);
 
 	if (!err)
-		err = fl_patch_open(NULL);
+		err = fl_agent_patch_open();
 	if (!err)
 		err = make_region();
 	if (err)
@@ -118,11 +118,15 @@ int flick_open(flick **f, const struct flick_opt *opt)
 
 void flick_close(flick *f)
 {
+	uint64_t signals;
+
 	if (!f)
 		return;
 	fl_life_close();
-	fl_probes_close();
+	fl_agent_lock(&signals);	/* nothing is taken in any more */
 	fl_owner = NULL;
+	fl_agent_unlock(&signals);
+	fl_probes_close();
 	fl_channel_close();
 	fl_patch_close();
 	fl_names_close();

@@ -181,6 +181,10 @@ int fl_channel_open(struct fl_shm *m);
 void fl_channel_close(void);
 /* The calling thread's slot, claimed at first use; NULL when none is free. */
 struct fl_slot *fl_channel_slot(void);
+/* The slot it has already, or NULL. */
+struct fl_slot *fl_channel_own_slot(void);
+/* Is the channel not open, or no longer? */
+bool fl_channel_is_closed(void) __attribute__((visibility("hidden")));
 /* Enqueue with every check: what the glue calls when its short path ends.
  * Signal-safe. Blocks while the ring is full and the reader lives. */
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);

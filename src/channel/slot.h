@@ -50,8 +50,6 @@ static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
-/* Is the channel not open, or no longer? */
-FL_HIDDEN bool fl_channel_is_closed(void);
 /* Wake the reader if it sleeps. */
 FL_HIDDEN void fl_ring_doorbell(struct fl_shm *);
 /* A fresh slot's ring: empty, at its first chunk. */

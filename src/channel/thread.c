@@ -263,3 +263,8 @@ struct fl_slot *fl_channel_slot(void)
 		return NULL;
 	return *fl_cell ? *fl_cell : seek_slot();
 }
+
+struct fl_slot *fl_channel_own_slot(void)
+{
+	return fl_channel_is_closed() ? NULL : *fl_cell;
+}

@@ -118,12 +118,16 @@ void fl_roster_close(struct fl_roster *);
 struct fl_launch {
 	char program[4096];		/* the file that will be executed */
 	char interpreter[4096];		/* of a script; else empty */
+	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
+struct fl_session_options;
+/* What --text says, for the target's environment. 0 or -1 and a line printed. */
+int fl_launch_take_text(struct fl_session_options *, const char *how);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
 
@@ -143,6 +147,7 @@ struct fl_session_options {
 	bool trace;			/* keep the raw events */
 	bool wait;			/* go on without sites: an exec may bring some */
 	struct fl_selection *selection;
+	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
 };
 

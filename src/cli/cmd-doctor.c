@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "patch/patch.h"
 
 struct finding {
 	bool ok;
@@ -141,22 +142,19 @@ static void check_memfd(struct finding *f)
 		close(fd);
 }
 
-/* Text is made writable while it keeps being executable. */
+/* How code can be written: the first that works is taken. */
 static void check_text(struct finding *f)
 {
-	long page = sysconf(_SC_PAGESIZE);
-	void *p = mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	bool ok = p != MAP_FAILED &&
-		  !mprotect(p, (size_t)page, PROT_READ | PROT_WRITE | PROT_EXEC);
+	bool can_protect = !fl_text_probe("mprotect"), can_alias = !fl_text_probe("alias");
 
-	if (ok)
-		find(f, true, "can be made writable");
+	if (can_protect || can_alias)
+		find(f, true, "%s%s%s", can_protect ? "mprotect" :
+		     "alias; code cannot be made writable (SELinux, MemoryDenyWriteExecute)",
+		     can_protect && can_alias ? ", alias" : "",
+		     can_alias ? "" : "; no alias, memory files cannot be executed");
 	else
-		find(f, false, "cannot be made writable (%s); lift MemoryDenyWriteExecute "
-		     "or SELinux's execmem", strerror(errno));
-	if (p != MAP_FAILED)
-		munmap(p, (size_t)page);
+		find(f, false, "code cannot be made writable, nor a memory file executed; "
+		     "lift MemoryDenyWriteExecute or SELinux's execmem");
 }
 
 static void check_seccomp(struct finding *f)

@@ -24,12 +24,13 @@ static const struct fl_option options[] = {
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, WHY };
+       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY };
 
 struct wish {
 	struct fl_session_options o;
@@ -101,6 +102,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
+	case TEXT:	 return fl_launch_take_text(&w->o, value);
 	default:	 w->o.why = true; return 0;
 	}
 }

@@ -13,6 +13,8 @@
 
 #include "cli/cli.h"
 #include "obj/obj.h"
+#include "os/os.h"
+#include "patch/patch.h"
 
 #define LIBRARY "libflick.so"
 
@@ -148,8 +150,51 @@ static int check_privilege(const char *path)
 	return -1;
 }
 
+/* ---- how flick works in it -------------------------------------------------------- */
+
+static const char *const text_ways[] = { "mprotect", "alias" };
+
+static int check_text(const char *how, const char *from)
+{
+	for (size_t i = 0; i < ARRAY_LEN(text_ways); i++)
+		if (!strcmp(how, text_ways[i]))
+			return 0;
+	fl_say("%s is mprotect or alias, not `%s`", from, how);
+	return -1;
+}
+
+int fl_launch_take_text(struct fl_session_options *o, const char *how)
+{
+	o->text = how;
+	return check_text(how, "--text");
+}
+
+static int check_faults(const char *spec)
+{
+	const char *wrong;
+	char names[1024] = "";
+
+	if (!fl_os_fault_check(spec, &wrong))
+		return 0;
+	for (size_t i = 0, n = 0; fl_os_fault_name(i) && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+				      fl_os_fault_name(i));
+	fl_say(FL_FAULT_ENV " takes up to 16 CALL:N or CALL:N+, not `%s`; a CALL is one "
+	       "of %s", wrong, names);
+	return -1;
+}
+
+static int check_environment(void)
+{
+	const char *how = getenv(FL_TEXT_ENV);
+
+	return (how && check_text(how, FL_TEXT_ENV)) || check_faults(getenv(FL_FAULT_ENV));
+}
+
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
+	if (check_environment())
+		return -1;
 	if (!fl_launch_find_library(l->library)) {
 		fl_say("cannot find " LIBRARY " beside flick or in ../lib; set FLICK_LIB "
 		       "to its path");
@@ -179,6 +224,8 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	if (others && *others ?
 	    asprintf(&preload, "%s:%s", l->library, others) < 0 :
 	    asprintf(&preload, "%s", l->library) < 0)
+		return -1;
+	if (l->text && setenv(FL_TEXT_ENV, l->text, 1))
 		return -1;
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", reader_pid, fd);
 	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;

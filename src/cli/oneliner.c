@@ -10,6 +10,7 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 'r', "regexp", NULL, "patterns are regular expressions" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
+	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 0 }
 };
@@ -45,6 +46,8 @@ static int take(const struct fl_option *option, const char *value,
 		return -1;
 	else if (option->letter == 'd')
 		o->seconds = (double)seconds;
+	else if (*option->name == 't')
+		return fl_launch_take_text(o, value);
 	else if (*option->name == 'w')
 		o->wait = true;
 	else

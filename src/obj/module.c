@@ -372,7 +372,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	m.lo = m.bias + lo;
 	m.hi = m.lo + n;
 	m.path = find_path(path, sizeof path, info->dlpi_name, is_first);
-	if (fl_obj_open(&m.file, is_first ? "/proc/self/exe" : m.path))
+	err = fl_obj_open(&m.file, is_first ? "/proc/self/exe" : m.path);
+	m.busy = err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
+	if (err)
 		m.file = (struct fl_obj){ 0 };
 	else if (!is_same(&m.file, &m))
 		fl_obj_close(&m.file);

@@ -49,6 +49,7 @@ struct fl_module {
 	const char *path;		/* "" when unknown */
 	struct fl_obj file;		/* may be all 0 when unreadable */
 	bool laid_out;			/* not loaded: GOT slots hold no addresses */
+	int busy;			/* -errno: no memory or descriptor to read it */
 };
 
 /* Every module of this process, the program first. Not async-signal-safe.

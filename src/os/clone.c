@@ -66,7 +66,9 @@ int fl_os_thread_start(int (*run)(void *), void *arg)
 		return (int)(intptr_t)all;
 	fl_os_protect(all, FL_PAGE, PROT_NONE);
 	fl_os_signals_block_all(&mask);
-	tid = fl_arch_thread(flags, lay_stack(all, run, arg), lay_tls(all));
+	tid = fl_fault(FL_FAULT_clone);
+	if (!tid)
+		tid = fl_arch_thread(flags, lay_stack(all, run, arg), lay_tls(all));
 	fl_os_signals_restore(&mask);
 	if (tid < 0)
 		fl_os_unmap(all, ALL_BYTES);

@@ -1,29 +1,40 @@
 /*
  * file.c - what only the reader of ELF files asks of the system.
  *
- * Hides two system calls: the size of an open file and the text of a link.
+ * Hides the structures and flags of the calls that say what a file is, how long
+ * it is and what a link names.
  */
-#include <sys/syscall.h>
+#include <fcntl.h>
+#include <linux/stat.h>
 
 #include "os/os.h"
+#include "os/syscall.h"
 
-static long call3(long nr, long a, long b, long c)
-{
-	long r;
-
-	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return r;
-}
+enum { FROM_END = 2 };			/* SEEK_END */
 
 int64_t fl_os_file_bytes(int fd)
 {
-	return call3(SYS_lseek, fd, 0, 2 /* SEEK_END */);
+	return SYS_OR_FAULT(lseek, SYS_lseek, fd, 0, FROM_END);
+}
+
+int fl_os_file_inode(int fd, uint64_t *inode)
+{
+	struct statx st;
+	int err = (int)SYS_OR_FAULT(statx, SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st);
+
+	if (!err)
+		*inode = st.stx_ino;
+	return err;
+}
+
+int fl_os_file_resize(int fd, uint64_t bytes)
+{
+	return (int)SYS_OR_FAULT(ftruncate, SYS_ftruncate, fd, bytes);
 }
 
 long fl_os_readlink(const char *path, char *to, size_t room)
 {
-	long n = call3(SYS_readlink, (long)path, (long)to, (long)room);
+	long n = SYS_OR_FAULT(readlink, SYS_readlinkat, AT_FDCWD, path, to, room);
 
 	if (n < 0)
 		return n;

@@ -7,50 +7,70 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <linux/memfd.h>
 #include <linux/prctl.h>
 #include <time.h>
 
 #include "os/os.h"
 #include "os/syscall.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
-	return (void *)SYS(SYS_mmap, at, n, prot, flags, fd, offset);
+	return (void *)SYS_OR_FAULT(mmap, SYS_mmap, at, n, prot, flags, fd, offset);
 }
 
 int fl_os_unmap(void *at, size_t n)
 {
-	return (int)SYS(SYS_munmap, at, n);
+	return (int)SYS_OR_FAULT(munmap, SYS_munmap, at, n);
 }
 
 int fl_os_protect(void *at, size_t n, int prot)
 {
-	return (int)SYS(SYS_mprotect, at, n, prot);
+	return (int)SYS_OR_FAULT(mprotect, SYS_mprotect, at, n, prot);
 }
 
 int fl_os_advise(void *at, size_t n, int advice)
 {
-	return (int)SYS(SYS_madvise, at, n, advice);
+	return (int)SYS_OR_FAULT(madvise, SYS_madvise, at, n, advice);
 }
 
 int fl_os_open(const char *path, int flags)
 {
-	return (int)SYS(SYS_openat, AT_FDCWD, path, flags);
+	return (int)SYS_OR_FAULT(open, SYS_openat, AT_FDCWD, path, flags);
 }
 
 long fl_os_read(int fd, void *to, size_t n)
 {
-	return SYS(SYS_read, fd, to, n);
+	return SYS_OR_FAULT(read, SYS_read, fd, to, n);
 }
 
 long fl_os_write(int fd, const void *from, size_t n)
 {
-	return SYS(SYS_write, fd, from, n);
+	return SYS_OR_FAULT(write, SYS_write, fd, from, n);
 }
 
 int fl_os_close(int fd)
 {
-	return (int)SYS(SYS_close, fd);
+	int err = (int)SYS(SYS_close, fd);
+	int fault = (int)fl_fault(FL_FAULT_close);
+
+	return fault ? fault : err;
+}
+
+/* A memory file that is not executable by exec() and never will be, where the
+ * kernel knows such (6.3); mmap() makes no difference. */
+int fl_os_memfd(const char *name)
+{
+	long fd = SYS_OR_FAULT(memfd_create, SYS_memfd_create, name,
+			       MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+	if (fd == -EINVAL)
+		fd = SYS_OR_FAULT(memfd_create, SYS_memfd_create, name, MFD_CLOEXEC);
+	return (int)fd;
 }
 
 static struct timespec from_us(uint64_t us)
@@ -64,7 +84,7 @@ int fl_os_futex_wait(uint32_t *word, uint32_t while_equal, uint64_t timeout_us)
 {
 	struct timespec t = from_us(timeout_us);
 
-	return (int)SYS(SYS_futex, word, FUTEX_WAIT, while_equal, &t);
+	return (int)SYS_OR_FAULT(futex, SYS_futex, word, FUTEX_WAIT, while_equal, &t);
 }
 
 int fl_os_futex_wake(uint32_t *word, int how_many)
@@ -74,13 +94,14 @@ int fl_os_futex_wake(uint32_t *word, int how_many)
 
 int fl_os_membarrier_register(void)
 {
-	return (int)SYS(SYS_membarrier,
-			MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
+				 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 int fl_os_membarrier_sync_core(void)
 {
-	return (int)SYS(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
+				 MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 int fl_os_pid(void)
@@ -111,7 +132,7 @@ void fl_os_sleep_us(uint64_t us)
 {
 	struct timespec t = from_us(us);
 
-	while (SYS(SYS_nanosleep, &t, &t) == -EINTR)
+	while (SYS_OR_FAULT(nanosleep, SYS_nanosleep, &t, &t) == -EINTR)
 		;
 }
 

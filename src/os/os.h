@@ -28,6 +28,10 @@ long fl_os_read(int fd, void *to, size_t n);
 long fl_os_write(int fd, const void *from, size_t n);
 int fl_os_close(int fd);
 int64_t fl_os_file_bytes(int fd);
+int fl_os_file_inode(int fd, uint64_t *inode);
+int fl_os_file_resize(int fd, uint64_t bytes);
+/* A file in memory, closed on exec. */
+int fl_os_memfd(const char *name);
 /* What a link names, NUL-terminated; its length, -ENAMETOOLONG if it is cut. */
 long fl_os_readlink(const char *path, char *to, size_t room);
 
@@ -35,6 +39,8 @@ long fl_os_readlink(const char *path, char *to, size_t room);
 struct fl_mapping {
 	uintptr_t lo, hi;
 	int prot;			/* PROT_* */
+	uint64_t offset, inode;		/* of its file; 0 without */
+	const char *path;		/* "" without, cut when very long; not kept */
 };
 int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg);
 
@@ -89,5 +95,17 @@ int fl_os_thread_blocked(int tid, uint64_t *mask);
 int fl_os_thread_start(int (*run)(void *), void *arg);
 /* Its thread id; 0 when there is none (any more). */
 int fl_os_own_thread(void);
+
+/*
+ * Faults on purpose: "mprotect:1 mmap:3+" makes the first mprotect fail, and
+ * the third and every later mmap, wherever flick makes them in this process.
+ * open: 0 or FLE_OPTION, NULL is none. check: the same and no more; *wrong is
+ * where the specification cannot be understood. name: of the i-th call, NULL
+ * behind the last.
+ */
+#define FL_FAULT_ENV "FLICK_FAULT"
+int fl_os_fault_open(const char *spec);
+int fl_os_fault_check(const char *spec, const char **wrong);
+const char *fl_os_fault_name(size_t i);
 
 #endif

@@ -63,7 +63,32 @@ static uint64_t parse_hex(const char **p)
 	return v;
 }
 
-/* "55d0c8a00000-55d0c8a02000 r-xp ..." */
+static uint64_t parse_decimal(const char **p)
+{
+	uint64_t v = 0;
+
+	for (; **p >= '0' && **p <= '9'; ++*p)
+		v = v * 10 + (unsigned)(**p - '0');
+	return v;
+}
+
+/* Past the field at `p` and the spaces behind it. */
+static const char *next_field(const char *p)
+{
+	while (*p && *p != ' ')
+		p++;
+	while (*p == ' ')
+		p++;
+	return p;
+}
+
+static int parse_prot(const char *p)
+{
+	return (p[0] == 'r' ? PROT_READ : 0) | (p[0] && p[1] == 'w' ? PROT_WRITE : 0) |
+	       (p[0] && p[1] && p[2] == 'x' ? PROT_EXEC : 0);
+}
+
+/* "55d0c8a00000-55d0c8a02000 r-xp 00001000 08:01 1442 /usr/bin/true" */
 static struct fl_mapping parse_mapping(const char *p)
 {
 	struct fl_mapping m = { .lo = parse_hex(&p) };
@@ -71,18 +96,22 @@ static struct fl_mapping parse_mapping(const char *p)
 	if (*p)
 		p++;				/* '-' */
 	m.hi = parse_hex(&p);
-	if (*p)
-		p++;				/* ' ' */
-	for (; *p && *p != ' '; p++)
-		m.prot |= *p == 'r' ? PROT_READ : *p == 'w' ? PROT_WRITE :
-			  *p == 'x' ? PROT_EXEC : 0;
+	p = next_field(p);
+	m.prot = parse_prot(p);
+	p = next_field(p);
+	m.offset = parse_hex(&p);
+	p = next_field(next_field(p));		/* the device */
+	m.inode = parse_decimal(&p);
+	m.path = next_field(p);
 	return m;
 }
+
+enum { LINE = 640 };			/* a longer path comes cut */
 
 int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg)
 {
 	struct lines l = { .fd = fl_os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC) };
-	char line[64];
+	char line[LINE];
 	int err = 0;
 
 	if (l.fd < 0)
@@ -140,7 +169,8 @@ int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
 
 	if (fd < 0)
 		return fd;
-	while (!err && (n = SYS(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+	while (!err && (n = SYS_OR_FAULT(getdents, SYS_getdents64, fd, buf,
+					      sizeof(buf))) > 0)
 		err = each_entry(buf, n, except, each, arg);
 	fl_os_close(fd);
 	return err ? err : (int)n;

@@ -48,10 +48,10 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 		own.restorer = fl_os_sigreturn;
 		set = &own;
 	}
-	return (int)SYS(SYS_rt_sigaction, sig, set, old, MASK_BYTES);
+	return (int)SYS_OR_FAULT(sigaction, SYS_rt_sigaction, sig, set, old, MASK_BYTES);
 }
 
 int fl_os_signal_thread(int tid, int sig)
 {
-	return (int)SYS(SYS_tgkill, fl_os_pid(), tid, sig);
+	return (int)SYS_OR_FAULT(tgkill, SYS_tgkill, fl_os_pid(), tid, sig);
 }

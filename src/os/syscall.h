@@ -8,6 +8,8 @@
 
 #include <sys/syscall.h>
 
+#include "os/fault.h"
+
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e,
@@ -19,5 +21,10 @@ FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls);
 	fl_arch_syscall(nr, (long)(a), (long)(b), (long)(c), (long)(d), \
 			(long)(e), (long)(f))
 #define SYS(...) SYS_PAD(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+/* The same for a call that FLICK_FAULT may name `call`. */
+#define SYS_OR_FAULT(call, ...) ({ \
+	long fault_ = fl_fault(FL_FAULT_##call); \
+	fault_ ? fault_ : SYS(__VA_ARGS__); \
+})
 
 #endif

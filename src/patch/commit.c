@@ -93,10 +93,15 @@ static int any_thread(void *arg, int tid)
 static int blocks_trap(void *arg, int tid)
 {
 	uint64_t mask;
+	int err;
 
 	(void)arg;
-	return tid != fl_os_own_thread() && fl_os_thread_blocked(tid, &mask) == 0 &&
-	       (mask >> (SIGTRAP - 1) & 1);
+	if (tid == fl_os_own_thread())
+		return 0;
+	err = fl_os_thread_blocked(tid, &mask);
+	if (err)
+		return err != -ESRCH && err != -ENOENT;		/* cannot tell */
+	return mask >> (SIGTRAP - 1) & 1;
 }
 
 /* The C library blocks every signal for a moment around thread creation, and a
@@ -107,7 +112,7 @@ static bool trap_stays_blocked(int except)
 	enum { FIRST_US = 250, LAST_US = 128000 };
 
 	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
-		if (fl_os_threads(except, blocks_trap, NULL) != 1)
+		if (fl_os_threads(except, blocks_trap, NULL) == 0)
 			return false;
 		fl_os_sleep_us(us);
 	}

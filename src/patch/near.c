@@ -4,7 +4,9 @@
  * Hides the search for a gap in the address space. It looks downwards from the
  * module first: above a program lies its heap, which must be able to grow. The
  * gap is taken with MAP_FIXED_NOREPLACE, so losing a race against another
- * mmap() only means to look on.
+ * mmap() only means to look on. Hides, too, that where no page may be writable
+ * and executable, not even one after the other, code is the second view of a
+ * memory file.
  */
 #include <sys/mman.h>
 
@@ -56,51 +58,92 @@ static void *map_at(uintptr_t at, size_t n)
 			 -1, 0);
 }
 
-static void *map_near(struct gap *g)
+static int map_near(struct gap *g, void **out)
 {
 	enum { LOWEST = 1 << 16, TRIES = 4 };
 
+
 	for (int i = 0; i < TRIES; i++) {
-		void *p;
+		int err;
 
 		g->end = LOWEST;
 		g->below = g->above = 0;
-		fl_os_mappings(each_mapping, g);
+		err = fl_os_mappings(each_mapping, g);
+		if (err)
+			return err;
 		if (!g->below && !g->above)
-			return NULL;
-		p = map_at(g->below ? g->below : g->above, g->want);
-		if (!fl_is_err(p))
-			return p;
+			return FLE_NOREACH;
+		*out = map_at(g->below ? g->below : g->above, g->want);
+		if (!fl_is_err(*out))
+			return 0;
 	}
-	return NULL;
+	return (int)(intptr_t)*out;
+}
+
+/* Replace the code by executable pages of a memory file, and write there. */
+static int alias_code(struct fl_near *near)
+{
+	size_t n = near->code_bytes;
+	int fd = fl_os_memfd("flick-glue"), err;
+	void *code = (void *)-ENOMEM, *write = (void *)-ENOMEM;
+
+	if (fd < 0)
+		return fd;
+	err = fl_os_file_resize(fd, n);
+	if (!err)
+		write = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (!fl_is_err(write))
+		code = fl_os_map(near->code, n, PROT_READ | PROT_EXEC,
+				 MAP_PRIVATE | MAP_FIXED, fd, 0);
+	fl_os_close(fd);
+	if (!fl_is_err(code))
+		near->write = write;
+	else if (!fl_is_err(write))
+		fl_os_unmap(write, n);
+	return err ? err : fl_is_err(code) ? -ENOMEM : 0;
 }
 
 int fl_near_alloc(struct fl_near *near, uintptr_t lo, uintptr_t hi, size_t code,
 		  size_t data)
 {
 	struct gap g = { .lo = lo, .hi = hi };
-	unsigned char *p;
+	void *p;
+	int err;
 
 	code = fl_round_up(code, FL_PAGE);
 	data = fl_round_up(data, FL_PAGE);
 	g.want = code + data;
-	p = map_near(&g);
-	if (!p)
-		return FLE_NOREACH;
+	err = map_near(&g, &p);
+	if (err)
+		return err;
 	*near = (struct fl_near){
-		.code = p, .code_bytes = code, .data = p + code, .data_bytes = data,
+		.code = p, .code_bytes = code,
+		.data = (unsigned char *)p + code, .data_bytes = data,
+		.write = p,
 	};
-	return 0;
+	err = fl_text_is_aliased() ? alias_code(near) : 0;
+	if (err)
+		fl_near_free(near);
+	return err;
 }
 
-int fl_near_seal(const struct fl_near *near)
+int fl_near_seal(struct fl_near *near)
 {
-	return fl_os_protect(near->code, near->code_bytes, PROT_READ | PROT_EXEC);
+	unsigned char *write = near->write;
+
+	near->write = NULL;
+	if (write == near->code)
+		return fl_os_protect(write, near->code_bytes, PROT_READ | PROT_EXEC);
+	fl_os_unmap(write, near->code_bytes);
+	return 0;
 }
 
 void fl_near_free(struct fl_near *near)
 {
+	if (near->write && near->write != near->code)
+		fl_os_unmap(near->write, near->code_bytes);
 	if (near->code)
 		fl_os_unmap(near->code, near->code_bytes + near->data_bytes);
-	near->code = NULL;
+	*near = (struct fl_near){ 0 };
 }

@@ -17,27 +17,50 @@ bool fl_patch_sync_waits(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
-/* `n` bytes of code and `n_data` bytes of data, both within reach of every
- * byte of [lo, hi). Code is writable until fl_near_seal(). */
+/* Code and data, both within reach of every byte of [lo, hi). Code is written
+ * at `write` until fl_near_seal(). */
 struct fl_near {
 	unsigned char *code;		/* page-aligned */
 	size_t code_bytes;
 	unsigned char *data;
 	size_t data_bytes;
+	unsigned char *write;		/* == code, or another view of it; NULL: sealed */
 };
 int fl_near_alloc(struct fl_near *, uintptr_t lo, uintptr_t hi, size_t code,
 		  size_t data);
-int fl_near_seal(const struct fl_near *);	/* code: read and execute */
+int fl_near_seal(struct fl_near *);	/* code: read and execute */
 void fl_near_free(struct fl_near *);
 
-/* ---- text permissions ---------------------------------------------------- */
+/* ---- text that can be stored to ------------------------------------------- */
 
+/* Choose how, once per process: "mprotect" (pages become writable), "alias" (a
+ * second mapping; no page is ever writable and executable), NULL: the first of
+ * them that works. 0, FLE_OPTION, FLE_NOWRITE, FLE_NOALIAS. */
+#define FL_TEXT_ENV "FLICK_TEXT"	/* what the environment says of it */
+int fl_text_choose(const char *name);
+/* Would that one work here? The same errors. */
+int fl_text_probe(const char *name);
+bool fl_text_is_aliased(void);
+/* Make the pages of [lo, hi) ready for stores at their address + shift(). With
+ * "alias", pages that are open already are made anew: nobody may store to them
+ * meanwhile; those that a CALLER holds stay. Each holder opens for itself; a
+ * page is put back as it was, from
+ * its file if no byte differs, when the last of its holders closes. close() takes
+ * any range and closes what the holder has in it. 0 or -errno. Thread-safe. */
+enum fl_text_holder { FL_TEXT_PROBES = 16, FL_TEXT_LOADER = 32, FL_TEXT_CALLER = 64 };
+int fl_text_open(uintptr_t lo, uintptr_t hi, int holder);
+int fl_text_close(uintptr_t lo, uintptr_t hi, int holder);
+/* From `at`, in a page that is open, to where it is stored to. */
+intptr_t fl_text_shift(uintptr_t at);
 /* PROT_* of the page at `at`, or -EFAULT. */
 int fl_text_prot(uintptr_t at);
-/* Make the pages of [lo, hi), which have `prot`, writable too; put `prot` back.
- * 0 or -errno. */
-int fl_text_open(uintptr_t lo, uintptr_t hi, int prot);
-int fl_text_close(uintptr_t lo, uintptr_t hi, int prot);
+/* [lo, hi) has been unmapped by its owner. */
+void fl_text_forget(uintptr_t lo, uintptr_t hi);
+/* Around fork, and in its child: text of its own. -errno: it still shares its
+ * parent's and must not store there. */
+void fl_text_hold(void);
+void fl_text_release(void);
+int fl_text_unshare(void);
 
 /* ---- claims: which bytes are whose ----------------------------------------- */
 

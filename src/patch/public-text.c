@@ -53,7 +53,7 @@ static int remember(uintptr_t lo, uintptr_t hi, int prot)
 
 static int open_part(uintptr_t lo, uintptr_t hi, int prot)
 {
-	int err = prot & PROT_WRITE ? 0 : fl_text_open(lo, hi, prot);
+	int err = prot & PROT_WRITE ? 0 : fl_text_open(lo, hi, FL_TEXT_CALLER);
 
 	return err || prot & PROT_WRITE ? err : remember(lo, hi, prot);
 }
@@ -79,7 +79,7 @@ static void close_ranges(uintptr_t lo, uintptr_t hi)
 
 		if (r->lo == r->hi || r->lo < lo || r->hi > hi)
 			continue;
-		fl_text_close(r->lo, r->hi, r->prot);
+		fl_text_close(r->lo, r->hi, FL_TEXT_CALLER);
 		r->hi = r->lo;
 	}
 }
@@ -147,12 +147,14 @@ static int look_through(uintptr_t at, size_t n)
 int fl_text_view(uintptr_t at, size_t n, intptr_t *view)
 {
 	uint64_t signals;
+	bool known;
 	int err = 0;
 
-	*view = 0;
 	list_lock(&signals);
-	if (!in_list(at, at + n) && (at < last.lo || at + n > last.hi))
+	known = in_list(at, at + n);
+	if (!known && (at < last.lo || at + n > last.hi))
 		err = look_through(at, n);
+	*view = known ? fl_text_shift(at) : 0;
 	list_unlock(&signals);
 	return err;
 }

@@ -103,23 +103,23 @@ static int scan(enum fl_moment moment, const struct fl_module *m, fl_site_each *
 static void take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_known *k = know(m);
+	struct fl_known *k = m->busy ? NULL : know(m);
 	int err;
 
 	if (!k) {
-		w->err = FLE_FULL;
+		w->err = m->busy ? m->busy : FLE_FULL;
 		return;
 	}
 	w->module = k->module;
 	err = scan(w->moment, m, take_site, w);
-	w->err = err == FLE_FULL ? err : w->err;
+	if (err == FLE_FULL || err == -ENOMEM)
+		w->err = err;
 	k->end = t->n;
 	if (k->end == k->first) {
 		t->n_known--;
 		t->shm->n_modules--;
 		return;
 	}
-	k->prot = fl_text_prot(t->sites[k->first].at);
 	fl_glue_make(k, k->first, k->end);
 	w->n_new += k->end - k->first;
 }
@@ -209,6 +209,7 @@ static void forget(struct fl_known *k)
 	uint64_t signals;
 
 	k->gone = true;
+	fl_text_forget(k->lo, k->hi);
 	fl_claims_lock(&signals);
 	for (uint32_t i = k->first; i < k->end; i++) {
 		t->sites[i].state = FL_SITE_GONE;
@@ -303,7 +304,6 @@ static int add_locked(const struct fl_site *s)
 	*k = *around;
 	k->first = id;
 	k->end = t->n;
-	k->prot = fl_text_prot(s->at);
 	fl_glue_make(k, id, t->n);
 	t->shm->n_sites = t->n;
 	return (int)id;

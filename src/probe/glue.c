@@ -47,29 +47,42 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	unsigned char *code = k->near.code + (id - first) * FL_ARCH_GLUE_BYTES;
+	size_t offset = (id - first) * FL_ARCH_GLUE_BYTES;
+	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
 	*p->go = fl_arch_routine(fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
-	fl_arch_glue(code, (uintptr_t)code, id, (uintptr_t)p->go);
+	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
-		plan(p, (uintptr_t)code);
+		plan(p, code);
 	refuse_overlap(id, first);
 }
 
-int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
+static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
 {
 	size_t n = end - first;
 	int err = fl_near_alloc(&k->near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
 				n * sizeof(uintptr_t));
 
-	for (uint32_t id = first; id < end; id++) {
-		if (!err)
-			make_one(k, first, id);
-		else if (!fl_table.sites[id].refusal)
+	for (uint32_t id = first; id < end && !err; id++)
+		make_one(k, first, id);
+	if (!err)
+		err = fl_near_seal(&k->near);
+	if (err)
+		fl_near_free(&k->near);
+	return err;
+}
+
+int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
+{
+	int err = make_all(k, first, end);
+
+	for (uint32_t id = first; id < end && err; id++) {
+		fl_table.probes[id].go = NULL;
+		if (!fl_table.sites[id].refusal)
 			refuse(id, err, k->lo);
 	}
-	return err ? err : fl_near_seal(&k->near);
+	return err;
 }
 
 int fl_probe_action(uint32_t id, enum fl_action action)

@@ -21,6 +21,37 @@
 
 static uint32_t frozen;
 static uint64_t frozen_signals;
+static bool is_unloading;		/* between freeze and thaw; under the loader's lock */
+
+/* ---- no switches ------------------------------------------------------------------ */
+
+static void wait_for_switches(const struct fl_slot *own)
+{
+	struct fl_shm *m = fl_table.shm;
+
+	for (uint32_t i = 0; i < m->n_slots_used; i++) {
+		const struct fl_slot *s = fl_shm_slot(m, i);
+
+		while (s != own && load_relaxed(&s->toggling))
+			fl_arch_pause();
+	}
+}
+
+/* The table is locked, so no other switch begins. One of the calling thread's
+ * own, which a signal handler of the program interrupted, is not waited for. */
+static void freeze(const struct fl_slot *own)
+{
+	store_relaxed(&frozen, 1);
+	fl_patch_sync();
+	wait_for_switches(own);
+}
+
+/* A child of a bare clone, which took no leave in fl_probes_release_off(), must
+ * not store to text that it shares with its parent. */
+static bool may_store(void)
+{
+	return !fl_text_is_aliased() || !fl_channel_is_closed() || fl_table.closing;
+}
 
 /* ---- arming ----------------------------------------------------------------- */
 
@@ -36,39 +67,6 @@ static int goal_of(uint32_t id)
 	if (s->wanted)
 		return FL_ON;
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
-}
-
-static struct fl_known *known_of(uint32_t id)
-{
-	for (uint32_t i = 0; i < fl_table.n_known; i++)
-		if (id >= fl_table.known[i].first && id < fl_table.known[i].end)
-			return &fl_table.known[i];
-	return NULL;
-}
-
-/* Pages that the set's windows touch, as runs; `change` opens or closes one. */
-static int each_run(const struct fl_set *set,
-		    int (*change)(uintptr_t, uintptr_t, int))
-{
-	uintptr_t lo = 0, hi = 0;
-	int prot = 0, err = 0;
-
-	for (size_t i = 0; i < set->n && !err; i++) {
-		const struct fl_patch *p = set->changes[i].patch;
-		uintptr_t a = fl_round_down(p->at, FL_PAGE);
-		uintptr_t b = fl_round_up(p->at + p->len, FL_PAGE);
-		const struct fl_probe *probe = (const void *)p;
-
-		if (a >= lo && a <= hi && hi) {
-			hi = b > hi ? b : hi;
-			continue;
-		}
-		err = hi ? change(lo, hi, prot) : 0;
-		lo = a;
-		hi = b;
-		prot = known_of(fl_probe_id(probe))->prot;
-	}
-	return err || !hi ? err : change(lo, hi, prot);
 }
 
 static void refuse(uint32_t id, int err, uint64_t datum)
@@ -87,24 +85,34 @@ static void drop(struct fl_set *set, size_t i, int err)
 	set->changes[i] = set->changes[--set->n];
 }
 
-/* What stands against one change by its kind stands against all of the kind. */
+static bool is_errno(int err)
+{
+	return err < 0 && err > -4096;
+}
+
+/* What stands against one change by its kind stands against all of the kind;
+ * what the system refuses is what traps need. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
-	return (err == FLE_TRAPBLOCK && p->park_is_trap) ||
+	return ((err == FLE_TRAPBLOCK || is_errno(err)) && p->park_is_trap) ||
 	       (err == FLE_THREADS && p->n_starts);
 }
 
-/* Commit; a change that is refused leaves the set, the others go on. */
+/* Commit; a change that is refused leaves the set, the others go on. The
+ * system may refuse for a moment only. */
 static int commit_or_drop(struct fl_set *set)
 {
+	enum { TRIES = 3 };
 	size_t bad = 0;
 	int err;
 
-	while ((err = fl_set_commit(set, &bad)) && set->n) {
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++) {
+		if (is_errno(err) && i < TRIES)
+			continue;
 		drop(set, bad, err);
-		for (size_t i = set->n; i-- > 0;)
-			if (same_fate(set->changes[i].patch, err))
-				drop(set, i, err);
+		for (size_t k = set->n; k-- > 0;)
+			if (same_fate(set->changes[k].patch, err))
+				drop(set, k, err);
 	}
 	return err;
 }
@@ -137,16 +145,79 @@ static int note_armed(const struct fl_set *set)
 	return on;
 }
 
-/* Claims are held until the site has its old bytes again. */
+/* Changes [i, end) of the set, whose windows lie in pages [lo, hi). */
+struct run {
+	size_t i, end;
+	uintptr_t lo, hi;
+};
+
+static struct run run_at(const struct fl_set *set, size_t i)
+{
+	struct run r = { .i = i, .end = i };
+
+	for (; r.end < set->n; r.end++) {
+		const struct fl_patch *p = set->changes[r.end].patch;
+		uintptr_t lo = fl_round_down(p->at, FL_PAGE);
+		uintptr_t hi = fl_round_up(p->at + p->len, FL_PAGE);
+
+		if (r.end == i)
+			r.lo = lo;
+		else if (lo < r.lo || lo > r.hi)
+			break;
+		r.hi = r.end == i || hi > r.hi ? hi : r.hi;
+	}
+	return r;
+}
+
+/* Where the window's bytes are stored to. False: it lies in two mappings and
+ * would need two views. */
+static bool find_view(struct fl_patch *p)
+{
+	uintptr_t last = p->at + p->len - 1;
+
+	p->view = fl_text_shift(p->at);
+	return p->at / FL_PAGE == last / FL_PAGE || fl_text_shift(last) == p->view;
+}
+
+/* Every page that the set touches; changes in one that cannot be opened leave
+ * the set. */
+static void open_text(struct fl_set *set)
+{
+	uint32_t kept = 0;
+	struct run r;
+
+	for (size_t i = 0; i < set->n; i = r.end) {
+		int err;
+
+		r = run_at(set, i);
+		err = fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		for (; i < r.end; i++) {
+			struct fl_patch *p = set->changes[i].patch;
+
+			if (!err && find_view(p)) {
+				set->changes[kept++] = set->changes[i];
+				continue;
+			}
+			refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
+			fl_unclaim(p);
+		}
+	}
+	set->n = kept;
+}
+
+/* Claims are held until the site has its old bytes again. Pages that are open
+ * already may be made anew: no switch meanwhile. */
 static int arm(struct fl_set *set)
 {
 	uint64_t signals;
-	int err = each_run(set, fl_text_open);
+	int err;
 
-	if (err)
-		return err;
+	if (fl_text_is_aliased())
+		freeze(fl_channel_own_slot());
 	fl_claims_lock(&signals);
-	err = commit_or_drop(set);
+	open_text(set);
+	store_relaxed(&frozen, 0);
+	err = set->n ? commit_or_drop(set) : 0;
 	fl_claims_unlock(&signals);
 	return err;
 }
@@ -197,13 +268,22 @@ static void set_unmap(struct fl_set *set)
 	fl_os_unmap(set->changes, set->room * sizeof *set->changes);
 }
 
+/* There is no memory for the set. */
+static int refuse_all(uint32_t from, int err)
+{
+	for (uint32_t id = from; id < fl_table.n; id++)
+		if (goal_of(id) != FL_OLD)
+			refuse(id, err, fl_table.probes[id].patch.at);
+	return err;
+}
+
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
 	struct fl_set set;
 	int err = set_map(&set, fl_table.n - from);
 
 	if (err)
-		return err;
+		return refuse_all(from, err);
 	set.quiet = moment == FL_LOADING;
 	stage_goals(&set, from);
 	ready_virtual(from);
@@ -282,6 +362,8 @@ int fl_probe_switch(uint32_t id, int state)
 		return FLE_NOPROBE;
 	if (!fl_table.switches[id].armed)
 		return switch_unarmed(id, state);
+	if (!slot && !may_store())
+		return -EPERM;
 	if (!slot) {
 		switch_locked(id, state);
 		return 0;
@@ -307,6 +389,8 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 	uint64_t signals;
 	int switched = 0;
 
+	if (!may_store())
+		return -EPERM;
 	fl_table_lock(&signals);
 	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
 		if (!goal[id] || !fl_table.switches[id].armed)
@@ -324,27 +408,18 @@ bool fl_probe_is_on(uint32_t id)
 	return id < fl_table.n && fl_table.switches[id].is_on;
 }
 
-static void wait_for_switches(void)
-{
-	struct fl_shm *m = fl_table.shm;
-
-	for (uint32_t i = 0; i < m->n_slots_used; i++)
-		while (load_relaxed(&fl_shm_slot(m, i)->toggling))
-			fl_arch_pause();
-}
-
 void fl_probes_freeze(void)
 {
 	fl_table_lock(&frozen_signals);
-	store_relaxed(&frozen, 1);
-	fl_patch_sync();
-	wait_for_switches();
+	is_unloading = true;
+	freeze(NULL);
 }
 
 void fl_probes_thaw(void)
 {
-	if (!load_relaxed(&frozen))
+	if (!is_unloading)
 		return;
+	is_unloading = false;
 	fl_table_forget_gone();
 	store_relaxed(&frozen, 0);
 	fl_table_unlock(&frozen_signals);
@@ -371,16 +446,29 @@ void fl_probes_off(void)
 void fl_probes_hold(uint64_t *signals)
 {
 	fl_table_lock(signals);
+	fl_text_hold();
 }
 
 void fl_probes_release(const uint64_t *signals)
 {
+	fl_text_release();
 	fl_table_unlock(signals);
 }
 
+static void disarm_all(void)
+{
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		fl_table.switches[id].armed = 0;
+}
+
+/* A child that cannot have text of its own leaves its parent's alone: there
+ * its probes find no channel and do nothing. */
 void fl_probes_release_off(const uint64_t *signals)
 {
+	if (fl_text_unshare())
+		disarm_all();
 	all_off();
+	fl_text_release();
 	fl_table_unlock(signals);
 }
 
@@ -397,21 +485,56 @@ static void unclaim_all(void)
 	fl_claims_settle();
 }
 
-/* Every site that can be has its old bytes again. */
-static void disarm(void)
+/* What cannot be changed stays off; the system may refuse for a moment only. */
+static void commit_rest(struct fl_set *set)
 {
-	struct fl_set set;
-	size_t bad;
+	enum { TRIES = 3 };
+	size_t bad = 0;
+	int err;
 
-	if (set_map(&set, fl_table.n))
-		return;
-	for (uint32_t id = 0; id < fl_table.n; id++)
-		if (fl_table.switches[id].armed)
-			fl_set_stage(&set, &fl_table.probes[id].patch, FL_OFF, FL_OLD);
-	while (fl_set_commit(&set, &bad) && set.n)
-		set.changes[bad] = set.changes[--set.n];
-	each_run(&set, fl_text_close);
-	set_unmap(&set);
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
+		if (!is_errno(err) || i >= TRIES)
+			set->changes[bad] = set->changes[--set->n];
+}
+
+/* The armed probes from *id on, as many as the set takes; false: none is left. */
+static bool stage_original(struct fl_set *set, uint32_t *id)
+{
+	for (set->n = 0; *id < fl_table.n && set->n < set->room; ++*id)
+		if (fl_table.switches[*id].armed)
+			fl_set_stage(set, &fl_table.probes[*id].patch, FL_OFF, FL_OLD);
+	return set->n != 0;
+}
+
+/* Fresh pages if there are any to be had: what children of a bare clone execute
+ * should not change. Otherwise those that are open will do. */
+static void reopen_text(const struct fl_set *set)
+{
+	for (size_t i = 0; fl_text_is_aliased() && i < set->n;) {
+		struct run r = run_at(set, i);
+
+		fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		i = r.end;
+	}
+}
+
+/* All at once, or a few at a time where there is no memory for the set. */
+static void restore_text(void)
+{
+	struct fl_change few[32];
+	struct fl_set all, set = { .changes = few, .room = ARRAY_LEN(few) };
+	bool is_mapped = set_map(&all, fl_table.n) == 0;
+	uint32_t id = 0;
+
+	if (is_mapped)
+		set = all;
+	while (stage_original(&set, &id)) {
+		reopen_text(&set);
+		commit_rest(&set);
+	}
+	if (is_mapped)
+		set_unmap(&all);
+	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
 }
 
 void fl_probes_close(void)
@@ -420,7 +543,9 @@ void fl_probes_close(void)
 
 	fl_probes_off();
 	fl_table_lock(&signals);
-	disarm();
+	freeze(NULL);
+	restore_text();
 	unclaim_all();
+	store_relaxed(&frozen, 0);
 	fl_table_unlock(&signals);
 }

@@ -24,7 +24,7 @@ struct fl_probe {
 /* What a switch needs of a probe, and no more: sets of many thousands run
  * through these, four to a line. */
 struct fl_switch {
-	uintptr_t at;			/* the byte that a flip stores */
+	uintptr_t at;			/* where a flip stores its byte */
 	uint8_t byte[FL_N_STATES];	/* its values */
 	uint8_t armed;			/* text differs from `old` */
 	uint8_t is_on;			/* last state switched to */
@@ -46,7 +46,6 @@ struct fl_known {
 	uint32_t module;		/* its row in the shared table */
 	uint32_t first, end;		/* its probes: [first, end) */
 	uint32_t seen;			/* stamp of the last walk that met it */
-	int prot;			/* its text's permissions */
 	struct fl_near near;
 	bool gone;
 };

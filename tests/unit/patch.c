@@ -192,9 +192,9 @@ static void text_gets_back_what_it_had(void **state)
 
 	(void)state;
 	assert_int_equal(prot, PROT_READ | PROT_EXEC);
-	assert_int_equal(fl_text_open(at, at + 1, prot), 0);
+	assert_int_equal(fl_text_open(at, at + 1, FL_TEXT_PROBES), 0);
 	assert_int_equal(fl_text_prot(at), PROT_READ | PROT_WRITE | PROT_EXEC);
-	assert_int_equal(fl_text_close(at, at + 1, prot), 0);
+	assert_int_equal(fl_text_close(at, at + 1, FL_TEXT_PROBES), 0);
 	assert_int_equal(fl_text_prot(at), prot);
 	assert_int_equal(fl_text_prot(16), -EFAULT);
 }
@@ -208,7 +208,7 @@ static void near_memory_is_within_reach(void **state)
 	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 100000, 5000), 0);
 	assert_true(llabs((long long)((uintptr_t)near.code - at)) < INT32_MAX);
 	assert_true(near.code_bytes >= 100000 && near.data_bytes >= 5000);
-	memset(near.code, 0xc3, near.code_bytes);
+	memset(near.write, 0xc3, near.code_bytes);
 	memset(near.data, 1, near.data_bytes);
 	assert_int_equal(fl_near_seal(&near), 0);
 	assert_int_equal(fl_text_prot((uintptr_t)near.code), PROT_READ | PROT_EXEC);

@@ -1,0 +1,42 @@
+/* deny wx|memfd|both COMMAND...: run it where code may not be made writable, or
+ * memory files may not be made, or neither. Exits 77 where that cannot be had. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+enum { REFUSE_EXEC_GAIN = 1 };
+
+static int deny_memfd(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	if (strcmp(argv[1], "memfd") && prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
+		return puts("no PR_SET_MDWE here (Linux 6.3)") < 0 ? 1 : 77;
+	if (strcmp(argv[1], "wx") && deny_memfd())
+		return puts("no seccomp here") < 0 ? 1 : 77;
+	execvp(argv[2], argv + 2);
+	return 127;
+}

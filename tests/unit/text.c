@@ -1,0 +1,239 @@
+/* unit/text: the ways to write text, chosen, denied, and what they leave. */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+#include "patch/patch.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+enum { PAGES = 4, BYTES = PAGES * 4096, REFUSE_EXEC_GAIN = 1 };
+
+static unsigned char *code;		/* a file's pages, R-X */
+static char path[] = "/tmp/flick-text-XXXXXX";
+static int file;
+
+static int deny(int call)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Run `test` in a child; its status, 77 for what cannot be had here. */
+static void in_child(int (*test)(void))
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0)
+		_exit(test());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int both_denied(void)
+{
+	if (deny(SYS_memfd_create))
+		return 77;
+	if (fl_text_probe("alias") != FLE_NOALIAS || fl_text_choose("alias") != FLE_NOALIAS)
+		return 1;
+	if (prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
+		return 77;
+	if (fl_text_choose("mprotect") != FLE_NOWRITE || fl_text_choose(NULL) != FLE_NOWRITE)
+		return 2;
+	return 0;
+}
+
+static void what_is_denied_is_refused(void **state)
+{
+	(void)state;
+	in_child(both_denied);
+}
+
+static int writing_denied(void)
+{
+	if (prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
+		return 77;
+	return fl_text_choose(NULL) || !fl_text_is_aliased();
+}
+
+static void alias_is_taken_where_writing_is_denied(void **state)
+{
+	(void)state;
+	in_child(writing_denied);
+}
+
+static void a_second_choice_is_the_first_or_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(fl_text_probe("nonsense"), FLE_OPTION);
+	assert_int_equal(fl_text_choose("nonsense"), FLE_OPTION);
+	assert_int_equal(fl_text_choose("alias"), 0);
+	assert_int_equal(fl_text_choose(NULL), 0);
+	assert_int_equal(fl_text_choose("alias"), 0);
+	assert_int_equal(fl_text_choose("mprotect"), FLE_OPTION);
+	assert_true(fl_text_is_aliased());
+}
+
+/* ---- pages ------------------------------------------------------------------------ */
+
+static int count(void *arg, const struct fl_mapping *m)
+{
+	int *n = arg;
+
+	if (m->lo < (uintptr_t)code + BYTES && m->hi > (uintptr_t)code)
+		++*n;
+	return 0;
+}
+
+/* How many mappings the code is in. */
+static int pieces(void)
+{
+	int n = 0;
+
+	fl_os_mappings(count, &n);
+	return n;
+}
+
+static int open_pages(int first, int n, int holder)
+{
+	uintptr_t lo = (uintptr_t)code + first * 4096u;
+
+	return fl_text_open(lo + 1, lo + n * 4096u - 1, holder);
+}
+
+static int close_pages(int first, int n, int holder)
+{
+	uintptr_t lo = (uintptr_t)code + first * 4096u;
+
+	return fl_text_close(lo + 1, lo + n * 4096u - 1, holder);
+}
+
+static unsigned char *place(size_t at)
+{
+	return code + at + fl_text_shift((uintptr_t)code + at);
+}
+
+static void a_store_through_the_view_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(open_pages(1, 2, FL_TEXT_PROBES), 0);
+	assert_int_equal(fl_text_prot((uintptr_t)code + 4096), PROT_READ | PROT_EXEC);
+	assert_int_equal(fl_text_prot((uintptr_t)place(4096)), PROT_READ | PROT_WRITE);
+	assert_int_equal(fl_text_prot((uintptr_t)place(0)), 0);	/* not opened */
+	*place(4096) = 1;
+	*place(4096 * 3 - 1) = 2;
+	assert_int_equal(code[4096], 1);
+	assert_int_equal(code[4096 * 3 - 1], 2);
+	/* Opened again, the bytes and their place stay. */
+	assert_int_equal(open_pages(0, 2, FL_TEXT_PROBES), 0);
+	assert_int_equal(code[4096], 1);
+	*place(4096) = 3;
+	assert_int_equal(code[4096], 3);
+}
+
+static void bytes_that_differ_stay_others_come_back(void **state)
+{
+	(void)state;
+	assert_int_equal(close_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(code[4096], 3);
+	assert_int_equal(fl_text_prot((uintptr_t)code + 4096), PROT_READ | PROT_EXEC);
+	assert_true(pieces() > 1);
+	assert_int_equal(open_pages(1, 2, FL_TEXT_LOADER), 0);
+	*place(4096) = 0xc3;
+	*place(4096 * 3 - 1) = 0xc3;
+	assert_int_equal(close_pages(1, 2, FL_TEXT_LOADER), 0);
+	assert_int_equal(code[4096], 0xc3);
+	assert_int_equal(pieces(), 1);
+	assert_int_equal(fl_text_shift((uintptr_t)code), 0);
+}
+
+static void the_last_holder_closes(void **state)
+{
+	(void)state;
+	assert_int_equal(open_pages(0, 2, FL_TEXT_PROBES), 0);
+	assert_int_equal(open_pages(1, 2, FL_TEXT_CALLER), 0);
+	*place(4096) = 9;
+	assert_int_equal(close_pages(0, PAGES, FL_TEXT_CALLER), 0);
+	*place(4096) = 0xc3;		/* still there for the probes */
+	assert_int_equal(close_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(pieces(), 1);
+}
+
+static void a_changed_file_does_not_come_back(void **state)
+{
+	(void)state;
+	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(pwrite(file, "\xcc", 1, 8), 1);
+	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(code[8], 0xc3);
+	assert_int_equal(ftruncate(file, 4096), 0);
+	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(code[8], 0xc3);
+}
+
+static void what_is_not_mapped_cannot_be_opened(void **state)
+{
+	(void)state;
+	assert_int_equal(fl_text_open(16, 32, FL_TEXT_PROBES), -EFAULT);
+}
+
+static int make_code(void)
+{
+	static unsigned char bytes[BYTES];
+
+	memset(bytes, 0xc3, sizeof bytes);
+	file = mkstemp(path);
+	if (file < 0 || write(file, bytes, sizeof bytes) != sizeof bytes)
+		return -1;
+	code = mmap(NULL, BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+	return code == MAP_FAILED ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_denied_is_refused),
+		cmocka_unit_test(alias_is_taken_where_writing_is_denied),
+		cmocka_unit_test(a_second_choice_is_the_first_or_refused),
+		cmocka_unit_test(a_store_through_the_view_is_seen),
+		cmocka_unit_test(bytes_that_differ_stay_others_come_back),
+		cmocka_unit_test(the_last_holder_closes),
+		cmocka_unit_test(a_changed_file_does_not_come_back),
+		cmocka_unit_test(what_is_not_mapped_cannot_be_opened),
+	};
+	int failed;
+
+	if (make_code())
+		return 77;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
