@@ -121,6 +121,7 @@ struct fl_launch {
 	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
+	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
@@ -128,6 +129,8 @@ bool fl_launch_find_library(char out[4096]);
 struct fl_session_options;
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);
+/* Is there such a way to synchronise? 0 or -1, line printed. */
+int fl_launch_check_sync(const char *name);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
 
@@ -145,6 +148,7 @@ struct fl_session_options {
 	bool why, allow_loss, exit_code;
 	bool count_instead;		/* rather than fail where nothing can be timed */
 	bool trace;			/* keep the raw events */
+	const char *sync;		/* NULL: the target chooses */
 	bool wait;			/* go on without sites: an exec may bring some */
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */

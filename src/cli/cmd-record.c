@@ -26,11 +26,12 @@ static const struct fl_option options[] = {
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
+	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY };
+       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC };
 
 struct wish {
 	struct fl_session_options o;
@@ -103,6 +104,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
+	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
 	default:	 w->o.why = true; return 0;
 	}
 }

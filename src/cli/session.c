@@ -351,7 +351,8 @@ static bool has_begun(const struct fl_session *s)
 
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
-	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text };
+	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
+				  .launch.sync = o->sync };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
