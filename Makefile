@@ -79,6 +79,8 @@ $(BUILD)/reader/%.o: src/%.c config.mk
 $(BUILD)/reader/%.o: src/%.S config.mk
 	$(call compile,$(NO_STACK))
 
+$(BUILD)/reader/report/to-flame.o: src/report/flame.js
+
 # ---- what is linked ---------------------------------------------------------
 
 LIB = $(BUILD)/libflick.so

@@ -3,7 +3,6 @@
  *
  * Hides the order statistics and the two output formats.
  */
-#define _GNU_SOURCE
 #include "bench.h"
 
 #include <math.h>
@@ -11,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static bool want_json;
 
@@ -106,22 +107,40 @@ double series_median(const struct series *s)
 	return s->n ? median_of(sorted.v, s->n) : NAN;
 }
 
+/* One line; `reached` 0: of no rate. */
+static void print_line(const char *name, const char *unit, const double *stat,
+		       size_t n, double reached)
+{
+	char rate[64] = "";
+
+	if (reached > 0)
+		snprintf(rate, sizeof(rate),
+			 want_json ? ",\"reached\":%.0f" : " at %.0f/s", reached);
+	printf(want_json ? "{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%s\","
+	       "\"lo\":%.2f,\"hi\":%.2f,\"runs\":%zu%s}\n"
+	       : "%-28s %12.2f %-16s [%.2f, %.2f] %zu runs%s\n",
+	       name, stat[0], unit, stat[1], stat[2], n, rate);
+}
+
 void bench_report(const char *name, const char *unit, struct series *s)
 {
-	double value, lo, hi;
+	bench_report_at(name, unit, s, 0);
+}
+
+void bench_report_at(const char *name, const char *unit, struct series *s,
+		     double reached)
+{
+	double stat[3];
 
 	if (!s->n) {
 		bench_skip(name, "no run gave a number");
 		return;
 	}
 	qsort(s->v, s->n, sizeof(s->v[0]), compare_doubles);
-	value = median_of(s->v, s->n);
-	lo = rank_of(s->v, s->n, 0.1);
-	hi = rank_of(s->v, s->n, 0.9);
-	printf(want_json ? "{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%s\","
-	       "\"lo\":%.2f,\"hi\":%.2f,\"runs\":%zu}\n"
-	       : "%-28s %12.2f %-16s [%.2f, %.2f] %zu runs\n",
-	       name, value, unit, lo, hi, s->n);
+	stat[0] = median_of(s->v, s->n);
+	stat[1] = rank_of(s->v, s->n, 0.1);
+	stat[2] = rank_of(s->v, s->n, 0.9);
+	print_line(name, unit, stat, s->n, reached);
 	s->n = 0;
 }
 
@@ -129,4 +148,23 @@ void bench_skip(const char *name, const char *reason)
 {
 	printf(want_json ? "{\"name\":\"%s\",\"skipped\":\"%s\"}\n"
 	       : "%-28s skipped: %s\n", name, reason);
+}
+
+int bench_child(void (*run)(const void *arg), const void *arg)
+{
+	pid_t pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		run(arg);
+		fflush(NULL);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status);
+	return WEXITSTATUS(status) ? -1 : 0;
 }

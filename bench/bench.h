@@ -63,7 +63,14 @@ double series_median(const struct series *);
 
 /* Print the series under `name`, and start it anew. */
 void bench_report(const char *name, const char *unit, struct series *);
+/* The same, and how many switches a second were reached meanwhile. */
+void bench_report_at(const char *name, const char *unit, struct series *,
+		     double reached);
 /* Print that `name` was not measured, and why. */
 void bench_skip(const char *name, const char *reason);
+
+/* Call run(arg) in a child of its own. 0, or the signal it died of, or -1 when
+ * it ended otherwise. */
+int bench_child(void (*run)(const void *arg), const void *arg);
 
 #endif

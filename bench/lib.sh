@@ -27,13 +27,13 @@ add() {	# NAME NUMBER
 }
 
 # The median and the 10th and 90th percentile (nearest rank) of all runs.
-report() {	# NAME UNIT [REASON it was not measured]
+report() {	# NAME UNIT [REASON it was not measured [SWITCHES_A_SECOND]]
 	if [ "${3-}" ] || [ ! -s "$scratch/$1" ]; then
 		skip "$1" "${3:-no run gave a number}"
 		return
 	fi
 	sort -g "$scratch/$1" | LC_ALL=C awk -v name="$1" -v unit="$2" \
-		-v json="$json" '
+		-v json="$json" -v reached="${4-}" '
 	function rank(share,	r) {
 		r = int(share * NR)
 		if (r < share * NR) r++
@@ -42,9 +42,11 @@ report() {	# NAME UNIT [REASON it was not measured]
 	{ v[NR] = $1 }
 	END {
 		mid = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-		format = json ? "{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%s\",\"lo\":%.2f,\"hi\":%.2f,\"runs\":%d}\n" \
-			: "%-28s %12.2f %-16s [%.2f, %.2f] %d runs\n"
-		printf format, name, mid, unit, rank(0.1), rank(0.9), NR
+		format = json ? "{\"name\":\"%s\",\"value\":%.2f,\"unit\":\"%s\",\"lo\":%.2f,\"hi\":%.2f,\"runs\":%d%s}\n" \
+			: "%-28s %12.2f %-16s [%.2f, %.2f] %d runs%s\n"
+		if (reached != "")
+			reached = json ? ",\"reached\":" reached : " at " reached "/s"
+		printf format, name, mid, unit, rank(0.1), rank(0.9), NR, reached
 	}'
 }
 

@@ -39,7 +39,7 @@ function verdict(value, goal,	limit) {
 
 function put_head(section) {
 	if (form == "text") {
-		printf "%s%-26s %10s %-15s %-19s %5s %-12s %-9s %s\n",
+		printf "%s%-32s %10s %-15s %-19s %5s %-12s %-9s %s\n",
 			n_sections++ ? "\n" : "", section, "median", "unit",
 			"10 % .. 90 %", "runs", "paper", "goal", "verdict"
 		return
@@ -49,19 +49,23 @@ function put_head(section) {
 	print "|---|---|---:|---|---|---:|---|---|---|---|"
 }
 
-function put_row(name, what, bench, paper, goal,	r, spread) {
+function put_row(name, what, bench, paper, goal,	r, spread, reached) {
 	r = result[name]
 	if (r == "" || field(r, "skipped") != "") {
 		put_skipped(name, what, bench, paper, goal, \
 			r == "" ? "bench/run did not run it" : field(r, "skipped"))
 		return
 	}
+	reached = field(r, "reached")
+	if (reached != "" && form == "markdown")
+		what = what " (" number(reached) "/s reached)"
 	spread = number(field(r, "lo")) " .. " number(field(r, "hi"))
 	if (form == "text")
-		printf "%-26s %10s %-15s %-19s %5d %-12s %-9s %s\n", name,
+		printf "%-32s %10s %-15s %-19s %5d %-12s %-9s %s%s\n", name,
 			number(field(r, "value")), field(r, "unit"), spread,
 			field(r, "runs"), paper, goal,
-			verdict(field(r, "value"), goal)
+			verdict(field(r, "value"), goal),
+			reached == "" ? "" : "  at " number(reached) "/s"
 	else
 		printf "| %s | %s | %s | %s | %s | %d | %s | %s | %s | `bench/run %s` |\n",
 			name, what, number(field(r, "value")), field(r, "unit"),
@@ -71,7 +75,7 @@ function put_row(name, what, bench, paper, goal,	r, spread) {
 
 function put_skipped(name, what, bench, paper, goal, reason) {
 	if (form == "text")
-		printf "%-26s not measured: %s\n", name, reason
+		printf "%-32s not measured: %s\n", name, reason
 	else
 		printf "| %s | %s | not measured: %s | | | | %s | %s | - | `bench/run %s` |\n",
 			name, what, reason, paper, goal, bench
@@ -80,9 +84,16 @@ function put_skipped(name, what, bench, paper, goal, reason) {
 BEGIN {
 	title["toggle"] = "Switching probes"
 	title["victim"] = "What the thread that runs the probes pays meanwhile"
+	title["patch"] = "Changing code: flick/patch.h, and the paper's protocols on the same code"
+	title["histogram"] = "How the cost of one switch is distributed (paper 1, Figure 11)"
+	title["throughput"] = "Calls through a site while it is switched (Figures 12 and 13)"
+	title["balance"] = "How evenly two targets are met: calls of the one over calls of the other"
+	title["threads"] = "Many threads through a site that is switched (Figure 14)"
 	title["invoke"] = "Meeting a probe"
 	title["init"] = "Setting probes up"
 	title["record"] = "Recording a call"
+	title["channel"] = "A word through a ring, from one core to another"
+	title["size"] = "The same by size of ring, 16 chunks each"
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
 }
 /^#/ || /^$/ { next }

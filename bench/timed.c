@@ -6,7 +6,6 @@
  * The second number is the command's and of all its children that it waited
  * for. Ends with the command's own exit status.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -8,6 +8,8 @@
  *	toggle.one.flip.hot     one probe on or off, another core running it
  *	toggle.victim.*         calls a second of that core while one probe is
  *	                        switched, of the mean of always on and always off
+ *	toggle.victim.handler.* the same while it stays on and its handler is
+ *	                        switched, of always on
  *	toggle.set              20,000 probes as one set, per probe, while
  *	                        another core runs through all of them
  *	toggle.set.stage        staging that set by pattern, per probe
@@ -42,6 +44,13 @@ static void empty_handler(uint32_t id, void *arg)
 }
 
 /* ---- the thread that runs probes ---------------------------------------- */
+
+static void other_handler(uint32_t id, void *arg)
+{
+	(void)arg;
+	(void)id;
+	__asm__ volatile("" : : : "memory");
+}
 
 static struct executor {
 	pthread_t thread;
@@ -241,8 +250,32 @@ static double calm_rate(uint32_t id)
 	return (on + off) / 2;
 }
 
+static void step_handler(uint64_t n, uint32_t id)
+{
+	flick_on(flick_open_one, id, n % 2 ? empty_handler : other_handler, NULL);
+}
+
+/* The mean of both handlers. */
+static double calm_on_rate(uint32_t id)
+{
+	uint64_t none;
+	double one, other;
+
+	step_handler(0, id);
+	other = window_rate(0, NULL, id, &none);
+	step_handler(1, id);
+	one = window_rate(0, NULL, id, &none);
+	return (one + other) / 2;
+}
+
+static const struct victim {
+	void (*step)(uint64_t n, uint32_t id);
+	double (*calm)(uint32_t id);
+} on_and_off = { step_one, calm_rate }, two_handlers = { step_handler, calm_on_rate };
+
 /* How much is left of the calm rate, in percent; 0 `per_second`: full speed. */
-static void measure_victim(const char *name, double per_second)
+static void measure_victim(const char *name, const struct victim *v,
+			   double per_second)
 {
 	struct series left = { .n = 0 };
 	double period = per_second > 0 ? bench_ticks_hz() / per_second : 0;
@@ -254,9 +287,9 @@ static void measure_victim(const char *name, double per_second)
 		double rate, calm;
 
 		executor_start(fn, 1, 64);
-		calm = calm_rate(id);
-		rate = window_rate(period, step_one, id, &steps);
-		calm = (calm + calm_rate(id)) / 2;
+		calm = v->calm(id);
+		rate = window_rate(period, v->step, id, &steps);
+		calm = (calm + v->calm(id)) / 2;
 		executor_stop();
 		series_add(&left, 100 * rate / calm);
 		reached += steps;
@@ -425,9 +458,11 @@ static void measure_ones(void)
 	measure_flip();
 	measure_each();
 	measure_hot();
-	measure_victim("toggle.victim.100k", 1e5);
-	measure_victim("toggle.victim.1m", 1e6);
-	measure_victim("toggle.victim.max", 0);
+	measure_victim("toggle.victim.100k", &on_and_off, 1e5);
+	measure_victim("toggle.victim.1m", &on_and_off, 1e6);
+	measure_victim("toggle.victim.max", &on_and_off, 0);
+	measure_victim("toggle.victim.handler.100k", &two_handlers, 1e5);
+	measure_victim("toggle.victim.handler.1m", &two_handlers, 1e6);
 }
 
 int main(int argc, char **argv)

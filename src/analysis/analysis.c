@@ -5,18 +5,24 @@
 
 #include <string.h>
 
-extern const struct fl_analysis fl_analysis_counts;
-extern const struct fl_analysis fl_analysis_latency;
-extern const struct fl_analysis fl_analysis_spread;
+extern const struct flick_analysis fl_analysis_counts;
+extern const struct flick_analysis fl_analysis_latency;
+extern const struct flick_analysis fl_analysis_spread;
+extern const struct flick_analysis fl_analysis_graph;
+extern const struct flick_analysis fl_analysis_tree;
+extern const struct flick_analysis fl_analysis_subtrees;
 
-const struct fl_analysis *const fl_analyses[] = {
+const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_latency,
 	&fl_analysis_counts,
 	&fl_analysis_spread,
+	&fl_analysis_graph,
+	&fl_analysis_tree,
+	&fl_analysis_subtrees,
 	NULL
 };
 
-const struct fl_analysis *fl_analysis_find(const char *name)
+const struct flick_analysis *fl_analysis_find(const char *name)
 {
 	for (size_t i = 0; fl_analyses[i]; i++)
 		if (!strcmp(fl_analyses[i]->name, name))

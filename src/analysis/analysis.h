@@ -4,47 +4,61 @@
 
 #include "base/base.h"
 #include "channel/channel.h"
+#include "../../include/flick/analysis.h"
 
-/* What an analysis may know of the target, resolved by the reader before the
- * first batch that mentions it; grows while it runs. */
+/* ---- which analyses ---------------------------------------------------------- */
+
+extern const struct flick_analysis *const fl_analyses[];	/* NULL-terminated */
+const struct flick_analysis *fl_analysis_find(const char *name);
+
+#define FL_USE_WHY 512			/* room for one line that says why not */
+
+/* An analysis that was asked for: `NAME`, `NAME:ARG`, `PATH.so`, `PATH.so:ARG`. */
+struct fl_use {
+	const struct flick_analysis *analysis;
+	char *arg;			/* NULL: none */
+	char *name;			/* of its result: NAME or NAME:ARG */
+	void *library;			/* of a third party's; NULL: built in */
+};
+/* 0, or -1 with `why` filled: no such analysis, argument or file. */
+int fl_use_open(struct fl_use *, const char *spec, char why[FL_USE_WHY]);
+void fl_use_close(struct fl_use *);	/* after every run that has it */
+/* What probes must do for all of `uses`; `all`: FL_ACT_TIME where samples do. */
+enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
+			     enum fl_action samples);
+
+/* ---- running them -------------------------------------------------------------- */
+
+/* What the reader knows of the target; grows while it runs. */
 struct fl_view {
 	const struct fl_shm_site *sites;	/* index: probe id */
 	const uint32_t *function_of;		/* probe id -> function index */
 	uint32_t n_sites;
 	uint32_t n_functions;
 	double ns_per_tick;
-	bool sampled;		/* entry and exit arrive as finished pairs */
+	bool sampled;			/* entry and exit arrive as finished pairs */
+	const char *(*name)(const void *owner, uint32_t function);
+	const void *owner;
 };
 
-enum fl_column_type { FL_COL_FUNCTION, FL_COL_COUNT, FL_COL_NS };
-
-struct fl_column {
-	const char *name;	/* the SQL column, e.g. "total_ns" */
-	enum fl_column_type type;
-};
-
-/* Rows of typed cells; a cell is a function index, a count or nanoseconds;
- * FL_NONE where a value is not known. */
-#define FL_NONE UINT64_MAX
-struct fl_result {
-	const struct fl_column *columns;
-	size_t n_columns;
-	uint64_t *cells;	/* n_rows * n_columns */
-	size_t n_rows;
-};
-
-struct fl_analysis {
-	const char *name, *about;
-	enum fl_action action;	/* what its probes must do when exhaustive */
-	int (*open)(void **state, const struct fl_view *);
-	int (*feed)(void *state, const struct fl_batch *);
-	void (*count)(void *state, uint32_t thread, uint32_t probe, uint64_t n);
-	void (*thread_end)(void *state, uint32_t thread);
-	int (*result)(void *state, struct fl_result *);	/* caller frees cells */
-	void (*close)(void *state);
-};
-
-extern const struct fl_analysis *const fl_analyses[];	/* NULL-terminated */
-const struct fl_analysis *fl_analysis_find(const char *name);
+/* Any number of analyses on one stream: calls are paired once for all. One
+ * reader thread has one run; threads of the target do not change theirs. */
+struct fl_run;
+int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
+		const struct fl_view *);
+int fl_run_feed(struct fl_run *, const struct fl_batch *);
+int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
+int fl_run_thread_end(struct fl_run *, uint32_t thread);
+/* Nothing more comes: every thread that has not ended ends. */
+int fl_run_end(struct fl_run *);
+/* Add the results of `from`, of the same uses, and end its threads. 0, or
+ * FLE_OPTION where an analysis cannot. */
+int fl_run_merge(struct fl_run *into, struct fl_run *from);
+#define FL_MAX_COLUMNS 64
+/* The result of use `i`; the caller frees its cells. 0, what the analysis failed
+ * with, or -EBADMSG: its rows are not as flick/analysis.h says. The others' are
+ * there all the same. */
+int fl_run_rows(struct fl_run *, size_t i, struct flick_rows *);
+void fl_run_close(struct fl_run *);	/* NULL is fine */
 
 #endif

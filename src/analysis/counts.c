@@ -4,79 +4,79 @@
  * Takes records (one entry, one call) as well as the counters of
  * FL_ACT_COUNT, so it can share a stream with an analysis that needs time.
  */
-#include <stdlib.h>
-
-#include "analysis/probes.h"
+#include "analysis/analysis.h"
+#include "analysis/array.h"
 
 struct counts {
-	struct fl_tags tags;
+	const struct flick_view *view;
 	uint64_t *calls;		/* index: function */
 	uint32_t n_calls;
 };
 
-static int open_counts(void **state, const struct fl_view *view)
+static int open_counts(void **state, const struct flick_view *view, const char *arg)
 {
-	struct counts *c = calloc(1, sizeof(*c));
+	struct counts *c = arg ? NULL : calloc(1, sizeof(*c));
 
 	if (!c)
-		return -ENOMEM;
-	c->tags.view = view;
+		return arg ? -EINVAL : -ENOMEM;
+	c->view = view;
 	*state = c;
 	return 0;
 }
 
-static int extend(struct counts *c)
+static int extend(struct counts *c, uint32_t n)
 {
-	int err = fl_tags_extend(&c->tags);
-
-	return err ? err : fl_array_extend((void **)&c->calls, &c->n_calls,
-					   c->tags.view->n_functions,
-					   sizeof(*c->calls));
+	return fl_array_extend((void **)&c->calls, &c->n_calls, n, sizeof(*c->calls));
 }
 
-static int feed(void *state, const struct fl_batch *b)
+static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct counts *c = state;
-	int err = extend(c);
+	const struct flick_tag *tags = c->view->tags;
+	int err = extend(c, c->view->n_functions);
 
-	for (size_t i = 0; !err && i < b->n; i++) {
-		uint32_t probe = b->records[i].probe;
-
-		if (probe < c->tags.n && c->tags.tags[probe].kind == FL_ENTRY)
-			c->calls[c->tags.tags[probe].function]++;
-	}
+	(void)thread;
+	for (size_t i = 0; !err && i < n; i++)
+		if (r[i].probe < c->view->n_tags &&
+		    tags[r[i].probe].kind == FLICK_TAG_ENTRY)
+			c->calls[tags[r[i].probe].function]++;
 	return err;
 }
 
-static void count(void *state, uint32_t thread, uint32_t probe, uint64_t n)
+static int count(void *state, uint32_t thread, uint32_t function, uint64_t n)
 {
 	struct counts *c = state;
+	int err = extend(c, c->view->n_functions);
 
 	(void)thread;
-	if (!extend(c) && probe < c->tags.n &&
-	    c->tags.tags[probe].kind == FL_ENTRY)
-		c->calls[c->tags.tags[probe].function] += n;
+	if (!err)
+		c->calls[function] += n;
+	return err;
 }
 
-static void thread_end(void *state, uint32_t thread)
+static int merge(void *into, void *from)
 {
-	(void)state;
-	(void)thread;
+	struct counts *c = into, *other = from;
+	int err = extend(c, other->n_calls);
+
+	for (uint32_t f = 0; !err && f < other->n_calls; f++)
+		c->calls[f] += other->calls[f];
+	return err;
 }
 
-static const struct fl_column columns[] = {
-	{ "function", FL_COL_FUNCTION },
-	{ "calls", FL_COL_COUNT },
+static const struct flick_column columns[] = {
+	{ "function", FLICK_COL_FUNCTION },
+	{ "calls", FLICK_COL_COUNT },
 };
 
-static int result(void *state, struct fl_result *r)
+static int rows(void *state, struct flick_rows *r)
 {
 	struct counts *c = state;
 	uint64_t *cell = calloc(c->n_calls * ARRAY_LEN(columns) + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct fl_result){ columns, ARRAY_LEN(columns), cell, 0 };
+	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), cell, 0 };
 	for (uint32_t f = 0; f < c->n_calls; f++) {
 		if (!c->calls[f])
 			continue;
@@ -91,21 +91,20 @@ static void close_counts(void *state)
 {
 	struct counts *c = state;
 
-	if (!c)
-		return;
-	free(c->tags.tags);
 	free(c->calls);
 	free(c);
 }
 
-const struct fl_analysis fl_analysis_counts = {
+const struct flick_analysis fl_analysis_counts = {
+	.size = sizeof(struct flick_analysis),
+	.version = FLICK_ANALYSIS_VERSION,
+	.needs = FLICK_NEEDS_COUNTS,
 	.name = "counts",
 	.about = "calls of each function",
-	.action = FL_ACT_COUNT,
 	.open = open_counts,
-	.feed = feed,
+	.batch = batch,
 	.count = count,
-	.thread_end = thread_end,
-	.result = result,
+	.merge = merge,
+	.rows = rows,
 	.close = close_counts,
 };

@@ -64,3 +64,19 @@ void fl_hist_free(struct fl_histogram *h)
 		free(h->octave[o]);
 	*h = (struct fl_histogram){ 0 };
 }
+
+bool fl_hist_merge(struct fl_histogram *h, const struct fl_histogram *from)
+{
+	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
+		if (from->octave[o] && !h->octave[o] && !fl_hist_grow(h, o))
+			return false;
+		for (unsigned s = 0; from->octave[o] && s < FL_HIST_SUB; s++)
+			h->octave[o][s] += from->octave[o][s];
+	}
+	if (from->n && (!h->n || from->min < h->min))
+		h->min = from->min;
+	if (from->max > h->max)
+		h->max = from->max;
+	h->n += from->n;
+	return true;
+}

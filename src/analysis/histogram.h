@@ -54,6 +54,8 @@ uint64_t fl_hist_quantile(const struct fl_histogram *, double q);
 /* Each bucket that is not empty, ascending: its middle and its count. */
 void fl_hist_each(const struct fl_histogram *,
 		  void (*each)(void *arg, uint64_t middle, uint64_t n), void *arg);
+/* Add what `from` holds; false when there is no memory for it. */
+bool fl_hist_merge(struct fl_histogram *, const struct fl_histogram *from);
 void fl_hist_free(struct fl_histogram *);
 
 #endif

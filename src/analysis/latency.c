@@ -1,15 +1,12 @@
 /*
  * latency.c - how long the calls of each function take.
  *
- * Exhaustive streams go through a stack per thread (stack.h); samples arrive
- * as finished pairs. Times are kept in ticks and become nanoseconds in the
- * result, so a rate that is known better at the end counts for all.
+ * Times are kept in ticks and become nanoseconds in the result, so a rate that
+ * is known better at the end counts for all.
  */
-#include <stdlib.h>
-
+#include "analysis/analysis.h"
+#include "analysis/array.h"
 #include "analysis/histogram.h"
-#include "analysis/probes.h"
-#include "analysis/stack.h"
 
 /*
  * INVARIANT	calls = hist.n + calls without a known end (+ those still open)
@@ -26,183 +23,95 @@ struct row {
 };
 
 struct latency {
-	struct fl_tags tags;
+	const struct flick_view *view;
 	struct row *rows;		/* index: function */
 	uint32_t n_rows;
-	struct fl_stack **stacks;	/* index: thread; NULL: not seen or ended */
-	uint32_t n_stacks;
-	struct flick_record *halves;	/* sampled; index: thread; tsc 0: none */
-	uint32_t n_halves;
 };
 
-static int open_latency(void **state, const struct fl_view *view)
+static int open_latency(void **state, const struct flick_view *view, const char *arg)
 {
-	struct latency *l = calloc(1, sizeof(*l));
+	struct latency *l = arg ? NULL : calloc(1, sizeof(*l));
 
 	if (!l)
-		return -ENOMEM;
-	l->tags.view = view;
+		return arg ? -EINVAL : -ENOMEM;
+	l->view = view;
 	*state = l;
 	return 0;
 }
 
-static void drop(void *arg, uint32_t function, uint64_t inside)
+static int extend(struct latency *l, uint32_t n)
 {
-	struct latency *l = arg;
-
-	l->rows[function].total += inside;
-	l->rows[function].unknown++;
+	return fl_array_extend((void **)&l->rows, &l->n_rows, n, sizeof(*l->rows));
 }
 
-static struct fl_stack *stack_of(struct latency *l, uint32_t thread)
+static int enter(void *state, const struct flick_call *call, void **mark, void **caller)
 {
-	struct fl_stack *s;
+	struct latency *l = state;
 
-	if (fl_array_extend((void **)&l->stacks, &l->n_stacks, thread + 1,
-			    sizeof(struct fl_stack *)))
-		return NULL;
-	if (l->stacks[thread])
-		return l->stacks[thread];
-	s = malloc(sizeof(*s));
-	if (!s || fl_stack_init(s, drop, l)) {
-		free(s);
-		return NULL;
+	(void)mark;
+	(void)caller;
+	if (call->function >= l->n_rows && extend(l, l->view->n_functions))
+		return -ENOMEM;
+	l->rows[call->function].calls++;
+	return 0;
+}
+
+static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
+{
+	struct latency *l = state;
+	struct row *row = &l->rows[call->function];
+
+	(void)mark;
+	(void)caller;
+	if (call->how != FLICK_ENDED) {
+		row->total += call->inside;
+		row->unknown++;
+		return 0;
 	}
-	return l->stacks[thread] = s;
-}
-
-static int note(struct row *row, const struct fl_closed *call)
-{
-	if (!call->nested)
+	if (!(call->flags & FLICK_CALL_NESTED))
 		row->total += call->total;
 	row->sum += call->total;
 	row->self += call->self;
 	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
 }
 
-static int end_call(struct latency *l, struct fl_stack *s,
-		    const struct fl_open *exit, uint8_t jump)
-{
-	struct row *row = &l->rows[exit->function];
-	struct fl_closed closed;
-	enum fl_match match = fl_stack_exit(s, exit, jump ? FL_LEAVE_JUMP :
-					    FL_LEAVE_CALL, &closed);
-
-	if (match == FL_MATCH_CLOSED)
-		return note(row, &closed);
-	if (match == FL_MATCH_NONE)
-		row->unknown++;
-	return 0;
-}
-
-static int feed_calls(struct latency *l, const struct fl_batch *b)
-{
-	struct fl_stack *s = stack_of(l, b->thread);
-	const struct flick_record *r = b->records;
-	int err = s ? fl_stack_extend(s, l->n_rows) : -ENOMEM;
-
-	for (size_t i = 0; !err && i < b->n; i++) {
-		struct fl_tag tag;
-		struct fl_open call;
-
-		if (r[i].probe >= l->tags.n)
-			continue;		/* not a probe of this session */
-		tag = l->tags.tags[r[i].probe];
-		call = (struct fl_open){ r[i].tsc, tag.function, r[i].sp, 0, 0, 0 };
-		if (tag.kind == FL_ENTRY) {
-			l->rows[tag.function].calls++;
-			err = fl_stack_enter(s, &call);
-		} else if (tag.kind == FL_EXIT) {
-			err = end_call(l, s, &call, tag.jump);
-		}
-	}
-	return err;
-}
-
-static int end_sample(struct latency *l, struct flick_record *half,
-		      const struct flick_record *exit)
-{
-	uint32_t function = l->tags.tags[half->probe].function;
-	uint64_t begin = half->tsc;
-	struct fl_closed call = { 0 };
-
-	half->tsc = 0;
-	if (l->tags.tags[exit->probe].function != function)
-		return 0;			/* its other half was lost */
-	l->rows[function].calls++;
-	call.total = exit->tsc > begin ? exit->tsc - begin : 0;
-	return note(&l->rows[function], &call);
-}
-
-/* A pair may come in two batches, so its first half waits by thread. */
-static int feed_samples(struct latency *l, const struct fl_batch *b)
-{
-	struct flick_record *half;
-	int err = fl_array_extend((void **)&l->halves, &l->n_halves, b->thread + 1,
-				  sizeof(*l->halves));
-
-	for (size_t i = 0; !err && i < b->n; i++) {
-		const struct flick_record *r = &b->records[i];
-
-		half = &l->halves[b->thread];
-		if (r->probe >= l->tags.n)
-			continue;
-		if (l->tags.tags[r->probe].kind == FL_ENTRY)
-			*half = *r;
-		else if (half->tsc)
-			err = end_sample(l, half, r);
-	}
-	return err;
-}
-
-static int feed(void *state, const struct fl_batch *b)
+static int stray(void *state, uint32_t thread, uint32_t function, void **root)
 {
 	struct latency *l = state;
-	int err = fl_tags_extend(&l->tags);
+	int err = extend(l, l->view->n_functions);
 
-	if (!err)
-		err = fl_array_extend((void **)&l->rows, &l->n_rows,
-				      l->tags.view->n_functions, sizeof(*l->rows));
-	if (err)
-		return err;
-	return l->tags.view->sampled ? feed_samples(l, b) : feed_calls(l, b);
-}
-
-/* Counters carry no time: nothing to add. */
-static void count(void *state, uint32_t thread, uint32_t probe, uint64_t n)
-{
-	(void)state;
 	(void)thread;
-	(void)probe;
-	(void)n;
+	(void)root;
+	if (!err)
+		l->rows[function].unknown++;
+	return err;
 }
 
-static void thread_end(void *state, uint32_t thread)
+static int merge(void *into, void *from)
 {
-	struct latency *l = state;
+	struct latency *l = into, *other = from;
+	int err = extend(l, other->n_rows);
 
-	if (thread >= l->n_stacks || !l->stacks[thread])
-		return;
-	fl_stack_end(l->stacks[thread]);
-	fl_stack_free(l->stacks[thread]);
-	free(l->stacks[thread]);
-	l->stacks[thread] = NULL;
+	for (uint32_t f = 0; !err && f < other->n_rows; f++) {
+		struct row *to = &l->rows[f], *r = &other->rows[f];
+
+		to->calls += r->calls;
+		to->unknown += r->unknown;
+		to->total += r->total;
+		to->self += r->self;
+		to->sum += r->sum;
+		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
+	}
+	return err;
 }
 
 static void close_latency(void *state)
 {
 	struct latency *l = state;
 
-	if (!l)
-		return;
-	for (uint32_t t = 0; t < l->n_stacks; t++)
-		thread_end(l, t);
 	for (uint32_t f = 0; f < l->n_rows; f++)
 		fl_hist_free(&l->rows[f].hist);
-	free(l->stacks);
-	free(l->halves);
 	free(l->rows);
-	free(l->tags.tags);
 	free(l);
 }
 
@@ -210,23 +119,23 @@ static void close_latency(void *state)
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN };
 
-static const struct fl_column latency_columns[] = {
-	[FUNCTION] = { "function", FL_COL_FUNCTION },
-	[CALLS] = { "calls", FL_COL_COUNT },
-	[TOTAL] = { "total_ns", FL_COL_NS },
-	[SELF] = { "self_ns", FL_COL_NS },
-	[MIN] = { "min_ns", FL_COL_NS },
-	[AVG] = { "avg_ns", FL_COL_NS },
-	[P50] = { "p50_ns", FL_COL_NS },
-	[P90] = { "p90_ns", FL_COL_NS },
-	[P99] = { "p99_ns", FL_COL_NS },
-	[MAX] = { "max_ns", FL_COL_NS },
-	[UNKNOWN] = { "unknown", FL_COL_COUNT },
+static const struct flick_column latency_columns[] = {
+	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
+	[CALLS] = { "calls", FLICK_COL_COUNT },
+	[TOTAL] = { "total_ns", FLICK_COL_NS },
+	[SELF] = { "self_ns", FLICK_COL_NS },
+	[MIN] = { "min_ns", FLICK_COL_NS },
+	[AVG] = { "avg_ns", FLICK_COL_NS },
+	[P50] = { "p50_ns", FLICK_COL_NS },
+	[P90] = { "p90_ns", FLICK_COL_NS },
+	[P99] = { "p99_ns", FLICK_COL_NS },
+	[MAX] = { "max_ns", FLICK_COL_NS },
+	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 };
 
 static uint64_t to_ns(const struct latency *l, double ticks)
 {
-	return (uint64_t)(ticks * l->tags.view->ns_per_tick + 0.5);
+	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
 }
 
 static void fill_times(const struct latency *l, const struct row *row,
@@ -236,11 +145,12 @@ static void fill_times(const struct latency *l, const struct row *row,
 
 	if (h->n == 0) {
 		for (int c = TOTAL; c <= MAX; c++)
-			cell[c] = FL_NONE;
+			cell[c] = FLICK_NONE;
 		return;
 	}
 	cell[TOTAL] = to_ns(l, (double)row->total);
-	cell[SELF] = l->tags.view->sampled ? FL_NONE : to_ns(l, (double)row->self);
+	cell[SELF] = l->view->flags & FLICK_VIEW_SAMPLED ? FLICK_NONE :
+		     to_ns(l, (double)row->self);
 	cell[MIN] = to_ns(l, (double)h->min);
 	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
@@ -249,7 +159,7 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
-static int latency_result(void *state, struct fl_result *r)
+static int latency_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
 	const size_t n = ARRAY_LEN(latency_columns);
@@ -257,7 +167,7 @@ static int latency_result(void *state, struct fl_result *r)
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct fl_result){ latency_columns, n, cell, 0 };
+	*r = (struct flick_rows){ latency_columns, n, cell, 0 };
 	for (uint32_t f = 0; f < l->n_rows; f++) {
 		const struct row *row = &l->rows[f];
 
@@ -273,11 +183,11 @@ static int latency_result(void *state, struct fl_result *r)
 	return 0;
 }
 
-static const struct fl_column spread_columns[] = {
-	{ "function", FL_COL_FUNCTION },
-	{ "from_ns", FL_COL_NS },
-	{ "below_ns", FL_COL_NS },
-	{ "calls", FL_COL_COUNT },
+static const struct flick_column spread_columns[] = {
+	{ "function", FLICK_COL_FUNCTION },
+	{ "from_ns", FLICK_COL_NS },
+	{ "below_ns", FLICK_COL_NS },
+	{ "calls", FLICK_COL_COUNT },
 };
 
 struct spread {
@@ -310,7 +220,7 @@ static size_t write_spread(const struct spread *s, uint32_t function,
 	return rows;
 }
 
-static int spread_result(void *state, struct fl_result *r)
+static int spread_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
 	const size_t n = ARRAY_LEN(spread_columns);
@@ -318,7 +228,7 @@ static int spread_result(void *state, struct fl_result *r)
 
 	if (!cells)
 		return -ENOMEM;
-	*r = (struct fl_result){ spread_columns, n, cells, 0 };
+	*r = (struct flick_rows){ spread_columns, n, cells, 0 };
 	for (uint32_t f = 0; f < l->n_rows; f++) {
 		struct spread s = { .l = l };
 
@@ -328,26 +238,32 @@ static int spread_result(void *state, struct fl_result *r)
 	return 0;
 }
 
-const struct fl_analysis fl_analysis_latency = {
+const struct flick_analysis fl_analysis_latency = {
+	.size = sizeof(struct flick_analysis),
+	.version = FLICK_ANALYSIS_VERSION,
+	.needs = FLICK_NEEDS_SAMPLES,
 	.name = "latency",
 	.about = "time in each function and its quantiles",
-	.action = FL_ACT_TIME,
 	.open = open_latency,
-	.feed = feed,
-	.count = count,
-	.thread_end = thread_end,
-	.result = latency_result,
+	.enter = enter,
+	.leave = leave,
+	.stray = stray,
+	.merge = merge,
+	.rows = latency_rows,
 	.close = close_latency,
 };
 
-const struct fl_analysis fl_analysis_spread = {
+const struct flick_analysis fl_analysis_spread = {
+	.size = sizeof(struct flick_analysis),
+	.version = FLICK_ANALYSIS_VERSION,
+	.needs = FLICK_NEEDS_SAMPLES,
 	.name = "spread",
 	.about = "how many calls took how long, by powers of two",
-	.action = FL_ACT_TIME,
 	.open = open_latency,
-	.feed = feed,
-	.count = count,
-	.thread_end = thread_end,
-	.result = spread_result,
+	.enter = enter,
+	.leave = leave,
+	.stray = stray,
+	.merge = merge,
+	.rows = spread_rows,
 	.close = close_latency,
 };

@@ -10,7 +10,8 @@
  * calls into one machine frame; all of them have about its stack pointer.
  *
  * PROTOCOL
- *	entry   pushed; nothing is concluded from its stack pointer
+ *	entry   pushed; no call is dropped for its stack pointer. Its caller is
+ *	        the innermost open call that it does not prove dead
  *	exit    of function f at stack pointer x ends, of f's open calls,
  *	        by call: 1. the innermost that began at exactly x, else
  *	        both:    2. of those that began below x, the one that began
@@ -22,7 +23,8 @@
  * INVARIANT
  *	1. An exit ends the call that it ended in the program, or none.
  *	2. Self times of the calls in a call and its own add up to its total.
- *	3. Memory grows with the depth of the program's stack, not with its age.
+ *	3. A call whose caller ends was made by that caller.
+ *	4. Memory grows with the depth of the program's stack, not with its age.
  *
  * WHY
  *	1. Stacks grow down: every stack pointer of a machine frame is below
@@ -49,7 +51,14 @@
  *	2. A call that ends credits its total to the one below it. A dropped call
  *	   credits what was credited to it; its own time thus counts to the call
  *	   that caught the unwinding.
- *	3. sweep() removes what stands lower than a newer call, and the middle of
+ *	3. A caller that ends was alive, and the innermost that was: calls above it
+ *	   at that entry ended earlier, were proved dead by it, or are dropped
+ *	   now and were none of the open ones that it names. Proved dead is what
+ *	   began lower, and what began with the same probe at the same place: a
+ *	   site is passed twice by one machine frame only if the first call is
+ *	   over, and two live frames do not stand at one place. Where sweep()
+ *	   takes away a caller from below a call, that one is an orphan.
+ *	4. sweep() removes what stands lower than a newer call, and the middle of
  *	   a long run at one stack pointer (RUN_KEEP at either end): inlining does
  *	   not nest that deep, a loop around setjmp repeats without end.
  *
@@ -61,7 +70,7 @@
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */
 #include "analysis/stack.h"
-#include "analysis/probes.h"
+#include "analysis/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +91,8 @@ static int32_t distance(uint32_t a, uint32_t b)
 /* ---- dropping ------------------------------------------------------------ */
 
 /* What ended in a call that is given up is still known. */
-static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i)
+static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i,
+		      enum fl_drop how)
 {
 	const struct fl_open *call = &f->open[i];
 
@@ -90,39 +100,57 @@ static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i)
 		f->open[i - 1].child += call->child;
 	if (call->outer)
 		f->open[call->outer - 1].inside += call->inside;
-	s->drop(s->arg, call->function, call->outer ? 0 : call->inside);
+	s->drop(s->arg, f, i, how);
 }
 
 /* Drop the calls above the first `keep`. */
-static void drop_above(struct fl_stack *s, struct fl_fiber *f, uint32_t keep)
+static void drop_above(struct fl_stack *s, struct fl_fiber *f, uint32_t keep,
+		       enum fl_drop how)
 {
 	while (f->n > keep) {
 		uint32_t i = f->n - 1;
 
-		drop_call(s, f, i);
+		drop_call(s, f, i, how);
 		f->last[f->open[i].function] = f->open[i].outer;
 		f->n = i;
 	}
 }
 
+/* Move call i down to the top of what is kept; `moved` says where its caller
+ * is now. */
+static void keep_call(struct fl_fiber *f, uint32_t i, const uint32_t *moved)
+{
+	struct fl_open *call = &f->open[f->n];
+	uint32_t *last = &f->last[f->open[i].function];
+
+	memmove(fl_stack_marks(f, f->n), fl_stack_marks(f, i),
+		f->n_marks * sizeof(*f->marks));
+	*call = f->open[i];
+	if (call->caller && call->caller != FL_STACK_ORPHAN)
+		call->caller = moved[call->caller - 1];
+	call->outer = *last;
+	*last = ++f->n;
+}
+
 /* Drop the calls that are marked: `dead` is f->n flags. Innermost first, so
- * that what each is credited with goes on to the next; then close the gaps. */
+ * that what each is credited with goes on to the next; then close the gaps.
+ * `moved` is room for f->n numbers. */
 static void drop_marked(struct fl_stack *s, struct fl_fiber *f,
-			const unsigned char *dead)
+			const unsigned char *dead, uint32_t *moved)
 {
 	uint32_t n = f->n;
 
 	for (uint32_t i = n; i-- > 0;)
 		if (dead[i])
-			drop_call(s, f, i);
+			drop_call(s, f, i, FL_DROP_UNWOUND);
 	for (uint32_t i = 0; i < n; i++)
 		f->last[f->open[i].function] = 0;
 	f->n = 0;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		if (!dead[i])
-			fl_stack_push(f, &(struct fl_open){
-				f->open[i].tsc, f->open[i].function, f->open[i].sp,
-				f->open[i].child, f->open[i].inside, 0 });
+			keep_call(f, i, moved);
+		moved[i] = dead[i] ? FL_STACK_ORPHAN : f->n;
+	}
 }
 
 /* A live call's frame is above every newer one's. */
@@ -169,7 +197,7 @@ static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	if (dead && run) {
 		mark_below_newer(f, sp, dead);
 		mark_runs(f, dead, run);
-		drop_marked(s, f, dead);
+		drop_marked(s, f, dead, run);
 	}
 	free(run);
 	free(dead);
@@ -177,21 +205,47 @@ static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 
 /* ---- entry --------------------------------------------------------------- */
 
-static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+static int grow_fiber(struct fl_fiber *f, uint32_t room)
 {
-	uint32_t room = f->room ? f->room * 2 : ROOM_FIRST;
+	void **marks = realloc(f->marks, ((size_t)room * f->n_marks + 1) * sizeof(*marks));
 	struct fl_open *grown;
 
-	if (f->n)
-		sweep(s, f, sp);
-	if (f->n <= f->room / 2 && f->room)
-		return 0;
+	if (!marks)
+		return -ENOMEM;
+	f->marks = marks;
 	grown = realloc(f->open, room * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	f->open = grown;
 	f->room = room;
 	return 0;
+}
+
+static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+{
+	if (f->n)
+		sweep(s, f, sp);
+	if (f->n <= f->room / 2 && f->room)
+		return 0;
+	return grow_fiber(f, f->room ? f->room * 2 : ROOM_FIRST);
+}
+
+/* Does a call at the same place prove this one dead? Rule 3 of WHY. */
+static bool is_proved_dead(const struct fl_open *old, const struct fl_open *call)
+{
+	return distance(call->sp, old->sp) > (int32_t)FL_STACK_PENDING ||
+	       (call->sp == old->sp && call->probe == old->probe);
+}
+
+/* The innermost open call that may have made `call`, as fl_open.caller has it.
+ * What stood above a dead call's caller was dead before. */
+static uint32_t find_caller(const struct fl_fiber *f, const struct fl_open *call)
+{
+	uint32_t at = f->n;
+
+	while (at && at != FL_STACK_ORPHAN && is_proved_dead(&f->open[at - 1], call))
+		at = f->open[at - 1].caller;
+	return at;
 }
 
 /* Does `sp` lie on the stack of `f`, or next to it? */
@@ -215,14 +269,14 @@ static int add_fiber(struct fl_stack *s, uint32_t *index)
 	}
 	if (s->n_fibers == MAX_FIBERS) {
 		*index = s->recycle++ % MAX_FIBERS;
-		drop_above(s, &s->fibers[*index], 0);
+		drop_above(s, &s->fibers[*index], 0, FL_DROP_UNWOUND);
 		return 0;
 	}
 	grown = realloc(s->fibers, (s->n_fibers + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	s->fibers = grown;
-	s->fibers[s->n_fibers] = (struct fl_fiber){ 0 };
+	s->fibers[s->n_fibers] = (struct fl_fiber){ .n_marks = s->n_marks };
 	*index = s->n_fibers++;
 	return fl_stack_extend(s, s->n_functions);
 }
@@ -257,7 +311,7 @@ int fl_stack_enter_slow(struct fl_stack *s, const struct fl_open *call)
 	f = &s->fibers[s->current];
 	if (f->n == f->room && (err = make_room(s, f, call->sp)))
 		return err;
-	fl_stack_push(f, call);
+	fl_stack_push(f, call, find_caller(f, call));
 	return 0;
 }
 
@@ -335,23 +389,25 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
 	if (c.at < 0)
 		return FL_MATCH_NONE;
 	if (c.unsure) {
-		drop_above(s, f, (uint32_t)c.at);
+		drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);
 		return FL_MATCH_UNSURE;
 	}
-	drop_above(s, f, (uint32_t)c.at + 1);
+	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
 	fl_stack_pop(f, exit->tsc, closed);
 	return FL_MATCH_CLOSED;
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-int fl_stack_init(struct fl_stack *s, void (*drop)(void *, uint32_t, uint64_t),
+int fl_stack_init(struct fl_stack *s, uint32_t n_marks,
+		  void (*drop)(void *, struct fl_fiber *, uint32_t, enum fl_drop),
 		  void *arg)
 {
-	*s = (struct fl_stack){ .drop = drop, .arg = arg };
+	*s = (struct fl_stack){ .n_marks = n_marks, .drop = drop, .arg = arg };
 	s->fibers = calloc(1, sizeof(*s->fibers));
 	if (!s->fibers)
 		return -ENOMEM;
+	s->fibers->n_marks = n_marks;
 	s->n_fibers = 1;
 	return 0;
 }
@@ -370,12 +426,13 @@ int fl_stack_extend(struct fl_stack *s, uint32_t n)
 void fl_stack_end(struct fl_stack *s)
 {
 	for (uint32_t i = 0; i < s->n_fibers; i++)
-		drop_above(s, &s->fibers[i], 0);
+		drop_above(s, &s->fibers[i], 0, FL_DROP_OPEN);
 }
 
 static void free_fiber(struct fl_fiber *f)
 {
 	free(f->open);
+	free(f->marks);
 	free(f->last);
 }
 

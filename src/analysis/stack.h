@@ -17,30 +17,37 @@ struct fl_open {	/* a call that has not ended */
 	uint64_t inside;		/* of these, calls of its own function */
 	uint32_t outer;			/* 1 + index of the next open call of the
 					 * same function below; 0: none */
+	uint32_t caller;		/* 1 + index of the call that made it, if that one
+					 * ends; 0: none, FL_STACK_ORPHAN: not known */
+	uint32_t probe;			/* of its entry */
 };
+#define FL_STACK_ORPHAN UINT32_MAX
 
 /* One machine stack: a thread has one, and one more for each coroutine and
  * alternate signal stack it is seen on. */
 struct fl_fiber {
 	struct fl_open *open;		/* innermost last */
-	uint32_t n, room;
+	void **marks;			/* n_marks for each open call */
+	uint32_t n, room, n_marks;
 	uint32_t *last;			/* index: function; 1 + its innermost */
 	uint32_t n_last;
 };
 
+enum fl_drop { FL_DROP_UNWOUND, FL_DROP_OPEN };
+
 struct fl_stack {
 	struct fl_fiber *fibers;
 	uint32_t n_fibers, current, recycle;
-	uint32_t n_functions;
-	/* A call whose end will never be known is dropped through here; `inside`
-	 * are the ticks of calls of the same function that were in no other. */
-	void (*drop)(void *arg, uint32_t function, uint64_t inside);
+	uint32_t n_functions, n_marks;
+	/* Call `i` of the fiber is dropped: its end will never be known. */
+	void (*drop)(void *arg, struct fl_fiber *, uint32_t i, enum fl_drop);
 	void *arg;
 };
 
-struct fl_closed {	/* a call that ended */
+struct fl_closed {	/* a call that ended; valid until the next record */
 	uint64_t total, self;
 	bool nested;			/* in an open call of the same function */
+	struct fl_fiber *fiber;		/* its call n has just been this one */
 };
 
 enum fl_leave {		/* what an exit site is */
@@ -53,8 +60,10 @@ enum fl_match { FL_MATCH_NONE, FL_MATCH_CLOSED, FL_MATCH_UNSURE };
 #define FL_STACK_DEEP (8u << 20)	/* the most one call moves down */
 #define FL_STACK_PENDING 16u		/* stack.c: deferred pops */
 
-int fl_stack_init(struct fl_stack *,
-		  void (*drop)(void *, uint32_t, uint64_t), void *arg);
+/* Every open call has n_marks words beside it, NULL at first. */
+int fl_stack_init(struct fl_stack *, uint32_t n_marks,
+		  void (*drop)(void *, struct fl_fiber *, uint32_t, enum fl_drop),
+		  void *arg);
 /* Functions [0, n) may come; before the first that does. 0 or -ENOMEM. */
 int fl_stack_extend(struct fl_stack *, uint32_t n);
 /* Drop every open call: the thread ended. */
@@ -65,24 +74,40 @@ int fl_stack_enter_slow(struct fl_stack *, const struct fl_open *);
 enum fl_match fl_stack_exit_slow(struct fl_stack *, const struct fl_open *,
 				 enum fl_leave, struct fl_closed *);
 
-static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call)
+static inline void **fl_stack_marks(struct fl_fiber *f, uint32_t i)
 {
-	uint32_t *last = &f->last[call->function];
-
-	f->open[f->n] = *call;
-	f->open[f->n++].outer = *last;
-	*last = f->n;
+	return f->marks + (size_t)i * f->n_marks;
 }
 
-/* A call begins. 0 or -ENOMEM. */
+static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call,
+				 uint32_t caller)
+{
+	uint32_t *last = &f->last[call->function];
+	struct fl_open *o = &f->open[f->n];
+
+	for (uint32_t m = 0; m < f->n_marks; m++)
+		fl_stack_marks(f, f->n)[m] = NULL;
+	/* Field by field: words that were just written are not ready as one. */
+	o->tsc = call->tsc;
+	o->function = call->function;
+	o->sp = call->sp;
+	o->child = 0;
+	o->inside = 0;
+	o->outer = *last;
+	o->caller = caller;
+	o->probe = call->probe;
+	*last = ++f->n;
+}
+
+/* A call begins. 0 or -ENOMEM. The common case: below the call on top. */
 static inline int fl_stack_enter(struct fl_stack *s, const struct fl_open *call)
 {
 	struct fl_fiber *f = &s->fibers[s->current];
 
 	if (f->n == 0 || f->n == f->room ||
-	    f->open[f->n - 1].sp + FL_STACK_PENDING - call->sp > FL_STACK_DEEP)
+	    f->open[f->n - 1].sp - 1 - call->sp >= FL_STACK_DEEP)
 		return fl_stack_enter_slow(s, call);
-	fl_stack_push(f, call);
+	fl_stack_push(f, call, f->n);
 	return 0;
 }
 
@@ -96,6 +121,7 @@ static inline void fl_stack_pop(struct fl_fiber *f, uint64_t tsc,
 	closed->total = tsc > top->tsc ? tsc - top->tsc : 0;
 	closed->self = closed->total > top->child ? closed->total - top->child : 0;
 	closed->nested = top->outer;
+	closed->fiber = f;
 	f->last[top->function] = top->outer;
 	if (top->outer)
 		f->open[top->outer - 1].inside += closed->total;

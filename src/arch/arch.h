@@ -175,6 +175,24 @@ void fl_arch_act(void *ucontext, const struct fl_patch *, int state, size_t ente
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);
 
+/* ---- live: threads that were interrupted (resume.c) ----------------------- */
+
+/* Execute a core-serialising instruction (HW4). */
+void fl_arch_serialise(void);
+/* Was a trap the last fault of the thread? It may be long ago. */
+bool fl_arch_has_trapped(const void *ucontext);
+/* Mark a context that is returned to; the mark goes with its next instruction,
+ * or (rarely) with an interrupt before that. */
+void fl_arch_mark_return(void *ucontext);
+bool fl_arch_is_marked(const void *ucontext);
+/* A system call that has just returned -EINTR; false when the context is
+ * elsewhere, or the call cannot be told. */
+struct fl_call {
+	long number;
+	uint64_t args[6];
+};
+bool fl_arch_interrupted(const void *ucontext, struct fl_call *);
+void fl_arch_call_again(void *ucontext, const struct fl_call *);
 /* ---- live: which CPU this is ---------------------------------------------- */
 
 /* What tells one design of processor from another; texts are letters, digits

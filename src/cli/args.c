@@ -250,6 +250,8 @@ void fl_print_help(FILE *to, const struct fl_cmd *cmd)
 		fputs("\nOptions:\n", to);
 	for (const struct fl_option *o = cmd->options; o && o->name; o++)
 		print_option(to, o);
+	if (cmd->list)
+		cmd->list(to);
 	if (cmd->more)
 		fprintf(to, "\n%s\n", cmd->more);
 }

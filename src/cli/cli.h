@@ -42,6 +42,7 @@ struct fl_cmd {
 	const char *name, *args, *about;
 	const char *more;		/* paragraphs below the options, or NULL */
 	const struct fl_option *options;
+	void (*list)(FILE *);		/* what else --help lists, or NULL */
 	int (*run)(const struct fl_cmd *, int argc, char **argv, struct fl_account *);
 };
 extern const struct fl_cmd *const fl_cmds[];	/* NULL-terminated */
@@ -120,6 +121,7 @@ struct fl_launch {
 	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
+	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
@@ -127,22 +129,26 @@ bool fl_launch_find_library(char out[4096]);
 struct fl_session_options;
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);
+/* Is there such a way to synchronise? 0 or -1, line printed. */
+int fl_launch_check_sync(const char *name);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
 
 /* ---- a session (session.c, dialogue.c) -------------------------------------------- */
 
-#define FL_MAX_ANALYSES 8
+#define FL_MAX_ANALYSES 32
 
 struct fl_session_options {
 	const char *dir;		/* NULL: keep nothing */
-	const struct fl_analysis *analyses[FL_MAX_ANALYSES];
+	struct fl_use analyses[FL_MAX_ANALYSES];
 	size_t n_analyses;
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
 	bool count_instead;		/* rather than fail where nothing can be timed */
+	bool trace;			/* keep the raw events */
+	const char *sync;		/* NULL: the target chooses */
 	bool wait;			/* go on without sites: an exec may bring some */
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
@@ -156,10 +162,12 @@ struct fl_session {
 	int fd, pid;
 	struct fl_reader *reader;
 	struct fl_store *store;
+	struct fl_trace *trace;		/* NULL: not kept */
 	struct fl_roster roster;
 	struct fl_view view;
-	void *states[FL_MAX_ANALYSES];
-	struct fl_result results[FL_MAX_ANALYSES];
+	struct fl_run *run;
+	struct flick_rows results[FL_MAX_ANALYSES];
+	bool has_result[FL_MAX_ANALYSES], result_failed;
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */
@@ -173,6 +181,11 @@ struct fl_session {
 	struct fl_account account;
 };
 
+/* The account that a recording was stored with. */
+struct fl_account fl_store_account(struct fl_store *);
+/* Add an analysis to the options; 0, or -1 and a line printed. */
+int fl_session_use(struct fl_session_options *, const char *spec);
+void fl_session_drop_uses(struct fl_session_options *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* Keep the results, say what became of the target and what was lost. Returns

@@ -22,10 +22,11 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_session_options o = {
-		.action = FL_ACT_COUNT, .n_analyses = 1,
-		.analyses = { fl_analysis_find("counts") },
+		.action = FL_ACT_COUNT,
 	};
 
+	if (fl_session_use(&o, "counts"))
+		return FL_EXIT_FAILED;
 	return fl_oneliner(cmd, argc, argv, account, &o, print);
 }
 

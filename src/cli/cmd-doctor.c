@@ -4,13 +4,11 @@
  * A check either passes, or says what to do; those that recording cannot do
  * without decide the exit status.
  */
-#include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -101,21 +99,6 @@ static void check_clock(struct finding *f)
 		     "pin the clock of the CPU");
 }
 
-static void check_membarrier(struct finding *f)
-{
-	long can = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-	bool ok = can > 0 && (can & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
-
-	if (ok)
-		find(f, true, "PRIVATE_EXPEDITED_SYNC_CORE");
-	else if (can < 0)
-		find(f, false, "%s; let the sandbox's seccomp filter pass membarrier(2)",
-		     strerror(errno));
-	else
-		find(f, false, "no SYNC_CORE; use a kernel built with "
-		     "CONFIG_MEMBARRIER for this CPU");
-}
-
 static void check_rseq(struct finding *f)
 {
 	extern const unsigned int __rseq_size __attribute__((weak));
@@ -191,7 +174,6 @@ static const struct check {
 	{ "cpu", false, check_cpu },
 	{ "kernel", true, check_kernel },
 	{ "tsc", false, check_clock },
-	{ "membarrier", true, check_membarrier },
 	{ "rseq", false, check_rseq },
 	{ "memfd", true, check_memfd },
 	{ "text", true, check_text },
@@ -199,6 +181,25 @@ static const struct check {
 	{ "libflick", true, check_library },
 	{ "ptrace_scope", false, check_ptrace },
 };
+
+/* What will let a program of this system be patched, a line each. */
+static bool print_syncs(void)
+{
+	int err = fl_patch_open(NULL);
+	const char *about, *name;
+
+	for (size_t i = 0; (name = fl_patch_sync_row(i, &about)); i++) {
+		int why = fl_patch_sync_works(name);
+
+		printf("sync %-8s %s: %s%s\n", name, why ? "no" : "ok",
+		       why ? fl_reason(why) : about,
+		       !err && !strcmp(name, fl_patch_sync_name()) ? " (chosen)" : "");
+	}
+	if (err)
+		printf("%-13s no: %s\n", "sync", err == FLE_OPTION ?
+		       FL_SYNC_ENV " names none of these" : fl_reason(err));
+	return !err;
+}
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
@@ -218,6 +219,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		if (!f.ok && checks[i].needed)
 			status = FL_EXIT_FAILED;
 	}
+	if (!print_syncs())
+		status = FL_EXIT_FAILED;
 	puts(status == FL_EXIT_WELL ? "flick can record here" :
 	     "flick cannot record here until what is marked `no` works");
 	account->due = true;

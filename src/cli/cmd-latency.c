@@ -22,10 +22,11 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_session_options o = {
-		.action = FL_ACT_TIME, .n_analyses = 2,
-		.analyses = { fl_analysis_find("latency"), fl_analysis_find("spread") },
+		.action = FL_ACT_TIME,
 	};
 
+	if (fl_session_use(&o, "latency") || fl_session_use(&o, "spread"))
+		return FL_EXIT_FAILED;
 	return fl_oneliner(cmd, argc, argv, account, &o, print);
 }
 

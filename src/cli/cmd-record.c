@@ -11,7 +11,7 @@
 
 static const struct fl_option options[] = {
 	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
-	{ 'a', "analysis", "NAME,...", "latency (default), counts, spread" },
+	{ 'a', "analysis", "NAME,...", "which analyses (latency), or FILE.so; see below" },
 	{ 'A', "all", NULL, "time every call instead of samples" },
 	{ 'P', "patch", "PATTERN", "switch matching functions on" },
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
@@ -20,16 +20,18 @@ static const struct fl_option options[] = {
 	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "ring of each thread" },
+	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
+	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY };
+       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC };
 
 struct wish {
 	struct fl_session_options o;
@@ -38,26 +40,17 @@ struct wish {
 	size_t n_patterns;
 };
 
-/* "latency,counts"; the option's text is cut in place of a copy. */
+/* "latency,counts"; a path may not hold a comma. */
 static int take_analyses(struct fl_session_options *o, const char *list)
 {
 	char *names = strdup(list), *rest = names;
 	const char *name;
+	int err = names ? 0 : -1;
 
-	o->n_analyses = 0;
-	while ((name = strsep(&rest, ","))) {
-		const struct fl_analysis *a = fl_analysis_find(name);
-
-		if (!a || o->n_analyses == FL_MAX_ANALYSES) {
-			fl_say("there is no analysis `%s`; there are latency, counts and "
-			       "spread", name);
-			free(names);
-			return -1;
-		}
-		o->analyses[o->n_analyses++] = a;
-	}
+	while (!err && (name = strsep(&rest, ",")))
+		err = fl_session_use(o, name);
 	free(names);
-	return 0;
+	return err;
 }
 
 static int take_pattern(struct wish *w, int on, const char *text)
@@ -106,25 +99,14 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case TRACE:	 w->o.trace = true; return 0;
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
+	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
 	default:	 w->o.why = true; return 0;
 	}
-}
-
-/* Counters suffice for counts alone; several analyses need every record. */
-static enum fl_action choose_action(const struct wish *w)
-{
-	const struct fl_session_options *o = &w->o;
-
-	if (o->n_analyses == 1 && o->analyses[0]->action == FL_ACT_COUNT)
-		return FL_ACT_COUNT;
-	for (size_t i = 0; i < o->n_analyses; i++)
-		if (o->analyses[i]->action == FL_ACT_COUNT)
-			return FL_ACT_TIME;
-	return w->all ? FL_ACT_TIME : FL_ACT_SAMPLE;
 }
 
 static int add_patterns(struct wish *w)
@@ -146,6 +128,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		if (take(w, o, a.value))
 			return -1;
 	if (failed || add_patterns(w))
+		return -1;
+	if (!w->chosen && fl_session_use(&w->o, "latency"))
 		return -1;
 	w->o.argv = argv + a.at;
 	if (a.at < argc)
@@ -170,30 +154,40 @@ static int record_or_count(struct fl_session *s, struct fl_session_options *o)
 	if (!s->all_entry_only || !o->count_instead)
 		return status;
 	fl_session_close(s);
-	o->analyses[0] = fl_analysis_find("counts");
+	fl_session_drop_uses(o);
 	o->action = FL_ACT_COUNT;
-	return record(s, o);
+	return fl_session_use(o, "counts") ? FL_EXIT_FAILED : record(s, o);
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct wish w = { .o = { .dir = "flick.data", .samples = SAMPLES,
-				 .epoch_ms = EPOCH_MS, .n_analyses = 1,
-				 .analyses = { fl_analysis_find("latency") },
+				 .epoch_ms = EPOCH_MS,
 				 .selection = fl_selection_new() } };
 	struct fl_session s;
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
-		w.o.action = choose_action(&w);
-		w.o.count_instead = !w.chosen && !w.all;
+		w.o.action = w.o.trace ? FL_ACT_TIME :
+			fl_use_action(w.o.analyses, w.o.n_analyses,
+				      w.all ? FL_ACT_TIME : FL_ACT_SAMPLE);
+		w.o.count_instead = !w.chosen && !w.all && !w.o.trace;
 		status = record_or_count(&s, &w.o);
 		*account = s.account;
 		fl_session_close(&s);
 	}
 	fl_selection_free(w.o.selection);
+	fl_session_drop_uses(&w.o);
 	return status;
+}
+
+static void list_analyses(FILE *to)
+{
+	fputs("\nAnalyses, any number at once:\n", to);
+	for (size_t i = 0; fl_analyses[i]; i++)
+		fprintf(to, "  %-26s %s\n", fl_analyses[i]->name, fl_analyses[i]->about);
+	fprintf(to, "  %-26s %s\n", "FILE.so", "a third party's, see flick/analysis.h");
 }
 
 const struct fl_cmd fl_cmd_record = {
@@ -208,5 +202,6 @@ const struct fl_cmd fl_cmd_record = {
 		"Exit status: 0 all well, whatever the program's own (but see "
 		"--exit-code);\n1 failed, 2 usage, 3 events were lost.",
 	.options = options,
+	.list = list_analyses,
 	.run = run,
 };

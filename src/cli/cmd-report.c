@@ -8,18 +8,26 @@
 
 static const struct fl_option options[] = {
 	{ 'a', "analysis", "NAME", "which result (the first one recorded)" },
-	{ 's', "sort", "KEY", "total, self, calls, avg, min, max, p50, p90, p99, function" },
+	{ 's', "sort", "KEY", "by a column: total, self, calls, avg, p99, function, ..." },
 	{ 'n', "lines", "N", "show the first N rows" },
+	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "text (default), csv or json" },
 	{ 0 }
 };
-enum { ANALYSIS, SORT, LINES, FORMAT };
+enum { ANALYSIS, SORT, LINES, DIFF, FORMAT };
 
 struct wish {
-	const char *dir, *sort;
+	const char *dir, *before, *sort;
 	char analysis[256];
 	const struct fl_exporter *exporter;
 	uint64_t lines;
+};
+
+/* A result with the recording that it is from. */
+struct source {
+	struct fl_store *store;
+	struct flick_rows rows;
+	struct fl_sheet sheet;
 };
 
 static const struct fl_exporter *find_exporter(const char *name)
@@ -42,6 +50,9 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 		return 0;
 	case LINES:
 		return fl_parse_number(o, value, 1, UINT32_MAX, &w->lines) ? 0 : -1;
+	case DIFF:
+		w->before = value;
+		return 0;
 	default:
 		w->exporter = find_exporter(value);
 		return w->exporter ? 0 : -1;
@@ -73,8 +84,10 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	return -1;
 }
 
+/* ---- order ------------------------------------------------------------------- */
+
 /* As keys: without their unit. */
-static void name_columns(const struct fl_result *r, char *out, size_t room)
+static void name_columns(const struct flick_rows *r, char *out, size_t room)
 {
 	size_t n = 0;
 
@@ -86,85 +99,135 @@ static void name_columns(const struct fl_result *r, char *out, size_t room)
 	}
 }
 
-/* A key is a column's name, with or without its unit. */
-static int sort(const struct fl_sheet *sheet, const char *key)
+/* The column of a key, which is its name, with or without its unit; NULL and a
+ * line printed. */
+static const char *column_of(const struct flick_rows *r, const char *key)
 {
-	char column[64], columns[256];
+	char with_unit[64], columns[256];
+	int c = fl_sheet_column(r, key);
 
-	if (!key)
-		key = fl_sheet_column(sheet->result, "total_ns") < 0 ? "calls" : "total_ns";
-	if (fl_sheet_sort(sheet, key))
-		return 0;
-	snprintf(column, sizeof(column), "%s_ns", key);
-	if (fl_sheet_sort(sheet, column))
-		return 0;
-	if (!strcmp(key, "call") || !strcmp(key, "samples"))
-		return fl_sheet_sort(sheet, "calls") ? 0 : -1;
-	name_columns(sheet->result, columns, sizeof(columns));
+	snprintf(with_unit, sizeof(with_unit), "%.60s_ns", key);
+	if (c < 0)
+		c = fl_sheet_column(r, with_unit);
+	if (c < 0 && (!strcmp(key, "call") || !strcmp(key, "samples")))
+		c = fl_sheet_column(r, "calls");
+	if (c >= 0)
+		return r->columns[c].name;
+	name_columns(r, columns, sizeof(columns));
 	fl_say("there is no column `%s` to sort by; there are %s", key, columns);
+	return NULL;
+}
+
+/* Without a key: by time, else by calls, else by the first column; a spread as
+ * it is drawn. */
+static const char *default_column(const struct flick_rows *r)
+{
+	static const char *const keys[] = { "from_ns", "total_ns", "calls" };
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (fl_sheet_column(r, keys[i]) >= 0)
+			return i ? keys[i] : "function";
+	return r->columns[0].name;
+}
+
+static int sort(struct fl_sheet *sheet, const char *key)
+{
+	const char *column = key ? column_of(sheet->result, key) :
+			     default_column(sheet->result);
+
+	if (column && fl_sheet_sort(sheet, column))
+		return 0;
+	if (column)
+		fl_say("out of memory for %zu rows", sheet->result->n_rows);
 	return -1;
 }
 
-static int show(struct fl_store *store, struct wish *w)
-{
-	struct fl_result result = { 0 };
-	struct fl_sheet sheet = { .result = &result };
-	char why[FL_WHY] = "", mode[256];
-	int status = FL_EXIT_WELL;
+/* ---- one recording, or two ------------------------------------------------------ */
 
-	if (!*w->analysis && !fl_store_value(store, "analysis", w->analysis))
-		strcpy(w->analysis, "latency");
-	if (fl_store_load(store, w->analysis, &result, why)) {
+static int load(struct source *from, const char *dir, char analysis[256])
+{
+	char why[FL_WHY] = "", mode[256];
+
+	if (fl_store_open(&from->store, dir, why)) {
 		fl_say("%s", why);
+		return -1;
+	}
+	if (!*analysis && !fl_store_value(from->store, "analysis", analysis))
+		strcpy(analysis, "latency");
+	if (fl_store_load(from->store, analysis, &from->rows, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	from->sheet = (struct fl_sheet){ .result = &from->rows };
+	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
+	from->sheet.sampled = fl_store_value(from->store, "mode", mode) &&
+			      !strcmp(mode, "sampled");
+	return 0;
+}
+
+static void unload(struct source *from)
+{
+	if (from->sheet.result)
+		fl_sheet_free(&from->sheet);
+	fl_store_close(from->store);
+}
+
+static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
+{
+	if (w->lines && sheet->result->n_rows > w->lines)
+		sheet->result->n_rows = w->lines;
+	w->exporter->write(stdout, sheet);
+}
+
+static int show(struct source *from, const struct wish *w)
+{
+	if (sort(&from->sheet, w->sort))
+		return FL_EXIT_USAGE;
+	write_sheet(w, &from->sheet);
+	return FL_EXIT_WELL;
+}
+
+/* With a key that column alone, else time and calls. */
+static int compare(struct source *before, struct source *after, const struct wish *w)
+{
+	const char *keys[] = { "total_ns", "calls", NULL };
+	struct fl_diff *diff;
+
+	if (w->sort) {
+		keys[0] = column_of(&after->rows, w->sort);
+		keys[1] = NULL;
+		if (!keys[0])
+			return FL_EXIT_USAGE;
+	}
+	if (before->sheet.sampled != after->sheet.sampled)
+		fl_say("one of these is sampled, the other is not: their numbers differ for "
+		       "that");
+	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys)) {
+		fl_say("there is nothing to compare in %s of %s and %s", w->analysis,
+		       w->before, w->dir);
 		return FL_EXIT_FAILED;
 	}
-	sheet.functions = fl_store_functions(store, &sheet.n_functions);
-	sheet.sampled = fl_store_value(store, "mode", mode) && !strcmp(mode, "sampled");
-	if (sort(&sheet, strcmp(w->analysis, "spread") || w->sort ? w->sort : "function"))
-		status = FL_EXIT_USAGE;
-	if (w->lines && result.n_rows > w->lines)
-		result.n_rows = w->lines;
-	if (status == FL_EXIT_WELL)
-		w->exporter->write(stdout, &sheet);
-	free(result.cells);
-	return status;
-}
-
-static uint64_t number(struct fl_store *store, const char *key)
-{
-	char value[256];
-
-	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
-}
-
-static struct fl_account read_account(struct fl_store *store)
-{
-	return (struct fl_account){
-		.produced = number(store, "produced"),
-		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
-		.active = number(store, "active"), .refused = number(store, "refused"),
-		.due = true,
-	};
+	write_sheet(w, fl_diff_sheet(diff));
+	fl_diff_free(diff);
+	return FL_EXIT_WELL;
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct wish w = { .dir = "flick.data", .exporter = fl_exporters[0] };
-	struct fl_store *store = NULL;
-	char why[FL_WHY] = "";
-	int status;
+	struct source from = { 0 }, before = { 0 };
+	int status = FL_EXIT_FAILED;
 
 	if (parse(cmd, argc, argv, &w))
 		return FL_EXIT_USAGE;
-	if (fl_store_open(&store, w.dir, why)) {
-		fl_say("%s", why);
-		return FL_EXIT_FAILED;
-	}
-	status = show(store, &w);
+	if (!load(&from, w.dir, w.analysis) &&
+	    (!w.before || !load(&before, w.before, w.analysis)))
+		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	if (status == FL_EXIT_WELL)
-		*account = read_account(store);
-	fl_store_close(store);
+		*account = fl_store_account(from.store);
+	unload(&before);
+	unload(&from);
 	return status;
 }
 
@@ -173,7 +236,8 @@ const struct fl_cmd fl_cmd_report = {
 	.args = "[OPTION...] [DIR]",
 	.about = "Show what `flick record` kept in DIR (flick.data)",
 	.more = "Total time counts what a function called, self time does not. Of a "
-		"sampled\nrecording only the calls that were timed are shown.",
+		"sampled\nrecording only the calls that were timed are shown. `--diff OLD NEW` "
+		"compares the\nfunctions of two recordings by name.",
 	.options = options,
 	.run = run,
 };

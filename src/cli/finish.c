@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -65,6 +66,23 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
 }
 
+static uint64_t number(struct fl_store *store, const char *key)
+{
+	char value[256];
+
+	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
+}
+
+struct fl_account fl_store_account(struct fl_store *store)
+{
+	return (struct fl_account){
+		.produced = number(store, "produced"),
+		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
+		.active = number(store, "active"), .refused = number(store, "refused"),
+		.due = true,
+	};
+}
+
 static void put_machine(struct pairs *p)
 {
 	struct utsname u;
@@ -73,6 +91,14 @@ static void put_machine(struct pairs *p)
 		return;
 	put(p, "kernel", "%s", u.release);
 	put(p, "machine", "%s", u.machine);
+}
+
+/* The TSC when recording began. The target's two clocks are of its last exec. */
+static uint64_t start_tsc(const struct fl_session *s)
+{
+	uint64_t since = s->shm->mono0_ns > s->start_ns ? s->shm->mono0_ns - s->start_ns : 0;
+
+	return s->shm->tsc0 - (uint64_t)((double)since / s->view.ns_per_tick);
 }
 
 static void describe(struct pairs *p, const struct fl_session *s)
@@ -90,12 +116,12 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "mode", "%s", mode_of(s));
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
+	put(p, "start_tsc", "%llu", (unsigned long long)start_tsc(s));
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
 	put(p, "images", "%u", s->shm->n_images);
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
-	put(p, "analysis", "%s", s->o->analyses[0]->name);
 	put_arguments(p, s->o->argv);
 	put_machine(p);
 }
@@ -103,6 +129,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 static int save(struct fl_session *s)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES];
 	struct fl_recording r = {
 		.modules = fl_shm_modules(s->shm), .n_modules = s->shm->n_modules,
 		.sites = fl_shm_sites(s->shm), .n_sites = s->n_selected,
@@ -110,23 +137,33 @@ static int save(struct fl_session *s)
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
 		.lost = s->shm->lost,
-		.names = names, .results = s->results, .n_results = s->o->n_analyses,
+		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
 	char why[FL_WHY] = "";
 
 	for (int i = 0; i < FL_N_PROVIDERS; i++)
 		providers[i] = fl_providers[i]->name;
-	for (size_t i = 0; i < s->o->n_analyses; i++)
-		names[i] = s->o->analyses[i]->name;
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		if (!s->has_result[i])
+			continue;
+		names[r.n_results] = s->o->analyses[i].name;
+		results[r.n_results++] = s->results[i];
+	}
 	r.threads = fl_reader_threads(s->reader, &r.n_threads);
 	describe(&p, s);
+	if (r.n_results)
+		put(&p, "analysis", "%s", names[0]);
 	r.session = p.pair;
 	r.n_session = p.n;
 	fl_roster_lines(&s->roster, s->shm);
-	if (!fl_store_save(s->store, &r, why))
+	if (fl_store_save(s->store, &r, why)) {
+		fl_say("cannot write results: %s", why);
+		return -1;
+	}
+	if (!s->trace || !fl_trace_save(s->trace, why))
 		return 0;
-	fl_say("cannot write results: %s", why);
+	fl_say("the trace ends early: %s", why);
 	return -1;
 }
 
@@ -187,7 +224,7 @@ int fl_session_finish(struct fl_session *s)
 {
 	int status = exit_status(s);
 
-	if (s->store && save(s))
+	if ((s->store && save(s)) || s->result_failed)
 		status = FL_EXIT_FAILED;
 	if (s->store && status != FL_EXIT_FAILED && isatty(STDERR_FILENO))
 		fl_say("kept in %s; `flick report%s%s` shows it", s->o->dir,

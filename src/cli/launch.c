@@ -184,16 +184,36 @@ static int check_faults(const char *spec)
 	return -1;
 }
 
-static int check_environment(void)
+int fl_launch_check_sync(const char *name)
 {
-	const char *how = getenv(FL_TEXT_ENV);
+	char names[FL_WHY] = "";
+	const char *about, *row;
 
-	return (how && check_text(how, FL_TEXT_ENV)) || check_faults(getenv(FL_FAULT_ENV));
+	for (size_t i = 0; (row = fl_patch_sync_row(i, &about)); i++) {
+		if (!strcmp(row, name))
+			return 0;
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", row);
+	}
+	fl_say("there is no way to synchronise `%s`; there are %s", name, names);
+	return -1;
+}
+
+/* What the user has said in the environment. */
+static int check_environment(const struct fl_launch *l)
+{
+	const char *text = getenv(FL_TEXT_ENV), *sync = getenv(FL_SYNC_ENV);
+
+	if (text && check_text(text, FL_TEXT_ENV))
+		return -1;
+	if (!l->sync && sync && *sync && fl_launch_check_sync(sync))
+		return -1;
+	return check_faults(getenv(FL_FAULT_ENV));
 }
 
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
-	if (check_environment())
+	if (check_environment(l))
 		return -1;
 	if (!fl_launch_find_library(l->library)) {
 		fl_say("cannot find " LIBRARY " beside flick or in ../lib; set FLICK_LIB "
@@ -228,6 +248,8 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	if (l->text && setenv(FL_TEXT_ENV, l->text, 1))
 		return -1;
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", reader_pid, fd);
+	if (l->sync && setenv(FL_SYNC_ENV, l->sync, 1))
+		return -1;
 	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;
 }
 

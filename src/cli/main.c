@@ -8,11 +8,12 @@
 
 extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
-extern const struct fl_cmd fl_cmd_calibrate;
+extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_dump;
 
 const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_record,
 	&fl_cmd_report,
+	&fl_cmd_dump,
 	&fl_cmd_count,
 	&fl_cmd_latency,
 	&fl_cmd_list,

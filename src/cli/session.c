@@ -66,32 +66,75 @@ static void release_signals(void)
 
 /* ---- batches to analyses ----------------------------------------------------------- */
 
+int fl_session_use(struct fl_session_options *o, const char *spec)
+{
+	char why[FL_USE_WHY];
+	struct fl_use use;
+
+	if (o->n_analyses == FL_MAX_ANALYSES) {
+		fl_say("more than %d analyses", FL_MAX_ANALYSES);
+		return -1;
+	}
+	if (fl_use_open(&use, spec, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	o->analyses[o->n_analyses++] = use;
+	if (!fl_store_takes(use.name)) {
+		fl_say("%s: `%s` is the name of another table of the results", spec, use.name);
+		return -1;
+	}
+	for (size_t i = 0; i + 1 < o->n_analyses; i++) {
+		if (strcasecmp(o->analyses[i].name, use.name))
+			continue;
+		fl_say("there are two results called `%s`; ask for it once", use.name);
+		return -1;
+	}
+	return 0;
+}
+
+void fl_session_drop_uses(struct fl_session_options *o)
+{
+	while (o->n_analyses)
+		fl_use_close(&o->analyses[--o->n_analyses]);
+}
+
+static void note_error(struct fl_session *s, int err)
+{
+	if (err && !s->feed_error)
+		s->feed_error = err;
+}
+
 static void feed(void *arg, const struct fl_batch *b)
 {
 	struct fl_session *s = arg;
 
-	for (size_t i = 0; i < s->o->n_analyses; i++) {
-		int err = s->o->analyses[i]->feed(s->states[i], b);
-
-		if (err)
-			s->feed_error = err;
-	}
+	if (s->trace)
+		fl_trace_put(s->trace, b);
+	note_error(s, fl_run_feed(s->run, b));
 }
 
 static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 {
 	struct fl_session *s = arg;
 
-	for (size_t i = 0; i < s->o->n_analyses; i++)
-		s->o->analyses[i]->count(s->states[i], thread, probe, n);
+	note_error(s, fl_run_count(s->run, thread, probe, n));
 }
 
 static void thread_end(void *arg, uint32_t thread)
 {
 	struct fl_session *s = arg;
 
-	for (size_t i = 0; i < s->o->n_analyses; i++)
-		s->o->analyses[i]->thread_end(s->states[i], thread);
+	if (s->trace)
+		fl_trace_thread_end(s->trace, thread);
+	note_error(s, fl_run_thread_end(s->run, thread));
+}
+
+static const char *name_of(const void *owner, uint32_t function)
+{
+	const struct fl_session *s = owner;
+
+	return function < s->roster.n ? s->roster.functions[function].name : NULL;
 }
 
 /* ---- opening ------------------------------------------------------------------------ */
@@ -113,16 +156,15 @@ static int open_region(struct fl_session *s)
 
 static int open_analyses(struct fl_session *s)
 {
+	int err;
+
 	s->view.sites = fl_shm_sites(s->shm);
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
 	s->view.ns_per_tick = 1.0;
-	for (size_t i = 0; i < s->o->n_analyses; i++) {
-		int err = s->o->analyses[i]->open(&s->states[i], &s->view);
-
-		if (err)
-			return err;
-	}
-	return fl_roster_open(&s->roster);
+	s->view.name = name_of;
+	s->view.owner = s;
+	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);
+	return err ? err : fl_roster_open(&s->roster);
 }
 
 static int open_reader(struct fl_session *s)
@@ -150,7 +192,8 @@ static int open_store(struct fl_session *s)
 {
 	char why[FL_WHY] = "";
 
-	if (!s->o->dir || !fl_store_create(&s->store, s->o->dir, why))
+	if (!s->o->dir || (!fl_store_create(&s->store, s->o->dir, why) &&
+			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why))))
 		return 0;
 	fl_say("cannot write results: %s", why);
 	return -1;
@@ -265,15 +308,19 @@ static void measure_tick(struct fl_session *s)
 			      (double)(fl_arch_ticks() - s->shm->tsc0);
 }
 
-static int make_results(struct fl_session *s)
+/* A result that cannot be had is told; the others are kept. */
+static void make_results(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++) {
-		int err = s->o->analyses[i]->result(s->states[i], &s->results[i]);
+		int err = fl_run_rows(s->run, i, &s->results[i]);
 
+		s->has_result[i] = !err;
+		s->result_failed |= err != 0;
 		if (err)
-			return err;
+			fl_say("analysis `%s` failed: %s", s->o->analyses[i].name,
+			       err == -EBADMSG ? "its rows are not as flick/analysis.h says" :
+			       fl_reason(err));
 	}
-	return 0;
 }
 
 struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
@@ -285,7 +332,7 @@ struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 	for (uint32_t i = 0; i < s->roster.n; i++)
 		names[i] = s->roster.functions[i].name;
 	for (size_t i = 0; i < s->o->n_analyses; i++)
-		if (!strcmp(s->o->analyses[i]->name, name))
+		if (!strcmp(s->o->analyses[i].name, name))
 			sheet.result = &s->results[i];
 	return sheet;
 }
@@ -304,7 +351,8 @@ static bool has_begun(const struct fl_session *s)
 
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
-	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text };
+	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
+				  .launch.sync = o->sync };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
@@ -322,7 +370,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (s->refused_to_go || !has_begun(s))
 		return FL_EXIT_FAILED;
 	if (!s->feed_error)
-		s->feed_error = make_results(s);
+		make_results(s);
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
@@ -330,11 +378,9 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 
 void fl_session_close(struct fl_session *s)
 {
-	for (size_t i = 0; i < s->o->n_analyses; i++) {
-		if (s->states[i])
-			s->o->analyses[i]->close(s->states[i]);
+	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
-	}
+	fl_run_close(s->run);
 	free(s->selected);
 	if (s->roster.symbols)
 		fl_roster_close(&s->roster);
@@ -342,5 +388,6 @@ void fl_session_close(struct fl_session *s)
 		fl_reader_close(s->reader);
 	if (s->shm)
 		fl_shm_destroy(s->shm, s->fd);
+	fl_trace_close(s->trace);
 	fl_store_close(s->store);
 }

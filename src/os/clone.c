@@ -1,5 +1,5 @@
 /*
- * clone.c - a thread the C library does not know.
+ * clone.c - a thread, or a child, that the C library does not know.
  *
  * One mapping holds all it needs, from low to high:
  *
@@ -12,6 +12,7 @@
  */
 #include <linux/sched.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "os/os.h"
 #include "os/syscall.h"
@@ -52,27 +53,45 @@ int fl_os_own_thread(void)
 	return load_relaxed(&own_thread);
 }
 
-/* Signals are blocked before the thread exists: it inherits the mask. */
-int fl_os_thread_start(int (*run)(void *), void *arg)
+/* Signals are blocked before it exists: it inherits the mask. */
+static long start(unsigned long flags, int (*run)(void *), void *arg)
 {
-	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
-		CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
 	char *all = fl_os_map(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t mask;
 	long tid;
 
 	if (fl_is_err(all))
-		return (int)(intptr_t)all;
+		return (intptr_t)all;
 	fl_os_protect(all, FL_PAGE, PROT_NONE);
 	fl_os_signals_block_all(&mask);
 	tid = fl_fault(FL_FAULT_clone);
 	if (!tid)
-		tid = fl_arch_thread(flags, lay_stack(all, run, arg), lay_tls(all));
+		tid = fl_arch_thread(flags | CLONE_VM | CLONE_FS | CLONE_FILES |
+				     CLONE_SETTLS, lay_stack(all, run, arg), lay_tls(all));
 	fl_os_signals_restore(&mask);
 	if (tid < 0)
 		fl_os_unmap(all, ALL_BYTES);
-	else
+	return tid;
+}
+
+int fl_os_thread_start(int (*run)(void *), void *arg)
+{
+	long tid = start(CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, run, arg);
+
+	if (tid > 0)
 		store_relaxed(&own_thread, (int)tid);
 	return (int)tid;
+}
+
+/* Without a signal in the low byte its end is news only for __WCLONE. */
+int fl_os_process_start(int (*run)(void *), void *arg)
+{
+	return (int)start(CLONE_UNTRACED, run, arg);
+}
+
+void fl_os_process_reap(int pid)
+{
+	while (SYS(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+		;
 }

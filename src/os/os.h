@@ -77,6 +77,8 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 		    struct fl_os_sigaction *old);
 extern void fl_os_sigreturn(void);	/* the restorer */
 int fl_os_signal_thread(int tid, int sig);
+/* The same with a code below zero and a value. */
+int fl_os_signal_queue(int tid, int sig, int code, uint64_t value);
 
 /* A lock between threads: 0 is free. The calling thread's signals are blocked
  * while it holds it, so that no handler waits for the code it interrupted. */
@@ -85,16 +87,59 @@ void fl_os_lock(uint32_t *lock, uint64_t *signals);
 bool fl_os_trylock(uint32_t *lock, uint64_t *signals);
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals);
 
-/* Threads of this process besides `except`. Stops at non-zero, returns it. */
+/* ---- threads of a process; `pid` 0 is this one ---- */
+
+/* Its threads besides `except`. Stops at non-zero, returns it. A thread may be
+ * missed when another ends meanwhile: count them. */
+int fl_os_threads_of(int pid, int except, int (*each)(void *arg, int tid), void *arg);
 int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg);
+long fl_os_thread_count(int pid);
+
+struct fl_thread_status {
+	char state;			/* as ps(1) has it */
+	uint64_t blocked, pending, caught;	/* signals, as masks */
+	uint64_t switches;		/* how often it left its core */
+};
+/* -ESRCH when it has ended, be it as a zombie. */
+int fl_os_thread_status(int pid, int tid, struct fl_thread_status *);
 /* Signals that thread `tid` blocks, as a mask; -errno when it is gone. */
 int fl_os_thread_blocked(int tid, uint64_t *mask);
+/* Has the thread been seen off its core since the call began? RUNS is also said
+ * when that cannot be known. */
+enum fl_rest { FL_RUNS, FL_RESTS, FL_RESTS_IN_CALL };
+enum fl_rest fl_os_thread_rest(int pid, int tid);
+
+/* The value that `name` had in the environment when the process started. */
+int fl_os_environment(const char *name, char *to, size_t room);
+
+/* ---- tracing (trace.c): the caller is the tracer, as ptrace(2) wants it ---- */
+
+/* 0, -ESRCH, -EPERM: another tracer, or none is allowed. */
+int fl_os_trace_seize(int tid);
+void fl_os_trace_interrupt(int tid);
+/* Wait until it stops; false when it ended. `sig` is to be handed on. */
+bool fl_os_trace_wait(int tid, int *sig);
+/* If the stop has ended a system call with -EINTR, it is made again, unless a
+ * handler of the program runs first. Where its number and result are is the
+ * CPU's. */
+void fl_os_trace_call_again(int tid, size_t number_at, size_t result_at);
+void fl_os_trace_release(int tid, int sig);
+/* Where Yama is in force: let `pid` trace us. */
+void fl_os_trace_allow(int pid);
+
+/* Would the system call, which returned -EINTR, do the same when it is made
+ * again, but for a time that starts anew? (restart.c) */
+bool fl_os_call_restarts(long number, const uint64_t args[6]);
 
 /* A thread the C library does not know: own stack, no TLS of its own but a
  * bare block, every signal blocked. `run` may use os/ and atomics only. */
 int fl_os_thread_start(int (*run)(void *), void *arg);
 /* Its thread id; 0 when there is none (any more). */
 int fl_os_own_thread(void);
+/* A child that shares this memory and its descriptors, else as such a thread.
+ * The program learns nothing of it: no signal, no status for waitpid(-1). */
+int fl_os_process_start(int (*run)(void *), void *arg);
+void fl_os_process_reap(int pid);	/* waits for its end */
 
 /*
  * Faults on purpose: "mprotect:1 mmap:3+" makes the first mprotect fail, and

@@ -1,5 +1,5 @@
 /*
- * proc.c - what /proc/self knows of this process: mappings and threads.
+ * proc.c - what /proc knows of a process: mappings and threads.
  *
  * Reads by lines through a small buffer on the stack. A line longer than the
  * reader's room comes cut, never split in two, so long paths and group lists
@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "os/os.h"
 #include "os/syscall.h"
@@ -14,6 +15,7 @@
 struct lines {
 	int fd;
 	long at, n;		/* of buf; n <= 0: the end, or -errno */
+	char end;		/* of a line */
 	char buf[2048];
 };
 
@@ -32,7 +34,7 @@ static int next_char(struct lines *l)
 	return (unsigned char)l->buf[l->at++];
 }
 
-/* The next line without its newline, cut to `room` - 1; false at the end. */
+/* The next line without its end, cut to `room` - 1; false at the end of all. */
 static bool next_line(struct lines *l, char *to, size_t room)
 {
 	size_t n = 0;
@@ -40,7 +42,7 @@ static bool next_line(struct lines *l, char *to, size_t room)
 
 	if (c < 0)
 		return false;
-	for (; c >= 0 && c != '\n'; c = next_char(l))
+	for (; c >= 0 && c != l->end; c = next_char(l))
 		if (n + 1 < room)
 			to[n++] = (char)c;
 	to[n] = '\0';
@@ -110,7 +112,8 @@ enum { LINE = 640 };			/* a longer path comes cut */
 
 int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg)
 {
-	struct lines l = { .fd = fl_os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC) };
+	struct lines l = { .fd = fl_os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
+			   .end = '\n' };
 	char line[LINE];
 	int err = 0;
 
@@ -160,10 +163,61 @@ static int each_entry(const char *buf, long n, int except,
 	return err;
 }
 
-int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
+/* "/proc/PID/task/TID/LEAF" a piece at a time. */
+struct path {
+	size_t n;
+	char text[64];
+};
+
+static void add_text(struct path *p, const char *text)
 {
-	int fd = fl_os_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_Alignas(8) char buf[2048];
+	for (; *text && p->n + 1 < sizeof(p->text); text++)
+		p->text[p->n++] = *text;
+	p->text[p->n] = '\0';
+}
+
+static void add_number(struct path *p, int number)
+{
+	char digits[12];
+	size_t k = sizeof(digits) - 1;
+
+	digits[k] = '\0';
+	do
+		digits[--k] = (char)('0' + number % 10);
+	while (number /= 10);
+	add_text(p, digits + k);
+}
+
+static struct path task_path(int pid)
+{
+	struct path p = { 0 };
+
+	add_text(&p, "/proc/");
+	if (pid)
+		add_number(&p, pid);
+	else
+		add_text(&p, "self");
+	add_text(&p, "/task");
+	return p;
+}
+
+static int open_leaf(int pid, int tid, const char *leaf)
+{
+	struct path p = task_path(pid);
+
+	if (tid <= 0)
+		return -ESRCH;
+	add_text(&p, "/");
+	add_number(&p, tid);
+	add_text(&p, leaf);
+	return fl_os_open(p.text, O_RDONLY | O_CLOEXEC);
+}
+
+int fl_os_threads_of(int pid, int except, int (*each)(void *arg, int tid), void *arg)
+{
+	struct path path = task_path(pid);
+	int fd = fl_os_open(path.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(8) char buf[4096];
 	long n = 0;
 	int err = 0;
 
@@ -176,23 +230,19 @@ int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
 	return err ? err : (int)n;
 }
 
-/* "/proc/self/task/TID/status" */
-static void status_path(char path[48], int tid)
+int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
 {
-	static const char head[] = "/proc/self/task/", tail[] = "/status";
-	char digits[12];
-	size_t n = 0, k = 0;
+	return fl_os_threads_of(0, except, each, arg);
+}
 
-	do
-		digits[k++] = (char)('0' + tid % 10);
-	while (tid /= 10);
-	for (const char *p = head; *p; p++)
-		path[n++] = *p;
-	while (k)
-		path[n++] = digits[--k];
-	for (const char *p = tail; *p; p++)
-		path[n++] = *p;
-	path[n] = '\0';
+/* A directory has a link from each directory in it, from itself and above. */
+long fl_os_thread_count(int pid)
+{
+	struct path path = task_path(pid);
+	struct stat st;
+	long err = SYS(SYS_newfstatat, AT_FDCWD, path.text, &st, 0);
+
+	return err ? err : (long)st.st_nlink - 2;
 }
 
 static const char *after(const char *line, const char *prefix)
@@ -203,23 +253,87 @@ static const char *after(const char *line, const char *prefix)
 	return line;
 }
 
+static void take_line(struct fl_thread_status *s, const char *line)
+{
+	const char *p;
+
+	if ((p = after(line, "State:\t")))
+		s->state = *p;
+	else if ((p = after(line, "SigPnd:\t")))
+		s->pending = parse_hex(&p);
+	else if ((p = after(line, "SigBlk:\t")))
+		s->blocked = parse_hex(&p);
+	else if ((p = after(line, "SigCgt:\t")))
+		s->caught = parse_hex(&p);
+	else if ((p = after(line, "voluntary_ctxt_switches:\t")) ||
+		 (p = after(line, "nonvoluntary_ctxt_switches:\t")))
+		s->switches += parse_decimal(&p);
+}
+
+int fl_os_thread_status(int pid, int tid, struct fl_thread_status *out)
+{
+	struct fl_thread_status s = { 0 };
+	struct lines l = { .fd = open_leaf(pid, tid, "/status"), .end = '\n' };
+	char line[64];
+
+	if (l.fd < 0)
+		return l.fd == -ENOENT ? -ESRCH : l.fd;
+	while (next_line(&l, line, sizeof(line)))
+		take_line(&s, line);
+	fl_os_close(l.fd);
+	if (!s.state || s.state == 'Z' || s.state == 'X')
+		return l.n < 0 ? (int)l.n : -ESRCH;
+	*out = s;
+	return 0;
+}
+
+/* The kernel shows a thread's system call only when it has seen the thread off
+ * its core; "running" else, and "-1 ..." of one that is off it elsewhere. */
+enum fl_rest fl_os_thread_rest(int pid, int tid)
+{
+	char c = 'r';
+	int fd = open_leaf(pid, tid, "/syscall");
+
+	if (fd < 0)
+		return FL_RUNS;
+	if (fl_os_read(fd, &c, 1) != 1)
+		c = 'r';
+	fl_os_close(fd);
+	return c >= '0' && c <= '9' ? FL_RESTS_IN_CALL : c == '-' ? FL_RESTS : FL_RUNS;
+}
+
 int fl_os_thread_blocked(int tid, uint64_t *mask)
 {
-	struct lines l = { 0 };
-	char path[48], line[48];
-	const char *p = NULL;
+	struct fl_thread_status s;
+	int err = fl_os_thread_status(0, tid, &s);
 
-	if (tid <= 0)
-		return -ESRCH;
-	status_path(path, tid);
-	l.fd = fl_os_open(path, O_RDONLY | O_CLOEXEC);
+	if (!err)
+		*mask = s.blocked;
+	return err;
+}
+
+/* ---- the environment -------------------------------------------------------- */
+
+int fl_os_environment(const char *name, char *to, size_t room)
+{
+	struct lines l = { .fd = fl_os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC),
+			   .end = '\0' };
+	char line[256];
+	const char *value = NULL;
+	size_t n = 0;
+
 	if (l.fd < 0)
 		return l.fd;
-	while (!p && next_line(&l, line, sizeof(line)))
-		p = after(line, "SigBlk:\t");
+	while (!value && next_line(&l, line, sizeof(line)))
+		if ((value = after(line, name)) && *value++ != '=')
+			value = NULL;
 	fl_os_close(l.fd);
-	if (!p)
-		return l.n < 0 ? (int)l.n : -ESRCH;
-	*mask = parse_hex(&p);
-	return 0;
+	if (!value)
+		return -ENOENT;
+	while (value[n] && n + 1 < room) {
+		to[n] = value[n];
+		n++;
+	}
+	to[n] = '\0';
+	return value[n] ? -ENAMETOOLONG : 0;
 }

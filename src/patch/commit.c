@@ -38,6 +38,7 @@
  */
 #include <signal.h>
 
+#include "calibration.h"
 #include "claim.h"
 #include "fork.h"
 #include "os/os.h"
@@ -390,6 +391,11 @@ bool fl_set_passed(const struct fl_set *set)
 	return fl_sync_passed(set->ticket);
 }
 
+bool fl_set_stored(const struct fl_set *set)
+{
+	return set->phase >= HEAD;
+}
+
 /* Signals but SIGTRAP are blocked: a handler of ours that met a trap whose instruction
  * nobody can act out would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
@@ -409,8 +415,10 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 
 int fl_patch_open(const char *sync)
 {
+	struct fl_calibration c;
 	int err = fl_sync_choose(sync);
 
+	fl_tactic_open(fl_calibration_load(&c) == 0 && c.line);
 	return err ? err : fl_fork_open();
 }
 

@@ -6,10 +6,15 @@
 #include "base/base.h"
 
 /* Choose a way to synchronise cores, once per process: the one of that name, or
- * NULL for the best that works. 0, FLE_NOSYNC, FLE_OPTION. */
+ * NULL for the one that FL_SYNC_ENV names, else the best that works. 0,
+ * FLE_NOSYNC, FLE_TRAPBLOCK, FLE_OPTION: there is no such; the one's error. */
+#define FL_SYNC_ENV "FLICK_SYNC"
 int fl_patch_open(const char *sync);
 void fl_patch_close(void);
 const char *fl_patch_sync_name(void);
+/* The ways there are, the best first; NULL behind the last. Would it work here? */
+const char *fl_patch_sync_row(size_t i, const char **about);
+int fl_patch_sync_works(const char *name);
 /* Every thread has executed a serialising instruction before this returns. */
 void fl_patch_sync(void);
 /* Do tickets pass by time alone (strategy wait)? */
@@ -121,6 +126,8 @@ int fl_set_begin(struct fl_set *, size_t *bad);
 int fl_set_step(struct fl_set *);
 void fl_set_wait(const struct fl_set *);
 bool fl_set_passed(const struct fl_set *);
+/* The last byte has been stored: places are at rest, cores will follow. */
+bool fl_set_stored(const struct fl_set *);
 
 /* ---- what `flick calibrate` found out on this machine --------------------- */
 

@@ -17,15 +17,19 @@
  * (C) pairs with (D): who sees the end of a sync sees what its runner stored.
  */
 #include "arch/arch.h"
+#include "handshake.h"
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
 
-const struct fl_sync *const fl_syncs[] = { &fl_sync_membarrier, NULL };
+const struct fl_sync *const fl_syncs[] = {
+	&fl_sync_membarrier, &fl_sync_signal, &fl_sync_stop, &fl_sync_wait, NULL
+};
 
 const struct fl_sync *fl_sync;
 
 static uint32_t lock;
+static int lock_pid;			/* whose the lock is */
 static uint64_t begun, ended;		/* W the lock's holder, R any */
 
 static int try_sync(const struct fl_sync *s)
@@ -37,24 +41,119 @@ static int try_sync(const struct fl_sync *s)
 	return err;
 }
 
-static int choose_by_name(const char *name)
+static const struct fl_sync *find(const char *name)
 {
 	for (size_t i = 0; fl_syncs[i]; i++)
 		if (__builtin_strcmp(fl_syncs[i]->name, name) == 0)
-			return try_sync(fl_syncs[i]);
-	return FLE_OPTION;
+			return fl_syncs[i];
+	return NULL;
+}
+
+static int choose_by_name(const char *name)
+{
+	const struct fl_sync *s = find(name);
+
+	return s ? try_sync(s) : FLE_OPTION;
+}
+
+/* What fails for a thread's mask is told so: it is in the user's hands. */
+static int choose_best(void)
+{
+	int err = FLE_NOSYNC;
+
+	for (size_t i = 0; fl_syncs[i]; i++) {
+		int why = fl_syncs[i]->by_choice ? FLE_NOSYNC : try_sync(fl_syncs[i]);
+
+		if (!why)
+			return 0;
+		if (why == FLE_TRAPBLOCK)
+			err = why;
+	}
+	return err;
 }
 
 int fl_sync_choose(const char *name)
 {
+	char given[32];
+
 	if (fl_sync)
 		return name && __builtin_strcmp(fl_sync->name, name) ? FLE_OPTION : 0;
 	if (name)
 		return choose_by_name(name);
-	for (size_t i = 0; fl_syncs[i]; i++)
-		if (!fl_syncs[i]->by_choice && try_sync(fl_syncs[i]) == 0)
-			return 0;
-	return FLE_NOSYNC;
+	switch (fl_os_environment(FL_SYNC_ENV, given, sizeof(given))) {
+	case 0:			return *given ? choose_by_name(given) : choose_best();
+	case -ENAMETOOLONG:	return FLE_OPTION;
+	default:		return choose_best();
+	}
+}
+
+const char *fl_patch_sync_row(size_t i, const char **about)
+{
+	if (i + 1 >= ARRAY_LEN(fl_syncs))
+		return NULL;
+	*about = fl_syncs[i]->about;
+	return fl_syncs[i]->name;
+}
+
+int fl_patch_sync_works(const char *name)
+{
+	const struct fl_sync *s = find(name);
+
+	return s ? s->probe() : FLE_OPTION;
+}
+
+/* ---- one at a time --------------------------------------------------------- */
+
+/* A fork in the middle of a sync leaves the child a lock that nobody holds. The
+ * first of its threads to come here opens it; the others wait for that. */
+static void open_lock(int self)
+{
+	enum { AT_IT = -1 };
+	int was;
+
+	/* (E) pairs with (F) */
+	while ((was = load_acquire(&lock_pid)) != self) {
+		/* ordering: none, the lock orders */
+		if (was == AT_IT || !__atomic_compare_exchange_n(&lock_pid, &was, AT_IT,
+					false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			fl_arch_pause();
+			continue;
+		}
+		if (was)
+			store_relaxed(&lock, 0);
+		store_release(&lock_pid, self);		/* (F) pairs with (E) */
+	}
+}
+
+static void leave_parent_behind(void)
+{
+	int self = fl_os_pid();
+	uint64_t signals;
+
+	if (load_acquire(&lock_pid) == self)		/* (E) pairs with (F) */
+		return;
+	fl_os_signals_block_all(&signals);
+	open_lock(self);
+	fl_os_signals_restore(&signals);
+}
+
+static void take_turn(uint64_t *signals)
+{
+	leave_parent_behind();
+	fl_os_lock(&lock, signals);
+}
+
+int fl_sync_census(int64_t timeout_us)
+{
+	uint64_t signals;
+	int err = fl_handshake_open();
+
+	if (err)
+		return err;
+	take_turn(&signals);
+	err = fl_handshake(FL_WHO_RUNNING, timeout_us);
+	fl_os_unlock(&lock, &signals);
+	return err;
 }
 
 struct fl_ticket fl_sync_ticket(void)
@@ -94,7 +193,7 @@ void fl_sync_pass(struct fl_ticket t)
 		fl_arch_pause();
 	if (fl_sync_passed(t))
 		return;
-	fl_os_lock(&lock, &signals);
+	take_turn(&signals);
 	if (!fl_sync_passed(t))
 		run();
 	fl_os_unlock(&lock, &signals);
@@ -104,7 +203,10 @@ bool fl_sync_try(struct fl_ticket t)
 {
 	uint64_t signals;
 
-	if (t.ticks || fl_sync_passed(t) || !fl_os_trylock(&lock, &signals))
+	if (t.ticks || fl_sync_passed(t))
+		return fl_sync_passed(t);
+	leave_parent_behind();
+	if (!fl_os_trylock(&lock, &signals))
 		return fl_sync_passed(t);
 	run();
 	fl_os_unlock(&lock, &signals);

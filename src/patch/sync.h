@@ -1,10 +1,11 @@
 /*
  * sync.h - ways to make every core refetch its instructions. Private to patch/.
  *
- * all_cores() returns when every thread of this process that runs, or will run
- * again, has executed a core-serialising instruction since the call: no core
- * holds bytes it fetched before. Once ready() said 0 it cannot fail; it may
- * wait for a thread that has begun to block signals meanwhile.
+ * all_cores() returns when every core that runs a thread of this process, or
+ * will run one again, has executed a core-serialising instruction or switched
+ * threads since the call (OS1, OS18): no core holds bytes it fetched before.
+ * Once ready() said 0 it cannot fail; it may wait for a thread that has begun to
+ * block signals meanwhile and never leaves its core.
  */
 #ifndef FL_SYNC_H
 #define FL_SYNC_H
@@ -22,15 +23,21 @@ struct fl_sync {
 	uint64_t (*ticks)(void);
 };
 
-extern const struct fl_sync fl_sync_membarrier;
+extern const struct fl_sync fl_sync_membarrier, fl_sync_signal, fl_sync_stop,
+			    fl_sync_wait;
 
 /* In order of preference; ends with NULL. sync.c */
 extern const struct fl_sync *const fl_syncs[];
 /* The one chosen by fl_patch_open(NULL). */
 extern const struct fl_sync *fl_sync;
 
-/* Choose: NULL the first of fl_syncs that works, or the one of that name. */
+/* Choose: the one of that name; NULL: the one that the environment names, else
+ * the first of fl_syncs that works and is not by_choice. */
 int fl_sync_choose(const char *name);
+
+/* Every other thread that runs has been in fl_trap_leave() since the call; the
+ * others are inside a system call. Errors as fl_handshake(). */
+int fl_sync_census(int64_t timeout_us);
 
 /*
  * Many changes share a sync. A ticket, taken after a store to text, is passed

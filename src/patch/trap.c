@@ -25,6 +25,7 @@
 #include <ucontext.h>
 
 #include "claim.h"
+#include "handshake.h"
 #include "os/os.h"
 #include "trap.h"
 
@@ -100,6 +101,19 @@ static bool settle(void *uc, uintptr_t pc)
 	return l == SETTLED;
 }
 
+/* A pending SIGTRAP swallows the one that an int3 raises (OS17): the handshake's
+ * may stand for both. Then the thread stands behind our trap, where nobody gets
+ * to otherwise, and meets it again. */
+static void meet_swallowed(void *uc)
+{
+	uintptr_t pc = fl_arch_trap_pc(uc);
+	struct fl_patch *p = fl_claimed_at(pc);
+	size_t off;
+
+	if (p && p->park_is_trap && trap_offset(p, pc, &off))
+		fl_arch_retry(uc, pc);
+}
+
 void fl_trap_leave(void *uc)
 {
 	uintptr_t pc = fl_arch_pc(uc);
@@ -112,6 +126,8 @@ void fl_trap_leave(void *uc)
 	if (p && (load_acquire(&p->motion) & 1) && pc != p->at + p->head_at &&
 	    trap_offset(p, pc, &off))
 		fl_arch_act(uc, p, FL_OLD, off);
+	else if (fl_arch_has_trapped(uc))
+		meet_swallowed(uc);
 	fl_claims_leave();
 }
 
@@ -158,12 +174,37 @@ static void pass_on(int sig, siginfo_t *info, void *uc)
 		call_program(sig, info, uc);
 }
 
+/* The program's own int3 has been swallowed just so, unless it has just been dealt
+ * with. An interrupt at that very instruction can deceive this, either way. */
+static bool has_swallowed(const void *uc)
+{
+	uintptr_t pc = fl_arch_trap_pc(uc);
+
+	return (uintptr_t)program.handler > IGNORE && fl_arch_has_trapped(uc) &&
+	       !fl_arch_is_marked(uc) && (pc + 1) % FL_PAGE &&
+	       *(volatile uint8_t *)pc == FL_ARCH_TRAP;
+}
+
+static void after_handshake(int sig, void *uc)
+{
+	siginfo_t info = { .si_signo = sig, .si_code = SI_KERNEL };
+
+	if (!has_swallowed(uc))
+		return;
+	pass_on(sig, &info, uc);
+	fl_arch_mark_return(uc);
+}
+
 static void on_trap(int sig, siginfo_t *info, void *uc)
 {
 	bool is_trap = info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
 
-	if (!is_trap || !settle(uc, fl_arch_trap_pc(uc)))
+	if (fl_handshake_answer(info, uc)) {
+		after_handshake(sig, uc);
+	} else if (!is_trap || !settle(uc, fl_arch_trap_pc(uc))) {
 		pass_on(sig, info, uc);
+		fl_arch_mark_return(uc);	/* this trap has been dealt with */
+	}
 }
 
 /* ---- the handler's own life -------------------------------------------- */
@@ -177,10 +218,12 @@ int fl_trap_install(void)
 		.mask = ~0ull,			/* see claim.c, WHY 2 */
 	};
 	struct fl_os_sigaction old;
-	int err = fl_os_sigaction(SIGTRAP, &ours, &old);
+	int err = fl_os_sigaction(SIGTRAP, NULL, &old);
 
 	if (!err && old.handler != on_trap)
-		program = old;
+		program = old;		/* before ours may have to pass on to it */
+	if (!err)
+		err = fl_os_sigaction(SIGTRAP, &ours, NULL);
 	installed = installed || !err;
 	return err;
 }
@@ -189,7 +232,8 @@ void fl_trap_close(void)
 {
 	struct fl_os_sigaction now;
 
-	if (!installed || fl_os_sigaction(SIGTRAP, NULL, &now))
+	if (!installed || !fl_handshake_is_settled() ||
+	    fl_os_sigaction(SIGTRAP, NULL, &now))
 		return;
 	if (now.handler == on_trap)
 		fl_os_sigaction(SIGTRAP, &program, NULL);

@@ -9,8 +9,8 @@
 int fl_trap_install(void);
 /* Put the program's own SIGTRAP action back. */
 void fl_trap_close(void);
-/* The thread of this context stands inside a row of NOPs that is about to
- * become one instruction: lead it out. */
+/* The thread of this context was interrupted where it stood. If that is inside a
+ * row of NOPs that is about to become one instruction, lead it out. */
 void fl_trap_leave(void *ucontext);
 
 #endif

@@ -320,6 +320,15 @@ static void flip(uint32_t id, int state)
 		fl_arch_store_byte(s->at, s->byte[state]);
 }
 
+/* A probe that gets another handler while it is on. To store the byte that is
+ * there already would cost the cores that execute it as much as a new one, some
+ * hundred cycles each. The text decides: is_on may be ahead of it. */
+static bool stands_so(const struct fl_switch *s, int state)
+{
+	return s->is_on == (state == FL_ON) && !s->is_word &&
+	       load_relaxed((const uint8_t *)s->at) == s->byte[state];
+}
+
 /* A virtual probe is data alone; any other has a reason not to be armed. */
 static int switch_unarmed(uint32_t id, int state)
 {
@@ -367,7 +376,8 @@ int fl_probe_switch(uint32_t id, int state)
 		switch_locked(id, state);
 		return 0;
 	}
-	flip(id, state);
+	if (!stands_so(&fl_table.switches[id], state))
+		flip(id, state);
 	/* ordering: none at run time, x86-TSO keeps the store to text first */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->toggling--;

@@ -31,7 +31,7 @@ void fl_symbols_close(struct fl_symbols *);
 
 /* ---- store: the directory flick.data -------------------------------------- */
 
-#define FL_STORE_VERSION 1
+#define FL_STORE_VERSION 2
 #define FL_WHY 256			/* room for one line that says why */
 
 struct fl_function {
@@ -63,12 +63,14 @@ struct fl_recording {
 	const struct fl_thread *threads;
 	size_t n_threads;
 	const uint64_t *lost;		/* of threads without a slot; FL_N_LOST */
-	const char *const *names;	/* of the analyses in `results` */
-	const struct fl_result *results;
+	const char *const *names;	/* of `results` */
+	const struct flick_rows *results;
 	size_t n_results;
 };
 
 struct fl_store;
+/* May a result be called this? Not as one of the other tables. */
+bool fl_store_takes(const char *name);
 /* Make `dir` and a results file under a name of its own, so that what cannot
  * be written is known before the target starts. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
@@ -78,21 +80,74 @@ int fl_store_save(struct fl_store *, const struct fl_recording *,
 int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
 /* Session value of `key`; false when there is none. */
 bool fl_store_value(struct fl_store *, const char *key, char value[256]);
-/* The result of analysis `name`; function cells are indices of names, which
- * live until the store is closed. 0 or -1 with `why` filled. */
-int fl_store_load(struct fl_store *, const char *name, struct fl_result *,
+/* The result called `name`; function cells are indices of names. These, its
+ * columns and texts live until the store is closed. 0 or -1 with `why` filled. */
+int fl_store_load(struct fl_store *, const char *name, struct flick_rows *,
 		  char why[FL_WHY]);
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
+/* What the analyses need of the recording, to run on its trace. 0 or -1 with
+ * `why` filled; lives until the store is closed. */
+int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
+/* Thread `i` of the recording; false when there is none. */
+bool fl_store_thread(struct fl_store *, uint32_t i, struct fl_thread *);
 void fl_store_close(struct fl_store *);	/* NULL is fine; drops what is unsaved */
+
+/* ---- trace: the raw events --------------------------------------------------- */
+
+#define FL_TRACE_VERSION 1
+#define FL_TRACE_THREADS (1u << 22)	/* thread numbers lie below */
+
+struct fl_trace;
+/* Keep events in the directory of a store, which is there. 0 or -1 with `why`
+ * filled. What cannot be written is told by fl_trace_save(). */
+int fl_trace_create(struct fl_trace **, const char *dir, char why[FL_WHY]);
+void fl_trace_put(struct fl_trace *, const struct fl_batch *);
+void fl_trace_thread_end(struct fl_trace *, uint32_t thread);
+/* Once the store is saved. 0, or -1 and the trace ends where it could not go on. */
+int fl_trace_save(struct fl_trace *, char why[FL_WHY]);
+void fl_trace_close(struct fl_trace *);	/* NULL is fine; drops what is unsaved */
+/* Feed it all to the sink, which has feed and thread_end. 0; 1 with `why`
+ * filled: cut short or damaged, up to there; -1: nothing. */
+int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
+
+/* ---- dumps: for other programs' eyes ------------------------------------------ */
+
+enum fl_dump_from { FL_FROM_TREE, FL_FROM_TRACE };
+
+struct fl_dump {
+	FILE *to;
+	struct fl_sheet *tree;		/* of FL_FROM_TREE; sorted */
+	struct fl_store *store;		/* of FL_FROM_TRACE */
+	const char *dir, *title;
+	bool cut;			/* W dumper: some was too deep to be shown */
+	char why[FL_WHY];		/* W dumper: what is wrong */
+};
+
+struct fl_dumper {
+	const char *name, *about;
+	enum fl_dump_from from;
+	/* 0; 1: what there is, `why` says what is wrong; -1: nothing */
+	int (*write)(struct fl_dump *);
+};
+extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
+/* The tree of a recording's trace, for what was recorded without one; its cells
+ * are the caller's. As a dumper's write. */
+int fl_trace_tree(struct fl_store *, const char *dir, struct flick_rows *,
+		  char why[FL_WHY]);
 
 /* ---- tables: rows for eyes and other programs ----------------------------- */
 
+/* Cells of a comparison, beside those of flick/analysis.h: v as v * 2 where it
+ * is not negative, else -v * 2 - 1; FLICK_NONE. */
+enum { FL_COL_CHANGE = 64, FL_COL_CHANGE_NS };
+
 /* A result with what is needed to show it. */
 struct fl_sheet {
-	const struct fl_result *result;
+	struct flick_rows *result;
 	const char *const *functions;	/* index: function cells */
 	size_t n_functions;
 	bool sampled;			/* its calls are samples */
+	uint32_t *depth;		/* of each row, of a tree; else NULL */
 };
 
 struct fl_exporter {
@@ -101,10 +156,20 @@ struct fl_exporter {
 };
 extern const struct fl_exporter *const fl_exporters[];	/* NULL-terminated */
 
-/* Order the rows by column `name`, largest first. False: no such column. */
-bool fl_sheet_sort(const struct fl_sheet *, const char *name);
+/* Order the rows by column `name`, largest first; those of a tree below their
+ * parents. False: no such column, or no memory. */
+bool fl_sheet_sort(struct fl_sheet *, const char *name);
+void fl_sheet_free(struct fl_sheet *);	/* its cells and its depths */
 /* Index of column `name`, or -1. */
-int fl_sheet_column(const struct fl_result *, const char *name);
+int fl_sheet_column(const struct flick_rows *, const char *name);
+/* Compare two results by the names in them: for each column of `keys` (up to
+ * the NULL) that both have, what it was, what it is, and the change. 0, or -1:
+ * no memory or no such column. Texts live until fl_diff_free(). */
+struct fl_diff;
+int fl_diff_make(struct fl_diff **, struct fl_sheet *before, struct fl_sheet *after,
+		 const char *const *keys);
+struct fl_sheet *fl_diff_sheet(struct fl_diff *);
+void fl_diff_free(struct fl_diff *);
 /* A time as uftrace prints it, ten characters wide: "  1.204 us". */
 void fl_text_time(char out[32], uint64_t ns);
 /* `flick latency`: the spread of each function, as funclatency prints it. */

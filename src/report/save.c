@@ -19,7 +19,11 @@ static const char schema[] =
 	"  module INTEGER, offset INTEGER, file TEXT, line INTEGER);"
 	"CREATE TABLE sites(id INTEGER PRIMARY KEY, kind TEXT, module INTEGER,"
 	"  function INTEGER, address INTEGER, offset INTEGER, provider TEXT,"
-	"  tactic TEXT, state TEXT, wanted INTEGER, refusal INTEGER, reason TEXT);"
+	"  tactic TEXT, state TEXT, wanted INTEGER, jump INTEGER, refusal INTEGER,"
+	"  reason TEXT);"
+	"CREATE TABLE results(name TEXT PRIMARY KEY);"
+	"CREATE TABLE columns(result TEXT, position INTEGER, name TEXT, type TEXT,"
+	"  PRIMARY KEY(result, position));"
 	"CREATE TABLE threads(id INTEGER PRIMARY KEY, tid INTEGER, name TEXT,"
 	"  image INTEGER, produced INTEGER, delivered INTEGER, filtered INTEGER";
 
@@ -33,6 +37,17 @@ static const char *const lost_columns[FL_N_LOST] = {
 	[FL_LOST_SLOT] = "lost_slot",
 	[FL_LOST_ROOM] = "lost_room",
 };
+
+bool fl_store_takes(const char *name)
+{
+	static const char *const tables[] = { "session", "modules", "functions", "sites",
+					      "results", "columns", "threads", "losses" };
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		if (!strcasecmp(tables[i], name))
+			return false;
+	return strncasecmp(name, "sqlite_", 7);
+}
 
 /* ---- rows: one prepared statement, bound by a string of types -------------- */
 
@@ -122,18 +137,18 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
 
 	if (s->refusal && !reason)
 		reason = strerror(-s->refusal);
-	return put_row(st, reason ? "isiiiisssiis" : "isiiiisssiin",
+	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
 		       INTS((int64_t)i, s->module, r->function_of[i],
 			    (int64_t)s->at,
 			    (int64_t)(s->at - r->modules[s->module].base),
-			    s->wanted, s->refusal),
+			    s->wanted, s->jump, s->refusal),
 		       TEXTS(fl_kind_names[s->kind], r->providers[s->provider],
 			     r->tactics[s->tactic], state_names[s->state], reason));
 }
 
 static int put_sites(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "sites", 12);
+	sqlite3_stmt *st = prepare(db, "sites", 13);
 	int err = st ? 0 : -1;
 
 	for (size_t i = 0; !err && i < r->n_sites; i++)
@@ -182,15 +197,23 @@ static int put_losses(sqlite3 *db, const struct fl_recording *r)
 
 /* ---- results: one table an analysis, with its columns ---------------------- */
 
+const char *const fl_column_types[] = {
+	[FLICK_COL_FUNCTION] = "function", [FLICK_COL_COUNT] = "count",
+	[FLICK_COL_NS] = "ns", [FLICK_COL_TEXT] = "text",
+	[FLICK_COL_ID] = "id", [FLICK_COL_PARENT] = "parent", NULL
+};
+
 static int make_result_table(sqlite3 *db, const char *name,
-			     const struct fl_result *r)
+			     const struct flick_rows *r)
 {
 	char *sql = sqlite3_mprintf("CREATE TABLE \"%w\"(", name);
 	int err;
 
 	for (size_t c = 0; sql && c < r->n_columns; c++)
-		sql = sqlite3_mprintf("%z%s\"%w\" INTEGER", sql, c ? "," : "",
-				      r->columns[c].name);
+		sql = sqlite3_mprintf("%z%s\"%w\" %s", sql, c ? "," : "",
+				      r->columns[c].name,
+				      r->columns[c].type == FLICK_COL_TEXT ? "TEXT" :
+				      "INTEGER");
 	if (sql)
 		sql = sqlite3_mprintf("%z)", sql);
 	err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
@@ -198,23 +221,45 @@ static int make_result_table(sqlite3 *db, const char *name,
 	return err;
 }
 
-static int put_result(sqlite3 *db, const char *name, const struct fl_result *r)
+static int put_columns(sqlite3 *db, const char *name, const struct flick_rows *r)
+{
+	sqlite3_stmt *result = prepare(db, "results", 1);
+	sqlite3_stmt *st = prepare(db, "columns", 4);
+	int err = result && st ? put_row(result, "s", NULL, TEXTS(name)) : -1;
+
+	for (size_t c = 0; !err && c < r->n_columns; c++)
+		err = put_row(st, "siss", INTS((int64_t)c),
+			      TEXTS(name, r->columns[c].name,
+				    fl_column_types[r->columns[c].type]));
+	sqlite3_finalize(result);
+	sqlite3_finalize(st);
+	return err;
+}
+
+static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uint64_t v)
+{
+	if (v == FLICK_NONE)
+		sqlite3_bind_null(st, at);
+	else if (type == FLICK_COL_TEXT)
+		sqlite3_bind_text(st, at, (const char *)(uintptr_t)v, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_int64(st, at, (int64_t)v);
+}
+
+static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r)
 {
 	sqlite3_stmt *st;
 	int err = make_result_table(db, name, r);
 
+	if (!err)
+		err = put_columns(db, name, r);
 	st = err ? NULL : prepare(db, name, (int)r->n_columns);
 	if (!st)
 		return -1;
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
-		for (size_t c = 0; c < r->n_columns; c++) {
-			uint64_t v = r->cells[i * r->n_columns + c];
-
-			if (v == FL_NONE)
-				sqlite3_bind_null(st, (int)c + 1);
-			else
-				sqlite3_bind_int64(st, (int)c + 1, (int64_t)v);
-		}
+		for (size_t c = 0; c < r->n_columns; c++)
+			bind_cell(st, (int)c + 1, r->columns[c].type,
+				  r->cells[i * r->n_columns + c]);
 		err = put_row(st, "", NULL, NULL);
 	}
 	sqlite3_finalize(st);
@@ -300,23 +345,38 @@ int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
 	return 0;
 }
 
+/* To DIR.old with it; what was there before under this name goes. */
+static void keep_file(const char *dir, const char *old, const char *name)
+{
+	char *from = sqlite3_mprintf("%s/%s", dir, name);
+	char *to = sqlite3_mprintf("%s/%s", old, name);
+
+	if (from && to && rename(from, to) && errno == ENOENT)
+		unlink(to);
+	sqlite3_free(from);
+	sqlite3_free(to);
+}
+
 /* Earlier results stay readable, as DIR.old; where that cannot be made they
- * are replaced, as -o asked. */
+ * are replaced, as -o asked. A trace without its results is of no use. */
 static void keep_earlier(const struct fl_store *s)
 {
 	size_t n = strlen(s->dir);
-	char *dir, *file;
+	char *old, *trace;
 
 	while (n > 1 && s->dir[n - 1] == '/')
 		n--;
-	dir = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
-	file = sqlite3_mprintf("%z/" FL_STORE_FILE, sqlite3_mprintf("%s", dir));
-	if (dir && file && !access(s->final, F_OK)) {
-		mkdir(dir, 0777);
-		rename(s->final, file);
+	old = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
+	trace = sqlite3_mprintf("%s/" FL_TRACE_FILE, s->dir);
+	if (old && !access(s->final, F_OK)) {
+		mkdir(old, 0777);
+		keep_file(s->dir, old, FL_STORE_FILE);
+		keep_file(s->dir, old, FL_TRACE_FILE);
 	}
-	sqlite3_free(dir);
-	sqlite3_free(file);
+	if (trace)
+		unlink(trace);
+	sqlite3_free(old);
+	sqlite3_free(trace);
 }
 
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,

@@ -9,6 +9,7 @@
 #include "report/report.h"
 
 #define FL_STORE_FILE "results.db"
+#define FL_TRACE_FILE "trace.zst"
 #define FL_STORE_ID 0x666c6b31		/* PRAGMA application_id: "flk1" */
 
 struct fl_store {
@@ -19,8 +20,15 @@ struct fl_store {
 	bool made_dir;			/* and takes it away if nothing is saved */
 	char **functions;		/* names, once loaded */
 	size_t n_functions;
+	void **owned;			/* what loaded results point to */
+	size_t n_owned, room;
 };
 
+/* Names of enum flick_column_type in the table `columns`; NULL-terminated. */
+extern const char *const fl_column_types[];
+
+/* Kept until the store is closed; NULL when there is no memory. */
+void *fl_store_own(struct fl_store *, void *);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
 

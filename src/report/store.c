@@ -154,29 +154,62 @@ bool fl_store_value(struct fl_store *s, const char *key, char value[256])
 
 /* ---- results ------------------------------------------------------------------ */
 
-/* The columns of the analysis of that name, as this flick knows them. The one
- * place a stored result needs them is here, so an empty run lends its own. */
-static int columns_of(const char *name, struct fl_result *r)
+void *fl_store_own(struct fl_store *s, void *p)
 {
-	const struct fl_analysis *a = fl_analysis_find(name);
-	struct fl_view nothing = { .ns_per_tick = 1.0 };
-	void *state;
-	int err = a ? a->open(&state, &nothing) : -ENOENT;
+	void **grown;
 
-	if (err)
-		return err;
-	err = a->result(state, r);
-	a->close(state);
-	if (err)
-		return err;
-	free(r->cells);
-	r->cells = NULL;
-	r->n_rows = 0;
-	return 0;
+	if (p && s->n_owned == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		grown = realloc(s->owned, s->room * sizeof(*grown));
+		if (!grown) {
+			free(p);
+			return NULL;
+		}
+		s->owned = grown;
+	}
+	if (p)
+		s->owned[s->n_owned++] = p;
+	return p;
+}
+
+static int type_of(const char *name)
+{
+	for (int t = 0; name && fl_column_types[t]; t++)
+		if (!strcmp(fl_column_types[t], name))
+			return t;
+	return -1;
+}
+
+/* The columns of result `name`, as they were stored. 0, or -1: there are none. */
+static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
+{
+	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS,
+							      sizeof(*columns)));
+	sqlite3_stmt *st = NULL;
+	size_t n = 0;
+
+	if (!columns || sqlite3_prepare_v2(s->db, "SELECT name, type FROM columns WHERE "
+					   "result = ? ORDER BY position", -1, &st,
+					   NULL) != SQLITE_OK)
+		return -1;
+	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+	while (n < FL_MAX_COLUMNS && sqlite3_step(st) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(st, 0);
+		int type = type_of((const char *)sqlite3_column_text(st, 1));
+
+		if (!text || type < 0)
+			break;
+		columns[n].name = fl_store_own(s, strdup(text));
+		columns[n++].type = (enum flick_column_type)type;
+	}
+	sqlite3_finalize(st);
+	r->columns = columns;
+	r->n_columns = n;
+	return n ? 0 : -1;
 }
 
 static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
-				 const struct fl_result *r)
+				 const struct flick_rows *r)
 {
 	char *sql = sqlite3_mprintf("SELECT ");
 	sqlite3_stmt *st = NULL;
@@ -192,7 +225,20 @@ static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
 	return st;
 }
 
-static int read_rows(sqlite3_stmt *st, struct fl_result *r)
+static uint64_t read_cell(struct fl_store *s, sqlite3_stmt *st, int c,
+			  enum flick_column_type type)
+{
+	char *text;
+
+	if (sqlite3_column_type(st, c) == SQLITE_NULL)
+		return FLICK_NONE;
+	if (type != FLICK_COL_TEXT)
+		return (uint64_t)sqlite3_column_int64(st, c);
+	text = fl_store_own(s, strdup((const char *)sqlite3_column_text(st, c)));
+	return text ? (uintptr_t)text : FLICK_NONE;
+}
+
+static int read_rows(struct fl_store *s, sqlite3_stmt *st, struct flick_rows *r)
 {
 	size_t room = 0;
 	int step;
@@ -209,32 +255,27 @@ static int read_rows(sqlite3_stmt *st, struct fl_result *r)
 		}
 		for (size_t c = 0; c < r->n_columns; c++)
 			r->cells[r->n_rows * r->n_columns + c] =
-				sqlite3_column_type(st, (int)c) == SQLITE_NULL ? FL_NONE :
-				(uint64_t)sqlite3_column_int64(st, (int)c);
+				read_cell(s, st, (int)c, r->columns[c].type);
 		r->n_rows++;
 	}
 	return step == SQLITE_DONE ? 0 : -1;
 }
 
-int fl_store_load(struct fl_store *s, const char *name, struct fl_result *r,
+int fl_store_load(struct fl_store *s, const char *name, struct flick_rows *r,
 		  char why[FL_WHY])
 {
 	sqlite3_stmt *st;
-	char text[96];
+	char text[192];
 	int err;
 
-	*r = (struct fl_result){ 0 };
-	if (columns_of(name, r)) {
-		snprintf(text, sizeof(text), "there is no analysis called %s", name);
-		return fl_store_fail(s, why, text);
-	}
-	st = select_rows(s, name, r);
+	*r = (struct flick_rows){ 0 };
+	st = load_columns(s, name, r) ? NULL : select_rows(s, name, r);
 	if (!st) {
-		snprintf(text, sizeof(text), "holds no result of %s; record with "
-			 "-a %s", name, name);
+		snprintf(text, sizeof(text), "holds no result of %.64s; record with "
+			 "-a %.64s", name, name);
 		return fl_store_fail(s, why, text);
 	}
-	err = read_rows(st, r);
+	err = read_rows(s, st, r);
 	sqlite3_finalize(st);
 	if (err) {
 		free(r->cells);
@@ -257,6 +298,9 @@ void fl_store_close(struct fl_store *s)
 	for (size_t i = 0; i < s->n_functions; i++)
 		free(s->functions[i]);
 	free(s->functions);
+	for (size_t i = 0; i < s->n_owned; i++)
+		free(s->owned[i]);
+	free(s->owned);
 	sqlite3_free(s->path);
 	sqlite3_free(s->final);
 	free(s->dir);

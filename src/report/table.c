@@ -17,7 +17,7 @@ const struct fl_exporter *const fl_exporters[] = {
 	NULL
 };
 
-int fl_sheet_column(const struct fl_result *r, const char *name)
+int fl_sheet_column(const struct flick_rows *r, const char *name)
 {
 	for (size_t c = 0; c < r->n_columns; c++)
 		if (!strcmp(r->columns[c].name, name))
@@ -32,44 +32,171 @@ const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)
 	return name ? name : "?";
 }
 
-/* Qsort's comparison needs the sheet and the column; sorting is single-threaded
- * and not re-entered. */
-static const struct fl_sheet *sorting;
-static size_t sort_column;
-
-static int compare_rows(const void *x, const void *y)
+bool fl_sheet_is_text(const struct flick_rows *r, size_t column)
 {
-	const uint64_t *a = x, *b = y;
-	uint64_t u = a[sort_column], v = b[sort_column];
+	return r->columns[column].type == FLICK_COL_FUNCTION ||
+	       r->columns[column].type == FLICK_COL_TEXT;
+}
 
-	if (u != v && (u == FL_NONE || v == FL_NONE))
-		return u == FL_NONE ? 1 : -1;
+const char *fl_sheet_text(const struct fl_sheet *s, size_t column, uint64_t cell)
+{
+	if (cell == FLICK_NONE)
+		return "-";
+	return s->result->columns[column].type == FLICK_COL_TEXT ?
+	       (const char *)(uintptr_t)cell : fl_sheet_function(s, cell);
+}
+
+int fl_sheet_typed(const struct flick_rows *r, enum flick_column_type type)
+{
+	for (size_t c = 0; c < r->n_columns; c++)
+		if (r->columns[c].type == type)
+			return (int)c;
+	return -1;
+}
+
+void fl_sheet_free(struct fl_sheet *s)
+{
+	free(s->depth);
+	s->depth = NULL;
+	free(s->result->cells);
+	s->result->cells = NULL;
+}
+
+/* ---- order ------------------------------------------------------------------- */
+
+static int compare_texts(const struct fl_sheet *s, const uint64_t *a, const uint64_t *b)
+{
+	int order = 0;
+
+	for (size_t c = 0; !order && c < s->result->n_columns; c++)
+		if (fl_sheet_is_text(s->result, c))
+			order = strcmp(fl_sheet_text(s, c, a[c]), fl_sheet_text(s, c, b[c]));
+	return order;
+}
+
+struct order {
+	const struct fl_sheet *sheet;
+	size_t column;
+	bool is_change, is_text;
+};
+
+static int compare_rows(const void *x, const void *y, void *arg)
+{
+	const struct order *o = arg;
+	const uint64_t *a = x, *b = y;
+	uint64_t u = a[o->column], v = b[o->column];
+
+	if (o->is_text)
+		u = v = 0;
+	if (u != v && (u == FLICK_NONE || v == FLICK_NONE))
+		return u == FLICK_NONE ? 1 : -1;
+	if (o->is_change) {			/* up or down: the larger change */
+		u = u / 2 + u % 2;
+		v = v / 2 + v % 2;
+	}
 	if (u != v)
 		return u > v ? -1 : 1;
-	return strcmp(fl_sheet_function(sorting, a[0]),
-		      fl_sheet_function(sorting, b[0]));
+	return compare_texts(o->sheet, a, b);
 }
 
-static int compare_names(const void *x, const void *y)
+static int compare_named(const void *x, const void *y, void *arg)
 {
+	const struct order *o = arg;
 	const uint64_t *a = x, *b = y;
+	int by_name = strcmp(fl_sheet_text(o->sheet, o->column, a[o->column]),
+			     fl_sheet_text(o->sheet, o->column, b[o->column]));
 
-	return strcmp(fl_sheet_function(sorting, a[0]),
-		      fl_sheet_function(sorting, b[0]));
+	return by_name ? by_name : compare_rows(x, y, arg);
 }
 
-bool fl_sheet_sort(const struct fl_sheet *s, const char *name)
+/* ---- trees --------------------------------------------------------------------- */
+
+/* Rows as a tree: the first child and the next sibling of each, as index + 1. */
+struct kin {
+	uint32_t first, next, parent;
+};
+
+/* In the order of the rows; a parent that is not there makes a root. */
+static uint32_t link_rows(const struct flick_rows *r, struct kin *kin, uint32_t *row_of)
 {
-	const struct fl_result *r = s->result;
+	int id = fl_sheet_typed(r, FLICK_COL_ID);
+	int parent = fl_sheet_typed(r, FLICK_COL_PARENT);
+	uint32_t roots = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->cells[i * r->n_columns + id] < r->n_rows)
+			row_of[r->cells[i * r->n_columns + id]] = (uint32_t)i + 1;
+	for (size_t i = r->n_rows; i-- > 0;) {
+		uint64_t p = r->cells[i * r->n_columns + parent];
+		uint32_t above = p < r->n_rows ? row_of[p] : 0;
+		uint32_t *list = above ? &kin[above - 1].first : &roots;
+
+		kin[i].parent = above;
+		kin[i].next = *list;
+		*list = (uint32_t)i + 1;
+	}
+	return roots;
+}
+
+/* Copy the rows, each above what is below it. A damaged tree's circles have no
+ * way to a root and are left out. */
+static size_t walk(const struct fl_sheet *s, const struct kin *kin, uint32_t at,
+		   uint64_t *cells)
+{
+	const struct flick_rows *r = s->result;
+	const size_t bytes = r->n_columns * sizeof(*cells);
+	uint32_t depth = 0;
+	size_t n = 0;
+
+	while (at) {
+		memcpy(cells + n * r->n_columns, r->cells + (at - 1) * r->n_columns, bytes);
+		s->depth[n++] = depth;
+		if (kin[at - 1].first) {
+			at = kin[at - 1].first;
+			depth++;
+			continue;
+		}
+		while (at && !kin[at - 1].next) {
+			at = kin[at - 1].parent;
+			depth--;
+		}
+		at = at ? kin[at - 1].next : 0;
+	}
+	return n;
+}
+
+static bool arrange_tree(struct fl_sheet *s)
+{
+	struct flick_rows *r = s->result;
+	uint64_t *cells = malloc((r->n_rows * r->n_columns + 1) * sizeof(*cells));
+	struct kin *kin = calloc(r->n_rows + 1, sizeof(*kin));
+	uint32_t *row_of = calloc(r->n_rows + 1, sizeof(*row_of));
+
+	free(s->depth);
+	s->depth = malloc((r->n_rows + 1) * sizeof(*s->depth));
+	if (cells && kin && row_of && s->depth) {
+		r->n_rows = walk(s, kin, link_rows(r, kin, row_of), cells);
+		memcpy(r->cells, cells, r->n_rows * r->n_columns * sizeof(*cells));
+	}
+	free(row_of);
+	free(kin);
+	free(cells);
+	return cells && kin && row_of && s->depth;
+}
+
+bool fl_sheet_sort(struct fl_sheet *s, const char *name)
+{
+	struct flick_rows *r = s->result;
 	int column = fl_sheet_column(r, name);
+	struct order o = { s, (size_t)column, false, false };
 
 	if (column < 0)
 		return false;
-	sorting = s;
-	sort_column = (size_t)column;
+	o.is_text = fl_sheet_is_text(r, o.column);
+	o.is_change = (int)r->columns[column].type >= FL_COL_CHANGE;
 	if (r->n_rows)
-		qsort(r->cells, r->n_rows, r->n_columns * sizeof(*r->cells),
-		      r->columns[column].type == FL_COL_FUNCTION ? compare_names :
-		      compare_rows);
-	return true;
+		qsort_r(r->cells, r->n_rows, r->n_columns * sizeof(*r->cells),
+			o.is_text ? compare_named : compare_rows, &o);
+	return r->n_rows == 0 || fl_sheet_typed(r, FLICK_COL_ID) < 0 ||
+	       fl_sheet_typed(r, FLICK_COL_PARENT) < 0 || arrange_tree(s);
 }

@@ -6,7 +6,25 @@
 
 #include "report/report.h"
 
+/* The first column of a type, or -1. */
+int fl_sheet_typed(const struct flick_rows *, enum flick_column_type);
+/* The text of a cell that has one; "-" where it is not known. */
+const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell);
+bool fl_sheet_is_text(const struct flick_rows *, size_t column);
+/* A cell of FL_COL_CHANGE, and back. */
+static inline int64_t fl_change_value(uint64_t cell)
+{
+	return cell & 1 ? -(int64_t)(cell >> 1) - 1 : (int64_t)(cell >> 1);
+}
+
+static inline uint64_t fl_change_cell(int64_t v)
+{
+	return v < 0 ? ((uint64_t)-(v + 1) << 1) + 1 : (uint64_t)v << 1;
+}
+
 /* The name of a function cell; "?" where a damaged store has none. */
 const char *fl_sheet_function(const struct fl_sheet *, uint64_t index);
+/* A string of JSON, with its quotes. */
+void fl_json_string(FILE *, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * text.c - tables for a terminal: uftrace's, funccount's and funclatency's look.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "report/table.h"
@@ -21,7 +22,7 @@ void fl_text_time(char out[32], uint64_t ns)
 	};
 	size_t u = 0;
 
-	if (ns == FL_NONE) {
+	if (ns == FLICK_NONE) {
 		snprintf(out, 32, "%10s", "-");
 		return;
 	}
@@ -32,94 +33,220 @@ void fl_text_time(char out[32], uint64_t ns)
 		 units[u].name);
 }
 
+static void print_change(char out[32], uint64_t cell, bool is_time)
+{
+	int64_t v = fl_change_value(cell);
+	char time[32];
+
+	if (cell == FLICK_NONE) {
+		snprintf(out, 32, "-");
+	} else if (!is_time) {
+		snprintf(out, 32, "%+lld", (long long)v);
+	} else {
+		fl_text_time(time, (uint64_t)(v < 0 ? -v : v));
+		snprintf(out, 32, "%c%.30s", v < 0 ? '-' : '+', time + strspn(time, " "));
+	}
+}
+
 /* ---- the table of a report ---------------------------------------------------- */
 
-struct heading {
-	const char *column, *title, *title_sampled;	/* NULL: not shown */
+/* What a column is called; those that are not here go by their own names. */
+static const struct {
+	const char *column, *title;
+} titles[] = {
+	{ "total_ns", "Total time" }, { "self_ns", "Self time" },
+	{ "avg_ns", "Avg time" }, { "p50_ns", "P50 time" }, { "p90_ns", "P90 time" },
+	{ "p99_ns", "P99 time" }, { "min_ns", "Min time" }, { "max_ns", "Max time" },
+	{ "from_ns", "From" }, { "below_ns", "Below" },
+	{ "calls", "Calls" }, { "unknown", "Unknown" }, { "unsure", "Unsure" },
+	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
 };
 
-/* Known columns in the order of the screen; others are shown by their names. */
-static const struct heading latency_shown[] = {
-	{ "total_ns", "Total time", NULL },
-	{ "self_ns", "Self time", NULL },
-	{ "avg_ns", NULL, "Avg time" },
-	{ "p50_ns", NULL, "P50 time" },
-	{ "p99_ns", NULL, "P99 time" },
-	{ "max_ns", NULL, "Max time" },
-	{ "calls", "Calls", "Samples" },
-	{ "function", "Function", "Function" },
-	{ 0 }
-};
-static const struct heading other_shown[] = {
-	{ "from_ns", "From", "From" },
-	{ "below_ns", "Below", "Below" },
-	{ "calls", "Calls", "Samples" },
-	{ "function", "Function", "Function" },
-	{ 0 }
-};
+/* Of a latency, exhaustive or sampled, only these are for the eye. */
+static const char *const latency_shown[] = { "total_ns", "self_ns", "calls", "function" };
+static const char *const sampled_shown[] = { "avg_ns", "p50_ns", "p99_ns", "max_ns",
+					     "calls", "function" };
 
-static const struct heading *headings_of(const struct fl_result *r)
+static bool is_in(const char *name, const char *const *list, size_t n)
 {
-	return fl_sheet_column(r, "total_ns") < 0 ? other_shown : latency_shown;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
 }
 
-static void print_title(FILE *to, const char *title, bool is_function)
+static bool is_all_zero(const struct flick_rows *r, size_t c)
 {
-	if (is_function)
-		fprintf(to, "  %s", title);
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->cells[i * r->n_columns + c])
+			return false;
+	return true;
+}
+
+static bool is_shown(const struct fl_sheet *s, size_t c)
+{
+	const struct flick_rows *r = s->result;
+	const char *name = r->columns[c].name;
+
+	if (r->columns[c].type == FLICK_COL_ID || r->columns[c].type == FLICK_COL_PARENT)
+		return false;
+	if (fl_sheet_column(r, "avg_ns") >= 0)
+		return s->sampled ? is_in(name, sampled_shown, ARRAY_LEN(sampled_shown)) :
+		       is_in(name, latency_shown, ARRAY_LEN(latency_shown));
+	if (!strcmp(name, "unknown") || !strcmp(name, "unsure"))
+		return !is_all_zero(r, c);
+	return true;
+}
+
+/* A name that is not in the list, as a title: "total_before_ns". */
+static void make_title(char out[64], const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 3 && !strcmp(name + n - 3, "_ns"))
+		n -= 3;
+	snprintf(out, 64, "%.*s", (int)n, name);
+	out[0] = (char)toupper((unsigned char)out[0]);
+	for (; *out; out++)
+		if (*out == '_')
+			*out = ' ';
+}
+
+static void title_of(const struct fl_sheet *s, size_t c, char out[64])
+{
+	const char *name = s->result->columns[c].name;
+
+	make_title(out, s->sampled && !strcmp(name, "calls") ? "samples" : name);
+	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
+		if (!strcmp(titles[i].column, name) && (!s->sampled || strcmp(name, "calls")))
+			snprintf(out, 64, "%s", titles[i].title);
+}
+
+#define MAX_SHOWN 64
+#define MAX_WIDTH 40
+#define MAX_INDENT 40			/* levels of a tree that are indented */
+
+struct layout {
+	const struct fl_sheet *sheet;
+	struct { size_t column; int width; } shown[MAX_SHOWN];
+	size_t n;
+};
+
+/* Of texts only the last one may be as long as it likes. */
+static int width_of(const struct fl_sheet *s, size_t c)
+{
+	const struct flick_rows *r = s->result;
+	char title[64];
+	size_t width;
+
+	title_of(s, c, title);
+	width = strlen(title);
+	if (!fl_sheet_is_text(r, c))
+		return width > 10 ? (int)width :
+		       10 + ((int)r->columns[c].type >= FL_COL_CHANGE);
+	for (size_t i = 0; i < r->n_rows; i++) {
+		size_t n = strlen(fl_sheet_text(s, c, r->cells[i * r->n_columns + c]));
+
+		if (n > width)
+			width = n;
+	}
+	return width > MAX_WIDTH ? MAX_WIDTH : (int)width;
+}
+
+/* Times, then numbers, then texts, as people know it from other tools. */
+static int rank_of(const struct flick_rows *r, size_t c)
+{
+	if (fl_sheet_is_text(r, c))
+		return 2;
+	return r->columns[c].type == FLICK_COL_COUNT ||
+	       (int)r->columns[c].type == FL_COL_CHANGE;
+}
+
+static void lay_out(struct layout *l, const struct fl_sheet *s)
+{
+	l->sheet = s;
+	l->n = 0;
+	for (int rank = 0; rank < 3; rank++) {
+		for (size_t c = 0; c < s->result->n_columns && l->n < MAX_SHOWN; c++) {
+			if (rank_of(s->result, c) != rank || !is_shown(s, c))
+				continue;
+			l->shown[l->n].column = c;
+			l->shown[l->n++].width = width_of(s, c);
+		}
+	}
+	if (l->n && rank_of(s->result, l->shown[l->n - 1].column) == 2)
+		l->shown[l->n - 1].width = 0;
+}
+
+static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
+		       const char *text)
+{
+	uint32_t depth = l->sheet->depth ? l->sheet->depth[row] : 0;
+
+	fputs("  ", to);
+	if (depth > MAX_INDENT)
+		fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
-		fprintf(to, "  %10s", title);
+		fprintf(to, "%*s", 2 * (int)depth, "");
+	fprintf(to, "%-*s", l->shown[i].width, text);
 }
 
-static void print_cell(FILE *to, const struct fl_sheet *s, size_t column,
-		       uint64_t v)
+static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 {
+	const struct flick_rows *r = l->sheet->result;
+	size_t column = l->shown[i].column;
+	uint64_t v = r->cells[row * r->n_columns + column];
 	char text[32];
 
-	switch (s->result->columns[column].type) {
-	case FL_COL_FUNCTION:
-		fprintf(to, "  %s", fl_sheet_function(s, v));
-		break;
-	case FL_COL_NS:
+	switch ((int)r->columns[column].type) {
+	case FLICK_COL_FUNCTION:
+	case FLICK_COL_TEXT:
+		print_text(to, l, i, row, fl_sheet_text(l->sheet, column, v));
+		return;
+	case FLICK_COL_NS:
 		fl_text_time(text, v);
-		fprintf(to, "  %s", text);
 		break;
-	case FL_COL_COUNT:
-		fprintf(to, "  %10llu", (unsigned long long)v);
+	case FL_COL_CHANGE:
+	case FL_COL_CHANGE_NS:
+		print_change(text, v, (int)r->columns[column].type == FL_COL_CHANGE_NS);
 		break;
+	default:
+		if (v == FLICK_NONE)
+			snprintf(text, sizeof(text), "-");
+		else
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	}
+	fprintf(to, "  %*s", l->shown[i].width, text);
 }
 
-/* Visit the columns that are shown; row NULL prints the titles, `rule` a rule. */
-static void print_line(FILE *to, const struct fl_sheet *s, const uint64_t *row,
-		       const char *rule)
+static void print_titles(FILE *to, const struct layout *l)
 {
-	for (const struct heading *h = headings_of(s->result); h->column; h++) {
-		int c = fl_sheet_column(s->result, h->column);
-		const char *title = s->sampled ? h->title_sampled : h->title;
-		bool is_function;
+	static const char rule[] = "========================================";
 
-		if (c < 0 || !title)
-			continue;
-		is_function = s->result->columns[c].type == FL_COL_FUNCTION;
-		if (row)
-			print_cell(to, s, (size_t)c, row[c]);
-		else if (rule)
-			fprintf(to, "  %s", is_function ? "====================" : rule);
-		else
-			print_title(to, title, is_function);
+	for (size_t i = 0; i < l->n; i++) {
+		bool is_text = fl_sheet_is_text(l->sheet->result, l->shown[i].column);
+		char title[64];
+
+		title_of(l->sheet, l->shown[i].column, title);
+		fprintf(to, is_text ? "  %-*s" : "  %*s", l->shown[i].width, title);
 	}
+	fputc('\n', to);
+	for (size_t i = 0; i < l->n; i++)
+		fprintf(to, "  %.*s", l->shown[i].width ? l->shown[i].width : 20, rule);
 	fputc('\n', to);
 }
 
 static void write_text(FILE *to, const struct fl_sheet *s)
 {
-	const struct fl_result *r = s->result;
+	struct layout l;
 
-	print_line(to, s, NULL, NULL);
-	print_line(to, s, NULL, "==========");
-	for (size_t i = 0; i < r->n_rows; i++)
-		print_line(to, s, r->cells + i * r->n_columns, NULL);
+	lay_out(&l, s);
+	print_titles(to, &l);
+	for (size_t row = 0; row < s->result->n_rows; row++) {
+		for (size_t i = 0; i < l.n; i++)
+			print_cell(to, &l, i, row);
+		fputc('\n', to);
+	}
 }
 
 const struct fl_exporter fl_exporter_text = {
@@ -132,7 +259,7 @@ const struct fl_exporter fl_exporter_text = {
 
 void fl_text_counts(FILE *to, const struct fl_sheet *s)
 {
-	const struct fl_result *r = s->result;
+	const struct flick_rows *r = s->result;
 	int calls = fl_sheet_column(r, "calls");
 
 	fprintf(to, "%-36s %8s\n", "FUNC", "COUNT");
@@ -155,7 +282,7 @@ static int bucket_of(uint64_t from)
 }
 
 /* The counts of one function's rows; returns how many rows they are. */
-static size_t gather(const struct fl_result *r, size_t first, uint64_t n[BUCKETS])
+static size_t gather(const struct flick_rows *r, size_t first, uint64_t n[BUCKETS])
 {
 	const uint64_t *row = r->cells + first * r->n_columns;
 	uint64_t function = row[0];
@@ -204,14 +331,14 @@ static void print_buckets(FILE *to, uint64_t n[BUCKETS])
 
 static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function)
 {
-	const struct fl_result *r = s->result;
+	const struct flick_rows *r = s->result;
 	int avg = fl_sheet_column(r, "avg_ns"), total = fl_sheet_column(r, "total_ns");
 	int calls = fl_sheet_column(r, "calls");
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		if (row[0] == function && row[avg] != FL_NONE)
+		if (row[0] == function && row[avg] != FLICK_NONE)
 			fprintf(to, "\navg = %llu nsecs, total: %llu nsecs, count: %llu\n",
 				(unsigned long long)row[avg],
 				(unsigned long long)row[total],
@@ -222,7 +349,7 @@ static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function)
 void fl_text_spread(FILE *to, const struct fl_sheet *spread,
 		    const struct fl_sheet *latency)
 {
-	const struct fl_result *r = spread->result;
+	const struct flick_rows *r = spread->result;
 	uint64_t n[BUCKETS];
 
 	for (size_t i = 0; i < r->n_rows;) {

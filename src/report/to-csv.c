@@ -22,9 +22,13 @@ static void print_quoted(FILE *to, const char *text)
 
 static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 {
-	if (s->result->columns[c].type == FL_COL_FUNCTION)
-		print_quoted(to, fl_sheet_function(s, v));
-	else if (v != FL_NONE)
+	if (v == FLICK_NONE)
+		return;
+	if (fl_sheet_is_text(s->result, c))
+		print_quoted(to, fl_sheet_text(s, c, v));
+	else if ((int)s->result->columns[c].type >= FL_COL_CHANGE)
+		fprintf(to, "%lld", (long long)fl_change_value(v));
+	else
 		fprintf(to, "%llu", (unsigned long long)v);
 }
 
@@ -37,7 +41,7 @@ static const char *title_of(const struct fl_sheet *s, size_t c)
 
 static void write_csv(FILE *to, const struct fl_sheet *s)
 {
-	const struct fl_result *r = s->result;
+	const struct flick_rows *r = s->result;
 
 	for (size_t c = 0; c < r->n_columns; c++)
 		fprintf(to, "%s%s", c ? "," : "", title_of(s, c));

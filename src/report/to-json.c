@@ -7,7 +7,7 @@
 
 /* Names come from files and may hold any byte: what is not UTF-8's lower half
  * passes as it is, control characters and quotes are escaped. */
-static void print_string(FILE *to, const char *text)
+void fl_json_string(FILE *to, const char *text)
 {
 	fputc('"', to);
 	for (; *text; text++) {
@@ -29,17 +29,19 @@ static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 
 	fprintf(to, "\"%s\": ", s->sampled && !strcmp(name, "calls") ? "samples" :
 		name);
-	if (s->result->columns[c].type == FL_COL_FUNCTION)
-		print_string(to, fl_sheet_function(s, v));
-	else if (v == FL_NONE)
+	if (v == FLICK_NONE)
 		fputs("null", to);
+	else if (fl_sheet_is_text(s->result, c))
+		fl_json_string(to, fl_sheet_text(s, c, v));
+	else if ((int)s->result->columns[c].type >= FL_COL_CHANGE)
+		fprintf(to, "%lld", (long long)fl_change_value(v));
 	else
 		fprintf(to, "%llu", (unsigned long long)v);
 }
 
 static void write_json(FILE *to, const struct fl_sheet *s)
 {
-	const struct fl_result *r = s->result;
+	const struct flick_rows *r = s->result;
 
 	fputs("[", to);
 	for (size_t i = 0; i < r->n_rows; i++) {

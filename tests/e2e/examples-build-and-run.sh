@@ -27,7 +27,8 @@ make -C "$top" install DESTDIR="$work/root" PREFIX=/opt/flick \
 prefix=$work/root/opt/flick
 for f in bin/flick lib/libflick.so lib/libflick.so.0 lib/libflick.a \
 	lib/pkgconfig/flick.pc include/flick.h include/flick/errors.def \
-	include/flick/event.h share/man/man3/flick_open.3; do
+	include/flick/event.h include/flick/channel.h share/man/man3/flick_open.3 \
+	share/man/man3/flick_channel.3; do
 	[ -s "$prefix/$f" ] || fail "not installed: $f"
 done
 ! grep -q "$work" "$prefix/lib/pkgconfig/flick.pc" || fail "flick.pc names DESTDIR"
@@ -85,3 +86,18 @@ c_lines self-static
 build self-cc g++ -O2 -finstrument-functions -pthread "$top/examples/self.cc" $flags
 run self-cc
 said self-cc "mix was called 50000 times" "switched 20000 times while it ran"
+
+channel_lines() {
+	run "$1"
+	said "$1" "exhaustive: 1000000 produced, all accounted for" \
+		"exhaustive: the sum is 499999500000" \
+		"sampling: 1000000 produced, all accounted for" \
+		"adaptive: 1000000 produced, all accounted for"
+}
+
+# shellcheck disable=SC2086
+build channel $CC -O2 -pthread "$top/examples/channel.c" $flags
+channel_lines channel
+build channel-static $CC -O2 "$top/examples/channel.c" -I"$prefix/include" \
+	"$prefix/lib/libflick.a" -ldl -lpthread
+channel_lines channel-static

@@ -19,3 +19,13 @@ for page in "$top"/man/flick-*.1; do
 			}
 		}' "$work/list" >"$out" || fail "$page is not what --help says"
 done
+
+# What --help lists below the options (analyses, formats) has its paragraph.
+for command in record dump; do
+	names=$("$FLICK" $command --help | sed -n '/^\(Analyses\|Formats\)/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	[ -n "$names" ] || fail "$command --help lists nothing"
+	for name in $names; do
+		grep -qx "\.B $name" "$top/man/flick-$command.1" ||
+			fail "flick-$command(1) does not say what $name is"
+	done
+done

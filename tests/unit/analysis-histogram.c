@@ -108,6 +108,28 @@ static void every_value_is_in_a_bucket(void **unused)
 	fl_hist_free(&h);
 }
 
+/* Halves that were gathered apart are the whole. */
+static void merging_is_adding(void **unused)
+{
+	struct fl_histogram whole = { 0 }, half[2] = { { 0 }, { 0 } };
+
+	(void)unused;
+	for (uint64_t v = 1; v < 3000; v++) {
+		assert_true(fl_hist_add(&whole, v * v));
+		assert_true(fl_hist_add(&half[v % 3 == 0], v * v));
+	}
+	assert_true(fl_hist_merge(&half[0], &half[1]));
+	assert_int_equal(half[0].n, whole.n);
+	assert_int_equal(half[0].min, whole.min);
+	assert_int_equal(half[0].max, whole.max);
+	for (int p = 1; p < 100; p++)
+		assert_int_equal(fl_hist_quantile(&half[0], p / 100.0),
+				 fl_hist_quantile(&whole, p / 100.0));
+	fl_hist_free(&whole);
+	fl_hist_free(&half[0]);
+	fl_hist_free(&half[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +138,7 @@ int main(void)
 		cmocka_unit_test(small_values_and_ends_are_exact),
 		cmocka_unit_test(quantiles_agree_with_sorting),
 		cmocka_unit_test(every_value_is_in_a_bucket),
+		cmocka_unit_test(merging_is_adding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,10 +27,11 @@ static struct fl_view view = {
 	.ns_per_tick = 1.0,
 };
 
-static void *state;
-static const struct fl_analysis *latency;
-static struct fl_result result;
+static struct fl_run *run;
+static struct fl_use use;
+static struct flick_rows result;
 static uint64_t now;
+static char why[FL_USE_WHY];
 
 static int set_up(void **unused)
 {
@@ -41,17 +42,18 @@ static int set_up(void **unused)
 		sites[p].jump = p % 3 == 2;
 	}
 	view.sampled = false;
-	latency = fl_analysis_find("latency");
 	now = 1000;
-	return latency->open(&state, &view);
+	assert_int_equal(fl_use_open(&use, "latency", why), 0);
+	return fl_run_open(&run, &use, 1, &view);
 }
 
 static int tear_down(void **unused)
 {
 	(void)unused;
-	latency->close(state);
+	fl_run_close(run);
+	fl_use_close(&use);
 	free(result.cells);
-	result = (struct fl_result){ 0 };
+	result = (struct flick_rows){ 0 };
 	return 0;
 }
 
@@ -60,7 +62,7 @@ static void feed_at(uint32_t probe, uint32_t below_top, uint64_t tsc)
 	struct flick_record r = { tsc, probe, TOP - below_top };
 	struct fl_batch b = { 0, &r, 1 };
 
-	assert_int_equal(latency->feed(state, &b), 0);
+	assert_int_equal(fl_run_feed(run, &b), 0);
 }
 
 /* Each record comes 10 ticks after the one before it. */
@@ -79,12 +81,12 @@ static void jump_out(char f, uint32_t sp)
 	feed_at((uint32_t)(f - 'a') * 3 + 2, sp, now += 10);
 }
 
-/* End the thread and read function f's `column`; FL_NONE without a row. */
+/* End the thread and read function f's `column`; FLICK_NONE without a row. */
 static uint64_t cell(char f, const char *column)
 {
 	if (!result.cells) {
-		latency->thread_end(state, 0);
-		assert_int_equal(latency->result(state, &result), 0);
+		assert_int_equal(fl_run_thread_end(run, 0), 0);
+		assert_int_equal(fl_run_rows(run, 0, &result), 0);
 	}
 	for (size_t r = 0; r < result.n_rows; r++) {
 		const uint64_t *row = result.cells + r * result.n_columns;
@@ -94,7 +96,7 @@ static uint64_t cell(char f, const char *column)
 			    !strcmp(result.columns[c].name, column))
 				return row[c];
 	}
-	return FL_NONE;
+	return FLICK_NONE;
 }
 
 static void expect(char f, uint64_t calls, uint64_t total, uint64_t self,
@@ -171,8 +173,8 @@ static void longjmp_over_two_functions(void **unused)
 	enter('c', 300);
 	leave('a', 100);
 	expect('a', 1, 30, 30, 0);
-	expect('b', 1, FL_NONE, FL_NONE, 1);
-	expect('c', 1, FL_NONE, FL_NONE, 1);
+	expect('b', 1, FLICK_NONE, FLICK_NONE, 1);
+	expect('c', 1, FLICK_NONE, FLICK_NONE, 1);
 }
 
 static void longjmp_over_recursion_ends_the_outer_call(void **unused)
@@ -221,7 +223,7 @@ static void children_of_unwound_calls_are_credited(void **unused)
 	leave('c', 300);
 	leave('a', 100);
 	expect('a', 1, 40, 30, 0);
-	expect('b', 1, FL_NONE, FL_NONE, 1);
+	expect('b', 1, FLICK_NONE, FLICK_NONE, 1);
 	expect('c', 1, 10, 10, 0);
 }
 
@@ -323,7 +325,7 @@ static void two_answers_are_none(void **unused)
 	enter('a', 100);
 	enter('a', 116);
 	leave('a', 100);
-	expect('a', 2, FL_NONE, FL_NONE, 2);
+	expect('a', 2, FLICK_NONE, FLICK_NONE, 2);
 }
 
 static void alloca_lowers_the_exit(void **unused)
@@ -343,7 +345,7 @@ static void exit_without_entry_is_unknown(void **unused)
 	enter('b', 200);
 	leave('b', 200);
 	leave('a', 100);
-	expect('a', 0, FL_NONE, FL_NONE, 1);
+	expect('a', 0, FLICK_NONE, FLICK_NONE, 1);
 	expect('b', 1, 10, 10, 1);
 }
 
@@ -353,7 +355,7 @@ static void thread_end_leaves_calls_unknown(void **unused)
 	enter('a', 100);
 	enter('b', 200);
 	leave('b', 200);
-	expect('a', 1, FL_NONE, FL_NONE, 1);
+	expect('a', 1, FLICK_NONE, FLICK_NONE, 1);
 	expect('b', 1, 10, 10, 0);
 }
 
@@ -418,10 +420,11 @@ static void a_neighbours_exit_ends_nothing(void **unused)
 	assert_int_equal(cell('b', "max_ns"), 50);
 }
 
-static void count_drop(void *arg, uint32_t function, uint64_t inside)
+static void count_drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 {
-	(void)function;
-	(void)inside;
+	(void)f;
+	(void)i;
+	(void)how;
 	++*(uint32_t *)arg;
 }
 
@@ -432,7 +435,7 @@ static void dead_calls_at_one_place_are_swept(void **unused)
 	uint32_t dropped = 0;
 
 	(void)unused;
-	assert_int_equal(fl_stack_init(&s, count_drop, &dropped), 0);
+	assert_int_equal(fl_stack_init(&s, 1, count_drop, &dropped), 0);
 	assert_int_equal(fl_stack_extend(&s, 1), 0);
 	for (uint64_t i = 0; i < 100000; i++)
 		assert_int_equal(fl_stack_enter(&s, &(struct fl_open){ .tsc = i,
@@ -512,13 +515,15 @@ static void self_times_add_up(void **unused)
 static void samples_are_pairs(void **unused)
 {
 	(void)unused;
+	fl_run_close(run);
 	view.sampled = true;
+	assert_int_equal(fl_run_open(&run, &use, 1, &view), 0);
 	enter('a', 100);
 	leave('a', 100);
 	enter('b', 5000);
 	leave('b', 40);
-	expect('a', 1, 10, FL_NONE, 0);
-	expect('b', 1, 10, FL_NONE, 0);
+	expect('a', 1, 10, FLICK_NONE, 0);
+	expect('b', 1, 10, FLICK_NONE, 0);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

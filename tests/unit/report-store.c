@@ -19,11 +19,11 @@
 static char dir[64], file[96];
 static char why[FL_WHY];
 
-static const struct fl_column columns[] = {
-	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
+static const struct flick_column columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
 };
-static uint64_t cells[] = { 0, 41, 1, FL_NONE };
-static const struct fl_result result = { columns, 2, cells, 2 };
+static uint64_t cells[] = { 0, 41, 1, FLICK_NONE };
+static const struct flick_rows result = { columns, 2, cells, 2 };
 static const struct fl_pair session[] = { { "mode", "sampled" } };
 static const struct fl_function functions[] = {
 	{ .name = "it's", .linkage = "its", .file = "a.c", .line = 7 },
@@ -94,7 +94,7 @@ static void change(const char *sql)
 static void what_is_written_is_read(void **unused)
 {
 	struct fl_store *s;
-	struct fl_result r;
+	struct flick_rows r;
 	char value[256];
 	size_t n;
 

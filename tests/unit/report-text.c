@@ -12,10 +12,10 @@
 
 #include "report/report.h"
 
-static const struct fl_column latency_columns[] = {
-	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
-	{ "total_ns", FL_COL_NS }, { "self_ns", FL_COL_NS },
-	{ "avg_ns", FL_COL_NS },
+static const struct flick_column latency_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+	{ "total_ns", FLICK_COL_NS }, { "self_ns", FLICK_COL_NS },
+	{ "avg_ns", FLICK_COL_NS },
 };
 static const char *const names[] = { "main", "say, \"x\"", "tab\there" };
 
@@ -57,14 +57,14 @@ static void times_have_units(void **unused)
 	expect_time(1234567890, "  1.234  s");
 	expect_time(90000000000, "  1.500  m");
 	expect_time(5400000000000, "  1.500  h");
-	expect_time(FL_NONE, "         -");
+	expect_time(FLICK_NONE, "         -");
 }
 
 static void report_has_uftraces_columns(void **unused)
 {
-	uint64_t cells[] = { 0, 2, 3000000, FL_NONE, 1500000 };
-	struct fl_result r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false };
+	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL };
 	char *text = print(exporter("text")->write, &sheet);
 
 	(void)unused;
@@ -77,9 +77,9 @@ static void report_has_uftraces_columns(void **unused)
 
 static void samples_are_not_called_calls(void **unused)
 {
-	uint64_t cells[] = { 0, 2, 3000000, FL_NONE, 1500000 };
-	struct fl_result r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, true };
+	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, true, NULL };
 	char *text = print(exporter("text")->write, &sheet);
 	char *csv = print(exporter("csv")->write, &sheet);
 
@@ -93,9 +93,9 @@ static void samples_are_not_called_calls(void **unused)
 
 static void csv_quotes_what_it_must(void **unused)
 {
-	uint64_t cells[] = { 1, 2, 3, FL_NONE, 5 };
-	struct fl_result r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false };
+	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL };
 	char *text = print(exporter("csv")->write, &sheet);
 
 	(void)unused;
@@ -106,9 +106,9 @@ static void csv_quotes_what_it_must(void **unused)
 
 static void json_escapes_what_it_must(void **unused)
 {
-	uint64_t cells[] = { 1, 2, 3, FL_NONE, 5, 2, 1, 1, 1, 1, 9, 1, 1, 1, 1 };
-	struct fl_result r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false };
+	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5, 2, 1, 1, 1, 1, 9, 1, 1, 1, 1 };
+	struct flick_rows r = { latency_columns, 5, cells, 3 };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL };
 	char *text = print(exporter("json")->write, &sheet);
 
 	(void)unused;
@@ -121,9 +121,9 @@ static void json_escapes_what_it_must(void **unused)
 
 static void rows_sort_largest_first_unknown_last(void **unused)
 {
-	uint64_t cells[] = { 0, 1, FL_NONE, 0, 0, 1, 1, 5, 0, 0, 2, 1, 7, 0, 0 };
-	struct fl_result r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false };
+	uint64_t cells[] = { 0, 1, FLICK_NONE, 0, 0, 1, 1, 5, 0, 0, 2, 1, 7, 0, 0 };
+	struct flick_rows r = { latency_columns, 5, cells, 3 };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL };
 
 	(void)unused;
 	assert_true(fl_sheet_sort(&sheet, "total_ns"));
@@ -135,15 +135,15 @@ static void rows_sort_largest_first_unknown_last(void **unused)
 	assert_false(fl_sheet_sort(&sheet, "nonsense"));
 }
 
-static const struct fl_column counts_columns[] = {
-	{ "function", FL_COL_FUNCTION }, { "calls", FL_COL_COUNT },
+static const struct flick_column counts_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
 };
 
 static void counts_look_like_funccount(void **unused)
 {
 	uint64_t cells[] = { 0, 12 };
-	struct fl_result r = { counts_columns, 2, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false };
+	struct flick_rows r = { counts_columns, 2, cells, 1 };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL };
 	char *text = print(fl_text_counts, &sheet);
 
 	(void)unused;
@@ -153,9 +153,48 @@ static void counts_look_like_funccount(void **unused)
 	free(text);
 }
 
-static const struct fl_column spread_columns[] = {
-	{ "function", FL_COL_FUNCTION }, { "from_ns", FL_COL_NS },
-	{ "below_ns", FL_COL_NS }, { "calls", FL_COL_COUNT },
+static const struct flick_column tree_columns[] = {
+	{ "id", FLICK_COL_ID }, { "parent", FLICK_COL_PARENT },
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+};
+
+/* Below its parent, most calls first; a row whose parent is not there is a
+ * root, and a damaged tree's circle is left out. */
+static void trees_are_indented(void **unused)
+{
+	static const uint64_t rows[] = {
+		0, FLICK_NONE, 0, 1,
+		1, 0, 1, 2,
+		2, 0, 2, 9,
+		3, 1, 0, 7,
+		4, 77, 1, 3,
+		5, 6, 0, 1,
+		6, 5, 0, 1,
+	};
+	uint64_t *cells = malloc(sizeof(rows));
+	struct flick_rows r = { tree_columns, 4, cells, 7 };
+	struct fl_sheet sheet = { &r, names, 2, false, NULL };
+	char *text;
+
+	(void)unused;
+	memcpy(cells, rows, sizeof(rows));
+	assert_true(fl_sheet_sort(&sheet, "calls"));
+	text = print(exporter("text")->write, &sheet);
+	assert_string_equal(text,
+		"       Calls  Function\n"
+		"  ==========  ====================\n"
+		"           3  say, \"x\"\n"
+		"           1  main\n"
+		"           9    ?\n"
+		"           2    say, \"x\"\n"
+		"           7      main\n");
+	free(text);
+	fl_sheet_free(&sheet);
+}
+
+static const struct flick_column spread_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "from_ns", FLICK_COL_NS },
+	{ "below_ns", FLICK_COL_NS }, { "calls", FLICK_COL_COUNT },
 };
 
 #define HALF "********************"
@@ -165,9 +204,10 @@ static void histogram_looks_like_funclatency(void **unused)
 {
 	uint64_t spread_cells[] = { 0, 0, 1, 1, 0, 4, 8, 2 };
 	uint64_t cells[] = { 0, 3, 15, 15, 5 };
-	struct fl_result s = { spread_columns, 4, spread_cells, 2 };
-	struct fl_result l = { latency_columns, 5, cells, 1 };
-	struct fl_sheet spread = { &s, names, 3, false }, latency = { &l, names, 3, false };
+	struct flick_rows s = { spread_columns, 4, spread_cells, 2 };
+	struct flick_rows l = { latency_columns, 5, cells, 1 };
+	struct fl_sheet spread = { &s, names, 3, false, NULL };
+	struct fl_sheet latency = { &l, names, 3, false, NULL };
 	char *text;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
@@ -193,6 +233,7 @@ int main(void)
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(json_escapes_what_it_must),
 		cmocka_unit_test(rows_sort_largest_first_unknown_last),
+		cmocka_unit_test(trees_are_indented),
 		cmocka_unit_test(counts_look_like_funccount),
 		cmocka_unit_test(histogram_looks_like_funclatency),
 	};

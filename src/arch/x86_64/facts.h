@@ -26,5 +26,7 @@
 
 #define FL_ARCH_TICKS() __builtin_ia32_rdtsc()
 #define FL_ARCH_PAUSE() __builtin_ia32_pause()
+#define FL_ARCH_USER_CALL (8 * 15)	/* orig_rax: a system call's number, */
+#define FL_ARCH_USER_RESULT (8 * 10)	/* rax: what it returned, for ptrace */
 
 #endif

@@ -1,0 +1,181 @@
+/*
+ * flick/analysis.h - an analysis of one's own, for `flick record -a ./mine.so`.
+ *
+ * A shared object that exports one constant:
+ *
+ *	const struct flick_analysis flick_analysis = {
+ *		.size = sizeof(struct flick_analysis),
+ *		.version = FLICK_ANALYSIS_VERSION,
+ *		.name = "mine", .about = "what it shows",
+ *		.open = ..., .leave = ..., .rows = ..., .close = ...,
+ *	};
+ *
+ * flick's own analyses are made of the same structure. examples/own-analysis.c
+ * is a whole one. It runs in flick's process, never in the target:
+ *
+ *	open(&state, view, arg)			once, or once an analysis thread
+ *	    enter(state, call, mark, caller)	a call began
+ *	    leave(state, call, mark, caller)	a call ended, or was given up
+ *	    stray(state, thread, f, root)	an exit whose begin was not seen
+ *	    batch(state, thread, records, n)	instead, or as well: raw records
+ *	    count(state, thread, f, n)		n calls, from counters
+ *	    thread_end(state, thread, root)	nothing more comes from this thread
+ *	merge(into, from)			several states become one
+ *	rows(state, &rows)			the result
+ *	close(state)
+ *
+ * Only name, open, rows and close must be there. The state is the analysis's.
+ *
+ * THREADS	Calls for one state come one after another, never two at once. A
+ *		thread of the target belongs to one state from its first event to
+ *		thread_end. Global variables are shared by all states.
+ * LIFETIME	What is pointed to lives during the call it is given to, but for
+ *		the view, which lives until close and whose counts grow.
+ * ERRORS	0, or a negative -errno, after which only close is called; the
+ *		recording goes on without it. open returns -EINVAL for an `arg` it
+ *		does not know. Nothing may be thrown.
+ *
+ * Version 1. A structure's `size` says how much of it there is: fields are only
+ * ever added at the end.
+ */
+#ifndef FLICK_ANALYSIS_H
+#define FLICK_ANALYSIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FLICK_ANALYSIS_VERSION 1
+
+/* A cell or a function that is not known. */
+#define FLICK_NONE UINT64_MAX
+#define FLICK_NO_FUNCTION UINT32_MAX
+
+/* ---- what is known of the target ------------------------------------------- */
+
+enum flick_tag_kind { FLICK_TAG_ENTRY, FLICK_TAG_EXIT, FLICK_TAG_OTHER };
+
+struct flick_tag {	/* of a probe; a record's `probe` is the index */
+	uint32_t function;		/* dense, from 0 */
+	uint8_t kind;			/* enum flick_tag_kind */
+	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
+	uint8_t pad[2];
+};
+
+enum { FLICK_VIEW_SAMPLED = 1 };	/* calls come without their callers */
+
+struct flick_view {
+	size_t size;
+	uint32_t flags;			/* FLICK_VIEW_* */
+	uint32_t n_functions;		/* grows */
+	uint32_t n_tags;		/* grows */
+	double ns_per_tick;		/* known exactly when rows is called */
+	const struct flick_tag *tags;	/* moves as it grows */
+	/* The name of a function, never NULL. */
+	const char *(*name)(const struct flick_view *, uint32_t function);
+	const void *owner;		/* flick's */
+};
+
+/* ---- calls ------------------------------------------------------------------ */
+
+enum flick_how {	/* a call is over, because */
+	FLICK_RUNNING,			/* (enter) it is not */
+	FLICK_ENDED,			/* its exit was seen */
+	FLICK_UNWOUND,			/* left by longjmp, an exception: when is unknown */
+	FLICK_OPEN			/* it was still open when its thread ended */
+};
+
+enum {			/* flags of a call */
+	FLICK_CALL_NESTED = 1,		/* ended in an open call of its own function */
+	FLICK_CALL_ORPHAN = 2,		/* it has a caller, but which is not known */
+	FLICK_CALL_SAMPLED = 4		/* a sample: no caller, no self time */
+};
+
+/*
+ * INVARIANT	A call whose caller ends (FLICK_ENDED) was made by that caller.
+ *		Of a caller that was unwound, or is open at the end, this is not
+ *		certain: calls that it seems to have made may be an outer call's,
+ *		made after it was left. Charge a caller with what it called when
+ *		it ends, not before, and nothing is ever charged wrongly.
+ */
+struct flick_call {
+	size_t size;
+	uint32_t thread;		/* dense, from 0 */
+	uint32_t function;
+	uint32_t caller;		/* nearest open call's function that has a probe;
+					 * FLICK_NO_FUNCTION: none, or see ORPHAN */
+	uint32_t flags;			/* FLICK_CALL_* */
+	enum flick_how how;
+	uint64_t begin;			/* ticks */
+	uint64_t total, self;		/* ticks; of a call that ended */
+	uint64_t inside;		/* ticks of calls of its own function in it
+					 * that are counted in no other */
+};
+
+/* ---- the result -------------------------------------------------------------- */
+
+enum flick_column_type {
+	FLICK_COL_FUNCTION,		/* an index; shown as its name */
+	FLICK_COL_COUNT,
+	FLICK_COL_NS,			/* a time, nanoseconds */
+	FLICK_COL_TEXT,			/* a const char * that lives until close */
+	FLICK_COL_ID,			/* the number of this row, in a tree */
+	FLICK_COL_PARENT		/* the ID of the row above, FLICK_NONE at a root */
+};
+
+struct flick_column {	/* at most 64 in a row */
+	const char *name;		/* letters, digits and _; times end in "_ns" */
+	enum flick_column_type type;
+};
+
+/* Cells of a row stand together; FLICK_NONE where a value is not known. */
+struct flick_rows {
+	const struct flick_column *columns;	/* lives until close */
+	size_t n_columns;
+	uint64_t *cells;		/* n_rows * n_columns, from malloc; flick's now */
+	size_t n_rows;
+};
+
+/* ---- an analysis --------------------------------------------------------------- */
+
+enum flick_needs {
+	FLICK_NEEDS_SAMPLES,		/* calls; samples will do unless --all */
+	FLICK_NEEDS_COUNTS,		/* how often; no time */
+	FLICK_NEEDS_CALLS		/* every call, with its caller */
+};
+
+struct flick_analysis {
+	size_t size;			/* sizeof(struct flick_analysis) */
+	uint32_t version;		/* FLICK_ANALYSIS_VERSION */
+	enum flick_needs needs;
+	const char *name;		/* of the result: letters, digits, - and _ */
+	const char *about;		/* one line */
+	const char *args;		/* what may follow `NAME:`; NULL: nothing */
+
+	int (*open)(void **state, const struct flick_view *, const char *arg);
+	/* `mark` is one word for each open call, NULL at its enter, for the
+	 * analysis to keep what it likes in; `caller` is the caller's, or for a
+	 * call without one its thread's. */
+	int (*enter)(void *state, const struct flick_call *, void **mark, void **caller);
+	int (*leave)(void *state, const struct flick_call *, void **mark, void **caller);
+	int (*stray)(void *state, uint32_t thread, uint32_t function, void **root);
+	int (*batch)(void *state, uint32_t thread, const struct flick_record *, size_t n);
+	int (*count)(void *state, uint32_t thread, uint32_t function, uint64_t n);
+	int (*thread_end)(void *state, uint32_t thread, void **root);
+	/* Add what `from` has; its threads have ended and are not those of `into`.
+	 * NULL: there is only ever one state. */
+	int (*merge)(void *into, void *from);
+	int (*rows)(void *state, struct flick_rows *);
+	void (*close)(void *state);	/* NULL never comes */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * node.c - lists and trees of functions.
+ *
+ * Trees may be as deep as a target's stack, so nothing here calls itself: what
+ * is still to be done stands in a list through `work`.
+ */
+#include "analysis/node.h"
+
+#include <stdlib.h>
+
+#define CHUNK 512
+
+struct fl_chunk {
+	struct fl_chunk *next;
+	struct fl_node nodes[CHUNK];
+};
+
+static bool add_chunk(struct fl_nodes *pool)
+{
+	struct fl_chunk *c = malloc(sizeof(*c));
+
+	if (!c)
+		return false;
+	c->next = pool->chunks;
+	pool->chunks = c;
+	for (size_t i = 0; i < CHUNK; i++)
+		fl_node_give(pool, &c->nodes[i]);
+	return true;
+}
+
+static struct fl_node *take(struct fl_nodes *pool, uint32_t function)
+{
+	struct fl_node *n;
+
+	if (!pool->free && !add_chunk(pool))
+		return NULL;
+	n = pool->free;
+	pool->free = n->next;
+	*n = (struct fl_node){ .function = function };
+	return n;
+}
+
+void fl_node_give(struct fl_nodes *pool, struct fl_node *n)
+{
+	n->next = pool->free;
+	pool->free = n;
+}
+
+void fl_node_give_list(struct fl_nodes *pool, struct fl_node **list)
+{
+	struct fl_node *next;
+
+	for (struct fl_node *n = *list; n; n = next) {
+		next = n->next;
+		fl_node_give(pool, n);
+	}
+	*list = NULL;
+}
+
+void fl_nodes_adopt(struct fl_nodes *pool, struct fl_nodes *from)
+{
+	struct fl_chunk **last = &from->chunks;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = pool->chunks;
+	pool->chunks = from->chunks;
+	*from = (struct fl_nodes){ 0 };
+}
+
+void fl_nodes_free(struct fl_nodes *pool)
+{
+	struct fl_chunk *next;
+
+	for (struct fl_chunk *c = pool->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	*pool = (struct fl_nodes){ 0 };
+}
+
+/* The node of a function, taken to the front; NULL: there is none. */
+static struct fl_node *find(struct fl_node **list, uint32_t function)
+{
+	struct fl_node **at = list, *n;
+
+	while (*at && (*at)->function != function)
+		at = &(*at)->next;
+	n = *at;
+	if (n && n != *list) {
+		*at = n->next;
+		n->next = *list;
+		*list = n;
+	}
+	return n;
+}
+
+struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
+			   uint32_t function)
+{
+	struct fl_node *n = find(list, function);
+
+	if (n)
+		return n;
+	n = take(pool, function);
+	if (n) {
+		n->next = *list;
+		*list = n;
+	}
+	return n;
+}
+
+void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
+{
+	n->calls++;
+	n->unsure += unsure;
+	n->unknown += call->how != FLICK_ENDED;
+	if (call->how != FLICK_ENDED)
+		return;
+	n->total += call->total;
+	n->self += call->self;
+}
+
+static void add_up(struct fl_node *to, const struct fl_node *from)
+{
+	to->calls += from->calls;
+	to->unknown += from->unknown;
+	to->unsure += from->unsure;
+	to->total += from->total;
+	to->self += from->self;
+}
+
+/* Move the nodes of one list; those that are there already and have lists of
+ * their own are put on `work`, with where their lists go. */
+static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_node *from,
+		       struct fl_node **work)
+{
+	struct fl_node *next, *n;
+
+	for (; from; from = next) {
+		next = from->next;
+		n = find(to, from->function);
+		if (!n) {
+			from->next = *to;
+			*to = from;
+			continue;
+		}
+		add_up(n, from);
+		if (!n->first)
+			n->first = from->first;
+		else if (from->first) {
+			from->to = n;
+			from->work = *work;
+			*work = from;
+			continue;
+		}
+		fl_node_give(pool, from);
+	}
+}
+
+void fl_node_merge(struct fl_nodes *pool, struct fl_node **to, struct fl_node **from)
+{
+	struct fl_node *work = NULL, *n;
+
+	if (*to)
+		merge_list(pool, to, *from, &work);
+	else
+		*to = *from;
+	*from = NULL;
+	while ((n = work)) {
+		work = n->work;
+		merge_list(pool, &((struct fl_node *)n->to)->first, n->first, &work);
+		fl_node_give(pool, n);
+	}
+}
+
+void fl_node_doubt(struct fl_node *list)
+{
+	struct fl_node *work = NULL, *n;
+
+	for (;;) {
+		for (n = list; n; n = n->next) {
+			if (n->unsure == n->calls)
+				continue;	/* as is all below */
+			n->unsure = n->calls;
+			n->work = work;
+			work = n;
+		}
+		if (!work)
+			return;
+		list = work->first;
+		work = work->work;
+	}
+}

@@ -1,0 +1,52 @@
+/*
+ * node.h - what calls made, as it is gathered: a node a function, in lists.
+ *
+ * Every open call has a list of what it called. It is charged with it when it
+ * ends, for only then it is certain that it made these calls; see the INVARIANT
+ * of struct flick_call. Merging lists costs little: each node that is merged
+ * away was at least one call.
+ */
+#ifndef FL_ANALYSIS_NODE_H
+#define FL_ANALYSIS_NODE_H
+
+#include "analysis/analysis.h"
+
+/*
+ * INVARIANT	unknown <= calls; unsure <= calls; unsure = calls only if that
+ *		holds for every node below.
+ */
+struct fl_node {
+	struct fl_node *next;		/* of the same list */
+	struct fl_node *first;		/* list of what it called */
+	uint32_t function;
+	uint64_t calls;
+	uint64_t unknown;		/* of them: without a known end, so no time */
+	uint64_t unsure;		/* of them: whether they belong here is not known */
+	uint64_t total, self;		/* ticks, of the calls with a known end */
+	struct fl_node *work;		/* while lists are merged or walked */
+	void *to;			/* likewise */
+};
+
+struct fl_nodes {	/* where nodes come from; zero at first */
+	struct fl_node *free;
+	struct fl_chunk *chunks;
+};
+
+/* The node of `function` in a list, made if there is none, and now its first.
+ * NULL: no memory. */
+struct fl_node *fl_node_of(struct fl_nodes *, struct fl_node **list, uint32_t function);
+/* Add a call that is over, and where it belongs may be unsure. */
+void fl_node_add(struct fl_node *, const struct flick_call *, bool unsure);
+/* Everything of `from`, which becomes empty, into `to`, of the same nodes. */
+void fl_node_merge(struct fl_nodes *, struct fl_node **to, struct fl_node **from);
+/* Where the calls of a list and all below it belong is not known. */
+void fl_node_doubt(struct fl_node *list);
+/* Give back one node, or a list of nodes that have called nothing. */
+void fl_node_give(struct fl_nodes *, struct fl_node *);
+void fl_node_give_list(struct fl_nodes *, struct fl_node **list);
+/* Take over all nodes of another. */
+void fl_nodes_adopt(struct fl_nodes *, struct fl_nodes *from);
+/* All of them, wherever they are. */
+void fl_nodes_free(struct fl_nodes *);
+
+#endif

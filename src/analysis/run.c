@@ -1,0 +1,504 @@
+/*
+ * run.c - one stream of records, any number of analyses.
+ *
+ * Hides how records become calls: exhaustive streams go through a stack a
+ * thread (stack.h), once for all analyses; samples arrive as finished pairs.
+ * An analysis sees structures of flick/analysis.h only, a built-in one as much
+ * as a third party's.
+ */
+#include <ctype.h>
+
+#include "analysis/analysis.h"
+#include "analysis/array.h"
+#include "analysis/stack.h"
+
+struct worker {		/* one analysis and its state */
+	const struct flick_analysis *a;
+	void *state;
+	uint32_t mark;			/* which of a call's marks is its own */
+	int error;			/* its first; it is told nothing more */
+};
+
+struct thread {
+	struct fl_run *run;
+	uint32_t index;
+	struct fl_stack stack;
+	bool is_paired;			/* it has a stack */
+	struct flick_record half;	/* sampled; tsc 0: none */
+	void **marks;			/* of calls without a caller */
+};
+
+struct fl_run {
+	const struct fl_view *source;
+	struct flick_view view;
+	struct flick_tag *tags;
+	uint32_t n_tags;
+	struct worker *workers;
+	size_t n;
+	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
+	struct thread **threads;	/* index: thread; NULL: not seen or ended */
+	uint32_t n_threads;
+	int error;			/* flick's own, from where none can be returned */
+};
+
+/* ---- opening ------------------------------------------------------------------ */
+
+static const char *name_of(const struct flick_view *v, uint32_t function)
+{
+	const struct fl_run *run = v->owner;
+	const struct fl_view *s = run->source;
+	const char *name = s->name && function < s->n_functions ?
+			   s->name(s->owner, function) : NULL;
+
+	return name ? name : "?";
+}
+
+static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
+{
+	const struct fl_shm_site *site = &v->sites[probe];
+	bool ends = site->kind == FL_EXIT || site->kind == FL_TAIL;
+
+	return (struct flick_tag){
+		.function = v->function_of[probe],
+		.kind = site->kind == FL_ENTRY ? FLICK_TAG_ENTRY :
+			ends ? FLICK_TAG_EXIT : FLICK_TAG_OTHER,
+		.jump = site->jump,
+	};
+}
+
+/* Take in what the reader has learnt since. */
+static int refresh(struct fl_run *run)
+{
+	uint32_t from = run->n_tags;
+	int err = fl_array_extend((void **)&run->tags, &run->n_tags,
+				  run->source->n_sites, sizeof(*run->tags));
+
+	for (uint32_t i = from; !err && i < run->n_tags; i++)
+		run->tags[i] = tag_of(run->source, i);
+	run->view.tags = run->tags;
+	run->view.n_tags = run->n_tags;
+	run->view.n_functions = run->source->n_functions;
+	run->view.ns_per_tick = run->source->ns_per_tick;
+	return err;
+}
+
+static bool has_calls(const struct flick_analysis *a)
+{
+	return a->enter || a->leave || a->stray;
+}
+
+static int open_workers(struct fl_run *run, const struct fl_use *uses, size_t n)
+{
+	int err = refresh(run);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		struct worker *w = &run->workers[i];
+
+		w->a = uses[i].analysis;
+		w->mark = run->n_marks;
+		run->n_marks += has_calls(w->a);
+		err = w->a->open(&w->state, &run->view, uses[i].arg);
+		run->n += !err;
+	}
+	return err;
+}
+
+int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
+		const struct fl_view *source)
+{
+	struct fl_run *run = calloc(1, sizeof(*run));
+	int err = -ENOMEM;
+
+	if (!run)
+		return err;
+	run->source = source;
+	run->view = (struct flick_view){
+		.size = sizeof(run->view), .name = name_of, .owner = run,
+		.flags = source->sampled ? FLICK_VIEW_SAMPLED : 0,
+	};
+	run->workers = calloc(n + 1, sizeof(*run->workers));
+	if (run->workers)
+		err = open_workers(run, uses, n);
+	if (err) {
+		fl_run_close(run);
+		return err;
+	}
+	*out = run;
+	return 0;
+}
+
+/* ---- a call, to all ------------------------------------------------------------- */
+
+/* An analysis that fails ends; the others go on. */
+static void note(struct worker *w, int err)
+{
+	if (err && !w->error)
+		w->error = err;
+}
+
+static void tell_entered(struct fl_run *run, const struct flick_call *call,
+			 void **marks, void **callers)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->a->enter && !w->error)
+			note(w, w->a->enter(w->state, call, &marks[w->mark],
+					      &callers[w->mark]));
+	}
+}
+
+static void tell_left(struct fl_run *run, const struct flick_call *call,
+		      void **marks, void **callers)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->a->leave && !w->error)
+			note(w, w->a->leave(w->state, call, &marks[w->mark],
+					      &callers[w->mark]));
+	}
+}
+
+static bool has_caller(const struct fl_open *call)
+{
+	return call->caller && call->caller != FL_STACK_ORPHAN;
+}
+
+static void **marks_of_caller(struct thread *t, struct fl_fiber *f,
+			      const struct fl_open *call)
+{
+	return has_caller(call) ? fl_stack_marks(f, call->caller - 1) : t->marks;
+}
+
+/* Filled in place: a copy would wait for the words just written. */
+static void describe(struct flick_call *call, const struct thread *t,
+		     const struct fl_fiber *f, const struct fl_open *open)
+{
+	call->size = sizeof(*call);
+	call->thread = t->index;
+	call->function = open->function;
+	call->caller = has_caller(open) ? f->open[open->caller - 1].function :
+		       FLICK_NO_FUNCTION;
+	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
+	call->how = FLICK_RUNNING;
+	call->begin = open->tsc;
+	call->total = 0;
+	call->self = 0;
+	call->inside = 0;
+}
+
+static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
+{
+	struct thread *t = arg;
+	const struct fl_open *open = &f->open[i];
+	struct flick_call call;
+
+	describe(&call, t, f, open);
+	call.how = how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND;
+	call.inside = open->outer ? 0 : open->inside;
+	tell_left(t->run, &call, fl_stack_marks(f, i), marks_of_caller(t, f, open));
+}
+
+static int begin_call(struct thread *t, const struct fl_open *open)
+{
+	struct flick_call call;
+	struct fl_fiber *f;
+	int err = fl_stack_enter(&t->stack, open);
+
+	if (err)
+		return err;
+	f = &t->stack.fibers[t->stack.current];
+	open = &f->open[f->n - 1];
+	describe(&call, t, f, open);
+	tell_entered(t->run, &call, fl_stack_marks(f, f->n - 1),
+		     marks_of_caller(t, f, open));
+	return 0;
+}
+
+static void close_call(struct thread *t, const struct fl_closed *closed)
+{
+	struct fl_fiber *f = closed->fiber;
+	const struct fl_open *open = &f->open[f->n];
+	struct flick_call call;
+
+	describe(&call, t, f, open);
+	call.how = FLICK_ENDED;
+	call.total = closed->total;
+	call.self = closed->self;
+	call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
+	tell_left(t->run, &call, fl_stack_marks(f, f->n), marks_of_caller(t, f, open));
+}
+
+static void tell_stray(struct thread *t, uint32_t function)
+{
+	for (size_t i = 0; i < t->run->n; i++) {
+		struct worker *w = &t->run->workers[i];
+
+		if (w->a->stray && !w->error)
+			note(w, w->a->stray(w->state, t->index, function,
+						 &t->marks[w->mark]));
+	}
+}
+
+static void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
+{
+	struct fl_closed closed;
+	enum fl_match match = fl_stack_exit(&t->stack, exit, jump ? FL_LEAVE_JUMP :
+					    FL_LEAVE_CALL, &closed);
+
+	if (match == FL_MATCH_CLOSED)
+		close_call(t, &closed);
+	else if (match == FL_MATCH_NONE)
+		tell_stray(t, exit->function);
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batch *b)
+{
+	const struct flick_record *r = b->records;
+	int err = fl_stack_extend(&t->stack, run->view.n_functions);
+
+	for (size_t i = 0; !err && i < b->n; i++) {
+		struct flick_tag tag;
+		struct fl_open call;
+
+		if (r[i].probe >= run->n_tags)
+			continue;		/* not a probe of this session */
+		tag = run->tags[r[i].probe];
+		call = (struct fl_open){ .tsc = r[i].tsc, .function = tag.function,
+					 .sp = r[i].sp, .probe = r[i].probe };
+		if (tag.kind == FLICK_TAG_ENTRY)
+			err = begin_call(t, &call);
+		else if (tag.kind == FLICK_TAG_EXIT)
+			end_call(t, &call, tag.jump);
+	}
+	return err;
+}
+
+static void finish_sample(struct fl_run *run, struct thread *t,
+			  const struct flick_record *exit)
+{
+	struct flick_call call = {
+		.size = sizeof(call), .thread = t->index,
+		.function = run->tags[t->half.probe].function,
+		.caller = FLICK_NO_FUNCTION, .flags = FLICK_CALL_SAMPLED,
+		.begin = t->half.tsc,
+	};
+
+	t->half.tsc = 0;
+	if (run->tags[exit->probe].function != call.function)
+		return;				/* its other half was lost */
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+		void *mark = NULL;
+
+		call.how = FLICK_RUNNING;
+		call.total = 0;
+		if (w->a->enter && !w->error)
+			note(w, w->a->enter(w->state, &call, &mark, &t->marks[w->mark]));
+		call.how = FLICK_ENDED;
+		call.total = exit->tsc > call.begin ? exit->tsc - call.begin : 0;
+		if (w->a->leave && !w->error)
+			note(w, w->a->leave(w->state, &call, &mark, &t->marks[w->mark]));
+	}
+}
+
+/* A pair may come in two batches, so its first half waits by thread. */
+static void pair_samples(struct fl_run *run, struct thread *t, const struct fl_batch *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct flick_record *r = &b->records[i];
+
+		if (r->probe >= run->n_tags)
+			continue;
+		if (run->tags[r->probe].kind == FLICK_TAG_ENTRY)
+			t->half = *r;
+		else if (t->half.tsc)
+			finish_sample(run, t, r);
+	}
+}
+
+/* ---- threads ----------------------------------------------------------------------- */
+
+static void free_thread(struct thread *t)
+{
+	if (t->is_paired)
+		fl_stack_free(&t->stack);
+	free(t->marks);
+	free(t);
+}
+
+static struct thread *make_thread(struct fl_run *run, uint32_t index)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->run = run;
+	t->index = index;
+	t->marks = calloc(run->n_marks + 1, sizeof(*t->marks));
+	if (t->marks && run->n_marks && !run->source->sampled)
+		t->is_paired = !fl_stack_init(&t->stack, run->n_marks, drop, t);
+	else if (t->marks)
+		return t;
+	if (t->is_paired)
+		return t;
+	free_thread(t);
+	return NULL;
+}
+
+static struct thread *thread_of(struct fl_run *run, uint32_t index)
+{
+	if (fl_array_extend((void **)&run->threads, &run->n_threads, index + 1,
+			    sizeof(struct thread *)))
+		return NULL;
+	if (!run->threads[index])
+		run->threads[index] = make_thread(run, index);
+	return run->threads[index];
+}
+
+int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
+{
+	int err = refresh(run);
+	struct thread *t = err ? NULL : thread_of(run, b->thread);
+
+	if (!t)
+		return err ? err : -ENOMEM;
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->a->batch && !w->error)
+			note(w, w->a->batch(w->state, b->thread, b->records, b->n));
+	}
+	if (t->is_paired)
+		err = pair_calls(run, t, b);
+	else if (run->n_marks)
+		pair_samples(run, t, b);
+	if (err && !run->error)
+		run->error = err;
+	return run->error;
+}
+
+int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n)
+{
+	int err = refresh(run);
+
+	if (err || probe >= run->n_tags || run->tags[probe].kind != FLICK_TAG_ENTRY)
+		return err;
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->a->count && !w->error)
+			note(w, w->a->count(w->state, thread, run->tags[probe].function,
+					      n));
+	}
+	return run->error;
+}
+
+int fl_run_thread_end(struct fl_run *run, uint32_t thread)
+{
+	struct thread *t = thread_of(run, thread);
+
+	if (!t)
+		return -ENOMEM;
+	if (t->is_paired)
+		fl_stack_end(&t->stack);
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->a->thread_end && !w->error)
+			note(w, w->a->thread_end(w->state, thread, &t->marks[w->mark]));
+	}
+	free_thread(t);
+	run->threads[thread] = NULL;
+	return run->error;
+}
+
+int fl_run_end(struct fl_run *run)
+{
+	for (uint32_t i = 0; i < run->n_threads; i++)
+		if (run->threads[i])
+			fl_run_thread_end(run, i);
+	return run->error;
+}
+
+/* ---- results -------------------------------------------------------------------------- */
+
+static void merge_worker(struct worker *into, const struct worker *from)
+{
+	note(into, from->error);
+	if (!into->error)
+		note(into, into->a->merge(into->state, from->state));
+}
+
+int fl_run_merge(struct fl_run *into, struct fl_run *from)
+{
+	int err;
+
+	for (size_t i = 0; i < into->n; i++)
+		if (!into->workers[i].a->merge)
+			return FLE_OPTION;
+	err = fl_run_end(from);
+	for (size_t i = 0; !err && i < into->n; i++)
+		merge_worker(&into->workers[i], &from->workers[i]);
+	return err ? err : into->error;
+}
+
+static bool is_good_column(const struct flick_column *c)
+{
+	const char *name = c->name;
+
+	if (!name || !*name || strlen(name) > 48 || c->type > FLICK_COL_PARENT)
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+/* What a third party says of its rows is stored as it is, if it can be. */
+static bool is_good(const struct flick_rows *r)
+{
+	if (!r->columns || !r->n_columns || r->n_columns > FL_MAX_COLUMNS ||
+	    (r->n_rows && !r->cells))
+		return false;
+	for (size_t i = 0; i < r->n_columns; i++) {
+		if (!is_good_column(&r->columns[i]))
+			return false;
+		for (size_t j = 0; j < i; j++)
+			if (!strcasecmp(r->columns[i].name, r->columns[j].name))
+				return false;
+	}
+	return true;
+}
+
+int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
+{
+	struct worker *w = &run->workers[i];
+	int err = refresh(run);
+
+	*rows = (struct flick_rows){ 0 };
+	if (err || run->error || w->error)
+		return err ? err : run->error ? run->error : w->error;
+	err = w->a->rows(w->state, rows);
+	if (err || is_good(rows))
+		return err;
+	free(rows->cells);
+	*rows = (struct flick_rows){ 0 };
+	return -EBADMSG;
+}
+
+void fl_run_close(struct fl_run *run)
+{
+	if (!run)
+		return;
+	fl_run_end(run);
+	for (size_t i = 0; i < run->n; i++)
+		run->workers[i].a->close(run->workers[i].state);
+	free(run->threads);
+	free(run->workers);
+	free(run->tags);
+	free(run);
+}

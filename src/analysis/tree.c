@@ -1,0 +1,177 @@
+/*
+ * tree.c - calls, total and self time of each calling context.
+ *
+ * A context is a row of functions, each called by the one before it. Each open
+ * call's mark is the list of contexts below it; it is charged with them when it
+ * ends (see struct flick_call). What an unwound call seems to have made goes to
+ * the roots, as its context is not known; what a call that never ended made
+ * stays in its place; both count as `unsure`.
+ */
+#include "analysis/analysis.h"
+#include "analysis/array.h"
+#include "analysis/node.h"
+
+struct tree {
+	const struct flick_view *view;
+	struct fl_nodes nodes;
+	struct fl_node *roots;
+};
+
+static int open_tree(void **state, const struct flick_view *view, const char *arg)
+{
+	struct tree *t = arg ? NULL : calloc(1, sizeof(*t));
+
+	if (!t)
+		return arg ? -EINVAL : -ENOMEM;
+	t->view = view;
+	*state = t;
+	return 0;
+}
+
+static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
+{
+	struct tree *t = state;
+	struct fl_node **below = (struct fl_node **)mark;
+	struct fl_node **place = (struct fl_node **)caller;
+	bool orphan = call->flags & FLICK_CALL_ORPHAN;
+	struct fl_node *node;
+
+	if (call->how != FLICK_ENDED || orphan)
+		fl_node_doubt(*below);
+	if (call->how == FLICK_UNWOUND)
+		fl_node_merge(&t->nodes, &t->roots, below);
+	node = fl_node_of(&t->nodes, orphan ? &t->roots : place, call->function);
+	if (!node)
+		return -ENOMEM;
+	fl_node_add(node, call, orphan);
+	fl_node_merge(&t->nodes, &node->first, below);
+	return 0;
+}
+
+/* A call that was not seen to begin has ended: what was thought to have no
+ * caller so far may have been called by it. */
+static int stray(void *state, uint32_t thread, uint32_t function, void **root)
+{
+	(void)state;
+	(void)thread;
+	(void)function;
+	fl_node_doubt(*root);
+	return 0;
+}
+
+static int thread_end(void *state, uint32_t thread, void **root)
+{
+	struct tree *t = state;
+
+	(void)thread;
+	fl_node_merge(&t->nodes, &t->roots, (struct fl_node **)root);
+	return 0;
+}
+
+static int merge(void *into, void *from)
+{
+	struct tree *t = into, *other = from;
+
+	fl_nodes_adopt(&t->nodes, &other->nodes);
+	fl_node_merge(&t->nodes, &t->roots, &other->roots);
+	return 0;
+}
+
+/* ---- rows ---------------------------------------------------------------------- */
+
+enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE };
+
+static const struct flick_column columns[] = {
+	[ID] = { "id", FLICK_COL_ID },
+	[PARENT] = { "parent", FLICK_COL_PARENT },
+	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
+	[CALLS] = { "calls", FLICK_COL_COUNT },
+	[TOTAL] = { "total_ns", FLICK_COL_NS },
+	[SELF] = { "self_ns", FLICK_COL_NS },
+	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
+	[UNSURE] = { "unsure", FLICK_COL_COUNT },
+};
+
+static uint64_t to_ns(const struct tree *t, const struct fl_node *n, uint64_t ticks)
+{
+	return n->calls == n->unknown ? FLICK_NONE :
+	       (uint64_t)((double)ticks * t->view->ns_per_tick + 0.5);
+}
+
+struct writer {
+	const struct tree *tree;
+	struct flick_rows *rows;
+	size_t room;			/* rows */
+	struct fl_node *work;		/* to be written, with their lists */
+};
+
+/* A list is put off with the row its nodes stand below. */
+static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
+{
+	const size_t row_bytes = ARRAY_LEN(columns) * sizeof(uint64_t);
+	uint64_t *cell;
+
+	if (fl_array_room((void **)&w->rows->cells, w->rows->n_rows, &w->room, row_bytes))
+		return -ENOMEM;
+	cell = w->rows->cells + w->rows->n_rows * ARRAY_LEN(columns);
+	cell[ID] = w->rows->n_rows++;
+	cell[PARENT] = parent;
+	cell[FUNCTION] = n->function;
+	cell[CALLS] = n->calls;
+	cell[TOTAL] = to_ns(w->tree, n, n->total);
+	cell[SELF] = to_ns(w->tree, n, n->self);
+	cell[UNKNOWN] = n->unknown;
+	cell[UNSURE] = n->unsure;
+	if (!n->first)
+		return 0;
+	n->to = (void *)(uintptr_t)cell[ID];
+	n->work = w->work;
+	w->work = n;
+	return 0;
+}
+
+static int rows(void *state, struct flick_rows *r)
+{
+	struct tree *t = state;
+	struct writer w = { .tree = t, .rows = r };
+	struct fl_node *list = t->roots;
+	uint64_t parent = FLICK_NONE;
+	int err = 0;
+
+	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), NULL, 0 };
+	for (;;) {
+		for (struct fl_node *n = list; !err && n; n = n->next)
+			err = write_node(&w, n, parent);
+		if (err || !w.work)
+			break;
+		list = w.work->first;
+		parent = (uintptr_t)w.work->to;
+		w.work = w.work->work;
+	}
+	if (err)
+		free(r->cells);
+	return err;
+}
+
+static void close_tree(void *state)
+{
+	struct tree *t = state;
+
+	fl_nodes_free(&t->nodes);
+	free(t);
+}
+
+const struct flick_analysis fl_analysis_tree = {
+	.size = sizeof(struct flick_analysis),
+	.version = FLICK_ANALYSIS_VERSION,
+	.needs = FLICK_NEEDS_CALLS,
+	.name = "tree",
+	.about = "calls and time of each calling context",
+	.open = open_tree,
+	.leave = leave,
+	.stray = stray,
+	.thread_end = thread_end,
+	.merge = merge,
+	.rows = rows,
+	.close = close_tree,
+};

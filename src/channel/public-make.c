@@ -1,0 +1,229 @@
+/*
+ * public-make.c - flick/channel.h: make a ring, attach to one, count its words.
+ *
+ * Hides the layout's arithmetic and the two robust mutexes by which either side
+ * sees the other's death. None of it is on a path that enqueues.
+ */
+#include "channel/public.h"
+
+#define DATA_AT fl_round_up(sizeof(struct fl_public) + 1, 4096)
+#define CHUNK_BYTES (128 * 1024)
+#define CHUNKS 16
+#define MAX_CHUNKS 65536
+#define MAX_CHUNK_BYTES (1u << 30)
+#define BURST_BYTES 64
+
+static bool is_multiple(uint64_t n, uint64_t of, uint64_t lo, uint64_t hi)
+{
+	return n >= lo && n <= hi && n % of == 0;
+}
+
+/* What is given is taken as it is or refused; 0 has a default. */
+static int fill_in(struct flick_channel_opt *o, const struct flick_channel_opt *given)
+{
+	*o = (struct flick_channel_opt){ .size = sizeof(*o) };
+	if (given)
+		*o = *given;
+	if (!o->word_bytes)
+		o->word_bytes = 8;
+	if (!o->chunk_bytes)
+		o->chunk_bytes = CHUNK_BYTES;
+	if (!o->chunks)
+		o->chunks = CHUNKS;
+	if (!o->burst_bytes)
+		o->burst_bytes = BURST_BYTES;
+	if (o->size != sizeof(*o) || o->flags || o->mode > FLICK_ADAPTIVE ||
+	    (o->word_bytes != 4 && o->word_bytes != 8) ||
+	    !is_multiple(o->chunk_bytes, FL_HALF_BYTES, FL_HALF_BYTES, MAX_CHUNK_BYTES) ||
+	    !is_multiple(o->chunks, 1, 2, MAX_CHUNKS) ||
+	    !is_multiple(o->burst_bytes, 64, 64, FLICK_BURST_BYTES) ||
+	    o->burst_bytes > o->chunk_bytes)
+		return FLE_OPTION;
+	return 0;
+}
+
+static uint64_t bytes_of(const struct flick_channel_opt *o)
+{
+	return DATA_AT + (uint64_t)o->chunks * o->chunk_bytes;
+}
+
+size_t flick_channel_bytes(const struct flick_channel_opt *opt)
+{
+	struct flick_channel_opt o;
+
+	return fill_in(&o, opt) ? 0 : bytes_of(&o);
+}
+
+static int make_mutex(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+	int err = pthread_mutexattr_init(&attr);
+
+	if (!err)
+		err = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (!err)
+		err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (!err)
+		err = pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return -err;
+}
+
+static void lay_out(struct fl_public *r, const struct flick_channel_opt *o)
+{
+	r->hot.word_bytes = o->word_bytes;
+	r->word_bytes = o->word_bytes;
+	r->mode = o->mode;
+	r->chunk_bytes = o->chunk_bytes;
+	r->chunks = o->chunks;
+	r->burst_bytes = o->burst_bytes;
+	r->data_at = DATA_AT;
+	r->bytes = bytes_of(o);
+	r->base = (char *)r + r->data_at;
+	r->hot.ptr = r->base;
+	r->magic = FL_PUBLIC_MAGIC;
+}
+
+int flick_channel_init(void *memory, size_t bytes,
+		       const struct flick_channel_opt *opt, struct flick_channel **c)
+{
+	struct fl_public *r = memory;
+	struct flick_channel_opt o;
+	int err = fill_in(&o, opt);
+
+	if (err)
+		return err;
+	if (!memory || (uintptr_t)memory % 64 || bytes < bytes_of(&o))
+		return -EINVAL;
+	*r = (struct fl_public){ 0 };
+	err = make_mutex(&r->producer);
+	if (!err)
+		err = make_mutex(&r->consumer);
+	if (err)
+		return err;
+	lay_out(r, &o);
+	*c = &r->hot;
+	return 0;
+}
+
+bool fl_public_is_valid(const struct fl_public *r, size_t bytes)
+{
+	struct flick_channel_opt filled, o = {
+		.size = sizeof(o), .mode = r->mode, .word_bytes = r->word_bytes,
+		.chunk_bytes = (uint32_t)r->chunk_bytes, .chunks = (uint32_t)r->chunks,
+		.burst_bytes = (uint32_t)r->burst_bytes,
+	};
+
+	return r->magic == FL_PUBLIC_MAGIC && o.chunk_bytes && o.chunks && o.word_bytes &&
+	       r->chunk_bytes <= UINT32_MAX && r->chunks <= UINT32_MAX &&
+	       !fill_in(&filled, &o) && r->data_at == DATA_AT &&
+	       r->bytes == bytes_of(&o) && r->bytes <= bytes;
+}
+
+int flick_channel_attach(void *memory, size_t bytes, struct flick_channel **c)
+{
+	struct fl_public *r = memory;
+
+	if (!memory || (uintptr_t)memory % 64 || bytes < sizeof(*r) ||
+	    !fl_public_is_valid(r, bytes))
+		return -EINVAL;
+	*c = &r->hot;
+	return 0;
+}
+
+int fl_public_lock(pthread_mutex_t *mutex)
+{
+	int err = pthread_mutex_trylock(mutex);
+
+	if (err == EOWNERDEAD)
+		err = pthread_mutex_consistent(mutex);
+	return -err;
+}
+
+/* ---- the producer comes -------------------------------------------------- */
+
+static bool is_at_home(const struct fl_public *r, const char *at)
+{
+	return (uintptr_t)at - (uintptr_t)r->base <= r->chunks * r->chunk_bytes ||
+	       fl_public_is_aside(r, at);
+}
+
+/* All addresses are the last producer's; the ring goes on where it stood. A claimed
+ * chunk stays claimed, as its consumer may have taken a part of it. */
+static bool move_in(struct fl_public *r)
+{
+	char *base = (char *)r + r->data_at;
+	ptrdiff_t by = base - r->base;
+
+	r->base = base;
+	r->hot.ptr += by;
+	r->resume += by;
+	r->rested = fl_public_is_aside(r, r->hot.ptr) ? r->resume : r->hot.ptr;
+	r->hot.limit = NULL;
+	r->hot.guard = 0;
+	r->aside_left = 0;
+	return is_at_home(r, r->hot.ptr) &&
+	       (!fl_public_is_aside(r, r->hot.ptr) || is_at_home(r, r->resume)) &&
+	       r->aside_kind < FL_N_ASIDE && r->claimed - r->filled <= 1;
+}
+
+int flick_channel_produce(struct flick_channel *c)
+{
+	struct fl_public *r = fl_public_of(c);
+	int err = fl_public_lock(&r->producer);
+
+	if (err)
+		return err;
+	/* (R) pairs with (Q) in public-take.c */
+	if (load_acquire(&r->state) == FL_PUBLIC_OPEN)
+		err = -EBUSY;
+	else if (!fl_public_is_valid(r, r->bytes) || !move_in(r))
+		err = -EINVAL;
+	if (err)
+		pthread_mutex_unlock(&r->producer);
+	else
+		/* (K) pairs with (L) in public-take.c */
+		store_release(&r->state, FL_PUBLIC_OPEN);
+	return err;
+}
+
+/* ---- counting ------------------------------------------------------------ */
+
+/* Words that went aside for `why`, the lap that is not at its end with them. */
+static uint64_t left_aside(const struct fl_public *r, enum fl_aside why)
+{
+	uint64_t bytes = load_relaxed(&r->laps[why]) * FL_HALF_BYTES;
+	uint64_t in = fl_public_in_half(r, load_relaxed(&r->hot.ptr));
+
+	if (load_relaxed(&r->aside_kind) == why && in <= FL_HALF_BYTES)
+		bytes += in;
+	return bytes / r->word_bytes;
+}
+
+int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stats *out)
+{
+	const struct fl_public *r = fl_public_of(c);
+	uint64_t direct = load_relaxed(&r->nest_delivered);
+	uint64_t consumed, left_out, overwritten;
+
+	if (out->size != sizeof(*out) || !fl_public_is_valid(r, r->bytes))
+		return FLE_OPTION;
+	consumed = load_relaxed(&r->consumed);
+	left_out = load_relaxed(&r->left_out);
+	overwritten = load_relaxed(&r->overwritten);
+	*out = (struct flick_channel_stats){
+		.size = sizeof(*out),
+		.produced = fl_public_total(r) + fl_public_nested(r) + direct +
+			    load_relaxed(&r->nest_lost),
+		.delivered = consumed - left_out - overwritten + direct,
+		.filtered = left_out + left_aside(r, FL_ASIDE_RATE),
+		.lost_consumer = left_aside(r, FL_ASIDE_DEAD),
+		.lost_full = left_aside(r, FL_ASIDE_FULL),
+		.lost_overwritten = overwritten,
+		.lost_nested = load_relaxed(&r->nest_lost),
+		.held = fl_public_position(r) - consumed + fl_public_nested(r),
+		.rate_one_in = load_relaxed(&r->skip) + 1,
+		.ended = load_relaxed(&r->state) == FL_PUBLIC_DRAINED,
+	};
+	return 0;
+}

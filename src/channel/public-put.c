@@ -1,0 +1,463 @@
+/*
+ * public-put.c - the producer's side of flick/channel.h.
+ *
+ * The short path is in the header: it appends while `ptr` has not reached
+ * `limit`. Everything else happens here, once a chunk or less: counting a full
+ * chunk, moving on to a free one, waiting for one, leaving words out, and
+ * keeping what signal handlers enqueue while the thread is inside.
+ *
+ * PROTOCOL
+ *	producer                                consumer (public-take.c)
+ *	write word                              load_acquire filled        (B)
+ *	store_release ptr            (E)        read chunks below filled
+ *	... chunk is full:                      store_release consumed     (C)
+ *	store_release filled + 1     (A)        freed_word + 1
+ *	fence, when sampling         (G)        fence                      (P)
+ *	fence                        (M)        wake if waiting
+ *	wake if the consumer sleeps             ... flushed, or no producer:
+ *	load_acquire consumed        (D)        load_acquire ptr           (F)
+ *	no room: waiting = 1, fence  (O)        ... nothing to do:
+ *	load_acquire consumed, futex_wait       sleeps = 1, fence          (N)
+ *	... flush:                              load_acquire filled, futex_wait
+ *	store_release flushed + 1    (I)        ... sampling: copy the burst
+ *	                                        fence                      (H)
+ *	                                        load filled again
+ *
+ *	guard   the thread                      a handler that interrupts it
+ *	0       may load ptr from now on        enqueues, and is through
+ *	1       loads ptr, writes, stores ptr   appends to the nest; limit = NULL
+ *	0       is done                         enqueues behind it
+ *
+ * INVARIANT
+ *	1. Every word below `ptr` is whole, and none is overwritten by its own
+ *	   producer before it was delivered, unless sampling.
+ *	2. fl_public_total() is the number of words enqueued at every instruction,
+ *	   so that SIGKILL at any of them leaves an exact count.
+ *	3. A burst that the consumer delivers was not overwritten meanwhile.
+ *	4. The thread's state can be taken up where a handler abandoned it by
+ *	   siglongjmp(): see move_on().
+ * WHY
+ *	1. The store of `ptr` commits. `ptr` is loaded with the guard up, so no
+ *	   handler can use the same place; with the guard down it is past the
+ *	   word. seek_room() enters chunk c only when c - freed < chunks was seen
+ *	   at (D). The head of drain.c proves the half-filled chunk.
+ *	2. Each of these is one store: a word (ptr), a chunk counted (filled; the
+ *	   offset in the chunk falls to 0 with it), a lap counted (laps; ptr is in
+ *	   the other half from then on), going aside and back (ptr; `resume` has
+ *	   the ring's place before). A word of the nest is in exactly one of nest
+ *	   and ring by `nest_moved`, see public.h.
+ *	3. Words of chunk c + n are written behind (G), and the burst of c is read
+ *	   before (H): when one of them was seen, so is filled >= c + n.
+ *	4. While anything is half done, `limit` is NULL and everything is worked out
+ *	   anew from ptr, filled and claimed.
+ * FAILURE
+ *	The consumer dies: an exhaustive producer goes on into the aside, and what
+ *	it leaves out is counted. The nest is full: the handler's word is counted.
+ */
+#include "arch/arch.h"
+#include "channel/public.h"
+#include "os/os.h"
+
+#define WAIT_US 10000
+#define SPINS 2048		/* before a full ring is slept on: some 30 us */
+
+/* ---- where the producer stands ------------------------------------------- */
+
+static uint64_t words_of(const struct fl_public *r, uint64_t bytes)
+{
+	return r->word_bytes == 4 ? bytes / 4 : bytes / 8;
+}
+
+static char *chunk_start(const struct fl_public *r, uint64_t chunk)
+{
+	return r->base + chunk % r->chunks * r->chunk_bytes;
+}
+
+static char *chunk_end(const struct fl_public *r, uint64_t chunk)
+{
+	return chunk_start(r, chunk) + r->chunk_bytes;
+}
+
+static bool is_aside(const struct fl_public *r)
+{
+	return fl_public_is_aside(r, r->hot.ptr);
+}
+
+/* Where the ring's next word goes. */
+static char *ring_at(const struct fl_public *r)
+{
+	return is_aside(r) ? r->resume : r->hot.ptr;
+}
+
+static void set_ring_at(struct fl_public *r, char *at)
+{
+	store_relaxed(is_aside(r) ? &r->resume : &r->hot.ptr, at);
+}
+
+uint64_t fl_public_position(const struct fl_public *r)
+{
+	uint64_t in_chunk = fl_public_half_filled(r->filled,
+						  (uintptr_t)ring_at(r) - (uintptr_t)r->base,
+						  r->chunks, r->chunk_bytes);
+
+	return r->filled * words_of(r, r->chunk_bytes) + words_of(r, in_chunk);
+}
+
+uint64_t fl_public_total(const struct fl_public *r)
+{
+	uint64_t in = fl_public_in_half(r, r->hot.ptr);
+	uint64_t aside = fl_public_laps(r) * FL_HALF_BYTES;
+
+	return fl_public_position(r) +
+	       words_of(r, aside + (in <= FL_HALF_BYTES ? in : 0));
+}
+
+/* ---- chunks -------------------------------------------------------------- */
+
+void fl_public_doorbell(struct fl_public *r)
+{
+	/* (M) pairs with (N) in public-take.c */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!load_relaxed(&r->sleeps))
+		return;
+	store_relaxed(&r->sleeps, 0);
+	__atomic_fetch_add(&r->doorbell, 1, __ATOMIC_RELAXED);
+	fl_os_futex_wake(&r->doorbell, 1);
+}
+
+/* Are `n` chunks from number `filled` on free? */
+static bool is_free(const struct fl_public *r, uint64_t n)
+{
+	/* (D) pairs with (C) in public-take.c */
+	uint64_t consumed = load_acquire(&r->consumed);
+
+	return r->filled - consumed / words_of(r, r->chunk_bytes) + n <= r->chunks;
+}
+
+static void count_chunk(struct fl_public *r)
+{
+	/* (A) pairs with (B) in public-take.c */
+	store_release(&r->filled, r->filled + 1);
+	if (r->mode == FLICK_SAMPLING)
+		/* (G) pairs with (H) in public-take.c */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+	FL_POINT("public.counted");
+	fl_public_doorbell(r);
+}
+
+/* Is there room for a word in the ring? Then it goes to ring_at(). */
+static bool seek_room(struct fl_public *r)
+{
+	if (r->claimed != r->filled && ring_at(r) == chunk_end(r, r->filled))
+		count_chunk(r);
+	if (r->claimed != r->filled)
+		return true;
+	if (r->mode != FLICK_SAMPLING && !is_free(r, 1))
+		return false;
+	set_ring_at(r, chunk_start(r, r->filled));
+	r->claimed = r->filled + 1;
+	FL_POINT("public.moved");
+	return true;
+}
+
+/* ---- the aside ----------------------------------------------------------- */
+
+static char *half_start(const struct fl_public *r)
+{
+	return r->base - r->data_at + offsetof(struct fl_public, aside) +
+	       fl_public_laps(r) % 2 * FL_HALF_BYTES;
+}
+
+static void enter_half(struct fl_public *r)
+{
+	/* (E) pairs with (F) in public-take.c: resume is there before */
+	store_release(&r->hot.ptr, half_start(r));
+	r->hot.limit = half_start(r) + FL_HALF_BYTES;
+}
+
+static void go_aside(struct fl_public *r, enum fl_aside why, uint64_t halves)
+{
+	store_relaxed(&r->resume, ring_at(r));
+	store_relaxed(&r->aside_kind, why);
+	r->aside_left = halves - 1;
+	enter_half(r);
+}
+
+/* Count the lap that has come to its end; is there more to leave out? */
+static bool stay_aside(struct fl_public *r)
+{
+	uint64_t in = fl_public_in_half(r, r->hot.ptr);
+
+	if (in < FL_HALF_BYTES) {
+		r->hot.limit = half_start(r) + FL_HALF_BYTES;
+		return true;
+	}
+	if (in == FL_HALF_BYTES)
+		store_relaxed(&r->laps[r->aside_kind], r->laps[r->aside_kind] + 1);
+	r->rested = r->resume;
+	if (!r->aside_left)
+		return false;
+	r->aside_left--;
+	enter_half(r);
+	return true;
+}
+
+/* Has an adaptive ring just recorded a burst, and is to rest now? */
+static bool is_rest_due(const struct fl_public *r)
+{
+	return load_relaxed(&r->skip) && r->hot.ptr != r->rested &&
+	       (uint64_t)(r->hot.ptr - r->base) % FL_HALF_BYTES == 0;
+}
+
+static bool go_without_room(struct fl_public *r)
+{
+	if (r->mode == FLICK_ADAPTIVE)
+		go_aside(r, FL_ASIDE_FULL, 1);
+	else if (fl_owner_died(&r->consumer))
+		go_aside(r, FL_ASIDE_DEAD, 1);
+	else
+		return false;
+	return true;
+}
+
+/* ---- moving on ----------------------------------------------------------- */
+
+/* Of an adaptive ring at a lower rate, up to where a burst ends. */
+static char *limit_from(const struct fl_public *r, char *at)
+{
+	uint64_t off = (uint64_t)(at - r->base);
+
+	if (!load_relaxed(&r->skip))
+		return chunk_end(r, r->filled);
+	return r->base + fl_round_up(off + 1, FL_HALF_BYTES);
+}
+
+/* With the guard up: a place for the next word, ptr < limit; false when there is
+ * none and the producer has to wait. Looks at the state alone, not at how it came
+ * here: also from a chunk's middle when the nest wants to be seen to. */
+static bool move_on(struct fl_public *r)
+{
+	char *at;
+
+	r->hot.limit = NULL;
+	flick_in_order();
+	if (is_aside(r) && stay_aside(r))
+		return true;
+	if (!is_aside(r) && is_rest_due(r)) {
+		seek_room(r);			/* counts a chunk that is full */
+		go_aside(r, FL_ASIDE_RATE, load_relaxed(&r->skip));
+		return true;
+	}
+	if (!seek_room(r))
+		return go_without_room(r);
+	at = ring_at(r);
+	store_relaxed(&r->hot.ptr, at);		/* back from the aside, or as it is */
+	flick_in_order();
+	r->hot.limit = limit_from(r, at);
+	return true;
+}
+
+static bool make_room(struct fl_public *r)
+{
+	return r->hot.ptr < r->hot.limit || move_on(r);
+}
+
+static void append(struct fl_public *r, uint64_t word)
+{
+	char *at = r->hot.ptr;
+
+	if (r->word_bytes == 4)
+		*(flick_word32 *)at = (uint32_t)word;
+	else
+		*(flick_word64 *)at = word;
+	/* (E) pairs with (F) in public-take.c */
+	store_release(&r->hot.ptr, at + r->word_bytes);
+}
+
+/* ---- the nest ------------------------------------------------------------ */
+
+/* How many words of the nest are in the ring, or in the aside. */
+static uint64_t moved(const struct fl_public *r)
+{
+	uint64_t m = load_relaxed(&r->nest_moved);
+
+	return m & 1 ? fl_public_total(r) - (m >> 1) : m >> 1;
+}
+
+uint64_t fl_public_nested(const struct fl_public *r)
+{
+	uint64_t n = load_relaxed(&r->nest_n), m = moved(r);
+
+	return n > m ? n - m : 0;
+}
+
+/* From a handler that interrupted its thread inside. */
+static void put_nested(struct fl_public *r, uint64_t word)
+{
+	uint64_t mask, n;
+
+	fl_os_signals_block(&mask);
+	n = r->nest_n;
+	if (n < FL_NEST_WORDS) {
+		r->nest[n] = word;
+		/* (S) pairs with (T) in public-take.c */
+		store_release(&r->nest_n, n + 1);
+	} else {
+		store_relaxed(&r->nest_lost, r->nest_lost + 1);
+	}
+	store_relaxed(&r->hot.limit, NULL);	/* the next word looks in here */
+	fl_os_signals_restore(&mask);
+}
+
+static bool move_nest(struct fl_public *r)
+{
+	uint64_t i = moved(r);
+
+	store_relaxed(&r->nest_moved, (fl_public_total(r) - i) << 1 | 1);
+	for (; i < r->nest_n; i++) {
+		if (!make_room(r)) {
+			store_relaxed(&r->nest_moved, i << 1);
+			return false;
+		}
+		append(r, r->nest[i]);
+	}
+	store_relaxed(&r->nest_n, 0);
+	store_relaxed(&r->nest_moved, 0);
+	return true;
+}
+
+/* With the guard up: the ring takes what handlers left. False when it is full. */
+static bool empty_nest(struct fl_public *r)
+{
+	uint64_t mask;
+	bool all;
+
+	if (!load_relaxed(&r->nest_n))
+		return true;
+	fl_os_signals_block(&mask);
+	all = move_nest(r);
+	fl_os_signals_restore(&mask);
+	return all;
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Room for two chunks, as the consumer is behind; or nobody to wait for. */
+static bool may_go_on(const struct fl_public *r)
+{
+	return is_free(r, 2) || fl_owner_died(&r->consumer);
+}
+
+/* With the guard down: a handler may come, and wait here as well. */
+static void wait_room(struct fl_public *r)
+{
+	for (int i = 0; i < SPINS; i++) {
+		if (may_go_on(r))
+			return;
+		fl_arch_pause();
+	}
+	for (;;) {
+		uint32_t word = load_relaxed(&r->freed_word);
+
+		store_relaxed(&r->waiting, 1);
+		/* (O) pairs with (P) in public-take.c */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (may_go_on(r))
+			return;
+		FL_POINT("public.wait");
+		fl_os_futex_wait(&r->freed_word, word, WAIT_US);
+	}
+}
+
+/* ---- the door ------------------------------------------------------------ */
+
+/* Enqueue with the guard up; false when there is no room. */
+static bool try_put(struct fl_public *r, uint64_t word)
+{
+	if (!empty_nest(r) || !make_room(r))
+		return false;
+	append(r, word);
+	return true;
+}
+
+static void raise_guard(struct fl_public *r)
+{
+	store_relaxed(&r->hot.guard, 1);
+	flick_in_order();
+}
+
+/* Words that a handler left keep the short path shut, so that its next ones do not
+ * come before them: what put_nested() did to `limit` may have been undone. */
+static void lower_guard(struct fl_public *r)
+{
+	flick_in_order();
+	if (load_relaxed(&r->nest_n))
+		store_relaxed(&r->hot.limit, NULL);
+	flick_in_order();
+	store_relaxed(&r->hot.guard, 0);
+}
+
+void flick_channel_put_slow(struct flick_channel *c, uint64_t word)
+{
+	struct fl_public *r = fl_public_of(c);
+	bool done;
+
+	for (;;) {
+		if (load_relaxed(&r->hot.guard)) {
+			put_nested(r, word);
+			return;
+		}
+		raise_guard(r);
+		done = try_put(r, word);
+		lower_guard(r);
+		if (done)
+			return;
+		wait_room(r);
+	}
+}
+
+/* Everything the cursor has passed is committed before the guard goes down. */
+char *flick_cursor_turn(struct flick_channel *c, char *at, uint64_t word)
+{
+	struct fl_public *r = fl_public_of(c);
+
+	if (!at) {
+		flick_channel_put_slow(c, word);
+		return at;
+	}
+	flick_channel_publish(c, at);
+	flick_channel_put_slow(c, word);
+	raise_guard(r);
+	return load_relaxed(&c->ptr);
+}
+
+void flick_channel_flush(struct flick_channel *c)
+{
+	struct fl_public *r = fl_public_of(c);
+
+	if (!load_relaxed(&r->hot.guard)) {
+		raise_guard(r);
+		empty_nest(r);
+		lower_guard(r);
+	}
+	/* (I) pairs with (J) in public-take.c */
+	store_release(&r->flushed, r->flushed + 1);
+	fl_public_doorbell(r);
+}
+
+void flick_channel_end(struct flick_channel *c)
+{
+	struct fl_public *r = fl_public_of(c);
+
+	flick_channel_flush(c);
+	pthread_mutex_unlock(&r->producer);
+	fl_public_doorbell(r);
+}
+
+void flick_channel_recover(struct flick_channel *c)
+{
+	struct fl_public *r = fl_public_of(c);
+
+	store_relaxed(&r->hot.limit, NULL);
+	lower_guard(r);
+}

@@ -1,0 +1,50 @@
+/*
+ * restart.c - system calls that say EINTR whatever SA_RESTART says, and that
+ * can simply be made again.
+ *
+ * Linux restarts most calls by itself when a handler has SA_RESTART; signal(7)
+ * lists the others. Each of these has done nothing when it says EINTR. A
+ * relative time among the arguments starts anew, unless the call has updated
+ * it; an absolute one is what it was.
+ */
+#include <linux/futex.h>
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+static const short plain[] = {
+#ifdef SYS_poll
+	SYS_poll, SYS_select, SYS_epoll_wait, SYS_pause,
+#endif
+	SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_epoll_pwait2,
+	SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
+	SYS_msgsnd, SYS_msgrcv, SYS_io_getevents,
+	/* with SO_RCVTIMEO or SO_SNDTIMEO */
+	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4,
+	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
+};
+
+/* A sleep tells what remains of it where `rem` points: one that sleeps by the
+ * same words goes on with those, one that gave others is ready for EINTR. */
+static bool sleeps_on(uint64_t req, uint64_t rem)
+{
+	return !rem || rem == req;
+}
+
+bool fl_os_call_restarts(long number, const uint64_t args[6])
+{
+	uint64_t op = args[1] & FUTEX_CMD_MASK;
+
+	switch (number) {
+	case SYS_nanosleep:
+		return sleeps_on(args[0], args[1]);
+	case SYS_clock_nanosleep:
+		return sleeps_on(args[2], args[3]);
+	case SYS_futex:
+		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (number == plain[i])
+			return true;
+	return false;
+}

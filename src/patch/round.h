@@ -1,0 +1,36 @@
+/* round.h - every other thread of a process, once. Private to patch/. */
+#ifndef FL_ROUND_H
+#define FL_ROUND_H
+
+#include "os/os.h"
+
+enum fl_who {
+	FL_WHO_ALL,		/* every thread */
+	FL_WHO_RUNNING,		/* but who is off its core inside a system call */
+	FL_WHO_CORES		/* but who has been off its core since the round began */
+};
+
+struct fl_round {
+	enum fl_who who;
+	int pid;		/* of the threads; 0: ours */
+	int caller;		/* the thread that is left out */
+	/* Serve a thread, or begin to. `again`: it has been asked before. 0, or an
+	 * error that ends the pass. */
+	int (*ask)(struct fl_round *, int tid, const struct fl_thread_status *,
+		   bool again);
+	uint64_t number;	/* of this round; the rest: by fl_round_pass() */
+	size_t asked;		/* threads so far */
+	size_t seen, open;	/* by this pass: threads; those not served before it */
+};
+
+/* Memory for rounds, once per process. 0 or -errno. */
+int fl_round_open(void);
+/* One round at a time in a process. */
+void fl_round_begin(struct fl_round *);
+/* 0: every thread there is has been served; 1: again; or an error. */
+int fl_round_pass(struct fl_round *);
+/* The thread has been served; false when this round has not asked it, or it had
+ * been served before. From any thread, any handler, at any later time. */
+bool fl_round_serve(uint64_t number, int tid);
+
+#endif

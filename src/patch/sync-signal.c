@@ -1,0 +1,39 @@
+/*
+ * sync-signal.c - a handshake with every thread that is on a core.
+ *
+ * For systems that refuse membarrier. A thread that is off its core is left in
+ * peace: it comes back by way of the scheduler (OS18). What the program may
+ * notice is said in handshake.c.
+ */
+#include "handshake.h"
+#include "sync.h"
+
+/* Threads to come inherit the mask of the one that chooses. */
+static int probe(void)
+{
+	uint64_t blocked = 0;
+	int err = fl_handshake_open();
+
+	if (!err)
+		err = fl_os_thread_blocked(fl_os_tid(), &blocked);
+	if (err)
+		return err;
+	return blocked >> (SIGTRAP - 1) & 1 ? FLE_TRAPBLOCK : fl_handshake_ready();
+}
+
+/* /proc is needed; what denies it (no descriptor left) passes. */
+static void all_cores(void)
+{
+	enum { AGAIN_US = 1000 };
+
+	while (fl_handshake(FL_WHO_CORES, FL_FOR_EVER))
+		fl_os_sleep_us(AGAIN_US);
+}
+
+const struct fl_sync fl_sync_signal = {
+	.name = "signal",
+	.about = "SIGTRAP to every thread that runs, and its answer",
+	.probe = probe,
+	.ready = fl_handshake_ready,
+	.all_cores = all_cores,
+};

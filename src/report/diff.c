@@ -1,0 +1,278 @@
+/*
+ * diff.c - two results side by side, matched by the names in their rows.
+ *
+ * Numbers of functions differ from recording to recording, names do not. Rows
+ * whose names are the same add up where that makes sense; a row of a tree is
+ * matched by the names on its way from the root.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/table.h"
+
+#define MAX_KEYS 4
+enum { BEFORE, AFTER };
+
+struct entry {
+	uint32_t parent;		/* 1 + index; 0: none, or no tree */
+	uint32_t next;			/* 1 + index, in its bucket */
+	char *name;
+	bool seen[2];
+	uint64_t value[2][MAX_KEYS];
+};
+
+struct fl_diff {
+	struct entry *entries;
+	uint32_t n, room;
+	uint32_t *buckets;		/* 1 + index of the first; as many as room */
+	size_t n_keys;
+	const char *keys[MAX_KEYS];
+	bool is_tree;
+	char names[MAX_KEYS][3][64];	/* of columns */
+	struct flick_column columns[3 * MAX_KEYS + 3];
+	struct flick_rows rows;
+	struct fl_sheet sheet;
+};
+
+/* ---- entries --------------------------------------------------------------------- */
+
+static uint32_t hash_of(uint32_t parent, const char *name)
+{
+	uint64_t h = parent * 0x9e3779b97f4a7c15ull;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+static bool grow(struct fl_diff *d)
+{
+	uint32_t room = d->room ? d->room * 2 : 256;
+	struct entry *entries = realloc(d->entries, room * sizeof(*entries));
+	uint32_t *buckets = calloc(room, sizeof(*buckets));
+
+	if (entries)
+		d->entries = entries;
+	if (!entries || !buckets) {
+		free(buckets);
+		return false;
+	}
+	free(d->buckets);
+	d->buckets = buckets;
+	d->room = room;
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t *b = &buckets[hash_of(entries[i].parent, entries[i].name) &
+				       (room - 1)];
+
+		entries[i].next = *b;
+		*b = i + 1;
+	}
+	return true;
+}
+
+/* The entry of a name, made if there is none, which takes the name over. 0: no
+ * memory. */
+static uint32_t entry_of(struct fl_diff *d, uint32_t parent, char *name)
+{
+	uint32_t *b, i;
+
+	if (d->n == d->room && !grow(d)) {
+		free(name);
+		return 0;
+	}
+	b = &d->buckets[hash_of(parent, name) & (d->room - 1)];
+	for (i = *b; i; i = d->entries[i - 1].next) {
+		if (d->entries[i - 1].parent == parent &&
+		    !strcmp(d->entries[i - 1].name, name)) {
+			free(name);
+			return i;
+		}
+	}
+	d->entries[d->n] = (struct entry){ .parent = parent, .next = *b, .name = name };
+	*b = ++d->n;
+	return d->n;
+}
+
+/* The names in a row: "caller -> function". */
+static char *name_of(const struct fl_sheet *s, const uint64_t *row)
+{
+	char *text = NULL;
+	size_t bytes, n = 0;
+	FILE *f = open_memstream(&text, &bytes);
+
+	for (size_t c = 0; f && c < s->result->n_columns; c++)
+		if (fl_sheet_is_text(s->result, c))
+			fprintf(f, "%s%s", n++ ? " -> " : "", fl_sheet_text(s, c, row[c]));
+	return f && !fclose(f) ? text : NULL;
+}
+
+static bool adds_up(const char *key)
+{
+	static const char *const keys[] = { "calls", "total_ns", "self_ns", "unknown",
+					    "unsure" };
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static void add_row(struct fl_diff *d, struct entry *e, const struct fl_sheet *s,
+		    const uint64_t *row, int side)
+{
+	for (size_t k = 0; k < d->n_keys; k++) {
+		uint64_t v = row[fl_sheet_column(s->result, d->keys[k])];
+		uint64_t *to = &e->value[side][k];
+
+		if (!e->seen[side])
+			*to = v;
+		else if (!adds_up(d->keys[k]))
+			*to = FLICK_NONE;
+		else if (v != FLICK_NONE)
+			*to = *to == FLICK_NONE ? v : *to + v;
+	}
+	e->seen[side] = true;
+}
+
+/* Rows of a tree come parents first: `at` is where each depth's last one is. */
+static int add_sheet(struct fl_diff *d, const struct fl_sheet *s, int side)
+{
+	const struct flick_rows *r = s->result;
+	uint32_t *at = calloc(r->n_rows + 2, sizeof(*at));
+	int err = at ? 0 : -1;
+
+	for (size_t i = 0; !err && i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+		uint32_t depth = s->depth ? s->depth[i] : 0, e = 0;
+		char *name = name_of(s, row);
+
+		if (name)
+			e = entry_of(d, s->depth ? at[depth] : 0, name);
+		err = e ? 0 : -1;
+		if (e) {
+			at[depth + 1] = e;
+			add_row(d, &d->entries[e - 1], s, row, side);
+		}
+	}
+	free(at);
+	return err;
+}
+
+/* ---- the sheet --------------------------------------------------------------------- */
+
+/* "total_ns" gives total_before_ns and so on. */
+static void name_columns(struct fl_diff *d, size_t k, enum flick_column_type type,
+			 struct flick_column *c)
+{
+	static const char *const sides[] = { "before", "after", "change" };
+	const char *key = d->keys[k], *unit = strstr(key, "_ns");
+	int n = unit ? (int)(unit - key) : (int)strlen(key);
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(d->names[k][i], sizeof(d->names[k][i]), "%.*s_%s%s", n, key,
+			 sides[i], unit ? unit : "");
+		c[i].name = d->names[k][i];
+		c[i].type = type;
+	}
+	c[2].type = (enum flick_column_type)(type == FLICK_COL_NS ? FL_COL_CHANGE_NS :
+					     FL_COL_CHANGE);
+}
+
+static void make_columns(struct fl_diff *d, const struct flick_rows *from)
+{
+	struct flick_column *c = d->columns;
+
+	for (size_t k = 0; k < d->n_keys; k++, c += 3)
+		name_columns(d, k, from->columns[fl_sheet_column(from, d->keys[k])].type, c);
+	*c++ = (struct flick_column){ "function", FLICK_COL_TEXT };
+	if (d->is_tree) {
+		*c++ = (struct flick_column){ "id", FLICK_COL_ID };
+		*c++ = (struct flick_column){ "parent", FLICK_COL_PARENT };
+	}
+	d->rows.columns = d->columns;
+	d->rows.n_columns = (size_t)(c - d->columns);
+}
+
+/* What is not there at all was called no times; what is not known stays so. */
+static uint64_t change_of(const struct entry *e, size_t k)
+{
+	uint64_t before = e->seen[BEFORE] ? e->value[BEFORE][k] : 0;
+	uint64_t after = e->seen[AFTER] ? e->value[AFTER][k] : 0;
+
+	return before == FLICK_NONE || after == FLICK_NONE ? FLICK_NONE :
+	       fl_change_cell((int64_t)(after - before));
+}
+
+static int make_rows(struct fl_diff *d)
+{
+	uint64_t *cell = calloc(d->n * d->rows.n_columns + 1, sizeof(*cell));
+
+	d->rows.cells = cell;
+	d->rows.n_rows = d->n;
+	for (uint32_t i = 0; cell && i < d->n; i++) {
+		const struct entry *e = &d->entries[i];
+
+		for (size_t k = 0; k < d->n_keys; k++) {
+			*cell++ = e->seen[BEFORE] ? e->value[BEFORE][k] : FLICK_NONE;
+			*cell++ = e->seen[AFTER] ? e->value[AFTER][k] : FLICK_NONE;
+			*cell++ = change_of(e, k);
+		}
+		*cell++ = (uintptr_t)e->name;
+		if (d->is_tree) {
+			*cell++ = i;
+			*cell++ = e->parent ? e->parent - 1 : FLICK_NONE;
+		}
+	}
+	return d->rows.cells ? 0 : -1;
+}
+
+static int fill(struct fl_diff *d, struct fl_sheet *before, struct fl_sheet *after,
+		const char *const *keys)
+{
+	for (; *keys && d->n_keys < MAX_KEYS; keys++)
+		if (fl_sheet_column(before->result, *keys) >= 0 &&
+		    fl_sheet_column(after->result, *keys) >= 0)
+			d->keys[d->n_keys++] = *keys;
+	if (!d->n_keys)
+		return -1;
+	d->is_tree = fl_sheet_typed(before->result, FLICK_COL_ID) >= 0;
+	if (!fl_sheet_sort(before, d->keys[0]) || !fl_sheet_sort(after, d->keys[0]))
+		return -1;
+	if (add_sheet(d, before, BEFORE) || add_sheet(d, after, AFTER))
+		return -1;
+	make_columns(d, after->result);
+	return make_rows(d);
+}
+
+int fl_diff_make(struct fl_diff **out, struct fl_sheet *before, struct fl_sheet *after,
+		 const char *const *keys)
+{
+	struct fl_diff *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -1;
+	d->sheet = (struct fl_sheet){ .result = &d->rows };
+	if (fill(d, before, after, keys) || !fl_sheet_sort(&d->sheet, d->columns[2].name)) {
+		fl_diff_free(d);
+		return -1;
+	}
+	*out = d;
+	return 0;
+}
+
+struct fl_sheet *fl_diff_sheet(struct fl_diff *d)
+{
+	return &d->sheet;
+}
+
+void fl_diff_free(struct fl_diff *d)
+{
+	if (!d)
+		return;
+	for (uint32_t i = 0; i < d->n; i++)
+		free(d->entries[i].name);
+	free(d->entries);
+	free(d->buckets);
+	fl_sheet_free(&d->sheet);
+	free(d);
+}

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Folded stacks add up to the tree's time, with or without a trace; Chrome's JSON
+# has every call once, with its time. A trace keeps every event.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+for t in recursion longjmp threads; do
+	label="$t:"
+	target $t -O1 $sites
+	record --trace -a tree,counts,latency -- "$work/$t"
+	succeeded
+	exact counts
+	lossless
+
+	run "$FLICK" dump --format=folded "$data"
+	succeeded
+	ends_well
+	got=$(grep -v '^events' "$out" | awk '{ n += $NF } END { printf "%.0f\n", n }')
+	want=$(sql "select sum(self_ns) from tree")
+	[ "$got" = "$want" ] || fail "$label folded adds up to $got, not $want"
+	bad=$(awk '!/^[^ ].* [0-9]+$/' "$out")
+	[ -z "$bad" ] || fail "$label no folded stack: $bad"
+
+	run "$FLICK" dump --format=chrome -o "$work/chrome.json" "$data"
+	succeeded
+	bad=$(sql "with e as (select json_extract(value, '\$.name') as name,
+			json_extract(value, '\$.ph') as ph, json_extract(value, '\$.dur') as us
+			from json_each(readfile('$work/chrome.json'), '\$.traceEvents')),
+		calls as (select name, sum(ph in ('X', 'i')) as n, sum(ph = 'X') as ended,
+			sum(us) * 1000 as ns from e where ph <> 'M' group by name)
+		select r.name, r.calls, n, ended, ns, r.avg_ns from
+			$(rows latency) r left join calls c on c.name = r.name
+		where n is not r.calls or ended <> r.calls - r.unknown or
+			(ended > 0 and abs(ns / ended - avg_ns) > 2)")
+	[ -z "$bad" ] || fail "$label chrome: $bad"
+	[ "$(sql "select count(distinct json_extract(value, '\$.tid')) from
+		json_each(readfile('$work/chrome.json'), '\$.traceEvents')")" = \
+		"$(sql "select count(*) from threads")" ] || fail "$label other threads"
+done
+
+# Times count from the start of the recording, through every exec.
+label=exec:
+target exec -O1 $sites
+record --trace -- "$work/exec" 3
+succeeded
+exact latency
+run "$FLICK" dump --format=chrome -o "$work/chrome.json" "$data"
+succeeded
+starts=$(sql "select count(distinct json_extract(value, '\$.ts')) from
+	json_each(readfile('$work/chrome.json'), '\$.traceEvents') where
+	json_extract(value, '\$.name') = 'main' and json_extract(value, '\$.ts') > 0")
+[ "$starts" = 4 ] || fail "$label $starts images begin at a time of their own, not 4"
+
+# Without a tree the trace gives one.
+label=trace:
+target recursion -O1 $sites
+record --trace -- "$work/recursion"
+succeeded
+[ "$(sql "select value from session where key = 'mode'")" = exhaustive ] ||
+	fail "$label sampled"
+run "$FLICK" dump "$data"
+succeeded
+grep -q '^main;even;odd;even;odd ' "$out" || fail "$label no tree"
+run "$FLICK" dump --format=flame "$data"
+succeeded
+grep -q '</svg>' "$out" || fail "$label no flame"
+
+# The earlier trace goes with its results, and none is left behind.
+label=earlier:
+run "$FLICK" record -o "$data" -a tree -- "$work/recursion"
+succeeded
+[ ! -e "$data/trace.zst" ] || fail "$label another recording's trace"
+run "$FLICK" dump --format=chrome "$data"
+one_line_error 1 'record with --trace'
+run "$FLICK" dump --format=chrome "$data.old"
+succeeded
+record -a counts -- "$work/recursion"
+run "$FLICK" dump "$data"
+one_line_error 1 'record with -a tree or --trace'
+
+label=usage:
+run "$FLICK" dump --format=flam "$data"
+one_line_error 2 'no format .flam.; flame'
+run "$FLICK" dump "$data" "$data"
+one_line_error 2 'one directory'
+run "$FLICK" dump -o /dev/full --format=chrome "$data.old"
+one_line_error 1 'space'
+run "$FLICK" dump -o "$work/none/x" "$data.old"
+one_line_error 1 'no such file'

@@ -1,0 +1,70 @@
+#!/bin/sh
+# One SVG that asks for nothing else; a browser that opens it finds, measures and
+# zooms. Names that XML does not like are kept as far as they can be.
+. "$(dirname "$0")/lib"
+need "$CC" sqlite3
+cat >"$work/names.cc" <<'END'
+#define BODY __attribute__((noinline)) static
+struct text { };
+template <class T> BODY void spin(T n) { for (volatile long i = 0; i < (long)n; i++) { } }
+BODY bool operator<(const text &, const text &) { spin<long>(40000); return true; }
+BODY void narrow() { spin<int>(20000); }
+BODY void wide() { spin<long>(60000); narrow(); }
+int main()
+{
+	text a, b;
+
+	wide();
+	for (int i = 0; i < 3; i++)
+		narrow();
+	return a < b ? 0 : 1;
+}
+END
+compile "$work/names" "$work/names.cc" -O1 $sites
+record -a tree -- "$work/names"
+succeeded
+svg=$work/flame.svg
+run "$FLICK" dump --format=flame -o "$svg" "$data"
+succeeded
+ends_well
+
+# Nothing from elsewhere: the two names of namespaces are no addresses to fetch.
+foreign=$(grep -oE '(href|src|url\(|@import|https?:)[^ >]*' "$svg" |
+	grep -v 'http://www.w3.org/2000/svg\|http://www.w3.org/1999/xhtml')
+[ -z "$foreign" ] || fail "it asks for" $foreign
+grep -q 'operator&lt;' "$svg" || fail "a name with < is not there"
+[ "$(grep -c '<g class="f"' "$svg")" -eq "$(sql "select count(*) from tree
+	where self_ns > 0")" ] || fail "other frames than contexts"
+
+need chromium
+browse() {	# FRAGMENT
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-extensions \
+		--user-data-dir="$work/profile" --dump-dom "file://$svg#$1" \
+		>"$out" 2>"$err" || fail "chromium with #$1"
+	! grep -q parsererror "$out" || fail "it is no XML"
+}
+# Frames by name, their width as drawn, and their marks.
+frames() {
+	tr '\n' ' ' <"$out" | sed 's/<g /\n<g /g' | sed -n \
+		's/^<g class="\([^"]*\)".*<title>\([^ ]*\).*<rect x="\([^"]*\)".* width="\([^"]*\)".*/\1|\2|\3|\4/p'
+}
+
+browse "search=NARROW"
+hits=$(frames | grep -c '^f hit|')
+[ "$hits" -eq 2 ] || fail "$hits frames match, not 2"
+frames | grep '^f hit|' | grep -qv '|narrow' && fail "another frame matches"
+ns=$(sql "select sum(t.self_ns) + (select sum(c.self_ns) from tree c join tree p on
+	p.id = c.parent join functions f on f.id = p.function where f.name like 'narrow%')
+	from tree t join functions f on f.id = t.function where f.name like 'narrow%'")
+all=$(sql "select sum(self_ns) from tree")
+share=$(awk -v n="$ns" -v all="$all" 'BEGIN { printf "%.2f", 100 * n / all }')
+grep -q ">2 matched, $share %<" "$out" || fail "not $share % matched"
+
+browse "search=a"			# main, and what is above it: once
+grep -q ' matched, 100.00 %<' "$out" || fail "frames on one another count twice"
+
+wide=$(grep -A 1 '<g class="f"' "$svg" | grep '<g class' | grep -n '<title>wide' | cut -d: -f1)
+browse "zoom=$((wide - 1))"
+frames | grep '|wide' | grep -q '|10.00|1180.00$' || fail "wide does not fill the width"
+frames | grep -q '^f dim|main' || fail "main is not dim"
+[ "$(grep -c 'display: none' "$out")" -ge 1 ] || fail "what is beside it is still there"

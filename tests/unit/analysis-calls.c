@@ -1,0 +1,535 @@
+/*
+ * Who called whom, told by synthetic streams: graph, tree and subtrees at once.
+ * A letter is a function; stack pointers are written as bytes below the top. A
+ * call whose caller is not certain counts as unsure, wherever it is shown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+
+#define FUNCTIONS 8
+#define TOP 0x7fff0000u
+
+enum { GRAPH, TREE, SUBTREES, LATENCY, N_USES };
+static const char *const specs[] = { "graph", "tree", "subtrees", "latency" };
+
+/* Probes of function f: 3f entry, 3f + 1 exit by call, 3f + 2 exit by jump. */
+static struct fl_shm_site sites[FUNCTIONS * 3];
+static uint32_t function_of[FUNCTIONS * 3];
+
+static const char *name_of(const void *owner, uint32_t function)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+
+	(void)owner;
+	return names[function];
+}
+
+static struct fl_view view = { sites, function_of, FUNCTIONS * 3, FUNCTIONS, 1.0, false,
+			       name_of, NULL };
+static struct fl_use uses[N_USES];
+static struct fl_run *run, *other;
+static struct flick_rows results[N_USES];
+static uint64_t now;
+
+static int set_up(void **unused)
+{
+	char why[FL_USE_WHY];
+
+	(void)unused;
+	for (uint32_t p = 0; p < view.n_sites; p++) {
+		function_of[p] = p / 3;
+		sites[p].kind = p % 3 ? FL_EXIT : FL_ENTRY;
+		sites[p].jump = p % 3 == 2;
+	}
+	for (int i = 0; i < N_USES; i++)
+		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
+	now = 1000;
+	assert_int_equal(fl_run_open(&other, uses, N_USES, &view), 0);
+	return fl_run_open(&run, uses, N_USES, &view);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	for (int i = 0; i < N_USES; i++) {
+		free(results[i].cells);
+		results[i] = (struct flick_rows){ 0 };
+	}
+	fl_run_close(run);
+	fl_run_close(other);
+	for (int i = 0; i < N_USES; i++)
+		fl_use_close(&uses[i]);
+	return 0;
+}
+
+static void feed(struct fl_run *to, uint32_t thread, uint32_t probe, uint32_t below_top)
+{
+	struct flick_record r = { now += 10, probe, TOP - below_top };
+	struct fl_batch b = { thread, &r, 1 };
+
+	assert_int_equal(fl_run_feed(to, &b), 0);
+}
+
+static void enter(char f, uint32_t sp)
+{
+	feed(run, 0, (uint32_t)(f - 'a') * 3, sp);
+}
+
+static void leave(char f, uint32_t sp)
+{
+	feed(run, 0, (uint32_t)(f - 'a') * 3 + 1, sp);
+}
+
+static void jump_out(char f, uint32_t sp)
+{
+	feed(run, 0, (uint32_t)(f - 'a') * 3 + 2, sp);
+}
+
+/* ---- asking ----------------------------------------------------------------------- */
+
+static const struct flick_rows *result(int which)
+{
+	if (!results[which].cells) {
+		assert_int_equal(fl_run_thread_end(run, 0), 0);
+		assert_int_equal(fl_run_rows(run, (size_t)which, &results[which]), 0);
+	}
+	return &results[which];
+}
+
+static int column(const struct flick_rows *r, const char *name)
+{
+	for (size_t c = 0; c < r->n_columns; c++)
+		if (!strcmp(r->columns[c].name, name))
+			return (int)c;
+	fail_msg("no column %s", name);
+	return -1;
+}
+
+static uint64_t letter(char f)
+{
+	return f == '-' ? FLICK_NONE : (uint64_t)(f - 'a');
+}
+
+/* Of the edge "ab"; '-' is no known caller. 0 when there is none. */
+static uint64_t edge(const char *pair, const char *what)
+{
+	const struct flick_rows *r = result(GRAPH);
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[column(r, "caller")] == letter(pair[0]) &&
+		    row[column(r, "function")] == letter(pair[1]))
+			return row[column(r, what)];
+	}
+	return 0;
+}
+
+static const uint64_t *find_node(const struct flick_rows *r, uint64_t parent, char f)
+{
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[column(r, "parent")] == parent &&
+		    row[column(r, "function")] == letter(f))
+			return row;
+	}
+	return NULL;
+}
+
+/* Of the context "abc": c, called by b, called by a, called by nobody. */
+static uint64_t context(const char *path, const char *what)
+{
+	const struct flick_rows *r = result(TREE);
+	const uint64_t *row = NULL;
+	uint64_t parent = FLICK_NONE;
+
+	for (; *path; path++) {
+		row = find_node(r, parent, *path);
+		if (!row)
+			return 0;
+		parent = row[column(r, "id")];
+	}
+	return row[column(r, what)];
+}
+
+/* How often `f` called this set; NULL: not known. */
+static uint64_t subtree(char f, const char *set)
+{
+	const struct flick_rows *r = result(SUBTREES);
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+		uint64_t text = row[column(r, "callees")];
+
+		if (row[column(r, "function")] != letter(f))
+			continue;
+		if (set ? text != FLICK_NONE && !strcmp((char *)(uintptr_t)text, set) :
+		    text == FLICK_NONE)
+			return row[column(r, "calls")];
+	}
+	return 0;
+}
+
+static uint64_t sum(int which, const char *what)
+{
+	const struct flick_rows *r = result(which);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		n += r->cells[i * r->n_columns + column(r, what)];
+	return n;
+}
+
+/* ---- claims ------------------------------------------------------------------------ */
+
+static void nesting_is_who_called_whom(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	leave('b', 200);
+	enter('c', 200);
+	leave('c', 200);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	assert_int_equal(edge("-a", "calls"), 1);
+	assert_int_equal(edge("ab", "calls"), 1);
+	assert_int_equal(edge("bc", "calls"), 1);
+	assert_int_equal(edge("ac", "calls"), 2);
+	assert_int_equal(edge("ac", "total_ns"), 20);
+	assert_int_equal(edge("-a", "total_ns"), 90);
+	assert_int_equal(edge("-a", "self_ns"), 40);
+	assert_int_equal(result(GRAPH)->n_rows, 4);
+	assert_int_equal(context("abc", "calls"), 1);
+	assert_int_equal(context("ac", "calls"), 2);
+	assert_int_equal(context("ab", "total_ns"), 30);
+	assert_int_equal(context("ab", "self_ns"), 20);
+	assert_int_equal(result(TREE)->n_rows, 4);
+	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(subtree('b', "c"), 1);
+	assert_int_equal(subtree('c', ""), 3);
+	assert_int_equal(sum(GRAPH, "unsure") + sum(TREE, "unsure"), 0);
+}
+
+static void recursion_has_a_row_a_level(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 1; i <= 4; i++)
+		enter('a', i * 100);
+	for (uint32_t i = 4; i >= 1; i--)
+		leave('a', i * 100);
+	assert_int_equal(edge("-a", "calls"), 1);
+	assert_int_equal(edge("aa", "calls"), 3);
+	assert_int_equal(edge("aa", "total_ns"), 10 + 30 + 50);
+	assert_int_equal(context("aaaa", "calls"), 1);
+	assert_int_equal(context("aaaa", "self_ns"), 10);
+	assert_int_equal(context("a", "total_ns"), 70);
+	assert_int_equal(context("aaaaa", "calls"), 0);
+	assert_int_equal(subtree('a', "a"), 3);
+	assert_int_equal(subtree('a', ""), 1);
+}
+
+/* The exit comes before the jump: who called a tail caller calls its callee. */
+static void tail_calls_are_the_callers(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	jump_out('b', 192);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ac", "calls"), 1);
+	assert_int_equal(edge("bc", "calls"), 0);
+	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(sum(GRAPH, "unsure"), 0);
+}
+
+/* b is left by longjmp to a, which calls c above where b began: b is dead. */
+static void a_call_that_proves_another_dead_is_the_outer_ones(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 300);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ac", "calls"), 1);
+	assert_int_equal(edge("bc", "calls"), 0);
+	assert_int_equal(edge("ab", "calls"), 1);
+	assert_int_equal(edge("ab", "unknown"), 1);
+	assert_int_equal(sum(GRAPH, "unsure"), 0);
+	assert_int_equal(context("ac", "calls"), 1);
+	assert_int_equal(sum(TREE, "unsure"), 0);
+	assert_int_equal(subtree('a', NULL), 1);	/* b may have called what a seems to */
+	assert_int_equal(subtree('b', NULL), 1);
+}
+
+/* c began below b, which a then leaves behind: called by b before that, or by
+ * a after it. Nobody knows. */
+static void what_an_unwound_call_made_has_no_known_caller(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	enter('d', 400);
+	leave('d', 400);
+	leave('c', 300);
+	leave('a', 100);
+	assert_int_equal(edge("bc", "calls"), 0);
+	assert_int_equal(edge("ac", "calls"), 0);
+	assert_int_equal(edge("-c", "calls"), 1);
+	assert_int_equal(edge("-c", "unsure"), 1);
+	assert_int_equal(edge("cd", "calls"), 1);	/* this is certain */
+	assert_int_equal(edge("cd", "unsure"), 0);
+	assert_int_equal(context("abc", "calls"), 0);
+	assert_int_equal(context("c", "unsure"), 1);
+	assert_int_equal(context("cd", "unsure"), 1);
+	assert_int_equal(context("ab", "unknown"), 1);
+	assert_int_equal(context("ab", "total_ns"), FLICK_NONE);
+	assert_int_equal(subtree('c', "d"), 1);
+	assert_int_equal(subtree('b', NULL), 1);
+	assert_int_equal(subtree('a', NULL), 1);
+}
+
+/* A loop around setjmp: the same site at the same place is a new call of the
+ * loop's, not of the one that was left. */
+static void repeated_longjmp_is_no_recursion(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	for (int i = 0; i < 1000; i++) {
+		enter('b', 200);
+		enter('c', 300);
+	}
+	enter('b', 200);
+	leave('b', 200);
+	leave('a', 100);
+	assert_int_equal(edge("bb", "calls"), 0);
+	assert_int_equal(edge("cb", "calls"), 0);
+	assert_int_equal(edge("ab", "calls") + edge("-b", "calls"), 1001);
+	assert_int_equal(edge("-b", "calls"), edge("-b", "unsure"));
+	assert_true(edge("ab", "calls") >= 900);
+	assert_int_equal(edge("-c", "calls"), 1000);
+	assert_int_equal(edge("-c", "unsure"), 1000);
+	assert_int_equal(sum(TREE, "calls"), 2002);
+}
+
+/* exit() in the middle: callers are presumed, and that is said. */
+static void calls_open_at_the_end_keep_their_place(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	enter('d', 300);
+	assert_int_equal(edge("bc", "calls"), 1);
+	assert_int_equal(edge("bc", "unsure"), 1);
+	assert_int_equal(edge("bc", "total_ns"), 10);
+	assert_int_equal(edge("bd", "unknown"), 1);
+	assert_int_equal(edge("-a", "unsure"), 0);
+	assert_int_equal(context("abc", "unsure"), 1);
+	assert_int_equal(context("a", "total_ns"), FLICK_NONE);
+	assert_int_equal(context("a", "unsure"), 0);
+}
+
+/* Late attach: what seems to have no caller had the one that now ends. */
+static void strays_cast_doubt_on_what_had_no_caller(void **unused)
+{
+	(void)unused;
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	leave('b', 200);
+	leave('a', 100);
+	enter('d', 100);
+	leave('d', 100);
+	assert_int_equal(edge("-b", "unsure"), 1);
+	assert_int_equal(edge("bc", "unsure"), 0);
+	assert_int_equal(edge("-d", "unsure"), 0);
+	assert_int_equal(context("b", "unsure"), 1);
+	assert_int_equal(context("bc", "unsure"), 1);
+	assert_int_equal(context("d", "unsure"), 0);
+}
+
+/* An exception with exit records, from the inside out, is like returning. */
+static void exceptions_with_exits_are_certain(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 300);
+	leave('c', 300);
+	leave('b', 200);
+	enter('d', 200);
+	leave('d', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ad", "calls"), 1);
+	assert_int_equal(sum(GRAPH, "unsure"), 0);
+}
+
+/* Sweeping takes callers away from below calls that live on. */
+static void sums_survive_sweeping(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	for (int i = 0; i < 5000; i++) {
+		enter('b', 200 + (uint32_t)(i % 7) * 16);
+		enter('c', 400);
+		enter('d', 500);
+		leave('d', 500);
+	}
+	leave('a', 100);
+	for (int which = GRAPH; which <= LATENCY; which++)
+		assert_int_equal(sum(which, "calls"), 15001);
+	assert_int_equal(sum(GRAPH, "unknown"), 10000);
+	assert_int_equal(sum(TREE, "unknown"), 10000);
+	assert_int_equal(edge("ad", "calls") + edge("bd", "calls") + edge("dd", "calls"), 0);
+}
+
+static void deep_recursion_needs_no_deep_stack(void **unused)
+{
+	enum { DEEP = 300000 };
+
+	(void)unused;
+	for (uint32_t i = 0; i < DEEP; i++)
+		enter('a', 100 + i * 16);
+	for (uint32_t i = DEEP; i-- > 0;)
+		leave('a', 100 + i * 16);
+	for (int twice = 0; twice < 2; twice++) {
+		enter('a', 100);
+		enter('a', 116);
+		leave('a', 116);
+		leave('a', 100);
+	}
+	assert_int_equal(result(TREE)->n_rows, DEEP);
+	assert_int_equal(context("aa", "calls"), 3);
+	assert_int_equal(edge("aa", "calls"), DEEP + 1);
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+	return *seed = *seed * 1664525 + 1013904223;
+}
+
+/* A random walk up and down, to run, to other, or to both by thread. */
+static void walk(struct fl_run *to, uint32_t thread)
+{
+	uint32_t seed = thread + 1, depth = 0;
+	char open[64];
+
+	for (int i = 0; i < 4000; i++) {
+		if (depth && (depth == 60 || (next_random(&seed) >> 16) % 2)) {
+			depth--;
+			feed(to, thread, (uint32_t)open[depth] * 3 + 1, depth * 64);
+		} else {
+			open[depth] = (char)((next_random(&seed) >> 16) % FUNCTIONS);
+			feed(to, thread, (uint32_t)open[depth] * 3, depth * 64);
+			depth++;
+		}
+	}
+}
+
+static int compare_rows(const void *x, const void *y)
+{
+	return memcmp(x, y, 7 * sizeof(uint64_t));
+}
+
+/* Two threads seen by two readers make what they make seen by one. */
+static void merged_runs_are_one_run(void **unused)
+{
+	struct fl_run *both;
+	struct flick_rows one, two;
+
+	(void)unused;
+	assert_int_equal(fl_run_open(&both, uses, N_USES, &view), 0);
+	walk(both, 0);
+	walk(both, 1);
+	now = 1000;
+	walk(run, 0);
+	walk(other, 1);
+	fl_run_thread_end(run, 0);
+	fl_run_thread_end(both, 0);
+	fl_run_thread_end(both, 1);
+	assert_int_equal(fl_run_merge(run, other), 0);
+	for (size_t i = 0; i < N_USES; i++) {
+		assert_int_equal(fl_run_rows(both, i, &one), 0);
+		assert_int_equal(fl_run_rows(run, i, &two), 0);
+		assert_true(one.n_rows > 0);
+		assert_int_equal(one.n_rows, two.n_rows);
+		if (i == GRAPH) {
+			qsort(one.cells, one.n_rows, 7 * sizeof(uint64_t), compare_rows);
+			qsort(two.cells, two.n_rows, 7 * sizeof(uint64_t), compare_rows);
+		}
+		if (i == GRAPH || i == LATENCY)
+			assert_memory_equal(one.cells, two.cells,
+					    one.n_rows * one.n_columns * 8);
+		free(one.cells);
+		free(two.cells);
+	}
+	fl_run_close(both);
+}
+
+static int nothing_open(void **state, const struct flick_view *v, const char *arg)
+{
+	(void)v;
+	(void)arg;
+	*state = NULL;
+	return 0;
+}
+
+static void nothing_close(void *state)
+{
+	(void)state;
+}
+
+static void what_cannot_merge_says_so(void **unused)
+{
+	static const struct flick_analysis alone = { .open = nothing_open,
+						     .close = nothing_close };
+	struct fl_use lone = { .analysis = &alone };
+	struct fl_run *x, *y;
+
+	(void)unused;
+	assert_int_equal(fl_run_open(&x, &lone, 1, &view), 0);
+	assert_int_equal(fl_run_open(&y, &lone, 1, &view), 0);
+	assert_int_equal(fl_run_merge(x, y), FLE_OPTION);
+	fl_run_close(x);
+	fl_run_close(y);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(nesting_is_who_called_whom),
+		T(recursion_has_a_row_a_level),
+		T(tail_calls_are_the_callers),
+		T(a_call_that_proves_another_dead_is_the_outer_ones),
+		T(what_an_unwound_call_made_has_no_known_caller),
+		T(repeated_longjmp_is_no_recursion),
+		T(calls_open_at_the_end_keep_their_place),
+		T(strays_cast_doubt_on_what_had_no_caller),
+		T(exceptions_with_exits_are_certain),
+		T(sums_survive_sweeping),
+		T(deep_recursion_needs_no_deep_stack),
+		T(merged_runs_are_one_run),
+		T(what_cannot_merge_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

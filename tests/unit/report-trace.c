@@ -1,0 +1,208 @@
+/*
+ * A trace comes back as it was written; cut short or damaged anywhere, it says
+ * so and gives what was before.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#define BATCHES 40
+#define BATCH 97
+
+static char dir[64], file[96], why[FL_WHY];
+
+/* What was fed, as one number a record; an order of its own for thread ends. */
+static uint64_t *got;
+static size_t n_got, n_ended;
+
+static void feed(void *arg, const struct fl_batch *b)
+{
+	(void)arg;
+	for (size_t i = 0; i < b->n && n_got < BATCHES * BATCH; i++)
+		got[n_got++] = b->records[i].tsc * 1000 + b->thread;
+}
+
+static void thread_end(void *arg, uint32_t thread)
+{
+	(void)arg;
+	(void)thread;
+	n_ended++;
+}
+
+static const struct fl_sink sink = { .feed = feed, .thread_end = thread_end };
+
+static uint64_t record_number(size_t i)
+{
+	return (i * 7919 + 13) * 1000 + i / BATCH % 3;
+}
+
+static void write_trace(void)
+{
+	struct flick_record r[BATCH];
+	struct fl_trace *t;
+
+	assert_int_equal(fl_trace_create(&t, dir, why), 0);
+	for (size_t b = 0; b < BATCHES; b++) {
+		for (size_t i = 0; i < BATCH; i++)
+			r[i] = (struct flick_record){ (b * BATCH + i) * 7919 + 13,
+						      (uint32_t)i, (uint32_t)b };
+		fl_trace_put(t, &(struct fl_batch){ (uint32_t)(b % 3), r, BATCH });
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		fl_trace_thread_end(t, i);
+	assert_int_equal(fl_trace_save(t, why), 0);
+	fl_trace_close(t);
+}
+
+static int read_trace(void)
+{
+	n_got = n_ended = 0;
+	why[0] = '\0';
+	return fl_trace_read(dir, &sink, why);
+}
+
+static bool is_prefix(void)
+{
+	for (size_t i = 0; i < n_got; i++)
+		if (got[i] != record_number(i))
+			return false;
+	return true;
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	strcpy(dir, "/tmp/flick-trace-XXXXXX");
+	got = malloc(BATCHES * BATCH * sizeof(*got));
+	if (!got || !mkdtemp(dir))
+		return -1;
+	snprintf(file, sizeof(file), "%s/trace.zst", dir);
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	unlink(file);
+	rmdir(dir);
+	free(got);
+	return 0;
+}
+
+static off_t size_of_file(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(file, &st), 0);
+	return st.st_size;
+}
+
+static void what_is_written_is_read(void **unused)
+{
+	(void)unused;
+	write_trace();
+	assert_int_equal(read_trace(), 0);
+	assert_int_equal(n_got, BATCHES * BATCH);
+	assert_int_equal(n_ended, 3);
+	assert_true(is_prefix());
+	assert_string_equal(why, "");
+}
+
+static void a_file_cut_anywhere_is_read_up_to_there(void **unused)
+{
+	off_t whole;
+
+	(void)unused;
+	write_trace();
+	whole = size_of_file();
+	for (off_t n = whole - 1; n >= 16; n -= 1 + whole / 300) {
+		assert_int_equal(truncate(file, n), 0);
+		assert_int_equal(read_trace(), 1);
+		assert_non_null(strstr(why, "cut short"));
+		assert_null(strchr(why, '\n'));
+		assert_true(is_prefix());
+	}
+	assert_int_equal(truncate(file, 9), 0);
+	assert_int_equal(read_trace(), -1);
+	assert_non_null(strstr(why, "not a trace"));
+}
+
+/* What of the middle is not told by zstd may be other numbers, but never more
+ * of them, and the reader lives. */
+static void damage_is_told(void **unused)
+{
+	off_t whole;
+	unsigned told = 0, tried = 0;
+
+	(void)unused;
+	write_trace();
+	whole = size_of_file();
+	for (off_t at = 16; at < whole; at += 1 + whole / 200, tried++) {
+		int fd = open(file, O_RDWR);
+		unsigned char byte;
+
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte ^= 0x55;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		told += read_trace() != 0;
+		byte ^= 0x55;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+	}
+	assert_int_equal(told, tried);		/* zstd's checksum sees the rest */
+	assert_int_equal(read_trace(), 0);
+}
+
+static void other_files_are_refused(void **unused)
+{
+	FILE *f = fopen(file, "w");
+
+	(void)unused;
+	for (int i = 0; i < 1000; i++)
+		fputs("not a trace", f);
+	fclose(f);
+	assert_int_equal(read_trace(), -1);
+	assert_non_null(strstr(why, "not a trace"));
+	unlink(file);
+	assert_int_equal(read_trace(), -1);
+	assert_non_null(strstr(why, "--trace"));
+}
+
+static void what_is_not_saved_leaves_nothing(void **unused)
+{
+	struct fl_trace *t;
+	char tmp[128];
+
+	(void)unused;
+	assert_int_equal(fl_trace_create(&t, dir, why), 0);
+	fl_trace_close(t);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", file);
+	assert_int_not_equal(access(tmp, F_OK), 0);
+	assert_int_not_equal(access(file, F_OK), 0);
+	assert_int_equal(fl_trace_create(&t, "/proc/nothing/here", why), -1);
+	assert_non_null(strstr(why, "/proc/nothing/here"));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(what_is_written_is_read),
+		T(a_file_cut_anywhere_is_read_up_to_there),
+		T(damage_is_told),
+		T(other_files_are_refused),
+		T(what_is_not_saved_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
