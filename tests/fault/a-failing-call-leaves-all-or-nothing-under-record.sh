@@ -25,7 +25,8 @@ judge_run() {
 	cmp -s "$out" "$work/plain" || fail "$label other output"
 	lossless
 	if grep -q ', 0 refused$' "$work/said"; then
-		exact
+		# Without its path the program's functions have no names.
+		[ $call = readlink ] || exact
 		became=complete
 	else
 		became=part
