@@ -23,10 +23,9 @@
  * flick_patch_tactic(): `flip` stores one byte, `word` bytes of one aligned
  * 8-byte word, `line` bytes of one cache line where `flick calibrate` has seen
  * that this machine fetches such a store whole, and `wide` anything else, in
- * three phases with a synchronisation of all cores after each. The first three
- * are one store and never wait; other cores follow in bounded time
- * (flick_patch_barrier() waits for that). `wide` returns when every thread
- * executes the new instruction.
+ * three phases with a synchronisation of all cores between them. The first
+ * three are one store and never wait. Whatever the tactic, other cores follow
+ * the last store in bounded time; flick_patch_barrier() waits for that.
  *
  * WHAT THE CALLER OWES (paper 1 section 4; what can be checked is):
  *	- the pages are writable: FLICK_E_READONLY
@@ -110,7 +109,7 @@ int flick_patch_release(struct flick_patch *);
 /* Switch. FLICK_E_BUSY when another thread is at it (it will win), or when
  * flick_patch_start() has not been finished; 0 at once if it is in that state.
  * FLICK_E_CHANGED when somebody else has written there. `wide` may fail with
- * FLICK_E_TRAPBLOCK, and blocks for three synchronisations. */
+ * FLICK_E_TRAPBLOCK, and blocks for two synchronisations. */
 int flick_patch_switch(struct flick_patch *, enum flick_state to);
 static inline int flick_call_on(struct flick_patch *p)
 {
@@ -121,8 +120,8 @@ static inline int flick_call_off(struct flick_patch *p)
 	return flick_patch_switch(p, FLICK_OFF);
 }
 
-/* Begin a switch and return; finish moves it on. finish returns 0 when all
- * threads execute the new instruction, -EAGAIN when it must be called again.
+/* Begin a switch and return; finish moves it on. finish returns 0 when the last
+ * byte is stored, as a switch does, and -EAGAIN when it must be called again.
  * Any thread may finish. Thousands may be under way at once: their
  * synchronisations are shared, two rounds over all of them cost two. Errors as
  * flick_patch_switch(). finish never blocks where cores are synchronised by

@@ -391,6 +391,11 @@ bool fl_set_passed(const struct fl_set *set)
 	return fl_sync_passed(set->ticket);
 }
 
+bool fl_set_stored(const struct fl_set *set)
+{
+	return set->phase >= HEAD;
+}
+
 /* Signals but SIGTRAP are blocked: a handler of ours that met a trap whose instruction
  * nobody can act out would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)

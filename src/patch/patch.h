@@ -121,6 +121,8 @@ int fl_set_begin(struct fl_set *, size_t *bad);
 int fl_set_step(struct fl_set *);
 void fl_set_wait(const struct fl_set *);
 bool fl_set_passed(const struct fl_set *);
+/* The last byte has been stored: places are at rest, cores will follow. */
+bool fl_set_stored(const struct fl_set *);
 
 /* ---- what `flick calibrate` found out on this machine --------------------- */
 

@@ -241,14 +241,15 @@ static bool pass(const struct fl_place *l, enum patience patience)
 	return true;
 }
 
-/* 0 when the set is complete. */
+/* 0 when the last byte is stored. */
 static int step(struct fl_place *l, enum patience patience)
 {
-	if (!l->set.n)
+	if (!l->set.n || fl_set_stored(&l->set))
 		return 0;
 	if (!pass(l, patience))
 		return -EAGAIN;
-	return fl_set_step(&l->set) > 0 ? -EAGAIN : 0;
+	fl_set_step(&l->set);
+	return fl_set_stored(&l->set) ? 0 : -EAGAIN;
 }
 
 static int finish(struct fl_place *l, enum patience patience)
