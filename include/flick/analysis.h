@@ -64,7 +64,9 @@ struct flick_tag {	/* of a probe; a record's `probe` is the index */
 	uint32_t function;		/* dense, from 0 */
 	uint8_t kind;			/* enum flick_tag_kind */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
-	uint8_t pad[2];
+	uint8_t framed;			/* 1: at its function's first instruction, so in a
+					 * machine frame of its own; 0: may be inlined */
+	uint8_t pad;
 };
 
 enum { FLICK_VIEW_SAMPLED = 1 };	/* calls come without their callers */

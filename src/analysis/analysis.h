@@ -37,6 +37,8 @@ struct fl_view {
 	uint32_t n_functions;
 	double ns_per_tick;
 	bool sampled;			/* entry and exit arrive as finished pairs */
+	uint32_t framed;		/* bit a provider: its entries are the first
+					 * instructions of functions, not inlined */
 	const char *(*name)(const void *owner, uint32_t function);
 	const void *owner;
 };

@@ -63,6 +63,7 @@ static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
 		.kind = site->kind == FL_ENTRY ? FLICK_TAG_ENTRY :
 			ends ? FLICK_TAG_EXIT : FLICK_TAG_OTHER,
 		.jump = site->jump,
+		.framed = v->framed >> site->provider & 1,
 	};
 }
 
@@ -268,7 +269,8 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 			continue;		/* not a probe of this session */
 		tag = run->tags[r[i].probe];
 		call = (struct fl_open){ .tsc = r[i].tsc, .function = tag.function,
-					 .sp = r[i].sp, .probe = r[i].probe };
+					 .sp = r[i].sp, .probe = r[i].probe,
+					 .framed = tag.framed };
 		if (tag.kind == FLICK_TAG_ENTRY)
 			err = begin_call(t, &call);
 		else if (tag.kind == FLICK_TAG_EXIT)

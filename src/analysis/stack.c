@@ -56,7 +56,8 @@
  *	   now and were none of the open ones that it names. Proved dead is what
  *	   began lower, and what began with the same probe at the same place: a
  *	   site is passed twice by one machine frame only if the first call is
- *	   over, and two live frames do not stand at one place. Where sweep()
+ *	   over, and two live frames do not stand at one place; of calls that began
+ *	   at their function's first instruction the newer is always lower. Where sweep()
  *	   takes away a caller from below a call, that one is an orphan.
  *	4. sweep() removes what stands lower than a newer call, and the middle of
  *	   a long run at one stack pointer (RUN_KEEP at either end): inlining does
@@ -233,8 +234,13 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 /* Does a call at the same place prove this one dead? Rule 3 of WHY. */
 static bool is_proved_dead(const struct fl_open *old, const struct fl_open *call)
 {
-	return distance(call->sp, old->sp) > (int32_t)FL_STACK_PENDING ||
-	       (call->sp == old->sp && call->probe == old->probe);
+	int32_t above = distance(call->sp, old->sp);
+
+	if (above > (int32_t)FL_STACK_PENDING)
+		return true;
+	if (call->framed && old->framed)
+		return above >= 0;
+	return above == 0 && call->probe == old->probe;
 }
 
 /* The innermost open call that may have made `call`, as fl_open.caller has it.

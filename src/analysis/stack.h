@@ -20,6 +20,7 @@ struct fl_open {	/* a call that has not ended */
 	uint32_t caller;		/* 1 + index of the call that made it, if that one
 					 * ends; 0: none, FL_STACK_ORPHAN: not known */
 	uint32_t probe;			/* of its entry */
+	uint8_t framed;			/* it is no inlined one: flick_tag */
 };
 #define FL_STACK_ORPHAN UINT32_MAX
 
@@ -96,6 +97,7 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call,
 	o->outer = *last;
 	o->caller = caller;
 	o->probe = call->probe;
+	o->framed = call->framed;
 	*last = ++f->n;
 }
 

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "cli/cli.h"
 #include "os/os.h"
+#include "site/site.h"
 
 #define WAIT_US 2000			/* a dlopen waits at most this long */
 #define PROGRESS_NS 500000000ull
@@ -161,6 +162,7 @@ static int open_analyses(struct fl_session *s)
 	s->view.sites = fl_shm_sites(s->shm);
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
 	s->view.ns_per_tick = 1.0;
+	s->view.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE;
 	s->view.name = name_of;
 	s->view.owner = s;
 	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);

@@ -13,7 +13,7 @@ int fl_handshake_open(void);
 /* Interrupt whom `who` says by SIGTRAP. On return each of them has been in
  * fl_trap_leave() and has executed a serialising instruction since the call. 0,
  * FLE_TRAPBLOCK or -ETIMEDOUT after `timeout_us`, -errno when /proc cannot be
- * read. One caller at a time: fl_sync_census(), or under the lock of sync.c. */
+ * read. One caller at a time: under the lock of sync.c. */
 int fl_handshake(enum fl_who who, int64_t timeout_us);
 /* Does some thread keep SIGTRAP blocked while it runs? 0, FLE_TRAPBLOCK. */
 int fl_handshake_ready(void);

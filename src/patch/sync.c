@@ -143,19 +143,6 @@ static void take_turn(uint64_t *signals)
 	fl_os_lock(&lock, signals);
 }
 
-int fl_sync_census(int64_t timeout_us)
-{
-	uint64_t signals;
-	int err = fl_handshake_open();
-
-	if (err)
-		return err;
-	take_turn(&signals);
-	err = fl_handshake(FL_WHO_RUNNING, timeout_us);
-	fl_os_unlock(&lock, &signals);
-	return err;
-}
-
 struct fl_ticket fl_sync_ticket(void)
 {
 	struct fl_ticket t = { 0 };

@@ -35,10 +35,6 @@ extern const struct fl_sync *fl_sync;
  * the first of fl_syncs that works and is not by_choice. */
 int fl_sync_choose(const char *name);
 
-/* Every other thread that runs has been in fl_trap_leave() since the call; the
- * others are inside a system call. Errors as fl_handshake(). */
-int fl_sync_census(int64_t timeout_us);
-
 /*
  * Many changes share a sync. A ticket, taken after a store to text, is passed
  * when every core has refetched since.

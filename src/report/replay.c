@@ -18,6 +18,8 @@ static const char *name_of(const void *owner, uint32_t function)
 	return function < s->n_functions ? s->functions[function] : NULL;
 }
 
+#define FRAMED 1	/* providers, as far as they matter here; 0: may be inlined */
+
 static uint8_t kind_of(const char *name)
 {
 	for (int k = 0; name && k < FL_N_KINDS; k++)
@@ -42,6 +44,7 @@ static int read_sites(struct fl_store *s, sqlite3_stmt *st, struct fl_view *v, s
 			return -1;
 		sites[v->n_sites].kind = kind_of((const char *)sqlite3_column_text(st, 2));
 		sites[v->n_sites].jump = sqlite3_column_int(st, 3) != 0;
+		sites[v->n_sites].provider = sqlite3_column_int(st, 4) ? FRAMED : 0;
 		function_of[v->n_sites++] = (uint32_t)function;
 	}
 	v->sites = sites;
@@ -51,19 +54,22 @@ static int read_sites(struct fl_store *s, sqlite3_stmt *st, struct fl_view *v, s
 
 int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 {
+	static const char select[] = "SELECT id, function, kind, jump, "
+				     "provider <> 'cyg' FROM sites ORDER BY id";
 	sqlite3_stmt *count = NULL, *st = NULL;
 	char value[256];
 	int err = -1;
 
-	*v = (struct fl_view){ .ns_per_tick = 1.0, .name = name_of, .owner = s,
-			       .n_functions = (uint32_t)s->n_functions };
+	*v = (struct fl_view){
+		.ns_per_tick = 1.0, .framed = 1u << FRAMED, .name = name_of, .owner = s,
+		.n_functions = (uint32_t)s->n_functions,
+	};
 	if (fl_store_value(s, "ns_per_tick", value))
 		v->ns_per_tick = strtod(value, NULL);
 	v->sampled = fl_store_value(s, "mode", value) && !strcmp(value, "sampled");
 	if (sqlite3_prepare_v2(s->db, "SELECT count(*) FROM sites", -1, &count, NULL) ==
 	    SQLITE_OK && sqlite3_step(count) == SQLITE_ROW &&
-	    sqlite3_prepare_v2(s->db, "SELECT id, function, kind, jump FROM sites "
-			       "ORDER BY id", -1, &st, NULL) == SQLITE_OK)
+	    sqlite3_prepare_v2(s->db, select, -1, &st, NULL) == SQLITE_OK)
 		err = read_sites(s, st, v, (size_t)sqlite3_column_int64(count, 0));
 	sqlite3_finalize(count);
 	sqlite3_finalize(st);

@@ -55,6 +55,30 @@ for t in recursion longjmp exceptions cancel sigaltstack; do
 	done
 done
 
+# Sleds stand at first instructions, so what an exception left is known by then:
+# all that main called is certain, and exceptions have no exits here.
+xray="-fxray-instrument -fxray-instruction-threshold=1"
+echo 'int main(void) { return 0; }' >"$work/probe.c"
+if clang $xray "$work/probe.c" -o "$work/probe" 2>/dev/null; then
+	CC=clang
+	for t in recursion longjmp exceptions; do
+		label="$t, sleds:"
+		target $t -O2 $xray
+		record -a graph,tree -- "$work/$t"
+		succeeded
+		lossless
+		eval "allowed=\$allowed_$t"
+		check graph "$pairs_of_graph" "$allowed"
+		check tree "$pairs_of_tree" "$allowed"
+	done
+	[ "$(sql "select count(*) from graph g join functions c on c.id = caller
+		join functions f on f.id = function where c.name = 'main' and unsure = 0
+		and ((f.name = 'outer' and calls = 400) or
+		(f.name in ('after', 'climb') and calls = 200))")" = 3 ] ||
+		fail "$label main's calls are not certain"
+	CC=gcc
+fi
+
 # Where nothing is left early everything is certain.
 label=recursion:
 target recursion -O1 $sites

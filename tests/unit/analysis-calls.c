@@ -32,7 +32,7 @@ static const char *name_of(const void *owner, uint32_t function)
 }
 
 static struct fl_view view = { sites, function_of, FUNCTIONS * 3, FUNCTIONS, 1.0, false,
-			       name_of, NULL };
+			       0, name_of, NULL };
 static struct fl_use uses[N_USES];
 static struct fl_run *run, *other;
 static struct flick_rows results[N_USES];
@@ -51,6 +51,7 @@ static int set_up(void **unused)
 	for (int i = 0; i < N_USES; i++)
 		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
 	now = 1000;
+	view.framed = 0;
 	assert_int_equal(fl_run_open(&other, uses, N_USES, &view), 0);
 	return fl_run_open(&run, uses, N_USES, &view);
 }
@@ -327,6 +328,36 @@ static void repeated_longjmp_is_no_recursion(void **unused)
 	assert_int_equal(sum(TREE, "calls"), 2002);
 }
 
+/* b and c both began at their first instruction, at one place: b is over. Were
+ * they inlined, c might be in b. */
+static void entries_at_one_place_are_told_by_their_sites(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.framed = 1;			/* provider 0, of all sites here */
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ac", "calls"), 1);
+	assert_int_equal(edge("-c", "calls"), 0);
+	assert_int_equal(sum(GRAPH, "unsure"), 0);
+}
+
+static void entries_at_one_place_may_be_inlined(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ac", "calls"), 0);
+	assert_int_equal(edge("-c", "unsure"), 1);
+}
+
 /* exit() in the middle: callers are presumed, and that is said. */
 static void calls_open_at_the_end_keep_their_place(void **unused)
 {
@@ -522,6 +553,8 @@ int main(void)
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
+		T(entries_at_one_place_are_told_by_their_sites),
+		T(entries_at_one_place_may_be_inlined),
 		T(calls_open_at_the_end_keep_their_place),
 		T(strays_cast_doubt_on_what_had_no_caller),
 		T(exceptions_with_exits_are_certain),

@@ -26,7 +26,7 @@ static char why[FL_USE_WHY];
 static int set_up(void **unused)
 {
 	(void)unused;
-	view = (struct fl_view){ sites, function_of, 2, 1, 1.0, false, NULL, NULL };
+	view = (struct fl_view){ sites, function_of, 2, 1, 1.0, false, 0, NULL, NULL };
 	assert_int_equal(fl_use_open(&use, "counts", why), 0);
 	return fl_run_open(&run, &use, 1, &view);
 }
