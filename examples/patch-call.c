@@ -18,7 +18,7 @@ enum { SWITCHES = 100000, SITE = 61, HOOK = 256, COUNTER = 4096 };
 
 static unsigned char *code;
 static volatile uint64_t *met;
-static uint64_t calls;
+static volatile uint64_t calls;
 static volatile int stop;
 
 static void must(int err, const char *what)
@@ -68,6 +68,8 @@ int main(void)
 	printf("tactic %s: %s\n", flick_patch_tactic(&hook), why);
 
 	must(pthread_create(&thread, NULL, run, NULL) ? -1 : 0, "thread");
+	while (!calls)
+		;				/* until it runs; the hook is off */
 	for (int i = 0; i < SWITCHES; i++)
 		must(i & 1 ? flick_call_off(&hook) : flick_call_on(&hook), "switch");
 	must(flick_call_on(&hook), "on");

@@ -154,7 +154,10 @@ bool fl_arch_has_rseq(void);
 
 /* Store one byte, or `n` bytes that lie in one aligned 8-byte word, to text;
  * the word's other bytes keep what other threads store to them. */
-void fl_arch_store_byte(uintptr_t at, uint8_t byte);
+static inline void fl_arch_store_byte(uintptr_t at, uint8_t byte)
+{
+	FL_ARCH_STORE_BYTE(at, byte);
+}
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Bytes that nobody executes: one by one. */
 void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);

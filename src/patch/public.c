@@ -337,6 +337,8 @@ static int switch_in_steps(struct fl_place *l, int to)
 	return 0;
 }
 
+/* Apart: what one store needs shall have no frame. */
+__attribute__((noinline))
 static int switch_wide(struct fl_place *l, int to)
 {
 	bool must = must_block(&l->patch);

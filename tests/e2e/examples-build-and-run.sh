@@ -101,3 +101,30 @@ channel_lines channel
 build channel-static $CC -O2 "$top/examples/channel.c" -I"$prefix/include" \
 	"$prefix/lib/libflick.a" -ldl -lpthread
 channel_lines channel-static
+
+# flick/patch.h.
+says() {	# PROGRAM OUTPUT: that, and nothing else
+	run "$1"
+	[ "$(cat "$work/out")" = "$2" ] || fail "$1 says something else"
+}
+
+nops="-fpatchable-function-entry=5"
+call_lines="tactic flip: one byte changes
+switched 100000 times, the hook was met at some calls"
+async_lines="before: 5000
+finished in a few rounds
+after: all changed
+released: 5000"
+set_lines="before: 330
+updated: 460
+taken back: 330"
+static="-I$prefix/include $prefix/lib/libflick.a -ldl -lpthread"
+# shellcheck disable=SC2086
+for how in "$flags" "$static"; do
+	build patch-call $CC -O2 -pthread "$top/examples/patch-call.c" $how
+	says patch-call "$call_lines"
+	build patch-async $CC -O2 "$top/examples/patch-async.c" $how
+	says patch-async "$async_lines"
+	build patch-set $CC -O2 $nops "$top/examples/patch-set.c" $how
+	says patch-set "$set_lines"
+done

@@ -9,11 +9,6 @@
  */
 #include "arch/arch.h"
 
-void fl_arch_store_byte(uintptr_t at, uint8_t byte)
-{
-	store_relaxed((uint8_t *)at, byte);
-}
-
 void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
