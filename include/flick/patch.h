@@ -77,9 +77,11 @@ int flick_patch_open(const char *sync);
 /* The name of the choice; "none" before. */
 const char *flick_patch_sync(void);
 
-/* Make the pages of [at, at + n) writable beside what they are; put them back
- * as they were. -errno; -EFAULT where nothing is mapped. Not needed for memory
- * that is writable already. Thread-safe. */
+/* Make the pages of [at, at + n) ready for patches; put them back as they were.
+ * They become writable, or, where the environment's FLICK_TEXT is "alias" or the
+ * system allows no more, get a second mapping that is. -errno; -EFAULT where
+ * nothing is mapped; FLICK_E_NOWRITE. Not needed for memory that is writable
+ * already. Thread-safe. */
 int flick_text_writable(const void *at, size_t n);
 int flick_text_restore(const void *at, size_t n);
 

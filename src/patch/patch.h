@@ -39,9 +39,9 @@ void fl_near_free(struct fl_near *);
 /* ---- text that can be stored to ------------------------------------------- */
 
 /* Choose how, once per process: "mprotect" (pages become writable), "alias" (a
- * second mapping; no page is ever writable and executable), NULL: the first of
- * them that works. 0, FLE_OPTION, FLE_NOWRITE, FLE_NOALIAS. */
-#define FL_TEXT_ENV "FLICK_TEXT"	/* what the environment says of it */
+ * second mapping; no page is ever writable and executable), NULL: the one that
+ * FL_TEXT_ENV names, else the first that works. 0, FLE_OPTION, FLE_NOWRITE, FLE_NOALIAS. */
+#define FL_TEXT_ENV "FLICK_TEXT"
 int fl_text_choose(const char *name);
 /* Would that one work here? The same errors. */
 int fl_text_probe(const char *name);

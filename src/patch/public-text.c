@@ -90,7 +90,10 @@ int flick_text_writable(const void *at, size_t n)
 	uintptr_t hi = fl_round_up((uintptr_t)at + n, FL_PAGE);
 	struct request r = { .lo = lo, .hi = hi };
 	uint64_t signals;
+	int err = fl_text_choose(NULL);
 
+	if (err)
+		return err;
 	list_lock(&signals);
 	if (!fl_os_mappings(open_mapping, &r))
 		r.err = -EFAULT;

@@ -225,16 +225,26 @@ static int choose(const char *name)
 	return 0;
 }
 
+static int choose_first(void)
+{
+	int err = choose("mprotect");
+
+	return err && choose("alias") == 0 ? 0 : err;
+}
+
 int fl_text_choose(const char *name)
 {
-	int err;
+	char given[32];
 
 	if (is_chosen)
 		return name && __builtin_strcmp(name, way->name) ? FLE_OPTION : 0;
 	if (name)
 		return choose(name);
-	err = choose("mprotect");
-	return err && choose("alias") == 0 ? 0 : err;
+	switch (fl_os_environment(FL_TEXT_ENV, given, sizeof given)) {
+	case 0:			return *given ? choose(given) : choose_first();
+	case -ENAMETOOLONG:	return FLE_OPTION;
+	default:		return choose_first();
+	}
 }
 
 bool fl_text_is_aliased(void)
