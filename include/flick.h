@@ -103,7 +103,7 @@ int flick_handle(flick *f, uint32_t id, flick_handler *handler, void *arg);
 /* Stage every probe whose function matches `pattern` for `to`; pattern is
  * [MODULE!]FUNCTION with globs, or MODULE!0xOFFSET. Returns how many matched;
  * FLICK_E_PATTERN, FLICK_E_NOMATCH. Refused probes are counted and keep their
- * reason. Thread-safe. */
+ * reason. flick_stage_id returns 0. Thread-safe. */
 int flick_stage(flick *f, const char *pattern, enum flick_state to);
 int flick_stage_id(flick *f, uint32_t id, enum flick_state to);
 

@@ -87,7 +87,8 @@ int flick_text_restore(const void *at, size_t n);
 
 /* Take the place at `at`: FLICK_OFF is the instruction that stands there,
  * FLICK_ON the `n` bytes at `on`. Nothing is written yet. FLICK_E_INSN,
- * FLICK_E_OVERLAP, FLICK_E_READONLY. Thread-safe. */
+ * FLICK_E_OVERLAP (also when the struct is taken already), FLICK_E_READONLY,
+ * FLICK_E_NOSYNC before flick_patch_open(). Thread-safe. */
 int flick_patch_init(struct flick_patch *, void *at, const void *on, size_t n);
 
 enum {
@@ -126,7 +127,9 @@ static inline int flick_call_off(struct flick_patch *p)
  * byte is stored, as a switch does, and -EAGAIN when it must be called again.
  * Any thread may finish. Thousands may be under way at once: their
  * synchronisations are shared, two rounds over all of them cost two. Errors as
- * flick_patch_switch(). finish never blocks where cores are synchronised by
+ * flick_patch_switch(), and -EINVAL for a place that is not taken. Where a
+ * switch is one store, start makes it and finish has nothing left to do: such a
+ * place may be switched again meanwhile. finish never blocks where cores are synchronised by
  * "wait"; otherwise it does for at most one synchronisation. */
 int flick_patch_start(struct flick_patch *, enum flick_state to);
 int flick_patch_finish(struct flick_patch *);

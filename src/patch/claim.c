@@ -113,6 +113,15 @@ static void unlink_place(struct fl_patch *p)
 	p->claimed = FL_CLAIM_NONE;
 }
 
+bool fl_is_claimed(const struct fl_patch *p)
+{
+	const struct fl_patch *q = lists ? *list_of(p->at) : NULL;
+
+	while (q && q != p)
+		q = q->next;
+	return q != NULL;
+}
+
 void fl_unclaim(struct fl_patch *p)
 {
 	if (p->claimed)

@@ -10,6 +10,9 @@
 /* fl_patch.claimed: by a probe, or by the place of flick/patch.h it lies in. */
 enum { FL_CLAIM_NONE, FL_CLAIM_PROBE, FL_CLAIM_PLACE };
 
+/* Is this very memory claimed? It may hold anything. The claims are locked. */
+bool fl_is_claimed(const struct fl_patch *);
+
 /* A thread met a trap of a place whose switch somebody has begun and may never
  * finish, perhaps this very thread: move it on. public.c */
 void fl_place_help(struct fl_patch *);

@@ -416,10 +416,13 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 int fl_patch_open(const char *sync)
 {
 	struct fl_calibration c;
+	bool again = fl_sync != NULL;
 	int err = fl_sync_choose(sync);
 
+	if (err || again)
+		return err;
 	fl_tactic_open(fl_calibration_load(&c) == 0 && c.line);
-	return err ? err : fl_fork_open();
+	return fl_fork_open();
 }
 
 void fl_patch_close(void)

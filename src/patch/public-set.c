@@ -5,6 +5,7 @@
  */
 #include <sys/mman.h>
 
+#include "claim.h"
 #include "fork.h"
 #include "os/os.h"
 #include "public.h"
@@ -14,7 +15,7 @@ static int take(struct fl_set *set, const struct flick_change *c)
 	struct fl_patch *p = &fl_place_of(c->patch)->patch;
 	int to = c->to == FLICK_ON ? FL_ON : FL_OFF;
 
-	return p->claimed ? fl_set_take(set, p, to) : -EINVAL;
+	return p->claimed == FL_CLAIM_PLACE ? fl_set_take(set, p, to) : -EINVAL;
 }
 
 static int take_all(struct fl_set *set, const struct flick_change *c, size_t n,

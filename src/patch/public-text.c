@@ -19,10 +19,6 @@ static struct range {
 } ranges[N_RANGES];
 static uint32_t lock;
 
-/* The mapping that was found writable last, and is taken to stay so: thousands
- * of places lie in one, and to ask for each costs a look through them all. */
-static struct range last;
-
 struct request {
 	uintptr_t lo, hi;		/* pages still to be looked at */
 	int err;
@@ -73,7 +69,6 @@ static int open_mapping(void *arg, const struct fl_mapping *m)
 
 static void close_ranges(uintptr_t lo, uintptr_t hi)
 {
-	last = (struct range){ 0 };
 	for (size_t i = 0; i < N_RANGES; i++) {
 		struct range *r = &ranges[i];
 
@@ -134,10 +129,17 @@ static int check_mapping(void *arg, const struct fl_mapping *m)
 		r->err = -EFAULT;
 	else if (!(m->prot & PROT_WRITE))
 		r->err = FLE_READONLY;
-	else
-		last = (struct range){ m->lo, m->hi, m->prot };
 	r->lo = m->hi;
 	return r->err || r->lo >= r->hi;
+}
+
+/* The kernel knows (5.14 and later), and tells without a look through all
+ * mappings. The pages are going to be written anyway. */
+static bool is_writable(uintptr_t at, size_t n)
+{
+	uintptr_t lo = fl_round_down(at, FL_PAGE);
+
+	return fl_os_advise((void *)lo, at + n - lo, MADV_POPULATE_WRITE) == 0;
 }
 
 static int look_through(uintptr_t at, size_t n)
@@ -151,13 +153,14 @@ int fl_text_view(uintptr_t at, size_t n, intptr_t *view)
 {
 	uint64_t signals;
 	bool known;
-	int err = 0;
 
+	*view = 0;
+	if (is_writable(at, n))
+		return 0;
 	list_lock(&signals);
 	known = in_list(at, at + n);
-	if (!known && (at < last.lo || at + n > last.hi))
-		err = look_through(at, n);
-	*view = known ? fl_text_shift(at) : 0;
+	if (known)
+		*view = fl_text_shift(at);
 	list_unlock(&signals);
-	return err;
+	return known ? 0 : look_through(at, n);
 }

@@ -23,6 +23,8 @@ const char *flick_patch_sync(void)
 
 void flick_patch_barrier(void)
 {
+	if (!fl_sync)
+		return;				/* nothing can have been patched */
 	fl_fork_enter();
 	fl_patch_sync();
 	fl_fork_leave();
@@ -101,13 +103,33 @@ static int take_place(struct fl_place *l, int state)
 	return err;
 }
 
+/* May the memory become a place? A place that is taken must not be forgotten
+ * while it is in the list of claims. */
+static int check_fresh(struct fl_place *l)
+{
+	uint64_t signals;
+	bool taken;
+
+	if (!fl_sync)
+		return FLE_NOSYNC;
+	fl_fork_enter();
+	fl_claims_lock(&signals);
+	taken = fl_is_claimed(&l->patch);
+	fl_claims_unlock(&signals);
+	fl_fork_leave();
+	if (!taken)
+		*l = (struct fl_place){ 0 };
+	return taken ? FLE_OVERLAP : 0;
+}
+
 int flick_patch_init(struct flick_patch *h, void *at, const void *on, size_t n)
 {
 	struct fl_place *l = fl_place_of(h);
 	intptr_t view;
-	int err = fl_text_view((uintptr_t)at, n, &view);
+	int err = check_fresh(l);
 
-	*l = (struct fl_place){ 0 };
+	if (!err)
+		err = fl_text_view((uintptr_t)at, n, &view);
 	if (!err)
 		err = fl_arch_plan_insn(&l->patch, (uintptr_t)at, on, n);
 	return err ? err : take_place(l, FL_OFF);
@@ -118,12 +140,11 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 {
 	struct fl_place *l = fl_place_of(h);
 	intptr_t view;
-	int err = fl_text_view((uintptr_t)at, 1, &view);
+	int err = flags & ~(unsigned int)FLICK_FLAGS_DEAD ? FLE_OPTION : check_fresh(l);
 	bool was_nop;
 
-	*l = (struct fl_place){ 0 };
-	if (flags & ~(unsigned int)FLICK_FLAGS_DEAD)
-		return FLE_OPTION;
+	if (!err)
+		err = fl_text_view((uintptr_t)at, 1, &view);
 	if (!err)
 		err = fl_arch_plan_call(&l->patch, (uintptr_t)at, (uintptr_t)target,
 					flags & FLICK_FLAGS_DEAD, &was_nop);
@@ -141,7 +162,7 @@ int flick_patch_release(struct flick_patch *h)
 	struct fl_place *l = fl_place_of(h);
 	int err;
 
-	if (!l->patch.claimed)
+	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	if (is_under_way(l))
 		return FLE_BUSY;
@@ -280,7 +301,7 @@ int flick_patch_start(struct flick_patch *h, enum flick_state to)
 	uint64_t signals;
 	int err;
 
-	if (!l->patch.claimed)
+	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	block_if(must, &signals);
 	fl_fork_enter();
@@ -297,6 +318,8 @@ int flick_patch_finish(struct flick_patch *h)
 	uint64_t signals;
 	int err;
 
+	if (l->patch.claimed != FL_CLAIM_PLACE)
+		return -EINVAL;
 	block_if(must, &signals);
 	fl_fork_enter();
 	err = finish(l, POLL);
@@ -357,7 +380,7 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 {
 	struct fl_place *l = fl_place_of(h);
 
-	if (!l->patch.claimed)
+	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	if (l->patch.tactic != FL_WIDE)
 		return switch_at_once(&l->patch, state_of(to));
