@@ -95,7 +95,7 @@ static bool blocks_trap(int tid)
 	uint64_t mask;
 	int err;
 
-	if (tid == fl_os_own_thread())
+	if (tid == fl_os_own_thread() || fl_trap_has(tid))
 		return false;
 	err = fl_os_thread_blocked(tid, &mask);
 	if (err)
