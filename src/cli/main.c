@@ -8,7 +8,7 @@
 
 extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
-extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_dump;
+extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_selftest, fl_cmd_dump;
 
 const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_record,
@@ -19,6 +19,7 @@ const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_list,
 	&fl_cmd_doctor,
 	&fl_cmd_calibrate,
+	&fl_cmd_selftest,
 	NULL
 };
 

@@ -90,14 +90,13 @@ static int any_thread(void *arg, int tid)
 	return tid != fl_os_own_thread();
 }
 
-static int blocks_trap(void *arg, int tid)
+static bool blocks_trap(int tid)
 {
 	uint64_t mask;
 	int err;
 
-	(void)arg;
-	if (tid == fl_os_own_thread())
-		return 0;
+	if (tid == fl_os_own_thread() || fl_trap_has(tid))
+		return false;
 	err = fl_os_thread_blocked(tid, &mask);
 	if (err)
 		return err != -ESRCH && err != -ENOENT;		/* cannot tell */
@@ -106,17 +105,19 @@ static int blocks_trap(void *arg, int tid)
 
 /* The C library blocks every signal for a moment around thread creation, and a
  * busy machine may stop a thread just then: only one that keeps doing so, for
- * a quarter of a second in all, is in the way. */
-static bool trap_stays_blocked(int except)
+ * a quarter of a second in all, is in the way. Where threads come and go there
+ * is always some thread that blocks it; so each is waited for by itself. */
+static int keeps_blocking_trap(void *arg, int tid)
 {
 	enum { FIRST_US = 250, LAST_US = 128000 };
 
+	(void)arg;
 	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
-		if (fl_os_threads(except, blocks_trap, NULL) == 0)
-			return false;
+		if (!blocks_trap(tid))
+			return 0;
 		fl_os_sleep_us(us);
 	}
-	return true;
+	return 1;
 }
 
 /* A switch in one store has no time to look: it would fetch from another core,
@@ -203,7 +204,7 @@ static int verify_traps(const struct fl_set *set, int except)
 
 	if (set->often && now - load_relaxed(&asked) < MOMENT)
 		return 0;
-	if (trap_stays_blocked(except))
+	if (fl_os_threads(except, keeps_blocking_trap, NULL) != 0)
 		return FLE_TRAPBLOCK;
 	err = fl_trap_install();
 	if (!err)

@@ -88,16 +88,33 @@ static enum look look_once(void *uc, uintptr_t pc)
 	return FOREIGN;
 }
 
+/* Threads that are here block SIGTRAP, but not for good, and not by the
+ * program's wish: by thread id, and one that is overwritten is not found. */
+static int trapped[256];
+
+static int *trapped_slot(int tid)
+{
+	return &trapped[(unsigned)tid % ARRAY_LEN(trapped)];
+}
+
+bool fl_trap_has(int tid)
+{
+	return load_relaxed(trapped_slot(tid)) == tid;
+}
+
 /* Was the trap ours, and is the thread where it belongs? */
 static bool settle(void *uc, uintptr_t pc)
 {
+	int tid = fl_os_tid();
 	enum look l;
 
+	store_relaxed(trapped_slot(tid), tid);
 	fl_claims_enter();
 	do
 		l = look_once(uc, pc);
 	while (l == LOOK_AGAIN);
 	fl_claims_leave();
+	store_relaxed(trapped_slot(tid), 0);
 	return l == SETTLED;
 }
 

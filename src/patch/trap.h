@@ -7,6 +7,8 @@
 /* Have traps acted upon. Called before every commit that writes some, since
  * the program may have installed a handler of its own; ours stays. */
 int fl_trap_install(void);
+/* Is thread `tid` in our handler, having met a trap? False at times when it is. */
+bool fl_trap_has(int tid);
 /* Put the program's own SIGTRAP action back. */
 void fl_trap_close(void);
 /* The thread of this context was interrupted where it stood. If that is inside a

@@ -109,4 +109,34 @@ int fl_findings_place(const char *path);
  * 0 or -errno. */
 int fl_findings_keep(const struct fl_findings *, const char *path);
 
+/* ---- torture: is switching right here? (torture*.c) ---------------------------- */
+
+/* What executors and patchers of a test counted. */
+struct fl_tally {
+	uint64_t old, new;	/* executions that met the one or the other */
+	uint64_t torn;		/* ... bytes that were never an instruction */
+	uint64_t lost;		/* calls, switches, threads that did not come back */
+	uint64_t stray;		/* traps that reached the program; stale instructions */
+	uint64_t switched[FL_N_TACTICS];
+};
+
+enum { FL_TORTURE_NOTE = 160 };
+extern const struct fl_torture {
+	const char *name, *about;
+} fl_tortures[];
+extern const size_t fl_n_tortures;
+
+struct fl_verdict {
+	struct fl_tally tally;
+	bool skipped;		/* no place is switched so on this machine */
+	char note[FL_TORTURE_NOTE];	/* the first fault */
+};
+
+/* Run one for about `ms` in a child, where cores are synchronised by `sync`
+ * (NULL: the best). `tick` is called some times a second. A test that crashes
+ * is torn, one that hangs is lost. 0; FLE_OPTION, FLE_NOSYNC and the like, or
+ * -errno, when it could not be run. */
+int fl_torture_run(const struct fl_torture *, struct fl_verdict *, const char *sync,
+		   unsigned ms, void (*tick)(void *arg), void *arg);
+
 #endif

@@ -1,0 +1,275 @@
+/*
+ * cmd-selftest.c - flick selftest: try to break switching on this machine.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "trial/trial.h"
+
+enum { DEFAULT_S = 20, MAX_S = 86400 };
+
+static const struct fl_option options[] = {
+	{ 0, "seconds", "N", "take about N seconds in all, default 20" },
+	{ 0, "test", "NAME", "run this test alone" },
+	{ 0, "sync", "NAME", "synchronise cores so, instead of the best way" },
+	{ 0, "format", "FORMAT", "text (default) or json" },
+	{ 0 }
+};
+enum { OPT_SECONDS, OPT_TEST, OPT_SYNC, OPT_FORMAT };
+
+struct request {
+	uint64_t seconds;
+	const char *test, *sync;	/* NULL: all; the best */
+	bool json;
+};
+
+/* ---- progress --------------------------------------------------------------------- */
+
+struct progress {
+	const struct fl_torture *test;
+	size_t done, of;
+	bool shown;
+};
+
+static void show_progress(void *arg)
+{
+	const struct progress *p = arg;
+
+	if (p->shown)
+		fprintf(stderr, "\rflick: %zu of %zu, %s: %s\033[K", p->done + 1, p->of,
+			p->test->name, p->test->about);
+}
+
+static void wipe_progress(const struct progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- results ---------------------------------------------------------------------- */
+
+static bool is_right(const struct fl_tally *t)
+{
+	return !t->torn && !t->lost && !t->stray;
+}
+
+/* Where one of both was never met, nothing has been shown. */
+static bool is_shown(const struct fl_tally *t)
+{
+	return t->old && t->new;
+}
+
+static void print_line(const struct fl_torture *t, const struct fl_verdict *v)
+{
+	const struct fl_tally *c = &v->tally;
+
+	if (v->skipped)
+		printf("%-8s skipped: no place is switched so here; `flick calibrate` may "
+		       "allow it\n", t->name);
+	else
+		printf("%-8s old %" PRIu64 " new %" PRIu64 " | torn %" PRIu64 " lost %"
+		       PRIu64 " stray %" PRIu64 "\n", t->name, c->old, c->new, c->torn,
+		       c->lost, c->stray);
+	if (!is_right(c))
+		printf("%-8s first fault: %s\n", "", v->note);
+}
+
+static void add(struct fl_tally *sum, const struct fl_tally *t)
+{
+	sum->old += t->old;
+	sum->new += t->new;
+	sum->torn += t->torn;
+	sum->lost += t->lost;
+	sum->stray += t->stray;
+	for (size_t i = 0; i < FL_N_TACTICS; i++)
+		sum->switched[i] += t->switched[i];
+}
+
+static void print_switched(const struct fl_tally *t)
+{
+	fputs("switched", stdout);
+	for (size_t i = 0; i < FL_N_TACTICS; i++)
+		printf("%s %s %" PRIu64, i ? "," : ":", fl_tactic_names[i], t->switched[i]);
+	putchar('\n');
+}
+
+static void print_verdict(const struct fl_tally *sum, bool shown)
+{
+	print_switched(sum);
+	if (!is_right(sum))
+		printf("switching does NOT work on this machine: %" PRIu64 " torn, %" PRIu64
+		       " lost, %" PRIu64 " stray; do not use flick here, and report this\n",
+		       sum->torn, sum->lost, sum->stray);
+	else if (!shown)
+		puts("nothing is shown: a test never met both instructions; "
+		     "try more --seconds");
+	else
+		printf("switching works on this machine: %" PRIu64 " executions, each of the "
+		       "old or the new instruction, whole\n", sum->old + sum->new);
+}
+
+static void print_tally_json(const struct fl_tally *t)
+{
+	printf("\"old\": %" PRIu64 ", \"new\": %" PRIu64 ", \"torn\": %" PRIu64
+	       ", \"lost\": %" PRIu64 ", \"stray\": %" PRIu64 ", \"switched\": {", t->old,
+	       t->new, t->torn, t->lost, t->stray);
+	for (size_t i = 0; i < FL_N_TACTICS; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "", fl_tactic_names[i],
+		       t->switched[i]);
+	putchar('}');
+}
+
+/* Notes are ours: they hold no quotation mark. */
+static void print_json(const struct fl_torture *t, const struct fl_verdict *v,
+		       const char *before)
+{
+	printf("%s  {\"test\": \"%s\", \"skipped\": %s, ", before, t->name,
+	       v->skipped ? "true" : "false");
+	print_tally_json(&v->tally);
+	printf(", \"note\": \"%s\"}", v->note);
+}
+
+/* ---- the run ---------------------------------------------------------------------- */
+
+static int run_one(const struct request *r, struct fl_verdict *v, struct progress *p)
+{
+	unsigned ms = (unsigned)(r->seconds * 1000 / p->of);
+	int err;
+
+	fflush(stdout);
+	err = fl_torture_run(p->test, v, r->sync, ms, show_progress, p);
+	wipe_progress(p);
+	if (err == FLE_OPTION)
+		fl_say("there is no way to synchronise cores called `%s`; see `flick doctor`",
+		       r->sync ? r->sync : getenv("FLICK_SYNC"));
+	else if (err)
+		fl_say("test %s cannot be run: %s", p->test->name, fl_reason(err));
+	return err;
+}
+
+static int run_all(const struct request *r, struct fl_tally *sum, bool *shown)
+{
+	struct progress p = {
+		.shown = isatty(STDERR_FILENO), .of = r->test ? 1 : fl_n_tortures,
+	};
+
+	for (p.test = fl_tortures; p.test < fl_tortures + fl_n_tortures; p.test++) {
+		struct fl_verdict v;
+		int err;
+
+		if (r->test && strcmp(r->test, p.test->name))
+			continue;
+		err = run_one(r, &v, &p);
+		if (err)
+			return err;
+		if (r->json)
+			print_json(p.test, &v, p.done ? ",\n" : "{\"tests\": [\n");
+		else
+			print_line(p.test, &v);
+		p.done++;
+		add(sum, &v.tally);
+		*shown &= v.skipped || is_shown(&v.tally);
+	}
+	return 0;
+}
+
+static int selftest(const struct request *r)
+{
+	struct fl_tally sum = { 0 };
+	bool shown = true;
+	int err = run_all(r, &sum, &shown);
+
+	if (err)
+		return err == FLE_OPTION ? FL_EXIT_USAGE : FL_EXIT_FAILED;
+	if (r->json) {
+		fputs("\n], \"all\": {", stdout);
+		print_tally_json(&sum);
+		printf("}, \"works\": %s}\n", is_right(&sum) && shown ? "true" : "false");
+	} else {
+		print_verdict(&sum, shown);
+	}
+	return is_right(&sum) && shown ? FL_EXIT_WELL : FL_EXIT_FAILED;
+}
+
+/* ---- options ---------------------------------------------------------------------- */
+
+static bool take_test(struct request *r, const char *name)
+{
+	const char *names[16], *near;
+	size_t n = 0;
+
+	for (; n < fl_n_tortures && n < ARRAY_LEN(names); n++) {
+		names[n] = fl_tortures[n].name;
+		if (!strcmp(names[n], name))
+			r->test = names[n];
+	}
+	if (r->test)
+		return true;
+	near = fl_nearest(name, names, n);
+	if (near)
+		fl_say("there is no test `%s`; did you mean `%s`?", name, near);
+	else
+		fl_say("there is no test `%s`; see `flick selftest --help`", name);
+	return false;
+}
+
+static bool take_format(struct request *r, const char *name)
+{
+	r->json = !strcmp(name, "json");
+	if (r->json || !strcmp(name, "text"))
+		return true;
+	fl_say("--format is text or json, not `%s`", name);
+	return false;
+}
+
+static bool take(struct request *r, const struct fl_option *o, const char *value)
+{
+	switch (o - options) {
+	case OPT_SECONDS:
+		return fl_parse_number(o, value, 1, MAX_S, &r->seconds);
+	case OPT_TEST:
+		return take_test(r, value);
+	case OPT_FORMAT:
+		return take_format(r, value);
+	default:
+		r->sync = value;
+		return true;
+	}
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	struct request r = { .seconds = DEFAULT_S };
+	const struct fl_option *o;
+	bool failed = false;
+
+	while ((o = fl_args_next(&a, &failed)))
+		if (!take(&r, o, a.value))
+			return FL_EXIT_USAGE;
+	if (failed)
+		return FL_EXIT_USAGE;
+	if (a.at < a.argc) {
+		fl_say("usage: flick %s %s", cmd->name, cmd->args);
+		return FL_EXIT_USAGE;
+	}
+	account->due = true;
+	return selftest(&r);
+}
+
+const struct fl_cmd fl_cmd_selftest = {
+	.name = "selftest",
+	.args = "[OPTION...]",
+	.about = "Try to break switching on this machine, and count what breaks",
+	.more = "Tests: sync, flip, word, line, wide, set, async, contest, signals, threads,\n"
+		"fork. Each prints the executions that met the old and the new instruction;\n"
+		"what is right of the bar must be 0. Each is a process of its own, which may\n"
+		"crash. The kernel's log may name it then.\n"
+		"Exit status: 0 when all is right, 1 when not, 2 usage.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,41 @@
+#!/bin/sh
+# A flick with a fault planted in src/patch or src/arch fails its own selftest,
+# and the fault shows in the column where it belongs.
+#
+# timeout: 300
+. "$(dirname "$0")/lib"
+need "$CC"
+archive=$BUILD/tested.a
+[ -f "$archive" ] || skip "tested.a is not built"
+libs=$(sed -n 's/^READER_LIBS *=//p' "$top/config.mk")
+
+# A plant is an edit of a source; one that edits nothing has to be mended.
+plant() {	# COLUMN TEST SOURCE EDIT
+	column=$1 test=$2 source=$top/src/$3
+	sed "$4" "$source" >"$work/plant.c"
+	! cmp -s "$source" "$work/plant.c" || fail "$3 has no place for the plant $4"
+	"$CC" -std=gnu11 -D_GNU_SOURCE -O2 -w -fPIC -mgeneral-regs-only -I"$top/src" \
+		-I"$top/include" -I"$(dirname "$source")" -o "$work/planted" \
+		"$BUILD/reader/cli/main.o" "$work/plant.c" "$archive" $libs \
+		-lpthread -ldl 2>"$err" || fail "$3 with the plant $4"
+	for seconds in 1 2 4 8 0; do
+		[ $seconds -gt 0 ] || fail "$3: $4: nothing $column"
+		run "$work/planted" selftest --test "$test" --seconds $seconds
+		grep "^$test .*| .*$column [1-9]" "$out" && break
+	done
+	succeeded 1
+	grep -q '^switching does NOT work' "$out" || fail "$3: $4: no verdict"
+}
+
+plant stray sync patch/sync.c 's/^\tfl_sync->all_cores();//'
+plant torn word arch/x86_64/flip.c \
+	's/^\tif (n == 2)$/fl_arch_store_bytes(at, bytes, n); return; &/'
+plant torn wide patch/commit.c 's/^\tstore(p, p->head_at, p->park.*//'
+plant stray wide patch/trap.c 's/^\t\tact(p, uc, pc, off);/\t\treturn FOREIGN;/'
+plant lost wide patch/trap.c \
+	's/fl_arch_act(uc, p, acts, off);/fl_arch_retry(uc, pc + p->len);/'
+plant lost contest patch/public.c \
+	's/&l->round, &rest,/\&(uint32_t){ rest }, \&rest,/'
+plant lost async patch/public.c \
+	's/return fl_set_stored(&l->set) ? 0 : -EAGAIN;/return 0;/'
+plant lost fork patch/fork.c 's/pthread_atfork(before_fork, in_parent, in_child)/0/'
