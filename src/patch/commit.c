@@ -105,11 +105,11 @@ static bool blocks_trap(int tid)
 
 /* The C library blocks every signal for a moment around thread creation, and a
  * busy machine may stop a thread just then: only one that keeps doing so, for
- * a quarter of a second in all, is in the way. Where threads come and go there
+ * a second in all, is in the way. Where threads come and go there
  * is always some thread that blocks it; so each is waited for by itself. */
 static int keeps_blocking_trap(void *arg, int tid)
 {
-	enum { FIRST_US = 250, LAST_US = 128000 };
+	enum { FIRST_US = 250, LAST_US = 512000 };
 
 	(void)arg;
 	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
@@ -235,8 +235,8 @@ static int verify(struct fl_set *set, size_t *bad)
 {
 	int err = verify_threads(set, bad);
 
-	if (!err && !set->quiet && fl_sync->ready)
-		err = fl_sync->ready();
+	if (!err && !set->quiet)
+		err = fl_sync_ready();
 	return err;
 }
 

@@ -47,7 +47,7 @@
 enum { CODE = -0x666c6b };
 
 enum { RESEND_US = 1000, PAUSE_US = 100 };
-enum { FIRST_LOOK_US = 250, LAST_LOOK_US = 128000 };
+enum { FIRST_LOOK_US = 250, LAST_LOOK_US = 512000 };
 
 #define BIT(sig) (1ull << ((sig) - 1))
 /* What is caught but comes of no other thread's doing, or is the C library's
@@ -98,29 +98,36 @@ static void await(uint32_t from, size_t n)
 			return;
 }
 
-/* Flick's own thread does, and the caller may. */
+/* Flick's own thread does, and the caller may; one in our handler will be out of
+ * it in a moment. */
 static int blocks(void *arg, int tid)
 {
 	struct fl_thread_status s;
 
 	(void)arg;
-	return tid != fl_os_own_thread() && !fl_os_thread_status(0, tid, &s) &&
-	       (s.blocked & BIT(SIGTRAP)) && fl_os_thread_rest(0, tid) == FL_RUNS;
+	return tid != fl_os_own_thread() && !fl_trap_has(tid) &&
+	       !fl_os_thread_status(0, tid, &s) && (s.blocked & BIT(SIGTRAP)) &&
+	       fl_os_thread_rest(0, tid) == FL_RUNS;
+}
+
+static int keeps_blocking(void *arg, int tid)
+{
+	for (uint64_t us = FIRST_LOOK_US; us <= LAST_LOOK_US; us *= 2) {
+		if (!blocks(arg, tid))
+			return 0;
+		fl_os_sleep_us(us);
+	}
+	return 1;
 }
 
 /* The C library blocks every signal around thread creation, handlers may, and a
- * busy machine may stop a thread just then: only one that does so for a quarter of
- * a second is in the way. */
+ * busy machine may stop a thread just then: only one that does so for a second is
+ * in the way. */
 int fl_handshake_ready(void)
 {
-	for (uint64_t us = FIRST_LOOK_US; us <= LAST_LOOK_US; us *= 2) {
-		int r = fl_os_threads(fl_os_tid(), blocks, NULL);
+	int r = fl_os_threads(fl_os_tid(), keeps_blocking, NULL);
 
-		if (r <= 0)
-			return r;
-		fl_os_sleep_us(us);
-	}
-	return FLE_TRAPBLOCK;
+	return r > 0 ? FLE_TRAPBLOCK : r;
 }
 
 static int give_up(void)

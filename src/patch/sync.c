@@ -172,6 +172,19 @@ static void run(void)
 	store_release(&ended, number);			/* (C) pairs with (D) */
 }
 
+int fl_sync_ready(void)
+{
+	uint64_t signals;
+	int err;
+
+	if (!fl_sync->ready)
+		return 0;
+	take_turn(&signals);
+	err = fl_sync->ready();
+	fl_os_unlock(&lock, &signals);
+	return err;
+}
+
 void fl_sync_pass(struct fl_ticket t)
 {
 	uint64_t signals;

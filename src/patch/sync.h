@@ -16,7 +16,7 @@ struct fl_sync {
 	const char *name, *about;
 	bool by_choice;			/* only when asked for by name */
 	int (*probe)(void);		/* once: 0 when it works here, or an error */
-	int (*ready)(void);		/* now: 0, FLE_TRAPBLOCK, ...; NULL: always */
+	int (*ready)(void);		/* now, one caller at a time: 0, ...; NULL: always */
 	void (*all_cores)(void);	/* blocks; one caller at a time */
 	/* Ticks after which what was stored is fetched everywhere, without a
 	 * call to all_cores(); NULL: never. */
@@ -34,6 +34,9 @@ extern const struct fl_sync *fl_sync;
 /* Choose: the one of that name; NULL: the one that the environment names, else
  * the first of fl_syncs that works and is not by_choice. */
 int fl_sync_choose(const char *name);
+
+/* Could the cores be synchronised now? 0, FLE_TRAPBLOCK, ... */
+int fl_sync_ready(void);
 
 /*
  * Many changes share a sync. A ticket, taken after a store to text, is passed

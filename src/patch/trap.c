@@ -191,15 +191,32 @@ static void pass_on(int sig, siginfo_t *info, void *uc)
 		call_program(sig, info, uc);
 }
 
+/* Could the byte at `pc` be the last of a longer instruction? Any start before it
+ * counts, on its page. */
+static bool may_end_longer(uintptr_t pc)
+{
+	struct fl_insn i;
+
+	for (size_t len = 2; len < FL_ARCH_SITE_MAX && len <= pc % FL_PAGE; len++) {
+		uintptr_t at = pc + 1 - len;
+
+		fl_arch_decode(&i, (const void *)at, len, at);
+		if (i.len == len)
+			return true;
+	}
+	return false;
+}
+
 /* The program's own int3 has been swallowed just so, unless it has just been dealt
- * with. An interrupt at that very instruction can deceive this, either way. */
+ * with. The trap's number is that of the last trap, however old: where the byte may
+ * belong to another instruction the trap is let go, rather than made up. */
 static bool has_swallowed(const void *uc)
 {
 	uintptr_t pc = fl_arch_trap_pc(uc);
 
 	return (uintptr_t)program.handler > IGNORE && fl_arch_has_trapped(uc) &&
 	       !fl_arch_is_marked(uc) && (pc + 1) % FL_PAGE &&
-	       *(volatile uint8_t *)pc == FL_ARCH_TRAP;
+	       *(volatile uint8_t *)pc == FL_ARCH_TRAP && !may_end_longer(pc);
 }
 
 static void after_handshake(int sig, void *uc)

@@ -443,7 +443,8 @@ static void on_trap(int sig)
 static void *trap(void *arg)
 {
 	while (goes_on()) {
-		__asm__ volatile("int3");
+		/* With NOPs before it, it can be no other instruction's end. */
+		__asm__ volatile(".skip 15, 0x90\n\tint3");
 		traps_met++;
 	}
 	return arg;
@@ -464,6 +465,35 @@ static void program_traps(void)
 	store_relaxed(&stop, 1);
 	pthread_join(t, NULL);
 	CHECK(traps_taken + 9 > traps_met && traps_met + 9 > traps_taken);
+}
+
+/* One trap, and then long behind instructions that end as an int3 looks. */
+static void *compare(void *arg)
+{
+	__asm__ volatile(".skip 15, 0x90\n\tint3");
+	while (goes_on())
+		__asm__ volatile(".rept 64\n\tcmp %%cl,%%r12b\n\t.endr" ::: "cc");
+	return arg;
+}
+
+static void program_compares(void)
+{
+	pthread_t t;
+
+	signal(SIGTRAP, on_trap);
+	CHECK(!fl_handshake_open());
+	CHECK(!pthread_create(&t, NULL, compare, NULL));
+	for (int i = 0; i < 20000; i++)
+		CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
+	store_relaxed(&stop, 1);
+	pthread_join(t, NULL);
+	CHECK(traps_taken == 1);
+}
+
+static void no_trap_is_made_up(void **state)
+{
+	(void)state;
+	assert_child(program_compares);
 }
 
 static void no_trap_of_the_programs_is_lost(void **state)
@@ -512,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_blocks_sigtrap_is_named),
 		cmocka_unit_test(a_sync_waits_for_a_mask),
 		cmocka_unit_test(no_trap_of_the_programs_is_lost),
+		cmocka_unit_test(no_trap_is_made_up),
 		cmocka_unit_test(the_tracer_is_no_child_of_the_programs),
 	};
 
