@@ -34,6 +34,7 @@ enum {
 
 static struct fl_patch **lists;		/* W the lock's holder (A), R handlers (B) */
 static uint32_t lock, version, inside;
+static size_t n_claimed;
 
 static struct fl_patch **list_of(uintptr_t at)
 {
@@ -100,6 +101,7 @@ int fl_claim(struct fl_patch *p, const struct fl_patch **other)
 	p->acts = FL_N_STATES;		/* until a commit says otherwise */
 	store_release(list, p);			/* (A) pairs with (B) */
 	store_release(&version, version + 1);	/* (A) pairs with (B) */
+	n_claimed++;
 	return 0;
 }
 
@@ -111,6 +113,7 @@ static void unlink_place(struct fl_patch *p)
 		at = &(*at)->next;
 	store_relaxed(at, p->next);
 	p->claimed = FL_CLAIM_NONE;
+	n_claimed--;
 }
 
 bool fl_is_claimed(const struct fl_patch *p)
@@ -126,6 +129,14 @@ void fl_unclaim(struct fl_patch *p)
 {
 	if (p->claimed)
 		unlink_place(p);
+}
+
+void fl_claims_each(int claimed, void (*each)(struct fl_patch *))
+{
+	for (size_t i = 0; lists && n_claimed && i < N_LISTS; i++)
+		for (struct fl_patch *p = lists[i]; p; p = p->next)
+			if (p->claimed == claimed)
+				each(p);
 }
 
 void fl_claims_settle(void)

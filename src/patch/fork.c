@@ -21,6 +21,7 @@
  */
 #include <pthread.h>
 
+#include "claim.h"
 #include "fork.h"
 #include "os/os.h"
 
@@ -63,8 +64,10 @@ static void in_parent(void)
 	__atomic_store_n(&forking, 0, __ATOMIC_SEQ_CST);	/* (B) pairs with (A) */
 }
 
+/* A switch of one store is not waited for; the child does without its thread. */
 static void in_child(void)
 {
+	fl_claims_each(FL_CLAIM_PLACE, fl_place_in_child);
 	store_relaxed(&busy, 0);
 	in_parent();
 }

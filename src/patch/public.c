@@ -387,6 +387,18 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 	return switch_wide(l, state_of(to));
 }
 
+/* Its store was made, or not: the text says. */
+void fl_place_in_child(struct fl_patch *p)
+{
+	const uint8_t *now = (const uint8_t *)p->at + p->flip_at;
+
+	if (p->tactic == FL_WIDE || !(p->motion & 1))
+		return;
+	p->state = __builtin_memcmp(now, p->bytes[FL_ON] + p->flip_at, p->flip_bytes)
+		? FL_OFF : FL_ON;
+	p->motion++;
+}
+
 /* ---- what it is -------------------------------------------------------- */
 
 enum flick_state flick_patch_state(const struct flick_patch *h)
