@@ -55,14 +55,17 @@ static struct fl_patch *find_meeting(const struct fl_patch *p, uintptr_t at)
 	return q;
 }
 
-/* A window is in the list of its first byte, and shorter than a grain. */
+/* A window is in the list of its first byte: one of the grain before may reach
+ * into the first bytes of this grain, and ours into the next. */
 static struct fl_patch *conflict(const struct fl_patch *p)
 {
 	struct fl_patch *q = find_meeting(p, p->at);
 
-	if (!q)
+	if (!q && p->at % GRAIN < FL_ARCH_SITE_MAX)
 		q = find_meeting(p, p->at - GRAIN);
-	return q ? q : find_meeting(p, p->at + GRAIN);
+	if (!q && p->at % GRAIN + p->len > GRAIN)
+		q = find_meeting(p, p->at + GRAIN);
+	return q;
 }
 
 static int make_lists(void)
