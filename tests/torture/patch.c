@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = getenv("FLICK_TORTURE"), *about;
 	const char *first = fl_patch_sync_row(0, &about);
-	long rounds = mode && !strcmp(mode, "long") ? 2000000 : 100000;
+	long rounds = mode && !strcmp(mode, "long") ? 300000 : 100000;
 	int bad = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
