@@ -167,7 +167,7 @@ uint32_t fl_claims_version(void)
 static struct fl_patch *find_holding(uintptr_t pc, uintptr_t at)
 {
 	/* ordering: (B) pairs with (A); `next` was written before the link */
-	struct fl_patch *p = load_acquire(&lists[at / GRAIN % N_LISTS]);
+	struct fl_patch *p = load_acquire(list_of(at));
 
 	while (p && pc - p->at >= p->len)
 		p = load_relaxed(&p->next);

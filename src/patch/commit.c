@@ -56,7 +56,7 @@ static bool is_wide(const struct fl_change *c)
 
 static bool is_row(const struct fl_change *c)
 {
-	return c->patch->n_starts && (c->from == FL_OLD || c->to == FL_OLD);
+	return fl_is_row(c->patch, c->from, c->to);
 }
 
 /* ---- whose places ------------------------------------------------------ */
@@ -103,21 +103,10 @@ static bool blocks_trap(int tid)
 	return mask >> (SIGTRAP - 1) & 1;
 }
 
-/* The C library blocks every signal for a moment around thread creation, and a
- * busy machine may stop a thread just then: only one that keeps doing so, for
- * a second in all, is in the way. Where threads come and go there
- * is always some thread that blocks it; so each is waited for by itself. */
 static int keeps_blocking_trap(void *arg, int tid)
 {
-	enum { FIRST_US = 250, LAST_US = 512000 };
-
 	(void)arg;
-	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
-		if (!blocks_trap(tid))
-			return 0;
-		fl_os_sleep_us(us);
-	}
-	return 1;
+	return fl_trap_keeps_blocked(blocks_trap, tid);
 }
 
 /* A switch in one store has no time to look: it would fetch from another core,

@@ -47,7 +47,6 @@
 enum { CODE = -0x666c6b };
 
 enum { RESEND_US = 1000, PAUSE_US = 100 };
-enum { FIRST_LOOK_US = 250, LAST_LOOK_US = 512000 };
 
 #define BIT(sig) (1ull << ((sig) - 1))
 /* What is caught but comes of no other thread's doing, or is the C library's
@@ -100,29 +99,27 @@ static void await(uint32_t from, size_t n)
 
 /* Flick's own thread does, and the caller may; one in our handler will be out of
  * it in a moment. */
-static int blocks(void *arg, int tid)
+static bool blocks(int tid)
 {
 	struct fl_thread_status s;
 
-	(void)arg;
 	return tid != fl_os_own_thread() && !fl_trap_has(tid) &&
 	       !fl_os_thread_status(0, tid, &s) && (s.blocked & BIT(SIGTRAP)) &&
 	       fl_os_thread_rest(0, tid) == FL_RUNS;
 }
 
-static int keeps_blocking(void *arg, int tid)
+static int blocks_now(void *arg, int tid)
 {
-	for (uint64_t us = FIRST_LOOK_US; us <= LAST_LOOK_US; us *= 2) {
-		if (!blocks(arg, tid))
-			return 0;
-		fl_os_sleep_us(us);
-	}
-	return 1;
+	(void)arg;
+	return blocks(tid);
 }
 
-/* The C library blocks every signal around thread creation, handlers may, and a
- * busy machine may stop a thread just then: only one that does so for a second is
- * in the way. */
+static int keeps_blocking(void *arg, int tid)
+{
+	(void)arg;
+	return fl_trap_keeps_blocked(blocks, tid);
+}
+
 int fl_handshake_ready(void)
 {
 	int r = fl_os_threads(fl_os_tid(), keeps_blocking, NULL);
@@ -133,7 +130,7 @@ int fl_handshake_ready(void)
 static int give_up(void)
 {
 	store_relaxed(&is_unsettled, 1);
-	return fl_os_threads(fl_os_tid(), blocks, NULL) == 1 ? FLE_TRAPBLOCK : -ETIMEDOUT;
+	return fl_os_threads(fl_os_tid(), blocks_now, NULL) == 1 ? FLE_TRAPBLOCK : -ETIMEDOUT;
 }
 
 int fl_handshake(enum fl_who who, int64_t timeout_us)

@@ -13,9 +13,10 @@
 static int take(struct fl_set *set, const struct flick_change *c)
 {
 	struct fl_patch *p = &fl_place_of(c->patch)->patch;
-	int to = c->to == FLICK_ON ? FL_ON : FL_OFF;
 
-	return p->claimed == FL_CLAIM_PLACE ? fl_set_take(set, p, to) : -EINVAL;
+	if (p->claimed != FL_CLAIM_PLACE)
+		return -EINVAL;
+	return fl_set_take(set, p, fl_state_of(c->to));
 }
 
 static int take_all(struct fl_set *set, const struct flick_change *c, size_t n,

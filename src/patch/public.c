@@ -174,11 +174,6 @@ int flick_patch_release(struct flick_patch *h)
 	return err;
 }
 
-static int state_of(enum flick_state s)
-{
-	return s == FLICK_ON ? FL_ON : FL_OFF;
-}
-
 /* ---- in steps ------------------------------------------------------------ */
 
 /* A handler of this thread that met the trap of a place it interrupted the
@@ -305,7 +300,7 @@ int flick_patch_start(struct flick_patch *h, enum flick_state to)
 		return -EINVAL;
 	block_if(must, &signals);
 	fl_fork_enter();
-	err = start(l, state_of(to));
+	err = start(l, fl_state_of(to));
 	fl_fork_leave();
 	restore_if(must, &signals);
 	return err;
@@ -383,8 +378,8 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	if (l->patch.tactic != FL_WIDE)
-		return switch_at_once(&l->patch, state_of(to));
-	return switch_wide(l, state_of(to));
+		return switch_at_once(&l->patch, fl_state_of(to));
+	return switch_wide(l, fl_state_of(to));
 }
 
 /* Its store was made, or not: the text says. */

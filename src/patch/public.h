@@ -18,6 +18,11 @@ struct fl_place {
 _Static_assert(sizeof(struct fl_place) <= sizeof(struct flick_patch),
 	       "struct flick_patch is ABI");
 
+static inline int fl_state_of(enum flick_state s)
+{
+	return s == FLICK_ON ? FL_ON : FL_OFF;
+}
+
 static inline struct fl_place *fl_place_of(struct flick_patch *p)
 {
 	return (struct fl_place *)p;

@@ -26,8 +26,7 @@ static bool span_of(const struct fl_patch *p, int from, int to, struct fl_span *
 	return first < last;
 }
 
-/* A row of NOPs: several instructions become one. */
-static bool is_row(const struct fl_patch *p, int from, int to)
+bool fl_is_row(const struct fl_patch *p, int from, int to)
 {
 	return p->n_starts && (from == FL_OLD || to == FL_OLD);
 }
@@ -42,7 +41,7 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
 {
 	if (!span_of(p, from, to, s))
 		return FL_N_TACTICS;
-	if (is_row(p, from, to))
+	if (fl_is_row(p, from, to))
 		return FL_WIDE;
 	if (s->first == s->last)
 		return FL_FLIP;

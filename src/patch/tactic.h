@@ -7,6 +7,8 @@
 /* What differs between two states: bytes [first, last]. */
 struct fl_span { uint8_t first, last; };
 
+/* A row of NOPs: several instructions become one, or one becomes several. */
+bool fl_is_row(const struct fl_patch *, int from, int to);
 /* FL_N_TACTICS: the bytes are the same already. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);

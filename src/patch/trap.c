@@ -102,6 +102,18 @@ bool fl_trap_has(int tid)
 	return load_relaxed(trapped_slot(tid)) == tid;
 }
 
+int fl_trap_keeps_blocked(bool (*blocks)(int tid), int tid)
+{
+	enum { FIRST_US = 250, LAST_US = 512000 };
+
+	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
+		if (!blocks(tid))
+			return 0;
+		fl_os_sleep_us(us);
+	}
+	return 1;
+}
+
 /* Was the trap ours, and is the thread where it belongs? */
 static bool settle(void *uc, uintptr_t pc)
 {

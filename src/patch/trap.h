@@ -9,6 +9,11 @@
 int fl_trap_install(void);
 /* Is thread `tid` in our handler, having met a trap? False at times when it is. */
 bool fl_trap_has(int tid);
+/* Does `blocks` keep saying so of thread `tid` for a second? The C library blocks
+ * every signal for a moment around thread creation, handlers may, and a busy
+ * machine may stop a thread just then. Where threads come and go there is always
+ * some thread that blocks it; so each is waited for by itself. 0 or 1. */
+int fl_trap_keeps_blocked(bool (*blocks)(int tid), int tid);
 /* Put the program's own SIGTRAP action back. */
 void fl_trap_close(void);
 /* The thread of this context was interrupted where it stood. If that is inside a
