@@ -169,12 +169,6 @@ static const struct flick_column columns[] = {
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 };
 
-static uint64_t to_ns(const struct graph *g, const struct fl_node *n, uint64_t ticks)
-{
-	return n->calls == n->unknown ? FLICK_NONE :
-	       (uint64_t)((double)ticks * g->view->ns_per_tick + 0.5);
-}
-
 static int rows(void *state, struct flick_rows *r)
 {
 	struct graph *g = state;
@@ -191,8 +185,8 @@ static int rows(void *state, struct flick_rows *r)
 		cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
 		cell[CALLEE] = e->sum.function;
 		cell[CALLS] = e->sum.calls;
-		cell[TOTAL] = to_ns(g, &e->sum, e->sum.total);
-		cell[SELF] = to_ns(g, &e->sum, e->sum.self);
+		cell[TOTAL] = fl_node_ns(&e->sum, g->view, e->sum.total);
+		cell[SELF] = fl_node_ns(&e->sum, g->view, e->sum.self);
 		cell[UNKNOWN] = e->sum.unknown;
 		cell[UNSURE] = e->sum.unsure;
 		cell += ARRAY_LEN(columns);

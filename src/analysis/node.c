@@ -192,3 +192,9 @@ void fl_node_doubt(struct fl_node *list)
 		work = work->work;
 	}
 }
+
+uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
+{
+	return n->calls == n->unknown ? FLICK_NONE :
+	       (uint64_t)((double)ticks * view->ns_per_tick + 0.5);
+}

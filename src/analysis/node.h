@@ -49,4 +49,7 @@ void fl_nodes_adopt(struct fl_nodes *, struct fl_nodes *from);
 /* All of them, wherever they are. */
 void fl_nodes_free(struct fl_nodes *);
 
+/* A node's `ticks`, total or self, for a row: FLICK_NONE when no call has a time. */
+uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
+
 #endif

@@ -92,12 +92,6 @@ static const struct flick_column columns[] = {
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 };
 
-static uint64_t to_ns(const struct tree *t, const struct fl_node *n, uint64_t ticks)
-{
-	return n->calls == n->unknown ? FLICK_NONE :
-	       (uint64_t)((double)ticks * t->view->ns_per_tick + 0.5);
-}
-
 struct writer {
 	const struct tree *tree;
 	struct flick_rows *rows;
@@ -118,8 +112,8 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[PARENT] = parent;
 	cell[FUNCTION] = n->function;
 	cell[CALLS] = n->calls;
-	cell[TOTAL] = to_ns(w->tree, n, n->total);
-	cell[SELF] = to_ns(w->tree, n, n->self);
+	cell[TOTAL] = fl_node_ns(n, w->tree->view, n->total);
+	cell[SELF] = fl_node_ns(n, w->tree->view, n->self);
 	cell[UNKNOWN] = n->unknown;
 	cell[UNSURE] = n->unsure;
 	if (!n->first)

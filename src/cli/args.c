@@ -200,6 +200,32 @@ const struct fl_option *fl_args_next(struct fl_args *a, bool *failed)
 	return next_letter(a, failed);
 }
 
+int fl_args_directory(const struct fl_cmd *cmd, int argc, char **argv, const char **dir,
+		      int (*take)(void *wish, const struct fl_option *, const char *value),
+		      void *wish)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	const struct fl_option *o;
+	bool failed = false;
+	int words = 0;
+
+	do {
+		while ((o = fl_args_next(&a, &failed)))
+			if (take(wish, o, a.value))
+				return -1;
+		if (failed)
+			return -1;
+		if (a.at < argc) {
+			*dir = argv[a.at++];
+			words++;
+		}
+	} while (a.at < argc);
+	if (words < 2)
+		return 0;
+	fl_say("one directory, please: flick %s %s", cmd->name, cmd->args);
+	return -1;
+}
+
 bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
 		     uint64_t hi, uint64_t *out)
 {

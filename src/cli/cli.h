@@ -58,6 +58,12 @@ struct fl_args {
 };
 /* The next option; NULL at the end, or with `failed` set and a line printed. */
 const struct fl_option *fl_args_next(struct fl_args *, bool *failed);
+/* All words of a command with options, which may stand before and behind, and at
+ * most one directory; `take` gets each option, and returns -1 with a line printed
+ * when it is wrong. 0, or -1 likewise. */
+int fl_args_directory(const struct fl_cmd *, int argc, char **argv, const char **dir,
+		      int (*take)(void *wish, const struct fl_option *, const char *value),
+		      void *wish);
 /* 0, or -1 and a line printed when something of the output got lost. */
 int fl_flush_output(void);
 void fl_print_help(FILE *, const struct fl_cmd *);

@@ -34,39 +34,16 @@ static const struct fl_dumper *find_dumper(const char *name)
 	return NULL;
 }
 
-static int take(struct wish *w, const struct fl_option *o, const char *value)
+static int take(void *wish, const struct fl_option *o, const char *value)
 {
+	struct wish *w = wish;
+
 	if (o - options == OUTPUT) {
 		w->output = value;
 		return 0;
 	}
 	w->dumper = find_dumper(value);
 	return w->dumper ? 0 : -1;
-}
-
-/* Options may stand before and behind the directory. */
-static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
-{
-	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	const struct fl_option *o;
-	bool failed = false;
-	int words = 0;
-
-	do {
-		while ((o = fl_args_next(&a, &failed)))
-			if (take(w, o, a.value))
-				return -1;
-		if (failed)
-			return -1;
-		if (a.at < argc) {
-			w->dir = argv[a.at++];
-			words++;
-		}
-	} while (a.at < argc);
-	if (words < 2)
-		return 0;
-	fl_say("one directory, please: flick dump %s", cmd->args);
-	return -1;
 }
 
 /* ---- the tree --------------------------------------------------------------------- */
@@ -162,7 +139,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	char why[FL_WHY] = "";
 	int status;
 
-	if (parse(cmd, argc, argv, &w))
+	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
 	if (fl_store_open(&store, w.dir, why)) {
 		fl_say("%s", why);

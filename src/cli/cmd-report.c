@@ -39,8 +39,10 @@ static const struct fl_exporter *find_exporter(const char *name)
 	return NULL;
 }
 
-static int take(struct wish *w, const struct fl_option *o, const char *value)
+static int take(void *wish, const struct fl_option *o, const char *value)
 {
+	struct wish *w = wish;
+
 	switch (o - options) {
 	case ANALYSIS:
 		snprintf(w->analysis, sizeof(w->analysis), "%s", value);
@@ -57,31 +59,6 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 		w->exporter = find_exporter(value);
 		return w->exporter ? 0 : -1;
 	}
-}
-
-/* Options may stand before and behind the directory. */
-static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
-{
-	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	const struct fl_option *o;
-	bool failed = false;
-	int words = 0;
-
-	do {
-		while ((o = fl_args_next(&a, &failed)))
-			if (take(w, o, a.value))
-				return -1;
-		if (failed)
-			return -1;
-		if (a.at < argc) {
-			w->dir = argv[a.at++];
-			words++;
-		}
-	} while (a.at < argc);
-	if (words < 2)
-		return 0;
-	fl_say("one directory, please: flick report %s", cmd->args);
-	return -1;
 }
 
 /* ---- order ------------------------------------------------------------------- */
@@ -219,7 +196,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	struct source from = { 0 }, before = { 0 };
 	int status = FL_EXIT_FAILED;
 
-	if (parse(cmd, argc, argv, &w))
+	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
 	if (!load(&from, w.dir, w.analysis) &&
 	    (!w.before || !load(&before, w.before, w.analysis)))
