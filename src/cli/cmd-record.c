@@ -40,19 +40,6 @@ struct wish {
 	size_t n_patterns;
 };
 
-/* "latency,counts"; a path may not hold a comma. */
-static int take_analyses(struct fl_session_options *o, const char *list)
-{
-	char *names = strdup(list), *rest = names;
-	const char *name;
-	int err = names ? 0 : -1;
-
-	while (!err && (name = strsep(&rest, ",")))
-		err = fl_session_use(o, name);
-	free(names);
-	return err;
-}
-
 static int take_pattern(struct wish *w, int on, const char *text)
 {
 	if (w->n_patterns == ARRAY_LEN(w->patterns)) {
@@ -90,7 +77,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 {
 	switch (o - options) {
 	case OUTPUT:	 w->o.dir = value; return 0;
-	case ANALYSIS:	 w->chosen = true; return take_analyses(&w->o, value);
+	case ANALYSIS:	 w->chosen = true; return fl_session_use_all(&w->o, value);
 	case ALL:	 w->all = true; return 0;
 	case PATCH:	 return take_pattern(w, 1, value);
 	case UNPATCH:	 return take_pattern(w, 0, value);

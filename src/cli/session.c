@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,6 +95,19 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	return 0;
 }
 
+/* A path may not hold a comma. */
+int fl_session_use_all(struct fl_session_options *o, const char *list)
+{
+	char *names = strdup(list), *rest = names;
+	const char *name;
+	int err = names ? 0 : -1;
+
+	while (!err && (name = strsep(&rest, ",")))
+		err = fl_session_use(o, name);
+	free(names);
+	return err;
+}
+
 void fl_session_drop_uses(struct fl_session_options *o)
 {
 	while (o->n_analyses)
@@ -173,7 +187,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, &sink);
+	return fl_reader_open(&s->reader, s->shm, s->o->sink ? s->o->sink : &sink);
 }
 
 static int open_all(struct fl_session *s)
@@ -354,7 +368,7 @@ static bool has_begun(const struct fl_session *s)
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
-				  .launch.sync = o->sync };
+				  .launch.sync = o->sync, .launch.stdio = o->stdio };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
@@ -366,6 +380,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	}
 	target_pid = s->pid;
 	drain(s);
+	s->drained = fl_moment_now();
 	release_signals();
 	measure_tick(s);
 	add_up(s);
@@ -376,6 +391,40 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
+}
+
+struct fl_moment fl_moment_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (struct fl_moment){ fl_os_monotonic_ns(),
+				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
+}
+
+static uint64_t cpu_ns(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)
+{
+	struct fl_launch launch = { .stdio = o->stdio };
+	struct rusage used = { 0 };
+	int pid;
+
+	if (fl_launch_check(&launch, o->argv[0]))
+		return -1;
+	catch_signals();
+	pid = fl_launch_start(&launch, o->argv, NULL, -1);
+	a->start_ns = fl_os_monotonic_ns();
+	target_pid = pid;
+	while (pid >= 0 && wait4(pid, &a->status, 0, &used) < 0 && errno == EINTR)
+		;
+	release_signals();
+	a->cpu_ns = cpu_ns(&used);
+	return pid < 0 ? -1 : 0;
 }
 
 void fl_session_close(struct fl_session *s)
