@@ -7,6 +7,8 @@
 #ifndef FL_CLI_H
 #define FL_CLI_H
 
+#include <sched.h>
+
 #include "analysis/analysis.h"
 #include "channel/channel.h"
 #include "report/report.h"
@@ -129,6 +131,7 @@ struct fl_launch {
 	char library[4096];		/* libflick.so */
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 	const int *stdio;		/* three descriptors for it; NULL: ours */
+	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
@@ -136,6 +139,9 @@ bool fl_launch_find_library(char out[4096]);
 struct fl_session_options;
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);
+/* --cpu is obeyed at once, --target-cpu is kept (cpus.c). 0 or -1, line printed. */
+int fl_cpus_take(struct fl_session_options *, const struct fl_option *,
+		 const char *list);
 /* Is there such a way to synchronise? 0 or -1, line printed. */
 int fl_launch_check_sync(const char *name);
 /* Start it with the region `fd`, or without flick where `shm` is NULL; its pid,
@@ -162,6 +168,8 @@ struct fl_session_options {
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
 	const int *stdio;		/* three descriptors for it; NULL: ours */
+	bool cpus_are_set;		/* --cpu, --target-cpu */
+	cpu_set_t target_cpus;		/* then, what the target may run on */
 	const struct fl_sink *sink;	/* in place of the analyses, or NULL */
 	bool entries_only;		/* nothing looks at exits */
 	bool again;			/* an earlier run has told of its sites */

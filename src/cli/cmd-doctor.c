@@ -232,9 +232,11 @@ static const struct fl_option options[] = {
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
 	{ 0, "runs", "N", "of each kind (3); PROGRAM is run 5 N + 1 times" },
 	{ 0, "json", NULL, "print all numbers for a program" },
+	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
 	{ 0 }
 };
-enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON };
+enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_cost_options o;
@@ -255,6 +257,8 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case PATCH:	return fl_selection_add(s->selection, 1, value);
 	case UNPATCH:	return fl_selection_add(s->selection, 0, value);
 	case JSON:	w->json = true; return 0;
+	case CPU:
+	case TARGET_CPU: return fl_cpus_take(s, o, value);
 	default:	break;
 	}
 	if (!fl_parse_number(o, value, 1, FL_COST_RUNS, &n))

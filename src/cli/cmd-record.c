@@ -27,11 +27,14 @@ static const struct fl_option options[] = {
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
+	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC };
+       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC,
+       CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
@@ -92,6 +95,8 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case WAIT:	 w->o.wait = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
 	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
+	case CPU:
+	case TARGET_CPU: return fl_cpus_take(&w->o, o, value);
 	default:	 w->o.why = true; return 0;
 	}
 }

@@ -16,7 +16,6 @@
  * Times with flick begin when the target is let go: starting it, finding its
  * sites and naming them is paid once a run, not by the event.
  */
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,11 +364,16 @@ static uint64_t median_events(struct rig *g)
 	return (uint64_t)spread_of(v, g->o->runs).median;
 }
 
-static unsigned count_cpus(void)
+/* That flick or the program may run on. */
+static unsigned count_cpus(const struct fl_session_options *o)
 {
 	cpu_set_t set;
 
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	if (o->cpus_are_set)
+		CPU_OR(&set, &set, &o->target_cpus);
+	return (unsigned)CPU_COUNT(&set);
 }
 
 /* Half of how far apart the runs lay that a verdict is made of. */
@@ -388,7 +392,8 @@ static double noise_of(const struct fl_spread rows[])
 }
 
 /* The reader's CPU time is P + P_c; where P alone took as long P_c is nothing. */
-static struct fl_cost cost_of(const struct fl_spread rows[], double threads)
+static struct fl_cost cost_of(const struct fl_spread rows[], double threads,
+			      unsigned cpus)
 {
 	double p = rows[FL_COST_P].median, cpu = rows[FL_COST_CPU_CONCURRENT].median;
 
@@ -398,7 +403,7 @@ static struct fl_cost cost_of(const struct fl_spread rows[], double threads)
 		.a_q = rows[FL_COST_ENQUEUE].median - rows[FL_COST_WORD].median,
 		.p = p, .p_c = cpu > p ? cpu - p : 0,
 		.threads = threads > ONE_THREAD ? threads : 1,
-		.cpus = count_cpus(),
+		.cpus = cpus,
 	};
 }
 
@@ -412,7 +417,7 @@ static void conclude(struct rig *g)
 		g->rows[FL_COST_P][i] *= (double)r->events;
 	for (size_t row = 0; row < FL_COST_ROWS; row++)
 		r->rows[row] = spread_of(g->rows[row], n);
-	r->cost = cost_of(r->rows, spread_of(g->threads, n).median);
+	r->cost = cost_of(r->rows, spread_of(g->threads, n).median, count_cpus(&g->s));
 	r->model = fl_cost_model(&r->cost);
 	r->noise = noise_of(r->rows);
 	r->cheaper = fl_cost_judge(r->model.e_s, r->rows[FL_COST_CONCURRENT].median,

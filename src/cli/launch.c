@@ -253,8 +253,10 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;
 }
 
-static int set_stdio(const struct fl_launch *l)
+static int set_up(const struct fl_launch *l)
 {
+	if (l->cpus && sched_setaffinity(0, sizeof(*l->cpus), l->cpus))
+		return -1;
 	for (int i = 0; l->stdio && i < 3; i++)
 		if (dup2(l->stdio[i], i) < 0)
 			return -1;
@@ -269,7 +271,7 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
-	if (!set_stdio(l) && (!shm || !set_environment(l, fds[0], shm->reader_pid))) {
+	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->reader_pid))) {
 		if (shm)
 			shm->target_pid = getpid();
 		execv(l->program, argv);

@@ -365,10 +365,16 @@ static bool has_begun(const struct fl_session *s)
 	return s->begun;
 }
 
+static const cpu_set_t *cpus_of(const struct fl_session_options *o)
+{
+	return o->cpus_are_set ? &o->target_cpus : NULL;
+}
+
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
-				  .launch.sync = o->sync, .launch.stdio = o->stdio };
+				  .launch.sync = o->sync, .launch.stdio = o->stdio,
+				  .launch.cpus = cpus_of(o) };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
@@ -410,7 +416,7 @@ static uint64_t cpu_ns(const struct rusage *u)
 
 int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)
 {
-	struct fl_launch launch = { .stdio = o->stdio };
+	struct fl_launch launch = { .stdio = o->stdio, .cpus = cpus_of(o) };
 	struct rusage used = { 0 };
 	int pid;
 

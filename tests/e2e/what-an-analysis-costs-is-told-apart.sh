@@ -164,6 +164,11 @@ if taskset -c 0 true 2>/dev/null; then
 	grep -q '^inline is cheaper here: .*one CPU concurrency cannot pay' "$out" ||
 		fail "$label the verdict is another"
 fi
+label='one CPU by --cpu and --target-cpu:'
+cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+cost --json --runs 1 --cpu "$cpu" --target-cpu "$cpu" "$work/ways"
+succeeded
+consistent cpus=1 cheaper=inline
 label='pads alone:'
 cost --json --runs 1 -a counts "$work/pads"
 succeeded
