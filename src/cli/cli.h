@@ -173,6 +173,7 @@ struct fl_session_options {
 	const struct fl_sink *sink;	/* in place of the analyses, or NULL */
 	bool entries_only;		/* nothing looks at exits */
 	bool again;			/* an earlier run has told of its sites */
+	bool quiet;			/* no progress on a terminal */
 };
 
 struct fl_moment {

@@ -230,7 +230,7 @@ static const struct fl_option options[] = {
 	{ 'a', "analysis", "NAME,...", "which (latency), as for flick record" },
 	{ 'P', "patch", "PATTERN", "switch matching functions on" },
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
-	{ 0, "runs", "N", "of each kind (3); PROGRAM is run 5 N + 1 times" },
+	{ 0, "runs", "N", "of each kind (3); PROGRAM is run about 5 N times" },
 	{ 0, "json", NULL, "print all numbers for a program" },
 	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
 	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },

@@ -5,7 +5,7 @@
 
 static const char *const row_names[FL_COST_ROWS] = {
 	"alone", "word", "enqueue", "read", "concurrent",
-	"cpu_read", "cpu_concurrent", "analysis",
+	"cpu_read", "cpu_concurrent", "analysis", "counted",
 };
 
 static const char *const row_labels[FL_COST_ROWS] = {
@@ -17,7 +17,13 @@ static const char *const row_labels[FL_COST_ROWS] = {
 	"               reader's CPU time, not analysing",
 	"P+P_c          reader's CPU time, analysing",
 	"P              the analysis alone",
+	"E_s            counted inline, as by flick count",
 };
+
+static size_t n_rows(const struct fl_cost_result *r)
+{
+	return fl_cost_has_inline(r) ? FL_COST_ROWS : FL_COST_COUNTED;
+}
 
 static double each_ns(const struct fl_cost_result *r, double seconds)
 {
@@ -51,6 +57,10 @@ static void print_head(const struct fl_cost_result *r)
 		printf("%s%s", i ? "," : "", s->analyses[i].name);
 	printf("; %u run%s of each kind, %llu events a run\n", r->o->runs,
 	       r->o->runs == 1 ? "" : "s", (unsigned long long)r->events);
+	if (r->most_events - r->least_events > r->events / 100)
+		printf("its runs are not alike: they made from %llu to %llu events\n",
+		       (unsigned long long)r->least_events,
+		       (unsigned long long)r->most_events);
 	printf("its input is %s, its output goes to /dev/null; %u CPU%s, %.1f at work for "
 	       "it alone\n\n", r->stdin_is_file ? "the file given, from the same place each "
 	       "time" : "/dev/null", r->cost.cpus, r->cost.cpus == 1 ? "" : "s",
@@ -61,7 +71,7 @@ static void print_rows(const struct fl_cost_result *r)
 {
 	printf("%-48s %9s %17s %9s %9s\n", "measured", "seconds", "min..max", "ns/event",
 	       "ticks");
-	for (size_t i = 0; i < FL_COST_ROWS; i++)
+	for (size_t i = 0; i < n_rows(r); i++)
 		print_line(r, row_labels[i], r->rows[i].median, &r->rows[i]);
 }
 
@@ -125,20 +135,21 @@ static void print_verdict(const struct fl_cost_result *r)
 		[FL_ANALYSIS] = "the analysis dominates",
 		[FL_CPUS] = "the CPUs are what is short",
 	};
-	double a = r->cost.a, e_s = r->model.e_s / a;
+	double a = r->cost.a, e_s = r->e_s / a;
 	double e_c = r->rows[FL_COST_CONCURRENT].median / a;
+	const char *least = fl_cost_has_inline(r) ? "" : "at least ";
 	const char *why = r->cost.cpus == 1 ? "with one CPU concurrency cannot pay" :
 			  dominates[r->model.dominant];
 
 	if (r->cheaper == FL_CONCURRENT)
-		printf("\nconcurrent is cheaper here: %.2f x against at least %.2f x inline; "
-		       "%s\n", e_c, e_s, why);
+		printf("\nconcurrent is cheaper here: %.2f x against %s%.2f x inline; "
+		       "%s\n", e_c, least, e_s, why);
 	else if (r->cheaper == FL_INLINE)
-		printf("\ninline is cheaper here: at least %.2f x against %.2f x "
-		       "concurrent; %s\n", e_s, e_c, why);
+		printf("\ninline is cheaper here: %s%.2f x against %.2f x concurrent; "
+		       "%s\n", least, e_s, e_c, why);
 	else
-		printf("\nneither is cheaper here: %.2f x concurrent, at least %.2f x "
-		       "inline, no further apart than the runs; %s\n", e_c, e_s, why);
+		printf("\nneither is cheaper here: %.2f x concurrent, %s%.2f x "
+		       "inline, no further apart than the runs; %s\n", e_c, least, e_s, why);
 }
 
 void fl_cost_print(const struct fl_cost_result *r)
@@ -180,7 +191,7 @@ static void put_analyses(const struct fl_session_options *s)
 static void put_rows(const struct fl_cost_result *r)
 {
 	printf("\"measured\": {");
-	for (size_t i = 0; i < FL_COST_ROWS; i++)
+	for (size_t i = 0; i < n_rows(r); i++)
 		printf("%s\n    \"%s\": {\"median\": %.9g, \"min\": %.9g, \"max\": %.9g, "
 		       "\"ns_per_event\": %.9g, \"ticks_per_event\": %.9g}", i ? "," : "",
 		       row_names[i], r->rows[i].median, r->rows[i].min, r->rows[i].max,
@@ -223,9 +234,11 @@ void fl_cost_print_json(const struct fl_cost_result *r)
 	printf("{\n  ");
 	put_words("command", r->o->session.argv);
 	put_analyses(&r->o->session);
-	printf("\"runs\": %u, \"events\": %llu, \"status\": %d, \"stdin\": \"%s\",\n  "
-	       "\"cpus\": %u, ", r->o->runs, (unsigned long long)r->events, r->status,
-	       r->stdin_is_file ? "file" : "null", r->cost.cpus);
+	printf("\"runs\": %u, \"events\": %llu, \"least_events\": %llu, "
+	       "\"most_events\": %llu,\n  \"status\": %d, \"stdin\": \"%s\", "
+	       "\"cpus\": %u, ", r->o->runs, (unsigned long long)r->events,
+	       (unsigned long long)r->least_events, (unsigned long long)r->most_events,
+	       r->status, r->stdin_is_file ? "file" : "null", r->cost.cpus);
 	put_number("threads", r->cost.threads);
 	fputs(", ", stdout);
 	put_number("ns_per_tick", r->ns_per_tick);

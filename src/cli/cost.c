@@ -9,6 +9,7 @@
  *	ENQUEUE		to rings, whose chunks are freed unread		A + A_i + A_q
  *	READ		each record is read, one word of it, by the other core
  *	CONCURRENT	each record is analysed				E_c
+ *	COUNTED		calls are counted inline; for `counts` alone	E_s
  *
  * One more run, the first, keeps a piece of the stream, on which the analysis
  * runs without a target: P. The reader's CPU time while it analysed is P + P_c.
@@ -154,10 +155,11 @@ struct rig {
 	struct fl_session_options s;
 	int stdio[3];
 	off_t stdin_at;
-	bool has_status;
+	bool has_status, on_terminal;
+	unsigned n_begun;		/* runs */
 	double rows[FL_COST_ROWS][FL_COST_RUNS];
 	double threads[FL_COST_RUNS];
-	uint64_t events[FL_COST_RUNS];
+	double events[FL_COST_RUNS];
 	struct fl_account account;
 };
 
@@ -166,9 +168,20 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
 }
 
-static void rewind_stdin(const struct rig *g)
+/* What is said next, a mistake perhaps, is written over it. */
+static void show_progress(struct rig *g)
+{
+	unsigned kinds = fl_cost_has_inline(g->r) ? 6 : 5;
+
+	if (g->on_terminal)
+		fprintf(stderr, "\033[Kflick: run %u of %u\r", ++g->n_begun,
+			kinds * g->o->runs + 1);
+}
+
+static void get_ready(struct rig *g)
 {
 	has_ended = 0;
+	show_progress(g);
 	if (g->r->stdin_is_file)
 		lseek(g->stdio[0], g->stdin_at, SEEK_SET);
 }
@@ -200,7 +213,7 @@ static int run_alone(struct rig *g, unsigned i)
 	struct fl_alone alone;
 	uint64_t now;
 
-	rewind_stdin(g);
+	get_ready(g);
 	if (fl_session_alone(&g->s, &alone))
 		return -1;
 	now = end_or(fl_os_monotonic_ns());
@@ -222,7 +235,7 @@ static int run_session(struct rig *g, struct fl_session *s, enum fl_action actio
 {
 	g->s.action = action;
 	g->s.sink = sink;
-	rewind_stdin(g);
+	get_ready(g);
 	if (fl_session_run(s, &g->s) || check_end(g, s->status))
 		return -1;
 	g->s.again = true;
@@ -266,7 +279,12 @@ static int run_round(struct rig *g, unsigned i)
 		return -1;
 	g->rows[FL_COST_CONCURRENT][i] = t.all;
 	g->rows[FL_COST_CPU_CONCURRENT][i] = t.cpu;
-	g->events[i] = t.delivered;
+	g->events[i] = (double)t.delivered;
+	if (!fl_cost_has_inline(g->r))
+		return 0;
+	if (run_with_flick(g, FL_ACT_COUNT, &unread, &t))
+		return -1;
+	g->rows[FL_COST_COUNTED][i] = t.wall;
 	return 0;
 }
 
@@ -355,13 +373,13 @@ static struct fl_spread spread_of(double *v, size_t n)
 	return (struct fl_spread){ (v[(n - 1) / 2] + v[n / 2]) / 2, v[0], v[n - 1] };
 }
 
-static uint64_t median_events(struct rig *g)
+static void count_events(struct rig *g)
 {
-	double v[FL_COST_RUNS];
+	struct fl_spread s = spread_of(g->events, g->o->runs);
 
-	for (unsigned i = 0; i < g->o->runs; i++)
-		v[i] = (double)g->events[i];
-	return (uint64_t)spread_of(v, g->o->runs).median;
+	g->r->events = (uint64_t)s.median;
+	g->r->least_events = (uint64_t)s.min;
+	g->r->most_events = (uint64_t)s.max;
 }
 
 /* That flick or the program may run on. */
@@ -380,7 +398,7 @@ static unsigned count_cpus(const struct fl_session_options *o)
 static double noise_of(const struct fl_spread rows[])
 {
 	static const enum fl_cost_row made_of[] = { FL_COST_WORD, FL_COST_CONCURRENT,
-						    FL_COST_P };
+						    FL_COST_P, FL_COST_COUNTED };
 	double most = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(made_of); i++) {
@@ -412,15 +430,16 @@ static void conclude(struct rig *g)
 	struct fl_cost_result *r = g->r;
 	unsigned n = g->o->runs;
 
-	r->events = median_events(g);
+	count_events(g);
 	for (unsigned i = 0; i < n; i++)
 		g->rows[FL_COST_P][i] *= (double)r->events;
 	for (size_t row = 0; row < FL_COST_ROWS; row++)
 		r->rows[row] = spread_of(g->rows[row], n);
 	r->cost = cost_of(r->rows, spread_of(g->threads, n).median, count_cpus(&g->s));
 	r->model = fl_cost_model(&r->cost);
+	r->e_s = fl_cost_has_inline(r) ? r->rows[FL_COST_COUNTED].median : r->model.e_s;
 	r->noise = noise_of(r->rows);
-	r->cheaper = fl_cost_judge(r->model.e_s, r->rows[FL_COST_CONCURRENT].median,
+	r->cheaper = fl_cost_judge(r->e_s, r->rows[FL_COST_CONCURRENT].median,
 				   r->noise, r->cost.cpus);
 }
 
@@ -457,6 +476,8 @@ static int run_all(struct rig *g)
 	for (unsigned i = 0; !err && i < g->o->runs; i++)
 		err = run_round(g, i);
 	sigaction(SIGCHLD, &before, NULL);
+	if (g->on_terminal)
+		fputs("\033[K", stderr);
 	return err;
 }
 
@@ -474,6 +495,8 @@ int fl_cost_measure(const struct fl_cost_options *o, struct fl_cost_result *r,
 	g->o = o;
 	g->r = r;
 	g->s = o->session;
+	g->s.quiet = true;
+	g->on_terminal = isatty(STDERR_FILENO);
 	nothing = open_stdio(g);
 	if (nothing >= 0) {
 		err = run_all(g);

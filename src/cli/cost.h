@@ -55,7 +55,9 @@ struct fl_spread {
 
 enum fl_cost_row {	/* what is measured; figure 8's bars, then reader's CPU time */
 	FL_COST_ALONE, FL_COST_WORD, FL_COST_ENQUEUE, FL_COST_READ, FL_COST_CONCURRENT,
-	FL_COST_CPU_READ, FL_COST_CPU_CONCURRENT, FL_COST_P, FL_COST_ROWS
+	FL_COST_CPU_READ, FL_COST_CPU_CONCURRENT, FL_COST_P,
+	FL_COST_COUNTED,		/* inline: of the analysis `counts` alone */
+	FL_COST_ROWS
 };
 
 struct fl_cost_options {
@@ -66,15 +68,22 @@ struct fl_cost_options {
 struct fl_cost_result {
 	const struct fl_cost_options *o;
 	bool stdin_is_file;
-	uint64_t events;		/* of a run */
+	uint64_t events;		/* of a run, the median */
+	uint64_t least_events, most_events;
 	double ns_per_tick;
 	int status;			/* the program's exit status, the same each time */
 	struct fl_spread rows[FL_COST_ROWS];
 	struct fl_cost cost;
 	struct fl_model model;
+	double e_s;			/* as measured, else the model's lower bound */
 	double noise;			/* seconds, of E_s and E_c */
 	enum fl_cheaper cheaper;
 };
+/* The one analysis that flick has inline, too, is `counts`. */
+static inline bool fl_cost_has_inline(const struct fl_cost_result *r)
+{
+	return r->o->session.entries_only;
+}
 /* Run the program again and again. An exit status; a line is printed when it is
  * not FL_EXIT_WELL. */
 int fl_cost_measure(const struct fl_cost_options *, struct fl_cost_result *,

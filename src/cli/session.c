@@ -291,7 +291,7 @@ static void wait_for_more(struct fl_session *s)
 
 static void drain(struct fl_session *s)
 {
-	uint64_t progress = isatty(STDERR_FILENO) ? 1 : 0;
+	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
 	bool gone = false, stopped = false;
 
 	while (!gone) {

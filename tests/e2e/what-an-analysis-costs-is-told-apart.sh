@@ -21,6 +21,13 @@ __attribute__((noinline)) static void work(volatile int *x)
 		++*x;
 }
 
+__attribute__((no_instrument_function)) static off_t grown(const char *path)
+{
+	int fd = open(path, O_CREAT | O_APPEND | O_WRONLY, 0600);
+
+	return write(fd, "x", 1) == 1 ? lseek(fd, 0, SEEK_END) : 0;
+}
+
 __attribute__((no_instrument_function)) int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -33,6 +40,9 @@ __attribute__((no_instrument_function)) int main(int argc, char **argv)
 		work(&x);
 	if (write(1, "out\n", 4) != 4 || write(2, "err\n", 4) != 4)
 		return 1;
+	if (!strcmp(way, "grow"))	/* a run more, 100,000 calls more */
+		for (off_t n = grown(argv[2]) * 100000; n; n--)
+			work(&x);
 	if (!strcmp(way, "status"))	/* 0 the first time, then 1 */
 		return open(argv[2], O_CREAT | O_EXCL, 0600) < 0;
 	if (!strcmp(way, "crash"))
@@ -57,6 +67,7 @@ cost --runs 2 -a graph,tree -- "$work/demo"
 succeeded
 ends_well
 grep -q '^demo: [0-9]* pages' "$out" "$err" && fail "$label its output is not /dev/null"
+cp "$out" "$work/demo.out"
 for line in '/demo: graph,tree; 2 runs of each kind, [1-9][0-9]* events' \
 	'input is /dev/null' '^A  ' '^A+A_i  ' '^A+A_i+A_q  ' '+ read, not' '^E_c  ' \
 	'^P+P_c  ' '^P  ' '^A_i  ' '^A_q  ' '^P_c  ' '^(1) ' '^(4) ' '^(5) ' \
@@ -75,7 +86,8 @@ m, p, e = r["measured"], r["parts"], r["model"]
 def near(a, b): return abs(a - b) <= 1e-6 * max(abs(a), abs(b), 1e-3)
 rows = ["alone", "word", "enqueue", "read", "concurrent", "cpu_read",
         "cpu_concurrent", "analysis"]
-assert list(m) == rows, "rows"
+counts = r["analyses"] == ["counts"]
+assert list(m) == rows + ["counted"] * counts, "rows"
 for name, row in m.items():
     assert 0 <= row["min"] <= row["median"] <= row["max"], name
     assert near(row["ns_per_event"] * r["events"] / 1e9, row["median"]), name
@@ -99,7 +111,7 @@ if r["dominates"] != "cpus":
     app = e["E_c_application"] >= e["E_c_analysis"]
     assert r["dominates"] == ("application" if app else "analysis"), "(5)"
     assert r["condition"] == ("7" if app else "10"), "(5)"
-gain = e["E_s"] - m["concurrent"]["median"]
+gain = (m["counted"]["median"] if counts else e["E_s"]) - m["concurrent"]["median"]
 cheaper = ("inline" if r["cpus"] == 1 or gain < -r["noise"] else
            "concurrent" if gain > r["noise"] else "neither")
 assert r["cheaper"] == cheaper, "verdict"
@@ -122,6 +134,11 @@ consistent runs=3 status=0 stdin=null analyses="['latency']"
 sed 's/"A_q": /"A_q": 1/' "$out" >"$work/planted"
 python3 "$work/check.py" "$work/planted" 2>/dev/null && fail "a planted A_q is not seen"
 
+label='counts:'
+cost --runs 2 -a counts -- "$work/demo"
+succeeded
+grep -q '^E_s  .*inline' "$out" || fail "$label E_s is not measured"
+grep -q 'at least' "$out" && fail "$label E_s is measured and no bound"
 label='counts --json:'
 cost --json --runs 1 -a counts -- "$work/demo"
 succeeded
@@ -183,6 +200,12 @@ for flags in "$sites" "-fpatchable-function-entry=5 -DBARE"; do
 	succeeded
 	consistent status=0
 done
+
+label='runs that are not alike:'
+cost --runs 2 "$work/ways" grow "$work/grown"
+succeeded
+grep -q 'not alike: they made from [0-9]* to [0-9]* events' "$out" || fail "$label not told"
+grep -q 'not alike' "$work/demo.out" && fail "$label the demo's are"
 
 # ---- mistakes ---------------------------------------------------------------------
 
