@@ -173,7 +173,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, &sink);
+	return fl_reader_open(&s->reader, s->shm, &sink, 0);
 }
 
 static int open_all(struct fl_session *s)
