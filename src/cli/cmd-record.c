@@ -19,7 +19,7 @@ static const struct fl_option options[] = {
 	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
 	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
-	{ 0, "buffer", "KIB", "ring of each thread" },
+	{ 0, "buffer", "KIB", "as long as a thread's ring may grow (512)" },
 	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },

@@ -187,7 +187,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, s->o->sink ? s->o->sink : &sink);
+	return fl_reader_open(&s->reader, s->shm, s->o->sink ? s->o->sink : &sink, 0);
 }
 
 static int open_all(struct fl_session *s)
