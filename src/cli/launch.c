@@ -258,7 +258,7 @@ static int set_up(const struct fl_launch *l)
 	if (l->cpus && sched_setaffinity(0, sizeof(*l->cpus), l->cpus))
 		return -1;
 	for (int i = 0; l->stdio && i < 3; i++)
-		if (dup2(l->stdio[i], i) < 0)
+		if (dup2(l->stdio[i], i) < 0 || fcntl(i, F_SETFD, 0))
 			return -1;
 	return 0;
 }

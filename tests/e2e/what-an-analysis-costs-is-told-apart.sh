@@ -36,6 +36,8 @@ __attribute__((no_instrument_function)) int main(int argc, char **argv)
 
 	for (int i = 0; i < (strcmp(way, "short") ? 300000 : 10); i++)
 		work(&x);
+	if (fcntl(0, F_GETFD) < 0)	/* it has no input */
+		return 7;
 	while (read(0, &byte, 1) == 1)
 		work(&x);
 	if (write(1, "out\n", 4) != 4 || write(2, "err\n", 4) != 4)
@@ -167,6 +169,11 @@ head -c 1000 /dev/zero |
 status=$?
 succeeded
 consistent events=600000 stdin=null
+label='no input at all:'
+timeout 60 "$FLICK" doctor --cost --json --runs 1 "$work/ways" <&- >"$out" 2>"$err"
+status=$?
+succeeded
+consistent events=600000 stdin=null status=0
 
 # ---- other programs -------------------------------------------------------------
 
