@@ -60,6 +60,7 @@ runs_on "$all" "$all" $record "$work/where"
 runs_on "$first" "$all" $record --cpu "$first" "$work/where"
 runs_on "$all" "$last" $record --target-cpu "$last" "$work/where"
 runs_on "$last" "$first" $record --cpu "$last" --target-cpu "$first" "$work/where"
+runs_on "$last" "$all" $record -a counts --readers 3 --cpu "$last" "$work/where"
 runs_on "$last" "$first" $record --target-cpu "$first" --cpu "$last" -a counts "$work/where"
 runs_on "$all" "$first" $record --cpu "$first,$last,$first-$last" --target-cpu \
 	"$first-$last:1000" "$work/where"
