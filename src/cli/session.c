@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -211,13 +212,32 @@ static int open_all(struct fl_session *s)
 	return err;
 }
 
+/* How well a trace can be compressed is not known before. */
+static void say_room(const char *dir)
+{
+	enum { AMPLE = 1 << 30, CALL_BYTES = 2 * sizeof(struct flick_record) };
+	struct statvfs fs;
+	uint64_t bytes;
+
+	if (statvfs(dir, &fs) < 0)
+		return;
+	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (bytes < AMPLE)
+		fl_say("%s has %.1f MB free, which a trace of %.1f million calls can fill; "
+		       "it ends there", dir, (double)bytes / 1e6,
+		       (double)bytes / CALL_BYTES / 1e6);
+}
+
 static int open_store(struct fl_session *s)
 {
 	char why[FL_WHY] = "";
 
 	if (!s->o->dir || (!fl_store_create(&s->store, s->o->dir, why) &&
-			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why))))
+			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why)))) {
+		if (s->trace)
+			say_room(s->o->dir);
 		return 0;
+	}
 	fl_say("cannot write results: %s", why);
 	return -1;
 }

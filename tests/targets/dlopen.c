@@ -15,7 +15,7 @@ static int over;
 __attribute__((visibility("default"))) QUIET void library_called(int i)
 {
 	TRUTH_ADD(library_calls[i], 1);
-	TRUTH_ADD(truth_thread()->calls, 1);
+	TRUTH_ADD(by_thread()->calls, 1);
 }
 
 BODY static long own(long x)

@@ -43,29 +43,29 @@ FUNCTIONS(TRUTH_COUNTER)
 static struct truth_thread {
 	int tid;
 	unsigned long calls, cut;
-} truth_threads[TRUTH_THREADS];
-static unsigned truth_n_threads;
-static __thread struct truth_thread *truth_mine;
+} by_thread_all[TRUTH_THREADS];
+static unsigned by_thread_n;
+static __thread struct truth_thread *by_thread_mine;
 
 /* A handler may come between: then the thread has two lines, which add up. */
-QUIET static struct truth_thread *truth_thread(void)
+QUIET static struct truth_thread *by_thread(void)
 {
-	if (!truth_mine) {
-		unsigned i = __atomic_fetch_add(&truth_n_threads, 1, __ATOMIC_RELAXED);
+	if (!by_thread_mine) {
+		unsigned i = __atomic_fetch_add(&by_thread_n, 1, __ATOMIC_RELAXED);
 
 		if (i >= TRUTH_THREADS)
 			abort();
-		truth_threads[i].tid = (int)syscall(SYS_gettid);
-		truth_mine = &truth_threads[i];
+		by_thread_all[i].tid = (int)syscall(SYS_gettid);
+		by_thread_mine = &by_thread_all[i];
 	}
-	return truth_mine;
+	return by_thread_mine;
 }
 
 #define TRUTH_ADD(counter, n) __atomic_fetch_add(&(counter), n, __ATOMIC_RELAXED)
 #define CALLED(name) \
-	(TRUTH_ADD(truth_##name, 1), TRUTH_ADD(truth_thread()->calls, 1))
+	(TRUTH_ADD(truth_##name, 1), TRUTH_ADD(by_thread()->calls, 1))
 /* Of this thread's calls n more will be left without an exit record. */
-#define CUT(n) TRUTH_ADD(truth_thread()->cut, n)
+#define CUT(n) TRUTH_ADD(by_thread()->cut, n)
 #define CALLS(name) __atomic_load_n(&truth_##name, __ATOMIC_RELAXED)
 
 /* A function that may be cut off between its probe and its count: the line
@@ -82,9 +82,9 @@ QUIET static void truth_print(void)
 #endif
 #define TRUTH_LINE(name) printf("count " #name " %lu\n", CALLS(name));
 	FUNCTIONS(TRUTH_LINE)
-	for (unsigned i = 0; getenv("TRUTH_THREADS") && i < truth_n_threads; i++)
-		printf("thread %d %lu %lu\n", truth_threads[i].tid,
-		       truth_threads[i].calls, truth_threads[i].cut);
+	for (unsigned i = 0; getenv("TRUTH_THREADS") && i < by_thread_n; i++)
+		printf("thread %d %lu %lu\n", by_thread_all[i].tid,
+		       by_thread_all[i].calls, by_thread_all[i].cut);
 	fflush(stdout);
 }
 #endif
