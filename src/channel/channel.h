@@ -12,16 +12,17 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_shm | modules[] | sites[] | slot 0 | slot 1 | ...
+ *	struct fl_shm | modules[] | sites[] | slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 1
+#define FL_SHM_VERSION 2
 #define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
+#define FL_MAX_READERS 16		/* threads that drain rings */
 
 enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 	FL_LOST_READER,	/* the reader died, and its ring was full */
@@ -71,13 +72,22 @@ enum fl_phase {		/* of the dialogue about new sites; futex word */
 	FL_PHASE_QUIT	/* W reader: the target must _exit (nothing to do) */
 };
 
+/* What a reader's thread sleeps on. */
+struct fl_bell {
+	alignas(64) uint32_t rung;	/* futex; atomic add */
+	uint32_t sleeps;		/* 1 while it does; W reader, 0 by who rings */
+};
+
 struct fl_shm {
 	uint64_t magic;			/* constant after init, as all up to phase */
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_sites, n_slots, slot_bytes;
-	uint64_t modules_at, sites_at, slots_at;	/* offsets */
-	uint32_t chunk_bytes;		/* of a ring; slot data is n chunks */
+	uint64_t modules_at, sites_at, slots_at, pool_at;	/* offsets */
+	uint32_t chunk_bytes;		/* of every ring */
+	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
+	uint32_t pool_chunks;		/* what rings grow by, all together */
+	uint32_t n_readers;		/* slot i is drained by reader i % n_readers */
 	uint32_t action;		/* enum fl_action of wanted probes */
 	uint32_t samples;		/* K of FL_ACT_SAMPLE */
 	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
@@ -95,9 +105,8 @@ struct fl_shm {
 	uint64_t toggles;		/* one-byte switches done by sampling; W target */
 	uint64_t rearm_ticks;		/* spent re-arming, TSC; W target */
 
-	alignas(64) uint32_t doorbell;	/* futex the reader sleeps on */
-	uint32_t reader_sleeps;		/* 1 while it does */
-	uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
+	struct fl_bell bells[FL_MAX_READERS];
+	alignas(64) uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
 
 	alignas(64) uint64_t fresh[FL_MAX_SLOTS / 64];	/* bit a slot: claimed,
 					 * not yet seen; W thread (G), R reader (H) */
@@ -115,36 +124,45 @@ struct fl_frame {
 };
 #define FL_FRAMES 96
 
+/* Chunks that one ring may have: as many as a slot has places for. */
+#define FL_RING_CHUNKS 128
+
 /*
  * A thread's slot: its ring, its counters. `ptr` and `limit` are addresses in
  * the target; only the thread itself uses them, the reader reads `ptr`.
  *
- *	data <= ptr <= limit; while limit == end(filled % n):
- *	start(filled % n) <= ptr; else limit == end((filled - 1) % n) == ptr,
- *	that chunk is counted in `filled` and the next one is not free yet
- *	filled - freed <= n chunks, n >= 2
+ * A ring is chunks 0, 1, 2, ...; chunk c is where place[c % FL_RING_CHUNKS] says,
+ * in pages from the region's start. The reader grants chunks, and so decides how
+ * long the ring is; the thread fills them in order. See ring.c, lease.c.
+ *
+ *	filled <= claimed <= granted
+ *	claimed > filled: chunk `filled` is being written, start <= ptr <= limit = end
+ *	claimed = filled: none is, ptr = limit
  */
 struct fl_slot {
 	uint64_t ptr;			/* next record; W thread, R reader */
 	uint64_t limit;			/* end of the chunk being filled; thread only */
-	uint64_t data;			/* first byte of ring and counters; constant */
+	uint64_t data;			/* what follows this header; constant */
 	uint32_t n_counters;		/* of FL_ACT_COUNT; 0 when not claimed */
 	uint32_t toggling;		/* 1 while this thread writes text */
 	uint32_t n_frames;		/* sampling: thread only */
 
-	alignas(64) uint64_t freed;	/* chunks consumed; W reader (C), R thread (D) */
-	uint32_t freed_word;		/* its low half, the futex */
-	uint32_t waiting;		/* 1: for room; W thread, 0 by reader */
+	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
+	uint32_t granted_word;		/* its low half, the futex */
+	uint32_t ring_at;		/* ring the bell when no more are left; W reader */
 
 	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
 	int32_t tid;
 	uint32_t image;			/* which exec it belongs to */
-	uint32_t pad;
+	uint32_t waiting;		/* waits for room, nested ones too; W thread */
 	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
+	uint64_t claimed;		/* chunks taken into use; W thread (Q), R reader (R) */
 	uint64_t lost[FL_N_LOST];	/* W thread */
 	char name[16];
 
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
+	alignas(64) uint32_t place[FL_RING_CHUNKS];	/* W reader, before (C); the
+					 * first two W thread, at its claim */
 	alignas(64) struct fl_frame frames[FL_FRAMES];
 };
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
@@ -192,7 +210,7 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
-/* Wake the reader if it sleeps: there is something for it to see. */
+/* Wake the first reader if it sleeps: there is something for it to see. */
 void fl_channel_doorbell(void);
 /* Is the process that made the region still there? */
 bool fl_channel_reader_lives(void);
@@ -200,7 +218,9 @@ bool fl_channel_reader_lives(void);
 /* ---- reader side ------------------------------------------------------- */
 
 struct fl_shm_options {
-	uint32_t n_slots, ring_kib, max_sites;	/* 0 = 2048, 512, 1 M */
+	uint32_t n_slots, max_sites;	/* 0 = 2048, 1 M */
+	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
+	uint32_t n_readers;		/* 0 = 1 */
 	uint32_t action, samples, epoch_us;
 };
 
@@ -210,7 +230,8 @@ struct fl_shm_options {
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
 
-/* One life of a slot: a thread of the target. Index is dense, by first sight. */
+/* One life of a slot: a thread of the target. Its number is, by first sight, the
+ * reader's own, that plus n_readers, that plus twice n_readers, ... */
 struct fl_thread {
 	int32_t tid;
 	uint32_t image;
@@ -224,7 +245,7 @@ struct fl_thread {
 
 /* Records of one thread in order; valid during the call. */
 struct fl_batch {
-	uint32_t thread;		/* index into the reader's threads */
+	uint32_t thread;		/* its number */
 	const struct flick_record *records;
 	size_t n;
 };
@@ -237,13 +258,17 @@ struct fl_sink {
 	void (*thread_end)(void *arg, uint32_t thread);
 };
 
+/* What drains the slots `number`, number + n_readers, ... Each is one thread's;
+ * their sinks are called from these. */
 struct fl_reader;
-int fl_reader_open(struct fl_reader **, struct fl_shm *, const struct fl_sink *);
+int fl_reader_open(struct fl_reader **, struct fl_shm *, const struct fl_sink *,
+		   uint32_t number);
 /* Deliver what is there; returns records delivered. `target_gone` also takes
  * half-filled chunks at once and ends every thread. Does not block. */
 uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
-/* Sleep until a thread fills a chunk, or `max_us`. */
+/* Sleep until there is much to do, or `max_us`. */
 void fl_reader_wait(struct fl_reader *, uint32_t max_us);
+/* Thread i of them has the number `number` + i * n_readers. */
 const struct fl_thread *fl_reader_threads(const struct fl_reader *, size_t *n);
 void fl_reader_close(struct fl_reader *);
 

@@ -13,23 +13,23 @@
  * THE HALF-FILLED CHUNK
  *	A thread that is idle or has ended leaves records in a chunk that is not
  *	counted. The reader takes every chunk below filled = f, and then reads
- *	`ptr`, p. RULE: if start(f) < p <= end(f), records [start(f), p) are
- *	whole and not overwritten while the reader has not freed f; else the
- *	chunk counts as empty, and a later poll sees the rest.
+ *	`ptr`, p. RULE: if f is granted and start(f) < p <= end(f), records
+ *	[start(f), p) are whole, and are not overwritten while f is not consumed;
+ *	else the chunk counts as empty, and a later poll sees the rest.
  * WHY
- *	Let the thread be in chunk c when it stored the p that was read. Chunk f
- *	is not freed (the reader alone does that, later), so f <= c <= f + n,
- *	and c = f + n only while it waits, with p = end(c - 1): see ring.c.
+ *	Let the thread be in chunk c, the last that it entered, when it stored
+ *	the p that was read. Chunk f is not consumed, so chunks f to granted - 1
+ *	have places of their own (INVARIANT 5 of ring.c), and c < granted.
  *	c = f: p is the end of what is committed, by (E) and (F); p = start(f)
  *	  is not in the half-open range and the chunk is empty, as it is.
- *	f < c < f + n: the thread is past f, which is full. Either p lies in a
- *	  chunk at another place, outside the range, or p = end(f) because it
- *	  has counted f but not moved yet, or has moved to the next chunk whose
- *	  start is the same address: all of f is taken, rightly.
- *	c = f + n: p = end(f + n - 1), which is start(f) or, at the wrap, the
- *	  ring's end; n >= 2, so neither lies in the range.
+ *	c = f and it has counted f: p = end(f). All of f is taken, rightly.
+ *	c > f: start(c) <= p <= end(c), another place. Only p = start(c) can be an
+ *	  address of the range, when it is end(f): all of f is full, and taken.
  *	p from before c = f: when it counted f - 1 the thread stood at
- *	  end(f - 1), the same address as above; (A) and (B) exclude any older.
+ *	  end(f - 1); (A) and (B) exclude any older p. That is in the range only if
+ *	  f has the place of f - 1; but f was granted when f - 1 was not consumed,
+ *	  as two are granted at a time, the place that is granted being that of the
+ *	  older one.
  *	So one look at `filled`, before `ptr`, suffices; a second one after it
  *	would be needed only by a ring that overwrites.
  *	An ended thread: the kernel's mark is read before `filled`, so both are
@@ -40,30 +40,31 @@
 #include <time.h>
 
 #include "channel/channel.h"
+#include "channel/lease.h"
 #include "channel/slot.h"
 #include "os/os.h"
 
 #define TICK_NS 100000000ull	/* how long a thread lies still to count as idle */
 #define NO_THREAD UINT32_MAX
 
-/* A thread as the reader follows it. `freed` and `taken` are the truth; the
- * slot's copy of `freed` is for the thread. */
+/* A thread as the reader follows it. */
 struct life {
 	struct fl_slot *slot;
+	struct fl_lease lease;
 	uint32_t number;		/* of the slot */
 	uint32_t thread;		/* index into threads */
 	uint32_t image;
-	uint64_t freed;			/* chunks consumed */
-	uint64_t taken;			/* bytes of the next one delivered already */
+	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 };
 
 struct fl_reader {
 	struct fl_shm *shm;
 	struct fl_sink sink;
-	uint64_t chunk_bytes, n_chunks;			/* constant */
-	uint64_t slots_at, slot_bytes;			/* constant */
+	uint64_t chunk_bytes, slots_at, slot_bytes;	/* constant */
 	uint32_t n_slots, n_counters;			/* constant */
+	uint32_t number, n_readers;			/* constant; its slots */
+	struct fl_pool pool;
 	struct life *lives;		/* room for n_slots */
 	size_t n_lives;
 	struct fl_thread *threads;
@@ -73,8 +74,21 @@ struct fl_reader {
 	uint64_t tick_ns;		/* of the last tick */
 };
 
-int fl_reader_open(struct fl_reader **out, struct fl_shm *m,
-		   const struct fl_sink *sink)
+static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t number)
+{
+	r->chunk_bytes = m->chunk_bytes;
+	r->n_slots = m->n_slots;
+	r->slots_at = m->slots_at;
+	r->slot_bytes = m->slot_bytes;
+	r->number = number;
+	r->n_readers = m->n_readers;
+	if (m->action == FL_ACT_COUNT)
+		r->n_counters = (uint32_t)(fl_slot_data_bytes(m) / 8);
+	r->slotless = NO_THREAD;
+}
+
+int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sink *sink,
+		   uint32_t number)
 {
 	struct fl_reader *r = calloc(1, sizeof(*r));
 
@@ -82,17 +96,10 @@ int fl_reader_open(struct fl_reader **out, struct fl_shm *m,
 		return -ENOMEM;
 	r->shm = m;
 	r->sink = *sink;
-	r->chunk_bytes = m->chunk_bytes;
-	r->n_chunks = fl_ring_chunks(m);
-	r->n_slots = m->n_slots;
-	r->slots_at = m->slots_at;
-	r->slot_bytes = m->slot_bytes;
-	if (m->action == FL_ACT_COUNT)
-		r->n_counters = (uint32_t)(fl_ring_bytes(m) / 8);
-	r->slotless = NO_THREAD;
+	copy_constants(r, m, number);
 	r->lives = calloc(r->n_slots, sizeof(*r->lives));
-	if (!r->lives) {
-		free(r);
+	if (!r->lives || fl_pool_open(&r->pool, m, number, r->n_readers)) {
+		fl_reader_close(r);
 		return -ENOMEM;
 	}
 	*out = r;
@@ -103,6 +110,7 @@ void fl_reader_close(struct fl_reader *r)
 {
 	if (!r)
 		return;
+	fl_pool_close(&r->pool);
 	free(r->threads);
 	free(r->lives);
 	free(r);
@@ -150,12 +158,20 @@ static uint32_t add_thread(struct fl_reader *r)
 	return (uint32_t)r->n_threads++;
 }
 
+/* The thread's number in the session. */
+static uint32_t thread_number(const struct fl_reader *r, const struct life *l)
+{
+	return r->number + l->thread * r->n_readers;
+}
+
 /* Threads that never had a slot have one line together, so that sums match. */
 static void count_slotless(struct fl_reader *r, bool target_gone)
 {
 	static const char name[16] = "(no slot)";
 	struct fl_thread all = { 0 };
 
+	if (r->number)
+		return;			/* the first reader's business */
 	refresh(&all, r->shm->lost, name);
 	if (all.produced && r->slotless == NO_THREAD)
 		r->slotless = add_thread(r);
@@ -184,9 +200,10 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->tid = s->tid;
 	t->image = s->image;
 	refresh(t, s->lost, s->name);
-	r->lives[r->n_lives++] = (struct life){
+	r->lives[r->n_lives] = (struct life){
 		.slot = s, .number = number, .thread = thread, .image = s->image,
 	};
+	fl_lease_begin(&r->lives[r->n_lives++].lease, s, &r->pool);
 	return true;
 }
 
@@ -210,20 +227,37 @@ static void adopt_word(struct fl_reader *r, uint32_t word, uint64_t bits)
 	}
 }
 
+/* The bits of this reader's slots in word `w` of fresh[]. */
+static uint64_t own_bits(const struct fl_reader *r, uint32_t w)
+{
+	uint32_t first = (r->number + r->n_readers - w * 64 % r->n_readers) % r->n_readers;
+	uint64_t bits = 0;
+
+	for (uint32_t i = first; i < 64; i += r->n_readers)
+		bits |= 1ull << i;
+	return bits;
+}
+
 static void adopt_fresh(struct fl_reader *r)
 {
-	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
-		if (load_relaxed(&r->shm->fresh[w]))
+	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++) {
+		uint64_t own = load_relaxed(&r->shm->fresh[w]);
+
+		if (own)
+			own &= own_bits(r, w);
+		if (own)
 			/* (H) pairs with (G) in thread.c */
-			adopt_word(r, w, __atomic_exchange_n(&r->shm->fresh[w], 0,
-							     __ATOMIC_ACQUIRE));
+			adopt_word(r, w, own & __atomic_fetch_and(&r->shm->fresh[w], ~own,
+								  __ATOMIC_ACQUIRE));
+	}
 }
 
 /* Killed after the slot was LIVE, before its bit was set: no event is in it,
  * but the slot has an end like any other. */
 static void adopt_rest(struct fl_reader *r)
 {
-	for (uint32_t i = 0; i < r->n_slots && r->n_lives < r->n_slots; i++) {
+	for (uint32_t i = r->number; i < r->n_slots && r->n_lives < r->n_slots;
+	     i += r->n_readers) {
 		struct fl_slot *s = slot_of(r, i);
 
 		/* (L) pairs with (K) in thread.c */
@@ -234,12 +268,19 @@ static void adopt_rest(struct fl_reader *r)
 
 /* ---- records --------------------------------------------------------------- */
 
+/* Offset in the region of the chunk that is consumed next. */
+static uint64_t chunk_start(const struct life *l)
+{
+	const struct fl_lease *a = &l->lease;
+
+	return (uint64_t)a->place[a->consumed % FL_RING_CHUNKS] * FL_PAGE;
+}
+
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
-	const char *chunk = (const char *)l->slot + FL_SLOT_HEADER_BYTES +
-			    l->freed % r->n_chunks * r->chunk_bytes;
+	const char *chunk = (const char *)r->shm + chunk_start(l);
 	struct fl_batch b = {
-		.thread = l->thread,
+		.thread = thread_number(r, l),
 		.records = (const void *)(chunk + l->taken),
 		.n = (upto - l->taken) / sizeof(struct flick_record),
 	};
@@ -253,41 +294,31 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 	r->threads[l->thread].produced += b.n;
 }
 
-static void free_chunk(struct life *l)
-{
-	struct fl_slot *s = l->slot;
-
-	l->taken = 0;
-	l->freed++;
-	store_release(&s->freed, l->freed);	/* (C) pairs with (D) in ring.c */
-	store_relaxed(&s->freed_word, (uint32_t)l->freed);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (P) pairs with (O) in ring.c */
-	if (!load_relaxed(&s->waiting))
-		return;
-	store_relaxed(&s->waiting, 0);
-	fl_os_futex_wake(&s->freed_word, 1);
-}
-
-/* All chunks below `filled`. More than a ring's worth is not from flick. */
+/* All chunks below `filled`. More than were granted is not from flick. */
 static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 {
-	if (filled - l->freed > r->n_chunks)
+	struct fl_lease *a = &l->lease;
+
+	if (filled - a->consumed > a->granted - a->consumed)
 		return false;
-	while (l->freed != filled) {
+	fl_lease_grow(a, &r->pool, filled);
+	while (a->consumed != filled) {
 		feed(r, l, r->chunk_bytes);
-		free_chunk(l);
+		l->taken = 0;
+		fl_lease_next(a, &r->pool);
 	}
 	return true;
 }
 
-/* Bytes of chunk `filled` that are committed; see the head. */
-static uint64_t half_filled(const struct fl_reader *r, uint64_t filled,
+/* Bytes of the next chunk that are committed when `ptr` lies at `offset` of the
+ * region; see the head. */
+static uint64_t half_filled(const struct fl_reader *r, const struct life *l,
 			    uint64_t offset)
 {
-	uint64_t start = filled % r->n_chunks * r->chunk_bytes;
+	uint64_t start = chunk_start(l);
 
-	return offset > start && offset <= start + r->chunk_bytes ?
-		offset - start : 0;
+	return l->lease.consumed < l->lease.granted && offset > start &&
+	       offset <= start + r->chunk_bytes ? offset - start : 0;
 }
 
 static void take_half(struct fl_reader *r, struct life *l)
@@ -295,9 +326,13 @@ static void take_half(struct fl_reader *r, struct life *l)
 	struct fl_slot *s = l->slot;
 	uint64_t filled = load_acquire(&s->filled);	/* (B) pairs with (A) in ring.c */
 	uint64_t ptr = load_acquire(&s->ptr);		/* (F) pairs with (E) in ring.c */
-	uint64_t upto = half_filled(r, filled, ptr - load_relaxed(&s->data));
+	uint64_t data = r->slots_at + l->number * r->slot_bytes + FL_SLOT_HEADER_BYTES;
+	uint64_t upto;
 
-	if (take_chunks(r, l, filled) && upto > l->taken)
+	if (!take_chunks(r, l, filled))
+		return;
+	upto = half_filled(r, l, ptr - load_relaxed(&s->data) + data);
+	if (upto > l->taken)
 		feed(r, l, upto);
 }
 
@@ -326,7 +361,7 @@ static void take_counters(struct fl_reader *r, const struct life *l)
 		if (!n)
 			continue;
 		counters[i] = 0;
-		r->sink.count(r->sink.arg, l->thread, i, n);
+		r->sink.count(r->sink.arg, thread_number(r, l), i, n);
 		r->delivered += n;
 		t->delivered += n;
 		t->produced += n;
@@ -348,22 +383,20 @@ static void free_slot(struct fl_reader *r, const struct life *l)
 	struct fl_slot *s = l->slot;
 
 	s->filled = 0;
-	s->freed = 0;
-	s->freed_word = 0;
-	s->waiting = 0;
 	memset(s->lost, 0, sizeof(s->lost));
 	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
 	store_relaxed(&r->shm->free_hint, l->number);
 }
 
-static void end_life(struct fl_reader *r, const struct life *l)
+static void end_life(struct fl_reader *r, struct life *l)
 {
 	struct fl_thread *t = &r->threads[l->thread];
 
 	take_counters(r, l);
 	refresh(t, l->slot->lost, l->slot->name);
 	t->ended = true;
-	r->sink.thread_end(r->sink.arg, l->thread);
+	r->sink.thread_end(r->sink.arg, thread_number(r, l));
+	fl_lease_end(&l->lease, &r->pool);
 	free_slot(r, l);
 }
 
@@ -378,10 +411,12 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 		if (ended || (tick && is_idle(l)))
 			take_half(r, l);
 	}
-	if (ended)
+	if (ended) {
 		end_life(r, l);
-	else if (tick)
+	} else if (tick) {
 		refresh(&r->threads[l->thread], l->slot->lost, l->slot->name);
+		fl_lease_tick(&l->lease, &r->pool);
+	}
 	return ended;
 }
 
@@ -414,31 +449,34 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 		else
 			i++;
 	}
-	if (tick || target_gone)
+	if (tick || target_gone) {
+		fl_pool_tick(&r->pool);
 		count_slotless(r, target_gone);
+	}
 	return r->delivered - before;
 }
 
 static bool has_work(const struct fl_reader *r)
 {
 	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
-		if (load_relaxed(&r->shm->fresh[w]))
+		if (load_relaxed(&r->shm->fresh[w]) &&
+		    (load_relaxed(&r->shm->fresh[w]) & own_bits(r, w)))
 			return true;
 	for (size_t i = 0; i < r->n_lives; i++)
 		/* (B) pairs with (A) in ring.c */
-		if (load_acquire(&r->lives[i].slot->filled) != r->lives[i].freed)
+		if (load_acquire(&r->lives[i].slot->filled) != r->lives[i].lease.consumed)
 			return true;
 	return false;
 }
 
 void fl_reader_wait(struct fl_reader *r, uint32_t max_us)
 {
-	struct fl_shm *m = r->shm;
-	uint32_t rung = load_relaxed(&m->doorbell);
+	struct fl_bell *bell = &r->shm->bells[r->number];
+	uint32_t rung = load_relaxed(&bell->rung);
 
-	store_relaxed(&m->reader_sleeps, 1);
+	store_relaxed(&bell->sleeps, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (N) pairs with (M) in ring.c */
 	if (!has_work(r))
-		fl_os_futex_wait(&m->doorbell, rung, max_us);
-	store_relaxed(&m->reader_sleeps, 0);
+		fl_os_futex_wait(&bell->rung, rung, max_us);
+	store_relaxed(&bell->sleeps, 0);
 }

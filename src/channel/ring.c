@@ -1,49 +1,62 @@
 /*
  * ring.c - the producer's side of a thread's ring.
  *
- * A ring is n chunks. The glue appends to the current chunk by itself while
- * `ptr` has not reached `limit`; everything else happens here, once a chunk or
- * less: counting a full chunk, moving on to a free one, waiting for one.
+ * A ring is a row of chunks that the reader grants, one by one, and that are
+ * filled in order. The glue appends to the current chunk by itself while `ptr`
+ * has not reached `limit`; everything else happens here, once a chunk or less:
+ * counting a full chunk, claiming the next one, waiting for it to be granted.
  *
  * PROTOCOL
- *	thread                                  reader (drain.c)
+ *	thread                                  reader (drain.c, lease.c)
  *	write record                            load_acquire owner word
  *	store_release ptr            (E)        load_acquire filled        (B)
  *	... chunk is full:                      read chunks below filled
- *	store_release filled + 1     (A)        store_release freed + 1    (C)
- *	fence                        (M)        fence                      (P)
- *	wake if reader_sleeps                   wake if waiting
- *	load_acquire freed           (D)        ... idle or ended thread:
- *	following - freed < n: move ptr         load_acquire ptr           (F)
- *	else waiting = 1, fence      (O)        ... nothing to do:
- *	load_acquire freed, futex_wait          reader_sleeps = 1, fence   (N)
+ *	store_release filled + 1     (A)        place[granted] = ...
+ *	fence                        (M)        store_release granted + 1  (C)
+ *	wake if the reader sleeps               fence                      (P)
+ *	claimed + 1, fence           (Q)        wake if waiting
+ *	load_acquire granted         (D)        ... thread lies still:
+ *	claimed <= granted: move ptr            load_acquire ptr           (F)
+ *	else claimed - 1, waiting + 1           ... too many granted:
+ *	fence                        (O)        granted - n, fence         (R)
+ *	load_acquire granted, futex_wait        claimed > granted: granted + n
+ *	waiting - 1                             ... nothing to do:
+ *	                                        sleeps = 1, fence          (N)
  *	                                        load_acquire filled, futex_wait
  *
  * INVARIANT
  *	1. Every record below `ptr` is whole.
- *	2. The thread writes no chunk that the reader has not freed.
+ *	2. The thread writes only chunks that are granted to it.
  *	3. The reader reads no record that is not whole, none twice, none late.
- *	4. A sleeping reader is woken by a full chunk, a waiting thread by a
- *	   freed one; if either is missed, a time-out comes instead.
+ *	4. A sleeping reader is woken by a ring that is running full, a waiting
+ *	   thread by a grant; if either is missed, a time-out comes instead.
+ *	5. No two chunks from `consumed` to `granted` have one place, of any rings.
  * WHY
  *	1. The store of `ptr` commits: (E) orders the record before it. In glue
  *	   a plain store does (x86-TSO), in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
  *	   signals are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
- *	2. next_chunk() moves to chunk number c only after c - freed < n was
- *	   seen at (D): chunk c - n, which had the same place, is freed; (C).
+ *	2. A chunk is entered only after it was claimed, and then seen granted
+ *	   at (D), with its place by (C). The reader takes a grant back only when
+ *	   it finds the chunk not claimed after (R). (Q) and (R) stand between a
+ *	   store and a load on either side: either the thread sees that the grant
+ *	   is gone, and undoes the claim; or the reader sees the claim, and grants
+ *	   the chunk again. Both may happen, and then the thread asks again.
  *	3. Chunks below `filled` are full by (A). The head of drain.c proves the
  *	   half-filled one.
  *	4. (M) and (N), (O) and (P) stand between a store and a load on either
  *	   side, so that not both sides can miss the other's store. A wait for
- *	   room names the low half of the `freed` it saw, so a chunk freed in
- *	   between makes it return. A handler may itself wait and be woken in
- *	   place of the code it interrupted: `freed` has changed then too.
+ *	   room names the low half of the `granted` it saw, so a grant in between
+ *	   makes it return. Only the thread changes `waiting`, so no wake is lost
+ *	   to a reader that clears it late; a handler that waits, too, counts it
+ *	   up and down again.
+ *	5. Places are handed out in lease.c, which has them in private memory.
  * FAILURE
  *	The reader dies: waiting ends at most one time-out later and the event
  *	is counted in lost[FL_LOST_READER]. The channel is closed: enqueueing
  *	returns at once and counts nothing, as this process is not recorded.
+ *	Death with a claim that is being undone: nothing of it is in the ring.
  */
 #include "arch/arch.h"
 #include "channel/channel.h"
@@ -52,50 +65,59 @@
 
 #define WAIT_US 10000
 
-void fl_ring_doorbell(struct fl_shm *m)
+static void ring_bell(struct fl_bell *b)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (M) pairs with (N) in drain.c */
-	if (!load_relaxed(&m->reader_sleeps))
+	if (!load_relaxed(&b->sleeps))
 		return;
-	store_relaxed(&m->reader_sleeps, 0);	/* one wake is enough */
-	__atomic_fetch_add(&m->doorbell, 1, __ATOMIC_RELAXED);
-	fl_os_futex_wake(&m->doorbell, 1);
+	store_relaxed(&b->sleeps, 0);		/* one wake is enough */
+	/* ordering: none of ours to pair with, the sleeper's futex call reads it;
+	 * a release, so that `sleeps = 0` comes before the sleeper can wake */
+	__atomic_fetch_add(&b->rung, 1, __ATOMIC_RELEASE);
+	fl_os_futex_wake(&b->rung, 1);
+}
+
+void fl_ring_doorbell(const struct fl_slot *s)
+{
+	uint64_t number = ((uintptr_t)s - (uintptr_t)fl_shm_slot(fl_region, 0)) /
+			  fl_region->slot_bytes;
+
+	ring_bell(&fl_region->bells[number % fl_region->n_readers]);
 }
 
 void fl_channel_doorbell(void)
 {
-	fl_ring_doorbell(fl_region);
+	ring_bell(&fl_region->bells[0]);
 }
 
-static uint64_t chunk_start(const struct fl_slot *s, uint64_t chunk)
-{
-	return s->data + chunk % fl_ring_chunks(fl_region) * fl_region->chunk_bytes;
-}
-
-static uint64_t chunk_end(const struct fl_slot *s, uint64_t chunk)
-{
-	return chunk_start(s, chunk) + fl_region->chunk_bytes;
-}
-
+/* Counting: no ring at all. Else the two chunks of the slot are granted. */
 void fl_ring_start(struct fl_slot *s)
 {
+	bool has_ring = !s->n_counters;
+
+	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
+		s->place[i] = fl_home_place(fl_region, s, i);
+	s->granted = has_ring ? FL_HOME_CHUNKS : 0;
+	s->granted_word = (uint32_t)s->granted;
+	s->ring_at = 1;
+	s->waiting = 0;
+	s->claimed = has_ring;
+	s->limit = s->data + (has_ring ? fl_region->chunk_bytes : 0);
 	store_relaxed(&s->ptr, s->data);
-	s->limit = s->data;			/* counting: no ring at all */
-	if (!s->n_counters)
-		s->limit += fl_region->chunk_bytes;
 }
 
-/* The number of the chunk that comes after the one `limit` belongs to. */
-static uint64_t following(const struct fl_slot *s)
+/* Take one more chunk into use; false: it is not granted (yet, or any more). */
+static bool claim_chunk(struct fl_slot *s)
 {
-	return s->filled + (s->limit == chunk_end(s, s->filled));	/* own index */
-}
+	uint64_t claimed = s->claimed + 1;
 
-static bool following_is_free(const struct fl_slot *s)
-{
-	uint64_t freed = load_acquire(&s->freed);	/* (D) pairs with (C) in drain.c */
-
-	return following(s) - freed < fl_ring_chunks(fl_region);
+	store_relaxed(&s->claimed, claimed);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (Q) pairs with (R) in lease.c */
+	FL_POINT("ring.claimed");
+	if (claimed <= load_acquire(&s->granted))	/* (D) pairs with (C) in lease.c */
+		return true;
+	store_relaxed(&s->claimed, claimed - 1);
+	return false;
 }
 
 /* Tell the reader that the current chunk is full. The thread may have a name
@@ -105,20 +127,30 @@ static void count_chunk(struct fl_slot *s)
 	store_release(&s->filled, s->filled + 1);	/* (A) pairs with (B) in drain.c */
 	FL_POINT("ring.counted");
 	fl_os_thread_name(s->name);
-	fl_ring_doorbell(fl_region);
+	if (load_relaxed(&s->granted) - s->filled <= load_relaxed(&s->ring_at))
+		fl_ring_doorbell(s);
 }
 
-/* Move on to the next chunk; false while it is not free. Called with signals
- * blocked and ptr == limit; limit tells whether the chunk has been counted. */
+/* Write to chunk `filled` from now on, which is claimed. */
+static void enter_chunk(struct fl_slot *s)
+{
+	uint64_t at = (uintptr_t)fl_region +
+		(uint64_t)s->place[s->filled % FL_RING_CHUNKS] * FL_PAGE;
+
+	store_relaxed(&s->ptr, at);
+	s->limit = at + fl_region->chunk_bytes;
+	FL_POINT("ring.moved");
+}
+
+/* Move on to the next chunk; false while it is not granted. Called with signals
+ * blocked and ptr == limit. */
 static bool next_chunk(struct fl_slot *s)
 {
-	if (s->limit == chunk_end(s, s->filled))
+	if (s->claimed > s->filled)
 		count_chunk(s);
-	if (!following_is_free(s))
+	if (s->claimed == s->filled && !claim_chunk(s))
 		return false;
-	store_relaxed(&s->ptr, chunk_start(s, s->filled));
-	s->limit = chunk_end(s, s->filled);
-	FL_POINT("ring.moved");
+	enter_chunk(s);
 	return true;
 }
 
@@ -127,12 +159,14 @@ static uint64_t room_left(const struct fl_slot *s)
 	return (s->limit - s->ptr) / sizeof(struct flick_record);
 }
 
-/* In this chunk, or in a free one, or what does not fit here in a free one. */
+/* In this chunk, or in the next one, or what does not fit here in the next one. */
 static bool make_room(struct fl_slot *s, size_t n)
 {
 	if (room_left(s) >= n)
 		return true;
-	return room_left(s) ? following_is_free(s) : next_chunk(s);
+	if (!room_left(s))
+		return next_chunk(s);
+	return s->claimed > s->filled + 1 || claim_chunk(s);
 }
 
 static void append(struct fl_slot *s, const struct flick_record *r, size_t n)
@@ -151,7 +185,7 @@ static void append_across(struct fl_slot *s, const struct flick_record *r, size_
 
 	if (here < n) {
 		append(s, r, here);
-		next_chunk(s);			/* make_room() saw it free */
+		next_chunk(s);			/* make_room() claimed it */
 		r += here;
 		n -= here;
 	}
@@ -176,23 +210,38 @@ static bool try_append(const struct flick_record *r, size_t n)
 	return done;
 }
 
-/* Sleep until the reader frees a chunk; false when there is no reader. Signal
- * handlers run in here and may enqueue: nothing of the ring is held, and they
- * may have made the room that is waited for. */
-static bool wait_room(struct fl_slot *s, size_t n)
+/* A handler that interrupts this counts up and down again. */
+static void count_waiting(struct fl_slot *s, uint32_t by)
 {
-	uint64_t freed;
+	store_relaxed(&s->waiting, s->waiting + by);
+}
 
-	store_relaxed(&s->waiting, 1);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in drain.c */
-	freed = load_acquire(&s->freed);		/* (D) pairs with (C) in drain.c */
-	if (room_left(s) >= n || following(s) - freed < fl_ring_chunks(fl_region))
+/* Is there room, by what was granted meanwhile? Else sleep until there may be;
+ * false when there is no reader. */
+static bool sleep_for_room(struct fl_slot *s, size_t n)
+{
+	uint64_t granted = load_acquire(&s->granted);	/* (D) pairs with (C) in lease.c */
+
+	if (room_left(s) >= n || s->claimed < granted)
 		return true;
 	if (!fl_channel_reader_lives())
 		return false;
 	FL_POINT("ring.wait");
-	fl_os_futex_wait(&s->freed_word, (uint32_t)freed, WAIT_US);
+	fl_os_futex_wait(&s->granted_word, (uint32_t)granted, WAIT_US);
 	return true;
+}
+
+/* Signal handlers run in here and may enqueue: nothing of the ring is held, and
+ * they may have made the room that is waited for. */
+static bool wait_room(struct fl_slot *s, size_t n)
+{
+	bool may_come;
+
+	count_waiting(s, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
+	may_come = sleep_for_room(s, n);
+	count_waiting(s, -1u);
+	return may_come;
 }
 
 static void lose(uint64_t *lost, size_t n)

@@ -3,7 +3,7 @@
  *
  * READER side. Hides the layout's arithmetic. Everything is sparse: a page
  * costs memory when it is first written, so the defaults (1 M sites, 2,048
- * slots, 1.1 GiB in all) cost what is used of them.
+ * slots, 1.2 GiB in all) cost what is used of them.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,7 +16,8 @@
 #define MAX_MODULES 1024
 #define MAX_SITES (1u << 26)
 #define PAGE 4096u
-#define CHUNK_BYTES (64u * 1024)	/* of a large ring; a small one has 8 or fewer */
+#define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
+#define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
 const char *const fl_lost_names[FL_N_LOST] = {
 	[FL_LOST_READER] = "reader died",
@@ -40,41 +41,58 @@ static uint32_t or_default(uint32_t given, uint32_t preset)
 static bool options_are_valid(const struct fl_shm_options *o)
 {
 	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
-	       o->action < FL_N_ACTIONS &&
+	       o->n_readers <= FL_MAX_READERS && o->action < FL_N_ACTIONS &&
 	       (!o->ring_kib || (o->ring_kib >= 8 && o->ring_kib <= 1024 * 1024));
 }
 
-/* A page or more, and a ring of at least two. */
+/* A page or more, a ring of two or more, and of no more than there are places. */
 static uint32_t chunk_bytes(uint32_t ring_bytes)
 {
+	uint32_t least = (uint32_t)fl_round_up(ring_bytes / FL_RING_CHUNKS, PAGE);
 	uint32_t c = ring_bytes / 8 / PAGE * PAGE;
 
-	return c < PAGE ? PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
+	c = c < PAGE ? PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
+	return c < least ? least : c;
 }
 
-/* Header, modules, sites, slots: each from a page's start. */
+/* A slot has counters, or two chunks of its own and more from the pool. */
+static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes)
+{
+	uint64_t chunk = chunk_bytes(ring_bytes), pool = POOL_BYTES;
+
+	m->slot_bytes = FL_SLOT_HEADER_BYTES + (uint32_t)fl_round_down(ring_bytes, PAGE);
+	m->chunk_bytes = (uint32_t)chunk;
+	if (m->action == FL_ACT_COUNT)
+		return;
+	m->slot_bytes = FL_SLOT_HEADER_BYTES + FL_HOME_CHUNKS * (uint32_t)chunk;
+	m->ring_chunks = (uint32_t)(ring_bytes / chunk);
+	if (pool > m->n_slots * (uint64_t)ring_bytes)
+		pool = m->n_slots * (uint64_t)ring_bytes;
+	m->pool_chunks = m->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
+}
+
+/* Header, modules, sites, slots, pool: each from a page's start. */
 static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 {
-	uint32_t ring = or_default(o->ring_kib, 512) * 1024;
-
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
 	m->header_bytes = sizeof(*m);
 	m->max_modules = MAX_MODULES;
 	m->max_sites = or_default(o->max_sites, 1u << 20);
 	m->n_slots = or_default(o->n_slots, 2048);
-	m->chunk_bytes = chunk_bytes(ring);
-	m->slot_bytes = FL_SLOT_HEADER_BYTES + ring / m->chunk_bytes * m->chunk_bytes;
+	m->n_readers = or_default(o->n_readers, 1);
+	m->action = o->action;
+	m->samples = o->samples;
+	m->epoch_us = o->epoch_us;
+	m->reader_pid = getpid();
+	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024);
 	m->modules_at = fl_round_up(sizeof(*m), PAGE);
 	m->sites_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
 				sizeof(struct fl_shm_module), PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), PAGE);
-	m->bytes = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
-	m->action = o->action;
-	m->samples = o->samples;
-	m->epoch_us = o->epoch_us;
-	m->reader_pid = getpid();
+	m->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
+	m->bytes = m->pool_at + (uint64_t)m->pool_chunks * m->chunk_bytes;
 }
 
 /* Locked by this thread until it ends: that is how the target sees it live. */

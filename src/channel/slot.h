@@ -12,18 +12,26 @@
 #include <linux/futex.h>
 
 #include "channel/channel.h"
+#include "os/os.h"
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
 
-static inline uint64_t fl_ring_bytes(const struct fl_shm *m)
+static inline uint64_t fl_slot_data_bytes(const struct fl_shm *m)
 {
 	return m->slot_bytes - FL_SLOT_HEADER_BYTES;
 }
 
-static inline uint64_t fl_ring_chunks(const struct fl_shm *m)
+/* The chunks a ring begins with lie in its slot. */
+#define FL_HOME_CHUNKS 2
+
+/* Where home chunk i of a slot lies, in pages from the region's start. */
+static inline uint32_t fl_home_place(const struct fl_shm *m, const struct fl_slot *s,
+				     uint32_t i)
 {
-	return fl_ring_bytes(m) / m->chunk_bytes;
+	uint64_t at = (uint64_t)((const char *)s - (const char *)m) + FL_SLOT_HEADER_BYTES;
+
+	return (uint32_t)((at + (uint64_t)i * m->chunk_bytes) / FL_PAGE);
 }
 
 /* What the owner of `mutex` stored before it ended is seen after this. */
@@ -50,8 +58,8 @@ static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
-/* Wake the reader if it sleeps. */
-FL_HIDDEN void fl_ring_doorbell(struct fl_shm *);
+/* Wake the reader of a slot if it sleeps. */
+FL_HIDDEN void fl_ring_doorbell(const struct fl_slot *);
 /* A fresh slot's ring: empty, at its first chunk. */
 FL_HIDDEN void fl_ring_start(struct fl_slot *);
 /* Add one to a loss counter; a signal handler may do so in between. */

@@ -125,7 +125,7 @@ static void set_fields(struct fl_slot *s)
 	bool counts = fl_region->action == FL_ACT_COUNT;
 
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
-	s->n_counters = counts ? (uint32_t)(fl_ring_bytes(fl_region) / 8) : 0;
+	s->n_counters = counts ? (uint32_t)(fl_slot_data_bytes(fl_region) / 8) : 0;
 	s->toggling = 0;
 	s->n_frames = 0;
 	s->tid = fl_os_tid();
@@ -226,13 +226,16 @@ static bool claim_once(void)
 	return got;
 }
 
+/* Wakes its reader, whoever that is. */
 static bool a_slot_is_ending(struct fl_shm *m)
 {
 	for (uint32_t i = 0; i < m->n_slots; i++) {
 		struct fl_slot *s = fl_shm_slot(m, i);
 
-		if (load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner))
+		if (load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner)) {
+			fl_ring_doorbell(s);
 			return true;
+		}
 	}
 	return false;
 }
@@ -250,7 +253,6 @@ static struct fl_slot *seek_slot(void)
 			return *fl_cell;
 		if (!a_slot_is_ending(fl_region) || !fl_channel_reader_lives())
 			break;
-		fl_ring_doorbell(fl_region);
 		fl_os_sleep_us(1000);
 	}
 	seeker.skip = SKIP_EVENTS;

@@ -150,6 +150,7 @@ struct fl_session_options {
 	size_t n_analyses;
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
+	uint32_t readers;		/* threads that drain rings; 0: 1 */
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
 	bool count_instead;		/* rather than fail where nothing can be timed */
@@ -166,7 +167,8 @@ struct fl_session {
 	struct fl_launch launch;
 	struct fl_shm *shm;
 	int fd, pid;
-	struct fl_reader *reader;
+	struct fl_reader *reader;	/* the first thread's; the others are in readers */
+	struct fl_readers *readers;	/* NULL: there are no others */
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
 	struct fl_roster roster;
@@ -205,6 +207,22 @@ struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
 int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));
 extern const struct fl_option fl_oneliner_options[];
+
+/* ---- more threads that drain rings (readers.c); NULL: there are none ------------ */
+
+/* Start as many as the options say, besides the first. 0 or -errno. */
+int fl_readers_open(struct fl_session *);
+/* Nobody looks up what the analyses look up in between. */
+void fl_readers_hold(struct fl_readers *);
+void fl_readers_release(struct fl_readers *);
+/* The target is gone: they drain the rest and end; what they found goes into a
+ * run. 0 or the first error of theirs. */
+int fl_readers_finish(struct fl_readers *, struct fl_run *into);
+void fl_readers_close(struct fl_readers *);
+/* Events that they have delivered so far. */
+uint64_t fl_readers_delivered(const struct fl_readers *);
+/* The threads that all readers saw; until they have finished, the first reader. */
+const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 
 /* Answer the target when it asks (dialogue.c). Returns whether it asked. */
 bool fl_dialogue_answer(struct fl_session *);

@@ -19,7 +19,8 @@ static const struct fl_option options[] = {
 	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
 	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
-	{ 0, "buffer", "KIB", "ring of each thread" },
+	{ 0, "buffer", "KIB", "as long as a thread's ring may grow (512)" },
+	{ 0, "readers", "N", "threads that drain rings and analyse (1)" },
 	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
@@ -31,7 +32,7 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC };
+       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC };
 
 struct wish {
 	struct fl_session_options o;
@@ -99,6 +100,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case READERS:	 return take_number(o, value, FL_MAX_READERS, &w->o.readers);
 	case TRACE:	 w->o.trace = true; return 0;
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
@@ -118,6 +120,25 @@ static int add_patterns(struct wish *w)
 	return 0;
 }
 
+/* What each of several readers found must be brought together. */
+static int check_readers(const struct fl_session_options *o)
+{
+	if (o->readers < 2)
+		return 0;
+	if (o->trace) {
+		fl_say("--trace is written by one thread: leave out --readers");
+		return -1;
+	}
+	for (size_t i = 0; i < o->n_analyses; i++) {
+		if (o->analyses[i].analysis->merge)
+			continue;
+		fl_say("analysis `%s` cannot be made by several threads (it has no `merge`): "
+		       "leave out --readers", o->analyses[i].name);
+		return -1;
+	}
+	return 0;
+}
+
 static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
@@ -130,6 +151,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (failed || add_patterns(w))
 		return -1;
 	if (!w->chosen && fl_session_use(&w->o, "latency"))
+		return -1;
+	if (check_readers(&w->o))
 		return -1;
 	w->o.argv = argv + a.at;
 	if (a.at < argc)

@@ -56,7 +56,6 @@ static bool is_wanted(struct fl_session *s, uint32_t i)
 	return !is_entry_only(s, site);
 }
 
-/* Select the sites that are new; grows the view the analyses look through. */
 static int select_sites(struct fl_session *s, uint32_t n)
 {
 	unsigned char *selected = realloc(s->selected, n + 1);
@@ -75,6 +74,17 @@ static int select_sites(struct fl_session *s, uint32_t n)
 	s->view.function_of = s->roster.function_of;
 	s->view.n_functions = s->roster.n;
 	s->view.n_sites = s->n_selected;
+	return err;
+}
+
+/* Select the sites that are new; grows the view the analyses look through. */
+static int take_in_sites(struct fl_session *s)
+{
+	int err;
+
+	fl_readers_hold(s->readers);
+	err = select_sites(s, s->shm->n_sites);
+	fl_readers_release(s->readers);
 	return err;
 }
 
@@ -216,7 +226,7 @@ bool fl_dialogue_answer(struct fl_session *s)
 	/* (B) pairs with (A) in agent/agent.c */
 	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)
 		return false;
-	if (select_sites(s, s->shm->n_sites)) {
+	if (take_in_sites(s)) {
 		fl_say("out of memory for %u sites", s->shm->n_sites);
 		answer = FL_PHASE_QUIT;
 	} else if (!can_go(s)) {

@@ -150,7 +150,7 @@ static int save(struct fl_session *s)
 		names[r.n_results] = s->o->analyses[i].name;
 		results[r.n_results++] = s->results[i];
 	}
-	r.threads = fl_reader_threads(s->reader, &r.n_threads);
+	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);
 	if (r.n_results)
 		put(&p, "analysis", "%s", names[0]);
@@ -180,10 +180,10 @@ static void tell_end(const struct fl_session *s)
 		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
 }
 
-static void tell_losses(const struct fl_session *s)
+static void tell_losses(struct fl_session *s)
 {
 	size_t n;
-	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+	const struct fl_thread *t = fl_readers_threads(s, &n);
 
 	for (int c = 0; c < FL_N_LOST; c++) {
 		uint64_t lost = s->shm->lost[c];

@@ -164,6 +164,7 @@ static int open_region(struct fl_session *s)
 {
 	struct fl_shm_options o = {
 		.ring_kib = s->o->buffer_kib,
+		.n_readers = s->o->readers,
 		.action = s->o->action,
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
@@ -195,7 +196,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, &sink);
+	return fl_reader_open(&s->reader, s->shm, &sink, 0);
 }
 
 static int open_all(struct fl_session *s)
@@ -207,6 +208,8 @@ static int open_all(struct fl_session *s)
 	err = open_analyses(s);
 	if (!err)
 		err = open_reader(s);
+	if (!err)
+		err = fl_readers_open(s);
 	if (err)
 		fl_say("cannot start: %s", fl_reason(err));
 	return err;
@@ -247,7 +250,7 @@ static int open_store(struct fl_session *s)
 static void add_up_events(struct fl_session *s, struct fl_account *a)
 {
 	size_t n;
-	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+	const struct fl_thread *t = fl_readers_threads(s, &n);
 
 	for (int c = 0; c < FL_N_LOST; c++)
 		a->lost += s->shm->lost[c];
@@ -292,10 +295,11 @@ static void show_progress(struct fl_session *s, uint64_t *next)
 		return;
 	*next = now + PROGRESS_NS;
 	add_up(s);
-	fl_reader_threads(s->reader, &threads);
+	fl_readers_threads(s, &threads);
 	fprintf(stderr, "\rflick: %.1f s, %llu events, %zu threads\033[K",
 		(double)(now - s->start_ns) / 1e9,
-		(unsigned long long)s->account.delivered, threads);
+		(unsigned long long)(s->account.delivered +
+				     fl_readers_delivered(s->readers)), threads);
 }
 
 static void stop_when_due(struct fl_session *s, bool *stopped)
@@ -407,6 +411,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	}
 	target_pid = s->pid;
 	drain(s);
+	note_error(s, fl_readers_finish(s->readers, s->run));
 	release_signals();
 	measure_tick(s);
 	add_up(s);
@@ -423,6 +428,7 @@ void fl_session_close(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
+	fl_readers_close(s->readers);
 	fl_run_close(s->run);
 	free(s->selected);
 	if (s->roster.symbols)

@@ -6,21 +6,28 @@ model channel
 
 holds "on TSO" -DTIMEOUT
 holds "where stores leave in any order" -DTIMEOUT -DARM
-holds "a plain pointer, on TSO" -DTIMEOUT -DPLAIN_PTR
-holds "a plain count, on TSO" -DTIMEOUT -DPLAIN_FILLED
-holds "no wake is missed" -DOWN_FLAG
-holds "no wake is missed, any order" -DOWN_FLAG -DARM
+holds "shrinks twice" -DTIMEOUT -DSHRINK=2 -DRECORDS=7
+holds "a plain pointer, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_PTR
+holds "a plain count, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_FILLED
+holds "a plain grant, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_GRANTED
+holds "no wake is missed"
+holds "no wake is missed, any order" -DARM
+holds "no fence (M): the next chunk rings again" -DRECORDS=7 -DNO_FENCE_M
 
 fails wrong "a plain pointer, any order" -DTIMEOUT -DPLAIN_PTR -DARM
 fails wrong "a plain count, any order" -DTIMEOUT -DPLAIN_FILLED -DARM
+fails missing "a plain grant, any order" -DTIMEOUT -DPLAIN_GRANTED -DARM
 fails wrong "the pointer before the record" -DTIMEOUT -DPTR_FIRST
 fails wrong "read before the count" -DTIMEOUT -DEARLY_READ
-fails wrong "freed before it is read" -DTIMEOUT -DFREE_FIRST
-fails wrong "a chunk that is not free" -DTIMEOUT -DNO_LOOK_FREED
-stuck "no fence (M)" -DOWN_FLAG -DNO_FENCE_M
-stuck "no fence (N)" -DOWN_FLAG -DNO_FENCE_N
-stuck "no fence (O)" -DOWN_FLAG -DNO_FENCE_O
-stuck "no fence (P)" -DOWN_FLAG -DNO_FENCE_P
-stuck "the flag cleared after the bell" -DOWN_FLAG -DARM -DRELAXED_BELL
-stuck "two who write the flag, and no time-out"
+fails stray "granted before it is read" -DTIMEOUT -DGRANT_FIRST
+fails wrong "a chunk that follows itself" -DTIMEOUT -DSAME_PLACE -DSHRINK=0
+fails stray "a chunk that is not granted" -DTIMEOUT -DNO_LOOK
+fails stray "no fence (Q)" -DTIMEOUT -DNO_FENCE_Q
+fails stray "no fence (R)" -DTIMEOUT -DNO_FENCE_R
+fails stray "taken back without another look" -DTIMEOUT -DNO_LOOK_CLAIMED
+stuck "no fence (N)" -DNO_FENCE_N
+stuck "no fence (O)" -DNO_FENCE_O
+stuck "no fence (P)" -DNO_FENCE_P
+stuck "the flag cleared after the bell" -DARM -DRELAXED_BELL
+stuck "two who write the flag, and no time-out" -DTWO_OWNERS
 verdict

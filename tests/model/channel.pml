@@ -1,55 +1,71 @@
 /*
- * channel.pml - a thread's ring: one producer, one reader, N chunks of CHUNK
- * records. The n-th record is the number n, so the reader knows what it must
- * find. What a record is made of is one cell here.
+ * channel.pml - a thread's ring: one producer, one reader, chunks of CHUNK
+ * records at P places. The n-th record is the number n, so the reader knows what
+ * it must find. What a record is made of is one cell here. Places 0 and 1 are
+ * granted at first; the ring grows to place 2 and shrinks again.
  *
  *	produce		append(), and glue's short path, which does the same
- *	next_chunk	next_chunk(), count_chunk(), fl_ring_doorbell()	ring.c
- *	wait_room	wait_room()					ring.c
- *	take_chunks	take_chunks(), feed(), free_chunk()		drain.c
+ *	next_chunk	next_chunk(), count_chunk(), claim_chunk()	ring.c
+ *	wait_room	wait_room(), sleep_for_room()			ring.c
+ *	take_chunks	take_chunks(), feed()				drain.c
  *	take_half	take_half(), half_filled()			drain.c
+ *	grant_next	fl_lease_next()					lease.c
+ *	grow, take_back	fl_lease_grow(), take_back()			lease.c
  *	reader_wait	fl_reader_wait(), has_work()			drain.c
- *	(A) ... (P)	the letters of ring.c
+ *	(A) ... (R)	the letters of ring.c
  *
  * MEMORY	Each side has a store buffer. On TSO it drains in order. With ARM any
  *	entry may leave it before older ones, but never before one of the same
  *	cell, and a release only when all before it have left. A release of
- *	TSO is a plain store. Loads are in order; EARLY_READ and FREE_FIRST do
+ *	TSO is a plain store. Loads are in order; EARLY_READ and GRANT_FIRST do
  *	what a missing acquire or release of the reader's would let loads do.
  * SLEEP	A sleeper's futex returns at once if the word has changed, and else
  *	sleeps until the other side's wake. With TIMEOUT it may return any time,
  *	as it does in flick. Without, a wake that is missed is a deadlock.
  *	The reader, once the thread has ended, returns in any case.
+ * SHRINK	The reader takes back what is granted beyond two, at any time, up to
+ *	SHRINK times.
  *
  * HOLDS	every record is delivered whole, in order, once, on TSO and ARM, and
- *	nothing is left when the thread has ended. With OWN_FLAG no wake is missed
- *	either, so TIMEOUT is not needed.
+ *	nothing is left when the thread has ended; the thread enters no chunk that
+ *	is not granted; no wake is missed, so TIMEOUT is not needed.
  * TWINS	PLAIN_PTR	(E) is a plain store: holds on TSO, as glue needs; not on ARM
  *	PLAIN_FILLED	(A) is one; the same
+ *	PLAIN_GRANTED	(C) is one; the same
  *	PTR_FIRST	the record after the pointer
  *	EARLY_READ	(B), (F) are not acquires
- *	FREE_FIRST	(C) is not a release
- *	NO_LOOK_FREED	moves on without looking at (D)
- *	NO_FENCE_M, _N, _O, _P		a missed wake
- *	RELAXED_BELL	ARM: `reader_sleeps = 0` after the bell; a missed wake
- *	without OWN_FLAG	as drain.c has it, the reader clears `waiting`: it may
- *			clear one that is newer than the chunk it has just freed.
- *			The thread sleeps then until its time-out.
+ *	GRANT_FIRST	a chunk is granted again before it was read
+ *	SAME_PLACE	a chunk may follow itself: `want` is one
+ *	NO_LOOK		moves on without looking at (D)
+ *	NO_FENCE_M	holds: who has not rung for one chunk rings for the next, and
+ *			the ring is two at least
+ *	NO_FENCE_N, _O, _P		a missed wake
+ *	NO_FENCE_Q, _R	a chunk that was taken back is entered
+ *	NO_LOOK_CLAIMED	takes back without looking at `claimed` again
+ *	RELAXED_BELL	ARM: `sleeps = 0` after the bell; a missed wake
+ *	TWO_OWNERS	the reader clears `waiting`, too: it may clear one that is
+ *			newer than the chunk it has just granted
  */
-#define N 2
+#define P 3
 #define CHUNK 2
 #ifndef RECORDS
-#define RECORDS 7
+#define RECORDS 9
 #endif
-#define END (N * CHUNK)			/* cells of the ring: 0 .. END - 1 */
+#ifndef SHRINK
+#define SHRINK 1
+#endif
+#define END (P * CHUNK)			/* cells of the chunks: 0 .. END - 1 */
 #define PTR END
 #define FILLED (END + 1)
-#define FREED (END + 2)
-#define FREED_WORD (END + 3)
-#define WAITING (END + 4)
-#define SLEEPS (END + 5)
-#define BELL (END + 6)
-#define CELLS (END + 7)
+#define CLAIMED (END + 2)
+#define GRANTED (END + 3)
+#define GRANTED_WORD (END + 4)
+#define WAITING (END + 5)
+#define SLEEPS (END + 6)
+#define BELL (END + 7)
+#define PLACES (END + 8)		/* of chunk c: PLACES + c % Q */
+#define Q 4
+#define CELLS (PLACES + Q)
 #define PRODUCER 0
 #define READER 1
 #ifndef BUFFER
@@ -71,6 +87,9 @@ bool ended;				/* the thread: after its last store */
 
 bool wrong;	/* a record that is not the next one, or not whole */
 bool missing;	/* not delivered when the thread had ended */
+bool stray;	/* the thread entered a chunk that is not granted */
+byte granted = 2;	/* as the reader has it */
+byte entered = 1;	/* chunks that the thread has seen granted */
 
 inline put(me, where, what, is_release)
 {
@@ -181,15 +200,6 @@ inline wake(me, other)
 
 /* ---- the thread: ring.c ------------------------------------------------------------ */
 
-#define start_of(chunk)	(((chunk) % N) * CHUNK)
-#define end_of(chunk)	(start_of(chunk) + CHUNK)
-#define following()	(filled + (limit == end_of(filled) -> 1 : 0))
-#ifdef NO_LOOK_FREED
-#define is_free(freed)	true
-#else
-#define is_free(freed)	(following() - (freed) < N)
-#endif
-
 #ifdef PLAIN_PTR
 #define commit_ptr(v)	store(PRODUCER, PTR, v)
 #else
@@ -199,6 +209,11 @@ inline wake(me, other)
 #define commit_filled(v) store(PRODUCER, FILLED, v)
 #else
 #define commit_filled(v) store_release(PRODUCER, FILLED, v)
+#endif
+#ifdef PLAIN_GRANTED
+#define commit_granted(v) store(READER, GRANTED, v)
+#else
+#define commit_granted(v) store_release(READER, GRANTED, v)
 #endif
 #ifdef RELAXED_BELL
 #define fence_bell	true
@@ -225,11 +240,24 @@ inline wake(me, other)
 #else
 #define fence_p		fence(READER)
 #endif
+#ifdef NO_FENCE_Q
+#define fence_q		skip
+#else
+#define fence_q		fence(PRODUCER)
+#endif
+#ifdef NO_FENCE_R
+#define fence_r		skip
+#else
+#define fence_r		fence(READER)
+#endif
+#ifdef NO_LOOK
+#define is_granted(chunks, seen) true
+#else
+#define is_granted(chunks, seen) ((chunks) <= (seen))
+#endif
 
-inline count_chunk()
+inline ring_bell()
 {
-	filled++;
-	commit_filled(filled);				/* (A) */
 	fence_m;					/* (M) */
 	if
 	:: mem[SLEEPS] ->
@@ -240,32 +268,69 @@ inline count_chunk()
 	fi
 }
 
+inline count_chunk()
+{
+	filled++;
+	commit_filled(filled);				/* (A) */
+	if
+	:: mem[GRANTED] <= filled + 1 -> ring_bell()	/* ring_at is 1 */
+	:: else
+	fi
+}
+
 inline wait_room()
 {
 	store(PRODUCER, WAITING, 1);
 	fence_o;					/* (O) */
-	seen = mem[FREED];				/* (D) */
+	seen = mem[GRANTED];				/* (D) */
 	if
-	:: is_free(seen)
-	:: else -> sleep_on(PRODUCER, FREED_WORD, seen)
+	:: claimed < seen
+	:: else -> sleep_on(PRODUCER, GRANTED_WORD, seen)
 	fi;
-#ifdef OWN_FLAG
 	store(PRODUCER, WAITING, 0);
-#endif
 	seen = 0
+}
+
+inline enter_chunk()
+{
+	atomic {
+		ptr = mem[PLACES + filled % Q] * CHUNK;
+		limit = ptr + CHUNK
+	};
+	store(PRODUCER, PTR, ptr)
+}
+
+inline claim_chunk()
+{
+	store(PRODUCER, CLAIMED, claimed + 1);
+	fence_q;					/* (Q) */
+	atomic {
+		if
+		:: is_granted(claimed + 1, mem[GRANTED]) ->	/* (D) */
+			claimed++;
+			entered = claimed;
+			if
+			:: entered > granted -> never_again(stray)
+			:: else
+			fi
+		:: else
+		fi
+	};
+	if
+	:: claimed == filled -> store(PRODUCER, CLAIMED, claimed)
+	:: else
+	fi
 }
 
 inline next_chunk()
 {
 	if
-	:: limit == end_of(filled) -> count_chunk()
+	:: claimed > filled -> count_chunk()
 	:: else
 	fi;
+	claim_chunk();
 	if
-	:: is_free(mem[FREED]) ->			/* (D) */
-		ptr = start_of(filled);
-		limit = end_of(filled);
-		store(PRODUCER, PTR, ptr)
+	:: claimed > filled -> enter_chunk()
 	:: else -> wait_room()
 	fi
 }
@@ -284,7 +349,7 @@ inline append(r)
 
 proctype Producer()
 {
-	byte ptr, limit = CHUNK, filled, r = 1, seen;
+	byte ptr, limit = CHUNK, filled, claimed = 1, r = 1, seen;
 
 	do
 	:: r > RECORDS -> break
@@ -294,18 +359,21 @@ proctype Producer()
 	atomic { fence(PRODUCER) -> ended = true }	/* the kernel's mark */
 }
 
-/* ---- the reader: drain.c --------------------------------------------------------------- */
+/* ---- the reader: drain.c, lease.c ----------------------------------------------------- */
 
-/* Records [taken, upto) of chunk `freed`. */
+#define start		(place[consumed % Q] * CHUNK)
+#define length		(granted - consumed)
+
+/* Records [taken, upto) of chunk `consumed`. */
 inline feed(upto)
 {
 	do
 	:: taken >= upto -> break
 	:: else ->
 #ifdef EARLY_READ
-		got = early[start_of(freed) + taken];
+		got = early[start + taken];
 #else
-		got = mem[start_of(freed) + taken];
+		got = mem[start + taken];
 #endif
 		atomic {
 			if
@@ -319,7 +387,7 @@ inline feed(upto)
 inline see_waiting()
 {
 	was = mem[WAITING];
-#ifndef OWN_FLAG
+#ifdef TWO_OWNERS
 	if
 	:: was -> store(READER, WAITING, 0)
 	:: else
@@ -327,12 +395,10 @@ inline see_waiting()
 #endif
 }
 
-inline free_chunk()
+inline publish()
 {
-	taken = 0;
-	freed++;
-	store_release(READER, FREED, freed);		/* (C) */
-	store(READER, FREED_WORD, freed);
+	commit_granted(granted);			/* (C) */
+	store(READER, GRANTED_WORD, granted);
 	fence_p;					/* (P) */
 	see_waiting();
 	if
@@ -342,18 +408,93 @@ inline free_chunk()
 	was = 0
 }
 
+inline grant(where)
+{
+	store(READER, PLACES + granted % Q, where);
+	atomic { place[granted % Q] = where; granted++ }
+}
+
+#ifdef SAME_PLACE
+#define may_grow	false
+#else
+#define may_grow	spare
+#endif
+
+inline grow()
+{
+	if
+	:: f - consumed == length && may_grow ->
+		want = 3;
+		was = spare - 1;
+		spare = 0;
+		grant(was);
+		was = 0;
+		publish()
+	:: else
+	fi
+}
+
+/* One place at most is spare. */
+inline grant_next()
+{
+	was = place[consumed % Q];
+	atomic { consumed++; taken = 0 };
+	if
+	:: length < want -> grant(was); was = 0; publish()
+	:: else -> atomic { spare = was + 1; was = 0 }
+	fi
+}
+
 inline take_chunks(upto)
 {
 	do
-	:: freed == upto -> break
+	:: consumed == upto -> break
 	:: else ->
 		worked = true;
-#ifdef FREE_FIRST
-		store_release(READER, FREED, freed + 1);
+#ifdef GRANT_FIRST
+		store(READER, PLACES + granted % Q, place[consumed % Q]);
+		store_release(READER, GRANTED, granted + 1);
 #endif
 		feed(CHUNK);
-		free_chunk()
+		grant_next()
 	od
+}
+
+/* The tick: two are enough. */
+inline take_back()
+{
+	atomic {
+		n_shrunk++;
+		want = 2;
+		left = (mem[CLAIMED] > consumed + 2 -> mem[CLAIMED] : consumed + 2)
+	};
+	if
+	:: left < granted ->
+		store(READER, GRANTED, left);
+		store(READER, GRANTED_WORD, left);
+		fence_r;				/* (R) */
+		retire()
+	:: else
+	fi;
+	left = 0
+}
+
+inline retire()
+{
+	if
+#ifndef NO_LOOK_CLAIMED
+	:: mem[CLAIMED] > left ->
+		publish()
+#endif
+	:: else -> atomic {
+			granted = left;
+			spare = place[left % Q] + 1;
+			if
+			:: entered > granted -> never_again(stray)
+			:: else
+			fi
+		}
+	fi
 }
 
 inline look(cell)
@@ -380,8 +521,9 @@ inline take_half()
 {
 	look(FILLED);					/* (B) */
 	p = mem[PTR];					/* (F) */
-	p = (p > start_of(f) && p <= end_of(f) -> p - start_of(f) : 0);
+	grow();
 	take_chunks(f);
+	p = (consumed < granted && p > start && p <= start + CHUNK -> p - start : 0);
 	feed(p);
 	atomic { f = 0; p = 0 }
 }
@@ -392,7 +534,7 @@ inline reader_wait()
 	store(READER, SLEEPS, 1);
 	fence_n;					/* (N) */
 	if
-	:: mem[FILLED] == freed -> sleep_on(READER, BELL, bell)
+	:: mem[FILLED] == consumed -> sleep_on(READER, BELL, bell)
 	:: else
 	fi;
 	store(READER, SLEEPS, 0);
@@ -401,20 +543,29 @@ inline reader_wait()
 
 proctype Reader()
 {
-	byte freed, taken, next = 1, got, f, p, was, bell;
+	byte consumed, taken, next = 1, got, f, p, was, bell;
+	byte want = 2, spare = 3, left, n_shrunk, place[Q];
 	bool over, worked;
 #ifdef EARLY_READ
 	byte early[END], i;
 #endif
 
+	atomic {
+		place[1] = 1;
+#ifdef SAME_PLACE
+		want = 1
+#endif
+	}
 	do
 	:: over = ended;
 		look(FILLED);				/* (B) */
+		grow();
 		take_chunks(f);
 		f = 0;
 		if
 		:: over -> take_half(); break
 		:: !over -> take_half()			/* it seemed idle */
+		:: !over && n_shrunk < SHRINK && length > 2 -> take_back()
 		:: !over
 		fi;
 		if
@@ -433,6 +584,10 @@ init {
 	byte j;
 
 	atomic {
+		mem[CLAIMED] = 1;
+		mem[GRANTED] = 2;
+		mem[GRANTED_WORD] = 2;
+		mem[PLACES + 1] = 1;
 		run Producer();
 		run Reader();
 		for (j : 0 .. DEPTH - 1) {

@@ -16,7 +16,7 @@
  *
  *	-DFL_PLANT_COMMIT_FIRST   ptr moves before the record is written
  *	-DFL_PLANT_SIGNAL_HOLE    signals are not blocked while state changes
- *	-DFL_PLANT_NO_DISTANCE    the producer does not look at freed
+ *	-DFL_PLANT_NO_DISTANCE    the producer does not look at granted
  *	-DFL_PLANT_MARK_LAST      the reader looks for the mark after draining
  *	-DFL_PLANT_SPLIT_PAIR     a pair is two commits
  *
@@ -31,6 +31,8 @@
 
 #include "../unit/channel-rig.h"
 #include "arch/arch.h"
+#include "channel/lease.h"
+#include "channel/slot.h"
 #include "os/os.h"
 
 #define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
@@ -73,7 +75,7 @@ static void put(uint32_t probe, uint64_t tsc)
 static void put(uint32_t probe, uint64_t tsc)
 {
 	if (*fl_cell)
-		(*fl_cell)->freed = (*fl_cell)->filled;
+		(*fl_cell)->granted = UINT64_MAX / 2;
 	rig_put(probe, tsc);
 }
 #else
@@ -179,7 +181,7 @@ static int print(const char *name, const struct verdict *v)
 	return bad ? 1 : 0;
 }
 
-/* ---- order: 1 to 8 producers, the smallest ring --------------------------- */
+/* ---- order: 1 to 8 producers, the smallest ring or one that grows --------- */
 
 #define ORDER_EVENTS 200000u
 
@@ -206,7 +208,7 @@ static int torture_order(uint64_t factor)
 	struct verdict v = { 0 };
 
 	for (uint64_t round = 0; round < 8 * factor; round++) {
-		struct rig *g = rig_open(16, 8, FL_ACT_TIME);
+		struct rig *g = rig_open(16, round % 2 ? 8 : 256, FL_ACT_TIME);
 		uint64_t n = round % 8 + 1;
 
 		g->shared[0] = n;
@@ -302,7 +304,7 @@ static void be_orphan(struct fl_shm *m)
 	_exit(0);
 }
 
-/* What the dead reader took (freed), what lies in the ring, what was counted:
+/* What the dead reader took, what lies in the ring, what was counted:
  * together all of it. Every second one is killed while the target waits. */
 static void orphan_one(uint64_t round, struct verdict *v)
 {
@@ -334,8 +336,8 @@ static void orphan_one(uint64_t round, struct verdict *v)
 		waitpid(target, &status, 0);
 	}
 	in_ring = s->filled * RECORDS(m->chunk_bytes);
-	if (s->ptr < s->limit)
-		in_ring += (s->ptr - s->data) % m->chunk_bytes / 16;
+	if (s->claimed > s->filled)
+		in_ring += RECORDS(m->chunk_bytes - (s->limit - s->ptr));
 	lost = s->lost[FL_LOST_READER];
 	v->rounds++;
 	v->produced += in_ring + lost;
@@ -587,6 +589,97 @@ static int torture_halves(uint64_t factor)
 	return print("halves", &v);
 }
 
+/* ---- leases: rings that grow and shrink at every turn --------------------- */
+
+#define LEASE_EVENTS 1000000u
+
+static void put_leased(struct rig *g)
+{
+	for (uint64_t i = 0; i < LEASE_EVENTS; i++) {
+		put(1, i);
+		g->shared[0] = i + 1;
+	}
+}
+
+static void read_chunk(struct rig *g, const struct fl_lease *l, uint64_t bytes)
+{
+	uint64_t place = l->place[l->consumed % FL_RING_CHUNKS];
+	struct fl_batch b = {
+		.records = (void *)((char *)g->m + place * FL_PAGE),
+		.n = RECORDS(bytes),
+	};
+
+	rig_feed(g, &b);
+}
+
+static void read_full(struct rig *g, struct fl_lease *l, struct fl_pool *p)
+{
+	uint64_t filled = load_acquire(&l->slot->filled);	/* ordering: as in drain.c */
+
+	fl_lease_grow(l, p, filled);
+	for (; l->consumed != filled; fl_lease_next(l, p))
+		read_chunk(g, l, g->m->chunk_bytes);
+}
+
+/* The reader's part, with a tick as often as any other step: what was just
+ * granted is taken back while the thread is about to claim it. */
+static int read_leased(struct rig *g, pid_t pid, struct fl_lease *l, struct fl_pool *p)
+{
+	int status, taken_back = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		uint64_t granted;
+
+		if (any() % 2)
+			read_full(g, l, p);
+		if (any() % 2)
+			fl_lease_grow(l, p, l->granted);	/* as if it were full */
+		granted = l->granted;
+		l->want = FL_HOME_CHUNKS;
+		fl_lease_tick(l, p);
+		taken_back += l->granted < granted;
+		if (any() % 8 == 0)
+			fl_pool_tick(p);
+	}
+	return taken_back;
+}
+
+static void lease_one(struct verdict *v)
+{
+	struct rig *g = rig_open(1, 128, FL_ACT_TIME);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+	struct fl_lease l;
+	struct fl_pool p;
+	pid_t pid;
+
+	if (fl_pool_open(&p, g->m, 0, 1))
+		rig_die("pool");
+	fl_lease_begin(&l, s, &p);
+	pid = rig_fork(g, put_leased);
+	v->stuck += !read_leased(g, pid, &l, &p);
+	read_full(g, &l, &p);
+	read_chunk(g, &l, g->m->chunk_bytes - (s->limit - s->ptr));
+	fl_lease_end(&l, &p);
+	v->rounds++;
+	v->produced += LEASE_EVENTS;
+	v->missing += LEASE_EVENTS - g->delivered;
+	v->torn += g->torn;
+	v->misordered += g->misordered;
+	v->unbalanced += p.n != g->m->pool_chunks || l.n_spare != FL_HOME_CHUNKS;
+	fl_pool_close(&p);
+	rig_close(g);
+}
+
+/* A round in which nothing was taken back proves nothing: stuck. */
+static int torture_leases(uint64_t factor)
+{
+	struct verdict v = { 0 };
+
+	for (uint64_t i = 0; i < 10 * factor; i++)
+		lease_one(&v);
+	return print("leases", &v);
+}
+
 static const struct line {
 	const char *name;
 	int (*run)(uint64_t factor);
@@ -598,6 +691,7 @@ static const struct line {
 	{ "signals", torture_signals },
 	{ "pairs", torture_pairs },
 	{ "halves", torture_halves },
+	{ "leases", torture_leases },
 };
 
 int main(int argc, char **argv)

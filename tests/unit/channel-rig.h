@@ -101,7 +101,7 @@ static inline struct rig *rig_open(uint32_t n_slots, uint32_t ring_kib,
 	struct fl_sink sink = { g, rig_feed, rig_count, rig_end };
 
 	if (!g || fl_shm_create(&o, &g->m, &g->fd) ||
-	    fl_reader_open(&g->reader, g->m, &sink))
+	    fl_reader_open(&g->reader, g->m, &sink, 0))
 		rig_die("rig");
 	g->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);

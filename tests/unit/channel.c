@@ -32,14 +32,18 @@ static void region_has_the_promised_defaults(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(m->magic, FL_SHM_MAGIC);
 	assert_int_equal(m->n_slots, 2048);
-	assert_int_equal(m->chunk_bytes, 64 * 1024);
-	assert_int_equal(m->slot_bytes, FL_SLOT_HEADER_BYTES + 512 * 1024);
+	assert_int_equal(m->chunk_bytes, 16 * 1024);
+	assert_int_equal(m->ring_chunks, 32);
+	assert_int_equal(m->slot_bytes, FL_SLOT_HEADER_BYTES + 2 * 16 * 1024);
+	assert_int_equal(m->n_readers, 1);
 	assert_int_equal(m->max_sites, 1 << 20);
 	assert_int_equal(m->max_modules, 1024);
 	assert_true(m->modules_at >= sizeof(*m));
 	assert_true(m->sites_at >= m->modules_at + 1024 * sizeof(struct fl_shm_module));
 	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
-	assert_int_equal(m->bytes, m->slots_at + 2048ull * m->slot_bytes);
+	assert_int_equal(m->pool_at, m->slots_at + 2048ull * m->slot_bytes);
+	assert_int_equal(m->pool_chunks * (uint64_t)m->chunk_bytes, 1ull << 30);
+	assert_int_equal(m->bytes, m->pool_at + (1ull << 30));
 	assert_int_equal(m->reader_pid, getpid());
 	fl_shm_destroy(m, fd);
 	fl_shm_destroy(NULL, -1);
@@ -52,6 +56,7 @@ static void region_refuses_options_out_of_range(void **state)
 		{ .ring_kib = 7 },
 		{ .ring_kib = 1024 * 1024 + 1 },
 		{ .max_sites = UINT32_MAX },
+		{ .n_readers = FL_MAX_READERS + 1 },
 		{ .action = FL_N_ACTIONS },
 	};
 	struct fl_shm *m = NULL;
@@ -85,92 +90,119 @@ static void region_beyond_the_file_size_limit_is_an_error(void **state)
 #define AT 0x700000000000ull		/* where a target might have its ring */
 #define C 4096ull			/* chunk bytes of the smallest ring */
 
-/* What a thread may leave behind at any instant, n chunks in the ring. */
+/* What a thread may leave behind at any instant, n chunks in the ring: `filled`,
+ * and `ptr` so many bytes behind the start of a chunk. A ring of four has grown:
+ * chunks 0, 1, 4, 5 lie in the slot, 2, 3 in the pool. */
 static const struct half {
-	uint64_t n, filled, ptr, expect;	/* expect: bytes beyond chunks filled */
+	uint64_t n, filled, chunk, bytes, expect;	/* of chunk `filled` */
 } halves[] = {
-	{ 2, 0, 0, 0 },			/* fresh */
-	{ 2, 0, 16, 16 },
-	{ 2, 0, C - 16, C - 16 },
-	{ 2, 0, C, C },			/* full, not counted yet */
-	{ 2, 1, C, 0 },			/* counted: not moved, or moved and empty */
-	{ 2, 1, C + 16, 16 },
-	{ 2, 1, 2 * C, C },
-	{ 2, 2, 2 * C, 0 },		/* counted, not moved: the ring's end */
-	{ 2, 2, 0, 0 },			/* moved to the start */
-	{ 2, 2, 16, 16 },
-	{ 2, 3, C, 0 },
-	{ 3, 3, 3 * C, 0 },
-	{ 3, 5, 2 * C + 32, 32 },
-	{ 3, 1, 2 * C + 16, 0 },	/* `filled` was read late: past chunk 1 */
-	{ 3, 2, 16, 0 },		/* the same across the wrap */
+	{ 2, 0, 0, 0, 0 },		/* fresh */
+	{ 2, 0, 0, 16, 16 },
+	{ 2, 0, 0, C - 16, C - 16 },
+	{ 2, 0, 0, C, C },		/* full, not counted yet */
+	{ 2, 1, 0, C, 0 },		/* counted, not moved */
+	{ 2, 1, 1, 0, 0 },		/* moved, empty: the same address */
+	{ 2, 1, 1, 16, 16 },
+	{ 2, 1, 1, C, C },
+	{ 2, 2, 1, C, 0 },		/* counted, not moved */
+	{ 2, 2, 2, 0, 0 },		/* moved: where chunk 0 was */
+	{ 2, 2, 2, 16, 16 },
+	{ 2, 3, 2, C, 0 },
+	{ 4, 2, 1, C, 0 },
+	{ 4, 2, 2, 32, 32 },
+	{ 4, 2, 3, 32, 0 },		/* `filled` was read late: past chunk 2 */
+	{ 4, 3, 4, 16, 0 },		/* the same, into the slot again */
+	{ 4, 3, 3, C, C },
+	{ 4, 4, 3, C, 0 },
+	{ 4, 4, 4, 16, 16 },
+	{ 4, 5, 4, C, 0 },
+	{ 4, 5, 5, C, C },
 };
 
+/* Where the target sees the start of a chunk. */
+static uint64_t start_of(const struct rig *g, const struct fl_slot *s, uint64_t chunk)
+{
+	uint64_t data = g->m->slots_at + FL_SLOT_HEADER_BYTES;
+
+	return AT + s->place[chunk % FL_RING_CHUNKS] * 4096ull - data;
+}
+
+static void fill_to(struct rig *g, struct fl_slot *s, uint64_t filled)
+{
+	uint64_t chunks = filled - s->filled;
+
+	s->filled = filled;
+	s->claimed = filled + 1;
+	assert_int_equal(fl_reader_poll(g->reader, false), chunks * RECORDS(C));
+}
+
 /* Lead the reader through the chunks before, then leave the slot as a thread
- * that died there would. Returns the slot. */
+ * that died there would. A ring that was full grows. Returns the slot. */
 static struct fl_slot *set_slot(struct rig *g, const struct half *h)
 {
 	struct fl_slot *s = fl_shm_slot(g->m, 0);
 
 	s->data = AT;
 	s->ptr = AT;
+	s->place[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
+	s->place[1] = s->place[0] + 1;
+	s->granted = 2;
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;
 	g->m->fresh[0] = 1;
-	for (uint64_t f = 0; f <= h->filled; f++) {
-		s->filled = f;
-		assert_int_equal(fl_reader_poll(g->reader, false), f ? RECORDS(C) : 0);
-	}
-	assert_int_equal(s->freed, h->filled);
-	s->ptr = AT + h->ptr;
+	fill_to(g, s, 0);
+	if (h->n == 4)
+		fill_to(g, s, 2);
+	while (s->filled < h->filled)
+		fill_to(g, s, s->filled + 1);
+	assert_int_equal(s->granted, h->filled + h->n);
+	s->ptr = start_of(g, s, h->chunk) + h->bytes;
 	return s;
 }
 
-/* The bytes a reader delivers of the half-filled chunk. */
-static uint64_t deliver_half(const struct half *h)
+/* The bytes that a reader delivers of the half-filled chunk, or `rule` would. */
+static uint64_t deliver_half(const struct half *h,
+			     uint64_t (*rule)(uint64_t start, uint64_t ptr))
 {
 	struct rig *g = rig_open(1, (uint32_t)(h->n * C / 1024), FL_ACT_TIME);
 	struct fl_slot *s = set_slot(g, h);
-	uint64_t n;
+	uint64_t n, ruled = rule ? rule(start_of(g, s, h->filled), s->ptr) : 0;
 
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 	n = fl_reader_poll(g->reader, false);
 	assert_int_equal(g->ended, 1);
 	assert_int_equal(s->state, FL_SLOT_FREE);
 	rig_close(g);
-	return n * sizeof(struct flick_record);
+	return rule ? ruled : n * sizeof(struct flick_record);
 }
 
 static void half_filled_chunk_is_read_up_to_what_is_committed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(halves); i++)
-		assert_int_equal(deliver_half(&halves[i]), halves[i].expect);
+		assert_int_equal(deliver_half(&halves[i], NULL), halves[i].expect);
 }
 
 /* Plants: rules that look right. The table must tell each from the real one. */
-static uint64_t half_closed_range(const struct half *h)
+static uint64_t half_closed_range(uint64_t start, uint64_t ptr)
 {
-	uint64_t start = h->filled % h->n * C;
-
-	return h->ptr >= start && h->ptr < start + C ? h->ptr - start : 0;
+	return ptr >= start && ptr < start + C ? ptr - start : 0;
 }
 
-static uint64_t half_modulo(const struct half *h)
+static uint64_t half_modulo(uint64_t start, uint64_t ptr)
 {
-	return h->ptr % C;
+	(void)start;
+	return ptr % C;
 }
 
-static uint64_t half_no_end(const struct half *h)
+static uint64_t half_no_end(uint64_t start, uint64_t ptr)
 {
-	uint64_t start = h->filled % h->n * C;
-
-	return h->ptr > start ? h->ptr - start : 0;
+	return ptr > start ? ptr - start : 0;
 }
 
 static void table_of_halves_catches_three_wrong_rules(void **state)
 {
-	uint64_t (*const plants[])(const struct half *) = {
+	uint64_t (*const plants[])(uint64_t, uint64_t) = {
 		half_closed_range, half_modulo, half_no_end,
 	};
 
@@ -179,7 +211,8 @@ static void table_of_halves_catches_three_wrong_rules(void **state)
 		int caught = 0;
 
 		for (size_t i = 0; i < ARRAY_LEN(halves); i++)
-			caught += plants[p](&halves[i]) != halves[i].expect;
+			caught += deliver_half(&halves[i], plants[p]) !=
+				  halves[i].expect;
 		assert_true(caught > 0);
 	}
 }
@@ -274,12 +307,12 @@ static void idle_threads_half_chunk_is_read_and_continued(void **state)
 	assert_int_equal(fl_reader_poll(g->reader, false), 0);	/* not idle yet */
 	poll_for(g, 10);
 	assert_int_equal(g->delivered, 10);
-	assert_int_equal(fl_shm_slot(g->m, 0)->freed, 0);
+	assert_int_equal(fl_shm_slot(g->m, 0)->granted, 2);
 	g->shared[1] = 1;
-	await(&g->shared[0], 2);
 	poll_for(g, all);
+	assert_int_equal(g->shared[0], 2);
 	assert_int_equal(g->delivered, all);
-	assert_int_equal(fl_shm_slot(g->m, 0)->freed, 2);
+	assert_true(fl_shm_slot(g->m, 0)->granted >= 4);
 	g->shared[1] = 2;
 	assert_int_equal(rig_drain(g, pid), 0);
 	assert_int_equal(g->delivered, all);
@@ -565,7 +598,7 @@ static void exec_ends_the_old_images_threads(void **state)
 static void image_number_ends_a_thread_that_no_mark_ends(void **state)
 {
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
-	struct half h = { 2, 0, 32, 32 };
+	struct half h = { 2, 0, 0, 32, 32 };
 
 	(void)state;
 	g->m->n_images = 1;
@@ -608,7 +641,7 @@ static struct fl_shm *map_of(pid_t reader, int fd)
 /* Fill the ring, then one more that blocks until the reader is dead. */
 static void target_of(struct fl_shm *m)
 {
-	uint64_t room = RECORDS(m->slot_bytes - FL_SLOT_HEADER_BYTES), i = 0;
+	uint64_t room = RECORDS(2 * m->chunk_bytes), i = 0;
 
 	fl_channel_open(m);
 	for (; i < room; i++)
@@ -693,9 +726,9 @@ static void await_sleep(pid_t pid)
 
 /* The producer's own wait times out early and hides a missed wake, so a wait
  * of its kind stands in, with a time-out that shows. */
-static void freed_chunk_wakes_the_thread_that_waits(void **state)
+static void granted_chunk_wakes_the_thread_that_waits(void **state)
 {
-	struct half full = { 2, 0, C, C };
+	struct half full = { 2, 0, 0, C, C };
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
 	struct fl_slot *s = set_slot(g, &full);
 	int status;
@@ -703,15 +736,15 @@ static void freed_chunk_wakes_the_thread_that_waits(void **state)
 
 	(void)state;
 	s->waiting = 1;
+	s->granted_word = 2;
 	pid = fork();
 	if (!pid)
-		_exit(fl_os_futex_wait(&s->freed_word, 0, 20000000) ? 1 : 0);
+		_exit(fl_os_futex_wait(&s->granted_word, 2, 20000000) ? 1 : 0);
 	await_sleep(pid);
 	s->filled = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_int_equal(s->waiting, 0);
 	rig_close(g);
 }
 
@@ -735,7 +768,7 @@ static void full_chunk_wakes_the_reader_that_sleeps(void **state)
 		_exit(0);
 	}
 	await_sleep(reader);
-	assert_int_equal(g->m->reader_sleeps, 1);
+	assert_int_equal(g->m->bells[0].sleeps, 1);
 	target = rig_fork(g, put_two_chunks);
 	assert_int_equal(waitpid(reader, &status, 0), reader);
 	assert_true(rig_now_ms() - start < 15000);
@@ -756,7 +789,7 @@ static void put_from_handler(int sig)
 
 static void signal_while_full(struct rig *g)
 {
-	uint64_t room = RECORDS(g->m->slot_bytes - FL_SLOT_HEADER_BYTES);
+	uint64_t room = RECORDS(2 * g->m->chunk_bytes);
 	struct sigaction sa = { .sa_handler = put_from_handler };
 
 	sigaction(SIGUSR1, &sa, NULL);
@@ -764,21 +797,25 @@ static void signal_while_full(struct rig *g)
 		fl_channel_put(1, i, rig_check(i, 1));
 }
 
+static void await_waiters(const struct fl_slot *s, uint32_t n)
+{
+	while (__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE) != n)
+		usleep(100);
+}
+
 static void handler_may_enqueue_while_its_thread_waits_for_room(void **state)
 {
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
 	struct fl_slot *s = fl_shm_slot(g->m, 0);
-	uint64_t room = RECORDS(g->m->slot_bytes - FL_SLOT_HEADER_BYTES);
+	uint64_t room = RECORDS(2 * g->m->chunk_bytes);
 	pid_t pid = rig_fork(g, signal_while_full);
 
 	(void)state;
-	while (!__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE))
-		usleep(100);
-	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELEASE);
+	await_waiters(s, 1);
 	assert_int_equal(kill(pid, SIGUSR1), 0);
-	while (!__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE))
-		usleep(100);
+	await_waiters(s, 2);
 	assert_int_equal(rig_drain(g, pid), 0);
+	assert_int_equal(s->waiting, 0);
 	assert_int_equal(g->delivered, room + 2);
 	assert_int_equal(g->torn, 0);
 	rig_close(g);
@@ -805,7 +842,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
 		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),
-		cmocka_unit_test(freed_chunk_wakes_the_thread_that_waits),
+		cmocka_unit_test(granted_chunk_wakes_the_thread_that_waits),
 		cmocka_unit_test(full_chunk_wakes_the_reader_that_sleeps),
 		cmocka_unit_test(handler_may_enqueue_while_its_thread_waits_for_room),
 	};

@@ -1,0 +1,216 @@
+/*
+ * lease.c - rings grow and shrink with what their threads produce.
+ *
+ * READER code. The memory of all rings is a pool of chunks; a thread has those
+ * that are granted to it: two in its slot, and as many of the pool as it takes
+ * for the reader to keep up with it. So memory follows the rate of events (paper
+ * 2 section 3.3 asks for that), and a thread that is idle keeps two chunks.
+ *
+ * A ring doubles when it is found full. It is halved at a tick (drain.c) if no
+ * more than a quarter of it was full at a time since the last one. A chunk that
+ * was read is granted again under a new number, unless the ring is to shrink.
+ *
+ * The letters, and the proof that a grant can be taken back, are in ring.c.
+ *
+ * WHY two at least: chunk c is not granted again as c + 1, see THE HALF-FILLED
+ * CHUNK in drain.c.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "channel/lease.h"
+#include "channel/slot.h"
+#include "os/os.h"
+
+/* ---- the pool ---------------------------------------------------------------- */
+
+int fl_pool_open(struct fl_pool *p, struct fl_shm *m, uint32_t number, uint32_t readers)
+{
+	uint32_t from = (uint32_t)((uint64_t)m->pool_chunks * number / readers);
+	uint32_t end = (uint32_t)((uint64_t)m->pool_chunks * (number + 1) / readers);
+	uint64_t pages = m->chunk_bytes / FL_PAGE;
+
+	*p = (struct fl_pool){ .shm = m, .chunk_bytes = m->chunk_bytes };
+	p->free = calloc(end - from + 1, sizeof(*p->free));
+	if (!p->free)
+		return -ENOMEM;
+	while (end-- > from)
+		p->free[p->n++] = (uint32_t)(m->pool_at / FL_PAGE + end * pages);
+	p->cold = p->low = p->n;
+	return 0;
+}
+
+void fl_pool_close(struct fl_pool *p)
+{
+	free(p->free);
+}
+
+/* False: nothing is left. */
+static bool take(struct fl_pool *p, uint32_t *place)
+{
+	if (!p->n)
+		return false;
+	*place = p->free[--p->n];
+	if (p->cold > p->n)
+		p->cold = p->n;
+	if (p->low > p->n)
+		p->low = p->n;
+	return true;
+}
+
+static void give(struct fl_pool *p, uint32_t place)
+{
+	p->free[p->n++] = place;
+}
+
+/* Where the system cannot take memory back it stays with the pool. */
+void fl_pool_tick(struct fl_pool *p)
+{
+	for (; p->cold < p->low; p->cold++)
+		madvise((char *)p->shm + (uint64_t)p->free[p->cold] * FL_PAGE,
+			p->chunk_bytes, MADV_REMOVE);
+	p->low = p->n;
+}
+
+/* ---- grants ------------------------------------------------------------------- */
+
+static uint32_t length(const struct fl_lease *l)
+{
+	return (uint32_t)(l->granted - l->consumed);
+}
+
+static uint32_t most(const struct fl_pool *p)
+{
+	uint32_t n = p->shm->ring_chunks;
+
+	return n < FL_HOME_CHUNKS ? FL_HOME_CHUNKS :
+	       n > FL_RING_CHUNKS ? FL_RING_CHUNKS : n;
+}
+
+static void wake(struct fl_slot *s)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (P) pairs with (O) in ring.c */
+	if (load_relaxed(&s->waiting))
+		fl_os_futex_wake(&s->granted_word, INT_MAX);
+}
+
+static void publish(const struct fl_lease *l)
+{
+	struct fl_slot *s = l->slot;
+
+	store_release(&s->granted, l->granted);		/* (C) pairs with (D) in ring.c */
+	store_relaxed(&s->granted_word, (uint32_t)l->granted);
+	wake(s);
+}
+
+static void grant(struct fl_lease *l, uint32_t place)
+{
+	l->place[l->granted % FL_RING_CHUNKS] = place;
+	l->slot->place[l->granted % FL_RING_CHUNKS] = place;
+	l->granted++;
+}
+
+/* Grant what is free until the ring is as long as it should be. */
+static void extend(struct fl_lease *l, struct fl_pool *p)
+{
+	uint32_t place;
+
+	while (length(l) < l->want) {
+		if (l->n_spare)
+			place = l->spare[--l->n_spare];
+		else if (!take(p, &place))
+			break;
+		grant(l, place);
+	}
+	store_relaxed(&l->slot->ring_at, length(l) / 2);
+	publish(l);
+}
+
+static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t place)
+{
+	uint32_t home = fl_home_place(p->shm, l->slot, 0);
+
+	return place >= home && place < home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
+}
+
+static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t place)
+{
+	if (is_home(l, p, place))
+		l->spare[l->n_spare++] = place;
+	else
+		give(p, place);
+}
+
+/* ---- a lease's life -------------------------------------------------------------- */
+
+void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool *p)
+{
+	*l = (struct fl_lease){ .slot = s, .granted = FL_HOME_CHUNKS,
+				.want = FL_HOME_CHUNKS };
+	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
+		l->place[i] = fl_home_place(p->shm, s, i);
+}
+
+void fl_lease_grow(struct fl_lease *l, struct fl_pool *p, uint64_t filled)
+{
+	uint32_t full = (uint32_t)(filled - l->consumed);
+
+	if (full > l->peak)
+		l->peak = full;
+	if (full < length(l) || l->want >= most(p))
+		return;
+	l->want = 2 * l->want < most(p) ? 2 * l->want : most(p);
+	extend(l, p);
+}
+
+void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
+{
+	uint32_t place = l->place[l->consumed++ % FL_RING_CHUNKS];
+
+	if (length(l) < l->want) {
+		grant(l, place);
+		publish(l);
+	} else {
+		retire(l, p, place);
+	}
+}
+
+/* All that is granted beyond what is wanted and what the thread has claimed; all
+ * of it stays if the thread claims some of it in this moment. */
+static void take_back(struct fl_lease *l, struct fl_pool *p)
+{
+	struct fl_slot *s = l->slot;
+	uint64_t claimed = load_relaxed(&s->claimed), left = l->consumed + l->want;
+
+	if (left < claimed)
+		left = claimed;
+	if (left >= l->granted)
+		return;
+	FL_POINT("lease.looked");
+	store_relaxed(&s->granted, left);
+	store_relaxed(&s->granted_word, (uint32_t)left);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (R) pairs with (Q) in ring.c */
+	if (load_relaxed(&s->claimed) > left) {
+		publish(l);
+		return;
+	}
+	while (l->granted > left)
+		retire(l, p, l->place[--l->granted % FL_RING_CHUNKS]);
+}
+
+void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
+{
+	if (l->peak * 4 <= l->want && l->want > FL_HOME_CHUNKS)
+		l->want /= 2;
+	l->peak = 0;
+	if (length(l) > l->want)
+		take_back(l, p);
+	store_relaxed(&l->slot->ring_at, length(l) / 2);
+}
+
+void fl_lease_end(struct fl_lease *l, struct fl_pool *p)
+{
+	for (; l->consumed != l->granted; l->consumed++)
+		retire(l, p, l->place[l->consumed % FL_RING_CHUNKS]);
+}

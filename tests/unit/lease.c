@@ -1,0 +1,328 @@
+/*
+ * unit/lease.c - rings grow, shrink and give their memory back; what is taken
+ * back from a thread is never what it claims at that moment.
+ *
+ * The test is thread and reader at once, and so decides what comes between what.
+ *
+ * timeout: 60
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+#include "channel/lease.h"
+#include "channel/slot.h"
+
+/* ---- test points -------------------------------------------------------------- */
+
+static const char *stop_at;		/* the next time only */
+static void (*at_stop)(void);
+
+void fl_point_hit(const char *name);
+void fl_point_hit(const char *name)
+{
+	if (!stop_at || strcmp(name, stop_at))
+		return;
+	stop_at = NULL;
+	at_stop();
+}
+
+static void stop(const char *at, void (*then)(void))
+{
+	stop_at = at;
+	at_stop = then;
+}
+
+/* ---- one thread, one reader ----------------------------------------------------- */
+
+static struct rig *rig;
+static struct fl_slot *slot;
+static struct fl_lease lease;
+static struct fl_pool pool;
+static uint64_t n_put;
+
+/* The thread has begun its first chunk. */
+static void begin(uint32_t ring_kib)
+{
+	rig = rig_open(4, ring_kib, FL_ACT_TIME);
+	n_put = 0;
+	assert_int_equal(fl_channel_open(rig->m), 0);
+	assert_int_equal(fl_pool_open(&pool, rig->m, 0, 1), 0);
+	rig_put(1, n_put++);
+	slot = *fl_cell;
+	fl_lease_begin(&lease, slot, &pool);
+}
+
+/* Records up to the end of a chunk, and one that begins the next. */
+static void put_chunk(void)
+{
+	while (slot->ptr != slot->limit)
+		rig_put(1, n_put++);
+	rig_put(1, n_put++);
+}
+
+static void read_full(void)
+{
+	uint64_t filled = slot->filled;
+
+	fl_lease_grow(&lease, &pool, filled);
+	for (; lease.consumed != filled; fl_lease_next(&lease, &pool)) {
+		uint64_t place = lease.place[lease.consumed % FL_RING_CHUNKS];
+		struct fl_batch b = {
+			.records = (void *)((char *)rig->m + place * FL_PAGE),
+			.n = rig->m->chunk_bytes / sizeof(struct flick_record),
+		};
+
+		rig_feed(rig, &b);
+	}
+}
+
+/* As long as the ring may be. */
+static void grow(void)
+{
+	while (lease.want < rig->m->ring_chunks)
+		fl_lease_grow(&lease, &pool, lease.granted);
+}
+
+static void shrink(void)
+{
+	lease.want = FL_HOME_CHUNKS;
+	fl_lease_tick(&lease, &pool);
+}
+
+/* Everything that was put was read, in order; all places are free again. */
+static void end(void)
+{
+	uint64_t whole = slot->filled * (rig->m->chunk_bytes / sizeof(struct flick_record));
+
+	read_full();
+	assert_int_equal(rig->delivered, whole);
+	assert_int_equal(rig->torn + rig->misordered, 0);
+	fl_lease_end(&lease, &pool);
+	assert_int_equal(pool.n, rig->m->pool_chunks);
+	assert_int_equal(lease.n_spare, FL_HOME_CHUNKS);
+	fl_channel_close();
+	*fl_cell = NULL;
+	fl_pool_close(&pool);
+	rig_close(rig);
+}
+
+/* ---- length -------------------------------------------------------------------------- */
+
+static void a_full_ring_doubles_up_to_its_most(void **state)
+{
+	(void)state;
+	begin(64);
+	assert_int_equal(lease.granted, 2);
+	put_chunk();
+	read_full();			/* one of two was full: it is long enough */
+	assert_int_equal(lease.want, 2);
+	put_chunk();
+	slot->filled++;			/* as if the thread had just filled this one */
+	fl_lease_grow(&lease, &pool, slot->filled);
+	assert_int_equal(lease.want, 4);
+	assert_int_equal(lease.granted - lease.consumed, 4);
+	slot->filled--;
+	grow();
+	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	fl_lease_grow(&lease, &pool, lease.granted);
+	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	end();
+}
+
+static void what_a_ring_does_not_need_goes_back(void **state)
+{
+	(void)state;
+	begin(64);
+	grow();
+	assert_int_equal(lease.want, 8);
+	fl_lease_tick(&lease, &pool);	/* since its growth it was never full */
+	assert_int_equal(lease.want, 8);
+	for (uint32_t want = 4; want >= 2; want /= 2) {
+		fl_lease_tick(&lease, &pool);
+		assert_int_equal(lease.want, want);
+		assert_int_equal(lease.granted - lease.consumed, want);
+	}
+	fl_lease_tick(&lease, &pool);
+	assert_int_equal(lease.granted - lease.consumed, 2);
+	assert_int_equal(pool.n, rig->m->pool_chunks);
+	for (int i = 0; i < 10; i++) {	/* and it still turns */
+		put_chunk();
+		read_full();
+	}
+	end();
+}
+
+static void an_empty_pool_leaves_a_ring_as_it_is(void **state)
+{
+	uint32_t kept;
+
+	(void)state;
+	begin(64);
+	kept = pool.n;
+	pool.n = 1;
+	pool.cold = pool.low = 0;
+	grow();
+	assert_int_equal(lease.granted - lease.consumed, 3);
+	assert_int_equal(pool.n, 0);
+	put_chunk();
+	read_full();
+	assert_int_equal(lease.granted - lease.consumed, 3);
+	pool.n = kept - 1;
+	end();
+}
+
+/* ---- memory --------------------------------------------------------------------------- */
+
+static uint64_t region_kib(void)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(rig->fd, &st), 0);
+	return (uint64_t)st.st_blocks / 2;
+}
+
+static void memory_follows_the_rate(void **state)
+{
+	uint64_t idle, busy;
+
+	(void)state;
+	begin(1024);
+	idle = region_kib();
+	grow();
+	for (int i = 0; i < 50; i++)
+		put_chunk();
+	busy = region_kib();
+	assert_in_range(busy - idle, 48 * 16, 52 * 16);
+	read_full();
+	shrink();
+	fl_pool_tick(&pool);		/* notes what is free */
+	assert_int_equal(region_kib(), busy);
+	fl_pool_tick(&pool);		/* nobody needed it */
+	assert_in_range(region_kib(), idle, idle + 3 * 16);
+	end();
+}
+
+static void what_was_in_use_a_moment_ago_is_kept(void **state)
+{
+	uint32_t cold;
+
+	(void)state;
+	begin(64);
+	cold = pool.cold;
+	grow();
+	shrink();
+	assert_int_equal(pool.cold, cold - 6);
+	fl_pool_tick(&pool);
+	assert_int_equal(pool.cold, cold - 6);
+	grow();
+	shrink();
+	fl_pool_tick(&pool);
+	assert_int_equal(pool.cold, cold - 6);
+	fl_pool_tick(&pool);
+	assert_int_equal(pool.cold, cold);
+	end();
+}
+
+static void what_is_claimed_stays(void **state)
+{
+	(void)state;
+	begin(64);
+	grow();
+	for (int i = 0; i < 4; i++)
+		put_chunk();
+	assert_int_equal(slot->claimed, 5);
+	shrink();
+	assert_int_equal(lease.granted, 5);
+	assert_int_equal(slot->granted, 5);
+	end();
+}
+
+/* ---- a grant that is taken back --------------------------------------------------------- */
+
+/* The thread has claimed just what the reader means to leave, and its chunk is full. */
+static void lead_to_the_edge(void)
+{
+	grow();
+	put_chunk();
+	while (slot->ptr != slot->limit)
+		rig_put(1, n_put++);
+	assert_int_equal(slot->claimed, lease.consumed + 2);
+	assert_true(lease.granted > slot->claimed);
+}
+
+static void put_one(void)
+{
+	rig_put(1, n_put++);
+}
+
+static void a_claim_in_the_last_moment_is_seen(void **state)
+{
+	uint64_t granted;
+
+	(void)state;
+	begin(64);
+	lead_to_the_edge();
+	granted = lease.granted;
+	stop("lease.looked", put_one);
+	shrink();
+	assert_null(stop_at);
+	assert_int_equal(slot->claimed, 3);
+	assert_int_equal(lease.granted, granted);
+	assert_int_equal(slot->granted, granted);
+	assert_int_equal(slot->granted_word, granted);
+	end();
+}
+
+static bool waited;
+
+static void grant_again(void)
+{
+	assert_int_equal(slot->waiting, 1);
+	assert_int_equal(slot->claimed, slot->filled);
+	assert_int_equal(slot->granted, slot->claimed);
+	waited = true;
+	read_full();
+}
+
+static void shrink_and_stop_again(void)
+{
+	shrink();
+	assert_int_equal(lease.granted, 2);
+	stop("ring.wait", grant_again);
+}
+
+/* The thread finds the chunk gone, undoes its claim, and waits for another. */
+static void a_claim_that_comes_too_late_is_undone(void **state)
+{
+	(void)state;
+	begin(64);
+	lead_to_the_edge();
+	waited = false;
+	stop("ring.counted", shrink_and_stop_again);
+	put_one();
+	assert_true(waited);
+	assert_int_equal(slot->waiting, 0);
+	assert_int_equal(slot->claimed, 3);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_ring_doubles_up_to_its_most),
+		cmocka_unit_test(what_a_ring_does_not_need_goes_back),
+		cmocka_unit_test(an_empty_pool_leaves_a_ring_as_it_is),
+		cmocka_unit_test(memory_follows_the_rate),
+		cmocka_unit_test(what_was_in_use_a_moment_ago_is_kept),
+		cmocka_unit_test(what_is_claimed_stays),
+		cmocka_unit_test(a_claim_in_the_last_moment_is_seen),
+		cmocka_unit_test(a_claim_that_comes_too_late_is_undone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
