@@ -21,7 +21,7 @@ stall() {	# OPTIONS
 	status=$?
 }
 
-for options in "-a latency --all" "-a graph,tree"; do
+for options in "-a latency --all" "-a graph,tree" "-a latency --all --readers=2"; do
 	for how in cont cancel handler handler-exit fork kill abort exec half; do
 		label="$how $options:"
 		stall "$options"
