@@ -120,14 +120,13 @@ static void retire_old_image(void)
 	shm->n_images++;
 }
 
-static char text_wish[16];		/* FLICK_TEXT; "" without */
 static int fault_error;
 
 int fl_agent_patch_open(void)
 {
 	int err = fault_error ? fault_error : fl_patch_open(NULL);
 
-	return err ? err : fl_text_choose(*text_wish ? text_wish : NULL);
+	return err ? err : fl_text_choose(NULL);
 }
 
 static int open_all(void)
@@ -190,12 +189,9 @@ static const char *find_variable(char **env, const char *name)
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
 	const char *path = find_variable(env, FL_SHM_ENV);
-	const char *text = find_variable(env, FL_TEXT_ENV);
 
 	(void)argc;
 	(void)argv;
-	for (size_t i = 0; text && text[i] && i + 1 < sizeof text_wish; i++)
-		text_wish[i] = text[i];
 	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
 	if (path)
 		fl_agent_start(path);
