@@ -5,19 +5,10 @@
  * stack pointers. What is said with certainty must be so: which exit ended a
  * call, who called whom, in which context. The rest must be counted as unknown.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "analysis-rig.h"
 
-#include "analysis/analysis.h"
-
-#define FUNCTIONS 8
-#define TOP 0x7fff0000u
 #define STEPS 400
 #define DEPTH 64
 #define TICK 10ull
@@ -34,15 +25,7 @@ enum {			/* what a program does */
 	ALL = 128
 };
 
-/* Probes of function f, its first being 4f: entry, entry where it is inlined, exit by
- * call, exit by jump. */
-enum { ENTRY, INLINED, EXIT, JUMP, PROBES };
-static struct fl_shm_site sites[FUNCTIONS * PROBES];
-static uint32_t function_of[FUNCTIONS * PROBES];
-static struct fl_view view = { sites, function_of, FUNCTIONS * PROBES, FUNCTIONS, 1.0, false,
-			       0, NULL, NULL };
 static struct fl_use uses[N_USES];
-static struct fl_run *run;
 
 /* ---- the truth ------------------------------------------------------------------ */
 
@@ -70,7 +53,7 @@ static uint32_t depth;
 
 static struct flick_record records[STEPS * 2];
 static size_t n_records;
-static uint64_t now, recorded_from;
+static uint64_t recorded_from;
 static uint32_t seed;
 static unsigned traits;
 
@@ -180,7 +163,7 @@ static void call_inlined(void)
 }
 
 /* Returns where the frame was. By jump only at a machine frame's end. */
-static uint32_t leave(bool by_jump)
+static uint32_t end_call(bool by_jump)
 {
 	struct frame f = stack[--depth];
 	struct call *c = &calls[f.call];
@@ -191,11 +174,11 @@ static uint32_t leave(bool by_jump)
 	return f.top;
 }
 
-static void leave_somehow(void)
+static void end_somehow(void)
 {
 	bool by_jump = does(JUMPS) && !does(FRAMED) && !innermost()->inlined && any(3) == 0;
 	bool tail = does(JUMPS) && !innermost()->inlined && any(3) == 0;
-	uint32_t top = leave(by_jump || (tail && !does(FRAMED)));
+	uint32_t top = end_call(by_jump || (tail && !does(FRAMED)));
 
 	if (tail)
 		call_at(top);
@@ -212,7 +195,7 @@ static void step(void)
 	else if (dice > 96 && does(LONGJMP))
 		depth = 1 + any(depth);
 	else
-		leave_somehow();
+		end_somehow();
 }
 
 static void generate(uint32_t from)
@@ -230,7 +213,7 @@ static void generate(uint32_t from)
 		step();
 	while (any(2) && depth)
 		for (uint32_t i = any(depth + 1); i > 0; i--)
-			leave(false);
+			end_call(false);
 }
 
 /* ---- a witness: an analysis that notes what it is told of each call --------------- */
@@ -462,11 +445,7 @@ static int set_up(void **unused)
 	char why[FL_USE_WHY];
 
 	(void)unused;
-	for (uint32_t p = 0; p < view.n_sites; p++) {
-		function_of[p] = p / PROBES;
-		sites[p].kind = p % PROBES < EXIT ? FL_ENTRY : FL_EXIT;
-		sites[p].jump = p % PROBES == JUMP;
-	}
+	lay_sites();
 	for (int i = 0; i < WITNESS; i++)
 		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
 	uses[WITNESS].analysis = &witness;
