@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -154,6 +155,24 @@ static const char *name_of(const void *owner, uint32_t function)
 
 /* ---- opening ------------------------------------------------------------------------ */
 
+/* Where the address space is limited (ulimit -v), it is for the target, too. */
+static void fit_region(struct fl_shm_options *o)
+{
+	enum { SLOT_KIB = 512 + 4, SITE_BYTES = sizeof(struct fl_shm_site) };
+	struct rlimit limit;
+	uint64_t bytes;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	bytes = limit.rlim_cur / 8;		/* for sites, and as much for slots */
+	o->max_sites = bytes / SITE_BYTES < 1u << 20 ? (uint32_t)(bytes / SITE_BYTES) : 0;
+	bytes /= o->ring_kib ? (o->ring_kib + 4) * 1024ull : SLOT_KIB * 1024ull;
+	o->n_slots = bytes < 2048 ? (uint32_t)bytes + 1 : 0;
+	if (o->n_slots)
+		fl_say("addresses are limited (ulimit -v): room for %u threads at a time",
+		       o->n_slots);
+}
+
 static int open_region(struct fl_session *s)
 {
 	struct fl_shm_options o = {
@@ -163,8 +182,10 @@ static int open_region(struct fl_session *s)
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
 	};
-	int err = fl_shm_create(&o, &s->shm, &s->fd);
+	int err;
 
+	fit_region(&o);
+	err = fl_shm_create(&o, &s->shm, &s->fd);
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));
 	return err;
@@ -207,13 +228,32 @@ static int open_all(struct fl_session *s)
 	return err;
 }
 
+/* How well a trace can be compressed is not known before. */
+static void say_room(const char *dir)
+{
+	enum { AMPLE = 1 << 30, CALL_BYTES = 2 * sizeof(struct flick_record) };
+	struct statvfs fs;
+	uint64_t bytes;
+
+	if (statvfs(dir, &fs) < 0)
+		return;
+	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (bytes < AMPLE)
+		fl_say("%s has %.1f MB free, which a trace of %.1f million calls can fill; "
+		       "it ends there", dir, (double)bytes / 1e6,
+		       (double)bytes / CALL_BYTES / 1e6);
+}
+
 static int open_store(struct fl_session *s)
 {
 	char why[FL_WHY] = "";
 
 	if (!s->o->dir || (!fl_store_create(&s->store, s->o->dir, why) &&
-			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why))))
+			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why)))) {
+		if (s->trace)
+			say_room(s->o->dir);
 		return 0;
+	}
 	fl_say("cannot write results: %s", why);
 	return -1;
 }
