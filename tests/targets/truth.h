@@ -48,7 +48,7 @@ static unsigned by_thread_n;
 static __thread struct truth_thread *by_thread_mine;
 
 /* A handler may come between: then the thread has two lines, which add up. */
-QUIET static struct truth_thread *by_thread(void)
+QUIET __attribute__((unused)) static struct truth_thread *by_thread(void)
 {
 	if (!by_thread_mine) {
 		unsigned i = __atomic_fetch_add(&by_thread_n, 1, __ATOMIC_RELAXED);
@@ -62,8 +62,12 @@ QUIET static struct truth_thread *by_thread(void)
 }
 
 #define TRUTH_ADD(counter, n) __atomic_fetch_add(&(counter), n, __ATOMIC_RELAXED)
+#ifdef TRUTH_KEEPS_REGISTERS		/* by one instruction, and not by thread */
+#define CALLED(name) TRUTH_ADD(truth_##name, 1)
+#else
 #define CALLED(name) \
 	(TRUTH_ADD(truth_##name, 1), TRUTH_ADD(by_thread()->calls, 1))
+#endif
 /* Of this thread's calls n more will be left without an exit record. */
 #define CUT(n) TRUTH_ADD(by_thread()->cut, n)
 #define CALLS(name) __atomic_load_n(&truth_##name, __ATOMIC_RELAXED)
