@@ -350,12 +350,20 @@ static bool is_idle(struct life *l)
 
 /* ---- counters -------------------------------------------------------------- */
 
+/* To look at a counter makes its page. A region without sites is a test's. */
+static uint32_t n_counters(const struct fl_reader *r)
+{
+	uint32_t n = load_relaxed(&r->shm->n_sites);
+
+	return n && n < r->n_counters ? n : r->n_counters;
+}
+
 static void take_counters(struct fl_reader *r, const struct life *l)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
 	struct fl_thread *t = &r->threads[l->thread];
 
-	for (uint32_t i = 0; i < r->n_counters; i++) {
+	for (uint32_t i = 0, end = n_counters(r); i < end; i++) {
 		uint64_t n = counters[i];
 
 		if (!n)
