@@ -116,21 +116,36 @@ static void recorder_found(uint32_t from, enum fl_moment moment)
 
 static const struct fl_owner recorder = { .found = recorder_found };
 
-static struct fl_shm *map_shm(const char *path)
+/* The whole region or, where there is no room for it, its head, in which that
+ * can be said. A core file would hold all of it: no name, so no file's. */
+static struct fl_shm *map_region(int fd, uint64_t bytes, int *err)
 {
-	struct fl_shm head, *m;
+	enum { PROT = PROT_READ | PROT_WRITE };
+	struct fl_shm *m = fl_os_map(NULL, bytes, PROT, MAP_SHARED, fd, 0);
+
+	*err = 0;
+	if (fl_is_err(m)) {
+		*err = -ENOMEM;
+		bytes = fl_round_up(sizeof *m, FL_PAGE);
+		m = fl_os_map(NULL, bytes, PROT, MAP_SHARED, fd, 0);
+	}
+	if (fl_is_err(m))
+		return NULL;
+	fl_os_advise(m, bytes, MADV_DONTDUMP);	/* else only a larger file */
+	return m;
+}
+
+static struct fl_shm *map_shm(const char *path, int *err)
+{
+	struct fl_shm head, *m = NULL;
 	int fd = fl_os_open(path, O_RDWR | O_CLOEXEC);
-	bool good;
 
 	if (fd < 0)
 		return NULL;
-	good = fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
-	       head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION;
-	m = good ? fl_os_map(NULL, head.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-		 : (void *)-EINVAL;
+	if (fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
+	    head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION)
+		m = map_region(fd, head.bytes, err);
 	fl_os_close(fd);
-	if (fl_is_err(m))
-		return NULL;
 	return m;
 }
 
@@ -157,14 +172,13 @@ static bool is_target(void)
 	return shm->follow || shm->target_pid == fl_os_pid();
 }
 
-static char text_wish[16];		/* FLICK_TEXT; "" without */
 static int fault_error;
 
 int fl_agent_patch_open(void)
 {
 	int err = fault_error ? fault_error : fl_patch_open(NULL);
 
-	return err ? err : fl_text_choose(*text_wish ? text_wish : NULL);
+	return err ? err : fl_text_choose(NULL);
 }
 
 static int open_all(void)
@@ -187,13 +201,20 @@ void fl_agent_start(const char *shm_path)
 	uint32_t from;
 	int err;
 
-	shm = map_shm(shm_path);
-	if (!shm || !is_target() || fl_channel_join(shm))
+	shm = map_shm(shm_path, &start_error);
+	if (!shm || !is_target())
 		return;
-	retire_old_image();
-	note_clocks();
-	fl_cyg_open();
-	start_error = open_all();
+	if (start_error) {
+		fl_channel_open(shm);	/* only to be heard */
+		fl_channel_close();
+	} else if (fl_channel_join(shm)) {
+		return;
+	} else {
+		retire_old_image();
+		note_clocks();
+		fl_cyg_open();
+		start_error = open_all();
+	}
 	if (start_error) {
 		if (ask() == FL_PHASE_QUIT)
 			fl_os_exit(0);
@@ -220,12 +241,9 @@ static const char *find_variable(char **env, const char *name)
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
 	const char *path = find_variable(env, FL_SHM_ENV);
-	const char *text = find_variable(env, FL_TEXT_ENV);
 
 	(void)argc;
 	(void)argv;
-	for (size_t i = 0; text && text[i] && i + 1 < sizeof text_wish; i++)
-		text_wish[i] = text[i];
 	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
 	if (path)
 		fl_agent_start(path);

@@ -92,27 +92,6 @@ static int plan_loader(void)
 	return err ? err : fl_near_seal(&loader_near);
 }
 
-static int claim_loader(void)
-{
-	const struct fl_patch *other;
-	uint64_t signals;
-	int err;
-
-	fl_claims_lock(&signals);
-	err = fl_claim(&loader_patch, &other);
-	fl_claims_unlock(&signals);
-	return err;
-}
-
-static void unclaim_loader(void)
-{
-	uint64_t signals;
-
-	fl_claims_lock(&signals);
-	fl_unclaim(&loader_patch);
-	fl_claims_unlock(&signals);
-}
-
 static int change_loader(int from, int to)
 {
 	struct fl_change change;
@@ -138,12 +117,12 @@ static int hear_loader(void)
 	int err = plan_loader();
 
 	if (!err)
-		err = claim_loader();
+		err = fl_claim_alone(&loader_patch);
 	if (!err) {
 		err = change_loader(FL_OLD, FL_ON);
 		hears_loader = !err;
 		if (err)
-			unclaim_loader();
+			fl_unclaim_alone(&loader_patch);
 	}
 	if (err)
 		fl_near_free(&loader_near);
@@ -265,6 +244,6 @@ void fl_life_close(void)
 	for (int i = 1; err && i < TRIES; i++)
 		err = change_loader(FL_ON, FL_OLD);
 	if (hears_loader && !err)
-		unclaim_loader();
+		fl_unclaim_alone(&loader_patch);
 	hears_loader = false;
 }

@@ -84,6 +84,7 @@ static int make_region(void)
 		return err;
 	fl_os_close(self.fd);		/* nobody else will map it */
 	self.shm->own = 1;
+	fl_os_advise(self.shm, self.shm->bytes, MADV_DONTDUMP);
 	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return fl_is_err(self.goal) ? -ENOMEM : fl_names_open(max);

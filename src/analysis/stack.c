@@ -12,12 +12,14 @@
  * PROTOCOL
  *	entry   pushed; no call is dropped for its stack pointer. Its caller is
  *	        the innermost open call that it does not prove dead
- *	exit    of function f at stack pointer x ends, of f's open calls,
+ *	exit    of function f at stack pointer x ends, of f's open calls that
+ *	        no newer one proves dead,
  *	        by call: 1. the innermost that began at exactly x, else
- *	        both:    2. of those that began below x, the one that began
- *	                    highest (the innermost of equals), else
- *	        by call: 3. the innermost that began above x.
+ *	                 2. the one that began up to 16 bytes below x, else
+ *	                 3. the innermost that began above x;
+ *	        by jump: 4. the one that began below x.
  *	        What is open above that one was unwound: dropped, end unknown.
+ *	        Two answers are none: UNSURE, no end is known of either
  *	full    before an array grows, calls that a newer one proves dead go
  *
  * INVARIANT
@@ -31,23 +33,29 @@
  *	   every one of its caller's while the call lasts. The stack pointers of
  *	   one machine frame are equal but for three things.
  *	   (a) An exit by jump runs behind the epilogue, at the frame's top. Seen
- *	   from there (x) the call that ends began below x, deeper ones (unwound)
- *	   began lower still, and outer ones at x or above: at x exactly when f
- *	   was called by f, for then the exit stands where a call from that outer
- *	   f would. So rule 2, and neither 1 nor 3.
+ *	   from there (x) the call that ends began below x, and outer ones at x or
+ *	   above: at x exactly when f was called by f, for then the exit stands
+ *	   where a call from that outer f would. So rule 4 alone. Two calls below
+ *	   x were not both alive; which one was is not known, nor where x is above
+ *	   the call that seems to have made the only one.
  *	   (b) alloca and arrays of variable length lower an exit by call: rule 3;
  *	   nothing of f is open below x then, unless it was unwound.
  *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later
  *	   call (-fdefer-pop): a call inlined at such a place begins 16 bytes
  *	   lower than it ends, and its outer call may end 16 bytes lower than it
- *	   began. An exit that could be (c) of an inner call or rule 1 of an outer
- *	   one is UNSURE, and both calls are dropped.
+ *	   began. So rule 2. An exit that could be (c) of an inner call or rule 1
+ *	   of an outer one is UNSURE. What began up to 16 bytes below x may be
+ *	   alive even so: it stays, doubtful, so that its own exit, when it comes,
+ *	   is not taken for another call's.
  *	   An entry proves nothing by itself: at equal stack pointers the older
  *	   call may be alive (inlining) or dead (longjmp, then a call).
  *	   What is known to go wrong: a function that both recurses and uses
  *	   alloca, left by longjmp into an outer call of itself; and a body inlined
  *	   into itself that is left by an exception which clang records no exit
- *	   for. No stack pointer tells these apart.
+ *	   for. And where recording began in the middle: an exit, by rules 2 and
+ *	   4, of a call that was not seen to begin, after a longjmp over one of
+ *	   the same function that has no known caller either. No stack pointer
+ *	   tells these apart.
  *	2. A call that ends credits its total to the one below it. A dropped call
  *	   credits what was credited to it; its own time thus counts to the call
  *	   that caught the unwinding.
@@ -326,10 +334,11 @@ int fl_stack_enter_slow(struct fl_stack *s, const struct fl_open *call)
 struct candidate {
 	int64_t at;			/* index of the open call; -1: none */
 	int32_t above;			/* how far the exit is above its entry */
-	bool unsure;
+	bool unsure;			/* it may be one of these up to `inner`, too */
+	uint32_t inner;
 };
 
-/* Rule 2 before rule 3; the highest of those below, the innermost above. */
+/* What began below before what began above; the highest, the innermost. */
 static bool is_better(const struct candidate *best, int32_t above)
 {
 	if (best->at < 0)
@@ -338,35 +347,55 @@ static bool is_better(const struct candidate *best, int32_t above)
 }
 
 /* May a call of the right function, `above` below the exit, be what ended? */
-static bool is_in_reach(int32_t above, int32_t reach, enum fl_leave leave)
+static bool is_in_reach(int32_t above, enum fl_leave leave)
 {
-	if (leave == FL_LEAVE_JUMP && above <= 0)
-		return false;
-	return above <= reach;
+	return leave == FL_LEAVE_JUMP ? above > 0 : above <= (int32_t)FL_STACK_PENDING;
 }
 
-/* Rules 1 to 3 of the protocol, from the innermost call outwards. */
+/* Is `sp` above the frame that made `call`, if it did? Not known of an orphan. */
+static bool is_above_caller(const struct fl_fiber *f, const struct fl_open *call,
+			    uint32_t sp)
+{
+	if (call->caller == FL_STACK_ORPHAN)
+		return true;
+	return call->caller && distance(sp, f->open[call->caller - 1].sp) >
+			       (int32_t)FL_STACK_PENDING;
+}
+
+/* The rules of the protocol, from the innermost call outwards. `deepest` is
+ * how far the exit is above the lowest place at which a call can be that is not
+ * proved dead by a newer one. */
 static struct candidate find_call(const struct fl_fiber *f,
 				  const struct fl_open *exit,
 				  enum fl_leave leave, int32_t reach)
 {
 	struct candidate best = { .at = -1 };
-	bool pending = false;
+	int32_t deepest = reach;
+	bool pending = false, higher = false;
 
 	for (uint32_t i = f->n; i-- > 0;) {
 		int32_t above = distance(exit->sp, f->open[i].sp);
+		bool is_dead = above > deepest;
 
-		if (above < -reach ||
+		if (above < -reach || (leave == FL_LEAVE_JUMP && above <= 0) ||
 		    (best.at >= 0 && above < -(int32_t)FL_STACK_PENDING))
 			break;			/* an outer frame, as all below */
-		if (f->open[i].function != exit->function ||
-		    !is_in_reach(above, reach, leave))
+		if (above + (int32_t)FL_STACK_PENDING < deepest)
+			deepest = above + (int32_t)FL_STACK_PENDING;
+		if (is_dead || f->open[i].function != exit->function ||
+		    !is_in_reach(above, leave))
 			continue;
+		if (best.at < 0)
+			best.inner = i;
 		if (above == 0)
-			return (struct candidate){ i, 0, pending };
+			return (struct candidate){ i, 0, pending || higher, best.inner };
 		pending |= above == (int32_t)FL_STACK_PENDING;
+		higher |= above < 0;
+		best.unsure |= (best.at >= 0 && (above > 0 || best.above > 0)) ||
+			       (leave == FL_LEAVE_JUMP &&
+				is_above_caller(f, &f->open[i], exit->sp));
 		if (is_better(&best, above))
-			best = (struct candidate){ i, above, false };
+			best = (struct candidate){ i, above, best.unsure, best.inner };
 	}
 	return best;
 }
@@ -386,6 +415,20 @@ static struct candidate find_fiber(struct fl_stack *s, const struct fl_open *exi
 	return c;
 }
 
+/* One of them ended at `sp`. What may be alive stays, for its exit is to come. */
+static void doubt(struct fl_stack *s, struct fl_fiber *f, const struct candidate *c,
+		  uint32_t sp)
+{
+	uint32_t keep = c->inner + 1;
+
+	while (keep > c->at && distance(sp, f->open[keep - 1].sp) >
+			       (int32_t)FL_STACK_PENDING)
+		keep--;
+	drop_above(s, f, keep, FL_DROP_UNWOUND);
+	for (uint32_t i = (uint32_t)c->at; i < keep; i++)
+		f->open[i].doubtful = 1;
+}
+
 enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
 				 enum fl_leave leave, struct fl_closed *closed)
 {
@@ -395,12 +438,16 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
 	if (c.at < 0)
 		return FL_MATCH_NONE;
 	if (c.unsure) {
-		drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);
+		doubt(s, f, &c, exit->sp);
 		return FL_MATCH_UNSURE;
 	}
 	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
-	fl_stack_pop(f, exit->tsc, closed);
-	return FL_MATCH_CLOSED;
+	if (!f->open[c.at].doubtful) {
+		fl_stack_pop(f, exit->tsc, closed);
+		return FL_MATCH_CLOSED;
+	}
+	drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);
+	return FL_MATCH_UNSURE;
 }
 
 /* ---- life ---------------------------------------------------------------- */

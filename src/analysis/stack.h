@@ -21,6 +21,7 @@ struct fl_open {	/* a call that has not ended */
 					 * ends; 0: none, FL_STACK_ORPHAN: not known */
 	uint32_t probe;			/* of its entry */
 	uint8_t framed;			/* it is no inlined one: flick_tag */
+	uint8_t doubtful;		/* it may have ended: its end will not be known */
 };
 #define FL_STACK_ORPHAN UINT32_MAX
 
@@ -98,6 +99,7 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call,
 	o->caller = caller;
 	o->probe = call->probe;
 	o->framed = call->framed;
+	o->doubtful = 0;
 	*last = ++f->n;
 }
 
@@ -132,7 +134,7 @@ static inline void fl_stack_pop(struct fl_fiber *f, uint64_t tsc,
 }
 
 /* A call of `exit->function` ended. NONE: its start was not seen. UNSURE: its
- * start was seen but cannot be told from another's; it was dropped. */
+ * start was seen but cannot be told from another's; no end of either is known. */
 static inline enum fl_match fl_stack_exit(struct fl_stack *s,
 					  const struct fl_open *exit,
 					  enum fl_leave leave,
@@ -141,7 +143,8 @@ static inline enum fl_match fl_stack_exit(struct fl_stack *s,
 	struct fl_fiber *f = &s->fibers[s->current];
 
 	if (f->n == 0 || f->open[f->n - 1].sp != exit->sp ||
-	    f->open[f->n - 1].function != exit->function || leave == FL_LEAVE_JUMP)
+	    f->open[f->n - 1].function != exit->function ||
+	    f->open[f->n - 1].doubtful || leave == FL_LEAVE_JUMP)
 		return fl_stack_exit_slow(s, exit, leave, closed);
 	fl_stack_pop(f, exit->tsc, closed);
 	return FL_MATCH_CLOSED;

@@ -135,6 +135,8 @@ enum fl_action {	/* what a probe that is on does */
 	FL_ACT_TIME,	/* a record with time */
 	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
+	FL_ACT_WORD,	/* a record with time, to one place of its thread: what making
+			 * events costs (doctor --cost) */
 	FL_N_ACTIONS
 };
 

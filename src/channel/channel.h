@@ -174,6 +174,7 @@ struct fl_slot {
 	uint32_t n_counters;		/* of FL_ACT_COUNT; 0 when not claimed */
 	uint32_t toggling;		/* 1 while this thread writes text */
 	uint32_t n_frames;		/* sampling: thread only */
+	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
 
 	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
 	uint32_t granted_word;		/* its low half, the futex */
@@ -258,6 +259,8 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
+/* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
+void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */
 void fl_channel_doorbell(void);
 /* Is the process that made the region still there? */

@@ -307,3 +307,11 @@ void fl_channel_count(uint32_t probe)
 	else
 		fl_lost_add(&s->lost[FL_LOST_ROOM]);
 }
+
+void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)
+{
+	struct fl_slot *s = fl_channel_slot();
+
+	if (s)
+		s->word = (struct flick_record){ .tsc = tsc, .probe = probe, .sp = sp };
+}

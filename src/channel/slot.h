@@ -16,6 +16,7 @@
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
+_Static_assert(offsetof(struct fl_slot, word) == 40, "SLOT_WORD of tramp.S");
 
 static inline uint64_t fl_slot_data_bytes(const struct fl_shm *m)
 {

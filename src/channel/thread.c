@@ -79,6 +79,7 @@ int fl_channel_open(struct fl_shm *m)
 	struct fl_slot **fresh = map_cells(m->n_slots + 1);
 	pthread_mutexattr_t attr;
 
+	fl_region = m;			/* the reader can be told so */
 	if (!fresh)
 		return -ENOMEM;
 	pthread_mutexattr_init(&attr);
@@ -86,7 +87,6 @@ int fl_channel_open(struct fl_shm *m)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&unlocked, &attr);
 	pthread_mutexattr_destroy(&attr);
-	fl_region = m;
 	n_cells = m->n_slots + 1;
 	cells = fresh;
 	cells[0] = fl_shm_slot(m, 0);

@@ -7,6 +7,8 @@
 #ifndef FL_CLI_H
 #define FL_CLI_H
 
+#include <sched.h>
+
 #include "analysis/analysis.h"
 #include "channel/channel.h"
 #include "report/report.h"
@@ -128,6 +130,8 @@ struct fl_launch {
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
+	const int *stdio;		/* three descriptors for it; NULL: ours */
+	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
@@ -135,9 +139,13 @@ bool fl_launch_find_library(char out[4096]);
 struct fl_session_options;
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);
+/* --cpu is obeyed at once, --target-cpu is kept (cpus.c). 0 or -1, line printed. */
+int fl_cpus_take(struct fl_session_options *, const struct fl_option *,
+		 const char *list);
 /* Is there such a way to synchronise? 0 or -1, line printed. */
 int fl_launch_check_sync(const char *name);
-/* Start it with the region `fd`; its pid, or -1 and a line printed. */
+/* Start it with the region `fd`, or without flick where `shm` is NULL; its pid,
+ * or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
 
 /* ---- a session (session.c, dialogue.c) -------------------------------------------- */
@@ -161,6 +169,17 @@ struct fl_session_options {
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
+	const int *stdio;		/* three descriptors for it; NULL: ours */
+	bool cpus_are_set;		/* --cpu, --target-cpu */
+	cpu_set_t target_cpus;		/* then, what the target may run on */
+	const struct fl_sink *sink;	/* in place of the analyses, or NULL */
+	bool entries_only;		/* nothing looks at exits */
+	bool again;			/* an earlier run has told of its sites */
+	bool quiet;			/* no progress on a terminal */
+};
+
+struct fl_moment {
+	uint64_t wall_ns, cpu_ns;	/* CPU time of flick's own process */
 };
 
 struct fl_session {
@@ -189,7 +208,14 @@ struct fl_session {
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;
 	uint64_t start_ns;
+	struct fl_moment go, drained;	/* it was first let go; all is read */
 	struct fl_account account;
+};
+
+/* A target without flick. */
+struct fl_alone {
+	int status;			/* of waitpid */
+	uint64_t start_ns, cpu_ns;	/* when exec was done; of all its threads */
 };
 
 /* The account that a recording was stored with. */
@@ -197,6 +223,11 @@ struct fl_account fl_store_account(struct fl_store *);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
+/* "latency,counts": the same for each. */
+int fl_session_use_all(struct fl_session_options *, const char *list);
+struct fl_moment fl_moment_now(void);
+/* Run a target to its end without flick. 0, or -1 and a line printed. */
+int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* Keep the results, say what became of the target and what was lost. Returns

@@ -1,5 +1,6 @@
 /*
- * cmd-doctor.c - flick doctor: what works on this machine, a line each.
+ * cmd-doctor.c - flick doctor: what works on this machine, a line each; and with
+ * --cost what an analysis costs a program.
  *
  * A check either passes, or says what to do; those that recording cannot do
  * without decide the exit status.
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/cost.h"
 #include "patch/patch.h"
 
 struct finding {
@@ -201,16 +203,10 @@ static bool print_syncs(void)
 	return !err;
 }
 
-static int run(const struct fl_cmd *cmd, int argc, char **argv,
-	       struct fl_account *account)
+static int examine(struct fl_account *account)
 {
 	int status = FL_EXIT_WELL;
 
-	(void)argv;
-	if (argc > 1) {
-		fl_say("usage: flick %s", cmd->name);
-		return FL_EXIT_USAGE;
-	}
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		struct finding f = { .ok = false };
 
@@ -227,10 +223,117 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
+/* ---- --cost -------------------------------------------------------------- */
+
+static const struct fl_option options[] = {
+	{ 0, "cost", NULL, "measure what an analysis costs PROGRAM, concurrent and inline" },
+	{ 'a', "analysis", "NAME,...", "which (latency), as for flick record" },
+	{ 'P', "patch", "PATTERN", "switch matching functions on" },
+	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
+	{ 0, "runs", "N", "of each kind (3); PROGRAM is run about 5 N times" },
+	{ 0, "json", NULL, "print all numbers for a program" },
+	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
+	{ 0 }
+};
+enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, CPU, TARGET_CPU };
+
+struct wish {
+	struct fl_cost_options o;
+	bool cost, json;
+	const struct fl_option *other;	/* one that only --cost has a use for */
+};
+
+static int take(struct wish *w, const struct fl_option *o, const char *value)
+{
+	struct fl_session_options *s = &w->o.session;
+	uint64_t n;
+
+	if (o - options != COST)
+		w->other = o;
+	switch (o - options) {
+	case COST:	w->cost = true; return 0;
+	case ANALYSIS:	return fl_session_use_all(s, value);
+	case PATCH:	return fl_selection_add(s->selection, 1, value);
+	case UNPATCH:	return fl_selection_add(s->selection, 0, value);
+	case JSON:	w->json = true; return 0;
+	case CPU:
+	case TARGET_CPU: return fl_cpus_take(s, o, value);
+	default:	break;
+	}
+	if (!fl_parse_number(o, value, 1, FL_COST_RUNS, &n))
+		return -1;
+	w->o.runs = (unsigned)n;
+	return 0;
+}
+
+static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	const struct fl_option *o;
+	bool failed = false;
+
+	while ((o = fl_args_next(&a, &failed)))
+		if (take(w, o, a.value))
+			return -1;
+	if (failed)
+		return -1;
+	w->o.session.argv = argv + a.at;
+	if (w->cost && a.at == argc)
+		fl_say("the cost of what? usage: flick doctor --cost [OPTION...] [--] "
+		       "PROGRAM [ARG...]");
+	else if (!w->cost && (w->other || a.at < argc))
+		fl_say("%s%s is for --cost; usage: flick doctor %s", w->other ? "--" :
+		       "a program", w->other ? w->other->name : "", cmd->args);
+	else
+		return 0;
+	return -1;
+}
+
+static int measure(struct wish *w, struct fl_account *account)
+{
+	struct fl_session_options *s = &w->o.session;
+	struct fl_cost_result r;
+	int status;
+
+	if (!s->n_analyses && fl_session_use(s, "latency"))
+		return FL_EXIT_FAILED;
+	s->entries_only = fl_use_action(s->analyses, s->n_analyses, FL_ACT_TIME) ==
+			  FL_ACT_COUNT;
+	status = fl_cost_measure(&w->o, &r, account);
+	if (status == FL_EXIT_FAILED)
+		return status;
+	if (w->json)
+		fl_cost_print_json(&r);
+	else
+		fl_cost_print(&r);
+	return status;
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
+{
+	struct wish w = { .o = { .runs = 3, .session.selection = fl_selection_new() } };
+	int status = FL_EXIT_USAGE;
+
+	if (w.o.session.selection && !parse(cmd, argc, argv, &w))
+		status = w.cost ? measure(&w, account) : examine(account);
+	fl_selection_free(w.o.session.selection);
+	fl_session_drop_uses(&w.o.session);
+	return status;
+}
+
 const struct fl_cmd fl_cmd_doctor = {
 	.name = "doctor",
-	.args = "",
+	.args = "[--cost [OPTION...] [--] PROGRAM [ARG...]]",
 	.about = "Say what works on this machine, and what to do about the rest",
-	.more = "Exit status: 0 when recording can work, 1 when it cannot.",
+	.more = "With --cost PROGRAM is run again and again, and the time that probes, "
+		"rings and\nanalysis take is told apart: is an analysis cheaper on "
+		"another core, or inline? Its\ninput is flick's own if that is a file, "
+		"read anew in each run, else /dev/null; its\noutput goes to "
+		"/dev/null.\n\n"
+		"Exit status: 0 when recording can work, 1 when it cannot, 2 usage. With "
+		"--cost:\n0 measured, 1 failed, 2 usage, 3 events were lost.",
+	.options = options,
 	.run = run,
 };

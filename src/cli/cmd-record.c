@@ -29,11 +29,14 @@ static const struct fl_option options[] = {
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
+	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
 	{ 0 }
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC };
+       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC,
+       CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
@@ -41,19 +44,6 @@ struct wish {
 	struct { int on; const char *text; } patterns[256];
 	size_t n_patterns;
 };
-
-/* "latency,counts"; a path may not hold a comma. */
-static int take_analyses(struct fl_session_options *o, const char *list)
-{
-	char *names = strdup(list), *rest = names;
-	const char *name;
-	int err = names ? 0 : -1;
-
-	while (!err && (name = strsep(&rest, ",")))
-		err = fl_session_use(o, name);
-	free(names);
-	return err;
-}
 
 static int take_pattern(struct wish *w, int on, const char *text)
 {
@@ -92,7 +82,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 {
 	switch (o - options) {
 	case OUTPUT:	 w->o.dir = value; return 0;
-	case ANALYSIS:	 w->chosen = true; return take_analyses(&w->o, value);
+	case ANALYSIS:	 w->chosen = true; return fl_session_use_all(&w->o, value);
 	case ALL:	 w->all = true; return 0;
 	case PATCH:	 return take_pattern(w, 1, value);
 	case UNPATCH:	 return take_pattern(w, 0, value);
@@ -109,6 +99,8 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case FOLLOW:	 w->o.follow = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
 	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
+	case CPU:
+	case TARGET_CPU: return fl_cpus_take(&w->o, o, value);
 	default:	 w->o.why = true; return 0;
 	}
 }

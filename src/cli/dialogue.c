@@ -21,15 +21,20 @@ bool fl_dialogue_started(const struct fl_session *s)
 
 /* ---- which sites are wanted -------------------------------------------------- */
 
+static bool wants_entries_only(const struct fl_session *s)
+{
+	return s->o->action == FL_ACT_COUNT || s->o->entries_only;
+}
+
 /* Nothing tells when what a pad stands before returns. */
 static bool is_entry_only(const struct fl_session *s, const struct fl_shm_site *site)
 {
-	return s->o->action != FL_ACT_COUNT && site->provider == FL_PROVIDER_PATCHABLE;
+	return !wants_entries_only(s) && site->provider == FL_PROVIDER_PATCHABLE;
 }
 
 static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 {
-	if (s->o->action == FL_ACT_COUNT)
+	if (wants_entries_only(s))
 		return kind == FL_ENTRY;
 	return kind != FL_CALLSITE;
 }
@@ -124,8 +129,9 @@ static bool has_wrong_pattern(struct fl_session *s)
 		const char *near;
 
 		if (module_len && !is_module_loaded(s, text, module_len)) {
-			fl_say("no module `%.*s` is loaded yet; waiting for it",
-			       (int)module_len, text);
+			if (!s->o->again)
+				fl_say("no module `%.*s` is loaded yet; waiting for it",
+				       (int)module_len, text);
 			continue;
 		}
 		near = nearest_function(s, text);
@@ -179,7 +185,7 @@ static bool is_any_timed(struct fl_session *s)
 	bool none = is_all_entry_only(s);
 
 	s->all_entry_only = none && !(s->o->follow && s->asked);
-	if (!s->n_entry_only)
+	if (!s->n_entry_only || s->o->again)
 		return true;
 	fl_say("%u function%s entry probes only: calls %s", s->n_entry_only,
 	       s->n_entry_only == 1 ? " has" : "s have",
@@ -275,6 +281,8 @@ bool fl_dialogue_answer(struct fl_session *s)
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	s->asked = true;
+	if (!s->go.wall_ns)
+		s->go = fl_moment_now();
 	/* (C) pairs with (D) in agent/agent.c */
 	store_release(&s->shm->phase, answer);
 	fl_os_futex_wake(&s->shm->phase, 1);

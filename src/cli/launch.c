@@ -253,6 +253,16 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;
 }
 
+static int set_up(const struct fl_launch *l)
+{
+	if (l->cpus && sched_setaffinity(0, sizeof(*l->cpus), l->cpus))
+		return -1;
+	for (int i = 0; l->stdio && i < 3; i++)
+		if (dup2(l->stdio[i], i) < 0 || fcntl(i, F_SETFD, 0))
+			return -1;
+	return 0;
+}
+
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
 static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm,
@@ -261,8 +271,9 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
-	if (set_environment(l, fds[0], shm->reader_pid) == 0) {
-		shm->target_pid = getpid();
+	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->reader_pid))) {
+		if (shm)
+			shm->target_pid = getpid();
 		execv(l->program, argv);
 	}
 	err = errno;
@@ -279,7 +290,8 @@ int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_shm *shm, 
 		fl_say("pipe: %s", strerror(errno));
 		return -1;
 	}
-	shm->reader_pid = getpid();
+	if (shm)
+		shm->reader_pid = getpid();
 	pid = fork();
 	if (pid == 0)
 		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });

@@ -14,6 +14,8 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
 	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
+	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
 	{ 0 }
 };
 
@@ -48,6 +50,8 @@ static int take(const struct fl_option *option, const char *value,
 		return -1;
 	else if (option->letter == 'd')
 		o->seconds = (double)seconds;
+	else if (strstr(option->name, "cpu"))
+		return fl_cpus_take(o, option, value);
 	else if (*option->name == 't')
 		return fl_launch_take_text(o, value);
 	else if (*option->name == 'w')

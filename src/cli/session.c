@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +99,19 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	return 0;
 }
 
+/* A path may not hold a comma. */
+int fl_session_use_all(struct fl_session_options *o, const char *list)
+{
+	char *names = strdup(list), *rest = names;
+	const char *name;
+	int err = names ? 0 : -1;
+
+	while (!err && (name = strsep(&rest, ",")))
+		err = fl_session_use(o, name);
+	free(names);
+	return err;
+}
+
 void fl_session_drop_uses(struct fl_session_options *o)
 {
 	while (o->n_analyses)
@@ -143,6 +158,24 @@ static const char *name_of(const void *owner, uint32_t function)
 
 /* ---- opening ------------------------------------------------------------------------ */
 
+/* Where the address space is limited (ulimit -v), it is for the target, too. */
+static void fit_region(struct fl_shm_options *o)
+{
+	enum { SLOT_KIB = 512 + 4, SITE_BYTES = sizeof(struct fl_shm_site) };
+	struct rlimit limit;
+	uint64_t bytes;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	bytes = limit.rlim_cur / 8;		/* for sites, and as much for slots */
+	o->max_sites = bytes / SITE_BYTES < 1u << 20 ? (uint32_t)(bytes / SITE_BYTES) : 0;
+	bytes /= o->ring_kib ? (o->ring_kib + 4) * 1024ull : SLOT_KIB * 1024ull;
+	o->n_slots = bytes < 2048 ? (uint32_t)bytes + 1 : 0;
+	if (o->n_slots)
+		fl_say("addresses are limited (ulimit -v): room for %u threads at a time",
+		       o->n_slots);
+}
+
 static int open_region(struct fl_session *s)
 {
 	struct fl_shm_options o = {
@@ -153,8 +186,10 @@ static int open_region(struct fl_session *s)
 		.epoch_us = s->o->epoch_ms * 1000,
 		.follow = s->o->follow,
 	};
-	int err = fl_shm_create(&o, &s->shm, &s->fd);
+	int err;
 
+	fit_region(&o);
+	err = fl_shm_create(&o, &s->shm, &s->fd);
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));
 	return err;
@@ -178,7 +213,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, &sink, 0);
+	return fl_reader_open(&s->reader, s->shm, s->o->sink ? s->o->sink : &sink, 0);
 }
 
 static int open_all(struct fl_session *s)
@@ -197,13 +232,32 @@ static int open_all(struct fl_session *s)
 	return err;
 }
 
+/* How well a trace can be compressed is not known before. */
+static void say_room(const char *dir)
+{
+	enum { AMPLE = 1 << 30, CALL_BYTES = 2 * sizeof(struct flick_record) };
+	struct statvfs fs;
+	uint64_t bytes;
+
+	if (statvfs(dir, &fs) < 0)
+		return;
+	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (bytes < AMPLE)
+		fl_say("%s has %.1f MB free, which a trace of %.1f million calls can fill; "
+		       "it ends there", dir, (double)bytes / 1e6,
+		       (double)bytes / CALL_BYTES / 1e6);
+}
+
 static int open_store(struct fl_session *s)
 {
 	char why[FL_WHY] = "";
 
 	if (!s->o->dir || (!fl_store_create(&s->store, s->o->dir, why) &&
-			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why))))
+			   (!s->o->trace || !fl_trace_create(&s->trace, s->o->dir, why)))) {
+		if (s->trace)
+			say_room(s->o->dir);
 		return 0;
+	}
 	fl_say("cannot write results: %s", why);
 	return -1;
 }
@@ -325,7 +379,7 @@ static void wait_for_more(struct fl_session *s)
 
 static void drain(struct fl_session *s)
 {
-	uint64_t progress = isatty(STDERR_FILENO) ? 1 : 0;
+	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
 	bool gone = false, stopped = false, told = false;
 
 	while (!gone) {
@@ -401,10 +455,16 @@ static bool has_begun(const struct fl_session *s)
 	return s->begun;
 }
 
+static const cpu_set_t *cpus_of(const struct fl_session_options *o)
+{
+	return o->cpus_are_set ? &o->target_cpus : NULL;
+}
+
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
-				  .launch.sync = o->sync };
+				  .launch.sync = o->sync, .launch.stdio = o->stdio,
+				  .launch.cpus = cpus_of(o) };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
@@ -419,6 +479,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	target_pid = s->pid;
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));
+	s->drained = fl_moment_now();
 	release_signals();
 	fl_dialogue_close(s);
 	measure_tick(s);
@@ -430,6 +491,40 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
+}
+
+struct fl_moment fl_moment_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (struct fl_moment){ fl_os_monotonic_ns(),
+				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
+}
+
+static uint64_t cpu_ns(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)
+{
+	struct fl_launch launch = { .stdio = o->stdio, .cpus = cpus_of(o) };
+	struct rusage used = { 0 };
+	int pid;
+
+	if (fl_launch_check(&launch, o->argv[0]))
+		return -1;
+	catch_signals();
+	pid = fl_launch_start(&launch, o->argv, NULL, -1);
+	a->start_ns = fl_os_monotonic_ns();
+	target_pid = pid;
+	while (pid >= 0 && wait4(pid, &a->status, 0, &used) < 0 && errno == EINTR)
+		;
+	release_signals();
+	a->cpu_ns = cpu_ns(&used);
+	return pid < 0 ? -1 : 0;
 }
 
 void fl_session_close(struct fl_session *s)

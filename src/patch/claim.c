@@ -134,6 +134,41 @@ void fl_unclaim(struct fl_patch *p)
 		unlink_place(p);
 }
 
+/* One place, with the lock; `as` is FL_CLAIM_PROBE or FL_CLAIM_PLACE. */
+static int claim_alone(struct fl_patch *p, int as)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+	int err;
+
+	fl_claims_lock(&signals);
+	err = fl_claim(p, &other);
+	if (!err)
+		p->claimed = (uint8_t)as;
+	fl_claims_unlock(&signals);
+	return err;
+}
+
+int fl_claim_alone(struct fl_patch *p)
+{
+	return claim_alone(p, FL_CLAIM_PROBE);
+}
+
+int fl_claim_place(struct fl_patch *p)
+{
+	return claim_alone(p, FL_CLAIM_PLACE);
+}
+
+void fl_unclaim_alone(struct fl_patch *p)
+{
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	fl_unclaim(p);
+	fl_claims_unlock(&signals);
+	fl_claims_settle();
+}
+
 void fl_claims_each(int claimed, void (*each)(struct fl_patch *))
 {
 	for (size_t i = 0; lists && n_claimed && i < N_LISTS; i++)

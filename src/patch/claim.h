@@ -13,6 +13,9 @@ enum { FL_CLAIM_NONE, FL_CLAIM_PROBE, FL_CLAIM_PLACE };
 /* Is this very memory claimed? It may hold anything. The claims are locked. */
 bool fl_is_claimed(const struct fl_patch *);
 
+/* As fl_claim_alone(), by a place of flick/patch.h. */
+int fl_claim_place(struct fl_patch *);
+
 /* In fork's child, alone: each place that is claimed so. */
 void fl_claims_each(int claimed, void (*each)(struct fl_patch *));
 /* What another thread of the parent was in the middle of, in one store. public.c */

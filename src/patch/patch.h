@@ -77,6 +77,9 @@ void fl_claims_unlock(const uint64_t *signals);
 int fl_claim(struct fl_patch *, const struct fl_patch **other);
 void fl_unclaim(struct fl_patch *);
 void fl_claims_settle(void);
+/* All of this for a single place. */
+int fl_claim_alone(struct fl_patch *);
+void fl_unclaim_alone(struct fl_patch *);
 
 /* ---- a set: staged, verified, committed ---------------------------------- */
 

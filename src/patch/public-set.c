@@ -70,7 +70,7 @@ int flick_patch(void *at, const void *bytes, size_t n)
 		return err;
 	err = flick_patch_switch(&h, FLICK_ON);
 	fl_fork_enter();
-	fl_place_unclaim(&fl_place_of(&h)->patch);
+	fl_unclaim_alone(&fl_place_of(&h)->patch);
 	fl_fork_leave();
 	return err;
 }

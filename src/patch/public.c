@@ -32,30 +32,6 @@ void flick_patch_barrier(void)
 
 /* ---- taking a place and giving it up ----------------------------------- */
 
-static int claim(struct fl_patch *p)
-{
-	const struct fl_patch *other;
-	uint64_t signals;
-	int err;
-
-	fl_claims_lock(&signals);
-	err = fl_claim(p, &other);
-	if (!err)
-		p->claimed = FL_CLAIM_PLACE;
-	fl_claims_unlock(&signals);
-	return err;
-}
-
-void fl_place_unclaim(struct fl_patch *p)
-{
-	uint64_t signals;
-
-	fl_claims_lock(&signals);
-	fl_unclaim(p);
-	fl_claims_unlock(&signals);
-	fl_claims_settle();
-}
-
 /* The switch between off and on, once and for all. */
 static void choose_tactic(struct fl_patch *p)
 {
@@ -91,13 +67,13 @@ static int take_place(struct fl_place *l, int state)
 	if (err)
 		return err;
 	fl_fork_enter();
-	err = claim(p);
+	err = fl_claim_place(p);
 	if (!err) {
 		choose_tactic(p);
 		p->state = (uint8_t)state;
 		err = change(l, FL_OLD, state);
 		if (err)
-			fl_place_unclaim(p);
+			fl_unclaim_alone(p);
 	}
 	fl_fork_leave();
 	return err;
@@ -169,7 +145,7 @@ int flick_patch_release(struct flick_patch *h)
 	fl_fork_enter();
 	err = change(l, l->patch.state, FL_OLD);
 	if (!err)
-		fl_place_unclaim(&l->patch);
+		fl_unclaim_alone(&l->patch);
 	fl_fork_leave();
 	return err;
 }

@@ -28,9 +28,6 @@ static inline struct fl_place *fl_place_of(struct flick_patch *p)
 	return (struct fl_place *)p;
 }
 
-/* Its bytes are nobody's again. public.c */
-void fl_place_unclaim(struct fl_patch *);
-
 /* Are the `n` bytes at `at` writable? 0 with the view by which, -EFAULT or
  * FLE_READONLY. public-text.c */
 int fl_text_view(uintptr_t at, size_t n, intptr_t *view);

@@ -104,5 +104,8 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 	case FL_ACT_SAMPLE:
 		fl_sample_hit(id, sp);
 		break;
+	case FL_ACT_WORD:
+		fl_channel_word(id, fl_arch_ticks(), sp);
+		break;
 	}
 }

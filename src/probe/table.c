@@ -23,12 +23,16 @@ void fl_table_unlock(const uint64_t *signals)
 	fl_os_unlock(&lock_word, signals);
 }
 
+/* Mostly never touched: not for core files. */
 static void *map_zeros(size_t n)
 {
 	void *p = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return fl_is_err(p) ? NULL : p;
+	if (fl_is_err(p))
+		return NULL;
+	fl_os_advise(p, n, MADV_DONTDUMP);
+	return p;
 }
 
 int fl_probes_open(struct fl_shm *m)

@@ -170,6 +170,8 @@ int fl_diff_make(struct fl_diff **, struct fl_sheet *before, struct fl_sheet *af
 		 const char *const *keys);
 struct fl_sheet *fl_diff_sheet(struct fl_diff *);
 void fl_diff_free(struct fl_diff *);
+/* A string of JSON, with its quotes. */
+void fl_json_string(FILE *, const char *text);
 /* A time as uftrace prints it, ten characters wide: "  1.204 us". */
 void fl_text_time(char out[32], uint64_t ns);
 /* `flick latency`: the spread of each function, as funclatency prints it. */

@@ -24,7 +24,5 @@ static inline uint64_t fl_change_cell(int64_t v)
 
 /* The name of a function cell; "?" where a damaged store has none. */
 const char *fl_sheet_function(const struct fl_sheet *, uint64_t index);
-/* A string of JSON, with its quotes. */
-void fl_json_string(FILE *, const char *text);
 
 #endif

@@ -34,5 +34,7 @@ fl_abi_count 10
 fl_abi_call 5
 fl_bare_time 31
 fl_bare_count 14
+fl_abi_word 12
+fl_bare_word 19
 EOF
 exit $bad

@@ -1,18 +1,20 @@
 #!/bin/sh
-# Latency is exhaustive here: each entry is a call, whether it returned or not.
+# Latency, graph and tree are exhaustive here: each entry is a call, whether it
+# returned or not.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC" "$(cxx)"
+
+check() {
+	label="$t $level $1:"
+	record $1 -- "$work/$t"
+	succeeded
+	exact "$2"
+	lossless
+	[ $t = sigaltstack ] || by_thread "$3"	# does not know how deep it fell
+}
 for t in recursion longjmp exceptions signals sigaltstack cancel; do
 	for level in -O0 -O2; do
-		label="$t $level:"
 		target $t $level $sites
-		record -a counts -- "$work/$t"
-		succeeded
-		exact
-		lossless
-		record -a latency --all -- "$work/$t"
-		succeeded
-		exact latency
-		lossless
+		exhaustively check
 	done
 done

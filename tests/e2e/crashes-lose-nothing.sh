@@ -3,12 +3,15 @@
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target crash -O2 $sites
-for end in abort segv kill quick exit; do
-	for how in "-a counts" "-a latency --all"; do
-		label="$end $how:"
-		record $how -- "$work/crash" $end
+
+check() {
+	for end in abort segv kill quick exit; do
+		label="$end $1:"
+		record $1 -- "$work/crash" $end
 		grep -q '^count leaf 5000' "$out" || fail "$label did not run"
-		exact "$(echo "$how" | cut -d' ' -f2)"
+		exact "$2"
+		by_thread "$3"
 		lossless
 	done
-done
+}
+exhaustively check

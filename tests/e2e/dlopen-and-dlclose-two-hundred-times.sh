@@ -9,10 +9,8 @@ for CC in gcc clang; do
 		label="$CC $kind:"
 		target dlopen -O2 $kind
 		library dlopen-lib -O2 $kind
-		record -a counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
-		succeeded
-		exact
-		lossless
+		TRUTH_THREADS=1 record -a counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
+		accounted counts 1
 	done
 done
 label="sampling:"

@@ -93,3 +93,11 @@ sed -n 's/^pid //p' "$out" | sort -u >"$work/told"
 "$FLICK" dump --format=chrome "$data" >"$work/json" 2>"$err" || fail "$label dump"
 grep '"ph":"X"' "$work/json" | sed 's/.*"pid":\([0-9]*\),.*/\1/' | sort -u >"$work/pids"
 cmp -s "$work/pids" "$work/told" || fail "$label its pids are not the processes'"
+
+# Recordings from before there was a pid a thread are one process's.
+label="an earlier recording:"
+sqlite3 "$data/results.db" "alter table threads drop column pid" || fail "$label sqlite3"
+"$FLICK" dump --format=chrome "$data" >"$work/json" 2>"$err" || fail "$label dump"
+grep '"ph":"X"' "$work/json" | sed 's/.*"pid":\([0-9]*\),.*/\1/' | sort -u >"$work/pids"
+[ "$(cat "$work/pids")" = "$(sql "select value from session where key = 'pid'")" ] ||
+	fail "$label its pid is not the session's"

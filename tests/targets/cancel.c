@@ -43,6 +43,7 @@ BODY static int dive(int depth)
 BODY static void *waiter(void *arg)
 {
 	CALLED(waiter);
+	CUT(1 + 21);
 	KEEP(dive(20));
 	return arg;
 }
@@ -56,6 +57,7 @@ BODY static void spin(void)
 BODY static void *spinner(void *arg)
 {
 	CALLED(spinner);
+	CUT(1);
 	pthread_barrier_wait(&ready);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	for (;;)

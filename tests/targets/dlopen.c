@@ -11,6 +11,13 @@ static const char *const library_names[] = { "lib_constructor", "lib_thread",
 	"lib_leaf", "lib_work", "lib_destructor", "lib_hidden" };
 static int over;
 
+/* By thread, too. */
+__attribute__((visibility("default"))) QUIET void library_called(int i)
+{
+	TRUTH_ADD(library_calls[i], 1);
+	TRUTH_ADD(by_thread()->calls, 1);
+}
+
 BODY static long own(long x)
 {
 	CALLED(own);
@@ -42,7 +49,7 @@ QUIET static void round_trip(const char *path)
 
 int main(int argc, char **argv)
 {
-	int rounds = argc > 2 ? atoi(argv[2]) : 200;
+	int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 200;
 	pthread_t t;
 
 	CALLED(main);

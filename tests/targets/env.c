@@ -1,5 +1,6 @@
 /* env [ARGS]: prints what a program may know of its surroundings; but for two
  * variables it must be the same with and without flick. */
+#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -49,6 +50,7 @@ BODY static void print_self(int argc, char **argv)
 	mode_t mask = umask(0);
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	int death = -1;
+	cpu_set_t cpus;
 
 	CALLED(print_self);
 	umask(mask);
@@ -62,6 +64,10 @@ BODY static void print_self(int argc, char **argv)
 	printf("death signal %d, dumpable %d, nice %d, scheduler %d\n", death,
 	       prctl(PR_GET_DUMPABLE), getpriority(PRIO_PROCESS, 0),
 	       sched_getscheduler(0));
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &cpus))
+			printf("cpu %d\n", i);
 	printf("leads its session: %d\n", getsid(0) == getpid());
 }
 

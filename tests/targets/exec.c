@@ -17,6 +17,7 @@ BODY static long leaf(long x)
 BODY static void *sleeper(void *arg)
 {
 	CALLED(sleeper);
+	CUT(1);
 	KEEP(leaf((long)arg));
 	pthread_barrier_wait(&both);
 	for (;;)
@@ -31,6 +32,7 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	CALLED(main);
+	CUT(left ? 1 : 0);
 	for (int i = 0; i < 10 * (left + 1); i++)
 		KEEP(leaf(i));
 	if (left) {

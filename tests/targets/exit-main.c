@@ -22,6 +22,7 @@ BODY static void at_end(void)
 BODY static void *worker(void *arg)
 {
 	CALLED(worker);
+	CUT(1);
 	pthread_join(first, NULL);
 	for (long i = 0; i < 1000; i++)
 		KEEP(leaf(i));
@@ -34,6 +35,7 @@ int main(void)
 	pthread_t t;
 
 	CALLED(main);
+	CUT(1);
 	atexit(at_end);
 	first = pthread_self();
 	for (long i = 0; i < 500; i++)

@@ -57,6 +57,7 @@ BODY static void by_vfork(void)
 	pid_t pid = vfork();
 
 	if (pid == 0) {
+		KEEP(leaf(1));		/* in its parent's place and memory */
 		execl("/bin/sh", "sh", "-c", "exit 4", (char *)NULL);
 		_exit(127);
 	}

@@ -1,47 +1,22 @@
 /*
  * killme FILE [THREADS [MS]]: threads that call until they are killed (or the
- * milliseconds are over) and keep a running truth in FILE, which outlives them:
- * pairs of 64-bit words a thread, calls of `step` begun and returned.
+ * milliseconds are over) and keep a running truth in FILE: tally.h.
  */
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
-#include "truth.h"
+#include "tally.h"
 
-#define MOST 64
-
-struct tally {
-	unsigned long begun, returned;
-};
-static struct tally *tallies;
 static int over;
-
-BODY static long step(struct tally *t)
-{
-	__atomic_store_n(&t->begun, t->begun + 1, __ATOMIC_RELAXED);
-	return (long)t->begun;
-}
 
 QUIET static void *worker(void *arg)
 {
 	struct tally *t = arg;
 
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-		KEEP(step(t));
-		__atomic_store_n(&t->returned, t->returned + 1, __ATOMIC_RELAXED);
-	}
+	tally_mine(t);
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+		tally_step(t);
+	tally_done(t);
 	return NULL;
-}
-
-QUIET static void print_tallies(int n)
-{
-	unsigned long sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += tallies[i].returned;
-	printf("count step %lu\n", sum);
 }
 
 QUIET int main(int argc, char **argv)
@@ -49,19 +24,18 @@ QUIET int main(int argc, char **argv)
 	int n = argc > 2 ? atoi(argv[2]) : 2;
 	long ms = argc > 3 ? atol(argv[3]) : 60000;
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-	pthread_t threads[MOST];
+	pthread_t threads[TALLIES];
+	struct tally *tallies;
 
-	if (fd < 0 || n > MOST || ftruncate(fd, MOST * sizeof(*tallies)))
+	if (argc < 2 || n > TALLIES)
 		return 2;
-	tallies = mmap(NULL, MOST * sizeof(*tallies), PROT_READ | PROT_WRITE,
-		       MAP_SHARED, fd, 0);
+	tallies = tally_open(argv[1]);
 	for (int i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, worker, &tallies[i]);
 	nanosleep(&t, NULL);
 	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	print_tallies(n);
+	tally_print(tallies);
 	return 0;
 }

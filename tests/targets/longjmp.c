@@ -15,7 +15,7 @@ BODY static int dive(int depth)
 {
 	CALLED(dive);
 	if (depth == 0)
-		longjmp(out, 1);
+		CUT(51), longjmp(out, 1);
 	return dive(depth - 1) + 1;
 }
 
@@ -28,13 +28,14 @@ BODY static int bounce(int depth)
 	if (depth == 10 && setjmp(middle))
 		return below;
 	if (depth == 0)
-		longjmp(middle, 1);
+		CUT(10), longjmp(middle, 1);
 	return bounce(depth - 1) + 1;
 }
 
 BODY static void on_signal(int sig)
 {
 	CALLED(on_signal);
+	CUT(1 + 31);
 	siglongjmp(shore, sig);
 }
 

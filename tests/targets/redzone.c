@@ -16,6 +16,7 @@
 #define FUNCTIONS(X) X(main) X(scratch) X(many) X(floats) X(mixed) X(varied) \
 	X(pair) X(fpair) X(big) X(wide_int) X(long_double) X(complex_pair) \
 	X(vector) X(small) X(nothing)
+#define TRUTH_KEEPS_REGISTERS
 #include "truth.h"
 
 #define PLAIN __attribute__((noinline))

@@ -4,7 +4,10 @@
  * A target lists its functions once, `#define FUNCTIONS(X) X(leaf) X(twig)`,
  * and each of them says CALLED(name) in plain code that flick does not see.
  * truth_print() writes a line `count NAME N` for each. A function that is QUIET
- * gets no site from any compiler; what is neither is not counted.
+ * gets no site from any compiler; what is neither is not counted. Each thread's
+ * calls are counted, too: with TRUTH_THREADS in the environment there is a line
+ * `thread TID CALLS CUT` for each, where CUT are the calls that the target said
+ * will never reach their exit.
  */
 #ifndef TRUTH_H
 #define TRUTH_H
@@ -15,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* BODY: exactly one copy of a function, called as written. */
 #if defined(__clang__)
@@ -34,7 +39,37 @@
 #define TRUTH_COUNTER(name) static unsigned long truth_##name;
 FUNCTIONS(TRUTH_COUNTER)
 
-#define CALLED(name) __atomic_fetch_add(&truth_##name, 1, __ATOMIC_RELAXED)
+#define TRUTH_THREADS 4096
+static struct truth_thread {
+	int tid;
+	unsigned long calls, cut;
+} by_thread_all[TRUTH_THREADS];
+static unsigned by_thread_n;
+static __thread struct truth_thread *by_thread_mine;
+
+/* A handler may come between: then the thread has two lines, which add up. */
+QUIET __attribute__((unused)) static struct truth_thread *by_thread(void)
+{
+	if (!by_thread_mine) {
+		unsigned i = __atomic_fetch_add(&by_thread_n, 1, __ATOMIC_RELAXED);
+
+		if (i >= TRUTH_THREADS)
+			abort();
+		by_thread_all[i].tid = (int)syscall(SYS_gettid);
+		by_thread_mine = &by_thread_all[i];
+	}
+	return by_thread_mine;
+}
+
+#define TRUTH_ADD(counter, n) __atomic_fetch_add(&(counter), n, __ATOMIC_RELAXED)
+#ifdef TRUTH_KEEPS_REGISTERS		/* by one instruction, and not by thread */
+#define CALLED(name) TRUTH_ADD(truth_##name, 1)
+#else
+#define CALLED(name) \
+	(TRUTH_ADD(truth_##name, 1), TRUTH_ADD(by_thread()->calls, 1))
+#endif
+/* Of this thread's calls n more will be left without an exit record. */
+#define CUT(n) TRUTH_ADD(by_thread()->cut, n)
 #define CALLS(name) __atomic_load_n(&truth_##name, __ATOMIC_RELAXED)
 
 /* A function that may be cut off between its probe and its count: the line
@@ -51,6 +86,9 @@ QUIET static void truth_print(void)
 #endif
 #define TRUTH_LINE(name) printf("count " #name " %lu\n", CALLS(name));
 	FUNCTIONS(TRUTH_LINE)
+	for (unsigned i = 0; getenv("TRUTH_THREADS") && i < by_thread_n; i++)
+		printf("thread %d %lu %lu\n", by_thread_all[i].tid,
+		       by_thread_all[i].calls, by_thread_all[i].cut);
 	fflush(stdout);
 }
 #endif

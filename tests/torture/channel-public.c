@@ -24,6 +24,7 @@
 #include <sys/time.h>
 
 #include "../unit/channel-public-rig.h"
+#include "lines.h"
 #include "channel/channel.h"
 #include "channel/public.h"
 
@@ -468,10 +469,7 @@ static int torture_rates(uint64_t factor)
 	return print("rates", &v);
 }
 
-static const struct line {
-	const char *name;
-	int (*run)(uint64_t factor);
-} lines[] = {
+static const struct line lines[] = {
 	{ "order", torture_order },
 	{ "kill", torture_kill },
 	{ "consumer", torture_consumer },
@@ -482,11 +480,5 @@ static const struct line {
 
 int main(int argc, char **argv)
 {
-	uint64_t factor = getenv("FLICK_TORTURE") ? 10 : 1;
-	int bad = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		if (argc < 2 || !strcmp(argv[1], lines[i].name))
-			bad |= lines[i].run(factor);
-	return bad;
+	return run_lines(lines, ARRAY_LEN(lines), argc, argv);
 }

@@ -100,18 +100,6 @@ static void finish(struct verdict *v)
 	}
 }
 
-static int claim(struct fl_patch *p)
-{
-	const struct fl_patch *other;
-	uint64_t signals;
-	int err;
-
-	fl_claims_lock(&signals);
-	err = fl_claim(p, &other);
-	fl_claims_unlock(&signals);
-	return err;
-}
-
 /* At `offset` of a line: the site, then the body. Glue counts and returns. */
 static int lay(struct fl_patch *p, size_t offset, int form, const void *old, size_t n)
 {
@@ -126,7 +114,7 @@ static int lay(struct fl_patch *p, size_t offset, int form, const void *old, siz
 	memcpy(code + BODY_AT + offset + n, body, sizeof body);
 	entry = in.at = (uintptr_t)code + BODY_AT + offset;
 	in.glue = (uintptr_t)code + GLUE_AT;
-	return fl_arch_plan(p, &in, &datum) || claim(p);
+	return fl_arch_plan(p, &in, &datum) || fl_claim_alone(p);
 }
 
 static void commit(struct fl_patch *p, int from, int to)

@@ -3,25 +3,10 @@
  * A letter is a function; stack pointers are written as bytes below the top. A
  * call whose caller is not certain counts as unsure, wherever it is shown.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "analysis/analysis.h"
-
-#define FUNCTIONS 8
-#define TOP 0x7fff0000u
+#include "analysis-rig.h"
 
 enum { GRAPH, TREE, SUBTREES, LATENCY, N_USES };
 static const char *const specs[] = { "graph", "tree", "subtrees", "latency" };
-
-/* Probes of function f: 3f entry, 3f + 1 exit by call, 3f + 2 exit by jump. */
-static struct fl_shm_site sites[FUNCTIONS * 3];
-static uint32_t function_of[FUNCTIONS * 3];
 
 static const char *name_of(const void *owner, uint32_t function)
 {
@@ -31,23 +16,17 @@ static const char *name_of(const void *owner, uint32_t function)
 	return names[function];
 }
 
-static struct fl_view view = { sites, function_of, FUNCTIONS * 3, FUNCTIONS, 1.0, false,
-			       0, name_of, NULL };
 static struct fl_use uses[N_USES];
-static struct fl_run *run, *other;
+static struct fl_run *other;
 static struct flick_rows results[N_USES];
-static uint64_t now;
 
 static int set_up(void **unused)
 {
 	char why[FL_USE_WHY];
 
 	(void)unused;
-	for (uint32_t p = 0; p < view.n_sites; p++) {
-		function_of[p] = p / 3;
-		sites[p].kind = p % 3 ? FL_EXIT : FL_ENTRY;
-		sites[p].jump = p % 3 == 2;
-	}
+	lay_sites();
+	view.name = name_of;
 	for (int i = 0; i < N_USES; i++)
 		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
 	now = 1000;
@@ -68,29 +47,6 @@ static int tear_down(void **unused)
 	for (int i = 0; i < N_USES; i++)
 		fl_use_close(&uses[i]);
 	return 0;
-}
-
-static void feed(struct fl_run *to, uint32_t thread, uint32_t probe, uint32_t below_top)
-{
-	struct flick_record r = { now += 10, probe, TOP - below_top };
-	struct fl_batch b = { thread, &r, 1 };
-
-	assert_int_equal(fl_run_feed(to, &b), 0);
-}
-
-static void enter(char f, uint32_t sp)
-{
-	feed(run, 0, (uint32_t)(f - 'a') * 3, sp);
-}
-
-static void leave(char f, uint32_t sp)
-{
-	feed(run, 0, (uint32_t)(f - 'a') * 3 + 1, sp);
-}
-
-static void jump_out(char f, uint32_t sp)
-{
-	feed(run, 0, (uint32_t)(f - 'a') * 3 + 2, sp);
 }
 
 /* ---- asking ----------------------------------------------------------------------- */
@@ -465,10 +421,12 @@ static void walk(struct fl_run *to, uint32_t thread)
 	for (int i = 0; i < 4000; i++) {
 		if (depth && (depth == 60 || (next_random(&seed) >> 16) % 2)) {
 			depth--;
-			feed(to, thread, (uint32_t)open[depth] * 3 + 1, depth * 64);
+			feed_at(to, thread, (uint32_t)open[depth] * PROBES + EXIT,
+				depth * 64, now += 10);
 		} else {
 			open[depth] = (char)((next_random(&seed) >> 16) % FUNCTIONS);
-			feed(to, thread, (uint32_t)open[depth] * 3, depth * 64);
+			feed_at(to, thread, (uint32_t)open[depth] * PROBES,
+				depth * 64, now += 10);
 			depth++;
 		}
 	}

@@ -33,28 +33,6 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 	return fl_arch_plan(p, &in, &datum);
 }
 
-static int claim(struct fl_patch *p)
-{
-	const struct fl_patch *other;
-	uint64_t signals;
-	int err;
-
-	fl_claims_lock(&signals);
-	err = fl_claim(p, &other);
-	fl_claims_unlock(&signals);
-	return err;
-}
-
-static void unclaim(struct fl_patch *p)
-{
-	uint64_t signals;
-
-	fl_claims_lock(&signals);
-	fl_unclaim(p);
-	fl_claims_unlock(&signals);
-	fl_claims_settle();
-}
-
 static int commit(struct fl_patch *p, int from, int to)
 {
 	struct fl_change change;
@@ -63,9 +41,9 @@ static int commit(struct fl_patch *p, int from, int to)
 	int err = fl_set_stage(&set, p, from, to);
 
 	assert_int_equal(err, 0);
-	assert_int_equal(claim(p), 0);
+	assert_int_equal(fl_claim_alone(p), 0);
 	err = fl_set_commit(&set, &bad);
-	unclaim(p);
+	fl_unclaim_alone(p);
 	if (err)
 		assert_int_equal(bad, 0);
 	return err;

@@ -11,6 +11,7 @@
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
 	x(abi_record_long) x(abi_time_long) \
+	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
 	x(bare_record_long) x(bare_time_long) \
 	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512)
@@ -31,6 +32,7 @@ static void (*routines[FL_N_ACTIONS][2])(void) = {
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample },
 	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse },
+	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word },
 };
 
 static uint64_t enabled_state(void)

@@ -23,6 +23,7 @@
 #define SLOT_LIMIT	8
 #define SLOT_DATA	16
 #define SLOT_COUNTERS	24
+#define SLOT_WORD	40
 #define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
 
 	.text
@@ -146,6 +147,22 @@ FUNC fl_abi_count
 1:	mov	%r11d, %edi
 	jmp	fl_channel_count
 END fl_abi_count
+
+/* No ring: each event takes the place of the one before. */
+FUNC fl_abi_word
+	LOAD_SLOT %rsi
+	TICKS
+	test	%rsi, %rsi
+	je	1f
+	mov	%rax, SLOT_WORD(%rsi)
+	mov	%r11d, SLOT_WORD + 8(%rsi)
+	mov	%esp, SLOT_WORD + 12(%rsi)
+	ret
+1:	mov	%r11d, %edi
+	mov	%rax, %rsi
+	mov	%esp, %edx
+	jmp	fl_channel_word
+END fl_abi_word
 
 FUNC fl_abi_sample
 	mov	%r11d, %edi
@@ -321,6 +338,36 @@ FUNC fl_bare_count
 	RESTORE_SCRATCH
 	ret
 END fl_bare_count
+
+FUNC fl_bare_word
+	SAVE	%rax
+	SAVE	%rdx
+	SAVE	%rsi
+	LOAD_SLOT %rsi
+	TICKS
+	lea	24(%rsp), %rdx
+	test	%rsi, %rsi
+	je	1f
+	mov	%rax, SLOT_WORD(%rsi)
+	mov	%r11d, SLOT_WORD + 8(%rsi)
+	mov	%edx, SLOT_WORD + 12(%rsi)
+	BACK	%rsi
+	BACK	%rdx
+	BACK	%rax
+	ret
+	.cfi_adjust_cfa_offset 24
+1:	BACK	%rsi
+	BACK	%rdx
+	BACK	%rax
+	SAVE_SCRATCH
+	TICKS
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	lea	64(%rsp), %rdx
+	CALL_ALIGNED fl_channel_word
+	RESTORE_SCRATCH
+	ret
+END fl_bare_word
 
 FUNC fl_bare_sample
 	SAVE_SCRATCH

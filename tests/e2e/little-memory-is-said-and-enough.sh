@@ -1,0 +1,26 @@
+#!/bin/sh
+# An address space that is limited is shared with the target: less is taken of it,
+# which is said in a line, and all calls are recorded. Where the target cannot
+# even map that, nothing runs, and that is said.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target threads -O2 $sites
+
+check() {
+	label="$1:"
+	rm -rf "$data"
+	(ulimit -v 1000000; exec timeout 60 "$FLICK" record $1 -o "$data" -- \
+		"$work/threads" 3 20000) >"$out" 2>"$err" </dev/null
+	status=$?
+	accounted "$2" "$3"
+	one_line_error 0 'limited.*threads at a time'
+}
+exhaustively check
+
+for use in 1 2; do
+	label="mmap $use fails:"
+	FLICK_FAULT="mmap:$use" record -a counts -- "$work/threads" 1 10
+	grep -q '^count' "$out" && fail "$label it ran"
+	sed -i '/^flick: FLICK_FAULT/d' "$err"
+	one_line_error 1 'agent cannot work.*memory'
+done
