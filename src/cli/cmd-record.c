@@ -25,6 +25,7 @@ static const struct fl_option options[] = {
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
@@ -34,7 +35,7 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC,
+       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC,
        CPU, TARGET_CPU };
 
 struct wish {
@@ -95,6 +96,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
+	case FOLLOW:	 w->o.follow = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
 	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
 	case CPU:

@@ -53,6 +53,7 @@ int fl_os_membarrier_register(void);
 int fl_os_membarrier_sync_core(void);
 
 int fl_os_pid(void);
+int fl_os_parent(void);			/* 0: of another pid namespace */
 int fl_os_tid(void);
 /* The calling thread's name, NUL-terminated. */
 void fl_os_thread_name(char name[16]);
