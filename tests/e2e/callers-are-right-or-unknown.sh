@@ -32,7 +32,7 @@ pairs_of_tree="select coalesce(c.name, '-') || ':' || f.name from tree t
 check() {	# TABLE QUERY ALLOWED
 	sql "$2" | sed 's/\.\(constprop\|isra\|part\)\.[0-9.]*//g' | sort -u >"$work/pairs"
 	[ -s "$work/pairs" ] || fail "$label nothing in $1 is certain"
-	wrong=$(grep -vxF "$(printf '%s\n' $3)" "$work/pairs")
+	wrong=$(grep -vxF -e "$(printf '%s\n' $3)" "$work/pairs")
 	[ -z "$wrong" ] || fail "$label $1:" $wrong
 }
 
