@@ -172,6 +172,8 @@ void fl_agent_start(const char *shm_path)
 	err = fl_probes_discover(FL_RUNNING, &from);
 	shm->agent_error = err < 0 ? err : 0;
 	recorder_found(from, FL_RUNNING);
+	if (shm->windows.rate)
+		fl_windows_begin();
 }
 
 /* The first constructor of all (-z initfirst): the C library has not set up

@@ -158,13 +158,20 @@ static void in_child(void)
 
 enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
 
+static uint64_t rest_us(const struct fl_shm *m)
+{
+	if (m->windows.rate)
+		return fl_windows_turn();
+	return m->action == FL_ACT_SAMPLE ? m->epoch_us : WATCH_US;
+}
+
 static int run(void *arg)
 {
 	struct fl_shm *m = arg;
 	bool samples = m->action == FL_ACT_SAMPLE;
 
 	for (;;) {
-		fl_os_sleep_us(samples ? m->epoch_us : WATCH_US);
+		fl_os_sleep_us(rest_us(m));
 		if (!fl_channel_reader_lives())
 			break;
 		if (samples)

@@ -135,6 +135,7 @@ enum fl_action {	/* what a probe that is on does */
 	FL_ACT_TIME,	/* a record with time */
 	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
+	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
 	FL_ACT_WORD,	/* a record with time, to one place of its thread: what making
 			 * events costs (doctor --cost) */
 	FL_N_ACTIONS
@@ -149,6 +150,9 @@ void fl_arch_open(void);
 /* Append two records of 16 bytes to the calling thread's ring with one commit,
  * as the routines append one; false when its chunk has no room for both. */
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
+/* Ticks that `n` pairs of an entry and an exit take, as glue reaches them. The
+ * caller's thread has a slot with room for what they enqueue. */
+uint64_t fl_arch_time_pairs(enum fl_action entry, enum fl_action exit, uint32_t n);
 /* Does the short path run as a restartable sequence (rseq)? */
 bool fl_arch_has_rseq(void);
 

@@ -62,7 +62,8 @@ struct fl_shm_site {
 	uint8_t state;			/* enum fl_site_state */
 	uint8_t wanted;			/* 1: the session wants it on */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
-	uint8_t pad[4];
+	uint8_t steady;			/* 1: on between windows, too; W reader */
+	uint8_t pad[3];
 };
 
 enum fl_phase {		/* of the dialogue about new sites; futex word */
@@ -71,6 +72,45 @@ enum fl_phase {		/* of the dialogue about new sites; futex word */
 	FL_PHASE_GO,	/* W reader: selected; the target goes on */
 	FL_PHASE_QUIT	/* W reader: the target must _exit (nothing to do) */
 };
+
+/*
+ * The windows of `record --rate`: the times at which wanted probes went on and
+ * off, edges[2k] and edges[2k + 1] for window k. See probe/window.c.
+ *
+ *	published <= announced <= published + 1
+ *	published - taken <= FL_EDGES
+ */
+#define FL_EDGES 512u
+#define FL_RATE_ALL 1000000u		/* rates are in millionths */
+#define FL_RATE_LEAST 1000u
+#define FL_WINDOW_FRESH (1u << 31)	/* in rates[]: on since the image's start */
+
+struct fl_windows {
+	uint32_t rate;			/* what is wished; 0: no windows. W reader */
+	uint32_t adapts;		/* 1: the reader changes it (pace.c); constant */
+	uint64_t taken;			/* edges that were copied; W reader (G), R target (H) */
+	alignas(64) uint64_t announced;	/* W target (A), R reader (B) */
+	uint64_t published;		/* W target (C), R reader (D) */
+	uint64_t on_ns;			/* CPU time of recorded threads in windows that
+					 * ended; W target, as all below */
+	uint64_t cost_ns;		/* of these, spent recording: an estimate */
+	uint64_t cpu_stands_ns, byte_stands;	/* on_ns, what was enqueued, each by 1/rate */
+	uint64_t own_ns;		/* CPU time without that, from the first edge on */
+	uint64_t own_tsc;		/* to here */
+	uint64_t byte_cost;		/* in 1/65536 ns; W target first, then reader */
+	/* Steady probes, by which the reader learns byte_cost: see channel/gauge.c. */
+	uint32_t steady;		/* 1: keep them on; W reader */
+	uint32_t pad;
+	uint64_t steady_from;		/* published: on in gaps since; 0: not yet */
+	uint64_t steady_on_ns, steady_bytes;	/* of windows since */
+	uint64_t steady_all_ns;		/* of all since then, recording too */
+	uint64_t edges[FL_EDGES];
+	uint32_t rates[FL_EDGES / 2];	/* of window k */
+};
+
+/* A record that follows an entry's and is no event of its own: it says where
+ * that call returns to. Both are enqueued as one, and counted as one. */
+#define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
 
 /* What a reader's thread sleeps on. */
 struct fl_bell {
@@ -111,6 +151,8 @@ struct fl_shm {
 	alignas(64) uint64_t fresh[FL_MAX_SLOTS / 64];	/* bit a slot: claimed,
 					 * not yet seen; W thread (G), R reader (H) */
 	uint32_t free_hint;		/* a slot that is likely free; any order */
+
+	struct fl_windows windows;
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
 };
@@ -225,6 +267,8 @@ struct fl_shm_options {
 	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
 	uint32_t n_readers;		/* 0 = 1 */
 	uint32_t action, samples, epoch_us;
+	uint32_t rate;			/* millionths; 0 = no windows */
+	bool adapts;			/* the rate follows the reader's pace */
 };
 
 /* A region in a new memfd; the calling thread is the reader whose death the
@@ -246,11 +290,20 @@ struct fl_thread {
 	uint64_t lost[FL_N_LOST];
 };
 
+/* A time in which every event of every thread was recorded. */
+struct fl_window {
+	uint64_t number;		/* from 1 */
+	uint32_t weight;		/* what an event stands for, in 1/1000 */
+	bool fresh;			/* it began with its image */
+};
+#define FL_WEIGHT_ONE 1000u
+
 /* Records of one thread in order; valid during the call. */
 struct fl_batch {
 	uint32_t thread;		/* its number */
 	const struct flick_record *records;
 	size_t n;
+	const struct fl_window *window;	/* all are of it; NULL: no windows */
 };
 
 struct fl_sink {

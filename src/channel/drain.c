@@ -41,6 +41,7 @@
 
 #include "channel/channel.h"
 #include "channel/lease.h"
+#include "channel/sieve.h"
 #include "channel/slot.h"
 #include "os/os.h"
 
@@ -56,6 +57,7 @@ struct life {
 	uint32_t image;
 	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
+	struct fl_place place;		/* where there are windows */
 };
 
 struct fl_reader {
@@ -72,6 +74,14 @@ struct fl_reader {
 	uint32_t slotless;		/* index of the pseudo thread, or NO_THREAD */
 	uint64_t delivered;
 	uint64_t tick_ns;		/* of the last tick */
+	/* Where there are windows: */
+	bool sifts;			/* constant */
+	bool gone;			/* the target, as of this poll */
+	bool untold;			/* where records lie is not known yet */
+	uint32_t fullest;		/* ring of this poll, in thousandths */
+	struct fl_sieve sieve;
+	struct fl_gauge gauge;
+	struct fl_pace pace;
 };
 
 static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t number)
@@ -85,6 +95,7 @@ static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t
 	if (m->action == FL_ACT_COUNT)
 		r->n_counters = (uint32_t)(fl_slot_data_bytes(m) / 8);
 	r->slotless = NO_THREAD;
+	r->sifts = m->windows.rate != 0;
 }
 
 int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sink *sink,
@@ -110,6 +121,8 @@ void fl_reader_close(struct fl_reader *r)
 {
 	if (!r)
 		return;
+	fl_gauge_free(&r->gauge);
+	fl_sieve_free(&r->sieve);
 	fl_pool_close(&r->pool);
 	free(r->threads);
 	free(r->lives);
@@ -276,6 +289,36 @@ static uint64_t chunk_start(const struct life *l)
 	return (uint64_t)a->place[a->consumed % FL_RING_CHUNKS] * FL_PAGE;
 }
 
+static void deliver(struct fl_reader *r, const struct life *l, const struct fl_batch *b,
+		    size_t events)
+{
+	r->sink.feed(r->sink.arg, b);
+	r->delivered += events;
+	r->threads[l->thread].delivered += events;
+	r->threads[l->thread].produced += events;
+}
+
+/* What lies in no window is filtered. */
+static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
+{
+	size_t left = b.n;
+
+	for (; left; b.records += b.n) {
+		struct fl_sifted s = fl_sieve_next(&r->sieve, &l->place, b.records, left);
+
+		b.n = s.n;
+		b.window = &s.window;
+		left -= s.n;
+		fl_gauge_note(&r->gauge, r->shm, &l->place, b.records, b.n);
+		if (s.is_in) {
+			deliver(r, l, &b, s.events);
+			continue;
+		}
+		r->threads[l->thread].filtered += s.events;
+		r->threads[l->thread].produced += s.events;
+	}
+}
+
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
 	const char *chunk = (const char *)r->shm + chunk_start(l);
@@ -288,10 +331,24 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 	l->taken = upto;
 	if (!b.n)
 		return;
-	r->sink.feed(r->sink.arg, &b);
-	r->delivered += b.n;
-	r->threads[l->thread].delivered += b.n;
-	r->threads[l->thread].produced += b.n;
+	if (r->sifts)
+		sift(r, l, b);
+	else
+		deliver(r, l, &b, b.n);
+}
+
+/* Can the records that were loaded be told to be in a window? */
+static bool can_tell(struct fl_reader *r)
+{
+	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->gone);
+	return !r->untold;
+}
+
+static void note_full(struct fl_reader *r, uint64_t chunks)
+{
+	uint32_t full = (uint32_t)(chunks * 1000 / r->shm->ring_chunks);
+
+	r->fullest = full > r->fullest ? full : r->fullest;
 }
 
 /* All chunks below `filled`. More than were granted is not from flick. */
@@ -301,6 +358,9 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 
 	if (filled - a->consumed > a->granted - a->consumed)
 		return false;
+	if (!can_tell(r))
+		return false;
+	note_full(r, filled - a->consumed);
 	fl_lease_grow(a, &r->pool, filled);
 	while (a->consumed != filled) {
 		feed(r, l, r->chunk_bytes);
@@ -411,6 +471,8 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 		if (ended || (tick && is_idle(l)))
 			take_half(r, l);
 	}
+	if (ended && r->untold)
+		return false;
 	if (ended) {
 		end_life(r, l);
 	} else if (tick) {
@@ -435,11 +497,26 @@ static bool tick_is_due(struct fl_reader *r)
 	return true;
 }
 
+/* Lower the rate before a thread must wait; see pace.c. */
+static void adapt(struct fl_reader *r, bool tick)
+{
+	struct fl_windows *w = &r->shm->windows;
+
+	if (w->adapts)
+		store_relaxed(&w->rate, fl_pace_next(&r->pace, w->rate, r->fullest));
+	r->fullest = 0;
+	if (r->sifts)
+		fl_gauge_turn(&r->gauge, r->shm);
+	if (r->sifts && tick)
+		fl_gauge_tick(&r->gauge, r->shm);
+}
+
 uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 {
 	uint64_t before = r->delivered;
 	bool tick = tick_is_due(r);
 
+	r->gone = target_gone;
 	adopt_fresh(r);
 	if (target_gone)
 		adopt_rest(r);
@@ -449,6 +526,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 		else
 			i++;
 	}
+	adapt(r, tick || target_gone);
 	if (tick || target_gone) {
 		fl_pool_tick(&r->pool);
 		count_slotless(r, target_gone);

@@ -152,15 +152,22 @@ void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool 
 		l->place[i] = fl_home_place(p->shm, s, i);
 }
 
+/* Events come in bursts, which no reader should have to follow: who fills one
+ * chunk has the longest ring, and keeps it. */
+static bool has_windows(const struct fl_pool *p)
+{
+	return p->shm->windows.rate != 0;
+}
+
 void fl_lease_grow(struct fl_lease *l, struct fl_pool *p, uint64_t filled)
 {
 	uint32_t full = (uint32_t)(filled - l->consumed);
 
 	if (full > l->peak)
 		l->peak = full;
-	if (full < length(l) || l->want >= most(p))
+	if (l->want >= most(p) || full < (has_windows(p) ? 1 : length(l)))
 		return;
-	l->want = 2 * l->want < most(p) ? 2 * l->want : most(p);
+	l->want = 2 * l->want < most(p) && !has_windows(p) ? 2 * l->want : most(p);
 	extend(l, p);
 }
 
@@ -201,7 +208,7 @@ static void take_back(struct fl_lease *l, struct fl_pool *p)
 
 void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
 {
-	if (l->peak * 4 <= l->want && l->want > FL_HOME_CHUNKS)
+	if (l->peak * 4 <= l->want && l->want > FL_HOME_CHUNKS && !has_windows(p))
 		l->want /= 2;
 	l->peak = 0;
 	if (length(l) > l->want)

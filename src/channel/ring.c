@@ -250,6 +250,16 @@ static void lose(uint64_t *lost, size_t n)
 		fl_lost_add(lost);
 }
 
+/* Who called is no event of its own. */
+static size_t events(const struct flick_record *r, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += r[i].probe != FL_PROBE_CALLER;
+	return sum;
+}
+
 static void lose_slotless(size_t n)
 {
 	if (!fl_channel_is_closed())
@@ -273,11 +283,11 @@ static void put_all(const struct flick_record *r, size_t n)
 	}
 	s = fl_channel_slot();
 	if (!s)
-		lose_slotless(n);
+		lose_slotless(events(r, n));
 	while (s && !try_append(r, n)) {
 		if (wait_room(s, n))
 			continue;
-		lose(&s->lost[FL_LOST_READER], n);
+		lose(&s->lost[FL_LOST_READER], events(r, n));
 		return;
 	}
 }

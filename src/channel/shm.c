@@ -42,6 +42,7 @@ static bool options_are_valid(const struct fl_shm_options *o)
 {
 	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
 	       o->n_readers <= FL_MAX_READERS && o->action < FL_N_ACTIONS &&
+	       o->rate <= FL_RATE_ALL && (!o->rate || o->rate >= FL_RATE_LEAST) &&
 	       (!o->ring_kib || (o->ring_kib >= 8 && o->ring_kib <= 1024 * 1024));
 }
 
@@ -83,6 +84,8 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->n_readers = or_default(o->n_readers, 1);
 	m->action = o->action;
 	m->samples = o->samples;
+	m->windows.rate = o->rate;
+	m->windows.adapts = o->adapts;
 	m->epoch_us = o->epoch_us;
 	m->reader_pid = getpid();
 	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024);

@@ -114,6 +114,16 @@ int fl_os_tid(void)
 	return (int)SYS(SYS_gettid);
 }
 
+/* A thread's clock has its number in it: CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
+uint64_t fl_os_cpu_ns(int tid)
+{
+	int clock = tid ? (int)(~(uint32_t)tid << 3 | 6) : CLOCK_PROCESS_CPUTIME_ID;
+	struct timespec t = { 0 };
+
+	SYS(SYS_clock_gettime, clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 void fl_os_thread_name(char name[16])
 {
 	SYS(SYS_prctl, PR_GET_NAME, name);

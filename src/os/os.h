@@ -54,6 +54,9 @@ int fl_os_membarrier_sync_core(void);
 
 int fl_os_pid(void);
 int fl_os_tid(void);
+/* CPU time of a thread of this process, or with 0 of the process, where threads that
+ * run just now may lag by a tick; 0 when it has ended. */
+uint64_t fl_os_cpu_ns(int tid);
 /* The calling thread's name, NUL-terminated. */
 void fl_os_thread_name(char name[16]);
 uint64_t fl_os_monotonic_ns(void);

@@ -44,6 +44,15 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 		refuse(id, FLE_OVERLAP, q->at);
 }
 
+/* Who called is asked at entries only. */
+static enum fl_action action_of(uint32_t id)
+{
+	enum fl_action action = fl_table.shm->action;
+
+	return action == FL_ACT_WINDOW && fl_table.sites[id].kind != FL_ENTRY ?
+	       FL_ACT_TIME : action;
+}
+
 static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -51,7 +60,7 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
-	*p->go = fl_arch_routine(fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
+	*p->go = fl_arch_routine(action_of(id), p->bare ? FL_BARE : FL_ABI);
 	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);

@@ -53,6 +53,11 @@ int fl_probe_refusal(uint32_t id, uint64_t *datum);
 void fl_probes_freeze(void);
 void fl_probes_thaw(void);
 
+/* Windows (`record --rate`): what is wanted is on, as of the program's start,
+ * from begin() on. turn() is for flick's own thread: it switches what is due and
+ * says in how many microseconds to call it again. */
+void fl_windows_begin(void);
+uint64_t fl_windows_turn(void);
 /* Sampling, once an epoch, from flick's own thread. */
 void fl_sample_rearm(void);
 /* Every probe off, one store each, for good: the reader died. */

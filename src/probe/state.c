@@ -65,7 +65,7 @@ static int goal_of(uint32_t id)
 	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual)
 		return FL_OLD;
 	if (s->wanted)
-		return FL_ON;
+		return fl_table.between ? FL_OFF : FL_ON;
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
@@ -249,7 +249,7 @@ static void ready_virtual(uint32_t from)
 		if (!fl_table.probes[id].is_virtual)
 			continue;
 		fl_table.sites[id].state = FL_SITE_READY;
-		fl_table.switches[id].is_on = fl_table.sites[id].wanted;
+		fl_table.switches[id].is_on = fl_table.sites[id].wanted && !fl_table.between;
 	}
 }
 
@@ -401,6 +401,33 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 	fl_patch_sync();
 	fl_table_unlock(&signals);
 	return switched;
+}
+
+/* A virtual probe is data alone. */
+static void switch_one(uint32_t id, int state)
+{
+	if (fl_table.switches[id].armed)
+		flip(id, state);
+	else if (fl_table.probes[id].is_virtual)
+		fl_table.switches[id].is_on = state == FL_ON;
+}
+
+static bool stays_on(uint32_t id)
+{
+	return fl_table.keeps_steady && load_relaxed(&fl_table.sites[id].steady);
+}
+
+void fl_probes_switch_wanted(int state)
+{
+	uint64_t signals;
+
+	fl_table_lock(&signals);
+	fl_table.between = state != FL_ON;
+	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
+		if (fl_table.sites[id].wanted && !(state == FL_OFF && stays_on(id)))
+			switch_one(id, state);
+	fl_patch_sync();
+	fl_table_unlock(&signals);
 }
 
 bool fl_probe_is_on(uint32_t id)

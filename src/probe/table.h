@@ -60,6 +60,8 @@ struct fl_table {
 	struct fl_known *known;
 	uint32_t n, n_functions, n_known, n_hash, stamp;
 	bool closing;			/* nothing is switched on any more */
+	bool between;			/* windows: what is wanted is off just now */
+	bool keeps_steady;		/* but for steady probes */
 };
 extern struct fl_table fl_table;
 
@@ -80,6 +82,12 @@ int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
 void fl_table_forget_gone(void);
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+
+/* Every wanted probe on or off, as one set; what is armed from now on starts so. */
+void fl_probes_switch_wanted(int state);
+/* Called by the glue of every entry in windows. */
+void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
+	__attribute__((visibility("hidden")));
 
 /* Switch an armed probe; the table is locked. */
 void fl_probe_flip_locked(uint32_t id, int state);

@@ -273,8 +273,8 @@ static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 		whole = (r->filled - r->at) / size;
 		if (whole > n)
 			whole = n;
-		r->sink->feed(r->sink->arg, &(struct fl_batch){ thread,
-			      (const struct flick_record *)(r->out + r->at), whole });
+		r->sink->feed(r->sink->arg, &(struct fl_batch){ .thread = thread,
+			      .records = (const void *)(r->out + r->at), .n = whole });
 		r->at += whole * size;
 		r->n += whole;
 		n -= whole;

@@ -55,7 +55,8 @@ static void write_trace(void)
 		for (size_t i = 0; i < BATCH; i++)
 			r[i] = (struct flick_record){ (b * BATCH + i) * 7919 + 13,
 						      (uint32_t)i, (uint32_t)b };
-		fl_trace_put(t, &(struct fl_batch){ (uint32_t)(b % 3), r, BATCH });
+		fl_trace_put(t, &(struct fl_batch){ .thread = (uint32_t)(b % 3),
+						    .records = r, .n = BATCH });
 	}
 	for (uint32_t i = 0; i < 3; i++)
 		fl_trace_thread_end(t, i);

@@ -10,10 +10,10 @@
 
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
-	x(abi_record_long) x(abi_time_long) \
+	x(abi_record_long) x(abi_time_long) x(abi_window) \
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
-	x(bare_record_long) x(bare_time_long) \
+	x(bare_record_long) x(bare_time_long) x(bare_window) \
 	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE)
@@ -32,6 +32,7 @@ static void (*routines[FL_N_ACTIONS][2])(void) = {
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample },
 	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse },
+	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window },
 	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word },
 };
 
@@ -76,6 +77,18 @@ void fl_arch_open(void)
 bool fl_arch_has_rseq(void)
 {
 	return fl_rseq_at != 0;
+}
+
+/* In tramp.S. */
+uint64_t fl_call_pairs(void (*entry)(void), void (*exit)(void), uint32_t n)
+	__attribute__((visibility("hidden")));
+
+uint64_t fl_arch_time_pairs(enum fl_action entry, enum fl_action exit, uint32_t n)
+{
+	uint64_t begin = fl_arch_ticks();
+
+	fl_call_pairs(routines[entry][FL_ABI], routines[exit][FL_ABI], n);
+	return fl_arch_ticks() - begin;
 }
 
 uintptr_t fl_arch_routine(enum fl_action action, enum fl_convention convention)

@@ -170,6 +170,14 @@ FUNC fl_abi_sample
 	jmp	fl_sample_hit
 END fl_abi_sample
 
+/* %rsi is what the compiler passes as the call site: where the function that
+ * begins returns to. Of an inlined one, where the function it is part of does. */
+FUNC fl_abi_window
+	mov	%r11d, %edi
+	mov	%esp, %edx
+	jmp	fl_window_hit
+END fl_abi_window
+
 FUNC fl_abi_call
 	mov	fl_bindings(%rip), %rax
 	mov	%r11d, %edi
@@ -377,6 +385,39 @@ FUNC fl_bare_sample
 	RESTORE_SCRATCH
 	ret
 END fl_bare_sample
+
+/* At a function's entry its way back lies above that of the glue. */
+FUNC fl_bare_window
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	mov	72(%rsp), %rsi
+	lea	64(%rsp), %rdx
+	CALL_ALIGNED fl_window_hit
+	RESTORE_SCRATCH
+	ret
+END fl_bare_window
+
+/* fl_call_pairs(entry, exit, n): both routines by turns, through a pointer as
+ * glue does. */
+FUNC fl_call_pairs
+	SAVE	%rbx
+	SAVE	%r12
+	SAVE	%r13
+	mov	%rdi, %rbx
+	mov	%rsi, %r12
+	mov	%edx, %r13d
+1:	xor	%r11d, %r11d
+	xor	%esi, %esi
+	call	*%rbx
+	xor	%r11d, %r11d
+	call	*%r12
+	dec	%r13d
+	jnz	1b
+	BACK	%r13
+	BACK	%r12
+	BACK	%rbx
+	ret
+END fl_call_pairs
 
 /* A function of the program's own may use the widest vectors this CPU has.
  * Eight registers carry arguments and results (psABI 3.2.3). */

@@ -1,0 +1,110 @@
+/*
+ * sieve.c - the records that lie in a window, and in which.
+ *
+ * READER code: it stays out of the target.
+ *
+ * The protocol is in probe/window.c. All edges are kept, two numbers a window: a
+ * thread that enqueues little leaves records of long ago in a chunk that is not
+ * full. A record whose time is before its thread's last edge (a signal handler
+ * interrupted the glue, and enqueued first) is taken for one outside: its thread
+ * has gone on to a later window, and the analysis with it.
+ */
+#include <stdlib.h>
+
+#include "channel/channel.h"
+#include "channel/sieve.h"
+
+static bool make_room(struct fl_sieve *v, size_t n)
+{
+	size_t room = n * 2 + FL_EDGES;
+	uint64_t *edges;
+	uint32_t *rates;
+
+	if (n <= v->room)
+		return true;
+	edges = realloc(v->edges, room * sizeof(*edges));
+	if (edges)
+		v->edges = edges;
+	rates = edges ? realloc(v->rates, room / 2 * sizeof(*rates)) : NULL;
+	if (!rates)
+		return false;
+	v->rates = rates;
+	v->room = room;
+	return true;
+}
+
+/* What the region says is not believed where it leads outside. */
+static void copy(struct fl_sieve *v, const struct fl_windows *w, uint64_t upto)
+{
+	if (upto - v->n > FL_EDGES || !make_room(v, upto))
+		return;
+	for (; v->n < upto; v->n++) {
+		v->edges[v->n] = w->edges[v->n % FL_EDGES];
+		v->rates[v->n / 2] = w->rates[v->n / 2 % (FL_EDGES / 2)];
+	}
+}
+
+bool fl_sieve_look(struct fl_sieve *v, struct fl_shm *m, bool target_gone)
+{
+	struct fl_windows *w = &m->windows;
+	uint64_t published, announced;
+
+	/* (D) pairs with (C) in probe/window.c */
+	published = load_acquire(&w->published);
+	/* (B) pairs with (A) in probe/window.c */
+	announced = load_acquire(&w->announced);
+	copy(v, w, published);
+	store_release(&w->taken, v->n);		/* (G) pairs with (H) in probe/window.c */
+	return target_gone || (announced == published && v->n == published);
+}
+
+/* ---- records --------------------------------------------------------------------- */
+
+static void place(const struct fl_sieve *v, struct fl_place *p, uint64_t tsc)
+{
+	while (p->edge < v->n && v->edges[p->edge] <= tsc)
+		p->edge++;
+	p->is_in = p->edge % 2 && v->edges[p->edge - 1] <= tsc;
+}
+
+static struct fl_window window_at(const struct fl_sieve *v, size_t edge)
+{
+	uint32_t mark = v->rates[edge / 2], rate = mark & ~FL_WINDOW_FRESH;
+
+	if (rate < FL_RATE_LEAST || rate > FL_RATE_ALL)
+		rate = FL_RATE_ALL;
+	return (struct fl_window){
+		.number = edge / 2 + 1, .fresh = mark & FL_WINDOW_FRESH,
+		.weight = (uint32_t)((uint64_t)FL_RATE_ALL * FL_WEIGHT_ONE / rate),
+	};
+}
+
+struct fl_sifted fl_sieve_next(const struct fl_sieve *v, struct fl_place *p,
+			       const struct flick_record *r, size_t n)
+{
+	struct fl_sifted s = { 0 };
+	size_t edge = p->edge;
+
+	for (; s.n < n; s.n++) {
+		struct fl_place here = *p;
+
+		if (r[s.n].probe != FL_PROBE_CALLER)
+			place(v, &here, r[s.n].tsc);
+		if (s.n && (here.is_in != s.is_in || (s.is_in && here.edge != edge)))
+			break;
+		*p = here;
+		s.is_in = here.is_in;
+		edge = here.edge;
+		s.events += r[s.n].probe != FL_PROBE_CALLER;
+	}
+	if (s.is_in)
+		s.window = window_at(v, edge - 1);
+	return s;
+}
+
+void fl_sieve_free(struct fl_sieve *v)
+{
+	free(v->edges);
+	free(v->rates);
+	*v = (struct fl_sieve){ 0 };
+}

@@ -1,0 +1,64 @@
+/*
+ * sieve.h - private to channel/: which window a record lies in.
+ */
+#ifndef FL_CHANNEL_SIEVE_H
+#define FL_CHANNEL_SIEVE_H
+
+#include "channel/channel.h"
+
+struct fl_sieve {	/* a reader's copy of all edges */
+	uint64_t *edges;
+	uint32_t *rates;		/* index: window */
+	size_t n, room;
+};
+
+struct fl_place {	/* where a thread's last record was */
+	size_t edge;			/* edges that are not behind it */
+	bool is_in;			/* it lies in a window */
+};
+
+/* Records that share a verdict. */
+struct fl_sifted {
+	size_t n, events;		/* who called is none */
+	bool is_in;
+	struct fl_window window;
+};
+
+/* Take in new edges. True when each record that was loaded before this call can
+ * be told: see probe/window.c; nothing is announced any more when `target_gone`. */
+bool fl_sieve_look(struct fl_sieve *, struct fl_shm *, bool target_gone);
+/* The first of `n` records, n > 0, that share one. */
+struct fl_sifted fl_sieve_next(const struct fl_sieve *, struct fl_place *,
+			       const struct flick_record *, size_t n);
+void fl_sieve_free(struct fl_sieve *);
+
+/* ---- what recording costs (gauge.c) --------------------------------------------- */
+
+struct fl_gauge {
+	uint32_t *seen;			/* index: probe; entries in windows until chosen, then
+					 * of steady ones since the last turn */
+	uint32_t n_seen;
+	uint64_t sum;
+	uint64_t on, off;		/* steady entries in windows, and between them */
+	uint64_t turned;		/* edges there were then */
+	uint64_t measured;		/* byte_cost before anything was learnt */
+	bool chosen;
+};
+/* Records that share a verdict, at `place`. */
+void fl_gauge_note(struct fl_gauge *, struct fl_shm *, const struct fl_place *,
+		   const struct flick_record *, size_t n);
+/* When a window may have ended: choose, or learn. */
+void fl_gauge_turn(struct fl_gauge *, struct fl_shm *);
+/* Every tenth of a second: what is frequent is steady no more. */
+void fl_gauge_tick(struct fl_gauge *, struct fl_shm *);
+void fl_gauge_free(struct fl_gauge *);
+
+/* ---- how much of the time (pace.c) -------------------------------------------- */
+
+struct fl_pace {
+	uint32_t calm, patience;
+};
+/* The rate after one that leaves the fullest ring `full` thousandths full. */
+uint32_t fl_pace_next(struct fl_pace *, uint32_t rate, uint32_t full);
+
+#endif

@@ -1,0 +1,479 @@
+/*
+ * window.c - `record --rate`: every wanted probe on for a while, off for longer.
+ *
+ * A part of all events is recorded by recording all events a part of the time:
+ * a window. Probes that are off cost nothing, so what a window costs is all that
+ * sampling costs. flick's own thread opens and closes windows; the reader takes
+ * the events that lie in one (channel/sieve.c).
+ *
+ * PROTOCOL	of an edge, the time at which a window begins or ends
+ *	flick's thread				reader
+ *	to open: switch on, sync all cores	load records of a ring	(acquire)
+ *	and let SKEW pass			load published	(D)
+ *	announced + 1, fence	(A)		load announced	(B)
+ *	read the clock				equal: every record is before or
+ *	edges[published] = it			  behind each edge as the table says
+ *	store_release published + 1	(C)	else: look again later
+ *	to close: let SKEW pass, switch off	copy edges, then taken	(G)
+ *	the next one when taken allows	(H)
+ * INVARIANT
+ *	1. An event of a thread lies in a window if its time does: on <= t <= off.
+ *	2. Between on and off every entry and exit of a wanted probe is enqueued,
+ *	   in every thread, with its time.
+ *	3. Windows stand for their program in the proportion that `rates` says.
+ * WHY
+ *	1. (A), (B): who does not see an edge announced reads before its clock is
+ *	   read, and the records it has loaded were written, and their times read,
+ *	   before that. (C), (D): who sees it published sees the time.
+ *	2. A thread that runs after the sync fetches what is on; a probe goes off
+ *	   only after `off` was read. Clocks of two cores differ by less than SKEW.
+ *	   Sites that are found inside a window are armed on, others off (goal_of).
+ *	3. Time is CPU time: of the recorded threads in a window, of the process
+ *	   between them. A thread that waits, for a full ring or a core, is not
+ *	   recorded less than its share. Recording slows a thread down, so a window
+ *	   holds less of its program than its CPU time says: by what its events cost
+ *	   (cost_of). What is left, divided by the rate, is the CPU time that passes
+ *	   before the next window. A late timer delays one window, not those behind
+ *	   it. An image's first window is no sample: it stands for itself.
+ * FAILURE	Killed between (A) and (C): probes are as they were before, so the
+ *	window that was open is open for all records there are. An image that exec
+ *	replaces leaves its last window open: the next one closes it.
+ */
+#include <sys/mman.h>
+
+#include "arch/arch.h"
+#include "channel/channel.h"
+#include "os/os.h"
+#include "table.h"
+
+enum {
+	PERIOD_US = 3000,		/* from one window to the next */
+	LEAST_US = 50,			/* a window */
+	OPEN_US = 10000,		/* between two looks at one that stays open */
+	SHORT_US = 50,			/* a sleep */
+	LATE_PERIODS = 30,		/* that are made up for */
+	MOST_WISHES = 8,		/* how much longer than wished a window may be */
+	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
+	WATCH_US = 100000,		/* before begin() */
+	SWITCH_SHARE = 20,		/* switching takes at most 1/20 of a period */
+	SKEW = 2000,			/* ticks */
+	COLD_TENTHS = 17,		/* of measure()'s: a program's caches are colder; as
+					 * bzip2 has it on Zen 4 */
+	PAIRS = 256, BATCHES = 64	/* of measure() */
+};
+
+static struct {
+	uint32_t begun;			/* futex */
+	uint64_t began;			/* the last window: ticks */
+	uint64_t ended_ns;		/* monotonic */
+	uint64_t base_ns;		/* what own_ns() leaves out */
+	uint64_t due_ns;		/* of own_ns(): what windows so far stand for */
+	uint64_t next_ns;		/* of own_ns(): when the next one opens */
+	uint64_t paused_ns;		/* own_ns() when the last one closed */
+	uint64_t steady_ns;		/* the same, and cost, as steady probes began */
+	bool idle;			/* nobody ran in the last one */
+	uint64_t switch_us;		/* to switch all on and off, when not held up */
+	uint64_t on_us;			/* to switch all on, last time */
+	uint64_t random;
+	uint64_t bytes, cpu_ns;		/* of the window that ends: sum_threads() */
+} self;
+
+static struct {			/* of a slot, when the window opened */
+	int32_t tid;
+	uint64_t bytes, cpu_ns;
+} stood[FL_MAX_SLOTS];
+
+static struct fl_windows *windows(void)
+{
+	return &fl_table.shm->windows;
+}
+
+static bool is_open(void)
+{
+	return windows()->published % 2;	/* own index */
+}
+
+/* ---- events -------------------------------------------------------------------- */
+
+void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
+{
+	const struct flick_record pair[2] = {
+		{ .tsc = fl_arch_ticks(), .probe = id, .sp = sp },
+		{ .tsc = caller, .probe = FL_PROBE_CALLER, .sp = sp },
+	};
+
+	fl_channel_put_pair(pair);
+}
+
+/* ---- time ------------------------------------------------------------------------ */
+
+static uint64_t ticks_per_us(void)
+{
+	const struct fl_shm *m = fl_table.shm;
+	uint64_t us = (fl_os_monotonic_ns() - m->mono0_ns) / 1000;
+
+	return us < 100 ? 2000 : (fl_arch_ticks() - m->tsc0) / us + 1;
+}
+
+static void wait_skew(void)
+{
+	uint64_t from = fl_arch_ticks();
+
+	while (fl_arch_ticks() - from < SKEW)
+		fl_arch_pause();
+}
+
+static uint64_t random_below(uint64_t n)
+{
+	self.random ^= self.random << 13;
+	self.random ^= self.random >> 7;
+	self.random ^= self.random << 17;
+	return n ? (self.random >> 8) % n : 0;
+}
+
+/* CPU time of the process without flick's own thread and what recording cost. */
+static uint64_t all_ns(void)
+{
+	uint64_t all = fl_os_cpu_ns(0);
+	uint64_t flick = fl_os_cpu_ns(fl_os_own_thread()) + windows()->cost_ns;
+
+	return all > flick ? all - flick : 0;
+}
+
+static uint64_t own_ns(void)
+{
+	struct fl_windows *w = windows();
+	uint64_t all = all_ns();
+
+	w->own_tsc = fl_arch_ticks();
+	w->own_ns = all > self.base_ns ? all - self.base_ns : 0;
+	return w->own_ns;
+}
+
+/* ---- what is recorded, and what that costs ------------------------------------------ */
+
+/* Bytes that a thread has enqueued since its slot was new. It may be enqueueing:
+ * what it counts and where it stands are read until they fit. */
+static uint64_t position(const struct fl_slot *s)
+{
+	const uint64_t chunk = fl_table.shm->chunk_bytes;
+	uint64_t filled, left;
+
+	do {
+		filled = load_relaxed(&s->filled);
+		left = load_relaxed(&s->limit) - load_relaxed(&s->ptr);
+	} while (filled != load_relaxed(&s->filled));
+	return filled * chunk + (left <= chunk ? chunk - left : 0);
+}
+
+static void note_threads(void)
+{
+	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
+		const struct fl_slot *s = fl_shm_slot(fl_table.shm, i);
+		bool lives = load_relaxed(&s->state) == FL_SLOT_LIVE;
+
+		stood[i].tid = lives ? s->tid : 0;
+		stood[i].bytes = lives ? position(s) : 0;
+		stood[i].cpu_ns = lives ? fl_os_cpu_ns(s->tid) : 0;
+	}
+}
+
+/* What threads did since: a new one, all of it. */
+static void sum_threads(void)
+{
+	self.bytes = self.cpu_ns = 0;
+	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
+		const struct fl_slot *s = fl_shm_slot(fl_table.shm, i);
+		uint64_t at = position(s), cpu = fl_os_cpu_ns(s->tid);
+		bool is_new = stood[i].tid != s->tid;
+
+		if (load_relaxed(&s->state) != FL_SLOT_LIVE)
+			continue;
+		self.bytes += is_new || at < stood[i].bytes ? at : at - stood[i].bytes;
+		if (cpu)
+			self.cpu_ns += is_new ? cpu : cpu - stood[i].cpu_ns;
+	}
+}
+
+static uint64_t pair_bytes(void)
+{
+	return (fl_table.shm->action == FL_ACT_WINDOW ? 3 : 2) * sizeof(struct flick_record);
+}
+
+/* An entry and an exit into a slot that nobody has, with signals blocked: for each
+ * byte, of the batch in the middle, in 1/65536 ns. */
+static uint64_t measure(void)
+{
+	enum fl_action action = fl_table.shm->action;
+	static struct fl_slot slot;
+	struct fl_slot *fake = &slot, **own = fl_cell;
+	size_t bytes = PAIRS * BATCHES * pair_bytes();
+	uint64_t ticks[BATCHES], middle = 0;
+	char *room = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (fl_is_err(room))
+		return 1 << 15;
+	slot.ptr = slot.data = (uintptr_t)room;
+	slot.limit = slot.ptr + bytes;
+	fl_cell = &fake;
+	for (int i = 0; i < BATCHES; i++)
+		ticks[i] = fl_arch_time_pairs(action, FL_ACT_TIME, PAIRS);
+	fl_cell = own;
+	fl_os_unmap(room, bytes);
+	for (int i = 0; i < BATCHES; i++) {
+		int below = 0;
+
+		for (int k = 0; k < BATCHES; k++)
+			below += ticks[k] < ticks[i];
+		if (below <= BATCHES / 2 && ticks[i] > middle)
+			middle = ticks[i];
+	}
+	return (middle * 1000 << 16) / ticks_per_us() / PAIRS / pair_bytes() *
+	       COLD_TENTHS / 10;
+}
+
+/* ---- edges ---------------------------------------------------------------------------- */
+
+/* What threads have done so far is read just before the clock: again, when this
+ * thread was held up in between. */
+static uint64_t read_clock(void (*look)(void))
+{
+	uint64_t most = (QUICK_US + fl_table.shm->n_slots_used) * ticks_per_us(), begin, now;
+	int tries = 0;
+
+	do {
+		begin = fl_arch_ticks();
+		look();
+		fl_arch_serialise();
+		now = fl_arch_ticks();
+	} while (now - begin > most && ++tries < TRIES);
+	return now;
+}
+
+static uint64_t draw_edge(void (*look)(void))
+{
+	struct fl_windows *w = windows();
+	uint64_t i = w->published, now;		/* own index */
+
+	store_relaxed(&w->announced, i + 1);
+	/* (A) pairs with (B) in channel/sieve.c */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	FL_POINT("window.announced");
+	now = read_clock(look);
+	w->edges[i % FL_EDGES] = now;
+	store_release(&w->published, i + 1);	/* (C) pairs with (D) in channel/sieve.c */
+	return now;
+}
+
+/* What window `k` stands for: 1 / rate of itself. */
+static uint32_t *rate_at(uint64_t k)
+{
+	return &windows()->rates[k % (FL_EDGES / 2)];
+}
+
+static void open_window(uint32_t rate)
+{
+	wait_skew();
+	*rate_at(windows()->published / 2) = rate;
+	self.began = draw_edge(note_threads);
+}
+
+/* What recording has cost, as of sum_threads(). At least a fifth of a window is
+ * not recording, or an estimate that is too high would open windows without end. */
+static uint64_t cost_so_far(void)
+{
+	uint64_t cost_ns = self.bytes * load_relaxed(&windows()->byte_cost) >> 16;
+
+	return cost_ns > self.cpu_ns / 5 * 4 ? self.cpu_ns / 5 * 4 : cost_ns;
+}
+
+/* The window has ended: what does it stand for? */
+static void add_up(void)
+{
+	struct fl_windows *w = windows();
+	uint64_t rate = *rate_at(w->published / 2 - 1) & ~FL_WINDOW_FRESH;
+	uint64_t bytes = self.bytes, cpu_ns = self.cpu_ns, cost_ns = cost_so_far();
+
+	self.idle = !bytes;
+	w->on_ns += cpu_ns;
+	w->cost_ns += cost_ns;
+	w->cpu_stands_ns += cpu_ns * FL_RATE_ALL / rate;
+	w->byte_stands += bytes * FL_RATE_ALL / rate;
+	self.due_ns += (cpu_ns - cost_ns) * FL_RATE_ALL / rate;
+	if (!w->steady_from)
+		return;
+	w->steady_on_ns += cpu_ns;
+	w->steady_bytes += bytes;
+}
+
+/* Gaps have steady probes on from the first that begins so. */
+static void note_steady(void)
+{
+	struct fl_windows *w = windows();
+	uint64_t all = self.paused_ns + w->cost_ns;
+
+	if (w->steady_from)
+		w->steady_all_ns = all - self.steady_ns;
+	else if (fl_table.keeps_steady)
+		self.steady_ns = all;
+	if (!w->steady_from && fl_table.keeps_steady)
+		w->steady_from = w->published;
+}
+
+/* When is the next one? Somewhere in its own period, so that a program with a
+ * rhythm is not always met at the same beat. */
+static void plan_next(uint64_t gap_us, uint64_t period_us)
+{
+	self.ended_ns = fl_os_monotonic_ns();
+	self.paused_ns = own_ns();
+	note_steady();
+	if (self.paused_ns > self.due_ns + LATE_PERIODS * 1000 * period_us)
+		self.due_ns = self.paused_ns;	/* too late to make up for */
+	self.next_ns = self.due_ns + random_below(gap_us * 1000 / 2);
+}
+
+/* ---- turns ----------------------------------------------------------------------------- */
+
+/* Longer where windows would become too short, or switching too much. */
+static uint64_t period_of(uint64_t rate)
+{
+	uint64_t period = PERIOD_US, least = LEAST_US * (uint64_t)FL_RATE_ALL / rate;
+
+	period = least > period ? least : period;
+	least = self.switch_us * SWITCH_SHARE;
+	return least > period ? least : period;
+}
+
+static uint64_t gap_of(uint64_t rate)
+{
+	return period_of(rate) * (FL_RATE_ALL - rate) / FL_RATE_ALL;
+}
+
+/* The least so far, which is forgotten slowly: sites may have been added. */
+static void note_switch(uint64_t us)
+{
+	bool is_first = !self.switch_us;
+
+	self.switch_us += self.switch_us / 16 + 1;
+	if (is_first || us < self.switch_us)
+		self.switch_us = us;
+}
+
+static uint64_t turn_on(uint64_t per_us)
+{
+	uint64_t begin = fl_arch_ticks();
+
+	fl_probes_switch_wanted(FL_ON);
+	self.on_us = (fl_arch_ticks() - begin) / per_us;
+	open_window(load_relaxed(&windows()->rate));
+	return 0;
+}
+
+static uint64_t turn_off(uint64_t rate, uint64_t per_us)
+{
+	uint64_t begin = draw_edge(sum_threads);
+
+	add_up();
+	wait_skew();
+	fl_table.keeps_steady = load_relaxed(&windows()->steady);
+	fl_probes_switch_wanted(FL_OFF);
+	note_switch(self.on_us + (fl_arch_ticks() - begin) / per_us);
+	plan_next(gap_of(rate), period_of(rate));
+	return 0;
+}
+
+/* Is most of the window so far recording? Then it may last longer, or windows
+ * would have to come faster than timers do. */
+static bool is_too_full(uint64_t wish_us)
+{
+	sum_threads();
+	return self.cpu_ns > wish_us * 1000 / 4 * 3 &&
+	       (self.cpu_ns - cost_so_far()) < wish_us * 1000 / 4 * 3;
+}
+
+/* At the full rate it stays open, until another one is wished. */
+static uint64_t turn_open(uint64_t rate, uint64_t per_us)
+{
+	uint64_t now_us = (fl_arch_ticks() - self.began) / per_us;
+	uint64_t wish_us = period_of(rate) * rate / FL_RATE_ALL;
+
+	if (rate == FL_RATE_ALL && *rate_at(windows()->published / 2) >= FL_RATE_ALL)
+		return OPEN_US;
+	if (now_us < wish_us)
+		return wish_us - now_us;
+	if (now_us < MOST_WISHES * wish_us && is_too_full(wish_us))
+		return wish_us / 2 + 1;
+	return turn_off(rate, per_us);
+}
+
+/* The reader copies edges before their place is needed again. */
+static bool has_room(void)
+{
+	const struct fl_windows *w = windows();
+
+	/* (H) pairs with (G) in channel/sieve.c */
+	return w->published - load_acquire(&w->taken) + 2 <= FL_EDGES;
+}
+
+/* Until so much CPU time has passed as the last window stands for: how long that
+ * takes is told by how long it has taken since. */
+static uint64_t turn_closed(uint64_t rate, uint64_t per_us)
+{
+	uint64_t passed_us = (fl_os_monotonic_ns() - self.ended_ns) / 1000 + 1;
+	uint64_t own = own_ns(), ran_us = (own - self.paused_ns) / 1000;
+	uint64_t least_us = self.idle ? gap_of(rate) : gap_of(rate) / 16;
+	uint64_t left_us = own < self.next_ns ? (self.next_ns - own) / 1000 : 0;
+
+	if (passed_us < least_us)
+		return least_us - passed_us + SHORT_US;
+	if (left_us > SHORT_US) {
+		left_us = ran_us ? left_us * passed_us / ran_us : PERIOD_US;
+		return left_us < SHORT_US ? SHORT_US :
+		       left_us > PERIOD_US ? PERIOD_US : left_us;
+	}
+	return has_room() ? turn_on(per_us) : PERIOD_US;
+}
+
+uint64_t fl_windows_turn(void)
+{
+	uint64_t rate;
+
+	/* (E) pairs with (F) */
+	if (!load_acquire(&self.begun)) {
+		fl_os_futex_wait(&self.begun, 0, WATCH_US);
+		return 0;
+	}
+	rate = load_relaxed(&windows()->rate);
+	if (is_open())
+		return turn_open(rate, ticks_per_us());
+	return turn_closed(rate, ticks_per_us());
+}
+
+/* What an earlier image left: an edge that was only announced does not count, a
+ * window ends here. It was not added up. */
+static void end_earlier(void)
+{
+	struct fl_windows *w = windows();
+
+	store_relaxed(&w->announced, w->published);
+	if (is_open())
+		draw_edge(sum_threads);
+}
+
+void fl_windows_begin(void)
+{
+	uint64_t signals, earlier = windows()->own_ns;
+
+	fl_os_signals_block(&signals);
+	windows()->byte_cost = measure();
+	fl_os_signals_restore(&signals);
+	end_earlier();
+	self.random = fl_arch_ticks() | 1;
+	self.base_ns = all_ns();
+	self.base_ns -= earlier < self.base_ns ? earlier : self.base_ns;
+	self.due_ns = earlier;
+	open_window(FL_RATE_ALL | FL_WINDOW_FRESH);
+	store_release(&self.begun, 1);		/* (F) pairs with (E) */
+	fl_os_futex_wake(&self.begun, 1);
+}

@@ -1,0 +1,474 @@
+/*
+ * Windows as the reader sees them: which records lie in one, which edges can be
+ * relied on, what a steady probe tells, how a rate follows full rings.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "channel/sieve.h"
+#include "channel-rig.h"
+
+static struct fl_shm *m;
+static int fd;
+static struct fl_sieve sieve;
+
+static int set_up(void **unused)
+{
+	struct fl_shm_options o = { .n_slots = 4, .ring_kib = 8, .max_sites = 64,
+				    .action = FL_ACT_WINDOW, .rate = FL_RATE_ALL / 20 };
+
+	(void)unused;
+	sieve = (struct fl_sieve){ 0 };
+	return fl_shm_create(&o, &m, &fd);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	fl_sieve_free(&sieve);
+	fl_shm_destroy(m, fd);
+	return 0;
+}
+
+static void draw(uint64_t at, uint32_t rate)
+{
+	struct fl_windows *w = &m->windows;
+
+	w->rates[w->published / 2 % (FL_EDGES / 2)] = rate;
+	w->edges[w->published % FL_EDGES] = at;
+	w->announced = ++w->published;
+}
+
+/* Two windows of 5 %, [100, 200] and [300, 400]. */
+static void draw_two(void)
+{
+	for (uint64_t at = 100; at <= 400; at += 100)
+		draw(at, FL_RATE_ALL / 20);
+	assert_true(fl_sieve_look(&sieve, m, false));
+}
+
+static struct flick_record at(uint64_t tsc)
+{
+	return (struct flick_record){ .tsc = tsc, .probe = 1 };
+}
+
+/* ---- edges ---------------------------------------------------------------------- */
+
+static void an_announced_edge_is_waited_for(void **unused)
+{
+	(void)unused;
+	draw(100, FL_RATE_ALL);
+	m->windows.announced++;
+	assert_false(fl_sieve_look(&sieve, m, false));
+	assert_int_equal(sieve.n, 1);
+	assert_true(fl_sieve_look(&sieve, m, true));	/* nobody will publish it */
+	draw(200, FL_RATE_ALL);
+	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_int_equal(sieve.n, 2);
+	assert_int_equal(m->windows.taken, 2);
+}
+
+static void edges_are_kept_when_their_place_is_used_again(void **unused)
+{
+	struct fl_place p = { 0 };
+	struct flick_record r;
+
+	(void)unused;
+	for (uint64_t i = 1; i <= 3 * FL_EDGES; i++) {
+		draw(i * 100, FL_RATE_ALL / 2);
+		assert_true(fl_sieve_look(&sieve, m, false));
+	}
+	r = at(350);
+	assert_true(fl_sieve_next(&sieve, &p, &r, 1).is_in);
+	assert_int_equal(fl_sieve_next(&sieve, &p, &r, 1).window.number, 2);
+}
+
+static void edges_that_lead_outside_are_not_believed(void **unused)
+{
+	(void)unused;
+	m->windows.published = m->windows.announced = UINT64_MAX / 2;
+	assert_false(fl_sieve_look(&sieve, m, false));
+	assert_int_equal(sieve.n, 0);
+}
+
+/* ---- records ---------------------------------------------------------------------- */
+
+static bool is_in(uint64_t tsc)
+{
+	struct fl_place p = { 0 };
+	struct flick_record r = at(tsc);
+
+	return fl_sieve_next(&sieve, &p, &r, 1).is_in;
+}
+
+static void a_record_lies_where_its_time_does(void **unused)
+{
+	(void)unused;
+	draw_two();
+	assert_false(is_in(99));
+	assert_true(is_in(100));
+	assert_true(is_in(199));
+	assert_false(is_in(200));
+	assert_false(is_in(299));
+	assert_true(is_in(300));
+	assert_false(is_in(1000));
+}
+
+static void an_open_window_takes_what_comes(void **unused)
+{
+	(void)unused;
+	draw_two();
+	draw(500, FL_RATE_ALL / 20);
+	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(is_in(1000000));
+}
+
+static void records_are_split_at_edges(void **unused)
+{
+	const uint64_t times[] = { 50, 110, 120, 250, 310, 390, 450 };
+	const size_t lengths[] = { 1, 2, 1, 2, 1 };
+	const uint64_t numbers[] = { 0, 1, 0, 2, 0 };
+	struct flick_record r[7];
+	struct fl_place p = { 0 };
+	size_t done = 0;
+
+	(void)unused;
+	draw_two();
+	for (size_t i = 0; i < 7; i++)
+		r[i] = at(times[i]);
+	for (size_t i = 0; i < 5; i++) {
+		struct fl_sifted s = fl_sieve_next(&sieve, &p, r + done, 7 - done);
+
+		assert_int_equal(s.n, lengths[i]);
+		assert_int_equal(s.events, lengths[i]);
+		assert_int_equal(s.is_in, numbers[i] != 0);
+		assert_int_equal(s.window.number, numbers[i]);
+		assert_int_equal(s.window.weight, numbers[i] ? 20 * FL_WEIGHT_ONE : 0);
+		done += s.n;
+	}
+	assert_int_equal(done, 7);
+}
+
+/* Two windows without a gap, and no record in it, are still two. */
+static void neighbouring_windows_are_told_apart(void **unused)
+{
+	struct flick_record r[2] = { at(150), at(350) };
+	struct fl_place p = { 0 };
+	struct fl_sifted s;
+
+	(void)unused;
+	draw_two();
+	s = fl_sieve_next(&sieve, &p, r, 2);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.window.number, 1);
+	assert_int_equal(fl_sieve_next(&sieve, &p, r + 1, 1).window.number, 2);
+}
+
+static void who_called_goes_with_its_entry(void **unused)
+{
+	struct flick_record r[4] = { at(150), { 350, FL_PROBE_CALLER, 0 }, at(250),
+				     { 150, FL_PROBE_CALLER, 0 } };
+	struct fl_place p = { 0 };
+	struct fl_sifted s;
+
+	(void)unused;
+	draw_two();
+	s = fl_sieve_next(&sieve, &p, r, 4);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.events, 1);
+	assert_true(s.is_in);
+	s = fl_sieve_next(&sieve, &p, r + 2, 1);	/* a chunk ends between the two */
+	assert_false(s.is_in);
+	s = fl_sieve_next(&sieve, &p, r + 3, 1);
+	assert_false(s.is_in);
+	assert_int_equal(s.events, 0);
+}
+
+static void a_thread_never_goes_back_to_a_window(void **unused)
+{
+	struct flick_record r[2] = { at(350), at(150) };
+	struct fl_place p = { 0 };
+
+	(void)unused;
+	draw_two();
+	assert_true(fl_sieve_next(&sieve, &p, r, 2).is_in);
+	assert_false(fl_sieve_next(&sieve, &p, r + 1, 1).is_in);
+}
+
+/* ---- rings ------------------------------------------------------------------------ */
+
+
+static void put_events(struct rig *g)
+{
+	static struct flick_record pair[2] = { { 0, 1, 0 }, { 7, FL_PROBE_CALLER, 0 } };
+
+	(void)g;
+	for (uint64_t tsc = 1; tsc <= 2000; tsc++) {
+		pair[0].tsc = tsc;
+		fl_channel_put_pair(pair);
+	}
+}
+
+struct seen {
+	uint64_t n, outside, callers, ended;
+};
+
+static void see(void *arg, const struct fl_batch *b)
+{
+	struct seen *s = arg;
+
+	for (size_t i = 0; i < b->n; i++) {
+		s->n++;
+		s->callers += b->records[i].probe == FL_PROBE_CALLER;
+		if (b->records[i].probe != FL_PROBE_CALLER)
+			s->outside += b->records[i].tsc < 500 || b->records[i].tsc >= 700;
+		s->outside += !b->window || b->window->number != 1;
+	}
+}
+
+static void see_end(void *arg, uint32_t thread)
+{
+	(void)thread;
+	((struct seen *)arg)->ended++;
+}
+
+static void what_is_outside_is_filtered_and_nothing_else(void **unused)
+{
+	struct seen seen = { 0 };
+	struct fl_sink sink = { &seen, see, NULL, see_end };
+	struct rig g = { .m = m };
+	struct rig_sums s;
+	int status;
+
+	(void)unused;
+	assert_int_equal(fl_reader_open(&g.reader, m, &sink, 0), 0);
+	draw(500, FL_RATE_ALL / 20);
+	draw(700, FL_RATE_ALL / 20);
+	status = rig_drain(&g, rig_fork(&g, put_events));
+	assert_int_equal(status, 0);
+	s = rig_sum(&g);
+	assert_int_equal(s.produced, 2000);
+	assert_int_equal(s.delivered, 200);
+	assert_int_equal(s.filtered, 1800);
+	assert_int_equal(s.unbalanced, 0);
+	assert_int_equal(seen.n, 400);
+	assert_int_equal(seen.callers, 200);
+	assert_int_equal(seen.outside, 0);
+	fl_reader_close(g.reader);
+}
+
+static void who_called_is_not_lost_besides(void **unused)
+{
+	struct rig g = { .m = m };
+	int status;
+
+	(void)unused;
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		fl_shm_slot(m, i)->state = FL_SLOT_CLAIMED;
+	assert_int_equal(waitpid(rig_fork(&g, put_events), &status, 0) > 0, 1);
+	assert_int_equal(m->lost[FL_LOST_SLOT], 2000);
+}
+
+static void put_few(struct rig *g)
+{
+	(void)g;
+	for (uint64_t tsc = 450; tsc < 550; tsc++)
+		fl_channel_put(1, tsc, 0);
+}
+
+/* An edge that is announced holds back even the end of a thread. */
+static void nothing_is_judged_too_early(void **unused)
+{
+	struct seen seen = { 0 };
+	struct fl_sink sink = { &seen, see, NULL, see_end };
+	struct rig g = { .m = m };
+	int status;
+
+	(void)unused;
+	assert_int_equal(fl_reader_open(&g.reader, m, &sink, 0), 0);
+	draw(500, FL_RATE_ALL / 20);
+	m->windows.announced++;
+	assert_int_equal(waitpid(rig_fork(&g, put_few), &status, 0) > 0, 1);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(fl_reader_poll(g.reader, false), 0);
+	assert_int_equal(seen.ended, 0);
+	draw(520, FL_RATE_ALL / 20);
+	assert_int_equal(fl_reader_poll(g.reader, false), 20);
+	assert_int_equal(seen.ended, 1);
+	assert_int_equal(seen.n, 20);
+	assert_int_equal(rig_sum(&g).filtered, 80);
+	fl_reader_close(g.reader);
+}
+
+/* ---- what recording costs ------------------------------------------------------------ */
+
+enum { RARE, OFTEN, EXIT };
+
+static void note(struct fl_gauge *g, size_t edge, uint32_t probe, size_t n)
+{
+	struct fl_place p = { .edge = edge, .is_in = edge % 2 };
+	struct flick_record r = { .probe = probe };
+
+	while (n--)
+		fl_gauge_note(g, m, &p, &r, 1);
+}
+
+/* A second of windows, in which recording takes half: 1,000 rare entries and
+ * 1,000,000 others. */
+static void see_a_second(struct fl_gauge *g)
+{
+	fl_shm_sites(m)[EXIT].kind = FL_EXIT;
+	m->n_sites = 3;
+	m->windows.published = 40;
+	m->windows.on_ns = 1000000000;
+	m->windows.byte_cost = 6 * 65536;
+	note(g, 1, RARE, 1000);
+	note(g, 1, OFTEN, 1000000);
+	note(g, 1, EXIT, 500);
+	fl_gauge_turn(g, m);
+}
+
+static void rare_entries_stay_on(void **unused)
+{
+	struct fl_gauge g = { 0 };
+
+	(void)unused;
+	see_a_second(&g);
+	assert_int_equal(m->windows.steady, 1);
+	assert_int_equal(fl_shm_sites(m)[RARE].steady, 1);
+	assert_int_equal(fl_shm_sites(m)[OFTEN].steady, 0);
+	assert_int_equal(fl_shm_sites(m)[EXIT].steady, 0);
+	fl_gauge_free(&g);
+}
+
+static void where_all_are_frequent_none_stays_on(void **unused)
+{
+	struct fl_gauge g = { 0 };
+
+	(void)unused;
+	m->n_sites = 3;
+	m->windows.published = 40;
+	m->windows.on_ns = 1000000000;
+	note(&g, 1, RARE, 1000000);
+	note(&g, 1, OFTEN, 1000000);
+	fl_gauge_turn(&g, m);
+	assert_int_equal(m->windows.steady, 0);
+	fl_gauge_free(&g);
+}
+
+/* Twice as many come in as much time of gaps: half of a window is cost. */
+static void the_cost_of_a_byte_is_learnt(void **unused)
+{
+	struct fl_gauge g = { 0 };
+
+	(void)unused;
+	see_a_second(&g);
+	m->windows.steady_from = 42;
+	note(&g, 41, RARE, 5000);		/* before: not counted */
+	note(&g, 42, RARE, 20000);
+	note(&g, 43, RARE, 1000);
+	note(&g, 43, OFTEN, 1000);
+	m->windows.steady_on_ns = 1000000000;
+	m->windows.steady_all_ns = 11000000000;
+	m->windows.steady_bytes = 50000000;
+	m->windows.published = 2000;
+	fl_gauge_turn(&g, m);		/* 0.5 s / 50 MB, and 6 before: half and half */
+	assert_int_equal(m->windows.byte_cost, 8 * 65536);
+	g.on *= 100;				/* windows came late: no less than half of it */
+	m->windows.published = 6000;
+	fl_gauge_turn(&g, m);
+	assert_in_range(m->windows.byte_cost, 3.75 * 65536 - 1, 3.75 * 65536);
+	fl_gauge_free(&g);
+}
+
+static void what_is_frequent_later_goes_off(void **unused)
+{
+	struct fl_gauge g = { 0 };
+
+	(void)unused;
+	see_a_second(&g);
+	m->windows.steady_from = 42;
+	note(&g, 42, RARE, 1000);
+	fl_gauge_tick(&g, m);
+	assert_int_equal(fl_shm_sites(m)[RARE].steady, 1);
+	note(&g, 42, RARE, 20001);
+	fl_gauge_tick(&g, m);
+	assert_int_equal(fl_shm_sites(m)[RARE].steady, 0);
+	fl_gauge_free(&g);
+}
+
+/* ---- pace ------------------------------------------------------------------------------ */
+
+static void a_ring_half_full_halves_the_rate(void **unused)
+{
+	struct fl_pace p = { 0 };
+	uint32_t rate = 400000;
+
+	(void)unused;
+	rate = fl_pace_next(&p, rate, 500);
+	assert_int_equal(rate, 200000);
+	for (int i = 0; i < 32; i++)		/* it has not had time to work */
+		assert_int_equal(fl_pace_next(&p, rate, 900), rate);
+	assert_int_equal(fl_pace_next(&p, rate, 900), 100000);
+}
+
+static void empty_rings_raise_it_slowly(void **unused)
+{
+	struct fl_pace p = { 0 };
+	uint32_t rate = 400000;
+	int looks = 0;
+
+	(void)unused;
+	for (; rate == 400000; looks++)
+		rate = fl_pace_next(&p, rate, 100);
+	assert_int_equal(rate, 500000);
+	assert_int_equal(looks, 32);
+	for (int i = 0; i < 100; i++)		/* neither full nor empty: it stays */
+		assert_int_equal(fl_pace_next(&p, rate, 300), rate);
+}
+
+static void a_rate_stays_between_its_ends(void **unused)
+{
+	struct fl_pace p = { 0 };
+	uint32_t rate = FL_RATE_ALL;
+
+	(void)unused;
+	for (int i = 0; i < 1000; i++)
+		rate = fl_pace_next(&p, rate, 0);
+	assert_int_equal(rate, FL_RATE_ALL);
+	for (int i = 0; i < 2000; i++)
+		rate = fl_pace_next(&p, rate, 1000);
+	assert_int_equal(rate, FL_RATE_LEAST);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(an_announced_edge_is_waited_for),
+		TEST(edges_are_kept_when_their_place_is_used_again),
+		TEST(edges_that_lead_outside_are_not_believed),
+		TEST(a_record_lies_where_its_time_does),
+		TEST(an_open_window_takes_what_comes),
+		TEST(records_are_split_at_edges),
+		TEST(neighbouring_windows_are_told_apart),
+		TEST(who_called_goes_with_its_entry),
+		TEST(a_thread_never_goes_back_to_a_window),
+		TEST(what_is_outside_is_filtered_and_nothing_else),
+		TEST(who_called_is_not_lost_besides),
+		TEST(nothing_is_judged_too_early),
+		TEST(rare_entries_stay_on),
+		TEST(where_all_are_frequent_none_stays_on),
+		TEST(the_cost_of_a_byte_is_learnt),
+		TEST(what_is_frequent_later_goes_off),
+		TEST(a_ring_half_full_halves_the_rate),
+		TEST(empty_rings_raise_it_slowly),
+		TEST(a_rate_stays_between_its_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
