@@ -69,7 +69,15 @@ struct flick_tag {	/* of a probe; a record's `probe` is the index */
 	uint8_t pad;
 };
 
-enum { FLICK_VIEW_SAMPLED = 1 };	/* calls come without their callers */
+enum {
+	FLICK_VIEW_SAMPLED = 1,		/* calls come without their callers */
+	FLICK_VIEW_WINDOWS = 2		/* --rate: calls of a part of the time */
+};
+
+/* In windows an event stands for more than itself: what `weight` adds up to,
+ * times `scale`, is an estimate for the whole time. Without windows a weight is
+ * 1000 and the scale 1/1000. */
+enum { FLICK_WEIGHT_ONE = 1000 };
 
 struct flick_view {
 	size_t size;
@@ -81,6 +89,11 @@ struct flick_view {
 	/* The name of a function, never NULL. */
 	const char *(*name)(const struct flick_view *, uint32_t function);
 	const void *owner;		/* flick's */
+	uint32_t weight;		/* of the records given to batch */
+	double scale;			/* of weights; known when rows is called */
+	/* Who made the calls that came `from` there (struct flick_call), as far as
+	 * it is known when rows is called; FLICK_NO_FUNCTION. */
+	uint32_t (*caller)(const struct flick_view *, uint32_t from);
 };
 
 /* ---- calls ------------------------------------------------------------------ */
@@ -89,13 +102,14 @@ enum flick_how {	/* a call is over, because */
 	FLICK_RUNNING,			/* (enter) it is not */
 	FLICK_ENDED,			/* its exit was seen */
 	FLICK_UNWOUND,			/* left by longjmp, an exception: when is unknown */
-	FLICK_OPEN			/* it was still open when its thread ended */
+	FLICK_OPEN			/* it was open when its thread, or window, ended */
 };
 
 enum {			/* flags of a call */
 	FLICK_CALL_NESTED = 1,		/* ended in an open call of its own function */
 	FLICK_CALL_ORPHAN = 2,		/* it has a caller, but which is not known */
-	FLICK_CALL_SAMPLED = 4		/* a sample: no caller, no self time */
+	FLICK_CALL_SAMPLED = 4,		/* a sample: no caller, no self time */
+	FLICK_CALL_FROM = 8		/* `from` tells who called, be it an orphan */
 };
 
 /*
@@ -117,6 +131,9 @@ struct flick_call {
 	uint64_t total, self;		/* ticks; of a call that ended */
 	uint64_t inside;		/* ticks of calls of its own function in it
 					 * that are counted in no other */
+	uint32_t weight;		/* 1000; more in windows: it stands for more */
+	uint32_t from;			/* (FLICK_CALL_FROM) the place it was made from: see
+					 * flick_view.caller */
 };
 
 /* ---- the result -------------------------------------------------------------- */

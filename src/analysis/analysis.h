@@ -41,6 +41,12 @@ struct fl_view {
 					 * instructions of functions, not inlined */
 	const char *(*name)(const void *owner, uint32_t function);
 	const void *owner;
+	/* Addresses in the target of the function around `at`; NULL: not known. */
+	bool (*symbol)(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi);
+	/* The `n` bytes there as its file has them; NULL: not known. Until the next. */
+	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
+	bool windows;			/* batches are of windows */
+	double scale;			/* of weights; known when rows are made */
 };
 
 /* Any number of analyses on one stream: calls are paired once for all. One

@@ -9,7 +9,9 @@
 
 struct counts {
 	const struct flick_view *view;
-	uint64_t *calls;		/* index: function */
+	struct tally {
+		uint64_t calls, weight;
+	} *calls;			/* index: function */
 	uint32_t n_calls;
 };
 
@@ -29,6 +31,12 @@ static int extend(struct counts *c, uint32_t n)
 	return fl_array_extend((void **)&c->calls, &c->n_calls, n, sizeof(*c->calls));
 }
 
+static void add(struct counts *c, uint32_t function, uint64_t n)
+{
+	c->calls[function].calls += n;
+	c->calls[function].weight += n * c->view->weight;
+}
+
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct counts *c = state;
@@ -39,7 +47,7 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 	for (size_t i = 0; !err && i < n; i++)
 		if (r[i].probe < c->view->n_tags &&
 		    tags[r[i].probe].kind == FLICK_TAG_ENTRY)
-			c->calls[tags[r[i].probe].function]++;
+			add(c, tags[r[i].probe].function, 1);
 	return err;
 }
 
@@ -50,7 +58,7 @@ static int count(void *state, uint32_t thread, uint32_t function, uint64_t n)
 
 	(void)thread;
 	if (!err)
-		c->calls[function] += n;
+		add(c, function, n);
 	return err;
 }
 
@@ -59,29 +67,39 @@ static int merge(void *into, void *from)
 	struct counts *c = into, *other = from;
 	int err = extend(c, other->n_calls);
 
-	for (uint32_t f = 0; !err && f < other->n_calls; f++)
-		c->calls[f] += other->calls[f];
+	for (uint32_t f = 0; !err && f < other->n_calls; f++) {
+		c->calls[f].calls += other->calls[f].calls;
+		c->calls[f].weight += other->calls[f].weight;
+	}
 	return err;
 }
 
 static const struct flick_column columns[] = {
 	{ "function", FLICK_COL_FUNCTION },
 	{ "calls", FLICK_COL_COUNT },
+	{ "sampled", FLICK_COL_COUNT },	/* of windows only: `calls` are estimates */
 };
 
 static int rows(void *state, struct flick_rows *r)
 {
 	struct counts *c = state;
-	uint64_t *cell = calloc(c->n_calls * ARRAY_LEN(columns) + 1, sizeof(*cell));
+	bool windows = c->view->flags & FLICK_VIEW_WINDOWS;
+	size_t width = ARRAY_LEN(columns) - !windows;
+	uint64_t *cell = calloc(c->n_calls * width + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), cell, 0 };
+	*r = (struct flick_rows){ columns, width, cell, 0 };
 	for (uint32_t f = 0; f < c->n_calls; f++) {
-		if (!c->calls[f])
+		const struct tally *t = &c->calls[f];
+
+		if (!t->calls)
 			continue;
 		*cell++ = f;
-		*cell++ = c->calls[f];
+		*cell++ = windows ? (uint64_t)((double)t->weight * c->view->scale + 0.5) :
+			  t->calls;
+		if (windows)
+			*cell++ = t->calls;
 		r->n_rows++;
 	}
 	return 0;

@@ -5,9 +5,14 @@
  * goes to its edges (see struct flick_call). Calls that an unwound one seems to
  * have made have no known caller; those of a call that never ended keep it;
  * both count as `unsure`. In recursion each level is a call with its own time.
+ *
+ * Of windows most calls' callers began before: an edge's caller is then the place
+ * of the call, for which there is a name, or none, when rows are made. Counts and
+ * times are estimates there, `sampled` is what was seen.
  */
 #include "analysis/analysis.h"
 #include "analysis/array.h"
+#include "analysis/callers.h"
 #include "analysis/node.h"
 
 struct edge {
@@ -79,6 +84,7 @@ static int add_edge(struct graph *g, uint32_t caller, const struct fl_node *n)
 	e->caller = caller;
 	e->sum.function = n->function;
 	e->sum.calls += n->calls;
+	e->sum.weight += n->weight;
 	e->sum.unknown += n->unknown;
 	e->sum.unsure += n->unsure;
 	e->sum.total += n->total;
@@ -103,9 +109,11 @@ static int note_call(struct graph *g, const struct flick_call *call, void **call
 {
 	struct fl_node *n, alone = { .function = call->function };
 
-	if (call->flags & FLICK_CALL_ORPHAN) {
-		fl_node_add(&alone, call, true);
-		return add_edge(g, FLICK_NO_FUNCTION, &alone);
+	if (call->flags & (FLICK_CALL_ORPHAN | FLICK_CALL_FROM)) {
+		bool tells = call->flags & FLICK_CALL_FROM;
+
+		fl_node_add(&alone, call, !tells);
+		return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, &alone);
 	}
 	n = fl_node_of(&g->nodes, (struct fl_node **)caller, call->function);
 	if (!n)
@@ -150,14 +158,15 @@ static int merge(void *into, void *from)
 
 	for (uint32_t i = 0; !err && i < other->places; i++)
 		if (other->edges[i].sum.calls)
-			err = add_edge(into, other->edges[i].caller,
+			err = add_edge(into, fl_run_renamed(other->view,
+							    other->edges[i].caller),
 				       &other->edges[i].sum);
 	return err;
 }
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE };
+enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[CALLER] = { "caller", FLICK_COL_FUNCTION },
@@ -167,31 +176,71 @@ static const struct flick_column columns[] = {
 	[SELF] = { "self_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
+	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
-static int rows(void *state, struct flick_rows *r)
+/* Places become functions: several may be one. */
+static int settle(struct graph *to, const struct graph *g)
 {
-	struct graph *g = state;
-	uint64_t *cell = calloc(g->n_edges * ARRAY_LEN(columns) + 1, sizeof(*cell));
+	int err = 0;
+
+	to->view = g->view;
+	for (uint32_t i = 0; !err && i < g->places; i++) {
+		struct edge e = g->edges[i];
+
+		if (!e.sum.calls)
+			continue;
+		if (fl_is_place(e.caller)) {
+			e.caller = g->view->caller(g->view, e.caller);
+			if (e.caller == FLICK_NO_FUNCTION)
+				e.sum.unsure = e.sum.calls;
+		}
+		err = add_edge(to, e.caller, &e.sum);
+	}
+	return err;
+}
+
+static void write_edge(const struct graph *g, const struct edge *e, uint64_t *cell)
+{
+	const struct fl_node *n = &e->sum;
+
+	cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
+	cell[CALLEE] = n->function;
+	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
+	cell[TOTAL] = fl_node_ns(n, g->view, n->total);
+	cell[SELF] = fl_node_ns(n, g->view, n->self);
+	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
+	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
+	if (g->view->flags & FLICK_VIEW_WINDOWS)
+		cell[SAMPLED] = n->calls;
+}
+
+static int write_edges(const struct graph *g, struct flick_rows *r)
+{
+	size_t width = fl_node_columns(g->view, ARRAY_LEN(columns));
+	uint64_t *cell = calloc(g->n_edges * width + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), cell, g->n_edges };
+	*r = (struct flick_rows){ columns, width, cell, g->n_edges };
 	for (uint32_t i = 0; i < g->places; i++) {
-		const struct edge *e = &g->edges[i];
-
-		if (!e->sum.calls)
+		if (!g->edges[i].sum.calls)
 			continue;
-		cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
-		cell[CALLEE] = e->sum.function;
-		cell[CALLS] = e->sum.calls;
-		cell[TOTAL] = fl_node_ns(&e->sum, g->view, e->sum.total);
-		cell[SELF] = fl_node_ns(&e->sum, g->view, e->sum.self);
-		cell[UNKNOWN] = e->sum.unknown;
-		cell[UNSURE] = e->sum.unsure;
-		cell += ARRAY_LEN(columns);
+		write_edge(g, &g->edges[i], cell);
+		cell += width;
 	}
 	return 0;
+}
+
+static int rows(void *state, struct flick_rows *r)
+{
+	struct graph settled = { 0 };
+	int err = settle(&settled, state);
+
+	if (!err)
+		err = write_edges(&settled, r);
+	free(settled.edges);
+	return err;
 }
 
 static void close_graph(void *state)

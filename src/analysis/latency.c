@@ -17,6 +17,7 @@
  */
 struct row {
 	uint64_t calls, unknown;
+	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	uint64_t total, self;		/* ticks; total: of outermost calls */
 	uint64_t sum;			/* ticks of all calls in hist */
 	struct fl_histogram hist;	/* of the calls whose both ends are known */
@@ -53,6 +54,7 @@ static int enter(void *state, const struct flick_call *call, void **mark, void *
 	if (call->function >= l->n_rows && extend(l, l->view->n_functions))
 		return -ENOMEM;
 	l->rows[call->function].calls++;
+	l->rows[call->function].weight += call->weight;
 	return 0;
 }
 
@@ -96,6 +98,7 @@ static int merge(void *into, void *from)
 		struct row *to = &l->rows[f], *r = &other->rows[f];
 
 		to->calls += r->calls;
+		to->weight += r->weight;
 		to->unknown += r->unknown;
 		to->total += r->total;
 		to->self += r->self;
@@ -117,7 +120,7 @@ static void close_latency(void *state)
 
 /* ---- results ------------------------------------------------------------- */
 
-enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN };
+enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN, SEEN };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -131,11 +134,20 @@ static const struct flick_column latency_columns[] = {
 	[P99] = { "p99_ns", FLICK_COL_NS },
 	[MAX] = { "max_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
+	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
 static uint64_t to_ns(const struct latency *l, double ticks)
 {
 	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
+}
+
+/* What a row's `n`, calls or ticks, are an estimate for. */
+static double stands(const struct latency *l, const struct row *row, uint64_t n)
+{
+	if (!(l->view->flags & FLICK_VIEW_WINDOWS) || !row->calls)
+		return (double)n;
+	return (double)n * l->view->scale * (double)row->weight / (double)row->calls;
 }
 
 static void fill_times(const struct latency *l, const struct row *row,
@@ -148,9 +160,9 @@ static void fill_times(const struct latency *l, const struct row *row,
 			cell[c] = FLICK_NONE;
 		return;
 	}
-	cell[TOTAL] = to_ns(l, (double)row->total);
+	cell[TOTAL] = to_ns(l, stands(l, row, row->total));
 	cell[SELF] = l->view->flags & FLICK_VIEW_SAMPLED ? FLICK_NONE :
-		     to_ns(l, (double)row->self);
+		     to_ns(l, stands(l, row, row->self));
 	cell[MIN] = to_ns(l, (double)h->min);
 	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
@@ -162,7 +174,8 @@ static void fill_times(const struct latency *l, const struct row *row,
 static int latency_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
-	const size_t n = ARRAY_LEN(latency_columns);
+	const bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
+	const size_t n = ARRAY_LEN(latency_columns) - !windows;
 	uint64_t *cell = calloc(l->n_rows * n + 1, sizeof(*cell));
 
 	if (!cell)
@@ -174,8 +187,10 @@ static int latency_rows(void *state, struct flick_rows *r)
 		if (!row->calls && !row->unknown)
 			continue;
 		cell[FUNCTION] = f;
-		cell[CALLS] = row->calls;
-		cell[UNKNOWN] = row->unknown;
+		cell[CALLS] = (uint64_t)(stands(l, row, row->calls) + 0.5);
+		cell[UNKNOWN] = (uint64_t)(stands(l, row, row->unknown) + 0.5);
+		if (windows)
+			cell[SEEN] = row->calls;
 		fill_times(l, row, cell);
 		cell += n;
 		r->n_rows++;
@@ -192,6 +207,7 @@ static const struct flick_column spread_columns[] = {
 
 struct spread {
 	const struct latency *l;
+	const struct row *row;
 	uint64_t n[65];			/* [0, 1), [1, 2), [2, 4), ... */
 };
 
@@ -214,7 +230,7 @@ static size_t write_spread(const struct spread *s, uint32_t function,
 		*cell++ = function;
 		*cell++ = i ? 1ull << (i - 1) : 0;
 		*cell++ = 1ull << i;
-		*cell++ = s->n[i];
+		*cell++ = (uint64_t)(stands(s->l, s->row, s->n[i]) + 0.5);
 		rows++;
 	}
 	return rows;
@@ -230,7 +246,7 @@ static int spread_rows(void *state, struct flick_rows *r)
 		return -ENOMEM;
 	*r = (struct flick_rows){ spread_columns, n, cells, 0 };
 	for (uint32_t f = 0; f < l->n_rows; f++) {
-		struct spread s = { .l = l };
+		struct spread s = { .l = l, .row = &l->rows[f] };
 
 		fl_hist_each(&l->rows[f].hist, add_to_spread, &s);
 		r->n_rows += write_spread(&s, f, cells + r->n_rows * n);

@@ -113,6 +113,7 @@ struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
 void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
 {
 	n->calls++;
+	n->weight += call->weight;
 	n->unsure += unsure;
 	n->unknown += call->how != FLICK_ENDED;
 	if (call->how != FLICK_ENDED)
@@ -124,6 +125,7 @@ void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
 static void add_up(struct fl_node *to, const struct fl_node *from)
 {
 	to->calls += from->calls;
+	to->weight += from->weight;
 	to->unknown += from->unknown;
 	to->unsure += from->unsure;
 	to->total += from->total;
@@ -193,8 +195,16 @@ void fl_node_doubt(struct fl_node *list)
 	}
 }
 
+uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
+{
+	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls)
+		return of;
+	return (uint64_t)((double)of * view->scale * (double)n->weight /
+			  (double)n->calls + 0.5);
+}
+
 uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
 	return n->calls == n->unknown ? FLICK_NONE :
-	       (uint64_t)((double)ticks * view->ns_per_tick + 0.5);
+	       (uint64_t)((double)fl_node_stands(n, view, ticks) * view->ns_per_tick + 0.5);
 }

@@ -23,6 +23,7 @@ struct fl_node {
 	uint64_t unknown;		/* of them: without a known end, so no time */
 	uint64_t unsure;		/* of them: whether they belong here is not known */
 	uint64_t total, self;		/* ticks, of the calls with a known end */
+	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	struct fl_node *work;		/* while lists are merged or walked */
 	void *to;			/* likewise */
 };
@@ -48,6 +49,14 @@ void fl_node_give_list(struct fl_nodes *, struct fl_node **list);
 void fl_nodes_adopt(struct fl_nodes *, struct fl_nodes *from);
 /* All of them, wherever they are. */
 void fl_nodes_free(struct fl_nodes *);
+
+/* Of windows: what a node's `n`, calls or ticks, are an estimate for; else n. */
+uint64_t fl_node_stands(const struct fl_node *, const struct flick_view *, uint64_t n);
+/* Of `n` columns the last, `sampled`, is for windows. */
+static inline size_t fl_node_columns(const struct flick_view *view, size_t n)
+{
+	return view->flags & FLICK_VIEW_WINDOWS ? n : n - 1;
+}
 
 /* A node's `ticks`, total or self, for a row: FLICK_NONE when no call has a time. */
 uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);

@@ -2,7 +2,9 @@
  * run.c - one stream of records, any number of analyses.
  *
  * Hides how records become calls: exhaustive streams go through a stack a
- * thread (stack.h), once for all analyses; samples arrive as finished pairs.
+ * thread (stack.h), once for all analyses; samples arrive as finished pairs. Of
+ * windows each is a stream of its own: what began before it, or ends behind it,
+ * is not seen to. What a call returns to may still say who called (callers.h).
  * An analysis sees structures of flick/analysis.h only, a built-in one as much
  * as a third party's.
  */
@@ -10,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/array.h"
+#include "analysis/callers.h"
 #include "analysis/stack.h"
 
 struct worker {		/* one analysis and its state */
@@ -19,6 +22,15 @@ struct worker {		/* one analysis and its state */
 	int error;			/* its first; it is told nothing more */
 };
 
+#define TOPS 32
+
+/* Places that a thread was called from, in this window, by nobody it knows; all
+ * by the same innermost call, whose exit will say which. */
+struct tops {
+	uint32_t place[TOPS], n;
+	uint32_t sp;			/* the highest of theirs */
+};
+
 struct thread {
 	struct fl_run *run;
 	uint32_t index;
@@ -26,6 +38,9 @@ struct thread {
 	bool is_paired;			/* it has a stack */
 	struct flick_record half;	/* sampled; tsc 0: none */
 	void **marks;			/* of calls without a caller */
+	struct fl_window window;	/* number 0: none yet */
+	bool sees_all;			/* its first call was the thread's first */
+	struct tops tops;
 };
 
 struct fl_run {
@@ -36,6 +51,9 @@ struct fl_run {
 	struct worker *workers;
 	size_t n;
 	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
+	uint32_t place_mark;		/* one more, where there are windows */
+	struct fl_callers *callers;	/* likewise */
+	struct fl_run *merging;		/* into which this one is merged, while it is */
 	struct thread **threads;	/* index: thread; NULL: not seen or ended */
 	uint32_t n_threads;
 	int error;			/* flick's own, from where none can be returned */
@@ -80,6 +98,8 @@ static int refresh(struct fl_run *run)
 	run->view.n_tags = run->n_tags;
 	run->view.n_functions = run->source->n_functions;
 	run->view.ns_per_tick = run->source->ns_per_tick;
+	if (run->source->scale > 0)
+		run->view.scale = run->source->scale;
 	return err;
 }
 
@@ -104,6 +124,23 @@ static int open_workers(struct fl_run *run, const struct fl_use *uses, size_t n)
 	return err;
 }
 
+static uint32_t caller_of(const struct flick_view *v, uint32_t from)
+{
+	const struct fl_run *run = v->owner;
+
+	return run->callers ? fl_callers_of(run->callers, from & ~FL_PLACE) :
+	       FLICK_NO_FUNCTION;
+}
+
+/* Each open call keeps the place it was made from beside the analyses' marks. */
+static int open_callers(struct fl_run *run)
+{
+	if (!run->n_marks)
+		return 0;
+	run->place_mark = run->n_marks++;
+	return fl_callers_open(&run->callers, run->source);
+}
+
 int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 		const struct fl_view *source)
 {
@@ -115,11 +152,16 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 	run->source = source;
 	run->view = (struct flick_view){
 		.size = sizeof(run->view), .name = name_of, .owner = run,
-		.flags = source->sampled ? FLICK_VIEW_SAMPLED : 0,
+		.flags = (source->sampled ? FLICK_VIEW_SAMPLED : 0) |
+			 (source->windows ? FLICK_VIEW_WINDOWS : 0),
+		.weight = FLICK_WEIGHT_ONE, .scale = 1.0 / FLICK_WEIGHT_ONE,
+		.caller = caller_of,
 	};
 	run->workers = calloc(n + 1, sizeof(*run->workers));
 	if (run->workers)
 		err = open_workers(run, uses, n);
+	if (!err && source->windows)
+		err = open_callers(run);
 	if (err) {
 		fl_run_close(run);
 		return err;
@@ -172,9 +214,18 @@ static void **marks_of_caller(struct thread *t, struct fl_fiber *f,
 	return has_caller(call) ? fl_stack_marks(f, call->caller - 1) : t->marks;
 }
 
+/* The place that an open call was made from; 0: not known. */
+static uint32_t place_of(const struct thread *t, struct fl_fiber *f,
+			 const struct fl_open *open)
+{
+	uint32_t i = (uint32_t)(open - f->open);
+
+	return (uint32_t)(uintptr_t)fl_stack_marks(f, i)[t->run->place_mark];
+}
+
 /* Filled in place: a copy would wait for the words just written. */
 static void describe(struct flick_call *call, const struct thread *t,
-		     const struct fl_fiber *f, const struct fl_open *open)
+		     struct fl_fiber *f, const struct fl_open *open)
 {
 	call->size = sizeof(*call);
 	call->thread = t->index;
@@ -183,10 +234,16 @@ static void describe(struct flick_call *call, const struct thread *t,
 		       FLICK_NO_FUNCTION;
 	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
 	call->how = FLICK_RUNNING;
+	call->weight = t->window.number ? t->window.weight : FLICK_WEIGHT_ONE;
 	call->begin = open->tsc;
 	call->total = 0;
 	call->self = 0;
 	call->inside = 0;
+	call->from = t->run->callers ? place_of(t, f, open) : 0;
+	if (!call->from)
+		return;
+	call->flags |= fl_callers_tells(t->run->callers, call->from) ? FLICK_CALL_FROM : 0;
+	call->from |= FL_PLACE;
 }
 
 static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
@@ -201,7 +258,36 @@ static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 	tell_left(t->run, &call, fl_stack_marks(f, i), marks_of_caller(t, f, open));
 }
 
-static int begin_call(struct thread *t, const struct fl_open *open)
+static void note_top(struct tops *tops, uint32_t place, uint32_t sp)
+{
+	if (!tops->n || (int32_t)(sp - tops->sp) > 0)
+		tops->sp = sp;
+	for (uint32_t i = 0; i < tops->n; i++)
+		if (tops->place[i] == place)
+			return;
+	if (tops->n < TOPS)
+		tops->place[tops->n++] = place;
+}
+
+/* In a window: what is below all open calls began before it. */
+static void place_call(struct thread *t, struct fl_fiber *f, uint64_t ret)
+{
+	struct fl_open *open = &f->open[f->n - 1];
+	uint32_t place = ret ? fl_callers_place(t->run->callers, open->probe, ret) : 0;
+
+	fl_stack_marks(f, f->n - 1)[t->run->place_mark] = (void *)(uintptr_t)place;
+	if (!open->caller && !t->sees_all)
+		open->caller = FL_STACK_ORPHAN;
+	if (!place)
+		return;
+	if (has_caller(open))
+		fl_callers_learn(t->run->callers, place, f->open[open->caller - 1].function);
+	else if (open->caller == FL_STACK_ORPHAN && f->n == 1)
+		note_top(&t->tops, place, open->sp);
+}
+
+/* `ret`: where it returns to, if that was recorded; else 0. */
+static int begin_call(struct thread *t, const struct fl_open *open, uint64_t ret)
 {
 	struct flick_call call;
 	struct fl_fiber *f;
@@ -210,6 +296,8 @@ static int begin_call(struct thread *t, const struct fl_open *open)
 	if (err)
 		return err;
 	f = &t->stack.fibers[t->stack.current];
+	if (t->run->callers)
+		place_call(t, f, ret);
 	open = &f->open[f->n - 1];
 	describe(&call, t, f, open);
 	tell_entered(t->run, &call, fl_stack_marks(f, f->n - 1),
@@ -242,6 +330,20 @@ static void tell_stray(struct thread *t, uint32_t function)
 	}
 }
 
+/* An exit whose call began before the window: frames that were open then end from
+ * the inside out, so what was called by nobody known since the last such exit was
+ * called by this one. Not when other calls are open: one was left by longjmp. */
+static void end_unseen(struct thread *t, const struct fl_open *exit, enum fl_match match)
+{
+	struct tops *tops = &t->tops;
+	bool sure = match == FL_MATCH_NONE && t->stack.n_fibers == 1 &&
+		    !t->stack.fibers[0].n && (int32_t)(exit->sp - tops->sp) >= 0;
+
+	for (uint32_t i = 0; sure && i < tops->n; i++)
+		fl_callers_learn(t->run->callers, tops->place[i], exit->function);
+	tops->n = 0;
+}
+
 static void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
 {
 	struct fl_closed closed;
@@ -250,11 +352,19 @@ static void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
 
 	if (match == FL_MATCH_CLOSED)
 		close_call(t, &closed);
+	else if (t->run->callers)
+		end_unseen(t, exit, match);
 	else if (match == FL_MATCH_NONE)
 		tell_stray(t, exit->function);
 }
 
 /* ---- records -------------------------------------------------------------------- */
+
+static struct fl_open open_of(const struct flick_record *r, struct flick_tag tag)
+{
+	return (struct fl_open){ .tsc = r->tsc, .function = tag.function, .sp = r->sp,
+				 .probe = r->probe, .framed = tag.framed };
+}
 
 static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batch *b)
 {
@@ -268,14 +378,69 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 		if (r[i].probe >= run->n_tags)
 			continue;		/* not a probe of this session */
 		tag = run->tags[r[i].probe];
-		call = (struct fl_open){ .tsc = r[i].tsc, .function = tag.function,
-					 .sp = r[i].sp, .probe = r[i].probe,
-					 .framed = tag.framed };
+		call = open_of(&r[i], tag);
 		if (tag.kind == FLICK_TAG_ENTRY)
-			err = begin_call(t, &call);
+			err = begin_call(t, &call, 0);
 		else if (tag.kind == FLICK_TAG_EXIT)
 			end_call(t, &call, tag.jump);
 	}
+	return err;
+}
+
+/* The entry that waited for where it returns to. */
+static int begin_half(struct thread *t, uint64_t ret)
+{
+	struct fl_open call;
+
+	if (!t->half.tsc)
+		return 0;
+	call = open_of(&t->half, t->run->tags[t->half.probe]);
+	t->half.tsc = 0;
+	return begin_call(t, &call, ret);
+}
+
+/* An entry waits for the record behind it, which may come in the next batch. */
+static int pair_in_window(struct fl_run *run, struct thread *t, const struct flick_record *r)
+{
+	struct flick_tag tag;
+	int err = begin_half(t, r->probe == FL_PROBE_CALLER ? r->tsc : 0);
+
+	if (err || r->probe >= run->n_tags)
+		return err;
+	tag = run->tags[r->probe];
+	if (tag.kind == FLICK_TAG_ENTRY) {
+		t->half = *r;
+	} else if (tag.kind == FLICK_TAG_EXIT) {
+		struct fl_open call = open_of(r, tag);
+
+		end_call(t, &call, tag.jump);
+	}
+	return 0;
+}
+
+/* What is open was not seen to end; what is called from now on, by whom. */
+static int end_window(struct thread *t)
+{
+	int err = begin_half(t, 0);
+
+	fl_stack_end(&t->stack);
+	t->tops.n = 0;
+	t->sees_all = false;
+	return err;
+}
+
+static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_batch *b)
+{
+	bool is_first = t->window.number == 0;
+	int err = fl_stack_extend(&t->stack, run->view.n_functions);
+
+	if (!err && b->window->number != t->window.number) {
+		err = end_window(t);
+		t->window = *b->window;
+		t->sees_all = is_first && b->window->fresh;
+	}
+	for (size_t i = 0; !err && i < b->n; i++)
+		err = pair_in_window(run, t, &b->records[i]);
 	return err;
 }
 
@@ -286,7 +451,7 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		.size = sizeof(call), .thread = t->index,
 		.function = run->tags[t->half.probe].function,
 		.caller = FLICK_NO_FUNCTION, .flags = FLICK_CALL_SAMPLED,
-		.begin = t->half.tsc,
+		.begin = t->half.tsc, .weight = FLICK_WEIGHT_ONE,
 	};
 
 	t->half.tsc = 0;
@@ -368,13 +533,16 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 
 	if (!t)
 		return err ? err : -ENOMEM;
+	run->view.weight = b->window ? b->window->weight : FLICK_WEIGHT_ONE;
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
 
 		if (w->a->batch && !w->error)
 			note(w, w->a->batch(w->state, b->thread, b->records, b->n));
 	}
-	if (t->is_paired)
+	if (t->is_paired && b->window)
+		err = pair_windows(run, t, b);
+	else if (t->is_paired)
 		err = pair_calls(run, t, b);
 	else if (run->n_marks)
 		pair_samples(run, t, b);
@@ -406,7 +574,7 @@ int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 	if (!t)
 		return -ENOMEM;
 	if (t->is_paired)
-		fl_stack_end(&t->stack);
+		end_window(t);
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
 
@@ -428,6 +596,17 @@ int fl_run_end(struct fl_run *run)
 
 /* ---- results -------------------------------------------------------------------------- */
 
+/* Places are numbered by each run for itself. */
+uint32_t fl_run_renamed(const struct flick_view *from, uint32_t function)
+{
+	const struct fl_run *run = from->owner;
+
+	if (!fl_is_place(function) || !run->merging)
+		return function;
+	return fl_callers_adopt(run->merging->callers, run->callers, function & ~FL_PLACE) |
+	       FL_PLACE;
+}
+
 static void merge_worker(struct worker *into, const struct worker *from)
 {
 	note(into, from->error);
@@ -443,8 +622,10 @@ int fl_run_merge(struct fl_run *into, struct fl_run *from)
 		if (!into->workers[i].a->merge)
 			return FLE_OPTION;
 	err = fl_run_end(from);
+	from->merging = into->callers && from->callers ? into : NULL;
 	for (size_t i = 0; !err && i < into->n; i++)
 		merge_worker(&into->workers[i], &from->workers[i]);
+	from->merging = NULL;
 	return err ? err : into->error;
 }
 
@@ -501,6 +682,7 @@ void fl_run_close(struct fl_run *run)
 		run->workers[i].a->close(run->workers[i].state);
 	free(run->threads);
 	free(run->workers);
+	fl_callers_close(run->callers);
 	free(run->tags);
 	free(run);
 }

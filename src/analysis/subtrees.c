@@ -18,6 +18,7 @@
 struct signature {
 	uint32_t function, n;		/* n callees; DOUBT: not known */
 	uint64_t calls;			/* 0: an empty place */
+	uint64_t weight;		/* what they stand for: see flick_view.scale */
 	uint32_t *callees;		/* ascending */
 	char *text;			/* made for rows */
 };
@@ -101,10 +102,12 @@ static int add(struct subtrees *s, const struct signature *sig)
 			return -ENOMEM;
 		if (bytes)
 			memcpy(callees, sig->callees, bytes);
-		*at = (struct signature){ sig->function, sig->n, 0, callees, NULL };
+		*at = (struct signature){ .function = sig->function, .n = sig->n,
+					  .callees = callees };
 		s->n++;
 	}
 	at->calls += sig->calls;
+	at->weight += sig->weight;
 	return 0;
 }
 
@@ -146,7 +149,8 @@ static int tell_caller(struct subtrees *s, const struct flick_call *call, void *
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct subtrees *s = state;
-	struct signature sig = { .function = call->function, .calls = 1 };
+	struct signature sig = { .function = call->function, .calls = 1,
+				 .weight = call->weight };
 	int err = gather(s, *mark);
 
 	fl_node_give_list(&s->nodes, (struct fl_node **)mark);
@@ -186,6 +190,7 @@ static const struct flick_column columns[] = {
 	{ "calls", FLICK_COL_COUNT },
 	{ "function", FLICK_COL_FUNCTION },
 	{ "callees", FLICK_COL_TEXT },
+	{ "sampled", FLICK_COL_COUNT },	/* of windows only: `calls` are estimates */
 };
 
 static char *write_callees(const struct subtrees *s, const struct signature *sig)
@@ -208,11 +213,13 @@ static char *write_callees(const struct subtrees *s, const struct signature *sig
 static int rows(void *state, struct flick_rows *r)
 {
 	struct subtrees *s = state;
-	uint64_t *cell = calloc(s->n * ARRAY_LEN(columns) + 1, sizeof(*cell));
+	bool windows = s->view->flags & FLICK_VIEW_WINDOWS;
+	size_t width = ARRAY_LEN(columns) - !windows;
+	uint64_t *cell = calloc(s->n * width + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), cell, s->n };
+	*r = (struct flick_rows){ columns, width, cell, s->n };
 	for (uint32_t i = 0; i < s->places; i++) {
 		struct signature *sig = &s->table[i];
 
@@ -220,9 +227,12 @@ static int rows(void *state, struct flick_rows *r)
 			continue;
 		free(sig->text);
 		sig->text = sig->n == DOUBT ? NULL : write_callees(s, sig);
-		*cell++ = sig->calls;
+		*cell++ = windows ? (uint64_t)((double)sig->weight * s->view->scale + 0.5) :
+			  sig->calls;
 		*cell++ = sig->function;
 		*cell++ = sig->text ? (uintptr_t)sig->text : FLICK_NONE;
+		if (windows)
+			*cell++ = sig->calls;
 	}
 	return 0;
 }

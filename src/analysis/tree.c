@@ -6,9 +6,14 @@
  * ends (see struct flick_call). What an unwound call seems to have made goes to
  * the roots, as its context is not known; what a call that never ended made
  * stays in its place; both count as `unsure`.
+ *
+ * Of windows the context above a call whose caller began before is not known. It
+ * stands below a row without a function, and there below its caller, if that is:
+ * until rows are made, below the place it was called from (callers.h).
  */
 #include "analysis/analysis.h"
 #include "analysis/array.h"
+#include "analysis/callers.h"
 #include "analysis/node.h"
 
 struct tree {
@@ -28,6 +33,15 @@ static int open_tree(void **state, const struct flick_view *view, const char *ar
 	return 0;
 }
 
+/* Where a call stands whose context is not known. */
+static struct fl_node **cut_off(struct tree *t, const struct flick_call *call)
+{
+	uint32_t above = call->flags & FLICK_CALL_FROM ? call->from : FLICK_NO_FUNCTION;
+	struct fl_node *n = fl_node_of(&t->nodes, &t->roots, above);
+
+	return n ? &n->first : NULL;
+}
+
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct tree *t = state;
@@ -36,6 +50,12 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	bool orphan = call->flags & FLICK_CALL_ORPHAN;
 	struct fl_node *node;
 
+	if (orphan && t->view->flags & FLICK_VIEW_WINDOWS) {
+		place = cut_off(t, call);
+		orphan = false;
+	}
+	if (!place)
+		return -ENOMEM;
 	if (call->how != FLICK_ENDED || orphan)
 		fl_node_doubt(*below);
 	if (call->how == FLICK_UNWOUND)
@@ -72,6 +92,8 @@ static int merge(void *into, void *from)
 {
 	struct tree *t = into, *other = from;
 
+	for (struct fl_node *n = other->roots; n; n = n->next)
+		n->function = fl_run_renamed(other->view, n->function);
 	fl_nodes_adopt(&t->nodes, &other->nodes);
 	fl_node_merge(&t->nodes, &t->roots, &other->roots);
 	return 0;
@@ -79,7 +101,7 @@ static int merge(void *into, void *from)
 
 /* ---- rows ---------------------------------------------------------------------- */
 
-enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE };
+enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[ID] = { "id", FLICK_COL_ID },
@@ -90,6 +112,7 @@ static const struct flick_column columns[] = {
 	[SELF] = { "self_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
+	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
 struct writer {
@@ -102,20 +125,23 @@ struct writer {
 /* A list is put off with the row its nodes stand below. */
 static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 {
-	const size_t row_bytes = ARRAY_LEN(columns) * sizeof(uint64_t);
+	const struct flick_view *view = w->tree->view;
+	const size_t row_bytes = w->rows->n_columns * sizeof(uint64_t);
 	uint64_t *cell;
 
 	if (fl_array_room((void **)&w->rows->cells, w->rows->n_rows, &w->room, row_bytes))
 		return -ENOMEM;
-	cell = w->rows->cells + w->rows->n_rows * ARRAY_LEN(columns);
+	cell = w->rows->cells + w->rows->n_rows * w->rows->n_columns;
 	cell[ID] = w->rows->n_rows++;
 	cell[PARENT] = parent;
-	cell[FUNCTION] = n->function;
-	cell[CALLS] = n->calls;
-	cell[TOTAL] = fl_node_ns(n, w->tree->view, n->total);
-	cell[SELF] = fl_node_ns(n, w->tree->view, n->self);
-	cell[UNKNOWN] = n->unknown;
-	cell[UNSURE] = n->unsure;
+	cell[FUNCTION] = n->function == FLICK_NO_FUNCTION ? FLICK_NONE : n->function;
+	cell[CALLS] = fl_node_stands(n, view, n->calls);
+	cell[TOTAL] = fl_node_ns(n, view, n->total);
+	cell[SELF] = fl_node_ns(n, view, n->self);
+	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
+	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
+	if (view->flags & FLICK_VIEW_WINDOWS)
+		cell[SAMPLED] = n->calls;
 	if (!n->first)
 		return 0;
 	n->to = (void *)(uintptr_t)cell[ID];
@@ -124,15 +150,54 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	return 0;
 }
 
+/* A root that is a place becomes its function, or nothing, below the row without
+ * a function. */
+static int settle_root(struct tree *t, struct fl_node *root)
+{
+	struct fl_node *none = fl_node_of(&t->nodes, &t->roots, FLICK_NO_FUNCTION);
+	uint32_t f = t->view->caller(t->view, root->function);
+	struct fl_node *above = none;
+
+	if (none && f != FLICK_NO_FUNCTION)
+		above = fl_node_of(&t->nodes, &none->first, f);
+	if (!above)
+		return -ENOMEM;
+	fl_node_merge(&t->nodes, &above->first, &root->first);
+	fl_node_give(&t->nodes, root);
+	return 0;
+}
+
+static int settle(struct tree *t)
+{
+	struct fl_node *places = NULL, **at = &t->roots, *n;
+	int err = 0;
+
+	while ((n = *at)) {
+		if (!fl_is_place(n->function)) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		n->next = places;
+		places = n;
+	}
+	while (!err && (n = places)) {
+		places = n->next;
+		err = settle_root(t, n);
+	}
+	return err;
+}
+
 static int rows(void *state, struct flick_rows *r)
 {
 	struct tree *t = state;
 	struct writer w = { .tree = t, .rows = r };
-	struct fl_node *list = t->roots;
 	uint64_t parent = FLICK_NONE;
-	int err = 0;
+	int err = settle(t);
+	struct fl_node *list = t->roots;
 
-	*r = (struct flick_rows){ columns, ARRAY_LEN(columns), NULL, 0 };
+	*r = (struct flick_rows){ columns, fl_node_columns(t->view, ARRAY_LEN(columns)),
+				  NULL, 0 };
 	for (;;) {
 		for (struct fl_node *n = list; !err && n; n = n->next)
 			err = write_node(&w, n, parent);

@@ -1,0 +1,560 @@
+/*
+ * Calls of windows: who made one whose caller was not seen to begin is told by
+ * the place it returns to, or not at all; counts are estimates. A letter is a
+ * function, which is at 0x1000 times its number; what lies elsewhere is nobody's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "analysis/callers.h"
+#include "analysis/nest.h"
+
+#define FUNCTIONS 6
+#define ENTRY(f) ((uint32_t)((f) - 'a') * 2)
+#define EXIT(f) (ENTRY(f) + 1)
+#define INLINED_F 12u			/* f's entry and exit within a */
+#define INLINED_E 14u			/* e's, likewise */
+#define LATER 16u			/* a site of a module that comes later */
+#define TOP 0x7fff0000u
+#define LIBC 0x900000ull
+
+static struct fl_shm_site sites[LATER + 1];
+static uint32_t function_of[LATER + 1];
+static struct fl_view view;
+static struct fl_use uses[5];
+static struct fl_run *run, *other;
+static struct fl_callers *callers;
+static uint64_t now;
+static struct fl_window window;
+static unsigned char code[0x1000];
+static bool has_code;
+
+static uint64_t in(char f, uint32_t offset)
+{
+	return 0x1000ull * (uint64_t)(f - 'a' + 1) + offset;
+}
+
+static const char *name_of(const void *owner, uint32_t function)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+
+	(void)owner;
+	return names[function];
+}
+
+static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
+{
+	(void)owner;
+	*lo = at & ~0xfffull;
+	*hi = *lo + 0x1000;
+	return at >= 0x1000 && at < LIBC;
+}
+
+/* a's code, when it is there. */
+static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
+{
+	(void)owner;
+	return has_code && at == in('a', 0) && n == sizeof(code) ? code : NULL;
+}
+
+static void put_site(uint32_t probe, char function, uint64_t at, enum fl_kind kind)
+{
+	function_of[probe] = (uint32_t)(function - 'a');
+	sites[probe] = (struct fl_shm_site){
+		.at = at, .function = in(function, 0), .kind = (uint8_t)kind, .wanted = 1,
+		.state = FL_SITE_READY,
+	};
+}
+
+static int set_up(void **unused)
+{
+	static const char *const specs[] = { "graph", "tree", "counts", "latency",
+					     "subtrees" };
+	char why[FL_USE_WHY];
+
+	(void)unused;
+	for (char f = 'a'; f < 'a' + FUNCTIONS; f++) {
+		put_site(ENTRY(f), f, in(f, 4), FL_ENTRY);
+		put_site(EXIT(f), f, in(f, 0xf00), FL_EXIT);
+	}
+	put_site(INLINED_F, 'f', in('a', 0x100), FL_ENTRY);
+	put_site(INLINED_F + 1, 'f', in('a', 0x200), FL_EXIT);
+	put_site(INLINED_E, 'e', in('a', 0x120), FL_ENTRY);
+	put_site(INLINED_E + 1, 'e', in('a', 0x140), FL_EXIT);
+	put_site(LATER, 'd', in('b', 0x20), FL_ENTRY);
+	sites[LATER].module = 1;
+	view = (struct fl_view){ .sites = sites, .function_of = function_of,
+				 .n_sites = LATER, .n_functions = FUNCTIONS,
+				 .ns_per_tick = 1.0, .name = name_of, .symbol = symbol_at,
+				 .code = code_at, .windows = true };
+	has_code = false;
+	now = 1000;
+	window = (struct fl_window){ 1, 20 * FL_WEIGHT_ONE, false };
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
+	assert_int_equal(fl_callers_open(&callers, &view), 0);
+	assert_int_equal(fl_run_open(&other, uses, 5, &view), 0);
+	return fl_run_open(&run, uses, 5, &view);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	fl_run_close(other);
+	fl_callers_close(callers);
+	for (int i = 0; i < 5; i++)
+		fl_use_close(&uses[i]);
+	return 0;
+}
+
+/* ---- places ---------------------------------------------------------------------- */
+
+static uint32_t who(uint32_t place)
+{
+	uint32_t f = fl_callers_of(callers, place);
+
+	return f == FLICK_NO_FUNCTION ? '-' : 'a' + f;
+}
+
+static void code_without_inlined_bodies_is_its_functions(void **unused)
+{
+	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('b', 0x10));
+
+	(void)unused;
+	assert_true(fl_callers_tells(callers, p));
+	assert_int_equal(who(p), 'b');
+	assert_int_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x10)), p);
+	assert_int_not_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x18)), p);
+}
+
+static void code_without_probes_is_nobodys(void **unused)
+{
+	uint32_t p = fl_callers_place(callers, ENTRY('c'), LIBC + 0x10), q;
+
+	(void)unused;
+	assert_false(fl_callers_tells(callers, p));
+	fl_callers_learn(callers, p, 1);
+	assert_int_equal(who(p), '-');
+	sites[ENTRY('b')].wanted = 0;
+	view.n_sites--;				/* they are looked at anew */
+	q = fl_callers_place(callers, ENTRY('c'), in('b', 0x10));
+	assert_false(fl_callers_tells(callers, q));
+}
+
+static void one_of_several_bodies_is_learnt(void **unused)
+{
+	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('a', 0x150));
+
+	(void)unused;
+	assert_true(fl_callers_tells(callers, p));
+	assert_int_equal(who(p), '-');
+	fl_callers_learn(callers, p, 'b' - 'a');	/* has no body there */
+	assert_int_equal(who(p), '-');
+	fl_callers_learn(callers, p, 'f' - 'a');
+	fl_callers_learn(callers, p, 'f' - 'a');
+	assert_int_equal(who(p), 'f');
+	fl_callers_learn(callers, p, 'a' - 'a');
+	assert_int_equal(who(p), '-');
+	fl_callers_learn(callers, p, 'f' - 'a');
+	assert_int_equal(who(p), '-');
+}
+
+/* Wherever the function around it returns to. */
+static void an_inlined_body_is_its_own_place(void **unused)
+{
+	uint32_t p = fl_callers_place(callers, INLINED_E, LIBC);
+
+	(void)unused;
+	assert_int_equal(fl_callers_place(callers, INLINED_E, in('b', 0x10)), p);
+	assert_true(fl_callers_tells(callers, p));
+	fl_callers_learn(callers, p, 'f' - 'a');
+	assert_int_equal(who(p), 'f');
+}
+
+static void a_module_in_anothers_place_spoils_it(void **unused)
+{
+	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('b', 0x21));
+
+	(void)unused;
+	assert_int_equal(who(p), 'b');
+	view.n_sites++;
+	assert_int_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x21)), p);
+	assert_int_equal(who(p), '-');
+}
+
+/* nop everywhere, calls at sites, and a way around f: je over it. */
+static void write_code(void)
+{
+	static const uint32_t calls[] = { 4, 0x100, 0x120, 0x140, 0x200, 0xf00 };
+
+	memset(code, 0x90, sizeof(code));
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		memset(code + calls[i], 0, 5);
+		code[calls[i]] = 0xe8;
+	}
+	/* je 0x205 */
+	memcpy(code + 0x80, (char[]){ 0x0f, (char)0x84, 0x7f, 0x01, 0, 0 }, 6);
+	code[0xf05] = 0xc3;
+	has_code = true;
+}
+
+static void nesting_is_read_from_code(void **unused)
+{
+	(void)unused;
+	write_code();
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x20))), 'a');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x110))), 'f');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x130))), 'e');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x150))), 'f');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x300))), 'a');
+	assert_int_equal(who(fl_callers_place(callers, INLINED_E, LIBC)), 'f');
+	assert_int_equal(who(fl_callers_place(callers, INLINED_F, LIBC)), 'a');
+}
+
+/* From inside f a jump that leaves it without its exit: both may be meant. */
+static void paths_that_disagree_tell_nothing(void **unused)
+{
+	(void)unused;
+	write_code();
+	/* je 0x205 */
+	memcpy(code + 0x160, (char[]){ 0x0f, (char)0x84, (char)0x9f, 0, 0, 0 }, 6);
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x150))), '-');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x300))), 'a');
+}
+
+static void where_a_site_was_refused_code_is_not_read(void **unused)
+{
+	(void)unused;
+	write_code();
+	sites[INLINED_E + 1].refusal = FLE_NOSPACE;
+	sites[INLINED_E + 1].wanted = 0;
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x130))), '-');
+}
+
+/* ---- calls ----------------------------------------------------------------------------- */
+
+static void put_to(struct fl_run *to, uint32_t thread, uint32_t probe, uint32_t below_top,
+		   uint64_t ret)
+{
+	struct flick_record r[2] = { { now += 10, probe, TOP - below_top },
+				     { ret, FL_PROBE_CALLER, TOP - below_top } };
+	struct fl_batch b = { .thread = thread, .records = r, .n = ret ? 2 : 1,
+			      .window = &window };
+
+	assert_int_equal(fl_run_feed(to, &b), 0);
+}
+
+static void enter(char f, uint32_t sp, uint64_t ret)
+{
+	put_to(run, 0, ENTRY(f), sp, ret);
+}
+
+static void leave(char f, uint32_t sp)
+{
+	put_to(run, 0, EXIT(f), sp, 0);
+}
+
+static void call(char f, uint32_t sp, uint64_t ret)
+{
+	enter(f, sp, ret);
+	leave(f, sp);
+}
+
+static void next_window(void)
+{
+	window.number++;
+	window.fresh = false;
+}
+
+static struct flick_rows rows_of(struct fl_run *of, size_t use)
+{
+	struct flick_rows r;
+
+	assert_int_equal(fl_run_end(of), 0);
+	assert_int_equal(fl_run_rows(of, use, &r), 0);
+	return r;
+}
+
+static uint64_t letter(char f)
+{
+	return f == '-' ? FLICK_NONE : (uint64_t)(f - 'a');
+}
+
+/* Of the edge "ab"; '-' is no known caller. 0: there is none. Columns of graph. */
+enum { CALLS = 2, TOTAL, SELF, UNKNOWN, UNSURE, SAMPLED };
+
+static uint64_t edge_of(struct fl_run *of, const char *pair, int column)
+{
+	struct flick_rows r = rows_of(of, 0);
+	uint64_t value = 0;
+
+	assert_int_equal(r.n_columns, SAMPLED + 1);
+	for (size_t i = 0; i < r.n_rows; i++) {
+		const uint64_t *row = r.cells + i * r.n_columns;
+
+		if (row[0] == letter(pair[0]) && row[1] == letter(pair[1]))
+			value = row[column];
+	}
+	free(r.cells);
+	return value;
+}
+
+static uint64_t edge(const char *pair, int column)
+{
+	return edge_of(run, pair, column);
+}
+
+static void a_call_from_before_the_window_has_its_caller(void **unused)
+{
+	(void)unused;
+	for (int i = 0; i < 3; i++)
+		call('c', 64, in('b', 0x10));
+	assert_int_equal(edge("bc", SAMPLED), 3);
+	assert_int_equal(edge("bc", CALLS), 60);
+	assert_int_equal(edge("bc", TOTAL), 20 * 30);
+	assert_int_equal(edge("bc", UNSURE), 0);
+	assert_int_equal(edge("-c", CALLS), 0);
+}
+
+static void a_call_from_nowhere_known_is_unsure(void **unused)
+{
+	(void)unused;
+	call('c', 64, LIBC);
+	call('d', 64, 0);
+	assert_int_equal(edge("-c", UNSURE), 20);
+	assert_int_equal(edge("-d", UNSURE), 20);
+}
+
+static void a_callback_has_the_nearest_call_that_is_open(void **unused)
+{
+	(void)unused;
+	enter('b', 32, LIBC);
+	call('c', 64, LIBC);
+	leave('b', 32);
+	assert_int_equal(edge("bc", SAMPLED), 1);
+	assert_int_equal(edge("bc", UNSURE), 0);
+}
+
+static void one_observation_names_all_calls_from_there(void **unused)
+{
+	(void)unused;
+	call('c', 64, in('a', 0x150));
+	next_window();
+	put_to(run, 0, INLINED_F, 48, LIBC);
+	call('c', 64, in('a', 0x150));
+	put_to(run, 0, INLINED_F + 1, 48, 0);
+	next_window();
+	call('c', 64, in('a', 0x150));
+	assert_int_equal(edge("fc", SAMPLED), 3);
+	assert_int_equal(edge("-c", SAMPLED), 0);
+}
+
+static void an_exit_names_the_calls_before_it(void **unused)
+{
+	(void)unused;
+	call('c', 64, in('a', 0x150));
+	call('d', 64, in('a', 0x158));
+	put_to(run, 0, INLINED_F + 1, 48, 0);
+	call('b', 64, in('a', 0x160));
+	put_to(run, 0, EXIT('a'), 48, 0);
+	assert_int_equal(edge("fc", SAMPLED), 1);
+	assert_int_equal(edge("fd", SAMPLED), 1);
+	assert_int_equal(edge("ab", SAMPLED), 1);
+}
+
+/* d was left by longjmp: the exit may be of a call further out. */
+static void an_exit_over_open_calls_names_none(void **unused)
+{
+	(void)unused;
+	call('c', 64, in('a', 0x150));
+	enter('d', 64, in('a', 0x158));
+	put_to(run, 0, INLINED_F + 1, 48, 0);
+	assert_int_equal(edge("fc", SAMPLED), 0);
+	assert_int_equal(edge("-c", UNSURE), 20);
+}
+
+static void nothing_is_paired_across_windows(void **unused)
+{
+	(void)unused;
+	enter('b', 32, LIBC);
+	enter('c', 64, in('b', 0x10));
+	next_window();
+	leave('c', 64);
+	call('d', 64, LIBC);
+	leave('b', 32);
+	assert_int_equal(edge("bc", SAMPLED), 1);
+	assert_int_equal(edge("bc", UNKNOWN), 20);
+	assert_int_equal(edge("bc", TOTAL), FLICK_NONE);
+	assert_int_equal(edge("bd", SAMPLED), 0);
+	assert_int_equal(edge("-d", UNSURE), 20);
+}
+
+static void a_pair_may_come_in_two_batches(void **unused)
+{
+	struct flick_record r = { in('b', 0x10), FL_PROBE_CALLER, TOP - 64 };
+	struct fl_batch b = { .records = &r, .n = 1, .window = &window };
+
+	(void)unused;
+	enter('c', 64, 0);
+	assert_int_equal(fl_run_feed(run, &b), 0);
+	leave('c', 64);
+	assert_int_equal(edge("bc", SAMPLED), 1);
+}
+
+static void a_thread_that_began_in_the_window_has_no_caller(void **unused)
+{
+	(void)unused;
+	window.fresh = true;
+	window.weight = FL_WEIGHT_ONE;
+	enter('b', 32, LIBC);
+	leave('b', 32);
+	assert_int_equal(edge("-b", CALLS), 1);
+	assert_int_equal(edge("-b", UNSURE), 0);
+}
+
+static void windows_weigh_what_they_stand_for(void **unused)
+{
+	(void)unused;
+	call('c', 64, in('b', 0x10));
+	next_window();
+	window.weight = 3 * FL_WEIGHT_ONE;
+	call('c', 64, in('b', 0x10));
+	view.scale = 2.0 / FL_WEIGHT_ONE;
+	assert_int_equal(edge("bc", CALLS), 2 * (20 + 3));
+	assert_int_equal(edge("bc", SAMPLED), 2);
+}
+
+static void counts_and_latencies_are_estimates(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	call('c', 64, in('b', 0x10));
+	enter('c', 64, in('b', 0x10));
+	next_window();
+	leave('c', 64);				/* its begin was not seen: no call */
+	r = rows_of(run, 2);
+	assert_int_equal(r.n_rows, 1);
+	assert_int_equal(r.cells[1], 40);
+	assert_int_equal(r.cells[2], 2);
+	free(r.cells);
+	r = rows_of(run, 3);
+	assert_int_equal(r.n_rows, 1);
+	assert_int_equal(r.cells[1], 40);	/* calls */
+	assert_int_equal(r.cells[2], 200);	/* total_ns */
+	assert_int_equal(r.cells[5], 10);	/* avg_ns: of a call, no estimate */
+	assert_int_equal(r.cells[10], 20);	/* unknown */
+	assert_int_equal(r.cells[11], 2);	/* sampled */
+	free(r.cells);
+	r = rows_of(run, 4);
+	assert_int_equal(r.n_rows, 2);
+	assert_int_equal(r.cells[0] + r.cells[4], 40);
+	free(r.cells);
+}
+
+/* ---- trees ----------------------------------------------------------------------- */
+
+/* The row of "-bc": c below b below the row without a function. */
+static const uint64_t *context(const struct flick_rows *r, const char *path)
+{
+	const uint64_t *found = NULL;
+	uint64_t parent = FLICK_NONE;
+
+	for (; *path; path++) {
+		found = NULL;
+		for (size_t i = 0; i < r->n_rows; i++) {
+			const uint64_t *row = r->cells + i * r->n_columns;
+
+			if (row[1] == parent && row[2] == letter(*path))
+				found = row;
+		}
+		if (!found)
+			return NULL;
+		parent = found[0];
+	}
+	return found;
+}
+
+static void a_context_is_cut_off_where_the_window_began(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	enter('c', 64, in('b', 0x10));
+	call('d', 96, in('c', 0x10));
+	leave('c', 64);
+	call('c', 64, in('b', 0x30));		/* another place of the same caller */
+	call('e', 64, LIBC);
+	r = rows_of(run, 1);
+	assert_int_equal(context(&r, "-bc")[3], 40);
+	assert_int_equal(context(&r, "-bcd")[3], 20);
+	assert_int_equal(context(&r, "-bcd")[8], 1);
+	assert_int_equal(context(&r, "-b")[3], 0);
+	assert_int_equal(context(&r, "-e")[3], 20);
+	assert_null(context(&r, "c"));
+	assert_null(context(&r, "e"));
+	free(r.cells);
+}
+
+/* ---- several runs ---------------------------------------------------------------- */
+
+/* Places have other numbers in another run, and one run learnt what both need. */
+static void merged_runs_share_what_they_learnt(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	call('d', 64, in('b', 0x40));
+	call('c', 64, in('a', 0x150));
+	put_to(other, 1, ENTRY('c'), 64, in('a', 0x150));
+	put_to(other, 1, EXIT('c'), 64, 0);
+	put_to(other, 1, INLINED_F + 1, 48, 0);
+	put_to(other, 1, ENTRY('c'), 64, in('b', 0x10));
+	put_to(other, 1, EXIT('c'), 64, 0);
+	assert_int_equal(fl_run_merge(run, other), 0);
+	assert_int_equal(edge("fc", SAMPLED), 2);
+	assert_int_equal(edge("bc", SAMPLED), 1);
+	assert_int_equal(edge("bd", SAMPLED), 1);
+	r = rows_of(run, 1);
+	assert_int_equal(context(&r, "-fc")[8], 2);
+	assert_int_equal(context(&r, "-bd")[8], 1);
+	free(r.cells);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(code_without_inlined_bodies_is_its_functions),
+		TEST(code_without_probes_is_nobodys),
+		TEST(one_of_several_bodies_is_learnt),
+		TEST(an_inlined_body_is_its_own_place),
+		TEST(a_module_in_anothers_place_spoils_it),
+		TEST(nesting_is_read_from_code),
+		TEST(paths_that_disagree_tell_nothing),
+		TEST(where_a_site_was_refused_code_is_not_read),
+		TEST(a_call_from_before_the_window_has_its_caller),
+		TEST(a_call_from_nowhere_known_is_unsure),
+		TEST(a_callback_has_the_nearest_call_that_is_open),
+		TEST(one_observation_names_all_calls_from_there),
+		TEST(an_exit_names_the_calls_before_it),
+		TEST(an_exit_over_open_calls_names_none),
+		TEST(nothing_is_paired_across_windows),
+		TEST(a_pair_may_come_in_two_batches),
+		TEST(a_thread_that_began_in_the_window_has_no_caller),
+		TEST(windows_weigh_what_they_stand_for),
+		TEST(counts_and_latencies_are_estimates),
+		TEST(a_context_is_cut_off_where_the_window_began),
+		TEST(merged_runs_share_what_they_learnt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
