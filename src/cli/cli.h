@@ -11,6 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "channel/channel.h"
+#include "obj/obj.h"
 #include "report/report.h"
 
 #ifndef FLICK_VERSION
@@ -35,7 +36,7 @@ struct fl_option {
 
 /* The last line of a command. */
 struct fl_account {
-	uint64_t produced, delivered, lost;
+	uint64_t produced, delivered, lost, filtered;
 	uint64_t active, refused;	/* probes */
 	bool due;			/* the command came far enough to have one */
 };
@@ -158,6 +159,9 @@ struct fl_session_options {
 	size_t n_analyses;
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
+	uint32_t rate;			/* of windows, in millionths; 0: none */
+	bool rate_adapts;
+	const char *rate_text;		/* as it was asked for */
 	uint32_t readers;		/* threads that drain rings; 0: 1 */
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
@@ -205,6 +209,14 @@ struct fl_session {
 	int status;			/* of waitpid */
 	int feed_error;
 	uint64_t start_ns;
+	struct fl_obj code_file;	/* of a module, for fl_view.code */
+	struct fl_module code;
+	const struct fl_shm_module *code_of;
+	bool has_code;
+	uint64_t end_tsc;		/* when the target was seen to have ended */
+	double rate;			/* that the windows came to, in [0, 1] */
+	uint64_t n_windows;
+	double window_cost;		/* share of a window that recording took */
 	struct fl_moment go, drained;	/* it was first let go; all is read */
 	struct fl_account account;
 };
@@ -214,6 +226,16 @@ struct fl_alone {
 	int status;			/* of waitpid */
 	uint64_t start_ns, cpu_ns;	/* when exec was done; of all its threads */
 };
+
+/* ---- windows (rate.c) --------------------------------------------------------------- */
+
+/* What --rate says. 0, or -1 and a line printed. */
+int fl_rate_take(struct fl_session_options *, const char *text);
+/* What probes do in windows; entries suffice where only calls are counted. */
+enum fl_action fl_rate_action(const struct fl_session_options *);
+bool fl_rate_counts_only(const struct fl_session_options *);
+/* The target has ended, at `now` ticks: the rate it came to, the scale of counts. */
+void fl_rate_measure(struct fl_session *, uint64_t now);
 
 /* The account that a recording was stored with. */
 struct fl_account fl_store_account(struct fl_store *);

@@ -13,6 +13,7 @@ static const struct fl_option options[] = {
 	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
 	{ 'a', "analysis", "NAME,...", "which analyses (latency), or FILE.so; see below" },
 	{ 'A', "all", NULL, "time every call instead of samples" },
+	{ 0, "rate", "R%", "record R% of the time, every call in it; or auto" },
 	{ 'P', "patch", "PATTERN", "switch matching functions on" },
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
@@ -33,13 +34,14 @@ static const struct fl_option options[] = {
 	{ 0 }
 };
 
-enum { OUTPUT, ANALYSIS, ALL, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
+enum { OUTPUT, ANALYSIS, ALL, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
        BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC,
        CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
 	bool all, chosen;		/* --all, -a */
+	bool profiler;			/* -K, --epoch */
 	struct { int on; const char *text; } patterns[256];
 	size_t n_patterns;
 };
@@ -83,11 +85,14 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case OUTPUT:	 w->o.dir = value; return 0;
 	case ANALYSIS:	 w->chosen = true; return fl_session_use_all(&w->o, value);
 	case ALL:	 w->all = true; return 0;
+	case RATE:	 return fl_rate_take(&w->o, value);
 	case PATCH:	 return take_pattern(w, 1, value);
 	case UNPATCH:	 return take_pattern(w, 0, value);
 	case MATCH:	 return fl_selection_match_name(w->o.selection, value);
-	case SAMPLES_N:	 return take_number(o, value, 1000000, &w->o.samples);
-	case EPOCH:	 return take_number(o, value, 1000000, &w->o.epoch_ms);
+	case SAMPLES_N:	 w->profiler = true;
+			 return take_number(o, value, 1000000, &w->o.samples);
+	case EPOCH:	 w->profiler = true;
+			 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
 	case READERS:	 return take_number(o, value, FL_MAX_READERS, &w->o.readers);
@@ -110,6 +115,39 @@ static int add_patterns(struct wish *w)
 				     w->patterns[i].text))
 			return -1;
 	return 0;
+}
+
+/* What does not go with --rate, and why. */
+static int check_rate(const struct wish *w)
+{
+	if (!w->o.rate)
+		return 0;
+	if (w->all)
+		fl_say("--all times every call, --rate=%s those of a part of the time: "
+		       "choose one", w->o.rate_text);
+	else if (w->o.trace)
+		fl_say("--trace keeps every event, --rate=%s those of a part of the time: "
+		       "choose one", w->o.rate_text);
+	else if (w->profiler)
+		fl_say("-K and --epoch are for the profiler, which --rate=%s takes the place "
+		       "of: leave them out", w->o.rate_text);
+	else if (w->o.readers > 1)
+		fl_say("--rate=%s leaves one reader time enough: leave out --readers",
+		       w->o.rate_text);
+	else
+		return 0;
+	return -1;
+}
+
+/* What probes that are on do. */
+static enum fl_action action_of(const struct wish *w)
+{
+	if (w->o.trace)
+		return FL_ACT_TIME;
+	if (w->o.rate)
+		return fl_rate_action(&w->o);
+	return fl_use_action(w->o.analyses, w->o.n_analyses,
+			     w->all ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
 
 /* What each of several readers found must be brought together. */
@@ -140,7 +178,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	while ((o = fl_args_next(&a, &failed)))
 		if (take(w, o, a.value))
 			return -1;
-	if (failed || add_patterns(w))
+	if (failed || add_patterns(w) || check_rate(w))
 		return -1;
 	if (!w->chosen && fl_session_use(&w->o, "latency"))
 		return -1;
@@ -170,7 +208,8 @@ static int record_or_count(struct fl_session *s, struct fl_session_options *o)
 		return status;
 	fl_session_close(s);
 	fl_session_drop_uses(o);
-	o->action = FL_ACT_COUNT;
+	o->action = o->rate ? FL_ACT_TIME : FL_ACT_COUNT;
+	o->entries_only = o->rate;
 	return fl_session_use(o, "counts") ? FL_EXIT_FAILED : record(s, o);
 }
 
@@ -184,9 +223,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
-		w.o.action = w.o.trace ? FL_ACT_TIME :
-			fl_use_action(w.o.analyses, w.o.n_analyses,
-				      w.all ? FL_ACT_TIME : FL_ACT_SAMPLE);
+		w.o.action = action_of(&w);
+		w.o.entries_only = w.o.rate && fl_rate_counts_only(&w.o);
 		w.o.count_instead = !w.chosen && !w.all && !w.o.trace;
 		status = record_or_count(&s, &w.o);
 		*account = s.account;
@@ -211,7 +249,8 @@ const struct fl_cmd fl_cmd_record = {
 	.about = "Run a program and keep what its probes saw",
 	.more = "Without options functions are sampled: each is timed for -K calls, "
 		"then its\nprobes are off for the rest of an epoch. --all times every "
-		"call. `-a counts`\ncounts every call and times none.\n\n"
+		"call. `-a counts`\ncounts every call and times none. With --rate=5% every "
+		"call in 5% of the time is\nrecorded, and the rest estimated from that.\n\n"
 		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET; later ones win; "
 		"without -P\nevery function is on.\n\n"
 		"Exit status: 0 all well, whatever the program's own (but see "

@@ -28,6 +28,7 @@ struct source {
 	struct fl_store *store;
 	struct flick_rows rows;
 	struct fl_sheet sheet;
+	char rate[256];
 };
 
 static const struct fl_exporter *find_exporter(const char *name)
@@ -121,9 +122,20 @@ static int sort(struct fl_sheet *sheet, const char *key)
 
 /* ---- one recording, or two ------------------------------------------------------ */
 
+static void note_mode(struct source *from)
+{
+	char mode[256];
+
+	if (!fl_store_value(from->store, "mode", mode))
+		return;
+	from->sheet.sampled = !strcmp(mode, "sampled");
+	if (!strcmp(mode, "windows") && fl_store_value(from->store, "rate", from->rate))
+		from->sheet.rate = from->rate;
+}
+
 static int load(struct source *from, const char *dir, char analysis[256])
 {
-	char why[FL_WHY] = "", mode[256];
+	char why[FL_WHY] = "";
 
 	if (fl_store_open(&from->store, dir, why)) {
 		fl_say("%s", why);
@@ -137,8 +149,7 @@ static int load(struct source *from, const char *dir, char analysis[256])
 	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
-	from->sheet.sampled = fl_store_value(from->store, "mode", mode) &&
-			      !strcmp(mode, "sampled");
+	note_mode(from);
 	return 0;
 }
 
@@ -176,7 +187,8 @@ static int compare(struct source *before, struct source *after, const struct wis
 		if (!keys[0])
 			return FL_EXIT_USAGE;
 	}
-	if (before->sheet.sampled != after->sheet.sampled)
+	if (before->sheet.sampled != after->sheet.sampled ||
+	    !before->sheet.rate != !after->sheet.rate)
 		fl_say("one of these is sampled, the other is not: their numbers differ for "
 		       "that");
 	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys)) {

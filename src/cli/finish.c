@@ -36,6 +36,8 @@ static void put(struct pairs *p, const char *key, const char *format, ...)
 
 static const char *mode_of(const struct fl_session *s)
 {
+	if (s->o->rate)
+		return "windows";
 	switch (s->o->action) {
 	case FL_ACT_SAMPLE: return "sampled";
 	case FL_ACT_COUNT:  return "counted";
@@ -62,6 +64,7 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "produced", "%llu", (unsigned long long)a->produced);
 	put(p, "delivered", "%llu", (unsigned long long)a->delivered);
 	put(p, "lost", "%llu", (unsigned long long)a->lost);
+	put(p, "filtered", "%llu", (unsigned long long)a->filtered);
 	put(p, "active", "%llu", (unsigned long long)a->active);
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
 }
@@ -78,6 +81,7 @@ struct fl_account fl_store_account(struct fl_store *store)
 	return (struct fl_account){
 		.produced = number(store, "produced"),
 		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
+		.filtered = number(store, "filtered"),
 		.active = number(store, "active"), .refused = number(store, "refused"),
 		.due = true,
 	};
@@ -101,6 +105,18 @@ static uint64_t start_tsc(const struct fl_session *s)
 	return s->shm->tsc0 - (uint64_t)((double)since / s->view.ns_per_tick);
 }
 
+/* In percent; `window_cost` is the share of a window that recording took. */
+static void put_rate(struct pairs *p, const struct fl_session *s)
+{
+	if (!s->o->rate)
+		return;
+	put(p, "rate", "%.*f", s->rate < 0.01 ? 2 : 1, 100 * s->rate);
+	put(p, "rate_wished", "%s", s->o->rate_text);
+	put(p, "scale", "%.9f", s->view.scale * FL_WEIGHT_ONE);
+	put(p, "windows", "%llu", (unsigned long long)s->n_windows);
+	put(p, "window_cost", "%.1f", 100 * s->window_cost);
+}
+
 static void describe(struct pairs *p, const struct fl_session *s)
 {
 	uint64_t ns = fl_os_monotonic_ns() - s->start_ns;
@@ -114,6 +130,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "pid", "%d", s->pid);
 	put(p, "status", "%d", s->status);
 	put(p, "mode", "%s", mode_of(s));
+	put_rate(p, s);
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
 	put(p, "start_tsc", "%llu", (unsigned long long)start_tsc(s));

@@ -65,11 +65,13 @@ static bool wants_help(int argc, char **argv)
 
 static void print_account(const struct fl_account *a)
 {
-	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost; "
-		"probes: %llu active, %llu refused\n",
+	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost",
 		(unsigned long long)a->produced, (unsigned long long)a->delivered,
-		(unsigned long long)a->lost, (unsigned long long)a->active,
-		(unsigned long long)a->refused);
+		(unsigned long long)a->lost);
+	if (a->filtered)
+		fprintf(stderr, ", %llu filtered", (unsigned long long)a->filtered);
+	fprintf(stderr, "; probes: %llu active, %llu refused\n",
+		(unsigned long long)a->active, (unsigned long long)a->refused);
 }
 
 static int run_command(const struct fl_cmd *cmd, int argc, char **argv,

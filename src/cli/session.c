@@ -153,6 +153,56 @@ static const char *name_of(const void *owner, uint32_t function)
 	return function < s->roster.n ? s->roster.functions[function].name : NULL;
 }
 
+/* The module that was mapped there last; NULL: none. */
+static const struct fl_shm_module *module_at(const struct fl_session *s, uint64_t at)
+{
+	const struct fl_shm_module *m = fl_shm_modules(s->shm);
+
+	for (uint32_t i = s->shm->n_modules; i-- > 0;)
+		if (at >= m[i].lo && at < m[i].hi)
+			return &m[i];
+	return NULL;
+}
+
+static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
+{
+	const struct fl_session *s = owner;
+	const struct fl_shm_module *m = module_at(s, at);
+	struct fl_symbol symbol;
+
+	if (!m || !fl_symbols_find(s->roster.symbols, m->path, at - m->base, &symbol))
+		return false;
+	*lo = m->base + symbol.address;
+	*hi = *lo + symbol.size;
+	return at < *hi;
+}
+
+static void drop_code(struct fl_session *s)
+{
+	if (s->has_code)
+		fl_obj_unlay(&s->code);
+	fl_obj_close(&s->code_file);
+	s->code_file = (struct fl_obj){ 0 };
+	s->has_code = false;
+}
+
+/* The file of one module at a time is kept open. */
+static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
+{
+	struct fl_session *s = (struct fl_session *)owner;
+	const struct fl_shm_module *m = module_at(s, at);
+
+	if (!m)
+		return NULL;
+	if (s->code_of != m) {
+		drop_code(s);
+		s->code_of = m;
+		s->has_code = !fl_obj_open(&s->code_file, m->path) &&
+			      !fl_obj_lay_out(&s->code, &s->code_file, m->path);
+	}
+	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
+}
+
 /* ---- opening ------------------------------------------------------------------------ */
 
 /* Where the address space is limited (ulimit -v), it is for the target, too. */
@@ -181,6 +231,7 @@ static int open_region(struct fl_session *s)
 		.action = s->o->action,
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
+		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 	};
 	int err;
 
@@ -197,6 +248,9 @@ static int open_analyses(struct fl_session *s)
 
 	s->view.sites = fl_shm_sites(s->shm);
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
+	s->view.windows = s->o->rate != 0;
+	s->view.symbol = symbol_at;
+	s->view.code = code_at;
 	s->view.ns_per_tick = 1.0;
 	s->view.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE;
 	s->view.name = name_of;
@@ -268,9 +322,11 @@ static void add_up_events(struct fl_session *s, struct fl_account *a)
 	for (int c = 0; c < FL_N_LOST; c++)
 		a->lost += s->shm->lost[c];
 	a->produced = a->lost;
+	a->filtered = 0;
 	for (size_t i = 0; i < n; i++) {
 		a->produced += t[i].produced;
 		a->delivered += t[i].delivered;
+		a->filtered += t[i].filtered;
 		for (int c = 0; c < FL_N_LOST; c++)
 			a->lost += t[i].lost[c];
 	}
@@ -347,6 +403,7 @@ static void drain(struct fl_session *s)
 		stop_when_due(s, &stopped);
 		show_progress(s, &progress);
 	}
+	s->end_tsc = fl_arch_ticks();
 	while (fl_reader_poll(s->reader, true))
 		;
 	if (progress > 1)
@@ -434,6 +491,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	s->drained = fl_moment_now();
 	release_signals();
 	measure_tick(s);
+	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
 	if (s->refused_to_go || !has_begun(s))
 		return FL_EXIT_FAILED;
@@ -484,6 +542,7 @@ void fl_session_close(struct fl_session *s)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);
 	fl_run_close(s->run);
+	drop_code(s);
 	free(s->selected);
 	if (s->roster.symbols)
 		fl_roster_close(&s->roster);

@@ -148,6 +148,8 @@ struct fl_sheet {
 	size_t n_functions;
 	bool sampled;			/* its calls are samples */
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
+	const char *rate;		/* they are estimates, from this percentage of the
+					 * time; NULL: they are not */
 };
 
 struct fl_exporter {

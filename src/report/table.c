@@ -25,6 +25,15 @@ int fl_sheet_column(const struct flick_rows *r, const char *name)
 	return -1;
 }
 
+const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
+{
+	const char *name = s->result->columns[column].name;
+
+	if (strcmp(name, "calls"))
+		return name;
+	return s->sampled ? "samples" : s->rate ? "estimated_calls" : name;
+}
+
 const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)
 {
 	const char *name = index < s->n_functions ? s->functions[index] : NULL;
@@ -40,8 +49,8 @@ bool fl_sheet_is_text(const struct flick_rows *r, size_t column)
 
 const char *fl_sheet_text(const struct fl_sheet *s, size_t column, uint64_t cell)
 {
-	if (cell == FLICK_NONE)
-		return "-";
+	if (cell == FLICK_NONE)		/* of a tree: what stands above is not known */
+		return fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0 ? "[...]" : "-";
 	return s->result->columns[column].type == FLICK_COL_TEXT ?
 	       (const char *)(uintptr_t)cell : fl_sheet_function(s, cell);
 }

@@ -10,6 +10,8 @@
 int fl_sheet_typed(const struct flick_rows *, enum flick_column_type);
 /* The text of a cell that has one; "-" where it is not known. */
 const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell);
+/* What a column is called: `calls` may be samples, or estimates. */
+const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 /* A cell of FL_COL_CHANGE, and back. */
 static inline int64_t fl_change_value(uint64_t cell)

@@ -58,7 +58,8 @@ static const struct {
 	{ "avg_ns", "Avg time" }, { "p50_ns", "P50 time" }, { "p90_ns", "P90 time" },
 	{ "p99_ns", "P99 time" }, { "min_ns", "Min time" }, { "max_ns", "Max time" },
 	{ "from_ns", "From" }, { "below_ns", "Below" },
-	{ "calls", "Calls" }, { "unknown", "Unknown" }, { "unsure", "Unsure" },
+	{ "calls", "Calls" }, { "estimated_calls", "Est. calls" },
+	{ "unknown", "Unknown" }, { "unsure", "Unsure" },
 	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
 };
 
@@ -114,11 +115,11 @@ static void make_title(char out[64], const char *name)
 
 static void title_of(const struct fl_sheet *s, size_t c, char out[64])
 {
-	const char *name = s->result->columns[c].name;
+	const char *name = fl_sheet_title(s, c);
 
-	make_title(out, s->sampled && !strcmp(name, "calls") ? "samples" : name);
+	make_title(out, name);
 	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
-		if (!strcmp(titles[i].column, name) && (!s->sampled || strcmp(name, "calls")))
+		if (!strcmp(titles[i].column, name))
 			snprintf(out, 64, "%s", titles[i].title);
 }
 
@@ -241,6 +242,9 @@ static void write_text(FILE *to, const struct fl_sheet *s)
 	struct layout l;
 
 	lay_out(&l, s);
+	if (s->rate)
+		fprintf(to, "  sampled %s %%: calls and times are estimated from %s %% of the "
+			"time\n\n", s->rate, s->rate);
 	print_titles(to, &l);
 	for (size_t row = 0; row < s->result->n_rows; row++) {
 		for (size_t i = 0; i < l.n; i++)

@@ -32,19 +32,12 @@ static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 		fprintf(to, "%llu", (unsigned long long)v);
 }
 
-static const char *title_of(const struct fl_sheet *s, size_t c)
-{
-	const char *name = s->result->columns[c].name;
-
-	return s->sampled && !strcmp(name, "calls") ? "samples" : name;
-}
-
 static void write_csv(FILE *to, const struct fl_sheet *s)
 {
 	const struct flick_rows *r = s->result;
 
 	for (size_t c = 0; c < r->n_columns; c++)
-		fprintf(to, "%s%s", c ? "," : "", title_of(s, c));
+		fprintf(to, "%s%s", c ? "," : "", fl_sheet_title(s, c));
 	fputs("\r\n", to);
 	for (size_t i = 0; i < r->n_rows; i++) {
 		for (size_t c = 0; c < r->n_columns; c++) {

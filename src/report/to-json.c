@@ -25,10 +25,7 @@ void fl_json_string(FILE *to, const char *text)
 
 static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 {
-	const char *name = s->result->columns[c].name;
-
-	fprintf(to, "\"%s\": ", s->sampled && !strcmp(name, "calls") ? "samples" :
-		name);
+	fprintf(to, "\"%s\": ", fl_sheet_title(s, c));
 	if (v == FLICK_NONE)
 		fputs("null", to);
 	else if (fl_sheet_is_text(s->result, c))

@@ -30,4 +30,5 @@ for delay in 0 0.01 0.03 0.06 0.1 0.2 0.4; do
 	kill_reader $delay "-a latency --all"
 	kill_reader $delay "-a counts"
 	kill_reader $delay ""
+	kill_reader $delay "-a graph --rate=30%"
 done

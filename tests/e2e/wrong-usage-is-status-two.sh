@@ -22,3 +22,16 @@ wrong 'from 1' calibrate --seconds soon
 wrong 'exclude' calibrate --quick --show
 wrong '--quick' calibrate --quack
 wrong 'usage' calibrate now
+wrong '0.1% to 100%' record --rate 0 -- true
+wrong '0.1% to 100%' record --rate 0.05% -- true
+wrong '0.1% to 100%' record --rate 200% -- true
+wrong '0.1% to 100%' record --rate x -- true
+wrong '0.1% to 100%' record --rate 5%% -- true
+wrong '0.1% to 100%' record --rate '' -- true
+wrong '0.1% to 100%' record --rate=-1% -- true
+wrong '0.1% to 100%' record --rate nan -- true
+wrong 'choose one' record --rate 5% --all -- true
+wrong 'choose one' record --rate 5% --trace -a graph -- true
+wrong 'profiler' record --rate 5% -K 3 -- true
+wrong 'profiler' record --rate auto --epoch 3 -- true
+wrong 'readers' record --rate 5% --readers 2 -- true

@@ -64,7 +64,7 @@ static void report_has_uftraces_columns(void **unused)
 {
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
 	char *text = print(exporter("text")->write, &sheet);
 
 	(void)unused;
@@ -79,7 +79,7 @@ static void samples_are_not_called_calls(void **unused)
 {
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, true, NULL };
+	struct fl_sheet sheet = { &r, names, 3, true, NULL, NULL };
 	char *text = print(exporter("text")->write, &sheet);
 	char *csv = print(exporter("csv")->write, &sheet);
 
@@ -95,7 +95,7 @@ static void csv_quotes_what_it_must(void **unused)
 {
 	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
 	char *text = print(exporter("csv")->write, &sheet);
 
 	(void)unused;
@@ -108,7 +108,7 @@ static void json_escapes_what_it_must(void **unused)
 {
 	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5, 2, 1, 1, 1, 1, 9, 1, 1, 1, 1 };
 	struct flick_rows r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
 	char *text = print(exporter("json")->write, &sheet);
 
 	(void)unused;
@@ -123,7 +123,7 @@ static void rows_sort_largest_first_unknown_last(void **unused)
 {
 	uint64_t cells[] = { 0, 1, FLICK_NONE, 0, 0, 1, 1, 5, 0, 0, 2, 1, 7, 0, 0 };
 	struct flick_rows r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
 
 	(void)unused;
 	assert_true(fl_sheet_sort(&sheet, "total_ns"));
@@ -143,7 +143,7 @@ static void counts_look_like_funccount(void **unused)
 {
 	uint64_t cells[] = { 0, 12 };
 	struct flick_rows r = { counts_columns, 2, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL };
+	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
 	char *text = print(fl_text_counts, &sheet);
 
 	(void)unused;
@@ -173,7 +173,7 @@ static void trees_are_indented(void **unused)
 	};
 	uint64_t *cells = malloc(sizeof(rows));
 	struct flick_rows r = { tree_columns, 4, cells, 7 };
-	struct fl_sheet sheet = { &r, names, 2, false, NULL };
+	struct fl_sheet sheet = { &r, names, 2, false, NULL, NULL };
 	char *text;
 
 	(void)unused;
@@ -206,8 +206,8 @@ static void histogram_looks_like_funclatency(void **unused)
 	uint64_t cells[] = { 0, 3, 15, 15, 5 };
 	struct flick_rows s = { spread_columns, 4, spread_cells, 2 };
 	struct flick_rows l = { latency_columns, 5, cells, 1 };
-	struct fl_sheet spread = { &s, names, 3, false, NULL };
-	struct fl_sheet latency = { &l, names, 3, false, NULL };
+	struct fl_sheet spread = { &s, names, 3, false, NULL, NULL };
+	struct fl_sheet latency = { &l, names, 3, false, NULL, NULL };
 	char *text;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);

@@ -1,0 +1,121 @@
+#!/bin/sh
+# timeout: 300
+# --rate: every edge that is named is one of the program, whatever a window cut
+# off; counts are near the truth; what no window holds is filtered, exactly.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+
+allowed='-:main main:work -:work work:spin work:sorts work:tree work:swing spin:leaf
+	sorts:compare tree:tree swing:outer outer:inner outer:leaf inner:bottom
+	swing:bottom'
+pairs_of_graph="select coalesce(c.name, '-') || ':' || f.name from graph g
+	left join functions c on c.id = g.caller join functions f on f.id = g.function
+	where g.calls > g.unsure"
+# Below the row without a function stands what that one called, at any depth.
+pairs_of_tree="select coalesce(c.name, '-') || ':' || f.name from tree t
+	left join tree p on p.id = t.parent left join functions c on c.id = p.function
+	join functions f on f.id = t.function where t.calls > t.unsure and
+	(p.id is null or p.function is not null)"
+
+only_true() {	# TABLE QUERY
+	sql "$2" | sed 's/\.\(constprop\|isra\|part\)\.[0-9.]*//g' | sort -u >"$work/pairs"
+	[ -s "$work/pairs" ] || fail "$label nothing in $1 is certain"
+	wrong=$(grep -vxF -e "$(printf '%s\n' $allowed)" "$work/pairs")
+	[ -z "$wrong" ] || fail "$label $1:" $wrong
+}
+
+# Each must be there, with its caller: no window saw these callers begin.
+named() {	# CALLER:FUNCTION...
+	for edge; do
+		grep -qxF "$edge" "$work/pairs" || fail "$label graph has no $edge"
+	done
+}
+
+# Estimates, within a factor; a machine that is busy may open few windows.
+near() {	# FUNCTION FACTOR
+	[ "$(kept windows)" -ge 40 ] || return 0
+	truth=$(awk -v f="$1" '$1 == "count" && $2 == f { print $3 }' "$out")
+	got=$(sql "select coalesce(sum(calls), 0) from $(rows counts) where
+		name = '$1' or name like '$1.%'")
+	awk -v a="$truth" -v b="$got" -v f="$2" 'BEGIN { exit !(b < a * f && a < b * f) }' ||
+		fail "$label $1: $got calls by estimate, $truth in truth"
+}
+
+kept() {	# KEY
+	sql "select value from session where key = '$1'"
+}
+
+for level in -O0 -O2; do
+	for rate in 5% 30%; do
+		label="$level $rate:"
+		target windows $level $sites
+		record --rate $rate -a graph,tree,counts,latency,subtrees -- "$work/windows" 250
+		succeeded
+		lossless
+		only_true graph "$pairs_of_graph"
+		named spin:leaf tree:tree inner:bottom outer:inner
+		only_true tree "$pairs_of_tree"
+		[ "$(kept mode)" = windows ] || fail "$label mode $(kept mode)"
+		[ "$(kept windows)" -gt 1 ] || fail "$label $(kept windows) windows"
+		[ "$(kept filtered)" -gt 0 ] || fail "$label nothing was filtered"
+		for f in leaf bottom compare tree; do
+			near $f 8
+		done
+		[ "$(sql "select sum(sampled) from graph")" = \
+			"$(sql "select sum(sampled) from counts")" ] ||
+			fail "$label graph and counts saw different calls"
+	done
+done
+ends_well
+
+# Shown as estimates.
+label=report:
+run "$FLICK" report -a graph "$data"
+head -n 1 "$out" | grep -q '^  sampled [0-9.]* %: ' || fail "$label no first line"
+grep -q 'Est. calls' "$out" || fail "$label not called estimates"
+run "$FLICK" report -a tree "$data"
+grep -q ' \[\.\.\.\]$' "$out" || fail "$label the tree says not where it is cut off"
+run "$FLICK" report -a graph --format=json "$data"
+grep -q '"estimated_calls": [0-9]*,.*"sampled": [0-9]*' "$out" || fail "$label json"
+
+# At the full rate the window never closes: all is exact.
+label=100%:
+record --rate 100% -a graph,counts,latency -- "$work/windows" 10
+succeeded
+lossless
+exact
+exact graph
+exact latency
+[ "$(kept rate)" = 100.0 ] || fail "$label rate $(kept rate)"
+[ "$(kept windows)" = 1 ] || fail "$label $(kept windows) windows"
+
+# Adaptive: as much as the reader can follow; entries alone suffice for counts.
+label=auto:
+record --rate=auto -a graph -- "$work/windows" 100
+succeeded
+lossless
+only_true graph "$pairs_of_graph"
+label=pads:
+target windows -O2 -fpatchable-function-entry=5
+record --rate 20% -a counts -- "$work/windows" 250
+succeeded
+lossless
+near leaf 8
+
+# dlopen inside and outside of windows, children, a thread for each call.
+label=dlopen:
+library dlopen-lib $sites
+target dlopen $sites
+record --rate 50% -a graph -- "$work/dlopen" "$work/dlopen-lib.so" 200
+succeeded
+conserved
+for t in fork short-threads exceptions longjmp sigaltstack cancel signals; do
+	label="$t:"
+	for f in "$targets/$t".c*; do
+		case $f in *.cc) need "$(cxx)" ;; esac
+	done
+	target $t -O2 $sites
+	record --rate 50% -a graph,tree,latency -- "$work/$t"
+	succeeded
+	conserved
+done
