@@ -95,6 +95,7 @@ BEGIN {
 	title["channel"] = "A word through a ring, from one core to another"
 	title["size"] = "The same by size of ring, 16 chunks each"
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
+	title["sampling"] = "A call graph of a part of the time: bzip2 (paper 2, Figure 11)"
 }
 /^#/ || /^$/ { next }
 FILENAME ~ /names$/ { lines[++n_lines] = $0; next }
