@@ -87,12 +87,13 @@ $(BUILD)/reader/report/to-flame.o: src/report/flame.js
 LIB = $(BUILD)/libflick.so
 all: $(LIB) $(BUILD)/libflick.a $(BUILD)/flick
 
+SHARED = $(CC) -shared $(LDFLAGS) \
+	-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=flick.map \
+	-Wl,-z,defs -Wl,-z,now -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack
+
 $(LIB): $(GUEST) flick.map
 	@echo "  LINK   $@"
-	$(Q)$(CC) -shared -o $@ $(GUEST) $(LDFLAGS) \
-		-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=flick.map \
-		-Wl,-z,defs -Wl,-z,now -Wl,-z,initfirst -Wl,-z,nodelete \
-		-Wl,-z,noexecstack -ldl -lpthread
+	$(Q)$(SHARED) -o $@ $(GUEST) -ldl -lpthread
 	@ln -sf libflick.so $@.$(ABI)
 
 $(BUILD)/libflick.a: $(GUEST)
@@ -127,6 +128,13 @@ CHECKERS := $(sort $(wildcard tools/check-*))
 TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
+# The agent with points, at which tests/targets/kill-at.c kills its process.
+KILLER := $(BUILD)/tests/libflick-kill-at.so
+$(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC)) flick.map
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out flick.map,$^) -ldl -lpthread
+
 $(WITH_POINTS): $(BUILD)/points.a
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
 $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
@@ -143,7 +151,7 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN)
+run-check: all $(TEST_BIN) $(KILLER)
 	@$(RUN) $(TESTS)
 run-torture: all $(TORTURE)
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(call scripts,torture)

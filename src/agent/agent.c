@@ -2,7 +2,9 @@
  * agent.c - the recorder's agent: asks it which sites it wants and arms them.
  *
  * Hides the dialogue with the reader, see enum fl_phase in channel.h. The
- * reader may die at any point; then the target goes on without probes.
+ * reader may die at any point; then the target goes on without probes. Of a
+ * family's processes one asks at a time, with its lock held (channel/family.c).
+ * It is answered for all, and one whose sites others have brought need not ask.
  *
  *	target					reader
  *	write modules, sites, n_sites		wait for ASK
@@ -36,6 +38,12 @@ void fl_agent_unlock(const uint64_t *signals)
 	fl_os_unlock(&dialogue, signals);
 }
 
+/* A child of a bare clone has its parent's owner, and must not act as it. */
+bool fl_agent_directs(void)
+{
+	return fl_owner && !fl_channel_is_closed();
+}
+
 int fl_agent_found(enum fl_moment moment)
 {
 	uint64_t signals;
@@ -43,23 +51,21 @@ int fl_agent_found(enum fl_moment moment)
 	int n = 0;
 
 	fl_agent_lock(&signals);
-	if (fl_owner)
+	if (fl_agent_directs())
 		n = fl_probes_discover(moment, &from);
-	if (fl_owner && fl_probes_count() > from)
+	if (fl_agent_directs() && fl_probes_count() > from)
 		fl_owner->found(from, moment);
 	fl_agent_unlock(&signals);
 	return n < 0 ? n : 0;
 }
 
-/* Returns the reader's answer; GO when it died before it gave one. */
-static uint32_t ask(void)
+static int start_error;			/* why this process's agent cannot work */
+
+/* GO when the reader died before it gave an answer. */
+static uint32_t wait_for_answer(void)
 {
 	uint32_t phase;
 
-	/* (A) pairs with (B) in cli/dialogue.c */
-	store_release(&shm->phase, FL_PHASE_ASK);
-	fl_os_futex_wake(&shm->phase, 1);
-	fl_channel_doorbell();		/* it may be waiting for events instead */
 	/* (D) pairs with (C) in cli/dialogue.c */
 	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) {
 		if (!fl_channel_reader_lives())
@@ -67,6 +73,37 @@ static uint32_t ask(void)
 		fl_os_futex_wait(&shm->phase, FL_PHASE_ASK, 20000);
 	}
 	return phase;
+}
+
+static uint32_t ask_locked(void)
+{
+	shm->agent_error = start_error;
+	/* (A) pairs with (B) in cli/dialogue.c */
+	store_release(&shm->phase, FL_PHASE_ASK);
+	FL_POINT("agent.asked");
+	fl_os_futex_wake(&shm->phase, 1);
+	fl_channel_doorbell();		/* it may be waiting for events instead */
+	return wait_for_answer();
+}
+
+/* Is there something that the reader has not decided? */
+static bool must_ask(void)
+{
+	return !shm->follow || start_error || load_relaxed(&shm->phase) == FL_PHASE_START ||
+	       load_relaxed(&shm->n_decided) < shm->n_sites;
+}
+
+/* Returns the reader's answer. The first wait is for one that was killed while
+ * it asked. */
+static uint32_t ask(void)
+{
+	uint32_t answer;
+
+	fl_family_lock(shm);
+	wait_for_answer();
+	answer = must_ask() ? ask_locked() : FL_PHASE_GO;
+	fl_family_unlock(shm);
+	return answer;
 }
 
 static void recorder_found(uint32_t from, enum fl_moment moment)
@@ -112,12 +149,27 @@ static struct fl_shm *map_shm(const char *path, int *err)
 	return m;
 }
 
-/* After an exec in the target: what the old image had is not there any more. */
+/* After an exec in the target: what the old image had is not there any more. A
+ * family's rows may be another's as well. */
 static void retire_old_image(void)
 {
-	for (uint32_t i = 0; i < shm->n_sites; i++)
+	for (uint32_t i = 0; !shm->follow && i < shm->n_sites; i++)
 		fl_shm_sites(shm)[i].state = FL_SITE_GONE;
-	shm->n_images++;
+}
+
+/* One moment on both clocks: the first process's, at its start. */
+static void note_clocks(void)
+{
+	if (shm->tsc0)
+		return;
+	shm->tsc0 = fl_arch_ticks();
+	shm->mono0_ns = fl_os_monotonic_ns();
+}
+
+/* Without `follow` it is another process of the family. */
+static bool is_target(void)
+{
+	return shm->follow || shm->target_pid == fl_os_pid();
 }
 
 static int fault_error;
@@ -149,28 +201,28 @@ void fl_agent_start(const char *shm_path)
 	uint32_t from;
 	int err;
 
-	shm = map_shm(shm_path, &err);
-	if (!shm || shm->target_pid != fl_os_pid())
-		return;			/* another process of the family */
-	if (err) {
+	shm = map_shm(shm_path, &start_error);
+	if (!shm || !is_target())
+		return;
+	if (start_error) {
 		fl_channel_open(shm);	/* only to be heard */
 		fl_channel_close();
+	} else if (fl_channel_join(shm)) {
+		return;
 	} else {
 		retire_old_image();
-		shm->tsc0 = fl_arch_ticks();
-		shm->mono0_ns = fl_os_monotonic_ns();
+		note_clocks();
 		fl_cyg_open();
-		err = open_all();
+		start_error = open_all();
 	}
-	if (err) {
-		shm->agent_error = err;
+	if (start_error) {
 		if (ask() == FL_PHASE_QUIT)
 			fl_os_exit(0);
 		return;
 	}
 	fl_owner = &recorder;
 	err = fl_probes_discover(FL_RUNNING, &from);
-	shm->agent_error = err < 0 ? err : 0;
+	start_error = err < 0 ? err : 0;
 	recorder_found(from, FL_RUNNING);
 	if (shm->windows.rate)
 		fl_windows_begin();

@@ -14,6 +14,9 @@ struct fl_owner {
 };
 extern const struct fl_owner *fl_owner;
 
+/* Is there one, and is this process still its? */
+bool fl_agent_directs(void);
+
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
 

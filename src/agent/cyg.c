@@ -46,9 +46,9 @@ __attribute__((noinline)) static void met(void *function, void *ret,
 	int id = -ENOENT;
 
 	fl_agent_lock(&signals);
-	if (fl_owner)				/* still */
+	if (fl_agent_directs())			/* still */
 		id = take_site((uintptr_t)ret, f, kind);
-	if (fl_owner && id < 0)
+	if (fl_agent_directs() && id < 0)
 		id = take_virtual(f, kind);
 	fl_agent_unlock(&signals);
 	if (id >= 0)

@@ -21,19 +21,18 @@ static const struct r_debug *loader;	/* NULL: not found */
 static struct fl_patch loader_patch;
 static bool hears_loader;
 static struct fl_near loader_near;
-static uint64_t fork_signals;
 
 /* ---- the loader ------------------------------------------------------------- */
 
 /* In the thread that loads or unloads, with the loader's lock held. */
 static void on_loader(void)
 {
-	if (fl_owner && loader->r_state == RT_DELETE)
+	if (fl_agent_directs() && loader->r_state == RT_DELETE)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw();
-	if (fl_owner)
+	if (fl_agent_directs())
 		fl_agent_found(FL_LOADING);
 }
 
@@ -132,26 +131,68 @@ static int hear_loader(void)
 
 /* ---- fork --------------------------------------------------------------------- */
 
+static struct fl_shm *watched;		/* the recorder's region; NULL: none */
+static bool follows;			/* the fork that is being made; as the two below */
+static uint64_t fork_signals, dialogue_signals;
+
+/* Nobody is in the middle of a change then; nor of a dialogue, where the child
+ * is to have its own. */
 static void before_fork(void)
 {
-	if (fl_owner)
-		fl_probes_hold(&fork_signals);
+	bool follow = watched && watched->follow && !fl_channel_is_closed();
+
+	if (!fl_owner)
+		return;
+	if (follow)
+		fl_agent_lock(&dialogue_signals);
+	fl_probes_hold(&fork_signals);
+	follows = follow;
 }
 
 static void in_parent(void)
 {
-	if (fl_owner)
-		fl_probes_release(&fork_signals);
+	bool followed = follows;
+
+	if (!fl_owner)
+		return;
+	fl_probes_release(&fork_signals);
+	if (followed)
+		fl_agent_unlock(&dialogue_signals);
 }
 
-/* The child is another process: it shares the rings and must not use them. */
+/* A row, text and a watch of its own: 0, or why that cannot be. */
+static int become_process(void)
+{
+	int err = fl_channel_reader_lives() ? fl_channel_fork() : -ESRCH;
+
+	if (err)
+		return err;
+	err = fl_probes_take_over();
+	if (!err)
+		err = fl_life_watch(watched);
+	if (err)
+		fl_channel_count_outside(FL_OUT_ERROR);
+	return err;
+}
+
+/* It is another process: it shares the rings and must not use them. */
+static void stay_out(void)
+{
+	fl_owner = NULL;
+	fl_channel_close();
+	fl_probes_release_off(&fork_signals);
+}
+
 static void in_child(void)
 {
 	if (!fl_owner)
 		return;
-	fl_owner = NULL;
-	fl_channel_close();
-	fl_probes_release_off(&fork_signals);
+	if (follows && become_process() == 0)
+		fl_probes_release(&fork_signals);
+	else
+		stay_out();
+	if (follows)
+		fl_agent_unlock(&dialogue_signals);
 }
 
 /* ---- flick's own thread ---------------------------------------------------------- */
@@ -185,6 +226,7 @@ int fl_life_watch(struct fl_shm *m)
 {
 	int tid = fl_os_thread_start(run, m);
 
+	watched = m;
 	return tid < 0 ? tid : 0;
 }
 

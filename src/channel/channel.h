@@ -12,16 +12,18 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_shm | modules[] | sites[] | slot 0 | slot 1 | ... | pool of chunks
+ *	struct fl_shm | processes[] | modules[] | sites[] | slot 0 | slot 1 | ...
+ *	| pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 2
+#define FL_SHM_VERSION 3
 #define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
+#define FL_MAX_PROCESSES 4096		/* of a family, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
 
 enum fl_lost {		/* why an event was not enqueued; index of lost[] */
@@ -32,10 +34,19 @@ enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 };
 extern const char *const fl_lost_names[FL_N_LOST];
 
+enum fl_outside {	/* why a process is not recorded; index of outside[] */
+	FL_OUT_TABLE,	/* more than FL_MAX_PROCESSES */
+	FL_OUT_SPACE,	/* in a pid namespace of its own */
+	FL_OUT_ERROR,	/* no memory or no thread for it */
+	FL_N_OUT
+};
+extern const char *const fl_outside_names[FL_N_OUT];
+
 enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
 extern const char *const fl_kind_names[FL_N_KINDS];
 
 enum fl_site_state {	/* W target */
+	FL_SITE_OTHERS,	/* of other processes; only in a process's own copy */
 	FL_SITE_FOUND,	/* published, the reader may select it */
 	FL_SITE_READY,	/* armed: switching costs one store */
 	FL_SITE_REFUSED,/* `refusal` and `datum` say why */
@@ -45,7 +56,15 @@ enum fl_site_state {	/* W target */
 struct fl_shm_module {
 	uint64_t base;			/* load bias: address - ELF address */
 	uint64_t lo, hi;		/* mapped range */
-	char path[488];			/* absolute where known */
+	uint32_t first, n;		/* the sites a scan found; n 0: not yet */
+	char path[480];			/* absolute where known */
+};
+
+/* A process of the family; a row is never given to another pid. */
+struct fl_process {
+	int32_t pid, parent;		/* 0: claimed, and killed before more */
+	uint32_t image;			/* the one that lives; W its first thread */
+	uint32_t pad;
 };
 
 /* One line of the site table; its index is the probe id. W target, except
@@ -62,6 +81,7 @@ struct fl_shm_site {
 	uint8_t state;			/* enum fl_site_state */
 	uint8_t wanted;			/* 1: the session wants it on */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
+	uint32_t image;			/* that brought it; others may have it too */
 	uint8_t steady;			/* 1: on between windows, too; W reader */
 	uint8_t pad[3];
 };
@@ -123,7 +143,7 @@ struct fl_shm {
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_sites, n_slots, slot_bytes;
-	uint64_t modules_at, sites_at, slots_at, pool_at;	/* offsets */
+	uint64_t processes_at, modules_at, sites_at, slots_at, pool_at;	/* offsets */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
 	uint32_t pool_chunks;		/* what rings grow by, all together */
@@ -132,18 +152,23 @@ struct fl_shm {
 	uint32_t samples;		/* K of FL_ACT_SAMPLE */
 	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
 	uint32_t own;			/* 1: a program's own (flick.h), no reader */
-	int32_t target_pid;		/* who may attach; W before exec */
+	uint32_t follow;		/* 1: the target's children may attach, too */
+	int32_t target_pid;		/* else who may; W before exec */
 	int32_t reader_pid;
+	char pid_space[32];		/* the reader's /proc/self/ns/pid */
 
 	alignas(64) uint32_t phase;	/* enum fl_phase; futex */
 	int32_t agent_error;		/* fl_err: why the agent gave up */
 	uint32_t n_modules;		/* W target before ASK */
 	uint32_t n_sites;		/* W target before ASK */
-	uint32_t n_images;		/* execs seen; W target */
+	uint32_t n_images;		/* begun by start, exec and fork; atomic */
+	uint32_t n_processes;		/* rows claimed, or more; atomic */
+	uint32_t n_decided;		/* sites that were selected or not; W reader */
+	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
 	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
-	uint64_t toggles;		/* one-byte switches done by sampling; W target */
-	uint64_t rearm_ticks;		/* spent re-arming, TSC; W target */
+	uint64_t toggles;		/* one-byte switches done by sampling; atomic */
+	uint64_t rearm_ticks;		/* spent re-arming, TSC; atomic */
 
 	struct fl_bell bells[FL_MAX_READERS];
 	alignas(64) uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
@@ -155,9 +180,13 @@ struct fl_shm {
 	struct fl_windows windows;
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
+	alignas(64) pthread_mutex_t family;	/* robust; see channel/family.c */
 };
 
-enum { FL_SLOT_FREE, FL_SLOT_CLAIMED, FL_SLOT_LIVE };
+enum {
+	FL_SLOT_FREE, FL_SLOT_CLAIMED, FL_SLOT_LIVE,
+	FL_SLOT_LEFT			/* the recording ended before its thread */
+};
 
 /* A sampled call that has not returned yet: see probe/sample.c. */
 struct fl_frame {
@@ -196,7 +225,8 @@ struct fl_slot {
 
 	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
 	int32_t tid;
-	uint32_t image;			/* which exec it belongs to */
+	uint32_t image;			/* to which it belongs, of ... */
+	uint32_t process;		/* ... this row */
 	uint32_t waiting;		/* waits for room, nested ones too; W thread */
 	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
 	uint64_t claimed;		/* chunks taken into use; W thread (Q), R reader (R) */
@@ -213,6 +243,11 @@ struct fl_slot {
 static inline struct fl_slot *fl_shm_slot(struct fl_shm *m, uint32_t i)
 {
 	return (void *)((char *)m + m->slots_at + (uint64_t)i * m->slot_bytes);
+}
+
+static inline struct fl_process *fl_shm_processes(struct fl_shm *m)
+{
+	return (void *)((char *)m + m->processes_at);
 }
 
 static inline struct fl_shm_site *fl_shm_sites(struct fl_shm *m)
@@ -234,9 +269,23 @@ static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 extern __thread struct fl_slot **fl_cell
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Use region `m` for this process's threads; n_images is this image's number by
- * then. 0 or -ENOMEM. Not thread-safe; once. The region must stay mapped from then on: the
- * C library's list of a thread's robust mutexes leads through its slot. */
+/* Become a process of the family, or its next image. 0; -EXDEV, -ENOSPC: it is
+ * not to be recorded, which has been counted. Not thread-safe. */
+int fl_channel_join(struct fl_shm *m);
+/* The same in fork's child, which then has its parent's channel for its own. */
+int fl_channel_fork(void);
+/* A process that joined cannot be recorded after all. */
+void fl_channel_count_outside(enum fl_outside);
+/* The number of this image; 0 where nobody joins. */
+uint32_t fl_channel_image(void);
+/* One process at a time adds to the region's tables, and speaks with the
+ * reader. Survives its holder's death. Nothing without `follow`. */
+void fl_family_lock(struct fl_shm *m);
+void fl_family_unlock(struct fl_shm *m);
+
+/* Use region `m` for this process's threads. 0 or -ENOMEM. Not thread-safe; once.
+ * The region must stay mapped from then on: the C library's list of a thread's
+ * robust mutexes leads through its slot. */
 int fl_channel_open(struct fl_shm *m);
 /* Threads of this process no longer enqueue (fork's child, close). */
 void fl_channel_close(void);
@@ -266,7 +315,7 @@ struct fl_shm_options {
 	uint32_t n_slots, max_sites;	/* 0 = 2048, 1 M */
 	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
 	uint32_t n_readers;		/* 0 = 1 */
-	uint32_t action, samples, epoch_us;
+	uint32_t action, samples, epoch_us, follow;
 	uint32_t rate;			/* millionths; 0 = no windows */
 	bool adapts;			/* the rate follows the reader's pace */
 };
@@ -276,11 +325,13 @@ struct fl_shm_options {
  * close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
+/* To processes that still record: the reader goes. They switch their probes off. */
+void fl_shm_leave(struct fl_shm *m);
 
 /* One life of a slot: a thread of the target. Its number is, by first sight, the
  * reader's own, that plus n_readers, that plus twice n_readers, ... */
 struct fl_thread {
-	int32_t tid;
+	int32_t tid, pid;
 	uint32_t image;
 	char name[16];
 	bool ended;

@@ -54,7 +54,7 @@ struct life {
 	struct fl_lease lease;
 	uint32_t number;		/* of the slot */
 	uint32_t thread;		/* index into threads */
-	uint32_t image;
+	uint32_t image, process;	/* as the slot says */
 	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 	struct fl_place place;		/* where there are windows */
@@ -64,6 +64,7 @@ struct fl_reader {
 	struct fl_shm *shm;
 	struct fl_sink sink;
 	uint64_t chunk_bytes, slots_at, slot_bytes;	/* constant */
+	uint64_t processes_at;				/* constant */
 	uint32_t n_slots, n_counters;			/* constant */
 	uint32_t number, n_readers;			/* constant; its slots */
 	struct fl_pool pool;
@@ -82,12 +83,14 @@ struct fl_reader {
 	struct fl_sieve sieve;
 	struct fl_gauge gauge;
 	struct fl_pace pace;
+	bool is_over;			/* target_gone has been said */
 };
 
 static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t number)
 {
 	r->chunk_bytes = m->chunk_bytes;
 	r->n_slots = m->n_slots;
+	r->processes_at = m->processes_at;
 	r->slots_at = m->slots_at;
 	r->slot_bytes = m->slot_bytes;
 	r->number = number;
@@ -201,6 +204,11 @@ static struct fl_slot *slot_of(const struct fl_reader *r, uint32_t number)
 	return (void *)((char *)r->shm + r->slots_at + number * r->slot_bytes);
 }
 
+static struct fl_process *process_of(const struct fl_reader *r, const struct life *l)
+{
+	return (struct fl_process *)((char *)r->shm + r->processes_at) + l->process;
+}
+
 static bool adopt(struct fl_reader *r, uint32_t number)
 {
 	struct fl_slot *s = slot_of(r, number);
@@ -210,12 +218,14 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	if (thread == NO_THREAD)
 		return false;
 	t = &r->threads[thread];
-	t->tid = s->tid;
-	t->image = s->image;
-	refresh(t, s->lost, s->name);
 	r->lives[r->n_lives] = (struct life){
 		.slot = s, .number = number, .thread = thread, .image = s->image,
+		.process = s->process % FL_MAX_PROCESSES,
 	};
+	t->tid = s->tid;
+	t->pid = process_of(r, &r->lives[r->n_lives])->pid;
+	t->image = s->image;
+	refresh(t, s->lost, s->name);
 	fl_lease_begin(&r->lives[r->n_lives++].lease, s, &r->pool);
 	return true;
 }
@@ -410,12 +420,20 @@ static bool is_idle(struct life *l)
 
 /* ---- counters -------------------------------------------------------------- */
 
+/* To look at a counter makes its page. A region without sites is a test's. */
+static uint32_t n_counters(const struct fl_reader *r)
+{
+	uint32_t n = load_relaxed(&r->shm->n_sites);
+
+	return n && n < r->n_counters ? n : r->n_counters;
+}
+
 static void take_counters(struct fl_reader *r, const struct life *l)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
 	struct fl_thread *t = &r->threads[l->thread];
 
-	for (uint32_t i = 0; i < r->n_counters; i++) {
+	for (uint32_t i = 0, end = n_counters(r); i < end; i++) {
 		uint64_t n = counters[i];
 
 		if (!n)
@@ -435,7 +453,7 @@ static bool has_ended(const struct fl_reader *r, const struct life *l)
 {
 	/* ordering: none of ours, the exec stands before the new number */
 	return fl_owner_died(&l->slot->owner) ||
-	       l->image != __atomic_load_n(&r->shm->n_images, __ATOMIC_ACQUIRE);
+	       l->image != __atomic_load_n(&process_of(r, l)->image, __ATOMIC_ACQUIRE);
 }
 
 static void free_slot(struct fl_reader *r, const struct life *l)
@@ -448,6 +466,8 @@ static void free_slot(struct fl_reader *r, const struct life *l)
 	store_relaxed(&r->shm->free_hint, l->number);
 }
 
+/* When the recording is over a thread may be left that writes for a while: what
+ * it has stays its own. */
 static void end_life(struct fl_reader *r, struct life *l)
 {
 	struct fl_thread *t = &r->threads[l->thread];
@@ -456,6 +476,10 @@ static void end_life(struct fl_reader *r, struct life *l)
 	refresh(t, l->slot->lost, l->slot->name);
 	t->ended = true;
 	r->sink.thread_end(r->sink.arg, thread_number(r, l));
+	if (r->is_over) {
+		store_relaxed(&l->slot->state, FL_SLOT_LEFT);
+		return;
+	}
 	fl_lease_end(&l->lease, &r->pool);
 	free_slot(r, l);
 }
@@ -517,6 +541,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 	bool tick = tick_is_due(r);
 
 	r->gone = target_gone;
+	r->is_over |= target_gone;
 	adopt_fresh(r);
 	if (target_gone)
 		adopt_rest(r);

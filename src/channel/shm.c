@@ -12,6 +12,7 @@
 
 #include "channel/channel.h"
 #include "channel/slot.h"
+#include "os/os.h"
 
 #define MAX_MODULES 1024
 #define MAX_SITES (1u << 26)
@@ -23,6 +24,12 @@ const char *const fl_lost_names[FL_N_LOST] = {
 	[FL_LOST_READER] = "reader died",
 	[FL_LOST_SLOT] = "no slot free",
 	[FL_LOST_ROOM] = "no counter free",
+};
+
+const char *const fl_outside_names[FL_N_OUT] = {
+	[FL_OUT_TABLE] = "there is room for 4096",
+	[FL_OUT_SPACE] = "a pid namespace of its own",
+	[FL_OUT_ERROR] = "it had no memory or no thread to spare",
 };
 
 const char *const fl_kind_names[FL_N_KINDS] = {
@@ -72,7 +79,7 @@ static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes)
 	m->pool_chunks = m->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
 }
 
-/* Header, modules, sites, slots, pool: each from a page's start. */
+/* Header, processes, modules, sites, slots, pool: each from a page's start. */
 static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 {
 	m->magic = FL_SHM_MAGIC;
@@ -88,8 +95,11 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->windows.adapts = o->adapts;
 	m->epoch_us = o->epoch_us;
 	m->reader_pid = getpid();
+	m->follow = o->follow;
 	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024);
-	m->modules_at = fl_round_up(sizeof(*m), PAGE);
+	m->processes_at = fl_round_up(sizeof(*m), PAGE);
+	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
+				sizeof(struct fl_process), PAGE);
 	m->sites_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
 				sizeof(struct fl_shm_module), PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
@@ -98,8 +108,7 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->bytes = m->pool_at + (uint64_t)m->pool_chunks * m->chunk_bytes;
 }
 
-/* Locked by this thread until it ends: that is how the target sees it live. */
-static int lock_reader(pthread_mutex_t *mutex)
+static int make_mutex(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attr;
 	int err = pthread_mutexattr_init(&attr);
@@ -110,10 +119,19 @@ static int lock_reader(pthread_mutex_t *mutex)
 		err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	if (!err)
 		err = pthread_mutex_init(mutex, &attr);
-	if (!err)
-		err = pthread_mutex_lock(mutex);
 	pthread_mutexattr_destroy(&attr);
-	return -err;
+	return err;
+}
+
+/* `reader` is locked by this thread until it ends: that is how the target sees
+ * it live. */
+static int make_mutexes(struct fl_shm *m)
+{
+	int err = make_mutex(&m->family);
+
+	if (!err)
+		err = make_mutex(&m->reader);
+	return -(err ? err : pthread_mutex_lock(&m->reader));
 }
 
 /* ftruncate() past the file size limit would kill us by SIGXFSZ. */
@@ -138,7 +156,7 @@ static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
 	if (m == MAP_FAILED)
 		return -errno;
 	*m = *layout;
-	err = lock_reader(&m->reader);
+	err = make_mutexes(m);
 	if (err)
 		munmap(m, layout->bytes);
 	else
@@ -154,6 +172,9 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	if (!options_are_valid(o))
 		return FLE_OPTION;
 	lay_out(&layout, o);
+	if (o->follow && fl_os_readlink("/proc/self/ns/pid", layout.pid_space,
+					sizeof(layout.pid_space)) < 0)
+		return -ENOENT;
 	memory = memfd_create("flick", MFD_CLOEXEC);
 	if (memory < 0)
 		return -errno;
@@ -163,6 +184,11 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	else
 		*fd = memory;
 	return err;
+}
+
+void fl_shm_leave(struct fl_shm *m)
+{
+	pthread_mutex_unlock(&m->reader);
 }
 
 /* The size is the file's: the header may have been overwritten by a target. */

@@ -59,6 +59,9 @@ static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
+extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; family.c */
+/* This process's threads may enqueue again. */
+FL_HIDDEN void fl_cells_reopen(void);
 /* Wake the reader of a slot if it sleeps. */
 FL_HIDDEN void fl_ring_doorbell(const struct fl_slot *);
 /* A fresh slot's ring: empty, at its first chunk. */

@@ -34,7 +34,7 @@
 #include "channel/slot.h"
 #include "os/os.h"
 
-#define SEEK_TRIES 50		/* of a millisecond each */
+#define SEEK_TRIES 1000		/* of a millisecond each */
 #define SKIP_EVENTS 4096	/* lost unseen before a slot is sought again */
 
 struct fl_shm *fl_region;
@@ -43,10 +43,10 @@ static struct fl_slot *no_slot;		/* the cell of a thread without one */
 __thread struct fl_slot **fl_cell = &no_slot;
 
 /* cells[0] is not NULL while this process may enqueue, cells[n + 1] is for the
- * thread that has slot n. Zeroed by the kernel in fork's child (OS15). */
+ * thread that has slot n. Zeroed by the kernel in fork's child (OS15); one that
+ * is followed sets the first again. */
 static struct fl_slot **cells;
 static uint32_t n_cells;
-static uint32_t image;
 static pthread_mutex_t unlocked;	/* robust and shared: what an owner starts as */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
@@ -87,11 +87,17 @@ int fl_channel_open(struct fl_shm *m)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&unlocked, &attr);
 	pthread_mutexattr_destroy(&attr);
-	image = m->n_images;
 	n_cells = m->n_slots + 1;
 	cells = fresh;
 	cells[0] = fl_shm_slot(m, 0);
 	return 0;
+}
+
+/* In fork's child. Its thread's cell has been wiped: it claims a slot of its own. */
+void fl_cells_reopen(void)
+{
+	seeker.skip = 0;
+	cells[0] = fl_shm_slot(fl_region, 0);
 }
 
 /* The cells stay mapped: threads point to them. */
@@ -129,7 +135,8 @@ static void set_fields(struct fl_slot *s)
 	s->toggling = 0;
 	s->n_frames = 0;
 	s->tid = fl_os_tid();
-	s->image = image;
+	s->image = fl_channel_image();
+	s->process = fl_own_row;
 	fl_os_thread_name(s->name);
 	fl_ring_start(s);
 }

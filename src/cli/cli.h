@@ -169,6 +169,7 @@ struct fl_session_options {
 	bool trace;			/* keep the raw events */
 	const char *sync;		/* NULL: the target chooses */
 	bool wait;			/* go on without sites: an exec may bring some */
+	bool follow;			/* its children, too */
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
@@ -207,6 +208,8 @@ struct fl_session {
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
+	uint64_t gone_ns;		/* when it had ended; 0: it has not */
+	int said_error;			/* of an agent, the last one told */
 	int feed_error;
 	uint64_t start_ns;
 	struct fl_obj code_file;	/* of a module, for fl_view.code */
@@ -280,5 +283,7 @@ const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 /* Answer the target when it asks (dialogue.c). Returns whether it asked. */
 bool fl_dialogue_answer(struct fl_session *);
 bool fl_dialogue_started(const struct fl_session *);
+/* Nobody will ask any more: say what is wrong with what all have brought. */
+void fl_dialogue_close(struct fl_session *);
 
 #endif

@@ -26,6 +26,7 @@ static const struct fl_option options[] = {
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
@@ -35,7 +36,7 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, TEXT, WHY, SYNC,
+       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC,
        CPU, TARGET_CPU };
 
 struct wish {
@@ -100,6 +101,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;
 	case WAIT:	 w->o.wait = true; return 0;
+	case FOLLOW:	 w->o.follow = true; return 0;
 	case TEXT:	 return fl_launch_take_text(&w->o, value);
 	case SYNC:	 w->o.sync = value; return fl_launch_check_sync(value);
 	case CPU:
@@ -131,6 +133,8 @@ static int check_rate(const struct wish *w)
 	else if (w->profiler)
 		fl_say("-K and --epoch are for the profiler, which --rate=%s takes the place "
 		       "of: leave them out", w->o.rate_text);
+	else if (w->o.follow)
+		fl_say("--rate=%s is for one process: leave out --follow", w->o.rate_text);
 	else if (w->o.readers > 1)
 		fl_say("--rate=%s leaves one reader time enough: leave out --readers",
 		       w->o.rate_text);

@@ -79,6 +79,7 @@ static int select_sites(struct fl_session *s, uint32_t n)
 	s->view.function_of = s->roster.function_of;
 	s->view.n_functions = s->roster.n;
 	s->view.n_sites = s->n_selected;
+	store_relaxed(&s->shm->n_decided, s->n_selected);	/* before (C) */
 	return err;
 }
 
@@ -178,16 +179,19 @@ static bool is_all_entry_only(const struct fl_session *s)
 	return s->n_entry_only != 0;
 }
 
+/* Nobody but a target that has run nothing can be started again, to count. */
 static bool is_any_timed(struct fl_session *s)
 {
-	s->all_entry_only = is_all_entry_only(s);
+	bool none = is_all_entry_only(s);
+
+	s->all_entry_only = none && !(s->o->follow && s->asked);
 	if (!s->n_entry_only || s->o->again)
 		return true;
 	fl_say("%u function%s entry probes only: calls %s", s->n_entry_only,
 	       s->n_entry_only == 1 ? " has" : "s have",
 	       s->all_entry_only && s->o->count_instead ? "are counted, not timed" :
 	       "cannot be timed; use -a counts");
-	return !s->all_entry_only;
+	return !none;
 }
 
 static bool waits_for_sites(const struct fl_session *s)
@@ -206,10 +210,47 @@ static bool waits_for_sites(const struct fl_session *s)
 	return s->o->wait;
 }
 
+static bool has_selected(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->selected[i])
+			return true;
+	return false;
+}
+
+/* Of a family anybody may bring what is wanted: nobody is stopped for having
+ * nothing. */
+static bool can_family_go(struct fl_session *s)
+{
+	int err = s->shm->agent_error;
+
+	if (err && err != s->said_error)
+		fl_say("the agent cannot work in a process of %s: %s", s->o->argv[0],
+		       fl_reason(err));
+	s->said_error = err ? err : s->said_error;
+	s->begun = s->begun || has_selected(s) ||
+		   (!err && !s->asked && !s->n_selected && s->launch.calls_hooks);
+	return s->asked || !s->o->count_instead || !is_all_entry_only(s) || is_any_timed(s);
+}
+
+/* What a family never brought, said when it is gone. */
+void fl_dialogue_close(struct fl_session *s)
+{
+	if (!s->o->follow || !s->asked || s->refused_to_go)
+		return;
+	if (!s->n_selected && !s->begun && !s->said_error)
+		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
+	else if (s->n_selected && !has_wrong_pattern(s) && is_any_timed(s) &&
+		 is_any_usable(s))
+		s->begun = true;
+}
+
 /* What is wrong with the first sites is said in one line. Later ones stop
  * nothing: the target is at work. */
 static bool can_go(struct fl_session *s)
 {
+	if (s->o->follow)
+		return can_family_go(s);
 	if (s->shm->agent_error) {
 		fl_say("the agent cannot work in %s: %s", s->o->argv[0],
 		       fl_reason(s->shm->agent_error));

@@ -97,7 +97,7 @@ static void put_machine(struct pairs *p)
 	put(p, "machine", "%s", u.machine);
 }
 
-/* The TSC when recording began. The target's two clocks are of its last exec. */
+/* The TSC when recording began, a little before the target read both clocks. */
 static uint64_t start_tsc(const struct fl_session *s)
 {
 	uint64_t since = s->shm->mono0_ns > s->start_ns ? s->shm->mono0_ns - s->start_ns : 0;
@@ -136,6 +136,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "start_tsc", "%llu", (unsigned long long)start_tsc(s));
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
+	put(p, "processes", "%u", s->shm->n_processes);
 	put(p, "images", "%u", s->shm->n_images);
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
@@ -213,6 +214,17 @@ static void tell_losses(struct fl_session *s)
 	}
 }
 
+static void tell_outside(const struct fl_session *s)
+{
+	for (int c = 0; c < FL_N_OUT; c++) {
+		uint32_t n = s->shm->outside[c];
+
+		if (n)
+			fl_say("%u time%s a process was not recorded: %s", n,
+			       n == 1 ? "" : "s", fl_outside_names[c]);
+	}
+}
+
 static void tell_refusals(const struct fl_session *s)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++) {
@@ -251,5 +263,6 @@ int fl_session_finish(struct fl_session *s)
 	if (s->o->why)
 		tell_refusals(s);
 	tell_losses(s);
+	tell_outside(s);
 	return status;
 }

@@ -12,6 +12,7 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
 	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
 	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
@@ -55,6 +56,8 @@ static int take(const struct fl_option *option, const char *value,
 		return fl_launch_take_text(o, value);
 	else if (*option->name == 'w')
 		o->wait = true;
+	else if (option->letter == 'f')
+		o->follow = true;
 	else if (*option->name == 's')
 		return fl_launch_check_sync(o->sync = value);
 	else

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -22,11 +23,12 @@
 
 #define WAIT_US 2000			/* a dlopen waits at most this long */
 #define PROGRESS_NS 500000000ull
+#define GRACE_NS 1000000000ull		/* for a family to end after its first */
 #define CLOCKS_APART_NS 50000000ull
 
 /* ---- signals: the target gets them, the reader goes on ------------------------- */
 
-static volatile sig_atomic_t target_pid;
+static volatile sig_atomic_t target_pid, is_to_end;
 
 /* A terminal sends Ctrl-C to the target as well; another process does not. */
 static void on_signal(int sig, siginfo_t *info, void *context)
@@ -34,6 +36,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
+	is_to_end = 1;
 	if (info->si_code <= 0 && target_pid > 0)
 		kill(target_pid, sig);
 	errno = saved;
@@ -232,6 +235,7 @@ static int open_region(struct fl_session *s)
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
+		.follow = s->o->follow,
 	};
 	int err;
 
@@ -348,11 +352,49 @@ static void add_up(struct fl_session *s)
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
+static void note_gone(struct fl_session *s, int status)
+{
+	s->status = status;
+	s->gone_ns = fl_os_monotonic_ns();
+	target_pid = 0;
+}
+
+/* Somebody wants an end, and what the target left behind does not come to one. */
+static bool is_overdue(const struct fl_session *s)
+{
+	return s->gone_ns && is_to_end && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
+}
+
+/* A family has ended when there is no child left: orphans become ours. Only the
+ * kernel knows of one that is between two of its programs. */
+static bool is_family_gone(struct fl_session *s)
+{
+	int pid, status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == s->pid)
+			note_gone(s, status);
+	return (pid < 0 && errno == ECHILD) || is_overdue(s);
+}
+
 static bool is_gone(struct fl_session *s)
 {
-	int got = waitpid(s->pid, &s->status, WNOHANG);
+	int got;
 
+	if (s->o->follow)
+		return is_family_gone(s);
+	got = waitpid(s->pid, &s->status, WNOHANG);
 	return got == s->pid || (got < 0 && errno == ECHILD);
+}
+
+/* Once: why nothing seems to happen. */
+static void tell_waiting(struct fl_session *s, bool *told)
+{
+	if (*told || !s->gone_ns || fl_os_monotonic_ns() - s->gone_ns < GRACE_NS)
+		return;
+	*told = true;
+	fl_say("%s has ended; recording what it has started until that ends, too, or "
+	       "Ctrl-C", s->o->argv[0]);
 }
 
 static void show_progress(struct fl_session *s, uint64_t *next)
@@ -378,7 +420,9 @@ static void stop_when_due(struct fl_session *s, bool *stopped)
 	if (s->o->seconds <= 0 || seconds < s->o->seconds || *stopped)
 		return;
 	*stopped = true;
-	kill(s->pid, SIGTERM);
+	is_to_end = 1;
+	if (!s->gone_ns)
+		kill(s->pid, SIGTERM);
 }
 
 static void wait_for_more(struct fl_session *s)
@@ -392,7 +436,7 @@ static void wait_for_more(struct fl_session *s)
 static void drain(struct fl_session *s)
 {
 	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
-	bool gone = false, stopped = false;
+	bool gone = false, stopped = false, told = false;
 
 	while (!gone) {
 		gone = is_gone(s);
@@ -402,8 +446,10 @@ static void drain(struct fl_session *s)
 			wait_for_more(s);
 		stop_when_due(s, &stopped);
 		show_progress(s, &progress);
+		tell_waiting(s, &told);
 	}
 	s->end_tsc = fl_arch_ticks();
+	fl_shm_leave(s->shm);		/* to what goes on */
 	while (fl_reader_poll(s->reader, true))
 		;
 	if (progress > 1)
@@ -460,7 +506,7 @@ static bool has_begun(const struct fl_session *s)
 	if (!s->asked)
 		fl_say("%s ended before flick's agent spoke; is LD_PRELOAD allowed for it?",
 		       s->o->argv[0]);
-	else if (!s->begun)
+	else if (!s->begun && !s->o->follow)
 		fl_say("%s ended and never became a program with probe sites; its children "
 		       "are not recorded", s->o->argv[0]);
 	return s->begun;
@@ -479,6 +525,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
+	if (o->follow)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	s->start_ns = fl_os_monotonic_ns();
 	s->pid = fl_launch_start(&s->launch, o->argv, s->shm, s->fd);
 	if (s->pid < 0) {
@@ -490,6 +538,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	s->drained = fl_moment_now();
 	release_signals();
+	fl_dialogue_close(s);
 	measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);

@@ -109,6 +109,11 @@ int fl_os_pid(void)
 	return (int)SYS(SYS_getpid);
 }
 
+int fl_os_parent(void)
+{
+	return (int)SYS(SYS_getppid);
+}
+
 int fl_os_tid(void)
 {
 	return (int)SYS(SYS_gettid);

@@ -53,6 +53,7 @@ int fl_os_membarrier_register(void);
 int fl_os_membarrier_sync_core(void);
 
 int fl_os_pid(void);
+int fl_os_parent(void);			/* 0: of another pid namespace */
 int fl_os_tid(void);
 /* CPU time of a thread of this process, or with 0 of the process, where threads that
  * run just now may lag by a tick; 0 when it has ended. */

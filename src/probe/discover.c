@@ -3,7 +3,9 @@
  *
  * Hides when a module is new and when it is gone: every walk stamps the modules
  * it meets, and one that was not met has been unloaded. A module that is gone
- * takes its probes with it; its text is not there to be put back.
+ * takes its probes with it; its text is not there to be put back. Hides, too,
+ * that the processes of a family share rows: a file whose sites another has
+ * brought, and which has the same ones here, brings no new ones.
  */
 #include "os/os.h"
 #include "table.h"
@@ -51,6 +53,7 @@ static struct fl_known *know(const struct fl_module *m)
 	for (; m->path[n] && n + 1 < sizeof row->path; n++)
 		row->path[n] = m->path[n];
 	row->path[n] = 0;
+	row->n = 0;
 	*k = (struct fl_known){
 		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
 		.module = t->shm->n_modules++, .first = t->n, .end = t->n,
@@ -98,7 +101,81 @@ static int scan(enum fl_moment moment, const struct fl_module *m, fl_site_each *
 	return moment == FL_LOADING ? scan_file(m, each, arg) : fl_site_scan(m, each, arg);
 }
 
-/* Scan a new module. One without sites is not remembered: to look again costs
+/* ---- a module that another process has brought ---------------------------------- */
+
+/* A row a site, in order; `by` from there to here. */
+struct match {
+	uint32_t id, end, module;
+	uint64_t by;
+};
+
+static int match_site(void *arg, const struct fl_site *s)
+{
+	struct match *m = arg;
+	const struct fl_shm_site *row = &fl_table.rows[m->id];
+
+	if (m->id == m->end || row->at + m->by != s->at || row->kind != s->kind ||
+	    row->function + m->by != s->function || row->provider != s->provider ||
+	    fl_table.sites[m->id].state != FL_SITE_OTHERS)
+		return 1;
+	m->id++;
+	return 0;
+}
+
+static int put_site(void *arg, const struct fl_site *s)
+{
+	struct match *m = arg;
+
+	if (m->id == m->end)
+		return 1;
+	fl_table_put(m->id++, s, m->module);
+	return 0;
+}
+
+static bool find_match(const struct walk *w, const struct fl_module *m, struct match *to)
+{
+	struct fl_shm *shm = fl_table.shm;
+
+	for (uint32_t i = 0; i < shm->n_modules; i++) {
+		const struct fl_shm_module *row = &fl_shm_modules(shm)[i];
+		struct match try = { .id = row->first, .end = row->first + row->n,
+				     .module = i, .by = m->bias - row->base };
+
+		if (!row->n || try.end > fl_table.n || __builtin_strcmp(row->path, m->path))
+			continue;
+		*to = try;
+		if (scan(w->moment, m, match_site, &try) >= 0 && try.id == try.end)
+			return true;
+	}
+	return false;
+}
+
+/* The sites of `m` get the ids that they have elsewhere. A site that was met at
+ * its first call is not among them: each process brings its own. */
+static bool share_module(struct walk *w, const struct fl_module *m)
+{
+	struct fl_table *t = &fl_table;
+	struct match from;
+	struct fl_known *k;
+
+	if (!fl_table_is_shared() || m->busy || t->n_known == t->shm->max_modules ||
+	    !find_match(w, m, &from))
+		return false;
+	k = &t->known[t->n_known++];
+	*k = (struct fl_known){
+		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
+		.module = from.module, .first = from.id, .end = from.end,
+	};
+	scan(w->moment, m, put_site, &from);
+	fl_glue_make(k, k->first, k->end);
+	w->n_new += k->end - k->first;
+	w->from = k->first < w->from ? k->first : w->from;
+	return true;
+}
+
+/* ---- a module that is new to all ------------------------------------------------- */
+
+/* Scan it. One without sites is not remembered: to look again costs
  * no more than its dynamic section. */
 static void take_module(struct walk *w, struct fl_module *m)
 {
@@ -120,6 +197,8 @@ static void take_module(struct walk *w, struct fl_module *m)
 		t->shm->n_modules--;
 		return;
 	}
+	fl_shm_modules(t->shm)[k->module].first = k->first;
+	fl_shm_modules(t->shm)[k->module].n = k->end - k->first;
 	fl_glue_make(k, k->first, k->end);
 	w->n_new += k->end - k->first;
 }
@@ -198,7 +277,7 @@ static int each_module(void *arg, struct fl_module *m)
 {
 	struct walk *w = arg;
 
-	if (!stamp(m) && !revive_module(w, m))
+	if (!stamp(m) && !revive_module(w, m) && !share_module(w, m))
 		take_module(w, m);
 	return 0;
 }
@@ -253,11 +332,12 @@ int fl_probes_discover(enum fl_moment moment, uint32_t *from)
 	uint64_t signals;
 
 	fl_table_lock(&signals);
+	fl_table_begin();
 	w.from = fl_table.n;
 	fl_table.stamp++;
 	fl_obj_loaded(each_module, &w);
 	forget_unseen();
-	fl_table.shm->n_sites = fl_table.n;
+	fl_table_end(w.from);
 	fl_table_unlock(&signals);
 	*from = w.from;
 	return w.err ? w.err : (int)w.n_new;
@@ -289,24 +369,61 @@ static struct fl_known *module_around(uintptr_t at)
 	return fl_obj_loaded(know_if_around, &at) ? &t->known[t->n_known - 1] : NULL;
 }
 
+/* The row of `k` as a module of this process: one that it shares says where the
+ * module is elsewhere. FLE_FULL. */
+static int own_row(const struct fl_known *k)
+{
+	struct fl_shm *shm = fl_table.shm;
+	struct fl_shm_module *rows = fl_shm_modules(shm);
+	uint32_t n = shm->n_modules;
+
+	if (rows[k->module].base == k->bias)
+		return (int)k->module;
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
+			return (int)i;
+	if (n == shm->max_modules)
+		return FLE_FULL;
+	rows[n] = rows[k->module];
+	rows[n].base = k->bias;
+	rows[n].lo = k->lo;
+	rows[n].hi = k->hi;
+	rows[n].n = 0;
+	shm->n_modules++;
+	return (int)n;
+}
+
 /* A single site gets a row of its own, with glue of its own. */
 static int add_locked(const struct fl_site *s)
 {
 	struct fl_table *t = &fl_table;
 	struct fl_known *around = module_around(s->at), *k;
+	int row = around ? own_row(around) : FLE_FULL;
 	uint32_t id = t->n;
 
-	if (!around || t->n_known == t->shm->max_modules)
+	if (row < 0 || t->n_known == t->shm->max_modules)
 		return FLE_FULL;
-	if (!fl_table_append(s, around->module))
+	if (!fl_table_append(s, (uint32_t)row))
 		return FLE_FULL;
 	k = &t->known[t->n_known++];
 	*k = *around;
+	k->module = (uint32_t)row;
 	k->first = id;
 	k->end = t->n;
 	fl_glue_make(k, id, t->n);
-	t->shm->n_sites = t->n;
 	return (int)id;
+}
+
+static int append_locked(const struct fl_site *s)
+{
+	uint32_t from;
+	int id;
+
+	fl_table_begin();
+	from = fl_table.n;
+	id = add_locked(s);
+	fl_table_end(from);
+	return id;
 }
 
 int fl_probe_add(const struct fl_site *s)
@@ -317,7 +434,7 @@ int fl_probe_add(const struct fl_site *s)
 	fl_table_lock(&signals);
 	id = fl_probe_at(s->at);
 	if (id < 0)
-		id = add_locked(s);
+		id = append_locked(s);
 	fl_table_unlock(&signals);
 	return id;
 }
@@ -339,14 +456,25 @@ static int add_virtual(uintptr_t function, enum fl_kind kind)
 		.at = function, .function = function, .kind = (uint8_t)kind,
 		.provider = FL_PROVIDER_CYG, .form = FL_FORM_NONE,
 	};
-	uint32_t module = k ? k->module : UINT16_MAX;
-	struct fl_probe *p = fl_table_append(&s, module);
+	int row = k ? own_row(k) : UINT16_MAX;
+	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
 
 	if (!p)
 		return FLE_FULL;
 	p->is_virtual = 1;
-	fl_table.shm->n_sites = fl_table.n;
 	return (int)fl_probe_id(p);
+}
+
+static int append_virtual(uintptr_t function, enum fl_kind kind)
+{
+	uint32_t from;
+	int id;
+
+	fl_table_begin();
+	from = fl_table.n;
+	id = add_virtual(function, kind);
+	fl_table_end(from);
+	return id;
 }
 
 int fl_probe_virtual(uintptr_t function, enum fl_kind kind, bool *is_new)
@@ -358,7 +486,7 @@ int fl_probe_virtual(uintptr_t function, enum fl_kind kind, bool *is_new)
 	id = find_virtual(fl_table_function(function), kind);
 	*is_new = id < 0;
 	if (*is_new)
-		id = add_virtual(function, kind);
+		id = append_virtual(function, kind);
 	fl_table_unlock(&signals);
 	return id;
 }

@@ -62,7 +62,9 @@ uint64_t fl_windows_turn(void);
 void fl_sample_rearm(void);
 /* Every probe off, one store each, for good: the reader died. */
 void fl_probes_off(void);
-/* Around fork: nothing half done is copied. In the child, all off. */
+/* Around fork: nothing half done is copied. In the child, all off; or as they
+ * were in the parent, with text of its own, before the release. 0 or -errno. */
+int fl_probes_take_over(void);
 void fl_probes_hold(uint64_t *signals);
 void fl_probes_release(const uint64_t *signals);
 void fl_probes_release_off(const uint64_t *signals);

@@ -38,7 +38,7 @@ static void switch_function(struct fl_function *f, int state, enum fl_kind first
 
 		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
 			if ((fl_table.sites[id].kind == first) == !pass &&
-			    fl_table.sites[id].wanted)
+			    fl_table_wants(id))
 				fl_probe_switch(id, state);
 	}
 }
@@ -197,7 +197,7 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 
 static void rearm_one(struct fl_function *f)
 {
-	uint64_t *toggles = &fl_table.shm->toggles;
+	uint64_t n = 0;
 
 	store_relaxed(&f->taken, 0);
 	store_relaxed(&f->entered, 0);
@@ -208,11 +208,12 @@ static void rearm_one(struct fl_function *f)
 
 		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
 			if ((fl_table.sites[id].kind != FL_ENTRY) == !pass &&
-			    fl_table.sites[id].wanted) {
+			    fl_table_wants(id)) {
 				fl_probe_flip_locked(id, FL_ON);
-				*toggles += 2;		/* off before, on now */
+				n += 2;			/* off before, on now */
 			}
 	}
+	__atomic_fetch_add(&fl_table.shm->toggles, n, __ATOMIC_RELAXED);
 }
 
 void fl_sample_rearm(void)
@@ -229,5 +230,25 @@ void fl_sample_rearm(void)
 		rearm_one(f);
 	}
 	fl_table_unlock(&signals);
-	fl_table.shm->rearm_ticks += fl_arch_ticks() - t0;
+	__atomic_fetch_add(&fl_table.shm->rearm_ticks, fl_arch_ticks() - t0,
+			   __ATOMIC_RELAXED);
+}
+
+static void finish_switch_off(struct fl_function *f)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.probes[id].next)
+		if (fl_table_wants(id))
+			fl_probe_flip_locked(id, FL_OFF);
+	note_off(f);
+}
+
+/* Another thread may have been at any step of switch_off(): the function's
+ * sites are on in part, or it is not on the list. rearm_one() is under the
+ * table's lock, so what is not `is_off` is on. */
+void fl_sample_in_child(void)
+{
+	off_head = 0;
+	for (uint32_t i = 0; i < fl_table.n_functions; i++)
+		if (fl_table.functions[i].is_off)
+			finish_switch_off(&fl_table.functions[i]);
 }

@@ -32,7 +32,8 @@ static void wait_for_switches(const struct fl_slot *own)
 	for (uint32_t i = 0; i < m->n_slots_used; i++) {
 		const struct fl_slot *s = fl_shm_slot(m, i);
 
-		while (s != own && load_relaxed(&s->toggling))
+		while (s != own && s->image == fl_channel_image() &&
+		       load_relaxed(&s->toggling))
 			fl_arch_pause();
 	}
 }
@@ -64,7 +65,7 @@ static int goal_of(uint32_t id)
 
 	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual)
 		return FL_OLD;
-	if (s->wanted)
+	if (fl_table_wants(id))
 		return fl_table.between ? FL_OFF : FL_ON;
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
@@ -249,11 +250,20 @@ static void ready_virtual(uint32_t from)
 		if (!fl_table.probes[id].is_virtual)
 			continue;
 		fl_table.sites[id].state = FL_SITE_READY;
-		fl_table.switches[id].is_on = fl_table.sites[id].wanted && !fl_table.between;
+		fl_table.switches[id].is_on = fl_table_wants(id) && !fl_table.between;
 	}
 }
 
-/* Room for the changes of probes [from, n). */
+static uint32_t count_goals(uint32_t from)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = from; id < fl_table.n; id++)
+		n += goal_of(id) != FL_OLD;
+	return n;
+}
+
+/* Room for n changes. */
 static int set_map(struct fl_set *set, size_t n)
 {
 	void *p = fl_os_map(NULL, (n + 1) * sizeof *set->changes, PROT_READ | PROT_WRITE,
@@ -280,7 +290,7 @@ static int refuse_all(uint32_t from, int err)
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
 	struct fl_set set;
-	int err = set_map(&set, fl_table.n - from);
+	int err = set_map(&set, count_goals(from));
 
 	if (err)
 		return refuse_all(from, err);
@@ -301,6 +311,7 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
 
 	fl_table_lock(&signals);
 	on = commit_locked(from, moment);
+	fl_table_publish(from);
 	fl_table_unlock(&signals);
 	return on;
 }
@@ -342,7 +353,10 @@ static int switch_unarmed(uint32_t id, int state)
 
 void fl_probe_flip_locked(uint32_t id, int state)
 {
-	flip(id, state);
+	const struct fl_switch *s = &fl_table.switches[id];
+
+	if (s->armed && !stands_so(s, state))
+		flip(id, state);
 }
 
 static void switch_locked(uint32_t id, int state)
@@ -424,7 +438,7 @@ void fl_probes_switch_wanted(int state)
 	fl_table_lock(&signals);
 	fl_table.between = state != FL_ON;
 	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
-		if (fl_table.sites[id].wanted && !(state == FL_OFF && stays_on(id)))
+		if (fl_table_wants(id) && !(state == FL_OFF && stays_on(id)))
 			switch_one(id, state);
 	fl_patch_sync();
 	fl_table_unlock(&signals);
@@ -497,6 +511,17 @@ void fl_probes_release_off(const uint64_t *signals)
 	all_off();
 	fl_text_release();
 	fl_table_unlock(signals);
+}
+
+int fl_probes_take_over(void)
+{
+	int err = fl_text_unshare();
+
+	if (err)
+		disarm_all();
+	else if (fl_table.shm->action == FL_ACT_SAMPLE)
+		fl_sample_in_child();
+	return err;
 }
 
 static void unclaim_all(void)

@@ -40,8 +40,9 @@ int fl_probes_open(struct fl_shm *m)
 	size_t max = m->max_sites;
 	struct fl_table *t = &fl_table;
 
-	*t = (struct fl_table){ .shm = m, .sites = fl_shm_sites(m) };
-	t->n = m->n_sites;		/* after exec: earlier images' sites */
+	*t = (struct fl_table){ .shm = m, .rows = fl_shm_sites(m) };
+	t->n = m->n_sites;		/* of earlier images, other processes */
+	t->sites = m->follow ? map_zeros(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
@@ -50,7 +51,7 @@ int fl_probes_open(struct fl_shm *m)
 	t->functions = map_zeros(max * sizeof *t->functions);
 	t->hash = map_zeros(t->n_hash * sizeof *t->hash);
 	t->known = map_zeros(m->max_modules * sizeof *t->known);
-	if (!t->probes || !t->switches || !t->functions || !t->hash || !t->known)
+	if (!t->sites || !t->probes || !t->switches || !t->functions || !t->hash || !t->known)
 		return -ENOMEM;
 	fl_arch_open();
 	return fl_handler_open(m->max_sites);
@@ -99,15 +100,12 @@ static void populate_step(struct fl_table *t)
 	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
 }
 
-struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
+struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t module)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_probe *p = &t->probes[t->n];
+	struct fl_probe *p = &t->probes[id];
 	struct fl_function *f;
 
-	if (t->n == t->shm->max_sites)
-		return NULL;
-	populate_step(t);
 	p->form = s->form;
 	p->room = s->room;
 	p->before = s->before;
@@ -116,8 +114,8 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];
 	p->next = f->probes;
-	f->probes = t->n;
-	t->sites[t->n] = (struct fl_shm_site){
+	f->probes = id;
+	t->sites[id] = (struct fl_shm_site){
 		.at = s->at, .function = s->function, .datum = s->datum,
 		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,
 		.provider = s->provider,
@@ -125,8 +123,68 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
+	return p;
+}
+
+struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
+{
+	struct fl_table *t = &fl_table;
+	struct fl_probe *p;
+
+	if (t->n == t->shm->max_sites)
+		return NULL;
+	populate_step(t);
+	p = fl_table_put(t->n, s, module);
+	t->sites[t->n].image = fl_channel_image();
 	store_release(&t->n, t->n + 1);	/* ordering: none; whoever names an id was told it */
 	return p;
+}
+
+/* ---- what the reader sees --------------------------------------------------------- */
+
+void fl_table_begin(void)
+{
+	fl_family_lock(fl_table.shm);
+	fl_table.n = fl_table.shm->n_sites;
+}
+
+void fl_table_end(uint32_t from)
+{
+	fl_table_publish(from);
+	FL_POINT("table.written");
+	fl_table.shm->n_sites = fl_table.n;
+	FL_POINT("table.published");
+	fl_family_unlock(fl_table.shm);
+}
+
+/* All but `wanted`, which is the reader's. */
+static void copy_row(struct fl_shm_site *to, const struct fl_shm_site *s)
+{
+	to->at = s->at;
+	to->function = s->function;
+	to->datum = s->datum;
+	to->refusal = s->refusal;
+	to->module = s->module;
+	to->kind = s->kind;
+	to->provider = s->provider;
+	to->tactic = s->tactic;
+	to->state = s->state;
+	to->jump = s->jump;
+	to->image = s->image;
+}
+
+/* A site that is refused in one process is told as refused. */
+void fl_table_publish(uint32_t from)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t id = from; fl_table_is_shared() && id < t->n; id++) {
+		if (t->sites[id].state == FL_SITE_OTHERS)
+			continue;
+		if (t->sites[id].image == fl_channel_image() ||
+		    (t->sites[id].refusal && !t->rows[id].refusal))
+			copy_row(&t->rows[id], &t->sites[id]);
+	}
 }
 
 int fl_probe_at(uintptr_t at)

@@ -3,6 +3,12 @@
  *
  * probes[id] belongs to site id of the shared site table. A probe's functions
  * share one struct fl_function; its probes are a list through `next`.
+ *
+ * Where a family records into one region its processes share the numbers, not
+ * the places: the same file's sites have the same ids in each, wherever it is
+ * loaded and whatever has become of them there. So each has rows of its own,
+ * sites[], and tells the reader by rows[] of those that it brought. What is
+ * another's alone is FL_SITE_OTHERS here: zero, as everything about it.
  */
 #ifndef FL_TABLE_H
 #define FL_TABLE_H
@@ -52,7 +58,8 @@ struct fl_known {
 
 struct fl_table {
 	struct fl_shm *shm;
-	struct fl_shm_site *sites;
+	struct fl_shm_site *sites;	/* as they are in this process */
+	struct fl_shm_site *rows;	/* as the reader sees them; == sites if alone */
 	struct fl_probe *probes;	/* max_sites, sparse; as all below */
 	struct fl_switch *switches;	/* by probe id */
 	struct fl_function *functions;
@@ -72,6 +79,14 @@ void fl_table_unlock(const uint64_t *signals);
 
 /* Append a probe for `site`; NULL when the table is full. */
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
+/* Fill row `id`, which is not this process's yet. */
+struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
+/* Around what appends: no other process does, and all that they have appended
+ * is known. */
+void fl_table_begin(void);
+void fl_table_end(uint32_t from);
+/* Show the reader what has become of sites [from, n). */
+void fl_table_publish(uint32_t from);
 /* Index of the function at `at`, made when new. */
 uint32_t fl_table_function(uintptr_t at);
 
@@ -91,9 +106,22 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 
 /* Switch an armed probe; the table is locked. */
 void fl_probe_flip_locked(uint32_t id, int state);
+/* In fork's child: what another thread of the parent had begun is finished. */
+void fl_sample_in_child(void);
 
 /* Bindings of FL_ACT_CALL. */
 int fl_handler_open(uint32_t max);
+
+static inline bool fl_table_is_shared(void)
+{
+	return fl_table.rows != fl_table.sites;
+}
+
+/* Has the reader chosen probe `id`? */
+static inline bool fl_table_wants(uint32_t id)
+{
+	return fl_table.rows[id].wanted;
+}
 
 static inline uint32_t fl_probe_id(const struct fl_probe *p)
 {

@@ -76,20 +76,36 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	return err ? fl_store_fail(s, why, "damaged: record again") : 0;
 }
 
+/* What was recorded before there was a column `pid` has the session's. */
+static sqlite3_stmt *ask_thread(struct fl_store *s)
+{
+	static const char *const queries[] = {
+		"SELECT tid, name, pid FROM threads WHERE id = ?",
+		"SELECT tid, name, (SELECT value FROM session WHERE key = 'pid') "
+		"FROM threads WHERE id = ?",
+	};
+	sqlite3_stmt *st = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(queries); i++)
+		if (sqlite3_prepare_v2(s->db, queries[i], -1, &st, NULL) == SQLITE_OK)
+			return st;
+	return NULL;
+}
+
 bool fl_store_thread(struct fl_store *s, uint32_t i, struct fl_thread *t)
 {
-	sqlite3_stmt *st = NULL;
+	sqlite3_stmt *st = ask_thread(s);
 	bool found = false;
 
 	*t = (struct fl_thread){ 0 };
-	if (sqlite3_prepare_v2(s->db, "SELECT tid, name FROM threads WHERE id = ?", -1, &st,
-			       NULL) != SQLITE_OK)
+	if (!st)
 		return false;
 	sqlite3_bind_int64(st, 1, i);
 	if (sqlite3_step(st) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(st, 1);
 
 		t->tid = sqlite3_column_int(st, 0);
+		t->pid = sqlite3_column_int(st, 2);
 		snprintf(t->name, sizeof(t->name), "%s", name ? name : "");
 		found = true;
 	}

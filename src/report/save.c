@@ -28,7 +28,7 @@ static const char schema[] =
 	"  image INTEGER, produced INTEGER, delivered INTEGER, filtered INTEGER";
 
 static const char *const state_names[] = {
-	[FL_SITE_FOUND] = "found", [FL_SITE_READY] = "ready",
+	[FL_SITE_OTHERS] = "none", [FL_SITE_FOUND] = "found", [FL_SITE_READY] = "ready",
 	[FL_SITE_REFUSED] = "refused", [FL_SITE_GONE] = "gone",
 };
 
@@ -159,20 +159,21 @@ static int put_sites(sqlite3 *db, const struct fl_recording *r)
 
 static int put_threads(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "threads", 7 + FL_N_LOST);
+	sqlite3_stmt *st = prepare(db, "threads", 8 + FL_N_LOST);
 	int err = st ? 0 : -1;
 
 	for (size_t i = 0; !err && i < r->n_threads; i++) {
 		const struct fl_thread *t = &r->threads[i];
-		char types[7 + FL_N_LOST + 1] = "iisiiii";
-		int64_t ints[6 + FL_N_LOST] = {
+		char types[8 + FL_N_LOST + 1] = "iisiiiii";
+		int64_t ints[7 + FL_N_LOST] = {
 			(int64_t)i, t->tid, t->image, (int64_t)t->produced,
 			(int64_t)t->delivered, (int64_t)t->filtered };
 
 		for (int c = 0; c < FL_N_LOST; c++) {
-			types[7 + c] = 'i';
+			types[8 + c] = 'i';
 			ints[6 + c] = (int64_t)t->lost[c];
 		}
+		ints[6 + FL_N_LOST] = t->pid;
 		err = put_row(st, types, ints, TEXTS(t->name));
 	}
 	sqlite3_finalize(st);
@@ -290,6 +291,8 @@ static int make_tables(sqlite3 *db)
 
 	for (int c = 0; sql && c < FL_N_LOST; c++)
 		sql = sqlite3_mprintf("%z, %s INTEGER", sql, lost_columns[c]);
+	if (sql)
+		sql = sqlite3_mprintf("%z, pid INTEGER", sql);
 	if (sql)
 		sql = sqlite3_mprintf("%z); CREATE TABLE losses(cause TEXT, n INTEGER)",
 				      sql);

@@ -15,29 +15,29 @@ static struct {
 	struct fl_dump *dump;
 	double ns_per_tick;
 	uint64_t start;
-	long long pid;
-	uint32_t thread;		/* last one described; tid is its */
-	int tid;
+	uint32_t thread;		/* last one described; ids are its */
+	int pid, tid;
 	uint64_t n;			/* events written */
 } out;
 
 static void print_thread(const struct fl_thread *t)
 {
-	fprintf(out.dump->to, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%lld,"
-		"\"tid\":%d,\"args\":{\"name\":", out.n++ ? ",\n" : "", out.pid, t->tid);
+	fprintf(out.dump->to, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,"
+		"\"tid\":%d,\"args\":{\"name\":", out.n++ ? ",\n" : "", t->pid, t->tid);
 	fl_json_string(out.dump->to, t->name);
 	fputs("}}", out.dump->to);
 }
 
-static int tid_of(uint32_t thread)
+static void look_up(uint32_t thread)
 {
 	struct fl_thread t;
 
 	if (out.thread == thread)
-		return out.tid;
+		return;
 	out.thread = thread;
-	out.tid = fl_store_thread(out.dump->store, thread, &t) ? t.tid : (int)thread;
-	return out.tid;
+	fl_store_thread(out.dump->store, thread, &t);
+	out.pid = t.pid;
+	out.tid = t.tid ? t.tid : (int)thread;
 }
 
 static void print_time(const char *key, double ticks)
@@ -47,10 +47,9 @@ static void print_time(const char *key, double ticks)
 
 static void print_head(const char *phase, const char *name, uint32_t thread)
 {
-	int tid = tid_of(thread);
-
-	fprintf(out.dump->to, "%s{\"ph\":\"%s\",\"pid\":%lld,\"tid\":%d,\"name\":",
-		out.n++ ? ",\n" : "", phase, out.pid, tid);
+	look_up(thread);
+	fprintf(out.dump->to, "%s{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"name\":",
+		out.n++ ? ",\n" : "", phase, out.pid, out.tid);
 	fl_json_string(out.dump->to, name);
 }
 
@@ -124,7 +123,6 @@ static int write_chrome(struct fl_dump *d)
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;
 	out.start = number(d->store, "start_tsc");
-	out.pid = (long long)number(d->store, "pid");
 	out.thread = UINT32_MAX;
 	out.n = 0;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", d->to);

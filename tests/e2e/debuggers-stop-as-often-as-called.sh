@@ -4,7 +4,7 @@
 # stands on the place of a probe, the probe is refused with a reason.
 . "$(dirname "$0")/lib"
 need sqlite3 gdb "$CC"
-gdb -q -batch -ex run --args /bin/true >"$out" 2>&1 </dev/null
+run gdb -q -batch -ex run --args /bin/true
 grep -q 'exited normally' "$out" || skip "gdb cannot trace a process here"
 cat >"$work/script" <<'END'
 set pagination off

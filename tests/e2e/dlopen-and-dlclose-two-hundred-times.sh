@@ -1,6 +1,7 @@
 #!/bin/sh
 # A library with sites, constructors and a thread, loaded and unloaded while
 # another thread calls.
+# timeout: 300
 . "$(dirname "$0")/lib"
 need sqlite3
 for CC in gcc clang; do

@@ -557,7 +557,7 @@ static int second_image(const char *path)
 	close(fd);
 	if (m == MAP_FAILED)
 		return 1;
-	__atomic_add_fetch(&m->n_images, 1, __ATOMIC_RELEASE);
+	fl_channel_join(m);
 	fl_channel_open(m);
 	for (uint64_t i = 0; i < 7; i++)
 		rig_put(2, i);
@@ -577,7 +577,7 @@ static void *put_and_exec(void *arg)
 
 static void run_exec(struct rig *g)
 {
-	g->m->n_images = 1;
+	fl_channel_join(g->m);
 	fl_channel_open(g->m);
 	put_and_exec(NULL);
 }
@@ -587,7 +587,7 @@ static void run_exec_in_thread(struct rig *g)
 {
 	pthread_t t;
 
-	g->m->n_images = 1;
+	fl_channel_join(g->m);
 	fl_channel_open(g->m);
 	rig_put(1, 0);
 	pthread_create(&t, NULL, put_and_exec, NULL);
@@ -626,12 +626,96 @@ static void image_number_ends_a_thread_that_no_mark_ends(void **state)
 	struct half h = { 2, 0, 0, 32, 32 };
 
 	(void)state;
-	g->m->n_images = 1;
+	fl_shm_processes(g->m)[3].image = 1;
 	fl_shm_slot(g->m, 0)->image = 1;
+	fl_shm_slot(g->m, 0)->process = 3;
 	set_slot(g, &h);
 	assert_int_equal(fl_reader_poll(g->reader, false), 0);
-	g->m->n_images = 2;
+	fl_shm_processes(g->m)[3].image = 2;
 	assert_int_equal(fl_reader_poll(g->reader, false), 2);
+	assert_int_equal(g->ended, 1);
+	rig_close(g);
+}
+
+/* ---- a family --------------------------------------------------------------------------- */
+
+enum { MEMBERS = 4, ADDITIONS = 20000 };
+
+/* Each has the lock when it ends, in one way or the other. */
+static void add_and_die(struct rig *g)
+{
+	fl_family_lock(g->m);
+	for (int i = 0; i < ADDITIONS; i++) {
+		fl_family_unlock(g->m);
+		fl_family_lock(g->m);
+		*g->shared = *g->shared + 1;
+	}
+	if (getpid() % 2)
+		raise(SIGKILL);
+}
+
+static void the_lock_of_a_family_outlives_its_holders(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	int status;
+
+	(void)state;
+	g->m->follow = 1;
+	for (int i = 0; i < MEMBERS; i++)
+		rig_fork(g, add_and_die);
+	for (int i = 0; i < MEMBERS; i++)
+		assert_true(wait(&status) > 0);
+	fl_family_lock(g->m);
+	assert_int_equal(*g->shared, MEMBERS * ADDITIONS);
+	assert_int_equal(pthread_mutex_trylock(&g->m->family), EBUSY);
+	fl_family_unlock(g->m);
+	rig_close(g);
+}
+
+static void join_twice(struct rig *g)
+{
+	const struct fl_process *p = fl_shm_processes(g->m);
+	uint32_t image;
+
+	if (fl_channel_join(g->m) || fl_channel_join(g->m))
+		_exit(1);
+	image = fl_channel_image();
+	for (uint32_t i = 0; i < FL_MAX_PROCESSES; i++)
+		if (p[i].pid == getpid())
+			_exit(p[i].image == image && image == 2 ? 0 : 2);
+	_exit(3);
+}
+
+/* exec keeps a process's row; where all are taken nobody joins. */
+static void a_process_has_one_row(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	int status;
+
+	(void)state;
+	waitpid(rig_fork(g, join_twice), &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(g->m->n_processes, 1);
+	g->m->n_processes = FL_MAX_PROCESSES;
+	waitpid(rig_fork(g, join_twice), &status, 0);
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_int_equal(g->m->n_processes, FL_MAX_PROCESSES);
+	assert_int_equal(g->m->outside[FL_OUT_TABLE], 1);
+	rig_close(g);
+}
+
+/* A thread that is still there when the recording ends writes where nobody else
+ * does: its slot and its chunks are not given to others. */
+static void what_goes_on_after_the_end_keeps_its_slot(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
+	struct half h = { 2, 0, 0, 32, 32 };
+
+	(void)state;
+	set_slot(g, &h);
+	assert_int_equal(fl_reader_poll(g->reader, true), 2);
+	assert_int_equal(fl_shm_slot(g->m, 0)->state, FL_SLOT_LEFT);
+	assert_int_equal(fl_reader_poll(g->reader, true), 0);
 	assert_int_equal(g->ended, 1);
 	rig_close(g);
 }
@@ -865,6 +949,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_word_is_overwritten_and_never_delivered),
 		cmocka_unit_test(forks_child_neither_enqueues_nor_ends_the_slot),
 		cmocka_unit_test(exec_ends_the_old_images_threads),
+		cmocka_unit_test(the_lock_of_a_family_outlives_its_holders),
+		cmocka_unit_test(a_process_has_one_row),
+		cmocka_unit_test(what_goes_on_after_the_end_keeps_its_slot),
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
 		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),

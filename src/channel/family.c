@@ -1,0 +1,135 @@
+/*
+ * family.c - the processes that record into one region.
+ *
+ * Without `follow` that is one, the target, through all its images. Hides who
+ * may become another: fork's child takes a row of processes[] before fork()
+ * returns in it; a program that exec has started finds the row of its pid, or
+ * takes one, before its main. A row stays its pid's.
+ *
+ * An image is what exec replaces, and what fork copies. Each has a number of
+ * its own; threads and sites bear it. When a row gets another number all that
+ * bears the old one has ended: the kernel has killed the threads before it
+ * starts the next image, and gives a pid anew only when nobody has it.
+ *
+ * THE LOCK	One process at a time adds rows to the tables of modules and
+ *		sites, and one at a time asks the reader, with this lock held.
+ * FAILURE	Killed while it holds the lock: the kernel marks the mutex, and
+ *		the next process goes on. What the dead one wrote behind n_sites
+ *		was never there; what it had published and not asked for is
+ *		decided when anybody asks. If it was just asking, the reader
+ *		answers it all the same: see ask() in agent/agent.c.
+ *		Killed while it takes a row: the row stays empty.
+ */
+#include "channel/channel.h"
+#include "channel/slot.h"
+#include "os/os.h"
+
+uint32_t fl_own_row;
+
+static uint32_t image;			/* own number; 0: nobody joins here */
+
+uint32_t fl_channel_image(void)
+{
+	return image;
+}
+
+static void count_outside(struct fl_shm *m, enum fl_outside why)
+{
+	__atomic_fetch_add(&m->outside[why], 1, __ATOMIC_RELAXED);
+}
+
+void fl_channel_count_outside(enum fl_outside why)
+{
+	if (fl_region)
+		count_outside(fl_region, why);
+}
+
+static uint32_t rows_taken(const struct fl_shm *m)
+{
+	uint32_t n = load_relaxed(&m->n_processes);
+
+	return n < FL_MAX_PROCESSES ? n : FL_MAX_PROCESSES;
+}
+
+static bool find_row(struct fl_shm *m, int pid, uint32_t *row)
+{
+	for (uint32_t i = rows_taken(m); i-- > 0;)
+		if (load_relaxed(&fl_shm_processes(m)[i].pid) == pid) {
+			*row = i;
+			return true;
+		}
+	return false;
+}
+
+static bool take_row(struct fl_shm *m, uint32_t *row)
+{
+	if (rows_taken(m) == FL_MAX_PROCESSES)
+		return false;		/* and the number does not run away */
+	*row = __atomic_fetch_add(&m->n_processes, 1, __ATOMIC_RELAXED);
+	return *row < FL_MAX_PROCESSES;
+}
+
+static int join(struct fl_shm *m)
+{
+	int pid = fl_os_pid();
+	struct fl_process *p;
+	uint32_t row;
+
+	if (!find_row(m, pid, &row) && !take_row(m, &row)) {
+		count_outside(m, FL_OUT_TABLE);
+		return -ENOSPC;
+	}
+	p = &fl_shm_processes(m)[row];
+	image = __atomic_add_fetch(&m->n_images, 1, __ATOMIC_RELAXED);
+	fl_own_row = row;
+	store_relaxed(&p->parent, fl_os_parent());
+	store_relaxed(&p->pid, pid);
+	/* ordering: none of ours, what the old number stands for has ended */
+	store_release(&p->image, image);
+	FL_POINT("family.joined");
+	return 0;
+}
+
+/* By pid a process is known only in the reader's namespace. */
+static bool is_in_space(const struct fl_shm *m)
+{
+	char here[sizeof m->pid_space];
+	long n = fl_os_readlink("/proc/self/ns/pid", here, sizeof here);
+
+	return n > 0 && !__builtin_strcmp(here, m->pid_space);
+}
+
+int fl_channel_join(struct fl_shm *m)
+{
+	if (!m->follow || is_in_space(m))
+		return join(m);
+	count_outside(m, FL_OUT_SPACE);
+	return -EXDEV;
+}
+
+/* The first process of a namespace has no parent in it, and only that one can be
+ * the child of a process of another. */
+int fl_channel_fork(void)
+{
+	int err = fl_os_parent() ? join(fl_region) : -EXDEV;
+
+	if (err == -EXDEV)
+		count_outside(fl_region, FL_OUT_SPACE);
+	if (!err)
+		fl_cells_reopen();
+	return err;
+}
+
+void fl_family_lock(struct fl_shm *m)
+{
+	if (m->follow && pthread_mutex_lock(&m->family) == EOWNERDEAD)
+		pthread_mutex_consistent(&m->family);
+	FL_POINT("family.locked");
+}
+
+void fl_family_unlock(struct fl_shm *m)
+{
+	FL_POINT("family.unlock");
+	if (m->follow)
+		pthread_mutex_unlock(&m->family);
+}

@@ -1,0 +1,23 @@
+/*
+ * kill-at: fl_point_hit() for a libflick.so that has points: FLICK_KILL_AT=NAME
+ * kills the process that comes to that point, and can unlink the file
+ * FLICK_KILL_ONCE, with SIGKILL. So one process is killed; which, is not known.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+void fl_point_hit(const char *name)
+{
+	char at[64], once[512];
+
+	if (fl_os_environment("FLICK_KILL_AT", at, sizeof(at)) || strcmp(at, name))
+		return;
+	if (fl_os_environment("FLICK_KILL_ONCE", once, sizeof(once)))
+		return;
+	if (syscall(SYS_unlink, once) == 0)
+		syscall(SYS_kill, fl_os_pid(), SIGKILL);
+}
