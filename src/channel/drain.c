@@ -75,14 +75,15 @@ struct fl_reader {
 	uint32_t slotless;		/* index of the pseudo thread, or NO_THREAD */
 	uint64_t delivered;
 	uint64_t tick_ns;		/* of the last tick */
-	bool is_over;			/* target_gone has been said */
 	/* Where there are windows: */
 	bool sifts;			/* constant */
+	bool gone;			/* the target, as of this poll */
 	bool untold;			/* where records lie is not known yet */
 	uint32_t fullest;		/* ring of this poll, in thousandths */
 	struct fl_sieve sieve;
 	struct fl_gauge gauge;
 	struct fl_pace pace;
+	bool is_over;			/* target_gone has been said */
 };
 
 static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t number)
@@ -349,7 +350,7 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 /* Can the records that were loaded be told to be in a window? */
 static bool can_tell(struct fl_reader *r)
 {
-	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->is_over);
+	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->gone);
 	return !r->untold;
 }
 
@@ -539,6 +540,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 	uint64_t before = r->delivered;
 	bool tick = tick_is_due(r);
 
+	r->gone = target_gone;
 	r->is_over |= target_gone;
 	adopt_fresh(r);
 	if (target_gone)

@@ -133,11 +133,10 @@ static int check_rate(const struct wish *w)
 	else if (w->profiler)
 		fl_say("-K and --epoch are for the profiler, which --rate=%s takes the place "
 		       "of: leave them out", w->o.rate_text);
+	else if (w->o.follow)
+		fl_say("--rate=%s is for one process: leave out --follow", w->o.rate_text);
 	else if (w->o.readers > 1)
 		fl_say("--rate=%s leaves one reader time enough: leave out --readers",
-		       w->o.rate_text);
-	else if (w->o.follow)
-		fl_say("--rate=%s times the windows of one process: leave out --follow",
 		       w->o.rate_text);
 	else
 		return 0;

@@ -234,6 +234,7 @@ static int open_region(struct fl_session *s)
 		.action = s->o->action,
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
+		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 	};
@@ -448,6 +449,7 @@ static void drain(struct fl_session *s)
 		show_progress(s, &progress);
 		tell_waiting(s, &told);
 	}
+	s->end_tsc = fl_arch_ticks();
 	fl_shm_leave(s->shm);		/* to what goes on */
 	s->end_tsc = fl_arch_ticks();
 	while (fl_reader_poll(s->reader, true))

@@ -52,12 +52,12 @@ enum {
 	OPEN_US = 10000,		/* between two looks at one that stays open */
 	SHORT_US = 50,			/* a sleep */
 	LATE_PERIODS = 30,		/* that are made up for */
-	MOST_WISHES = 20,		/* how much longer than wished a window may be */
+	MOST_WISHES = 8,		/* how much longer than wished a window may be */
 	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
 	WATCH_US = 100000,		/* before begin() */
 	SWITCH_SHARE = 20,		/* switching takes at most 1/20 of a period */
 	SKEW = 2000,			/* ticks */
-	COLD_TENTHS = 27,		/* of measure()'s: a program's caches are colder; as
+	COLD_TENTHS = 17,		/* of measure()'s: a program's caches are colder; as
 					 * bzip2 has it on Zen 4 */
 	PAIRS = 256, BATCHES = 64	/* of measure() */
 };
@@ -279,13 +279,13 @@ static void open_window(uint32_t rate)
 	self.began = draw_edge(note_threads);
 }
 
-/* What recording has cost, as of sum_threads(). At least a fiftieth of a window is
- * not recording, whatever the estimate says. */
+/* What recording has cost, as of sum_threads(). At least a fifth of a window is
+ * not recording, or an estimate that is too high would open windows without end. */
 static uint64_t cost_so_far(void)
 {
 	uint64_t cost_ns = self.bytes * load_relaxed(&windows()->byte_cost) >> 16;
 
-	return cost_ns > self.cpu_ns / 50 * 49 ? self.cpu_ns / 50 * 49 : cost_ns;
+	return cost_ns > self.cpu_ns / 5 * 4 ? self.cpu_ns / 5 * 4 : cost_ns;
 }
 
 /* The window has ended: what does it stand for? */

@@ -59,7 +59,7 @@ for level in -O0 -O2; do
 		[ "$(kept windows)" -gt 1 ] || fail "$label $(kept windows) windows"
 		[ "$(kept filtered)" -gt 0 ] || fail "$label nothing was filtered"
 		for f in leaf bottom compare tree; do
-			near $f 4
+			near $f 8
 		done
 		[ "$(sql "select sum(sampled) from graph")" = \
 			"$(sql "select sum(sampled) from counts")" ] ||
@@ -100,7 +100,7 @@ target windows -O2 -fpatchable-function-entry=5
 record --rate 20% -a counts -- "$work/windows" 250
 succeeded
 lossless
-near leaf 4
+near leaf 8
 
 # dlopen inside and outside of windows, children, a thread for each call.
 label=dlopen:

@@ -34,4 +34,5 @@ wrong 'choose one' record --rate 5% --all -- true
 wrong 'choose one' record --rate 5% --trace -a graph -- true
 wrong 'profiler' record --rate 5% -K 3 -- true
 wrong 'profiler' record --rate auto --epoch 3 -- true
+wrong 'one process' record --rate 5% --follow -- true
 wrong 'readers' record --rate 5% --readers 2 -- true
