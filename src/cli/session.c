@@ -236,7 +236,6 @@ static int open_region(struct fl_session *s)
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
-		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 	};
 	int err;
 
@@ -451,7 +450,6 @@ static void drain(struct fl_session *s)
 	}
 	s->end_tsc = fl_arch_ticks();
 	fl_shm_leave(s->shm);		/* to what goes on */
-	s->end_tsc = fl_arch_ticks();
 	while (fl_reader_poll(s->reader, true))
 		;
 	if (progress > 1)
