@@ -44,6 +44,11 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 		refuse(id, FLE_OVERLAP, q->at);
 }
 
+uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
+{
+	return fl_arch_routine(action, p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI);
+}
+
 static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -51,7 +56,7 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
-	*p->go = fl_arch_routine(fl_table.shm->action, p->bare ? FL_BARE : FL_ABI);
+	*p->go = fl_glue_routine(p, fl_table.shm->action);
 	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);
@@ -92,7 +97,7 @@ int fl_probe_action(uint32_t id, enum fl_action action)
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	go = fl_arch_routine(action, p->bare ? FL_BARE : FL_ABI);
+	go = fl_glue_routine(p, action);
 	if (p->go && *p->go != go)
 		store_relaxed(p->go, go);
 	return 0;

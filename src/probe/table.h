@@ -25,6 +25,7 @@ struct fl_probe {
 	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
+	uint8_t asks;			/* met at a call: others may be another's */
 };
 
 /* What a switch needs of a probe, and no more: sets of many thousands run
@@ -95,6 +96,12 @@ int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
 void fl_table_forget_gone(void);
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+
+/* Index: probe id; the function of one that asks. For tramp.S; W once, before its
+ * glue is. */
+extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
+/* The routine for what a probe does. */
+uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
 
 /* Switch an armed probe; the table is locked. */
 void fl_probe_flip_locked(uint32_t id, int state);
