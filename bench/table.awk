@@ -94,6 +94,9 @@ BEGIN {
 	title["record"] = "Recording a call"
 	title["channel"] = "A word through a ring, from one core to another"
 	title["size"] = "The same by size of ring, 16 chunks each"
+	title["analysis"] = "The same analysis beside the program and in its thread: mean of all programs"
+	title["programs"] = "The same, program by program"
+	title["profiler"] = "The sampling profiler on real programs (paper 1, Table 3)"
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
 	title["sampling"] = "A call graph of a part of the time: bzip2 (paper 2, Figure 11)"
 }

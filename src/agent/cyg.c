@@ -4,7 +4,8 @@
  * A program built with -finstrument-functions calls these wherever its site is
  * not armed: before the agent is ready, and where no scan recognised the site.
  * The first such call makes the site a probe; a call that is no site (a tail
- * jump that left no trace) becomes a virtual probe of its function.
+ * jump that left no trace) becomes a virtual probe of its function, and so do a
+ * site's calls of another function than its first's.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -28,19 +29,37 @@ static int take_site(uintptr_t ret, uintptr_t function, enum fl_kind kind)
 	return id;
 }
 
-static int take_virtual(uintptr_t function, enum fl_kind kind)
+static int take_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	bool is_new;
-	int id = fl_probe_virtual(function, kind, &is_new);
+	int id = fl_probe_virtual(function, kind, form, &is_new);
 
 	if (id >= 0 && is_new)
 		fl_owner->found((uint32_t)id, FL_RUNNING);
 	return id;
 }
 
-__attribute__((noinline)) static void met(void *function, void *ret,
+/* A site whose calls are of several functions: this one is not the first's. */
+static void met_other(uintptr_t function, enum fl_kind kind, uint32_t sp)
+{
+	uint64_t signals;
+	int id = -ENOENT;
+
+	fl_agent_lock(&signals);
+	if (fl_agent_directs())
+		id = take_virtual(function, kind, FL_FORM_NONE);
+	fl_agent_unlock(&signals);
+	if (id >= 0)
+		fl_probe_hit((uint32_t)id, sp);
+}
+
+/* `caller` is where the function's frame returns to; who is jumped to returns
+ * there, too. The stack pointer is what a glue would see, below the way back. */
+__attribute__((noinline)) static void met(void *function, void *caller, void *ret,
 					  enum fl_kind kind, void *frame)
 {
+	uint8_t form = ret == caller ? FL_FORM_JUMP : FL_FORM_NONE;
+	uint32_t sp = (uint32_t)(uintptr_t)frame - sizeof(void *);
 	uintptr_t f = (uintptr_t)function;
 	uint64_t signals;
 	int id = -ENOENT;
@@ -49,10 +68,10 @@ __attribute__((noinline)) static void met(void *function, void *ret,
 	if (fl_agent_directs())			/* still */
 		id = take_site((uintptr_t)ret, f, kind);
 	if (fl_agent_directs() && id < 0)
-		id = take_virtual(f, kind);
+		id = take_virtual(f, kind, form);
 	fl_agent_unlock(&signals);
 	if (id >= 0)
-		fl_probe_hit((uint32_t)id, (uint32_t)(uintptr_t)frame);
+		fl_probe_ask((uint32_t)id, f, sp);
 }
 
 #define PROFILING __attribute__((visibility("default"), no_instrument_function))
@@ -62,22 +81,21 @@ PROFILING void __cyg_profile_func_exit(void *function, void *call_site);
 
 void fl_cyg_open(void)
 {
+	fl_probe_other = met_other;
 	fl_site_cyg_targets((uintptr_t)__cyg_profile_func_enter,
 			    (uintptr_t)__cyg_profile_func_exit);
 }
 
 PROFILING void __cyg_profile_func_enter(void *function, void *call_site)
 {
-	(void)call_site;
 	if (fl_owner)
-		met(function, __builtin_return_address(0), FL_ENTRY,
+		met(function, call_site, __builtin_return_address(0), FL_ENTRY,
 		    __builtin_dwarf_cfa());
 }
 
 PROFILING void __cyg_profile_func_exit(void *function, void *call_site)
 {
-	(void)call_site;
 	if (fl_owner)
-		met(function, __builtin_return_address(0), FL_EXIT,
+		met(function, call_site, __builtin_return_address(0), FL_EXIT,
 		    __builtin_dwarf_cfa());
 }

@@ -141,9 +141,10 @@ enum fl_action {	/* what a probe that is on does */
 	FL_N_ACTIONS
 };
 
-/* Routine for an action. ABI: the site is an ordinary call and
- * scratch registers are free; BARE: every register is live. */
-enum fl_convention { FL_ABI, FL_BARE };
+/* Routine for an action. ABI: the site is an ordinary call and scratch registers
+ * are free; BARE: every register is live; ASK: as ABI, for calls whose first
+ * argument is fl_asked[id], the others go to fl_probe_ask(). */
+enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
 void fl_arch_open(void);

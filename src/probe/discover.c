@@ -398,20 +398,23 @@ static int add_locked(const struct fl_site *s)
 {
 	struct fl_table *t = &fl_table;
 	struct fl_known *around = module_around(s->at), *k;
+	struct fl_probe *p;
 	int row = around ? own_row(around) : FLE_FULL;
-	uint32_t id = t->n;
 
 	if (row < 0 || t->n_known == t->shm->max_modules)
 		return FLE_FULL;
-	if (!fl_table_append(s, (uint32_t)row))
+	p = fl_table_append(s, (uint32_t)row);
+	if (!p)
 		return FLE_FULL;
+	p->asks = 1;
+	fl_asked[fl_probe_id(p)] = s->function;
 	k = &t->known[t->n_known++];
 	*k = *around;
 	k->module = (uint32_t)row;
-	k->first = id;
+	k->first = fl_probe_id(p);
 	k->end = t->n;
-	fl_glue_make(k, id, t->n);
-	return (int)id;
+	fl_glue_make(k, k->first, t->n);
+	return (int)k->first;
 }
 
 static int append_locked(const struct fl_site *s)
@@ -439,22 +442,23 @@ int fl_probe_add(const struct fl_site *s)
 	return id;
 }
 
-static int find_virtual(uint32_t function, enum fl_kind kind)
+static int find_virtual(uint32_t function, enum fl_kind kind, uint8_t form)
 {
 	uint32_t i = fl_table.functions[function].probes;
 
 	for (; i != FL_NO_PROBE; i = fl_table.probes[i].next)
-		if (fl_table.probes[i].is_virtual && fl_table.sites[i].kind == kind)
+		if (fl_table.probes[i].is_virtual && fl_table.sites[i].kind == kind &&
+		    fl_table.probes[i].form == form)
 			return (int)i;
 	return -ENOENT;
 }
 
-static int add_virtual(uintptr_t function, enum fl_kind kind)
+static int add_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	struct fl_known *k = module_around(function);
 	struct fl_site s = {
 		.at = function, .function = function, .kind = (uint8_t)kind,
-		.provider = FL_PROVIDER_CYG, .form = FL_FORM_NONE,
+		.provider = FL_PROVIDER_CYG, .form = form,
 	};
 	int row = k ? own_row(k) : UINT16_MAX;
 	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
@@ -465,28 +469,28 @@ static int add_virtual(uintptr_t function, enum fl_kind kind)
 	return (int)fl_probe_id(p);
 }
 
-static int append_virtual(uintptr_t function, enum fl_kind kind)
+static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	uint32_t from;
 	int id;
 
 	fl_table_begin();
 	from = fl_table.n;
-	id = add_virtual(function, kind);
+	id = add_virtual(function, kind, form);
 	fl_table_end(from);
 	return id;
 }
 
-int fl_probe_virtual(uintptr_t function, enum fl_kind kind, bool *is_new)
+int fl_probe_virtual(uintptr_t function, enum fl_kind kind, uint8_t form, bool *is_new)
 {
 	uint64_t signals;
 	int id;
 
 	fl_table_lock(&signals);
-	id = find_virtual(fl_table_function(function), kind);
+	id = find_virtual(fl_table_function(function), kind, form);
 	*is_new = id < 0;
 	if (*is_new)
-		id = append_virtual(function, kind);
+		id = append_virtual(function, kind, form);
 	fl_table_unlock(&signals);
 	return id;
 }

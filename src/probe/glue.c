@@ -53,6 +53,11 @@ static enum fl_action action_of(uint32_t id)
 	       FL_ACT_TIME : action;
 }
 
+uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
+{
+	return fl_arch_routine(action, p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI);
+}
+
 static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -60,7 +65,7 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
-	*p->go = fl_arch_routine(action_of(id), p->bare ? FL_BARE : FL_ABI);
+	*p->go = fl_glue_routine(p, action_of(id));
 	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);
@@ -101,7 +106,7 @@ int fl_probe_action(uint32_t id, enum fl_action action)
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	go = fl_arch_routine(action, p->bare ? FL_BARE : FL_ABI);
+	go = fl_glue_routine(p, action);
 	if (p->go && *p->go != go)
 		store_relaxed(p->go, go);
 	return 0;

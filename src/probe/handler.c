@@ -87,6 +87,17 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 	return b ? 0 : -ENOMEM;
 }
 
+uintptr_t *fl_asked;
+void (*fl_probe_other)(uintptr_t function, enum fl_kind kind, uint32_t sp);
+
+void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
+{
+	if (fl_table.functions[fl_table.probes[id].function].at == function)
+		fl_probe_hit(id, sp);
+	else if (fl_probe_other)
+		fl_probe_other(function, fl_table.sites[id].kind, sp);
+}
+
 void fl_probe_hit(uint32_t id, uint32_t sp)
 {
 	if (!fl_probe_is_on(id))

@@ -51,7 +51,9 @@ int fl_probes_open(struct fl_shm *m)
 	t->functions = map_zeros(max * sizeof *t->functions);
 	t->hash = map_zeros(t->n_hash * sizeof *t->hash);
 	t->known = map_zeros(m->max_modules * sizeof *t->known);
-	if (!t->sites || !t->probes || !t->switches || !t->functions || !t->hash || !t->known)
+	fl_asked = map_zeros(max * sizeof *fl_asked);
+	if (!t->sites || !t->probes || !t->switches || !t->functions || !t->hash || !t->known ||
+	    !fl_asked)
 		return -ENOMEM;
 	fl_arch_open();
 	return fl_handler_open(m->max_sites);

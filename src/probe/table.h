@@ -25,6 +25,7 @@ struct fl_probe {
 	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
+	uint8_t asks;			/* met at a call: others may be another's */
 };
 
 /* What a switch needs of a probe, and no more: sets of many thousands run
@@ -103,6 +104,12 @@ void fl_probes_switch_wanted(int state);
 /* Called by the glue of every entry in windows. */
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
+
+/* Index: probe id; the function of one that asks. For tramp.S; W once, before its
+ * glue is. */
+extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
+/* The routine for what a probe does. */
+uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
 
 /* Switch an armed probe; the table is locked. */
 void fl_probe_flip_locked(uint32_t id, int state);

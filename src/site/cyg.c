@@ -7,7 +7,8 @@
  * a constant is noted, and told at the end, when every branch has been seen.
  *
  * INVARIANT  A site's function is the value of its first argument each time it
- *	runs; where that is not certain there is no site, and the first call finds it.
+ *	runs; where that is not certain there is no site; the first call finds it, and
+ *	its glue asks at each (fl_probe_ask).
  * WHY	A constant loaded on a straight line reaches the call unless a branch
  *	lands in between: labels has a bit for every target of a direct one. An
  *	indirect jump (a switch) while the argument holds the address of code makes

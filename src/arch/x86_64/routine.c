@@ -11,6 +11,8 @@
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
 	x(abi_record_long) x(abi_time_long) x(abi_window) \
+	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) \
+	x(ask_record_long) x(ask_time_long) x(ask_window) \
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
 	x(bare_record_long) x(bare_time_long) x(bare_window) \
@@ -26,14 +28,14 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 enum { RSEQ_CS_AT = 8 };
 
-static void (*routines[FL_N_ACTIONS][2])(void) = {
-	[FL_ACT_COUNT] = { fl_abi_count, fl_bare_count },
-	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long },
-	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long },
-	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample },
-	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse },
-	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window },
-	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word },
+static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
+	[FL_ACT_COUNT] = { fl_abi_count, fl_bare_count, fl_ask_count },
+	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
+	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long, fl_ask_time_long },
+	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample, fl_ask_sample },
+	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse, fl_abi_call },
+	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window, fl_ask_window },
+	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word, fl_abi_word },
 };
 
 static uint64_t enabled_state(void)
@@ -72,6 +74,8 @@ void fl_arch_open(void)
 	routines[FL_ACT_RECORD][FL_BARE] = fl_bare_record;
 	routines[FL_ACT_TIME][FL_ABI] = fl_abi_time;
 	routines[FL_ACT_TIME][FL_BARE] = fl_bare_time;
+	routines[FL_ACT_RECORD][FL_ASK] = fl_ask_record;
+	routines[FL_ACT_TIME][FL_ASK] = fl_ask_time;
 }
 
 bool fl_arch_has_rseq(void)

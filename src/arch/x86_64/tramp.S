@@ -186,6 +186,32 @@ FUNC fl_abi_call
 	jmp	*(%rax)
 END fl_abi_call
 
+/* A call whose first argument is the probe's function goes on as usual. */
+	.macro	ASK action
+FUNC fl_ask_\action
+	mov	fl_asked(%rip), %rax
+	cmp	(%rax, %r11, 8), %rdi
+	je	fl_abi_\action
+	jmp	.Lask_other
+END fl_ask_\action
+	.endm
+
+.Lask_other:
+	.cfi_startproc
+	mov	%rdi, %rsi
+	mov	%r11d, %edi
+	mov	%esp, %edx
+	jmp	fl_probe_ask
+	.cfi_endproc
+
+	ASK	count
+	ASK	record
+	ASK	time
+	ASK	sample
+	ASK	record_long
+	ASK	time_long
+	ASK	window
+
 /* bool fl_arch_put_pair(const void *pair): the short path for two records. */
 FUNC fl_arch_put_pair
 	RSEQ_DESCRIPTOR .Lpair_cs, .Lpair_start, .Lpair_end, .Lpair_abort

@@ -1,0 +1,20 @@
+#!/bin/sh
+# One call of a profiling function, made for one function or another (compilers
+# join tails): each event is its own function's, whichever came first.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target shared-site -O2 $sites
+for how in "-a counts" "-a latency --all" "-a graph"; do
+	label="$how:"
+	record $how -- "$work/shared-site"
+	succeeded
+	lossless
+	case $how in
+	*graph) ;;
+	*) exact "$(echo "$how" | cut -d' ' -f2)"; continue ;;
+	esac
+	bad=$(sql "select * from graph where unknown or unsure")
+	[ -z "$bad" ] || fail "$label calls without their ends: $bad"
+	n=$(sql "select sum(calls) from graph")
+	[ "$n" = 3501 ] || fail "$label $n calls, not 3501"
+done
