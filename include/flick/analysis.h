@@ -74,9 +74,10 @@ enum {
 	FLICK_VIEW_WINDOWS = 2		/* --rate: calls of a part of the time */
 };
 
-/* In windows an event stands for more than itself: what `weight` adds up to,
- * times `scale`, is an estimate for the whole time. Without windows a weight is
- * 1000 and the scale 1/1000. */
+/* In windows a call stands for more than itself: what the weights of calls of a
+ * function add up to, times its `scales`, is an estimate for the whole time. All
+ * calls of a function, whoever made them, add up to `exact`, which is no estimate.
+ * Without windows a weight is 1000, and there are no scales. */
 enum { FLICK_WEIGHT_ONE = 1000 };
 
 struct flick_view {
@@ -90,7 +91,9 @@ struct flick_view {
 	const char *(*name)(const struct flick_view *, uint32_t function);
 	const void *owner;		/* flick's */
 	uint32_t weight;		/* of the records given to batch */
-	double scale;			/* of weights; known when rows is called */
+	/* By function, in windows; known when rows is called. */
+	const double *scales;
+	const uint64_t *exact;
 	/* Who made the calls that came `from` there (struct flick_call), as far as
 	 * it is known when rows is called; FLICK_NO_FUNCTION. */
 	uint32_t (*caller)(const struct flick_view *, uint32_t from);

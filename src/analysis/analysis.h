@@ -46,7 +46,6 @@ struct fl_view {
 	/* The `n` bytes there as its file has them; NULL: not known. Until the next. */
 	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
 	bool windows;			/* batches are of windows */
-	double scale;			/* of weights; known when rows are made */
 };
 
 /* Any number of analyses on one stream: calls are paired once for all. One

@@ -9,9 +9,7 @@
 
 struct counts {
 	const struct flick_view *view;
-	struct tally {
-		uint64_t calls, weight;
-	} *calls;			/* index: function */
+	uint64_t *calls;		/* index: function */
 	uint32_t n_calls;
 };
 
@@ -33,8 +31,7 @@ static int extend(struct counts *c, uint32_t n)
 
 static void add(struct counts *c, uint32_t function, uint64_t n)
 {
-	c->calls[function].calls += n;
-	c->calls[function].weight += n * c->view->weight;
+	c->calls[function] += n;
 }
 
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
@@ -67,17 +64,15 @@ static int merge(void *into, void *from)
 	struct counts *c = into, *other = from;
 	int err = extend(c, other->n_calls);
 
-	for (uint32_t f = 0; !err && f < other->n_calls; f++) {
-		c->calls[f].calls += other->calls[f].calls;
-		c->calls[f].weight += other->calls[f].weight;
-	}
+	for (uint32_t f = 0; !err && f < other->n_calls; f++)
+		c->calls[f] += other->calls[f];
 	return err;
 }
 
 static const struct flick_column columns[] = {
 	{ "function", FLICK_COL_FUNCTION },
 	{ "calls", FLICK_COL_COUNT },
-	{ "sampled", FLICK_COL_COUNT },	/* of windows only: `calls` are estimates */
+	{ "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
 static int rows(void *state, struct flick_rows *r)
@@ -85,21 +80,21 @@ static int rows(void *state, struct flick_rows *r)
 	struct counts *c = state;
 	bool windows = c->view->flags & FLICK_VIEW_WINDOWS;
 	size_t width = ARRAY_LEN(columns) - !windows;
-	uint64_t *cell = calloc(c->n_calls * width + 1, sizeof(*cell));
+	int err = windows ? extend(c, c->view->n_functions) : 0;
+	uint64_t *cell = err ? NULL : calloc(c->n_calls * width + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
 	*r = (struct flick_rows){ columns, width, cell, 0 };
 	for (uint32_t f = 0; f < c->n_calls; f++) {
-		const struct tally *t = &c->calls[f];
+		uint64_t calls = windows ? c->view->exact[f] : c->calls[f];
 
-		if (!t->calls)
+		if (!calls)
 			continue;
 		*cell++ = f;
-		*cell++ = windows ? (uint64_t)((double)t->weight * c->view->scale + 0.5) :
-			  t->calls;
+		*cell++ = calls;
 		if (windows)
-			*cell++ = t->calls;
+			*cell++ = c->calls[f];
 		r->n_rows++;
 	}
 	return 0;

@@ -147,7 +147,8 @@ static double stands(const struct latency *l, const struct row *row, uint64_t n)
 {
 	if (!(l->view->flags & FLICK_VIEW_WINDOWS) || !row->calls)
 		return (double)n;
-	return (double)n * l->view->scale * (double)row->weight / (double)row->calls;
+	return (double)n * l->view->scales[row - l->rows] * (double)row->weight /
+	       (double)row->calls;
 }
 
 static void fill_times(const struct latency *l, const struct row *row,

@@ -197,9 +197,10 @@ void fl_node_doubt(struct fl_node *list)
 
 uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
 {
-	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls)
+	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls ||
+	    n->function >= view->n_functions)
 		return of;
-	return (uint64_t)((double)of * view->scale * (double)n->weight /
+	return (uint64_t)((double)of * view->scales[n->function] * (double)n->weight /
 			  (double)n->calls + 0.5);
 }
 

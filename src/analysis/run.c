@@ -13,6 +13,7 @@
 #include "analysis/analysis.h"
 #include "analysis/array.h"
 #include "analysis/callers.h"
+#include "analysis/scales.h"
 #include "analysis/stack.h"
 
 struct worker {		/* one analysis and its state */
@@ -53,6 +54,7 @@ struct fl_run {
 	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
 	uint32_t place_mark;		/* one more, where there are windows */
 	struct fl_callers *callers;	/* likewise */
+	struct fl_scales scales;	/* likewise */
 	struct fl_run *merging;		/* into which this one is merged, while it is */
 	struct thread **threads;	/* index: thread; NULL: not seen or ended */
 	uint32_t n_threads;
@@ -98,8 +100,6 @@ static int refresh(struct fl_run *run)
 	run->view.n_tags = run->n_tags;
 	run->view.n_functions = run->source->n_functions;
 	run->view.ns_per_tick = run->source->ns_per_tick;
-	if (run->source->scale > 0)
-		run->view.scale = run->source->scale;
 	return err;
 }
 
@@ -154,7 +154,7 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 		.size = sizeof(run->view), .name = name_of, .owner = run,
 		.flags = (source->sampled ? FLICK_VIEW_SAMPLED : 0) |
 			 (source->windows ? FLICK_VIEW_WINDOWS : 0),
-		.weight = FLICK_WEIGHT_ONE, .scale = 1.0 / FLICK_WEIGHT_ONE,
+		.weight = FLICK_WEIGHT_ONE,
 		.caller = caller_of,
 	};
 	run->workers = calloc(n + 1, sizeof(*run->workers));
@@ -540,7 +540,9 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 		if (w->a->batch && !w->error)
 			note(w, w->a->batch(w->state, b->thread, b->records, b->n));
 	}
-	if (t->is_paired && b->window)
+	if (b->window)
+		err = fl_scales_see(&run->scales, &run->view, b);
+	if (!err && t->is_paired && b->window)
 		err = pair_windows(run, t, b);
 	else if (t->is_paired)
 		err = pair_calls(run, t, b);
@@ -557,6 +559,8 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 
 	if (err || probe >= run->n_tags || run->tags[probe].kind != FLICK_TAG_ENTRY)
 		return err;
+	if (run->source->windows)
+		return fl_scales_count(&run->scales, run->tags[probe].function, n);
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
 
@@ -626,6 +630,8 @@ int fl_run_merge(struct fl_run *into, struct fl_run *from)
 	for (size_t i = 0; !err && i < into->n; i++)
 		merge_worker(&into->workers[i], &from->workers[i]);
 	from->merging = NULL;
+	if (!err)
+		err = fl_scales_merge(&into->scales, &from->scales);
 	return err ? err : into->error;
 }
 
@@ -665,7 +671,10 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 	*rows = (struct flick_rows){ 0 };
 	if (err || run->error || w->error)
 		return err ? err : run->error ? run->error : w->error;
-	err = w->a->rows(w->state, rows);
+	if (run->source->windows)
+		err = fl_scales_make(&run->scales, &run->view);
+	if (!err)
+		err = w->a->rows(w->state, rows);
 	if (err || is_good(rows))
 		return err;
 	free(rows->cells);
@@ -683,6 +692,7 @@ void fl_run_close(struct fl_run *run)
 	free(run->threads);
 	free(run->workers);
 	fl_callers_close(run->callers);
+	fl_scales_free(&run->scales);
 	free(run->tags);
 	free(run);
 }

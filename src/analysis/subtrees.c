@@ -227,7 +227,8 @@ static int rows(void *state, struct flick_rows *r)
 			continue;
 		free(sig->text);
 		sig->text = sig->n == DOUBT ? NULL : write_callees(s, sig);
-		*cell++ = windows ? (uint64_t)((double)sig->weight * s->view->scale + 0.5) :
+		*cell++ = windows ? (uint64_t)((double)sig->weight *
+				     s->view->scales[sig->function] + 0.5) :
 			  sig->calls;
 		*cell++ = sig->function;
 		*cell++ = sig->text ? (uintptr_t)sig->text : FLICK_NONE;

@@ -151,9 +151,6 @@ void fl_arch_open(void);
 /* Append two records of 16 bytes to the calling thread's ring with one commit,
  * as the routines append one; false when its chunk has no room for both. */
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
-/* Ticks that `n` pairs of an entry and an exit take, as glue reaches them. The
- * caller's thread has a slot with room for what they enqueue. */
-uint64_t fl_arch_time_pairs(enum fl_action entry, enum fl_action exit, uint32_t n);
 /* Does the short path run as a restartable sequence (rseq)? */
 bool fl_arch_has_rseq(void);
 

@@ -82,8 +82,6 @@ struct fl_shm_site {
 	uint8_t wanted;			/* 1: the session wants it on */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
 	uint32_t image;			/* that brought it; others may have it too */
-	uint8_t steady;			/* 1: on between windows, too; W reader */
-	uint8_t pad[3];
 };
 
 enum fl_phase {		/* of the dialogue about new sites; futex word */
@@ -113,17 +111,8 @@ struct fl_windows {
 	uint64_t published;		/* W target (C), R reader (D) */
 	uint64_t on_ns;			/* CPU time of recorded threads in windows that
 					 * ended; W target, as all below */
-	uint64_t cost_ns;		/* of these, spent recording: an estimate */
-	uint64_t cpu_stands_ns, byte_stands;	/* on_ns, what was enqueued, each by 1/rate */
-	uint64_t own_ns;		/* CPU time without that, from the first edge on */
+	uint64_t own_ns;		/* of the process, from the first edge on */
 	uint64_t own_tsc;		/* to here */
-	uint64_t byte_cost;		/* in 1/65536 ns; W target first, then reader */
-	/* Steady probes, by which the reader learns byte_cost: see channel/gauge.c. */
-	uint32_t steady;		/* 1: keep them on; W reader */
-	uint32_t pad;
-	uint64_t steady_from;		/* published: on in gaps since; 0: not yet */
-	uint64_t steady_on_ns, steady_bytes;	/* of windows since */
-	uint64_t steady_all_ns;		/* of all since then, recording too */
 	uint64_t edges[FL_EDGES];
 	uint32_t rates[FL_EDGES / 2];	/* of window k */
 };
@@ -144,6 +133,7 @@ struct fl_shm {
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_sites, n_slots, slot_bytes;
 	uint64_t processes_at, modules_at, sites_at, slots_at, pool_at;	/* offsets */
+	uint32_t counter_bytes;		/* of a slot: they come before its chunks */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
 	uint32_t pool_chunks;		/* what rings grow by, all together */
@@ -214,7 +204,7 @@ struct fl_slot {
 	uint64_t ptr;			/* next record; W thread, R reader */
 	uint64_t limit;			/* end of the chunk being filled; thread only */
 	uint64_t data;			/* what follows this header; constant */
-	uint32_t n_counters;		/* of FL_ACT_COUNT; 0 when not claimed */
+	uint32_t n_counters;		/* at data; 0 when not claimed */
 	uint32_t toggling;		/* 1 while this thread writes text */
 	uint32_t n_frames;		/* sampling: thread only */
 	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */

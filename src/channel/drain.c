@@ -75,13 +75,12 @@ struct fl_reader {
 	uint32_t slotless;		/* index of the pseudo thread, or NO_THREAD */
 	uint64_t delivered;
 	uint64_t tick_ns;		/* of the last tick */
+	bool counts;			/* constant: there are counters alone */
 	/* Where there are windows: */
 	bool sifts;			/* constant */
-	bool gone;			/* the target, as of this poll */
 	bool untold;			/* where records lie is not known yet */
 	uint32_t fullest;		/* ring of this poll, in thousandths */
 	struct fl_sieve sieve;
-	struct fl_gauge gauge;
 	struct fl_pace pace;
 	bool is_over;			/* target_gone has been said */
 };
@@ -95,8 +94,8 @@ static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t
 	r->slot_bytes = m->slot_bytes;
 	r->number = number;
 	r->n_readers = m->n_readers;
-	if (m->action == FL_ACT_COUNT)
-		r->n_counters = (uint32_t)(fl_slot_data_bytes(m) / 8);
+	r->n_counters = m->counter_bytes / 8;
+	r->counts = m->action == FL_ACT_COUNT;
 	r->slotless = NO_THREAD;
 	r->sifts = m->windows.rate != 0;
 }
@@ -124,7 +123,6 @@ void fl_reader_close(struct fl_reader *r)
 {
 	if (!r)
 		return;
-	fl_gauge_free(&r->gauge);
 	fl_sieve_free(&r->sieve);
 	fl_pool_close(&r->pool);
 	free(r->threads);
@@ -319,7 +317,6 @@ static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 		b.n = s.n;
 		b.window = &s.window;
 		left -= s.n;
-		fl_gauge_note(&r->gauge, r->shm, &l->place, b.records, b.n);
 		if (s.is_in) {
 			deliver(r, l, &b, s.events);
 			continue;
@@ -350,7 +347,7 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 /* Can the records that were loaded be told to be in a window? */
 static bool can_tell(struct fl_reader *r)
 {
-	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->gone);
+	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->is_over);
 	return !r->untold;
 }
 
@@ -428,6 +425,7 @@ static uint32_t n_counters(const struct fl_reader *r)
 	return n && n < r->n_counters ? n : r->n_counters;
 }
 
+/* Beside a ring they count the same calls once more, and are no events. */
 static void take_counters(struct fl_reader *r, const struct life *l)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
@@ -440,6 +438,8 @@ static void take_counters(struct fl_reader *r, const struct life *l)
 			continue;
 		counters[i] = 0;
 		r->sink.count(r->sink.arg, thread_number(r, l), i, n);
+		if (!r->counts)
+			continue;
 		r->delivered += n;
 		t->delivered += n;
 		t->produced += n;
@@ -489,7 +489,7 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 {
 	bool ended = target_gone || has_ended(r, l);
 
-	if (!r->n_counters) {
+	if (!r->counts) {
 		/* (B) pairs with (A) in ring.c */
 		take_chunks(r, l, load_acquire(&l->slot->filled));
 		if (ended || (tick && is_idle(l)))
@@ -522,17 +522,13 @@ static bool tick_is_due(struct fl_reader *r)
 }
 
 /* Lower the rate before a thread must wait; see pace.c. */
-static void adapt(struct fl_reader *r, bool tick)
+static void adapt(struct fl_reader *r)
 {
 	struct fl_windows *w = &r->shm->windows;
 
 	if (w->adapts)
 		store_relaxed(&w->rate, fl_pace_next(&r->pace, w->rate, r->fullest));
 	r->fullest = 0;
-	if (r->sifts)
-		fl_gauge_turn(&r->gauge, r->shm);
-	if (r->sifts && tick)
-		fl_gauge_tick(&r->gauge, r->shm);
 }
 
 uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
@@ -540,7 +536,6 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 	uint64_t before = r->delivered;
 	bool tick = tick_is_due(r);
 
-	r->gone = target_gone;
 	r->is_over |= target_gone;
 	adopt_fresh(r);
 	if (target_gone)
@@ -551,7 +546,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 		else
 			i++;
 	}
-	adapt(r, tick || target_gone);
+	adapt(r);
 	if (tick || target_gone) {
 		fl_pool_tick(&r->pool);
 		count_slotless(r, target_gone);

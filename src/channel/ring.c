@@ -93,7 +93,8 @@ void fl_channel_doorbell(void)
 /* Counting: no ring at all. Else the two chunks of the slot are granted. */
 void fl_ring_start(struct fl_slot *s)
 {
-	bool has_ring = !s->n_counters;
+	bool has_ring = fl_region->action != FL_ACT_COUNT;
+	uint64_t start = s->data + fl_region->counter_bytes;
 
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
 		s->place[i] = fl_home_place(fl_region, s, i);
@@ -102,8 +103,8 @@ void fl_ring_start(struct fl_slot *s)
 	s->ring_at = 1;
 	s->waiting = 0;
 	s->claimed = has_ring;
-	s->limit = s->data + (has_ring ? fl_region->chunk_bytes : 0);
-	store_relaxed(&s->ptr, s->data);
+	s->limit = start + (has_ring ? fl_region->chunk_bytes : 0);
+	store_relaxed(&s->ptr, start);
 }
 
 /* Take one more chunk into use; false: it is not granted (yet, or any more). */
@@ -309,13 +310,14 @@ void fl_channel_put_pair(const struct flick_record pair[2])
 void fl_channel_count(uint32_t probe)
 {
 	struct fl_slot *s = fl_channel_slot();
+	bool is_event = fl_region && fl_region->action == FL_ACT_COUNT;
 
-	if (!s)
-		lose_slotless(1);
-	else if (probe < s->n_counters)
+	if (s && probe < s->n_counters)
 		__atomic_fetch_add((uint64_t *)s->data + probe, 1, __ATOMIC_RELAXED);
-	else
+	else if (is_event && s)
 		fl_lost_add(&s->lost[FL_LOST_ROOM]);
+	else if (is_event)
+		lose_slotless(1);
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

@@ -18,6 +18,7 @@
 #define MAX_SITES (1u << 26)
 #define PAGE 4096u
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
+#define COUNTER_BYTES (512u * 1024)	/* of 65,536 probes, where there are rings, too */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
 const char *const fl_lost_names[FL_N_LOST] = {
@@ -63,16 +64,21 @@ static uint32_t chunk_bytes(uint32_t ring_bytes)
 	return c < least ? least : c;
 }
 
-/* A slot has counters, or two chunks of its own and more from the pool. */
+/* A slot has counters, or two chunks of its own and more from the pool; in windows
+ * both, as every call between them is counted. */
 static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes)
 {
 	uint64_t chunk = chunk_bytes(ring_bytes), pool = POOL_BYTES;
 
-	m->slot_bytes = FL_SLOT_HEADER_BYTES + (uint32_t)fl_round_down(ring_bytes, PAGE);
 	m->chunk_bytes = (uint32_t)chunk;
 	if (m->action == FL_ACT_COUNT)
+		m->counter_bytes = (uint32_t)fl_round_down(ring_bytes, PAGE);
+	else if (m->windows.rate)
+		m->counter_bytes = COUNTER_BYTES;
+	m->slot_bytes = FL_SLOT_HEADER_BYTES + m->counter_bytes;
+	if (m->action == FL_ACT_COUNT)
 		return;
-	m->slot_bytes = FL_SLOT_HEADER_BYTES + FL_HOME_CHUNKS * (uint32_t)chunk;
+	m->slot_bytes += FL_HOME_CHUNKS * (uint32_t)chunk;
 	m->ring_chunks = (uint32_t)(ring_bytes / chunk);
 	if (pool > m->n_slots * (uint64_t)ring_bytes)
 		pool = m->n_slots * (uint64_t)ring_bytes;

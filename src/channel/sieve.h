@@ -32,27 +32,6 @@ struct fl_sifted fl_sieve_next(const struct fl_sieve *, struct fl_place *,
 			       const struct flick_record *, size_t n);
 void fl_sieve_free(struct fl_sieve *);
 
-/* ---- what recording costs (gauge.c) --------------------------------------------- */
-
-struct fl_gauge {
-	uint32_t *seen;			/* index: probe; entries in windows until chosen, then
-					 * of steady ones since the last turn */
-	uint32_t n_seen;
-	uint64_t sum;
-	uint64_t on, off;		/* steady entries in windows, and between them */
-	uint64_t turned;		/* edges there were then */
-	uint64_t measured;		/* byte_cost before anything was learnt */
-	bool chosen;
-};
-/* Records that share a verdict, at `place`. */
-void fl_gauge_note(struct fl_gauge *, struct fl_shm *, const struct fl_place *,
-		   const struct flick_record *, size_t n);
-/* When a window may have ended: choose, or learn. */
-void fl_gauge_turn(struct fl_gauge *, struct fl_shm *);
-/* Every tenth of a second: what is frequent is steady no more. */
-void fl_gauge_tick(struct fl_gauge *, struct fl_shm *);
-void fl_gauge_free(struct fl_gauge *);
-
 /* ---- how much of the time (pace.c) -------------------------------------------- */
 
 struct fl_pace {

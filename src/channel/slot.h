@@ -18,19 +18,15 @@ _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
 _Static_assert(offsetof(struct fl_slot, word) == 40, "SLOT_WORD of tramp.S");
 
-static inline uint64_t fl_slot_data_bytes(const struct fl_shm *m)
-{
-	return m->slot_bytes - FL_SLOT_HEADER_BYTES;
-}
-
-/* The chunks a ring begins with lie in its slot. */
+/* The chunks a ring begins with lie in its slot, behind counters. */
 #define FL_HOME_CHUNKS 2
 
 /* Where home chunk i of a slot lies, in pages from the region's start. */
 static inline uint32_t fl_home_place(const struct fl_shm *m, const struct fl_slot *s,
 				     uint32_t i)
 {
-	uint64_t at = (uint64_t)((const char *)s - (const char *)m) + FL_SLOT_HEADER_BYTES;
+	uint64_t at = (uint64_t)((const char *)s - (const char *)m) +
+		      FL_SLOT_HEADER_BYTES + m->counter_bytes;
 
 	return (uint32_t)((at + (uint64_t)i * m->chunk_bytes) / FL_PAGE);
 }

@@ -128,10 +128,8 @@ static void set_owner(struct fl_slot *s)
 /* The reader left it drained, with zero in all that counts. */
 static void set_fields(struct fl_slot *s)
 {
-	bool counts = fl_region->action == FL_ACT_COUNT;
-
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
-	s->n_counters = counts ? (uint32_t)(fl_slot_data_bytes(fl_region) / 8) : 0;
+	s->n_counters = fl_region->counter_bytes / 8;
 	s->toggling = 0;
 	s->n_frames = 0;
 	s->tid = fl_os_tid();

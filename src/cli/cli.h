@@ -219,7 +219,6 @@ struct fl_session {
 	uint64_t end_tsc;		/* when the target was seen to have ended */
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
-	double window_cost;		/* share of a window that recording took */
 	struct fl_moment go, drained;	/* it was first let go; all is read */
 	struct fl_account account;
 };
@@ -234,10 +233,9 @@ struct fl_alone {
 
 /* What --rate says. 0, or -1 and a line printed. */
 int fl_rate_take(struct fl_session_options *, const char *text);
-/* What probes do in windows; entries suffice where only calls are counted. */
-enum fl_action fl_rate_action(const struct fl_session_options *);
+/* Entries suffice where only calls are counted. */
 bool fl_rate_counts_only(const struct fl_session_options *);
-/* The target has ended, at `now` ticks: the rate it came to, the scale of counts. */
+/* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
 
 /* The account that a recording was stored with. */

@@ -149,7 +149,7 @@ static enum fl_action action_of(const struct wish *w)
 	if (w->o.trace)
 		return FL_ACT_TIME;
 	if (w->o.rate)
-		return fl_rate_action(&w->o);
+		return FL_ACT_WINDOW;
 	return fl_use_action(w->o.analyses, w->o.n_analyses,
 			     w->all ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
@@ -212,7 +212,7 @@ static int record_or_count(struct fl_session *s, struct fl_session_options *o)
 		return status;
 	fl_session_close(s);
 	fl_session_drop_uses(o);
-	o->action = o->rate ? FL_ACT_TIME : FL_ACT_COUNT;
+	o->action = o->rate ? FL_ACT_WINDOW : FL_ACT_COUNT;
 	o->entries_only = o->rate;
 	return fl_session_use(o, "counts") ? FL_EXIT_FAILED : record(s, o);
 }

@@ -105,16 +105,14 @@ static uint64_t start_tsc(const struct fl_session *s)
 	return s->shm->tsc0 - (uint64_t)((double)since / s->view.ns_per_tick);
 }
 
-/* In percent; `window_cost` is the share of a window that recording took. */
+/* In percent. */
 static void put_rate(struct pairs *p, const struct fl_session *s)
 {
 	if (!s->o->rate)
 		return;
 	put(p, "rate", "%.*f", s->rate < 0.01 ? 2 : 1, 100 * s->rate);
 	put(p, "rate_wished", "%s", s->o->rate_text);
-	put(p, "scale", "%.9f", s->view.scale * FL_WEIGHT_ONE);
 	put(p, "windows", "%llu", (unsigned long long)s->n_windows);
-	put(p, "window_cost", "%.1f", 100 * s->window_cost);
 }
 
 static void describe(struct pairs *p, const struct fl_session *s)

@@ -44,13 +44,16 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 		refuse(id, FLE_OVERLAP, q->at);
 }
 
-/* Who called is asked at entries only. */
-static enum fl_action action_of(uint32_t id)
+/* Who called is asked at entries only; between windows they count. */
+enum fl_action fl_window_action(uint32_t id)
 {
 	enum fl_action action = fl_table.shm->action;
 
-	return action == FL_ACT_WINDOW && fl_table.sites[id].kind != FL_ENTRY ?
-	       FL_ACT_TIME : action;
+	if (action != FL_ACT_WINDOW)
+		return action;
+	if (fl_table.sites[id].kind != FL_ENTRY)
+		return FL_ACT_TIME;
+	return fl_table.between ? FL_ACT_COUNT : action;
 }
 
 uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
@@ -65,7 +68,7 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	uintptr_t code = (uintptr_t)k->near.code + offset;
 
 	p->go = (uintptr_t *)k->near.data + (id - first);
-	*p->go = fl_glue_routine(p, action_of(id));
+	*p->go = fl_glue_routine(p, fl_window_action(id));
 	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);

@@ -110,8 +110,10 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 		fl_channel_put(id, 0, sp);
 		break;
 	case FL_ACT_TIME:
-	case FL_ACT_WINDOW:		/* who called it is not known here */
 		fl_channel_put(id, fl_arch_ticks(), sp);
+		break;
+	case FL_ACT_WINDOW:
+		fl_window_virtual(id, sp);
 		break;
 	case FL_ACT_SAMPLE:
 		fl_sample_hit(id, sp);

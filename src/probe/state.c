@@ -66,7 +66,7 @@ static int goal_of(uint32_t id)
 	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual)
 		return FL_OLD;
 	if (fl_table_wants(id))
-		return fl_table.between ? FL_OFF : FL_ON;
+		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
@@ -250,7 +250,8 @@ static void ready_virtual(uint32_t from)
 		if (!fl_table.probes[id].is_virtual)
 			continue;
 		fl_table.sites[id].state = FL_SITE_READY;
-		fl_table.switches[id].is_on = fl_table_wants(id) && !fl_table.between;
+		fl_table.switches[id].is_on = fl_table_wants(id) &&
+			(!fl_table.between || fl_table.sites[id].kind == FL_ENTRY);
 	}
 }
 
@@ -417,31 +418,43 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 	return switched;
 }
 
-/* A virtual probe is data alone. */
-static void switch_one(uint32_t id, int state)
+/* Between windows an entry counts: what it does is data. The other probes are off. */
+static void switch_wanted(uint32_t id, bool between)
 {
-	if (fl_table.switches[id].armed)
+	struct fl_probe *p = &fl_table.probes[id];
+	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
+	int state = between && !is_entry ? FL_OFF : FL_ON;
+
+	if (is_entry && p->go)
+		/* ordering: none, who loads the old routine ran before the edge */
+		store_relaxed(p->go, fl_glue_routine(p, fl_window_action(id)));
+	else if (fl_table.switches[id].armed)
 		flip(id, state);
-	else if (fl_table.probes[id].is_virtual)
+	if (p->is_virtual)
 		fl_table.switches[id].is_on = state == FL_ON;
 }
 
-static bool stays_on(uint32_t id)
-{
-	return fl_table.keeps_steady && load_relaxed(&fl_table.sites[id].steady);
-}
-
-void fl_probes_switch_wanted(int state)
+static void switch_all_wanted(bool between)
 {
 	uint64_t signals;
 
 	fl_table_lock(&signals);
-	fl_table.between = state != FL_ON;
+	fl_table.between = between;
 	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
-		if (fl_table_wants(id) && !(state == FL_OFF && stays_on(id)))
-			switch_one(id, state);
+		if (fl_table_wants(id))
+			switch_wanted(id, between);
 	fl_patch_sync();
 	fl_table_unlock(&signals);
+}
+
+void fl_probes_open_window(void)
+{
+	switch_all_wanted(false);
+}
+
+void fl_probes_close_window(void)
+{
+	switch_all_wanted(true);
 }
 
 bool fl_probe_is_on(uint32_t id)

@@ -68,8 +68,7 @@ struct fl_table {
 	struct fl_known *known;
 	uint32_t n, n_functions, n_known, n_hash, stamp;
 	bool closing;			/* nothing is switched on any more */
-	bool between;			/* windows: what is wanted is off just now */
-	bool keeps_steady;		/* but for steady probes */
+	bool between;			/* windows: none is open */
 };
 extern struct fl_table fl_table;
 
@@ -99,8 +98,12 @@ void fl_table_forget_gone(void);
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
-/* Every wanted probe on or off, as one set; what is armed from now on starts so. */
-void fl_probes_switch_wanted(int state);
+/* What entries do between windows, and exits: as one set; so does what is armed from
+ * now on. Entries count, exits are off. */
+void fl_probes_open_window(void);
+void fl_probes_close_window(void);
+/* A virtual probe's event: who called is not known. */
+void fl_window_virtual(uint32_t id, uint32_t sp);
 /* Called by the glue of every entry in windows. */
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
@@ -108,6 +111,8 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 /* Index: probe id; the function of one that asks. For tramp.S; W once, before its
  * glue is. */
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
+/* What probe `id` does now, where the session has windows and where it has none. */
+enum fl_action fl_window_action(uint32_t id);
 /* The routine for what a probe does. */
 uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
 

@@ -1,20 +1,21 @@
 /*
- * window.c - `record --rate`: every wanted probe on for a while, off for longer.
+ * window.c - `record --rate`: every event recorded for a while, then calls counted
+ * for longer.
  *
- * A part of all events is recorded by recording all events a part of the time:
- * a window. Probes that are off cost nothing, so what a window costs is all that
- * sampling costs. flick's own thread opens and closes windows; the reader takes
- * the events that lie in one (channel/sieve.c).
+ * A part of all events is recorded by recording all events a part of the time: a
+ * window. Between windows exits are off and entries add one to a counter, which
+ * costs a tenth of a record. flick's own thread opens and closes windows; the
+ * reader takes the events that lie in one (channel/sieve.c).
  *
  * PROTOCOL	of an edge, the time at which a window begins or ends
  *	flick's thread				reader
- *	to open: switch on, sync all cores	load records of a ring	(acquire)
+ *	to open: switch, sync all cores		load records of a ring	(acquire)
  *	and let SKEW pass			load published	(D)
  *	announced + 1, fence	(A)		load announced	(B)
  *	read the clock				equal: every record is before or
  *	edges[published] = it			  behind each edge as the table says
  *	store_release published + 1	(C)	else: look again later
- *	to close: let SKEW pass, switch off	copy edges, then taken	(G)
+ *	to close: let SKEW pass, switch		copy edges, then taken	(G)
  *	the next one when taken allows	(H)
  * INVARIANT
  *	1. An event of a thread lies in a window if its time does: on <= t <= off.
@@ -30,11 +31,14 @@
  *	   Sites that are found inside a window are armed on, others off (goal_of).
  *	3. Time is CPU time: of the recorded threads in a window, of the process
  *	   between them. A thread that waits, for a full ring or a core, is not
- *	   recorded less than its share. Recording slows a thread down, so a window
- *	   holds less of its program than its CPU time says: by what its events cost
- *	   (cost_of). What is left, divided by the rate, is the CPU time that passes
- *	   before the next window. A late timer delays one window, not those behind
- *	   it. An image's first window is no sample: it stands for itself.
+ *	   recorded less than its share. A window's own, divided by the rate, is
+ *	   what passes before the next one. A late timer delays one window, not
+ *	   those behind it. An image's first window is no sample: it stands for
+ *	   itself.
+ *	   Recording slows a thread down, so a window holds less of its program than
+ *	   its time says, and of busy functions least. No clock tells how much, so
+ *	   every entry is counted all the time: the calls of a function are known
+ *	   exactly, and windows only say who made them and how long they took.
  * FAILURE	Killed between (A) and (C): probes are as they were before, so the
  *	window that was open is open for all records there are. An image that exec
  *	replaces leaves its last window open: the next one closes it.
@@ -70,7 +74,6 @@ static struct {
 	uint64_t due_ns;		/* of own_ns(): what windows so far stand for */
 	uint64_t next_ns;		/* of own_ns(): when the next one opens */
 	uint64_t paused_ns;		/* own_ns() when the last one closed */
-	uint64_t steady_ns;		/* the same, and cost, as steady probes began */
 	bool idle;			/* nobody ran in the last one */
 	uint64_t switch_us;		/* to switch all on and off, when not held up */
 	uint64_t on_us;			/* to switch all on, last time */
@@ -95,6 +98,14 @@ static bool is_open(void)
 
 /* ---- events -------------------------------------------------------------------- */
 
+void fl_window_virtual(uint32_t id, uint32_t sp)
+{
+	if (fl_table.sites[id].kind == FL_ENTRY)
+		fl_channel_count(id);
+	if (!load_relaxed(&fl_table.between))
+		fl_channel_put(id, fl_arch_ticks(), sp);
+}
+
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 {
 	const struct flick_record pair[2] = {
@@ -102,6 +113,7 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 		{ .tsc = caller, .probe = FL_PROBE_CALLER, .sp = sp },
 	};
 
+	fl_channel_count(id);
 	fl_channel_put_pair(pair);
 }
 
@@ -131,11 +143,11 @@ static uint64_t random_below(uint64_t n)
 	return n ? (self.random >> 8) % n : 0;
 }
 
-/* CPU time of the process without flick's own thread and what recording cost. */
+/* CPU time of the process without flick's own thread. */
 static uint64_t all_ns(void)
 {
 	uint64_t all = fl_os_cpu_ns(0);
-	uint64_t flick = fl_os_cpu_ns(fl_os_own_thread()) + windows()->cost_ns;
+	uint64_t flick = fl_os_cpu_ns(fl_os_own_thread());
 
 	return all > flick ? all - flick : 0;
 }
@@ -150,7 +162,7 @@ static uint64_t own_ns(void)
 	return w->own_ns;
 }
 
-/* ---- what is recorded, and what that costs ------------------------------------------ */
+/* ---- what is recorded ------------------------------------------ */
 
 /* Bytes that a thread has enqueued since its slot was new. It may be enqueueing:
  * what it counts and where it stands are read until they fit. */
@@ -193,44 +205,6 @@ static void sum_threads(void)
 		if (cpu)
 			self.cpu_ns += is_new ? cpu : cpu - stood[i].cpu_ns;
 	}
-}
-
-static uint64_t pair_bytes(void)
-{
-	return (fl_table.shm->action == FL_ACT_WINDOW ? 3 : 2) * sizeof(struct flick_record);
-}
-
-/* An entry and an exit into a slot that nobody has, with signals blocked: for each
- * byte, of the batch in the middle, in 1/65536 ns. */
-static uint64_t measure(void)
-{
-	enum fl_action action = fl_table.shm->action;
-	static struct fl_slot slot;
-	struct fl_slot *fake = &slot, **own = fl_cell;
-	size_t bytes = PAIRS * BATCHES * pair_bytes();
-	uint64_t ticks[BATCHES], middle = 0;
-	char *room = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (fl_is_err(room))
-		return 1 << 15;
-	slot.ptr = slot.data = (uintptr_t)room;
-	slot.limit = slot.ptr + bytes;
-	fl_cell = &fake;
-	for (int i = 0; i < BATCHES; i++)
-		ticks[i] = fl_arch_time_pairs(action, FL_ACT_TIME, PAIRS);
-	fl_cell = own;
-	fl_os_unmap(room, bytes);
-	for (int i = 0; i < BATCHES; i++) {
-		int below = 0;
-
-		for (int k = 0; k < BATCHES; k++)
-			below += ticks[k] < ticks[i];
-		if (below <= BATCHES / 2 && ticks[i] > middle)
-			middle = ticks[i];
-	}
-	return (middle * 1000 << 16) / ticks_per_us() / PAIRS / pair_bytes() *
-	       COLD_TENTHS / 10;
 }
 
 /* ---- edges ---------------------------------------------------------------------------- */
@@ -279,46 +253,15 @@ static void open_window(uint32_t rate)
 	self.began = draw_edge(note_threads);
 }
 
-/* What recording has cost, as of sum_threads(). At least a fifth of a window is
- * not recording, or an estimate that is too high would open windows without end. */
-static uint64_t cost_so_far(void)
-{
-	uint64_t cost_ns = self.bytes * load_relaxed(&windows()->byte_cost) >> 16;
-
-	return cost_ns > self.cpu_ns / 5 * 4 ? self.cpu_ns / 5 * 4 : cost_ns;
-}
-
 /* The window has ended: what does it stand for? */
 static void add_up(void)
 {
 	struct fl_windows *w = windows();
 	uint64_t rate = *rate_at(w->published / 2 - 1) & ~FL_WINDOW_FRESH;
-	uint64_t bytes = self.bytes, cpu_ns = self.cpu_ns, cost_ns = cost_so_far();
 
-	self.idle = !bytes;
-	w->on_ns += cpu_ns;
-	w->cost_ns += cost_ns;
-	w->cpu_stands_ns += cpu_ns * FL_RATE_ALL / rate;
-	w->byte_stands += bytes * FL_RATE_ALL / rate;
-	self.due_ns += (cpu_ns - cost_ns) * FL_RATE_ALL / rate;
-	if (!w->steady_from)
-		return;
-	w->steady_on_ns += cpu_ns;
-	w->steady_bytes += bytes;
-}
-
-/* Gaps have steady probes on from the first that begins so. */
-static void note_steady(void)
-{
-	struct fl_windows *w = windows();
-	uint64_t all = self.paused_ns + w->cost_ns;
-
-	if (w->steady_from)
-		w->steady_all_ns = all - self.steady_ns;
-	else if (fl_table.keeps_steady)
-		self.steady_ns = all;
-	if (!w->steady_from && fl_table.keeps_steady)
-		w->steady_from = w->published;
+	self.idle = !self.bytes;
+	w->on_ns += self.cpu_ns;
+	self.due_ns += self.cpu_ns * FL_RATE_ALL / rate;
 }
 
 /* When is the next one? Somewhere in its own period, so that a program with a
@@ -327,7 +270,6 @@ static void plan_next(uint64_t gap_us, uint64_t period_us)
 {
 	self.ended_ns = fl_os_monotonic_ns();
 	self.paused_ns = own_ns();
-	note_steady();
 	if (self.paused_ns > self.due_ns + LATE_PERIODS * 1000 * period_us)
 		self.due_ns = self.paused_ns;	/* too late to make up for */
 	self.next_ns = self.due_ns + random_below(gap_us * 1000 / 2);
@@ -364,7 +306,7 @@ static uint64_t turn_on(uint64_t per_us)
 {
 	uint64_t begin = fl_arch_ticks();
 
-	fl_probes_switch_wanted(FL_ON);
+	fl_probes_open_window();
 	self.on_us = (fl_arch_ticks() - begin) / per_us;
 	open_window(load_relaxed(&windows()->rate));
 	return 0;
@@ -376,20 +318,10 @@ static uint64_t turn_off(uint64_t rate, uint64_t per_us)
 
 	add_up();
 	wait_skew();
-	fl_table.keeps_steady = load_relaxed(&windows()->steady);
-	fl_probes_switch_wanted(FL_OFF);
+	fl_probes_close_window();
 	note_switch(self.on_us + (fl_arch_ticks() - begin) / per_us);
 	plan_next(gap_of(rate), period_of(rate));
 	return 0;
-}
-
-/* Is most of the window so far recording? Then it may last longer, or windows
- * would have to come faster than timers do. */
-static bool is_too_full(uint64_t wish_us)
-{
-	sum_threads();
-	return self.cpu_ns > wish_us * 1000 / 4 * 3 &&
-	       (self.cpu_ns - cost_so_far()) < wish_us * 1000 / 4 * 3;
 }
 
 /* At the full rate it stays open, until another one is wished. */
@@ -402,8 +334,6 @@ static uint64_t turn_open(uint64_t rate, uint64_t per_us)
 		return OPEN_US;
 	if (now_us < wish_us)
 		return wish_us - now_us;
-	if (now_us < MOST_WISHES * wish_us && is_too_full(wish_us))
-		return wish_us / 2 + 1;
 	return turn_off(rate, per_us);
 }
 
@@ -463,11 +393,8 @@ static void end_earlier(void)
 
 void fl_windows_begin(void)
 {
-	uint64_t signals, earlier = windows()->own_ns;
+	uint64_t earlier = windows()->own_ns;
 
-	fl_os_signals_block(&signals);
-	windows()->byte_cost = measure();
-	fl_os_signals_restore(&signals);
 	end_earlier();
 	self.random = fl_arch_ticks() | 1;
 	self.base_ns = all_ns();

@@ -427,9 +427,46 @@ static void windows_weigh_what_they_stand_for(void **unused)
 	next_window();
 	window.weight = 3 * FL_WEIGHT_ONE;
 	call('c', 64, in('b', 0x10));
-	view.scale = 2.0 / FL_WEIGHT_ONE;
-	assert_int_equal(edge("bc", CALLS), 2 * (20 + 3));
+	assert_int_equal(edge("bc", CALLS), 20 + 3);
 	assert_int_equal(edge("bc", SAMPLED), 2);
+}
+
+/* Of 120 calls of c two were seen, one by each caller, the second in a window that
+ * stands for a third of what the first does. Entries of the inlined copy count, too. */
+static void what_was_counted_is_shared_out(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	window.weight = 3 * FL_WEIGHT_ONE;
+	call('c', 64, in('b', 0x10));
+	next_window();
+	window.weight = FL_WEIGHT_ONE;
+	call('c', 64, in('d', 0x10));
+	assert_int_equal(fl_run_count(run, 0, ENTRY('c'), 100), 0);
+	assert_int_equal(fl_run_count(run, 1, ENTRY('c'), 20), 0);
+	assert_int_equal(fl_run_count(run, 0, EXIT('c'), 7), 0);
+	assert_int_equal(fl_run_count(run, 0, INLINED_F, 5), 0);
+	assert_int_equal(edge("bc", CALLS), 90);
+	assert_int_equal(edge("dc", CALLS), 30);
+	r = rows_of(run, 2);
+	assert_int_equal(r.n_rows, 2);
+	assert_int_equal(r.cells[1], 120);
+	assert_int_equal(r.cells[2], 2);
+	assert_int_equal(r.cells[4], 5);	/* of f, which no window met */
+	assert_int_equal(r.cells[5], 0);
+	free(r.cells);
+}
+
+/* Of each half one call was seen, and two were counted. */
+static void counts_of_two_runs_add_up(void **unused)
+{
+	(void)unused;
+	call('c', 64, in('b', 0x10));
+	assert_int_equal(fl_run_count(run, 0, ENTRY('c'), 2), 0);
+	assert_int_equal(fl_run_count(other, 0, ENTRY('c'), 2), 0);
+	assert_int_equal(fl_run_merge(run, other), 0);
+	assert_int_equal(edge("bc", CALLS), 4);
 }
 
 static void counts_and_latencies_are_estimates(void **unused)
@@ -551,6 +588,8 @@ int main(void)
 		TEST(a_pair_may_come_in_two_batches),
 		TEST(a_thread_that_began_in_the_window_has_no_caller),
 		TEST(windows_weigh_what_they_stand_for),
+		TEST(what_was_counted_is_shared_out),
+		TEST(counts_of_two_runs_add_up),
 		TEST(counts_and_latencies_are_estimates),
 		TEST(a_context_is_cut_off_where_the_window_began),
 		TEST(merged_runs_share_what_they_learnt),

@@ -1,6 +1,6 @@
 /*
  * Windows as the reader sees them: which records lie in one, which edges can be
- * relied on, what a steady probe tells, how a rate follows full rings.
+ * relied on, how a rate follows full rings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -304,103 +304,6 @@ static void nothing_is_judged_too_early(void **unused)
 	fl_reader_close(g.reader);
 }
 
-/* ---- what recording costs ------------------------------------------------------------ */
-
-enum { RARE, OFTEN, EXIT };
-
-static void note(struct fl_gauge *g, size_t edge, uint32_t probe, size_t n)
-{
-	struct fl_place p = { .edge = edge, .is_in = edge % 2 };
-	struct flick_record r = { .probe = probe };
-
-	while (n--)
-		fl_gauge_note(g, m, &p, &r, 1);
-}
-
-/* A second of windows, in which recording takes half: 1,000 rare entries and
- * 1,000,000 others. */
-static void see_a_second(struct fl_gauge *g)
-{
-	fl_shm_sites(m)[EXIT].kind = FL_EXIT;
-	m->n_sites = 3;
-	m->windows.published = 40;
-	m->windows.on_ns = 1000000000;
-	m->windows.byte_cost = 6 * 65536;
-	note(g, 1, RARE, 1000);
-	note(g, 1, OFTEN, 1000000);
-	note(g, 1, EXIT, 500);
-	fl_gauge_turn(g, m);
-}
-
-static void rare_entries_stay_on(void **unused)
-{
-	struct fl_gauge g = { 0 };
-
-	(void)unused;
-	see_a_second(&g);
-	assert_int_equal(m->windows.steady, 1);
-	assert_int_equal(fl_shm_sites(m)[RARE].steady, 1);
-	assert_int_equal(fl_shm_sites(m)[OFTEN].steady, 0);
-	assert_int_equal(fl_shm_sites(m)[EXIT].steady, 0);
-	fl_gauge_free(&g);
-}
-
-static void where_all_are_frequent_none_stays_on(void **unused)
-{
-	struct fl_gauge g = { 0 };
-
-	(void)unused;
-	m->n_sites = 3;
-	m->windows.published = 40;
-	m->windows.on_ns = 1000000000;
-	note(&g, 1, RARE, 1000000);
-	note(&g, 1, OFTEN, 1000000);
-	fl_gauge_turn(&g, m);
-	assert_int_equal(m->windows.steady, 0);
-	fl_gauge_free(&g);
-}
-
-/* Twice as many come in as much time of gaps: half of a window is cost. */
-static void the_cost_of_a_byte_is_learnt(void **unused)
-{
-	struct fl_gauge g = { 0 };
-
-	(void)unused;
-	see_a_second(&g);
-	m->windows.steady_from = 42;
-	note(&g, 41, RARE, 5000);		/* before: not counted */
-	note(&g, 42, RARE, 20000);
-	note(&g, 43, RARE, 1000);
-	note(&g, 43, OFTEN, 1000);
-	m->windows.steady_on_ns = 1000000000;
-	m->windows.steady_all_ns = 11000000000;
-	m->windows.steady_bytes = 50000000;
-	m->windows.published = 2000;
-	fl_gauge_turn(&g, m);		/* 0.5 s / 50 MB, and 6 before: half and half */
-	assert_int_equal(m->windows.byte_cost, 8 * 65536);
-	g.on *= 100;				/* windows came late: no less than half of it */
-	m->windows.published = 6000;
-	fl_gauge_turn(&g, m);
-	assert_in_range(m->windows.byte_cost, 3.75 * 65536 - 1, 3.75 * 65536);
-	fl_gauge_free(&g);
-}
-
-static void what_is_frequent_later_goes_off(void **unused)
-{
-	struct fl_gauge g = { 0 };
-
-	(void)unused;
-	see_a_second(&g);
-	m->windows.steady_from = 42;
-	note(&g, 42, RARE, 1000);
-	fl_gauge_tick(&g, m);
-	assert_int_equal(fl_shm_sites(m)[RARE].steady, 1);
-	note(&g, 42, RARE, 20001);
-	fl_gauge_tick(&g, m);
-	assert_int_equal(fl_shm_sites(m)[RARE].steady, 0);
-	fl_gauge_free(&g);
-}
-
 /* ---- pace ------------------------------------------------------------------------------ */
 
 static void a_ring_half_full_halves_the_rate(void **unused)
@@ -461,10 +364,6 @@ int main(void)
 		TEST(what_is_outside_is_filtered_and_nothing_else),
 		TEST(who_called_is_not_lost_besides),
 		TEST(nothing_is_judged_too_early),
-		TEST(rare_entries_stay_on),
-		TEST(where_all_are_frequent_none_stays_on),
-		TEST(the_cost_of_a_byte_is_learnt),
-		TEST(what_is_frequent_later_goes_off),
 		TEST(a_ring_half_full_halves_the_rate),
 		TEST(empty_rings_raise_it_slowly),
 		TEST(a_rate_stays_between_its_ends),

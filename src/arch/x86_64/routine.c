@@ -83,18 +83,6 @@ bool fl_arch_has_rseq(void)
 	return fl_rseq_at != 0;
 }
 
-/* In tramp.S. */
-uint64_t fl_call_pairs(void (*entry)(void), void (*exit)(void), uint32_t n)
-	__attribute__((visibility("hidden")));
-
-uint64_t fl_arch_time_pairs(enum fl_action entry, enum fl_action exit, uint32_t n)
-{
-	uint64_t begin = fl_arch_ticks();
-
-	fl_call_pairs(routines[entry][FL_ABI], routines[exit][FL_ABI], n);
-	return fl_arch_ticks() - begin;
-}
-
 uintptr_t fl_arch_routine(enum fl_action action, enum fl_convention convention)
 {
 	return (uintptr_t)routines[action][convention];

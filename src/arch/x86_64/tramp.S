@@ -423,28 +423,6 @@ FUNC fl_bare_window
 	ret
 END fl_bare_window
 
-/* fl_call_pairs(entry, exit, n): both routines by turns, through a pointer as
- * glue does. */
-FUNC fl_call_pairs
-	SAVE	%rbx
-	SAVE	%r12
-	SAVE	%r13
-	mov	%rdi, %rbx
-	mov	%rsi, %r12
-	mov	%edx, %r13d
-1:	xor	%r11d, %r11d
-	xor	%esi, %esi
-	call	*%rbx
-	xor	%r11d, %r11d
-	call	*%r12
-	dec	%r13d
-	jnz	1b
-	BACK	%r13
-	BACK	%r12
-	BACK	%rbx
-	ret
-END fl_call_pairs
-
 /* A function of the program's own may use the widest vectors this CPU has.
  * Eight registers carry arguments and results (psABI 3.2.3). */
 	.macro	EACH_VECTOR op, prefix, step, store
