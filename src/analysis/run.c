@@ -214,6 +214,10 @@ static void **marks_of_caller(struct thread *t, struct fl_fiber *f,
 	return has_caller(call) ? fl_stack_marks(f, call->caller - 1) : t->marks;
 }
 
+/* Each is called by the loop of windows, too; in the loop of all events, which has
+ * some twenty cycles for each, none may be a call. */
+#define IN_LOOP	static inline __attribute__((always_inline))
+
 /* The place that an open call was made from; 0: not known. */
 static uint32_t place_of(const struct thread *t, struct fl_fiber *f,
 			 const struct fl_open *open)
@@ -224,7 +228,7 @@ static uint32_t place_of(const struct thread *t, struct fl_fiber *f,
 }
 
 /* Filled in place: a copy would wait for the words just written. */
-static void describe(struct flick_call *call, const struct thread *t,
+IN_LOOP void describe(struct flick_call *call, const struct thread *t,
 		     struct fl_fiber *f, const struct fl_open *open)
 {
 	call->size = sizeof(*call);
@@ -287,7 +291,7 @@ static void place_call(struct thread *t, struct fl_fiber *f, uint64_t ret)
 }
 
 /* `ret`: where it returns to, if that was recorded; else 0. */
-static int begin_call(struct thread *t, const struct fl_open *open, uint64_t ret)
+IN_LOOP int begin_call(struct thread *t, const struct fl_open *open, uint64_t ret)
 {
 	struct flick_call call;
 	struct fl_fiber *f;
@@ -305,7 +309,7 @@ static int begin_call(struct thread *t, const struct fl_open *open, uint64_t ret
 	return 0;
 }
 
-static void close_call(struct thread *t, const struct fl_closed *closed)
+IN_LOOP void close_call(struct thread *t, const struct fl_closed *closed)
 {
 	struct fl_fiber *f = closed->fiber;
 	const struct fl_open *open = &f->open[f->n];
@@ -344,7 +348,7 @@ static void end_unseen(struct thread *t, const struct fl_open *exit, enum fl_mat
 	tops->n = 0;
 }
 
-static void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
+IN_LOOP void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
 {
 	struct fl_closed closed;
 	enum fl_match match = fl_stack_exit(&t->stack, exit, jump ? FL_LEAVE_JUMP :
@@ -360,10 +364,12 @@ static void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
 
 /* ---- records -------------------------------------------------------------------- */
 
-static struct fl_open open_of(const struct flick_record *r, struct flick_tag tag)
+/* Filled in place, too. */
+IN_LOOP void fill_open(struct fl_open *call, const struct flick_record *r,
+		       struct flick_tag tag)
 {
-	return (struct fl_open){ .tsc = r->tsc, .function = tag.function, .sp = r->sp,
-				 .probe = r->probe, .framed = tag.framed };
+	*call = (struct fl_open){ .tsc = r->tsc, .function = tag.function, .sp = r->sp,
+				  .probe = r->probe, .framed = tag.framed };
 }
 
 static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batch *b)
@@ -378,7 +384,7 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 		if (r[i].probe >= run->n_tags)
 			continue;		/* not a probe of this session */
 		tag = run->tags[r[i].probe];
-		call = open_of(&r[i], tag);
+		fill_open(&call, &r[i], tag);
 		if (tag.kind == FLICK_TAG_ENTRY)
 			err = begin_call(t, &call, 0);
 		else if (tag.kind == FLICK_TAG_EXIT)
@@ -394,7 +400,7 @@ static int begin_half(struct thread *t, uint64_t ret)
 
 	if (!t->half.tsc)
 		return 0;
-	call = open_of(&t->half, t->run->tags[t->half.probe]);
+	fill_open(&call, &t->half, t->run->tags[t->half.probe]);
 	t->half.tsc = 0;
 	return begin_call(t, &call, ret);
 }
@@ -411,8 +417,9 @@ static int pair_in_window(struct fl_run *run, struct thread *t, const struct fli
 	if (tag.kind == FLICK_TAG_ENTRY) {
 		t->half = *r;
 	} else if (tag.kind == FLICK_TAG_EXIT) {
-		struct fl_open call = open_of(r, tag);
+		struct fl_open call;
 
+		fill_open(&call, r, tag);
 		end_call(t, &call, tag.jump);
 	}
 	return 0;
