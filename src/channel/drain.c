@@ -371,6 +371,7 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 	fl_lease_grow(a, &r->pool, filled);
 	while (a->consumed != filled) {
 		feed(r, l, r->chunk_bytes);
+		fl_own_lines((const char *)r->shm + chunk_start(l), r->chunk_bytes);
 		l->taken = 0;
 		fl_lease_next(a, &r->pool);
 	}

@@ -107,6 +107,9 @@ static void give_back(struct flick_consumer *k)
 		store_relaxed(&r->nest_moved, 0);
 		k->from_nest = 0;
 	}
+	if (k->handed && r->mode != FLICK_SAMPLING)
+		fl_own_lines(chunk_at(k, freed(k)) + taken(k) * k->word_bytes,
+			     k->handed * k->word_bytes);
 	if (k->handed)
 		consume(k, k->handed);
 	k->handed = 0;
