@@ -26,13 +26,8 @@ static struct binding *fresh, *fresh_end;	/* unused ones of the last page */
 
 int fl_handler_open(uint32_t max)
 {
-	void *p = fl_os_map(NULL, max * sizeof *fl_bindings, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (fl_is_err(p))
-		return -ENOMEM;
-	fl_bindings = p;
-	return 0;
+	fl_bindings = fl_table_map(max * sizeof *fl_bindings);
+	return fl_bindings ? 0 : -ENOMEM;
 }
 
 static struct binding *new_binding(void)

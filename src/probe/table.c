@@ -23,8 +23,7 @@ void fl_table_unlock(const uint64_t *signals)
 	fl_os_unlock(&lock_word, signals);
 }
 
-/* Mostly never touched: not for core files. */
-static void *map_zeros(size_t n)
+void *fl_table_map(size_t n)
 {
 	void *p = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,16 +41,16 @@ int fl_probes_open(struct fl_shm *m)
 
 	*t = (struct fl_table){ .shm = m, .rows = fl_shm_sites(m) };
 	t->n = m->n_sites;		/* of earlier images, other processes */
-	t->sites = m->follow ? map_zeros(max * sizeof *t->sites) : t->rows;
+	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
-	t->probes = map_zeros(max * sizeof *t->probes);
-	t->switches = map_zeros(max * sizeof *t->switches);
-	t->functions = map_zeros(max * sizeof *t->functions);
-	t->hash = map_zeros(t->n_hash * sizeof *t->hash);
-	t->known = map_zeros(m->max_modules * sizeof *t->known);
-	fl_asked = map_zeros(max * sizeof *fl_asked);
+	t->probes = fl_table_map(max * sizeof *t->probes);
+	t->switches = fl_table_map(max * sizeof *t->switches);
+	t->functions = fl_table_map(max * sizeof *t->functions);
+	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
+	t->known = fl_table_map(m->max_modules * sizeof *t->known);
+	fl_asked = fl_table_map(max * sizeof *fl_asked);
 	if (!t->sites || !t->probes || !t->switches || !t->functions || !t->hash || !t->known ||
 	    !fl_asked)
 		return -ENOMEM;

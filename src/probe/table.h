@@ -77,6 +77,8 @@ extern struct fl_table fl_table;
 void fl_table_lock(uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
 
+/* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
+void *fl_table_map(size_t bytes);
 /* Append a probe for `site`; NULL when the table is full. */
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 /* Fill row `id`, which is not this process's yet. */
