@@ -239,7 +239,13 @@ wrong 1 'no probe sites; compile it' --cost "$work/plain"
 wrong 1 'did you mean `work`' --cost -P wrok "$work/ways"
 wrong 1 'calls cannot be timed; use -a counts' --cost "$work/pads"
 wrong 1 'never came to a probe' --cost -U work "$work/ways"
-wrong 1 'too short to measure' --cost "$work/ways" short
+# A busy machine may keep a short program from its CPU for long; not ten times.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	run "$FLICK" doctor --cost "$work/ways" short
+	[ $status -eq 0 ] || break
+done
+label='too short:'
+one_line_error 1 'too short to measure'
 wrong 1 'status 0 in one run and with 1 in another' --cost "$work/ways" status "$work/mark"
 wrong 1 'ended by signal 6' --cost "$work/ways" crash
 
