@@ -56,7 +56,6 @@ enum {
 	OPEN_US = 10000,		/* between two looks at one that stays open */
 	SHORT_US = 50,			/* a sleep */
 	LATE_PERIODS = 30,		/* that are made up for */
-	MOST_WISHES = 8,		/* how much longer than wished a window may be */
 	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
 	WATCH_US = 100000,		/* before begin() */
 	SWITCH_SHARE = 20,		/* switching takes at most 1/20 of a period */
