@@ -18,11 +18,16 @@ run
 info breakpoints
 END
 
+mkfifo "$work/ended"
 debugged() {	# OPTIONS
 	label="$kind $1:"
 	rm -rf "$data"
+	# gdb ends with the target; the recorder, which it let go at the fork, may
+	# still be writing: all who can write to the pipe must have ended.
+	cat "$work/ended" &
 	run gdb -q -batch -x "$work/script" --args "$FLICK" record $1 -o "$data" \
-		-- "$work/threads" 3 500
+		-- "$work/threads" 3 500 9>"$work/ended"
+	wait $!
 	grep -q 'SIGTRAP' "$out" && fail "$label the debugger stopped elsewhere"
 	calls=$(awk '$1 == "count" && $2 == "leaf" { print $3 }' "$out")
 	hits=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times.*/\1/p' "$out")
