@@ -165,7 +165,7 @@ static bool seek_room(struct fl_public *r)
 static char *half_start(const struct fl_public *r)
 {
 	return r->base - r->data_at + offsetof(struct fl_public, aside) +
-	       fl_public_laps(r) % 2 * FL_HALF_BYTES;
+	       fl_public_laps(r) % 2 * FL_HALF_STEP;
 }
 
 static void enter_half(struct fl_public *r)
