@@ -311,6 +311,13 @@ static void put_nested(struct fl_public *r, uint64_t word)
 	fl_os_signals_restore(&mask);
 }
 
+static void announce_flush(struct fl_public *r)
+{
+	/* (I) pairs with (J) in public-take.c */
+	store_release(&r->flushed, r->flushed + 1);
+	fl_public_doorbell(r);
+}
+
 static bool move_nest(struct fl_public *r)
 {
 	uint64_t i = moved(r);
@@ -323,8 +330,13 @@ static bool move_nest(struct fl_public *r)
 		}
 		append(r, r->nest[i]);
 	}
+	FL_POINT("public.nest.moved");
 	store_relaxed(&r->nest_n, 0);
+	FL_POINT("public.nest.empty");
 	store_relaxed(&r->nest_moved, 0);
+	if (r->nest_flush)
+		announce_flush(r);
+	r->nest_flush = 0;
 	return true;
 }
 
@@ -442,9 +454,9 @@ void flick_channel_flush(struct flick_channel *c)
 		empty_nest(r);
 		lower_guard(r);
 	}
-	/* (I) pairs with (J) in public-take.c */
-	store_release(&r->flushed, r->flushed + 1);
-	fl_public_doorbell(r);
+	if (load_relaxed(&r->nest_n))
+		r->nest_flush = 1;
+	announce_flush(r);
 }
 
 void flick_channel_end(struct flick_channel *c)

@@ -490,6 +490,36 @@ static void words_of_handlers_wait_in_the_nest(void **state)
 	pub_close(&g);
 }
 
+/* Its words come with the thread's next one, and so does what it wanted of them. */
+static void a_handlers_flush_is_of_its_own_words_too(void **state)
+{
+	struct pub g;
+
+	(void)state;
+	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
+	flick_channel_produce(g.c);
+	pub_put(&g, 0, 0);
+	g.c->guard = 1;
+	pub_put(&g, 1, 0);
+	flick_channel_flush(g.c);
+	g.c->guard = 0;
+	assert_int_equal(pub_take(&g), FLICK_TAKE_BATCH);
+	assert_int_equal(g.delivered, 1);
+	assert_int_equal(pub_take(&g), FLICK_TAKE_NONE);
+	pub_put(&g, 0, 1);
+	assert_int_equal(pub_take(&g), FLICK_TAKE_BATCH);
+	assert_int_equal(g.next[1], 1);
+	while (pub_take(&g) == FLICK_TAKE_BATCH)
+		;
+	pub_put(&g, 0, 2);				/* one flush, answered once */
+	assert_int_equal(pub_take(&g), FLICK_TAKE_NONE);
+	flick_channel_end(g.c);
+	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+	assert_int_equal(g.delivered, 4);
+	assert_int_equal(g.missing + g.repeated + pub_unbalanced(&g), 0);
+	pub_close(&g);
+}
+
 static void leave_a_nest(struct pub *g)
 {
 	flick_channel_produce(g->c);
@@ -629,6 +659,7 @@ int main(void)
 		cmocka_unit_test(
 			an_adaptive_producer_without_a_consumer_neither_waits_nor_overwrites),
 		cmocka_unit_test(words_of_handlers_wait_in_the_nest),
+		cmocka_unit_test(a_handlers_flush_is_of_its_own_words_too),
 		cmocka_unit_test(the_nest_of_a_killed_producer_is_delivered),
 		cmocka_unit_test(a_full_ring_holds_its_producer_until_two_chunks_are_free),
 		cmocka_unit_test(full_chunk_wakes_the_consumer_that_sleeps),
