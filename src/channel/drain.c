@@ -351,9 +351,10 @@ static bool can_tell(struct fl_reader *r)
 	return !r->untold;
 }
 
-static void note_full(struct fl_reader *r, uint64_t chunks)
+/* Of what the thread has, which may be less than it wants. */
+static void note_full(struct fl_reader *r, const struct fl_lease *a, uint64_t chunks)
 {
-	uint32_t full = (uint32_t)(chunks * 1000 / r->shm->ring_chunks);
+	uint32_t full = (uint32_t)(chunks * 1000 / fl_lease_length(a));
 
 	r->fullest = full > r->fullest ? full : r->fullest;
 }
@@ -367,8 +368,8 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 		return false;
 	if (!can_tell(r))
 		return false;
-	note_full(r, filled - a->consumed);
 	fl_lease_grow(a, &r->pool, filled);
+	note_full(r, a, filled - a->consumed);
 	while (a->consumed != filled) {
 		feed(r, l, r->chunk_bytes);
 		fl_own_lines((const char *)r->shm + chunk_start(l), r->chunk_bytes);
