@@ -58,6 +58,7 @@ static void region_refuses_options_out_of_range(void **state)
 		{ .max_sites = UINT32_MAX },
 		{ .n_readers = FL_MAX_READERS + 1 },
 		{ .action = FL_N_ACTIONS },
+		{ .rate = FL_RATE_ALL / 2, .n_readers = 2 },
 	};
 	struct fl_shm *m = NULL;
 	int fd = -7;
