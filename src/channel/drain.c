@@ -236,13 +236,24 @@ static bool is_adopted(const struct fl_reader *r, const struct fl_slot *s)
 	return false;
 }
 
+/* adopt_rest() may have found the slot before its bit was there. */
+static bool is_due(const struct fl_reader *r, uint32_t number)
+{
+	struct fl_slot *s = slot_of(r, number);
+
+	/* (L) pairs with (K) in thread.c */
+	return load_acquire(&s->state) == FL_SLOT_LIVE &&
+	       !(r->is_over && is_adopted(r, s));
+}
+
 /* A slot that cannot be taken in now keeps its bit. */
 static void adopt_word(struct fl_reader *r, uint32_t word, uint64_t bits)
 {
 	for (; bits; bits &= bits - 1) {
 		uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-		if (slot < r->n_slots && r->n_lives < r->n_slots && !adopt(r, slot))
+		if (slot < r->n_slots && r->n_lives < r->n_slots && is_due(r, slot) &&
+		    !adopt(r, slot))
 			__atomic_fetch_or(&r->shm->fresh[word], bits & -bits,
 					  __ATOMIC_RELAXED);
 	}
@@ -278,13 +289,9 @@ static void adopt_fresh(struct fl_reader *r)
 static void adopt_rest(struct fl_reader *r)
 {
 	for (uint32_t i = r->number; i < r->n_slots && r->n_lives < r->n_slots;
-	     i += r->n_readers) {
-		struct fl_slot *s = slot_of(r, i);
-
-		/* (L) pairs with (K) in thread.c */
-		if (load_acquire(&s->state) == FL_SLOT_LIVE && !is_adopted(r, s))
+	     i += r->n_readers)
+		if (is_due(r, i))
 			adopt(r, i);
-	}
 }
 
 /* ---- records --------------------------------------------------------------- */

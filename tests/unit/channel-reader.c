@@ -95,6 +95,21 @@ static void a_scribbled_header_leads_the_reader_nowhere(void **state)
 
 /* ---- slots -------------------------------------------------------------------------- */
 
+/* Its thread was between two steps, LIVE and its bit, when the reader found it. */
+static void a_slot_that_shows_itself_too_late_is_read_once(void **state)
+{
+	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+
+	(void)state;
+	write_life(fl_shm_slot(g->m, 0));
+	assert_int_equal(fl_reader_poll(g->reader, true), RECORDS(C) + 2);
+	g->m->fresh[0] = 1;
+	assert_int_equal(fl_reader_poll(g->reader, true), 0);
+	assert_int_equal(rig_sum(g).produced, RECORDS(C) + 2);
+	assert_int_equal(g->misordered, 0);
+	rig_close(g);
+}
+
 /* ---- a rate that follows ------------------------------------------------------------ */
 
 /* A ring of 128 KiB could be longer, if there were chunks to be had. */
@@ -131,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scribbled_slot_leads_the_reader_nowhere),
 		cmocka_unit_test(a_scribbled_header_leads_the_reader_nowhere),
+		cmocka_unit_test(a_slot_that_shows_itself_too_late_is_read_once),
 		cmocka_unit_test(a_ring_that_cannot_grow_lowers_the_rate),
 	};
 
