@@ -196,9 +196,12 @@ struct fl_frame {
  * in pages from the region's start. The reader grants chunks, and so decides how
  * long the ring is; the thread fills them in order. See ring.c, lease.c.
  *
- *	filled <= claimed <= granted
- *	claimed > filled: chunk `filled` is being written, start <= ptr <= limit = end
- *	claimed = filled: none is, ptr = limit
+ *	filled <= entered <= filled + 1 <= granted + 1; entered <= claimed <= granted
+ *	entered > filled: chunk `filled` is being written, start <= ptr <= limit = end
+ *	entered = filled: none is, ptr = limit
+ *
+ * While the thread, or a child of vfork that was killed, is on its way to the next
+ * chunk, `limit` may be 0, and `claimed` one more than is granted.
  */
 struct fl_slot {
 	uint64_t ptr;			/* next record; W thread, R reader */
@@ -208,6 +211,7 @@ struct fl_slot {
 	uint32_t toggling;		/* 1 while this thread writes text */
 	uint32_t n_frames;		/* sampling: thread only */
 	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
+	uint64_t entered;		/* chunks that were granted and begun; thread only */
 
 	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
 	uint32_t granted_word;		/* its low half, the futex */

@@ -37,6 +37,9 @@
  *	   handler that interrupts it and enqueues is not overwritten. Here all
  *	   signals are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
+ *	   A child of vfork writes in its parent's slot, and may be killed
+ *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
+ *	   counted only if it was entered, and written to its end.
  *	2. A chunk is entered only after it was claimed, and then seen granted
  *	   at (D), with its place by (C). The reader takes a grant back only when
  *	   it finds the chunk not claimed after (R). (Q) and (R) stand between a
@@ -56,7 +59,8 @@
  *	The reader dies: waiting ends at most one time-out later and the event
  *	is counted in lost[FL_LOST_READER]. The channel is closed: enqueueing
  *	returns at once and counts nothing, as this process is not recorded.
- *	Death with a claim that is being undone: nothing of it is in the ring.
+ *	Death with a claim that is being undone: nothing of it is in the ring, and
+ *	a parent whose slot it is makes it again.
  */
 #include "arch/arch.h"
 #include "channel/channel.h"
@@ -104,15 +108,15 @@ void fl_ring_start(struct fl_slot *s)
 	s->ring_at = 1;
 	s->waiting = 0;
 	s->claimed = has_ring;
+	s->entered = has_ring;
 	s->limit = start + (has_ring ? fl_region->chunk_bytes : 0);
 	store_relaxed(&s->ptr, start);
 }
 
-/* Take one more chunk into use; false: it is not granted (yet, or any more). */
-static bool claim_chunk(struct fl_slot *s)
+/* Take chunks below `claimed` into use, one more than are or the same; false: it is
+ * not granted (yet, or any more). */
+static bool claim_chunks(struct fl_slot *s, uint64_t claimed)
 {
-	uint64_t claimed = s->claimed + 1;
-
 	store_relaxed(&s->claimed, claimed);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (Q) pairs with (R) in lease.c */
 	FL_POINT("ring.claimed");
@@ -133,24 +137,39 @@ static void count_chunk(struct fl_slot *s)
 		fl_ring_doorbell(s);
 }
 
-/* Write to chunk `filled` from now on, which is claimed. */
+/* What stands above is there before what stands below, when a kill comes between. */
+static void in_order(void)
+{
+	/* ordering: none between threads */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Write to chunk `filled` from now on, which is claimed. There is no room, and no
+ * chunk that is full, while `limit` is not that of `ptr`. */
 static void enter_chunk(struct fl_slot *s)
 {
 	uint64_t at = (uintptr_t)fl_region +
 		(uint64_t)s->place[s->filled % FL_RING_CHUNKS] * FL_PAGE;
 
+	s->limit = 0;
+	in_order();
+	FL_POINT("ring.leaving");
 	store_relaxed(&s->ptr, at);
+	s->entered = s->filled + 1;
+	in_order();
+	FL_POINT("ring.entering");
 	s->limit = at + fl_region->chunk_bytes;
 	FL_POINT("ring.moved");
 }
 
 /* Move on to the next chunk; false while it is not granted. Called with signals
- * blocked and ptr == limit. */
+ * blocked and no room. Looks at the state alone: a child of vfork may have been
+ * killed anywhere in here, in its parent's slot. */
 static bool next_chunk(struct fl_slot *s)
 {
-	if (s->claimed > s->filled)
+	if (s->entered > s->filled && s->ptr == s->limit)
 		count_chunk(s);
-	if (s->claimed == s->filled && !claim_chunk(s))
+	if (!claim_chunks(s, s->filled + 1))
 		return false;
 	enter_chunk(s);
 	return true;
@@ -158,7 +177,7 @@ static bool next_chunk(struct fl_slot *s)
 
 static uint64_t room_left(const struct fl_slot *s)
 {
-	return (s->limit - s->ptr) / sizeof(struct flick_record);
+	return s->ptr < s->limit ? (s->limit - s->ptr) / sizeof(struct flick_record) : 0;
 }
 
 /* In this chunk, or in the next one, or what does not fit here in the next one. */
@@ -168,7 +187,7 @@ static bool make_room(struct fl_slot *s, size_t n)
 		return true;
 	if (!room_left(s))
 		return next_chunk(s);
-	return s->claimed > s->filled + 1 || claim_chunk(s);
+	return claim_chunks(s, s->filled + 2);
 }
 
 static void append(struct fl_slot *s, const struct flick_record *r, size_t n)
@@ -187,7 +206,8 @@ static void append_across(struct fl_slot *s, const struct flick_record *r, size_
 
 	if (here < n) {
 		append(s, r, here);
-		next_chunk(s);			/* make_room() claimed it */
+		count_chunk(s);
+		enter_chunk(s);			/* make_room() claimed it */
 		r += here;
 		n -= here;
 	}

@@ -10,6 +10,8 @@ holds "shrinks twice" -DTIMEOUT -DSHRINK=2 -DRECORDS=7
 holds "a plain pointer, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_PTR
 holds "a plain count, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_FILLED
 holds "a plain grant, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_GRANTED
+holds "children are killed in their parent's slot" -DTIMEOUT -DKILLS=2 -DRECORDS=7
+holds "the same, any order" -DTIMEOUT -DKILLS=1 -DRECORDS=7 -DARM
 holds "no wake is missed"
 holds "no wake is missed, any order" -DARM
 holds "no fence (M): the next chunk rings again" -DRECORDS=7 -DNO_FENCE_M
@@ -25,6 +27,7 @@ fails stray "a chunk that is not granted" -DTIMEOUT -DNO_LOOK
 fails stray "no fence (Q)" -DTIMEOUT -DNO_FENCE_Q
 fails stray "no fence (R)" -DTIMEOUT -DNO_FENCE_R
 fails stray "taken back without another look" -DTIMEOUT -DNO_LOOK_CLAIMED
+fails wrong "counted by its claim" -DTIMEOUT -DKILLS=1 -DCOUNT_CLAIMED
 stuck "no fence (N)" -DNO_FENCE_N
 stuck "no fence (O)" -DNO_FENCE_O
 stuck "no fence (P)" -DNO_FENCE_P

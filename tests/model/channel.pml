@@ -26,6 +26,9 @@
  * SHRINK	The reader takes back what is granted beyond two, at any time, up to
  *	SHRINK times.
  *
+ * KILLS	A child of vfork, which writes in this slot, is killed on its way to the
+ *	next chunk, so many times, and its parent goes on from there.
+ *
  * HOLDS	every record is delivered whole, in order, once, on TSO and ARM, and
  *	nothing is left when the thread has ended; the thread enters no chunk that
  *	is not granted; no wake is missed, so TIMEOUT is not needed.
@@ -42,6 +45,8 @@
  *	NO_FENCE_N, _O, _P		a missed wake
  *	NO_FENCE_Q, _R	a chunk that was taken back is entered
  *	NO_LOOK_CLAIMED	takes back without looking at `claimed` again
+ *	COUNT_CLAIMED	KILLS: a chunk is full that was claimed, not entered and
+ *			written to its end
  *	RELAXED_BELL	ARM: `sleeps = 0` after the bell; a missed wake
  *	TWO_OWNERS	the reader clears `waiting`, too: it may clear one that is
  *			newer than the chunk it has just granted
@@ -250,6 +255,20 @@ inline wake(me, other)
 #else
 #define fence_r		fence(READER)
 #endif
+/* A child of vfork that writes here is killed; its parent goes on. */
+#ifdef KILLS
+#define may_die		if :: n_killed < KILLS -> n_killed++; goto again :: true fi
+#else
+#define may_die		skip
+#endif
+#ifdef COUNT_CLAIMED
+#define is_full		(said > filled)
+#define say(n)		said = n
+#else
+#define say(n)		skip
+#define is_full		(in_chunk > filled && ptr == limit && limit)	/* an address
+			 * may be 0 here, where there is no room */
+#endif
 #ifdef NO_LOOK
 #define is_granted(chunks, seen) true
 #else
@@ -293,17 +312,21 @@ inline wait_room()
 
 inline enter_chunk()
 {
-	atomic {
-		ptr = mem[PLACES + filled % Q] * CHUNK;
-		limit = ptr + CHUNK
-	};
-	store(PRODUCER, PTR, ptr)
+	limit = 0;
+	may_die;
+	ptr = mem[PLACES + filled % Q] * CHUNK;
+	store(PRODUCER, PTR, ptr);
+	in_chunk = filled + 1;
+	may_die;
+	limit = ptr + CHUNK
 }
 
 inline claim_chunk()
 {
 	store(PRODUCER, CLAIMED, claimed + 1);
+	say(claimed + 1);
 	fence_q;					/* (Q) */
+	may_die;
 	atomic {
 		if
 		:: is_granted(claimed + 1, mem[GRANTED]) ->	/* (D) */
@@ -317,7 +340,7 @@ inline claim_chunk()
 		fi
 	};
 	if
-	:: claimed == filled -> store(PRODUCER, CLAIMED, claimed)
+	:: claimed == filled -> store(PRODUCER, CLAIMED, claimed); say(claimed)
 	:: else
 	fi
 }
@@ -325,9 +348,10 @@ inline claim_chunk()
 inline next_chunk()
 {
 	if
-	:: claimed > filled -> count_chunk()
+	:: is_full -> count_chunk(); may_die
 	:: else
 	fi;
+	claimed = filled;
 	claim_chunk();
 	if
 	:: claimed > filled -> enter_chunk()
@@ -349,12 +373,18 @@ inline append(r)
 
 proctype Producer()
 {
-	byte ptr, limit = CHUNK, filled, claimed = 1, r = 1, seen;
+	byte ptr, limit = CHUNK, filled, claimed = 1, in_chunk = 1, r = 1, seen;
+#ifdef KILLS
+	byte n_killed;
+#endif
+#ifdef COUNT_CLAIMED
+	byte said = 1;
+#endif
 
-	do
+again:	do
 	:: r > RECORDS -> break
 	:: r <= RECORDS && ptr < limit -> append(r); r++
-	:: r <= RECORDS && ptr == limit -> next_chunk()
+	:: r <= RECORDS && ptr >= limit -> next_chunk()
 	od;
 	atomic { fence(PRODUCER) -> ended = true }	/* the kernel's mark */
 }

@@ -1,5 +1,6 @@
 /*
- * unit/channel-slots.c - a slot has one thread at a time.
+ * unit/channel-slots.c - a slot has one thread at a time, and goes on where a child
+ * that shared it was killed.
  *
  * timeout: 60
  */
@@ -96,10 +97,109 @@ static void of_two_that_find_a_slot_one_has_it(void **state)
 	rig_close(g);
 }
 
+/* ---- vfork's children ------------------------------------------------------------------ */
+
+#define PAIRS 2u			/* their series */
+
+static volatile uint64_t n_single, n_pair;	/* what a child has done, its parent sees */
+
+static void put_single(void)
+{
+	rig_put(1, n_single);
+	n_single++;
+}
+
+/* A single record before it makes a pair cross a chunk's end. */
+static void put_pair(void)
+{
+	struct flick_record r[2];
+
+	for (uint64_t i = 0; i < 2; i++)
+		r[i] = (struct flick_record){
+			.tsc = n_pair + i, .probe = PAIRS,
+			.sp = rig_check(n_pair + i, PAIRS),
+		};
+	fl_channel_put_pair(r);
+	n_pair += 2;
+}
+
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+static const char *const points[] = {
+	"ring.counted", "ring.claimed", "ring.leaving", "ring.entering", "ring.moved",
+};
+
+/* It shares memory with the parent, its slot too, and dies on its way from one chunk to
+ * the next. Half of a pair may be there. */
+static void have_killed(const char *point, void (*put)(void))
+{
+	int status;
+	pid_t pid;
+
+	stop(point, die);
+	pid = vfork();
+	if (!pid)
+		for (;;)
+			put();
+	if (waitpid(pid, &status, 0) != pid || status != SIGKILL)
+		_exit(9);
+}
+
+static void have_many_killed(struct rig *g)
+{
+	fl_arch_open();				/* pairs have a short path then */
+	put_single();
+	for (int turn = 0; turn < 10; turn++)
+		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+			have_killed(points[i], put_single);
+			put_pair();
+			for (int k = 0; k < 300; k++)
+				put_single();
+			have_killed(points[i], put_pair);
+			n_pair += 2;		/* the one that was not through */
+			g->shared[2]++;
+			for (int k = 0; k < 333; k++)
+				put_pair();
+			put_single();
+		}
+	g->shared[0] = n_single;
+	g->shared[1] = n_pair;
+}
+
+static void run_with_children(uint32_t ring_kib)
+{
+	struct rig *g = rig_open(1, ring_kib, FL_ACT_TIME);
+	uint64_t kills, halves;
+
+	n_single = n_pair = 0;
+	assert_int_equal(rig_drain(g, rig_fork(g, have_many_killed)), 0);
+	kills = g->shared[2];
+	assert_int_equal(kills, 10 * ARRAY_LEN(points));
+	assert_int_equal(g->torn, 0);
+	assert_int_equal(g->next[0][1], g->shared[0]);
+	assert_int_equal(g->next[0][PAIRS], g->shared[1]);
+	halves = g->delivered - g->shared[0] - (g->shared[1] - 2 * kills);
+	assert_true(halves <= kills);
+	assert_int_equal(g->misordered, kills);		/* a gap each */
+	assert_int_equal(rig_sum(g).unbalanced, 0);
+	rig_close(g);
+}
+
+static void a_child_that_is_killed_in_its_parents_slot_leaves_it_whole(void **state)
+{
+	(void)state;
+	for (uint32_t kib = 8; kib <= 64; kib *= 2)
+		run_with_children(kib);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_that_find_a_slot_one_has_it),
+		cmocka_unit_test(a_child_that_is_killed_in_its_parents_slot_leaves_it_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,6 +343,37 @@ static void a_claim_that_comes_too_late_is_undone(void **state)
 	end();
 }
 
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+/* A child of vfork, in this thread's slot, of a chunk that is not granted. */
+static void a_claim_that_nobody_undid_is_made_again(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	begin(8);
+	put_chunk();
+	while (slot->ptr != slot->limit)
+		rig_put(1, n_put++);
+	stop("ring.claimed", die);
+	pid = vfork();
+	if (!pid)
+		put_one();
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, SIGKILL);
+	assert_int_equal(slot->granted, 2);
+	assert_int_equal(slot->claimed, 3);
+	waited = false;
+	stop("ring.wait", grant_again);
+	put_one();
+	assert_true(waited);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +387,7 @@ int main(void)
 		cmocka_unit_test(what_is_claimed_stays),
 		cmocka_unit_test(a_claim_in_the_last_moment_is_seen),
 		cmocka_unit_test(a_claim_that_comes_too_late_is_undone),
+		cmocka_unit_test(a_claim_that_nobody_undid_is_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,16 +230,14 @@ FUNC fl_arch_put_pair
 	mov	%rcx, %fs:(%r8)
 .Lpair_start:
 	mov	SLOT_PTR(%rsi), %rcx
-	mov	SLOT_LIMIT(%rsi), %r11
-	sub	%rcx, %r11
-	cmp	$32, %r11
-	jb	.Lpair_no
+	lea	32(%rcx), %r11
+	cmp	SLOT_LIMIT(%rsi), %r11
+	ja	.Lpair_no
 	mov	%rax, (%rcx)
 	mov	%rdx, 8(%rcx)
 	mov	%r9, 16(%rcx)
 	mov	%r10, 24(%rcx)
-	add	$32, %rcx
-	mov	%rcx, SLOT_PTR(%rsi)
+	mov	%r11, SLOT_PTR(%rsi)
 .Lpair_end:
 	mov	$1, %eax
 	ret
