@@ -142,22 +142,46 @@ int fl_public_lock(pthread_mutex_t *mutex)
 
 /* ---- the producer comes -------------------------------------------------- */
 
-static bool is_at_home(const struct fl_public *r, const char *at)
+static bool is_at_home(const struct fl_public *r, uint64_t at)
 {
-	return (uintptr_t)at - (uintptr_t)r->base <= r->chunks * r->chunk_bytes ||
-	       fl_public_is_aside(r, at);
+	return at <= r->chunks * r->chunk_bytes || fl_public_is_aside(r, r->base + at);
 }
 
-/* All addresses are the last producer's; the ring goes on where it stood. A claimed
- * chunk stays claimed, as its consumer may have taken a part of it. */
+/* Does what the last producer left make sense? */
+static bool is_sound(const struct fl_public *r)
+{
+	return is_at_home(r, r->ptr_at) &&
+	       (!fl_public_is_aside(r, r->base + r->ptr_at) ||
+		is_at_home(r, r->resume_at)) &&
+	       r->aside_kind < FL_N_ASIDE && r->claimed - r->filled <= 1;
+}
+
+/* All addresses are the last producer's; those who come write them anew. Killed in
+ * between, they leave the two that matter in `ptr_at` and `resume_at`. */
+static void change_addresses(struct fl_public *r)
+{
+	r->moving = 1;
+	flick_in_order();
+	r->base = (char *)r + r->data_at;
+	FL_POINT("public.moving");
+	r->hot.ptr = r->base + r->ptr_at;
+	r->resume = r->base + r->resume_at;
+	flick_in_order();
+	r->moving = 0;
+}
+
+/* The ring goes on where it stood. A claimed chunk stays claimed, as its consumer
+ * may have taken a part of it. False, and nothing has changed: it is damaged. */
 static bool move_in(struct fl_public *r)
 {
-	char *base = (char *)r + r->data_at;
-	ptrdiff_t by = base - r->base;
-
-	r->base = base;
-	r->hot.ptr += by;
-	r->resume += by;
+	if (!r->moving) {
+		r->ptr_at = (uintptr_t)r->hot.ptr - (uintptr_t)r->base;
+		r->resume_at = (uintptr_t)r->resume - (uintptr_t)r->base;
+	}
+	if (!is_sound(r))
+		return false;
+	flick_in_order();
+	change_addresses(r);
 	r->rested = fl_public_is_aside(r, r->hot.ptr) ? r->resume : r->hot.ptr;
 	r->hot.limit = NULL;
 	r->hot.guard = 0;
@@ -165,9 +189,7 @@ static bool move_in(struct fl_public *r)
 	store_relaxed(&r->nest_n, 0);		/* first: it may have been moved */
 	store_relaxed(&r->nest_moved, 0);
 	r->nest_flush = 0;
-	return is_at_home(r, r->hot.ptr) &&
-	       (!fl_public_is_aside(r, r->hot.ptr) || is_at_home(r, r->resume)) &&
-	       r->aside_kind < FL_N_ASIDE && r->claimed - r->filled <= 1;
+	return true;
 }
 
 int flick_channel_produce(struct flick_channel *c)

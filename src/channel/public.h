@@ -58,7 +58,8 @@ struct fl_public {
 	uint64_t claimed;		/* chunks; producer only */
 	uint64_t aside_left;		/* halves still to go; producer only */
 	uint32_t aside_kind;		/* enum fl_aside; W producer */
-	uint32_t pad0;
+	uint32_t moving;		/* 1: ptr and resume are these bytes behind base; ... */
+	uint64_t ptr_at, resume_at;	/* ... W who becomes the producer */
 
 	alignas(64) uint64_t filled;	/* chunks; W producer (A), R consumer (B) */
 	uint64_t flushed;		/* flushes; W producer (I), R consumer (J) */

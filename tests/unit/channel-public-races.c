@@ -126,11 +126,83 @@ static void a_kill_while_the_nest_is_emptied_is_no_matter_to_the_next(void **sta
 	nest_of_the_next_is_whole_after_a_kill_at("public.nest.empty");
 }
 
+/* Each producer has the ring at another address. */
+static void put_elsewhere(struct pub *g)
+{
+	struct flick_channel *c;
+	void *p = mremap(g->memory, 0, g->bytes, MREMAP_MAYMOVE);
+
+	while (g->ledger[1]-- && p != MAP_FAILED)
+		p = mremap(g->memory, 0, g->bytes, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED || flick_channel_attach(p, g->bytes, &c) ||
+	    flick_channel_produce(c))
+		_exit(1);
+	for (uint64_t n = 0; n < 100; n++)
+		flick_channel_put64(c, g->ledger[0]++);
+	flick_channel_end(c);
+}
+
+static int put_from_place(struct pub *g, uint64_t place)
+{
+	g->ledger[1] = place;
+	return pub_wait(pub_fork(g, put_elsewhere));
+}
+
+static void a_kill_while_addresses_change_is_no_matter_to_the_next(void **state)
+{
+	struct pub g;
+
+	(void)state;
+	for (uint32_t mode = FLICK_EXHAUSTIVE; mode <= FLICK_ADAPTIVE; mode += 2) {
+		pub_open(&g, mode, 8, 4 * KIB, 4);
+		if (mode == FLICK_ADAPTIVE)
+			fl_public_of(g.c)->skip = 3;	/* it stands in the aside */
+		assert_int_equal(put_from_place(&g, 1), 0);
+		assert_int_equal(put_from_place(&g, 2), 1 << 8);	/* not drained */
+		assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+		assert_int_equal(put_from_place(&g, 2), 0);
+		assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+		stop("public.moving", die);
+		assert_int_equal(put_from_place(&g, 3), SIGKILL);
+		assert_int_equal(put_from_place(&g, 4), SIGKILL);
+		stop(NULL, NULL);
+		assert_int_equal(put_from_place(&g, 5), 0);
+		assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+		assert_int_equal(pub_stats(&g).produced, 300);
+		assert_int_equal(g.delivered + pub_stats(&g).filtered, 300);
+		assert_int_equal(g.repeated + g.torn + pub_unbalanced(&g), 0);
+		pub_close(&g);
+	}
+}
+
+static void what_is_damaged_is_left_as_it_is(void **state)
+{
+	struct pub g;
+	struct fl_public kept;
+
+	(void)state;
+	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
+	ring = fl_public_of(g.c);
+	ring->hot.guard = 1;
+	ring->hot.ptr = (char *)16;
+	kept = *ring;
+	assert_int_equal(flick_channel_produce(g.c), -EINVAL);
+	assert_ptr_equal(ring->hot.ptr, kept.hot.ptr);
+	assert_int_equal(ring->hot.guard, 1);
+	assert_int_equal(ring->moving, 0);
+	ring->hot.ptr = ring->base;
+	assert_int_equal(flick_channel_produce(g.c), 0);
+	flick_channel_end(g.c);
+	pub_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rate_that_rises_in_a_rests_first_moment_ends_it),
 		cmocka_unit_test(a_kill_while_the_nest_is_emptied_is_no_matter_to_the_next),
+		cmocka_unit_test(a_kill_while_addresses_change_is_no_matter_to_the_next),
+		cmocka_unit_test(what_is_damaged_is_left_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
