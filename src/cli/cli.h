@@ -88,6 +88,8 @@ void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
 int fl_selection_match_name(struct fl_selection *, const char *how);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
+/* All is said, also how patterns match: understand them. Likewise. */
+int fl_selection_ready(struct fl_selection *);
 
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {

@@ -208,7 +208,7 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 			return -1;
 	} while (a->at < a->argc);
 	if (l->path)
-		return 0;
+		return fl_selection_ready(l->selection);
 	fl_say("usage: flick list %s", cmd->args);
 	return -1;
 }
