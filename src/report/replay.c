@@ -151,8 +151,7 @@ int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *
 	if (!r.err && status >= 0 && rows)
 		r.err = fl_run_rows(r.run, 0, rows);
 	if (r.err) {
-		snprintf(why, FL_WHY, "%s: the analysis of its trace failed: %s", dir,
-			 strerror(-r.err));
+		fl_why(why, dir, "the analysis of its trace failed: %s", strerror(-r.err));
 		status = -1;
 	}
 	fl_run_close(r.run);
@@ -168,7 +167,7 @@ int fl_trace_tree(struct fl_store *s, const char *dir, struct flick_rows *rows,
 	if (fl_store_view(s, &view, why))
 		return -1;
 	if (view.sampled) {
-		snprintf(why, FL_WHY, "%s: was sampled, so it has no callers", dir);
+		fl_why(why, dir, "was sampled, so it has no callers");
 		return -1;
 	}
 	return fl_replay(dir, &view, &use, rows, why);

@@ -33,6 +33,9 @@ void fl_symbols_close(struct fl_symbols *);
 
 #define FL_STORE_VERSION 2
 #define FL_WHY 256			/* room for one line that says why */
+/* Fill it with "PATH: TEXT", of which a long path is cut, at its front; -1. */
+int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 struct fl_function {
 	const char *name, *linkage;
@@ -72,7 +75,8 @@ struct fl_store;
 /* May a result be called this? Not as one of the other tables. */
 bool fl_store_takes(const char *name);
 /* Make `dir` and a results file under a name of its own, so that what cannot
- * be written is known before the target starts. 0 or -1 with `why` filled. */
+ * be written is known before the target starts. Until it is closed nobody else
+ * records into `dir`. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
 /* Write all of it and give the file its final name. 0, or -1 and no file. */
 int fl_store_save(struct fl_store *, const struct fl_recording *,

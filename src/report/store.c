@@ -4,6 +4,7 @@
  * A file that is not a recording, is damaged, or was written by another
  * version of flick is told apart once, when it is opened.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,12 +12,28 @@
 
 #include "report/schema.h"
 
+#define TEXT 192			/* of FL_WHY, at most: a path has the rest */
+
+int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
+{
+	char text[TEXT];
+	size_t n = strlen(path), room;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	room = FL_WHY - sizeof("...: ") - strlen(text);
+	snprintf(why, FL_WHY, "%s%s: %s", n > room ? "..." : "",
+		 path + (n > room ? n - room : 0), text);
+	return -1;
+}
+
 int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 {
 	if (!text)
 		text = s->db ? sqlite3_errmsg(s->db) : "out of memory";
-	snprintf(why, FL_WHY, "%s: %s", s->path, text);
-	return -1;
+	return fl_why(why, s->path, "%s", text);
 }
 
 /* The one number a statement gives; -1 when it gives none. */
@@ -99,14 +116,11 @@ static void say_missing(const struct fl_store *s, char why[FL_WHY])
 	struct stat st;
 
 	if (!stat(s->dir, &st) && !S_ISDIR(st.st_mode))
-		snprintf(why, FL_WHY, "%s: a file, not the directory that `flick record` "
-			 "made", s->dir);
+		fl_why(why, s->dir, "a file, not the directory that `flick record` made");
 	else if (err == ENOENT && !stat(s->dir, &st))
-		snprintf(why, FL_WHY, "%s: no " FL_STORE_FILE " in it; `flick record` makes "
-			 "one", s->dir);
+		fl_why(why, s->dir, "no " FL_STORE_FILE " in it; `flick record` makes one");
 	else
-		snprintf(why, FL_WHY, "%s: %s; `flick record` makes one", s->dir,
-			 strerror(err));
+		fl_why(why, s->dir, "%s; `flick record` makes one", strerror(err));
 }
 
 int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
@@ -115,7 +129,8 @@ int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
 	struct stat st;
 
 	if (!s)
-		return -1;
+		return fl_why(why, dir, "out of memory");
+	s->lock = -1;
 	s->dir = strdup(dir);
 	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
 	if (stat(s->path, &st)) {
@@ -295,6 +310,8 @@ void fl_store_close(struct fl_store *s)
 		if (s->made_dir)
 			rmdir(s->dir);
 	}
+	if (s->lock >= 0)
+		close(s->lock);
 	for (size_t i = 0; i < s->n_functions; i++)
 		free(s->functions[i]);
 	free(s->functions);

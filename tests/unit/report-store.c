@@ -2,6 +2,7 @@
  * A recording comes back as it was written; a file in any other state gives
  * one line that says what is wrong with it.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -241,6 +242,39 @@ static void full_disk(void **unused)
 	assert_int_equal(fl_store_create(&s, "/dev/full", why), -1);
 }
 
+/* Of a long path enough is cut to leave the reason. */
+static void long_paths_leave_the_reason(void **unused)
+{
+	char path[400];
+	struct fl_store *s;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 20 ? 'a' : '/';
+	strcpy(path + sizeof(path) - 9, "/the-end");
+	assert_int_equal(fl_store_open(&s, path, why), -1);
+	assert_non_null(strstr(why, "/the-end"));
+	assert_non_null(strstr(why, "`flick record` makes one"));
+	assert_int_equal(fl_store_create(&s, path, why), -1);
+	assert_non_null(strstr(why, strerror(ENOENT)));
+}
+
+/* One at a time; the second leaves the first's file where it is. */
+static void one_recording_at_a_time(void **unused)
+{
+	struct fl_store *first, *second;
+
+	(void)unused;
+	assert_int_equal(fl_store_create(&first, dir, why), 0);
+	assert_int_equal(fl_store_create(&second, dir, why), -1);
+	assert_non_null(strstr(why, "recording into it"));
+	assert_int_equal(fl_store_save(first, &recording, why), 0);
+	assert_int_equal(fl_store_create(&second, dir, why), -1);
+	fl_store_close(first);
+	assert_int_equal(fl_store_create(&second, dir, why), 0);
+	fl_store_close(second);
+}
+
 /* A recording that fails leaves the one before it as it was. */
 static void unsaved_leaves_nothing(void **unused)
 {
@@ -278,6 +312,8 @@ int main(void)
 		T(overwritten_page),
 		T(unwritable_directory),
 		T(full_disk),
+		T(long_paths_leave_the_reason),
+		T(one_recording_at_a_time),
 		T(unsaved_leaves_nothing),
 	};
 
