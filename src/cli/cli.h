@@ -240,8 +240,8 @@ bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
 
-/* The account that a recording was stored with. */
-struct fl_account fl_store_account(struct fl_store *);
+/* The account that a recording was stored with. 0 or -1 with `why` filled. */
+int fl_store_account(struct fl_store *, struct fl_account *, char why[FL_WHY]);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);

@@ -305,12 +305,38 @@ static void close_reader(struct reader *r)
 	free(r->path);
 }
 
+static int find_reader(struct reader *r, const char *dir, char why[FL_WHY])
+{
+	if (asprintf(&r->path, "%s/" FL_TRACE_FILE, dir) < 0) {
+		r->path = NULL;
+		return fl_why(why, dir, "out of memory");
+	}
+	return open_reader(r, why);
+}
+
+int fl_trace_check(const char *dir, char why[FL_WHY])
+{
+	struct reader r = { .path = NULL };
+	int err = find_reader(&r, dir, why);
+
+	close_reader(&r);
+	return err;
+}
+
+bool fl_trace_exists(const char *dir)
+{
+	char *path = NULL;
+	bool exists = asprintf(&path, "%s/" FL_TRACE_FILE, dir) >= 0 && !access(path, F_OK);
+
+	free(path);
+	return exists;
+}
+
 int fl_trace_read(const char *dir, const struct fl_sink *sink, char why[FL_WHY])
 {
 	struct reader r = { .sink = sink };
-	int err = asprintf(&r.path, "%s/" FL_TRACE_FILE, dir) < 0 ? -1 : open_reader(&r, why);
 
-	if (err) {
+	if (find_reader(&r, dir, why)) {
 		close_reader(&r);
 		return -1;
 	}
