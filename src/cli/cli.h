@@ -88,6 +88,8 @@ void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
 int fl_selection_match_name(struct fl_selection *, const char *how);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
+/* All is said, also how patterns match: understand them. Likewise. */
+int fl_selection_ready(struct fl_selection *);
 
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {
@@ -238,8 +240,8 @@ bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
 
-/* The account that a recording was stored with. */
-struct fl_account fl_store_account(struct fl_store *);
+/* The account that a recording was stored with. 0 or -1 with `why` filled. */
+int fl_store_account(struct fl_store *, struct fl_account *, char why[FL_WHY]);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);

@@ -69,22 +69,22 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
 }
 
-static uint64_t number(struct fl_store *store, const char *key)
+int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_WHY])
 {
-	char value[256];
-
-	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
-}
-
-struct fl_account fl_store_account(struct fl_store *store)
-{
-	return (struct fl_account){
-		.produced = number(store, "produced"),
-		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
-		.filtered = number(store, "filtered"),
-		.active = number(store, "active"), .refused = number(store, "refused"),
-		.due = true,
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} numbers[] = {
+		{ "produced", &a->produced }, { "delivered", &a->delivered },
+		{ "lost", &a->lost }, { "filtered", &a->filtered },
+		{ "active", &a->active }, { "refused", &a->refused },
 	};
+
+	*a = (struct fl_account){ .due = true };
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (fl_store_number(store, numbers[i].key, numbers[i].to, why))
+			return -1;
+	return 0;
 }
 
 static void put_machine(struct pairs *p)
@@ -168,8 +168,6 @@ static int save(struct fl_session *s)
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);
-	if (r.n_results)
-		put(&p, "analysis", "%s", names[0]);
 	r.session = p.pair;
 	r.n_session = p.n;
 	fl_roster_lines(&s->roster, s->shm);
