@@ -152,7 +152,6 @@ static int save(struct fl_session *s)
 		.function_of = s->roster.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
-		.lost = s->shm->lost,
 		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
@@ -202,10 +201,8 @@ static void tell_losses(struct fl_session *s)
 	const struct fl_thread *t = fl_readers_threads(s, &n);
 
 	for (int c = 0; c < FL_N_LOST; c++) {
-		uint64_t lost = s->shm->lost[c];
+		uint64_t lost = fl_threads_lost(t, n, c);
 
-		for (size_t i = 0; i < n; i++)
-			lost += t[i].lost[c];
 		if (lost)
 			fl_say("%llu events lost: %s", (unsigned long long)lost,
 			       fl_lost_names[c]);

@@ -323,17 +323,13 @@ static void add_up_events(struct fl_session *s, struct fl_account *a)
 	size_t n;
 	const struct fl_thread *t = fl_readers_threads(s, &n);
 
-	for (int c = 0; c < FL_N_LOST; c++)
-		a->lost += s->shm->lost[c];
-	a->produced = a->lost;
-	a->filtered = 0;
 	for (size_t i = 0; i < n; i++) {
 		a->produced += t[i].produced;
 		a->delivered += t[i].delivered;
 		a->filtered += t[i].filtered;
-		for (int c = 0; c < FL_N_LOST; c++)
-			a->lost += t[i].lost[c];
 	}
+	for (int c = 0; c < FL_N_LOST; c++)
+		a->lost += fl_threads_lost(t, n, c);
 }
 
 static void add_up(struct fl_session *s)
