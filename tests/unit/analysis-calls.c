@@ -500,6 +500,77 @@ static void what_cannot_merge_says_so(void **unused)
 	fl_run_close(y);
 }
 
+/* A third party's, which looks at how many functions it is told there are. */
+struct witness {
+	const struct flick_view *view;
+};
+
+static int witness_open(void **state, const struct flick_view *v, const char *arg)
+{
+	struct witness *w = calloc(1, sizeof(*w));
+
+	(void)arg;
+	w->view = v;
+	*state = w;
+	return 0;
+}
+
+static int witness_merge(void *into, void *from)
+{
+	const struct witness *w = into, *added = from;
+
+	return w->view->n_functions == FUNCTIONS &&
+	       added->view->n_functions == FUNCTIONS ? 0 : -ERANGE;
+}
+
+/* Makes cells, gives them back, and fails. */
+static int witness_rows(void *state, struct flick_rows *r)
+{
+	(void)state;
+	r->cells = calloc(1, 8);
+	r->n_rows = 1;
+	free(r->cells);
+	return -EIO;
+}
+
+static const struct flick_analysis witness = { .open = witness_open, .merge = witness_merge,
+					       .rows = witness_rows, .close = free };
+
+/* Functions came when only one of two readers was fed any more. */
+static void merging_knows_all_functions(void **unused)
+{
+	struct fl_use use = { .analysis = &witness };
+	struct flick_rows r;
+	struct fl_run *x, *y;
+
+	(void)unused;
+	view.n_functions = 2;
+	view.n_sites = 2 * PROBES;
+	assert_int_equal(fl_run_open(&x, &use, 1, &view), 0);
+	assert_int_equal(fl_run_open(&y, &use, 1, &view), 0);
+	view.n_functions = FUNCTIONS;
+	view.n_sites = FUNCTIONS * PROBES;
+	feed_at(y, 0, ENTRY, 100, now);
+	assert_int_equal(fl_run_merge(x, y), 0);
+	assert_int_equal(fl_run_rows(x, 0, &r), -EIO);	/* not what merge may say */
+	fl_run_close(x);
+	fl_run_close(y);
+}
+
+static void rows_that_failed_leave_no_cells(void **unused)
+{
+	struct fl_use use = { .analysis = &witness };
+	struct flick_rows r;
+	struct fl_run *x;
+
+	(void)unused;
+	assert_int_equal(fl_run_open(&x, &use, 1, &view), 0);
+	assert_int_equal(fl_run_rows(x, 0, &r), -EIO);
+	assert_null(r.cells);
+	assert_int_equal(r.n_rows, 0);
+	fl_run_close(x);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -520,6 +591,8 @@ int main(void)
 		T(deep_recursion_needs_no_deep_stack),
 		T(merged_runs_are_one_run),
 		T(what_cannot_merge_says_so),
+		T(merging_knows_all_functions),
+		T(rows_that_failed_leave_no_cells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
