@@ -173,10 +173,29 @@ static void nesting_is_who_called_whom(void **unused)
 	assert_int_equal(context("ab", "total_ns"), 30);
 	assert_int_equal(context("ab", "self_ns"), 20);
 	assert_int_equal(result(TREE)->n_rows, 4);
-	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(subtree('a', "b; c"), 1);
 	assert_int_equal(subtree('b', "c"), 1);
 	assert_int_equal(subtree('c', ""), 3);
 	assert_int_equal(sum(GRAPH, "unsure") + sum(TREE, "unsure"), 0);
+}
+
+static const char *backwards(const void *owner, uint32_t function)
+{
+	return name_of(owner, FUNCTIONS - 1 - function);
+}
+
+/* So that two recordings, which number functions differently, are compared. */
+static void a_set_is_written_in_the_order_of_names(void **unused)
+{
+	(void)unused;
+	view.name = backwards;
+	enter('a', 100);
+	for (char f = 'b'; f <= 'd'; f++) {
+		enter(f, 200);
+		leave(f, 200);
+	}
+	leave('a', 100);
+	assert_int_equal(subtree('a', "e; f; g"), 1);
 }
 
 static void recursion_has_a_row_a_level(void **unused)
@@ -209,7 +228,7 @@ static void tail_calls_are_the_callers(void **unused)
 	leave('a', 100);
 	assert_int_equal(edge("ac", "calls"), 1);
 	assert_int_equal(edge("bc", "calls"), 0);
-	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(subtree('a', "b; c"), 1);
 	assert_int_equal(sum(GRAPH, "unsure"), 0);
 }
 
@@ -577,6 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(nesting_is_who_called_whom),
+		T(a_set_is_written_in_the_order_of_names),
 		T(recursion_has_a_row_a_level),
 		T(tail_calls_are_the_callers),
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
