@@ -107,7 +107,15 @@ void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (roster.c) --------------------------------------- */
 
+/* The target can write over all that it says of itself: where tables are, and
+ * how long, is kept from before it started; modules are copies. */
 struct fl_roster {
+	const struct fl_shm *shm;
+	const struct fl_shm_site *sites;	/* index: probe id */
+	const struct fl_shm_module *rows;	/* the target's own */
+	uint32_t max_sites, max_modules;
+	struct fl_shm_module *modules;	/* index: module; stay where they are */
+	uint32_t n_modules;
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */
 	char **plain;			/* without parameters; NULL: same as name */
@@ -117,11 +125,13 @@ struct fl_roster {
 	uint32_t *function_of;		/* index: probe id */
 	uint32_t n_sites;
 };
-int fl_roster_open(struct fl_roster *);
-/* Take in sites [n_sites, n). 0 or -ENOMEM. */
-int fl_roster_extend(struct fl_roster *, struct fl_shm *, uint32_t n);
+int fl_roster_open(struct fl_roster *, struct fl_shm *);
+/* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
+int fl_roster_extend(struct fl_roster *);
+/* Module `i`; one without a path for what is in none. */
+const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
 /* Look up source lines, when they are wanted. */
-void fl_roster_lines(struct fl_roster *, struct fl_shm *);
+void fl_roster_lines(struct fl_roster *);
 void fl_roster_close(struct fl_roster *);
 
 /* ---- launching (launch.c) ------------------------------------------------------- */
@@ -202,6 +212,7 @@ struct fl_session {
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
 	bool has_result[FL_MAX_ANALYSES], result_failed;
+	struct fl_shm_site *sites;	/* the roster's, to write `wanted` */
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */

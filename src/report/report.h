@@ -65,11 +65,13 @@ struct fl_recording {
 	size_t n_functions;
 	const struct fl_thread *threads;
 	size_t n_threads;
-	const uint64_t *lost;		/* of threads without a slot; FL_N_LOST */
 	const char *const *names;	/* of `results` */
 	const struct flick_rows *results;
 	size_t n_results;
 };
+
+/* What threads lost by `cause`; those without a slot have a row, too. */
+uint64_t fl_threads_lost(const struct fl_thread *, size_t n, enum fl_lost cause);
 
 struct fl_store;
 /* May a result be called this? Not as one of the other tables. */

@@ -137,13 +137,15 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
 {
 	const struct fl_shm_site *s = &r->sites[i];
 	const char *reason = s->refusal ? fl_err_text(s->refusal) : NULL;
+	/* A function may be in no module. */
+	uint64_t base = s->module < r->n_modules ? r->modules[s->module].base : 0;
 
 	if (s->refusal && !reason)
 		reason = strerror(-s->refusal);
 	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
 		       INTS((int64_t)i, s->module, r->function_of[i],
 			    (int64_t)s->at,
-			    (int64_t)(s->at - r->modules[s->module].base),
+			    (int64_t)(s->at - base),
 			    s->wanted, s->jump, s->refusal),
 		       TEXTS(fl_kind_names[s->kind], r->providers[s->provider],
 			     r->tactics[s->tactic], state_names[s->state], reason));
@@ -183,16 +185,23 @@ static int put_threads(sqlite3 *db, const struct fl_recording *r)
 	return err;
 }
 
+uint64_t fl_threads_lost(const struct fl_thread *t, size_t n, enum fl_lost cause)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += t[i].lost[cause];
+	return sum;
+}
+
 static int put_losses(sqlite3 *db, const struct fl_recording *r)
 {
 	sqlite3_stmt *st = prepare(db, "losses", 2);
 	int err = st ? 0 : -1;
 
 	for (int c = 0; !err && c < FL_N_LOST; c++) {
-		uint64_t n = r->lost[c];
+		uint64_t n = fl_threads_lost(r->threads, r->n_threads, c);
 
-		for (size_t i = 0; i < r->n_threads; i++)
-			n += r->threads[i].lost[c];
 		err = put_row(st, "si", INTS((int64_t)n), TEXTS(fl_lost_names[c]));
 	}
 	sqlite3_finalize(st);

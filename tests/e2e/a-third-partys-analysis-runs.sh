@@ -80,6 +80,26 @@ for how in -a --rate=50%; do
 	one_line_error 1 'it has columns:0.*; record with -a latency'
 done
 
+# Who made it is certain, or not said; calls of windows stand for all.
+label="longjmp:"
+target longjmp -O0 $sites
+record -a "$work/longest.so" -- "$work/longjmp"
+succeeded
+bad=$(sql "select f.name, c.name from longest l join functions f on f.id = l.function
+	join functions c on c.id = l.made_by where f.name || '<' || c.name not in
+	('after<main', 'after<all_the_way', 'all_the_way<main', 'bounce<bounce',
+	'bounce<all_the_way', 'dive<dive', 'dive<all_the_way', 'drown<drown',
+	'drown<all_the_way', 'on_signal<drown')")
+[ -z "$bad" ] || fail "$label" $bad
+label="windows:"
+target windows -O1 $sites
+record --rate 10% -a "$work/longest.so,latency" -- "$work/windows" 100
+succeeded
+bad=$(sql "select f.name, l.calls, m.calls from longest l
+	join latency m on m.function = l.function join functions f on f.id = l.function
+	where abs(l.calls - m.calls) > 1")
+[ -z "$bad" ] || fail "$label" $bad
+
 wrong() {	# WHAT SPEC PATTERN
 	label="$1:"
 	rm -rf "$data"

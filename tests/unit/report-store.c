@@ -34,7 +34,6 @@ static const struct fl_shm_module module = { .base = 0x1000, .path = "/bin/x" };
 static const struct fl_shm_site site = { .at = 0x1234, .refusal = FLE_NOSPACE };
 static const uint32_t function_of[] = { 1 };
 static const struct fl_thread thread = { .tid = 5, .produced = 9, .delivered = 9 };
-static const uint64_t lost[FL_N_LOST];
 static const char *const words[] = { "one", "two", "three" };
 static const char *const analyses[] = { "counts" };
 
@@ -43,7 +42,7 @@ static const struct fl_recording recording = {
 	.sites = &site, .n_sites = 1, .function_of = function_of,
 	.providers = words, .tactics = words,
 	.functions = functions, .n_functions = 2, .threads = &thread, .n_threads = 1,
-	.lost = lost, .names = analyses, .results = &result, .n_results = 1,
+	.names = analyses, .results = &result, .n_results = 1,
 };
 
 static int set_up(void **unused)
