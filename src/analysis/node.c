@@ -95,8 +95,8 @@ static struct fl_node *find(struct fl_node **list, uint32_t function)
 	return n;
 }
 
-struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
-			   uint32_t function)
+struct fl_node *fl_node_seek(struct fl_nodes *pool, struct fl_node **list,
+			     uint32_t function)
 {
 	struct fl_node *n = find(list, function);
 
@@ -110,19 +110,7 @@ struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
 	return n;
 }
 
-void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
-{
-	n->calls++;
-	n->weight += call->weight;
-	n->unsure += unsure;
-	n->unknown += call->how != FLICK_ENDED;
-	if (call->how != FLICK_ENDED)
-		return;
-	n->total += call->total;
-	n->self += call->self;
-}
-
-static void add_up(struct fl_node *to, const struct fl_node *from)
+void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
 {
 	to->calls += from->calls;
 	to->weight += from->weight;
@@ -147,7 +135,7 @@ static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_nod
 			*to = from;
 			continue;
 		}
-		add_up(n, from);
+		fl_node_add_up(n, from);
 		if (!n->first)
 			n->first = from->first;
 		else if (from->first) {
@@ -160,14 +148,11 @@ static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_nod
 	}
 }
 
-void fl_node_merge(struct fl_nodes *pool, struct fl_node **to, struct fl_node **from)
+void fl_node_merge_both(struct fl_nodes *pool, struct fl_node **to, struct fl_node **from)
 {
 	struct fl_node *work = NULL, *n;
 
-	if (*to)
-		merge_list(pool, to, *from, &work);
-	else
-		*to = *from;
+	merge_list(pool, to, *from, &work);
 	*from = NULL;
 	while ((n = work)) {
 		work = n->work;
@@ -195,17 +180,28 @@ void fl_node_doubt(struct fl_node *list)
 	}
 }
 
-uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
+/* What each of its calls is an estimate for. */
+static double scale_of(const struct fl_node *n, const struct flick_view *view)
 {
 	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls ||
 	    n->function >= view->n_functions)
-		return of;
-	return (uint64_t)((double)of * view->scales[n->function] * (double)n->weight /
-			  (double)n->calls + 0.5);
+		return 1;
+	return view->scales[n->function] * (double)n->weight / (double)n->calls;
 }
 
+uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
+{
+	return (uint64_t)((double)of * scale_of(n, view) + 0.5);
+}
+
+/* A call that its window cut off is taken to last as long as those that ended. */
 uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
-	return n->calls == n->unknown ? FLICK_NONE :
-	       (uint64_t)((double)fl_node_stands(n, view, ticks) * view->ns_per_tick + 0.5);
+	double ns = (double)ticks * scale_of(n, view) * view->ns_per_tick;
+
+	if (n->calls == n->unknown)
+		return FLICK_NONE;
+	if (view->flags & FLICK_VIEW_WINDOWS)
+		ns *= (double)n->calls / (double)(n->calls - n->unknown);
+	return (uint64_t)(ns + 0.5);
 }
