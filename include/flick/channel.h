@@ -129,7 +129,8 @@ int flick_channel_init(void *memory, size_t bytes,
  * it is none of this version, or does not fit in `bytes`. */
 int flick_channel_attach(void *memory, size_t bytes, struct flick_channel **c);
 
-/* Fill `out`, whose size the caller has set. Exact when neither side is at work.
+/* Fill `out`, whose size the caller has set. Exact when neither side is at work, a
+ * killed producer or not; for a killed consumer see flick_channel(3).
  * FLICK_E_OPTION. Thread-safe, does not block. */
 int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stats *out);
 
@@ -146,7 +147,8 @@ void flick_channel_put_slow(struct flick_channel *c, uint64_t word);
 char *flick_cursor_turn(struct flick_channel *c, char *at, uint64_t word);
 
 /* The consumer may take all that was enqueued before. Signal-safe. Does not
- * block. No effect in sampling mode. */
+ * block. No effect in sampling mode. From a handler that interrupted an enqueue: the
+ * handler's own words may be taken when the thread has enqueued its next one. */
 void flick_channel_flush(struct flick_channel *c);
 
 /* No more words from this thread. Does not block. Not signal-safe. */
