@@ -541,6 +541,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 	adopt_fresh(r);
 	if (target_gone)
 		adopt_rest(r);
+	can_tell(r);		/* edges are taken in where no thread has a slot, too */
 	for (size_t i = 0; i < r->n_lives;) {
 		if (drain(r, &r->lives[i], target_gone, tick))
 			r->lives[i] = r->lives[--r->n_lives];

@@ -15,10 +15,10 @@
  *	read the clock				equal: every record is before or
  *	edges[published] = it			  behind each edge as the table says
  *	store_release published + 1	(C)	else: look again later
- *	to close: let SKEW pass, switch		copy edges, then taken	(G)
- *	the next one when taken allows	(H)
+ *	to close: let SKEW pass, switch		copy edges, load announced (I)
+ *	the next one when taken allows	(H)	then taken		(G)
  * INVARIANT
- *	1. An event of a thread lies in a window if its time does: on <= t <= off.
+ *	1. An event of a thread lies in a window if its time does: on <= t < off.
  *	2. Between on and off every entry and exit of a wanted probe is enqueued,
  *	   in every thread, with its time.
  *	3. Windows stand for their program in the proportion that `rates` says.
@@ -41,10 +41,10 @@
  *	   exactly, and windows only say who made them and how long they took.
  * FAILURE	Killed between (A) and (C): probes are as they were before, so the
  *	window that was open is open for all records there are. An image that exec
- *	replaces leaves its last window open: the next one closes it.
+ *	replaces leaves its last window open: the next one closes it, and opens its
+ *	first, whatever taken says. So an edge may take the place of one that was
+ *	not copied: by (I) the reader knows, and that window holds nothing.
  */
-#include <sys/mman.h>
-
 #include "arch/arch.h"
 #include "channel/channel.h"
 #include "os/os.h"
@@ -224,17 +224,22 @@ static uint64_t read_clock(void (*look)(void))
 	return now;
 }
 
-static uint64_t draw_edge(void (*look)(void))
+static void announce_edge(void)
 {
 	struct fl_windows *w = windows();
-	uint64_t i = w->published, now;		/* own index */
 
-	store_relaxed(&w->announced, i + 1);
-	/* (A) pairs with (B) in channel/sieve.c */
+	store_relaxed(&w->announced, w->published + 1);
+	/* (A) pairs with (B) in channel/sieve.c, (A) pairs with (I) in channel/sieve.c */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	FL_POINT("window.announced");
-	now = read_clock(look);
-	w->edges[i % FL_EDGES] = now;
+}
+
+static uint64_t publish_edge(void (*look)(void))
+{
+	struct fl_windows *w = windows();
+	uint64_t i = w->published, now = read_clock(look);	/* own index */
+
+	store_relaxed(&w->edges[i % FL_EDGES], now);
 	store_release(&w->published, i + 1);	/* (C) pairs with (D) in channel/sieve.c */
 	return now;
 }
@@ -248,8 +253,15 @@ static uint32_t *rate_at(uint64_t k)
 static void open_window(uint32_t rate)
 {
 	wait_skew();
-	*rate_at(windows()->published / 2) = rate;
-	self.began = draw_edge(note_threads);
+	announce_edge();
+	store_relaxed(rate_at(windows()->published / 2), rate);
+	self.began = publish_edge(note_threads);
+}
+
+static uint64_t end_window(void)
+{
+	announce_edge();
+	return publish_edge(sum_threads);
 }
 
 /* The window has ended: what does it stand for? */
@@ -313,7 +325,7 @@ static uint64_t turn_on(uint64_t per_us)
 
 static uint64_t turn_off(uint64_t rate, uint64_t per_us)
 {
-	uint64_t begin = draw_edge(sum_threads);
+	uint64_t begin = end_window();
 
 	add_up();
 	wait_skew();
@@ -387,7 +399,7 @@ static void end_earlier(void)
 
 	store_relaxed(&w->announced, w->published);
 	if (is_open())
-		draw_edge(sum_threads);
+		end_window();
 }
 
 void fl_windows_begin(void)
