@@ -59,10 +59,7 @@ enum {
 	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
 	WATCH_US = 100000,		/* before begin() */
 	SWITCH_SHARE = 20,		/* switching takes at most 1/20 of a period */
-	SKEW = 2000,			/* ticks */
-	COLD_TENTHS = 17,		/* of measure()'s: a program's caches are colder; as
-					 * bzip2 has it on Zen 4 */
-	PAIRS = 256, BATCHES = 64	/* of measure() */
+	SKEW = 2000			/* ticks */
 };
 
 static struct {
@@ -73,16 +70,16 @@ static struct {
 	uint64_t due_ns;		/* of own_ns(): what windows so far stand for */
 	uint64_t next_ns;		/* of own_ns(): when the next one opens */
 	uint64_t paused_ns;		/* own_ns() when the last one closed */
-	bool idle;			/* nobody ran in the last one */
+	bool idle;			/* nobody enqueued in the last one; sum_threads() */
 	uint64_t switch_us;		/* to switch all on and off, when not held up */
 	uint64_t on_us;			/* to switch all on, last time */
 	uint64_t random;
-	uint64_t bytes, cpu_ns;		/* of the window that ends: sum_threads() */
+	uint64_t cpu_ns;		/* of the window that ends: sum_threads() */
 } self;
 
 static struct {			/* of a slot, when the window opened */
 	int32_t tid;
-	uint64_t bytes, cpu_ns;
+	uint64_t filled, ptr, cpu_ns;
 } stood[FL_MAX_SLOTS];
 
 static struct fl_windows *windows(void)
@@ -163,20 +160,6 @@ static uint64_t own_ns(void)
 
 /* ---- what is recorded ------------------------------------------ */
 
-/* Bytes that a thread has enqueued since its slot was new. It may be enqueueing:
- * what it counts and where it stands are read until they fit. */
-static uint64_t position(const struct fl_slot *s)
-{
-	const uint64_t chunk = fl_table.shm->chunk_bytes;
-	uint64_t filled, left;
-
-	do {
-		filled = load_relaxed(&s->filled);
-		left = load_relaxed(&s->limit) - load_relaxed(&s->ptr);
-	} while (filled != load_relaxed(&s->filled));
-	return filled * chunk + (left <= chunk ? chunk - left : 0);
-}
-
 static void note_threads(void)
 {
 	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
@@ -184,25 +167,32 @@ static void note_threads(void)
 		bool lives = load_relaxed(&s->state) == FL_SLOT_LIVE;
 
 		stood[i].tid = lives ? s->tid : 0;
-		stood[i].bytes = lives ? position(s) : 0;
+		stood[i].filled = load_relaxed(&s->filled);
+		stood[i].ptr = load_relaxed(&s->ptr);
 		stood[i].cpu_ns = lives ? fl_os_cpu_ns(s->tid) : 0;
 	}
 }
 
-/* What threads did since: a new one, all of it. */
+static bool stands_still(uint32_t i, const struct fl_slot *s)
+{
+	return stood[i].tid == s->tid && stood[i].filled == load_relaxed(&s->filled) &&
+	       stood[i].ptr == load_relaxed(&s->ptr);
+}
+
+/* What threads did since: a new one, all of it; also one that has the slot and the
+ * id of one that ended. */
 static void sum_threads(void)
 {
-	self.bytes = self.cpu_ns = 0;
+	self.idle = true;
+	self.cpu_ns = 0;
 	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
 		const struct fl_slot *s = fl_shm_slot(fl_table.shm, i);
-		uint64_t at = position(s), cpu = fl_os_cpu_ns(s->tid);
-		bool is_new = stood[i].tid != s->tid;
+		uint64_t cpu = fl_os_cpu_ns(s->tid), stood_ns = stood[i].cpu_ns;
 
 		if (load_relaxed(&s->state) != FL_SLOT_LIVE)
 			continue;
-		self.bytes += is_new || at < stood[i].bytes ? at : at - stood[i].bytes;
-		if (cpu)
-			self.cpu_ns += is_new ? cpu : cpu - stood[i].cpu_ns;
+		self.idle &= stands_still(i, s);
+		self.cpu_ns += stood[i].tid == s->tid && cpu >= stood_ns ? cpu - stood_ns : cpu;
 	}
 }
 
@@ -270,7 +260,6 @@ static void add_up(void)
 	struct fl_windows *w = windows();
 	uint64_t rate = *rate_at(w->published / 2 - 1) & ~FL_WINDOW_FRESH;
 
-	self.idle = !self.bytes;
 	w->on_ns += self.cpu_ns;
 	self.due_ns += self.cpu_ns * FL_RATE_ALL / rate;
 }
