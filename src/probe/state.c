@@ -70,18 +70,11 @@ static int goal_of(uint32_t id)
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
-static void refuse(uint32_t id, int err, uint64_t datum)
-{
-	fl_table.sites[id].refusal = err;
-	fl_table.sites[id].datum = datum;
-	fl_table.sites[id].state = FL_SITE_REFUSED;
-}
-
 static void drop(struct fl_set *set, size_t i, int err)
 {
 	struct fl_patch *p = set->changes[i].patch;
 
-	refuse(fl_probe_id((const void *)p), err, p->at);
+	fl_table_refuse(fl_probe_id((const void *)p), err, p->at);
 	fl_unclaim(p);
 	set->changes[i] = set->changes[--set->n];
 }
@@ -199,7 +192,7 @@ static void open_text(struct fl_set *set)
 				set->changes[kept++] = set->changes[i];
 				continue;
 			}
-			refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
+			fl_table_refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
 			fl_unclaim(p);
 		}
 	}
@@ -236,7 +229,7 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 		int err = to == FL_OLD ? 0 : fl_claim(p, &other);
 
 		if (err)
-			refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
 		else if (to != FL_OLD)
 			fl_set_stage(set, p, FL_OLD, to);
 	}
@@ -284,7 +277,7 @@ static int refuse_all(uint32_t from, int err)
 {
 	for (uint32_t id = from; id < fl_table.n; id++)
 		if (goal_of(id) != FL_OLD)
-			refuse(id, err, fl_table.probes[id].patch.at);
+			fl_table_refuse(id, err, fl_table.probes[id].patch.at);
 	return err;
 }
 

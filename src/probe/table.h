@@ -137,6 +137,16 @@ static inline bool fl_table_wants(uint32_t id)
 	return fl_table.rows[id].wanted;
 }
 
+/* Site `id` has no probe, and why. */
+static inline void fl_table_refuse(uint32_t id, int err, uint64_t datum)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+
+	s->refusal = err;
+	s->datum = datum;
+	s->state = FL_SITE_REFUSED;
+}
+
 static inline uint32_t fl_probe_id(const struct fl_probe *p)
 {
 	return (uint32_t)(p - fl_table.probes);
