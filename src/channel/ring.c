@@ -261,12 +261,6 @@ static size_t events(const struct flick_record *r, size_t n)
 	return sum;
 }
 
-static void lose_slotless(size_t n)
-{
-	if (!fl_channel_is_closed())
-		lose(&fl_region->lost[FL_LOST_SLOT], n);
-}
-
 /* Where there are counters there is no ring. */
 static void count_all(const struct flick_record *r, size_t n)
 {
@@ -283,8 +277,8 @@ static void put_all(const struct flick_record *r, size_t n)
 		return;
 	}
 	s = fl_channel_slot();
-	if (!s)
-		lose_slotless(events(r, n));
+	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
+		fl_channel_lose_slotless();
 	while (s && !try_append(r, n)) {
 		if (wait_room(s, n))
 			continue;
@@ -317,7 +311,7 @@ void fl_channel_count(uint32_t probe)
 	else if (is_event && s)
 		fl_lost_add(&s->lost[FL_LOST_ROOM]);
 	else if (is_event)
-		lose_slotless(1);
+		fl_channel_lose_slotless();
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

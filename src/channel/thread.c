@@ -271,6 +271,17 @@ struct fl_slot *fl_channel_slot(void)
 	return *fl_cell ? *fl_cell : seek_slot();
 }
 
+bool fl_channel_has_thread(const struct fl_slot *s)
+{
+	return fl_owner_lives(&s->owner);
+}
+
+void fl_channel_lose_slotless(void)
+{
+	if (!fl_channel_is_closed())
+		fl_lost_add(&fl_region->lost[FL_LOST_SLOT]);
+}
+
 struct fl_slot *fl_channel_own_slot(void)
 {
 	return fl_channel_is_closed() ? NULL : *fl_cell;
