@@ -56,16 +56,24 @@ static void note_off(struct fl_function *f)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Again for a function that is off: one of its sites was found and armed since. */
+/* Again for a function that is off: one of its sites was found and armed since.
+ * No handler comes between: it might leave by siglongjmp(), and what is half off
+ * would stay so. */
 static void switch_off(struct fl_function *f)
 {
-	bool was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
+	uint64_t signals;
+	bool was_off;
 
+	if (fl_table_is_mine())
+		return;				/* the next sample tries again */
+	fl_os_signals_block(&signals);
+	was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
 	if (!was_off)
 		__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
 	switch_function(f, FL_OFF, FL_ENTRY);
 	if (!was_off)
 		note_off(f);
+	fl_os_signals_restore(&signals);
 }
 
 /* A function whose calls never seem to end (exits without a site, calls that

@@ -76,6 +76,9 @@ extern struct fl_table fl_table;
  * meanwhile, so a handler never waits for its own thread. */
 void fl_table_lock(uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
+/* Does the calling thread hold it? So it is in what the loader calls inside a
+ * dlclose: free(), which may be the program's own and have probes. */
+bool fl_table_is_mine(void);
 
 /* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
 void *fl_table_map(size_t bytes);
