@@ -105,16 +105,22 @@ static int charge(struct graph *g, uint32_t caller, struct fl_node **list)
 
 /* ---- calls ------------------------------------------------------------------------ */
 
+/* A call that no open call, or none that is known, made. */
+static int note_alone(struct graph *g, const struct flick_call *call)
+{
+	bool tells = call->flags & FLICK_CALL_FROM;
+	struct fl_node alone = { .function = call->function };
+
+	fl_node_add(&alone, call, !tells);
+	return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, &alone);
+}
+
 static int note_call(struct graph *g, const struct flick_call *call, void **caller)
 {
-	struct fl_node *n, alone = { .function = call->function };
+	struct fl_node *n;
 
-	if (call->flags & (FLICK_CALL_ORPHAN | FLICK_CALL_FROM)) {
-		bool tells = call->flags & FLICK_CALL_FROM;
-
-		fl_node_add(&alone, call, !tells);
-		return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, &alone);
-	}
+	if (call->flags & (FLICK_CALL_ORPHAN | FLICK_CALL_FROM))
+		return note_alone(g, call);
 	n = fl_node_of(&g->nodes, (struct fl_node **)caller, call->function);
 	if (!n)
 		return -ENOMEM;
@@ -126,12 +132,13 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 {
 	struct graph *g = state;
 	struct fl_node **called = (struct fl_node **)mark;
-	int err;
+	int err = 0;
 
 	if (call->how != FLICK_ENDED)
 		fl_node_doubt(*called);
-	err = charge(g, call->how == FLICK_UNWOUND ? FLICK_NO_FUNCTION : call->function,
-		     called);
+	if (*called)
+		err = charge(g, call->how == FLICK_UNWOUND ? FLICK_NO_FUNCTION :
+				call->function, called);
 	return err ? err : note_call(g, call, caller);
 }
 

@@ -9,7 +9,7 @@
 #include "analysis/histogram.h"
 
 /*
- * INVARIANT	calls = hist.n + calls without a known end (+ those still open)
+ * INVARIANT	calls = hist.n + calls without a known end; none that is open
  *		unknown = calls without a known end + exits without a known start
  * WHY		`total` leaves out calls that ran inside another call of the same
  *		function whose time is counted: recursion does not make time
@@ -45,26 +45,18 @@ static int extend(struct latency *l, uint32_t n)
 	return fl_array_extend((void **)&l->rows, &l->n_rows, n, sizeof(*l->rows));
 }
 
-static int enter(void *state, const struct flick_call *call, void **mark, void **caller)
+static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
+	struct row *row;
 
 	(void)mark;
 	(void)caller;
 	if (call->function >= l->n_rows && extend(l, l->view->n_functions))
 		return -ENOMEM;
-	l->rows[call->function].calls++;
-	l->rows[call->function].weight += call->weight;
-	return 0;
-}
-
-static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
-{
-	struct latency *l = state;
-	struct row *row = &l->rows[call->function];
-
-	(void)mark;
-	(void)caller;
+	row = &l->rows[call->function];
+	row->calls++;
+	row->weight += call->weight;
 	if (call->how != FLICK_ENDED) {
 		row->total += call->inside;
 		row->unknown++;
@@ -262,7 +254,6 @@ const struct flick_analysis fl_analysis_latency = {
 	.name = "latency",
 	.about = "time in each function and its quantiles",
 	.open = open_latency,
-	.enter = enter,
 	.leave = leave,
 	.stray = stray,
 	.merge = merge,
@@ -277,7 +268,6 @@ const struct flick_analysis fl_analysis_spread = {
 	.name = "spread",
 	.about = "how many calls took how long, by powers of two",
 	.open = open_latency,
-	.enter = enter,
 	.leave = leave,
 	.stray = stray,
 	.merge = merge,

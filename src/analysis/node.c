@@ -95,8 +95,8 @@ static struct fl_node *find(struct fl_node **list, uint32_t function)
 	return n;
 }
 
-struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
-			   uint32_t function)
+struct fl_node *fl_node_seek(struct fl_nodes *pool, struct fl_node **list,
+			     uint32_t function)
 {
 	struct fl_node *n = find(list, function);
 
@@ -108,18 +108,6 @@ struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
 		*list = n;
 	}
 	return n;
-}
-
-void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
-{
-	n->calls++;
-	n->weight += call->weight;
-	n->unsure += unsure;
-	n->unknown += call->how != FLICK_ENDED;
-	if (call->how != FLICK_ENDED)
-		return;
-	n->total += call->total;
-	n->self += call->self;
 }
 
 static void add_up(struct fl_node *to, const struct fl_node *from)
@@ -160,14 +148,11 @@ static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_nod
 	}
 }
 
-void fl_node_merge(struct fl_nodes *pool, struct fl_node **to, struct fl_node **from)
+void fl_node_merge_both(struct fl_nodes *pool, struct fl_node **to, struct fl_node **from)
 {
 	struct fl_node *work = NULL, *n;
 
-	if (*to)
-		merge_list(pool, to, *from, &work);
-	else
-		*to = *from;
+	merge_list(pool, to, *from, &work);
 	*from = NULL;
 	while ((n = work)) {
 		work = n->work;

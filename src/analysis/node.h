@@ -33,13 +33,44 @@ struct fl_nodes {	/* where nodes come from; zero at first */
 	struct fl_chunk *chunks;
 };
 
-/* The node of `function` in a list, made if there is none, and now its first.
- * NULL: no memory. */
-struct fl_node *fl_node_of(struct fl_nodes *, struct fl_node **list, uint32_t function);
+/* The parts of fl_node_of() and fl_node_merge() that are seldom needed. */
+struct fl_node *fl_node_seek(struct fl_nodes *, struct fl_node **list, uint32_t function);
+void fl_node_merge_both(struct fl_nodes *, struct fl_node **to, struct fl_node **from);
+
+/* The node of `function` in a list, made if there is none, and now its first; most
+ * often it was. NULL: no memory. */
+static inline struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
+					 uint32_t function)
+{
+	return *list && (*list)->function == function ? *list :
+	       fl_node_seek(pool, list, function);
+}
+
 /* Add a call that is over, and where it belongs may be unsure. */
-void fl_node_add(struct fl_node *, const struct flick_call *, bool unsure);
+static inline void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
+{
+	bool ended = call->how == FLICK_ENDED;
+
+	n->calls++;
+	n->weight += call->weight;
+	n->unsure += unsure;
+	n->unknown += !ended;
+	n->total += ended ? call->total : 0;
+	n->self += ended ? call->self : 0;
+}
+
 /* Everything of `from`, which becomes empty, into `to`, of the same nodes. */
-void fl_node_merge(struct fl_nodes *, struct fl_node **to, struct fl_node **from);
+static inline void fl_node_merge(struct fl_nodes *pool, struct fl_node **to,
+				 struct fl_node **from)
+{
+	if (*from && *to) {
+		fl_node_merge_both(pool, to, from);
+	} else if (*from) {
+		*to = *from;
+		*from = NULL;
+	}
+}
+
 /* Where the calls of a list and all below it belong is not known. */
 void fl_node_doubt(struct fl_node *list);
 /* Give back one node, or a list of nodes that have called nothing. */

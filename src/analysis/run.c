@@ -18,6 +18,9 @@
 
 struct worker {		/* one analysis and its state */
 	const struct flick_analysis *a;
+	/* Copies, as they are called for each event; NULL: none, or it failed. */
+	int (*enter)(void *, const struct flick_call *, void **, void **);
+	int (*leave)(void *, const struct flick_call *, void **, void **);
 	void *state;
 	uint32_t mark;			/* which of a call's marks is its own */
 	int error;			/* its first; it is told nothing more */
@@ -38,6 +41,7 @@ struct thread {
 	struct fl_stack stack;
 	bool is_paired;			/* it has a stack */
 	struct flick_record half;	/* sampled; tsc 0: none */
+	struct flick_call call;		/* what analyses are shown */
 	void **marks;			/* of calls without a caller */
 	struct fl_window window;	/* number 0: none yet */
 	bool sees_all;			/* its first call was the thread's first */
@@ -52,6 +56,7 @@ struct fl_run {
 	struct worker *workers;
 	size_t n;
 	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
+	bool tells_entered;		/* one is told of calls that begin */
 	uint32_t place_mark;		/* one more, where there are windows */
 	struct fl_callers *callers;	/* likewise */
 	struct fl_scales scales;	/* likewise */
@@ -116,8 +121,11 @@ static int open_workers(struct fl_run *run, const struct fl_use *uses, size_t n)
 		struct worker *w = &run->workers[i];
 
 		w->a = uses[i].analysis;
+		w->enter = w->a->enter;
+		w->leave = w->a->leave;
 		w->mark = run->n_marks;
 		run->n_marks += has_calls(w->a);
+		run->tells_entered |= w->a->enter != NULL;
 		err = w->a->open(&w->state, &run->view, uses[i].arg);
 		run->n += !err;
 	}
@@ -175,9 +183,17 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 /* An analysis that fails ends; the others go on. */
 static void note(struct worker *w, int err)
 {
-	if (err && !w->error)
-		w->error = err;
+	if (!err || w->error)
+		return;
+	w->error = err;
+	w->enter = NULL;
+	w->leave = NULL;
 }
+
+/* What the loop of all events runs, which has some twenty cycles for each: none may
+ * be a call but an analysis's own. The loop of windows runs them, too; `windows` is
+ * known where they are built. */
+#define IN_LOOP	static inline __attribute__((always_inline))
 
 static void tell_entered(struct fl_run *run, const struct flick_call *call,
 			 void **marks, void **callers)
@@ -185,81 +201,84 @@ static void tell_entered(struct fl_run *run, const struct flick_call *call,
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
 
-		if (w->a->enter && !w->error)
-			note(w, w->a->enter(w->state, call, &marks[w->mark],
-					      &callers[w->mark]));
+		if (w->enter)
+			note(w, w->enter(w->state, call, &marks[w->mark],
+					 &callers[w->mark]));
 	}
 }
 
-static void tell_left(struct fl_run *run, const struct flick_call *call,
-		      void **marks, void **callers)
+IN_LOOP void tell_left(struct fl_run *run, const struct flick_call *call,
+		       void **marks, void **callers)
 {
-	for (size_t i = 0; i < run->n; i++) {
-		struct worker *w = &run->workers[i];
+	struct worker *end = run->workers + run->n;
 
-		if (w->a->leave && !w->error)
-			note(w, w->a->leave(w->state, call, &marks[w->mark],
-					      &callers[w->mark]));
+	for (struct worker *w = run->workers; w < end; w++) {
+		int err = w->leave ? w->leave(w->state, call, &marks[w->mark],
+					      &callers[w->mark]) : 0;
+
+		if (__builtin_expect(err, 0))
+			note(w, err);
 	}
 }
 
-static bool has_caller(const struct fl_open *call)
+IN_LOOP bool has_caller(const struct fl_open *call)
 {
 	return call->caller && call->caller != FL_STACK_ORPHAN;
 }
 
-static void **marks_of_caller(struct thread *t, struct fl_fiber *f,
+IN_LOOP void **marks_of_caller(struct thread *t, struct fl_fiber *f,
 			      const struct fl_open *call)
 {
 	return has_caller(call) ? fl_stack_marks(f, call->caller - 1) : t->marks;
 }
 
-/* Each is called by the loop of windows, too; in the loop of all events, which has
- * some twenty cycles for each, none may be a call. */
-#define IN_LOOP	static inline __attribute__((always_inline))
-
 /* The place that an open call was made from; 0: not known. */
-static uint32_t place_of(const struct thread *t, struct fl_fiber *f,
-			 const struct fl_open *open)
+static uint32_t place_of(const struct thread *t, struct fl_fiber *f, uint32_t i)
 {
-	uint32_t i = (uint32_t)(open - f->open);
-
 	return (uint32_t)(uintptr_t)fl_stack_marks(f, i)[t->run->place_mark];
 }
 
-/* Filled in place: a copy would wait for the words just written. */
-IN_LOOP void describe(struct flick_call *call, const struct thread *t,
-		     struct fl_fiber *f, const struct fl_open *open)
+/* Of windows: who called is asked for when rows are made. */
+static void describe_place(struct thread *t, struct fl_fiber *f, uint32_t i)
 {
-	call->size = sizeof(*call);
-	call->thread = t->index;
-	call->function = open->function;
-	call->caller = has_caller(open) ? f->open[open->caller - 1].function :
-		       FLICK_NO_FUNCTION;
-	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
-	call->how = FLICK_RUNNING;
-	call->weight = t->window.number ? t->window.weight : FLICK_WEIGHT_ONE;
-	call->begin = open->tsc;
-	call->total = 0;
-	call->self = 0;
-	call->inside = 0;
-	call->from = t->run->callers ? place_of(t, f, open) : 0;
+	struct flick_call *call = &t->call;
+
+	call->from = place_of(t, f, i);
 	if (!call->from)
 		return;
 	call->flags |= fl_callers_tells(t->run->callers, call->from) ? FLICK_CALL_FROM : 0;
 	call->from |= FL_PLACE;
 }
 
+/* Call i of a fiber, into what its thread's analyses are shown; what has no line
+ * here is the same for all of a batch. */
+IN_LOOP void describe(struct thread *t, struct fl_fiber *f, uint32_t i, enum flick_how how,
+		      bool windows)
+{
+	const struct fl_open *open = &f->open[i];
+	struct flick_call *call = &t->call;
+
+	call->function = open->function;
+	call->caller = has_caller(open) ? f->open[open->caller - 1].function :
+		       FLICK_NO_FUNCTION;
+	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
+	call->how = how;
+	call->begin = open->tsc;
+	call->total = 0;
+	call->self = 0;
+	call->inside = 0;
+	if (windows)
+		describe_place(t, f, i);
+}
+
 static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 {
 	struct thread *t = arg;
 	const struct fl_open *open = &f->open[i];
-	struct flick_call call;
 
-	describe(&call, t, f, open);
-	call.how = how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND;
-	call.inside = open->outer ? 0 : open->inside;
-	tell_left(t->run, &call, fl_stack_marks(f, i), marks_of_caller(t, f, open));
+	describe(t, f, i, how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND, t->run->callers);
+	t->call.inside = open->outer ? 0 : open->inside;
+	tell_left(t->run, &t->call, fl_stack_marks(f, i), marks_of_caller(t, f, open));
 }
 
 static void note_top(struct tops *tops, uint32_t place, uint32_t sp)
@@ -290,37 +309,36 @@ static void place_call(struct thread *t, struct fl_fiber *f, uint64_t ret)
 		note_top(&t->tops, place, open->sp);
 }
 
-/* `ret`: where it returns to, if that was recorded; else 0. */
-IN_LOOP int begin_call(struct thread *t, const struct fl_open *open, uint64_t ret)
+/* In a window: `ret` is where it returns to, if that was recorded; else 0. */
+IN_LOOP int begin_call(struct thread *t, const struct flick_record *r,
+		       const struct flick_tag *tag, bool windows, uint64_t ret)
 {
-	struct flick_call call;
 	struct fl_fiber *f;
-	int err = fl_stack_enter(&t->stack, open);
+	int err = fl_stack_enter(&t->stack, r, tag);
 
 	if (err)
 		return err;
-	f = &t->stack.fibers[t->stack.current];
-	if (t->run->callers)
+	f = fl_stack_fiber(&t->stack);
+	if (windows)
 		place_call(t, f, ret);
-	open = &f->open[f->n - 1];
-	describe(&call, t, f, open);
-	tell_entered(t->run, &call, fl_stack_marks(f, f->n - 1),
-		     marks_of_caller(t, f, open));
+	if (!t->run->tells_entered)
+		return 0;
+	describe(t, f, f->n - 1, FLICK_RUNNING, windows);
+	tell_entered(t->run, &t->call, fl_stack_marks(f, f->n - 1),
+		     marks_of_caller(t, f, &f->open[f->n - 1]));
 	return 0;
 }
 
-IN_LOOP void close_call(struct thread *t, const struct fl_closed *closed)
+IN_LOOP void close_call(struct thread *t, const struct fl_closed *closed, bool windows)
 {
-	struct fl_fiber *f = closed->fiber;
-	const struct fl_open *open = &f->open[f->n];
-	struct flick_call call;
+	struct fl_fiber *f = fl_stack_fiber(&t->stack);
 
-	describe(&call, t, f, open);
-	call.how = FLICK_ENDED;
-	call.total = closed->total;
-	call.self = closed->self;
-	call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
-	tell_left(t->run, &call, fl_stack_marks(f, f->n), marks_of_caller(t, f, open));
+	describe(t, f, f->n, FLICK_ENDED, windows);
+	t->call.total = closed->total;
+	t->call.self = closed->self;
+	t->call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
+	tell_left(t->run, &t->call, fl_stack_marks(f, f->n),
+		  marks_of_caller(t, f, &f->open[f->n]));
 }
 
 static void tell_stray(struct thread *t, uint32_t function)
@@ -337,58 +355,51 @@ static void tell_stray(struct thread *t, uint32_t function)
 /* An exit whose call began before the window: frames that were open then end from
  * the inside out, so what was called by nobody known since the last such exit was
  * called by this one. Not when other calls are open: one was left by longjmp. */
-static void end_unseen(struct thread *t, const struct fl_open *exit, enum fl_match match)
+static void end_unseen(struct thread *t, const struct flick_record *exit,
+		       uint32_t function, enum fl_match match)
 {
 	struct tops *tops = &t->tops;
 	bool sure = match == FL_MATCH_NONE && t->stack.n_fibers == 1 &&
 		    !t->stack.fibers[0].n && (int32_t)(exit->sp - tops->sp) >= 0;
 
 	for (uint32_t i = 0; sure && i < tops->n; i++)
-		fl_callers_learn(t->run->callers, tops->place[i], exit->function);
+		fl_callers_learn(t->run->callers, tops->place[i], function);
 	tops->n = 0;
 }
 
-IN_LOOP void end_call(struct thread *t, const struct fl_open *exit, uint8_t jump)
+IN_LOOP void end_call(struct thread *t, const struct flick_record *r,
+		      const struct flick_tag *tag, bool windows)
 {
 	struct fl_closed closed;
-	enum fl_match match = fl_stack_exit(&t->stack, exit, jump ? FL_LEAVE_JUMP :
-					    FL_LEAVE_CALL, &closed);
+	enum fl_match match = fl_stack_exit(&t->stack, r, tag, &closed);
 
 	if (match == FL_MATCH_CLOSED)
-		close_call(t, &closed);
-	else if (t->run->callers)
-		end_unseen(t, exit, match);
+		close_call(t, &closed, windows);
+	else if (windows)
+		end_unseen(t, r, tag->function, match);
 	else if (match == FL_MATCH_NONE)
-		tell_stray(t, exit->function);
+		tell_stray(t, tag->function);
 }
 
 /* ---- records -------------------------------------------------------------------- */
 
-/* Filled in place, too. */
-IN_LOOP void fill_open(struct fl_open *call, const struct flick_record *r,
-		       struct flick_tag tag)
-{
-	*call = (struct fl_open){ .tsc = r->tsc, .function = tag.function, .sp = r->sp,
-				  .probe = r->probe, .framed = tag.framed };
-}
-
 static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batch *b)
 {
-	const struct flick_record *r = b->records;
+	const struct flick_tag *tags = run->tags;
+	uint32_t n_tags = run->n_tags;
 	int err = fl_stack_extend(&t->stack, run->view.n_functions);
 
 	for (size_t i = 0; !err && i < b->n; i++) {
-		struct flick_tag tag;
-		struct fl_open call;
+		const struct flick_record *r = &b->records[i];
+		const struct flick_tag *tag;
 
-		if (r[i].probe >= run->n_tags)
+		if (r->probe >= n_tags)
 			continue;		/* not a probe of this session */
-		tag = run->tags[r[i].probe];
-		fill_open(&call, &r[i], tag);
-		if (tag.kind == FLICK_TAG_ENTRY)
-			err = begin_call(t, &call, 0);
-		else if (tag.kind == FLICK_TAG_EXIT)
-			end_call(t, &call, tag.jump);
+		tag = &tags[r->probe];
+		if (tag->kind == FLICK_TAG_ENTRY)
+			err = begin_call(t, r, tag, false, 0);
+		else if (tag->kind == FLICK_TAG_EXIT)
+			end_call(t, r, tag, false);
 	}
 	return err;
 }
@@ -396,32 +407,25 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 /* The entry that waited for where it returns to. */
 static int begin_half(struct thread *t, uint64_t ret)
 {
-	struct fl_open call;
+	struct flick_record half = t->half;
 
-	if (!t->half.tsc)
-		return 0;
-	fill_open(&call, &t->half, t->run->tags[t->half.probe]);
 	t->half.tsc = 0;
-	return begin_call(t, &call, ret);
+	return half.tsc ? begin_call(t, &half, &t->run->tags[half.probe], true, ret) : 0;
 }
 
 /* An entry waits for the record behind it, which may come in the next batch. */
 static int pair_in_window(struct fl_run *run, struct thread *t, const struct flick_record *r)
 {
-	struct flick_tag tag;
+	const struct flick_tag *tag;
 	int err = begin_half(t, r->probe == FL_PROBE_CALLER ? r->tsc : 0);
 
 	if (err || r->probe >= run->n_tags)
 		return err;
-	tag = run->tags[r->probe];
-	if (tag.kind == FLICK_TAG_ENTRY) {
+	tag = &run->tags[r->probe];
+	if (tag->kind == FLICK_TAG_ENTRY)
 		t->half = *r;
-	} else if (tag.kind == FLICK_TAG_EXIT) {
-		struct fl_open call;
-
-		fill_open(&call, r, tag);
-		end_call(t, &call, tag.jump);
-	}
+	else if (tag->kind == FLICK_TAG_EXIT)
+		end_call(t, r, tag, true);
 	return 0;
 }
 
@@ -444,6 +448,7 @@ static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_ba
 	if (!err && b->window->number != t->window.number) {
 		err = end_window(t);
 		t->window = *b->window;
+		t->call.weight = b->window->weight;
 		t->sees_all = is_first && b->window->fresh;
 	}
 	for (size_t i = 0; !err && i < b->n; i++)
@@ -470,12 +475,12 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 
 		call.how = FLICK_RUNNING;
 		call.total = 0;
-		if (w->a->enter && !w->error)
-			note(w, w->a->enter(w->state, &call, &mark, &t->marks[w->mark]));
+		if (w->enter)
+			note(w, w->enter(w->state, &call, &mark, &t->marks[w->mark]));
 		call.how = FLICK_ENDED;
 		call.total = exit->tsc > call.begin ? exit->tsc - call.begin : 0;
-		if (w->a->leave && !w->error)
-			note(w, w->a->leave(w->state, &call, &mark, &t->marks[w->mark]));
+		if (w->leave)
+			note(w, w->leave(w->state, &call, &mark, &t->marks[w->mark]));
 	}
 }
 
@@ -512,6 +517,8 @@ static struct thread *make_thread(struct fl_run *run, uint32_t index)
 		return NULL;
 	t->run = run;
 	t->index = index;
+	t->call = (struct flick_call){ .size = sizeof(t->call), .thread = index,
+				       .weight = FLICK_WEIGHT_ONE };
 	t->marks = calloc(run->n_marks + 1, sizeof(*t->marks));
 	if (t->marks && run->n_marks && !run->source->sampled)
 		t->is_paired = !fl_stack_init(&t->stack, run->n_marks, drop, t);

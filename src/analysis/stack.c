@@ -240,24 +240,26 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 }
 
 /* Does a call at the same place prove this one dead? Rule 3 of WHY. */
-static bool is_proved_dead(const struct fl_open *old, const struct fl_open *call)
+static bool is_proved_dead(const struct fl_open *old, const struct flick_record *entry,
+			   const struct flick_tag *tag)
 {
-	int32_t above = distance(call->sp, old->sp);
+	int32_t above = distance(entry->sp, old->sp);
 
 	if (above > (int32_t)FL_STACK_PENDING)
 		return true;
-	if (call->framed && old->framed)
+	if (tag->framed && old->framed)
 		return above >= 0;
-	return above == 0 && call->probe == old->probe;
+	return above == 0 && entry->probe == old->probe;
 }
 
-/* The innermost open call that may have made `call`, as fl_open.caller has it.
+/* The innermost open call that may have made a call, as fl_open.caller has it.
  * What stood above a dead call's caller was dead before. */
-static uint32_t find_caller(const struct fl_fiber *f, const struct fl_open *call)
+static uint32_t find_caller(const struct fl_fiber *f, const struct flick_record *entry,
+			    const struct flick_tag *tag)
 {
 	uint32_t at = f->n;
 
-	while (at && at != FL_STACK_ORPHAN && is_proved_dead(&f->open[at - 1], call))
+	while (at && at != FL_STACK_ORPHAN && is_proved_dead(&f->open[at - 1], entry, tag))
 		at = f->open[at - 1].caller;
 	return at;
 }
@@ -301,7 +303,7 @@ static int choose_fiber(struct fl_stack *s, uint32_t sp)
 	uint32_t chosen;
 	int err;
 
-	if (is_on_fiber(&s->fibers[s->current], sp))
+	if (is_on_fiber(fl_stack_fiber(s), sp))
 		return 0;
 	for (uint32_t i = 0; i < s->n_fibers; i++) {
 		if (is_on_fiber(&s->fibers[i], sp)) {
@@ -315,17 +317,18 @@ static int choose_fiber(struct fl_stack *s, uint32_t sp)
 	return err;
 }
 
-int fl_stack_enter_slow(struct fl_stack *s, const struct fl_open *call)
+int fl_stack_enter_slow(struct fl_stack *s, const struct flick_record *r,
+			const struct flick_tag *tag)
 {
 	struct fl_fiber *f;
-	int err = choose_fiber(s, call->sp);
+	int err = choose_fiber(s, r->sp);
 
 	if (err)
 		return err;
-	f = &s->fibers[s->current];
-	if (f->n == f->room && (err = make_room(s, f, call->sp)))
+	f = fl_stack_fiber(s);
+	if (f->n == f->room && (err = make_room(s, f, r->sp)))
 		return err;
-	fl_stack_push(f, call, find_caller(f, call));
+	fl_stack_push(f, r, tag, find_caller(f, r, tag));
 	return 0;
 }
 
@@ -347,9 +350,9 @@ static bool is_better(const struct candidate *best, int32_t above)
 }
 
 /* May a call of the right function, `above` below the exit, be what ended? */
-static bool is_in_reach(int32_t above, enum fl_leave leave)
+static bool is_in_reach(int32_t above, bool by_jump)
 {
-	return leave == FL_LEAVE_JUMP ? above > 0 : above <= (int32_t)FL_STACK_PENDING;
+	return by_jump ? above > 0 : above <= (int32_t)FL_STACK_PENDING;
 }
 
 /* Is `sp` above the frame that made `call`, if it did? Not known of an orphan. */
@@ -366,8 +369,8 @@ static bool is_above_caller(const struct fl_fiber *f, const struct fl_open *call
  * how far the exit is above the lowest place at which a call can be that is not
  * proved dead by a newer one. */
 static struct candidate find_call(const struct fl_fiber *f,
-				  const struct fl_open *exit,
-				  enum fl_leave leave, int32_t reach)
+				  const struct flick_record *exit,
+				  const struct flick_tag *tag, int32_t reach)
 {
 	struct candidate best = { .at = -1 };
 	int32_t deepest = reach;
@@ -377,13 +380,13 @@ static struct candidate find_call(const struct fl_fiber *f,
 		int32_t above = distance(exit->sp, f->open[i].sp);
 		bool is_dead = above > deepest;
 
-		if (above < -reach || (leave == FL_LEAVE_JUMP && above <= 0) ||
+		if (above < -reach || (tag->jump && above <= 0) ||
 		    (best.at >= 0 && above < -(int32_t)FL_STACK_PENDING))
 			break;			/* an outer frame, as all below */
 		if (above + (int32_t)FL_STACK_PENDING < deepest)
 			deepest = above + (int32_t)FL_STACK_PENDING;
-		if (is_dead || f->open[i].function != exit->function ||
-		    !is_in_reach(above, leave))
+		if (is_dead || f->open[i].function != tag->function ||
+		    !is_in_reach(above, tag->jump))
 			continue;
 		if (best.at < 0)
 			best.inner = i;
@@ -392,7 +395,7 @@ static struct candidate find_call(const struct fl_fiber *f,
 		pending |= above == (int32_t)FL_STACK_PENDING;
 		higher |= above < 0;
 		best.unsure |= (best.at >= 0 && (above > 0 || best.above > 0)) ||
-			       (leave == FL_LEAVE_JUMP &&
+			       (tag->jump &&
 				is_above_caller(f, &f->open[i], exit->sp));
 		if (is_better(&best, above))
 			best = (struct candidate){ i, above, best.unsure, best.inner };
@@ -401,14 +404,14 @@ static struct candidate find_call(const struct fl_fiber *f,
 }
 
 /* The current stack first, then the others; -1 in `at` when on none. */
-static struct candidate find_fiber(struct fl_stack *s, const struct fl_open *exit,
-				   enum fl_leave leave)
+static struct candidate find_fiber(struct fl_stack *s, const struct flick_record *exit,
+				   const struct flick_tag *tag)
 {
 	int32_t reach = s->n_fibers > 1 ? REACH_MANY : REACH_ONE;
-	struct candidate c = find_call(&s->fibers[s->current], exit, leave, reach);
+	struct candidate c = find_call(fl_stack_fiber(s), exit, tag, reach);
 
 	for (uint32_t i = 0; c.at < 0 && i < s->n_fibers; i++) {
-		c = find_call(&s->fibers[i], exit, leave, reach);
+		c = find_call(&s->fibers[i], exit, tag, reach);
 		if (c.at >= 0)
 			s->current = i;
 	}
@@ -429,11 +432,11 @@ static void doubt(struct fl_stack *s, struct fl_fiber *f, const struct candidate
 		f->open[i].doubtful = 1;
 }
 
-enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
-				 enum fl_leave leave, struct fl_closed *closed)
+enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *exit,
+				 const struct flick_tag *tag, struct fl_closed *closed)
 {
-	struct candidate c = find_fiber(s, exit, leave);
-	struct fl_fiber *f = &s->fibers[s->current];
+	struct candidate c = find_fiber(s, exit, tag);
+	struct fl_fiber *f = fl_stack_fiber(s);
 
 	if (c.at < 0)
 		return FL_MATCH_NONE;
@@ -443,7 +446,7 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct fl_open *exit,
 	}
 	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
 	if (!f->open[c.at].doubtful) {
-		fl_stack_pop(f, exit->tsc, closed);
+		*closed = fl_stack_pop(f, exit->tsc);
 		return FL_MATCH_CLOSED;
 	}
 	drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);

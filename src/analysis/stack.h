@@ -9,6 +9,7 @@
 #define FL_ANALYSIS_STACK_H
 
 #include "base/base.h"
+#include "flick/analysis.h"
 
 struct fl_open {	/* a call that has not ended */
 	uint64_t tsc;
@@ -46,15 +47,11 @@ struct fl_stack {
 	void *arg;
 };
 
-struct fl_closed {	/* a call that ended; valid until the next record */
+/* A call that ended. Until the next record it is still there, as call n of the
+ * current fiber. */
+struct fl_closed {
 	uint64_t total, self;
 	bool nested;			/* in an open call of the same function */
-	struct fl_fiber *fiber;		/* its call n has just been this one */
-};
-
-enum fl_leave {		/* what an exit site is */
-	FL_LEAVE_CALL,			/* runs inside the frame it ends */
-	FL_LEAVE_JUMP			/* runs when that frame is taken down */
 };
 
 enum fl_match { FL_MATCH_NONE, FL_MATCH_CLOSED, FL_MATCH_UNSURE };
@@ -72,82 +69,95 @@ int fl_stack_extend(struct fl_stack *, uint32_t n);
 void fl_stack_end(struct fl_stack *);
 void fl_stack_free(struct fl_stack *);
 
-int fl_stack_enter_slow(struct fl_stack *, const struct fl_open *);
-enum fl_match fl_stack_exit_slow(struct fl_stack *, const struct fl_open *,
-				 enum fl_leave, struct fl_closed *);
+int fl_stack_enter_slow(struct fl_stack *, const struct flick_record *,
+			const struct flick_tag *);
+enum fl_match fl_stack_exit_slow(struct fl_stack *, const struct flick_record *,
+				 const struct flick_tag *, struct fl_closed *);
+
+static inline struct fl_fiber *fl_stack_fiber(const struct fl_stack *s)
+{
+	return &s->fibers[s->current];
+}
 
 static inline void **fl_stack_marks(struct fl_fiber *f, uint32_t i)
 {
 	return f->marks + (size_t)i * f->n_marks;
 }
 
-static inline void fl_stack_push(struct fl_fiber *f, const struct fl_open *call,
-				 uint32_t caller)
+/* Field by field: words that were just written are not ready as one. */
+static inline void fl_stack_push(struct fl_fiber *f, const struct flick_record *r,
+				 const struct flick_tag *tag, uint32_t caller)
 {
-	uint32_t *last = &f->last[call->function];
+	uint32_t *last = &f->last[tag->function];
 	struct fl_open *o = &f->open[f->n];
+	void **marks = fl_stack_marks(f, f->n);
 
-	for (uint32_t m = 0; m < f->n_marks; m++)
-		fl_stack_marks(f, f->n)[m] = NULL;
-	/* Field by field: words that were just written are not ready as one. */
-	o->tsc = call->tsc;
-	o->function = call->function;
-	o->sp = call->sp;
+	marks[0] = NULL;		/* there is room; most often it is the only one */
+	for (uint32_t m = 1; m < f->n_marks; m++)
+		marks[m] = NULL;
+	o->tsc = r->tsc;
+	o->function = tag->function;
+	o->sp = r->sp;
 	o->child = 0;
 	o->inside = 0;
 	o->outer = *last;
 	o->caller = caller;
-	o->probe = call->probe;
-	o->framed = call->framed;
+	o->probe = r->probe;
+	o->framed = tag->framed;
 	o->doubtful = 0;
 	*last = ++f->n;
 }
 
-/* A call begins. 0 or -ENOMEM. The common case: below the call on top. */
-static inline int fl_stack_enter(struct fl_stack *s, const struct fl_open *call)
+/* A call begins. 0 or -ENOMEM. The common case: below the call on top, or the first
+ * on the only stack. */
+static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *r,
+				 const struct flick_tag *tag)
 {
-	struct fl_fiber *f = &s->fibers[s->current];
+	struct fl_fiber *f = fl_stack_fiber(s);
+	uint32_t n = f->n;
 
-	if (f->n == 0 || f->n == f->room ||
-	    f->open[f->n - 1].sp - 1 - call->sp >= FL_STACK_DEEP)
-		return fl_stack_enter_slow(s, call);
-	fl_stack_push(f, call, f->n);
+	if (n == f->room || (n ? f->open[n - 1].sp - 1 - r->sp >= FL_STACK_DEEP :
+			     s->n_fibers > 1))
+		return fl_stack_enter_slow(s, r, tag);
+	fl_stack_push(f, r, tag, n);
 	return 0;
 }
 
 /* Take the top call off, which ended at `tsc`, and credit its caller. */
-static inline void fl_stack_pop(struct fl_fiber *f, uint64_t tsc,
-				struct fl_closed *closed)
+static inline struct fl_closed fl_stack_pop(struct fl_fiber *f, uint64_t tsc)
 {
 	const struct fl_open *top = &f->open[--f->n];
-
 	/* Two cores' clocks may disagree by less than a call: never negative. */
-	closed->total = tsc > top->tsc ? tsc - top->tsc : 0;
-	closed->self = closed->total > top->child ? closed->total - top->child : 0;
-	closed->nested = top->outer;
-	closed->fiber = f;
+	uint64_t total = tsc > top->tsc ? tsc - top->tsc : 0;
+	uint64_t self = total > top->child ? total - top->child : 0;
+
 	f->last[top->function] = top->outer;
 	if (top->outer)
-		f->open[top->outer - 1].inside += closed->total;
+		f->open[top->outer - 1].inside += total;
 	if (f->n)
-		f->open[f->n - 1].child += closed->total;
+		f->open[f->n - 1].child += total;
+	return (struct fl_closed){ total, self, top->outer };
 }
 
-/* A call of `exit->function` ended. NONE: its start was not seen. UNSURE: its
- * start was seen but cannot be told from another's; no end of either is known. */
-static inline enum fl_match fl_stack_exit(struct fl_stack *s,
-					  const struct fl_open *exit,
-					  enum fl_leave leave,
-					  struct fl_closed *closed)
+/* A call of `tag->function` ended. NONE: its start was not seen. UNSURE: its start
+ * was seen but cannot be told from another's; no end of either is known. */
+static inline enum fl_match fl_stack_exit(struct fl_stack *s, const struct flick_record *r,
+					  const struct flick_tag *tag, struct fl_closed *closed)
 {
-	struct fl_fiber *f = &s->fibers[s->current];
+	struct fl_fiber *f = fl_stack_fiber(s);
+	const struct fl_open *top = f->n ? &f->open[f->n - 1] : NULL;
+	struct fl_closed found;		/* so that the common one stays in registers */
+	enum fl_match match;
 
-	if (f->n == 0 || f->open[f->n - 1].sp != exit->sp ||
-	    f->open[f->n - 1].function != exit->function ||
-	    f->open[f->n - 1].doubtful || leave == FL_LEAVE_JUMP)
-		return fl_stack_exit_slow(s, exit, leave, closed);
-	fl_stack_pop(f, exit->tsc, closed);
-	return FL_MATCH_CLOSED;
+	if (top && top->sp == r->sp && top->function == tag->function &&
+	    !top->doubtful && !tag->jump) {
+		*closed = fl_stack_pop(f, r->tsc);
+		return FL_MATCH_CLOSED;
+	}
+	match = fl_stack_exit_slow(s, r, tag, &found);
+	if (match == FL_MATCH_CLOSED)
+		*closed = found;
+	return match;
 }
 
 #endif

@@ -389,8 +389,8 @@ static void dead_calls_at_one_place_are_swept(void **unused)
 	assert_int_equal(fl_stack_init(&s, 1, count_drop, &dropped), 0);
 	assert_int_equal(fl_stack_extend(&s, 1), 0);
 	for (uint64_t i = 0; i < 100000; i++)
-		assert_int_equal(fl_stack_enter(&s, &(struct fl_open){ .tsc = i,
-				 .sp = TOP }), 0);
+		assert_int_equal(fl_stack_enter(&s, &(struct flick_record){ .tsc = i,
+				 .sp = TOP }, &(struct flick_tag){ 0 }), 0);
 	assert_true(s.fibers[0].room <= 512);
 	assert_int_equal(s.fibers[0].n + dropped, 100000);
 	fl_stack_end(&s);
