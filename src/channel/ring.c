@@ -35,7 +35,7 @@
  *	1. The store of `ptr` commits: (E) orders the record before it. In glue
  *	   a plain store does (x86-TSO), in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
- *	   signals are blocked instead. Death between two instructions leaves
+ *	   signals, SIGTRAP too, are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
  *	2. A chunk is entered only after it was claimed, and then seen granted
  *	   at (D), with its place by (C). The reader takes a grant back only when
@@ -200,7 +200,7 @@ static bool try_append(const struct flick_record *r, size_t n)
 	uint64_t mask;
 	bool done = true;
 
-	fl_os_signals_block(&mask);
+	fl_os_signals_block_all(&mask);	/* no site is executed until they are back */
 	s = *fl_cell;
 	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);

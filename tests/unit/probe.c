@@ -21,19 +21,25 @@ enum { OFF_BYTE = 10, ON_BYTE = 11 };
 
 static uint8_t text;			/* the one byte of an armed probe */
 static uint32_t entry_id, exit_id;
-static void (*at_frame)(void), (*at_switch)(void);
+static const char *stop_at;
+static void (*at_stop)(void);		/* runs there, once */
 
 void fl_point_hit(const char *);
 
 void fl_point_hit(const char *name)
 {
-	void (**at)(void) = strcmp(name, "probe.switching") ? &at_frame : &at_switch;
-	void (*f)(void) = *at;
+	void (*f)(void) = at_stop;
 
-	if (!f || (at == &at_frame && strcmp(name, "sample.frame")))
+	if (!f || strcmp(name, stop_at))
 		return;
-	*at = NULL;
+	at_stop = NULL;
 	f();
+}
+
+static void stop(const char *name, void (*f)(void))
+{
+	stop_at = name;
+	at_stop = f;
 }
 
 /* In a child: as if the status were assert()'s. */
@@ -167,11 +173,11 @@ static void leave_switch(struct rig *unused)
 	open_probes();
 	f = &fl_table.functions[fl_table.probes[entry_id].function];
 	signal(SIGALRM, leave);
-	at_switch = raise_alarm;
+	stop("probe.switching", raise_alarm);
 	if (!sigsetjmp(out, 1))
 		for (;;)
 			sample(1000);
-	NEED(!at_switch);
+	NEED(!at_stop);
 	NEED(!fl_channel_slot()->toggling && f->is_off && text == OFF_BYTE);
 	fl_sample_rearm();
 	NEED(!f->is_off && text == ON_BYTE);
@@ -282,13 +288,13 @@ static void fill_frames(struct rig *unused)
 	g->m->samples = 1u << 20;
 	for (uint32_t i = 0; i < 3 * FL_FRAMES; i++) {
 		deep_sp = 1000000 - i * 1000;
-		at_frame = interrupt;
+		stop("sample.frame", interrupt);
 		fl_probe_hit(entry_id, deep_sp);
 		NEED(s->n_frames <= FL_FRAMES);
 	}
 	s->n_frames = FL_FRAMES - 1;
 	deep_sp -= 1000;
-	at_frame = interrupt;
+	stop("sample.frame", interrupt);
 	fl_probe_hit(entry_id, deep_sp);
 	NEED(s->n_frames <= FL_FRAMES);
 }
@@ -297,6 +303,64 @@ static void frames_stay_in_their_table(void **unused)
 {
 	(void)unused;
 	runs(fill_frames);
+}
+
+/* ---- traps that are signals ----------------------------------------------------- */
+
+/* A program's own: its handler enqueues, a series of its own. */
+static uint64_t traps;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	fl_channel_put(1, traps, rig_check(traps, 1));
+	traps++;
+}
+
+static void raise_trap(void)
+{
+	raise(SIGTRAP);
+}
+
+static void trap_while_enqueueing(struct rig *r)
+{
+	static const char *const points[] = { "ring.counted", "ring.claimed", "ring.moved" };
+
+	signal(SIGTRAP, on_trap);
+	for (uint64_t i = 0; i < 30000; i++) {
+		if (!at_stop)
+			stop(points[i % ARRAY_LEN(points)], raise_trap);
+		fl_channel_put(0, i, rig_check(i, 0));
+	}
+	r->shared[0] = 30000 + traps;
+	NEED(traps > 50);
+}
+
+static void a_trap_in_the_middle_overwrites_nothing(void **unused)
+{
+	(void)unused;
+	runs(trap_while_enqueueing);
+	assert_int_equal(g->delivered, g->shared[0]);
+	assert_int_equal(g->misordered, 0);
+	assert_int_equal(g->torn, 0);
+}
+
+static void trap_while_claiming(struct rig *unused)
+{
+	(void)unused;
+	signal(SIGTRAP, on_trap);
+	stop("thread.claim", raise_trap);
+	fl_channel_put(0, 0, rig_check(0, 0));
+	NEED(traps == 1);
+}
+
+static void a_trap_in_a_claim_takes_no_second_slot(void **unused)
+{
+	(void)unused;
+	runs(trap_while_claiming);
+	assert_int_equal(g->m->n_slots_used, 1);
+	assert_int_equal(g->delivered, 1);
+	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
 }
 
 int main(void)
@@ -309,6 +373,8 @@ int main(void)
 		TEST(who_has_the_slot_next_has_no_mark),
 		TEST(a_switch_is_not_left),
 		TEST(nobody_waits_for_itself_in_a_dlclose),
+		TEST(a_trap_in_the_middle_overwrites_nothing),
+		TEST(a_trap_in_a_claim_takes_no_second_slot),
 		TEST(others_may_wait_for_a_dlclose),
 	};
 
