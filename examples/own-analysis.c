@@ -14,8 +14,19 @@
 #include <flick/analysis.h>
 
 struct longest {
-	uint64_t calls, ticks;
+	uint64_t calls;			/* in thousandths: see `weight` */
+	uint64_t ended;			/* of them: those that have a time */
+	uint64_t ticks;
 	uint32_t caller;
+};
+
+/* The longest call of a function that one call seems to have made. Each open call
+ * has a list of these in its mark, and is charged with it only when it ends: see the
+ * INVARIANT of struct flick_call. */
+struct candidate {
+	struct candidate *next;
+	uint32_t function;
+	uint64_t ticks;
 };
 
 struct state {
@@ -53,31 +64,71 @@ static struct longest *row_of(struct state *s, uint32_t function)
 	if (!grown)
 		return NULL;
 	for (s->of = grown; s->n < s->view->n_functions; s->n++)
-		grown[s->n] = (struct longest){ 0, 0, FLICK_NO_FUNCTION };
+		grown[s->n] = (struct longest){ 0, 0, 0, FLICK_NO_FUNCTION };
 	return &s->of[function];
 }
 
-static void keep_longer(struct longest *row, const struct longest *call)
+static void keep_longer(struct longest *row, uint64_t ticks, uint32_t caller)
 {
-	row->calls += call->calls;
-	if (call->ticks < row->ticks)
+	if (ticks < row->ticks)
 		return;
-	row->ticks = call->ticks;
-	row->caller = call->caller;
+	row->ticks = ticks;
+	row->caller = caller;
 }
 
-/* A call whose end was not seen has no time. */
+/* Empty a list: its calls were made by `caller`. */
+static void charge(struct state *s, void **mark, uint32_t caller)
+{
+	struct candidate *c, *next;
+
+	for (c = *mark; c; c = next) {
+		next = c->next;
+		keep_longer(&s->of[c->function], c->ticks, caller);
+		free(c);
+	}
+	*mark = NULL;
+}
+
+/* Into the list of what seems to have made it. */
+static int note(const struct flick_call *call, void **caller)
+{
+	struct candidate *c = *caller;
+
+	while (c && c->function != call->function)
+		c = c->next;
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return -ENOMEM;
+		c->function = call->function;
+		c->next = *caller;
+		*caller = c;
+	}
+	c->ticks = call->total > c->ticks ? call->total : c->ticks;
+	return 0;
+}
+
+/* A call whose end was not seen has no time, and what it made is not certain. */
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
-	struct longest this = { 1, call->total, call->caller };
 	struct longest *row = row_of(state, call->function);
 
-	(void)mark;
-	(void)caller;
+	charge(state, mark, call->how == FLICK_ENDED ? call->function :
+	       FLICK_NO_FUNCTION);
 	if (!row)
 		return -ENOMEM;
-	if (call->how == FLICK_ENDED)
-		keep_longer(row, &this);
+	row->calls += call->weight;
+	if (call->how != FLICK_ENDED)
+		return 0;
+	row->ended++;
+	return note(call, caller);
+}
+
+/* What is left was made by nobody who is known. */
+static int thread_end(void *state, uint32_t thread, void **root)
+{
+	(void)thread;
+	charge(state, root, FLICK_NO_FUNCTION);
 	return 0;
 }
 
@@ -90,8 +141,10 @@ static int merge(void *into, void *from)
 
 		if (!row)
 			return -ENOMEM;
-		if (other->of[f].calls)
-			keep_longer(row, &other->of[f]);
+		row->calls += other->of[f].calls;
+		row->ended += other->of[f].ended;
+		if (other->of[f].ended)
+			keep_longer(row, other->of[f].ticks, other->of[f].caller);
 	}
 	return 0;
 }
@@ -103,6 +156,14 @@ static const struct flick_column columns[] = {
 	{ "made_by", FLICK_COL_FUNCTION },
 };
 enum { N_COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+/* With --rate a call that was seen stands for more than itself. */
+static uint64_t calls_of(const struct state *s, uint32_t f)
+{
+	if (!(s->view->flags & FLICK_VIEW_WINDOWS))
+		return s->of[f].calls / FLICK_WEIGHT_ONE;
+	return (uint64_t)((double)s->of[f].calls * s->view->scales[f] + 0.5);
+}
 
 static int rows(void *state, struct flick_rows *r)
 {
@@ -118,10 +179,10 @@ static int rows(void *state, struct flick_rows *r)
 	for (uint32_t f = 0; f < s->n; f++) {
 		double ns = (double)s->of[f].ticks * s->view->ns_per_tick;
 
-		if (!s->of[f].calls || ns < s->at_least_ns)
+		if (!s->of[f].ended || ns < s->at_least_ns)
 			continue;
 		*cell++ = (uint64_t)(ns + 0.5);
-		*cell++ = s->of[f].calls;
+		*cell++ = calls_of(s, f);
 		*cell++ = f;
 		*cell++ = s->of[f].caller == FLICK_NO_FUNCTION ? FLICK_NONE :
 			  s->of[f].caller;
@@ -147,6 +208,7 @@ const struct flick_analysis flick_analysis = {
 	.args = "the shortest time to show, in nanoseconds",
 	.open = open_longest,
 	.leave = leave,
+	.thread_end = thread_end,
 	.merge = merge,
 	.rows = rows,
 	.close = close_longest,

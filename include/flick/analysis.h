@@ -30,7 +30,8 @@
  *		thread of the target belongs to one state from its first event to
  *		thread_end. Global variables are shared by all states.
  * LIFETIME	What is pointed to lives during the call it is given to, but for
- *		the view, which lives until close and whose counts grow.
+ *		the view, which lives until close and whose counts grow. They cover
+ *		every function that a call names; in merge, what either state has seen.
  * ERRORS	0, or a negative -errno, after which only close is called; the
  *		recording goes on without it. open returns -EINVAL for an `arg` it
  *		does not know. Nothing may be thrown.
@@ -124,7 +125,8 @@ enum {			/* flags of a call */
  */
 struct flick_call {
 	size_t size;
-	uint32_t thread;		/* dense, from 0 */
+	uint32_t thread;		/* from 0, by first sight; with --readers a state
+					 * sees only some of them */
 	uint32_t function;
 	uint32_t caller;		/* nearest open call's function that has a probe;
 					 * FLICK_NO_FUNCTION: none, or see ORPHAN */
@@ -151,15 +153,18 @@ enum flick_column_type {
 };
 
 struct flick_column {	/* at most 64 in a row */
-	const char *name;		/* letters, digits and _; times end in "_ns" */
+	const char *name;		/* at most 48 letters, digits and _; no two are the
+					 * same but for case; times end in "_ns" */
 	enum flick_column_type type;
 };
 
-/* Cells of a row stand together; FLICK_NONE where a value is not known. */
+/* Cells of a row stand together; FLICK_NONE where a value is not known. Of rows that
+ * fail nothing is taken: what it has made the analysis frees itself. */
 struct flick_rows {
 	const struct flick_column *columns;	/* lives until close */
 	size_t n_columns;
-	uint64_t *cells;		/* n_rows * n_columns, from malloc; flick's now */
+	uint64_t *cells;		/* n_rows * n_columns, from malloc; flick's, once
+					 * rows has returned 0 */
 	size_t n_rows;
 };
 
@@ -167,7 +172,11 @@ struct flick_rows {
 
 enum flick_needs {
 	FLICK_NEEDS_SAMPLES,		/* calls; samples will do unless --all */
-	FLICK_NEEDS_COUNTS,		/* how often; no time */
+	/* How often; no time. `count` is called where counters alone suffice, which is
+	 * when all analyses of a run need no more. Beside another calls come as they do
+	 * to that: by batch, enter and leave. With --rate these have what windows saw,
+	 * `count` is never called, and how often is in flick_view.exact. */
+	FLICK_NEEDS_COUNTS,
 	FLICK_NEEDS_CALLS		/* every call, with its caller */
 };
 

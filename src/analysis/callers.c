@@ -306,8 +306,7 @@ uint32_t fl_callers_place(struct fl_callers *c, uint32_t probe, uint64_t ret)
 	found = c->n_hash ? *cell_of(c, probe, p.ret) : 0;
 	if (found)
 		return found;
-	if (p.ret || p.at != UINT64_MAX)
-		look_around(c, &p);
+	look_around(c, &p);
 	return add(c, &p);
 }
 

@@ -83,12 +83,7 @@ static int add_edge(struct graph *g, uint32_t caller, const struct fl_node *n)
 	g->n_edges += !e->sum.calls;
 	e->caller = caller;
 	e->sum.function = n->function;
-	e->sum.calls += n->calls;
-	e->sum.weight += n->weight;
-	e->sum.unknown += n->unknown;
-	e->sum.unsure += n->unsure;
-	e->sum.total += n->total;
-	e->sum.self += n->self;
+	fl_node_add_up(&e->sum, n);
 	return 0;
 }
 

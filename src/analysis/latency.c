@@ -7,6 +7,7 @@
 #include "analysis/analysis.h"
 #include "analysis/array.h"
 #include "analysis/histogram.h"
+#include "analysis/node.h"
 
 /*
  * INVARIANT	calls = hist.n + calls without a known end; none that is open
@@ -134,28 +135,29 @@ static uint64_t to_ns(const struct latency *l, double ticks)
 	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
 }
 
-/* What a row's `n`, calls or ticks, are an estimate for. */
-static double stands(const struct latency *l, const struct row *row, uint64_t n)
+/* A row's calls, for estimates of windows. */
+static struct fl_node node_of(const struct latency *l, const struct row *row)
 {
-	if (!(l->view->flags & FLICK_VIEW_WINDOWS) || !row->calls)
-		return (double)n;
-	return (double)n * l->view->scales[row - l->rows] * (double)row->weight /
-	       (double)row->calls;
+	return (struct fl_node){
+		.function = (uint32_t)(row - l->rows), .weight = row->weight,
+		.calls = row->calls, .unknown = row->calls - row->hist.n,
+	};
 }
 
 static void fill_times(const struct latency *l, const struct row *row,
 		       uint64_t *cell)
 {
 	const struct fl_histogram *h = &row->hist;
+	const struct fl_node node = node_of(l, row);
 
 	if (h->n == 0) {
 		for (int c = TOTAL; c <= MAX; c++)
 			cell[c] = FLICK_NONE;
 		return;
 	}
-	cell[TOTAL] = to_ns(l, stands(l, row, row->total));
+	cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
 	cell[SELF] = l->view->flags & FLICK_VIEW_SAMPLED ? FLICK_NONE :
-		     to_ns(l, stands(l, row, row->self));
+		     fl_node_ns(&node, l->view, row->self);
 	cell[MIN] = to_ns(l, (double)h->min);
 	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
@@ -164,27 +166,37 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
+/* False: the function was never called. One that no window met has calls only. */
+static bool fill_row(const struct latency *l, const struct row *row, uint64_t *cell)
+{
+	const bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
+	const struct fl_node node = node_of(l, row);
+
+	cell[FUNCTION] = node.function;
+	cell[CALLS] = windows && !row->calls ? l->view->exact[node.function] :
+		      fl_node_stands(&node, l->view, row->calls);
+	cell[UNKNOWN] = windows && !row->calls ? FLICK_NONE :
+			fl_node_stands(&node, l->view, row->unknown);
+	if (windows)
+		cell[SEEN] = row->calls;
+	fill_times(l, row, cell);
+	return cell[CALLS] || row->unknown;
+}
+
 static int latency_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
 	const bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
 	const size_t n = ARRAY_LEN(latency_columns) - !windows;
-	uint64_t *cell = calloc(l->n_rows * n + 1, sizeof(*cell));
+	int err = windows ? extend(l, l->view->n_functions) : 0;
+	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
 	*r = (struct flick_rows){ latency_columns, n, cell, 0 };
 	for (uint32_t f = 0; f < l->n_rows; f++) {
-		const struct row *row = &l->rows[f];
-
-		if (!row->calls && !row->unknown)
+		if (!fill_row(l, &l->rows[f], cell))
 			continue;
-		cell[FUNCTION] = f;
-		cell[CALLS] = (uint64_t)(stands(l, row, row->calls) + 0.5);
-		cell[UNKNOWN] = (uint64_t)(stands(l, row, row->unknown) + 0.5);
-		if (windows)
-			cell[SEEN] = row->calls;
-		fill_times(l, row, cell);
 		cell += n;
 		r->n_rows++;
 	}
@@ -212,18 +224,18 @@ static void add_to_spread(void *arg, uint64_t middle, uint64_t n)
 	s->n[ns ? 64 - __builtin_clzll(ns) : 0] += n;
 }
 
-static size_t write_spread(const struct spread *s, uint32_t function,
-			   uint64_t *cell)
+static size_t write_spread(const struct spread *s, uint64_t *cell)
 {
+	const struct fl_node node = node_of(s->l, s->row);
 	size_t rows = 0;
 
 	for (int i = 0; i < 64; i++) {
 		if (!s->n[i])
 			continue;
-		*cell++ = function;
+		*cell++ = node.function;
 		*cell++ = i ? 1ull << (i - 1) : 0;
 		*cell++ = 1ull << i;
-		*cell++ = (uint64_t)(stands(s->l, s->row, s->n[i]) + 0.5);
+		*cell++ = fl_node_stands(&node, s->l->view, s->n[i]);
 		rows++;
 	}
 	return rows;
@@ -242,7 +254,7 @@ static int spread_rows(void *state, struct flick_rows *r)
 		struct spread s = { .l = l, .row = &l->rows[f] };
 
 		fl_hist_each(&l->rows[f].hist, add_to_spread, &s);
-		r->n_rows += write_spread(&s, f, cells + r->n_rows * n);
+		r->n_rows += write_spread(&s, cells + r->n_rows * n);
 	}
 	return 0;
 }

@@ -110,7 +110,7 @@ struct fl_node *fl_node_seek(struct fl_nodes *pool, struct fl_node **list,
 	return n;
 }
 
-static void add_up(struct fl_node *to, const struct fl_node *from)
+void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
 {
 	to->calls += from->calls;
 	to->weight += from->weight;
@@ -135,7 +135,7 @@ static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_nod
 			*to = from;
 			continue;
 		}
-		add_up(n, from);
+		fl_node_add_up(n, from);
 		if (!n->first)
 			n->first = from->first;
 		else if (from->first) {
@@ -180,17 +180,28 @@ void fl_node_doubt(struct fl_node *list)
 	}
 }
 
-uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
+/* What each of its calls is an estimate for. */
+static double scale_of(const struct fl_node *n, const struct flick_view *view)
 {
 	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls ||
 	    n->function >= view->n_functions)
-		return of;
-	return (uint64_t)((double)of * view->scales[n->function] * (double)n->weight /
-			  (double)n->calls + 0.5);
+		return 1;
+	return view->scales[n->function] * (double)n->weight / (double)n->calls;
 }
 
+uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
+{
+	return (uint64_t)((double)of * scale_of(n, view) + 0.5);
+}
+
+/* A call that its window cut off is taken to last as long as those that ended. */
 uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
-	return n->calls == n->unknown ? FLICK_NONE :
-	       (uint64_t)((double)fl_node_stands(n, view, ticks) * view->ns_per_tick + 0.5);
+	double ns = (double)ticks * scale_of(n, view) * view->ns_per_tick;
+
+	if (n->calls == n->unknown)
+		return FLICK_NONE;
+	if (view->flags & FLICK_VIEW_WINDOWS)
+		ns *= (double)n->calls / (double)(n->calls - n->unknown);
+	return (uint64_t)(ns + 0.5);
 }

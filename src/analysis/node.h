@@ -59,6 +59,8 @@ static inline void fl_node_add(struct fl_node *n, const struct flick_call *call,
 	n->self += ended ? call->self : 0;
 }
 
+/* Add another's calls and times. */
+void fl_node_add_up(struct fl_node *, const struct fl_node *from);
 /* Everything of `from`, which becomes empty, into `to`, of the same nodes. */
 static inline void fl_node_merge(struct fl_nodes *pool, struct fl_node **to,
 				 struct fl_node **from)
@@ -81,7 +83,7 @@ void fl_nodes_adopt(struct fl_nodes *, struct fl_nodes *from);
 /* All of them, wherever they are. */
 void fl_nodes_free(struct fl_nodes *);
 
-/* Of windows: what a node's `n`, calls or ticks, are an estimate for; else n. */
+/* Of windows: what `n` of a node's calls are an estimate for; else n. */
 uint64_t fl_node_stands(const struct fl_node *, const struct flick_view *, uint64_t n);
 /* Of `n` columns the last, `sampled`, is for windows. */
 static inline size_t fl_node_columns(const struct flick_view *view, size_t n)
@@ -89,7 +91,8 @@ static inline size_t fl_node_columns(const struct flick_view *view, size_t n)
 	return view->flags & FLICK_VIEW_WINDOWS ? n : n - 1;
 }
 
-/* A node's `ticks`, total or self, for a row: FLICK_NONE when no call has a time. */
+/* A node's `ticks`, total or self, for a row: of windows, an estimate for all its
+ * calls; FLICK_NONE when no call has a time. */
 uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 
 #endif

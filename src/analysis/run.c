@@ -634,12 +634,15 @@ static void merge_worker(struct worker *into, const struct worker *from)
 
 int fl_run_merge(struct fl_run *into, struct fl_run *from)
 {
-	int err;
+	int err = refresh(into);
 
 	for (size_t i = 0; i < into->n; i++)
 		if (!into->workers[i].a->merge)
 			return FLE_OPTION;
-	err = fl_run_end(from);
+	if (!err)
+		err = refresh(from);
+	if (!err)
+		err = fl_run_end(from);
 	from->merging = into->callers && from->callers ? into : NULL;
 	for (size_t i = 0; !err && i < into->n; i++)
 		merge_worker(&into->workers[i], &from->workers[i]);
@@ -689,11 +692,12 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 		err = fl_scales_make(&run->scales, &run->view);
 	if (!err)
 		err = w->a->rows(w->state, rows);
-	if (err || is_good(rows))
-		return err;
-	free(rows->cells);
+	if (!err && is_good(rows))
+		return 0;
+	if (!err)
+		free(rows->cells);		/* else its own still */
 	*rows = (struct flick_rows){ 0 };
-	return -EBADMSG;
+	return err ? err : -EBADMSG;
 }
 
 void fl_run_close(struct fl_run *run)

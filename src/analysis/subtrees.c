@@ -193,17 +193,39 @@ static const struct flick_column columns[] = {
 	{ "sampled", FLICK_COL_COUNT },	/* of windows only: `calls` are estimates */
 };
 
+static int compare_names(const void *x, const void *y, void *arg)
+{
+	const struct flick_view *view = arg;
+	int order = strcmp(view->name(view, *(const uint32_t *)x),
+			   view->name(view, *(const uint32_t *)y));
+
+	return order ? order : compare(x, y);
+}
+
+/* Functions have other numbers in another recording: a set is written in the order
+ * of names, and between them what no name holds (a comma is in `f(int, int)`). */
+static void write_names(const struct subtrees *s, uint32_t *set, uint32_t n, FILE *to)
+{
+	if (n)
+		qsort_r(set, n, sizeof(*set), compare_names, (void *)s->view);
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(to, "%s%s", i ? "; " : "", s->view->name(s->view, set[i]));
+}
+
+/* NULL: no memory. */
 static char *write_callees(const struct subtrees *s, const struct signature *sig)
 {
 	char *text = NULL;
-	size_t bytes;
-	FILE *f = open_memstream(&text, &bytes);
+	size_t length;
+	uint32_t *set = malloc(sig->n * sizeof(*set) + 1);
+	FILE *f = set ? open_memstream(&text, &length) : NULL;
 
-	if (!f)
-		return NULL;
-	for (uint32_t i = 0; i < sig->n; i++)
-		fprintf(f, "%s%s", i ? ", " : "", s->view->name(s->view, sig->callees[i]));
-	if (fclose(f)) {
+	if (f) {
+		memcpy(set, sig->callees, sig->n * sizeof(*set));
+		write_names(s, set, sig->n, f);
+	}
+	free(set);
+	if (f && fclose(f)) {
 		free(text);
 		return NULL;
 	}
@@ -227,6 +249,10 @@ static int rows(void *state, struct flick_rows *r)
 			continue;
 		free(sig->text);
 		sig->text = sig->n == DOUBT ? NULL : write_callees(s, sig);
+		if (sig->n != DOUBT && !sig->text) {
+			free(r->cells);
+			return -ENOMEM;
+		}
 		*cell++ = windows ? (uint64_t)((double)sig->weight *
 				     s->view->scales[sig->function] + 0.5) :
 			  sig->calls;

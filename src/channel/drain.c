@@ -236,13 +236,24 @@ static bool is_adopted(const struct fl_reader *r, const struct fl_slot *s)
 	return false;
 }
 
+/* adopt_rest() may have found the slot before its bit was there. */
+static bool is_due(const struct fl_reader *r, uint32_t number)
+{
+	struct fl_slot *s = slot_of(r, number);
+
+	/* (L) pairs with (K) in thread.c */
+	return load_acquire(&s->state) == FL_SLOT_LIVE &&
+	       !(r->is_over && is_adopted(r, s));
+}
+
 /* A slot that cannot be taken in now keeps its bit. */
 static void adopt_word(struct fl_reader *r, uint32_t word, uint64_t bits)
 {
 	for (; bits; bits &= bits - 1) {
 		uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
 
-		if (slot < r->n_slots && r->n_lives < r->n_slots && !adopt(r, slot))
+		if (slot < r->n_slots && r->n_lives < r->n_slots && is_due(r, slot) &&
+		    !adopt(r, slot))
 			__atomic_fetch_or(&r->shm->fresh[word], bits & -bits,
 					  __ATOMIC_RELAXED);
 	}
@@ -278,13 +289,9 @@ static void adopt_fresh(struct fl_reader *r)
 static void adopt_rest(struct fl_reader *r)
 {
 	for (uint32_t i = r->number; i < r->n_slots && r->n_lives < r->n_slots;
-	     i += r->n_readers) {
-		struct fl_slot *s = slot_of(r, i);
-
-		/* (L) pairs with (K) in thread.c */
-		if (load_acquire(&s->state) == FL_SLOT_LIVE && !is_adopted(r, s))
+	     i += r->n_readers)
+		if (is_due(r, i))
 			adopt(r, i);
-	}
 }
 
 /* ---- records --------------------------------------------------------------- */
@@ -351,9 +358,10 @@ static bool can_tell(struct fl_reader *r)
 	return !r->untold;
 }
 
-static void note_full(struct fl_reader *r, uint64_t chunks)
+/* Of what the thread has, which may be less than it wants. */
+static void note_full(struct fl_reader *r, const struct fl_lease *a, uint64_t chunks)
 {
-	uint32_t full = (uint32_t)(chunks * 1000 / r->shm->ring_chunks);
+	uint32_t full = (uint32_t)(chunks * 1000 / fl_lease_length(a));
 
 	r->fullest = full > r->fullest ? full : r->fullest;
 }
@@ -367,8 +375,8 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 		return false;
 	if (!can_tell(r))
 		return false;
-	note_full(r, filled - a->consumed);
 	fl_lease_grow(a, &r->pool, filled);
+	note_full(r, a, filled - a->consumed);
 	while (a->consumed != filled) {
 		feed(r, l, r->chunk_bytes);
 		fl_own_lines((const char *)r->shm + chunk_start(l), r->chunk_bytes);

@@ -25,13 +25,24 @@
 
 /* ---- the pool ---------------------------------------------------------------- */
 
+static uint32_t most_chunks(uint32_t n)
+{
+	return n < FL_HOME_CHUNKS ? FL_HOME_CHUNKS :
+	       n > FL_RING_CHUNKS ? FL_RING_CHUNKS : n;
+}
+
 int fl_pool_open(struct fl_pool *p, struct fl_shm *m, uint32_t number, uint32_t readers)
 {
 	uint32_t from = (uint32_t)((uint64_t)m->pool_chunks * number / readers);
 	uint32_t end = (uint32_t)((uint64_t)m->pool_chunks * (number + 1) / readers);
 	uint64_t pages = m->chunk_bytes / FL_PAGE;
 
-	*p = (struct fl_pool){ .shm = m, .chunk_bytes = m->chunk_bytes };
+	*p = (struct fl_pool){
+		.shm = m, .chunk_bytes = m->chunk_bytes,
+		.counter_bytes = m->counter_bytes,
+		.most_chunks = most_chunks(m->ring_chunks),
+		.has_windows = m->windows.rate != 0,
+	};
 	p->free = calloc(end - from + 1, sizeof(*p->free));
 	if (!p->free)
 		return -ENOMEM;
@@ -75,19 +86,6 @@ void fl_pool_tick(struct fl_pool *p)
 
 /* ---- grants ------------------------------------------------------------------- */
 
-static uint32_t length(const struct fl_lease *l)
-{
-	return (uint32_t)(l->granted - l->consumed);
-}
-
-static uint32_t most(const struct fl_pool *p)
-{
-	uint32_t n = p->shm->ring_chunks;
-
-	return n < FL_HOME_CHUNKS ? FL_HOME_CHUNKS :
-	       n > FL_RING_CHUNKS ? FL_RING_CHUNKS : n;
-}
-
 static void wake(struct fl_slot *s)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (P) pairs with (O) in ring.c */
@@ -116,20 +114,29 @@ static void extend(struct fl_lease *l, struct fl_pool *p)
 {
 	uint32_t place;
 
-	while (length(l) < l->want) {
+	while (fl_lease_length(l) < l->want) {
 		if (l->n_spare)
 			place = l->spare[--l->n_spare];
 		else if (!take(p, &place))
 			break;
 		grant(l, place);
 	}
-	store_relaxed(&l->slot->ring_at, length(l) / 2);
+	store_relaxed(&l->slot->ring_at, fl_lease_length(l) / 2);
 	publish(l);
+}
+
+/* Where home chunk i of the slot lies: as ring.c has it. */
+static uint32_t home_place(const struct fl_lease *l, const struct fl_pool *p, uint32_t i)
+{
+	uint64_t at = (uint64_t)((const char *)l->slot - (const char *)p->shm) +
+		      FL_SLOT_HEADER_BYTES + p->counter_bytes;
+
+	return (uint32_t)((at + i * p->chunk_bytes) / FL_PAGE);
 }
 
 static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t place)
 {
-	uint32_t home = fl_home_place(p->shm, l->slot, 0);
+	uint32_t home = home_place(l, p, 0);
 
 	return place >= home && place < home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
 }
@@ -149,14 +156,17 @@ void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool 
 	*l = (struct fl_lease){ .slot = s, .granted = FL_HOME_CHUNKS,
 				.want = FL_HOME_CHUNKS };
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
-		l->place[i] = fl_home_place(p->shm, s, i);
+		l->place[i] = home_place(l, p, i);
 }
 
-/* Events come in bursts, which no reader should have to follow: who fills one
- * chunk has the longest ring, and keeps it. */
-static bool has_windows(const struct fl_pool *p)
+/* In windows events come in bursts, which no reader should have to follow: who fills
+ * one chunk has the longest ring, and keeps it. */
+static void want_more(struct fl_lease *l, const struct fl_pool *p, uint32_t full)
 {
-	return p->shm->windows.rate != 0;
+	if (p->has_windows && full)
+		l->want = p->most_chunks;
+	else if (full >= fl_lease_length(l))
+		l->want = 2 * l->want < p->most_chunks ? 2 * l->want : p->most_chunks;
 }
 
 void fl_lease_grow(struct fl_lease *l, struct fl_pool *p, uint64_t filled)
@@ -165,17 +175,16 @@ void fl_lease_grow(struct fl_lease *l, struct fl_pool *p, uint64_t filled)
 
 	if (full > l->peak)
 		l->peak = full;
-	if (l->want >= most(p) || full < (has_windows(p) ? 1 : length(l)))
-		return;
-	l->want = 2 * l->want < most(p) && !has_windows(p) ? 2 * l->want : most(p);
-	extend(l, p);
+	want_more(l, p, full);
+	if (fl_lease_length(l) < l->want && (l->n_spare || p->n))
+		extend(l, p);
 }
 
 void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
 {
 	uint32_t place = l->place[l->consumed++ % FL_RING_CHUNKS];
 
-	if (length(l) < l->want) {
+	if (fl_lease_length(l) < l->want) {
 		grant(l, place);
 		publish(l);
 	} else {
@@ -208,12 +217,12 @@ static void take_back(struct fl_lease *l, struct fl_pool *p)
 
 void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
 {
-	if (l->peak * 4 <= l->want && l->want > FL_HOME_CHUNKS && !has_windows(p))
-		l->want /= 2;
+	if (l->peak * 4 <= l->want && !p->has_windows)
+		l->want = l->want < 2 * FL_HOME_CHUNKS ? FL_HOME_CHUNKS : l->want / 2;
 	l->peak = 0;
-	if (length(l) > l->want)
+	if (fl_lease_length(l) > l->want)
 		take_back(l, p);
-	store_relaxed(&l->slot->ring_at, length(l) / 2);
+	store_relaxed(&l->slot->ring_at, fl_lease_length(l) / 2);
 }
 
 void fl_lease_end(struct fl_lease *l, struct fl_pool *p)

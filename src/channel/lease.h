@@ -7,7 +7,8 @@
 #include "channel/channel.h"
 
 /*
- * The pool's chunks that this reader hands out, as places. The last one that
+ * How long rings may be, in a copy of the reader's own, as the target may overwrite
+ * the region; and the pool's chunks that this reader hands out, as places. The last one that
  * came back goes out first, its memory is there.
  *
  *	free[0 .. cold)		their memory was given back to the system
@@ -15,7 +16,9 @@
  */
 struct fl_pool {
 	struct fl_shm *shm;
-	uint64_t chunk_bytes;		/* constant */
+	uint64_t chunk_bytes, counter_bytes;	/* constant */
+	uint32_t most_chunks;		/* of a ring; constant */
+	bool has_windows;		/* constant */
 	uint32_t *free;
 	uint32_t n, cold, low;
 };
@@ -44,8 +47,15 @@ struct fl_lease {
 
 /* As the thread began it at its claim. */
 void fl_lease_begin(struct fl_lease *, struct fl_slot *, const struct fl_pool *);
-/* `filled` chunks are full: a ring in which nothing is left grows. */
+/* `filled` chunks are full: a ring in which nothing is left grows, and one that is
+ * shorter than it should be. */
 void fl_lease_grow(struct fl_lease *, struct fl_pool *, uint64_t filled);
+/* How many chunks the thread has, those that are full with them. */
+static inline uint32_t fl_lease_length(const struct fl_lease *l)
+{
+	return (uint32_t)(l->granted - l->consumed);
+}
+
 /* Chunk `consumed` was read. */
 void fl_lease_next(struct fl_lease *, struct fl_pool *);
 /* Now and then: a ring that was far longer than needed shrinks. */

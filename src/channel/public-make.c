@@ -162,6 +162,9 @@ static bool move_in(struct fl_public *r)
 	r->hot.limit = NULL;
 	r->hot.guard = 0;
 	r->aside_left = 0;
+	store_relaxed(&r->nest_n, 0);		/* first: it may have been moved */
+	store_relaxed(&r->nest_moved, 0);
+	r->nest_flush = 0;
 	return is_at_home(r, r->hot.ptr) &&
 	       (!fl_public_is_aside(r, r->hot.ptr) || is_at_home(r, r->resume)) &&
 	       r->aside_kind < FL_N_ASIDE && r->claimed - r->filled <= 1;

@@ -165,7 +165,7 @@ static bool seek_room(struct fl_public *r)
 static char *half_start(const struct fl_public *r)
 {
 	return r->base - r->data_at + offsetof(struct fl_public, aside) +
-	       fl_public_laps(r) % 2 * FL_HALF_BYTES;
+	       fl_public_laps(r) % 2 * FL_HALF_STEP;
 }
 
 static void enter_half(struct fl_public *r)
@@ -203,9 +203,9 @@ static bool stay_aside(struct fl_public *r)
 }
 
 /* Has an adaptive ring just recorded a burst, and is to rest now? */
-static bool is_rest_due(const struct fl_public *r)
+static bool is_rest_due(const struct fl_public *r, uint64_t skip)
 {
-	return load_relaxed(&r->skip) && r->hot.ptr != r->rested &&
+	return skip && r->hot.ptr != r->rested &&
 	       (uint64_t)(r->hot.ptr - r->base) % FL_HALF_BYTES == 0;
 }
 
@@ -223,29 +223,31 @@ static bool go_without_room(struct fl_public *r)
 /* ---- moving on ----------------------------------------------------------- */
 
 /* Of an adaptive ring at a lower rate, up to where a burst ends. */
-static char *limit_from(const struct fl_public *r, char *at)
+static char *limit_from(const struct fl_public *r, char *at, uint64_t skip)
 {
 	uint64_t off = (uint64_t)(at - r->base);
 
-	if (!load_relaxed(&r->skip))
+	if (!skip)
 		return chunk_end(r, r->filled);
 	return r->base + fl_round_up(off + 1, FL_HALF_BYTES);
 }
 
 /* With the guard up: a place for the next word, ptr < limit; false when there is
  * none and the producer has to wait. Looks at the state alone, not at how it came
- * here: also from a chunk's middle when the nest wants to be seen to. */
+ * here: also from a chunk's middle when the nest wants to be seen to. The consumer
+ * may change `skip` at any time: it is read once. */
 static bool move_on(struct fl_public *r)
 {
+	uint64_t skip = load_relaxed(&r->skip);
 	char *at;
 
 	r->hot.limit = NULL;
 	flick_in_order();
 	if (is_aside(r) && stay_aside(r))
 		return true;
-	if (!is_aside(r) && is_rest_due(r)) {
+	if (!is_aside(r) && is_rest_due(r, skip)) {
 		seek_room(r);			/* counts a chunk that is full */
-		go_aside(r, FL_ASIDE_RATE, load_relaxed(&r->skip));
+		go_aside(r, FL_ASIDE_RATE, skip);
 		return true;
 	}
 	if (!seek_room(r))
@@ -253,7 +255,7 @@ static bool move_on(struct fl_public *r)
 	at = ring_at(r);
 	store_relaxed(&r->hot.ptr, at);		/* back from the aside, or as it is */
 	flick_in_order();
-	r->hot.limit = limit_from(r, at);
+	r->hot.limit = limit_from(r, at, skip);
 	return true;
 }
 
@@ -309,6 +311,13 @@ static void put_nested(struct fl_public *r, uint64_t word)
 	fl_os_signals_restore(&mask);
 }
 
+static void announce_flush(struct fl_public *r)
+{
+	/* (I) pairs with (J) in public-take.c */
+	store_release(&r->flushed, r->flushed + 1);
+	fl_public_doorbell(r);
+}
+
 static bool move_nest(struct fl_public *r)
 {
 	uint64_t i = moved(r);
@@ -321,8 +330,13 @@ static bool move_nest(struct fl_public *r)
 		}
 		append(r, r->nest[i]);
 	}
+	FL_POINT("public.nest.moved");
 	store_relaxed(&r->nest_n, 0);
+	FL_POINT("public.nest.empty");
 	store_relaxed(&r->nest_moved, 0);
+	if (r->nest_flush)
+		announce_flush(r);
+	r->nest_flush = 0;
 	return true;
 }
 
@@ -440,9 +454,9 @@ void flick_channel_flush(struct flick_channel *c)
 		empty_nest(r);
 		lower_guard(r);
 	}
-	/* (I) pairs with (J) in public-take.c */
-	store_release(&r->flushed, r->flushed + 1);
-	fl_public_doorbell(r);
+	if (load_relaxed(&r->nest_n))
+		r->nest_flush = 1;
+	announce_flush(r);
 }
 
 void flick_channel_end(struct flick_channel *c)

@@ -9,7 +9,8 @@
  *
  * While words are not recorded ptr runs through the aside: two halves of 1 KiB,
  * used in turn, which nobody reads. So leaving words out costs the producer what
- * recording them costs, and no test. A lap through a half is counted at its end.
+ * recording them costs, and no test. A lap through a half is counted at its end;
+ * between the halves is a gap, so that this is no place of the other one.
  *
  *	claimed - filled is 1 while a chunk is being written, else 0
  *	exhaustive, adaptive: claimed - freed <= chunks
@@ -25,8 +26,10 @@
 #include "base/base.h"
 #include "channel/slot.h"
 
-#define FL_PUBLIC_MAGIC 0x316e6863666cull	/* "lfchn1" */
+#define FL_PUBLIC_MAGIC 0x326e6863666cull	/* "lfchn2" */
 #define FL_HALF_BYTES 1024u	/* of the aside; an adaptive ring's burst */
+#define FL_HALF_STEP (FL_HALF_BYTES + 64)	/* from one half to the other */
+#define FL_ASIDE_BYTES (FL_HALF_STEP + FL_HALF_BYTES)
 #define FL_NEST_WORDS 512u
 
 enum fl_aside {		/* why words go aside; index of laps[] */
@@ -85,8 +88,10 @@ struct fl_public {
 	alignas(64) uint64_t nest_n;	/* W producer, signals blocked */
 	uint64_t nest_moved;
 	uint64_t nest_lost;
+	uint32_t nest_flush;		/* 1: a flush is due when all are moved */
+	uint32_t pad1;
 	alignas(64) uint64_t nest[FL_NEST_WORDS];
-	alignas(64) char aside[2 * FL_HALF_BYTES];
+	alignas(64) char aside[FL_ASIDE_BYTES];
 };
 
 static inline struct fl_public *fl_public_of(const struct flick_channel *c)
@@ -110,7 +115,7 @@ static inline uint64_t fl_public_in_half(const struct fl_public *r, const char *
 	uint64_t aside = (uintptr_t)load_relaxed(&r->base) - r->data_at +
 			 offsetof(struct fl_public, aside);
 
-	return (uintptr_t)at - aside - fl_public_laps(r) % 2 * FL_HALF_BYTES;
+	return (uintptr_t)at - aside - fl_public_laps(r) % 2 * FL_HALF_STEP;
 }
 
 /* Is `at` anywhere in the aside? */
@@ -119,7 +124,7 @@ static inline bool fl_public_is_aside(const struct fl_public *r, const char *at)
 	uint64_t aside = (uintptr_t)load_relaxed(&r->base) - r->data_at +
 			 offsetof(struct fl_public, aside);
 
-	return (uintptr_t)at - aside <= 2 * FL_HALF_BYTES;
+	return (uintptr_t)at - aside <= FL_ASIDE_BYTES;
 }
 
 /* Committed bytes of chunk `filled`, by the rule in drain.c; `pos` is where the

@@ -95,9 +95,10 @@ void fl_ring_start(struct fl_slot *s)
 {
 	bool has_ring = fl_region->action != FL_ACT_COUNT;
 	uint64_t start = s->data + fl_region->counter_bytes;
+	uint64_t at = start - (uintptr_t)fl_region;
 
-	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
-		s->place[i] = fl_home_place(fl_region, s, i);
+	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_region->chunk_bytes)
+		s->place[i] = (uint32_t)(at / FL_PAGE);
 	s->granted = has_ring ? FL_HOME_CHUNKS : 0;
 	s->granted_word = (uint32_t)s->granted;
 	s->ring_at = 1;

@@ -51,6 +51,7 @@ static bool options_are_valid(const struct fl_shm_options *o)
 	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
 	       o->n_readers <= FL_MAX_READERS && o->action < FL_N_ACTIONS &&
 	       o->rate <= FL_RATE_ALL && (!o->rate || o->rate >= FL_RATE_LEAST) &&
+	       (!o->rate || o->n_readers <= 1) &&	/* `taken` is one reader's */
 	       (!o->ring_kib || (o->ring_kib >= 8 && o->ring_kib <= 1024 * 1024));
 }
 

@@ -21,16 +21,6 @@ _Static_assert(offsetof(struct fl_slot, word) == 40, "SLOT_WORD of tramp.S");
 /* The chunks a ring begins with lie in its slot, behind counters. */
 #define FL_HOME_CHUNKS 2
 
-/* Where home chunk i of a slot lies, in pages from the region's start. */
-static inline uint32_t fl_home_place(const struct fl_shm *m, const struct fl_slot *s,
-				     uint32_t i)
-{
-	uint64_t at = (uint64_t)((const char *)s - (const char *)m) +
-		      FL_SLOT_HEADER_BYTES + m->counter_bytes;
-
-	return (uint32_t)((at + (uint64_t)i * m->chunk_bytes) / FL_PAGE);
-}
-
 /* What the owner of `mutex` stored before it ended is seen after this. */
 static inline uint32_t fl_owner_word(const pthread_mutex_t *mutex)
 {

@@ -16,8 +16,11 @@
  *	1. A slot has one thread.
  *	2. A slot that holds events is LIVE, and marked or owned.
  * WHY
- *	1. Only the exchange FREE -> CLAIMED hands it out, and (I) comes after
- *	   the reader has read the last of it.
+ *	1. The exchange FREE -> CLAIMED hands it out, and (I) comes after the
+ *	   reader has read the last of it. In a program's own region LIVE ->
+ *	   CLAIMED does, too, when its owner is dead: not when it was before the
+ *	   exchange, as another thread may have had the slot since, but after
+ *	   it, when (M) has seen who made it LIVE.
  *	2. The mutex is locked before (K), and the cell is set after it.
  * FAILURE
  *	Killed while CLAIMED: the slot is empty and stays out of use until the
@@ -169,19 +172,36 @@ static struct fl_slot *find_free(struct fl_shm *m, uint32_t *number)
 	return NULL;
 }
 
+static bool has_ended(const struct fl_slot *s)
+{
+	return load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner);
+}
+
+/* Another thread may have taken it since has_ended(), and be LIVE there. */
+static bool take_ended(struct fl_slot *s)
+{
+	uint32_t live = FL_SLOT_LIVE;
+
+	FL_POINT("slot.ended");
+	/* (M) pairs with (K): the owner is who stored LIVE */
+	if (!__atomic_compare_exchange_n(&s->state, &live, FL_SLOT_CLAIMED, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	if (fl_owner_died(&s->owner))
+		return true;
+	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (M) */
+	return false;
+}
+
 /* In a program's own region there is no reader to free the slots of threads
  * that ended: the next thread goes on with the counters of one. */
 static struct fl_slot *adopt(struct fl_shm *m, uint32_t *number)
 {
 	for (uint32_t n = 0; m->own && n < m->n_slots; n++) {
 		struct fl_slot *s = fl_shm_slot(m, n);
-		uint32_t live = FL_SLOT_LIVE;
 
-		if (load_relaxed(&s->state) != live || !fl_owner_died(&s->owner))
-			continue;
 		*number = n;
-		if (__atomic_compare_exchange_n(&s->state, &live, FL_SLOT_CLAIMED, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (has_ended(s) && take_ended(s))
 			return s;
 	}
 	return NULL;
@@ -239,7 +259,7 @@ static bool a_slot_is_ending(struct fl_shm *m)
 	for (uint32_t i = 0; i < m->n_slots; i++) {
 		struct fl_slot *s = fl_shm_slot(m, i);
 
-		if (load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner)) {
+		if (has_ended(s)) {
 			fl_ring_doorbell(s);
 			return true;
 		}

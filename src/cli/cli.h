@@ -88,6 +88,8 @@ void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
 int fl_selection_match_name(struct fl_selection *, const char *how);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
+/* All is said, also how patterns match: understand them. Likewise. */
+int fl_selection_ready(struct fl_selection *);
 
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {
@@ -105,7 +107,15 @@ void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (roster.c) --------------------------------------- */
 
+/* The target can write over all that it says of itself: where tables are, and
+ * how long, is kept from before it started; modules are copies. */
 struct fl_roster {
+	const struct fl_shm *shm;
+	const struct fl_shm_site *sites;	/* index: probe id */
+	const struct fl_shm_module *rows;	/* the target's own */
+	uint32_t max_sites, max_modules;
+	struct fl_shm_module *modules;	/* index: module; stay where they are */
+	uint32_t n_modules;
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */
 	char **plain;			/* without parameters; NULL: same as name */
@@ -115,11 +125,13 @@ struct fl_roster {
 	uint32_t *function_of;		/* index: probe id */
 	uint32_t n_sites;
 };
-int fl_roster_open(struct fl_roster *);
-/* Take in sites [n_sites, n). 0 or -ENOMEM. */
-int fl_roster_extend(struct fl_roster *, struct fl_shm *, uint32_t n);
+int fl_roster_open(struct fl_roster *, struct fl_shm *);
+/* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
+int fl_roster_extend(struct fl_roster *);
+/* Module `i`; one without a path for what is in none. */
+const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
 /* Look up source lines, when they are wanted. */
-void fl_roster_lines(struct fl_roster *, struct fl_shm *);
+void fl_roster_lines(struct fl_roster *);
 void fl_roster_close(struct fl_roster *);
 
 /* ---- launching (launch.c) ------------------------------------------------------- */
@@ -200,6 +212,7 @@ struct fl_session {
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
 	bool has_result[FL_MAX_ANALYSES], result_failed;
+	struct fl_shm_site *sites;	/* the roster's, to write `wanted` */
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */
@@ -238,8 +251,8 @@ bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
 
-/* The account that a recording was stored with. */
-struct fl_account fl_store_account(struct fl_store *);
+/* The account that a recording was stored with. 0 or -1 with `why` filled. */
+int fl_store_account(struct fl_store *, struct fl_account *, char why[FL_WHY]);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);

@@ -276,7 +276,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	while ((o = fl_args_next(&a, &failed)))
 		if (take(w, o, a.value))
 			return -1;
-	if (failed)
+	if (failed || fl_selection_ready(w->o.session.selection))
 		return -1;
 	w->o.session.argv = argv + a.at;
 	if (w->cost && a.at == argc)

@@ -29,8 +29,10 @@ static const struct fl_dumper *find_dumper(const char *name)
 		names[n] = fl_dumpers[n]->name;
 	}
 	near = fl_nearest(name, names, n);
-	fl_say("there is no format `%s`; %s", name, near ? near :
-	       "`flick dump --help` lists them");
+	if (near)
+		fl_say("there is no format `%s`; did you mean `%s`?", name, near);
+	else
+		fl_say("there is no format `%s`; `flick dump --help` lists them", name);
 	return NULL;
 }
 
@@ -51,16 +53,30 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 /* As it was recorded, else made from the trace. As a dumper's write. */
 static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 {
-	char why[FL_WHY] = "";
-	int status;
+	if (fl_store_has(d->store, "tree"))
+		return fl_store_load(d->store, "tree", rows, d->why);
+	if (fl_trace_exists(d->dir))
+		return fl_trace_tree(d->store, d->dir, rows, d->why);
+	return fl_why(d->why, d->dir, "holds no tree, nor a trace to make one of; record with "
+		      "-a tree or --trace");
+}
 
-	if (!fl_store_load(d->store, "tree", rows, why))
-		return 0;
-	status = fl_trace_tree(d->store, d->dir, rows, d->why);
-	if (status < 0)
-		snprintf(d->why, FL_WHY, "%s: holds no tree, nor a trace to make one of; "
-			 "record with -a tree or --trace", d->dir);
-	return status;
+/* What dumpers take for granted. 0 or -1 with `why` filled. */
+static int arrange_tree(struct fl_dump *d)
+{
+	static const char *const numbers[] = { "self_ns", "calls" };
+	const struct flick_rows *r = d->tree->result;
+	bool sound = fl_sheet_column(r, "function") >= 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		sound = sound && fl_sheet_has_numbers(r, numbers[i]);
+	if (sound && r->n_rows == 0)
+		return fl_why(d->why, d->dir, "its tree is empty");
+	if (sound && !fl_sheet_sort(d->tree, "function"))
+		return fl_why(d->why, d->dir, "out of memory");
+	if (!sound || !d->tree->depth || r->n_rows == 0)
+		return fl_why(d->why, d->dir, "damaged: record again");
+	return 0;
 }
 
 static int dump_tree(struct fl_dump *d, const struct fl_dumper *dumper)
@@ -73,23 +89,32 @@ static int dump_tree(struct fl_dump *d, const struct fl_dumper *dumper)
 		return status;
 	sheet.functions = fl_store_functions(d->store, &sheet.n_functions);
 	d->tree = &sheet;
-	if (!rows.n_rows || !fl_sheet_sort(&sheet, "function")) {
-		snprintf(d->why, FL_WHY, "%s: its tree is empty", d->dir);
-		status = -1;
-	} else {
+	err = arrange_tree(d);
+	if (!err)
 		err = dumper->write(d);
-		status = err ? err : status;
-	}
 	fl_sheet_free(&sheet);
-	return status;
+	return err ? err : status;
 }
 
 /* ---- the command --------------------------------------------------------------------- */
 
-/* What was there is said even when it is not all. */
-static int dump(const struct wish *w, struct fl_store *store, FILE *to)
+static int close_output(struct fl_dump *d)
 {
-	struct fl_dump d = { .to = to, .store = store, .dir = w->dir };
+	bool failed;
+
+	if (!d->to || d->to == stdout)
+		return 0;
+	failed = ferror(d->to);
+	if (!fclose(d->to) && !failed)
+		return 0;
+	fl_say("%s: %s", d->output, strerror(errno ? errno : EIO));
+	return -1;
+}
+
+/* What was there is said even when it is not all. */
+static int dump(const struct wish *w, struct fl_store *store)
+{
+	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir };
 	char title[256];
 	int status;
 
@@ -98,37 +123,11 @@ static int dump(const struct wish *w, struct fl_store *store, FILE *to)
 	d.title = title;
 	status = w->dumper->from == FL_FROM_TREE ? dump_tree(&d, w->dumper) :
 		 w->dumper->write(&d);
-	if (status && !ferror(to))		/* that is told when it is closed */
+	if (status && !(d.to && ferror(d.to)))	/* that is told when it is closed */
 		fl_say("%s", d.why);
 	if (d.cut)
 		fl_say("some of it is too deep to be shown and was cut");
-	return status ? FL_EXIT_FAILED : FL_EXIT_WELL;
-}
-
-static int close_output(const char *name, FILE *to)
-{
-	bool failed;
-
-	if (to == stdout)
-		return 0;
-	failed = ferror(to);
-	if (!fclose(to) && !failed)
-		return 0;
-	fl_say("%s: %s", name, strerror(errno ? errno : EIO));
-	return -1;
-}
-
-static int run_on(const struct wish *w, struct fl_store *store)
-{
-	FILE *to = w->output ? fopen(w->output, "we") : stdout;
-	int status;
-
-	if (!to) {
-		fl_say("%s: %s", w->output, strerror(errno));
-		return FL_EXIT_FAILED;
-	}
-	status = dump(w, store, to);
-	return close_output(w->output, to) ? FL_EXIT_FAILED : status;
+	return close_output(&d) || status ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
@@ -136,18 +135,20 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct wish w = { .dir = "flick.data", .dumper = fl_dumpers[0] };
 	struct fl_store *store = NULL;
+	struct fl_account kept;
 	char why[FL_WHY] = "";
 	int status;
 
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (fl_store_open(&store, w.dir, why)) {
+	if (fl_store_open(&store, w.dir, why) || fl_store_account(store, &kept, why)) {
 		fl_say("%s", why);
+		fl_store_close(store);
 		return FL_EXIT_FAILED;
 	}
-	status = run_on(&w, store);
+	status = dump(&w, store);
 	if (status == FL_EXIT_WELL)
-		*account = fl_store_account(store);
+		*account = kept;
 	fl_store_close(store);
 	return status;
 }

@@ -50,20 +50,6 @@ static int plan(const struct fl_site *site, const char **tactic, unsigned *len)
 	return err;
 }
 
-static void print_json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			putchar('\\');
-		if ((unsigned char)*text < 0x20)
-			printf("\\u%04x", *text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static void print_site(const struct listing *l, const struct fl_site *site,
 		       const char *function)
 {
@@ -83,7 +69,7 @@ static void print_site(const struct listing *l, const struct fl_site *site,
 	}
 	printf("{\"address\": %" PRIu64 ", \"size\": %u, \"provider\": \"%s\", "
 	       "\"kind\": \"%s\", \"function\": ", at, len, provider, kind);
-	print_json_string(function);
+	fl_json_string(stdout, function);
 	if (err)
 		printf(", \"tactic\": null, \"reason\": \"%s\"}\n", fl_reason(err));
 	else
@@ -208,7 +194,7 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 			return -1;
 	} while (a->at < a->argc);
 	if (l->path)
-		return 0;
+		return fl_selection_ready(l->selection);
 	fl_say("usage: flick list %s", cmd->args);
 	return -1;
 }

@@ -43,20 +43,7 @@ struct wish {
 	struct fl_session_options o;
 	bool all, chosen;		/* --all, -a */
 	bool profiler;			/* -K, --epoch */
-	struct { int on; const char *text; } patterns[256];
-	size_t n_patterns;
 };
-
-static int take_pattern(struct wish *w, int on, const char *text)
-{
-	if (w->n_patterns == ARRAY_LEN(w->patterns)) {
-		fl_say("more than %zu patterns", ARRAY_LEN(w->patterns));
-		return -1;
-	}
-	w->patterns[w->n_patterns].on = on;
-	w->patterns[w->n_patterns++].text = text;
-	return 0;
-}
 
 static int take_number(const struct fl_option *o, const char *text, uint64_t hi,
 		       uint32_t *to)
@@ -87,8 +74,8 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case ANALYSIS:	 w->chosen = true; return fl_session_use_all(&w->o, value);
 	case ALL:	 w->all = true; return 0;
 	case RATE:	 return fl_rate_take(&w->o, value);
-	case PATCH:	 return take_pattern(w, 1, value);
-	case UNPATCH:	 return take_pattern(w, 0, value);
+	case PATCH:	 return fl_selection_add(w->o.selection, 1, value);
+	case UNPATCH:	 return fl_selection_add(w->o.selection, 0, value);
 	case MATCH:	 return fl_selection_match_name(w->o.selection, value);
 	case SAMPLES_N:	 w->profiler = true;
 			 return take_number(o, value, 1000000, &w->o.samples);
@@ -108,15 +95,6 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case TARGET_CPU: return fl_cpus_take(&w->o, o, value);
 	default:	 w->o.why = true; return 0;
 	}
-}
-
-static int add_patterns(struct wish *w)
-{
-	for (size_t i = 0; i < w->n_patterns; i++)
-		if (fl_selection_add(w->o.selection, w->patterns[i].on,
-				     w->patterns[i].text))
-			return -1;
-	return 0;
 }
 
 /* What does not go with --rate, and why. */
@@ -182,7 +160,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	while ((o = fl_args_next(&a, &failed)))
 		if (take(w, o, a.value))
 			return -1;
-	if (failed || add_patterns(w) || check_rate(w))
+	if (failed || fl_selection_ready(w->o.selection) || check_rate(w))
 		return -1;
 	if (!w->chosen && fl_session_use(&w->o, "latency"))
 		return -1;

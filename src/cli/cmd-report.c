@@ -11,32 +11,43 @@ static const struct fl_option options[] = {
 	{ 's', "sort", "KEY", "by a column: total, self, calls, avg, p99, function, ..." },
 	{ 'n', "lines", "N", "show the first N rows" },
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
-	{ 0, "format", "FORMAT", "text (default), csv or json" },
+	{ 0, "format", "FORMAT", "which of those below (text)" },
 	{ 0 }
 };
 enum { ANALYSIS, SORT, LINES, DIFF, FORMAT };
 
 struct wish {
-	const char *dir, *before, *sort;
-	char analysis[256];
+	const char *dir, *before, *sort, *analysis;
 	const struct fl_exporter *exporter;
 	uint64_t lines;
 };
+
+/* What the numbers of a result are of. */
+enum basis { EVERY_CALL, SAMPLES, WINDOWS };
 
 /* A result with the recording that it is from. */
 struct source {
 	struct fl_store *store;
 	struct flick_rows rows;
 	struct fl_sheet sheet;
-	char rate[256];
+	struct fl_account account;
+	enum basis basis;
+	char rate[256];			/* of windows: percent of the time */
+	char note[256];
 };
 
 static const struct fl_exporter *find_exporter(const char *name)
 {
-	for (size_t i = 0; fl_exporters[i]; i++)
+	char names[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; fl_exporters[i] && n < sizeof(names); i++) {
 		if (!strcmp(fl_exporters[i]->name, name))
 			return fl_exporters[i];
-	fl_say("there is no format `%s`; there are text, csv and json", name);
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+				      fl_exporters[i]->name);
+	}
+	fl_say("there is no format `%s`; there are %s", name, names);
 	return NULL;
 }
 
@@ -46,7 +57,7 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 
 	switch (o - options) {
 	case ANALYSIS:
-		snprintf(w->analysis, sizeof(w->analysis), "%s", value);
+		w->analysis = value;
 		return 0;
 	case SORT:
 		w->sort = value;
@@ -98,20 +109,23 @@ static const char *column_of(const struct flick_rows *r, const char *key)
 
 /* Without a key: by time, else by calls, else by the first column; a spread as
  * it is drawn. */
-static const char *default_column(const struct flick_rows *r)
+static const char *default_column(const struct fl_sheet *s)
 {
-	static const char *const keys[] = { "from_ns", "total_ns", "calls" };
+	static const char *const keys[] = { "total_ns", "calls" };
+	const bool is_spread = s->name && !strcmp(s->name, "spread");
 
+	if (is_spread && fl_sheet_column(s->result, "function") >= 0)
+		return "function";
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (fl_sheet_column(r, keys[i]) >= 0)
-			return i ? keys[i] : "function";
-	return r->columns[0].name;
+		if (fl_sheet_column(s->result, keys[i]) >= 0)
+			return keys[i];
+	return s->result->columns[0].name;
 }
 
 static int sort(struct fl_sheet *sheet, const char *key)
 {
 	const char *column = key ? column_of(sheet->result, key) :
-			     default_column(sheet->result);
+			     default_column(sheet);
 
 	if (column && fl_sheet_sort(sheet, column))
 		return 0;
@@ -120,20 +134,27 @@ static int sort(struct fl_sheet *sheet, const char *key)
 	return -1;
 }
 
-/* ---- one recording, or two ------------------------------------------------------ */
+/* ---- one recording ---------------------------------------------------------------- */
 
-static void note_mode(struct source *from)
+/* Of a third party's result nobody knows which numbers are of calls; counts are
+ * of every call, however it was recorded. */
+static void find_basis(struct source *from, const char *analysis)
 {
 	char mode[256];
 
-	if (!fl_store_value(from->store, "mode", mode))
+	from->sheet.name = fl_analysis_find(analysis) ? analysis : NULL;
+	if (!strcmp(analysis, "counts") || !fl_store_value(from->store, "mode", mode))
 		return;
-	from->sheet.sampled = !strcmp(mode, "sampled");
+	if (!strcmp(mode, "sampled"))
+		from->basis = SAMPLES;
 	if (!strcmp(mode, "windows") && fl_store_value(from->store, "rate", from->rate))
-		from->sheet.rate = from->rate;
+		from->basis = WINDOWS;
+	from->sheet.sampled = from->basis == SAMPLES;
+	from->sheet.estimated = from->basis == WINDOWS;
 }
 
-static int load(struct source *from, const char *dir, char analysis[256])
+/* The first result, if none is wished for, or of what is compared the same. */
+static int load(struct source *from, const char *dir, const char **analysis)
 {
 	char why[FL_WHY] = "";
 
@@ -141,15 +162,18 @@ static int load(struct source *from, const char *dir, char analysis[256])
 		fl_say("%s", why);
 		return -1;
 	}
-	if (!*analysis && !fl_store_value(from->store, "analysis", analysis))
-		strcpy(analysis, "latency");
-	if (fl_store_load(from->store, analysis, &from->rows, why)) {
+	if (!*analysis)
+		*analysis = fl_store_result(from->store, 0);
+	if (!*analysis)
+		*analysis = "latency";
+	if (fl_store_account(from->store, &from->account, why) ||
+	    fl_store_load(from->store, *analysis, &from->rows, why)) {
 		fl_say("%s", why);
 		return -1;
 	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
-	note_mode(from);
+	find_basis(from, *analysis);
 	return 0;
 }
 
@@ -171,32 +195,87 @@ static int show(struct source *from, const struct wish *w)
 {
 	if (sort(&from->sheet, w->sort))
 		return FL_EXIT_USAGE;
+	if (from->basis == WINDOWS) {
+		snprintf(from->note, sizeof(from->note), from->sheet.name ?
+			 "sampled %.16s %%: calls and times are estimated from %.16s %% of "
+			 "the time" : "sampled %.16s %%: made of the calls in %.16s %% of the "
+			 "time", from->rate, from->rate);
+		from->sheet.note = from->note;
+	}
 	write_sheet(w, &from->sheet);
 	return FL_EXIT_WELL;
 }
 
-/* With a key that column alone, else time and calls. */
+/* ---- two recordings -------------------------------------------------------------- */
+
+/* What is compared: what -s names, if these are numbers. By a name's column, and
+ * without -s, it is time and calls; samples say nothing of either, but of one call. */
+static int choose_keys(const struct wish *w, const struct source *before,
+		       const struct source *after, const char *keys[3])
+{
+	const bool sampled = before->basis == SAMPLES || after->basis == SAMPLES;
+	const bool is_latency = !strcmp(w->analysis, "latency");
+	const char *column = w->sort ? column_of(&after->rows, w->sort) : "function";
+
+	if (!column)
+		return -1;
+	keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
+	keys[1] = sampled && is_latency ? "p50_ns" : "calls";
+	keys[2] = NULL;
+	if (!strcmp(column, "function"))
+		return 0;
+	keys[0] = column;
+	keys[1] = NULL;
+	if (fl_sheet_has_numbers(&after->rows, column))
+		return 0;
+	fl_say("column `%s` holds no numbers to compare", column);
+	return -1;
+}
+
+static const char *name_basis(const struct source *s, char out[64])
+{
+	if (s->basis == WINDOWS)
+		snprintf(out, 64, "estimates from %.16s %% of the time", s->rate);
+	else
+		snprintf(out, 64, "%s", s->basis == SAMPLES ? "samples" : "every call");
+	return out;
+}
+
+/* The note of a comparison; what cannot be compared is told as well. */
+static void note_bases(const struct wish *w, const struct source *before,
+		       struct source *after)
+{
+	char was[64], is[64];
+
+	if (before->basis != after->basis)
+		fl_say("%s is made of %s, %s of %s: their numbers differ for that",
+		       w->before, name_basis(before, was), w->dir, name_basis(after, is));
+	else if (after->basis == SAMPLES)
+		snprintf(after->note, sizeof(after->note), "both are sampled: these are the "
+			 "calls that were timed");
+	else if (after->basis == WINDOWS)
+		snprintf(after->note, sizeof(after->note), "both are sampled: before is made "
+			 "of %s, after of %s", name_basis(before, was), name_basis(after, is));
+}
+
 static int compare(struct source *before, struct source *after, const struct wish *w)
 {
-	const char *keys[] = { "total_ns", "calls", NULL };
+	const char *keys[3];
 	struct fl_diff *diff;
+	struct fl_sheet *sheet;
 
-	if (w->sort) {
-		keys[0] = column_of(&after->rows, w->sort);
-		keys[1] = NULL;
-		if (!keys[0])
-			return FL_EXIT_USAGE;
-	}
-	if (before->sheet.sampled != after->sheet.sampled ||
-	    !before->sheet.rate != !after->sheet.rate)
-		fl_say("one of these is sampled, the other is not: their numbers differ for "
-		       "that");
+	if (choose_keys(w, before, after, keys))
+		return FL_EXIT_USAGE;
 	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys)) {
 		fl_say("there is nothing to compare in %s of %s and %s", w->analysis,
 		       w->before, w->dir);
 		return FL_EXIT_FAILED;
 	}
-	write_sheet(w, fl_diff_sheet(diff));
+	note_bases(w, before, after);
+	sheet = fl_diff_sheet(diff);
+	sheet->note = *after->note ? after->note : NULL;
+	if (!w->sort || strcmp(w->sort, "function") || !sort(sheet, w->sort))
+		write_sheet(w, sheet);
 	fl_diff_free(diff);
 	return FL_EXIT_WELL;
 }
@@ -210,14 +289,21 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (!load(&from, w.dir, w.analysis) &&
-	    (!w.before || !load(&before, w.before, w.analysis)))
+	if (!load(&from, w.dir, &w.analysis) &&
+	    (!w.before || !load(&before, w.before, &w.analysis)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	if (status == FL_EXIT_WELL)
-		*account = fl_store_account(from.store);
+		*account = from.account;
 	unload(&before);
 	unload(&from);
 	return status;
+}
+
+static void list_formats(FILE *to)
+{
+	fputs("\nFormats:\n", to);
+	for (size_t i = 0; fl_exporters[i]; i++)
+		fprintf(to, "  %-26s %s\n", fl_exporters[i]->name, fl_exporters[i]->about);
 }
 
 const struct fl_cmd fl_cmd_report = {
@@ -228,5 +314,6 @@ const struct fl_cmd fl_cmd_report = {
 		"sampled\nrecording only the calls that were timed are shown. `--diff OLD NEW` "
 		"compares the\nfunctions of two recordings by name.",
 	.options = options,
+	.list = list_formats,
 	.run = run,
 };

@@ -41,8 +41,8 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 
 static bool is_wanted(struct fl_session *s, uint32_t i)
 {
-	const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
-	const struct fl_shm_module *m = &fl_shm_modules(s->shm)[site->module];
+	const struct fl_shm_site *site = &s->sites[i];
+	const struct fl_shm_module *m = fl_roster_module(&s->roster, site->module);
 	uint32_t f = s->roster.function_of[i];
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
 				  .function = s->roster.functions[f].at };
@@ -61,17 +61,16 @@ static bool is_wanted(struct fl_session *s, uint32_t i)
 	return !is_entry_only(s, site);
 }
 
-static int select_sites(struct fl_session *s, uint32_t n)
+static int select_sites(struct fl_session *s)
 {
-	unsigned char *selected = realloc(s->selected, n + 1);
-	int err;
+	int err = fl_roster_extend(&s->roster);
+	unsigned char *selected = err ? NULL : realloc(s->selected, s->roster.n_sites + 1);
 
 	if (!selected)
 		return -ENOMEM;
 	s->selected = selected;
-	err = fl_roster_extend(&s->roster, s->shm, n);
-	for (; !err && s->n_selected < n; s->n_selected++) {
-		struct fl_shm_site *site = &fl_shm_sites(s->shm)[s->n_selected];
+	for (; s->n_selected < s->roster.n_sites; s->n_selected++) {
+		struct fl_shm_site *site = &s->sites[s->n_selected];
 
 		selected[s->n_selected] = is_wanted(s, s->n_selected);
 		site->wanted = selected[s->n_selected] && !site->refusal;
@@ -80,7 +79,7 @@ static int select_sites(struct fl_session *s, uint32_t n)
 	s->view.n_functions = s->roster.n;
 	s->view.n_sites = s->n_selected;
 	store_relaxed(&s->shm->n_decided, s->n_selected);	/* before (C) */
-	return err;
+	return 0;
 }
 
 /* Select the sites that are new; grows the view the analyses look through. */
@@ -89,7 +88,7 @@ static int take_in_sites(struct fl_session *s)
 	int err;
 
 	fl_readers_hold(s->readers);
-	err = select_sites(s, s->shm->n_sites);
+	err = select_sites(s);
 	fl_readers_release(s->readers);
 	return err;
 }
@@ -113,8 +112,8 @@ static const char *nearest_function(struct fl_session *s, const char *pattern)
 
 static bool is_module_loaded(struct fl_session *s, const char *module, size_t n)
 {
-	for (uint32_t i = 0; i < s->shm->n_modules; i++)
-		if (fl_glob(module, n, fl_base_name(fl_shm_modules(s->shm)[i].path)))
+	for (uint32_t i = 0; i < s->roster.n_modules; i++)
+		if (fl_glob(module, n, fl_base_name(s->roster.modules[i].path)))
 			return true;
 	return false;
 }
@@ -152,7 +151,7 @@ static bool is_any_usable(struct fl_session *s)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
+		const struct fl_shm_site *site = &s->sites[i];
 
 		if (!s->selected[i])
 			continue;

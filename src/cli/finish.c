@@ -69,22 +69,22 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
 }
 
-static uint64_t number(struct fl_store *store, const char *key)
+int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_WHY])
 {
-	char value[256];
-
-	return fl_store_value(store, key, value) ? strtoull(value, NULL, 10) : 0;
-}
-
-struct fl_account fl_store_account(struct fl_store *store)
-{
-	return (struct fl_account){
-		.produced = number(store, "produced"),
-		.delivered = number(store, "delivered"), .lost = number(store, "lost"),
-		.filtered = number(store, "filtered"),
-		.active = number(store, "active"), .refused = number(store, "refused"),
-		.due = true,
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} numbers[] = {
+		{ "produced", &a->produced }, { "delivered", &a->delivered },
+		{ "lost", &a->lost }, { "filtered", &a->filtered },
+		{ "active", &a->active }, { "refused", &a->refused },
 	};
+
+	*a = (struct fl_account){ .due = true };
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (fl_store_number(store, numbers[i].key, numbers[i].to, why))
+			return -1;
+	return 0;
 }
 
 static void put_machine(struct pairs *p)
@@ -142,17 +142,38 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_machine(p);
 }
 
-static int save(struct fl_session *s)
+/* A site as it is now. The target can write what it likes: an index that is not
+ * within its table is 0. */
+static struct fl_shm_site site_of(const struct fl_session *s, uint32_t i)
+{
+	struct fl_shm_site site = s->sites[i];
+
+	site.kind = site.kind < FL_N_KINDS ? site.kind : 0;
+	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
+	site.tactic = site.tactic < FL_N_TACTICS ? site.tactic : 0;
+	site.state = site.state <= FL_SITE_GONE ? site.state : 0;
+	return site;
+}
+
+static struct fl_shm_site *copy_sites(const struct fl_session *s)
+{
+	struct fl_shm_site *sites = malloc((s->n_selected + 1) * sizeof(*sites));
+
+	for (uint32_t i = 0; sites && i < s->n_selected; i++)
+		sites[i] = site_of(s, i);
+	return sites;
+}
+
+static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
 	struct flick_rows results[FL_MAX_ANALYSES];
 	struct fl_recording r = {
-		.modules = fl_shm_modules(s->shm), .n_modules = s->shm->n_modules,
-		.sites = fl_shm_sites(s->shm), .n_sites = s->n_selected,
+		.modules = s->roster.modules, .n_modules = s->roster.n_modules,
+		.sites = sites, .n_sites = s->n_selected,
 		.function_of = s->roster.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
-		.lost = s->shm->lost,
 		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
@@ -168,11 +189,9 @@ static int save(struct fl_session *s)
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);
-	if (r.n_results)
-		put(&p, "analysis", "%s", names[0]);
 	r.session = p.pair;
 	r.n_session = p.n;
-	fl_roster_lines(&s->roster, s->shm);
+	fl_roster_lines(&s->roster);
 	if (fl_store_save(s->store, &r, why)) {
 		fl_say("cannot write results: %s", why);
 		return -1;
@@ -181,6 +200,17 @@ static int save(struct fl_session *s)
 		return 0;
 	fl_say("the trace ends early: %s", why);
 	return -1;
+}
+
+static int save(struct fl_session *s)
+{
+	struct fl_shm_site *sites = copy_sites(s);
+	int err = sites ? save_with(s, sites) : -1;
+
+	if (!sites)
+		fl_say("cannot write results: %s", fl_reason(-ENOMEM));
+	free(sites);
+	return err;
 }
 
 /* ---- the last lines --------------------------------------------------------------- */
@@ -202,10 +232,8 @@ static void tell_losses(struct fl_session *s)
 	const struct fl_thread *t = fl_readers_threads(s, &n);
 
 	for (int c = 0; c < FL_N_LOST; c++) {
-		uint64_t lost = s->shm->lost[c];
+		uint64_t lost = fl_threads_lost(t, n, c);
 
-		for (size_t i = 0; i < n; i++)
-			lost += t[i].lost[c];
 		if (lost)
 			fl_say("%llu events lost: %s", (unsigned long long)lost,
 			       fl_lost_names[c]);
@@ -226,14 +254,14 @@ static void tell_outside(const struct fl_session *s)
 static void tell_refusals(const struct fl_session *s)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		const struct fl_shm_site *site = &fl_shm_sites(s->shm)[i];
+		struct fl_shm_site site = site_of(s, i);
 		const struct fl_function *f =
 			&s->roster.functions[s->roster.function_of[i]];
 
-		if (s->selected[i] && site->refusal)
+		if (s->selected[i] && site.refusal)
 			fl_say("no probe at 0x%llx (%s of %s): %s",
-			       (unsigned long long)site->at, fl_kind_names[site->kind],
-			       f->name, fl_reason(site->refusal));
+			       (unsigned long long)site.at, fl_kind_names[site.kind],
+			       f->name, fl_reason(site.refusal));
 	}
 }
 

@@ -211,8 +211,23 @@ static int check_environment(const struct fl_launch *l)
 	return check_faults(getenv(FL_FAULT_ENV));
 }
 
+/* What the target inherits, be it to ignore it (nohup, some supervisors): flick
+ * itself ignores SIGPIPE from its first session on. */
+static __sighandler_t sigpipe;
+
+static void keep_sigpipe(void)
+{
+	static bool is_kept;
+	struct sigaction act;
+
+	if (!is_kept && !sigaction(SIGPIPE, NULL, &act))
+		sigpipe = act.sa_handler;
+	is_kept = true;
+}
+
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
+	keep_sigpipe();
 	if (check_environment(l))
 		return -1;
 	if (!fl_launch_find_library(l->library)) {
@@ -270,7 +285,7 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm
 {
 	int err;
 
-	signal(SIGPIPE, SIG_DFL);
+	signal(SIGPIPE, sigpipe);
 	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->reader_pid))) {
 		if (shm)
 			shm->target_pid = getpid();

@@ -30,7 +30,7 @@ static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 			return -1;
 	if (n && a->at + 1 < a->argc) {
 		o->argv = a->argv + a->at + 1;
-		return 0;
+		return fl_selection_ready(o->selection);
 	}
 	fl_say("%s usage: flick %s %s", !n ? "which functions?" : a->at < a->argc ?
 	       "which program?" : "no -- between patterns and program;", cmd->name,

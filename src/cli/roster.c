@@ -3,17 +3,51 @@
  *
  * The agent knows addresses; a function is named by its file and its address in
  * that file, so a library that is loaded again, or again after an exec, brings
- * the same functions.
+ * the same functions. What it says is believed within the bounds of its tables.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-int fl_roster_open(struct fl_roster *r)
+int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 {
-	*r = (struct fl_roster){ 0 };
-	return fl_symbols_open(&r->symbols);
+	*r = (struct fl_roster){
+		.shm = shm, .sites = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
+		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
+		.modules = calloc(shm->max_modules + 1, sizeof(*r->modules)),
+	};
+	return r->modules ? fl_symbols_open(&r->symbols) : -ENOMEM;
+}
+
+const struct fl_shm_module *fl_roster_module(const struct fl_roster *r, uint32_t i)
+{
+	static const struct fl_shm_module none;
+
+	return i < r->n_modules ? &r->modules[i] : &none;
+}
+
+static const char *path_of(const struct fl_roster *r, uint32_t function)
+{
+	return fl_roster_module(r, r->functions[function].module)->path;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+/* A row does not change once the target has asked with it. */
+static void take_modules(struct fl_roster *r)
+{
+	uint32_t n = at_most(load_relaxed(&r->shm->n_modules), r->max_modules);
+
+	for (; r->n_modules < n; r->n_modules++) {
+		struct fl_shm_module *m = &r->modules[r->n_modules];
+
+		*m = r->rows[r->n_modules];
+		m->path[sizeof(m->path) - 1] = '\0';
+	}
 }
 
 static uint32_t hash_of(const char *path, uint64_t at)
@@ -32,7 +66,7 @@ static void put_bucket(struct fl_roster *r, uint32_t hash, uint32_t index)
 	r->buckets[hash & (r->n_buckets - 1)] = index + 1;
 }
 
-static int grow(struct fl_roster *r, struct fl_shm_module *modules)
+static int grow(struct fl_roster *r)
 {
 	uint32_t room = r->room ? r->room * 2 : 256;
 	struct fl_function *functions = realloc(r->functions, room * sizeof(*functions));
@@ -54,8 +88,7 @@ static int grow(struct fl_roster *r, struct fl_shm_module *modules)
 	r->n_buckets = room * 2;
 	r->room = room;
 	for (uint32_t i = 0; i < r->n; i++)
-		put_bucket(r, hash_of(modules[functions[i].module].path,
-				      functions[i].at), i);
+		put_bucket(r, hash_of(path_of(r, i), functions[i].at), i);
 	return 0;
 }
 
@@ -85,52 +118,50 @@ static struct fl_function describe(struct fl_roster *r, const char *path,
 	return f;
 }
 
-static int index_of(struct fl_roster *r, struct fl_shm_module *modules,
-		    const struct fl_shm_site *site, uint32_t *index)
+static int index_of(struct fl_roster *r, struct fl_shm_site site, uint32_t *index)
 {
-	const char *path = modules[site->module].path;
-	uint64_t at = site->function - modules[site->module].base;
+	const char *path = fl_roster_module(r, site.module)->path;
+	uint64_t at = site.function - fl_roster_module(r, site.module)->base;
 	uint32_t hash = hash_of(path, at), bucket;
 
 	for (uint32_t h = hash; r->n_buckets &&
 	     (bucket = r->buckets[h & (r->n_buckets - 1)]); h++) {
-		const struct fl_function *f = &r->functions[bucket - 1];
-
-		if (f->at == at && !strcmp(modules[f->module].path, path)) {
+		if (r->functions[bucket - 1].at == at &&
+		    !strcmp(path_of(r, bucket - 1), path)) {
 			*index = bucket - 1;
 			return 0;
 		}
 	}
-	if (r->n == r->room && grow(r, modules))
+	if (r->n == r->room && grow(r))
 		return -ENOMEM;
-	r->functions[r->n] = describe(r, path, site->module, at);
+	r->functions[r->n] = describe(r, path, site.module, at);
 	r->plain[r->n] = fl_symbols_plain(r->functions[r->n].linkage);
 	put_bucket(r, hash, r->n);
 	*index = r->n++;
 	return 0;
 }
 
-int fl_roster_extend(struct fl_roster *r, struct fl_shm *shm, uint32_t n)
+int fl_roster_extend(struct fl_roster *r)
 {
+	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
 	uint32_t *grown = realloc(r->function_of, (n + 1) * sizeof(*grown));
 	int err = 0;
 
 	if (!grown)
 		return -ENOMEM;
 	r->function_of = grown;
+	take_modules(r);
 	for (; !err && r->n_sites < n; r->n_sites++)
-		err = index_of(r, fl_shm_modules(shm), &fl_shm_sites(shm)[r->n_sites],
-			       &grown[r->n_sites]);
+		err = index_of(r, r->sites[r->n_sites], &grown[r->n_sites]);
 	return err;
 }
 
-void fl_roster_lines(struct fl_roster *r, struct fl_shm *shm)
+void fl_roster_lines(struct fl_roster *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct fl_function *f = &r->functions[i];
 
-		f->file = fl_symbols_line(r->symbols, fl_shm_modules(shm)[f->module].path,
-					  f->at, &f->line);
+		f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
 	}
 }
 
@@ -142,6 +173,7 @@ void fl_roster_close(struct fl_roster *r)
 	free(r->functions);
 	free(r->buckets);
 	free(r->function_of);
+	free(r->modules);
 	fl_symbols_close(r->symbols);
 	*r = (struct fl_roster){ 0 };
 }

@@ -2,7 +2,8 @@
  * select.c - which functions -P, -U and --match ask for.
  *
  * Patterns apply in order, the last one that matches decides. Without any -P
- * everything is on before the first pattern.
+ * everything is on before the first pattern. What a pattern means is known once
+ * --match is, which may stand behind it: until then it is only kept.
  */
 #include <regex.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct pattern {
 struct fl_selection {
 	enum fl_match_by by;
 	struct pattern *patterns;
-	size_t n;
+	size_t n, n_ready;		/* the first n_ready are understood */
 };
 
 struct fl_selection *fl_selection_new(void)
@@ -85,15 +86,24 @@ static int parse(struct pattern *p, enum fl_match_by by)
 int fl_selection_add(struct fl_selection *s, int on, const char *text)
 {
 	struct pattern *grown = realloc(s->patterns, (s->n + 1) * sizeof(*grown));
-	struct pattern p = { .text = text, .on = on };
-	int err;
 
-	if (!grown)
+	if (!grown) {
+		fl_say("out of memory for patterns");
 		return -ENOMEM;
+	}
 	s->patterns = grown;
-	err = parse(&p, s->by);
-	if (!err)
-		grown[s->n++] = p;
+	grown[s->n++] = (struct pattern){ .text = text, .on = on };
+	return 0;
+}
+
+int fl_selection_ready(struct fl_selection *s)
+{
+	int err = 0;
+
+	while (!err && s->n_ready < s->n) {
+		err = parse(&s->patterns[s->n_ready], s->by);
+		s->n_ready += !err;
+	}
 	return err;
 }
 
@@ -154,7 +164,7 @@ void fl_selection_free(struct fl_selection *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n && s->by == FL_BY_REGEX; i++)
+	for (size_t i = 0; i < s->n_ready && s->by == FL_BY_REGEX; i++)
 		regfree(&s->patterns[i].regex);
 	free(s->patterns);
 	free(s);

@@ -159,9 +159,9 @@ static const char *name_of(const void *owner, uint32_t function)
 /* The module that was mapped there last; NULL: none. */
 static const struct fl_shm_module *module_at(const struct fl_session *s, uint64_t at)
 {
-	const struct fl_shm_module *m = fl_shm_modules(s->shm);
+	const struct fl_shm_module *m = s->roster.modules;
 
-	for (uint32_t i = s->shm->n_modules; i-- > 0;)
+	for (uint32_t i = s->roster.n_modules; i-- > 0;)
 		if (at >= m[i].lo && at < m[i].hi)
 			return &m[i];
 	return NULL;
@@ -250,7 +250,7 @@ static int open_analyses(struct fl_session *s)
 {
 	int err;
 
-	s->view.sites = fl_shm_sites(s->shm);
+	s->view.sites = s->sites = fl_shm_sites(s->shm);
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
 	s->view.windows = s->o->rate != 0;
 	s->view.symbol = symbol_at;
@@ -260,7 +260,7 @@ static int open_analyses(struct fl_session *s)
 	s->view.name = name_of;
 	s->view.owner = s;
 	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);
-	return err ? err : fl_roster_open(&s->roster);
+	return err ? err : fl_roster_open(&s->roster, s->shm);
 }
 
 static int open_reader(struct fl_session *s)
@@ -323,17 +323,13 @@ static void add_up_events(struct fl_session *s, struct fl_account *a)
 	size_t n;
 	const struct fl_thread *t = fl_readers_threads(s, &n);
 
-	for (int c = 0; c < FL_N_LOST; c++)
-		a->lost += s->shm->lost[c];
-	a->produced = a->lost;
-	a->filtered = 0;
 	for (size_t i = 0; i < n; i++) {
 		a->produced += t[i].produced;
 		a->delivered += t[i].delivered;
 		a->filtered += t[i].filtered;
-		for (int c = 0; c < FL_N_LOST; c++)
-			a->lost += t[i].lost[c];
 	}
+	for (int c = 0; c < FL_N_LOST; c++)
+		a->lost += fl_threads_lost(t, n, c);
 }
 
 static void add_up(struct fl_session *s)
@@ -342,7 +338,7 @@ static void add_up(struct fl_session *s)
 
 	add_up_events(s, &a);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		bool refused = fl_shm_sites(s->shm)[i].refusal != 0;
+		bool refused = s->sites[i].refusal != 0;
 
 		a.active += s->selected[i] && !refused;
 		a.refused += s->selected[i] && refused;
@@ -593,8 +589,7 @@ void fl_session_close(struct fl_session *s)
 	fl_run_close(s->run);
 	drop_code(s);
 	free(s->selected);
-	if (s->roster.symbols)
-		fl_roster_close(&s->roster);
+	fl_roster_close(&s->roster);
 	if (s->reader)
 		fl_reader_close(s->reader);
 	if (s->shm)

@@ -160,30 +160,37 @@ static int add_sheet(struct fl_diff *d, const struct fl_sheet *s, int side)
 
 /* ---- the sheet --------------------------------------------------------------------- */
 
-/* "total_ns" gives total_before_ns and so on. */
-static void name_columns(struct fl_diff *d, size_t k, enum flick_column_type type,
+/* "total_ns" gives total_before_ns and so on; calls that are samples on one side
+ * are called so there. */
+static void name_columns(struct fl_diff *d, size_t k, const struct fl_sheet *const from[2],
 			 struct flick_column *c)
 {
 	static const char *const sides[] = { "before", "after", "change" };
-	const char *key = d->keys[k], *unit = strstr(key, "_ns");
-	int n = unit ? (int)(unit - key) : (int)strlen(key);
+	int at[2];
 
+	for (int side = BEFORE; side <= AFTER; side++)
+		at[side] = fl_sheet_column(from[side]->result, d->keys[k]);
 	for (int i = 0; i < 3; i++) {
+		int side = i == BEFORE ? BEFORE : AFTER;
+		const char *key = fl_sheet_title(from[side], (size_t)at[side]);
+		const char *unit = strstr(key, "_ns");
+		int n = unit ? (int)(unit - key) : (int)strlen(key);
+
 		snprintf(d->names[k][i], sizeof(d->names[k][i]), "%.*s_%s%s", n, key,
 			 sides[i], unit ? unit : "");
 		c[i].name = d->names[k][i];
-		c[i].type = type;
+		c[i].type = from[AFTER]->result->columns[at[AFTER]].type;
 	}
-	c[2].type = (enum flick_column_type)(type == FLICK_COL_NS ? FL_COL_CHANGE_NS :
+	c[2].type = (enum flick_column_type)(c[2].type == FLICK_COL_NS ? FL_COL_CHANGE_NS :
 					     FL_COL_CHANGE);
 }
 
-static void make_columns(struct fl_diff *d, const struct flick_rows *from)
+static void make_columns(struct fl_diff *d, const struct fl_sheet *const from[2])
 {
 	struct flick_column *c = d->columns;
 
 	for (size_t k = 0; k < d->n_keys; k++, c += 3)
-		name_columns(d, k, from->columns[fl_sheet_column(from, d->keys[k])].type, c);
+		name_columns(d, k, from, c);
 	*c++ = (struct flick_column){ "function", FLICK_COL_TEXT };
 	if (d->is_tree) {
 		*c++ = (struct flick_column){ "id", FLICK_COL_ID };
@@ -230,17 +237,17 @@ static int fill(struct fl_diff *d, struct fl_sheet *before, struct fl_sheet *aft
 		const char *const *keys)
 {
 	for (; *keys && d->n_keys < MAX_KEYS; keys++)
-		if (fl_sheet_column(before->result, *keys) >= 0 &&
-		    fl_sheet_column(after->result, *keys) >= 0)
+		if (fl_sheet_has_numbers(before->result, *keys) &&
+		    fl_sheet_has_numbers(after->result, *keys))
 			d->keys[d->n_keys++] = *keys;
 	if (!d->n_keys)
 		return -1;
-	d->is_tree = fl_sheet_typed(before->result, FLICK_COL_ID) >= 0;
 	if (!fl_sheet_sort(before, d->keys[0]) || !fl_sheet_sort(after, d->keys[0]))
 		return -1;
 	if (add_sheet(d, before, BEFORE) || add_sheet(d, after, AFTER))
 		return -1;
-	make_columns(d, after->result);
+	d->is_tree = before->depth || after->depth;
+	make_columns(d, (const struct fl_sheet *const[]){ before, after });
 	return make_rows(d);
 }
 

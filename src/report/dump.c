@@ -1,6 +1,9 @@
 /*
- * dump.c - the list of dumpers; one line adds one.
+ * dump.c - the list of dumpers; one line adds one. Where they write to is opened
+ * when there is something to write, so that nothing takes no file's place.
  */
+#include <string.h>
+
 #include "report/report.h"
 
 extern const struct fl_dumper fl_dumper_folded;
@@ -13,3 +16,12 @@ const struct fl_dumper *const fl_dumpers[] = {
 	&fl_dumper_chrome,
 	NULL
 };
+
+int fl_dump_open(struct fl_dump *d)
+{
+	d->to = d->output ? fopen(d->output, "we") : stdout;
+	if (!d->to)
+		return fl_why(d->why, d->output, "%s", strerror(errno));
+	errno = 0;				/* what is there later is of writing */
+	return 0;
+}

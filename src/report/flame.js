@@ -97,9 +97,18 @@
 		}
 	}
 
+	/* What somebody typed may be no such code: 50% is 50%. */
+	function decode(text) {
+		try {
+			return decodeURIComponent(text);
+		} catch (e) {
+			return text;
+		}
+	}
+
 	function recall() {
 		location.hash.slice(1).split('&').forEach(function (part) {
-			var value = decodeURIComponent(part.slice(part.indexOf('=') + 1));
+			var value = decode(part.slice(part.indexOf('=') + 1));
 
 			if (part.indexOf('search=') === 0)
 				input.value = value;

@@ -3,6 +3,7 @@
  *
  * What the reader knew of the target comes from results.db; names, too.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,16 @@ static int read_sites(struct fl_store *s, sqlite3_stmt *st, struct fl_view *v, s
 	return v->n_sites == n ? 0 : -1;
 }
 
+/* Ticks become times by it: what is no length of time makes none. */
+static int read_tick(struct fl_store *s, double *tick)
+{
+	char value[256] = "1", *end;
+
+	fl_store_value(s, "ns_per_tick", value);
+	*tick = strtod(value, &end);
+	return end != value && !*end && isfinite(*tick) && *tick > 0 ? 0 : -1;
+}
+
 int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 {
 	static const char select[] = "SELECT id, function, kind, jump, "
@@ -61,13 +72,12 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	int err = -1;
 
 	*v = (struct fl_view){
-		.ns_per_tick = 1.0, .framed = 1u << FRAMED, .name = name_of, .owner = s,
+		.framed = 1u << FRAMED, .name = name_of, .owner = s,
 		.n_functions = (uint32_t)s->n_functions,
 	};
-	if (fl_store_value(s, "ns_per_tick", value))
-		v->ns_per_tick = strtod(value, NULL);
 	v->sampled = fl_store_value(s, "mode", value) && !strcmp(value, "sampled");
-	if (sqlite3_prepare_v2(s->db, "SELECT count(*) FROM sites", -1, &count, NULL) ==
+	if (!read_tick(s, &v->ns_per_tick) &&
+	    sqlite3_prepare_v2(s->db, "SELECT count(*) FROM sites", -1, &count, NULL) ==
 	    SQLITE_OK && sqlite3_step(count) == SQLITE_ROW &&
 	    sqlite3_prepare_v2(s->db, select, -1, &st, NULL) == SQLITE_OK)
 		err = read_sites(s, st, v, (size_t)sqlite3_column_int64(count, 0));
@@ -151,8 +161,7 @@ int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *
 	if (!r.err && status >= 0 && rows)
 		r.err = fl_run_rows(r.run, 0, rows);
 	if (r.err) {
-		snprintf(why, FL_WHY, "%s: the analysis of its trace failed: %s", dir,
-			 strerror(-r.err));
+		fl_why(why, dir, "the analysis of its trace failed: %s", strerror(-r.err));
 		status = -1;
 	}
 	fl_run_close(r.run);
@@ -168,7 +177,7 @@ int fl_trace_tree(struct fl_store *s, const char *dir, struct flick_rows *rows,
 	if (fl_store_view(s, &view, why))
 		return -1;
 	if (view.sampled) {
-		snprintf(why, FL_WHY, "%s: was sampled, so it has no callers", dir);
+		fl_why(why, dir, "was sampled, so it has no callers");
 		return -1;
 	}
 	return fl_replay(dir, &view, &use, rows, why);

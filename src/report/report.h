@@ -33,6 +33,9 @@ void fl_symbols_close(struct fl_symbols *);
 
 #define FL_STORE_VERSION 2
 #define FL_WHY 256			/* room for one line that says why */
+/* Fill it with "PATH: TEXT", of which a long path is cut, at its front; -1. */
+int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 struct fl_function {
 	const char *name, *linkage;
@@ -62,17 +65,20 @@ struct fl_recording {
 	size_t n_functions;
 	const struct fl_thread *threads;
 	size_t n_threads;
-	const uint64_t *lost;		/* of threads without a slot; FL_N_LOST */
 	const char *const *names;	/* of `results` */
 	const struct flick_rows *results;
 	size_t n_results;
 };
 
+/* What threads lost by `cause`; those without a slot have a row, too. */
+uint64_t fl_threads_lost(const struct fl_thread *, size_t n, enum fl_lost cause);
+
 struct fl_store;
 /* May a result be called this? Not as one of the other tables. */
 bool fl_store_takes(const char *name);
 /* Make `dir` and a results file under a name of its own, so that what cannot
- * be written is known before the target starts. 0 or -1 with `why` filled. */
+ * be written is known before the target starts. Until it is closed nobody else
+ * records into `dir`. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
 /* Write all of it and give the file its final name. 0, or -1 and no file. */
 int fl_store_save(struct fl_store *, const struct fl_recording *,
@@ -80,6 +86,12 @@ int fl_store_save(struct fl_store *, const struct fl_recording *,
 int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
 /* Session value of `key`; false when there is none. */
 bool fl_store_value(struct fl_store *, const char *key, char value[256]);
+/* A session value that is a whole number, 0 where there is none. 0, or -1 with
+ * `why` filled: it is something else. */
+int fl_store_number(struct fl_store *, const char *key, uint64_t *, char why[FL_WHY]);
+/* The name of the i-th result; NULL when there are not as many. */
+const char *fl_store_result(struct fl_store *, size_t i);
+bool fl_store_has(struct fl_store *, const char *result);
 /* The result called `name`; function cells are indices of names. These, its
  * columns and texts live until the store is closed. 0 or -1 with `why` filled. */
 int fl_store_load(struct fl_store *, const char *name, struct flick_rows *,
@@ -106,6 +118,9 @@ void fl_trace_thread_end(struct fl_trace *, uint32_t thread);
 /* Once the store is saved. 0, or -1 and the trace ends where it could not go on. */
 int fl_trace_save(struct fl_trace *, char why[FL_WHY]);
 void fl_trace_close(struct fl_trace *);	/* NULL is fine; drops what is unsaved */
+bool fl_trace_exists(const char *dir);
+/* Can its events be read? 0 or -1 with `why` filled. */
+int fl_trace_check(const char *dir, char why[FL_WHY]);
 /* Feed it all to the sink, which has feed and thread_end. 0; 1 with `why`
  * filled: cut short or damaged, up to there; -1: nothing. */
 int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
@@ -115,7 +130,8 @@ int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
 enum fl_dump_from { FL_FROM_TREE, FL_FROM_TRACE };
 
 struct fl_dump {
-	FILE *to;
+	const char *output;		/* a file's name; NULL: standard output */
+	FILE *to;			/* W fl_dump_open(); NULL before */
 	struct fl_sheet *tree;		/* of FL_FROM_TREE; sorted */
 	struct fl_store *store;		/* of FL_FROM_TRACE */
 	const char *dir, *title;
@@ -126,9 +142,11 @@ struct fl_dump {
 struct fl_dumper {
 	const char *name, *about;
 	enum fl_dump_from from;
-	/* 0; 1: what there is, `why` says what is wrong; -1: nothing */
+	/* 0; 1: what there is, `why` says what is wrong; -1: nothing. It opens the
+	 * dump when it knows that there is something. */
 	int (*write)(struct fl_dump *);
 };
+int fl_dump_open(struct fl_dump *);	/* 0, or -1 with `why` filled */
 extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
 /* The tree of a recording's trace, for what was recorded without one; its cells
  * are the caller's. As a dumper's write. */
@@ -146,10 +164,10 @@ struct fl_sheet {
 	struct flick_rows *result;
 	const char *const *functions;	/* index: function cells */
 	size_t n_functions;
-	bool sampled;			/* its calls are samples */
+	const char *name;		/* of a result of flick's own; else NULL */
+	bool sampled, estimated;	/* what its calls are, then */
+	const char *note;		/* what is said above a table, or NULL */
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
-	const char *rate;		/* they are estimates, from this percentage of the
-					 * time; NULL: they are not */
 };
 
 struct fl_exporter {
@@ -164,9 +182,11 @@ bool fl_sheet_sort(struct fl_sheet *, const char *name);
 void fl_sheet_free(struct fl_sheet *);	/* its cells and its depths */
 /* Index of column `name`, or -1. */
 int fl_sheet_column(const struct flick_rows *, const char *name);
-/* Compare two results by the names in them: for each column of `keys` (up to
- * the NULL) that both have, what it was, what it is, and the change. 0, or -1:
- * no memory or no such column. Texts live until fl_diff_free(). */
+/* Has it such a column, of counts or times? */
+bool fl_sheet_has_numbers(const struct flick_rows *, const char *name);
+/* Compare two results by the names in them: for each column of numbers of `keys`
+ * (up to the NULL) that both have, what it was, what it is, and the change. 0, or
+ * -1: no memory or no such column. Texts live until fl_diff_free(). */
 struct fl_diff;
 int fl_diff_make(struct fl_diff **, struct fl_sheet *before, struct fl_sheet *after,
 		 const char *const *keys);

@@ -2,10 +2,13 @@
  * save.c - write a recording into flick.data/results.db.
  *
  * The file is made under another name before the target starts, filled in one
- * transaction at the end and then renamed: under its final name it is whole.
+ * transaction at the end and then renamed: under its final name it is whole. A
+ * directory has one writer at a time: its files have the same names for all.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,13 +137,15 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
 {
 	const struct fl_shm_site *s = &r->sites[i];
 	const char *reason = s->refusal ? fl_err_text(s->refusal) : NULL;
+	/* A function may be in no module. */
+	uint64_t base = s->module < r->n_modules ? r->modules[s->module].base : 0;
 
 	if (s->refusal && !reason)
 		reason = strerror(-s->refusal);
 	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
 		       INTS((int64_t)i, s->module, r->function_of[i],
 			    (int64_t)s->at,
-			    (int64_t)(s->at - r->modules[s->module].base),
+			    (int64_t)(s->at - base),
 			    s->wanted, s->jump, s->refusal),
 		       TEXTS(fl_kind_names[s->kind], r->providers[s->provider],
 			     r->tactics[s->tactic], state_names[s->state], reason));
@@ -180,16 +185,23 @@ static int put_threads(sqlite3 *db, const struct fl_recording *r)
 	return err;
 }
 
+uint64_t fl_threads_lost(const struct fl_thread *t, size_t n, enum fl_lost cause)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += t[i].lost[cause];
+	return sum;
+}
+
 static int put_losses(sqlite3 *db, const struct fl_recording *r)
 {
 	sqlite3_stmt *st = prepare(db, "losses", 2);
 	int err = st ? 0 : -1;
 
 	for (int c = 0; !err && c < FL_N_LOST; c++) {
-		uint64_t n = r->lost[c];
+		uint64_t n = fl_threads_lost(r->threads, r->n_threads, c);
 
-		for (size_t i = 0; i < r->n_threads; i++)
-			n += r->threads[i].lost[c];
 		err = put_row(st, "si", INTS((int64_t)n), TEXTS(fl_lost_names[c]));
 	}
 	sqlite3_finalize(st);
@@ -307,11 +319,21 @@ static int make_directory(struct fl_store *s, char why[FL_WHY])
 {
 	if (!mkdir(s->dir, 0777))
 		s->made_dir = true;
-	else if (errno != EEXIST) {
-		snprintf(why, FL_WHY, "%s: %s", s->dir, strerror(errno));
-		return -1;
-	}
+	else if (errno != EEXIST)
+		return fl_why(why, s->dir, "%s", strerror(errno));
 	return 0;
+}
+
+/* Before this no file is touched: it may be somebody else's. The lock ends with
+ * this process, whatever ends it; the target does not inherit it. Where directories
+ * cannot be locked, as on some network file systems, nobody is kept out. */
+static int lock_directory(struct fl_store *s, char why[FL_WHY])
+{
+	s->lock = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->lock < 0 || !flock(s->lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+		return 0;
+	return fl_why(why, s->dir, "another flick is recording into it; -o names another "
+		      "directory");
 }
 
 /* A transaction that is undone: the file can be written. */
@@ -319,10 +341,8 @@ static int open_new(struct fl_store *s, char why[FL_WHY])
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
-	if (unlink(s->path) && errno != ENOENT) {
-		snprintf(why, FL_WHY, "%s: %s", s->dir, strerror(errno));
-		return -1;
-	}
+	if (unlink(s->path) && errno != ENOENT)
+		return fl_why(why, s->dir, "%s", strerror(errno));
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
 			 "CREATE TABLE probe(x); DROP TABLE probe",
@@ -336,16 +356,20 @@ int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
 	struct fl_store *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return -1;
+		return fl_why(why, dir, "out of memory");
+	s->lock = -1;
 	s->dir = strdup(dir);
 	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE ".tmp", dir);
+	if (make_directory(s, why) || lock_directory(s, why))
+		goto fail;
 	s->final = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
-	if (make_directory(s, why) || open_new(s, why)) {
-		fl_store_close(s);
-		return -1;
-	}
+	if (open_new(s, why))
+		goto fail;
 	*out = s;
 	return 0;
+fail:
+	fl_store_close(s);
+	return -1;
 }
 
 /* To DIR.old with it; what was there before under this name goes. */
@@ -360,17 +384,28 @@ static void keep_file(const char *dir, const char *old, const char *name)
 	sqlite3_free(to);
 }
 
+/* DIR.old, beside DIR: `.` and `..` are not what it is called there. */
+static char *name_old(const char *dir)
+{
+	size_t n = strlen(dir);
+	char *real, *old;
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	real = dir[n - 1] == '.' ? realpath(dir, NULL) : NULL;
+	old = real ? sqlite3_mprintf("%s.old", real) :
+	      sqlite3_mprintf("%.*s.old", (int)n, dir);
+	free(real);
+	return old;
+}
+
 /* Earlier results stay readable, as DIR.old; where that cannot be made they
  * are replaced, as -o asked. A trace without its results is of no use. */
 static void keep_earlier(const struct fl_store *s)
 {
-	size_t n = strlen(s->dir);
-	char *old, *trace;
+	char *old = name_old(s->dir);
+	char *trace = sqlite3_mprintf("%s/" FL_TRACE_FILE, s->dir);
 
-	while (n > 1 && s->dir[n - 1] == '/')
-		n--;
-	old = sqlite3_mprintf("%.*s.old", (int)n, s->dir);
-	trace = sqlite3_mprintf("%s/" FL_TRACE_FILE, s->dir);
 	if (old && !access(s->final, F_OK)) {
 		mkdir(old, 0777);
 		keep_file(s->dir, old, FL_STORE_FILE);

@@ -18,6 +18,7 @@ struct fl_store {
 	char *final;			/* the name it is to get; NULL: reading */
 	sqlite3 *db;
 	bool made_dir;			/* and takes it away if nothing is saved */
+	int lock;			/* the directory, while it is recorded into; or -1 */
 	char **functions;		/* names, once loaded */
 	size_t n_functions;
 	void **owned;			/* what loaded results point to */

@@ -4,6 +4,8 @@
  * A file that is not a recording, is damaged, or was written by another
  * version of flick is told apart once, when it is opened.
  */
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,12 +13,28 @@
 
 #include "report/schema.h"
 
+#define TEXT 192			/* of FL_WHY, at most: a path has the rest */
+
+int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
+{
+	char text[TEXT];
+	size_t n = strlen(path), room;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	room = FL_WHY - sizeof("...: ") - strlen(text);
+	snprintf(why, FL_WHY, "%s%s: %s", n > room ? "..." : "",
+		 path + (n > room ? n - room : 0), text);
+	return -1;
+}
+
 int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 {
 	if (!text)
 		text = s->db ? sqlite3_errmsg(s->db) : "out of memory";
-	snprintf(why, FL_WHY, "%s: %s", s->path, text);
-	return -1;
+	return fl_why(why, s->path, "%s", text);
 }
 
 /* The one number a statement gives; -1 when it gives none. */
@@ -99,14 +117,11 @@ static void say_missing(const struct fl_store *s, char why[FL_WHY])
 	struct stat st;
 
 	if (!stat(s->dir, &st) && !S_ISDIR(st.st_mode))
-		snprintf(why, FL_WHY, "%s: a file, not the directory that `flick record` "
-			 "made", s->dir);
+		fl_why(why, s->dir, "a file, not the directory that `flick record` made");
 	else if (err == ENOENT && !stat(s->dir, &st))
-		snprintf(why, FL_WHY, "%s: no " FL_STORE_FILE " in it; `flick record` makes "
-			 "one", s->dir);
+		fl_why(why, s->dir, "no " FL_STORE_FILE " in it; `flick record` makes one");
 	else
-		snprintf(why, FL_WHY, "%s: %s; `flick record` makes one", s->dir,
-			 strerror(err));
+		fl_why(why, s->dir, "%s; `flick record` makes one", strerror(err));
 }
 
 int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
@@ -115,7 +130,8 @@ int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
 	struct stat st;
 
 	if (!s)
-		return -1;
+		return fl_why(why, dir, "out of memory");
+	s->lock = -1;
 	s->dir = strdup(dir);
 	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
 	if (stat(s->path, &st)) {
@@ -152,6 +168,17 @@ bool fl_store_value(struct fl_store *s, const char *key, char value[256])
 	return found;
 }
 
+int fl_store_number(struct fl_store *s, const char *key, uint64_t *out, char why[FL_WHY])
+{
+	char value[256] = "0", *end;
+
+	fl_store_value(s, key, value);
+	errno = 0;
+	*out = strtoull(value, &end, 10);
+	return isdigit((unsigned char)*value) && !*end && !errno ? 0 :
+	       fl_store_fail(s, why, "damaged: record again");
+}
+
 /* ---- results ------------------------------------------------------------------ */
 
 void *fl_store_own(struct fl_store *s, void *p)
@@ -180,34 +207,78 @@ static int type_of(const char *name)
 	return -1;
 }
 
-/* The columns of result `name`, as they were stored. 0, or -1: there are none. */
+const char *fl_store_result(struct fl_store *s, size_t i)
+{
+	sqlite3_stmt *st = NULL;
+	const char *name = NULL;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT name FROM results ORDER BY rowid LIMIT 1 "
+			       "OFFSET ?", -1, &st, NULL) != SQLITE_OK)
+		return NULL;
+	sqlite3_bind_int64(st, 1, (int64_t)i);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		name = (const char *)sqlite3_column_text(st, 0);
+	name = name ? fl_store_own(s, strdup(name)) : NULL;
+	sqlite3_finalize(st);
+	return name;
+}
+
+bool fl_store_has(struct fl_store *s, const char *result)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = fl_store_result(s, i)); i++)
+		if (!strcmp(name, result))
+			return true;
+	return false;
+}
+
+/* What it has instead, and how flick's own are had. */
+static int say_others(struct fl_store *s, const char *name, char why[FL_WHY])
+{
+	const bool ours = fl_analysis_find(name);
+	char others[80] = "";
+	const char *other;
+	size_t n = 0;
+
+	for (size_t i = 0; (other = fl_store_result(s, i)) && n < sizeof(others); i++)
+		n += (size_t)snprintf(others + n, sizeof(others) - n, "%s%s", i ? ", " : "",
+				      other);
+	return fl_why(why, s->path, "holds no result of %.48s%s%s%s%s", name,
+		      n ? "; it has " : "", others, ours ? "; record with -a " : "",
+		      ours ? name : "");
+}
+
+/* The columns of result `name`, as they were stored. 0, or -1: they are damaged. */
 static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
 {
 	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS,
 							      sizeof(*columns)));
 	sqlite3_stmt *st = NULL;
-	size_t n = 0;
+	bool sound = true;
 
+	r->columns = columns;
 	if (!columns || sqlite3_prepare_v2(s->db, "SELECT name, type FROM columns WHERE "
 					   "result = ? ORDER BY position", -1, &st,
 					   NULL) != SQLITE_OK)
 		return -1;
 	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
-	while (n < FL_MAX_COLUMNS && sqlite3_step(st) == SQLITE_ROW) {
+	while (sound && sqlite3_step(st) == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
 		int type = type_of((const char *)sqlite3_column_text(st, 1));
 
-		if (!text || type < 0)
+		sound = text && type >= 0 && r->n_columns < FL_MAX_COLUMNS;
+		if (!sound)
 			break;
-		columns[n].name = fl_store_own(s, strdup(text));
-		columns[n++].type = (enum flick_column_type)type;
+		columns[r->n_columns].type = (enum flick_column_type)type;
+		columns[r->n_columns].name = fl_store_own(s, strdup(text));
+		sound = columns[r->n_columns++].name;
 	}
 	sqlite3_finalize(st);
-	r->columns = columns;
-	r->n_columns = n;
-	return n ? 0 : -1;
+	return sound && r->n_columns ? 0 : -1;
 }
 
+/* A name in quotes alone would be a text where there is no such column. */
 static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
 				 const struct flick_rows *r)
 {
@@ -215,10 +286,10 @@ static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
 	sqlite3_stmt *st = NULL;
 
 	for (size_t c = 0; sql && c < r->n_columns; c++)
-		sql = sqlite3_mprintf("%z%s\"%w\"", sql, c ? "," : "",
+		sql = sqlite3_mprintf("%z%sr.\"%w\"", sql, c ? "," : "",
 				      r->columns[c].name);
 	if (sql)
-		sql = sqlite3_mprintf("%z FROM \"%w\"", sql, name);
+		sql = sqlite3_mprintf("%z FROM \"%w\" AS r", sql, name);
 	if (!sql || sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
 		st = NULL;
 	sqlite3_free(sql);
@@ -228,13 +299,14 @@ static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
 static uint64_t read_cell(struct fl_store *s, sqlite3_stmt *st, int c,
 			  enum flick_column_type type)
 {
-	char *text;
+	const char *text;
 
 	if (sqlite3_column_type(st, c) == SQLITE_NULL)
 		return FLICK_NONE;
 	if (type != FLICK_COL_TEXT)
 		return (uint64_t)sqlite3_column_int64(st, c);
-	text = fl_store_own(s, strdup((const char *)sqlite3_column_text(st, c)));
+	text = (const char *)sqlite3_column_text(st, c);
+	text = text ? fl_store_own(s, strdup(text)) : NULL;
 	return text ? (uintptr_t)text : FLICK_NONE;
 }
 
@@ -265,16 +337,14 @@ int fl_store_load(struct fl_store *s, const char *name, struct flick_rows *r,
 		  char why[FL_WHY])
 {
 	sqlite3_stmt *st;
-	char text[192];
 	int err;
 
 	*r = (struct flick_rows){ 0 };
+	if (!fl_store_has(s, name))
+		return say_others(s, name, why);
 	st = load_columns(s, name, r) ? NULL : select_rows(s, name, r);
-	if (!st) {
-		snprintf(text, sizeof(text), "holds no result of %.64s; record with "
-			 "-a %.64s", name, name);
-		return fl_store_fail(s, why, text);
-	}
+	if (!st)
+		return fl_store_fail(s, why, "damaged: record again");
 	err = read_rows(s, st, r);
 	sqlite3_finalize(st);
 	if (err) {
@@ -295,6 +365,8 @@ void fl_store_close(struct fl_store *s)
 		if (s->made_dir)
 			rmdir(s->dir);
 	}
+	if (s->lock >= 0)
+		close(s->lock);
 	for (size_t i = 0; i < s->n_functions; i++)
 		free(s->functions[i]);
 	free(s->functions);

@@ -1,5 +1,6 @@
 /*
- * table.c - what every way of showing rows shares: order, columns, exporters.
+ * table.c - what every way of showing rows shares: order, columns, characters,
+ * exporters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,9 @@ const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 {
 	const char *name = s->result->columns[column].name;
 
-	if (strcmp(name, "calls"))
+	if (!s->name || strcmp(name, "calls"))
 		return name;
-	return s->sampled ? "samples" : s->rate ? "estimated_calls" : name;
+	return s->sampled ? "samples" : s->estimated ? "estimated_calls" : name;
 }
 
 const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)
@@ -39,6 +40,14 @@ const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)
 	const char *name = index < s->n_functions ? s->functions[index] : NULL;
 
 	return name ? name : "?";
+}
+
+bool fl_sheet_has_numbers(const struct flick_rows *r, const char *name)
+{
+	int c = fl_sheet_column(r, name);
+
+	return c >= 0 && (r->columns[c].type == FLICK_COL_COUNT ||
+			  r->columns[c].type == FLICK_COL_NS);
 }
 
 bool fl_sheet_is_text(const struct flick_rows *r, size_t column)
@@ -208,4 +217,21 @@ bool fl_sheet_sort(struct fl_sheet *s, const char *name)
 			o.is_text ? compare_named : compare_rows, &o);
 	return r->n_rows == 0 || fl_sheet_typed(r, FLICK_COL_ID) < 0 ||
 	       fl_sheet_typed(r, FLICK_COL_PARENT) < 0 || arrange_tree(s);
+}
+
+/* ---- characters ------------------------------------------------------------------ */
+
+size_t fl_character(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 :
+		   s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
+		return 0;			/* too long a form, half a pair, too large */
+	return n;
 }

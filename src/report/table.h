@@ -13,6 +13,10 @@ const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell)
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
+/* Names come from files and may hold any byte: how many the UTF-8 character at
+ * `text` has, or 0: it is none, and FL_NO_CHARACTER stands for the byte. */
+size_t fl_character(const char *text);
+#define FL_NO_CHARACTER "\xef\xbf\xbd"	/* U+FFFD */
 /* A cell of FL_COL_CHANGE, and back. */
 static inline int64_t fl_change_value(uint64_t cell)
 {

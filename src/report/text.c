@@ -67,6 +67,8 @@ static const struct {
 static const char *const latency_shown[] = { "total_ns", "self_ns", "calls", "function" };
 static const char *const sampled_shown[] = { "avg_ns", "p50_ns", "p99_ns", "max_ns",
 					     "calls", "function" };
+/* Of every result of flick's own, where there are any. */
+static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
 
 static bool is_in(const char *name, const char *const *list, size_t n)
 {
@@ -91,12 +93,14 @@ static bool is_shown(const struct fl_sheet *s, size_t c)
 
 	if (r->columns[c].type == FLICK_COL_ID || r->columns[c].type == FLICK_COL_PARENT)
 		return false;
-	if (fl_sheet_column(r, "avg_ns") >= 0)
-		return s->sampled ? is_in(name, sampled_shown, ARRAY_LEN(sampled_shown)) :
-		       is_in(name, latency_shown, ARRAY_LEN(latency_shown));
-	if (!strcmp(name, "unknown") || !strcmp(name, "unsure"))
+	if (!s->name)
+		return true;
+	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
 		return !is_all_zero(r, c);
-	return true;
+	if (strcmp(s->name, "latency"))
+		return true;
+	return s->sampled ? is_in(name, sampled_shown, ARRAY_LEN(sampled_shown)) :
+	       is_in(name, latency_shown, ARRAY_LEN(latency_shown));
 }
 
 /* A name that is not in the list, as a title: "total_before_ns". */
@@ -242,9 +246,8 @@ static void write_text(FILE *to, const struct fl_sheet *s)
 	struct layout l;
 
 	lay_out(&l, s);
-	if (s->rate)
-		fprintf(to, "  sampled %s %%: calls and times are estimated from %s %% of the "
-			"time\n\n", s->rate, s->rate);
+	if (s->note)
+		fprintf(to, "  %s\n\n", s->note);
 	print_titles(to, &l);
 	for (size_t row = 0; row < s->result->n_rows; row++) {
 		for (size_t i = 0; i < l.n; i++)

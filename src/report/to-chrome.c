@@ -5,8 +5,6 @@
  * An analysis of the trace writes each call when it ends, so a file of any size
  * takes no memory. A call whose end or begin was not seen is an instant.
  */
-#include <stdlib.h>
-
 #include "report/replay.h"
 #include "report/table.h"
 
@@ -104,13 +102,6 @@ static const struct flick_analysis analysis = {
 	.open = open_chrome, .leave = leave, .rows = rows, .close = close_chrome,
 };
 
-static uint64_t number(struct fl_store *s, const char *key)
-{
-	char value[256];
-
-	return fl_store_value(s, key, value) ? strtoull(value, NULL, 10) : 0;
-}
-
 static int write_chrome(struct fl_dump *d)
 {
 	struct fl_use use = { .analysis = &analysis };
@@ -118,11 +109,12 @@ static int write_chrome(struct fl_dump *d)
 	struct fl_thread t;
 	int status;
 
-	if (fl_store_view(d->store, &view, d->why))
+	if (fl_store_view(d->store, &view, d->why) ||
+	    fl_store_number(d->store, "start_tsc", &out.start, d->why) ||
+	    fl_trace_check(d->dir, d->why) || fl_dump_open(d))
 		return -1;
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;
-	out.start = number(d->store, "start_tsc");
 	out.thread = UINT32_MAX;
 	out.n = 0;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", d->to);

@@ -85,32 +85,23 @@ static void lay_out(struct flame *f)
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/* How many bytes the character at `s` has; 0: it is not UTF-8, or not for XML. */
-static size_t character(const unsigned char *s)
+/* As fl_character(), of those that can be in XML. */
+static size_t xml_character(const char *s)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 :
-		   s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-
-	if (n == 1)
-		return s[0] >= 0x20;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-		return 0;			/* too long a form, half a pair, too large */
-	return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe ? 0 : n;
+	if ((unsigned char)*s < 0x20 || !strncmp(s, "\xef\xbf\xbe", 3) ||
+	    !strncmp(s, "\xef\xbf\xbf", 3))
+		return 0;
+	return fl_character(s);
 }
 
-static void print_xml(FILE *to, const char *text)
+static void print_xml(FILE *to, const char *s)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	size_t n;
 
-	while (*s) {
-		size_t n = character(s);
-
+	for (; *s; s += n ? n : 1) {
+		n = xml_character(s);
 		if (n == 0)
-			fputc('?', to);
+			fputs(FL_NO_CHARACTER, to);
 		else if (*s == '<')
 			fputs("&lt;", to);
 		else if (*s == '>')
@@ -119,7 +110,6 @@ static void print_xml(FILE *to, const char *text)
 			fputs("&amp;", to);
 		else
 			fwrite(s, 1, n, to);
-		s += n ? n : 1;
 	}
 }
 
@@ -234,13 +224,15 @@ static int write_flame(struct fl_dump *d)
 	if (!err)
 		lay_out(&f);
 	if (err)
-		snprintf(d->why, FL_WHY, "%s: out of memory", d->dir);
+		fl_why(d->why, d->dir, "out of memory");
 	else if (f.total == 0)
-		snprintf(d->why, FL_WHY, "%s: no call in its tree has a known time", d->dir);
+		err = fl_why(d->why, d->dir, "no call in its tree has a known time");
 	else
+		err = fl_dump_open(d);
+	if (!err)
 		draw(d, &f);
 	free(f.places);
-	return err || f.total == 0 ? -1 : 0;
+	return err;
 }
 
 const struct fl_dumper fl_dumper_flame = {

@@ -22,6 +22,8 @@ static int write_folded(struct fl_dump *d)
 	size_t self = (size_t)fl_sheet_column(r, "self_ns");
 	const char *names[MAX_NAMES];
 
+	if (fl_dump_open(d))
+		return -1;
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 		uint32_t depth = d->tree->depth[i];

@@ -5,27 +5,29 @@
 
 #include "report/table.h"
 
-/* Names come from files and may hold any byte: what is not UTF-8's lower half
- * passes as it is, control characters and quotes are escaped. */
 void fl_json_string(FILE *to, const char *text)
 {
-	fputc('"', to);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	size_t n;
 
-		if (c == '"' || c == '\\')
-			fprintf(to, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(to, "\\u%04x", c);
+	fputc('"', to);
+	for (; *text; text += n ? n : 1) {
+		n = fl_character(text);
+		if (n == 0)
+			fputs(FL_NO_CHARACTER, to);
+		else if (*text == '"' || *text == '\\')
+			fprintf(to, "\\%c", *text);
+		else if (n == 1 && *text < 0x20)
+			fprintf(to, "\\u%04x", *text);
 		else
-			fputc(c, to);
+			fwrite(text, 1, n, to);
 	}
 	fputc('"', to);
 }
 
 static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 {
-	fprintf(to, "\"%s\": ", fl_sheet_title(s, c));
+	fl_json_string(to, fl_sheet_title(s, c));
+	fputs(": ", to);
 	if (v == FLICK_NONE)
 		fputs("null", to);
 	else if (fl_sheet_is_text(s->result, c))

@@ -45,12 +45,6 @@ struct fl_trace {
 	int error;			/* errno of the first write that failed */
 };
 
-static int fail(char why[FL_WHY], const char *path, const char *reason)
-{
-	snprintf(why, FL_WHY, "%s: %s", path, reason);
-	return -1;
-}
-
 /* The results, which come last, need room as well: half the trace goes. */
 static void stop(struct fl_trace *t, int error)
 {
@@ -125,7 +119,7 @@ static int open_stream(struct fl_trace *t, char why[FL_WHY])
 
 	t->fd = open(t->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (t->fd < 0)
-		return fail(why, t->path, strerror(errno));
+		return fl_why(why, t->path, "%s", strerror(errno));
 	t->stream = ZSTD_createCStream();
 	t->out_bytes = ZSTD_CStreamOutSize();
 	t->out = malloc(t->out_bytes);
@@ -133,9 +127,9 @@ static int open_stream(struct fl_trace *t, char why[FL_WHY])
 	    ZSTD_isError(ZSTD_CCtx_setParameter(t->stream, ZSTD_c_compressionLevel,
 						LEVEL)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(t->stream, ZSTD_c_checksumFlag, 1)))
-		return fail(why, t->path, "out of memory");
+		return fl_why(why, t->path, "out of memory");
 	write_all(t, (char *)&h, sizeof(h));
-	return t->error ? fail(why, t->path, strerror(t->error)) : 0;
+	return t->error ? fl_why(why, t->path, "%s", strerror(t->error)) : 0;
 }
 
 int fl_trace_create(struct fl_trace **out, const char *dir, char why[FL_WHY])
@@ -143,7 +137,7 @@ int fl_trace_create(struct fl_trace **out, const char *dir, char why[FL_WHY])
 	struct fl_trace *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		return fail(why, dir, "out of memory");
+		return fl_why(why, dir, "out of memory");
 	t->fd = -1;
 	if (asprintf(&t->path, "%s/" FL_TRACE_FILE ".tmp", dir) < 0 ||
 	    asprintf(&t->final, "%s/" FL_TRACE_FILE, dir) < 0 || open_stream(t, why)) {
@@ -167,7 +161,7 @@ int fl_trace_save(struct fl_trace *t, char why[FL_WHY])
 		t->error = errno;
 	free(t->path);
 	t->path = NULL;
-	return t->error ? fail(why, t->final, strerror(t->error)) : 0;
+	return t->error ? fl_why(why, t->final, "%s", strerror(t->error)) : 0;
 }
 
 void fl_trace_close(struct fl_trace *t)
@@ -207,17 +201,17 @@ static int open_reader(struct reader *r, char why[FL_WHY])
 
 	r->file = fopen(r->path, "re");
 	if (!r->file)
-		return fail(why, r->path, errno == ENOENT ? "there is no trace; record with "
-			    "--trace" : strerror(errno));
+		return fl_why(why, r->path, "%s", errno == ENOENT ? "there is no trace; "
+			      "record with --trace" : strerror(errno));
 	if (fread(&h, sizeof(h), 1, r->file) != 1 || h.magic != MAGIC)
-		return fail(why, r->path, "not a trace of flick, or cut short at its start");
+		return fl_why(why, r->path, "not a trace of flick, or cut short at its start");
 	if (h.version != FL_TRACE_VERSION || h.record_bytes != sizeof(struct flick_record))
-		return fail(why, r->path, "written by another version of flick");
+		return fl_why(why, r->path, "written by another version of flick");
 	r->stream = ZSTD_createDStream();
 	r->room = IN_BYTES * 2;
 	r->in = malloc(IN_BYTES);
 	r->out = malloc(r->room);
-	return r->stream && r->in && r->out ? 0 : fail(why, r->path, "out of memory");
+	return r->stream && r->in && r->out ? 0 : fl_why(why, r->path, "out of memory");
 }
 
 /* More bytes behind what is there. False: there are none. */
@@ -311,20 +305,46 @@ static void close_reader(struct reader *r)
 	free(r->path);
 }
 
+static int find_reader(struct reader *r, const char *dir, char why[FL_WHY])
+{
+	if (asprintf(&r->path, "%s/" FL_TRACE_FILE, dir) < 0) {
+		r->path = NULL;
+		return fl_why(why, dir, "out of memory");
+	}
+	return open_reader(r, why);
+}
+
+int fl_trace_check(const char *dir, char why[FL_WHY])
+{
+	struct reader r = { .path = NULL };
+	int err = find_reader(&r, dir, why);
+
+	close_reader(&r);
+	return err;
+}
+
+bool fl_trace_exists(const char *dir)
+{
+	char *path = NULL;
+	bool exists = asprintf(&path, "%s/" FL_TRACE_FILE, dir) >= 0 && !access(path, F_OK);
+
+	free(path);
+	return exists;
+}
+
 int fl_trace_read(const char *dir, const struct fl_sink *sink, char why[FL_WHY])
 {
 	struct reader r = { .sink = sink };
-	int err = asprintf(&r.path, "%s/" FL_TRACE_FILE, dir) < 0 ? -1 : open_reader(&r, why);
 
-	if (err) {
+	if (find_reader(&r, dir, why)) {
 		close_reader(&r);
 		return -1;
 	}
 	while (read_block(&r))
 		;
 	if (!r.ended)
-		snprintf(why, FL_WHY, "%s: %s; the first %llu events are shown", r.path,
-			 r.damage ? r.damage : "cut short", (unsigned long long)r.n);
+		fl_why(why, r.path, "%s; the first %llu events are shown",
+		       r.damage ? r.damage : "cut short", (unsigned long long)r.n);
 	close_reader(&r);
 	return r.ended ? 0 : 1;
 }

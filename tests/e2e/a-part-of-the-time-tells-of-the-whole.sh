@@ -61,6 +61,18 @@ label=report:
 run "$FLICK" report -a graph "$data"
 head -n 1 "$out" | grep -q '^  sampled [0-9.]* %: ' || fail "$label no first line"
 grep -q 'Est. calls' "$out" || fail "$label not called estimates"
+run "$FLICK" report -a counts "$data"
+head -n 1 "$out" | grep -Eq '^ +Calls +Sampled +Function$' || fail "$label counts are exact"
+run "$FLICK" report -a latency "$data"
+grep -Eq '^ +Total time +Self time +Est. calls( +Unknown)? +Sampled +Function$' "$out" ||
+	fail "$label latency: other columns"
+cp -r "$data" "$work/before"
+run "$FLICK" report --diff "$work/before" "$data" -a graph
+head -n 1 "$out" | grep -Eq '^  both are sampled: before is made of estimates from [0-9.]+ % of' ||
+	fail "$label compared as if it were all"
+grep -q 'Estimated calls before' "$out" || fail "$label compared as calls"
+run "$FLICK" report --diff "$work/before" "$data" -a counts
+head -n 1 "$out" | grep -q '^ *Calls before' || fail "$label exact counts have a note"
 run "$FLICK" report -a tree "$data"
 grep -q ' \[\.\.\.\]$' "$out" || fail "$label the tree says not where it is cut off"
 run "$FLICK" report -a graph --format=json "$data"

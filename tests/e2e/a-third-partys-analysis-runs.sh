@@ -36,6 +36,70 @@ status=$?
 succeeded
 [ "$(sql "select count(*) from \"longest:999999999999\"")" = 0 ] || fail "its argument"
 
+# Its columns mean what it says they do, whatever flick's own are called; a name
+# of any length can be shown.
+cat >"$work/columns.c" <<'END'
+#include <stdlib.h>
+#include <flick/analysis.h>
+static const struct flick_column k[] = {
+	{ "who", FLICK_COL_TEXT }, { "avg_ns", FLICK_COL_NS }, { "from_ns", FLICK_COL_NS },
+	{ "extra", FLICK_COL_COUNT }, { "unknown", FLICK_COL_COUNT }, { "calls", FLICK_COL_COUNT },
+};
+static int o(void **s, const struct flick_view *v, const char *a)
+	{ (void)v; (void)a; *s = 0; return 0; }
+static int r(void *s, struct flick_rows *x)
+{
+	(void)s;
+	x->columns = k;
+	x->n_columns = 6;
+	x->n_rows = 1;
+	x->cells = calloc(6, sizeof(*x->cells));
+	x->cells[0] = (uintptr_t)"me";
+	return 0;
+}
+static void c(void *s) { (void)s; }
+const struct flick_analysis flick_analysis = { .size = sizeof(struct flick_analysis),
+	.version = FLICK_ANALYSIS_VERSION, .name = "columns", .args = "anything",
+	.open = o, .rows = r, .close = c };
+END
+plugin columns "$work/columns.c"
+long=$(printf '%0300d' 0)
+for how in -a --rate=50%; do
+	label="own columns, $how:"
+	[ $how = -a ] && how=
+	record $how -a "$work/columns.so:$long" -- "$work/recursion"
+	succeeded
+	for name in "" "-a columns:$long"; do
+		run "$FLICK" report $name "$data"
+		succeeded
+		grep -Eq 'Avg time +From +Extra +Unknown +Calls +Who$' "$out" ||
+			fail "$label report: other columns"
+		! grep -q estimated "$out" || fail "$label called estimates"
+	done
+	run "$FLICK" report -a latency "$data"
+	one_line_error 1 'it has columns:0.*; record with -a latency'
+done
+
+# Who made it is certain, or not said; calls of windows stand for all.
+label="longjmp:"
+target longjmp -O0 $sites
+record -a "$work/longest.so" -- "$work/longjmp"
+succeeded
+bad=$(sql "select f.name, c.name from longest l join functions f on f.id = l.function
+	join functions c on c.id = l.made_by where f.name || '<' || c.name not in
+	('after<main', 'after<all_the_way', 'all_the_way<main', 'bounce<bounce',
+	'bounce<all_the_way', 'dive<dive', 'dive<all_the_way', 'drown<drown',
+	'drown<all_the_way', 'on_signal<drown')")
+[ -z "$bad" ] || fail "$label" $bad
+label="windows:"
+target windows -O1 $sites
+record --rate 10% -a "$work/longest.so,latency" -- "$work/windows" 100
+succeeded
+bad=$(sql "select f.name, l.calls, m.calls from longest l
+	join latency m on m.function = l.function join functions f on f.id = l.function
+	where abs(l.calls - m.calls) > 1")
+[ -z "$bad" ] || fail "$label" $bad
+
 wrong() {	# WHAT SPEC PATTERN
 	label="$1:"
 	rm -rf "$data"

@@ -31,6 +31,16 @@ for table in session threads sites latency; do
 	run "$FLICK" report "$data"
 	[ "$status" -le 1 ] || fail "without $table: status $status"
 done
+change() {	# WHAT SQL
+	rm -rf "$data"
+	cp -r "$good" "$data"
+	sqlite3 "$data/results.db" "$2" || fail "$1: sqlite3"
+	report "$1" 'damaged: record again'
+}
+change "an unknown type" "update columns set type = 'nx' where name = 'calls'"
+change "no columns" "delete from columns"
+change "no table" "drop table latency"
+change "a number" "update session set value = 'many' where key = 'produced'"
 rm -rf "$data"
 : >"$data"
 report "a file"

@@ -77,9 +77,70 @@ record -a counts -- "$work/recursion"
 run "$FLICK" dump "$data"
 one_line_error 1 'record with -a tree or --trace'
 
+# What cannot be written takes no file's place, and the reason is the true one.
+label=nothing:
+echo earlier >"$work/kept"
+for format in folded flame chrome; do
+	run "$FLICK" dump --format=$format -o "$work/kept" "$data"
+	one_line_error 1 'record with'
+	[ "$(cat "$work/kept")" = earlier ] || fail "$label $format took the file's place"
+done
+damaged() {	# WHAT SQL PATTERN FORMATS...
+	label="$1:"
+	rm -rf "$work/damaged"
+	cp -r "$data.old" "$work/damaged"
+	sqlite3 "$work/damaged/results.db" "$2" || fail "$label sqlite3"
+	pattern=$3
+	shift 3
+	for format; do
+		run "$FLICK" dump --format=$format -o "$work/kept" "$work/damaged"
+		one_line_error 1 "$pattern"
+		[ "$(cat "$work/kept")" = earlier ] || fail "$label $format took the file's place"
+	done
+}
+run "$FLICK" record --trace -a tree -o "$data" -- "$work/recursion"
+succeeded
+record -a counts -- "$work/recursion"
+run "$FLICK" record --trace -a tree -o "$data.old" -- "$work/recursion"
+succeeded
+again='damaged: record again'
+damaged "a type" "update columns set type = 'nx' where name = 'self_ns'" "$again" folded flame
+damaged "no parents" "update columns set type = 'count' where type = 'parent'" "$again" folded flame
+damaged "no time" "update columns set name = 'elf_ns' where name = 'self_ns'" "$again" folded flame
+damaged "no number" "update columns set type = 'text' where name = 'calls'" "$again" folded flame
+damaged "circles" "update tree set parent = id" "$again" folded flame
+damaged "empty" "delete from tree" 'its tree is empty' folded flame
+for tick in nan inf 0 -1 1e; do
+	damaged "tick $tick" "update session set value = '$tick' where key = 'ns_per_tick'" \
+		"$again" chrome
+done
+damaged "start" "update session set value = 'x' where key = 'start_tsc'" "$again" chrome
+damaged "account" "update session set value = '-1' where key = 'lost'" "$again" folded chrome
+label="the trace's reason:"
+rm -rf "$work/damaged"
+run "$FLICK" record --trace -o "$work/damaged" -- "$work/recursion"
+succeeded
+echo no >"$work/damaged/trace.zst"
+run "$FLICK" dump -o "$work/kept" "$work/damaged"
+one_line_error 1 'not a trace of flick'
+[ "$(cat "$work/kept")" = earlier ] || fail "$label took the file's place"
+
+# Names need not be UTF-8; JSON is.
+label=names:
+rm -rf "$work/names"
+cp -r "$data.old" "$work/names"
+sqlite3 "$work/names/results.db" "update functions set name = cast(x'66f6' as text)
+	where name = 'fib'" || fail "$label sqlite3"
+for command in "dump --format=chrome" "report --format=json" "dump --format=flame"; do
+	run "$FLICK" $command "$work/names"
+	succeeded
+	iconv -f utf-8 -t utf-8 "$out" >/dev/null 2>&1 || fail "$label $command is no UTF-8"
+	grep -q "$(printf 'f\357\277\275')" "$out" || fail "$label $command: no f"
+done
+
 label=usage:
 run "$FLICK" dump --format=flam "$data"
-one_line_error 2 'no format .flam.; flame'
+one_line_error 2 'no format .flam.; did you mean .flame.?'
 run "$FLICK" dump "$data" "$data"
 one_line_error 2 'one directory'
 run "$FLICK" dump -o /dev/full --format=chrome "$data.old"

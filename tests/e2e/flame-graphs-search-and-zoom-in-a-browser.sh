@@ -63,6 +63,9 @@ grep -q ">2 matched, $share %<" "$out" || fail "not $share % matched"
 browse "search=a"			# main, and what is above it: once
 grep -q ' matched, 100.00 %<' "$out" || fail "frames on one another count twice"
 
+browse "search=50%"			# typed by hand; the rest of the script goes on
+grep -q ">0 matched, 0.00 %<" "$out" || fail "50% is not searched for"
+
 wide=$(grep -A 1 '<g class="f"' "$svg" | grep '<g class' | grep -n '<title>wide' | cut -d: -f1)
 browse "zoom=$((wide - 1))"
 frames | grep '|wide' | grep -q '|10.00|1180.00$' || fail "wide does not fill the width"

@@ -59,4 +59,4 @@ done
 run "$FLICK" report -a tree -s nonsense "$data"
 one_line_error 2 'there is no column'
 run "$FLICK" report -a nonsense "$data"
-one_line_error 1 'record with -a nonsense'
+one_line_error 1 'holds no result of nonsense; it has graph, tree, subtrees'

@@ -1,7 +1,8 @@
 #!/bin/sh
 # An address space that is limited is shared with the target: less is taken of it,
-# which is said in a line, and all calls are recorded. Where the target cannot
-# even map that, nothing runs, and that is said.
+# which is said in a line, and all calls are recorded. Threads that get no slot
+# lose all of theirs, which is told once, everywhere alike. Where the target
+# cannot even map that, nothing runs, and that is said.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target threads -O2 $sites
@@ -16,6 +17,30 @@ check() {
 	one_line_error 0 'limited.*threads at a time'
 }
 exhaustively check
+
+for readers in 1 2; do
+	label="more threads than slots, $readers:"
+	rm -rf "$data"
+	(ulimit -v 300000; MALLOC_ARENA_MAX=1 TRUTH_THREADS=1 \
+		exec timeout 60 "$FLICK" record --all --readers $readers -o "$data" -- \
+		"$work/threads" 200 30 together) >"$out" 2>"$err" </dev/null
+	status=$?
+	succeeded 3
+	conserved
+	sql "select sum(lost_reader + lost_slot + lost_room), sum(produced) from threads
+		union all select sum(n), (select value from session where key = 'produced')
+			from losses
+		union all select (select value from session where key = 'lost'),
+			sum(produced) from threads" >"$work/sums"
+	[ "$(sort -u "$work/sums" | wc -l)" = 1 ] || fail "$label" $(cat "$work/sums")
+	[ "$(cut -d' ' -f2 "$work/sums" | head -n 1)" = \
+		"$(awk '$1 == "thread" { n += 2 * $3 - $4 } END { print n }' "$out")" ] ||
+		fail "$label produced" $(cat "$work/sums")
+	[ "$(sql "select produced > 0 from threads where name = '(no slot)'")" = 1 ] ||
+		fail "$label all had a slot"
+	grep -q "^flick: $(cut -d' ' -f1 "$work/sums" | head -n 1) events lost" "$err" ||
+		fail "$label other losses are told than" $(cat "$work/sums")
+done
 
 for use in 1 2; do
 	label="mmap $use fails:"

@@ -21,7 +21,7 @@ for page in "$top"/man/flick-*.1; do
 done
 
 # What --help lists below the options (analyses, formats) has its paragraph.
-for command in record dump; do
+for command in record report dump; do
 	names=$("$FLICK" $command --help | sed -n '/^\(Analyses\|Formats\)/,/^$/s/^  \([a-z]*\) .*/\1/p')
 	[ -n "$names" ] || fail "$command --help lists nothing"
 	for name in $names; do

@@ -24,3 +24,16 @@ on "fib land " --match=regex -P '^(fib|la.d)$'
 on "hop " -P 'recursion!hop'
 on "sink " -P "recursion!0x$(nm "$work/recursion" |
 	sed -n 's/^0*\([0-9a-f]*\) . sink$/\1/p')"
+
+# Any number of them; --match may stand behind them.
+many=$(yes -- "-P fib" | head -n 300)
+on "fib " $many
+label=list:
+for order in "--match=regex ^(fib|la.d)\$" "^(fib|la.d)\$ --match=regex"; do
+	run "$FLICK" list "$work/recursion" $order
+	succeeded
+	got=$(awk '!/^events/ { print $NF }' "$out" | sort -u | tr '\n' ' ')
+	[ "$got" = "fib land " ] || fail "$label $order: $got"
+done
+run "$FLICK" list "$work/recursion" 'a(b' --match=regex
+one_line_error 2 'no regular expression'

@@ -44,6 +44,16 @@ succeeded
 exact latency
 lossless
 
+label="a third party's, dlopen:"
+"$CC" -shared -fPIC -I"$top/include" "$top/examples/own-analysis.c" -o "$work/longest.so" ||
+	fail "longest.so"
+record --readers 4 -a "$work/longest.so,latency" --all -- "$work/dlopen" \
+	"$work/dlopen-lib.so" 40
+succeeded
+bad=$(sql "select l.function from longest l join latency m on m.function = l.function
+	where l.calls <> m.calls")
+[ -z "$bad" ] || fail "$label other calls of" $bad
+
 label="killed:"
 target crash -O2 $sites
 record --readers 2 --all -- "$work/crash" segv

@@ -25,6 +25,9 @@ int main(int argc, char **argv)
 }
 END
 compile "$work/two" "$work/two.c" -O1 $sites
+record -a graph,tree,subtrees -- "$work/two" 0
+succeeded
+mv "$data" "$work/before2"
 record -a graph,tree,counts,latency -- "$work/two" 0
 succeeded
 mv "$data" "$work/before"
@@ -58,6 +61,44 @@ head -n 1 "$out" | grep -Eq 'Total before +Total after +Total change +Calls befo
 run "$FLICK" report --diff "$work/before" "$data" --format=json -a graph
 succeeded
 grep -q '"calls_change": 40' "$out" || fail "json: no change"
+
+# By name.
+for a in counts latency graph; do
+	run "$FLICK" report --diff "$work/before" "$data" -a $a -s function --format=csv
+	succeeded
+	awk -F, 'NR > 1 && NF > 1 { sub(/\r$/, ""); print $NF }' "$out" >"$work/got"
+	LC_ALL=C sort -c "$work/got" 2>"$err" || fail "$a: not by name"
+	[ "$(wc -l <"$work/got")" -gt 4 ] || fail "$a: no rows"
+done
+run "$FLICK" report --diff "$work/before" "$data" -a tree -s function
+succeeded
+grep -q '^ .* -1      same$' "$out" || fail "tree by name"
+# Of samples one call's time is compared, never how many there were.
+record -- "$work/two" 0
+succeeded
+mv "$data" "$work/samples"
+record -- "$work/two" 1
+succeeded
+run "$FLICK" report --diff "$work/samples" "$data"
+succeeded
+head -n 1 "$out" | grep -q '^  both are sampled' || fail "samples: not said"
+grep -Eq '^ +Avg before +Avg after +Avg change +P50 before .* +Function$' "$out" ||
+	fail "samples: other columns"
+run "$FLICK" report --diff "$work/samples" "$data" -s samples --format=csv
+succeeded
+grep -q '^samples_before,samples_after,samples_change,function' "$out" || fail "samples: as calls"
+record --all -- "$work/two" 1
+run "$FLICK" report --diff "$work/samples" "$data"
+succeeded
+grep -q 'is made of samples, .* of every call: their numbers differ' "$err" || fail "unlike: not said"
+mv "$data" "$work/after"
+record -a graph,tree,subtrees -- "$work/two" 1
+
+# What is no number is not subtracted.
+for key in "graph caller" "tree id" "tree parent" "subtrees callees"; do
+	run "$FLICK" report --diff "$work/before2" "$data" -a ${key% *} -s ${key#* }
+	one_line_error 2 "column .${key#* }. holds no numbers"
+done
 
 run "$FLICK" report --diff "$work/nothing" "$data"
 one_line_error 1 'no such file|record'

@@ -173,10 +173,29 @@ static void nesting_is_who_called_whom(void **unused)
 	assert_int_equal(context("ab", "total_ns"), 30);
 	assert_int_equal(context("ab", "self_ns"), 20);
 	assert_int_equal(result(TREE)->n_rows, 4);
-	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(subtree('a', "b; c"), 1);
 	assert_int_equal(subtree('b', "c"), 1);
 	assert_int_equal(subtree('c', ""), 3);
 	assert_int_equal(sum(GRAPH, "unsure") + sum(TREE, "unsure"), 0);
+}
+
+static const char *backwards(const void *owner, uint32_t function)
+{
+	return name_of(owner, FUNCTIONS - 1 - function);
+}
+
+/* So that two recordings, which number functions differently, are compared. */
+static void a_set_is_written_in_the_order_of_names(void **unused)
+{
+	(void)unused;
+	view.name = backwards;
+	enter('a', 100);
+	for (char f = 'b'; f <= 'd'; f++) {
+		enter(f, 200);
+		leave(f, 200);
+	}
+	leave('a', 100);
+	assert_int_equal(subtree('a', "e; f; g"), 1);
 }
 
 static void recursion_has_a_row_a_level(void **unused)
@@ -209,7 +228,7 @@ static void tail_calls_are_the_callers(void **unused)
 	leave('a', 100);
 	assert_int_equal(edge("ac", "calls"), 1);
 	assert_int_equal(edge("bc", "calls"), 0);
-	assert_int_equal(subtree('a', "b, c"), 1);
+	assert_int_equal(subtree('a', "b; c"), 1);
 	assert_int_equal(sum(GRAPH, "unsure"), 0);
 }
 
@@ -500,12 +519,84 @@ static void what_cannot_merge_says_so(void **unused)
 	fl_run_close(y);
 }
 
+/* A third party's, which looks at how many functions it is told there are. */
+struct witness {
+	const struct flick_view *view;
+};
+
+static int witness_open(void **state, const struct flick_view *v, const char *arg)
+{
+	struct witness *w = calloc(1, sizeof(*w));
+
+	(void)arg;
+	w->view = v;
+	*state = w;
+	return 0;
+}
+
+static int witness_merge(void *into, void *from)
+{
+	const struct witness *w = into, *added = from;
+
+	return w->view->n_functions == FUNCTIONS &&
+	       added->view->n_functions == FUNCTIONS ? 0 : -ERANGE;
+}
+
+/* Makes cells, gives them back, and fails. */
+static int witness_rows(void *state, struct flick_rows *r)
+{
+	(void)state;
+	r->cells = calloc(1, 8);
+	r->n_rows = 1;
+	free(r->cells);
+	return -EIO;
+}
+
+static const struct flick_analysis witness = { .open = witness_open, .merge = witness_merge,
+					       .rows = witness_rows, .close = free };
+
+/* Functions came when only one of two readers was fed any more. */
+static void merging_knows_all_functions(void **unused)
+{
+	struct fl_use use = { .analysis = &witness };
+	struct flick_rows r;
+	struct fl_run *x, *y;
+
+	(void)unused;
+	view.n_functions = 2;
+	view.n_sites = 2 * PROBES;
+	assert_int_equal(fl_run_open(&x, &use, 1, &view), 0);
+	assert_int_equal(fl_run_open(&y, &use, 1, &view), 0);
+	view.n_functions = FUNCTIONS;
+	view.n_sites = FUNCTIONS * PROBES;
+	feed_at(y, 0, ENTRY, 100, now);
+	assert_int_equal(fl_run_merge(x, y), 0);
+	assert_int_equal(fl_run_rows(x, 0, &r), -EIO);	/* not what merge may say */
+	fl_run_close(x);
+	fl_run_close(y);
+}
+
+static void rows_that_failed_leave_no_cells(void **unused)
+{
+	struct fl_use use = { .analysis = &witness };
+	struct flick_rows r;
+	struct fl_run *x;
+
+	(void)unused;
+	assert_int_equal(fl_run_open(&x, &use, 1, &view), 0);
+	assert_int_equal(fl_run_rows(x, 0, &r), -EIO);
+	assert_null(r.cells);
+	assert_int_equal(r.n_rows, 0);
+	fl_run_close(x);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(nesting_is_who_called_whom),
+		T(a_set_is_written_in_the_order_of_names),
 		T(recursion_has_a_row_a_level),
 		T(tail_calls_are_the_callers),
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
@@ -520,6 +611,8 @@ int main(void)
 		T(deep_recursion_needs_no_deep_stack),
 		T(merged_runs_are_one_run),
 		T(what_cannot_merge_says_so),
+		T(merging_knows_all_functions),
+		T(rows_that_failed_leave_no_cells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

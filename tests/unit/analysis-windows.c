@@ -486,7 +486,8 @@ static void counts_and_latencies_are_estimates(void **unused)
 	r = rows_of(run, 3);
 	assert_int_equal(r.n_rows, 1);
 	assert_int_equal(r.cells[1], 40);	/* calls */
-	assert_int_equal(r.cells[2], 200);	/* total_ns */
+	assert_int_equal(r.cells[2], 400);	/* total_ns: calls * avg_ns */
+	assert_int_equal(r.cells[3], 400);	/* self_ns */
 	assert_int_equal(r.cells[5], 10);	/* avg_ns: of a call, no estimate */
 	assert_int_equal(r.cells[10], 20);	/* unknown */
 	assert_int_equal(r.cells[11], 2);	/* sampled */
@@ -494,6 +495,47 @@ static void counts_and_latencies_are_estimates(void **unused)
 	r = rows_of(run, 4);
 	assert_int_equal(r.n_rows, 2);
 	assert_int_equal(r.cells[0] + r.cells[4], 40);
+	free(r.cells);
+}
+
+/* A third of the calls do not end in their window: the others' time is theirs, too.
+ * Of all times the window's length is the limit. */
+static void calls_that_a_window_cut_off_have_the_others_time(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call('c', 64, in('b', 0x10));
+		call('c', 64, in('b', 0x10));
+		enter('c', 64, in('b', 0x10));
+		next_window();
+	}
+	assert_int_equal(edge("bc", CALLS), 180);
+	assert_int_equal(edge("bc", UNKNOWN), 60);
+	assert_int_equal(edge("bc", TOTAL), 180 * 10);
+	assert_int_equal(edge("bc", SELF), 180 * 10);
+	r = rows_of(run, 3);
+	assert_int_equal(r.cells[1], 180);
+	assert_int_equal(r.cells[2], 180 * 10);
+	assert_int_equal(r.cells[10], 60);
+	free(r.cells);
+}
+
+static void what_no_window_met_has_calls_and_no_times(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	call('c', 64, in('b', 0x10));
+	assert_int_equal(fl_run_count(run, 0, ENTRY('f'), 7), 0);
+	r = rows_of(run, 3);
+	assert_int_equal(r.n_rows, 2);
+	assert_int_equal(r.cells[12], 'f' - 'a');
+	assert_int_equal(r.cells[13], 7);
+	for (int c = 14; c <= 22; c++)
+		assert_int_equal(r.cells[c], FLICK_NONE);	/* times, unknown */
+	assert_int_equal(r.cells[23], 0);	/* sampled */
 	free(r.cells);
 }
 
@@ -591,6 +633,8 @@ int main(void)
 		TEST(what_was_counted_is_shared_out),
 		TEST(counts_of_two_runs_add_up),
 		TEST(counts_and_latencies_are_estimates),
+		TEST(calls_that_a_window_cut_off_have_the_others_time),
+		TEST(what_no_window_met_has_calls_and_no_times),
 		TEST(a_context_is_cut_off_where_the_window_began),
 		TEST(merged_runs_share_what_they_learnt),
 	};

@@ -234,6 +234,55 @@ static void dead_consumer_frees_a_blocked_producer_which_counts(void **state)
 	pub_close(&g);
 }
 
+/* Half of the aside, to the last word; then more, when somebody else consumes. */
+static void *put_half_of_the_aside(void *arg)
+{
+	struct pub *g = arg;
+	uint64_t i = 0;
+
+	flick_channel_produce(g->c);
+	for (; i < 1024 + 128; i++)
+		pub_put(g, 0, i);
+	g->ledger[0] = 1;
+	while (!g->ledger[1])
+		;
+	for (; i < 2000; i++)
+		pub_put(g, 0, i);
+	flick_channel_end(g->c);
+	return NULL;
+}
+
+static void be_consumer_and_die(struct pub *g)
+{
+	struct flick_consumer k;
+
+	_exit(flick_channel_consume(&k, g->c));
+}
+
+static void what_is_left_out_for_a_dead_consumer_ends_with_it(void **state)
+{
+	struct pub g;
+	pthread_t t;
+
+	(void)state;
+	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 2);
+	flick_channel_leave(&g.k);
+	assert_int_equal(pub_wait(pub_fork(&g, be_consumer_and_die)), 0);
+	pthread_create(&t, NULL, put_half_of_the_aside, &g);
+	while (!g.ledger[0])
+		;
+	assert_int_equal(pub_stats(&g).lost_consumer, 128);
+	assert_int_equal(flick_channel_consume(&g.k, g.c), 0);
+	g.ledger[1] = 1;
+	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+	pthread_join(t, NULL);
+	assert_int_equal(pub_stats(&g).lost_consumer, 128);
+	assert_int_equal(g.delivered, 2000 - 128);
+	assert_int_equal(g.missing, 128);
+	assert_int_equal(g.repeated + pub_unbalanced(&g), 0);
+	pub_close(&g);
+}
+
 static void die_halfway(struct pub *g)
 {
 	flick_channel_produce(g->c);
@@ -441,6 +490,36 @@ static void words_of_handlers_wait_in_the_nest(void **state)
 	pub_close(&g);
 }
 
+/* Its words come with the thread's next one, and so does what it wanted of them. */
+static void a_handlers_flush_is_of_its_own_words_too(void **state)
+{
+	struct pub g;
+
+	(void)state;
+	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
+	flick_channel_produce(g.c);
+	pub_put(&g, 0, 0);
+	g.c->guard = 1;
+	pub_put(&g, 1, 0);
+	flick_channel_flush(g.c);
+	g.c->guard = 0;
+	assert_int_equal(pub_take(&g), FLICK_TAKE_BATCH);
+	assert_int_equal(g.delivered, 1);
+	assert_int_equal(pub_take(&g), FLICK_TAKE_NONE);
+	pub_put(&g, 0, 1);
+	assert_int_equal(pub_take(&g), FLICK_TAKE_BATCH);
+	assert_int_equal(g.next[1], 1);
+	while (pub_take(&g) == FLICK_TAKE_BATCH)
+		;
+	pub_put(&g, 0, 2);				/* one flush, answered once */
+	assert_int_equal(pub_take(&g), FLICK_TAKE_NONE);
+	flick_channel_end(g.c);
+	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
+	assert_int_equal(g.delivered, 4);
+	assert_int_equal(g.missing + g.repeated + pub_unbalanced(&g), 0);
+	pub_close(&g);
+}
+
 static void leave_a_nest(struct pub *g)
 {
 	flick_channel_produce(g->c);
@@ -570,6 +649,7 @@ int main(void)
 		cmocka_unit_test(every_word_arrives_in_order_and_once),
 		cmocka_unit_test(flushed_words_come_before_the_chunk_is_full),
 		cmocka_unit_test(dead_consumer_frees_a_blocked_producer_which_counts),
+		cmocka_unit_test(what_is_left_out_for_a_dead_consumer_ends_with_it),
 		cmocka_unit_test(killed_producer_loses_nothing_it_enqueued),
 		cmocka_unit_test(rings_of_ended_producers_serve_again),
 		cmocka_unit_test(a_burst_stands_for_its_chunk),
@@ -579,6 +659,7 @@ int main(void)
 		cmocka_unit_test(
 			an_adaptive_producer_without_a_consumer_neither_waits_nor_overwrites),
 		cmocka_unit_test(words_of_handlers_wait_in_the_nest),
+		cmocka_unit_test(a_handlers_flush_is_of_its_own_words_too),
 		cmocka_unit_test(the_nest_of_a_killed_producer_is_delivered),
 		cmocka_unit_test(a_full_ring_holds_its_producer_until_two_chunks_are_free),
 		cmocka_unit_test(full_chunk_wakes_the_consumer_that_sleeps),

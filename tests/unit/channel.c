@@ -58,6 +58,7 @@ static void region_refuses_options_out_of_range(void **state)
 		{ .max_sites = UINT32_MAX },
 		{ .n_readers = FL_MAX_READERS + 1 },
 		{ .action = FL_N_ACTIONS },
+		{ .rate = FL_RATE_ALL / 2, .n_readers = 2 },
 	};
 	struct fl_shm *m = NULL;
 	int fd = -7;
@@ -215,23 +216,6 @@ static void table_of_halves_catches_three_wrong_rules(void **state)
 				  halves[i].expect;
 		assert_true(caught > 0);
 	}
-}
-
-static void a_scribbled_slot_leads_the_reader_nowhere(void **state)
-{
-	struct rig *g = rig_open(2, 8, FL_ACT_TIME);
-	struct fl_slot *s = fl_shm_slot(g->m, 0);
-
-	(void)state;
-	memset(s, 0xa5, sizeof(*s));
-	s->state = FL_SLOT_LIVE;
-	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-	memset(g->m->fresh, 0xff, sizeof(g->m->fresh));
-	g->m->slot_bytes = 0xfffffff0;	/* geometry is the reader's own copy */
-	g->m->n_slots = 0xffffffff;
-	g->m->chunk_bytes = 1;
-	assert_int_equal(fl_reader_poll(g->reader, true), 0);
-	rig_close(g);
 }
 
 /* ---- one target --------------------------------------------------------------- */
@@ -938,7 +922,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(region_beyond_the_file_size_limit_is_an_error),
 		cmocka_unit_test(half_filled_chunk_is_read_up_to_what_is_committed),
 		cmocka_unit_test(table_of_halves_catches_three_wrong_rules),
-		cmocka_unit_test(a_scribbled_slot_leads_the_reader_nowhere),
 		cmocka_unit_test(events_of_a_thread_arrive_in_order_and_once),
 		cmocka_unit_test(idle_threads_half_chunk_is_read_and_continued),
 		cmocka_unit_test(killed_target_loses_nothing_it_enqueued),

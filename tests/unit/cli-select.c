@@ -27,6 +27,7 @@ static struct fl_selection *selection(enum fl_match_by by, const char *const *wo
 	fl_selection_match_by(s, by);
 	for (; *words; words++)
 		assert_int_equal(fl_selection_add(s, **words == '+', *words + 1), 0);
+	assert_int_equal(fl_selection_ready(s), 0);
 	return s;
 }
 
@@ -86,12 +87,30 @@ static void regular_expressions(void **unused)
 
 static void wrong_patterns_are_refused(void **unused)
 {
+	static const char *const wrong[] = { [FL_BY_GLOB] = "", [FL_BY_REGEX] = "a(b" };
+
+	(void)unused;
+	for (int by = FL_BY_GLOB; by <= FL_BY_REGEX; by++) {
+		struct fl_selection *s = fl_selection_new();
+
+		fl_selection_match_by(s, (enum fl_match_by)by);
+		assert_int_equal(fl_selection_add(s, 1, "main"), 0);
+		assert_int_equal(fl_selection_add(s, 1, wrong[by]), 0);
+		assert_int_equal(fl_selection_ready(s), FLE_PATTERN);
+		fl_selection_free(s);
+	}
+}
+
+static void how_they_match_may_be_said_last(void **unused)
+{
 	struct fl_selection *s = fl_selection_new();
 
 	(void)unused;
-	assert_int_equal(fl_selection_add(s, 1, ""), FLE_PATTERN);
+	assert_int_equal(fl_selection_add(s, 1, "^(ma|no)in$"), 0);
 	fl_selection_match_by(s, FL_BY_REGEX);
-	assert_int_equal(fl_selection_add(s, 1, "a(b"), FLE_PATTERN);
+	assert_int_equal(fl_selection_ready(s), 0);
+	assert_true(fl_selection_wants(s, &main_function));
+	assert_false(fl_selection_wants(s, &parse_int));
 	fl_selection_free(s);
 }
 
@@ -129,6 +148,7 @@ int main(void)
 		cmocka_unit_test(modules_and_offsets),
 		cmocka_unit_test(regular_expressions),
 		cmocka_unit_test(wrong_patterns_are_refused),
+		cmocka_unit_test(how_they_match_may_be_said_last),
 		cmocka_unit_test(idle_patterns_are_named),
 		cmocka_unit_test(near_names_are_found),
 	};

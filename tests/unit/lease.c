@@ -176,6 +176,38 @@ static void an_empty_pool_leaves_a_ring_as_it_is(void **state)
 	end();
 }
 
+static void a_short_ring_grows_when_the_pool_has_chunks_again(void **state)
+{
+	uint32_t kept;
+
+	(void)state;
+	begin(64);
+	kept = pool.n;
+	pool.n = pool.cold = pool.low = 0;
+	grow();
+	assert_int_equal(lease.granted - lease.consumed, 2);
+	pool.n = kept;
+	put_chunk();
+	read_full();			/* one of two was full */
+	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	end();
+}
+
+/* 12 KiB are three chunks, and half of three is one. */
+static void no_ring_has_less_than_two_chunks(void **state)
+{
+	(void)state;
+	begin(12);
+	assert_int_equal(rig->m->ring_chunks, 3);
+	grow();
+	for (int i = 0; i < 4; i++) {
+		fl_lease_tick(&lease, &pool);
+		assert_true(lease.want >= 2);
+	}
+	assert_int_equal(lease.granted - lease.consumed, 2);
+	end();
+}
+
 /* ---- memory --------------------------------------------------------------------------- */
 
 static uint64_t region_kib(void)
@@ -317,6 +349,8 @@ int main(void)
 		cmocka_unit_test(a_full_ring_doubles_up_to_its_most),
 		cmocka_unit_test(what_a_ring_does_not_need_goes_back),
 		cmocka_unit_test(an_empty_pool_leaves_a_ring_as_it_is),
+		cmocka_unit_test(a_short_ring_grows_when_the_pool_has_chunks_again),
+		cmocka_unit_test(no_ring_has_less_than_two_chunks),
 		cmocka_unit_test(memory_follows_the_rate),
 		cmocka_unit_test(what_was_in_use_a_moment_ago_is_kept),
 		cmocka_unit_test(what_is_claimed_stays),

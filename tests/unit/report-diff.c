@@ -126,6 +126,31 @@ static void places_match_in_trees(void **unused)
 	fl_sheet_free(&b.sheet);
 }
 
+/* Samples are called so on the side where they are; names are not subtracted. */
+static void what_is_compared_is_called_what_it_is(void **unused)
+{
+	static const uint64_t row[] = { 0, 1, 90, 90 };
+	static const char *const keys[] = { "function", "calls", NULL };
+	struct side a, b;
+	struct fl_diff *d;
+	struct flick_rows *r;
+
+	(void)unused;
+	fill(&a, columns, row, 1, before_names, 4);
+	fill(&b, columns, row, 1, after_names, 3);
+	a.sheet.name = b.sheet.name = "latency";
+	a.sheet.sampled = true;
+	b.sheet.estimated = true;
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys), 0);
+	r = fl_diff_sheet(d)->result;
+	assert_int_equal(r->n_columns, 4);
+	assert_string_equal(r->columns[0].name, "samples_before");
+	assert_string_equal(r->columns[1].name, "estimated_calls_after");
+	fl_diff_free(d);
+	fl_sheet_free(&a.sheet);
+	fl_sheet_free(&b.sheet);
+}
+
 static void nothing_in_common_is_no_comparison(void **unused)
 {
 	static const uint64_t row[] = { 0, 1, 0, NONE };
@@ -146,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_match_rows),
 		cmocka_unit_test(places_match_in_trees),
+		cmocka_unit_test(what_is_compared_is_called_what_it_is),
 		cmocka_unit_test(nothing_in_common_is_no_comparison),
 	};
 

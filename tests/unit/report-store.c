@@ -2,6 +2,7 @@
  * A recording comes back as it was written; a file in any other state gives
  * one line that says what is wrong with it.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,6 @@ static const struct fl_shm_module module = { .base = 0x1000, .path = "/bin/x" };
 static const struct fl_shm_site site = { .at = 0x1234, .refusal = FLE_NOSPACE };
 static const uint32_t function_of[] = { 1 };
 static const struct fl_thread thread = { .tid = 5, .produced = 9, .delivered = 9 };
-static const uint64_t lost[FL_N_LOST];
 static const char *const words[] = { "one", "two", "three" };
 static const char *const analyses[] = { "counts" };
 
@@ -42,7 +42,7 @@ static const struct fl_recording recording = {
 	.sites = &site, .n_sites = 1, .function_of = function_of,
 	.providers = words, .tactics = words,
 	.functions = functions, .n_functions = 2, .threads = &thread, .n_threads = 1,
-	.lost = lost, .names = analyses, .results = &result, .n_results = 1,
+	.names = analyses, .results = &result, .n_results = 1,
 };
 
 static int set_up(void **unused)
@@ -113,6 +113,12 @@ static void what_is_written_is_read(void **unused)
 	assert_int_equal(fl_store_load(s, "latency", &r, why), -1);
 	assert_non_null(strstr(why, "-a latency"));
 	assert_int_equal(fl_store_load(s, "sessions; DROP", &r, why), -1);
+	assert_null(strstr(why, "-a"));
+	assert_non_null(strstr(why, "it has counts"));
+	assert_true(fl_store_has(s, "counts"));
+	assert_false(fl_store_has(s, "latency"));
+	assert_string_equal(fl_store_result(s, 0), "counts");
+	assert_null(fl_store_result(s, 1));
 	fl_store_close(s);
 }
 
@@ -221,6 +227,70 @@ static void overwritten_page(void **unused)
 	}
 }
 
+/* What is sound as a database may still be no result. */
+static void expect_damaged_result(const char *sql)
+{
+	struct flick_rows r;
+	struct fl_store *s;
+
+	write_recording();
+	change(sql);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	assert_int_equal(fl_store_load(s, "counts", &r, why), -1);
+	assert_non_null(strstr(why, "damaged: record again"));
+	fl_store_close(s);
+}
+
+static void damaged_results(void **unused)
+{
+	(void)unused;
+	expect_damaged_result("UPDATE columns SET type = 'nx' WHERE name = 'calls'");
+	expect_damaged_result("UPDATE columns SET type = NULL WHERE name = 'function'");
+	expect_damaged_result("UPDATE columns SET name = NULL WHERE name = 'calls'");
+	expect_damaged_result("UPDATE columns SET name = 'call' WHERE name = 'calls'");
+	expect_damaged_result("DELETE FROM columns");
+	expect_damaged_result("DROP TABLE counts");
+	expect_damaged_result("WITH RECURSIVE n(i) AS (SELECT 2 UNION SELECT i + 1 FROM n "
+			      "LIMIT 63) INSERT INTO columns SELECT 'counts', i, 'calls', "
+			      "'count' FROM n");
+}
+
+/* A tick without a length makes no times, a number is one from end to end. */
+static void damaged_numbers(void **unused)
+{
+	static const char *const ticks[] = { "nan", "inf", "-inf", "0", "-1", "", "1x", "x" };
+	static const char *const numbers[] = { "nan", "-1", " 1", "1.5", "", "1x",
+					       "18446744073709551616" };
+	struct fl_store *s;
+	struct fl_view view;
+	uint64_t n = 7;
+	char sql[128];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(*ticks); i++) {
+		write_recording();
+		snprintf(sql, sizeof(sql), "INSERT INTO session VALUES('ns_per_tick', '%s')",
+			 ticks[i]);
+		change(sql);
+		assert_int_equal(fl_store_open(&s, dir, why), 0);
+		assert_int_equal(fl_store_view(s, &view, why), -1);
+		assert_non_null(strstr(why, "damaged: record again"));
+		fl_store_close(s);
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		write_recording();
+		snprintf(sql, sizeof(sql), "INSERT INTO session VALUES('lost', '%s')",
+			 numbers[i]);
+		change(sql);
+		assert_int_equal(fl_store_open(&s, dir, why), 0);
+		assert_int_equal(fl_store_number(s, "lost", &n, why), -1);
+		assert_non_null(strstr(why, "damaged: record again"));
+		assert_int_equal(fl_store_number(s, "filtered", &n, why), 0);
+		assert_int_equal(n, 0);
+		fl_store_close(s);
+	}
+}
+
 static void unwritable_directory(void **unused)
 {
 	struct fl_store *s;
@@ -239,6 +309,39 @@ static void full_disk(void **unused)
 
 	(void)unused;
 	assert_int_equal(fl_store_create(&s, "/dev/full", why), -1);
+}
+
+/* Of a long path enough is cut to leave the reason. */
+static void long_paths_leave_the_reason(void **unused)
+{
+	char path[400];
+	struct fl_store *s;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 20 ? 'a' : '/';
+	strcpy(path + sizeof(path) - 9, "/the-end");
+	assert_int_equal(fl_store_open(&s, path, why), -1);
+	assert_non_null(strstr(why, "/the-end"));
+	assert_non_null(strstr(why, "`flick record` makes one"));
+	assert_int_equal(fl_store_create(&s, path, why), -1);
+	assert_non_null(strstr(why, strerror(ENOENT)));
+}
+
+/* One at a time; the second leaves the first's file where it is. */
+static void one_recording_at_a_time(void **unused)
+{
+	struct fl_store *first, *second;
+
+	(void)unused;
+	assert_int_equal(fl_store_create(&first, dir, why), 0);
+	assert_int_equal(fl_store_create(&second, dir, why), -1);
+	assert_non_null(strstr(why, "recording into it"));
+	assert_int_equal(fl_store_save(first, &recording, why), 0);
+	assert_int_equal(fl_store_create(&second, dir, why), -1);
+	fl_store_close(first);
+	assert_int_equal(fl_store_create(&second, dir, why), 0);
+	fl_store_close(second);
 }
 
 /* A recording that fails leaves the one before it as it was. */
@@ -276,8 +379,12 @@ int main(void)
 		T(other_version),
 		T(truncated_anywhere),
 		T(overwritten_page),
+		T(damaged_results),
+		T(damaged_numbers),
 		T(unwritable_directory),
 		T(full_disk),
+		T(long_paths_leave_the_reason),
+		T(one_recording_at_a_time),
 		T(unsaved_leaves_nothing),
 	};
 

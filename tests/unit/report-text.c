@@ -64,7 +64,8 @@ static void report_has_uftraces_columns(void **unused)
 {
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
 	char *text = print(exporter("text")->write, &sheet);
 
 	(void)unused;
@@ -79,7 +80,8 @@ static void samples_are_not_called_calls(void **unused)
 {
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, true, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency", .sampled = true };
 	char *text = print(exporter("text")->write, &sheet);
 	char *csv = print(exporter("csv")->write, &sheet);
 
@@ -91,11 +93,98 @@ static void samples_are_not_called_calls(void **unused)
 	free(text);
 }
 
+static const struct flick_column seen_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+	{ "avg_ns", FLICK_COL_NS }, { "unknown", FLICK_COL_COUNT },
+	{ "sampled", FLICK_COL_COUNT },
+};
+
+/* Only where there are any. */
+static void unknown_and_sampled_calls_are_shown(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 5, 0, 0, 1, 2, 5, 0, 0 };
+	struct flick_rows r = { seen_columns, 5, cells, 2 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+
+	(void)unused;
+	for (int i = 0; i < 8; i++) {
+		char *text;
+
+		cells[8] = i & 1;
+		cells[9] = (i & 2) / 2;
+		sheet.sampled = i & 4;
+		text = print(exporter("text")->write, &sheet);
+		assert_int_equal(strstr(text, "Unknown") != NULL, i & 1);
+		assert_int_equal(strstr(text, "Sampled") != NULL, (i & 2) / 2);
+		free(text);
+	}
+}
+
+/* Estimates are flick's own, and so is what is known of columns by their names. */
+static void other_results_keep_their_columns(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 5, 0, 0 };
+	struct flick_rows r = { seen_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .estimated = true };
+	char *text = print(exporter("text")->write, &sheet);
+	char *csv = print(exporter("csv")->write, &sheet);
+
+	(void)unused;
+	assert_string_equal(text,
+		"    Avg time       Calls     Unknown     Sampled  Function\n"
+		"  ==========  ==========  ==========  ==========  ====================\n"
+		"    0.005 us           2           0           0  main\n");
+	assert_int_equal(strncmp(csv, "function,calls,avg_ns,unknown,sampled\r\n", 39), 0);
+	free(text);
+	free(csv);
+	sheet.name = "graph";
+	text = print(exporter("text")->write, &sheet);
+	assert_non_null(strstr(text, "Est. calls  Function"));
+	free(text);
+}
+
+static char *json_string(const char *name)
+{
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	fl_json_string(f, name);
+	fclose(f);
+	return text;
+}
+
+#define NO "\xef\xbf\xbd"
+
+static void json_is_always_utf8(void **unused)
+{
+	static const char *const pairs[][2] = {
+		{ "gr\xc3\xb6\xc3\x9f" "e", "\"gr\xc3\xb6\xc3\x9f" "e\"" },
+		{ "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"" },
+		{ "gr\xf6\xdf" "e", "\"gr" NO NO "e\"" },
+		{ "cut\xe2\x82", "\"cut" NO NO "\"" },
+		{ "\xc0\xaf", "\"" NO NO "\"" },		/* two bytes for one */
+		{ "\xed\xa0\x80", "\"" NO NO NO "\"" },	/* half a pair */
+		{ "\xf4\x90\x80\x80", "\"" NO NO NO NO "\"" },	/* too large */
+		{ "\x01\"\\", "\"\\u0001\\\"\\\\\"" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		char *text = json_string(pairs[i][0]);
+
+		assert_string_equal(text, pairs[i][1]);
+		free(text);
+	}
+}
+
 static void csv_quotes_what_it_must(void **unused)
 {
 	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
 	char *text = print(exporter("csv")->write, &sheet);
 
 	(void)unused;
@@ -108,7 +197,7 @@ static void json_escapes_what_it_must(void **unused)
 {
 	uint64_t cells[] = { 1, 2, 3, FLICK_NONE, 5, 2, 1, 1, 1, 1, 9, 1, 1, 1, 1 };
 	struct flick_rows r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
 	char *text = print(exporter("json")->write, &sheet);
 
 	(void)unused;
@@ -123,7 +212,7 @@ static void rows_sort_largest_first_unknown_last(void **unused)
 {
 	uint64_t cells[] = { 0, 1, FLICK_NONE, 0, 0, 1, 1, 5, 0, 0, 2, 1, 7, 0, 0 };
 	struct flick_rows r = { latency_columns, 5, cells, 3 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
 
 	(void)unused;
 	assert_true(fl_sheet_sort(&sheet, "total_ns"));
@@ -143,7 +232,7 @@ static void counts_look_like_funccount(void **unused)
 {
 	uint64_t cells[] = { 0, 12 };
 	struct flick_rows r = { counts_columns, 2, cells, 1 };
-	struct fl_sheet sheet = { &r, names, 3, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
 	char *text = print(fl_text_counts, &sheet);
 
 	(void)unused;
@@ -173,7 +262,7 @@ static void trees_are_indented(void **unused)
 	};
 	uint64_t *cells = malloc(sizeof(rows));
 	struct flick_rows r = { tree_columns, 4, cells, 7 };
-	struct fl_sheet sheet = { &r, names, 2, false, NULL, NULL };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 2 };
 	char *text;
 
 	(void)unused;
@@ -206,8 +295,8 @@ static void histogram_looks_like_funclatency(void **unused)
 	uint64_t cells[] = { 0, 3, 15, 15, 5 };
 	struct flick_rows s = { spread_columns, 4, spread_cells, 2 };
 	struct flick_rows l = { latency_columns, 5, cells, 1 };
-	struct fl_sheet spread = { &s, names, 3, false, NULL, NULL };
-	struct fl_sheet latency = { &l, names, 3, false, NULL, NULL };
+	struct fl_sheet spread = { .result = &s, .functions = names, .n_functions = 3 };
+	struct fl_sheet latency = { .result = &l, .functions = names, .n_functions = 3 };
 	char *text;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
@@ -230,6 +319,9 @@ int main(void)
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(report_has_uftraces_columns),
 		cmocka_unit_test(samples_are_not_called_calls),
+		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
+		cmocka_unit_test(other_results_keep_their_columns),
+		cmocka_unit_test(json_is_always_utf8),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(json_escapes_what_it_must),
 		cmocka_unit_test(rows_sort_largest_first_unknown_last),

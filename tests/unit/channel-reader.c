@@ -1,0 +1,154 @@
+/*
+ * unit/channel-reader.c - the reader alone, before slots that a test has written:
+ * nothing in the region leads it outside, or to read anything twice.
+ *
+ * timeout: 60
+ */
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+
+#define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
+#define AT 0x700000000000ull		/* where a target might have its ring */
+#define C 4096ull			/* chunk bytes of a ring of 32 KiB */
+
+/* Written by hand, where a thread would have written. */
+static void write_records(struct fl_slot *s, uint64_t from, uint64_t n)
+{
+	struct flick_record *r = (void *)((char *)s + FL_SLOT_HEADER_BYTES);
+
+	for (uint64_t i = 0; i < n; i++)
+		r[i] = (struct flick_record){ .tsc = from + i, .probe = 1,
+					      .sp = rig_check(from + i, 1) };
+}
+
+/* One full chunk and two records more. */
+static void write_life(struct fl_slot *s)
+{
+	s->data = AT;
+	s->filled = 1;
+	s->claimed = 2;
+	s->granted = 2;
+	s->ptr = AT + C + 32;
+	write_records(s, 0, RECORDS(C) + 2);
+	*(uint32_t *)&s->owner = 12345;
+	s->state = FL_SLOT_LIVE;
+}
+
+/* Twice, one after the other. */
+static uint64_t read_two_lives(struct rig *g, struct fl_slot *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		write_life(s);
+		*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+		g->m->fresh[0] = 1;
+		n += fl_reader_poll(g->reader, false);
+	}
+	return n;
+}
+
+/* ---- a scribbled region ---------------------------------------------------------- */
+
+static void a_scribbled_slot_leads_the_reader_nowhere(void **state)
+{
+	struct rig *g = rig_open(2, 8, FL_ACT_TIME);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+	(void)state;
+	memset(s, 0xa5, sizeof(*s));
+	s->state = FL_SLOT_LIVE;
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	memset(g->m->fresh, 0xff, sizeof(g->m->fresh));
+	g->m->slot_bytes = 0xfffffff0;	/* geometry is the reader's own copy */
+	g->m->n_slots = 0xffffffff;
+	g->m->chunk_bytes = 1;
+	assert_int_equal(fl_reader_poll(g->reader, true), 0);
+	rig_close(g);
+}
+
+/* Up to `phase` all is constant; any word of it may be overwritten by the target. */
+static void a_scribbled_header_leads_the_reader_nowhere(void **state)
+{
+	static const uint32_t scribbles[] = { 0, 1, 0xa5a5a5a5, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(scribbles); i++)
+		for (size_t w = 0; w < offsetof(struct fl_shm, phase) / 4; w++) {
+			struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+			struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+			((uint32_t *)g->m)[w] = scribbles[i];
+			assert_int_equal(read_two_lives(g, s), 2 * (RECORDS(C) + 2));
+			assert_int_equal(g->torn + g->misordered, 0);
+			assert_int_equal(g->ended, 2);
+			assert_int_equal(s->state, FL_SLOT_FREE);
+			rig_close(g);
+		}
+}
+
+/* ---- slots -------------------------------------------------------------------------- */
+
+/* Its thread was between two steps, LIVE and its bit, when the reader found it. */
+static void a_slot_that_shows_itself_too_late_is_read_once(void **state)
+{
+	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+
+	(void)state;
+	write_life(fl_shm_slot(g->m, 0));
+	assert_int_equal(fl_reader_poll(g->reader, true), RECORDS(C) + 2);
+	g->m->fresh[0] = 1;
+	assert_int_equal(fl_reader_poll(g->reader, true), 0);
+	assert_int_equal(rig_sum(g).produced, RECORDS(C) + 2);
+	assert_int_equal(g->misordered, 0);
+	rig_close(g);
+}
+
+/* ---- a rate that follows ------------------------------------------------------------ */
+
+/* A ring of 128 KiB could be longer, if there were chunks to be had. */
+static void a_ring_that_cannot_grow_lowers_the_rate(void **state)
+{
+	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 128, .rate = FL_RATE_ALL / 2,
+				    .action = FL_ACT_WINDOW, .adapts = true };
+	struct rig *g = calloc(1, sizeof(*g));
+	struct fl_sink sink = { g, rig_feed, rig_count, rig_end };
+	struct fl_slot *s;
+
+	(void)state;
+	assert_int_equal(fl_shm_create(&o, &g->m, &g->fd), 0);
+	g->m->pool_chunks = 0;
+	assert_int_equal(fl_reader_open(&g->reader, g->m, &sink, 0), 0);
+	s = fl_shm_slot(g->m, 0);
+	*(uint32_t *)&s->owner = 12345;
+	s->state = FL_SLOT_LIVE;
+	g->m->fresh[0] = 1;
+	for (int i = 0; i < 100; i++) {
+		s->filled += 2;			/* and the thread waits */
+		s->claimed = s->filled;
+		fl_reader_poll(g->reader, false);
+		assert_int_equal(s->granted, s->filled + 2);
+	}
+	assert_true(g->m->windows.rate < FL_RATE_ALL / 8);
+	fl_reader_close(g->reader);
+	fl_shm_destroy(g->m, g->fd);
+	free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_scribbled_slot_leads_the_reader_nowhere),
+		cmocka_unit_test(a_scribbled_header_leads_the_reader_nowhere),
+		cmocka_unit_test(a_slot_that_shows_itself_too_late_is_read_once),
+		cmocka_unit_test(a_ring_that_cannot_grow_lowers_the_rate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
