@@ -194,7 +194,8 @@ static void open_text(struct fl_set *set)
 				set->changes[kept++] = set->changes[i];
 				continue;
 			}
-			fl_table_refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
+			fl_table_refuse(fl_probe_id((const void *)p),
+					err ? err : FLE_NOTEXT, p->at);
 			fl_unclaim(p);
 		}
 	}
