@@ -117,8 +117,9 @@ void flick_abort(flick *f);
 /* Switch probe `id` on with `handler` (NULL: as it is), or off. One store to
  * code: other cores follow in bounded time, unsynchronised. FLICK_E_NOPROBE,
  * FLICK_E_REFUSED, FLICK_E_GONE, -ENOMEM; -EDEADLK from a handler inside the
- * thread's own dlclose(). Thread-safe; may be called from a handler. A changed handler is changed data: a thread already past the site
- * still calls the old one, with the old argument. */
+ * thread's own dlclose(). Thread-safe; may be called from a handler. A changed
+ * handler is changed data: a thread already past the site still calls the old
+ * one, with the old argument. */
 int flick_on(flick *f, uint32_t id, flick_handler *handler, void *arg);
 int flick_off(flick *f, uint32_t id);
 
