@@ -97,7 +97,7 @@ uint32_t flick_count(const flick *f);
 int flick_describe(const flick *f, uint32_t id, struct flick_probe *out);
 
 /* What staged probes that are switched on without flick_on() run. Default: a
- * counter, see flick_hits(). Thread-safe. */
+ * counter, see flick_hits(). -EDEADLK as of flick_on(). Thread-safe. */
 int flick_handle(flick *f, uint32_t id, flick_handler *handler, void *arg);
 
 /* Stage every probe whose function matches `pattern` for `to`; pattern is
@@ -116,9 +116,10 @@ void flick_abort(flick *f);
 
 /* Switch probe `id` on with `handler` (NULL: as it is), or off. One store to
  * code: other cores follow in bounded time, unsynchronised. FLICK_E_NOPROBE,
- * FLICK_E_REFUSED, FLICK_E_GONE, -ENOMEM. Thread-safe; may be called from a
- * handler. A changed handler is changed data: a thread already past the site
- * still calls the old one, with the old argument. */
+ * FLICK_E_REFUSED, FLICK_E_GONE, -ENOMEM; -EDEADLK from a handler inside the
+ * thread's own dlclose(). Thread-safe; may be called from a handler. A changed
+ * handler is changed data: a thread already past the site still calls the old
+ * one, with the old argument. */
 int flick_on(flick *f, uint32_t id, flick_handler *handler, void *arg);
 int flick_off(flick *f, uint32_t id);
 

@@ -5,7 +5,9 @@
  * not armed: before the agent is ready, and where no scan recognised the site.
  * The first such call makes the site a probe; a call that is no site (a tail
  * jump that left no trace) becomes a virtual probe of its function, and so do a
- * site's calls of another function than its first's.
+ * site's calls of another function than its first's. Inside a dlclose nothing
+ * can be taken in: what free() calls there, where it is the program's own, stays
+ * unknown until a later call.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -45,6 +47,8 @@ static void met_other(uintptr_t function, enum fl_kind kind, uint32_t sp)
 	uint64_t signals;
 	int id = -ENOENT;
 
+	if (fl_probes_are_held())
+		return;
 	fl_agent_lock(&signals);
 	if (fl_agent_directs())
 		id = take_virtual(function, kind, FL_FORM_NONE);
@@ -64,6 +68,8 @@ __attribute__((noinline)) static void met(void *function, void *caller, void *re
 	uint64_t signals;
 	int id = -ENOENT;
 
+	if (fl_probes_are_held())
+		return;
 	fl_agent_lock(&signals);
 	if (fl_agent_directs())			/* still */
 		id = take_site((uintptr_t)ret, f, kind);

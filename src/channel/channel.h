@@ -287,6 +287,10 @@ void fl_channel_close(void);
 struct fl_slot *fl_channel_slot(void);
 /* The slot it has already, or NULL. */
 struct fl_slot *fl_channel_own_slot(void);
+/* Does the slot's thread live? */
+bool fl_channel_has_thread(const struct fl_slot *);
+/* Count an event of a thread that has none. */
+void fl_channel_lose_slotless(void);
 /* Is the channel not open, or no longer? */
 bool fl_channel_is_closed(void) __attribute__((visibility("hidden")));
 /* Enqueue with every check: what the glue calls when its short path ends.

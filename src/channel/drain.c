@@ -470,6 +470,7 @@ static void free_slot(struct fl_reader *r, const struct life *l)
 	struct fl_slot *s = l->slot;
 
 	s->filled = 0;
+	s->toggling = 0;
 	memset(s->lost, 0, sizeof(s->lost));
 	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
 	store_relaxed(&r->shm->free_hint, l->number);
@@ -549,6 +550,7 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 	adopt_fresh(r);
 	if (target_gone)
 		adopt_rest(r);
+	can_tell(r);		/* edges are taken in where no thread has a slot, too */
 	for (size_t i = 0; i < r->n_lives;) {
 		if (drain(r, &r->lives[i], target_gone, tick))
 			r->lives[i] = r->lives[--r->n_lives];

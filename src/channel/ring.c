@@ -35,7 +35,7 @@
  *	1. The store of `ptr` commits: (E) orders the record before it. In glue
  *	   a plain store does (x86-TSO), in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
- *	   signals are blocked instead. Death between two instructions leaves
+ *	   signals, SIGTRAP too, are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
  *	   A child of vfork writes in its parent's slot, and may be killed
  *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
@@ -221,7 +221,7 @@ static bool try_append(const struct flick_record *r, size_t n)
 	uint64_t mask;
 	bool done = true;
 
-	fl_os_signals_block(&mask);
+	fl_os_signals_block_all(&mask);	/* no site is executed until they are back */
 	s = *fl_cell;
 	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);
@@ -282,12 +282,6 @@ static size_t events(const struct flick_record *r, size_t n)
 	return sum;
 }
 
-static void lose_slotless(size_t n)
-{
-	if (!fl_channel_is_closed())
-		lose(&fl_region->lost[FL_LOST_SLOT], n);
-}
-
 /* Where there are counters there is no ring. */
 static void count_all(const struct flick_record *r, size_t n)
 {
@@ -304,8 +298,8 @@ static void put_all(const struct flick_record *r, size_t n)
 		return;
 	}
 	s = fl_channel_slot();
-	if (!s)
-		lose_slotless(events(r, n));
+	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
+		fl_channel_lose_slotless();
 	while (s && !try_append(r, n)) {
 		if (wait_room(s, n))
 			continue;
@@ -338,7 +332,7 @@ void fl_channel_count(uint32_t probe)
 	else if (is_event && s)
 		fl_lost_add(&s->lost[FL_LOST_ROOM]);
 	else if (is_event)
-		lose_slotless(1);
+		fl_channel_lose_slotless();
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

@@ -33,15 +33,32 @@ static bool make_room(struct fl_sieve *v, size_t n)
 	return true;
 }
 
-/* What the region says is not believed where it leads outside. */
+/* Edges of [from, upto) whose place the target has used again make windows that
+ * hold nothing, whole ones: what ends must have begun. */
+static void blank(struct fl_sieve *v, uint64_t from, uint64_t upto, uint64_t announced)
+{
+	uint64_t had = announced > FL_EDGES ? fl_round_up(announced - FL_EDGES, 2) : 0;
+
+	for (uint64_t k = from; k < upto && k < had; k++)
+		v->edges[k] = k ? v->edges[k - 1] : 0;
+}
+
+/* What the region says is not believed where it leads outside: nobody draws so many
+ * edges between two looks. */
 static void copy(struct fl_sieve *v, const struct fl_windows *w, uint64_t upto)
 {
-	if (upto - v->n > FL_EDGES || !make_room(v, upto))
+	enum { MOST = 1 << 20 };
+	uint64_t from = v->n;
+
+	if (upto - from > MOST || !make_room(v, upto))
 		return;
 	for (; v->n < upto; v->n++) {
-		v->edges[v->n] = w->edges[v->n % FL_EDGES];
-		v->rates[v->n / 2] = w->rates[v->n / 2 % (FL_EDGES / 2)];
+		v->edges[v->n] = load_relaxed(&w->edges[v->n % FL_EDGES]);
+		v->rates[v->n / 2] = load_relaxed(&w->rates[v->n / 2 % (FL_EDGES / 2)]);
 	}
+	/* (I) pairs with (A) in probe/window.c */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	blank(v, from, upto, load_relaxed(&w->announced));
 }
 
 bool fl_sieve_look(struct fl_sieve *v, struct fl_shm *m, bool target_gone)

@@ -55,7 +55,8 @@ static pthread_mutex_t unlocked;	/* robust and shared: what an owner starts as *
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
 static __thread struct {
 	uint32_t skip;
-	uint32_t claiming;	/* the C library may be instrumented or replaced */
+	uint32_t claiming;	/* what is met meanwhile is lost: in a C library that is
+				 * instrumented or replaced, in a handler of SIGTRAP */
 } seeker;
 
 bool fl_channel_is_closed(void)
@@ -216,7 +217,7 @@ static void note_used(struct fl_shm *m, uint32_t n)
 		;
 }
 
-/* With signals blocked: no event of this thread can come in between. */
+/* With signals blocked, and `claiming`: no event of this thread can come in between. */
 static bool claim(struct fl_shm *m)
 {
 	uint32_t n;
@@ -227,9 +228,8 @@ static bool claim(struct fl_shm *m)
 	if (!s)
 		return false;
 	note_used(m, n);
-	seeker.claiming = 1;
 	set_owner(s);
-	seeker.claiming = 0;
+	FL_POINT("thread.claim");
 	set_fields(s);
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
 	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
@@ -244,9 +244,11 @@ static bool claim_once(void)
 	uint64_t mask;
 	bool got;
 
-	fl_os_signals_block(&mask);
+	fl_os_signals_block(&mask);	/* but SIGTRAP: the mutex may have sites */
+	seeker.claiming = 1;
 	got = *fl_cell			/* a handler was quicker */
 		|| claim(fl_region);
+	seeker.claiming = 0;
 	fl_os_signals_restore(&mask);
 	return got;
 }
@@ -289,6 +291,17 @@ struct fl_slot *fl_channel_slot(void)
 	if (fl_channel_is_closed() || seeker.claiming)
 		return NULL;
 	return *fl_cell ? *fl_cell : seek_slot();
+}
+
+bool fl_channel_has_thread(const struct fl_slot *s)
+{
+	return fl_owner_lives(&s->owner);
+}
+
+void fl_channel_lose_slotless(void)
+{
+	if (!fl_channel_is_closed())
+		fl_lost_add(&fl_region->lost[FL_LOST_SLOT]);
 }
 
 struct fl_slot *fl_channel_own_slot(void)

@@ -7,15 +7,6 @@
  */
 #include "table.h"
 
-static void refuse(uint32_t id, int err, uint64_t datum)
-{
-	struct fl_shm_site *s = &fl_table.sites[id];
-
-	s->refusal = err;
-	s->datum = datum;
-	s->state = FL_SITE_REFUSED;
-}
-
 static void plan(struct fl_probe *p, uintptr_t glue)
 {
 	uint32_t id = fl_probe_id(p);
@@ -28,7 +19,7 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 
 	fl_table.sites[id].tactic = p->patch.tactic;
 	if (err)
-		refuse(id, err, datum);
+		fl_table_refuse(id, err, datum);
 }
 
 /* Two probes never share a byte: the later one is refused. */
@@ -41,7 +32,7 @@ static void refuse_overlap(uint32_t id, uint32_t first)
 	q = &fl_table.probes[id - 1].patch;
 	if (p->at < q->at + q->len && q->at < p->at + p->len &&
 	    !fl_table.sites[id - 1].refusal)
-		refuse(id, FLE_OVERLAP, q->at);
+		fl_table_refuse(id, FLE_OVERLAP, q->at);
 }
 
 /* Who called is asked at entries only; between windows they count. */
@@ -97,7 +88,7 @@ int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
 	for (uint32_t id = first; id < end && err; id++) {
 		fl_table.probes[id].go = NULL;
 		if (!fl_table.sites[id].refusal)
-			refuse(id, err, k->lo);
+			fl_table_refuse(id, err, k->lo);
 	}
 	return err;
 }

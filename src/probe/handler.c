@@ -71,6 +71,8 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 	b = fl_bindings[id];
 	if (b && b->call == call && b->arg == arg)
 		return 0;			/* the usual case of on() again */
+	if (fl_table_is_mine())
+		return -EDEADLK;
 	fl_table_lock(&signals);
 	b = intern(call, arg);
 	if (b)

@@ -49,7 +49,7 @@ int fl_probe_action(uint32_t id, enum fl_action);
 /* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */
 int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg);
 /* Switch one armed probe, from any thread or handler. 0, FLE_NOPROBE,
- * FLE_REFUSED or FLE_GONE. */
+ * FLE_REFUSED or FLE_GONE; -EDEADLK inside a dlclose of the thread's own. */
 int fl_probe_switch(uint32_t id, int state);
 /* Switch each armed probe id < n to goal[id], FL_OFF or FL_ON (0: leave it), as
  * one set: on return every thread runs the new state. How many were. */
@@ -61,6 +61,8 @@ int fl_probe_refusal(uint32_t id, uint64_t *datum);
 /* Bracket a time in which modules may be unmapped: no text is written. */
 void fl_probes_freeze(void);
 void fl_probes_thaw(void);
+/* Is it the calling thread that holds up all changes? Then it can take nothing in. */
+bool fl_probes_are_held(void);
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and

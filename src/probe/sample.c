@@ -56,16 +56,24 @@ static void note_off(struct fl_function *f)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Again for a function that is off: one of its sites was found and armed since. */
+/* Again for a function that is off: one of its sites was found and armed since.
+ * No handler comes between: it might leave by siglongjmp(), and what is half off
+ * would stay so. */
 static void switch_off(struct fl_function *f)
 {
-	bool was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
+	uint64_t signals;
+	bool was_off;
 
+	if (fl_table_is_mine())
+		return;				/* the next sample tries again */
+	fl_os_signals_block(&signals);
+	was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
 	if (!was_off)
 		__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
 	switch_function(f, FL_OFF, FL_ENTRY);
 	if (!was_off)
 		note_off(f);
+	fl_os_signals_restore(&signals);
 }
 
 /* A function whose calls never seem to end (exits without a site, calls that
@@ -86,31 +94,39 @@ static bool is_current(const struct fl_frame *f)
 }
 
 /* Frames whose function has been switched since are never matched again. */
-static void drop_stale(struct fl_slot *slot)
+static uint32_t drop_stale(struct fl_slot *slot)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < slot->n_frames; i++)
+	for (uint32_t i = 0; i < FL_FRAMES; i++)
 		if (is_current(&slot->frames[i]))
 			slot->frames[kept++] = slot->frames[i];
-	slot->n_frames = kept;
+	return kept;
 }
 
 /* Within one machine frame gcc lets up to 16 bytes of arguments stand. */
 enum { ARGUMENTS = 16 };
 
+/* Where a frame at `sp` goes. A signal handler may come at any step and leave
+ * frames of its own: the number is read once, so it stays one of the table's. */
+static uint32_t next_frame(struct fl_slot *slot, uint32_t sp)
+{
+	uint32_t n = load_relaxed(&slot->n_frames);
+
+	while (n && is_below(slot->frames[n - 1].sp + ARGUMENTS, sp))
+		n--;				/* left without an exit */
+	if (n == FL_FRAMES)
+		n = drop_stale(slot);
+	return n < FL_FRAMES ? n : 0;		/* too deep: begin anew */
+}
+
 static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
 {
-	struct fl_frame *f;
+	uint32_t n = next_frame(slot, sp);
+	struct fl_frame *f = &slot->frames[n];
 
-	while (slot->n_frames &&
-	       is_below(slot->frames[slot->n_frames - 1].sp + ARGUMENTS, sp))
-		slot->n_frames--;		/* left without an exit */
-	if (slot->n_frames == FL_FRAMES)
-		drop_stale(slot);
-	if (slot->n_frames == FL_FRAMES)
-		slot->n_frames = 0;		/* too deep: begin anew */
-	f = &slot->frames[slot->n_frames++];
+	FL_POINT("sample.frame");
+	store_relaxed(&slot->n_frames, n + 1);
 	f->function = p->function;
 	f->generation = load_relaxed(&fl_table.functions[p->function].generation);
 	f->sp = sp;
@@ -186,8 +202,8 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	struct fl_frame f;
 
 	if (!slot)
-		return;			/* the channel counted it */
-	if (fl_table.sites[id].kind == FL_ENTRY) {
+		fl_channel_lose_slotless();
+	else if (fl_table.sites[id].kind == FL_ENTRY) {
 		count_entry(&fl_table.functions[p->function]);
 		push_frame(slot, p, sp);
 	} else if (pop_frame(slot, p, sp, &f)) {

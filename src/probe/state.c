@@ -12,7 +12,9 @@
  * WHY	The sync orders both sides: a switch that did not see `frozen` has its
  *	`toggling` visible after the sync, and is waited for; a later one sees
  *	`frozen` and takes the table's lock, which freeze holds. The switch
- *	itself pays no fence.
+ *	itself pays no fence. A thread that ends in between, or lets a handler
+ *	leave by siglongjmp(), leaves its mark: it is waited for while it lives.
+ *	Sampling switches with signals blocked, so that it cannot.
  */
 #include <sys/mman.h>
 
@@ -33,7 +35,7 @@ static void wait_for_switches(const struct fl_slot *own)
 		const struct fl_slot *s = fl_shm_slot(m, i);
 
 		while (s != own && s->image == fl_channel_image() &&
-		       load_relaxed(&s->toggling))
+		       load_relaxed(&s->toggling) && fl_channel_has_thread(s))
 			fl_arch_pause();
 	}
 }
@@ -70,18 +72,11 @@ static int goal_of(uint32_t id)
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
-static void refuse(uint32_t id, int err, uint64_t datum)
-{
-	fl_table.sites[id].refusal = err;
-	fl_table.sites[id].datum = datum;
-	fl_table.sites[id].state = FL_SITE_REFUSED;
-}
-
 static void drop(struct fl_set *set, size_t i, int err)
 {
 	struct fl_patch *p = set->changes[i].patch;
 
-	refuse(fl_probe_id((const void *)p), err, p->at);
+	fl_table_refuse(fl_probe_id((const void *)p), err, p->at);
 	fl_unclaim(p);
 	set->changes[i] = set->changes[--set->n];
 }
@@ -199,7 +194,8 @@ static void open_text(struct fl_set *set)
 				set->changes[kept++] = set->changes[i];
 				continue;
 			}
-			refuse(fl_probe_id((const void *)p), err ? err : FLE_NOTEXT, p->at);
+			fl_table_refuse(fl_probe_id((const void *)p),
+					err ? err : FLE_NOTEXT, p->at);
 			fl_unclaim(p);
 		}
 	}
@@ -236,7 +232,7 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 		int err = to == FL_OLD ? 0 : fl_claim(p, &other);
 
 		if (err)
-			refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
 		else if (to != FL_OLD)
 			fl_set_stage(set, p, FL_OLD, to);
 	}
@@ -284,7 +280,7 @@ static int refuse_all(uint32_t from, int err)
 {
 	for (uint32_t id = from; id < fl_table.n; id++)
 		if (goal_of(id) != FL_OLD)
-			refuse(id, err, fl_table.probes[id].patch.at);
+			fl_table_refuse(id, err, fl_table.probes[id].patch.at);
 	return err;
 }
 
@@ -360,13 +356,16 @@ void fl_probe_flip_locked(uint32_t id, int state)
 		flip(id, state);
 }
 
-static void switch_locked(uint32_t id, int state)
+static int switch_locked(uint32_t id, int state)
 {
 	uint64_t signals;
 
+	if (fl_table_is_mine())
+		return -EDEADLK;
 	fl_table_lock(&signals);
 	flip(id, state);
 	fl_table_unlock(&signals);
+	return 0;
 }
 
 int fl_probe_switch(uint32_t id, int state)
@@ -379,18 +378,16 @@ int fl_probe_switch(uint32_t id, int state)
 		return switch_unarmed(id, state);
 	if (!slot && !may_store())
 		return -EPERM;
-	if (!slot) {
-		switch_locked(id, state);
-		return 0;
-	}
+	if (!slot)
+		return switch_locked(id, state);
 	slot->toggling++;
 	/* ordering: none at run time, the sync of freeze does the rest */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (load_relaxed(&frozen)) {
 		slot->toggling--;
-		switch_locked(id, state);
-		return 0;
+		return switch_locked(id, state);
 	}
+	FL_POINT("probe.switching");
 	if (!stands_so(&fl_table.switches[id], state))
 		flip(id, state);
 	/* ordering: none at run time, x86-TSO keeps the store to text first */
@@ -462,11 +459,16 @@ bool fl_probe_is_on(uint32_t id)
 	return id < fl_table.n && fl_table.switches[id].is_on;
 }
 
+bool fl_probes_are_held(void)
+{
+	return fl_table_is_mine();
+}
+
 void fl_probes_freeze(void)
 {
 	fl_table_lock(&frozen_signals);
 	is_unloading = true;
-	freeze(NULL);
+	freeze(fl_channel_own_slot());
 }
 
 void fl_probes_thaw(void)

@@ -12,15 +12,26 @@
 struct fl_table fl_table;
 
 static uint32_t lock_word;
+static int holder;			/* thread id, W who has the lock */
 
 void fl_table_lock(uint64_t *signals)
 {
 	fl_os_lock(&lock_word, signals);
+	store_relaxed(&holder, fl_os_tid());
 }
 
 void fl_table_unlock(const uint64_t *signals)
 {
+	store_relaxed(&holder, 0);
 	fl_os_unlock(&lock_word, signals);
+}
+
+/* What another thread stores meanwhile is not this one's id. */
+bool fl_table_is_mine(void)
+{
+	int tid = load_relaxed(&holder);
+
+	return tid && tid == fl_os_tid();
 }
 
 void *fl_table_map(size_t n)

@@ -76,6 +76,9 @@ extern struct fl_table fl_table;
  * meanwhile, so a handler never waits for its own thread. */
 void fl_table_lock(uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
+/* Does the calling thread hold it? So it is in what the loader calls inside a
+ * dlclose: free(), which may be the program's own and have probes. */
+bool fl_table_is_mine(void);
 
 /* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
 void *fl_table_map(size_t bytes);
@@ -135,6 +138,16 @@ static inline bool fl_table_is_shared(void)
 static inline bool fl_table_wants(uint32_t id)
 {
 	return fl_table.rows[id].wanted;
+}
+
+/* Site `id` has no probe, and why. */
+static inline void fl_table_refuse(uint32_t id, int err, uint64_t datum)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+
+	s->refusal = err;
+	s->datum = datum;
+	s->state = FL_SITE_REFUSED;
 }
 
 static inline uint32_t fl_probe_id(const struct fl_probe *p)

@@ -15,10 +15,10 @@
  *	read the clock				equal: every record is before or
  *	edges[published] = it			  behind each edge as the table says
  *	store_release published + 1	(C)	else: look again later
- *	to close: let SKEW pass, switch		copy edges, then taken	(G)
- *	the next one when taken allows	(H)
+ *	to close: let SKEW pass, switch		copy edges, load announced (I)
+ *	the next one when taken allows	(H)	then taken		(G)
  * INVARIANT
- *	1. An event of a thread lies in a window if its time does: on <= t <= off.
+ *	1. An event of a thread lies in a window if its time does: on <= t < off.
  *	2. Between on and off every entry and exit of a wanted probe is enqueued,
  *	   in every thread, with its time.
  *	3. Windows stand for their program in the proportion that `rates` says.
@@ -41,10 +41,10 @@
  *	   exactly, and windows only say who made them and how long they took.
  * FAILURE	Killed between (A) and (C): probes are as they were before, so the
  *	window that was open is open for all records there are. An image that exec
- *	replaces leaves its last window open: the next one closes it.
+ *	replaces leaves its last window open: the next one closes it, and opens its
+ *	first, whatever taken says. So an edge may take the place of one that was
+ *	not copied: by (I) the reader knows, and that window holds nothing.
  */
-#include <sys/mman.h>
-
 #include "arch/arch.h"
 #include "channel/channel.h"
 #include "os/os.h"
@@ -59,10 +59,7 @@ enum {
 	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
 	WATCH_US = 100000,		/* before begin() */
 	SWITCH_SHARE = 20,		/* switching takes at most 1/20 of a period */
-	SKEW = 2000,			/* ticks */
-	COLD_TENTHS = 17,		/* of measure()'s: a program's caches are colder; as
-					 * bzip2 has it on Zen 4 */
-	PAIRS = 256, BATCHES = 64	/* of measure() */
+	SKEW = 2000			/* ticks */
 };
 
 static struct {
@@ -73,16 +70,16 @@ static struct {
 	uint64_t due_ns;		/* of own_ns(): what windows so far stand for */
 	uint64_t next_ns;		/* of own_ns(): when the next one opens */
 	uint64_t paused_ns;		/* own_ns() when the last one closed */
-	bool idle;			/* nobody ran in the last one */
+	bool idle;			/* nobody enqueued in the last one; sum_threads() */
 	uint64_t switch_us;		/* to switch all on and off, when not held up */
 	uint64_t on_us;			/* to switch all on, last time */
 	uint64_t random;
-	uint64_t bytes, cpu_ns;		/* of the window that ends: sum_threads() */
+	uint64_t cpu_ns;		/* of the window that ends: sum_threads() */
 } self;
 
 static struct {			/* of a slot, when the window opened */
 	int32_t tid;
-	uint64_t bytes, cpu_ns;
+	uint64_t filled, ptr, cpu_ns;
 } stood[FL_MAX_SLOTS];
 
 static struct fl_windows *windows(void)
@@ -163,20 +160,6 @@ static uint64_t own_ns(void)
 
 /* ---- what is recorded ------------------------------------------ */
 
-/* Bytes that a thread has enqueued since its slot was new. It may be enqueueing:
- * what it counts and where it stands are read until they fit. */
-static uint64_t position(const struct fl_slot *s)
-{
-	const uint64_t chunk = fl_table.shm->chunk_bytes;
-	uint64_t filled, left;
-
-	do {
-		filled = load_relaxed(&s->filled);
-		left = load_relaxed(&s->limit) - load_relaxed(&s->ptr);
-	} while (filled != load_relaxed(&s->filled));
-	return filled * chunk + (left <= chunk ? chunk - left : 0);
-}
-
 static void note_threads(void)
 {
 	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
@@ -184,25 +167,32 @@ static void note_threads(void)
 		bool lives = load_relaxed(&s->state) == FL_SLOT_LIVE;
 
 		stood[i].tid = lives ? s->tid : 0;
-		stood[i].bytes = lives ? position(s) : 0;
+		stood[i].filled = load_relaxed(&s->filled);
+		stood[i].ptr = load_relaxed(&s->ptr);
 		stood[i].cpu_ns = lives ? fl_os_cpu_ns(s->tid) : 0;
 	}
 }
 
-/* What threads did since: a new one, all of it. */
+static bool stands_still(uint32_t i, const struct fl_slot *s)
+{
+	return stood[i].tid == s->tid && stood[i].filled == load_relaxed(&s->filled) &&
+	       stood[i].ptr == load_relaxed(&s->ptr);
+}
+
+/* What threads did since: a new one, all of it; also one that has the slot and the
+ * id of one that ended. */
 static void sum_threads(void)
 {
-	self.bytes = self.cpu_ns = 0;
+	self.idle = true;
+	self.cpu_ns = 0;
 	for (uint32_t i = 0; i < fl_table.shm->n_slots_used; i++) {
 		const struct fl_slot *s = fl_shm_slot(fl_table.shm, i);
-		uint64_t at = position(s), cpu = fl_os_cpu_ns(s->tid);
-		bool is_new = stood[i].tid != s->tid;
+		uint64_t cpu = fl_os_cpu_ns(s->tid), stood_ns = stood[i].cpu_ns;
 
 		if (load_relaxed(&s->state) != FL_SLOT_LIVE)
 			continue;
-		self.bytes += is_new || at < stood[i].bytes ? at : at - stood[i].bytes;
-		if (cpu)
-			self.cpu_ns += is_new ? cpu : cpu - stood[i].cpu_ns;
+		self.idle &= stands_still(i, s);
+		self.cpu_ns += stood[i].tid == s->tid && cpu >= stood_ns ? cpu - stood_ns : cpu;
 	}
 }
 
@@ -224,17 +214,22 @@ static uint64_t read_clock(void (*look)(void))
 	return now;
 }
 
-static uint64_t draw_edge(void (*look)(void))
+static void announce_edge(void)
 {
 	struct fl_windows *w = windows();
-	uint64_t i = w->published, now;		/* own index */
 
-	store_relaxed(&w->announced, i + 1);
-	/* (A) pairs with (B) in channel/sieve.c */
+	store_relaxed(&w->announced, w->published + 1);
+	/* (A) pairs with (B) in channel/sieve.c, (A) pairs with (I) in channel/sieve.c */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	FL_POINT("window.announced");
-	now = read_clock(look);
-	w->edges[i % FL_EDGES] = now;
+}
+
+static uint64_t publish_edge(void (*look)(void))
+{
+	struct fl_windows *w = windows();
+	uint64_t i = w->published, now = read_clock(look);	/* own index */
+
+	store_relaxed(&w->edges[i % FL_EDGES], now);
 	store_release(&w->published, i + 1);	/* (C) pairs with (D) in channel/sieve.c */
 	return now;
 }
@@ -248,8 +243,15 @@ static uint32_t *rate_at(uint64_t k)
 static void open_window(uint32_t rate)
 {
 	wait_skew();
-	*rate_at(windows()->published / 2) = rate;
-	self.began = draw_edge(note_threads);
+	announce_edge();
+	store_relaxed(rate_at(windows()->published / 2), rate);
+	self.began = publish_edge(note_threads);
+}
+
+static uint64_t end_window(void)
+{
+	announce_edge();
+	return publish_edge(sum_threads);
 }
 
 /* The window has ended: what does it stand for? */
@@ -258,7 +260,6 @@ static void add_up(void)
 	struct fl_windows *w = windows();
 	uint64_t rate = *rate_at(w->published / 2 - 1) & ~FL_WINDOW_FRESH;
 
-	self.idle = !self.bytes;
 	w->on_ns += self.cpu_ns;
 	self.due_ns += self.cpu_ns * FL_RATE_ALL / rate;
 }
@@ -313,7 +314,7 @@ static uint64_t turn_on(uint64_t per_us)
 
 static uint64_t turn_off(uint64_t rate, uint64_t per_us)
 {
-	uint64_t begin = draw_edge(sum_threads);
+	uint64_t begin = end_window();
 
 	add_up();
 	wait_skew();
@@ -387,7 +388,7 @@ static void end_earlier(void)
 
 	store_relaxed(&w->announced, w->published);
 	if (is_open())
-		draw_edge(sum_threads);
+		end_window();
 }
 
 void fl_windows_begin(void)

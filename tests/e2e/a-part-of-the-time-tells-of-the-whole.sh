@@ -123,3 +123,12 @@ for t in fork short-threads exceptions longjmp sigaltstack cancel signals; do
 	exact counts
 	conserved
 done
+
+# A program that is replaced after more windows than the table of edges holds.
+label="exec:"
+record --rate 5% --wait -a latency,counts -- sh -c "i=0
+	while [ \$i -lt 1500000 ]; do i=\$((i + 1)); done
+	exec '$work/windows' 250"
+succeeded
+exact counts
+[ "$(kept windows)" -gt 256 ] || skip "$label sh was too quick: $(kept windows) windows"

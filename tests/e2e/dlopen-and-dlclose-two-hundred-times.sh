@@ -18,3 +18,16 @@ label="sampling:"
 record -- "$work/dlopen" "$work/dlopen-lib.so" 200
 succeeded
 conserved
+
+# Probes in what the loader calls, and calls that a handler leaves: nobody waits.
+for t in own-malloc leave-switch; do
+	target $t -O2 $sites
+	label="$t, switching all the time:"
+	record -K 1 --epoch 1 -- "$work/$t" "$work/dlopen-lib.so"
+	succeeded
+	conserved
+	label="$t:"
+	record -a counts -- "$work/$t" "$work/dlopen-lib.so"
+	succeeded
+	conserved
+done

@@ -49,3 +49,16 @@ for use in 1 2; do
 	sed -i '/^flick: FLICK_FAULT/d' "$err"
 	one_line_error 1 'agent cannot work.*memory'
 done
+
+# More threads than there are slots: what they did is lost, and that is said.
+target many-alive -O2 $sites
+for use in "" --all; do
+	label="many threads ${use:-sampled}:"
+	rm -rf "$data"
+	(ulimit -v 300000; exec timeout 60 "$FLICK" record $use -o "$data" -- \
+		"$work/many-alive" 200) >"$out" 2>"$err" </dev/null
+	status=$?
+	succeeded 3
+	conserved
+	[ "$(sql "select sum(lost_slot) from threads")" -gt 0 ] || fail "$label nothing lost"
+done

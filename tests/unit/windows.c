@@ -11,6 +11,7 @@
 
 #include "channel/sieve.h"
 #include "channel-rig.h"
+#include "probe/table.h"
 
 static struct fl_shm *m;
 static int fd;
@@ -43,7 +44,7 @@ static void draw(uint64_t at, uint32_t rate)
 	w->announced = ++w->published;
 }
 
-/* Two windows of 5 %, [100, 200] and [300, 400]. */
+/* Two windows of 5 %, [100, 200) and [300, 400). */
 static void draw_two(void)
 {
 	for (uint64_t at = 100; at <= 400; at += 100)
@@ -95,15 +96,55 @@ static void edges_that_lead_outside_are_not_believed(void **unused)
 	assert_int_equal(sieve.n, 0);
 }
 
-/* ---- records ---------------------------------------------------------------------- */
-
 static bool is_in(uint64_t tsc)
 {
 	struct fl_place p = { 0 };
-	struct flick_record r = at(tsc);
+	struct flick_record r = { .tsc = tsc, .probe = 1 };
 
 	return fl_sieve_next(&sieve, &p, &r, 1).is_in;
 }
+
+/* Of the window that was open when the copying stopped, and of those whose places
+ * have been used again, nothing is known to be in; of the others, all. */
+static void edges_that_are_gone_hold_nothing(void **unused)
+{
+	(void)unused;
+	draw(100, FL_RATE_ALL);
+	assert_true(fl_sieve_look(&sieve, m, false));
+	for (uint64_t i = 2; i <= FL_EDGES + 6; i++)	/* 2 to 6 are gone */
+		draw(i * 100, i % 2 ? FL_RATE_ALL / 2 : 1);
+	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_int_equal(sieve.n, FL_EDGES + 6);
+	assert_int_equal(m->windows.taken, FL_EDGES + 6);
+	for (uint64_t i = 1; i <= 6; i++)
+		assert_false(is_in(i * 100 + 50));
+	for (uint64_t i = 7; i <= FL_EDGES + 6; i++)
+		assert_int_equal(is_in(i * 100 + 50), i % 2);
+	draw((FL_EDGES + 7) * 100, FL_RATE_ALL);
+	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(is_in((FL_EDGES + 7) * 100));
+}
+
+/* What begins a window that is announced may stand in its place already. */
+static void edges_are_gone_when_another_is_announced(void **unused)
+{
+	(void)unused;
+	for (uint64_t i = 1; i <= FL_EDGES; i++)
+		draw(i * 100, FL_RATE_ALL);
+	m->windows.announced++;
+	m->windows.edges[0] = (FL_EDGES + 1) * 100;
+	assert_false(fl_sieve_look(&sieve, m, false));
+	assert_int_equal(sieve.n, FL_EDGES);
+	assert_false(is_in(150));
+	assert_true(is_in(350));
+	draw((FL_EDGES + 1) * 100, FL_RATE_ALL);
+	m->windows.announced = m->windows.published;
+	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_false(is_in(150));
+	assert_true(is_in((FL_EDGES + 1) * 100));
+}
+
+/* ---- records ---------------------------------------------------------------------- */
 
 static void a_record_lies_where_its_time_does(void **unused)
 {
@@ -304,6 +345,52 @@ static void nothing_is_judged_too_early(void **unused)
 	fl_reader_close(g.reader);
 }
 
+static void put_now(struct rig *g)
+{
+	(void)g;
+	for (uint64_t i = 0; i < 2000; i++)
+		fl_channel_put(1, fl_arch_ticks(), 0);
+}
+
+static void edges_are_taken_in_where_no_thread_has_a_slot(void **unused)
+{
+	struct seen seen = { 0 };
+	struct fl_sink sink = { &seen, see, NULL, see_end };
+	struct rig g = { .m = m };
+
+	(void)unused;
+	assert_int_equal(fl_reader_open(&g.reader, m, &sink, 0), 0);
+	for (uint64_t i = 1; i <= 10; i++)
+		draw(i, FL_RATE_ALL);
+	fl_reader_poll(g.reader, false);
+	assert_int_equal(m->windows.taken, 10);
+	fl_reader_close(g.reader);
+}
+
+/* An image begins with a window of its own, however many edges the reader has not
+ * copied. */
+static void a_late_reader_holds_up_nobody(void **unused)
+{
+	struct seen seen = { 0 };
+	struct fl_sink sink = { &seen, see, NULL, see_end };
+	struct rig g = { .m = m };
+	struct rig_sums s;
+
+	(void)unused;
+	assert_int_equal(fl_reader_open(&g.reader, m, &sink, 0), 0);
+	for (uint64_t i = 1; i <= FL_EDGES; i++)
+		draw(i, FL_RATE_ALL);
+	fl_table.shm = m;
+	fl_windows_begin();
+	assert_int_equal(m->windows.published, FL_EDGES + 1);
+	assert_int_equal(rig_drain(&g, rig_fork(&g, put_now)), 0);
+	s = rig_sum(&g);
+	assert_int_equal(s.delivered, 2000);
+	assert_int_equal(s.filtered, 0);
+	assert_int_equal(m->windows.taken, FL_EDGES + 1);
+	fl_reader_close(g.reader);
+}
+
 /* ---- pace ------------------------------------------------------------------------------ */
 
 static void a_ring_half_full_halves_the_rate(void **unused)
@@ -355,6 +442,8 @@ int main(void)
 		TEST(an_announced_edge_is_waited_for),
 		TEST(edges_are_kept_when_their_place_is_used_again),
 		TEST(edges_that_lead_outside_are_not_believed),
+		TEST(edges_that_are_gone_hold_nothing),
+		TEST(edges_are_gone_when_another_is_announced),
 		TEST(a_record_lies_where_its_time_does),
 		TEST(an_open_window_takes_what_comes),
 		TEST(records_are_split_at_edges),
@@ -364,6 +453,8 @@ int main(void)
 		TEST(what_is_outside_is_filtered_and_nothing_else),
 		TEST(who_called_is_not_lost_besides),
 		TEST(nothing_is_judged_too_early),
+		TEST(edges_are_taken_in_where_no_thread_has_a_slot),
+		TEST(a_late_reader_holds_up_nobody),
 		TEST(a_ring_half_full_halves_the_rate),
 		TEST(empty_rings_raise_it_slowly),
 		TEST(a_rate_stays_between_its_ends),

@@ -1,0 +1,382 @@
+/*
+ * unit/probe.c - what a switch, a sample and a dlclose leave of one another, with a
+ * thread stopped, ended or interrupted where it is most awkward.
+ *
+ * Each target is a child, and says what was wrong by its status.
+ *
+ * timeout: 30
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+#include "patch/patch.h"
+#include "probe/table.h"
+
+enum { OFF_BYTE = 10, ON_BYTE = 11 };
+
+static uint8_t text;			/* the one byte of an armed probe */
+static uint32_t entry_id, exit_id;
+static const char *stop_at;
+static void (*at_stop)(void);		/* runs there, once */
+
+void fl_point_hit(const char *);
+
+void fl_point_hit(const char *name)
+{
+	void (*f)(void) = at_stop;
+
+	if (!f || strcmp(name, stop_at))
+		return;
+	at_stop = NULL;
+	f();
+}
+
+static void stop(const char *name, void (*f)(void))
+{
+	stop_at = name;
+	at_stop = f;
+}
+
+/* In a child: as if the status were assert()'s. */
+#define NEED(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+		_exit(1); \
+	} \
+} while (0)
+
+static struct rig *g;
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	g = rig_open(4, 8, FL_ACT_SAMPLE);
+	g->m->samples = 1;
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	rig_close(g);
+	return 0;
+}
+
+static void body(void)
+{
+}
+
+static uint32_t add(enum fl_kind kind)
+{
+	bool is_new;
+	int id = fl_probe_virtual((uintptr_t)body, kind, FL_FORM_NONE, &is_new);
+
+	NEED(id >= 0 && is_new);
+	fl_table.rows[id].wanted = 1;
+	fl_table.switches[id].is_on = 1;
+	return (uint32_t)id;
+}
+
+/* A function with an entry that is armed, its text being a byte, and an exit. */
+static void open_probes(void)
+{
+	NEED(!fl_patch_open(NULL));
+	NEED(!fl_probes_open(g->m));
+	entry_id = add(FL_ENTRY);
+	exit_id = add(FL_EXIT);
+	text = ON_BYTE;
+	fl_table.probes[entry_id].is_virtual = 0;
+	fl_table.switches[entry_id] = (struct fl_switch){
+		.at = (uintptr_t)&text, .armed = 1, .is_on = 1,
+	};
+	fl_table.switches[entry_id].byte[FL_OFF] = OFF_BYTE;
+	fl_table.switches[entry_id].byte[FL_ON] = ON_BYTE;
+}
+
+static void sample(uint32_t sp)
+{
+	fl_probe_hit(entry_id, sp);
+	fl_probe_hit(exit_id, sp);
+}
+
+static void runs(void (*target)(struct rig *))
+{
+	assert_int_equal(rig_drain(g, rig_fork(g, target)), 0);
+}
+
+/* ---- marks -------------------------------------------------------------------- */
+
+static void *leave_mark(void *unused)
+{
+	fl_channel_slot()->toggling = 1;
+	return unused;
+}
+
+static void end_switching(struct rig *unused)
+{
+	pthread_t t;
+
+	(void)unused;
+	open_probes();
+	NEED(!pthread_create(&t, NULL, leave_mark, NULL));
+	pthread_join(t, NULL);
+	fl_probes_freeze();
+	fl_probes_thaw();
+}
+
+static void who_ended_is_not_waited_for(void **unused)
+{
+	int status;
+
+	(void)unused;
+	assert_int_equal(waitpid(rig_fork(g, end_switching), &status, 0) > 0, 1);
+	assert_int_equal(status, 0);		/* nobody has freed the slot */
+	fl_reader_poll(g->reader, false);
+	fl_reader_poll(g->reader, true);
+}
+
+static void who_has_the_slot_next_has_no_mark(void **unused)
+{
+	int status;
+
+	(void)unused;
+	assert_int_equal(waitpid(rig_fork(g, end_switching), &status, 0) > 0, 1);
+	assert_int_equal(fl_shm_slot(g->m, 0)->toggling, 1);
+	fl_reader_poll(g->reader, false);
+	assert_int_equal(fl_shm_slot(g->m, 0)->state, FL_SLOT_FREE);
+	assert_int_equal(fl_shm_slot(g->m, 0)->toggling, 0);
+}
+
+static sigjmp_buf out;
+
+static void leave(int sig)
+{
+	siglongjmp(out, sig);
+}
+
+static void raise_alarm(void)
+{
+	raise(SIGALRM);
+}
+
+/* A signal comes in the middle of a switch; its handler does not go back. */
+static void leave_switch(struct rig *unused)
+{
+	const struct fl_function *f;
+
+	(void)unused;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[entry_id].function];
+	signal(SIGALRM, leave);
+	stop("probe.switching", raise_alarm);
+	if (!sigsetjmp(out, 1))
+		for (;;)
+			sample(1000);
+	NEED(!at_stop);
+	NEED(!fl_channel_slot()->toggling && f->is_off && text == OFF_BYTE);
+	fl_sample_rearm();
+	NEED(!f->is_off && text == ON_BYTE);
+}
+
+static void a_switch_is_not_left(void **unused)
+{
+	(void)unused;
+	runs(leave_switch);
+}
+
+/* ---- inside a dlclose ---------------------------------------------------------- */
+
+static void call(uint32_t id, void *arg)
+{
+	(void)id;
+	(void)arg;
+}
+
+static void sample_in_dlclose(struct rig *unused)
+{
+	const struct fl_function *f;
+
+	(void)unused;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[entry_id].function];
+	NEED(!fl_probes_are_held());
+	fl_probes_freeze();
+	NEED(fl_probes_are_held());
+	sample(1000);
+	NEED(text == ON_BYTE && !f->is_off && f->taken == 1);
+	NEED(fl_probe_switch(entry_id, FL_OFF) == -EDEADLK);
+	NEED(fl_probe_handler(entry_id, call, NULL) == -EDEADLK);
+	fl_probes_thaw();
+	NEED(!fl_probes_are_held());
+	sample(1000);
+	NEED(text == OFF_BYTE && f->is_off && f->taken == 2);
+	NEED(fl_probe_switch(entry_id, FL_ON) == 0 && text == ON_BYTE);
+}
+
+static void nobody_waits_for_itself_in_a_dlclose(void **unused)
+{
+	(void)unused;
+	runs(sample_in_dlclose);
+	assert_int_equal(g->delivered, 4);
+}
+
+static void *ask_if_held(void *unused)
+{
+	(void)unused;
+	return fl_probes_are_held() ? &text : NULL;
+}
+
+static void freeze_beside_another(struct rig *unused)
+{
+	void *held = &text;
+	pthread_t t;
+
+	(void)unused;
+	open_probes();
+	fl_probes_freeze();
+	NEED(!pthread_create(&t, NULL, ask_if_held, NULL));
+	pthread_join(t, &held);
+	NEED(!held);
+	fl_probes_thaw();
+}
+
+static void others_may_wait_for_a_dlclose(void **unused)
+{
+	(void)unused;
+	runs(freeze_beside_another);
+}
+
+/* ---- samples -------------------------------------------------------------------- */
+
+static void hit_alone(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	for (int i = 0; i < 10; i++)
+		sample(1000);
+}
+
+static void a_thread_without_a_slot_is_counted(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < g->m->n_slots; i++)
+		fl_shm_slot(g->m, i)->state = FL_SLOT_CLAIMED;
+	runs(hit_alone);
+	assert_int_equal(g->m->lost[FL_LOST_SLOT], 20);
+	assert_int_equal(rig_sum(g).lost[FL_LOST_SLOT], 20);
+}
+
+static uint32_t deep_sp;
+
+/* A handler that siglongjmp() leaves: its calls have no exit. */
+static void interrupt(void)
+{
+	fl_probe_hit(entry_id, deep_sp - 100);
+}
+
+static void fill_frames(struct rig *unused)
+{
+	struct fl_slot *s = fl_channel_slot();
+
+	(void)unused;
+	open_probes();
+	g->m->samples = 1u << 20;
+	for (uint32_t i = 0; i < 3 * FL_FRAMES; i++) {
+		deep_sp = 1000000 - i * 1000;
+		stop("sample.frame", interrupt);
+		fl_probe_hit(entry_id, deep_sp);
+		NEED(s->n_frames <= FL_FRAMES);
+	}
+	s->n_frames = FL_FRAMES - 1;
+	deep_sp -= 1000;
+	stop("sample.frame", interrupt);
+	fl_probe_hit(entry_id, deep_sp);
+	NEED(s->n_frames <= FL_FRAMES);
+}
+
+static void frames_stay_in_their_table(void **unused)
+{
+	(void)unused;
+	runs(fill_frames);
+}
+
+/* ---- traps that are signals ----------------------------------------------------- */
+
+/* A program's own: its handler enqueues, a series of its own. */
+static uint64_t traps;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	fl_channel_put(1, traps, rig_check(traps, 1));
+	traps++;
+}
+
+static void raise_trap(void)
+{
+	raise(SIGTRAP);
+}
+
+static void trap_while_enqueueing(struct rig *r)
+{
+	static const char *const points[] = { "ring.counted", "ring.claimed", "ring.moved" };
+
+	signal(SIGTRAP, on_trap);
+	for (uint64_t i = 0; i < 30000; i++) {
+		if (!at_stop)
+			stop(points[i % ARRAY_LEN(points)], raise_trap);
+		fl_channel_put(0, i, rig_check(i, 0));
+	}
+	r->shared[0] = 30000 + traps;
+	NEED(traps > 50);
+}
+
+static void a_trap_in_the_middle_overwrites_nothing(void **unused)
+{
+	(void)unused;
+	runs(trap_while_enqueueing);
+	assert_int_equal(g->delivered, g->shared[0]);
+	assert_int_equal(g->misordered, 0);
+	assert_int_equal(g->torn, 0);
+}
+
+static void trap_while_claiming(struct rig *unused)
+{
+	(void)unused;
+	signal(SIGTRAP, on_trap);
+	stop("thread.claim", raise_trap);
+	fl_channel_put(0, 0, rig_check(0, 0));
+	NEED(traps == 1);
+}
+
+static void a_trap_in_a_claim_takes_no_second_slot(void **unused)
+{
+	(void)unused;
+	runs(trap_while_claiming);
+	assert_int_equal(g->m->n_slots_used, 1);
+	assert_int_equal(g->delivered, 1);
+	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(frames_stay_in_their_table),
+		TEST(a_thread_without_a_slot_is_counted),
+		TEST(who_ended_is_not_waited_for),
+		TEST(who_has_the_slot_next_has_no_mark),
+		TEST(a_switch_is_not_left),
+		TEST(nobody_waits_for_itself_in_a_dlclose),
+		TEST(a_trap_in_the_middle_overwrites_nothing),
+		TEST(a_trap_in_a_claim_takes_no_second_slot),
+		TEST(others_may_wait_for_a_dlclose),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
