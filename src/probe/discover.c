@@ -406,8 +406,6 @@ static int add_locked(const struct fl_site *s)
 	p = fl_table_append(s, (uint32_t)row);
 	if (!p)
 		return FLE_FULL;
-	p->asks = 1;
-	fl_asked[fl_probe_id(p)] = s->function;
 	k = &t->known[t->n_known++];
 	*k = *around;
 	k->module = (uint32_t)row;

@@ -122,6 +122,9 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->room = s->room;
 	p->before = s->before;
 	p->bare = s->bare;
+	p->asks = s->asks;
+	if (s->asks)
+		fl_asked[id] = s->function;
 	p->patch.at = s->at;
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];

@@ -25,7 +25,7 @@ struct fl_probe {
 	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
-	uint8_t asks;			/* met at a call: others may be another's */
+	uint8_t asks;			/* calls may be of other functions as well */
 };
 
 /* What a switch needs of a probe, and no more: sets of many thousands run
@@ -113,8 +113,7 @@ void fl_window_virtual(uint32_t id, uint32_t sp);
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
 
-/* Index: probe id; the function of one that asks. For tramp.S; W once, before its
- * glue is. */
+/* Index: probe id; the function of one that asks. For tramp.S; W once, before its glue is. */
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
 /* What probe `id` does now, where the session has windows and where it has none. */
 enum fl_action fl_window_action(uint32_t id);

@@ -7,8 +7,8 @@
  * a constant is noted, and told at the end, when every branch has been seen.
  *
  * INVARIANT  A site's function is the value of its first argument each time it
- *	runs; where that is not certain there is no site; the first call finds it, and
- *	its glue asks at each (fl_probe_ask).
+ *	runs, or its glue asks at each (fl_probe_ask). One that asks is named where
+ *	the function that stands there is the only one; elsewhere the first call does.
  * WHY	A constant loaded on a straight line reaches the call unless a branch
  *	lands in between: labels has a bit for every target of a direct one. An
  *	indirect jump (a switch) while the argument holds the address of code makes
@@ -25,7 +25,7 @@
 /* A call found; addresses are offsets from `lo`. */
 struct note {
 	uint32_t at, since, moved, range;
-	uintptr_t v;
+	uintptr_t v;			/* loaded; once it is resolved, the function or 0 */
 	uint8_t source, via, kind, form, room, opcode;
 };
 
@@ -106,7 +106,7 @@ static uint8_t form_of(const struct fl_insn *i)
 static void note_call(struct scan *s, const struct fl_insn *i, uintptr_t at,
 		      const struct fl_value *v)
 {
-	if ((v->source == FL_UNKNOWN && !v->via) || s->n_notes == s->room_notes)
+	if (s->n_notes == s->room_notes)
 		return;
 	s->notes[s->n_notes++] = (struct note){
 		.at = at - s->lo, .since = v->since - s->lo, .moved = v->moved - s->lo,
@@ -217,12 +217,43 @@ static uintptr_t resolve(const struct scan *s, const struct note *n)
 	return v.source == FL_ADDRESS ? fl_text_address(s->m, v.v) : 0;
 }
 
-static int tell(const struct scan *s, const struct note *n, fl_site_each *each,
-		void *arg)
+/* Who else is in a range, as far as its entries tell? */
+struct owner {
+	uintptr_t function;		/* the range's own; 0: not known */
+	bool is_alone;			/* no other was inlined here */
+};
+
+static struct owner owner_of(const struct scan *s, const struct note *n, size_t count)
+{
+	struct owner o = { .is_alone = true };
+
+	for (size_t i = 0; i < count; i++) {
+		if (n[i].kind != FL_ENTRY)
+			continue;
+		if (n[i].v == s->ranges.r[n->range].start)
+			o.function = n[i].v;
+		else
+			o.is_alone = false;
+	}
+	return o;
+}
+
+/* Whose a call is most likely whose argument is not certain; 0: the first call tells.
+ * A body that was inlined enters and exits by calls: what is jumped to ends the
+ * range's own. */
+static uintptr_t guess(const struct note *n, const struct owner *o)
+{
+	bool is_jump = n->form == FL_FORM_JUMP || n->form == FL_FORM_JUMP_SLOT;
+
+	return o->is_alone || is_jump ? o->function : 0;
+}
+
+static int tell(const struct scan *s, const struct note *n, const struct owner *o,
+		fl_site_each *each, void *arg)
 {
 	struct fl_site site = {
-		.at = s->lo + n->at, .function = resolve(s, n), .kind = n->kind,
-		.form = n->form, .room = n->room,
+		.at = s->lo + n->at, .function = n->v ? n->v : guess(n, o), .kind = n->kind,
+		.form = n->form, .room = n->room, .asks = !n->v,
 	};
 
 	if (!site.function)
@@ -232,6 +263,21 @@ static int tell(const struct scan *s, const struct note *n, fl_site_each *each,
 		site.datum = n->opcode;
 	}
 	return each(arg, &site);
+}
+
+/* The calls of one range, of which n[0] is the first; how many they are. */
+static size_t tell_range(const struct scan *s, struct note *n, size_t left, int *err,
+			 fl_site_each *each, void *arg)
+{
+	struct owner o;
+	size_t count = 0;
+
+	for (; count < left && n[count].range == n->range; count++)
+		n[count].v = resolve(s, &n[count]);
+	o = owner_of(s, n, count);
+	for (size_t i = 0; i < count && !*err; i++)
+		*err = tell(s, &n[i], &o, each, arg);
+	return count;
 }
 
 /* Code that only the unwinder reaches, whose labels nothing shows. */
@@ -250,8 +296,8 @@ static int scan_all(struct scan *s, fl_site_each *each, void *arg)
 	for (size_t i = 0; i < s->ranges.n; i++)
 		scan_range(s, &line, i);
 	join_parts(s);
-	for (size_t i = 0; i < s->n_notes && !err; i++)
-		err = tell(s, &s->notes[i], each, arg);
+	for (size_t i = 0; i < s->n_notes && !err;)
+		i += tell_range(s, &s->notes[i], s->n_notes - i, &err, each, arg);
 	return err;
 }
 

@@ -149,6 +149,7 @@ bool fl_site_at_return(struct fl_site *out, uintptr_t ret, uintptr_t function,
 		.at = ret - i.len, .function = function, .kind = kind,
 		.provider = FL_PROVIDER_CYG,
 		.form = slot ? FL_FORM_CALL_SLOT : FL_FORM_CALL, .room = i.len,
+		.asks = 1,
 	};
 	return true;
 }

@@ -11,7 +11,7 @@
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
 	x(abi_record_long) x(abi_time_long) x(abi_window) \
-	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) \
+	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) x(ask_call) x(ask_word) \
 	x(ask_record_long) x(ask_time_long) x(ask_window) \
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
@@ -33,9 +33,9 @@ static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
 	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long, fl_ask_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample, fl_ask_sample },
-	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse, fl_abi_call },
+	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse, fl_ask_call },
 	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window, fl_ask_window },
-	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word, fl_abi_word },
+	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word, fl_ask_word },
 };
 
 static uint64_t enabled_state(void)

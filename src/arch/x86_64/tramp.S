@@ -208,6 +208,8 @@ END fl_ask_\action
 	ASK	record
 	ASK	time
 	ASK	sample
+	ASK	call
+	ASK	word
 	ASK	record_long
 	ASK	time_long
 	ASK	window
