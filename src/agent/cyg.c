@@ -41,30 +41,33 @@ static int take_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 	return id;
 }
 
-/* A site whose calls are of several functions: this one is not the first's. */
-static void met_other(uintptr_t function, enum fl_kind kind, uint32_t sp)
+static int make_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	uint64_t signals;
 	int id = -ENOENT;
 
 	if (fl_probes_are_held())
-		return;
+		return id;
 	fl_agent_lock(&signals);
-	if (fl_agent_directs())
-		id = take_virtual(function, kind, FL_FORM_NONE);
+	if (fl_agent_directs())			/* still */
+		id = take_virtual(function, kind, form);
 	fl_agent_unlock(&signals);
+	return id;
+}
+
+/* A call that is not the site's own, or none that has a site. */
+static void met_other(uintptr_t function, enum fl_kind kind, uint8_t form, uint32_t sp)
+{
+	int id = fl_probe_virtual_ready(function, kind, form);
+
+	if (id < 0)
+		id = make_virtual(function, kind, form);
 	if (id >= 0)
 		fl_probe_hit((uint32_t)id, sp);
 }
 
-/* `caller` is where the function's frame returns to; who is jumped to returns
- * there, too. The stack pointer is what a glue would see, below the way back. */
-__attribute__((noinline)) static void met(void *function, void *caller, void *ret,
-					  enum fl_kind kind, void *frame)
+static void met_call(uintptr_t f, uintptr_t ret, enum fl_kind kind, uint32_t sp)
 {
-	uint8_t form = ret == caller ? FL_FORM_JUMP : FL_FORM_NONE;
-	uint32_t sp = (uint32_t)(uintptr_t)frame - sizeof(void *);
-	uintptr_t f = (uintptr_t)function;
 	uint64_t signals;
 	int id = -ENOENT;
 
@@ -72,12 +75,25 @@ __attribute__((noinline)) static void met(void *function, void *caller, void *re
 		return;
 	fl_agent_lock(&signals);
 	if (fl_agent_directs())			/* still */
-		id = take_site((uintptr_t)ret, f, kind);
+		id = take_site(ret, f, kind);
 	if (fl_agent_directs() && id < 0)
-		id = take_virtual(f, kind, form);
+		id = take_virtual(f, kind, FL_FORM_NONE);
 	fl_agent_unlock(&signals);
 	if (id >= 0)
 		fl_probe_ask((uint32_t)id, f, sp);
+}
+
+/* `caller` is where the function's frame returns to; who is jumped to returns
+ * there, too. The stack pointer is what a glue would see, below the way back. */
+__attribute__((noinline)) static void met(void *function, void *caller, void *ret,
+					  enum fl_kind kind, void *frame)
+{
+	uint32_t sp = (uint32_t)(uintptr_t)frame - sizeof(void *);
+
+	if (ret == caller)
+		met_other((uintptr_t)function, kind, FL_FORM_JUMP, sp);
+	else
+		met_call((uintptr_t)function, (uintptr_t)ret, kind, sp);
 }
 
 #define PROFILING __attribute__((visibility("default"), no_instrument_function))

@@ -221,6 +221,20 @@ static int same_site(void *arg, const struct fl_site *s)
 	return 0;
 }
 
+/* What has no site comes back with the module that its function is in. */
+static void revive_virtual(struct walk *w, const struct fl_known *k)
+{
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		struct fl_shm_site *s = &fl_table.sites[id];
+
+		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_GONE ||
+		    s->module != k->module || s->at - k->lo >= k->hi - k->lo)
+			continue;
+		s->state = FL_SITE_FOUND;
+		w->from = id < w->from ? id : w->from;
+	}
+}
+
 static void revive(struct walk *w, struct fl_known *k)
 {
 	k->gone = false;
@@ -253,6 +267,7 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 		if (t->known[i].gone && is_same(&t->known[i], m) &&
 		    t->known[i].module == t->known[first].module)
 			revive(w, &t->known[i]);
+	revive_virtual(w, &t->known[first]);
 	return true;
 }
 
@@ -282,6 +297,16 @@ static int each_module(void *arg, struct fl_module *m)
 	return 0;
 }
 
+static struct fl_known *known_around(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t i = t->n_known; i-- > 0;)
+		if (!t->known[i].gone && at - t->known[i].lo < t->known[i].hi - t->known[i].lo)
+			return &t->known[i];
+	return NULL;
+}
+
 static void forget(struct fl_known *k)
 {
 	struct fl_table *t = &fl_table;
@@ -298,13 +323,35 @@ static void forget(struct fl_known *k)
 	fl_claims_unlock(&signals);
 }
 
-static void forget_unseen(void)
+/* Another module may come to lie where the function of a virtual probe was. */
+static void forget_virtual(void)
 {
 	struct fl_table *t = &fl_table;
 
-	for (uint32_t i = 0; i < t->n_known; i++)
-		if (!t->known[i].gone && t->known[i].seen != t->stamp)
-			forget(&t->known[i]);
+	for (uint32_t id = 0; id < t->n; id++) {
+		struct fl_shm_site *s = &t->sites[id];
+
+		if (!t->probes[id].is_virtual || s->module >= t->shm->n_modules ||
+		    known_around(s->at))
+			continue;
+		store_relaxed(&s->state, FL_SITE_GONE);
+		t->switches[id].is_on = 0;
+	}
+}
+
+static void forget_unseen(void)
+{
+	struct fl_table *t = &fl_table;
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->n_known; i++) {
+		if (t->known[i].gone || t->known[i].seen == t->stamp)
+			continue;
+		forget(&t->known[i]);
+		any = true;
+	}
+	if (any)
+		forget_virtual();
 }
 
 static int stamp_known(void *arg, struct fl_module *m)
@@ -345,11 +392,6 @@ int fl_probes_discover(enum fl_moment moment, uint32_t *from)
 
 /* ---- one site, met at its first call --------------------------------------------------- */
 
-static bool is_inside(const struct fl_known *k, uintptr_t at)
-{
-	return !k->gone && at - k->lo < k->hi - k->lo;
-}
-
 static int know_if_around(void *arg, struct fl_module *m)
 {
 	const uintptr_t *at = arg;
@@ -361,12 +403,11 @@ static int know_if_around(void *arg, struct fl_module *m)
  * site; NULL when there is none. */
 static struct fl_known *module_around(uintptr_t at)
 {
-	struct fl_table *t = &fl_table;
+	struct fl_known *k = known_around(at);
 
-	for (uint32_t i = t->n_known; i-- > 0;)
-		if (is_inside(&t->known[i], at))
-			return &t->known[i];
-	return fl_obj_loaded(know_if_around, &at) ? &t->known[t->n_known - 1] : NULL;
+	if (!k && fl_obj_loaded(know_if_around, &at))
+		k = &fl_table.known[fl_table.n_known - 1];
+	return k;
 }
 
 /* The row of `k` as a module of this process: one that it shares says where the
@@ -440,15 +481,26 @@ int fl_probe_add(const struct fl_site *s)
 	return id;
 }
 
-static int find_virtual(uint32_t function, enum fl_kind kind, uint8_t form)
+static int find_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
-	uint32_t i = fl_table.functions[function].probes;
+	uint32_t i = fl_table_probes_of(function);
 
 	for (; i != FL_NO_PROBE; i = fl_table.probes[i].next)
 		if (fl_table.probes[i].is_virtual && fl_table.sites[i].kind == kind &&
-		    fl_table.probes[i].form == form)
+		    fl_table.probes[i].form == form &&
+		    load_relaxed(&fl_table.sites[i].state) != FL_SITE_GONE)
 			return (int)i;
 	return -ENOENT;
+}
+
+int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
+{
+	int id = find_virtual(function, kind, form);
+
+	/* (A) pairs with (B) in state.c */
+	if (id >= 0 && load_acquire(&fl_table.sites[id].state) != FL_SITE_READY)
+		return -ENOENT;
+	return id;
 }
 
 static int add_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
@@ -456,15 +508,12 @@ static int add_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 	struct fl_known *k = module_around(function);
 	struct fl_site s = {
 		.at = function, .function = function, .kind = (uint8_t)kind,
-		.provider = FL_PROVIDER_CYG, .form = form,
+		.provider = FL_PROVIDER_CYG, .form = form, .is_virtual = 1,
 	};
 	int row = k ? own_row(k) : UINT16_MAX;
 	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
 
-	if (!p)
-		return FLE_FULL;
-	p->is_virtual = 1;
-	return (int)fl_probe_id(p);
+	return p ? (int)fl_probe_id(p) : FLE_FULL;
 }
 
 static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
@@ -485,7 +534,7 @@ int fl_probe_virtual(uintptr_t function, enum fl_kind kind, uint8_t form, bool *
 	int id;
 
 	fl_table_lock(&signals);
-	id = find_virtual(fl_table_function(function), kind, form);
+	id = find_virtual(function, kind, form);
 	*is_new = id < 0;
 	if (*is_new)
 		id = append_virtual(function, kind, form);

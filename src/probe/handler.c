@@ -85,20 +85,31 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 }
 
 uintptr_t *fl_asked;
-void (*fl_probe_other)(uintptr_t function, enum fl_kind kind, uint32_t sp);
+void (*fl_probe_other)(uintptr_t function, enum fl_kind kind, uint8_t form, uint32_t sp);
 
 void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 {
-	if (fl_table.functions[fl_table.probes[id].function].at == function)
+	const struct fl_shm_site *s = &fl_table.sites[id];
+
+	if (s->function == function) {
 		fl_probe_hit(id, sp);
-	else if (fl_probe_other)
-		fl_probe_other(function, fl_table.sites[id].kind, sp);
+		return;
+	}
+	fl_table.probes[id].is_shared = 1;
+	if (fl_probe_other)
+		fl_probe_other(function, s->kind, s->jump ? FL_FORM_JUMP : FL_FORM_NONE, sp);
 }
 
 void fl_probe_hit(uint32_t id, uint32_t sp)
 {
+	const struct binding *b = fl_bindings[id];
+
 	if (!fl_probe_is_on(id))
 		return;
+	if (b) {
+		b->call(id, b->arg);
+		return;
+	}
 	switch (fl_table.shm->action) {
 	case FL_ACT_COUNT:
 		fl_channel_count(id);

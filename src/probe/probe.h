@@ -20,16 +20,17 @@ void fl_probes_close(void);
  * are new; FLE_FULL when the table had no room for all, and then those it had
  * room for are there. */
 int fl_probes_discover(enum fl_moment, uint32_t *from);
-/* Take in one site that was met at its first call; its id or an error. What made
- * no scan tell it may be that its calls are of several functions: those of
- * another one than the first's go to fl_probe_other. */
+/* Take in one site that was met at its first call; its id or an error. */
 int fl_probe_add(const struct fl_site *);
-extern void (*fl_probe_other)(uintptr_t function, enum fl_kind, uint32_t sp)
+/* Gets the calls of a site that asks which are of another function than its own. */
+extern void (*fl_probe_other)(uintptr_t function, enum fl_kind, uint8_t form, uint32_t sp)
 	__attribute__((visibility("hidden")));	/* W once, before the first */
 /* A probe without a site: its events come through the profiling functions
  * themselves, by a call (FL_FORM_NONE) or a jump (FL_FORM_JUMP). The id of all
  * three, made when new, or an error. */
 int fl_probe_virtual(uintptr_t function, enum fl_kind, uint8_t form, bool *is_new);
+/* The same for one that has been decided about; -ENOENT. Takes no lock. */
+int fl_probe_virtual_ready(uintptr_t function, enum fl_kind, uint8_t form);
 /* Do what probe `id` does, when it is on: for calls that no glue saw. */
 void fl_probe_hit(uint32_t id, uint32_t sp);
 /* The same for a call of `function`, which may be another than the probe's: also

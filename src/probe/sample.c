@@ -31,6 +31,15 @@ static bool is_below(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
+/* An exit that other functions share is theirs, too, while this one is off. */
+static bool may_switch(uint32_t id, int state)
+{
+	bool is_kept = state == FL_OFF && fl_table.sites[id].kind != FL_ENTRY &&
+		       fl_table.probes[id].is_shared;
+
+	return fl_table_wants(id) && !is_kept;
+}
+
 static void switch_function(struct fl_function *f, int state, enum fl_kind first)
 {
 	for (int pass = 0; pass < 2; pass++) {
@@ -38,7 +47,7 @@ static void switch_function(struct fl_function *f, int state, enum fl_kind first
 
 		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
 			if ((fl_table.sites[id].kind == first) == !pass &&
-			    fl_table_wants(id))
+			    may_switch(id, state))
 				fl_probe_switch(id, state);
 	}
 }
@@ -253,7 +262,7 @@ void fl_sample_rearm(void)
 static void finish_switch_off(struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.probes[id].next)
-		if (fl_table_wants(id))
+		if (may_switch(id, FL_OFF))
 			fl_probe_flip_locked(id, FL_OFF);
 	note_off(f);
 }

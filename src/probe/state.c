@@ -243,11 +243,14 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 static void ready_virtual(uint32_t from)
 {
 	for (uint32_t id = from; id < fl_table.n; id++) {
-		if (!fl_table.probes[id].is_virtual)
+		struct fl_shm_site *s = &fl_table.sites[id];
+
+		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_FOUND)
 			continue;
-		fl_table.sites[id].state = FL_SITE_READY;
 		fl_table.switches[id].is_on = fl_table_wants(id) &&
-			(!fl_table.between || fl_table.sites[id].kind == FL_ENTRY);
+			(!fl_table.between || s->kind == FL_ENTRY);
+		/* (B) pairs with (A) in discover.c */
+		store_release(&s->state, FL_SITE_READY);
 	}
 }
 

@@ -69,26 +69,45 @@ int fl_probes_open(struct fl_shm *m)
 	return fl_handler_open(m->max_sites);
 }
 
+/* The cell that holds the function at `at`, or is where it would go. */
+static uint32_t *cell_of(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t h = (uint32_t)(at >> 4);; h++) {
+		uint32_t *cell = &t->hash[h & (t->n_hash - 1)];
+		/* (A) pairs with (B) */
+		uint32_t i = load_acquire(cell);
+
+		if (!i || t->functions[i - 1].at == at)
+			return cell;
+	}
+}
+
 /* The hash holds index + 1, so zeroed memory is an empty table. Functions that
  * are neighbours in the text are so here: they share pages, and each page that
  * is touched for the first time costs more than a few steps of probing. */
 uint32_t fl_table_function(uintptr_t at)
 {
 	struct fl_table *t = &fl_table;
-	uint32_t h = (uint32_t)(at >> 4);
+	uint32_t *cell = cell_of(at);
 
-	for (;; h++) {
-		uint32_t *cell = &t->hash[h & (t->n_hash - 1)];
-
-		if (!*cell) {
-			t->functions[t->n_functions] = (struct fl_function){
-				.at = at, .probes = FL_NO_PROBE,
-			};
-			*cell = ++t->n_functions;
-		}
-		if (t->functions[*cell - 1].at == at)
-			return *cell - 1;
+	if (!*cell) {
+		t->functions[t->n_functions] = (struct fl_function){
+			.at = at, .probes = FL_NO_PROBE,
+		};
+		/* (B) pairs with (A) */
+		store_release(cell, ++t->n_functions);
 	}
+	return *cell - 1;
+}
+
+uint32_t fl_table_probes_of(uintptr_t at)
+{
+	uint32_t i = *cell_of(at);
+
+	/* (C) pairs with (D) */
+	return i ? load_acquire(&fl_table.functions[i - 1].probes) : FL_NO_PROBE;
 }
 
 /* Pages met one by one cost a fault each: have the next few at once. A kernel
@@ -123,13 +142,13 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->before = s->before;
 	p->bare = s->bare;
 	p->asks = s->asks;
+	p->is_virtual = s->is_virtual;
 	if (s->asks)
 		fl_asked[id] = s->function;
 	p->patch.at = s->at;
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];
 	p->next = f->probes;
-	f->probes = id;
 	t->sites[id] = (struct fl_shm_site){
 		.at = s->at, .function = s->function, .datum = s->datum,
 		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,
@@ -138,6 +157,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
+	store_release(&f->probes, id);		/* (D) pairs with (C) */
 	return p;
 }
 

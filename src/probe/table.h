@@ -25,6 +25,7 @@ struct fl_probe {
 	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
+	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
 };
 
@@ -94,6 +95,9 @@ void fl_table_end(uint32_t from);
 void fl_table_publish(uint32_t from);
 /* Index of the function at `at`, made when new. */
 uint32_t fl_table_function(uintptr_t at);
+/* The first probe of the function at `at`, or FL_NO_PROBE. Any thread, without a
+ * lock: what is on the list stays there. */
+uint32_t fl_table_probes_of(uintptr_t at);
 
 /* Glue for probes [first, end): near memory, plans, code. */
 int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);

@@ -7,8 +7,8 @@
  * a constant is noted, and told at the end, when every branch has been seen.
  *
  * INVARIANT  A site's function is the value of its first argument each time it
- *	runs, or its glue asks at each (fl_probe_ask). One that asks is named where
- *	the function that stands there is the only one; elsewhere the first call does.
+ *	runs, or its glue asks at each (fl_probe_ask). A jump that asks is taken
+ *	for the end of the body around it; a call is told by its first run.
  * WHY	A constant loaded on a straight line reaches the call unless a branch
  *	lands in between: labels has a bit for every target of a direct one. An
  *	indirect jump (a switch) while the argument holds the address of code makes
@@ -103,10 +103,17 @@ static uint8_t form_of(const struct fl_insn *i)
 	return FL_FORM_NONE;
 }
 
+static bool is_jump(uint8_t form)
+{
+	return form == FL_FORM_JUMP || form == FL_FORM_JUMP_SLOT;
+}
+
 static void note_call(struct scan *s, const struct fl_insn *i, uintptr_t at,
 		      const struct fl_value *v)
 {
-	if (s->n_notes == s->room_notes)
+	bool may_tell = v->source != FL_UNKNOWN || v->via || is_jump(form_of(i));
+
+	if (!may_tell || s->n_notes == s->room_notes)
 		return;
 	s->notes[s->n_notes++] = (struct note){
 		.at = at - s->lo, .since = v->since - s->lo, .moved = v->moved - s->lo,
@@ -217,42 +224,27 @@ static uintptr_t resolve(const struct scan *s, const struct note *n)
 	return v.source == FL_ADDRESS ? fl_text_address(s->m, v.v) : 0;
 }
 
-/* Who else is in a range, as far as its entries tell? */
-struct owner {
-	uintptr_t function;		/* the range's own; 0: not known */
-	bool is_alone;			/* no other was inlined here */
-};
-
-static struct owner owner_of(const struct scan *s, const struct note *n, size_t count)
+/* The function whose body the range is, if one of its entries says so; 0. */
+static uintptr_t body_of(const struct scan *s, const struct note *n, size_t count)
 {
-	struct owner o = { .is_alone = true };
-
-	for (size_t i = 0; i < count; i++) {
-		if (n[i].kind != FL_ENTRY)
-			continue;
-		if (n[i].v == s->ranges.r[n->range].start)
-			o.function = n[i].v;
-		else
-			o.is_alone = false;
-	}
-	return o;
+	for (size_t i = 0; i < count; i++)
+		if (n[i].kind == FL_ENTRY && n[i].v == s->ranges.r[n->range].start)
+			return n[i].v;
+	return 0;
 }
 
-/* Whose a call is most likely whose argument is not certain; 0: the first call tells.
- * A body that was inlined enters and exits by calls: what is jumped to ends the
- * range's own. */
-static uintptr_t guess(const struct note *n, const struct owner *o)
+/* A body that was inlined leaves by a call: who jumps leaves the range's own. The
+ * first run of a jump would not tell, as that of a call does: it leaves no trace. */
+static uintptr_t guess(const struct note *n, uintptr_t body)
 {
-	bool is_jump = n->form == FL_FORM_JUMP || n->form == FL_FORM_JUMP_SLOT;
-
-	return o->is_alone || is_jump ? o->function : 0;
+	return is_jump(n->form) ? body : 0;
 }
 
-static int tell(const struct scan *s, const struct note *n, const struct owner *o,
+static int tell(const struct scan *s, const struct note *n, uintptr_t body,
 		fl_site_each *each, void *arg)
 {
 	struct fl_site site = {
-		.at = s->lo + n->at, .function = n->v ? n->v : guess(n, o), .kind = n->kind,
+		.at = s->lo + n->at, .function = n->v ? n->v : guess(n, body), .kind = n->kind,
 		.form = n->form, .room = n->room, .asks = !n->v,
 	};
 
@@ -269,14 +261,14 @@ static int tell(const struct scan *s, const struct note *n, const struct owner *
 static size_t tell_range(const struct scan *s, struct note *n, size_t left, int *err,
 			 fl_site_each *each, void *arg)
 {
-	struct owner o;
+	uintptr_t body;
 	size_t count = 0;
 
 	for (; count < left && n[count].range == n->range; count++)
 		n[count].v = resolve(s, &n[count]);
-	o = owner_of(s, n, count);
+	body = body_of(s, n, count);
 	for (size_t i = 0; i < count && !*err; i++)
-		*err = tell(s, &n[i], &o, each, arg);
+		*err = tell(s, &n[i], body, each, arg);
 	return count;
 }
 

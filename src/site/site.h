@@ -18,6 +18,7 @@ struct fl_site {
 	uint8_t room;			/* bytes that are ours, from `at` */
 	uint8_t before;			/* FL_FORM_PAD_BEFORE: NOP bytes before `at` */
 	uint8_t bare;			/* 1: every register is live, 0: an ABI call */
+	uint8_t is_virtual;		/* 1: none, see fl_probe_virtual() */
 	uint8_t asks;			/* 1: calls may be of other functions as well */
 };
 

@@ -16,5 +16,5 @@ for how in "-a counts" "-a latency --all" "-a graph"; do
 	bad=$(sql "select * from graph where unknown or unsure")
 	[ -z "$bad" ] || fail "$label calls without their ends: $bad"
 	n=$(sql "select sum(calls) from graph")
-	[ "$n" = 3501 ] || fail "$label $n calls, not 3501"
+	[ "$n" = 4701 ] || fail "$label $n calls, not 4701"
 done

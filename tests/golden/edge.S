@@ -3,6 +3,8 @@
  *
  *	branch	a conditional jump to a profiling function
  *	joined	two constants reach one call: no site
+ *	ended	a jump whose function is likely: a site that asks
+ *	between	the same, but nothing says whose body it is in: no site
  *	flags	an XRay tail sled before a conditional jump
  *	torn	an XRay sled that somebody has patched
  *	data	a patchable entry that is no code
@@ -28,6 +30,19 @@ joined:	.cfi_startproc
 	ret
 	.cfi_endproc
 	.size	joined, . - joined
+
+	.macro	tail name, own
+	.type	\name, @function
+\name:	.cfi_startproc
+	leaq	\own(%rip), %rdi
+	call	__cyg_profile_func_enter@PLT
+	popq	%rdi
+	jmp	__cyg_profile_func_exit@PLT
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+	tail	ended, ended
+	tail	between, branch
 
 	.type	flags, @function
 flags:	.cfi_startproc

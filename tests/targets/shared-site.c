@@ -45,6 +45,27 @@ PLAIN static void leaps(void)
 	__asm__ volatile("" : : : "cc");
 }
 
+PLAIN static void follows(void)
+{
+	__asm__ volatile("" : : : "rcx");
+}
+
+/* Its own entry is certain; what it leaves by a jump is itself or another. */
+PLAIN static void ends_as(int other)
+{
+	volatile char frame[200];
+	void (*last)(int) = ends_as;
+
+	frame[0] = 0;
+	__cyg_profile_func_enter(ends_as, __builtin_return_address(0));
+	if (other) {
+		__cyg_profile_func_exit(ends_as, __builtin_return_address(0));
+		__cyg_profile_func_enter(follows, __builtin_return_address(0));
+		last = (void (*)(int))follows;
+	}
+	__cyg_profile_func_exit(last, __builtin_return_address(0));
+}
+
 /* Its own sites make this program one that has some. */
 __attribute__((noinline)) static void start(void)
 {
@@ -58,6 +79,9 @@ PLAIN int main(void)
 		call(i % 3 == 2 ? seldom : often);
 	for (int i = 0; i < 500; i++)
 		call_and_jump(i % 2 ? leaps : seldom);
-	printf("count start 1\ncount often 2000\ncount seldom 1250\ncount leaps 250\n");
+	for (int i = 0; i < 900; i++)
+		ends_as(i % 3 == 0);
+	printf("count start 1\ncount often 2000\ncount seldom 1250\ncount leaps 250\n"
+	       "count ends_as 900\ncount follows 300\n");
 	return 0;
 }

@@ -363,6 +363,109 @@ static void a_trap_in_a_claim_takes_no_second_slot(void **unused)
 	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
 }
 
+/* ---- probes without a site -------------------------------------------------------- */
+
+/* Where no module is: one that went. */
+enum { PLACE = 0x10000, SIZE = 0x1000 };
+
+static void place_module(void)
+{
+	fl_table.known[fl_table.n_known++] = (struct fl_known){
+		.lo = PLACE, .hi = PLACE + SIZE, .bias = PLACE,
+		.module = fl_table.shm->n_modules++,
+	};
+}
+
+static int find(uintptr_t function, bool *is_new)
+{
+	return fl_probe_virtual(function, FL_ENTRY, FL_FORM_NONE, is_new);
+}
+
+static int find_ready(uintptr_t function)
+{
+	return fl_probe_virtual_ready(function, FL_ENTRY, FL_FORM_NONE);
+}
+
+static void unload(struct rig *unused)
+{
+	bool is_new;
+	int id, again;
+
+	(void)unused;
+	open_probes();
+	place_module();
+	id = find(PLACE + 16, &is_new);
+	NEED(id >= 0 && is_new && find_ready(PLACE + 16) == -ENOENT);
+	fl_table.rows[id].wanted = 1;
+	NEED(!fl_probes_commit((uint32_t)id, FL_RUNNING));
+	NEED(find_ready(PLACE + 16) == id && find(PLACE + 16, &is_new) == id && !is_new);
+	NEED(find_ready(PLACE + 32) == -ENOENT && fl_probe_is_on((uint32_t)id));
+	fl_probes_freeze();
+	fl_probes_thaw();
+	NEED(find_ready(PLACE + 16) == -ENOENT && !fl_probe_is_on((uint32_t)id));
+	NEED(fl_probe_switch((uint32_t)id, FL_ON) == FLE_GONE);
+	place_module();
+	again = find(PLACE + 16, &is_new);
+	NEED(again > id && is_new);
+}
+
+static void a_place_has_a_probe_for_each_module(void **unused)
+{
+	(void)unused;
+	runs(unload);
+}
+
+static void count_call(uint32_t id, void *arg)
+{
+	*(uint32_t *)arg += id + 1;
+}
+
+/* The calls of a probe's site that are another function's are not the probe's. */
+static void hit_with_handler(struct rig *unused)
+{
+	uint32_t sum = 0;
+
+	(void)unused;
+	open_probes();
+	NEED(!fl_probe_handler(exit_id, count_call, &sum));
+	fl_probe_hit(exit_id, 1000);
+	fl_probe_ask(exit_id, (uintptr_t)body, 1000);
+	NEED(sum == 2 * (exit_id + 1) && !fl_table.probes[exit_id].is_shared);
+	fl_probe_ask(exit_id, (uintptr_t)body + 1, 1000);
+	NEED(sum == 2 * (exit_id + 1) && fl_table.probes[exit_id].is_shared);
+}
+
+static void a_probe_without_a_site_calls_its_handler(void **unused)
+{
+	(void)unused;
+	runs(hit_with_handler);
+	assert_int_equal(g->delivered, 0);
+}
+
+/* Its function is off, but the exit is another's, too. */
+static void switch_shared(struct rig *unused)
+{
+	const struct fl_function *f;
+
+	(void)unused;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[entry_id].function];
+	fl_table.probes[exit_id].is_shared = 1;
+	sample(1000);
+	NEED(f->is_off && text == OFF_BYTE && fl_probe_is_on(exit_id));
+	fl_sample_rearm();
+	fl_table.probes[exit_id].is_shared = 0;
+	sample(1000);
+	NEED(f->is_off && !fl_probe_is_on(exit_id));
+}
+
+static void a_shared_exit_stays_on(void **unused)
+{
+	(void)unused;
+	runs(switch_shared);
+	assert_int_equal(g->delivered, 4);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -376,6 +479,9 @@ int main(void)
 		TEST(a_trap_in_the_middle_overwrites_nothing),
 		TEST(a_trap_in_a_claim_takes_no_second_slot),
 		TEST(others_may_wait_for_a_dlclose),
+		TEST(a_place_has_a_probe_for_each_module),
+		TEST(a_probe_without_a_site_calls_its_handler),
+		TEST(a_shared_exit_stays_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

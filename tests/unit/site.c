@@ -566,6 +566,15 @@ static void xray_sleds_are_found(void **state)
 	assert_true(n[FL_ENTRY] >= 32 && n[FL_EXIT] >= 32 && n[FL_TAIL] >= 1);
 }
 
+static int count_asking(const struct found *f, uint64_t function)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		n += f->s[i].function == function && f->s[i].asks;
+	return n;
+}
+
 static void what_cannot_be_a_site_says_why(void **state)
 {
 	static struct symbols y;
@@ -582,11 +591,14 @@ static void what_cannot_be_a_site_says_why(void **state)
 	assert_int_equal(s->datum, 0x0f);	/* 0f 85: jne */
 	assert_null(site_of(&f, value_of(&y, "joined")));
 	assert_int_equal(site_of(&f, value_of(&y, "flags"))->refusal, FLE_FLAGS);
+	assert_int_equal(count_asking(&f, value_of(&y, "ended")), 1);
+	assert_int_equal(count_asking(&f, value_of(&y, "between")), 0);
+	assert_int_equal(count_asking(&f, value_of(&y, "branch")), 0);
 	assert_int_equal(site_of(&f, value_of(&y, "torn"))->refusal, FLE_CHANGED);
 	for (size_t i = 0; i < f.n; i++)
 		if (f.s[i].provider == FL_PROVIDER_PATCHABLE)
 			assert_int_equal(f.s[i].refusal, FLE_NOTEXT);
-	assert_int_equal(f.n, 4);
+	assert_int_equal(f.n, 7);
 	assert_true(run("gcc -shared -Wl,-z,notext %s/textrel.S -o %s/x", golden, dir));
 	scan(&f, "x");
 	assert_int_equal(f.n, 1);
