@@ -4,6 +4,7 @@
  *	channel.flick		ticks a word, the ring's pointer in a register
  *	channel.flick.tls	the same, in the thread's memory, put() not inlined
  *	channel.cab ...		the other rings, see their files
+ *	channel.floor.tls	what no ring can do without, see floor.c
  *	channel.over.NAME	how many times flick's throughput is NAME's, per round
  *	channel.victim		what a thread that does work pays for a word of it each
  *	channel.size.N		channel.flick by size of ring, 16 chunks each
@@ -90,6 +91,7 @@ static const struct contender *const contenders[] = {
 #define N_CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
 
 static struct series ticks[N_CONTENDERS][N_FORMS], over[N_CONTENDERS][N_FORMS];
+static struct series floor_ticks;
 static bool failed[N_CONTENDERS];
 
 /* Small rings and odd numbers first: the ends of chunks and rings. */
@@ -142,12 +144,23 @@ static void report_one(size_t i, enum form f)
 		bench_report(ratio, "x", &over[i][f]);
 }
 
+static void run_floor(bool counts)
+{
+	double t = floor_once(RING, WORDS);
+
+	if (counts && t >= 0)
+		series_add(&floor_ticks, t);
+}
+
 static void compare(void)
 {
 	for (size_t i = 0; i < N_CONTENDERS; i++)
 		check(i);
-	for (int run = -1; run < RUNS; run++)
+	for (int run = -1; run < RUNS; run++) {
 		run_round(run >= 0);
+		run_floor(run >= 0);
+	}
+	bench_report("channel.floor.tls", "ticks/word", &floor_ticks);
 	for (size_t i = 0; i < N_CONTENDERS; i++)
 		for (enum form f = REGISTER; f < N_FORMS; f++)
 			report_one(i, f);

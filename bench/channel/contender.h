@@ -37,6 +37,10 @@ struct contender {
 extern const struct contender contender_flick, contender_cab, contender_nway,
 	contender_fastforward, contender_spsc, contender_ck_ring;
 
+/* Ticks a word of what is no ring, see floor.c; negative without memory. The size is a
+ * power of two. */
+double floor_once(size_t ring_bytes, uint64_t n);
+
 /* What has arrived. `wrong` stays 0 while word i is i + 1. */
 struct eater {
 	uint64_t n, sum, wrong;
