@@ -211,7 +211,8 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 /* Where the address space is limited (ulimit -v), it is for the target, too. */
 static void fit_region(struct fl_shm_options *o)
 {
-	enum { SLOT_KIB = 512 + 4, SITE_BYTES = sizeof(struct fl_shm_site) };
+	/* Beside a site's row the agent has some three times as much about it. */
+	enum { SLOT_KIB = 512 + 4, SITE_BYTES = 4 * sizeof(struct fl_shm_site) };
 	struct rlimit limit;
 	uint64_t bytes;
 
