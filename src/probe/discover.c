@@ -485,7 +485,7 @@ static int find_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	uint32_t i = fl_table_probes_of(function);
 
-	for (; i != FL_NO_PROBE; i = fl_table.probes[i].next)
+	for (; i != FL_NO_PROBE; i = fl_table.next[i])
 		if (fl_table.probes[i].is_virtual && fl_table.sites[i].kind == kind &&
 		    fl_table.probes[i].form == form &&
 		    load_relaxed(&fl_table.sites[i].state) != FL_SITE_GONE)

@@ -31,25 +31,22 @@ static bool is_below(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
-/* An exit that other functions share is theirs, too, while this one is off. */
-static bool may_switch(uint32_t id, int state)
+/* Is this one to be switched, in this pass? An exit that other functions share is
+ * theirs, too, while this one is off. */
+static bool is_due(uint32_t id, int state, bool entries)
 {
-	bool is_kept = state == FL_OFF && fl_table.sites[id].kind != FL_ENTRY &&
-		       fl_table.probes[id].is_shared;
+	const struct fl_switch *s = &fl_table.switches[id];
 
-	return fl_table_wants(id) && !is_kept;
+	if (s->is_entry != entries || !s->is_wanted)
+		return false;
+	return entries || state == FL_ON || !fl_table.probes[id].is_shared;
 }
 
-static void switch_function(struct fl_function *f, int state, enum fl_kind first)
+static void switch_off_all(struct fl_function *f, bool entries)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		uint32_t id = f->probes;
-
-		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
-			if ((fl_table.sites[id].kind == first) == !pass &&
-			    may_switch(id, state))
-				fl_probe_switch(id, state);
-	}
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_due(id, FL_OFF, entries))
+			fl_probe_switch(id, FL_OFF);
 }
 
 /* Lock-free push; the only popper takes the whole list (fl_sample_rearm). */
@@ -76,10 +73,12 @@ static void switch_off(struct fl_function *f)
 	if (fl_table_is_mine())
 		return;				/* the next sample tries again */
 	fl_os_signals_block(&signals);
-	was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_RELAXED);
+	/* (D) pairs with (C) */
+	was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_ACQUIRE);
 	if (!was_off)
 		__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
-	switch_function(f, FL_OFF, FL_ENTRY);
+	switch_off_all(f, true);
+	switch_off_all(f, false);
 	if (!was_off)
 		note_off(f);
 	fl_os_signals_restore(&signals);
@@ -220,30 +219,39 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	}
 }
 
-static void rearm_one(struct fl_function *f)
+/* How many were switched. The table is locked, as for all below. */
+static uint32_t flip_all(struct fl_function *f, int state, bool entries)
 {
-	uint64_t n = 0;
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
+		if (!is_due(id, state, entries))
+			continue;
+		fl_probe_flip_locked(id, state);
+		n++;
+	}
+	return n;
+}
+
+/* No locked instruction: it would wait until the code of the function before has
+ * come from the core that runs it. While a function is on the list, nobody else
+ * changes its generation. */
+static uint32_t rearm_one(struct fl_function *f)
+{
+	uint32_t n;
 
 	store_relaxed(&f->taken, 0);
 	store_relaxed(&f->entered, 0);
-	store_relaxed(&f->is_off, 0);
-	__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
-	for (int pass = 0; pass < 2; pass++) {
-		uint32_t id = f->probes;
-
-		for (; id != FL_NO_PROBE; id = fl_table.probes[id].next)
-			if ((fl_table.sites[id].kind != FL_ENTRY) == !pass &&
-			    fl_table_wants(id)) {
-				fl_probe_flip_locked(id, FL_ON);
-				n += 2;			/* off before, on now */
-			}
-	}
-	__atomic_fetch_add(&fl_table.shm->toggles, n, __ATOMIC_RELAXED);
+	store_relaxed(&f->generation, f->generation + 1);
+	/* (C) pairs with (D) */
+	store_release(&f->is_off, 0);
+	n = flip_all(f, FL_ON, false);
+	return n + flip_all(f, FL_ON, true);
 }
 
 void fl_sample_rearm(void)
 {
-	uint64_t signals, t0 = fl_arch_ticks();
+	uint64_t signals, n = 0, t0 = fl_arch_ticks();
 	/* (B) pairs with (A) */
 	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE);
 
@@ -252,18 +260,18 @@ void fl_sample_rearm(void)
 		struct fl_function *f = &fl_table.functions[i - 1];
 
 		i = f->next_off;
-		rearm_one(f);
+		n += 2 * rearm_one(f);			/* off before, on now */
 	}
 	fl_table_unlock(&signals);
+	__atomic_fetch_add(&fl_table.shm->toggles, n, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fl_table.shm->rearm_ticks, fl_arch_ticks() - t0,
 			   __ATOMIC_RELAXED);
 }
 
 static void finish_switch_off(struct fl_function *f)
 {
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.probes[id].next)
-		if (may_switch(id, FL_OFF))
-			fl_probe_flip_locked(id, FL_OFF);
+	flip_all(f, FL_OFF, true);
+	flip_all(f, FL_OFF, false);
 	note_off(f);
 }
 

@@ -113,11 +113,13 @@ static int commit_or_drop(struct fl_set *set)
 	return err;
 }
 
-static struct fl_switch switch_of(const struct fl_patch *p, bool is_on)
+static struct fl_switch switch_of(uint32_t id, bool is_on)
 {
+	const struct fl_patch *p = &fl_table.probes[id].patch;
 	struct fl_switch s = {
 		.at = p->at + p->view + p->flip_at, .armed = 1, .is_on = is_on,
-		.is_word = p->tactic != FL_FLIP,
+		.is_word = p->tactic != FL_FLIP, .is_wanted = fl_table_wants(id),
+		.is_entry = fl_table.sites[id].kind == FL_ENTRY,
 	};
 
 	for (int state = 0; state < FL_N_STATES; state++)
@@ -130,12 +132,11 @@ static int note_armed(const struct fl_set *set)
 	int on = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		struct fl_probe *p = (struct fl_probe *)set->changes[i].patch;
-
+		uint32_t id = fl_probe_id((const void *)set->changes[i].patch);
 		bool is_on = set->changes[i].to == FL_ON;
 
-		fl_table.switches[fl_probe_id(p)] = switch_of(&p->patch, is_on);
-		fl_table.sites[fl_probe_id(p)].state = FL_SITE_READY;
+		fl_table.switches[id] = switch_of(id, is_on);
+		fl_table.sites[id].state = FL_SITE_READY;
 		on += is_on;
 	}
 	return on;
@@ -244,11 +245,14 @@ static void ready_virtual(uint32_t from)
 {
 	for (uint32_t id = from; id < fl_table.n; id++) {
 		struct fl_shm_site *s = &fl_table.sites[id];
+		bool is_entry = s->kind == FL_ENTRY, is_wanted = fl_table_wants(id);
 
 		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_FOUND)
 			continue;
-		fl_table.switches[id].is_on = fl_table_wants(id) &&
-			(!fl_table.between || s->kind == FL_ENTRY);
+		fl_table.switches[id] = (struct fl_switch){
+			.is_entry = is_entry, .is_wanted = is_wanted,
+			.is_on = is_wanted && (!fl_table.between || is_entry),
+		};
 		/* (B) pairs with (A) in discover.c */
 		store_release(&s->state, FL_SITE_READY);
 	}
@@ -353,10 +357,12 @@ static int switch_unarmed(uint32_t id, int state)
 
 void fl_probe_flip_locked(uint32_t id, int state)
 {
-	const struct fl_switch *s = &fl_table.switches[id];
+	struct fl_switch *s = &fl_table.switches[id];
 
 	if (s->armed && !stands_so(s, state))
 		flip(id, state);
+	else if (!s->armed && fl_table.probes[id].is_virtual)
+		s->is_on = state == FL_ON;
 }
 
 static int switch_locked(uint32_t id, int state)

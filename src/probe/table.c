@@ -58,12 +58,13 @@ int fl_probes_open(struct fl_shm *m)
 		t->n_hash *= 2;
 	t->probes = fl_table_map(max * sizeof *t->probes);
 	t->switches = fl_table_map(max * sizeof *t->switches);
+	t->next = fl_table_map(max * sizeof *t->next);
 	t->functions = fl_table_map(max * sizeof *t->functions);
 	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
 	t->known = fl_table_map(m->max_modules * sizeof *t->known);
 	fl_asked = fl_table_map(max * sizeof *fl_asked);
-	if (!t->sites || !t->probes || !t->switches || !t->functions || !t->hash || !t->known ||
-	    !fl_asked)
+	if (!t->sites || !t->probes || !t->switches || !t->next || !t->functions || !t->hash ||
+	    !t->known || !fl_asked)
 		return -ENOMEM;
 	fl_arch_open();
 	return fl_handler_open(m->max_sites);
@@ -148,7 +149,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->patch.at = s->at;
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];
-	p->next = f->probes;
+	t->next[id] = f->probes;
 	t->sites[id] = (struct fl_shm_site){
 		.at = s->at, .function = s->function, .datum = s->datum,
 		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,

@@ -22,7 +22,6 @@ struct fl_probe {
 	struct fl_patch patch;		/* constant once state != FOUND */
 	uintptr_t *go;			/* where its glue goes: W any, data */
 	uint32_t function;		/* index into fl_functions */
-	uint32_t next;			/* of the same function; FL_NO_PROBE ends */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
 	uint8_t is_virtual;
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
@@ -37,6 +36,7 @@ struct fl_switch {
 	uint8_t armed;			/* text differs from `old` */
 	uint8_t is_on;			/* last state switched to */
 	uint8_t is_word;		/* not one byte: ask the patch */
+	uint8_t is_entry, is_wanted;	/* as its row says; constant once state == READY */
 };
 
 struct fl_function {
@@ -64,6 +64,7 @@ struct fl_table {
 	struct fl_shm_site *rows;	/* as the reader sees them; == sites if alone */
 	struct fl_probe *probes;	/* max_sites, sparse; as all below */
 	struct fl_switch *switches;	/* by probe id */
+	uint32_t *next;			/* of the same function; FL_NO_PROBE ends */
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
 	struct fl_known *known;

@@ -78,7 +78,9 @@ static uint32_t add(enum fl_kind kind)
 
 	NEED(id >= 0 && is_new);
 	fl_table.rows[id].wanted = 1;
-	fl_table.switches[id].is_on = 1;
+	fl_table.switches[id] = (struct fl_switch){
+		.is_entry = kind == FL_ENTRY, .is_wanted = 1, .is_on = 1,
+	};
 	return (uint32_t)id;
 }
 
@@ -92,7 +94,7 @@ static void open_probes(void)
 	text = ON_BYTE;
 	fl_table.probes[entry_id].is_virtual = 0;
 	fl_table.switches[entry_id] = (struct fl_switch){
-		.at = (uintptr_t)&text, .armed = 1, .is_on = 1,
+		.at = (uintptr_t)&text, .armed = 1, .is_on = 1, .is_entry = 1, .is_wanted = 1,
 	};
 	fl_table.switches[entry_id].byte[FL_OFF] = OFF_BYTE;
 	fl_table.switches[entry_id].byte[FL_ON] = ON_BYTE;
@@ -457,6 +459,8 @@ static void switch_shared(struct rig *unused)
 	fl_table.probes[exit_id].is_shared = 0;
 	sample(1000);
 	NEED(f->is_off && !fl_probe_is_on(exit_id));
+	fl_sample_rearm();
+	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
 
 static void a_shared_exit_stays_on(void **unused)
