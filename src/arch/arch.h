@@ -128,6 +128,8 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 /* Emit a glue: load `id`, go where the pointer at `slot` says. `at` is where
  * the FL_ARCH_GLUE_BYTES will run. False: slot out of reach. */
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot);
+/* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
+bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot);
 
 enum fl_action {	/* what a probe that is on does */
 	FL_ACT_COUNT,	/* add one to a counter of its thread */

@@ -434,7 +434,8 @@ static int own_row(const struct fl_known *k)
 	return (int)n;
 }
 
-/* A single site gets a row of its own, with glue of its own. */
+/* A single site gets a row of its own, the module's newest, which has what is left of
+ * the block of glue that the one before took its own from. */
 static int add_locked(const struct fl_site *s)
 {
 	struct fl_table *t = &fl_table;
@@ -452,7 +453,7 @@ static int add_locked(const struct fl_site *s)
 	k->module = (uint32_t)row;
 	k->first = fl_probe_id(p);
 	k->end = t->n;
-	fl_glue_make(k, k->first, t->n);
+	fl_glue_late(k, k->first);
 	return (int)k->first;
 }
 

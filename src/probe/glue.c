@@ -3,8 +3,10 @@
  *
  * Hides where glue lives: per module one block of code and one of data, the
  * data word of a probe saying where its glue goes. What a probe does is thus
- * data; the code of a glue never changes once its block is sealed.
+ * data; the code of a glue never changes once its block is sealed. Sites that
+ * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
+#include "os/os.h"
 #include "table.h"
 
 static void plan(struct fl_probe *p, uintptr_t glue)
@@ -81,17 +83,75 @@ static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
 	return err;
 }
 
+static void refuse_without_glue(uint32_t id, int err, uintptr_t lo)
+{
+	fl_table.probes[id].go = NULL;
+	if (!fl_table.sites[id].refusal)
+		fl_table_refuse(id, err, lo);
+}
+
 int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
 {
 	int err = make_all(k, first, end);
 
-	for (uint32_t id = first; id < end && err; id++) {
-		fl_table.probes[id].go = NULL;
-		if (!fl_table.sites[id].refusal)
-			fl_table_refuse(id, err, k->lo);
-	}
+	k->n_spare = 0;
+	for (uint32_t id = first; id < end && err; id++)
+		refuse_without_glue(id, err, k->lo);
 	return err;
 }
+
+/* ---- one by one ------------------------------------------------------------------ */
+
+/* Data of a glue that was made before its probe. */
+struct late {
+	uintptr_t go;
+	uint32_t id;
+};
+
+enum { BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES };
+
+/* Nothing jumps there yet. */
+static int make_block(struct fl_near *near, uintptr_t lo, uintptr_t hi)
+{
+	int err = fl_near_alloc(near, lo, hi, BLOCK * FL_ARCH_GLUE_BYTES,
+				BLOCK * sizeof(struct late));
+
+	for (size_t i = 0; i < BLOCK && !err; i++) {
+		const struct late *l = (const struct late *)near->data + i;
+		size_t offset = i * FL_ARCH_GLUE_BYTES;
+
+		fl_arch_glue_late(near->write + offset, (uintptr_t)near->code + offset,
+				  (uintptr_t)&l->id, (uintptr_t)&l->go);
+	}
+	if (!err)
+		err = fl_near_seal(near);
+	if (err)
+		fl_near_free(near);
+	return err;
+}
+
+int fl_glue_late(struct fl_known *k, uint32_t id)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+	int err = k->n_spare ? 0 : make_block(&k->near, k->lo, k->hi);
+	struct late *l;
+	size_t i;
+
+	if (err) {
+		refuse_without_glue(id, err, k->lo);
+		return err;
+	}
+	k->n_spare = k->n_spare ? k->n_spare : BLOCK;
+	i = BLOCK - k->n_spare--;
+	l = (struct late *)k->near.data + i;
+	*l = (struct late){ fl_glue_routine(p, fl_window_action(id)), id };
+	p->go = &l->go;
+	if (!fl_table.sites[id].refusal)
+		plan(p, (uintptr_t)k->near.code + i * FL_ARCH_GLUE_BYTES);
+	return 0;
+}
+
+/* ---- what a probe does ------------------------------------------------------------ */
 
 int fl_probe_action(uint32_t id, enum fl_action action)
 {

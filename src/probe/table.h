@@ -54,7 +54,8 @@ struct fl_known {
 	uint32_t module;		/* its row in the shared table */
 	uint32_t first, end;		/* its probes: [first, end) */
 	uint32_t seen;			/* stamp of the last walk that met it */
-	struct fl_near near;
+	struct fl_near near;		/* of its glue */
+	uint32_t n_spare;		/* glues there that nobody has yet, the last ones */
 	bool gone;
 };
 
@@ -102,6 +103,8 @@ uint32_t fl_table_probes_of(uintptr_t at);
 
 /* Glue for probes [first, end): near memory, plans, code. */
 int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
+/* The same for probe `id` alone, in memory that the module's later ones share. */
+int fl_glue_late(struct fl_known *, uint32_t id);
 
 /* Drop the probes of modules that were unloaded; the table is locked. */
 void fl_table_forget_gone(void);

@@ -182,6 +182,26 @@ static void glue_loads_id_and_goes(void **state)
 	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40));
 }
 
+static void late_glue_loads_its_id_from_data(void **state)
+{
+	static unsigned char out[FL_ARCH_GLUE_BYTES];
+	static uintptr_t slot;
+	static uint32_t id;
+	struct fl_insn i;
+	int32_t to;
+
+	(void)state;
+	assert_true(fl_arch_glue_late(out, (uintptr_t)out, (uintptr_t)&id, (uintptr_t)&slot));
+	assert_memory_equal(out, "\x44\x8b\x1d", 3);
+	memcpy(&to, out + 3, sizeof to);
+	assert_true((uintptr_t)out + 7 + to == (uintptr_t)&id);
+	fl_arch_decode(&i, out + 7, 9, (uintptr_t)out + 7);
+	assert_int_equal(i.cls, FL_INSN_JUMP_SLOT);
+	assert_true(i.target == (uintptr_t)&slot);
+	assert_false(fl_arch_glue_late(out, 0, 0, (uintptr_t)1 << 40));
+	assert_false(fl_arch_glue_late(out, 0, (uintptr_t)1 << 40, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +213,7 @@ int main(void)
 		cmocka_unit_test(sleds_keep_their_space),
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(glue_loads_id_and_goes),
+		cmocka_unit_test(late_glue_loads_its_id_from_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
