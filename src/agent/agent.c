@@ -160,10 +160,8 @@ static void retire_old_image(void)
 /* One moment on both clocks: the first process's, at its start. */
 static void note_clocks(void)
 {
-	if (shm->tsc0)
-		return;
-	shm->tsc0 = fl_arch_ticks();
-	shm->mono0_ns = fl_os_monotonic_ns();
+	if (!shm->tsc0)
+		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
 }
 
 /* Without `follow` it is another process of the family. */

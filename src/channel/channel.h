@@ -323,6 +323,8 @@ struct fl_shm_options {
  * close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
+/* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
+void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */
 void fl_shm_leave(struct fl_shm *m);
 

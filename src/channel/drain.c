@@ -286,10 +286,13 @@ static void adopt_fresh(struct fl_reader *r)
 
 /* Killed after the slot was LIVE, before its bit was set: no event is in it,
  * but the slot has an end like any other. */
+/* Slots that nobody ever had are not looked at: each is a page that was never there. */
 static void adopt_rest(struct fl_reader *r)
 {
-	for (uint32_t i = r->number; i < r->n_slots && r->n_lives < r->n_slots;
-	     i += r->n_readers)
+	uint32_t used = load_relaxed(&r->shm->n_slots_used);
+	uint32_t n = used < r->n_slots ? used : r->n_slots;
+
+	for (uint32_t i = r->number; i < n && r->n_lives < r->n_slots; i += r->n_readers)
 		if (is_due(r, i))
 			adopt(r, i);
 }

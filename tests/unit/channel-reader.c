@@ -66,6 +66,7 @@ static void a_scribbled_slot_leads_the_reader_nowhere(void **state)
 	s->state = FL_SLOT_LIVE;
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 	memset(g->m->fresh, 0xff, sizeof(g->m->fresh));
+	g->m->n_slots_used = 0xffffffff;
 	g->m->slot_bytes = 0xfffffff0;	/* geometry is the reader's own copy */
 	g->m->n_slots = 0xffffffff;
 	g->m->chunk_bytes = 1;
@@ -102,6 +103,7 @@ static void a_slot_that_shows_itself_too_late_is_read_once(void **state)
 
 	(void)state;
 	write_life(fl_shm_slot(g->m, 0));
+	g->m->n_slots_used = 1;
 	assert_int_equal(fl_reader_poll(g->reader, true), RECORDS(C) + 2);
 	g->m->fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, true), 0);
