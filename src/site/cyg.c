@@ -341,7 +341,7 @@ static int open_scan(struct scan *s)
 	s->labels = fl_scratch_open(s->n_label_bytes);
 	s->notes = fl_scratch_open(s->room_notes * sizeof *s->notes);
 	s->links = fl_scratch_open(s->room_links * sizeof *s->links);
-	s->keeps = fl_scratch_open(s->ranges.n * sizeof *s->keeps);
+	s->keeps = fl_scratch_full(s->ranges.n * sizeof *s->keeps);
 	return s->labels && s->notes && s->links && s->keeps ? 0 : -ENOMEM;
 }
 

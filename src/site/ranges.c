@@ -9,12 +9,22 @@
 
 #include "scan.h"
 
-void *fl_scratch_open(size_t n_bytes)
+static void *map(size_t n_bytes, int how)
 {
 	void *p = fl_os_map(NULL, n_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
 
 	return fl_is_err(p) ? NULL : p;
+}
+
+void *fl_scratch_open(size_t n_bytes)
+{
+	return map(n_bytes, MAP_NORESERVE);
+}
+
+void *fl_scratch_full(size_t n_bytes)
+{
+	return map(n_bytes, MAP_POPULATE);
 }
 
 void fl_scratch_close(void *p, size_t n_bytes)
@@ -184,7 +194,7 @@ static int extend(struct fill *f, void (*next)(struct fill *))
 	next(&count);
 	if (!count.n)
 		return 0;
-	r = fl_scratch_open((f->n + count.n) * sizeof *r);
+	r = fl_scratch_full((f->n + count.n) * sizeof *r);
 	if (!r)
 		return -ENOMEM;
 	if (f->n)

@@ -13,6 +13,8 @@ extern const struct fl_provider fl_provider_cyg, fl_provider_patchable,
 
 /* Scratch memory: mapped, committed as it is touched, gone at the end. */
 void *fl_scratch_open(size_t n_bytes);	/* NULL: none left */
+/* The same for what will be used to the end: one fault for all of it. */
+void *fl_scratch_full(size_t n_bytes);
 void fl_scratch_close(void *, size_t n_bytes);
 
 /* Where functions begin and end: ascending, not overlapping. */
