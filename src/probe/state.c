@@ -69,6 +69,8 @@ static int goal_of(uint32_t id)
 		return FL_OLD;
 	if (fl_table_wants(id))
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
+	if (fl_table.probes[id].asks && !fl_table.shm->own)
+		return FL_ON;			/* for other functions that are wanted */
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
@@ -137,7 +139,7 @@ static int note_armed(const struct fl_set *set)
 
 		fl_table.switches[id] = switch_of(id, is_on);
 		fl_table.sites[id].state = FL_SITE_READY;
-		on += is_on;
+		on += is_on && fl_table_wants(id);
 	}
 	return on;
 }
@@ -220,6 +222,13 @@ static int arm(struct fl_set *set)
 	return err;
 }
 
+/* One that asks and is not wanted is to be asked about every call. */
+static void ask_always(uint32_t id)
+{
+	if (fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id))
+		fl_asked[id] = 0;
+}
+
 /* Stage what has a goal and whose bytes are nobody else's. */
 static void stage_goals(struct fl_set *set, uint32_t from)
 {
@@ -234,8 +243,10 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 
 		if (err)
 			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
-		else if (to != FL_OLD)
-			fl_set_stage(set, p, FL_OLD, to);
+		if (err || to == FL_OLD)
+			continue;
+		ask_always(id);
+		fl_set_stage(set, p, FL_OLD, to);
 	}
 	fl_claims_unlock(&signals);
 }
