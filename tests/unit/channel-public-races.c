@@ -13,29 +13,11 @@
 #include "channel-public-rig.h"
 #include "channel/channel.h"
 #include "channel/public.h"
+#include "stop-at.h"
 
 #define KIB 1024u
 
-/* ---- test points --------------------------------------------------------- */
-
-static const char *stop_at;		/* the next time only */
-static void (*at_stop)(void);
 static struct fl_public *ring;
-
-void fl_point_hit(const char *name);
-void fl_point_hit(const char *name)
-{
-	if (!stop_at || strcmp(name, stop_at))
-		return;
-	stop_at = NULL;
-	at_stop();
-}
-
-static void stop(const char *at, void (*then)(void))
-{
-	stop_at = at;
-	at_stop = then;
-}
 
 static void die(void)
 {

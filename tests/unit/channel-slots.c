@@ -12,26 +12,7 @@
 #include <cmocka.h>
 
 #include "channel-rig.h"
-
-/* ---- test points -------------------------------------------------------------- */
-
-static const char *stop_at;		/* the next time only */
-static void (*at_stop)(void);
-
-void fl_point_hit(const char *name);
-void fl_point_hit(const char *name)
-{
-	if (!stop_at || strcmp(name, stop_at))
-		return;
-	stop_at = NULL;
-	at_stop();
-}
-
-static void stop(const char *at, void (*then)(void))
-{
-	stop_at = at;
-	at_stop = then;
-}
+#include "stop-at.h"
 
 /* ---- slots of threads that ended ---------------------------------------------------- */
 
