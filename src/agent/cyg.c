@@ -5,7 +5,7 @@
  * not armed: before the agent is ready, and where no scan recognised the site.
  * The first such call makes the site a probe; a call that is no site (a tail
  * jump that left no trace) becomes a virtual probe of its function, and so do a
- * site's calls of another function than its first's. Inside a dlclose nothing
+ * site's calls of another function than its own. Inside a dlclose nothing
  * can be taken in: what free() calls there, where it is the program's own, stays
  * unknown until a later call.
  */
@@ -41,7 +41,8 @@ static int take_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 	return id;
 }
 
-static int make_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
+/* What is met for the first time; a `ret` of 0 is none of a site. */
+static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t form)
 {
 	uint64_t signals;
 	int id = -ENOENT;
@@ -49,7 +50,9 @@ static int make_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 	if (fl_probes_are_held())
 		return id;
 	fl_agent_lock(&signals);
-	if (fl_agent_directs())			/* still */
+	if (ret && fl_agent_directs())		/* still */
+		id = take_site(ret, function, kind);
+	if (id < 0 && fl_agent_directs())
 		id = take_virtual(function, kind, form);
 	fl_agent_unlock(&signals);
 	return id;
@@ -61,26 +64,17 @@ static void met_other(uintptr_t function, enum fl_kind kind, uint8_t form, uint3
 	int id = fl_probe_virtual_ready(function, kind, form);
 
 	if (id < 0)
-		id = make_virtual(function, kind, form);
+		id = take(function, 0, kind, form);
 	if (id >= 0)
 		fl_probe_hit((uint32_t)id, sp);
 }
 
-static void met_call(uintptr_t f, uintptr_t ret, enum fl_kind kind, uint32_t sp)
+static void met_call(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint32_t sp)
 {
-	uint64_t signals;
-	int id = -ENOENT;
+	int id = take(function, ret, kind, FL_FORM_NONE);
 
-	if (fl_probes_are_held())
-		return;
-	fl_agent_lock(&signals);
-	if (fl_agent_directs())			/* still */
-		id = take_site(ret, f, kind);
-	if (fl_agent_directs() && id < 0)
-		id = take_virtual(f, kind, FL_FORM_NONE);
-	fl_agent_unlock(&signals);
 	if (id >= 0)
-		fl_probe_ask((uint32_t)id, f, sp);
+		fl_probe_ask((uint32_t)id, function, sp);
 }
 
 /* `caller` is where the function's frame returns to; who is jumped to returns

@@ -228,7 +228,7 @@ static void revive_virtual(struct walk *w, const struct fl_known *k)
 		struct fl_shm_site *s = &fl_table.sites[id];
 
 		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_GONE ||
-		    s->module != k->module || s->at - k->lo >= k->hi - k->lo)
+		    s->module != k->module || !fl_known_has(k, s->at))
 			continue;
 		s->state = FL_SITE_FOUND;
 		w->from = id < w->from ? id : w->from;
@@ -302,7 +302,7 @@ static struct fl_known *known_around(uintptr_t at)
 	struct fl_table *t = &fl_table;
 
 	for (uint32_t i = t->n_known; i-- > 0;)
-		if (!t->known[i].gone && at - t->known[i].lo < t->known[i].hi - t->known[i].lo)
+		if (fl_known_has(&t->known[i], at))
 			return &t->known[i];
 	return NULL;
 }

@@ -68,6 +68,16 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	refuse_overlap(id, first);
 }
 
+/* What was written is code from now on, or is gone. */
+static int seal(struct fl_near *near, int err)
+{
+	if (!err)
+		err = fl_near_seal(near);
+	if (err)
+		fl_near_free(near);
+	return err;
+}
+
 static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
 {
 	size_t n = end - first;
@@ -76,11 +86,7 @@ static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
 
 	for (uint32_t id = first; id < end && !err; id++)
 		make_one(k, first, id);
-	if (!err)
-		err = fl_near_seal(&k->near);
-	if (err)
-		fl_near_free(&k->near);
-	return err;
+	return seal(&k->near, err);
 }
 
 static void refuse_without_glue(uint32_t id, int err, uintptr_t lo)
@@ -111,9 +117,10 @@ struct late {
 enum { BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES };
 
 /* Nothing jumps there yet. */
-static int make_block(struct fl_near *near, uintptr_t lo, uintptr_t hi)
+static int make_block(struct fl_known *k)
 {
-	int err = fl_near_alloc(near, lo, hi, BLOCK * FL_ARCH_GLUE_BYTES,
+	struct fl_near *near = &k->near;
+	int err = fl_near_alloc(near, k->lo, k->hi, BLOCK * FL_ARCH_GLUE_BYTES,
 				BLOCK * sizeof(struct late));
 
 	for (size_t i = 0; i < BLOCK && !err; i++) {
@@ -123,17 +130,15 @@ static int make_block(struct fl_near *near, uintptr_t lo, uintptr_t hi)
 		fl_arch_glue_late(near->write + offset, (uintptr_t)near->code + offset,
 				  (uintptr_t)&l->id, (uintptr_t)&l->go);
 	}
-	if (!err)
-		err = fl_near_seal(near);
-	if (err)
-		fl_near_free(near);
+	err = seal(near, err);
+	k->n_spare = err ? 0 : BLOCK;
 	return err;
 }
 
 int fl_glue_late(struct fl_known *k, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	int err = k->n_spare ? 0 : make_block(&k->near, k->lo, k->hi);
+	int err = k->n_spare ? 0 : make_block(k);
 	struct late *l;
 	size_t i;
 
@@ -141,7 +146,6 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 		refuse_without_glue(id, err, k->lo);
 		return err;
 	}
-	k->n_spare = k->n_spare ? k->n_spare : BLOCK;
 	i = BLOCK - k->n_spare--;
 	l = (struct late *)k->near.data + i;
 	*l = (struct late){ fl_glue_routine(p, fl_window_action(id)), id };

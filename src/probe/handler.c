@@ -92,8 +92,7 @@ void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 	const struct fl_shm_site *s = &fl_table.sites[id];
 
 	if (s->function == function) {
-		if (fl_table.shm->own || fl_table_wants(id))
-			fl_probe_hit(id, sp);
+		fl_probe_hit(id, sp);
 		return;
 	}
 	fl_table.probes[id].is_shared = 1;

@@ -58,6 +58,12 @@ static bool may_store(void)
 
 /* ---- arming ----------------------------------------------------------------- */
 
+/* One that asks and is not wanted is on for other functions that are. */
+static bool is_for_others(uint32_t id)
+{
+	return fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id);
+}
+
 /* What a fresh probe should become; FL_OLD: leave it alone. A profiling call
  * that nobody wants still costs a call, so it is armed and off; a program of
  * its own may want any probe later. */
@@ -69,8 +75,8 @@ static int goal_of(uint32_t id)
 		return FL_OLD;
 	if (fl_table_wants(id))
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
-	if (fl_table.probes[id].asks && !fl_table.shm->own)
-		return FL_ON;			/* for other functions that are wanted */
+	if (is_for_others(id))
+		return FL_ON;
 	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
 }
 
@@ -135,11 +141,11 @@ static int note_armed(const struct fl_set *set)
 
 	for (size_t i = 0; i < set->n; i++) {
 		uint32_t id = fl_probe_id((const void *)set->changes[i].patch);
-		bool is_on = set->changes[i].to == FL_ON;
+		bool is_on = set->changes[i].to == FL_ON && fl_table_wants(id);
 
 		fl_table.switches[id] = switch_of(id, is_on);
 		fl_table.sites[id].state = FL_SITE_READY;
-		on += is_on && fl_table_wants(id);
+		on += is_on;
 	}
 	return on;
 }
@@ -222,13 +228,6 @@ static int arm(struct fl_set *set)
 	return err;
 }
 
-/* One that asks and is not wanted is to be asked about every call. */
-static void ask_always(uint32_t id)
-{
-	if (fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id))
-		fl_asked[id] = 0;
-}
-
 /* Stage what has a goal and whose bytes are nobody else's. */
 static void stage_goals(struct fl_set *set, uint32_t from)
 {
@@ -245,7 +244,8 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
 		if (err || to == FL_OLD)
 			continue;
-		ask_always(id);
+		if (is_for_others(id))
+			fl_asked[id] = 0;	/* no call is its own */
 		fl_set_stage(set, p, FL_OLD, to);
 	}
 	fl_claims_unlock(&signals);

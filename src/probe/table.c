@@ -228,7 +228,7 @@ int fl_probe_at(uintptr_t at)
 	struct fl_table *t = &fl_table;
 
 	for (uint32_t k = 0; k < t->n_known; k++) {
-		if (t->known[k].gone || at - t->known[k].lo >= t->known[k].hi - t->known[k].lo)
+		if (!fl_known_has(&t->known[k], at))
 			continue;
 		for (uint32_t i = t->known[k].first; i < t->known[k].end; i++)
 			if (t->sites[i].at == at)

@@ -34,7 +34,7 @@ struct fl_switch {
 	uintptr_t at;			/* where a flip stores its byte */
 	uint8_t byte[FL_N_STATES];	/* its values */
 	uint8_t armed;			/* text differs from `old` */
-	uint8_t is_on;			/* last state switched to */
+	uint8_t is_on;			/* last state switched to; 0: on for others alone */
 	uint8_t is_word;		/* not one byte: ask the patch */
 	uint8_t is_entry, is_wanted;	/* as its row says; constant once state == READY */
 };
@@ -139,6 +139,12 @@ int fl_handler_open(uint32_t max);
 static inline bool fl_table_is_shared(void)
 {
 	return fl_table.rows != fl_table.sites;
+}
+
+/* Is the module there, and `at` in it? */
+static inline bool fl_known_has(const struct fl_known *k, uintptr_t at)
+{
+	return !k->gone && at - k->lo < k->hi - k->lo;
 }
 
 /* Has the reader chosen probe `id`? */
