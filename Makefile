@@ -113,15 +113,16 @@ $(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
 
 # ---- tests -------------------------------------------------------------------
 
-# A test that defines fl_point_hit() is linked with the points. In tests/, NAME.c
-# and NAME.sh are tests; what they share has another name.
+# A test that defines fl_point_hit(), or includes stop-at.h, which does, is linked
+# with the points. In tests/, NAME.c and NAME.sh are tests; what they share has
+# another name.
 TEST_LIBS = -Wl,--as-needed -lcmocka -lZydis $(READER_LIBS) -lm -lpthread -ldl
 TEST_SRC := $(wildcard tests/unit/*.c tests/torture/*.c)
 TEST_BIN := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 UNIT := $(filter $(BUILD)/tests/unit/%,$(TEST_BIN))
 TORTURE := $(filter $(BUILD)/tests/torture/%,$(TEST_BIN))
 WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
-	grep -l '^void fl_point_hit' $(TEST_SRC))))
+	grep -lE '^void fl_point_hit|^#include "stop-at.h"' $(TEST_SRC))))
 scripts = $(sort $(wildcard tests/$1/*.sh))
 SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
