@@ -65,8 +65,11 @@
  *	   began lower, and what began with the same probe at the same place: a
  *	   site is passed twice by one machine frame only if the first call is
  *	   over, and two live frames do not stand at one place; of calls that began
- *	   at their function's first instruction the newer is always lower. Where sweep()
- *	   takes away a caller from below a call, that one is an orphan.
+ *	   at their function's first instruction the newer is always lower. What
+ *	   began lower may live after all: on a coroutine's stack inside a frame of
+ *	   no probed function. A call that finds nothing alive but so is an orphan,
+ *	   since its time counts in those below. Where sweep() takes away a caller
+ *	   from below a call, that one is an orphan.
  *	4. sweep() removes what stands lower than a newer call, and the middle of
  *	   a long run at one stack pointer (RUN_KEEP at either end): inlining does
  *	   not nest that deep, a loop around setjmp repeats without end.
@@ -239,29 +242,42 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	return grow_fiber(f, f->room ? f->room * 2 : ROOM_FIRST);
 }
 
-/* Does a call at the same place prove this one dead? Rule 3 of WHY. */
-static bool is_proved_dead(const struct fl_open *old, const struct flick_record *entry,
+/* Two ways in which a newer call proves an older one dead, rule 3 of WHY: it stands
+ * above it; or at the very same place, which is so for coroutines, too. */
+static bool is_above(const struct fl_open *old, const struct flick_record *entry,
+		     const struct flick_tag *tag)
+{
+	bool framed = tag->framed && old->framed;
+
+	return distance(entry->sp, old->sp) > (framed ? 0 : (int32_t)FL_STACK_PENDING);
+}
+
+static bool is_in_place_of(const struct fl_open *old, const struct flick_record *entry,
 			   const struct flick_tag *tag)
 {
-	int32_t above = distance(entry->sp, old->sp);
-
-	if (above > (int32_t)FL_STACK_PENDING)
-		return true;
-	if (tag->framed && old->framed)
-		return above >= 0;
-	return above == 0 && entry->probe == old->probe;
+	return entry->sp == old->sp &&
+	       ((tag->framed && old->framed) || entry->probe == old->probe);
 }
 
 /* The innermost open call that may have made a call, as fl_open.caller has it.
- * What stood above a dead call's caller was dead before. */
+ * What stood above a dead call's caller was dead before. Where stack pointers alone
+ * speak against all, the call may also be a coroutine's, on a stack inside a frame
+ * that is no probed function's: then those below it live, and its time is theirs. */
 static uint32_t find_caller(const struct fl_fiber *f, const struct flick_record *entry,
 			    const struct flick_tag *tag)
 {
 	uint32_t at = f->n;
+	bool is_sure = true;
 
-	while (at && at != FL_STACK_ORPHAN && is_proved_dead(&f->open[at - 1], entry, tag))
-		at = f->open[at - 1].caller;
-	return at;
+	while (at && at != FL_STACK_ORPHAN) {
+		const struct fl_open *old = &f->open[at - 1];
+
+		is_sure = is_in_place_of(old, entry, tag);
+		if (!is_sure && !is_above(old, entry, tag))
+			return at;
+		at = old->caller;
+	}
+	return is_sure ? at : FL_STACK_ORPHAN;
 }
 
 /* Does `sp` lie on the stack of `f`, or next to it? */

@@ -254,6 +254,28 @@ static void a_call_that_proves_another_dead_is_the_outer_ones(void **unused)
 
 /* c began below b, which a then leaves behind: called by b before that, or by
  * a after it. Nobody knows. */
+/* a calls b, which switches to a stack inside the frame of a's caller: c there stands
+ * above both, which live on. Its time is in theirs, so it is no certain root. */
+static void what_a_coroutine_in_a_frame_calls_has_no_known_caller(void **unused)
+{
+	(void)unused;
+	enter('a', 1000);
+	enter('b', 1040);
+	enter('c', 500);
+	enter('d', 540);
+	leave('d', 540);
+	leave('c', 500);
+	leave('b', 1040);
+	leave('a', 1000);
+	assert_int_equal(edge("-c", "calls"), 1);
+	assert_int_equal(edge("-c", "unsure"), 1);
+	assert_int_equal(edge("-c", "total_ns"), 30);
+	assert_int_equal(edge("cd", "unsure"), 0);
+	assert_int_equal(edge("ab", "total_ns"), 50);
+	assert_int_equal(edge("ab", "self_ns"), 20);	/* less c's time */
+	assert_int_equal(edge("-a", "self_ns"), 20);
+}
+
 static void what_an_unwound_call_made_has_no_known_caller(void **unused)
 {
 	(void)unused;
@@ -600,6 +622,7 @@ int main(void)
 		T(recursion_has_a_row_a_level),
 		T(tail_calls_are_the_callers),
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
+		T(what_a_coroutine_in_a_frame_calls_has_no_known_caller),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
 		T(entries_at_one_place_are_told_by_their_sites),
