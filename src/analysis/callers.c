@@ -97,16 +97,19 @@ static void spoil(struct fl_callers *c, uint64_t lo, uint64_t hi)
 
 static void spoil_new_modules(struct fl_callers *c)
 {
-	const struct fl_shm_site *s = c->view->sites;
 	uint32_t n = c->view->n_sites;
 
 	for (uint32_t i = c->seen; i < n;) {
-		uint32_t module = s[i].module;
-		uint64_t lo = s[i].at, hi = s[i].at;
+		struct fl_shm_site s = fl_site_copy(&c->view->sites[i]);
+		uint32_t module = s.module;
+		uint64_t lo = s.at, hi = s.at;
 
-		for (; i < n && s[i].module == module; i++) {
-			lo = s[i].at < lo ? s[i].at : lo;
-			hi = s[i].at > hi ? s[i].at : hi;
+		while (++i < n) {
+			s = fl_site_copy(&c->view->sites[i]);
+			if (s.module != module)
+				break;
+			lo = s.at < lo ? s.at : lo;
+			hi = s.at > hi ? s.at : hi;
 		}
 		if (module >= c->n_modules)
 			spoil(c, lo, hi);
@@ -133,9 +136,12 @@ static int refresh(struct fl_callers *c)
 	c->sites = sites;
 	spoil_new_modules(c);
 	c->n_sites = 0;
-	for (uint32_t i = 0; i < v->n_sites; i++)
-		if (is_seen(&v->sites[i]))
-			sites[c->n_sites++] = (struct where){ v->sites[i].at, i };
+	for (uint32_t i = 0; i < v->n_sites; i++) {
+		struct fl_shm_site s = fl_site_copy(&v->sites[i]);
+
+		if (is_seen(&s))
+			sites[c->n_sites++] = (struct where){ s.at, i };
+	}
 	qsort(sites, c->n_sites, sizeof(*sites), compare);
 	c->seen = v->n_sites;
 	return 0;
@@ -177,15 +183,15 @@ static bool find_symbol(const struct fl_callers *c, uint64_t at, uint64_t *lo,
 /* Does the probe stand in the machine function that its function names? */
 static bool is_inlined(struct fl_callers *c, uint32_t probe)
 {
-	const struct fl_shm_site *s = &c->view->sites[probe];
+	const struct fl_shm_site s = fl_site_copy(&c->view->sites[probe]);
 	uint64_t lo, hi;
 
-	if (c->view->framed >> s->provider & 1 ||
+	if (c->view->framed >> s.provider & 1 ||
 	    fl_array_extend((void **)&c->bodies, &c->n_bodies, c->view->n_sites, 1))
 		return false;
 	if (c->bodies[probe] == BODY_UNKNOWN)
-		c->bodies[probe] = find_symbol(c, s->at, &lo, &hi) && s->function >= lo &&
-				   s->function < hi ? BODY_OWN : BODY_INLINED;
+		c->bodies[probe] = find_symbol(c, s.at, &lo, &hi) && s.function >= lo &&
+				   s.function < hi ? BODY_OWN : BODY_INLINED;
 	return c->bodies[probe] == BODY_INLINED;
 }
 
@@ -197,15 +203,16 @@ static int site_at(const void *arg, uint64_t at, uint32_t *function)
 	if (i == c->n_sites || c->sites[i].at != at)
 		return -1;
 	*function = c->view->function_of[c->sites[i].probe];
-	return c->view->sites[c->sites[i].probe].kind;
+	return fl_site_copy(&c->view->sites[c->sites[i].probe]).kind;
 }
 
 static bool has_refused_within(const struct fl_callers *c, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < c->view->n_sites; i++) {
 		const struct fl_shm_site *s = &c->view->sites[i];
+		uint64_t at = load_relaxed(&s->at);
 
-		if (s->refusal && s->at >= lo && s->at < hi)
+		if (load_relaxed(&s->refusal) && at >= lo && at < hi)
 			return true;
 	}
 	return false;
@@ -236,9 +243,9 @@ static void look_around(const struct fl_callers *c, struct place *p)
 		return;
 	for (uint32_t i = first_from(c, p->lo); i < c->n_sites && c->sites[i].at < p->hi; i++) {
 		uint32_t probe = c->sites[i].probe;
-		const struct fl_shm_site *s = &c->view->sites[probe];
+		const struct fl_shm_site s = fl_site_copy(&c->view->sites[probe]);
 
-		if (s->kind == FL_ENTRY && s->function == p->lo)
+		if (s.kind == FL_ENTRY && s.function == p->lo)
 			p->owner = c->view->function_of[probe];
 	}
 	if (p->owner == NOBODY)
@@ -301,7 +308,7 @@ uint32_t fl_callers_place(struct fl_callers *c, uint32_t probe, uint64_t ret)
 		return 0;
 	if (is_inlined(c, probe)) {
 		p.ret = 0;
-		p.at = c->view->sites[probe].at;
+		p.at = load_relaxed(&c->view->sites[probe].at);
 	}
 	found = c->n_hash ? *cell_of(c, probe, p.ret) : 0;
 	if (found)

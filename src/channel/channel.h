@@ -25,6 +25,7 @@
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a family, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
+#define FL_MAX_PROVIDERS 32		/* bits of fl_view.framed */
 
 enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 	FL_LOST_READER,	/* the reader died, and its ring was full */
@@ -319,14 +320,34 @@ struct fl_shm_options {
 };
 
 /* A region in a new memfd; the calling thread is the reader whose death the
- * target notices, and the one to destroy it. 0 or -errno, FLE_OPTION; *fd is
- * close-on-exec. */
+ * target notices, and the one to destroy it, of several its last one first. 0 or
+ * -errno, FLE_OPTION; *fd is close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */
 void fl_shm_leave(struct fl_shm *m);
+
+/* A site as it stands. The target may write over it at any time: its reader copies it
+ * once, then looks. What is no index of its table is 0. */
+static inline struct fl_shm_site fl_site_copy(const struct fl_shm_site *s)
+{
+	struct fl_shm_site c = {
+		.at = load_relaxed(&s->at), .function = load_relaxed(&s->function),
+		.datum = load_relaxed(&s->datum), .refusal = load_relaxed(&s->refusal),
+		.module = load_relaxed(&s->module), .kind = load_relaxed(&s->kind),
+		.provider = load_relaxed(&s->provider), .tactic = load_relaxed(&s->tactic),
+		.state = load_relaxed(&s->state), .wanted = load_relaxed(&s->wanted),
+		.jump = load_relaxed(&s->jump), .image = load_relaxed(&s->image),
+	};
+
+	c.kind = c.kind < FL_N_KINDS ? c.kind : 0;
+	c.provider = c.provider < FL_MAX_PROVIDERS ? c.provider : 0;
+	c.tactic = c.tactic < FL_N_TACTICS ? c.tactic : 0;
+	c.state = c.state <= FL_SITE_GONE ? c.state : 0;
+	return c;
+}
 
 /* One life of a slot: a thread of the target. Its number is, by first sight, the
  * reader's own, that plus n_readers, that plus twice n_readers, ... */

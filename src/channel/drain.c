@@ -3,10 +3,13 @@
  *
  * READER code: it stays out of the target.
  *
- * Feeds whole chunks to the sink where they lie and frees them. Knows which
- * slots live from a bitmap, so a poll touches two lines a living thread and
- * none of the others. Believes nothing in the region that could lead it
- * outside: geometry and its own indices are private copies.
+ * Feeds chunks to the sink and frees them. Knows which slots live from a bitmap,
+ * so a poll touches two lines a living thread and none of the others.
+ *
+ * TRUST	The target can write anything into the region at any time. What is
+ *		read of it is copied once, then checked, then used: records, too,
+ *		as an analysis checks what it takes for an index. Geometry and the
+ *		reader's own indices are private from before the target started.
  *
  * The letters are explained in ring.c and thread.c, where their mates are.
  *
@@ -47,6 +50,7 @@
 
 #define TICK_NS 100000000ull	/* how long a thread lies still to count as idle */
 #define NO_THREAD UINT32_MAX
+#define COPIED 1024			/* records; they stay in the first cache */
 
 /* A thread as the reader follows it. */
 struct life {
@@ -68,6 +72,7 @@ struct fl_reader {
 	uint32_t n_slots, n_counters;			/* constant */
 	uint32_t number, n_readers;			/* constant; its slots */
 	struct fl_pool pool;
+	struct flick_record *copy;	/* room for COPIED */
 	struct life *lives;		/* room for n_slots */
 	size_t n_lives;
 	struct fl_thread *threads;
@@ -111,7 +116,8 @@ int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sin
 	r->sink = *sink;
 	copy_constants(r, m, number);
 	r->lives = calloc(r->n_slots, sizeof(*r->lives));
-	if (!r->lives || fl_pool_open(&r->pool, m, number, r->n_readers)) {
+	r->copy = malloc(COPIED * sizeof(*r->copy));
+	if (!r->lives || !r->copy || fl_pool_open(&r->pool, m, number, r->n_readers)) {
 		fl_reader_close(r);
 		return -ENOMEM;
 	}
@@ -127,6 +133,7 @@ void fl_reader_close(struct fl_reader *r)
 	fl_pool_close(&r->pool);
 	free(r->threads);
 	free(r->lives);
+	free(r->copy);
 	free(r);
 }
 
@@ -217,12 +224,13 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 		return false;
 	t = &r->threads[thread];
 	r->lives[r->n_lives] = (struct life){
-		.slot = s, .number = number, .thread = thread, .image = s->image,
-		.process = s->process % FL_MAX_PROCESSES,
+		.slot = s, .number = number, .thread = thread,
+		.image = load_relaxed(&s->image),
+		.process = load_relaxed(&s->process) % FL_MAX_PROCESSES,
 	};
-	t->tid = s->tid;
-	t->pid = process_of(r, &r->lives[r->n_lives])->pid;
-	t->image = s->image;
+	t->tid = load_relaxed(&s->tid);
+	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
+	t->image = r->lives[r->n_lives].image;
 	refresh(t, s->lost, s->name);
 	fl_lease_begin(&r->lives[r->n_lives++].lease, s, &r->pool);
 	return true;
@@ -339,19 +347,17 @@ static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
 	const char *chunk = (const char *)r->shm + chunk_start(l);
-	struct fl_batch b = {
-		.thread = thread_number(r, l),
-		.records = (const void *)(chunk + l->taken),
-		.n = (upto - l->taken) / sizeof(struct flick_record),
-	};
+	struct fl_batch b = { .thread = thread_number(r, l), .records = r->copy };
 
-	l->taken = upto;
-	if (!b.n)
-		return;
-	if (r->sifts)
-		sift(r, l, b);
-	else
-		deliver(r, l, &b, b.n);
+	for (; l->taken < upto; l->taken += b.n * sizeof(*r->copy)) {
+		b.n = (upto - l->taken) / sizeof(*r->copy);
+		b.n = b.n < COPIED ? b.n : COPIED;
+		memcpy(r->copy, chunk + l->taken, b.n * sizeof(*r->copy));
+		if (r->sifts)
+			sift(r, l, b);
+		else
+			deliver(r, l, &b, b.n);
+	}
 }
 
 /* Can the records that were loaded be told to be in a window? */
@@ -397,7 +403,8 @@ static uint64_t half_filled(const struct fl_reader *r, const struct life *l,
 	uint64_t start = chunk_start(l);
 
 	return l->lease.consumed < l->lease.granted && offset > start &&
-	       offset <= start + r->chunk_bytes ? offset - start : 0;
+	       offset <= start + r->chunk_bytes &&
+	       (offset - start) % sizeof(struct flick_record) == 0 ? offset - start : 0;
 }
 
 static void take_half(struct fl_reader *r, struct life *l)
@@ -444,7 +451,7 @@ static void take_counters(struct fl_reader *r, const struct life *l)
 	struct fl_thread *t = &r->threads[l->thread];
 
 	for (uint32_t i = 0, end = n_counters(r); i < end; i++) {
-		uint64_t n = counters[i];
+		uint64_t n = load_relaxed(&counters[i]);
 
 		if (!n)
 			continue;

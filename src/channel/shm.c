@@ -7,7 +7,6 @@
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "channel/channel.h"
@@ -20,6 +19,21 @@
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
 #define COUNTER_BYTES (512u * 1024)	/* of 65,536 probes, where there are rings, too */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
+
+/* What the reader keeps of a region for itself, in the page before it: a target can
+ * write over all that is shared. */
+struct keep {
+	uint64_t bytes;			/* of the region */
+	/* The thread's list of robust mutexes, and what stands in it behind `reader`;
+	 * NULL: that is not held. Each points to the next one's `__list.__next`, as
+	 * set_robust_list(2) wants it. */
+	void **list, **behind;
+};
+
+static struct keep *keep_of(struct fl_shm *m)
+{
+	return (void *)((char *)m - PAGE);
+}
 
 const char *const fl_lost_names[FL_N_LOST] = {
 	[FL_LOST_READER] = "reader died",
@@ -134,11 +148,18 @@ static int make_mutex(pthread_mutex_t *mutex)
  * it live. */
 static int make_mutexes(struct fl_shm *m)
 {
+	struct keep *k = keep_of(m);
 	int err = make_mutex(&m->family);
 
 	if (!err)
 		err = make_mutex(&m->reader);
-	return -(err ? err : pthread_mutex_lock(&m->reader));
+	if (!err)
+		err = pthread_mutex_lock(&m->reader);
+	if (err)
+		return -err;
+	k->list = (void **)m->reader.__data.__list.__prev;
+	k->behind = (void **)m->reader.__data.__list.__next;
+	return 0;
 }
 
 /* ftruncate() past the file size limit would kill us by SIGXFSZ. */
@@ -151,6 +172,23 @@ static int set_size(int fd, uint64_t bytes)
 	return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
+/* A page of the reader's own, and the region behind it. */
+static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
+{
+	char *at = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	if (mmap(at + PAGE, bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		munmap(at, PAGE + bytes);
+		return NULL;
+	}
+	*(struct keep *)at = (struct keep){ .bytes = bytes };
+	return (void *)(at + PAGE);
+}
+
 static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
 {
 	int err = set_size(fd, layout->bytes);
@@ -158,14 +196,13 @@ static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
 
 	if (err)
 		return err;
-	m = mmap(NULL, layout->bytes, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (m == MAP_FAILED)
+	m = map_behind_keep(fd, layout->bytes);
+	if (!m)
 		return -errno;
 	*m = *layout;
 	err = make_mutexes(m);
 	if (err)
-		munmap(m, layout->bytes);
+		munmap(keep_of(m), PAGE + layout->bytes);
 	else
 		*out = m;
 	return err;
@@ -193,20 +230,39 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	return err;
 }
 
-void fl_shm_leave(struct fl_shm *m)
+/* Take `reader` out of this thread's list. What stands before it was locked later. */
+static void unlink_reader(struct fl_shm *m, struct keep *k)
 {
-	pthread_mutex_unlock(&m->reader);
+	void *reader = &m->reader.__data.__list.__next;
+	void **before = k->list;
+
+	while (*before != reader && *before != k->list)
+		before = *before;
+	if (*before != reader)
+		return;
+	*before = k->behind;
+	k->behind[-1] = before;			/* its `__prev` */
 }
 
-/* The size is the file's: the header may have been overwritten by a target. */
+/* As pthread_mutex_unlock() does, which would store through whatever the target may
+ * have put into the mutex. */
+void fl_shm_leave(struct fl_shm *m)
+{
+	struct keep *k = keep_of(m);
+
+	if (!k->list)
+		return;
+	unlink_reader(m, k);
+	k->list = NULL;
+	/* ordering: none of ours to pair with, who looks at the word looks at nothing else */
+	store_release((uint32_t *)&m->reader, 0);
+}
+
 void fl_shm_destroy(struct fl_shm *m, int fd)
 {
-	struct stat st;
-
 	if (!m)
 		return;
-	pthread_mutex_unlock(&m->reader);
-	if (fstat(fd, &st) == 0)
-		munmap(m, (size_t)st.st_size);
+	fl_shm_leave(m);
+	munmap(keep_of(m), PAGE + keep_of(m)->bytes);
 	close(fd);
 }

@@ -19,13 +19,6 @@ void fl_say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-const char *fl_reason(int err)
-{
-	const char *text = fl_err_text(err);
-
-	return text ? text : strerror(-err);
-}
-
 /* ---- near names --------------------------------------------------------------- */
 
 #define NEAR_LONGEST 64

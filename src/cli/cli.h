@@ -22,8 +22,6 @@ enum { FL_EXIT_WELL, FL_EXIT_FAILED, FL_EXIT_USAGE, FL_EXIT_LOST };
 
 /* "flick: ..." and a newline on stderr. */
 void fl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The sentence for an fl_err or -errno. */
-const char *fl_reason(int err);
 
 /* ---- commands and options (args.c) ----------------------------------------- */
 
@@ -224,7 +222,7 @@ struct fl_session {
 	uint64_t gone_ns;		/* when it had ended; 0: it has not */
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;
-	uint64_t start_ns;
+	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
 	struct fl_obj code_file;	/* of a module, for fl_view.code */
 	struct fl_module code;
 	const struct fl_shm_module *code_of;

@@ -39,9 +39,8 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 	return kind != FL_CALLSITE;
 }
 
-static bool is_wanted(struct fl_session *s, uint32_t i)
+static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
 {
-	const struct fl_shm_site *site = &s->sites[i];
 	const struct fl_shm_module *m = fl_roster_module(&s->roster, site->module);
 	uint32_t f = s->roster.function_of[i];
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
@@ -70,10 +69,11 @@ static int select_sites(struct fl_session *s)
 		return -ENOMEM;
 	s->selected = selected;
 	for (; s->n_selected < s->roster.n_sites; s->n_selected++) {
-		struct fl_shm_site *site = &s->sites[s->n_selected];
+		uint32_t i = s->n_selected;
+		struct fl_shm_site site = fl_site_copy(&s->sites[i]);
 
-		selected[s->n_selected] = is_wanted(s, s->n_selected);
-		site->wanted = selected[s->n_selected] && !site->refusal;
+		selected[i] = is_wanted(s, i, &site);
+		store_relaxed(&s->sites[i].wanted, selected[i] && !site.refusal);
 	}
 	s->view.function_of = s->roster.function_of;
 	s->view.n_functions = s->roster.n;
@@ -147,26 +147,23 @@ static bool has_wrong_pattern(struct fl_session *s)
 
 static bool is_any_usable(struct fl_session *s)
 {
-	const struct fl_shm_site *refused = NULL;
+	int32_t refusal = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		const struct fl_shm_site *site = &s->sites[i];
-
 		if (!s->selected[i])
 			continue;
 		n++;
-		if (!site->refusal)
+		refusal = load_relaxed(&s->sites[i].refusal);
+		if (!refusal)
 			return true;
-		refused = site;
 	}
-	if (!refused)
+	if (!refusal)
 		return true;
 	if (n == 1)
-		fl_say("the one probe cannot be used: %s", fl_reason(refused->refusal));
+		fl_say("the one probe cannot be used: %s", fl_reason(refusal));
 	else
-		fl_say("none of the %u probes can be used: %s", n,
-		       fl_reason(refused->refusal));
+		fl_say("none of the %u probes can be used: %s", n, fl_reason(refusal));
 	return false;
 }
 
@@ -221,7 +218,7 @@ static bool has_selected(const struct fl_session *s)
  * nothing. */
 static bool can_family_go(struct fl_session *s)
 {
-	int err = s->shm->agent_error;
+	int err = load_relaxed(&s->shm->agent_error);
 
 	if (err && err != s->said_error)
 		fl_say("the agent cannot work in a process of %s: %s", s->o->argv[0],
@@ -248,11 +245,13 @@ void fl_dialogue_close(struct fl_session *s)
  * nothing: the target is at work. */
 static bool can_go(struct fl_session *s)
 {
+	int err;
+
 	if (s->o->follow)
 		return can_family_go(s);
-	if (s->shm->agent_error) {
-		fl_say("the agent cannot work in %s: %s", s->o->argv[0],
-		       fl_reason(s->shm->agent_error));
+	err = load_relaxed(&s->shm->agent_error);
+	if (err) {
+		fl_say("the agent cannot work in %s: %s", s->o->argv[0], fl_reason(err));
 		return s->begun;
 	}
 	if (s->begun)

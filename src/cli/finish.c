@@ -97,14 +97,6 @@ static void put_machine(struct pairs *p)
 	put(p, "machine", "%s", u.machine);
 }
 
-/* The TSC when recording began, a little before the target read both clocks. */
-static uint64_t start_tsc(const struct fl_session *s)
-{
-	uint64_t since = s->shm->mono0_ns > s->start_ns ? s->shm->mono0_ns - s->start_ns : 0;
-
-	return s->shm->tsc0 - (uint64_t)((double)since / s->view.ns_per_tick);
-}
-
 /* In percent. */
 static void put_rate(struct pairs *p, const struct fl_session *s)
 {
@@ -131,7 +123,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_rate(p, s);
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
-	put(p, "start_tsc", "%llu", (unsigned long long)start_tsc(s));
+	put(p, "start_tsc", "%llu", (unsigned long long)s->start_tsc);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
 	put(p, "processes", "%u", s->shm->n_processes);
@@ -142,16 +134,12 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_machine(p);
 }
 
-/* A site as it is now. The target can write what it likes: an index that is not
- * within its table is 0. */
+/* A site as it is now; of providers there are fewer than the region has room for. */
 static struct fl_shm_site site_of(const struct fl_session *s, uint32_t i)
 {
-	struct fl_shm_site site = s->sites[i];
+	struct fl_shm_site site = fl_site_copy(&s->sites[i]);
 
-	site.kind = site.kind < FL_N_KINDS ? site.kind : 0;
 	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
-	site.tactic = site.tactic < FL_N_TACTICS ? site.tactic : 0;
-	site.state = site.state <= FL_SITE_GONE ? site.state : 0;
 	return site;
 }
 

@@ -41,14 +41,16 @@ bool fl_rate_counts_only(const struct fl_session_options *o)
 void fl_rate_measure(struct fl_session *s, uint64_t now)
 {
 	const struct fl_windows *w = &s->shm->windows;
+	uint64_t published = load_relaxed(&w->published), on_ns = load_relaxed(&w->on_ns);
+	uint64_t own_tsc = load_relaxed(&w->own_tsc);
 	double own;
 
-	s->n_windows = (w->published + 1) / 2;
-	s->rate = w->published == 1;	/* its first window lasted to the end: all of it */
-	if (!s->o->rate || w->published < 2 || !w->on_ns)
+	s->n_windows = published / 2 + published % 2;
+	s->rate = published == 1;	/* its first window lasted to the end: all of it */
+	if (!s->o->rate || published < 2 || !on_ns)
 		return;
-	own = (double)w->own_ns;
-	if (now > w->own_tsc)
-		own += (double)(now - w->own_tsc) * s->view.ns_per_tick;
-	s->rate = (double)w->on_ns < own ? (double)w->on_ns / own : 1;
+	own = (double)load_relaxed(&w->own_ns);
+	if (now > own_tsc)
+		own += (double)(now - own_tsc) * s->view.ns_per_tick;
+	s->rate = (double)on_ns < own ? (double)on_ns / own : 1;
 }

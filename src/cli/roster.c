@@ -144,15 +144,18 @@ static int index_of(struct fl_roster *r, struct fl_shm_site site, uint32_t *inde
 int fl_roster_extend(struct fl_roster *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
-	uint32_t *grown = realloc(r->function_of, (n + 1) * sizeof(*grown));
+	uint32_t *grown;
 	int err = 0;
 
+	n = n > r->n_sites ? n : r->n_sites;	/* what was taken in stays */
+	grown = realloc(r->function_of, (n + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	r->function_of = grown;
 	take_modules(r);
 	for (; !err && r->n_sites < n; r->n_sites++)
-		err = index_of(r, r->sites[r->n_sites], &grown[r->n_sites]);
+		err = index_of(r, fl_site_copy(&r->sites[r->n_sites]),
+			       &grown[r->n_sites]);
 	return err;
 }
 

@@ -339,7 +339,7 @@ static void add_up(struct fl_session *s)
 
 	add_up_events(s, &a);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		bool refused = s->sites[i].refusal != 0;
+		bool refused = load_relaxed(&s->sites[i].refusal) != 0;
 
 		a.active += s->selected[i] && !refused;
 		a.refused += s->selected[i] && refused;
@@ -433,13 +433,12 @@ static void wait_for_more(struct fl_session *s)
 static void drain(struct fl_session *s)
 {
 	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
-	bool gone = false, stopped = false, told = false;
+	bool gone = false, asked, stopped = false, told = false;
 
 	while (!gone) {
 		gone = is_gone(s);
-		if (!gone && fl_dialogue_answer(s))
-			continue;
-		if (!fl_reader_poll(s->reader, gone) && !gone)
+		asked = !gone && fl_dialogue_answer(s);
+		if (!fl_reader_poll(s->reader, gone) && !gone && !asked)
 			wait_for_more(s);
 		stop_when_due(s, &stopped);
 		show_progress(s, &progress);
@@ -455,18 +454,16 @@ static void drain(struct fl_session *s)
 
 /* ---- results ---------------------------------------------------------------------------- */
 
-/* Both clocks were read by the target at its start and are read again here. */
+/* Both clocks were read before the target started and are read again here. */
 static void measure_tick(struct fl_session *s)
 {
-	uint64_t since = fl_os_monotonic_ns() - s->shm->mono0_ns, tsc, mono_ns;
+	uint64_t since = fl_os_monotonic_ns() - s->start_ns, tsc, mono_ns;
 
-	if (!s->shm->tsc0)
-		return;
 	if (since < CLOCKS_APART_NS)
 		fl_os_sleep_us((CLOCKS_APART_NS - since) / 1000 + 1);
 	fl_clocks_read(&tsc, &mono_ns);
-	s->view.ns_per_tick = (double)(mono_ns - s->shm->mono0_ns) /
-			      (double)(tsc - s->shm->tsc0);
+	s->view.ns_per_tick = (double)(mono_ns - s->start_ns) /
+			      (double)(tsc - s->start_tsc);
 }
 
 /* A result that cannot be had is told; the others are kept. */
@@ -525,7 +522,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	catch_signals();
 	if (o->follow)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	s->start_ns = fl_os_monotonic_ns();
+	fl_clocks_read(&s->start_tsc, &s->start_ns);
 	s->pid = fl_launch_start(&s->launch, o->argv, s->shm, s->fd);
 	if (s->pid < 0) {
 		release_signals();

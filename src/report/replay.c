@@ -161,7 +161,7 @@ int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *
 	if (!r.err && status >= 0 && rows)
 		r.err = fl_run_rows(r.run, 0, rows);
 	if (r.err) {
-		fl_why(why, dir, "the analysis of its trace failed: %s", strerror(-r.err));
+		fl_why(why, dir, "the analysis of its trace failed: %s", fl_reason(r.err));
 		status = -1;
 	}
 	fl_run_close(r.run);

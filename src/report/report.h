@@ -37,6 +37,9 @@ void fl_symbols_close(struct fl_symbols *);
 int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The sentence for an fl_err or -errno; also for a number that is neither. */
+const char *fl_reason(int err);
+
 struct fl_function {
 	const char *name, *linkage;
 	const char *file;		/* NULL: unknown */

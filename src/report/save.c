@@ -136,12 +136,10 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
 {
 	const struct fl_shm_site *s = &r->sites[i];
-	const char *reason = s->refusal ? fl_err_text(s->refusal) : NULL;
+	const char *reason = s->refusal ? fl_reason(s->refusal) : NULL;
 	/* A function may be in no module. */
 	uint64_t base = s->module < r->n_modules ? r->modules[s->module].base : 0;
 
-	if (s->refusal && !reason)
-		reason = strerror(-s->refusal);
 	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
 		       INTS((int64_t)i, s->module, r->function_of[i],
 			    (int64_t)s->at,

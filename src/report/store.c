@@ -30,6 +30,15 @@ int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
 	return -1;
 }
 
+const char *fl_reason(int err)
+{
+	const char *text = fl_err_text(err);
+
+	if (text)
+		return text;
+	return err < 0 && err >= -4095 ? strerror(-err) : "no reason that is known";
+}
+
 int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 {
 	if (!text)

@@ -94,6 +94,104 @@ static void a_scribbled_header_leads_the_reader_nowhere(void **state)
 		}
 }
 
+/* The target writes over what its reader looks at, once the reader has it. */
+static void scribble_and_feed(void *arg, const struct fl_batch *b)
+{
+	struct rig *g = arg;
+
+	memset((char *)fl_shm_slot(g->m, 0) + FL_SLOT_HEADER_BYTES, 0xa5, 2 * C);
+	rig_feed(g, b);
+}
+
+static void what_changes_while_it_is_read_changes_nothing(void **state)
+{
+	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+	struct fl_sink sink = { g, scribble_and_feed, rig_count, rig_end };
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+	(void)state;
+	fl_reader_close(g->reader);
+	assert_int_equal(fl_reader_open(&g->reader, g->m, &sink, 0), 0);
+	write_life(s);
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	s->filled = 0;				/* all of it in a chunk that is not full */
+	s->ptr = AT + C - 32;
+	g->m->fresh[0] = 1;
+	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C) - 2);
+	assert_int_equal(g->torn + g->misordered, 0);
+	rig_close(g);
+}
+
+/* No glue leaves it between two records. */
+static void a_pointer_within_a_record_is_none(void **state)
+{
+	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+
+	(void)state;
+	write_life(s);
+	s->ptr = AT + C + 33;
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	g->m->fresh[0] = 1;
+	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
+	assert_int_equal(g->torn + g->misordered, 0);
+	rig_close(g);
+}
+
+/* The target holds the same memory, and may make it longer. */
+static void what_a_target_did_to_the_region_ends_with_it(void **state)
+{
+	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
+	uint64_t bytes = g->m->bytes, *behind;
+	struct fl_shm *next;
+	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
+	int fd;
+
+	(void)state;
+	behind = mmap((char *)g->m + bytes, 4096, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (ftruncate(g->fd, (off_t)(2 * bytes)))
+		errno = 0;			/* it is sealed: so much the better */
+	memset(&g->m->reader, 0xa5, sizeof(g->m->reader));
+	memset(&g->m->family, 0xa5, sizeof(g->m->family));
+	rig_close(g);
+	if (behind != MAP_FAILED) {
+		*behind = 1;
+		munmap(behind, 4096);
+	}
+	/* This thread's list of robust mutexes is as it was. */
+	assert_int_equal(fl_shm_create(&o, &next, &fd), 0);
+	assert_ptr_equal(next->reader.__data.__list.__next, next->reader.__data.__list.__prev);
+	fl_shm_destroy(next, fd);
+}
+
+/* A mutex that the thread locked later, and one from before, stay in its list. */
+static void who_leaves_takes_its_own_mutex_along(void **state)
+{
+	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
+	pthread_mutexattr_t robust;
+	pthread_mutex_t later;
+	struct fl_shm *m[2];
+	int fd[2];
+
+	(void)state;
+	pthread_mutexattr_init(&robust);
+	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&later, &robust);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fl_shm_create(&o, &m[i], &fd[i]), 0);
+	pthread_mutex_lock(&later);
+	fl_shm_leave(m[1]);
+	fl_shm_leave(m[1]);
+	assert_int_equal(*(uint32_t *)&m[1]->reader, 0);
+	assert_int_not_equal(*(uint32_t *)&m[0]->reader, 0);
+	assert_ptr_equal(later.__data.__list.__next, &m[0]->reader.__data.__list.__next);
+	assert_ptr_equal(m[0]->reader.__data.__list.__prev, &later.__data.__list.__next);
+	fl_shm_destroy(m[1], fd[1]);
+	pthread_mutex_unlock(&later);
+	fl_shm_destroy(m[0], fd[0]);
+}
+
 /* ---- slots -------------------------------------------------------------------------- */
 
 /* Its thread was between two steps, LIVE and its bit, when the reader found it. */
@@ -148,6 +246,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scribbled_slot_leads_the_reader_nowhere),
 		cmocka_unit_test(a_scribbled_header_leads_the_reader_nowhere),
+		cmocka_unit_test(what_changes_while_it_is_read_changes_nothing),
+		cmocka_unit_test(a_pointer_within_a_record_is_none),
+		cmocka_unit_test(what_a_target_did_to_the_region_ends_with_it),
+		cmocka_unit_test(who_leaves_takes_its_own_mutex_along),
 		cmocka_unit_test(a_slot_that_shows_itself_too_late_is_read_once),
 		cmocka_unit_test(a_ring_that_cannot_grow_lowers_the_rate),
 	};
