@@ -1,13 +1,15 @@
 #!/bin/sh
-# abort, SIGSEGV, SIGKILL from within, _exit, exit: all calls up to it are in.
+# abort, SIGSEGV, SIGKILL from within, _exit, exit: all calls up to it are in, and
+# --exit-code tells it as a shell would.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target crash -O2 $sites
 
 check() {
-	for end in abort segv kill quick exit; do
+	for end in abort/134 segv/139 kill/137 quick/5 exit/6; do
 		label="$end $1:"
-		record $1 -- "$work/crash" $end
+		record $1 -- "$work/crash" ${end%/*}
+		succeeded ${end#*/}
 		grep -q '^count leaf 5000' "$out" || fail "$label did not run"
 		exact "$2"
 		by_thread "$3"

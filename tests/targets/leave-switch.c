@@ -31,8 +31,8 @@ QUIET static void *spin(void *unused)
 
 	sigemptyset(&alarm_only);
 	sigaddset(&alarm_only, SIGALRM);
+	sigsetjmp(out, 1);		/* comes back with SIGALRM blocked */
 	pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
-	sigsetjmp(out, 1);
 	while (left < LEFT)
 		sum += f0(1) + f1(1) + f2(1) + f3(1) + f4(1) + f5(1) + f6(1) + f7(1);
 	pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
