@@ -4,20 +4,21 @@
 #	make demo	the same, and show it at work
 #	make check	every test; ends with `N passed, N failed, N skipped`
 #	make torture	the long runs of the tests that try to break flick
+#	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN)
 #	make real	real programs, fetched from Debian and rebuilt
 #	make bench	measure, print the table, write bench/results.json
 #	make install	to PREFIX (/usr/local), below DESTDIR
 #	make deps	install the Debian packages a build needs
 #	make V=1	show the commands
 #
-# demo, check, torture, real and bench install what they need themselves.
+# demo, check, torture, mutants, real and bench install what they need themselves.
 
 VERSION = 0.1.0
 ABI = 0
 BUILD = build
 Q = $(if $(V),,@)
 
-FRONT = demo check torture real bench
+FRONT = demo check torture mutants real bench
 PLAIN = $(FRONT) deps check-deps clean help
 GOALS = $(or $(MAKECMDGOALS),all)
 
@@ -156,6 +157,8 @@ run-check: all $(TEST_BIN) $(KILLER)
 	@$(RUN) $(TESTS)
 run-torture: all $(TORTURE)
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(call scripts,torture)
+run-mutants: config.mk
+	@tests/mutants/run
 run-real: all
 	@$(RUN) $(call scripts,real)
 run-bench: all
