@@ -15,9 +15,6 @@
  * (A) pairs with (B) in cli/dialogue.c: who sees ASK sees the sites.
  * (D) pairs with (C) in cli/dialogue.c: who sees GO sees what is wanted.
  */
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "agent.h"
 #include "os/os.h"
 #include "patch/patch.h"
@@ -116,39 +113,6 @@ static void recorder_found(uint32_t from, enum fl_moment moment)
 
 static const struct fl_owner recorder = { .found = recorder_found };
 
-/* The whole region or, where there is no room for it, its head, in which that
- * can be said. A core file would hold all of it: no name, so no file's. */
-static struct fl_shm *map_region(int fd, uint64_t bytes, int *err)
-{
-	enum { PROT = PROT_READ | PROT_WRITE };
-	struct fl_shm *m = fl_os_map(NULL, bytes, PROT, MAP_SHARED, fd, 0);
-
-	*err = 0;
-	if (fl_is_err(m)) {
-		*err = -ENOMEM;
-		bytes = fl_round_up(sizeof *m, FL_PAGE);
-		m = fl_os_map(NULL, bytes, PROT, MAP_SHARED, fd, 0);
-	}
-	if (fl_is_err(m))
-		return NULL;
-	fl_os_advise(m, bytes, MADV_DONTDUMP);	/* else only a larger file */
-	return m;
-}
-
-static struct fl_shm *map_shm(const char *path, int *err)
-{
-	struct fl_shm head, *m = NULL;
-	int fd = fl_os_open(path, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return NULL;
-	if (fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
-	    head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION)
-		m = map_region(fd, head.bytes, err);
-	fl_os_close(fd);
-	return m;
-}
-
 /* After an exec in the target: what the old image had is not there any more. A
  * family's rows may be another's as well. */
 static void retire_old_image(void)
@@ -162,12 +126,6 @@ static void note_clocks(void)
 {
 	if (!shm->tsc0)
 		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
-}
-
-/* Without `follow` it is another process of the family. */
-static bool is_target(void)
-{
-	return shm->follow || shm->target_pid == fl_os_pid();
 }
 
 static int fault_error;
@@ -194,18 +152,20 @@ static int open_all(void)
 	return err;
 }
 
-void fl_agent_start(const char *shm_path)
+void fl_agent_start(const char *given)
 {
+	uint64_t mapped;
 	uint32_t from;
-	int err;
+	int err = fl_shm_attach(given, &shm, &mapped);
 
-	shm = map_shm(shm_path, &start_error);
-	if (!shm || !is_target())
+	if (!shm)
 		return;
+	start_error = err;
 	if (start_error) {
 		fl_channel_open(shm);	/* only to be heard */
 		fl_channel_close();
 	} else if (fl_channel_join(shm)) {
+		fl_os_unmap(shm, mapped);	/* room that the program may want */
 		return;
 	} else {
 		retire_old_image();
@@ -240,11 +200,14 @@ static const char *find_variable(char **env, const char *name)
 
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
-	const char *path = find_variable(env, FL_SHM_ENV);
+	const char *given;
 
 	(void)argc;
 	(void)argv;
+	if (fl_os_is_secure())
+		return;
+	given = find_variable(env, FL_SHM_ENV);
 	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
-	if (path)
-		fl_agent_start(path);
+	if (given)
+		fl_agent_start(given);
 }

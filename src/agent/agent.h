@@ -38,6 +38,6 @@ void fl_life_close(void);
 int fl_agent_patch_open(void);
 
 /* Start and stop as the agent of a recorder: run by the constructor. */
-void fl_agent_start(const char *shm_path);
+void fl_agent_start(const char *given);
 
 #endif

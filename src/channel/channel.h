@@ -21,7 +21,7 @@
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
 #define FL_SHM_VERSION 3
-#define FL_SHM_ENV "FLICK_SHM"		/* path the agent opens, /proc/PID/fd/N */
+#define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a family, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
@@ -264,6 +264,13 @@ static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 extern __thread struct fl_slot **fl_cell
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Map the region that `given`, as in the environment, names. 0; -ENOMEM: there is
+ * room for no more than its head, by which the reader can be told, or *m is NULL;
+ * else there is none that is meant for this process, and nothing is mapped.
+ * *mapped is its size. */
+int fl_shm_attach(const char *given, struct fl_shm **m, uint64_t *mapped);
+/* Are pids here those of the reader's namespace? */
+bool fl_shm_is_in_space(const struct fl_shm *m);
 /* Become a process of the family, or its next image. 0; -EXDEV, -ENOSPC: it is
  * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_shm *m);

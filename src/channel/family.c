@@ -90,18 +90,9 @@ static int join(struct fl_shm *m)
 	return 0;
 }
 
-/* By pid a process is known only in the reader's namespace. */
-static bool is_in_space(const struct fl_shm *m)
-{
-	char here[sizeof m->pid_space];
-	long n = fl_os_readlink("/proc/self/ns/pid", here, sizeof here);
-
-	return n > 0 && !__builtin_strcmp(here, m->pid_space);
-}
-
 int fl_channel_join(struct fl_shm *m)
 {
-	if (!m->follow || is_in_space(m))
+	if (!m->follow || fl_shm_is_in_space(m))
 		return join(m);
 	count_outside(m, FL_OUT_SPACE);
 	return -EXDEV;

@@ -5,6 +5,7 @@
  * costs memory when it is first written, so the defaults (1 M sites, 2,048
  * slots, 1.2 GiB in all) cost what is used of them.
  */
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -172,6 +173,12 @@ static int set_size(int fd, uint64_t bytes)
 	return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
+/* Nobody takes pages from under the other side (SIGBUS). */
+static int seal(int fd)
+{
+	return fl_os_file_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
 /* A page of the reader's own, and the region behind it. */
 static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
 {
@@ -194,6 +201,8 @@ static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
 	int err = set_size(fd, layout->bytes);
 	struct fl_shm *m;
 
+	if (!err)
+		err = seal(fd);
 	if (err)
 		return err;
 	m = map_behind_keep(fd, layout->bytes);
@@ -216,12 +225,10 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	if (!options_are_valid(o))
 		return FLE_OPTION;
 	lay_out(&layout, o);
-	if (o->follow && fl_os_readlink("/proc/self/ns/pid", layout.pid_space,
-					sizeof(layout.pid_space)) < 0)
-		return -ENOENT;
-	memory = memfd_create("flick", MFD_CLOEXEC);
+	fl_os_readlink("/proc/self/ns/pid", layout.pid_space, sizeof(layout.pid_space));
+	memory = fl_os_memfd("flick");
 	if (memory < 0)
-		return -errno;
+		return memory;
 	err = map_region(memory, &layout, m);
 	if (err)
 		close(memory);

@@ -255,14 +255,18 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char *preload = NULL, shm[64];
+	struct stat region;
 
+	if (fstat(fd, &region))
+		return -1;
 	if (others && *others ?
 	    asprintf(&preload, "%s:%s", l->library, others) < 0 :
 	    asprintf(&preload, "%s", l->library) < 0)
 		return -1;
 	if (l->text && setenv(FL_TEXT_ENV, l->text, 1))
 		return -1;
-	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", reader_pid, fd);
+	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d:%llu", reader_pid, fd,
+		 (unsigned long long)region.st_ino);
 	if (l->sync && setenv(FL_SYNC_ENV, l->sync, 1))
 		return -1;
 	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;

@@ -5,7 +5,7 @@
  * it is and what a link names.
  */
 #include <fcntl.h>
-#include <linux/stat.h>
+#include <sys/stat.h>
 
 #include "os/os.h"
 #include "os/syscall.h"
@@ -17,14 +17,26 @@ int64_t fl_os_file_bytes(int fd)
 	return SYS_OR_FAULT(lseek, SYS_lseek, fd, 0, FROM_END);
 }
 
-int fl_os_file_inode(int fd, uint64_t *inode)
+int fl_os_file_facts(int fd, struct fl_file *out)
 {
-	struct statx st;
-	int err = (int)SYS_OR_FAULT(statx, SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st);
+	struct stat st;
+	int err = (int)SYS_OR_FAULT(fstat, SYS_fstat, fd, &st);
 
 	if (!err)
-		*inode = st.stx_ino;
+		*out = (struct fl_file){ .inode = st.st_ino, .bytes = (uint64_t)st.st_size,
+					 .owner = st.st_uid,
+					 .is_plain = S_ISREG(st.st_mode) };
 	return err;
+}
+
+int fl_os_file_seals(int fd)
+{
+	return (int)SYS_OR_FAULT(fcntl, SYS_fcntl, fd, F_GET_SEALS);
+}
+
+int fl_os_file_seal(int fd, int seals)
+{
+	return (int)SYS_OR_FAULT(fcntl, SYS_fcntl, fd, F_ADD_SEALS, seals);
 }
 
 int fl_os_file_resize(int fd, uint64_t bytes)

@@ -69,7 +69,8 @@ int fl_os_memfd(const char *name)
 			       MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
 	if (fd == -EINVAL)
-		fd = SYS_OR_FAULT(memfd_create, SYS_memfd_create, name, MFD_CLOEXEC);
+		fd = SYS_OR_FAULT(memfd_create, SYS_memfd_create, name,
+				  MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	return (int)fd;
 }
 
@@ -112,6 +113,11 @@ int fl_os_pid(void)
 int fl_os_parent(void)
 {
 	return (int)SYS(SYS_getppid);
+}
+
+int fl_os_user(void)
+{
+	return (int)SYS(SYS_geteuid);
 }
 
 int fl_os_tid(void)

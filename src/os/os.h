@@ -24,13 +24,24 @@ static inline bool fl_is_err(const void *p)
 }
 
 int fl_os_open(const char *path, int flags);
+/* What `fd` stands for, which may have been opened with O_PATH. */
+int fl_os_reopen(int fd, int flags);
 long fl_os_read(int fd, void *to, size_t n);
 long fl_os_write(int fd, const void *from, size_t n);
 int fl_os_close(int fd);
 int64_t fl_os_file_bytes(int fd);
-int fl_os_file_inode(int fd, uint64_t *inode);
+struct fl_file {
+	uint64_t inode, bytes;
+	uint32_t owner;			/* a user id */
+	bool is_plain;			/* no directory, pipe, socket or device */
+};
+/* Also of one that was opened with O_PATH. */
+int fl_os_file_facts(int fd, struct fl_file *);
+/* F_SEAL_*; -EINVAL: of no memory file. */
+int fl_os_file_seals(int fd);
+int fl_os_file_seal(int fd, int seals);
 int fl_os_file_resize(int fd, uint64_t bytes);
-/* A file in memory, closed on exec. */
+/* A file in memory, closed on exec; it may be sealed. */
 int fl_os_memfd(const char *name);
 /* What a link names, NUL-terminated; its length, -ENAMETOOLONG if it is cut. */
 long fl_os_readlink(const char *path, char *to, size_t room);
@@ -54,6 +65,7 @@ int fl_os_membarrier_sync_core(void);
 
 int fl_os_pid(void);
 int fl_os_parent(void);			/* 0: of another pid namespace */
+int fl_os_user(void);			/* the effective one */
 int fl_os_tid(void);
 /* CPU time of a thread of this process, or with 0 of the process, where threads that
  * run just now may lag by a tick; 0 when it has ended. */
@@ -113,7 +125,11 @@ int fl_os_thread_blocked(int tid, uint64_t *mask);
 enum fl_rest { FL_RUNS, FL_RESTS, FL_RESTS_IN_CALL };
 enum fl_rest fl_os_thread_rest(int pid, int tid);
 
-/* The value that `name` had in the environment when the process started. */
+/* Has the process rights that its caller does not have (AT_SECURE)? Then what its
+ * environment says of flick does not count. */
+bool fl_os_is_secure(void);
+/* The value that `name` had in the environment when the process started; -ENOENT
+ * without, and where it does not count. */
 int fl_os_environment(const char *name, char *to, size_t room);
 
 /* ---- tracing (trace.c): the caller is the tracer, as ptrace(2) wants it ---- */

@@ -6,6 +6,7 @@
  * cannot be mistaken for another line.
  */
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -312,16 +313,32 @@ int fl_os_thread_blocked(int tid, uint64_t *mask)
 	return err;
 }
 
+int fl_os_reopen(int fd, int flags)
+{
+	struct path p = { 0 };
+
+	add_text(&p, "/proc/self/fd/");
+	add_number(&p, fd);
+	return fl_os_open(p.text, flags);
+}
+
 /* ---- the environment -------------------------------------------------------- */
+
+bool fl_os_is_secure(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
 
 int fl_os_environment(const char *name, char *to, size_t room)
 {
-	struct lines l = { .fd = fl_os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC),
-			   .end = '\0' };
+	struct lines l = { .end = '\0' };
 	char line[256];
 	const char *value = NULL;
 	size_t n = 0;
 
+	if (fl_os_is_secure())
+		return -ENOENT;
+	l.fd = fl_os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
 	if (l.fd < 0)
 		return l.fd;
 	while (!value && next_line(&l, line, sizeof(line)))

@@ -151,7 +151,8 @@ void fl_calibration_key(char key[FL_CALIBRATION_KEY])
  * it apart at this moment. An empty value is none. */
 static long environment(const char *name, char *to, size_t room)
 {
-	long n = entry("/proc/self/environ", '\0', name, to, room);
+	long n = fl_os_is_secure() ? -ENOENT :
+		 entry("/proc/self/environ", '\0', name, to, room);
 
 	return n ? n : -ENOENT;
 }

@@ -397,13 +397,14 @@ static bool has_equal_bytes(int fd, uint64_t offset, uintptr_t lo, size_t n)
  * own: the kernel keeps account of what was writable. */
 static bool map_file_back(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
-	uint64_t inode = 0, offset = a->offset + (lo - a->lo);
+	uint64_t offset = a->offset + (lo - a->lo);
 	int fd = a->inode ? fl_os_open(a->path, O_RDONLY | O_CLOEXEC) : -ENOENT;
 	bool done = false;
+	struct fl_file f;
 
 	if (fd < 0)
 		return false;
-	if (fl_os_file_inode(fd, &inode) == 0 && inode == a->inode &&
+	if (fl_os_file_facts(fd, &f) == 0 && f.inode == a->inode &&
 	    has_equal_bytes(fd, offset, lo, hi - lo))
 		done = !fl_is_err(fl_os_map((void *)lo, hi - lo, a->prot,
 					    MAP_PRIVATE | MAP_FIXED, fd, offset));

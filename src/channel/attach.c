@@ -1,0 +1,128 @@
+/*
+ * attach.c - the region that the environment names, if it is one.
+ *
+ * GUEST code: the target's side. FLICK_SHM is inherited by whom it was not made
+ * for: a child that is not recorded, a daemon whose recorder is gone and whose
+ * place in /proc another process has by now. So nothing is believed of it. The
+ * file is looked at before it is opened, as opening a pipe or a device is felt at
+ * its other end; it is read and mapped only if it is what fl_shm_create() makes: a
+ * memory file of this user's, of the inode that was named, sealed in its size.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "channel/channel.h"
+#include "os/os.h"
+
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
+
+/* "PATH:INODE"; the path comes without it. */
+static bool split(const char *given, char *path, size_t room, uint64_t *inode)
+{
+	size_t n = __builtin_strlen(given), colon = n;
+
+	while (colon && given[colon - 1] != ':')
+		colon--;
+	if (!colon || colon == n || colon > room)
+		return false;
+	*inode = 0;
+	for (size_t i = colon; i < n; i++) {
+		if (given[i] < '0' || given[i] > '9')
+			return false;
+		*inode = *inode * 10 + (uint64_t)(given[i] - '0');
+	}
+	__builtin_memcpy(path, given, colon - 1);
+	path[colon - 1] = '\0';
+	return true;
+}
+
+static bool is_region(int fd, uint64_t inode, uint64_t *bytes)
+{
+	struct fl_file f;
+
+	if (fl_os_file_facts(fd, &f) || !f.is_plain || f.inode != inode ||
+	    f.owner != (uint32_t)fl_os_user())
+		return false;
+	*bytes = f.bytes;
+	return true;
+}
+
+/* Through /proc/self it is the very file that was looked at. */
+static int open_region(const char *path, uint64_t inode, uint64_t *bytes)
+{
+	int place = fl_os_open(path, O_PATH | O_CLOEXEC), fd = -ENOENT;
+
+	if (place < 0)
+		return place;
+	if (is_region(place, inode, bytes))
+		fd = fl_os_reopen(place, O_RDWR | O_CLOEXEC);
+	fl_os_close(place);
+	if (fd >= 0 && (fl_os_file_seals(fd) & SEALS) != SEALS) {
+		fl_os_close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
+/* By pid a process is known only in the reader's namespace. */
+bool fl_shm_is_in_space(const struct fl_shm *m)
+{
+	char here[sizeof m->pid_space];
+	long n = fl_os_readlink("/proc/self/ns/pid", here, sizeof here);
+
+	return n > 0 && !__builtin_strcmp(here, m->pid_space);
+}
+
+/* Without `follow` another process of the family is not meant; where it takes
+ * part that is counted, so it is decided later. */
+static bool is_meant(const struct fl_shm *head)
+{
+	return head->follow ||
+	       (head->target_pid == fl_os_pid() && fl_shm_is_in_space(head));
+}
+
+static bool is_for_us(int fd, uint64_t bytes)
+{
+	struct fl_shm head;
+
+	return bytes >= sizeof head &&
+	       fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
+	       head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION &&
+	       head.bytes == bytes && is_meant(&head);
+}
+
+/* A core file would hold all of it: no name, so no file's. */
+static struct fl_shm *map(int fd, uint64_t bytes)
+{
+	void *m = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (!fl_is_err(m))
+		fl_os_advise(m, bytes, MADV_DONTDUMP);	/* else only a larger file */
+	return m;
+}
+
+int fl_shm_attach(const char *given, struct fl_shm **m, uint64_t *mapped)
+{
+	char path[64];
+	uint64_t inode, bytes = 0;
+	int fd, err = 0;
+
+	if (!split(given, path, sizeof path, &inode))
+		return -ENOENT;
+	fd = open_region(path, inode, &bytes);
+	if (fd < 0)
+		return fd;
+	if (!is_for_us(fd, bytes)) {
+		fl_os_close(fd);
+		return -ENOENT;
+	}
+	*m = map(fd, *mapped = bytes);
+	if (fl_is_err(*m)) {
+		err = -ENOMEM;
+		*m = map(fd, *mapped = fl_round_up(sizeof **m, FL_PAGE));
+	}
+	fl_os_close(fd);
+	if (fl_is_err(*m))
+		*m = NULL;
+	return err;
+}
