@@ -114,6 +114,7 @@ struct fl_roster {
 	uint32_t max_sites, max_modules;
 	struct fl_shm_module *modules;	/* index: module; stay where they are */
 	uint32_t n_modules;
+	uint32_t n_extra;		/* the last rows are files that only samples met */
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */
 	char **plain;			/* without parameters; NULL: same as name */
@@ -126,6 +127,9 @@ struct fl_roster {
 int fl_roster_open(struct fl_roster *, struct fl_shm *);
 /* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
 int fl_roster_extend(struct fl_roster *);
+/* The target has ended: the function around ELF address `at` of file `path`, made
+ * where it is new; all of a file's addresses without a name are one. 0 or -ENOMEM. */
+int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *function);
 /* Module `i`; one without a path for what is in none. */
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
 /* Look up source lines, when they are wanted. */
@@ -231,6 +235,8 @@ struct fl_session {
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
 	struct fl_moment go, drained;	/* it was first let go; all is read */
+	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
+	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
 	struct fl_account account;
 };
 
@@ -259,6 +265,10 @@ int fl_session_use_all(struct fl_session_options *, const char *list);
 struct fl_moment fl_moment_now(void);
 /* Run a target to its end without flick. 0, or -1 and a line printed. */
 int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
+/* The module that was mapped there last; NULL: none. */
+const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
+/* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
+int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* Keep the results, say what became of the target and what was lost. Returns

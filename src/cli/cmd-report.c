@@ -108,14 +108,17 @@ static const char *column_of(const struct flick_rows *r, const char *key)
 }
 
 /* Without a key: by time, else by calls, else by the first column; a spread as
- * it is drawn. */
+ * it is drawn. Of samples the self time is what is known. */
 static const char *default_column(const struct fl_sheet *s)
 {
 	static const char *const keys[] = { "total_ns", "calls" };
+	const bool is_latency = s->name && !strcmp(s->name, "latency");
 	const bool is_spread = s->name && !strcmp(s->name, "spread");
 
 	if (is_spread && fl_sheet_column(s->result, "function") >= 0)
 		return "function";
+	if (is_latency && s->sampled && fl_sheet_sum(s->result, "self_ns"))
+		return "self_ns";
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (fl_sheet_column(s->result, keys[i]) >= 0)
 			return keys[i];
@@ -186,9 +189,27 @@ static void unload(struct source *from)
 
 static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 {
+	sheet->self_ns = fl_sheet_sum(sheet->result, "self_ns");
 	if (w->lines && sheet->result->n_rows > w->lines)
 		sheet->result->n_rows = w->lines;
 	w->exporter->write(stdout, sheet);
+}
+
+/* What self times rest on. */
+static void note_samples(struct source *from)
+{
+	char n[256];
+
+	if (strcmp(from->sheet.name, "latency"))
+		return;
+	if (fl_store_value(from->store, "pc_samples", n))
+		snprintf(from->note, sizeof(from->note), "self times are estimated from %.20s "
+			 "samples of the program counter; other times are of the calls that "
+			 "were timed", n);
+	else
+		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
+			 "timed; the system gave no samples to tell self times from");
+	from->sheet.note = from->note;
 }
 
 static int show(struct source *from, const struct wish *w)
@@ -202,6 +223,8 @@ static int show(struct source *from, const struct wish *w)
 			 "time", from->rate, from->rate);
 		from->sheet.note = from->note;
 	}
+	if (from->basis == SAMPLES && from->sheet.name)
+		note_samples(from);
 	write_sheet(w, &from->sheet);
 	return FL_EXIT_WELL;
 }

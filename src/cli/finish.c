@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
+#include "cli/sampler.h"
 #include "os/os.h"
 #include "site/site.h"
 
@@ -128,6 +129,11 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_account(p, &s->account);
 	put(p, "processes", "%u", s->shm->n_processes);
 	put(p, "images", "%u", s->shm->n_images);
+	if (s->sampler) {
+		put(p, "pc_samples", "%llu", (unsigned long long)(s->pc_samples - s->pc_own));
+		put(p, "pc_own", "%llu", (unsigned long long)s->pc_own);
+		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
+	}
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
 	put_arguments(p, s->o->argv);

@@ -10,12 +10,14 @@
 
 #include "cli/cli.h"
 
+enum { MAX_EXTRA = 1024 };		/* files that only samples met, and one spare */
+
 int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 {
 	*r = (struct fl_roster){
 		.shm = shm, .sites = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
 		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
-		.modules = calloc(shm->max_modules + 1, sizeof(*r->modules)),
+		.modules = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->modules)),
 	};
 	return r->modules ? fl_symbols_open(&r->symbols) : -ENOMEM;
 }
@@ -118,10 +120,9 @@ static struct fl_function describe(struct fl_roster *r, const char *path,
 	return f;
 }
 
-static int index_of(struct fl_roster *r, struct fl_shm_site site, uint32_t *index)
+static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t *index)
 {
-	const char *path = fl_roster_module(r, site.module)->path;
-	uint64_t at = site.function - fl_roster_module(r, site.module)->base;
+	const char *path = fl_roster_module(r, module)->path;
 	uint32_t hash = hash_of(path, at), bucket;
 
 	for (uint32_t h = hash; r->n_buckets &&
@@ -134,7 +135,7 @@ static int index_of(struct fl_roster *r, struct fl_shm_site site, uint32_t *inde
 	}
 	if (r->n == r->room && grow(r))
 		return -ENOMEM;
-	r->functions[r->n] = describe(r, path, site.module, at);
+	r->functions[r->n] = describe(r, path, module, at);
 	r->plain[r->n] = fl_symbols_plain(r->functions[r->n].linkage);
 	put_bucket(r, hash, r->n);
 	*index = r->n++;
@@ -153,9 +154,51 @@ int fl_roster_extend(struct fl_roster *r)
 		return -ENOMEM;
 	r->function_of = grown;
 	take_modules(r);
-	for (; !err && r->n_sites < n; r->n_sites++)
-		err = index_of(r, fl_site_copy(&r->sites[r->n_sites]),
+	for (; !err && r->n_sites < n; r->n_sites++) {
+		struct fl_shm_site site = fl_site_copy(&r->sites[r->n_sites]);
+
+		err = index_of(r, site.module,
+			       site.function - fl_roster_module(r, site.module)->base,
 			       &grown[r->n_sites]);
+	}
+	return err;
+}
+
+/* The row of a file, behind the target's own where it has none. */
+static uint16_t module_of(struct fl_roster *r, const char *path)
+{
+	uint32_t i = 0;
+
+	while (i < r->n_modules && strcmp(r->modules[i].path, path))
+		i++;
+	if (i < r->n_modules || r->n_extra == MAX_EXTRA - 1)
+		return (uint16_t)(i < r->n_modules ? i : i - 1);
+	snprintf(r->modules[i].path, sizeof(r->modules[i].path), "%s", path);
+	r->n_modules++;
+	r->n_extra++;
+	return (uint16_t)i;
+}
+
+static const char *name_by_file(const char *path)
+{
+	char *name;
+
+	if (*path == '[' || asprintf(&name, "[%s]", fl_base_name(path)) < 0)
+		return path;
+	return name;			/* kept as long as the process */
+}
+
+int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t *function)
+{
+	struct fl_symbol symbol;
+	bool has_name = *path == '/' && fl_symbols_find(r->symbols, path, at, &symbol);
+	uint16_t module = module_of(r, path);
+	uint32_t n = r->n;
+	int err = index_of(r, module, has_name ? symbol.address : 0, function);
+
+	if (!err && !has_name && *function == n)
+		r->functions[n].name = r->functions[n].linkage =
+			name_by_file(r->modules[module].path);
 	return err;
 }
 

@@ -18,6 +18,7 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
+#include "cli/sampler.h"
 #include "os/os.h"
 #include "site/site.h"
 
@@ -156,8 +157,7 @@ static const char *name_of(const void *owner, uint32_t function)
 	return function < s->roster.n ? s->roster.functions[function].name : NULL;
 }
 
-/* The module that was mapped there last; NULL: none. */
-static const struct fl_shm_module *module_at(const struct fl_session *s, uint64_t at)
+const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uint64_t at)
 {
 	const struct fl_shm_module *m = s->roster.modules;
 
@@ -170,7 +170,7 @@ static const struct fl_shm_module *module_at(const struct fl_session *s, uint64_
 static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
 {
 	const struct fl_session *s = owner;
-	const struct fl_shm_module *m = module_at(s, at);
+	const struct fl_shm_module *m = fl_session_module_at(s, at);
 	struct fl_symbol symbol;
 
 	if (!m || !fl_symbols_find(s->roster.symbols, m->path, at - m->base, &symbol))
@@ -193,7 +193,7 @@ static void drop_code(struct fl_session *s)
 static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 {
 	struct fl_session *s = (struct fl_session *)owner;
-	const struct fl_shm_module *m = module_at(s, at);
+	const struct fl_shm_module *m = fl_session_module_at(s, at);
 
 	if (!m)
 		return NULL;
@@ -284,6 +284,8 @@ static int open_all(struct fl_session *s)
 		err = fl_readers_open(s);
 	if (err)
 		fl_say("cannot start: %s", fl_reason(err));
+	if (!err && fl_sampler_open(&s->sampler))
+		s->sampler = NULL;
 	return err;
 }
 
@@ -437,6 +439,7 @@ static void drain(struct fl_session *s)
 
 	while (!gone) {
 		gone = is_gone(s);
+		fl_sampler_poll(s->sampler);
 		asked = !gone && fl_dialogue_answer(s);
 		if (!fl_reader_poll(s->reader, gone) && !gone && !asked)
 			wait_for_more(s);
@@ -539,8 +542,10 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	add_up(s);
 	if (s->refused_to_go || !has_begun(s))
 		return FL_EXIT_FAILED;
-	if (!s->feed_error)
+	if (!s->feed_error) {
 		make_results(s);
+		note_error(s, fl_profile_fill(s));
+	}
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
@@ -586,6 +591,7 @@ void fl_session_close(struct fl_session *s)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);
 	fl_run_close(s->run);
+	fl_sampler_close(s->sampler);
 	drop_code(s);
 	free(s->selected);
 	fl_roster_close(&s->roster);

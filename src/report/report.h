@@ -170,6 +170,8 @@ struct fl_sheet {
 	const char *name;		/* of a result of flick's own; else NULL */
 	bool sampled, estimated;	/* what its calls are, then */
 	const char *note;		/* what is said above a table, or NULL */
+	uint64_t self_ns;		/* of all rows, also of those that are left out; 0:
+					 * not known, or no such column */
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
 };
 
@@ -185,6 +187,8 @@ bool fl_sheet_sort(struct fl_sheet *, const char *name);
 void fl_sheet_free(struct fl_sheet *);	/* its cells and its depths */
 /* Index of column `name`, or -1. */
 int fl_sheet_column(const struct flick_rows *, const char *name);
+/* The sum of column `name`, as far as it is known; 0: there is none. */
+uint64_t fl_sheet_sum(const struct flick_rows *, const char *name);
 /* Has it such a column, of counts or times? */
 bool fl_sheet_has_numbers(const struct flick_rows *, const char *name);
 /* Compare two results by the names in them: for each column of numbers of `keys`

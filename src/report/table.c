@@ -26,6 +26,19 @@ int fl_sheet_column(const struct flick_rows *r, const char *name)
 	return -1;
 }
 
+uint64_t fl_sheet_sum(const struct flick_rows *r, const char *name)
+{
+	int c = fl_sheet_column(r, name);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; c >= 0 && i < r->n_rows; i++) {
+		uint64_t v = r->cells[i * r->n_columns + (size_t)c];
+
+		sum += v == FLICK_NONE ? 0 : v;
+	}
+	return sum;
+}
+
 const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 {
 	const char *name = s->result->columns[column].name;

@@ -63,10 +63,14 @@ static const struct {
 	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
 };
 
-/* Of a latency, exhaustive or sampled, only these are for the eye. */
-static const char *const latency_shown[] = { "total_ns", "self_ns", "calls", "function" };
-static const char *const sampled_shown[] = { "avg_ns", "p50_ns", "p99_ns", "max_ns",
-					     "calls", "function" };
+/* Of a latency, exhaustive or sampled, these are for the eye, in this order; SHARE is
+ * made of self_ns. */
+#define SHARE "self %"
+static const char *const latency_shown[] = { "total_ns", "self_ns", SHARE, "calls", "avg_ns",
+					     "p50_ns", "p99_ns", "unknown", "sampled",
+					     "function", NULL };
+static const char *const sampled_shown[] = { "self_ns", SHARE, "calls", "avg_ns", "p50_ns",
+					     "p99_ns", "max_ns", "unknown", "function", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
 
@@ -78,10 +82,10 @@ static bool is_in(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-static bool is_all_zero(const struct flick_rows *r, size_t c)
+static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 {
 	for (size_t i = 0; i < r->n_rows; i++)
-		if (r->cells[i * r->n_columns + c])
+		if (r->cells[i * r->n_columns + c] != cell)
 			return false;
 	return true;
 }
@@ -96,11 +100,8 @@ static bool is_shown(const struct fl_sheet *s, size_t c)
 	if (!s->name)
 		return true;
 	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
-		return !is_all_zero(r, c);
-	if (strcmp(s->name, "latency"))
-		return true;
-	return s->sampled ? is_in(name, sampled_shown, ARRAY_LEN(sampled_shown)) :
-	       is_in(name, latency_shown, ARRAY_LEN(latency_shown));
+		return !is_all(r, c, 0);
+	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
 }
 
 /* A name that is not in the list, as a title: "total_before_ns". */
@@ -133,7 +134,11 @@ static void title_of(const struct fl_sheet *s, size_t c, char out[64])
 
 struct layout {
 	const struct fl_sheet *sheet;
-	struct { size_t column; int width; } shown[MAX_SHOWN];
+	struct {
+		size_t column;
+		int width;
+		bool is_share;		/* of the sheet's self_ns, in percent */
+	} shown[MAX_SHOWN];
 	size_t n;
 };
 
@@ -158,7 +163,7 @@ static int width_of(const struct fl_sheet *s, size_t c)
 	return width > MAX_WIDTH ? MAX_WIDTH : (int)width;
 }
 
-/* Times, then numbers, then texts, as people know it from other tools. */
+/* Times, numbers, texts. */
 static int rank_of(const struct flick_rows *r, size_t c)
 {
 	if (fl_sheet_is_text(r, c))
@@ -167,19 +172,60 @@ static int rank_of(const struct flick_rows *r, size_t c)
 	       (int)r->columns[c].type == FL_COL_CHANGE;
 }
 
+static void lay_column(struct layout *l, size_t c)
+{
+	if (l->n == MAX_SHOWN || !is_shown(l->sheet, c))
+		return;
+	l->shown[l->n].column = c;
+	l->shown[l->n].is_share = false;
+	l->shown[l->n++].width = width_of(l->sheet, c);
+}
+
+static void lay_share(struct layout *l, int of)
+{
+	if (l->n == MAX_SHOWN || of < 0 || !l->sheet->self_ns)
+		return;
+	l->shown[l->n].column = (size_t)of;
+	l->shown[l->n].is_share = true;
+	l->shown[l->n++].width = 7;
+}
+
+static void lay_list(struct layout *l, const char *const *names)
+{
+	const struct flick_rows *r = l->sheet->result;
+
+	for (; *names; names++) {
+		int c = fl_sheet_column(r, strcmp(*names, SHARE) ? *names : "self_ns");
+
+		if (!strcmp(*names, SHARE))
+			lay_share(l, c);
+		else if (c >= 0)
+			lay_column(l, (size_t)c);
+	}
+}
+
+/* Times, then numbers, then texts, as people know it from other tools. */
+static void lay_ranks(struct layout *l)
+{
+	const struct flick_rows *r = l->sheet->result;
+
+	for (int rank = 0; rank < 3; rank++)
+		for (size_t c = 0; c < r->n_columns; c++)
+			if (rank_of(r, c) == rank)
+				lay_column(l, c);
+}
+
 static void lay_out(struct layout *l, const struct fl_sheet *s)
 {
+	const struct flick_rows *r = s->result;
+
 	l->sheet = s;
 	l->n = 0;
-	for (int rank = 0; rank < 3; rank++) {
-		for (size_t c = 0; c < s->result->n_columns && l->n < MAX_SHOWN; c++) {
-			if (rank_of(s->result, c) != rank || !is_shown(s, c))
-				continue;
-			l->shown[l->n].column = c;
-			l->shown[l->n++].width = width_of(s, c);
-		}
-	}
-	if (l->n && rank_of(s->result, l->shown[l->n - 1].column) == 2)
+	if (s->name && !strcmp(s->name, "latency"))
+		lay_list(l, s->sampled ? sampled_shown : latency_shown);
+	else
+		lay_ranks(l);
+	if (l->n && rank_of(r, l->shown[l->n - 1].column) == 2)
 		l->shown[l->n - 1].width = 0;
 }
 
@@ -224,6 +270,18 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	fprintf(to, "  %*s", l->shown[i].width, text);
 }
 
+static void print_share(FILE *to, const struct layout *l, size_t i, size_t row)
+{
+	const struct flick_rows *r = l->sheet->result;
+	uint64_t v = r->cells[row * r->n_columns + l->shown[i].column];
+	uint64_t sum = l->sheet->self_ns;
+
+	if (v == FLICK_NONE || !sum)
+		fprintf(to, "  %*s", l->shown[i].width, "-");
+	else
+		fprintf(to, "  %*.2f", l->shown[i].width, 100 * (double)v / (double)sum);
+}
+
 static void print_titles(FILE *to, const struct layout *l)
 {
 	static const char rule[] = "========================================";
@@ -233,6 +291,8 @@ static void print_titles(FILE *to, const struct layout *l)
 		char title[64];
 
 		title_of(l->sheet, l->shown[i].column, title);
+		if (l->shown[i].is_share)
+			strcpy(title, "Self %");
 		fprintf(to, is_text ? "  %-*s" : "  %*s", l->shown[i].width, title);
 	}
 	fputc('\n', to);
@@ -251,7 +311,7 @@ static void write_text(FILE *to, const struct fl_sheet *s)
 	print_titles(to, &l);
 	for (size_t row = 0; row < s->result->n_rows; row++) {
 		for (size_t i = 0; i < l.n; i++)
-			print_cell(to, &l, i, row);
+			(l.shown[i].is_share ? print_share : print_cell)(to, &l, i, row);
 		fputc('\n', to);
 	}
 }

@@ -7,9 +7,9 @@ record -a latency --all -- "$work/recursion"
 succeeded
 run "$FLICK" report "$data"
 succeeded
-grep -Eq 'Total time +Self time +Calls +Function' "$out" || fail "other columns"
+grep -Eq 'Total time +Self time +Self % +Calls +Avg time +P50 time +P99 time +Function' "$out" || fail "other columns"
 n=$(sql "select calls from $(rows latency) where name = 'fib'")
-grep -E "(^| )$n +fib" "$out" >/dev/null || fail "not $n calls of fib"
+grep -E " $n .* fib\$" "$out" >/dev/null || fail "not $n calls of fib"
 run "$FLICK" report -s call "$data"
 succeeded
 [ "$(awk 'NR == 3 { print $NF }' "$out")" = fib ] || fail "fib has most calls"

@@ -1,5 +1,6 @@
-/* deny wx|memfd|both COMMAND...: run it where code may not be made writable, or
- * memory files may not be made, or neither. Exits 77 where that cannot be had. */
+/* deny wx|memfd|both|perf COMMAND...: run it where code may not be made writable, or
+ * memory files may not be made, or neither; or where nobody samples. Exits 77 where
+ * that cannot be had. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,11 +16,11 @@
 #endif
 enum { REFUSE_EXEC_GAIN = 1 };
 
-static int deny_memfd(void)
+static int deny_call(unsigned nr)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -33,9 +34,11 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "perf"))
+		return deny_call(SYS_perf_event_open) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (strcmp(argv[1], "memfd") && prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
 		return puts("no PR_SET_MDWE here (Linux 6.3)") < 0 ? 1 : 77;
-	if (strcmp(argv[1], "wx") && deny_memfd())
+	if (strcmp(argv[1], "wx") && deny_call(SYS_memfd_create))
 		return puts("no seccomp here") < 0 ? 1 : 77;
 	execvp(argv[2], argv + 2);
 	return 127;

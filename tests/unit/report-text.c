@@ -65,14 +65,31 @@ static void report_has_uftraces_columns(void **unused)
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
 	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
-				  .name = "latency" };
+				  .name = "latency", .self_ns = 4000000 };
+	char *text;
+
+	(void)unused;
+	cells[3] = 1000000;
+	text = print(exporter("text")->write, &sheet);
+	assert_string_equal(text,
+		"  Total time   Self time   Self %       Calls    Avg time  Function\n"
+		"  ==========  ==========  =======  ==========  ==========  "
+		"====================\n"
+		"    3.000 ms    1.000 ms    25.00           2    1.500 ms  main\n");
+	free(text);
+}
+
+/* Where nothing is known of it, as of samples that the system refuses. */
+static void self_time_is_shown_if_any(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency", .sampled = true };
 	char *text = print(exporter("text")->write, &sheet);
 
 	(void)unused;
-	assert_string_equal(text,
-		"  Total time   Self time       Calls  Function\n"
-		"  ==========  ==========  ==========  ====================\n"
-		"    3.000 ms           -           2  main\n");
+	assert_null(strstr(text, "Self"));
 	free(text);
 }
 
@@ -116,7 +133,7 @@ static void unknown_and_sampled_calls_are_shown(void **unused)
 		sheet.sampled = i & 4;
 		text = print(exporter("text")->write, &sheet);
 		assert_int_equal(strstr(text, "Unknown") != NULL, i & 1);
-		assert_int_equal(strstr(text, "Sampled") != NULL, (i & 2) / 2);
+		assert_int_equal(strstr(text, "Sampled") != NULL, (i & 2) / 2 && !(i & 4));
 		free(text);
 	}
 }
@@ -318,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(report_has_uftraces_columns),
+		cmocka_unit_test(self_time_is_shown_if_any),
 		cmocka_unit_test(samples_are_not_called_calls),
 		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
 		cmocka_unit_test(other_results_keep_their_columns),

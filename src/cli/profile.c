@@ -1,0 +1,184 @@
+/*
+ * profile.c - self times, from samples of the program counter.
+ *
+ * What a probe sees of a function's time has the time of probes in it, and a function
+ * of three ticks pays sixty for being timed. A sample of the program counter pays
+ * nothing, so self times rest on these: of each function the share of samples that
+ * stood in it. Samples that stood in flick's own code are flick's cost, and of
+ * nobody's time. The rows of `latency` get their self times here; a function that has
+ * samples and no probe gets a row.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/sampler.h"
+
+/* Files by which the places of samples are named, one at a time. */
+struct file {
+	const char *path;		/* as its samples have it; NULL: none yet */
+	struct fl_obj obj;
+	bool is_open;
+};
+
+struct profile {
+	struct fl_session *s;
+	struct file file;
+	uint64_t *samples;		/* index: function of the roster */
+	uint32_t n_functions;
+	uint64_t own, all;
+};
+
+/* ---- what stands at a place ------------------------------------------------------ */
+
+static bool open_file(struct file *f, const char *path)
+{
+	if (f->path != path) {
+		if (f->is_open)
+			fl_obj_close(&f->obj);
+		f->path = path;
+		f->is_open = *path == '/' && !fl_obj_open(&f->obj, path);
+	}
+	return f->is_open;
+}
+
+/* The ELF address of what stands at `offset` of the file. */
+static bool find_address(const struct file *f, uint64_t offset, uint64_t *at)
+{
+	for (size_t i = 0; i < f->obj.eh->e_phnum; i++) {
+		const Elf64_Phdr *ph = &f->obj.ph[i];
+
+		if (ph->p_type != PT_LOAD || offset - ph->p_offset >= ph->p_filesz)
+			continue;
+		*at = offset - ph->p_offset + ph->p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+/* Code may stand in other memory than its file's (--text=alias): then the agent has
+ * told which module is there. What is nowhere goes by the name of its mapping. */
+static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *function)
+{
+	const struct fl_shm_module *m;
+	uint64_t at = 0;
+
+	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &at))
+		return fl_roster_find(&p->s->roster, pc->path, at, function);
+	m = fl_session_module_at(p->s, pc->address);
+	if (m)
+		return fl_roster_find(&p->s->roster, m->path, pc->address - m->base, function);
+	return fl_roster_find(&p->s->roster, *pc->path ? pc->path : "[unknown]", 0, function);
+}
+
+static bool is_own(const struct profile *p, const struct fl_pc *pc)
+{
+	return !strcmp(pc->path, p->s->launch.library);
+}
+
+static int grow(struct profile *p)
+{
+	uint32_t n = p->s->roster.n;
+	uint64_t *grown = realloc(p->samples, (n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + p->n_functions, 0, (n - p->n_functions) * sizeof(*grown));
+	p->samples = grown;
+	p->n_functions = n;
+	return 0;
+}
+
+/* Without --follow children are not recorded, and their time is not the target's. */
+static int gather(struct profile *p)
+{
+	size_t n;
+	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
+	int err = grow(p);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		uint32_t function;
+
+		if (!p->s->o->follow && pcs[i].pid != p->s->pid)
+			continue;
+		p->all += pcs[i].n;
+		if (is_own(p, &pcs[i])) {
+			p->own += pcs[i].n;
+			continue;
+		}
+		err = find_function(p, &pcs[i], &function);
+		if (!err && function >= p->n_functions)
+			err = grow(p);
+		if (!err)
+			p->samples[function] += pcs[i].n;
+	}
+	if (p->file.is_open)
+		fl_obj_close(&p->file.obj);
+	return err;
+}
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+static int column(const struct flick_rows *r, const char *name)
+{
+	return fl_sheet_column(r, name);
+}
+
+/* Rows for functions that were sampled and have no probe, or none that was met. */
+static int add_rows(struct flick_rows *r, const struct profile *p)
+{
+	int function = column(r, "function"), calls = column(r, "calls");
+	int unknown = column(r, "unknown");
+	bool *has = calloc(p->n_functions + 1, sizeof(*has));
+	uint64_t *cells = realloc(r->cells, (r->n_rows + p->n_functions + 1) *
+				  r->n_columns * sizeof(*cells));
+
+	if (cells)
+		r->cells = cells;
+	for (size_t i = 0; has && i < r->n_rows; i++)
+		has[r->cells[i * r->n_columns + function]] = true;
+	for (uint32_t f = 0; has && cells && f < p->n_functions; f++) {
+		uint64_t *row = cells + r->n_rows * r->n_columns;
+
+		if (has[f] || !p->samples[f])
+			continue;
+		for (size_t c = 0; c < r->n_columns; c++)
+			row[c] = FLICK_NONE;
+		row[function] = f;
+		row[calls] = row[unknown] = 0;
+		r->n_rows++;
+	}
+	free(has);
+	return has && cells ? 0 : -ENOMEM;
+}
+
+static int fill(struct flick_rows *r, const struct profile *p)
+{
+	int function = column(r, "function"), self = column(r, "self_ns");
+	int err = add_rows(r, p);
+
+	for (size_t i = 0; !err && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns;
+
+		row[self] = p->samples[row[function]] * fl_sampler_period_ns();
+	}
+	return err;
+}
+
+/* Exhaustive recordings have self times of their own. */
+int fl_profile_fill(struct fl_session *s)
+{
+	struct profile p = { .s = s };
+	int err = 0;
+
+	if (!s->sampler)
+		return 0;
+	err = gather(&p);
+	for (size_t i = 0; !err && s->view.sampled && i < s->o->n_analyses; i++)
+		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, "latency"))
+			err = fill(&s->results[i], &p);
+	s->pc_samples = p.all;
+	s->pc_own = p.own;
+	free(p.samples);
+	return err;
+}

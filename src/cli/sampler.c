@@ -1,0 +1,422 @@
+/*
+ * sampler.c - where the target's CPU time goes: samples of its program counter.
+ *
+ * Hides perf_event_open(2): one cpu-clock event a CPU, which needs no counters of
+ * the processor's and, where perf_event_paranoid is 2 or less, no privilege. The
+ * events are made before the target is, stand idle in flick, are inherited at the
+ * fork and begin with the target's exec. Nothing of them is in the target but
+ * the time of an interrupt for each sample. What was mapped at a sample's address is
+ * told by the kernel as well, so nothing here rests on what the target says.
+ *
+ * Each CPU has a ring of its own, and a mapping's record may stand in another ring
+ * than the samples in it. So what all rings hold is put in the order of time first,
+ * but for the last moments, whose earlier records may be on their way still.
+ */
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/sampler.h"
+#include "os/os.h"
+
+#define PERIOD_NS 997003ull		/* a prime: in step with nobody's timer */
+#define RING_PAGES 16u
+#define SETTLED_NS 2000000ull		/* by then a record is in its ring */
+
+enum { MAX_PATH = 4096 };
+
+/* A record, out of its ring. `path` is of mappings: an index. */
+struct moment {
+	uint64_t time;
+	uint32_t type, path;
+	int32_t pid, parent;
+	uint64_t at, end, offset;
+};
+
+struct map {
+	int32_t pid;
+	uint32_t path;
+	uint64_t lo, hi, offset;
+};
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *head;
+};
+
+struct fl_sampler {
+	struct ring *rings;		/* index: CPU */
+	uint32_t n_rings;
+	struct moment *moments;		/* taken from rings, not yet looked at */
+	uint32_t n_moments, room_moments;
+	struct map *maps;		/* a newer one hides what it covers */
+	uint32_t n_maps, room_maps;
+	char **paths;
+	uint32_t n_paths, room_paths;
+	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
+	uint32_t n_pcs, n_merged, room_pcs;
+	uint64_t lost;			/* samples for which a ring had no room */
+	bool failed;			/* there was no memory: what it has is not all */
+};
+
+/* ---- growing ------------------------------------------------------------------ */
+
+/* Room for one more element; false: none, which spoils what is counted. */
+static bool has_room(struct fl_sampler *s, void *array, uint32_t n, uint32_t *room,
+		     size_t bytes)
+{
+	uint32_t want = *room ? *room * 2 : 64;
+	void *grown;
+
+	if (n < *room)
+		return true;
+	grown = realloc(*(void **)array, want * bytes);
+	s->failed |= !grown;
+	if (!grown)
+		return false;
+	*(void **)array = grown;
+	*room = want;
+	return true;
+}
+
+static uint32_t path_index(struct fl_sampler *s, const char *path)
+{
+	for (uint32_t i = s->n_paths; i-- > 0;)
+		if (!strcmp(s->paths[i], path))
+			return i;
+	if (!has_room(s, &s->paths, s->n_paths, &s->room_paths, sizeof(*s->paths)))
+		return 0;
+	s->paths[s->n_paths] = strdup(path);
+	s->failed |= !s->paths[s->n_paths];
+	return s->paths[s->n_paths] ? s->n_paths++ : 0;
+}
+
+/* ---- what the kernel writes ------------------------------------------------------ */
+
+struct sample {
+	struct perf_event_header header;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+/* What ends every record that is no sample. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+struct mapping {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t at, bytes, offset;
+	uint32_t file[6];		/* device, inode, generation */
+	uint32_t prot, flags;
+	char path[];
+};
+
+struct fork {
+	struct perf_event_header header;
+	uint32_t pid, parent;
+};
+
+static void take_mapping(struct fl_sampler *s, struct moment *m, const struct mapping *r)
+{
+	if (!(r->prot & PROT_EXEC)) {
+		m->type = 0;
+		return;
+	}
+	m->pid = (int32_t)r->pid;
+	m->at = r->at;
+	m->end = r->at + r->bytes;
+	m->offset = r->offset;
+	m->path = path_index(s, r->path);
+}
+
+/* The record at `h`, which is whole. */
+static void take_record(struct fl_sampler *s, const struct perf_event_header *h)
+{
+	const void *end = (const char *)h + h->size;
+	struct moment m = { .type = h->type };
+
+	if (h->type == PERF_RECORD_LOST) {
+		s->lost += ((const uint64_t *)(h + 1))[1];
+		return;
+	}
+	m.time = h->type == PERF_RECORD_SAMPLE ? ((const struct sample *)h)->time :
+		 ((const struct trailer *)end - 1)->time;
+	if (h->type == PERF_RECORD_SAMPLE) {
+		m.pid = (int32_t)((const struct sample *)h)->pid;
+		m.at = ((const struct sample *)h)->ip;
+	} else if (h->type == PERF_RECORD_MMAP2) {
+		take_mapping(s, &m, (const struct mapping *)h);
+	} else if (h->type == PERF_RECORD_FORK) {
+		m.pid = (int32_t)((const struct fork *)h)->pid;
+		m.parent = (int32_t)((const struct fork *)h)->parent;
+	} else if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		m.pid = ((const int32_t *)(h + 1))[0];
+	} else {
+		return;
+	}
+	if (has_room(s, &s->moments, s->n_moments, &s->room_moments, sizeof(m)))
+		s->moments[s->n_moments++] = m;
+}
+
+/* A record may go over the ring's end. */
+static void take_ring(struct fl_sampler *s, struct ring *r)
+{
+	const uint64_t bytes = RING_PAGES * FL_PAGE;
+	const char *data = (const char *)r->head + FL_PAGE;
+	/* ordering: none of ours; the kernel's release is its mate, perf_event_open(2) */
+	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = r->head->data_tail;
+	_Alignas(8) char whole[MAX_PATH + 256];
+
+	while (tail < head) {
+		struct perf_event_header h;
+		size_t at = tail % bytes, first = bytes - at;
+
+		memcpy(&h, data + at, sizeof(h));	/* 8 bytes, aligned: never split */
+		if (h.size < sizeof(h) || h.size > sizeof(whole))
+			break;
+		first = first < h.size ? first : h.size;
+		memcpy(whole, data + at, first);
+		memcpy(whole + first, data, h.size - first);
+		take_record(s, (const struct perf_event_header *)whole);
+		tail += h.size;
+	}
+	/* ordering: none of ours; likewise: the records have been copied */
+	__atomic_store_n(&r->head->data_tail, head, __ATOMIC_RELEASE);
+}
+
+/* ---- in the order of time ---------------------------------------------------------- */
+
+static const struct map *map_at(const struct fl_sampler *s, int32_t pid, uint64_t at)
+{
+	for (uint32_t i = s->n_maps; i-- > 0;)
+		if (s->maps[i].pid == pid && at - s->maps[i].lo < s->maps[i].hi - s->maps[i].lo)
+			return &s->maps[i];
+	return NULL;
+}
+
+static void add_map(struct fl_sampler *s, struct map map)
+{
+	if (has_room(s, &s->maps, s->n_maps, &s->room_maps, sizeof(map)))
+		s->maps[s->n_maps++] = map;
+}
+
+static void forget_maps(struct fl_sampler *s, int32_t pid)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->n_maps; i++)
+		if (s->maps[i].pid != pid)
+			s->maps[kept++] = s->maps[i];
+	s->n_maps = kept;
+}
+
+/* A new thread has its parent's pid; a new process has its parent's mappings. */
+static void copy_maps(struct fl_sampler *s, int32_t pid, int32_t parent)
+{
+	uint32_t n = pid == parent ? 0 : s->n_maps;
+
+	if (n)
+		forget_maps(s, pid);		/* of an earlier process with its number */
+	for (uint32_t i = 0; i < n && i < s->n_maps; i++) {
+		struct map map = s->maps[i];
+
+		if (map.pid != parent)
+			continue;
+		map.pid = pid;
+		add_map(s, map);
+	}
+}
+
+static int compare_pcs(const void *x, const void *y)
+{
+	const struct fl_pc *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void merge_pcs(struct fl_sampler *s)
+{
+	uint32_t kept = 0;
+
+	qsort(s->pcs, s->n_pcs, sizeof(*s->pcs), compare_pcs);
+	for (uint32_t i = 0; i < s->n_pcs; i++) {
+		if (kept && !compare_pcs(&s->pcs[kept - 1], &s->pcs[i]))
+			s->pcs[kept - 1].n += s->pcs[i].n;
+		else
+			s->pcs[kept++] = s->pcs[i];
+	}
+	s->n_pcs = s->n_merged = kept;
+}
+
+static void count_sample(struct fl_sampler *s, const struct moment *m)
+{
+	const struct map *map = map_at(s, m->pid, m->at);
+	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = m->at, .path = "" };
+
+	if (map) {
+		pc.path = s->paths[map->path];
+		pc.at = m->at - map->lo + map->offset;
+		pc.address = m->at;
+	}
+	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
+		merge_pcs(s);
+	if (has_room(s, &s->pcs, s->n_pcs, &s->room_pcs, sizeof(pc)))
+		s->pcs[s->n_pcs++] = pc;
+}
+
+static int compare_moments(const void *x, const void *y)
+{
+	const struct moment *a = x, *b = y;
+
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* What came before `until` is complete. */
+static void settle(struct fl_sampler *s, uint64_t until)
+{
+	uint32_t i = 0;
+
+	qsort(s->moments, s->n_moments, sizeof(*s->moments), compare_moments);
+	for (; i < s->n_moments && s->moments[i].time < until; i++) {
+		const struct moment *m = &s->moments[i];
+
+		switch (m->type) {
+		case PERF_RECORD_SAMPLE:
+			count_sample(s, m);
+			break;
+		case PERF_RECORD_MMAP2:
+			add_map(s, (struct map){ m->pid, m->path, m->at, m->end, m->offset });
+			break;
+		case PERF_RECORD_FORK:
+			copy_maps(s, m->pid, m->parent);
+			break;
+		case PERF_RECORD_COMM:
+			forget_maps(s, m->pid);
+			break;
+		}
+	}
+	s->n_moments -= i;
+	memmove(s->moments, s->moments + i, s->n_moments * sizeof(*s->moments));
+}
+
+void fl_sampler_poll(struct fl_sampler *s)
+{
+	uint64_t now = fl_os_monotonic_ns();
+
+	for (uint32_t i = 0; s && i < s->n_rings; i++)
+		if (s->rings[i].head)
+			take_ring(s, &s->rings[i]);
+	if (s && s->n_moments)
+		settle(s, now - SETTLED_NS);
+}
+
+const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
+{
+	fl_sampler_poll(s);
+	settle(s, UINT64_MAX);
+	merge_pcs(s);
+	*n = s->failed ? 0 : s->n_pcs;
+	return s->pcs;
+}
+
+uint64_t fl_sampler_period_ns(void)
+{
+	return PERIOD_NS;
+}
+
+uint64_t fl_sampler_lost(const struct fl_sampler *s)
+{
+	return s->lost;
+}
+
+/* ---- opening ------------------------------------------------------------------------- */
+
+static int open_event(int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = PERIOD_NS,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.disabled = 1, .inherit = 1, .enable_on_exec = 1,
+		.exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
+		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
+		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int open_ring(struct ring *r, int cpu)
+{
+	void *p;
+
+	r->fd = open_event(cpu);
+	if (r->fd < 0)
+		return r->fd;
+	p = mmap(NULL, (1 + RING_PAGES) * FL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		 r->fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->head = p;
+	return 0;
+}
+
+/* One that is not on line has no event, and nobody runs there. */
+int fl_sampler_open(struct fl_sampler **out)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	struct fl_sampler *s = calloc(1, sizeof(*s));
+	int err = s && n > 0 ? 0 : -ENOMEM;
+
+	if (s)
+		s->rings = calloc((size_t)n, sizeof(*s->rings));
+	if (!s || !s->rings)
+		err = -ENOMEM;
+	for (int cpu = 0; !err && cpu < n; cpu++) {
+		s->rings[cpu].fd = -1;
+		s->n_rings = (uint32_t)cpu + 1;
+		err = open_ring(&s->rings[cpu], cpu);
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (err)
+		fl_sampler_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void fl_sampler_close(struct fl_sampler *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n_rings; i++) {
+		if (s->rings[i].head)
+			munmap(s->rings[i].head, (1 + RING_PAGES) * FL_PAGE);
+		if (s->rings[i].fd >= 0)
+			close(s->rings[i].fd);
+	}
+	for (uint32_t i = 0; i < s->n_paths; i++)
+		free(s->paths[i]);
+	free(s->rings);
+	free(s->moments);
+	free(s->maps);
+	free(s->paths);
+	free(s->pcs);
+	free(s);
+}

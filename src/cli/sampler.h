@@ -1,0 +1,33 @@
+/*
+ * sampler.h - samples of the target's program counter (sampler.c).
+ */
+#ifndef FL_SAMPLER_H
+#define FL_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples at one place of one process. */
+struct fl_pc {
+	const char *path;		/* of the file that was mapped there; "": none.
+					 * Lives until close */
+	uint64_t at;			/* offset in that file, else the address */
+	uint64_t address;		/* of one of them */
+	uint64_t n;
+	int32_t pid;
+};
+
+struct fl_sampler;
+/* Before the target is forked. 0 or -errno: the system gives no samples. */
+int fl_sampler_open(struct fl_sampler **);
+/* Take what there is; often enough, and rings do not overflow. NULL is fine. */
+void fl_sampler_poll(struct fl_sampler *);
+/* All samples, by place; once the target has ended. They live until close. */
+const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
+/* CPU time that one sample stands for, nanoseconds. */
+uint64_t fl_sampler_period_ns(void);
+/* Samples for which there was no room. */
+uint64_t fl_sampler_lost(const struct fl_sampler *);
+void fl_sampler_close(struct fl_sampler *);	/* NULL is fine */
+
+#endif

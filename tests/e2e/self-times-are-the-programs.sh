@@ -1,0 +1,46 @@
+#!/bin/sh
+# The default report's self times are the program's own: what its functions say they
+# spend, not what their probes cost; waiting is no CPU time. Where the system gives no
+# samples none are made up.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target spin -O2 $sites
+target deny -O2
+
+# Percent of all self times, of a function.
+share() {
+	sql "select round(100.0 * self_ns / (select sum(self_ns) from latency))
+		from $(rows latency) where name = '$1'"
+}
+
+near() {	# FUNCTION PERCENT
+	got=$(share "$1")
+	awk -v got="${got:-0}" -v want="$2" 'BEGIN {
+		d = got - want
+		exit d < -7 || d > 7 }' || fail "$label $1: $got % of the time, not $2"
+}
+
+for way in mprotect alias; do
+	label="$way:"
+	record --text=$way -- "$work/spin"
+	succeeded
+	near heavy 60
+	near medium 30
+	near light 10
+	near sleeper 0
+	near tiny 0
+	n=$(sql "select value from session where key = 'pc_samples'")
+	[ "$n" -gt 500 ] || fail "$label a second of CPU time has $n samples"
+done
+label=
+run "$FLICK" report "$data"
+succeeded
+grep -q 'samples of the program counter' "$out" || fail "the report does not say on what it rests"
+[ "$(awk '/ heavy$/ { print NR } ' "$out")" = 5 ] || fail "heavy is not first"
+
+run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/spin"
+succeeded
+run "$FLICK" report "$data"
+succeeded
+grep -q 'gave no samples' "$out" || fail "it does not say that there are none"
+! grep -q 'Self' "$out" || fail "self times are made up"
