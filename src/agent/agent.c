@@ -36,22 +36,26 @@ void fl_agent_unlock(const uint64_t *signals)
 }
 
 /* A child of a bare clone has its parent's owner, and must not act as it. */
-bool fl_agent_directs(void)
+const struct fl_owner *fl_agent_director(void)
 {
-	return fl_owner && !fl_channel_is_closed();
+	const struct fl_owner *o = load_relaxed(&fl_owner);
+
+	return o && !fl_channel_is_closed() ? o : NULL;
 }
 
 int fl_agent_found(enum fl_moment moment)
 {
+	const struct fl_owner *owner;
 	uint64_t signals;
 	uint32_t from;
 	int n = 0;
 
 	fl_agent_lock(&signals);
-	if (fl_agent_directs())
+	owner = fl_agent_director();
+	if (owner)
 		n = fl_probes_discover(moment, &from);
-	if (fl_agent_directs() && fl_probes_count() > from)
-		fl_owner->found(from, moment);
+	if (owner && fl_probes_count() > from)
+		owner->found(from, moment);
 	fl_agent_unlock(&signals);
 	return n < 0 ? n : 0;
 }
@@ -112,6 +116,23 @@ static void recorder_found(uint32_t from, enum fl_moment moment)
 }
 
 static const struct fl_owner recorder = { .found = recorder_found };
+
+static bool is_recorded;
+
+bool fl_agent_is_recorded(void)
+{
+	return is_recorded;
+}
+
+/* From flick's own thread, when the reader has gone: profiling functions return at
+ * once, what is met enqueues nothing and waits for no room, and then all is off. A
+ * thread that is just being answered sees that nobody lives. */
+void fl_agent_end(void)
+{
+	store_relaxed(&fl_owner, NULL);
+	fl_channel_close();
+	fl_probes_retire();
+}
 
 /* After an exec in the target: what the old image had is not there any more. A
  * family's rows may be another's as well. */
@@ -178,6 +199,7 @@ void fl_agent_start(const char *given)
 			fl_os_exit(0);
 		return;
 	}
+	is_recorded = true;
 	fl_owner = &recorder;
 	err = fl_probes_discover(FL_RUNNING, &from);
 	start_error = err < 0 ? err : 0;

@@ -14,8 +14,12 @@ struct fl_owner {
 };
 extern const struct fl_owner *fl_owner;
 
-/* Is there one, and is this process still its? */
-bool fl_agent_directs(void);
+/* The owner, if this process is still its; it may go at any time. */
+const struct fl_owner *fl_agent_director(void);
+/* Has a recorder been its owner? Then nobody else becomes it. */
+bool fl_agent_is_recorded(void);
+/* The recorder has gone: nothing of flick's runs any more. */
+void fl_agent_end(void);
 
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);

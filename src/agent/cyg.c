@@ -14,7 +14,8 @@
 #include "patch/patch.h"
 
 /* Take in the site that returns to `ret`; its id, or an error. */
-static int take_site(uintptr_t ret, uintptr_t function, enum fl_kind kind)
+static int take_site(const struct fl_owner *owner, uintptr_t ret, uintptr_t function,
+		     enum fl_kind kind)
 {
 	struct fl_site site;
 	int id;
@@ -27,33 +28,36 @@ static int take_site(uintptr_t ret, uintptr_t function, enum fl_kind kind)
 	site.provider = FL_PROVIDER_CYG;
 	id = fl_probe_add(&site);
 	if (id >= 0)
-		fl_owner->found((uint32_t)id, FL_RUNNING);
+		owner->found((uint32_t)id, FL_RUNNING);
 	return id;
 }
 
-static int take_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
+static int take_virtual(const struct fl_owner *owner, uintptr_t function, enum fl_kind kind,
+			uint8_t form)
 {
 	bool is_new;
 	int id = fl_probe_virtual(function, kind, form, &is_new);
 
 	if (id >= 0 && is_new)
-		fl_owner->found((uint32_t)id, FL_RUNNING);
+		owner->found((uint32_t)id, FL_RUNNING);
 	return id;
 }
 
 /* What is met for the first time; a `ret` of 0 is none of a site. */
 static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t form)
 {
+	const struct fl_owner *owner;
 	uint64_t signals;
 	int id = -ENOENT;
 
 	if (fl_probes_are_held())
 		return id;
 	fl_agent_lock(&signals);
-	if (ret && fl_agent_directs())		/* still */
-		id = take_site(ret, function, kind);
-	if (id < 0 && fl_agent_directs())
-		id = take_virtual(function, kind, form);
+	owner = fl_agent_director();		/* still */
+	if (ret && owner)
+		id = take_site(owner, ret, function, kind);
+	if (id < 0 && owner)
+		id = take_virtual(owner, function, kind, form);
 	fl_agent_unlock(&signals);
 	return id;
 }

@@ -27,12 +27,12 @@ static struct fl_near loader_near;
 /* In the thread that loads or unloads, with the loader's lock held. */
 static void on_loader(void)
 {
-	if (fl_agent_directs() && loader->r_state == RT_DELETE)
+	if (fl_agent_director() && loader->r_state == RT_DELETE)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw();
-	if (fl_agent_directs())
+	if (fl_agent_director())
 		fl_agent_found(FL_LOADING);
 }
 
@@ -134,6 +134,7 @@ static int hear_loader(void)
 static struct fl_shm *watched;		/* the recorder's region; NULL: none */
 static bool follows;			/* the fork that is being made; as the two below */
 static uint64_t fork_signals, dialogue_signals;
+static int forker;			/* thread that is between the handlers; 0: none */
 
 /* Nobody is in the middle of a change then; nor of a dialogue, where the child
  * is to have its own. */
@@ -147,14 +148,22 @@ static void before_fork(void)
 		fl_agent_lock(&dialogue_signals);
 	fl_probes_hold(&fork_signals);
 	follows = follow;
+	forker = fl_os_tid();
+}
+
+/* The owner may have gone since, and other threads fork. */
+static bool holds(void)
+{
+	return forker == fl_os_tid();
 }
 
 static void in_parent(void)
 {
 	bool followed = follows;
 
-	if (!fl_owner)
+	if (!holds())
 		return;
+	forker = 0;
 	fl_probes_release(&fork_signals);
 	if (followed)
 		fl_agent_unlock(&dialogue_signals);
@@ -185,8 +194,9 @@ static void stay_out(void)
 
 static void in_child(void)
 {
-	if (!fl_owner)
+	if (!forker)
 		return;
+	forker = 0;
 	if (follows && become_process() == 0)
 		fl_probes_release(&fork_signals);
 	else
@@ -218,7 +228,7 @@ static int run(void *arg)
 		if (samples)
 			fl_sample_rearm();
 	}
-	fl_probes_close();
+	fl_agent_end();
 	return 0;
 }
 

@@ -92,7 +92,7 @@ static int make_region(void)
 
 int flick_open(flick **f, const struct flick_opt *opt)
 {
-	int err = fl_owner ? FLE_OPEN : take_options(opt);
+	int err = fl_owner || fl_agent_is_recorded() ? FLE_OPEN : take_options(opt);
 
 	if (!err)
 		err = fl_agent_patch_open();

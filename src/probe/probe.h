@@ -72,8 +72,9 @@ void fl_windows_begin(void);
 uint64_t fl_windows_turn(void);
 /* Sampling, once an epoch, from flick's own thread. */
 void fl_sample_rearm(void);
-/* Every probe off, one store each, for good: the reader died. */
-void fl_probes_off(void);
+/* Every probe off, one store each, and text no longer writable, for good: the reader
+ * has gone. */
+void fl_probes_retire(void);
 /* Around fork: nothing half done is copied. In the child, all off; or as they
  * were in the parent, with text of its own, before the release. 0 or -errno. */
 int fl_probes_take_over(void);

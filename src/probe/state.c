@@ -71,7 +71,7 @@ static int goal_of(uint32_t id)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
 
-	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual)
+	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual || fl_table.closing)
 		return FL_OLD;
 	if (fl_table_wants(id))
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
@@ -506,17 +506,10 @@ void fl_probes_thaw(void)
 static void all_off(void)
 {
 	fl_table.closing = true;
-	for (uint32_t id = 0; id < fl_table.n; id++)
+	for (uint32_t id = 0; id < fl_table.n; id++) {
 		flip(id, FL_OFF);
-}
-
-void fl_probes_off(void)
-{
-	uint64_t signals;
-
-	fl_table_lock(&signals);
-	all_off();
-	fl_table_unlock(&signals);
+		fl_table.switches[id].is_on = 0;
+	}
 }
 
 void fl_probes_hold(uint64_t *signals)
@@ -557,6 +550,20 @@ int fl_probes_take_over(void)
 	else if (fl_table.shm->action == FL_ACT_SAMPLE)
 		fl_sample_in_child();
 	return err;
+}
+
+/* Nobody switches any more: places stay armed, and are nobody else's. */
+void fl_probes_retire(void)
+{
+	uint64_t signals;
+
+	fl_table_lock(&signals);
+	all_off();
+	freeze(NULL);
+	disarm_all();
+	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
+	store_relaxed(&frozen, 0);
+	fl_table_unlock(&signals);
 }
 
 static void unclaim_all(void)
@@ -628,8 +635,8 @@ void fl_probes_close(void)
 {
 	uint64_t signals;
 
-	fl_probes_off();
 	fl_table_lock(&signals);
+	all_off();
 	freeze(NULL);
 	restore_text();
 	unclaim_all();

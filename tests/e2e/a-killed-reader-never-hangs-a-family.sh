@@ -8,7 +8,8 @@ target family -O2 $sites
 
 kill_reader() {	# DELAY OPTIONS
 	label="reader killed after $1 s, $2:"
-	rm -rf "$data" "$out"
+	rm -rf "$data"
+	: >"$out"			# it may be killed before it opens its own
 	"$FLICK" record -f $2 -o "$data" -- "$work/family" linger 150 >"$out" 2>"$err" &
 	reader=$!
 	sleep "$1"

@@ -8,7 +8,7 @@ target killme -O2 $sites
 kill_reader() {	# DELAY OPTIONS
 	label="reader killed after $1 s, $2:"
 	rm -rf "$data" "$work/tally" "$out"
-	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 2 400 \
+	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 4 400 \
 		>"$out" 2>"$err" &
 	reader=$!
 	sleep "$1"
@@ -31,4 +31,12 @@ for delay in 0 0.01 0.03 0.06 0.1 0.2 0.4; do
 	kill_reader $delay "-a counts"
 	kill_reader $delay ""
 	kill_reader $delay "-a graph --rate=30%"
+done
+
+# Sleds go on, armed, under threads that are just coming back to them.
+command -v clang >/dev/null || exit 0
+CC=clang target killme -O2 -fxray-instrument -fxray-instruction-threshold=1
+for delay in 0.1 0.15 0.2 0.25; do
+	kill_reader $delay "-a latency --all"
+	kill_reader $delay ""
 done
