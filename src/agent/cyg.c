@@ -5,7 +5,8 @@
  * not armed: before the agent is ready, and where no scan recognised the site.
  * The first such call makes the site a probe; a call that is no site (a tail
  * jump that left no trace) becomes a virtual probe of its function, and so do a
- * site's calls of another function than its own. Inside a dlclose nothing
+ * site's calls of another function than its own. What was once decided takes no
+ * lock: a call whose site was refused comes here each time. Inside a dlclose nothing
  * can be taken in: what free() calls there, where it is the program's own, stays
  * unknown until a later call.
  */
@@ -13,21 +14,22 @@
 #include "os/os.h"
 #include "patch/patch.h"
 
-/* Take in the site that returns to `ret`; its id, or an error. */
+/* Take in what returns to `ret`: its id, FLE_NOPROBE, FLE_FULL. */
 static int take_site(const struct fl_owner *owner, uintptr_t ret, uintptr_t function,
 		     enum fl_kind kind)
 {
+	int id = fl_probe_met(ret);		/* another thread was quicker */
 	struct fl_site site;
-	int id;
+	bool is_new;
 
-	if (!fl_site_at_return(&site, ret, function, kind))
-		return -ENOENT;
-	id = fl_probe_at(site.at);
-	if (id >= 0)
-		return id;			/* known, and not armed: refused */
-	site.provider = FL_PROVIDER_CYG;
-	id = fl_probe_add(&site);
-	if (id >= 0)
+	if (id != -ENOENT)
+		return id;
+	if (!fl_site_at_return(&site, ret, function, kind)) {
+		fl_probe_no_site(ret);
+		return FLE_NOPROBE;
+	}
+	id = fl_probe_add(&site, &is_new);
+	if (id >= 0 && is_new)
 		owner->found((uint32_t)id, FL_RUNNING);
 	return id;
 }
@@ -54,10 +56,9 @@ static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t fo
 		return id;
 	fl_agent_lock(&signals);
 	owner = fl_agent_director();		/* still */
-	if (ret && owner)
-		id = take_site(owner, ret, function, kind);
-	if (id < 0 && owner)
-		id = take_virtual(owner, function, kind, form);
+	if (owner)
+		id = ret ? take_site(owner, ret, function, kind) :
+			   take_virtual(owner, function, kind, form);
 	fl_agent_unlock(&signals);
 	return id;
 }
@@ -67,18 +68,26 @@ static void met_other(uintptr_t function, enum fl_kind kind, uint8_t form, uint3
 {
 	int id = fl_probe_virtual_ready(function, kind, form);
 
-	if (id < 0)
+	if (id == -ENOENT)
 		id = take(function, 0, kind, form);
 	if (id >= 0)
 		fl_probe_hit((uint32_t)id, sp);
+	else if (id == FLE_FULL)
+		fl_channel_lose_unplaced(kind);
 }
 
 static void met_call(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint32_t sp)
 {
-	int id = take(function, ret, kind, FL_FORM_NONE);
+	int id = fl_probe_met(ret);
 
+	if (id == -ENOENT)
+		id = take(function, ret, kind, FL_FORM_NONE);
 	if (id >= 0)
 		fl_probe_ask((uint32_t)id, function, sp);
+	else if (id == FLE_NOPROBE)
+		met_other(function, kind, FL_FORM_NONE, sp);
+	else if (id == FLE_FULL)
+		fl_channel_lose_unplaced(kind);
 }
 
 /* `caller` is where the function's frame returns to; who is jumped to returns

@@ -150,8 +150,9 @@ enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
 void fl_arch_open(void);
-/* Append two records of 16 bytes to the calling thread's ring with one commit,
- * as the routines append one; false when its chunk has no room for both. */
+/* Append a record of 16 bytes to the calling thread's ring, as the routines do, or
+ * two with one commit; false when its chunk has no room for all. */
+bool fl_arch_put_one(const void *record) __attribute__((visibility("hidden")));
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 /* Does the short path run as a restartable sequence (rseq)? */
 bool fl_arch_has_rseq(void);

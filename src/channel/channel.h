@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 3
+#define FL_SHM_VERSION 4
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a family, in all */
@@ -31,6 +31,7 @@ enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 	FL_LOST_READER,	/* the reader died, and its ring was full */
 	FL_LOST_SLOT,	/* no slot free for the thread */
 	FL_LOST_ROOM,	/* counting: more probes than the slot has counters */
+	FL_LOST_SITE,	/* no row for what was called: whether it was wanted is not known */
 	FL_N_LOST
 };
 extern const char *const fl_lost_names[FL_N_LOST];
@@ -299,11 +300,15 @@ struct fl_slot *fl_channel_own_slot(void);
 bool fl_channel_has_thread(const struct fl_slot *);
 /* Count an event of a thread that has none. */
 void fl_channel_lose_slotless(void);
+/* Count one that is of no probe, as there is no room for its site. */
+void fl_channel_lose_unplaced(enum fl_kind kind);
 /* Is the channel not open, or no longer? */
 bool fl_channel_is_closed(void) __attribute__((visibility("hidden")));
 /* Enqueue with every check: what the glue calls when its short path ends.
  * Signal-safe. Blocks while the ring is full and the reader lives. */
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
+/* The same for an event that no glue saw. */
+void fl_channel_put_one(const struct flick_record *);
 /* Two records that nothing comes between. The same rules. */
 void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */

@@ -315,11 +315,32 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
 	put_all(&r, 1);
 }
 
-/* First the short path of glue, for two records. */
+/* First the short path of glue. */
+void fl_channel_put_one(const struct flick_record *r)
+{
+	if (!fl_arch_put_one(r))
+		put_all(r, 1);
+}
+
+/* The same for two records. */
 void fl_channel_put_pair(const struct flick_record pair[2])
 {
 	if (!fl_arch_put_pair(pair))
 		put_all(pair, 2);
+}
+
+/* Where calls are counted an exit is none. */
+void fl_channel_lose_unplaced(enum fl_kind kind)
+{
+	struct fl_slot *s = fl_channel_slot();
+
+	if (fl_channel_is_closed() ||
+	    (fl_region->action == FL_ACT_COUNT && kind != FL_ENTRY))
+		return;
+	if (s)
+		fl_lost_add(&s->lost[FL_LOST_SITE]);
+	else
+		fl_channel_lose_slotless();
 }
 
 void fl_channel_count(uint32_t probe)

@@ -40,6 +40,7 @@ const char *const fl_lost_names[FL_N_LOST] = {
 	[FL_LOST_READER] = "reader died",
 	[FL_LOST_SLOT] = "no slot free",
 	[FL_LOST_ROOM] = "no counter free",
+	[FL_LOST_SITE] = "no room for its site",
 };
 
 const char *const fl_outside_names[FL_N_OUT] = {

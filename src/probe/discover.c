@@ -37,8 +37,7 @@ static int take_site(void *arg, const struct fl_site *s)
 	return fl_table_append(s, w->module) ? 0 : FLE_FULL;
 }
 
-/* Rows for `m` in both tables; NULL when there is no room. */
-static struct fl_known *know(const struct fl_module *m)
+struct fl_known *fl_table_know(const struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
 	struct fl_shm_module *row = &fl_shm_modules(t->shm)[t->shm->n_modules];
@@ -57,6 +56,7 @@ static struct fl_known *know(const struct fl_module *m)
 	*k = (struct fl_known){
 		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
 		.module = t->shm->n_modules++, .first = t->n, .end = t->n,
+		.late = FL_NO_PROBE,
 	};
 	t->n_known++;
 	return k;
@@ -165,6 +165,7 @@ static bool share_module(struct walk *w, const struct fl_module *m)
 	*k = (struct fl_known){
 		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
 		.module = from.module, .first = from.id, .end = from.end,
+		.late = FL_NO_PROBE,
 	};
 	scan(w->moment, m, put_site, &from);
 	fl_glue_make(k, k->first, k->end);
@@ -180,7 +181,7 @@ static bool share_module(struct walk *w, const struct fl_module *m)
 static void take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_known *k = m->busy ? NULL : know(m);
+	struct fl_known *k = m->busy ? NULL : fl_table_know(m);
 	int err;
 
 	if (!k) {
@@ -221,59 +222,51 @@ static int same_site(void *arg, const struct fl_site *s)
 	return 0;
 }
 
-/* What has no site comes back with the module that its function is in. */
-static void revive_virtual(struct walk *w, const struct fl_known *k)
+static void revive_site(uint32_t id)
 {
-	for (uint32_t id = 0; id < fl_table.n; id++) {
-		struct fl_shm_site *s = &fl_table.sites[id];
+	struct fl_shm_site *s = &fl_table.sites[id];
 
-		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_GONE ||
-		    s->module != k->module || !fl_known_has(k, s->at))
-			continue;
-		s->state = FL_SITE_FOUND;
-		w->from = id < w->from ? id : w->from;
-	}
+	s->state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND;
 }
 
 static void revive(struct walk *w, struct fl_known *k)
 {
+	uint32_t late;
+
 	k->gone = false;
 	k->seen = fl_table.stamp;
-	for (uint32_t i = k->first; i < k->end; i++)
-		fl_table.sites[i].state = fl_table.sites[i].refusal ? FL_SITE_REFUSED
-								    : FL_SITE_FOUND;
-	if (k->first < w->from)
-		w->from = k->first;
+	for (uint32_t id = k->first; id < k->end; id++)
+		revive_site(id);
+	for (uint32_t id = k->late; id != FL_NO_PROBE; id = fl_table.probes[id].late)
+		revive_site(id);
+	late = fl_late_revive(k);
+	w->from = k->first < k->end && k->first < w->from ? k->first : w->from;
+	w->from = late < w->from ? late : w->from;
 }
 
 /* The same file at the same place with the same sites gets its probes back, so
- * a program that loads and unloads a plugin all day fills no table. Its first
- * row stands for what a scan finds; later ones are sites met at a call. */
+ * a program that loads and unloads a plugin all day fills no table. */
 static bool revive_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	uint32_t first = 0;
+	uint32_t i = 0;
 	struct compare c;
 
-	while (first < t->n_known && !(t->known[first].gone && is_same(&t->known[first], m) &&
-				       !__builtin_strcmp(path_of(&t->known[first]), m->path)))
-		first++;
-	if (first == t->n_known)
+	while (i < t->n_known && !(t->known[i].gone && is_same(&t->known[i], m) &&
+				   !__builtin_strcmp(path_of(&t->known[i]), m->path)))
+		i++;
+	if (i == t->n_known)
 		return false;
-	c = (struct compare){ t->known[first].first, t->known[first].end };
+	c = (struct compare){ t->known[i].first, t->known[i].end };
 	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end)
 		return false;
-	for (uint32_t i = first; i < t->n_known; i++)
-		if (t->known[i].gone && is_same(&t->known[i], m) &&
-		    t->known[i].module == t->known[first].module)
-			revive(w, &t->known[i]);
-	revive_virtual(w, &t->known[first]);
+	revive(w, &t->known[i]);
 	return true;
 }
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* Stamp every row of a module that is still there. */
+/* The row of a module that is still there. */
 static bool stamp(const struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
@@ -297,61 +290,35 @@ static int each_module(void *arg, struct fl_module *m)
 	return 0;
 }
 
-static struct fl_known *known_around(uintptr_t at)
+static void forget_site(uint32_t id)
 {
-	struct fl_table *t = &fl_table;
-
-	for (uint32_t i = t->n_known; i-- > 0;)
-		if (fl_known_has(&t->known[i], at))
-			return &t->known[i];
-	return NULL;
+	fl_table.sites[id].state = FL_SITE_GONE;
+	fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
+	fl_unclaim(&fl_table.probes[id].patch);
 }
 
 static void forget(struct fl_known *k)
 {
-	struct fl_table *t = &fl_table;
 	uint64_t signals;
 
 	k->gone = true;
 	fl_text_forget(k->lo, k->hi);
 	fl_claims_lock(&signals);
-	for (uint32_t i = k->first; i < k->end; i++) {
-		t->sites[i].state = FL_SITE_GONE;
-		t->switches[i].armed = t->switches[i].is_on = 0;
-		fl_unclaim(&t->probes[i].patch);
-	}
+	for (uint32_t id = k->first; id < k->end; id++)
+		forget_site(id);
+	for (uint32_t id = k->late; id != FL_NO_PROBE; id = fl_table.probes[id].late)
+		forget_site(id);
 	fl_claims_unlock(&signals);
-}
-
-/* Another module may come to lie where the function of a virtual probe was. */
-static void forget_virtual(void)
-{
-	struct fl_table *t = &fl_table;
-
-	for (uint32_t id = 0; id < t->n; id++) {
-		struct fl_shm_site *s = &t->sites[id];
-
-		if (!t->probes[id].is_virtual || s->module >= t->shm->n_modules ||
-		    known_around(s->at))
-			continue;
-		store_relaxed(&s->state, FL_SITE_GONE);
-		t->switches[id].is_on = 0;
-	}
+	fl_late_forget(k);
 }
 
 static void forget_unseen(void)
 {
 	struct fl_table *t = &fl_table;
-	bool any = false;
 
-	for (uint32_t i = 0; i < t->n_known; i++) {
-		if (t->known[i].gone || t->known[i].seen == t->stamp)
-			continue;
-		forget(&t->known[i]);
-		any = true;
-	}
-	if (any)
-		forget_virtual();
+	for (uint32_t i = 0; i < t->n_known; i++)
+		if (!t->known[i].gone && t->known[i].seen != t->stamp)
+			forget(&t->known[i]);
 }
 
 static int stamp_known(void *arg, struct fl_module *m)
@@ -388,157 +355,4 @@ int fl_probes_discover(enum fl_moment moment, uint32_t *from)
 	fl_table_unlock(&signals);
 	*from = w.from;
 	return w.err ? w.err : (int)w.n_new;
-}
-
-/* ---- one site, met at its first call --------------------------------------------------- */
-
-static int know_if_around(void *arg, struct fl_module *m)
-{
-	const uintptr_t *at = arg;
-
-	return *at - m->lo < m->hi - m->lo && know(m);
-}
-
-/* The row of the module around `at`, made for one in which no scan found a
- * site; NULL when there is none. */
-static struct fl_known *module_around(uintptr_t at)
-{
-	struct fl_known *k = known_around(at);
-
-	if (!k && fl_obj_loaded(know_if_around, &at))
-		k = &fl_table.known[fl_table.n_known - 1];
-	return k;
-}
-
-/* The row of `k` as a module of this process: one that it shares says where the
- * module is elsewhere. FLE_FULL. */
-static int own_row(const struct fl_known *k)
-{
-	struct fl_shm *shm = fl_table.shm;
-	struct fl_shm_module *rows = fl_shm_modules(shm);
-	uint32_t n = shm->n_modules;
-
-	if (rows[k->module].base == k->bias)
-		return (int)k->module;
-	for (uint32_t i = 0; i < n; i++)
-		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
-			return (int)i;
-	if (n == shm->max_modules)
-		return FLE_FULL;
-	rows[n] = rows[k->module];
-	rows[n].base = k->bias;
-	rows[n].lo = k->lo;
-	rows[n].hi = k->hi;
-	rows[n].n = 0;
-	shm->n_modules++;
-	return (int)n;
-}
-
-/* A single site gets a row of its own, the module's newest, which has what is left of
- * the block of glue that the one before took its own from. */
-static int add_locked(const struct fl_site *s)
-{
-	struct fl_table *t = &fl_table;
-	struct fl_known *around = module_around(s->at), *k;
-	struct fl_probe *p;
-	int row = around ? own_row(around) : FLE_FULL;
-
-	if (row < 0 || t->n_known == t->shm->max_modules)
-		return FLE_FULL;
-	p = fl_table_append(s, (uint32_t)row);
-	if (!p)
-		return FLE_FULL;
-	k = &t->known[t->n_known++];
-	*k = *around;
-	k->module = (uint32_t)row;
-	k->first = fl_probe_id(p);
-	k->end = t->n;
-	fl_glue_late(k, k->first);
-	return (int)k->first;
-}
-
-static int append_locked(const struct fl_site *s)
-{
-	uint32_t from;
-	int id;
-
-	fl_table_begin();
-	from = fl_table.n;
-	id = add_locked(s);
-	fl_table_end(from);
-	return id;
-}
-
-int fl_probe_add(const struct fl_site *s)
-{
-	uint64_t signals;
-	int id;
-
-	fl_table_lock(&signals);
-	id = fl_probe_at(s->at);
-	if (id < 0)
-		id = append_locked(s);
-	fl_table_unlock(&signals);
-	return id;
-}
-
-static int find_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
-{
-	uint32_t i = fl_table_probes_of(function);
-
-	for (; i != FL_NO_PROBE; i = fl_table.next[i])
-		if (fl_table.probes[i].is_virtual && fl_table.sites[i].kind == kind &&
-		    fl_table.probes[i].form == form &&
-		    load_relaxed(&fl_table.sites[i].state) != FL_SITE_GONE)
-			return (int)i;
-	return -ENOENT;
-}
-
-int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
-{
-	int id = find_virtual(function, kind, form);
-
-	/* (A) pairs with (B) in state.c */
-	if (id >= 0 && load_acquire(&fl_table.sites[id].state) != FL_SITE_READY)
-		return -ENOENT;
-	return id;
-}
-
-static int add_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
-{
-	struct fl_known *k = module_around(function);
-	struct fl_site s = {
-		.at = function, .function = function, .kind = (uint8_t)kind,
-		.provider = FL_PROVIDER_CYG, .form = form, .is_virtual = 1,
-	};
-	int row = k ? own_row(k) : UINT16_MAX;
-	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
-
-	return p ? (int)fl_probe_id(p) : FLE_FULL;
-}
-
-static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
-{
-	uint32_t from;
-	int id;
-
-	fl_table_begin();
-	from = fl_table.n;
-	id = add_virtual(function, kind, form);
-	fl_table_end(from);
-	return id;
-}
-
-int fl_probe_virtual(uintptr_t function, enum fl_kind kind, uint8_t form, bool *is_new)
-{
-	uint64_t signals;
-	int id;
-
-	fl_table_lock(&signals);
-	id = find_virtual(function, kind, form);
-	*is_new = id < 0;
-	if (*is_new)
-		id = append_virtual(function, kind, form);
-	fl_table_unlock(&signals);
-	return id;
 }

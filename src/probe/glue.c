@@ -100,7 +100,6 @@ int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
 {
 	int err = make_all(k, first, end);
 
-	k->n_spare = 0;
 	for (uint32_t id = first; id < end && err; id++)
 		refuse_without_glue(id, err, k->lo);
 	return err;
@@ -114,16 +113,20 @@ struct late {
 	uint32_t id;
 };
 
-enum { BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES };
+enum { FIRST_BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES, LAST_BLOCK = 64 * FIRST_BLOCK };
 
-/* Nothing jumps there yet. */
+/* Each is twice the one before: to find room means to look at all mappings. Nothing
+ * jumps there yet. */
 static int make_block(struct fl_known *k)
 {
 	struct fl_near *near = &k->near;
-	int err = fl_near_alloc(near, k->lo, k->hi, BLOCK * FL_ARCH_GLUE_BYTES,
-				BLOCK * sizeof(struct late));
+	uint32_t n = k->n_block ? 2 * k->n_block : FIRST_BLOCK;
+	int err;
 
-	for (size_t i = 0; i < BLOCK && !err; i++) {
+	n = n < LAST_BLOCK ? n : LAST_BLOCK;
+	err = fl_near_alloc(near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
+			    n * sizeof(struct late));
+	for (size_t i = 0; i < n && !err; i++) {
 		const struct late *l = (const struct late *)near->data + i;
 		size_t offset = i * FL_ARCH_GLUE_BYTES;
 
@@ -131,7 +134,8 @@ static int make_block(struct fl_known *k)
 				  (uintptr_t)&l->id, (uintptr_t)&l->go);
 	}
 	err = seal(near, err);
-	k->n_spare = err ? 0 : BLOCK;
+	k->n_block = err ? k->n_block : n;
+	k->n_spare = err ? 0 : n;
 	return err;
 }
 
@@ -146,7 +150,7 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 		refuse_without_glue(id, err, k->lo);
 		return err;
 	}
-	i = BLOCK - k->n_spare--;
+	i = k->n_block - k->n_spare--;
 	l = (struct late *)k->near.data + i;
 	*l = (struct late){ fl_glue_routine(p, fl_window_action(id)), id };
 	p->go = &l->go;

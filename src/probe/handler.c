@@ -100,6 +100,14 @@ void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 		fl_probe_other(function, s->kind, s->jump ? FL_FORM_JUMP : FL_FORM_NONE, sp);
 }
 
+/* At `tsc`, or at no time. */
+static void put(uint32_t id, uint64_t tsc, uint32_t sp)
+{
+	const struct flick_record r = { .tsc = tsc, .probe = id, .sp = sp };
+
+	fl_channel_put_one(&r);
+}
+
 void fl_probe_hit(uint32_t id, uint32_t sp)
 {
 	const struct binding *b = fl_bindings[id];
@@ -115,10 +123,10 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 		fl_channel_count(id);
 		break;
 	case FL_ACT_RECORD:
-		fl_channel_put(id, 0, sp);
+		put(id, 0, sp);
 		break;
 	case FL_ACT_TIME:
-		fl_channel_put(id, fl_arch_ticks(), sp);
+		put(id, fl_arch_ticks(), sp);
 		break;
 	case FL_ACT_WINDOW:
 		fl_window_virtual(id, sp);

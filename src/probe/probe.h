@@ -20,8 +20,15 @@ void fl_probes_close(void);
  * are new; FLE_FULL when the table had no room for all, and then those it had
  * room for are there. */
 int fl_probes_discover(enum fl_moment, uint32_t *from);
-/* Take in one site that was met at its first call; its id or an error. */
-int fl_probe_add(const struct fl_site *);
+/* What the profiling call that returns to `ret` is: the id of a probe; FLE_NOPROBE,
+ * of no site; FLE_FULL, there is no room for it; -ENOENT, nobody has decided yet.
+ * Takes no lock. */
+int fl_probe_met(uintptr_t ret);
+/* Take in the site of a profiling call that was met, `room` bytes long; or find that
+ * a scan has. Its id, FLE_NOPROBE or FLE_FULL: what the one above will say. */
+int fl_probe_add(const struct fl_site *, bool *is_new);
+/* The call that returns to `ret` has no site. */
+void fl_probe_no_site(uintptr_t ret);
 /* Gets the calls of a site that asks which are of another function than its own. */
 extern void (*fl_probe_other)(uintptr_t function, enum fl_kind, uint8_t form, uint32_t sp)
 	__attribute__((visibility("hidden")));	/* W once, before the first */
@@ -29,7 +36,7 @@ extern void (*fl_probe_other)(uintptr_t function, enum fl_kind, uint8_t form, ui
  * themselves, by a call (FL_FORM_NONE) or a jump (FL_FORM_JUMP). The id of all
  * three, made when new, or an error. */
 int fl_probe_virtual(uintptr_t function, enum fl_kind, uint8_t form, bool *is_new);
-/* The same for one that has been decided about; -ENOENT. Takes no lock. */
+/* The same for one that has been decided about, as fl_probe_met(). Takes no lock. */
 int fl_probe_virtual_ready(uintptr_t function, enum fl_kind, uint8_t form);
 /* Do what probe `id` does, when it is on: for calls that no glue saw. */
 void fl_probe_hit(uint32_t id, uint32_t sp);
@@ -38,8 +45,6 @@ void fl_probe_hit(uint32_t id, uint32_t sp);
 void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 	__attribute__((visibility("hidden")));
 uint32_t fl_probes_count(void);
-/* The id of the probe whose site is at `at`; -ENOENT. */
-int fl_probe_at(uintptr_t at);
 
 /* Arm the probes in [from, n) as one set and switch on those that are wanted.
  * One that cannot be armed keeps its refusal. How many are on. */

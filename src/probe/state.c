@@ -144,7 +144,8 @@ static int note_armed(const struct fl_set *set)
 		bool is_on = set->changes[i].to == FL_ON && fl_table_wants(id);
 
 		fl_table.switches[id] = switch_of(id, is_on);
-		fl_table.sites[id].state = FL_SITE_READY;
+		/* (B) pairs with (A) in late.c */
+		store_release(&fl_table.sites[id].state, FL_SITE_READY);
 		on += is_on;
 	}
 	return on;
@@ -264,7 +265,7 @@ static void ready_virtual(uint32_t from)
 			.is_entry = is_entry, .is_wanted = is_wanted,
 			.is_on = is_wanted && (!fl_table.between || is_entry),
 		};
-		/* (B) pairs with (A) in discover.c */
+		/* (B) pairs with (A) in late.c */
 		store_release(&s->state, FL_SITE_READY);
 	}
 }

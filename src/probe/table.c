@@ -50,7 +50,9 @@ int fl_probes_open(struct fl_shm *m)
 	size_t max = m->max_sites;
 	struct fl_table *t = &fl_table;
 
-	*t = (struct fl_table){ .shm = m, .rows = fl_shm_sites(m) };
+	*t = (struct fl_table){
+		.shm = m, .rows = fl_shm_sites(m), .virtuals = FL_NO_PROBE,
+	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
@@ -66,6 +68,7 @@ int fl_probes_open(struct fl_shm *m)
 	if (!t->sites || !t->probes || !t->switches || !t->next || !t->functions || !t->hash ||
 	    !t->known || !fl_asked)
 		return -ENOMEM;
+	fl_places_open();
 	fl_arch_open();
 	return fl_handler_open(m->max_sites);
 }
@@ -221,20 +224,6 @@ void fl_table_publish(uint32_t from)
 		    (t->sites[id].refusal && !t->rows[id].refusal))
 			copy_row(&t->rows[id], &t->sites[id]);
 	}
-}
-
-int fl_probe_at(uintptr_t at)
-{
-	struct fl_table *t = &fl_table;
-
-	for (uint32_t k = 0; k < t->n_known; k++) {
-		if (!fl_known_has(&t->known[k], at))
-			continue;
-		for (uint32_t i = t->known[k].first; i < t->known[k].end; i++)
-			if (t->sites[i].at == at)
-				return (int)i;
-	}
-	return -ENOENT;
 }
 
 int fl_probe_refusal(uint32_t id, uint64_t *datum)

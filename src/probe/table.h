@@ -26,6 +26,7 @@ struct fl_probe {
 	uint8_t is_virtual;
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
+	uint32_t late;			/* met at a call: the one before, of its list */
 };
 
 /* What a switch needs of a probe, and no more: sets of many thousands run
@@ -52,10 +53,12 @@ struct fl_function {
 struct fl_known {
 	uintptr_t lo, hi, bias;
 	uint32_t module;		/* its row in the shared table */
-	uint32_t first, end;		/* its probes: [first, end) */
+	uint32_t first, end;		/* probes that a scan found: [first, end) */
+	uint32_t late;			/* the last that was met at a call; FL_NO_PROBE */
 	uint32_t seen;			/* stamp of the last walk that met it */
-	struct fl_near near;		/* of its glue */
-	uint32_t n_spare;		/* glues there that nobody has yet, the last ones */
+	struct fl_near near;		/* of its glue, the newest block */
+	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
+					 * and those that nobody has yet, the last ones */
 	bool gone;
 };
 
@@ -70,6 +73,7 @@ struct fl_table {
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
 	struct fl_known *known;
 	uint32_t n, n_functions, n_known, n_hash, stamp;
+	uint32_t virtuals;		/* the last one, as fl_known.late */
 	bool closing;			/* nothing is switched on any more */
 	bool between;			/* windows: none is open */
 };
@@ -89,6 +93,8 @@ void *fl_table_map(size_t bytes);
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 /* Fill row `id`, which is not this process's yet. */
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
+/* Rows for a module in both tables; NULL when there is no room. */
+struct fl_known *fl_table_know(const struct fl_module *);
 /* Around what appends: no other process does, and all that they have appended
  * is known. */
 void fl_table_begin(void);
@@ -105,6 +111,17 @@ uint32_t fl_table_probes_of(uintptr_t at);
 int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
 /* The same for probe `id` alone, in memory that the module's later ones share. */
 int fl_glue_late(struct fl_known *, uint32_t id);
+
+/* What was found out about a call by its key, not 0. find: without a lock, by any
+ * thread; -ENOENT, or FLE_FULL when no more can be noted. note: the table is locked;
+ * 0, FLE_FULL. */
+void fl_places_open(void);
+int fl_place_find(uint64_t key);
+int fl_place_note(uint64_t key, int what);
+/* The probes that were met at calls go with their module, and come back: the lowest
+ * id of these, or FL_NO_PROBE. */
+void fl_late_forget(const struct fl_known *);
+uint32_t fl_late_revive(const struct fl_known *);
 
 /* Drop the probes of modules that were unloaded; the table is locked. */
 void fl_table_forget_gone(void);

@@ -39,6 +39,7 @@ static const char *const lost_columns[FL_N_LOST] = {
 	[FL_LOST_READER] = "lost_reader",
 	[FL_LOST_SLOT] = "lost_slot",
 	[FL_LOST_ROOM] = "lost_room",
+	[FL_LOST_SITE] = "lost_site",
 };
 
 bool fl_store_takes(const char *name)

@@ -27,7 +27,7 @@ for readers in 1 2; do
 	status=$?
 	succeeded 3
 	conserved
-	sql "select sum(lost_reader + lost_slot + lost_room), sum(produced) from threads
+	sql "select sum(lost_reader + lost_slot + lost_room + lost_site), sum(produced) from threads
 		union all select sum(n), (select value from session where key = 'produced')
 			from losses
 		union all select (select value from session where key = 'lost'),

@@ -374,7 +374,7 @@ static void place_module(void)
 {
 	fl_table.known[fl_table.n_known++] = (struct fl_known){
 		.lo = PLACE, .hi = PLACE + SIZE, .bias = PLACE,
-		.module = fl_table.shm->n_modules++,
+		.module = fl_table.shm->n_modules++, .late = FL_NO_PROBE,
 	};
 }
 

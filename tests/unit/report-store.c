@@ -147,7 +147,7 @@ static void tables_can_be_joined(void **unused)
 			     "AND linkage = '_Z1fi'"), 1);
 	assert_int_equal(ask("SELECT line FROM functions WHERE file = 'a.c'"), 7);
 	assert_int_equal(ask("SELECT produced - delivered - filtered - lost_reader "
-			     "- lost_slot - lost_room FROM threads"), 0);
+			     "- lost_slot - lost_room - lost_site FROM threads"), 0);
 	assert_int_equal(ask("SELECT count(*) FROM losses"), FL_N_LOST);
 }
 

@@ -252,6 +252,37 @@ FUNC fl_arch_put_pair
 	jmp	.Lpair_arm
 END fl_arch_put_pair
 
+/* bool fl_arch_put_one(const void *record): the same for one. */
+FUNC fl_arch_put_one
+	RSEQ_DESCRIPTOR .Lone_cs, .Lone_start, .Lone_end, .Lone_abort
+	mov	fl_rseq_at(%rip), %r8
+	test	%r8, %r8
+	je	.Lpair_no
+	mov	(%rdi), %rax
+	mov	8(%rdi), %rdx
+.Lone_arm:
+	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	.Lpair_no
+	lea	.Lone_cs(%rip), %rcx
+	mov	%rcx, %fs:(%r8)
+.Lone_start:
+	mov	SLOT_PTR(%rsi), %rcx
+	cmp	SLOT_LIMIT(%rsi), %rcx
+	jae	.Lpair_no
+	mov	%rax, (%rcx)
+	mov	%rdx, 8(%rcx)
+	add	$16, %rcx
+	mov	%rcx, SLOT_PTR(%rsi)
+.Lone_end:
+	mov	$1, %eax
+	ret
+	.byte	0x0f, 0xb9, 0x3d
+	.long	RSEQ_SIGNATURE
+.Lone_abort:
+	jmp	.Lone_arm
+END fl_arch_put_one
+
 /* ---- BARE: every register is live ---------------------------------------- */
 
 	.macro	SAVE_SCRATCH

@@ -1,0 +1,282 @@
+/*
+ * late.c - probes of profiling calls that no scan has named, met one by one.
+ *
+ * Hides what a call is known by at its later calls (places.c): where it returns to,
+ * if that shows a site, else its function. Hides, too, how such a probe belongs to
+ * its module, and goes and comes back with it.
+ */
+#include "os/os.h"
+#include "table.h"
+
+/* What is known by a function: a kind and a form of call each. User addresses leave
+ * the highest bits free. */
+static uint64_t key_of(uintptr_t function, enum fl_kind kind, uint8_t form)
+{
+	return 1ull << 63 | (uint64_t)(kind == FL_EXIT) << 62 |
+	       (uint64_t)(form == FL_FORM_JUMP) << 61 | function;
+}
+
+/* ---- asked at each call -------------------------------------------------------- */
+
+/* Whoever is still to decide about it holds the agent's lock: ask again there. A
+ * module that is gone had other calls here. */
+static bool is_decided(uint32_t id)
+{
+	/* (A) pairs with (B) in state.c */
+	uint8_t state = load_acquire(&fl_table.sites[id].state);
+
+	return state == FL_SITE_READY || state == FL_SITE_REFUSED;
+}
+
+static int find_decided(uint64_t key)
+{
+	int what = fl_place_find(key);
+
+	return what >= 0 && !is_decided((uint32_t)what) ? -ENOENT : what;
+}
+
+int fl_probe_met(uintptr_t ret)
+{
+	return find_decided(ret);
+}
+
+int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
+{
+	return find_decided(key_of(function, kind, form));
+}
+
+/* ---- whose module ---------------------------------------------------------------- */
+
+static struct fl_known *known_around(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t i = t->n_known; i-- > 0;)
+		if (fl_known_has(&t->known[i], at))
+			return &t->known[i];
+	return NULL;
+}
+
+static int know_if_around(void *arg, struct fl_module *m)
+{
+	const uintptr_t *at = arg;
+
+	return *at - m->lo < m->hi - m->lo && fl_table_know(m);
+}
+
+/* The row of the module around `at`, made for one in which no scan found a
+ * site; NULL when there is none. */
+static struct fl_known *module_around(uintptr_t at)
+{
+	struct fl_known *k = known_around(at);
+
+	if (!k && fl_obj_loaded(know_if_around, &at))
+		k = &fl_table.known[fl_table.n_known - 1];
+	return k;
+}
+
+static const char *path_of(const struct fl_known *k)
+{
+	return fl_shm_modules(fl_table.shm)[k->module].path;
+}
+
+/* The row of `k` as a module of this process: one that it shares says where the
+ * module is elsewhere. FLE_FULL. */
+static int own_row(const struct fl_known *k)
+{
+	struct fl_shm *shm = fl_table.shm;
+	struct fl_shm_module *rows = fl_shm_modules(shm);
+	uint32_t n = shm->n_modules;
+
+	if (rows[k->module].base == k->bias)
+		return (int)k->module;
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
+			return (int)i;
+	if (n == shm->max_modules)
+		return FLE_FULL;
+	rows[n] = rows[k->module];
+	rows[n].base = k->bias;
+	rows[n].lo = k->lo;
+	rows[n].hi = k->hi;
+	rows[n].n = 0;
+	shm->n_modules++;
+	return (int)n;
+}
+
+/* ---- a call that has a site -------------------------------------------------------- */
+
+/* A scan tells sites by provider, and ascending. */
+static int find_scanned(const struct fl_known *k, uintptr_t at)
+{
+	const struct fl_shm_site *sites = fl_table.sites;
+	uint32_t lo = k->first, hi = k->end;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (sites[mid].provider == FL_PROVIDER_CYG && sites[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < k->end && sites[lo].at == at ? (int)lo : -ENOENT;
+}
+
+static int append_late(struct fl_known *k, const struct fl_site *s)
+{
+	int row = own_row(k);
+	struct fl_probe *p = row < 0 ? NULL : fl_table_append(s, (uint32_t)row);
+	uint32_t id;
+
+	if (!p)
+		return FLE_FULL;
+	id = fl_probe_id(p);
+	p->late = k->late;
+	k->late = id;
+	fl_glue_late(k, id);
+	return (int)id;
+}
+
+/* Code that is in no module has no site. */
+static int find_or_append(const struct fl_site *s, bool *is_new)
+{
+	struct fl_known *k = module_around(s->at);
+	int id = k ? find_scanned(k, s->at) : FLE_NOPROBE;
+
+	*is_new = id == -ENOENT;
+	return *is_new ? append_late(k, s) : id;
+}
+
+static int add(const struct fl_site *s, bool *is_new)
+{
+	uint32_t from;
+	int id;
+
+	fl_table_begin();
+	from = fl_table.n;
+	id = find_or_append(s, is_new);
+	fl_table_end(from);
+	return id;
+}
+
+/* What was noted, and not of a module that is gone; be it still to be decided about. */
+static int find_there(uint64_t key)
+{
+	int id = fl_place_find(key);
+
+	return id >= 0 && fl_table.sites[id].state == FL_SITE_GONE ? -ENOENT : id;
+}
+
+/* What cannot be noted is not taken in: it would be, again at each call. */
+int fl_probe_add(const struct fl_site *s, bool *is_new)
+{
+	uintptr_t ret = s->at + s->room;
+	uint64_t signals;
+	int id;
+
+	fl_table_lock(&signals);
+	*is_new = false;
+	id = find_there(ret);
+	if (id == -ENOENT && !fl_place_note(ret, -ENOENT)) {
+		id = add(s, is_new);
+		fl_place_note(ret, id);
+	}
+	fl_table_unlock(&signals);
+	return id == -ENOENT ? FLE_FULL : id;
+}
+
+/* ---- a call that has none ------------------------------------------------------------ */
+
+static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
+{
+	struct fl_known *k = module_around(function);
+	struct fl_site s = {
+		.at = function, .function = function, .kind = (uint8_t)kind,
+		.provider = FL_PROVIDER_CYG, .form = form, .is_virtual = 1,
+	};
+	int row = k ? own_row(k) : UINT16_MAX;
+	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
+
+	if (!p)
+		return FLE_FULL;
+	p->late = fl_table.virtuals;
+	fl_table.virtuals = fl_probe_id(p);
+	return (int)fl_probe_id(p);
+}
+
+static int add_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
+{
+	uint32_t from;
+	int id;
+
+	fl_table_begin();
+	from = fl_table.n;
+	id = append_virtual(function, kind, form);
+	fl_table_end(from);
+	return id;
+}
+
+int fl_probe_virtual(uintptr_t function, enum fl_kind kind, uint8_t form, bool *is_new)
+{
+	uint64_t signals, key = key_of(function, kind, form);
+	int id;
+
+	fl_table_lock(&signals);
+	id = find_there(key);
+	*is_new = id == -ENOENT && !fl_place_note(key, -ENOENT);
+	if (*is_new) {
+		id = add_virtual(function, kind, form);
+		fl_place_note(key, id);
+	}
+	fl_table_unlock(&signals);
+	return id == -ENOENT ? FLE_FULL : id;
+}
+
+void fl_probe_no_site(uintptr_t ret)
+{
+	uint64_t signals;
+
+	fl_table_lock(&signals);
+	fl_place_note(ret, FLE_NOPROBE);
+	fl_table_unlock(&signals);
+}
+
+/* ---- with its module -------------------------------------------------------------------- */
+
+/* Another module may come to lie where the function of a virtual probe was. */
+void fl_late_forget(const struct fl_known *k)
+{
+	uint32_t id = fl_table.virtuals;
+
+	for (; id != FL_NO_PROBE; id = fl_table.probes[id].late) {
+		if (fl_table.sites[id].at - k->lo >= k->hi - k->lo)
+			continue;
+		store_relaxed(&fl_table.sites[id].state, FL_SITE_GONE);
+		fl_table.switches[id].is_on = 0;
+	}
+}
+
+/* What has no site comes back with the module that its function is in; and another
+ * module's calls may have been noted since. */
+uint32_t fl_late_revive(const struct fl_known *k)
+{
+	struct fl_table *t = &fl_table;
+	uint32_t id, lowest = FL_NO_PROBE;
+
+	for (id = k->late; id != FL_NO_PROBE; id = t->probes[id].late) {
+		fl_place_note(t->sites[id].at + t->probes[id].room, (int)id);
+		lowest = id < lowest ? id : lowest;
+	}
+	for (id = t->virtuals; id != FL_NO_PROBE; id = t->probes[id].late) {
+		struct fl_shm_site *s = &t->sites[id];
+
+		if (s->state != FL_SITE_GONE || s->module != k->module ||
+		    !fl_known_has(k, s->at))
+			continue;
+		s->state = FL_SITE_FOUND;
+		fl_place_note(key_of(s->function, s->kind, t->probes[id].form), (int)id);
+		lowest = id < lowest ? id : lowest;
+	}
+	return lowest;
+}
