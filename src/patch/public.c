@@ -130,7 +130,7 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 /* Begun by flick_patch_start() and not finished. */
 static bool is_under_way(const struct fl_place *l)
 {
-	return load_relaxed(&l->round) & 1;
+	return load_relaxed(&l->turn) & 3;
 }
 
 int flick_patch_release(struct flick_patch *h)
@@ -171,18 +171,39 @@ static void restore_if(bool must, const uint64_t *signals)
 		fl_os_signals_restore(signals);
 }
 
-static bool begin_stepping(struct fl_place *l)
-{
-	uint32_t no = 0;
+/*
+ * Whose turn it is, in one word, so that a round ends, and its place is free for the
+ * next, in one store:
+ *	REST	nobody switches: start makes it STEPPED
+ *	PENDING	between two steps: finish makes it STEPPED, and so may who helps
+ *	STEPPED	a thread is at it: the others are told
+ * The round's number goes up when it ends. Who finishes a round of its own names it,
+ * and so never steps a later one.
+ */
+enum turn { REST, PENDING, STEPPED };
 
-	/* (C) pairs with (C): one thread at a time steps. */
-	return __atomic_compare_exchange_n(&l->stepping, &no, 1, false,
+static uint32_t turn_of(enum turn t, uint32_t round)
+{
+	return round << 2 | (uint32_t)t;
+}
+
+static bool take_turn(struct fl_place *l, enum turn from, uint32_t round)
+{
+	uint32_t turn = turn_of(from, round);
+
+	/* (B) pairs with (B): whoever stepped last is done with the set. */
+	return __atomic_compare_exchange_n(&l->turn, &turn, turn_of(STEPPED, round), false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static void end_stepping(struct fl_place *l)
+static void leave_turn(struct fl_place *l, enum turn to, uint32_t round)
 {
-	store_release(&l->stepping, 0);			/* (C) pairs with (C) */
+	store_release(&l->turn, turn_of(to, round));	/* (B) pairs with (B) */
+}
+
+static uint32_t round_of(const struct fl_place *l)
+{
+	return load_relaxed(&l->turn) >> 2;
 }
 
 static int begin_set(struct fl_place *l, int to)
@@ -201,21 +222,19 @@ static int begin_set(struct fl_place *l, int to)
 	return err;
 }
 
-static int start(struct fl_place *l, int to)
+/* Begins round *mine, which is over when the place has another. */
+static int start(struct fl_place *l, int to, uint32_t *mine)
 {
-	uint32_t rest = load_relaxed(&l->round) & ~1u;
+	uint32_t round = round_of(l);
 	int err;
 
-	/* (B) pairs with (B): whoever finished last is done with the set. */
-	if (!__atomic_compare_exchange_n(&l->round, &rest, rest + 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	FL_POINT("place.looked");
+	if (!take_turn(l, REST, round))
 		return FLE_BUSY;
-	while (!begin_stepping(l))
-		fl_os_yield();
+	FL_POINT("place.taken");
 	err = begin_set(l, to);
-	if (err)
-		store_release(&l->round, rest);		/* (B) pairs with (B) */
-	end_stepping(l);
+	leave_turn(l, err ? REST : PENDING, round);
+	*mine = round;
 	return err;
 }
 
@@ -244,24 +263,28 @@ static int step(struct fl_place *l, enum patience patience)
 	return fl_set_stored(&l->set) ? 0 : -EAGAIN;
 }
 
-static int finish(struct fl_place *l, enum patience patience)
+/* 0 when round `round` is over, whoever ended it. */
+static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 {
+	uint32_t turn = load_relaxed(&l->turn);
 	int err;
 
-	if (!begin_stepping(l))
+	if (turn >> 2 != round || turn == turn_of(REST, round))
+		return 0;
+	if (!take_turn(l, PENDING, round))
 		return -EAGAIN;
-	err = is_under_way(l) ? step(l, patience) : 0;
-	if (!err && is_under_way(l))
-		store_release(&l->round, l->round + 1);	/* (B) pairs with (B) */
-	end_stepping(l);
+	err = step(l, patience);
+	leave_turn(l, err ? PENDING : REST, err ? round : round + 1);
 	return err;
 }
 
 void fl_place_help(struct fl_patch *p)
 {
+	struct fl_place *l = (struct fl_place *)p;
+
 	if (!fl_fork_try_enter())
 		return;
-	finish((struct fl_place *)p, TRAPPED);
+	finish(l, round_of(l), TRAPPED);
 	fl_fork_leave();
 }
 
@@ -270,13 +293,14 @@ int flick_patch_start(struct flick_patch *h, enum flick_state to)
 	struct fl_place *l = fl_place_of(h);
 	bool must = must_block(&l->patch);
 	uint64_t signals;
+	uint32_t round;
 	int err;
 
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	block_if(must, &signals);
 	fl_fork_enter();
-	err = start(l, fl_state_of(to));
+	err = start(l, fl_state_of(to), &round);
 	fl_fork_leave();
 	restore_if(must, &signals);
 	return err;
@@ -293,7 +317,7 @@ int flick_patch_finish(struct flick_patch *h)
 		return -EINVAL;
 	block_if(must, &signals);
 	fl_fork_enter();
-	err = finish(l, POLL);
+	err = finish(l, round_of(l), POLL);
 	fl_fork_leave();
 	restore_if(must, &signals);
 	return err;
@@ -321,14 +345,12 @@ static int switch_at_once(struct fl_patch *p, int to)
 /* Somebody may help, and begin the next round: ours is over then. */
 static int switch_in_steps(struct fl_place *l, int to)
 {
-	uint32_t before = load_relaxed(&l->round) & ~1u;
-	int err = start(l, to);
+	uint32_t round;
+	int err = start(l, to, &round);
 
-	if (err)
-		return err;
-	while (load_relaxed(&l->round) == before + 1 && finish(l, BLOCK))
+	while (!err && finish(l, round, BLOCK))
 		fl_arch_pause();
-	return 0;
+	return err;
 }
 
 /* Apart: what one store needs shall have no frame. */

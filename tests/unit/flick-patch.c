@@ -515,6 +515,58 @@ static void disjoint_places_go_on_at_once(void **state)
 	release_many();
 }
 
+/* ---- two that switch in steps ------------------------------------------ */
+
+static void *finish_it(void *arg)
+{
+	met_switch = flick_patch_finish(arg);
+	return NULL;
+}
+
+static void send_finisher(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, finish_it, met);
+	pthread_join(t, NULL);
+}
+
+/* Another's round begins and ends in between: the switch is whole, or was none. */
+static void a_round_that_ends_meanwhile_is_not_ours(void **state)
+{
+	struct flick_patch p;
+	int err;
+
+	(void)state;
+	met_at = lay(6, mov1, 5);
+	met = &p;
+	assert_int_equal(flick_patch_init(&p, met_at, mov2, 5), 0);
+	stop("place.looked", send_thread);
+	err = flick_patch_switch(&p, FLICK_ON);
+	assert_int_equal(met_switch, 0);
+	assert_int_equal(err, FLICK_E_BUSY);
+	assert_int_equal(flick_patch_finish(&p), 0);
+	assert_memory_equal(met_at, mov1, 5);
+	assert_int_equal(flick_patch_release(&p), 0);
+}
+
+/* Another would finish what has not begun. */
+static void who_finishes_early_ends_no_round(void **state)
+{
+	struct flick_patch p;
+
+	(void)state;
+	met_at = lay(6, mov1, 5);
+	met = &p;
+	assert_int_equal(flick_patch_init(&p, met_at, mov2, 5), 0);
+	assert_int_equal(flick_patch_switch(&p, FLICK_ON), 0);
+	stop("place.taken", send_finisher);
+	assert_int_equal(flick_patch_switch(&p, FLICK_OFF), 0);
+	assert_int_equal(met_switch, -EAGAIN);
+	assert_memory_equal(met_at, mov1, 5);
+	assert_int_equal(flick_patch_release(&p), 0);
+}
+
 /* ---- opening ----------------------------------------------------------- */
 
 static void a_sync_is_chosen_once(void **state)
@@ -553,6 +605,8 @@ int main(void)
 		cmocka_unit_test(a_set_is_all_or_nothing),
 		cmocka_unit_test(one_wins_the_others_are_told),
 		cmocka_unit_test(disjoint_places_go_on_at_once),
+		cmocka_unit_test(a_round_that_ends_meanwhile_is_not_ours),
+		cmocka_unit_test(who_finishes_early_ends_no_round),
 	};
 
 	code = map(BYTES);
