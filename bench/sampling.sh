@@ -38,8 +38,7 @@ build_one() {
 		give_up "no bzip2 source: $(last_line "$scratch/log")"
 	(cd "$source" && gcc -O2 -w -D_FILE_OFFSET_BITS=64 -finstrument-functions \
 		blocksort.c huffman.c crctable.c randtable.c compress.c \
-		decompress.c bzlib.c bzip2.c "$out/pin.o" "$out/bench.o" \
-		-lm -o "$probed_bin")
+		decompress.c bzlib.c bzip2.c -o "$probed_bin")
 }
 
 make_input() {
@@ -65,8 +64,8 @@ timed_run() {	# COMMAND...
 }
 
 record() {	# DIR OPTION
-	timed_run $on_other "$build/flick" record -a graph "$2" -o "$scratch/$1" -- \
-		"$probed_bin" || give_up "flick: $bad"
+	timed_run $on_other "$build/flick" record --target-cpu 0 -a graph "$2" \
+		-o "$scratch/$1" -- "$probed_bin" || give_up "flick: $bad"
 	percent=$(calc "100 * ($wall / $plain_wall - 1)")
 }
 
@@ -108,11 +107,11 @@ compare() {	# NAME
 command -v sqlite3 >/dev/null || give_up "sqlite3 is not installed"
 build_one
 make_input
-timed_run "$probed_bin" || give_up "instrumented bzip2 failed: $bad"	# warm
+timed_run taskset -c 0 "$probed_bin" || give_up "instrumented bzip2 failed: $bad" # warm
 
 round=0
 while [ $round -lt "$rounds" ]; do
-	timed_run "$probed_bin" || give_up "instrumented bzip2 failed: $bad"
+	timed_run taskset -c 0 "$probed_bin" || give_up "instrumented bzip2 failed: $bad"
 	plain_wall=$wall
 	rm -rf "$scratch/all"
 	record all --all

@@ -99,6 +99,7 @@ BEGIN {
 	title["profiler"] = "The sampling profiler on real programs (paper 1, Table 3)"
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
 	title["sampling"] = "A call graph of a part of the time: bzip2 (paper 2, Figure 11)"
+	title["truth"] = "Self times against perf's of the program alone"
 }
 /^#/ || /^$/ { next }
 FILENAME ~ /names$/ { lines[++n_lines] = $0; next }
