@@ -62,6 +62,8 @@ int fl_run_end(struct fl_run *);
  * FLE_OPTION where an analysis cannot. */
 int fl_run_merge(struct fl_run *into, struct fl_run *from);
 #define FL_MAX_COLUMNS 64
+/* Are columns as flick/analysis.h says? Rows may come from a third party or a file. */
+bool fl_rows_are_good(const struct flick_rows *);
 /* The result of use `i`; the caller frees its cells. 0, what the analysis failed
  * with, or -EBADMSG: its rows are not as flick/analysis.h says. The others' are
  * there all the same. */

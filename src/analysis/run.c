@@ -664,8 +664,7 @@ static bool is_good_column(const struct flick_column *c)
 	return true;
 }
 
-/* What a third party says of its rows is stored as it is, if it can be. */
-static bool is_good(const struct flick_rows *r)
+bool fl_rows_are_good(const struct flick_rows *r)
 {
 	if (!r->columns || !r->n_columns || r->n_columns > FL_MAX_COLUMNS ||
 	    (r->n_rows && !r->cells))
@@ -692,7 +691,7 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 		err = fl_scales_make(&run->scales, &run->view);
 	if (!err)
 		err = w->a->rows(w->state, rows);
-	if (!err && is_good(rows))
+	if (!err && fl_rows_are_good(rows))
 		return 0;
 	if (!err)
 		free(rows->cells);		/* else its own still */

@@ -3,7 +3,6 @@
  *
  * What the reader knew of the target comes from results.db; names, too.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,36 +20,60 @@ static const char *name_of(const void *owner, uint32_t function)
 
 #define FRAMED 1	/* providers, as far as they matter here; 0: may be inlined */
 
+/* FL_N_KINDS: there is no such kind. */
 static uint8_t kind_of(const char *name)
 {
-	for (int k = 0; name && k < FL_N_KINDS; k++)
-		if (!strcmp(fl_kind_names[k], name))
-			return (uint8_t)k;
-	return FL_N_KINDS;
+	uint8_t k = 0;
+
+	while (k < FL_N_KINDS && strcmp(fl_kind_names[k], name))
+		k++;
+	return k;
 }
 
-/* Ids are dense, as they are written; a row that is not is damage. */
-static int read_sites(struct fl_store *s, sqlite3_stmt *st, struct fl_view *v, size_t n)
+/* Ids are dense, as they are written. */
+static struct fl_shm_site read_site(struct fl_query *q, uint32_t id)
 {
-	struct fl_shm_site *sites = fl_store_own(s, calloc(n + 1, sizeof(*sites)));
-	uint32_t *function_of = fl_store_own(s, calloc(n + 1, sizeof(*function_of)));
+	struct fl_shm_site site = { .kind = kind_of(fl_query_text(q, 2)) };
 
-	if (!sites || !function_of)
-		return -1;
-	while (v->n_sites < n && sqlite3_step(st) == SQLITE_ROW) {
-		int64_t function = sqlite3_column_int64(st, 1);
+	fl_query_number(q, 0, id, id);
+	q->is_wrong |= site.kind == FL_N_KINDS;
+	site.jump = fl_query_number(q, 3, 0, 1) != 0;
+	site.provider = strcmp(fl_query_text(q, 4), "cyg") ? FRAMED : 0;
+	return site;
+}
 
-		if (sqlite3_column_int64(st, 0) != v->n_sites || function < 0 ||
-		    (uint64_t)function >= s->n_functions)
-			return -1;
-		sites[v->n_sites].kind = kind_of((const char *)sqlite3_column_text(st, 2));
-		sites[v->n_sites].jump = sqlite3_column_int(st, 3) != 0;
-		sites[v->n_sites].provider = sqlite3_column_int(st, 4) ? FRAMED : 0;
-		function_of[v->n_sites++] = (uint32_t)function;
+/* Room for one more behind `n`; false when there is no memory. */
+static bool grow(void **array, uint32_t n, size_t size)
+{
+	void *grown;
+
+	if (n && (n < 64 || (n & (n - 1))))
+		return true;
+	grown = n <= UINT32_MAX / 2 ? realloc(*array, (n ? 2 * (size_t)n : 64) * size) : NULL;
+	*array = grown ? grown : *array;
+	return grown;
+}
+
+/* 0 or -ENOMEM. */
+static int read_sites(struct fl_store *s, struct fl_query *q, struct fl_view *v)
+{
+	const int64_t last = (int64_t)s->n_functions - 1;
+	struct fl_shm_site *sites = NULL;
+	uint32_t *function_of = NULL, n = 0;
+	bool fits = true;
+
+	while (fits && fl_query_row(q)) {
+		fits = grow((void **)&sites, n, sizeof(*sites)) &&
+		       grow((void **)&function_of, n, sizeof(*function_of));
+		if (!fits)
+			break;
+		sites[n] = read_site(q, n);
+		function_of[n++] = (uint32_t)fl_query_number(q, 1, 0, last);
 	}
-	v->sites = sites;
-	v->function_of = function_of;
-	return v->n_sites == n ? 0 : -1;
+	v->sites = fl_store_own(s, sites);
+	v->function_of = fl_store_own(s, function_of);
+	v->n_sites = n;
+	return !fits || (n && (!v->sites || !v->function_of)) ? -ENOMEM : 0;
 }
 
 /* Ticks become times by it: what is no length of time makes none. */
@@ -60,67 +83,86 @@ static int read_tick(struct fl_store *s, double *tick)
 
 	fl_store_value(s, "ns_per_tick", value);
 	*tick = strtod(value, &end);
-	return end != value && !*end && isfinite(*tick) && *tick > 0 ? 0 : -1;
+	return end != value && !*end && *tick >= 1e-6 && *tick <= 1e6 ? 0 : -1;
 }
 
 int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 {
-	static const char select[] = "SELECT id, function, kind, jump, "
-				     "provider <> 'cyg' FROM sites ORDER BY id";
-	sqlite3_stmt *count = NULL, *st = NULL;
 	char value[256];
-	int err = -1;
+	struct fl_query q;
+	int err;
 
 	*v = (struct fl_view){
 		.framed = 1u << FRAMED, .name = name_of, .owner = s,
 		.n_functions = (uint32_t)s->n_functions,
 	};
+	if (fl_query_check_table(s, "sites", why))
+		return -1;
 	v->sampled = fl_store_value(s, "mode", value) && !strcmp(value, "sampled");
-	if (!read_tick(s, &v->ns_per_tick) &&
-	    sqlite3_prepare_v2(s->db, "SELECT count(*) FROM sites", -1, &count, NULL) ==
-	    SQLITE_OK && sqlite3_step(count) == SQLITE_ROW &&
-	    sqlite3_prepare_v2(s->db, select, -1, &st, NULL) == SQLITE_OK)
-		err = read_sites(s, st, v, (size_t)sqlite3_column_int64(count, 0));
-	sqlite3_finalize(count);
-	sqlite3_finalize(st);
-	return err ? fl_store_fail(s, why, "damaged: record again") : 0;
+	if (read_tick(s, &v->ns_per_tick))
+		return fl_store_damaged(s, why);
+	fl_query_open(&q, s, "SELECT id, function, kind, jump, provider FROM sites "
+			     "ORDER BY id");
+	err = read_sites(s, &q, v);
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	return err ? fl_store_fail(s, why, "out of memory") : 0;
 }
 
 /* What was recorded before there was a column `pid` has the session's. */
-static sqlite3_stmt *ask_thread(struct fl_store *s)
+static int32_t session_pid(struct fl_store *s)
 {
-	static const char *const queries[] = {
-		"SELECT tid, name, pid FROM threads WHERE id = ?",
-		"SELECT tid, name, (SELECT value FROM session WHERE key = 'pid') "
-		"FROM threads WHERE id = ?",
-	};
-	sqlite3_stmt *st = NULL;
+	char why[FL_WHY];
+	uint64_t pid;
 
-	for (size_t i = 0; i < ARRAY_LEN(queries); i++)
-		if (sqlite3_prepare_v2(s->db, queries[i], -1, &st, NULL) == SQLITE_OK)
-			return st;
-	return NULL;
+	return fl_store_number(s, "pid", &pid, why) || pid > INT32_MAX ? 0 : (int32_t)pid;
 }
 
-bool fl_store_thread(struct fl_store *s, uint32_t i, struct fl_thread *t)
+static bool has_pids(struct fl_store *s)
 {
-	sqlite3_stmt *st = ask_thread(s);
-	bool found = false;
+	struct fl_query q;
 
-	*t = (struct fl_thread){ 0 };
-	if (!st)
-		return false;
-	sqlite3_bind_int64(st, 1, i);
-	if (sqlite3_step(st) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 1);
+	fl_query_open(&q, s, "SELECT pid FROM threads");
+	return !fl_query_close(&q);
+}
 
-		t->tid = sqlite3_column_int(st, 0);
-		t->pid = sqlite3_column_int(st, 2);
-		snprintf(t->name, sizeof(t->name), "%s", name ? name : "");
-		found = true;
+static struct fl_thread read_thread(struct fl_query *q, uint32_t id, bool has_pid)
+{
+	struct fl_thread t = { .tid = (int32_t)fl_query_number(q, 1, INT32_MIN, INT32_MAX) };
+
+	fl_query_number(q, 0, id, id);
+	snprintf(t.name, sizeof(t.name), "%s", fl_query_text(q, 2));
+	if (has_pid)
+		t.pid = (int32_t)fl_query_number(q, 3, INT32_MIN, INT32_MAX);
+	return t;
+}
+
+int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t *n,
+		     char why[FL_WHY])
+{
+	bool has_pid, fits = true;
+	struct fl_thread *t = NULL;
+	struct fl_query q;
+
+	*n = 0;
+	if (fl_query_check_table(s, "threads", why))
+		return -1;
+	has_pid = has_pids(s);
+	fl_query_open(&q, s, has_pid ? "SELECT id, tid, name, pid FROM threads ORDER BY id" :
+				       "SELECT id, tid, name FROM threads ORDER BY id");
+	while (fits && fl_query_row(&q)) {
+		fits = grow((void **)&t, *n, sizeof(*t));
+		if (!fits)
+			break;
+		t[*n] = read_thread(&q, *n, has_pid);
+		if (!has_pid)
+			t[*n].pid = session_pid(s);
+		++*n;
 	}
-	sqlite3_finalize(st);
-	return found;
+	*out = t = fl_store_own(s, t);
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	return fits && (t || !*n) ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
 /* ---- running ------------------------------------------------------------------- */

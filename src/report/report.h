@@ -103,8 +103,10 @@ const char *const *fl_store_functions(struct fl_store *, size_t *n);
 /* What the analyses need of the recording, to run on its trace. 0 or -1 with
  * `why` filled; lives until the store is closed. */
 int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
-/* Thread `i` of the recording; false when there is none. */
-bool fl_store_thread(struct fl_store *, uint32_t i, struct fl_thread *);
+/* The threads of the recording: tid, pid and name. 0 or -1 with `why` filled; they
+ * live until the store is closed. */
+int fl_store_threads(struct fl_store *, const struct fl_thread **, uint32_t *n,
+		     char why[FL_WHY]);
 void fl_store_close(struct fl_store *);	/* NULL is fine; drops what is unsaved */
 
 /* ---- trace: the raw events --------------------------------------------------- */

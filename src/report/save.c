@@ -248,17 +248,21 @@ static int put_columns(sqlite3 *db, const char *name, const struct flick_rows *r
 	return err;
 }
 
-static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uint64_t v)
+static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uint64_t v,
+		      size_t n_functions)
 {
 	if (v == FLICK_NONE)
 		sqlite3_bind_null(st, at);
 	else if (type == FLICK_COL_TEXT)
 		sqlite3_bind_text(st, at, (const char *)(uintptr_t)v, -1, SQLITE_STATIC);
-	else
-		sqlite3_bind_int64(st, at, (int64_t)v);
+	else if (type == FLICK_COL_FUNCTION && v >= n_functions)
+		sqlite3_bind_null(st, at);	/* nobody knows which */
+	else					/* as large as SQLite has them */
+		sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
 }
 
-static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r)
+static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r,
+		      size_t n_functions)
 {
 	sqlite3_stmt *st;
 	int err = make_result_table(db, name, r);
@@ -271,7 +275,7 @@ static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r)
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
 		for (size_t c = 0; c < r->n_columns; c++)
 			bind_cell(st, (int)c + 1, r->columns[c].type,
-				  r->cells[i * r->n_columns + c]);
+				  r->cells[i * r->n_columns + c], n_functions);
 		err = put_row(st, "", NULL, NULL);
 	}
 	sqlite3_finalize(st);
@@ -289,7 +293,7 @@ static int put_all(sqlite3 *db, const struct fl_recording *r)
 	for (size_t i = 0; !err && i < ARRAY_LEN(tables); i++)
 		err = tables[i](db, r);
 	for (size_t i = 0; !err && i < r->n_results; i++)
-		err = put_result(db, r->names[i], &r->results[i]);
+		err = put_result(db, r->names[i], &r->results[i], r->n_functions);
 	return err;
 }
 

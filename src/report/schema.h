@@ -19,8 +19,11 @@ struct fl_store {
 	sqlite3 *db;
 	bool made_dir;			/* and takes it away if nothing is saved */
 	int lock;			/* the directory, while it is recorded into; or -1 */
+	uint64_t steps, most_steps;	/* that reading took, that it may take */
 	char **functions;		/* names, once loaded */
 	size_t n_functions;
+	char **results;			/* likewise */
+	size_t n_results;
 	void **owned;			/* what loaded results point to */
 	size_t n_owned, room;
 };
@@ -32,5 +35,31 @@ extern const char *const fl_column_types[];
 void *fl_store_own(struct fl_store *, void *);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
+
+/* ---- reading (query.c) ---------------------------------------------------------- */
+
+/* Open s->path and see that it is a recording, and sound. 0 or -1 with `why` filled. */
+int fl_query_begin(struct fl_store *, char why[FL_WHY]);
+/* Is it a table that can be read by name? 0 or -1 with `why` filled. */
+int fl_query_check_table(struct fl_store *, const char *table, char why[FL_WHY]);
+/* Fill `why` with what is wrong when a query failed; returns -1. */
+int fl_store_damaged(const struct fl_store *, char why[FL_WHY]);
+
+/* A statement that gives rows. Whatever is wrong with it, or with a value, is kept
+ * until it is closed; then there are no more rows. */
+struct fl_query {
+	sqlite3_stmt *st;
+	bool is_wrong, is_over;
+};
+void fl_query_open(struct fl_query *, struct fl_store *, const char *sql);
+void fl_query_give_text(struct fl_query *, const char *);	/* for its one `?` */
+void fl_query_give_number(struct fl_query *, int64_t);
+bool fl_query_row(struct fl_query *);
+bool fl_query_is_null(struct fl_query *, int column);
+/* A whole number of [least, most], else `least` and the query is wrong. */
+int64_t fl_query_number(struct fl_query *, int column, int64_t least, int64_t most);
+/* A text without a NUL in it, until the next row; else "" and the query is wrong. */
+const char *fl_query_text(struct fl_query *, int column);
+int fl_query_close(struct fl_query *);	/* 0, or -1: it was wrong */
 
 #endif

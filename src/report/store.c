@@ -1,8 +1,9 @@
 /*
  * store.c - read a recording back, whatever state its file is in.
  *
- * A file that is not a recording, is damaged, or was written by another
- * version of flick is told apart once, when it is opened.
+ * A file that is not a recording, is damaged, or was written by another version of
+ * flick is told apart when it is opened; what one value is, where it is read
+ * (query.c).
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -46,71 +47,60 @@ int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 	return fl_why(why, s->path, "%s", text);
 }
 
-/* The one number a statement gives; -1 when it gives none. */
-static int64_t number_of(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *st = NULL;
-	int64_t n = -1;
+/* ---- names --------------------------------------------------------------------- */
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
-		n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return n;
+/* One more text behind `n`; false when there is no memory. */
+static bool add_text(char ***texts, size_t *n, const char *text)
+{
+	char **grown = *texts;
+
+	if (!(*n & (*n - 1)))			/* 0, or a power of two: full */
+		grown = realloc(grown, (*n ? *n * 2 : 1) * sizeof(*grown));
+	if (!grown)
+		return false;
+	*texts = grown;
+	grown[*n] = strdup(text);
+	return grown[*n] && ++*n;
 }
 
-static bool is_sound(sqlite3 *db)
+/* Ids are dense, as they are written. */
+static int load_functions(struct fl_store *s, char why[FL_WHY])
 {
-	sqlite3_stmt *st = NULL;
-	bool sound = false;
+	struct fl_query q;
+	bool fits = true;
 
-	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
-		sound = !strcmp((const char *)sqlite3_column_text(st, 0), "ok");
-	sqlite3_finalize(st);
-	return sound;
-}
+	if (fl_query_check_table(s, "functions", why))
+		return -1;
+	fl_query_open(&q, s, "SELECT id, name FROM functions ORDER BY id");
+	while (fits && fl_query_row(&q)) {
+		int64_t id = (int64_t)s->n_functions;
 
-static int check(struct fl_store *s, char why[FL_WHY])
-{
-	int64_t id = number_of(s->db, "PRAGMA application_id");
-	int64_t version = number_of(s->db, "PRAGMA user_version");
-	char text[96];
-
-	if (id < 0)
-		return fl_store_fail(s, why, "damaged: record again");
-	if (id != FL_STORE_ID)
-		return fl_store_fail(s, why, "not written by flick record");
-	if (version != FL_STORE_VERSION) {
-		snprintf(text, sizeof(text), "is version %d of the format, this "
-			 "flick reads %d", (int)version, FL_STORE_VERSION);
-		return fl_store_fail(s, why, text);
+		fl_query_number(&q, 0, id, id);
+		fits = id < UINT32_MAX && add_text(&s->functions, &s->n_functions,
+						   fl_query_text(&q, 1));
 	}
-	if (!is_sound(s->db))
-		return fl_store_fail(s, why, "damaged: record again");
-	return 0;
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	return fits ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
-/* ---- names of functions ------------------------------------------------------ */
-
-static int load_names(struct fl_store *s, char why[FL_WHY])
+static int load_results(struct fl_store *s, char why[FL_WHY])
 {
-	int64_t n = number_of(s->db, "SELECT coalesce(max(id), -1) + 1 FROM functions");
-	sqlite3_stmt *st = NULL;
+	struct fl_query q;
+	bool fits = true;
 
-	if (n < 0 || n > UINT32_MAX ||
-	    sqlite3_prepare_v2(s->db, "SELECT id, name FROM functions WHERE id >= 0",
-			       -1, &st, NULL) != SQLITE_OK)
-		return fl_store_fail(s, why, "damaged: record again");
-	s->functions = calloc((size_t)n + 1, sizeof(*s->functions));
-	while (s->functions && sqlite3_step(st) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 1);
+	if (fl_query_check_table(s, "results", why))
+		return -1;
+	fl_query_open(&q, s, "SELECT name FROM results ORDER BY rowid");
+	while (fits && fl_query_row(&q)) {
+		const char *name = fl_query_text(&q, 0);
 
-		s->functions[sqlite3_column_int64(st, 0)] = strdup(name ? name : "?");
+		q.is_wrong |= !fl_store_takes(name);
+		fits = add_text(&s->results, &s->n_results, name);
 	}
-	sqlite3_finalize(st);
-	s->n_functions = s->functions ? (size_t)n : 0;
-	return s->functions ? 0 : fl_store_fail(s, why, "out of memory");
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	return fits ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
 const char *const *fl_store_functions(struct fl_store *s, size_t *n)
@@ -147,11 +137,9 @@ int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])
 		say_missing(s, why);
 		goto fail;
 	}
-	if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-		fl_store_fail(s, why, NULL);
-		goto fail;
-	}
-	if (check(s, why) || load_names(s, why))
+	if (fl_query_begin(s, why) || fl_query_check_table(s, "session", why) ||
+	    fl_query_check_table(s, "columns", why) || load_functions(s, why) ||
+	    load_results(s, why))
 		goto fail;
 	*out = s;
 	return 0;
@@ -162,19 +150,19 @@ fail:
 
 bool fl_store_value(struct fl_store *s, const char *key, char value[256])
 {
-	sqlite3_stmt *st = NULL;
-	bool found = false;
+	struct fl_query q;
+	char found[256];
+	bool is_there;
 
-	if (sqlite3_prepare_v2(s->db, "SELECT value FROM session WHERE key = ?", -1,
-			       &st, NULL) != SQLITE_OK)
+	fl_query_open(&q, s, "SELECT value FROM session WHERE key = ?");
+	fl_query_give_text(&q, key);
+	is_there = fl_query_row(&q);
+	if (is_there)
+		snprintf(found, sizeof(found), "%s", fl_query_text(&q, 0));
+	if (fl_query_close(&q) || !is_there)
 		return false;
-	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0)) {
-		snprintf(value, 256, "%s", sqlite3_column_text(st, 0));
-		found = true;
-	}
-	sqlite3_finalize(st);
-	return found;
+	memcpy(value, found, sizeof(found));
+	return true;
 }
 
 int fl_store_number(struct fl_store *s, const char *key, uint64_t *out, char why[FL_WHY])
@@ -218,26 +206,13 @@ static int type_of(const char *name)
 
 const char *fl_store_result(struct fl_store *s, size_t i)
 {
-	sqlite3_stmt *st = NULL;
-	const char *name = NULL;
-
-	if (sqlite3_prepare_v2(s->db, "SELECT name FROM results ORDER BY rowid LIMIT 1 "
-			       "OFFSET ?", -1, &st, NULL) != SQLITE_OK)
-		return NULL;
-	sqlite3_bind_int64(st, 1, (int64_t)i);
-	if (sqlite3_step(st) == SQLITE_ROW)
-		name = (const char *)sqlite3_column_text(st, 0);
-	name = name ? fl_store_own(s, strdup(name)) : NULL;
-	sqlite3_finalize(st);
-	return name;
+	return i < s->n_results ? s->results[i] : NULL;
 }
 
 bool fl_store_has(struct fl_store *s, const char *result)
 {
-	const char *name;
-
-	for (size_t i = 0; (name = fl_store_result(s, i)); i++)
-		if (!strcmp(name, result))
+	for (size_t i = 0; i < s->n_results; i++)
+		if (!strcmp(s->results[i], result))
 			return true;
 	return false;
 }
@@ -263,68 +238,58 @@ static int load_columns(struct fl_store *s, const char *name, struct flick_rows 
 {
 	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS,
 							      sizeof(*columns)));
-	sqlite3_stmt *st = NULL;
-	bool sound = true;
+	struct fl_query q;
 
-	r->columns = columns;
-	if (!columns || sqlite3_prepare_v2(s->db, "SELECT name, type FROM columns WHERE "
-					   "result = ? ORDER BY position", -1, &st,
-					   NULL) != SQLITE_OK)
-		return -1;
-	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
-	while (sound && sqlite3_step(st) == SQLITE_ROW) {
-		const char *text = (const char *)sqlite3_column_text(st, 0);
-		int type = type_of((const char *)sqlite3_column_text(st, 1));
+	fl_query_open(&q, s, "SELECT position, name, type FROM columns WHERE result = ? "
+			     "ORDER BY position");
+	fl_query_give_text(&q, name);
+	while (columns && r->n_columns < FL_MAX_COLUMNS && fl_query_row(&q)) {
+		struct flick_column *c = &columns[r->n_columns];
+		int type = type_of(fl_query_text(&q, 2));
 
-		sound = text && type >= 0 && r->n_columns < FL_MAX_COLUMNS;
-		if (!sound)
-			break;
-		columns[r->n_columns].type = (enum flick_column_type)type;
-		columns[r->n_columns].name = fl_store_own(s, strdup(text));
-		sound = columns[r->n_columns++].name;
+		fl_query_number(&q, 0, (int64_t)r->n_columns, (int64_t)r->n_columns);
+		c->name = fl_store_own(s, strdup(fl_query_text(&q, 1)));
+		q.is_wrong |= type < 0 || !c->name;
+		c->type = (enum flick_column_type)type;
+		r->n_columns += !q.is_wrong;
 	}
-	sqlite3_finalize(st);
-	return sound && r->n_columns ? 0 : -1;
+	q.is_wrong |= !columns || fl_query_row(&q);
+	r->columns = columns;
+	return fl_query_close(&q) || !fl_rows_are_good(r) ? -1 : 0;
 }
 
 /* A name in quotes alone would be a text where there is no such column. */
-static sqlite3_stmt *select_rows(struct fl_store *s, const char *name,
-				 const struct flick_rows *r)
+static char *select_of(const char *name, const struct flick_rows *r)
 {
 	char *sql = sqlite3_mprintf("SELECT ");
-	sqlite3_stmt *st = NULL;
 
 	for (size_t c = 0; sql && c < r->n_columns; c++)
 		sql = sqlite3_mprintf("%z%sr.\"%w\"", sql, c ? "," : "",
 				      r->columns[c].name);
-	if (sql)
-		sql = sqlite3_mprintf("%z FROM \"%w\" AS r", sql, name);
-	if (!sql || sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-		st = NULL;
-	sqlite3_free(sql);
-	return st;
+	return sql ? sqlite3_mprintf("%z FROM \"%w\" AS r", sql, name) : NULL;
 }
 
-static uint64_t read_cell(struct fl_store *s, sqlite3_stmt *st, int c,
+static uint64_t read_cell(struct fl_store *s, struct fl_query *q, int c,
 			  enum flick_column_type type)
 {
+	const bool is_function = type == FLICK_COL_FUNCTION;
 	const char *text;
 
-	if (sqlite3_column_type(st, c) == SQLITE_NULL)
+	if (fl_query_is_null(q, c))
 		return FLICK_NONE;
 	if (type != FLICK_COL_TEXT)
-		return (uint64_t)sqlite3_column_int64(st, c);
-	text = (const char *)sqlite3_column_text(st, c);
-	text = text ? fl_store_own(s, strdup(text)) : NULL;
-	return text ? (uintptr_t)text : FLICK_NONE;
+		return (uint64_t)fl_query_number(q, c, 0, is_function ?
+						 (int64_t)s->n_functions - 1 : INT64_MAX);
+	text = fl_store_own(s, strdup(fl_query_text(q, c)));
+	q->is_wrong |= !text;
+	return (uintptr_t)text;
 }
 
-static int read_rows(struct fl_store *s, sqlite3_stmt *st, struct flick_rows *r)
+static int read_rows(struct fl_store *s, struct fl_query *q, struct flick_rows *r)
 {
 	size_t room = 0;
-	int step;
 
-	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (fl_query_row(q)) {
 		if (r->n_rows == room) {
 			uint64_t *grown;
 
@@ -336,32 +301,42 @@ static int read_rows(struct fl_store *s, sqlite3_stmt *st, struct flick_rows *r)
 		}
 		for (size_t c = 0; c < r->n_columns; c++)
 			r->cells[r->n_rows * r->n_columns + c] =
-				read_cell(s, st, (int)c, r->columns[c].type);
+				read_cell(s, q, (int)c, r->columns[c].type);
 		r->n_rows++;
 	}
-	return step == SQLITE_DONE ? 0 : -1;
+	return 0;
 }
 
 int fl_store_load(struct fl_store *s, const char *name, struct flick_rows *r,
 		  char why[FL_WHY])
 {
-	sqlite3_stmt *st;
+	struct fl_query q;
+	char *sql;
 	int err;
 
 	*r = (struct flick_rows){ 0 };
 	if (!fl_store_has(s, name))
 		return say_others(s, name, why);
-	st = load_columns(s, name, r) ? NULL : select_rows(s, name, r);
-	if (!st)
-		return fl_store_fail(s, why, "damaged: record again");
-	err = read_rows(s, st, r);
-	sqlite3_finalize(st);
-	if (err) {
-		free(r->cells);
-		r->cells = NULL;
-		return fl_store_fail(s, why, NULL);
-	}
-	return 0;
+	if (fl_query_check_table(s, name, why))
+		return -1;
+	if (load_columns(s, name, r))
+		return fl_store_damaged(s, why);
+	sql = select_of(name, r);
+	fl_query_open(&q, s, sql);
+	sqlite3_free(sql);
+	err = read_rows(s, &q, r);
+	if (!fl_query_close(&q) && !err)
+		return 0;
+	free(r->cells);
+	r->cells = NULL;
+	return err ? fl_store_fail(s, why, "out of memory") : fl_store_damaged(s, why);
+}
+
+static void free_texts(char **texts, size_t n)
+{
+	while (n)
+		free(texts[--n]);
+	free(texts);
 }
 
 void fl_store_close(struct fl_store *s)
@@ -376,9 +351,8 @@ void fl_store_close(struct fl_store *s)
 	}
 	if (s->lock >= 0)
 		close(s->lock);
-	for (size_t i = 0; i < s->n_functions; i++)
-		free(s->functions[i]);
-	free(s->functions);
+	free_texts(s->functions, s->n_functions);
+	free_texts(s->results, s->n_results);
 	for (size_t i = 0; i < s->n_owned; i++)
 		free(s->owned[i]);
 	free(s->owned);

@@ -13,8 +13,8 @@ static struct {
 	struct fl_dump *dump;
 	double ns_per_tick;
 	uint64_t start;
-	uint32_t thread;		/* last one described; ids are its */
-	int pid, tid;
+	const struct fl_thread *threads;
+	uint32_t n_threads;
 	uint64_t n;			/* events written */
 } out;
 
@@ -26,18 +26,6 @@ static void print_thread(const struct fl_thread *t)
 	fputs("}}", out.dump->to);
 }
 
-static void look_up(uint32_t thread)
-{
-	struct fl_thread t;
-
-	if (out.thread == thread)
-		return;
-	out.thread = thread;
-	fl_store_thread(out.dump->store, thread, &t);
-	out.pid = t.pid;
-	out.tid = t.tid ? t.tid : (int)thread;
-}
-
 static void print_time(const char *key, double ticks)
 {
 	fprintf(out.dump->to, ",\"%s\":%.3f", key, ticks * out.ns_per_tick / 1000);
@@ -45,9 +33,11 @@ static void print_time(const char *key, double ticks)
 
 static void print_head(const char *phase, const char *name, uint32_t thread)
 {
-	look_up(thread);
+	const bool known = thread < out.n_threads && out.threads[thread].tid;
+
 	fprintf(out.dump->to, "%s{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"name\":",
-		out.n++ ? ",\n" : "", phase, out.pid, out.tid);
+		out.n++ ? ",\n" : "", phase, known ? out.threads[thread].pid : 0,
+		known ? out.threads[thread].tid : (int)thread);
 	fl_json_string(out.dump->to, name);
 }
 
@@ -106,20 +96,19 @@ static int write_chrome(struct fl_dump *d)
 {
 	struct fl_use use = { .analysis = &analysis };
 	struct fl_view view;
-	struct fl_thread t;
 	int status;
 
 	if (fl_store_view(d->store, &view, d->why) ||
+	    fl_store_threads(d->store, &out.threads, &out.n_threads, d->why) ||
 	    fl_store_number(d->store, "start_tsc", &out.start, d->why) ||
 	    fl_trace_check(d->dir, d->why) || fl_dump_open(d))
 		return -1;
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;
-	out.thread = UINT32_MAX;
 	out.n = 0;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", d->to);
-	for (uint32_t i = 0; fl_store_thread(d->store, i, &t); i++)
-		print_thread(&t);
+	for (uint32_t i = 0; i < out.n_threads; i++)
+		print_thread(&out.threads[i]);
 	status = fl_replay(d->dir, &view, &use, NULL, d->why);
 	fputs("\n]}\n", d->to);
 	return status;

@@ -117,7 +117,9 @@ static int open_stream(struct fl_trace *t, char why[FL_WHY])
 {
 	struct header h = { MAGIC, FL_TRACE_VERSION, sizeof(struct flick_record) };
 
-	t->fd = open(t->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (unlink(t->path) && errno != ENOENT)
+		return fl_why(why, t->path, "%s", strerror(errno));
+	t->fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (t->fd < 0)
 		return fl_why(why, t->path, "%s", strerror(errno));
 	t->stream = ZSTD_createCStream();
@@ -195,14 +197,29 @@ struct reader {
 	const char *damage;		/* NULL: none so far */
 };
 
+/* Nobody is waited for who might write into a pipe. */
+static int open_file(struct reader *r, char why[FL_WHY])
+{
+	int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return fl_why(why, r->path, "%s", errno == ENOENT ? "there is no trace; "
+			      "record with --trace" : strerror(errno));
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		r->file = fdopen(fd, "r");
+	if (r->file)
+		return 0;
+	close(fd);
+	return fl_why(why, r->path, "no regular file");
+}
+
 static int open_reader(struct reader *r, char why[FL_WHY])
 {
 	struct header h;
 
-	r->file = fopen(r->path, "re");
-	if (!r->file)
-		return fl_why(why, r->path, "%s", errno == ENOENT ? "there is no trace; "
-			      "record with --trace" : strerror(errno));
+	if (open_file(r, why))
+		return -1;
 	if (fread(&h, sizeof(h), 1, r->file) != 1 || h.magic != MAGIC)
 		return fl_why(why, r->path, "not a trace of flick, or cut short at its start");
 	if (h.version != FL_TRACE_VERSION || h.record_bytes != sizeof(struct flick_record))

@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
-#include "report/report.h"
+#include "report/schema.h"
 
 static char dir[64], file[96];
 static char why[FL_WHY];
@@ -48,7 +47,7 @@ static const struct fl_recording recording = {
 static int set_up(void **unused)
 {
 	(void)unused;
-	strcpy(dir, "/tmp/flick-store-XXXXXX");
+	strcpy(dir, "/tmp/flick-store.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(file, sizeof(file), "%s/results.db", dir);
@@ -291,6 +290,263 @@ static void damaged_numbers(void **unused)
 	}
 }
 
+/* ---- a file that somebody else made ---------------------------------------------- */
+
+/* Whatever is asked of it; returns how often it was refused, of 4. */
+static int read_all(void)
+{
+	const struct fl_thread *threads;
+	struct fl_store *s = NULL;
+	struct flick_rows r;
+	struct fl_view view;
+	int refused = 0;
+	uint32_t n;
+
+	if (fl_store_open(&s, dir, why))
+		return 4;
+	if (fl_store_load(s, "counts", &r, why))
+		refused++;
+	for (size_t i = 0; i < r.n_rows; i++)
+		if (r.cells && r.cells[2 * i] != FLICK_NONE)
+			assert_true(r.cells[2 * i] < 2);
+	free(r.cells);
+	refused += fl_store_view(s, &view, why) != 0;
+	for (uint32_t i = 0; i < view.n_sites; i++)
+		assert_non_null(view.name(view.owner, view.function_of[i]));
+	refused += fl_store_threads(s, &threads, &n, why) != 0;
+	fl_store_close(s);
+	return refused;
+}
+
+static void expect_refusal_after(const char *sql, const char *text)
+{
+	write_recording();
+	assert_int_equal(read_all(), 0);
+	change(sql);
+	why[0] = '\0';
+	if (!read_all() || !strstr(why, text))
+		fail_msg("%s: %s", sql, why);
+	assert_null(strchr(why, '\n'));
+}
+
+/* Its key may be no key, and of any type. */
+static void ids_that_are_no_indices(void **unused)
+{
+	static const char *const ids[] = { "7", "-1", "'zzz'", "1.5", "x'00'", "NULL", "0",
+					   "4611686018427387904", "9223372036854775807" };
+	char sql[256];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		snprintf(sql, sizeof(sql), "DROP TABLE functions;"
+			 "CREATE TABLE functions(id, name); INSERT INTO functions "
+			 "VALUES(0, 'f'), (1, 'g'), (%s, 'h')", ids[i]);
+		expect_refusal_after(sql, "damaged: record again");
+	}
+	expect_refusal_after("DELETE FROM functions WHERE id = 0", "damaged");
+	expect_refusal_after("UPDATE sites SET id = 5", "damaged");
+	expect_refusal_after("UPDATE threads SET id = 5", "damaged");
+}
+
+static void values_of_another_type(void **unused)
+{
+	static const char *const changes[] = {
+		"UPDATE functions SET name = NULL WHERE id = 1",
+		"UPDATE functions SET name = x'6100' WHERE id = 1",
+		"UPDATE functions SET name = CAST(x'61006200' AS TEXT) WHERE id = 1",
+		"UPDATE counts SET calls = 'many'", "UPDATE counts SET calls = -1",
+		"UPDATE counts SET calls = 0.5", "UPDATE counts SET calls = x'01'",
+		"UPDATE counts SET function = 2", "UPDATE counts SET function = -1",
+		"UPDATE counts SET function = 4294967296",
+		"UPDATE columns SET name = 'a b' WHERE name = 'calls'",
+		"UPDATE columns SET name = 'FUNCTION' WHERE name = 'calls'",
+		"UPDATE columns SET position = 9 WHERE name = 'calls'",
+		"UPDATE results SET name = 'session'", "UPDATE results SET name = x'00'",
+		"UPDATE results SET name = NULL",
+		"UPDATE sites SET function = 2", "UPDATE sites SET function = NULL",
+		"UPDATE sites SET function = 4294967296",
+		"UPDATE sites SET kind = 'none'", "UPDATE sites SET kind = 0",
+		"UPDATE sites SET jump = 2", "UPDATE sites SET provider = NULL",
+		"UPDATE threads SET tid = 1 << 40", "UPDATE threads SET tid = 'x'",
+		"UPDATE threads SET name = x'05'", "UPDATE threads SET pid = NULL",
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
+		expect_refusal_after(changes[i], "damaged: record again");
+}
+
+#define ENDLESS "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) "
+
+static void tables_that_are_none(void **unused)
+{
+	static const char *const names[] = { "session", "functions", "results", "columns",
+					     "sites", "threads", "counts" };
+	char sql[512];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(sql, sizeof(sql), "DROP TABLE %s; CREATE VIEW %s AS " ENDLESS
+			 "SELECT i AS id, i AS position, 'counts' AS name, 0 AS function, "
+			 "'counts' AS result, i AS calls, 'count' AS type, 'x' AS key, "
+			 "0 AS value, 0 AS tid, 0 AS pid, 'entry' AS kind, 0 AS jump, "
+			 "'' AS provider FROM n", names[i], names[i]);
+		expect_refusal_after(sql, "is no table");
+	}
+	expect_refusal_after("CREATE TABLE mine(a, b AS (hex(zeroblob(a))) NOT NULL)",
+			     "`mine` is none");
+	expect_refusal_after("DROP TABLE counts; CREATE TABLE counts(function, calls AS "
+			     "(length(hex(zeroblob(9999999)))) STORED)", "`counts` is none");
+	expect_refusal_after("CREATE VIRTUAL TABLE words USING fts5(x)", "`words` is none");
+}
+
+/* What is not flick's may be there, as long as nobody has to run it. */
+static void what_somebody_added_is_not_looked_at(void **unused)
+{
+	(void)unused;
+	write_recording();
+	change("CREATE VIEW hottest AS " ENDLESS "SELECT * FROM n; CREATE INDEX i ON "
+	       "functions(name); CREATE TRIGGER t AFTER INSERT ON functions BEGIN SELECT 1; "
+	       "END; CREATE TABLE notes(x CHECK(length(x) < 3)); INSERT INTO notes VALUES(1)");
+	assert_int_equal(read_all(), 0);
+}
+
+static void what_takes_too_long_is_given_up(void **unused)
+{
+	struct fl_store *s;
+	struct fl_query q;
+
+	(void)unused;
+	write_recording();
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	fl_query_open(&q, s, ENDLESS "SELECT max(i) FROM n");
+	assert_false(fl_query_row(&q));
+	assert_int_equal(fl_query_close(&q), -1);
+	assert_int_equal(fl_store_damaged(s, why), -1);
+	assert_non_null(strstr(why, "takes longer to read"));
+	fl_store_close(s);
+}
+
+/* Read only: no table of its own, no other file, no code. */
+static void nothing_but_reading_is_done(void **unused)
+{
+	static const char *const others[] = {
+		"ATTACH '/dev/null' AS x", "DELETE FROM counts",
+		"SELECT load_extension('x')", "SELECT * FROM \"no such column\"",
+		"SELECT writefile('/tmp/x', 'y')", "SELECT \"no such column\" FROM counts",
+		"CREATE VIEW x AS SELECT 1",
+	};
+	struct fl_store *s;
+	struct fl_query q;
+
+	(void)unused;
+	write_recording();
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		fl_query_open(&q, s, others[i]);
+		fl_query_row(&q);
+		if (!fl_query_close(&q))
+			fail_msg("%s", others[i]);
+	}
+	fl_store_close(s);
+	assert_int_equal(read_all(), 0);
+}
+
+/* Its header may ask for a log beside it, or a journal may lie there. */
+static void no_other_file_is_read_or_made(void **unused)
+{
+	char journal[128], wal[128], shm[128];
+	int fd;
+
+	(void)unused;
+	snprintf(journal, sizeof(journal), "%s-journal", file);
+	snprintf(wal, sizeof(wal), "%s-wal", file);
+	snprintf(shm, sizeof(shm), "%s-shm", file);
+	write_recording();
+	fd = open(file, O_WRONLY);
+	assert_int_equal(pwrite(fd, "\2\2", 2, 18), 2);
+	close(fd);
+	read_all();
+	assert_int_not_equal(access(wal, F_OK), 0);
+	assert_int_not_equal(access(shm, F_OK), 0);
+	write_recording();
+	fd = open(journal, O_WRONLY | O_CREAT, 0666);
+	assert_int_equal(write(fd, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8), 8);
+	close(fd);
+	assert_int_equal(read_all(), 0);
+	assert_int_equal(access(journal, F_OK), 0);
+	unlink(journal);
+}
+
+static void a_pipe_is_not_waited_for(void **unused)
+{
+	(void)unused;
+	assert_int_equal(mkfifo(file, 0666), 0);
+	expect_refused("no regular file");
+}
+
+static void names_of_megabytes(void **unused)
+{
+	struct flick_rows r;
+	struct fl_store *s;
+	size_t n;
+
+	(void)unused;
+	write_recording();
+	change("UPDATE functions SET name = hex(zeroblob(1000000)) WHERE id = 0");
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	assert_int_equal(strlen(fl_store_functions(s, &n)[0]), 2000000);
+	assert_int_equal(fl_store_load(s, "counts", &r, why), 0);
+	free(r.cells);
+	fl_store_close(s);
+	expect_refusal_after("UPDATE functions SET name = hex(zeroblob(20000000))", "");
+}
+
+/* A directory's name is no part of a URI. */
+static void directories_of_any_name(void **unused)
+{
+	static const char *const names[] = { "a b", "a?mode=rwc", "a#b", "a%41", "\xc3\xa9" };
+	char below[96], inside[128];
+	struct fl_store *s;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(below, sizeof(below), "%s/%s", dir, names[i]);
+		snprintf(inside, sizeof(inside), "%s/results.db", below);
+		assert_int_equal(fl_store_create(&s, below, why), 0);
+		assert_int_equal(fl_store_save(s, &recording, why), 0);
+		fl_store_close(s);
+		assert_int_equal(fl_store_open(&s, below, why), 0);
+		fl_store_close(s);
+		unlink(inside);
+		rmdir(below);
+	}
+}
+
+/* A number that SQLite cannot hold is its largest one, a function that is none is
+ * not known. */
+static void what_cannot_be_stored_is_bent(void **unused)
+{
+	uint64_t large[] = { 0, UINT64_MAX - 1, 77, 3 };
+	struct flick_rows odd = { columns, 2, large, 2 }, r;
+	struct fl_recording rec = recording;
+	struct fl_store *s;
+
+	(void)unused;
+	rec.results = &odd;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_save(s, &rec, why), 0);
+	fl_store_close(s);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	assert_int_equal(fl_store_load(s, "counts", &r, why), 0);
+	assert_true(r.cells[1] == INT64_MAX);
+	assert_true(r.cells[2] == FLICK_NONE);
+	free(r.cells);
+	fl_store_close(s);
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
 static void unwritable_directory(void **unused)
 {
 	struct fl_store *s;
@@ -381,6 +637,17 @@ int main(void)
 		T(overwritten_page),
 		T(damaged_results),
 		T(damaged_numbers),
+		T(ids_that_are_no_indices),
+		T(values_of_another_type),
+		T(tables_that_are_none),
+		T(what_somebody_added_is_not_looked_at),
+		T(what_takes_too_long_is_given_up),
+		T(nothing_but_reading_is_done),
+		T(no_other_file_is_read_or_made),
+		T(a_pipe_is_not_waited_for),
+		T(names_of_megabytes),
+		T(directories_of_any_name),
+		T(what_cannot_be_stored_is_bent),
 		T(unwritable_directory),
 		T(full_disk),
 		T(long_paths_leave_the_reason),

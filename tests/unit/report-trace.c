@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zstd.h>
 
 #include "report/report.h"
 
@@ -178,6 +179,84 @@ static void other_files_are_refused(void **unused)
 	assert_non_null(strstr(why, "--trace"));
 }
 
+/* ---- files that somebody else wrote ------------------------------------------------ */
+
+struct block {
+	uint32_t type, thread;
+	uint64_t n;
+};
+enum { RECORDS = 1, THREAD_END, END };
+
+/* What stands behind a right header; sound for zstd. */
+static void write_blocks(const void *blocks, size_t n)
+{
+	static const uint64_t header[] = { 0x3165636172746b66, FL_TRACE_VERSION |
+					   (uint64_t)sizeof(struct flick_record) << 32 };
+	char packed[512];
+	size_t bytes = ZSTD_compress(packed, sizeof(packed), blocks, n, 1);
+	FILE *f = fopen(file, "w");
+
+	assert_false(ZSTD_isError(bytes));
+	fwrite(header, sizeof(header), 1, f);
+	fwrite(packed, bytes, 1, f);
+	fclose(f);
+}
+
+/* One record, and what its block and the end say of it. */
+static int read_one(uint32_t type, uint32_t thread, uint64_t n, uint64_t at_end)
+{
+	const struct {
+		struct block first;
+		struct flick_record record;
+		struct block end;
+	} all = { { type, thread, n }, { 13, 0, 0 }, { END, 0, at_end } };
+
+	write_blocks(&all, sizeof(all));
+	return read_trace();
+}
+
+static void numbers_are_checked(void **unused)
+{
+	(void)unused;
+	assert_int_equal(read_one(RECORDS, 0, 1, 1), 0);
+	assert_int_equal(n_got, 1);
+	assert_int_equal(read_one(RECORDS, 0, 1, 2), 1);
+	assert_int_equal(n_got, 1);
+	assert_non_null(strstr(why, "the first 1 events are shown"));
+	assert_int_equal(read_one(RECORDS, 0, 1, 0), 1);
+	assert_int_equal(read_one(RECORDS, 0, UINT64_MAX, 1), 1);
+	assert_int_equal(read_one(RECORDS, FL_TRACE_THREADS, 1, 1), 1);
+	assert_int_equal(n_got, 0);
+	assert_non_null(strstr(why, "damaged"));
+	assert_int_equal(read_one(THREAD_END, UINT32_MAX, 0, 0), 1);
+	assert_int_equal(n_ended, 0);
+	assert_int_equal(read_one(9, 0, 1, 1), 1);
+	assert_int_equal(read_one(END, 0, 0, 0), 1);	/* and something behind it */
+}
+
+static void a_pipe_is_not_waited_for(void **unused)
+{
+	(void)unused;
+	assert_int_equal(mkfifo(file, 0666), 0);
+	assert_int_equal(read_trace(), -1);
+	assert_non_null(strstr(why, "no regular file"));
+}
+
+/* Whoever may write into the directory has put a link where the trace will be. */
+static void a_link_is_not_written_through(void **unused)
+{
+	char tmp[128], other[128];
+	struct fl_trace *t;
+
+	(void)unused;
+	snprintf(tmp, sizeof(tmp), "%s.tmp", file);
+	snprintf(other, sizeof(other), "%s.other", file);
+	assert_int_equal(symlink(other, tmp), 0);
+	assert_int_equal(fl_trace_create(&t, dir, why), 0);
+	assert_int_not_equal(access(other, F_OK), 0);
+	fl_trace_close(t);
+}
+
 static void what_is_not_saved_leaves_nothing(void **unused)
 {
 	struct fl_trace *t;
@@ -202,6 +281,9 @@ int main(void)
 		T(a_file_cut_anywhere_is_read_up_to_there),
 		T(damage_is_told),
 		T(other_files_are_refused),
+		T(numbers_are_checked),
+		T(a_pipe_is_not_waited_for),
+		T(a_link_is_not_written_through),
 		T(what_is_not_saved_leaves_nothing),
 	};
 
