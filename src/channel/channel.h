@@ -123,6 +123,12 @@ struct fl_windows {
  * that call returns to. Both are enqueued as one, and counted as one. */
 #define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
 
+/* Where glue stands, for who samples the program counter: its time is flick's. */
+#define FL_MAX_GLUE 1024u
+struct fl_glue_range {
+	uint64_t lo, hi;		/* W target, before it counts in n_glue */
+};
+
 /* What a reader's thread sleeps on. */
 struct fl_bell {
 	alignas(64) uint32_t rung;	/* futex; atomic add */
@@ -170,6 +176,9 @@ struct fl_shm {
 	uint32_t free_hint;		/* a slot that is likely free; any order */
 
 	struct fl_windows windows;
+
+	uint32_t n_glue;		/* claimed, or more; atomic */
+	struct fl_glue_range glue[FL_MAX_GLUE];
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
 	alignas(64) pthread_mutex_t family;	/* robust; see channel/family.c */

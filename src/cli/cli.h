@@ -37,6 +37,7 @@ struct fl_account {
 	uint64_t produced, delivered, lost, filtered;
 	uint64_t active, refused;	/* probes */
 	bool due;			/* the command came far enough to have one */
+	char cost[128];			/* what recording cost, or why that is not known */
 };
 
 struct fl_cmd {

@@ -384,7 +384,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 	if (seconds < 0)
 		return FL_EXIT_USAGE;
-	account->due = true;
+	(void)account;
 	return seconds ? calibrate((unsigned)seconds) : show();
 }
 

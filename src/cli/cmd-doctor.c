@@ -203,7 +203,7 @@ static bool print_syncs(void)
 	return !err;
 }
 
-static int examine(struct fl_account *account)
+static int examine(void)
 {
 	int status = FL_EXIT_WELL;
 
@@ -219,7 +219,6 @@ static int examine(struct fl_account *account)
 		status = FL_EXIT_FAILED;
 	puts(status == FL_EXIT_WELL ? "flick can record here" :
 	     "flick cannot record here until what is marked `no` works");
-	account->due = true;
 	return status;
 }
 
@@ -317,7 +316,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.session.selection && !parse(cmd, argc, argv, &w))
-		status = w.cost ? measure(&w, account) : examine(account);
+		status = w.cost ? measure(&w, account) : examine();
 	fl_selection_free(w.o.session.selection);
 	fl_session_drop_uses(&w.o.session);
 	return status;

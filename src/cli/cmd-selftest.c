@@ -257,7 +257,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("usage: flick %s %s", cmd->name, cmd->args);
 		return FL_EXIT_USAGE;
 	}
-	account->due = true;
+	(void)account;
 	return selftest(&r);
 }
 

@@ -68,10 +68,13 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "filtered", "%llu", (unsigned long long)a->filtered);
 	put(p, "active", "%llu", (unsigned long long)a->active);
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
+	put(p, "cost", "%s", a->cost);
 }
 
 int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_WHY])
 {
+	char cost[256];
+
 	const struct {
 		const char *key;
 		uint64_t *to;
@@ -85,6 +88,8 @@ int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_W
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (fl_store_number(store, numbers[i].key, numbers[i].to, why))
 			return -1;
+	if (fl_store_value(store, "cost", cost))
+		snprintf(a->cost, sizeof(a->cost), "%.127s", cost);
 	return 0;
 }
 

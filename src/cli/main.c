@@ -65,6 +65,8 @@ static bool wants_help(int argc, char **argv)
 
 static void print_account(const struct fl_account *a)
 {
+	if (*a->cost)
+		fprintf(stderr, "cost: %s\n", a->cost);
 	fprintf(stderr, "events: %llu produced, %llu delivered, %llu lost",
 		(unsigned long long)a->produced, (unsigned long long)a->delivered,
 		(unsigned long long)a->lost);

@@ -71,9 +71,18 @@ static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *fu
 	return fl_roster_find(&p->s->roster, *pc->path ? pc->path : "[unknown]", 0, function);
 }
 
+/* In the library, or in glue, which stands in memory without a file. */
 static bool is_own(const struct profile *p, const struct fl_pc *pc)
 {
-	return !strcmp(pc->path, p->s->launch.library);
+	const struct fl_shm *m = p->s->shm;
+	uint32_t n = m->n_glue < FL_MAX_GLUE ? m->n_glue : FL_MAX_GLUE;
+
+	if (*pc->path == '/' && pc->path[1] != '/')
+		return !strcmp(pc->path, p->s->launch.library);
+	for (uint32_t i = 0; i < n; i++)
+		if (pc->address >= m->glue[i].lo && pc->address < m->glue[i].hi)
+			return true;
+	return false;
 }
 
 static int grow(struct profile *p)
@@ -165,20 +174,46 @@ static int fill(struct flick_rows *r, const struct profile *p)
 	return err;
 }
 
+/* ---- the cost ------------------------------------------------------------------------ */
+
+enum { FEW = 100 };			/* samples; a tenth either way says nothing */
+
+/* Of the program's own CPU time, in percent. What the reader does on another core
+ * does not take the program's time, and is told apart. */
+static void tell_cost(struct fl_session *s, const struct profile *p)
+{
+	double program = (double)(p->all - p->own);
+	double probes = 100 * (double)p->own / program;
+	uint64_t cpu_ms = p->all * fl_sampler_period_ns() / 1000000;
+	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) /
+			(program * (double)fl_sampler_period_ns());
+	char *cost = s->account.cost;
+	size_t room = sizeof(s->account.cost);
+
+	if (!s->sampler)
+		snprintf(cost, room, "unknown (the system gives no samples)");
+	else if (p->all - p->own < FEW)
+		snprintf(cost, room, "unknown (%llu ms of CPU time are too few to tell)",
+			 (unsigned long long)cpu_ms);
+	else
+		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f), "
+			 "reader beside it %.1f %%", probes, probes, 100 * reader);
+}
+
 /* Exhaustive recordings have self times of their own. */
 int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
 	int err = 0;
 
-	if (!s->sampler)
-		return 0;
-	err = gather(&p);
-	for (size_t i = 0; !err && s->view.sampled && i < s->o->n_analyses; i++)
+	if (s->sampler)
+		err = gather(&p);
+	for (size_t i = 0; !err && s->sampler && s->view.sampled && i < s->o->n_analyses; i++)
 		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, "latency"))
 			err = fill(&s->results[i], &p);
 	s->pc_samples = p.all;
 	s->pc_own = p.own;
+	tell_cost(s, &p);
 	free(p.samples);
 	return err;
 }

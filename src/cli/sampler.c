@@ -265,12 +265,12 @@ static void merge_pcs(struct fl_sampler *s)
 static void count_sample(struct fl_sampler *s, const struct moment *m)
 {
 	const struct map *map = map_at(s, m->pid, m->at);
-	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = m->at, .path = "" };
+	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = m->at, .address = m->at,
+			    .path = "" };
 
 	if (map) {
 		pc.path = s->paths[map->path];
 		pc.at = m->at - map->lo + map->offset;
-		pc.address = m->at;
 	}
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);

@@ -68,6 +68,18 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	refuse_overlap(id, first);
 }
 
+/* Of what has no place in the table the reader does not know whose it is. */
+static void tell_reader(const struct fl_near *near)
+{
+	struct fl_shm *m = fl_table.shm;
+	/* ordering: none, the reader looks when the process has ended */
+	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
+	uintptr_t lo = (uintptr_t)near->code;
+
+	if (i < FL_MAX_GLUE)
+		m->glue[i] = (struct fl_glue_range){ lo, lo + near->code_bytes };
+}
+
 /* What was written is code from now on, or is gone. */
 static int seal(struct fl_near *near, int err)
 {
@@ -75,6 +87,8 @@ static int seal(struct fl_near *near, int err)
 		err = fl_near_seal(near);
 	if (err)
 		fl_near_free(near);
+	else
+		tell_reader(near);
 	return err;
 }
 

@@ -20,7 +20,6 @@ one_line_error 1 'nothing is kept'
 
 calibrate --quick
 succeeded
-ends_well
 # FAILED/RUNS of each control, equal and not 0.
 awk '/^two halves/ {
 		n++

@@ -11,7 +11,6 @@ label='selftest:'
 limit=150
 run "$FLICK" selftest --seconds 4
 succeeded
-ends_well
 for t in $tests; do
 	grep -Eq "^$t +(old [1-9][0-9]* new [1-9][0-9]* \| torn 0 lost 0 stray 0|skipped: .*)$" \
 		"$out" || fail "$label no line for $t"

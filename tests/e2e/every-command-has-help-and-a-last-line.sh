@@ -22,7 +22,7 @@ done
 label=record
 ends_well
 set -f			# f* is for flick
-for command in "report $work/flick.data" "list $work/recursion" "doctor" \
+for command in "report $work/flick.data" "list $work/recursion" \
 	"count f* -- $work/recursion" "count fib -- $work/recursion" \
 	"latency fib -- $work/recursion"; do
 	label="$command:"
@@ -30,3 +30,6 @@ for command in "report $work/flick.data" "list $work/recursion" "doctor" \
 	succeeded
 	ends_well
 done
+run "$FLICK" doctor
+succeeded
+! grep -q "$ending" "$out" "$err" || fail "doctor records nothing, and has an account"

@@ -44,3 +44,18 @@ run "$FLICK" report "$data"
 succeeded
 grep -q 'gave no samples' "$out" || fail "it does not say that there are none"
 ! grep -q 'Self' "$out" || fail "self times are made up"
+
+# What flick cost is measured: little by default, much where every call of a
+# tiny function is timed.
+record -- "$work/spin"
+cost=$(sed -n 's/^cost: \([0-9.]*\) % of CPU time.*/\1/p' "$err")
+awk -v c="${cost:-99}" 'BEGIN { exit c > 3 }' || fail "the default costs $cost %"
+grep -q '^cost: ' "$err" || fail "no cost is said"
+target demo -O2 $sites
+record --all -- "$work/demo"
+cost=$(sed -n 's/^cost: \([0-9.]*\) % of CPU time.*/\1/p' "$err")
+awk -v c="${cost:-0}" 'BEGIN { exit c < 20 }' || fail "every call costs $cost %"
+run "$FLICK" report "$data"
+grep -q "^cost: $cost % of CPU time" "$err" || fail "report does not say what the recording cost"
+run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/spin"
+grep -q '^cost: unknown' "$err" || fail "a cost is made up"
