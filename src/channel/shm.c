@@ -183,11 +183,13 @@ static int seal(int fd)
 /* A page of the reader's own, and the region behind it. */
 static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
 {
-	char *at = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = fl_os_map(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (at == MAP_FAILED)
+	if (fl_is_err(at)) {
+		errno = -(int)(intptr_t)at;
 		return NULL;
+	}
 	if (mmap(at + PAGE, bytes, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED) {
 		munmap(at, PAGE + bytes);

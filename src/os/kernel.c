@@ -18,11 +18,6 @@
 #define MFD_NOEXEC_SEAL 8u
 #endif
 
-void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
-{
-	return (void *)SYS_OR_FAULT(mmap, SYS_mmap, at, n, prot, flags, fd, offset);
-}
-
 int fl_os_unmap(void *at, size_t n)
 {
 	return (int)SYS_OR_FAULT(munmap, SYS_munmap, at, n);

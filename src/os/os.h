@@ -13,7 +13,8 @@
 
 #define FL_PAGE 4096u
 
-/* Memory. Addresses come back as they are, errors as -errno: test fl_is_err. */
+/* Memory. Addresses come back as they are, errors as -errno: test fl_is_err. Without
+ * `at` it lies apart from all code (map.c). */
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
 int fl_os_unmap(void *at, size_t n);
 int fl_os_protect(void *at, size_t n, int prot);

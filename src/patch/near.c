@@ -30,6 +30,16 @@ static bool in_reach(const struct gap *g, uintptr_t at)
 	return last - first < FL_ARCH_REACH;
 }
 
+/* As far up as branches reach, and not where a heap grows. */
+static void consider_above(struct gap *g, uintptr_t from, uintptr_t to)
+{
+	uintptr_t end = g->lo + FL_ARCH_REACH - FL_PAGE;
+	uintptr_t at = (to < end ? to : end) - FL_PAGE - g->want;
+
+	if (at > from + HEAP_GUARD && at < end && in_reach(g, at))
+		g->above = at;
+}
+
 /* Consider the free range [from, to). */
 static void consider(struct gap *g, uintptr_t from, uintptr_t to)
 {
@@ -37,9 +47,8 @@ static void consider(struct gap *g, uintptr_t from, uintptr_t to)
 		return;
 	if (to <= g->lo && in_reach(g, to - FL_PAGE - g->want))
 		g->below = to - FL_PAGE - g->want;	/* the last is the nearest */
-	if (from >= g->hi && !g->above && to - from > g->want + HEAP_GUARD &&
-	    in_reach(g, to - FL_PAGE - g->want))
-		g->above = to - FL_PAGE - g->want;
+	if (from >= g->hi && !g->above)
+		consider_above(g, from, to);
 }
 
 static int each_mapping(void *arg, const struct fl_mapping *m)

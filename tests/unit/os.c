@@ -53,6 +53,37 @@ static void memory_is_mapped_protected_and_unmapped(void **state)
 	assert_int_equal(mincore(p, FL_PAGE, &in_core), -1);
 }
 
+static uint64_t distance(const void *p, const void *q)
+{
+	uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
+
+	return a > b ? a - b : b - a;
+}
+
+/* As much as would go round twice: what is in use is not met for long. */
+static void what_flick_maps_is_far_from_code(void **state)
+{
+	enum { BIG = 1 << 30, ROUNDS = 600 };
+	static int here;
+	const void *kept[4] = { NULL };
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		void *p = fl_os_map(NULL, BIG, PROT_NONE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		assert_false(fl_is_err(p));
+		assert_true(distance(p, &here) > 32ull << 30);
+		assert_true(distance(p, (void *)printf) > 32ull << 30);
+		if (i < 4)
+			kept[i] = p;
+		else
+			assert_int_equal(fl_os_unmap(p, BIG), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(fl_os_unmap((void *)kept[i], BIG), 0);
+}
+
 /* All six arguments reach the kernel: the offset is the sixth. */
 static void file_is_mapped_at_its_offset(void **state)
 {
@@ -457,6 +488,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_are_returned_and_errno_is_kept),
 		cmocka_unit_test(memory_is_mapped_protected_and_unmapped),
+		cmocka_unit_test(what_flick_maps_is_far_from_code),
 		cmocka_unit_test(file_is_mapped_at_its_offset),
 		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
 		cmocka_unit_test(sleep_lasts_at_least_what_it_says),

@@ -177,6 +177,27 @@ static void text_gets_back_what_it_had(void **state)
 	assert_int_equal(fl_text_prot(16), -EFAULT);
 }
 
+/* Nothing below, and above more than branches reach: a free place between. */
+static void near_memory_may_lie_above(void **state)
+{
+	const uintptr_t at = 0x30000000000, reach = 1ul << 31;
+	struct fl_near near;
+
+	(void)state;
+	assert_ptr_equal(mmap((void *)(at - 2 * reach), 2 * reach + 4096, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			      MAP_FIXED_NOREPLACE, -1, 0), at - 2 * reach);
+	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), 0);
+	assert_true((uintptr_t)near.code > at + (1u << 28));
+	assert_true((uintptr_t)near.code + near.code_bytes + near.data_bytes - at < reach);
+	fl_near_free(&near);
+	assert_ptr_equal(mmap((void *)(at + 4096), 2 * reach, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			      MAP_FIXED_NOREPLACE, -1, 0), at + 4096);
+	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), FLE_NOREACH);
+	munmap((void *)(at - 2 * reach), 4 * reach + 4096);
+}
+
 static void near_memory_is_within_reach(void **state)
 {
 	uintptr_t at = (uintptr_t)&fl_set_commit;
@@ -206,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_full_set_takes_no_more),
 		cmocka_unit_test(text_gets_back_what_it_had),
 		cmocka_unit_test(near_memory_is_within_reach),
+		cmocka_unit_test(near_memory_may_lie_above),
 	};
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,

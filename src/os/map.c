@@ -1,0 +1,64 @@
+/*
+ * map.c - memory of flick's own, out of the program's way.
+ *
+ * Hides where it lies. Left to the kernel it would lie next to the libraries, where
+ * it takes the addresses that branches reach from their code: glue must be there,
+ * and so must what the program loads later. So what has no address of its own goes
+ * APART below flick's code, one mapping below the other.
+ */
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+#define APART (1ull << 36)		/* 64 GiB: far beyond a branch, and room to grow */
+#define SPAN (1ull << 38)		/* what was unmapped there is used again */
+#define LEAP (1ull << 35)		/* over what is in use */
+#define LOW_CODE (1ull << 46)		/* apart from a program that lies at the bottom */
+enum { TRIES = 6 };
+
+static uint64_t used;			/* of SPAN again and again, from its top; atomic */
+
+static uintptr_t top(void)
+{
+	uintptr_t code = fl_round_down((uintptr_t)top, FL_PAGE);
+
+	return code > APART + 2 * SPAN ? code - APART : LOW_CODE;
+}
+
+/* For `n` bytes, and nobody else until SPAN is through. */
+static uintptr_t next_apart(size_t n)
+{
+	/* ordering: none, a number */
+	uint64_t end = __atomic_add_fetch(&used, n, __ATOMIC_RELAXED);
+
+	return top() - (end % SPAN < n ? n : end % SPAN);
+}
+
+static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	return SYS_OR_FAULT(mmap, SYS_mmap, at, n, prot, flags, fd, offset);
+}
+
+/* Where that is taken the kernel chooses: again, unless it is always. */
+static long map_apart(size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	uintptr_t at = next_apart(fl_round_up(n, FL_PAGE));
+	long got = map(at, n, prot, flags, fd, offset);
+
+	for (int i = 1; i < TRIES && !fl_is_err((void *)got) && (uintptr_t)got != at; i++) {
+		SYS(SYS_munmap, got, n);
+		/* ordering: none, a number */
+		__atomic_fetch_add(&used, LEAP, __ATOMIC_RELAXED);
+		at = next_apart(fl_round_up(n, FL_PAGE));
+		got = map(at, n, prot, flags, fd, offset);
+	}
+	return got;
+}
+
+void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	if (at || flags & MAP_FIXED || n > SPAN)
+		return (void *)map((uintptr_t)at, n, prot, flags, fd, offset);
+	return (void *)map_apart(n, prot, flags, fd, offset);
+}
