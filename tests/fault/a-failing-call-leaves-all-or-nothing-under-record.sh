@@ -21,7 +21,7 @@ by_alias() {
 
 # The program ran: as it would have, and was recorded.
 judge_run() {
-	succeeded
+	succeeded 11
 	cmp -s "$out" "$work/plain" || fail "$label other output"
 	lossless
 	if grep -q ', 0 refused$' "$work/said"; then
