@@ -103,6 +103,14 @@ void fl_os_lock(uint32_t *lock, uint64_t *signals);
 /* False at once when another has it, and no signal is blocked. */
 bool fl_os_trylock(uint32_t *lock, uint64_t *signals);
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals);
+bool fl_os_is_locked(const uint32_t *lock);
+/* How many threads; 0 is none. What is done before an end is seen by who finds
+ * that many fewer, and of two that count up and look one sees the other. */
+void fl_os_count_by(uint64_t *count, int by);
+uint32_t fl_os_count(const uint64_t *count);
+/* From here on a child that has a copy of the memory finds no lock held and nobody
+ * counted; one that shares it finds what there is. Any number of times. 0, -errno. */
+int fl_os_copies_open(void);
 
 /* ---- threads of a process; `pid` 0 is this one ---- */
 

@@ -20,7 +20,8 @@
  *	2 (D) pairs with (C): a handler that the wait did not see entered after
  *	  the unlinking and does not meet the place. (F) pairs with (E): what it
  *	  did has happened before the memory is used for something else. The
- *	  handler blocks all signals, so nothing keeps it inside for good.
+ *	  handler blocks all signals, so nothing keeps it inside for good; and one
+ *	  that was inside when the process forked is not counted in the child.
  */
 #include <sys/mman.h>
 
@@ -33,7 +34,8 @@ enum {
 };
 
 static struct fl_patch **lists;		/* W the lock's holder (A), R handlers (B) */
-static uint32_t lock, version, inside;
+static uint32_t lock, version;
+static uint64_t inside;			/* handlers; 0 in a child of fork (os/lock.c) */
 static size_t n_claimed;
 
 static struct fl_patch **list_of(uintptr_t at)
@@ -180,18 +182,19 @@ void fl_claims_each(int claimed, void (*each)(struct fl_patch *))
 void fl_claims_settle(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (D) pairs with (C) */
-	while (load_acquire(&inside))			/* (F) pairs with (E) */
+	while (fl_os_count(&inside))			/* (F) pairs with (E) */
 		fl_os_yield();
 }
 
 void fl_claims_enter(void)
 {
-	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);	/* (C) pairs with (D) */
+	fl_os_count_by(&inside, 1);		/* (C) pairs with (D) */
+	FL_POINT("claims.entered");
 }
 
 void fl_claims_leave(void)
 {
-	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);	/* (E) pairs with (F) */
+	fl_os_count_by(&inside, -1);		/* (E) pairs with (F) */
 }
 
 uint32_t fl_claims_version(void)

@@ -407,8 +407,10 @@ int fl_patch_open(const char *sync)
 {
 	struct fl_calibration c;
 	bool again = fl_sync != NULL;
-	int err = fl_sync_choose(sync);
+	int err = fl_os_copies_open();
 
+	if (!err)
+		err = fl_sync_choose(sync);
 	if (err || again)
 		return err;
 	fl_tactic_open(fl_calibration_load(&c) == 0 && c.line);

@@ -29,7 +29,6 @@ const struct fl_sync *const fl_syncs[] = {
 const struct fl_sync *fl_sync;
 
 static uint32_t lock;
-static int lock_pid;			/* whose the lock is */
 static uint64_t begun, ended;		/* W the lock's holder, R any */
 
 static int try_sync(const struct fl_sync *s)
@@ -104,45 +103,6 @@ int fl_patch_sync_works(const char *name)
 
 /* ---- one at a time --------------------------------------------------------- */
 
-/* A fork in the middle of a sync leaves the child a lock that nobody holds. The
- * first of its threads to come here opens it; the others wait for that. */
-static void open_lock(int self)
-{
-	enum { AT_IT = -1 };
-	int was;
-
-	/* (E) pairs with (F) */
-	while ((was = load_acquire(&lock_pid)) != self) {
-		/* ordering: none, the lock orders */
-		if (was == AT_IT || !__atomic_compare_exchange_n(&lock_pid, &was, AT_IT,
-					false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			fl_arch_pause();
-			continue;
-		}
-		if (was)
-			store_relaxed(&lock, 0);
-		store_release(&lock_pid, self);		/* (F) pairs with (E) */
-	}
-}
-
-static void leave_parent_behind(void)
-{
-	int self = fl_os_pid();
-	uint64_t signals;
-
-	if (load_acquire(&lock_pid) == self)		/* (E) pairs with (F) */
-		return;
-	fl_os_signals_block_all(&signals);
-	open_lock(self);
-	fl_os_signals_restore(&signals);
-}
-
-static void take_turn(uint64_t *signals)
-{
-	leave_parent_behind();
-	fl_os_lock(&lock, signals);
-}
-
 struct fl_ticket fl_sync_ticket(void)
 {
 	struct fl_ticket t = { 0 };
@@ -168,6 +128,7 @@ static void run(void)
 
 	/* ordering: (B) pairs with (A) */
 	__atomic_store_n(&begun, number, __ATOMIC_SEQ_CST);
+	FL_POINT("sync.begun");
 	fl_sync->all_cores();
 	store_release(&ended, number);			/* (C) pairs with (D) */
 }
@@ -179,7 +140,7 @@ int fl_sync_ready(void)
 
 	if (!fl_sync->ready)
 		return 0;
-	take_turn(&signals);
+	fl_os_lock(&lock, &signals);
 	err = fl_sync->ready();
 	fl_os_unlock(&lock, &signals);
 	return err;
@@ -193,7 +154,7 @@ void fl_sync_pass(struct fl_ticket t)
 		fl_arch_pause();
 	if (fl_sync_passed(t))
 		return;
-	take_turn(&signals);
+	fl_os_lock(&lock, &signals);
 	if (!fl_sync_passed(t))
 		run();
 	fl_os_unlock(&lock, &signals);
@@ -205,7 +166,6 @@ bool fl_sync_try(struct fl_ticket t)
 
 	if (t.ticks || fl_sync_passed(t))
 		return fl_sync_passed(t);
-	leave_parent_behind();
 	if (!fl_os_trylock(&lock, &signals))
 		return fl_sync_passed(t);
 	run();

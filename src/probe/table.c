@@ -26,12 +26,13 @@ void fl_table_unlock(const uint64_t *signals)
 	fl_os_unlock(&lock_word, signals);
 }
 
-/* What another thread stores meanwhile is not this one's id. */
+/* What another thread stores meanwhile is not this one's id; who held it when the
+ * process forked may have had it. */
 bool fl_table_is_mine(void)
 {
 	int tid = load_relaxed(&holder);
 
-	return tid && tid == fl_os_tid();
+	return tid && tid == fl_os_tid() && fl_os_is_locked(&lock_word);
 }
 
 void *fl_table_map(size_t n)
