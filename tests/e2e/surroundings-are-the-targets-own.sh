@@ -1,20 +1,31 @@
 #!/bin/sh
-# Arguments, environment, signals, limits, name, cwd: as without flick.
+# Arguments, environment, signals, limits, name, cwd, what the user preloads: as
+# without flick.
 . "$(dirname "$0")/lib"
 need "$CC"
 target env -O2 $sites
-run "$work/env" "a b" '' '*'
-cp "$out" "$work/plain"
-record -a counts -- "$work/env" "a b" '' '*'
-succeeded
-cmp -s "$work/plain" "$out" || fail "$(diff "$work/plain" "$out" | head -n 5)"
+library preloaded
+
+same() {	# ARGUMENTS
+	run "$work/env" "$@"
+	cp "$out" "$work/plain"
+	record -a counts -- "$work/env" "$@"
+	succeeded
+	cmp -s "$work/plain" "$out" || fail "$label $(diff "$work/plain" "$out" | head -n 5)"
+}
+
+label="arguments:"
+same "a b" '' '*'
 
 # Ignored signals stay so, whichever.
+label="signals:"
 (
 	trap '' PIPE HUP
-	run "$work/env"
-	cp "$out" "$work/plain"
-	record -a counts -- "$work/env"
-)
-grep -q '^signal 13 blocked 0 ignored' "$work/plain" || fail "this test ignores no SIGPIPE"
-cmp -s "$work/plain" "$out" || fail "$(diff "$work/plain" "$out" | head -n 5)"
+	same
+	grep -q '^signal 13 blocked 0 ignored' "$out" || fail "$label SIGPIPE is not ignored"
+) || exit 1
+
+label="LD_PRELOAD:"
+export LD_PRELOAD="$work/preloaded.so"
+same
+grep -q '^signal 12 blocked 0 handled' "$out" || fail "$label nothing was preloaded"
