@@ -9,7 +9,7 @@ target scribble -O1 $sites -fno-exceptions -std=gnu11 -I"$top/src" -I"$top/inclu
 for how in "-a counts" "-a latency --all" "-a graph,tree --readers 2"; do
 	for what in heap rows counts; do
 		label="$how, $what:"
-		record --why $how -- "$work/scribble" $what
+		TRUTH_THREADS= record --why $how -- "$work/scribble" $what
 		succeeded
 		ends_well
 		[ "$what" = heap ] || continue

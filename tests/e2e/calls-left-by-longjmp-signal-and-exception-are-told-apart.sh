@@ -10,7 +10,7 @@ check() {
 	succeeded
 	exact "$2"
 	lossless
-	[ $t = sigaltstack ] || by_thread "$3"	# does not know how deep it fell
+	by_thread
 }
 for t in recursion longjmp exceptions signals sigaltstack cancel; do
 	for level in -O0 -O2; do

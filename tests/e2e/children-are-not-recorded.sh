@@ -9,7 +9,7 @@ target fork -O2 $sites
 check() {
 	label="$1:"
 	record $1 -- "$work/fork"
-	accounted "$2" "$3"
+	accounted "$2"
 }
 exhaustively check
 label="sampling:"

@@ -8,7 +8,7 @@ target threads -O2 $sites
 check() {
 	label="$1:"
 	record $1 -- "$work/threads" 8 20000
-	accounted "$2" "$3"
+	accounted "$2"
 	got=$(sql "select count(*) from threads where delivered > 0")
 	[ "$got" -eq 9 ] || fail "$label $got threads, not 9"
 }

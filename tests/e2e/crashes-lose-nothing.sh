@@ -12,7 +12,7 @@ check() {
 		succeeded ${end#*/}
 		grep -q '^count leaf 5000' "$out" || fail "$label did not run"
 		exact "$2"
-		by_thread "$3"
+		by_thread
 		lossless
 	done
 }

@@ -6,7 +6,7 @@ need sqlite3 "$CC"
 target fdcloser -O2 $sites
 run "$work/fdcloser"
 cp "$out" "$work/plain"
-record -a counts -- "$work/fdcloser"
+TRUTH_THREADS= record -a counts -- "$work/fdcloser"
 succeeded
 exact
 lossless

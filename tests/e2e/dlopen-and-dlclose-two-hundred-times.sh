@@ -10,8 +10,8 @@ for CC in gcc clang; do
 		label="$CC $kind:"
 		target dlopen -O2 $kind
 		library dlopen-lib -O2 $kind
-		TRUTH_THREADS=1 record -a counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
-		accounted counts 1
+		record -a counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
+		accounted counts
 	done
 done
 label="sampling:"

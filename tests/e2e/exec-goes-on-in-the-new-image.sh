@@ -6,6 +6,6 @@ target exec -O2 $sites
 check() {
 	label="$1:"
 	record $1 -- "$work/exec" 3
-	accounted "$2" "$3"
+	accounted "$2"
 }
 exhaustively check

@@ -6,6 +6,6 @@ target busy-fork -O2 $sites
 check() {
 	label="$1:"
 	record $1 -- "$work/busy-fork"
-	accounted "$2" "$3"
+	accounted "$2"
 }
 exhaustively check

@@ -13,7 +13,7 @@ check() {
 	(ulimit -v 1000000; exec timeout 60 "$FLICK" record $1 -o "$data" -- \
 		"$work/threads" 3 20000) >"$out" 2>"$err" </dev/null
 	status=$?
-	accounted "$2" "$3"
+	accounted "$2"
 	one_line_error 0 'limited.*threads at a time'
 }
 exhaustively check

@@ -7,9 +7,9 @@ target env -O2 $sites
 library preloaded
 
 same() {	# ARGUMENTS
-	run "$work/env" "$@"
+	TRUTH_THREADS= run "$work/env" "$@"
 	cp "$out" "$work/plain"
-	record -a counts -- "$work/env" "$@"
+	TRUTH_THREADS= record -a counts -- "$work/env" "$@"
 	succeeded
 	cmp -s "$work/plain" "$out" || fail "$label $(diff "$work/plain" "$out" | head -n 5)"
 }

@@ -6,6 +6,6 @@ target exit-main -O2 $sites
 check() {
 	label="$1:"
 	record $1 -- "$work/exit-main"
-	accounted "$2" "$3"
+	accounted "$2"
 }
 exhaustively check

@@ -8,12 +8,12 @@ check() {
 	for how in keys handler altstack exit; do
 		label="$how $level $1:"
 		record $1 -- "$work/afterlife" $how
-		accounted "$2" "$3"
+		accounted "$2"
 	done
 	label="thread_local $level $1:"
 	# Not the functions that the compiler makes to initialise.
 	record $1 -P main -P worker -P leaf -P farewell -- "$work/thread-local"
-	accounted "$2" "$3"
+	accounted "$2"
 }
 for level in -O0 -O2; do
 	target afterlife $level $sites

@@ -5,7 +5,7 @@
  * and each of them says CALLED(name) in plain code that flick does not see.
  * truth_print() writes a line `count NAME N` for each. A function that is QUIET
  * gets no site from any compiler; what is neither is not counted. Each thread's
- * calls are counted, too: with TRUTH_THREADS in the environment there is a line
+ * calls are counted, too: with TRUTH_THREADS=1 in the environment there is a line
  * `thread TID CALLS CUT` for each, where CUT are the calls that the target said
  * will never reach their exit.
  */
@@ -80,13 +80,15 @@ ABOUT(TRUTH_COUNTER)
 
 QUIET static void truth_print(void)
 {
+	const char *tell = getenv("TRUTH_THREADS");
+
 #ifdef ABOUT
 #define TRUTH_ABOUT(name) printf("about " #name " %lu\n", CALLS(name));
 	ABOUT(TRUTH_ABOUT)
 #endif
 #define TRUTH_LINE(name) printf("count " #name " %lu\n", CALLS(name));
 	FUNCTIONS(TRUTH_LINE)
-	for (unsigned i = 0; getenv("TRUTH_THREADS") && i < by_thread_n; i++)
+	for (unsigned i = 0; tell && *tell && i < by_thread_n; i++)
 		printf("thread %d %lu %lu\n", by_thread_all[i].tid,
 		       by_thread_all[i].calls, by_thread_all[i].cut);
 	fflush(stdout);
