@@ -113,8 +113,8 @@ int fl_channel_fork(void)
 
 void fl_family_lock(struct fl_shm *m)
 {
-	if (m->follow && pthread_mutex_lock(&m->family) == EOWNERDEAD)
-		pthread_mutex_consistent(&m->family);
+	if (m->follow)
+		fl_os_robust_lock(&m->family);
 	FL_POINT("family.locked");
 }
 
@@ -122,5 +122,5 @@ void fl_family_unlock(struct fl_shm *m)
 {
 	FL_POINT("family.unlock");
 	if (m->follow)
-		pthread_mutex_unlock(&m->family);
+		fl_os_robust_unlock(&m->family);
 }

@@ -50,7 +50,6 @@ __thread struct fl_slot **fl_cell = &no_slot;
  * is followed sets the first again. */
 static struct fl_slot **cells;
 static uint32_t n_cells;
-static pthread_mutex_t unlocked;	/* robust and shared: what an owner starts as */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
 static __thread struct {
@@ -81,16 +80,11 @@ static struct fl_slot **map_cells(uint32_t n)
 int fl_channel_open(struct fl_shm *m)
 {
 	struct fl_slot **fresh = map_cells(m->n_slots + 1);
-	pthread_mutexattr_t attr;
+	int err = fl_os_robust_open();
 
 	fl_region = m;			/* the reader can be told so */
-	if (!fresh)
-		return -ENOMEM;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(&unlocked, &attr);
-	pthread_mutexattr_destroy(&attr);
+	if (!fresh || err)
+		return fresh ? err : -ENOMEM;
 	n_cells = m->n_slots + 1;
 	cells = fresh;
 	cells[0] = fl_shm_slot(m, 0);
@@ -116,19 +110,6 @@ bool fl_channel_reader_lives(void)
 	return fl_region && fl_owner_lives(&fl_region->reader);
 }
 
-/* Word by word: pthread_mutex_init() and memcpy() may use vector registers,
- * which hold arguments of the function whose entry was probed. */
-static void set_owner(struct fl_slot *s)
-{
-	typedef uint64_t __attribute__((may_alias)) word;
-	const word *from = (const word *)&unlocked;
-	word *to = (word *)&s->owner;
-
-	for (size_t i = 0; i < sizeof(unlocked) / sizeof(*to); i++)
-		store_relaxed(&to[i], from[i]);
-	pthread_mutex_lock(&s->owner);
-}
-
 /* The reader left it drained, with zero in all that counts. */
 static void set_fields(struct fl_slot *s)
 {
@@ -136,7 +117,7 @@ static void set_fields(struct fl_slot *s)
 	s->n_counters = fl_region->counter_bytes / 8;
 	s->toggling = 0;
 	s->n_frames = 0;
-	s->tid = fl_os_tid();
+	s->tid = fl_os_thread_id();
 	s->image = fl_channel_image();
 	s->process = fl_own_row;
 	fl_os_thread_name(s->name);
@@ -228,7 +209,7 @@ static bool claim(struct fl_shm *m)
 	if (!s)
 		return false;
 	note_used(m, n);
-	set_owner(s);
+	fl_os_hold(&s->owner);
 	FL_POINT("thread.claim");
 	set_fields(s);
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */

@@ -7,6 +7,7 @@
 #ifndef FL_OS_H
 #define FL_OS_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base/base.h"
@@ -111,6 +112,20 @@ uint32_t fl_os_count(const uint64_t *count);
 /* From here on a child that has a copy of the memory finds no lock held and nobody
  * counted; one that shares it finds what there is. Any number of times. 0, -errno. */
 int fl_os_copies_open(void);
+
+/*
+ * Robust mutexes, by stores alone: the kernel marks them (FUTEX_OWNER_DIED) and wakes
+ * who waits when the thread ends or calls exec. For threads of the C library's.
+ * open: once, before all others. 0; -errno, -ENOTSUP: it keeps no such lists.
+ * hold: takes one that is nobody's, whatever it holds; for good.
+ * lock: also one whose owner died; the caller puts right what it left.
+ */
+int fl_os_robust_open(void);
+void fl_os_hold(pthread_mutex_t *);
+void fl_os_robust_lock(pthread_mutex_t *);
+void fl_os_robust_unlock(pthread_mutex_t *);
+/* The calling thread's id as the C library has it: in vfork's child its parent's. */
+int fl_os_thread_id(void);
 
 /* ---- threads of a process; `pid` 0 is this one ---- */
 

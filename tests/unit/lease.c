@@ -86,6 +86,7 @@ static void end(void)
 	fl_lease_end(&lease, &pool);
 	assert_int_equal(pool.n, rig->m->pool_chunks);
 	assert_int_equal(lease.n_spare, FL_HOME_CHUNKS);
+	fl_os_robust_unlock(&slot->owner);	/* no thread's list may lead there */
 	fl_channel_close();
 	*fl_cell = NULL;
 	fl_pool_close(&pool);

@@ -1,0 +1,190 @@
+/*
+ * robust.c - robust mutexes that are held without the C library's functions.
+ *
+ * What the kernel marks when a thread ends or calls exec stands in a list that the
+ * C library registers for each of its threads (set_robust_list(2)). A program may
+ * have put functions of its own before the C library's pthread_mutex_lock(): a
+ * sanitizer has, and must not be called before it has begun. So what is ours is
+ * linked into that list here, by stores alone. Its shape is in <pthread.h>, because
+ * neighbours link to each other: each `__next` points to the next one's `__next`,
+ * `__prev` to the one's before. The list of a thread lies at one distance from its
+ * thread pointer, and in front of it stands the thread's id (OS20); so from the
+ * first look on no system call is needed.
+ */
+#include <linux/futex.h>
+
+#include "os/os.h"
+#include "os/syscall.h"
+
+#define NEXT_AT offsetof(pthread_mutex_t, __data.__list.__next)
+#define PREV_AT offsetof(pthread_mutex_t, __data.__list.__prev)
+_Static_assert(PREV_AT + sizeof(void *) == NEXT_AT, "a link is told by its __next");
+
+static ptrdiff_t list_at;		/* from the thread pointer; 0: not known */
+static ptrdiff_t id_at;			/* 0: the id does not stand there */
+
+static char *thread_pointer(void)
+{
+	return __builtin_thread_pointer();
+}
+
+/* Where it is not known nothing is marked, and nothing overwritten. */
+static struct robust_list_head *own_list(void)
+{
+	static struct {
+		void *prev;
+		struct robust_list_head head;
+	} nobodys = { .head.list.next = &nobodys.head.list };
+
+	return list_at ? (void *)(thread_pointer() + list_at) : (void *)&nobodys.head;
+}
+
+int fl_os_robust_open(void)
+{
+	enum { ID_BEFORE = 16 };	/* an id, a pid that is not used, a `__prev` */
+	struct robust_list_head *list = NULL;
+	size_t bytes;
+	int err = (int)SYS(SYS_get_robust_list, 0, &list, &bytes);
+
+	if (err)
+		return err;
+	if (!list || list->futex_offset != -(long)NEXT_AT)
+		return -ENOTSUP;
+	list_at = (char *)list - thread_pointer();
+	id_at = *(int *)((char *)list - ID_BEFORE) == fl_os_tid() ? list_at - ID_BEFORE : 0;
+	return 0;
+}
+
+int fl_os_thread_id(void)
+{
+	return id_at ? load_relaxed((int *)(thread_pointer() + id_at)) : fl_os_tid();
+}
+
+/* ---- links ------------------------------------------------------------------- */
+
+static void *link_of(pthread_mutex_t *m)
+{
+	return (char *)m + NEXT_AT;
+}
+
+static void **prev_of(void *link)
+{
+	/* the lowest bit tells mutexes with priorities apart */
+	return (void **)(((uintptr_t)link & ~(uintptr_t)1) - sizeof(void *));
+}
+
+/* What stands above is there before what stands below, when a kill comes between. */
+static void in_order(void)
+{
+	/* ordering: none between threads */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* While a mutex is pending the kernel looks at it, too. Of a handler that runs in
+ * the middle of the C library's own change that one's stands there. */
+static void *set_pending(void *link)
+{
+	void *was = load_relaxed((void **)&own_list()->list_op_pending);
+
+	store_relaxed((void **)&own_list()->list_op_pending, link);
+	in_order();
+	return was;
+}
+
+static void put_back(void *pending)
+{
+	in_order();
+	store_relaxed((void **)&own_list()->list_op_pending, pending);
+}
+
+static void link_in(pthread_mutex_t *m)
+{
+	void **list = (void **)&own_list()->list.next, *first = *list;
+
+	*(void **)link_of(m) = first;
+	*prev_of(link_of(m)) = list;
+	*prev_of(first) = link_of(m);
+	in_order();
+	store_relaxed(list, link_of(m));
+}
+
+static void link_out(pthread_mutex_t *m)
+{
+	void *next = *(void **)link_of(m), **prev = *prev_of(link_of(m));
+
+	*prev_of(next) = prev;
+	store_relaxed((void **)((uintptr_t)prev & ~(uintptr_t)1), next);
+}
+
+/* ---- holding ------------------------------------------------------------------ */
+
+static uint32_t *word_of(pthread_mutex_t *m)
+{
+	return (uint32_t *)&m->__data.__lock;
+}
+
+/* Word by word: memset() may use vector registers. */
+void fl_os_hold(pthread_mutex_t *m)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	void *was = set_pending(link_of(m));
+
+	for (size_t i = 0; i < sizeof(*m) / sizeof(word); i++)
+		store_relaxed((word *)m + i, 0);
+	/* ordering: none, the kernel reads it when this thread has ended */
+	store_relaxed(word_of(m), (uint32_t)fl_os_thread_id() | FUTEX_WAITERS);
+	link_in(m);
+	put_back(was);
+}
+
+/* One that died with it leaves it marked. The one that has waited does not know
+ * whether others wait, too. */
+static bool take(uint32_t *word, uint32_t waiters)
+{
+	uint32_t is = load_relaxed(word);
+
+	if ((is & FUTEX_TID_MASK) && !(is & FUTEX_OWNER_DIED))
+		return false;
+	waiters |= is & FUTEX_WAITERS;
+	/* (A) pairs with (B) */
+	return __atomic_compare_exchange_n(word, &is, (uint32_t)fl_os_thread_id() | waiters,
+					   false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void wait_for(uint32_t *word)
+{
+	enum { WAIT_US = 100000 };
+	uint32_t is = load_relaxed(word);
+
+	if (!(is & FUTEX_TID_MASK) || (is & FUTEX_OWNER_DIED))
+		return;
+	/* ordering: none, the mutex is taken in take() */
+	if ((is & FUTEX_WAITERS) ||
+	    __atomic_compare_exchange_n(word, &is, is | FUTEX_WAITERS, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		fl_os_futex_wait(word, is | FUTEX_WAITERS, WAIT_US);
+}
+
+void fl_os_robust_lock(pthread_mutex_t *m)
+{
+	void *was = set_pending(link_of(m));
+	uint32_t waiters = 0;
+
+	while (!take(word_of(m), waiters)) {
+		wait_for(word_of(m));
+		waiters = FUTEX_WAITERS;
+	}
+	link_in(m);
+	put_back(was);
+}
+
+void fl_os_robust_unlock(pthread_mutex_t *m)
+{
+	void *was = set_pending(link_of(m));
+
+	link_out(m);
+	/* (B) pairs with (A) */
+	if (__atomic_exchange_n(word_of(m), 0, __ATOMIC_RELEASE) & FUTEX_WAITERS)
+		fl_os_futex_wake(word_of(m), 1);
+	put_back(was);
+}
