@@ -14,6 +14,7 @@
 
 #define DEEPEST 7u			/* bodies that begin on the way */
 #define NOBODY FLICK_NO_FUNCTION
+#define LONGEST (16u << 20)		/* bytes of a function */
 
 struct step {
 	uint32_t at, depth;		/* at: offset in the function */
@@ -83,6 +84,8 @@ uint32_t fl_nest_find(const struct fl_nest *n, uint64_t at, uint32_t depth)
 	size_t bytes = n->hi - n->lo;
 	struct walk w = { .nest = n, .found = NOBODY };
 
+	if (bytes > LONGEST)
+		return NOBODY;
 	w.been = calloc(bytes + 1, 1);
 	w.todo = malloc((bytes * (DEEPEST + 1) + 1) * sizeof(*w.todo));
 	if (w.been && w.todo)

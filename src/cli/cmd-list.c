@@ -128,7 +128,7 @@ static int scan(struct listing *l)
 	int err = check_kind(l->path);
 
 	if (!err)
-		err = fl_obj_open(&file, l->path);
+		err = fl_obj_read(&file, l->path, FL_OBJ_ALL);
 	if (err)
 		return err;
 	err = fl_obj_lay_out(&l->module, &file, l->path);

@@ -200,7 +200,7 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	if (s->code_of != m) {
 		drop_code(s);
 		s->code_of = m;
-		s->has_code = !fl_obj_open(&s->code_file, m->path) &&
+		s->has_code = !fl_obj_read(&s->code_file, m->path, FL_OBJ_ALL) &&
 			      !fl_obj_lay_out(&s->code, &s->code_file, m->path);
 	}
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;

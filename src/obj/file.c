@@ -72,7 +72,7 @@ static int check_sections(struct fl_obj *o)
 	return 0;
 }
 
-static int check(struct fl_obj *o)
+int fl_obj_check(struct fl_obj *o)
 {
 	int err = check_header(o);
 
@@ -111,7 +111,7 @@ int fl_obj_open(struct fl_obj *out, const char *path)
 	err = map_file(&o, fd);
 	fl_os_close(fd);
 	if (!err)
-		err = check(&o);
+		err = fl_obj_check(&o);
 	if (err) {
 		fl_obj_close(&o);
 		return err;
@@ -186,8 +186,7 @@ bool fl_obj_section(const struct fl_obj *o, const char *name, Elf64_Shdr *out)
 	return false;
 }
 
-/* The section of symbols: .symtab, else .dynsym, else 0. */
-static size_t find_symbols(const struct fl_obj *o)
+size_t fl_obj_find_symbols(const struct fl_obj *o)
 {
 	size_t dynamic = 0;
 
@@ -200,17 +199,10 @@ static size_t find_symbols(const struct fl_obj *o)
 	return dynamic;
 }
 
-static bool is_function(const Elf64_Sym *s)
+int fl_obj_symbols(const struct fl_obj *o,
+		   int (*each)(void *arg, const char *name, const Elf64_Sym *), void *arg)
 {
-	return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF &&
-	       s->st_value;
-}
-
-int fl_obj_functions(const struct fl_obj *o,
-		     int (*each)(void *arg, const char *name, uint64_t value,
-				 uint64_t size), void *arg)
-{
-	size_t at = find_symbols(o), n;
+	size_t at = fl_obj_find_symbols(o), n;
 	const Elf64_Sym *s;
 	struct names t;
 
@@ -221,11 +213,30 @@ int fl_obj_functions(const struct fl_obj *o,
 		return 0;
 	n = o->sh[at].sh_size / sizeof *s;
 	for (size_t i = 1; i < n; i++) {
-		int err = is_function(&s[i]) ?
-			each(arg, name_at(&t, s[i].st_name), s[i].st_value,
-			     s[i].st_size) : 0;
+		int err = each(arg, name_at(&t, s[i].st_name), &s[i]);
+
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+struct functions {
+	int (*each)(void *arg, const char *name, uint64_t value, uint64_t size);
+	void *arg;
+};
+
+static int tell_function(void *arg, const char *name, const Elf64_Sym *s)
+{
+	const struct functions *f = arg;
+
+	return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF &&
+	       s->st_value ? f->each(f->arg, name, s->st_value, s->st_size) : 0;
+}
+
+int fl_obj_functions(const struct fl_obj *o,
+		     int (*each)(void *arg, const char *name, uint64_t value,
+				 uint64_t size), void *arg)
+{
+	return fl_obj_symbols(o, tell_function, &(struct functions){ each, arg });
 }

@@ -24,12 +24,26 @@ struct fl_obj {
 /* Map and check `path`. 0, -errno, FLE_NOTELF, FLE_TRUNCATED or FLE_MACHINE. */
 int fl_obj_open(struct fl_obj *, const char *path);
 void fl_obj_close(struct fl_obj *);
+/* READER: a copy of a file that others may write (read.c), or of its headers and its
+ * symbols alone. As fl_obj_open(); -EFBIG. */
+enum fl_obj_part { FL_OBJ_ALL, FL_OBJ_SYMBOLS };
+int fl_obj_read(struct fl_obj *, const char *path, enum fl_obj_part);
+/* READER: a regular file, without waiting; `is_own`: only root and this user write
+ * it. A descriptor, or -errno, FLE_NOTELF. */
+int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
 
 /* Is there a program interpreter? 0: a static program (or a library). */
 bool fl_obj_has_interp(const struct fl_obj *);
 /* Section by name; false when absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 
+/* See what is in `bytes`, and set the rest. */
+int fl_obj_check(struct fl_obj *);
+/* The section of symbols: .symtab, else .dynsym, else 0. */
+size_t fl_obj_find_symbols(const struct fl_obj *);
+/* Each symbol in it; a name may be of any length. Stops at non-zero, returns that. */
+int fl_obj_symbols(const struct fl_obj *,
+		   int (*each)(void *arg, const char *name, const Elf64_Sym *), void *arg);
 /* Each defined function of .symtab (else .dynsym); `value` is the ELF address.
  * Stops when `each` returns non-zero and returns that. */
 int fl_obj_functions(const struct fl_obj *,

@@ -1,30 +1,37 @@
 /*
  * symbol.c - which function stands at an ELF address, and on which line.
  *
- * Hides where names come from: libdwfl reads .symtab, .dynsym, separate debug
- * files and the compressed .gnu_debugdata alike. Each file is read once, into
- * a row sorted by address; of several names for one address the best is kept.
+ * Hides where names come from: .symtab or .dynsym of the file, and where that is one
+ * that nobody else writes a separate debug file or .gnu_debugdata (source.c). Each
+ * file is read once, into a row sorted by address; of several names for one address
+ * the best is kept.
  */
-#include "report/report.h"
-
-#include <elfutils/libdwfl.h>
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "obj/obj.h"
+#include "report/source.h"
+
+#define LONGEST (16u << 10)		/* bytes of a name */
+
 struct entry {
 	uint64_t address, size;
-	const char *linkage;		/* owned by the Dwfl */
+	const char *linkage;		/* owned by obj or names */
 	char *name;			/* demangled at first use; NULL: not yet */
-	int rank;			/* lower is better */
+	uint32_t len;			/* of linkage */
+	uint32_t rank;			/* lower is better */
 };
 
 struct file {
 	char *path;
-	Dwfl *dwfl;			/* NULL: unreadable */
-	Dwfl_Module *module;
+	struct fl_obj obj;		/* has the names, or ... */
+	struct fl_source names, lines;
+	bool has_names, has_lines;	/* ... these have; lines, when they were asked for */
+	bool asked_lines;
 	struct entry *entries;		/* ascending by address */
-	size_t n;
+	size_t n, room;
 };
 
 struct fl_symbols {
@@ -34,19 +41,10 @@ struct fl_symbols {
 
 /* ---- reading a file ------------------------------------------------------- */
 
-static char *debug_path;
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
-};
-
 /* Global before weak before local; the address itself is the first key. */
-static int rank_of(const GElf_Sym *sym)
+static uint32_t rank_of(unsigned char info)
 {
-	switch (GELF_ST_BIND(sym->st_info)) {
+	switch (ELF64_ST_BIND(info)) {
 	case STB_GLOBAL: return 0;
 	case STB_WEAK:	 return 1;
 	default:	 return 2;
@@ -60,10 +58,10 @@ static int compare_entries(const void *x, const void *y)
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
 	if (a->rank != b->rank)
-		return a->rank - b->rank;
-	if (strlen(a->linkage) != strlen(b->linkage))
-		return strlen(a->linkage) < strlen(b->linkage) ? -1 : 1;
-	return strcmp(a->linkage, b->linkage);
+		return a->rank < b->rank ? -1 : 1;
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return a->linkage == b->linkage ? 0 : strcmp(a->linkage, b->linkage);
 }
 
 static size_t keep_best(struct entry *e, size_t n)
@@ -76,45 +74,79 @@ static size_t keep_best(struct entry *e, size_t n)
 	return kept;
 }
 
-static bool is_function(const GElf_Sym *sym, const char *name)
+static bool is_function(unsigned char info, unsigned section)
 {
-	int type = GELF_ST_TYPE(sym->st_info);
+	int type = ELF64_ST_TYPE(info);
 
-	return name && *name && sym->st_shndx != SHN_UNDEF &&
-	       (type == STT_FUNC || type == STT_GNU_IFUNC);
+	return section != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-static void read_entries(struct file *f)
+/* A name that nobody reads is none. 0 or -ENOMEM. */
+static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t size,
+		     unsigned char info)
 {
-	int n = dwfl_module_getsymtab(f->module);
+	size_t len = name ? strnlen(name, LONGEST + 1) : 0;
 
-	if (n <= 0 || !(f->entries = calloc((size_t)n, sizeof(*f->entries))))
-		return;
+	if (!len || len > LONGEST)
+		return 0;
+	if (f->n == f->room) {
+		size_t room = f->room ? f->room * 2 : 1024;
+		struct entry *grown = realloc(f->entries, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		f->entries = grown;
+		f->room = room;
+	}
+	f->entries[f->n++] = (struct entry){ .address = at, .size = size, .linkage = name,
+					     .len = (uint32_t)len, .rank = rank_of(info) };
+	return 0;
+}
+
+static int take_symbol(void *file, const char *name, const Elf64_Sym *s)
+{
+	return is_function(s->st_info, s->st_shndx) ?
+	       add_entry(file, name, s->st_value, s->st_size, s->st_info) : 0;
+}
+
+static bool has_symtab(const struct fl_obj *o)
+{
+	size_t at = fl_obj_find_symbols(o);
+
+	return at && o->sh[at].sh_type == SHT_SYMTAB;
+}
+
+/* What libdwfl knows of one's own file: it looks further. */
+static void take_known(struct file *f)
+{
+	int n = dwfl_module_getsymtab(f->names.module);
+
 	for (int i = 1; i < n; i++) {
 		GElf_Sym sym;
 		GElf_Addr at;
-		const char *name = dwfl_module_getsym_info(f->module, i, &sym, &at,
+		const char *name = dwfl_module_getsym_info(f->names.module, i, &sym, &at,
 							   NULL, NULL, NULL);
 
-		if (is_function(&sym, name))
-			f->entries[f->n++] = (struct entry){
-				.address = at, .size = sym.st_size,
-				.linkage = name, .rank = rank_of(&sym) };
+		if (is_function(sym.st_info, sym.st_shndx) &&
+		    add_entry(f, name, at - f->names.bias, sym.st_size, sym.st_info))
+			break;
 	}
-	qsort(f->entries, f->n, sizeof(*f->entries), compare_entries);
-	f->n = keep_best(f->entries, f->n);
 }
 
 static void read_file(struct file *f)
 {
-	f->dwfl = dwfl_begin(&callbacks);
-	if (!f->dwfl)
+	if (fl_obj_read(&f->obj, f->path, FL_OBJ_SYMBOLS))
 		return;
-	dwfl_report_begin(f->dwfl);
-	f->module = dwfl_report_elf(f->dwfl, "", f->path, -1, 0, false);
-	dwfl_report_end(f->dwfl, NULL, NULL);
-	if (f->module)
-		read_entries(f);
+	f->has_names = !has_symtab(&f->obj) && !fl_source_open(&f->names, f->path);
+	if (f->has_names) {
+		take_known(f);
+		fl_source_rest(&f->names);
+	} else {
+		fl_obj_symbols(&f->obj, take_symbol, f);
+	}
+	if (f->n)
+		qsort(f->entries, f->n, sizeof(*f->entries), compare_entries);
+	f->n = keep_best(f->entries, f->n);
 }
 
 static struct file *file_of(struct fl_symbols *s, const char *path)
@@ -135,6 +167,61 @@ static struct file *file_of(struct fl_symbols *s, const char *path)
 	return &grown[s->n++];
 }
 
+/* ---- names as people write them --------------------------------------------- */
+
+/* A short name may stand for one that fills all memory: what is too long is given
+ * up from within. */
+struct plain {
+	jmp_buf too_long;
+	size_t n;
+	char text[LONGEST];
+};
+
+static void put_plain(const char *text, size_t n, void *arg)
+{
+	struct plain *p = arg;
+
+	if (n >= sizeof(p->text) - p->n)
+		longjmp(p->too_long, 1);
+	memcpy(p->text + p->n, text, n);
+	p->n += n;
+}
+
+static bool fill_plain(struct plain *p, const char *linkage, int options)
+{
+	p->n = 0;
+	if (setjmp(p->too_long))
+		return false;
+	if (rust_demangle_callback(linkage, options, put_plain, p))
+		return true;
+	p->n = 0;
+	return cplus_demangle_v3_callback(linkage, options, put_plain, p);
+}
+
+/* NULL: it is none of C++ or Rust, or too long. */
+static char *demangle(const char *linkage, int options)
+{
+	struct plain *p = malloc(sizeof(*p));
+	char *name = p && fill_plain(p, linkage, options) ? strndup(p->text, p->n) : NULL;
+
+	free(p);
+	return name;
+}
+
+char *fl_symbols_plain(const char *linkage)
+{
+	return demangle(linkage, DMGL_AUTO);
+}
+
+static const char *name_of(struct entry *e)
+{
+	if (!e->name)
+		e->name = demangle(e->linkage, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+	if (!e->name)
+		e->name = strdup(e->linkage);
+	return e->name ? e->name : e->linkage;
+}
+
 /* ---- looking up ------------------------------------------------------------ */
 
 /* The last entry at or below `at`. */
@@ -153,15 +240,6 @@ static struct entry *entry_at(const struct file *f, uint64_t at)
 	return lo ? &f->entries[lo - 1] : NULL;
 }
 
-static const char *name_of(struct entry *e)
-{
-	if (!e->name)
-		e->name = cplus_demangle(e->linkage, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-	if (!e->name)
-		e->name = strdup(e->linkage);
-	return e->name ? e->name : e->linkage;
-}
-
 bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
 		     struct fl_symbol *out)
 {
@@ -174,18 +252,30 @@ bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
 	return true;
 }
 
+/* Once a file: its tables are read, and it is let go of. */
+static void ask_lines(struct file *f)
+{
+	f->asked_lines = true;
+	if (fl_source_open(&f->lines, f->path))
+		return;
+	f->has_lines = fl_source_has_lines(&f->lines);
+	if (f->has_lines)
+		fl_source_rest(&f->lines);
+	else
+		fl_source_close(&f->lines);
+}
+
 const char *fl_symbols_line(struct fl_symbols *s, const char *path, uint64_t at,
 			    int *line)
 {
 	struct file *f = file_of(s, path);
-	Dwfl_Line *l = f && f->module ? dwfl_module_getsrc(f->module, at) : NULL;
+	Dwfl_Line *l = NULL;
 
+	if (f && !f->asked_lines)
+		ask_lines(f);
+	if (f && f->has_lines)
+		l = dwfl_module_getsrc(f->lines.module, at + f->lines.bias);
 	return l ? dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL) : NULL;
-}
-
-char *fl_symbols_plain(const char *linkage)
-{
-	return cplus_demangle(linkage, DMGL_AUTO);
 }
 
 int fl_symbols_open(struct fl_symbols **s)
@@ -199,8 +289,11 @@ static void close_file(struct file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].name);
 	free(f->entries);
-	if (f->dwfl)
-		dwfl_end(f->dwfl);
+	if (f->has_names)
+		fl_source_close(&f->names);
+	if (f->has_lines)
+		fl_source_close(&f->lines);
+	fl_obj_close(&f->obj);
 	free(f->path);
 }
 

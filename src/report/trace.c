@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "obj/obj.h"
 #include "report/schema.h"
 
 #define MAGIC 0x3165636172746b66ull	/* "fktrace1" */
@@ -200,18 +201,19 @@ struct reader {
 /* Nobody is waited for who might write into a pipe. */
 static int open_file(struct reader *r, char why[FL_WHY])
 {
-	int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
+	uint64_t bytes;
+	bool is_own;
+	int fd = fl_obj_open_plain(r->path, &bytes, &is_own);
 
 	if (fd < 0)
-		return fl_why(why, r->path, "%s", errno == ENOENT ? "there is no trace; "
-			      "record with --trace" : strerror(errno));
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		r->file = fdopen(fd, "r");
+		return fl_why(why, r->path, "%s", fd == -ENOENT ? "there is no trace; record "
+			      "with --trace" : fd == FLE_NOTELF ? "no regular file" :
+			      fl_reason(fd));
+	r->file = fdopen(fd, "r");
 	if (r->file)
 		return 0;
 	close(fd);
-	return fl_why(why, r->path, "no regular file");
+	return fl_why(why, r->path, "out of memory");
 }
 
 static int open_reader(struct reader *r, char why[FL_WHY])
