@@ -6,7 +6,6 @@
  *	wx	no mapping is writable and executable at any time
  *	fork	a child's switches are its own, its parent's too
  *	clone	a child that no handler knows of keeps the text it was born with
- *	outlive	its recorder is killed: the text becomes that of the files
  */
 #define PLAIN __attribute__((no_instrument_function))
 
@@ -334,35 +333,6 @@ PLAIN static int by_clone(void)
 	return each_line(differs);
 }
 
-/* Code of the program itself that is not its file's. The page of the loader that
- * flick listens at stays as it is: who is in it cannot be known. */
-PLAIN static int is_changed(const struct line *l)
-{
-	extern char __executable_start, etext;
-
-	if (l->hi <= (unsigned long)&__executable_start || l->lo > (unsigned long)&etext)
-		return 0;
-	return differs(l) + is_view(l);
-}
-
-PLAIN static int by_outlive(void)
-{
-	pid_t recorder = getppid();
-
-	CHECK(each_line(is_changed) > 0);
-	puts("ready");
-	fflush(stdout);
-	while (getppid() == recorder)
-		work(1);
-	for (int i = 0; i < 1000; i++) {
-		work(1);
-		if (!each_line(is_changed))
-			return puts("restored") < 0;
-		usleep(10000);
-	}
-	return 1;
-}
-
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -375,7 +345,5 @@ int main(int argc, char **argv)
 		return by_fork();
 	if (!strcmp(how, "clone"))
 		return by_clone();
-	if (!strcmp(how, "outlive"))
-		return by_outlive();
 	return 2;
 }
