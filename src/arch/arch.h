@@ -84,6 +84,11 @@ enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
  * One place in text and what may stand there. `old` is what was found there;
  * arming goes old -> off once, by the wide protocol; switching goes between
  * off and on and differs in `flip_bytes` bytes at `flip_at` only.
+ *
+ * A thread that has come in may stand, for any time, before each instruction that
+ * it gets to, and where a call of them returns to: `starts`. What it finds there
+ * when it goes on must be an instruction that leads it on, whatever has been done
+ * meanwhile. fl_arch_moves() changes each stretch between two starts by itself.
  */
 struct fl_patch {
 	uintptr_t at;			/* first byte of the window */
@@ -92,18 +97,41 @@ struct fl_patch {
 	uint8_t tactic;			/* of the switch between off and on */
 	uint8_t flip_at, flip_bytes;	/* what a switch in one store stores */
 	uint8_t head_at;		/* where a thread enters the window */
-	uint8_t park[2], park_bytes;	/* head while the tail changes */
-	uint8_t park_is_trap;		/* 0: the head `park` is harmless here */
+	uint8_t may_pass;		/* 1: at any time, a thread may act as `off` does */
+	uint8_t flags_dead;		/* 1: the processor's flags may change here */
+	uint8_t rows;			/* of instructions, in `old`: enum fl_row */
+	uint16_t starts;		/* in off and on: offsets, a bit each */
 	uint8_t can_act;		/* bit s: fl_arch_act() can act as state s */
 	uint8_t acts;			/* what a thread at its trap acts as */
 	uint8_t claimed;		/* patch/claim.c */
 	uint8_t state;			/* as of the last commit; W its owner */
 	uint32_t motion;		/* odd: being changed; W who made it so */
 	struct fl_patch *next;		/* patch/claim.c */
-	uint8_t n_starts;		/* interior instruction starts in `old` */
-	uint8_t starts[FL_ARCH_SITE_MAX];	/* their offsets */
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
 };
+
+/* `old` has starts that off and on have not. Threads may stand there that came in
+ * by the head; or that came in while it was on, and stood there when the old bytes
+ * came back. */
+enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
+
+/*
+ * How a stretch of a window changes under threads: the park is stored, all cores
+ * are synchronised, the rest, again, the head. Without a park the head is all.
+ * Under the park threads pass, or act as off does, whatever the rest is.
+ */
+struct fl_move {
+	uint8_t start, end;		/* offsets of the stretch */
+	uint8_t park_at, park_bytes;
+	uint8_t head_at, head_bytes;	/* elsewhere: the park has its last bytes */
+	bool traps;			/* threads that come by trap */
+	uint8_t park[8];
+};
+enum { FL_ARCH_MOVES = 4 };
+/* How the bytes of state `from` become those of `to`; where a window has several
+ * starts, one of both is `off`. How many moves. Pure. */
+size_t fl_arch_moves(const struct fl_patch *, int from, int to,
+		     struct fl_move moves[FL_ARCH_MOVES]);
 
 /* What a plan needs to know of a site. */
 struct fl_plan_in {
@@ -178,10 +206,9 @@ void fl_arch_sync_self(uintptr_t at, size_t n);
 uintptr_t fl_arch_pc(const void *ucontext);
 /* The thread trapped: address of the trap. */
 uintptr_t fl_arch_trap_pc(const void *ucontext);
-/* The thread trapped `entered` bytes into the window: at its head, or at an
- * interior start of a row of NOPs. Let it go on as if the window held what
+/* The thread trapped at the window's head. Let it go on as if the window held what
  * `state` says, of which can_act has the bit. */
-void fl_arch_act(void *ucontext, const struct fl_patch *, int state, size_t entered);
+void fl_arch_act(void *ucontext, const struct fl_patch *, int state);
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);
 

@@ -12,27 +12,32 @@
  *	PARK	[park][old tail]	acts as old or new, or passes
  *	TAIL	[park][new tail]	the same
  *	HEAD	[new head][new tail]	runs `new`
- *	`park` is a trap (act.c makes the thread act as one of both), or, where
- *	one exists, a head under which any tail is harmless: `test $imm32,%eax`
- *	for a call, `ret` for a tail jump, a short jump over the tail where one
- *	of both is a NOP. Such a place never traps, so it may be changed while
- *	threads block SIGTRAP. A row of NOPs that becomes one instruction has a
- *	trap at each of its starts. Changes of one store are made in HEAD.
+ *	Each stretch that a thread may enter by itself goes through this by itself
+ *	(arch.h): a place may have several parks and heads. `park` is a head under
+ *	which any tail is harmless: `test $imm32,%eax` for a call, `ret` for a tail
+ *	jump, a short jump over the tail where nothing is missed. Where there is
+ *	none it is a trap (act.c makes the thread act as old or new).
+ *	Changes of one store are made in HEAD.
  *	A place belongs to the commit that made its `motion` odd.
  * INVARIANT
  *	1 No core executes a tail byte while TAIL rewrites it.
  *	2 Nothing fails after TAIL has begun; until then all can be put back.
  *	3 Of two commits of one place one gets FLE_BUSY and changes nothing.
+ *	4 A thread that stands inside a place, for however long, or returns into
+ *	  it, goes on with a whole instruction, which leads it out.
  * WHY
- *	1 Tail bytes are reached only through the head, or through an interior
- *	  start of a row of NOPs, which holds a trap. The sync that ends PARK
- *	  leaves no core with a head fetched before (OS1). A thread that is not
- *	  running may still have its program counter at an interior start, so a
- *	  row is refused while there are other threads (FLE_THREADS).
- *	  Under a harmless head the torn tail is an operand nobody uses.
+ *	1 Tail bytes are reached only through the head of their stretch. The sync
+ *	  that ends PARK leaves no core with a head fetched before (OS1). Under a
+ *	  harmless head the torn tail is an operand nobody uses.
  *	2 All that may fail is in verify(). A parked head, of one store, goes
  *	  back to the old head in one store, and the old tail is still there.
  *	3 `motion` goes from even to odd by compare-and-exchange only.
+ *	4 It stands at the start of a stretch, where it finds, whenever it looks,
+ *	  the old head, the park or the new head: to the protocol it is a thread
+ *	  that arrives. Only a row of NOPs in the old bytes has more instructions
+ *	  than stretches: it is left alone while there are other threads
+ *	  (FLE_THREADS). So is a place whose row is at an inner start, once such a
+ *	  one has been put back: a thread that returned may be in the middle of it.
  * FAILURE
  *	Only before TAIL; then every byte is as it was.
  */
@@ -54,9 +59,15 @@ static bool is_wide(const struct fl_change *c)
 	return c->tactic == FL_WIDE;
 }
 
+/* A place with a row at an inner start has its old bytes back. */
+static bool has_inner_rows;		/* W any commit */
+
+/* May a thread stand where neither `off` nor `on` leads it? */
 static bool is_row(const struct fl_change *c)
 {
-	return fl_is_row(c->patch, c->from, c->to);
+	uint8_t rows = FL_ROW | (load_relaxed(&has_inner_rows) ? FL_ROW_INSIDE : 0);
+
+	return c->from == FL_OLD && c->patch->rows & rows;
 }
 
 /* ---- whose places ------------------------------------------------------ */
@@ -154,32 +165,28 @@ int fl_set_take(struct fl_set *set, struct fl_patch *p, int to)
 	return check_taken(set);
 }
 
-/* Notes what the set consists of; `bad` becomes the first with a trap. */
-static bool any_trap(struct fl_set *set, size_t *bad)
+/* Notes what the set consists of. `bad` becomes the first row, else the first that
+ * traps. */
+static void look_through(struct fl_set *set, size_t *bad)
 {
-	bool traps = false;
+	size_t row = 0;
 
-	set->any_wide = set->any_row = false;
+	set->any_wide = set->any_row = set->any_trap = false;
 	for (size_t i = set->n; i-- > 0;) {
 		const struct fl_change *c = &set->changes[i];
 
 		set->any_wide |= is_wide(c);
-		if (!is_wide(c) || !c->patch->park_is_trap)
-			continue;
-		set->any_row |= is_row(c) && c->from == FL_OLD;
-		traps = true;
-		*bad = i;
+		if (!set->quiet && is_row(c)) {
+			set->any_row = true;
+			row = i;
+		}
+		if (!set->quiet && fl_traps(c->patch, c->from, c->to)) {
+			set->any_trap = true;
+			*bad = i;
+		}
 	}
-	return traps;
-}
-
-static size_t first_row(const struct fl_set *set)
-{
-	size_t i = 0;
-
-	while (!is_row(&set->changes[i]))
-		i++;
-	return i;
+	if (set->any_row)
+		*bad = row;
 }
 
 /* May threads meet traps? One that blocks SIGTRAP just after it was asked is
@@ -201,23 +208,16 @@ static int verify_traps(const struct fl_set *set, int except)
 	return err;
 }
 
-static int verify_row(const struct fl_set *set, int except, size_t *bad)
-{
-	if (!fl_os_threads(except, any_thread, NULL))
-		return 0;
-	*bad = first_row(set);
-	return FLE_THREADS;
-}
-
 /* Can the set be committed under the threads there are? A caller that goes on
  * running between the phases is one of them. */
 static int verify_threads(struct fl_set *set, size_t *bad)
 {
 	int except = set->may_wait ? 0 : fl_os_tid();
 
-	if (!any_trap(set, bad) || set->quiet)
-		return 0;
-	return set->any_row ? verify_row(set, except, bad) : verify_traps(set, except);
+	look_through(set, bad);
+	if (set->any_row && fl_os_threads(except, any_thread, NULL))
+		return FLE_THREADS;
+	return set->any_trap ? verify_traps(set, except) : 0;
 }
 
 static int verify(struct fl_set *set, size_t *bad)
@@ -242,40 +242,41 @@ static void store(const struct fl_patch *p, size_t i, const uint8_t *bytes, size
 		fl_arch_store_word(at, bytes, n);
 }
 
-/* Does a thread that enters at offset `i` meet a trap of the row? */
-static void write_starts(const struct fl_change *c, bool trap)
+/* Call `each` with each stretch of the place that changes. */
+static void each_move(const struct fl_change *c,
+		      void (*each)(const struct fl_change *, const struct fl_move *))
 {
-	const struct fl_patch *p = c->patch;
-	static const uint8_t trap_byte = FL_ARCH_TRAP;
+	struct fl_move m[FL_ARCH_MOVES];
+	size_t n = fl_arch_moves(c->patch, c->from, c->to, m);
 
-	for (size_t i = 0; is_row(c) && i < p->n_starts; i++)
-		store(p, p->starts[i],
-		      trap ? &trap_byte : &p->bytes[FL_OLD][p->starts[i]], 1);
+	for (size_t i = 0; i < n; i++)
+		each(c, &m[i]);
 }
 
-static void write_park(const struct fl_change *c)
+static void write_park(const struct fl_change *c, const struct fl_move *m)
 {
-	const struct fl_patch *p = c->patch;
-
-	store(p, p->head_at, p->park, p->park_bytes);
-	write_starts(c, true);
+	if (m->park_bytes)
+		store(c->patch, m->park_at, m->park, m->park_bytes);
 }
 
-static void write_tail(const struct fl_change *c)
+static bool is_within(size_t i, size_t at, size_t n)
 {
-	const struct fl_patch *p = c->patch;
-	size_t behind = p->head_at + p->park_bytes;
-	uintptr_t at = p->at + p->view;
-
-	fl_arch_store_bytes(at, p->bytes[c->to], p->head_at);
-	fl_arch_store_bytes(at + behind, p->bytes[c->to] + behind, p->len - behind);
+	return i - at < n;
 }
 
-static void write_head(const struct fl_change *c)
+static void write_tail(const struct fl_change *c, const struct fl_move *m)
 {
-	const struct fl_patch *p = c->patch;
+	const uint8_t *to = c->patch->bytes[c->to];
 
-	store(p, p->head_at, &p->bytes[c->to][p->head_at], p->park_bytes);
+	for (size_t i = m->start; m->park_bytes && i < m->end; i++)
+		if (!is_within(i, m->park_at, m->park_bytes) &&
+		    !is_within(i, m->head_at, m->head_bytes))
+			store(c->patch, i, to + i, 1);
+}
+
+static void write_head(const struct fl_change *c, const struct fl_move *m)
+{
+	store(c->patch, m->head_at, &c->patch->bytes[c->to][m->head_at], m->head_bytes);
 }
 
 /* What a thread that meets the trap acts as: either will do. Not before all is
@@ -300,7 +301,7 @@ static void park_set(struct fl_set *set)
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (A) pairs with (B) in trap.c */
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))
-			write_park(&set->changes[i]);
+			each_move(&set->changes[i], write_park);
 	FL_POINT("commit.park");
 }
 
@@ -308,7 +309,7 @@ static void write_tails(const struct fl_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))
-			write_tail(&set->changes[i]);
+			each_move(&set->changes[i], write_tail);
 	FL_POINT("commit.tail");
 }
 
@@ -319,11 +320,13 @@ static void settle(const struct fl_change *c)
 	struct fl_patch *p = c->patch;
 
 	if (is_wide(c))
-		write_head(c);
+		each_move(c, write_head);
 	else if (is_switch(c))
 		fl_patch_flip(p, c->to);
 	else
 		fl_store_at_once(p, c->from, c->to);
+	if (c->to == FL_OLD && p->rows & FL_ROW_INSIDE)
+		store_relaxed(&has_inner_rows, true);
 	p->state = c->to;
 	give_back(p);
 }

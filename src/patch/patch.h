@@ -106,7 +106,7 @@ struct fl_set {
 	/* W commit.c */
 	uint32_t n_taken;	/* the first, whose places are ours */
 	uint8_t phase;
-	bool any_wide, any_row;
+	bool any_wide, any_row, any_trap;
 	struct fl_ticket ticket;
 };
 /* 0 or -ENOSPC when `room` is used up. */

@@ -156,7 +156,7 @@ int flick_patch_release(struct flick_patch *h)
  * change of, and that cannot act out either instruction, would try for ever. */
 static bool must_block(const struct fl_patch *p)
 {
-	return p->park_is_trap && !(p->can_act & (1u << FL_OFF | 1u << FL_ON));
+	return fl_traps(p, FL_OFF, FL_ON) && !(p->can_act & (1u << FL_OFF | 1u << FL_ON));
 }
 
 static void block_if(bool must, uint64_t *signals)
@@ -417,7 +417,7 @@ static const char *why(const struct fl_patch *p)
 		return "the bytes that change lie in one cache line, and this "
 		       "machine has been seen to fetch a store to one whole";
 	default:
-		return p->park_is_trap
+		return fl_traps(p, FL_OFF, FL_ON)
 			? "the bytes that change cross a boundary of 8; threads "
 			  "that come by meanwhile meet a trap"
 			: "the bytes that change cross a boundary of 8; threads "

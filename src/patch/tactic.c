@@ -26,14 +26,28 @@ static bool span_of(const struct fl_patch *p, int from, int to, struct fl_span *
 	return first < last;
 }
 
-bool fl_is_row(const struct fl_patch *p, int from, int to)
+/* The change is one move without a park: what differs goes in one store. */
+static bool is_one_store(const struct fl_patch *p, int from, int to)
 {
-	return p->n_starts && (from == FL_OLD || to == FL_OLD);
+	struct fl_move m[FL_ARCH_MOVES];
+
+	return fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes;
 }
 
-static bool same_block(const struct fl_patch *p, const struct fl_span *s, size_t n)
+bool fl_traps(const struct fl_patch *p, int from, int to)
 {
-	return (p->at + s->first) / n == (p->at + s->last) / n;
+	struct fl_move m[FL_ARCH_MOVES];
+	size_t n = fl_arch_moves(p, from, to, m);
+
+	while (n > 0 && !m[n - 1].traps)
+		n--;
+	return n > 0;
+}
+
+static bool is_in_line(const struct fl_patch *p, const struct fl_span *s)
+{
+	return line_is_whole && s->last - s->first < 8 &&
+	       (p->at + s->first) / FL_ARCH_LINE == (p->at + s->last) / FL_ARCH_LINE;
 }
 
 enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
@@ -41,13 +55,9 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
 {
 	if (!span_of(p, from, to, s))
 		return FL_N_TACTICS;
-	if (fl_is_row(p, from, to))
-		return FL_WIDE;
-	if (s->first == s->last)
-		return FL_FLIP;
-	if (same_block(p, s, 8))
-		return FL_WORD;
-	if (line_is_whole && s->last - s->first < 8 && same_block(p, s, FL_ARCH_LINE))
+	if (is_one_store(p, from, to))
+		return s->first == s->last ? FL_FLIP : FL_WORD;
+	if (p->starts == 1 && !p->rows && is_in_line(p, s))
 		return FL_LINE;
 	return FL_WIDE;
 }

@@ -7,11 +7,11 @@
 /* What differs between two states: bytes [first, last]. */
 struct fl_span { uint8_t first, last; };
 
-/* A row of NOPs: several instructions become one, or one becomes several. */
-bool fl_is_row(const struct fl_patch *, int from, int to);
 /* FL_N_TACTICS: the bytes are the same already. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);
+/* Does a thread that comes by meanwhile meet a trap, where it takes three phases? */
+bool fl_traps(const struct fl_patch *, int from, int to);
 /* Store what differs, in one store; the tactic is not FL_WIDE. */
 void fl_store_at_once(const struct fl_patch *, int from, int to);
 /* Has this machine been seen to fetch any store within a line whole? */

@@ -34,27 +34,19 @@ enum { DEFAULT = 0, IGNORE = 1 };		/* SIG_DFL, SIG_IGN as the kernel has them */
 static struct fl_os_sigaction program;		/* the action we stand before */
 static bool installed;				/* under the commit's exclusion */
 
-/* Which offset of the window the address is, if a trap may stand there. */
-static bool trap_offset(const struct fl_patch *p, uintptr_t pc, size_t *at)
+/* May a trap of ours stand at the address? */
+static bool may_trap(const struct fl_patch *p, uintptr_t pc)
 {
-	size_t off = pc - p->at;
-
-	*at = off;
-	if (off == p->head_at)
-		return true;
-	for (size_t i = 0; i < p->n_starts; i++)
-		if (off == p->starts[i])
-			return true;
-	return false;
+	return pc == p->at + p->head_at;
 }
 
 /* Where neither instruction can be acted out, the thread tries again. */
-static void act(struct fl_patch *p, void *uc, uintptr_t pc, size_t off)
+static void act(struct fl_patch *p, void *uc, uintptr_t pc)
 {
 	uint8_t acts = load_relaxed(&p->acts);
 
 	if (acts < FL_N_STATES) {
-		fl_arch_act(uc, p, acts, off);
+		fl_arch_act(uc, p, acts);
 		return;
 	}
 	fl_arch_retry(uc, pc);
@@ -71,10 +63,9 @@ static enum look look_once(void *uc, uintptr_t pc)
 	struct fl_patch *p = fl_claimed_at(pc);
 	/* ordering: (B) pairs with (A) in commit.c */
 	uint32_t motion = p ? load_acquire(&p->motion) : 0;
-	size_t off;
 
-	if ((motion & 1) && trap_offset(p, pc, &off)) {
-		act(p, uc, pc, off);
+	if ((motion & 1) && may_trap(p, pc)) {
+		act(p, uc, pc);
 		return SETTLED;
 	}
 	/* ordering: (B) pairs with (A) in commit.c, as the second look */
@@ -137,26 +128,17 @@ static void meet_swallowed(void *uc)
 {
 	uintptr_t pc = fl_arch_trap_pc(uc);
 	struct fl_patch *p = fl_claimed_at(pc);
-	size_t off;
 
-	if (p && p->park_is_trap && trap_offset(p, pc, &off))
+	if (p && p->claimed == FL_CLAIM_PLACE && may_trap(p, pc))
 		fl_arch_retry(uc, pc);
 }
 
 void fl_trap_leave(void *uc)
 {
-	uintptr_t pc = fl_arch_pc(uc);
-	struct fl_patch *p;
-	size_t off;
-
+	if (!fl_arch_has_trapped(uc))
+		return;
 	fl_claims_enter();
-	p = fl_claimed_at(pc);
-	/* ordering: (B) pairs with (A) in commit.c */
-	if (p && (load_acquire(&p->motion) & 1) && pc != p->at + p->head_at &&
-	    trap_offset(p, pc, &off))
-		fl_arch_act(uc, p, FL_OLD, off);
-	else if (fl_arch_has_trapped(uc))
-		meet_swallowed(uc);
+	meet_swallowed(uc);
 	fl_claims_leave();
 }
 

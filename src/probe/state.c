@@ -95,11 +95,10 @@ static bool is_errno(int err)
 }
 
 /* What stands against one change by its kind stands against all of the kind;
- * what the system refuses is what traps need. */
+ * what the system refuses, against all. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
-	return ((err == FLE_TRAPBLOCK || is_errno(err)) && p->park_is_trap) ||
-	       (err == FLE_THREADS && p->n_starts);
+	return err == FLE_TRAPBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows);
 }
 
 /* Commit; a change that is refused leaves the set, the others go on. The
@@ -135,14 +134,19 @@ static struct fl_switch switch_of(uint32_t id, bool is_on)
 	return s;
 }
 
+/* Who is to be on is switched on: from the old bytes the way is by `off`. */
 static int note_armed(const struct fl_set *set)
 {
 	int on = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		uint32_t id = fl_probe_id((const void *)set->changes[i].patch);
-		bool is_on = set->changes[i].to == FL_ON && fl_table_wants(id);
+		struct fl_patch *p = set->changes[i].patch;
+		uint32_t id = fl_probe_id((const void *)p);
+		bool is_on = goal_of(id) == FL_ON;
 
+		if (is_on)
+			fl_patch_flip(p, FL_ON);
+		is_on = is_on && fl_table_wants(id);
 		fl_table.switches[id] = switch_of(id, is_on);
 		/* (B) pairs with (A) in late.c */
 		store_release(&fl_table.sites[id].state, FL_SITE_READY);
@@ -247,7 +251,7 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 			continue;
 		if (is_for_others(id))
 			fl_asked[id] = 0;	/* no call is its own */
-		fl_set_stage(set, p, FL_OLD, to);
+		fl_set_stage(set, p, FL_OLD, FL_OFF);
 	}
 	fl_claims_unlock(&signals);
 }

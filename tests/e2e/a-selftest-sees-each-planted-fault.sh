@@ -30,10 +30,10 @@ plant() {	# COLUMN TEST SOURCE EDIT
 plant stray sync patch/sync.c 's/^\tfl_sync->all_cores();//'
 plant torn word arch/x86_64/flip.c \
 	's/^\tif (n == 2)$/fl_arch_store_bytes(at, bytes, n); return; &/'
-plant torn wide patch/commit.c 's/^\tstore(p, p->head_at, p->park.*//'
-plant stray wide patch/trap.c 's/^\t\tact(p, uc, pc, off);/\t\treturn FOREIGN;/'
+plant torn wide patch/commit.c 's/^\tif (m->park_bytes)$/\tif (0)/'
+plant stray wide patch/trap.c 's/^\t\tact(p, uc, pc);/\t\treturn FOREIGN;/'
 plant lost wide patch/trap.c \
-	's/fl_arch_act(uc, p, acts, off);/fl_arch_retry(uc, pc + p->len);/'
+	's/fl_arch_act(uc, p, acts);/fl_arch_retry(uc, pc + p->len);/'
 plant lost contest patch/public.c \
 	's/&l->round, &rest,/\&(uint32_t){ rest }, \&rest,/'
 plant lost async patch/public.c \

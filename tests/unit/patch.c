@@ -14,6 +14,7 @@
 #include "os/os.h"
 #include "patch/patch.h"
 #include "site/site.h"
+#include "stop-at.h"
 
 enum { AT = 61 };			/* every window straddles a line and a word */
 
@@ -31,6 +32,14 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 	memcpy(code + at, old, n);
 	memcpy(before, code, sizeof before);
 	return fl_arch_plan(p, &in, &datum);
+}
+
+/* `mov`, of which nobody passes and none is acted out. */
+static int plan_mov(struct fl_patch *p)
+{
+	memcpy(code + AT, "\xb8\1\1\1\1", 5);
+	memcpy(before, code, sizeof before);
+	return fl_arch_plan_insn(p, (uintptr_t)code + AT, "\xb8\2\2\2\2", 5);
 }
 
 static int commit(struct fl_patch *p, int from, int to)
@@ -114,20 +123,96 @@ static void a_row_is_refused_while_threads_run(void **state)
 
 static void a_blocked_trap_is_refused(void **state)
 {
-	static const char slot[] = "\xff\x15\0\0\0\0";
-	struct fl_patch p, parks;
+	struct fl_patch p;
 	pthread_t t;
 
 	(void)state;
-	assert_int_equal(plan_at(&p, AT, FL_FORM_CALL_SLOT, slot, 6), 0);
+	assert_int_equal(plan_mov(&p), 0);
 	t = start_thread(true);
 	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_TRAPBLOCK);
 	assert_memory_equal(code, before, sizeof before);
-	/* A site that parks on a harmless head needs no trap. */
-	assert_int_equal(plan_at(&parks, AT, FL_FORM_CALL, "\xe8\1\2\3\4", 5), 0);
-	assert_int_equal(commit(&parks, FL_OLD, FL_ON), 0);
-	assert_int_equal(commit(&parks, FL_ON, FL_OLD), 0);
 	stop_thread(t);
+}
+
+/* A site is armed and put back under threads that block SIGTRAP: none traps. */
+static void sites_never_trap(void **state)
+{
+	static const struct { int form; const char *old; size_t n; } sites[] = {
+		{ FL_FORM_CALL, "\xe8\1\2\3\4", 5 },
+		{ FL_FORM_CALL_SLOT, "\xff\x15\0\0\0\0", 6 },
+		{ FL_FORM_JUMP_SLOT, "\xff\x25\0\0\0\0", 6 },
+		{ FL_FORM_PAD, "\x66\x2e\x0f\x1f\x84\0\0\2\0\0", 10 },
+		{ FL_FORM_SLED, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0", 11 },
+	};
+	struct sigaction now;
+	pthread_t t = start_thread(true);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sites); i++) {
+		struct fl_patch p;
+
+		assert_int_equal(plan_at(&p, AT - 1, sites[i].form, sites[i].old,
+					 sites[i].n), 0);
+		assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
+		assert_memory_equal(code + AT - 1, p.bytes[FL_OFF], p.len);
+		assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+		assert_memory_equal(code, before, sizeof before);
+	}
+	stop_thread(t);
+	sigaction(SIGTRAP, NULL, &now);
+	assert_true(now.sa_handler == SIG_DFL);
+}
+
+/* ---- rows ---------------------------------------------------------------------- */
+
+static unsigned char parked[16];
+
+static void look_at_park(void)
+{
+	memcpy(parked, code + AT, sizeof parked);
+}
+
+/* Its tail is the operand of a call that threads execute until the sync. */
+static void a_row_that_is_on_parks_with_its_head_alone(void **state)
+{
+	struct fl_patch p;
+	pthread_t t;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x90\x90\x90\x90\x90", 5), 0);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
+	t = start_thread(true);
+	stop("commit.park", look_at_park);
+	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
+	assert_memory_equal(parked + 1, p.bytes[FL_ON] + 1, p.len - 1);
+	assert_memory_equal(code, before, sizeof before);
+	stop_thread(t);
+}
+
+/* Who returned into the NOPs that had come back may be in the middle of them. */
+static void a_row_that_was_returned_to_is_left_alone(void **state)
+{
+	static const char nops[] = "\x90\x90\x90\x90\x90\x90\x90\x66\x90";
+	struct fl_plan_in in = {
+		.at = (uintptr_t)code + AT, .form = FL_FORM_PAD_BEFORE, .room = 2,
+		.before = 7, .glue = (uintptr_t)code + 1024,
+	};
+	struct fl_patch p;
+	uint64_t datum;
+	pthread_t t;
+
+	(void)state;
+	memcpy(code + AT - 7, nops, 9);
+	memcpy(before, code, sizeof before);
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), 0);
+	t = start_thread(false);
+	assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
+	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+	assert_int_equal(commit(&p, FL_OLD, FL_OFF), FLE_THREADS);
+	stop_thread(t);
+	assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
+	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+	assert_memory_equal(code, before, sizeof before);
 }
 
 static void the_programs_trap_handler_is_put_back(void **state)
@@ -138,7 +223,7 @@ static void the_programs_trap_handler_is_put_back(void **state)
 
 	(void)state;
 	sigaction(SIGTRAP, &own, NULL);
-	assert_int_equal(plan_at(&p, AT, FL_FORM_CALL_SLOT, "\xff\x15\0\0\0\0", 6), 0);
+	assert_int_equal(plan_mov(&p), 0);
 	t = start_thread(false);
 	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
 	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
@@ -222,6 +307,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_bytes_are_refused),
 		cmocka_unit_test(a_row_is_refused_while_threads_run),
+		cmocka_unit_test(sites_never_trap),
+		cmocka_unit_test(a_row_that_is_on_parks_with_its_head_alone),
+		cmocka_unit_test(a_row_that_was_returned_to_is_left_alone),
 		cmocka_unit_test(a_blocked_trap_is_refused),
 		cmocka_unit_test(the_programs_trap_handler_is_put_back),
 		cmocka_unit_test(a_full_set_takes_no_more),

@@ -9,20 +9,39 @@
 #include "arch/arch.h"
 #include "site/site.h"
 
-static unsigned char text[64];
+enum { AT = 21, WORD = 8 };		/* five bytes from there are in two words */
+static _Alignas(64) unsigned char text[64];
 static unsigned char glue[16];
 
-static int plan(struct fl_patch *p, int form, const void *old, size_t n, uint8_t before)
+/* The site's first byte, or the entry behind `before` bytes, is at `at`. */
+static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, size_t n,
+		   uint8_t before)
 {
 	struct fl_plan_in in = {
-		.at = (uintptr_t)text + 16, .form = form, .room = (uint8_t)(n - before),
+		.at = (uintptr_t)text + at, .form = form, .room = (uint8_t)(n - before),
 		.before = before, .glue = (uintptr_t)glue,
 	};
 	uint64_t datum;
 
 	memset(text, 0x90, sizeof text);
-	memcpy(text + 16 - before, old, n);
+	memcpy(text + at - before, old, n);
 	return fl_arch_plan(p, &in, &datum);
+}
+
+static int plan(struct fl_patch *p, int form, const void *old, size_t n, uint8_t before)
+{
+	return plan_at(p, AT, form, old, n, before);
+}
+
+/* The window changes in one stretch, whose park is one byte, `park` at `at`. */
+static void assert_parks_on(const struct fl_patch *p, unsigned park, size_t at)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+
+	assert_int_equal(fl_arch_moves(p, FL_OLD, FL_OFF, m), 1);
+	assert_int_equal(m[0].park_at, at);
+	assert_int_equal(m[0].park_bytes, 1);
+	assert_int_equal(m[0].park[0], park);
 }
 
 /* Both states are one instruction from head to end, and differ in one byte. */
@@ -54,11 +73,11 @@ static void call_flips_to_test(void **state)
 	assert_int_equal(plan(&p, FL_FORM_CALL, "\xe8\1\2\3\4", 5, 0), 0);
 	assert_one_flip(&p, 0xe8, 0xa9);
 	assert_reaches_glue(&p, 0);
-	assert_false(p.park_is_trap);
+	assert_parks_on(&p, 0xa9, 0);
 	assert_int_equal(plan(&p, FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe8, 0xa9);
 	assert_reaches_glue(&p, 1);
-	assert_int_equal(p.head_at, 1);
+	assert_parks_on(&p, 0xa9, 1);
 }
 
 static void call_slot_becomes_one_call(void **state)
@@ -70,11 +89,14 @@ static void call_slot_becomes_one_call(void **state)
 	assert_int_equal(plan(&p, FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe8, 0xa9);
 	assert_reaches_glue(&p, 1);
-	assert_true(p.park_is_trap);
+	assert_parks_on(&p, 0x67, 0);
 	fl_arch_decode(&i, p.bytes[FL_ON], 6, p.at);
 	assert_int_equal(i.len, 6);
 	fl_arch_decode(&i, p.bytes[FL_OFF], 6, p.at);
 	assert_int_equal(i.len, 6);
+	/* Behind a prefix it is a byte longer. */
+	assert_int_equal(plan(&p, FL_FORM_CALL_SLOT, "\x40\xff\x15\1\2\3\4", 7, 0),
+			 FLE_UNKNOWN);
 }
 
 static void tail_jump_flips_to_ret(void **state)
@@ -87,17 +109,17 @@ static void tail_jump_flips_to_ret(void **state)
 	assert_reaches_glue(&p, 0);
 	assert_int_equal(plan(&p, FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
-	assert_false(p.park_is_trap);
+	assert_parks_on(&p, 0xc3, 0);
 }
 
 static void pads_become_one_instruction(void **state)
 {
-	static const struct { const char *old; uint8_t n, len, starts; bool trap; } pads[] = {
-		{ "\x0f\x1f\x44\x00\x08", 5, 5, 0, false },
-		{ "\x90\x90\x90\x90\x90", 5, 5, 4, true },
-		{ "\x90\x90\x90\x90\x90\x90\x90\x90", 8, 5, 4, true },
-		{ "\x66\x90\x0f\x1f\x40\x00", 6, 6, 1, true },
-		{ "\x66\x2e\x0f\x1f\x84\0\0\2\0\0", 10, 10, 0, true },
+	static const struct { const char *old; uint8_t n, len, rows; } pads[] = {
+		{ "\x0f\x1f\x44\x00\x08", 5, 5, 0 },
+		{ "\x90\x90\x90\x90\x90", 5, 5, FL_ROW },
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90", 8, 5, FL_ROW },
+		{ "\x66\x90\x0f\x1f\x40\x00", 6, 6, FL_ROW },
+		{ "\x66\x2e\x0f\x1f\x84\0\0\2\0\0", 10, 10, 0 },
 	};
 
 	(void)state;
@@ -108,8 +130,8 @@ static void pads_become_one_instruction(void **state)
 		assert_int_equal(plan(&p, FL_FORM_PAD, pads[k].old, pads[k].n, 0), 0);
 		assert_one_flip(&p, 0xe8, 0xa9);
 		assert_int_equal(p.len, pads[k].len);
-		assert_int_equal(p.n_starts, pads[k].starts);
-		assert_int_equal(p.park_is_trap, pads[k].trap);
+		assert_int_equal(p.rows, pads[k].rows);
+		assert_int_equal(p.starts, 1);
 		assert_reaches_glue(&p, p.len - 5u);
 		fl_arch_decode(&i, p.bytes[FL_ON], p.len, p.at);
 		assert_int_equal(i.len, p.len);
@@ -126,10 +148,15 @@ static void pad_before_jumps_back(void **state)
 	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE,
 			      "\x90\x90\x90\x90\x90\x90\x90\x66\x90", 9, 7), 0);
 	assert_one_flip(&p, 0xeb, 0xa8);
-	assert_int_equal(p.at, (uintptr_t)text + 9);
+	assert_int_equal(p.at, (uintptr_t)text + AT - 7);
 	assert_int_equal(p.head_at, 7);
 	assert_int_equal((signed char)p.bytes[FL_ON][8], -9);
 	assert_reaches_glue(&p, 0);
+	assert_int_equal(p.starts, 1 << 0 | 1 << 5 | 1 << 7);
+	assert_int_equal(p.rows, FL_ROW_INSIDE);
+	/* Nothing whole begins where the call returns to. */
+	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE,
+			      "\x0f\x1f\x80\0\0\0\0\x66\x90", 9, 7), FLE_NOSPACE);
 }
 
 static void sleds_keep_their_space(void **state)
@@ -141,7 +168,9 @@ static void sleds_keep_their_space(void **state)
 	(void)state;
 	assert_int_equal(plan(&p, FL_FORM_SLED, sled, 11, 0), 0);
 	assert_one_flip(&p, 0xa8, 0xeb);
-	assert_reaches_glue(&p, 2);
+	assert_reaches_glue(&p, 6);
+	assert_int_equal(p.starts, 1 << 0 | 1 << 2);
+	assert_int_equal(p.rows, 0);
 	assert_int_equal(plan(&p, FL_FORM_SLED_RET, ret, 11, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_reaches_glue(&p, 0);
@@ -166,6 +195,214 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_int_equal(fl_arch_plan(&p, &far, &datum), FLE_NOREACH);
 	assert_int_equal(datum, far.glue);
 }
+
+/* ---- threads meanwhile --------------------------------------------------------- */
+
+/* Every form there is, and each kind of bytes it may be found as. */
+static const struct found {
+	int form;
+	uint8_t n, before;
+	const char *old;
+	bool straddles;		/* refused where a word begins at its second byte */
+} found[] = {
+	{ FL_FORM_CALL, 5, 0, "\xe8\1\2\3\4", false },
+	{ FL_FORM_CALL, 6, 0, "\x67\xe8\1\2\3\4", false },
+	{ FL_FORM_CALL_SLOT, 6, 0, "\xff\x15\1\2\3\4", false },
+	{ FL_FORM_JUMP, 5, 0, "\xe9\1\2\3\4", false },
+	{ FL_FORM_JUMP_SLOT, 6, 0, "\xff\x25\1\2\3\4", false },
+	{ FL_FORM_PAD, 5, 0, "\x90\x90\x90\x90\x90", false },
+	{ FL_FORM_PAD, 5, 0, "\x0f\x1f\x44\0\x08", false },
+	{ FL_FORM_PAD, 6, 0, "\x66\x0f\x1f\x44\0\x08", false },
+	{ FL_FORM_PAD, 6, 0, "\x66\x90\x0f\x1f\x40\0", true },
+	{ FL_FORM_PAD, 7, 0, "\x0f\x1f\x80\0\2\0\0", true },
+	{ FL_FORM_PAD, 8, 0, "\x0f\x1f\x84\0\0\2\0\0", true },
+	{ FL_FORM_PAD, 9, 0, "\x66\x0f\x1f\x84\0\0\2\0\0", false },
+	{ FL_FORM_PAD, 10, 0, "\x2e\x66\x0f\x1f\x84\0\0\2\0\0", false },
+	{ FL_FORM_PAD, 13, 0, "\x66\x66\x66\x2e\x66\x0f\x1f\x84\0\0\2\0\0", false },
+	{ FL_FORM_PAD, 15, 0,
+	  "\x66\x66\x66\x66\x66\x2e\x66\x0f\x1f\x84\0\0\2\0\0", true },
+	{ FL_FORM_PAD_BEFORE, 9, 7, "\x90\x90\x90\x90\x90\x90\x90\x66\x90", false },
+	{ FL_FORM_PAD_BEFORE, 9, 7, "\x90\x90\x90\x90\x90\x90\x90\x90\x90", false },
+	{ FL_FORM_SLED, 11, 0, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0", false },
+	{ FL_FORM_SLED_RET, 11, 0, "\xc3\x2e\x66\x0f\x1f\x84\0\0\2\0\0", false },
+};
+
+/* The bytes of a window in the middle of a change. */
+struct scene {
+	const struct fl_patch *p;
+	int from, to;
+	struct fl_move moves[FL_ARCH_MOVES];
+	size_t n;
+	unsigned char now[FL_ARCH_SITE_MAX];
+	bool is_between;	/* two stores of one phase */
+};
+
+/* Does it nothing that counts, whatever its operands? Where it goes on. */
+static bool is_harmless(const struct scene *s, size_t at, const struct fl_insn *i)
+{
+	const unsigned char *code = s->now + at;
+	bool was_slot = s->p->bytes[FL_OLD][0] == 0xff && s->p->bytes[FL_OLD][1] == 0x15;
+	size_t op = 0;
+
+	if (i->cls == FL_INSN_NOP || code[0] == 0xeb)
+		return true;
+	if (code[0] == 0xc3)
+		return s->p->bytes[FL_OFF][at] == 0xc3;
+	if (was_slot && code[0] == 0x67 && code[1] == 0x15)
+		return true;
+	while (code[op] == 0x67)
+		op++;
+	return code[op] == 0xa9 || code[op] == 0xa8;
+}
+
+/* What stands at `at` is harmless, or as it was, or as it is going to be. */
+static void assert_whole(const struct scene *s, size_t at, const struct fl_insn *i)
+{
+	const unsigned char *old = s->p->bytes[s->from] + at, *new = s->p->bytes[s->to] + at;
+
+	assert_in_range(i->len, 1, s->p->len - at);
+	if (!is_harmless(s, at, i) && memcmp(s->now + at, old, i->len))
+		assert_memory_equal(s->now + at, new, i->len);
+}
+
+/* A thread that stands at `at` gets out of the window, and does not go wrong. It may
+ * go round until it sees the next store. */
+static void walk(const struct scene *s, size_t at)
+{
+	for (int steps = 0; at < s->p->len; steps++) {
+		if (steps == 12 && s->is_between)
+			return;
+		struct fl_insn i;
+
+		fl_arch_decode(&i, s->now + at, s->p->len - at, s->p->at + at);
+		assert_whole(s, at, &i);
+		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_SLOT ||
+		    (i.cls == FL_INSN_JUMP && i.target - s->p->at > s->p->len))
+			return;
+		at = i.cls == FL_INSN_JUMP ? i.target - s->p->at : at + i.len;
+		assert_in_range(steps, 0, 12);
+	}
+	assert_int_equal(at, s->p->len);
+}
+
+static void walk_all(const struct scene *s)
+{
+	for (size_t at = 0; at < s->p->len; at++)
+		if (s->p->starts >> at & 1)
+			walk(s, at);
+}
+
+static void put(struct scene *s, size_t at, const void *bytes, size_t n)
+{
+	if (n)
+		assert_int_equal((s->p->at + at) / WORD, (s->p->at + at + n - 1) / WORD);
+	memcpy(s->now + at, bytes, n);
+}
+
+static bool is_tail(const struct fl_move *m, size_t i)
+{
+	return m->park_bytes && i >= m->start && i < m->end &&
+	       i - m->park_at >= m->park_bytes && i - m->head_at >= m->head_bytes;
+}
+
+/* Some bytes have been stored, others have not. */
+static void tear(struct scene *s, unsigned mask)
+{
+	for (size_t k = 0; k < s->n; k++)
+		for (size_t i = 0; i < s->p->len; i++)
+			if (is_tail(&s->moves[k], i))
+				s->now[i] = s->p->bytes[mask >> i & 1 ? s->to : s->from][i];
+	walk_all(s);
+}
+
+/* One move after the other; a core may see any of them, and not the others. */
+static void each_phase(struct scene *s)
+{
+	static const unsigned masks[] = {
+		0x5555, 0xaaaa, 0x3333, 0xcccc, 0x0f0f, 0xf0f0, 0x00ff, 0xff00, 0xffff,
+	};
+
+	walk_all(s);
+	for (size_t k = 0; k < s->n; k++, walk_all(s)) {
+		s->is_between = k + 1 < s->n;
+		put(s, s->moves[k].park_at, s->moves[k].park, s->moves[k].park_bytes);
+	}
+	for (unsigned i = 0; i < 16; i++)
+		tear(s, 1u << i);
+	for (size_t i = 0; i < ARRAY_LEN(masks); i++)
+		tear(s, masks[i]);
+	for (size_t k = 0; k < s->n; k++, walk_all(s)) {
+		const struct fl_move *m = &s->moves[s->n - 1 - k];
+
+		s->is_between = k + 1 < s->n;
+		put(s, m->head_at, s->p->bytes[s->to] + m->head_at, m->head_bytes);
+	}
+	assert_memory_equal(s->now, s->p->bytes[s->to], s->p->len);
+}
+
+static void change(const struct fl_patch *p, int from, int to)
+{
+	struct scene s = { .p = p, .from = from, .to = to };
+
+	s.n = fl_arch_moves(p, from, to, s.moves);
+	assert_in_range(s.n, 1, FL_ARCH_MOVES);
+	for (size_t k = 0; k < s.n; k++)
+		assert_false(s.moves[k].traps);
+	memcpy(s.now, p->bytes[from], p->len);
+	each_phase(&s);
+}
+
+/* Old bytes and `on` never follow one another where a window has several starts. */
+static void change_all_ways(const struct fl_patch *p)
+{
+	for (int i = 0; i < FL_N_STATES * FL_N_STATES; i++) {
+		int from = i / FL_N_STATES, to = i % FL_N_STATES;
+
+		if (from != to && (p->starts == 1 || from == FL_OFF || to == FL_OFF))
+			change(p, from, to);
+	}
+}
+
+/* Nobody who stands in a window, came from it, or returns to it, ever meets half an
+ * instruction: of any form, at any place, in any change. */
+static void whoever_stands_inside_gets_out(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(found); k++)
+		for (size_t at = AT; at < AT + 2 * WORD; at++) {
+			const struct found *f = &found[k];
+			struct fl_patch p;
+			int err = plan_at(&p, at, f->form, f->old, f->n, f->before);
+
+			if (f->form == FL_FORM_SLED && at % 2)
+				continue;	/* they are aligned */
+			assert_int_equal(err, f->straddles && at % WORD == WORD - 1
+					 ? FLE_STRADDLE : 0);
+			if (!err)
+				change_all_ways(&p);
+		}
+}
+
+/* What a call of ours returns to is behind the window, or its bytes lead on. */
+static void no_call_returns_to_what_is_taken_away(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(found); k++) {
+		const struct found *f = &found[k];
+		struct fl_patch p;
+		struct fl_insn i;
+
+		assert_int_equal(plan(&p, f->form, f->old, f->n, f->before), 0);
+		for (size_t at = 0; at < p.len; at++) {
+			fl_arch_decode(&i, p.bytes[FL_ON] + at, p.len - at, p.at + at);
+			if (p.starts >> at & 1 && i.cls == FL_INSN_CALL)
+				assert_true(at + i.len == p.len ||
+					    p.starts >> (at + i.len) & 1);
+		}
+	}
+}
+
+/* ---- glue ---------------------------------------------------------------------- */
 
 static void glue_loads_id_and_goes(void **state)
 {
@@ -212,6 +449,8 @@ int main(void)
 		cmocka_unit_test(pad_before_jumps_back),
 		cmocka_unit_test(sleds_keep_their_space),
 		cmocka_unit_test(what_does_not_fit_is_refused),
+		cmocka_unit_test(whoever_stands_inside_gets_out),
+		cmocka_unit_test(no_call_returns_to_what_is_taken_away),
 		cmocka_unit_test(glue_loads_id_and_goes),
 		cmocka_unit_test(late_glue_loads_its_id_from_data),
 	};

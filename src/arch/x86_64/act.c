@@ -64,15 +64,11 @@ static uintptr_t next_pc(void *uc, const struct fl_insn *i, uintptr_t at)
 	}
 }
 
-void fl_arch_act(void *uc, const struct fl_patch *p, int state, size_t entered)
+void fl_arch_act(void *uc, const struct fl_patch *p, int state)
 {
-	uintptr_t at = p->at + entered;
+	uintptr_t at = p->at + p->head_at;
 	struct fl_insn i;
 
-	if (entered != p->head_at) {		/* inside a row of NOPs: leave it */
-		*reg(uc, REG_RIP) = (greg_t)(p->at + p->len);
-		return;
-	}
-	fl_arch_decode(&i, p->bytes[state] + entered, p->len - entered, at);
+	fl_arch_decode(&i, p->bytes[state] + p->head_at, p->len - p->head_at, at);
 	*reg(uc, REG_RIP) = (greg_t)next_pc(uc, &i, at);
 }

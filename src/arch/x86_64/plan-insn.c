@@ -1,8 +1,7 @@
 /*
  * plan-insn.c - plans for a place that is one instruction, whatever it is.
  *
- * Hides which instructions a trapped thread can be made to act out, and which
- * head lets threads pass while the tail changes.
+ * Hides which instructions a trapped thread can be made to act out.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -24,17 +23,6 @@ static bool can_act(const struct fl_insn *i)
 	}
 }
 
-/* A NOP, old or new, may be passed by a jump of two bytes over the tail. */
-static void park_on_jump(struct fl_patch *p)
-{
-	if ((p->at + p->head_at) % 8 == 7)
-		return;				/* not one store */
-	p->park[0] = X86_JMP8;
-	p->park[1] = p->len - 2;
-	p->park_bytes = 2;
-	p->park_is_trap = 0;
-}
-
 /* Decode state `s`, which is to be one instruction of the whole window. */
 static bool take_insn(struct fl_patch *p, int s, struct fl_insn *i)
 {
@@ -53,8 +41,7 @@ int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n
 	if (n < 1 || n >= FL_ARCH_SITE_MAX)
 		return FLE_INSN;
 	*p = (struct fl_patch){
-		.at = at, .len = (uint8_t)n, .park = { X86_INT3 }, .park_bytes = 1,
-		.park_is_trap = 1,
+		.at = at, .len = (uint8_t)n, .starts = 1,
 	};
 	__builtin_memcpy(p->bytes[FL_OLD], (const void *)at, n);
 	__builtin_memcpy(p->bytes[FL_OFF], (const void *)at, n);
@@ -62,8 +49,6 @@ int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n
 	if (!take_insn(p, FL_OFF, &old) || !take_insn(p, FL_ON, &new))
 		return FLE_INSN;
 	p->can_act |= p->can_act >> FL_OFF & 1u << FL_OLD;
-	if (n >= 2 && (old.cls == FL_INSN_NOP || new.cls == FL_INSN_NOP))
-		park_on_jump(p);
 	return 0;
 }
 

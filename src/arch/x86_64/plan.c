@@ -2,7 +2,7 @@
  * plan.c - which bytes a site holds when its probe is on and when it is off.
  *
  * Hides every opcode of the switch. Pure: it reads the site's bytes and writes
- * a plan; tests run it on any host.
+ * a plan; tests run it on any host. How arming gets there is in moves.c.
  *
  * Every switch is a flip: `on` and `off` differ in one byte, and both are
  * whole instructions of the same length, so no alignment can tear it (HW2).
@@ -20,14 +20,18 @@
  *		    0f 1f 44 00 00	 (67..) a9 ........	(67..) e8 ........
  *	PAD_BEFORE  nop(s) | nop(s)	 ... | test $-9,%al	call glue; jmp .+2 | jmp .-7
  *				   e8 ........ eb 02 | a8 f7	... | eb f7
- *	SLED	    jmp .+9; nop	 jmp .+9		test $9,%al; call glue; nop
- *		    eb 09 ...		 eb 09 e8 ........	a8 09 e8 ........
+ *	SLED	    jmp .+9; nop	 jmp .+9 | ...		test $9,%al | call glue
+ *		    eb 09 | 66 0f 1f ... eb 09 | 67 67 67 67 e8 ........   a8 09 | ...
  *	SLED_RET    ret; nop		 ret			jmp glue
  *		    c3 ...		 c3 ........		e9 ........
  *
  * The flags that `test` writes are dead at a call, at a function's entry and
  * at a jump that leaves the function. A tail jump's `ret` returns to where the
  * profiling function would have returned.
+ *
+ * A `|` is a start (arch.h): a thread may stand there long after the probe is off,
+ * or be due to return there out of the glue. Where a form can choose, its call ends
+ * where the window does, so that it returns to what is never changed.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -48,13 +52,6 @@ static int put_call(struct fl_patch *p, const struct fl_plan_in *in)
 	return 0;
 }
 
-/* The head may hold `byte` while the tail changes: harmless, so no trap. */
-static void park_on(struct fl_patch *p, uint8_t byte)
-{
-	p->park[0] = byte;
-	p->park_is_trap = 0;
-}
-
 static int plan_call(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	size_t op = p->bytes[FL_OLD][0] == X86_CALL ? 0 : 1;
@@ -62,13 +59,13 @@ static int plan_call(struct fl_patch *p, const struct fl_plan_in *in)
 	if (p->bytes[FL_OLD][op] != X86_CALL || (op && p->bytes[FL_OLD][0] != X86_ADDR32))
 		return FLE_UNKNOWN;
 	p->len = op + 5;
-	p->head_at = op;
-	park_on(p, X86_TEST_EAX);
 	return put_call(p, in);
 }
 
 static int plan_call_slot(struct fl_patch *p, const struct fl_plan_in *in)
 {
+	if (p->bytes[FL_OLD][0] != 0xff || p->bytes[FL_OLD][1] != X86_SLOT)
+		return FLE_UNKNOWN;		/* behind a prefix it is longer */
 	p->len = 6;
 	return put_call(p, in);
 }
@@ -77,7 +74,6 @@ static int plan_call_slot(struct fl_patch *p, const struct fl_plan_in *in)
 static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 {
 	p->len = len;
-	park_on(p, X86_RET);
 	__builtin_memcpy(p->bytes[FL_ON], p->bytes[FL_OLD], len);
 	__builtin_memcpy(p->bytes[FL_OFF], p->bytes[FL_OLD], len);
 	if (!x86_branch(p->bytes[FL_ON], X86_JMP, in->at, in->glue))
@@ -86,16 +82,14 @@ static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 	return 0;
 }
 
-/* Walk NOPs from `at` until `need` bytes are covered; note interior starts.
- * Returns the bytes covered, 0 when the room holds something else. */
-static size_t cover_nops(struct fl_patch *p, size_t from, size_t need, size_t room)
+/* Bytes of the NOPs from `from` on that cover `need`; 0 when the room holds something
+ * else. */
+static size_t cover_nops(const struct fl_patch *p, size_t from, size_t need, size_t room)
 {
 	struct fl_insn i;
 	size_t n = 0;
 
 	while (n < need) {
-		if (n)
-			p->starts[p->n_starts++] = from + n;
 		fl_arch_decode(&i, p->bytes[FL_OLD] + from + n, room - n,
 			       p->at + from + n);
 		if (!i.len || i.cls != FL_INSN_NOP || n + i.len > room)
@@ -112,14 +106,12 @@ static int plan_pad(struct fl_patch *p, const struct fl_plan_in *in)
 	if (n < 5 || n > FL_ARCH_SITE_MAX - 1)	/* 15: the longest instruction */
 		return FLE_NOSPACE;
 	p->len = n;
-	if (n == 5 && !p->n_starts)
-		park_on(p, X86_TEST_EAX);	/* 0f 1f 44 00 00 -> a9 1f 44 00 00 */
 	return put_call(p, in);
 }
 
-/* The bytes before the entry hold `call glue; jmp entry + 2`; nothing falls
- * into them, so only the two bytes at the entry are ever met by a thread. */
-enum { BEFORE = 7 };
+/* The bytes before the entry hold `call glue; jmp entry + 2`; nothing falls into
+ * them. The call returns into them: NOPs that begin there must lead on, too. */
+enum { BEFORE = 7, BEFORE_CALL = 5 };
 
 static int plan_pad_before(struct fl_patch *p, const struct fl_plan_in *in)
 {
@@ -128,15 +120,15 @@ static int plan_pad_before(struct fl_patch *p, const struct fl_plan_in *in)
 
 	if (in->before < BEFORE || in->room < 2)
 		return FLE_NOSPACE;
-	if (cover_nops(p, BEFORE, 2, in->room) != 2)
+	if (cover_nops(p, BEFORE, 2, in->room) != 2 ||
+	    cover_nops(p, 0, BEFORE_CALL, BEFORE_CALL) != BEFORE_CALL ||
+	    cover_nops(p, BEFORE_CALL, 2, 2) != 2)
 		return FLE_NOSPACE;
 	p->len = BEFORE + 2;
 	p->flip_at = p->head_at = BEFORE;
-	if (!p->n_starts)
-		park_on(p, X86_TEST_AL);
 	if (!x86_branch(on, X86_CALL, p->at, in->glue))
 		return FLE_NOREACH;
-	__builtin_memcpy(on + 5, back, 2);
+	__builtin_memcpy(on + BEFORE_CALL, back, 2);
 	on[BEFORE] = X86_JMP8;
 	on[BEFORE + 1] = (unsigned char)-(BEFORE + 2);
 	__builtin_memcpy(p->bytes[FL_OFF], on, p->len);
@@ -146,15 +138,15 @@ static int plan_pad_before(struct fl_patch *p, const struct fl_plan_in *in)
 
 static int plan_sled(struct fl_patch *p, const struct fl_plan_in *in)
 {
+	enum { SPACE = FL_ARCH_SLED_BYTES - 2, CALL_AT = FL_ARCH_SLED_BYTES - 5 };
 	unsigned char *on = p->bytes[FL_ON];
 
-	p->len = 11;
-	park_on(p, X86_JMP8);
+	p->len = FL_ARCH_SLED_BYTES;
 	on[0] = X86_TEST_AL;
-	on[1] = 0x09;
-	if (!x86_branch(on + 2, X86_CALL, in->at + 2, in->glue))
+	on[1] = SPACE;
+	__builtin_memset(on + 2, X86_ADDR32, CALL_AT - 2);
+	if (!x86_branch(on + CALL_AT, X86_CALL, in->at + CALL_AT, in->glue))
 		return FLE_NOREACH;
-	x86_nop(on + 7, 4);
 	__builtin_memcpy(p->bytes[FL_OFF], on, p->len);
 	p->bytes[FL_OFF][0] = X86_JMP8;
 	return 0;
@@ -185,6 +177,52 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 	return FLE_UNKNOWN;
 }
 
+/* Where a thread may come to stand that enters state `s` at `from`. */
+static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
+{
+	uint32_t seen = 0, open = 1u << from;
+	struct fl_insn i;
+
+	while (open) {
+		size_t at = (size_t)__builtin_ctz(open);
+
+		fl_arch_decode(&i, p->bytes[s] + at, p->len - at, p->at + at);
+		seen |= 1u << at;
+		if (i.cls != FL_INSN_JUMP && i.cls != FL_INSN_RET &&
+		    i.cls != FL_INSN_JUMP_SLOT)
+			open |= 1u << (at + i.len);
+		if (i.target - p->at < p->len)
+			open |= 1u << (i.target - p->at);
+		open &= ~seen & ((1u << p->len) - 1);
+	}
+	return (uint16_t)seen;
+}
+
+static void find_starts(struct fl_patch *p)
+{
+	uint16_t rest;
+
+	p->starts = starts_of(p, FL_OFF, p->head_at) | starts_of(p, FL_ON, p->head_at);
+	if (starts_of(p, FL_OLD, p->head_at) & ~p->starts)
+		p->rows |= FL_ROW;
+	rest = p->starts & (uint16_t)~(1u << p->head_at);
+	for (; rest; rest &= rest - 1)
+		if (starts_of(p, FL_OLD, (size_t)__builtin_ctz(rest)) & ~p->starts)
+			p->rows |= FL_ROW_INSIDE;
+}
+
+/* Can it be armed, and put back, though threads run? What holds for `off` holds
+ * for `on`, and for both ways. */
+static bool can_move(const struct fl_patch *p)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+
+	for (size_t n = fl_arch_moves(p, FL_OLD, FL_OFF, m); n-- > 0;)
+		if (m[n].traps)
+			return false;
+	return true;
+}
+
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
 {
 	size_t before = in->form == FL_FORM_PAD_BEFORE ? BEFORE : 0;
@@ -195,9 +233,7 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	p->at = in->at - before;
 	p->tactic = FL_FLIP;
 	p->flip_bytes = 1;
-	p->park[0] = X86_INT3;
-	p->park_bytes = 1;
-	p->park_is_trap = 1;
+	p->may_pass = p->flags_dead = 1;
 	p->can_act = 1 << FL_OLD | 1 << FL_OFF | 1 << FL_ON;
 	if (in->form == FL_FORM_PAD_BEFORE && in->before < BEFORE) {
 		*datum = in->before;
@@ -206,6 +242,10 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	__builtin_memcpy(p->bytes[FL_OLD], (const void *)p->at,
 			 room < FL_ARCH_SITE_MAX ? room : FL_ARCH_SITE_MAX);
 	err = plan_form(p, in);
+	if (!err)
+		find_starts(p);
+	if (!err && !can_move(p))
+		err = FLE_STRADDLE;
 	*datum = err == FLE_NOREACH ? in->glue : in->room;
 	return err;
 }

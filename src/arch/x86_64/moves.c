@@ -1,0 +1,234 @@
+/*
+ * moves.c - by which stores a place goes from one state to another while threads
+ * run through it.
+ *
+ * Hides which bytes keep threads out of the rest, or lead them past it. Pure, as
+ * plan.c is.
+ *
+ * A window is cut into stretches where a thread may come to stand: at its head, at
+ * each further instruction that `off` and `on` lead to, and where a call of theirs
+ * returns to. Each stretch that changes is a move of its own: nobody enters it but
+ * at its start. The park is one store. Under it the rest may hold anything.
+ *
+ *	stretch			park			for
+ *	5 bytes, flags dead	a9 ........		call, nop, test
+ *	2 bytes, flags dead	a8 ..			jmp, nop, test
+ *	67.. and 5 bytes	67.. a9 ........	call, test
+ *	jump out of the body	c3			jmp, ret
+ *	call *slot, 6 bytes	67 15 ........		and 67 e8, 67 a9
+ *	nop with a prefix	67 [nop]		and 67.. e8, 67.. a9
+ *	any that may be passed	eb +n ...
+ *	any other		cc			the thread traps
+ *
+ * `67 15 imm32` adds to %eax, which is dead at a call. The nop with a prefix is for
+ * where a word begins behind its first byte, so that `eb +n` would be two stores.
+ */
+#include "arch/arch.h"
+#include "emit.h"
+
+enum { WORD = 8 };
+
+struct stretch {
+	const struct fl_patch *p;
+	const uint8_t *from, *to;	/* of its first byte */
+	uint8_t start, n;
+	bool may_pass;			/* over it: that is what one of both does */
+};
+
+static bool is_test(const struct fl_patch *p, const uint8_t *code, size_t n)
+{
+	size_t op = 0;
+
+	while (op < n && code[op] == X86_ADDR32)
+		op++;
+	return p->flags_dead && ((n - op == 5 && code[op] == X86_TEST_EAX) ||
+				 (n - op == 2 && code[op] == X86_TEST_AL));
+}
+
+/* Does nothing, and then goes on behind the stretch. */
+static bool is_idle(const struct stretch *s, const uint8_t *code)
+{
+	struct fl_insn i;
+	size_t at = 0;
+
+	if (is_test(s->p, code, s->n))
+		return true;
+	for (; at < s->n; at += i.len) {
+		fl_arch_decode(&i, code + at, s->n - at, 0);
+		if (!i.len || i.cls != FL_INSN_NOP)
+			return false;
+	}
+	return true;
+}
+
+static bool is_one_store(const struct stretch *s, size_t at, size_t n)
+{
+	return (s->p->at + s->start + at) % WORD + n <= WORD;
+}
+
+/* Leading bytes that stay, and do nothing to a short jump behind them. */
+static size_t common_prefixes(const struct stretch *s, bool rex)
+{
+	size_t k = 0;
+
+	while (k < s->n && s->from[k] == s->to[k] && s->from[k] == X86_ADDR32)
+		k++;
+	if (rex && k < s->n && s->from[k] == s->to[k] && (s->from[k] & 0xf0) == 0x40)
+		k++;
+	return k;
+}
+
+/* `n` bytes at `at` of the stretch are the park, and what is stored last. */
+static bool park_at(struct fl_move *m, const struct stretch *s, size_t at, size_t n)
+{
+	m->park_at = m->head_at = (uint8_t)(s->start + at);
+	m->park_bytes = m->head_bytes = (uint8_t)n;
+	return true;
+}
+
+/* One byte makes operands of all others, or a way out. */
+static bool park_on_byte(struct fl_move *m, const struct stretch *s)
+{
+	size_t k = common_prefixes(s, false);
+	const uint8_t *off = s->p->bytes[FL_OFF] + s->start;
+
+	if (s->p->may_pass && off[0] == X86_RET)
+		m->park[0] = X86_RET;
+	else if (s->may_pass && s->p->flags_dead && s->n - k == 5)
+		m->park[0] = X86_TEST_EAX;
+	else if (s->may_pass && s->p->flags_dead && s->n - k == 2)
+		m->park[0] = X86_TEST_AL;
+	else
+		return false;
+	return park_at(m, s, k, 1);
+}
+
+/* call *slot(%rip) <-> 67 e8 or 67 a9, by way of 67 15. */
+static bool park_on_adc(struct fl_move *m, const struct stretch *s)
+{
+	bool was_slot = s->from[0] == 0xff && s->from[1] == X86_SLOT;
+	bool is_slot = s->to[0] == 0xff && s->to[1] == X86_SLOT;
+
+	if (!s->may_pass || !s->p->flags_dead || s->n != 6 || was_slot == is_slot)
+		return false;
+	m->park_bytes = m->head_bytes = 1;
+	m->park_at = s->start + is_slot;
+	m->head_at = s->start + was_slot;
+	m->park[0] = s->to[is_slot];
+	return true;
+}
+
+/* eb +n: where two bytes are one store. */
+static bool park_on_jump(struct fl_move *m, const struct stretch *s)
+{
+	size_t k = common_prefixes(s, true), at = 0;
+
+	while (at < k && !is_one_store(s, at, 2))
+		at++;
+	if (!s->may_pass || s->n < at + 2 || !is_one_store(s, at, 2))
+		return false;
+	m->park[0] = X86_JMP8;
+	m->park[1] = (uint8_t)(s->n - at - 2);
+	return park_at(m, s, at, 2);
+}
+
+/* Where the first byte is a word's last: is the nop, with 67 in place of its first
+ * prefix, one too? Behind the next word it has a displacement at most. */
+static bool is_nop_behind(const struct stretch *s, const uint8_t *nop)
+{
+	uint8_t code[FL_ARCH_SITE_MAX];
+	struct fl_insn i;
+
+	__builtin_memcpy(code, nop, s->n);
+	code[0] = X86_ADDR32;
+	fl_arch_decode(&i, code, s->n, 0);
+	return i.len == s->n && i.cls == FL_INSN_NOP && i.opcode_at + 3 <= WORD;
+}
+
+static bool park_on_nop(struct fl_move *m, const struct stretch *s)
+{
+	bool from = s->to[0] == X86_ADDR32 && is_nop_behind(s, s->from);
+	bool to = s->from[0] == X86_ADDR32 && is_nop_behind(s, s->to);
+	size_t n = s->n - 1u < WORD ? s->n - 1u : WORD;
+
+	if (!s->may_pass || (!from && !to) || !is_one_store(s, 1, n))
+		return false;
+	m->park_at = s->start + !from;
+	m->head_at = s->start + from;
+	m->park_bytes = from ? 1 : (uint8_t)n;
+	m->head_bytes = from ? (uint8_t)n : 1;
+	__builtin_memcpy(m->park, s->to + !from, m->park_bytes);
+	return true;
+}
+
+static bool park_on_trap(struct fl_move *m, const struct stretch *s)
+{
+	m->park[0] = X86_INT3;
+	m->traps = true;
+	return park_at(m, s, 0, 1);
+}
+
+/* One instruction, and no other behind it is met. */
+static bool is_one(const struct stretch *s, const uint8_t *code)
+{
+	struct fl_insn i;
+
+	fl_arch_decode(&i, code, s->n, 0);
+	return i.len == s->n || i.cls == FL_INSN_JUMP || i.cls == FL_INSN_RET;
+}
+
+/* All that differs, in one store. */
+static bool store_at_once(struct fl_move *m, const struct stretch *s)
+{
+	size_t first = 0, end = s->n;
+
+	while (s->from[first] == s->to[first])
+		first++;
+	while (s->from[end - 1] == s->to[end - 1])
+		end--;
+	m->head_at = (uint8_t)(s->start + first);
+	m->head_bytes = (uint8_t)(end - first);
+	return is_one_store(s, first, end - first) && is_one(s, s->from) &&
+	       is_one(s, s->to);
+}
+
+static struct fl_move move_of(const struct stretch *s)
+{
+	static bool (*const ways[])(struct fl_move *, const struct stretch *) = {
+		store_at_once, park_on_byte, park_on_adc, park_on_jump, park_on_nop,
+		park_on_trap,
+	};
+	struct fl_move m = { .start = s->start, .end = (uint8_t)(s->start + s->n) };
+
+	for (size_t i = 0; !ways[i](&m, s); i++)
+		;
+	return m;
+}
+
+static size_t next_start(const struct fl_patch *p, size_t at)
+{
+	do
+		at++;
+	while (at < p->len && !(p->starts >> at & 1));
+	return at;
+}
+
+size_t fl_arch_moves(const struct fl_patch *p, int from, int to,
+		     struct fl_move moves[FL_ARCH_MOVES])
+{
+	size_t n = 0, end;
+
+	for (size_t at = 0; at < p->len; at = end) {
+		struct stretch s = { .p = p, .start = (uint8_t)at,
+				     .from = p->bytes[from] + at,
+				     .to = p->bytes[to] + at };
+
+		end = next_start(p, at);
+		s.n = (uint8_t)(end - at);
+		if (!__builtin_memcmp(s.from, s.to, s.n))
+			continue;
+		s.may_pass = p->may_pass || is_idle(&s, s.from) || is_idle(&s, s.to);
+		moves[n++] = move_of(&s);
+	}
+	return n;
+}
