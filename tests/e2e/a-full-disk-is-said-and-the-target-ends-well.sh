@@ -9,7 +9,7 @@ check() {
 	[ "$status" -eq 1 ] || fail "$label status $status, not 1"
 	cmp -s "$work/plain" "$out" || fail "$label the target did not end well"
 	grep -Eiq 'no space|full|too large' "$err" || fail "$label it is not said"
-	[ "$(grep -cv "$ending" "$err")" -eq 1 ] || fail "$label more than a line"
+	[ "$(n_errors)" -eq 1 ] || fail "$label more than a line"
 }
 
 # A limit on the size of files holds for shared memory too.

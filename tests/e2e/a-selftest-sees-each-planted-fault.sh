@@ -35,7 +35,7 @@ plant stray wide patch/trap.c 's/^\t\tact(p, uc, pc);/\t\treturn FOREIGN;/'
 plant lost wide patch/trap.c \
 	's/fl_arch_act(uc, p, acts);/fl_arch_retry(uc, pc + p->len);/'
 plant lost contest patch/public.c \
-	's/&l->round, &rest,/\&(uint32_t){ rest }, \&rest,/'
+	's/if (!take_turn(l, REST, round))/if (!take_turn(l, REST, round) \&\& 0)/'
 plant lost async patch/public.c \
 	's/return fl_set_stored(&l->set) ? 0 : -EAGAIN;/return 0;/'
 plant lost fork patch/fork.c 's/pthread_atfork(before_fork, in_parent, in_child)/0/'
