@@ -29,6 +29,12 @@ enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
 
 /* ---- running them -------------------------------------------------------------- */
 
+/* What the probes of one call take, in ticks, and is taken out of times: between
+ * the clock readings of its entry and its exit, and in all. */
+struct fl_overhead {
+	uint32_t inside, pair;
+};
+
 /* What the reader knows of the target; grows while it runs. */
 struct fl_view {
 	const struct fl_shm_site *sites;	/* index: probe id */
@@ -46,6 +52,7 @@ struct fl_view {
 	/* The `n` bytes there as its file has them; NULL: not known. Until the next. */
 	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
 	bool windows;			/* batches are of windows */
+	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
 };
 
 /* Any number of analyses on one stream: calls are paired once for all. One

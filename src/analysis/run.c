@@ -524,8 +524,10 @@ static struct thread *make_thread(struct fl_run *run, uint32_t index)
 		t->is_paired = !fl_stack_init(&t->stack, run->n_marks, drop, t);
 	else if (t->marks)
 		return t;
-	if (t->is_paired)
+	if (t->is_paired) {
+		memcpy(t->stack.overhead, run->source->overhead, sizeof(t->stack.overhead));
 		return t;
+	}
 	free_thread(t);
 	return NULL;
 }

@@ -56,7 +56,8 @@
  *	   4, of a call that was not seen to begin, after a longjmp over one of
  *	   the same function that has no known caller either. No stack pointer
  *	   tells these apart.
- *	2. A call that ends credits its total to the one below it. A dropped call
+ *	2. A call that ends credits its total to the one below it, and beside it what
+ *	   its probes took, which is no time of either. A dropped call
  *	   credits what was credited to it; its own time thus counts to the call
  *	   that caught the unwinding.
  *	3. A caller that ends was alive, and the innermost that was: calls above it
@@ -108,8 +109,10 @@ static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i,
 {
 	const struct fl_open *call = &f->open[i];
 
-	if (i)
+	if (i) {
 		f->open[i - 1].child += call->child;
+		f->open[i - 1].probes += call->probes + s->overhead[call->framed].pair / 2;
+	}
 	if (call->outer)
 		f->open[call->outer - 1].inside += call->inside;
 	s->drop(s->arg, f, i, how);
@@ -462,7 +465,7 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *
 	}
 	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
 	if (!f->open[c.at].doubtful) {
-		*closed = fl_stack_pop(f, exit->tsc);
+		*closed = fl_stack_pop(s, f, exit->tsc);
 		return FL_MATCH_CLOSED;
 	}
 	drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);

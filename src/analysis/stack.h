@@ -9,12 +9,13 @@
 #define FL_ANALYSIS_STACK_H
 
 #include "base/base.h"
-#include "flick/analysis.h"
+#include "analysis/analysis.h"
 
 struct fl_open {	/* a call that has not ended */
 	uint64_t tsc;
 	uint32_t function, sp;
 	uint64_t child;			/* ticks in calls it made that ended */
+	uint64_t probes;		/* ticks of probes in it, their own call's first */
 	uint64_t inside;		/* of these, calls of its own function */
 	uint32_t outer;			/* 1 + index of the next open call of the
 					 * same function below; 0: none */
@@ -42,6 +43,7 @@ struct fl_stack {
 	struct fl_fiber *fibers;
 	uint32_t n_fibers, current, recycle;
 	uint32_t n_functions, n_marks;
+	struct fl_overhead overhead[2];	/* index: framed */
 	/* Call `i` of the fiber is dropped: its end will never be known. */
 	void (*drop)(void *arg, struct fl_fiber *, uint32_t i, enum fl_drop);
 	void *arg;
@@ -99,6 +101,7 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct flick_record *
 	o->function = tag->function;
 	o->sp = r->sp;
 	o->child = 0;
+	o->probes = 0;
 	o->inside = 0;
 	o->outer = *last;
 	o->caller = caller;
@@ -123,19 +126,26 @@ static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *
 	return 0;
 }
 
-/* Take the top call off, which ended at `tsc`, and credit its caller. */
-static inline struct fl_closed fl_stack_pop(struct fl_fiber *f, uint64_t tsc)
+/* Take the top call off, which ended at `tsc`, and credit its caller. Times are
+ * without what probes took in them: its own, and those of all calls in it. */
+static inline struct fl_closed fl_stack_pop(const struct fl_stack *s, struct fl_fiber *f,
+					    uint64_t tsc)
 {
 	const struct fl_open *top = &f->open[--f->n];
+	const struct fl_overhead *own = &s->overhead[top->framed];
 	/* Two cores' clocks may disagree by less than a call: never negative. */
-	uint64_t total = tsc > top->tsc ? tsc - top->tsc : 0;
+	uint64_t passed = tsc > top->tsc ? tsc - top->tsc : 0;
+	uint64_t probes = top->probes + own->inside;
+	uint64_t total = passed > probes ? passed - probes : 0;
 	uint64_t self = total > top->child ? total - top->child : 0;
 
 	f->last[top->function] = top->outer;
 	if (top->outer)
 		f->open[top->outer - 1].inside += total;
-	if (f->n)
+	if (f->n) {
 		f->open[f->n - 1].child += total;
+		f->open[f->n - 1].probes += top->probes + own->pair;
+	}
 	return (struct fl_closed){ total, self, top->outer };
 }
 
@@ -151,7 +161,7 @@ static inline enum fl_match fl_stack_exit(struct fl_stack *s, const struct flick
 
 	if (top && top->sp == r->sp && top->function == tag->function &&
 	    !top->doubtful && !tag->jump) {
-		*closed = fl_stack_pop(f, r->tsc);
+		*closed = fl_stack_pop(s, f, r->tsc);
 		return FL_MATCH_CLOSED;
 	}
 	match = fl_stack_exit_slow(s, r, tag, &found);

@@ -195,6 +195,7 @@ struct fl_session_options {
 	bool entries_only;		/* nothing looks at exits */
 	bool again;			/* an earlier run has told of its sites */
 	bool quiet;			/* no progress on a terminal */
+	bool raw;			/* times as measured, with what probes took */
 };
 
 struct fl_moment {
@@ -268,6 +269,9 @@ struct fl_moment fl_moment_now(void);
 int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
+/* What the probes of one call cost here (overhead.c), by whether their sites are at
+ * first instructions; 0: that could not be measured. Takes a few milliseconds. */
+void fl_overhead_measure(struct fl_overhead out[2]);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */

@@ -13,6 +13,7 @@ static const struct fl_option options[] = {
 	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
 	{ 'a', "analysis", "NAME,...", "which analyses (latency), or FILE.so; see below" },
 	{ 'A', "all", NULL, "time every call instead of samples" },
+	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	{ 0, "rate", "R%", "record R% of the time, every call in it; or auto" },
 	{ 'P', "patch", "PATTERN", "switch matching functions on" },
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
@@ -35,7 +36,7 @@ static const struct fl_option options[] = {
 	{ 0 }
 };
 
-enum { OUTPUT, ANALYSIS, ALL, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
+enum { OUTPUT, ANALYSIS, ALL, RAW, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
        BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC,
        CPU, TARGET_CPU };
 
@@ -73,6 +74,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case OUTPUT:	 w->o.dir = value; return 0;
 	case ANALYSIS:	 w->chosen = true; return fl_session_use_all(&w->o, value);
 	case ALL:	 w->all = true; return 0;
+	case RAW:	 w->o.raw = true; return 0;
 	case RATE:	 return fl_rate_take(&w->o, value);
 	case PATCH:	 return fl_selection_add(w->o.selection, 1, value);
 	case UNPATCH:	 return fl_selection_add(w->o.selection, 0, value);

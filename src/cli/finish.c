@@ -132,6 +132,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "start_tsc", "%llu", (unsigned long long)s->start_tsc);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
+	put(p, "overhead", "%u %u %u %u", s->view.overhead[0].inside,
+	    s->view.overhead[0].pair, s->view.overhead[1].inside, s->view.overhead[1].pair);
 	put(p, "processes", "%u", s->shm->n_processes);
 	put(p, "images", "%u", s->shm->n_images);
 	if (s->sampler) {

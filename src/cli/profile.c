@@ -98,8 +98,9 @@ static int grow(struct profile *p)
 	return 0;
 }
 
-/* Without --follow children are not recorded, and their time is not the target's. */
-static int gather(struct profile *p)
+/* Without --follow children are not recorded, and their time is not the target's.
+ * Files that only samples met are among the modules then: not where nobody asks. */
+static int gather(struct profile *p, bool by_function)
 {
 	size_t n;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
@@ -115,6 +116,8 @@ static int gather(struct profile *p)
 			p->own += pcs[i].n;
 			continue;
 		}
+		if (!by_function)
+			continue;
 		err = find_function(p, &pcs[i], &function);
 		if (!err && function >= p->n_functions)
 			err = grow(p);
@@ -200,17 +203,31 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
 			 "reader beside it %.1f %%", probes, probes, 100 * reader);
 }
 
-/* Exhaustive recordings have self times of their own. */
+/* Where samples are few, or times are asked for as measured, calls keep what their
+ * records say. */
+static bool is_wanted(const struct fl_session *s, const struct profile *p)
+{
+	return s->view.sampled || (!s->o->raw && p->all - p->own >= FEW);
+}
+
+static struct flick_rows *find_latency(struct fl_session *s)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, "latency"))
+			return &s->results[i];
+	return NULL;
+}
+
 int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
+	struct flick_rows *latency = find_latency(s);
 	int err = 0;
 
 	if (s->sampler)
-		err = gather(&p);
-	for (size_t i = 0; !err && s->sampler && s->view.sampled && i < s->o->n_analyses; i++)
-		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, "latency"))
-			err = fill(&s->results[i], &p);
+		err = gather(&p, latency != NULL);
+	if (!err && s->sampler && latency && is_wanted(s, &p))
+		err = fill(latency, &p);
 	s->pc_samples = p.all;
 	s->pc_own = p.own;
 	tell_cost(s, &p);

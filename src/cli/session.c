@@ -260,6 +260,8 @@ static int open_analyses(struct fl_session *s)
 	s->view.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE;
 	s->view.name = name_of;
 	s->view.owner = s;
+	if (s->o->action == FL_ACT_TIME && !s->o->raw)
+		fl_overhead_measure(s->view.overhead);
 	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);
 	return err ? err : fl_roster_open(&s->roster, s->shm);
 }

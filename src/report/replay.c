@@ -86,6 +86,21 @@ static int read_tick(struct fl_store *s, double *tick)
 	return end != value && !*end && *tick >= 1e-6 && *tick <= 1e6 ? 0 : -1;
 }
 
+/* As it was taken out of the times when they were recorded. */
+static void read_overhead(struct fl_store *s, struct fl_overhead o[2])
+{
+	enum { MOST = 100000 };		/* ticks: what takes longer is no probe */
+	unsigned v[4];
+	char value[256];
+
+	if (!fl_store_value(s, "overhead", value) ||
+	    sscanf(value, "%u %u %u %u", &v[0], &v[1], &v[2], &v[3]) != 4)
+		return;
+	for (int i = 0; i < 2; i++)
+		if (v[2 * i] <= MOST && v[2 * i + 1] <= MOST)
+			o[i] = (struct fl_overhead){ v[2 * i], v[2 * i + 1] };
+}
+
 int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 {
 	char value[256];
@@ -99,6 +114,7 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	if (fl_query_check_table(s, "sites", why))
 		return -1;
 	v->sampled = fl_store_value(s, "mode", value) && !strcmp(value, "sampled");
+	read_overhead(s, v->overhead);
 	if (read_tick(s, &v->ns_per_tick))
 		return fl_store_damaged(s, why);
 	fl_query_open(&q, s, "SELECT id, function, kind, jump, provider FROM sites "

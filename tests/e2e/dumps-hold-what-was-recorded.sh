@@ -53,7 +53,8 @@ starts=$(sql "select count(distinct json_extract(value, '\$.ts')) from
 # Without a tree the trace gives one.
 label=trace:
 target recursion -O1 $sites
-record --trace -- "$work/recursion"
+# As measured: what takes no time without its probes has no width.
+record --trace --raw -- "$work/recursion"
 succeeded
 [ "$(sql "select value from session where key = 'mode'")" = exhaustive ] ||
 	fail "$label sampled"

@@ -276,6 +276,30 @@ static void what_a_coroutine_in_a_frame_calls_has_no_known_caller(void **unused)
 	assert_int_equal(edge("-a", "self_ns"), 20);
 }
 
+/* Each call has 7 ticks between its clock readings for its own probes, and takes 16 of
+ * whoever is around it. */
+static void times_are_without_probes(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.overhead[0] = (struct fl_overhead){ 7, 16 };
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	enter('a', 100);
+	now += 50;
+	enter('b', 200);
+	now += 20;
+	enter('c', 300);
+	leave('c', 300);
+	leave('b', 200);
+	leave('a', 100);
+	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	assert_int_equal(edge("bc", "total_ns"), 10 - 7);
+	assert_int_equal(edge("ab", "total_ns"), 50 - 7 - 16);
+	assert_int_equal(edge("ab", "self_ns"), 50 - 7 - 16 - 3);
+	assert_int_equal(edge("-a", "total_ns"), 120 - 7 - 2 * 16);
+	assert_int_equal(edge("-a", "self_ns"), 120 - 7 - 2 * 16 - 27);
+}
+
 static void what_an_unwound_call_made_has_no_known_caller(void **unused)
 {
 	(void)unused;
@@ -623,6 +647,7 @@ int main(void)
 		T(tail_calls_are_the_callers),
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
 		T(what_a_coroutine_in_a_frame_calls_has_no_known_caller),
+		T(times_are_without_probes),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
 		T(entries_at_one_place_are_told_by_their_sites),

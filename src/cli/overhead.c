@@ -1,0 +1,165 @@
+/*
+ * overhead.c - what the probes of one call cost here, in ticks.
+ *
+ * The very routines and the very ring of a target run for some milliseconds in a child
+ * of flick's, around nothing: entry, exit, entry, exit. What each pair takes, and how
+ * much of it lies between its two clock readings, is taken out of all times that are
+ * made of such records (analysis/stack.h). A program whose caches are full pays more
+ * than that; self times rest on samples where the system gives them (profile.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "cli/cli.h"
+#include "patch/patch.h"
+
+enum {
+	ROUNDS = 64,
+	PAIRS = 400			/* a round: less than a chunk, so nobody waits */
+};
+
+struct trial {
+	struct fl_shm *m;
+	struct fl_reader *reader;
+	struct fl_near near;
+	void (*entry)(void), (*exit)(void);
+	uint32_t inside[ROUNDS * PAIRS], n_inside;
+	uint32_t pair[ROUNDS];
+	uint64_t begun;			/* of the call whose entry was fed last */
+};
+
+static void feed(void *arg, const struct fl_batch *b)
+{
+	struct trial *t = arg;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->records[i].probe == 0)
+			t->begun = b->records[i].tsc;
+		else if (t->n_inside < ROUNDS * PAIRS)
+			t->inside[t->n_inside++] = (uint32_t)(b->records[i].tsc - t->begun);
+	}
+}
+
+static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
+{
+	(void)arg, (void)thread, (void)probe, (void)n;
+}
+
+static void thread_end(void *arg, uint32_t thread)
+{
+	(void)arg, (void)thread;
+}
+
+/* Two glues, as at an entry and at an exit. */
+static int make_glue(struct trial *t, uintptr_t routine)
+{
+	int err = fl_near_alloc(&t->near, (uintptr_t)make_glue, (uintptr_t)make_glue + 1,
+				2 * FL_ARCH_GLUE_BYTES, 2 * sizeof(uintptr_t));
+	uintptr_t *go = (uintptr_t *)t->near.data;
+
+	for (uint32_t id = 0; !err && id < 2; id++) {
+		size_t offset = id * FL_ARCH_GLUE_BYTES;
+
+		go[id] = routine;
+		if (!fl_arch_glue(t->near.write + offset, (uintptr_t)t->near.code + offset,
+				  id, (uintptr_t)&go[id]))
+			err = FLE_NOREACH;
+	}
+	if (!err)
+		err = fl_near_seal(&t->near);
+	t->entry = (void (*)(void))(uintptr_t)t->near.code;
+	t->exit = (void (*)(void))(uintptr_t)(t->near.code + FL_ARCH_GLUE_BYTES);
+	return err;
+}
+
+static void nothing(void)
+{
+}
+
+__attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (*exit)(void))
+{
+	void (*volatile call_entry)(void) = entry;
+	void (*volatile call_exit)(void) = exit;
+	uint64_t from = fl_arch_ticks();
+
+	for (int i = 0; i < PAIRS; i++) {
+		call_entry();
+		call_exit();
+	}
+	return fl_arch_ticks() - from;
+}
+
+static int compare(const void *x, const void *y)
+{
+	const uint32_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static uint32_t median(uint32_t *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return n ? v[n / 2] : 0;
+}
+
+/* The loop around nothing takes its share. */
+static struct fl_overhead measure(struct trial *t, uintptr_t routine)
+{
+	struct fl_overhead o = { 0 };
+
+	t->n_inside = 0;
+	if (make_glue(t, routine))
+		return o;
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t bare = time_pairs(nothing, nothing);
+		uint64_t full = time_pairs(t->entry, t->exit);
+
+		t->pair[i] = (uint32_t)((full > bare ? full - bare : 0) / PAIRS);
+		fl_reader_poll(t->reader, false);
+	}
+	o.pair = median(t->pair, ROUNDS);
+	o.inside = median(t->inside, t->n_inside);
+	o.inside = o.inside < o.pair ? o.inside : o.pair;
+	fl_near_free(&t->near);
+	return o;
+}
+
+/* In a process of its own: it has a target's channel. */
+static void run_child(struct fl_overhead out[2])
+{
+	static struct trial t;
+	struct fl_shm_options o = { .n_slots = 2, .max_sites = 16, .action = FL_ACT_TIME };
+	struct fl_sink sink = { &t, feed, count, thread_end };
+	int fd;
+
+	if (fl_shm_create(&o, &t.m, &fd) || fl_channel_open(t.m) ||
+	    fl_reader_open(&t.reader, t.m, &sink, 0))
+		return;
+	t.m->target_pid = getpid();
+	fl_arch_open();
+	out[0] = measure(&t, fl_arch_routine(FL_ACT_TIME, FL_ABI));
+	out[1] = measure(&t, fl_arch_routine(FL_ACT_TIME, FL_BARE));
+}
+
+void fl_overhead_measure(struct fl_overhead out[2])
+{
+	struct fl_overhead *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int pid, status;
+
+	memset(out, 0, 2 * sizeof(*out));
+	if (shared == MAP_FAILED)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		run_child(shared);
+		_exit(0);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status))
+		memcpy(out, shared, 2 * sizeof(*out));
+	munmap(shared, 4096);
+}

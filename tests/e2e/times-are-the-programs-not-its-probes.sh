@@ -1,0 +1,37 @@
+#!/bin/sh
+# Times of a recording of every call are without what the probes took; --raw has it.
+# The program times twins of its functions that have no probes. Medians of short
+# calls, the shortest of long ones: others on this machine stretch some.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target ticks -O2 $sites
+
+# NAME COLUMN: it in ticks, and what the program says.
+ticks() {
+	said=$(awk -v f="$1" '$1 == "ticks" && $2 == f { print $3 }' "$out")
+	got=$(sql "select $2 / (select value from session where key = 'ns_per_tick')
+		from $(rows latency) where name = '$1'")
+}
+
+label=
+near() {	# NAME COLUMN PERCENT
+	ticks "$1" "$2"
+	awk -v got="$got" -v said="$said" -v p="$3" 'BEGIN {
+		d = got - said
+		exit !said || (d < 0 ? -d : d) > said * p / 100 + 25 }' ||
+		fail "$label $1 takes $got ticks, not $said"
+}
+
+record -a latency --all -- "$work/ticks"
+succeeded
+for n in 10 100 1000; do
+	near leaf_$n p50_ns 10
+	near nest_$n min_ns 30
+done
+
+# A hundred calls of a few ticks are mostly probes.
+record -a latency --all --raw -- "$work/ticks"
+succeeded
+ticks nest_10 min_ns
+awk -v got="$got" -v said="$said" 'BEGIN { exit got < 1.5 * said }' ||
+	fail "--raw: $got ticks have no probes in them"
