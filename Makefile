@@ -52,7 +52,7 @@ READER := $(call objects,reader,$(READER_SRC))
 READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
-POINTS := $(call objects,points,$(INSIDE_SRC) $(READER_ONLY)) \
+POINTS := $(call objects,points,$(GUEST_SRC) $(READER_ONLY)) \
 	$(filter-out $(call objects,reader,$(READER_ONLY)),$(TESTED_READER))
 
 STRICT = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes

@@ -30,6 +30,11 @@ void fl_agent_lock(uint64_t *signals)
 	fl_os_lock(&dialogue, signals);
 }
 
+bool fl_agent_lock_within(uint64_t us, uint64_t *signals)
+{
+	return fl_os_lock_within(&dialogue, us, signals);
+}
+
 void fl_agent_unlock(const uint64_t *signals)
 {
 	fl_os_unlock(&dialogue, signals);

@@ -27,6 +27,7 @@ int fl_agent_found(enum fl_moment);
 /* Around what may end in found(): threads that meet the same new site wait for
  * the decision. Signals are blocked meanwhile. */
 void fl_agent_lock(uint64_t *signals);
+bool fl_agent_lock_within(uint64_t us, uint64_t *signals);
 void fl_agent_unlock(const uint64_t *signals);
 
 /* Tell the scan where the profiling functions of this process are. */

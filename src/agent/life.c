@@ -98,14 +98,17 @@ static int change_loader(int from, int to)
 	struct fl_set set = { .changes = &change, .room = 1 };
 	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
 	size_t bad;
-	int err = fl_text_open(lo, hi, FL_TEXT_LOADER);
+	int err;
 
-	if (err)
-		return err;
-	loader_patch.view = fl_text_shift(lo);
-	fl_set_stage(&set, &loader_patch, from, to);
-	err = fl_set_commit(&set, &bad);
-	fl_text_close(lo, hi, FL_TEXT_LOADER);
+	fl_fork_enter();
+	err = fl_text_open(lo, hi, FL_TEXT_LOADER);
+	if (!err) {
+		loader_patch.view = fl_text_shift(lo);
+		fl_set_stage(&set, &loader_patch, from, to);
+		err = fl_set_commit(&set, &bad);
+		fl_text_close(lo, hi, FL_TEXT_LOADER);
+	}
+	fl_fork_leave();
 	return err;
 }
 
@@ -132,41 +135,53 @@ static int hear_loader(void)
 /* ---- fork --------------------------------------------------------------------- */
 
 static struct fl_shm *watched;		/* the recorder's region; NULL: none */
-static bool follows;			/* the fork that is being made; as the two below */
-static uint64_t fork_signals, dialogue_signals;
-static int forker;			/* thread that is between the handlers; 0: none */
 
-/* Nobody is in the middle of a change then; nor of a dialogue, where the child
- * is to have its own. */
-static void before_fork(void)
+/* The fork that this thread makes. Other threads fork meanwhile, and the owner comes
+ * and goes: what was done before a fork is undone by what is noted here alone. */
+static __thread struct {
+	uint32_t depth;			/* a handler of the program's may fork */
+	bool follows, holds;		/* the child is to be recorded; so the locks are had */
+	uint64_t signals, dialogue;
+} own_fork;
+
+/* Only so that the child finds all whole that it goes on with. The program's handlers
+ * have run, as the agent was there first: nobody waits for us who has what we want. */
+static bool hold_all(void)
 {
-	bool follow = watched && watched->follow && !fl_channel_is_closed();
+	enum { DIALOGUE_US = 10000000 };
 
-	if (!fl_owner)
-		return;
-	if (follow)
-		fl_agent_lock(&dialogue_signals);
-	fl_probes_hold(&fork_signals);
-	follows = follow;
-	forker = fl_os_tid();
+	if (!fl_agent_lock_within(DIALOGUE_US, &own_fork.dialogue))
+		return false;
+	if (fl_probes_hold(&own_fork.signals))
+		return true;
+	fl_agent_unlock(&own_fork.dialogue);
+	return false;
 }
 
-/* The owner may have gone since, and other threads fork. */
-static bool holds(void)
+static void before_fork(void)
 {
-	return forker == fl_os_tid();
+	FL_POINT("life.forking");
+	if (own_fork.depth++)
+		return;
+	own_fork.follows = fl_agent_director() && watched && watched->follow;
+	own_fork.holds = own_fork.follows && hold_all();
+	if (!own_fork.holds && load_relaxed(&fl_owner))
+		fl_probes_settle();
+}
+
+/* Is this the end of a fork that before_fork() saw, and not of one within? */
+static bool ends(void)
+{
+	return own_fork.depth && !--own_fork.depth;
 }
 
 static void in_parent(void)
 {
-	bool followed = follows;
-
-	if (!holds())
+	if (!ends() || !own_fork.holds)
 		return;
-	forker = 0;
-	fl_probes_release(&fork_signals);
-	if (followed)
-		fl_agent_unlock(&dialogue_signals);
+	own_fork.holds = false;
+	fl_probes_release(&own_fork.signals);
+	fl_agent_unlock(&own_fork.dialogue);
 }
 
 /* A row, text and a watch of its own: 0, or why that cannot be. */
@@ -187,22 +202,25 @@ static int become_process(void)
 /* It is another process: it shares the rings and must not use them. */
 static void stay_out(void)
 {
+	if (own_fork.follows && !own_fork.holds)
+		fl_channel_count_outside(FL_OUT_ERROR);
 	fl_owner = NULL;
 	fl_channel_close();
-	fl_probes_release_off(&fork_signals);
+	fl_probes_leave();
 }
 
+/* Alone, and signals are blocked until the dialogue is unlocked. */
 static void in_child(void)
 {
-	if (!forker)
-		return;
-	forker = 0;
-	if (follows && become_process() == 0)
-		fl_probes_release(&fork_signals);
-	else
+	if (!ends())
+		own_fork.follows = false;	/* the fork around has a child of this one */
+	if (own_fork.holds)
+		fl_probes_release(&own_fork.signals);
+	if (fl_owner && !(own_fork.holds && become_process() == 0))
 		stay_out();
-	if (follows)
-		fl_agent_unlock(&dialogue_signals);
+	if (own_fork.holds)
+		fl_agent_unlock(&own_fork.dialogue);
+	own_fork.holds = false;
 }
 
 /* ---- flick's own thread ---------------------------------------------------------- */

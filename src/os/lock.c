@@ -78,6 +78,11 @@ bool fl_os_is_locked(const uint32_t *lock)
 	return word % STATES != FREE && word / STATES == this_era();
 }
 
+bool fl_os_was_locked(const uint32_t *lock)
+{
+	return load_relaxed(lock) % STATES != FREE && !fl_os_is_locked(lock);
+}
+
 /* Signals are blocked when it succeeds, and as they were when it does not. */
 static bool try_lock(uint32_t *lock, uint32_t mark, uint64_t *signals)
 {
@@ -97,6 +102,18 @@ static bool try_lock(uint32_t *lock, uint32_t mark, uint64_t *signals)
 bool fl_os_trylock(uint32_t *lock, uint64_t *signals)
 {
 	return try_lock(lock, HELD, signals);
+}
+
+bool fl_os_lock_within(uint32_t *lock, uint64_t us, uint64_t *signals)
+{
+	enum { PAUSE_US = 200 };
+	bool got;
+
+	while (!(got = try_lock(lock, HELD, signals)) && us > PAUSE_US) {
+		fl_os_sleep_us(PAUSE_US);
+		us -= PAUSE_US;
+	}
+	return got;
 }
 
 /* A waiter's signals are open: the holder may wait for every thread to answer

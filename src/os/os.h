@@ -103,8 +103,12 @@ int fl_os_signal_queue(int tid, int sig, int code, uint64_t value);
 void fl_os_lock(uint32_t *lock, uint64_t *signals);
 /* False at once when another has it, and no signal is blocked. */
 bool fl_os_trylock(uint32_t *lock, uint64_t *signals);
+/* False, the same, after that long. */
+bool fl_os_lock_within(uint32_t *lock, uint64_t us, uint64_t *signals);
 void fl_os_unlock(uint32_t *lock, const uint64_t *signals);
 bool fl_os_is_locked(const uint32_t *lock);
+/* In a copy: did somebody hold it when it was made? */
+bool fl_os_was_locked(const uint32_t *lock);
 /* How many threads; 0 is none. What is done before an end is seen by who finds
  * that many fewer, and of two that count up and look one sees the other. */
 void fl_os_count_by(uint64_t *count, int by);

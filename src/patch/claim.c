@@ -171,12 +171,11 @@ void fl_unclaim_alone(struct fl_patch *p)
 	fl_claims_settle();
 }
 
-void fl_claims_each(int claimed, void (*each)(struct fl_patch *))
+void fl_claims_each(void (*each)(struct fl_patch *))
 {
 	for (size_t i = 0; lists && n_claimed && i < N_LISTS; i++)
 		for (struct fl_patch *p = lists[i]; p; p = p->next)
-			if (p->claimed == claimed)
-				each(p);
+			each(p);
 }
 
 void fl_claims_settle(void)

@@ -16,10 +16,11 @@ bool fl_is_claimed(const struct fl_patch *);
 /* As fl_claim_alone(), by a place of flick/patch.h. */
 int fl_claim_place(struct fl_patch *);
 
-/* In fork's child, alone: each place that is claimed so. */
-void fl_claims_each(int claimed, void (*each)(struct fl_patch *));
-/* What another thread of the parent was in the middle of, in one store. public.c */
-void fl_place_in_child(struct fl_patch *);
+/* In fork's child, alone: each place that is claimed. */
+void fl_claims_each(void (*each)(struct fl_patch *));
+/* There, of a place of flick/patch.h: was a thread storing to it that is not here?
+ * Whose turn it was is settled. public.c */
+bool fl_place_is_cut(struct fl_patch *);
 
 /* A thread met a trap of a place whose switch somebody has begun and may never
  * finish, perhaps this very thread: move it on. public.c */

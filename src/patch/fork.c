@@ -1,75 +1,169 @@
 /*
  * fork.c - a process forks while places are being changed.
  *
- * Hides what the child needs: it has the forking thread alone, so no change
- * may be left half-way in it by another. Sets are waited for. Places that
- * flick_patch_start() has begun are left between two steps, whence the child
- * can finish them like anybody else; a thread of the child that meets a trap
- * acts as one of both instructions, or finishes the place itself.
+ * Hides what the child needs. It has the forking thread alone, and no change may
+ * be left half-way in it by another. So a fork waits a while for those that write,
+ * and those for a fork; neither holds anything meanwhile, and neither waits for
+ * ever. What is cut in two nevertheless is put right in the child, which alone is
+ * what it must be: a place that another thread was storing to gets back the bytes
+ * it had. One that flick_patch_start() has begun lies between two steps, whence
+ * the child can finish it like anybody else.
  *
  *	forking thread				another that writes
- *	forking = 1				busy++		(A)
+ *	forking++				busy++		(A)
  *	full fence	(B)			load forking	(A)
- *	wait until busy == 0	(B)		if set: busy--, wait, again
+ *	wait until busy == 0	(B)		if others fork: busy--, wait, again
  *	fork					...
- *	forking = 0				busy--
+ *	forking--				busy--
  *
  * (A) pairs with (B): of the two, one sees the other.
- * FAILURE	A signal handler that forks while it has interrupted a writer of
- *	its own thread would wait for itself: the wait is bounded, and the child
- *	may then find that place parked for good, which it passes by its traps.
+ * INVARIANT
+ *	1 Neither side waits for what needs a lock of the program's.
+ *	2 In the child no place is half written, and none belongs to a thread that
+ *	  is not there.
+ *	3 A thread waits neither for its own fork nor for its own change.
+ * WHY
+ *	1 Handlers of the program that run behind ours may wait for a lock whose
+ *	  holder switches a place, and that one waits PATIENCE at most.
+ *	2 The child's memory is a cut through its parent's: it has a first part of
+ *	  what each thread stored, as a store that must wait for the fork's end is
+ *	  followed by no other. So `motion` is odd, and the turn STEPPED with its
+ *	  thread's number, before a byte differs, and the place's `state` tells
+ *	  which bytes there were. Nobody else executes in the child.
+ *	3 Each thread counts what it is in itself: in handlers, its own or the
+ *	  program's for fork, it may come here again.
+ * FAILURE	A set of several places that is cut is all or nothing no more: those
+ *	whose last byte was stored are new. A copy that ran no handler of ours (a
+ *	bare clone) finds places that another thread moved BUSY for good.
  */
 #include <pthread.h>
 
 #include "claim.h"
 #include "fork.h"
 #include "os/os.h"
+#include "patch.h"
 
-enum { PAUSE_US = 50, PATIENCE_US = 200000 };
+enum { PAUSE_US = 50, PATIENCE_US = 200000, WRITERS_US = 20000 };
 
-static uint32_t forking, busy;
+static uint64_t forking, busy;		/* threads; nobody in a child */
 
-bool fl_fork_try_enter(void)
+/* Of the thread's own, also below a handler that it runs. */
+static __thread struct {
+	uint32_t number, forks, changes;
+} own;
+
+uint32_t fl_fork_self(void)
 {
-	/* (A) pairs with (B) */
-	__atomic_fetch_add(&busy, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&forking, __ATOMIC_SEQ_CST))	/* (A) pairs with (B) */
+	static uint32_t last;
+
+	while (!own.number)
+		own.number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	return own.number;
+}
+
+/* ---- who writes ---------------------------------------------------------------- */
+
+/* `mine`: the forks that the caller is in. */
+static bool try_come(uint32_t mine)
+{
+	fl_os_count_by(&busy, 1);			/* (A) pairs with (B) */
+	if (fl_os_count(&forking) <= mine)		/* (A) pairs with (B) */
 		return true;
-	fl_fork_leave();
+	fl_os_count_by(&busy, -1);
 	return false;
+}
+
+static void come(uint32_t mine)
+{
+	int us = 0;
+
+	for (; !try_come(mine) && us < WRITERS_US; us += PAUSE_US)
+		fl_os_sleep_us(PAUSE_US);
+	if (us >= WRITERS_US)
+		fl_os_count_by(&busy, 1);
 }
 
 void fl_fork_enter(void)
 {
-	while (!fl_fork_try_enter())
-		fl_os_sleep_us(PAUSE_US);
+	come(0);
 }
 
 void fl_fork_leave(void)
 {
-	__atomic_fetch_sub(&busy, 1, __ATOMIC_SEQ_CST);	/* (A) pairs with (B) */
+	fl_os_count_by(&busy, -1);			/* (A) pairs with (B) */
 }
+
+bool fl_fork_try_enter_own(void)
+{
+	own.changes++;
+	if (try_come(own.changes > 1 ? UINT32_MAX : own.forks))
+		return true;
+	own.changes--;
+	return false;
+}
+
+void fl_fork_enter_own(void)
+{
+	own.changes++;
+	come(own.changes > 1 ? UINT32_MAX : own.forks);
+}
+
+void fl_fork_leave_own(void)
+{
+	fl_os_count_by(&busy, -1);			/* (A) pairs with (B) */
+	own.changes--;
+}
+
+/* ---- who forks ------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
-	__atomic_store_n(&forking, 1, __ATOMIC_SEQ_CST);	/* (B) pairs with (A) */
+	own.forks++;
+	fl_os_count_by(&forking, 1);			/* (B) pairs with (A) */
 	/* ordering: (B) pairs with (A) */
-	for (int us = 0; __atomic_load_n(&busy, __ATOMIC_SEQ_CST) && us < PATIENCE_US;
-	     us += PAUSE_US)
+	for (int us = 0; fl_os_count(&busy) > own.changes && us < PATIENCE_US; us += PAUSE_US)
 		fl_os_sleep_us(PAUSE_US);
+	FL_POINT("fork.waited");
 }
 
+/* A fork that had begun before ours were its handlers ends with them, too. */
 static void in_parent(void)
 {
-	__atomic_store_n(&forking, 0, __ATOMIC_SEQ_CST);	/* (B) pairs with (A) */
+	if (!own.forks)
+		return;
+	own.forks--;
+	fl_os_count_by(&forking, -1);			/* (B) pairs with (A) */
 }
 
-/* A switch of one store is not waited for; the child does without its thread. */
+/* As it was, but for what another thread had begun. */
+static void put_back(struct fl_patch *p)
+{
+	int state = p->state == FL_ON && p->claimed == FL_CLAIM_PROBE ? FL_OFF : p->state;
+
+	if (__builtin_memcmp((const void *)p->at, p->bytes[state], p->len))
+		fl_arch_store_bytes(p->at + (uintptr_t)p->view, p->bytes[state], p->len);
+	p->state = (uint8_t)state;
+	p->motion++;
+}
+
+static void put_right(struct fl_patch *p)
+{
+	if (p->claimed == FL_CLAIM_PLACE ? fl_place_is_cut(p) : p->motion & 1)
+		put_back(p);
+}
+
+/* Text that is still the parent's must not be stored to: no place moves here. */
+static void keep_still(struct fl_patch *p)
+{
+	p->motion |= 1;
+}
+
 static void in_child(void)
 {
-	fl_claims_each(FL_CLAIM_PLACE, fl_place_in_child);
-	store_relaxed(&busy, 0);
-	in_parent();
+	own.forks -= own.forks > 0;
+	fl_os_count_by(&busy, (int)own.changes);
+	fl_claims_each(fl_text_unshare() ? keep_still : put_right);
+	fl_arch_serialise();
 }
 
 int fl_fork_open(void)

@@ -1,4 +1,5 @@
-/* fork.h - no fork while bytes or lists are half written. Private to patch/. */
+/* fork.h - no fork while bytes or lists are half written. Private to patch/, but for
+ * what patch.h has of it. */
 #ifndef FL_FORK_H
 #define FL_FORK_H
 
@@ -6,11 +7,12 @@
 
 /* Hear of forks from here on. 0 or -ENOMEM. */
 int fl_fork_open(void);
-/* Around what a fork must not cut in two; enter waits while another thread
- * forks, try_enter says false: for a signal handler. Not to be nested. The
- * probe table's own commits need none: a fork takes the table's lock. */
-void fl_fork_enter(void);
-bool fl_fork_try_enter(void);
-void fl_fork_leave(void);
+/* As fl_fork_enter() in patch.h, for a thread of the C library's: it may be in one
+ * already, and in a fork. try: false, at once, while another thread forks. */
+void fl_fork_enter_own(void);
+bool fl_fork_try_enter_own(void);
+void fl_fork_leave_own(void);
+/* The calling thread's number: no other thread's, and its own in fork's child. */
+uint32_t fl_fork_self(void);
 
 #endif

@@ -61,11 +61,15 @@ intptr_t fl_text_shift(uintptr_t at);
 int fl_text_prot(uintptr_t at);
 /* [lo, hi) has been unmapped by its owner. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi);
-/* Around fork, and in its child: text of its own. -errno: it still shares its
- * parent's and must not store there. */
-void fl_text_hold(void);
-void fl_text_release(void);
+/* In fork's child: text of its own. Not so: it still shares its parent's and must
+ * not store there. */
 int fl_text_unshare(void);
+bool fl_text_is_shared(void);
+
+/* Around what a fork should not cut in two, from making text ready to the last byte;
+ * enter waits for a fork under way, but not for long (patch/fork.c). Not nested. */
+void fl_fork_enter(void);
+void fl_fork_leave(void);
 
 /* ---- claims: which bytes are whose ----------------------------------------- */
 

@@ -48,15 +48,18 @@ int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 		.changes = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
 	};
+	uint64_t signals;
 	int err;
 
 	if (fl_is_err(set.changes))
 		return -ENOMEM;
 	if (!bad)
 		bad = &none;
-	fl_fork_enter();
+	fl_os_signals_block(&signals);		/* no handler forks meanwhile */
+	fl_fork_enter_own();
 	err = commit(&set, c, n, bad);
-	fl_fork_leave();
+	fl_fork_leave_own();
+	fl_os_signals_restore(&signals);
 	fl_os_unmap(set.changes, bytes);
 	return err;
 }
@@ -69,8 +72,8 @@ int flick_patch(void *at, const void *bytes, size_t n)
 	if (err)
 		return err;
 	err = flick_patch_switch(&h, FLICK_ON);
-	fl_fork_enter();
+	fl_fork_enter_own();
 	fl_unclaim_alone(&fl_place_of(&h)->patch);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	return err;
 }

@@ -26,14 +26,14 @@ struct request {
 
 static void list_lock(uint64_t *signals)
 {
-	fl_fork_enter();
+	fl_fork_enter_own();
 	fl_os_lock(&lock, signals);
 }
 
 static void list_unlock(const uint64_t *signals)
 {
 	fl_os_unlock(&lock, signals);
-	fl_fork_leave();
+	fl_fork_leave_own();
 }
 
 static int remember(uintptr_t lo, uintptr_t hi, int prot)

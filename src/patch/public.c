@@ -25,9 +25,9 @@ void flick_patch_barrier(void)
 {
 	if (!fl_sync)
 		return;				/* nothing can have been patched */
-	fl_fork_enter();
+	fl_fork_enter_own();
 	fl_patch_sync();
-	fl_fork_leave();
+	fl_fork_leave_own();
 }
 
 /* ---- taking a place and giving it up ----------------------------------- */
@@ -66,7 +66,7 @@ static int take_place(struct fl_place *l, int state)
 
 	if (err)
 		return err;
-	fl_fork_enter();
+	fl_fork_enter_own();
 	err = fl_claim_place(p);
 	if (!err) {
 		choose_tactic(p);
@@ -75,7 +75,7 @@ static int take_place(struct fl_place *l, int state)
 		if (err)
 			fl_unclaim_alone(p);
 	}
-	fl_fork_leave();
+	fl_fork_leave_own();
 	return err;
 }
 
@@ -88,11 +88,11 @@ static int check_fresh(struct fl_place *l)
 
 	if (!fl_sync)
 		return FLE_NOSYNC;
-	fl_fork_enter();
+	fl_fork_enter_own();
 	fl_claims_lock(&signals);
 	taken = fl_is_claimed(&l->patch);
 	fl_claims_unlock(&signals);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	if (!taken)
 		*l = (struct fl_place){ 0 };
 	return taken ? FLE_OVERLAP : 0;
@@ -142,11 +142,11 @@ int flick_patch_release(struct flick_patch *h)
 		return -EINVAL;
 	if (is_under_way(l))
 		return FLE_BUSY;
-	fl_fork_enter();
+	fl_fork_enter_own();
 	err = change(l, l->patch.state, FL_OLD);
 	if (!err)
 		fl_unclaim_alone(&l->patch);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	return err;
 }
 
@@ -178,18 +178,29 @@ static void restore_if(bool must, const uint64_t *signals)
  *	PENDING	between two steps: finish makes it STEPPED, and so may who helps
  *	STEPPED	a thread is at it: the others are told
  * The round's number goes up when it ends. Who finishes a round of its own names it,
- * and so never steps a later one.
+ * and so never steps a later one. STEPPED bears the number of its thread: in fork's
+ * child that one may be gone.
  */
 enum turn { REST, PENDING, STEPPED };
 
-static uint32_t turn_of(enum turn t, uint32_t round)
+static uint64_t turn_of(enum turn t, uint32_t round)
 {
-	return round << 2 | (uint32_t)t;
+	return (t == STEPPED ? (uint64_t)fl_fork_self() << 32 : 0) | round << 2 | (uint32_t)t;
+}
+
+static uint32_t round_in(uint64_t turn)
+{
+	return (uint32_t)turn >> 2;
+}
+
+static uint32_t round_of(const struct fl_place *l)
+{
+	return round_in(load_relaxed(&l->turn));
 }
 
 static bool take_turn(struct fl_place *l, enum turn from, uint32_t round)
 {
-	uint32_t turn = turn_of(from, round);
+	uint64_t turn = turn_of(from, round);
 
 	/* (B) pairs with (B): whoever stepped last is done with the set. */
 	return __atomic_compare_exchange_n(&l->turn, &turn, turn_of(STEPPED, round), false,
@@ -199,11 +210,6 @@ static bool take_turn(struct fl_place *l, enum turn from, uint32_t round)
 static void leave_turn(struct fl_place *l, enum turn to, uint32_t round)
 {
 	store_release(&l->turn, turn_of(to, round));	/* (B) pairs with (B) */
-}
-
-static uint32_t round_of(const struct fl_place *l)
-{
-	return load_relaxed(&l->turn) >> 2;
 }
 
 static int begin_set(struct fl_place *l, int to)
@@ -266,10 +272,10 @@ static int step(struct fl_place *l, enum patience patience)
 /* 0 when round `round` is over, whoever ended it. */
 static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 {
-	uint32_t turn = load_relaxed(&l->turn);
+	uint64_t turn = load_relaxed(&l->turn);
 	int err;
 
-	if (turn >> 2 != round || turn == turn_of(REST, round))
+	if (round_in(turn) != round || turn == turn_of(REST, round))
 		return 0;
 	if (!take_turn(l, PENDING, round))
 		return -EAGAIN;
@@ -282,10 +288,10 @@ void fl_place_help(struct fl_patch *p)
 {
 	struct fl_place *l = (struct fl_place *)p;
 
-	if (!fl_fork_try_enter())
+	if (!fl_fork_try_enter_own())
 		return;
 	finish(l, round_of(l), TRAPPED);
-	fl_fork_leave();
+	fl_fork_leave_own();
 }
 
 int flick_patch_start(struct flick_patch *h, enum flick_state to)
@@ -299,9 +305,9 @@ int flick_patch_start(struct flick_patch *h, enum flick_state to)
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	block_if(must, &signals);
-	fl_fork_enter();
+	fl_fork_enter_own();
 	err = start(l, fl_state_of(to), &round);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	restore_if(must, &signals);
 	return err;
 }
@@ -316,9 +322,9 @@ int flick_patch_finish(struct flick_patch *h)
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
 	block_if(must, &signals);
-	fl_fork_enter();
+	fl_fork_enter_own();
 	err = finish(l, round_of(l), POLL);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	restore_if(must, &signals);
 	return err;
 }
@@ -362,9 +368,9 @@ static int switch_wide(struct fl_place *l, int to)
 	int err;
 
 	block_if(must, &signals);
-	fl_fork_enter();
+	fl_fork_enter_own();
 	err = switch_in_steps(l, to);
-	fl_fork_leave();
+	fl_fork_leave_own();
 	restore_if(must, &signals);
 	return err;
 }
@@ -381,15 +387,27 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 }
 
 /* Its store was made, or not: the text says. */
-void fl_place_in_child(struct fl_patch *p)
+static bool is_settled(struct fl_patch *p)
 {
-	const uint8_t *now = (const uint8_t *)p->at + p->flip_at;
+	const uint8_t *now = (const uint8_t *)p->at;
 
-	if (p->tactic == FL_WIDE || !(p->motion & 1))
-		return;
-	p->state = __builtin_memcmp(now, p->bytes[FL_ON] + p->flip_at, p->flip_bytes)
-		? FL_OFF : FL_ON;
-	p->motion++;
+	for (int state = FL_N_STATES; state-- > 0;)
+		if (!__builtin_memcmp(now, p->bytes[state], p->len)) {
+			p->state = (uint8_t)state;
+			p->motion++;
+			return true;
+		}
+	return false;
+}
+
+bool fl_place_is_cut(struct fl_patch *p)
+{
+	struct fl_place *l = (struct fl_place *)p;
+	bool is_pending = (l->turn & 3) == PENDING || l->turn == turn_of(STEPPED, round_of(l));
+
+	if ((l->turn & 3) && !is_pending)
+		leave_turn(l, REST, round_of(l) + 1);
+	return (p->motion & 1) && !is_pending && !is_settled(p);
 }
 
 /* ---- what it is -------------------------------------------------------- */

@@ -12,7 +12,7 @@ struct fl_place {
 	struct fl_patch patch;
 	struct fl_change change;	/* of `set`, which flick_patch_start() began */
 	struct fl_set set;
-	uint32_t turn;			/* of its round, and the round's number; atomic */
+	uint64_t turn;			/* of its round, and the round's number; atomic */
 };
 _Static_assert(sizeof(struct fl_place) <= sizeof(struct flick_patch),
 	       "struct flick_patch is ABI");

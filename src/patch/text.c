@@ -590,16 +590,11 @@ intptr_t fl_text_shift(uintptr_t at)
 
 /* ---- fork ------------------------------------------------------------------------------ */
 
-static uint64_t fork_signals;
+static bool is_shared;			/* W in fork's child, alone */
 
-void fl_text_hold(void)
+bool fl_text_is_shared(void)
 {
-	fl_os_lock(&lock, &fork_signals);
-}
-
-void fl_text_release(void)
-{
-	fl_os_unlock(&lock, &fork_signals);
+	return is_shared;
 }
 
 static int unshare_area(struct area *a)
@@ -614,12 +609,14 @@ static int unshare_area(struct area *a)
 	return err;
 }
 
+/* Another thread of the parent may have been at the list: all is left as it is. */
 int fl_text_unshare(void)
 {
-	int err = 0;
+	int err = lock && way == &ways[ALIAS] ? -EBUSY : 0;
 
 	for (struct area *a = areas; a && !err; a = a->next)
 		if (a->view)
 			err = unshare_area(a);
+	is_shared = err;
 	return err;
 }

@@ -80,11 +80,15 @@ void fl_sample_rearm(void);
 /* Every probe off, one store each, and text no longer writable, for good: the reader
  * has gone. */
 void fl_probes_retire(void);
-/* Around fork: nothing half done is copied. In the child, all off; or as they
- * were in the parent, with text of its own, before the release. 0 or -errno. */
-int fl_probes_take_over(void);
-void fl_probes_hold(uint64_t *signals);
+/* Around a fork whose child is to have the probes: nothing half done is copied. hold:
+ * false when another thread does not let go for long. take_over: in the child, 0, or
+ * -errno without text of its own. Around any other: settle waits for a moment at which
+ * nothing changes, but not for long; leave: in the child, all off, or as they are where
+ * that cannot be told. */
+bool fl_probes_hold(uint64_t *signals);
 void fl_probes_release(const uint64_t *signals);
-void fl_probes_release_off(const uint64_t *signals);
+int fl_probes_take_over(void);
+void fl_probes_settle(void);
+void fl_probes_leave(void);
 
 #endif

@@ -49,7 +49,7 @@ static void freeze(const struct fl_slot *own)
 	wait_for_switches(own);
 }
 
-/* A child of a bare clone, which took no leave in fl_probes_release_off(), must
+/* A child of a bare clone, which took no leave in fl_probes_leave(), must
  * not store to text that it shares with its parent. */
 static bool may_store(void)
 {
@@ -223,6 +223,7 @@ static int arm(struct fl_set *set)
 	uint64_t signals;
 	int err;
 
+	fl_fork_enter();
 	if (fl_text_is_aliased())
 		freeze(fl_channel_own_slot());
 	fl_claims_lock(&signals);
@@ -230,6 +231,7 @@ static int arm(struct fl_set *set)
 	store_relaxed(&frozen, 0);
 	err = set->n ? commit_or_drop(set) : 0;
 	fl_claims_unlock(&signals);
+	fl_fork_leave();
 	return err;
 }
 
@@ -517,45 +519,59 @@ static void all_off(void)
 	}
 }
 
-void fl_probes_hold(uint64_t *signals)
-{
-	fl_table_lock(signals);
-	fl_text_hold();
-}
-
-void fl_probes_release(const uint64_t *signals)
-{
-	fl_text_release();
-	fl_table_unlock(signals);
-}
-
 static void disarm_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		fl_table.switches[id].armed = 0;
 }
 
-/* A child that cannot have text of its own leaves its parent's alone: there
- * its probes find no channel and do nothing. */
-void fl_probes_release_off(const uint64_t *signals)
+/* ---- fork -------------------------------------------------------------------------- */
+
+enum { HOLD_US = 2000000, SETTLE_US = 2000 };
+
+bool fl_probes_hold(uint64_t *signals)
 {
-	if (fl_text_unshare())
-		disarm_all();
-	all_off();
-	fl_text_release();
+	return !fl_table_is_mine() && fl_table_lock_within(HOLD_US, signals);
+}
+
+void fl_probes_release(const uint64_t *signals)
+{
 	fl_table_unlock(signals);
+}
+
+void fl_probes_settle(void)
+{
+	uint64_t signals;
+
+	if (!fl_table_is_mine() && fl_table_lock_within(SETTLE_US, &signals))
+		fl_table_unlock(&signals);
+}
+
+/* What another thread was changing may be half done, or unmapped: it is left alone, as
+ * is text that is still the parent's. There probes find no channel and do nothing. */
+void fl_probes_leave(void)
+{
+	uint64_t signals;
+
+	if (fl_table_is_cut() || is_unloading || fl_text_is_shared())
+		disarm_all();
+	is_unloading = false;
+	store_relaxed(&frozen, 0);
+	fl_table_lock(&signals);
+	all_off();
+	fl_table_unlock(&signals);
 }
 
 int fl_probes_take_over(void)
 {
-	int err = fl_text_unshare();
-
-	if (err)
-		disarm_all();
-	else if (fl_table.shm->action == FL_ACT_SAMPLE)
+	if (fl_text_is_shared())
+		return -ENOMEM;
+	if (fl_table.shm->action == FL_ACT_SAMPLE)
 		fl_sample_in_child();
-	return err;
+	return 0;
 }
+
+/* ---- the end, for good ------------------------------------------------------------- */
 
 /* Nobody switches any more: places stay armed, and are nobody else's. */
 void fl_probes_retire(void)
@@ -627,6 +643,7 @@ static void restore_text(void)
 
 	if (is_mapped)
 		set = all;
+	fl_fork_enter();
 	while (stage_original(&set, &id)) {
 		reopen_text(&set);
 		commit_rest(&set);
@@ -634,6 +651,7 @@ static void restore_text(void)
 	if (is_mapped)
 		set_unmap(&all);
 	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
+	fl_fork_leave();
 }
 
 void fl_probes_close(void)

@@ -20,6 +20,20 @@ void fl_table_lock(uint64_t *signals)
 	store_relaxed(&holder, fl_os_tid());
 }
 
+bool fl_table_lock_within(uint64_t us, uint64_t *signals)
+{
+	bool got = fl_os_lock_within(&lock_word, us, signals);
+
+	if (got)
+		store_relaxed(&holder, fl_os_tid());
+	return got;
+}
+
+bool fl_table_is_cut(void)
+{
+	return fl_os_was_locked(&lock_word);
+}
+
 void fl_table_unlock(const uint64_t *signals)
 {
 	store_relaxed(&holder, 0);

@@ -82,7 +82,10 @@ extern struct fl_table fl_table;
 /* One at a time changes the table or writes text in bulk. Signals are blocked
  * meanwhile, so a handler never waits for its own thread. */
 void fl_table_lock(uint64_t *signals);
+bool fl_table_lock_within(uint64_t us, uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
+/* In fork's child: another thread was changing it, and may be half through. */
+bool fl_table_is_cut(void);
 /* Does the calling thread hold it? So it is in what the loader calls inside a
  * dlclose: free(), which may be the program's own and have probes. */
 bool fl_table_is_mine(void);

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -263,6 +264,386 @@ static void a_thread_in_the_trap_handler_holds_no_child_up(void **state)
 	assert_int_equal(flick_patch_release(&places[1]), 0);
 }
 
+/* ---- what a fork cuts in two -------------------------------------------------------- */
+
+static void *switch_first(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)flick_patch_switch(&places[0], FLICK_ON);
+}
+
+/* The thread that was at it is not there; the place is as before, and anybody's. */
+static int first_is_whole(void *arg)
+{
+	(void)arg;
+	if (memcmp(at(0), mov1, 5) || run(0) != 0x01010101)
+		return 2;
+	if (flick_patch_switch(&places[0], FLICK_ON) || run(0) != 0x02020202)
+		return 3;
+	return flick_patch_release(&places[0]) ? 4 : 1;
+}
+
+static void a_change_that_is_cut_is_none(void **state)
+{
+	static const char *const points[] = { "place.taken", "commit.park", "commit.tail" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		pthread_t t;
+
+		take_place(0);
+		t = hold_at(points[i], switch_first);
+		assert_int_equal(status_of(child_of_fork(first_is_whole)), 1);
+		assert_int_equal((intptr_t)end_of(t), 0);
+		assert_int_equal(run(0), 0x02020202);
+		assert_int_equal(flick_patch_release(&places[0]), 0);
+	}
+}
+
+static void *commit_both(void *arg)
+{
+	const struct flick_change c[] = { { &places[0], FLICK_ON }, { &places[1], FLICK_ON } };
+
+	(void)arg;
+	return (void *)(intptr_t)flick_patch_commit(c, 2, NULL);
+}
+
+static int both_are_whole(void *arg)
+{
+	return first_is_whole(arg) == 1 && !memcmp(at(1), mov1, 5) &&
+	       !flick_patch_switch(&places[1], FLICK_ON) && !flick_patch_release(&places[1]);
+}
+
+static void a_set_that_is_cut_is_none(void **state)
+{
+	static const char *const points[] = { "commit.park", "commit.tail" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		pthread_t t;
+
+		take_place(0);
+		take_place(1);
+		t = hold_at(points[i], commit_both);
+		assert_int_equal(status_of(child_of_fork(both_are_whole)), 1);
+		assert_int_equal((intptr_t)end_of(t), 0);
+		assert_int_equal(flick_patch_release(&places[0]), 0);
+		assert_int_equal(flick_patch_release(&places[1]), 0);
+	}
+}
+
+/* A handler of this thread's forks in the middle of a step: the child goes on with it. */
+static int forked, is_parent;
+
+static void fork_here(void)
+{
+	forked = fork();
+	is_parent = forked != 0;
+}
+
+static void who_forks_in_the_middle_goes_on(void **state)
+{
+	static const char *const points[] = { "place.taken", "commit.park", "commit.tail",
+					      "commit.head" };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		int err;
+
+		take_place(0);
+		stop(points[i], fork_here);
+		err = flick_patch_switch(&places[0], FLICK_ON);
+		if (!is_parent)
+			_exit(err || run(0) != 0x02020202 ||
+			      flick_patch_switch(&places[0], FLICK_OFF) ||
+			      run(0) != 0x01010101 || flick_patch_release(&places[0]) ? 2 : 1);
+		assert_int_equal(err, 0);
+		assert_int_equal(status_of(forked), 1);
+		assert_int_equal(flick_patch_release(&places[0]), 0);
+	}
+}
+
+/* ---- handlers of the program's ------------------------------------------------------- */
+
+static pthread_mutex_t programs = PTHREAD_MUTEX_INITIALIZER;
+static int within;			/* does its handler ... */
+enum { NOTHING, LOCKS, SWITCHES, FORKS, OPENS, CLOSES };
+static void meanwhile(void *(*body)(void *));
+static void *open_probes(void *), *close_probes(void *);
+static int fork_in_handler;
+
+static int in_fork_within(void)
+{
+	bool is_first = places[0].opaque[0] != 0;
+
+	return !is_first || first_is_whole(NULL) == 1 ? 1 : 2;
+}
+
+/* Was there before flick, so it runs behind flick's own. */
+static void programs_before(void)
+{
+	if (within == LOCKS)
+		pthread_mutex_lock(&programs);
+	if (within == SWITCHES)
+		flick_patch_switch(&places[0], FLICK_ON);
+	if (within == OPENS)
+		meanwhile(open_probes);
+	if (within == CLOSES)
+		meanwhile(close_probes);
+	if (within == FORKS) {
+		within = NOTHING;
+		fork_in_handler = fork();
+		if (!fork_in_handler)
+			_exit(in_fork_within());
+	}
+}
+
+static void programs_after(void)
+{
+	if (within == LOCKS)
+		pthread_mutex_unlock(&programs);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *switch_locked(void *arg)
+{
+	int err;
+
+	pthread_mutex_lock(&programs);
+	__atomic_store_n(&held, 1, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&let_go, __ATOMIC_SEQ_CST))
+		sched_yield();
+	err = flick_patch_switch(&places[0], FLICK_ON);
+	pthread_mutex_unlock(&programs);
+	return arg ? arg : (void *)(intptr_t)err;
+}
+
+static void let_others_go(void)
+{
+	__atomic_store_n(&let_go, 1, __ATOMIC_SEQ_CST);
+}
+
+static int first_is_on(void *arg)
+{
+	(void)arg;
+	return run(0) == 0x02020202 && !flick_patch_release(&places[0]);
+}
+
+/* The fork's handler waits for a lock whose holder switches a place. */
+static void a_fork_and_a_switch_wait_for_no_lock_of_the_programs(void **state)
+{
+	double begin = now();
+	pthread_t t;
+	void *err;
+
+	(void)state;
+	take_place(0);
+	held = let_go = 0;
+	pthread_create(&t, NULL, switch_locked, NULL);
+	while (!__atomic_load_n(&held, __ATOMIC_SEQ_CST))
+		sched_yield();
+	within = LOCKS;
+	stop("fork.waited", let_others_go);
+	alarm(SECONDS);
+	assert_int_equal(status_of(child_of_fork(first_is_on)), 1);
+	alarm(0);
+	within = NOTHING;
+	pthread_join(t, &err);
+	assert_null(err);
+	assert_true(now() - begin < 1);
+	assert_int_equal(flick_patch_release(&places[0]), 0);
+}
+
+static void a_fork_waits_not_for_its_own_handlers(void **state)
+{
+	double begin = now();
+
+	(void)state;
+	take_place(0);
+	within = SWITCHES;
+	assert_int_equal(status_of(child_of_fork(first_is_on)), 1);
+	within = NOTHING;
+	assert_int_equal(flick_patch_release(&places[0]), 0);
+	assert_true(now() - begin < 0.1);
+}
+
+static void a_fork_within_a_fork_is_a_fork(void **state)
+{
+	(void)state;
+	take_place(0);
+	within = FORKS;
+	assert_int_equal(status_of(child_of_fork(first_is_whole)), 1);
+	assert_int_equal(status_of(fork_in_handler), 1);
+	assert_int_equal(flick_patch_release(&places[0]), 0);
+}
+
+/* ---- flick.h ---------------------------------------------------------------------------- */
+
+static flick *probes;
+
+static void *open_probes(void *arg)
+{
+	return flick_open(&probes, NULL) ? "flick_open" : arg;
+}
+
+static void *close_probes(void *arg)
+{
+	flick_close(probes);
+	return arg;
+}
+
+/* In a thread of its own, while the calling one is between flick's handlers. */
+static void meanwhile(void *(*body)(void *))
+{
+	pthread_t t;
+	void *wrong;
+
+	alarm(SECONDS);
+	pthread_create(&t, NULL, body, NULL);
+	pthread_join(t, &wrong);
+	alarm(0);
+	assert_null(wrong);
+}
+
+static sigset_t mask_of(int signal)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	return set;
+}
+
+static bool is_mask(const sigset_t *set)
+{
+	sigset_t now;
+
+	pthread_sigmask(SIG_BLOCK, NULL, &now);
+	for (int signal = 1; signal < 32; signal++)
+		if (sigismember(set, signal) != sigismember(&now, signal))
+			return false;
+	return true;
+}
+
+static sigset_t mask;
+
+static int has_mask(void *arg)
+{
+	(void)arg;
+	return is_mask(&mask);
+}
+
+static void check_fork(int in_handler)
+{
+	within = in_handler;
+	assert_int_equal(status_of(child_of_fork(has_mask)), 1);
+	within = NOTHING;
+	assert_true(is_mask(&mask));
+}
+
+static void who_opens_or_closes_meanwhile_changes_no_mask(void **state)
+{
+	sigset_t before;
+
+	(void)state;
+	mask = mask_of(SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &mask, &before);
+	assert_null(open_probes(NULL));
+	check_fork(NOTHING);
+	check_fork(CLOSES);
+	check_fork(OPENS);
+	check_fork(FORKS);
+	flick_close(probes);
+	check_fork(NOTHING);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void *fork_too(void *arg)
+{
+	sigset_t own = mask_of(SIGUSR2);
+	int pid;
+
+	pthread_sigmask(SIG_SETMASK, &own, NULL);
+	pid = fork();
+	if (!pid)
+		_exit(is_mask(&own) ? 1 : 2);
+	return is_mask(&own) && status_of(pid) == 1 ? arg : "mask";
+}
+
+static void send_forker(void)
+{
+	meanwhile(fork_too);
+}
+
+/* The other's fork begins and ends while this one is made, and the other way round. */
+static void forks_at_the_same_time_have_masks_of_their_own(void **state)
+{
+	sigset_t before;
+
+	(void)state;
+	mask = mask_of(SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &mask, &before);
+	assert_null(open_probes(NULL));
+	stop("life.forking", send_forker);
+	check_fork(NOTHING);
+	stop("fork.waited", send_forker);
+	check_fork(NOTHING);
+	flick_close(probes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+enum { STORMERS = 4, FORKS_EACH = 60 };
+static uint32_t stormers;
+
+static void *storm(void *arg)
+{
+	sigset_t own = mask_of((int)(intptr_t)arg);
+	int wrong = 0;
+
+	pthread_sigmask(SIG_SETMASK, &own, NULL);
+	for (int i = 0; i < FORKS_EACH; i++) {
+		int pid = fork();
+
+		if (!pid)
+			_exit(is_mask(&own) && first_is_whole(NULL) == 1 ? 1 : 2);
+		wrong += status_of(pid) != 1;
+		wrong += !is_mask(&own);
+	}
+	__atomic_fetch_sub(&stormers, 1, __ATOMIC_SEQ_CST);
+	return (void *)(intptr_t)wrong;
+}
+
+/* Masks and places are whole in all, while flick is opened and closed and places are
+ * switched. */
+static void a_storm_of_forks_changes_nothing(void **state)
+{
+	pthread_t t[STORMERS];
+
+	(void)state;
+	take_place(0);
+	take_place(1);
+	stormers = STORMERS;
+	for (int i = 0; i < STORMERS; i++)
+		pthread_create(&t[i], NULL, storm, (void *)(intptr_t)(SIGUSR1 + i));
+	while (__atomic_load_n(&stormers, __ATOMIC_SEQ_CST)) {
+		assert_null(open_probes(NULL));
+		for (int i = 0; i < 10; i++)
+			assert_int_equal(flick_patch_switch(&places[1], i % 2), 0);
+		flick_close(probes);
+	}
+	for (int i = 0; i < STORMERS; i++)
+		assert_null(end_of(t[i]));
+	assert_int_equal(flick_patch_release(&places[0]), 0);
+	assert_int_equal(flick_patch_release(&places[1]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,8 +651,18 @@ int main(void)
 		cmocka_unit_test(a_count_ends_with_its_process),
 		cmocka_unit_test(a_sync_under_way_is_not_run_twice),
 		cmocka_unit_test(a_thread_in_the_trap_handler_holds_no_child_up),
+		cmocka_unit_test(a_change_that_is_cut_is_none),
+		cmocka_unit_test(a_set_that_is_cut_is_none),
+		cmocka_unit_test(who_forks_in_the_middle_goes_on),
+		cmocka_unit_test(a_fork_and_a_switch_wait_for_no_lock_of_the_programs),
+		cmocka_unit_test(a_fork_waits_not_for_its_own_handlers),
+		cmocka_unit_test(a_fork_within_a_fork_is_a_fork),
+		cmocka_unit_test(who_opens_or_closes_meanwhile_changes_no_mask),
+		cmocka_unit_test(forks_at_the_same_time_have_masks_of_their_own),
+		cmocka_unit_test(a_storm_of_forks_changes_nothing),
 	};
 
+	pthread_atfork(programs_before, programs_after, programs_after);
 	code = mmap(NULL, N_PLACES * APART, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
