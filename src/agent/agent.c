@@ -23,7 +23,7 @@ const struct fl_owner *fl_owner;
 
 static struct fl_shm *shm;
 
-static uint32_t dialogue;
+static struct fl_lock dialogue = { .rank = FL_LOCK_DIALOGUE };
 
 void fl_agent_lock(uint64_t *signals)
 {

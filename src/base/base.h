@@ -33,12 +33,15 @@ const char *fl_err_text(int err);
 #define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 /* A named place where a test may stop a protocol: nothing in a release. The
- * test build (-DFL_POINTS) calls fl_point_hit(), which tests/ defines. */
+ * test build (-DFL_POINTS) calls fl_point_hit(), which tests/ defines. And what
+ * must be so: there it ends the process if it is not. */
 #ifdef FL_POINTS
 void fl_point_hit(const char *name);
 #define FL_POINT(name) fl_point_hit(name)
+#define FL_MUST(x) ((x) ? (void)0 : __builtin_trap())
 #else
 #define FL_POINT(name) ((void)0)
+#define FL_MUST(x) ((void)(0 && (x)))
 #endif
 
 static inline uint64_t fl_round_up(uint64_t v, uint64_t to)

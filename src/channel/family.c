@@ -111,16 +111,21 @@ int fl_channel_fork(void)
 	return err;
 }
 
+static struct fl_lock held = { .rank = FL_LOCK_FAMILY };	/* of this process's threads */
+
 void fl_family_lock(struct fl_shm *m)
 {
+	fl_os_lock_awaited(&held);
 	if (m->follow)
 		fl_os_robust_lock(&m->family);
+	fl_os_lock_taken(&held);
 	FL_POINT("family.locked");
 }
 
 void fl_family_unlock(struct fl_shm *m)
 {
 	FL_POINT("family.unlock");
+	fl_os_lock_left(&held);
 	if (m->follow)
 		fl_os_robust_unlock(&m->family);
 }

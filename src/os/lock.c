@@ -64,6 +64,47 @@ static uint32_t this_era(void)
 	return era ? era : begin_era(at);
 }
 
+/* ---- who holds what --------------------------------------------------------------- */
+
+static struct fl_lock *ranked[FL_N_LOCKS];	/* those that have been taken */
+
+/* What another thread stores meanwhile is not this one's id; who held it when the
+ * process was copied may have had it. */
+bool fl_os_lock_is_mine(const struct fl_lock *l)
+{
+	int tid = load_relaxed(&l->holder);
+
+	return tid && tid == fl_os_tid() && fl_os_is_locked(l);
+}
+
+static bool holds_from(int rank)
+{
+	for (; rank < FL_N_LOCKS; rank++) {
+		const struct fl_lock *l = load_relaxed(&ranked[rank]);
+
+		if (l && fl_os_lock_is_mine(l))
+			return true;
+	}
+	return false;
+}
+
+bool fl_os_holds_locks(void)
+{
+	return holds_from(FL_LOCK_ANY + 1);
+}
+
+void fl_os_lock_awaited(const struct fl_lock *l)
+{
+	FL_MUST(!l->rank || !holds_from(l->rank));
+}
+
+static void note_holder(struct fl_lock *l)
+{
+	store_relaxed(&l->holder, fl_os_tid());
+	if (l->rank)
+		store_relaxed(&ranked[l->rank], l);
+}
+
 /* ---- locks ------------------------------------------------------------------------ */
 
 static uint32_t word_of(uint32_t state)
@@ -71,45 +112,48 @@ static uint32_t word_of(uint32_t state)
 	return this_era() * STATES + state;
 }
 
-bool fl_os_is_locked(const uint32_t *lock)
+bool fl_os_is_locked(const struct fl_lock *l)
 {
-	uint32_t word = load_relaxed(lock);
+	uint32_t word = load_relaxed(&l->word);
 
 	return word % STATES != FREE && word / STATES == this_era();
 }
 
-bool fl_os_was_locked(const uint32_t *lock)
+bool fl_os_was_locked(const struct fl_lock *l)
 {
-	return load_relaxed(lock) % STATES != FREE && !fl_os_is_locked(lock);
+	return load_relaxed(&l->word) % STATES != FREE && !fl_os_is_locked(l);
 }
 
 /* Signals are blocked when it succeeds, and as they were when it does not. */
-static bool try_lock(uint32_t *lock, uint32_t mark, uint64_t *signals)
+static bool try_lock(struct fl_lock *l, uint32_t mark, uint64_t *signals)
 {
 	uint32_t was;
 
 	fl_os_signals_block(signals);
-	was = load_relaxed(lock);
+	was = load_relaxed(&l->word);
 	/* (A) pairs with (B) */
 	if ((was % STATES == FREE || was / STATES != this_era()) &&
-	    __atomic_compare_exchange_n(lock, &was, word_of(mark), false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	    __atomic_compare_exchange_n(&l->word, &was, word_of(mark), false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		note_holder(l);
 		return true;
+	}
 	fl_os_signals_restore(signals);
 	return false;
 }
 
-bool fl_os_trylock(uint32_t *lock, uint64_t *signals)
+bool fl_os_trylock(struct fl_lock *l, uint64_t *signals)
 {
-	return try_lock(lock, HELD, signals);
+	return try_lock(l, HELD, signals);
 }
 
-bool fl_os_lock_within(uint32_t *lock, uint64_t us, uint64_t *signals)
+bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 {
 	enum { PAUSE_US = 200 };
 	bool got;
 
-	while (!(got = try_lock(lock, HELD, signals)) && us > PAUSE_US) {
+	fl_os_lock_awaited(l);
+	while (!(got = try_lock(l, HELD, signals)) && us > PAUSE_US) {
 		fl_os_sleep_us(PAUSE_US);
 		us -= PAUSE_US;
 	}
@@ -118,26 +162,40 @@ bool fl_os_lock_within(uint32_t *lock, uint64_t us, uint64_t *signals)
 
 /* A waiter's signals are open: the holder may wait for every thread to answer
  * one (patch/handshake.c). */
-void fl_os_lock(uint32_t *lock, uint64_t *signals)
+void fl_os_lock(struct fl_lock *l, uint64_t *signals)
 {
-	if (try_lock(lock, HELD, signals))
+	fl_os_lock_awaited(l);
+	if (try_lock(l, HELD, signals))
 		return;
 	do {
 		uint32_t held = word_of(HELD);
 
 		/* ordering: none, the lock is taken in try_lock() */
-		__atomic_compare_exchange_n(lock, &held, word_of(AWAITED), false,
+		__atomic_compare_exchange_n(&l->word, &held, word_of(AWAITED), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		fl_os_futex_wait(lock, word_of(AWAITED), WAIT_US);
-	} while (!try_lock(lock, AWAITED, signals));
+		fl_os_futex_wait(&l->word, word_of(AWAITED), WAIT_US);
+	} while (!try_lock(l, AWAITED, signals));
 }
 
-void fl_os_unlock(uint32_t *lock, const uint64_t *signals)
+void fl_os_unlock(struct fl_lock *l, const uint64_t *signals)
 {
+	store_relaxed(&l->holder, 0);
 	/* (B) pairs with (A) */
-	if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) % STATES == AWAITED)
-		fl_os_futex_wake(lock, 1);
+	if (__atomic_exchange_n(&l->word, FREE, __ATOMIC_RELEASE) % STATES == AWAITED)
+		fl_os_futex_wake(&l->word, 1);
 	fl_os_signals_restore(signals);
+}
+
+void fl_os_lock_taken(struct fl_lock *l)
+{
+	store_relaxed(&l->word, word_of(HELD));
+	note_holder(l);
+}
+
+void fl_os_lock_left(struct fl_lock *l)
+{
+	store_relaxed(&l->holder, 0);
+	store_relaxed(&l->word, FREE);
 }
 
 /* ---- counts ----------------------------------------------------------------------- */

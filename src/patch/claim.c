@@ -34,7 +34,8 @@ enum {
 };
 
 static struct fl_patch **lists;		/* W the lock's holder (A), R handlers (B) */
-static uint32_t lock, version;
+static struct fl_lock lock = { .rank = FL_LOCK_CLAIMS };
+static uint32_t version;
 static uint64_t inside;			/* handlers; 0 in a child of fork (os/lock.c) */
 static size_t n_claimed;
 

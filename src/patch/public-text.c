@@ -17,7 +17,7 @@ static struct range {
 	uintptr_t lo, hi;		/* whole pages; lo == hi: free */
 	int prot;
 } ranges[N_RANGES];
-static uint32_t lock;
+static struct fl_lock lock = { .rank = FL_LOCK_RANGES };
 
 struct request {
 	uintptr_t lo, hi;		/* pages still to be looked at */

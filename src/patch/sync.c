@@ -28,7 +28,7 @@ const struct fl_sync *const fl_syncs[] = {
 
 const struct fl_sync *fl_sync;
 
-static uint32_t lock;
+static struct fl_lock lock = { .rank = FL_LOCK_SYNC };
 static uint64_t begun, ended;		/* W the lock's holder, R any */
 
 static int try_sync(const struct fl_sync *s)

@@ -56,7 +56,7 @@ struct area {
 enum { LEFT = 1 };			/* closed, and not its file's page again */
 
 static struct area *areas;
-static uint32_t lock;
+static struct fl_lock lock = { .rank = FL_LOCK_TEXT };
 
 /* ---- the two ways --------------------------------------------------------------- */
 
@@ -612,7 +612,7 @@ static int unshare_area(struct area *a)
 /* Another thread of the parent may have been at the list: all is left as it is. */
 int fl_text_unshare(void)
 {
-	int err = lock && way == &ways[ALIAS] ? -EBUSY : 0;
+	int err = lock.word && way == &ways[ALIAS] ? -EBUSY : 0;
 
 	for (struct area *a = areas; a && !err; a = a->next)
 		if (a->view)

@@ -11,42 +11,31 @@
 
 struct fl_table fl_table;
 
-static uint32_t lock_word;
-static int holder;			/* thread id, W who has the lock */
+static struct fl_lock lock = { .rank = FL_LOCK_TABLE };
 
 void fl_table_lock(uint64_t *signals)
 {
-	fl_os_lock(&lock_word, signals);
-	store_relaxed(&holder, fl_os_tid());
+	fl_os_lock(&lock, signals);
 }
 
 bool fl_table_lock_within(uint64_t us, uint64_t *signals)
 {
-	bool got = fl_os_lock_within(&lock_word, us, signals);
-
-	if (got)
-		store_relaxed(&holder, fl_os_tid());
-	return got;
+	return fl_os_lock_within(&lock, us, signals);
 }
 
 bool fl_table_is_cut(void)
 {
-	return fl_os_was_locked(&lock_word);
+	return fl_os_was_locked(&lock);
 }
 
 void fl_table_unlock(const uint64_t *signals)
 {
-	store_relaxed(&holder, 0);
-	fl_os_unlock(&lock_word, signals);
+	fl_os_unlock(&lock, signals);
 }
 
-/* What another thread stores meanwhile is not this one's id; who held it when the
- * process forked may have had it. */
 bool fl_table_is_mine(void)
 {
-	int tid = load_relaxed(&holder);
-
-	return tid && tid == fl_os_tid() && fl_os_is_locked(&lock_word);
+	return fl_os_lock_is_mine(&lock);
 }
 
 void *fl_table_map(size_t n)

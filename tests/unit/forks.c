@@ -71,7 +71,7 @@ static int status_of(int pid)
 
 /* ---- locks and counts -------------------------------------------------------- */
 
-static uint32_t lock;
+static struct fl_lock lock;
 static uint64_t count;
 
 static int is_free(void *arg)
