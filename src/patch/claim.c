@@ -37,7 +37,7 @@ static struct fl_patch **lists;		/* W the lock's holder (A), R handlers (B) */
 static struct fl_lock lock = { .rank = FL_LOCK_CLAIMS };
 static uint32_t version;
 static uint64_t inside;			/* handlers; 0 in a child of fork (os/lock.c) */
-static size_t n_claimed;
+static size_t n_claimed, n_places;	/* all; those of flick/patch.h */
 
 static struct fl_patch **list_of(uintptr_t at)
 {
@@ -118,6 +118,7 @@ static void unlink_place(struct fl_patch *p)
 	while (*at != p)
 		at = &(*at)->next;
 	store_relaxed(at, p->next);
+	n_places -= p->claimed == FL_CLAIM_PLACE;
 	p->claimed = FL_CLAIM_NONE;
 	n_claimed--;
 }
@@ -129,6 +130,11 @@ bool fl_is_claimed(const struct fl_patch *p)
 	while (q && q != p)
 		q = q->next;
 	return q != NULL;
+}
+
+bool fl_claims_any_place(void)
+{
+	return n_places > 0;
 }
 
 void fl_unclaim(struct fl_patch *p)
@@ -146,8 +152,10 @@ static int claim_alone(struct fl_patch *p, int as)
 
 	fl_claims_lock(&signals);
 	err = fl_claim(p, &other);
-	if (!err)
+	if (!err) {
 		p->claimed = (uint8_t)as;
+		n_places += as == FL_CLAIM_PLACE;
+	}
 	fl_claims_unlock(&signals);
 	return err;
 }

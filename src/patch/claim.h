@@ -13,8 +13,10 @@ enum { FL_CLAIM_NONE, FL_CLAIM_PROBE, FL_CLAIM_PLACE };
 /* Is this very memory claimed? It may hold anything. The claims are locked. */
 bool fl_is_claimed(const struct fl_patch *);
 
-/* As fl_claim_alone(), by a place of flick/patch.h. */
+/* As fl_claim_alone(), by a place of flick/patch.h. Are there any? The claims are
+ * locked. */
 int fl_claim_place(struct fl_patch *);
+bool fl_claims_any_place(void);
 
 /* In fork's child, alone: each place that is claimed. */
 void fl_claims_each(void (*each)(struct fl_patch *));

@@ -189,12 +189,13 @@ static void look_through(struct fl_set *set, size_t *bad)
 		*bad = row;
 }
 
+static uint64_t asked;			/* in ticks; 0: again */
+
 /* May threads meet traps? One that blocks SIGTRAP just after it was asked is
  * not seen, so asking once a moment is as good for one place after the other. */
 static int verify_traps(const struct fl_set *set, int except)
 {
 	enum { MOMENT = 1 << 22 };		/* ticks */
-	static uint64_t asked;
 	uint64_t now = fl_arch_ticks();
 	int err;
 
@@ -420,7 +421,16 @@ int fl_patch_open(const char *sync)
 	return fl_fork_open();
 }
 
+/* A place of flick/patch.h may have traps now, or soon: who took one before the claims
+ * were locked finds the handler there, and who takes one later asks again. */
 void fl_patch_close(void)
 {
-	fl_trap_close();
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	if (!fl_claims_any_place()) {
+		store_relaxed(&asked, 0);
+		fl_trap_close();
+	}
+	fl_claims_unlock(&signals);
 }

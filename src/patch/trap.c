@@ -256,11 +256,36 @@ int fl_trap_install(void)
 	return err;
 }
 
+/* Is the thread on its way from a trap to the handler? What it blocks is not that. */
+static int is_trapping(void *arg, int tid)
+{
+	struct fl_thread_status s;
+
+	(void)arg;
+	return !fl_os_thread_status(0, tid, &s) &&
+	       (s.pending & ~s.blocked) >> (SIGTRAP - 1) & 1;
+}
+
+/* Every core has refetched; a thread that met a trap before may be off its core. */
+static bool is_anybody_late(void)
+{
+	enum { PAUSE_US = 100, TRIES = 100 };
+	int late = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		late = fl_os_threads(fl_os_tid(), is_trapping, NULL);
+		if (!late)
+			break;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return late;
+}
+
 void fl_trap_close(void)
 {
 	struct fl_os_sigaction now;
 
-	if (!installed || !fl_handshake_is_settled() ||
+	if (!installed || !fl_handshake_is_settled() || is_anybody_late() ||
 	    fl_os_sigaction(SIGTRAP, NULL, &now))
 		return;
 	if (now.handler == on_trap)

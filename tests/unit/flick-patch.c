@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -567,6 +568,55 @@ static void who_finishes_early_ends_no_round(void **state)
 	assert_int_equal(flick_patch_release(&p), 0);
 }
 
+/* ---- beside flick.h ------------------------------------------------------ */
+
+static bool has_handler(void)
+{
+	struct sigaction now;
+
+	sigaction(SIGTRAP, NULL, &now);
+	return now.sa_handler != SIG_DFL;
+}
+
+static void a_close_leaves_no_trap_without_its_handler(void **state)
+{
+	unsigned char *at = lay(6, mov1, 5);
+	struct flick_patch p;
+	flick *f;
+
+	(void)state;
+	assert_int_equal(flick_open(&f, NULL), 0);
+	assert_int_equal(flick_patch_init(&p, at, mov2, 5), 0);
+	assert_int_equal(flick_patch_start(&p, FLICK_ON), 0);
+	flick_close(f);
+	assert_true(has_handler());
+	assert_int_equal(run(at), 0x02020202);
+	finish_all(&p, 1);
+	assert_int_equal(flick_patch_release(&p), 0);
+}
+
+/* Whoever is asked once a moment is asked anew behind a close. */
+static void a_switch_behind_a_close_has_a_handler(void **state)
+{
+	unsigned char *at = lay(6, mov1, 5);
+	struct flick_patch p;
+	flick *f;
+
+	(void)state;
+	assert_int_equal(flick_open(&f, NULL), 0);
+	assert_int_equal(flick_patch_init(&p, at, mov2, 5), 0);
+	assert_int_equal(flick_patch_switch(&p, FLICK_ON), 0);
+	assert_int_equal(flick_patch_release(&p), 0);
+	assert_true(has_handler());
+	flick_close(f);
+	assert_false(has_handler());
+	assert_int_equal(flick_patch_init(&p, at, mov2, 5), 0);
+	assert_int_equal(flick_patch_start(&p, FLICK_ON), 0);
+	assert_int_equal(run(at), 0x02020202);
+	finish_all(&p, 1);
+	assert_int_equal(flick_patch_release(&p), 0);
+}
+
 /* ---- opening ----------------------------------------------------------- */
 
 static void a_sync_is_chosen_once(void **state)
@@ -607,6 +657,8 @@ int main(void)
 		cmocka_unit_test(disjoint_places_go_on_at_once),
 		cmocka_unit_test(a_round_that_ends_meanwhile_is_not_ours),
 		cmocka_unit_test(who_finishes_early_ends_no_round),
+		cmocka_unit_test(a_close_leaves_no_trap_without_its_handler),
+		cmocka_unit_test(a_switch_behind_a_close_has_a_handler),
 	};
 
 	code = map(BYTES);
