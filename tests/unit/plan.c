@@ -110,6 +110,7 @@ static void tail_jump_flips_to_ret(void **state)
 	assert_int_equal(plan(&p, FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_parks_on(&p, 0xc3, 0);
+	assert_int_equal(p.len, 6);		/* nobody else has its last byte */
 }
 
 static void pads_become_one_instruction(void **state)

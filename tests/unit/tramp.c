@@ -1,0 +1,454 @@
+/*
+ * unit/tramp: what a routine of tramp.S records, and what it leaves as it was: behind
+ * a call the registers that a call keeps, at an entry all but r11; whichever way the
+ * stack is aligned, with a slot and without, in the middle of a chunk and at its end.
+ *
+ * Each case is a child. The C code that a routine calls comes to a point, where
+ * its stack is looked at and its scratch registers are spoilt.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+#include "patch/patch.h"
+#include "probe/table.h"
+
+#define NEED(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, c->name, #x); \
+		_exit(1); \
+	} \
+} while (0)
+
+/* ---- a machine to enter a routine with ------------------------------------------ */
+
+enum { RAX, RCX, RDX, RSI, RDI, R8, R9, R10, RBX, RBP, R12, R13, R14, R15, REGISTERS };
+enum { N_SCRATCH = RBX, VECTORS = 8 };
+
+struct machine {
+	uint64_t r[REGISTERS], sp, top;		/* the word at sp */
+	alignas(64) unsigned char v[VECTORS][64];
+};
+struct machine before, after;
+uint64_t target, own_sp, vector_bytes, direction;
+
+/* Those of `after`; as any function does that computes with them. */
+void load_vectors(void);
+/* Take over `before`, call `routine` with r11 = id and a stack that is `skew` off
+ * its alignment, put what it leaves into `after`. */
+void enter(void (*routine)(void), uint32_t id, uint64_t skew);
+
+#define STRING(x) #x
+#define EACH_REGISTER(X, m) \
+	X(rax, 0, m) X(rcx, 1, m) X(rdx, 2, m) X(rsi, 3, m) X(rdi, 4, m) X(r8, 5, m) \
+	X(r9, 6, m) X(r10, 7, m) X(rbx, 8, m) X(rbp, 9, m) X(r12, 10, m) X(r13, 11, m) \
+	X(r14, 12, m) X(r15, 13, m)
+#define GET(name, i, m) "mov " #m "+8*" #i "(%rip), %" #name "\n\t"
+#define PUT(name, i, m) "mov %" #name ", " #m "+8*" #i "(%rip)\n\t"
+#define EACH_VECTOR(X, op, v, m) \
+	X(op, v, 0, m) X(op, v, 1, m) X(op, v, 2, m) X(op, v, 3, m) \
+	X(op, v, 4, m) X(op, v, 5, m) X(op, v, 6, m) X(op, v, 7, m)
+#define GET_V(op, v, i, m) #op " " #m "+128+64*" #i "(%rip), %" #v #i "\n\t"
+#define PUT_V(op, v, i, m) #op " %" #v #i ", " #m "+128+64*" #i "(%rip)\n\t"
+#define BY_WIDTH(X, m) \
+	"cmpq $32, vector_bytes(%rip)\n\tjb 1f\n\tje 2f\n\t" \
+	EACH_VECTOR(X, vmovups, zmm, m) "jmp 3f\n" \
+	"2:\t" EACH_VECTOR(X, vmovups, ymm, m) "jmp 3f\n" \
+	"1:\t" EACH_VECTOR(X, movups, xmm, m) "3:\t"
+
+_Static_assert(offsetof(struct machine, v) == 128, "the + 128 below");
+_Static_assert(offsetof(struct machine, sp) == 112, "the + 112 below");
+
+__asm__(".text\n\t.globl enter\n\t.type enter, @function\nenter:\n\t"
+	"push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
+	"mov %rdi, target(%rip)\n\tmov %rsp, own_sp(%rip)\n\tmov %esi, %r11d\n\t"
+	"sub $136, %rsp\n\tsub %rdx, %rsp\n\t"
+	"mov %rsp, before+112(%rip)\n\tmov before+120(%rip), %rax\n\tmov %rax, (%rsp)\n\t"
+	BY_WIDTH(GET_V, before)
+	EACH_REGISTER(GET, before)
+	"cmpq $0, direction(%rip)\n\tje 4f\n\tstd\n4:\t"
+	"call *target(%rip)\n\t"
+	"cld\n\t"
+	EACH_REGISTER(PUT, after)
+	"mov %rsp, after+112(%rip)\n\tmov (%rsp), %rax\n\tmov %rax, after+120(%rip)\n\t"
+	BY_WIDTH(PUT_V, after)
+	"mov own_sp(%rip), %rsp\n\t"
+	"pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\tret\n\t"
+	".size enter, . - enter");
+
+__asm__("load_vectors:\n\t" BY_WIDTH(GET_V, after) "ret");
+
+static void choose_width(void)
+{
+	vector_bytes = __builtin_cpu_supports("avx512f") ? 64 :
+		       __builtin_cpu_supports("avx") ? 32 : 16;
+}
+
+/* ---- what is called from it --------------------------------------------------------- */
+
+static unsigned looked, misaligned;
+
+__attribute__((noinline)) static void look_at_stack(const void *frame)
+{
+	looked++;
+	misaligned += (uintptr_t)frame % 16 != 0;
+	__asm__ volatile("mov $-1, %%eax\n\tmov %%rax, %%rcx\n\tmov %%rax, %%rdx\n\t"
+			 "mov %%rax, %%rsi\n\tmov %%rax, %%rdi\n\tmov %%rax, %%r8\n\t"
+			 "mov %%rax, %%r9\n\tmov %%rax, %%r10\n\tmov %%rax, %%r11" :::
+			 "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc");
+}
+
+void fl_point_hit(const char *);
+
+void fl_point_hit(const char *name)
+{
+	(void)name;
+	look_at_stack(__builtin_frame_address(0));
+}
+
+enum { ID = 3, N_COUNTERS = 8 };
+static unsigned handled, backwards;
+
+/* A handler of the program's own may do with vectors what it likes. */
+static void handler(uint32_t id, void *arg)
+{
+	uint64_t flags;
+
+	__asm__ volatile("pushfq\n\tpop %0" : "=r"(flags));
+	backwards += flags >> 10 & 1;
+	handled += id == ID && arg == &handled;
+	look_at_stack(__builtin_frame_address(0));
+	memset(&after, 0xee, sizeof after);
+	load_vectors();
+}
+
+/* ---- routines ------------------------------------------------------------------------ */
+
+enum what { RECORD, COUNT, WORD, SAMPLE, WINDOW, CALL };
+
+#define ROUTINES(X) \
+	X(abi_time, RECORD, 0, 16) X(abi_record, RECORD, 0, 16) \
+	X(abi_time_long, RECORD, 0, 16) X(abi_record_long, RECORD, 0, 16) \
+	X(abi_count, COUNT, 0, 16) X(abi_word, WORD, 0, 16) X(abi_sample, SAMPLE, 0, 16) \
+	X(abi_window, WINDOW, 0, 16) X(abi_call, CALL, 0, 16) \
+	X(bare_time, RECORD, 1, 16) X(bare_record, RECORD, 1, 16) \
+	X(bare_time_long, RECORD, 1, 16) X(bare_record_long, RECORD, 1, 16) \
+	X(bare_count, COUNT, 1, 16) X(bare_word, WORD, 1, 16) X(bare_sample, SAMPLE, 1, 16) \
+	X(bare_window, WINDOW, 1, 16) X(bare_call_sse, CALL, 1, 16) \
+	X(bare_call_avx, CALL, 1, 32) X(bare_call_avx512, CALL, 1, 64)
+#define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
+ROUTINES(DECLARE)
+
+static const struct routine {
+	const char *name;
+	void (*run)(void);
+	enum what what;
+	bool bare;		/* every register is live */
+	uint64_t vector_bytes;	/* that it needs */
+} routines[] = {
+#define ROW(name, what, bare, bytes) { #name, fl_##name, what, bare, bytes },
+	ROUTINES(ROW)
+};
+
+static const struct routine *c;		/* the case */
+static uint64_t skew;
+
+static bool has_time(void)
+{
+	return strstr(c->name, "time") || c->what == WORD || c->what == WINDOW;
+}
+
+static void check_record(const struct flick_record *r)
+{
+	NEED(r->probe == ID);
+	NEED(r->sp == (uint32_t)(before.sp - 8));
+	NEED((r->tsc != 0) == has_time());
+}
+
+static uint64_t *counter(const struct fl_slot *s, uint32_t id)
+{
+	return (uint64_t *)s->data + id;
+}
+
+/* What it is for. */
+static void check_event(const struct fl_slot *s, uint64_t nth)
+{
+	const struct flick_record *last = (const struct flick_record *)s->ptr - 1;
+
+	switch (c->what) {
+	case RECORD:
+		check_record(last);
+		break;
+	case WORD:
+		check_record(&s->word);
+		break;
+	case WINDOW:
+		check_record(last - 1);
+		NEED(last->probe == FL_PROBE_CALLER);
+		NEED(last->tsc == (c->bare ? before.top : before.r[RSI]));
+		break;
+	case COUNT:
+		NEED(*counter(s, ID) == nth);
+		break;
+	case SAMPLE:
+		NEED(s->frames[s->n_frames - 1].sp == (uint32_t)(before.sp - 8));
+		break;
+	case CALL:
+		NEED(handled == nth && !backwards);
+	}
+}
+
+static void check_registers(void)
+{
+	for (size_t i = c->bare ? 0 : N_SCRATCH; i < REGISTERS; i++)
+		NEED(after.r[i] == before.r[i]);
+	NEED(after.sp == before.sp && after.top == before.top);
+	for (size_t i = 0; c->bare && i < VECTORS; i++)
+		NEED(!memcmp(after.v[i], before.v[i], c->what == CALL ? c->vector_bytes
+									: vector_bytes));
+}
+
+static void fill_machine(void)
+{
+	unsigned char *at = (unsigned char *)&before;
+
+	for (size_t i = 0; i < sizeof before; i++)
+		at[i] = (unsigned char)(i * 167 + i / 8 * 31 + 5);
+}
+
+static struct fl_slot *slot(void)
+{
+	return fl_channel_slot();
+}
+
+static void enter_once(uint64_t nth)
+{
+	struct fl_slot *s;
+
+	fill_machine();
+	direction = c->what == CALL && c->bare;
+	enter(c->run, ID, skew);
+	check_registers();
+	s = slot();
+	NEED(s);
+	check_event(s, nth);
+}
+
+static void open_probes(struct rig *g)
+{
+	bool is_new;
+
+	fl_arch_open();
+	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	for (uint32_t i = 0; i <= ID; i++)
+		NEED(fl_probe_virtual((uintptr_t)&routines[i], FL_ENTRY, FL_FORM_NONE,
+				      &is_new) == (int)i);
+	NEED(!fl_probe_handler(ID, handler, &handled));
+}
+
+/* The ring is at the end of a chunk. */
+static void fill_chunk(struct fl_slot *s)
+{
+	s->ptr = s->limit;
+}
+
+static void run_case(struct rig *g)
+{
+	open_probes(g);
+	looked = 0;
+	enter_once(1);				/* it has no slot yet */
+	NEED(looked > 0);
+	slot()->n_counters = N_COUNTERS;
+	for (uint64_t nth = 2; nth < 6; nth++)
+		enter_once(nth);
+	if (g->m->action != FL_ACT_COUNT)
+		fill_chunk(slot());
+	enter_once(6);
+	NEED(!misaligned);
+}
+
+static enum fl_action action_of(enum what what)
+{
+	static const enum fl_action actions[] = {
+		FL_ACT_TIME, FL_ACT_COUNT, FL_ACT_WORD, FL_ACT_SAMPLE, FL_ACT_WINDOW,
+		FL_ACT_CALL,
+	};
+
+	return actions[what];
+}
+
+static void assert_child(void (*run)(struct rig *), enum fl_action action)
+{
+	struct rig *g = rig_open(4, 8, action);
+	int status = -1;
+
+	g->m->samples = 1000000;
+	waitpid(rig_fork(g, run), &status, 0);
+	rig_close(g);
+	assert_int_equal(status, 0);
+}
+
+static void each_routine_keeps_what_is_live(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(routines); i++) {
+		c = &routines[i];
+		if (c->vector_bytes > vector_bytes)
+			continue;
+		for (skew = 0; skew <= (c->bare ? 8 : 0); skew += 8)
+			assert_child(run_case, action_of(c->what));
+	}
+}
+
+/* ---- counters ------------------------------------------------------------------------ */
+
+static void run_beyond(struct rig *g)
+{
+	struct fl_slot *s;
+
+	open_probes(g);
+	s = slot();
+	NEED(s);
+	s->n_counters = N_COUNTERS;
+	enter(c->run, N_COUNTERS - 1, 0);
+	NEED(*counter(s, N_COUNTERS - 1) == 1 && !s->lost[FL_LOST_ROOM]);
+	enter(c->run, N_COUNTERS, 0);
+	enter(c->run, N_COUNTERS + 1, 0);
+	NEED(!*counter(s, N_COUNTERS) && !*counter(s, N_COUNTERS + 1));
+	NEED(s->lost[FL_LOST_ROOM] == 2);
+}
+
+static void a_probe_without_a_counter_writes_nowhere(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(routines); i++) {
+		c = &routines[i];
+		if (c->what == COUNT)
+			assert_child(run_beyond, FL_ACT_COUNT);
+	}
+}
+
+/* ---- a handler between any two instructions ------------------------------------------ */
+
+enum { INNER = 1, OUTER = 2 };
+static unsigned char *trap_at, untrapped;
+static const struct flick_record *first;
+static const struct flick_record one = { .tsc = 1, .probe = OUTER, .sp = 1 };
+static const struct flick_record pair[2] = {
+	{ .tsc = 1, .probe = OUTER, .sp = 1 }, { .tsc = 2, .probe = OUTER, .sp = 2 },
+};
+
+static void append_one(void)
+{
+	NEED(fl_arch_put_one(&one));
+}
+
+static void append_pair(void)
+{
+	NEED(fl_arch_put_pair(pair));
+}
+
+static void append_time(void)
+{
+	enter(c->run, OUTER, 0);
+}
+
+static const struct appender {
+	struct routine routine;
+	void (*append)(void);
+	size_t records;
+} appenders[] = {
+	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1 },
+	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1 },
+	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1 },
+	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one }, append_one, 1 },
+	{ { .name = "put_pair", .run = (void (*)(void))fl_arch_put_pair }, append_pair, 2 },
+};
+static const struct appender *appender;
+
+/* How many of `id` there are; what is below ptr is whole. */
+static size_t appended(uint32_t id)
+{
+	const struct flick_record *end = (const struct flick_record *)slot()->ptr;
+	size_t n = 0;
+
+	for (const struct flick_record *r = first; r < end; r++) {
+		NEED((r->probe == INNER || r->probe == OUTER) && r->sp);
+		n += r->probe == id;
+	}
+	return n;
+}
+
+/* The sequence that was interrupted is begun anew: the kernel has seen to that. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	const struct flick_record r = { .tsc = 1, .probe = INNER, .sp = 1 };
+	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	(void)sig, (void)info;
+	*trap_at = untrapped;
+	if ((unsigned char *)*pc == trap_at + 1)
+		*pc -= 1;
+	NEED(appended(OUTER) == 0 || appended(OUTER) == appender->records);
+	NEED(fl_arch_put_one(&r));
+}
+
+static void append_with_trap_at(unsigned char *at)
+{
+	struct fl_slot *s = slot();
+
+	s->ptr = (uint64_t)first;
+	memset((void *)first, 0, 64);
+	trap_at = at;
+	untrapped = *at;
+	*at = FL_ARCH_TRAP;
+	appender->append();
+	NEED(*at == untrapped);			/* it was met */
+	NEED(appended(INNER) == 1 && appended(OUTER) == appender->records);
+}
+
+static void run_interrupted(struct rig *g)
+{
+	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned char *at = (unsigned char *)(uintptr_t)appender->routine.run;
+	struct fl_insn i = { 0 };
+
+	open_probes(g);
+	if (!fl_arch_has_rseq())
+		_exit(0);			/* each event takes the long path */
+	fl_channel_put(OUTER, 1, 1);
+	first = (const struct flick_record *)slot()->ptr;
+	sigaction(SIGTRAP, &act, NULL);
+	NEED(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+		       PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (; i.cls != FL_INSN_RET; at += i.len) {
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+		append_with_trap_at(at);
+	}
+}
+
+static void a_handler_may_enqueue_anywhere(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(appenders); i++) {
+		appender = &appenders[i];
+		c = &appender->routine;
+		assert_child(run_interrupted, FL_ACT_TIME);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_routine_keeps_what_is_live),
+		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
+		cmocka_unit_test(a_handler_may_enqueue_anywhere),
+	};
+
+	choose_width();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
