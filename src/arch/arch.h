@@ -142,6 +142,9 @@ struct fl_plan_in {
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
+/* The same for a profiling call that has no glue: it can only be switched off, and
+ * `on` is `off`. 0; FLE_UNKNOWN, it is none; FLE_STRADDLE. */
+int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
@@ -176,6 +179,8 @@ enum fl_action {	/* what a probe that is on does */
  * argument is fl_asked[id], the others go to fl_probe_ask(). */
 enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
+/* The one of a probe that asks, and that nobody wants: calls of other functions only. */
+uintptr_t fl_arch_routine_idle(void);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
 void fl_arch_open(void);
 /* Append a record of 16 bytes to the calling thread's ring, as the routines do, or

@@ -9,18 +9,43 @@
 #include "os/os.h"
 #include "table.h"
 
+static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
+{
+	return (struct fl_plan_in){
+		.at = fl_table.sites[fl_probe_id(p)].at, .form = p->form, .room = p->room,
+		.before = p->before, .glue = glue,
+	};
+}
+
+/* A call that no glue can serve, for `err`, reaches the profiling function if it is
+ * wanted, and is switched off if it is not, where that can be. What is no call is
+ * refused. */
+static void plan_without(struct fl_probe *p, int err, uint64_t datum)
+{
+	uint32_t id = fl_probe_id(p);
+	struct fl_plan_in in = plan_in(p, 0);
+	int off = fl_arch_plan_off(&p->patch, &in);
+
+	p->go = NULL;
+	p->by_call = off != FLE_UNKNOWN;
+	fl_table.sites[id].tactic = p->patch.tactic;
+	if (off)
+		p->patch.len = 0;		/* it calls, come what may */
+	if (!p->by_call)
+		fl_table_refuse(id, err, datum);
+}
+
 static void plan(struct fl_probe *p, uintptr_t glue)
 {
 	uint32_t id = fl_probe_id(p);
-	struct fl_plan_in in = {
-		.at = fl_table.sites[id].at, .form = p->form, .room = p->room,
-		.before = p->before, .glue = glue,
-	};
+	struct fl_plan_in in = plan_in(p, glue);
 	uint64_t datum = 0;
 	int err = fl_arch_plan(&p->patch, &in, &datum);
 
 	fl_table.sites[id].tactic = p->patch.tactic;
-	if (err)
+	if (err == FLE_NOREACH || err == FLE_STRADDLE)
+		plan_without(p, err, datum);
+	else if (err)
 		fl_table_refuse(id, err, datum);
 }
 
@@ -103,11 +128,11 @@ static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
 	return seal(&k->near, err);
 }
 
-static void refuse_without_glue(uint32_t id, int err, uintptr_t lo)
+static void go_without(uint32_t id, int err, uintptr_t lo)
 {
 	fl_table.probes[id].go = NULL;
 	if (!fl_table.sites[id].refusal)
-		fl_table_refuse(id, err, lo);
+		plan_without(&fl_table.probes[id], err, lo);
 }
 
 int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
@@ -115,7 +140,7 @@ int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
 	int err = make_all(k, first, end);
 
 	for (uint32_t id = first; id < end && err; id++)
-		refuse_without_glue(id, err, k->lo);
+		go_without(id, err, k->lo);
 	return err;
 }
 
@@ -150,18 +175,31 @@ static int make_block(struct fl_known *k)
 	err = seal(near, err);
 	k->n_block = err ? k->n_block : n;
 	k->n_spare = err ? 0 : n;
+	k->n_without = err ? FIRST_BLOCK : 0;
 	return err;
+}
+
+/* Is a glue to be had? Where there was no memory nobody looks again for a while. */
+static int have_glue(struct fl_known *k)
+{
+	if (k->n_spare)
+		return 0;
+	if (k->n_without) {
+		k->n_without--;
+		return FLE_NOREACH;
+	}
+	return make_block(k);
 }
 
 int fl_glue_late(struct fl_known *k, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	int err = k->n_spare ? 0 : make_block(k);
+	int err = have_glue(k);
 	struct late *l;
 	size_t i;
 
 	if (err) {
-		refuse_without_glue(id, err, k->lo);
+		go_without(id, err, k->lo);
 		return err;
 	}
 	i = k->n_block - k->n_spare--;

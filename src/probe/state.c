@@ -64,6 +64,16 @@ static bool is_for_others(uint32_t id)
 	return fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id);
 }
 
+/* One that has no glue, or no site, must go on to call, unless nobody will ever want
+ * its calls. */
+static bool has_to_call(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return p->by_call && (!p->patch.len || p->asks || fl_table.shm->own ||
+			      fl_table_wants(id));
+}
+
 /* What a fresh probe should become; FL_OLD: leave it alone. A profiling call
  * that nobody wants still costs a call, so it is armed and off; a program of
  * its own may want any probe later. */
@@ -71,7 +81,7 @@ static int goal_of(uint32_t id)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
 
-	if (s->state != FL_SITE_FOUND || fl_table.probes[id].is_virtual || fl_table.closing)
+	if (s->state != FL_SITE_FOUND || has_to_call(id) || fl_table.closing)
 		return FL_OLD;
 	if (fl_table_wants(id))
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
@@ -252,20 +262,20 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 		if (err || to == FL_OLD)
 			continue;
 		if (is_for_others(id))
-			fl_asked[id] = 0;	/* no call is its own */
+			*fl_table.probes[id].go = fl_arch_routine_idle();
 		fl_set_stage(set, p, FL_OLD, FL_OFF);
 	}
 	fl_claims_unlock(&signals);
 }
 
-/* A virtual probe is data alone. */
-static void ready_virtual(uint32_t from)
+/* What goes on to call is data alone. */
+static void ready_calls(uint32_t from)
 {
 	for (uint32_t id = from; id < fl_table.n; id++) {
 		struct fl_shm_site *s = &fl_table.sites[id];
 		bool is_entry = s->kind == FL_ENTRY, is_wanted = fl_table_wants(id);
 
-		if (!fl_table.probes[id].is_virtual || s->state != FL_SITE_FOUND)
+		if (!has_to_call(id) || s->state != FL_SITE_FOUND)
 			continue;
 		fl_table.switches[id] = (struct fl_switch){
 			.is_entry = is_entry, .is_wanted = is_wanted,
@@ -318,7 +328,7 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 		return refuse_all(from, err);
 	set.quiet = moment == FL_LOADING;
 	stage_goals(&set, from);
-	ready_virtual(from);
+	ready_calls(from);
 	err = set.n ? arm(&set) : 0;
 	if (!err)
 		err = note_armed(&set);
@@ -367,7 +377,7 @@ static int switch_unarmed(uint32_t id, int state)
 {
 	if (fl_table.sites[id].state == FL_SITE_GONE)
 		return FLE_GONE;
-	if (!fl_table.probes[id].is_virtual)
+	if (!fl_table.probes[id].by_call)
 		return FLE_REFUSED;
 	fl_table.switches[id].is_on = state == FL_ON;
 	return 0;
@@ -379,7 +389,7 @@ void fl_probe_flip_locked(uint32_t id, int state)
 
 	if (s->armed && !stands_so(s, state))
 		flip(id, state);
-	else if (!s->armed && fl_table.probes[id].is_virtual)
+	else if (!s->armed && fl_table.probes[id].by_call)
 		s->is_on = state == FL_ON;
 }
 
@@ -454,7 +464,7 @@ static void switch_wanted(uint32_t id, bool between)
 		store_relaxed(p->go, fl_glue_routine(p, fl_window_action(id)));
 	else if (fl_table.switches[id].armed)
 		flip(id, state);
-	if (p->is_virtual)
+	if (p->by_call)
 		fl_table.switches[id].is_on = state == FL_ON;
 }
 

@@ -150,7 +150,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->before = s->before;
 	p->bare = s->bare;
 	p->asks = s->asks;
-	p->is_virtual = s->is_virtual;
+	p->by_call = s->is_virtual;
 	if (s->asks)
 		fl_asked[id] = s->function;
 	p->patch.at = s->at;

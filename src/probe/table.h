@@ -23,7 +23,8 @@ struct fl_probe {
 	uintptr_t *go;			/* where its glue goes: W any, data */
 	uint32_t function;		/* index into fl_functions */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
-	uint8_t is_virtual;
+	uint8_t by_call;		/* its events come through the profiling functions:
+					 * it has no site, or no glue */
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
 	uint32_t late;			/* met at a call: the one before, of its list */
@@ -59,6 +60,7 @@ struct fl_known {
 	struct fl_near near;		/* of its glue, the newest block */
 	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
 					 * and those that nobody has yet, the last ones */
+	uint32_t n_without;		/* so many probes go without, untried */
 	bool gone;
 };
 

@@ -99,6 +99,38 @@ static void call_slot_becomes_one_call(void **state)
 			 FLE_UNKNOWN);
 }
 
+/* From old to off one byte changes, or the two of an opcode; there is no on. */
+static void assert_off(int form, const void *old, size_t n, const void *off)
+{
+	struct fl_plan_in in = { .at = (uintptr_t)text + 16, .form = form, .room = (uint8_t)n };
+	struct fl_patch p;
+
+	memset(text, 0x90, sizeof text);
+	memcpy(text + 16, old, n);
+	assert_int_equal(fl_arch_plan_off(&p, &in), 0);
+	assert_int_equal(p.len, n);
+	assert_int_equal(p.at, in.at);
+	assert_memory_equal(p.bytes[FL_OLD], old, n);
+	assert_memory_equal(p.bytes[FL_OFF], off, n);
+	assert_memory_equal(p.bytes[FL_ON], off, n);
+}
+
+static void a_call_without_glue_can_be_off(void **state)
+{
+	struct fl_plan_in in = { .at = (uintptr_t)text + 16, .form = FL_FORM_PAD, .room = 5 };
+	struct fl_patch p;
+
+	(void)state;
+	assert_off(FL_FORM_CALL, "\xe8\1\2\3\4", 5, "\xa9\1\2\3\4");
+	assert_off(FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6, "\x67\xa9\1\2\3\4");
+	assert_off(FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, "\x67\xa9\1\2\3\4");
+	assert_off(FL_FORM_JUMP, "\xe9\1\2\3\4", 5, "\xc3\1\2\3\4");
+	assert_off(FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, "\xc3\x25\1\2\3\4");
+	assert_int_equal(fl_arch_plan_off(&p, &in), FLE_UNKNOWN);
+	in.form = FL_FORM_SLED;
+	assert_int_equal(fl_arch_plan_off(&p, &in), FLE_UNKNOWN);
+}
+
 static void tail_jump_flips_to_ret(void **state)
 {
 	struct fl_patch p;
@@ -444,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_flips_to_test),
+		cmocka_unit_test(a_call_without_glue_can_be_off),
 		cmocka_unit_test(call_slot_becomes_one_call),
 		cmocka_unit_test(tail_jump_flips_to_ret),
 		cmocka_unit_test(pads_become_one_instruction),

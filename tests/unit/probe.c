@@ -92,7 +92,7 @@ static void open_probes(void)
 	entry_id = add(FL_ENTRY);
 	exit_id = add(FL_EXIT);
 	text = ON_BYTE;
-	fl_table.probes[entry_id].is_virtual = 0;
+	fl_table.probes[entry_id].by_call = 0;
 	fl_table.switches[entry_id] = (struct fl_switch){
 		.at = (uintptr_t)&text, .armed = 1, .is_on = 1, .is_entry = 1, .is_wanted = 1,
 	};

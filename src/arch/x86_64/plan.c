@@ -25,6 +25,13 @@
  *	SLED_RET    ret; nop		 ret			jmp glue
  *		    c3 ...		 c3 ........		e9 ........
  *
+ * Without a glue (fl_arch_plan_off) the tail of old stays, and on is off:
+ *
+ *	CALL	    e8 ........		 a9 ........		the same
+ *	CALL_SLOT   ff 15 ........	 67 a9 ........		the same
+ *	JUMP	    e9 ........		 c3 ........		the same
+ *	JUMP_SLOT   ff 25 ........	 c3 25 ........		the same
+ *
  * The flags that `test` writes are dead at a call, at a function's entry and
  * at a jump that leaves the function. A tail jump's `ret` returns to where the
  * profiling function would have returned.
@@ -223,18 +230,23 @@ static bool can_move(const struct fl_patch *p)
 	return true;
 }
 
+static void start_plan(struct fl_patch *p, uintptr_t at)
+{
+	__builtin_memset(p, 0, sizeof *p);
+	p->at = at;
+	p->tactic = FL_FLIP;
+	p->flip_bytes = 1;
+	p->may_pass = p->flags_dead = 1;
+	p->can_act = 1 << FL_OLD | 1 << FL_OFF | 1 << FL_ON;
+}
+
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
 {
 	size_t before = in->form == FL_FORM_PAD_BEFORE ? BEFORE : 0;
 	size_t room = in->room + before;
 	int err;
 
-	__builtin_memset(p, 0, sizeof *p);
-	p->at = in->at - before;
-	p->tactic = FL_FLIP;
-	p->flip_bytes = 1;
-	p->may_pass = p->flags_dead = 1;
-	p->can_act = 1 << FL_OLD | 1 << FL_OFF | 1 << FL_ON;
+	start_plan(p, in->at - before);
 	if (in->form == FL_FORM_PAD_BEFORE && in->before < BEFORE) {
 		*datum = in->before;
 		return FLE_NOSPACE;
@@ -248,6 +260,36 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 		err = FLE_STRADDLE;
 	*datum = err == FLE_NOREACH ? in->glue : in->room;
 	return err;
+}
+
+/* The operand of the branch becomes one that nobody uses. */
+int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	unsigned char *off = p->bytes[FL_OFF];
+
+	start_plan(p, in->at);
+	p->len = in->room < FL_ARCH_SITE_MAX ? in->room : FL_ARCH_SITE_MAX;
+	__builtin_memcpy(p->bytes[FL_OLD], (const void *)p->at, p->len);
+	__builtin_memcpy(off, p->bytes[FL_OLD], p->len);
+	switch (in->form) {
+	case FL_FORM_CALL:
+		p->flip_at = off[0] == X86_ADDR32;
+		off[p->flip_at] = X86_TEST_EAX;
+		break;
+	case FL_FORM_CALL_SLOT:
+		off[0] = X86_ADDR32;
+		off[1] = X86_TEST_EAX;
+		break;
+	case FL_FORM_JUMP:
+	case FL_FORM_JUMP_SLOT:
+		off[0] = X86_RET;
+		break;
+	default:
+		return FLE_UNKNOWN;
+	}
+	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
+	find_starts(p);
+	return can_move(p) ? 0 : FLE_STRADDLE;
 }
 
 static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)

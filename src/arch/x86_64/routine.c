@@ -12,7 +12,7 @@
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
 	x(abi_record_long) x(abi_time_long) x(abi_window) \
 	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) x(ask_call) x(ask_word) \
-	x(ask_record_long) x(ask_time_long) x(ask_window) \
+	x(ask_record_long) x(ask_time_long) x(ask_window) x(ask_idle) \
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
 	x(bare_record_long) x(bare_time_long) x(bare_window) \
@@ -81,6 +81,11 @@ void fl_arch_open(void)
 bool fl_arch_has_rseq(void)
 {
 	return fl_rseq_at != 0;
+}
+
+uintptr_t fl_arch_routine_idle(void)
+{
+	return (uintptr_t)fl_ask_idle;
 }
 
 uintptr_t fl_arch_routine(enum fl_action action, enum fl_convention convention)

@@ -196,6 +196,14 @@ FUNC fl_ask_\action
 END fl_ask_\action
 	.endm
 
+/* Nobody wants the probe's function. */
+FUNC fl_ask_idle
+	mov	fl_asked(%rip), %rax
+	cmp	(%rax, %r11, 8), %rdi
+	jne	.Lask_other
+	ret
+END fl_ask_idle
+
 .Lask_other:
 	.cfi_startproc
 	mov	%rdi, %rsi
