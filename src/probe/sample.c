@@ -62,7 +62,11 @@ static void note_off(struct fl_function *f)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Again for a function that is off: one of its sites was found and armed since.
+/* Again for a function that is off: one of its sites was found and armed since. It
+ * may be re-armed while this thread is on its way: then what was switched here is off,
+ * and on no list, so it is done anew. Either the re-arming is seen here, or its stores
+ * to text come behind these: a fence stands between stores and look here, and (C)
+ * before the stores there.
  * No handler comes between: it might leave by siglongjmp(), and what is half off
  * would stay so. */
 static void switch_off(struct fl_function *f)
@@ -73,14 +77,19 @@ static void switch_off(struct fl_function *f)
 	if (fl_table_is_mine())
 		return;				/* the next sample tries again */
 	fl_os_signals_block(&signals);
-	/* (D) pairs with (C) */
-	was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_ACQUIRE);
-	if (!was_off)
-		__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
-	switch_off_all(f, true);
-	switch_off_all(f, false);
-	if (!was_off)
-		note_off(f);
+	do {
+		/* (D) pairs with (C) */
+		was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_ACQUIRE);
+		if (!was_off)
+			__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
+		FL_POINT("sample.off");
+		switch_off_all(f, true);
+		switch_off_all(f, false);
+		if (!was_off)
+			note_off(f);
+		else
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (D) pairs with (C) */
+	} while (was_off && !load_relaxed(&f->is_off));
 	fl_os_signals_restore(&signals);
 }
 

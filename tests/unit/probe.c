@@ -463,6 +463,32 @@ static void switch_shared(struct rig *unused)
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
 
+/* A site of a function that is off was armed since, on. The thread that switches it
+ * off is stopped before it does, and meanwhile the epoch ends. */
+static void lose_function(struct rig *unused)
+{
+	const struct fl_function *f;
+
+	(void)unused;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[entry_id].function];
+	sample(1000);
+	NEED(f->is_off && text == OFF_BYTE);
+	fl_probe_switch(entry_id, FL_ON);
+	fl_probe_switch(exit_id, FL_ON);
+	stop("sample.off", fl_sample_rearm);
+	sample(1000);
+	NEED(!at_stop);
+	fl_sample_rearm();
+	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
+}
+
+static void no_function_is_lost_to_a_late_switch(void **unused)
+{
+	(void)unused;
+	runs(lose_function);
+}
+
 static void a_shared_exit_stays_on(void **unused)
 {
 	(void)unused;
@@ -486,6 +512,7 @@ int main(void)
 		TEST(a_place_has_a_probe_for_each_module),
 		TEST(a_probe_without_a_site_calls_its_handler),
 		TEST(a_shared_exit_stays_on),
+		TEST(no_function_is_lost_to_a_late_switch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
