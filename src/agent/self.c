@@ -76,7 +76,6 @@ static int make_region(void)
 	uint32_t max = self.opt.max_probes ? self.opt.max_probes : DEFAULT_PROBES;
 	struct fl_shm_options o = {
 		.n_slots = THREADS, .max_sites = max, .action = FL_ACT_COUNT,
-		.ring_kib = (uint32_t)fl_round_up((uint64_t)max * 8, 1 << 18) >> 10,
 	};
 	int err = fl_shm_create(&o, &self.shm, &self.fd);
 

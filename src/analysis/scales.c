@@ -51,7 +51,7 @@ int fl_scales_merge(struct fl_scales *s, const struct fl_scales *from)
 	return err ? err : add_all(&s->seen, &s->n_seen, from->seen, from->n_seen);
 }
 
-/* There are no more counters than a slot has room for; beyond, weights must do. */
+/* There may be fewer counters than probes; beyond, weights must do. */
 static double scale_of(const struct fl_scales *s, uint32_t function)
 {
 	if (!s->exact[function] || !s->seen[function])

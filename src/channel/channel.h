@@ -333,6 +333,7 @@ bool fl_channel_reader_lives(void);
 
 struct fl_shm_options {
 	uint32_t n_slots, max_sites;	/* 0 = 2048, 1 M */
+	uint32_t n_counters;		/* of a slot, where calls are counted; 0 = max_sites */
 	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
 	uint32_t n_readers;		/* 0 = 1 */
 	uint32_t action, samples, epoch_us, follow;
@@ -345,6 +346,9 @@ struct fl_shm_options {
  * -errno, FLE_OPTION; *fd is close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
 void fl_shm_destroy(struct fl_shm *m, int fd);
+/* The first bytes of [*from, *to), offsets in the region, that anybody may have stored
+ * to; false: there are none. */
+bool fl_shm_touched(struct fl_shm *m, uint64_t *from, uint64_t *to);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */

@@ -445,23 +445,35 @@ static uint32_t n_counters(const struct fl_reader *r)
 }
 
 /* Beside a ring they count the same calls once more, and are no events. */
+static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, uint64_t n)
+{
+	struct fl_thread *t = &r->threads[l->thread];
+
+	r->sink.count(r->sink.arg, thread_number(r, l), i, n);
+	if (!r->counts)
+		return;
+	r->delivered += n;
+	t->delivered += n;
+	t->produced += n;
+}
+
+/* Of the million that there may be, those in pages that threads of the slot have
+ * counted in. */
 static void take_counters(struct fl_reader *r, const struct life *l)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
-	struct fl_thread *t = &r->threads[l->thread];
+	uint64_t begin = (uint64_t)((char *)counters - (char *)r->shm);
+	uint64_t end = begin + n_counters(r) * 8ull, from = begin, to = end;
 
-	for (uint32_t i = 0, end = n_counters(r); i < end; i++) {
-		uint64_t n = load_relaxed(&counters[i]);
+	for (; fl_shm_touched(r->shm, &from, &to); from = to, to = end) {
+		for (uint64_t i = (from - begin) / 8; i < (to - begin) / 8; i++) {
+			uint64_t n = load_relaxed(&counters[i]);
 
-		if (!n)
-			continue;
-		counters[i] = 0;
-		r->sink.count(r->sink.arg, thread_number(r, l), i, n);
-		if (!r->counts)
-			continue;
-		r->delivered += n;
-		t->delivered += n;
-		t->produced += n;
+			if (!n)
+				continue;
+			counters[i] = 0;
+			take_counter(r, l, (uint32_t)i, n);
+		}
 	}
 }
 

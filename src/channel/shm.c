@@ -3,7 +3,8 @@
  *
  * READER side. Hides the layout's arithmetic. Everything is sparse: a page
  * costs memory when it is first written, so the defaults (1 M sites, 2,048
- * slots, 1.2 GiB in all) cost what is used of them.
+ * slots, 1.2 GiB in all, 17 GiB where each slot has a counter a site) cost what is
+ * used of them.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,7 +19,6 @@
 #define MAX_SITES (1u << 26)
 #define PAGE 4096u
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
-#define COUNTER_BYTES (512u * 1024)	/* of 65,536 probes, where there are rings, too */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
 /* What the reader keeps of a region for itself, in the page before it: a target can
@@ -29,6 +29,7 @@ struct keep {
 	 * NULL: that is not held. Each points to the next one's `__list.__next`, as
 	 * set_robust_list(2) wants it. */
 	void **list, **behind;
+	int fd;
 };
 
 static struct keep *keep_of(struct fl_shm *m)
@@ -65,6 +66,7 @@ static uint32_t or_default(uint32_t given, uint32_t preset)
 static bool options_are_valid(const struct fl_shm_options *o)
 {
 	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
+	       o->n_counters <= MAX_SITES &&
 	       o->n_readers <= FL_MAX_READERS && o->action < FL_N_ACTIONS &&
 	       o->rate <= FL_RATE_ALL && (!o->rate || o->rate >= FL_RATE_LEAST) &&
 	       (!o->rate || o->n_readers <= 1) &&	/* `taken` is one reader's */
@@ -83,15 +85,13 @@ static uint32_t chunk_bytes(uint32_t ring_bytes)
 
 /* A slot has counters, or two chunks of its own and more from the pool; in windows
  * both, as every call between them is counted. */
-static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes)
+static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes, uint32_t n_counters)
 {
 	uint64_t chunk = chunk_bytes(ring_bytes), pool = POOL_BYTES;
 
 	m->chunk_bytes = (uint32_t)chunk;
-	if (m->action == FL_ACT_COUNT)
-		m->counter_bytes = (uint32_t)fl_round_down(ring_bytes, PAGE);
-	else if (m->windows.rate)
-		m->counter_bytes = COUNTER_BYTES;
+	if (m->action == FL_ACT_COUNT || m->windows.rate)
+		m->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, PAGE);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES + m->counter_bytes;
 	if (m->action == FL_ACT_COUNT)
 		return;
@@ -119,7 +119,8 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->epoch_us = o->epoch_us;
 	m->reader_pid = getpid();
 	m->follow = o->follow;
-	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024);
+	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024,
+		      or_default(o->n_counters, m->max_sites));
 	m->processes_at = fl_round_up(sizeof(*m), PAGE);
 	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
 				sizeof(struct fl_process), PAGE);
@@ -195,7 +196,7 @@ static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
 		munmap(at, PAGE + bytes);
 		return NULL;
 	}
-	*(struct keep *)at = (struct keep){ .bytes = bytes };
+	*(struct keep *)at = (struct keep){ .bytes = bytes, .fd = fd };
 	return (void *)(at + PAGE);
 }
 
@@ -238,6 +239,11 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	else
 		*fd = memory;
 	return err;
+}
+
+bool fl_shm_touched(struct fl_shm *m, uint64_t *from, uint64_t *to)
+{
+	return fl_os_file_data(keep_of(m)->fd, from, to);
 }
 
 /* Take `reader` out of this thread's list. What stands before it was locked later. */

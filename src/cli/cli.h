@@ -257,6 +257,9 @@ bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
 
+/* Wish for as much as the system's limits allow, and say what that leaves
+ * (limits.c). */
+void fl_limits_fit(struct fl_shm_options *);
 /* The account that a recording was stored with. 0 or -1 with `why` filled. */
 int fl_store_account(struct fl_store *, struct fl_account *, char why[FL_WHY]);
 /* Add an analysis to the options; 0, or -1 and a line printed. */

@@ -208,25 +208,6 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 
 /* ---- opening ------------------------------------------------------------------------ */
 
-/* Where the address space is limited (ulimit -v), it is for the target, too. */
-static void fit_region(struct fl_shm_options *o)
-{
-	/* Beside a site's row the agent has some three times as much about it. */
-	enum { SLOT_KIB = 512 + 4, SITE_BYTES = 4 * sizeof(struct fl_shm_site) };
-	struct rlimit limit;
-	uint64_t bytes;
-
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return;
-	bytes = limit.rlim_cur / 8;		/* for sites, and as much for slots */
-	o->max_sites = bytes / SITE_BYTES < 1u << 20 ? (uint32_t)(bytes / SITE_BYTES) : 0;
-	bytes /= o->ring_kib ? (o->ring_kib + 4) * 1024ull : SLOT_KIB * 1024ull;
-	o->n_slots = bytes < 2048 ? (uint32_t)bytes + 1 : 0;
-	if (o->n_slots)
-		fl_say("addresses are limited (ulimit -v): room for %u threads at a time",
-		       o->n_slots);
-}
-
 static int open_region(struct fl_session *s)
 {
 	struct fl_shm_options o = {
@@ -240,7 +221,7 @@ static int open_region(struct fl_session *s)
 	};
 	int err;
 
-	fit_region(&o);
+	fl_limits_fit(&o);
 	err = fl_shm_create(&o, &s->shm, &s->fd);
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));

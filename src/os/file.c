@@ -10,11 +10,28 @@
 #include "os/os.h"
 #include "os/syscall.h"
 
-enum { FROM_END = 2 };			/* SEEK_END */
+enum { FROM_END = 2, DATA, HOLE };	/* SEEK_END, ... */
 
 int64_t fl_os_file_bytes(int fd)
 {
 	return SYS_OR_FAULT(lseek, SYS_lseek, fd, 0, FROM_END);
+}
+
+bool fl_os_file_data(int fd, uint64_t *from, uint64_t *to)
+{
+	int64_t data, hole;
+
+	if (*from >= *to)
+		return false;
+	data = SYS(SYS_lseek, fd, *from, DATA);
+	if (data == -ENXIO || data >= (int64_t)*to)
+		return false;
+	if (data < 0)
+		return true;
+	hole = SYS(SYS_lseek, fd, data, HOLE);
+	*from = (uint64_t)data;
+	*to = hole < 0 || (uint64_t)hole > *to ? *to : (uint64_t)hole;
+	return true;
 }
 
 int fl_os_file_facts(int fd, struct fl_file *out)

@@ -32,6 +32,9 @@ long fl_os_read(int fd, void *to, size_t n);
 long fl_os_write(int fd, const void *from, size_t n);
 int fl_os_close(int fd);
 int64_t fl_os_file_bytes(int fd);
+/* The first part of [*from, *to) that is no hole; false: all is. To look at a hole of
+ * a memory file would make pages. Where the kernel cannot tell nothing is. */
+bool fl_os_file_data(int fd, uint64_t *from, uint64_t *to);
 struct fl_file {
 	uint64_t inode, bytes;
 	uint32_t owner;			/* a user id */

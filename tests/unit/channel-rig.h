@@ -22,6 +22,7 @@
 
 #define RIG_THREADS 8192		/* index is the reader's */
 #define RIG_SERIES 16			/* probe % 16: handlers number their own */
+#define RIG_COUNTERS 1024
 #define RIG_PAIR 16			/* bit of probe: an even number and the next one */
 
 struct rig {
@@ -31,7 +32,7 @@ struct rig {
 	uint64_t next[RIG_THREADS][RIG_SERIES];	/* number expected of each */
 	uint64_t counted[RIG_THREADS];	/* sum of counters */
 	struct flick_record last[RIG_THREADS];
-	uint64_t delivered, misordered, torn, split, ended, counter[1024];
+	uint64_t delivered, misordered, torn, split, ended, counter[RIG_COUNTERS];
 	volatile uint64_t *shared;	/* a page target and test share */
 };
 
@@ -72,7 +73,7 @@ static inline void rig_count(void *arg, uint32_t thread, uint32_t probe, uint64_
 	struct rig *g = arg;
 
 	g->counted[thread] += n;
-	if (probe < 1024)
+	if (probe < RIG_COUNTERS)
 		g->counter[probe] += n;
 }
 
@@ -95,7 +96,8 @@ static inline struct rig *rig_open(uint32_t n_slots, uint32_t ring_kib,
 				   uint32_t action)
 {
 	struct fl_shm_options o = {
-		.n_slots = n_slots, .ring_kib = ring_kib, .action = action,
+		.n_slots = n_slots, .n_counters = RIG_COUNTERS,
+		.ring_kib = ring_kib, .action = action,
 	};
 	struct rig *g = calloc(1, sizeof(*g));
 	struct fl_sink sink = { g, rig_feed, rig_count, rig_end };

@@ -437,7 +437,7 @@ static void *count_some(void *arg)
 	(void)arg;
 	for (int i = 0; i < 1000; i++)
 		fl_channel_count((uint32_t)i % 10);
-	fl_channel_count(1024);		/* the ring has room for 1024 counters */
+	fl_channel_count(RIG_COUNTERS);
 	return NULL;
 }
 

@@ -84,6 +84,32 @@ static void what_flick_maps_is_far_from_code(void **state)
 		assert_int_equal(fl_os_unmap((void *)kept[i], BIG), 0);
 }
 
+/* Pages 1, 2 and 5 of eight were written. */
+static void holes_are_told_from_data(void **state)
+{
+	int fd = fl_os_memfd("holes");
+	uint64_t from = 0, to = 8 * FL_PAGE;
+
+	(void)state;
+	assert_int_equal(fl_os_file_resize(fd, to), 0);
+	assert_false(fl_os_file_data(fd, &from, &to));
+	assert_int_equal(pwrite(fd, "x", 1, 2 * FL_PAGE - 1), 1);
+	assert_int_equal(pwrite(fd, "x", 1, 2 * FL_PAGE), 1);
+	assert_int_equal(pwrite(fd, "x", 1, 5 * FL_PAGE + 7), 1);
+	assert_true(fl_os_file_data(fd, &from, &to));
+	assert_int_equal(from, FL_PAGE);
+	assert_int_equal(to, 3 * FL_PAGE);
+	from = to, to = 5 * FL_PAGE + 9;
+	assert_true(fl_os_file_data(fd, &from, &to));
+	assert_int_equal(from, 5 * FL_PAGE);
+	assert_int_equal(to, 5 * FL_PAGE + 9);
+	from = to;
+	assert_false(fl_os_file_data(fd, &from, &to));
+	from = 6 * FL_PAGE, to = 8 * FL_PAGE;
+	assert_false(fl_os_file_data(fd, &from, &to));
+	fl_os_close(fd);
+}
+
 /* All six arguments reach the kernel: the offset is the sixth. */
 static void file_is_mapped_at_its_offset(void **state)
 {
@@ -489,6 +515,7 @@ int main(void)
 		cmocka_unit_test(errors_are_returned_and_errno_is_kept),
 		cmocka_unit_test(memory_is_mapped_protected_and_unmapped),
 		cmocka_unit_test(what_flick_maps_is_far_from_code),
+		cmocka_unit_test(holes_are_told_from_data),
 		cmocka_unit_test(file_is_mapped_at_its_offset),
 		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
 		cmocka_unit_test(sleep_lasts_at_least_what_it_says),

@@ -1,0 +1,65 @@
+/*
+ * limits.c - the shared region where the system limits addresses or files.
+ *
+ * A target's address space is limited as ours is (ulimit -v), and it has the region
+ * in it, and some three times the table of sites; and a memory file is a file (ulimit
+ * -f). So an eighth of the limit goes to sites, and as much to threads.
+ */
+#include <sys/resource.h>
+
+#include "cli/cli.h"
+
+enum {
+	SITE_BYTES = 4 * sizeof(struct fl_shm_site),
+	MOST_SITES = 1 << 20, MOST_SLOTS = 2048,	/* the defaults of fl_shm_create() */
+	LEAST_COUNTERS = 1 << 16, THREADS = 512,	/* if both can be had */
+	RING_KIB = 512, OWN_BYTES = 36 << 10		/* of a slot: header, two chunks */
+};
+
+static uint64_t limit_of(int what)
+{
+	struct rlimit limit;
+
+	return getrlimit(what, &limit) || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX :
+	       limit.rlim_cur;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A counter a site, or fewer, so that there is room for many threads. */
+static uint64_t counters(uint64_t share, uint64_t sites)
+{
+	uint64_t n = share / THREADS / 8;
+
+	return least(n > LEAST_COUNTERS ? n : LEAST_COUNTERS, sites);
+}
+
+/* Of the slot, and of the pool that its ring grows into. */
+static uint64_t slot_bytes(const struct fl_shm_options *o)
+{
+	uint64_t ring = (o->ring_kib ? o->ring_kib : RING_KIB) * 1024ull;
+
+	return OWN_BYTES + (o->action == FL_ACT_COUNT ? 0 : ring) + o->n_counters * 8ull;
+}
+
+void fl_limits_fit(struct fl_shm_options *o)
+{
+	uint64_t addresses = limit_of(RLIMIT_AS), files = limit_of(RLIMIT_FSIZE);
+	uint64_t limit = least(addresses, files), share = limit / 8, n;
+
+	if (limit == UINT64_MAX)
+		return;
+	o->max_sites = (uint32_t)least(share / SITE_BYTES, MOST_SITES);
+	if (o->action == FL_ACT_COUNT || o->rate)
+		o->n_counters = (uint32_t)counters(share, o->max_sites);
+	n = share / slot_bytes(o) + 1;
+	if (n >= MOST_SLOTS)
+		return;
+	o->n_slots = (uint32_t)n;
+	fl_say("%s are limited (ulimit -%c): room for %u threads at a time",
+	       limit == addresses ? "addresses" : "the sizes of files",
+	       limit == addresses ? 'v' : 'f', o->n_slots);
+}
