@@ -2,9 +2,9 @@
  * sync-wait.c - paper 1's protocol: wait until a store to text is seen by fetch.
  *
  * Nothing but HW3, with the bound that `flick calibrate` has found on this very
- * machine; so it is never chosen unasked. The fence comes first: a store may sit
- * in the store buffer while the time runs out. In return nobody is disturbed,
- * and a ticket passes by itself.
+ * machine; so it is never chosen unasked. The fence comes first, when a ticket is
+ * taken: a store may sit in the store buffer while the time runs out. In return
+ * nobody is disturbed, and a ticket passes by itself.
  */
 #include "arch/arch.h"
 #include "patch.h"
@@ -27,21 +27,10 @@ static uint64_t ticks(void)
 	return t_max;
 }
 
-static void all_cores(void)
-{
-	uint64_t start;
-
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* ordering: none, drains */
-	start = fl_arch_ticks();
-	while (fl_arch_ticks() - start < t_max)
-		fl_arch_pause();
-}
-
 const struct fl_sync fl_sync_wait = {
 	.name = "wait",
 	.about = "the time that `flick calibrate` has measured; only when asked for",
 	.by_choice = true,
 	.probe = probe,
-	.all_cores = all_cores,
 	.ticks = ticks,
 };

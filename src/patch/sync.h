@@ -17,7 +17,7 @@ struct fl_sync {
 	bool by_choice;			/* only when asked for by name */
 	int (*probe)(void);		/* once: 0 when it works here, or an error */
 	int (*ready)(void);		/* now, one caller at a time: 0, ...; NULL: always */
-	void (*all_cores)(void);	/* blocks; one caller at a time */
+	void (*all_cores)(void);	/* blocks; one caller at a time; NULL: see ticks */
 	/* Ticks after which what was stored is fetched everywhere, without a
 	 * call to all_cores(); NULL: never. */
 	uint64_t (*ticks)(void);
