@@ -64,6 +64,7 @@ static enum look look_once(void *uc, uintptr_t pc)
 	/* ordering: (B) pairs with (A) in commit.c */
 	uint32_t motion = p ? load_acquire(&p->motion) : 0;
 
+	FL_POINT("trap.looked");
 	if ((motion & 1) && may_trap(p, pc)) {
 		act(p, uc, pc);
 		return SETTLED;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "patch/calibration.h"
+#include "patch/sync.h"
 
 #define KEY "AuthenticAMD 25 17 1 0x1000065 KVMKVMKVM"
 static const char good[] = "flick-calibration 1\n"
@@ -151,9 +152,9 @@ static void put(const char *name, const char *key, const char *rest)
 }
 
 /* What a process with just this environment is told: it is this program again. */
-static int load_with(const char *name, const char *value)
+static int ask_with(char *what, const char *name, const char *value)
 {
-	char setting[PATH_MAX * 2], *argv[] = { "calibration", "load", NULL };
+	char setting[PATH_MAX * 2], *argv[] = { "calibration", what, NULL };
 	char *env[] = { setting, NULL };
 	int status;
 	pid_t pid = fork();
@@ -166,6 +167,11 @@ static int load_with(const char *name, const char *value)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static int load_with(const char *name, const char *value)
+{
+	return ask_with("load", name, value);
 }
 
 enum { LOADED, UNCALIBRATED, OTHERCPU };
@@ -208,6 +214,43 @@ static void it_is_found_where_the_environment_says(void **state)
 	assert_int_equal(load_with("XFLICK_CALIBRATION", in_dir("mine")), UNCALIBRATED);
 }
 
+/* ---- what it is used for --------------------------------------------------------------- */
+
+enum { TICKS = 30000000 };			/* some 10 ms */
+
+/* Each line of a complaint has its own status. */
+static int pass_tickets(void)
+{
+	uint64_t before;
+	struct fl_ticket t;
+
+	if (fl_patch_open("wait") || !fl_patch_sync_waits())
+		return 1;
+	before = fl_arch_ticks();
+	fl_patch_sync();
+	if (fl_arch_ticks() - before < TICKS)
+		return 2;
+	before = fl_arch_ticks();
+	t = fl_sync_ticket();
+	if (fl_sync_try(t) && fl_arch_ticks() - before < TICKS)
+		return 3;
+	while (!fl_sync_passed(t))
+		fl_arch_pause();
+	return fl_arch_ticks() - before < TICKS ? 4 : 0;
+}
+
+static void a_sync_waits_for_as_long_as_was_measured(void **state)
+{
+	char key[FL_CALIBRATION_KEY], rest[64];
+
+	(void)state;
+	fl_calibration_key(key);
+	snprintf(rest, sizeof rest, "t_max %d\nline no\nend\n", TICKS);
+	put("long", key, rest);
+	assert_int_equal(ask_with("wait", "FLICK_CALIBRATION", in_dir("long")), 0);
+	assert_int_equal(ask_with("wait", "FLICK_CALIBRATION", in_dir("none")), 1);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,10 +261,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_byte_changes_more_than_itself),
 		cmocka_unit_test(the_key_names_the_microcode),
 		cmocka_unit_test(it_is_found_where_the_environment_says),
+		cmocka_unit_test(a_sync_waits_for_as_long_as_was_measured),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "load"))
 		return load();
+	if (argc > 1)
+		return pass_tickets();
 	snprintf(dir, sizeof dir, "%s/flick-calibration.XXXXXX",
 		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir))

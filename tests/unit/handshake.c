@@ -5,6 +5,7 @@
  * timeout: 240
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,6 +108,32 @@ static void sleep_in_futex(void)
 	pthread_cond_timedwait(&cond, &mutex, &t);
 }
 
+/* As the C library waits, but that does not go on by itself. */
+static void wait_for_word(int op, const struct timespec *t)
+{
+	static uint32_t word;
+	register const struct timespec *time __asm__("r10") = t;
+	register void *other __asm__("r8") = NULL;
+	register int any __asm__("r9") = FUTEX_BITSET_MATCH_ANY;
+	long result;
+
+	_Static_assert(SYS_futex == 202, "the 202 below");
+	__asm__ volatile("xor %%edx, %%edx\n\tmov $202, %%eax\n\tsyscall"
+			 : "=a"(result)
+			 : "D"(&word), "S"((long)op), "r"(time), "r"(other), "r"(any)
+			 : "rcx", "rdx", "r11", "memory");
+}
+
+static void sleep_in_futex_until(void)
+{
+	wait_for_word(FUTEX_WAIT_BITSET_PRIVATE, &until);
+}
+
+static void sleep_in_futex_for_a_time(void)
+{
+	wait_for_word(FUTEX_WAIT_PRIVATE, &(struct timespec){ .tv_sec = 1000 });
+}
+
 static void sleep_in_read(void)
 {
 	char c;
@@ -130,7 +158,8 @@ static void sleep_in_sigwait(void)
 
 static void (*const sleeps[])(void) = {
 	sleep_in_poll, sleep_in_poll_for_a_time, sleep_in_select, sleep_in_epoll,
-	sleep_in_nanosleep, sleep_until, sleep_in_futex, sleep_in_read, sleep_in_pause,
+	sleep_in_nanosleep, sleep_until, sleep_in_futex, sleep_in_futex_until,
+	sleep_in_futex_for_a_time, sleep_in_read, sleep_in_pause,
 	sleep_in_sigwait,
 };
 

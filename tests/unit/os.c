@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -155,6 +156,30 @@ static void sleep_lasts_at_least_what_it_says(void **state)
 	(void)state;
 	fl_os_sleep_us(3000);
 	assert_true(fl_os_monotonic_ns() - start >= 3000000);
+}
+
+static volatile int alarms;
+
+static void on_alarm(int sig)
+{
+	alarms += sig == SIGALRM;
+}
+
+static void a_sleep_is_not_cut_short_by_signals(void **state)
+{
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	struct sigaction act = { .sa_handler = on_alarm };
+	uint64_t start;
+
+	(void)state;
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	start = fl_os_monotonic_ns();
+	fl_os_sleep_us(50000);
+	assert_true(fl_os_monotonic_ns() - start >= 50000000);
+	setitimer(ITIMER_REAL, &never, NULL);
+	assert_true(alarms > 0);
+	signal(SIGALRM, SIG_DFL);
 }
 
 static void exit_ends_the_process_with_its_status(void **state)
@@ -356,6 +381,40 @@ static void restorer_has_the_bytes_unwinders_know(void **state)
 	assert_memory_equal((void *)(uintptr_t)fl_os_sigreturn, known, sizeof(known));
 }
 
+/* ---- locks ---------------------------------------------------------------------------- */
+
+static struct fl_lock lock;
+static volatile uint32_t word_of_waiter;
+
+static void *wait_for_lock(void *arg)
+{
+	uint64_t signals;
+
+	fl_os_lock(&lock, &signals);
+	word_of_waiter = lock.word;
+	fl_os_unlock(&lock, &signals);
+	return arg;
+}
+
+/* Others may wait, too, and nobody but the one who has it can know: it is awaited
+ * still, or they would sleep until their time is over. */
+static void who_waited_for_a_lock_wakes_the_next(void **state)
+{
+	uint64_t signals;
+	uint32_t held, awaited;
+	pthread_t t;
+
+	(void)state;
+	fl_os_lock(&lock, &signals);
+	held = lock.word;
+	assert_int_equal(pthread_create(&t, NULL, wait_for_lock, NULL), 0);
+	while ((awaited = load_relaxed(&lock.word)) == held)
+		usleep(100);
+	fl_os_unlock(&lock, &signals);
+	pthread_join(t, NULL);
+	assert_int_equal(word_of_waiter, awaited);
+}
+
 /* ---- threads --------------------------------------------------------------------------- */
 
 struct census {
@@ -519,6 +578,7 @@ int main(void)
 		cmocka_unit_test(file_is_mapped_at_its_offset),
 		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
 		cmocka_unit_test(sleep_lasts_at_least_what_it_says),
+		cmocka_unit_test(a_sleep_is_not_cut_short_by_signals),
 		cmocka_unit_test(exit_ends_the_process_with_its_status),
 		cmocka_unit_test(membarrier_works_once_registered),
 		cmocka_unit_test(futex_returns_for_each_of_its_reasons),
@@ -528,6 +588,7 @@ int main(void)
 		cmocka_unit_test(handler_runs_returns_and_is_put_back),
 		cmocka_unit_test(a_libc_handler_survives_being_swapped_out),
 		cmocka_unit_test(restorer_has_the_bytes_unwinders_know),
+		cmocka_unit_test(who_waited_for_a_lock_wakes_the_next),
 		cmocka_unit_test(all_threads_are_listed_but_one),
 		cmocka_unit_test(thread_that_is_gone_is_an_error),
 		cmocka_unit_test(own_thread_is_bare_and_leaves_nothing_behind),
