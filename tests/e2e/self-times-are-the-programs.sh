@@ -55,6 +55,8 @@ target demo -O2 $sites
 record --all -- "$work/demo"
 cost=$(sed -n 's/^cost: \([0-9.]*\) % of CPU time.*/\1/p' "$err")
 awk -v c="${cost:-0}" 'BEGIN { exit c < 20 }' || fail "every call costs $cost %"
+n=$(sql "select count(*) from functions where name like '[%anon%'")
+[ "$n" -eq 0 ] || fail "glue is no function of the program's"
 run "$FLICK" report "$data"
 grep -q "^cost: $cost % of CPU time" "$err" || fail "report does not say what the recording cost"
 run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/spin"

@@ -108,6 +108,22 @@ static void every_value_is_in_a_bucket(void **unused)
 	fl_hist_free(&h);
 }
 
+static void merging_with_nothing_changes_nothing(void **unused)
+{
+	struct fl_histogram some = { 0 }, none = { 0 };
+
+	(void)unused;
+	assert_true(fl_hist_add(&some, 40));
+	assert_true(fl_hist_merge(&some, &none));
+	assert_int_equal(some.min, 40);
+	assert_int_equal(some.n, 1);
+	assert_true(fl_hist_merge(&none, &some));
+	assert_int_equal(none.min, 40);
+	assert_int_equal(none.max, 40);
+	fl_hist_free(&some);
+	fl_hist_free(&none);
+}
+
 /* Halves that were gathered apart are the whole. */
 static void merging_is_adding(void **unused)
 {
@@ -139,6 +155,7 @@ int main(void)
 		cmocka_unit_test(quantiles_agree_with_sorting),
 		cmocka_unit_test(every_value_is_in_a_bucket),
 		cmocka_unit_test(merging_is_adding),
+		cmocka_unit_test(merging_with_nothing_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

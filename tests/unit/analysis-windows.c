@@ -381,6 +381,20 @@ static void an_exit_over_open_calls_names_none(void **unused)
 	assert_int_equal(edge("-c", UNSURE), 20);
 }
 
+/* Two calls may be what ended: of what was called before, nothing is learnt. */
+static void an_exit_of_two_calls_names_none(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	sites[INLINED_F + 1].jump = 1;
+	assert_int_equal(fl_run_open(&run, uses, 5, &view), 0);
+	call('d', 400, in('a', 0x150));
+	put_to(run, 0, INLINED_F, 400, 0);
+	put_to(run, 0, INLINED_F, 448, 0);
+	put_to(run, 0, INLINED_F + 1, 48, 0);
+	assert_int_equal(edge("fd", SAMPLED), 0);
+}
+
 static void nothing_is_paired_across_windows(void **unused)
 {
 	(void)unused;
@@ -626,6 +640,7 @@ int main(void)
 		TEST(one_observation_names_all_calls_from_there),
 		TEST(an_exit_names_the_calls_before_it),
 		TEST(an_exit_over_open_calls_names_none),
+		TEST(an_exit_of_two_calls_names_none),
 		TEST(nothing_is_paired_across_windows),
 		TEST(a_pair_may_come_in_two_batches),
 		TEST(a_thread_that_began_in_the_window_has_no_caller),

@@ -1,0 +1,169 @@
+/*
+ * What `latency` and `spread` say of calls whose times are known, and which exits end
+ * which calls: by tail call, by jump, in samples. Times are ticks of one nanosecond.
+ */
+#include "analysis-rig.h"
+
+enum { LATENCY, SPREAD, N_USES };
+
+static struct fl_use uses[N_USES];
+
+static int set_up(void **unused)
+{
+	static const char *const specs[] = { "latency", "spread" };
+	char why[FL_USE_WHY];
+
+	(void)unused;
+	lay_sites();
+	now = 1000;
+	view.sampled = false;
+	for (int i = 0; i < N_USES; i++)
+		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
+	return fl_run_open(&run, uses, N_USES, &view);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	for (int i = 0; i < N_USES; i++)
+		fl_use_close(&uses[i]);
+	view.sampled = false;
+	return 0;
+}
+
+/* What was said of the sites has changed since. */
+static void open_again(void)
+{
+	fl_run_close(run);
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+}
+
+static int column(const struct flick_rows *r, const char *name)
+{
+	for (size_t c = 0; c < r->n_columns; c++)
+		if (!strcmp(r->columns[c].name, name))
+			return (int)c;
+	fail_msg("no column %s", name);
+	return -1;
+}
+
+/* Of function f; FLICK_NONE where it has no row. */
+static uint64_t cell(char f, const char *name)
+{
+	struct flick_rows r;
+	uint64_t v = FLICK_NONE;
+
+	assert_int_equal(fl_run_rows(run, LATENCY, &r), 0);
+	for (size_t i = 0; i < r.n_rows; i++)
+		if (r.cells[i * r.n_columns] == (uint64_t)(f - 'a'))
+			v = r.cells[i * r.n_columns + (size_t)column(&r, name)];
+	free(r.cells);
+	return v;
+}
+
+static void call_of(char f, uint64_t ticks)
+{
+	enter(f, 100);
+	now += ticks - 10;
+	leave(f, 100);
+}
+
+static void near(uint64_t got, uint64_t want)
+{
+	assert_true(got >= want - want / 64 && got <= want + want / 64);
+}
+
+static void quantiles_are_those_of_the_times(void **unused)
+{
+	(void)unused;
+	for (uint64_t i = 1; i <= 1000; i++)
+		call_of('a', i * 3 % 1001 + 1000);	/* each of 1,001 to 2,000 once */
+	assert_int_equal(cell('a', "calls"), 1000);
+	assert_int_equal(cell('a', "min_ns"), 1001);
+	near(cell('a', "p50_ns"), 1500);
+	near(cell('a', "p90_ns"), 1900);
+	near(cell('a', "p99_ns"), 1990);
+	assert_int_equal(cell('a', "max_ns"), 2000);
+	near(cell('a', "avg_ns"), 1500);
+}
+
+static void a_bucket_has_what_lies_in_it(void **unused)
+{
+	const uint64_t want[][3] = { { 16, 32, 2 }, { 32, 64, 1 }, { 64, 128, 3 } };
+	struct flick_rows r;
+
+	(void)unused;
+	call_of('a', 16);
+	call_of('a', 31);
+	call_of('a', 32);
+	call_of('a', 64);
+	call_of('a', 100);
+	call_of('a', 127);
+	assert_int_equal(fl_run_rows(run, SPREAD, &r), 0);
+	assert_int_equal(r.n_rows, 3);
+	for (size_t i = 0; i < 3; i++)
+		for (size_t c = 0; c < 3; c++)
+			assert_int_equal(r.cells[i * r.n_columns + 1 + c], want[i][c]);
+	free(r.cells);
+}
+
+/* XRay has sites at tail calls. */
+static void a_tail_call_ends_its_caller(void **unused)
+{
+	(void)unused;
+	for (uint32_t p = 0; p < view.n_sites; p++)
+		if (sites[p].jump)
+			sites[p].kind = FL_TAIL;
+	open_again();
+	enter('a', 100);
+	jump_out('a', 92);
+	enter('b', 100);
+	leave('b', 100);
+	assert_int_equal(cell('a', "unknown"), 0);
+	assert_int_equal(cell('a', "total_ns"), 10);
+	assert_int_equal(cell('b', "total_ns"), 10);
+}
+
+/* The outer call of itself stands just where the inner one's frame ends. */
+static void an_exit_by_jump_ends_what_began_below(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 148);
+	jump_out('a', 100);
+	assert_int_equal(cell('a', "max_ns"), 10);
+	leave('a', 100);
+	assert_int_equal(cell('a', "unknown"), 0);
+	assert_int_equal(cell('a', "max_ns"), 30);
+	assert_int_equal(cell('a', "min_ns"), 10);
+}
+
+/* Its other half was lost. */
+static void anothers_exit_ends_no_sample(void **unused)
+{
+	(void)unused;
+	view.sampled = true;
+	open_again();
+	enter('a', 100);
+	leave('b', 100);
+	enter('a', 100);
+	leave('a', 100);
+	assert_int_equal(cell('a', "calls"), 1);
+	assert_int_equal(cell('b', "calls"), FLICK_NONE);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(quantiles_are_those_of_the_times),
+		T(a_bucket_has_what_lies_in_it),
+		T(a_tail_call_ends_its_caller),
+		T(an_exit_by_jump_ends_what_began_below),
+		T(anothers_exit_ends_no_sample),
+	};
+#undef T
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
