@@ -187,6 +187,9 @@ void fl_arch_open(void);
  * two with one commit; false when its chunk has no room for all. */
 bool fl_arch_put_one(const void *record) __attribute__((visibility("hidden")));
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
+/* Add to the word `at` bytes into the calling thread's slot, in the same way: false
+ * without a slot, or without rseq. */
+bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 /* Does the short path run as a restartable sequence (rseq)? */
 bool fl_arch_has_rseq(void);
 

@@ -37,6 +37,8 @@
  *	   handler that interrupts it and enqueues is not overwritten. Here all
  *	   signals, SIGTRAP too, are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
+ *	   A handler that forks in between leaves the child no slot: what it goes
+ *	   on with is looked for in the sequence, or with signals blocked.
  *	   A child of vfork writes in its parent's slot, and may be killed
  *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
  *	   counted only if it was entered, and written to its end.
@@ -232,10 +234,18 @@ static bool try_append(const struct flick_record *r, size_t n)
 	return done;
 }
 
-/* A handler that interrupts this counts up and down again. */
-static void count_waiting(struct fl_slot *s, uint32_t by)
+/* A handler that interrupts the wait counts up and down again. If it forks, the child
+ * comes out of the wait, too, and has no slot: the count is its parent's. */
+static void count_waiting(uint32_t by)
 {
-	store_relaxed(&s->waiting, s->waiting + by);
+	struct fl_slot *s;
+	uint64_t mask;
+
+	fl_os_signals_block_all(&mask);
+	s = *fl_cell;
+	if (s)
+		store_relaxed(&s->waiting, s->waiting + by);
+	fl_os_signals_restore(&mask);
 }
 
 /* Is there room, by what was granted meanwhile? Else sleep until there may be;
@@ -259,17 +269,33 @@ static bool wait_room(struct fl_slot *s, size_t n)
 {
 	bool may_come;
 
-	count_waiting(s, 1);
+	count_waiting(1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
 	may_come = sleep_for_room(s, n);
-	count_waiting(s, -1u);
+	count_waiting(-1u);
 	return may_come;
 }
 
-static void lose(uint64_t *lost, size_t n)
+/* The word `at` bytes into the thread's own slot, which a handler's child has not. */
+static void add_own(size_t at, uint64_t n)
 {
-	while (n--)
-		fl_lost_add(lost);
+	struct fl_slot *s;
+	uint64_t mask;
+
+	if (fl_arch_has_rseq()) {
+		fl_arch_add_own(at, n);
+		return;
+	}
+	fl_os_signals_block_all(&mask);
+	s = *fl_cell;
+	if (s)
+		*(uint64_t *)((char *)s + at) += n;
+	fl_os_signals_restore(&mask);
+}
+
+static void lose(enum fl_lost why, size_t n)
+{
+	add_own(offsetof(struct fl_slot, lost) + why * sizeof(uint64_t), n);
 }
 
 /* Who called is no event of its own. */
@@ -303,7 +329,7 @@ static void put_all(const struct flick_record *r, size_t n)
 	while (s && !try_append(r, n)) {
 		if (wait_room(s, n))
 			continue;
-		lose(&s->lost[FL_LOST_READER], events(r, n));
+		lose(FL_LOST_READER, events(r, n));
 		return;
 	}
 }
@@ -338,7 +364,7 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 	    (fl_region->action == FL_ACT_COUNT && kind != FL_ENTRY))
 		return;
 	if (s)
-		fl_lost_add(&s->lost[FL_LOST_SITE]);
+		lose(FL_LOST_SITE, 1);
 	else
 		fl_channel_lose_slotless();
 }
@@ -349,9 +375,9 @@ void fl_channel_count(uint32_t probe)
 	bool is_event = fl_region && fl_region->action == FL_ACT_COUNT;
 
 	if (s && probe < s->n_counters)
-		__atomic_fetch_add((uint64_t *)s->data + probe, 1, __ATOMIC_RELAXED);
+		add_own(FL_SLOT_HEADER_BYTES + probe * sizeof(uint64_t), 1);
 	else if (is_event && s)
-		fl_lost_add(&s->lost[FL_LOST_ROOM]);
+		lose(FL_LOST_ROOM, 1);
 	else if (is_event)
 		fl_channel_lose_slotless();
 }

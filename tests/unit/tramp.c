@@ -133,11 +133,13 @@ enum what { RECORD, COUNT, WORD, SAMPLE, WINDOW, CALL };
 #define ROUTINES(X) \
 	X(abi_time, RECORD, 0, 16) X(abi_record, RECORD, 0, 16) \
 	X(abi_time_long, RECORD, 0, 16) X(abi_record_long, RECORD, 0, 16) \
-	X(abi_count, COUNT, 0, 16) X(abi_word, WORD, 0, 16) X(abi_sample, SAMPLE, 0, 16) \
+	X(abi_count, COUNT, 0, 16) X(abi_count_long, COUNT, 0, 16) \
+	X(abi_word, WORD, 0, 16) X(abi_sample, SAMPLE, 0, 16) \
 	X(abi_window, WINDOW, 0, 16) X(abi_call, CALL, 0, 16) \
 	X(bare_time, RECORD, 1, 16) X(bare_record, RECORD, 1, 16) \
 	X(bare_time_long, RECORD, 1, 16) X(bare_record_long, RECORD, 1, 16) \
-	X(bare_count, COUNT, 1, 16) X(bare_word, WORD, 1, 16) X(bare_sample, SAMPLE, 1, 16) \
+	X(bare_count, COUNT, 1, 16) X(bare_count_long, COUNT, 1, 16) \
+	X(bare_word, WORD, 1, 16) X(bare_sample, SAMPLE, 1, 16) \
 	X(bare_window, WINDOW, 1, 16) X(bare_call_sse, CALL, 1, 16) \
 	X(bare_call_avx, CALL, 1, 32) X(bare_call_avx512, CALL, 1, 64)
 #define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
@@ -441,12 +443,128 @@ static void a_handler_may_enqueue_anywhere(void **state)
 	}
 }
 
+/* ---- a fork between any two instructions --------------------------------------------- */
+
+static bool is_child;
+
+static void put_one(void)
+{
+	fl_arch_put_one(&one);
+}
+
+static void put_pair(void)
+{
+	fl_arch_put_pair(pair);
+}
+
+static void put_slowly(void)
+{
+	fl_channel_put(OUTER, 1, 1);
+}
+
+static void count_slowly(void)
+{
+	fl_channel_count(OUTER);
+}
+
+/* Of one in C not every instruction is executed. */
+static const struct forked {
+	struct routine routine;
+	void (*run)(void);
+	size_t records;
+	bool in_c;
+} forked[] = {
+	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1, false },
+	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1, false },
+	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1, false },
+	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one },
+	  put_one, 1, false },
+	{ { .name = "put_pair", .run = (void (*)(void))fl_arch_put_pair },
+	  put_pair, 2, false },
+	{ { .name = "put", .run = (void (*)(void))fl_channel_put }, put_slowly, 1, true },
+	{ { .name = "abi_count", .run = fl_abi_count }, append_time, 0, false },
+	{ { .name = "bare_count", .run = fl_bare_count }, append_time, 0, false },
+	{ { .name = "count", .run = (void (*)(void))fl_channel_count },
+	  count_slowly, 0, true },
+	{ { .name = "add_own", .run = (void (*)(void))fl_arch_add_own },
+	  count_slowly, 0, false },
+};
+static const struct forked *forks_in;
+
+/* The child goes on first: what it writes of the event is the parent's. */
+static void on_trap_fork(int sig, siginfo_t *info, void *context)
+{
+	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	int pid, status = -1;
+
+	(void)sig, (void)info;
+	*trap_at = untrapped;
+	if ((unsigned char *)*pc == trap_at + 1)
+		*pc -= 1;
+	pid = fork();
+	is_child = !pid;
+	if (pid)
+		NEED(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void fork_at(unsigned char *at)
+{
+	bool counts = !forks_in->records;
+	struct fl_slot *s = slot();
+
+	s->ptr = (uint64_t)first;
+	*counter(s, OUTER) = 0;
+	trap_at = at;
+	untrapped = *at;
+	*at = FL_ARCH_TRAP;
+	forks_in->run();
+	if (is_child)
+		_exit(0);
+	NEED(*at == untrapped || forks_in->in_c);
+	*at = untrapped;
+	if (counts)
+		NEED(*counter(s, OUTER) == 1 && !s->lost[FL_LOST_ROOM]);
+	else
+		NEED(appended(OUTER) == forks_in->records);
+}
+
+static void run_forked(struct rig *g)
+{
+	struct sigaction act = { .sa_sigaction = on_trap_fork, .sa_flags = SA_SIGINFO };
+	unsigned char *at = (unsigned char *)(uintptr_t)forks_in->routine.run;
+	struct fl_insn i = { 0 };
+
+	open_probes(g);
+	if (!fl_arch_has_rseq())
+		_exit(0);
+	slot()->n_counters = N_COUNTERS;
+	first = (const struct flick_record *)slot()->ptr;
+	sigaction(SIGTRAP, &act, NULL);
+	NEED(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+		       PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (; i.cls != FL_INSN_RET; at += i.len) {
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+		fork_at(at);
+	}
+}
+
+static void a_handler_may_fork_anywhere(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(forked); i++) {
+		forks_in = &forked[i];
+		c = &forks_in->routine;
+		assert_child(run_forked, forks_in->records ? FL_ACT_TIME : FL_ACT_COUNT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_routine_keeps_what_is_live),
 		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
 		cmocka_unit_test(a_handler_may_enqueue_anywhere),
+		cmocka_unit_test(a_handler_may_fork_anywhere),
 	};
 
 	choose_width();

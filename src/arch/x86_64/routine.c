@@ -10,12 +10,12 @@
 
 #define ROUTINES(x) \
 	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
-	x(abi_record_long) x(abi_time_long) x(abi_window) \
+	x(abi_count_long) x(abi_record_long) x(abi_time_long) x(abi_window) \
 	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) x(ask_call) x(ask_word) \
-	x(ask_record_long) x(ask_time_long) x(ask_window) x(ask_idle) \
+	x(ask_count_long) x(ask_record_long) x(ask_time_long) x(ask_window) x(ask_idle) \
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
-	x(bare_record_long) x(bare_time_long) x(bare_window) \
+	x(bare_count_long) x(bare_record_long) x(bare_time_long) x(bare_window) \
 	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE)
@@ -29,7 +29,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 enum { RSEQ_CS_AT = 8 };
 
 static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
-	[FL_ACT_COUNT] = { fl_abi_count, fl_bare_count, fl_ask_count },
+	[FL_ACT_COUNT] = { fl_abi_count_long, fl_bare_count_long, fl_ask_count_long },
 	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long, fl_ask_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample, fl_ask_sample },
@@ -70,6 +70,9 @@ void fl_arch_open(void)
 	if (!&__rseq_size || !__rseq_size)
 		return;
 	fl_rseq_at = __rseq_offset + RSEQ_CS_AT;
+	routines[FL_ACT_COUNT][FL_ABI] = fl_abi_count;
+	routines[FL_ACT_COUNT][FL_BARE] = fl_bare_count;
+	routines[FL_ACT_COUNT][FL_ASK] = fl_ask_count;
 	routines[FL_ACT_RECORD][FL_ABI] = fl_abi_record;
 	routines[FL_ACT_RECORD][FL_BARE] = fl_bare_record;
 	routines[FL_ACT_TIME][FL_ABI] = fl_abi_time;

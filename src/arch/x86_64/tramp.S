@@ -10,8 +10,9 @@
  *
  * THE SHORT PATH (time, record)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
- *	   2 and 4 restarts at 1, so a handler may enqueue at any point
- *	2  p = slot->ptr; when p >= slot->limit take the long path
+ *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
+ *	   the child finds no slot then
+ *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
  *	3  store the record at p
  *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
  *	   reader that sees the new ptr sees the whole record: pairs with (B) in
@@ -62,17 +63,34 @@
 	.popsection
 	.endm
 
-/* Steps 1 to 4 with the time in %rax, the slot in \slot, \sp32 as the stack
- * pointer; \a is scratch, \b holds the rseq offset afterwards. */
+	.macro	LOAD_SLOT to
+	mov	fl_cell@gottpoff(%rip), \to
+	mov	%fs:(\to), \to
+	mov	(\to), \to
+	.endm
+
+/* Where the kernel goes when the sequence was interrupted: begin anew. */
+	.macro	RSEQ_ABORT name, again
+	.subsection 1
+	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
+	.long	RSEQ_SIGNATURE
+\name:
+	jmp	\again
+	.subsection 0
+	.endm
+
+/* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are
+ * scratch, \b holds the rseq offset afterwards. */
 	.macro	ENQUEUE slot, a, a32, b, sp32, long
 	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
-	test	\slot, \slot
-	je	\long
 	mov	fl_rseq_at(%rip), \b
 .Larm\@:
 	lea	.Lcs\@(%rip), \a
 	mov	\a, %fs:(\b)
 .Lstart\@:
+	LOAD_SLOT \slot
+	test	\slot, \slot
+	je	\long
 	mov	SLOT_PTR(\slot), \a
 	cmp	SLOT_LIMIT(\slot), \a
 	jae	\long
@@ -82,18 +100,30 @@
 	add	$16, \a
 	mov	\a, SLOT_PTR(\slot)
 .Lend\@:
-	.subsection 1
-	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
-	.long	RSEQ_SIGNATURE
-.Labort\@:
-	jmp	.Larm\@
-	.subsection 0
+	RSEQ_ABORT .Labort\@, .Larm\@
 	.endm
 
-	.macro	LOAD_SLOT to
-	mov	fl_cell@gottpoff(%rip), \to
-	mov	%fs:(\to), \to
-	mov	(\to), \to
+/* Add one to the counter of probe %r11, or go to \long; the rest as in ENQUEUE. */
+	.macro	COUNT slot, a, b, long
+	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+	mov	fl_rseq_at(%rip), \b
+.Larm\@:
+	lea	.Lcs\@(%rip), \a
+	mov	\a, %fs:(\b)
+.Lstart\@:
+	COUNT_PLAINLY \slot, \a, \long
+.Lend\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+	.macro	COUNT_PLAINLY slot, a, long
+	LOAD_SLOT \slot
+	test	\slot, \slot
+	je	\long
+	cmp	SLOT_COUNTERS(\slot), %r11d
+	jae	\long
+	mov	SLOT_DATA(\slot), \a
+	incq	(\a, %r11, 8)
 	.endm
 
 	.macro	TICKS
@@ -105,7 +135,6 @@
 /* ---- ABI: behind an ordinary call --------------------------------------- */
 
 FUNC fl_abi_time
-	LOAD_SLOT %rsi
 	TICKS
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put
 	ret
@@ -117,7 +146,6 @@ FUNC fl_abi_time
 END fl_abi_time
 
 FUNC fl_abi_record
-	LOAD_SLOT %rsi
 	xor	%eax, %eax
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put
 	ret
@@ -134,19 +162,19 @@ FUNC fl_abi_record_long
 	jmp	.Labi_put
 END fl_abi_record_long
 
-/* One instruction on memory: a signal sees it done or not begun. */
 FUNC fl_abi_count
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	1f
-	cmp	SLOT_COUNTERS(%rsi), %r11d
-	jae	1f
-	mov	SLOT_DATA(%rsi), %rcx
-	incq	(%rcx, %r11, 8)
+	COUNT	%rsi, %rcx, %rdi, .Labi_count
 	ret
-1:	mov	%r11d, %edi
+.Labi_count:
+	mov	%r11d, %edi
 	jmp	fl_channel_count
 END fl_abi_count
+
+/* One instruction on memory: a signal sees it done or not begun. */
+FUNC fl_abi_count_long
+	COUNT_PLAINLY %rsi, %rcx, .Labi_count
+	ret
+END fl_abi_count_long
 
 /* No ring: each event takes the place of the one before. */
 FUNC fl_abi_word
@@ -218,6 +246,7 @@ END fl_ask_idle
 	ASK	sample
 	ASK	call
 	ASK	word
+	ASK	count_long
 	ASK	record_long
 	ASK	time_long
 	ASK	window
@@ -233,12 +262,12 @@ FUNC fl_arch_put_pair
 	mov	16(%rdi), %r9
 	mov	24(%rdi), %r10
 .Lpair_arm:
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	.Lpair_no
 	lea	.Lpair_cs(%rip), %rcx
 	mov	%rcx, %fs:(%r8)
 .Lpair_start:
+	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	.Lpair_no
 	mov	SLOT_PTR(%rsi), %rcx
 	lea	32(%rcx), %r11
 	cmp	SLOT_LIMIT(%rsi), %r11
@@ -269,12 +298,12 @@ FUNC fl_arch_put_one
 	mov	(%rdi), %rax
 	mov	8(%rdi), %rdx
 .Lone_arm:
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	.Lpair_no
 	lea	.Lone_cs(%rip), %rcx
 	mov	%rcx, %fs:(%r8)
 .Lone_start:
+	LOAD_SLOT %rsi
+	test	%rsi, %rsi
+	je	.Lpair_no
 	mov	SLOT_PTR(%rsi), %rcx
 	cmp	SLOT_LIMIT(%rsi), %rcx
 	jae	.Lpair_no
@@ -290,6 +319,29 @@ FUNC fl_arch_put_one
 .Lone_abort:
 	jmp	.Lone_arm
 END fl_arch_put_one
+
+/* bool fl_arch_add_own(size_t at, uint64_t by): add to a word of the thread's slot. */
+FUNC fl_arch_add_own
+	RSEQ_DESCRIPTOR .Ladd_cs, .Ladd_start, .Ladd_end, .Ladd_abort
+	mov	fl_rseq_at(%rip), %r8
+	test	%r8, %r8
+	je	.Lpair_no
+.Ladd_arm:
+	lea	.Ladd_cs(%rip), %rcx
+	mov	%rcx, %fs:(%r8)
+.Ladd_start:
+	LOAD_SLOT %rdx
+	test	%rdx, %rdx
+	je	.Lpair_no
+	add	%rsi, (%rdx, %rdi)
+.Ladd_end:
+	mov	$1, %eax
+	ret
+	.byte	0x0f, 0xb9, 0x3d
+	.long	RSEQ_SIGNATURE
+.Ladd_abort:
+	jmp	.Ladd_arm
+END fl_arch_add_own
 
 /* ---- BARE: every register is live ---------------------------------------- */
 
@@ -336,7 +388,6 @@ FUNC fl_bare_time
 	SAVE	%rcx
 	SAVE	%rsi
 	SAVE	%rdi
-	LOAD_SLOT %rsi
 	lea	40(%rsp), %rdx
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .Lbare_put
 	BACK	%rdi
@@ -392,18 +443,16 @@ END fl_bare_record_long
 FUNC fl_bare_count
 	SAVE	%rcx
 	SAVE	%rsi
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	1f
-	cmp	SLOT_COUNTERS(%rsi), %r11d
-	jae	1f
-	mov	SLOT_DATA(%rsi), %rcx
-	incq	(%rcx, %r11, 8)
+	SAVE	%rdi
+	COUNT	%rsi, %rcx, %rdi, .Lbare_count
+	BACK	%rdi
 	BACK	%rsi
 	BACK	%rcx
 	ret
-	.cfi_adjust_cfa_offset 16
-1:	BACK	%rsi
+	.cfi_adjust_cfa_offset 24
+.Lbare_count:
+	BACK	%rdi
+	BACK	%rsi
 	BACK	%rcx
 	SAVE_SCRATCH
 	mov	%r11d, %edi
@@ -411,6 +460,17 @@ FUNC fl_bare_count
 	RESTORE_SCRATCH
 	ret
 END fl_bare_count
+
+FUNC fl_bare_count_long
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	COUNT_PLAINLY %rsi, %rcx, .Lbare_count
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	ret
+END fl_bare_count_long
 
 FUNC fl_bare_word
 	SAVE	%rax
