@@ -96,8 +96,16 @@ PLAIN static void check_describe(void)
 	CHECK(strcmp(p.name, "work_one") == 0 && strstr(p.module, "self"));
 }
 
+PLAIN static void *call_500(void *arg)
+{
+	for (int i = 0; i < 500; i++)
+		work_two(i);
+	return arg;
+}
+
 PLAIN static void check_set(void)
 {
+	pthread_t t;
 	uint64_t before = flick_hits(f, entry_one);
 	int n;
 
@@ -115,10 +123,14 @@ PLAIN static void check_set(void)
 		work_two(i);
 	CHECK(flick_hits(f, entry_one) == before + 1000);
 	CHECK(flick_hits(f, exit_one) == before + 1000);
+	CHECK(pthread_create(&t, NULL, call_500, NULL) == 0);
+	CHECK(pthread_join(t, NULL) == 0);
+	CHECK(flick_hits(f, entry_one) == before + 1500);	/* of all threads */
+	CHECK(flick_hits(f, exit_one) == before + 1500);
 	flick_stage(f, "*", FLICK_OFF);
 	flick_commit(f);
 	work_two(2);
-	CHECK(flick_hits(f, entry_one) == before + 1000);
+	CHECK(flick_hits(f, entry_one) == before + 1500);
 }
 
 PLAIN static void check_handlers(void)
