@@ -37,7 +37,9 @@ struct fl_overhead {
 
 /* What the reader knows of the target; grows while it runs. */
 struct fl_view {
-	const struct fl_shm_site *sites;	/* index: probe id */
+	const struct fl_shm_site *sites;	/* index: probe id; as they were brought */
+	const struct fl_shm_site *live;	/* as they are now, where the target writes them;
+					 * NULL: as they were */
 	const uint32_t *function_of;		/* probe id -> function index */
 	uint32_t n_sites;
 	uint32_t n_functions;
@@ -54,6 +56,12 @@ struct fl_view {
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
 };
+
+/* For its refusal and its state, which change. */
+static inline const struct fl_shm_site *fl_view_live(const struct fl_view *v, uint32_t probe)
+{
+	return v->live ? &v->live[probe] : &v->sites[probe];
+}
 
 /* Any number of analyses on one stream: calls are paired once for all. One
  * reader thread has one run; threads of the target do not change theirs. */

@@ -97,19 +97,16 @@ static void spoil(struct fl_callers *c, uint64_t lo, uint64_t hi)
 
 static void spoil_new_modules(struct fl_callers *c)
 {
+	const struct fl_shm_site *s = c->view->sites;
 	uint32_t n = c->view->n_sites;
 
 	for (uint32_t i = c->seen; i < n;) {
-		struct fl_shm_site s = fl_site_copy(&c->view->sites[i]);
-		uint32_t module = s.module;
-		uint64_t lo = s.at, hi = s.at;
+		uint32_t module = s[i].module;
+		uint64_t lo = s[i].at, hi = s[i].at;
 
-		while (++i < n) {
-			s = fl_site_copy(&c->view->sites[i]);
-			if (s.module != module)
-				break;
-			lo = s.at < lo ? s.at : lo;
-			hi = s.at > hi ? s.at : hi;
+		for (; i < n && s[i].module == module; i++) {
+			lo = s[i].at < lo ? s[i].at : lo;
+			hi = s[i].at > hi ? s[i].at : hi;
 		}
 		if (module >= c->n_modules)
 			spoil(c, lo, hi);
@@ -117,9 +114,12 @@ static void spoil_new_modules(struct fl_callers *c)
 	}
 }
 
-static bool is_seen(const struct fl_shm_site *s)
+static bool is_seen(const struct fl_view *v, uint32_t probe)
 {
-	return s->wanted && !s->refusal && s->state != FL_SITE_GONE;
+	const struct fl_shm_site *now = fl_view_live(v, probe);
+
+	return v->sites[probe].wanted && !load_relaxed(&now->refusal) &&
+	       load_relaxed(&now->state) != FL_SITE_GONE;
 }
 
 /* Take in sites that were found since. */
@@ -136,12 +136,9 @@ static int refresh(struct fl_callers *c)
 	c->sites = sites;
 	spoil_new_modules(c);
 	c->n_sites = 0;
-	for (uint32_t i = 0; i < v->n_sites; i++) {
-		struct fl_shm_site s = fl_site_copy(&v->sites[i]);
-
-		if (is_seen(&s))
-			sites[c->n_sites++] = (struct where){ s.at, i };
-	}
+	for (uint32_t i = 0; i < v->n_sites; i++)
+		if (is_seen(v, i))
+			sites[c->n_sites++] = (struct where){ v->sites[i].at, i };
 	qsort(sites, c->n_sites, sizeof(*sites), compare);
 	c->seen = v->n_sites;
 	return 0;
@@ -183,15 +180,15 @@ static bool find_symbol(const struct fl_callers *c, uint64_t at, uint64_t *lo,
 /* Does the probe stand in the machine function that its function names? */
 static bool is_inlined(struct fl_callers *c, uint32_t probe)
 {
-	const struct fl_shm_site s = fl_site_copy(&c->view->sites[probe]);
+	const struct fl_shm_site *s = &c->view->sites[probe];
 	uint64_t lo, hi;
 
-	if (c->view->framed >> s.provider & 1 ||
+	if (c->view->framed >> s->provider & 1 ||
 	    fl_array_extend((void **)&c->bodies, &c->n_bodies, c->view->n_sites, 1))
 		return false;
 	if (c->bodies[probe] == BODY_UNKNOWN)
-		c->bodies[probe] = find_symbol(c, s.at, &lo, &hi) && s.function >= lo &&
-				   s.function < hi ? BODY_OWN : BODY_INLINED;
+		c->bodies[probe] = find_symbol(c, s->at, &lo, &hi) && s->function >= lo &&
+				   s->function < hi ? BODY_OWN : BODY_INLINED;
 	return c->bodies[probe] == BODY_INLINED;
 }
 
@@ -203,16 +200,16 @@ static int site_at(const void *arg, uint64_t at, uint32_t *function)
 	if (i == c->n_sites || c->sites[i].at != at)
 		return -1;
 	*function = c->view->function_of[c->sites[i].probe];
-	return fl_site_copy(&c->view->sites[c->sites[i].probe]).kind;
+	return c->view->sites[c->sites[i].probe].kind;
 }
 
 static bool has_refused_within(const struct fl_callers *c, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < c->view->n_sites; i++) {
 		const struct fl_shm_site *s = &c->view->sites[i];
-		uint64_t at = load_relaxed(&s->at);
 
-		if (load_relaxed(&s->refusal) && at >= lo && at < hi)
+		if (s->at >= lo && s->at < hi &&
+		    load_relaxed(&fl_view_live(c->view, i)->refusal))
 			return true;
 	}
 	return false;
@@ -243,9 +240,9 @@ static void look_around(const struct fl_callers *c, struct place *p)
 		return;
 	for (uint32_t i = first_from(c, p->lo); i < c->n_sites && c->sites[i].at < p->hi; i++) {
 		uint32_t probe = c->sites[i].probe;
-		const struct fl_shm_site s = fl_site_copy(&c->view->sites[probe]);
+		const struct fl_shm_site *s = &c->view->sites[probe];
 
-		if (s.kind == FL_ENTRY && s.function == p->lo)
+		if (s->kind == FL_ENTRY && s->function == p->lo)
 			p->owner = c->view->function_of[probe];
 	}
 	if (p->owner == NOBODY)
@@ -308,7 +305,7 @@ uint32_t fl_callers_place(struct fl_callers *c, uint32_t probe, uint64_t ret)
 		return 0;
 	if (is_inlined(c, probe)) {
 		p.ret = 0;
-		p.at = load_relaxed(&c->view->sites[probe].at);
+		p.at = c->view->sites[probe].at;
 	}
 	found = c->n_hash ? *cell_of(c, probe, p.ret) : 0;
 	if (found)

@@ -80,15 +80,15 @@ static const char *name_of(const struct flick_view *v, uint32_t function)
 
 static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
 {
-	const struct fl_shm_site site = fl_site_copy(&v->sites[probe]);
-	bool ends = site.kind == FL_EXIT || site.kind == FL_TAIL;
+	const struct fl_shm_site *site = &v->sites[probe];
+	bool ends = site->kind == FL_EXIT || site->kind == FL_TAIL;
 
 	return (struct flick_tag){
 		.function = v->function_of[probe],
-		.kind = site.kind == FL_ENTRY ? FLICK_TAG_ENTRY :
+		.kind = site->kind == FL_ENTRY ? FLICK_TAG_ENTRY :
 			ends ? FLICK_TAG_EXIT : FLICK_TAG_OTHER,
-		.jump = site.jump,
-		.framed = v->framed >> site.provider & 1,
+		.jump = site->jump,
+		.framed = v->framed >> site->provider & 1,
 	};
 }
 

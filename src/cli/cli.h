@@ -107,11 +107,13 @@ void fl_selection_free(struct fl_selection *);
 /* ---- functions of the target (roster.c) --------------------------------------- */
 
 /* The target can write over all that it says of itself: where tables are, and
- * how long, is kept from before it started; modules are copies. */
+ * how long, is kept from before it started; modules and sites are copies, made when
+ * it asked with them. */
 struct fl_roster {
 	const struct fl_shm *shm;
-	const struct fl_shm_site *sites;	/* index: probe id */
+	const struct fl_shm_site *live;	/* index: probe id; the target's own */
 	const struct fl_shm_module *rows;	/* the target's own */
+	struct fl_shm_site *sites;	/* index: probe id; copies */
 	uint32_t max_sites, max_modules;
 	struct fl_shm_module *modules;	/* index: module; stay where they are */
 	uint32_t n_modules;
@@ -216,7 +218,7 @@ struct fl_session {
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
 	bool has_result[FL_MAX_ANALYSES], result_failed;
-	struct fl_shm_site *sites;	/* the roster's, to write `wanted` */
+	struct fl_shm_site *sites;	/* the region's, to write `wanted` */
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */

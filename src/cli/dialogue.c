@@ -70,11 +70,13 @@ static int select_sites(struct fl_session *s)
 	s->selected = selected;
 	for (; s->n_selected < s->roster.n_sites; s->n_selected++) {
 		uint32_t i = s->n_selected;
-		struct fl_shm_site site = fl_site_copy(&s->sites[i]);
+		struct fl_shm_site *site = &s->roster.sites[i];
 
-		selected[i] = is_wanted(s, i, &site);
-		store_relaxed(&s->sites[i].wanted, selected[i] && !site.refusal);
+		selected[i] = is_wanted(s, i, site);
+		site->wanted = selected[i] && !site->refusal;
+		store_relaxed(&s->sites[i].wanted, site->wanted);
 	}
+	s->view.sites = s->roster.sites;
 	s->view.function_of = s->roster.function_of;
 	s->view.n_functions = s->roster.n;
 	s->view.n_sites = s->n_selected;

@@ -147,12 +147,18 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_machine(p);
 }
 
-/* A site as it is now; of providers there are fewer than the region has room for. */
+/* A site as it was brought, and what became of it. */
 static struct fl_shm_site site_of(const struct fl_session *s, uint32_t i)
 {
-	struct fl_shm_site site = fl_site_copy(&s->sites[i]);
+	const struct fl_shm_site now = fl_site_copy(&s->sites[i]);
+	struct fl_shm_site site = s->roster.sites[i];
 
+	/* There are fewer of them than the region has room for. */
 	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
+	site.refusal = now.refusal;
+	site.datum = now.datum;
+	site.tactic = now.tactic;
+	site.state = now.state;
 	return site;
 }
 

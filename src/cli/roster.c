@@ -15,7 +15,7 @@ enum { MAX_EXTRA = 1024 };		/* files that only samples met, and one spare */
 int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 {
 	*r = (struct fl_roster){
-		.shm = shm, .sites = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
+		.shm = shm, .live = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
 		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
 		.modules = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->modules)),
 	};
@@ -142,24 +142,36 @@ static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t 
 	return 0;
 }
 
+static int make_room(struct fl_roster *r, uint32_t n)
+{
+	void *sites = realloc(r->sites, (n + 1) * sizeof(*r->sites)), *function_of;
+
+	if (!sites)
+		return -ENOMEM;
+	r->sites = sites;
+	function_of = realloc(r->function_of, (n + 1) * sizeof(*r->function_of));
+	if (!function_of)
+		return -ENOMEM;
+	r->function_of = function_of;
+	return 0;
+}
+
 int fl_roster_extend(struct fl_roster *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
-	uint32_t *grown;
-	int err = 0;
+	int err;
 
 	n = n > r->n_sites ? n : r->n_sites;	/* what was taken in stays */
-	grown = realloc(r->function_of, (n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	r->function_of = grown;
-	take_modules(r);
+	err = make_room(r, n);
+	if (!err)
+		take_modules(r);
 	for (; !err && r->n_sites < n; r->n_sites++) {
-		struct fl_shm_site site = fl_site_copy(&r->sites[r->n_sites]);
+		struct fl_shm_site *site = &r->sites[r->n_sites];
 
-		err = index_of(r, site.module,
-			       site.function - fl_roster_module(r, site.module)->base,
-			       &grown[r->n_sites]);
+		*site = fl_site_copy(&r->live[r->n_sites]);
+		err = index_of(r, site->module,
+			       site->function - fl_roster_module(r, site->module)->base,
+			       &r->function_of[r->n_sites]);
 	}
 	return err;
 }
@@ -219,6 +231,7 @@ void fl_roster_close(struct fl_roster *r)
 	free(r->functions);
 	free(r->buckets);
 	free(r->function_of);
+	free(r->sites);
 	free(r->modules);
 	fl_symbols_close(r->symbols);
 	*r = (struct fl_roster){ 0 };

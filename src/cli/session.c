@@ -232,7 +232,7 @@ static int open_analyses(struct fl_session *s)
 {
 	int err;
 
-	s->view.sites = s->sites = fl_shm_sites(s->shm);
+	s->view.live = s->sites = fl_shm_sites(s->shm);
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
 	s->view.windows = s->o->rate != 0;
 	s->view.symbol = symbol_at;

@@ -73,8 +73,8 @@ static void numbers_lead_to_the_tables_ends_only(void **state)
 	m->sites_at = m->modules_at = UINT64_MAX / 2;
 	memset((char *)m + ((char *)roster.rows - (char *)m), 0xff,
 	       roster.max_modules * sizeof(*roster.rows));
-	memset((char *)m + ((char *)roster.sites - (char *)m), 0xff,
-	       SITES * sizeof(*roster.sites));
+	memset((char *)m + ((char *)roster.live - (char *)m), 0xff,
+	       SITES * sizeof(*roster.live));
 	assert_int_equal(fl_roster_extend(&roster), 0);
 	assert_int_equal(roster.n_sites, SITES);
 	check_roster();
