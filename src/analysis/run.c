@@ -400,6 +400,8 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 			err = begin_call(t, r, tag, false, 0);
 		else if (tag->kind == FLICK_TAG_EXIT)
 			end_call(t, r, tag, false);
+		if (i == 0 && b->paused)
+			fl_stack_pause(&t->stack, b->paused);
 	}
 	return err;
 }

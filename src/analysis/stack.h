@@ -149,6 +149,15 @@ static inline struct fl_closed fl_stack_pop(const struct fl_stack *s, struct fl_
 	return (struct fl_closed){ total, self, top->outer };
 }
 
+/* The thread waited for its ring: no time of any call that is open. */
+static inline void fl_stack_pause(struct fl_stack *s, uint64_t ticks)
+{
+	struct fl_fiber *f = fl_stack_fiber(s);
+
+	if (f->n)
+		f->open[f->n - 1].probes += ticks;
+}
+
 /* A call of `tag->function` ended. NONE: its start was not seen. UNSURE: its start
  * was seen but cannot be told from another's; no end of either is known. */
 static inline enum fl_match fl_stack_exit(struct fl_stack *s, const struct flick_record *r,

@@ -241,8 +241,13 @@ struct fl_slot {
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 	alignas(64) uint32_t place[FL_RING_CHUNKS];	/* W reader, before (C); the
 					 * first two W thread, at its claim */
+	/* How long its thread waited before it could begin chunk c, behind the clock
+	 * reading of its first record: paused[c % FL_RING_CHUNKS], in FL_PAUSE_TICKS;
+	 * W thread, before (E) in ring.c */
+	uint32_t paused[FL_RING_CHUNKS];
 	alignas(64) struct fl_frame frames[FL_FRAMES];
 };
+#define FL_PAUSE_TICKS 256u
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
 
 static inline struct fl_slot *fl_shm_slot(struct fl_shm *m, uint32_t i)
@@ -401,6 +406,8 @@ struct fl_batch {
 	const struct flick_record *records;
 	size_t n;
 	const struct fl_window *window;	/* all are of it; NULL: no windows */
+	uint64_t paused;		/* ticks that the thread waited for room in its ring,
+					 * right behind the first record */
 };
 
 struct fl_sink {

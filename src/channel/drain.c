@@ -344,6 +344,13 @@ static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 	}
 }
 
+static uint64_t pause_before(const struct life *l)
+{
+	uint64_t c = l->lease.consumed;
+
+	return (uint64_t)load_relaxed(&l->slot->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
+}
+
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
 	const char *chunk = (const char *)r->shm + chunk_start(l);
@@ -353,6 +360,7 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 		b.n = (upto - l->taken) / sizeof(*r->copy);
 		b.n = b.n < COPIED ? b.n : COPIED;
 		memcpy(r->copy, chunk + l->taken, b.n * sizeof(*r->copy));
+		b.paused = l->taken ? 0 : pause_before(l);
 		if (r->sifts)
 			sift(r, l, b);
 		else

@@ -156,6 +156,7 @@ static void enter_chunk(struct fl_slot *s)
 	s->limit = 0;
 	in_order();
 	FL_POINT("ring.leaving");
+	s->paused[s->filled % FL_RING_CHUNKS] = 0;
 	store_relaxed(&s->ptr, at);
 	s->entered = s->filled + 1;
 	in_order();
@@ -216,8 +217,18 @@ static void append_across(struct fl_slot *s, const struct flick_record *r, size_
 	append(s, r, n);
 }
 
-/* All or nothing; false when the ring is full. Closing may have come between. */
-static bool try_append(const struct flick_record *r, size_t n)
+/* The reader takes it out of the thread's time. */
+static void note_pause(struct fl_slot *s, uint64_t ticks)
+{
+	uint64_t units = ticks / FL_PAUSE_TICKS;
+
+	s->paused[(s->entered - 1) % FL_RING_CHUNKS] =
+		units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
+
+/* All or nothing; false when the ring is full. Closing may have come between. The
+ * thread has waited for `ticks`. */
+static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 {
 	struct fl_slot *s;
 	uint64_t mask;
@@ -227,6 +238,8 @@ static bool try_append(const struct flick_record *r, size_t n)
 	s = *fl_cell;
 	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);
+		if (done && ticks)
+			note_pause(s, ticks);
 		if (done)
 			append_across(s, r, n);
 	}
@@ -318,6 +331,7 @@ static void count_all(const struct flick_record *r, size_t n)
 static void put_all(const struct flick_record *r, size_t n)
 {
 	struct fl_slot *s;
+	uint64_t from;
 
 	if (fl_region && fl_region->action == FL_ACT_COUNT) {
 		count_all(r, n);
@@ -326,12 +340,15 @@ static void put_all(const struct flick_record *r, size_t n)
 	s = fl_channel_slot();
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
 		fl_channel_lose_slotless();
-	while (s && !try_append(r, n)) {
+	if (!s || try_append(r, n, 0))
+		return;
+	from = fl_arch_ticks();
+	do {
 		if (wait_room(s, n))
 			continue;
 		lose(FL_LOST_READER, events(r, n));
 		return;
-	}
+	} while (!try_append(r, n, fl_arch_ticks() - from));
 }
 
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)

@@ -299,7 +299,8 @@ static int feed_all(struct fl_run *run, const struct kept *k)
 		const struct piece *p = &k->pieces[i];
 
 		err = p->is_end ? fl_run_thread_end(run, p->thread) :
-		      fl_run_feed(run, &(struct fl_batch){ p->thread, at, p->n, NULL });
+		      fl_run_feed(run, &(struct fl_batch){ .thread = p->thread,
+						.records = at, .n = p->n });
 		at += p->n;
 	}
 	return err ? err : fl_run_end(run);

@@ -300,6 +300,24 @@ static void times_are_without_probes(void **unused)
 	assert_int_equal(edge("-a", "self_ns"), 120 - 7 - 2 * 16 - 27);
 }
 
+/* Behind the first record of its chunk the thread waited for 1,000 ticks. */
+static void waits_for_a_ring_are_no_time_of_calls(void **unused)
+{
+	struct flick_record r = { 0, ('b' - 'a') * PROBES + ENTRY, TOP - 200 };
+	struct fl_batch b = { .records = &r, .n = 1, .paused = 1000 };
+
+	(void)unused;
+	enter('a', 100);
+	r.tsc = now += 10;
+	assert_int_equal(fl_run_feed(run, &b), 0);
+	now += 1000;
+	leave('b', 200);
+	leave('a', 100);
+	assert_int_equal(edge("ab", "total_ns"), 10);
+	assert_int_equal(edge("-a", "total_ns"), 30);
+	assert_int_equal(edge("-a", "self_ns"), 20);
+}
+
 static void what_an_unwound_call_made_has_no_known_caller(void **unused)
 {
 	(void)unused;
@@ -648,6 +666,7 @@ int main(void)
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
 		T(what_a_coroutine_in_a_frame_calls_has_no_known_caller),
 		T(times_are_without_probes),
+		T(waits_for_a_ring_are_no_time_of_calls),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
 		T(entries_at_one_place_are_told_by_their_sites),
