@@ -36,6 +36,7 @@
  *	3. A burst that the consumer delivers was not overwritten meanwhile.
  *	4. The thread's state can be taken up where a handler abandoned it by
  *	   siglongjmp(): see move_on().
+ *	5. Neither side sleeps on what has happened, but for a time-out.
  * WHY
  *	1. The store of `ptr` commits. `ptr` is loaded with the guard up, so no
  *	   handler can use the same place; with the guard down it is past the
@@ -50,6 +51,11 @@
  *	   before (H): when one of them was seen, so is filled >= c + n.
  *	4. While anything is half done, `limit` is NULL and everything is worked out
  *	   anew from ptr, filled and claimed.
+ *	5. (M) and (N), (O) and (P) stand between a store and a load on either side.
+ *	   A sleeper names the value of a futex that it read before it looked: who
+ *	   sees the new one sees what it was changed for, as what was done is stored
+ *	   before it, (U) and (W), and the sleeper's fence is between, (V) and (X).
+ *	   By (U), too, `sleeps` = 0 is not stored over the next wait's 1.
  * FAILURE
  *	The consumer dies: an exhaustive producer goes on into the aside, and what
  *	it leaves out is counted. The nest is full: the handler's word is counted.
@@ -121,7 +127,8 @@ void fl_public_doorbell(struct fl_public *r)
 	if (!load_relaxed(&r->sleeps))
 		return;
 	store_relaxed(&r->sleeps, 0);
-	__atomic_fetch_add(&r->doorbell, 1, __ATOMIC_RELAXED);
+	/* (U) pairs with (V) in public-take.c */
+	__atomic_fetch_add(&r->doorbell, 1, __ATOMIC_RELEASE);
 	fl_os_futex_wake(&r->doorbell, 1);
 }
 
@@ -371,6 +378,7 @@ static void wait_room(struct fl_public *r)
 		fl_arch_pause();
 	}
 	for (;;) {
+		/* (X) pairs with (W) in public-take.c; relaxed, (O) is before the look */
 		uint32_t word = load_relaxed(&r->freed_word);
 
 		store_relaxed(&r->waiting, 1);

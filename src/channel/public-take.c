@@ -72,7 +72,8 @@ static void set_rate(struct fl_public *r, int64_t held, int64_t chunks)
 
 static void wake_producer(const struct flick_consumer *k, struct fl_public *r)
 {
-	store_relaxed(&r->freed_word, r->freed_word + 1);
+	/* (W) pairs with (X) in public-put.c */
+	store_release(&r->freed_word, r->freed_word + 1);
 	/* (P) pairs with (O) in public-put.c */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!load_relaxed(&r->waiting) ||
@@ -294,6 +295,7 @@ static bool has_work(const struct flick_consumer *k)
 void flick_channel_wait(struct flick_consumer *k, uint32_t max_us)
 {
 	struct fl_public *r = fl_public_of(k->channel);
+	/* (V) pairs with (U) in public-put.c; relaxed, (N) is before the look */
 	uint32_t rung = load_relaxed(&r->doorbell);
 
 	store_relaxed(&r->sleeps, 1);
