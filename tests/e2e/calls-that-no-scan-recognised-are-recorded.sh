@@ -14,3 +14,10 @@ for how in "-a counts" "-a latency --all"; do
 		lossless
 	done
 done
+
+# With --rate counts are exact, of those too.
+label="--rate 20%:"
+record --rate 20% -a counts -- "$work/threads" 4 20000
+succeeded
+exact counts
+lossless

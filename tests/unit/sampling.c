@@ -1,0 +1,206 @@
+/*
+ * unit/sampling: a sample is a call of one on-period, and a function is off once K are
+ * taken, or none seem to end; then it is on again, at the next epoch.
+ *
+ * Each target is a child, and says what was wrong by its status.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+#include "patch/patch.h"
+#include "probe/table.h"
+#include "stop-at.h"
+
+#define NEED(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+		_exit(1); \
+	} \
+} while (0)
+
+static struct rig *g;
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	g = rig_open(4, 8, FL_ACT_SAMPLE);
+	g->m->samples = 1;
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	rig_close(g);
+	return 0;
+}
+
+static int runs(void (*target)(struct rig *))
+{
+	int status = rig_drain(g, rig_fork(g, target));
+
+	assert_int_equal(status, 0);
+	return (int)g->delivered;
+}
+
+/* Two functions, whose probes have no site: data alone says whether they are on. */
+static void f(void)
+{
+}
+
+static void h(void)
+{
+}
+
+struct function {
+	uint32_t entry, exit;
+};
+static struct function one, two;
+
+static uint32_t add(void (*at)(void), enum fl_kind kind)
+{
+	bool is_new;
+	int id = fl_probe_virtual((uintptr_t)at, kind, FL_FORM_NONE, &is_new);
+
+	NEED(id >= 0 && is_new);
+	fl_table.rows[id].wanted = 1;
+	return (uint32_t)id;
+}
+
+static void open_probes(void)
+{
+	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	one = (struct function){ add(f, FL_ENTRY), add(f, FL_EXIT) };
+	two = (struct function){ add(h, FL_ENTRY), add(h, FL_EXIT) };
+	fl_probes_commit(0, FL_RUNNING);
+	NEED(fl_probe_is_on(one.entry) && fl_probe_is_on(two.exit));
+}
+
+static void begin(const struct function *of, uint32_t sp)
+{
+	fl_probe_hit(of->entry, sp);
+}
+
+static void end(const struct function *of, uint32_t sp)
+{
+	fl_probe_hit(of->exit, sp);
+}
+
+static void call(const struct function *of, uint32_t sp)
+{
+	begin(of, sp);
+	end(of, sp);
+}
+
+static bool is_off(const struct function *of)
+{
+	return !fl_probe_is_on(of->entry) && !fl_probe_is_on(of->exit);
+}
+
+/* ---- claims ------------------------------------------------------------------------ */
+
+static void call_in_two_epochs(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	for (int epoch = 0; epoch < 3; epoch++) {
+		for (uint32_t i = 0; i < 5; i++) {
+			call(&one, 1000);
+			call(&two, 1000);
+			NEED(is_off(&one) && is_off(&two));
+		}
+		fl_sample_rearm();
+		NEED(!is_off(&one) && !is_off(&two));
+	}
+}
+
+static void each_function_is_sampled_once_an_epoch(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(call_in_two_epochs), 2 * 2 * 3);
+}
+
+/* A call of the same function ends in between, and with it the period. */
+static void outlast_a_period(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	call(&one, 900);
+	NEED(is_off(&one));
+	fl_sample_rearm();
+	end(&one, 1000);
+	NEED(!is_off(&one));			/* that was none of this period's */
+}
+
+static void a_call_that_outlasts_its_period_is_no_sample(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(outlast_a_period), 2);
+}
+
+static void begin_late(void)
+{
+	begin(&one, 800);
+}
+
+/* Another call begins while the function is being switched off: what happens until it
+ * is on again goes unseen, so a later exit may be another call's. */
+static void begin_between_periods(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	stop("sample.off", begin_late);
+	call(&one, 1000);
+	NEED(!stop_at && is_off(&one));
+	fl_sample_rearm();
+	end(&one, 800);
+	NEED(!is_off(&one));
+}
+
+static void a_call_that_began_between_periods_is_no_sample(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(begin_between_periods), 2);
+}
+
+/* By longjmp, say. */
+static void never_end(struct rig *unused)
+{
+	uint32_t n = 0;
+
+	(void)unused;
+	g->m->samples = 3;
+	open_probes();
+	for (; !is_off(&one) && n < 1000; n++)
+		begin(&one, 100000 - n * 100);
+	NEED(n >= 3 && n <= 3 * 16);
+	call(&two, 1000);
+	NEED(!is_off(&two));
+	fl_sample_rearm();
+	NEED(!is_off(&one));
+}
+
+static void calls_that_never_end_do_not_keep_a_function_on(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(never_end), 2);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(each_function_is_sampled_once_an_epoch),
+		TEST(a_call_that_outlasts_its_period_is_no_sample),
+		TEST(a_call_that_began_between_periods_is_no_sample),
+		TEST(calls_that_never_end_do_not_keep_a_function_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
