@@ -49,19 +49,6 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 		fl_table_refuse(id, err, datum);
 }
 
-/* Two probes never share a byte: the later one is refused. */
-static void refuse_overlap(uint32_t id, uint32_t first)
-{
-	const struct fl_patch *p = &fl_table.probes[id].patch, *q;
-
-	if (id == first || fl_table.sites[id].refusal)
-		return;
-	q = &fl_table.probes[id - 1].patch;
-	if (p->at < q->at + q->len && q->at < p->at + p->len &&
-	    !fl_table.sites[id - 1].refusal)
-		fl_table_refuse(id, FLE_OVERLAP, q->at);
-}
-
 /* Who called is asked at entries only; between windows they count. */
 enum fl_action fl_window_action(uint32_t id)
 {
@@ -90,7 +77,6 @@ static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
 	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);
-	refuse_overlap(id, first);
 }
 
 /* Of what has no place in the table the reader does not know whose it is. */
