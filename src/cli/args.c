@@ -10,13 +10,17 @@
 
 void fl_say(const char *format, ...)
 {
+	char *text = NULL;
 	va_list ap;
 
-	fputs("flick: ", stderr);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
 	va_end(ap);
+	fputs("flick: ", stderr);
+	fl_print_plain(stderr, text ? text : "out of memory");
 	fputc('\n', stderr);
+	free(text);
 }
 
 /* ---- near names --------------------------------------------------------------- */

@@ -303,8 +303,9 @@ static void print_kept_line(char *line)
 		return;
 	if (!strcmp(line, "time")) {
 		when = (time_t)strtoll(value, NULL, 10);
-		strftime(day, sizeof day, "%Y-%m-%d %H:%M UTC", gmtime(&when));
-		value = day;
+		if (gmtime(&when) &&
+		    strftime(day, sizeof day, "%Y-%m-%d %H:%M UTC", gmtime(&when)))
+			value = day;
 	}
 	printf("%-10s %s\n", line, value);
 }

@@ -60,8 +60,9 @@ static void print_site(const struct listing *l, const struct fl_site *site,
 	int err = plan(site, &tactic, &len);
 
 	if (!l->json) {
-		printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s %s", at, len, provider, kind,
-		       tactic, function);
+		printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", at, len, provider, kind,
+		       tactic);
+		fl_print_plain(stdout, function);
 		if (err)
 			printf("  no: %s", fl_reason(err));
 		putchar('\n');

@@ -201,6 +201,10 @@ int fl_diff_make(struct fl_diff **, struct fl_sheet *before, struct fl_sheet *af
 		 const char *const *keys);
 struct fl_sheet *fl_diff_sheet(struct fl_diff *);
 void fl_diff_free(struct fl_diff *);
+/* A name that comes from a target or a file, for people: nothing in it that a terminal
+ * would obey, or that turns text around, but its bytes as \xNN. How many columns that
+ * takes; only that where there is no file. */
+size_t fl_print_plain(FILE *, const char *text);
 /* A string of JSON, with its quotes. */
 void fl_json_string(FILE *, const char *text);
 /* A time as uftrace prints it, ten characters wide: "  1.204 us". */

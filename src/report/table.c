@@ -248,3 +248,56 @@ size_t fl_character(const char *text)
 		return 0;			/* too long a form, half a pair, too large */
 	return n;
 }
+
+uint32_t fl_code_point(const char *text, size_t n)
+{
+	static const uint8_t marks[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	uint32_t code = (uint8_t)*text ^ marks[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | ((uint8_t)text[i] & 0x3f);
+	return code;
+}
+
+bool fl_is_printable(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} others[] = {
+		{ 0, 0x1f }, { 0x7f, 0x9f },		/* controls */
+		{ 0x61c, 0x61c }, { 0x200b, 0x200f },	/* directions, nothing at all */
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f },	/* ends of lines, directions */
+		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
+		{ 0xfffe, 0xffff }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(others) && code >= others[i].first; i++)
+		if (code <= others[i].last)
+			return false;
+	return true;
+}
+
+size_t fl_print_character(FILE *to, const char *text, size_t *columns)
+{
+	size_t n = fl_character(text);
+
+	if (n && fl_is_printable(fl_code_point(text, n))) {
+		*columns += 1;
+		if (to)
+			fwrite(text, 1, n, to);
+		return n;
+	}
+	*columns += 4;
+	if (to)
+		fprintf(to, "\\x%02x", (uint8_t)*text);
+	return 1;
+}
+
+size_t fl_print_plain(FILE *to, const char *text)
+{
+	size_t columns = 0;
+
+	while (*text)
+		text += fl_print_character(to, text, &columns);
+	return columns;
+}

@@ -17,6 +17,12 @@ bool fl_sheet_is_text(const struct flick_rows *, size_t column);
  * `text` has, or 0: it is none, and FL_NO_CHARACTER stands for the byte. */
 size_t fl_character(const char *text);
 #define FL_NO_CHARACTER "\xef\xbf\xbd"	/* U+FFFD */
+/* The character that has these `n` bytes; one that nobody sees, or that a terminal
+ * obeys, is not to be printed. */
+uint32_t fl_code_point(const char *text, size_t n);
+bool fl_is_printable(uint32_t code);
+/* fl_print_plain() of the first character of a text that has one; its bytes. */
+size_t fl_print_character(FILE *, const char *text, size_t *columns);
 /* A cell of FL_COL_CHANGE, and back. */
 static inline int64_t fl_change_value(uint64_t cell)
 {

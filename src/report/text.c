@@ -43,7 +43,7 @@ static void print_change(char out[32], uint64_t cell, bool is_time)
 	} else if (!is_time) {
 		snprintf(out, 32, "%+lld", (long long)v);
 	} else {
-		fl_text_time(time, (uint64_t)(v < 0 ? -v : v));
+		fl_text_time(time, v < 0 ? -(uint64_t)v : (uint64_t)v);
 		snprintf(out, 32, "%c%.30s", v < 0 ? '-' : '+', time + strspn(time, " "));
 	}
 }
@@ -155,7 +155,8 @@ static int width_of(const struct fl_sheet *s, size_t c)
 		return width > 10 ? (int)width :
 		       10 + ((int)r->columns[c].type >= FL_COL_CHANGE);
 	for (size_t i = 0; i < r->n_rows; i++) {
-		size_t n = strlen(fl_sheet_text(s, c, r->cells[i * r->n_columns + c]));
+		size_t n = fl_print_plain(NULL, fl_sheet_text(s, c,
+					  r->cells[i * r->n_columns + c]));
 
 		if (n > width)
 			width = n;
@@ -229,6 +230,14 @@ static void lay_out(struct layout *l, const struct fl_sheet *s)
 		l->shown[l->n - 1].width = 0;
 }
 
+static void print_padded(FILE *to, const char *text, int width)
+{
+	size_t n = fl_print_plain(to, text);
+
+	if (n < (size_t)width)
+		fprintf(to, "%*s", width - (int)n, "");
+}
+
 static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		       const char *text)
 {
@@ -239,7 +248,7 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
 		fprintf(to, "%*s", 2 * (int)depth, "");
-	fprintf(to, "%-*s", l->shown[i].width, text);
+	print_padded(to, text, l->shown[i].width);
 }
 
 static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
@@ -306,8 +315,11 @@ static void write_text(FILE *to, const struct fl_sheet *s)
 	struct layout l;
 
 	lay_out(&l, s);
-	if (s->note)
-		fprintf(to, "  %s\n\n", s->note);
+	if (s->note) {
+		fputs("  ", to);
+		fl_print_plain(to, s->note);
+		fputs("\n\n", to);
+	}
 	print_titles(to, &l);
 	for (size_t row = 0; row < s->result->n_rows; row++) {
 		for (size_t i = 0; i < l.n; i++)
@@ -333,8 +345,8 @@ void fl_text_counts(FILE *to, const struct fl_sheet *s)
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		fprintf(to, "%-36s %8llu\n", fl_sheet_function(s, row[0]),
-			(unsigned long long)row[calls]);
+		print_padded(to, fl_sheet_function(s, row[0]), 36);
+		fprintf(to, " %8llu\n", (unsigned long long)row[calls]);
 	}
 }
 
@@ -422,7 +434,9 @@ void fl_text_spread(FILE *to, const struct fl_sheet *spread,
 	for (size_t i = 0; i < r->n_rows;) {
 		uint64_t function = r->cells[i * r->n_columns];
 
-		fprintf(to, "\nFunction = %s\n", fl_sheet_function(spread, function));
+		fputs("\nFunction = ", to);
+		fl_print_plain(to, fl_sheet_function(spread, function));
+		fputc('\n', to);
 		i += gather(r, i, n);
 		print_buckets(to, n);
 		print_summary(to, latency, function);

@@ -1,23 +1,32 @@
 /*
- * to-csv.c - comma-separated values (RFC 4180), every column; unknown is empty.
+ * to-csv.c - comma-separated values (RFC 4180), every column; unknown is empty. Of a
+ * name only what can be printed is, so a row is a line.
  */
 #include <string.h>
 
 #include "report/table.h"
 
+/* What a spreadsheet would take for a formula is made none, as OWASP proposes: names
+ * of functions do not begin so, but for those of some that want to. */
+static bool is_formula(const char *text)
+{
+	return *text && strchr("=+-@", *text);
+}
+
 static void print_quoted(FILE *to, const char *text)
 {
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, to);
-		return;
-	}
-	fputc('"', to);
-	for (; *text; text++) {
+	const char *quote = strpbrk(text, ",\"") ? "\"" : "";
+	size_t columns = 0;
+
+	fputs(quote, to);
+	if (is_formula(text))
+		fputc('\'', to);
+	while (*text) {
 		if (*text == '"')
 			fputc('"', to);
-		fputc(*text, to);
+		text += fl_print_character(to, text, &columns);
 	}
-	fputc('"', to);
+	fputs(quote, to);
 }
 
 static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)

@@ -85,13 +85,12 @@ static void lay_out(struct flame *f)
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/* As fl_character(), of those that can be in XML. */
+/* As fl_character(), of those that can be in XML and are for people. */
 static size_t xml_character(const char *s)
 {
-	if ((unsigned char)*s < 0x20 || !strncmp(s, "\xef\xbf\xbe", 3) ||
-	    !strncmp(s, "\xef\xbf\xbf", 3))
-		return 0;
-	return fl_character(s);
+	size_t n = fl_character(s);
+
+	return n && fl_is_printable(fl_code_point(s, n)) ? n : 0;
 }
 
 static void print_xml(FILE *to, const char *s)

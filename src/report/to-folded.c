@@ -8,11 +8,19 @@
 /* A recursion of any depth still gives lines that can be handled. */
 #define MAX_NAMES 1000
 
-/* What separates names, and lines, cannot be in a name. */
+/* What separates names cannot be in a name. */
 static void print_name(FILE *to, const char *name)
 {
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : *name == '\n' ? ' ' : *name, to);
+	size_t columns = 0;
+
+	while (*name) {
+		if (*name != ';') {
+			name += fl_print_character(to, name, &columns);
+			continue;
+		}
+		fputc(':', to);
+		name++;
+	}
 }
 
 static int write_folded(struct fl_dump *d)

@@ -5,6 +5,19 @@
 
 #include "report/table.h"
 
+/* As a number, in JSON's halves, where it is not to be printed. */
+static void put_character(FILE *to, const char *text, size_t n)
+{
+	uint32_t code = fl_code_point(text, n);
+
+	if (fl_is_printable(code))
+		fwrite(text, 1, n, to);
+	else if (code < 0x10000)
+		fprintf(to, "\\u%04x", code);
+	else
+		fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 | (code & 0x3ff));
+}
+
 void fl_json_string(FILE *to, const char *text)
 {
 	size_t n;
@@ -16,10 +29,8 @@ void fl_json_string(FILE *to, const char *text)
 			fputs(FL_NO_CHARACTER, to);
 		else if (*text == '"' || *text == '\\')
 			fprintf(to, "\\%c", *text);
-		else if (n == 1 && *text < 0x20)
-			fprintf(to, "\\u%04x", *text);
 		else
-			fwrite(text, 1, n, to);
+			put_character(to, text, n);
 	}
 	fputc('"', to);
 }

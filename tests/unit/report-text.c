@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -330,9 +331,179 @@ static void histogram_looks_like_funclatency(void **unused)
 	free(text);
 }
 
+/* ---- names of anybody's ------------------------------------------------------------ */
+
+static const char *const hostile[] = {
+	"\x1b[31mred\a", "two\nlines\r", "\x7f\xc2\x9b" "31m", "not\xff\xfeutf",
+	"\xe2\x80\xae" "drow\xe2\x81\xa6", "a;b,\"c\"", "=cmd|'/c calc'!A1", "-x", "@y", "+z",
+	"<script>&amp;]]>", "\xf3\xa0\x81\x81tag", "gr\xc3\xb6\xc3\x9f" "e",
+};
+enum { N_HOSTILE = sizeof(hostile) / sizeof(*hostile) };
+
+/* Nothing that a terminal obeys or that turns text around; `extra` may be in it. */
+static void expect_harmless(const char *text, const char *extra)
+{
+	for (const char *s = text; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if ((c < 0x20 || c == 0x7f) && !strchr(extra, c))
+			fail_msg("byte %02x in `%s`", c, text);
+		if (c == 0xc2 && (unsigned char)s[1] < 0xa0)
+			fail_msg("a control in `%s`", text);
+		if (c == 0xff || c == 0xfe || !strncmp(s, "\xe2\x80\xae", 3) ||
+		    !strncmp(s, "\xe2\x81\xa6", 3) || c == 0xf3)
+			fail_msg("byte %02x in `%s`", c, text);
+	}
+}
+
+static struct fl_sheet hostile_sheet(struct flick_rows *r, uint64_t cells[])
+{
+	*r = (struct flick_rows){ counts_columns, 2, cells, N_HOSTILE };
+	for (uint64_t i = 0; i < N_HOSTILE; i++) {
+		cells[2 * i] = i;
+		cells[2 * i + 1] = 100 - i;
+	}
+	return (struct fl_sheet){ .result = r, .functions = hostile,
+				  .n_functions = N_HOSTILE, .note = "a\x1b" };
+}
+
+static void no_name_does_anything_to_a_terminal(void **unused)
+{
+	uint64_t cells[2 * N_HOSTILE];
+	struct flick_rows r;
+	struct fl_sheet sheet = hostile_sheet(&r, cells);
+	char *text, line[128];
+
+	(void)unused;
+	text = print(exporter("text")->write, &sheet);
+	expect_harmless(text, "\n");
+	assert_non_null(strstr(text, "  a\\x1b\n"));
+	assert_non_null(strstr(text, "         100  \\x1b[31mred\\x07\n"));
+	assert_non_null(strstr(text, "  two\\x0alines\\x0d\n"));
+	assert_non_null(strstr(text, "  \\x7f\\xc2\\x9b31m\n"));
+	assert_non_null(strstr(text, "  \\xe2\\x80\\xaedrow\\xe2\\x81\\xa6\n"));
+	assert_non_null(strstr(text, "  gr\xc3\xb6\xc3\x9f" "e\n"));
+	free(text);
+	text = print(fl_text_counts, &sheet);
+	expect_harmless(text, "\n");
+	snprintf(line, sizeof(line), "\n%-36s %8d\n", "\\x1b[31mred\\x07", 100);
+	assert_non_null(strstr(text, line));
+	snprintf(line, sizeof(line), "\ngr\xc3\xb6\xc3\x9f" "e%31s %8d\n", "", 88);
+	assert_non_null(strstr(text, line));
+	free(text);
+	text = print(exporter("json")->write, &sheet);
+	expect_harmless(text, "\n");
+	assert_non_null(strstr(text, "\"\\u001b[31mred\\u0007\""));
+	assert_non_null(strstr(text, "\"\\u007f\\u009b31m\""));
+	assert_non_null(strstr(text, "\"\\u202edrow\\u2066\""));
+	assert_non_null(strstr(text, "\"\\udb40\\udc41tag\""));
+	free(text);
+}
+
+/* A row is a line, and no cell a formula. */
+static void csv_is_for_spreadsheets(void **unused)
+{
+	uint64_t cells[2 * N_HOSTILE];
+	struct flick_rows r;
+	struct fl_sheet sheet = hostile_sheet(&r, cells);
+	char *text = print(exporter("csv")->write, &sheet);
+	size_t lines = 0;
+
+	(void)unused;
+	expect_harmless(text, "\r\n");
+	for (const char *s = text; *s; s++)
+		lines += *s == '\n';
+	assert_int_equal(lines, N_HOSTILE + 1);
+	assert_non_null(strstr(text, "\n\"a;b,\"\"c\"\"\",95\r"));
+	assert_non_null(strstr(text, "\n'=cmd|'/c calc'!A1,94\r\n'-x,93\r\n'@y,92\r\n"
+			       "'+z,91\r"));
+	free(text);
+}
+
+static void histograms_and_dumps_are_harmless_too(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "id", FLICK_COL_ID }, { "parent", FLICK_COL_PARENT },
+		{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+		{ "self_ns", FLICK_COL_NS },
+	};
+	uint64_t cells[5 * N_HOSTILE];
+	uint32_t depth[N_HOSTILE];
+	struct flick_rows r = { columns, 5, cells, N_HOSTILE };
+	struct fl_sheet tree = { .result = &r, .functions = hostile,
+				 .n_functions = N_HOSTILE, .depth = depth };
+	char path[] = "/tmp/flick-text.XXXXXX", *text;
+	int fd = mkstemp(path);
+
+	(void)unused;
+	assert_true(fd >= 0);
+	for (uint64_t i = 0; i < N_HOSTILE; i++) {
+		const uint64_t row[] = { i, i ? i - 1 : FLICK_NONE, i, 1, 10 };
+
+		memcpy(cells + 5 * i, row, sizeof(row));
+		depth[i] = (uint32_t)i;
+	}
+	text = calloc(1, 65536);
+	for (size_t i = 0; fl_dumpers[i]; i++) {
+		struct fl_dump d = { .output = path, .tree = &tree, .dir = "x",
+				     .title = "\x1b]0;title\a" };
+		bool folded = !strcmp(fl_dumpers[i]->name, "folded");
+
+		if (fl_dumpers[i]->from != FL_FROM_TREE)
+			continue;
+		assert_int_equal(fl_dumpers[i]->write(&d), 0);
+		fclose(d.to);
+		memset(text, 0, 65536);
+		assert_true(pread(fd, text, 65535, 0) > 0);
+		expect_harmless(text, folded ? "\n" : "\n\t");
+		if (folded)
+			assert_non_null(strstr(text, ";a:b,\"c\" 10\n"));
+		else
+			assert_non_null(strstr(text, "&lt;script&gt;&amp;amp;]]&gt;\n"));
+		if (folded)
+			assert_int_equal(strncmp(text, "\\x1b[31mred\\x07 10\n"
+						 "\\x1b[31mred\\x07;two\\x0alines\\x0d "
+						 "10\n", 55), 0);
+	}
+	free(text);
+	close(fd);
+	unlink(path);
+}
+
+/* Up and down; the least number there is has no positive. */
+static void changes_have_their_signs(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "a", (enum flick_column_type)FL_COL_CHANGE },
+		{ "b_ns", (enum flick_column_type)FL_COL_CHANGE_NS },
+		{ "c_ns", (enum flick_column_type)FL_COL_CHANGE_NS },
+		{ "function", FLICK_COL_FUNCTION },
+	};
+	uint64_t cells[] = {
+		2 * 5, 2 * 1500, 2 * 1500 - 1, 0, 2 * 5 - 1, UINT64_MAX - 1, UINT64_MAX, 0,
+		0, 0, 1, 0,
+	};
+	struct flick_rows r = { columns, 4, cells, 3 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
+	char *text = print(exporter("text")->write, &sheet);
+
+	(void)unused;
+	assert_non_null(strstr(text, "  +1.500 us    -1.500 us           +5  main\n"));
+	assert_non_null(strstr(text, "  +2562047.788  h            -           -5  main\n"));
+	assert_non_null(strstr(text, "  +0.000 us    -0.001 us           +0  main\n"));
+	free(text);
+	text = print(exporter("csv")->write, &sheet);
+	assert_non_null(strstr(text, "\n5,1500,-1500,main\r\n-5,9223372036854775807,,main"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_name_does_anything_to_a_terminal),
+		cmocka_unit_test(csv_is_for_spreadsheets),
+		cmocka_unit_test(histograms_and_dumps_are_harmless_too),
+		cmocka_unit_test(changes_have_their_signs),
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(report_has_uftraces_columns),
 		cmocka_unit_test(self_time_is_shown_if_any),
