@@ -75,7 +75,8 @@ struct flick_opt {
 	uint32_t max_probes;		/* 0: 262,144 */
 	/* Called once for every probe: during flick_open(), at a later dlopen()
 	 * and at the first call of a site no scan had found; NULL: not called.
-	 * Runs under flick's lock: it must not call flick. */
+	 * One call at a time, in a thread that has found some, and with no lock of
+	 * flick's: it may call what is thread-safe here. */
 	void (*discovered)(const struct flick_probe *, void *arg);
 	void *arg;
 };
@@ -97,7 +98,7 @@ uint32_t flick_count(const flick *f);
 int flick_describe(const flick *f, uint32_t id, struct flick_probe *out);
 
 /* What staged probes that are switched on without flick_on() run. Default: a
- * counter, see flick_hits(). -EDEADLK as of flick_on(). Thread-safe. */
+ * counter, see flick_hits(). Thread-safe. */
 int flick_handle(flick *f, uint32_t id, flick_handler *handler, void *arg);
 
 /* Stage every probe whose function matches `pattern` for `to`; pattern is
@@ -109,15 +110,16 @@ int flick_stage_id(flick *f, uint32_t id, enum flick_state to);
 
 /* Switch the staged set. When it returns, every thread runs the new state at
  * every site of the set. Returns how many were switched. Blocks for one
- * synchronisation of all cores. Thread-safe. */
+ * synchronisation of all cores, and for no dlclose(), see flick_on(). Thread-safe. */
 int flick_commit(flick *f);
 /* Forget what is staged. */
 void flick_abort(flick *f);
 
 /* Switch probe `id` on with `handler` (NULL: as it is), or off. One store to
  * code: other cores follow in bounded time, unsynchronised. FLICK_E_NOPROBE,
- * FLICK_E_REFUSED, FLICK_E_GONE, -ENOMEM; -EDEADLK from a handler inside the
- * thread's own dlclose(). Thread-safe; may be called from a handler. A changed
+ * FLICK_E_REFUSED, FLICK_E_GONE, -ENOMEM. Waits for nobody: while a dlclose() is
+ * unmapping modules it is noted, and done at the end of that, and flick_commit()'s
+ * switches likewise. Thread-safe; may be called from a handler. A changed
  * handler is changed data: a thread already past the site still calls the old
  * one, with the old argument. */
 int flick_on(flick *f, uint32_t id, flick_handler *handler, void *arg);

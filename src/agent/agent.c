@@ -25,18 +25,42 @@ static struct fl_shm *shm;
 
 static struct fl_lock dialogue = { .rank = FL_LOCK_DIALOGUE };
 
+static uint32_t is_forking;		/* a fork has it; W who does */
+static uint32_t n_waits;		/* for that fork; atomic */
+
 void fl_agent_lock(uint64_t *signals)
 {
 	fl_os_lock(&dialogue, signals);
 }
 
-bool fl_agent_lock_within(uint64_t us, uint64_t *signals)
+bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals)
 {
-	return fl_os_lock_within(&dialogue, us, signals);
+	if (!fl_os_lock_within(&dialogue, us, signals))
+		return false;
+	store_relaxed(&n_waits, 0);
+	store_relaxed(&is_forking, 1);
+	return true;
+}
+
+/* Who forks may wait, in the C library, for who meets a place: a few waits a fork, of a
+ * tenth of a second at most, are enough for all threads together. */
+static bool fork_takes_long(void)
+{
+	enum { MOST = 4 };
+
+	return load_relaxed(&is_forking) &&
+	       __atomic_fetch_add(&n_waits, 1, __ATOMIC_RELAXED) >= MOST;
+}
+
+bool fl_agent_lock_at_probe(uint64_t *signals)
+{
+	return !fl_os_holds_locks() &&
+	       fl_os_lock_unless(&dialogue, fork_takes_long, signals);
 }
 
 void fl_agent_unlock(const uint64_t *signals)
 {
+	store_relaxed(&is_forking, 0);
 	fl_os_unlock(&dialogue, signals);
 }
 
@@ -48,20 +72,47 @@ const struct fl_owner *fl_agent_director(void)
 	return o && !fl_channel_is_closed() ? o : NULL;
 }
 
-int fl_agent_found(enum fl_moment moment)
+/* With the dialogue's lock. */
+static int find_new(const struct fl_owner *owner, struct fl_modules *now,
+		    enum fl_moment moment)
+{
+	uint32_t from;
+	int n = fl_probes_discover(now, moment, &from);
+
+	if (n != -EAGAIN && fl_probes_count() > from)
+		owner->found(from, moment);
+	return n;
+}
+
+/* The loader is asked before any lock is taken. */
+static int find_once(enum fl_moment moment)
 {
 	const struct fl_owner *owner;
+	struct fl_modules now;
 	uint64_t signals;
-	uint32_t from;
-	int n = 0;
+	int n = fl_probes_list(&now);
 
+	if (n)
+		return n;
 	fl_agent_lock(&signals);
 	owner = fl_agent_director();
-	if (owner)
-		n = fl_probes_discover(moment, &from);
-	if (owner && fl_probes_count() > from)
-		owner->found(from, moment);
+	n = owner ? find_new(owner, &now, moment) : 0;
 	fl_agent_unlock(&signals);
+	fl_obj_unlist(&now);
+	if (owner && owner->tell)
+		owner->tell();
+	return n;
+}
+
+/* Other threads may unload modules meanwhile, but for LOADING. */
+int fl_agent_found(enum fl_moment moment)
+{
+	int n;
+
+	do
+		n = find_once(moment);
+	while (moment == FL_RUNNING && fl_agent_director() &&
+	       (n == -EAGAIN || fl_probes_await_arming()));
 	return n < 0 ? n : 0;
 }
 
@@ -122,11 +173,16 @@ static void recorder_found(uint32_t from, enum fl_moment moment)
 
 static const struct fl_owner recorder = { .found = recorder_found };
 
-static bool is_recorded;
+static bool is_recorded, is_orphan;
 
 bool fl_agent_is_recorded(void)
 {
 	return is_recorded;
+}
+
+bool fl_agent_is_orphan(void)
+{
+	return is_orphan;
 }
 
 /* From flick's own thread, when the reader has gone: profiling functions return at
@@ -134,6 +190,7 @@ bool fl_agent_is_recorded(void)
  * thread that is just being answered sees that nobody lives. */
 void fl_agent_end(void)
 {
+	store_relaxed(&is_orphan, true);
 	store_relaxed(&fl_owner, NULL);
 	fl_channel_close();
 	fl_probes_retire();
@@ -178,6 +235,18 @@ static int open_all(void)
 	return err;
 }
 
+/* What cannot be found is told by ask(). */
+static int discover_first(uint32_t *from)
+{
+	struct fl_modules now;
+	int err = fl_probes_list(&now);
+
+	*from = fl_probes_count();
+	if (!err)
+		err = fl_probes_discover(&now, FL_RUNNING, from);
+	return err < 0 ? err : 0;
+}
+
 void fl_agent_start(const char *given)
 {
 	uint64_t mapped;
@@ -206,8 +275,7 @@ void fl_agent_start(const char *given)
 	}
 	is_recorded = true;
 	fl_owner = &recorder;
-	err = fl_probes_discover(FL_RUNNING, &from);
-	start_error = err < 0 ? err : 0;
+	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
 	if (shm->windows.rate)
 		fl_windows_begin();

@@ -11,6 +11,8 @@ struct fl_owner {
 	/* Sites [from, n_sites) await their arming, the new ones among them a
 	 * decision. One call at a time. */
 	void (*found)(uint32_t from, enum fl_moment);
+	/* After it, without a lock: the program is told; NULL. */
+	void (*tell)(void);
 };
 extern const struct fl_owner *fl_owner;
 
@@ -18,16 +20,21 @@ extern const struct fl_owner *fl_owner;
 const struct fl_owner *fl_agent_director(void);
 /* Has a recorder been its owner? Then nobody else becomes it. */
 bool fl_agent_is_recorded(void);
-/* The recorder has gone: nothing of flick's runs any more. */
+/* The recorder has gone: nothing of flick's runs any more, but where modules are
+ * unloaded. */
 void fl_agent_end(void);
+bool fl_agent_is_orphan(void);
 
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
 
 /* Around what may end in found(): threads that meet the same new site wait for
- * the decision. Signals are blocked meanwhile. */
+ * the decision. Signals are blocked meanwhile. The loader is not asked there, nor does
+ * the program run. Over a fork it may be had, which waits so long for it; a probe does
+ * not wait for such a fork for good, nor where its thread has a lock of ours. */
 void fl_agent_lock(uint64_t *signals);
-bool fl_agent_lock_within(uint64_t us, uint64_t *signals);
+bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals);
+bool fl_agent_lock_at_probe(uint64_t *signals);
 void fl_agent_unlock(const uint64_t *signals);
 
 /* Tell the scan where the profiling functions of this process are. */

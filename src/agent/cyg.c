@@ -6,9 +6,10 @@
  * The first such call makes the site a probe; a call that is no site (a tail
  * jump that left no trace) becomes a virtual probe of its function, and so do a
  * site's calls of another function than its own. What was once decided takes no
- * lock: a call whose site was refused comes here each time. Inside a dlclose nothing
- * can be taken in: what free() calls there, where it is the program's own, stays
- * unknown until a later call.
+ * lock: a call whose site was refused comes here each time. What is first met may come
+ * from anywhere in the program, with any lock of its own or the loader's held: the wait is
+ * for threads that wait for none of these, agent.h. Where that cannot be, the event is
+ * counted as lost.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -30,7 +31,7 @@ static int take_site(const struct fl_owner *owner, uintptr_t ret, uintptr_t func
 	}
 	id = fl_probe_add(&site, &is_new);
 	if (id >= 0 && is_new)
-		owner->found((uint32_t)id, FL_RUNNING);
+		owner->found((uint32_t)id, FL_MET);
 	return id;
 }
 
@@ -41,7 +42,7 @@ static int take_virtual(const struct fl_owner *owner, uintptr_t function, enum f
 	int id = fl_probe_virtual(function, kind, form, &is_new);
 
 	if (id >= 0 && is_new)
-		owner->found((uint32_t)id, FL_RUNNING);
+		owner->found((uint32_t)id, FL_MET);
 	return id;
 }
 
@@ -52,14 +53,15 @@ static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t fo
 	uint64_t signals;
 	int id = -ENOENT;
 
-	if (fl_probes_are_held())
-		return id;
-	fl_agent_lock(&signals);
+	if (!fl_agent_lock_at_probe(&signals))
+		return FLE_FULL;
 	owner = fl_agent_director();		/* still */
 	if (owner)
 		id = ret ? take_site(owner, ret, function, kind) :
 			   take_virtual(owner, function, kind, form);
 	fl_agent_unlock(&signals);
+	if (owner && owner->tell)
+		owner->tell();
 	return id;
 }
 

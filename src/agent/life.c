@@ -24,14 +24,24 @@ static struct fl_near loader_near;
 
 /* ---- the loader ------------------------------------------------------------- */
 
-/* In the thread that loads or unloads, with the loader's lock held. */
+static bool is_loaded(uintptr_t bias)
+{
+	const struct link_map *m = loader->r_map;
+
+	while (m && m->l_addr != bias)
+		m = m->l_next;
+	return m != NULL;
+}
+
+/* In the thread that loads or unloads, with the loader's lock held: its list stands. It
+ * may hold any lock of the program's, too. */
 static void on_loader(void)
 {
-	if (fl_agent_director() && loader->r_state == RT_DELETE)
+	if (loader->r_state == RT_DELETE && (fl_agent_director() || fl_agent_is_orphan()))
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
-	fl_probes_thaw();
+	fl_probes_thaw(is_loaded);
 	if (fl_agent_director())
 		fl_agent_found(FL_LOADING);
 }
@@ -69,12 +79,16 @@ static int find_loader(void *arg, struct fl_module *program)
 
 static int plan_loader(void)
 {
+	struct fl_modules now;
 	uintptr_t brk, *go;
 	struct fl_plan_in in = { .form = FL_FORM_SLED_RET };
 	uint64_t datum;
 	int err;
 
-	fl_obj_loaded(find_loader, NULL);
+	if (fl_obj_list(&now))
+		return -ENOMEM;
+	fl_obj_each(&now, find_loader, NULL);
+	fl_obj_unlist(&now);
 	brk = loader ? loader->r_brk : 0;
 	if (!brk)
 		return FLE_UNKNOWN;
@@ -129,7 +143,20 @@ static int hear_loader(void)
 	}
 	if (err)
 		fl_near_free(&loader_near);
+	if (err && !(err < 0 && err > -4096))
+		fl_probes_unheard();
 	return err < 0 && err > -4096 ? err : 0;
+}
+
+/* Whoever was in the middle of an unloading before we heard of it has ended. Nobody waits
+ * long for a thread that is in the loader itself. */
+static void let_loader_end(void)
+{
+	enum { PAUSE_US = 200, PATIENCE_US = 1000000 };
+
+	for (int us = 0; us < PATIENCE_US && hears_loader &&
+	     load_relaxed((const int *)&loader->r_state) != RT_CONSISTENT; us += PAUSE_US)
+		fl_os_sleep_us(PAUSE_US);
 }
 
 /* ---- fork --------------------------------------------------------------------- */
@@ -148,13 +175,16 @@ static __thread struct {
  * have run, as the agent was there first: nobody waits for us who has what we want. */
 static bool hold_all(void)
 {
-	enum { DIALOGUE_US = 10000000 };
+	enum { MODULES_US = 1000000, DIALOGUE_US = 10000000 };
 
-	if (!fl_agent_lock_within(DIALOGUE_US, &own_fork.dialogue))
+	if (!fl_probes_keep_modules(MODULES_US))
 		return false;
-	if (fl_probes_hold(&own_fork.signals))
-		return true;
-	fl_agent_unlock(&own_fork.dialogue);
+	if (fl_agent_lock_to_fork(DIALOGUE_US, &own_fork.dialogue)) {
+		if (fl_probes_hold(&own_fork.signals))
+			return true;
+		fl_agent_unlock(&own_fork.dialogue);
+	}
+	fl_probes_let_modules();
 	return false;
 }
 
@@ -182,6 +212,7 @@ static void in_parent(void)
 	own_fork.holds = false;
 	fl_probes_release(&own_fork.signals);
 	fl_agent_unlock(&own_fork.dialogue);
+	fl_probes_let_modules();
 }
 
 /* A row, text and a watch of its own: 0, or why that cannot be. */
@@ -265,6 +296,7 @@ int fl_life_open(void)
 
 	if (err)
 		return err;
+	let_loader_end();
 	if (!forks && pthread_atfork(before_fork, in_parent, in_child))
 		return -ENOMEM;
 	forks = true;

@@ -20,7 +20,9 @@ struct flick {
 };
 
 static struct flick self;
-static uint32_t told;			/* probes the callback has been told of */
+static uint32_t found;			/* probes that are ready; W under the dialogue's lock */
+static uint32_t told;			/* of them the callback knows; W who is `telling` */
+static uint32_t telling;		/* 1: some thread is; atomic */
 
 enum { DEFAULT_PROBES = 1 << 18, THREADS = 256 };
 
@@ -38,26 +40,52 @@ static void describe(uint32_t id, struct flick_probe *out)
 	out->refusal = s->refusal;
 }
 
-static void tell(uint32_t from)
+static bool is_untold(void)
+{
+	return load_relaxed(&told) < load_acquire(&found);	/* (A) pairs with (B) */
+}
+
+static void tell_next(void)
 {
 	struct flick_probe p = { .size = sizeof p };
 
-	for (told = from; told < fl_probes_count(); told++) {
-		if (!self.opt.discovered)
-			continue;
-		describe(told, &p);
-		self.opt.discovered(&p, self.opt.arg);
+	describe(told, &p);
+	store_relaxed(&told, told + 1);
+	FL_MUST(!fl_os_holds_locks());
+	self.opt.discovered(&p, self.opt.arg);
+}
+
+/* No lock is held: this runs the program. What is found meanwhile is told by who is at
+ * it; of the two one sees the other. */
+static void tell(void)
+{
+	/* ordering: (C) pairs with (C) */
+	while (self.opt.discovered && is_untold() &&
+	       !__atomic_exchange_n(&telling, 1, __ATOMIC_SEQ_CST)) {
+		while (is_untold())
+			tell_next();
+		/* ordering: (C) pairs with (C) */
+		__atomic_exchange_n(&telling, 0, __ATOMIC_SEQ_CST);
 	}
+}
+
+/* The callback runs no more. */
+static void end_telling(void)
+{
+	enum { PAUSE_US = 200 };
+
+	while (load_acquire(&telling))		/* ordering: (C) pairs with (C) */
+		fl_os_sleep_us(PAUSE_US);
 }
 
 static void self_found(uint32_t from, enum fl_moment moment)
 {
 	fl_names_learn(self.shm, from);
 	fl_probes_commit(from, moment);
-	tell(from);
+	store_release(&found, fl_probes_count());	/* (B) pairs with (A) */
 }
 
-static const struct fl_owner owner = { .found = self_found };
+static const struct fl_owner owner = { .found = self_found, .tell = tell };
 
 static int take_options(const struct flick_opt *opt)
 {
@@ -100,6 +128,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	if (err)
 		return err;
 	fl_cyg_open();
+	found = told = 0;
 	err = fl_channel_open(self.shm);
 	if (!err)
 		err = fl_probes_open(self.shm);
@@ -122,11 +151,12 @@ void flick_close(flick *f)
 
 	if (!f)
 		return;
-	fl_life_close();
 	fl_agent_lock(&signals);	/* nothing is taken in any more */
 	fl_owner = NULL;
 	fl_agent_unlock(&signals);
-	fl_probes_close();
+	end_telling();
+	fl_probes_close();		/* waits for a dlclose, of which we hear */
+	fl_life_close();
 	fl_channel_close();
 	fl_patch_close();
 	fl_names_close();

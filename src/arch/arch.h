@@ -202,6 +202,21 @@ static inline void fl_arch_store_byte(uintptr_t at, uint8_t byte)
 	FL_ARCH_STORE_BYTE(at, byte);
 }
 void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
+/* A byte of text with a value for each state, and if it may be stored to: 0 no. */
+struct fl_flip {
+	uintptr_t at;
+	uint8_t byte[FL_N_STATES];
+	uint8_t armed;
+	uint8_t others[4];		/* the caller's */
+};
+enum fl_flipped { FL_FLIPPED, FL_FLIP_HELD, FL_FLIP_UNARMED };
+enum fl_flip_when { FL_FLIP_ALWAYS, FL_FLIP_IF_OTHER };	/* than what stands there */
+/* Store byte[state], unless *held; all is looked at again when the thread has been off
+ * its core, or sequences were restarted (OS21). Only with fl_arch_has_rseq(), from a
+ * thread of the C library's. */
+enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *, int state,
+				    enum fl_flip_when)
+	__attribute__((visibility("hidden")));
 /* Bytes that nobody executes: one by one. */
 void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
 /* As a word, for up to 8 bytes of one cache line. No processor promises that it

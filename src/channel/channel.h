@@ -219,7 +219,6 @@ struct fl_slot {
 	uint64_t limit;			/* end of the chunk being filled; thread only */
 	uint64_t data;			/* what follows this header; constant */
 	uint32_t n_counters;		/* at data; 0 when not claimed */
-	uint32_t toggling;		/* 1 while this thread writes text */
 	uint32_t n_frames;		/* sampling: thread only */
 	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
@@ -310,8 +309,6 @@ void fl_channel_close(void);
 struct fl_slot *fl_channel_slot(void);
 /* The slot it has already, or NULL. */
 struct fl_slot *fl_channel_own_slot(void);
-/* Does the slot's thread live? */
-bool fl_channel_has_thread(const struct fl_slot *);
 /* Count an event of a thread that has none. */
 void fl_channel_lose_slotless(void);
 /* Count one that is of no probe, as there is no room for its site. */

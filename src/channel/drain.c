@@ -500,7 +500,6 @@ static void free_slot(struct fl_reader *r, const struct life *l)
 	struct fl_slot *s = l->slot;
 
 	s->filled = 0;
-	s->toggling = 0;
 	memset(s->lost, 0, sizeof(s->lost));
 	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
 	store_relaxed(&r->shm->free_hint, l->number);

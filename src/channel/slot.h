@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
-_Static_assert(offsetof(struct fl_slot, word) == 40, "SLOT_WORD of tramp.S");
+_Static_assert(offsetof(struct fl_slot, word) == 32, "SLOT_WORD of tramp.S");
 
 /* The chunks a ring begins with lie in its slot, behind counters. */
 #define FL_HOME_CHUNKS 2

@@ -115,7 +115,6 @@ static void set_fields(struct fl_slot *s)
 {
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
 	s->n_counters = fl_region->counter_bytes / 8;
-	s->toggling = 0;
 	s->n_frames = 0;
 	s->tid = fl_os_thread_id();
 	s->image = fl_channel_image();
@@ -272,11 +271,6 @@ struct fl_slot *fl_channel_slot(void)
 	if (fl_channel_is_closed() || seeker.claiming)
 		return NULL;
 	return *fl_cell ? *fl_cell : seek_slot();
-}
-
-bool fl_channel_has_thread(const struct fl_slot *s)
-{
-	return fl_owner_lives(&s->owner);
 }
 
 void fl_channel_lose_slotless(void)

@@ -322,11 +322,71 @@ void fl_obj_unlay(struct fl_module *m)
 
 /* ---- modules of this process ------------------------------------------------- */
 
-struct walk {
-	int (*each)(void *arg, struct fl_module *);
-	void *arg;
-	bool is_first;
+/* What the loader says of one, until it is looked at. */
+struct listed {
+	uintptr_t bias;
+	const Elf64_Phdr *ph;		/* in the module's own memory */
+	size_t n_ph, bytes;		/* of this, a multiple of 8 */
+	char name[];
 };
+
+enum { FIRST_BYTES = 64 * 1024 };
+
+static bool grow(struct fl_modules *l)
+{
+	size_t room = l->room ? 2 * l->room : FIRST_BYTES;
+	void *p = fl_os_map(NULL, room, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fl_is_err(p))
+		return false;
+	if (l->room) {
+		memcpy(p, l->bytes, l->n);
+		fl_os_unmap(l->bytes, l->room);
+	}
+	l->bytes = p;
+	l->room = room;
+	return true;
+}
+
+/* Nothing but notes: the loader's lock is held, and others wait for it. */
+static int note(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+	size_t bytes = fl_round_up(sizeof(struct listed) + strlen(name) + 1, 8);
+	struct fl_modules *l = arg;
+	struct listed *m;
+
+	(void)size;
+	while (l->room - l->n < bytes)
+		if (!grow(l))
+			return -ENOMEM;
+	m = (void *)(l->bytes + l->n);
+	*m = (struct listed){ .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
+			      .n_ph = info->dlpi_phnum, .bytes = bytes };
+	memcpy(m->name, name, strlen(name) + 1);
+	l->n += bytes;
+	return 0;
+}
+
+int fl_obj_list(struct fl_modules *l)
+{
+	int err;
+
+	FL_MUST(!fl_os_holds_locks());
+	*l = (struct fl_modules){ 0 };
+	err = dl_iterate_phdr(note, l);
+	if (err)
+		fl_obj_unlist(l);
+	return err;
+}
+
+void fl_obj_unlist(struct fl_modules *l)
+{
+	if (l->room)
+		fl_os_unmap(l->bytes, l->room);
+	*l = (struct fl_modules){ 0 };
+}
 
 /* The absolute path of a module that the loader calls `name`. */
 static const char *find_path(char *to, size_t room, const char *name, bool is_first)
@@ -352,40 +412,104 @@ static bool is_same(const struct fl_obj *o, const struct fl_module *m)
 	       !memcmp(o->ph, m->ph, m->n_ph * sizeof *m->ph);
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+static void open_file(struct fl_module *m, bool is_first)
 {
-	struct walk *w = arg;
-	struct fl_module m = { .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
-			       .n_ph = info->dlpi_phnum };
+	int err = fl_obj_open(&m->file, is_first ? "/proc/self/exe" : m->path);
+
+	m->busy = err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
+	if (err)
+		m->file = (struct fl_obj){ 0 };
+	else if (!is_same(&m->file, m))
+		fl_obj_close(&m->file);
+}
+
+static int visit(const struct listed *l, bool is_first,
+		 int (*each)(void *arg, struct fl_module *), void *arg)
+{
+	struct fl_module m = { .bias = l->bias, .ph = l->ph, .n_ph = l->n_ph };
 	char path[PATH_MAX];
-	bool is_first = w->is_first;
 	uint64_t lo;
-	size_t n;
+	size_t n = span(m.ph, m.n_ph, &lo);
 	int err;
 
-	(void)size;
-	w->is_first = false;
-	n = span(m.ph, m.n_ph, &lo);
-	if (!n || (!is_first && (!info->dlpi_name || !info->dlpi_name[0] ||
-				 !strncmp(info->dlpi_name, "linux-vdso", 10))))
+	if (!n || (!is_first && (!l->name[0] || !strncmp(l->name, "linux-vdso", 10))))
 		return 0;
 	m.lo = m.bias + lo;
 	m.hi = m.lo + n;
-	m.path = find_path(path, sizeof path, info->dlpi_name, is_first);
-	err = fl_obj_open(&m.file, is_first ? "/proc/self/exe" : m.path);
-	m.busy = err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
-	if (err)
-		m.file = (struct fl_obj){ 0 };
-	else if (!is_same(&m.file, &m))
-		fl_obj_close(&m.file);
-	err = w->each(w->arg, &m);
+	m.path = find_path(path, sizeof path, l->name, is_first);
+	open_file(&m, is_first);
+	err = each(arg, &m);
 	fl_obj_close(&m.file);
 	return err;
 }
 
-int fl_obj_loaded(int (*each)(void *arg, struct fl_module *), void *arg)
+int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_module *),
+		void *arg)
 {
-	struct walk w = { each, arg, true };
+	int err = 0;
 
-	return dl_iterate_phdr(visit, &w);
+	for (size_t at = 0; at < l->n && !err;) {
+		const struct listed *m = (const void *)(l->bytes + at);
+
+		err = visit(m, !at, each, arg);
+		at += m->bytes;
+	}
+	return err;
+}
+
+/* ---- without the loader ------------------------------------------------------- */
+
+struct around {
+	uintptr_t at, offset;		/* an address; what it is in its file */
+	char *path;
+	size_t room;
+};
+
+static int find_file(void *arg, const struct fl_mapping *m)
+{
+	struct around *a = arg;
+
+	if (a->at < m->lo || a->at >= m->hi || strlen(m->path) >= a->room)
+		return 0;
+	a->offset = a->at - m->lo + m->offset;
+	memcpy(a->path, m->path, strlen(m->path) + 1);
+	return m->inode != 0;
+}
+
+/* The segment that a byte of the file is loaded with says where the file is. */
+static bool find_bias(struct fl_module *m, const struct around *a)
+{
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+
+		if (p->p_type != PT_LOAD || a->offset - p->p_offset >= p->p_filesz)
+			continue;
+		m->bias = a->at - (a->offset - p->p_offset + p->p_vaddr);
+		return true;
+	}
+	return false;
+}
+
+int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room)
+{
+	struct around a = { .at = at, .path = path, .room = room };
+	uint64_t lo;
+	size_t n;
+	int err = fl_os_mappings(find_file, &a) == 1 ? 0 : -ENOENT;
+
+	*m = (struct fl_module){ .path = path };
+	if (!err)
+		err = fl_obj_open(&m->file, path);
+	if (err)
+		return err;
+	m->ph = m->file.ph;
+	m->n_ph = m->file.eh->e_phnum;
+	n = span(m->ph, m->n_ph, &lo);
+	if (!find_bias(m, &a)) {
+		fl_obj_close(&m->file);
+		return -ENOENT;
+	}
+	m->lo = m->bias + lo;
+	m->hi = m->lo + n;
+	return 0;
 }

@@ -66,9 +66,23 @@ struct fl_module {
 	int busy;			/* -errno: no memory or descriptor to read it */
 };
 
-/* Every module of this process, the program first. Not async-signal-safe.
- * `each` must not keep the pointers. Stops at non-zero and returns it. */
-int fl_obj_loaded(int (*each)(void *arg, struct fl_module *), void *arg);
+/* The modules of this process, the program first, as the loader had them. list:
+ * waits for the loader's lock, so the caller may hold none that anybody waits for who
+ * has that one; not async-signal-safe. 0 or -ENOMEM. each: of those that are still
+ * there, which is the caller's to know; `each` must not keep the pointers. Stops at
+ * non-zero and returns it. */
+struct fl_modules {
+	char *bytes;			/* NULL: none is listed */
+	size_t room, n;
+	uint32_t unloads;		/* the caller's */
+};
+int fl_obj_list(struct fl_modules *);
+void fl_obj_unlist(struct fl_modules *);
+int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
+		void *arg);
+/* The one whose file is mapped at `at`, without asking the loader; `path` is kept in
+ * it, and m->file is to be closed. 0, -ENOENT, or as fl_obj_open(). */
+int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 void fl_obj_unlay(struct fl_module *);

@@ -100,6 +100,18 @@ int fl_os_membarrier_sync_core(void)
 				 MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
+int fl_os_membarrier_restart_register(void)
+{
+	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
+				 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ);
+}
+
+int fl_os_membarrier_restart(void)
+{
+	return (int)SYS_OR_FAULT(membarrier, SYS_membarrier,
+				 MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+}
+
 int fl_os_pid(void)
 {
 	return (int)SYS(SYS_getpid);

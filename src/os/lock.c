@@ -98,9 +98,9 @@ void fl_os_lock_awaited(const struct fl_lock *l)
 	FL_MUST(!l->rank || !holds_from(l->rank));
 }
 
-static void note_holder(struct fl_lock *l)
+static void note_holder(struct fl_lock *l, int tid)
 {
-	store_relaxed(&l->holder, fl_os_tid());
+	store_relaxed(&l->holder, tid);
 	if (l->rank)
 		store_relaxed(&ranked[l->rank], l);
 }
@@ -125,7 +125,7 @@ bool fl_os_was_locked(const struct fl_lock *l)
 }
 
 /* Signals are blocked when it succeeds, and as they were when it does not. */
-static bool try_lock(struct fl_lock *l, uint32_t mark, uint64_t *signals)
+static bool try_lock(struct fl_lock *l, uint32_t mark, int tid, uint64_t *signals)
 {
 	uint32_t was;
 
@@ -135,7 +135,7 @@ static bool try_lock(struct fl_lock *l, uint32_t mark, uint64_t *signals)
 	if ((was % STATES == FREE || was / STATES != this_era()) &&
 	    __atomic_compare_exchange_n(&l->word, &was, word_of(mark), false,
 					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		note_holder(l);
+		note_holder(l, tid);
 		return true;
 	}
 	fl_os_signals_restore(signals);
@@ -144,7 +144,12 @@ static bool try_lock(struct fl_lock *l, uint32_t mark, uint64_t *signals)
 
 bool fl_os_trylock(struct fl_lock *l, uint64_t *signals)
 {
-	return try_lock(l, HELD, signals);
+	return try_lock(l, HELD, fl_os_tid(), signals);
+}
+
+bool fl_os_trylock_by(struct fl_lock *l, int tid, uint64_t *signals)
+{
+	return try_lock(l, HELD, tid, signals);
 }
 
 bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
@@ -153,7 +158,7 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 	bool got;
 
 	fl_os_lock_awaited(l);
-	while (!(got = try_lock(l, HELD, signals)) && us > PAUSE_US) {
+	while (!(got = try_lock(l, HELD, fl_os_tid(), signals)) && us > PAUSE_US) {
 		fl_os_sleep_us(PAUSE_US);
 		us -= PAUSE_US;
 	}
@@ -162,19 +167,34 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 
 /* A waiter's signals are open: the holder may wait for every thread to answer
  * one (patch/handshake.c). */
-void fl_os_lock(struct fl_lock *l, uint64_t *signals)
+bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *signals)
 {
+	int tid = fl_os_tid();
+
 	fl_os_lock_awaited(l);
-	if (try_lock(l, HELD, signals))
-		return;
+	if (try_lock(l, HELD, tid, signals))
+		return true;
 	do {
 		uint32_t held = word_of(HELD);
 
+		if (gives_up())
+			return false;
 		/* ordering: none, the lock is taken in try_lock() */
 		__atomic_compare_exchange_n(&l->word, &held, word_of(AWAITED), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		fl_os_futex_wait(&l->word, word_of(AWAITED), WAIT_US);
-	} while (!try_lock(l, AWAITED, signals));
+	} while (!try_lock(l, AWAITED, tid, signals));
+	return true;
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+void fl_os_lock(struct fl_lock *l, uint64_t *signals)
+{
+	fl_os_lock_unless(l, never, signals);
 }
 
 void fl_os_unlock(struct fl_lock *l, const uint64_t *signals)
@@ -189,7 +209,7 @@ void fl_os_unlock(struct fl_lock *l, const uint64_t *signals)
 void fl_os_lock_taken(struct fl_lock *l)
 {
 	store_relaxed(&l->word, word_of(HELD));
-	note_holder(l);
+	note_holder(l, fl_os_tid());
 }
 
 void fl_os_lock_left(struct fl_lock *l)

@@ -67,6 +67,10 @@ int fl_os_futex_wake(uint32_t *word, int how_many);
 /* membarrier(2): register intent, then serialise every core that runs us. */
 int fl_os_membarrier_register(void);
 int fl_os_membarrier_sync_core(void);
+/* The same for restartable sequences (OS21): when restart() has returned, no thread is
+ * in one that it began before. */
+int fl_os_membarrier_restart_register(void);
+int fl_os_membarrier_restart(void);
 
 int fl_os_pid(void);
 int fl_os_parent(void);			/* 0: of another pid namespace */
@@ -112,6 +116,7 @@ enum fl_lock_rank {
 	FL_LOCK_DIALOGUE,		/* agent/agent.c */
 	FL_LOCK_TABLE,			/* probe/table.c */
 	FL_LOCK_FAMILY,			/* channel/family.c, between processes */
+	FL_LOCK_SWITCHES,		/* probe/switch.c */
 	FL_LOCK_RANGES,			/* patch/public-text.c */
 	FL_LOCK_CLAIMS,			/* patch/claim.c */
 	FL_LOCK_TEXT,			/* patch/text.c */
@@ -126,8 +131,11 @@ struct fl_lock {
 void fl_os_lock(struct fl_lock *, uint64_t *signals);
 /* False at once when another has it, and no signal is blocked. */
 bool fl_os_trylock(struct fl_lock *, uint64_t *signals);
+bool fl_os_trylock_by(struct fl_lock *, int tid, uint64_t *signals);	/* of this thread */
 /* False, the same, after that long. */
 bool fl_os_lock_within(struct fl_lock *, uint64_t us, uint64_t *signals);
+/* The same, when asked at times whether it is to give up. */
+bool fl_os_lock_unless(struct fl_lock *, bool (*gives_up)(void), uint64_t *signals);
 void fl_os_unlock(struct fl_lock *, const uint64_t *signals);
 bool fl_os_is_locked(const struct fl_lock *);
 /* In a copy: did somebody hold it when it was made? */

@@ -321,18 +321,16 @@ static void forget_unseen(void)
 			forget(&t->known[i]);
 }
 
-static int stamp_known(void *arg, struct fl_module *m)
+void fl_table_forget_gone(bool (*is_loaded)(uintptr_t bias))
 {
-	(void)arg;
-	stamp(m);
-	return 0;
-}
+	struct fl_table *t = &fl_table;
+	uint64_t signals;
 
-void fl_table_forget_gone(void)
-{
-	fl_table.stamp++;
-	fl_obj_loaded(stamp_known, NULL);
-	forget_unseen();
+	fl_table_lock(&signals);
+	for (uint32_t i = 0; i < t->n_known; i++)
+		if (!t->known[i].gone && !is_loaded(t->known[i].bias))
+			forget(&t->known[i]);
+	fl_table_unlock(&signals);
 }
 
 uint32_t fl_probes_count(void)
@@ -340,19 +338,81 @@ uint32_t fl_probes_count(void)
 	return fl_table.n;
 }
 
-int fl_probes_discover(enum fl_moment moment, uint32_t *from)
+int fl_probes_list(struct fl_modules *now)
+{
+	uint32_t unloads;
+	int err;
+
+	fl_switches_wait_for_thaw();
+	unloads = fl_switches_unloads();
+	err = fl_obj_list(now);
+	now->unloads = unloads;
+	return err;
+}
+
+/* What was listed is there, and stays until the lock is left. */
+static bool is_there(const struct fl_modules *now)
+{
+	return fl_switches_is_unloader() || (!fl_switches_are_unloading() &&
+					     fl_switches_unloads() == now->unloads);
+}
+
+/* Both locks are held: a module that is scanned stays where it is. Where the thread
+ * itself loads, nobody else unloads. */
+static void walk_locked(struct walk *w, const struct fl_modules *now)
+{
+	fl_table.stamp++;
+	fl_obj_each(now, each_module, w);
+	forget_unseen();
+}
+
+static int walk_there(struct walk *w, const struct fl_modules *now)
+{
+	uint64_t signals;
+	bool there;
+
+	if (w->moment == FL_LOADING) {
+		walk_locked(w, now);
+		return 0;
+	}
+	fl_switches_lock(&signals);
+	there = is_there(now);
+	if (there)
+		walk_locked(w, now);
+	fl_switches_unlock(&signals);
+	return there ? 0 : -EAGAIN;
+}
+
+static void keep_list(struct fl_modules *now)
+{
+	fl_obj_unlist(&fl_table.modules);
+	fl_table.modules = *now;
+	*now = (struct fl_modules){ 0 };
+}
+
+int fl_probes_discover(struct fl_modules *now, enum fl_moment moment, uint32_t *from)
 {
 	struct walk w = { .moment = moment };
 	uint64_t signals;
+	int err;
 
 	fl_table_lock(&signals);
 	fl_table_begin();
-	w.from = fl_table.n;
-	fl_table.stamp++;
-	fl_obj_loaded(each_module, &w);
-	forget_unseen();
+	w.from = fl_table.unarmed < fl_table.n ? fl_table.unarmed : fl_table.n;
+	err = walk_there(&w, now);
 	fl_table_end(w.from);
+	keep_list(now);
 	fl_table_unlock(&signals);
 	*from = w.from;
-	return w.err ? w.err : (int)w.n_new;
+	return err ? err : w.err ? w.err : (int)w.n_new;
+}
+
+void fl_probes_unheard(void)
+{
+	fl_table.unheard = true;
+}
+
+bool fl_probes_await_arming(void)
+{
+	return load_relaxed(&fl_table.unarmed) != FL_NO_PROBE;
 }

@@ -4,7 +4,8 @@
  * A binding is a function and its argument, never changed once it is reachable:
  * a thread that loaded the old one calls the old function with the old
  * argument. Equal bindings are one, so a program that alternates between a few
- * handlers a million times keeps a few; they are freed with the process.
+ * handlers a million times keeps a few; they are freed with the process. No lock is
+ * taken: who changes a handler may be a handler, or hold what somebody waits for.
  */
 #include <sys/mman.h>
 
@@ -21,8 +22,13 @@ struct binding {		/* tramp.S knows this layout */
 struct binding **fl_bindings __attribute__((visibility("hidden")));
 
 enum { BUCKETS = 1024 };
-static struct binding *buckets[BUCKETS];
-static struct binding *fresh, *fresh_end;	/* unused ones of the last page */
+static struct binding *buckets[BUCKETS];	/* lists grow at their heads */
+
+struct page {
+	uint32_t n;			/* handed out, or more; atomic */
+	struct binding binding[(FL_PAGE - 8) / sizeof(struct binding)];
+};
+static struct page *page;		/* the last; W any (A) */
 
 int fl_handler_open(uint32_t max)
 {
@@ -30,58 +36,81 @@ int fl_handler_open(uint32_t max)
 	return fl_bindings ? 0 : -ENOMEM;
 }
 
-static struct binding *new_binding(void)
+/* A page in place of `full`, unless another thread was quicker. */
+static bool add_page(struct page *full)
 {
-	if (fresh == fresh_end) {
-		void *p = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (fl_is_err(p))
-			return NULL;
-		fresh = p;
-		fresh_end = fresh + FL_PAGE / sizeof *fresh;
-	}
-	return fresh++;
+	if (fl_is_err(p))
+		return false;
+	/* (A) pairs with (A) */
+	if (!__atomic_compare_exchange_n(&page, &full, p, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		fl_os_unmap(p, FL_PAGE);
+	return true;
 }
 
+static struct binding *new_binding(void)
+{
+	struct page *p;
+
+	do {
+		uint32_t n;
+
+		p = load_acquire(&page);			/* (A) pairs with (A) */
+		n = p ? __atomic_fetch_add(&p->n, 1, __ATOMIC_RELAXED) : 0;
+		if (p && n < ARRAY_LEN(p->binding))
+			return &p->binding[n];
+	} while (add_page(p));
+	return NULL;
+}
+
+static struct binding *find(struct binding *b, void (*call)(uint32_t, void *), void *arg)
+{
+	while (b && (b->call != call || b->arg != arg))
+		b = b->next;
+	return b;
+}
+
+/* Of two threads that add the same one both do: no harm. */
 static struct binding *intern(void (*call)(uint32_t, void *), void *arg)
 {
 	uint64_t h = ((uintptr_t)call ^ (uintptr_t)arg << 1) * 0x9e3779b97f4a7c15ull;
 	struct binding **head = &buckets[h >> 54];
-	struct binding *b;
+	struct binding *first = load_acquire(head);		/* (B) pairs with (B) */
+	struct binding *b = find(first, call, arg);
 
-	for (b = *head; b; b = b->next)
-		if (b->call == call && b->arg == arg)
-			return b;
+	if (b)
+		return b;
 	b = new_binding();
 	if (!b)
 		return NULL;
-	*b = (struct binding){ .call = call, .arg = arg, .next = *head };
-	*head = b;
+	do
+		*b = (struct binding){ .call = call, .arg = arg, .next = first };
+	/* (B) pairs with (B) */
+	while (!__atomic_compare_exchange_n(head, &first, b, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
 	return b;
 }
 
 int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 {
 	struct binding *b;
-	uint64_t signals;
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
 	b = fl_bindings[id];
 	if (b && b->call == call && b->arg == arg)
 		return 0;			/* the usual case of on() again */
-	if (fl_table_is_mine())
-		return -EDEADLK;
-	fl_table_lock(&signals);
 	b = intern(call, arg);
-	if (b)
-		/* Pairs with the address dependency of fl_abi_call in tramp.S:
-		 * who loads the pointer sees what it points to.
-		 * ordering: none other */
-		store_release(&fl_bindings[id], b);
-	fl_table_unlock(&signals);
-	return b ? 0 : -ENOMEM;
+	if (!b)
+		return -ENOMEM;
+	/* Pairs with the address dependency of fl_abi_call in tramp.S:
+	 * who loads the pointer sees what it points to.
+	 * ordering: none other */
+	store_release(&fl_bindings[id], b);
+	return 0;
 }
 
 uintptr_t *fl_asked;

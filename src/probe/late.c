@@ -5,6 +5,8 @@
  * if that shows a site, else its function. Hides, too, how such a probe belongs to
  * its module, and goes and comes back with it.
  */
+#include <limits.h>
+
 #include "os/os.h"
 #include "table.h"
 
@@ -64,13 +66,28 @@ static int know_if_around(void *arg, struct fl_module *m)
 	return *at - m->lo < m->hi - m->lo && fl_table_know(m);
 }
 
+/* Where the loader says nothing, nobody has listed what came later. */
+static bool know_mapped(uintptr_t at)
+{
+	struct fl_module m;
+	char path[PATH_MAX];
+	bool known;
+
+	if (!fl_table.unheard || fl_obj_around(&m, at, path, sizeof path))
+		return false;
+	known = fl_table_know(&m);
+	fl_obj_close(&m.file);
+	return known;
+}
+
 /* The row of the module around `at`, made for one in which no scan found a
- * site; NULL when there is none. */
+ * site; NULL when there is none. The loader is not asked: who is in it may wait for a
+ * lock that the caller's program has. */
 static struct fl_known *module_around(uintptr_t at)
 {
 	struct fl_known *k = known_around(at);
 
-	if (!k && fl_obj_loaded(know_if_around, &at))
+	if (!k && (fl_obj_each(&fl_table.modules, know_if_around, &at) || know_mapped(at)))
 		k = &fl_table.known[fl_table.n_known - 1];
 	return k;
 }

@@ -7,8 +7,9 @@
 #include "site/site.h"
 
 /* When sites are taken in. LOADING: the loader has mapped a module, has not
- * relocated it yet, and no thread can run its code. */
-enum fl_moment { FL_RUNNING, FL_LOADING };
+ * relocated it yet, and no thread can run its code. MET: at a call, in code that
+ * runs. */
+enum fl_moment { FL_RUNNING, FL_LOADING, FL_MET };
 
 /* Set up the table over the site table of `m`. 0 or an error. Not thread-safe. */
 int fl_probes_open(struct fl_shm *m);
@@ -19,7 +20,16 @@ void fl_probes_close(void);
  * are gone; *from is the lowest id that now awaits its arming. How many sites
  * are new; FLE_FULL when the table had no room for all, and then those it had
  * room for are there. */
-int fl_probes_discover(enum fl_moment, uint32_t *from);
+/* ... -EAGAIN when others have begun to unload modules since they were listed, but
+ * for LOADING. `now` is taken over. No lock but the dialogue's is held. */
+int fl_probes_discover(struct fl_modules *now, enum fl_moment, uint32_t *from);
+/* List the modules of this process, at a moment at which none is being unloaded by
+ * another thread. No lock is held. 0 or -ENOMEM. */
+int fl_probes_list(struct fl_modules *now);
+/* The loader does not say when modules come and go. */
+void fl_probes_unheard(void);
+/* Is there something that commit() left alone, as modules were being unloaded? */
+bool fl_probes_await_arming(void);
 /* What the profiling call that returns to `ret` is: the id of a probe; FLE_NOPROBE,
  * of no site; FLE_FULL, there is no room for it; -ENOENT, nobody has decided yet.
  * Takes no lock. */
@@ -47,7 +57,8 @@ void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 uint32_t fl_probes_count(void);
 
 /* Arm the probes in [from, n) as one set and switch on those that are wanted.
- * One that cannot be armed keeps its refusal. How many are on. */
+ * One that cannot be armed keeps its refusal. How many are on. RUNNING: none, and for
+ * later, while modules are being unloaded. */
 int fl_probes_commit(uint32_t from, enum fl_moment);
 
 /* What probe `id` does when it is on. 0 or FLE_NOPROBE. Thread-safe. */
@@ -55,7 +66,8 @@ int fl_probe_action(uint32_t id, enum fl_action);
 /* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */
 int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg);
 /* Switch one armed probe, from any thread or handler. 0, FLE_NOPROBE,
- * FLE_REFUSED or FLE_GONE; -EDEADLK inside a dlclose of the thread's own. */
+ * FLE_REFUSED or FLE_GONE. While modules are being unloaded it is noted, and done
+ * when they are. Waits for nobody. */
 int fl_probe_switch(uint32_t id, int state);
 /* Switch each armed probe id < n to goal[id], FL_OFF or FL_ON (0: leave it), as
  * one set: on return every thread runs the new state. How many were. */
@@ -64,11 +76,10 @@ bool fl_probe_is_on(uint32_t id);
 /* Why a switch of `id` fails: its refusal and the number that explains it. */
 int fl_probe_refusal(uint32_t id, uint64_t *datum);
 
-/* Bracket a time in which modules may be unmapped: no text is written. */
+/* Bracket a time in which the calling thread may unmap modules: no text is written.
+ * No lock is held meanwhile. Thaw asks which are still there. */
 void fl_probes_freeze(void);
-void fl_probes_thaw(void);
-/* Is it the calling thread that holds up all changes? Then it can take nothing in. */
-bool fl_probes_are_held(void);
+void fl_probes_thaw(bool (*is_loaded)(uintptr_t bias));
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and
@@ -87,6 +98,10 @@ void fl_probes_retire(void);
  * that cannot be told. */
 bool fl_probes_hold(uint64_t *signals);
 void fl_probes_release(const uint64_t *signals);
+/* Around it: no module is being unloaded, and none is while that is short. False: one
+ * is, for long, or by the calling thread. */
+bool fl_probes_keep_modules(uint64_t patience_us);
+void fl_probes_let_modules(void);
 int fl_probes_take_over(void);
 void fl_probes_settle(void);
 void fl_probes_leave(void);

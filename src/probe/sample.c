@@ -8,9 +8,9 @@
  *
  * INVARIANT  A sample's entry and exit belong to one call of one function.
  * WHY	1 Between two changes of a function's generation its sites are all on,
- *	  so no entry in between went unseen. A frame of an older generation is
- *	  never matched: the generation changes before a site is switched off,
- *	  and before one is switched on.
+ *	  so no entry in between went unseen; or it is off, and makes no frames. A
+ *	  frame of an older generation is never matched: the generation changes
+ *	  before a site is switched off, and before one is switched on.
  *	2 All of an inner machine frame lies below all of an outer one. An exit
  *	  by jump stands at its frame's top: of the frames of its function that
  *	  began below it, the outermost is its own, the others were left by
@@ -23,7 +23,8 @@
 #include "os/os.h"
 #include "table.h"
 
-static uint32_t off_head;	/* index + 1 of functions that switched off */
+static uint32_t off_head;	/* index + 1 of functions that switched off; W with the
+				 * switches' lock, as what fl_function says is */
 
 /* Is stack pointer a below b? They are the low halves of addresses. */
 static bool is_below(uint32_t a, uint32_t b)
@@ -42,55 +43,46 @@ static bool is_due(uint32_t id, int state, bool entries)
 	return entries || state == FL_ON || !fl_table.probes[id].is_shared;
 }
 
-static void switch_off_all(struct fl_function *f, bool entries)
+/* How many were switched, with the switches' lock. */
+static uint32_t flip_all(struct fl_function *f, int state, bool entries)
 {
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_due(id, FL_OFF, entries))
-			fl_probe_switch(id, FL_OFF);
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
+		if (!is_due(id, state, entries))
+			continue;
+		fl_probe_flip_locked(id, state);
+		n++;
+	}
+	return n;
 }
 
-/* Lock-free push; the only popper takes the whole list (fl_sample_rearm). */
 static void note_off(struct fl_function *f)
 {
-	uint32_t me = (uint32_t)(f - fl_table.functions) + 1;
-	uint32_t head = load_relaxed(&off_head);
-
-	do
-		f->next_off = head;
-	/* (A) pairs with (B) */
-	while (!__atomic_compare_exchange_n(&off_head, &head, me, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	f->next_off = off_head;
+	off_head = (uint32_t)(f - fl_table.functions) + 1;
 }
 
-/* Again for a function that is off: one of its sites was found and armed since. It
- * may be re-armed while this thread is on its way: then what was switched here is off,
- * and on no list, so it is done anew. Either the re-arming is seen here, or its stores
- * to text come behind these: a fence stands between stores and look here, and (C)
- * before the stores there.
- * No handler comes between: it might leave by siglongjmp(), and what is half off
- * would stay so. */
+/* Again for a function that is off: one of its sites was found and armed since.
+ * Nobody waits: where another thread switches, or modules are being unloaded, the next
+ * sample tries again. Re-arming has the same lock, so nobody who was held up in here
+ * switches off what is on again. */
 static void switch_off(struct fl_function *f)
 {
 	uint64_t signals;
 	bool was_off;
 
-	if (fl_table_is_mine())
-		return;				/* the next sample tries again */
-	fl_os_signals_block(&signals);
-	do {
-		/* (D) pairs with (C) */
-		was_off = __atomic_exchange_n(&f->is_off, 1, __ATOMIC_ACQUIRE);
-		if (!was_off)
-			__atomic_fetch_add(&f->generation, 1, __ATOMIC_RELAXED);
-		FL_POINT("sample.off");
-		switch_off_all(f, true);
-		switch_off_all(f, false);
-		if (!was_off)
-			note_off(f);
-		else
-			__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (D) pairs with (C) */
-	} while (was_off && !load_relaxed(&f->is_off));
-	fl_os_signals_restore(&signals);
+	if (!fl_switches_try(&signals))
+		return;
+	FL_POINT("probe.switching");
+	was_off = f->is_off;
+	store_relaxed(&f->is_off, 1);
+	store_release(&f->generation, f->generation + !was_off);	/* (A) pairs with (B) */
+	flip_all(f, FL_OFF, true);
+	flip_all(f, FL_OFF, false);
+	if (!was_off)
+		note_off(f);
+	fl_switches_unlock(&signals);
 }
 
 /* A function whose calls never seem to end (exits without a site, calls that
@@ -137,7 +129,8 @@ static uint32_t next_frame(struct fl_slot *slot, uint32_t sp)
 	return n < FL_FRAMES ? n : 0;		/* too deep: begin anew */
 }
 
-static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
+static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t generation,
+		       uint32_t sp)
 {
 	uint32_t n = next_frame(slot, sp);
 	struct fl_frame *f = &slot->frames[n];
@@ -145,10 +138,25 @@ static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t 
 	FL_POINT("sample.frame");
 	store_relaxed(&slot->n_frames, n + 1);
 	f->function = p->function;
-	f->generation = load_relaxed(&fl_table.functions[p->function].generation);
+	f->generation = generation;
 	f->sp = sp;
 	f->probe = fl_probe_id(p);
 	f->tsc = fl_arch_ticks();
+}
+
+/* Of a function that is off some exits may be, too; and an entry is that was found
+ * since, or that was not fetched anew. */
+static void enter(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
+{
+	struct fl_function *f = &fl_table.functions[p->function];
+	uint32_t generation = load_acquire(&f->generation);	/* (B) pairs with (A) */
+
+	if (load_relaxed(&f->is_off)) {
+		switch_off(f);
+		return;
+	}
+	count_entry(f);
+	push_frame(slot, p, generation, sp);
 }
 
 #define NO_FRAME UINT32_MAX
@@ -221,25 +229,10 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	if (!slot)
 		fl_channel_lose_slotless();
 	else if (fl_table.sites[id].kind == FL_ENTRY) {
-		count_entry(&fl_table.functions[p->function]);
-		push_frame(slot, p, sp);
+		enter(slot, p, sp);
 	} else if (pop_frame(slot, p, sp, &f)) {
 		end_sample(&f, id, sp, now);
 	}
-}
-
-/* How many were switched. The table is locked, as for all below. */
-static uint32_t flip_all(struct fl_function *f, int state, bool entries)
-{
-	uint32_t n = 0;
-
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
-		if (!is_due(id, state, entries))
-			continue;
-		fl_probe_flip_locked(id, state);
-		n++;
-	}
-	return n;
 }
 
 /* No locked instruction: it would wait until the code of the function before has
@@ -252,25 +245,35 @@ static uint32_t rearm_one(struct fl_function *f)
 	store_relaxed(&f->taken, 0);
 	store_relaxed(&f->entered, 0);
 	store_relaxed(&f->generation, f->generation + 1);
-	/* (C) pairs with (D) */
+	/* ordering: none other, who sees the old one pushes no frame */
 	store_release(&f->is_off, 0);
 	n = flip_all(f, FL_ON, false);
 	return n + flip_all(f, FL_ON, true);
 }
 
-void fl_sample_rearm(void)
+static uint32_t rearm_all(void)
 {
-	uint64_t signals, n = 0, t0 = fl_arch_ticks();
-	/* (B) pairs with (A) */
-	uint32_t i = __atomic_exchange_n(&off_head, 0, __ATOMIC_ACQUIRE);
+	uint32_t n = 0;
 
-	fl_table_lock(&signals);
-	while (i && !fl_table.closing) {
-		struct fl_function *f = &fl_table.functions[i - 1];
+	while (off_head && !fl_table.closing) {
+		struct fl_function *f = &fl_table.functions[off_head - 1];
 
-		i = f->next_off;
+		off_head = f->next_off;
 		n += 2 * rearm_one(f);			/* off before, on now */
 	}
+	return n;
+}
+
+/* All sites of a function or none: while modules are being unloaded, none. */
+void fl_sample_rearm(void)
+{
+	uint64_t signals, inner, n = 0, t0 = fl_arch_ticks();
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	if (!fl_switches_are_frozen())
+		n = rearm_all();
+	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 	__atomic_fetch_add(&fl_table.shm->toggles, n, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fl_table.shm->rearm_ticks, fl_arch_ticks() - t0,
@@ -289,8 +292,12 @@ static void finish_switch_off(struct fl_function *f)
  * table's lock, so what is not `is_off` is on. */
 void fl_sample_in_child(void)
 {
+	uint64_t signals;
+
+	fl_switches_lock(&signals);
 	off_head = 0;
 	for (uint32_t i = 0; i < fl_table.n_functions; i++)
 		if (fl_table.functions[i].is_off)
 			finish_switch_off(&fl_table.functions[i]);
+	fl_switches_unlock(&signals);
 }

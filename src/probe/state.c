@@ -1,60 +1,13 @@
 /*
- * state.c - probes on and off.
+ * state.c - many probes on and off: arming, windows, forks, the end.
  *
- * Hides sets, text permissions and the exclusion against dlclose. Arming is a
- * set of patches; a switch of an armed probe is one store.
- *
- * EXCLUSION	a switch			fl_probes_freeze()
- *		toggling++	    (plain)	frozen = 1
- *		load frozen	    (plain)	sync every core		(OS1)
- *		store to text			wait until every toggling == 0
- *		toggling--	    (plain)	... modules are unmapped ...
- * WHY	The sync orders both sides: a switch that did not see `frozen` has its
- *	`toggling` visible after the sync, and is waited for; a later one sees
- *	`frozen` and takes the table's lock, which freeze holds. The switch
- *	itself pays no fence. A thread that ends in between, or lets a handler
- *	leave by siglongjmp(), leaves its mark: it is waited for while it lives.
- *	Sampling switches with signals blocked, so that it cannot.
+ * Hides sets and text permissions. Arming is a set of patches. When text may be
+ * stored to at all is switch.c's; who stores here has its lock.
  */
 #include <sys/mman.h>
 
 #include "os/os.h"
 #include "table.h"
-
-static uint32_t frozen;
-static uint64_t frozen_signals;
-static bool is_unloading;		/* between freeze and thaw; under the loader's lock */
-
-/* ---- no switches ------------------------------------------------------------------ */
-
-static void wait_for_switches(const struct fl_slot *own)
-{
-	struct fl_shm *m = fl_table.shm;
-
-	for (uint32_t i = 0; i < m->n_slots_used; i++) {
-		const struct fl_slot *s = fl_shm_slot(m, i);
-
-		while (s != own && s->image == fl_channel_image() &&
-		       load_relaxed(&s->toggling) && fl_channel_has_thread(s))
-			fl_arch_pause();
-	}
-}
-
-/* The table is locked, so no other switch begins. One of the calling thread's
- * own, which a signal handler of the program interrupted, is not waited for. */
-static void freeze(const struct fl_slot *own)
-{
-	store_relaxed(&frozen, 1);
-	fl_patch_sync();
-	wait_for_switches(own);
-}
-
-/* A child of a bare clone, which took no leave in fl_probes_leave(), must
- * not store to text that it shares with its parent. */
-static bool may_store(void)
-{
-	return !fl_text_is_aliased() || !fl_channel_is_closed() || fl_table.closing;
-}
 
 /* ---- arming ----------------------------------------------------------------- */
 
@@ -134,8 +87,8 @@ static struct fl_switch switch_of(uint32_t id, bool is_on)
 {
 	const struct fl_patch *p = &fl_table.probes[id].patch;
 	struct fl_switch s = {
-		.at = p->at + p->view + p->flip_at, .armed = 1, .is_on = is_on,
-		.is_word = p->tactic != FL_FLIP, .is_wanted = fl_table_wants(id),
+		.at = p->at + p->view + p->flip_at, .is_on = is_on,
+		.is_wanted = fl_table_wants(id),
 		.is_entry = fl_table.sites[id].kind == FL_ENTRY,
 	};
 
@@ -158,6 +111,9 @@ static int note_armed(const struct fl_set *set)
 			fl_patch_flip(p, FL_ON);
 		is_on = is_on && fl_table_wants(id);
 		fl_table.switches[id] = switch_of(id, is_on);
+		/* ordering: none other, who switches may just have been told of it */
+		store_release(&fl_table.switches[id].armed,
+			      p->tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
 		/* (B) pairs with (A) in late.c */
 		store_release(&fl_table.sites[id].state, FL_SITE_READY);
 		on += is_on;
@@ -227,18 +183,17 @@ static void open_text(struct fl_set *set)
 }
 
 /* Claims are held until the site has its old bytes again. Pages that are open
- * already may be made anew: no switch meanwhile. */
+ * already may be made anew: no switch of a single probe meanwhile. */
 static int arm(struct fl_set *set)
 {
 	uint64_t signals;
 	int err;
 
 	fl_fork_enter();
-	if (fl_text_is_aliased())
-		freeze(fl_channel_own_slot());
+	fl_switches_hold();
 	fl_claims_lock(&signals);
 	open_text(set);
-	store_relaxed(&frozen, 0);
+	fl_switches_let();
 	err = set->n ? commit_or_drop(set) : 0;
 	fl_claims_unlock(&signals);
 	fl_fork_leave();
@@ -336,121 +291,35 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	return err;
 }
 
+static int commit_from(uint32_t from, enum fl_moment moment)
+{
+	if (from <= fl_table.unarmed)
+		fl_table.unarmed = FL_NO_PROBE;
+	return commit_locked(from, moment);
+}
+
+/* Of a module that may be going, or be gone by now, nothing is armed but the place
+ * that a call just came from. */
 int fl_probes_commit(uint32_t from, enum fl_moment moment)
 {
-	uint64_t signals;
-	int on;
+	uint64_t signals, inner;
+	int on = 0;
 
 	fl_table_lock(&signals);
-	on = commit_locked(from, moment);
+	fl_switches_lock(&inner);
+	if (fl_table.closing)
+		from = fl_table.n;
+	else if (moment == FL_RUNNING && fl_switches_are_unloading())
+		fl_table.unarmed = from;
+	else
+		on = commit_from(from, moment);
+	fl_switches_unlock(&inner);
 	fl_table_publish(from);
 	fl_table_unlock(&signals);
 	return on;
 }
 
-/* ---- switching ---------------------------------------------------------------- */
-
-static void flip(uint32_t id, int state)
-{
-	struct fl_switch *s = &fl_table.switches[id];
-
-	if (!s->armed)
-		return;
-	s->is_on = state == FL_ON;
-	if (s->is_word)
-		fl_patch_flip(&fl_table.probes[id].patch, state);
-	else
-		fl_arch_store_byte(s->at, s->byte[state]);
-}
-
-/* A probe that gets another handler while it is on. To store the byte that is
- * there already would cost the cores that execute it as much as a new one, some
- * hundred cycles each. The text decides: is_on may be ahead of it. */
-static bool stands_so(const struct fl_switch *s, int state)
-{
-	return s->is_on == (state == FL_ON) && !s->is_word &&
-	       load_relaxed((const uint8_t *)s->at) == s->byte[state];
-}
-
-/* A virtual probe is data alone; any other has a reason not to be armed. */
-static int switch_unarmed(uint32_t id, int state)
-{
-	if (fl_table.sites[id].state == FL_SITE_GONE)
-		return FLE_GONE;
-	if (!fl_table.probes[id].by_call)
-		return FLE_REFUSED;
-	fl_table.switches[id].is_on = state == FL_ON;
-	return 0;
-}
-
-void fl_probe_flip_locked(uint32_t id, int state)
-{
-	struct fl_switch *s = &fl_table.switches[id];
-
-	if (s->armed && !stands_so(s, state))
-		flip(id, state);
-	else if (!s->armed && fl_table.probes[id].by_call)
-		s->is_on = state == FL_ON;
-}
-
-static int switch_locked(uint32_t id, int state)
-{
-	uint64_t signals;
-
-	if (fl_table_is_mine())
-		return -EDEADLK;
-	fl_table_lock(&signals);
-	flip(id, state);
-	fl_table_unlock(&signals);
-	return 0;
-}
-
-int fl_probe_switch(uint32_t id, int state)
-{
-	struct fl_slot *slot = fl_channel_slot();
-
-	if (id >= fl_table.n)
-		return FLE_NOPROBE;
-	if (!fl_table.switches[id].armed)
-		return switch_unarmed(id, state);
-	if (!slot && !may_store())
-		return -EPERM;
-	if (!slot)
-		return switch_locked(id, state);
-	slot->toggling++;
-	/* ordering: none at run time, the sync of freeze does the rest */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (load_relaxed(&frozen)) {
-		slot->toggling--;
-		return switch_locked(id, state);
-	}
-	FL_POINT("probe.switching");
-	if (!stands_so(&fl_table.switches[id], state))
-		flip(id, state);
-	/* ordering: none at run time, x86-TSO keeps the store to text first */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->toggling--;
-	return 0;
-}
-
-int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
-{
-	uint64_t signals;
-	int switched = 0;
-
-	if (!may_store())
-		return -EPERM;
-	fl_table_lock(&signals);
-	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
-		if (!goal[id] || !fl_table.switches[id].armed)
-			continue;
-		flip(id, goal[id]);
-		switched++;
-	}
-	fl_patch_sync();
-	fl_table_unlock(&signals);
-	return switched;
-}
+/* ---- windows ------------------------------------------------------------------- */
 
 /* Between windows an entry counts: what it does is data. The other probes are off. */
 static void switch_wanted(uint32_t id, bool between)
@@ -462,60 +331,43 @@ static void switch_wanted(uint32_t id, bool between)
 	if (is_entry && p->go)
 		/* ordering: none, who loads the old routine ran before the edge */
 		store_relaxed(p->go, fl_glue_routine(p, fl_window_action(id)));
-	else if (fl_table.switches[id].armed)
-		flip(id, state);
-	if (p->by_call)
-		fl_table.switches[id].is_on = state == FL_ON;
+	else
+		fl_probe_flip_locked(id, state);
 }
 
 static void switch_all_wanted(bool between)
 {
-	uint64_t signals;
-
-	fl_table_lock(&signals);
 	fl_table.between = between;
 	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
 		if (fl_table_wants(id))
 			switch_wanted(id, between);
 	fl_patch_sync();
-	fl_table_unlock(&signals);
 }
 
-void fl_probes_open_window(void)
+bool fl_probes_open_window(void)
 {
-	switch_all_wanted(false);
+	uint64_t signals, inner;
+	bool can;
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	can = !fl_switches_are_frozen();
+	if (can)
+		switch_all_wanted(false);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
+	return can;
 }
 
 void fl_probes_close_window(void)
 {
+	uint64_t signals, inner;
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
 	switch_all_wanted(true);
-}
-
-bool fl_probe_is_on(uint32_t id)
-{
-	return id < fl_table.n && fl_table.switches[id].is_on;
-}
-
-bool fl_probes_are_held(void)
-{
-	return fl_table_is_mine();
-}
-
-void fl_probes_freeze(void)
-{
-	fl_table_lock(&frozen_signals);
-	is_unloading = true;
-	freeze(fl_channel_own_slot());
-}
-
-void fl_probes_thaw(void)
-{
-	if (!is_unloading)
-		return;
-	is_unloading = false;
-	fl_table_forget_gone();
-	store_relaxed(&frozen, 0);
-	fl_table_unlock(&frozen_signals);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
 }
 
 /* ---- the end --------------------------------------------------------------------- */
@@ -523,12 +375,11 @@ void fl_probes_thaw(void)
 static void all_off(void)
 {
 	fl_table.closing = true;
-	for (uint32_t id = 0; id < fl_table.n; id++) {
-		flip(id, FL_OFF);
-		fl_table.switches[id].is_on = 0;
-	}
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		fl_probe_flip_locked(id, FL_OFF);
 }
 
+/* Nobody stores to them any more. */
 static void disarm_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++)
@@ -541,7 +392,7 @@ enum { HOLD_US = 2000000, SETTLE_US = 2000 };
 
 bool fl_probes_hold(uint64_t *signals)
 {
-	return !fl_table_is_mine() && fl_table_lock_within(HOLD_US, signals);
+	return fl_table_lock_within(HOLD_US, signals);
 }
 
 void fl_probes_release(const uint64_t *signals)
@@ -553,28 +404,32 @@ void fl_probes_settle(void)
 {
 	uint64_t signals;
 
-	if (!fl_table_is_mine() && fl_table_lock_within(SETTLE_US, &signals))
+	if (!fl_probes_keep_modules(SETTLE_US))
+		return;
+	if (fl_table_lock_within(SETTLE_US, &signals))
 		fl_table_unlock(&signals);
+	fl_probes_let_modules();
 }
 
 /* What another thread was changing may be half done, or unmapped: it is left alone, as
  * is text that is still the parent's. There probes find no channel and do nothing. */
 void fl_probes_leave(void)
 {
-	uint64_t signals;
+	bool is_whole = fl_switches_in_child();
+	uint64_t signals, inner;
 
-	if (fl_table_is_cut() || is_unloading || fl_text_is_shared())
+	if (fl_table_is_cut() || !is_whole || fl_text_is_shared())
 		disarm_all();
-	is_unloading = false;
-	store_relaxed(&frozen, 0);
 	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
 	all_off();
+	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 }
 
 int fl_probes_take_over(void)
 {
-	if (fl_text_is_shared())
+	if (!fl_switches_in_child() || fl_text_is_shared())
 		return -ENOMEM;
 	if (fl_table.shm->action == FL_ACT_SAMPLE)
 		fl_sample_in_child();
@@ -583,18 +438,43 @@ int fl_probes_take_over(void)
 
 /* ---- the end, for good ------------------------------------------------------------- */
 
-/* Nobody switches any more: places stay armed, and are nobody else's. */
+/* All off, and none can be switched on; no module goes before let_end(). The calling
+ * thread may be in what the loader calls while it deletes: then text stays as it is. */
+static bool begin_end(uint64_t *signals, uint64_t *inner)
+{
+	bool may_store;
+
+	for (;;) {
+		fl_switches_wait_for_thaw();
+		fl_table_lock(signals);
+		fl_switches_lock(inner);
+		may_store = !fl_switches_are_unloading();
+		if (may_store || fl_switches_is_unloader())
+			break;
+		fl_switches_unlock(inner);
+		fl_table_unlock(signals);
+	}
+	all_off();
+	fl_switches_hold();
+	return may_store;
+}
+
+static void let_end(const uint64_t *signals, const uint64_t *inner)
+{
+	disarm_all();
+	fl_switches_let();
+	fl_switches_unlock(inner);
+	fl_table_unlock(signals);
+}
+
+/* Places stay armed, and are nobody else's. */
 void fl_probes_retire(void)
 {
-	uint64_t signals;
+	uint64_t signals, inner;
 
-	fl_table_lock(&signals);
-	all_off();
-	freeze(NULL);
-	disarm_all();
+	begin_end(&signals, &inner);
 	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
-	store_relaxed(&frozen, 0);
-	fl_table_unlock(&signals);
+	let_end(&signals, &inner);
 }
 
 static void unclaim_all(void)
@@ -602,10 +482,8 @@ static void unclaim_all(void)
 	uint64_t signals;
 
 	fl_claims_lock(&signals);
-	for (uint32_t id = 0; id < fl_table.n; id++) {
-		fl_table.switches[id].armed = 0;
+	for (uint32_t id = 0; id < fl_table.n; id++)
 		fl_unclaim(&fl_table.probes[id].patch);
-	}
 	fl_claims_unlock(&signals);
 	fl_claims_settle();
 }
@@ -666,13 +544,10 @@ static void restore_text(void)
 
 void fl_probes_close(void)
 {
-	uint64_t signals;
+	uint64_t signals, inner;
 
-	fl_table_lock(&signals);
-	all_off();
-	freeze(NULL);
-	restore_text();
+	if (begin_end(&signals, &inner))
+		restore_text();
 	unclaim_all();
-	store_relaxed(&frozen, 0);
-	fl_table_unlock(&signals);
+	let_end(&signals, &inner);
 }

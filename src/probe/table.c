@@ -33,11 +33,6 @@ void fl_table_unlock(const uint64_t *signals)
 	fl_os_unlock(&lock, signals);
 }
 
-bool fl_table_is_mine(void)
-{
-	return fl_os_lock_is_mine(&lock);
-}
-
 void *fl_table_map(size_t n)
 {
 	void *p = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
@@ -54,8 +49,10 @@ int fl_probes_open(struct fl_shm *m)
 	size_t max = m->max_sites;
 	struct fl_table *t = &fl_table;
 
+	fl_obj_unlist(&t->modules);
 	*t = (struct fl_table){
 		.shm = m, .rows = fl_shm_sites(m), .virtuals = FL_NO_PROBE,
+		.unarmed = FL_NO_PROBE,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
@@ -74,6 +71,7 @@ int fl_probes_open(struct fl_shm *m)
 		return -ENOMEM;
 	fl_places_open();
 	fl_arch_open();
+	fl_switches_open();
 	return fl_handler_open(m->max_sites);
 }
 

@@ -35,18 +35,19 @@ struct fl_probe {
 struct fl_switch {
 	uintptr_t at;			/* where a flip stores its byte */
 	uint8_t byte[FL_N_STATES];	/* its values */
-	uint8_t armed;			/* text differs from `old` */
-	uint8_t is_on;			/* last state switched to; 0: on for others alone */
-	uint8_t is_word;		/* not one byte: ask the patch */
+	uint8_t armed;			/* how it is switched; 0: it cannot be */
+	uint8_t is_on;			/* last state wished; 0: on for others alone */
+	uint8_t is_deferred;		/* text is not so yet (switch.c) */
 	uint8_t is_entry, is_wanted;	/* as its row says; constant once state == READY */
 };
+enum { FL_ARMED_FLIP = 1, FL_ARMED_WORD };	/* one byte; several: ask the patch */
 
 struct fl_function {
 	uintptr_t at;
 	uint32_t probes;		/* first of its list */
 	uint32_t taken, entered;	/* samples and entries of this on-period; atomic */
-	uint32_t is_off;		/* 1: on the list; atomic */
-	uint32_t generation;		/* of its on-period; atomic */
+	uint32_t is_off;		/* 1: on the list; R any, behind generation */
+	uint32_t generation;		/* of its on-period; R any */
 	uint32_t next_off;		/* list of those that switched off */
 };
 
@@ -76,6 +77,9 @@ struct fl_table {
 	struct fl_known *known;
 	uint32_t n, n_functions, n_known, n_hash, stamp;
 	uint32_t virtuals;		/* the last one, as fl_known.late */
+	uint32_t unarmed;		/* no lower id awaits its arming since a dlclose */
+	struct fl_modules modules;	/* as of the last walk */
+	bool unheard;			/* modules come and go, and the loader does not say */
 	bool closing;			/* nothing is switched on any more */
 	bool between;			/* windows: none is open */
 };
@@ -88,9 +92,6 @@ bool fl_table_lock_within(uint64_t us, uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
 /* In fork's child: another thread was changing it, and may be half through. */
 bool fl_table_is_cut(void);
-/* Does the calling thread hold it? So it is in what the loader calls inside a
- * dlclose: free(), which may be the program's own and have probes. */
-bool fl_table_is_mine(void);
 
 /* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
 void *fl_table_map(size_t bytes);
@@ -128,14 +129,14 @@ int fl_place_note(uint64_t key, int what);
 void fl_late_forget(const struct fl_known *);
 uint32_t fl_late_revive(const struct fl_known *);
 
-/* Drop the probes of modules that were unloaded; the table is locked. */
-void fl_table_forget_gone(void);
+/* Drop the probes of modules that were unloaded. Nothing is armed there after it. */
+void fl_table_forget_gone(bool (*is_loaded)(uintptr_t bias));
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
 /* What entries do between windows, and exits: as one set; so does what is armed from
  * now on. Entries count, exits are off. */
-void fl_probes_open_window(void);
+bool fl_probes_open_window(void);	/* false: not while modules are being unloaded */
 void fl_probes_close_window(void);
 /* A virtual probe's event: who called is not known. */
 void fl_window_virtual(uint32_t id, uint32_t sp);
@@ -150,7 +151,27 @@ enum fl_action fl_window_action(uint32_t id);
 /* The routine for what a probe does. */
 uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
 
-/* Switch an armed probe; the table is locked. */
+/* Who stores to text of several probes, or may not find a switch half done, locks; try:
+ * does not wait, and is refused where nothing may be switched. hold: nobody switches a
+ * single one either, and the lock's holder may remap text, until let. frozen: no
+ * text of a module may be stored to, unless it runs. */
+void fl_switches_open(void);
+void fl_switches_lock(uint64_t *signals);
+bool fl_switches_try(uint64_t *signals);
+void fl_switches_unlock(const uint64_t *signals);
+void fl_switches_hold(void);
+void fl_switches_let(void);
+bool fl_switches_are_frozen(void);
+bool fl_switches_may_store(void);	/* is the text this process's? */
+/* Are modules being unmapped? By the calling thread? How often was that begun? */
+bool fl_switches_are_unloading(void);
+bool fl_switches_is_unloader(void);
+uint32_t fl_switches_unloads(void);
+/* No lock is held. Returns at once in what the unloading thread itself calls. */
+void fl_switches_wait_for_thaw(void);
+/* In fork's child, alone: begin anew. False: text may be half unmapped. */
+bool fl_switches_in_child(void);
+/* Switch a probe, with the lock; what is frozen is deferred to the thaw. */
 void fl_probe_flip_locked(uint32_t id, int state);
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);

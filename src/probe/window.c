@@ -55,6 +55,7 @@ enum {
 	LEAST_US = 50,			/* a window */
 	OPEN_US = 10000,		/* between two looks at one that stays open */
 	SHORT_US = 50,			/* a sleep */
+	UNLOADING_US = 500,		/* while modules are being unloaded */
 	LATE_PERIODS = 30,		/* that are made up for */
 	QUICK_US = 50, TRIES = 8,	/* of read_clock() */
 	WATCH_US = 100000,		/* before begin() */
@@ -306,7 +307,8 @@ static uint64_t turn_on(uint64_t per_us)
 {
 	uint64_t begin = fl_arch_ticks();
 
-	fl_probes_open_window();
+	if (!fl_probes_open_window())
+		return UNLOADING_US;
 	self.on_us = (fl_arch_ticks() - begin) / per_us;
 	open_window(load_relaxed(&windows()->rate));
 	return 0;

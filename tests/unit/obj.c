@@ -230,14 +230,55 @@ static int stop_at_once(void *arg, struct fl_module *m)
 
 static void loaded_modules_come_program_first(void **state)
 {
+	struct fl_modules now;
 	struct found f = { 0 };
 	int n = 0;
 
 	(void)state;
-	assert_int_equal(fl_obj_loaded(on_module, &f), 0);
+	assert_int_equal(fl_obj_list(&now), 0);
+	assert_int_equal(fl_obj_each(&now, on_module, &f), 0);
 	assert_true(f.program && f.libc && f.n >= 3);
-	assert_int_equal(fl_obj_loaded(stop_at_once, &n), 7);
+	assert_int_equal(fl_obj_each(&now, stop_at_once, &n), 7);
 	assert_int_equal(n, 1);
+	fl_obj_unlist(&now);
+	assert_int_equal(fl_obj_each(&now, stop_at_once, &n), 0);
+}
+
+struct same { const struct fl_module *as; bool found; };
+
+static int is_same(void *arg, struct fl_module *m)
+{
+	struct same *s = arg;
+	char path[4096];
+
+	if (s->as->bias != m->bias)
+		return 0;
+	s->found = s->as->lo == m->lo && s->as->hi == m->hi && s->as->n_ph == m->n_ph &&
+		   realpath(m->path, path) && !strcmp(path, s->as->path);
+	return 1;
+}
+
+/* Without the loader the same is found, but for a name. */
+static void a_module_is_found_by_its_mapping(void **state)
+{
+	const void *in[] = { (const void *)is_same, dlsym(RTLD_NEXT, "memcpy") };
+	struct fl_modules now;
+	struct fl_module m;
+	char path[4096];
+
+	(void)state;
+	assert_int_equal(fl_obj_list(&now), 0);
+	for (size_t i = 0; i < ARRAY_LEN(in); i++) {
+		struct same s = { .as = &m };
+
+		assert_int_equal(fl_obj_around(&m, (uintptr_t)in[i], path, sizeof path), 0);
+		assert_int_equal(fl_obj_each(&now, is_same, &s), 1);
+		assert_true(s.found);
+		fl_obj_close(&m.file);
+	}
+	assert_int_equal(fl_obj_around(&m, (uintptr_t)&m, path, sizeof path), -ENOENT);
+	assert_int_equal(fl_obj_around(&m, 0, path, sizeof path), -ENOENT);
+	fl_obj_unlist(&now);
 }
 
 static int read_small_program(void **state)
@@ -272,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_cut_segment_is_refused),
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
+		cmocka_unit_test(a_module_is_found_by_its_mapping),
 	};
 
 	return cmocka_run_group_tests_name("obj", tests, read_small_program, NULL);

@@ -111,48 +111,7 @@ static void runs(void (*target)(struct rig *))
 	assert_int_equal(rig_drain(g, rig_fork(g, target)), 0);
 }
 
-/* ---- marks -------------------------------------------------------------------- */
-
-static void *leave_mark(void *unused)
-{
-	fl_channel_slot()->toggling = 1;
-	return unused;
-}
-
-static void end_switching(struct rig *unused)
-{
-	pthread_t t;
-
-	(void)unused;
-	open_probes();
-	NEED(!pthread_create(&t, NULL, leave_mark, NULL));
-	pthread_join(t, NULL);
-	fl_probes_freeze();
-	fl_probes_thaw();
-}
-
-static void who_ended_is_not_waited_for(void **unused)
-{
-	int status;
-
-	(void)unused;
-	assert_int_equal(waitpid(rig_fork(g, end_switching), &status, 0) > 0, 1);
-	assert_int_equal(status, 0);		/* nobody has freed the slot */
-	fl_reader_poll(g->reader, false);
-	fl_reader_poll(g->reader, true);
-}
-
-static void who_has_the_slot_next_has_no_mark(void **unused)
-{
-	int status;
-
-	(void)unused;
-	assert_int_equal(waitpid(rig_fork(g, end_switching), &status, 0) > 0, 1);
-	assert_int_equal(fl_shm_slot(g->m, 0)->toggling, 1);
-	fl_reader_poll(g->reader, false);
-	assert_int_equal(fl_shm_slot(g->m, 0)->state, FL_SLOT_FREE);
-	assert_int_equal(fl_shm_slot(g->m, 0)->toggling, 0);
-}
+/* ---- a switch that is left ----------------------------------------------------------- */
 
 static sigjmp_buf out;
 
@@ -180,7 +139,7 @@ static void leave_switch(struct rig *unused)
 		for (;;)
 			sample(1000);
 	NEED(!at_stop);
-	NEED(!fl_channel_slot()->toggling && f->is_off && text == OFF_BYTE);
+	NEED(f->is_off && text == OFF_BYTE);
 	fl_sample_rearm();
 	NEED(!f->is_off && text == ON_BYTE);
 }
@@ -193,10 +152,43 @@ static void a_switch_is_not_left(void **unused)
 
 /* ---- inside a dlclose ---------------------------------------------------------- */
 
+static bool is_there(uintptr_t bias)
+{
+	(void)bias;
+	return true;
+}
+
 static void call(uint32_t id, void *arg)
 {
 	(void)id;
 	(void)arg;
+}
+
+/* Nothing is stored, and nobody waits; who samples tries again, what was wished for is
+ * made so at the end. */
+static void switch_in_dlclose(struct rig *unused)
+{
+	const struct fl_function *f;
+
+	(void)unused;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[entry_id].function];
+	fl_probes_freeze();
+	sample(1000);
+	NEED(text == ON_BYTE && !f->is_off && f->taken == 1);
+	NEED(fl_probe_switch(entry_id, FL_OFF) == 0 && text == ON_BYTE);
+	NEED(!fl_probe_is_on(entry_id));
+	NEED(fl_probe_handler(entry_id, call, NULL) == 0);
+	fl_probes_thaw(is_there);
+	NEED(text == OFF_BYTE && !fl_switches_are_frozen());
+	NEED(fl_probe_switch(entry_id, FL_ON) == 0 && text == ON_BYTE);
+}
+
+static void a_switch_in_a_dlclose_is_made_at_its_end(void **unused)
+{
+	(void)unused;
+	runs(switch_in_dlclose);
+	assert_int_equal(g->delivered, 2);
 }
 
 static void sample_in_dlclose(struct rig *unused)
@@ -206,51 +198,153 @@ static void sample_in_dlclose(struct rig *unused)
 	(void)unused;
 	open_probes();
 	f = &fl_table.functions[fl_table.probes[entry_id].function];
-	NEED(!fl_probes_are_held());
 	fl_probes_freeze();
-	NEED(fl_probes_are_held());
 	sample(1000);
-	NEED(text == ON_BYTE && !f->is_off && f->taken == 1);
-	NEED(fl_probe_switch(entry_id, FL_OFF) == -EDEADLK);
-	NEED(fl_probe_handler(entry_id, call, NULL) == -EDEADLK);
-	fl_probes_thaw();
-	NEED(!fl_probes_are_held());
+	NEED(text == ON_BYTE && !f->is_off);
+	fl_probes_thaw(is_there);
+	NEED(text == ON_BYTE && !f->is_off);
 	sample(1000);
-	NEED(text == OFF_BYTE && f->is_off && f->taken == 2);
-	NEED(fl_probe_switch(entry_id, FL_ON) == 0 && text == ON_BYTE);
+	NEED(text == OFF_BYTE && f->is_off);
+	fl_probes_freeze();
+	fl_sample_rearm();
+	NEED(text == OFF_BYTE && f->is_off);
+	fl_probes_thaw(is_there);
+	NEED(text == OFF_BYTE && f->is_off);
+	fl_sample_rearm();
+	NEED(text == ON_BYTE && !f->is_off);
 }
 
-static void nobody_waits_for_itself_in_a_dlclose(void **unused)
+static void sampling_goes_on_behind_a_dlclose(void **unused)
 {
 	(void)unused;
 	runs(sample_in_dlclose);
 	assert_int_equal(g->delivered, 4);
 }
 
-static void *ask_if_held(void *unused)
+/* All that a probe's path may come to, while another thread is in a dlclose. */
+static void *switch_beside(void *unused)
 {
-	(void)unused;
-	return fl_probes_are_held() ? &text : NULL;
+	uint8_t goals[2] = { FL_OFF, FL_OFF };
+	bool is_new;
+
+	sample(2000);
+	NEED(fl_probe_virtual((uintptr_t)body + 1, FL_ENTRY, FL_FORM_NONE, &is_new) >= 0);
+	NEED(is_new && fl_probes_commit(2, FL_MET) == 0);
+	NEED(!fl_probes_open_window());
+	fl_probes_close_window();
+	NEED(fl_probe_switch(entry_id, FL_OFF) == 0 && fl_probe_switch(entry_id, FL_ON) == 0);
+	NEED(fl_probes_switch_set(goals, ARRAY_LEN(goals)) == 1);
+	NEED(text == ON_BYTE && !fl_probe_is_on(entry_id));
+	return unused;
 }
 
 static void freeze_beside_another(struct rig *unused)
 {
-	void *held = &text;
 	pthread_t t;
 
 	(void)unused;
 	open_probes();
 	fl_probes_freeze();
-	NEED(!pthread_create(&t, NULL, ask_if_held, NULL));
-	pthread_join(t, &held);
-	NEED(!held);
-	fl_probes_thaw();
+	NEED(!pthread_create(&t, NULL, switch_beside, NULL));
+	pthread_join(t, NULL);
+	fl_probes_thaw(is_there);
+	NEED(text == OFF_BYTE);
 }
 
-static void others_may_wait_for_a_dlclose(void **unused)
+static void nobody_waits_for_a_dlclose(void **unused)
 {
 	(void)unused;
 	runs(freeze_beside_another);
+}
+
+/* What is switched on goes with its module: nobody stores there any more. */
+static bool is_gone(uintptr_t bias)
+{
+	(void)bias;
+	return false;
+}
+
+static void go_in_dlclose(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	fl_table.known[fl_table.n_known++] = (struct fl_known){
+		.lo = (uintptr_t)&text, .hi = (uintptr_t)&text + 1, .bias = (uintptr_t)&text,
+		.first = entry_id, .end = entry_id + 1, .late = FL_NO_PROBE,
+	};
+	fl_probes_freeze();
+	NEED(fl_probe_switch(entry_id, FL_OFF) == 0);
+	fl_probes_thaw(is_gone);
+	NEED(text == ON_BYTE && fl_probe_switch(entry_id, FL_OFF) == FLE_GONE);
+	NEED(text == ON_BYTE);
+}
+
+static void what_is_unmapped_is_not_stored_to(void **unused)
+{
+	(void)unused;
+	runs(go_in_dlclose);
+}
+
+/* Arming is left to the end of a dlclose, but of a place that a call just came from. */
+static void arm_in_dlclose(struct rig *unused)
+{
+	bool is_new;
+	int id;
+
+	(void)unused;
+	open_probes();
+	fl_probes_freeze();
+	id = fl_probe_virtual((uintptr_t)body + 1, FL_ENTRY, FL_FORM_NONE, &is_new);
+	NEED(id == 2 && fl_probes_commit(2, FL_RUNNING) == 0 && fl_probes_await_arming());
+	NEED(fl_table.sites[2].state == FL_SITE_FOUND);
+	NEED(fl_probes_commit(2, FL_MET) == 0 && !fl_probes_await_arming());
+	NEED(fl_table.sites[2].state == FL_SITE_READY);
+	fl_probes_thaw(is_there);
+}
+
+static void arming_waits_for_the_end_of_a_dlclose(void **unused)
+{
+	(void)unused;
+	runs(arm_in_dlclose);
+}
+
+/* In the middle of the lock's holder: freeze waits for him, and for nobody else. */
+static uint32_t came, has_frozen;
+
+static void *freeze_once(void *unused)
+{
+	while (!load_acquire(&came))
+		usleep(100);
+	fl_probes_freeze();
+	store_release(&has_frozen, 1);
+	return unused;
+}
+
+static void hold_up(void)
+{
+	store_release(&came, 1);
+	usleep(50000);
+	NEED(!load_acquire(&has_frozen) && text == ON_BYTE);
+}
+
+static void freeze_in_switch(struct rig *unused)
+{
+	pthread_t t;
+
+	(void)unused;
+	open_probes();
+	came = has_frozen = 0;
+	NEED(!pthread_create(&t, NULL, freeze_once, NULL));
+	stop("probe.switching", hold_up);
+	sample(1000);
+	NEED(!at_stop && text == OFF_BYTE);
+	pthread_join(t, NULL);
+}
+
+static void a_freeze_waits_for_who_is_storing(void **unused)
+{
+	(void)unused;
+	runs(freeze_in_switch);
 }
 
 /* ---- samples -------------------------------------------------------------------- */
@@ -403,7 +497,7 @@ static void unload(struct rig *unused)
 	NEED(find_ready(PLACE + 16) == id && find(PLACE + 16, &is_new) == id && !is_new);
 	NEED(find_ready(PLACE + 32) == -ENOENT && fl_probe_is_on((uint32_t)id));
 	fl_probes_freeze();
-	fl_probes_thaw();
+	fl_probes_thaw(is_gone);
 	NEED(find_ready(PLACE + 16) == -ENOENT && !fl_probe_is_on((uint32_t)id));
 	NEED(fl_probe_switch((uint32_t)id, FL_ON) == FLE_GONE);
 	place_module();
@@ -463,6 +557,20 @@ static void switch_shared(struct rig *unused)
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
 
+static pthread_t rearming;
+
+static void *rearm(void *unused)
+{
+	fl_sample_rearm();
+	return unused;
+}
+
+static void end_epoch(void)
+{
+	NEED(!pthread_create(&rearming, NULL, rearm, NULL));
+	usleep(20000);
+}
+
 /* A site of a function that is off was armed since, on. The thread that switches it
  * off is stopped before it does, and meanwhile the epoch ends. */
 static void lose_function(struct rig *unused)
@@ -476,9 +584,10 @@ static void lose_function(struct rig *unused)
 	NEED(f->is_off && text == OFF_BYTE);
 	fl_probe_switch(entry_id, FL_ON);
 	fl_probe_switch(exit_id, FL_ON);
-	stop("sample.off", fl_sample_rearm);
+	stop("probe.switching", end_epoch);
 	sample(1000);
 	NEED(!at_stop);
+	pthread_join(rearming, NULL);
 	fl_sample_rearm();
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
@@ -502,13 +611,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(frames_stay_in_their_table),
 		TEST(a_thread_without_a_slot_is_counted),
-		TEST(who_ended_is_not_waited_for),
-		TEST(who_has_the_slot_next_has_no_mark),
 		TEST(a_switch_is_not_left),
-		TEST(nobody_waits_for_itself_in_a_dlclose),
+		TEST(a_switch_in_a_dlclose_is_made_at_its_end),
+		TEST(sampling_goes_on_behind_a_dlclose),
+		TEST(nobody_waits_for_a_dlclose),
+		TEST(what_is_unmapped_is_not_stored_to),
+		TEST(arming_waits_for_the_end_of_a_dlclose),
+		TEST(a_freeze_waits_for_who_is_storing),
 		TEST(a_trap_in_the_middle_overwrites_nothing),
 		TEST(a_trap_in_a_claim_takes_no_second_slot),
-		TEST(others_may_wait_for_a_dlclose),
 		TEST(a_place_has_a_probe_for_each_module),
 		TEST(a_probe_without_a_site_calls_its_handler),
 		TEST(a_shared_exit_stays_on),

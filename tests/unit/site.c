@@ -405,6 +405,7 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 	for (size_t c = 0; c < ARRAY_LEN(compilers); c++)
 		for (int o = 0; has(compilers[c]) && o <= 3; o++) {
 			struct in_memory i = { path, &memory };
+			struct fl_modules now;
 			void *h;
 
 			snprintf(path, sizeof path, "%s/lib%zu%d.so", dir, c, o);
@@ -417,7 +418,9 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 			h = dlopen(path, RTLD_NOW);
 			assert_non_null(h);
 			memory.n = 0;
-			assert_int_equal(fl_obj_loaded(scan_if_ours, &i), file.n);
+			assert_int_equal(fl_obj_list(&now), 0);
+			assert_int_equal(fl_obj_each(&now, scan_if_ours, &i), file.n);
+			fl_obj_unlist(&now);
 			assert_true(file.n > 20);
 			for (size_t k = 0; k < file.n; k++)
 				assert_memory_equal(&file.s[k], &memory.s[k],

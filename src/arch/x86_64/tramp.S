@@ -24,7 +24,9 @@
 #define SLOT_LIMIT	8
 #define SLOT_DATA	16
 #define SLOT_COUNTERS	24
-#define SLOT_WORD	40
+#define SLOT_WORD	32
+#define FLIP_BYTE	8
+#define FLIP_ARMED	11
 #define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
 
 	.text
@@ -250,6 +252,41 @@ END fl_ask_idle
 	ASK	record_long
 	ASK	time_long
 	ASK	window
+
+/* enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *f,
+ * int state, enum fl_flip_when): what is loaded is loaded in the sequence, so it is
+ * still so when the byte is stored. */
+FUNC fl_arch_flip_unless
+	RSEQ_DESCRIPTOR .Lflip_cs, .Lflip_start, .Lflip_end, .Lflip_abort
+	mov	fl_rseq_at(%rip), %r8
+	lea	.Lflip_cs(%rip), %r9
+	mov	%edx, %edx
+.Lflip_arm:
+	mov	%r9, %fs:(%r8)
+.Lflip_start:
+	mov	$1, %eax			/* FL_FLIP_HELD */
+	cmpl	$0, (%rdi)
+	jne	.Lflip_out
+	inc	%eax				/* FL_FLIP_UNARMED */
+	cmpb	$1, FLIP_ARMED(%rsi)
+	jne	.Lflip_out
+	xor	%eax, %eax
+	mov	(%rsi), %r11
+	movzbl	FLIP_BYTE(%rsi, %rdx), %r10d
+	test	%ecx, %ecx
+	je	.Lflip_store
+	cmp	%r10b, (%r11)
+	je	.Lflip_out
+.Lflip_store:
+	mov	%r10b, (%r11)
+.Lflip_end:
+.Lflip_out:
+	ret
+	.byte	0x0f, 0xb9, 0x3d
+	.long	RSEQ_SIGNATURE
+.Lflip_abort:
+	jmp	.Lflip_arm
+END fl_arch_flip_unless
 
 /* bool fl_arch_put_pair(const void *pair): the short path for two records. */
 FUNC fl_arch_put_pair

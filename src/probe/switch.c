@@ -1,0 +1,386 @@
+/*
+ * switch.c - switches, and the loader that unmaps what they would store to.
+ *
+ * Hides when text may be stored to. A switch of an armed probe is one store, and
+ * pays no fence; the loader says when it begins to unmap modules, and when it has.
+ *
+ * PROTOCOL
+ *	one probe (flick_on): a			fl_probes_freeze(): the loader
+ *	restartable sequence (arch)		begins to delete
+ *	  load frozen		(A)		lock `switching`
+ *	  load armed, at			frozen + 1		(C)
+ *	  store to text				restart all sequences	(OS21)
+ *	several, sampling's, arming:		unlock
+ *	lock `switching`			... the loader and the program run:
+ *	  load frozen				modules are unmapped, free() is called
+ *	  store to text				fl_probes_thaw(): it has ended
+ *	unlock					armed = 0 of what is gone
+ *	frozen: is_on = what is wanted,		lock `switching`
+ *	deferred = 1, fence	(D)		frozen - 1		(B)
+ *	load frozen: if it is not any more,	fence, load deferred	(E)
+ *	all again				make what was deferred so
+ *						unlock
+ *	Where the kernel restarts no sequences each switch takes the lock.
+ * INVARIANT
+ *	1 From freeze to thaw nobody stores to text that may be unmapped.
+ *	2 Who switches waits for nobody who is in the loader or the program.
+ *	3 While nothing is frozen, and nobody is switching, text is as `is_on` says.
+ * WHY
+ *	1 A sequence that loaded `frozen` before (C), and has not stored when restarts
+ *	  come, begins again and sees it. Who had the lock has stored before freeze gets
+ *	  it. Who sees the 0 of the thaw, (A) of (B), sees what is not armed any more. What
+ *	  is armed in between is a place that was met by a call: its code runs.
+ *	2 From freeze to thaw no lock is held. Who holds `switching` stores, asks the
+ *	  kernel, and synchronises cores. Sampling does not even wait for that.
+ *	3 Of (D) and (E) one sees the other: who deferred tries again, or the thaw finds
+ *	  it. That is made so until `is_on` is what was stored.
+ * FAILURE
+ *	The kernel denies restarts later (seccomp): from then on each switch takes the
+ *	lock, and this freeze waits a millisecond for those who are in the middle of five
+ *	instructions. A fork between freeze and thaw waits for the thaw, but not for long;
+ *	if it does not come the child stores to no text, and is not recorded.
+ */
+#include "os/os.h"
+#include "table.h"
+
+_Static_assert(offsetof(struct fl_switch, at) == offsetof(struct fl_flip, at) &&
+	       offsetof(struct fl_switch, byte) == offsetof(struct fl_flip, byte) &&
+	       offsetof(struct fl_switch, armed) == offsetof(struct fl_flip, armed) &&
+	       sizeof(struct fl_switch) == sizeof(struct fl_flip), "it begins as one");
+
+enum { PAUSE_US = 200 };
+
+/* (A) is in the sequence itself: (A) pairs with (B), (A) pairs with (C). */
+
+static struct fl_lock switching = { .rank = FL_LOCK_SWITCHES };	/* W of all below */
+static uint32_t frozen;			/* how many want no stores to text; R any (A) */
+static uint32_t deferred;		/* 1: some switch is left to the thaw; W any (D) */
+static uint32_t unloads;		/* how often modules were about to go; R any */
+static int unloader;			/* the thread, from freeze to thaw; 0: none; R any */
+static uint32_t holding;		/* forks that want no freeze */
+static bool restarts;			/* a single switch is a restartable sequence */
+
+/* In fork's child, and of an earlier use. */
+static void forget_freezes(void)
+{
+	frozen = deferred = holding = 0;
+	unloader = 0;
+}
+
+void fl_switches_open(void)
+{
+	forget_freezes();
+	restarts = fl_arch_has_rseq() && fl_os_membarrier_restart_register() == 0 &&
+		   fl_os_membarrier_restart() == 0;
+}
+
+/* ---- frozen ------------------------------------------------------------------------ */
+
+bool fl_switches_are_unloading(void)
+{
+	return load_relaxed(&unloader) != 0;
+}
+
+uint32_t fl_switches_unloads(void)
+{
+	return load_relaxed(&unloads);
+}
+
+void fl_switches_hold(void)
+{
+	enum { LONG_US = 1000 };
+
+	store_release(&frozen, frozen + 1);			/* (C) pairs with (A) */
+	if (!restarts || fl_os_membarrier_restart() == 0)
+		return;
+	store_relaxed(&restarts, false);
+	fl_os_sleep_us(LONG_US);
+}
+
+void fl_switches_let(void)
+{
+	store_release(&frozen, frozen - 1);		/* (B) pairs with (A) */
+}
+
+static void store(uint32_t id, int state)
+{
+	const struct fl_switch *s = &fl_table.switches[id];
+
+	if (s->armed == FL_ARMED_FLIP)
+		fl_arch_store_byte(s->at, s->byte[state]);
+	else if (s->armed)
+		fl_patch_flip(&fl_table.probes[id].patch, state);
+}
+
+/* Who wants it otherwise says so first, and stores then. */
+static void make_so(uint32_t id)
+{
+	const uint8_t *is_on = &fl_table.switches[id].is_on;
+	uint8_t now;
+
+	do {
+		now = load_relaxed(is_on);
+		store(id, now ? FL_ON : FL_OFF);
+		/* ordering: none other; the store to text before the load */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (now != load_relaxed(is_on));
+}
+
+static void make_deferred(void)
+{
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		uint8_t *d = &fl_table.switches[id].is_deferred;
+
+		/* ordering: none other, what is deferred later is seen later */
+		if (load_relaxed(d) && __atomic_exchange_n(d, 0, __ATOMIC_SEQ_CST))
+			make_so(id);
+	}
+}
+
+static bool is_deferred(void)
+{
+	/* (E) pairs with (D) */
+	return !frozen && load_relaxed(&deferred) &&
+	       __atomic_exchange_n(&deferred, 0, __ATOMIC_SEQ_CST);
+}
+
+static void defer(uint32_t id)
+{
+	store_relaxed(&fl_table.switches[id].is_deferred, 1);
+	/* (D) pairs with (E) */
+	__atomic_store_n(&deferred, 1, __ATOMIC_SEQ_CST);
+}
+
+void fl_switches_lock(uint64_t *signals)
+{
+	fl_os_lock(&switching, signals);
+}
+
+void fl_switches_unlock(const uint64_t *signals)
+{
+	/* (E) pairs with (D) */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (is_deferred())
+		make_deferred();
+	fl_os_unlock(&switching, signals);
+}
+
+bool fl_switches_try(uint64_t *signals)
+{
+	const struct fl_slot *own = fl_channel_own_slot();
+
+	if (fl_os_is_locked(&switching) || load_relaxed(&frozen) ||
+	    !fl_os_trylock_by(&switching, own ? own->tid : fl_os_tid(), signals))
+		return false;
+	if (!frozen && !fl_table.closing)
+		return true;
+	fl_switches_unlock(signals);
+	return false;
+}
+
+bool fl_switches_are_frozen(void)
+{
+	return load_relaxed(&frozen) != 0;
+}
+
+/* ---- one probe ---------------------------------------------------------------------- */
+
+/* A child of a bare clone, which took no leave in fl_probes_leave(), must
+ * not store to text that it shares with its parent. */
+bool fl_switches_may_store(void)
+{
+	return !fl_text_is_aliased() || !fl_channel_is_closed() || fl_table.closing;
+}
+
+/* What goes on to call is data alone; any other has a reason not to be armed. */
+static int switch_unarmed(uint32_t id, int state)
+{
+	if (fl_table.sites[id].state == FL_SITE_GONE)
+		return FLE_GONE;
+	if (!fl_table.probes[id].by_call)
+		return FLE_REFUSED;
+	store_relaxed(&fl_table.switches[id].is_on, state == FL_ON);
+	return 0;
+}
+
+/* Of a thread that has interrupted itself, by SIGTRAP: nobody freezes meanwhile. */
+static enum fl_flipped flip_with_lock(uint32_t id, int state)
+{
+	bool mine = fl_os_lock_is_mine(&switching);
+	enum fl_flipped how = FL_FLIP_HELD;
+	uint64_t signals;
+
+	if (!mine)
+		fl_switches_lock(&signals);
+	if (!frozen) {
+		FL_POINT("probe.switching");
+		store(id, state);
+		how = FL_FLIPPED;
+	}
+	if (!mine)
+		fl_switches_unlock(&signals);
+	return how;
+}
+
+/* A probe that gets another handler while it is on: to store the byte that is there
+ * already would cost the cores that execute it as much as a new one, some hundred
+ * cycles each. */
+static enum fl_flipped flip(uint32_t id, int state)
+{
+	struct fl_switch *s = &fl_table.switches[id];
+	uint8_t was = load_relaxed(&s->is_on), is_on = state == FL_ON;
+
+	store_relaxed(&s->is_on, is_on);
+	if (load_relaxed(&restarts) && s->armed == FL_ARMED_FLIP)
+		return fl_arch_flip_unless(&frozen, (const struct fl_flip *)s, state,
+					   was == is_on ? FL_FLIP_IF_OTHER : FL_FLIP_ALWAYS);
+	return flip_with_lock(id, state);
+}
+
+int fl_probe_switch(uint32_t id, int state)
+{
+	enum fl_flipped how;
+
+	if (id >= fl_table.n)
+		return FLE_NOPROBE;
+	while (fl_table.switches[id].armed) {
+		if (!fl_switches_may_store())
+			return -EPERM;
+		how = flip(id, state);
+		if (how == FL_FLIPPED)
+			return 0;
+		if (how == FL_FLIP_HELD)
+			defer(id);
+		if (how == FL_FLIP_HELD && fl_switches_are_frozen())
+			return 0;
+	}
+	return switch_unarmed(id, state);
+}
+
+bool fl_probe_is_on(uint32_t id)
+{
+	return id < fl_table.n && fl_table.switches[id].is_on;
+}
+
+/* ---- several ---------------------------------------------------------------------------- */
+
+void fl_probe_flip_locked(uint32_t id, int state)
+{
+	struct fl_switch *s = &fl_table.switches[id];
+	bool armed = s->armed, stands_so = s->is_on == (state == FL_ON);
+
+	if (!armed && !fl_table.probes[id].by_call)
+		return;
+	store_relaxed(&s->is_on, state == FL_ON);
+	if (armed && frozen)
+		defer(id);
+	else if (armed && !(stands_so && s->armed == FL_ARMED_FLIP &&
+			    load_relaxed((const uint8_t *)s->at) == s->byte[state]))
+		store(id, state);
+}
+
+int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
+{
+	uint64_t signals;
+	int switched = 0;
+
+	if (!fl_switches_may_store())
+		return -EPERM;
+	fl_switches_lock(&signals);
+	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
+		if (!goal[id] || !fl_table.switches[id].armed)
+			continue;
+		fl_probe_flip_locked(id, goal[id]);
+		switched++;
+	}
+	fl_switches_unlock(&signals);
+	fl_patch_sync();
+	return switched;
+}
+
+/* ---- the loader ------------------------------------------------------------------------- */
+
+/* A fork has what it wants soon; or it waits for who waits for us. */
+static void wait_for_forks(void)
+{
+	enum { PATIENCE_US = 100000 };
+
+	for (int us = 0; load_relaxed(&holding) && us < PATIENCE_US; us += PAUSE_US)
+		fl_os_sleep_us(PAUSE_US);
+}
+
+void fl_probes_freeze(void)
+{
+	uint64_t signals;
+
+	wait_for_forks();
+	fl_switches_lock(&signals);
+	store_relaxed(&unloads, unloads + 1);
+	if (!unloader)
+		fl_switches_hold();
+	store_relaxed(&unloader, fl_os_tid());
+	fl_switches_unlock(&signals);
+	FL_POINT("probes.frozen");
+}
+
+void fl_probes_thaw(bool (*is_loaded)(uintptr_t bias))
+{
+	uint64_t signals;
+
+	if (!unloader)
+		return;
+	fl_table_forget_gone(is_loaded);
+	fl_switches_lock(&signals);
+	store_relaxed(&unloader, 0);
+	fl_switches_let();
+	fl_switches_unlock(&signals);
+}
+
+bool fl_switches_is_unloader(void)
+{
+	return load_relaxed(&unloader) == fl_os_tid();
+}
+
+void fl_switches_wait_for_thaw(void)
+{
+	while (fl_switches_are_unloading() && !fl_switches_is_unloader())
+		fl_os_sleep_us(PAUSE_US);
+}
+
+/* ---- fork ------------------------------------------------------------------------------- */
+
+/* `switching` may be the thread's own: SIGTRAP has a handler of the program's. */
+bool fl_probes_keep_modules(uint64_t patience_us)
+{
+	uint64_t signals;
+	bool thawed = false;
+
+	for (uint64_t us = 0; us < patience_us && !fl_os_holds_locks(); us += PAUSE_US) {
+		fl_switches_lock(&signals);
+		thawed = !unloader;
+		holding += thawed;
+		fl_switches_unlock(&signals);
+		if (thawed || fl_switches_is_unloader())
+			break;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return thawed;
+}
+
+void fl_probes_let_modules(void)
+{
+	uint64_t signals;
+
+	fl_switches_lock(&signals);
+	holding--;
+	fl_switches_unlock(&signals);
+}
+
+/* Is text as the parent's was, or was some of it just being unmapped? */
+bool fl_switches_in_child(void)
+{
+	bool whole = !unloader;
+
+	forget_freezes();
+	return whole;
+}

@@ -1,0 +1,197 @@
+/*
+ * unit/switch.c - a switch against a dlclose, instruction by instruction: threads of one
+ * core, so that one is held up anywhere, also between its look and its store.
+ *
+ * timeout: 60
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "channel-rig.h"
+#include "os/os.h"
+#include "patch/patch.h"
+#include "probe/table.h"
+
+enum { OFF_BYTE = 10, ON_BYTE = 11, ROUNDS = 400, SWITCHERS = 2 };
+
+static struct rig *g;
+static uint8_t *page;
+static uint32_t over;
+static bool with_lock;
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	g = rig_open(4, 8, FL_ACT_COUNT);
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	rig_close(g);
+	return 0;
+}
+
+/* In a child: as if the status were assert()'s. */
+#define NEED(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+		_exit(1); \
+	} \
+} while (0)
+
+static void body(void)
+{
+}
+
+static void open_probe(void)
+{
+	bool is_new;
+
+	NEED(!fl_patch_open(NULL));
+	NEED(!with_lock || !fl_os_fault_open("membarrier:1"));
+	NEED(!fl_probes_open(g->m));
+	NEED(fl_probe_virtual((uintptr_t)body, FL_ENTRY, FL_FORM_NONE, &is_new) == 0);
+	page = mmap(NULL, FL_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(page != MAP_FAILED);
+	*page = ON_BYTE;
+	fl_table.probes[0].by_call = 0;
+	fl_table.switches[0] = (struct fl_switch){
+		.at = (uintptr_t)page, .armed = FL_ARMED_FLIP, .is_on = 1,
+	};
+	fl_table.switches[0].byte[FL_OFF] = OFF_BYTE;
+	fl_table.switches[0].byte[FL_ON] = ON_BYTE;
+}
+
+static void stay_on_one_core(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	NEED(!sched_setaffinity(0, sizeof one, &one));
+}
+
+static void *switch_on_and_off(void *unused)
+{
+	for (unsigned i = 0; !load_relaxed(&over); i++)
+		NEED(!fl_probe_switch(0, i % 2 ? FL_ON : FL_OFF));
+	return unused;
+}
+
+static bool is_there(uintptr_t bias)
+{
+	(void)bias;
+	return true;
+}
+
+/* Whoever stores meanwhile faults. */
+static void unmap_at_times(struct rig *unused)
+{
+	pthread_t t[SWITCHERS];
+
+	(void)unused;
+	open_probe();
+	stay_on_one_core();
+	for (size_t i = 0; i < SWITCHERS; i++)
+		NEED(!pthread_create(&t[i], NULL, switch_on_and_off, NULL));
+	for (int i = 0; i < ROUNDS; i++) {
+		usleep(300);
+		fl_probes_freeze();
+		NEED(!mprotect(page, FL_PAGE, PROT_NONE));
+		usleep(300);
+		NEED(!mprotect(page, FL_PAGE, PROT_READ | PROT_WRITE));
+		fl_probes_thaw(is_there);
+	}
+	store_relaxed(&over, 1);
+	for (size_t i = 0; i < SWITCHERS; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void nobody_stores_while_frozen(void **unused)
+{
+	(void)unused;
+	with_lock = false;
+	assert_int_equal(rig_drain(g, rig_fork(g, unmap_at_times)), 0);
+}
+
+static void nor_without_sequences(void **unused)
+{
+	(void)unused;
+	with_lock = true;
+	assert_int_equal(rig_drain(g, rig_fork(g, unmap_at_times)), 0);
+}
+
+/* ---- what is deferred ------------------------------------------------------------------ */
+
+static uint32_t last;			/* wished; 1: on */
+
+static void *wish(void *unused)
+{
+	for (uint32_t i = 0; !load_relaxed(&over); i++) {
+		store_relaxed(&last, i % 2);
+		NEED(!fl_probe_switch(0, i % 2 ? FL_ON : FL_OFF));
+		if (i % 64 == 0)
+			usleep(20);
+	}
+	return unused;
+}
+
+/* The freezes end at any moment of the last switch. */
+static void freeze_while_wishing(void)
+{
+	pthread_t t;
+
+	store_relaxed(&over, 0);
+	NEED(!pthread_create(&t, NULL, wish, NULL));
+	for (int i = 0; i < ROUNDS; i++) {
+		fl_probes_freeze();
+		if (i == ROUNDS - 1)
+			store_relaxed(&over, 1);
+		fl_probes_thaw(is_there);
+	}
+	pthread_join(t, NULL);
+	NEED(*page == (last ? ON_BYTE : OFF_BYTE) && fl_probe_is_on(0) == last);
+}
+
+static void freeze_at_times(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	for (int i = 0; i < 40; i++)
+		freeze_while_wishing();
+}
+
+static void the_last_wish_is_made_so(void **unused)
+{
+	(void)unused;
+	with_lock = false;
+	assert_int_equal(rig_drain(g, rig_fork(g, freeze_at_times)), 0);
+}
+
+static void and_without_sequences(void **unused)
+{
+	(void)unused;
+	with_lock = true;
+	assert_int_equal(rig_drain(g, rig_fork(g, freeze_at_times)), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(nobody_stores_while_frozen),
+		TEST(nor_without_sequences),
+		TEST(the_last_wish_is_made_so),
+		TEST(and_without_sequences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
