@@ -235,7 +235,7 @@ static int open_all(void)
 	return err;
 }
 
-/* What cannot be found is told by ask(). */
+/* What cannot be found is told by ask(); what there is no room for the reader sees. */
 static int discover_first(uint32_t *from)
 {
 	struct fl_modules now;
@@ -244,7 +244,7 @@ static int discover_first(uint32_t *from)
 	*from = fl_probes_count();
 	if (!err)
 		err = fl_probes_discover(&now, FL_RUNNING, from);
-	return err < 0 ? err : 0;
+	return err < 0 && err != FLE_FULL ? err : 0;
 }
 
 void fl_agent_start(const char *given)

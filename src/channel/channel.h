@@ -22,7 +22,8 @@
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
 #define FL_SHM_VERSION 4
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
-#define FL_MAX_SLOTS 4096		/* bits of fl_shm.fresh[] */
+#define FL_MAX_SITES (1u << 26)
+#define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a family, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
 #define FL_MAX_PROVIDERS 32		/* bits of fl_view.framed */
@@ -43,6 +44,7 @@ enum fl_outside {	/* why a process is not recorded; index of outside[] */
 	FL_N_OUT
 };
 extern const char *const fl_outside_names[FL_N_OUT];
+enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2 };
 
 enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
 extern const char *const fl_kind_names[FL_N_KINDS];
@@ -162,6 +164,8 @@ struct fl_shm {
 	uint32_t n_images;		/* begun by start, exec and fork; atomic */
 	uint32_t n_processes;		/* rows claimed, or more; atomic */
 	uint32_t n_decided;		/* sites that were selected or not; W reader */
+	uint32_t n_met;			/* of the sites: no scan has named them; atomic */
+	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
 	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
 	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */

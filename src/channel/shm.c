@@ -15,8 +15,9 @@
 #include "channel/slot.h"
 #include "os/os.h"
 
-#define MAX_MODULES 1024
-#define MAX_SITES (1u << 26)
+#define MOST_MODULES 65535u		/* a row of UINT16_MAX is none */
+#define LEAST_MODULES 256u
+#define SITES_A_MODULE 16
 #define PAGE 4096u
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
@@ -65,8 +66,8 @@ static uint32_t or_default(uint32_t given, uint32_t preset)
 /* Options out of range are refused, never bent. */
 static bool options_are_valid(const struct fl_shm_options *o)
 {
-	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= MAX_SITES &&
-	       o->n_counters <= MAX_SITES &&
+	return o->n_slots <= FL_MAX_SLOTS && o->max_sites <= FL_MAX_SITES &&
+	       o->n_counters <= FL_MAX_SITES &&
 	       o->n_readers <= FL_MAX_READERS && o->action < FL_N_ACTIONS &&
 	       o->rate <= FL_RATE_ALL && (!o->rate || o->rate >= FL_RATE_LEAST) &&
 	       (!o->rate || o->n_readers <= 1) &&	/* `taken` is one reader's */
@@ -102,14 +103,21 @@ static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes, uint32_t n_coun
 	m->pool_chunks = m->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
 }
 
+static uint32_t modules_for(uint32_t sites)
+{
+	uint32_t n = sites / SITES_A_MODULE;
+
+	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
+}
+
 /* Header, processes, modules, sites, slots, pool: each from a page's start. */
 static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 {
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
 	m->header_bytes = sizeof(*m);
-	m->max_modules = MAX_MODULES;
 	m->max_sites = or_default(o->max_sites, 1u << 20);
+	m->max_modules = modules_for(m->max_sites);
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->n_readers = or_default(o->n_readers, 1);
 	m->action = o->action;

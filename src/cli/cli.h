@@ -36,6 +36,7 @@ struct fl_option {
 struct fl_account {
 	uint64_t produced, delivered, lost, filtered;
 	uint64_t active, refused;	/* probes */
+	uint64_t processes;		/* that had them, where several were followed */
 	bool due;			/* the command came far enough to have one */
 	char cost[128];			/* what recording cost, or why that is not known */
 };
@@ -176,6 +177,7 @@ struct fl_session_options {
 	size_t n_analyses;
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
+	uint32_t max_sites, max_threads;	/* 0: as fl_shm_create() has it */
 	uint32_t rate;			/* of windows, in millionths; 0: none */
 	bool rate_adapts;
 	const char *rate_text;		/* as it was asked for */
@@ -281,6 +283,10 @@ void fl_overhead_measure(struct fl_overhead out[2]);
 int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
+/* A site as it is now, every index within its table. */
+struct fl_shm_site fl_session_site(const struct fl_session *, uint32_t i);
+/* Say what became of the target, what is missing and why (tell.c). */
+void fl_session_tell(struct fl_session *);
 /* Keep the results, say what became of the target and what was lost. Returns
  * the exit status it calls for. */
 int fl_session_finish(struct fl_session *);

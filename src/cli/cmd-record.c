@@ -22,6 +22,8 @@ static const struct fl_option options[] = {
 	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "as long as a thread's ring may grow (512)" },
+	{ 0, "sites", "N", "room for so many probe sites (1048576)" },
+	{ 0, "threads", "N", "room for so many threads at a time (2048)" },
 	{ 0, "readers", "N", "threads that drain rings and analyse (1)" },
 	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
@@ -37,8 +39,8 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, RAW, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC,
-       CPU, TARGET_CPU };
+       BUFFER, SITES, THREADS, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT,
+       WHY, SYNC, CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
@@ -85,6 +87,8 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 			 return take_number(o, value, 1000000, &w->o.epoch_ms);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case SITES:	 return take_number(o, value, FL_MAX_SITES, &w->o.max_sites);
+	case THREADS:	 return take_number(o, value, FL_MAX_SLOTS, &w->o.max_threads);
 	case READERS:	 return take_number(o, value, FL_MAX_READERS, &w->o.readers);
 	case TRACE:	 w->o.trace = true; return 0;
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;

@@ -1,5 +1,5 @@
 /*
- * finish.c - what a session leaves behind: its file and what is said of its end.
+ * finish.c - what a session leaves behind: its file and its status.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -82,6 +82,7 @@ int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_W
 		{ "produced", &a->produced }, { "delivered", &a->delivered },
 		{ "lost", &a->lost }, { "filtered", &a->filtered },
 		{ "active", &a->active }, { "refused", &a->refused },
+		{ "processes", &a->processes },
 	};
 
 	*a = (struct fl_account){ .due = true };
@@ -134,7 +135,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_account(p, &s->account);
 	put(p, "overhead", "%u %u %u %u", s->view.overhead[0].inside,
 	    s->view.overhead[0].pair, s->view.overhead[1].inside, s->view.overhead[1].pair);
-	put(p, "processes", "%u", s->shm->n_processes);
+	put(p, "processes", "%llu", (unsigned long long)s->account.processes);
 	put(p, "images", "%u", s->shm->n_images);
 	if (s->sampler) {
 		put(p, "pc_samples", "%llu", (unsigned long long)(s->pc_samples - s->pc_own));
@@ -148,7 +149,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 }
 
 /* A site as it was brought, and what became of it. */
-static struct fl_shm_site site_of(const struct fl_session *s, uint32_t i)
+struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_shm_site now = fl_site_copy(&s->sites[i]);
 	struct fl_shm_site site = s->roster.sites[i];
@@ -167,7 +168,7 @@ static struct fl_shm_site *copy_sites(const struct fl_session *s)
 	struct fl_shm_site *sites = malloc((s->n_selected + 1) * sizeof(*sites));
 
 	for (uint32_t i = 0; sites && i < s->n_selected; i++)
-		sites[i] = site_of(s, i);
+		sites[i] = fl_session_site(s, i);
 	return sites;
 }
 
@@ -220,61 +221,11 @@ static int save(struct fl_session *s)
 	return err;
 }
 
-/* ---- the last lines --------------------------------------------------------------- */
-
-static void tell_end(const struct fl_session *s)
-{
-	const char *name = s->o->argv[0];
-
-	if (WIFSIGNALED(s->status))
-		fl_say("%s was ended by signal %d (%s)", name, WTERMSIG(s->status),
-		       strsignal(WTERMSIG(s->status)));
-	else if (WEXITSTATUS(s->status))
-		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
-}
-
-static void tell_losses(struct fl_session *s)
-{
-	size_t n;
-	const struct fl_thread *t = fl_readers_threads(s, &n);
-
-	for (int c = 0; c < FL_N_LOST; c++) {
-		uint64_t lost = fl_threads_lost(t, n, c);
-
-		if (lost)
-			fl_say("%llu events lost: %s", (unsigned long long)lost,
-			       fl_lost_names[c]);
-	}
-}
-
-static void tell_outside(const struct fl_session *s)
-{
-	for (int c = 0; c < FL_N_OUT; c++) {
-		uint32_t n = s->shm->outside[c];
-
-		if (n)
-			fl_say("%u time%s a process was not recorded: %s", n,
-			       n == 1 ? "" : "s", fl_outside_names[c]);
-	}
-}
-
-static void tell_refusals(const struct fl_session *s)
-{
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		struct fl_shm_site site = site_of(s, i);
-		const struct fl_function *f =
-			&s->roster.functions[s->roster.function_of[i]];
-
-		if (s->selected[i] && site.refusal)
-			fl_say("no probe at 0x%llx (%s of %s): %s",
-			       (unsigned long long)site.at, fl_kind_names[site.kind],
-			       f->name, fl_reason(site.refusal));
-	}
-}
+/* ---- the end ------------------------------------------------------------------------ */
 
 static int exit_status(const struct fl_session *s)
 {
-	if (s->account.lost && !s->o->allow_loss)
+	if ((s->account.lost || s->shm->left_out) && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
 		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :
@@ -292,10 +243,6 @@ int fl_session_finish(struct fl_session *s)
 		fl_say("kept in %s; `flick report%s%s` shows it", s->o->dir,
 		       strcmp(s->o->dir, "flick.data") ? " " : "",
 		       strcmp(s->o->dir, "flick.data") ? s->o->dir : "");
-	tell_end(s);
-	if (s->o->why)
-		tell_refusals(s);
-	tell_losses(s);
-	tell_outside(s);
+	fl_session_tell(s);
 	return status;
 }

@@ -52,11 +52,12 @@ void fl_limits_fit(struct fl_shm_options *o)
 
 	if (limit == UINT64_MAX)
 		return;
-	o->max_sites = (uint32_t)least(share / SITE_BYTES, MOST_SITES);
+	if (!o->max_sites)
+		o->max_sites = (uint32_t)least(share / SITE_BYTES, MOST_SITES);
 	if (o->action == FL_ACT_COUNT || o->rate)
 		o->n_counters = (uint32_t)counters(share, o->max_sites);
 	n = share / slot_bytes(o) + 1;
-	if (n >= MOST_SLOTS)
+	if (n >= (o->n_slots ? o->n_slots : MOST_SLOTS))
 		return;
 	o->n_slots = (uint32_t)n;
 	fl_say("%s are limited (ulimit -%c): room for %u threads at a time",

@@ -72,8 +72,10 @@ static void print_account(const struct fl_account *a)
 		(unsigned long long)a->lost);
 	if (a->filtered)
 		fprintf(stderr, ", %llu filtered", (unsigned long long)a->filtered);
-	fprintf(stderr, "; probes: %llu active, %llu refused\n",
-		(unsigned long long)a->active, (unsigned long long)a->refused);
+	fprintf(stderr, "; probes: %llu active", (unsigned long long)a->active);
+	if (a->processes > 1)
+		fprintf(stderr, " in %llu processes", (unsigned long long)a->processes);
+	fprintf(stderr, ", %llu refused\n", (unsigned long long)a->refused);
 }
 
 static int run_command(const struct fl_cmd *cmd, int argc, char **argv,

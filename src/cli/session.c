@@ -212,6 +212,7 @@ static int open_region(struct fl_session *s)
 {
 	struct fl_shm_options o = {
 		.ring_kib = s->o->buffer_kib,
+		.max_sites = s->o->max_sites, .n_slots = s->o->max_threads,
 		.n_readers = s->o->readers,
 		.action = s->o->action,
 		.samples = s->o->samples,
@@ -320,8 +321,10 @@ static void add_up_events(struct fl_session *s, struct fl_account *a)
 
 static void add_up(struct fl_session *s)
 {
+	uint32_t processes = load_relaxed(&s->shm->n_processes);
 	struct fl_account a = { .due = s->begun };
 
+	a.processes = processes < FL_MAX_PROCESSES ? processes : FL_MAX_PROCESSES;
 	add_up_events(s, &a);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		bool refused = load_relaxed(&s->sites[i].refusal) != 0;

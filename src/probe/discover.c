@@ -44,8 +44,10 @@ struct fl_known *fl_table_know(const struct fl_module *m)
 	struct fl_known *k = &t->known[t->n_known];
 	size_t n = 0;
 
-	if (t->n_known == t->shm->max_modules || t->shm->n_modules == t->shm->max_modules)
+	if (t->n_known == t->shm->max_modules || t->shm->n_modules == t->shm->max_modules) {
+		fl_table_leave_out(FL_LEFT_MODULES);
 		return NULL;
+	}
 	row->base = m->bias;
 	row->lo = m->lo;
 	row->hi = m->hi;

@@ -110,8 +110,10 @@ static int own_row(const struct fl_known *k)
 	for (uint32_t i = 0; i < n; i++)
 		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
 			return (int)i;
-	if (n == shm->max_modules)
+	if (n == shm->max_modules) {
+		fl_table_leave_out(FL_LEFT_MODULES);
 		return FLE_FULL;
+	}
 	rows[n] = rows[k->module];
 	rows[n].base = k->bias;
 	rows[n].lo = k->lo;
@@ -140,6 +142,11 @@ static int find_scanned(const struct fl_known *k, uintptr_t at)
 	return lo < k->end && sites[lo].at == at ? (int)lo : -ENOENT;
 }
 
+static void count_met(void)
+{
+	__atomic_fetch_add(&fl_table.shm->n_met, 1, __ATOMIC_RELAXED);
+}
+
 static int append_late(struct fl_known *k, const struct fl_site *s)
 {
 	int row = own_row(k);
@@ -151,6 +158,7 @@ static int append_late(struct fl_known *k, const struct fl_site *s)
 	id = fl_probe_id(p);
 	p->late = k->late;
 	k->late = id;
+	count_met();
 	fl_glue_late(k, id);
 	return (int)id;
 }
@@ -219,6 +227,7 @@ static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 		return FLE_FULL;
 	p->late = fl_table.virtuals;
 	fl_table.virtuals = fl_probe_id(p);
+	count_met();
 	return (int)fl_probe_id(p);
 }
 

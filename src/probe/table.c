@@ -167,13 +167,20 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	return p;
 }
 
+void fl_table_leave_out(enum fl_left what)
+{
+	__atomic_fetch_or(&fl_table.shm->left_out, what, __ATOMIC_RELAXED);
+}
+
 struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 {
 	struct fl_table *t = &fl_table;
 	struct fl_probe *p;
 
-	if (t->n == t->shm->max_sites)
+	if (t->n == t->shm->max_sites) {
+		fl_table_leave_out(FL_LEFT_SITES);
 		return NULL;
+	}
 	populate_step(t);
 	p = fl_table_put(t->n, s, module);
 	t->sites[t->n].image = fl_channel_image();

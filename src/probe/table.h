@@ -95,6 +95,8 @@ bool fl_table_is_cut(void);
 
 /* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
 void *fl_table_map(size_t bytes);
+/* There was no room, as the reader will say. */
+void fl_table_leave_out(enum fl_left);
 /* Append a probe for `site`; NULL when the table is full. */
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 /* Fill row `id`, which is not this process's yet. */

@@ -37,7 +37,7 @@ static void region_has_the_promised_defaults(void **state)
 	assert_int_equal(m->slot_bytes, FL_SLOT_HEADER_BYTES + 2 * 16 * 1024);
 	assert_int_equal(m->n_readers, 1);
 	assert_int_equal(m->max_sites, 1 << 20);
-	assert_int_equal(m->max_modules, 1024);
+	assert_int_equal(m->max_modules, 65535);
 	assert_true(m->modules_at >= sizeof(*m));
 	assert_true(m->sites_at >= m->modules_at + 1024 * sizeof(struct fl_shm_module));
 	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
@@ -56,6 +56,7 @@ static void region_refuses_options_out_of_range(void **state)
 		{ .ring_kib = 7 },
 		{ .ring_kib = 1024 * 1024 + 1 },
 		{ .max_sites = UINT32_MAX },
+		{ .n_counters = FL_MAX_SITES + 1 },
 		{ .n_readers = FL_MAX_READERS + 1 },
 		{ .action = FL_N_ACTIONS },
 		{ .rate = FL_RATE_ALL / 2, .n_readers = 2 },

@@ -1,0 +1,186 @@
+/*
+ * tell.c - what a person should know of a recording that is not in its results: how
+ * the program ended, which calls are missing, why, and what to do about it.
+ *
+ * A line a kind: thousands of refusals are as many reasons as there are, not as many
+ * lines (but see --why).
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cli/cli.h"
+
+enum { FEW = 4 };			/* so many need no line of their own */
+
+static void tell_end(const struct fl_session *s)
+{
+	const char *name = s->o->argv[0];
+
+	if (WIFSIGNALED(s->status))
+		fl_say("%s was ended by signal %d (%s)", name, WTERMSIG(s->status),
+		       strsignal(WTERMSIG(s->status)));
+	else if (WEXITSTATUS(s->status))
+		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
+}
+
+/* ---- refused --------------------------------------------------------------------- */
+
+static int refusal_of(const struct fl_session *s, uint32_t i)
+{
+	return s->selected[i] ? s->sites[i].refusal : 0;
+}
+
+static void tell_each_refusal(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		struct fl_shm_site site = fl_session_site(s, i);
+		const struct fl_function *f =
+			&s->roster.functions[s->roster.function_of[i]];
+
+		if (s->selected[i] && site.refusal)
+			fl_say("no probe at 0x%llx (%s of %s): %s",
+			       (unsigned long long)site.at, fl_kind_names[site.kind],
+			       f->name, fl_reason(site.refusal));
+	}
+}
+
+static const char *remedy(int refusal)
+{
+	switch (refusal) {
+	case FLE_NOSPACE:
+		return "; build with a wider -fpatchable-function-entry";
+	case FLE_THREADS:
+		return "; load that code before threads start";
+	case FLE_TEXTREL:
+		return "; build it with -fPIC";
+	case FLE_NOREACH:
+		return "; with -finstrument-functions none is needed";
+	case -ENOMEM:
+		return "; raise ulimit -v or vm.max_map_count";
+	default:
+		return "";
+	}
+}
+
+struct group {
+	int refusal;
+	uint64_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return x->n < y->n ? 1 : x->n > y->n ? -1 : 0;
+}
+
+/* How many groups there are; what `most` cannot hold counts as the last. */
+static size_t group_refusals(const struct fl_session *s, struct group *g, size_t most)
+{
+	size_t n = 0, k;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		int refusal = refusal_of(s, i);
+
+		if (!refusal)
+			continue;
+		for (k = 0; k < n && g[k].refusal != refusal; k++)
+			;
+		if (k == n && n < most)
+			g[n++] = (struct group){ .refusal = refusal };
+		g[k < n ? k : n - 1].n++;
+	}
+	qsort(g, n, sizeof(*g), by_number);
+	return n;
+}
+
+static void tell_refusals(const struct fl_session *s)
+{
+	enum { MOST = 32, LINE = 2048 };
+	struct group g[MOST];
+	char line[LINE] = "";
+	size_t n = 0, groups;
+
+	if (s->o->why) {
+		tell_each_refusal(s);
+		return;
+	}
+	groups = s->account.refused > FEW ? group_refusals(s, g, MOST) : 0;
+	for (size_t i = 0; i < groups && n < LINE - 1; i++)
+		n += (size_t)snprintf(line + n, LINE - n, "%s%llu: %s%s", i ? "; " : "",
+				      (unsigned long long)g[i].n, fl_reason(g[i].refusal),
+				      remedy(g[i].refusal));
+	if (groups)
+		fl_say("%llu probes were refused (--why names each): %s",
+		       (unsigned long long)s->account.refused, line);
+}
+
+/* ---- lost -------------------------------------------------------------------------- */
+
+static const char *const lost_remedies[FL_N_LOST] = {
+	[FL_LOST_READER] = "",
+	[FL_LOST_SLOT] = "; --threads=N makes room for more at a time",
+	[FL_LOST_ROOM] = "; raise the limit (ulimit)",
+	[FL_LOST_SITE] = "; --sites=N makes room for more",
+};
+
+static void tell_losses(struct fl_session *s)
+{
+	size_t n;
+	const struct fl_thread *t = fl_readers_threads(s, &n);
+
+	for (int c = 0; c < FL_N_LOST; c++) {
+		uint64_t lost = fl_threads_lost(t, n, c);
+
+		if (lost)
+			fl_say("%llu events lost: %s%s", (unsigned long long)lost,
+			       fl_lost_names[c], lost_remedies[c]);
+	}
+}
+
+/* Whether events of these are missing nobody knows. */
+static void tell_left_out(const struct fl_session *s)
+{
+	if (s->shm->left_out & FL_LEFT_SITES)
+		fl_say("there was room for %u probe sites: what lies beyond is not recorded; "
+		       "--sites=N makes more", s->roster.max_sites);
+	if (s->shm->left_out & FL_LEFT_MODULES)
+		fl_say("there was room for %u modules: what was loaded after them is not "
+		       "recorded under its name; --sites=N makes more", s->roster.max_modules);
+}
+
+static void tell_outside(const struct fl_session *s)
+{
+	for (int c = 0; c < FL_N_OUT; c++) {
+		uint32_t n = s->shm->outside[c];
+
+		if (n)
+			fl_say("%u time%s a process was not recorded: %s", n,
+			       n == 1 ? "" : "s", fl_outside_names[c]);
+	}
+}
+
+/* ---- met late ------------------------------------------------------------------------ */
+
+/* Nothing is missing; but each stopped its thread for the reader's answer, and what no
+ * scan has named no pattern could match before. */
+static void tell_unnamed(const struct fl_session *s)
+{
+	uint32_t met = load_relaxed(&s->shm->n_met), all = s->n_selected;
+
+	if (met > FEW && met > all / 100)
+		fl_say("%u of %u probes are of calls that no scan could name: each took some "
+		       "microseconds at its first, and was recorded from it on", met, all);
+}
+
+void fl_session_tell(struct fl_session *s)
+{
+	tell_end(s);
+	tell_refusals(s);
+	tell_losses(s);
+	tell_left_out(s);
+	tell_outside(s);
+	tell_unnamed(s);
+}
