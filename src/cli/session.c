@@ -242,8 +242,6 @@ static int open_analyses(struct fl_session *s)
 	s->view.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE;
 	s->view.name = name_of;
 	s->view.owner = s;
-	if (s->o->action == FL_ACT_TIME && !s->o->raw)
-		fl_overhead_measure(s->view.overhead);
 	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);
 	return err ? err : fl_roster_open(&s->roster, s->shm);
 }
@@ -518,6 +516,10 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 		return FL_EXIT_FAILED;
 	}
 	target_pid = s->pid;
+	/* The target waits for its first answer meanwhile; and who follows flick's
+	 * forks with a debugger meets the target's first. */
+	if (o->action == FL_ACT_TIME && !o->raw)
+		fl_overhead_measure(s->view.overhead);
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	s->drained = fl_moment_now();

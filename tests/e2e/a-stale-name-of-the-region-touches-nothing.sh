@@ -4,7 +4,7 @@
 # for nobody, and runs as without.
 . "$(dirname "$0")/lib"
 need "$CC" mkfifo
-target demo -O2 $sites
+target recursion -O2 $sites
 library=$(dirname "$FLICK")/libflick.so
 mkfifo "$work/fifo"
 exec 7<>"$work/fifo"
@@ -15,7 +15,7 @@ for name in "/proc/$$/fd/7" "/proc/$$/fd/7:$inode" "$work/fifo:$inode" \
 	for data in "" theirs; do
 		label="FLICK_SHM=$name, pipe holds '$data':"
 		[ -z "$data" ] || echo "$data" >&7
-		limit=10 run env LD_PRELOAD="$library" FLICK_SHM="$name" "$work/demo"
+		limit=10 run env LD_PRELOAD="$library" FLICK_SHM="$name" "$work/recursion"
 		succeeded
 		[ -z "$data" ] || read -r got <&7
 		[ "$data" = "${got:-}" ] || fail "$label it holds '${got:-}' now"
