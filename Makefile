@@ -4,6 +4,7 @@
 #	make demo	the same, and show it at work
 #	make check	every test; ends with `N passed, N failed, N skipped`
 #	make torture	the long runs of the tests that try to break flick
+#	make fuzz	feed what parses foreign input until stopped, or FUZZ_SECONDS
 #	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN)
 #	make real	real programs, fetched from Debian and rebuilt
 #	make bench	measure, print the table, write bench/results.json
@@ -11,14 +12,14 @@
 #	make deps	install the Debian packages a build needs
 #	make V=1	show the commands
 #
-# demo, check, torture, mutants, real and bench install what they need themselves.
+# demo, check, torture, fuzz, mutants, real and bench install what they need themselves.
 
 VERSION = 0.1.0
 ABI = 0
 BUILD = build
 Q = $(if $(V),,@)
 
-FRONT = demo check torture mutants real bench
+FRONT = demo check torture fuzz mutants real bench
 PLAIN = $(FRONT) deps check-deps clean help
 GOALS = $(or $(MAKECMDGOALS),all)
 
@@ -127,7 +128,7 @@ WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 scripts = $(sort $(wildcard tests/$1/*.sh))
 SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
-TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE)
+TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE) $(FUZZ)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
@@ -144,6 +145,31 @@ $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@echo "  CC     $<"
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -o $@ $< $(filter %.a,$^) $(TEST_LIBS)
 
+# ---- fuzzers --------------------------------------------------------------------
+
+# clang's libFuzzer, and what reads foreign input built for it: tests/fuzz/NAME.c.
+FUZZ_CC = clang
+FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
+	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
+	-fno-sanitize-recover=undefined
+FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch channel analysis \
+	report) src/cli/roster.c
+FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
+	tests/fuzz/*.c)))
+$(BUILD)/fuzz/%.o: src/%.c config.mk
+	@mkdir -p $(@D)
+	@echo "  FUZZ   $<"
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -c -o $@ $<
+$(BUILD)/fuzz/%.o: src/%.S config.mk
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -Isrc -Iinclude -MMD -MP $(NO_STACK) -c -o $@ $<
+$(BUILD)/fuzz/reads.a: $(call objects,fuzz,$(FUZZ_READS))
+$(FUZZ): $(BUILD)/tests/%: tests/%.c $(BUILD)/fuzz/reads.a
+	@mkdir -p $(@D)
+	@echo "  FUZZ   $<"
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -MT $@ -MF $@.d -o $@ $< $(filter %.a,$^) \
+		$(READER_LIBS) -lm -lpthread -ldl
+
 DEMO_FLAGS = -O2 -g -finstrument-functions -pthread
 $(BUILD)/demo: tests/targets/demo.c config.mk
 	@mkdir -p $(@D)
@@ -153,10 +179,12 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN) $(KILLER)
+run-check: all $(TEST_BIN) $(KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
-run-torture: all $(TORTURE)
-	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(call scripts,torture)
+run-torture: all $(TORTURE) $(FUZZ)
+	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(FUZZ) $(call scripts,torture)
+run-fuzz: $(FUZZ)
+	@BUILD=$(BUILD) tests/fuzz/run
 run-mutants: config.mk
 	@tests/mutants/run
 run-real: all

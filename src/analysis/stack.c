@@ -402,7 +402,7 @@ static struct candidate find_call(const struct fl_fiber *f,
 		if (above < -reach || (tag->jump && above <= 0) ||
 		    (best.at >= 0 && above < -(int32_t)FL_STACK_PENDING))
 			break;			/* an outer frame, as all below */
-		if (above + (int32_t)FL_STACK_PENDING < deepest)
+		if (above < deepest - (int32_t)FL_STACK_PENDING)
 			deepest = above + (int32_t)FL_STACK_PENDING;
 		if (is_dead || f->open[i].function != tag->function ||
 		    !is_in_reach(above, tag->jump))

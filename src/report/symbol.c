@@ -183,7 +183,8 @@ static void put_plain(const char *text, size_t n, void *arg)
 
 	if (n >= sizeof(p->text) - p->n)
 		longjmp(p->too_long, 1);
-	memcpy(p->text + p->n, text, n);
+	if (n)
+		memcpy(p->text + p->n, text, n);
 	p->n += n;
 }
 
