@@ -24,8 +24,10 @@
  * 8-byte word, `line` bytes of one cache line where `flick calibrate` has seen
  * that this machine fetches such a store whole, and `wide` anything else, in
  * three phases with a synchronisation of all cores between them. The first
- * three are one store and never wait. Whatever the tactic, other cores follow
- * the last store in bounded time; flick_patch_barrier() waits for that.
+ * three are one store and never wait. Meanwhile threads pass a wide place of
+ * which one instruction is a NOP, and wait at any other, whatever signals they
+ * block. Whatever the tactic, other cores follow the last store in bounded time;
+ * flick_patch_barrier() waits for that.
  *
  * WHAT THE CALLER OWES (paper 1 section 4; what can be checked is):
  *	- the pages are writable: FLICK_E_READONLY
@@ -88,7 +90,9 @@ int flick_text_restore(const void *at, size_t n);
 /* Take the place at `at`: FLICK_OFF is the instruction that stands there,
  * FLICK_ON the `n` bytes at `on`. Nothing is written yet. FLICK_E_INSN,
  * FLICK_E_OVERLAP (also when the struct is taken already), FLICK_E_READONLY,
- * FLICK_E_NOSYNC before flick_patch_open(). Thread-safe. */
+ * FLICK_E_NOSYNC before flick_patch_open(), FLICK_E_STRADDLE where threads can
+ * neither be led past it nor held, FLICK_E_TRAPBLOCK where they must be held and
+ * cores are synchronised by signals. Thread-safe. */
 int flick_patch_init(struct flick_patch *, void *at, const void *on, size_t n);
 
 enum {
@@ -111,8 +115,8 @@ int flick_patch_release(struct flick_patch *);
 
 /* Switch. FLICK_E_BUSY when another thread is at it (it will win), or when
  * flick_patch_start() has not been finished; 0 at once if it is in that state.
- * FLICK_E_CHANGED when somebody else has written there. `wide` may fail with
- * FLICK_E_TRAPBLOCK, and blocks for two synchronisations. */
+ * FLICK_E_CHANGED when somebody else has written there. `wide` blocks for two
+ * synchronisations. */
 int flick_patch_switch(struct flick_patch *, enum flick_state to);
 static inline int flick_call_on(struct flick_patch *p)
 {
@@ -129,8 +133,9 @@ static inline int flick_call_off(struct flick_patch *p)
  * synchronisations are shared, two rounds over all of them cost two. Errors as
  * flick_patch_switch(), and -EINVAL for a place that is not taken. Where a
  * switch is one store, start makes it and finish has nothing left to do: such a
- * place may be switched again meanwhile. finish never blocks where cores are synchronised by
- * "wait"; otherwise it does for at most one synchronisation. */
+ * place may be switched again meanwhile. Where threads wait for it, start makes the whole
+ * switch. finish never blocks where cores are synchronised by "wait"; otherwise it does for
+ * at most one synchronisation. */
 int flick_patch_start(struct flick_patch *, enum flick_state to);
 int flick_patch_finish(struct flick_patch *);
 

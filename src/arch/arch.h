@@ -101,8 +101,6 @@ struct fl_patch {
 	uint8_t flags_dead;		/* 1: the processor's flags may change here */
 	uint8_t rows;			/* of instructions, in `old`: enum fl_row */
 	uint16_t starts;		/* in off and on: offsets, a bit each */
-	uint8_t can_act;		/* bit s: fl_arch_act() can act as state s */
-	uint8_t acts;			/* what a thread at its trap acts as */
 	uint8_t claimed;		/* patch/claim.c */
 	uint8_t state;			/* as of the last commit; W its owner */
 	uint32_t motion;		/* odd: being changed; W who made it so */
@@ -118,19 +116,20 @@ enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
 /*
  * How a stretch of a window changes under threads: the park is stored, all cores
  * are synchronised, the rest, again, the head. Without a park the head is all.
- * Under the park threads pass, or act as off does, whatever the rest is.
+ * Under the park threads pass, whatever the rest is; or where none may, they are held.
  */
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
 	uint8_t park_at, park_bytes;
 	uint8_t head_at, head_bytes;	/* elsewhere: the park has its last bytes */
-	bool traps;			/* threads that come by trap */
+	bool holds;			/* threads that come by wait there */
 	uint8_t park[8];
 };
 enum { FL_ARCH_MOVES = 4 };
 /* How the bytes of state `from` become those of `to`; where a window has several
- * starts, one of both is `off`. How many moves. Pure. */
-size_t fl_arch_moves(const struct fl_patch *, int from, int to,
+ * starts, one of both is `off`. How many moves; FLE_STRADDLE: nothing keeps threads
+ * out of half an instruction. Pure. */
+int fl_arch_moves(const struct fl_patch *, int from, int to,
 		     struct fl_move moves[FL_ARCH_MOVES]);
 
 /* What a plan needs to know of a site. */
@@ -140,7 +139,8 @@ struct fl_plan_in {
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
 };
-/* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). */
+/* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
+ * ever held at a place that is planned so. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
 /* The same for a profiling call that has no glue: it can only be switched off, and
  * `on` is `off`. 0; FLE_UNKNOWN, it is none; FLE_STRADDLE. */
@@ -150,7 +150,7 @@ int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *);
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
 /* Plan a call to `target` where a call or NOPs stand, and say which. At NOPs
  * flags_dead allows a plan that changes the flags. 0, FLE_UNKNOWN, FLE_NOREACH,
- * FLE_NOSPACE. */
+ * FLE_NOSPACE, FLE_STRADDLE. */
 int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 		      bool flags_dead, bool *was_nop);
 
@@ -193,7 +193,7 @@ bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")
 /* Does the short path run as a restartable sequence (rseq)? */
 bool fl_arch_has_rseq(void);
 
-/* ---- live: text and traps ----------------------------------------------- */
+/* ---- live: text ----------------------------------------------------- */
 
 /* Store one byte, or `n` bytes that lie in one aligned 8-byte word, to text;
  * the word's other bytes keep what other threads store to them. */
@@ -225,18 +225,17 @@ void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Make this core refetch what it stores to [at, at + n). */
 void fl_arch_sync_self(uintptr_t at, size_t n);
 
+/* ---- live: threads that were interrupted (resume.c) ----------------------- */
+
 /* Where a thread stands; its context is a ucontext_t. */
 uintptr_t fl_arch_pc(const void *ucontext);
 /* The thread trapped: address of the trap. */
 uintptr_t fl_arch_trap_pc(const void *ucontext);
-/* The thread trapped at the window's head. Let it go on as if the window held what
- * `state` says, of which can_act has the bit. */
-void fl_arch_act(void *ucontext, const struct fl_patch *, int state);
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);
-
-/* ---- live: threads that were interrupted (resume.c) ----------------------- */
-
+/* Has the kernel called the handler whose frame begins at `cfa`, or a handler that had
+ * this context first? */
+bool fl_arch_is_delivered(const void *ucontext, const void *cfa);
 /* Execute a core-serialising instruction (HW4). */
 void fl_arch_serialise(void);
 /* Was a trap the last fault of the thread? It may be long ago. */

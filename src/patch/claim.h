@@ -13,27 +13,13 @@ enum { FL_CLAIM_NONE, FL_CLAIM_PROBE, FL_CLAIM_PLACE };
 /* Is this very memory claimed? It may hold anything. The claims are locked. */
 bool fl_is_claimed(const struct fl_patch *);
 
-/* As fl_claim_alone(), by a place of flick/patch.h. Are there any? The claims are
- * locked. */
+/* As fl_claim_alone(), by a place of flick/patch.h. */
 int fl_claim_place(struct fl_patch *);
-bool fl_claims_any_place(void);
 
 /* In fork's child, alone: each place that is claimed. */
 void fl_claims_each(void (*each)(struct fl_patch *));
 /* There, of a place of flick/patch.h: was a thread storing to it that is not here?
  * Whose turn it was is settled. public.c */
 bool fl_place_is_cut(struct fl_patch *);
-
-/* A thread met a trap of a place whose switch somebody has begun and may never
- * finish, perhaps this very thread: move it on. public.c */
-void fl_place_help(struct fl_patch *);
-
-/* For the trap handler, which calls enter and leave around all it does with a
- * place: the place whose window holds `pc`, or NULL. */
-void fl_claims_enter(void);
-void fl_claims_leave(void);
-struct fl_patch *fl_claimed_at(uintptr_t pc);
-/* Changes whenever a place is claimed. */
-uint32_t fl_claims_version(void);
 
 #endif

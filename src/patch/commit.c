@@ -9,14 +9,15 @@
  *
  * PROTOCOL
  *	phase	bytes at the place	a thread that arrives after the sync
- *	PARK	[park][old tail]	acts as old or new, or passes
+ *	PARK	[park][old tail]	passes, or waits
  *	TAIL	[park][new tail]	the same
  *	HEAD	[new head][new tail]	runs `new`
  *	Each stretch that a thread may enter by itself goes through this by itself
  *	(arch.h): a place may have several parks and heads. `park` is a head under
  *	which any tail is harmless: `test $imm32,%eax` for a call, `ret` for a tail
- *	jump, a short jump over the tail where nothing is missed. Where there is
- *	none it is a trap (act.c makes the thread act as old or new).
+ *	jump, a short jump over the tail where nothing is missed. Where something
+ *	would be, at places of flick/patch.h, it is a jump to itself: threads wait
+ *	there. No thread ever traps: the kernel kills one that blocks SIGTRAP then.
  *	Changes of one store are made in HEAD.
  *	A place belongs to the commit that made its `motion` odd.
  * INVARIANT
@@ -25,6 +26,7 @@
  *	3 Of two commits of one place one gets FLE_BUSY and changes nothing.
  *	4 A thread that stands inside a place, for however long, or returns into
  *	  it, goes on with a whole instruction, which leads it out.
+ *	5 Who is held is let go.
  * WHY
  *	1 Tail bytes are reached only through the head of their stretch. The sync
  *	  that ends PARK leaves no core with a head fetched before (OS1). Under a
@@ -38,8 +40,14 @@
  *	  than stretches: it is left alone while there are other threads
  *	  (FLE_THREADS). So is a place whose row is at an inner start, once such a
  *	  one has been put back: a thread that returned may be in the middle of it.
+ *	5 The committer runs no code of the program's while it holds threads: signals
+ *	  are blocked, a set that holds is begun and ended in one call, and it waits
+ *	  for a sync, and for nothing that a held thread has.
  * FAILURE
- *	Only before TAIL; then every byte is as it was.
+ *	Only before TAIL; then every byte is as it was. A child of a bare clone that
+ *	is made in the middle has nobody who lets go; one of fork() puts the old bytes
+ *	back (fork.c). A thread of real-time priority that is held keeps the committer
+ *	from its core, if both may run on that one only, as long as the kernel lets it.
  */
 #include <signal.h>
 
@@ -50,7 +58,6 @@
 #include "patch.h"
 #include "sync.h"
 #include "tactic.h"
-#include "trap.h"
 
 enum phase { PARK, TAIL, HEAD, DONE };
 
@@ -101,25 +108,6 @@ static int any_thread(void *arg, int tid)
 	return tid != fl_os_own_thread();
 }
 
-static bool blocks_trap(int tid)
-{
-	uint64_t mask;
-	int err;
-
-	if (tid == fl_os_own_thread() || fl_trap_has(tid))
-		return false;
-	err = fl_os_thread_blocked(tid, &mask);
-	if (err)
-		return err != -ESRCH && err != -ENOENT;		/* cannot tell */
-	return mask >> (SIGTRAP - 1) & 1;
-}
-
-static int keeps_blocking_trap(void *arg, int tid)
-{
-	(void)arg;
-	return fl_trap_keeps_blocked(blocks_trap, tid);
-}
-
 /* A switch in one store has no time to look: it would fetch from another core,
  * before it takes it away, the line that is executed there. */
 static bool is_switch(const struct fl_change *c)
@@ -165,69 +153,28 @@ int fl_set_take(struct fl_set *set, struct fl_patch *p, int to)
 	return check_taken(set);
 }
 
-/* Notes what the set consists of. `bad` becomes the first row, else the first that
- * traps. */
+/* Notes what the set consists of. `bad` becomes the first row. */
 static void look_through(struct fl_set *set, size_t *bad)
 {
-	size_t row = 0;
-
-	set->any_wide = set->any_row = set->any_trap = false;
+	set->any_wide = set->any_row = false;
 	for (size_t i = set->n; i-- > 0;) {
 		const struct fl_change *c = &set->changes[i];
 
 		set->any_wide |= is_wide(c);
-		if (!set->quiet && is_row(c)) {
-			set->any_row = true;
-			row = i;
-		}
-		if (!set->quiet && fl_traps(c->patch, c->from, c->to)) {
-			set->any_trap = true;
-			*bad = i;
-		}
+		if (set->quiet || !is_row(c))
+			continue;
+		set->any_row = true;
+		*bad = i;
 	}
-	if (set->any_row)
-		*bad = row;
 }
 
-static uint64_t asked;			/* in ticks; 0: again */
-
-/* May threads meet traps? One that blocks SIGTRAP just after it was asked is
- * not seen, so asking once a moment is as good for one place after the other. */
-static int verify_traps(const struct fl_set *set, int except)
-{
-	enum { MOMENT = 1 << 22 };		/* ticks */
-	uint64_t now = fl_arch_ticks();
-	int err;
-
-	if (set->often && now - load_relaxed(&asked) < MOMENT)
-		return 0;
-	if (fl_os_threads(except, keeps_blocking_trap, NULL) != 0)
-		return FLE_TRAPBLOCK;
-	err = fl_trap_install();
-	if (!err)
-		store_relaxed(&asked, now);
-	return err;
-}
-
-/* Can the set be committed under the threads there are? A caller that goes on
- * running between the phases is one of them. */
-static int verify_threads(struct fl_set *set, size_t *bad)
-{
-	int except = set->may_wait ? 0 : fl_os_tid();
-
-	look_through(set, bad);
-	if (set->any_row && fl_os_threads(except, any_thread, NULL))
-		return FLE_THREADS;
-	return set->any_trap ? verify_traps(set, except) : 0;
-}
-
+/* Can the set be committed under the threads there are? */
 static int verify(struct fl_set *set, size_t *bad)
 {
-	int err = verify_threads(set, bad);
-
-	if (!err && !set->quiet)
-		err = fl_sync_ready();
-	return err;
+	look_through(set, bad);
+	if (set->any_row && fl_os_threads(fl_os_tid(), any_thread, NULL))
+		return FLE_THREADS;
+	return set->quiet ? 0 : fl_sync_ready();
 }
 
 /* ---- phases ------------------------------------------------------------ */
@@ -248,9 +195,9 @@ static void each_move(const struct fl_change *c,
 		      void (*each)(const struct fl_change *, const struct fl_move *))
 {
 	struct fl_move m[FL_ARCH_MOVES];
-	size_t n = fl_arch_moves(c->patch, c->from, c->to, m);
+	int n = fl_arch_moves(c->patch, c->from, c->to, m);
 
-	for (size_t i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		each(c, &m[i]);
 }
 
@@ -280,26 +227,8 @@ static void write_head(const struct fl_change *c, const struct fl_move *m)
 	store(c->patch, m->head_at, &c->patch->bytes[c->to][m->head_at], m->head_bytes);
 }
 
-/* What a thread that meets the trap acts as: either will do. Not before all is
- * verified: a late thread of an earlier commit acts so, too. */
-static void choose_act(const struct fl_change *c)
-{
-	struct fl_patch *p = c->patch;
-	uint8_t acts = FL_N_STATES;
-
-	if (p->can_act >> c->from & 1)
-		acts = c->from;
-	if (p->can_act >> c->to & 1)
-		acts = c->to;
-	store_relaxed(&p->acts, acts);
-}
-
 static void park_set(struct fl_set *set)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (is_wide(&set->changes[i]))
-			choose_act(&set->changes[i]);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (A) pairs with (B) in trap.c */
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))
 			each_move(&set->changes[i], write_park);
@@ -314,8 +243,8 @@ static void write_tails(const struct fl_set *set)
 	FL_POINT("commit.tail");
 }
 
-/* Its last store; the place is at rest again. A core may meet the old head
- * until the sync, or a late trap, whatever is done to the place next. */
+/* Its last store; the place is at rest again. A core may meet the old head, or the
+ * park, until the sync, whatever is done to the place next. */
 static void settle(const struct fl_change *c)
 {
 	struct fl_patch *p = c->patch;
@@ -390,8 +319,8 @@ bool fl_set_stored(const struct fl_set *set)
 	return set->phase >= HEAD;
 }
 
-/* Signals but SIGTRAP are blocked: a handler of ours that met a trap whose instruction
- * nobody can act out would wait for the code it interrupted. */
+/* Signals but SIGTRAP are blocked: a handler that came to a place where this thread
+ * holds others would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
 {
 	uint64_t signals;
@@ -421,16 +350,8 @@ int fl_patch_open(const char *sync)
 	return fl_fork_open();
 }
 
-/* A place of flick/patch.h may have traps now, or soon: who took one before the claims
- * were locked finds the handler there, and who takes one later asks again. */
 void fl_patch_close(void)
 {
-	uint64_t signals;
-
-	fl_claims_lock(&signals);
-	if (!fl_claims_any_place()) {
-		store_relaxed(&asked, 0);
-		fl_trap_close();
-	}
-	fl_claims_unlock(&signals);
+	if (fl_sync)
+		fl_sync_close();
 }

@@ -93,15 +93,6 @@ void fl_fork_leave(void)
 	fl_os_count_by(&busy, -1);			/* (A) pairs with (B) */
 }
 
-bool fl_fork_try_enter_own(void)
-{
-	own.changes++;
-	if (try_come(own.changes > 1 ? UINT32_MAX : own.forks))
-		return true;
-	own.changes--;
-	return false;
-}
-
 void fl_fork_enter_own(void)
 {
 	own.changes++;

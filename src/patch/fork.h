@@ -8,9 +8,8 @@
 /* Hear of forks from here on. 0 or -ENOMEM. */
 int fl_fork_open(void);
 /* As fl_fork_enter() in patch.h, for a thread of the C library's: it may be in one
- * already, and in a fork. try: false, at once, while another thread forks. */
+ * already, and in a fork. */
 void fl_fork_enter_own(void);
-bool fl_fork_try_enter_own(void);
 void fl_fork_leave_own(void);
 /* The calling thread's number: no other thread's, and its own in fork's child. */
 uint32_t fl_fork_self(void);

@@ -6,23 +6,23 @@
  *
  * PROTOCOL
  *	sender				interrupted thread (any signal blocked)
- *	make the handler ours		leave a row of NOPs, or a trap
- *	queue SIGTRAP, value = round	CPUID
- *	wait for answers		serve the mark, answers + 1, wake
- *	pass; who is left and has no	make an interrupted call again
+ *	make the handler ours		CPUID
+ *	queue SIGTRAP, value = round	serve the mark, answers + 1, wake
+ *	wait for answers		make an interrupted call again
+ *	pass; who is left and has no
  *	signal pending gets another
  * INVARIANT
  *	1 No thread is waited for that will not answer, but one that blocks
  *	  SIGTRAP (until it rests), or cannot be scheduled.
- *	2 No trap is lost, neither ours nor the program's.
+ *	2 No trap of the program's is lost.
  *	3 The program sees no EINTR that it would not see without us.
  * WHY
  *	1 A signal can get lost: only one SIGTRAP is pending at a time, and one
  *	  that the program sent itself, or takes by sigwait(), is not ours. So it
  *	  is sent again; an answer counts once (round.c, 2). Who ends is served.
  *	2 A pending SIGTRAP swallows that of an int3 (OS17). The thread then
- *	  stands behind the trap with nothing else to show: fl_trap_leave() and
- *	  trap.c's has_swallowed() look for that.
+ *	  stands behind the trap with nothing else to show: trap.c's
+ *	  has_swallowed() looks for that.
  *	3 Who sleeps in a system call is not interrupted unless everybody is
  *	  asked for (FL_WHO_ALL). It may go to sleep between look and signal.
  *	  SA_RESTART takes care of most calls. The others are made again, if
@@ -97,15 +97,13 @@ static void await(uint32_t from, size_t n)
 			return;
 }
 
-/* Flick's own thread does, and the caller may; one in our handler will be out of
- * it in a moment. */
+/* Flick's own thread does, and the caller may. */
 static bool blocks(int tid)
 {
 	struct fl_thread_status s;
 
-	return tid != fl_os_own_thread() && !fl_trap_has(tid) &&
-	       !fl_os_thread_status(0, tid, &s) && (s.blocked & BIT(SIGTRAP)) &&
-	       fl_os_thread_rest(0, tid) == FL_RUNS;
+	return tid != fl_os_own_thread() && !fl_os_thread_status(0, tid, &s) &&
+	       (s.blocked & BIT(SIGTRAP)) && fl_os_thread_rest(0, tid) == FL_RUNS;
 }
 
 static int blocks_now(void *arg, int tid)
@@ -114,10 +112,21 @@ static int blocks_now(void *arg, int tid)
 	return blocks(tid);
 }
 
+/* For a second? The C library blocks every signal for a moment around thread
+ * creation, handlers may, and a busy machine may stop a thread just then. Where
+ * threads come and go there is always some thread that blocks it; so each is waited
+ * for by itself. */
 static int keeps_blocking(void *arg, int tid)
 {
+	enum { FIRST_US = 250, LAST_US = 512000 };
+
 	(void)arg;
-	return fl_trap_keeps_blocked(blocks, tid);
+	for (unsigned int us = FIRST_US; us <= LAST_US; us *= 2) {
+		if (!blocks(tid))
+			return 0;
+		fl_os_sleep_us(us);
+	}
+	return 1;
 }
 
 int fl_handshake_ready(void)
@@ -188,7 +197,6 @@ bool fl_handshake_answer(const siginfo_t *info, void *uc)
 
 	if (!number)
 		return false;
-	fl_trap_leave(uc);
 	fl_arch_serialise();
 	if (fl_round_serve(number, fl_os_tid())) {
 		/* ordering: none, a hint */

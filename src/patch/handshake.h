@@ -10,8 +10,8 @@ enum { FL_FOR_EVER = -1 };
 
 /* Memory and rights, once. 0 or -errno. */
 int fl_handshake_open(void);
-/* Interrupt whom `who` says by SIGTRAP. On return each of them has been in
- * fl_trap_leave() and has executed a serialising instruction since the call. 0,
+/* Interrupt whom `who` says by SIGTRAP. On return each of them has executed a
+ * serialising instruction since the call. 0,
  * FLE_TRAPBLOCK or -ETIMEDOUT after `timeout_us`, -errno when /proc cannot be
  * read. One caller at a time: under the lock of sync.c. */
 int fl_handshake(enum fl_who who, int64_t timeout_us);

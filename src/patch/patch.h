@@ -74,13 +74,11 @@ void fl_fork_leave(void);
 /* ---- claims: which bytes are whose ----------------------------------------- */
 
 /* Lock, claim any number, unlock. fl_claim: 0, FLE_OVERLAP with the place that
- * has some of the bytes, -ENOMEM. The memory stays until it is unclaimed and
- * fl_claims_settle() has returned: then no trap handler looks at it. */
+ * has some of the bytes, -ENOMEM. The memory stays until it is unclaimed. */
 void fl_claims_lock(uint64_t *signals);
 void fl_claims_unlock(const uint64_t *signals);
 int fl_claim(struct fl_patch *, const struct fl_patch **other);
 void fl_unclaim(struct fl_patch *);
-void fl_claims_settle(void);
 /* All of this for a single place. */
 int fl_claim_alone(struct fl_patch *);
 void fl_unclaim_alone(struct fl_patch *);
@@ -105,19 +103,17 @@ struct fl_set {
 	struct fl_change *changes;
 	uint32_t n, room;
 	bool quiet;		/* no thread can reach these sites yet */
-	bool may_wait;		/* the caller goes on between begin and step */
-	bool often;		/* many a second: do not read /proc each time */
 	/* W commit.c */
 	uint32_t n_taken;	/* the first, whose places are ours */
 	uint8_t phase;
-	bool any_wide, any_row, any_trap;
+	bool any_wide, any_row;
 	struct fl_ticket ticket;
 };
 /* 0 or -ENOSPC when `room` is used up. */
 int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
-/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_TRAPBLOCK; *bad is the index at
- * fault. On return every core executes the new bytes; running threads may
- * execute every site meanwhile. Blocks for at most three syncs. Not callable
+/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, or why cores cannot be synchronised; *bad
+ * is the index at fault. On return every core executes the new bytes; running threads
+ * may execute every site meanwhile. Blocks for at most three syncs. Not callable
  * from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
 

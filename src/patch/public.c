@@ -51,7 +51,7 @@ static void choose_tactic(struct fl_patch *p)
 static int change(struct fl_place *l, int from, int to)
 {
 	struct fl_change c;
-	struct fl_set set = { .changes = &c, .room = 1, .often = true };
+	struct fl_set set = { .changes = &c, .room = 1 };
 	size_t bad;
 
 	fl_set_stage(&set, &l->patch, from, to);
@@ -64,12 +64,14 @@ static int take_place(struct fl_place *l, int state)
 	struct fl_patch *p = &l->patch;
 	int err = fl_text_view(p->at, p->len, &p->view);
 
+	if (!err)
+		err = fl_tactic_check(p, !fl_sync->asks);
 	if (err)
 		return err;
+	choose_tactic(p);
 	fl_fork_enter_own();
 	err = fl_claim_place(p);
 	if (!err) {
-		choose_tactic(p);
 		p->state = (uint8_t)state;
 		err = change(l, FL_OLD, state);
 		if (err)
@@ -152,11 +154,11 @@ int flick_patch_release(struct flick_patch *h)
 
 /* ---- in steps ------------------------------------------------------------ */
 
-/* A handler of this thread that met the trap of a place it interrupted the
- * change of, and that cannot act out either instruction, would try for ever. */
+/* A handler of this thread that came to a place where the thread holds others would
+ * wait for the code it interrupted. */
 static bool must_block(const struct fl_patch *p)
 {
-	return fl_traps(p, FL_OFF, FL_ON) && !(p->can_act & (1u << FL_OFF | 1u << FL_ON));
+	return fl_holds(p, FL_OFF, FL_ON);
 }
 
 static void block_if(bool must, uint64_t *signals)
@@ -175,7 +177,7 @@ static void restore_if(bool must, const uint64_t *signals)
  * Whose turn it is, in one word, so that a round ends, and its place is free for the
  * next, in one store:
  *	REST	nobody switches: start makes it STEPPED
- *	PENDING	between two steps: finish makes it STEPPED, and so may who helps
+ *	PENDING	between two steps: finish makes it STEPPED
  *	STEPPED	a thread is at it: the others are told
  * The round's number goes up when it ends. Who finishes a round of its own names it,
  * and so never steps a later one. STEPPED bears the number of its thread: in fork's
@@ -212,17 +214,27 @@ static void leave_turn(struct fl_place *l, enum turn to, uint32_t round)
 	store_release(&l->turn, turn_of(to, round));	/* (B) pairs with (B) */
 }
 
-static int begin_set(struct fl_place *l, int to)
+/* Threads are held no longer than it takes: nobody may ever finish. */
+static int begin_first(struct fl_place *l)
 {
 	size_t bad;
+	int err = fl_set_begin(&l->set, &bad);
+
+	while (!err && must_block(&l->patch) && !fl_set_stored(&l->set)) {
+		fl_set_wait(&l->set);
+		fl_set_step(&l->set);
+	}
+	return err;
+}
+
+static int begin_set(struct fl_place *l, int to)
+{
 	int err;
 
-	l->set = (struct fl_set){
-		.changes = &l->change, .room = 1, .may_wait = true, .often = true,
-	};
+	l->set = (struct fl_set){ .changes = &l->change, .room = 1 };
 	err = fl_set_take(&l->set, &l->patch, to);
 	if (!err && l->change.from != to)
-		return fl_set_begin(&l->set, &bad);
+		return begin_first(l);
 	fl_set_abandon(&l->set);
 	l->set.n = 0;				/* it stands as wanted */
 	return err;
@@ -244,14 +256,11 @@ static int start(struct fl_place *l, int to, uint32_t *mine)
 	return err;
 }
 
-enum patience { POLL, BLOCK, TRAPPED };
+enum patience { POLL, BLOCK };
 
-/* Has the ticket passed, or could it be made to? A trapped thread may hold
- * nobody up, and waits for nobody. */
+/* Has the ticket passed, or could it be made to? */
 static bool pass(const struct fl_place *l, enum patience patience)
 {
-	if (patience == TRAPPED)
-		return fl_sync_try(l->set.ticket);
 	if (patience == POLL && !fl_set_passed(&l->set) && fl_patch_sync_waits())
 		return false;
 	fl_set_wait(&l->set);
@@ -282,16 +291,6 @@ static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 	err = step(l, patience);
 	leave_turn(l, err ? PENDING : REST, err ? round : round + 1);
 	return err;
-}
-
-void fl_place_help(struct fl_patch *p)
-{
-	struct fl_place *l = (struct fl_place *)p;
-
-	if (!fl_fork_try_enter_own())
-		return;
-	finish(l, round_of(l), TRAPPED);
-	fl_fork_leave_own();
 }
 
 int flick_patch_start(struct flick_patch *h, enum flick_state to)
@@ -348,7 +347,7 @@ static int switch_at_once(struct fl_patch *p, int to)
 	return 0;
 }
 
-/* Somebody may help, and begin the next round: ours is over then. */
+/* Somebody may finish it, and begin the next round: ours is over then. */
 static int switch_in_steps(struct fl_place *l, int to)
 {
 	uint32_t round;
@@ -435,9 +434,9 @@ static const char *why(const struct fl_patch *p)
 		return "the bytes that change lie in one cache line, and this "
 		       "machine has been seen to fetch a store to one whole";
 	default:
-		return fl_traps(p, FL_OFF, FL_ON)
+		return must_block(p)
 			? "the bytes that change cross a boundary of 8; threads "
-			  "that come by meanwhile meet a trap"
+			  "that come by meanwhile wait there"
 			: "the bytes that change cross a boundary of 8; threads "
 			  "that come by meanwhile jump over them";
 	}

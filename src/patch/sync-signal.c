@@ -33,6 +33,7 @@ static void all_cores(void)
 const struct fl_sync fl_sync_signal = {
 	.name = "signal",
 	.about = "SIGTRAP to every thread that runs, and its answer",
+	.asks = true,
 	.probe = probe,
 	.ready = fl_handshake_ready,
 	.all_cores = all_cores,

@@ -21,6 +21,7 @@
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
+#include "trap.h"
 
 const struct fl_sync *const fl_syncs[] = {
 	&fl_sync_membarrier, &fl_sync_signal, &fl_sync_stop, &fl_sync_wait, NULL
@@ -146,6 +147,15 @@ int fl_sync_ready(void)
 	return err;
 }
 
+void fl_sync_close(void)
+{
+	uint64_t signals;
+
+	fl_os_lock(&lock, &signals);
+	fl_trap_close();
+	fl_os_unlock(&lock, &signals);
+}
+
 void fl_sync_pass(struct fl_ticket t)
 {
 	uint64_t signals;
@@ -158,19 +168,6 @@ void fl_sync_pass(struct fl_ticket t)
 	if (!fl_sync_passed(t))
 		run();
 	fl_os_unlock(&lock, &signals);
-}
-
-bool fl_sync_try(struct fl_ticket t)
-{
-	uint64_t signals;
-
-	if (t.ticks || fl_sync_passed(t))
-		return fl_sync_passed(t);
-	if (!fl_os_trylock(&lock, &signals))
-		return fl_sync_passed(t);
-	run();
-	fl_os_unlock(&lock, &signals);
-	return true;
 }
 
 void fl_patch_sync(void)

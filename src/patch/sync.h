@@ -15,6 +15,8 @@
 struct fl_sync {
 	const char *name, *about;
 	bool by_choice;			/* only when asked for by name */
+	bool asks;			/* waits for threads that run to answer: none may
+					 * be held meanwhile */
 	int (*probe)(void);		/* once: 0 when it works here, or an error */
 	int (*ready)(void);		/* now, one caller at a time: 0, ...; NULL: always */
 	void (*all_cores)(void);	/* blocks; one caller at a time; NULL: see ticks */
@@ -35,6 +37,8 @@ extern const struct fl_sync *fl_sync;
  * the first of fl_syncs that works and is not by_choice. */
 int fl_sync_choose(const char *name);
 
+/* No more for now: signals are the program's own again. */
+void fl_sync_close(void);
 /* Could the cores be synchronised now? 0, FLE_TRAPBLOCK, ... */
 int fl_sync_ready(void);
 
@@ -46,7 +50,5 @@ struct fl_ticket fl_sync_ticket(void);
 bool fl_sync_passed(struct fl_ticket);
 /* Make the ticket pass: blocks for at most two syncs. */
 void fl_sync_pass(struct fl_ticket);
-/* The same, but only if no other thread is at it: for a signal handler. */
-bool fl_sync_try(struct fl_ticket);
 
 #endif

@@ -34,16 +34,6 @@ static bool is_one_store(const struct fl_patch *p, int from, int to)
 	return fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes;
 }
 
-bool fl_traps(const struct fl_patch *p, int from, int to)
-{
-	struct fl_move m[FL_ARCH_MOVES];
-	size_t n = fl_arch_moves(p, from, to, m);
-
-	while (n > 0 && !m[n - 1].traps)
-		n--;
-	return n > 0;
-}
-
 static bool is_in_line(const struct fl_patch *p, const struct fl_span *s)
 {
 	return line_is_whole && s->last - s->first < 8 &&
@@ -60,6 +50,37 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
 	if (p->starts == 1 && !p->rows && is_in_line(p, s))
 		return FL_LINE;
 	return FL_WIDE;
+}
+
+bool fl_holds(const struct fl_patch *p, int from, int to)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+	int n = fl_arch_moves(p, from, to, m);
+
+	while (n > 0 && !m[n - 1].holds)
+		n--;
+	return n > 0;
+}
+
+static int check_change(const struct fl_patch *p, int from, int to, bool may_hold)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+	struct fl_span s;
+
+	if (fl_tactic_of(p, from, to, &s) != FL_WIDE)
+		return 0;
+	if (fl_arch_moves(p, from, to, m) < 0)
+		return FLE_STRADDLE;
+	return !may_hold && fl_holds(p, from, to) ? FLE_TRAPBLOCK : 0;
+}
+
+int fl_tactic_check(const struct fl_patch *p, bool may_hold)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < FL_N_STATES * FL_N_STATES; i++)
+		err = check_change(p, i / FL_N_STATES, i % FL_N_STATES, may_hold);
+	return err;
 }
 
 void fl_store_at_once(const struct fl_patch *p, int from, int to)

@@ -10,8 +10,11 @@ struct fl_span { uint8_t first, last; };
 /* FL_N_TACTICS: the bytes are the same already. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);
-/* Does a thread that comes by meanwhile meet a trap, where it takes three phases? */
-bool fl_traps(const struct fl_patch *, int from, int to);
+/* Must threads that come by meanwhile be held, where it takes three phases? */
+bool fl_holds(const struct fl_patch *, int from, int to);
+/* Can any state become any other under threads? 0, FLE_STRADDLE, FLE_TRAPBLOCK: only
+ * if threads may be held. */
+int fl_tactic_check(const struct fl_patch *, bool may_hold);
 /* Store what differs, in one store; the tactic is not FL_WIDE. */
 void fl_store_at_once(const struct fl_patch *, int from, int to);
 /* Has this machine been seen to fetch any store within a line whole? */

@@ -485,7 +485,6 @@ static void unclaim_all(void)
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		fl_unclaim(&fl_table.probes[id].patch);
 	fl_claims_unlock(&signals);
-	fl_claims_settle();
 }
 
 /* What cannot be changed stays off; the system may refuse for a moment only. */

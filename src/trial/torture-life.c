@@ -184,13 +184,14 @@ void fl_torture_signals(struct fl_rig *r)
 	pthread_t sender;
 
 	fl_rig_lay(r, N_PLACES + 1, ALL_SHAPES);
-	r->n = N_PLACES;			/* the last is not the patchers' */
-	handlers_own = &r->places[r->n];
+	handlers_own = r->places++;		/* the first, a flip, is not the patchers' */
+	r->n--;
 	raise_storm(r, &sender);
 	fl_rig_run(r, patch_all_ways);
 	store_relaxed(&over, 1);
 	pthread_join(sender, NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
+	r->places--;
 	r->n++;
 	fl_rig_release(r);
 }

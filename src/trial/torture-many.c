@@ -240,12 +240,11 @@ static void *be_rival(void *arg)
 }
 
 /* Of those that start one place exactly one wins, as long as nobody finishes:
- * an executor that is trapped at what cannot be acted out does. Who switches the
- * place may come late and find it switched, so there more may win, too. */
+ * and nobody does before all have tried. Who switches the place may come late and
+ * find it switched, so there more may win. */
 static bool is_for_one(const struct contest *c)
 {
-	return c->try == try_start && c->place->shape != FL_SHAPE_LOAD &&
-	       c->place->shape != FL_SHAPE_LONG;
+	return c->try == try_start;
 }
 
 static void judge_round(struct contest *c)

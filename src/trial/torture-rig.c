@@ -289,18 +289,22 @@ static void give_up(int err)
 	_exit(0);
 }
 
-static void take(struct fl_torture_place *p)
+/* False: flick refuses such a place. */
+static bool take(struct fl_torture_place *p)
 {
 	int err = p->shape == FL_SHAPE_CALL ?
 		flick_call_init(&p->patch, p->at, p->target, 0) :
 		flick_patch_init(&p->patch, p->at, p->bytes[1], p->len);
 
+	if (err == FLICK_E_STRADDLE || err == FLICK_E_TRAPBLOCK)
+		return false;
 	if (!err && flick_patch_state(&p->patch) == FLICK_ON)
 		err = flick_call_off(&p->patch);
 	if (err)
 		give_up(err);
 	p->tactic = tactic_of(&p->patch);
 	fl_place_settle(p, FLICK_OFF);
+	return true;
 }
 
 /* The n-th shape of the mask. */
@@ -330,14 +334,22 @@ static void open_text(struct fl_rig *r)
 		give_up(err);
 }
 
+/* The place that was laid in number `i` becomes the next one. */
+static void take_next(struct fl_rig *r, size_t i)
+{
+	r->places[r->n] = r->places[i];
+	r->n += take(&r->places[r->n]);
+}
+
 void fl_rig_lay(struct fl_rig *r, size_t n, unsigned int shapes)
 {
-	r->n = n;
-	for (size_t i = 0; i < n; i++)
+	size_t all = 2 * n < FL_RIG_PLACES ? 2 * n : FL_RIG_PLACES;
+
+	for (size_t i = 0; i < all; i++)
 		lay(r, i, shape_of(shapes, i), (unsigned)(i * 13 % N_OFFSETS));
 	open_text(r);
-	for (size_t i = 0; i < n; i++)
-		take(&r->places[i]);
+	for (size_t i = 0; i < all && r->n < n; i++)
+		take_next(r, i);
 }
 
 void fl_rig_lay_tactic(struct fl_rig *r, enum fl_tactic tactic)
@@ -350,12 +362,11 @@ void fl_rig_lay_tactic(struct fl_rig *r, enum fl_tactic tactic)
 	for (size_t i = 0; i < all; i++) {
 		struct fl_torture_place p = r->places[i];
 
-		take(&p);
-		flick_patch_release(&p.patch);
-		if (p.tactic != tactic)
+		if (!take(&p))
 			continue;
-		r->places[r->n] = r->places[i];
-		take(&r->places[r->n++]);
+		flick_patch_release(&p.patch);
+		if (p.tactic == tactic)
+			take_next(r, i);
 	}
 }
 

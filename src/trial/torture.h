@@ -20,9 +20,9 @@
 enum fl_shape {
 	FL_SHAPE_BYTE,		/* load a constant, one byte of which changes */
 	FL_SHAPE_CALL,		/* a call <-> none, by flick_call_init() */
-	FL_SHAPE_LOAD,		/* load a constant; nobody can act it out */
+	FL_SHAPE_LOAD,		/* load a constant: threads are held */
 	FL_SHAPE_LONG,		/* load a constant of 8 bytes; likewise */
-	FL_SHAPE_CALLS,		/* a call <-> one elsewhere; can be acted out */
+	FL_SHAPE_CALLS,		/* a call <-> one elsewhere; likewise */
 	FL_SHAPE_JUMPS,		/* the same with jumps */
 	FL_SHAPE_NOP,		/* a NOP <-> a call: passed by a jump */
 	FL_N_SHAPES
@@ -92,7 +92,8 @@ fl_torture_fn fl_torture_word, fl_torture_line, fl_torture_wide;
 fl_torture_fn fl_torture_set, fl_torture_async, fl_torture_contest;
 fl_torture_fn fl_torture_signals, fl_torture_threads, fl_torture_fork;
 
-/* Lay `n` places: shapes of the mask `shapes` in turn, all offsets. */
+/* Lay `n` places: shapes of the mask `shapes` in turn, all offsets, but for what flick
+ * refuses: fewer, if there is no room for more. */
 void fl_rig_lay(struct fl_rig *, size_t n, unsigned int shapes);
 /* Lay one of each shape and offset, and keep those of one tactic. */
 void fl_rig_lay_tactic(struct fl_rig *, enum fl_tactic);

@@ -23,7 +23,8 @@
  *	whole(f, b)  are these two an instruction? Default: of one version.
  */
 #define NONE	0		/* nothing read yet, or taken away by a sync */
-#define TRAP	1		/* a head that traps */
+#define HOLD	1		/* a head at which a thread waits: a jump to itself, or
+				 * the trap of wait.pml */
 #define FIRST	2		/* version 0 of the bytes; FIRST + n: version n */
 #define NO_OP	255		/* a head that makes any tail harmless */
 
@@ -53,11 +54,8 @@ core_t core[CORES];
 /* What must never become true. A run that sets one ends there. */
 bool torn;	/* executed bytes that were never a whole instruction */
 bool stale;	/* executed the old ones after the change had returned */
-bool stray;	/* a trap of ours went to the program */
 bool twice;	/* two won the same place at the same time */
 bool wasted;	/* nobody won */
-bool freed;	/* a handler used a place that was given up */
-bool ahead;	/* acted as a version that no commit has begun to write */
 
 inline never_again(flag)
 {
@@ -212,7 +210,7 @@ inline run_version(c, p, version)
 	fi
 }
 
-/* What is held of place p executes; no trap. */
+/* What the core has of place p executes, and does not hold the thread. */
 inline execute(c, p)
 {
 	if
@@ -227,23 +225,19 @@ inline execute(c, p)
 	let_go(c)
 }
 
-#define can_trap(c, p) \
-	(holds(c, FRONT(p)) && core[c].val[FRONT(p)] == TRAP)
+#define can_wait(c, p) \
+	(holds(c, FRONT(p)) && core[c].val[FRONT(p)] == HOLD)
 #define can_execute(c, p) \
 	(holds(c, FRONT(p)) && holds(c, BACK(p)) && \
-	 core[c].val[FRONT(p)] != TRAP)
+	 core[c].val[FRONT(p)] != HOLD)
 
-#ifndef note_trap
-#define note_trap(p)	skip
-#endif
-
-/* Run through place p for ever; ends with a trap taken. */
-inline run_until_trap(c, p)
+/* Run through place p for ever; ends when the thread has met what holds it. */
+inline run_until_held(c, p)
 {
 	do
 	:: atomic { !holds(c, FRONT(p)) -> fetch(c, FRONT(p)) }
 	:: atomic { !holds(c, BACK(p)) -> fetch(c, BACK(p)) }
 	:: atomic { can_execute(c, p) -> execute(c, p) }
-	:: atomic { can_trap(c, p) -> let_go(c); note_trap(p); break }
+	:: atomic { can_wait(c, p) -> let_go(c); break }
 	od
 }

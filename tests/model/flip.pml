@@ -40,7 +40,7 @@ byte ended;
 
 proctype Executor(byte c)
 {
-	run_until_trap(c, 0);
+	run_until_held(c, 0);
 	assert(false)		/* there are none */
 }
 

@@ -13,7 +13,7 @@
  *	LOCK		sync.c's lock; a locked exchange, which is a full fence
  *
  * BY_WAIT	a ticket passes when T_max has gone by (struct fl_ticket.ticks).
- * HOLDS	never torn, never stale, no stray trap. Live, without executors: each
+ * HOLDS	never torn, never stale. Live, without executors: each
  *	change ends. That two changes do share syncs: NONE_SHARED is found wrong.
  * TWINS	NO_FENCE	the ticket is taken before the stores are visible
  *	TICKET_RUNNING	the ticket names the sync that runs already
@@ -27,15 +27,17 @@
 #endif
 #define STORERS 2
 #define TEXT 4
-#define CELLS 11
+#define CELLS 9
 #define MOTION(p) (4 + (p))
-#define ACTS(p) (6 + (p))
-#define BEGUN 8
-#define ENDED 9
-#define LOCK 10
+#define BEGUN 6
+#define ENDED 7
+#define LOCK 8
 
 #include "fetch.pml"
-#include "trap.pml"
+
+#ifndef PARKED
+#define PARKED NO_OP		/* what is held for is not left to a finish */
+#endif
 
 byte finished;
 #ifdef NONE_SHARED
@@ -48,11 +50,8 @@ byte n_syncs;
 
 proctype Executor(byte c; byte place)
 {
-	byte motion, floor, to, there;
-
 	do
-	:: run_until_trap(c, place);
-		handle_trap(c, place)
+	:: run_until_held(c, place)
 	od
 }
 
@@ -129,8 +128,7 @@ inline pass(me)
 inline start(me)
 {
 	atomic { fence(me); mem[MOTION(place)] = 1 };	/* take() */
-	store(me, ACTS(place), FIRST + 1);
-	store(me, FRONT(place), TRAP);
+	store(me, FRONT(place), PARKED);
 	take_ticket(me)
 }
 

@@ -39,8 +39,8 @@ byte inside, won, ended;
 proctype Executor(byte c)
 {
 	do
-	:: run_until_trap(c, 0);
-		mem[FRONT(0)] != TRAP			/* spins */
+	:: run_until_held(c, 0);
+		mem[FRONT(0)] != HOLD			/* spins */
 	od
 }
 
@@ -56,16 +56,16 @@ inline pass_time(me)
 inline try_lock(me, mine)
 {
 #ifdef PLAIN_LOCK
-	mine = (mem[FRONT(0)] != TRAP);
+	mine = (mem[FRONT(0)] != HOLD);
 	if
-	:: mine -> store(me, FRONT(0), TRAP)
+	:: mine -> store(me, FRONT(0), HOLD)
 	:: else
 	fi
 #else
 	atomic {
 		fence(me);
-		mine = (mem[FRONT(0)] != TRAP);
-		mem[FRONT(0)] = TRAP
+		mine = (mem[FRONT(0)] != HOLD);
+		mem[FRONT(0)] = HOLD
 	}
 #endif
 }

@@ -7,27 +7,23 @@
  *			wins, the others are told FLICK_E_BUSY
  *	give_back	give_back()		commit.c
  *	commit		fl_set_commit(), fl_set_begin(), fl_set_step()
- *	  ACTS		choose_act()
  *	  PARKED	write_park()
  *	all_follow	fl_sync_ticket(), fl_sync_pass()	sync.c
- *	handle_trap	on_trap()		trap.c, see trap.pml
  *
- * HOLDS	never torn, never stale once a change has returned, no trap of ours
- *	strays; of two patchers at most one is inside, a loser changes nothing,
- *	and one wins. Live: both patchers end, and every core then runs the last
- *	version. Nothing here needs a bound of staleness.
+ * HOLDS	never torn, never stale once a change has returned; of two patchers at
+ *	most one is inside, a loser changes nothing, and one wins. Live: both
+ *	patchers end, and every core, whether it was held or passed, then runs the
+ *	last version. Nothing here needs a bound of staleness.
+ * PARKED	HOLD: a head that jumps to itself, so a thread waits there. NO_OP: one
+ *	that makes any tail harmless, so a thread passes.
  * BY_WAIT	cores are synchronised by waiting for T_max, not by all_cores().
- * ACT_AS_OLD	a thread that traps acts as the old instruction.
- * PARKED = NO_OP instead of TRAP: the park is a head that makes any tail harmless.
  * TWINS	NO_SYNC_PARK, NO_SYNC_TAIL, NO_SYNC_HEAD	(the last: live only)
  *	TAIL_FIRST	the tail before the park
  *	HEAD_FIRST	the head before the tail
  *	SYNC_NO_FENCE	no fence before the sync, or before the wait
- *	TAKE_LATE	the place is taken after the park
- *	ACTS_LATE	says what to act as after the park
  *	BACK_EARLY	gives the place back before the head
  *	TAKE_RACE	looks whether the place is taken, then takes it
- *	NO_RETRY, NO_RECHECK		trap.pml
+ *	NO_HEAD		ends before the head: who is held is never let go (live only)
  */
 #ifndef CORES
 #define CORES 2
@@ -39,20 +35,16 @@
 #define TRIES 1				/* of each patcher */
 #endif
 #ifndef PARKED
-#define PARKED TRAP
+#define PARKED HOLD
 #endif
 #define TEXT 2
-#define CELLS 4
+#define CELLS 3
 #define MOTION(p) 2
-#define ACTS(p) 3
 
-#ifdef ACT_AS_OLD
-#define note_trap(p)	floor = done[p]
-#endif
 #include "fetch.pml"
-#include "trap.pml"
 
 byte inside, won, ended;
+bool half;	/* a place at rest was half changed */
 
 /* One phase's sync, by the strategy chosen. */
 inline all_follow(me)
@@ -66,13 +58,11 @@ inline all_follow(me)
 #endif
 }
 
+/* Who is held fetches again what holds it. */
 proctype Executor(byte c)
 {
-	byte motion, floor, to, there;
-
 	do
-	:: run_until_trap(c, 0);
-		handle_trap(c, 0)
+	:: run_until_held(c, 0)
 	od
 }
 
@@ -115,34 +105,19 @@ inline give_back(me)
 	atomic { inside--; store(me, MOTION(0), at_rest + 2) }
 }
 
-inline say_acts(me)
-{
-#ifdef ACT_AS_OLD
-	store(me, ACTS(0), v - 1)
-#else
-	store(me, ACTS(0), v)
-#endif
-}
-
 inline commit(me)
 {
 	atomic {
-		assert(mem[FRONT(0)] == mem[BACK(0)]);	/* verify_bytes() */
+		if				/* verify_bytes() */
+		:: mem[FRONT(0)] != mem[BACK(0)] -> never_again(half)
+		:: else
+		fi;
 		v = mem[FRONT(0)] + 1
 	}
 #ifdef TAIL_FIRST
 	store(me, BACK(0), v);
 #endif
-#ifndef ACTS_LATE
-	say_acts(me);					/* (A) */
-#endif
 	store(me, FRONT(0), PARKED);
-#ifdef ACTS_LATE
-	say_acts(me);
-#endif
-#ifdef TAKE_LATE
-	store(me, MOTION(0), at_rest + 1);
-#endif
 #ifndef NO_SYNC_PARK
 	all_follow(me);
 #endif
@@ -157,7 +132,9 @@ inline commit(me)
 #ifdef BACK_EARLY
 	give_back(me);
 #endif
+#ifndef NO_HEAD
 	store(me, FRONT(0), v);
+#endif
 #ifndef NO_SYNC_HEAD
 	all_follow(me);
 #endif
@@ -176,11 +153,7 @@ proctype Patcher(byte me)
 	do
 	:: tries < TRIES ->
 		tries++;
-#ifdef TAKE_LATE
-		mine = true;		/* STORERS=1 */
-#else
 		take(me);
-#endif
 		if
 		:: mine -> enter(); commit(me)
 		:: else					/* BUSY */

@@ -185,7 +185,7 @@ static void run_park(struct verdict *v, size_t offset, long rounds)
 	run_commits(v, offset, rounds, nop5, 5);
 }
 
-static void run_trap(struct verdict *v, size_t offset, long rounds)
+static void run_jump(struct verdict *v, size_t offset, long rounds)
 {
 	run_commits(v, offset, rounds, nop10, 10);
 }
@@ -211,7 +211,7 @@ static const struct test {
 	bool syncs;			/* depends on how cores are synchronised */
 } tests[] = {
 	{ "flip", run_flips, false },
-	{ "park", run_park, true }, { "trap", run_trap, true },
+	{ "park", run_park, true }, { "jump", run_jump, true },
 };
 static const struct test planted = { "torn", run_torn, false };
 

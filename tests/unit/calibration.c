@@ -232,7 +232,7 @@ static int pass_tickets(void)
 		return 2;
 	before = fl_arch_ticks();
 	t = fl_sync_ticket();
-	if (fl_sync_try(t) && fl_arch_ticks() - before < TICKS)
+	if (fl_sync_passed(t) && fl_arch_ticks() - before < TICKS)
 		return 3;
 	while (!fl_sync_passed(t))
 		fl_arch_pause();

@@ -1,5 +1,5 @@
-/* unit/flick-patch-signal: signals that come just when a thread stands on the
- * trap of a place, and handlers that run the place, or switch another. */
+/* unit/flick-patch-signal: signals that come just when a thread is held at a place, and
+ * handlers that run the place, or switch another. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "flick/patch.h"
 
-/* `mov $n,%eax`, which nobody can act out: a thread waits on its trap. */
+/* `mov $n,%eax`, which cannot be left out: a thread is held. */
 static const unsigned char one[6] = { 0xb8, 1, 1, 1, 1, 0xc3 };
 static const unsigned char two[5] = { 0xb8, 2, 2, 2, 2 };
 enum { WIDE = 6, FLIP = 128, TIMES = 50 };
@@ -23,7 +23,7 @@ enum { WIDE = 6, FLIP = 128, TIMES = 50 };
 static unsigned char *code;
 static struct flick_patch wide, flip;
 static pthread_t runner;
-static int may_run, met_on_trap, by_runner, by_handler, flip_error;
+static int may_run, met_held, by_runner, by_handler, flip_error;
 static const char *stop_at;
 
 static int run(const unsigned char *at)
@@ -50,35 +50,35 @@ static void *run_wide(void *arg)
 	return arg;
 }
 
-/* The last of them runs the place itself, and waits on its trap in turn. */
+/* The last of them runs the place itself, and is held in turn. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *uc = context;
-	int err = flick_patch_switch(&flip, met_on_trap & 1 ? FLICK_OFF : FLICK_ON);
+	int err = flick_patch_switch(&flip, met_held & 1 ? FLICK_OFF : FLICK_ON);
 
 	(void)sig, (void)info;
 	if (err)
 		flip_error = err;
 	if ((const unsigned char *)uc->uc_mcontext.gregs[REG_RIP] != code + WIDE)
 		return;
-	if (__atomic_add_fetch(&met_on_trap, 1, __ATOMIC_RELEASE) == TIMES)
+	if (__atomic_add_fetch(&met_held, 1, __ATOMIC_RELEASE) == TIMES)
 		by_handler = run(code + WIDE);
 }
 
-/* The change stands still: whoever comes by is caught by the trap. */
+/* The change stands still: whoever comes by is held. */
 void fl_point_hit(const char *name)
 {
 	if (!stop_at || strcmp(name, stop_at))
 		return;
 	stop_at = NULL;
 	__atomic_store_n(&may_run, 1, __ATOMIC_RELEASE);
-	while (load(&met_on_trap) < TIMES)
+	while (load(&met_held) < TIMES)
 		pthread_kill(runner, SIGUSR1);
 }
 
 static void check_at(const char *point)
 {
-	may_run = met_on_trap = by_runner = by_handler = flip_error = 0;
+	may_run = met_held = by_runner = by_handler = flip_error = 0;
 	memcpy(code + WIDE, one, sizeof one);
 	memcpy(code + FLIP, one, sizeof one);
 	assert_int_equal(flick_patch_init(&wide, code + WIDE, two, 5), 0);
@@ -98,7 +98,7 @@ static void check_at(const char *point)
 	assert_memory_equal(code + WIDE, one, sizeof one);
 }
 
-static void signals_come_on_the_trap(void **state)
+static void signals_come_to_who_is_held(void **state)
 {
 	(void)state;
 	check_at("commit.park");
@@ -107,7 +107,7 @@ static void signals_come_on_the_trap(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(signals_come_on_the_trap) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(signals_come_to_who_is_held) };
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,

@@ -28,6 +28,7 @@
 #include "patch/handshake.h"
 #include "patch/patch.h"
 #include "patch/sync.h"
+#include "patch/trap.h"
 
 #define CHECK(x) do { if (!(x)) { fprintf(stderr, "%d: %s\n", __LINE__, #x); \
 				  _exit(1); } } while (0)
@@ -531,6 +532,113 @@ static void no_trap_of_the_programs_is_lost(void **state)
 	assert_child(program_traps);
 }
 
+/* Handlers that call the one that was there before, as they found it. */
+enum { CHAINED = 3 };
+static struct sigaction found[CHAINED];
+static char took[16];			/* who took the trap, in order */
+static sigjmp_buf out;
+static bool leaves;
+
+static void chain(int i, int sig, siginfo_t *info, void *uc)
+{
+	CHECK(strlen(took) < sizeof took - 1);
+	took[strlen(took)] = (char)('0' + i);
+	if (leaves)
+		siglongjmp(out, 1);
+	if (found[i].sa_flags & SA_SIGINFO)
+		found[i].sa_sigaction(sig, info, uc);
+}
+
+static void first(int sig, siginfo_t *info, void *uc)
+{
+	chain(0, sig, info, uc);
+}
+
+static void second(int sig, siginfo_t *info, void *uc)
+{
+	chain(1, sig, info, uc);
+}
+
+static void third(int sig, siginfo_t *info, void *uc)
+{
+	chain(2, sig, info, uc);
+}
+
+static void put_before(int i, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+
+	CHECK(!sigaction(SIGTRAP, &sa, &found[i]));
+}
+
+static void expect(const char *order)
+{
+	for (int i = 0; i < 3; i++) {
+		memset(took, 0, sizeof took);
+		if (!leaves || !sigsetjmp(out, 1))
+			__asm__ volatile("int3");
+		CHECK(!strcmp(took, order));
+	}
+}
+
+static void program_chains(void)
+{
+	struct sigaction now;
+
+	put_before(0, first);
+	expect("0");
+	CHECK(!fl_trap_install());
+	expect("0");
+	put_before(1, second);			/* found ours */
+	expect("10");
+	CHECK(!fl_trap_install());
+	expect("10");
+	put_before(2, third);			/* found ours again */
+	expect("210");
+	CHECK(!fl_trap_install());
+	expect("210");
+	leaves = true;
+	expect("2");
+	leaves = false;
+	expect("210");
+	fl_trap_close();
+	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_sigaction == third);
+	expect("210");
+	CHECK(!fl_trap_install());
+	expect("210");
+	signal(SIGTRAP, on_trap);
+	CHECK(!fl_trap_install());
+	traps_taken = 0;
+	expect("");
+	CHECK(traps_taken == 3);
+}
+
+static void a_chain_of_handlers_has_an_end(void **state)
+{
+	(void)state;
+	assert_child(program_chains);
+}
+
+/* Its mask and action are what they would be without us. */
+static void program_ignores(void)
+{
+	struct sigaction sa = { .sa_handler = SIG_IGN }, now;
+
+	sigaction(SIGTRAP, &sa, NULL);
+	CHECK(!fl_trap_install());
+	kill(getpid(), SIGTRAP);
+	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_handler != SIG_IGN);
+	fl_trap_close();
+	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_handler == SIG_IGN);
+	kill(getpid(), SIGTRAP);
+}
+
+static void the_programs_action_is_put_back(void **state)
+{
+	(void)state;
+	assert_child(program_ignores);
+}
+
 static volatile int children;
 
 static void on_child(int sig)
@@ -572,6 +680,8 @@ int main(void)
 		cmocka_unit_test(a_sync_waits_for_a_mask),
 		cmocka_unit_test(no_trap_of_the_programs_is_lost),
 		cmocka_unit_test(no_trap_is_made_up),
+		cmocka_unit_test(a_chain_of_handlers_has_an_end),
+		cmocka_unit_test(the_programs_action_is_put_back),
 		cmocka_unit_test(the_tracer_is_no_child_of_the_programs),
 	};
 

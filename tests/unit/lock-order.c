@@ -95,16 +95,6 @@ static void another_kind_behind(void)
 	fl_os_lock_awaited(&family);
 }
 
-/* Who does not wait may do as he likes. */
-static void trying(void)
-{
-	uint64_t signals;
-
-	fl_os_lock(&text, &signals);
-	if (!fl_os_trylock(&table, &signals) || fl_os_trylock(&text, &signals))
-		_exit(1);
-}
-
 static void the_wrong_order_is_seen(void **unused)
 {
 	(void)unused;
@@ -113,7 +103,6 @@ static void the_wrong_order_is_seen(void **unused)
 	assert_int_equal(signal_of(twice), SIGILL);
 	assert_int_equal(signal_of(behind_another_kind), SIGILL);
 	assert_int_equal(signal_of(another_kind_behind), SIGILL);
-	assert_int_equal(signal_of(trying), 0);
 }
 
 static void *take_table(void *unused)

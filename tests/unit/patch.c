@@ -34,14 +34,6 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 	return fl_arch_plan(p, &in, &datum);
 }
 
-/* `mov`, of which nobody passes and none is acted out. */
-static int plan_mov(struct fl_patch *p)
-{
-	memcpy(code + AT, "\xb8\1\1\1\1", 5);
-	memcpy(before, code, sizeof before);
-	return fl_arch_plan_insn(p, (uintptr_t)code + AT, "\xb8\2\2\2\2", 5);
-}
-
 static int commit(struct fl_patch *p, int from, int to)
 {
 	struct fl_change change;
@@ -119,19 +111,6 @@ static void a_row_is_refused_while_threads_run(void **state)
 	assert_memory_equal(code + AT, p.bytes[FL_ON], 5);
 	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
 	assert_memory_equal(code, before, sizeof before);
-}
-
-static void a_blocked_trap_is_refused(void **state)
-{
-	struct fl_patch p;
-	pthread_t t;
-
-	(void)state;
-	assert_int_equal(plan_mov(&p), 0);
-	t = start_thread(true);
-	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_TRAPBLOCK);
-	assert_memory_equal(code, before, sizeof before);
-	stop_thread(t);
 }
 
 /* A site is armed and put back under threads that block SIGTRAP: none traps. */
@@ -215,27 +194,6 @@ static void a_row_that_was_returned_to_is_left_alone(void **state)
 	assert_memory_equal(code, before, sizeof before);
 }
 
-static void the_programs_trap_handler_is_put_back(void **state)
-{
-	struct sigaction own = { .sa_handler = SIG_IGN }, now;
-	struct fl_patch p;
-	pthread_t t;
-
-	(void)state;
-	sigaction(SIGTRAP, &own, NULL);
-	assert_int_equal(plan_mov(&p), 0);
-	t = start_thread(false);
-	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
-	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
-	sigaction(SIGTRAP, NULL, &now);
-	assert_true(now.sa_handler != SIG_IGN);
-	stop_thread(t);
-	fl_patch_close();
-	sigaction(SIGTRAP, NULL, &now);
-	assert_true(now.sa_handler == SIG_IGN);
-	signal(SIGTRAP, SIG_DFL);
-}
-
 static void a_full_set_takes_no_more(void **state)
 {
 	struct fl_change change;
@@ -310,8 +268,6 @@ int main(void)
 		cmocka_unit_test(sites_never_trap),
 		cmocka_unit_test(a_row_that_is_on_parks_with_its_head_alone),
 		cmocka_unit_test(a_row_that_was_returned_to_is_left_alone),
-		cmocka_unit_test(a_blocked_trap_is_refused),
-		cmocka_unit_test(the_programs_trap_handler_is_put_back),
 		cmocka_unit_test(a_full_set_takes_no_more),
 		cmocka_unit_test(text_gets_back_what_it_had),
 		cmocka_unit_test(near_memory_is_within_reach),

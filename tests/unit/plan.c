@@ -377,10 +377,12 @@ static void change(const struct fl_patch *p, int from, int to)
 {
 	struct scene s = { .p = p, .from = from, .to = to };
 
-	s.n = fl_arch_moves(p, from, to, s.moves);
-	assert_in_range(s.n, 1, FL_ARCH_MOVES);
+	int n = fl_arch_moves(p, from, to, s.moves);
+
+	assert_in_range(n, 1, FL_ARCH_MOVES);
+	s.n = (size_t)n;
 	for (size_t k = 0; k < s.n; k++)
-		assert_false(s.moves[k].traps);
+		assert_false(s.moves[k].holds);
 	memcpy(s.now, p->bytes[from], p->len);
 	each_phase(&s);
 }

@@ -18,7 +18,7 @@
  *	call *slot, 6 bytes	67 15 ........		and 67 e8, 67 a9
  *	nop with a prefix	67 [nop]		and 67.. e8, 67.. a9
  *	any that may be passed	eb +n ...
- *	any other		cc			the thread traps
+ *	any other		eb -2 ...		threads wait there
  *
  * `67 15 imm32` adds to %eax, which is dead at a call. The nop with a prefix is for
  * where a word begins behind its first byte, so that `eb +n` would be two stores.
@@ -118,17 +118,18 @@ static bool park_on_adc(struct fl_move *m, const struct stretch *s)
 	return true;
 }
 
-/* eb +n: where two bytes are one store. */
+/* A jump, where two bytes are one store: over the stretch, or to its start. */
 static bool park_on_jump(struct fl_move *m, const struct stretch *s)
 {
 	size_t k = common_prefixes(s, true), at = 0;
 
 	while (at < k && !is_one_store(s, at, 2))
 		at++;
-	if (!s->may_pass || s->n < at + 2 || !is_one_store(s, at, 2))
+	if (s->n < at + 2 || !is_one_store(s, at, 2))
 		return false;
 	m->park[0] = X86_JMP8;
-	m->park[1] = (uint8_t)(s->n - at - 2);
+	m->park[1] = (uint8_t)((s->may_pass ? s->n : 0) - (at + 2));
+	m->holds = !s->may_pass;
 	return park_at(m, s, at, 2);
 }
 
@@ -161,13 +162,6 @@ static bool park_on_nop(struct fl_move *m, const struct stretch *s)
 	return true;
 }
 
-static bool park_on_trap(struct fl_move *m, const struct stretch *s)
-{
-	m->park[0] = X86_INT3;
-	m->traps = true;
-	return park_at(m, s, 0, 1);
-}
-
 /* One instruction, and no other behind it is met. */
 static bool is_one(const struct stretch *s, const uint8_t *code)
 {
@@ -192,17 +186,11 @@ static bool store_at_once(struct fl_move *m, const struct stretch *s)
 	       is_one(s, s->to);
 }
 
-static struct fl_move move_of(const struct stretch *s)
+static bool find_move(struct fl_move *m, const struct stretch *s)
 {
-	static bool (*const ways[])(struct fl_move *, const struct stretch *) = {
-		store_at_once, park_on_byte, park_on_adc, park_on_jump, park_on_nop,
-		park_on_trap,
-	};
-	struct fl_move m = { .start = s->start, .end = (uint8_t)(s->start + s->n) };
-
-	for (size_t i = 0; !ways[i](&m, s); i++)
-		;
-	return m;
+	*m = (struct fl_move){ .start = s->start, .end = (uint8_t)(s->start + s->n) };
+	return store_at_once(m, s) || park_on_byte(m, s) || park_on_adc(m, s) ||
+	       park_on_jump(m, s) || park_on_nop(m, s);
 }
 
 static size_t next_start(const struct fl_patch *p, size_t at)
@@ -213,10 +201,11 @@ static size_t next_start(const struct fl_patch *p, size_t at)
 	return at;
 }
 
-size_t fl_arch_moves(const struct fl_patch *p, int from, int to,
-		     struct fl_move moves[FL_ARCH_MOVES])
+int fl_arch_moves(const struct fl_patch *p, int from, int to,
+		  struct fl_move moves[FL_ARCH_MOVES])
 {
-	size_t n = 0, end;
+	size_t end;
+	int n = 0;
 
 	for (size_t at = 0; at < p->len; at = end) {
 		struct stretch s = { .p = p, .start = (uint8_t)at,
@@ -228,7 +217,8 @@ size_t fl_arch_moves(const struct fl_patch *p, int from, int to,
 		if (!__builtin_memcmp(s.from, s.to, s.n))
 			continue;
 		s.may_pass = p->may_pass || is_idle(&s, s.from) || is_idle(&s, s.to);
-		moves[n++] = move_of(&s);
+		if (!find_move(&moves[n++], &s))
+			return FLE_STRADDLE;
 	}
 	return n;
 }

@@ -1,55 +1,30 @@
 /*
  * plan-insn.c - plans for a place that is one instruction, whatever it is.
  *
- * Hides which instructions a trapped thread can be made to act out.
+ * Hides what is known of instructions that flick did not choose: nothing but their
+ * length. Threads may pass only what does nothing.
  */
 #include "arch/arch.h"
 #include "emit.h"
 
-/* Instructions that act.c knows. */
-static bool can_act(const struct fl_insn *i)
+/* Is state `s` one instruction of the whole window? */
+static bool is_one(const struct fl_patch *p, int s)
 {
-	switch (i->cls) {
-	case FL_INSN_CALL:
-	case FL_INSN_JUMP:
-		return i->target != 0;
-	case FL_INSN_CALL_SLOT:
-	case FL_INSN_JUMP_SLOT:
-	case FL_INSN_RET:
-	case FL_INSN_NOP:
-		return true;
-	default:
-		return false;
-	}
-}
+	struct fl_insn i;
 
-/* Decode state `s`, which is to be one instruction of the whole window. */
-static bool take_insn(struct fl_patch *p, int s, struct fl_insn *i)
-{
-	fl_arch_decode(i, p->bytes[s], p->len, p->at);
-	if (i->len != p->len)
-		return false;
-	if (can_act(i))
-		p->can_act |= 1u << s;
-	return true;
+	fl_arch_decode(&i, p->bytes[s], p->len, p->at);
+	return i.len == p->len;
 }
 
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n)
 {
-	struct fl_insn old, new;
-
 	if (n < 1 || n >= FL_ARCH_SITE_MAX)
 		return FLE_INSN;
-	*p = (struct fl_patch){
-		.at = at, .len = (uint8_t)n, .starts = 1,
-	};
+	*p = (struct fl_patch){ .at = at, .len = (uint8_t)n, .starts = 1 };
 	__builtin_memcpy(p->bytes[FL_OLD], (const void *)at, n);
 	__builtin_memcpy(p->bytes[FL_OFF], (const void *)at, n);
 	__builtin_memcpy(p->bytes[FL_ON], on, n);
-	if (!take_insn(p, FL_OFF, &old) || !take_insn(p, FL_ON, &new))
-		return FLE_INSN;
-	p->can_act |= p->can_act >> FL_OFF & 1u << FL_OLD;
-	return 0;
+	return is_one(p, FL_OFF) && is_one(p, FL_ON) ? 0 : FLE_INSN;
 }
 
 /* Bytes at `at` that can be read: an instruction may be the last of its page,
@@ -86,6 +61,7 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 	size_t n = readable(at);
 	struct fl_insn i;
 	uint64_t datum;
+	int err;
 
 	fl_arch_decode(&i, (const void *)at, n, at);
 	*was_nop = i.len && i.cls == FL_INSN_NOP;
@@ -100,5 +76,7 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 		in.form = FL_FORM_CALL_SLOT;
 	else
 		return FLE_UNKNOWN;
-	return fl_arch_plan(p, &in, &datum);
+	err = fl_arch_plan(p, &in, &datum);
+	p->may_pass = *was_nop;			/* what is called elsewhere counts */
+	return err;
 }

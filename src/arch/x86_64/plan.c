@@ -220,14 +220,12 @@ static void find_starts(struct fl_patch *p)
 
 /* Can it be armed, and put back, though threads run? What holds for `off` holds
  * for `on`, and for both ways. */
-static bool can_move(const struct fl_patch *p)
+static int check_moves(const struct fl_patch *p)
 {
 	struct fl_move m[FL_ARCH_MOVES];
+	int n = fl_arch_moves(p, FL_OLD, FL_OFF, m);
 
-	for (size_t n = fl_arch_moves(p, FL_OLD, FL_OFF, m); n-- > 0;)
-		if (m[n].traps)
-			return false;
-	return true;
+	return n < 0 ? n : 0;
 }
 
 static void start_plan(struct fl_patch *p, uintptr_t at)
@@ -237,7 +235,6 @@ static void start_plan(struct fl_patch *p, uintptr_t at)
 	p->tactic = FL_FLIP;
 	p->flip_bytes = 1;
 	p->may_pass = p->flags_dead = 1;
-	p->can_act = 1 << FL_OLD | 1 << FL_OFF | 1 << FL_ON;
 }
 
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
@@ -256,8 +253,8 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	err = plan_form(p, in);
 	if (!err)
 		find_starts(p);
-	if (!err && !can_move(p))
-		err = FLE_STRADDLE;
+	if (!err)
+		err = check_moves(p);
 	*datum = err == FLE_NOREACH ? in->glue : in->room;
 	return err;
 }
@@ -289,7 +286,7 @@ int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
 	}
 	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
 	find_starts(p);
-	return can_move(p) ? 0 : FLE_STRADDLE;
+	return check_moves(p);
 }
 
 static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)

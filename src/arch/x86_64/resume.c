@@ -29,6 +29,27 @@ static uint64_t reg(const void *uc, int which)
 	return (uint64_t)((const ucontext_t *)uc)->uc_mcontext.gregs[which];
 }
 
+uintptr_t fl_arch_pc(const void *uc)
+{
+	return reg(uc, REG_RIP);
+}
+
+uintptr_t fl_arch_trap_pc(const void *uc)
+{
+	return fl_arch_pc(uc) - FL_ARCH_TRAP_BYTES;
+}
+
+void fl_arch_retry(void *uc, uintptr_t pc)
+{
+	((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+}
+
+/* The kernel puts the context right above the address that its handler returns to. */
+bool fl_arch_is_delivered(const void *uc, const void *cfa)
+{
+	return uc == cfa;
+}
+
 bool fl_arch_has_trapped(const void *uc)
 {
 	return reg(uc, REG_TRAPNO) == TRAP_BREAKPOINT;
