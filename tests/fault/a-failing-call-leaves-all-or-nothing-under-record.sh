@@ -12,11 +12,11 @@ run "$work/faulted" "$work/text-lib.so"
 cp "$out" "$work/plain"
 
 by_mprotect() {
-	record --text=mprotect -a counts -- "$work/faulted" "$work/text-lib.so"
+	TRUTH_THREADS= record --text=mprotect -a counts -- "$work/faulted" "$work/text-lib.so"
 }
 
 by_alias() {
-	record --text=alias -a counts -- "$work/faulted" "$work/text-lib.so"
+	TRUTH_THREADS= record --text=alias -a counts -- "$work/faulted" "$work/text-lib.so"
 }
 
 # The program ran: as it would have, and was recorded.
