@@ -136,6 +136,53 @@ static int64_t ask(const char *sql)
 	return v;
 }
 
+/* As far as analyses of a trace ask. */
+static void sites_and_threads_come_back(void **unused)
+{
+	static const struct fl_shm_site three[] = {
+		{ .kind = FL_ENTRY }, { .kind = FL_EXIT, .jump = 1, .provider = 1 },
+		{ .kind = FL_TAIL },
+	};
+	static const struct fl_thread two[] = {
+		{ .tid = 5, .pid = 4, .name = "main" }, { .tid = 6, .pid = 4, .name = "other" },
+	};
+	static const uint32_t functions_of[] = { 1, 0, 1 };
+	static const char *const providers[] = { "cyg", "xray" };
+	struct fl_recording rec = recording;
+	const struct fl_thread *threads;
+	struct fl_store *s;
+	struct fl_view v;
+	uint32_t n;
+
+	(void)unused;
+	rec.sites = three;
+	rec.n_sites = 3;
+	rec.function_of = functions_of;
+	rec.providers = providers;
+	rec.threads = two;
+	rec.n_threads = 2;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_save(s, &rec, why), 0);
+	fl_store_close(s);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	assert_int_equal(fl_store_view(s, &v, why), 0);
+	assert_int_equal(v.n_sites, 3);
+	assert_true(v.sampled);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(v.sites[i].kind, three[i].kind);
+		assert_int_equal(v.sites[i].jump, three[i].jump);
+		assert_int_equal(v.framed >> v.sites[i].provider & 1, three[i].provider);
+		assert_int_equal(v.function_of[i], functions_of[i]);
+	}
+	assert_string_equal(v.name(v.owner, 1), "f(int)");
+	assert_int_equal(fl_store_threads(s, &threads, &n, why), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(threads[1].tid, 6);
+	assert_int_equal(threads[1].pid, 4);
+	assert_string_equal(threads[1].name, "other");
+	fl_store_close(s);
+}
+
 static void tables_can_be_joined(void **unused)
 {
 	(void)unused;
@@ -627,6 +674,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(what_is_written_is_read),
+		T(sites_and_threads_come_back),
 		T(tables_can_be_joined),
 		T(missing_file),
 		T(garbage),
