@@ -14,6 +14,9 @@ succeeded
 label="flick.h mprotect:"
 FLICK_TEXT=mprotect run "$work/text" wx "$work/text-lib.so"
 [ $status -ne 0 ] || fail "$label it saw no such mapping"
+label="flick.h alias, code made read-only by the program:"
+FLICK_TEXT=alias run "$work/text" protect
+succeeded
 libraries=
 
 recorded() {	# COMMAND...

@@ -4,6 +4,7 @@
  *	close	threads run, a library comes and goes; after flick_close() all text
  *		is that of the files, and the mappings are those of before
  *	wx	no mapping is writable and executable at any time
+ *	protect	the program takes the right to write from its own code meanwhile
  *	fork	a child's switches are its own, its parent's too
  *	clone	a child that no handler knows of keeps the text it was born with
  */
@@ -219,6 +220,22 @@ PLAIN static int by_wx(const char *library)
 	return 0;
 }
 
+PLAIN static int by_protect(void)
+{
+	char *page = (char *)((unsigned long)work & ~4095ul);
+
+	for (int i = 0; i < 3; i++) {
+		CHECK(open_flick() == 0);
+		toggle();
+		CHECK(mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0);
+		toggle();
+		CHECK(flick_on(f, entry, NULL, NULL) == 0 && flick_off(f, entry) == 0);
+		flick_close(f);
+		CHECK(each_line(differs) == 0);
+	}
+	return 0;
+}
+
 PLAIN static const unsigned char *site(void)
 {
 	struct flick_probe p = { .size = sizeof p };
@@ -341,6 +358,8 @@ int main(int argc, char **argv)
 		return by_close(argv[2]);
 	if (!strcmp(how, "wx") && argc > 2)
 		return by_wx(argv[2]);
+	if (!strcmp(how, "protect"))
+		return by_protect();
 	if (!strcmp(how, "fork"))
 		return by_fork();
 	if (!strcmp(how, "clone"))
