@@ -190,6 +190,8 @@ static void pad_before_jumps_back(void **state)
 	/* Nothing whole begins where the call returns to. */
 	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE,
 			      "\x0f\x1f\x80\0\0\0\0\x66\x90", 9, 7), FLE_NOSPACE);
+	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE,
+			      "\x0f\x1f\x44\0\0\x50\x58\x66\x90", 9, 7), FLE_NOSPACE);
 }
 
 static void sleds_keep_their_space(void **state)
@@ -309,6 +311,8 @@ static void walk(const struct scene *s, size_t at)
 
 		fl_arch_decode(&i, s->now + at, s->p->len - at, s->p->at + at);
 		assert_whole(s, at, &i);
+		if (s->now[at] == 0xeb)
+			assert_in_range(i.target - s->p->at, 0, s->p->len);
 		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_SLOT ||
 		    (i.cls == FL_INSN_JUMP && i.target - s->p->at > s->p->len))
 			return;
@@ -418,6 +422,37 @@ static void whoever_stands_inside_gets_out(void **state)
 		}
 }
 
+/* Several instructions never become one in a store, nor one several. */
+static void a_row_is_parked_in_one_word_too(void **state)
+{
+	struct fl_patch p;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT - AT % WORD, FL_FORM_PAD,
+				 "\x90\x90\x90\x90\x90", 5, 0), 0);
+	assert_parks_on(&p, 0xa9, 0);
+}
+
+/* Flags that somebody reads are not passed by, and a caller's call is not left out. */
+static void what_counts_holds_threads(void **state)
+{
+	unsigned char *at = text + AT;
+	struct fl_move m[FL_ARCH_MOVES];
+	struct fl_patch p;
+	bool was_nop;
+
+	(void)state;
+	memcpy(at, "\xa9\1\1\1\1", 5);
+	assert_int_equal(fl_arch_plan_insn(&p, (uintptr_t)at, "\xa9\2\2\2\2", 5), 0);
+	assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_ON, m), 1);
+	assert_true(m[0].holds);
+	memcpy(at, "\xe8\1\2\3\4", 5);
+	assert_int_equal(fl_arch_plan_call(&p, (uintptr_t)at, (uintptr_t)glue, false,
+					   &was_nop), 0);
+	assert_int_equal(fl_arch_moves(&p, FL_OLD, FL_ON, m), 1);
+	assert_true(m[0].holds);
+}
+
 /* What a call of ours returns to is behind the window, or its bytes lead on. */
 static void no_call_returns_to_what_is_taken_away(void **state)
 {
@@ -487,6 +522,8 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(whoever_stands_inside_gets_out),
 		cmocka_unit_test(no_call_returns_to_what_is_taken_away),
+		cmocka_unit_test(a_row_is_parked_in_one_word_too),
+		cmocka_unit_test(what_counts_holds_threads),
 		cmocka_unit_test(glue_loads_id_and_goes),
 		cmocka_unit_test(late_glue_loads_its_id_from_data),
 	};
