@@ -24,13 +24,10 @@ static struct fl_near loader_near;
 
 /* ---- the loader ------------------------------------------------------------- */
 
-static bool is_loaded(uintptr_t bias)
+static void each_loaded(void (*see)(uintptr_t bias))
 {
-	const struct link_map *m = loader->r_map;
-
-	while (m && m->l_addr != bias)
-		m = m->l_next;
-	return m != NULL;
+	for (const struct link_map *m = loader->r_map; m; m = m->l_next)
+		see(m->l_addr);
 }
 
 /* In the thread that loads or unloads, with the loader's lock held: its list stands. It
@@ -41,7 +38,7 @@ static void on_loader(void)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
-	fl_probes_thaw(is_loaded);
+	fl_probes_thaw(each_loaded);
 	if (fl_agent_director())
 		fl_agent_found(FL_LOADING);
 }

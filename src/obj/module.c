@@ -412,21 +412,22 @@ static bool is_same(const struct fl_obj *o, const struct fl_module *m)
 	       !memcmp(o->ph, m->ph, m->n_ph * sizeof *m->ph);
 }
 
-static void open_file(struct fl_module *m, bool is_first)
+int fl_obj_open_module(struct fl_module *m)
 {
-	int err = fl_obj_open(&m->file, is_first ? "/proc/self/exe" : m->path);
+	int err = fl_obj_open(&m->file, m->is_program ? "/proc/self/exe" : m->path);
 
-	m->busy = err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 	if (err)
 		m->file = (struct fl_obj){ 0 };
 	else if (!is_same(&m->file, m))
 		fl_obj_close(&m->file);
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
 static int visit(const struct listed *l, bool is_first,
 		 int (*each)(void *arg, struct fl_module *), void *arg)
 {
-	struct fl_module m = { .bias = l->bias, .ph = l->ph, .n_ph = l->n_ph };
+	struct fl_module m = { .bias = l->bias, .ph = l->ph, .n_ph = l->n_ph,
+			       .is_program = is_first };
 	char path[PATH_MAX];
 	uint64_t lo;
 	size_t n = span(m.ph, m.n_ph, &lo);
@@ -437,7 +438,6 @@ static int visit(const struct listed *l, bool is_first,
 	m.lo = m.bias + lo;
 	m.hi = m.lo + n;
 	m.path = find_path(path, sizeof path, l->name, is_first);
-	open_file(&m, is_first);
 	err = each(arg, &m);
 	fl_obj_close(&m.file);
 	return err;

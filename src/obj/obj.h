@@ -63,14 +63,14 @@ struct fl_module {
 	const char *path;		/* "" when unknown */
 	struct fl_obj file;		/* may be all 0 when unreadable */
 	bool laid_out;			/* not loaded: GOT slots hold no addresses */
-	int busy;			/* -errno: no memory or descriptor to read it */
+	bool is_program;
 };
 
 /* The modules of this process, the program first, as the loader had them. list:
  * waits for the loader's lock, so the caller may hold none that anybody waits for who
  * has that one; not async-signal-safe. 0 or -ENOMEM. each: of those that are still
- * there, which is the caller's to know; `each` must not keep the pointers. Stops at
- * non-zero and returns it. */
+ * there, which is the caller's to know; `each` must not keep the pointers, and reads
+ * their files itself. Stops at non-zero and returns it. */
 struct fl_modules {
 	char *bytes;			/* NULL: none is listed */
 	size_t room, n;
@@ -80,6 +80,10 @@ int fl_obj_list(struct fl_modules *);
 void fl_obj_unlist(struct fl_modules *);
 int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
 		void *arg);
+/* Open the file of one that `each` was given, which is then closed behind it; what is
+ * no file of this module leaves m->file all 0. 0; -errno, there is no memory or
+ * descriptor now. */
+int fl_obj_open_module(struct fl_module *);
 /* The one whose file is mapped at `at`, without asking the loader; `path` is kept in
  * it, and m->file is to be closed. 0, -ENOENT, or as fl_obj_open(). */
 int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room);

@@ -51,13 +51,14 @@ static void consider(struct gap *g, uintptr_t from, uintptr_t to)
 		consider_above(g, from, to);
 }
 
+/* Below suffices; a process may have tens of thousands. */
 static int each_mapping(void *arg, const struct fl_mapping *m)
 {
 	struct gap *g = arg;
 
 	consider(g, g->end, m->lo);
 	g->end = m->hi;
-	return 0;
+	return g->below && m->lo >= g->lo;
 }
 
 static void *map_at(uintptr_t at, size_t n)
@@ -71,14 +72,13 @@ static int map_near(struct gap *g, void **out)
 {
 	enum { LOWEST = 1 << 16, TRIES = 4 };
 
-
 	for (int i = 0; i < TRIES; i++) {
 		int err;
 
 		g->end = LOWEST;
 		g->below = g->above = 0;
 		err = fl_os_mappings(each_mapping, g);
-		if (err)
+		if (err < 0)
 			return err;
 		if (!g->below && !g->above)
 			return FLE_NOREACH;

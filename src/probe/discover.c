@@ -2,7 +2,7 @@
  * discover.c - from the modules of the process to lines of the probe table.
  *
  * Hides when a module is new and when it is gone: every walk stamps the modules
- * it meets, and one that was not met has been unloaded. A module that is gone
+ * it meets (known.c), and one that was not met has been unloaded. A module that is gone
  * takes its probes with it; its text is not there to be put back. Hides, too,
  * that the processes of a family share rows: a file whose sites another has
  * brought, and which has the same ones here, brings no new ones.
@@ -18,16 +18,6 @@ struct walk {
 	int err;
 };
 
-static bool is_same(const struct fl_known *k, const struct fl_module *m)
-{
-	return k->lo == m->lo && k->hi == m->hi && k->bias == m->bias;
-}
-
-static const char *path_of(const struct fl_known *k)
-{
-	return fl_shm_modules(fl_table.shm)[k->module].path;
-}
-
 /* ---- a module that was not there before --------------------------------------- */
 
 static int take_site(void *arg, const struct fl_site *s)
@@ -35,33 +25,6 @@ static int take_site(void *arg, const struct fl_site *s)
 	const struct walk *w = arg;
 
 	return fl_table_append(s, w->module) ? 0 : FLE_FULL;
-}
-
-struct fl_known *fl_table_know(const struct fl_module *m)
-{
-	struct fl_table *t = &fl_table;
-	struct fl_shm_module *row = &fl_shm_modules(t->shm)[t->shm->n_modules];
-	struct fl_known *k = &t->known[t->n_known];
-	size_t n = 0;
-
-	if (t->n_known == t->shm->max_modules || t->shm->n_modules == t->shm->max_modules) {
-		fl_table_leave_out(FL_LEFT_MODULES);
-		return NULL;
-	}
-	row->base = m->bias;
-	row->lo = m->lo;
-	row->hi = m->hi;
-	for (; m->path[n] && n + 1 < sizeof row->path; n++)
-		row->path[n] = m->path[n];
-	row->path[n] = 0;
-	row->n = 0;
-	*k = (struct fl_known){
-		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
-		.module = t->shm->n_modules++, .first = t->n, .end = t->n,
-		.late = FL_NO_PROBE,
-	};
-	t->n_known++;
-	return k;
 }
 
 /* Sites of a module's image at another place. */
@@ -154,21 +117,15 @@ static bool find_match(const struct walk *w, const struct fl_module *m, struct m
 
 /* The sites of `m` get the ids that they have elsewhere. A site that was met at
  * its first call is not among them: each process brings its own. */
-static bool share_module(struct walk *w, const struct fl_module *m)
+static bool share_module(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
-	struct fl_table *t = &fl_table;
 	struct match from;
-	struct fl_known *k;
 
-	if (!fl_table_is_shared() || m->busy || t->n_known == t->shm->max_modules ||
-	    !find_match(w, m, &from))
+	if (!fl_table_is_shared() || !find_match(w, m, &from))
 		return false;
-	k = &t->known[t->n_known++];
-	*k = (struct fl_known){
-		.lo = m->lo, .hi = m->hi, .bias = m->bias, .seen = t->stamp,
-		.module = from.module, .first = from.id, .end = from.end,
-		.late = FL_NO_PROBE,
-	};
+	k->module = from.module;
+	k->first = from.id;
+	k->end = from.end;
 	scan(w->moment, m, put_site, &from);
 	fl_glue_make(k, k->first, k->end);
 	w->n_new += k->end - k->first;
@@ -178,32 +135,36 @@ static bool share_module(struct walk *w, const struct fl_module *m)
 
 /* ---- a module that is new to all ------------------------------------------------- */
 
-/* Scan it. One without sites is not remembered: to look again costs
- * no more than its dynamic section. */
-static void take_module(struct walk *w, struct fl_module *m)
+/* Scan it; one without sites has no row. */
+static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
-	struct fl_known *k = m->busy ? NULL : fl_table_know(m);
 	int err;
 
-	if (!k) {
-		w->err = m->busy ? m->busy : FLE_FULL;
-		return;
-	}
+	if (!fl_known_give_row(k, m->path))
+		return FLE_FULL;
 	w->module = k->module;
 	err = scan(w->moment, m, take_site, w);
-	if (err == FLE_FULL || err == -ENOMEM)
-		w->err = err;
 	k->end = t->n;
 	if (k->end == k->first) {
-		t->n_known--;
-		t->shm->n_modules--;
-		return;
+		fl_known_take_row(k);
+		return err;
 	}
 	fl_shm_modules(t->shm)[k->module].first = k->first;
 	fl_shm_modules(t->shm)[k->module].n = k->end - k->first;
 	fl_glue_make(k, k->first, k->end);
 	w->n_new += k->end - k->first;
+	return err;
+}
+
+static int take_module(struct walk *w, struct fl_module *m)
+{
+	struct fl_known *k = fl_known_add(m);
+	int err = k ? 0 : FLE_FULL;
+
+	if (!err && !share_module(w, k, m))
+		err = scan_new(w, k, m);
+	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }
 
 /* ---- a module that is back ------------------------------------------------------ */
@@ -235,8 +196,7 @@ static void revive(struct walk *w, struct fl_known *k)
 {
 	uint32_t late;
 
-	k->gone = false;
-	k->seen = fl_table.stamp;
+	fl_known_is_back(k);
 	for (uint32_t id = k->first; id < k->end; id++)
 		revive_site(id);
 	for (uint32_t id = k->late; id != FL_NO_PROBE; id = fl_table.probes[id].late)
@@ -250,45 +210,36 @@ static void revive(struct walk *w, struct fl_known *k)
  * a program that loads and unloads a plugin all day fills no table. */
 static bool revive_module(struct walk *w, struct fl_module *m)
 {
-	struct fl_table *t = &fl_table;
-	uint32_t i = 0;
+	struct fl_known *k = fl_known_find_gone(m);
 	struct compare c;
 
-	while (i < t->n_known && !(t->known[i].gone && is_same(&t->known[i], m) &&
-				   !__builtin_strcmp(path_of(&t->known[i]), m->path)))
-		i++;
-	if (i == t->n_known)
+	if (!k)
 		return false;
-	c = (struct compare){ t->known[i].first, t->known[i].end };
+	c = (struct compare){ k->first, k->end };
 	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end)
 		return false;
-	revive(w, &t->known[i]);
+	revive(w, k);
 	return true;
 }
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* The row of a module that is still there. */
-static bool stamp(const struct fl_module *m)
-{
-	struct fl_table *t = &fl_table;
-	bool known = false;
-
-	for (uint32_t i = 0; i < t->n_known; i++) {
-		if (t->known[i].gone || !is_same(&t->known[i], m))
-			continue;
-		t->known[i].seen = t->stamp;
-		known = true;
-	}
-	return known;
-}
-
+/* Its file is read when it is met first. Where there is no memory for that now, it is
+ * met again. */
 static int each_module(void *arg, struct fl_module *m)
 {
+	struct fl_known *k = fl_known_find(m);
 	struct walk *w = arg;
+	int err;
 
-	if (!stamp(m) && !revive_module(w, m) && !share_module(w, m))
-		take_module(w, m);
+	if (k) {
+		k->seen = fl_table.stamp;
+		return 0;
+	}
+	err = fl_obj_open_module(m);
+	if (!err && !revive_module(w, m))
+		err = take_module(w, m);
+	w->err = err ? err : w->err;
 	return 0;
 }
 
@@ -303,7 +254,6 @@ static void forget(struct fl_known *k)
 {
 	uint64_t signals;
 
-	k->gone = true;
 	fl_text_forget(k->lo, k->hi);
 	fl_claims_lock(&signals);
 	for (uint32_t id = k->first; id < k->end; id++)
@@ -314,24 +264,14 @@ static void forget(struct fl_known *k)
 	fl_late_forget(k);
 }
 
-static void forget_unseen(void)
+void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)))
 {
-	struct fl_table *t = &fl_table;
-
-	for (uint32_t i = 0; i < t->n_known; i++)
-		if (!t->known[i].gone && t->known[i].seen != t->stamp)
-			forget(&t->known[i]);
-}
-
-void fl_table_forget_gone(bool (*is_loaded)(uintptr_t bias))
-{
-	struct fl_table *t = &fl_table;
 	uint64_t signals;
 
 	fl_table_lock(&signals);
-	for (uint32_t i = 0; i < t->n_known; i++)
-		if (!t->known[i].gone && !is_loaded(t->known[i].bias))
-			forget(&t->known[i]);
+	fl_table.stamp++;
+	each_loaded(fl_known_see);
+	fl_known_each_unseen(forget);
 	fl_table_unlock(&signals);
 }
 
@@ -365,7 +305,7 @@ static void walk_locked(struct walk *w, const struct fl_modules *now)
 {
 	fl_table.stamp++;
 	fl_obj_each(now, each_module, w);
-	forget_unseen();
+	fl_known_each_unseen(forget);
 }
 
 static int walk_there(struct walk *w, const struct fl_modules *now)

@@ -49,46 +49,40 @@ int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
 
 /* ---- whose module ---------------------------------------------------------------- */
 
-static struct fl_known *known_around(uintptr_t at)
+static int row_if_around(void *arg, struct fl_module *m)
 {
-	struct fl_table *t = &fl_table;
+	struct fl_known *k = arg;
 
-	for (uint32_t i = t->n_known; i-- > 0;)
-		if (fl_known_has(&t->known[i], at))
-			return &t->known[i];
-	return NULL;
-}
-
-static int know_if_around(void *arg, struct fl_module *m)
-{
-	const uintptr_t *at = arg;
-
-	return *at - m->lo < m->hi - m->lo && fl_table_know(m);
+	return m->lo == k->lo && m->bias == k->bias && fl_known_give_row(k, m->path);
 }
 
 /* Where the loader says nothing, nobody has listed what came later. */
-static bool know_mapped(uintptr_t at)
+static struct fl_known *know_mapped(uintptr_t at)
 {
+	struct fl_known *k = NULL;
 	struct fl_module m;
 	char path[PATH_MAX];
-	bool known;
 
 	if (!fl_table.unheard || fl_obj_around(&m, at, path, sizeof path))
-		return false;
-	known = fl_table_know(&m);
+		return NULL;
+	k = fl_known_add(&m);
+	if (k)
+		fl_known_give_row(k, path);
 	fl_obj_close(&m.file);
-	return known;
+	return k;
 }
 
-/* The row of the module around `at`, made for one in which no scan found a
- * site; NULL when there is none. The loader is not asked: who is in it may wait for a
+/* The module around `at`, or NULL; with a row, made for one in which no scan found a
+ * site, unless there is no room. The loader is not asked: who is in it may wait for a
  * lock that the caller's program has. */
 static struct fl_known *module_around(uintptr_t at)
 {
-	struct fl_known *k = known_around(at);
+	struct fl_known *k = fl_known_around(at);
 
-	if (!k && (fl_obj_each(&fl_table.modules, know_if_around, &at) || know_mapped(at)))
-		k = &fl_table.known[fl_table.n_known - 1];
+	if (!k)
+		k = know_mapped(at);
+	else if (k->module == FL_NO_MODULE)
+		fl_obj_each(&fl_table.modules, row_if_around, k);
 	return k;
 }
 
@@ -105,6 +99,8 @@ static int own_row(const struct fl_known *k)
 	struct fl_shm_module *rows = fl_shm_modules(shm);
 	uint32_t n = shm->n_modules;
 
+	if (k->module == FL_NO_MODULE)
+		return FLE_FULL;
 	if (rows[k->module].base == k->bias)
 		return (int)k->module;
 	for (uint32_t i = 0; i < n; i++)
@@ -220,7 +216,7 @@ static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 		.at = function, .function = function, .kind = (uint8_t)kind,
 		.provider = FL_PROVIDER_CYG, .form = form, .is_virtual = 1,
 	};
-	int row = k ? own_row(k) : UINT16_MAX;
+	int row = k ? own_row(k) : FL_NO_MODULE;
 	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
 
 	if (!p)

@@ -79,7 +79,7 @@ int fl_probe_refusal(uint32_t id, uint64_t *datum);
 /* Bracket a time in which the calling thread may unmap modules: no text is written.
  * No lock is held meanwhile. Thaw asks which are still there. */
 void fl_probes_freeze(void);
-void fl_probes_thaw(bool (*is_loaded)(uintptr_t bias));
+void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and

@@ -323,13 +323,13 @@ void fl_probes_freeze(void)
 	FL_POINT("probes.frozen");
 }
 
-void fl_probes_thaw(bool (*is_loaded)(uintptr_t bias))
+void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)))
 {
 	uint64_t signals;
 
 	if (!unloader)
 		return;
-	fl_table_forget_gone(is_loaded);
+	fl_table_forget_gone(each_loaded);
 	fl_switches_lock(&signals);
 	store_relaxed(&unloader, 0);
 	fl_switches_let();

@@ -64,10 +64,9 @@ int fl_probes_open(struct fl_shm *m)
 	t->next = fl_table_map(max * sizeof *t->next);
 	t->functions = fl_table_map(max * sizeof *t->functions);
 	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
-	t->known = fl_table_map(m->max_modules * sizeof *t->known);
 	fl_asked = fl_table_map(max * sizeof *fl_asked);
 	if (!t->sites || !t->probes || !t->switches || !t->next || !t->functions || !t->hash ||
-	    !t->known || !fl_asked)
+	    fl_known_open() || !fl_asked)
 		return -ENOMEM;
 	fl_places_open();
 	fl_arch_open();

@@ -54,7 +54,7 @@ struct fl_function {
 /* A module that was taken in. */
 struct fl_known {
 	uintptr_t lo, hi, bias;
-	uint32_t module;		/* its row in the shared table */
+	uint32_t module;		/* its row in the region, or FL_NO_MODULE */
 	uint32_t first, end;		/* probes that a scan found: [first, end) */
 	uint32_t late;			/* the last that was met at a call; FL_NO_PROBE */
 	uint32_t seen;			/* stamp of the last walk that met it */
@@ -62,8 +62,11 @@ struct fl_known {
 	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
 					 * and those that nobody has yet, the last ones */
 	uint32_t n_without;		/* so many probes go without, untried */
+	uint32_t before;		/* another at the same place; UINT32_MAX: none */
+	uint32_t next;			/* of those that are there */
 	bool gone;
 };
+#define FL_NO_MODULE UINT16_MAX
 
 struct fl_table {
 	struct fl_shm *shm;
@@ -75,7 +78,8 @@ struct fl_table {
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
 	struct fl_known *known;
-	uint32_t n, n_functions, n_known, n_hash, stamp;
+	uint32_t n, n_functions, n_known, max_known, n_hash, stamp;
+	uint32_t live;			/* the first of known[] that is there */
 	uint32_t virtuals;		/* the last one, as fl_known.late */
 	uint32_t unarmed;		/* no lower id awaits its arming since a dlclose */
 	struct fl_modules modules;	/* as of the last walk */
@@ -101,8 +105,20 @@ void fl_table_leave_out(enum fl_left);
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 /* Fill row `id`, which is not this process's yet. */
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
-/* Rows for a module in both tables; NULL when there is no room. */
-struct fl_known *fl_table_know(const struct fl_module *);
+/* Modules (known.c); the table is locked. find: that is there, or is gone and was the
+ * same file's. add: NULL when there is no room. is_back: one that was gone. A row: make
+ * it, or give up the newest. around: NULL. see: what is there now; each_unseen: what was
+ * not seen since the stamp is gone. */
+int fl_known_open(void);
+struct fl_known *fl_known_find(const struct fl_module *);
+struct fl_known *fl_known_find_gone(const struct fl_module *);
+struct fl_known *fl_known_add(const struct fl_module *);
+void fl_known_is_back(struct fl_known *);
+bool fl_known_give_row(struct fl_known *, const char *path);
+void fl_known_take_row(struct fl_known *);
+struct fl_known *fl_known_around(uintptr_t at);
+void fl_known_see(uintptr_t bias);
+void fl_known_each_unseen(void (*forget)(struct fl_known *));
 /* Around what appends: no other process does, and all that they have appended
  * is known. */
 void fl_table_begin(void);
@@ -132,7 +148,7 @@ void fl_late_forget(const struct fl_known *);
 uint32_t fl_late_revive(const struct fl_known *);
 
 /* Drop the probes of modules that were unloaded. Nothing is armed there after it. */
-void fl_table_forget_gone(bool (*is_loaded)(uintptr_t bias));
+void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)));
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 

@@ -212,6 +212,8 @@ static int on_module(void *arg, struct fl_module *m)
 
 	assert_true(m->lo < m->hi);
 	assert_true(m->path[0] == '/');
+	assert_null(m->file.bytes);
+	assert_int_equal(fl_obj_open_module(m), 0);
 	assert_non_null(m->file.bytes);
 	if (!f->n)
 		f->program = fl_obj_is_text(m, (uintptr_t)on_module, 1);

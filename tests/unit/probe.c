@@ -152,10 +152,10 @@ static void a_switch_is_not_left(void **unused)
 
 /* ---- inside a dlclose ---------------------------------------------------------- */
 
-static bool is_there(uintptr_t bias)
+/* What the loader has at the end of a dlclose. */
+static void none_is_there(void (*see)(uintptr_t bias))
 {
-	(void)bias;
-	return true;
+	(void)see;
 }
 
 static void call(uint32_t id, void *arg)
@@ -179,7 +179,7 @@ static void switch_in_dlclose(struct rig *unused)
 	NEED(fl_probe_switch(entry_id, FL_OFF) == 0 && text == ON_BYTE);
 	NEED(!fl_probe_is_on(entry_id));
 	NEED(fl_probe_handler(entry_id, call, NULL) == 0);
-	fl_probes_thaw(is_there);
+	fl_probes_thaw(none_is_there);
 	NEED(text == OFF_BYTE && !fl_switches_are_frozen());
 	NEED(fl_probe_switch(entry_id, FL_ON) == 0 && text == ON_BYTE);
 }
@@ -201,14 +201,14 @@ static void sample_in_dlclose(struct rig *unused)
 	fl_probes_freeze();
 	sample(1000);
 	NEED(text == ON_BYTE && !f->is_off);
-	fl_probes_thaw(is_there);
+	fl_probes_thaw(none_is_there);
 	NEED(text == ON_BYTE && !f->is_off);
 	sample(1000);
 	NEED(text == OFF_BYTE && f->is_off);
 	fl_probes_freeze();
 	fl_sample_rearm();
 	NEED(text == OFF_BYTE && f->is_off);
-	fl_probes_thaw(is_there);
+	fl_probes_thaw(none_is_there);
 	NEED(text == OFF_BYTE && f->is_off);
 	fl_sample_rearm();
 	NEED(text == ON_BYTE && !f->is_off);
@@ -247,7 +247,7 @@ static void freeze_beside_another(struct rig *unused)
 	fl_probes_freeze();
 	NEED(!pthread_create(&t, NULL, switch_beside, NULL));
 	pthread_join(t, NULL);
-	fl_probes_thaw(is_there);
+	fl_probes_thaw(none_is_there);
 	NEED(text == OFF_BYTE);
 }
 
@@ -258,23 +258,27 @@ static void nobody_waits_for_a_dlclose(void **unused)
 }
 
 /* What is switched on goes with its module: nobody stores there any more. */
-static bool is_gone(uintptr_t bias)
+static struct fl_known *place(uintptr_t lo, size_t n)
 {
-	(void)bias;
-	return false;
+	struct fl_module m = { .lo = lo, .hi = lo + n, .bias = lo };
+	struct fl_known *k = fl_known_add(&m);
+
+	NEED(k && fl_known_give_row(k, "/a/library.so"));
+	return k;
 }
 
 static void go_in_dlclose(struct rig *unused)
 {
+	struct fl_known *k;
+
 	(void)unused;
 	open_probes();
-	fl_table.known[fl_table.n_known++] = (struct fl_known){
-		.lo = (uintptr_t)&text, .hi = (uintptr_t)&text + 1, .bias = (uintptr_t)&text,
-		.first = entry_id, .end = entry_id + 1, .late = FL_NO_PROBE,
-	};
+	k = place((uintptr_t)&text, 1);
+	k->first = entry_id;
+	k->end = entry_id + 1;
 	fl_probes_freeze();
 	NEED(fl_probe_switch(entry_id, FL_OFF) == 0);
-	fl_probes_thaw(is_gone);
+	fl_probes_thaw(none_is_there);
 	NEED(text == ON_BYTE && fl_probe_switch(entry_id, FL_OFF) == FLE_GONE);
 	NEED(text == ON_BYTE);
 }
@@ -299,7 +303,7 @@ static void arm_in_dlclose(struct rig *unused)
 	NEED(fl_table.sites[2].state == FL_SITE_FOUND);
 	NEED(fl_probes_commit(2, FL_MET) == 0 && !fl_probes_await_arming());
 	NEED(fl_table.sites[2].state == FL_SITE_READY);
-	fl_probes_thaw(is_there);
+	fl_probes_thaw(none_is_there);
 }
 
 static void arming_waits_for_the_end_of_a_dlclose(void **unused)
@@ -464,14 +468,6 @@ static void a_trap_in_a_claim_takes_no_second_slot(void **unused)
 /* Where no module is: one that went. */
 enum { PLACE = 0x10000, SIZE = 0x1000 };
 
-static void place_module(void)
-{
-	fl_table.known[fl_table.n_known++] = (struct fl_known){
-		.lo = PLACE, .hi = PLACE + SIZE, .bias = PLACE,
-		.module = fl_table.shm->n_modules++, .late = FL_NO_PROBE,
-	};
-}
-
 static int find(uintptr_t function, bool *is_new)
 {
 	return fl_probe_virtual(function, FL_ENTRY, FL_FORM_NONE, is_new);
@@ -489,7 +485,7 @@ static void unload(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	place_module();
+	place(PLACE, SIZE);
 	id = find(PLACE + 16, &is_new);
 	NEED(id >= 0 && is_new && find_ready(PLACE + 16) == -ENOENT);
 	fl_table.rows[id].wanted = 1;
@@ -497,10 +493,10 @@ static void unload(struct rig *unused)
 	NEED(find_ready(PLACE + 16) == id && find(PLACE + 16, &is_new) == id && !is_new);
 	NEED(find_ready(PLACE + 32) == -ENOENT && fl_probe_is_on((uint32_t)id));
 	fl_probes_freeze();
-	fl_probes_thaw(is_gone);
+	fl_probes_thaw(none_is_there);
 	NEED(find_ready(PLACE + 16) == -ENOENT && !fl_probe_is_on((uint32_t)id));
 	NEED(fl_probe_switch((uint32_t)id, FL_ON) == FLE_GONE);
-	place_module();
+	place(PLACE, SIZE);
 	again = find(PLACE + 16, &is_new);
 	NEED(again > id && is_new);
 }

@@ -393,6 +393,7 @@ static int scan_if_ours(void *arg, struct fl_module *m)
 	if (strcmp(m->path, i->path))
 		return 0;
 	i->f->bias = m->bias;
+	assert_int_equal(fl_obj_open_module(m), 0);
 	return fl_site_scan(m, keep, i->f);
 }
 

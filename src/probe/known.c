@@ -1,0 +1,193 @@
+/*
+ * known.c - the modules that this process has, or had.
+ *
+ * Hides how one is found again: by its place, in the hash of places.c, so that a walk
+ * over thousands costs a look at each. A module that a scan has found nothing in is
+ * known, too, and not scanned again; it has no row in the shared table until a call in
+ * it is met.
+ */
+#include "os/os.h"
+#include "table.h"
+
+enum { NONE = UINT32_MAX };
+
+static uint64_t key_of(uintptr_t bias)
+{
+	return 1ull << 62 | bias;
+}
+
+/* The newest that was there; the others are behind it. */
+static uint32_t newest(uintptr_t bias)
+{
+	int i = fl_place_find(key_of(bias));
+
+	return i < 0 ? NONE : (uint32_t)i;
+}
+
+static bool is_same(const struct fl_known *k, const struct fl_module *m)
+{
+	return k->lo == m->lo && k->hi == m->hi && k->bias == m->bias;
+}
+
+static bool has_probes(const struct fl_known *k)
+{
+	return k->first != k->end || k->late != FL_NO_PROBE;
+}
+
+static void live(struct fl_known *k)
+{
+	struct fl_table *t = &fl_table;
+
+	k->gone = false;
+	k->seen = t->stamp;
+	k->next = t->live;
+	t->live = (uint32_t)(k - t->known);
+}
+
+struct fl_known *fl_known_find(const struct fl_module *m)
+{
+	struct fl_known *known = fl_table.known;
+
+	for (uint32_t i = newest(m->bias); i != NONE; i = known[i].before)
+		if (!known[i].gone && is_same(&known[i], m))
+			return &known[i];
+	return NULL;
+}
+
+static bool has_path(const struct fl_known *k, const char *path)
+{
+	return k->module != FL_NO_MODULE &&
+	       !__builtin_strcmp(fl_shm_modules(fl_table.shm)[k->module].path, path);
+}
+
+struct fl_known *fl_known_find_gone(const struct fl_module *m)
+{
+	struct fl_known *known = fl_table.known;
+
+	for (uint32_t i = newest(m->bias); i != NONE; i = known[i].before)
+		if (known[i].gone && is_same(&known[i], m) && has_path(&known[i], m->path))
+			return &known[i];
+	return NULL;
+}
+
+/* One that is gone and had nothing makes room for another. */
+static struct fl_known *find_empty(const struct fl_module *m)
+{
+	struct fl_known *known = fl_table.known;
+
+	for (uint32_t i = newest(m->bias); i != NONE; i = known[i].before)
+		if (known[i].gone && !has_probes(&known[i]))
+			return &known[i];
+	return NULL;
+}
+
+static struct fl_known *append(uintptr_t bias)
+{
+	struct fl_table *t = &fl_table;
+	uint32_t before = newest(bias);
+	struct fl_known *k = &t->known[t->n_known];
+
+	if (t->n_known == t->max_known || fl_place_note(key_of(bias), (int)t->n_known)) {
+		fl_table_leave_out(FL_LEFT_MODULES);
+		return NULL;
+	}
+	t->n_known++;
+	k->before = before;
+	return k;
+}
+
+struct fl_known *fl_known_add(const struct fl_module *m)
+{
+	struct fl_known *k = find_empty(m);
+	uint32_t before;
+
+	if (!k)
+		k = append(m->bias);
+	if (!k)
+		return NULL;
+	before = k->before;
+	*k = (struct fl_known){
+		.lo = m->lo, .hi = m->hi, .bias = m->bias, .before = before,
+		.module = FL_NO_MODULE, .first = fl_table.n, .end = fl_table.n,
+		.late = FL_NO_PROBE,
+	};
+	live(k);
+	return k;
+}
+
+void fl_known_is_back(struct fl_known *k)
+{
+	live(k);
+}
+
+bool fl_known_give_row(struct fl_known *k, const char *path)
+{
+	struct fl_shm *shm = fl_table.shm;
+	struct fl_shm_module *row = &fl_shm_modules(shm)[shm->n_modules];
+	size_t n = 0;
+
+	if (shm->n_modules == shm->max_modules) {
+		fl_table_leave_out(FL_LEFT_MODULES);
+		return false;
+	}
+	row->base = k->bias;
+	row->lo = k->lo;
+	row->hi = k->hi;
+	for (; path[n] && n + 1 < sizeof row->path; n++)
+		row->path[n] = path[n];
+	row->path[n] = 0;
+	row->n = 0;
+	k->module = shm->n_modules++;
+	return true;
+}
+
+void fl_known_take_row(struct fl_known *k)
+{
+	k->module = FL_NO_MODULE;
+	fl_table.shm->n_modules--;
+}
+
+struct fl_known *fl_known_around(uintptr_t at)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t i = t->live; i != NONE; i = t->known[i].next)
+		if (fl_known_has(&t->known[i], at))
+			return &t->known[i];
+	return NULL;
+}
+
+void fl_known_see(uintptr_t bias)
+{
+	struct fl_known *known = fl_table.known;
+
+	for (uint32_t i = newest(bias); i != NONE; i = known[i].before)
+		known[i].seen = fl_table.stamp;
+}
+
+void fl_known_each_unseen(void (*forget)(struct fl_known *))
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t *link = &t->live; *link != NONE;) {
+		struct fl_known *k = &t->known[*link];
+
+		if (k->seen == t->stamp) {
+			link = &k->next;
+			continue;
+		}
+		*link = k->next;
+		k->gone = true;
+		forget(k);
+	}
+}
+
+int fl_known_open(void)
+{
+	struct fl_table *t = &fl_table;
+
+	t->live = NONE;
+	t->max_known = 4 * t->shm->max_modules;
+	t->known = fl_table_map(t->max_known * sizeof *t->known);
+	return t->known ? 0 : -ENOMEM;
+}
