@@ -21,6 +21,7 @@ static const struct r_debug *loader;	/* NULL: not found */
 static struct fl_patch loader_patch;
 static bool hears_loader;
 static struct fl_near loader_near;
+static struct fl_shm *watched;		/* the recorder's region; NULL: none */
 
 /* ---- the loader ------------------------------------------------------------- */
 
@@ -30,10 +31,25 @@ static void each_loaded(void (*see)(uintptr_t bias))
 		see(m->l_addr);
 }
 
+/* dlmopen() makes other lists, each with its own C library and none of us: the loader
+ * (glibc 2.35) says so by its version, and links the next one behind what <link.h>
+ * of older ones declares. */
+static bool has_other_spaces(void)
+{
+	const struct {
+		struct r_debug first;
+		const void *next;
+	} *lists = (const void *)loader;
+
+	return loader->r_version >= 2 && lists->next;
+}
+
 /* In the thread that loads or unloads, with the loader's lock held: its list stands. It
  * may hold any lock of the program's, too. */
 static void on_loader(void)
 {
+	if (fl_agent_director() && watched && has_other_spaces())
+		store_relaxed(&watched->has_spaces, 1);
 	if (loader->r_state == RT_DELETE && (fl_agent_director() || fl_agent_is_orphan()))
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
@@ -157,8 +173,6 @@ static void let_loader_end(void)
 }
 
 /* ---- fork --------------------------------------------------------------------- */
-
-static struct fl_shm *watched;		/* the recorder's region; NULL: none */
 
 /* The fork that this thread makes. Other threads fork meanwhile, and the owner comes
  * and goes: what was done before a fork is undone by what is noted here alone. */

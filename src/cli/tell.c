@@ -153,6 +153,8 @@ static void tell_left_out(const struct fl_session *s)
 
 static void tell_outside(const struct fl_session *s)
 {
+	if (load_relaxed(&s->shm->has_spaces))
+		fl_say("modules in other link-map namespaces (dlmopen) are not recorded");
 	for (int c = 0; c < FL_N_OUT; c++) {
 		uint32_t n = s->shm->outside[c];
 
