@@ -125,13 +125,18 @@ static void note_error(struct fl_session *s, int err)
 		s->feed_error = err;
 }
 
+/* A trace does not hold how long threads waited for their rings; what is made of it
+ * later is to be what is made now. */
 static void feed(void *arg, const struct fl_batch *b)
 {
 	struct fl_session *s = arg;
+	struct fl_batch told = *b;
 
-	if (s->trace)
+	if (s->trace) {
 		fl_trace_put(s->trace, b);
-	note_error(s, fl_run_feed(s->run, b));
+		told.paused = 0;
+	}
+	note_error(s, fl_run_feed(s->run, &told));
 }
 
 static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
