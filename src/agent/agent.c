@@ -117,6 +117,7 @@ int fl_agent_found(enum fl_moment moment)
 }
 
 static int start_error;			/* why this process's agent cannot work */
+static int watch_error;			/* why nobody can watch the reader */
 
 /* GO when the reader died before it gave an answer. */
 static uint32_t wait_for_answer(void)
@@ -134,7 +135,7 @@ static uint32_t wait_for_answer(void)
 
 static uint32_t ask_locked(void)
 {
-	shm->agent_error = start_error;
+	shm->agent_error = start_error ? start_error : watch_error;
 	/* (A) pairs with (B) in cli/dialogue.c */
 	store_release(&shm->phase, FL_PHASE_ASK);
 	FL_POINT("agent.asked");
@@ -146,7 +147,8 @@ static uint32_t ask_locked(void)
 /* Is there something that the reader has not decided? */
 static bool must_ask(void)
 {
-	return !shm->follow || start_error || load_relaxed(&shm->phase) == FL_PHASE_START ||
+	return !shm->follow || start_error || watch_error ||
+	       load_relaxed(&shm->phase) == FL_PHASE_START ||
 	       load_relaxed(&shm->n_decided) < shm->n_sites;
 }
 
@@ -165,10 +167,15 @@ static uint32_t ask(void)
 
 static void recorder_found(uint32_t from, enum fl_moment moment)
 {
+	watch_error = fl_life_watch(shm);
 	if (ask() == FL_PHASE_QUIT)
 		fl_os_exit(0);
-	if (fl_channel_reader_lives())
-		fl_probes_commit(from, moment);
+	if (!fl_channel_reader_lives() || watch_error)
+		return;
+	/* Before the program may forbid what a claim asks of the kernel (seccomp). */
+	if (moment == FL_RUNNING && from < fl_probes_count())
+		fl_channel_slot();
+	fl_probes_commit(from, moment);
 }
 
 static const struct fl_owner recorder = { .found = recorder_found };
@@ -230,6 +237,8 @@ static int open_all(void)
 		err = fl_probes_open(shm);
 	if (!err)
 		err = fl_life_open();
+	if (!err)
+		err = fl_watch_open();
 	if (!err)
 		err = fl_life_watch(shm);
 	return err;

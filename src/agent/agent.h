@@ -40,11 +40,15 @@ void fl_agent_unlock(const uint64_t *signals);
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);
 
-/* Follow the process through dlopen and fork; watch a recorder, re-arm what it
- * samples. 0 or -errno. */
+/* Follow the process through dlopen and fork. 0 or -errno. */
 int fl_life_open(void);
-int fl_life_watch(struct fl_shm *);
 void fl_life_close(void);
+/* For this recorder, which is watched once there are probes. */
+int fl_life_watch(struct fl_shm *);
+/* Who watches it, and re-arms what it samples. open: in the first thread of the
+ * process, at its start and in fork's child. start: 0, also when it has been, or -errno. */
+int fl_watch_open(void);
+int fl_watch_start(struct fl_shm *);
 
 /* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
 int fl_agent_patch_open(void);

@@ -235,6 +235,8 @@ static int become_process(void)
 		return err;
 	err = fl_probes_take_over();
 	if (!err)
+		err = fl_watch_open();
+	if (!err)
 		err = fl_life_watch(watched);
 	if (err)
 		fl_channel_count_outside(FL_OUT_ERROR);
@@ -265,39 +267,11 @@ static void in_child(void)
 	own_fork.holds = false;
 }
 
-/* ---- flick's own thread ---------------------------------------------------------- */
-
-enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
-
-static uint64_t rest_us(const struct fl_shm *m)
-{
-	if (m->windows.rate)
-		return fl_windows_turn();
-	return m->action == FL_ACT_SAMPLE ? m->epoch_us : WATCH_US;
-}
-
-static int run(void *arg)
-{
-	struct fl_shm *m = arg;
-	bool samples = m->action == FL_ACT_SAMPLE;
-
-	for (;;) {
-		fl_os_sleep_us(rest_us(m));
-		if (!fl_channel_reader_lives())
-			break;
-		if (samples)
-			fl_sample_rearm();
-	}
-	fl_agent_end();
-	return 0;
-}
-
+/* Windows open and close from the start; else nobody watches where nothing is on. */
 int fl_life_watch(struct fl_shm *m)
 {
-	int tid = fl_os_thread_start(run, m);
-
 	watched = m;
-	return tid < 0 ? tid : 0;
+	return fl_probes_count() > 0 || m->windows.rate ? fl_watch_start(m) : 0;
 }
 
 int fl_life_open(void)

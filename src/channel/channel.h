@@ -155,6 +155,7 @@ struct fl_shm {
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
 	int32_t reader_pid;
+	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
 	char pid_space[32];		/* the reader's /proc/self/ns/pid */
 
 	alignas(64) uint32_t phase;	/* enum fl_phase; futex */

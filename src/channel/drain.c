@@ -61,6 +61,7 @@ struct life {
 	uint32_t image, process;	/* as the slot says */
 	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
+	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_place place;		/* where there are windows */
 };
 
@@ -154,12 +155,11 @@ static uint64_t sum_lost(const struct fl_thread *t)
 	return sum;
 }
 
-/* Losses and name as they are now; the equation holds again. */
-static void refresh(struct fl_thread *t, const uint64_t *lost, const char *name)
+/* Losses as they are now; the equation holds again. */
+static void refresh(struct fl_thread *t, const uint64_t *lost)
 {
 	for (size_t i = 0; i < FL_N_LOST; i++)
 		t->lost[i] = load_relaxed(&lost[i]);
-	memcpy(t->name, name, sizeof(t->name) - 1);
 	t->produced = t->delivered + t->filtered + sum_lost(t);
 }
 
@@ -188,12 +188,11 @@ static uint32_t thread_number(const struct fl_reader *r, const struct life *l)
 /* Threads that never had a slot have one line together, so that sums match. */
 static void count_slotless(struct fl_reader *r, bool target_gone)
 {
-	static const char name[16] = "(no slot)";
-	struct fl_thread all = { 0 };
+	struct fl_thread all = { .name = "(no slot)" };
 
 	if (r->number)
 		return;			/* the first reader's business */
-	refresh(&all, r->shm->lost, name);
+	refresh(&all, r->shm->lost);
 	if (all.produced && r->slotless == NO_THREAD)
 		r->slotless = add_thread(r);
 	if (r->slotless == NO_THREAD)
@@ -231,7 +230,9 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->tid = load_relaxed(&s->tid);
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
-	refresh(t, s->lost, s->name);
+	memcpy(t->name, s->name, sizeof(t->name) - 1);
+	fl_os_thread_name_of(t->pid, t->tid, t->name);
+	refresh(t, s->lost);
 	fl_lease_begin(&r->lives[r->n_lives++].lease, s, &r->pool);
 	return true;
 }
@@ -383,6 +384,20 @@ static void note_full(struct fl_reader *r, const struct fl_lease *a, uint64_t ch
 	r->fullest = full > r->fullest ? full : r->fullest;
 }
 
+/* A thread may choose a name when it has met its first probes: it is asked for with
+ * its first chunk, and once a tick in which it filled some. By the reader, not by the
+ * thread: to ask may be denied there, or be its end. */
+static void note_name(struct fl_reader *r, struct life *l, uint64_t filled)
+{
+	struct fl_thread *t = &r->threads[l->thread];
+
+	if (filled == l->named_filled || (l->named_filled && l->named_tick == r->tick_ns))
+		return;
+	l->named_filled = filled;
+	l->named_tick = r->tick_ns;
+	fl_os_thread_name_of(t->pid, t->tid, t->name);
+}
+
 /* All chunks below `filled`. More than were granted is not from flick. */
 static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 {
@@ -392,6 +407,7 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 		return false;
 	if (!can_tell(r))
 		return false;
+	note_name(r, l, filled);
 	fl_lease_grow(a, &r->pool, filled);
 	note_full(r, a, filled - a->consumed);
 	while (a->consumed != filled) {
@@ -512,7 +528,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 	struct fl_thread *t = &r->threads[l->thread];
 
 	take_counters(r, l);
-	refresh(t, l->slot->lost, l->slot->name);
+	refresh(t, l->slot->lost);
 	t->ended = true;
 	r->sink.thread_end(r->sink.arg, thread_number(r, l));
 	if (r->is_over) {
@@ -539,7 +555,7 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 	if (ended) {
 		end_life(r, l);
 	} else if (tick) {
-		refresh(&r->threads[l->thread], l->slot->lost, l->slot->name);
+		refresh(&r->threads[l->thread], l->slot->lost);
 		fl_lease_tick(&l->lease, &r->pool);
 	}
 	return ended;

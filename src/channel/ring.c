@@ -128,13 +128,11 @@ static bool claim_chunks(struct fl_slot *s, uint64_t claimed)
 	return false;
 }
 
-/* Tell the reader that the current chunk is full. The thread may have a name
- * by now that it did not have when it met its first probe. */
+/* Tell the reader that the current chunk is full. */
 static void count_chunk(struct fl_slot *s)
 {
 	store_release(&s->filled, s->filled + 1);	/* (A) pairs with (B) in drain.c */
 	FL_POINT("ring.counted");
-	fl_os_thread_name(s->name);
 	if (load_relaxed(&s->granted) - s->filled <= load_relaxed(&s->ring_at))
 		fl_ring_doorbell(s);
 }

@@ -50,6 +50,7 @@ __thread struct fl_slot **fl_cell = &no_slot;
  * is followed sets the first again. */
 static struct fl_slot **cells;
 static uint32_t n_cells;
+static char first_name[16];	/* of who opened: the others' until the reader asks */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
 static __thread struct {
@@ -85,6 +86,7 @@ int fl_channel_open(struct fl_shm *m)
 	fl_region = m;			/* the reader can be told so */
 	if (!fresh || err)
 		return fresh ? err : -ENOMEM;
+	fl_os_thread_name(first_name);
 	n_cells = m->n_slots + 1;
 	cells = fresh;
 	cells[0] = fl_shm_slot(m, 0);
@@ -119,7 +121,8 @@ static void set_fields(struct fl_slot *s)
 	s->tid = fl_os_thread_id();
 	s->image = fl_channel_image();
 	s->process = fl_own_row;
-	fl_os_thread_name(s->name);
+	for (size_t i = 0; i < sizeof s->name; i++)
+		s->name[i] = first_name[i];
 	fl_ring_start(s);
 }
 

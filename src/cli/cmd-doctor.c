@@ -11,10 +11,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/cost.h"
+#include "os/os.h"
 #include "patch/patch.h"
 
 struct finding {
@@ -146,8 +148,37 @@ static void check_seccomp(struct finding *f)
 {
 	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
 
-	find(f, true, "%s", mode == 2 ? "a filter is active; the lines above say what "
-	     "it leaves" : "no filter");
+	find(f, true, "%s; programs that enter the strict mode, which takes the clock away, "
+	     "can be counted, not timed", mode == 2 ? "a filter is active; the lines above "
+	     "say what it leaves" : "no filter");
+}
+
+static int end_at_once(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* In a program, whose child the one outside is not. */
+static bool can_wait_outside(void)
+{
+	int status = 1, pid = fork();
+
+	if (pid == 0)
+		_exit(fl_os_robust_open() || fl_os_outside_open() ||
+		      fl_os_outside_start(end_at_once, NULL, getppid()));
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void check_watch(struct finding *f)
+{
+	static const char thread[] = "a thread of the program's, with which unshare("
+		"CLONE_NEWUSER) fails and which meets seccomp filters for all threads";
+	bool outside = can_wait_outside();
+
+	find(f, outside, "%s%s%s", outside ? "outside of the program; with --rate or "
+	     "--sync=stop " : "not outside of the program (close_range(2), Linux 5.9, is "
+	     "denied); ", thread, outside ? "" : ", waits for flick");
 }
 
 static void check_library(struct finding *f)
@@ -179,6 +210,7 @@ static const struct check {
 	{ "rseq", false, check_rseq },
 	{ "memfd", true, check_memfd },
 	{ "text", true, check_text },
+	{ "watch", false, check_watch },
 	{ "seccomp", false, check_seccomp },
 	{ "libflick", true, check_library },
 	{ "ptrace_scope", false, check_ptrace },

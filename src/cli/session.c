@@ -353,26 +353,38 @@ static bool is_overdue(const struct fl_session *s)
 	return s->gone_ns && is_to_end && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
 }
 
-/* A family has ended when there is no child left: orphans become ours. Only the
- * kernel knows of one that is between two of its programs. */
-static bool is_family_gone(struct fl_session *s)
+/* Also what waits for flick beside the target's images (os/outside.c). True: there is
+ * no child left. */
+static bool reap(struct fl_session *s)
 {
 	int pid, status;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == s->pid)
 			note_gone(s, status);
-	return (pid < 0 && errno == ECHILD) || is_overdue(s);
+	return pid < 0 && errno == ECHILD;
 }
 
+/* A family has ended when there is no child left: orphans become ours. Only the
+ * kernel knows of one that is between two of its programs. */
 static bool is_gone(struct fl_session *s)
 {
-	int got;
+	bool none_left = reap(s);
 
 	if (s->o->follow)
-		return is_family_gone(s);
-	got = waitpid(s->pid, &s->status, WNOHANG);
-	return got == s->pid || (got < 0 && errno == ECHILD);
+		return none_left || is_overdue(s);
+	return none_left || s->gone_ns || (kill(s->pid, 0) < 0 && errno == ESRCH);
+}
+
+/* Who has waited for the target's end shall find nobody in its memory or its file. */
+static void await_watcher(const struct fl_session *s)
+{
+	enum { PAUSE_US = 50 };
+	uint64_t until = fl_os_monotonic_ns() + GRACE_NS;
+	int pid = load_relaxed(&s->shm->watcher_pid);
+
+	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && fl_os_monotonic_ns() < until)
+		fl_os_sleep_us(PAUSE_US);
 }
 
 /* Once: why nothing seems to happen. */
@@ -440,6 +452,7 @@ static void drain(struct fl_session *s)
 	fl_shm_leave(s->shm);		/* to what goes on */
 	while (fl_reader_poll(s->reader, true))
 		;
+	await_watcher(s);
 	if (progress > 1)
 		fputs("\r\033[K", stderr);
 }

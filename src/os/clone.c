@@ -6,14 +6,17 @@
  *	guard page | stack 64 KiB | 4 KiB below the TLS pointer | TLS block
  *
  * The kernel is told of that TLS pointer and of nothing else: no robust list,
- * no child_tid, no rseq. The block is zero but for the two self pointers that
- * code compiled for x86-64's TLS ABI reads, and a stack protector finds 0 as
- * its canary. The mapping goes away with the thread (arch/CPU/syscall.S).
+ * no rseq. The block is zero but for the two self pointers that code compiled for
+ * x86-64's TLS ABI reads, and a stack protector finds 0 as its canary. The mapping
+ * goes away with the thread (arch/CPU/syscall.S). Directories are nobody else's:
+ * to share them would keep the program out of other mount namespaces (setns(2)),
+ * and a child's keeps set-user-ID programs from their rights.
  */
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "os/clone.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
@@ -46,33 +49,59 @@ static void *lay_stack(char *all, int (*run)(void *), void *arg)
 	return s;
 }
 
+bool fl_clone_holds(const char *all, const void *address)
+{
+	return (uintptr_t)address - (uintptr_t)all < ALL_BYTES;
+}
+
+char *fl_clone_map(void)
+{
+	char *all = fl_os_map(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!fl_is_err(all))
+		fl_os_protect(all, FL_PAGE, PROT_NONE);
+	return all;
+}
+
+void fl_clone_unmap(char *all)
+{
+	fl_os_unmap(all, ALL_BYTES);
+}
+
+/* Signals are blocked before it exists: it inherits the mask. */
+long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg, uint32_t *id)
+{
+	uint64_t mask;
+	long tid;
+
+	fl_os_signals_block_all(&mask);
+	tid = fl_fault(FL_FAULT_clone);
+	if (!tid)
+		tid = fl_arch_thread(flags | CLONE_VM | CLONE_FILES | CLONE_SETTLS,
+				     lay_stack(all, run, arg), lay_tls(all), id);
+	fl_os_signals_restore(&mask);
+	return tid;
+}
+
+static long start(unsigned long flags, int (*run)(void *), void *arg)
+{
+	char *all = fl_clone_map();
+	long tid;
+
+	if (fl_is_err(all))
+		return (intptr_t)all;
+	tid = fl_clone(flags, all, run, arg, NULL);
+	if (tid < 0)
+		fl_clone_unmap(all);
+	return tid;
+}
+
 static int own_thread;
 
 int fl_os_own_thread(void)
 {
 	return load_relaxed(&own_thread);
-}
-
-/* Signals are blocked before it exists: it inherits the mask. */
-static long start(unsigned long flags, int (*run)(void *), void *arg)
-{
-	char *all = fl_os_map(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t mask;
-	long tid;
-
-	if (fl_is_err(all))
-		return (intptr_t)all;
-	fl_os_protect(all, FL_PAGE, PROT_NONE);
-	fl_os_signals_block_all(&mask);
-	tid = fl_fault(FL_FAULT_clone);
-	if (!tid)
-		tid = fl_arch_thread(flags | CLONE_VM | CLONE_FS | CLONE_FILES |
-				     CLONE_SETTLS, lay_stack(all, run, arg), lay_tls(all));
-	fl_os_signals_restore(&mask);
-	if (tid < 0)
-		fl_os_unmap(all, ALL_BYTES);
-	return tid;
 }
 
 int fl_os_thread_start(int (*run)(void *), void *arg)

@@ -11,6 +11,7 @@
 	x(mmap, ENOMEM) x(munmap, ENOMEM) x(mprotect, ENOMEM) x(madvise, ENOMEM) \
 	x(open, EMFILE) x(read, EIO) x(write, ENOSPC) x(close, EIO) \
 	x(lseek, EOVERFLOW) x(readlink, EACCES) x(fstat, ENOMEM) x(fcntl, EPERM) \
+	x(close_range, ENOMEM) \
 	x(getdents, ENOENT) x(memfd_create, EMFILE) x(ftruncate, ENOSPC) \
 	x(membarrier, ENOMEM) x(futex, EINTR) x(nanosleep, EINTR) \
 	x(sigaction, EPERM) x(tgkill, EAGAIN) x(clone, EAGAIN)

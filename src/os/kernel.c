@@ -112,11 +112,6 @@ int fl_os_membarrier_restart(void)
 				 MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 }
 
-int fl_os_pid(void)
-{
-	return (int)SYS(SYS_getpid);
-}
-
 int fl_os_parent(void)
 {
 	return (int)SYS(SYS_getppid);
@@ -144,7 +139,8 @@ uint64_t fl_os_cpu_ns(int tid)
 
 void fl_os_thread_name(char name[16])
 {
-	SYS(SYS_prctl, PR_GET_NAME, name);
+	if (SYS(SYS_prctl, PR_GET_NAME, name))
+		name[0] = '\0';
 }
 
 uint64_t fl_os_monotonic_ns(void)

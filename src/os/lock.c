@@ -3,7 +3,8 @@
  *
  * States: 0 free, 1 held, 2 held and perhaps awaited (Drepper, "Futexes are
  * tricky", 2011, section 5). The waiter that gets it leaves 2 behind, at worst
- * one wake too many.
+ * one wake too many. With OUTSIDE flick's own process has it, which may be killed
+ * alone (os/outside.c): then it is free.
  *
  * Hides that both end with the process. A child that has a copy of its memory (fork,
  * a bare clone) has the forking thread alone: whoever else held a lock or was counted
@@ -18,7 +19,7 @@
 
 #include "os/os.h"
 
-enum { FREE, HELD, AWAITED, STATES = 4, WAIT_US = 100000 };
+enum { FREE, HELD, AWAITED, OUTSIDE = 4, STATES = 8, WAIT_US = 100000 };
 
 /* ---- which copy of the memory this is ------------------------------------------ */
 
@@ -74,7 +75,7 @@ bool fl_os_lock_is_mine(const struct fl_lock *l)
 {
 	int tid = load_relaxed(&l->holder);
 
-	return tid && tid == fl_os_tid() && fl_os_is_locked(l);
+	return tid && tid == fl_os_thread_id() && fl_os_is_locked(l);
 }
 
 static bool holds_from(int rank)
@@ -112,29 +113,33 @@ static uint32_t word_of(uint32_t state)
 	return this_era() * STATES + state;
 }
 
+static bool is_free(uint32_t word)
+{
+	return word % OUTSIDE == FREE || word / STATES != this_era() ||
+	       ((word & OUTSIDE) && fl_os_outside_died());
+}
+
 bool fl_os_is_locked(const struct fl_lock *l)
 {
-	uint32_t word = load_relaxed(&l->word);
-
-	return word % STATES != FREE && word / STATES == this_era();
+	return !is_free(load_relaxed(&l->word));
 }
 
 bool fl_os_was_locked(const struct fl_lock *l)
 {
-	return load_relaxed(&l->word) % STATES != FREE && !fl_os_is_locked(l);
+	return load_relaxed(&l->word) % OUTSIDE != FREE && !fl_os_is_locked(l);
 }
 
 /* Signals are blocked when it succeeds, and as they were when it does not. */
 static bool try_lock(struct fl_lock *l, uint32_t mark, int tid, uint64_t *signals)
 {
-	uint32_t was;
+	uint32_t was, is = word_of(mark) | (fl_os_is_outside() ? OUTSIDE : 0);
 
 	fl_os_signals_block(signals);
 	was = load_relaxed(&l->word);
 	/* (A) pairs with (B) */
-	if ((was % STATES == FREE || was / STATES != this_era()) &&
-	    __atomic_compare_exchange_n(&l->word, &was, word_of(mark), false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	if (is_free(was) && __atomic_compare_exchange_n(&l->word, &was, is, false,
+							__ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED)) {
 		note_holder(l, tid);
 		return true;
 	}
@@ -144,7 +149,7 @@ static bool try_lock(struct fl_lock *l, uint32_t mark, int tid, uint64_t *signal
 
 bool fl_os_trylock(struct fl_lock *l, uint64_t *signals)
 {
-	return try_lock(l, HELD, fl_os_tid(), signals);
+	return try_lock(l, HELD, fl_os_thread_id(), signals);
 }
 
 bool fl_os_trylock_by(struct fl_lock *l, int tid, uint64_t *signals)
@@ -158,7 +163,7 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 	bool got;
 
 	fl_os_lock_awaited(l);
-	while (!(got = try_lock(l, HELD, fl_os_tid(), signals)) && us > PAUSE_US) {
+	while (!(got = try_lock(l, HELD, fl_os_thread_id(), signals)) && us > PAUSE_US) {
 		fl_os_sleep_us(PAUSE_US);
 		us -= PAUSE_US;
 	}
@@ -169,20 +174,22 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
  * one (patch/handshake.c). */
 bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *signals)
 {
-	int tid = fl_os_tid();
+	int tid = fl_os_thread_id();
 
 	fl_os_lock_awaited(l);
 	if (try_lock(l, HELD, tid, signals))
 		return true;
 	do {
-		uint32_t held = word_of(HELD);
+		uint32_t held = load_relaxed(&l->word);
+		uint32_t awaited = held - held % OUTSIDE + AWAITED;
 
 		if (gives_up())
 			return false;
 		/* ordering: none, the lock is taken in try_lock() */
-		__atomic_compare_exchange_n(&l->word, &held, word_of(AWAITED), false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		fl_os_futex_wait(&l->word, word_of(AWAITED), WAIT_US);
+		if (held % OUTSIDE == HELD)
+			__atomic_compare_exchange_n(&l->word, &held, awaited, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		fl_os_futex_wait(&l->word, awaited, WAIT_US);
 	} while (!try_lock(l, AWAITED, tid, signals));
 	return true;
 }
@@ -201,7 +208,7 @@ void fl_os_unlock(struct fl_lock *l, const uint64_t *signals)
 {
 	store_relaxed(&l->holder, 0);
 	/* (B) pairs with (A) */
-	if (__atomic_exchange_n(&l->word, FREE, __ATOMIC_RELEASE) % STATES == AWAITED)
+	if (__atomic_exchange_n(&l->word, FREE, __ATOMIC_RELEASE) % OUTSIDE == AWAITED)
 		fl_os_futex_wake(&l->word, 1);
 	fl_os_signals_restore(signals);
 }
@@ -209,7 +216,7 @@ void fl_os_unlock(struct fl_lock *l, const uint64_t *signals)
 void fl_os_lock_taken(struct fl_lock *l)
 {
 	store_relaxed(&l->word, word_of(HELD));
-	note_holder(l, fl_os_tid());
+	note_holder(l, fl_os_thread_id());
 }
 
 void fl_os_lock_left(struct fl_lock *l)

@@ -72,15 +72,17 @@ int fl_os_membarrier_sync_core(void);
 int fl_os_membarrier_restart_register(void);
 int fl_os_membarrier_restart(void);
 
-int fl_os_pid(void);
+int fl_os_pid(void);			/* the program's, also from outside */
 int fl_os_parent(void);			/* 0: of another pid namespace */
 int fl_os_user(void);			/* the effective one */
 int fl_os_tid(void);
 /* CPU time of a thread of this process, or with 0 of the process, where threads that
  * run just now may lag by a tick; 0 when it has ended. */
 uint64_t fl_os_cpu_ns(int tid);
-/* The calling thread's name, NUL-terminated. */
+/* The calling thread's name, NUL-terminated; "" where to ask is denied. */
 void fl_os_thread_name(char name[16]);
+/* Another one's; as it was when there is no such thread any more. */
+void fl_os_thread_name_of(int pid, int tid, char name[16]);
 uint64_t fl_os_monotonic_ns(void);
 void fl_os_sleep_us(uint64_t us);
 void fl_os_yield(void);
@@ -186,6 +188,11 @@ struct fl_thread_status {
 };
 /* -ESRCH when it has ended, be it as a zombie. */
 int fl_os_thread_status(int pid, int tid, struct fl_thread_status *);
+struct fl_process_status {
+	uint64_t since;			/* when it began, as proc(5) counts */
+	bool ends;			/* its first thread has ended, or is about to */
+};
+int fl_os_process_status(int pid, struct fl_process_status *);
 /* Signals that thread `tid` blocks, as a mask; -errno when it is gone. */
 int fl_os_thread_blocked(int tid, uint64_t *mask);
 /* Has the thread been seen off its core since the call began? RUNS is also said
@@ -219,8 +226,8 @@ void fl_os_trace_allow(int pid);
  * again, but for a time that starts anew? (restart.c) */
 bool fl_os_call_restarts(long number, const uint64_t args[6]);
 
-/* A thread the C library does not know: own stack, no TLS of its own but a
- * bare block, every signal blocked. `run` may use os/ and atomics only. */
+/* A thread the C library does not know: own stack and directory, no TLS of its own
+ * but a bare block, every signal blocked. `run` may use os/ and atomics only. */
 int fl_os_thread_start(int (*run)(void *), void *arg);
 /* Its thread id; 0 when there is none (any more). */
 int fl_os_own_thread(void);
@@ -228,6 +235,24 @@ int fl_os_own_thread(void);
  * The program learns nothing of it: no signal, no status for waitpid(-1). */
 int fl_os_process_start(int (*run)(void *), void *arg);
 void fl_os_process_reap(int pid);	/* waits for its end */
+
+/*
+ * A process beside this one, in its memory (outside.c). There is one at most.
+ *
+ * open: in the program's first thread, also in fork's child, which has none yet. 0 or
+ * -errno.
+ * start: 0, or why it cannot be had; to be waited for by process `parent`, if this
+ * one's parent is that.
+ * pid: its number, 0 when there is none. died: there was one.
+ * rest: in it, or in flick's own thread, for at most so long. 0; -ESRCH: nobody else
+ * runs in this memory any more; else waiting is denied here.
+ */
+int fl_os_outside_open(void);
+int fl_os_outside_start(int (*run)(void *), void *arg, int parent);
+int fl_os_outside_pid(void);
+bool fl_os_outside_died(void);
+int fl_os_rest(uint64_t us);
+bool fl_os_is_outside(void);		/* is the caller that one? */
 
 /*
  * Faults on purpose: "mprotect:1 mmap:3+" makes the first mprotect fail, and

@@ -189,22 +189,25 @@ static void add_number(struct path *p, int number)
 	add_text(p, digits + k);
 }
 
-static struct path task_path(int pid)
+/* From outside, the process is not the caller's. */
+static struct path process_path(int pid, const char *leaf)
 {
 	struct path p = { 0 };
 
+	if (!pid && fl_os_is_outside())
+		pid = fl_os_pid();
 	add_text(&p, "/proc/");
 	if (pid)
 		add_number(&p, pid);
 	else
 		add_text(&p, "self");
-	add_text(&p, "/task");
+	add_text(&p, leaf);
 	return p;
 }
 
 static int open_leaf(int pid, int tid, const char *leaf)
 {
-	struct path p = task_path(pid);
+	struct path p = process_path(pid, "/task");
 
 	if (tid <= 0)
 		return -ESRCH;
@@ -216,7 +219,7 @@ static int open_leaf(int pid, int tid, const char *leaf)
 
 int fl_os_threads_of(int pid, int except, int (*each)(void *arg, int tid), void *arg)
 {
-	struct path path = task_path(pid);
+	struct path path = process_path(pid, "/task");
 	int fd = fl_os_open(path.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_Alignas(8) char buf[4096];
 	long n = 0;
@@ -239,11 +242,54 @@ int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
 /* A directory has a link from each directory in it, from itself and above. */
 long fl_os_thread_count(int pid)
 {
-	struct path path = task_path(pid);
+	struct path path = process_path(pid, "/task");
 	struct stat st;
 	long err = SYS(SYS_newfstatat, AT_FDCWD, path.text, &st, 0);
 
 	return err ? err : (long)st.st_nlink - 2;
+}
+
+/* "123 (name) S 1 123 123 0 -1 4194560 ..." from the state on; the name may hold
+ * anything. NULL: cut. */
+static const char *behind_name(const char *stat, long n)
+{
+	while (n > 2 && stat[n - 1] != ')')
+		n--;
+	return n > 2 ? next_field(stat + n - 1) : NULL;
+}
+
+/* The numbers are proc(5)'s: the state is the third field. */
+static const char *nth_field(const char *state, int n)
+{
+	for (int i = 3; i < n; i++)
+		state = next_field(state);
+	return state;
+}
+
+int fl_os_process_status(int pid, struct fl_process_status *out)
+{
+	enum { FLAGS = 9, SINCE = 22, IS_EXITING = 4 };	/* PF_EXITING */
+	struct path path = process_path(pid, "/stat");
+	int fd = fl_os_open(path.text, O_RDONLY | O_CLOEXEC);
+	char stat[512];
+	const char *state, *p;
+	long n;
+
+	if (fd < 0)
+		return fd;
+	n = fl_os_read(fd, stat, sizeof stat - 1);
+	fl_os_close(fd);
+	if (n < 0)
+		return (int)n;
+	stat[n] = '\0';
+	state = behind_name(stat, n);
+	if (!state)
+		return -EBADMSG;
+	p = nth_field(state, FLAGS);
+	out->ends = *state == 'Z' || *state == 'X' || (parse_decimal(&p) & IS_EXITING);
+	p = nth_field(state, SINCE);
+	out->since = parse_decimal(&p);
+	return 0;
 }
 
 static const char *after(const char *line, const char *prefix)
@@ -301,6 +347,16 @@ enum fl_rest fl_os_thread_rest(int pid, int tid)
 		c = 'r';
 	fl_os_close(fd);
 	return c >= '0' && c <= '9' ? FL_RESTS_IN_CALL : c == '-' ? FL_RESTS : FL_RUNS;
+}
+
+void fl_os_thread_name_of(int pid, int tid, char name[16])
+{
+	struct lines l = { .fd = open_leaf(pid, tid, "/comm"), .end = '\n' };
+
+	if (l.fd < 0)
+		return;
+	next_line(&l, name, 16);
+	fl_os_close(l.fd);
 }
 
 int fl_os_thread_blocked(int tid, uint64_t *mask)

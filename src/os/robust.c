@@ -55,9 +55,12 @@ int fl_os_robust_open(void)
 	return 0;
 }
 
+/* One of flick's own has no more than zeros there. */
 int fl_os_thread_id(void)
 {
-	return id_at ? load_relaxed((int *)(thread_pointer() + id_at)) : fl_os_tid();
+	int id = id_at ? load_relaxed((int *)(thread_pointer() + id_at)) : 0;
+
+	return id ? id : fl_os_tid();
 }
 
 /* ---- links ------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e,
 			       long f);
-FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls);
+FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id);
 
 /* SYS(number, up to six arguments): what is not given is 0. */
 #define SYS_PAD(nr, a, b, c, d, e, f, ...) \

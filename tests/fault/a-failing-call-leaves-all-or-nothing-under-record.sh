@@ -5,6 +5,7 @@
 # timeout: 600
 . "$(dirname "$0")/sweep"
 need sqlite3 "$CC"
+TRUTH_THREADS=
 library text-lib -O1 $sites
 target faulted -O1 $sites
 run "$work/faulted" "$work/text-lib.so"

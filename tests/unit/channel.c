@@ -330,6 +330,7 @@ static void killed_target_loses_nothing_it_enqueued(void **state)
 
 /* ---- threads --------------------------------------------------------------------- */
 
+/* It lives until its first chunk was taken. */
 static void *name_and_put(void *arg)
 {
 	struct rig *g = arg;
@@ -338,6 +339,8 @@ static void *name_and_put(void *arg)
 	prctl(PR_SET_NAME, "late-name");
 	for (uint64_t i = 1; i < 2 * RECORDS(g->m->chunk_bytes); i++)
 		rig_put(1, i);
+	while (load_relaxed(&(*fl_cell)->granted) < 3)
+		usleep(100);
 	return NULL;
 }
 
@@ -346,6 +349,7 @@ static void run_named(struct rig *g)
 	pthread_t t;
 
 	prctl(PR_SET_NAME, "first");
+	fl_channel_join(g->m);		/* whose thread it is */
 	rig_put(2, 0);
 	pthread_create(&t, NULL, name_and_put, g);
 	pthread_join(t, NULL);

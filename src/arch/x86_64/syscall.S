@@ -44,7 +44,7 @@ fl_os_sigreturn:
 	.size	fl_os_sigreturn, . - fl_os_sigreturn
 
 /*
- * long fl_arch_thread(unsigned long flags, void *stack, void *tls)
+ * long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id)
  *
  * `stack` holds, upwards: run, arg, first byte and length of the mapping that
  * is stack and TLS; above them it is 16-byte aligned. The thread ends by
@@ -57,8 +57,8 @@ fl_os_sigreturn:
 fl_arch_thread:
 	.cfi_startproc
 	mov	%rdx, %r8		/* tls */
-	xor	%edx, %edx		/* no parent_tid */
-	xor	%r10d, %r10d		/* no child_tid */
+	mov	%rcx, %rdx		/* parent_tid */
+	mov	%rcx, %r10		/* child_tid */
 	mov	$__NR_clone, %eax
 	syscall
 	test	%rax, %rax
@@ -75,10 +75,11 @@ fl_arch_thread:
 	mov	%r12, %rsi
 	mov	$__NR_munmap, %eax
 	syscall
-	xor	%edi, %edi
+2:	xor	%edi, %edi
 	mov	$__NR_exit, %eax
 	syscall
-	hlt
+	pause				/* where even this is denied */
+	jmp	2b
 	.cfi_endproc
 	.size	fl_arch_thread, . - fl_arch_thread
 

@@ -1,0 +1,66 @@
+/*
+ * watch.c - who watches the recorder, and switches on again what it samples.
+ *
+ * Hides where that one waits: in a process of its own beside the program, so that
+ * what the program does to its threads does not meet it (os/outside.c). Windows of
+ * --rate want the clocks of the program's threads, which the kernel shows to their
+ * own process alone, and the sync `stop` wants to be traced by its own child: then,
+ * and where there can be no such process, it is a thread of the program's. Either
+ * waits by futex(2), for one word and a time. Where that is denied one day it ends
+ * in order: all probes off.
+ */
+#include "agent.h"
+#include "os/os.h"
+#include "patch/patch.h"
+
+enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
+
+static bool is_started;
+
+static uint64_t rest_us(const struct fl_shm *m)
+{
+	if (m->windows.rate)
+		return fl_windows_turn();
+	return m->action == FL_ACT_SAMPLE ? m->epoch_us : WATCH_US;
+}
+
+static int run(void *arg)
+{
+	struct fl_shm *m = arg;
+	int err;
+
+	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives())
+		if (m->action == FL_ACT_SAMPLE)
+			fl_sample_rearm();
+	if (err != -ESRCH)			/* else there is nobody to care for */
+		fl_agent_end();
+	return 0;
+}
+
+int fl_watch_open(void)
+{
+	is_started = false;
+	return fl_os_outside_open();
+}
+
+static bool wants_thread(const struct fl_shm *m)
+{
+	return m->windows.rate || !__builtin_strcmp(fl_patch_sync_name(), "stop");
+}
+
+int fl_watch_start(struct fl_shm *m)
+{
+	int err = -ENOTSUP, tid;
+
+	if (is_started)
+		return 0;
+	if (!wants_thread(m))
+		err = fl_os_outside_start(run, m, m->reader_pid);
+	store_relaxed(&m->watcher_pid, fl_os_outside_pid());
+	if (err) {
+		tid = fl_os_thread_start(run, m);
+		err = tid < 0 ? tid : 0;
+	}
+	is_started = !err;
+	return err;
+}

@@ -1,0 +1,268 @@
+/*
+ * outside.c - a process of flick's own, beside the program's and in its memory.
+ *
+ * A thread of flick's inside the program is met by what the program does to all of
+ * its threads: a seccomp filter holds for it, and kills for its calls; user
+ * namespaces are refused to whoever has a second thread; runtimes count. So
+ * what waits for flick is a process that shares the memory and nothing else: no
+ * descriptor, directory, signal action, process group or thread group. It is no
+ * child of the program's either: its parent is the reader, or whoever takes orphans.
+ *
+ * PROTOCOL
+ *	program's first thread			outside
+ *	hold `first` (robust.c)
+ *	start: clone, `id` = its number
+ *	wait for `ready`			leave what was copied, ready = 1, wake
+ *	...					rest: wait while `first` is as it was
+ *	ends, or calls exec: the kernel		wakes, finds nobody in this memory: ends
+ *	  marks `first` and wakes
+ *						ends by whatever: the kernel clears `id`
+ * INVARIANT
+ *	1. It ends at once when the program ends or becomes another one.
+ *	2. It goes on while a thread of the program runs in this memory.
+ *	3. Whoever waits for it, or for a lock that it holds, is told of its end.
+ * WHY
+ *	1. Every end and every exec takes the first thread out of this memory, and the
+ *	   kernel marks what it held before that is let go of (OS3, OS4). Where its
+ *	   list was replaced a look at /proc now and then stands in for the mark.
+ *	2. When the first thread is marked, there are three cases. It is there and
+ *	   does not end: it runs another program, in other memory. It ends, or is a
+ *	   zombie, with threads beside it: they run here, or are about to end, or one
+ *	   is about to take the first one's place for an exec; look again. Or it is
+ *	   alone.
+ *	3. CLONE_CHILD_CLEARTID: the kernel clears the word for each kind of death,
+ *	   while the memory has another user. os/lock.c asks fl_os_outside_died().
+ * FAILURE
+ *	It cannot be had (descriptors cannot be let go of, orphans would come to the
+ *	program itself, children would begin a pid namespace): an error, nothing is
+ *	left. Waiting is denied: rest() says so, and it ends by itself. The program has
+ *	ended and its parent knows: the memory, and with it the file of the program,
+ *	stays for some tens of microseconds more.
+ */
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+
+#include "os/clone.h"
+#include "os/syscall.h"
+
+enum {
+	READY_US = 1000, READY_TRIES = 1000,
+	SOON_US = 100, LATEST_US = 10000,	/* between looks at the last threads */
+	LOOK_US = 1000000
+};
+
+static pthread_mutex_t first;		/* held by the program's first thread */
+
+static struct {
+	char *stack;			/* its mapping; NULL: none was started here */
+	int of;				/* the process that it stands beside */
+	uint64_t since;			/* when that began */
+	uint32_t id;			/* 0 when it has ended; futex */
+	uint32_t ready;
+	int (*run)(void *);
+	void *arg;
+} outside;
+
+int fl_os_outside_open(void)
+{
+	struct fl_process_status s;
+	int err = fl_os_process_status(0, &s);
+
+	outside.stack = NULL;
+	outside.id = 0;
+	outside.of = fl_os_pid();
+	outside.since = err ? 0 : s.since;
+	fl_os_hold(&first);
+	return err;
+}
+
+bool fl_os_is_outside(void)
+{
+	return outside.stack && fl_clone_holds(outside.stack, __builtin_frame_address(0));
+}
+
+int fl_os_pid(void)
+{
+	return fl_os_is_outside() ? outside.of : (int)SYS(SYS_getpid);
+}
+
+int fl_os_outside_pid(void)
+{
+	return (int)load_relaxed(&outside.id);
+}
+
+bool fl_os_outside_died(void)
+{
+	/* ordering: none of ours, the kernel clears it */
+	return outside.stack && !load_acquire(&outside.id);
+}
+
+/* ---- its beginning -------------------------------------------------------------- */
+
+/* With descriptors of the program's it would keep pipes open that the program has
+ * closed: then rather not. */
+static int stand_apart(void *arg)
+{
+	(void)arg;
+	if (SYS_OR_FAULT(close_range, SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
+		return 0;
+	SYS(SYS_setpgid, 0, 0);
+	SYS(SYS_chdir, "/");
+	SYS(SYS_prctl, PR_SET_NAME, "flick-watch");
+	store_release(&outside.ready, 1);			/* (A) pairs with (B) */
+	fl_os_futex_wake(&outside.id, 1);
+	return outside.run(outside.arg);
+}
+
+static int clone_it(unsigned long flags)
+{
+	flags |= CLONE_UNTRACED | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+	return (int)fl_clone(flags, outside.stack, stand_apart, NULL, &outside.id);
+}
+
+static int clone_orphan(void *arg)
+{
+	*(int *)arg = clone_it(0);
+	return 0;
+}
+
+/* By a child that ends at once: orphans go to the reader, or to init. */
+static int start_orphan(void)
+{
+	int pid = -EAGAIN, between = fl_os_process_start(clone_orphan, &pid);
+
+	if (between < 0)
+		return between;
+	fl_os_process_reap(between);
+	return pid;
+}
+
+static bool takes_orphans(void)
+{
+	int flag = 0;
+
+	return SYS(SYS_prctl, PR_GET_CHILD_SUBREAPER, &flag) || flag || fl_os_pid() == 1;
+}
+
+/* After unshare(CLONE_NEWPID) the next process is the first of a namespace. */
+static bool begins_namespace(void)
+{
+	char own[32], childrens[32];
+
+	return fl_os_readlink("/proc/thread-self/ns/pid", own, sizeof own) < 0 ||
+	       fl_os_readlink("/proc/thread-self/ns/pid_for_children", childrens,
+			      sizeof childrens) < 0 ||
+	       __builtin_strcmp(own, childrens) != 0;
+}
+
+static int start(int parent)
+{
+	if (begins_namespace())
+		return -ENOTSUP;
+	if (parent == fl_os_parent())
+		return clone_it(CLONE_PARENT);
+	return takes_orphans() ? -ENOTSUP : start_orphan();
+}
+
+/* Has it begun? One that is late will. */
+static bool await_ready(void)
+{
+	uint32_t id;
+
+	for (int i = 0; i < READY_TRIES; i++) {
+		id = load_relaxed(&outside.id);
+		if (!id || load_acquire(&outside.ready))	/* (B) pairs with (A) */
+			break;
+		fl_os_futex_wait(&outside.id, id, READY_US);
+	}
+	return load_relaxed(&outside.ready) || load_relaxed(&outside.id);
+}
+
+int fl_os_outside_start(int (*run)(void *), void *arg, int parent)
+{
+	char *stack = fl_clone_map();
+	int err;
+
+	if (fl_is_err(stack))
+		return (int)(intptr_t)stack;
+	outside.run = run;
+	outside.arg = arg;
+	outside.ready = 0;
+	outside.id = 0;
+	outside.stack = stack;
+	err = start(parent);
+	if (err > 0 && await_ready())
+		return 0;
+	outside.stack = NULL;
+	if (err < 0)
+		fl_clone_unmap(stack);		/* else it has */
+	return err < 0 ? err : -ENOTSUP;
+}
+
+/* ---- its end --------------------------------------------------------------------- */
+
+static uint32_t first_word(void)
+{
+	/* ordering: none of ours, the kernel's mark is the release */
+	return load_acquire((uint32_t *)&first);
+}
+
+static bool is_marked(uint32_t word)
+{
+	return word & FUTEX_OWNER_DIED;
+}
+
+/* See WHY 2. A thread of flick's is not counted. Where /proc is denied the mark alone
+ * counts: better nobody waits than for ever. */
+static bool is_anybody_here(uint32_t word)
+{
+	struct fl_process_status s;
+	int err = fl_os_process_status(outside.of, &s);
+
+	if (err)
+		return err != -ENOENT && err != -ESRCH && !is_marked(word);
+	if (s.since != outside.since)
+		return false;
+	if (!s.ends)
+		return !is_marked(word);
+	return fl_os_thread_count(outside.of) > 1 + !fl_os_is_outside();
+}
+
+/* Is there reason to look whether anybody is here? */
+static bool must_look(uint32_t word, uint64_t us)
+{
+	static uint64_t rested_us;
+
+	rested_us += us;
+	if (!is_marked(word) && rested_us < LOOK_US)
+		return false;
+	rested_us = 0;
+	return true;
+}
+
+/* For whoever may be about to end, at first short. */
+static uint64_t at_most(uint64_t us)
+{
+	static uint64_t soon_us = SOON_US;
+
+	us = us < soon_us ? us : soon_us;
+	soon_us = soon_us * 2 < LATEST_US ? soon_us * 2 : LATEST_US;
+	return us;
+}
+
+int fl_os_rest(uint64_t us)
+{
+	uint32_t word = first_word();
+	int err;
+
+	if (must_look(word, us) && !is_anybody_here(word))
+		return -ESRCH;
+	err = fl_os_futex_wait((uint32_t *)&first, word, is_marked(word) ? at_most(us) : us);
+	if (err && err != -EAGAIN && err != -EINTR && err != -ETIMEDOUT)
+		return err;
+	word = first_word();
+	return is_marked(word) && !is_anybody_here(word) ? -ESRCH : 0;
+}
