@@ -26,7 +26,8 @@ static char why[FL_USE_WHY];
 static int set_up(void **unused)
 {
 	(void)unused;
-	view = (struct fl_view){ sites, function_of, 2, 1, 1.0, false, 0, NULL, NULL };
+	view = (struct fl_view){ .sites = sites, .function_of = function_of, .n_sites = 2,
+				 .n_functions = 1, .ns_per_tick = 1.0 };
 	assert_int_equal(fl_use_open(&use, "counts", why), 0);
 	return fl_run_open(&run, &use, 1, &view);
 }
@@ -43,7 +44,7 @@ static int tear_down(void **unused)
 static void feed(uint32_t probe)
 {
 	struct flick_record r = { 0, probe, 0 };
-	struct fl_batch b = { 3, &r, 1 };
+	struct fl_batch b = { .thread = 3, .records = &r, .n = 1 };
 
 	assert_int_equal(fl_run_feed(run, &b), 0);
 }

@@ -49,7 +49,7 @@ static inline void feed_at(struct fl_run *to, uint32_t thread, uint32_t probe,
 			   uint32_t below_top, uint64_t tsc)
 {
 	struct flick_record r = { tsc, probe, TOP - below_top };
-	struct fl_batch b = { thread, &r, 1, NULL };
+	struct fl_batch b = { .thread = thread, .records = &r, .n = 1 };
 
 	assert_int_equal(fl_run_feed(to, &b), 0);
 }

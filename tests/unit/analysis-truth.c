@@ -395,7 +395,7 @@ static void check_complete(const struct call *c)
 
 static void replay(void)
 {
-	const struct fl_batch b = { 0, records, n_records };
+	const struct fl_batch b = { .records = records, .n = n_records };
 
 	view.framed = does(FRAMED) ? 1 : 0;
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);

@@ -155,7 +155,7 @@ static void begin_between_periods(struct rig *unused)
 {
 	(void)unused;
 	open_probes();
-	stop("sample.off", begin_late);
+	stop("probe.switching", begin_late);
 	call(&one, 1000);
 	NEED(!stop_at && is_off(&one));
 	fl_sample_rearm();
