@@ -44,13 +44,20 @@ static bool has_other_spaces(void)
 	return loader->r_version >= 2 && lists->next;
 }
 
+/* Not so in a child that is not recorded: what it knows is its parent's, too. While flick
+ * is being closed nobody directs, and places are still armed. */
+static bool has_probes(void)
+{
+	return !fl_channel_is_closed() || fl_agent_is_orphan();
+}
+
 /* In the thread that loads or unloads, with the loader's lock held: its list stands. It
  * may hold any lock of the program's, too. */
 static void on_loader(void)
 {
 	if (fl_agent_director() && watched && has_other_spaces())
 		store_relaxed(&watched->has_spaces, 1);
-	if (loader->r_state == RT_DELETE && (fl_agent_director() || fl_agent_is_orphan()))
+	if (loader->r_state == RT_DELETE && has_probes())
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;

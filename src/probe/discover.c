@@ -285,8 +285,10 @@ int fl_probes_list(struct fl_modules *now)
 	uint32_t unloads;
 	int err;
 
-	fl_switches_wait_for_thaw();
-	unloads = fl_switches_unloads();
+	do {
+		fl_switches_wait_for_thaw();
+		unloads = fl_switches_unloads();
+	} while (fl_switches_are_unloading() && !fl_switches_is_unloader());
 	err = fl_obj_list(now);
 	now->unloads = unloads;
 	return err;

@@ -190,10 +190,12 @@ static int arm(struct fl_set *set)
 	int err;
 
 	fl_fork_enter();
-	fl_switches_hold();
+	if (fl_text_is_aliased())
+		fl_switches_hold();
 	fl_claims_lock(&signals);
 	open_text(set);
-	fl_switches_let();
+	if (fl_text_is_aliased())
+		fl_switches_let();
 	err = set->n ? commit_or_drop(set) : 0;
 	fl_claims_unlock(&signals);
 	fl_fork_leave();

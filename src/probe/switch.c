@@ -60,11 +60,16 @@ static int unloader;			/* the thread, from freeze to thaw; 0: none; R any */
 static uint32_t holding;		/* forks that want no freeze */
 static bool restarts;			/* a single switch is a restartable sequence */
 
-/* In fork's child, and of an earlier use. */
+/* In fork's child, and of an earlier use. Whoever unloads just now finds at the thaw
+ * that it is not his any more. */
 static void forget_freezes(void)
 {
+	uint64_t signals;
+
+	fl_os_lock(&switching, &signals);
 	frozen = deferred = holding = 0;
 	unloader = 0;
+	fl_os_unlock(&switching, &signals);
 }
 
 void fl_switches_open(void)
@@ -83,7 +88,7 @@ bool fl_switches_are_unloading(void)
 
 uint32_t fl_switches_unloads(void)
 {
-	return load_relaxed(&unloads);
+	return load_acquire(&unloads);				/* (G) pairs with (F) */
 }
 
 void fl_switches_hold(void)
@@ -279,6 +284,29 @@ void fl_probe_flip_locked(uint32_t id, int state)
 		store(id, state);
 }
 
+/* Most of the time of a large set passes here. */
+static int switch_all(const uint8_t *goal, uint32_t n, void (*make)(uint32_t id, int state))
+{
+	int switched = 0;
+
+	for (uint32_t id = 0; id < n; id++) {
+		struct fl_switch *s = &fl_table.switches[id];
+
+		if (!goal[id] || !s->armed)
+			continue;
+		s->is_on = goal[id] == FL_ON;
+		make(id, goal[id]);
+		switched++;
+	}
+	return switched;
+}
+
+static void store_later(uint32_t id, int state)
+{
+	(void)state;
+	defer(id);
+}
+
 int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 {
 	uint64_t signals;
@@ -287,12 +315,8 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 	if (!fl_switches_may_store())
 		return -EPERM;
 	fl_switches_lock(&signals);
-	for (uint32_t id = 0; id < n && !fl_table.closing; id++) {
-		if (!goal[id] || !fl_table.switches[id].armed)
-			continue;
-		fl_probe_flip_locked(id, goal[id]);
-		switched++;
-	}
+	if (!fl_table.closing)
+		switched = switch_all(goal, n, frozen ? store_later : store);
 	fl_switches_unlock(&signals);
 	fl_patch_sync();
 	return switched;
@@ -315,10 +339,10 @@ void fl_probes_freeze(void)
 
 	wait_for_forks();
 	fl_switches_lock(&signals);
-	store_relaxed(&unloads, unloads + 1);
 	if (!unloader)
 		fl_switches_hold();
 	store_relaxed(&unloader, fl_os_tid());
+	store_release(&unloads, unloads + 1);			/* (F) pairs with (G) */
 	fl_switches_unlock(&signals);
 	FL_POINT("probes.frozen");
 }
@@ -327,12 +351,15 @@ void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)))
 {
 	uint64_t signals;
 
-	if (!unloader)
+	if (!fl_switches_is_unloader())
 		return;
 	fl_table_forget_gone(each_loaded);
+	FL_POINT("probes.thawing");
 	fl_switches_lock(&signals);
-	store_relaxed(&unloader, 0);
-	fl_switches_let();
+	if (fl_switches_is_unloader()) {
+		store_relaxed(&unloader, 0);
+		fl_switches_let();
+	}
 	fl_switches_unlock(&signals);
 }
 

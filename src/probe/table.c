@@ -44,7 +44,7 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
-int fl_probes_open(struct fl_shm *m)
+static int open_table(struct fl_shm *m)
 {
 	size_t max = m->max_sites;
 	struct fl_table *t = &fl_table;
@@ -72,6 +72,18 @@ int fl_probes_open(struct fl_shm *m)
 	fl_arch_open();
 	fl_switches_open();
 	return fl_handler_open(m->max_sites);
+}
+
+/* A thread that unloads just now may be at what an earlier use has left. */
+int fl_probes_open(struct fl_shm *m)
+{
+	uint64_t signals;
+	int err;
+
+	fl_table_lock(&signals);
+	err = open_table(m);
+	fl_table_unlock(&signals);
+	return err;
 }
 
 /* The cell that holds the function at `at`, or is where it would go. */

@@ -312,6 +312,37 @@ static void arming_waits_for_the_end_of_a_dlclose(void **unused)
 	runs(arm_in_dlclose);
 }
 
+/* Flick is closed and opened between two steps of a dlclose. */
+static void open_again(void)
+{
+	NEED(!fl_probes_open(g->m));
+}
+
+static void end_in_dlclose(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	fl_probes_freeze();
+	open_again();
+	NEED(!fl_switches_are_frozen());
+	fl_probes_thaw(none_is_there);
+	NEED(!fl_switches_are_frozen());
+	fl_probes_freeze();
+	stop("probes.thawing", open_again);
+	fl_probes_thaw(none_is_there);
+	NEED(!at_stop && !fl_switches_are_frozen() && !fl_switches_are_unloading());
+	fl_probes_freeze();
+	NEED(fl_switches_are_frozen());
+	fl_probes_thaw(none_is_there);
+	NEED(!fl_switches_are_frozen());
+}
+
+static void a_dlclose_of_an_earlier_use_ends_with_it(void **unused)
+{
+	(void)unused;
+	runs(end_in_dlclose);
+}
+
 /* In the middle of the lock's holder: freeze waits for him, and for nobody else. */
 static uint32_t came, has_frozen;
 
@@ -613,6 +644,7 @@ int main(void)
 		TEST(nobody_waits_for_a_dlclose),
 		TEST(what_is_unmapped_is_not_stored_to),
 		TEST(arming_waits_for_the_end_of_a_dlclose),
+		TEST(a_dlclose_of_an_earlier_use_ends_with_it),
 		TEST(a_freeze_waits_for_who_is_storing),
 		TEST(a_trap_in_the_middle_overwrites_nothing),
 		TEST(a_trap_in_a_claim_takes_no_second_slot),
