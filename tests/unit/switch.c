@@ -130,7 +130,7 @@ static void nor_without_sequences(void **unused)
 
 /* ---- what is deferred ------------------------------------------------------------------ */
 
-static uint32_t last;			/* wished; 1: on */
+static uint32_t last = 1;		/* wished; 1: on, as it is at first */
 
 static void *wish(void *unused)
 {
