@@ -8,18 +8,26 @@
 
 #include "cli/cli.h"
 
+/* In one write: standard error has no buffer of its own. */
 void fl_say(const char *format, ...)
 {
-	char *text = NULL;
+	char *text = NULL, *line = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&line, &bytes);
 	va_list ap;
 
 	va_start(ap, format);
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	fputs("flick: ", stderr);
-	fl_print_plain(stderr, text ? text : "out of memory");
-	fputc('\n', stderr);
+	if (to) {
+		fputs("flick: ", to);
+		fl_print_plain(to, text ? text : "out of memory");
+		fputc('\n', to);
+	}
+	if (to && !fclose(to))
+		fwrite(line, 1, bytes, stderr);
+	free(line);
 	free(text);
 }
 

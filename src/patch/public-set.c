@@ -12,10 +12,13 @@
 
 static int take(struct fl_set *set, const struct flick_change *c)
 {
-	struct fl_patch *p = &fl_place_of(c->patch)->patch;
+	struct fl_place *l = fl_place_of(c->patch);
+	struct fl_patch *p = &l->patch;
 
 	if (p->claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
+	if (fl_place_is_begun(l))
+		return FLE_BUSY;
 	return fl_set_take(set, p, fl_state_of(c->to));
 }
 

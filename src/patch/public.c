@@ -130,7 +130,7 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 }
 
 /* Begun by flick_patch_start() and not finished. */
-static bool is_under_way(const struct fl_place *l)
+bool fl_place_is_begun(const struct fl_place *l)
 {
 	return load_relaxed(&l->turn) & 3;
 }
@@ -142,7 +142,7 @@ int flick_patch_release(struct flick_patch *h)
 
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
-	if (is_under_way(l))
+	if (fl_place_is_begun(l))
 		return FLE_BUSY;
 	fl_fork_enter_own();
 	err = change(l, l->patch.state, FL_OLD);

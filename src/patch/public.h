@@ -22,6 +22,9 @@ static inline int fl_state_of(enum flick_state s)
 	return s == FLICK_ON ? FL_ON : FL_OFF;
 }
 
+/* Has flick_patch_start() begun it, and nobody finished it? */
+bool fl_place_is_begun(const struct fl_place *);
+
 static inline struct fl_place *fl_place_of(struct flick_patch *p)
 {
 	return (struct fl_place *)p;
