@@ -331,6 +331,7 @@ static int measure(struct wish *w, struct fl_account *account)
 		return FL_EXIT_FAILED;
 	s->entries_only = fl_use_action(s->analyses, s->n_analyses, FL_ACT_TIME) ==
 			  FL_ACT_COUNT;
+	s->raw = true;			/* no child but the target may end meanwhile */
 	status = fl_cost_measure(&w->o, &r, account);
 	if (status == FL_EXIT_FAILED)
 		return status;
