@@ -136,8 +136,8 @@ int fl_roster_extend(struct fl_roster *);
 int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *function);
 /* Module `i`; one without a path for what is in none. */
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
-/* Look up source lines, when they are wanted. */
-void fl_roster_lines(struct fl_roster *);
+/* Look up the source lines of those functions that `of` marks. */
+void fl_roster_lines(struct fl_roster *, const unsigned char *of);
 void fl_roster_close(struct fl_roster *);
 
 /* ---- launching (launch.c) ------------------------------------------------------- */

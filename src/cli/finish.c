@@ -172,6 +172,45 @@ static struct fl_shm_site *copy_sites(const struct fl_session *s)
 	return sites;
 }
 
+enum { IN_RESULT = 1, PROBED = 2 };
+
+static void mark_column(const struct fl_session *s, const struct flick_rows *rows, size_t c,
+			unsigned char *shown)
+{
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		uint64_t f = rows->cells[i * rows->n_columns + c];
+
+		if (f < s->roster.n)
+			shown[f] |= IN_RESULT;
+	}
+}
+
+/* Those that have a probe, and are in a result: for others the files with lines, which
+ * are as large as all else, need not be read. */
+static void mark_shown(const struct fl_session *s, unsigned char *shown)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		for (size_t c = 0; s->has_result[i] && c < s->results[i].n_columns; c++)
+			if (s->results[i].columns[c].type == FLICK_COL_FUNCTION)
+				mark_column(s, &s->results[i], c, shown);
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->selected[i])
+			shown[s->roster.function_of[i]] |= PROBED;
+	for (uint32_t f = 0; f < s->roster.n; f++)
+		shown[f] = shown[f] == (IN_RESULT | PROBED);
+}
+
+static void look_up_lines(struct fl_session *s)
+{
+	unsigned char *shown = calloc(s->roster.n + 1, 1);
+
+	if (shown) {
+		mark_shown(s, shown);
+		fl_roster_lines(&s->roster, shown);
+	}
+	free(shown);
+}
+
 static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
@@ -179,6 +218,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 	struct fl_recording r = {
 		.modules = s->roster.modules, .n_modules = s->roster.n_modules,
 		.sites = sites, .n_sites = s->n_selected,
+		.selected = s->trace ? NULL : s->selected,
 		.function_of = s->roster.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
@@ -199,7 +239,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 	describe(&p, s);
 	r.session = p.pair;
 	r.n_session = p.n;
-	fl_roster_lines(&s->roster);
+	look_up_lines(s);
 	if (fl_store_save(s->store, &r, why)) {
 		fl_say("cannot write results: %s", why);
 		return -1;

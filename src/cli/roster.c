@@ -214,12 +214,13 @@ int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t 
 	return err;
 }
 
-void fl_roster_lines(struct fl_roster *r)
+void fl_roster_lines(struct fl_roster *r, const unsigned char *of)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct fl_function *f = &r->functions[i];
 
-		f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
+		if (of[i])
+			f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
 	}
 }
 

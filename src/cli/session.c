@@ -538,6 +538,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	 * forks with a debugger meets the target's first. */
 	if (o->action == FL_ACT_TIME && !o->raw)
 		fl_overhead_measure(s->view.overhead);
+	fl_symbols_load(s->roster.symbols, s->launch.program);
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	s->drained = fl_moment_now();

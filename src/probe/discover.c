@@ -157,12 +157,23 @@ static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *
 	return err;
 }
 
+/* What calls the profiling functions is elsewhere, but a program or library may have
+ * libflick.a in it. */
+static bool is_libflick(const struct fl_module *m)
+{
+	uintptr_t here = (uintptr_t)is_libflick;
+	uint64_t flags;
+
+	return here - m->lo < m->hi - m->lo && fl_obj_dynamic(m, DT_FLAGS_1, &flags) &&
+	       flags & DF_1_INITFIRST;
+}
+
 static int take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_known *k = fl_known_add(m);
 	int err = k ? 0 : FLE_FULL;
 
-	if (!err && !share_module(w, k, m))
+	if (!err && !is_libflick(m) && !share_module(w, k, m))
 		err = scan_new(w, k, m);
 	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }

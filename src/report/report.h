@@ -18,6 +18,8 @@ struct fl_symbol {
 
 struct fl_symbols;
 int fl_symbols_open(struct fl_symbols **);
+/* Read the names of a file that will be asked about. */
+void fl_symbols_load(struct fl_symbols *, const char *path);
 /* The function at ELF address `at` of file `path`: its own symbols, dynamic
  * ones, a separate debug file's, .gnu_debugdata's. False when none is known. */
 bool fl_symbols_find(struct fl_symbols *, const char *path, uint64_t at,
@@ -62,6 +64,7 @@ struct fl_recording {
 	const struct fl_shm_site *sites;
 	const uint32_t *function_of;	/* index: site */
 	size_t n_sites;
+	const unsigned char *selected;	/* index: site; of others no row is kept; NULL: all */
 	const char *const *providers;	/* index: site's provider */
 	const char *const *tactics;	/* index: site's tactic */
 	const struct fl_function *functions;

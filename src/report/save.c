@@ -156,7 +156,8 @@ static int put_sites(sqlite3 *db, const struct fl_recording *r)
 	int err = st ? 0 : -1;
 
 	for (size_t i = 0; !err && i < r->n_sites; i++)
-		err = put_site(st, r, i);
+		if (!r->selected || r->selected[i])
+			err = put_site(st, r, i);
 	sqlite3_finalize(st);
 	return err;
 }

@@ -199,10 +199,17 @@ static bool fill_plain(struct plain *p, const char *linkage, int options)
 	return cplus_demangle_v3_callback(linkage, options, put_plain, p);
 }
 
+/* C's names need no look at all. */
+static bool may_be_mangled(const char *linkage)
+{
+	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R' ||
+				   !strncmp(linkage, "_GLOBAL_", 8));
+}
+
 /* NULL: it is none of C++ or Rust, or too long. */
 static char *demangle(const char *linkage, int options)
 {
-	struct plain *p = malloc(sizeof(*p));
+	struct plain *p = may_be_mangled(linkage) ? malloc(sizeof(*p)) : NULL;
 	char *name = p && fill_plain(p, linkage, options) ? strndup(p->text, p->n) : NULL;
 
 	free(p);
@@ -239,6 +246,11 @@ static struct entry *entry_at(const struct file *f, uint64_t at)
 			hi = mid;
 	}
 	return lo ? &f->entries[lo - 1] : NULL;
+}
+
+void fl_symbols_load(struct fl_symbols *s, const char *path)
+{
+	file_of(s, path);
 }
 
 bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,

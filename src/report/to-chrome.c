@@ -98,10 +98,10 @@ static int write_chrome(struct fl_dump *d)
 	struct fl_view view;
 	int status;
 
-	if (fl_store_view(d->store, &view, d->why) ||
+	/* Beside a trace all sites are kept: without one the view is not whole. */
+	if (fl_trace_check(d->dir, d->why) || fl_store_view(d->store, &view, d->why) ||
 	    fl_store_threads(d->store, &out.threads, &out.n_threads, d->why) ||
-	    fl_store_number(d->store, "start_tsc", &out.start, d->why) ||
-	    fl_trace_check(d->dir, d->why) || fl_dump_open(d))
+	    fl_store_number(d->store, "start_tsc", &out.start, d->why) || fl_dump_open(d))
 		return -1;
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;

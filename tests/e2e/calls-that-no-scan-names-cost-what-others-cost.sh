@@ -57,5 +57,7 @@ label="crowded, three:"
 record -a counts -P three -- "$work/late-sites" crowded 2 "$work/two.so" "$work/copy.so"
 [ "$(sql "select sum(calls) from $(rows counts) where name = 'three'")" = 7 ] ||
 	fail "$label not 7 calls"
+label="crowded, three, all sites kept:"
+record --trace -P three -- "$work/late-sites" crowded 2 "$work/two.so" "$work/copy.so"
 [ "$(sql "select count(distinct state), max(state) from $(rows sites) where name = 'two'
 	and state <> 'gone'")" = "1 ready" ] || fail "$label two() is not off"

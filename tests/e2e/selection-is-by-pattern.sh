@@ -37,3 +37,20 @@ for order in "--match=regex ^(fib|la.d)\$" "^(fib|la.d)\$ --match=regex"; do
 done
 run "$FLICK" list "$work/recursion" 'a(b' --match=regex
 one_line_error 2 'no regular expression'
+
+# What is kept is of what was asked for: its probes, and the lines of what has results;
+# with a trace all probes.
+label=kept:
+target recursion -O1 -g $sites
+record -a counts -P fib -- "$work/recursion"
+succeeded
+[ "$(sql "select group_concat(distinct name) from $(rows sites)")" = fib ] ||
+	fail "$label others' sites"
+[ "$(sql "select count(*) from functions where file is not null")" = 1 ] ||
+	fail "$label not one function has its line"
+line=$(grep -n '^BODY.* fib(' "$targets/recursion.c" | cut -d: -f1)
+[ "$(sql "select line - $line between 0 and 1 from functions where name = 'fib'")" = 1 ] ||
+	fail "$label not line $line"
+record --trace -P fib -- "$work/recursion"
+[ "$(sql "select count(distinct name) > 1 from $(rows sites)")" = 1 ] ||
+	fail "$label a trace lacks sites"
