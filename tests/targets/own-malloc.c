@@ -1,5 +1,5 @@
-/* own-malloc LIBRARY [ROUNDS]: defines the allocator, with sites, and has the loader
- * call it: free() runs inside dlclose(). */
+/* own-malloc LIBRARY [ROUNDS [US]]: defines the allocator, with sites, and has the
+ * loader call it: free() runs inside dlclose(), behind the unmapping, for US. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include "truth.h"
@@ -9,6 +9,7 @@ __attribute__((visibility("default"))) unsigned long library_calls[6];
 static char heap[64 << 20] __attribute__((aligned(16)));
 static size_t used;
 static unsigned long frees;
+static useconds_t slow_us;
 
 BODY void *malloc(size_t n)
 {
@@ -24,6 +25,8 @@ BODY void *malloc(size_t n)
 BODY void free(void *p)
 {
 	frees += p != NULL;
+	if (slow_us)
+		usleep(slow_us);
 }
 
 BODY void *calloc(size_t n, size_t each)
@@ -44,6 +47,7 @@ BODY void *realloc(void *p, size_t n)
 int main(int argc, char **argv)
 {
 	int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 200;
+	useconds_t us = argc > 3 ? (useconds_t)strtol(argv[3], NULL, 10) : 0;
 	unsigned long freed = 0;
 
 	if (argc < 2)
@@ -53,7 +57,9 @@ int main(int argc, char **argv)
 		unsigned long before = frees;
 
 		usleep(3000);			/* an epoch begins: free() is timed again */
+		slow_us = us;
 		CHECK(lib && dlclose(lib) == 0);
+		slow_us = 0;
 		freed += frees - before;
 	}
 	CHECK(freed > 0);

@@ -16,6 +16,7 @@
 #include "channel-rig.h"
 #include "os/os.h"
 #include "patch/patch.h"
+#include "patch/sync.h"
 #include "probe/table.h"
 
 enum { OFF_BYTE = 10, ON_BYTE = 11, ROUNDS = 400, SWITCHERS = 2 };
@@ -83,6 +84,13 @@ static void *switch_on_and_off(void *unused)
 {
 	for (unsigned i = 0; !load_relaxed(&over); i++)
 		NEED(!fl_probe_switch(0, i % 2 ? FL_ON : FL_OFF));
+	return unused;
+}
+
+static void *switch_until_closed(void *unused)
+{
+	for (unsigned i = 0; !fl_probe_switch(0, i % 2 ? FL_ON : FL_OFF); i++)
+		;
 	return unused;
 }
 
@@ -182,6 +190,100 @@ static void and_without_sequences(void **unused)
 	assert_int_equal(rig_drain(g, rig_fork(g, freeze_at_times)), 0);
 }
 
+/* ---- a set, and the end ------------------------------------------------------------------ */
+
+static const struct fl_sync *real;
+static unsigned syncs;
+
+/* What is stored is there when the cores are told. */
+static void all_cores(void)
+{
+	syncs += *page == OFF_BYTE;
+	real->all_cores();
+}
+
+static int works(void)
+{
+	return 0;
+}
+
+static const struct fl_sync told = { .name = "told", .probe = works, .all_cores = all_cores };
+
+static void switch_a_set(struct rig *unused)
+{
+	const uint8_t off[1] = { FL_OFF }, on[1] = { FL_ON };
+
+	(void)unused;
+	open_probe();
+	real = fl_sync;
+	fl_sync = &told;
+	NEED(fl_probes_switch_set(off, 1) == 1 && *page == OFF_BYTE && syncs == 1);
+	NEED(fl_probes_switch_set(on, 1) == 1 && *page == ON_BYTE);
+}
+
+static void a_set_is_synchronised_behind_its_stores(void **unused)
+{
+	(void)unused;
+	with_lock = false;
+	assert_int_equal(rig_drain(g, rig_fork(g, switch_a_set)), 0);
+}
+
+/* It was stored to by somebody who was held up: a wish for what is said to be so
+ * makes it so. */
+static void wish_again(struct rig *unused)
+{
+	const uint8_t on[1] = { FL_ON };
+
+	(void)unused;
+	open_probe();
+	*page = OFF_BYTE;
+	NEED(!fl_probe_switch(0, FL_ON) && *page == ON_BYTE);
+	*page = OFF_BYTE;
+	NEED(fl_probes_switch_set(on, 1) == 1 && *page == ON_BYTE);
+}
+
+/* Each in a region of its own. */
+static void runs(void (*target)(struct rig *), bool locks)
+{
+	tear_down(NULL);
+	set_up(NULL);
+	with_lock = locks;
+	assert_int_equal(rig_drain(g, rig_fork(g, target)), 0);
+}
+
+static void the_text_says_what_is_on(void **unused)
+{
+	(void)unused;
+	runs(wish_again, false);
+	runs(wish_again, true);
+}
+
+/* What is there when it has been closed stays there. */
+static void close_at_a_time(struct rig *unused)
+{
+	pthread_t t[SWITCHERS];
+
+	(void)unused;
+	open_probe();
+	stay_on_one_core();
+	for (size_t i = 0; i < SWITCHERS; i++)
+		NEED(!pthread_create(&t[i], NULL, switch_until_closed, NULL));
+	usleep(300);
+	fl_probes_retire();
+	*page = 0;
+	for (size_t i = 0; i < SWITCHERS; i++)
+		pthread_join(t[i], NULL);
+	NEED(*page == 0);
+	NEED(fl_probe_switch(0, FL_ON) == FLE_REFUSED && *page == 0);
+}
+
+static void nobody_stores_behind_the_end(void **unused)
+{
+	(void)unused;
+	for (int i = 0; i < 60; i++)
+		runs(close_at_a_time, i % 4 == 3);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -190,6 +292,9 @@ int main(void)
 		TEST(nor_without_sequences),
 		TEST(the_last_wish_is_made_so),
 		TEST(and_without_sequences),
+		TEST(a_set_is_synchronised_behind_its_stores),
+		TEST(the_text_says_what_is_on),
+		TEST(nobody_stores_behind_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
