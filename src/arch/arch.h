@@ -32,20 +32,31 @@ enum fl_insn_class {
 	FL_INSN_CALL_SLOT, FL_INSN_JUMP_SLOT,	/* to *(target) */
 	FL_INSN_BRANCH,		/* conditional */
 	FL_INSN_RET, FL_INSN_NOP,
+	FL_INSN_STOP,		/* raises SIGILL: code behind it is another's */
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
 	FL_INSN_LOAD_SLOT,	/* reg = *(target) */
 	FL_INSN_MOVE,		/* reg = source register */
-	FL_INSN_POP		/* reg = what a caller left on the stack */
+	FL_INSN_POP, FL_INSN_PUSH,	/* reg; of PUSH FL_NO_REG: something else */
+	FL_INSN_LEAVE,		/* sp = frame pointer, which is popped */
+	/* in the frame: at target (signed) from the register `source`, which is the
+	 * stack or the frame pointer */
+	FL_INSN_LOAD_FRAME,	/* reg = the word there */
+	FL_INSN_STORE_FRAME,	/* the word there = reg */
+	FL_INSN_FRAME_ADDRESS,	/* reg = the address; `reg` may be the stack pointer */
+	FL_INSN_SMASH,		/* up to 1 << reg bytes there are written otherwise, or
+				 * for FL_ANYWHERE any bytes */
+	FL_INSN_ALIGN		/* the stack pointer loses low bits */
 };
+enum { FL_NO_REG = 16, FL_ANYWHERE = 63 };
 
 struct fl_insn {
 	uint8_t len;		/* bytes; 0: not understood */
 	uint8_t cls;		/* enum fl_insn_class */
-	uint8_t reg, source;	/* of the last four classes; 0..15 */
+	uint8_t reg, source;	/* of the classes that say so; 0..15 */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
-	uint16_t writes;	/* general registers it may change, a bit each, the
-				 * stack pointer aside; of a call: the ABI's scratch
-				 * registers; all ones when not known */
+	uint16_t writes;	/* general registers it may change, a bit each; the stack
+				 * pointer's, when no class says how; of a call: the
+				 * ABI's scratch registers; all ones when not known */
 	uintptr_t target;	/* absolute; of branches, slots, addresses */
 };
 

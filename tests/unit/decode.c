@@ -20,7 +20,7 @@
 
 #include "arch/arch.h"
 
-enum { WANTED_INSTRUCTIONS = 5000000, RANDOM = 1000000, SHOWN = 20, RSP = 4 };
+enum { WANTED_INSTRUCTIONS = 5000000, RANDOM = 1000000, SHOWN = 20, RSP = 4, RBP = 5 };
 
 static const char *const files[] = {
 	"/proc/self/exe",
@@ -55,7 +55,7 @@ static void show(struct verdict *v, const char *what, const unsigned char *p,
 	printf("\n");
 }
 
-/* General registers that Zydis says are written, without the stack pointer. */
+/* General registers that Zydis says are written. */
 static unsigned int zydis_writes(const ZydisDecodedInstruction *z,
 				 const ZydisDecodedOperand *op)
 {
@@ -69,8 +69,7 @@ static unsigned int zydis_writes(const ZydisDecodedInstruction *z,
 			continue;
 		r = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
 						     op[k].reg.value);
-		if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15 &&
-		    r != ZYDIS_REGISTER_RSP)
+		if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15)
 			mask |= 1u << (r - ZYDIS_REGISTER_RAX);
 	}
 	return mask;
@@ -83,6 +82,87 @@ static bool is_rip_slot(const ZydisDecodedInstruction *z,
 	       op->mem.base == ZYDIS_REGISTER_RIP &&
 	       op->mem.segment != ZYDIS_REGISTER_FS &&
 	       op->mem.segment != ZYDIS_REGISTER_GS;
+}
+
+/* ---- the frame ----------------------------------------------------------- */
+
+/* The operand disp(%rsp) or disp(%rbp); NULL: none. */
+static const ZydisDecodedOperand *frame_operand(const ZydisDecodedInstruction *z,
+						const ZydisDecodedOperand *op)
+{
+	for (unsigned int k = 0; k < z->operand_count_visible; k++)
+		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY && z->address_width == 64 &&
+		    (op[k].mem.base == ZYDIS_REGISTER_RSP ||
+		     op[k].mem.base == ZYDIS_REGISTER_RBP) &&
+		    op[k].mem.index == ZYDIS_REGISTER_NONE &&
+		    !(z->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS |
+				       ZYDIS_ATTRIB_HAS_SEGMENT_GS)))
+			return &op[k];
+	return NULL;
+}
+
+static unsigned int number_of(ZydisRegister r)
+{
+	return r == ZYDIS_REGISTER_RBP ? RBP : RSP;
+}
+
+static bool is_stack_sum(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
+{
+	return (z->opcode == 0x81 || z->opcode == 0x83) && z->operand_width == 64 &&
+	       op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       op[0].reg.value == ZYDIS_REGISTER_RSP;
+}
+
+/* What the instruction does to the frame; OTHER: nothing. */
+static unsigned int frame_class(const ZydisDecodedInstruction *z,
+				const ZydisDecodedOperand *op)
+{
+	const ZydisDecodedOperand *place = frame_operand(z, op);
+
+	if (is_stack_sum(z, op) && z->mnemonic == ZYDIS_MNEMONIC_AND)
+		return FL_INSN_ALIGN;
+	if (is_stack_sum(z, op) && (z->mnemonic == ZYDIS_MNEMONIC_ADD ||
+				    z->mnemonic == ZYDIS_MNEMONIC_SUB))
+		return FL_INSN_FRAME_ADDRESS;
+	if (!place)
+		return FL_INSN_OTHER;
+	if (z->mnemonic == ZYDIS_MNEMONIC_LEA && z->operand_width == 64)
+		return FL_INSN_FRAME_ADDRESS;
+	if (z->mnemonic == ZYDIS_MNEMONIC_MOV && z->operand_width == 64 && z->opcode == 0x8b)
+		return FL_INSN_LOAD_FRAME;
+	if (z->mnemonic == ZYDIS_MNEMONIC_MOV && z->operand_width == 64 && z->opcode == 0x89)
+		return FL_INSN_STORE_FRAME;
+	return place->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? FL_INSN_SMASH :
+	       FL_INSN_OTHER;
+}
+
+/* Is what we say of the place in the frame so? A write may be said to be longer. */
+static bool is_frame_right(const struct fl_insn *i, const ZydisDecodedInstruction *z,
+			   const ZydisDecodedOperand *op)
+{
+	const ZydisDecodedOperand *place = frame_operand(z, op);
+	int64_t at = (int64_t)i->target;
+
+	if (i->cls == FL_INSN_ALIGN)
+		return at == op[1].imm.value.s;
+	if (is_stack_sum(z, op))
+		return i->reg == RSP && i->source == RSP &&
+		       at == (z->mnemonic == ZYDIS_MNEMONIC_SUB ? -op[1].imm.value.s :
+			      op[1].imm.value.s);
+	if (!place || i->source != number_of(place->mem.base))
+		return false;
+	if (i->cls == FL_INSN_SMASH && i->reg == FL_ANYWHERE)
+		return true;
+	return at == place->mem.disp.value &&
+	       (i->cls != FL_INSN_SMASH || 8u << i->reg >= place->size);
+}
+
+/* Stores that we need not know from loads: what is rare. */
+static bool may_be_smash(const ZydisDecodedInstruction *z)
+{
+	return z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || z->opcode == 0xae ||
+	       z->opcode == 0xc7 || (z->opcode >= 0xd8 && z->opcode <= 0xdf) ||
+	       z->opcode == 0x7e || z->opcode == 0x78 || z->opcode <= 1 || z->opcode_map != ZYDIS_OPCODE_MAP_0F;
 }
 
 static unsigned int mov_class(const ZydisDecodedInstruction *z,
@@ -105,6 +185,8 @@ static unsigned int zydis_class(const ZydisDecodedInstruction *z,
 {
 	if (z->mnemonic == ZYDIS_MNEMONIC_XABORT)
 		return FL_INSN_OTHER;
+	if (z->mnemonic == ZYDIS_MNEMONIC_UD2)
+		return FL_INSN_STOP;
 	switch (z->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 		return z->opcode == 0xff && is_rip_slot(z, op) &&
@@ -124,13 +206,20 @@ static unsigned int zydis_class(const ZydisDecodedInstruction *z,
 	}
 	if (z->mnemonic == ZYDIS_MNEMONIC_NOP && (z->opcode == 0x90 || z->opcode == 0x1f))
 		return FL_INSN_NOP;
-	if (z->mnemonic == ZYDIS_MNEMONIC_LEA && z->operand_width >= 32)
+	if (z->mnemonic == ZYDIS_MNEMONIC_LEA && z->operand_width >= 32 &&
+	    frame_class(z, op) == FL_INSN_OTHER)
 		return op[1].mem.base == ZYDIS_REGISTER_RIP ?
 		       FL_INSN_LOAD_ADDRESS : FL_INSN_OTHER;
-	if ((z->mnemonic == ZYDIS_MNEMONIC_POP && z->opcode >= 0x58 && z->opcode < 0x60 &&
-	     z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) ||
-	    z->mnemonic == ZYDIS_MNEMONIC_LEAVE)
-		return FL_INSN_POP;
+	if (z->meta.category == ZYDIS_CATEGORY_PUSH)
+		return z->operand_width == 64 && z->mnemonic != ZYDIS_MNEMONIC_ENTER ?
+		       FL_INSN_PUSH : FL_INSN_OTHER;
+	if (z->mnemonic == ZYDIS_MNEMONIC_POP && z->opcode >= 0x58 && z->opcode < 0x60 &&
+	    z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
+		return z->operand_width == 64 ? FL_INSN_POP : FL_INSN_OTHER;
+	if (z->mnemonic == ZYDIS_MNEMONIC_LEAVE)
+		return z->operand_width == 64 ? FL_INSN_LEAVE : FL_INSN_OTHER;
+	if (frame_class(z, op) != FL_INSN_OTHER)
+		return frame_class(z, op);
 	return z->mnemonic == ZYDIS_MNEMONIC_MOV ? mov_class(z, op) : FL_INSN_OTHER;
 }
 
@@ -166,12 +255,37 @@ static bool is_left_out(const ZydisDecodedInstruction *z)
 	       !(z->raw.rex.W);
 }
 
+/* Registers that the class says are written, and how. */
+static unsigned int implied(const struct fl_insn *i)
+{
+	switch (i->cls) {
+	case FL_INSN_CALL: case FL_INSN_CALL_SLOT: case FL_INSN_RET: case FL_INSN_PUSH:
+	case FL_INSN_ALIGN:
+		return 1u << RSP;
+	case FL_INSN_POP:
+		return 1u << RSP | 1u << i->reg;
+	case FL_INSN_LEAVE:
+		return 1u << RSP | 1u << RBP;
+	case FL_INSN_LOAD_ADDRESS: case FL_INSN_LOAD_SLOT: case FL_INSN_MOVE:
+	case FL_INSN_LOAD_FRAME: case FL_INSN_FRAME_ADDRESS:
+		return 1u << i->reg;
+	}
+	return 0;
+}
+
+/* Nothing but that register is written. */
+static bool is_known_move(const struct fl_insn *i)
+{
+	return i->cls >= FL_INSN_LOAD_ADDRESS && i->cls != FL_INSN_SMASH;
+}
+
 static void compare(struct verdict *v, const unsigned char *p, size_t n,
 		    const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
 	uint64_t at = (uintptr_t)p, target = 0;
 	struct fl_insn i;
 	unsigned int writes, class;
+	bool is_frame;
 
 	fl_arch_decode(&i, p, n, at);
 	if (is_left_out(z)) {
@@ -185,18 +299,21 @@ static void compare(struct verdict *v, const unsigned char *p, size_t n,
 		return;
 	}
 	class = zydis_class(z, op);
-	if (i.cls != class) {
+	is_frame = i.cls >= FL_INSN_LOAD_FRAME;
+	if (i.cls != class && !(i.cls == FL_INSN_SMASH && class == FL_INSN_OTHER &&
+				may_be_smash(z))) {
 		v->class++;
 		show(v, "class", p, z, &i);
 	}
-	if (i.target && (!has_target(z, op, at, &target) ||
+	if (is_frame ? !is_frame_right(&i, z, op) :
+	    i.target && (!has_target(z, op, at, &target) ||
 			 (i.target != target && i.target != (uint32_t)target))) {
 		v->target++;
 		show(v, "target", p, z, &i);
 	}
 	writes = zydis_writes(z, op);
-	if ((writes & ~i.writes) || (i.cls >= FL_INSN_LOAD_ADDRESS && i.reg != RSP &&
-				     writes != 1u << i.reg)) {
+	if ((writes & ~i.writes & ~implied(&i)) ||
+	    (is_known_move(&i) && (writes & ~(1u << RSP)) != (implied(&i) & ~(1u << RSP)))) {
 		v->writes++;
 		show(v, "writes", p, z, &i);
 	}

@@ -20,12 +20,15 @@
 enum {
 	LOOK = 24,		/* bytes that decoding may look at */
 	LEN_MAX = 15,
-	REX_W = 8, REX_R = 4, REX_B = 1
+	REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1,
+	SP = 4, BP = 5		/* registers */
 };
 
 enum {				/* attributes */
-	/* immediate: index into imm_bytes[] */
-	I8 = 1, IZ, IV, I16, I24, IA, J8, JZ, IMM = 15,
+	/* immediate: index into imm_bytes[], and its bytes without prefixes */
+	L = 1 << 24,
+	I8 = 1 + L, IZ = 2 + 4 * L, IV = 3 + 4 * L, I16 = 4 + 2 * L, I24 = 5 + 3 * L,
+	IA = 6 + 8 * L, J8 = 7 + L, JZ = 8 + 4 * L, IMM = 15,
 	M = 1 << 4,		/* a ModRM byte follows */
 	/* registers written */
 	RM = 1 << 5, REG = 1 << 6, OP = 1 << 7,	/* low bits of the opcode */
@@ -34,14 +37,17 @@ enum {				/* attributes */
 	NOT7 = 1 << 19,		/* no register when ModRM.reg is 7: cmp */
 	F = 1 << 10,		/* unit: index into fixed_writes[] */
 	AX = 1 * F, AXDX = 2 * F, STR = 3 * F, CX = 4 * F, ALL = 5 * F,
-	BP = 6 * F, FIXED = 7 * F,
+	LEAVE = 6 * F, SPS = 7 * F, FIXED = 7 * F,
 	/* recognition */
 	K = 1 << 13,
 	CALL = 1 * K, JUMP = 2 * K, COND = 3 * K, RET = 4 * K, NOP90 = 5 * K,
 	LEA = 6 * K, IMMEDIATE = 7 * K, LOAD = 8 * K, STORE = 9 * K, IND = 10 * K,
-	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, POP = 14 * K, KIND = 15 * K,
+	NOPM = 11 * K, C7 = 12 * K, HINT = 13 * K, POP = 14 * K, PUSH = 15 * K,
+	KIND = 15 * K,
 	P = 1 << 17,		/* prefix or escape */
 	X = 1 << 18,		/* not understood */
+	W = 1 << 20,		/* writes memory, or may, without RM */
+	V = 1 << 21,		/* IV: with REX.W the immediate is longer */
 	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
 	BOTH = RM | REG | BYTE | AX, OPAX = OP | AX,
 	ARI = RM | NOT7, ARIB = RMB | NOT7	/* 80, 81, 83 */
@@ -60,64 +66,75 @@ static const uint32_t maps[512] = {
 /* 20 */ ALU, P, X, ALU, P, X,
 /* 30 */ ALU, P, X, X4(M), I8, IZ, P, X,
 /* 40 */ X16(P),
-/* 50 */ X8(0), X8(OP | POP),
+/* 50 */ X8(PUSH), X8(OP | POP),
 /* 60 */ X, X, P, M | REG, X4(P),
-	 IZ, M | IZ | REG, I8, M | I8 | REG, X4(STR),
+	 IZ | PUSH, M | IZ | REG, I8 | PUSH, M | I8 | REG, X4(STR),
 /* 70 */ X16(J8 | COND),
 /* 80 */ M | I8 | ARIB, M | IZ | ARI, X, M | I8 | ARI,
 	 M, M, M | BOTH, M | BOTH,
 /* 88 */ M | RMB, M | RM | STORE, M | REGB, M | REG | LOAD,
-	 M | RM, M | REG | LEA, M, M | RM | P,
+	 M | RM, M | REG | LEA, M, M | RM | SPS | P,
 /* 90 */ OPAX | NOP90, X4(OPAX), X2(OPAX), OPAX,
-	 AX, AXDX, X, 0, 0, 0, 0, AX,
+	 AX, AXDX, X, 0, PUSH, SPS, 0, AX,
 /* a0 */ IA | AX, IA | AX, IA, IA, X4(STR),
 	 I8, IZ, X2(STR), X2(STR), X2(STR),
-/* b0 */ X8(I8 | OPB), X8(IV | OP | IMMEDIATE),
+/* b0 */ X8(I8 | OPB), X8(IV | V | OP | IMMEDIATE),
 /* c0 */ M | I8 | RMB, M | I8 | RM, I16 | RET, RET, P, P,
-	 M | I8 | RMB | C7, M | IZ | RM | C7,
-/* c8 */ I24 | ALL, BP | POP, I16 | RET, RET, ALL, I8 | ALL, X, RET,
-/* d0 */ M | RMB, M | RM, M | RMB, M | RM, X, X, X, AX, X8(M | AX),
+	 M | I8 | RMB | GROUP | C7, M | IZ | RM | GROUP | C7,
+/* c8 */ I24 | ALL, LEAVE | POP, I16 | RET, RET, ALL, I8 | ALL, X, RET,
+/* d0 */ M | RMB, M | RM, M | RMB, M | RM, X, X, X, AX,
+	 M | AX, M | AX | W, M | AX, M | AX | W, M | AX, M | AX | W, M | AX, M | AX | W,
 /* e0 */ X2(J8 | CX | COND), J8 | CX | COND, J8 | COND,
 	 I8 | AX, I8 | AX, I8, I8,
 /* e8 */ JZ | CALL, JZ | JUMP, X, J8 | JUMP, AX, AX, 0, 0,
 /* f0 */ P, 0, P, P, ALL, 0, M | RMB | GROUP, M | RM | GROUP,
 /* f8 */ X4(0), X2(0), M | RMB | GROUP, M | GROUP | IND,
 
-/* 0f 00 */ M | ALL, M | ALL, M | REG, M | REG, X, ALL, 0, ALL,
-	    0, 0, X, 0, X, M, 0, M | I8,
-/* 10 */ X8(M), M, X4(M | HINT), M | HINT, M | HINT, M | NOPM,
-/* 20 */ X4(I8 | ALL), X4(X), X4(M), M | REG, M | REG, M, M,
+/* 0f 00 */ M | ALL | W, M | ALL | W, M | REG, M | REG, X, ALL, 0, ALL,
+	    0, 0, X, HINT, X, M, 0, M | I8,
+/* 10 */ M, M | W, M, M | W, X2(M), M, M | W,
+	 M, X2(M | HINT), M | HINT | W, X2(M | HINT), M | HINT, M | NOPM,
+/* 20 */ X4(I8 | ALL), X4(X), M, M | W, M, M | W, M | REG, M | REG, M, M,
 /* 30 */ ALL, AXDX, AXDX, AXDX, ALL, ALL, X, ALL, P, X, P, X, X4(X),
 /* 40 */ X16(M | REG),
 /* 50 */ M | REG, X4(M), X2(M), M, X8(M),
 /* 60 */ X16(M),
-/* 70 */ X4(M | I8), X2(M), M, 0, M | ALL, M | ALL, X, X,
-	 M, M, M | RM, M,
+/* 70 */ X4(M | I8), X2(M), M, 0, M | ALL | W, M | ALL, X, X,
+	 M, M, M | RM, M | W,
 /* 80 */ X16(JZ | COND),
 /* 90 */ X16(M | RMB),
-/* a0 */ 0, 0, ALL, M, M | I8 | RM, M | RM, M | ALL, M | ALL,
-	 0, 0, 0, M | RM, M | I8 | RM, M | RM, M | RM, M | REG,
+/* a0 */ PUSH, SPS, ALL, M, M | I8 | RM, M | RM, M | ALL | W, M | ALL | W,
+	 PUSH, SPS, 0, M | RM, M | I8 | RM, M | RM, M | RM, M | REG,
 /* b0 */ M | BOTH, M | BOTH, M | REG, M | RM, M | REG, M | REG, M | REG, M | REG,
 	 M | REG, M, M | I8 | RM | GROUP, M | RM, M | REG, M | REG, M | REG, M | REG,
-/* c0 */ M | BOTH, M | BOTH, M | I8, M, M | I8, M | I8 | REG, M | I8, M | ALL,
+/* c0 */ M | BOTH, M | BOTH, M | I8, M | W, M | I8, M | I8 | REG, M | I8, M | ALL | W,
 	 X8(OP),
-/* d0 */ X4(M), X2(M), M, M | REG, X8(M),
-/* e0 */ X16(M),
+/* d0 */ X4(M), X2(M), M | W, M | REG, X8(M),
+/* e0 */ X4(M), X2(M), M, M | W, X8(M),
 /* f0 */ X16(M),
 };
 
-/* ModRM, SIB and displacement, by mod and rm; 8: SIB may name a disp32. */
-static const uint8_t modrm_bytes[32] = {
-	1, 1, 1, 1, 2 | 8, 5, 1, 1,	2, 2, 2, 2, 3, 2, 2, 2,
-	5, 5, 5, 5, 6, 5, 5, 5,		1, 1, 1, 1, 1, 1, 1, 1,
+/* By ModRM: bytes of it, SIB and displacement, but a disp32 that the SIB names. And
+ * what the operand is: REGISTER, disp(%rip), by SIB, disp(%rbp), MEMORY. */
+enum { REGISTER, RIP, BY_SIB, BY_BP, MEMORY, OPERAND = 16 };
+
+#define ROWS(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
+	__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
+#define MEM(n) ((n) + MEMORY * OPERAND)
+#define MODRM0 X4(MEM(1)), 2 + BY_SIB * OPERAND, 5 + RIP * OPERAND, X2(MEM(1))
+#define MODRM(d) X4(MEM(1 + d)), 2 + d + BY_SIB * OPERAND, \
+	1 + d + BY_BP * OPERAND, X2(MEM(1 + d))
+static const uint8_t modrm_bytes[256] = {
+	ROWS(MODRM0), ROWS(MODRM(1)), ROWS(MODRM(4)),
+	ROWS(X8(1 + REGISTER * OPERAND)),
 };
 
 /* What the prefixes and the opcode said. */
 struct parts {
 	const unsigned char *code;
-	size_t at;			/* offset of the next byte */
 	uint32_t attr;
-	uint32_t behind;		/* two bytes behind the opcode */
+	uint32_t behind;		/* bytes behind the opcode: ModRM, SIB */
+	uint32_t at;			/* offset of the next byte */
 	uint32_t opcode, opcode_at, modrm, modrm_at;
 	uint32_t rex, o16, a32, segment, rep;
 };
@@ -174,6 +191,7 @@ static uint32_t vector_attr(unsigned int map, uint8_t op)
 {
 	uint32_t a = M | (vector_writes(map, op) ? ALL : 0);
 
+	a |= map == 1 ? maps[256 + op] & (W | RM) ? W : 0 : W;
 	if (map == 3 || (map == 1 && ((op >= 0x70 && op <= 0x73) || op == 0xc2 ||
 				      (op >= 0xc4 && op <= 0xc6))))
 		a |= I8;
@@ -188,7 +206,7 @@ static bool is_plain(const struct parts *x)
 /* 8f: a map of 8 to 10, else it is pop. */
 static uint32_t take_xop(struct parts *x)
 {
-	static const uint8_t imm[3] = { I8, 0, JZ };
+	static const uint32_t imm[3] = { I8, 0, JZ };
 	const unsigned char *c = x->code + x->at;
 	unsigned int map = c[1] & 31;
 
@@ -196,7 +214,8 @@ static uint32_t take_xop(struct parts *x)
 		return X;
 	x->opcode = c[3];
 	x->at += 4;
-	return M | ALL | imm[map - 8];
+	x->rex = ~c[1] >> 5 & (REX_R | REX_X | REX_B);
+	return M | ALL | W | imm[map - 8];
 }
 
 /* c5, c4, 62: the map and the opcode behind them. */
@@ -218,6 +237,8 @@ static uint32_t take_vector(struct parts *x)
 	}
 	if (!map || map == 4 || map == 7 || (skip < 4 && map > 3))
 		return X;
+	if (skip > 2)
+		x->rex = ~c[1] >> 5 & (REX_R | REX_X | REX_B);
 	x->opcode = c[skip];
 	x->at += skip + 1;
 	if (skip < 4 && map == 1 && x->opcode == 0x77)	/* vzeroupper */
@@ -259,44 +280,46 @@ static uint32_t take_opcode(struct parts *x)
 
 static INLINE void take_modrm(struct parts *x)
 {
-	uint32_t c = x->behind;
-	size_t n = modrm_bytes[((c >> 3) & 0x18) | (c & 7)];
-	size_t wide_sib = (n >> 3) & ((c & 0x700) == 0x500);
-	size_t has = x->attr / M & 1;
-
-	x->modrm = c & 0xff;
+	x->modrm = x->behind & 0xff;
 	x->modrm_at = x->at;
-	x->at += (n & 7 & -has) + (wide_sib & has) * 4;
+	x->at += modrm_bytes[x->modrm] & 7 & -(x->attr / M & 1);
+	x->at += ((x->behind & 0x7c7) == 0x504) << 2 & x->attr / (M / 4);	/* by the SIB */
 }
 
 /* By operand size: 32 bits, 16, 64, 64. */
 static const uint8_t imm_bytes[4][16] = {
-	{ [I8] = 1, [IZ] = 4, [IV] = 4, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
-	{ [I8] = 1, [IZ] = 2, [IV] = 2, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
-	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
-	{ [I8] = 1, [IZ] = 4, [IV] = 8, [I16] = 2, [I24] = 3, [IA] = 8, [J8] = 1, [JZ] = 4 },
+	/* none I8 IZ IV I16 I24 IA J8 JZ */
+	{ 0, 1, 4, 4, 2, 3, 8, 1, 4 },
+	{ 0, 1, 2, 2, 2, 3, 8, 1, 4 },
+	{ 0, 1, 4, 8, 2, 3, 8, 1, 4 },
+	{ 0, 1, 4, 8, 2, 3, 8, 1, 4 },
 };
 
-static INLINE void take_imm(struct parts *x)
+static INLINE bool has_imm(const struct parts *x, uint32_t imm)
+{
+	return (x->attr & IMM) == (imm & IMM);
+}
+
+static void take_imm(struct parts *x)
 {
 	unsigned int size = (x->rex & REX_W ? 2 : 0) | x->o16;
 
 	x->at += imm_bytes[size][x->attr & IMM];
-	if (x->a32 && (x->attr & IMM) == IA)
+	if (x->a32 && has_imm(x, IA))
 		x->at -= 4;
 }
 
-static unsigned int reg_of(const struct parts *x)
+static INLINE unsigned int reg_of(const struct parts *x)
 {
 	return ((x->modrm >> 3) & 7) | (x->rex & REX_R ? 8 : 0);
 }
 
-static unsigned int rm_of(const struct parts *x)
+static INLINE unsigned int rm_of(const struct parts *x)
 {
 	return (x->modrm & 7) | (x->rex & REX_B ? 8 : 0);
 }
 
-static bool is_reg_form(const struct parts *x)
+static INLINE bool is_reg_form(const struct parts *x)
 {
 	return x->modrm >= 0xc0;
 }
@@ -307,14 +330,17 @@ enum { R_AX = 1 << 0, R_CX = 1 << 1, R_DX = 1 << 2, R_SI = 1 << 6, R_DI = 1 << 7
 static const uint16_t fixed_writes[8] = {
 	[AX / F] = R_AX, [AXDX / F] = R_AX | R_DX, [CX / F] = R_CX,
 	[STR / F] = R_AX | R_CX | R_DX | R_SI | R_DI, [ALL / F] = 0xffff,
-	[BP / F] = 1 << 5,
+	[LEAVE / F] = 1 << BP, [SPS / F] = 1 << SP,
 };
 
-/* Opcodes whose ModRM.reg says what they are. */
-static void take_group(struct parts *x)
+/* Opcodes whose ModRM.reg says what they are; false for what is left open there,
+ * or in the maps, and no compiler writes. */
+static bool take_group(struct parts *x)
 {
 	unsigned int reg = (x->modrm >> 3) & 7;
 
+	if (x->attr & X)
+		return false;
 	switch (x->opcode) {
 	case 0xba:				/* /4 bt */
 		if (reg == 4)
@@ -326,11 +352,14 @@ static void take_group(struct parts *x)
 		else if (reg > 3)
 			x->attr += AXDX - RM;
 		break;
+	case 0xc6: case 0xc7:		/* mov, xabort, xbegin */
+		return !reg || x->modrm == 0xf8;
 	case 0xff:				/* inc, dec, call, jmp, push */
 		if (reg < 2)
 			x->attr |= RM;
-		break;
+		return reg < 7;
 	}
+	return true;
 }
 
 static INLINE uint32_t writes_of(const struct parts *x)
@@ -349,22 +378,112 @@ static INLINE uint32_t writes_of(const struct parts *x)
 
 /* ---- classes ------------------------------------------------------------- */
 
+/* disp(%rsp) or disp(%rbp), no index: which; 0: another operand. */
+static INLINE unsigned int frame_base(const struct parts *x)
+{
+	uint32_t c = x->behind, operand = modrm_bytes[c & 0xff] / OPERAND;
+
+	if (operand < BY_SIB || operand > BY_BP || !(x->attr & M) || x->a32 ||
+	    x->segment || (x->rex & REX_B))
+		return 0;
+	if (operand == BY_BP)
+		return BP;
+	if ((x->rex & REX_X) || (c & 0x3800) != 0x2000)
+		return 0;
+	return (c & 0x700) == 0x400 ? SP : (c & 0x700) == 0x500 && (c & 0xc0) ? BP : 0;
+}
+
+static INLINE intptr_t frame_offset(const struct parts *x)
+{
+	const unsigned char *d = x->code + x->modrm_at + ((x->modrm & 7) == 4 ? 2 : 1);
+
+	switch (x->modrm >> 6) {
+	case 1:
+		return (int8_t)*d;
+	case 2:
+		return s32(d);
+	}
+	return 0;
+}
+
+static INLINE void set_frame(struct fl_insn *i, const struct parts *x, uint8_t cls,
+		      unsigned int reg)
+{
+	i->cls = cls;
+	i->reg = reg;
+	i->source = frame_base(x);
+	i->target = (uintptr_t)frame_offset(x);
+}
+
+/* How many bytes an instruction writes at most, as a power of two. The short
+ * displacements of EVEX are multiples of what only each instruction knows. */
+static unsigned int written(const struct parts *x)
+{
+	uint8_t first = x->code[x->opcode_at];
+
+	if (first == 0x62 && x->modrm >> 6 == 1)
+		return FL_ANYWHERE;
+	if (first == 0x0f && x->opcode == 0xae)
+		return 13;			/* xsave */
+	if (x->attr & RM)
+		return x->attr & BYTE && !(x->opcode & 1) ? 0 :
+			x->rex & REX_W || x->opcode == 0x8f ? 3 : 2;
+	if (first >= 0xd8 && first <= 0xdf)
+		return 7;			/* fnsave */
+	if (first != 0x0f)
+		return 6;
+	if ((x->opcode == 0x11 && (x->rep & 0xfe) == 0xf2) || x->opcode == 0x13 ||
+	    x->opcode == 0x17 || x->opcode == 0xd6 || x->opcode == 0xc3)
+		return 3;			/* movss, movsd, movlps, movhps, movq, movnti */
+	return 4;
+}
+
+/* What is neither a load nor a store of a whole register. */
+static __attribute__((noinline)) void set_other(struct fl_insn *i, const struct parts *x)
+{
+	if (x->opcode == 0x7e && x->rep == 0xf3)	/* movq, a load */
+		return;
+	if (frame_base(x) && (x->attr & (RM | W)) &&
+	    !((x->attr & NOT7) && (x->modrm & 0x38) == 0x38))
+		set_frame(i, x, FL_INSN_SMASH, written(x));
+}
+
+/* 81, 83: add, sub, and of the stack pointer. */
+static void set_stack(struct fl_insn *i, const struct parts *x)
+{
+	const unsigned char *c = x->code + x->at;
+	unsigned int op = x->modrm & 0x38;
+	intptr_t v = has_imm(x, I8) ? (int8_t)c[-1] : s32(c - 4);
+
+	if (!(x->attr & NOT7) || (x->attr & BYTE) || !(x->rex & REX_W))
+		return;
+	i->reg = i->source = SP;
+	i->target = (uintptr_t)(op == 0x28 ? -v : v);
+	if (op == 0 || op == 0x28)
+		i->cls = FL_INSN_FRAME_ADDRESS;
+	else if (op == 0x20)
+		i->cls = FL_INSN_ALIGN;
+	else
+		return;
+	i->writes &= ~(1u << SP);
+}
+
 /* disp32(%rip), and the address is all of 64 bits. */
-static bool is_pc_relative(const struct parts *x)
+static INLINE bool is_pc_relative(const struct parts *x)
 {
 	return (x->modrm & 0xc7) == 0x05 && !x->a32 && !x->segment;
 }
 
-static uintptr_t pc_relative(const struct parts *x, uintptr_t end)
+static INLINE uintptr_t pc_relative(const struct parts *x, uintptr_t end)
 {
 	return end + (uintptr_t)(intptr_t)s32(x->code + x->modrm_at + 1);
 }
 
-static void set_branch(struct fl_insn *i, const struct parts *x, uint8_t cls,
+static INLINE void set_branch(struct fl_insn *i, const struct parts *x, uint8_t cls,
 		       uintptr_t end)
 {
 	const unsigned char *c = x->code + x->at;
-	intptr_t d = (x->attr & IMM) == J8 ? (int8_t)c[-1] : s32(c - 4);
+	intptr_t d = has_imm(x, J8) ? (int8_t)c[-1] : s32(c - 4);
 
 	i->cls = cls;
 	i->target = end + (uintptr_t)d;
@@ -372,7 +491,7 @@ static void set_branch(struct fl_insn *i, const struct parts *x, uint8_t cls,
 		i->writes = R_SCRATCH;
 }
 
-static void set_load(struct fl_insn *i, uint8_t cls, unsigned int reg,
+static INLINE void set_load(struct fl_insn *i, uint8_t cls, unsigned int reg,
 		     uintptr_t target)
 {
 	i->cls = cls;
@@ -380,11 +499,35 @@ static void set_load(struct fl_insn *i, uint8_t cls, unsigned int reg,
 	i->target = target;
 }
 
-static void set_move(struct fl_insn *i, unsigned int reg, unsigned int source)
+static INLINE void set_move(struct fl_insn *i, unsigned int reg, unsigned int source)
 {
 	i->cls = FL_INSN_MOVE;
 	i->reg = reg;
 	i->source = source;
+	i->writes &= ~(1u << SP);
+}
+
+static INLINE void set_push(struct fl_insn *i, const struct parts *x, unsigned int reg)
+{
+	if (x->o16 && !(x->rex & REX_W)) {
+		i->writes |= 1u << SP;
+		return;
+	}
+	i->cls = FL_INSN_PUSH;
+	i->reg = reg;
+}
+
+static INLINE void set_pop(struct fl_insn *i, const struct parts *x)
+{
+	unsigned int reg = x->opcode == 0xc9 ? BP :		/* leave */
+		(x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
+
+	if (x->o16 && !(x->rex & REX_W)) {
+		i->writes |= 1u << SP;
+		return;
+	}
+	i->cls = x->opcode == 0xc9 ? FL_INSN_LEAVE : FL_INSN_POP;
+	i->reg = reg;
 }
 
 /* ff: /2 call, /4 jmp. */
@@ -399,12 +542,16 @@ static void set_indirect(struct fl_insn *i, const struct parts *x, uintptr_t end
 		i->cls = slot && reg == 2 ? FL_INSN_CALL_SLOT : FL_INSN_CALL;
 	else if (reg == 4 || reg == 5)
 		i->cls = slot && reg == 4 ? FL_INSN_JUMP_SLOT : FL_INSN_JUMP;
+	else if (reg == 6)
+		set_push(i, x, FL_NO_REG);
+	else
+		set_other(i, x);
 	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
 		i->target = pc_relative(x, end);
 }
 
 /* b8+r: an immediate of 4 or 8 bytes. */
-static void set_immediate(struct fl_insn *i, const struct parts *x)
+static INLINE void set_immediate(struct fl_insn *i, const struct parts *x)
 {
 	const unsigned char *c = x->code + x->at;
 	unsigned int reg = (x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
@@ -429,29 +576,38 @@ static void set_c7(struct fl_insn *i, const struct parts *x, uintptr_t end)
 		i->target = x->opcode == 0xc7 ? end + (uintptr_t)(intptr_t)imm : 0;
 		return;
 	}
-	if (x->opcode == 0xc6 || !is_reg_form(x) || (x->modrm & 0x38))
+	if (x->opcode == 0xc6 || !is_reg_form(x)) {
+		set_other(i, x);
 		return;
+	}
 	if (x->rex & REX_W)
 		set_load(i, FL_INSN_LOAD_ADDRESS, rm_of(x), (uintptr_t)(intptr_t)imm);
 	else if (!x->o16)
 		set_load(i, FL_INSN_LOAD_ADDRESS, rm_of(x), (uint32_t)imm);
 }
 
-/* mov between registers, or from disp32(%rip). */
-static void set_mov(struct fl_insn *i, const struct parts *x, uintptr_t end)
+/* mov between registers, from disp32(%rip), from or to the frame; false: another. */
+static INLINE bool set_mov(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
+	bool load = x->opcode == 0x8b;
+
 	if (!(x->rex & REX_W))
-		return;
-	if (is_reg_form(x) && x->opcode == 0x8b)
-		set_move(i, reg_of(x), rm_of(x));
+		return false;
+	if (frame_base(x))
+		set_frame(i, x, load ? FL_INSN_LOAD_FRAME : FL_INSN_STORE_FRAME, reg_of(x));
 	else if (is_reg_form(x))
-		set_move(i, rm_of(x), reg_of(x));
-	else if (x->opcode == 0x8b && is_pc_relative(x))
+		set_move(i, load ? reg_of(x) : rm_of(x), load ? rm_of(x) : reg_of(x));
+	else if (load && is_pc_relative(x))
 		set_load(i, FL_INSN_LOAD_SLOT, reg_of(x), pc_relative(x, end));
+	return true;
 }
 
-static void set_lea(struct fl_insn *i, const struct parts *x, uintptr_t end)
+static INLINE void set_lea(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
+	if (frame_base(x) && (x->rex & REX_W)) {
+		set_frame(i, x, FL_INSN_FRAME_ADDRESS, reg_of(x));
+		i->writes &= ~(1u << SP);
+	}
 	if ((x->modrm & 0xc7) != 0x05 || x->a32)
 		return;
 	if (x->rex & REX_W)
@@ -470,52 +626,72 @@ static void set_nop(struct fl_insn *i, const struct parts *x)
 		i->writes = 0;			/* pause */
 }
 
-static void classify(struct fl_insn *i, const struct parts *x, uintptr_t end)
+static __attribute__((noinline)) void classify_rare(struct fl_insn *i,
+						    const struct parts *x, uintptr_t end)
 {
 	switch (x->attr & KIND) {
-	case CALL:
-		set_branch(i, x, FL_INSN_CALL, end);
-		break;
-	case JUMP:
-		set_branch(i, x, FL_INSN_JUMP, end);
-		break;
-	case COND:
-		set_branch(i, x, FL_INSN_BRANCH, end);
-		break;
-	case RET:
-		i->cls = FL_INSN_RET;
-		break;
 	case NOP90:
 		set_nop(i, x);
 		break;
-	case NOPM:
-		i->cls = FL_INSN_NOP;
-		break;
 	case HINT:
-		if (is_reg_form(x) && x->rep)	/* rdssp, endbr64 */
+		if (x->opcode == 0x0b)		/* ud2 */
+			i->cls = FL_INSN_STOP;
+		else if (is_reg_form(x) && x->rep)	/* rdssp, endbr64 */
 			i->writes = 1u << rm_of(x);
-		break;
-	case LEA:
-		set_lea(i, x, end);
-		break;
-	case IMMEDIATE:
-		set_immediate(i, x);
-		break;
-	case LOAD: case STORE:
-		set_mov(i, x, end);
 		break;
 	case IND:
 		set_indirect(i, x, end);
 		break;
-	case POP:
-		i->cls = FL_INSN_POP;
-		i->reg = x->opcode == 0xc9 ? 5 :		/* leave */
-			(x->opcode & 7) | (x->rex & REX_B ? 8 : 0);
-		break;
 	case C7:
 		set_c7(i, x, end);
 		break;
+	default:
+		set_other(i, x);
+		if (i->writes >> SP & 1)
+			set_stack(i, x);
 	}
+}
+
+static INLINE void classify(struct fl_insn *i, const struct parts *x, uintptr_t end)
+{
+	struct parts copy;
+
+	switch (x->attr & KIND) {
+	case CALL:
+		set_branch(i, x, FL_INSN_CALL, end);
+		return;
+	case JUMP:
+		set_branch(i, x, FL_INSN_JUMP, end);
+		return;
+	case COND:
+		set_branch(i, x, FL_INSN_BRANCH, end);
+		return;
+	case RET:
+		i->cls = FL_INSN_RET;
+		return;
+	case NOPM:
+		i->cls = FL_INSN_NOP;
+		return;
+	case LEA:
+		set_lea(i, x, end);
+		return;
+	case IMMEDIATE:
+		set_immediate(i, x);
+		return;
+	case LOAD: case STORE:
+		if (set_mov(i, x, end))
+			return;
+		break;
+	case POP:
+		set_pop(i, x);
+		return;
+	case PUSH:
+		set_push(i, x, (x->opcode & 0xf8) != 0x50 ? FL_NO_REG :
+			 (x->opcode & 7) | (x->rex & REX_B ? 8 : 0));
+		return;
+	}
+	copy = *x;			/* so that `x` can stay in registers */
+	classify_rare(i, &copy, end);
 }
 
 /* A near branch of 16 bits: makers differ. */
@@ -532,34 +708,31 @@ static bool is_short_branch(const struct parts *x)
 	       (kind == IND && (reg == 2 || reg == 4));
 }
 
-/* Bytes that the maps leave open and no compiler writes. */
-static INLINE bool is_undefined(const struct parts *x)
-{
-	uint32_t kind = x->attr & KIND;
-	unsigned int reg = (x->modrm >> 3) & 7;
-
-	return (x->attr & X) || (kind == C7 && reg && x->modrm != 0xf8) ||
-	       (kind == IND && reg == 7);
-}
-
-/* A REX or none, and an opcode of one or two bytes: nearly all code. Written
- * without branches, which these bytes would make unpredictable. */
+/* A REX or none, and an opcode of one or two bytes that says it all: nearly all
+ * code. With a REX or without is chosen by masks, as no branch could be predicted. */
 static INLINE bool take_common(struct parts *x)
 {
-	uint64_t w, rex, escape;
+	uint32_t w, behind, rex;
+	uint64_t all;
 
-	__builtin_memcpy(&w, x->code, sizeof w);
-	rex = (w & 0xf0) == 0x40;
-	x->rex = (uint32_t)w & 15 & -(uint32_t)rex;
-	w >>= 8 * rex;
-	escape = (w & 0xff) == 0x0f;
-	w >>= 8 * escape;
-	x->opcode_at = (uint32_t)rex;
-	x->at = rex + escape + 1;
+	__builtin_memcpy(&all, x->code, sizeof all);
+	w = (uint32_t)all;
+	rex = -(uint32_t)((w & 0xf0) == 0x40);
+	x->rex = w & 15 & rex;
+	behind = (uint32_t)(all >> 8);
+	w ^= (w ^ behind) & rex;
+	x->behind = behind ^ ((behind ^ (uint32_t)(all >> 16)) & rex);
 	x->opcode = w & 0xff;
-	x->behind = (uint32_t)(w >> 8);
-	x->attr = maps[escape * 256 + x->opcode];
-	return !(x->attr & P);
+	x->attr = maps[x->opcode];
+	x->opcode_at = -rex;
+	x->at = 1 - rex;
+	if (x->opcode == 0x0f) {
+		x->opcode = x->behind & 0xff;
+		x->behind >>= 8;
+		x->attr = maps[256 + x->opcode];
+		x->at++;
+	}
+	return !((x->attr & (P | GROUP | X)) | (x->attr / (V / REX_W) & x->rex & REX_W));
 }
 
 static bool take_any(struct parts *x)
@@ -573,37 +746,57 @@ static bool take_any(struct parts *x)
 	return true;
 }
 
-/* Most moves are of no class; say so before the jump table of classify(). */
-static INLINE bool has_class(const struct parts *x)
+/* Most moves are of no class; say so before the switch of classify(). */
+static INLINE bool has_class(const struct parts *x, uint32_t writes)
 {
-	uint32_t kind = x->attr & KIND;
+	uint32_t kind = x->attr & KIND, operand = modrm_bytes[x->modrm] / OPERAND;
 
 	if (kind == LOAD || kind == STORE || kind == LEA)
-		return is_reg_form(x) || (x->modrm & 0xc7) == 0x05;
-	return kind;
+		return operand < MEMORY;
+	return kind || (writes >> SP & 1) ||
+	       ((x->attr & (RM | W)) && (operand == BY_SIB || operand == BY_BP));
 }
 
-static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+static INLINE void describe(struct fl_insn *i, const struct parts *x, uintptr_t at)
 {
-	struct parts x;
+	uint32_t writes = writes_of(x);
 
-	x.code = code;
-	x.o16 = x.a32 = x.segment = x.rep = 0;
-	if (!take_common(&x) && !take_any(&x))
+	*i = (struct fl_insn){
+		.len = x->at, .opcode_at = x->opcode_at, .writes = writes,
+	};
+	if (has_class(x, writes))
+		classify(i, x, at + x->at);
+}
+
+/* Prefixes and groups. */
+static __attribute__((noinline)) bool decode_any(struct fl_insn *i,
+						 const unsigned char *code, uintptr_t at)
+{
+	struct parts x = { .code = code };
+
+	if (!take_any(&x))
 		return false;
 	take_modrm(&x);
-	if (x.attr & GROUP)
-		take_group(&x);
-	if (is_undefined(&x) || (x.o16 && is_short_branch(&x)))
+	if ((x.attr & (GROUP | X)) && !take_group(&x))
+		return false;
+	if (x.o16 && is_short_branch(&x))
 		return false;
 	take_imm(&x);
 	if (x.at > LEN_MAX)
 		return false;
-	*i = (struct fl_insn){
-		.len = x.at, .opcode_at = x.opcode_at, .writes = writes_of(&x),
-	};
-	if (has_class(&x))
-		classify(i, &x, at + x.at);
+	describe(i, &x, at);
+	return true;
+}
+
+static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_t at)
+{
+	struct parts x = { .code = code };
+
+	if (!take_common(&x))
+		return decode_any(i, code, at);
+	take_modrm(&x);
+	x.at += x.attr / L;
+	describe(i, &x, at);
 	return true;
 }
 

@@ -15,8 +15,11 @@
 #define FL_ARCH_GLUE_BYTES 16
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_ARG0 7			/* rdi */
-#define FL_ARCH_N_KEPT 6		/* registers a call keeps, but the stack pointer: */
-#define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 r13 r14 r15, ... */
+#define FL_ARCH_SP 4			/* rsp */
+#define FL_ARCH_FP 5			/* rbp */
+#define FL_ARCH_SCRATCH 0x0fc7		/* rax rcx rdx rsi rdi r8 to r11: calls lose them */
+#define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 to r15: calls keep them */
+#define FL_ARCH_N_KEPT 6
 #define FL_ARCH_KEPT_INDEX { [3] = 0, [5] = 1, [12] = 2, [13] = 3, [14] = 4, [15] = 5 }
 #define FL_ARCH_LANDING_BYTES 4		/* endbr64 */
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
