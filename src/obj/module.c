@@ -38,6 +38,13 @@ const unsigned char *fl_obj_bytes(const struct fl_module *m, uintptr_t a, size_t
 	return find_segment(m, a, n, PF_R) ? (const unsigned char *)a : NULL;
 }
 
+size_t fl_obj_left(const struct fl_module *m, uintptr_t a)
+{
+	const Elf64_Phdr *p = find_segment(m, a, 1, PF_R);
+
+	return p ? m->bias + p->p_vaddr + p->p_memsz - a : 0;
+}
+
 bool fl_obj_is_text(const struct fl_module *m, uintptr_t a, size_t n)
 {
 	return find_segment(m, a, n, PF_X);

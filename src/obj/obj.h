@@ -95,6 +95,8 @@ void fl_obj_unlay(struct fl_module *);
 bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
 /* `n` bytes at address `a`; NULL when no readable segment holds all of them. */
 const unsigned char *fl_obj_bytes(const struct fl_module *, uintptr_t a, size_t n);
+/* How many bytes may be read from address `a` on. */
+size_t fl_obj_left(const struct fl_module *, uintptr_t a);
 /* Does address `a`, `n` bytes long, lie in executable bytes of the module? */
 bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
 /* ... in bytes that nobody writes once the module is relocated? */
@@ -105,8 +107,17 @@ bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
 int fl_obj_relocs(const struct fl_module *,
 		  int (*each)(void *arg, uintptr_t slot, uint32_t type,
 			      const char *name, uintptr_t value), void *arg);
-/* Each function range that .eh_frame_hdr knows, ascending. -ENOENT without. */
+/* Each function range that .eh_frame_hdr knows, ascending, and where its table of
+ * exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many ranges are
+ * not understood, or what `each` returned when not 0. */
 int fl_obj_frames(const struct fl_module *,
-		  int (*each)(void *arg, uintptr_t start, uintptr_t end), void *arg);
+		  int (*each)(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda),
+		  void *arg);
+enum { FL_OBJ_UNKNOWN = 1 };
+/* Each part of the function [start, end) whose calls have a landing pad, ascending,
+ * by the table at `lsda`. FLE_TRUNCATED when that is not understood. */
+int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintptr_t end,
+		int (*each)(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad),
+		void *arg);
 
 #endif

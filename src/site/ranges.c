@@ -52,30 +52,38 @@ uintptr_t fl_text_address(const struct fl_module *m, uintptr_t a)
 	return m->laid_out && fl_text_bytes(m, a + m->bias) ? a + m->bias : 0;
 }
 
-/* ---- gathering --------------------------------------------------------------- */
+/* ---- gathering ----------------------------------------------------------- */
 
 struct fill {
 	const struct fl_module *m;
 	struct fl_ranges *to;
 	size_t n, room;			/* room 0: only count */
 	size_t n_known;			/* sorted ranges at the head of `to` */
+	uintptr_t lsda;			/* of what no unwind table knows */
 };
 
-static void add(struct fill *f, uintptr_t start, uintptr_t end, size_t is_gap)
+static void add(struct fill *f, const struct fl_range *r)
 {
 	if (f->n < f->room)
-		f->to->r[f->n] = (struct fl_range){ start, end, is_gap };
+		f->to->r[f->n] = *r;
 	f->n++;
 }
 
-static int add_frame(void *arg, uintptr_t start, uintptr_t end)
+/* As much of it as is text. */
+static int add_text(struct fill *f, struct fl_range r)
 {
-	struct fill *f = arg;
-	size_t left = fl_text_bytes(f->m, start);
+	size_t left = fl_text_bytes(f->m, r.start);
 
+	if (r.end - r.start > left)
+		r.end = r.start + left;
 	if (left)
-		add(f, start, end - start < left ? end : start + left, 0);
+		add(f, &r);
 	return 0;
+}
+
+static int add_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
+{
+	return add_text(arg, (struct fl_range){ start, end, lsda, .is_frame = 1 });
 }
 
 /* A function that the unwind tables do not know. */
@@ -89,10 +97,10 @@ static int add_symbol(void *arg, const char *name, uint64_t value, uint64_t size
 	(void)name;
 	if (!size || (i < known.n && known.r[i].start <= start))
 		return 0;
-	return add_frame(f, start, start + size);
+	return add_text(f, (struct fl_range){ start, start + size, f->lsda, 0, 0 });
 }
 
-/* ---- order --------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
 /* Let element `i` of a heap of `n` sink. */
 static void sink(struct fl_range *r, size_t i, size_t n)
@@ -145,9 +153,17 @@ static size_t drop_overlaps(struct fl_range *r, size_t n)
 	return to;
 }
 
-/* ---- gaps ------------------------------------------------------------------- */
+/* ---- gaps ---------------------------------------------------------------- */
 
 enum { GAP_MIN = 32 };			/* less is padding between functions */
+
+static void add_gap(struct fill *f, uintptr_t a, uintptr_t end)
+{
+	struct fl_range r = { .start = a, .end = end, .lsda = f->lsda, .is_gap = 1 };
+
+	if (end > a && end - a >= GAP_MIN)
+		add(f, &r);
+}
 
 /* What `known`, sorted, leaves of [a, end). */
 static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
@@ -157,12 +173,10 @@ static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
 
 		if (r->end <= a || r->start >= end)
 			continue;
-		if (r->start > a && r->start - a >= GAP_MIN)
-			add(f, a, r->start, 1);
+		add_gap(f, a, r->start);
 		a = r->end;
 	}
-	if (a < end && end - a >= GAP_MIN)
-		add(f, a, end, 1);
+	add_gap(f, a, end);
 }
 
 static void add_gaps(struct fill *f)
@@ -208,9 +222,19 @@ static int extend(struct fill *f, void (*next)(struct fill *))
 	return 0;
 }
 
+/* Code that only the unwinder reaches. Where its tables are not all understood,
+ * any function that they do not know may have some. */
+static bool may_have_pads(const struct fl_module *m)
+{
+	Elf64_Shdr sh;
+
+	return !m->file.sh || fl_obj_section(&m->file, ".gcc_except_table", &sh);
+}
+
 static void add_frames(struct fill *f)
 {
-	fl_obj_frames(f->m, add_frame, f);
+	f->lsda = fl_obj_frames(f->m, add_frame, f) && may_have_pads(f->m) ?
+		FL_OBJ_UNKNOWN : 0;
 }
 
 static void add_symbols(struct fill *f)

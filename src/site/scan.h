@@ -21,7 +21,9 @@ void fl_scratch_close(void *, size_t n_bytes);
 struct fl_ranges {
 	struct fl_range {
 		uintptr_t start, end;
-		size_t is_gap;		/* 1: code that no table knows */
+		uintptr_t lsda;		/* its landing pads, see fl_obj_frames() */
+		uint32_t is_gap;	/* 1: code that no table knows */
+		uint32_t is_frame;	/* 1: the unwinder knows where it ends */
 	} *r;
 	size_t n, n_bytes;		/* of the scratch memory */
 };

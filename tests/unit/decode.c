@@ -162,7 +162,8 @@ static bool may_be_smash(const ZydisDecodedInstruction *z)
 {
 	return z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || z->opcode == 0xae ||
 	       z->opcode == 0xc7 || (z->opcode >= 0xd8 && z->opcode <= 0xdf) ||
-	       z->opcode == 0x7e || z->opcode == 0x78 || z->opcode <= 1 || z->opcode_map != ZYDIS_OPCODE_MAP_0F;
+	       z->opcode == 0x7e || z->opcode == 0x78 || z->opcode <= 1 ||
+	       z->opcode_map != ZYDIS_OPCODE_MAP_0F;
 }
 
 static unsigned int mov_class(const ZydisDecodedInstruction *z,

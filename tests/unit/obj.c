@@ -45,8 +45,9 @@ static int on_reloc(void *arg, uintptr_t slot, uint32_t type, const char *name,
 	return 0;
 }
 
-static int on_frame(void *arg, uintptr_t start, uintptr_t end)
+static int on_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
 {
+	(void)lsda;
 	assert_true(start < end);
 	++*(size_t *)arg;
 	return 0;
