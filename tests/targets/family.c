@@ -69,10 +69,22 @@ QUIET static void reap(pid_t pid, int expected)
 
 /* ---- fork ------------------------------------------------------------------- */
 
+QUIET static sigset_t mask(void)
+{
+	sigset_t now;
+
+	sigemptyset(&now);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	return now;
+}
+
 QUIET static pid_t child(long n)
 {
+	sigset_t before = mask(), after;
 	pid_t pid = fork();
 
+	after = mask();
+	CHECK(!memcmp(&before, &after, sizeof before));
 	if (pid)
 		return pid;
 	forget_counts();

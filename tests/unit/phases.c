@@ -24,6 +24,7 @@ enum { AT = 64 * 4, ONE = 64 };		/* the first byte of a line; `one` returns 1 */
 static unsigned char *code;
 static const unsigned char mov1[5] = { 0xb8, 1, 1, 1, 1 };
 static const unsigned char mov2[5] = { 0xb8, 2, 2, 2, 2 };
+static const unsigned char nop5[5] = { 0x0f, 0x1f, 0x44, 0, 0 };
 
 static unsigned char *lay(size_t offset, const void *insn, size_t n)
 {
@@ -111,25 +112,33 @@ static void a_set_syncs_behind_each_phase(void **state)
 }
 
 /* Its last store needs no sync of the caller's. */
+static void switch_both_ways(struct flick_patch *p)
+{
+	assert_string_equal(flick_patch_tactic(p), "wide");
+	begin_story();
+	assert_int_equal(flick_patch_switch(p, FLICK_ON), 0);
+	assert_string_equal(story, "pStSh");
+	begin_story();
+	assert_int_equal(flick_patch_start(p, FLICK_OFF), 0);
+	while (flick_patch_finish(p))
+		;
+	assert_string_equal(story, "pStSh");
+	assert_int_equal(flick_patch_release(p), 0);
+}
+
+/* Held, whoever comes by: begun and ended in one call. Passed: in steps. */
 static void a_switch_of_a_place_syncs_behind_each_phase(void **state)
 {
 	struct flick_patch p;
 
 	(void)state;
 	assert_int_equal(flick_patch_init(&p, lay(6, mov1, 5), mov2, 5), 0);
-	assert_string_equal(flick_patch_tactic(&p), "wide");
-	begin_story();
-	assert_int_equal(flick_patch_switch(&p, FLICK_ON), 0);
-	assert_string_equal(story, "pStSh");
-	begin_story();
-	assert_int_equal(flick_patch_start(&p, FLICK_OFF), 0);
-	while (flick_patch_finish(&p))
-		;
-	assert_string_equal(story, "pStSh");
+	switch_both_ways(&p);
+	assert_int_equal(flick_call_init(&p, lay(5, nop5, 5), code + ONE, 0), 0);
+	switch_both_ways(&p);
 	begin_story();
 	flick_patch_barrier();
 	assert_string_equal(story, "S");
-	assert_int_equal(flick_patch_release(&p), 0);
 }
 
 /* ---- traps of the program's -------------------------------------------------------- */

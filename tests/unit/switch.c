@@ -233,6 +233,7 @@ static void a_set_is_synchronised_behind_its_stores(void **unused)
 static void wish_again(struct rig *unused)
 {
 	const uint8_t on[1] = { FL_ON };
+	uint64_t signals;
 
 	(void)unused;
 	open_probe();
@@ -240,6 +241,11 @@ static void wish_again(struct rig *unused)
 	NEED(!fl_probe_switch(0, FL_ON) && *page == ON_BYTE);
 	*page = OFF_BYTE;
 	NEED(fl_probes_switch_set(on, 1) == 1 && *page == ON_BYTE);
+	*page = OFF_BYTE;
+	fl_switches_lock(&signals);
+	fl_probe_flip_locked(0, FL_ON);
+	fl_switches_unlock(&signals);
+	NEED(*page == ON_BYTE);
 }
 
 /* Each in a region of its own. */
