@@ -3,104 +3,225 @@
  *
  * Hides how a call is given its function: the body a call belongs to is what
  * its first argument says, whatever symbol contains it, since compilers inline
- * instrumented bodies. Code is decoded once, in order; a call whose argument is
- * a constant is noted, and told at the end, when every branch has been seen.
+ * instrumented bodies. Text is decoded once, in order. A range that has nothing to
+ * do with others is named at once and its steps are forgotten; the others, and those
+ * with jumps through tables, when all has been read.
  *
  * INVARIANT  A site's function is the value of its first argument each time it
  *	runs, or its glue asks at each (fl_probe_ask). A jump that asks is taken
  *	for the end of the body around it; a call is told by its first run.
- * WHY	A constant loaded on a straight line reaches the call unless a branch
- *	lands in between: labels has a bit for every target of a direct one. An
- *	indirect jump (a switch) while the argument holds the address of code makes
- *	its function tell nothing. A handler of exceptions stands behind a call, so
- *	where there are any no line goes on past one. A register that calls keep is
- *	used when its function, with the parts that branches join to it, loads one
- *	constant into it and nothing else.
- * FAILURE  Memory for notes that runs out ends the noting; what was noted stands.
+ * WHY	flow.c. A name from a straight line holds unless something lands in between:
+ *	labels has a bit for every place where something may, but for the targets of
+ *	switches, and ranges that have one wait for these. A branch or an address that is
+ *	met later and leads into what was named takes the names back.
+ * FAILURE    No room for steps, notes or links, as only made-up code needs it:
+ *	nothing is named.
  */
 #include <string.h>
 
 #include "cyg.h"
 
-/* A call found; addresses are offsets from `lo`. */
-struct note {
-	uint32_t at, since, moved, range;
-	uintptr_t v;			/* loaded; once it is resolved, the function or 0 */
-	uint8_t source, via, kind, form, room, opcode;
-};
-
-/* A branch from one range into another. */
-struct link {
-	uintptr_t target;
-	uint32_t range;
-	uint32_t is_jump;		/* 1: not conditional */
-};
-
 struct scan {
-	const struct fl_module *m;
-	struct fl_reach reach;
-	struct fl_ranges ranges;
-	uintptr_t lo, hi;		/* all executable segments */
-	uint64_t *labels;		/* a bit a byte of [lo, hi) */
-	struct note *notes;
-	struct link *links;
-	struct fl_keep *keeps;		/* one a range */
-	size_t n_notes, room_notes, n_links, room_links;
-	size_t n_label_bytes;
-	bool links_lost;
+	struct fl_code c;
+	struct fl_body body;		/* scratch for each in turn */
+	fl_site_each *each;
+	void *arg;
+	bool rest;			/* tell the calls that have no name, and no others */
 };
 
-/* ---- labels -------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
-static void set_label(struct scan *s, uintptr_t a)
+static bool has_name(const struct fl_note *n)
 {
-	if (a - s->lo < s->hi - s->lo)
-		s->labels[(a - s->lo) / 64] |= 1ull << (a - s->lo) % 64;
+	return n->source != FL_STEP_LOST;
 }
 
-/* Does a branch land in (after, to]? */
-static bool has_label(const struct scan *s, size_t after, size_t to)
+static void forget_names(struct fl_code *c, const struct fl_part *p)
 {
-	for (size_t i = after + 1; i <= to; i = (i | 63) + 1) {
-		uint64_t w = s->labels[i / 64] >> i % 64;
+	for (uint32_t i = 0; i < p->n_notes; i++)
+		c->notes[p->note + i].source = FL_STEP_LOST;
+}
 
-		if (to / 64 == i / 64)
-			w &= ~0ull >> (63 - (to - i));
-		if (w)
-			return true;
+/* What the code right before each call says; how many it leaves. */
+static size_t name_lines(struct fl_code *c, const struct fl_part *p)
+{
+	size_t left = 0;
+
+	for (struct fl_note *n = &c->notes[p->note]; n < &c->notes[p->note + p->n_notes]; n++)
+		left += !has_name(n) && !fl_flow_line(c, p, n);
+	return left;
+}
+
+/* What registers hold all along says; how many calls it leaves. */
+static size_t name_kept(struct fl_code *c, uint32_t first)
+{
+	struct fl_kept k = { 0 };
+	size_t left = 0;
+
+	for (uint32_t p = first; p != FL_NOWHERE; p = c->parts[p].next)
+		fl_flow_keep(&k, c, &c->parts[p]);
+	for (uint32_t p = first; p != FL_NOWHERE; p = c->parts[p].next)
+		for (uint32_t i = 0; i < c->parts[p].n_notes; i++) {
+			struct fl_note *n = &c->notes[c->parts[p].note + i];
+
+			left += !has_name(n) && !fl_flow_kept(&k, n);
+		}
+	return left;
+}
+
+static void name_paths(struct fl_body *b, const struct fl_part *p)
+{
+	struct fl_note *notes = b->c->notes;
+
+	for (struct fl_note *n = &notes[p->note]; n < &notes[p->note + p->n_notes]; n++)
+		if (!has_name(n))
+			fl_flow_paths(b, n);
+}
+
+/* The calls of the body that begins with part `first`. */
+static int name_body(struct scan *s, uint32_t first)
+{
+	struct fl_code *c = &s->c;
+	bool has_switch = false;
+	size_t left = 0;
+	int err;
+
+	for (uint32_t p = first; p != FL_NOWHERE; p = c->parts[p].next) {
+		forget_names(c, &c->parts[p]);	/* of when less was known */
+		left += name_lines(c, &c->parts[p]);
+		has_switch |= c->parts[p].has_switch && c->parts[p].n_notes;
 	}
-	return false;
+	if (left)
+		left = name_kept(c, first);
+	if (!left && !has_switch)
+		return 0;
+	err = fl_body_make(&s->body, first);
+	if (!err)
+		err = fl_flow_open(&s->body);
+	if (err)
+		return err;
+	for (uint32_t p = first; p != FL_NOWHERE; p = c->parts[p].next)
+		if (!s->body.is_strange)
+			name_paths(&s->body, &c->parts[p]);
+		else if (has_switch)
+			forget_names(c, &c->parts[p]);
+	return 0;
 }
 
-static void note_branch(struct scan *s, const struct fl_insn *i, size_t range)
-{
-	const struct fl_range *r = &s->ranges.r[range];
-	bool is_jump = i->cls == FL_INSN_JUMP;
+/* ---- ranges -------------------------------------------------------------- */
 
-	set_label(s, i->target);
-	if (i->target - r->start < r->end - r->start)
+static bool is_named(const struct fl_code *c, const struct fl_part *p)
+{
+	for (uint32_t i = 0; i < p->n_notes; i++)
+		if (!has_name(&c->notes[p->note + i]))
+			return false;
+	return true;
+}
+
+/* Is an address inside of it known to code? */
+static bool has_inner_entry(const struct fl_code *c, const struct fl_part *p)
+{
+	return !fl_no_bit(c->entries, fl_part_start(c, p) + 1, p->end);
+}
+
+/* Its address is known to code, so it is no part of another. */
+static bool is_function(const struct fl_code *c, const struct fl_part *p)
+{
+	return fl_bit(c->entries, fl_part_start(c, p));
+}
+
+static int read_range(struct scan *s, size_t range)
+{
+	struct fl_code *c = &s->c;
+	struct fl_part *p = &c->parts[range];
+	int err;
+
+	fl_code_read(c, range);
+	if (p->has_links || c->is_lost)
+		return 0;
+	if (p->n_notes && (p->has_switch || !is_function(c, p) || has_inner_entry(c, p)))
+		return 0;
+	err = name_body(s, (uint32_t)range);
+	if (err || !is_named(c, p))
+		return err;
+	c->n_steps = p->first;
+	p->n = 0;
+	p->is_done = 1;
+	return 0;
+}
+
+static uint32_t owner_of(struct fl_code *c, uint32_t p)
+{
+	while (c->parts[p].owner != p)
+		p = c->parts[p].owner = c->parts[c->parts[p].owner].owner;
+	return p;
+}
+
+/* Ranges that branches join are one body. */
+static void join(struct fl_code *c, const struct fl_link *l)
+{
+	size_t to = fl_code_range(c, l->target);
+	bool is_start = to < c->ranges.n && c->ranges.r[to].start == c->lo + l->target;
+	uint32_t a, b;
+
+	if (to == c->ranges.n || (is_start && fl_bit(c->entries, l->target)))
+		return;				/* a function's: a tail call */
+	if (c->parts[to].is_done) {
+		if (!is_start)
+			forget_names(c, &c->parts[to]);
 		return;
-	if (s->n_links < s->room_links)
-		s->links[s->n_links++] = (struct link){ i->target, range, is_jump };
+	}
+	a = owner_of(c, l->range);
+	b = owner_of(c, (uint32_t)to);
+	if (a < b)
+		c->parts[b].owner = a;
 	else
-		s->links_lost = true;
+		c->parts[a].owner = b;
 }
 
-/* ---- one range ------------------------------------------------------------------- */
-
-static uint8_t form_of(const struct fl_insn *i)
+static int name_joined(struct scan *s)
 {
-	switch (i->cls) {
-	case FL_INSN_CALL:
-		return FL_FORM_CALL;
-	case FL_INSN_JUMP:
-		return FL_FORM_JUMP;
-	case FL_INSN_CALL_SLOT:
-		return i->opcode_at ? FL_FORM_NONE : FL_FORM_CALL_SLOT;
-	case FL_INSN_JUMP_SLOT:
-		return i->opcode_at ? FL_FORM_NONE : FL_FORM_JUMP_SLOT;
+	struct fl_code *c = &s->c;
+	int err = fl_switch_find(c);
+
+	for (size_t i = 0; i < c->n_links; i++)
+		join(c, &c->links[i]);
+	for (size_t i = 0; i < c->ranges.n; i++)
+		if (c->parts[i].is_done && has_inner_entry(c, &c->parts[i]))
+			forget_names(c, &c->parts[i]);
+	for (uint32_t i = (uint32_t)c->ranges.n; i-- > 0;) {
+		uint32_t owner = owner_of(c, i);
+
+		if (owner != i) {
+			c->parts[i].next = c->parts[owner].next;
+			c->parts[owner].next = i;
+		}
 	}
-	return FL_FORM_NONE;
+	for (uint32_t i = 0; i < c->ranges.n && !err; i++)
+		if (c->parts[i].owner == i && !c->parts[i].is_done)
+			err = name_body(s, i);
+	return err;
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+/* The function of a note, 0 when it is not known. */
+static uintptr_t function_of(const struct fl_code *c, const struct fl_note *n)
+{
+	uintptr_t v = 0;
+
+	if (n->source == FL_STEP_CODE)
+		v = c->lo + n->v;
+	else if (n->source == FL_STEP_SLOT)
+		memcpy(&v, (const void *)(c->m->lo + n->v), sizeof v);
+	return v;
+}
+
+/* Does the range's own function say that it is entered? */
+static void find_entry(struct fl_code *c, const struct fl_note *n)
+{
+	if (n->kind == FL_ENTRY && function_of(c, n) == c->ranges.r[n->range].start)
+		c->parts[n->range].has_entry = 1;
 }
 
 static bool is_jump(uint8_t form)
@@ -108,255 +229,84 @@ static bool is_jump(uint8_t form)
 	return form == FL_FORM_JUMP || form == FL_FORM_JUMP_SLOT;
 }
 
-static void note_call(struct scan *s, const struct fl_insn *i, uintptr_t at,
-		      const struct fl_value *v)
+/* A body that was inlined leaves by a call: who jumps leaves the range's own, if one
+ * of its entries says so. The first run of a jump would not tell, as that of a call
+ * does: it leaves no trace. */
+static uintptr_t guess(const struct fl_code *c, const struct fl_note *n)
 {
-	bool may_tell = v->source != FL_UNKNOWN || v->via || is_jump(form_of(i));
+	bool may = is_jump(n->form) && c->parts[n->range].has_entry;
 
-	if (!may_tell || s->n_notes == s->room_notes)
-		return;
-	s->notes[s->n_notes++] = (struct note){
-		.at = at - s->lo, .since = v->since - s->lo, .moved = v->moved - s->lo,
-		.v = v->v, .source = v->source, .via = v->via, .room = i->len,
-		.form = form_of(i), .opcode = ((const unsigned char *)at)[i->opcode_at],
-	};
+	return may ? c->ranges.r[n->range].start : 0;
 }
 
-/* A jump nobody knows the target of, and code's address in the argument. */
-static bool carries_function(const struct scan *s, const struct fl_value *v)
+/* The jump of a stub: a call like any other to whoever reads its bytes. */
+static bool is_stub(const struct fl_code *c, const struct fl_note *n)
 {
-	return v->via || v->source == FL_SLOT ||
-	       (v->source == FL_ADDRESS && fl_text_address(s->m, v->v));
+	for (size_t i = 0; i < c->reach.n_stubs; i++)
+		if (c->lo + n->at - c->reach.stubs[i].at <= FL_ARCH_LANDING_BYTES)
+			return true;
+	return false;
 }
 
-/* What matters of a call, jump, branch or slot form; returns what it leads to. */
-static enum fl_hook meet_branch(struct scan *s, struct fl_line *l, size_t range,
-				const struct fl_insn *i, uintptr_t at)
+static int tell(const struct scan *s, const struct fl_note *n)
 {
-	enum fl_hook h = fl_reach_hook(&s->reach, i);
-	struct fl_keep *k = &s->keeps[range];
-	struct fl_value v = { 0 };
-
-	if (h || (i->cls == FL_INSN_JUMP && !i->target))
-		v = fl_flow_value(l, k, FL_ARCH_ARG0, at);
-	if (h) {
-		size_t n = s->n_notes;
-
-		note_call(s, i, at, &v);
-		if (s->n_notes > n) {
-			s->notes[n].kind = h == FL_HOOK_ENTER ? FL_ENTRY : FL_EXIT;
-			s->notes[n].range = range;
-		}
-	} else if (i->cls == FL_INSN_JUMP && !i->target) {
-		k->carries |= carries_function(s, &v);
-	} else if (i->cls == FL_INSN_JUMP || i->cls == FL_INSN_BRANCH) {
-		note_branch(s, i, range);
-	}
-	return h;
-}
-
-static void scan_range(struct scan *s, struct fl_line *l, size_t range)
-{
-	const struct fl_range *r = &s->ranges.r[range];
-	struct fl_keep *k = &s->keeps[range];
-	size_t left = fl_text_bytes(s->m, r->start);
-	struct fl_insn i;
-
-	l->known = l->reloaded = 0;
-	for (uintptr_t a = r->start; a < r->end; a += i.len, left -= i.len) {
-		fl_arch_decode(&i, (const unsigned char *)a, left, a);
-		if (i.cls == FL_INSN_OTHER) {
-			if (!i.len)
-				return;
-			fl_flow_forget(l, i.writes);
-			continue;
-		}
-		if (i.cls <= FL_INSN_BRANCH && meet_branch(s, l, range, &i, a) &&
-		    (i.cls == FL_INSN_JUMP || i.cls == FL_INSN_JUMP_SLOT))
-			i.cls = FL_INSN_RET;	/* it returns to our caller */
-		fl_flow_step(l, k, &i, a);
-	}
-}
-
-/* ---- all of them ------------------------------------------------------------------- */
-
-static void join_parts(struct scan *s)
-{
-	for (size_t i = 0; i < s->n_links; i++) {
-		const struct link *k = &s->links[i];
-		size_t to = fl_ranges_find(&s->ranges, k->target);
-
-		if (to == s->ranges.n || k->target < s->ranges.r[to].start ||
-		    (k->is_jump && k->target == s->ranges.r[to].start))
-			continue;		/* a tail call */
-		fl_flow_join(&s->keeps[k->range], &s->keeps[to]);
-	}
-}
-
-/* The address that slot `a` holds for good; 0: none. */
-static uintptr_t read_slot(const struct fl_module *m, uintptr_t a)
-{
-	uintptr_t v;
-
-	if (!fl_obj_is_constant(m, a, sizeof v))
-		return 0;
-	memcpy(&v, (const void *)a, sizeof v);
-	if (fl_text_address(m, v) || m->laid_out)
-		return fl_text_address(m, v);
-	return v - m->lo < m->hi - m->lo ? 0 : v;	/* another module's */
-}
-
-static uintptr_t resolve(const struct scan *s, const struct note *n)
-{
-	const struct fl_keep *k = &s->keeps[n->range];
-	struct fl_value v = { .v = n->v, .source = n->source };
-
-	if (k->carries)
-		return 0;
-	if (v.source == FL_UNKNOWN || has_label(s, n->since, n->at)) {
-		if (!n->via || s->links_lost || s->ranges.r[n->range].is_gap ||
-		    has_label(s, n->moved, n->at))
-			return 0;
-		v = fl_flow_kept(k, n->via, s->lo + n->moved);
-	}
-	if (v.source == FL_SLOT)
-		return read_slot(s->m, v.v);
-	return v.source == FL_ADDRESS ? fl_text_address(s->m, v.v) : 0;
-}
-
-/* The function whose body the range is, if one of its entries says so; 0. */
-static uintptr_t body_of(const struct scan *s, const struct note *n, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (n[i].kind == FL_ENTRY && n[i].v == s->ranges.r[n->range].start)
-			return n[i].v;
-	return 0;
-}
-
-/* A body that was inlined leaves by a call: who jumps leaves the range's own. The
- * first run of a jump would not tell, as that of a call does: it leaves no trace. */
-static uintptr_t guess(const struct note *n, uintptr_t body)
-{
-	return is_jump(n->form) ? body : 0;
-}
-
-static int tell(const struct scan *s, const struct note *n, uintptr_t body,
-		fl_site_each *each, void *arg)
-{
+	uintptr_t function = function_of(&s->c, n);
 	struct fl_site site = {
-		.at = s->lo + n->at, .function = n->v ? n->v : guess(n, body), .kind = n->kind,
-		.form = n->form, .room = n->room, .asks = !n->v,
+		.at = s->c.lo + n->at, .function = function ? function : guess(&s->c, n),
+		.kind = n->kind, .form = n->form, .room = n->room, .asks = !function,
 	};
 
-	if (!site.function)
+	if (s->rest ? site.function || has_name(n) || is_stub(&s->c, n) : !site.function)
 		return 0;
 	if (site.form == FL_FORM_NONE) {
 		site.refusal = FLE_UNKNOWN;
 		site.datum = n->opcode;
 	}
-	return each(arg, &site);
+	return s->each(s->arg, &site);
 }
 
-/* The calls of one range, of which n[0] is the first; how many they are. */
-static size_t tell_range(const struct scan *s, struct note *n, size_t left, int *err,
-			 fl_site_each *each, void *arg)
+static int scan_all(struct scan *s)
 {
-	uintptr_t body;
-	size_t count = 0;
-
-	for (; count < left && n[count].range == n->range; count++)
-		n[count].v = resolve(s, &n[count]);
-	body = body_of(s, n, count);
-	for (size_t i = 0; i < count && !*err; i++)
-		*err = tell(s, &n[i], body, each, arg);
-	return count;
-}
-
-/* Code that only the unwinder reaches, whose labels nothing shows. */
-static bool has_handlers(const struct fl_module *m)
-{
-	Elf64_Shdr sh;
-
-	return !m->file.sh || fl_obj_section(&m->file, ".gcc_except_table", &sh);
-}
-
-static int scan_all(struct scan *s, fl_site_each *each, void *arg)
-{
-	struct fl_line line = { .has_handlers = has_handlers(s->m) };
 	int err = 0;
 
-	for (size_t i = 0; i < s->ranges.n; i++)
-		scan_range(s, &line, i);
-	join_parts(s);
-	for (size_t i = 0; i < s->n_notes && !err;)
-		i += tell_range(s, &s->notes[i], s->n_notes - i, &err, each, arg);
+	for (size_t i = 0; i < s->c.ranges.n && !err; i++)
+		err = read_range(s, i);
+	if (!err && !s->c.is_lost)
+		err = name_joined(s);
+	for (size_t i = 0; i < s->c.ranges.n && s->c.is_lost; i++)
+		forget_names(&s->c, &s->c.parts[i]);
+	for (size_t i = 0; i < s->c.n_notes; i++)
+		find_entry(&s->c, &s->c.notes[i]);
+	for (size_t i = 0; i < s->c.n_notes && !err; i++)
+		err = tell(s, &s->c.notes[i]);
 	return err;
 }
 
-/* ---- set-up -------------------------------------------------------------------------- */
-
-/* Bytes of code that hold at most one call with its argument, one branch. */
-enum { NOTE_BYTES = 8, LINK_BYTES = 16 };
-
-static void find_span(struct scan *s)
+static int scan_module(const struct fl_module *m, bool rest, fl_site_each *each,
+		       void *arg)
 {
-	s->lo = UINTPTR_MAX;
-	for (size_t i = 0; i < s->m->n_ph; i++) {
-		const Elf64_Phdr *p = &s->m->ph[i];
-		uintptr_t a = s->m->bias + p->p_vaddr;
+	struct scan s = { .each = each, .arg = arg, .rest = rest };
+	int err;
 
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
-			continue;
-		if (a < s->lo)
-			s->lo = a;
-		if (a + p->p_memsz > s->hi)
-			s->hi = a + p->p_memsz;
-	}
-}
-
-static void close_scan(struct scan *s)
-{
-	fl_scratch_close(s->labels, s->n_label_bytes);
-	fl_scratch_close(s->notes, s->room_notes * sizeof *s->notes);
-	fl_scratch_close(s->links, s->room_links * sizeof *s->links);
-	fl_scratch_close(s->keeps, s->ranges.n * sizeof *s->keeps);
-	fl_ranges_close(&s->ranges);
-}
-
-/* 0 with no ranges: nothing to decode. */
-static int open_scan(struct scan *s)
-{
-	size_t n;
-	int err = fl_ranges_open(&s->ranges, s->m);
-
-	find_span(s);
-	if (err || !s->ranges.n)
-		return err;
-	n = s->hi - s->lo;
-	if (n > UINT32_MAX)
-		return -EFBIG;
-	s->n_label_bytes = (n / 64 + 1) * 8;
-	s->room_notes = n / NOTE_BYTES + 1;
-	s->room_links = n / LINK_BYTES + 1;
-	s->labels = fl_scratch_open(s->n_label_bytes);
-	s->notes = fl_scratch_open(s->room_notes * sizeof *s->notes);
-	s->links = fl_scratch_open(s->room_links * sizeof *s->links);
-	s->keeps = fl_scratch_full(s->ranges.n * sizeof *s->keeps);
-	return s->labels && s->notes && s->links && s->keeps ? 0 : -ENOMEM;
+	s.body.c = &s.c;
+	if (!fl_reach_open(&s.c.reach, m))
+		return 0;
+	err = fl_code_open(&s.c, m);
+	if (!err && s.c.ranges.n)
+		err = scan_all(&s);
+	fl_body_close(&s.body);
+	fl_code_close(&s.c);
+	return err;
 }
 
 static int scan_cyg(const struct fl_module *m, fl_site_each *each, void *arg)
 {
-	struct scan s = { .m = m };
-	int err;
+	return scan_module(m, false, each, arg);
+}
 
-	if (!fl_reach_open(&s.reach, m))
-		return 0;
-	err = open_scan(&s);
-	if (!err && s.ranges.n)
-		err = scan_all(&s, each, arg);
-	close_scan(&s);
-	return err;
+int fl_site_unnamed(const struct fl_module *m, fl_site_each *each, void *arg)
+{
+	return scan_module(m, true, each, arg);
 }
 
 const struct fl_provider fl_provider_cyg = {

@@ -1,158 +1,408 @@
 /*
  * flow.c - what a register holds at a call, where that can be known for sure.
  *
- * Two rules. A constant that was loaded on the straight line before the call
- * counts if no branch lands in between (cyg.c checks that, when it has seen
- * all branches). And a register that calls keep counts anywhere in a function
- * that gives it one constant and nothing else: compilers load a function's
- * address once and copy it to each call.
+ * A call is asked for backwards: from its argument to the register or the place
+ * in the frame that it was copied from, and so on, on every path, until each ends
+ * at a constant. One constant on all of them is the answer; two, or anything that
+ * is not known, is none. What was passed on the way to an answer has the same
+ * answer, so a function is walked once for each place it keeps a constant in.
  *
- * Restoring such a register for the caller is no new value: a pop is none, nor
- * is a reload on a line that goes on to a return without using it.
+ * INVARIANT  An answer is the value of the argument each time the call runs.
+ * WHY	Paths: body.c. On a path: a register changes where a step says so, or is
+ *	among the `kills` of one; calls change scratch registers only, and an exception
+ *	brings back the others. A place in the frame that a constant is copied to is
+ *	the compiler's own: nobody has its address, so it changes by what is
+ *	written relative to the stack or the frame pointer, or to a place that is not
+ *	known. What a cycle brings back to itself is nothing new.
  */
 #include "cyg.h"
 
-static const uint8_t kept_index[16] = FL_ARCH_KEPT_INDEX;
+enum { LINE_STEPS = 16 };		/* of a straight line, at most */
 
-static bool is_kept(unsigned int reg)
+/* A register, or a place in the frame (FL_FRAME...: beyond what offsets can be). */
+enum { REGISTERS = INT32_MAX - 255 };
+
+struct fl_spot {
+	uint32_t block;
+	int32_t place;
+};
+
+/* A state met on the way to an answer. */
+struct fl_visit {
+	struct fl_spot spot;
+	uint32_t answer;
+};
+
+/* What a place holds: a constant, the same as another place before, or UNKNOWN. */
+enum { UNKNOWN = 0, MOVED = 1, SAME = 2 };	/* others are constants */
+
+static uint64_t constant(const struct fl_step *s)
 {
-	return FL_ARCH_KEPT >> reg & 1;
+	return (uint64_t)s->op << 32 | s->v | 1ull << 63;
 }
 
-static void set(struct fl_line *l, unsigned int reg, const struct fl_value *v)
+static bool is_constant(uint64_t v)
 {
-	l->value[reg] = *v;
-	l->known |= 1u << reg;
-	l->reloaded &= ~(1u << reg);
+	return v >> 63;
 }
 
-/* The whole function now knows `reg` to hold `v`. */
-static void keep(struct fl_keep *k, unsigned int reg, const struct fl_value *v)
+static bool name(struct fl_note *n, uint64_t v)
 {
-	unsigned int i = kept_index[reg];
+	n->source = (uint8_t)(v >> 32);
+	n->v = (uint32_t)v;
+	return true;
+}
 
-	if (!is_kept(reg))
+/* ---- one step, backwards ------------------------------------------------- */
+
+/* A register behind the step. */
+static uint64_t register_at(const struct fl_step *s, int32_t *place)
+{
+	unsigned int reg = *place - REGISTERS;
+
+	if (s->op == FL_STEP_LEAVE && reg == FL_ARCH_FP)
+		return UNKNOWN;
+	if ((s->reg & FL_STEP_REG) != reg)
+		return SAME;
+	switch (s->op) {
+	case FL_STEP_CODE: case FL_STEP_SLOT:
+		return constant(s);
+	case FL_STEP_DATA: case FL_STEP_FRAME:
+		return UNKNOWN;
+	case FL_STEP_MOVE:
+		*place = REGISTERS + (int32_t)s->v;
+		return MOVED;
+	case FL_STEP_LOAD: case FL_STEP_POP:
+		*place = s->where;
+		return *place <= FL_FRAME_OTHER ? UNKNOWN : MOVED;
+	}
+	return SAME;
+}
+
+static bool overlaps(int32_t where, int64_t n, int32_t place)
+{
+	return where == FL_FRAME_UNKNOWN ||
+	       ((int64_t)where < (int64_t)place + 8 && (int64_t)place < where + n);
+}
+
+/* A place in the frame behind the step. */
+static uint64_t word_at(const struct fl_step *s, int32_t *place)
+{
+	unsigned int reg = s->reg & FL_STEP_REG;
+
+	switch (s->op) {
+	case FL_STEP_STORE: case FL_STEP_PUSH:
+		if (s->where == *place && reg < FL_NO_REG) {
+			*place = REGISTERS + (int32_t)reg;
+			return MOVED;
+		}
+		return overlaps(s->where, 8, *place) ? UNKNOWN : SAME;
+	case FL_STEP_SMASH:
+		return overlaps(s->where, 1ll << reg, *place) ? UNKNOWN : SAME;
+	case FL_STEP_LOST:
+		return UNKNOWN;
+	}
+	return SAME;
+}
+
+static bool is_register(int32_t place)
+{
+	return place >= REGISTERS;
+}
+
+static bool is_killed(const struct fl_step *s, int32_t place)
+{
+	return is_register(place) && s->kills >> (place - REGISTERS) & 1;
+}
+
+/* What `place` held before step `s`, of what it holds behind. */
+static uint64_t before(const struct fl_step *s, int32_t *place)
+{
+	uint64_t v = is_register(*place) ? register_at(s, place) : word_at(s, place);
+
+	return (v == SAME || v == MOVED) && is_killed(s, *place) ? UNKNOWN : v;
+}
+
+/* ---- a straight line ----------------------------------------------------- */
+
+static bool is_kept(int32_t place)
+{
+	return is_register(place) && FL_ARCH_KEPT >> (place - REGISTERS) & 1;
+}
+
+/* May something land between the step and the call? */
+static bool is_cut(const struct fl_code *c, const struct fl_step *s, const struct fl_note *n)
+{
+	return !fl_no_bit(c->labels, s->at + 1, n->at + 1);
+}
+
+/* Of registers alone: where places of the frame are only the body knows. */
+bool fl_flow_line(struct fl_code *c, const struct fl_part *p, struct fl_note *n)
+{
+	const struct fl_step *s = &c->steps[n->step], *first = &c->steps[p->first];
+	int32_t place = REGISTERS + FL_ARCH_ARG0;
+	uint64_t v = is_killed(s, place) ? UNKNOWN : SAME;
+
+	if (s - first > LINE_STEPS)
+		first = s - LINE_STEPS;
+	while (v == SAME && s > first) {
+		v = before(--s, &place);
+		if (v != MOVED || !is_register(place))
+			continue;
+		v = SAME;
+		if (is_kept(place) && !is_cut(c, s, n))
+			n->via = (uint8_t)(place - REGISTERS);
+	}
+	return is_constant(v) && !is_cut(c, s, n) && name(n, v);
+}
+
+/* ---- all along ----------------------------------------------------------- */
+
+static void keep(struct fl_kept *k, unsigned int reg, uint64_t v)
+{
+	if (!(FL_ARCH_KEPT >> reg & 1))
 		return;
-	if (v->source != FL_UNKNOWN && k->value[i].source == FL_UNKNOWN) {
-		k->value[i].v = v->v;
-		k->value[i].since = v->since;
-		k->value[i].source = v->source;
-	} else if (v->source != k->value[i].source || v->v != k->value[i].v ||
-		   v->source == FL_UNKNOWN) {
-		k->many |= 1u << reg;
+	if (!k->value[reg])
+		k->value[reg] = v;
+	if (k->value[reg] != v)
+		k->other |= 1u << reg;
+}
+
+/* A pop gives the caller its register back, but right behind a push, where it is
+ * a move. */
+static void keep_step(struct fl_kept *k, const struct fl_step *s, bool is_pushed)
+{
+	unsigned int reg = s->reg & FL_STEP_REG;
+
+	if (s->op == FL_STEP_CODE || s->op == FL_STEP_SLOT)
+		keep(k, reg, constant(s));
+	else if (s->op != FL_STEP_POP || is_pushed)
+		k->other |= 1u << reg;
+}
+
+void fl_flow_keep(struct fl_kept *k, const struct fl_code *c, const struct fl_part *p)
+{
+	const struct fl_range *r = &c->ranges.r[p - c->parts];
+	uint32_t start = (uint32_t)(r->start - c->lo);
+
+	for (uint32_t i = p->first; i < p->first + p->n; i++) {
+		const struct fl_step *s = &c->steps[i];
+
+		k->other |= s->kills;
+		if (s->op <= FL_STEP_LAST_LOAD)
+			keep_step(k, s, i > p->first && s[-1].op == FL_STEP_PUSH);
+	}
+	if (r->is_gap || fl_code_is_torn(c, p) || !fl_no_bit(c->entries, start + 1, p->end))
+		k->other = ~0u;
+}
+
+bool fl_flow_kept(const struct fl_kept *k, struct fl_note *n)
+{
+	return n->via && !(k->other >> n->via & 1) && k->value[n->via] &&
+	       name(n, k->value[n->via]);
+}
+
+/* ---- all paths ----------------------------------------------------------- */
+
+static bool is_from_frame(const struct fl_step *s, int32_t place)
+{
+	return (s->op == FL_STEP_LOAD || s->op == FL_STEP_POP) &&
+	       (s->reg & FL_STEP_REG) == place - REGISTERS;
+}
+
+/* Go back through a block from step `at`: a constant, UNKNOWN, or SAME: it is what
+ * `place` was when the block began. */
+static uint64_t pass(struct fl_body *b, const struct fl_block *k, uint32_t at,
+		     int32_t *place)
+{
+	const struct fl_step *s = &b->c->steps[at];
+	uint64_t v = SAME;
+
+	while (s > &b->c->steps[k->first] && (v == SAME || v == MOVED)) {
+		if (is_from_frame(--s, *place) && !b->has_frame)
+			fl_body_frame(b);
+		v = before(s, place);
+		if (!b->budget)
+			return UNKNOWN;
+		b->budget--;
+	}
+	return v == MOVED ? SAME : v;
+}
+
+static bool may_change(const struct fl_block *k, int32_t place)
+{
+	if (is_register(place))
+		return k->kills >> (place - REGISTERS) & 1;
+	return k->stores & (1ull << ((uint32_t)place / 8 % 64) |
+			    1ull << (((uint32_t)place + 7) / 8 % 64));
+}
+
+static bool is_scratch(int32_t place)
+{
+	return is_register(place) && FL_ARCH_SCRATCH >> (place - REGISTERS) & 1;
+}
+
+/* Do the blocks before say what `place` holds at the head of this one? Not at a root,
+ * but where a function begins: what its caller left in a kept register, or nobody in
+ * the frame, is no function of this body's, so the path that brings it to a call is
+ * none that is taken. */
+static bool may_ask(const struct fl_block *k, int32_t place)
+{
+	if (is_scratch(place) && (k->flags & (FL_BLOCK_PAD | FL_BLOCK_ROOT)))
+		return false;
+	if (!(k->flags & FL_BLOCK_ROOT))
+		return true;
+	return (k->flags & FL_BLOCK_FUNCTION) && (is_register(place) || place < 0);
+}
+
+/* The visit of this state; one without an answer of this body's: none yet. */
+static struct fl_visit *find_visit(struct fl_body *b, struct fl_spot s)
+{
+	size_t mask = b->room_visits - 1;
+	size_t i = (s.block * 0x9e3779b1u ^ (uint32_t)s.place * 0x85ebca6bu) & mask;
+
+	for (;; i = (i + 1) & mask) {
+		struct fl_visit *v = &b->visits[i];
+
+		if (v->answer < b->first_answer ||
+		    (v->spot.block == s.block && v->spot.place == s.place))
+			return v;
 	}
 }
 
-static void load(struct fl_line *l, struct fl_keep *k, const struct fl_insn *i,
-		 uintptr_t at)
+/* Where the answer to a state stands: with the block for registers that calls keep.
+ * NULL: there is no room. */
+static uint32_t *find_answer(struct fl_body *b, struct fl_spot s)
 {
-	struct fl_value v = {
-		.v = i->target, .since = at,
-		.source = i->cls == FL_INSN_LOAD_SLOT ? FL_SLOT : FL_ADDRESS,
-	};
+	static const uint8_t index[16] = FL_ARCH_KEPT_INDEX;
+	struct fl_visit *v;
 
-	set(l, i->reg, &v);
-	keep(k, i->reg, &v);
+	if (is_kept(s.place))
+		return &b->blocks[s.block].answers[index[s.place - REGISTERS]];
+	v = find_visit(b, s);
+	if (v->answer < b->first_answer && b->n_visits++ > b->room_visits / 2)
+		return NULL;
+	v->spot = s;
+	return &v->answer;
 }
 
-static void move(struct fl_line *l, struct fl_keep *k, const struct fl_insn *i,
-		 uintptr_t at)
+/* The state's answer, when another question has found it; MOVED: it adds nothing;
+ * SAME: its blocks before are to be asked. */
+static uint64_t visit(struct fl_body *b, struct fl_spot s, uint32_t question)
 {
-	struct fl_value v = fl_flow_value(l, k, i->source, at);
+	uint32_t *answer = find_answer(b, s);
 
-	set(l, i->reg, &v);
-	keep(k, i->reg, &v);
-	if (v.source == FL_UNKNOWN && !v.via)
-		l->known &= ~(1u << i->reg);
+	if (!answer)
+		return UNKNOWN;
+	if (*answer == question)
+		return MOVED;
+	if (*answer >= b->first_answer && is_constant(b->answers[*answer]))
+		return b->answers[*answer];
+	*answer = question;
+	return may_ask(&b->blocks[s.block], s.place) ? SAME : UNKNOWN;
 }
 
-/* The line may go on elsewhere, with what it wrote. */
-static void leave(struct fl_line *l, struct fl_keep *k)
+/* Ask all blocks before; false: there is no room. */
+static bool ask(struct fl_body *b, struct fl_spot s, size_t *n)
 {
-	k->many |= l->reloaded;
-	l->reloaded = 0;
-}
-
-void fl_flow_step(struct fl_line *l, struct fl_keep *k, const struct fl_insn *i,
-		  uintptr_t at)
-{
-	switch (i->cls) {
-	case FL_INSN_LOAD_ADDRESS: case FL_INSN_LOAD_SLOT:
-		load(l, k, i, at);
-		break;
-	case FL_INSN_MOVE:
-		move(l, k, i, at);
-		break;
-	case FL_INSN_POP:
-		l->known &= ~i->writes;
-		break;
-	case FL_INSN_RET:
-		l->known = l->reloaded = 0;
-		break;
-	case FL_INSN_CALL: case FL_INSN_CALL_SLOT:
-		fl_flow_forget(l, i->writes);
-		if (l->has_handlers)
-			l->known = 0;		/* one may stand behind the call */
-		break;
-	case FL_INSN_JUMP: case FL_INSN_JUMP_SLOT:
-		leave(l, k);
-		l->known = 0;
-		break;
-	case FL_INSN_BRANCH:
-		fl_flow_forget(l, i->writes);
-		leave(l, k);
-		break;
-	default:
-		fl_flow_forget(l, i->writes);
+	for (uint32_t e = b->blocks[s.block].preds; e != FL_NOWHERE; e = b->edges[e].next) {
+		if (*n == b->room_visits || !b->budget)
+			return false;
+		b->budget--;
+		b->todo[(*n)++] = (struct fl_spot){ b->edges[e].from, s.place };
 	}
+	return true;
 }
 
-struct fl_value fl_flow_value(struct fl_line *l, struct fl_keep *k, unsigned int reg,
-			      uintptr_t at)
+/* What the states to do agree on. */
+static uint64_t agree(struct fl_body *b, size_t n, uint32_t question)
 {
-	struct fl_value v = { 0 };
+	uint64_t answer = SAME;
 
-	if (l->known >> reg & 1)
-		v = l->value[reg];
-	if (is_kept(reg)) {
-		k->many |= l->reloaded & 1u << reg;
-		v.via = reg;
-		v.moved = at;
+	while (n && b->budget) {
+		struct fl_spot s = b->todo[--n];
+		const struct fl_block *k = &b->blocks[s.block];
+		uint64_t v = SAME;
+
+		b->budget--;
+		if (may_change(k, s.place))
+			v = pass(b, k, k->end, &s.place);
+		if (v == SAME)
+			v = visit(b, s, question);
+		if (v == UNKNOWN || (v == SAME && !ask(b, s, &n)))
+			return UNKNOWN;
+		if (is_constant(v) && answer != SAME && answer != v)
+			return UNKNOWN;
+		if (is_constant(v))
+			answer = v;
 	}
-	return v;
+	return n ? UNKNOWN : answer;
 }
 
-struct fl_value fl_flow_kept(const struct fl_keep *k, unsigned int reg, uintptr_t at)
+bool fl_flow_paths(struct fl_body *b, struct fl_note *n)
 {
-	unsigned int i = kept_index[reg];
-	bool is_before = (uint32_t)at - k->value[i].since < UINT32_MAX / 2 ||
-			 k->anywhere >> reg & 1;
+	struct fl_spot spot = { fl_body_block(b, n->at), REGISTERS + FL_ARCH_ARG0 };
+	uint32_t question = b->n_answers++;
+	size_t n_todo = 0;
+	uint64_t v;
 
-	if (k->many >> reg & 1 || !is_before)
-		return (struct fl_value){ 0 };
-	return (struct fl_value){ .v = k->value[i].v, .source = k->value[i].source };
+	b->answers[question] = UNKNOWN;
+	v = is_killed(&b->c->steps[n->step], spot.place) ? UNKNOWN :
+		pass(b, &b->blocks[spot.block], n->step, &spot.place);
+	if (v == SAME)
+		v = visit(b, spot, question);
+	if (v == SAME)
+		v = ask(b, spot, &n_todo) ? agree(b, n_todo, question) : UNKNOWN;
+	if (!is_constant(v))
+		return false;
+	b->answers[question] = v;
+	return name(n, v);
 }
 
-static void join_register(struct fl_keep *a, struct fl_keep *b, unsigned int reg)
-{
-	unsigned int i = kept_index[reg];
+/* ---- set-up -------------------------------------------------------------- */
 
-	if (a->value[i].source == FL_UNKNOWN)
-		a->value[i] = b->value[i];
-	else if (b->value[i].source == FL_UNKNOWN)
-		b->value[i] = a->value[i];
-	else if (a->value[i].source != b->value[i].source ||
-		 a->value[i].v != b->value[i].v)
-		a->many |= 1u << reg;
-	a->anywhere |= 1u << reg;
+static void unmap(struct fl_body *b)
+{
+	fl_scratch_close(b->visits, b->room_visits * sizeof *b->visits);
+	fl_scratch_close(b->todo, b->room_visits * sizeof *b->todo);
+	b->visits = NULL;
+	b->todo = NULL;
 }
 
-void fl_flow_join(struct fl_keep *a, struct fl_keep *b)
+/* A call is asked for once when its range is read, once when all are. */
+static size_t bytes_of_answers(const struct fl_body *b)
 {
-	for (unsigned int reg = 0; reg < 16; reg++)
-		if (is_kept(reg))
-			join_register(a, b, reg);
-	b->many = a->many |= b->many;
-	b->anywhere = a->anywhere |= b->anywhere;
-	b->carries = a->carries |= b->carries;
+	return (2 * b->c->room_notes + 1) * sizeof *b->answers;
+}
+
+int fl_flow_open(struct fl_body *b)
+{
+	size_t room = 4096;
+
+	while (room / 32 < b->n_blocks)
+		room *= 2;
+	b->budget = 4096;
+	for (const struct fl_part *p = &b->c->parts[b->first];; p = &b->c->parts[p->next]) {
+		b->budget += 64ull * p->n;
+		if (p->next == FL_NOWHERE)
+			break;
+	}
+	b->n_visits = 0;
+	b->n_answers += !b->n_answers;		/* 0 is no answer */
+	b->first_answer = b->n_answers;
+	if (!b->answers)
+		b->answers = fl_scratch_open(bytes_of_answers(b));
+	if (room > b->room_visits) {
+		unmap(b);
+		b->room_visits = room;
+		b->visits = fl_scratch_open(room * sizeof *b->visits);
+		b->todo = fl_scratch_open(room * sizeof *b->todo);
+	}
+	return b->answers && b->visits && b->todo ? 0 : -ENOMEM;
+}
+
+void fl_flow_close(struct fl_body *b)
+{
+	unmap(b);
+	fl_scratch_close(b->answers, bytes_of_answers(b));
 }

@@ -4,7 +4,7 @@
  * Hides linkage: slots of the GOT by the relocations that fill them, stubs by
  * what they are (a jump through such a slot, behind a landing pad or a prefix,
  * in whichever section a linker put it), and direct calls in programs that
- * contain the functions. A target is decoded once and then remembered.
+ * contain the functions. A target is decoded once; what leads there is remembered.
  */
 #include <string.h>
 
@@ -80,7 +80,7 @@ enum fl_hook fl_reach_slot(const struct fl_reach *r, uintptr_t slot)
 	return FL_HOOK_NONE;
 }
 
-/* A target not seen before: is it a stub? */
+/* Is it a stub, or the function itself? */
 static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 {
 	size_t n = fl_text_bytes(r->m, target), skip;
@@ -96,25 +96,25 @@ static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 	return i.cls == FL_INSN_JUMP_SLOT ? fl_reach_slot(r, i.target) : FL_HOOK_NONE;
 }
 
-static enum fl_hook target_hook(struct fl_reach *r, uintptr_t target)
+void fl_reach_judge(struct fl_reach *r, uintptr_t target)
 {
-	size_t k = (target ^ target >> 9) % FL_REACH_SEEN;
+	enum fl_hook h = judge(r, target);
 
-	if (r->seen[k] != target) {
-		r->seen[k] = target;
-		r->hook[k] = judge(r, target);
-	}
-	return r->hook[k];
+	if (h && r->n_stubs < FL_REACH_STUBS)
+		r->stubs[r->n_stubs++] = (struct fl_stub){ target, h };
 }
 
-enum fl_hook fl_reach_hook(struct fl_reach *r, const struct fl_insn *i)
+enum fl_hook fl_reach_hook(const struct fl_reach *r, const struct fl_insn *i)
 {
 	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
 		return fl_reach_slot(r, i->target);
-	return i->target ? target_hook(r, i->target) : FL_HOOK_NONE;
+	for (size_t k = 0; k < r->n_stubs; k++)
+		if (r->stubs[k].at == i->target)
+			return r->stubs[k].hook;
+	return FL_HOOK_NONE;
 }
 
-/* ---- first calls --------------------------------------------------------------- */
+/* ---- first calls --------------------------------------------------------- */
 
 /* Is `target` the function of `h`, or a stub that leads there? */
 static bool leads_to(uintptr_t target, enum fl_hook h)

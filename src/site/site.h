@@ -37,6 +37,10 @@ enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_N_PROVIDERS 
  * or what `each` returned when not 0. Not async-signal-safe; no allocation. */
 int fl_site_scan(const struct fl_module *, fl_site_each *, void *arg);
 
+/* Every profiling call whose function the scan does not know, ascending; its first
+ * run tells, see below. 0, an error, or what `each` returned when not 0. */
+int fl_site_unnamed(const struct fl_module *, fl_site_each *, void *arg);
+
 /* First call: a profiling call of function `function` returns to `ret`. What
  * site is that? False when no call flick knows ends there. */
 bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
