@@ -453,10 +453,12 @@ static void set_stack(struct fl_insn *i, const struct parts *x)
 {
 	const unsigned char *c = x->code + x->at;
 	unsigned int op = x->modrm & 0x38;
-	intptr_t v = has_imm(x, I8) ? (int8_t)c[-1] : s32(c - 4);
+	intptr_t v;
 
 	if (!(x->attr & NOT7) || (x->attr & BYTE) || !(x->rex & REX_W))
 		return;
+	/* Only these have bytes of an immediate behind them. */
+	v = has_imm(x, I8) ? (int8_t)c[-1] : s32(c - 4);
 	i->reg = i->source = SP;
 	i->target = (uintptr_t)(op == 0x28 ? -v : v);
 	if (op == 0 || op == 0x28)
