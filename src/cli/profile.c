@@ -75,7 +75,8 @@ static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *fu
 static bool is_own(const struct profile *p, const struct fl_pc *pc)
 {
 	const struct fl_shm *m = p->s->shm;
-	uint32_t n = m->n_glue < FL_MAX_GLUE ? m->n_glue : FL_MAX_GLUE;
+	uint32_t claimed = load_relaxed(&m->n_glue);	/* once: the target can write it */
+	uint32_t n = claimed < FL_MAX_GLUE ? claimed : FL_MAX_GLUE;
 
 	if (*pc->path == '/' && pc->path[1] != '/')
 		return !strcmp(pc->path, p->s->launch.library);
@@ -131,16 +132,12 @@ static int gather(struct profile *p, bool by_function)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-static int column(const struct flick_rows *r, const char *name)
-{
-	return fl_sheet_column(r, name);
-}
-
 /* Rows for functions that were sampled and have no probe, or none that was met. */
 static int add_rows(struct flick_rows *r, const struct profile *p)
 {
-	int function = column(r, "function"), calls = column(r, "calls");
-	int unknown = column(r, "unknown");
+	int function = fl_sheet_column(r, "function");
+	int calls = fl_sheet_column(r, "calls");
+	int unknown = fl_sheet_column(r, "unknown");
 	bool *has = calloc(p->n_functions + 1, sizeof(*has));
 	uint64_t *cells = realloc(r->cells, (r->n_rows + p->n_functions + 1) *
 				  r->n_columns * sizeof(*cells));
@@ -166,7 +163,8 @@ static int add_rows(struct flick_rows *r, const struct profile *p)
 
 static int fill(struct flick_rows *r, const struct profile *p)
 {
-	int function = column(r, "function"), self = column(r, "self_ns");
+	int function = fl_sheet_column(r, "function");
+	int self = fl_sheet_column(r, "self_ns");
 	int err = add_rows(r, p);
 
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
