@@ -37,7 +37,9 @@ config.mk: configure
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch probe channel agent
 READER_DIRS = analysis report trial trial/$(ARCH) cli
 
-sources = $(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S))
+# What must not stand before the same functions of a program: in libflick.so alone.
+ALONE := src/base/bytes.c
+sources = $(filter-out $(ALONE),$(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S)))
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
 
 # A file that says `READER code` at its head stays out of the target.
@@ -93,9 +95,9 @@ SHARED = $(CC) -shared $(LDFLAGS) \
 	-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=flick.map \
 	-Wl,-z,defs -Wl,-z,now -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack
 
-$(LIB): $(GUEST) flick.map
+$(LIB): $(GUEST) $(call objects,guest,$(ALONE)) flick.map
 	@echo "  LINK   $@"
-	$(Q)$(SHARED) -o $@ $(GUEST) -ldl -lpthread
+	$(Q)$(SHARED) -o $@ $(filter %.o,$^) -ldl -lpthread
 	@ln -sf libflick.so $@.$(ABI)
 
 $(BUILD)/libflick.a: $(GUEST)
@@ -133,17 +135,18 @@ RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
 KILLER := $(BUILD)/tests/libflick-kill-at.so
-$(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC)) flick.map
+$(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) flick.map
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out flick.map,$^) -ldl -lpthread
 
 $(WITH_POINTS): $(BUILD)/points.a
+$(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
 $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
-	$(Q)$(COMPILE) -MT $@ -MF $@.d -o $@ $< $(filter %.a,$^) $(TEST_LIBS)
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -o $@ $< $(filter %.o %.a,$^) $(TEST_LIBS)
 
 # ---- fuzzers --------------------------------------------------------------------
 

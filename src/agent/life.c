@@ -85,30 +85,14 @@ static uint8_t room_at(uintptr_t at)
 	return (uint8_t)(p - at);
 }
 
-/* The program's dynamic section points to it (DT_DEBUG). The symbol `_r_debug`
- * may be a stale copy in the program. */
-static int find_loader(void *arg, struct fl_module *program)
-{
-	uint64_t at;
-
-	(void)arg;
-	if (fl_obj_dynamic(program, DT_DEBUG, &at))
-		loader = (const struct r_debug *)at;
-	return 1;			/* only the first module */
-}
-
 static int plan_loader(void)
 {
-	struct fl_modules now;
 	uintptr_t brk, *go;
 	struct fl_plan_in in = { .form = FL_FORM_SLED_RET };
 	uint64_t datum;
 	int err;
 
-	if (fl_obj_list(&now))
-		return -ENOMEM;
-	fl_obj_each(&now, find_loader, NULL);
-	fl_obj_unlist(&now);
+	loader = fl_obj_loader();
 	brk = loader ? loader->r_brk : 0;
 	if (!brk)
 		return FLE_UNKNOWN;

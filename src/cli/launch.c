@@ -251,25 +251,43 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 
 /* ---- starting ------------------------------------------------------------------- */
 
+/* "A:B", or the one that there is. */
+static int set_list(const char *name, const char *a, const char *b)
+{
+	bool both = a && *a && b && *b;
+	char *list = NULL;
+	int err;
+
+	if (asprintf(&list, "%s%s%s", a ? a : "", both ? ":" : "", b ? b : "") < 0)
+		return -1;
+	err = setenv(name, list, 1);
+	free(list);
+	return err;
+}
+
+/*
+ * Of sanitizers AddressSanitizer alone asks to be the first library. It must be only
+ * where another library defines what it does, and libflick.so defines nothing of that.
+ * To preload it would put it into the program's children as well, which may be any
+ * program; and which of them has it cannot be seen here. So its question is what all
+ * of them are told not to ask.
+ */
 static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char *preload = NULL, shm[64];
 	struct stat region;
+	char shm[64];
 
 	if (fstat(fd, &region))
 		return -1;
-	if (others && *others ?
-	    asprintf(&preload, "%s:%s", l->library, others) < 0 :
-	    asprintf(&preload, "%s", l->library) < 0)
-		return -1;
-	if (l->text && setenv(FL_TEXT_ENV, l->text, 1))
-		return -1;
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d:%llu", reader_pid, fd,
 		 (unsigned long long)region.st_ino);
-	if (l->sync && setenv(FL_SYNC_ENV, l->sync, 1))
+	if ((l->text && setenv(FL_TEXT_ENV, l->text, 1)) ||
+	    (l->sync && setenv(FL_SYNC_ENV, l->sync, 1)))
 		return -1;
-	return setenv("LD_PRELOAD", preload, 1) || setenv(FL_SHM_ENV, shm, 1) ? -1 : 0;
+	if (set_list("LD_PRELOAD", l->library, getenv("LD_PRELOAD")) ||
+	    set_list("ASAN_OPTIONS", getenv("ASAN_OPTIONS"), "verify_asan_link_order=0"))
+		return -1;
+	return setenv(FL_SHM_ENV, shm, 1);
 }
 
 static int set_up(const struct fl_launch *l)

@@ -6,7 +6,6 @@
  * out can only make entries disappear.
  */
 #include <limits.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -376,13 +375,25 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* First called in the first constructor, or by flick_open(). */
+static int ask_loader(struct fl_modules *l)
+{
+	static int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+	if (!iterate)
+		iterate = fl_obj_c_function("dl_iterate_phdr");
+	if (!iterate)
+		iterate = dl_iterate_phdr;
+	return iterate(note, l);
+}
+
 int fl_obj_list(struct fl_modules *l)
 {
 	int err;
 
 	FL_MUST(!fl_os_holds_locks());
 	*l = (struct fl_modules){ 0 };
-	err = dl_iterate_phdr(note, l);
+	err = ask_loader(l);
 	if (err)
 		fl_obj_unlist(l);
 	return err;

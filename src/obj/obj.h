@@ -7,7 +7,7 @@
 #ifndef FL_OBJ_H
 #define FL_OBJ_H
 
-#include <elf.h>
+#include <link.h>
 
 #include "base/base.h"
 
@@ -87,6 +87,11 @@ int fl_obj_open_module(struct fl_module *);
 /* The one whose file is mapped at `at`, without asking the loader; `path` is kept in
  * it, and m->file is to be closed. 0, -ENOENT, or as fl_obj_open(). */
 int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room);
+/* Where the loader tells debuggers what it does; NULL: it does not. */
+const struct r_debug *fl_obj_loader(void);
+/* The C library's own function, whoever has another one of that name. In the first
+ * constructor, or with the loader's lock. NULL: not found. */
+void *fl_obj_c_function(const char *name);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 void fl_obj_unlay(struct fl_module *);

@@ -200,6 +200,8 @@ int fl_os_thread_blocked(int tid, uint64_t *mask);
 enum fl_rest { FL_RUNS, FL_RESTS, FL_RESTS_IN_CALL };
 enum fl_rest fl_os_thread_rest(int pid, int tid);
 
+/* What the kernel told the process at its start (AT_*); 0: nothing. */
+uint64_t fl_os_auxiliary(uint64_t type);
 /* Has the process rights that its caller does not have (AT_SECURE)? Then what its
  * environment says of flick does not count. */
 bool fl_os_is_secure(void);

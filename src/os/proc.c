@@ -380,9 +380,14 @@ int fl_os_reopen(int fd, int flags)
 
 /* ---- the environment -------------------------------------------------------- */
 
+uint64_t fl_os_auxiliary(uint64_t type)
+{
+	return getauxval(type);
+}
+
 bool fl_os_is_secure(void)
 {
-	return getauxval(AT_SECURE) != 0;
+	return fl_os_auxiliary(AT_SECURE) != 0;
 }
 
 int fl_os_environment(const char *name, char *to, size_t room)

@@ -1,5 +1,5 @@
 /* env [ARGS]: prints what a program may know of its surroundings; but for two
- * variables it must be the same with and without flick. */
+ * variables and an option of ASan's it must be the same with and without flick. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -15,7 +15,8 @@ extern char **environ;
 QUIET static void print_environment(void)
 {
 	for (char **e = environ; *e; e++)
-		if (strncmp(*e, "LD_PRELOAD=", 11) && strncmp(*e, "FLICK_", 6))
+		if (strncmp(*e, "LD_PRELOAD=", 11) && strncmp(*e, "ASAN_OPTIONS=", 13) &&
+		    strncmp(*e, "FLICK_", 6))
 			printf("env %s\n", *e);
 }
 
