@@ -229,6 +229,7 @@ struct fl_session {
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
+	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns;		/* when it had ended; 0: it has not */
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;

@@ -353,13 +353,35 @@ static bool is_overdue(const struct fl_session *s)
 	return s->gone_ns && is_to_end && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
 }
 
+/* A child that a signal has ended: is it what waits for flick beside a process? */
+static void note_watch(struct fl_session *s, const siginfo_t *end)
+{
+	char name[16] = "";
+
+	fl_os_thread_name_of(end->si_pid, end->si_pid, name);
+	if (!strcmp(name, FL_OS_OUTSIDE_NAME))
+		s->watch_signal = end->si_status;
+}
+
+/* The next child that has ended; 0: none has; -1: there is none. */
+static int reap_one(struct fl_session *s, int *status)
+{
+	siginfo_t end = { .si_pid = 0 };
+
+	if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT))
+		return -1;
+	if (end.si_pid && end.si_code != CLD_EXITED)
+		note_watch(s, &end);
+	return end.si_pid ? waitpid(end.si_pid, status, 0) : 0;
+}
+
 /* Also what waits for flick beside the target's images (os/outside.c). True: there is
  * no child left. */
 static bool reap(struct fl_session *s)
 {
 	int pid, status;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = reap_one(s, &status)) > 0)
 		if (pid == s->pid)
 			note_gone(s, status);
 	return pid < 0 && errno == ECHILD;
@@ -377,14 +399,16 @@ static bool is_gone(struct fl_session *s)
 }
 
 /* Who has waited for the target's end shall find nobody in its memory or its file. */
-static void await_watcher(const struct fl_session *s)
+static void await_watcher(struct fl_session *s)
 {
 	enum { PAUSE_US = 50 };
 	uint64_t until = fl_os_monotonic_ns() + GRACE_NS;
-	int pid = load_relaxed(&s->shm->watcher_pid);
+	int pid = load_relaxed(&s->shm->watcher_pid), status = 0;
 
-	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && fl_os_monotonic_ns() < until)
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0 && fl_os_monotonic_ns() < until)
 		fl_os_sleep_us(PAUSE_US);
+	if (WIFSIGNALED(status))
+		s->watch_signal = WTERMSIG(status);
 }
 
 /* Once: why nothing seems to happen. */

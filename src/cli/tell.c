@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "cli/cli.h"
+#include "os/os.h"
 
 enum { FEW = 4 };			/* so many need no line of their own */
 
@@ -23,6 +24,9 @@ static void tell_end(const struct fl_session *s)
 		       strsignal(WTERMSIG(s->status)));
 	else if (WEXITSTATUS(s->status))
 		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
+	if (s->watch_signal && !WIFSIGNALED(s->status))
+		fl_say(FL_OS_OUTSIDE_NAME " was ended by signal %d (%s): functions that had "
+		       "been sampled stayed off", s->watch_signal, strsignal(s->watch_signal));
 }
 
 /* ---- refused --------------------------------------------------------------------- */

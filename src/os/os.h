@@ -249,6 +249,7 @@ void fl_os_process_reap(int pid);	/* waits for its end */
  * rest: in it, or in flick's own thread, for at most so long. 0; -ESRCH: nobody else
  * runs in this memory any more; else waiting is denied here.
  */
+#define FL_OS_OUTSIDE_NAME "flick-watch"
 int fl_os_outside_open(void);
 int fl_os_outside_start(int (*run)(void *), void *arg, int parent);
 int fl_os_outside_pid(void);

@@ -111,7 +111,7 @@ static int stand_apart(void *arg)
 		return 0;
 	SYS(SYS_setpgid, 0, 0);
 	SYS(SYS_chdir, "/");
-	SYS(SYS_prctl, PR_SET_NAME, "flick-watch");
+	SYS(SYS_prctl, PR_SET_NAME, FL_OS_OUTSIDE_NAME);
 	store_release(&outside.ready, 1);			/* (A) pairs with (B) */
 	fl_os_futex_wake(&outside.id, 1);
 	return outside.run(outside.arg);
