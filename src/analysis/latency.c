@@ -14,13 +14,17 @@
  *		unknown = calls without a known end + exits without a known start
  * WHY		`total` leaves out calls that ran inside another call of the same
  *		function whose time is counted: recursion does not make time
- *		pass twice.
+ *		pass twice. Of samples nobody sees what they ran in; where two of one
+ *		function lie one in the other it has no `total`.
  */
 struct row {
 	uint64_t calls, unknown;
 	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	uint64_t total, self;		/* ticks; total: of outermost calls */
 	uint64_t sum;			/* ticks of all calls in hist */
+	uint64_t began;			/* of samples: the one before, of ... */
+	uint32_t thread;		/* ... this thread; 0: none */
+	bool recurses;			/* one of them lay in another */
 	struct fl_histogram hist;	/* of the calls whose both ends are known */
 };
 
@@ -46,6 +50,14 @@ static int extend(struct latency *l, uint32_t n)
 	return fl_array_extend((void **)&l->rows, &l->n_rows, n, sizeof(*l->rows));
 }
 
+/* Samples come as they end: one that began before the last one had it inside. */
+static void note_sample(struct row *row, const struct flick_call *call)
+{
+	row->recurses |= row->thread == call->thread + 1 && call->begin < row->began;
+	row->thread = call->thread + 1;
+	row->began = call->begin;
+}
+
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
@@ -67,6 +79,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		row->total += call->total;
 	row->sum += call->total;
 	row->self += call->self;
+	if (call->flags & FLICK_CALL_SAMPLED)
+		note_sample(row, call);
 	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
 }
 
@@ -96,6 +110,7 @@ static int merge(void *into, void *from)
 		to->total += r->total;
 		to->self += r->self;
 		to->sum += r->sum;
+		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
 	}
 	return err;
@@ -127,8 +142,14 @@ static const struct flick_column latency_columns[] = {
 	[P99] = { "p99_ns", FLICK_COL_NS },
 	[MAX] = { "max_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
-	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
+	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 };
+
+/* All calls are counted, and some of them are timed. */
+static bool are_counted(const struct latency *l)
+{
+	return l->view->flags & (FLICK_VIEW_WINDOWS | FLICK_VIEW_SAMPLED);
+}
 
 static uint64_t to_ns(const struct latency *l, double ticks)
 {
@@ -155,9 +176,14 @@ static void fill_times(const struct latency *l, const struct row *row,
 			cell[c] = FLICK_NONE;
 		return;
 	}
-	cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
-	cell[SELF] = l->view->flags & FLICK_VIEW_SAMPLED ? FLICK_NONE :
-		     fl_node_ns(&node, l->view, row->self);
+	if (l->view->flags & FLICK_VIEW_SAMPLED) {
+		cell[TOTAL] = row->recurses ? FLICK_NONE :
+			      to_ns(l, (double)cell[CALLS] * (double)row->sum / (double)h->n);
+		cell[SELF] = FLICK_NONE;
+	} else {
+		cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
+		cell[SELF] = fl_node_ns(&node, l->view, row->self);
+	}
 	cell[MIN] = to_ns(l, (double)h->min);
 	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
@@ -166,18 +192,28 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
+/* A thread that has no slot is not counted, nor one that ends in a counter's update. */
+static uint64_t calls_of(const struct latency *l, const struct row *row)
+{
+	const struct fl_node node = node_of(l, row);
+	uint64_t exact = are_counted(l) ? l->view->exact[node.function] : 0;
+
+	if (l->view->flags & FLICK_VIEW_SAMPLED)
+		return exact > row->calls ? exact : row->calls;
+	return are_counted(l) && !row->calls ? exact :
+	       fl_node_stands(&node, l->view, row->calls);
+}
+
 /* False: the function was never called. One that no window met has calls only. */
 static bool fill_row(const struct latency *l, const struct row *row, uint64_t *cell)
 {
-	const bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
 	const struct fl_node node = node_of(l, row);
 
 	cell[FUNCTION] = node.function;
-	cell[CALLS] = windows && !row->calls ? l->view->exact[node.function] :
-		      fl_node_stands(&node, l->view, row->calls);
-	cell[UNKNOWN] = windows && !row->calls ? FLICK_NONE :
+	cell[CALLS] = calls_of(l, row);
+	cell[UNKNOWN] = l->view->flags & FLICK_VIEW_WINDOWS && !row->calls ? FLICK_NONE :
 			fl_node_stands(&node, l->view, row->unknown);
-	if (windows)
+	if (are_counted(l))
 		cell[SEEN] = row->calls;
 	fill_times(l, row, cell);
 	return cell[CALLS] || row->unknown;
@@ -186,9 +222,9 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 static int latency_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
-	const bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
-	const size_t n = ARRAY_LEN(latency_columns) - !windows;
-	int err = windows ? extend(l, l->view->n_functions) : 0;
+	const bool counted = are_counted(l);
+	const size_t n = ARRAY_LEN(latency_columns) - !counted;
+	int err = counted ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 
 	if (!cell)

@@ -577,7 +577,7 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 
 	if (err || probe >= run->n_tags || run->tags[probe].kind != FLICK_TAG_ENTRY)
 		return err;
-	if (run->source->windows)
+	if (run->source->windows || run->source->sampled)
 		return fl_scales_count(&run->scales, run->tags[probe].function, n);
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
@@ -691,7 +691,7 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 	*rows = (struct flick_rows){ 0 };
 	if (err || run->error || w->error)
 		return err ? err : run->error ? run->error : w->error;
-	if (run->source->windows)
+	if (run->source->windows || run->source->sampled)
 		err = fl_scales_make(&run->scales, &run->view);
 	if (!err)
 		err = w->a->rows(w->state, rows);

@@ -353,6 +353,8 @@ struct fl_shm_options {
  * target notices, and the one to destroy it, of several its last one first. 0 or
  * -errno, FLE_OPTION; *fd is close-on-exec. */
 int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
+/* Has each slot counters, by what probes do and the rate of windows? */
+bool fl_shm_counts(enum fl_action, uint32_t rate);
 void fl_shm_destroy(struct fl_shm *m, int fd);
 /* The first bytes of [*from, *to), offsets in the region, that anybody may have stored
  * to; false: there are none. */

@@ -84,14 +84,19 @@ static uint32_t chunk_bytes(uint32_t ring_bytes)
 	return c < least ? least : c;
 }
 
-/* A slot has counters, or two chunks of its own and more from the pool; in windows
- * both, as every call between them is counted. */
+bool fl_shm_counts(enum fl_action action, uint32_t rate)
+{
+	return action == FL_ACT_COUNT || action == FL_ACT_SAMPLE || rate;
+}
+
+/* A slot has counters, or two chunks of its own and more from the pool; or both, where
+ * calls are counted beside what is recorded of some. */
 static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes, uint32_t n_counters)
 {
 	uint64_t chunk = chunk_bytes(ring_bytes), pool = POOL_BYTES;
 
 	m->chunk_bytes = (uint32_t)chunk;
-	if (m->action == FL_ACT_COUNT || m->windows.rate)
+	if (fl_shm_counts(m->action, m->windows.rate))
 		m->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, PAGE);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES + m->counter_bytes;
 	if (m->action == FL_ACT_COUNT)

@@ -203,9 +203,9 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	if (fl_store_value(from->store, "pc_samples", n))
-		snprintf(from->note, sizeof(from->note), "self times are estimated from %.20s "
-			 "samples of the program counter; other times are of the calls that "
-			 "were timed", n);
+		snprintf(from->note, sizeof(from->note), "self times are from %.20s samples "
+			 "of the program counter, totals from the calls that were timed "
+			 "(sampled)", n);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");

@@ -54,7 +54,7 @@ void fl_limits_fit(struct fl_shm_options *o)
 		return;
 	if (!o->max_sites)
 		o->max_sites = (uint32_t)least(share / SITE_BYTES, MOST_SITES);
-	if (o->action == FL_ACT_COUNT || o->rate)
+	if (fl_shm_counts(o->action, o->rate))
 		o->n_counters = (uint32_t)counters(share, o->max_sites);
 	n = share / slot_bytes(o) + 1;
 	if (n >= (o->n_slots ? o->n_slots : MOST_SLOTS))

@@ -1,14 +1,16 @@
 /*
  * sample.c - the profiler of paper 1 section 9: a function is timed until K of
  * its calls have ended, then the thread that ended the last one switches the
- * function's sites off; flick's own thread switches them on again once an epoch.
+ * function's exits off, and lets its entries count; flick's own thread has them
+ * timed again once an epoch. What an entry does is data. So each call is counted,
+ * and few are timed.
  *
  * A call is paired inside the thread that makes it, so what reaches the reader
  * is only whole samples, an entry and an exit record side by side.
  *
  * INVARIANT  A sample's entry and exit belong to one call of one function.
  * WHY	1 Between two changes of a function's generation its sites are all on,
- *	  so no entry in between went unseen; or it is off, and makes no frames. A
+ *	  so no entry in between went unseen; or it counts, and makes no frames. A
  *	  frame of an older generation is never matched: the generation changes
  *	  before a site is switched off, and before one is switched on.
  *	2 All of an inner machine frame lies below all of an outer one. An exit
@@ -41,6 +43,14 @@ static bool is_due(uint32_t id, int state, bool entries)
 	if (s->is_entry != entries || !s->is_wanted)
 		return false;
 	return entries || state == FL_ON || !fl_table.probes[id].is_shared;
+}
+
+/* What the entries do: data, and no thread fetches code anew. */
+static void direct_entries(const struct fl_function *f, enum fl_action action)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_due(id, FL_ON, true))
+			fl_probe_action(id, action);
 }
 
 /* How many were switched, with the switches' lock. */
@@ -78,7 +88,7 @@ static void switch_off(struct fl_function *f)
 	was_off = f->is_off;
 	store_relaxed(&f->is_off, 1);
 	store_release(&f->generation, f->generation + !was_off);	/* (A) pairs with (B) */
-	flip_all(f, FL_OFF, true);
+	direct_entries(f, FL_ACT_COUNT);
 	flip_all(f, FL_OFF, false);
 	if (!was_off)
 		note_off(f);
@@ -144,15 +154,17 @@ static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t 
 	f->tsc = fl_arch_ticks();
 }
 
-/* Of a function that is off some exits may be, too; and an entry is that was found
- * since, or that was not fetched anew. */
+/* Of a function that is off an entry may come here that was found since, or whose
+ * thread had loaded where to go; and each that no glue serves. */
 static void enter(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
 	uint32_t generation = load_acquire(&f->generation);	/* (B) pairs with (A) */
 
+	fl_channel_count(fl_probe_id(p));
 	if (load_relaxed(&f->is_off)) {
-		switch_off(f);
+		if (!p->by_call)
+			switch_off(f);
 		return;
 	}
 	count_entry(f);
@@ -248,7 +260,8 @@ static uint32_t rearm_one(struct fl_function *f)
 	/* ordering: none other, who sees the old one pushes no frame */
 	store_release(&f->is_off, 0);
 	n = flip_all(f, FL_ON, false);
-	return n + flip_all(f, FL_ON, true);
+	direct_entries(f, FL_ACT_SAMPLE);
+	return n;
 }
 
 static uint32_t rearm_all(void)
@@ -282,7 +295,7 @@ void fl_sample_rearm(void)
 
 static void finish_switch_off(struct fl_function *f)
 {
-	flip_all(f, FL_OFF, true);
+	direct_entries(f, FL_ACT_COUNT);
 	flip_all(f, FL_OFF, false);
 	note_off(f);
 }

@@ -45,7 +45,9 @@ const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 
 	if (!s->name || strcmp(name, "calls"))
 		return name;
-	return s->sampled ? "samples" : s->estimated ? "estimated_calls" : name;
+	if (s->sampled)			/* all of them, or those that were timed */
+		return fl_sheet_column(s->result, "sampled") < 0 ? "samples" : name;
+	return s->estimated ? "estimated_calls" : name;
 }
 
 const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)

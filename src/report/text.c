@@ -63,14 +63,11 @@ static const struct {
 	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
 };
 
-/* Of a latency, exhaustive or sampled, these are for the eye, in this order; SHARE is
- * made of self_ns. */
+/* Of a latency these are for the eye, in this order; SHARE is made of self_ns. */
 #define SHARE "self %"
 static const char *const latency_shown[] = { "total_ns", "self_ns", SHARE, "calls", "avg_ns",
 					     "p50_ns", "p99_ns", "unknown", "sampled",
 					     "function", NULL };
-static const char *const sampled_shown[] = { "self_ns", SHARE, "calls", "avg_ns", "p50_ns",
-					     "p99_ns", "max_ns", "unknown", "function", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
 
@@ -223,7 +220,7 @@ static void lay_out(struct layout *l, const struct fl_sheet *s)
 	l->sheet = s;
 	l->n = 0;
 	if (s->name && !strcmp(s->name, "latency"))
-		lay_list(l, s->sampled ? sampled_shown : latency_shown);
+		lay_list(l, latency_shown);
 	else
 		lay_ranks(l);
 	if (l->n && rank_of(r, l->shown[l->n - 1].column) == 2)

@@ -8,7 +8,7 @@ target steady -O2 $sites
 samples() {
 	succeeded
 	conserved
-	sql "select name, calls from $(rows latency)
+	sql "select name, sampled from $(rows latency)
 		where name in ('one', 'two', 'three')" >"$work/sampled"
 	n=$(awk '$2 >= '$1' && $2 <= '$2 "$work/sampled" | wc -l)
 	[ "$n" -eq 3 ] || fail "$label not $1 to $2 samples:" $(cat "$work/sampled")

@@ -84,9 +84,9 @@ succeeded
 head -n 1 "$out" | grep -q '^  both are sampled' || fail "samples: not said"
 grep -Eq '^ +Avg before +Avg after +Avg change +P50 before .* +Function$' "$out" ||
 	fail "samples: other columns"
-run "$FLICK" report --diff "$work/samples" "$data" -s samples --format=csv
+run "$FLICK" report --diff "$work/samples" "$data" -s sampled --format=csv
 succeeded
-grep -q '^samples_before,samples_after,samples_change,function' "$out" || fail "samples: as calls"
+grep -q '^sampled_before,sampled_after,sampled_change,function' "$out" || fail "samples: as calls"
 record --all -- "$work/two" 1
 run "$FLICK" report --diff "$work/samples" "$data"
 succeeded

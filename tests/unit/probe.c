@@ -84,7 +84,7 @@ static uint32_t add(enum fl_kind kind)
 	return (uint32_t)id;
 }
 
-/* A function with an entry that is armed, its text being a byte, and an exit. */
+/* A function with an exit that is armed, its text being a byte, and an entry. */
 static void open_probes(void)
 {
 	NEED(!fl_patch_open(NULL));
@@ -93,11 +93,12 @@ static void open_probes(void)
 	exit_id = add(FL_EXIT);
 	text = ON_BYTE;
 	fl_table.probes[entry_id].by_call = 0;
-	fl_table.switches[entry_id] = (struct fl_switch){
-		.at = (uintptr_t)&text, .armed = 1, .is_on = 1, .is_entry = 1, .is_wanted = 1,
+	fl_table.probes[exit_id].by_call = 0;
+	fl_table.switches[exit_id] = (struct fl_switch){
+		.at = (uintptr_t)&text, .armed = 1, .is_on = 1, .is_wanted = 1,
 	};
-	fl_table.switches[entry_id].byte[FL_OFF] = OFF_BYTE;
-	fl_table.switches[entry_id].byte[FL_ON] = ON_BYTE;
+	fl_table.switches[exit_id].byte[FL_OFF] = OFF_BYTE;
+	fl_table.switches[exit_id].byte[FL_ON] = ON_BYTE;
 }
 
 static void sample(uint32_t sp)
@@ -176,12 +177,12 @@ static void switch_in_dlclose(struct rig *unused)
 	fl_probes_freeze();
 	sample(1000);
 	NEED(text == ON_BYTE && !f->is_off && f->taken == 1);
-	NEED(fl_probe_switch(entry_id, FL_OFF) == 0 && text == ON_BYTE);
-	NEED(!fl_probe_is_on(entry_id));
-	NEED(fl_probe_handler(entry_id, call, NULL) == 0);
+	NEED(fl_probe_switch(exit_id, FL_OFF) == 0 && text == ON_BYTE);
+	NEED(!fl_probe_is_on(exit_id));
+	NEED(fl_probe_handler(exit_id, call, NULL) == 0);
 	fl_probes_thaw(none_is_there);
 	NEED(text == OFF_BYTE && !fl_switches_are_frozen());
-	NEED(fl_probe_switch(entry_id, FL_ON) == 0 && text == ON_BYTE);
+	NEED(fl_probe_switch(exit_id, FL_ON) == 0 && text == ON_BYTE);
 }
 
 static void a_switch_in_a_dlclose_is_made_at_its_end(void **unused)
@@ -232,9 +233,9 @@ static void *switch_beside(void *unused)
 	NEED(is_new && fl_probes_commit(2, FL_MET) == 0);
 	NEED(!fl_probes_open_window());
 	fl_probes_close_window();
-	NEED(fl_probe_switch(entry_id, FL_OFF) == 0 && fl_probe_switch(entry_id, FL_ON) == 0);
+	NEED(fl_probe_switch(exit_id, FL_OFF) == 0 && fl_probe_switch(exit_id, FL_ON) == 0);
 	NEED(fl_probes_switch_set(goals, ARRAY_LEN(goals)) == 1);
-	NEED(text == ON_BYTE && !fl_probe_is_on(entry_id));
+	NEED(text == ON_BYTE && !fl_probe_is_on(exit_id));
 	return unused;
 }
 
@@ -274,12 +275,12 @@ static void go_in_dlclose(struct rig *unused)
 	(void)unused;
 	open_probes();
 	k = place((uintptr_t)&text, 1);
-	k->first = entry_id;
-	k->end = entry_id + 1;
+	k->first = exit_id;
+	k->end = exit_id + 1;
 	fl_probes_freeze();
-	NEED(fl_probe_switch(entry_id, FL_OFF) == 0);
+	NEED(fl_probe_switch(exit_id, FL_OFF) == 0);
 	fl_probes_thaw(none_is_there);
-	NEED(text == ON_BYTE && fl_probe_switch(entry_id, FL_OFF) == FLE_GONE);
+	NEED(text == ON_BYTE && fl_probe_switch(exit_id, FL_OFF) == FLE_GONE);
 	NEED(text == ON_BYTE);
 }
 
@@ -575,11 +576,11 @@ static void switch_shared(struct rig *unused)
 	f = &fl_table.functions[fl_table.probes[entry_id].function];
 	fl_table.probes[exit_id].is_shared = 1;
 	sample(1000);
-	NEED(f->is_off && text == OFF_BYTE && fl_probe_is_on(exit_id));
+	NEED(f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 	fl_sample_rearm();
 	fl_table.probes[exit_id].is_shared = 0;
 	sample(1000);
-	NEED(f->is_off && !fl_probe_is_on(exit_id));
+	NEED(f->is_off && text == OFF_BYTE && !fl_probe_is_on(exit_id));
 	fl_sample_rearm();
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }

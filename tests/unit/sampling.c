@@ -97,9 +97,23 @@ static void call(const struct function *of, uint32_t sp)
 	end(of, sp);
 }
 
+static const struct fl_function *row_of(const struct function *of)
+{
+	return &fl_table.functions[fl_table.probes[of->entry].function];
+}
+
+/* Of a function that is off the entries count. */
 static bool is_off(const struct function *of)
 {
-	return !fl_probe_is_on(of->entry) && !fl_probe_is_on(of->exit);
+	return row_of(of)->is_off && !fl_probe_is_on(of->exit);
+}
+
+static uint64_t counted(const struct function *of)
+{
+	const uint64_t *counters = (void *)((char *)fl_channel_own_slot() +
+					    FL_SLOT_HEADER_BYTES);
+
+	return counters[of->entry];
 }
 
 /* ---- claims ------------------------------------------------------------------------ */
@@ -117,6 +131,7 @@ static void call_in_two_epochs(struct rig *unused)
 		fl_sample_rearm();
 		NEED(!is_off(&one) && !is_off(&two));
 	}
+	NEED(counted(&one) == 15 && counted(&two) == 15);
 }
 
 static void each_function_is_sampled_once_an_epoch(void **unused)
@@ -142,6 +157,26 @@ static void a_call_that_outlasts_its_period_is_no_sample(void **unused)
 {
 	(void)unused;
 	assert_int_equal(runs(outlast_a_period), 2);
+}
+
+/* What an entry does is a word of its glue's. */
+static void direct_entry(struct rig *unused)
+{
+	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+
+	(void)unused;
+	open_probes();
+	fl_table.probes[one.entry].go = &go;
+	call(&one, 1000);
+	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	fl_sample_rearm();
+	NEED(!is_off(&one) && go == fl_arch_routine(FL_ACT_SAMPLE, FL_ABI));
+}
+
+static void an_entry_counts_once_it_is_sampled(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(direct_entry), 2);
 }
 
 static void begin_late(void)
@@ -197,6 +232,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(each_function_is_sampled_once_an_epoch),
+		TEST(an_entry_counts_once_it_is_sampled),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
 		TEST(a_call_that_began_between_periods_is_no_sample),
 		TEST(calls_that_never_end_do_not_keep_a_function_on),
