@@ -35,6 +35,7 @@ field_place place_dense;	/* 27 bytes apart: at every offset of a line */
 field_place place_inside;	/* 64 apart, eight bytes within a line */
 field_place place_word;		/* 64 apart, in one aligned word */
 field_place place_split;	/* 64 apart, splits 1|4, 2|3, 3|2, 4|1 in turn */
+field_place place_parkable;	/* the same without 1|4 */
 
 struct field {
 	unsigned char *code, *sites;

@@ -4,7 +4,8 @@
  *	toggle.one.call, .word, .wide, .wide.wait
  *	                        one switch of one place by flick/patch.h: by
  *	                        one byte, one word, three phases with membarrier
- *	                        and three with the calibrated wait
+ *	                        and three with the calibrated wait; wide are splits
+ *	                        of a nop at 2|3, 3|2, 4|1 (1|4 is refused)
  *	paper.callpatch, paper.wordpatch, paper.straddler
  *	                        the paper's protocols on the same code; the
  *	                        straddler with a fence before each wait, and

@@ -83,10 +83,10 @@ const struct subject subject_word = {
 	place_word, NULL, "word", 0, take_nop, put_other
 };
 const struct subject subject_wide = {
-	place_split, "membarrier", "wide", 0, take_nop, put_other
+	place_parkable, "membarrier", "wide", 0, take_nop, put_other
 };
 const struct subject subject_wide_wait = {
-	place_split, "wait", "wide", 0, take_nop, put_other
+	place_parkable, "wait", "wide", 0, take_nop, put_other
 };
 const struct subject subject_swap = {
 	place_word, NULL, "word", 'b', take_swap, put_other
@@ -223,7 +223,7 @@ static void put_half(size_t i, int state)
 }
 
 const struct subject floor_wide = {
-	place_split, NULL, NULL, 'a', take_nothing, put_half
+	place_parkable, NULL, NULL, 'a', take_nothing, put_half
 };
 const struct subject floor_store = {
 	place_dense, NULL, NULL, 'a', take_nothing, put_same

@@ -115,8 +115,11 @@ struct fl_patch {
 	uint8_t claimed;		/* patch/claim.c */
 	uint8_t state;			/* as of the last commit; W its owner */
 	uint32_t motion;		/* odd: being changed; W who made it so */
-	struct fl_patch *next;		/* patch/claim.c */
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
+	struct fl_patch *next;		/* patch/claim.c */
+	/* By state, offsets of starts, a bit each: what lies from there to the next start
+	 * does nothing; is met whole, being one instruction, or one that leads elsewhere. */
+	uint16_t idle[FL_N_STATES], whole[FL_N_STATES];
 };
 
 /* `old` has starts that off and on have not. Threads may stand there that came in

@@ -58,4 +58,9 @@ static inline void x86_nop(unsigned char *out, size_t n)
 	__builtin_memcpy(out, nops[n], n);
 }
 
+/* What a plan whose bytes and starts are known says of its stretches: `idle` and
+ * `whole`. moves.c */
+struct fl_patch;
+void x86_note_stretches(struct fl_patch *);
+
 #endif

@@ -33,7 +33,18 @@ struct stretch {
 	const uint8_t *from, *to;	/* of its first byte */
 	uint8_t start, n;
 	bool may_pass;			/* over it: that is what one of both does */
+	bool whole;			/* both are met whole */
 };
+
+static size_t next_start(const struct fl_patch *p, size_t at)
+{
+	do
+		at++;
+	while (at < p->len && !(p->starts >> at & 1));
+	return at;
+}
+
+/* ---- what a plan is told of its stretches ------------------------------------ */
 
 static bool is_test(const struct fl_patch *p, const uint8_t *code, size_t n)
 {
@@ -45,21 +56,47 @@ static bool is_test(const struct fl_patch *p, const uint8_t *code, size_t n)
 				 (n - op == 2 && code[op] == X86_TEST_AL));
 }
 
-/* Does nothing, and then goes on behind the stretch. */
-static bool is_idle(const struct stretch *s, const uint8_t *code)
+/* Do the `n` bytes do nothing, and then go on behind them? */
+static bool is_idle(const struct fl_patch *p, const uint8_t *code, size_t n)
 {
 	struct fl_insn i;
 	size_t at = 0;
 
-	if (is_test(s->p, code, s->n))
+	if (is_test(p, code, n))
 		return true;
-	for (; at < s->n; at += i.len) {
-		fl_arch_decode(&i, code + at, s->n - at, 0);
+	for (; at < n; at += i.len) {
+		fl_arch_decode(&i, code + at, n - at, 0);
 		if (!i.len || i.cls != FL_INSN_NOP)
 			return false;
 	}
 	return true;
 }
+
+/* One instruction, or no other behind it is met. */
+static bool is_whole(const uint8_t *code, size_t n)
+{
+	struct fl_insn i;
+
+	fl_arch_decode(&i, code, n, 0);
+	return i.len == n || i.cls == FL_INSN_JUMP || i.cls == FL_INSN_RET;
+}
+
+void x86_note_stretches(struct fl_patch *p)
+{
+	size_t end;
+
+	for (size_t at = 0; at < p->len; at = end) {
+		end = next_start(p, at);
+		for (int s = 0; s < FL_N_STATES; s++) {
+			const uint8_t *code = p->bytes[s] + at;
+
+			p->idle[s] |= (uint16_t)(is_idle(p, code, end - at) << at);
+			p->whole[s] |= (uint16_t)(is_whole(code, end - at) << at);
+		}
+	}
+}
+
+/* ---- parks --------------------------------------------------------------------- */
 
 static bool is_one_store(const struct stretch *s, size_t at, size_t n)
 {
@@ -162,15 +199,6 @@ static bool park_on_nop(struct fl_move *m, const struct stretch *s)
 	return true;
 }
 
-/* One instruction, and no other behind it is met. */
-static bool is_one(const struct stretch *s, const uint8_t *code)
-{
-	struct fl_insn i;
-
-	fl_arch_decode(&i, code, s->n, 0);
-	return i.len == s->n || i.cls == FL_INSN_JUMP || i.cls == FL_INSN_RET;
-}
-
 /* All that differs, in one store. */
 static bool store_at_once(struct fl_move *m, const struct stretch *s)
 {
@@ -182,8 +210,7 @@ static bool store_at_once(struct fl_move *m, const struct stretch *s)
 		end--;
 	m->head_at = (uint8_t)(s->start + first);
 	m->head_bytes = (uint8_t)(end - first);
-	return is_one_store(s, first, end - first) && is_one(s, s->from) &&
-	       is_one(s, s->to);
+	return s->whole && is_one_store(s, first, end - first);
 }
 
 static bool find_move(struct fl_move *m, const struct stretch *s)
@@ -191,14 +218,6 @@ static bool find_move(struct fl_move *m, const struct stretch *s)
 	*m = (struct fl_move){ .start = s->start, .end = (uint8_t)(s->start + s->n) };
 	return store_at_once(m, s) || park_on_byte(m, s) || park_on_adc(m, s) ||
 	       park_on_jump(m, s) || park_on_nop(m, s);
-}
-
-static size_t next_start(const struct fl_patch *p, size_t at)
-{
-	do
-		at++;
-	while (at < p->len && !(p->starts >> at & 1));
-	return at;
 }
 
 int fl_arch_moves(const struct fl_patch *p, int from, int to,
@@ -216,7 +235,8 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 		s.n = (uint8_t)(end - at);
 		if (!__builtin_memcmp(s.from, s.to, s.n))
 			continue;
-		s.may_pass = p->may_pass || is_idle(&s, s.from) || is_idle(&s, s.to);
+		s.may_pass = p->may_pass || (p->idle[from] | p->idle[to]) >> at & 1;
+		s.whole = p->whole[from] & p->whole[to] & 1u << at;
 		if (!find_move(&moves[n++], &s))
 			return FLE_STRADDLE;
 	}

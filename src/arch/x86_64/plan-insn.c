@@ -24,6 +24,7 @@ int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n
 	__builtin_memcpy(p->bytes[FL_OLD], (const void *)at, n);
 	__builtin_memcpy(p->bytes[FL_OFF], (const void *)at, n);
 	__builtin_memcpy(p->bytes[FL_ON], on, n);
+	x86_note_stretches(p);
 	return is_one(p, FL_OFF) && is_one(p, FL_ON) ? 0 : FLE_INSN;
 }
 

@@ -216,6 +216,7 @@ static void find_starts(struct fl_patch *p)
 	for (; rest; rest &= rest - 1)
 		if (starts_of(p, FL_OLD, (size_t)__builtin_ctz(rest)) & ~p->starts)
 			p->rows |= FL_ROW_INSIDE;
+	x86_note_stretches(p);
 }
 
 /* Can it be armed, and put back, though threads run? What holds for `off` holds
