@@ -153,14 +153,25 @@ int fl_set_take(struct fl_set *set, struct fl_patch *p, int to)
 	return check_taken(set);
 }
 
+static void note_moves(struct fl_change *c)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+
+	c->n_moves = (uint8_t)fl_arch_moves(c->patch, c->from, c->to, m);
+	c->move = m[0];
+}
+
 /* Notes what the set consists of. `bad` becomes the first row. */
 static void look_through(struct fl_set *set, size_t *bad)
 {
 	set->any_wide = set->any_row = false;
 	for (size_t i = set->n; i-- > 0;) {
-		const struct fl_change *c = &set->changes[i];
+		struct fl_change *c = &set->changes[i];
 
-		set->any_wide |= is_wide(c);
+		if (is_wide(c)) {
+			set->any_wide = true;
+			note_moves(c);
+		}
 		if (set->quiet || !is_row(c))
 			continue;
 		set->any_row = true;
@@ -191,13 +202,17 @@ static void store(const struct fl_patch *p, size_t i, const uint8_t *bytes, size
 }
 
 /* Call `each` with each stretch of the place that changes. */
-static void each_move(const struct fl_change *c,
-		      void (*each)(const struct fl_change *, const struct fl_move *))
+static inline void each_move(const struct fl_change *c,
+			     void (*each)(const struct fl_change *,
+					  const struct fl_move *))
 {
 	struct fl_move m[FL_ARCH_MOVES];
-	int n = fl_arch_moves(c->patch, c->from, c->to, m);
 
-	for (int i = 0; i < n; i++)
+	each(c, &c->move);
+	if (c->n_moves == 1)
+		return;
+	fl_arch_moves(c->patch, c->from, c->to, m);
+	for (int i = 1; i < c->n_moves; i++)
 		each(c, &m[i]);
 }
 

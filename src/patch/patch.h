@@ -89,7 +89,7 @@ void fl_unclaim_alone(struct fl_patch *);
 struct fl_ticket { uint64_t number, ticks; };
 
 /*
- * A list of changes over memory the caller owns, of claimed places. Staging
+ * A list of changes of claimed places. Staging
  * only notes; beginning verifies all and, once the first byte is written, the
  * set completes. Sets over different places may be under way at once; of two
  * that have a place in common the second is told FLE_BUSY.
@@ -98,6 +98,10 @@ struct fl_change {
 	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
+	/* Of a wide change: how many moves, and the first; nearly always the only one. W
+	 * commit.c, before the first phase. */
+	uint8_t n_moves;
+	struct fl_move move;
 };
 struct fl_set {
 	struct fl_change *changes;
@@ -109,6 +113,9 @@ struct fl_set {
 	bool any_wide, any_row;
 	struct fl_ticket ticket;
 };
+/* Memory for a set of `n` changes: 0 or -ENOMEM. It may also be the caller's own. */
+int fl_set_make(struct fl_set *, size_t n);
+void fl_set_free(struct fl_set *);
 /* 0 or -ENOSPC when `room` is used up. */
 int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
 /* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, or why cores cannot be synchronised; *bad

@@ -1,10 +1,6 @@
 /*
  * public-set.c - flick/patch.h: many places at once, and one for good.
- *
- * Hides the array a set lives in.
  */
-#include <sys/mman.h>
-
 #include "claim.h"
 #include "fork.h"
 #include "os/os.h"
@@ -45,17 +41,13 @@ static int commit(struct fl_set *set, const struct flick_change *c, size_t n, si
 
 int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 {
-	size_t bytes = (n + 1) * sizeof(struct fl_change), none;
-	struct fl_set set = {
-		.room = (uint32_t)n,
-		.changes = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
-	};
+	struct fl_set set;
 	uint64_t signals;
-	int err;
+	size_t none;
+	int err = fl_set_make(&set, n);
 
-	if (fl_is_err(set.changes))
-		return -ENOMEM;
+	if (err)
+		return err;
 	if (!bad)
 		bad = &none;
 	fl_os_signals_block(&signals);		/* no handler forks meanwhile */
@@ -63,7 +55,7 @@ int flick_patch_commit(const struct flick_change *c, size_t n, size_t *bad)
 	err = commit(&set, c, n, bad);
 	fl_fork_leave_own();
 	fl_os_signals_restore(&signals);
-	fl_os_unmap(set.changes, bytes);
+	fl_set_free(&set);
 	return err;
 }
 

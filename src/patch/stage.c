@@ -1,11 +1,63 @@
 /*
  * stage.c - a set of changes before its commit.
  *
- * Hides that a set is an array the caller lends; staging writes nothing to
- * text and may be abandoned at any point.
+ * Hides that a set is an array, and that the last one's memory is kept for the
+ * next: to map it and to fault it in costs as much as the switches do. Staging
+ * writes nothing to text and may be abandoned at any point.
  */
+#include <sys/mman.h>
+
+#include "os/os.h"
 #include "patch.h"
 #include "tactic.h"
+
+enum { KEPT_MAX = 1 << 20 };		/* bytes of the target's memory */
+
+struct list {
+	size_t bytes;
+	struct fl_change changes[];
+};
+
+static struct list *kept;	/* atomic; who takes it out has it alone */
+
+static struct list *list_of(const struct fl_set *set)
+{
+	return (struct list *)((char *)set->changes - offsetof(struct list, changes));
+}
+
+static void list_free(struct list *l)
+{
+	if (l)
+		fl_os_unmap(l, l->bytes);
+}
+
+int fl_set_make(struct fl_set *set, size_t n)
+{
+	/* (K) pairs with (K): what its last user wrote is done */
+	struct list *l = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
+	size_t bytes = sizeof(*l) + n * sizeof(l->changes[0]);
+
+	if (!l || l->bytes < bytes) {
+		list_free(l);
+		l = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (fl_is_err(l))
+			return -ENOMEM;
+		l->bytes = bytes;
+	}
+	*set = (struct fl_set){ .changes = l->changes, .room = (uint32_t)n };
+	return 0;
+}
+
+void fl_set_free(struct fl_set *set)
+{
+	struct list *l = list_of(set);
+
+	if (l->bytes <= KEPT_MAX)
+		/* (K) pairs with (K) */
+		l = __atomic_exchange_n(&kept, l, __ATOMIC_RELEASE);
+	list_free(l);
+}
 
 int fl_set_stage(struct fl_set *set, struct fl_patch *p, int from, int to)
 {

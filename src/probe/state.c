@@ -4,7 +4,6 @@
  * Hides sets and text permissions. Arming is a set of patches. When text may be
  * stored to at all is switch.c's; who stores here has its lock.
  */
-#include <sys/mman.h>
 
 #include "os/os.h"
 #include "table.h"
@@ -252,21 +251,6 @@ static uint32_t count_goals(uint32_t from)
 	return n;
 }
 
-/* Room for n changes. */
-static int set_map(struct fl_set *set, size_t n)
-{
-	void *p = fl_os_map(NULL, (n + 1) * sizeof *set->changes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	*set = (struct fl_set){ .changes = p, .room = n + 1 };
-	return fl_is_err(p) ? -ENOMEM : 0;
-}
-
-static void set_unmap(struct fl_set *set)
-{
-	fl_os_unmap(set->changes, set->room * sizeof *set->changes);
-}
-
 /* There is no memory for the set. */
 static int refuse_all(uint32_t from, int err)
 {
@@ -279,7 +263,7 @@ static int refuse_all(uint32_t from, int err)
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
 	struct fl_set set;
-	int err = set_map(&set, count_goals(from));
+	int err = fl_set_make(&set, count_goals(from));
 
 	if (err)
 		return refuse_all(from, err);
@@ -289,7 +273,7 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	err = set.n ? arm(&set) : 0;
 	if (!err)
 		err = note_armed(&set);
-	set_unmap(&set);
+	fl_set_free(&set);
 	return err;
 }
 
@@ -527,7 +511,7 @@ static void restore_text(void)
 {
 	struct fl_change few[32];
 	struct fl_set all, set = { .changes = few, .room = ARRAY_LEN(few) };
-	bool is_mapped = set_map(&all, fl_table.n) == 0;
+	bool is_mapped = fl_set_make(&all, fl_table.n) == 0;
 	uint32_t id = 0;
 
 	if (is_mapped)
@@ -538,7 +522,7 @@ static void restore_text(void)
 		commit_rest(&set);
 	}
 	if (is_mapped)
-		set_unmap(&all);
+		fl_set_free(&all);
 	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
 	fl_fork_leave();
 }
