@@ -127,7 +127,7 @@ static bool share_module(struct walk *w, struct fl_known *k, const struct fl_mod
 	k->first = from.id;
 	k->end = from.end;
 	scan(w->moment, m, put_site, &from);
-	fl_glue_make(k, k->first, k->end);
+	fl_glue_make(k, k->first, k->end, false);
 	w->n_new += k->end - k->first;
 	w->from = k->first < w->from ? k->first : w->from;
 	return true;
@@ -152,7 +152,7 @@ static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *
 	}
 	fl_shm_modules(t->shm)[k->module].first = k->first;
 	fl_shm_modules(t->shm)[k->module].n = k->end - k->first;
-	fl_glue_make(k, k->first, k->end);
+	fl_glue_make(k, k->first, k->end, false);
 	w->n_new += k->end - k->first;
 	return err;
 }

@@ -3,7 +3,8 @@
  *
  * Hides where glue lives: per module one block of code and one of data, the
  * data word of a probe saying where its glue goes. What a probe does is thus
- * data; the code of a glue never changes once its block is sealed. Sites that
+ * data; the code of a glue never changes once its block is sealed. A profiling call
+ * that the reader does not want has none, and its patch is its opcode's. Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
 #include "os/os.h"
@@ -66,15 +67,16 @@ uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 	return fl_arch_routine(action, p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI);
 }
 
-static void make_one(struct fl_known *k, uint32_t first, uint32_t id)
+/* The i-th of a block. */
+static void make_one(const struct fl_near *near, uint32_t i, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	size_t offset = (id - first) * FL_ARCH_GLUE_BYTES;
-	uintptr_t code = (uintptr_t)k->near.code + offset;
+	size_t offset = (size_t)i * FL_ARCH_GLUE_BYTES;
+	uintptr_t code = (uintptr_t)near->code + offset;
 
-	p->go = (uintptr_t *)k->near.data + (id - first);
+	p->go = (uintptr_t *)near->data + i;
 	*p->go = fl_glue_routine(p, fl_window_action(id));
-	fl_arch_glue(k->near.write + offset, code, id, (uintptr_t)p->go);
+	fl_arch_glue(near->write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
 		plan(p, code);
 }
@@ -103,17 +105,6 @@ static int seal(struct fl_near *near, int err)
 	return err;
 }
 
-static int make_all(struct fl_known *k, uint32_t first, uint32_t end)
-{
-	size_t n = end - first;
-	int err = fl_near_alloc(&k->near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
-				n * sizeof(uintptr_t));
-
-	for (uint32_t id = first; id < end && !err; id++)
-		make_one(k, first, id);
-	return seal(&k->near, err);
-}
-
 static void go_without(uint32_t id, int err, uintptr_t lo)
 {
 	fl_table.probes[id].go = NULL;
@@ -121,13 +112,58 @@ static void go_without(uint32_t id, int err, uintptr_t lo)
 		plan_without(&fl_table.probes[id], err, lo);
 }
 
-int fl_glue_make(struct fl_known *k, uint32_t first, uint32_t end)
+/* Calls that nobody wants are as many as all others, and are never on: those wait for
+ * what the reader says. What is no call it has to know the refusal of. */
+static bool is_due(uint32_t id, bool decided)
 {
-	int err = make_all(k, first, end);
+	const struct fl_probe *p = &fl_table.probes[id];
 
-	for (uint32_t id = first; id < end && err; id++)
-		go_without(id, err, k->lo);
-	return err;
+	return !p->is_planned && (decided || p->bare || fl_table.shm->own);
+}
+
+/* May it be on? */
+static bool needs_glue(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return p->bare || p->asks || fl_table.shm->own || fl_table_wants(id);
+}
+
+static int make_all(const struct fl_known *k, uint32_t first, uint32_t end, bool decided)
+{
+	struct fl_near near;
+	uint32_t n = 0, i = 0;
+	int err;
+
+	for (uint32_t id = first; id < end; id++)
+		n += is_due(id, decided) && needs_glue(id);
+	if (!n)
+		return 0;
+	err = fl_near_alloc(&near, k->lo, k->hi, n * (size_t)FL_ARCH_GLUE_BYTES,
+			    n * sizeof(uintptr_t));
+	if (err)
+		return err;
+	for (uint32_t id = first; id < end; id++)
+		if (is_due(id, decided) && needs_glue(id))
+			make_one(&near, i++, id);
+	return seal(&near, 0);
+}
+
+/* Calls come first in a scan. */
+void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end, bool decided)
+{
+	int err;
+
+	if (first == end || (!decided && !is_due(end - 1, false)))
+		return;
+	err = make_all(k, first, end, decided);
+	for (uint32_t id = first; id < end; id++) {
+		if (!is_due(id, decided))
+			continue;
+		fl_table.probes[id].is_planned = 1;
+		if (err || !needs_glue(id))
+			go_without(id, err ? err : FLE_NOREACH, k->lo);
+	}
 }
 
 /* ---- one by one ------------------------------------------------------------------ */
@@ -184,6 +220,7 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 	struct late *l;
 	size_t i;
 
+	p->is_planned = 1;
 	if (err) {
 		go_without(id, err, k->lo);
 		return err;

@@ -165,6 +165,14 @@ void fl_known_see(uintptr_t bias)
 		known[i].seen = fl_table.stamp;
 }
 
+void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg)
+{
+	struct fl_table *t = &fl_table;
+
+	for (uint32_t i = t->live; i != NONE; i = t->known[i].next)
+		each(&t->known[i], arg);
+}
+
 void fl_known_each_unseen(void (*forget)(struct fl_known *))
 {
 	struct fl_table *t = &fl_table;

@@ -277,8 +277,18 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	return err;
 }
 
+/* What is wanted is known now. */
+static void make_glue(const struct fl_known *k, void *arg)
+{
+	uint32_t from = *(const uint32_t *)arg;
+
+	if (k->end > from)
+		fl_glue_make(k, k->first > from ? k->first : from, k->end, true);
+}
+
 static int commit_from(uint32_t from, enum fl_moment moment)
 {
+	fl_known_each(make_glue, &from);
 	if (from <= fl_table.unarmed)
 		fl_table.unarmed = FL_NO_PROBE;
 	return commit_locked(from, moment);

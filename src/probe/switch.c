@@ -277,6 +277,8 @@ void fl_probe_flip_locked(uint32_t id, int state)
 	if (!armed && !fl_table.probes[id].by_call)
 		return;
 	store_relaxed(&s->is_on, state == FL_ON);
+	if (armed && s->byte[FL_ON] == s->byte[FL_OFF])
+		return;				/* it has no glue, and is off for good */
 	if (armed && frozen)
 		defer(id);
 	else if (armed && !(stands_so && s->armed == FL_ARMED_FLIP &&

@@ -27,6 +27,7 @@ struct fl_probe {
 					 * it has no site, or no glue */
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
+	uint8_t is_planned;		/* `patch` is; W with the table's lock */
 	uint32_t late;			/* met at a call: the one before, of its list */
 };
 
@@ -107,8 +108,8 @@ struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
 /* Modules (known.c); the table is locked. find: that is there, or is gone and was the
  * same file's. add: NULL when there is no room. is_back: one that was gone. A row: make
- * it, or give up the newest. around: NULL. see: what is there now; each_unseen: what was
- * not seen since the stamp is gone. */
+ * it, or give up the newest. around: NULL. see: what is there now; each: what is there;
+ * each_unseen: what was not seen since the stamp is gone. */
 int fl_known_open(void);
 struct fl_known *fl_known_find(const struct fl_module *);
 struct fl_known *fl_known_find_gone(const struct fl_module *);
@@ -118,6 +119,7 @@ bool fl_known_give_row(struct fl_known *, const char *path);
 void fl_known_take_row(struct fl_known *);
 struct fl_known *fl_known_around(uintptr_t at);
 void fl_known_see(uintptr_t bias);
+void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg);
 void fl_known_each_unseen(void (*forget)(struct fl_known *));
 /* Around what appends: no other process does, and all that they have appended
  * is known. */
@@ -131,8 +133,9 @@ uint32_t fl_table_function(uintptr_t at);
  * lock: what is on the list stays there. */
 uint32_t fl_table_probes_of(uintptr_t at);
 
-/* Glue for probes [first, end): near memory, plans, code. */
-int fl_glue_make(struct fl_known *, uint32_t first, uint32_t end);
+/* Glue and plans for probes [first, end) of a module, that have none yet: for those
+ * that may be on. Before the reader has decided, for those alone that are no calls. */
+void fl_glue_make(const struct fl_known *, uint32_t first, uint32_t end, bool decided);
 /* The same for probe `id` alone, in memory that the module's later ones share. */
 int fl_glue_late(struct fl_known *, uint32_t id);
 

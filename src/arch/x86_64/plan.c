@@ -260,9 +260,11 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	return err;
 }
 
-/* The operand of the branch becomes one that nobody uses. */
+/* The operand of the branch becomes one that nobody uses. Each is one instruction, entered
+ * at its head alone; so a byte that differs is stored, come who may. */
 int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
 {
+	bool is_slot = in->form == FL_FORM_CALL_SLOT;
 	unsigned char *off = p->bytes[FL_OFF];
 
 	start_plan(p, in->at);
@@ -286,8 +288,8 @@ int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
 		return FLE_UNKNOWN;
 	}
 	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
-	find_starts(p);
-	return check_moves(p);
+	p->starts = 1u << p->head_at;
+	return is_slot ? check_moves(p) : 0;
 }
 
 static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)
