@@ -185,33 +185,44 @@ static void mark_column(const struct fl_session *s, const struct flick_rows *row
 	}
 }
 
-/* Those that have a probe, and are in a result: for others the files with lines, which
- * are as large as all else, need not be read. */
-static void mark_shown(const struct fl_session *s, unsigned char *shown)
+/* What is kept names functions of results and of probes. */
+static unsigned char *mark_functions(const struct fl_session *s)
 {
+	unsigned char *marks = calloc(s->roster.n + 1, 1);
+
+	if (!marks)
+		return NULL;
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		for (size_t c = 0; s->has_result[i] && c < s->results[i].n_columns; c++)
 			if (s->results[i].columns[c].type == FLICK_COL_FUNCTION)
-				mark_column(s, &s->results[i], c, shown);
+				mark_column(s, &s->results[i], c, marks);
 	for (uint32_t i = 0; i < s->n_selected; i++)
 		if (s->selected[i])
-			shown[s->roster.function_of[i]] |= PROBED;
-	for (uint32_t f = 0; f < s->roster.n; f++)
-		shown[f] = shown[f] == (IN_RESULT | PROBED);
+			marks[s->roster.function_of[i]] |= PROBED;
+	return marks;
 }
 
-static void look_up_lines(struct fl_session *s)
+/* Of those that have both: for others the files with lines, which are as large as all
+ * else, need not be read. */
+static void look_up_lines(struct fl_session *s, unsigned char *marks)
 {
-	unsigned char *shown = calloc(s->roster.n + 1, 1);
-
-	if (shown) {
-		mark_shown(s, shown);
-		fl_roster_lines(&s->roster, shown);
-	}
-	free(shown);
+	for (uint32_t f = 0; f < s->roster.n; f++)
+		marks[f] = marks[f] == (IN_RESULT | PROBED);
+	fl_roster_lines(&s->roster, marks);
 }
 
-static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
+/* Rows for what is marked; beside a trace, for all. */
+static uint32_t *number_rows(const struct fl_session *s, const unsigned char *marks)
+{
+	uint32_t *row_of = malloc((s->roster.n + 1) * sizeof(*row_of)), n = 0;
+
+	for (uint32_t f = 0; row_of && f < s->roster.n; f++)
+		row_of[f] = marks[f] || s->trace ? n++ : FL_NO_ROW;
+	return row_of;
+}
+
+static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
+		     const uint32_t *row_of)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
 	struct flick_rows results[FL_MAX_ANALYSES];
@@ -222,6 +233,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 		.function_of = s->roster.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
+		.row_of = row_of,
 		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
@@ -239,7 +251,6 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 	describe(&p, s);
 	r.session = p.pair;
 	r.n_session = p.n;
-	look_up_lines(s);
 	if (fl_store_save(s->store, &r, why)) {
 		fl_say("cannot write results: %s", why);
 		return -1;
@@ -253,10 +264,18 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites)
 static int save(struct fl_session *s)
 {
 	struct fl_shm_site *sites = copy_sites(s);
-	int err = sites ? save_with(s, sites) : -1;
+	unsigned char *marks = mark_functions(s);
+	uint32_t *row_of = marks ? number_rows(s, marks) : NULL;
+	int err = -1;
 
-	if (!sites)
+	if (sites && row_of) {
+		look_up_lines(s, marks);
+		err = save_with(s, sites, row_of);
+	} else {
 		fl_say("cannot write results: %s", fl_reason(-ENOMEM));
+	}
+	free(row_of);
+	free(marks);
 	free(sites);
 	return err;
 }

@@ -156,6 +156,22 @@ static int make_room(struct fl_roster *r, uint32_t n)
 	return 0;
 }
 
+enum { LOOK_BACK = 8 };
+
+/* Sites of one function are neighbours, mostly: one of the last few says which it is. */
+static bool find_beside(const struct fl_roster *r, uint32_t i, uint32_t *index)
+{
+	const struct fl_shm_site *s = &r->sites[i];
+
+	for (uint32_t k = 1; k <= LOOK_BACK && k <= i; k++) {
+		if (s[-(int)k].function != s->function || s[-(int)k].module != s->module)
+			continue;
+		*index = r->function_of[i - k];
+		return true;
+	}
+	return false;
+}
+
 int fl_roster_extend(struct fl_roster *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
@@ -169,6 +185,8 @@ int fl_roster_extend(struct fl_roster *r)
 		struct fl_shm_site *site = &r->sites[r->n_sites];
 
 		*site = fl_site_copy(&r->live[r->n_sites]);
+		if (find_beside(r, r->n_sites, &r->function_of[r->n_sites]))
+			continue;
 		err = index_of(r, site->module,
 			       site->function - fl_roster_module(r, site->module)->base,
 			       &r->function_of[r->n_sites]);

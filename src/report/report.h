@@ -69,12 +69,16 @@ struct fl_recording {
 	const char *const *tactics;	/* index: site's tactic */
 	const struct fl_function *functions;
 	size_t n_functions;
+	const uint32_t *row_of;		/* index: function; its row, or FL_NO_ROW; NULL: all
+					 * have one, as they stand */
 	const struct fl_thread *threads;
 	size_t n_threads;
 	const char *const *names;	/* of `results` */
 	const struct flick_rows *results;
 	size_t n_results;
 };
+
+#define FL_NO_ROW UINT32_MAX
 
 /* What threads lost by `cause`; those without a slot have a row, too. */
 uint64_t fl_threads_lost(const struct fl_thread *, size_t n, enum fl_lost cause);

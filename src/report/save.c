@@ -118,6 +118,11 @@ static int put_modules(sqlite3 *db, const struct fl_recording *r)
 	return err;
 }
 
+static int64_t row_of(const struct fl_recording *r, size_t function)
+{
+	return r->row_of ? r->row_of[function] : (int64_t)function;
+}
+
 static int put_functions(sqlite3 *db, const struct fl_recording *r)
 {
 	sqlite3_stmt *st = prepare(db, "functions", 7);
@@ -126,8 +131,10 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 	for (size_t i = 0; !err && i < r->n_functions; i++) {
 		const struct fl_function *f = &r->functions[i];
 
+		if (row_of(r, i) == FL_NO_ROW)
+			continue;
 		err = put_row(st, f->file ? "issiisi" : "issiinn",
-			      INTS((int64_t)i, f->module, (int64_t)f->at, f->line),
+			      INTS(row_of(r, i), f->module, (int64_t)f->at, f->line),
 			      TEXTS(f->name, f->linkage, f->file));
 	}
 	sqlite3_finalize(st);
@@ -142,7 +149,7 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
 	uint64_t base = s->module < r->n_modules ? r->modules[s->module].base : 0;
 
 	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
-		       INTS((int64_t)i, s->module, r->function_of[i],
+		       INTS((int64_t)i, s->module, row_of(r, r->function_of[i]),
 			    (int64_t)s->at,
 			    (int64_t)(s->at - base),
 			    s->wanted, s->jump, s->refusal),
@@ -249,22 +256,29 @@ static int put_columns(sqlite3 *db, const char *name, const struct flick_rows *r
 	return err;
 }
 
+/* An integer as large as SQLite has them. */
+static void bind_number(sqlite3_stmt *st, int at, uint64_t v)
+{
+	sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
+}
+
 static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uint64_t v,
-		      size_t n_functions)
+		      const struct fl_recording *r)
 {
 	if (v == FLICK_NONE)
 		sqlite3_bind_null(st, at);
 	else if (type == FLICK_COL_TEXT)
 		sqlite3_bind_text(st, at, (const char *)(uintptr_t)v, -1, SQLITE_STATIC);
-	else if (type == FLICK_COL_FUNCTION && v >= n_functions)
+	else if (type == FLICK_COL_FUNCTION && v >= r->n_functions)
 		sqlite3_bind_null(st, at);	/* nobody knows which */
-	else					/* as large as SQLite has them */
-		sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
+	else
+		bind_number(st, at, type == FLICK_COL_FUNCTION ? (uint64_t)row_of(r, v) : v);
 }
 
-static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r,
-		      size_t n_functions)
+static int put_result(sqlite3 *db, const struct fl_recording *rec, size_t which)
 {
+	const struct flick_rows *r = &rec->results[which];
+	const char *name = rec->names[which];
 	sqlite3_stmt *st;
 	int err = make_result_table(db, name, r);
 
@@ -276,7 +290,7 @@ static int put_result(sqlite3 *db, const char *name, const struct flick_rows *r,
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
 		for (size_t c = 0; c < r->n_columns; c++)
 			bind_cell(st, (int)c + 1, r->columns[c].type,
-				  r->cells[i * r->n_columns + c], n_functions);
+				  r->cells[i * r->n_columns + c], rec);
 		err = put_row(st, "", NULL, NULL);
 	}
 	sqlite3_finalize(st);
@@ -294,7 +308,7 @@ static int put_all(sqlite3 *db, const struct fl_recording *r)
 	for (size_t i = 0; !err && i < ARRAY_LEN(tables); i++)
 		err = tables[i](db, r);
 	for (size_t i = 0; !err && i < r->n_results; i++)
-		err = put_result(db, r->names[i], &r->results[i], r->n_functions);
+		err = put_result(db, r, i);
 	return err;
 }
 

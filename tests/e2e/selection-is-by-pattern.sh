@@ -46,6 +46,8 @@ record -a counts -P fib -- "$work/recursion"
 succeeded
 [ "$(sql "select group_concat(distinct name) from $(rows sites)")" = fib ] ||
 	fail "$label others' sites"
+[ "$(sql "select count(*) from functions")" = 1 ] ||
+	fail "$label others' functions"
 [ "$(sql "select count(*) from functions where file is not null")" = 1 ] ||
 	fail "$label not one function has its line"
 line=$(grep -n '^BODY.* fib(' "$targets/recursion.c" | cut -d: -f1)
