@@ -28,6 +28,12 @@ int fl_os_protect(void *at, size_t n, int prot)
 	return (int)SYS_OR_FAULT(mprotect, SYS_mprotect, at, n, prot);
 }
 
+int fl_os_protect_for(uintptr_t at, size_t n, int prot, int pkey)
+{
+	return (int)(pkey < 0 ? SYS(SYS_mprotect, at, n, prot) :
+				SYS(SYS_pkey_mprotect, at, n, prot, pkey));
+}
+
 int fl_os_advise(void *at, size_t n, int advice)
 {
 	return (int)SYS_OR_FAULT(madvise, SYS_madvise, at, n, advice);

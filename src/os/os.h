@@ -19,6 +19,8 @@
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
 int fl_os_unmap(void *at, size_t n);
 int fl_os_protect(void *at, size_t n, int prot);
+/* What the program asks for itself; with `pkey` from 0 on its pages get that key. */
+int fl_os_protect_for(uintptr_t at, size_t n, int prot, int pkey);
 int fl_os_advise(void *at, size_t n, int advice);
 static inline bool fl_is_err(const void *p)
 {

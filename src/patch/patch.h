@@ -59,6 +59,10 @@ int fl_text_close(uintptr_t lo, uintptr_t hi, int holder);
 intptr_t fl_text_shift(uintptr_t at);
 /* PROT_* of the page at `at`, or -EFAULT. */
 int fl_text_prot(uintptr_t at);
+/* The program's mprotect(2), and with a key from 0 on pkey_mprotect(2): what is open
+ * stays so, and is what was asked for when it is closed. 0 or -errno. Callable from a
+ * handler. */
+int fl_text_protect(uintptr_t lo, size_t n, int prot, int pkey);
 /* [lo, hi) has been unmapped by its owner. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi);
 /* In fork's child: text of its own. Not so: it still shares its parent's and must

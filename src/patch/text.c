@@ -5,7 +5,8 @@
  * they are replaced by pages of a memory file that are mapped twice, to execute
  * and, elsewhere, to write. Hides the bookkeeping, too: an area is one mapping
  * of the process as it was when flick first came to it, and each of its pages
- * knows for whom it is open. Pages without sites are never touched.
+ * knows for whom it is open, and what the program wants it to be. Pages without sites
+ * are never touched.
  *
  * PROTOCOL	of `alias`, for a run of pages
  *	1 copy	the text is written to a fresh memory file
@@ -18,6 +19,8 @@
  *	3 No page is writable and executable through any mapping.
  *	4 Another process executes a page of ours only while no more than flips
  *	  are made in it.
+ *	5 A page that is stored to where it is stays writable, whatever the
+ *	  program's mprotect() asks for it (fl_text_protect).
  * WHY
  *	1 The kernel replaces a mapping under the lock that page faults take, and
  *	  the old page is freed when no core has a translation to it any more. A
@@ -31,6 +34,11 @@
  *	  handler; but here each opening makes fresh pages, so that the bytes of a
  *	  later commit are its parent's alone, and the child, whose probes do
  *	  nothing, sees flips between instructions it knows.
+ *	5 What an area has, or is about to have, lies in `reach` before a page of it
+ *	  is looked at. Who asks for a page in there does so under our lock, knows
+ *	  which pages are open, and asks for these with PROT_WRITE, or not at all.
+ *	  Who looked before `reach` grew is counted in `asking`, and waited for. Raw
+ *	  system calls, and the C library's own, pass by: docs/GUEST.md.
  * FAILURE
  *	Of 1 and 2: nothing has changed. Of 3, which replaces a reservation and
  *	needs no more than the kernel's own memory: it is tried for some time;
@@ -46,11 +54,11 @@ struct area {
 	struct area *next;
 	uintptr_t lo, hi;
 	uint64_t offset, inode;		/* of its file; inode 0: it has none */
-	int prot;
 	size_t bytes;			/* of the mapping this stands in */
 	char *path;
 	intptr_t view;			/* 0: none */
 	uint8_t *holders;		/* a page: enum fl_text_holder, LEFT */
+	uint8_t *wanted;		/* a page: PROT_*, by the program */
 };
 
 enum { LEFT = 1 };			/* closed, and not its file's page again */
@@ -58,12 +66,39 @@ enum { LEFT = 1 };			/* closed, and not its file's page again */
 static struct area *areas;
 static struct fl_lock lock = { .rank = FL_LOCK_TEXT };
 
+static uint8_t *holders_at(const struct area *a, uintptr_t at)
+{
+	return &a->holders[(at - a->lo) / FL_PAGE];
+}
+
+static uint8_t *wanted_at(const struct area *a, uintptr_t at)
+{
+	return &a->wanted[(at - a->lo) / FL_PAGE];
+}
+
+static bool is_open(const struct area *a, uintptr_t at)
+{
+	return *holders_at(a, at) & ~LEFT;
+}
+
+/* Pages from `lo` on, up to `hi`, that are all open or all not, and wanted alike. */
+static uintptr_t alike(const struct area *a, uintptr_t lo, uintptr_t hi)
+{
+	const bool open = is_open(a, lo);
+	const uint8_t wanted = *wanted_at(a, lo);
+
+	while (lo < hi && is_open(a, lo) == open && *wanted_at(a, lo) == wanted)
+		lo += FL_PAGE;
+	return lo;
+}
+
 /* ---- the two ways --------------------------------------------------------------- */
 
 struct way {
 	const char *name;
 	int (*probe)(void);
 	int (*enter)(struct area *);		/* once an area */
+	/* pages that are wanted alike */
 	int (*open)(const struct area *, uintptr_t lo, uintptr_t hi);
 	int (*shut)(const struct area *, uintptr_t lo, uintptr_t hi);
 };
@@ -90,12 +125,12 @@ static int enter_mprotect(struct area *a)
 
 static int open_mprotect(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
-	return fl_os_protect((void *)lo, hi - lo, a->prot | PROT_WRITE);
+	return fl_os_protect((void *)lo, hi - lo, *wanted_at(a, lo) | PROT_WRITE);
 }
 
 static int shut_mprotect(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
-	return fl_os_protect((void *)lo, hi - lo, a->prot);
+	return fl_os_protect((void *)lo, hi - lo, *wanted_at(a, lo));
 }
 
 static int probe_alias(void)
@@ -161,8 +196,8 @@ static int map_view(uintptr_t at, size_t n, int fd)
 
 static int map_twice(const struct area *a, uintptr_t lo, size_t n, int fd)
 {
-	void *p = fl_os_map((void *)lo, n, a->prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
-			    fd, 0);
+	void *p = fl_os_map((void *)lo, n, *wanted_at(a, lo),
+			    MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
 
 	if (fl_is_err(p))
 		return (int)(intptr_t)p;
@@ -172,7 +207,8 @@ static int map_twice(const struct area *a, uintptr_t lo, size_t n, int fd)
 
 static int open_alias(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
-	int fd = fl_os_memfd("flick-text"), err;
+	/* what was writable when flick came has no view */
+	int fd = a->view ? fl_os_memfd("flick-text") : -EACCES, err;
 
 	if (fd < 0)
 		return fd;
@@ -270,11 +306,11 @@ static size_t length(const char *text)
 	return __builtin_strlen(text) + 1;
 }
 
-/* The area of mapping `m`: header, a byte a page, path. */
+/* The area of mapping `m`: header, two bytes a page, path. */
 static struct area *make_area(const struct fl_mapping *m)
 {
 	size_t pages = (m->hi - m->lo) / FL_PAGE;
-	size_t bytes = sizeof(struct area) + pages + length(m->path);
+	size_t bytes = sizeof(struct area) + 2 * pages + length(m->path);
 	struct area *a = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -282,9 +318,11 @@ static struct area *make_area(const struct fl_mapping *m)
 		return a;
 	*a = (struct area){
 		.lo = m->lo, .hi = m->hi, .offset = m->offset, .inode = m->inode,
-		.prot = m->prot, .bytes = bytes, .holders = (uint8_t *)(a + 1),
-		.path = (char *)(a + 1) + pages,
+		.bytes = bytes, .holders = (uint8_t *)(a + 1),
+		.wanted = (uint8_t *)(a + 1) + pages,
+		.path = (char *)(a + 1) + 2 * pages,
 	};
+	__builtin_memset(a->wanted, m->prot, pages);
 	__builtin_memcpy(a->path, m->path, length(m->path));
 	return a;
 }
@@ -317,6 +355,103 @@ int fl_text_prot(uintptr_t at)
 	return err < 0 ? err : f.prot;
 }
 
+/* ---- what the program asks for -------------------------------------------------- */
+
+static uintptr_t reach[2] = { UINTPTR_MAX, 0 };	/* W under the lock; grows */
+static uint64_t asking;				/* threads that look at it */
+
+static bool is_in_reach(uintptr_t lo, uintptr_t hi)
+{
+	return load_relaxed(&reach[0]) < hi && lo < load_relaxed(&reach[1]);
+}
+
+/* A thread that left the program's mprotect() by a jump stays counted. */
+static void grow_reach(uintptr_t lo, uintptr_t hi)
+{
+	enum { PAUSE_US = 50, PATIENCE_US = 20000 };
+
+	if (lo < reach[0])
+		store_relaxed(&reach[0], lo);
+	if (hi > reach[1])
+		store_relaxed(&reach[1], hi);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* ordering: (D) pairs with (C) */
+	for (int us = 0; fl_os_count(&asking) && us < PATIENCE_US; us += PAUSE_US)
+		fl_os_sleep_us(PAUSE_US);
+}
+
+/* What is not in reach of us; else 1. */
+static int ask_apart(uintptr_t lo, size_t n, int prot, int pkey)
+{
+	int err = 1;
+
+	fl_os_count_by(&asking, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* ordering: (C) pairs with (D) */
+	if (!is_in_reach(lo, lo + n)) {			/* (C) pairs with (D) */
+		FL_POINT("text.apart");
+		err = fl_os_protect_for(lo, n, prot, pkey);
+	}
+	fl_os_count_by(&asking, -1);			/* (C) pairs with (D) */
+	return err;
+}
+
+/* Pages of an area that are open or not, and wanted alike. A system that forbids
+ * what is writable and executable at once refuses pages what they have already. */
+static int ask_alike(struct area *a, uintptr_t lo, uintptr_t hi, int prot, int pkey)
+{
+	const bool keeps = is_open(a, lo) && !a->view;
+	int err = fl_os_protect_for(lo, hi - lo, keeps ? prot | PROT_WRITE : prot, pkey);
+
+	if (err && !(keeps && pkey < 0 && err == -EACCES && prot == *wanted_at(a, lo)))
+		return err;
+	__builtin_memset(wanted_at(a, lo), prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
+			 (hi - lo) / FL_PAGE);
+	return 0;
+}
+
+/* The first address from `lo` on, below `hi`, that is in an area. */
+static uintptr_t next_area(uintptr_t lo, uintptr_t hi)
+{
+	for (const struct area *a = areas; a; a = a->next)
+		if (a->hi > lo && a->lo < hi)
+			hi = a->lo > lo ? a->lo : lo;
+	return hi;
+}
+
+static int ask_parts(uintptr_t lo, uintptr_t hi, int prot, int pkey)
+{
+	int err = 0;
+
+	for (uintptr_t end; lo < hi && !err; lo = end) {
+		struct area *a = area_of(lo);
+
+		end = a ? alike(a, lo, a->hi < hi ? a->hi : hi) : next_area(lo, hi);
+		err = a ? ask_alike(a, lo, end, prot, pkey) :
+			  fl_os_protect_for(lo, end - lo, prot, pkey);
+	}
+	return err;
+}
+
+int fl_text_protect(uintptr_t lo, size_t n, int prot, int pkey)
+{
+	uintptr_t hi = fl_round_up(lo + n, FL_PAGE);
+	uint64_t signals;
+	int err;
+
+	if (lo % FL_PAGE || hi <= lo)
+		return fl_os_protect_for(lo, n, prot, pkey);
+	err = ask_apart(lo, hi - lo, prot, pkey);
+	if (err <= 0)
+		return err;
+	if (fl_os_lock_is_mine(&lock))		/* a handler of SIGTRAP is the program's */
+		return fl_os_protect_for(lo, n, prot | PROT_WRITE, pkey);
+	fl_os_lock(&lock, &signals);
+	err = ask_parts(lo, hi, prot, pkey);
+	fl_os_unlock(&lock, &signals);
+	return err;
+}
+
+/* ---- areas come and go ----------------------------------------------------------- */
+
 /* An area for the mapping around `at`. What is writable needs no view. */
 static int enter(uintptr_t at, struct area **out)
 {
@@ -327,7 +462,12 @@ static int enter(uintptr_t at, struct area **out)
 		err = fl_is_err(f.made) ? (int)(intptr_t)f.made : 0;
 	if (err)
 		return err;
-	if (!(f.made->prot & PROT_WRITE))
+	if (f.made->lo < reach[0] || f.made->hi > reach[1]) {
+		grow_reach(f.made->lo, f.made->hi);
+		fl_os_unmap(f.made, f.made->bytes);
+		return enter(at, out);		/* as it is now */
+	}
+	if (!(f.prot & PROT_WRITE))
 		err = way->enter(f.made);
 	if (err) {
 		fl_os_unmap(f.made, f.made->bytes);
@@ -348,23 +488,11 @@ static void leave(struct area **link)
 	fl_os_unmap(a, a->bytes);
 }
 
-static uint8_t *holders_at(const struct area *a, uintptr_t at)
-{
-	return &a->holders[(at - a->lo) / FL_PAGE];
-}
 
-static bool is_open(const struct area *a, uintptr_t at)
+/* No page is open, and all are wanted alike. */
+static bool is_one(const struct area *a)
 {
-	return *holders_at(a, at) & ~LEFT;
-}
-
-static bool is_any_open(const struct area *a)
-{
-	uintptr_t at = a->lo;
-
-	while (at < a->hi && !is_open(a, at))
-		at += FL_PAGE;
-	return at < a->hi;
+	return !is_open(a, a->lo) && alike(a, a->lo, a->hi) == a->hi;
 }
 
 static bool is_untouched(const struct area *a)
@@ -406,7 +534,7 @@ static bool map_file_back(const struct area *a, uintptr_t lo, uintptr_t hi)
 		return false;
 	if (fl_os_file_facts(fd, &f) == 0 && f.inode == a->inode &&
 	    has_equal_bytes(fd, offset, lo, hi - lo))
-		done = !fl_is_err(fl_os_map((void *)lo, hi - lo, a->prot,
+		done = !fl_is_err(fl_os_map((void *)lo, hi - lo, *wanted_at(a, lo),
 					    MAP_PRIVATE | MAP_FIXED, fd, offset));
 	fl_os_close(fd);
 	return done;
@@ -418,10 +546,11 @@ static void mark(const struct area *a, uintptr_t lo, uintptr_t hi, uint8_t holde
 		*holders_at(a, lo) = holders;
 }
 
-/* Pages [lo, hi), which nobody holds any more. */
+/* Pages [lo, hi), which nobody holds any more, and which are wanted alike. */
 static int give_back(const struct area *a, uintptr_t lo, uintptr_t hi)
 {
-	bool is_back = a->prot & PROT_WRITE || map_file_back(a, lo, hi);
+	bool is_back = (*wanted_at(a, lo) & PROT_WRITE && !a->view) ||
+		       map_file_back(a, lo, hi);
 
 	mark(a, lo, hi, is_back ? 0 : LEFT);
 	return is_back && !a->view ? 0 : way->shut(a, lo, hi);
@@ -443,13 +572,15 @@ static int settle(const struct area *a)
 	uintptr_t lo = next_left(a, a->lo, a->hi), hi;
 	int err = 0;
 
-	for (int i = 0; i < TRIES && lo < a->hi && !is_any_open(a); i++)
+	for (int i = 0; i < TRIES && lo < a->hi && is_one(a); i++)
 		if (map_file_back(a, a->lo, a->hi)) {
 			mark(a, a->lo, a->hi, 0);
 			break;
 		}
 	for (; (lo = next_left(a, lo, a->hi)) < a->hi; lo = hi) {
-		for (hi = lo; hi < a->hi && *holders_at(a, hi) == LEFT;)
+		uintptr_t end = alike(a, lo, a->hi);
+
+		for (hi = lo; hi < end && *holders_at(a, hi) == LEFT;)
 			hi += FL_PAGE;
 		if (give_back(a, lo, hi))
 			err = -ENOMEM;
@@ -458,14 +589,6 @@ static int settle(const struct area *a)
 }
 
 /* ---- open and close ---------------------------------------------------------------- */
-
-/* Pages from `lo` on, up to `hi`, that are all open or all not. */
-static uintptr_t alike(const struct area *a, uintptr_t lo, uintptr_t hi, bool open)
-{
-	while (lo < hi && is_open(a, lo) == open)
-		lo += FL_PAGE;
-	return lo;
-}
 
 /* Who changes places by flick/patch.h is not known to be idle. */
 static bool is_callers(const struct area *a, uintptr_t lo, uintptr_t hi)
@@ -476,26 +599,16 @@ static bool is_callers(const struct area *a, uintptr_t lo, uintptr_t hi)
 	return false;
 }
 
-/* The pages of [lo, hi) that are closed. */
-static int open_closed(const struct area *a, uintptr_t lo, uintptr_t hi)
-{
-	int err = 0;
-
-	for (uintptr_t end; lo < hi && !err; lo = end) {
-		lo = alike(a, lo, hi, true);
-		end = alike(a, lo, hi, false);
-		err = lo < end ? way->open(a, lo, end) : 0;
-	}
-	return err;
-}
-
 static int open_part(struct area *a, uintptr_t lo, uintptr_t hi, int holder)
 {
 	bool anew = a->view && holder != FL_TEXT_CALLER && !is_callers(a, lo, hi);
 	int err = 0;
 
-	if (!(a->prot & PROT_WRITE))
-		err = anew ? way->open(a, lo, hi) : open_closed(a, lo, hi);
+	for (uintptr_t at = lo, end; at < hi && !err; at = end) {
+		end = alike(a, at, hi);
+		if ((anew || !is_open(a, at)) && (a->view || !(*wanted_at(a, at) & PROT_WRITE)))
+			err = way->open(a, at, end);
+	}
 	for (; !err && lo < hi; lo += FL_PAGE)
 		*holders_at(a, lo) = (uint8_t)((*holders_at(a, lo) & ~LEFT) | holder);
 	return err;
@@ -602,9 +715,8 @@ static int unshare_area(struct area *a)
 	int err = 0;
 
 	for (uintptr_t lo = a->lo, end; lo < a->hi && !err; lo = end) {
-		lo = alike(a, lo, a->hi, false);
-		end = alike(a, lo, a->hi, true);
-		err = lo < end ? open_alias(a, lo, end) : 0;
+		end = alike(a, lo, a->hi);
+		err = is_open(a, lo) ? open_alias(a, lo, end) : 0;
 	}
 	return err;
 }

@@ -232,6 +232,7 @@ PLAIN static int by_protect(void)
 		CHECK(flick_on(f, entry, NULL, NULL) == 0 && flick_off(f, entry) == 0);
 		flick_close(f);
 		CHECK(each_line(differs) == 0);
+		CHECK(each_line(is_wx) == 0);
 	}
 	return 0;
 }
