@@ -13,6 +13,7 @@
 #include "channel/channel.h"
 #include "obj/obj.h"
 #include "report/report.h"
+#include "site/site.h"
 
 #ifndef FLICK_VERSION
 #define FLICK_VERSION "unreleased"
@@ -286,6 +287,27 @@ int fl_profile_fill(struct fl_session *);
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* A site as it is now, every index within its table. */
 struct fl_shm_site fl_session_site(const struct fl_session *, uint32_t i);
+/* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
+ * error. plan: what arming would do; 0 or a refusal. */
+struct fl_survey {
+	struct fl_module module;
+	uint64_t found, unnamed;	/* sites; calls that no scan names */
+};
+int fl_survey(const char *path, struct fl_survey *, fl_site_each *each, void *arg);
+int fl_survey_plan(const struct fl_site *, struct fl_patch *);
+
+/* Refusals, by reason. line: "N: REASON; remedy; ...", the most frequent first. */
+struct fl_refusals {
+	struct fl_refused {
+		int refusal;
+		uint64_t n;
+	} of[32];
+	size_t n;
+	uint64_t all;
+};
+void fl_refusals_add(struct fl_refusals *, int refusal);
+void fl_refusals_line(struct fl_refusals *, char *line, size_t room);
+
 /* Say what became of the target, what is missing and why (tell.c). */
 void fl_session_tell(struct fl_session *);
 /* Keep the results, say what became of the target and what was lost. Returns

@@ -235,7 +235,63 @@ static bool print_syncs(void)
 	return !err;
 }
 
-static int examine(void)
+/* ---- FILE ------------------------------------------------------------------ */
+
+static int count_refusal(void *arg, const struct fl_site *site)
+{
+	struct fl_patch p;
+	int err = fl_survey_plan(site, &p);
+
+	if (err)
+		fl_refusals_add(arg, err);
+	return 0;
+}
+
+static void print_finding(const char *name, const struct finding *f)
+{
+	printf("%-13s %s: %s\n", name, f->ok ? "ok" : "no", f->text);
+}
+
+static bool print_sites(const struct fl_survey *s, struct fl_refusals *r)
+{
+	unsigned long long usable = s->found - r->all, unnamed = s->unnamed;
+	struct finding f;
+	char line[FL_WHY];
+
+	find(&f, usable + unnamed, usable + unnamed || r->all ? "%llu can have a probe" :
+	     "none; compile it with -finstrument-functions, -fpatchable-function-entry=5 or "
+	     "-fxray-instrument", usable);
+	print_finding("sites", &f);
+	if (unnamed) {
+		find(&f, true, "%llu calls are recorded from their first on, which tells "
+		     "whose they are", unnamed);
+		print_finding("unnamed", &f);
+	}
+	if (r->all) {
+		fl_refusals_line(r, line, sizeof(line));
+		find(&f, false, "%s", line);
+		print_finding("refused", &f);
+	}
+	return usable + unnamed;
+}
+
+static bool print_file(const char *path)
+{
+	struct fl_refusals refusals = { .n = 0 };
+	struct fl_survey s = { .found = 0 };
+	struct finding f;
+	int err = fl_survey(path, &s, count_refusal, &refusals);
+
+	if (!err)
+		return print_sites(&s, &refusals);
+	find(&f, false, "%s: %s", path, fl_reason(err));
+	print_finding("sites", &f);
+	return false;
+}
+
+/* ---- the whole ---------------------------------------------------------------- */
+
+static int examine(const char *file)
 {
 	int status = FL_EXIT_WELL;
 
@@ -243,11 +299,13 @@ static int examine(void)
 		struct finding f = { .ok = false };
 
 		checks[i].run(&f);
-		printf("%-13s %s: %s\n", checks[i].name, f.ok ? "ok" : "no", f.text);
+		print_finding(checks[i].name, &f);
 		if (!f.ok && checks[i].needed)
 			status = FL_EXIT_FAILED;
 	}
 	if (!print_syncs())
+		status = FL_EXIT_FAILED;
+	if (file && !print_file(file))
 		status = FL_EXIT_FAILED;
 	puts(status == FL_EXIT_WELL ? "flick can record here" :
 	     "flick cannot record here until what is marked `no` works");
@@ -313,9 +371,10 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (w->cost && a.at == argc)
 		fl_say("the cost of what? usage: flick doctor --cost [OPTION...] [--] "
 		       "PROGRAM [ARG...]");
-	else if (!w->cost && (w->other || a.at < argc))
-		fl_say("%s%s is for --cost; usage: flick doctor %s", w->other ? "--" :
-		       "a program", w->other ? w->other->name : "", cmd->args);
+	else if (!w->cost && w->other)
+		fl_say("--%s is for --cost; usage: flick doctor %s", w->other->name, cmd->args);
+	else if (!w->cost && a.at + 1 < argc)
+		fl_say("one file at a time; usage: flick doctor %s", cmd->args);
 	else
 		return 0;
 	return -1;
@@ -349,7 +408,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.session.selection && !parse(cmd, argc, argv, &w))
-		status = w.cost ? measure(&w, account) : examine();
+		status = w.cost ? measure(&w, account) : examine(*w.o.session.argv);
 	fl_selection_free(w.o.session.selection);
 	fl_session_drop_uses(&w.o.session);
 	return status;
@@ -357,9 +416,11 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 const struct fl_cmd fl_cmd_doctor = {
 	.name = "doctor",
-	.args = "[--cost [OPTION...] [--] PROGRAM [ARG...]]",
+	.args = "[FILE | --cost [OPTION...] [--] PROGRAM [ARG...]]",
 	.about = "Say what works on this machine, and what to do about the rest",
-	.more = "With --cost PROGRAM is run again and again, and the time that probes, "
+	.more = "Of FILE, a program or library, it says how many probes it can have, how many "
+		"not and\nwhy, and how many calls show only when they run whose they are.\n\n"
+		"With --cost PROGRAM is run again and again, and the time that probes, "
 		"rings and\nanalysis take is told apart: is an analysis cheaper on "
 		"another core, or inline? Its\ninput is flick's own if that is a file, "
 		"read anew in each run, else /dev/null; its\noutput goes to "

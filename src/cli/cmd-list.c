@@ -1,17 +1,12 @@
 /*
  * cmd-list.c - flick list: the sites of a file, and what can be done with each.
- *
- * The file is laid out in memory as the loader would, then looked at with the
- * code that will look at it in the target; nothing runs.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "arch/arch.h"
 #include "cli/cli.h"
-#include "obj/obj.h"
 #include "site/site.h"
 
 static const struct fl_option options[] = {
@@ -20,44 +15,26 @@ static const struct fl_option options[] = {
 	{ 0 }
 };
 
-#define NEAR 0x100000			/* where glue might be: within reach */
-
 struct listing {
-	struct fl_module module;
+	struct fl_survey survey;
 	struct fl_selection *selection;
 	struct fl_symbols *symbols;
 	const char *path;
 	bool json;
-	uint64_t found, usable, refused;
+	uint64_t usable, refused;
 };
 
-/* What arming would do: a tactic's name, or a refusal. */
-static int plan(const struct fl_site *site, const char **tactic, unsigned *len)
+static void print_site(struct listing *l, const struct fl_site *site, const char *function)
 {
-	struct fl_plan_in in = {
-		.at = site->at, .form = site->form, .room = site->room,
-		.before = site->before, .glue = fl_round_down(site->at, NEAR) + 2 * NEAR,
-	};
-	struct fl_patch p;
-	uint64_t datum;
-	int err = site->refusal;
-
-	memset(&p, 0, sizeof(p));
-	if (!err)
-		err = fl_arch_plan(&p, &in, &datum);
-	*tactic = err ? "-" : fl_tactic_names[p.tactic];
-	*len = err ? site->room : p.len;
-	return err;
-}
-
-static void print_site(const struct listing *l, const struct fl_site *site,
-		       const char *function)
-{
-	const char *provider = fl_providers[site->provider]->name, *tactic;
+	const char *provider = fl_providers[site->provider]->name;
 	const char *kind = fl_kind_names[site->kind];
-	uint64_t at = site->at - l->module.bias;
-	unsigned len;
-	int err = plan(site, &tactic, &len);
+	uint64_t at = site->at - l->survey.module.bias;
+	struct fl_patch p;
+	int err = fl_survey_plan(site, &p);
+	const char *tactic = err ? "-" : fl_tactic_names[p.tactic];
+	unsigned len = err ? site->room : p.len;
+
+	*(err ? &l->refused : &l->usable) += 1;
 
 	if (!l->json) {
 		printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", at, len, provider, kind,
@@ -82,8 +59,8 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 {
 	struct fl_candidate c = {
 		.path = l->path, .names = { symbol->name, symbol->linkage, plain },
-		.function = site->function - l->module.bias,
-		.site = site->at - l->module.bias,
+		.function = site->function - l->survey.module.bias,
+		.site = site->at - l->survey.module.bias,
 	};
 
 	return fl_selection_wants(l->selection, &c);
@@ -92,61 +69,37 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 static int list_site(void *arg, const struct fl_site *site)
 {
 	struct listing *l = arg;
-	uint64_t at = site->function - l->module.bias;
+	uint64_t at = site->function - l->survey.module.bias;
 	struct fl_symbol symbol;
-	const char *tactic;
 	char unnamed[32], *plain;
-	unsigned len;
 
 	snprintf(unnamed, sizeof(unnamed), "0x%" PRIx64, at);
 	if (!fl_symbols_find(l->symbols, l->path, at, &symbol))
 		symbol = (struct fl_symbol){ .name = unnamed, .linkage = unnamed };
 	plain = fl_symbols_plain(symbol.linkage);
-	l->found++;
-	if (is_chosen(l, site, &symbol, plain)) {
+	if (is_chosen(l, site, &symbol, plain))
 		print_site(l, site, symbol.name);
-		*(plan(site, &tactic, &len) ? &l->refused : &l->usable) += 1;
-	}
 	free(plain);
 	return 0;
 }
 
-/* What no reading of its bytes would say. */
-static int check_kind(const char *path)
+/* The last line: patterns choose sites; a call without a name may be any's. */
+static void tell_totals(const struct listing *l)
 {
-	struct stat st;
-
-	if (stat(path, &st))
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	return S_ISREG(st.st_mode) ? 0 : FLE_NOTELF;
+	if (l->json)
+		printf("{\"usable\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unnamed\": %"
+		       PRIu64 "}\n", l->usable, l->refused, l->survey.unnamed);
+	else
+		fprintf(stderr, "sites: %" PRIu64 " usable, %" PRIu64 " refused, %" PRIu64
+			" unnamed\n", l->usable, l->refused, l->survey.unnamed);
 }
 
-static int scan(struct listing *l)
-{
-	struct fl_obj file;
-	int err = check_kind(l->path);
-
-	if (!err)
-		err = fl_obj_read(&file, l->path, FL_OBJ_ALL);
-	if (err)
-		return err;
-	err = fl_obj_lay_out(&l->module, &file, l->path);
-	if (!err) {
-		err = fl_site_scan(&l->module, list_site, l);
-		fl_obj_unlay(&l->module);
-	}
-	fl_obj_close(&file);
-	return err < 0 ? err : 0;
-}
-
-static int tell(const struct listing *l, struct fl_account *account)
+static int tell(const struct listing *l)
 {
 	size_t at = 0, module_len;
 	const char *idle = fl_selection_idle(l->selection, &at, &module_len);
 
-	if (l->found == 0) {
+	if (l->survey.found + l->survey.unnamed == 0) {
 		fl_say("%s has no probe sites; compile it with -finstrument-functions, "
 		       "-fpatchable-function-entry=5 or -fxray-instrument", l->path);
 		return FL_EXIT_FAILED;
@@ -156,22 +109,20 @@ static int tell(const struct listing *l, struct fl_account *account)
 		       "what there is", idle, l->path);
 		return FL_EXIT_FAILED;
 	}
-	account->active = l->usable;
-	account->refused = l->refused;
-	account->due = true;
+	tell_totals(l);
 	return FL_EXIT_WELL;
 }
 
-static int list(struct listing *l, struct fl_account *account)
+static int list(struct listing *l)
 {
 	int err = fl_symbols_open(&l->symbols);
 
 	if (!err)
-		err = scan(l);
+		err = fl_survey(l->path, &l->survey, list_site, l);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
 	fl_symbols_close(l->symbols);
-	return err ? FL_EXIT_FAILED : tell(l, account);
+	return err ? FL_EXIT_FAILED : tell(l);
 }
 
 static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
@@ -207,8 +158,9 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	struct listing l = { .selection = fl_selection_new() };
 	int status = FL_EXIT_USAGE;
 
+	(void)account;
 	if (l.selection && !parse(cmd, &a, &l))
-		status = list(&l, account);
+		status = list(&l);
 	fl_selection_free(l.selection);
 	return status;
 }
@@ -218,7 +170,8 @@ const struct fl_cmd fl_cmd_list = {
 	.args = "[OPTION...] FILE [PATTERN...]",
 	.about = "Show where probes can be in a program or library",
 	.more = "A line is: address, size in bytes, provider, kind, tactic, function; "
-		"`no:` and a\nreason where no probe can be.",
+		"`no:` and a\nreason where no probe can be. The last line tells how many calls "
+		"are unnamed:\nwhat these are shows when they run.",
 	.options = options,
 	.run = run,
 };

@@ -50,75 +50,23 @@ static void tell_each_refusal(const struct fl_session *s)
 	}
 }
 
-static const char *remedy(int refusal)
-{
-	switch (refusal) {
-	case FLE_NOSPACE:
-		return "; build with a wider -fpatchable-function-entry";
-	case FLE_THREADS:
-		return "; load that code before threads start";
-	case FLE_TEXTREL:
-		return "; build it with -fPIC";
-	case FLE_NOREACH:
-		return "; with -finstrument-functions none is needed";
-	case -ENOMEM:
-		return "; raise ulimit -v or vm.max_map_count";
-	default:
-		return "";
-	}
-}
-
-struct group {
-	int refusal;
-	uint64_t n;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const struct group *x = a, *y = b;
-
-	return x->n < y->n ? 1 : x->n > y->n ? -1 : 0;
-}
-
-/* How many groups there are; what `most` cannot hold counts as the last. */
-static size_t group_refusals(const struct fl_session *s, struct group *g, size_t most)
-{
-	size_t n = 0, k;
-
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		int refusal = refusal_of(s, i);
-
-		if (!refusal)
-			continue;
-		for (k = 0; k < n && g[k].refusal != refusal; k++)
-			;
-		if (k == n && n < most)
-			g[n++] = (struct group){ .refusal = refusal };
-		g[k < n ? k : n - 1].n++;
-	}
-	qsort(g, n, sizeof(*g), by_number);
-	return n;
-}
-
 static void tell_refusals(const struct fl_session *s)
 {
-	enum { MOST = 32, LINE = 2048 };
-	struct group g[MOST];
-	char line[LINE] = "";
-	size_t n = 0, groups;
+	struct fl_refusals r = { .n = 0 };
+	char line[2048];
 
 	if (s->o->why) {
 		tell_each_refusal(s);
 		return;
 	}
-	groups = s->account.refused > FEW ? group_refusals(s, g, MOST) : 0;
-	for (size_t i = 0; i < groups && n < LINE - 1; i++)
-		n += (size_t)snprintf(line + n, LINE - n, "%s%llu: %s%s", i ? "; " : "",
-				      (unsigned long long)g[i].n, fl_reason(g[i].refusal),
-				      remedy(g[i].refusal));
-	if (groups)
-		fl_say("%llu probes were refused (--why names each): %s",
-		       (unsigned long long)s->account.refused, line);
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (refusal_of(s, i))
+			fl_refusals_add(&r, refusal_of(s, i));
+	if (r.all <= FEW)
+		return;
+	fl_refusals_line(&r, line, sizeof(line));
+	fl_say("%llu probes were refused (--why names each): %s", (unsigned long long)r.all,
+	       line);
 }
 
 /* ---- lost -------------------------------------------------------------------------- */

@@ -22,14 +22,15 @@ done
 label=record
 ends_well
 set -f			# f* is for flick
-for command in "report $work/flick.data" "list $work/recursion" \
-	"count f* -- $work/recursion" "count fib -- $work/recursion" \
+for command in "report $work/flick.data" "count f* -- $work/recursion" "count fib -- $work/recursion" \
 	"latency fib -- $work/recursion"; do
 	label="$command:"
 	run "$FLICK" $command
 	succeeded
 	ends_well
 done
-run "$FLICK" doctor
-succeeded
-! grep -q "$ending" "$out" "$err" || fail "doctor records nothing, and has an account"
+for command in doctor "doctor $work/recursion" "list $work/recursion"; do
+	run "$FLICK" $command
+	succeeded
+	! grep -q "$ending" "$out" "$err" || fail "$command records nothing, and has an account"
+done

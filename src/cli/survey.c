@@ -1,0 +1,123 @@
+/*
+ * survey.c - what a recording of a file could have: its sites, what arming would make
+ * of each, and the calls that no scan names.
+ *
+ * The file is laid out in memory as the loader would, then looked at with the
+ * code that will look at it in the target; nothing runs. Hides that the calls without
+ * a name take a scan of their own.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "arch/arch.h"
+#include "cli/cli.h"
+#include "obj/obj.h"
+
+#define NEAR 0x100000			/* where glue might be: within reach */
+
+int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
+{
+	struct fl_plan_in in = {
+		.at = site->at, .form = site->form, .room = site->room,
+		.before = site->before, .glue = fl_round_down(site->at, NEAR) + 2 * NEAR,
+	};
+	uint64_t datum;
+
+	memset(p, 0, sizeof(*p));
+	return site->refusal ? site->refusal : fl_arch_plan(p, &in, &datum);
+}
+
+/* What no reading of its bytes would say. */
+static int check_kind(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return S_ISREG(st.st_mode) ? 0 : FLE_NOTELF;
+}
+
+static int count_call(void *arg, const struct fl_site *site)
+{
+	uint64_t *n = arg;
+
+	(void)site;
+	++*n;
+	return 0;
+}
+
+int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *arg)
+{
+	struct fl_obj file;
+	int err = check_kind(path);
+
+	if (!err)
+		err = fl_obj_read(&file, path, FL_OBJ_ALL);
+	if (err)
+		return err;
+	err = fl_obj_lay_out(&s->module, &file, path);
+	if (!err) {
+		err = fl_site_scan(&s->module, each, arg);
+		s->found = err > 0 ? (uint64_t)err : 0;
+		if (err >= 0)
+			err = fl_site_unnamed(&s->module, count_call, &s->unnamed);
+		fl_obj_unlay(&s->module);
+	}
+	fl_obj_close(&file);
+	return err < 0 ? err : 0;
+}
+
+/* ---- refusals, by reason ------------------------------------------------------ */
+
+static const char *remedy(int refusal)
+{
+	switch (refusal) {
+	case FLE_NOSPACE:
+		return "; build with a wider -fpatchable-function-entry";
+	case FLE_THREADS:
+		return "; load that code before threads start";
+	case FLE_TEXTREL:
+		return "; build it with -fPIC";
+	case FLE_NOREACH:
+		return "; with -finstrument-functions none is needed";
+	case -ENOMEM:
+		return "; raise ulimit -v or vm.max_map_count";
+	default:
+		return "";
+	}
+}
+
+/* What there is no room for counts as the last. */
+void fl_refusals_add(struct fl_refusals *r, int refusal)
+{
+	size_t k = 0;
+
+	while (k < r->n && r->of[k].refusal != refusal)
+		k++;
+	if (k == r->n && r->n < ARRAY_LEN(r->of))
+		r->of[r->n++] = (struct fl_refused){ .refusal = refusal };
+	r->of[k < r->n ? k : r->n - 1].n++;
+	r->all++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct fl_refused *x = a, *y = b;
+
+	return x->n < y->n ? 1 : x->n > y->n ? -1 : 0;
+}
+
+void fl_refusals_line(struct fl_refusals *r, char *line, size_t room)
+{
+	size_t n = 0;
+
+	*line = '\0';
+	qsort(r->of, r->n, sizeof(*r->of), by_number);
+	for (size_t i = 0; i < r->n && n < room - 1; i++)
+		n += (size_t)snprintf(line + n, room - n, "%s%llu: %s%s", i ? "; " : "",
+				      (unsigned long long)r->of[i].n,
+				      fl_reason(r->of[i].refusal), remedy(r->of[i].refusal));
+}
