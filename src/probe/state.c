@@ -368,18 +368,18 @@ void fl_probes_close_window(void)
 
 /* ---- the end --------------------------------------------------------------------- */
 
-static void all_off(void)
+static void all_off(void (*flip)(uint32_t id, int state))
 {
 	fl_table.closing = true;
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_probe_flip_locked(id, FL_OFF);
+		flip(id, FL_OFF);
 }
 
 /* Nobody stores to them any more. */
 static void disarm_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_table.switches[id].armed = 0;
+		fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
 }
 
 /* ---- fork -------------------------------------------------------------------------- */
@@ -418,7 +418,7 @@ void fl_probes_leave(void)
 		disarm_all();
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	all_off();
+	all_off(fl_probe_flip_locked);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 }
@@ -434,8 +434,9 @@ int fl_probes_take_over(void)
 
 /* ---- the end, for good ------------------------------------------------------------- */
 
-/* All off, and none can be switched on; no module goes before let_end(). The calling
- * thread may be in what the loader calls while it deletes: then text stays as it is. */
+/* None can be switched on, and then all are off: a handler may switch one just now. No
+ * module goes before let_end(). The calling thread may be in what the loader calls
+ * while it deletes: then text stays as it is. */
 static bool begin_end(uint64_t *signals, uint64_t *inner)
 {
 	bool may_store;
@@ -450,8 +451,9 @@ static bool begin_end(uint64_t *signals, uint64_t *inner)
 		fl_switches_unlock(inner);
 		fl_table_unlock(signals);
 	}
-	all_off();
 	fl_switches_hold();
+	all_off(may_store ? fl_probe_flip_held : fl_probe_flip_locked);
+	FL_POINT("probes.closing");
 	return may_store;
 }
 

@@ -24,7 +24,8 @@
  * INVARIANT
  *	1 From freeze to thaw nobody stores to text that may be unmapped.
  *	2 Who switches waits for nobody who is in the loader or the program.
- *	3 While nothing is frozen, and nobody is switching, text is as `is_on` says.
+ *	3 While nothing is frozen, and nobody is switching, text is as `is_on` says. Of
+ *	  two wishes for one probe at one time text may follow one and `is_on` the other.
  * WHY
  *	1 A sequence that loaded `frozen` before (C), and has not stored when restarts
  *	  come, begins again and sees it. Who had the lock has stored before freeze gets
@@ -34,10 +35,14 @@
  *	  kernel, and synchronises cores. Sampling does not even wait for that.
  *	3 Of (D) and (E) one sees the other: who deferred tries again, or the thaw finds
  *	  it. That is made so until `is_on` is what was stored.
+ *	At the end text is held first and switched off then: a switch in a handler, which
+ *	no lock keeps out, is behind that.
+ *	All of it is in tests/model/freeze.pml, with a twin for each step and each letter.
  * FAILURE
  *	The kernel denies restarts later (seccomp): from then on each switch takes the
- *	lock, and this freeze waits a millisecond for those who are in the middle of five
- *	instructions. A fork between freeze and thaw waits for the thaw, but not for long;
+ *	lock, and each freeze waits a millisecond for those who are in the middle of five
+ *	instructions, or saw that there were restarts and are on their way to them.
+ *	A fork between freeze and thaw waits for the thaw, but not for long;
  *	if it does not come the child stores to no text, and is not recorded.
  */
 #include "os/os.h"
@@ -58,6 +63,7 @@ static uint32_t deferred;		/* 1: some switch is left to the thaw; W any (D) */
 static uint32_t unloads;		/* how often modules were about to go; R any */
 static int unloader;			/* the thread, from freeze to thaw; 0: none; R any */
 static uint32_t holding;		/* forks that want no freeze */
+static bool had_restarts;		/* at first; constant */
 static bool restarts;			/* a single switch is a restartable sequence */
 
 /* In fork's child, and of an earlier use. Whoever unloads just now finds at the thaw
@@ -77,6 +83,7 @@ void fl_switches_open(void)
 	forget_freezes();
 	restarts = fl_arch_has_rseq() && fl_os_membarrier_restart_register() == 0 &&
 		   fl_os_membarrier_restart() == 0;
+	had_restarts = restarts;
 }
 
 /* ---- frozen ------------------------------------------------------------------------ */
@@ -96,7 +103,7 @@ void fl_switches_hold(void)
 	enum { LONG_US = 1000 };
 
 	store_release(&frozen, frozen + 1);			/* (C) pairs with (A) */
-	if (!restarts || fl_os_membarrier_restart() == 0)
+	if (!had_restarts || (restarts && fl_os_membarrier_restart() == 0))
 		return;
 	store_relaxed(&restarts, false);
 	fl_os_sleep_us(LONG_US);
@@ -269,21 +276,31 @@ bool fl_probe_is_on(uint32_t id)
 
 /* ---- several ---------------------------------------------------------------------------- */
 
-void fl_probe_flip_locked(uint32_t id, int state)
+/* False: nothing is to be stored. What has no glue is off for good. */
+static bool wish(uint32_t id, int state)
 {
 	struct fl_switch *s = &fl_table.switches[id];
-	bool armed = s->armed, stands_so = s->is_on == (state == FL_ON);
 
-	if (!armed && !fl_table.probes[id].by_call)
-		return;
-	store_relaxed(&s->is_on, state == FL_ON);
-	if (armed && s->byte[FL_ON] == s->byte[FL_OFF])
-		return;				/* it has no glue, and is off for good */
-	if (armed && frozen)
-		defer(id);
-	else if (armed && !(stands_so && s->armed == FL_ARMED_FLIP &&
-			    load_relaxed((const uint8_t *)s->at) == s->byte[state]))
+	if (s->armed || fl_table.probes[id].by_call)
+		store_relaxed(&s->is_on, state == FL_ON);
+	return s->armed && s->byte[FL_ON] != s->byte[FL_OFF];
+}
+
+void fl_probe_flip_held(uint32_t id, int state)
+{
+	const struct fl_switch *s = &fl_table.switches[id];
+
+	if (wish(id, state) && !(s->armed == FL_ARMED_FLIP &&
+				 load_relaxed((const uint8_t *)s->at) == s->byte[state]))
 		store(id, state);
+}
+
+void fl_probe_flip_locked(uint32_t id, int state)
+{
+	if (!frozen)
+		fl_probe_flip_held(id, state);
+	else if (wish(id, state))
+		defer(id);
 }
 
 /* Most of the time of a large set passes here. */
@@ -327,20 +344,24 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 /* ---- the loader ------------------------------------------------------------------------- */
 
 /* A fork has what it wants soon; or it waits for who waits for us. */
-static void wait_for_forks(void)
+static void lock_between_forks(uint64_t *signals)
 {
 	enum { PATIENCE_US = 100000 };
 
-	for (int us = 0; load_relaxed(&holding) && us < PATIENCE_US; us += PAUSE_US)
+	fl_switches_lock(signals);
+	for (int us = 0; holding && us < PATIENCE_US; us += PAUSE_US) {
+		fl_switches_unlock(signals);
 		fl_os_sleep_us(PAUSE_US);
+		fl_switches_lock(signals);
+	}
 }
 
 void fl_probes_freeze(void)
 {
 	uint64_t signals;
 
-	wait_for_forks();
-	fl_switches_lock(&signals);
+	FL_POINT("probes.freezing");
+	lock_between_forks(&signals);
 	if (!unloader)
 		fl_switches_hold();
 	store_relaxed(&unloader, fl_os_tid());

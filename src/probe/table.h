@@ -192,8 +192,10 @@ uint32_t fl_switches_unloads(void);
 void fl_switches_wait_for_thaw(void);
 /* In fork's child, alone: begin anew. False: text may be half unmapped. */
 bool fl_switches_in_child(void);
-/* Switch a probe, with the lock; what is frozen is deferred to the thaw. */
+/* Switch a probe, with the lock; what is frozen is deferred to the thaw. held: by whom
+ * it is held. */
 void fl_probe_flip_locked(uint32_t id, int state);
+void fl_probe_flip_held(uint32_t id, int state);
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);
 

@@ -18,6 +18,7 @@
 #include "patch/patch.h"
 #include "patch/sync.h"
 #include "probe/table.h"
+#include "stop-at.h"
 
 enum { OFF_BYTE = 10, ON_BYTE = 11, ROUNDS = 400, SWITCHERS = 2 };
 
@@ -290,6 +291,93 @@ static void nobody_stores_behind_the_end(void **unused)
 		runs(close_at_a_time, i % 4 == 3);
 }
 
+static void switch_on(void)
+{
+	NEED(!fl_probe_switch(0, FL_ON));
+}
+
+static void close_while_a_handler_switches(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	stop("probes.closing", switch_on);
+	fl_probes_retire();
+	NEED(!stop_at && *page == OFF_BYTE && !fl_probe_is_on(0));
+}
+
+static void what_was_switched_off_at_the_end_stays_off(void **unused)
+{
+	(void)unused;
+	runs(close_while_a_handler_switches, false);
+	runs(close_while_a_handler_switches, true);
+}
+
+/* ---- forks, and restarts that are denied ----------------------------------------------- */
+
+static void fork_begins(void)
+{
+	NEED(fl_probes_keep_modules(1));
+}
+
+static void *fork_ends(void *unused)
+{
+	enum { SOON_US = 20000 };
+
+	usleep(SOON_US);
+	NEED(!fl_switches_are_unloading());
+	fl_probes_let_modules();
+	return unused;
+}
+
+/* It begins when the freeze has looked for forks. */
+static void fork_at_a_freeze(struct rig *unused)
+{
+	pthread_t t;
+
+	(void)unused;
+	open_probe();
+	stop("probes.freezing", fork_begins);
+	NEED(!pthread_create(&t, NULL, fork_ends, NULL));
+	fl_probes_freeze();
+	pthread_join(t, NULL);
+	fl_probes_thaw(none_is_there);
+	NEED(!stop_at);
+}
+
+static void a_freeze_waits_for_a_fork_that_comes_between(void **unused)
+{
+	(void)unused;
+	runs(fork_at_a_freeze, false);
+}
+
+static uint64_t us_of_a_freeze(void)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	fl_probes_freeze();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	fl_probes_thaw(none_is_there);
+	return (uint64_t)((to.tv_sec - from.tv_sec) * 1000000 +
+			  (to.tv_nsec - from.tv_nsec) / 1000);
+}
+
+/* A thread may have seen that there are restarts, and be on its way. */
+static void freeze_without_restarts(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	NEED(!fl_os_fault_open("membarrier:1+"));
+	for (int i = 0; i < 3; i++)
+		NEED(us_of_a_freeze() >= 1000);
+}
+
+static void each_freeze_waits_where_restarts_came_to_be_denied(void **unused)
+{
+	(void)unused;
+	runs(freeze_without_restarts, false);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -301,6 +389,9 @@ int main(void)
 		TEST(a_set_is_synchronised_behind_its_stores),
 		TEST(the_text_says_what_is_on),
 		TEST(nobody_stores_behind_the_end),
+		TEST(what_was_switched_off_at_the_end_stays_off),
+		TEST(a_freeze_waits_for_a_fork_that_comes_between),
+		TEST(each_freeze_waits_where_restarts_came_to_be_denied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
