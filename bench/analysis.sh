@@ -14,7 +14,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/programs.sh"
 
-rounds=3
+rounds=${FLICK_ROUNDS:-3}
 analyses="counts graph tree latency"
 inline=$out/inline.so
 
@@ -24,13 +24,16 @@ build_inline() {
 		"$top"/src/analysis/*.c "$top"/src/base/*.c -lm -ldl -o "$inline"
 }
 
-# Adds what the last run took beyond the two baselines; leaves $over_o2.
-add_overhead() {	# ANALYSIS MODE PROGRAM
+# What the last run took beyond the two baselines: $over, $over_o2.
+take_overhead() {
 	over=$(calc "100 * ($wall / $probed_wall - 1)")
 	over_o2=$(calc "100 * ($wall / $plain_wall - 1)")
-	add "analysis.$1.$2.$3" "$over"
-	add "analysis.$1.$2.o2.$3" "$over_o2"
-	echo "$over $over_o2" >>"$scratch/mean.$1.$2"
+}
+
+add_overhead() {	# ANALYSIS MODE PROGRAM OVER OVER_O2
+	add "analysis.$1.$2.$3" "$4"
+	add "analysis.$1.$2.o2.$3" "$5"
+	echo "$4 $5" >>"$scratch/mean.$1.$2"
 }
 
 run_sequential() {	# ANALYSIS PROGRAM
@@ -38,16 +41,15 @@ run_sequential() {	# ANALYSIS PROGRAM
 	FLICK_SHM=$1:$scratch/rows.inline timed_run "$2" short "$probed" ||
 		{ preload=; return 1; }
 	preload=
-	add_overhead "$1" sequential "$2"
-	sequential_o2=$over_o2
+	take_overhead
+	sequential=$over sequential_o2=$over_o2
 }
 
 run_concurrent() {	# ANALYSIS PROGRAM
 	rm -rf "$scratch/data"
 	timed_run "$2" short $on_other "$build/flick" record -a "$1" --all \
 		-o "$scratch/data" -- "$probed" || return 1
-	add_overhead "$1" concurrent "$2"
-	add "analysis.$1.share.$2" "$(calc "$over_o2 / $sequential_o2")"
+	take_overhead
 }
 
 # Once a program and analysis: sequential is what concurrent is.
@@ -62,10 +64,14 @@ refuse() {	# ANALYSIS PROGRAM
 	echo "${why:-failed}" >"$scratch/refused.$1.$2"
 }
 
+# Of a pair that fails neither half is in any figure.
 run_pair() {	# ANALYSIS PROGRAM
 	[ ! -e "$scratch/refused.$1.$2" ] || return 0
 	run_sequential "$1" "$2" && run_concurrent "$1" "$2" &&
-		check_results "$1" "$2" || refuse "$1" "$2"
+		check_results "$1" "$2" || { refuse "$1" "$2"; return 0; }
+	add_overhead "$1" sequential "$2" "$sequential" "$sequential_o2"
+	add_overhead "$1" concurrent "$2" "$over" "$over_o2"
+	add "analysis.$1.share.$2" "$(calc "$over_o2 / $sequential_o2")"
 }
 
 run_program() {	# PROGRAM

@@ -28,16 +28,25 @@ static inline uint64_t bench_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* Work that waits for nothing: it fills what a core can issue for some ten ticks, so
+ * that each instruction more takes time. A loop of calls alone waits for its calls and
+ * returns, and hides a few instructions. */
+#define BENCH_BUSY __asm__ volatile(".rept 48\n\tnopl 0(%rax)\n\t.endr")
+
 /* Define `static double name(int n)`: the ticks of one call of `function` in a
- * loop of n. A loop of its own each, so that each calls a constant. */
-#define BENCH_LOOP(name, function)					\
+ * loop of n, in which `beside` stands too. A loop of its own each, so that each
+ * calls a constant. */
+#define BENCH_LOOP(name, function) BENCH_LOOP_BESIDE(name, function, (void)0)
+#define BENCH_LOOP_BESIDE(name, function, beside)			\
 __attribute__((noinline, aligned(64), BENCH_PLAIN))			\
 static double name(int n)						\
 {									\
 	uint64_t from = bench_ticks();					\
 									\
-	for (int i = 0; i < n; i++)					\
+	for (int i = 0; i < n; i++) {					\
 		function(i);						\
+		beside;							\
+	}								\
 	return (double)(bench_ticks() - from) / n;			\
 }
 #ifdef __clang__

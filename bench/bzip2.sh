@@ -13,7 +13,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/programs.sh"
 
-rounds=5
+rounds=${FLICK_ROUNDS:-5}
 
 give_up() {	# REASON
 	for name in record.bzip2 peer.uftrace.bzip2; do

@@ -11,7 +11,7 @@
 set -eu
 . "$(dirname "$0")/lib.sh"
 
-rounds=10
+rounds=${FLICK_ROUNDS:-10}
 calls=5000000
 target=$out/call
 ticks=$scratch/ticks

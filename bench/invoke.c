@@ -3,6 +3,8 @@
  *
  *	invoke.empty             extra ticks of an empty handler, an event
  *	invoke.off               extra ticks of a probe that is off, a site
+ *	invoke.off.busy          the same beside work that leaves nothing of the core
+ *	                         unused: what the site's instructions take
  *	invoke.unused            the same before flick_open(): what the
  *	                         compiler's call costs where flick is not used
  *	invoke.*.patchable       the same at -fpatchable-function-entry
@@ -28,6 +30,9 @@ static int padded(int x) { BODY; }
 BENCH_LOOP(bare_ticks, bare)
 BENCH_LOOP(probed_ticks, probed)
 BENCH_LOOP(padded_ticks, padded)
+BENCH_LOOP_BESIDE(bare_busy, bare, BENCH_BUSY)
+BENCH_LOOP_BESIDE(probed_busy, probed, BENCH_BUSY)
+BENCH_LOOP_BESIDE(padded_busy, padded, BENCH_BUSY)
 
 PLAIN static void empty_handler(uint32_t id, void *arg)
 {
@@ -48,10 +53,10 @@ PLAIN static void switch_all(flick *f, bool to_on,
 
 /* A function with its probes, and under which names it is reported. */
 struct subject {
-	double (*loop)(int n);
+	double (*loop)(int n), (*busy)(int n);
 	const struct probe *probes[3];	/* NULL-terminated */
 	double sites;
-	const char *empty, *off;
+	const char *empty, *off, *off_busy;
 };
 
 PLAIN static void count_event(uint32_t id, void *arg)
@@ -77,20 +82,24 @@ PLAIN static bool is_true(flick *f, const struct subject *s)
 
 PLAIN static void measure(flick *f, const struct subject *s)
 {
-	struct series empty = { .n = 0 }, off = { .n = 0 };
+	struct series empty = { .n = 0 }, off = { .n = 0 }, busy = { .n = 0 };
 
 	if (!s->probes[(size_t)s->sites - 1] || !is_true(f, s)) {
 		bench_skip(s->empty, "the probe is not met exactly while it is on");
 		return;
 	}
 	for (int run = 0; run < RUNS; run++) {
-		double none, idle;
+		double none, idle, none_busy;
 
 		switch_all(f, false, s->probes);
 		s->loop(CALLS);
 		bare_ticks(CALLS);		/* warm */
 		none = bare_ticks(CALLS);
 		idle = s->loop(CALLS);
+		bare_busy(CALLS / 10);
+		none_busy = bare_busy(CALLS / 2);
+		s->busy(CALLS / 10);
+		series_add(&busy, (s->busy(CALLS / 2) - none_busy) / s->sites);
 		switch_all(f, true, s->probes);
 		s->loop(CALLS);
 		series_add(&off, (idle - none) / s->sites);
@@ -99,6 +108,7 @@ PLAIN static void measure(flick *f, const struct subject *s)
 	switch_all(f, false, s->probes);
 	bench_report(s->empty, "ticks/event", &empty);
 	bench_report(s->off, "ticks/site", &off);
+	bench_report(s->off_busy, "ticks/site", &busy);
 }
 
 PLAIN static void measure_unused(void)
@@ -115,11 +125,13 @@ PLAIN static void measure_unused(void)
 
 PLAIN int main(int argc, char **argv)
 {
-	struct subject cyg = { .loop = probed_ticks, .sites = 2,
-			       .empty = "invoke.empty", .off = "invoke.off" };
-	struct subject pad = { .loop = padded_ticks, .sites = 1,
+	struct subject cyg = { .loop = probed_ticks, .busy = probed_busy, .sites = 2,
+			       .empty = "invoke.empty", .off = "invoke.off",
+			       .off_busy = "invoke.off.busy" };
+	struct subject pad = { .loop = padded_ticks, .busy = padded_busy, .sites = 1,
 			       .empty = "invoke.empty.patchable",
-			       .off = "invoke.off.patchable" };
+			       .off = "invoke.off.patchable",
+			       .off_busy = "invoke.off.patchable.busy" };
 	flick *f;
 
 	bench_options(argc, argv);

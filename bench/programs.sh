@@ -11,7 +11,7 @@
 #	timed_run NAME short|long COMMAND... BINARY
 #					run it: $wall, $cpu; else false and $why
 
-programs="bzip2 sjeng phalanx perl x264 nbody hull blackscholes"
+programs=${FLICK_PROGRAMS:-"bzip2 sjeng phalanx perl x264 nbody hull blackscholes"}
 inputs=$out/inputs
 times=$scratch/times
 output=$scratch/output

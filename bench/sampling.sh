@@ -4,7 +4,8 @@
 #
 #	sampling.graph.Npct          wall on top of the instrumented binary alone
 #	sampling.graph.Npct.error    mean over edges of |actual - estimate| / actual,
-#	                             weighted by how often each is taken
+#	                             weighted by how often each is taken; calls of
+#	                             edges that are not there count in full
 #	sampling.graph.Npct.median   median over edges taken 1,000 times or more
 #	sampling.graph.Npct.unnamed  calls whose caller is not known, of all
 #	sampling.graph.all           exhaustive, of the same run: the actual counts
@@ -77,14 +78,17 @@ edges() {	# DIR
 		join functions f on f.id = g.function group by 1, 2"
 }
 
-# What an edge without a known caller has is missing from its own edge.
+# What an edge without a known caller has is missing from its own edge. An edge that
+# the estimate invents is all error.
 compare() {	# NAME
 	edges all >"$scratch/actual"
 	edges part >"$scratch/estimate"
 	LC_ALL=C awk '
 		FILENAME == ARGV[1] { actual[$1, $2] = $3; sum += $3; next }
 		{ estimate[$1, $2] = $3 }
-		$1 == "-" && !(("-", $2) in actual) { unnamed += $3 }
+		($1, $2) in actual { next }
+		$1 == "-" { unnamed += $3; next }
+		{ error += $3 }
 		END {
 			for (e in actual) {
 				d = estimate[e] - actual[e]

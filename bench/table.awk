@@ -28,13 +28,23 @@ function number(v,	s) {
 	return v >= 100 || v <= -100 ? sprintf("%.0f", v) : sprintf("%.2f", v)
 }
 
-function verdict(value, goal,	limit) {
-	if (goal == "-" || value == "")
-		return "-"
+# Of `<= N`, `>= N` and `+- N`, where N may be passed on neither side.
+function reaches(value, goal,	limit) {
 	limit = substr(goal, 4) + 0
-	if (goal ~ /^<=/)
-		return value + 0 <= limit ? "met" : "missed"
-	return value + 0 >= limit ? "met" : "missed"
+	if (goal ~ /^\+-/)
+		return value <= limit && value >= -limit
+	return goal ~ /^<=/ ? value <= limit : value >= limit
+}
+
+# A goal that the spread crosses is neither met nor missed.
+function verdict(r, goal,	lo, hi) {
+	if (goal == "-")
+		return "-"
+	lo = reaches(field(r, "lo") + 0, goal)
+	hi = reaches(field(r, "hi") + 0, goal)
+	if (lo != hi || (!lo && field(r, "lo") * field(r, "hi") < 0 && goal ~ /^\+-/))
+		return "within noise"
+	return lo ? "met" : "missed"
 }
 
 function put_head(section) {
@@ -64,13 +74,13 @@ function put_row(name, what, bench, paper, goal,	r, spread, reached) {
 		printf "%-32s %10s %-15s %-19s %5d %-12s %-9s %s%s\n", name,
 			number(field(r, "value")), field(r, "unit"), spread,
 			field(r, "runs"), paper, goal,
-			verdict(field(r, "value"), goal),
+			verdict(r, goal),
 			reached == "" ? "" : "  at " number(reached) "/s"
 	else
 		printf "| %s | %s | %s | %s | %s | %d | %s | %s | %s | `bench/run %s` |\n",
 			name, what, number(field(r, "value")), field(r, "unit"),
 			spread, field(r, "runs"), paper, goal,
-			verdict(field(r, "value"), goal), bench
+			verdict(r, goal), bench
 }
 
 function put_skipped(name, what, bench, paper, goal, reason) {
@@ -100,6 +110,9 @@ BEGIN {
 	title["bzip2"] = "bzip2 -O2 on 30 MB of shared libraries"
 	title["sampling"] = "A call graph of a part of the time: bzip2 (paper 2, Figure 11)"
 	title["truth"] = "Self times against perf's of the program alone"
+	title["calls"] = "Calls against counts of every call"
+	title["ticks"] = "Times of functions whose times are known"
+	title["cost"] = "The cost that flick says against the slowdown"
 }
 /^#/ || /^$/ { next }
 FILENAME ~ /names$/ { lines[++n_lines] = $0; next }

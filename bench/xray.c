@@ -3,7 +3,8 @@
  *
  *	peer.xray.on, .off     patch and unpatch all of 20,000 functions, a
  *	                       function (two sleds: entry and exit)
- *	peer.xray.one          patch or unpatch one function
+ *	peer.xray.one          patch or unpatch one function, another each time
+ *	peer.xray.one.warm     the same one again and again
  *	peer.xray.call         extra ticks of an empty handler, an event
  *	peer.xray.call.off     extra ticks of unpatched sleds, a sled
  *
@@ -95,20 +96,28 @@ static void measure_all(void)
 	bench_report("peer.xray.off", "ticks/function", &off);
 }
 
+static double one_ticks(int32_t id)
+{
+	uint64_t from = bench_ticks();
+
+	__xray_patch_function(id);
+	__xray_unpatch_function(id);
+	return (double)(bench_ticks() - from) / 2;
+}
+
 static void measure_one(void)
 {
 	int32_t max = (int32_t)__xray_max_function_id();
-	struct series one = { .n = 0 };
+	struct series one = { .n = 0 }, warm = { .n = 0 };
 
 	for (int32_t run = 0; run < ONE_RUNS; run++) {
 		int32_t id = 1 + run * 47 % max;
-		uint64_t from = bench_ticks();
 
-		__xray_patch_function(id);
-		__xray_unpatch_function(id);
-		series_add(&one, (double)(bench_ticks() - from) / 2);
+		series_add(&one, one_ticks(id));
+		series_add(&warm, one_ticks(id));
 	}
 	bench_report("peer.xray.one", "ticks", &one);
+	bench_report("peer.xray.one.warm", "ticks", &warm);
 }
 
 BENCH_LOOP(bare_ticks, bare)
