@@ -12,7 +12,7 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_shm | processes[] | modules[] | sites[] | slot 0 | slot 1 | ...
+ *	struct fl_shm | processes[] | modules[] | glue[] | sites[] | slot 0 | slot 1 | ...
  *	| pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 4
+#define FL_SHM_VERSION 5
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -44,7 +44,7 @@ enum fl_outside {	/* why a process is not recorded; index of outside[] */
 	FL_N_OUT
 };
 extern const char *const fl_outside_names[FL_N_OUT];
-enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2 };
+enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2, FL_LEFT_GLUE = 4 };
 
 enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
 extern const char *const fl_kind_names[FL_N_KINDS];
@@ -126,7 +126,6 @@ struct fl_windows {
 #define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
 
 /* Where glue stands, for who samples the program counter: its time is flick's. */
-#define FL_MAX_GLUE 1024u
 struct fl_glue_range {
 	uint64_t lo, hi;		/* W target, before it counts in n_glue */
 };
@@ -141,8 +140,8 @@ struct fl_shm {
 	uint64_t magic;			/* constant after init, as all up to phase */
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
-	uint32_t max_modules, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, sites_at, slots_at, pool_at;	/* offsets */
+	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
+	uint64_t processes_at, modules_at, glue_at, sites_at, slots_at, pool_at; /* offsets */
 	uint32_t counter_bytes;		/* of a slot: they come before its chunks */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
@@ -184,7 +183,6 @@ struct fl_shm {
 	struct fl_windows windows;
 
 	uint32_t n_glue;		/* claimed, or more; atomic */
-	struct fl_glue_range glue[FL_MAX_GLUE];
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
 	alignas(64) pthread_mutex_t family;	/* robust; see channel/family.c */
@@ -273,6 +271,11 @@ static inline struct fl_shm_site *fl_shm_sites(struct fl_shm *m)
 static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 {
 	return (void *)((char *)m + m->modules_at);
+}
+
+static inline struct fl_glue_range *fl_shm_glue(struct fl_shm *m)
+{
+	return (void *)((char *)m + m->glue_at);
 }
 
 /* ---- target side (GUEST) ---------------------------------------------- */

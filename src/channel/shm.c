@@ -18,6 +18,7 @@
 #define MOST_MODULES 65535u		/* a row of UINT16_MAX is none */
 #define LEAST_MODULES 256u
 #define SITES_A_MODULE 16
+#define GLUE_A_MODULE 16		/* in each of a few processes, and for late sites */
 #define PAGE 4096u
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
@@ -115,7 +116,7 @@ static uint32_t modules_for(uint32_t sites)
 	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
 }
 
-/* Header, processes, modules, sites, slots, pool: each from a page's start. */
+/* Header, processes, modules, glue, sites, slots, pool: each from a page's start. */
 static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 {
 	m->magic = FL_SHM_MAGIC;
@@ -123,6 +124,7 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->header_bytes = sizeof(*m);
 	m->max_sites = or_default(o->max_sites, 1u << 20);
 	m->max_modules = modules_for(m->max_sites);
+	m->max_glue = m->max_modules * GLUE_A_MODULE;
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->n_readers = or_default(o->n_readers, 1);
 	m->action = o->action;
@@ -137,8 +139,10 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->processes_at = fl_round_up(sizeof(*m), PAGE);
 	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
 				sizeof(struct fl_process), PAGE);
-	m->sites_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
+	m->glue_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
 				sizeof(struct fl_shm_module), PAGE);
+	m->sites_at = m->glue_at + fl_round_up((uint64_t)m->max_glue *
+				sizeof(struct fl_glue_range), PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), PAGE);
 	m->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;

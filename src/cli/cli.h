@@ -222,6 +222,8 @@ struct fl_session {
 	struct flick_rows results[FL_MAX_ANALYSES];
 	bool has_result[FL_MAX_ANALYSES], result_failed;
 	struct fl_shm_site *sites;	/* the region's, to write `wanted` */
+	const struct fl_glue_range *glue;	/* the region's; max_glue */
+	uint32_t max_glue;
 	unsigned char *selected;	/* index: probe id */
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */

@@ -284,7 +284,9 @@ static int save(struct fl_session *s)
 
 static int exit_status(const struct fl_session *s)
 {
-	if ((s->account.lost || s->shm->left_out) && !s->o->allow_loss)
+	uint32_t left_out = s->shm->left_out & (FL_LEFT_SITES | FL_LEFT_MODULES);
+
+	if ((s->account.lost || left_out) && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
 		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :

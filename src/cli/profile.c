@@ -24,6 +24,8 @@ struct file {
 struct profile {
 	struct fl_session *s;
 	struct file file;
+	struct fl_glue_range *glue;	/* ascending, apart from one another */
+	size_t n_glue;
 	uint64_t *samples;		/* index: function of the roster */
 	uint32_t n_functions;
 	uint64_t own, all;
@@ -71,20 +73,69 @@ static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *fu
 	return fl_roster_find(&p->s->roster, *pc->path ? pc->path : "[unknown]", 0, function);
 }
 
+/* ---- what is flick's ------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fl_glue_range *x = a, *y = b;
+
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* Processes of a family have theirs at the same places, mostly. */
+static size_t join_ranges(struct fl_glue_range *r, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(r, n, sizeof(*r), by_place);
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || r[i].lo > r[kept - 1].hi)
+			r[kept++] = r[i];
+		else if (r[i].hi > r[kept - 1].hi)
+			r[kept - 1].hi = r[i].hi;
+	}
+	return kept;
+}
+
+/* Once: the target can write it. */
+static int take_glue(struct profile *p)
+{
+	const struct fl_session *s = p->s;
+	uint32_t claimed = load_relaxed(&s->shm->n_glue);
+	size_t n = claimed < s->max_glue ? claimed : s->max_glue;
+
+	p->glue = malloc((n + 1) * sizeof(*p->glue));
+	if (!p->glue)
+		return -ENOMEM;
+	memcpy(p->glue, s->glue, n * sizeof(*p->glue));
+	p->n_glue = join_ranges(p->glue, n);
+	return 0;
+}
+
+static bool is_glue(const struct profile *p, uint64_t at)
+{
+	size_t lo = 0, hi = p->n_glue;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->glue[mid].hi <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_glue && p->glue[lo].lo <= at;
+}
+
 /* In the library, or in glue, which stands in memory without a file. */
 static bool is_own(const struct profile *p, const struct fl_pc *pc)
 {
-	const struct fl_shm *m = p->s->shm;
-	uint32_t claimed = load_relaxed(&m->n_glue);	/* once: the target can write it */
-	uint32_t n = claimed < FL_MAX_GLUE ? claimed : FL_MAX_GLUE;
-
 	if (*pc->path == '/' && pc->path[1] != '/')
 		return !strcmp(pc->path, p->s->launch.library);
-	for (uint32_t i = 0; i < n; i++)
-		if (pc->address >= m->glue[i].lo && pc->address < m->glue[i].hi)
-			return true;
-	return false;
+	return is_glue(p, pc->address);
 }
+
+/* ---- where samples stood ---------------------------------------------------------- */
 
 static int grow(struct profile *p)
 {
@@ -105,8 +156,10 @@ static int gather(struct profile *p, bool by_function)
 {
 	size_t n;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
-	int err = grow(p);
+	int err = take_glue(p);
 
+	if (!err)
+		err = grow(p);
 	for (size_t i = 0; !err && i < n; i++) {
 		uint32_t function;
 
@@ -230,5 +283,6 @@ int fl_profile_fill(struct fl_session *s)
 	s->pc_own = p.own;
 	tell_cost(s, &p);
 	free(p.samples);
+	free(p.glue);
 	return err;
 }

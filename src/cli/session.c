@@ -239,6 +239,8 @@ static int open_analyses(struct fl_session *s)
 	int err;
 
 	s->view.live = s->sites = fl_shm_sites(s->shm);
+	s->glue = fl_shm_glue(s->shm);
+	s->max_glue = s->shm->max_glue;
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
 	s->view.windows = s->o->rate != 0;
 	s->view.symbol = symbol_at;

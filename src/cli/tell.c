@@ -101,6 +101,9 @@ static void tell_left_out(const struct fl_session *s)
 	if (s->shm->left_out & FL_LEFT_MODULES)
 		fl_say("there was room for %u modules: what was loaded after them is not "
 		       "recorded under its name; --sites=N makes more", s->roster.max_modules);
+	if (s->shm->left_out & FL_LEFT_GLUE)
+		fl_say("there was room for %u pieces of glue: time in later ones is taken for "
+		       "the program's; --sites=N makes more", s->max_glue);
 }
 
 static void tell_outside(const struct fl_session *s)

@@ -89,8 +89,10 @@ static void tell_reader(const struct fl_near *near)
 	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
 	uintptr_t lo = (uintptr_t)near->code;
 
-	if (i < FL_MAX_GLUE)
-		m->glue[i] = (struct fl_glue_range){ lo, lo + near->code_bytes };
+	if (i < m->max_glue)
+		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + near->code_bytes };
+	else
+		fl_table_leave_out(FL_LEFT_GLUE);
 }
 
 /* What was written is code from now on, or is gone. */

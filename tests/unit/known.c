@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "channel-rig.h"
+#include "os/os.h"
 #include "probe/table.h"
 
 enum { MANY = 5000, BYTES = 0x3000 };
@@ -169,6 +170,40 @@ static void no_room_is_said(void **unused)
 	assert_null(find(1));
 }
 
+/* A probe that has glue, in a module around this code. */
+static void make_glue(struct fl_known *k)
+{
+	struct fl_site s = {
+		.at = k->lo, .function = k->lo, .form = FL_FORM_CALL, .room = 5,
+		.refusal = FLE_UNKNOWN,
+	};
+	uint32_t id = fl_table.n;
+
+	assert_non_null(fl_table_append(&s, 0));
+	fl_table.rows[id].wanted = 1;
+	fl_glue_make(k, id, id + 1, true);
+	assert_non_null(fl_table.probes[id].go);
+}
+
+/* Each piece is told to who samples, and that one is not. */
+static void glue_that_is_not_told_of_is_said(void **unused)
+{
+	struct fl_known *k = add(0);
+
+	(void)unused;
+	k->lo = fl_round_down((uintptr_t)make_glue, FL_PAGE);
+	k->hi = k->lo + FL_PAGE;
+	g->m->max_glue = 2;
+	for (int i = 0; i < 2; i++) {
+		make_glue(k);
+		assert_true(fl_shm_glue(g->m)[i].lo < fl_shm_glue(g->m)[i].hi);
+		assert_int_equal(g->m->left_out, 0);
+	}
+	make_glue(k);
+	assert_int_equal(g->m->left_out, FL_LEFT_GLUE);
+	assert_int_equal(fl_shm_glue(g->m)[2].lo, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -178,6 +213,7 @@ int main(void)
 		TEST(what_comes_back_is_the_same_files),
 		TEST(what_has_nothing_takes_no_room),
 		TEST(no_room_is_said),
+		TEST(glue_that_is_not_told_of_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
