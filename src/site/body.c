@@ -74,7 +74,7 @@ static uint32_t changes(const struct fl_step *s)
 {
 	if (s->op <= FL_STEP_LAST_LOAD)
 		return s->kills | 1u << (s->reg & FL_STEP_REG) % 32;
-	return s->kills | (s->op == FL_STEP_LEAVE) << FL_ARCH_FP;
+	return s->kills;
 }
 
 /* Steps before `at` are the last block's. */

@@ -324,6 +324,7 @@ static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 		break;
 	case FL_INSN_LEAVE:
 		emit(r, at, FL_STEP_LEAVE, 0, 0);
+		r->kills |= 1u << FL_ARCH_FP;
 		break;
 	case FL_INSN_ALIGN:
 		emit(r, at, FL_STEP_ALIGN, 0, 0);
@@ -331,6 +332,15 @@ static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 	default:
 		take_frame(r, i, at);
 	}
+}
+
+/* The range after it may be gone on to. What was written since the last step is
+ * written there. */
+static void run_on(struct reader *r, uint32_t at)
+{
+	if (r->kills)
+		emit(r, at - 1, FL_STEP_LOST, 0, 0);
+	fl_code_link(r->c, r->range, at);
 }
 
 static int note_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
@@ -386,7 +396,7 @@ void fl_code_read(struct fl_code *c, size_t range)
 	p->end = at < r.to ? at : r.to;
 	if (at == r.to && r.behind != at && !span->is_frame && range + 1 < c->ranges.n &&
 	    span[1].start == span->end)
-		fl_code_link(c, range, at);	/* it may go on there */
+		run_on(&r, at);
 	p->n = (uint32_t)c->n_steps - p->first;
 	p->n_notes = (uint32_t)c->n_notes - p->note;
 }

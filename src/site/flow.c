@@ -60,8 +60,6 @@ static uint64_t register_at(const struct fl_step *s, int32_t *place)
 {
 	unsigned int reg = *place - REGISTERS;
 
-	if (s->op == FL_STEP_LEAVE && reg == FL_ARCH_FP)
-		return UNKNOWN;
 	if ((s->reg & FL_STEP_REG) != reg)
 		return SAME;
 	switch (s->op) {

@@ -70,7 +70,6 @@ static void pass_step(struct fl_body *b, struct fl_step *s, int32_t *sp, int32_t
 		break;
 	case FL_STEP_LEAVE:
 		*sp = add(*fp, 8);
-		*fp = FL_FRAME_UNKNOWN;
 		break;
 	case FL_STEP_ALIGN:
 		*sp = align(b, s);
@@ -104,8 +103,6 @@ static void arrive(struct fl_body *b, uint32_t i, int32_t sp, int32_t fp)
 {
 	struct fl_block *k = &b->blocks[i];
 
-	if (k->flags & FL_BLOCK_ROOT)
-		fp = FL_FRAME_UNKNOWN;
 	if (k->flags & FL_BLOCK_SEEN) {
 		sp = meet(k->sp, sp);
 		fp = meet(k->fp, fp);

@@ -206,6 +206,7 @@ static int extend(struct fill *f, void (*next)(struct fill *))
 	count.room = 0;
 	count.n = 0;
 	next(&count);
+	f->lsda = count.lsda;
 	if (!count.n)
 		return 0;
 	r = fl_scratch_full((f->n + count.n) * sizeof *r);

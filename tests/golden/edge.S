@@ -5,8 +5,10 @@
  *	joined	two constants reach one call: no site
  *	ended	a jump whose function is likely: a site that asks
  *	between	the same, but nothing says whose body it is in: no site
+ *	alone	known to no table but the symbols; it is said to reach over `under`
  *	flags	an XRay tail sled before a conditional jump
- *	torn	an XRay sled that somebody has patched
+ *	torn*	XRay sleds that somebody has patched
+ *	event	a sled of an event of the program's own: no site
  *	data	a patchable entry that is no code
  */
 	.text
@@ -44,6 +46,17 @@ joined:	.cfi_startproc
 	tail	ended, ended
 	tail	between, branch
 
+	.macro	symbol name, more
+	.type	\name, @function
+\name:	leaq	\name(%rip), %rdi
+	call	__cyg_profile_func_enter@PLT
+	popq	%rdi
+	jmp	__cyg_profile_func_exit@PLT
+	.size	\name, . - \name + \more
+	.endm
+	symbol	alone, 8
+	symbol	under, 0
+
 	.type	flags, @function
 flags:	.cfi_startproc
 sled1:	.byte	0xeb, 0x09		/* jmp .+11 */
@@ -53,13 +66,22 @@ sled1:	.byte	0xeb, 0x09		/* jmp .+11 */
 	.cfi_endproc
 	.size	flags, . - flags
 
-	.type	torn, @function
-torn:	.cfi_startproc
-sled2:	.byte	0xeb, 0x08		/* jmp .+10 */
-	nopw	512(%rax,%rax)
+	.macro	sledded name, at, bytes:vararg
+	.type	\name, @function
+\name:	.cfi_startproc
+\at:	.byte	\bytes
 	ret
 	.cfi_endproc
-	.size	torn, . - torn
+	.size	\name, . - \name
+	.endm
+	/* jmp .+10 */
+	sledded	torn, sled2, 0xeb, 0x08, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
+	/* jmp .+11, and what XRay leaves behind a call */
+	sledded	torn_tail, sled3, 0xeb, 0x09, 0x41, 0xba, 1, 0, 0, 0, 0x0f, 0x1f, 0
+	/* no jump; an exit without a return */
+	sledded	torn_nop, sled4, 0x66, 0x90, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
+	sledded	torn_ret, sled5, 0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
+	sledded	event, sled6, 0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
 
 	.macro	sled at, function, kind
 1:	.quad	\at - 1b
@@ -70,6 +92,10 @@ sled2:	.byte	0xeb, 0x08		/* jmp .+10 */
 	.section xray_instr_map, "a", @progbits
 	sled	sled1, flags, 2
 	sled	sled2, torn, 0
+	sled	sled3, torn_tail, 0
+	sled	sled4, torn_nop, 3		/* with arguments */
+	sled	sled5, torn_ret, 1
+	sled	sled6, event, 4
 
 	.section __patchable_function_entries, "aw", @progbits
 	.quad	word

@@ -1,52 +1,7 @@
 /*
- * flow.S - what can be known of a profiling call's argument, by hand.
- *
- * Every call bears a symbol that says what a scan must make of it:
- *
- *	is.FUNCTION.n	it is named FUNCTION
- *	no.n		it has no name: nobody may guess
- *
- * f and g are functions to be named; who calls is one of its own, which is
- * exposed by its first call (or it would be taken for a part of another).
+ * flow.S - what registers hold at a profiling call, and the frame, by hand.
  */
-	.macro is function, which=exit
-	.type	is.\function\().\@, @function
-is.\function\().\@:
-	call	__cyg_profile_func_\which\()@PLT
-	.endm
-
-	.macro no which=exit
-	.type	no.\@, @function
-no.\@:	call	__cyg_profile_func_\which\()@PLT
-	.endm
-
-	.macro body name
-	.type	\name, @function
-\name:	.cfi_startproc
-	leaq	\name(%rip), %rdi
-	is	\name, enter
-	.endm
-
-	.macro end name
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
-
-	.macro load what, reg
-	leaq	\what(%rip), \reg
-	.endm
-
-	.macro exit reg
-	movq	\reg, %rdi
-	.endm
-
-	.text
-	body	f
-	ret
-	end	f
-	body	g
-	ret
-	end	g
+#include "flow.inc"
 
 /* ---- registers ----------------------------------------------------------- */
 
@@ -211,6 +166,84 @@ no.\@:	call	__cyg_profile_func_\which\()@PLT
 	ret
 	end	an_end_that_traps
 
+	body	a_word_that_was_written_again
+	load	f, %rdi
+	xorl	%edi, %edi
+	no
+	load	g, %rdi
+	testl	%esi, %esi
+	je	1f
+	nop
+1:	xorl	%edi, %edi
+	no
+	ret
+	end	a_word_that_was_written_again
+
+	body	a_leave_brings_another
+	load	g, %rbp
+	leave
+	exit	%rbp
+	no
+	load	f, %rbp
+	testl	%esi, %esi
+	je	1f
+	leave
+1:	exit	%rbp
+	no
+	ret
+	end	a_leave_brings_another
+
+	body	a_leave_brings_another_than_is_kept
+	load	f, %rbp
+	leave
+	exit	%rbp
+	no
+	ret
+	end	a_leave_brings_another_than_is_kept
+
+	body	exchanges_with_the_frame
+	subq	$0x28, %rsp
+	load	f, %rbx
+	xchgq	%rbx, 8(%rsp)
+	exit	%rbx
+	no
+	addq	$0x28, %rsp
+	ret
+	end	exchanges_with_the_frame
+
+	body	a_slot_that_is_written_later
+	movq	variable(%rip), %rdi
+	no
+	ret
+	end	a_slot_that_is_written_later
+	.data
+	.balign	8
+variable:	.quad	f
+	.text
+
+	.type	back_with_an_argument, @function
+back_with_an_argument:
+	.cfi_startproc
+	exit	%rcx			/* the caller's, or f from below */
+	no
+	load	back_with_an_argument, %rdi
+	is	back_with_an_argument, enter
+	load	f, %rcx
+	testl	%esi, %esi
+	je	back_with_an_argument
+	ret
+	end	back_with_an_argument
+
+	body	what_nothing_leads_to		/* may lead on all the same */
+	load	f, %rbx
+	jmp	1f
+	pushq	%rsi
+1:	exit	%rbx
+	no
+	load	g, %rbx
+	ret
+	end	what_nothing_leads_to
+
 /* ---- all along ----------------------------------------------------------- */
 
 	body	kept_all_along
@@ -249,6 +282,26 @@ no.\@:	call	__cyg_profile_func_\which\()@PLT
 	no
 	ret
 	end	not_all_along_by_a_slot
+
+	body	cut_off_from_what_is_kept
+	load	f, %rbx
+	load	g, %rdi
+	testl	%esi, %esi
+	je	1f
+	movq	%rbx, %rdi
+1:	no
+	ret
+	end	cut_off_from_what_is_kept
+
+	body	kept_but_by_what_overlaps
+	load	f, %rbx
+	testl	%esi, %esi
+	je	1f + 1
+1:	movl	$0x90db3148, %eax	/* from its second byte: xor %rbx,%rbx; nop */
+	exit	%rbx
+	no
+	ret
+	end	kept_but_by_what_overlaps
 
 /* ---- the frame ----------------------------------------------------------- */
 
@@ -532,431 +585,79 @@ no.\@:	call	__cyg_profile_func_\which\()@PLT
 	ret
 	end	the_stack_comes_from_elsewhere
 
-/* ---- ways in ------------------------------------------------------------- */
-
-	body	a_table_leads_on
-	load	f, %rbx
-	load	g, %r12
-	leaq	table1(%rip), %rdx
-	movslq	(%rdx,%rsi,4), %rax
-	addq	%rdx, %rax
-	jmp	*%rax
-1:	exit	%rbx
-	is	f
-	load	g, %rbx			/* so that it is not f all along */
-	ret
-2:	load	f, %r12
-	exit	%r12
-	is	f
-	ret
-3:	exit	%r12
-	is	g
-	ret
-	end	a_table_leads_on
-	.section .rodata
-	.balign	4
-table1:	.long	1b - table1, 2b - table1, 3b - table1, 1b - table1
-	.text
-
-	body	a_table_leads_in_between
-	load	f, %r12
-	load	g, %rbx
-	movq	%rbx, %rdi
-	leaq	table2(%rip), %rdx
-	movslq	(%rdx,%rsi,4), %rax
-	addq	%rdx, %rax
-	jmp	*%rax
-1:	exit	%r12
-2:	no				/* f from above, g from the table */
-	load	g, %r12
-	load	f, %rbx
-	ret
-	end	a_table_leads_in_between
-	.section .rodata
-	.balign	4
-table2:	.long	1b - table2, 2b - table2
-	.text
-
-	body	two_jumps_share_a_table
-	leaq	table3(%rip), %rdx
-	testl	%esi, %esi
-	je	1f
-	load	f, %rbx
-	movslq	(%rdx,%rsi,4), %rax
-	addq	%rdx, %rax
-	jmp	*%rax
-1:	load	g, %rbx
-	movslq	(%rdx,%rsi,4), %rax
-	addq	%rdx, %rax
-	jmp	*%rax
-2:	exit	%rbx
-	no
-	ret
-	end	two_jumps_share_a_table
-	.section .rodata
-	.balign	4
-table3:	.long	2b - table3
-	.text
-
-	body	labels_in_data_are_led_to
-	load	f, %rbx
-	leaq	table4(%rip), %rdx
-	jmp	*(%rdx,%rsi,8)
-1:	exit	%rbx
-	is	f
-	load	g, %rbx
-	ret
-2:	exit	%rbx
-	is	f
-	ret
-	end	labels_in_data_are_led_to
-	.section .data.rel.ro, "aw", @progbits
-	.balign	8
-table4:	.quad	1b, 2b
-	.text
-
-	body	a_label_with_an_address		/* may be come to from anywhere */
-	load	f, %rbx
-	testl	%esi, %esi
-	je	1f
-	leaq	1f(%rip), %rax
-	movq	%rax, (%rsi)
-1:	exit	%rbx
-	no
-	ret
-	end	a_label_with_an_address
-
-	.type	a_table_nobody_sees, @function
-a_table_nobody_sees:			/* leads to what nothing leads to, and elsewhere */
-	.cfi_startproc
-	load	a_table_nobody_sees, %rdi
-	no	enter
-	load	f, %rdi
-	no
-	movq	(%rsi), %rax
-	jmp	*%rax
-	load	f, %rbx
-	exit	%rbx
-	no
-	ret
-	end	a_table_nobody_sees
-
-	.type	a_table_nobody_sees_to_a_loop, @function
-a_table_nobody_sees_to_a_loop:
-	.cfi_startproc
-	load	a_table_nobody_sees_to_a_loop, %rdi
-	no	enter
-	load	f, %rbx
-	testl	%esi, %esi
-	je	2f
-	movq	(%rsi), %rax
-	jmp	*%rax
-1:	load	g, %rbx
-	decl	%esi
-	je	1b
-2:	exit	%rbx
-	no
-	ret
-	end	a_table_nobody_sees_to_a_loop
-
-	body	a_table_from_a_label		/* of which labels are taken */
-	load	f, %rbx
-	leaq	1f(%rip), %rdx
-	leaq	table5(%rip), %rcx
-	movslq	(%rcx,%rsi,4), %rax
-	addq	%rdx, %rax
-	jmp	*%rax
-1:	load	g, %rdi
-	is	g
-	load	g, %rbx
-	testl	%esi, %esi
-	je	2f
-	ret
-2:	exit	%rbx			/* f from the table */
-	no
-	ret
-	end	a_table_from_a_label
-	.section .rodata
-	.balign	4
-table5:	.long	0, 2b - 1b
-	.text
-
-	.type	a_label_in_data_and_no_switch, @function
-a_label_in_data_and_no_switch:		/* seen when it was named */
-	.cfi_startproc
-	load	a_label_in_data_and_no_switch, %rdi
-	no	enter
-	load	f, %rbx
-	testl	%esi, %esi
-	je	label6
-	load	f, %rbx
-label6:	exit	%rbx
-	no
-	load	g, %rbx
-	ret
-	end	a_label_in_data_and_no_switch
-	.section .data.rel.ro, "aw", @progbits
-	.quad	label6
-	.text
-
-	.type	back_to_its_start, @function
-back_to_its_start:
-	.cfi_startproc
-	exit	%rbx
-	no				/* the caller's, or f from below */
-	load	back_to_its_start, %rdi
-	is	back_to_its_start, enter
-	load	f, %rbx
-	testl	%esi, %esi
-	je	back_to_its_start
-	load	g, %rbx
-	testl	%esi, %esi
-	jne	back_to_its_start
-	ret
-	end	back_to_its_start
-
-	body	a_call_into_its_middle
-	subq	$0x28, %rsp
+	body	slots_across_words
+	subq	$0x48, %rsp
 	load	f, %rax
-	movq	%rax, 8(%rsp)
-	load	g, %rax
-	movq	%rax, 16(%rsp)
-	call	1f
-	nop
-1:	popq	%rcx
-	movq	8(%rsp), %rdi
-	no
-	movq	16(%rsp), %rdi
-	no
-	addq	$0x28, %rsp
-	ret
-	end	a_call_into_its_middle
-
-	body	a_tail_call_through_memory
-	load	f, %rbx
+	movq	%rax, 20(%rsp)
 	testl	%esi, %esi
 	je	1f
-	load	f, %rbx
-	jmp	*8(%rsi)
-1:	exit	%rbx
-	is	f
-	load	g, %rbx
-	ret
-	end	a_tail_call_through_memory
-
-	body	code_that_overlaps
-	load	f, %rbx
-	testl	%esi, %esi
-	je	1f + 1
-	load	g, %rbx
-	exit	%rbx
-	is	g
-1:	movl	$0x90909090, %eax
-	exit	%rbx
+	movl	%esi, 24(%rsp)
+1:	movq	20(%rsp), %rdi
 	no
+	addq	$0x48, %rsp
 	ret
-	end	code_that_overlaps
+	end	slots_across_words
 
-	body	bytes_that_are_no_code
-	load	f, %rbx
+	body	slots_under_an_alloca
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x20, %rsp
+	load	f, %rax
+	movq	%rax, -8(%rbp)
 	testl	%esi, %esi
 	je	1f
-	load	f, %rbx
-	exit	%rbx
-	is	f
-1:	exit	%rbx
+	subq	%rsi, %rsp
+1:	movq	-8(%rbp), %rdi
 	no
-	load	g, %rbx
+	leave
 	ret
-	.byte	0x06, 0x06, 0x06
-	end	bytes_that_are_no_code
+	end	slots_under_an_alloca
 
-/* ---- parts --------------------------------------------------------------- */
-
-	.section .text.unlikely, "ax", @progbits
-	.type	parted.cold, @function
-parted.cold:
-	.cfi_startproc
-	exit	%rbx
-	is	f
-	exit	%r12
-	no
-	load	g, %rbx
-	jmp	2f
-	.cfi_endproc
-	.size	parted.cold, . - parted.cold
-	.text
-	body	parted
-	load	f, %rbx
-	load	f, %r12
-	testl	%esi, %esi
-	je	parted.cold
-	load	g, %r12
-	testl	%esi, %esi
-	je	parted.cold
-	exit	%rbx
-	is	f
-2:	exit	%rbx			/* f from above, g from the cold part */
-	no
-	ret
-	end	parted
-
-	.section .text.unlikely, "ax", @progbits
-	.type	jumped.cold, @function
-jumped.cold:
-	.cfi_startproc
-	exit	%rbx
-	no
-	ud2
-	.cfi_endproc
-	.size	jumped.cold, . - jumped.cold
-	.text
-	body	jumped
-	load	f, %rbx
-	testl	%esi, %esi
-	je	jumped.cold
-	load	g, %rbx
-	jmp	jumped.cold
-	end	jumped
-
-	body	tail_caller			/* leaves: what it has is no matter of f's */
-	load	g, %rbx
-	testl	%esi, %esi
-	je	f
-	exit	%rbx
-	is	g
-	load	f, %rbx
-	jmp	f
-	end	tail_caller
-
-	.type	entered_elsewhere, @function
-entered_elsewhere:			/* it was named before that was seen */
-	.cfi_startproc
-	load	entered_elsewhere, %rdi
-	no	enter
-	load	f, %rbx
-	exit	%rbx
-	no
-into_it:
-	exit	%rbx
-	no
-	load	g, %rbx
-	ret
-	end	entered_elsewhere
-
-	body	enters_elsewhere
-	load	g, %rbx
-	jmp	into_it
-	end	enters_elsewhere
-
-/* ---- landing pads -------------------------------------------------------- */
-
-	.macro	lsda name
-	.section .gcc_except_table, "a", @progbits
-	.balign	4
-lsda.\name:
-	.byte	0xff, 0xff, 0x01
-	.uleb128 2f - 1f
-1:	.uleb128 \name\().from - \name, \name\().to - \name\().from
-	.uleb128 \name\().pad - \name, 0
-2:	.text
-	.endm
-
-	.macro	body_with_pad name
-	.type	\name, @function
-\name:	.cfi_startproc
-	.cfi_lsda 0x1b, lsda.\name
-	subq	$0x28, %rsp
-	leaq	\name(%rip), %rdi
-	is	\name, enter
-	.endm
-
-	body_with_pad pads_keep
-	load	f, %rbx
-	load	f, %rcx
-	load	g, %r12
+	body	slots_by_a_popped_pointer
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x20, %rsp
 	load	f, %rax
-	movq	%rax, 8(%rsp)
-	movq	%rbx, %rdi
-pads_keep.from:
-	is	f
-	call	*8(%rsi)
-pads_keep.to:
-	load	f, %r12
-	load	g, %rbx
-	addq	$0x28, %rsp
-	ret
-pads_keep.pad:
-	exit	%rbx
-	is	f
-	exit	%r12
-	is	g
-	movq	8(%rsp), %rdi
-	is	f
-	ret
-	end	pads_keep
-	lsda	pads_keep
-
-	body_with_pad pads_lose_scratch
-	load	f, %rcx
-	load	f, %rdi
-pads_lose_scratch.from:
-	call	*8(%rsi)
-pads_lose_scratch.to:
-	ret
-pads_lose_scratch.pad:
-	no
-	movq	%rcx, %rdi
-	no
-	ret
-	end	pads_lose_scratch
-	lsda	pads_lose_scratch
-
-	body_with_pad pads_of_two_calls
-	load	f, %rbx
-pads_of_two_calls.from:
-	call	*8(%rsi)
-	load	g, %rbx
-	call	*8(%rsi)
-pads_of_two_calls.to:
-	ret
-pads_of_two_calls.pad:
-	exit	%rbx
-	no
-	ret
-	end	pads_of_two_calls
-	lsda	pads_of_two_calls
-
-	body_with_pad pads_in_between		/* a line that goes on into a pad */
-	load	g, %rbx
-pads_in_between.from:
-	call	*8(%rsi)
-pads_in_between.to:
-	load	f, %rbx
-pads_in_between.pad:
-	exit	%rbx
-	no
-	ret
-	end	pads_in_between
-	lsda	pads_in_between
-
-	body_with_pad pads_under_pushes		/* the frame's own height is not known there */
-	load	f, %rax
-	movq	%rax, 8(%rsp)
-	load	g, %rax
-	movq	%rax, (%rsp)
-	load	g, %rdi
-	is	g
+	movq	%rax, -8(%rbp)
 	pushq	%rsi
-pads_under_pushes.from:
-	call	*8(%rsi)
-pads_under_pushes.to:
-	ret
-pads_under_pushes.pad:
-	movq	8(%rsp), %rdi
+	popq	%rbp
+	movq	%rsi, -16(%rbp)		/* wherever that is */
+	testl	%esi, %esi
+	je	1f
+	nop
+1:	movq	0x18(%rsp), %rdi
 	no
 	ret
-	end	pads_under_pushes
-	lsda	pads_under_pushes
+	end	slots_by_a_popped_pointer
 
-	.section .note.GNU-stack, "", @progbits
+	body	slots_behind_a_leave
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x20, %rsp
+	load	f, %rax
+	movq	%rax, -8(%rbp)
+	load	g, %rax
+	movq	%rax, -16(%rbp)
+	testl	%esi, %esi
+	je	1f
+	nop
+1:	leave
+	movq	-16(%rsp), %rdi
+	is	f
+	ret
+	end	slots_behind_a_leave
+
+	body	slots_by_the_callers_pointer
+	pushq	%rbp
+	movq	%rsp, %rbp
+	load	f, %rax
+	movq	%rax, -8(%rbp)
+	leave
+	movq	%rsi, -24(%rbp)		/* wherever that is */
+	testl	%esi, %esi
+	je	1f
+	nop
+1:	movq	-16(%rsp), %rdi
+	no
+	ret
+	end	slots_by_the_callers_pointer

@@ -102,6 +102,30 @@ static inline const struct fl_site *site_of(const struct found *f, uint64_t func
 	return NULL;
 }
 
+static inline int count(void *arg, const struct fl_site *s)
+{
+	(void)s;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* How many calls of the program the scan does not know. */
+static inline size_t count_unnamed(const char *name)
+{
+	struct fl_module m;
+	struct fl_obj o;
+	char path[128];
+	size_t n = 0;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	assert_int_equal(fl_obj_open(&o, path), 0);
+	assert_int_equal(fl_obj_lay_out(&m, &o, path), 0);
+	assert_int_equal(fl_site_unnamed(&m, count, &n), 0);
+	fl_obj_unlay(&m);
+	fl_obj_close(&o);
+	return n;
+}
+
 /* ---- symbols ------------------------------------------------------------- */
 
 struct symbols {

@@ -22,30 +22,6 @@ static const char *const shapes[] = {
 	"-fPIE -pie", "-fno-pie -no-pie", "-fPIE -pie -fno-plt -Wl,-z,noseparate-code",
 };
 
-static int count(void *arg, const struct fl_site *s)
-{
-	(void)s;
-	++*(size_t *)arg;
-	return 0;
-}
-
-/* How many calls of the program the scan does not know. */
-static size_t count_unnamed(const char *name)
-{
-	struct fl_module m;
-	struct fl_obj o;
-	char path[128];
-	size_t n = 0;
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	assert_int_equal(fl_obj_open(&o, path), 0);
-	assert_int_equal(fl_obj_lay_out(&m, &o, path), 0);
-	assert_int_equal(fl_site_unnamed(&m, count, &n), 0);
-	fl_obj_unlay(&m);
-	fl_obj_close(&o);
-	return n;
-}
-
 struct tally {
 	size_t right, wrong, named, unnamed;
 };

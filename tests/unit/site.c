@@ -264,47 +264,6 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 		}
 }
 
-/* ---- first calls --------------------------------------------------------- */
-
-static int (*nothing)(void *, void *);	/* a slot of our own */
-static uintptr_t seen_at;
-
-__attribute__((noinline)) static int met(void *function, void *caller)
-{
-	struct fl_site s;
-	uintptr_t ret = (uintptr_t)__builtin_return_address(0);
-
-	(void)caller;
-	if (!fl_site_at_return(&s, ret, (uintptr_t)function, FL_ENTRY))
-		return seen_at = 0;
-	assert_int_equal(s.at + s.room, ret);
-	assert_int_equal(s.function, (uintptr_t)function);
-	assert_int_equal(s.kind, FL_ENTRY);
-	seen_at = s.at;
-	return s.form + 1;
-}
-
-static void a_first_call_finds_its_site(void **state)
-{
-	int form;
-
-	(void)state;
-	fl_site_cyg_targets((uintptr_t)met, (uintptr_t)met);
-	assert_int_equal(met(dir, NULL), FL_FORM_CALL + 1);
-	assert_true(seen_at);
-	nothing = met;
-	__asm__ volatile("mov %1, %%rdi\n\tcall *%2" : "=a"(form)
-			 : "r"(dir), "m"(nothing) : "rdi", "rsi", "rcx", "rdx", "r8",
-			 "r9", "r10", "r11", "memory", "cc");
-	assert_int_equal(form, FL_FORM_CALL_SLOT + 1);
-	__asm__ volatile("mov %1, %%rdi\n\tcall *%2" : "=a"(form)
-			 : "r"(dir), "r"(nothing) : "rdi", "rsi", "rcx", "rdx", "r8",
-			 "r9", "r10", "r11", "memory", "cc");
-	assert_int_equal(form, 0);		/* through a register: nobody's */
-	fl_site_cyg_targets(0, 0);
-	assert_int_equal(met(dir, NULL), 0);
-}
-
 /* ---- -fpatchable-function-entry ------------------------------------------ */
 
 static void compare_pad(const struct fl_site *s, unsigned int n, unsigned int m,
@@ -372,77 +331,6 @@ static void a_pad_is_found_behind_its_label(void **state)
 	}
 }
 
-/* ---- XRay, and by hand --------------------------------------------------- */
-
-static void xray_sleds_are_found(void **state)
-{
-	static struct symbols y;
-	static struct found f;
-	size_t n[FL_N_KINDS] = { 0 };
-
-	(void)state;
-	if (!has("clang"))
-		skip();
-	for (int o = 0; o <= 3; o++) {
-		assert_true(run("clang -O%d -fxray-instrument -fxray-instruction-threshold=1 "
-				"%s/corpus.c -o %s/x", o, golden, dir));
-		read_symbols(&y, "x");
-		scan(&f, "x");
-		assert_true(f.n >= 20);
-		assert_non_null(site_of(&f, value_of(&y, "leaf")));
-		for (size_t i = 0; i < f.n; i++) {
-			assert_int_equal(f.s[i].refusal, 0);
-			assert_int_equal(f.s[i].room, 11);
-			assert_int_equal(f.s[i].bare, 1);
-			assert_int_equal(f.s[i].form, f.s[i].kind == FL_EXIT ?
-					 FL_FORM_SLED_RET : FL_FORM_SLED);
-			n[f.s[i].kind]++;
-		}
-	}
-	printf("sleds: %zu entry, %zu exit, %zu tail\n", n[FL_ENTRY], n[FL_EXIT],
-	       n[FL_TAIL]);
-	assert_true(n[FL_ENTRY] >= 32 && n[FL_EXIT] >= 32 && n[FL_TAIL] >= 1);
-}
-
-static int count_asking(const struct found *f, uint64_t function)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < f->n; i++)
-		n += f->s[i].function == function && f->s[i].asks;
-	return n;
-}
-
-static void what_cannot_be_a_site_says_why(void **state)
-{
-	static struct symbols y;
-	static struct found f;
-	const struct fl_site *s;
-
-	(void)state;
-	assert_true(run("gcc -shared %s/edge.S -o %s/x", golden, dir));
-	read_symbols(&y, "x");
-	scan(&f, "x");
-	s = site_of(&f, value_of(&y, "branch"));
-	assert_non_null(s);
-	assert_int_equal(s->refusal, FLE_UNKNOWN);
-	assert_int_equal(s->datum, 0x0f);	/* 0f 85: jne */
-	assert_null(site_of(&f, value_of(&y, "joined")));
-	assert_int_equal(site_of(&f, value_of(&y, "flags"))->refusal, FLE_FLAGS);
-	assert_int_equal(count_asking(&f, value_of(&y, "ended")), 1);
-	assert_int_equal(count_asking(&f, value_of(&y, "between")), 0);
-	assert_int_equal(count_asking(&f, value_of(&y, "branch")), 0);
-	assert_int_equal(site_of(&f, value_of(&y, "torn"))->refusal, FLE_CHANGED);
-	for (size_t i = 0; i < f.n; i++)
-		if (f.s[i].provider == FL_PROVIDER_PATCHABLE)
-			assert_int_equal(f.s[i].refusal, FLE_NOTEXT);
-	assert_int_equal(f.n, 7);
-	assert_true(run("gcc -shared -Wl,-z,notext %s/textrel.S -o %s/x", golden, dir));
-	scan(&f, "x");
-	assert_int_equal(f.n, 1);
-	assert_int_equal(f.s[0].refusal, FLE_TEXTREL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,10 +338,7 @@ int main(void)
 		cmocka_unit_test(a_site_names_the_function_that_contains_it),
 		cmocka_unit_test(a_site_names_what_its_call_says),
 		cmocka_unit_test(a_loaded_module_has_the_sites_of_its_file),
-		cmocka_unit_test(a_first_call_finds_its_site),
 		cmocka_unit_test(a_pad_is_found_behind_its_label),
-		cmocka_unit_test(xray_sleds_are_found),
-		cmocka_unit_test(what_cannot_be_a_site_says_why),
 	};
 
 	return cmocka_run_group_tests_name("site", tests, make_dir, remove_dir);
