@@ -10,7 +10,8 @@
  * more than a quarter of it was full at a time since the last one. A chunk that
  * was read is granted again under a new number, unless the ring is to shrink.
  *
- * The letters, and the proof that a grant can be taken back, are in ring.c.
+ * The letters, and the proof that a grant can be taken back, are in ring.c; of both
+ * tests/model/lease.pml is a model.
  *
  * WHY two at least: chunk c is not granted again as c + 1, see THE HALF-FILLED
  * CHUNK in drain.c.

@@ -48,6 +48,7 @@
  *	   store and a load on either side: either the thread sees that the grant
  *	   is gone, and undoes the claim; or the reader sees the claim, and grants
  *	   the chunk again. Both may happen, and then the thread asks again.
+ *	   tests/model/lease.pml has a twin for each step of this.
  *	3. Chunks below `filled` are full by (A). The head of drain.c proves the
  *	   half-filled one.
  *	4. (M) and (N), (O) and (P) stand between a store and a load on either
