@@ -49,14 +49,16 @@ INSIDE_SRC := $(filter-out src/agent/%,$(GUEST_SRC))
 READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)
 
 # guest/: ships in the target. reader/: everything, compiled for the command.
-# points/: what shares memory, so that a test can stop a protocol (FL_POINT).
+# points/: what shares memory, so that a test can stop a protocol (FL_POINT), and
+# analyses whose steps a test counts.
 GUEST := $(call objects,guest,$(GUEST_SRC))
 READER := $(call objects,reader,$(READER_SRC))
 READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
-POINTS := $(call objects,points,$(GUEST_SRC) $(READER_ONLY)) \
-	$(filter-out $(call objects,reader,$(READER_ONLY)),$(TESTED_READER))
+POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c)
+POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
+	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
 
 STRICT = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes
 COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(CPPFLAGS) $(CFLAGS)

@@ -37,23 +37,35 @@ struct place {
 	bool spoilt;			/* none is said, ever */
 };
 
-struct where {		/* a wanted site */
+struct where {		/* a site */
 	uint64_t at;
 	uint32_t probe;
 };
 
+#define NO_SITE UINT32_MAX
+
+enum { MOST_RUNS = 64 };
+
 enum body { BODY_UNKNOWN, BODY_OWN, BODY_INLINED };
 
-/* INVARIANT	n_places * 2 <= n_hash, a power of two. */
+/*
+ * Sites come one by one, or a module's at once, between calls from any place. So they lie in
+ * runs, each sorted, the first sites [0, end[0]) and so on, and what is new is a run.
+ *
+ * INVARIANT	n_places * 2 <= n_hash, a power of two.
+ *		A run is at least twice as long as the next.
+ * WHY		A run that is not is merged with the next. So a site is moved as often
+ *		as its run doubles, and there are as many runs as doublings.
+ */
 struct fl_callers {
 	const struct fl_view *view;
 	struct place *places;
 	size_t n_places, room;
 	uint32_t *hash;			/* index + 1 of a place; 0: empty */
 	uint32_t n_hash;
-	struct where *sites;		/* by address */
-	uint32_t n_sites;		/* of them */
-	uint32_t seen;			/* sites of the view that were looked at */
+	struct where *sites, *spare;	/* room for as many; to merge */
+	uint32_t n_sites, n_room;	/* n_sites: of the view that were taken in */
+	uint32_t end[MOST_RUNS], n_runs;
 	uint32_t n_modules;
 	uint8_t *bodies;		/* index: probe; enum body */
 	uint32_t n_bodies;
@@ -75,6 +87,7 @@ void fl_callers_close(struct fl_callers *c)
 	free(c->places);
 	free(c->hash);
 	free(c->sites);
+	free(c->spare);
 	free(c->bodies);
 	free(c);
 }
@@ -100,7 +113,7 @@ static void spoil_new_modules(struct fl_callers *c)
 	const struct fl_shm_site *s = c->view->sites;
 	uint32_t n = c->view->n_sites;
 
-	for (uint32_t i = c->seen; i < n;) {
+	for (uint32_t i = c->n_sites; i < n;) {
 		uint32_t module = s[i].module;
 		uint64_t lo = s[i].at, hi = s[i].at;
 
@@ -122,36 +135,83 @@ static bool is_seen(const struct fl_view *v, uint32_t probe)
 	       load_relaxed(&now->state) != FL_SITE_GONE;
 }
 
+static uint32_t begin_of(const struct fl_callers *c, uint32_t run)
+{
+	return run ? c->end[run - 1] : 0;
+}
+
+/* The last run but one, and the last. */
+static void merge(struct fl_callers *c)
+{
+	uint32_t from = begin_of(c, c->n_runs - 2), i = c->end[c->n_runs - 2];
+	uint32_t to = c->end[c->n_runs - 1], n = to - i;
+
+	memcpy(c->spare, c->sites + i, n * sizeof(*c->spare));
+	while (n) {
+		FL_POINT("callers.step");
+		if (i > from && c->sites[i - 1].at > c->spare[n - 1].at)
+			c->sites[--to] = c->sites[--i];
+		else
+			c->sites[--to] = c->spare[--n];
+	}
+	c->n_runs--;
+	c->end[c->n_runs - 1] = c->end[c->n_runs];
+}
+
+static bool is_to_merge(const struct fl_callers *c)
+{
+	uint32_t last = c->n_runs - 1;
+
+	return last && c->end[last - 1] - begin_of(c, last - 1) <
+		       2 * (c->end[last] - c->end[last - 1]);
+}
+
+static int make_room(struct fl_callers *c, uint32_t n)
+{
+	uint32_t room = n < c->n_room ? c->n_room : n + n / 2;
+	struct where *sites = NULL, *spare = NULL;
+
+	if (room == c->n_room)
+		return 0;
+	sites = realloc(c->sites, room * sizeof(*sites));
+	c->sites = sites ? sites : c->sites;
+	spare = realloc(c->spare, room * sizeof(*spare));
+	c->spare = spare ? spare : c->spare;
+	if (!sites || !spare)
+		return -ENOMEM;
+	c->n_room = room;
+	return 0;
+}
+
 /* Take in sites that were found since. */
 static int refresh(struct fl_callers *c)
 {
 	const struct fl_view *v = c->view;
-	struct where *sites;
+	uint32_t from = c->n_sites;
 
-	if (c->seen == v->n_sites)
+	if (from == v->n_sites)
 		return 0;
-	sites = realloc(c->sites, (v->n_sites + 1) * sizeof(*sites));
-	if (!sites)
+	if (make_room(c, v->n_sites))
 		return -ENOMEM;
-	c->sites = sites;
 	spoil_new_modules(c);
-	c->n_sites = 0;
-	for (uint32_t i = 0; i < v->n_sites; i++)
-		if (is_seen(v, i))
-			sites[c->n_sites++] = (struct where){ v->sites[i].at, i };
-	qsort(sites, c->n_sites, sizeof(*sites), compare);
-	c->seen = v->n_sites;
+	for (; c->n_sites < v->n_sites; c->n_sites++)
+		c->sites[c->n_sites] = (struct where){ v->sites[c->n_sites].at, c->n_sites };
+	qsort(c->sites + from, c->n_sites - from, sizeof(*c->sites), compare);
+	c->end[c->n_runs++] = c->n_sites;
+	while (is_to_merge(c))
+		merge(c);
 	return 0;
 }
 
-/* The first site at `at` or behind it. */
-static uint32_t first_from(const struct fl_callers *c, uint64_t at)
+/* The first site of the run at `at` or behind it. */
+static uint32_t first_from(const struct fl_callers *c, uint32_t run, uint64_t at)
 {
-	uint32_t lo = 0, hi = c->n_sites;
+	uint32_t lo = begin_of(c, run), hi = c->end[run];
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
+		FL_POINT("callers.step");
 		if (c->sites[mid].at < at)
 			lo = mid + 1;
 		else
@@ -160,11 +220,43 @@ static uint32_t first_from(const struct fl_callers *c, uint64_t at)
 	return lo;
 }
 
+/* The sites within [lo, hi), in no order. */
+struct within {
+	uint64_t lo, hi;
+	uint32_t run, next;		/* next: of the run before */
+};
+
+/* NO_SITE: there are no more. */
+static uint32_t next_site(const struct fl_callers *c, struct within *w)
+{
+	while (!w->run || w->next == c->end[w->run - 1] || c->sites[w->next].at >= w->hi) {
+		if (w->run == c->n_runs)
+			return NO_SITE;
+		w->next = first_from(c, w->run++, w->lo);
+	}
+	FL_POINT("callers.step");
+	return c->sites[w->next++].probe;
+}
+
+/* Likewise, of those that are wanted and there. */
+static uint32_t next_seen(const struct fl_callers *c, struct within *w)
+{
+	uint32_t probe;
+
+	do
+		probe = next_site(c, w);
+	while (probe != NO_SITE && !is_seen(c->view, probe));
+	return probe;
+}
+
 static bool has_site_within(const struct fl_callers *c, uint64_t lo, uint64_t hi,
 			    uint32_t function)
 {
-	for (uint32_t i = first_from(c, lo); i < c->n_sites && c->sites[i].at < hi; i++)
-		if (c->view->function_of[c->sites[i].probe] == function)
+	struct within w = { .lo = lo, .hi = hi };
+	uint32_t probe;
+
+	while ((probe = next_seen(c, &w)) != NO_SITE)
+		if (c->view->function_of[probe] == function)
 			return true;
 	return false;
 }
@@ -195,23 +287,23 @@ static bool is_inlined(struct fl_callers *c, uint32_t probe)
 static int site_at(const void *arg, uint64_t at, uint32_t *function)
 {
 	const struct fl_callers *c = arg;
-	uint32_t i = first_from(c, at);
+	struct within w = { .lo = at, .hi = at + 1 };
+	uint32_t probe = next_seen(c, &w);
 
-	if (i == c->n_sites || c->sites[i].at != at)
+	if (probe == NO_SITE)
 		return -1;
-	*function = c->view->function_of[c->sites[i].probe];
-	return c->view->sites[c->sites[i].probe].kind;
+	*function = c->view->function_of[probe];
+	return c->view->sites[probe].kind;
 }
 
 static bool has_refused_within(const struct fl_callers *c, uint64_t lo, uint64_t hi)
 {
-	for (uint32_t i = 0; i < c->view->n_sites; i++) {
-		const struct fl_shm_site *s = &c->view->sites[i];
+	struct within w = { .lo = lo, .hi = hi };
+	uint32_t probe;
 
-		if (s->at >= lo && s->at < hi &&
-		    load_relaxed(&fl_view_live(c->view, i)->refusal))
+	while ((probe = next_site(c, &w)) != NO_SITE)
+		if (load_relaxed(&fl_view_live(c->view, probe)->refusal))
 			return true;
-	}
 	return false;
 }
 
@@ -236,10 +328,13 @@ static void look_inside(const struct fl_callers *c, struct place *p)
 /* Whose is the code around it? */
 static void look_around(const struct fl_callers *c, struct place *p)
 {
+	struct within w;
+	uint32_t probe;
+
 	if (!find_symbol(c, p->at, &p->lo, &p->hi))
 		return;
-	for (uint32_t i = first_from(c, p->lo); i < c->n_sites && c->sites[i].at < p->hi; i++) {
-		uint32_t probe = c->sites[i].probe;
+	w = (struct within){ .lo = p->lo, .hi = p->hi };
+	while ((probe = next_seen(c, &w)) != NO_SITE) {
 		const struct fl_shm_site *s = &c->view->sites[probe];
 
 		if (s->kind == FL_ENTRY && s->function == p->lo)
@@ -248,8 +343,9 @@ static void look_around(const struct fl_callers *c, struct place *p)
 	if (p->owner == NOBODY)
 		return;
 	p->told = true;
-	for (uint32_t i = first_from(c, p->lo); i < c->n_sites && c->sites[i].at < p->hi; i++)
-		p->told &= c->view->function_of[c->sites[i].probe] == p->owner;
+	w = (struct within){ .lo = p->lo, .hi = p->hi };
+	while ((probe = next_seen(c, &w)) != NO_SITE)
+		p->told &= c->view->function_of[probe] == p->owner;
 	if (!p->told)
 		look_inside(c, p);
 }

@@ -239,6 +239,87 @@ static void where_a_site_was_refused_code_is_not_read(void **unused)
 	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x130))), '-');
 }
 
+/* ---- places in very large programs --------------------------------------------------- */
+
+static uint64_t steps;
+
+void fl_point_hit(const char *name);
+void fl_point_hit(const char *name)
+{
+	steps += !strcmp(name, "callers.step");
+}
+
+static bool large_symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
+{
+	(void)owner;
+	*lo = at & ~0xfffull;
+	*hi = *lo + 0x1000;
+	return true;
+}
+
+/* N functions, every other one wanted. */
+static void open_large(uint32_t n, struct fl_shm_site *s, uint32_t *functions)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		/* A module's sites by address; what is met late is anywhere. */
+		uint64_t place = i < n / 2 ? i : n / 2 + i * 7919ull % (n - n / 2);
+
+		functions[i] = i;
+		s[i] = (struct fl_shm_site){
+			.at = (place + 1) << 12, .function = (place + 1) << 12,
+			.kind = FL_ENTRY, .wanted = i % 2 == 0, .state = FL_SITE_READY,
+		};
+	}
+	view.sites = s;
+	view.function_of = functions;
+	view.n_functions = n;
+	view.n_sites = n / 2;
+	view.symbol = large_symbol_at;
+	steps = 0;
+}
+
+/* Half the sites are there at first, the others come one by one; a call follows each. */
+static uint64_t steps_of(uint32_t n)
+{
+	struct fl_shm_site *s = calloc(n, sizeof(*s));
+	uint32_t *functions = calloc(n, sizeof(*functions));
+
+	assert_true(s && functions);
+	open_large(n, s, functions);
+	for (uint32_t i = 0; i < n; i++) {
+		view.n_sites = i < n / 2 ? n / 2 : i + 1;
+		assert_true(fl_callers_place(callers, 0, s[i].at + 0x20));
+	}
+	for (uint32_t i = 0; i < n; i += 2)
+		assert_int_equal(fl_callers_of(callers, fl_callers_place(
+			callers, 0, s[i].at + 0x20)), i);
+	free(s);
+	free(functions);
+	return steps;
+}
+
+static void as_many_steps_as_calls_and_sites(void **unused)
+{
+	enum { N = 20000, A_SITE = 200 };
+
+	(void)unused;
+	steps = steps_of(N);
+	assert_in_range(steps, N, (uint64_t)N * A_SITE);
+}
+
+/* What comes late is found among what was there. */
+static void sites_that_come_one_by_one_are_found(void **unused)
+{
+	(void)unused;
+	for (uint32_t n = 1; n < LATER; n++) {
+		view.n_sites = n;
+		fl_callers_place(callers, ENTRY('c'), in('a', 0x30 + n));
+	}
+	view.n_sites = LATER;
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('b', 0x30))), 'b');
+	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('f', 0x30))), 'f');
+}
+
 /* ---- calls ----------------------------------------------------------------------------- */
 
 static void put_to(struct fl_run *to, uint32_t thread, uint32_t probe, uint32_t below_top,
@@ -634,6 +715,8 @@ int main(void)
 		TEST(nesting_is_read_from_code),
 		TEST(paths_that_disagree_tell_nothing),
 		TEST(where_a_site_was_refused_code_is_not_read),
+		TEST(as_many_steps_as_calls_and_sites),
+		TEST(sites_that_come_one_by_one_are_found),
 		TEST(a_call_from_before_the_window_has_its_caller),
 		TEST(a_call_from_nowhere_known_is_unsure),
 		TEST(a_callback_has_the_nearest_call_that_is_open),
