@@ -13,7 +13,7 @@
 	x(lseek, EOVERFLOW) x(readlink, EACCES) x(fstat, ENOMEM) x(fcntl, EPERM) \
 	x(close_range, ENOMEM) \
 	x(getdents, ENOENT) x(memfd_create, EMFILE) x(ftruncate, ENOSPC) \
-	x(membarrier, ENOMEM) x(futex, EINTR) x(nanosleep, EINTR) \
+	x(membarrier, ENOMEM) x(futex, EINTR) \
 	x(sigaction, EPERM) x(tgkill, EAGAIN) x(clone, EAGAIN)
 
 enum fl_fault_call {

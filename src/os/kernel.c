@@ -157,13 +157,21 @@ uint64_t fl_os_monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* A signal handler in between does not shorten it. */
+/* By the call that every program with threads makes: threads of the program sleep
+ * here, and its seccomp filter may kill whoever calls nanosleep. A signal handler in
+ * between begins it anew; not more than a few times, for a timer may be shorter. */
 void fl_os_sleep_us(uint64_t us)
 {
+	enum { MOST_SIGNALS = 16 };
 	struct timespec t = from_us(us);
+	uint32_t nobody_wakes = 0;
+	long err = -EINTR;
 
-	while (SYS_OR_FAULT(nanosleep, SYS_nanosleep, &t, &t) == -EINTR)
-		;
+	for (int i = 0; err == -EINTR && i < MOST_SIGNALS; i++)
+		err = SYS_OR_FAULT(futex, SYS_futex, &nobody_wakes, FUTEX_WAIT_PRIVATE, 0,
+				   &t);
+	if (err != -ETIMEDOUT && err != -EINTR)
+		fl_os_yield();
 }
 
 void fl_os_yield(void)

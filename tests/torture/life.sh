@@ -47,7 +47,8 @@ build_all() {
 	done
 }
 
-# Until the target has said its last word; empty $ended: it hangs.
+# Until the target has said its last word; empty $ended: it hangs. Before its exec it
+# is the reader's child, with the reader's arguments.
 await_end() {
 	ended=
 	for i in $(seq 300); do
@@ -55,15 +56,18 @@ await_end() {
 			ended=well
 			return
 		fi
-		pgrep -f "^$work/$kind/life" >/dev/null || break
+		pgrep -f "$work/$kind/life" >/dev/null || break
 		sleep 0.1
 	done
 	grep -q '^done$' "$out" && ended=well && return
-	pgrep -f "^$work/$kind/life" >/dev/null || ended=died
+	pgrep -f "$work/$kind/life" >/dev/null || ended=died
 }
 
-# What becomes of the reader meanwhile.
+# What becomes of the reader meanwhile. Before it has a child, no target notices.
 meddle() {	# kill stop leave
+	until pgrep -P $reader >/dev/null || ! kill -0 $reader; do
+		sleep 0.002
+	done
 	case $1 in
 	kill)
 		any 40
