@@ -4,17 +4,27 @@
  * A program may take the right to write from its own code: XRay's runtime does when it
  * has patched, and who checks that no code is writable. The next switch of a probe
  * there would fault. So pages that hold armed sites keep that right (patch/text.c);
- * all else is the kernel's answer.
+ * all else is the kernel's answer. And who asks for the right to write is about to
+ * write: probe/state.c gives back what others may patch.
  */
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "os/os.h"
 #include "patch/patch.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int answer(int err)
+static int protect(void *at, size_t n, int prot, int key)
 {
+	uintptr_t lo = fl_round_down((uintptr_t)at, FL_PAGE), hi = (uintptr_t)at + n;
+	int err;
+
+	if (prot & PROT_WRITE)
+		fl_probes_yield(lo, hi);
+	err = fl_text_protect((uintptr_t)at, n, prot, key);
+	if (!(prot & PROT_WRITE) || err < 0)
+		fl_probes_unyield(lo, hi);
 	if (err >= 0)
 		return 0;
 	errno = -err;
@@ -23,10 +33,10 @@ static int answer(int err)
 
 EXPORT int mprotect(void *at, size_t n, int prot)
 {
-	return answer(fl_text_protect((uintptr_t)at, n, prot, -1));
+	return protect(at, n, prot, -1);
 }
 
 EXPORT int pkey_mprotect(void *at, size_t n, int prot, int key)
 {
-	return answer(fl_text_protect((uintptr_t)at, n, prot, key));
+	return protect(at, n, prot, key);
 }

@@ -167,6 +167,8 @@ struct fl_shm {
 	uint32_t n_met;			/* of the sites: no scan has named them; atomic */
 	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
 	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
+	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
+					 * to write its code, and those it wrote; atomic */
 	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
 	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */

@@ -31,9 +31,12 @@ static void tell_end(const struct fl_session *s)
 
 /* ---- refused --------------------------------------------------------------------- */
 
+/* What the program has patched itself has a line of its own. */
 static int refusal_of(const struct fl_session *s, uint32_t i)
 {
-	return s->selected[i] ? s->sites[i].refusal : 0;
+	int refusal = s->selected[i] ? s->sites[i].refusal : 0;
+
+	return refusal == FLE_OVERWRITTEN ? 0 : refusal;
 }
 
 static void tell_each_refusal(const struct fl_session *s)
@@ -106,10 +109,25 @@ static void tell_left_out(const struct fl_session *s)
 		       "the program's; --sites=N makes more", s->max_glue);
 }
 
+/* XRay's runtime, for one. What it counts may be the same site several times. */
+static void tell_written(const struct fl_session *s)
+{
+	uint32_t off = load_relaxed(&s->shm->n_yielded);
+	uint32_t gone = load_relaxed(&s->shm->n_overwritten);
+
+	if (gone)
+		fl_say("the program has patched its own code (XRay's runtime?): %u probes are "
+		       "no more, and their calls are not recorded from then on", gone);
+	else if (off)
+		fl_say("the program could write its own code: %u probes were off meanwhile",
+		       off);
+}
+
 static void tell_outside(const struct fl_session *s)
 {
 	if (load_relaxed(&s->shm->has_spaces))
 		fl_say("modules in other link-map namespaces (dlmopen) are not recorded");
+	tell_written(s);
 	for (int c = 0; c < FL_N_OUT; c++) {
 		uint32_t n = s->shm->outside[c];
 

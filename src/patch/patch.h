@@ -63,6 +63,8 @@ int fl_text_prot(uintptr_t at);
  * stays so, and is what was asked for when it is closed. 0 or -errno. Callable from a
  * handler. */
 int fl_text_protect(uintptr_t lo, size_t n, int prot, int pkey);
+/* May a part of [lo, hi) be open? */
+bool fl_text_reaches(uintptr_t lo, uintptr_t hi);
 /* [lo, hi) has been unmapped by its owner. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi);
 /* In fork's child: text of its own. Not so: it still shares its parent's and must

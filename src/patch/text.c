@@ -357,23 +357,43 @@ int fl_text_prot(uintptr_t at)
 
 /* ---- what the program asks for -------------------------------------------------- */
 
-static uintptr_t reach[2] = { UINTPTR_MAX, 0 };	/* W under the lock; grows */
+/* A few ranges, so that memory between two modules is apart. W under the lock. */
+enum { RANGES = 32 };
+static struct { uintptr_t lo, hi; } reach[RANGES];	/* each grows */
+static uint32_t n_reach;
 static uint64_t asking;				/* threads that look at it */
 
-static bool is_in_reach(uintptr_t lo, uintptr_t hi)
+bool fl_text_reaches(uintptr_t lo, uintptr_t hi)
 {
-	return load_relaxed(&reach[0]) < hi && lo < load_relaxed(&reach[1]);
+	const uint32_t n = load_acquire(&n_reach);	/* (C) pairs with (D) */
+
+	for (uint32_t i = 0; i < n; i++)
+		if (load_relaxed(&reach[i].lo) < hi && lo < load_relaxed(&reach[i].hi))
+			return true;
+	return false;
 }
 
-/* A thread that left the program's mprotect() by a jump stays counted. */
+static bool is_all_reached(const struct area *a)
+{
+	for (uint32_t i = 0; i < n_reach; i++)
+		if (reach[i].lo <= a->lo && a->hi <= reach[i].hi)
+			return true;
+	return false;
+}
+
+/* The last range takes in what there is no range left for. A thread that left the
+ * program's mprotect() by a jump stays counted. */
 static void grow_reach(uintptr_t lo, uintptr_t hi)
 {
 	enum { PAUSE_US = 50, PATIENCE_US = 20000 };
+	const uint32_t i = n_reach < RANGES ? n_reach : RANGES - 1;
+	const bool is_new = n_reach < RANGES;
 
-	if (lo < reach[0])
-		store_relaxed(&reach[0], lo);
-	if (hi > reach[1])
-		store_relaxed(&reach[1], hi);
+	if (is_new || lo < reach[i].lo)
+		store_relaxed(&reach[i].lo, lo);
+	if (hi > reach[i].hi)
+		store_relaxed(&reach[i].hi, hi);
+	store_release(&n_reach, i + 1);			/* (D) pairs with (C) */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* ordering: (D) pairs with (C) */
 	for (int us = 0; fl_os_count(&asking) && us < PATIENCE_US; us += PAUSE_US)
 		fl_os_sleep_us(PAUSE_US);
@@ -386,7 +406,7 @@ static int ask_apart(uintptr_t lo, size_t n, int prot, int pkey)
 
 	fl_os_count_by(&asking, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* ordering: (C) pairs with (D) */
-	if (!is_in_reach(lo, lo + n)) {			/* (C) pairs with (D) */
+	if (!fl_text_reaches(lo, lo + n)) {			/* (C) pairs with (D) */
 		FL_POINT("text.apart");
 		err = fl_os_protect_for(lo, n, prot, pkey);
 	}
@@ -462,7 +482,7 @@ static int enter(uintptr_t at, struct area **out)
 		err = fl_is_err(f.made) ? (int)(intptr_t)f.made : 0;
 	if (err)
 		return err;
-	if (f.made->lo < reach[0] || f.made->hi > reach[1]) {
+	if (!is_all_reached(f.made)) {
 		grow_reach(f.made->lo, f.made->hi);
 		fl_os_unmap(f.made, f.made->bytes);
 		return enter(at, out);		/* as it is now */

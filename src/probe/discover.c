@@ -258,6 +258,7 @@ static void forget_site(uint32_t id)
 {
 	fl_table.sites[id].state = FL_SITE_GONE;
 	fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
+	fl_table.probes[id].is_yielded = 0;
 	fl_unclaim(&fl_table.probes[id].patch);
 }
 

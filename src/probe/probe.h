@@ -88,6 +88,10 @@ void fl_windows_begin(void);
 uint64_t fl_windows_turn(void);
 /* Sampling, once an epoch, from flick's own thread. */
 void fl_sample_rearm(void);
+/* The program is about to have the right to write [lo, hi), or has it no more. Pads and
+ * sleds there are as they were meanwhile. Not from a handler of SIGTRAP. */
+void fl_probes_yield(uintptr_t lo, uintptr_t hi);
+void fl_probes_unyield(uintptr_t lo, uintptr_t hi);
 /* Every probe off, one store each, and text no longer writable, for good: the reader
  * has gone. */
 void fl_probes_retire(void);

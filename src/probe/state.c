@@ -82,6 +82,18 @@ static int commit_or_drop(struct fl_set *set)
 	return err;
 }
 
+/* What cannot be changed stays off; the system may refuse for a moment only. */
+static void commit_rest(struct fl_set *set)
+{
+	enum { TRIES = 3 };
+	size_t bad = 0;
+	int err;
+
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
+		if (!is_errno(err) || i >= TRIES)
+			set->changes[bad] = set->changes[--set->n];
+}
+
 static struct fl_switch switch_of(uint32_t id, bool is_on)
 {
 	const struct fl_patch *p = &fl_table.probes[id].patch;
@@ -315,6 +327,138 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
 	return on;
 }
 
+/* ---- what the program writes itself --------------------------------------------- */
+
+/*
+ * Pads and sleds are for whoever wants them: XRay's runtime patches its own while
+ * threads run, by stores that are harmless over the bytes that it expects there, and over
+ * no others. It asks for the right to write first. Then they are given back, so that it
+ * finds what it expects; and when it has given up that right, those that have been
+ * left alone are taken again. A profiling call is nobody's but the compiler's.
+ */
+static bool is_within(uint32_t id, uintptr_t lo, uintptr_t hi)
+{
+	const struct fl_patch *p = &fl_table.probes[id].patch;
+
+	return fl_table.probes[id].bare && p->at < hi && p->at + p->len > lo;
+}
+
+static void take_for_set(struct fl_set *set, uint32_t id)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+
+	p->is_yielded = !p->is_yielded;
+	fl_table.switches[id].armed = 0;
+	if (p->is_yielded)
+		fl_patch_flip(&p->patch, FL_OFF);
+	fl_set_stage(set, &p->patch, p->is_yielded ? FL_OFF : FL_OLD,
+		     p->is_yielded ? FL_OLD : FL_OFF);
+}
+
+/* Those of [lo, hi) that are armed, or not any more. Nobody switches them. */
+static int stage_within(struct fl_set *set, uintptr_t lo, uintptr_t hi, bool yielded)
+{
+	uint32_t n = 0;
+	int err;
+
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		n += is_within(id, lo, hi);
+	err = n ? fl_set_make(set, n) : -ENOENT;
+	for (uint32_t id = 0; id < fl_table.n && !err; id++)
+		if (is_within(id, lo, hi) && (yielded ? fl_table.probes[id].is_yielded :
+						       fl_table.switches[id].armed))
+			take_for_set(set, id);
+	return err;
+}
+
+/* As they were wished to be meanwhile. */
+static void note_back(const struct fl_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct fl_patch *p = set->changes[i].patch;
+		uint32_t id = fl_probe_id((const void *)p);
+		struct fl_switch *s = &fl_table.switches[id];
+
+		s->at = p->at + (uintptr_t)p->view + p->flip_at;
+		/* ordering: none other, as in note_armed() */
+		store_release(&s->armed, p->tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
+		fl_probe_follow(id);
+	}
+}
+
+static void count(uint32_t *what, uint32_t n)
+{
+	__atomic_fetch_add(what, n, __ATOMIC_RELAXED);
+}
+
+static void yield_locked(uintptr_t lo, uintptr_t hi)
+{
+	struct fl_set set;
+
+	fl_switches_hold();
+	if (stage_within(&set, lo, hi, false) == 0) {
+		count(&fl_table.shm->n_yielded, set.n);
+		fl_fork_enter();
+		commit_rest(&set);
+		fl_fork_leave();
+		fl_set_free(&set);
+	}
+	fl_switches_let();
+}
+
+/* Once armed, and refused since. */
+static void note_overwritten(uintptr_t lo, uintptr_t hi)
+{
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		struct fl_shm_site *s = &fl_table.sites[id];
+
+		if (!is_within(id, lo, hi) || s->refusal != FLE_CHANGED ||
+		    !fl_table.switches[id].at)
+			continue;
+		fl_table_refuse(id, FLE_OVERWRITTEN, s->at);
+		store_relaxed(&fl_table.switches[id].is_on, 0);
+		count(&fl_table.shm->n_overwritten, 1);
+	}
+}
+
+static void unyield_locked(uintptr_t lo, uintptr_t hi)
+{
+	struct fl_set set;
+
+	if (stage_within(&set, lo, hi, true))
+		return;
+	if (set.n)
+		arm(&set);
+	note_back(&set);
+	note_overwritten(lo, hi);
+	fl_set_free(&set);
+	fl_table_publish(0);
+}
+
+static void with_text(void (*do_it)(uintptr_t lo, uintptr_t hi), uintptr_t lo, uintptr_t hi)
+{
+	uint64_t signals, inner;
+
+	if (!fl_text_reaches(lo, hi) || fl_os_holds_locks())
+		return;
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	if (!fl_table.closing && !fl_switches_are_unloading() && fl_switches_may_store())
+		do_it(lo, hi);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
+}
+
+void fl_probes_yield(uintptr_t lo, uintptr_t hi)
+{
+	with_text(yield_locked, lo, hi);
+}
+
+void fl_probes_unyield(uintptr_t lo, uintptr_t hi)
+{
+	with_text(unyield_locked, lo, hi);
+}
+
 /* ---- windows ------------------------------------------------------------------- */
 
 /* Between windows an entry counts: what it does is data. The other probes are off. */
@@ -483,18 +627,6 @@ static void unclaim_all(void)
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		fl_unclaim(&fl_table.probes[id].patch);
 	fl_claims_unlock(&signals);
-}
-
-/* What cannot be changed stays off; the system may refuse for a moment only. */
-static void commit_rest(struct fl_set *set)
-{
-	enum { TRIES = 3 };
-	size_t bad = 0;
-	int err;
-
-	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
-		if (!is_errno(err) || i >= TRIES)
-			set->changes[bad] = set->changes[--set->n];
 }
 
 /* The armed probes from *id on, as many as the set takes; false: none is left. */

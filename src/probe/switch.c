@@ -125,7 +125,7 @@ static void store(uint32_t id, int state)
 }
 
 /* Who wants it otherwise says so first, and stores then. */
-static void make_so(uint32_t id)
+void fl_probe_follow(uint32_t id)
 {
 	const uint8_t *is_on = &fl_table.switches[id].is_on;
 	uint8_t now;
@@ -145,7 +145,7 @@ static void make_deferred(void)
 
 		/* ordering: none other, what is deferred later is seen later */
 		if (load_relaxed(d) && __atomic_exchange_n(d, 0, __ATOMIC_SEQ_CST))
-			make_so(id);
+			fl_probe_follow(id);
 	}
 }
 
@@ -204,12 +204,13 @@ bool fl_switches_may_store(void)
 	return !fl_text_is_aliased() || !fl_channel_is_closed() || fl_table.closing;
 }
 
-/* What goes on to call is data alone; any other has a reason not to be armed. */
+/* What goes on to call is data alone, what the program writes is for later; any other
+ * has a reason not to be armed. */
 static int switch_unarmed(uint32_t id, int state)
 {
 	if (fl_table.sites[id].state == FL_SITE_GONE)
 		return FLE_GONE;
-	if (!fl_table.probes[id].by_call)
+	if (!fl_table.probes[id].by_call && !fl_table.probes[id].is_yielded)
 		return FLE_REFUSED;
 	store_relaxed(&fl_table.switches[id].is_on, state == FL_ON);
 	return 0;
@@ -252,21 +253,27 @@ static enum fl_flipped flip(uint32_t id, int state)
 int fl_probe_switch(uint32_t id, int state)
 {
 	enum fl_flipped how;
+	int err;
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	while (fl_table.switches[id].armed) {
-		if (!fl_switches_may_store())
-			return -EPERM;
-		how = flip(id, state);
-		if (how == FL_FLIPPED)
-			return 0;
-		if (how == FL_FLIP_HELD)
-			defer(id);
-		if (how == FL_FLIP_HELD && fl_switches_are_frozen())
-			return 0;
-	}
-	return switch_unarmed(id, state);
+	do {
+		while (fl_table.switches[id].armed) {
+			if (!fl_switches_may_store())
+				return -EPERM;
+			how = flip(id, state);
+			if (how == FL_FLIPPED)
+				return 0;
+			if (how == FL_FLIP_HELD)
+				defer(id);
+			if (how == FL_FLIP_HELD && fl_switches_are_frozen())
+				return 0;
+		}
+		err = switch_unarmed(id, state);
+		/* ordering: none other, the wish before the load */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (!err && load_relaxed(&fl_table.switches[id].armed));
+	return err;
 }
 
 bool fl_probe_is_on(uint32_t id)
@@ -281,7 +288,7 @@ static bool wish(uint32_t id, int state)
 {
 	struct fl_switch *s = &fl_table.switches[id];
 
-	if (s->armed || fl_table.probes[id].by_call)
+	if (s->armed || fl_table.probes[id].by_call || fl_table.probes[id].is_yielded)
 		store_relaxed(&s->is_on, state == FL_ON);
 	return s->armed && s->byte[FL_ON] != s->byte[FL_OFF];
 }
@@ -311,7 +318,7 @@ static int switch_all(const uint8_t *goal, uint32_t n, void (*make)(uint32_t id,
 	for (uint32_t id = 0; id < n; id++) {
 		struct fl_switch *s = &fl_table.switches[id];
 
-		if (!goal[id] || !s->armed)
+		if (!goal[id] || !(s->armed || fl_table.probes[id].is_yielded))
 			continue;
 		s->is_on = goal[id] == FL_ON;
 		make(id, goal[id]);

@@ -28,6 +28,7 @@ struct fl_probe {
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
 	uint8_t is_planned;		/* `patch` is; W with the table's lock */
+	uint8_t is_yielded;		/* the program may write there (state.c); the same */
 	uint32_t late;			/* met at a call: the one before, of its list */
 };
 
@@ -196,6 +197,8 @@ bool fl_switches_in_child(void);
  * it is held. */
 void fl_probe_flip_locked(uint32_t id, int state);
 void fl_probe_flip_held(uint32_t id, int state);
+/* With it: text becomes what is wished, also by who wishes meanwhile. */
+void fl_probe_follow(uint32_t id);
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);
 

@@ -4,23 +4,27 @@
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 
-check() {	# FLAGS...
+check() {	# ARGUMENT FLAGS...
+	between=$1
+	shift
 	target unwritable -O1 "$@"
 	for way in mprotect alias; do
 		label="$* $way:"
-		record --text=$way -a counts -- "$work/unwritable"
+		record --text=$way -a counts -- "$work/unwritable" $between
 		accounted counts
 		for options in "" "-K 1 --epoch=10" "--rate=30%"; do
 			label="$* $way $options:"
-			record --text=$way $options -- "$work/unwritable"
+			record --text=$way $options -- "$work/unwritable" $between
 			succeeded
 		done
 	done
 }
 
-check $sites
+check between $sites
 if command -v clang >/dev/null; then
-	CC=clang check -fxray-instrument -fxray-instruction-threshold=1
+	CC=clang
+	check "" -fxray-instrument -fxray-instruction-threshold=1
+	CC=gcc
 fi
 
 libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"

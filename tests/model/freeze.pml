@@ -8,7 +8,7 @@
  *
  *	switch_one		fl_probe_switch()			src/probe/switch.c
  *	sequence		fl_arch_flip_unless()			src/arch/x86_64/tramp.S
- *	flip_with_lock, defer, make_so, make_deferred			switch.c
+ *	flip_with_lock, defer, fl_probe_follow (make_so), make_deferred	switch.c
  *	leave			fl_switches_unlock()
  *	Set			fl_probes_switch_set(), fl_switches_try()
  *	hold			fl_switches_hold()
