@@ -101,6 +101,7 @@ BEGIN {
 	title["threads"] = "Many threads through a site that is switched (Figure 14)"
 	title["invoke"] = "Meeting a probe"
 	title["init"] = "Setting probes up"
+	title["start"] = "Starting to record a large program: what that adds to its run"
 	title["record"] = "Recording a call"
 	title["channel"] = "A word through a ring, from one core to another"
 	title["size"] = "The same by size of ring, 16 chunks each"
