@@ -158,20 +158,23 @@ uint64_t fl_os_monotonic_ns(void)
 }
 
 /* By the call that every program with threads makes: threads of the program sleep
- * here, and its seccomp filter may kill whoever calls nanosleep. A signal handler in
- * between begins it anew; not more than a few times, for a timer may be shorter. */
+ * here, and its seccomp filter may kill whoever calls nanosleep. Its handlers wait
+ * until then; one of ours begins the sleep anew. */
 void fl_os_sleep_us(uint64_t us)
 {
-	enum { MOST_SIGNALS = 16 };
 	struct timespec t = from_us(us);
 	uint32_t nobody_wakes = 0;
-	long err = -EINTR;
+	uint64_t signals;
+	long err;
 
-	for (int i = 0; err == -EINTR && i < MOST_SIGNALS; i++)
+	fl_os_signals_block(&signals);
+	do
 		err = SYS_OR_FAULT(futex, SYS_futex, &nobody_wakes, FUTEX_WAIT_PRIVATE, 0,
 				   &t);
-	if (err != -ETIMEDOUT && err != -EINTR)
-		fl_os_yield();
+	while (err == -EINTR);
+	fl_os_signals_restore(&signals);
+	if (err != -ETIMEDOUT)
+		fl_os_yield();		/* waiting is denied */
 }
 
 void fl_os_yield(void)

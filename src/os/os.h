@@ -86,7 +86,7 @@ void fl_os_thread_name(char name[16]);
 /* Another one's; as it was when there is no such thread any more. */
 void fl_os_thread_name_of(int pid, int tid, char name[16]);
 uint64_t fl_os_monotonic_ns(void);
-/* At least; but for a storm of signals, or where waiting is denied. */
+/* At least; but where waiting is denied. Signals wait. */
 void fl_os_sleep_us(uint64_t us);
 void fl_os_yield(void);
 void fl_os_exit(int status) __attribute__((noreturn));

@@ -5,6 +5,8 @@
  * timeout: 60
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -180,6 +183,38 @@ static void a_sleep_is_not_cut_short_by_signals(void **state)
 	setitimer(ITIMER_REAL, &never, NULL);
 	assert_true(alarms > 0);
 	signal(SIGALRM, SIG_DFL);
+}
+
+static void forbid_sleeping_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_nanosleep, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { ARRAY_LEN(code), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(77);
+}
+
+/* Threads of the program wait for flick's locks: no filter of theirs ends them for it. */
+static void a_sleep_needs_no_call_for_sleeping(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		forbid_sleeping_calls();
+		fl_os_sleep_us(100);
+		fl_os_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void exit_ends_the_process_with_its_status(void **state)
@@ -579,6 +614,7 @@ int main(void)
 		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
 		cmocka_unit_test(sleep_lasts_at_least_what_it_says),
 		cmocka_unit_test(a_sleep_is_not_cut_short_by_signals),
+		cmocka_unit_test(a_sleep_needs_no_call_for_sleeping),
 		cmocka_unit_test(exit_ends_the_process_with_its_status),
 		cmocka_unit_test(membarrier_works_once_registered),
 		cmocka_unit_test(futex_returns_for_each_of_its_reasons),
