@@ -53,6 +53,7 @@ struct fl_run {
 	struct flick_view view;
 	struct flick_tag *tags;
 	uint32_t n_tags;
+	struct fl_jumps jumps;		/* as many as tags */
 	struct worker *workers;
 	size_t n;
 	uint32_t n_marks;		/* of them have calls; 0: nothing is paired */
@@ -95,10 +96,13 @@ static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
 /* Take in what the reader has learnt since. */
 static int refresh(struct fl_run *run)
 {
-	uint32_t from = run->n_tags;
-	int err = fl_array_extend((void **)&run->tags, &run->n_tags,
-				  run->source->n_sites, sizeof(*run->tags));
+	uint32_t from = run->n_tags, n = run->source->n_sites;
+	int err = fl_array_extend((void **)&run->jumps.of, &run->jumps.n, n,
+				  sizeof(*run->jumps.of));
 
+	if (!err)
+		err = fl_array_extend((void **)&run->tags, &run->n_tags, n,
+				      sizeof(*run->tags));
 	for (uint32_t i = from; !err && i < run->n_tags; i++)
 		run->tags[i] = tag_of(run->source, i);
 	run->view.tags = run->tags;
@@ -528,6 +532,7 @@ static struct thread *make_thread(struct fl_run *run, uint32_t index)
 		return t;
 	if (t->is_paired) {
 		memcpy(t->stack.overhead, run->source->overhead, sizeof(t->stack.overhead));
+		t->stack.jumps = &run->jumps;
 		return t;
 	}
 	free_thread(t);
@@ -714,6 +719,7 @@ void fl_run_close(struct fl_run *run)
 	free(run->workers);
 	fl_callers_close(run->callers);
 	fl_scales_free(&run->scales);
+	free(run->jumps.of);
 	free(run->tags);
 	free(run);
 }

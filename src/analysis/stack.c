@@ -17,7 +17,8 @@
  *	        by call: 1. the innermost that began at exactly x, else
  *	                 2. the one that began up to 16 bytes below x, else
  *	                 3. the innermost that began above x;
- *	        by jump: 4. the one that began below x.
+ *	        by jump: 4. the one that began below x; where its caller is not
+ *	                    known, if they stand as far apart as they always do.
  *	        What is open above that one was unwound: dropped, end unknown.
  *	        Two answers are none: UNSURE, no end is known of either
  *	full    before an array grows, calls that a newer one proves dead go
@@ -52,10 +53,17 @@
  *	   What is known to go wrong: a function that both recurses and uses
  *	   alloca, left by longjmp into an outer call of itself; and a body inlined
  *	   into itself that is left by an exception which clang records no exit
- *	   for. And where recording began in the middle: an exit, by rules 2 and
- *	   4, of a call that was not seen to begin, after a longjmp over one of
- *	   the same function that has no known caller either. No stack pointer
- *	   tells these apart.
+ *	   for.
+ *	   An exit by jump may also be that of a call which was not seen to begin,
+ *	   further out, after a longjmp. The frame of the caller stands between the
+ *	   two, if it is known. If not: entry and exit of one body stand in one
+ *	   machine frame, as far apart each time, and all further out is further.
+ *	   Where the entry is the function's first instruction that is one word;
+ *	   else it is learnt, from a call whose caller was known, or several alike.
+ *	   Known to go wrong, too: where recording began in the middle, an exit, by rule
+ *	   2, of a call that was not seen to begin, after a longjmp over one of
+ *	   the same function that has no known caller either; by rule 4, if the first
+ *	   several were all so. No stack pointer tells these apart.
  *	2. A call that ends credits its total to the one below it, and beside it what
  *	   its probes took, which is no time of either. A dropped call
  *	   credits what was credited to it; its own time thus counts to the call
@@ -93,6 +101,7 @@
 #define MAX_FIBERS 256u
 #define REACH_ONE (64 << 10)		/* bytes from a frame's entry to its exit */
 #define REACH_MANY (2 << 10)
+#define WORD 8
 #define ABOVE_BOTTOM (64 << 10)		/* an outer call that was not seen begin */
 
 /* How far a is above b; both are the low halves of stack pointers. */
@@ -357,6 +366,7 @@ struct candidate {
 	int64_t at;			/* index of the open call; -1: none */
 	int32_t above;			/* how far the exit is above its entry */
 	bool unsure;			/* it may be one of these up to `inner`, too */
+	bool unseen;			/* it may be one that was not seen to begin */
 	uint32_t inner;
 };
 
@@ -368,10 +378,13 @@ static bool is_better(const struct candidate *best, int32_t above)
 	return above > 0 && (best->above < 0 || above < best->above);
 }
 
-/* May a call of the right function, `above` below the exit, be what ended? */
-static bool is_in_reach(int32_t above, bool by_jump)
+/* May a call of the right function, `above` below the exit, be what ended? By jump
+ * from a function's last instruction that began at its first: one word. */
+static bool is_in_reach(const struct fl_open *call, const struct flick_tag *exit, int32_t above)
 {
-	return by_jump ? above > 0 : above <= (int32_t)FL_STACK_PENDING;
+	if (!exit->jump)
+		return above <= (int32_t)FL_STACK_PENDING;
+	return exit->framed && call->framed ? above == WORD : above > 0;
 }
 
 /* Is `sp` above the frame that made `call`, if it did? Not known of an orphan. */
@@ -384,10 +397,54 @@ static bool is_above_caller(const struct fl_fiber *f, const struct fl_open *call
 			       (int32_t)FL_STACK_PENDING;
 }
 
+static struct fl_jump *jump_of(const struct fl_stack *s, const struct flick_record *exit)
+{
+	return s->jumps && exit->probe < s->jumps->n ? &s->jumps->of[exit->probe] : NULL;
+}
+
+/* Is an exit by jump that of `call`, and not of one further out? */
+static bool is_own_jump(const struct fl_stack *s, const struct fl_fiber *f,
+			const struct fl_open *call, const struct flick_record *exit,
+			int32_t above)
+{
+	const struct fl_jump *j = jump_of(s, exit);
+
+	if (call->caller != FL_STACK_ORPHAN)
+		return !is_above_caller(f, call, exit->sp);
+	return j && j->seen >= FL_JUMP_SURE && j->seen != FL_JUMP_VARIES &&
+	       j->entry == call->probe && j->above == (uint32_t)above;
+}
+
+/* An exit by jump ended the call that the candidate says, or seems to have. */
+static void learn_jump(const struct fl_stack *s, const struct fl_open *call,
+		       const struct flick_record *exit, const struct candidate *c)
+{
+	struct fl_jump *j = jump_of(s, exit);
+	uint32_t above = (uint32_t)c->above;
+	bool is_known = !c->unsure && !c->unseen && call->caller != FL_STACK_ORPHAN;
+
+	if (!j || c->unsure || j->seen == FL_JUMP_VARIES)
+		return;
+	if (j->above && (j->entry != call->probe ||
+			 (above > j->above && is_known) ||
+			 (above < j->above && j->seen == FL_JUMP_KNOWN))) {
+		j->seen = FL_JUMP_VARIES;
+		return;
+	}
+	if (!j->above || above < j->above)
+		*j = (struct fl_jump){ call->probe, above, 0 };
+	if (above != j->above)
+		return;
+	if (is_known)
+		j->seen = FL_JUMP_KNOWN;
+	else if (j->seen < FL_JUMP_SURE)
+		j->seen++;
+}
+
 /* The rules of the protocol, from the innermost call outwards. `deepest` is
  * how far the exit is above the lowest place at which a call can be that is not
  * proved dead by a newer one. */
-static struct candidate find_call(const struct fl_fiber *f,
+static struct candidate find_call(const struct fl_stack *s, const struct fl_fiber *f,
 				  const struct flick_record *exit,
 				  const struct flick_tag *tag, int32_t reach)
 {
@@ -405,19 +462,22 @@ static struct candidate find_call(const struct fl_fiber *f,
 		if (above < deepest - (int32_t)FL_STACK_PENDING)
 			deepest = above + (int32_t)FL_STACK_PENDING;
 		if (is_dead || f->open[i].function != tag->function ||
-		    !is_in_reach(above, tag->jump))
+		    !is_in_reach(&f->open[i], tag, above))
 			continue;
 		if (best.at < 0)
 			best.inner = i;
 		if (above == 0)
-			return (struct candidate){ i, 0, pending || higher, best.inner };
+			return (struct candidate){ i, 0, pending || higher, false,
+						   best.inner };
+		if (tag->jump && tag->framed && f->open[i].framed)
+			return (struct candidate){ i, above, false, false, best.inner };
 		pending |= above == (int32_t)FL_STACK_PENDING;
 		higher |= above < 0;
-		best.unsure |= (best.at >= 0 && (above > 0 || best.above > 0)) ||
-			       (tag->jump &&
-				is_above_caller(f, &f->open[i], exit->sp));
+		best.unsure |= best.at >= 0 && (above > 0 || best.above > 0);
+		best.unseen |= tag->jump && !is_own_jump(s, f, &f->open[i], exit, above);
 		if (is_better(&best, above))
-			best = (struct candidate){ i, above, best.unsure, best.inner };
+			best = (struct candidate){ i, above, best.unsure, best.unseen,
+						   best.inner };
 	}
 	return best;
 }
@@ -427,10 +487,10 @@ static struct candidate find_fiber(struct fl_stack *s, const struct flick_record
 				   const struct flick_tag *tag)
 {
 	int32_t reach = s->n_fibers > 1 ? REACH_MANY : REACH_ONE;
-	struct candidate c = find_call(fl_stack_fiber(s), exit, tag, reach);
+	struct candidate c = find_call(s, fl_stack_fiber(s), exit, tag, reach);
 
 	for (uint32_t i = 0; c.at < 0 && i < s->n_fibers; i++) {
-		c = find_call(&s->fibers[i], exit, tag, reach);
+		c = find_call(s, &s->fibers[i], exit, tag, reach);
 		if (c.at >= 0)
 			s->current = i;
 	}
@@ -459,7 +519,9 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *
 
 	if (c.at < 0)
 		return FL_MATCH_NONE;
-	if (c.unsure) {
+	if (tag->jump)
+		learn_jump(s, &f->open[c.at], exit, &c);
+	if (c.unsure || c.unseen) {
 		doubt(s, f, &c, exit->sp);
 		return FL_MATCH_UNSURE;
 	}

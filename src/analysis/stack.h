@@ -37,6 +37,22 @@ struct fl_fiber {
 	uint32_t n_last;
 };
 
+/* How far above its call's entry an exit by jump stands: the same each time, as both
+ * stand in one machine frame. The smallest that was seen; see stack.c. */
+struct fl_jump {
+	uint32_t entry, above;		/* above 0: none was seen */
+	uint8_t seen;			/* so often in a row, or one of: */
+};
+enum {
+	FL_JUMP_SURE = 4,		/* several alike */
+	FL_JUMP_KNOWN = 5,		/* of a call whose caller was known */
+	FL_JUMP_VARIES = 255		/* nothing can be learnt of it */
+};
+struct fl_jumps {
+	struct fl_jump *of;		/* index: the exit's probe */
+	uint32_t n;
+};
+
 enum fl_drop { FL_DROP_UNWOUND, FL_DROP_OPEN };
 
 struct fl_stack {
@@ -44,6 +60,7 @@ struct fl_stack {
 	uint32_t n_fibers, current, recycle;
 	uint32_t n_functions, n_marks;
 	struct fl_overhead overhead[2];	/* index: framed */
+	struct fl_jumps *jumps;		/* of all threads; NULL: none are kept */
 	/* Call `i` of the fiber is dropped: its end will never be known. */
 	void (*drop)(void *arg, struct fl_fiber *, uint32_t i, enum fl_drop);
 	void *arg;

@@ -176,7 +176,7 @@ static uint32_t end_call(bool by_jump)
 
 static void end_somehow(void)
 {
-	bool by_jump = does(JUMPS) && !does(FRAMED) && !innermost()->inlined && any(3) == 0;
+	bool by_jump = does(JUMPS) && !innermost()->inlined && any(3) == 0;
 	bool tail = does(JUMPS) && !innermost()->inlined && any(3) == 0;
 	uint32_t top = end_call(by_jump || (tail && !does(FRAMED)));
 

@@ -476,6 +476,70 @@ static void an_exit_of_two_calls_names_none(void **unused)
 	assert_int_equal(edge("fd", SAMPLED), 0);
 }
 
+static uint64_t unknown_of(char f)
+{
+	struct flick_rows r;
+	uint64_t n = FLICK_NONE;
+
+	assert_int_equal(fl_run_rows(run, 0, &r), 0);
+	for (size_t i = 0; i < r.n_rows; i++)
+		if (r.cells[i * r.n_columns + 1] == (uint64_t)(f - 'a'))
+			n = r.cells[i * r.n_columns + UNKNOWN];
+	free(r.cells);
+	return n;
+}
+
+/* In a window that a thread came to, so that nobody knows the caller. */
+static void jump_from(bool framed)
+{
+	fl_run_close(run);
+	sites[EXIT('b')].jump = 1;
+	view.framed = framed;			/* of provider 0, which all sites have */
+	assert_int_equal(fl_run_open(&run, uses, 5, &view), 0);
+	window.weight = FL_WEIGHT_ONE;
+}
+
+/* An exit by jump stands as far above its entry each time: then it is no other call's. */
+static void an_exit_by_jump_is_known_by_how_far_it_stands(void **unused)
+{
+	(void)unused;
+	jump_from(false);
+	for (int i = 0; i < 50; i++) {
+		enter('b', 100, LIBC);
+		leave('b', 60);
+	}
+	assert_int_equal(unknown_of('b'), 4);	/* these taught it */
+	enter('b', 200, LIBC);			/* left by longjmp into one further out, */
+	leave('b', 48);				/* which was not seen to begin */
+	assert_int_equal(unknown_of('b'), 5);
+}
+
+static void an_exit_by_jump_that_varies_is_unknown(void **unused)
+{
+	(void)unused;
+	jump_from(false);
+	for (int i = 0; i < 50; i++) {
+		enter('b', 100 + 16 * (uint32_t)(i % 3), LIBC);
+		leave('b', 60);
+	}
+	assert_in_range(unknown_of('b'), 30, 50);
+}
+
+/* A function's first instruction, and its last. */
+static void frames_of_sleds_are_known_at_once(void **unused)
+{
+	(void)unused;
+	jump_from(true);
+	enter('b', 100, LIBC);
+	leave('b', 92);
+	assert_int_equal(unknown_of('b'), 0);
+	enter('b', 200, LIBC);
+	leave('b', 48);				/* another one's */
+	next_window();
+	call('c', 64, LIBC);
+	assert_int_equal(unknown_of('b'), 1);
+}
+
 static void nothing_is_paired_across_windows(void **unused)
 {
 	(void)unused;
@@ -724,6 +788,9 @@ int main(void)
 		TEST(an_exit_names_the_calls_before_it),
 		TEST(an_exit_over_open_calls_names_none),
 		TEST(an_exit_of_two_calls_names_none),
+		TEST(an_exit_by_jump_is_known_by_how_far_it_stands),
+		TEST(an_exit_by_jump_that_varies_is_unknown),
+		TEST(frames_of_sleds_are_known_at_once),
 		TEST(nothing_is_paired_across_windows),
 		TEST(a_pair_may_come_in_two_batches),
 		TEST(a_thread_that_began_in_the_window_has_no_caller),
