@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <stdarg.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -202,13 +203,40 @@ static unsigned char *mark_functions(const struct fl_session *s)
 	return marks;
 }
 
-/* Of those that have both: for others the files with lines, which are as large as all
- * else, need not be read. */
-static void look_up_lines(struct fl_session *s, unsigned char *marks)
+/* The lines of functions that have both: for others the files with lines, which are as
+ * large as all else, need not be read. Beside what is written meanwhile; nobody else
+ * asks for a symbol then. */
+struct lines {
+	struct fl_session *s;
+	unsigned char *marks;
+	pthread_t thread;
+	bool is_alone;			/* there is no thread */
+};
+
+static void *look_up_lines(void *arg)
 {
-	for (uint32_t f = 0; f < s->roster.n; f++)
-		marks[f] = marks[f] == (IN_RESULT | PROBED);
-	fl_roster_lines(&s->roster, marks);
+	struct lines *l = arg;
+
+	for (uint32_t f = 0; f < l->s->roster.n; f++)
+		l->marks[f] = l->marks[f] == (IN_RESULT | PROBED);
+	fl_roster_lines(&l->s->roster, l->marks);
+	return NULL;
+}
+
+static void begin_lines(struct lines *l)
+{
+	l->is_alone = pthread_create(&l->thread, NULL, look_up_lines, l) != 0;
+	if (l->is_alone)
+		look_up_lines(l);
+}
+
+static void await_lines(void *arg)
+{
+	struct lines *l = arg;
+
+	if (!l->is_alone)
+		pthread_join(l->thread, NULL);
+	l->is_alone = true;
 }
 
 /* Rows for what is marked; beside a trace, for all. */
@@ -222,7 +250,7 @@ static uint32_t *number_rows(const struct fl_session *s, const unsigned char *ma
 }
 
 static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
-		     const uint32_t *row_of)
+		     const uint32_t *row_of, struct lines *lines)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
 	struct flick_rows results[FL_MAX_ANALYSES];
@@ -233,7 +261,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 		.function_of = s->roster.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
-		.row_of = row_of,
+		.lines = await_lines, .lines_of = lines, .row_of = row_of,
 		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
@@ -264,18 +292,19 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 static int save(struct fl_session *s)
 {
 	struct fl_shm_site *sites = copy_sites(s);
-	unsigned char *marks = mark_functions(s);
-	uint32_t *row_of = marks ? number_rows(s, marks) : NULL;
+	struct lines lines = { .s = s, .marks = mark_functions(s) };
+	uint32_t *row_of = lines.marks ? number_rows(s, lines.marks) : NULL;
 	int err = -1;
 
 	if (sites && row_of) {
-		look_up_lines(s, marks);
-		err = save_with(s, sites, row_of);
+		begin_lines(&lines);
+		err = save_with(s, sites, row_of, &lines);
+		await_lines(&lines);
 	} else {
 		fl_say("cannot write results: %s", fl_reason(-ENOMEM));
 	}
 	free(row_of);
-	free(marks);
+	free(lines.marks);
 	free(sites);
 	return err;
 }

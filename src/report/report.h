@@ -69,6 +69,8 @@ struct fl_recording {
 	const char *const *tactics;	/* index: site's tactic */
 	const struct fl_function *functions;
 	size_t n_functions;
+	void (*lines)(void *);		/* NULL; or they have their lines when this returns */
+	void *lines_of;
 	const uint32_t *row_of;		/* index: function; its row, or FL_NO_ROW; NULL: all
 					 * have one, as they stand */
 	const struct fl_thread *threads;

@@ -128,6 +128,8 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 	sqlite3_stmt *st = prepare(db, "functions", 7);
 	int err = st ? 0 : -1;
 
+	if (r->lines)
+		r->lines(r->lines_of);
 	for (size_t i = 0; !err && i < r->n_functions; i++) {
 		const struct fl_function *f = &r->functions[i];
 
@@ -300,8 +302,8 @@ static int put_result(sqlite3 *db, const struct fl_recording *rec, size_t which)
 static int put_all(sqlite3 *db, const struct fl_recording *r)
 {
 	static int (*const tables[])(sqlite3 *, const struct fl_recording *) = {
-		put_session, put_modules, put_functions, put_sites,
-		put_threads, put_losses,
+		put_session, put_modules, put_sites, put_threads, put_losses,
+		put_functions,
 	};
 	int err = 0;
 
@@ -357,7 +359,7 @@ static int lock_directory(struct fl_store *s, char why[FL_WHY])
 /* A transaction that is undone: the file can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
 	if (unlink(s->path) && errno != ENOENT)
 		return fl_why(why, s->dir, "%s", strerror(errno));
