@@ -202,6 +202,13 @@ struct fl_frame {
 };
 #define FL_FRAMES 96
 
+/* A thread's, the outermost first. In memory of the process's own: a handler's child,
+ * which goes on with its parent's slot in hand, has a copy. */
+struct fl_frames {
+	uint32_t n;
+	struct fl_frame at[FL_FRAMES];
+};
+
 /* Chunks that one ring may have: as many as a slot has places for. */
 #define FL_RING_CHUNKS 128
 
@@ -225,7 +232,6 @@ struct fl_slot {
 	uint64_t limit;			/* end of the chunk being filled; thread only */
 	uint64_t data;			/* what follows this header; constant */
 	uint32_t n_counters;		/* at data; 0 when not claimed */
-	uint32_t n_frames;		/* sampling: thread only */
 	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
 
@@ -250,7 +256,7 @@ struct fl_slot {
 	 * reading of its first record: paused[c % FL_RING_CHUNKS], in FL_PAUSE_TICKS;
 	 * W thread, before (E) in ring.c */
 	uint32_t paused[FL_RING_CHUNKS];
-	alignas(64) struct fl_frame frames[FL_FRAMES];
+	struct fl_frames *frames;	/* where calls are sampled; thread only */
 };
 #define FL_PAUSE_TICKS 256u
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */

@@ -50,6 +50,7 @@ __thread struct fl_slot **fl_cell = &no_slot;
  * is followed sets the first again. */
 static struct fl_slot **cells;
 static uint32_t n_cells;
+static struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
 static char first_name[16];	/* of who opened: the others' until the reader asks */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
@@ -78,12 +79,28 @@ static struct fl_slot **map_cells(uint32_t n)
 	return NULL;
 }
 
+/* Memory is used as it is touched. */
+static int map_frames(const struct fl_shm *m)
+{
+	void *p = m->action != FL_ACT_SAMPLE ? NULL :
+		fl_os_map(NULL, fl_round_up(m->n_slots * sizeof(*frames), FL_PAGE),
+			  PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fl_is_err(p))
+		return -ENOMEM;
+	frames = p;
+	return 0;
+}
+
 int fl_channel_open(struct fl_shm *m)
 {
 	struct fl_slot **fresh = map_cells(m->n_slots + 1);
 	int err = fl_os_robust_open();
 
 	fl_region = m;			/* the reader can be told so */
+	if (!err)
+		err = map_frames(m);
 	if (!fresh || err)
 		return fresh ? err : -ENOMEM;
 	fl_os_thread_name(first_name);
@@ -113,11 +130,13 @@ bool fl_channel_reader_lives(void)
 }
 
 /* The reader left it drained, with zero in all that counts. */
-static void set_fields(struct fl_slot *s)
+static void set_fields(struct fl_slot *s, uint32_t n)
 {
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
 	s->n_counters = fl_region->counter_bytes / 8;
-	s->n_frames = 0;
+	s->frames = frames ? &frames[n] : NULL;
+	if (frames)
+		frames[n].n = 0;
 	s->tid = fl_os_thread_id();
 	s->image = fl_channel_image();
 	s->process = fl_own_row;
@@ -213,7 +232,7 @@ static bool claim(struct fl_shm *m)
 	note_used(m, n);
 	fl_os_hold(&s->owner);
 	FL_POINT("thread.claim");
-	set_fields(s);
+	set_fields(s, n);
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
 	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */

@@ -21,6 +21,8 @@
  *	  themselves) the innermost ends first. An exit for which neither holds
  *	  ends a sample only when no other frame of the function could be meant.
  *	3 What is dropped by mistake, here or in push_frame(), is a sample less.
+ *	4 Frames are the process's own memory: a child that a handler forks in the middle
+ *	  of this changes its copy.
  */
 #include "os/os.h"
 #include "table.h"
@@ -113,13 +115,13 @@ static bool is_current(const struct fl_frame *f)
 }
 
 /* Frames whose function has been switched since are never matched again. */
-static uint32_t drop_stale(struct fl_slot *slot)
+static uint32_t drop_stale(struct fl_frames *of)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < FL_FRAMES; i++)
-		if (is_current(&slot->frames[i]))
-			slot->frames[kept++] = slot->frames[i];
+		if (is_current(&of->at[i]))
+			of->at[kept++] = of->at[i];
 	return kept;
 }
 
@@ -128,25 +130,25 @@ enum { ARGUMENTS = 16 };
 
 /* Where a frame at `sp` goes. A signal handler may come at any step and leave
  * frames of its own: the number is read once, so it stays one of the table's. */
-static uint32_t next_frame(struct fl_slot *slot, uint32_t sp)
+static uint32_t next_frame(struct fl_frames *of, uint32_t sp)
 {
-	uint32_t n = load_relaxed(&slot->n_frames);
+	uint32_t n = load_relaxed(&of->n);
 
-	while (n && is_below(slot->frames[n - 1].sp + ARGUMENTS, sp))
+	while (n && is_below(of->at[n - 1].sp + ARGUMENTS, sp))
 		n--;				/* left without an exit */
 	if (n == FL_FRAMES)
-		n = drop_stale(slot);
+		n = drop_stale(of);
 	return n < FL_FRAMES ? n : 0;		/* too deep: begin anew */
 }
 
-static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t generation,
+static void push_frame(struct fl_frames *of, const struct fl_probe *p, uint32_t generation,
 		       uint32_t sp)
 {
-	uint32_t n = next_frame(slot, sp);
-	struct fl_frame *f = &slot->frames[n];
+	uint32_t n = next_frame(of, sp);
+	struct fl_frame *f = &of->at[n];
 
 	FL_POINT("sample.frame");
-	store_relaxed(&slot->n_frames, n + 1);
+	store_relaxed(&of->n, n + 1);
 	f->function = p->function;
 	f->generation = generation;
 	f->sp = sp;
@@ -156,7 +158,7 @@ static void push_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t 
 
 /* Of a function that is off an entry may come here that was found since, or whose
  * thread had loaded where to go; and each that no glue serves. */
-static void enter(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
+static void enter(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
 	uint32_t generation = load_acquire(&f->generation);	/* (B) pairs with (A) */
@@ -168,53 +170,53 @@ static void enter(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp)
 		return;
 	}
 	count_entry(f);
-	push_frame(slot, p, generation, sp);
+	push_frame(of, p, generation, sp);
 }
 
 #define NO_FRAME UINT32_MAX
 
 /* An exit by jump: the outermost frame of the function that began below. */
-static uint32_t find_below(const struct fl_slot *slot, uint32_t function, uint32_t sp)
+static uint32_t find_below(const struct fl_frames *of, uint32_t function, uint32_t sp)
 {
 	uint32_t found = NO_FRAME;
 
-	for (uint32_t i = slot->n_frames; i-- > 0;)
-		if (slot->frames[i].function == function &&
-		    is_below(slot->frames[i].sp, sp))
+	for (uint32_t i = of->n; i-- > 0;)
+		if (of->at[i].function == function &&
+		    is_below(of->at[i].sp, sp))
 			found = i;
 	return found;
 }
 
 /* An exit by call: the innermost frame that began just there; else the only
  * one there is, when nothing stands above it. */
-static uint32_t find_at(const struct fl_slot *slot, uint32_t function, uint32_t sp)
+static uint32_t find_at(const struct fl_frames *of, uint32_t function, uint32_t sp)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = slot->n_frames; i-- > 0;) {
-		if (slot->frames[i].function != function)
+	for (uint32_t i = of->n; i-- > 0;) {
+		if (of->at[i].function != function)
 			continue;
-		if (slot->frames[i].sp == sp)
+		if (of->at[i].sp == sp)
 			return i;
 		n++;
 	}
-	if (n == 1 && slot->frames[slot->n_frames - 1].function == function)
-		return slot->n_frames - 1;
+	if (n == 1 && of->at[of->n - 1].function == function)
+		return of->n - 1;
 	return NO_FRAME;
 }
 
 /* The frame that ends at `sp`; see INVARIANT. Frames above it are dropped. */
-static bool pop_frame(struct fl_slot *slot, const struct fl_probe *p, uint32_t sp,
+static bool pop_frame(struct fl_frames *of, const struct fl_probe *p, uint32_t sp,
 		      struct fl_frame *out)
 {
 	bool jump = fl_table.sites[fl_probe_id(p)].jump;
-	uint32_t i = jump ? find_below(slot, p->function, sp)
-			  : find_at(slot, p->function, sp);
+	uint32_t i = jump ? find_below(of, p->function, sp)
+			  : find_at(of, p->function, sp);
 
 	if (i == NO_FRAME)
 		return false;
-	*out = slot->frames[i];
-	slot->n_frames = i;
+	*out = of->at[i];
+	of->n = i;
 	return is_current(out);
 }
 
@@ -241,8 +243,8 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	if (!slot)
 		fl_channel_lose_slotless();
 	else if (fl_table.sites[id].kind == FL_ENTRY) {
-		enter(slot, p, sp);
-	} else if (pop_frame(slot, p, sp, &f)) {
+		enter(slot->frames, p, sp);
+	} else if (pop_frame(slot->frames, p, sp, &f)) {
 		end_sample(&f, id, sp, now);
 	}
 }

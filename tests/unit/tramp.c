@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "channel-rig.h"
+#include "obj/obj.h"
 #include "patch/patch.h"
 #include "probe/table.h"
 
@@ -197,7 +198,7 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		NEED(*counter(s, ID) == nth);
 		break;
 	case SAMPLE:
-		NEED(s->frames[s->n_frames - 1].sp == (uint32_t)(before.sp - 8));
+		NEED(s->frames->at[s->frames->n - 1].sp == (uint32_t)(before.sp - 8));
 		break;
 	case CALL:
 		NEED(handled == nth && !backwards);
@@ -491,9 +492,13 @@ static const struct forked {
 };
 static const struct forked *forks_in;
 
-/* The child goes on first: what it writes of the event is the parent's. */
+static unsigned forks;
+enum { SEEN = 2 * FL_SLOT_HEADER_BYTES };	/* of a slot, and what follows it */
+
+/* The child goes on first: of the event it writes nothing into its parent's slot. */
 static void on_trap_fork(int sig, siginfo_t *info, void *context)
 {
+	static unsigned char was[SEEN];
 	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 	int pid, status = -1;
 
@@ -501,10 +506,13 @@ static void on_trap_fork(int sig, siginfo_t *info, void *context)
 	*trap_at = untrapped;
 	if ((unsigned char *)*pc == trap_at + 1)
 		*pc -= 1;
+	memcpy(was, slot(), SEEN);
 	pid = fork();
 	is_child = !pid;
 	if (pid)
-		NEED(waitpid(pid, &status, 0) == pid && status == 0);
+		NEED(waitpid(pid, &status, 0) == pid && status == 0 &&
+		     !memcmp(was, slot(), SEEN));
+	forks += pid != 0;
 }
 
 static void fork_at(unsigned char *at)
@@ -558,6 +566,112 @@ static void a_handler_may_fork_anywhere(void **state)
 	}
 }
 
+/* ---- the same in C: wherever it comes to --------------------------------------------- */
+
+static uint32_t exit_id;
+
+static void sample_call(void)
+{
+	fl_sample_hit(OUTER, 1000);
+	fl_sample_hit(exit_id, 1000);
+}
+
+static void hit_in_window(void)
+{
+	fl_window_hit(OUTER, 1, 1);
+}
+
+/* What it calls of its own file lies near it. */
+static const struct around {
+	struct routine routine;
+	void (*run)(void);
+	enum fl_action action;
+} around[] = {
+	{ { .name = "sample_hit", .run = (void (*)(void))fl_sample_hit },
+	  sample_call, FL_ACT_SAMPLE },
+	{ { .name = "window_hit", .run = (void (*)(void))fl_window_hit },
+	  hit_in_window, FL_ACT_WINDOW },
+};
+static const struct around *forks_around;
+enum { BEFORE = 3072, BEHIND = 512 };
+
+static void fork_around_at(unsigned char *at)
+{
+	struct fl_slot *s = slot();
+
+	s->ptr = (uint64_t)first;
+	if (s->frames)
+		s->frames->n = 0;
+	trap_at = at;
+	untrapped = *at;
+	*at = FL_ARCH_TRAP;
+	forks_around->run();
+	if (is_child)
+		_exit(0);
+	*at = untrapped;
+	NEED((const struct flick_record *)s->ptr == first + 2);
+	NEED(!s->frames || !s->frames->n);
+}
+
+/* `value` of a function is where it lies in the file; so is `arg` of the one around. */
+static int fork_in_function(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	unsigned char *hit = (unsigned char *)(uintptr_t)c->run;
+	int64_t away = (int64_t)(value - *(uint64_t *)arg);
+	struct fl_insn i;
+
+	(void)name;
+	if (away < -BEFORE || away > BEHIND)
+		return 0;
+	for (unsigned char *at = hit + away; at < hit + away + size; at += i.len) {
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+		NEED(i.len);
+		fork_around_at(at);
+	}
+	return 0;
+}
+
+static int find_around(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	(void)size;
+	if (strncmp(name, "fl_", 3) || strcmp(name + 3, c->name))
+		return 0;
+	*(uint64_t *)arg = value;
+	return 1;
+}
+
+static void run_around(struct rig *g)
+{
+	struct sigaction act = { .sa_sigaction = on_trap_fork, .sa_flags = SA_SIGINFO };
+	uintptr_t lo = ((uintptr_t)c->run - BEFORE) & ~4095ul;
+	struct fl_obj self;
+	uint64_t value;
+	bool is_new;
+
+	open_probes(g);
+	exit_id = fl_probe_virtual((uintptr_t)&routines[OUTER], FL_EXIT, FL_FORM_NONE, &is_new);
+	if (!fl_arch_has_rseq())
+		_exit(0);
+	slot()->n_counters = N_COUNTERS;
+	first = (const struct flick_record *)slot()->ptr;
+	sigaction(SIGTRAP, &act, NULL);
+	NEED(!mprotect((void *)lo, 4096 * 3, PROT_READ | PROT_WRITE | PROT_EXEC));
+	NEED(!fl_obj_open(&self, "/proc/self/exe"));
+	NEED(fl_obj_functions(&self, find_around, &value) == 1);
+	NEED(!fl_obj_functions(&self, fork_in_function, &value));
+	NEED(forks > 10);
+}
+
+static void a_handler_may_fork_in_the_middle_of_a_sample(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(around); i++) {
+		forks_around = &around[i];
+		c = &forks_around->routine;
+		assert_child(run_around, forks_around->action);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -565,6 +679,7 @@ int main(void)
 		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
 		cmocka_unit_test(a_handler_may_enqueue_anywhere),
 		cmocka_unit_test(a_handler_may_fork_anywhere),
+		cmocka_unit_test(a_handler_may_fork_in_the_middle_of_a_sample),
 	};
 
 	choose_width();
