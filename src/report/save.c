@@ -5,6 +5,7 @@
  * transaction at the end and then renamed: under its final name it is whole. A
  * directory has one writer at a time: its files have the same names for all.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,6 +345,33 @@ static int make_directory(struct fl_store *s, char why[FL_WHY])
 	return 0;
 }
 
+static bool is_flicks(const char *name)
+{
+	static const char *const names[] = { ".", "..", FL_STORE_FILE, FL_STORE_FILE ".tmp",
+					     FL_TRACE_FILE, FL_TRACE_FILE ".tmp" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* Who names a directory of other things by mistake finds it as it was. */
+static int look_for_others(const struct fl_store *s, char why[FL_WHY])
+{
+	DIR *d = opendir(s->dir);
+	const struct dirent *e;
+	int err = 0;
+
+	while (d && !err && (e = readdir(d)))
+		if (!is_flicks(e->d_name))
+			err = fl_why(why, s->dir, "`%s` in it is not flick's; -o names another "
+				     "directory", e->d_name);
+	if (d)
+		closedir(d);
+	return err;
+}
+
 /* Before this no file is touched: it may be somebody else's. The lock ends with
  * this process, whatever ends it; the target does not inherit it. Where directories
  * cannot be locked, as on some network file systems, nobody is kept out. */
@@ -380,7 +408,7 @@ int fl_store_create(struct fl_store **out, const char *dir, char why[FL_WHY])
 	s->lock = -1;
 	s->dir = strdup(dir);
 	s->path = sqlite3_mprintf("%s/" FL_STORE_FILE ".tmp", dir);
-	if (make_directory(s, why) || lock_directory(s, why))
+	if (make_directory(s, why) || look_for_others(s, why) || lock_directory(s, why))
 		goto fail;
 	s->final = sqlite3_mprintf("%s/" FL_STORE_FILE, dir);
 	if (open_new(s, why))

@@ -26,6 +26,17 @@ run "$FLICK" record -a counts -P nonsense -o "$data" -- "$work/recursion"
 [ "$status" -eq 1 ] || fail "$label status $status"
 [ "$(calls "$data")" -eq 2 ] || fail "$label it took the results along"
 
+# A directory of other things is left alone.
+label="others' files:"
+mkdir "$work/others"
+echo mine >"$work/others/notes"
+run "$FLICK" record -a counts -o "$work/others" -- "$work/recursion"
+one_line_error 1 '`notes` in it is not flick.s; -o names another directory'
+[ "$(ls "$work/others")" = notes ] || fail "$label something was made there"
+mv "$work/others/notes" "$work/others/results.db.tmp"
+run "$FLICK" record -a counts -o "$work/others" -- "$work/recursion"
+succeeded
+
 # `.` is another name for it, not a place of its own.
 label="-o .:"
 (cd "$data" && "$FLICK" record -a counts -o . -- "$work/recursion") >"$out" 2>"$err"
