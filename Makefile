@@ -71,7 +71,19 @@ define compile
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
 	$(Q)$(COMPILE) $1 -c -o $@ $<
+	$(if $(PLACED),$(Q)$(PLACED) $@)
 endef
+
+# What works at start, dlopen and first calls, and not when a probe is met: samples there
+# are told apart (cli/profile.c).
+AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/arch/$(ARCH)/, \
+	decode.c moves.c plan.c plan-insn.c) $(addprefix src/patch/, claim.c commit.c \
+	near.c stage.c text.c) $(addprefix src/probe/, discover.c glue.c known.c state.c \
+	table.c)
+PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))
+OBJCOPY ?= objcopy
+$(PLACED_GUEST): PLACED = $(OBJCOPY) --rename-section .text=fl_start_work
+$(PLACED_GUEST): Makefile
 
 $(BUILD)/guest/%.o: src/%.c config.mk
 	$(call compile,$(AS_GUEST))

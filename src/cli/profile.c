@@ -4,9 +4,12 @@
  * What a probe sees of a function's time has the time of probes in it, and a function
  * of three ticks pays sixty for being timed. A sample of the program counter pays
  * nothing, so self times rest on these: of each function the share of samples that
- * stood in it. Samples that stood in flick's own code are flick's cost, and of
- * nobody's time. The rows of `latency` get their self times here; a function that has
+ * stood in it. The rows of `latency` get their self times here; a function that has
  * samples and no probe gets a row.
+ *
+ * Samples that stood in flick's own code are flick's cost, and of nobody's time: of
+ * probes, or of what the agent does when modules come. That is in a section of its own
+ * (Makefile), and grows with modules, not with the program's time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +31,8 @@ struct profile {
 	size_t n_glue;
 	uint64_t *samples;		/* index: function of the roster */
 	uint32_t n_functions;
-	uint64_t own, all;
+	uint64_t lo_work, hi_work;	/* of the library's file; 0: not known */
+	uint64_t own, work, all;	/* work: of own */
 };
 
 /* ---- what stands at a place ------------------------------------------------------ */
@@ -135,6 +139,26 @@ static bool is_own(const struct profile *p, const struct fl_pc *pc)
 	return is_glue(p, pc->address);
 }
 
+static void find_work(struct profile *p)
+{
+	Elf64_Shdr section;
+	struct fl_obj library;
+
+	if (fl_obj_open(&library, p->s->launch.library))
+		return;
+	if (fl_obj_section(&library, "fl_start_work", &section)) {
+		p->lo_work = section.sh_offset;
+		p->hi_work = section.sh_offset + section.sh_size;
+	}
+	fl_obj_close(&library);
+}
+
+/* Of what is own. */
+static bool is_work(const struct profile *p, const struct fl_pc *pc)
+{
+	return *pc->path && pc->at - p->lo_work < p->hi_work - p->lo_work;
+}
+
 /* ---- where samples stood ---------------------------------------------------------- */
 
 static int grow(struct profile *p)
@@ -158,6 +182,7 @@ static int gather(struct profile *p, bool by_function)
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	int err = take_glue(p);
 
+	find_work(p);
 	if (!err)
 		err = grow(p);
 	for (size_t i = 0; !err && i < n; i++) {
@@ -168,6 +193,7 @@ static int gather(struct profile *p, bool by_function)
 		p->all += pcs[i].n;
 		if (is_own(p, &pcs[i])) {
 			p->own += pcs[i].n;
+			p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
 			continue;
 		}
 		if (!by_function)
@@ -232,13 +258,18 @@ static int fill(struct flick_rows *r, const struct profile *p)
 
 enum { FEW = 100 };			/* samples; a tenth either way says nothing */
 
+static uint64_t ms_of(uint64_t samples)
+{
+	return samples * fl_sampler_period_ns() / 1000000;
+}
+
 /* Of the program's own CPU time, in percent. What the reader does on another core
- * does not take the program's time, and is told apart. */
+ * does not take the program's time, and is told apart; so is what the agent did when
+ * modules came, as a program of a second may load as many as one of a day. */
 static void tell_cost(struct fl_session *s, const struct profile *p)
 {
 	double program = (double)(p->all - p->own);
-	double probes = 100 * (double)p->own / program;
-	uint64_t cpu_ms = p->all * fl_sampler_period_ns() / 1000000;
+	double probes = 100 * (double)(p->own - p->work) / program;
 	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) /
 			(program * (double)fl_sampler_period_ns());
 	char *cost = s->account.cost;
@@ -248,10 +279,11 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
 		snprintf(cost, room, "unknown (the system gives no samples)");
 	else if (p->all - p->own < FEW)
 		snprintf(cost, room, "unknown (%llu ms of CPU time are too few to tell)",
-			 (unsigned long long)cpu_ms);
+			 (unsigned long long)ms_of(p->all));
 	else
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f), "
-			 "reader beside it %.1f %%", probes, probes, 100 * reader);
+			 "reader beside it %.1f %%, agent %llu ms at start and dlopen", probes,
+			 probes, 100 * reader, (unsigned long long)ms_of(p->work));
 }
 
 /* Where samples are few, or times are asked for as measured, calls keep what their

@@ -197,6 +197,57 @@ static void sum_threads(void)
 	}
 }
 
+/* ---- switching ------------------------------------------------------------------- */
+
+/* Between windows an entry counts: what it does is data. The other probes are off. */
+static void switch_wanted(uint32_t id, bool between)
+{
+	struct fl_probe *p = &fl_table.probes[id];
+	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
+	int state = between && !is_entry ? FL_OFF : FL_ON;
+
+	if (is_entry && p->go)
+		/* ordering: none, who loads the old routine ran before the edge */
+		store_relaxed(p->go, fl_glue_routine(p, fl_window_action(id)));
+	else
+		fl_probe_flip_locked(id, state);
+}
+
+static void switch_all_wanted(bool between)
+{
+	fl_table.between = between;
+	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
+		if (fl_table_wants(id))
+			switch_wanted(id, between);
+	fl_patch_sync();
+}
+
+bool fl_probes_open_window(void)
+{
+	uint64_t signals, inner;
+	bool can;
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	can = !fl_switches_are_frozen();
+	if (can)
+		switch_all_wanted(false);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
+	return can;
+}
+
+void fl_probes_close_window(void)
+{
+	uint64_t signals, inner;
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	switch_all_wanted(true);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
+}
+
 /* ---- edges ---------------------------------------------------------------------------- */
 
 /* What threads have done so far is read just before the clock: again, when this

@@ -57,6 +57,20 @@ succeeded
 lossless
 says 0 'room'
 
+# No event of a pad that nobody armed is counted as lost.
+label=pads:
+for i in $(seq 1200); do
+	echo "__attribute__((noipa)) int f$i(int x) { return x + 1; }"
+done >"$work/many.c"
+echo 'int main(void) { return f1(0) + f1200(0) - 2; }' >>"$work/many.c"
+compile "$work/many" "$work/many.c" -O2 -fpatchable-function-entry=5
+record -a counts --sites 1000 -- "$work/many"
+succeeded 3
+lossless
+says 1 '^flick: there was room for 1000 probe sites: .*--sites=N'
+record -a counts --sites 1000 --allow-loss -- "$work/many"
+succeeded
+
 label=follow:
 record -a counts -f -- sh -c "'$work/late-sites' direct 2; '$work/late-sites' direct 2; :"
 succeeded
