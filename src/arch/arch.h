@@ -252,12 +252,6 @@ void fl_arch_retry(void *ucontext, uintptr_t pc);
 bool fl_arch_is_delivered(const void *ucontext, const void *cfa);
 /* Execute a core-serialising instruction (HW4). */
 void fl_arch_serialise(void);
-/* Was a trap the last fault of the thread? It may be long ago. */
-bool fl_arch_has_trapped(const void *ucontext);
-/* Mark a context that is returned to; the mark goes with its next instruction,
- * or (rarely) with an interrupt before that. */
-void fl_arch_mark_return(void *ucontext);
-bool fl_arch_is_marked(const void *ucontext);
 /* A system call that has just returned -EINTR; false when the context is
  * elsewhere, or the call cannot be told. */
 struct fl_call {

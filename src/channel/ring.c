@@ -35,7 +35,7 @@
  *	1. The store of `ptr` commits: (E) orders the record before it. In glue
  *	   a plain store does (x86-TSO), in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
- *	   signals, SIGTRAP too, are blocked instead. Death between two instructions leaves
+ *	   signals, SIGURG too, are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
  *	   A handler that forks in between leaves the child no slot: what it goes
  *	   on with is looked for in the sequence, or with signals blocked.

@@ -91,8 +91,11 @@ void fl_os_sleep_us(uint64_t us);
 void fl_os_yield(void);
 void fl_os_exit(int status) __attribute__((noreturn));
 
-/* Block every signal of the calling thread but SIGTRAP, by which a commit may
- * have to reach it (patch/trap.c); put back. */
+/* By this one threads are interrupted, where they must be: a handshake that comes late
+ * finds a program, or a new image, that ignores it. */
+enum { FL_SYNC_SIGNAL = SIGURG };
+/* Block every signal of the calling thread but that, by which a commit may have to
+ * reach it (patch/interrupt.c); put back. */
 void fl_os_signals_block(uint64_t *old);
 void fl_os_signals_block_all(uint64_t *old);
 void fl_os_signals_restore(const uint64_t *old);
@@ -107,11 +110,9 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 		    struct fl_os_sigaction *old);
 extern void fl_os_sigreturn(void);	/* the restorer */
 int fl_os_signal_thread(int tid, int sig);
-/* The same with a code below zero and a value. */
-int fl_os_signal_queue(int tid, int sig, int code, uint64_t value);
 
 /*
- * Locks between threads. A thread's signals but SIGTRAP are blocked while it holds
+ * Locks between threads. A thread's signals but SIGURG are blocked while it holds
  * one, so that no handler waits for the code it interrupted. Who waits for one holds
  * none of the same rank or a higher one: the test build sees to that. What each may
  * be held over is in docs/GUEST.md, "Locks".

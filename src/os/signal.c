@@ -13,7 +13,7 @@
 
 void fl_os_signals_block(uint64_t *old)
 {
-	static const uint64_t most = ~(1ull << (SIGTRAP - 1));
+	static const uint64_t most = ~(1ull << (FL_SYNC_SIGNAL - 1));
 
 	SYS(SYS_rt_sigprocmask, SIG_BLOCK, &most, old, MASK_BYTES);
 }
@@ -54,15 +54,4 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 int fl_os_signal_thread(int tid, int sig)
 {
 	return (int)SYS_OR_FAULT(tgkill, SYS_tgkill, fl_os_pid(), tid, sig);
-}
-
-/* The kernel's layout of a siginfo whose code is negative (SIL_RT). */
-int fl_os_signal_queue(int tid, int sig, int code, uint64_t value)
-{
-	siginfo_t info = { .si_signo = sig, .si_code = code };
-	int pid = fl_os_pid();
-
-	info.si_pid = pid;
-	info.si_value.sival_ptr = (void *)(uintptr_t)value;
-	return (int)SYS(SYS_rt_tgsigqueueinfo, pid, tid, sig, &info);
 }

@@ -17,7 +17,7 @@
  *	which any tail is harmless: `test $imm32,%eax` for a call, `ret` for a tail
  *	jump, a short jump over the tail where nothing is missed. Where something
  *	would be, at places of flick/patch.h, it is a jump to itself: threads wait
- *	there. No thread ever traps: the kernel kills one that blocks SIGTRAP then.
+ *	there. No thread ever traps: the kernel kills one that blocks SIGTRAP (OS12).
  *	Changes of one store are made in HEAD.
  *	A place belongs to the commit that made its `motion` odd.
  * INVARIANT
@@ -334,7 +334,7 @@ bool fl_set_stored(const struct fl_set *set)
 	return set->phase >= HEAD;
 }
 
-/* Signals but SIGTRAP are blocked: a handler that came to a place where this thread
+/* Signals but SIGURG are blocked: a handler that came to a place where this thread
  * holds others would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
 {

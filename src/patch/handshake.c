@@ -1,50 +1,51 @@
 /*
  * handshake.c - interrupt every other thread, once, and know that it happened.
  *
- * Hides the signal: SIGTRAP with a code and a value of ours, queued to one
- * thread after the other; whom to signal is round.c's. The handler is trap.c's.
+ * Hides the signal: SIGURG to one thread after the other; whom to signal is round.c's.
+ * The handler is interrupt.c's.
  *
  * PROTOCOL
  *	sender				interrupted thread (any signal blocked)
- *	make the handler ours		CPUID
- *	queue SIGTRAP, value = round	serve the mark, answers + 1, wake
- *	wait for answers		make an interrupted call again
- *	pass; who is left and has no
- *	signal pending gets another
+ *	store to text
+ *	current = round		(A)
+ *	make the handler ours		round = current		(B)
+ *	send SIGURG			CPUID
+ *	wait for answers		serve the mark, answers + 1, wake
+ *	pass; who is left and has no	the program's handler, or make an
+ *	signal pending gets another	interrupted call again
  * INVARIANT
  *	1 No thread is waited for that will not answer, but one that blocks
- *	  SIGTRAP (until it rests), or cannot be scheduled.
- *	2 No trap of the program's is lost.
+ *	  SIGURG (until it rests), or cannot be scheduled.
+ *	2 No SIGURG of the program's is lost.
  *	3 The program sees no EINTR that it would not see without us.
+ *	4 A signal does no harm, however late it comes.
  * WHY
- *	1 A signal can get lost: only one SIGTRAP is pending at a time, and one
- *	  that the program sent itself, or takes by sigwait(), is not ours. So it
- *	  is sent again; an answer counts once (round.c, 2). Who ends is served.
- *	2 A pending SIGTRAP swallows that of an int3 (OS17). The thread then
- *	  stands behind the trap with nothing else to show: trap.c's
- *	  has_swallowed() looks for that.
+ *	1 A signal can get lost: in a sigwait(), or to an action that the program
+ *	  has just installed. So it is sent again. Any SIGURG is an answer, whoever
+ *	  sent it: (A) pairs with (B), who has seen the round's number executes CPUID
+ *	  behind the stores. An answer counts once (round.c, 2). Who ends is served.
+ *	2 One is pending for a thread at a time (OS17): ours may stand for one of the
+ *	  program's. So every one goes on to the program's handler.
  *	3 Who sleeps in a system call is not interrupted unless everybody is
  *	  asked for (FL_WHO_ALL). It may go to sleep between look and signal.
  *	  SA_RESTART takes care of most calls. The others are made again, if
  *	  they can be (os/restart.c) and told (arch/CPU/resume.c), and the
  *	  program catches no signal: otherwise EINTR may be its own handler's,
  *	  and it knows of EINTR.
+ *	4 The default action is to ignore it (OS17): so does an image that exec has
+ *	  started meanwhile, and a program whose action has been put back.
  * FAILURE
- *	Only by time. A signal may then still be on its way: the handler stays
- *	installed for good. What the program may notice: sigaction(SIGTRAP)
- *	shows our handler; SIGTRAP queued by the program may merge with ours, and
- *	is taken for ours when its sender is in another PID namespace; a
- *	thread in sigwait() for SIGTRAP may get ours; a thread that calls exec
- *	at that very moment may die of it in its new image.
+ *	Only by time. A signal may then still be on its way. What the program may
+ *	notice: sigaction(SIGURG) shows our handler; its own handler for SIGURG gets
+ *	some that nobody in the program has sent; a thread in sigwait() for SIGURG, or
+ *	what exec starts with it blocked, may get ours; one that it ignores, and sends
+ *	itself, may make a call say EINTR where it catches other signals.
  */
 #include <limits.h>
 
 #include "arch/arch.h"
 #include "handshake.h"
-#include "trap.h"
-
-/* Codes below zero are the senders'. This one is nobody else's. */
-enum { CODE = -0x666c6b };
+#include "interrupt.h"
 
 enum { RESEND_US = 1000, PAUSE_US = 100 };
 
@@ -53,22 +54,17 @@ enum { RESEND_US = 1000, PAUSE_US = 100 };
  * own: their handlers make no call return EINTR that a program waits for. */
 #define SYNCHRONOUS (BIT(SIGTRAP) | BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | \
 		     BIT(SIGFPE) | BIT(SIGSYS) | BIT(32) | BIT(33))
+#define OURS BIT(FL_SYNC_SIGNAL)
 
 static uint32_t answers;	/* futex; a hint, the marks decide */
 static uint64_t current;	/* number of the round; W sender, R handler */
 static uint32_t catches_none;	/* W sender before it signals, R handler */
-static uint32_t is_unsettled;	/* a signal may come after its round */
 
 int fl_handshake_open(void)
 {
 	int err = fl_round_open();
 
-	return err ? err : fl_os_signal_queue(fl_os_tid(), 0, CODE, 0);
-}
-
-bool fl_handshake_is_settled(void)
-{
-	return !load_relaxed(&is_unsettled);
+	return err ? err : fl_os_signal_thread(fl_os_tid(), 0);
 }
 
 /* Whom it no longer reaches has ended, which the next pass sees. */
@@ -76,14 +72,13 @@ static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s, bo
 {
 	int err;
 
-	if (again && (s->pending & BIT(SIGTRAP)))
+	(void)r;
+	if (again && (s->pending & OURS))
 		return 0;			/* it will come */
-	if (again)
-		store_relaxed(&is_unsettled, 1);
-	store_relaxed(&catches_none, !(s->caught & ~SYNCHRONOUS));
-	err = fl_trap_install();
+	store_relaxed(&catches_none, !(s->caught & ~(SYNCHRONOUS | OURS)));
+	err = fl_interrupt_install();
 	if (!err)
-		err = fl_os_signal_queue(tid, SIGTRAP, CODE, r->number);
+		err = fl_os_signal_thread(tid, FL_SYNC_SIGNAL);
 	return err == -ESRCH ? 0 : err;
 }
 
@@ -103,7 +98,7 @@ static bool blocks(int tid)
 	struct fl_thread_status s;
 
 	return tid != fl_os_own_thread() && !fl_os_thread_status(0, tid, &s) &&
-	       (s.blocked & BIT(SIGTRAP)) && fl_os_thread_rest(0, tid) == FL_RUNS;
+	       (s.blocked & OURS) && fl_os_thread_rest(0, tid) == FL_RUNS;
 }
 
 static int blocks_now(void *arg, int tid)
@@ -133,13 +128,12 @@ int fl_handshake_ready(void)
 {
 	int r = fl_os_threads(fl_os_tid(), keeps_blocking, NULL);
 
-	return r > 0 ? FLE_TRAPBLOCK : r;
+	return r > 0 ? FLE_SIGBLOCK : r;
 }
 
 static int give_up(void)
 {
-	store_relaxed(&is_unsettled, 1);
-	return fl_os_threads(fl_os_tid(), blocks_now, NULL) == 1 ? FLE_TRAPBLOCK : -ETIMEDOUT;
+	return fl_os_threads(fl_os_tid(), blocks_now, NULL) == 1 ? FLE_SIGBLOCK : -ETIMEDOUT;
 }
 
 int fl_handshake(enum fl_who who, int64_t timeout_us)
@@ -152,7 +146,7 @@ int fl_handshake(enum fl_who who, int64_t timeout_us)
 	int err;
 
 	fl_round_begin(&r);
-	store_relaxed(&current, r.number);
+	store_release(&current, r.number);		/* (A) pairs with (B) */
 	while ((err = fl_round_pass(&r)) > 0) {
 		FL_POINT("handshake.asked");
 		if (fl_os_monotonic_ns() >= until)
@@ -167,22 +161,7 @@ int fl_handshake(enum fl_who who, int64_t timeout_us)
 
 /* ---- in the interrupted thread -------------------------------------------- */
 
-/* Beyond RLIMIT_SIGPENDING the kernel delivers the signal bare: the code SI_USER,
- * and nobody as its sender. */
-static bool is_bare(const siginfo_t *info)
-{
-	return info->si_code == SI_USER && !info->si_pid && !info->si_uid;
-}
-
-/* The round that the signal was sent in; 0: it is none of ours. */
-static uint64_t round_of(const siginfo_t *info)
-{
-	if (info->si_code == CODE)
-		return (uintptr_t)info->si_value.sival_ptr;
-	return is_bare(info) ? load_relaxed(&current) : 0;
-}
-
-static void make_call_again(void *uc)
+void fl_handshake_call_again(void *uc)
 {
 	struct fl_call call;
 
@@ -191,18 +170,14 @@ static void make_call_again(void *uc)
 		fl_arch_call_again(uc, &call);
 }
 
-bool fl_handshake_answer(const siginfo_t *info, void *uc)
+void fl_handshake_answer(void)
 {
-	uint64_t number = round_of(info);
+	uint64_t number = load_acquire(&current);	/* (B) pairs with (A) */
 
-	if (!number)
-		return false;
 	fl_arch_serialise();
 	if (fl_round_serve(number, fl_os_tid())) {
 		/* ordering: none, a hint */
 		__atomic_fetch_add(&answers, 1, __ATOMIC_RELAXED);
 		fl_os_futex_wake(&answers, 1);
 	}
-	make_call_again(uc);
-	return true;
 }

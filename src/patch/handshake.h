@@ -2,24 +2,22 @@
 #ifndef FL_HANDSHAKE_H
 #define FL_HANDSHAKE_H
 
-#include <signal.h>
-
 #include "round.h"
 
 enum { FL_FOR_EVER = -1 };
 
 /* Memory and rights, once. 0 or -errno. */
 int fl_handshake_open(void);
-/* Interrupt whom `who` says by SIGTRAP. On return each of them has executed a
+/* Interrupt whom `who` says by FL_SYNC_SIGNAL. On return each of them has executed a
  * serialising instruction since the call. 0,
- * FLE_TRAPBLOCK or -ETIMEDOUT after `timeout_us`, -errno when /proc cannot be
+ * FLE_SIGBLOCK or -ETIMEDOUT after `timeout_us`, -errno when /proc cannot be
  * read. One caller at a time: under the lock of sync.c. */
 int fl_handshake(enum fl_who who, int64_t timeout_us);
-/* Does some thread keep SIGTRAP blocked while it runs? 0, FLE_TRAPBLOCK. */
+/* Does some thread keep that signal blocked while it runs? 0, FLE_SIGBLOCK. */
 int fl_handshake_ready(void);
-/* In the handler: was that all there was to it? */
-bool fl_handshake_answer(const siginfo_t *, void *ucontext);
-/* No signal of ours is on its way. */
-bool fl_handshake_is_settled(void);
+/* In the handler, whoever sent the signal. */
+void fl_handshake_answer(void);
+/* The handler has done nothing else: let a system call that was interrupted go on. */
+void fl_handshake_call_again(void *ucontext);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* Choose a way to synchronise cores, once per process: the one of that name, or
  * NULL for the one that FL_SYNC_ENV names, else the best that works. 0,
- * FLE_NOSYNC, FLE_TRAPBLOCK, FLE_OPTION: there is no such; the one's error. */
+ * FLE_NOSYNC, FLE_SIGBLOCK, FLE_OPTION: there is no such; the one's error. */
 #define FL_SYNC_ENV "FLICK_SYNC"
 int fl_patch_open(const char *sync);
 void fl_patch_close(void);

@@ -18,7 +18,7 @@ static int probe(void)
 		err = fl_os_thread_blocked(fl_os_tid(), &blocked);
 	if (err)
 		return err;
-	return blocked >> (SIGTRAP - 1) & 1 ? FLE_TRAPBLOCK : fl_handshake_ready();
+	return blocked >> (FL_SYNC_SIGNAL - 1) & 1 ? FLE_SIGBLOCK : fl_handshake_ready();
 }
 
 /* /proc is needed; what denies it (no descriptor left) passes. */
@@ -32,7 +32,7 @@ static void all_cores(void)
 
 const struct fl_sync fl_sync_signal = {
 	.name = "signal",
-	.about = "SIGTRAP to every thread that runs, and its answer",
+	.about = "SIGURG to every thread that runs, and its answer",
 	.asks = true,
 	.probe = probe,
 	.ready = fl_handshake_ready,

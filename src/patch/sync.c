@@ -17,11 +17,10 @@
  * (C) pairs with (D): who sees the end of a sync sees what its runner stored.
  */
 #include "arch/arch.h"
-#include "handshake.h"
+#include "interrupt.h"
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
-#include "trap.h"
 
 const struct fl_sync *const fl_syncs[] = {
 	&fl_sync_membarrier, &fl_sync_signal, &fl_sync_stop, &fl_sync_wait, NULL
@@ -66,7 +65,7 @@ static int choose_best(void)
 
 		if (!why)
 			return 0;
-		if (why == FLE_TRAPBLOCK)
+		if (why == FLE_SIGBLOCK)
 			err = why;
 	}
 	return err;
@@ -152,7 +151,7 @@ void fl_sync_close(void)
 	uint64_t signals;
 
 	fl_os_lock(&lock, &signals);
-	fl_trap_close();
+	fl_interrupt_close();
 	fl_os_unlock(&lock, &signals);
 }
 

@@ -39,7 +39,7 @@ int fl_sync_choose(const char *name);
 
 /* No more for now: signals are the program's own again. */
 void fl_sync_close(void);
-/* Could the cores be synchronised now? 0, FLE_TRAPBLOCK, ... */
+/* Could the cores be synchronised now? 0, FLE_SIGBLOCK, ... */
 int fl_sync_ready(void);
 
 /*

@@ -71,7 +71,7 @@ static int check_change(const struct fl_patch *p, int from, int to, bool may_hol
 		return 0;
 	if (fl_arch_moves(p, from, to, m) < 0)
 		return FLE_STRADDLE;
-	return !may_hold && fl_holds(p, from, to) ? FLE_TRAPBLOCK : 0;
+	return !may_hold && fl_holds(p, from, to) ? FLE_SIGBLOCK : 0;
 }
 
 int fl_tactic_check(const struct fl_patch *p, bool may_hold)

@@ -12,7 +12,7 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);
 /* Must threads that come by meanwhile be held, where it takes three phases? */
 bool fl_holds(const struct fl_patch *, int from, int to);
-/* Can any state become any other under threads? 0, FLE_STRADDLE, FLE_TRAPBLOCK: only
+/* Can any state become any other under threads? 0, FLE_STRADDLE, FLE_SIGBLOCK: only
  * if threads may be held. */
 int fl_tactic_check(const struct fl_patch *, bool may_hold);
 /* Store what differs, in one store; the tactic is not FL_WIDE. */

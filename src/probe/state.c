@@ -60,7 +60,7 @@ static bool is_errno(int err)
  * what the system refuses, against all. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
-	return err == FLE_TRAPBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows);
+	return err == FLE_SIGBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows);
 }
 
 /* Commit; a change that is refused leaves the set, the others go on. The

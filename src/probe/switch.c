@@ -216,7 +216,7 @@ static int switch_unarmed(uint32_t id, int state)
 	return 0;
 }
 
-/* Of a thread that has interrupted itself, by SIGTRAP: nobody freezes meanwhile. */
+/* Of a thread that has interrupted itself, by SIGURG: nobody freezes meanwhile. */
 static enum fl_flipped flip_with_lock(uint32_t id, int state)
 {
 	bool mine = fl_os_lock_is_mine(&switching);
@@ -406,7 +406,7 @@ void fl_switches_wait_for_thaw(void)
 
 /* ---- fork ------------------------------------------------------------------------------- */
 
-/* `switching` may be the thread's own: SIGTRAP has a handler of the program's. */
+/* `switching` may be the thread's own: SIGURG has a handler of the program's. */
 bool fl_probes_keep_modules(uint64_t patience_us)
 {
 	uint64_t signals;

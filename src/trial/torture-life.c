@@ -148,7 +148,7 @@ static void *send_signals(void *arg)
 
 	(void)arg;
 	sigfillset(&all);
-	sigdelset(&all, SIGTRAP);
+	sigdelset(&all, SIGURG);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	for (size_t i = 0; !load_relaxed(&over); i++) {
 		uint32_t before = load_relaxed(&handled);

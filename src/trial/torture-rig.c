@@ -296,7 +296,7 @@ static bool take(struct fl_torture_place *p)
 		flick_call_init(&p->patch, p->at, p->target, 0) :
 		flick_patch_init(&p->patch, p->at, p->bytes[1], p->len);
 
-	if (err == FLICK_E_STRADDLE || err == FLICK_E_TRAPBLOCK)
+	if (err == FLICK_E_STRADDLE || err == FLICK_E_SIGBLOCK)
 		return false;
 	if (!err && flick_patch_state(&p->patch) == FLICK_ON)
 		err = flick_call_off(&p->patch);

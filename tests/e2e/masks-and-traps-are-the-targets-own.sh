@@ -1,6 +1,6 @@
 #!/bin/sh
-# Threads that block every signal; a program that owns SIGTRAP; with libraries
-# that come and go meanwhile.
+# Threads that block every signal; a program that owns SIGTRAP, also where cores are
+# synchronised by a signal; with libraries that come and go meanwhile.
 . "$(dirname "$0")/lib"
 need sqlite3
 for CC in gcc clang; do
@@ -20,6 +20,8 @@ for CC in gcc clang; do
 		done
 	done
 done
-label="sampling:"
-record -- "$work/sigtrap" "$work/dlopen-lib.so"
-succeeded
+for sync in membarrier signal; do
+	label="sampling, $sync:"
+	record --sync=$sync -- "$work/sigtrap" "$work/dlopen-lib.so"
+	succeeded
+done

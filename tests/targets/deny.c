@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "perf"))
 		return deny_call(SYS_perf_event_open) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "sync"))
-		return deny_call(SYS_membarrier) || deny_call(SYS_rt_tgsigqueueinfo) ||
+		return deny_call(SYS_membarrier) || deny_call(SYS_tgkill) ||
 		       deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (strcmp(argv[1], "memfd") && prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
 		return puts("no PR_SET_MDWE here (Linux 6.3)") < 0 ? 1 : 77;

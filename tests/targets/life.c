@@ -222,7 +222,7 @@ BODY static void live(int step)
 	}
 }
 
-/* That flick may stand before the action of SIGTRAP is said in docs/GUEST.md. */
+/* That flick may stand before the action of SIGURG is said in docs/GUEST.md. */
 static void print_status(void)
 {
 	static const char *const names[] = { "SigBlk:", "SigIgn:", "SigCgt:" };
@@ -233,7 +233,7 @@ static void print_status(void)
 		for (int i = 0; i < 3; i++)
 			if (!strncmp(line, names[i], 7))
 				printf("%s %llx\n", names[i], strtoull(line + 7, NULL, 16) &
-				       ~(1ull << (SIGTRAP - 1)));
+				       ~(1ull << (SIGURG - 1)));
 	if (f)
 		fclose(f);
 }

@@ -1,4 +1,4 @@
-/* sigmask [LIBRARY]: threads that block every signal, SIGTRAP too, and call;
+/* sigmask [LIBRARY]: threads that block every signal and call;
  * meanwhile the library is loaded and unloaded (see dlopen.c). */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* sigtrap [LIBRARY]: owns SIGTRAP, executes int3 itself, and loads the library
- * (see dlopen.c) meanwhile: its handler sees its own traps and no others. */
+ * (see dlopen.c) meanwhile: its handler sees its own traps and no others. Of the
+ * signals for urgent data that it sends itself it misses none. */
 #include <dlfcn.h>
 #include <signal.h>
-#define FUNCTIONS(X) X(main) X(leaf) X(on_trap) X(trapper)
+#define FUNCTIONS(X) X(main) X(leaf) X(on_trap) X(trapper) X(on_urgent) X(urge)
 #include "truth.h"
 
 __attribute__((visibility("default"))) unsigned long library_calls[6];
@@ -18,6 +19,22 @@ BODY static void on_trap(int sig, siginfo_t *info, void *context)
 	CALLED(on_trap);
 	CHECK(sig == SIGTRAP && info && context);
 	KEEP(leaf(sig));
+}
+
+BODY static void on_urgent(int sig)
+{
+	CALLED(on_urgent);
+	KEEP(leaf(sig));
+}
+
+/* Flick may send some, too (docs/GUEST.md). */
+BODY static void urge(void)
+{
+	unsigned long before = CALLS(on_urgent);
+
+	CALLED(urge);
+	raise(SIGURG);
+	CHECK(CALLS(on_urgent) > before);
 }
 
 BODY static void trapper(void)
@@ -47,8 +64,11 @@ int main(int argc, char **argv)
 	CHECK(was.sa_handler == SIG_DFL);	/* nobody else's shows */
 	for (int i = 0; i < 100; i++)
 		trapper();
-	for (int i = 0; argc > 1 && i < 20; i++)
+	signal(SIGURG, on_urgent);
+	for (int i = 0; argc > 1 && i < 20; i++) {
 		load(argv[1]);
+		urge();
+	}
 	for (int i = 0; i < 100; i++)
 		trapper();
 	raise(SIGTRAP);

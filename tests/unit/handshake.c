@@ -26,18 +26,19 @@
 
 #include "arch/arch.h"
 #include "patch/handshake.h"
+#include "patch/interrupt.h"
 #include "patch/patch.h"
 #include "patch/sync.h"
-#include "patch/trap.h"
+#include "stop-at.h"
 
 #define CHECK(x) do { if (!(x)) { fprintf(stderr, "%d: %s\n", __LINE__, #x); \
 				  _exit(1); } } while (0)
 
-static uint32_t stop;
+static uint32_t over;
 
 static bool goes_on(void)
 {
-	return !load_relaxed(&stop);
+	return !load_relaxed(&over);
 }
 
 static void assert_child(void (*run)(void))
@@ -263,7 +264,7 @@ static void run_naps(const char *sync)
 		CHECK(!pthread_create(&t[i], NULL, nap, NULL));
 	for (int i = 0; i < 1000; i++)
 		fl_patch_sync();
-	store_relaxed(&stop, 1);
+	store_relaxed(&over, 1);
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 }
@@ -335,7 +336,7 @@ static void run_churn(const char *sync)
 		CHECK(!pthread_create(&t[i], NULL, runs[i], NULL));
 	for (int i = 0; i < 200; i++)
 		fl_patch_sync();
-	store_relaxed(&stop, 1);
+	store_relaxed(&over, 1);
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 }
@@ -414,17 +415,16 @@ static void mask_changes(void)
 	CHECK(!fl_handshake_open());
 	CHECK(!pthread_create(&t, NULL, block_for_a_while, NULL));
 	await_step(1);
-	CHECK(fl_handshake_ready() == FLE_TRAPBLOCK);
-	CHECK(fl_handshake(FL_WHO_RUNNING, 20000) == FLE_TRAPBLOCK);
-	CHECK(!fl_handshake_is_settled());	/* the signal is on its way */
-	fl_patch_close();			/* and will find our handler */
+	CHECK(fl_handshake_ready() == FLE_SIGBLOCK);
+	CHECK(fl_handshake(FL_WHO_RUNNING, 20000) == FLE_SIGBLOCK);
+	fl_patch_close();	/* a signal is on its way, and finds the program's action */
 	store_release(&step, 2);		/* ordering: the test's own */
 	await_step(3);
 	CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
 	CHECK(fl_handshake_ready() == 0);
 }
 
-static void a_thread_that_blocks_sigtrap_is_named(void **state)
+static void a_thread_that_blocks_the_signal_is_named(void **state)
 {
 	(void)state;
 	assert_child(mask_changes);
@@ -459,74 +459,164 @@ static void a_sync_waits_for_a_mask(void **state)
 	assert_child(mask_changes_late);
 }
 
+/* ---- an exec meanwhile ------------------------------------------------------------- */
+
+/* Its signal is pending in the thread that calls exec, and for the new image. */
+static void *ask_in_vain(void *arg)
+{
+	await_step(1);
+	CHECK(fl_handshake(FL_WHO_ALL, 20000));
+	store_release(&step, 2);		/* ordering: the test's own */
+	return spin(arg);
+}
+
+static void block(sigset_t *urgent)
+{
+	sigemptyset(urgent);
+	sigaddset(urgent, SIGURG);
+	pthread_sigmask(SIG_BLOCK, urgent, NULL);
+}
+
+static void exec_under_a_signal(void)
+{
+	sigset_t all, pending;
+	pthread_t t;
+
+	CHECK(!fl_handshake_open());
+	CHECK(!pthread_create(&t, NULL, ask_in_vain, NULL));
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	store_release(&step, 1);		/* ordering: the test's own */
+	await_step(2);
+	CHECK(!sigpending(&pending) && sigismember(&pending, FL_SYNC_SIGNAL));
+	execl("/proc/self/exe", "handshake", "anew", NULL);
+	_exit(1);
+}
+
+/* What exec has started: with all signals blocked, and one pending. */
+static int begin_anew(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+	return 0;
+}
+
+static void an_image_lives_that_begins_under_a_signal(void **state)
+{
+	(void)state;
+	assert_child(exec_under_a_signal);
+}
+
 /* ---- the program's own ------------------------------------------------------------ */
 
-static volatile uint64_t traps_taken;
-static uint64_t traps_met;
+static volatile uint64_t taken;
 
-static void on_trap(int sig)
+static void on_urgent(int sig)
 {
 	(void)sig;
-	traps_taken++;
+	taken++;
+}
+
+static void send_oneself(void)
+{
+	CHECK(!syscall(SYS_tgkill, getpid(), gettid(), SIGURG));
+}
+
+/* Ours is pending already, so the kernel drops the program's. */
+static void *send_into_ours(void *arg)
+{
+	sigset_t urgent;
+	uint64_t before;
+
+	block(&urgent);
+	store_release(&step, 1);		/* ordering: the test's own */
+	await_step(2);
+	before = taken;
+	send_oneself();
+	pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
+	CHECK(taken > before);
+	return arg;
+}
+
+static void program_sends(void)
+{
+	pthread_t t;
+
+	signal(SIGURG, on_urgent);
+	CHECK(!fl_handshake_open());
+	CHECK(!pthread_create(&t, NULL, send_into_ours, NULL));
+	await_step(1);
+	CHECK(fl_handshake(FL_WHO_ALL, 20000));
+	store_release(&step, 2);		/* ordering: the test's own */
+	pthread_join(t, NULL);
+	taken = 0;
+	for (uint64_t i = 1; i <= 1000; i++) {
+		send_oneself();
+		CHECK(taken == i);		/* nor made up, where we send none */
+	}
+}
+
+static void no_signal_of_the_programs_is_lost(void **state)
+{
+	(void)state;
+	assert_child(program_sends);
+}
+
+static int send_to(void *arg, int tid)
+{
+	(void)arg;
+	CHECK(!syscall(SYS_tgkill, getpid(), tid, SIGURG));
+	return 0;
+}
+
+/* Nobody is to notice one that is ignored, but for our handler. */
+static void sleepers_run_own(void)
+{
+	CHECK(!fl_handshake_open());
+	start_sleepers();
+	CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
+	for (int i = 0; i < 20; i++)
+		CHECK(!fl_os_threads(gettid(), send_to, NULL));
+	CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
+	CHECK(!ended);
+}
+
+static void what_the_program_ignores_interrupts_nothing(void **state)
+{
+	(void)state;
+	assert_child(sleepers_run_own);
 }
 
 static void *trap(void *arg)
 {
 	while (goes_on()) {
-		/* With NOPs before it, it can be no other instruction's end. */
-		__asm__ volatile(".skip 15, 0x90\n\tint3");
-		traps_met++;
+		uint64_t before = taken;
+
+		__asm__ volatile("int3");
+		CHECK(taken == before + 1);
 	}
 	return arg;
 }
 
-/* One that is pending swallows the next: none may get lost for that. Unguarded
- * hundreds would. An interrupt between the handler's return and the next
- * instruction makes a case or two undecidable (trap.c). */
+/* One thread traps all the time, and is interrupted all the time. */
 static void program_traps(void)
 {
+	struct sigaction now;
 	pthread_t t;
 
-	signal(SIGTRAP, on_trap);
+	signal(SIGTRAP, on_urgent);
 	CHECK(!fl_handshake_open());
 	CHECK(!pthread_create(&t, NULL, trap, NULL));
 	for (int i = 0; i < 20000; i++)
 		CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
-	store_relaxed(&stop, 1);
+	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_handler == on_urgent);
+	store_relaxed(&over, 1);
 	pthread_join(t, NULL);
-	CHECK(traps_taken + 9 > traps_met && traps_met + 9 > traps_taken);
 }
 
-/* One trap, and then long behind instructions that end as an int3 looks. */
-static void *compare(void *arg)
-{
-	__asm__ volatile(".skip 15, 0x90\n\tint3");
-	while (goes_on())
-		__asm__ volatile(".rept 64\n\tcmp %%cl,%%r12b\n\t.endr" ::: "cc");
-	return arg;
-}
-
-static void program_compares(void)
-{
-	pthread_t t;
-
-	signal(SIGTRAP, on_trap);
-	CHECK(!fl_handshake_open());
-	CHECK(!pthread_create(&t, NULL, compare, NULL));
-	for (int i = 0; i < 20000; i++)
-		CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
-	store_relaxed(&stop, 1);
-	pthread_join(t, NULL);
-	CHECK(traps_taken == 1);
-}
-
-static void no_trap_is_made_up(void **state)
-{
-	(void)state;
-	assert_child(program_compares);
-}
-
-static void no_trap_of_the_programs_is_lost(void **state)
+static void traps_are_the_programs_alone(void **state)
 {
 	(void)state;
 	assert_child(program_traps);
@@ -535,7 +625,7 @@ static void no_trap_of_the_programs_is_lost(void **state)
 /* Handlers that call the one that was there before, as they found it. */
 enum { CHAINED = 3 };
 static struct sigaction found[CHAINED];
-static char took[16];			/* who took the trap, in order */
+static char took[16];			/* who took the signal, in order */
 static sigjmp_buf out;
 static bool leaves;
 
@@ -568,7 +658,7 @@ static void put_before(int i, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 
-	CHECK(!sigaction(SIGTRAP, &sa, &found[i]));
+	CHECK(!sigaction(SIGURG, &sa, &found[i]));
 }
 
 static void expect(const char *order)
@@ -576,7 +666,7 @@ static void expect(const char *order)
 	for (int i = 0; i < 3; i++) {
 		memset(took, 0, sizeof took);
 		if (!leaves || !sigsetjmp(out, 1))
-			__asm__ volatile("int3");
+			send_oneself();
 		CHECK(!strcmp(took, order));
 	}
 }
@@ -587,30 +677,30 @@ static void program_chains(void)
 
 	put_before(0, first);
 	expect("0");
-	CHECK(!fl_trap_install());
+	CHECK(!fl_interrupt_install());
 	expect("0");
 	put_before(1, second);			/* found ours */
 	expect("10");
-	CHECK(!fl_trap_install());
+	CHECK(!fl_interrupt_install());
 	expect("10");
 	put_before(2, third);			/* found ours again */
 	expect("210");
-	CHECK(!fl_trap_install());
+	CHECK(!fl_interrupt_install());
 	expect("210");
 	leaves = true;
 	expect("2");
 	leaves = false;
 	expect("210");
-	fl_trap_close();
-	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_sigaction == third);
+	fl_interrupt_close();
+	CHECK(!sigaction(SIGURG, NULL, &now) && now.sa_sigaction == third);
 	expect("210");
-	CHECK(!fl_trap_install());
+	CHECK(!fl_interrupt_install());
 	expect("210");
-	signal(SIGTRAP, on_trap);
-	CHECK(!fl_trap_install());
-	traps_taken = 0;
+	signal(SIGURG, on_urgent);
+	CHECK(!fl_interrupt_install());
+	taken = 0;
 	expect("");
-	CHECK(traps_taken == 3);
+	CHECK(taken == 3);
 }
 
 static void a_chain_of_handlers_has_an_end(void **state)
@@ -619,18 +709,42 @@ static void a_chain_of_handlers_has_an_end(void **state)
 	assert_child(program_chains);
 }
 
+static void come_meanwhile(void)
+{
+	signal(SIGURG, on_urgent);
+}
+
+/* Between flick's look at the action and its own. */
+static void program_hurries(void)
+{
+	stop("interrupt.looked", come_meanwhile);
+	CHECK(!fl_interrupt_install());
+	taken = 0;
+	send_oneself();
+	CHECK(taken == 1);
+	fl_interrupt_close();
+	send_oneself();
+	CHECK(taken == 2);
+}
+
+static void a_handler_that_comes_meanwhile_is_kept(void **state)
+{
+	(void)state;
+	assert_child(program_hurries);
+}
+
 /* Its mask and action are what they would be without us. */
 static void program_ignores(void)
 {
 	struct sigaction sa = { .sa_handler = SIG_IGN }, now;
 
-	sigaction(SIGTRAP, &sa, NULL);
-	CHECK(!fl_trap_install());
-	kill(getpid(), SIGTRAP);
-	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_handler != SIG_IGN);
-	fl_trap_close();
-	CHECK(!sigaction(SIGTRAP, NULL, &now) && now.sa_handler == SIG_IGN);
-	kill(getpid(), SIGTRAP);
+	sigaction(SIGURG, &sa, NULL);
+	CHECK(!fl_interrupt_install());
+	kill(getpid(), SIGURG);
+	CHECK(!sigaction(SIGURG, NULL, &now) && now.sa_handler != SIG_IGN);
+	fl_interrupt_close();
+	CHECK(!sigaction(SIGURG, NULL, &now) && now.sa_handler == SIG_IGN);
+	kill(getpid(), SIGURG);
 }
 
 static void the_programs_action_is_put_back(void **state)
@@ -668,7 +782,7 @@ static void the_tracer_is_no_child_of_the_programs(void **state)
 	assert_child(program_waits);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleepers_are_left_in_peace),
@@ -676,14 +790,20 @@ int main(void)
 		cmocka_unit_test(who_falls_asleep_meanwhile_sees_no_eintr),
 		cmocka_unit_test(threads_and_children_come_and_go),
 		cmocka_unit_test(a_main_thread_that_has_ended_is_not_waited_for),
-		cmocka_unit_test(a_thread_that_blocks_sigtrap_is_named),
+		cmocka_unit_test(a_thread_that_blocks_the_signal_is_named),
 		cmocka_unit_test(a_sync_waits_for_a_mask),
-		cmocka_unit_test(no_trap_of_the_programs_is_lost),
-		cmocka_unit_test(no_trap_is_made_up),
+		cmocka_unit_test(an_image_lives_that_begins_under_a_signal),
+		cmocka_unit_test(no_signal_of_the_programs_is_lost),
+		cmocka_unit_test(what_the_program_ignores_interrupts_nothing),
+		cmocka_unit_test(traps_are_the_programs_alone),
+		cmocka_unit_test(a_handler_that_comes_meanwhile_is_kept),
 		cmocka_unit_test(a_chain_of_handlers_has_an_end),
 		cmocka_unit_test(the_programs_action_is_put_back),
 		cmocka_unit_test(the_tracer_is_no_child_of_the_programs),
 	};
 
+	(void)argv;
+	if (argc > 1)
+		return begin_anew();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * unit/phases: no phase of a change goes on before all cores have been synchronised
- * behind the last; and a trap of the program's own is taken as without us.
+ * behind the last; and a SIGURG of the program's own is taken as without us.
  *
  * timeout: 30
  */
@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "flick/patch.h"
+#include "patch/interrupt.h"
 #include "patch/sync.h"
-#include "patch/trap.h"
 #include "site/site.h"
 
 enum { AT = 64 * 4, ONE = 64 };		/* the first byte of a line; `one` returns 1 */
@@ -141,7 +141,7 @@ static void a_switch_of_a_place_syncs_behind_each_phase(void **state)
 	assert_string_equal(story, "S");
 }
 
-/* ---- traps of the program's -------------------------------------------------------- */
+/* ---- signals of the program's ----------------------------------------------------- */
 
 static volatile sig_atomic_t foreign;
 static uint64_t mask_in_handler;
@@ -163,22 +163,24 @@ static void on_foreign(int sig, siginfo_t *info, void *context)
 	foreign++;
 }
 
-/* Flick's handler stands before the program's, which takes one trap. */
-static void trap_once(int flags, int blocked)
+/* Flick's handler stands before the program's, which takes one signal. */
+static void take_once(int flags, int blocked)
 {
 	struct sigaction act = { .sa_sigaction = on_foreign, .sa_flags = SA_SIGINFO | flags };
+	const int seen = SA_RESTART | SA_ONSTACK;
 	struct sigaction now;
 
 	sigaddset(&act.sa_mask, blocked);
-	sigaction(SIGTRAP, &act, NULL);
+	sigaction(SIGURG, &act, NULL);
 	foreign = 0;
-	assert_int_equal(fl_trap_install(), 0);
-	sigaction(SIGTRAP, NULL, &now);
+	assert_int_equal(fl_interrupt_install(), 0);
+	sigaction(SIGURG, NULL, &now);
 	assert_true(now.sa_sigaction != on_foreign);
-	__asm__ volatile("int3");
+	assert_int_equal(now.sa_flags & seen, flags & seen);
+	raise(SIGURG);
 	assert_int_equal(foreign, 1);
 	fl_patch_close();
-	sigaction(SIGTRAP, NULL, &now);
+	sigaction(SIGURG, NULL, &now);
 	assert_true(now.sa_sigaction == on_foreign);
 }
 
@@ -187,16 +189,17 @@ static uint64_t bit(int sig)
 	return 1ull << (sig - 1);
 }
 
-static void a_foreign_trap_is_handled_under_its_own_mask(void **state)
+static void a_foreign_signal_is_handled_as_it_asked_for(void **state)
 {
 	uint64_t before = mask_now();
 
 	(void)state;
-	trap_once(0, SIGUSR1);
-	assert_true(mask_in_handler == (before | bit(SIGUSR1) | bit(SIGTRAP)));
+	take_once(0, SIGUSR1);
+	assert_true(mask_in_handler == (before | bit(SIGUSR1) | bit(SIGURG)));
 	assert_true(mask_now() == before);
-	trap_once(SA_NODEFER, SIGUSR2);
+	take_once(SA_NODEFER | SA_RESTART, SIGUSR2);
 	assert_true(mask_in_handler == (before | bit(SIGUSR2)));
+	take_once(SA_ONSTACK, SIGUSR2);
 }
 
 int main(void)
@@ -204,7 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_syncs_behind_each_phase),
 		cmocka_unit_test(a_switch_of_a_place_syncs_behind_each_phase),
-		cmocka_unit_test(a_foreign_trap_is_handled_under_its_own_mask),
+		cmocka_unit_test(a_foreign_signal_is_handled_as_it_asked_for),
 	};
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,

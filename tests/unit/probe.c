@@ -437,59 +437,59 @@ static void frames_stay_in_their_table(void **unused)
 	runs(fill_frames);
 }
 
-/* ---- traps that are signals ----------------------------------------------------- */
+/* ---- signals that stay open ----------------------------------------------------- */
 
 /* A program's own: its handler enqueues, a series of its own. */
-static uint64_t traps;
+static uint64_t taken;
 
-static void on_trap(int sig)
+static void on_urgent(int sig)
 {
 	(void)sig;
-	fl_channel_put(1, traps, rig_check(traps, 1));
-	traps++;
+	fl_channel_put(1, taken, rig_check(taken, 1));
+	taken++;
 }
 
-static void raise_trap(void)
+static void raise_urgent(void)
 {
-	raise(SIGTRAP);
+	raise(SIGURG);
 }
 
-static void trap_while_enqueueing(struct rig *r)
+static void signal_while_enqueueing(struct rig *r)
 {
 	static const char *const points[] = { "ring.counted", "ring.claimed", "ring.moved" };
 
-	signal(SIGTRAP, on_trap);
+	signal(SIGURG, on_urgent);
 	for (uint64_t i = 0; i < 30000; i++) {
 		if (!at_stop)
-			stop(points[i % ARRAY_LEN(points)], raise_trap);
+			stop(points[i % ARRAY_LEN(points)], raise_urgent);
 		fl_channel_put(0, i, rig_check(i, 0));
 	}
-	r->shared[0] = 30000 + traps;
-	NEED(traps > 50);
+	r->shared[0] = 30000 + taken;
+	NEED(taken > 50);
 }
 
-static void a_trap_in_the_middle_overwrites_nothing(void **unused)
+static void a_signal_in_the_middle_overwrites_nothing(void **unused)
 {
 	(void)unused;
-	runs(trap_while_enqueueing);
+	runs(signal_while_enqueueing);
 	assert_int_equal(g->delivered, g->shared[0]);
 	assert_int_equal(g->misordered, 0);
 	assert_int_equal(g->torn, 0);
 }
 
-static void trap_while_claiming(struct rig *unused)
+static void signal_while_claiming(struct rig *unused)
 {
 	(void)unused;
-	signal(SIGTRAP, on_trap);
-	stop("thread.claim", raise_trap);
+	signal(SIGURG, on_urgent);
+	stop("thread.claim", raise_urgent);
 	fl_channel_put(0, 0, rig_check(0, 0));
-	NEED(traps == 1);
+	NEED(taken == 1);
 }
 
-static void a_trap_in_a_claim_takes_no_second_slot(void **unused)
+static void a_signal_in_a_claim_takes_no_second_slot(void **unused)
 {
 	(void)unused;
-	runs(trap_while_claiming);
+	runs(signal_while_claiming);
 	assert_int_equal(g->m->n_slots_used, 1);
 	assert_int_equal(g->delivered, 1);
 	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
@@ -647,8 +647,8 @@ int main(void)
 		TEST(arming_waits_for_the_end_of_a_dlclose),
 		TEST(a_dlclose_of_an_earlier_use_ends_with_it),
 		TEST(a_freeze_waits_for_who_is_storing),
-		TEST(a_trap_in_the_middle_overwrites_nothing),
-		TEST(a_trap_in_a_claim_takes_no_second_slot),
+		TEST(a_signal_in_the_middle_overwrites_nothing),
+		TEST(a_signal_in_a_claim_takes_no_second_slot),
 		TEST(a_place_has_a_probe_for_each_module),
 		TEST(a_probe_without_a_site_calls_its_handler),
 		TEST(a_shared_exit_stays_on),

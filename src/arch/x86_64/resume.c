@@ -15,7 +15,7 @@
 
 #include "arch/arch.h"
 
-enum { TRAP_BREAKPOINT = 3, RESUME_FLAG = 1 << 16, CALL_BYTES = 2, MOV_BYTES = 5 };
+enum { CALL_BYTES = 2, MOV_BYTES = 5 };
 
 void fl_arch_serialise(void)
 {
@@ -48,23 +48,6 @@ void fl_arch_retry(void *uc, uintptr_t pc)
 bool fl_arch_is_delivered(const void *uc, const void *cfa)
 {
 	return uc == cfa;
-}
-
-bool fl_arch_has_trapped(const void *uc)
-{
-	return reg(uc, REG_TRAPNO) == TRAP_BREAKPOINT;
-}
-
-/* The resume flag: the processor clears it behind the next instruction, so who
- * still has it has executed none since. */
-bool fl_arch_is_marked(const void *uc)
-{
-	return reg(uc, REG_EFL) & RESUME_FLAG;
-}
-
-void fl_arch_mark_return(void *uc)
-{
-	((ucontext_t *)uc)->uc_mcontext.gregs[REG_EFL] |= RESUME_FLAG;
 }
 
 /* `p` is behind a syscall instruction: the number of its call, or -1. Nothing
