@@ -179,6 +179,7 @@ struct fl_session_options {
 	enum fl_action action;
 	uint32_t samples, epoch_ms, buffer_kib;
 	uint32_t max_sites, max_threads;	/* 0: as fl_shm_create() has it */
+	uint32_t memory_mib;		/* 0: as fl_limits_memory() has it */
 	uint32_t rate;			/* of windows, in millionths; 0: none */
 	bool rate_adapts;
 	const char *rate_text;		/* as it was asked for */
@@ -234,6 +235,8 @@ struct fl_session {
 	int status;			/* of waitpid */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns;		/* when it had ended; 0: it has not */
+	uint64_t look_ns;		/* when to look at flick's memory next */
+	bool is_spent;			/* it is more than was allowed */
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;
 	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
@@ -268,6 +271,10 @@ void fl_rate_measure(struct fl_session *, uint64_t now);
 /* Wish for as much as the system's limits allow, and say what that leaves
  * (limits.c). */
 void fl_limits_fit(struct fl_shm_options *);
+/* The most that flick itself keeps, in bytes: as asked for, or 0: half of the machine's
+ * memory. Is it more than that by now? */
+uint64_t fl_limits_memory(uint32_t mib);
+bool fl_limits_is_spent(uint64_t bytes);
 /* The account that a recording was stored with. 0 or -1 with `why` filled. */
 int fl_store_account(struct fl_store *, struct fl_account *, char why[FL_WHY]);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
@@ -331,6 +338,8 @@ int fl_readers_open(struct fl_session *);
 /* Nobody looks up what the analyses look up in between. */
 void fl_readers_hold(struct fl_readers *);
 void fl_readers_release(struct fl_readers *);
+/* They take nothing more until the target is gone. */
+void fl_readers_stop(struct fl_readers *);
 /* The target is gone: they drain the rest and end; what they found goes into a
  * run. 0 or the first error of theirs. */
 int fl_readers_finish(struct fl_readers *, struct fl_run *into);

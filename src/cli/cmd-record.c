@@ -25,6 +25,7 @@ static const struct fl_option options[] = {
 	{ 0, "sites", "N", "room for so many probe sites (1048576)" },
 	{ 0, "threads", "N", "room for so many threads at a time (2048)" },
 	{ 0, "readers", "N", "threads that drain rings and analyse (1)" },
+	{ 0, "memory", "MIB", "the most that flick itself keeps (half of all there is)" },
 	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
@@ -39,8 +40,8 @@ static const struct fl_option options[] = {
 };
 
 enum { OUTPUT, ANALYSIS, ALL, RAW, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, SITES, THREADS, READERS, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW, TEXT,
-       WHY, SYNC, CPU, TARGET_CPU };
+       BUFFER, SITES, THREADS, READERS, MEMORY, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW,
+       TEXT, WHY, SYNC, CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
@@ -90,6 +91,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case SITES:	 return take_number(o, value, FL_MAX_SITES, &w->o.max_sites);
 	case THREADS:	 return take_number(o, value, FL_MAX_SLOTS, &w->o.max_threads);
 	case READERS:	 return take_number(o, value, FL_MAX_READERS, &w->o.readers);
+	case MEMORY:	 return take_number(o, value, UINT32_MAX, &w->o.memory_mib);
 	case TRACE:	 w->o.trace = true; return 0;
 	case ALLOW_LOSS: w->o.allow_loss = true; return 0;
 	case EXIT_CODE:	 w->o.exit_code = true; return 0;

@@ -315,7 +315,7 @@ static int exit_status(const struct fl_session *s)
 {
 	uint32_t left_out = s->shm->left_out & (FL_LEFT_SITES | FL_LEFT_MODULES);
 
-	if ((s->account.lost || left_out) && !s->o->allow_loss)
+	if ((s->account.lost || left_out || s->is_spent) && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
 		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :

@@ -1,11 +1,19 @@
 /*
- * limits.c - the shared region where the system limits addresses or files.
+ * limits.c - the shared region where the system limits addresses or files; and how
+ * much flick itself keeps of what a program tells.
  *
  * A target's address space is limited as ours is (ulimit -v), and it has the region
  * in it, and some three times the table of sites; and a memory file is a file (ulimit
  * -f). So an eighth of the limit goes to sites, and as much to threads.
+ *
+ * Of what it is told flick keeps modules and sites, for which the region has room once
+ * and for all; and names, threads, callers, contexts, open calls, files that samples
+ * met, of which a program can make as many as it likes. All these together have one
+ * limit, that is looked at now and then.
  */
+#include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -63,4 +71,23 @@ void fl_limits_fit(struct fl_shm_options *o)
 	fl_say("%s are limited (ulimit -%c): room for %u threads at a time",
 	       limit == addresses ? "addresses" : "the sizes of files",
 	       limit == addresses ? 'v' : 'f', o->n_slots);
+}
+
+uint64_t fl_limits_memory(uint32_t mib)
+{
+	return mib ? (uint64_t)mib << 20 :
+	       (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
+/* What is in memory and nobody else's: the region is the target's, too. */
+bool fl_limits_is_spent(uint64_t bytes)
+{
+	unsigned long resident = 0, shared = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*u %lu %lu", &resident, &shared) != 2)
+		resident = shared = 0;
+	if (f)
+		fclose(f);
+	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) > bytes;
 }

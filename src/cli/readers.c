@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "os/os.h"
 
 #define WAIT_US 2000
 
@@ -27,6 +28,7 @@ struct other {
 struct fl_readers {
 	pthread_rwlock_t names;
 	uint32_t over;			/* 1: the target is gone */
+	uint32_t stopped;		/* 1: nothing more is taken */
 	uint32_t n;
 	struct fl_thread *threads;	/* of all readers, when they have ended */
 	size_t n_threads;
@@ -75,7 +77,9 @@ static void *drain(void *arg)
 	struct other *o = arg;
 
 	while (!load_acquire(&o->all->over))		/* (A) pairs with (B) */
-		if (!fl_reader_poll(o->reader, false))
+		if (load_relaxed(&o->all->stopped))
+			fl_os_sleep_us(WAIT_US);
+		else if (!fl_reader_poll(o->reader, false))
 			fl_reader_wait(o->reader, WAIT_US);
 	while (fl_reader_poll(o->reader, true))
 		;
@@ -139,6 +143,12 @@ void fl_readers_release(struct fl_readers *all)
 {
 	if (all)
 		pthread_rwlock_unlock(&all->names);
+}
+
+void fl_readers_stop(struct fl_readers *all)
+{
+	if (all)
+		store_relaxed(&all->stopped, 1);
 }
 
 static void join(struct fl_readers *all)

@@ -451,9 +451,43 @@ static void stop_when_due(struct fl_session *s, bool *stopped)
 		kill(s->pid, SIGTERM);
 }
 
+/* A program may tell of more than there is memory for. It runs on as after our death. */
+static void look_at_memory(struct fl_session *s)
+{
+	enum { LOOK_NS = 20000000 };
+	uint64_t now = fl_os_monotonic_ns(), most;
+
+	if (s->is_spent || now < s->look_ns)
+		return;
+	s->look_ns = now + LOOK_NS;
+	most = fl_limits_memory(s->o->memory_mib);
+	if (!fl_limits_is_spent(most))
+		return;
+	s->is_spent = true;
+	fl_shm_leave(s->shm);
+	fl_readers_stop(s->readers);
+	fl_say("what %s tells takes more than %llu MiB of memory: the recording ends here, the "
+	       "program goes on; --memory=MIB allows more", s->o->argv[0],
+	       (unsigned long long)(most >> 20));
+}
+
+/* What there is to take now. False: nothing. */
+static bool take_more(struct fl_session *s, bool gone)
+{
+	bool asked;
+
+	if (s->is_spent)
+		return false;
+	fl_sampler_poll(s->sampler);
+	asked = !gone && fl_dialogue_answer(s);
+	return fl_reader_poll(s->reader, gone) || asked;
+}
+
 static void wait_for_more(struct fl_session *s)
 {
-	if (fl_dialogue_started(s))
+	if (s->is_spent)
+		fl_os_sleep_us(WAIT_US);
+	else if (fl_dialogue_started(s))
 		fl_reader_wait(s->reader, WAIT_US);
 	else
 		fl_os_futex_wait(&s->shm->phase, FL_PHASE_START, WAIT_US);
@@ -462,14 +496,13 @@ static void wait_for_more(struct fl_session *s)
 static void drain(struct fl_session *s)
 {
 	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
-	bool gone = false, asked, stopped = false, told = false;
+	bool gone = false, stopped = false, told = false;
 
 	while (!gone) {
 		gone = is_gone(s);
-		fl_sampler_poll(s->sampler);
-		asked = !gone && fl_dialogue_answer(s);
-		if (!fl_reader_poll(s->reader, gone) && !gone && !asked)
+		if (!take_more(s, gone) && !gone)
 			wait_for_more(s);
+		look_at_memory(s);
 		stop_when_due(s, &stopped);
 		show_progress(s, &progress);
 		tell_waiting(s, &told);
