@@ -289,7 +289,7 @@ int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
 /* What the probes of one call cost here (overhead.c), by whether their sites are at
  * first instructions; 0: that could not be measured. Takes a few milliseconds. */
-void fl_overhead_measure(struct fl_overhead out[2]);
+void fl_overhead_measure(struct fl_overhead out[2], enum fl_action);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */

@@ -4,8 +4,10 @@
  * The very routines and the very ring of a target run for some milliseconds in a child
  * of flick's: entry, a little work, exit, entry. What each pair takes beside the work,
  * and how much of that lies between its two clock readings, is taken out of all times
- * that are made of such records (analysis/stack.h). A program whose caches are full pays
- * more than that; self times rest on samples where the system gives them (profile.c).
+ * that are made of such records (analysis/stack.h). Beside a little work a core runs a
+ * part of a probe for nothing; beside more it does not. Programs have both, so what is
+ * taken is the mean of the two. A program whose caches are full pays more than that;
+ * self times rest on samples where the system gives them (profile.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +21,11 @@
 
 enum {
 	ROUNDS = 64,
-	PAIRS = 400			/* a round: less than a chunk, so nobody waits */
+	PAIRS = 300,			/* a round: less than a chunk, so nobody waits */
+	LITTLE = 10, MORE = 100		/* steps of work */
 };
+
+enum { ENTRY, EXIT };			/* probes */
 
 struct trial {
 	struct fl_shm *m;
@@ -37,9 +42,9 @@ static void feed(void *arg, const struct fl_batch *b)
 	struct trial *t = arg;
 
 	for (size_t i = 0; i < b->n; i++) {
-		if (b->records[i].probe == 0)
+		if (b->records[i].probe == ENTRY)
 			t->begun = b->records[i].tsc;
-		else if (t->n_inside < ROUNDS * PAIRS)
+		else if (b->records[i].probe == EXIT && t->n_inside < ROUNDS * PAIRS)
 			t->inside[t->n_inside++] = (uint32_t)(b->records[i].tsc - t->begun);
 	}
 }
@@ -55,7 +60,7 @@ static void thread_end(void *arg, uint32_t thread)
 }
 
 /* Two glues, as at an entry and at an exit. */
-static int make_glue(struct trial *t, uintptr_t routine)
+static int make_glue(struct trial *t, const uintptr_t routines[2])
 {
 	int err = fl_near_alloc(&t->near, (uintptr_t)make_glue, (uintptr_t)make_glue + 1,
 				2 * FL_ARCH_GLUE_BYTES, 2 * sizeof(uintptr_t));
@@ -64,7 +69,7 @@ static int make_glue(struct trial *t, uintptr_t routine)
 	for (uint32_t id = 0; !err && id < 2; id++) {
 		size_t offset = id * FL_ARCH_GLUE_BYTES;
 
-		go[id] = routine;
+		go[id] = routines[id];
 		if (!fl_arch_glue(t->near.write + offset, (uintptr_t)t->near.code + offset,
 				  id, (uintptr_t)&go[id]))
 			err = FLE_NOREACH;
@@ -82,16 +87,17 @@ static void nothing(void)
 
 /* A little work, each step of which waits for the one before, as in most functions:
  * a core runs part of a probe beside it. */
-static inline uint64_t work(uint64_t x)
+static inline uint64_t work(uint64_t x, int steps)
 {
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < steps; i++) {
 		x *= 0x9e3779b97f4a7c15ull;
 		__asm__ volatile("" : "+r"(x));
 	}
 	return x;
 }
 
-__attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (*exit)(void))
+__attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (*exit)(void),
+						     int steps)
 {
 	void (*volatile call_entry)(void) = entry;
 	void (*volatile call_exit)(void) = exit;
@@ -99,7 +105,7 @@ __attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (
 
 	for (int i = 0; i < PAIRS; i++) {
 		call_entry();
-		x = work(x);
+		x = work(x, steps);
 		call_exit();
 	}
 	__asm__ volatile("" : : "r"(x));
@@ -107,12 +113,12 @@ __attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (
 }
 
 /* What the work takes alone. */
-__attribute__((noinline)) static uint32_t time_work(void)
+__attribute__((noinline)) static uint32_t time_work(int steps)
 {
 	uint64_t from = fl_arch_ticks(), x = from;
 
 	for (int i = 0; i < PAIRS; i++)
-		x = work(x);
+		x = work(x, steps);
 	__asm__ volatile("" : : "r"(x));
 	return (uint32_t)((fl_arch_ticks() - from) / PAIRS);
 }
@@ -133,20 +139,17 @@ static uint32_t tenth(uint32_t *v, size_t n)
 }
 
 /* The loop around nothing takes its share. */
-static struct fl_overhead measure(struct trial *t, uintptr_t routine)
+static struct fl_overhead measure_beside(struct trial *t, int steps)
 {
-	struct fl_overhead o = { 0 };
+	struct fl_overhead o;
 	uint32_t work_ticks;
 
 	t->n_inside = 0;
-	if (make_glue(t, routine))
-		return o;
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t bare = time_pairs(nothing, nothing);
-		uint64_t full = time_pairs(t->entry, t->exit);
+		uint64_t bare = time_pairs(nothing, nothing, steps);
+		uint64_t full = time_pairs(t->entry, t->exit, steps);
 
-		t->work[i] = time_work();
-
+		t->work[i] = time_work(steps);
 		t->pair[i] = (uint32_t)((full > bare ? full - bare : 0) / PAIRS);
 		fl_reader_poll(t->reader, false);
 	}
@@ -155,15 +158,34 @@ static struct fl_overhead measure(struct trial *t, uintptr_t routine)
 	o.inside = tenth(t->inside, t->n_inside);
 	o.inside = o.inside > work_ticks ? o.inside - work_ticks : 0;
 	o.inside = o.inside < o.pair ? o.inside : o.pair;
-	fl_near_free(&t->near);
 	return o;
 }
 
-/* In a process of its own: it has a target's channel. */
-static void run_child(struct fl_overhead out[2])
+static struct fl_overhead measure(struct trial *t, enum fl_action entry,
+				  enum fl_convention way)
+{
+	const uintptr_t routines[2] = { fl_arch_routine(entry, way),
+					fl_arch_routine(FL_ACT_TIME, way) };
+	struct fl_overhead little, more;
+
+	if (make_glue(t, routines))
+		return (struct fl_overhead){ 0 };
+	little = measure_beside(t, LITTLE);
+	more = measure_beside(t, MORE);
+	fl_near_free(&t->near);
+	return (struct fl_overhead){ (little.inside + more.inside) / 2,
+				     (little.pair + more.pair) / 2 };
+}
+
+/* In a process of its own: it has a target's channel. In windows calls are counted,
+ * too, as they are beside samples. */
+static void run_child(struct fl_overhead out[2], enum fl_action action)
 {
 	static struct trial t;
-	struct fl_shm_options o = { .n_slots = 2, .max_sites = 16, .action = FL_ACT_TIME };
+	struct fl_shm_options o = {
+		.n_slots = 2, .max_sites = 16,
+		.action = action == FL_ACT_WINDOW ? FL_ACT_SAMPLE : action,
+	};
 	struct fl_sink sink = { &t, feed, count, thread_end };
 	int fd;
 
@@ -172,11 +194,11 @@ static void run_child(struct fl_overhead out[2])
 		return;
 	t.m->target_pid = getpid();
 	fl_arch_open();
-	out[0] = measure(&t, fl_arch_routine(FL_ACT_TIME, FL_ABI));
-	out[1] = measure(&t, fl_arch_routine(FL_ACT_TIME, FL_BARE));
+	out[0] = measure(&t, action, FL_ABI);
+	out[1] = measure(&t, action, FL_BARE);
 }
 
-void fl_overhead_measure(struct fl_overhead out[2])
+void fl_overhead_measure(struct fl_overhead out[2], enum fl_action action)
 {
 	struct fl_overhead *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -187,7 +209,7 @@ void fl_overhead_measure(struct fl_overhead out[2])
 		return;
 	pid = fork();
 	if (pid == 0) {
-		run_child(shared);
+		run_child(shared, action);
 		_exit(0);
 	}
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status))

@@ -595,8 +595,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	target_pid = s->pid;
 	/* The target waits for its first answer meanwhile; and who follows flick's
 	 * forks with a debugger meets the target's first. */
-	if (o->action == FL_ACT_TIME && !o->raw)
-		fl_overhead_measure(s->view.overhead);
+	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW) && !o->raw)
+		fl_overhead_measure(s->view.overhead, o->action);
 	fl_symbols_load(s->roster.symbols, s->launch.program);
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));

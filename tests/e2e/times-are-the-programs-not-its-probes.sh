@@ -29,6 +29,15 @@ for n in 30 100 1k; do
 	near nest_$n min_ns 30
 done
 
+# Of windows the shortest, which none of the moments lies in when probes are switched.
+label=--rate:
+record -a latency --rate=30% -- "$work/ticks"
+succeeded
+for n in 30 100 1k; do
+	near nest_$n min_ns 60
+done
+label=
+
 # A hundred calls of a few ticks are mostly probes.
 record -a latency --all --raw -- "$work/ticks"
 succeeded
