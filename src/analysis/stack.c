@@ -64,10 +64,10 @@
  *	   2, of a call that was not seen to begin, after a longjmp over one of
  *	   the same function that has no known caller either; by rule 4, if the first
  *	   several were all so. No stack pointer tells these apart.
- *	2. A call that ends credits its total to the one below it, and beside it what
- *	   its probes took, which is no time of either. A dropped call
- *	   credits what was credited to it; its own time thus counts to the call
- *	   that caught the unwinding.
+ *	2. A call that ends credits its total to the one below it. What the thread's
+ *	   probes took since it began, which is no time of any, is told by one sum.
+ *	   A dropped call credits what was credited to it; its own time thus counts
+ *	   to the call that caught the unwinding.
  *	3. A caller that ends was alive, and the innermost that was: calls above it
  *	   at that entry ended earlier, were proved dead by it, or are dropped
  *	   now and were none of the open ones that it names. Proved dead is what
@@ -118,10 +118,8 @@ static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i,
 {
 	const struct fl_open *call = &f->open[i];
 
-	if (i) {
+	if (i)
 		f->open[i - 1].child += call->child;
-		f->open[i - 1].probes += call->probes + s->overhead[call->framed].pair / 2;
-	}
 	if (call->outer)
 		f->open[call->outer - 1].inside += call->inside;
 	s->drop(s->arg, f, i, how);
@@ -356,7 +354,7 @@ int fl_stack_enter_slow(struct fl_stack *s, const struct flick_record *r,
 	f = fl_stack_fiber(s);
 	if (f->n == f->room && (err = make_room(s, f, r->sp)))
 		return err;
-	fl_stack_push(f, r, tag, find_caller(f, r, tag));
+	fl_stack_push(s, f, r, tag, find_caller(f, r, tag));
 	return 0;
 }
 
@@ -511,8 +509,8 @@ static void doubt(struct fl_stack *s, struct fl_fiber *f, const struct candidate
 		f->open[i].doubtful = 1;
 }
 
-enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *exit,
-				 const struct flick_tag *tag, struct fl_closed *closed)
+static enum fl_match end_found(struct fl_stack *s, const struct flick_record *exit,
+			       const struct flick_tag *tag, struct fl_closed *closed)
 {
 	struct candidate c = find_fiber(s, exit, tag);
 	struct fl_fiber *f = fl_stack_fiber(s);
@@ -532,6 +530,16 @@ enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *
 	}
 	drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);
 	return FL_MATCH_UNSURE;
+}
+
+enum fl_match fl_stack_exit_slow(struct fl_stack *s, const struct flick_record *exit,
+				 const struct flick_tag *tag, struct fl_closed *closed)
+{
+	enum fl_match match = end_found(s, exit, tag, closed);
+
+	if (match != FL_MATCH_CLOSED)
+		fl_stack_leave(s, tag->framed);
+	return match;
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -15,8 +15,8 @@ struct fl_open {	/* a call that has not ended */
 	uint64_t tsc;
 	uint32_t function, sp;
 	uint64_t child;			/* ticks in calls it made that ended */
-	uint64_t probes;		/* ticks of probes in it, their own call's first */
 	uint64_t inside;		/* of these, calls of its own function */
+	uint64_t probes;		/* ticks of its thread's probes before it */
 	uint32_t outer;			/* 1 + index of the next open call of the
 					 * same function below; 0: none */
 	uint32_t caller;		/* 1 + index of the call that made it, if that one
@@ -60,6 +60,7 @@ struct fl_stack {
 	uint32_t n_fibers, current, recycle;
 	uint32_t n_functions, n_marks;
 	struct fl_overhead overhead[2];	/* index: framed */
+	uint64_t probes;		/* ticks that the thread's probes took so far */
 	struct fl_jumps *jumps;		/* of all threads; NULL: none are kept */
 	/* Call `i` of the fiber is dropped: its end will never be known. */
 	void (*drop)(void *arg, struct fl_fiber *, uint32_t i, enum fl_drop);
@@ -104,7 +105,8 @@ static inline void **fl_stack_marks(struct fl_fiber *f, uint32_t i)
 }
 
 /* Field by field: words that were just written are not ready as one. */
-static inline void fl_stack_push(struct fl_fiber *f, const struct flick_record *r,
+static inline void fl_stack_push(struct fl_stack *s, struct fl_fiber *f,
+				 const struct flick_record *r,
 				 const struct flick_tag *tag, uint32_t caller)
 {
 	uint32_t *last = &f->last[tag->function];
@@ -118,7 +120,7 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct flick_record *
 	o->function = tag->function;
 	o->sp = r->sp;
 	o->child = 0;
-	o->probes = 0;
+	o->probes = s->probes;
 	o->inside = 0;
 	o->outer = *last;
 	o->caller = caller;
@@ -126,6 +128,7 @@ static inline void fl_stack_push(struct fl_fiber *f, const struct flick_record *
 	o->framed = tag->framed;
 	o->doubtful = 0;
 	*last = ++f->n;
+	s->probes += s->overhead[tag->framed].inside;
 }
 
 /* A call begins. 0 or -ENOMEM. The common case: below the call on top, or the first
@@ -139,40 +142,41 @@ static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *
 	if (n == f->room || (n ? f->open[n - 1].sp - 1 - r->sp >= FL_STACK_DEEP :
 			     s->n_fibers > 1))
 		return fl_stack_enter_slow(s, r, tag);
-	fl_stack_push(f, r, tag, n);
+	fl_stack_push(s, f, r, tag, n);
 	return 0;
 }
 
+/* What an exit's probe takes behind its clock reading: of no call that has ended. */
+static inline void fl_stack_leave(struct fl_stack *s, bool framed)
+{
+	s->probes += s->overhead[framed].pair - s->overhead[framed].inside;
+}
+
 /* Take the top call off, which ended at `tsc`, and credit its caller. Times are
- * without what probes took in them: its own, and those of all calls in it. */
-static inline struct fl_closed fl_stack_pop(const struct fl_stack *s, struct fl_fiber *f,
+ * without what the thread's probes took meanwhile, on whichever stack. */
+static inline struct fl_closed fl_stack_pop(struct fl_stack *s, struct fl_fiber *f,
 					    uint64_t tsc)
 {
 	const struct fl_open *top = &f->open[--f->n];
-	const struct fl_overhead *own = &s->overhead[top->framed];
 	/* Two cores' clocks may disagree by less than a call: never negative. */
 	uint64_t passed = tsc > top->tsc ? tsc - top->tsc : 0;
-	uint64_t probes = top->probes + own->inside;
+	uint64_t probes = s->probes - top->probes;
 	uint64_t total = passed > probes ? passed - probes : 0;
 	uint64_t self = total > top->child ? total - top->child : 0;
 
 	f->last[top->function] = top->outer;
 	if (top->outer)
 		f->open[top->outer - 1].inside += total;
-	if (f->n) {
+	if (f->n)
 		f->open[f->n - 1].child += total;
-		f->open[f->n - 1].probes += top->probes + own->pair;
-	}
+	fl_stack_leave(s, top->framed);
 	return (struct fl_closed){ total, self, top->outer };
 }
 
 /* The thread waited for its ring: no time of any call that is open. */
 static inline void fl_stack_pause(struct fl_stack *s, uint64_t ticks)
 {
-	struct fl_fiber *f = fl_stack_fiber(s);
-
-	if (f->n)
-		f->open[f->n - 1].probes += ticks;
+	s->probes += ticks;
 }
 
 /* A call of `tag->function` ended. NONE: its start was not seen. UNSURE: its start

@@ -300,6 +300,27 @@ static void times_are_without_probes(void **unused)
 	assert_int_equal(edge("-a", "self_ns"), 120 - 7 - 2 * 16 - 27);
 }
 
+/* A handler on a stack of its own, within b: its probes are no time of a and b. */
+static void times_are_without_probes_on_other_stacks(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.overhead[0] = (struct fl_overhead){ 7, 16 };
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	enter('a', 100);
+	enter('b', 200);
+	enter('c', 64 << 20);
+	leave('d', 64 << 20);			/* not seen to begin: the end of a probe, too */
+	now += 80;
+	leave('c', 64 << 20);
+	leave('b', 200);
+	leave('a', 100);
+	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	assert_int_equal(edge("-c", "total_ns"), 100 - 7 - 9);
+	assert_int_equal(edge("ab", "total_ns"), 120 - 7 - 16 - 9);
+	assert_int_equal(edge("-a", "total_ns"), 140 - 7 - 2 * 16 - 9);
+}
+
 /* Behind the first record of its chunk the thread waited for 1,000 ticks. */
 static void waits_for_a_ring_are_no_time_of_calls(void **unused)
 {
@@ -666,6 +687,7 @@ int main(void)
 		T(a_call_that_proves_another_dead_is_the_outer_ones),
 		T(what_a_coroutine_in_a_frame_calls_has_no_known_caller),
 		T(times_are_without_probes),
+		T(times_are_without_probes_on_other_stacks),
 		T(waits_for_a_ring_are_no_time_of_calls),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
