@@ -21,7 +21,7 @@ static uint64_t rest_us(const struct fl_shm *m)
 {
 	if (m->windows.rate)
 		return fl_windows_turn();
-	return m->action == FL_ACT_SAMPLE ? m->epoch_us : WATCH_US;
+	return m->action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
 }
 
 static int run(void *arg)
@@ -30,8 +30,7 @@ static int run(void *arg)
 	int err;
 
 	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives())
-		if (m->action == FL_ACT_SAMPLE)
-			fl_sample_rearm();
+		;
 	if (err != -ESRCH)			/* else there is nobody to care for */
 		fl_agent_end();
 	return 0;

@@ -57,6 +57,8 @@ enum fl_site_state {	/* W target */
 	FL_SITE_GONE	/* its module was unloaded, or the process replaced */
 };
 
+enum fl_wanted { FL_UNWANTED, FL_WANTED, FL_SELDOM };
+
 struct fl_shm_module {
 	uint64_t base;			/* load bias: address - ELF address */
 	uint64_t lo, hi;		/* mapped range */
@@ -72,7 +74,7 @@ struct fl_process {
 };
 
 /* One line of the site table; its index is the probe id. W target, except
- * `wanted`: W reader while phase is ASK. */
+ * `wanted`: W reader, while phase is ASK, and FL_SELDOM at any time. */
 struct fl_shm_site {
 	uint64_t at;			/* address in the target */
 	uint64_t function;		/* address of the function it belongs to */
@@ -83,7 +85,7 @@ struct fl_shm_site {
 	uint8_t provider;		/* index into fl_providers[] */
 	uint8_t tactic;			/* enum fl_tactic */
 	uint8_t state;			/* enum fl_site_state */
-	uint8_t wanted;			/* 1: the session wants it on */
+	uint8_t wanted;			/* enum fl_wanted; an entry may be seldom */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
 	uint32_t image;			/* that brought it; others may have it too */
 };
@@ -124,6 +126,19 @@ struct fl_windows {
 /* A record that follows an entry's and is no event of its own: it says where
  * that call returns to. Both are enqueued as one, and counted as one. */
 #define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
+
+/*
+ * Of a sampled program: functions whose calls would cost too much to count, and the
+ * windows in which they are counted. See probe/sample.c, cli/budget.c.
+ */
+struct fl_seldom {
+	uint32_t epoch_us;		/* from one window to the next; W reader, as ... */
+	uint32_t window_us;		/* ... how long it is to be */
+	uint32_t wish;			/* changes of who is FL_SELDOM; W reader (S) */
+	alignas(64) uint32_t heeded;	/* the wish that is in force; W target (T) */
+	uint64_t passed_ns, open_ns;	/* in all, and in windows; atomic add */
+	uint64_t windows;		/* that were closed; atomic add */
+};
 
 /* Where glue stands, for who samples the program counter: its time is flick's. */
 struct fl_glue_range {
@@ -183,6 +198,7 @@ struct fl_shm {
 	uint32_t free_hint;		/* a slot that is likely free; any order */
 
 	struct fl_windows windows;
+	struct fl_seldom seldom;
 
 	uint32_t n_glue;		/* claimed, or more; atomic */
 
@@ -429,7 +445,7 @@ struct fl_batch {
 struct fl_sink {
 	void *arg;
 	void (*feed)(void *arg, const struct fl_batch *);
-	/* FL_ACT_COUNT: `n` calls of `probe` by `thread`, once, at its end. */
+	/* From counters: `n` more calls of `probe` by `thread`. */
 	void (*count)(void *arg, uint32_t thread, uint32_t probe, uint64_t n);
 	void (*thread_end)(void *arg, uint32_t thread);
 };
@@ -442,6 +458,9 @@ int fl_reader_open(struct fl_reader **, struct fl_shm *, const struct fl_sink *,
 /* Deliver what is there; returns records delivered. `target_gone` also takes
  * half-filled chunks at once and ends every thread. Does not block. */
 uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
+/* Where calls are counted beside what is recorded of some: deliver what was counted
+ * so far. It is delivered at the end of each thread, too. */
+void fl_reader_count(struct fl_reader *);
 /* Sleep until there is much to do, or `max_us`. */
 void fl_reader_wait(struct fl_reader *, uint32_t max_us);
 /* Thread i of them has the number `number` + i * n_readers. */

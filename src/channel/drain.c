@@ -40,6 +40,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "channel/channel.h"
@@ -63,6 +64,7 @@ struct life {
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_place place;		/* where there are windows */
+	uint64_t *counted;		/* of its counters, delivered; NULL: none yet */
 };
 
 struct fl_reader {
@@ -126,10 +128,19 @@ int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sin
 	return 0;
 }
 
+static void forget_counted(struct fl_reader *r, struct life *l)
+{
+	if (l->counted)
+		munmap(l->counted, r->n_counters * 8ull);
+	l->counted = NULL;
+}
+
 void fl_reader_close(struct fl_reader *r)
 {
 	if (!r)
 		return;
+	for (size_t i = 0; r->lives && i < r->n_lives; i++)
+		forget_counted(r, &r->lives[i]);
 	fl_sieve_free(&r->sieve);
 	fl_pool_close(&r->pool);
 	free(r->threads);
@@ -468,6 +479,18 @@ static uint32_t n_counters(const struct fl_reader *r)
 	return n && n < r->n_counters ? n : r->n_counters;
 }
 
+/* What was delivered of a thread's counters while it ran: as sparse as they are. */
+static bool has_counted(struct fl_reader *r, struct life *l)
+{
+	void *p = l->counted;
+
+	if (!p)
+		p = mmap(NULL, r->n_counters * 8ull, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	l->counted = p == MAP_FAILED ? NULL : p;
+	return l->counted;
+}
+
 /* Beside a ring they count the same calls once more, and are no events. */
 static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, uint64_t n)
 {
@@ -481,24 +504,40 @@ static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, 
 	t->produced += n;
 }
 
+/* What is new of one. At its thread's end it is the next one's, from 0. */
+static void take_new(struct fl_reader *r, struct life *l, uint64_t *counter, uint32_t i,
+		     bool ended)
+{
+	uint64_t n = load_relaxed(counter), before = l->counted ? l->counted[i] : 0;
+
+	if (n && ended)
+		*counter = 0;
+	if (n <= before)
+		return;
+	if (l->counted)
+		l->counted[i] = n;
+	take_counter(r, l, i, n - before);
+}
+
 /* Of the million that there may be, those in pages that threads of the slot have
  * counted in. */
-static void take_counters(struct fl_reader *r, const struct life *l)
+static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
 	uint64_t begin = (uint64_t)((char *)counters - (char *)r->shm);
 	uint64_t end = begin + n_counters(r) * 8ull, from = begin, to = end;
 
 	for (; fl_shm_touched(r->shm, &from, &to); from = to, to = end) {
-		for (uint64_t i = (from - begin) / 8; i < (to - begin) / 8; i++) {
-			uint64_t n = load_relaxed(&counters[i]);
-
-			if (!n)
-				continue;
-			counters[i] = 0;
-			take_counter(r, l, (uint32_t)i, n);
-		}
+		for (uint64_t i = (from - begin) / 8; i < (to - begin) / 8; i++)
+			take_new(r, l, &counters[i], (uint32_t)i, ended);
 	}
+}
+
+void fl_reader_count(struct fl_reader *r)
+{
+	for (size_t i = 0; i < r->n_lives; i++)
+		if (has_counted(r, &r->lives[i]))
+			take_counters(r, &r->lives[i], false);
 }
 
 /* ---- the end of a thread ---------------------------------------------------- */
@@ -527,7 +566,8 @@ static void end_life(struct fl_reader *r, struct life *l)
 {
 	struct fl_thread *t = &r->threads[l->thread];
 
-	take_counters(r, l);
+	take_counters(r, l, true);
+	forget_counted(r, l);
 	refresh(t, l->slot->lost);
 	t->ended = true;
 	r->sink.thread_end(r->sink.arg, thread_number(r, l));

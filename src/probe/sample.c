@@ -5,6 +5,9 @@
  * timed again once an epoch. What an entry does is data. So each call is counted,
  * and few are timed.
  *
+ * A function that is called too often for that is seldom, which the reader decides
+ * (cli/budget.c): it is off but for a window each epoch, and counted in it.
+ *
  * A call is paired inside the thread that makes it, so what reaches the reader
  * is only whole samples, an entry and an exit record side by side.
  *
@@ -23,12 +26,46 @@
  *	3 What is dropped by mistake, here or in push_frame(), is a sample less.
  *	4 Frames are the process's own memory: a child that a handler forks in the middle
  *	  of this changes its copy.
+ *
+ * PROTOCOL	of windows
+ *	reader					flick's thread, once an epoch
+ *	sites[].wanted = who is FL_SELDOM	load wish	(C)
+ *	store_release wish + 1	(A)		mark functions; what is seldom goes on
+ *	...					opened = the clock
+ *	load heeded	(B)			let window_us pass
+ *	equal: counts, `passed` and `open`	closed = the clock; what is seldom goes off
+ *	  are from now on of these windows	passed, open += ...
+ *						store_release heeded	(D)
+ * INVARIANT  Windows stand for the time between them: calls x passed / open.
+ * WHY	When they begin, and how long they last, does not depend on what the program
+ *	does, and epochs vary, so that none is in step with it. Functions go on and off
+ *	in the same order, so each is on for as long. A window that cannot be closed, as
+ *	modules are being unloaded, is open and counts as that. What recording takes in a
+ *	window is the reader's to take out.
+ * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "os/os.h"
 #include "table.h"
 
-static uint32_t off_head;	/* index + 1 of functions that switched off; W with the
-				 * switches' lock, as what fl_function says is */
+/* Index + 1 of functions that switched off, and of those that are seldom; W with the
+ * switches' lock, as what fl_function says is. */
+static uint32_t off_head, seldom_head;
+
+enum {
+	UNLOADING_US = 500,		/* while modules are being unloaded */
+	TIMED = 4,			/* in one window of so many calls are timed, too */
+	WATCH_US = 100000		/* how soon a dead reader is noticed, or a wish */
+};
+
+static struct {
+	bool begun, is_open;		/* is there a window just now? */
+	uint32_t heeded;		/* the wish that functions are marked by */
+	uint32_t windows;		/* so many so far */
+	uint64_t opened, closed;	/* the last window: monotonic, ns, as all of these */
+	uint64_t epoch_ns;		/* when functions were last timed again */
+	uint64_t next_ns;		/* when there is a window again */
+	uint64_t random;
+} turn;
 
 /* Is stack pointer a below b? They are the low halves of addresses. */
 static bool is_below(uint32_t a, uint32_t b)
@@ -63,8 +100,29 @@ static uint32_t flip_all(struct fl_function *f, int state, bool entries)
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
 		if (!is_due(id, state, entries))
 			continue;
+		n += fl_table.switches[id].is_on != (state == FL_ON);
 		fl_probe_flip_locked(id, state);
-		n++;
+	}
+	return n;
+}
+
+/* Between windows. Where calls of other functions come through an entry it stays, for
+ * these alone. */
+static uint32_t hush_entries(const struct fl_function *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
+		const struct fl_probe *p = &fl_table.probes[id];
+
+		if (!is_due(id, FL_OFF, true))
+			continue;
+		if (p->asks && p->go) {
+			store_relaxed(p->go, fl_arch_routine_idle());
+			continue;
+		}
+		n += fl_table.switches[id].is_on;
+		fl_probe_flip_locked(id, FL_OFF);
 	}
 	return n;
 }
@@ -90,9 +148,10 @@ static void switch_off(struct fl_function *f)
 	was_off = f->is_off;
 	store_relaxed(&f->is_off, 1);
 	store_release(&f->generation, f->generation + !was_off);	/* (A) pairs with (B) */
-	direct_entries(f, FL_ACT_COUNT);
+	if (!was_off || !f->is_seldom)		/* else its window is over */
+		direct_entries(f, FL_ACT_COUNT);
 	flip_all(f, FL_OFF, false);
-	if (!was_off)
+	if (!was_off && !f->is_seldom)
 		note_off(f);
 	fl_switches_unlock(&signals);
 }
@@ -249,6 +308,8 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	}
 }
 
+/* ---- epochs, by flick's own thread ---------------------------------------------------- */
+
 /* No locked instruction: it would wait until the code of the function before has
  * come from the core that runs it. While a function is on the list, nobody else
  * changes its generation. */
@@ -263,7 +324,7 @@ static uint32_t rearm_one(struct fl_function *f)
 	store_release(&f->is_off, 0);
 	n = flip_all(f, FL_ON, false);
 	direct_entries(f, FL_ACT_SAMPLE);
-	return n;
+	return n + flip_all(f, FL_ON, true);
 }
 
 static uint32_t rearm_all(void)
@@ -274,26 +335,187 @@ static uint32_t rearm_all(void)
 		struct fl_function *f = &fl_table.functions[off_head - 1];
 
 		off_head = f->next_off;
-		n += 2 * rearm_one(f);			/* off before, on now */
+		n += rearm_one(f);
 	}
 	return n;
 }
 
-/* All sites of a function or none: while modules are being unloaded, none. */
-void fl_sample_rearm(void)
+/* Of a function that is seldom each entry is. */
+static bool is_to_be_seldom(const struct fl_function *f)
 {
-	uint64_t signals, inner, n = 0, t0 = fl_arch_ticks();
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_due(id, FL_ON, true) &&
+		    load_relaxed(&fl_table.rows[id].wanted) == FL_SELDOM)
+			return true;
+	return false;
+}
 
+/* All others are on: who was seldom goes on, too, who becomes it stays on until its
+ * window is over. */
+static uint32_t mark_functions(void)
+{
+	uint32_t n = 0;
+
+	seldom_head = 0;
+	for (uint32_t i = fl_table.n_functions; i-- > 0;) {
+		struct fl_function *f = &fl_table.functions[i];
+		bool was = f->is_seldom;
+
+		f->is_seldom = is_to_be_seldom(f);
+		if (f->is_seldom) {
+			f->next_off = seldom_head;
+			seldom_head = i + 1;
+		} else if (was && f->is_off) {
+			n += rearm_one(f);
+		}
+	}
+	return n;
+}
+
+static uint32_t heed(void)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	uint32_t wish = load_acquire(&s->wish), n;	/* (C) pairs with (A) in cli/budget.c */
+
+	if (wish == turn.heeded)
+		return 0;
+	n = rearm_all();
+	if (!seldom_head)
+		turn.closed = fl_os_monotonic_ns();
+	n += mark_functions();
+	turn.heeded = wish;
+	if (!seldom_head)
+		/* (D) pairs with (B) in cli/budget.c */
+		store_release(&s->heeded, wish);
+	return n;
+}
+
+/* Counted alone, as nothing else is as short. */
+static uint32_t count_one(struct fl_function *f)
+{
+	direct_entries(f, FL_ACT_COUNT);
+	return flip_all(f, FL_ON, true);
+}
+
+static uint32_t open_window(void)
+{
+	bool timed = turn.windows++ % TIMED == 0;
+	uint32_t n = 0;
+
+	turn.opened = fl_os_monotonic_ns();
+	turn.is_open = true;
+	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
+		struct fl_function *f = &fl_table.functions[i - 1];
+
+		if (f->is_off)
+			n += timed ? rearm_one(f) : count_one(f);
+	}
+	return n;
+}
+
+/* What is open in a window and has not ended is no sample. */
+static uint32_t shut_one(struct fl_function *f)
+{
+	uint32_t n;
+	bool was_off = f->is_off;
+
+	store_relaxed(&f->is_off, 1);
+	/* ordering: none other, who sees the old one has entered before */
+	store_release(&f->generation, f->generation + !was_off);
+	n = hush_entries(f);
+	return n + flip_all(f, FL_OFF, false);
+}
+
+static uint32_t close_window(void)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	uint64_t now = fl_os_monotonic_ns();
+	uint32_t n = 0;
+
+	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
+		n += shut_one(&fl_table.functions[i - 1]);
+	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->windows, 1, __ATOMIC_RELAXED);
+	turn.closed = now;
+	turn.is_open = false;
+	/* (D) pairs with (B) in cli/budget.c */
+	store_release(&s->heeded, turn.heeded);
+	return n;
+}
+
+/* From half of it to one and a half. */
+static uint64_t vary(uint64_t ns)
+{
+	turn.random ^= turn.random << 13;
+	turn.random ^= turn.random >> 7;
+	turn.random ^= turn.random << 17;
+	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
+}
+
+static uint32_t begin_epoch(uint64_t now_ns)
+{
+	const struct fl_shm *m = fl_table.shm;
+	uint64_t us = load_relaxed(&m->seldom.epoch_us);
+	uint32_t n = 0;
+
+	us = us > m->epoch_us ? us : m->epoch_us;
+	if (now_ns - turn.epoch_ns >= us * 900) {	/* a timer may be early by a little */
+		turn.epoch_ns = now_ns;
+		n = rearm_all();
+	}
+	n += heed();
+	return seldom_head && now_ns >= turn.next_ns ? n + open_window() : n;
+}
+
+/* What is to be done now, and in how many microseconds again. */
+static uint64_t take_turn(uint32_t *n)
+{
+	const struct fl_seldom *s = &fl_table.shm->seldom;
+	uint64_t now_ns = fl_os_monotonic_ns(), us = load_relaxed(&s->epoch_us), left;
+
+	if (fl_switches_are_frozen() || fl_table.closing)
+		return fl_table.closing ? WATCH_US : UNLOADING_US;
+	if (turn.is_open) {
+		*n = close_window();
+		turn.next_ns = now_ns + vary(us * 1000);
+	} else {
+		*n = begin_epoch(now_ns);
+	}
+	if (turn.is_open)
+		return load_relaxed(&s->window_us);
+	if (seldom_head) {
+		left = turn.next_ns > now_ns ? (turn.next_ns - now_ns) / 1000 + 1 : 1;
+		us = left < us ? left : us;
+	}
+	return us < WATCH_US ? us : WATCH_US;
+}
+
+/* All sites of a function or none: while modules are being unloaded, none. */
+uint64_t fl_sample_turn(void)
+{
+	uint64_t signals, inner, us, t0 = fl_arch_ticks();
+	uint32_t n = 0;
+
+	if (!turn.begun) {			/* all is on */
+		turn.begun = true;
+		turn.random = t0 | 1;
+		turn.epoch_ns = fl_os_monotonic_ns();
+		us = fl_table.shm->epoch_us;
+		return us < WATCH_US ? us : WATCH_US;
+	}
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	if (!fl_switches_are_frozen())
-		n = rearm_all();
+	us = take_turn(&n);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
-	__atomic_fetch_add(&fl_table.shm->toggles, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fl_table.shm->toggles, 2 * n, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fl_table.shm->rearm_ticks, fl_arch_ticks() - t0,
 			   __ATOMIC_RELAXED);
+	return us;
 }
+
+/* ---- fork -------------------------------------------------------------------------------- */
 
 static void finish_switch_off(struct fl_function *f)
 {
@@ -311,8 +533,13 @@ void fl_sample_in_child(void)
 
 	fl_switches_lock(&signals);
 	off_head = 0;
-	for (uint32_t i = 0; i < fl_table.n_functions; i++)
-		if (fl_table.functions[i].is_off)
+	for (uint32_t i = 0; i < fl_table.n_functions; i++) {
+		if (fl_table.functions[i].is_seldom)
+			shut_one(&fl_table.functions[i]);
+		else if (fl_table.functions[i].is_off)
 			finish_switch_off(&fl_table.functions[i]);
+	}
+	turn.is_open = false;
+	turn.closed = fl_os_monotonic_ns();
 	fl_switches_unlock(&signals);
 }

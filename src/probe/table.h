@@ -50,7 +50,8 @@ struct fl_function {
 	uint32_t taken, entered;	/* samples and entries of this on-period; atomic */
 	uint32_t is_off;		/* 1: on the list; R any, behind generation */
 	uint32_t generation;		/* of its on-period; R any */
-	uint32_t next_off;		/* list of those that switched off */
+	uint32_t next_off;		/* list of those that switched off, or are seldom */
+	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 };
 
 /* A module that was taken in. */

@@ -89,6 +89,7 @@ static void open_probes(void)
 {
 	NEED(!fl_patch_open(NULL));
 	NEED(!fl_probes_open(g->m));
+	fl_sample_turn();			/* the first does nothing */
 	entry_id = add(FL_ENTRY);
 	exit_id = add(FL_EXIT);
 	text = ON_BYTE;
@@ -141,7 +142,7 @@ static void leave_switch(struct rig *unused)
 			sample(1000);
 	NEED(!at_stop);
 	NEED(f->is_off && text == OFF_BYTE);
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(!f->is_off && text == ON_BYTE);
 }
 
@@ -207,11 +208,11 @@ static void sample_in_dlclose(struct rig *unused)
 	sample(1000);
 	NEED(text == OFF_BYTE && f->is_off);
 	fl_probes_freeze();
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(text == OFF_BYTE && f->is_off);
 	fl_probes_thaw(none_is_there);
 	NEED(text == OFF_BYTE && f->is_off);
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(text == ON_BYTE && !f->is_off);
 }
 
@@ -577,11 +578,11 @@ static void switch_shared(struct rig *unused)
 	fl_table.probes[exit_id].is_shared = 1;
 	sample(1000);
 	NEED(f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
-	fl_sample_rearm();
+	fl_sample_turn();
 	fl_table.probes[exit_id].is_shared = 0;
 	sample(1000);
 	NEED(f->is_off && text == OFF_BYTE && !fl_probe_is_on(exit_id));
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
 
@@ -589,7 +590,7 @@ static pthread_t rearming;
 
 static void *rearm(void *unused)
 {
-	fl_sample_rearm();
+	fl_sample_turn();
 	return unused;
 }
 
@@ -616,7 +617,7 @@ static void lose_function(struct rig *unused)
 	sample(1000);
 	NEED(!at_stop);
 	pthread_join(rearming, NULL);
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(!f->is_off && text == ON_BYTE && fl_probe_is_on(exit_id));
 }
 

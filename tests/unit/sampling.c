@@ -75,6 +75,7 @@ static uint32_t add(void (*at)(void), enum fl_kind kind)
 static void open_probes(void)
 {
 	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	fl_sample_turn();			/* the first does nothing */
 	one = (struct function){ add(f, FL_ENTRY), add(f, FL_EXIT) };
 	two = (struct function){ add(h, FL_ENTRY), add(h, FL_EXIT) };
 	fl_probes_commit(0, FL_RUNNING);
@@ -128,7 +129,7 @@ static void call_in_two_epochs(struct rig *unused)
 			call(&two, 1000);
 			NEED(is_off(&one) && is_off(&two));
 		}
-		fl_sample_rearm();
+		fl_sample_turn();
 		NEED(!is_off(&one) && !is_off(&two));
 	}
 	NEED(counted(&one) == 15 && counted(&two) == 15);
@@ -148,7 +149,7 @@ static void outlast_a_period(struct rig *unused)
 	begin(&one, 1000);
 	call(&one, 900);
 	NEED(is_off(&one));
-	fl_sample_rearm();
+	fl_sample_turn();
 	end(&one, 1000);
 	NEED(!is_off(&one));			/* that was none of this period's */
 }
@@ -169,7 +170,7 @@ static void direct_entry(struct rig *unused)
 	fl_table.probes[one.entry].go = &go;
 	call(&one, 1000);
 	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(!is_off(&one) && go == fl_arch_routine(FL_ACT_SAMPLE, FL_ABI));
 }
 
@@ -178,6 +179,114 @@ static void an_entry_counts_once_it_is_sampled(void **unused)
 	(void)unused;
 	assert_int_equal(runs(direct_entry), 2);
 }
+
+/* ---- windows ------------------------------------------------------------------------- */
+
+static void want(const struct function *of, enum fl_wanted wanted)
+{
+	fl_table.rows[of->entry].wanted = wanted;
+	g->m->seldom.wish++;
+}
+
+static void none_is_there(void (*see)(uintptr_t bias))
+{
+	(void)see;
+}
+
+/* A function that is seldom is on in windows, in one of four of them as any other; then
+ * it is what it was. */
+static void be_seldom(struct rig *unused)
+{
+	const struct fl_seldom *s = &g->m->seldom;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	NEED(s->heeded == 0 && fl_probe_is_on(one.entry));
+	for (uint32_t i = 0; i < 3; i++)
+		call(&one, 1000);
+	fl_sample_turn();
+	NEED(s->heeded == 1 && s->windows == 1 && s->open_ns <= s->passed_ns);
+	for (uint32_t window = 2; window < 6; window++) {
+		NEED(!fl_probe_is_on(one.entry) && is_off(&one));
+		call(&one, 1000);
+		call(&two, 1000);
+		fl_sample_turn();
+		NEED(fl_probe_is_on(one.entry) && is_off(&one) == (window != 5));
+		call(&one, 1000);
+		NEED(is_off(&one) && fl_probe_is_on(one.entry));
+		fl_sample_turn();
+		NEED(s->windows == window && s->open_ns < s->passed_ns);
+	}
+	NEED(counted(&one) == 3 + 4 && counted(&two) == 4);
+	want(&one, FL_WANTED);
+	fl_sample_turn();
+	NEED(s->heeded == 2 && !is_off(&one) && fl_probe_is_on(one.entry));
+	call(&one, 1000);
+	fl_sample_turn();
+	NEED(!is_off(&one) && s->windows == 5);
+}
+
+static void what_is_seldom_counts_in_windows(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(be_seldom), 2 * (1 + 4 + 1 + 1));
+}
+
+/* It is open until it can be closed; a child of fork begins without one. */
+static void hold_a_window_open(struct rig *unused)
+{
+	const struct fl_seldom *s = &g->m->seldom;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	fl_probes_freeze();
+	fl_sample_turn();
+	NEED(s->windows == 0 && fl_probe_is_on(one.entry));
+	fl_probes_thaw(none_is_there);
+	fl_sample_turn();
+	NEED(s->windows == 1 && !fl_probe_is_on(one.entry));
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
+	fl_sample_in_child();
+	NEED(!fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry));
+}
+
+static void a_window_is_open_until_it_can_be_closed(void **unused)
+{
+	(void)unused;
+	runs(hold_a_window_open);
+}
+
+/* Calls of other functions come through the entry of one that is seldom. */
+static void share_an_entry(struct rig *unused)
+{
+	uintptr_t go = 0;
+
+	(void)unused;
+	open_probes();
+	fl_table.probes[one.entry].go = &go;
+	fl_table.probes[one.entry].asks = 1;
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine_idle());
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine(FL_ACT_COUNT, FL_ASK));
+}
+
+static void an_entry_of_several_stays_on_for_the_others(void **unused)
+{
+	(void)unused;
+	runs(share_an_entry);
+}
+
+/* ---- calls that begin or end where nobody looks ------------------------------------------ */
 
 static void begin_late(void)
 {
@@ -193,7 +302,7 @@ static void begin_between_periods(struct rig *unused)
 	stop("probe.switching", begin_late);
 	call(&one, 1000);
 	NEED(!stop_at && is_off(&one));
-	fl_sample_rearm();
+	fl_sample_turn();
 	end(&one, 800);
 	NEED(!is_off(&one));
 }
@@ -217,7 +326,7 @@ static void never_end(struct rig *unused)
 	NEED(n >= 3 && n <= 3 * 16);
 	call(&two, 1000);
 	NEED(!is_off(&two));
-	fl_sample_rearm();
+	fl_sample_turn();
 	NEED(!is_off(&one));
 }
 
@@ -233,6 +342,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_function_is_sampled_once_an_epoch),
 		TEST(an_entry_counts_once_it_is_sampled),
+		TEST(what_is_seldom_counts_in_windows),
+		TEST(a_window_is_open_until_it_can_be_closed),
+		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
 		TEST(a_call_that_began_between_periods_is_no_sample),
 		TEST(calls_that_never_end_do_not_keep_a_function_on),
