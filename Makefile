@@ -127,7 +127,7 @@ $(BUILD)/points.a: $(POINTS)
 # Of the guest code the command takes what it uses: an archive.
 $(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
 	@echo "  LINK   $@"
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lpthread -ldl
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
 
 # ---- tests -------------------------------------------------------------------
 

@@ -92,12 +92,15 @@ struct flick_view {
 	const char *(*name)(const struct flick_view *, uint32_t function);
 	const void *owner;		/* flick's */
 	uint32_t weight;		/* of the records given to batch */
-	/* By function, in windows; known when rows is called. */
+	/* By function, in windows, `exact` also of samples; known when rows is called. */
 	const double *scales;
 	const uint64_t *exact;
 	/* Who made the calls that came `from` there (struct flick_call), as far as
 	 * it is known when rows is called; FLICK_NO_FUNCTION. */
 	uint32_t (*caller)(const struct flick_view *, uint32_t from);
+	/* By function, of samples; known when rows is called: of `exact` so many were
+	 * counted, and where that is fewer `exact` is an estimate. */
+	const uint64_t *counted;
 };
 
 /* ---- calls ------------------------------------------------------------------ */

@@ -70,6 +70,9 @@ int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 		const struct fl_view *);
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
+/* Of samples: what was counted of a function's calls, and what that is estimated to stand
+ * for. */
+int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted);
 int fl_run_thread_end(struct fl_run *, uint32_t thread);
 /* Nothing more comes: every thread that has not ended ends. */
 int fl_run_end(struct fl_run *);

@@ -128,7 +128,8 @@ static void close_latency(void *state)
 
 /* ---- results ------------------------------------------------------------- */
 
-enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN, SEEN };
+enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN, SEEN,
+       COUNTED };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -143,6 +144,7 @@ static const struct flick_column latency_columns[] = {
 	[MAX] = { "max_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
+	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
 };
 
 /* All calls are counted, and some of them are timed. */
@@ -208,6 +210,7 @@ static uint64_t calls_of(const struct latency *l, const struct row *row)
 static bool fill_row(const struct latency *l, const struct row *row, uint64_t *cell)
 {
 	const struct fl_node node = node_of(l, row);
+	uint64_t counted = are_counted(l) ? l->view->counted[node.function] : 0;
 
 	cell[FUNCTION] = node.function;
 	cell[CALLS] = calls_of(l, row);
@@ -215,6 +218,8 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 			fl_node_stands(&node, l->view, row->unknown);
 	if (are_counted(l))
 		cell[SEEN] = row->calls;
+	if (l->view->flags & FLICK_VIEW_SAMPLED)
+		cell[COUNTED] = counted < cell[CALLS] ? counted : cell[CALLS];
 	fill_times(l, row, cell);
 	return cell[CALLS] || row->unknown;
 }
@@ -223,7 +228,8 @@ static int latency_rows(void *state, struct flick_rows *r)
 {
 	struct latency *l = state;
 	const bool counted = are_counted(l);
-	const size_t n = ARRAY_LEN(latency_columns) - !counted;
+	const size_t n = ARRAY_LEN(latency_columns) - !counted -
+			 !(l->view->flags & FLICK_VIEW_SAMPLED);
 	int err = counted ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 

@@ -594,6 +594,11 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 	return run->error;
 }
 
+int fl_run_estimate(struct fl_run *run, uint32_t function, uint64_t calls, uint64_t counted)
+{
+	return fl_scales_estimate(&run->scales, function, calls, counted);
+}
+
 int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 {
 	struct thread *t = thread_of(run, thread);

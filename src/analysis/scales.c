@@ -10,13 +10,34 @@
 #include "analysis/array.h"
 #include "analysis/scales.h"
 
+static int have(struct fl_scales *s, uint32_t n)
+{
+	int err = fl_array_extend((void **)&s->exact, &s->n_exact, n, sizeof(*s->exact));
+
+	return err ? err : fl_array_extend((void **)&s->counted, &s->n_counted, n,
+					   sizeof(*s->counted));
+}
+
 int fl_scales_count(struct fl_scales *s, uint32_t function, uint64_t n)
 {
-	int err = fl_array_extend((void **)&s->exact, &s->n_exact, function + 1,
-				  sizeof(*s->exact));
+	int err = have(s, function + 1);
 
-	if (!err)
+	if (!err) {
 		s->exact[function] += n;
+		s->counted[function] += n;
+	}
+	return err;
+}
+
+int fl_scales_estimate(struct fl_scales *s, uint32_t function, uint64_t calls,
+		       uint64_t counted)
+{
+	int err = have(s, function + 1);
+
+	if (!err) {
+		s->exact[function] = calls;
+		s->counted[function] = counted;
+	}
 	return err;
 }
 
@@ -48,6 +69,8 @@ int fl_scales_merge(struct fl_scales *s, const struct fl_scales *from)
 {
 	int err = add_all(&s->exact, &s->n_exact, from->exact, from->n_exact);
 
+	if (!err)
+		err = add_all(&s->counted, &s->n_counted, from->counted, from->n_counted);
 	return err ? err : add_all(&s->seen, &s->n_seen, from->seen, from->n_seen);
 }
 
@@ -68,7 +91,7 @@ static void estimate(struct fl_scales *s, uint32_t function)
 int fl_scales_make(struct fl_scales *s, struct flick_view *view)
 {
 	uint32_t n = view->n_functions;
-	int err = fl_array_extend((void **)&s->exact, &s->n_exact, n, sizeof(*s->exact));
+	int err = have(s, n);
 
 	if (!err)
 		err = fl_array_extend((void **)&s->seen, &s->n_seen, n, sizeof(*s->seen));
@@ -81,12 +104,14 @@ int fl_scales_make(struct fl_scales *s, struct flick_view *view)
 	}
 	view->scales = s->scales;
 	view->exact = s->exact;
+	view->counted = s->counted;
 	return err;
 }
 
 void fl_scales_free(struct fl_scales *s)
 {
 	free(s->exact);
+	free(s->counted);
 	free(s->seen);
 	free(s->scales);
 }

@@ -202,6 +202,7 @@ struct fl_session_options {
 	bool again;			/* an earlier run has told of its sites */
 	bool quiet;			/* no progress on a terminal */
 	bool raw;			/* times as measured, with what probes took */
+	double budget;			/* of samples: a part of the program's CPU time */
 };
 
 struct fl_moment {
@@ -249,6 +250,7 @@ struct fl_session {
 	uint64_t n_windows;
 	struct fl_moment go, drained;	/* it was first let go; all is read */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
+	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
 	struct fl_account account;
 };

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 
 #define SAMPLES 10			/* paper 1: K */
 #define EPOCH_MS 10
+#define BUDGET 0.02
 
 static const struct fl_option options[] = {
 	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
@@ -19,7 +21,8 @@ static const struct fl_option options[] = {
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
 	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
-	{ 0, "epoch", "MS", "how long a probe stays off after them (10)" },
+	{ 0, "epoch", "MS", "how long its calls are only counted then (10)" },
+	{ 0, "budget", "PERCENT", "what sampling may cost of the CPU time (2)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "as long as a thread's ring may grow (512)" },
 	{ 0, "sites", "N", "room for so many probe sites (1048576)" },
@@ -39,14 +42,15 @@ static const struct fl_option options[] = {
 	{ 0 }
 };
 
-enum { OUTPUT, ANALYSIS, ALL, RAW, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH, DURATION,
-       BUFFER, SITES, THREADS, READERS, MEMORY, TRACE, ALLOW_LOSS, EXIT_CODE, WAIT, FOLLOW,
-       TEXT, WHY, SYNC, CPU, TARGET_CPU };
+enum { OUTPUT, ANALYSIS, ALL, RAW, RATE, PATCH, UNPATCH, MATCH, SAMPLES_N, EPOCH,
+       BUDGET_N, DURATION, BUFFER, SITES, THREADS, READERS, MEMORY, TRACE, ALLOW_LOSS,
+       EXIT_CODE, WAIT, FOLLOW, TEXT, WHY, SYNC, CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_session_options o;
 	bool all, chosen;		/* --all, -a */
-	bool profiler;			/* -K, --epoch */
+	bool profiler;			/* -K, --epoch, --budget */
+	const char *budget;		/* as it was asked for, or NULL */
 };
 
 static int take_number(const struct fl_option *o, const char *text, uint64_t hi,
@@ -86,6 +90,9 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 			 return take_number(o, value, 1000000, &w->o.samples);
 	case EPOCH:	 w->profiler = true;
 			 return take_number(o, value, 1000000, &w->o.epoch_ms);
+	case BUDGET_N:	 w->profiler = true;
+			 w->budget = value;
+			 return fl_budget_take(&w->o, value);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
 	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
 	case SITES:	 return take_number(o, value, FL_MAX_SITES, &w->o.max_sites);
@@ -117,8 +124,8 @@ static int check_rate(const struct wish *w)
 		fl_say("--trace keeps every event, --rate=%s those of a part of the time: "
 		       "choose one", w->o.rate_text);
 	else if (w->profiler)
-		fl_say("-K and --epoch are for the profiler, which --rate=%s takes the place "
-		       "of: leave them out", w->o.rate_text);
+		fl_say("-K, --epoch and --budget are for the profiler, which --rate=%s takes "
+		       "the place of: leave them out", w->o.rate_text);
 	else if (w->o.follow)
 		fl_say("--rate=%s is for one process: leave out --follow", w->o.rate_text);
 	else if (w->o.readers > 1)
@@ -138,6 +145,16 @@ static enum fl_action action_of(const struct wish *w)
 		return FL_ACT_WINDOW;
 	return fl_use_action(w->o.analyses, w->o.n_analyses,
 			     w->all ? FL_ACT_TIME : FL_ACT_SAMPLE);
+}
+
+/* What every call is recorded for has no budget. */
+static int check_budget(const struct wish *w, enum fl_action action)
+{
+	if (!w->budget || action == FL_ACT_SAMPLE)
+		return 0;
+	fl_say("--budget=%s is for sampling, and here every call is %s: leave it out",
+	       w->budget, action == FL_ACT_COUNT ? "counted" : "recorded");
+	return -1;
 }
 
 /* What each of several readers found must be brought together. */
@@ -172,7 +189,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		return -1;
 	if (!w->chosen && fl_session_use(&w->o, "latency"))
 		return -1;
-	if (check_readers(&w->o))
+	if (check_readers(&w->o) || check_budget(w, action_of(w)))
 		return -1;
 	w->o.argv = argv + a.at;
 	if (a.at < argc)
@@ -207,7 +224,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct wish w = { .o = { .dir = "flick.data", .samples = SAMPLES,
-				 .epoch_ms = EPOCH_MS,
+				 .epoch_ms = EPOCH_MS, .budget = BUDGET,
 				 .selection = fl_selection_new() } };
 	struct fl_session s;
 	int status = FL_EXIT_USAGE;
@@ -238,9 +255,10 @@ const struct fl_cmd fl_cmd_record = {
 	.args = "[OPTION...] [--] PROGRAM [ARG...]",
 	.about = "Run a program and keep what its probes saw",
 	.more = "Without options functions are sampled: each is timed for -K calls, "
-		"then its\nprobes are off for the rest of an epoch. --all times every "
-		"call. `-a counts`\ncounts every call and times none. With --rate=5% every "
-		"call in 5% of the time is\nrecorded, and the rest estimated from that.\n\n"
+		"then its calls\nare only counted for the rest of an epoch; where that is too "
+		"much for the budget,\nin windows. --all times every call. `-a counts` "
+		"counts every call and times none.\nWith --rate=5% every call in 5% of the "
+		"time is recorded, and the rest estimated\nfrom that.\n\n"
 		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET; later ones win; "
 		"without -P\nevery function is on.\n\n"
 		"Exit status: 0 all well, whatever the program's own (but see "

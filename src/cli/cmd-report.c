@@ -33,7 +33,7 @@ struct source {
 	struct fl_account account;
 	enum basis basis;
 	char rate[256];			/* of windows: percent of the time */
-	char note[256];
+	char note[384];
 };
 
 static const struct fl_exporter *find_exporter(const char *name)
@@ -195,6 +195,17 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 	w->exporter->write(stdout, sheet);
 }
 
+static bool has_estimates(const struct flick_rows *r)
+{
+	int calls = fl_sheet_column(r, "calls"), counted = fl_sheet_column(r, "counted");
+
+	for (size_t i = 0; calls >= 0 && counted >= 0 && i < r->n_rows; i++)
+		if (r->cells[i * r->n_columns + (size_t)counted] <
+		    r->cells[i * r->n_columns + (size_t)calls])
+			return true;
+	return false;
+}
+
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
@@ -209,6 +220,10 @@ static void note_samples(struct source *from)
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");
+	if (has_estimates(&from->rows))
+		strncat(from->note, "; calls marked ~ cost too much to count, and are "
+			"estimated from some of them (counted)",
+			sizeof(from->note) - strlen(from->note) - 1);
 	from->sheet.note = from->note;
 }
 

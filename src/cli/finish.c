@@ -131,6 +131,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_rate(p, s);
 	put(p, "samples", "%u", s->o->samples);
 	put(p, "epoch_ms", "%u", s->o->epoch_ms);
+	if (s->o->action == FL_ACT_SAMPLE)
+		put(p, "budget", "%g", 100 * s->o->budget);
 	put(p, "start_tsc", "%llu", (unsigned long long)s->start_tsc);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);

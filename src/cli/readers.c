@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "os/os.h"
 
 #define WAIT_US 2000
+#define COUNT_NS 100000000ull		/* between two looks at counters */
 
 struct other {
 	struct fl_readers *all;
@@ -26,6 +28,7 @@ struct other {
 };
 
 struct fl_readers {
+	struct fl_session *s;
 	pthread_rwlock_t names;
 	uint32_t over;			/* 1: the target is gone */
 	uint32_t stopped;		/* 1: nothing more is taken */
@@ -57,6 +60,10 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 {
 	struct other *o = arg;
 
+	if (o->all->s->budget) {
+		fl_budget_count(o->all->s->budget, probe, n);
+		return;
+	}
 	pthread_rwlock_rdlock(&o->all->names);
 	note_error(o, fl_run_count(o->run, thread, probe, n));
 	pthread_rwlock_unlock(&o->all->names);
@@ -75,12 +82,19 @@ static void thread_end(void *arg, uint32_t thread)
 static void *drain(void *arg)
 {
 	struct other *o = arg;
+	uint64_t counted = 0, now;
 
-	while (!load_acquire(&o->all->over))		/* (A) pairs with (B) */
+	while (!load_acquire(&o->all->over)) {		/* (A) pairs with (B) */
 		if (load_relaxed(&o->all->stopped))
 			fl_os_sleep_us(WAIT_US);
 		else if (!fl_reader_poll(o->reader, false))
 			fl_reader_wait(o->reader, WAIT_US);
+		now = fl_os_monotonic_ns();
+		if (!o->all->s->budget || now - counted < COUNT_NS)
+			continue;
+		counted = now;
+		fl_reader_count(o->reader);
+	}
 	while (fl_reader_poll(o->reader, true))
 		;
 	return NULL;
@@ -124,6 +138,8 @@ int fl_readers_open(struct fl_session *s)
 	if (s->o->readers < 2)
 		return 0;
 	s->readers = calloc(1, sizeof(*s->readers));
+	if (s->readers)
+		s->readers->s = s;
 	err = s->readers ? open_names(&s->readers->names) : -ENOMEM;
 	while (!err && s->readers->n + 1 < s->o->readers) {
 		struct other *o = &s->readers->others[s->readers->n++];

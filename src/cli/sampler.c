@@ -61,6 +61,8 @@ struct fl_sampler {
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged, room_pcs;
 	uint64_t lost;			/* samples for which a ring had no room */
+	void (*saw)(void *arg, const struct fl_pc *);
+	void *arg;			/* its */
 	bool failed;			/* there was no memory: what it has is not all */
 };
 
@@ -272,6 +274,8 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 		pc.path = s->paths[map->path];
 		pc.at = m->at - map->lo + map->offset;
 	}
+	if (s->saw)
+		s->saw(s->arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);
 	if (has_room(s, &s->pcs, s->n_pcs, &s->room_pcs, sizeof(pc)))
@@ -311,6 +315,13 @@ static void settle(struct fl_sampler *s, uint64_t until)
 	}
 	s->n_moments -= i;
 	memmove(s->moments, s->moments + i, s->n_moments * sizeof(*s->moments));
+}
+
+void fl_sampler_tell(struct fl_sampler *s, void (*saw)(void *arg, const struct fl_pc *),
+		     void *arg)
+{
+	s->saw = saw;
+	s->arg = arg;
 }
 
 void fl_sampler_poll(struct fl_sampler *s)

@@ -20,6 +20,9 @@ struct fl_pc {
 struct fl_sampler;
 /* Before the target is forked. 0 or -errno: the system gives no samples. */
 int fl_sampler_open(struct fl_sampler **);
+/* Call this for each, about when it was taken. */
+void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl_pc *),
+		     void *arg);
 /* Take what there is; often enough, and rings do not overflow. NULL is fine. */
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */

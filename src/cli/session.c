@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/sampler.h"
 #include "os/os.h"
@@ -143,7 +144,10 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 {
 	struct fl_session *s = arg;
 
-	note_error(s, fl_run_count(s->run, thread, probe, n));
+	if (s->budget)
+		fl_budget_count(s->budget, probe, n);
+	else
+		note_error(s, fl_run_count(s->run, thread, probe, n));
 }
 
 static void thread_end(void *arg, uint32_t thread)
@@ -275,7 +279,7 @@ static int open_all(struct fl_session *s)
 		fl_say("cannot start: %s", fl_reason(err));
 	if (!err && fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
-	return err;
+	return err ? err : fl_budget_open(s);
 }
 
 /* How well a trace can be compressed is not known before. */
@@ -502,6 +506,7 @@ static void drain(struct fl_session *s)
 		gone = is_gone(s);
 		if (!take_more(s, gone) && !gone)
 			wait_for_more(s);
+		fl_budget_turn(s);
 		look_at_memory(s);
 		stop_when_due(s, &stopped);
 		show_progress(s, &progress);
@@ -600,6 +605,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	fl_symbols_load(s->roster.symbols, s->launch.program);
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));
+	note_error(s, fl_budget_end(s));
 	s->drained = fl_moment_now();
 	release_signals();
 	fl_dialogue_close(s);
@@ -658,6 +664,7 @@ void fl_session_close(struct fl_session *s)
 	fl_readers_close(s->readers);
 	fl_run_close(s->run);
 	fl_sampler_close(s->sampler);
+	fl_budget_close(s->budget);
 	drop_code(s);
 	free(s->selected);
 	fl_roster_close(&s->roster);

@@ -67,7 +67,7 @@ static const struct {
 #define SHARE "self %"
 static const char *const latency_shown[] = { "total_ns", "self_ns", SHARE, "calls", "avg_ns",
 					     "p50_ns", "p99_ns", "unknown", "sampled",
-					     "function", NULL };
+					     "counted", "function", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
 
@@ -87,6 +87,25 @@ static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 	return true;
 }
 
+/* Calls of a row that are more than were counted. */
+static bool is_estimated(const struct flick_rows *r, size_t row, int calls, int counted)
+{
+	const uint64_t *cell = r->cells + row * r->n_columns;
+
+	return calls >= 0 && counted >= 0 && cell[counted] != FLICK_NONE &&
+	       cell[calls] > cell[counted];
+}
+
+static bool are_estimated(const struct flick_rows *r, size_t counted)
+{
+	int calls = fl_sheet_column(r, "calls");
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (is_estimated(r, i, calls, (int)counted))
+			return true;
+	return false;
+}
+
 static bool is_shown(const struct fl_sheet *s, size_t c)
 {
 	const struct flick_rows *r = s->result;
@@ -96,6 +115,8 @@ static bool is_shown(const struct fl_sheet *s, size_t c)
 		return false;
 	if (!s->name)
 		return true;
+	if (!strcmp(name, "counted"))
+		return are_estimated(r, c);
 	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
 		return !is_all(r, c, 0);
 	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
@@ -137,6 +158,7 @@ struct layout {
 		bool is_share;		/* of the sheet's self_ns, in percent */
 	} shown[MAX_SHOWN];
 	size_t n;
+	int calls, counted;		/* columns of a latency's samples; -1: none */
 };
 
 /* Of texts only the last one may be as long as it likes. */
@@ -219,6 +241,8 @@ static void lay_out(struct layout *l, const struct fl_sheet *s)
 
 	l->sheet = s;
 	l->n = 0;
+	l->calls = s->name ? fl_sheet_column(r, "calls") : -1;
+	l->counted = s->name ? fl_sheet_column(r, "counted") : -1;
 	if (s->name && !strcmp(s->name, "latency"))
 		lay_list(l, latency_shown);
 	else
@@ -270,6 +294,9 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	default:
 		if (v == FLICK_NONE)
 			snprintf(text, sizeof(text), "-");
+		else if (column == (size_t)l->calls &&
+			 is_estimated(r, row, l->calls, l->counted))
+			snprintf(text, sizeof(text), "~%llu", (unsigned long long)v);
 		else
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	}

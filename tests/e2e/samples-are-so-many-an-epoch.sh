@@ -1,5 +1,6 @@
 #!/bin/sh
-# -K calls of each function are timed, and as many again after each --epoch.
+# -K calls of each function are timed, and as many again after each --epoch, where the
+# budget allows.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target steady -O2 $sites
@@ -22,8 +23,8 @@ for k in 1 3 25; do
 done
 # 800 ms are 16 epochs; a busy machine may come late to some of them.
 label="--epoch 50:"
-record -K 3 --epoch 50 -- "$work/steady" 800
+record -K 3 --epoch 50 --budget 100 -- "$work/steady" 800
 samples 15 51
 label="as it is by default:"		# 80 epochs of 10 ms
-record -- "$work/steady" 800
+record --budget 100 -- "$work/steady" 800
 samples 200 830

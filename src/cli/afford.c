@@ -1,0 +1,222 @@
+/*
+ * afford.c - what can be counted all the time, what in windows, and how long these are.
+ *
+ * The budget is a part of the program's CPU time. A count, a timed call and a switch
+ * have calibrated costs; what flick's code takes in all is measured, so all three are
+ * multiplied by what is measured over what they should have taken.
+ *
+ *	part of the budget	goes to
+ *	ALWAYS (or a little	functions that are counted all the time, the rarest first
+ *	  more, who is there)
+ *	WINDOWS			the others, in windows: their part of the time
+ *	SAMPLES			timed calls and switches: how often there is an epoch
+ *
+ * INVARIANT
+ *	1. What is decided costs no more than the budget, at the rates and costs known.
+ *	2. At steady rates nothing changes sides again and again.
+ * WHY
+ *	1. Each part is kept to by its own means, as far as an epoch of a second and a
+ *	   window of LEAST_US go.
+ *	2. A rate falls slowly; who is seldom comes back only if SLACK times its rate can
+ *	   be afforded, and after DWELL looks.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/afford.h"
+
+#define ALWAYS 0.3
+#define ALWAYS_MOST 0.4
+#define WINDOWS 0.3
+#define SAMPLES 0.25
+#define SLACK 1.6
+#define DWELL 20u
+#define FALL 0.1			/* of the way, a look */
+#define RISE 0.3			/* likewise, where windows tell: they scatter */
+#define MEMORY_S 10.0			/* how long measured costs count */
+#define PRIOR_NS 1e7			/* what calibration weighs against them */
+#define MOST_EPOCH_US 1000000.0
+#define LEAST_US 20.0			/* a window that is asked for */
+#define LEAST_DUTY 1e-4
+#define MOST_DUTY 0.5
+
+void fl_afford_open(struct fl_afford *a)
+{
+	a->epoch_us = a->least_epoch_us;
+	a->window_us = 0;
+	a->factor = 1;
+	a->own_ns = a->model_ns = 0;
+	a->cpus = 1;
+	a->late_us = 0;
+}
+
+static double between(double v, double lo, double hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* ---- what things cost ----------------------------------------------------------- */
+
+static void learn_costs(struct fl_afford *a, const struct fl_afford_look *l)
+{
+	double keep = exp(-l->seconds / MEMORY_S);
+
+	if (!l->measured)
+		return;
+	a->own_ns = a->own_ns * keep + l->own_ns;
+	a->model_ns = a->model_ns * keep + l->counted * a->count_ns +
+		      l->timed * a->sample_ns + l->switched * a->switch_ns;
+	a->factor = between((a->own_ns + PRIOR_NS) / (a->model_ns + PRIOR_NS), 0.2, 10);
+}
+
+static void learn_cpus(struct fl_afford *a, const struct fl_afford_look *l)
+{
+	if (l->cpus > 0)
+		a->cpus += (between(l->cpus, 0.05, 4096) - a->cpus) * 0.2;
+}
+
+/* Who waits to close a window comes late, by some tens of microseconds. */
+static void learn_lateness(struct fl_afford *a, const struct fl_afford_look *l)
+{
+	double late;
+
+	if (l->windows < 1 || !a->window_us)
+		return;
+	late = l->open_us / l->windows - a->window_us;
+	a->late_us += (between(late, 0, 1000) - a->late_us) * 0.3;
+}
+
+static void learn_rates(const struct fl_afford_look *l, struct fl_afford_function *f,
+			uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		double rate = f[i].calls / l->seconds, up = f[i].seldom ? RISE : 1;
+
+		f[i].rate += (rate > f[i].rate ? up : FALL) * (rate - f[i].rate);
+		f[i].looks++;
+	}
+}
+
+/* ---- who is counted when ---------------------------------------------------------- */
+
+/* The part of CPU time that it takes to count each of its calls. */
+static double share_of(const struct fl_afford *a, const struct fl_afford_function *f)
+{
+	return f->rate * a->count_ns * a->factor / 1e9 / a->cpus;
+}
+
+static double wanted_share(const struct fl_afford *a, const struct fl_afford_function *f)
+{
+	return share_of(a, f) * (f->seldom ? SLACK : 1);
+}
+
+struct sort {
+	const struct fl_afford *a;
+	const struct fl_afford_function *f;
+};
+
+static int compare(const void *x, const void *y, void *arg)
+{
+	const struct sort *s = arg;
+	double a = wanted_share(s->a, &s->f[*(const uint32_t *)x]);
+	double b = wanted_share(s->a, &s->f[*(const uint32_t *)y]);
+
+	return (a > b) - (a < b);
+}
+
+/* Those that fit, the rarest first. */
+static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_function *f,
+			     uint32_t n, uint32_t *order)
+{
+	struct sort s = { a, f };
+	double sum = 0;
+	uint32_t changed = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), compare, &s);
+	for (uint32_t i = 0; i < n; i++) {
+		struct fl_afford_function *at = &f[order[i]];
+		bool seldom;
+
+		sum += wanted_share(a, at);
+		seldom = at->seldom ? sum > ALWAYS * a->budget || at->looks < DWELL :
+			 sum > ALWAYS_MOST * a->budget;
+		if (seldom == at->seldom)
+			continue;
+		at->seldom = seldom;
+		at->looks = 0;
+		changed++;
+	}
+	return changed;
+}
+
+/* ---- how often, how long ------------------------------------------------------------ */
+
+/* The part of CPU time for timed calls and switches, at an epoch of `us`. Who is called
+ * less often than it may be timed costs less. */
+static double sampling_share(const struct fl_afford *a, const struct fl_afford_function *f,
+			     uint32_t n, double us)
+{
+	double each = a->samples * a->sample_ns + 4 * a->switch_ns, full = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		full += f[i].seldom ? 1 : fmin(1, f[i].rate * us / 1e6 / a->samples);
+	return full * each * a->factor / (us * 1e3) / a->cpus;
+}
+
+static double choose_epoch(const struct fl_afford *a, const struct fl_afford_function *f,
+			   uint32_t n)
+{
+	double us = a->least_epoch_us;
+
+	while (us < MOST_EPOCH_US && sampling_share(a, f, n, us) > SAMPLES * a->budget)
+		us *= 1.1;
+	return us;
+}
+
+/* The part of the time in windows; 0: there are none. */
+static double choose_duty(const struct fl_afford *a, const struct fl_afford_function *f,
+			  uint32_t n)
+{
+	double all = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		any |= f[i].seldom;
+		all += f[i].seldom ? share_of(a, &f[i]) : 0;
+	}
+	if (!any)
+		return 0;
+	return all > 0 ? between(WINDOWS * a->budget / all, LEAST_DUTY, MOST_DUTY) : MOST_DUTY;
+}
+
+/* Windows are many and short rather than few and long: a program has phases. */
+static void choose_times(struct fl_afford *a, const struct fl_afford_function *f, uint32_t n)
+{
+	double us = choose_epoch(a, f, n), duty = choose_duty(a, f, n), window = 0;
+
+	if (duty > 0) {
+		us = fmax(us, (LEAST_US + a->late_us) / duty);
+		us = fmin(us, fmax(MOST_EPOCH_US, a->least_epoch_us));
+		window = fmax(duty * us - a->late_us, LEAST_US);
+	}
+	a->epoch_us = (uint32_t)us;
+	a->window_us = (uint32_t)window;
+}
+
+uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
+			struct fl_afford_function *f, uint32_t n, uint32_t *order)
+{
+	uint32_t changed;
+
+	if (!(l->seconds > 0))
+		return 0;
+	learn_costs(a, l);
+	learn_cpus(a, l);
+	learn_lateness(a, l);
+	learn_rates(l, f, n);
+	changed = choose_sides(a, f, n, order);
+	choose_times(a, f, n);
+	return changed;
+}

@@ -1,0 +1,47 @@
+/*
+ * afford.h - private to cli/: what of a program can be counted and timed for a budget.
+ *
+ * Pure: it knows numbers, no clock and no target. The caller looks at what was done
+ * since its last look, and what that took, and makes so what comes out.
+ */
+#ifndef FL_AFFORD_H
+#define FL_AFFORD_H
+
+#include "base/base.h"
+
+struct fl_afford_function {
+	double rate;			/* calls a second: rises at once, falls slowly */
+	double calls;			/* since the last look; W caller */
+	uint32_t looks;			/* since it changed sides */
+	bool seldom;			/* counted in windows alone */
+};
+
+struct fl_afford_look {
+	double seconds;			/* since the last one */
+	double cpus;			/* that the program kept busy, on average; 0: unknown */
+	double own_ns;			/* CPU time in flick's code, as measured; ... */
+	bool measured;			/* ... that is known */
+	double counted, timed, switched;	/* calls, calls, bytes of code */
+	double windows, open_us;	/* since then, and how long they were open */
+};
+
+struct fl_afford {
+	double budget;			/* a part of the program's CPU time */
+	double count_ns, sample_ns, switch_ns;	/* of one, as calibrated */
+	uint32_t samples;		/* of a function an epoch */
+	uint32_t least_epoch_us;
+	/* What comes out: */
+	uint32_t epoch_us;		/* from one window, or one sampling, to the next */
+	uint32_t window_us;		/* asked for; 0: no function is seldom */
+	double factor;			/* measured costs over calibrated ones */
+	/* Its own: */
+	double own_ns, model_ns;	/* of late */
+	double cpus, late_us;
+};
+
+void fl_afford_open(struct fl_afford *);
+/* Who changes sides? How many did; `order` is room for n. */
+uint32_t fl_afford_look(struct fl_afford *, const struct fl_afford_look *,
+			struct fl_afford_function *, uint32_t n, uint32_t *order);
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * budget.c - `record --budget`: calls are counted as far as that can be afforded.
+ *
+ * Hides how often it looks, and how calls that were not counted are estimated. Each
+ * call of a function is counted, unless afford.c says that this costs too much: then
+ * the function is seldom, and is counted in windows alone (probe/sample.c has the
+ * protocol). What windows saw, times the time there was over the time in them, is its
+ * calls. Of that in windows what counting took there is taken out, as the program did
+ * nothing else meanwhile. How long is a guess: a core does most of it
+ * beside the program's work, so samples of the program counter, which stand where
+ * something waits, would tell three to ten times too much.
+ *
+ * Counters and clocks are not read at one moment. What the one has too much now it has
+ * too little at the next look, so nothing adds up but what chance gives.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/afford.h"
+#include "cli/budget.h"
+#include "cli/sampler.h"
+#include "os/os.h"
+
+#define BEGIN_NS 300000000ull		/* how long looks are */
+#define SOON_NS 20000000ull		/* this far apart, ... */
+#define LOOK_NS 100000000ull		/* ... and then this far */
+#define COUNT_NS 2.0			/* what things take, before it is measured */
+#define SAMPLE_NS 200.0
+#define SWITCH_NS 500.0
+/* What holds up the program in a window: a count, a timed call, and a function's first
+ * call there, when nothing of it is in the caches. */
+#define COUNT_DELAY_NS 0.6
+#define SAMPLE_DELAY_NS 500.0
+#define FIRST_DELAY_NS 700.0
+#define TIMED 4				/* of so many windows one times calls, too */
+#define CHUNK 64			/* windows whose sums are divided */
+
+/* Of a function of the roster. */
+struct side {
+	double calls;			/* so far, some of them estimated ... */
+	uint64_t counted;		/* ... from so many */
+	uint64_t fresh;			/* counted, not in `calls` yet ... */
+	uint64_t seen;			/* ... and looked at */
+	bool is_seldom;			/* as the target has heeded it */
+};
+
+struct moment {
+	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom */
+	uint64_t toggles, delivered, ns;
+};
+
+struct fl_budget {
+	struct fl_session *s;
+	struct fl_afford afford;
+	uint64_t *counted;		/* index: probe; since the last look; atomic */
+	uint32_t max_sites;
+	struct side *sides;		/* index: function, as all of these */
+	struct fl_afford_function *functions;
+	uint32_t *order;
+	uint32_t n, room;
+	struct moment windows, look;	/* when windows, and all else, were looked at last */
+	double scale;			/* what a call in a window stands for, of late */
+	uint32_t wish, n_wished;	/* sites that were wished for */
+	bool is_heeded, is_off;		/* off: no memory */
+	uint64_t pc_own, pc_all;	/* since the last look */
+	double looked_counted;		/* calls, likewise */
+};
+
+int fl_budget_take(struct fl_session_options *o, const char *text)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	end += *end == '%';
+	if (end == text || *end || !(percent >= 0.1 && percent <= 100)) {
+		fl_say("--budget takes a percentage from 0.1 to 100, not `%s`", text);
+		return -1;
+	}
+	o->budget = percent / 100;
+	return 0;
+}
+
+/* ---- what is told ------------------------------------------------------------------ */
+
+void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n)
+{
+	if (b && probe < b->max_sites)
+		__atomic_fetch_add(&b->counted[probe], n, __ATOMIC_RELAXED);
+}
+
+/* As profile.c has it when all is known; of very many blocks of glue the first ones. */
+static bool is_own(const struct fl_session *s, const struct fl_pc *pc)
+{
+	enum { MOST = 1024 };
+	uint32_t claimed = load_relaxed(&s->shm->n_glue);
+	uint32_t n = claimed < s->max_glue ? claimed : s->max_glue;
+
+	if (*pc->path == '/' && pc->path[1] != '/')
+		return !strcmp(pc->path, s->launch.library);
+	for (uint32_t i = 0; i < n && i < MOST; i++)
+		if (pc->address >= s->glue[i].lo && pc->address < s->glue[i].hi)
+			return true;
+	return false;
+}
+
+static void saw_sample(void *arg, const struct fl_pc *pc)
+{
+	struct fl_budget *b = arg;
+
+	if (!b->s->o->follow && pc->pid != b->s->pid)
+		return;
+	b->pc_all++;
+	b->pc_own += is_own(b->s, pc);
+}
+
+static struct moment look_now(const struct fl_budget *b)
+{
+	const struct fl_shm *m = b->s->shm;
+	const struct fl_seldom *s = &m->seldom;
+	struct moment now = {
+		.windows = load_relaxed(&s->windows),
+		.passed_ns = load_relaxed(&s->passed_ns),
+		.open_ns = load_relaxed(&s->open_ns),
+		.toggles = load_relaxed(&m->toggles),
+		.ns = fl_os_monotonic_ns(),
+	};
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(b->s->reader, &n);
+
+	for (size_t i = 0; i < n; i++)
+		now.delivered += t[i].delivered;
+	return now;
+}
+
+/* ---- estimates ----------------------------------------------------------------------- */
+
+static int grow(struct fl_budget *b)
+{
+	uint32_t n = b->s->roster.n, room = n + n / 2 + 64;
+	void *sides, *functions, *order;
+
+	if (n > b->room) {
+		sides = realloc(b->sides, room * sizeof(*b->sides));
+		b->sides = sides ? sides : b->sides;
+		functions = realloc(b->functions, room * sizeof(*b->functions));
+		b->functions = functions ? functions : b->functions;
+		order = realloc(b->order, room * sizeof(*b->order));
+		b->order = order ? order : b->order;
+		if (!sides || !functions || !order)
+			return -ENOMEM;
+		b->room = room;
+	}
+	for (; b->n < n; b->n++) {
+		b->sides[b->n] = (struct side){ 0 };
+		b->functions[b->n] = (struct fl_afford_function){ 0 };
+	}
+	return 0;
+}
+
+/* By probe as it was told, by function as it is asked for. */
+static void gather(struct fl_budget *b)
+{
+	const struct fl_roster *r = &b->s->roster;
+
+	for (uint32_t i = 0; i < r->n_sites && i < b->max_sites; i++) {
+		uint64_t n = load_relaxed(&b->counted[i]);
+
+		if (!n)
+			continue;
+		n = __atomic_exchange_n(&b->counted[i], 0, __ATOMIC_RELAXED);
+		if (r->sites[i].kind != FL_ENTRY)
+			continue;
+		b->sides[r->function_of[i]].fresh += n;
+		b->looked_counted += (double)n;
+	}
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Nanoseconds by which flick held up the program in so many windows. */
+static double delay_in(const struct fl_budget *b, double windows)
+{
+	double delay = 0;
+
+	for (uint32_t f = 0; f < b->n; f++) {
+		double n = (double)b->sides[f].fresh;
+
+		if (b->sides[f].is_seldom)
+			delay += n * COUNT_DELAY_NS + least(n, windows) * FIRST_DELAY_NS +
+				 least(n, windows / TIMED * b->afford.samples) *
+				 SAMPLE_DELAY_NS;
+	}
+	return delay / (b->afford.cpus > 1 ? b->afford.cpus : 1);
+}
+
+/* What a call in the windows since the last chunk stands for. False: there was none. */
+static bool scale_windows(struct fl_budget *b, const struct moment *now)
+{
+	double open = (double)(now->open_ns - b->windows.open_ns);
+	double passed = (double)(now->passed_ns - b->windows.passed_ns), delay;
+
+	if (now->windows == b->windows.windows || !(open > 0) || passed < open)
+		return false;
+	delay = delay_in(b, (double)(now->windows - b->windows.windows));
+	delay = least(delay, open * 3 / 4);
+	b->scale = (passed - delay) / (open - delay);
+	return true;
+}
+
+/* What the next look hears of its calls. */
+static void show(struct fl_budget *b, uint32_t f, double scale)
+{
+	struct side *side = &b->sides[f];
+
+	b->functions[f].calls += (double)(side->fresh - side->seen) * scale;
+	side->seen = side->fresh;
+}
+
+static void take(struct fl_budget *b, uint32_t f, double scale)
+{
+	struct side *side = &b->sides[f];
+
+	show(b, f, scale);
+	side->calls += (double)side->fresh * scale;
+	side->counted += side->fresh;
+	side->fresh = side->seen = 0;
+}
+
+/* Those that are seldom when there were many windows, or `at_last`: of few the sums are
+ * chance. */
+static void estimate(struct fl_budget *b, const struct moment *now, bool at_last)
+{
+	bool is_scaled = scale_windows(b, now);
+	bool is_taken = at_last || (is_scaled && now->windows - b->windows.windows >= CHUNK);
+	bool is_seen = now->windows != b->look.windows;
+
+	for (uint32_t f = 0; f < b->n; f++) {
+		double held = b->functions[f].rate * (double)(now->ns - b->look.ns) / 1e9;
+
+		if (!b->sides[f].is_seldom)
+			take(b, f, 1);
+		else if (is_taken)
+			take(b, f, b->scale);
+		else if (is_seen)
+			show(b, f, b->scale);
+		else
+			b->functions[f].calls = held;
+	}
+	if (is_taken)
+		b->windows = *now;
+}
+
+/* ---- wishes --------------------------------------------------------------------------- */
+
+static void wish(struct fl_budget *b)
+{
+	struct fl_session *s = b->s;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		const struct fl_shm_site *site = &s->roster.sites[i];
+
+		if (site->wanted && site->kind == FL_ENTRY)
+			store_relaxed(&s->sites[i].wanted,
+				      b->functions[s->roster.function_of[i]].seldom ?
+				      FL_SELDOM : FL_WANTED);
+	}
+	b->n_wished = s->n_selected;
+	b->is_heeded = false;
+	/* (A) pairs with (C) in probe/sample.c */
+	store_release(&s->shm->seldom.wish, ++b->wish);
+}
+
+/* From here on counts are of what was wished for. */
+static void note_heeded(struct fl_budget *b)
+{
+	struct moment now;
+
+	fl_reader_count(b->s->reader);
+	gather(b);
+	now = look_now(b);
+	estimate(b, &now, true);
+	for (uint32_t f = 0; f < b->n; f++)
+		b->sides[f].is_seldom = b->functions[f].seldom;
+	b->windows = now;
+	b->is_heeded = true;
+}
+
+/* ---- looks ------------------------------------------------------------------------------ */
+
+static uint32_t decide(struct fl_budget *b, const struct moment *now)
+{
+	double period = (double)fl_sampler_period_ns(), seconds;
+	struct fl_afford_look l = {
+		.measured = b->s->sampler, .own_ns = (double)b->pc_own * period,
+		.counted = b->looked_counted,
+		.timed = (double)(now->delivered - b->look.delivered) / 2,
+		.switched = (double)(now->toggles - b->look.toggles),
+		.windows = (double)(now->windows - b->look.windows),
+	};
+	uint32_t changed;
+
+	seconds = (double)(now->ns - b->look.ns) / 1e9;
+	l.seconds = seconds;
+	l.open_us = (double)(now->open_ns - b->look.open_ns) / 1e3;
+	l.cpus = (double)b->pc_all * period / 1e9 / seconds;
+	changed = fl_afford_look(&b->afford, &l, b->functions, b->n, b->order);
+	for (uint32_t f = 0; f < b->n; f++)
+		b->functions[f].calls = 0;
+	b->pc_own = b->pc_all = 0;
+	b->looked_counted = 0;
+	b->look = *now;
+	return changed;
+}
+
+static bool is_due(const struct fl_budget *b, uint64_t now)
+{
+	uint64_t begun = b->s->go.wall_ns;
+
+	return now - b->look.ns >= (now - begun < BEGIN_NS ? SOON_NS : LOOK_NS);
+}
+
+void fl_budget_turn(struct fl_session *s)
+{
+	struct fl_budget *b = s->budget;
+	struct moment now;
+
+	if (!b || !s->begun || b->is_off)
+		return;
+	/* (B) pairs with (D) in probe/sample.c */
+	if (!b->is_heeded && load_acquire(&s->shm->seldom.heeded) == b->wish)
+		note_heeded(b);
+	if (!is_due(b, fl_os_monotonic_ns()))
+		return;
+	b->is_off = grow(b) != 0;
+	if (b->is_off)
+		return;
+	fl_reader_count(s->reader);
+	gather(b);
+	now = look_now(b);
+	estimate(b, &now, false);
+	if (!b->is_heeded)
+		return;
+	if (decide(b, &now) || (b->afford.window_us && b->n_wished != s->n_selected))
+		wish(b);
+	store_relaxed(&s->shm->seldom.window_us, b->afford.window_us);
+	store_relaxed(&s->shm->seldom.epoch_us, b->afford.epoch_us);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------- */
+
+int fl_budget_open(struct fl_session *s)
+{
+	struct fl_budget *b;
+	size_t bytes = s->shm->max_sites * sizeof(*b->counted);
+
+	if (s->o->action != FL_ACT_SAMPLE)
+		return 0;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->counted = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (b->counted == MAP_FAILED) {
+		free(b);
+		return -ENOMEM;
+	}
+	b->s = s;
+	b->max_sites = s->shm->max_sites;
+	b->is_heeded = true;
+	b->scale = 1;
+	b->afford = (struct fl_afford){
+		.budget = s->o->budget, .count_ns = COUNT_NS, .sample_ns = SAMPLE_NS,
+		.switch_ns = SWITCH_NS, .samples = s->o->samples,
+		.least_epoch_us = s->o->epoch_ms * 1000,
+	};
+	fl_afford_open(&b->afford);
+	if (s->sampler)
+		fl_sampler_tell(s->sampler, saw_sample, b);
+	s->budget = b;
+	return 0;
+}
+
+int fl_budget_end(struct fl_session *s)
+{
+	struct fl_budget *b = s->budget;
+	struct moment now;
+	int err = b ? grow(b) : 0;
+
+	if (!b || err)
+		return err;
+	gather(b);
+	now = look_now(b);
+	estimate(b, &now, true);
+	for (uint32_t f = 0; !err && f < b->n; f++)
+		if (b->sides[f].counted)
+			err = fl_run_estimate(s->run, f, (uint64_t)(b->sides[f].calls + 0.5),
+					      b->sides[f].counted);
+	return err;
+}
+
+void fl_budget_close(struct fl_budget *b)
+{
+	if (!b)
+		return;
+	munmap(b->counted, b->max_sites * sizeof(*b->counted));
+	free(b->sides);
+	free(b->functions);
+	free(b->order);
+	free(b);
+}

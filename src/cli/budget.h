@@ -1,0 +1,24 @@
+/*
+ * budget.h - private to cli/: what calls of a sampled program are counted (budget.c).
+ */
+#ifndef FL_BUDGET_H
+#define FL_BUDGET_H
+
+#include "cli/cli.h"
+
+/* What --budget says. 0, or -1 and a line printed. */
+int fl_budget_take(struct fl_session_options *, const char *text);
+
+struct fl_budget;
+/* Where functions are sampled; else *b stays NULL, which all of these take. 0 or
+ * -ENOMEM. */
+int fl_budget_open(struct fl_session *);
+/* `n` more calls of a probe. Any thread. */
+void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n);
+/* Often: look at what was counted, and say what is to be. */
+void fl_budget_turn(struct fl_session *);
+/* All is counted: tell the analyses. 0 or -ENOMEM. */
+int fl_budget_end(struct fl_session *);
+void fl_budget_close(struct fl_budget *);
+
+#endif

@@ -1,0 +1,67 @@
+#!/bin/sh
+# A function that is called a hundred million times a second costs too much to count:
+# it is counted in windows, and its line says so. Its calls are about right, and those
+# of a function beside it are exact; in threads, in what fork makes, and where reader
+# or target are killed in the middle.
+# timeout: 120
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target tiny -O2 $sites
+
+# Calls of tiny that were told, over those that were made: sums of all processes.
+about() {
+	got=$(sql "select coalesce(sum(calls), 0) from $(rows latency) where name = 'tiny'")
+	awk -v got="$got" '$1 == "guess" { n += $3 }
+		END { exit !(n && got > n / 3 && got < n * 3) }' "$out" ||
+		fail "$label $got calls of tiny: $(grep guess "$out")"
+	n=$(sql "select count(*) from $(rows latency) where name = 'tiny' and
+		counted < calls / 2")
+	[ "$n" -eq 1 ] || fail "$label it is not counted in windows"
+}
+
+for args in 700 "500 4" "400 2 fork"; do
+	label="$args:"
+	record -f -- "$work/tiny" $args
+	succeeded
+	conserved
+	exact latency
+	about
+done
+run "$FLICK" report "$data"
+succeeded
+head -n 1 "$out" | grep -q 'calls marked ~ cost too much to count' || fail "that is not said"
+grep -Eq ' ~[0-9]+ .* tiny$' "$out" || fail "it is not in its line"
+! grep -E ' rare$' "$out" | grep -q '~' || fail "rare is counted"
+
+label="100 %:"
+record --budget=100 -- "$work/tiny" 300
+succeeded
+[ "$(sql "select value from session where key = 'budget'")" = 100 ] || fail "$label not kept"
+
+# What is killed in a window leaves nobody waiting, and a target that runs to its end.
+for round in 1 2 3 4; do
+	label="reader killed, $round:"
+	"$work/tiny" 1 >/dev/null
+	"$FLICK" record -o "$data" -- "$work/tiny" 600 >"$out" 2>"$err" &
+	reader=$!
+	sleep 0.3
+	kill -KILL $reader
+	wait $reader 2>/dev/null
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		grep -q '^count rare' "$out" && break
+		sleep 0.1
+	done
+	grep -q '^count rare' "$out" || fail "$label the target does not end"
+done
+label="target killed:"
+run timeout -s KILL 0.5 "$FLICK" record -o "$data" -d 0.3 -- "$work/tiny" 5000
+grep -q 'events: ' "$err" || fail "$label nothing was kept"
+
+# What is no budget is told in a line.
+for bad in 0 101 many 2x; do
+	run "$FLICK" record --budget=$bad -- "$work/tiny" 1
+	[ $status -eq 2 ] || fail "--budget=$bad is status $status"
+	[ "$(wc -l <"$err")" -eq 1 ] || fail "--budget=$bad: not one line"
+done
+run "$FLICK" record --all --budget=5 -- "$work/tiny" 1
+[ $status -eq 2 ] || fail "--all has a budget"

@@ -1,0 +1,291 @@
+/*
+ * What is decided of a budget, on programs that are made of numbers: what it costs, who
+ * is counted in windows, and that nothing goes back and forth.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cli/afford.h"
+
+enum { MOST = 3000, LOOKS = 1500, SETTLED = 600 };
+#define LOOK_S 0.1
+#define LATE_US 60.0
+
+/* A program that calls each function at a rate, and what flick really costs in it. */
+static struct {
+	uint32_t n;
+	double rate[MOST];
+	double cpus, noise, factor;
+	bool measured;
+} program;
+
+static struct fl_afford a;
+static struct fl_afford_function f[MOST];
+static uint32_t order[MOST];
+
+/* Of the looks behind SETTLED: */
+static double cost, most_cost;		/* the average; of one look */
+static uint32_t changes;
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	srand(1);
+	program.n = 0;
+	program.cpus = 1;
+	program.noise = 0;
+	program.factor = 1;
+	program.measured = true;
+	a = (struct fl_afford){ .budget = 0.02, .count_ns = 2, .sample_ns = 150,
+				.switch_ns = 500, .samples = 10, .least_epoch_us = 10000 };
+	fl_afford_open(&a);
+	for (uint32_t i = 0; i < MOST; i++)
+		f[i] = (struct fl_afford_function){ 0 };
+	return 0;
+}
+
+static void functions(uint32_t n, double rate)
+{
+	for (uint32_t i = 0; i < n; i++)
+		program.rate[program.n++] = rate;
+}
+
+/* What the target does until the next look, at what was decided. */
+static struct fl_afford_look run(void)
+{
+	struct fl_afford_look l = { .seconds = LOOK_S, .cpus = program.cpus,
+				    .measured = program.measured };
+	double windows = LOOK_S * 1e6 / a.epoch_us;
+	double open_us = a.window_us ? windows * (a.window_us + LATE_US) : 0;
+
+	for (uint32_t i = 0; i < program.n; i++) {
+		double dice = (double)rand() / RAND_MAX * 2 - 1;
+		double calls = program.rate[i] * LOOK_S * (1 + program.noise * dice);
+		double timed = fmin(calls, 10 * windows);
+
+		f[i].calls = calls;		/* as they are estimated */
+		l.counted += f[i].seldom ? calls * open_us / (LOOK_S * 1e6) : calls;
+		l.timed += timed;
+		l.switched += timed / 10 * (f[i].seldom ? 4 : 2);
+	}
+	l.windows = a.window_us ? windows : 0;
+	l.open_us = open_us;
+	l.own_ns = program.factor * (l.counted * a.count_ns + l.timed * a.sample_ns +
+				     l.switched * a.switch_ns);
+	return l;
+}
+
+static void settle(void)
+{
+	cost = most_cost = 0;
+	changes = 0;
+	for (int i = 0; i < LOOKS; i++) {
+		struct fl_afford_look l = run();
+		double share = l.own_ns / (LOOK_S * 1e9 * program.cpus);
+		uint32_t n = fl_afford_look(&a, &l, f, program.n, order);
+
+		if (i < SETTLED)
+			continue;
+		changes += n;
+		cost += share / (LOOKS - SETTLED);
+		most_cost = fmax(most_cost, share);
+	}
+}
+
+static uint32_t seldom(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < program.n; i++)
+		n += f[i].seldom;
+	return n;
+}
+
+/* ---- claims ------------------------------------------------------------------------ */
+
+static void what_costs_little_is_counted_always(void **unused)
+{
+	(void)unused;
+	functions(10, 10000);
+	settle();
+	assert_int_equal(seldom(), 0);
+	assert_int_equal(a.window_us, 0);
+	assert_int_equal(a.epoch_us, 10000);
+	assert_true(cost <= 0.02);
+}
+
+static void a_hundred_million_calls_a_second_are_afforded(void **unused)
+{
+	(void)unused;
+	functions(1, 1e8);
+	functions(5, 1000);
+	settle();
+	assert_int_equal(seldom(), 1);
+	assert_true(f[0].seldom);
+	assert_true(cost <= 0.02 && cost >= 0.002);
+	assert_int_equal(changes, 0);
+}
+
+/* As what is left of the budget allows, and no less. */
+static void the_rarest_are_counted_always(void **unused)
+{
+	double rate = 0;
+
+	(void)unused;
+	for (uint32_t i = 0; i < 100; i++)
+		functions(1, 1e3 * pow(1.1, i));
+	settle();
+	for (uint32_t i = 1; i < program.n; i++)
+		assert_true(!f[i - 1].seldom || f[i].seldom);
+	for (uint32_t i = 0; i < program.n; i++)
+		rate += f[i].seldom ? 0 : program.rate[i];
+	assert_true(rate * 2e-9 >= 0.002 && rate * 2e-9 <= 0.01);
+	assert_true(cost <= 0.02);
+}
+
+static void many_functions_are_timed_less_often(void **unused)
+{
+	(void)unused;
+	functions(2000, 3000);
+	settle();
+	assert_true(a.epoch_us > 100000 && a.epoch_us <= 1000000);
+	assert_true(cost <= 0.02);
+}
+
+/* Windows are not of another length than they are said to be, and costs not as
+ * calibrated. */
+static void what_is_measured_beats_the_model(void **unused)
+{
+	static const double factors[] = { 0.3, 1, 4 };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(factors); i++) {
+		set_up(NULL);
+		program.factor = factors[i];
+		functions(3, 3e7);
+		functions(40, 50000);
+		settle();
+		assert_true(cost <= 0.022);
+		assert_true(cost >= 0.002);
+		assert_int_equal(changes, 0);
+	}
+}
+
+static void rates_that_vary_move_nobody_back_and_forth(void **unused)
+{
+	(void)unused;
+	program.noise = 0.3;
+	for (uint32_t i = 0; i < 60; i++)
+		functions(1, 1e5 * pow(1.15, i % 30));
+	settle();
+	assert_true(changes <= 2);
+	assert_true(cost <= 0.022);
+}
+
+/* One look later windows are there; and when it is rare again it is counted always. */
+static void a_change_is_followed(void **unused)
+{
+	struct fl_afford_look l;
+
+	(void)unused;
+	functions(1, 1000);
+	settle();
+	assert_int_equal(seldom(), 0);
+	program.rate[0] = 5e7;
+	l = run();
+	assert_int_equal(fl_afford_look(&a, &l, f, program.n, order), 1);
+	assert_true(f[0].seldom && a.window_us);
+	program.rate[0] = 1000;
+	settle();
+	assert_int_equal(seldom(), 0);
+	assert_int_equal(a.window_us, 0);
+}
+
+/* Of eight CPUs a budget is eight times as much; of a program that mostly waits less. */
+static void a_budget_is_of_cpu_time(void **unused)
+{
+	static const double cpus[] = { 0.1, 1, 8 };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(cpus); i++) {
+		set_up(NULL);
+		program.cpus = cpus[i];
+		functions(1, cpus[i] * 1e7);
+		functions(1, cpus[i] * 1e6);
+		settle();
+		assert_true(f[0].seldom && !f[1].seldom);
+		assert_true(cost <= 0.022);
+	}
+}
+
+static void without_samples_the_model_decides(void **unused)
+{
+	(void)unused;
+	program.measured = false;
+	functions(1, 1e8);
+	settle();
+	assert_true(f[0].seldom && cost <= 0.02);
+	assert_true(a.factor == 1);
+}
+
+static void a_budget_is_kept_whatever_it_is(void **unused)
+{
+	static const double budgets[] = { 0.001, 0.01, 0.1, 0.5 };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(budgets); i++) {
+		set_up(NULL);
+		a.budget = budgets[i];
+		functions(2, 4e7);
+		functions(30, 2e4);
+		settle();
+		assert_true(cost <= budgets[i] * 1.1);
+	}
+}
+
+/* Nothing that a target can say makes it divide by nothing, or wish for what is none. */
+static void any_numbers_are_survived(void **unused)
+{
+	(void)unused;
+	functions(8, 0);
+	for (int i = 0; i < 20000; i++) {
+		struct fl_afford_look l = { .seconds = i % 7 ? pow(10, rand() % 9 - 6) : 0,
+			.cpus = rand() % 3 * pow(10, rand() % 6 - 3), .measured = rand() % 2,
+			.own_ns = pow(10, rand() % 12), .counted = pow(10, rand() % 18),
+			.timed = rand(), .switched = rand(), .windows = rand() % 3,
+			.open_us = pow(10, rand() % 8) };
+
+		for (uint32_t k = 0; k < program.n; k++)
+			f[k].calls = rand() % 2 ? 0 : pow(10, rand() % 19);
+		fl_afford_look(&a, &l, f, program.n, order);
+		assert_true(a.epoch_us >= 10000 && a.epoch_us <= 1000000);
+		assert_true(a.window_us <= a.epoch_us);
+		assert_true(a.factor >= 0.2 && a.factor <= 10);
+		assert_true(!seldom() == !a.window_us);
+	}
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, set_up)
+	const struct CMUnitTest tests[] = {
+		TEST(what_costs_little_is_counted_always),
+		TEST(a_hundred_million_calls_a_second_are_afforded),
+		TEST(the_rarest_are_counted_always),
+		TEST(many_functions_are_timed_less_often),
+		TEST(what_is_measured_beats_the_model),
+		TEST(rates_that_vary_move_nobody_back_and_forth),
+		TEST(a_change_is_followed),
+		TEST(a_budget_is_of_cpu_time),
+		TEST(without_samples_the_model_decides),
+		TEST(a_budget_is_kept_whatever_it_is),
+		TEST(any_numbers_are_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
