@@ -28,5 +28,30 @@ for mode in killed denied strict; do
 	calm $mode "-a latency --all"
 	calm $mode "--follow"
 done
+# Its first probe may be met behind that.
+label="first probe:"
+cat >"$work/first.c" <<'END'
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long sum;
+__attribute__((noipa)) static void work(long i) { sum += i; }
+__attribute__((no_instrument_function)) int main(void)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		return 77;
+	for (long i = 0; i < 1000; i++)
+		work(i);
+	if (write(1, "well\n", 5) == 5)
+		syscall(SYS_exit, 0);
+	return 1;
+}
+END
+compile "$work/first" "$work/first.c" -O2 $sites
+record --exit-code -a counts -- "$work/first"
+[ "$status" -eq 0 ] && grep -qx well "$out" || fail "$label it did not end by itself"
+[ "$(sql "select calls from $(rows counts) where name = 'work'")" = 1000 ] || fail "$label calls"
+
 run "$FLICK" doctor
 grep -q '^seccomp .*strict' "$out" || fail "doctor does not tell of the strict mode"

@@ -67,9 +67,9 @@ static uint64_t distance(const void *p, const void *q)
 /* As much as would go round twice: what is in use is not met for long. */
 static void what_flick_maps_is_far_from_code(void **state)
 {
-	enum { BIG = 1 << 30, ROUNDS = 600 };
+	enum { BIG = 1 << 30, ROUNDS = 600, KEPT = 16 };	/* KEPT: in a row */
 	static int here;
-	const void *kept[4] = { NULL };
+	const void *kept[KEPT] = { NULL };
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
@@ -79,12 +79,12 @@ static void what_flick_maps_is_far_from_code(void **state)
 		assert_false(fl_is_err(p));
 		assert_true(distance(p, &here) > 32ull << 30);
 		assert_true(distance(p, (void *)printf) > 32ull << 30);
-		if (i < 4)
+		if (i < KEPT)
 			kept[i] = p;
 		else
 			assert_int_equal(fl_os_unmap(p, BIG), 0);
 	}
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < KEPT; i++)
 		assert_int_equal(fl_os_unmap((void *)kept[i], BIG), 0);
 }
 
@@ -108,6 +108,10 @@ static void holes_are_told_from_data(void **state)
 	assert_int_equal(from, 5 * FL_PAGE);
 	assert_int_equal(to, 5 * FL_PAGE + 9);
 	from = to;
+	assert_false(fl_os_file_data(fd, &from, &to));
+	from = 3 * FL_PAGE, to = 5 * FL_PAGE;		/* data, but behind it */
+	assert_false(fl_os_file_data(fd, &from, &to));
+	from = 3 * FL_PAGE, to = 4 * FL_PAGE;
 	assert_false(fl_os_file_data(fd, &from, &to));
 	from = 6 * FL_PAGE, to = 8 * FL_PAGE;
 	assert_false(fl_os_file_data(fd, &from, &to));

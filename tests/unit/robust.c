@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -117,20 +118,58 @@ static void hold_all(void)
 	assert_int_equal(fl_os_thread_id(), gettid());	/* in fork's child, too */
 	for (int i = 0; i < OURS; i++)
 		fl_os_hold(&s->ours[i]);
-	s->step = 1;
+	__atomic_store_n(&s->step, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&s->step, __ATOMIC_ACQUIRE) == 1)
+		usleep(100);
+}
+
+static int waiter;			/* its thread id; atomic */
+
+/* The kernel tells what a thread waits in. */
+static void await_waiter(void)
+{
+	char path[64], call[16] = "";
+
+	while (atoi(call) != SYS_futex) {
+		FILE *f;
+
+		usleep(100);
+		snprintf(path, sizeof path, "/proc/self/task/%d/syscall",
+			 __atomic_load_n(&waiter, __ATOMIC_ACQUIRE));
+		f = fopen(path, "r");
+		if (f && !fgets(call, sizeof call, f))
+			call[0] = 0;
+		if (f)
+			fclose(f);
+	}
 }
 
 /* Is somebody who waits woken by the mark, long before his time is over? */
-static void await_mark(int pid)
+static void *await_mark(void *not_woken)
 {
+	enum { LONG_US = 10000000 };
 	uint32_t is;
+
+	__atomic_store_n(&waiter, gettid(), __ATOMIC_RELEASE);
+	while (!((is = word(&s->ours[2])) & FUTEX_OWNER_DIED))
+		if (fl_os_futex_wait((uint32_t *)&s->ours[2], is, LONG_US) == -ETIMEDOUT)
+			return not_woken;
+	return NULL;
+}
+
+static void is_marked_and_wakes(void)
+{
+	void *not_woken;
+	pthread_t t;
 
 	while (!__atomic_load_n(&s->step, __ATOMIC_ACQUIRE))
 		usleep(100);
-	kill(pid, SIGCONT);
-	while (!((is = word(&s->ours[2])) & FUTEX_OWNER_DIED))
-		if (fl_os_futex_wait((uint32_t *)&s->ours[2], is, 20000000) == -ETIMEDOUT)
-			fail_msg("not woken");
+	waiter = 0;
+	pthread_create(&t, NULL, await_mark, &s);
+	await_waiter();
+	__atomic_store_n(&s->step, 2, __ATOMIC_RELEASE);
+	pthread_join(t, &not_woken);
+	assert_null(not_woken);
 	assert_true(is_marked(&s->ours[0]));
 }
 
@@ -144,7 +183,7 @@ static void a_process_that_is_killed_is_marked_and_wakes(void **state)
 		for (;;)
 			kill(getpid(), SIGKILL);
 	}
-	await_mark(pid);
+	is_marked_and_wakes();
 	waitpid(pid, NULL, 0);
 }
 
@@ -158,10 +197,56 @@ static void exec_marks_and_wakes(void **state)
 		execl("/bin/sleep", "sleep", "20", NULL);
 		_exit(1);
 	}
-	await_mark(pid);
+	is_marked_and_wakes();
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);	/* it goes on */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* ---- locks ---------------------------------------------------------------------- */
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void *wait_for_lock(void *got_us)
+{
+	__atomic_store_n(&waiter, gettid(), __ATOMIC_RELEASE);
+	fl_os_robust_lock(&s->lock);
+	*(uint64_t *)got_us = now_us();
+	fl_os_robust_unlock(&s->lock);
+	return NULL;
+}
+
+static uint64_t us_to_wake(void)
+{
+	uint64_t from, got;
+	pthread_t t;
+
+	fl_os_robust_lock(&s->lock);
+	waiter = 0;
+	pthread_create(&t, NULL, wait_for_lock, &got);
+	await_waiter();
+	from = now_us();
+	fl_os_robust_unlock(&s->lock);
+	pthread_join(t, NULL);
+	return got - from;
+}
+
+/* Who is not woken looks again after a tenth of a second. */
+static void an_unlock_wakes(void **state)
+{
+	enum { TRIES = 9, SOON_US = 50000 };
+	int soon = 0;
+
+	(void)state;
+	for (int i = 0; i < TRIES; i++)
+		soon += us_to_wake() < SOON_US;
+	assert_true(soon > TRIES / 2);
 }
 
 /* ---- neighbours --------------------------------------------------------------- */
@@ -281,6 +366,7 @@ int main(void)
 		TEST(a_thread_that_ends_is_marked),
 		TEST(a_process_that_is_killed_is_marked_and_wakes),
 		TEST(exec_marks_and_wakes),
+		TEST(an_unlock_wakes),
 		TEST(the_c_librarys_own_go_on_beside_them),
 		TEST(one_holds_it_of_threads_and_processes),
 		TEST(a_holder_that_is_killed_lets_go),
