@@ -147,11 +147,6 @@ static bool try_lock(struct fl_lock *l, uint32_t mark, int tid, uint64_t *signal
 	return false;
 }
 
-bool fl_os_trylock(struct fl_lock *l, uint64_t *signals)
-{
-	return try_lock(l, HELD, fl_os_thread_id(), signals);
-}
-
 bool fl_os_trylock_by(struct fl_lock *l, int tid, uint64_t *signals)
 {
 	return try_lock(l, HELD, tid, signals);

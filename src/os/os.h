@@ -135,9 +135,8 @@ struct fl_lock {
 	enum fl_lock_rank rank;		/* constant; one lock each */
 };
 void fl_os_lock(struct fl_lock *, uint64_t *signals);
-/* False at once when another has it, and no signal is blocked. */
-bool fl_os_trylock(struct fl_lock *, uint64_t *signals);
-bool fl_os_trylock_by(struct fl_lock *, int tid, uint64_t *signals);	/* of this thread */
+/* False at once when another has it, and no signal is blocked. `tid`: of this thread. */
+bool fl_os_trylock_by(struct fl_lock *, int tid, uint64_t *signals);
 /* False, the same, after that long. */
 bool fl_os_lock_within(struct fl_lock *, uint64_t us, uint64_t *signals);
 /* The same, when asked at times whether it is to give up. */

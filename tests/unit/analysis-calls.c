@@ -60,15 +60,6 @@ static const struct flick_rows *result(int which)
 	return &results[which];
 }
 
-static int column(const struct flick_rows *r, const char *name)
-{
-	for (size_t c = 0; c < r->n_columns; c++)
-		if (!strcmp(r->columns[c].name, name))
-			return (int)c;
-	fail_msg("no column %s", name);
-	return -1;
-}
-
 static uint64_t letter(char f)
 {
 	return f == '-' ? FLICK_NONE : (uint64_t)(f - 'a');

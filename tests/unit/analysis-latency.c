@@ -39,25 +39,14 @@ static void open_again(void)
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 }
 
-static int column(const struct flick_rows *r, const char *name)
-{
-	for (size_t c = 0; c < r->n_columns; c++)
-		if (!strcmp(r->columns[c].name, name))
-			return (int)c;
-	fail_msg("no column %s", name);
-	return -1;
-}
-
 /* Of function f; FLICK_NONE where it has no row. */
 static uint64_t cell(char f, const char *name)
 {
 	struct flick_rows r;
-	uint64_t v = FLICK_NONE;
+	uint64_t v;
 
 	assert_int_equal(fl_run_rows(run, LATENCY, &r), 0);
-	for (size_t i = 0; i < r.n_rows; i++)
-		if (r.cells[i * r.n_columns] == (uint64_t)(f - 'a'))
-			v = r.cells[i * r.n_columns + (size_t)column(&r, name)];
+	v = cell_of(&r, f, name);
 	free(r.cells);
 	return v;
 }

@@ -75,4 +75,25 @@ static inline void jump_out(char f, uint32_t sp)
 	feed(f, JUMP, sp);
 }
 
+static inline int column(const struct flick_rows *r, const char *name)
+{
+	for (size_t c = 0; c < r->n_columns; c++)
+		if (!strcmp(r->columns[c].name, name))
+			return (int)c;
+	fail_msg("no column %s", name);
+	return -1;
+}
+
+/* Of the row of function f; FLICK_NONE: it has none. */
+static inline uint64_t cell_of(const struct flick_rows *r, char f, const char *name)
+{
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[column(r, "function")] == (uint64_t)(f - 'a'))
+			return row[column(r, name)];
+	}
+	return FLICK_NONE;
+}
+
 #endif

@@ -25,6 +25,14 @@
 #define RIG_COUNTERS 1024
 #define RIG_PAIR 16			/* bit of probe: an even number and the next one */
 
+/* In a target: as if its status were assert()'s. */
+#define NEED(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+		_exit(1); \
+	} \
+} while (0)
+
 struct rig {
 	struct fl_shm *m;
 	int fd;

@@ -443,7 +443,7 @@ static void take_over(void)
 {
 	uint64_t signals;
 
-	if (fl_os_trylock(&lock, &signals))
+	if (fl_os_trylock_by(&lock, gettid(), &signals))
 		_exit(1);
 	go(1);
 	fl_os_lock(&lock, &signals);

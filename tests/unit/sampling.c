@@ -11,34 +11,10 @@
 
 #include <cmocka.h>
 
-#include "channel-rig.h"
 #include "patch/patch.h"
 #include "probe/table.h"
+#include "probe-rig.h"
 #include "stop-at.h"
-
-#define NEED(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		_exit(1); \
-	} \
-} while (0)
-
-static struct rig *g;
-
-static int set_up(void **unused)
-{
-	(void)unused;
-	g = rig_open(4, 8, FL_ACT_SAMPLE);
-	g->m->samples = 1;
-	return 0;
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	rig_close(g);
-	return 0;
-}
 
 static int runs(void (*target)(struct rig *))
 {

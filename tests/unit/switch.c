@@ -41,14 +41,6 @@ static int tear_down(void **unused)
 	return 0;
 }
 
-/* In a child: as if the status were assert()'s. */
-#define NEED(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		_exit(1); \
-	} \
-} while (0)
-
 static void body(void)
 {
 }

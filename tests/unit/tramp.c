@@ -18,7 +18,7 @@
 #include "patch/patch.h"
 #include "probe/table.h"
 
-#define NEED(x) do { \
+#define HOLDS(x) do { \
 	if (!(x)) { \
 		fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, c->name, #x); \
 		_exit(1); \
@@ -167,9 +167,9 @@ static bool has_time(void)
 
 static void check_record(const struct flick_record *r)
 {
-	NEED(r->probe == ID);
-	NEED(r->sp == (uint32_t)(before.sp - 8));
-	NEED((r->tsc != 0) == has_time());
+	HOLDS(r->probe == ID);
+	HOLDS(r->sp == (uint32_t)(before.sp - 8));
+	HOLDS((r->tsc != 0) == has_time());
 }
 
 static uint64_t *counter(const struct fl_slot *s, uint32_t id)
@@ -191,27 +191,27 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		break;
 	case WINDOW:
 		check_record(last - 1);
-		NEED(last->probe == FL_PROBE_CALLER);
-		NEED(last->tsc == (c->bare ? before.top : before.r[RSI]));
+		HOLDS(last->probe == FL_PROBE_CALLER);
+		HOLDS(last->tsc == (c->bare ? before.top : before.r[RSI]));
 		break;
 	case COUNT:
-		NEED(*counter(s, ID) == nth);
+		HOLDS(*counter(s, ID) == nth);
 		break;
 	case SAMPLE:
-		NEED(s->frames->at[s->frames->n - 1].sp == (uint32_t)(before.sp - 8));
+		HOLDS(s->frames->at[s->frames->n - 1].sp == (uint32_t)(before.sp - 8));
 		break;
 	case CALL:
-		NEED(handled == nth && !backwards);
+		HOLDS(handled == nth && !backwards);
 	}
 }
 
 static void check_registers(void)
 {
 	for (size_t i = c->bare ? 0 : N_SCRATCH; i < REGISTERS; i++)
-		NEED(after.r[i] == before.r[i]);
-	NEED(after.sp == before.sp && after.top == before.top);
+		HOLDS(after.r[i] == before.r[i]);
+	HOLDS(after.sp == before.sp && after.top == before.top);
 	for (size_t i = 0; c->bare && i < VECTORS; i++)
-		NEED(!memcmp(after.v[i], before.v[i], c->what == CALL ? c->vector_bytes
+		HOLDS(!memcmp(after.v[i], before.v[i], c->what == CALL ? c->vector_bytes
 									: vector_bytes));
 }
 
@@ -237,7 +237,7 @@ static void enter_once(uint64_t nth)
 	enter(c->run, ID, skew);
 	check_registers();
 	s = slot();
-	NEED(s);
+	HOLDS(s);
 	check_event(s, nth);
 }
 
@@ -246,11 +246,11 @@ static void open_probes(struct rig *g)
 	bool is_new;
 
 	fl_arch_open();
-	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	HOLDS(!fl_patch_open(NULL) && !fl_probes_open(g->m));
 	for (uint32_t i = 0; i <= ID; i++)
-		NEED(fl_probe_virtual((uintptr_t)&routines[i], FL_ENTRY, FL_FORM_NONE,
+		HOLDS(fl_probe_virtual((uintptr_t)&routines[i], FL_ENTRY, FL_FORM_NONE,
 				      &is_new) == (int)i);
-	NEED(!fl_probe_handler(ID, handler, &handled));
+	HOLDS(!fl_probe_handler(ID, handler, &handled));
 }
 
 /* The ring is at the end of a chunk. */
@@ -264,14 +264,14 @@ static void run_case(struct rig *g)
 	open_probes(g);
 	looked = 0;
 	enter_once(1);				/* it has no slot yet */
-	NEED(looked > 0);
+	HOLDS(looked > 0);
 	slot()->n_counters = N_COUNTERS;
 	for (uint64_t nth = 2; nth < 6; nth++)
 		enter_once(nth);
 	if (g->m->action != FL_ACT_COUNT)
 		fill_chunk(slot());
 	enter_once(6);
-	NEED(!misaligned);
+	HOLDS(!misaligned);
 }
 
 static enum fl_action action_of(enum what what)
@@ -315,14 +315,14 @@ static void run_beyond(struct rig *g)
 
 	open_probes(g);
 	s = slot();
-	NEED(s);
+	HOLDS(s);
 	s->n_counters = N_COUNTERS;
 	enter(c->run, N_COUNTERS - 1, 0);
-	NEED(*counter(s, N_COUNTERS - 1) == 1 && !s->lost[FL_LOST_ROOM]);
+	HOLDS(*counter(s, N_COUNTERS - 1) == 1 && !s->lost[FL_LOST_ROOM]);
 	enter(c->run, N_COUNTERS, 0);
 	enter(c->run, N_COUNTERS + 1, 0);
-	NEED(!*counter(s, N_COUNTERS) && !*counter(s, N_COUNTERS + 1));
-	NEED(s->lost[FL_LOST_ROOM] == 2);
+	HOLDS(!*counter(s, N_COUNTERS) && !*counter(s, N_COUNTERS + 1));
+	HOLDS(s->lost[FL_LOST_ROOM] == 2);
 }
 
 static void a_probe_without_a_counter_writes_nowhere(void **state)
@@ -347,12 +347,12 @@ static const struct flick_record pair[2] = {
 
 static void append_one(void)
 {
-	NEED(fl_arch_put_one(&one));
+	HOLDS(fl_arch_put_one(&one));
 }
 
 static void append_pair(void)
 {
-	NEED(fl_arch_put_pair(pair));
+	HOLDS(fl_arch_put_pair(pair));
 }
 
 static void append_time(void)
@@ -380,7 +380,7 @@ static size_t appended(uint32_t id)
 	size_t n = 0;
 
 	for (const struct flick_record *r = first; r < end; r++) {
-		NEED((r->probe == INNER || r->probe == OUTER) && r->sp);
+		HOLDS((r->probe == INNER || r->probe == OUTER) && r->sp);
 		n += r->probe == id;
 	}
 	return n;
@@ -396,8 +396,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	*trap_at = untrapped;
 	if ((unsigned char *)*pc == trap_at + 1)
 		*pc -= 1;
-	NEED(appended(OUTER) == 0 || appended(OUTER) == appender->records);
-	NEED(fl_arch_put_one(&r));
+	HOLDS(appended(OUTER) == 0 || appended(OUTER) == appender->records);
+	HOLDS(fl_arch_put_one(&r));
 }
 
 static void append_with_trap_at(unsigned char *at)
@@ -410,8 +410,8 @@ static void append_with_trap_at(unsigned char *at)
 	untrapped = *at;
 	*at = FL_ARCH_TRAP;
 	appender->append();
-	NEED(*at == untrapped);			/* it was met */
-	NEED(appended(INNER) == 1 && appended(OUTER) == appender->records);
+	HOLDS(*at == untrapped);			/* it was met */
+	HOLDS(appended(INNER) == 1 && appended(OUTER) == appender->records);
 }
 
 static void run_interrupted(struct rig *g)
@@ -426,7 +426,7 @@ static void run_interrupted(struct rig *g)
 	fl_channel_put(OUTER, 1, 1);
 	first = (const struct flick_record *)slot()->ptr;
 	sigaction(SIGTRAP, &act, NULL);
-	NEED(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
 		       PROT_READ | PROT_WRITE | PROT_EXEC));
 	for (; i.cls != FL_INSN_RET; at += i.len) {
 		fl_arch_decode(&i, at, 16, (uintptr_t)at);
@@ -510,7 +510,7 @@ static void on_trap_fork(int sig, siginfo_t *info, void *context)
 	pid = fork();
 	is_child = !pid;
 	if (pid)
-		NEED(waitpid(pid, &status, 0) == pid && status == 0 &&
+		HOLDS(waitpid(pid, &status, 0) == pid && status == 0 &&
 		     !memcmp(was, slot(), SEEN));
 	forks += pid != 0;
 }
@@ -528,12 +528,12 @@ static void fork_at(unsigned char *at)
 	forks_in->run();
 	if (is_child)
 		_exit(0);
-	NEED(*at == untrapped || forks_in->in_c);
+	HOLDS(*at == untrapped || forks_in->in_c);
 	*at = untrapped;
 	if (counts)
-		NEED(*counter(s, OUTER) == 1 && !s->lost[FL_LOST_ROOM]);
+		HOLDS(*counter(s, OUTER) == 1 && !s->lost[FL_LOST_ROOM]);
 	else
-		NEED(appended(OUTER) == forks_in->records);
+		HOLDS(appended(OUTER) == forks_in->records);
 }
 
 static void run_forked(struct rig *g)
@@ -548,7 +548,7 @@ static void run_forked(struct rig *g)
 	slot()->n_counters = N_COUNTERS;
 	first = (const struct flick_record *)slot()->ptr;
 	sigaction(SIGTRAP, &act, NULL);
-	NEED(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
 		       PROT_READ | PROT_WRITE | PROT_EXEC));
 	for (; i.cls != FL_INSN_RET; at += i.len) {
 		fl_arch_decode(&i, at, 16, (uintptr_t)at);
@@ -609,8 +609,8 @@ static void fork_around_at(unsigned char *at)
 	if (is_child)
 		_exit(0);
 	*at = untrapped;
-	NEED((const struct flick_record *)s->ptr == first + 2);
-	NEED(!s->frames || !s->frames->n);
+	HOLDS((const struct flick_record *)s->ptr == first + 2);
+	HOLDS(!s->frames || !s->frames->n);
 }
 
 /* `value` of a function is where it lies in the file; so is `arg` of the one around. */
@@ -625,7 +625,7 @@ static int fork_in_function(void *arg, const char *name, uint64_t value, uint64_
 		return 0;
 	for (unsigned char *at = hit + away; at < hit + away + size; at += i.len) {
 		fl_arch_decode(&i, at, 16, (uintptr_t)at);
-		NEED(i.len);
+		HOLDS(i.len);
 		fork_around_at(at);
 	}
 	return 0;
@@ -655,11 +655,11 @@ static void run_around(struct rig *g)
 	slot()->n_counters = N_COUNTERS;
 	first = (const struct flick_record *)slot()->ptr;
 	sigaction(SIGTRAP, &act, NULL);
-	NEED(!mprotect((void *)lo, 4096 * 3, PROT_READ | PROT_WRITE | PROT_EXEC));
-	NEED(!fl_obj_open(&self, "/proc/self/exe"));
-	NEED(fl_obj_functions(&self, find_around, &value) == 1);
-	NEED(!fl_obj_functions(&self, fork_in_function, &value));
-	NEED(forks > 10);
+	HOLDS(!mprotect((void *)lo, 4096 * 3, PROT_READ | PROT_WRITE | PROT_EXEC));
+	HOLDS(!fl_obj_open(&self, "/proc/self/exe"));
+	HOLDS(fl_obj_functions(&self, find_around, &value) == 1);
+	HOLDS(!fl_obj_functions(&self, fork_in_function, &value));
+	HOLDS(forks > 10);
 }
 
 static void a_handler_may_fork_in_the_middle_of_a_sample(void **state)

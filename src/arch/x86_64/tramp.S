@@ -282,10 +282,7 @@ FUNC fl_arch_flip_unless
 .Lflip_end:
 .Lflip_out:
 	ret
-	.byte	0x0f, 0xb9, 0x3d
-	.long	RSEQ_SIGNATURE
-.Lflip_abort:
-	jmp	.Lflip_arm
+	RSEQ_ABORT .Lflip_abort, .Lflip_arm
 END fl_arch_flip_unless
 
 /* bool fl_arch_put_pair(const void *pair): the short path for two records. */
@@ -320,10 +317,7 @@ FUNC fl_arch_put_pair
 .Lpair_no:
 	xor	%eax, %eax
 	ret
-	.byte	0x0f, 0xb9, 0x3d
-	.long	RSEQ_SIGNATURE
-.Lpair_abort:
-	jmp	.Lpair_arm
+	RSEQ_ABORT .Lpair_abort, .Lpair_arm
 END fl_arch_put_pair
 
 /* bool fl_arch_put_one(const void *record): the same for one. */
@@ -351,10 +345,7 @@ FUNC fl_arch_put_one
 .Lone_end:
 	mov	$1, %eax
 	ret
-	.byte	0x0f, 0xb9, 0x3d
-	.long	RSEQ_SIGNATURE
-.Lone_abort:
-	jmp	.Lone_arm
+	RSEQ_ABORT .Lone_abort, .Lone_arm
 END fl_arch_put_one
 
 /* bool fl_arch_add_own(size_t at, uint64_t by): add to a word of the thread's slot. */
@@ -374,10 +365,7 @@ FUNC fl_arch_add_own
 .Ladd_end:
 	mov	$1, %eax
 	ret
-	.byte	0x0f, 0xb9, 0x3d
-	.long	RSEQ_SIGNATURE
-.Ladd_abort:
-	jmp	.Ladd_arm
+	RSEQ_ABORT .Ladd_abort, .Ladd_arm
 END fl_arch_add_own
 
 /* ---- BARE: every register is live ---------------------------------------- */
