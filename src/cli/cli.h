@@ -252,6 +252,7 @@ struct fl_session {
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
+	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_account account;
 };
 

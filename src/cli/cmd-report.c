@@ -214,9 +214,9 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	if (fl_store_value(from->store, "pc_samples", n))
-		snprintf(from->note, sizeof(from->note), "self times are from %.20s samples "
-			 "of the program counter, totals from the calls that were timed "
-			 "(sampled)", n);
+		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
+			 "samples of the program counter; totals are elapsed, from the calls "
+			 "that were timed (sampled)", n);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");
@@ -224,6 +224,23 @@ static void note_samples(struct source *from)
 		strncat(from->note, "; calls marked ~ cost too much to count, and are "
 			"estimated from some of them (counted)",
 			sizeof(from->note) - strlen(from->note) - 1);
+	from->sheet.note = from->note;
+}
+
+/* Which times are the processor's, and which the clock's. */
+static void note_calls(struct source *from)
+{
+	char by[256], n[256];
+
+	if (strcmp(from->sheet.name, "latency") || !fl_store_value(from->store, "self", by))
+		return;
+	if (!strcmp(by, "samples") && fl_store_value(from->store, "pc_samples", n))
+		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
+			 "samples of the program counter; others are elapsed, without what "
+			 "probes took", n);
+	else
+		snprintf(from->note, sizeof(from->note), "all times are elapsed, %s what "
+			 "probes took", strcmp(by, "raw") ? "without" : "with");
 	from->sheet.note = from->note;
 }
 
@@ -240,6 +257,8 @@ static int show(struct source *from, const struct wish *w)
 	}
 	if (from->basis == SAMPLES && from->sheet.name)
 		note_samples(from);
+	if (from->basis == EVERY_CALL && from->sheet.name)
+		note_calls(from);
 	write_sheet(w, &from->sheet);
 	return FL_EXIT_WELL;
 }

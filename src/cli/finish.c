@@ -17,7 +17,7 @@
 #include "os/os.h"
 #include "site/site.h"
 
-#define MAX_PAIRS 32
+#define MAX_PAIRS 48
 
 struct pairs {
 	struct fl_pair pair[MAX_PAIRS];
@@ -138,6 +138,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_account(p, &s->account);
 	put(p, "overhead", "%u %u %u %u", s->view.overhead[0].inside,
 	    s->view.overhead[0].pair, s->view.overhead[1].inside, s->view.overhead[1].pair);
+	put(p, "self", "%s", s->self_is_cpu ? "samples" : s->o->raw ? "raw" : "clock");
 	put(p, "processes", "%llu", (unsigned long long)s->account.processes);
 	put(p, "images", "%u", s->shm->n_images);
 	if (s->sampler) {

@@ -309,7 +309,8 @@ int fl_profile_fill(struct fl_session *s)
 
 	if (s->sampler)
 		err = gather(&p, latency != NULL);
-	if (!err && s->sampler && latency && is_wanted(s, &p))
+	s->self_is_cpu = !err && s->sampler && latency && is_wanted(s, &p);
+	if (s->self_is_cpu)
 		err = fill(latency, &p);
 	s->pc_samples = p.all;
 	s->pc_own = p.own;
