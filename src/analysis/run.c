@@ -462,6 +462,15 @@ static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_ba
 	return err;
 }
 
+/* Without what the probes took of it. */
+static uint64_t length_of(const struct fl_run *run, const struct flick_record *entry,
+			  const struct flick_record *exit)
+{
+	uint64_t own = run->source->overhead[run->tags[entry->probe].framed].inside;
+
+	return exit->tsc > entry->tsc + own ? exit->tsc - entry->tsc - own : 0;
+}
+
 static void finish_sample(struct fl_run *run, struct thread *t,
 			  const struct flick_record *exit)
 {
@@ -471,7 +480,9 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		.caller = FLICK_NO_FUNCTION, .flags = FLICK_CALL_SAMPLED,
 		.begin = t->half.tsc, .weight = FLICK_WEIGHT_ONE,
 	};
+	uint64_t total;
 
+	total = length_of(run, &t->half, exit);
 	t->half.tsc = 0;
 	if (run->tags[exit->probe].function != call.function)
 		return;				/* its other half was lost */
@@ -484,7 +495,7 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		if (w->enter)
 			note(w, w->enter(w->state, &call, &mark, &t->marks[w->mark]));
 		call.how = FLICK_ENDED;
-		call.total = exit->tsc > call.begin ? exit->tsc - call.begin : 0;
+		call.total = total;
 		if (w->leave)
 			note(w, w->leave(w->state, &call, &mark, &t->marks[w->mark]));
 	}

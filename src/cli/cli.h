@@ -205,7 +205,7 @@ struct fl_session_options {
 	double budget;			/* of samples: a part of the program's CPU time */
 };
 
-struct fl_moment {
+struct fl_instant {
 	uint64_t wall_ns, cpu_ns;	/* CPU time of flick's own process */
 };
 
@@ -248,7 +248,7 @@ struct fl_session {
 	uint64_t end_tsc;		/* when the target was seen to have ended */
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
-	struct fl_moment go, drained;	/* it was first let go; all is read */
+	struct fl_instant go, drained;	/* it was first let go; all is read */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
@@ -285,7 +285,7 @@ int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
 int fl_session_use_all(struct fl_session_options *, const char *list);
-struct fl_moment fl_moment_now(void);
+struct fl_instant fl_instant_now(void);
 /* Run a target to its end without flick. 0, or -1 and a line printed. */
 int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 /* The module that was mapped there last; NULL: none. */

@@ -310,15 +310,15 @@ static int feed_all(struct fl_run *run, const struct kept *k)
 static int analyse(const struct rig *g, struct fl_session *s, const struct kept *k,
 		   double *each)
 {
-	struct fl_moment begin;
+	struct fl_instant begin;
 	struct fl_run *run;
 	int err = fl_run_open(&run, g->s.analyses, g->s.n_analyses, &s->view);
 
 	if (err)
 		return err;
-	begin = fl_moment_now();
+	begin = fl_instant_now();
 	err = feed_all(run, k);
-	*each = seconds(begin.cpu_ns, fl_moment_now().cpu_ns) / (double)k->n;
+	*each = seconds(begin.cpu_ns, fl_instant_now().cpu_ns) / (double)k->n;
 	fl_run_close(run);
 	return err;
 }

@@ -282,7 +282,7 @@ bool fl_dialogue_answer(struct fl_session *s)
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	s->asked = true;
 	if (!s->go.wall_ns)
-		s->go = fl_moment_now();
+		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */
 	store_release(&s->shm->phase, answer);
 	fl_os_futex_wake(&s->shm->phase, 1);

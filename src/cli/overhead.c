@@ -18,6 +18,7 @@
 #include "arch/arch.h"
 #include "cli/cli.h"
 #include "patch/patch.h"
+#include "probe/probe.h"
 
 enum {
 	ROUNDS = 64,
@@ -164,8 +165,9 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				  enum fl_convention way)
 {
+	const enum fl_action exit = entry == FL_ACT_SAMPLE ? entry : FL_ACT_TIME;
 	const uintptr_t routines[2] = { fl_arch_routine(entry, way),
-					fl_arch_routine(FL_ACT_TIME, way) };
+					fl_arch_routine(exit, way) };
 	struct fl_overhead little, more;
 
 	if (make_glue(t, routines))
@@ -177,13 +179,28 @@ static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				     (little.pair + more.pair) / 2 };
 }
 
+/* What is sampled is paired by the function of probes 0 and 1, which stays on. */
+static int open_probes(const struct trial *t)
+{
+	bool is_new;
+	int err = fl_patch_open(NULL);
+
+	if (!err)
+		err = fl_probes_open(t->m);
+	if (!err && fl_probe_virtual((uintptr_t)nothing, FL_ENTRY, FL_FORM_NONE, &is_new))
+		err = FLE_NOPROBE;
+	if (!err && fl_probe_virtual((uintptr_t)nothing, FL_EXIT, FL_FORM_NONE, &is_new) != 1)
+		err = FLE_NOPROBE;
+	return err;
+}
+
 /* In a process of its own: it has a target's channel. In windows calls are counted,
  * too, as they are beside samples. */
 static void run_child(struct fl_overhead out[2], enum fl_action action)
 {
 	static struct trial t;
 	struct fl_shm_options o = {
-		.n_slots = 2, .max_sites = 16,
+		.n_slots = 2, .max_sites = 16, .samples = UINT32_MAX / 32,
 		.action = action == FL_ACT_WINDOW ? FL_ACT_SAMPLE : action,
 	};
 	struct fl_sink sink = { &t, feed, count, thread_end };
@@ -194,6 +211,8 @@ static void run_child(struct fl_overhead out[2], enum fl_action action)
 		return;
 	t.m->target_pid = getpid();
 	fl_arch_open();
+	if (action == FL_ACT_SAMPLE && open_probes(&t))
+		return;
 	out[0] = measure(&t, action, FL_ABI);
 	out[1] = measure(&t, action, FL_BARE);
 }

@@ -600,13 +600,14 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	target_pid = s->pid;
 	/* The target waits for its first answer meanwhile; and who follows flick's
 	 * forks with a debugger meets the target's first. */
-	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW) && !o->raw)
+	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW ||
+	     o->action == FL_ACT_SAMPLE) && !o->raw)
 		fl_overhead_measure(s->view.overhead, o->action);
 	fl_symbols_load(s->roster.symbols, s->launch.program);
 	drain(s);
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	note_error(s, fl_budget_end(s));
-	s->drained = fl_moment_now();
+	s->drained = fl_instant_now();
 	release_signals();
 	fl_dialogue_close(s);
 	measure_tick(s);
@@ -623,12 +624,12 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	return s->feed_error ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
-struct fl_moment fl_moment_now(void)
+struct fl_instant fl_instant_now(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (struct fl_moment){ fl_os_monotonic_ns(),
+	return (struct fl_instant){ fl_os_monotonic_ns(),
 				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
 }
 
