@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "cli/afford.h"
 #include "cli/budget.h"
@@ -33,6 +34,8 @@
 #define COUNT_DELAY_NS 0.6
 #define SAMPLE_DELAY_NS 500.0
 #define FIRST_DELAY_NS 700.0
+#define MOST_SCALE 1e9			/* the target may say anything */
+#define MOST_CALLS 1e18
 #define TIMED 4				/* of so many windows one times calls, too */
 #define CHUNK 64			/* windows whose sums are divided */
 
@@ -47,7 +50,7 @@ struct side {
 
 struct moment {
 	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom */
-	uint64_t toggles, delivered, ns;
+	uint64_t toggles, watch_ns, delivered, ns;
 };
 
 struct fl_budget {
@@ -114,6 +117,18 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	b->pc_own += is_own(b->s, pc);
 }
 
+/* CPU time of what switches probes beside the program, so far; 0: not known. */
+static uint64_t watch_ns(const struct fl_session *s)
+{
+	int pid = load_relaxed(&s->shm->watcher_pid);
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static struct moment look_now(const struct fl_budget *b)
 {
 	const struct fl_shm *m = b->s->shm;
@@ -122,7 +137,7 @@ static struct moment look_now(const struct fl_budget *b)
 		.windows = load_relaxed(&s->windows),
 		.passed_ns = load_relaxed(&s->passed_ns),
 		.open_ns = load_relaxed(&s->open_ns),
-		.toggles = load_relaxed(&m->toggles),
+		.toggles = load_relaxed(&m->toggles), .watch_ns = watch_ns(b->s),
 		.ns = fl_os_monotonic_ns(),
 	};
 	size_t n;
@@ -207,7 +222,7 @@ static bool scale_windows(struct fl_budget *b, const struct moment *now)
 		return false;
 	delay = delay_in(b, (double)(now->windows - b->windows.windows));
 	delay = least(delay, open * 3 / 4);
-	b->scale = (passed - delay) / (open - delay);
+	b->scale = least((passed - delay) / (open - delay), MOST_SCALE);
 	return true;
 }
 
@@ -225,7 +240,7 @@ static void take(struct fl_budget *b, uint32_t f, double scale)
 	struct side *side = &b->sides[f];
 
 	show(b, f, scale);
-	side->calls += (double)side->fresh * scale;
+	side->calls = least(side->calls + (double)side->fresh * scale, MOST_CALLS);
 	side->counted += side->fresh;
 	side->fresh = side->seen = 0;
 }
@@ -303,6 +318,8 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	};
 	uint32_t changed;
 
+	if (now->watch_ns > b->look.watch_ns)
+		l.own_ns += (double)(now->watch_ns - b->look.watch_ns);
 	seconds = (double)(now->ns - b->look.ns) / 1e9;
 	l.seconds = seconds;
 	l.open_us = (double)(now->open_ns - b->look.open_ns) / 1e3;
@@ -323,6 +340,13 @@ static bool is_due(const struct fl_budget *b, uint64_t now)
 	return now - b->look.ns >= (now - begun < BEGIN_NS ? SOON_NS : LOOK_NS);
 }
 
+/* What came before, when modules were scanned, is no such cost. */
+static void begin(struct fl_budget *b)
+{
+	b->look = look_now(b);
+	b->pc_own = b->pc_all = 0;
+}
+
 void fl_budget_turn(struct fl_session *s)
 {
 	struct fl_budget *b = s->budget;
@@ -330,6 +354,8 @@ void fl_budget_turn(struct fl_session *s)
 
 	if (!b || !s->begun || b->is_off)
 		return;
+	if (!b->look.ns)
+		begin(b);
 	/* (B) pairs with (D) in probe/sample.c */
 	if (!b->is_heeded && load_acquire(&s->shm->seldom.heeded) == b->wish)
 		note_heeded(b);

@@ -340,11 +340,12 @@ static uint32_t rearm_all(void)
 	return n;
 }
 
-/* Of a function that is seldom each entry is. */
+/* Of a function that is seldom each entry is. What was unloaded may have been
+ * another's, at the same place. */
 static bool is_to_be_seldom(const struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_due(id, FL_ON, true) &&
+		if (is_due(id, FL_ON, true) && fl_table.sites[id].state != FL_SITE_GONE &&
 		    load_relaxed(&fl_table.rows[id].wanted) == FL_SELDOM)
 			return true;
 	return false;

@@ -129,6 +129,8 @@ static void a_hundred_million_calls_a_second_are_afforded(void **unused)
 	assert_true(f[0].seldom);
 	assert_true(cost <= 0.02 && cost >= 0.002);
 	assert_int_equal(changes, 0);
+	/* 3 of 10 parts of the budget, of a fifth of the time, late or not */
+	assert_true(fabs((a.window_us + LATE_US) / a.epoch_us / (0.3 * 0.02 / 0.2) - 1) < 0.03);
 }
 
 /* As what is left of the budget allows, and no less. */
