@@ -234,6 +234,8 @@ struct fl_session {
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
+	uint64_t watch_ns;		/* CPU time of what waits beside the target */
+	double cost;			/* percent of the program's CPU time; 0: unknown */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns;		/* when it had ended; 0: it has not */
 	uint64_t look_ns;		/* when to look at flick's memory next */

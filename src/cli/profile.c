@@ -263,27 +263,45 @@ static uint64_t ms_of(uint64_t samples)
 	return samples * fl_sampler_period_ns() / 1000000;
 }
 
+/* Of a cost that is more than the program itself a tenth more or less says enough. */
+static bool are_few(uint64_t program, uint64_t own)
+{
+	return program < FEW / 10 || (program < FEW && own < 2 * program);
+}
+
+/* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
+ * thread of the program's, what it says itself. */
+static double switching_ns(const struct fl_session *s)
+{
+	double said = (double)load_relaxed(&s->shm->rearm_ticks) * s->view.ns_per_tick;
+
+	return s->watch_ns ? (double)s->watch_ns : said;
+}
+
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
  * modules came, as a program of a second may load as many as one of a day. */
 static void tell_cost(struct fl_session *s, const struct profile *p)
 {
-	double program = (double)(p->all - p->own);
-	double probes = 100 * (double)(p->own - p->work) / program;
-	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) /
-			(program * (double)fl_sampler_period_ns());
+	double program = (double)(p->all - p->own) * (double)fl_sampler_period_ns() / 100;
+	double probes = (double)(p->own - p->work) * (double)fl_sampler_period_ns() / program;
+	double switching = switching_ns(s) / program;
+	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
 	char *cost = s->account.cost;
 	size_t room = sizeof(s->account.cost);
 
-	if (!s->sampler)
+	if (!s->sampler) {
 		snprintf(cost, room, "unknown (the system gives no samples)");
-	else if (p->all - p->own < FEW)
+	} else if (are_few(p->all - p->own, p->own - p->work)) {
 		snprintf(cost, room, "unknown (%llu ms of CPU time are too few to tell)",
 			 (unsigned long long)ms_of(p->all));
-	else
-		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f), "
-			 "reader beside it %.1f %%, agent %llu ms at start and dlopen", probes,
-			 probes, 100 * reader, (unsigned long long)ms_of(p->work));
+	} else {
+		s->cost = probes + switching;
+		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
+			 "reader on another core %.1f), agent %llu ms at start and dlopen",
+			 s->cost, probes, switching, reader,
+			 (unsigned long long)ms_of(p->work));
+	}
 }
 
 /* Where samples are few, or times are asked for as measured, calls keep what their

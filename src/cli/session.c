@@ -353,32 +353,51 @@ static void note_gone(struct fl_session *s, int status)
 	target_pid = 0;
 }
 
+static uint64_t cpu_ns(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
 /* Somebody wants an end, and what the target left behind does not come to one. */
 static bool is_overdue(const struct fl_session *s)
 {
 	return s->gone_ns && is_to_end && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
 }
 
-/* A child that a signal has ended: is it what waits for flick beside a process? */
-static void note_watch(struct fl_session *s, const siginfo_t *end)
+/* Is it what waits for flick beside a process? */
+static bool is_watch(int pid)
 {
 	char name[16] = "";
 
-	fl_os_thread_name_of(end->si_pid, end->si_pid, name);
-	if (!strcmp(name, FL_OS_OUTSIDE_NAME))
-		s->watch_signal = end->si_status;
+	fl_os_thread_name_of(pid, pid, name);
+	return !strcmp(name, FL_OS_OUTSIDE_NAME);
+}
+
+static void note_watch(struct fl_session *s, int status, const struct rusage *used)
+{
+	s->watch_ns += cpu_ns(used);
+	if (WIFSIGNALED(status))
+		s->watch_signal = WTERMSIG(status);
 }
 
 /* The next child that has ended; 0: none has; -1: there is none. */
 static int reap_one(struct fl_session *s, int *status)
 {
 	siginfo_t end = { .si_pid = 0 };
+	struct rusage used = { 0 };
+	bool watch;
+	int pid;
 
 	if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT))
 		return -1;
-	if (end.si_pid && end.si_code != CLD_EXITED)
-		note_watch(s, &end);
-	return end.si_pid ? waitpid(end.si_pid, status, 0) : 0;
+	if (!end.si_pid)
+		return 0;
+	watch = is_watch(end.si_pid);
+	pid = wait4(end.si_pid, status, 0, &used);
+	if (watch && pid > 0)
+		note_watch(s, *status, &used);
+	return pid;
 }
 
 /* Also what waits for flick beside the target's images (os/outside.c). True: there is
@@ -409,12 +428,14 @@ static void await_watcher(struct fl_session *s)
 {
 	enum { PAUSE_US = 50 };
 	uint64_t until = fl_os_monotonic_ns() + GRACE_NS;
-	int pid = load_relaxed(&s->shm->watcher_pid), status = 0;
+	int pid = load_relaxed(&s->shm->watcher_pid), status = 0, got = 0;
+	struct rusage used = { 0 };
 
-	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0 && fl_os_monotonic_ns() < until)
+	while (pid > 0 && !(got = wait4(pid, &status, WNOHANG, &used)) &&
+	       fl_os_monotonic_ns() < until)
 		fl_os_sleep_us(PAUSE_US);
-	if (WIFSIGNALED(status))
-		s->watch_signal = WTERMSIG(status);
+	if (got > 0)
+		note_watch(s, status, &used);
 }
 
 /* Once: why nothing seems to happen. */
@@ -631,12 +652,6 @@ struct fl_instant fl_instant_now(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (struct fl_instant){ fl_os_monotonic_ns(),
 				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
-}
-
-static uint64_t cpu_ns(const struct rusage *u)
-{
-	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
-	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
 int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)

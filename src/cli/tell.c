@@ -150,9 +150,73 @@ static void tell_unnamed(const struct fl_session *s)
 		       "microseconds at its first, and was recorded from it on", met, all);
 }
 
+/* ---- cost ---------------------------------------------------------------------------- */
+
+enum { COSTLY = 3 };			/* functions that are named */
+
+/* A result that says of functions how often they were called. */
+static const struct flick_rows *find_calls(const struct fl_session *s, int *function,
+					   int *calls)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		const struct flick_rows *r = &s->results[i];
+
+		*function = s->has_result[i] ? fl_sheet_column(r, "function") : -1;
+		*calls = s->has_result[i] ? fl_sheet_column(r, "calls") : -1;
+		if (*function >= 0 && *calls >= 0)
+			return r;
+	}
+	return NULL;
+}
+
+/* The functions that are called most: of a tree the rows of one are many. */
+static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t out[COSTLY])
+{
+	int function, count;
+	const struct flick_rows *r = find_calls(s, &function, &count);
+	size_t n = 0;
+
+	for (size_t i = 0; r && i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[function] < s->roster.n && row[count] != FLICK_NONE)
+			calls[row[function]] += row[count];
+	}
+	for (; n < COSTLY; n++) {
+		uint32_t most = 0;
+
+		for (uint32_t f = 1; f < s->roster.n; f++)
+			most = calls[f] > calls[most] ? f : most;
+		if (!s->roster.n || !calls[most])
+			break;
+		out[n] = most;
+		calls[most] = 0;
+	}
+	return n;
+}
+
+/* Nobody steers what every call is recorded for. */
+static void tell_costly(const struct fl_session *s)
+{
+	uint64_t *calls = calloc(s->roster.n + 1, sizeof(*calls));
+	uint32_t most[COSTLY];
+	char names[1024] = "";
+	size_t n = calls ? find_costly(s, calls, most) : 0, at = 0;
+
+	for (size_t i = 0; i < n && at < sizeof(names); i++)
+		at += (size_t)snprintf(names + at, sizeof(names) - at, " -U '%s'",
+				       s->roster.functions[most[i]].name);
+	if (n)
+		fl_say("to record each call took %.0f %% of the program's CPU time; most of it "
+		       "goes without%s", s->cost, names);
+	free(calls);
+}
+
 void fl_session_tell(struct fl_session *s)
 {
 	tell_end(s);
+	if (s->o->action == FL_ACT_TIME && s->cost > 100)
+		tell_costly(s);
 	tell_refusals(s);
 	tell_losses(s);
 	tell_left_out(s);
