@@ -1,11 +1,13 @@
 /*
- * protect.c - mprotect() and pkey_mprotect(), which stand before the C library's.
+ * protect.c - mprotect(), pkey_mprotect() and mlockall(), which stand before the C
+ * library's.
  *
  * A program may take the right to write from its own code: XRay's runtime does when it
  * has patched, and who checks that no code is writable. The next switch of a probe
  * there would fault. So pages that hold armed sites keep that right (patch/text.c);
  * all else is the kernel's answer. And who asks for the right to write is about to
- * write: probe/state.c gives back what others may patch.
+ * write: probe/state.c gives back what others may patch. Who locks all memory means
+ * his own (os/resident.c).
  */
 #include <sys/mman.h>
 
@@ -14,6 +16,14 @@
 #include "patch/patch.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+static int answer(int err)
+{
+	if (err >= 0)
+		return 0;
+	errno = -err;
+	return -1;
+}
 
 static int protect(void *at, size_t n, int prot, int key)
 {
@@ -25,10 +35,7 @@ static int protect(void *at, size_t n, int prot, int key)
 	err = fl_text_protect((uintptr_t)at, n, prot, key);
 	if (!(prot & PROT_WRITE) || err < 0)
 		fl_probes_unyield(lo, hi);
-	if (err >= 0)
-		return 0;
-	errno = -err;
-	return -1;
+	return answer(err);
 }
 
 EXPORT int mprotect(void *at, size_t n, int prot)
@@ -39,4 +46,9 @@ EXPORT int mprotect(void *at, size_t n, int prot)
 EXPORT int pkey_mprotect(void *at, size_t n, int prot, int key)
 {
 	return protect(at, n, prot, key);
+}
+
+EXPORT int mlockall(int flags)
+{
+	return answer(fl_os_lock_memory(flags));
 }

@@ -56,6 +56,11 @@ static long map_apart(size_t n, int prot, int flags, int fd, uint64_t offset)
 	return got;
 }
 
+bool fl_os_is_apart(uintptr_t at)
+{
+	return load_relaxed(&used) && at < top() && at >= top() - 2 * SPAN;
+}
+
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
 	if (at || flags & MAP_FIXED || n > SPAN)

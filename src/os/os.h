@@ -18,6 +18,10 @@
  * `at` it lies apart from all code (map.c). */
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
 int fl_os_unmap(void *at, size_t n);
+/* Is that where such memory lies? */
+bool fl_os_is_apart(uintptr_t at);
+/* As mlockall(2), of all but that. */
+int fl_os_lock_memory(int flags);
 int fl_os_protect(void *at, size_t n, int prot);
 /* What the program asks for itself; with `pkey` from 0 on its pages get that key. */
 int fl_os_protect_for(uintptr_t at, size_t n, int prot, int pkey);
