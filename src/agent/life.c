@@ -196,6 +196,8 @@ static void before_fork(void)
 	if (own_fork.depth++)
 		return;
 	own_fork.follows = fl_agent_director() && watched && watched->follow;
+	if (own_fork.follows && fl_os_takes_orphans())
+		store_relaxed(&watched->has_reaper, 1);
 	own_fork.holds = own_fork.follows && hold_all();
 	if (!own_fork.holds && load_relaxed(&fl_owner))
 		fl_probes_settle();

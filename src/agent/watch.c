@@ -42,9 +42,16 @@ int fl_watch_open(void)
 	return fl_os_outside_open();
 }
 
+/* An orphan would come to a process of the program's, which may wait for any child. */
+static bool would_be_seen(const struct fl_shm *m)
+{
+	return load_relaxed(&m->has_reaper) && fl_os_parent() != m->reader_pid;
+}
+
 static bool wants_thread(const struct fl_shm *m)
 {
-	return m->windows.rate || !__builtin_strcmp(fl_patch_sync_name(), "stop");
+	return m->windows.rate || would_be_seen(m) ||
+	       !__builtin_strcmp(fl_patch_sync_name(), "stop");
 }
 
 int fl_watch_start(struct fl_shm *m)

@@ -182,6 +182,7 @@ struct fl_shm {
 	uint32_t n_met;			/* of the sites: no scan has named them; atomic */
 	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
 	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
+	uint32_t has_reaper;		/* 1: a followed one takes orphans itself; W target */
 	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
 					 * to write its code, and those it wrote; atomic */
 	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */

@@ -260,6 +260,7 @@ void fl_os_process_reap(int pid);	/* waits for its end */
 int fl_os_outside_open(void);
 int fl_os_outside_start(int (*run)(void *), void *arg, int parent);
 int fl_os_outside_pid(void);
+bool fl_os_takes_orphans(void);		/* does this process? Or that is not known */
 bool fl_os_outside_died(void);
 int fl_os_rest(uint64_t us);
 bool fl_os_is_outside(void);		/* is the caller that one? */

@@ -140,7 +140,7 @@ static int start_orphan(void)
 	return pid;
 }
 
-static bool takes_orphans(void)
+bool fl_os_takes_orphans(void)
 {
 	int flag = 0;
 
@@ -164,7 +164,7 @@ static int start(int parent)
 		return -ENOTSUP;
 	if (parent == fl_os_parent())
 		return clone_it(CLONE_PARENT);
-	return takes_orphans() ? -ENOTSUP : start_orphan();
+	return fl_os_takes_orphans() ? -ENOTSUP : start_orphan();
 }
 
 /* Has it begun? One that is late will. */
