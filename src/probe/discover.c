@@ -115,8 +115,7 @@ static bool find_match(const struct walk *w, const struct fl_module *m, struct m
 	return false;
 }
 
-/* The sites of `m` get the ids that they have elsewhere. A site that was met at
- * its first call is not among them: each process brings its own. */
+/* The sites of `m` get the ids that they have elsewhere. */
 static bool share_module(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
 	struct match from;
@@ -168,13 +167,27 @@ static bool is_libflick(const struct fl_module *m)
 	       flags & DF_1_INITFIRST;
 }
 
+/* What no scan has found here, and others have met. What the loader has not relocated
+ * does not tell yet where it calls. */
+static void share_late(struct walk *w, struct fl_known *k, const struct fl_module *m)
+{
+	uint32_t from = fl_table_is_shared() && w->moment != FL_LOADING ?
+			fl_late_share(k, m->path) : FL_NO_PROBE;
+
+	w->n_new += from != FL_NO_PROBE;
+	w->from = from < w->from ? from : w->from;
+}
+
 static int take_module(struct walk *w, struct fl_module *m)
 {
 	struct fl_known *k = fl_known_add(m);
 	int err = k ? 0 : FLE_FULL;
 
-	if (!err && !is_libflick(m) && !share_module(w, k, m))
-		err = scan_new(w, k, m);
+	if (!err && !is_libflick(m)) {
+		if (!share_module(w, k, m))
+			err = scan_new(w, k, m);
+		share_late(w, k, m);
+	}
 	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }
 

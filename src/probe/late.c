@@ -264,6 +264,65 @@ void fl_probe_no_site(uintptr_t ret)
 	fl_table_unlock(&signals);
 }
 
+/* ---- met by another process ------------------------------------------------------------ */
+
+/* By the address of its return, which a row does not have. */
+static bool find_here(struct fl_site *out, const struct fl_shm_site *row, uintptr_t by)
+{
+	enum { LONGEST = 8 };		/* bytes of a call */
+
+	for (uintptr_t n = 1; n <= LONGEST; n++)
+		if (fl_site_at_return(out, row->at + by + n, row->function + by, row->kind) &&
+		    out->at == row->at + by)
+			return true;
+	return false;
+}
+
+/* Two processes that ran at the same time may both have brought it. */
+static bool take_met(struct fl_known *k, uint32_t id, const struct fl_shm_module *m)
+{
+	const struct fl_shm_site *row = &fl_table.rows[id];
+	struct fl_site s;
+	struct fl_probe *p;
+
+	if (row->provider != FL_PROVIDER_CYG || row->at == row->function ||
+	    row->at - m->lo >= m->hi - m->lo || !find_here(&s, row, k->bias - m->base) ||
+	    fl_place_find(s.at + s.room) != -ENOENT ||
+	    fl_place_note(s.at + s.room, (int)id))
+		return false;
+	p = fl_table_put(id, &s, row->module);
+	p->late = k->late;
+	k->late = id;
+	fl_glue_late(k, id);
+	return true;
+}
+
+uint32_t fl_late_share(struct fl_known *k, const char *path)
+{
+	const struct fl_shm_module *rows = fl_shm_modules(fl_table.shm), *m = NULL;
+	uint32_t lowest = FL_NO_PROBE;
+	bool is_it = false;
+
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		uint32_t module = fl_table.rows[id].module;
+
+		if (fl_table.sites[id].state != FL_SITE_OTHERS ||
+		    module >= fl_table.shm->n_modules)
+			continue;
+		if (m != &rows[module]) {
+			m = &rows[module];
+			is_it = !__builtin_strcmp(m->path, path);
+		}
+		if (!is_it || id - m->first < m->n)
+			continue;
+		if (k->module == FL_NO_MODULE)
+			k->module = (uint16_t)module;
+		if (take_met(k, id, m) && lowest == FL_NO_PROBE)
+			lowest = id;
+	}
+	return lowest;
+}
+
 /* ---- with its module -------------------------------------------------------------------- */
 
 /* Another module may come to lie where the function of a virtual probe was. */

@@ -150,6 +150,9 @@ int fl_place_note(uint64_t key, int what);
 /* The probes that were met at calls go with their module, and come back: the lowest
  * id of these, or FL_NO_PROBE. */
 void fl_late_forget(const struct fl_known *);
+/* Take in what other processes have met of the module, which lies elsewhere there. The
+ * lowest id; FL_NO_PROBE: nothing. */
+uint32_t fl_late_share(struct fl_known *, const char *path);
 uint32_t fl_late_revive(const struct fl_known *);
 
 /* Drop the probes of modules that were unloaded. Nothing is armed there after it. */
