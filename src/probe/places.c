@@ -84,6 +84,7 @@ static void put(struct map *m, uint64_t key, int what)
 	struct cell *c = cell_of(m, key);
 
 	store_release(&c->what, what);				/* (A) pairs with (B) */
+	FL_POINT("places.put");
 	m->n += !c->key;
 	store_release(&c->key, key);				/* (A) pairs with (B) */
 }

@@ -132,6 +132,7 @@ void fl_probe_follow(uint32_t id)
 
 	do {
 		now = load_relaxed(is_on);
+		FL_POINT("switch.following");
 		store(id, now ? FL_ON : FL_OFF);
 		/* ordering: none other; the store to text before the load */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -181,8 +182,10 @@ bool fl_switches_try(uint64_t *signals)
 {
 	const struct fl_slot *own = fl_channel_own_slot();
 
-	if (fl_os_is_locked(&switching) || load_relaxed(&frozen) ||
-	    !fl_os_trylock_by(&switching, own ? own->tid : fl_os_tid(), signals))
+	if (fl_os_is_locked(&switching) || load_relaxed(&frozen))
+		return false;
+	FL_POINT("switches.trying");
+	if (!fl_os_trylock_by(&switching, own ? own->tid : fl_os_tid(), signals))
 		return false;
 	if (!frozen && !fl_table.closing)
 		return true;
@@ -264,6 +267,7 @@ int fl_probe_switch(uint32_t id, int state)
 			how = flip(id, state);
 			if (how == FL_FLIPPED)
 				return 0;
+			FL_POINT("switch.flipped");
 			if (how == FL_FLIP_HELD)
 				defer(id);
 			if (how == FL_FLIP_HELD && fl_switches_are_frozen())

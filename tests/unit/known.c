@@ -153,6 +153,225 @@ static void what_has_nothing_takes_no_room(void **unused)
 	assert_int_equal(g->m->n_modules, 0);
 }
 
+/* Of another length, or met since: another. */
+static void what_lies_there_now_is_another(void **unused)
+{
+	struct fl_known *a = add(0), *b, *c;
+	struct fl_module longer = module(0);
+
+	(void)unused;
+	longer.hi += BYTES;
+	assert_null(fl_known_find(&longer));
+	a->late = 0;
+	walk(0);
+	b = add(0);
+	assert_ptr_not_equal(b, a);
+	fl_table.stamp++;
+	c = add(1);
+	n_forgotten = 0;
+	fl_known_each_unseen(forget);
+	assert_int_equal(n_forgotten, 1);	/* b: the other is as new as the walk */
+	assert_ptr_equal(find(1), c);
+}
+
+/* ---- calls that no scan has named ------------------------------------------------- */
+
+static struct fl_site call_at(uintptr_t at)
+{
+	return (struct fl_site){
+		.at = at, .function = module(0).lo, .kind = FL_ENTRY, .form = FL_FORM_CALL,
+		.provider = FL_PROVIDER_CYG, .room = 5, .refusal = FLE_UNKNOWN,
+		.asks = 1,
+	};
+}
+
+static int meet(uintptr_t at, bool new)
+{
+	struct fl_site s = call_at(at);
+	bool is_new;
+	int id = fl_probe_add(&s, &is_new);
+
+	assert_int_equal(is_new, new);
+	return id;
+}
+
+static int meet_function(uintptr_t at, enum fl_kind kind, uint8_t form, bool new)
+{
+	bool is_new;
+	int id = fl_probe_virtual(at, kind, form, &is_new);
+
+	assert_int_equal(is_new, new);
+	return id;
+}
+
+static void decide(uint32_t first, uint8_t state)
+{
+	for (uint32_t id = first; id < fl_table.n; id++) {
+		fl_table.sites[id].state = state;
+		fl_table.switches[id].is_on = state == FL_SITE_READY;
+	}
+}
+
+static void none_is_loaded(void (*see)(uintptr_t bias))
+{
+	(void)see;
+}
+
+/* Where there may be glue. */
+static void lie_around_code(struct fl_known *k)
+{
+	k->lo = fl_round_down((uintptr_t)lie_around_code, FL_PAGE);
+	k->hi = k->lo + FL_PAGE;
+}
+
+static void a_call_is_met_once(void **unused)
+{
+	struct fl_known *k = add(0);
+	uintptr_t at;
+	int id;
+
+	(void)unused;
+	lie_around_code(k);
+	at = k->lo + 0x10;
+	assert_true(fl_known_give_row(k, "/lib/a.so"));
+	id = meet(at, true);
+	assert_true(id >= 0);
+	assert_int_equal(g->m->n_met, 1);
+	assert_int_equal(*fl_table.probes[id].go, fl_arch_routine(FL_ACT_COUNT, FL_ASK));
+	decide(0, FL_SITE_FOUND);
+	assert_int_equal(fl_probe_met(at + 5), -ENOENT);
+	decide(0, FL_SITE_READY);
+	assert_int_equal(fl_probe_met(at + 5), id);
+	assert_int_equal(meet(at, false), id);
+	fl_probe_no_site(at + 0x20);
+	assert_int_equal(fl_probe_met(at + 0x20), FLE_NOPROBE);
+	id = meet_function(at, FL_ENTRY, FL_FORM_CALL, true);
+	assert_true(meet_function(at, FL_EXIT, FL_FORM_CALL, true) != id);
+	assert_true(meet_function(at, FL_ENTRY, FL_FORM_JUMP, true) != id);
+	assert_int_equal(meet_function(at, FL_ENTRY, FL_FORM_CALL, false), id);
+}
+
+static void what_was_met_goes_and_comes_back(void **unused)
+{
+	struct fl_known *a = add(0), *b;
+	uintptr_t at = a->lo + 0x10;
+	int id[2], function, other;
+
+	(void)unused;
+	assert_true(fl_known_give_row(a, "/lib/a.so"));
+	id[0] = meet(at, true);
+	id[1] = meet(at + 0x20, true);
+	function = meet_function(at, FL_ENTRY, FL_FORM_CALL, true);
+	decide(0, FL_SITE_READY);
+	fl_table_forget_gone(none_is_loaded);
+	for (uint32_t i = 0; i < fl_table.n; i++) {
+		assert_int_equal(fl_table.sites[i].state, FL_SITE_GONE);
+		assert_int_equal(fl_table.switches[i].is_on, 0);
+	}
+	assert_int_equal(fl_probe_met(at + 5), -ENOENT);
+	b = add(0);				/* another lies there for a while */
+	assert_true(fl_known_give_row(b, "/lib/b.so"));
+	assert_true(meet(at, true) != id[0]);
+	other = meet_function(at, FL_ENTRY, FL_FORM_CALL, true);
+	assert_int_not_equal(other, function);
+	fl_table_forget_gone(none_is_loaded);
+	fl_known_is_back(a);
+	assert_int_equal(fl_late_revive(a), id[0]);
+	assert_int_equal(fl_table.sites[function].state, FL_SITE_FOUND);
+	assert_int_equal(fl_table.sites[other].state, FL_SITE_GONE);
+	decide(0, FL_SITE_READY);
+	assert_int_equal(fl_probe_met(at + 5), id[0]);
+	assert_int_equal(fl_probe_met(at + 0x25), id[1]);
+	assert_int_equal(fl_probe_virtual_ready(at, FL_ENTRY, FL_FORM_CALL), function);
+}
+
+/* The row that another process made says where the module lies there. */
+static void a_process_has_rows_of_its_own(void **unused)
+{
+	struct fl_known *k = add(0);
+	const struct fl_shm_module *rows = fl_shm_modules(g->m);
+	int id;
+
+	(void)unused;
+	assert_true(fl_known_give_row(k, "/lib/a.so"));
+	fl_shm_modules(g->m)[k->module].base += BYTES;
+	id = meet(k->lo + 0x10, true);
+	assert_int_equal(g->m->n_modules, 2);
+	assert_int_equal(fl_table.sites[id].module, 1);
+	assert_int_equal(rows[1].base, k->bias);
+	assert_string_equal(rows[1].path, "/lib/a.so");
+	id = meet(k->lo + 0x30, true);
+	assert_int_equal(g->m->n_modules, 2);
+	assert_int_equal(fl_table.sites[id].module, 1);
+}
+
+/* Of a provider that comes later in a scan, and lies before. */
+static void a_call_is_found_before_pads(void **unused)
+{
+	struct fl_known *k = add(0);
+	struct fl_site call = call_at(k->lo + 0x100), pad = call_at(k->lo + 0x20);
+
+	(void)unused;
+	assert_true(fl_known_give_row(k, "/lib/a.so"));
+	pad.provider = FL_PROVIDER_PATCHABLE;
+	assert_non_null(fl_table_append(&call, 0));
+	assert_non_null(fl_table_append(&pad, 0));
+	k->end = fl_table.n;
+	assert_int_equal(meet(call.at, false), 0);
+}
+
+/* To look for memory is slow: not at each call where there was none. */
+static void where_there_was_no_memory_nobody_looks_for_a_while(void **unused)
+{
+	struct fl_known *k = add(0);
+	uint32_t id;
+	int n = 0;
+
+	(void)unused;
+	lie_around_code(k);
+	assert_true(fl_known_give_row(k, "/lib/a.so"));
+	fl_os_fault_open("mmap:1+");
+	id = (uint32_t)meet(k->lo, true);
+	assert_null(fl_table.probes[id].go);
+	fl_os_fault_open("mmap:1000000");
+	while (fl_glue_late(k, id) && n < 1000)
+		n++;
+	assert_true(n > 100 && n < 1000);
+}
+
+static void an_exit_is_timed_between_windows(void **unused)
+{
+	struct fl_site s = call_at(module(0).lo);
+
+	(void)unused;
+	assert_non_null(fl_table_append(&s, 0));
+	s.kind = FL_EXIT;
+	assert_non_null(fl_table_append(&s, 0));
+	g->m->action = FL_ACT_WINDOW;
+	for (int between = 0; between < 2; between++) {
+		fl_table.between = between;
+		assert_int_equal(fl_window_action(0), between ? FL_ACT_COUNT : FL_ACT_WINDOW);
+		assert_int_equal(fl_window_action(1), FL_ACT_TIME);
+	}
+	fl_table.between = false;
+}
+
+/* It would be taken in again at each call. */
+static void what_cannot_be_noted_is_not_taken_in(void **unused)
+{
+	struct fl_known *k = add(0);
+
+	(void)unused;
+	assert_true(fl_known_give_row(k, "/lib/a.so"));
+	fl_os_fault_open("mmap:1+");
+	for (uint64_t i = 1; i < 1023; i++)		/* and the module's */
+		assert_int_equal(fl_place_note(i * 3, 1), 0);
+	assert_int_equal(meet(k->lo + 0x10, false), FLE_FULL);
+	assert_int_equal(fl_table.n, 0);
+	assert_int_equal(meet_function(k->lo, FL_ENTRY, FL_FORM_CALL, false), FLE_FULL);
+	assert_int_equal(fl_table.n, 0);
+}
+
 static void no_room_is_said(void **unused)
 {
 	struct fl_known *k = add(0);
@@ -191,8 +410,7 @@ static void glue_that_is_not_told_of_is_said(void **unused)
 	struct fl_known *k = add(0);
 
 	(void)unused;
-	k->lo = fl_round_down((uintptr_t)make_glue, FL_PAGE);
-	k->hi = k->lo + FL_PAGE;
+	lie_around_code(k);
 	g->m->max_glue = 2;
 	for (int i = 0; i < 2; i++) {
 		make_glue(k);
@@ -212,8 +430,16 @@ int main(void)
 		TEST(what_was_not_seen_is_gone),
 		TEST(what_comes_back_is_the_same_files),
 		TEST(what_has_nothing_takes_no_room),
+		TEST(what_lies_there_now_is_another),
+		TEST(a_call_is_met_once),
+		TEST(what_was_met_goes_and_comes_back),
+		TEST(a_process_has_rows_of_its_own),
+		TEST(a_call_is_found_before_pads),
 		TEST(no_room_is_said),
 		TEST(glue_that_is_not_told_of_is_said),
+		TEST(an_exit_is_timed_between_windows),
+		TEST(where_there_was_no_memory_nobody_looks_for_a_while),
+		TEST(what_cannot_be_noted_is_not_taken_in),	/* leaves mmap failing */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /*
  * unit/places.c - what was noted of a call is found again, while more is noted, and
  * where no more can be.
+ *
+ * timeout: 20
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,6 +108,35 @@ static void who_looks_while_it_grows_finds_all(void **unused)
 	assert_int_equal(n_wrong(513), 0);
 }
 
+/* In the middle of the first that is put into the next map. */
+static void who_looks_while_the_next_is_filled_finds_all(void **unused)
+{
+	(void)unused;
+	note_all(512);
+	seen_wrong = -1;
+	stop("places.put", look);
+	assert_int_equal(fl_place_note(key(512), 512), 0);
+	assert_int_equal(seen_wrong, 0);
+}
+
+static int seen;
+
+static void look_for_it(void)
+{
+	seen = fl_place_find(key(0));
+}
+
+static void what_is_being_noted_is_not_known_yet(void **unused)
+{
+	(void)unused;
+	stop("places.put", look_for_it);
+	assert_int_equal(fl_place_note(key(0), 5), 0);
+	assert_int_equal(seen, -ENOENT);
+	stop("places.put", look_for_it);
+	assert_int_equal(fl_place_note(key(0), 6), 0);
+	assert_int_equal(seen, 6);
+}
+
 /* Nobody need ask again about what will never be noted. */
 static void without_memory_the_rest_is_full(void **unused)
 {
@@ -131,6 +162,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_was_noted_last_is_found),
 		TEST(who_looks_while_it_grows_finds_all),
+		TEST(who_looks_while_the_next_is_filled_finds_all),
+		TEST(what_is_being_noted_is_not_known_yet),
 		TEST(to_note_again_takes_no_room),
 		TEST(what_is_unknown_can_be_noted),
 		TEST(without_memory_the_rest_is_full),

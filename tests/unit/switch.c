@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cmocka.h>
 
@@ -370,6 +371,232 @@ static void each_freeze_waits_where_restarts_came_to_be_denied(void **unused)
 	runs(freeze_without_restarts, false);
 }
 
+/* ---- whose a freeze is ---------------------------------------------------------------- */
+
+static void *thaw(void *unused)
+{
+	fl_probes_thaw(none_is_there);
+	return unused;
+}
+
+static void freeze_twice(struct rig *unused)
+{
+	const uint8_t off[1] = { FL_OFF };
+	uint32_t unloads = fl_switches_unloads();
+	uint64_t signals, us = UINT64_MAX;
+	pthread_t t;
+
+	(void)unused;
+	open_probe();
+	fl_probes_freeze();
+	fl_probes_freeze();
+	NEED(fl_switches_unloads() == unloads + 2);
+	NEED(!fl_switches_try(&signals));
+	NEED(fl_probes_switch_set(off, 1) == 1 && *page == ON_BYTE);
+	fl_switches_lock(&signals);
+	fl_probe_flip_locked(0, FL_OFF);
+	fl_switches_unlock(&signals);
+	NEED(*page == ON_BYTE && !fl_probe_is_on(0));
+	NEED(!fl_probes_keep_modules(1));	/* its own: nobody waits for that */
+	NEED(!pthread_create(&t, NULL, thaw, NULL) && !pthread_join(t, NULL));
+	NEED(fl_switches_are_frozen() && *page == ON_BYTE);
+	fl_probes_thaw(none_is_there);
+	NEED(!fl_switches_are_frozen() && *page == OFF_BYTE);
+	for (int i = 0; i < 5; i++) {
+		uint64_t now = us_of_a_freeze();
+
+		us = now < us ? now : us;
+	}
+	NEED(us < 50000);			/* no fork is waited for */
+}
+
+static void a_freeze_is_its_threads_and_one(void **unused)
+{
+	(void)unused;
+	runs(freeze_twice, false);
+	runs(freeze_twice, true);
+}
+
+static void be_a_child(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	fl_probes_freeze();
+	NEED(!fl_switches_in_child() && !fl_switches_are_frozen());
+	NEED(fl_switches_in_child());
+}
+
+static void a_child_has_no_freeze(void **unused)
+{
+	(void)unused;
+	runs(be_a_child, false);
+}
+
+/* ---- what comes in between --------------------------------------------------------------- */
+
+static void end_freeze(void)
+{
+	fl_probes_thaw(none_is_there);
+}
+
+/* Between its look and its note the freeze ends. */
+static void defer_too_late(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	fl_probes_freeze();
+	stop("switch.flipped", end_freeze);
+	NEED(!fl_probe_switch(0, FL_OFF) && *page == OFF_BYTE);
+}
+
+static void what_is_noted_too_late_is_made_so(void **unused)
+{
+	(void)unused;
+	runs(defer_too_late, false);
+	runs(defer_too_late, true);
+}
+
+/* What was wished in a freeze is just being made so. */
+static void wish_otherwise(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	fl_probes_freeze();
+	NEED(!fl_probe_switch(0, FL_OFF));
+	stop("switch.following", switch_on);
+	fl_probes_thaw(none_is_there);
+	NEED(!stop_at && *page == ON_BYTE && fl_probe_is_on(0));
+}
+
+static void who_wishes_otherwise_meanwhile_has_it(void **unused)
+{
+	(void)unused;
+	runs(wish_otherwise, false);
+	runs(wish_otherwise, true);
+}
+
+static void close_table(void)
+{
+	fl_table.closing = true;
+}
+
+static void try_and_be_too_late(struct rig *unused)
+{
+	const uint8_t off[1] = { FL_OFF };
+	uint64_t signals;
+
+	(void)unused;
+	open_probe();
+	NEED(fl_switches_try(&signals));
+	fl_switches_unlock(&signals);
+	stop("switches.trying", fl_probes_freeze);
+	NEED(!fl_switches_try(&signals));
+	fl_probes_thaw(none_is_there);
+	stop("switches.trying", close_table);
+	NEED(!fl_switches_try(&signals));
+	NEED(fl_probes_switch_set(off, 1) == 0 && *page == ON_BYTE);
+}
+
+static void who_tries_looks_again_with_the_lock(void **unused)
+{
+	(void)unused;
+	runs(try_and_be_too_late, false);
+}
+
+/* ---- a freeze between any two instructions of a switch ----------------------------------- */
+
+static unsigned char *trap_at, untrapped;
+static uint32_t held;
+static unsigned met, meetings;		/* this time; at which modules begin to go */
+static bool was_stored;
+
+/* In the sequence the kernel has the thread begin anew. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	bool is_outside = (unsigned char *)*pc == trap_at + 1;
+
+	(void)sig, (void)info;
+	if (++met == meetings || is_outside) {
+		*trap_at = untrapped;
+		held = 1;
+		was_stored = *page == ON_BYTE;
+	}
+	if (is_outside)
+		*pc -= 1;
+}
+
+static unsigned flip_with_trap_at(unsigned char *at, enum fl_flip_when when)
+{
+	enum fl_flipped how;
+
+	*page = OFF_BYTE;
+	held = met = 0;
+	was_stored = true;
+	trap_at = at;
+	untrapped = *at;
+	*at = FL_ARCH_TRAP;
+	how = fl_arch_flip_unless(&held, (const struct fl_flip *)&fl_table.switches[0],
+				  FL_ON, when);
+	*at = (unsigned char)untrapped;
+	NEED(how == FL_FLIPPED ? *page == ON_BYTE : *page == OFF_BYTE);
+	NEED(was_stored == (how == FL_FLIPPED));
+	return met;
+}
+
+static void interrupt_a_switch(struct rig *unused)
+{
+	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned char *at = (unsigned char *)(uintptr_t)fl_arch_flip_unless;
+	struct fl_insn i = { 0 };
+	unsigned n = 0;
+
+	(void)unused;
+	open_probe();
+	if (!fl_arch_has_rseq())
+		_exit(0);
+	sigaction(SIGTRAP, &act, NULL);
+	NEED(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+		       PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (; i.cls != FL_INSN_RET; at += i.len) {
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+		for (meetings = 1; meetings <= 3; meetings++) {
+			n += flip_with_trap_at(at, FL_FLIP_ALWAYS);
+			n += flip_with_trap_at(at, FL_FLIP_IF_OTHER);
+		}
+	}
+	NEED(n > 100);
+}
+
+static void modules_may_begin_to_go_anywhere_in_a_switch(void **unused)
+{
+	(void)unused;
+	runs(interrupt_a_switch, false);
+}
+
+/* Else the cores that execute it would have to fetch it again. */
+static void switch_to_what_it_is(struct rig *unused)
+{
+	const struct fl_flip *f;
+
+	(void)unused;
+	open_probe();
+	if (!fl_arch_has_rseq())
+		_exit(0);
+	f = (const struct fl_flip *)&fl_table.switches[0];
+	NEED(!mprotect(page, FL_PAGE, PROT_READ));
+	NEED(fl_arch_flip_unless(&held, f, FL_ON, FL_FLIP_IF_OTHER) == FL_FLIPPED);
+	NEED(!mprotect(page, FL_PAGE, PROT_READ | PROT_WRITE));
+	NEED(fl_arch_flip_unless(&held, f, FL_OFF, FL_FLIP_IF_OTHER) == FL_FLIPPED);
+	NEED(*page == OFF_BYTE);
+}
+
+static void the_byte_that_is_there_is_not_stored(void **unused)
+{
+	(void)unused;
+	runs(switch_to_what_it_is, false);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -384,6 +611,13 @@ int main(void)
 		TEST(what_was_switched_off_at_the_end_stays_off),
 		TEST(a_freeze_waits_for_a_fork_that_comes_between),
 		TEST(each_freeze_waits_where_restarts_came_to_be_denied),
+		TEST(a_freeze_is_its_threads_and_one),
+		TEST(a_child_has_no_freeze),
+		TEST(what_is_noted_too_late_is_made_so),
+		TEST(who_wishes_otherwise_meanwhile_has_it),
+		TEST(who_tries_looks_again_with_the_lock),
+		TEST(modules_may_begin_to_go_anywhere_in_a_switch),
+		TEST(the_byte_that_is_there_is_not_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
