@@ -312,6 +312,65 @@ static void times_are_without_probes_on_other_stacks(void **unused)
 	assert_int_equal(edge("-a", "total_ns"), 140 - 7 - 2 * 16 - 9);
 }
 
+/* Calls of pads and sleds cost what theirs do; less than none is none. */
+static void what_probes_take_is_of_their_kind(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.framed = 1;			/* provider 0, of all sites here */
+	view.overhead[0] = (struct fl_overhead){ 1, 2 };
+	view.overhead[1] = (struct fl_overhead){ 7, 16 };
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	view.framed = 0;
+	enter('a', 100);
+	for (int i = 0; i < 5; i++) {
+		enter('b', 200);
+		leave('b', 200);
+	}
+	leave('a', 100);
+	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0, 0 };
+	assert_int_equal(edge("ab", "total_ns"), 5 * (10 - 7));
+	assert_int_equal(edge("-a", "total_ns"), 110 - 7 - 5 * 16);
+	assert_int_equal(edge("-a", "self_ns"), 110 - 7 - 5 * 16 - 5 * 3);
+}
+
+static void no_time_is_less_than_none(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.overhead[0] = (struct fl_overhead){ 17, 30 };
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	enter('a', 100);
+	now += 15;
+	enter('b', 200);
+	now += 20;
+	leave('b', 200);
+	leave('a', 100);
+	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	assert_int_equal(edge("ab", "total_ns"), 30 - 17);
+	assert_int_equal(edge("-a", "total_ns"), 65 - 17 - 30);
+	assert_int_equal(edge("-a", "self_ns"), 65 - 17 - 30 - 13);
+}
+
+static void nor_are_those_of_more_probes_than_calls(void **unused)
+{
+	(void)unused;
+	fl_run_close(run);
+	view.overhead[0] = (struct fl_overhead){ 17, 80 };
+	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
+	enter('a', 100);
+	enter('b', 200);
+	now += 20;
+	leave('b', 200);
+	enter('c', 200);
+	leave('c', 200);
+	leave('a', 100);
+	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	assert_int_equal(edge("ac", "total_ns"), 0);
+	assert_int_equal(edge("-a", "total_ns"), 0);
+	assert_int_equal(edge("-a", "self_ns"), 0);
+}
+
 /* Behind the first record of its chunk the thread waited for 1,000 ticks. */
 static void waits_for_a_ring_are_no_time_of_calls(void **unused)
 {
@@ -680,6 +739,9 @@ int main(void)
 		T(times_are_without_probes),
 		T(times_are_without_probes_on_other_stacks),
 		T(waits_for_a_ring_are_no_time_of_calls),
+		T(what_probes_take_is_of_their_kind),
+		T(no_time_is_less_than_none),
+		T(nor_are_those_of_more_probes_than_calls),
 		T(what_an_unwound_call_made_has_no_known_caller),
 		T(repeated_longjmp_is_no_recursion),
 		T(entries_at_one_place_are_told_by_their_sites),

@@ -176,11 +176,70 @@ static void a_child_that_is_killed_in_its_parents_slot_leaves_it_whole(void **st
 		run_with_children(kib);
 }
 
+/* ---- what a thread finds in a slot that another had ------------------------------------ */
+
+static bool were_blocked;
+
+static void look_at_signals(void)
+{
+	sigset_t now;
+
+	pthread_sigmask(SIG_BLOCK, NULL, &now);
+	were_blocked = sigismember(&now, SIGALRM) && sigismember(&now, SIGUSR1);
+}
+
+static void *leave_all_behind(void *arg)
+{
+	struct fl_slot *s = fl_channel_slot();
+
+	s->frames->n = 7;
+	s->image = 77;
+	s->process = 7;
+	return arg;
+}
+
+static void a_slot_is_its_threads_alone(void **state)
+{
+	struct rig *g = rig_open(1, 8, FL_ACT_SAMPLE);
+	struct fl_slot *s = fl_shm_slot(g->m, 0);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(fl_channel_open(g->m), 0);
+	assert_int_equal(pthread_create(&other, NULL, leave_all_behind, NULL), 0);
+	pthread_join(other, NULL);
+	while (load_relaxed(&s->state) != FL_SLOT_FREE)
+		fl_reader_poll(g->reader, false);
+	stop("thread.claim", look_at_signals);
+	assert_ptr_equal(fl_channel_slot(), s);
+	assert_true(were_blocked);
+	assert_int_equal(s->frames->n, 0);
+	assert_int_equal(s->image, fl_channel_image());
+	assert_int_equal(s->process, 0);
+	for (n = 0; n < 2;) {			/* it is taken in */
+		fl_reader_poll(g->reader, false);
+		fl_reader_threads(g->reader, &n);
+	}
+	fl_channel_lose_unplaced(FL_ENTRY);
+	fl_channel_lose_unplaced(FL_EXIT);
+	assert_int_equal(s->lost[FL_LOST_SITE], 2);
+	for (uint64_t end = rig_now_ms() + 10000; rig_now_ms() < end;) {
+		fl_reader_poll(g->reader, false);
+		if (rig_sum(g).lost[FL_LOST_SITE])
+			break;
+	}
+	assert_int_equal(rig_sum(g).lost[FL_LOST_SITE], 2);	/* it lives still */
+	assert_false(fl_reader_threads(g->reader, &n)[1].ended);
+	fl_channel_close();
+	rig_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_that_find_a_slot_one_has_it),
 		cmocka_unit_test(a_child_that_is_killed_in_its_parents_slot_leaves_it_whole),
+		cmocka_unit_test(a_slot_is_its_threads_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,27 @@ static void region_has_the_promised_defaults(void **state)
 	fl_shm_destroy(NULL, -1);
 }
 
+/* A ring has no more chunks than there are places for, and the pool no more than all
+ * rings can want. */
+static void region_is_as_large_as_its_rings(void **state)
+{
+	struct fl_shm_options o = { .action = FL_ACT_TIME, .n_slots = 2, .max_sites = 16 };
+	static const uint32_t kib[] = { 8, 64, 512, 8192, 1024 * 1024 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(kib); i++) {
+		struct fl_shm *m;
+		int fd;
+
+		o.ring_kib = kib[i];
+		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+		assert_in_range(m->ring_chunks, 2, FL_RING_CHUNKS);
+		assert_true(m->ring_chunks * (uint64_t)m->chunk_bytes <= kib[i] * 1024ull);
+		assert_true(m->pool_chunks * (uint64_t)m->chunk_bytes <= 2 * kib[i] * 1024ull);
+		fl_shm_destroy(m, fd);
+	}
+}
+
 static void region_refuses_options_out_of_range(void **state)
 {
 	const struct fl_shm_options bad[] = {
@@ -923,6 +944,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(region_has_the_promised_defaults),
+		cmocka_unit_test(region_is_as_large_as_its_rings),
 		cmocka_unit_test(region_refuses_options_out_of_range),
 		cmocka_unit_test(region_beyond_the_file_size_limit_is_an_error),
 		cmocka_unit_test(half_filled_chunk_is_read_up_to_what_is_committed),

@@ -87,6 +87,14 @@ static int is_free(void *arg)
 	return 1;
 }
 
+/* Until somebody in this copy has had it. */
+static int was_held(void *arg)
+{
+	bool was = fl_os_was_locked(&lock);
+
+	return was && is_free(arg) && !fl_os_was_locked(&lock);
+}
+
 static int is_counted(void *arg)
 {
 	(void)arg;
@@ -115,6 +123,8 @@ static void a_lock_ends_with_its_process(void **state)
 	assert_int_equal(flick_patch_open(NULL), 0);
 	fl_os_lock(&lock, &signals);
 	assert_true(fl_os_is_locked(&lock));
+	assert_false(fl_os_was_locked(&lock));
+	assert_int_equal(status_of(child_of_fork(was_held)), 1);
 	assert_int_equal(status_of(child_of_fork(is_free)), 1);
 	assert_int_equal(status_of(child_of_clone(is_free)), 1);
 	assert_int_equal(status_of(child_of_vfork(is_free)), 0);
@@ -309,6 +319,14 @@ static void fork_here(void)
 	is_parent = forked != 0;
 }
 
+static long sleeps(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nvcsw;
+}
+
 static void who_forks_in_the_middle_goes_on(void **state)
 {
 	static const char *const points[] = { "place.taken", "commit.park", "commit.tail",
@@ -316,6 +334,7 @@ static void who_forks_in_the_middle_goes_on(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
+		long before = sleeps();
 		int err;
 
 		take_place(0);
@@ -326,6 +345,7 @@ static void who_forks_in_the_middle_goes_on(void **state)
 			      flick_patch_switch(&places[0], FLICK_OFF) ||
 			      run(0) != 0x01010101 || flick_patch_release(&places[0]) ? 2 : 1);
 		assert_int_equal(err, 0);
+		assert_true(sleeps() - before < 200);	/* not for its own change */
 		assert_int_equal(status_of(forked), 1);
 		assert_int_equal(flick_patch_release(&places[0]), 0);
 	}
@@ -430,14 +450,6 @@ static void a_fork_and_a_switch_wait_for_no_lock_of_the_programs(void **state)
 }
 
 /* How often the thread has slept. */
-static long sleeps(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_THREAD, &u);
-	return u.ru_nvcsw;
-}
-
 static void a_fork_waits_not_for_its_own_handlers(void **state)
 {
 	long before = sleeps();

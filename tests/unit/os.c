@@ -78,6 +78,8 @@ static void what_flick_maps_is_far_from_code(void **state)
 
 		assert_false(fl_is_err(p));
 		assert_true(distance(p, &here) > 32ull << 30);
+		assert_true((uintptr_t)p > (uintptr_t)fl_os_map ||
+			    (uintptr_t)p + BIG + (64ull << 30) <= (uintptr_t)fl_os_map);
 		assert_true(distance(p, (void *)printf) > 32ull << 30);
 		if (i < KEPT)
 			kept[i] = p;
@@ -490,6 +492,64 @@ static void *stand_at_gate(void *arg)
 }
 
 /* More than one buffer of directory entries. */
+static uint64_t got_ns;
+
+static void *note_when_locked(void *arg)
+{
+	uint64_t signals;
+
+	fl_os_lock(&lock, &signals);
+	got_ns = fl_os_monotonic_ns();
+	fl_os_unlock(&lock, &signals);
+	return arg;
+}
+
+/* At once, not when its time is over. */
+static void who_waits_for_a_lock_is_woken(void **state)
+{
+	uint64_t signals, left_ns, least = UINT64_MAX;
+	pthread_t t;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		fl_os_lock(&lock, &signals);
+		assert_int_equal(pthread_create(&t, NULL, note_when_locked, NULL), 0);
+		fl_os_sleep_us(20000);
+		left_ns = fl_os_monotonic_ns();
+		fl_os_unlock(&lock, &signals);
+		pthread_join(t, NULL);
+		least = got_ns - left_ns < least ? got_ns - left_ns : least;
+	}
+	assert_true(least < 40000000);
+}
+
+static void *hold_for_a_while(void *arg)
+{
+	uint64_t signals;
+
+	fl_os_lock(&lock, &signals);
+	got_ns = 1;
+	fl_os_sleep_us(20000);
+	fl_os_unlock(&lock, &signals);
+	return arg;
+}
+
+static void a_lock_is_waited_for_as_long_as_is_said(void **state)
+{
+	uint64_t signals;
+	pthread_t t;
+
+	(void)state;
+	got_ns = 0;
+	assert_int_equal(pthread_create(&t, NULL, hold_for_a_while, NULL), 0);
+	while (!__atomic_load_n(&got_ns, __ATOMIC_RELAXED))
+		fl_os_sleep_us(100);
+	assert_false(fl_os_lock_within(&lock, 300, &signals));
+	assert_true(fl_os_lock_within(&lock, 10000000, &signals));
+	fl_os_unlock(&lock, &signals);
+	pthread_join(t, NULL);
+}
+
 static void all_threads_are_listed_but_one(void **state)
 {
 	pthread_t threads[ARRAY_LEN(tids)];
@@ -629,6 +689,8 @@ int main(void)
 		cmocka_unit_test(a_libc_handler_survives_being_swapped_out),
 		cmocka_unit_test(restorer_has_the_bytes_unwinders_know),
 		cmocka_unit_test(who_waited_for_a_lock_wakes_the_next),
+		cmocka_unit_test(who_waits_for_a_lock_is_woken),
+		cmocka_unit_test(a_lock_is_waited_for_as_long_as_is_said),
 		cmocka_unit_test(all_threads_are_listed_but_one),
 		cmocka_unit_test(thread_that_is_gone_is_an_error),
 		cmocka_unit_test(own_thread_is_bare_and_leaves_nothing_behind),

@@ -241,6 +241,46 @@ static void near_memory_may_lie_above(void **state)
 	munmap((void *)(at - 2 * reach), 4 * reach + 4096);
 }
 
+/* Nothing but [from, to) is free, as far as branches from `at` reach. */
+static void leave_free(uintptr_t at, uintptr_t from, uintptr_t to)
+{
+	const uintptr_t reach = 1ul << 31;
+	const uintptr_t ends[] = { at - 2 * reach, from, to, at + 2 * reach };
+
+	for (int i = 0; i < 4; i += 2)
+		assert_ptr_equal(mmap((void *)ends[i], ends[i + 1] - ends[i], PROT_NONE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				      MAP_FIXED_NOREPLACE, -1, 0), ends[i]);
+}
+
+static int alloc_in(uintptr_t at, uintptr_t from, uintptr_t to, struct fl_near *near)
+{
+	int err;
+
+	leave_free(at, from, to);
+	err = fl_near_alloc(near, at, at + 4096, 8192, 4096);
+	if (!err) {
+		assert_true((uintptr_t)near->code >= from);
+		assert_true((uintptr_t)near->code + 3 * FL_PAGE <= to);
+		fl_near_free(near);
+	}
+	munmap((void *)(at - (1ul << 32)), 1ul << 33);
+	return err;
+}
+
+static void near_memory_leaves_room_around(void **state)
+{
+	const uintptr_t at = 0x30000000000, below = at - (1ul << 30), above = at + (1ul << 20);
+	struct fl_near near;
+
+	(void)state;
+	assert_int_equal(alloc_in(at, below, below + 5 * FL_PAGE, &near), 0);
+	assert_int_equal(alloc_in(at, below, below + 4 * FL_PAGE, &near), FLE_NOREACH);
+	assert_int_equal(alloc_in(at, above, above + (1ul << 29), &near), 0);
+	/* a heap may grow there */
+	assert_int_equal(alloc_in(at, above, above + (1ul << 27), &near), FLE_NOREACH);
+}
+
 static void near_memory_is_within_reach(void **state)
 {
 	uintptr_t at = (uintptr_t)&fl_set_commit;
@@ -272,6 +312,7 @@ int main(void)
 		cmocka_unit_test(text_gets_back_what_it_had),
 		cmocka_unit_test(near_memory_is_within_reach),
 		cmocka_unit_test(near_memory_may_lie_above),
+		cmocka_unit_test(near_memory_leaves_room_around),
 	};
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,

@@ -225,6 +225,12 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_int_equal(plan(&p, FL_FORM_PAD, "\x90\x90\x90", 3, 0), FLE_NOSPACE);
 	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE, "\x90\x90\x90\x90\x90\x66\x90", 7, 5),
 			 FLE_NOSPACE);
+	/* no instruction has more than 15 bytes */
+	assert_int_equal(plan(&p, FL_FORM_PAD, "\x0f\x1f\x40\0"
+			      "\x66\x66\x66\x66\x0f\x1f\x84\0\0\0\0\0", 16, 0), FLE_NOSPACE);
+	assert_int_equal(plan(&p, FL_FORM_PAD_BEFORE, "\x90\x90\x90\x90\x90\x90\x90\x50\x58",
+			      9, 7), FLE_NOSPACE);
+	assert_int_equal(plan(&p, FL_FORM_SLED_RET, "\xc3\x90\x90\x90", 4, 0), FLE_NOSPACE);
 	assert_int_equal(plan(&p, FL_FORM_NONE, "\x90", 1, 0), FLE_UNKNOWN);
 	text[0] = 0xe8;
 	assert_int_equal(fl_arch_plan(&p, &far, &datum), FLE_NOREACH);
@@ -486,6 +492,8 @@ static void glue_loads_id_and_goes(void **state)
 	fl_arch_decode(&i, out + 6, 10, (uintptr_t)out + 6);
 	assert_int_equal(i.cls, FL_INSN_JUMP_SLOT);
 	assert_true(i.target == (uintptr_t)&slot);
+	for (size_t k = 6u + i.len; k < sizeof out; k++)
+		assert_int_equal(out[k], FL_ARCH_TRAP);
 	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40));
 }
 

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Samples of the program counter are named by what lay there then: in a child, in a
+# library that has taken another's place, in a new image. What the kernel does for the
+# program is nobody's self time.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target moves -O2 $sites
+target steady -O2 $sites
+for name in alpha gamma; do
+	compile "$work/$name.so" "$targets/moves.c" -shared -fPIC -O2 $sites -DNAME=$name
+done
+
+self_ms() {	# FUNCTION
+	sql "select coalesce(sum(self_ns), 0) / 1000000 from $(rows latency) where name = '$1'"
+}
+
+record --follow -- "$work/moves" "$work/alpha.so" "$work/gamma.so"
+succeeded
+for f in before in_child alpha gamma after; do
+	ms=$(self_ms $f)
+	[ "$ms" -gt 120 ] && [ "$ms" -lt 280 ] || fail "$f takes $ms ms, not 200"
+done
+ms=$(sql "select coalesce(sum(self_ns), 0) / 1000000 from $(rows latency)")
+[ "$ms" -lt 1300 ] || fail "all take $ms ms, not a second"
+ms=$(self_ms '[unknown]')
+[ "$ms" -lt 100 ] || fail "$ms ms are nobody's"
+n=$(sql "select count(*) from latency where calls = 0 and self_ns = 0")
+[ "$n" -eq 0 ] || fail "$n functions have a row for nothing"
+
+label="--raw:"
+record --raw -a latency --all -- "$work/steady" 300
+succeeded
+n=$(sql "select count(*) from latency where self_ns % 997003 <> 0")
+[ "$n" -gt 0 ] || fail "$label self times are samples"
+
+label="a moment:"
+record -- "$work/steady" 30
+succeeded
+grep -q '^cost: unknown' "$err" || fail "$label a cost is made up"
