@@ -8,7 +8,8 @@
 #	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN)
 #	make real	real programs, fetched from Debian and rebuilt
 #	make bench	measure, print the table, write bench/results.json
-#	make install	to PREFIX (/usr/local), below DESTDIR
+#	make install	to PREFIX (/usr/local), below DESTDIR; uninstall takes it away
+#	make deb	Debian packages: flick, libflick0, libflick-dev
 #	make deps	install the Debian packages a build needs
 #	make V=1	show the commands
 #
@@ -20,7 +21,7 @@ BUILD = build
 Q = $(if $(V),,@)
 
 FRONT = demo check torture fuzz mutants real bench
-PLAIN = $(FRONT) deps check-deps clean help
+PLAIN = $(FRONT) deps check-deps deb clean help
 GOALS = $(or $(MAKECMDGOALS),all)
 
 all:
@@ -94,7 +95,8 @@ $(BUILD)/points/%.o: src/%.c config.mk
 $(BUILD)/points/%.o: src/%.S config.mk
 	$(call compile,$(AS_GUEST) -DFL_POINTS)
 $(BUILD)/reader/%.o: src/%.c config.mk
-	$(call compile,-DFLICK_VERSION='"$(VERSION)"')
+	$(call compile,-DFLICK_VERSION='"$(VERSION)"' \
+		-DFLICK_LIBRARY='"libflick.so.$(ABI)"' -DFLICK_LIBDIR='"$(LIBDIR)"')
 $(BUILD)/reader/%.o: src/%.S config.mk
 	$(call compile,$(NO_STACK))
 
@@ -226,26 +228,48 @@ help:
 format-check:
 	clang-format --dry-run $(wildcard src/*/*.[ch] src/arch/*/*.[ch])
 
+# What is installed, and where: MODE FILE DIRECTORY, for install and for uninstall.
 DEST = $(DESTDIR)$(PREFIX)
-install: all
-	install -d $(DEST)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DEST)/include/flick
-	install $(BUILD)/flick $(DEST)/bin/flick
-	install $(LIB) $(DESTDIR)$(LIBDIR)/libflick.so.$(ABI)
-	ln -sf libflick.so.$(ABI) $(DESTDIR)$(LIBDIR)/libflick.so
-	install -m 644 $(BUILD)/libflick.a $(DESTDIR)$(LIBDIR)
-	install -m 644 $(wildcard include/*.h) $(DEST)/include
-	install -m 644 $(wildcard include/flick/*) $(DEST)/include/flick
-	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
-		flick.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/flick.pc
-	for page in $(wildcard man/*.[1-8]); do \
-		to=$(DEST)/share/man/man$${page##*.}; \
-		install -d $$to && install -m 644 $$page $$to; \
-	done
+LIBS = $(DESTDIR)$(LIBDIR)
+SHARE = $(DEST)/share
+PAGES = $(foreach n,1 3,$(foreach p,$(wildcard man/*.$n),644:$p:$(SHARE)/man/man$n))
+INSTALLED = 755:$(BUILD)/flick:$(DEST)/bin 644:$(BUILD)/libflick.a:$(LIBS) \
+	644:$(LIB).$(ABI):$(LIBS) 644:$(BUILD)/flick.pc:$(LIBS)/pkgconfig \
+	$(patsubst %,644:%:$(DEST)/include,$(wildcard include/*.h)) \
+	$(patsubst %,644:%:$(DEST)/include/flick,$(wildcard include/flick/*)) \
+	$(patsubst %,644:%:$(SHARE)/doc/flick/examples,$(wildcard examples/*)) \
+	644:LICENSE:$(SHARE)/doc/flick 644:CHANGES.md:$(SHARE)/doc/flick \
+	644:tools/completion/flick:$(SHARE)/bash-completion/completions $(PAGES)
+field = $(word $1,$(subst :, ,$2))
+
+$(BUILD)/flick.pc: flick.pc.in config.mk
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' $< >$@
+
+define newline
+
+
+endef
+install: all $(BUILD)/flick.pc
+	$(foreach f,$(INSTALLED),@install -D -m $(call field,1,$f) -t $(call field,3,$f) \
+		$(call field,2,$f)$(newline)	)
+	@ln -sf libflick.so.$(ABI) $(LIBS)/libflick.so
+	@echo "flick is in $(DEST)/bin, its libraries are in $(LIBS)"
+
+# What is left of directories is somebody else's, too.
+uninstall:
+	@rm -f $(foreach f,$(INSTALLED),$(call field,3,$f)/$(notdir $(call field,2,$f))) \
+		$(LIBS)/libflick.so
+	@rmdir -p --ignore-fail-on-non-empty $(DEST)/include/flick \
+		$(SHARE)/doc/flick/examples 2>/dev/null || true
+
+deb:
+	@tools/setup deb
+	@tools/make-deb $(BUILD)/deb
 
 clean:
 	rm -rf $(BUILD) config.mk
 
-.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install clean
+.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb clean
 .DELETE_ON_ERROR:
 
 -include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests) \

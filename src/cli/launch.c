@@ -16,8 +16,6 @@
 #include "os/os.h"
 #include "patch/patch.h"
 
-#define LIBRARY "libflick.so"
-
 /* ---- libflick.so --------------------------------------------------------------- */
 
 static bool take_library(char out[4096], const char *dir, const char *below)
@@ -45,9 +43,9 @@ bool fl_launch_find_library(char out[4096])
 	if (!slash)
 		return false;
 	*slash = '\0';
-	return take_library(out, self, "/" LIBRARY) ||
-	       take_library(out, self, "/../lib/" LIBRARY) ||
-	       take_library(out, self, "/../lib/flick/" LIBRARY);
+	return take_library(out, self, "/" FLICK_LIBRARY) ||
+	       take_library(out, self, "/../lib/" FLICK_LIBRARY) ||
+	       take_library(out, FLICK_LIBDIR, "/" FLICK_LIBRARY);
 }
 
 /* ---- the program --------------------------------------------------------------- */
@@ -231,8 +229,8 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 	if (check_environment(l))
 		return -1;
 	if (!fl_launch_find_library(l->library)) {
-		fl_say("cannot find " LIBRARY " beside flick or in ../lib; set FLICK_LIB "
-		       "to its path");
+		fl_say("cannot find " FLICK_LIBRARY " beside flick, in ../lib or in "
+		       FLICK_LIBDIR "; set FLICK_LIB to its path");
 		return -1;
 	}
 	if (!find_program(l->program, name)) {
