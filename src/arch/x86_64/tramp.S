@@ -285,87 +285,71 @@ FUNC fl_arch_flip_unless
 	RSEQ_ABORT .Lflip_abort, .Lflip_arm
 END fl_arch_flip_unless
 
-/* bool fl_arch_put_pair(const void *pair): the short path for two records. */
-FUNC fl_arch_put_pair
-	RSEQ_DESCRIPTOR .Lpair_cs, .Lpair_start, .Lpair_end, .Lpair_abort
+/* What C calls to change the thread's own slot, as one sequence; false where the thread
+ * has none. \slot: it is in there. */
+	.macro	OWN_SEQUENCE name, slot
+	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .L\name\()_abort
 	mov	fl_rseq_at(%rip), %r8
 	test	%r8, %r8
-	je	.Lpair_no
+	je	.Lown_no
+.L\name\()_arm:
+	lea	.L\name\()_cs(%rip), %rcx
+	mov	%rcx, %fs:(%r8)
+.L\name\()_start:
+	LOAD_SLOT \slot
+	test	\slot, \slot
+	je	.Lown_no
+	.endm
+
+	.macro	OWN_DONE name
+.L\name\()_end:
+	mov	$1, %eax
+	ret
+	RSEQ_ABORT .L\name\()_abort, .L\name\()_arm
+	.endm
+
+/* bool fl_arch_put_pair(const void *pair): the short path for two records. */
+FUNC fl_arch_put_pair
 	mov	(%rdi), %rax
 	mov	8(%rdi), %rdx
 	mov	16(%rdi), %r9
 	mov	24(%rdi), %r10
-.Lpair_arm:
-	lea	.Lpair_cs(%rip), %rcx
-	mov	%rcx, %fs:(%r8)
-.Lpair_start:
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	.Lpair_no
+	OWN_SEQUENCE pair, %rsi
 	mov	SLOT_PTR(%rsi), %rcx
 	lea	32(%rcx), %r11
 	cmp	SLOT_LIMIT(%rsi), %r11
-	ja	.Lpair_no
+	ja	.Lown_no
 	mov	%rax, (%rcx)
 	mov	%rdx, 8(%rcx)
 	mov	%r9, 16(%rcx)
 	mov	%r10, 24(%rcx)
 	mov	%r11, SLOT_PTR(%rsi)
-.Lpair_end:
-	mov	$1, %eax
-	ret
-.Lpair_no:
+	OWN_DONE pair
+.Lown_no:
 	xor	%eax, %eax
 	ret
-	RSEQ_ABORT .Lpair_abort, .Lpair_arm
 END fl_arch_put_pair
 
 /* bool fl_arch_put_one(const void *record): the same for one. */
 FUNC fl_arch_put_one
-	RSEQ_DESCRIPTOR .Lone_cs, .Lone_start, .Lone_end, .Lone_abort
-	mov	fl_rseq_at(%rip), %r8
-	test	%r8, %r8
-	je	.Lpair_no
 	mov	(%rdi), %rax
 	mov	8(%rdi), %rdx
-.Lone_arm:
-	lea	.Lone_cs(%rip), %rcx
-	mov	%rcx, %fs:(%r8)
-.Lone_start:
-	LOAD_SLOT %rsi
-	test	%rsi, %rsi
-	je	.Lpair_no
+	OWN_SEQUENCE one, %rsi
 	mov	SLOT_PTR(%rsi), %rcx
 	cmp	SLOT_LIMIT(%rsi), %rcx
-	jae	.Lpair_no
+	jae	.Lown_no
 	mov	%rax, (%rcx)
 	mov	%rdx, 8(%rcx)
 	add	$16, %rcx
 	mov	%rcx, SLOT_PTR(%rsi)
-.Lone_end:
-	mov	$1, %eax
-	ret
-	RSEQ_ABORT .Lone_abort, .Lone_arm
+	OWN_DONE one
 END fl_arch_put_one
 
 /* bool fl_arch_add_own(size_t at, uint64_t by): add to a word of the thread's slot. */
 FUNC fl_arch_add_own
-	RSEQ_DESCRIPTOR .Ladd_cs, .Ladd_start, .Ladd_end, .Ladd_abort
-	mov	fl_rseq_at(%rip), %r8
-	test	%r8, %r8
-	je	.Lpair_no
-.Ladd_arm:
-	lea	.Ladd_cs(%rip), %rcx
-	mov	%rcx, %fs:(%r8)
-.Ladd_start:
-	LOAD_SLOT %rdx
-	test	%rdx, %rdx
-	je	.Lpair_no
+	OWN_SEQUENCE add, %rdx
 	add	%rsi, (%rdx, %rdi)
-.Ladd_end:
-	mov	$1, %eax
-	ret
-	RSEQ_ABORT .Ladd_abort, .Ladd_arm
+	OWN_DONE add
 END fl_arch_add_own
 
 /* ---- BARE: every register is live ---------------------------------------- */
