@@ -24,8 +24,8 @@
 # The distance is the total variation, in points: 0 the same, 100 disjoint. Shares
 # are of the program's own functions, built with -O2 -fno-inline
 # -finstrument-functions; perf samples its cpu-clock in user mode, five times as often
-# as flick, which runs the program until it has FLICK_SAMPLES. Each program runs on
-# CPU 0, flick's reader on another.
+# as flick. Either runs the program until it has FLICK_SAMPLES, but for that of every
+# call, which is recorded once. Each program runs on CPU 0, flick's reader on another.
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/programs.sh"
@@ -104,15 +104,25 @@ shares() {
 		END { for (f in n) print f, n[f] / sum }'
 }
 
+# Runs are repeated until there are samples enough, so often at most.
+most_runs=30
+
 by_perf() {	# FILE COMMAND...
-	file=$1
+	file=$1 runs=0
 	shift
-	run_it perf record -q -e cpu-clock:u -F 5000 -o "$scratch/perf.data" -- "$@" \
-		"$probed" || return
-	perf script -i "$scratch/perf.data" -F sym,dso,ip 2>/dev/null | LC_ALL=C awk \
-		-v dso="(/${probed##*/})" '
-		substr($NF, length($NF) - length(dso) + 2) == substr(dso, 2) { print $2, 1 }' |
-		shares >"$scratch/$file"
+	: >"$scratch/selfs"
+	while [ "$(wc -l <"$scratch/selfs")" -lt "$samples" ] && [ $runs -lt $most_runs ]; do
+		rm -rf "$scratch/data"
+		run_it perf record -q -e cpu-clock:u -F 5000 -o "$scratch/perf.data" -- "$@" \
+			"$probed" || return
+		perf script -i "$scratch/perf.data" -F sym,dso,ip 2>/dev/null | LC_ALL=C awk \
+			-v dso="(/${probed##*/})" '
+			substr($NF, length($NF) - length(dso) + 2) == substr(dso, 2) {
+				print $2, 1
+			}' >>"$scratch/selfs"
+		runs=$((runs + 1))
+	done
+	shares <"$scratch/selfs" >"$scratch/$file"
 }
 
 # Self times of the last recording, added to FILE.
@@ -123,11 +133,10 @@ add_selfs() {	# FILE
 		where t.self_ns > 0 and m.path like '%/${probed##*/}'" >>"$scratch/$1"
 }
 
-# A run is repeated until there are samples enough, ten times at most.
 by_default() {
 	: >"$scratch/selfs"
 	n=0 runs=0
-	while [ $n -lt "$samples" ] && [ $runs -lt 10 ]; do
+	while [ $n -lt "$samples" ] && [ $runs -lt $most_runs ]; do
 		flick_run || return
 		add_selfs selfs
 		n=$((n + $(value pc_samples))) runs=$((runs + 1))
@@ -188,7 +197,6 @@ compare() {	# PROGRAM
 	by_perf perf taskset -c 0 && by_perf again taskset -c 0 || return
 	own_distance=$(distance perf again)
 	add "truth.self.$1.perf" "$own_distance"
-	rm -rf "$scratch/data"
 	by_perf off $on_other "$build/flick" record --target-cpu 0 -P main \
 		-o "$scratch/data" -- || return
 	add "truth.self.$1.moved" "$(beyond perf off)"
