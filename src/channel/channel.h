@@ -132,8 +132,9 @@ struct fl_windows {
  * windows in which they are counted. See probe/sample.c, cli/budget.c.
  */
 struct fl_seldom {
-	uint32_t epoch_us;		/* from one window to the next; W reader, as ... */
-	uint32_t window_us;		/* ... how long it is to be */
+	uint32_t epoch_us;		/* after which calls are timed again; W reader, as: */
+	uint32_t period_us;		/* from one window to the next */
+	uint32_t window_us;		/* how long it is to be */
 	uint32_t wish;			/* changes of who is FL_SELDOM; W reader (S) */
 	alignas(64) uint32_t heeded;	/* the wish that is in force; W target (T) */
 	uint64_t passed_ns, open_ns;	/* in all, and in windows; atomic add */

@@ -131,7 +131,7 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->samples = o->samples;
 	m->windows.rate = o->rate;
 	m->windows.adapts = o->adapts;
-	m->epoch_us = m->seldom.epoch_us = o->epoch_us;
+	m->epoch_us = m->seldom.epoch_us = m->seldom.period_us = o->epoch_us;
 	m->reader_pid = getpid();
 	m->follow = o->follow;
 	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024,

@@ -8,8 +8,10 @@
  *	part of the budget	goes to
  *	ALWAYS (or a little	functions that are counted all the time, the rarest first
  *	  more, who is there)
- *	WINDOWS			the others, in windows: their part of the time
- *	SAMPLES			timed calls and switches: how often there is an epoch
+ *	WINDOWS, and what is	the others, in windows: their part of the time
+ *	  left of ALWAYS
+ *	SWITCHES		beginning and ending windows: how many there are
+ *	SAMPLES			timed calls and their switches: how often there is an epoch
  *
  * INVARIANT
  *	1. What is decided costs no more than the budget, at the rates and costs known.
@@ -25,10 +27,11 @@
 
 #include "cli/afford.h"
 
-#define ALWAYS 0.3
-#define ALWAYS_MOST 0.4
-#define WINDOWS 0.3
-#define SAMPLES 0.25
+#define ALWAYS 0.25
+#define ALWAYS_MOST 0.35
+#define WINDOWS 0.2
+#define SWITCHES 0.25
+#define SAMPLES 0.2
 #define SLACK 1.6
 #define DWELL 20u
 #define FALL 0.1			/* of the way, a look */
@@ -36,18 +39,21 @@
 #define MEMORY_S 10.0			/* how long measured costs count */
 #define PRIOR_NS 1e7			/* what calibration weighs against them */
 #define MOST_EPOCH_US 1000000.0
+#define LEAST_PERIOD_US 10000.0
+#define TURN_NS 20000.0			/* to wake up and switch, before it is measured */
 #define LEAST_US 20.0			/* a window that is asked for */
 #define LEAST_DUTY 1e-4
 #define MOST_DUTY 0.5
 
 void fl_afford_open(struct fl_afford *a)
 {
-	a->epoch_us = a->least_epoch_us;
+	a->epoch_us = a->period_us = a->least_epoch_us;
 	a->window_us = 0;
 	a->factor = 1;
 	a->own_ns = a->model_ns = 0;
 	a->cpus = 1;
 	a->late_us = 0;
+	a->turn_ns = TURN_NS;
 }
 
 static double between(double v, double lo, double hi)
@@ -84,6 +90,14 @@ static void learn_lateness(struct fl_afford *a, const struct fl_afford_look *l)
 		return;
 	late = l->open_us / l->windows - a->window_us;
 	a->late_us += (between(late, 0, 1000) - a->late_us) * 0.3;
+}
+
+/* A window is two turns of who opens and closes it. */
+static void learn_turns(struct fl_afford *a, const struct fl_afford_look *l)
+{
+	if (l->windows >= 1 && l->watch_ns > 0)
+		a->turn_ns += (between(l->watch_ns / l->windows / 2, 1e3, 1e6) - a->turn_ns) *
+			      0.1;
 }
 
 static void learn_rates(const struct fl_afford_look *l, struct fl_afford_function *f,
@@ -153,15 +167,15 @@ static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_functio
 
 /* ---- how often, how long ------------------------------------------------------------ */
 
-/* The part of CPU time for timed calls and switches, at an epoch of `us`. Who is called
- * less often than it may be timed costs less. */
+/* The part of CPU time for timed calls and their switches, at an epoch of `us`. Who is
+ * called less often than it may be timed costs less. */
 static double sampling_share(const struct fl_afford *a, const struct fl_afford_function *f,
 			     uint32_t n, double us)
 {
-	double each = a->samples * a->sample_ns + 4 * a->switch_ns, full = 0;
+	double each = a->samples * a->sample_ns + 2 * a->switch_ns, full = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		full += f[i].seldom ? 1 : fmin(1, f[i].rate * us / 1e6 / a->samples);
+		full += fmin(1, f[i].rate * us / 1e6 / a->samples);
 	return full * each * a->factor / (us * 1e3) / a->cpus;
 }
 
@@ -171,38 +185,32 @@ static double choose_epoch(const struct fl_afford *a, const struct fl_afford_fun
 	double us = a->least_epoch_us;
 
 	while (us < MOST_EPOCH_US && sampling_share(a, f, n, us) > SAMPLES * a->budget)
-		us *= 1.1;
+		us = fmin(us * 1.1, MOST_EPOCH_US);
 	return us;
 }
 
-/* The part of the time in windows; 0: there are none. */
-static double choose_duty(const struct fl_afford *a, const struct fl_afford_function *f,
-			  uint32_t n)
+/* Windows are many and short rather than few and long: a program has phases. */
+static void choose_windows(struct fl_afford *a, const struct fl_afford_function *f,
+			   uint32_t n)
 {
-	double all = 0;
-	bool any = false;
+	double often = 0, rare = 0, seldom = 0, part, duty, us;
 
 	for (uint32_t i = 0; i < n; i++) {
-		any |= f[i].seldom;
-		all += f[i].seldom ? share_of(a, &f[i]) : 0;
+		*(f[i].seldom ? &often : &rare) += share_of(a, &f[i]);
+		seldom += f[i].seldom;
 	}
-	if (!any)
-		return 0;
-	return all > 0 ? between(WINDOWS * a->budget / all, LEAST_DUTY, MOST_DUTY) : MOST_DUTY;
-}
-
-/* Windows are many and short rather than few and long: a program has phases. */
-static void choose_times(struct fl_afford *a, const struct fl_afford_function *f, uint32_t n)
-{
-	double us = choose_epoch(a, f, n), duty = choose_duty(a, f, n), window = 0;
-
-	if (duty > 0) {
-		us = fmax(us, (LEAST_US + a->late_us) / duty);
-		us = fmin(us, fmax(MOST_EPOCH_US, a->least_epoch_us));
-		window = fmax(duty * us - a->late_us, LEAST_US);
-	}
-	a->epoch_us = (uint32_t)us;
-	a->window_us = (uint32_t)window;
+	a->window_us = 0;
+	a->period_us = a->epoch_us;
+	if (seldom == 0)
+		return;
+	part = a->budget * (WINDOWS + fmax(0, ALWAYS - rare / a->budget));
+	duty = often > 0 ? between(part / often, LEAST_DUTY, MOST_DUTY) : MOST_DUTY;
+	us = (seldom * 2 * a->switch_ns * a->factor + 2 * a->turn_ns) / 1e3 /
+	     (SWITCHES * a->budget) / a->cpus;
+	us = fmax(us, (LEAST_US + a->late_us) / duty);
+	us = between(us, LEAST_PERIOD_US, MOST_EPOCH_US);
+	a->period_us = (uint32_t)us;
+	a->window_us = (uint32_t)fmax(duty * us - a->late_us, LEAST_US);
 }
 
 uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
@@ -215,8 +223,10 @@ uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 	learn_costs(a, l);
 	learn_cpus(a, l);
 	learn_lateness(a, l);
+	learn_turns(a, l);
 	learn_rates(l, f, n);
 	changed = choose_sides(a, f, n, order);
-	choose_times(a, f, n);
+	a->epoch_us = (uint32_t)choose_epoch(a, f, n);
+	choose_windows(a, f, n);
 	return changed;
 }

@@ -21,6 +21,8 @@ struct fl_afford_look {
 	double cpus;			/* that the program kept busy, on average; 0: unknown */
 	double own_ns;			/* CPU time in flick's code, as measured; ... */
 	bool measured;			/* ... that is known */
+	double watch_ns;		/* CPU time of what switches, beside the program; 0:
+					 * not known */
 	double counted, timed, switched;	/* calls, calls, bytes of code */
 	double windows, open_us;	/* since then, and how long they were open */
 };
@@ -31,12 +33,13 @@ struct fl_afford {
 	uint32_t samples;		/* of a function an epoch */
 	uint32_t least_epoch_us;
 	/* What comes out: */
-	uint32_t epoch_us;		/* from one window, or one sampling, to the next */
+	uint32_t epoch_us;		/* after which calls are timed again */
+	uint32_t period_us;		/* from one window to the next */
 	uint32_t window_us;		/* asked for; 0: no function is seldom */
 	double factor;			/* measured costs over calibrated ones */
 	/* Its own: */
 	double own_ns, model_ns;	/* of late */
-	double cpus, late_us;
+	double cpus, late_us, turn_ns;
 };
 
 void fl_afford_open(struct fl_afford *);

@@ -36,7 +36,6 @@
 #define FIRST_DELAY_NS 700.0
 #define MOST_SCALE 1e9			/* the target may say anything */
 #define MOST_CALLS 1e18
-#define TIMED 4				/* of so many windows one times calls, too */
 #define CHUNK 64			/* windows whose sums are divided */
 
 /* Of a function of the roster. */
@@ -199,6 +198,7 @@ static double least(double a, double b)
 /* Nanoseconds by which flick held up the program in so many windows. */
 static double delay_in(const struct fl_budget *b, double windows)
 {
+	double timed = windows * least(1, (double)b->afford.period_us / b->afford.epoch_us);
 	double delay = 0;
 
 	for (uint32_t f = 0; f < b->n; f++) {
@@ -206,7 +206,7 @@ static double delay_in(const struct fl_budget *b, double windows)
 
 		if (b->sides[f].is_seldom)
 			delay += n * COUNT_DELAY_NS + least(n, windows) * FIRST_DELAY_NS +
-				 least(n, windows / TIMED * b->afford.samples) *
+				 least(n, timed * b->afford.samples) *
 				 SAMPLE_DELAY_NS;
 	}
 	return delay / (b->afford.cpus > 1 ? b->afford.cpus : 1);
@@ -319,7 +319,7 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	uint32_t changed;
 
 	if (now->watch_ns > b->look.watch_ns)
-		l.own_ns += (double)(now->watch_ns - b->look.watch_ns);
+		l.watch_ns = (double)(now->watch_ns - b->look.watch_ns);
 	seconds = (double)(now->ns - b->look.ns) / 1e9;
 	l.seconds = seconds;
 	l.open_us = (double)(now->open_ns - b->look.open_ns) / 1e3;
@@ -373,6 +373,7 @@ void fl_budget_turn(struct fl_session *s)
 	if (decide(b, &now) || (b->afford.window_us && b->n_wished != s->n_selected))
 		wish(b);
 	store_relaxed(&s->shm->seldom.window_us, b->afford.window_us);
+	store_relaxed(&s->shm->seldom.period_us, b->afford.period_us);
 	store_relaxed(&s->shm->seldom.epoch_us, b->afford.epoch_us);
 }
 

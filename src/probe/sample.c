@@ -6,7 +6,8 @@
  * and few are timed.
  *
  * A function that is called too often for that is seldom, which the reader decides
- * (cli/budget.c): it is off but for a window each epoch, and counted in it.
+ * (cli/budget.c): it is off but for short windows, and counted in them; in one window an
+ * epoch it is timed, too.
  *
  * A call is paired inside the thread that makes it, so what reaches the reader
  * is only whole samples, an entry and an exit record side by side.
@@ -28,7 +29,7 @@
  *	  of this changes its copy.
  *
  * PROTOCOL	of windows
- *	reader					flick's thread, once an epoch
+ *	reader					flick's thread, now and then
  *	sites[].wanted = who is FL_SELDOM	load wish	(C)
  *	store_release wish + 1	(A)		mark functions; what is seldom goes on
  *	...					opened = the clock
@@ -39,9 +40,10 @@
  * INVARIANT  Windows stand for the time between them: calls x passed / open.
  * WHY	When they begin, and how long they last, does not depend on what the program
  *	does, and epochs vary, so that none is in step with it. Functions go on and off
- *	in the same order, so each is on for as long. A window that cannot be closed, as
- *	modules are being unloaded, is open and counts as that. What recording takes in a
- *	window is the reader's to take out.
+ *	in the same order, so each is on for about as long, which is from the middle of
+ *	the one to that of the other. A window that cannot be closed, as modules are being
+ *	unloaded, is open and counts as that. What recording takes in a window is the
+ *	reader's to take out.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "os/os.h"
@@ -53,14 +55,13 @@ static uint32_t off_head, seldom_head;
 
 enum {
 	UNLOADING_US = 500,		/* while modules are being unloaded */
-	TIMED = 4,			/* in one window of so many calls are timed, too */
 	WATCH_US = 100000		/* how soon a dead reader is noticed, or a wish */
 };
 
 static struct {
-	bool begun, is_open;		/* is there a window just now? */
+	bool begun;
+	bool is_open, is_timed;		/* is there a window just now? is the next one timed? */
 	uint32_t heeded;		/* the wish that functions are marked by */
-	uint32_t windows;		/* so many so far */
 	uint64_t opened, closed;	/* the last window: monotonic, ns, as all of these */
 	uint64_t epoch_ns;		/* when functions were last timed again */
 	uint64_t next_ns;		/* when there is a window again */
@@ -400,9 +401,10 @@ static uint32_t count_one(struct fl_function *f)
 
 static uint32_t open_window(void)
 {
-	bool timed = turn.windows++ % TIMED == 0;
+	bool timed = turn.is_timed;
 	uint32_t n = 0;
 
+	turn.is_timed = false;
 	turn.opened = fl_os_monotonic_ns();
 	turn.is_open = true;
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
@@ -411,6 +413,7 @@ static uint32_t open_window(void)
 		if (f->is_off)
 			n += timed ? rearm_one(f) : count_one(f);
 	}
+	turn.opened += (fl_os_monotonic_ns() - turn.opened) / 2;
 	return n;
 }
 
@@ -435,6 +438,7 @@ static uint32_t close_window(void)
 
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
 		n += shut_one(&fl_table.functions[i - 1]);
+	now += (fl_os_monotonic_ns() - now) / 2;
 	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->windows, 1, __ATOMIC_RELAXED);
@@ -463,6 +467,7 @@ static uint32_t begin_epoch(uint64_t now_ns)
 	us = us > m->epoch_us ? us : m->epoch_us;
 	if (now_ns - turn.epoch_ns >= us * 900) {	/* a timer may be early by a little */
 		turn.epoch_ns = now_ns;
+		turn.is_timed = true;
 		n = rearm_all();
 	}
 	n += heed();
@@ -473,18 +478,19 @@ static uint32_t begin_epoch(uint64_t now_ns)
 static uint64_t take_turn(uint32_t *n)
 {
 	const struct fl_seldom *s = &fl_table.shm->seldom;
-	uint64_t now_ns = fl_os_monotonic_ns(), us = load_relaxed(&s->epoch_us), left;
+	uint64_t now_ns = fl_os_monotonic_ns(), us, left;
 
 	if (fl_switches_are_frozen() || fl_table.closing)
 		return fl_table.closing ? WATCH_US : UNLOADING_US;
 	if (turn.is_open) {
 		*n = close_window();
-		turn.next_ns = now_ns + vary(us * 1000);
+		turn.next_ns = now_ns + vary(load_relaxed(&s->period_us) * 1000ull);
 	} else {
 		*n = begin_epoch(now_ns);
 	}
 	if (turn.is_open)
 		return load_relaxed(&s->window_us);
+	us = load_relaxed(&s->epoch_us);
 	if (seldom_head) {
 		left = turn.next_ns > now_ns ? (turn.next_ns - now_ns) / 1000 + 1 : 1;
 		us = left < us ? left : us;
