@@ -64,6 +64,17 @@ static int take_number(const struct fl_option *o, const char *text, uint64_t hi,
 	return 0;
 }
 
+/* Two chunks of a page, or more. */
+static int take_buffer(const struct fl_option *o, const char *text, uint32_t *to)
+{
+	uint64_t n;
+
+	if (!fl_parse_number(o, text, 8, 1 << 20, &n))
+		return -1;
+	*to = (uint32_t)n;
+	return 0;
+}
+
 static int take_seconds(const char *text, double *to)
 {
 	char *end;
@@ -94,7 +105,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 			 w->budget = value;
 			 return fl_budget_take(&w->o, value);
 	case DURATION:	 return take_seconds(value, &w->o.seconds);
-	case BUFFER:	 return take_number(o, value, 1 << 20, &w->o.buffer_kib);
+	case BUFFER:	 return take_buffer(o, value, &w->o.buffer_kib);
 	case SITES:	 return take_number(o, value, FL_MAX_SITES, &w->o.max_sites);
 	case THREADS:	 return take_number(o, value, FL_MAX_SLOTS, &w->o.max_threads);
 	case READERS:	 return take_number(o, value, FL_MAX_READERS, &w->o.readers);

@@ -22,6 +22,12 @@ wrong 'from 1' calibrate --seconds soon
 wrong 'exclude' calibrate --quick --show
 wrong '--quick' calibrate --quack
 wrong 'usage' calibrate now
+for kib in 0 7 1048577 99999999999999999999 8K; do
+	wrong '--buffer takes a number from 8 to 1048576' record --buffer $kib -- true
+done
+wrong '--threads takes a number from 1 to 16384' record --threads 16385 -- true
+wrong '--threads takes a number from 1 to 16384' record --threads 4294967297 -- true
+wrong '--sites takes a number from 1 to 67108864' record --sites 67108865 -- true
 wrong '0.1% to 100%' record --rate 0 -- true
 wrong '0.1% to 100%' record --rate 0.05% -- true
 wrong '0.1% to 100%' record --rate 200% -- true
