@@ -230,6 +230,12 @@ uint32_t fl_os_count(const uint64_t *count)
 	return word >> 32 == this_era() ? (uint32_t)word : 0;
 }
 
+/* Those of an earlier copy still may be counted, too. */
+bool fl_os_was_counted(const uint64_t *count)
+{
+	return (uint32_t)load_relaxed(count) != 0;
+}
+
 /* Who was counted in an earlier era may leave in this one: its handler forked. */
 void fl_os_count_by(uint64_t *count, int by)
 {

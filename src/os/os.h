@@ -162,6 +162,8 @@ void fl_os_lock_left(struct fl_lock *);
  * that many fewer, and of two that count up and look one sees the other. */
 void fl_os_count_by(uint64_t *count, int by);
 uint32_t fl_os_count(const uint64_t *count);
+/* Was there any in the process that this one was copied from, when it was? */
+bool fl_os_was_counted(const uint64_t *count);
 /* From here on a child that has a copy of the memory finds no lock held and nobody
  * counted; one that shares it finds what there is. Any number of times. 0, -errno. */
 int fl_os_copies_open(void);

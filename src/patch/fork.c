@@ -27,7 +27,8 @@
  *	  holder switches a place, and that one waits PATIENCE at most.
  *	2 The child's memory is a cut through its parent's: it has a first part of
  *	  what each thread stored, as a store that must wait for the fork's end is
- *	  followed by no other. So `motion` is odd, and the turn STEPPED with its
+ *	  followed by no other. So who is half through is counted in `busy`, and without
+ *	  any no place needs a look; `motion` is odd, and the turn STEPPED with its
  *	  thread's number, before a byte differs, and the place's `state` tells
  *	  which bytes there were. Nobody else executes in the child.
  *	3 Each thread counts what it is in itself: in handlers, its own or the
@@ -151,9 +152,14 @@ static void keep_still(struct fl_patch *p)
 
 static void in_child(void)
 {
+	bool is_cut = fl_os_was_counted(&busy);
+
 	own.forks -= own.forks > 0;
 	fl_os_count_by(&busy, (int)own.changes);
-	fl_claims_each(fl_text_unshare() ? keep_still : put_right);
+	if (fl_text_unshare())
+		fl_claims_each(keep_still);
+	else if (is_cut)
+		fl_claims_each(put_right);
 	fl_arch_serialise();
 }
 

@@ -287,14 +287,19 @@ bool fl_probe_is_on(uint32_t id)
 
 /* ---- several ---------------------------------------------------------------------------- */
 
-/* False: nothing is to be stored. What has no glue is off for good. */
+/* False: nothing is to be stored. What has no glue is off for good. In a fork's child a
+ * page that nobody stores to is not copied. */
 static bool wish(uint32_t id, int state)
 {
 	struct fl_switch *s = &fl_table.switches[id];
+	bool is_on = state == FL_ON;
 
-	if (s->armed || fl_table.probes[id].by_call || fl_table.probes[id].is_yielded)
-		store_relaxed(&s->is_on, state == FL_ON);
-	return s->armed && s->byte[FL_ON] != s->byte[FL_OFF];
+	if (s->armed && s->byte[FL_ON] == s->byte[FL_OFF])
+		return false;
+	if (s->is_on != is_on &&
+	    (s->armed || fl_table.probes[id].by_call || fl_table.probes[id].is_yielded))
+		store_relaxed(&s->is_on, is_on);
+	return s->armed;
 }
 
 void fl_probe_flip_held(uint32_t id, int state)
