@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #define FUNCTIONS(X) X(before)
 #include "truth.h"
 #ifdef SELF
@@ -114,6 +115,48 @@ QUIET static void ask_own(int is_last, int32_t alone)
 #endif
 }
 
+#ifdef SELF
+QUIET static void may_write(int prot)
+{
+	void *page = (void *)((uintptr_t)before & -4096ul);
+
+	CHECK(!mprotect(page, 4096, PROT_READ | PROT_EXEC | prot));
+}
+
+QUIET static uint64_t hits_of(uint32_t id)
+{
+	uint64_t was = flick_hits(own, id);
+
+	KEEP(before(1));
+	return flick_hits(own, id) - was;
+}
+
+/* While the program may write there nothing is hit; a switch counts from then on. */
+QUIET static void switch_meanwhile(void)
+{
+	struct flick_probe p = { .size = sizeof p };
+	uint32_t id = 0;
+
+	while (!flick_describe(own, id, &p) &&
+	       (p.function != (void *)before || p.kind != FLICK_ENTRY))
+		id++;
+	CHECK(hits_of(id) == 1);
+	for (int on = 0; on < 4; on++) {
+		enum flick_state to = on % 2 ? FLICK_ON : FLICK_OFF;
+
+		may_write(PROT_WRITE);
+		CHECK(hits_of(id) == 0);
+		if (on < 2)
+			CHECK(!(on ? flick_on(own, id, NULL, NULL) : flick_off(own, id)));
+		else
+			CHECK(flick_stage(own, "before", to) > 0 && flick_commit(own) >= 0);
+		CHECK(hits_of(id) == 0);
+		may_write(0);
+		CHECK(hits_of(id) == on % 2);
+	}
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	pthread_t t[THREADS];
@@ -121,6 +164,9 @@ int main(int argc, char **argv)
 	long seen = 0;
 
 	open_own();
+#ifdef SELF
+	switch_meanwhile();
+#endif
 	for (long i = 0; i < CALLS; i++)
 		KEEP(before(i));
 	for (long i = 0; i < THREADS; i++)
