@@ -5,6 +5,7 @@
  * memory takes seconds, and memory that a machine may not have; and who may lock
  * little would be refused. So where the program locks all that there is, its mappings are
  * locked one by one, and flick's are left out. They are told by where map.c puts them.
+ * Where mappings cannot be listed all stay in memory once they are used, and no earlier.
  */
 #include <linux/capability.h>
 #include <sys/mman.h>
@@ -69,6 +70,8 @@ int fl_os_lock_memory(int flags)
 	if (!(flags & MCL_CURRENT) || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return (int)SYS(SYS_mlockall, flags);
 	err = check_limit();
+	if (err && err != -EPERM && err != -ENOMEM)	/* no /proc, no descriptor */
+		return (int)SYS(SYS_mlockall, flags | MCL_ONFAULT);
 	if (!err && flags & MCL_FUTURE)
 		err = (int)SYS(SYS_mlockall, flags & ~MCL_CURRENT);
 	else if (!err)

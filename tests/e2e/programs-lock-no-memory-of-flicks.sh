@@ -5,7 +5,7 @@
 need sqlite3 "$CC"
 target lock-memory -O1 $sites
 
-check() {	# [nobody]
+check() {	# [nobody | root DIRECTORY]
 	run "$work/lock-memory" "$@"
 	cp "$out" "$work/plain"
 	for options in "-a counts" "" "-a latency --all" "--rate=30%"; do
@@ -19,4 +19,7 @@ check() {	# [nobody]
 
 check
 chmod 755 "$work"
-[ "$(id -u)" != 0 ] || check nobody
+if [ "$(id -u)" = 0 ]; then
+	check nobody
+	check root "$work"
+fi
