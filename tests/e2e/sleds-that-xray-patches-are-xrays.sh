@@ -30,9 +30,10 @@ say "$orders" | while read -r order; do
 	done
 done || exit 1
 
-label="patched by XRay before all:"
+label="patched by XRay before main:"
 XRAY_OPTIONS=patch_premain=true record -a counts -- "$work/xray-patch" unpatch
 succeeded
+says 'has patched its own code'
 
 label="flick.h:"
 libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"
