@@ -24,11 +24,9 @@ ms=$(sql "select coalesce(sum(self_ns), 0) / 1000000 from $(rows latency)")
 [ "$ms" -lt 1300 ] || fail "all take $ms ms, not a second"
 ms=$(self_ms '[unknown]')
 [ "$ms" -lt 100 ] || fail "$ms ms are nobody's"
-n=$(sql "select count(*) from latency where calls = 0 and self_ns = 0")
-[ "$n" -eq 0 ] || fail "$n functions have a row for nothing"
 
 label="--raw:"
-record --raw -a latency --all -- "$work/steady" 300
+record --raw -a latency --all -- "$work/steady" 1200
 succeeded
 n=$(sql "select count(*) from latency where self_ns % 997003 <> 0")
 [ "$n" -gt 0 ] || fail "$label self times are samples"

@@ -34,13 +34,18 @@ QUIET static void reap(pid_t pid, int expected)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == expected);
 }
 
-/* The child has children of its own. */
+/* The child has children of its own. With FORK_TEXT=1 in the environment its probes are
+ * off, so its text is another than its parent's. */
 BODY static void by_fork(void)
 {
-	pid_t pid = fork();
+	static unsigned char text[64];
+	pid_t pid;
 
+	memcpy(text, (const void *)leaf, sizeof(text));
+	pid = fork();
 	CALLED(by_fork);
 	if (pid == 0) {
+		CHECK(!getenv("FORK_TEXT") || memcmp(text, (const void *)leaf, sizeof(text)));
 		KEEP(work(1000));
 		pid = fork();
 		if (pid == 0)
