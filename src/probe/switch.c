@@ -272,6 +272,9 @@ int fl_probe_switch(uint32_t id, int state)
 				defer(id);
 			if (how == FL_FLIP_HELD && fl_switches_are_frozen())
 				return 0;
+			/* ordering: none other. Of the wish and of what follows it: one
+			 * that is not stored again is seen by who has armed it by now */
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		}
 		err = switch_unarmed(id, state);
 		/* ordering: none other, the wish before the load */

@@ -9,6 +9,7 @@
  *	switch_one		fl_probe_switch()			src/probe/switch.c
  *	sequence		fl_arch_flip_unless()			src/arch/x86_64/tramp.S
  *	flip_with_lock, defer, fl_probe_follow (make_so), make_deferred	switch.c
+ *	wish_unarmed		switch_unarmed(), and the look behind it	switch.c
  *	leave			fl_switches_unlock()
  *	Set			fl_probes_switch_set(), fl_switches_try()
  *	hold			fl_switches_hold()
@@ -16,6 +17,7 @@
  *	Fork			fl_probes_keep_modules(), fl_probes_let_modules()
  *	Scan			fl_probes_list(), walk_there()		src/probe/discover.c
  *	End			begin_end(), let_end()			src/probe/state.c
+ *	Yield			yield_locked(), unyield_locked()	state.c
  *
  * MEMORY	Each thread has a store buffer that drains in order (x86-TSO); lock and
  *	unlock are read-modify-writes, with nothing left in the buffer. Membarrier meets
@@ -29,7 +31,8 @@
  *	text is as the last wish (`unlike`); nobody waits for ever (a dead end); with
  *	FORK and patience, no fork comes while modules go (`cut`); with SCAN what was
  *	listed is there when it is read (`gone`); with END, where flick is closed and
- *	nothing unmapped, all is off behind it (`left_on`).
+ *	nothing unmapped, all is off behind it (`left_on`). With YIELD, where the program
+ *	has its sleds back for a while, the first two.
  * TWINS	NO_RESTART	freeze restarts nobody
  *	RESTART_FIRST	restarts, then raises the flag
  *	LOOK_BEFORE	the flag is looked at before the sequence begins
@@ -49,6 +52,10 @@
  *	LIST_FIRST	SCAN: lists, then looks how often modules went
  *	NO_COUNT	SCAN: looks whether they are going, and not how often they went
  *	OFF_FIRST	END: switched off, then held
+ *	NOTE_EARLY	YIELD: said to be armed, then armed
+ *	NO_FOLLOW	YIELD: armed, and nobody looks what was wished meanwhile
+ *	NO_FENCE_Y	YIELD: who wishes meanwhile looks before the wish has left
+ *	NO_FENCE_AGAIN	YIELD: so does who found it unarmed in the sequence
  *	AT_ONCE		both threads switch probe 0: text follows one, `is_on` the other
  */
 #ifndef FREEZES
@@ -355,14 +362,43 @@ inline flip_with_lock(me, p)
 	leave(me)
 }
 
+#ifdef NO_FENCE_Y
+#define fence_y(me) true
+#else
+#define fence_y(me) fence(me)
+#endif
+
+#ifdef NO_FENCE_AGAIN
+#define fence_again(me) true
+#else
+#define fence_again(me) fence(me)
+#endif
+
+/* Breaks from the loop that it is in, unless it is armed by now. */
+inline wish_unarmed(me, p)
+{
+#ifdef YIELD
+	put(me, ON(p), wish);
+	atomic {
+		fence_y(me);
+		load(me, ARMED(p), seen);
+		if :: !seen -> break :: else -> seen = 0 fi
+	}
+#else
+	break
+#endif
+}
+
 inline switch_one(me, p)
 {
 	do
 	:: true ->
 		atomic {
 			load(me, ARMED(p), seen);
-			if :: !seen -> break :: else fi
+			if :: seen -> seen = 0; goto armed_by_then :: else fi
 		};
+		wish_unarmed(me, p);
+armed_by_then:
 		atomic {
 			load(me, ON(p), seen);
 			same = (seen == wish);
@@ -380,7 +416,7 @@ inline switch_one(me, p)
 		fi;
 		if
 		:: how == FLIPPED -> break
-		:: how == UNARMED
+		:: how == UNARMED -> fence_again(me)
 		:: how == HELD ->
 #ifdef WAIT_THAW
 			!unloading
@@ -622,6 +658,50 @@ proctype End()
 }
 #endif
 
+#ifdef YIELD
+inline give_back(p)
+{
+	put(LOADER, ARMED(p), 0);
+	put(LOADER, TEXT(p), 0)
+}
+
+inline take_again(p)
+{
+	put(LOADER, ARMED(p), 1);
+	fence(LOADER);
+#ifndef NO_FOLLOW
+	make_so(LOADER, p)
+#else
+	skip
+#endif
+}
+
+proctype Yield()
+{
+	byte seen, now, i;
+
+	take(LOADER);
+	hold(LOADER);
+	give_back(0);
+	give_back(1);
+	atomic { fence(LOADER) -> mapped = false };	/* the program stores there */
+	let(LOADER);
+	leave(LOADER);
+	take(LOADER);
+#ifdef NOTE_EARLY
+	put(LOADER, ARMED(0), 1);
+	put(LOADER, ARMED(1), 1);
+	fence(LOADER);
+#endif
+	mapped = true;
+	take_again(0);
+	take_again(1);
+	leave(LOADER);
+	fence(LOADER);
+	done++
+}
+#endif
+
 /* ---- who must not meet an unmapping ---------------------------------------------------- */
 
 #ifdef FORK
@@ -712,8 +792,10 @@ init
 	atomic {
 		mem[ARMED(0)] = 1;
 		mem[ARMED(1)] = 1;
-#ifdef END
+#if defined(END)
 		run End();
+#elif defined(YIELD)
+		run Yield();
 #else
 		run Loader();
 #endif

@@ -12,6 +12,8 @@ holds "restarts come to be denied" -DDENIED -DSETS=0
 holds "a fork is between two freezes" -DFORK -DPATIENT
 holds "a fork in the way of a freeze" -DFORK
 holds "modules are read meanwhile" -DSCAN
+holds "sleds that the program has back" -DYIELD -DWISHES=2
+holds "the same, with locks" -DYIELD -DWITH_LOCK
 holds "the end" -DEND
 holds "the end, restarts are denied" -DEND -DDENIED
 holds "the end, with locks" -DEND -DWITH_LOCK
@@ -35,6 +37,10 @@ fails stray "denied, and one wait for all" -DDENIED -DWAIT_ONCE
 fails cut "forks are waited for, then locked out" -DFORK -DPATIENT -DLOOK_THEN_LOCK
 fails gone "listed, then looked" -DSCAN -DLIST_FIRST
 fails gone "nobody counts how often modules went" -DSCAN -DNO_COUNT
+fails stray "said to be armed, then armed" -DYIELD -DNOTE_EARLY
+fails unlike "nobody looks what was wished" -DYIELD -DNO_FOLLOW
+fails unlike "a wish that has not left" -DYIELD -DNO_FENCE_Y
+fails unlike "a wish that has not left, once more" -DYIELD -DNO_FENCE_AGAIN
 fails left_on "switched off, then held" -DEND -DOFF_FIRST
 fails unlike "two switch one probe at once" -DAT_ONCE -DFREEZES=0
 verdict
