@@ -23,9 +23,7 @@
 #include "cli/sampler.h"
 #include "os/os.h"
 
-#define BEGIN_NS 300000000ull		/* how long looks are */
-#define SOON_NS 20000000ull		/* this far apart, ... */
-#define LOOK_NS 100000000ull		/* ... and then this far */
+#define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define COUNT_NS 2.0			/* what things take, before it is measured */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
@@ -289,7 +287,8 @@ static void wish(struct fl_budget *b)
 	store_release(&s->shm->seldom.wish, ++b->wish);
 }
 
-/* From here on counts are of what was wished for. */
+/* From here on counts are of what was wished for. Who is seldom no more may have been
+ * on for long, if this comes late: what windows counted since the wish is little. */
 static void note_heeded(struct fl_budget *b)
 {
 	struct moment now;
@@ -297,6 +296,9 @@ static void note_heeded(struct fl_budget *b)
 	fl_reader_count(b->s->reader);
 	gather(b);
 	now = look_now(b);
+	for (uint32_t f = 0; f < b->n; f++)
+		if (!b->functions[f].seldom)
+			b->sides[f].is_seldom = false;
 	estimate(b, &now, true);
 	for (uint32_t f = 0; f < b->n; f++)
 		b->sides[f].is_seldom = b->functions[f].seldom;
@@ -333,11 +335,14 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	return changed;
 }
 
+/* At first all is on, whatever that costs: looks come soon, and then farther apart. */
 static bool is_due(const struct fl_budget *b, uint64_t now)
 {
-	uint64_t begun = b->s->go.wall_ns;
+	enum { FIRST_NS = 4000000, APART = 8 };
+	uint64_t ran = (now - b->s->go.wall_ns) / APART;
 
-	return now - b->look.ns >= (now - begun < BEGIN_NS ? SOON_NS : LOOK_NS);
+	ran = ran > FIRST_NS ? ran : FIRST_NS;
+	return now - b->look.ns >= (ran < LOOK_NS ? ran : LOOK_NS);
 }
 
 /* What came before, when modules were scanned, is no such cost. */
@@ -370,8 +375,10 @@ void fl_budget_turn(struct fl_session *s)
 	estimate(b, &now, false);
 	if (!b->is_heeded)
 		return;
-	if (decide(b, &now) || (b->afford.window_us && b->n_wished != s->n_selected))
+	if (decide(b, &now) || (b->afford.window_us && b->n_wished != s->n_selected)) {
+		estimate(b, &now, true);
 		wish(b);
+	}
 	store_relaxed(&s->shm->seldom.window_us, b->afford.window_us);
 	store_relaxed(&s->shm->seldom.period_us, b->afford.period_us);
 	store_relaxed(&s->shm->seldom.epoch_us, b->afford.epoch_us);
