@@ -88,6 +88,8 @@ static void look(uint8_t how)
 	view.n_sites = roster.n_sites;
 	if (how & 2)
 		fl_reader_poll(reader, how & 4);
+		if (how & 8)
+			fl_reader_count(reader);
 }
 
 static void live(uint32_t i, uint32_t value)
