@@ -4,11 +4,12 @@
 (function () {
 	'use strict';
 	var svg = document.documentElement, total = +svg.dataset.total;
-	var left = 10, width = svg.viewBox.baseVal.width - 2 * left;
+	var left = 10, width, height = svg.viewBox.baseVal.height;
 	var frames = [].slice.call(document.querySelectorAll('.f'));
 	var input = document.getElementById('search');
 	var matched = document.getElementById('matched');
 	var detail = document.getElementById('detail');
+	var atRight = [].slice.call(document.querySelectorAll('.right'));
 	var zoomed = -1, home = detail.textContent;
 
 	frames.forEach(function (g, i) {
@@ -60,10 +61,37 @@
 		remember();
 	}
 
+	/* As wide as the window; what stands at the right stays there. */
+	function fit() {
+		var bar = height > window.innerHeight ? 16 : 0;
+		var all = Math.max(600, window.innerWidth - bar);
+
+		width = all - 2 * left;
+		svg.setAttribute('width', all);
+		svg.setAttribute('viewBox', '0 0 ' + all + ' ' + height);
+		atRight.forEach(function (e) {
+			e.setAttribute('x', all - e.dataset.right);
+		});
+		zoom(zoomed);
+	}
+
+	/* Half a regular expression, while it is typed, is searched for as it stands. */
+	function matcher(word) {
+		try {
+			var re = new RegExp(word, 'i');
+
+			return function (name) { return re.test(name); };
+		} catch (e) {
+			return function (name) {
+				return name.toLowerCase().indexOf(word.toLowerCase()) >= 0;
+			};
+		}
+	}
+
 	function search(word) {
-		var end = 0, sum = 0, low = word.toLowerCase();
+		var end = 0, sum = 0, matches = matcher(word);
 		var hits = frames.filter(function (g) {
-			var hit = word && g.name.toLowerCase().indexOf(low) >= 0;
+			var hit = word && matches(g.name);
 
 			g.classList.toggle('hit', !!hit);
 			return hit;
@@ -118,8 +146,10 @@
 	}
 
 	recall();
-	zoom(zoomed);
+	fit();
 	search(input.value);
+	window.scrollTo(0, height);		/* the root is at the bottom */
+	window.addEventListener('resize', fit);
 	input.addEventListener('input', function () { search(input.value); });
 	document.getElementById('reset').addEventListener('click', function () { zoom(-1); });
 	window.addEventListener('keydown', function (e) {

@@ -17,7 +17,7 @@
 #define BOTTOM 12
 #define ROW 17
 #define MAX_DEPTH 600			/* deeper frames are not drawn */
-#define FINEST 400000			/* of the whole; thinner frames are not drawn */
+#define FINEST 20000			/* of the whole: a tenth of a pixel of a wide window */
 
 /* flame.js, with a NUL behind it. */
 __asm__(".pushsection .rodata\n"
@@ -38,7 +38,7 @@ struct flame {
 	const struct fl_sheet *tree;
 	struct place *places;
 	uint64_t total;
-	uint32_t deepest;
+	uint32_t deepest;		/* of what is wide enough to be seen */
 };
 
 /* ---- layout ----------------------------------------------------------------------- */
@@ -53,11 +53,14 @@ static int find_parents(struct flame *f)
 
 		f->places[i].parent = at[depth];
 		at[depth + 1] = (uint32_t)i + 1;
-		if (depth > f->deepest)
-			f->deepest = depth;
 	}
 	free(at);
 	return at ? 0 : -1;
+}
+
+static bool is_seen(const struct flame *f, size_t i)
+{
+	return f->places[i].w && f->places[i].w >= f->total / FINEST;
 }
 
 /* Children stand behind their parents: widths add up from the end. */
@@ -80,6 +83,8 @@ static void lay_out(struct flame *f)
 
 		p->x = p->next = *from;
 		*from += p->w;
+		if (is_seen(f, i) && f->tree->depth[i] > f->deepest)
+			f->deepest = f->tree->depth[i];
 	}
 }
 
@@ -190,13 +195,15 @@ static void print_head(struct fl_dump *d, const struct flame *f, uint32_t rows)
 	      "</style>\n", d->to);
 	fprintf(d->to, "<text x=\"%d\" y=\"20\" font-weight=\"bold\">", LEFT);
 	print_xml(d->to, d->title);
-	fprintf(d->to, "</text>\n<text id=\"reset\" x=\"%d\" y=\"20\" text-anchor=\"end\">"
-		"reset zoom</text>\n<text id=\"matched\" x=\"%d\" y=\"20\" "
-		"text-anchor=\"end\"></text>\n<foreignObject x=\"%d\" y=\"4\" width=\"180\" "
-		"height=\"24\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" "
-		"type=\"text\" placeholder=\"search\" style=\"width: 170px\"/>"
-		"</foreignObject>\n<text id=\"detail\" x=\"%d\" y=\"46\">"
-		"click a frame to zoom, Escape to see all</text>\n", WIDTH - 200,
+	fprintf(d->to, "</text>\n<text id=\"reset\" class=\"right\" data-right=\"200\" "
+		"x=\"%d\" y=\"20\" text-anchor=\"end\">reset zoom</text>\n"
+		"<text id=\"matched\" class=\"right\" data-right=\"300\" x=\"%d\" y=\"20\" "
+		"text-anchor=\"end\"></text>\n<foreignObject class=\"right\" "
+		"data-right=\"190\" x=\"%d\" y=\"4\" width=\"180\" height=\"24\">"
+		"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"text\" "
+		"placeholder=\"search\" title=\"a regular expression\" "
+		"style=\"width: 170px\"/></foreignObject>\n<text id=\"detail\" x=\"%d\" "
+		"y=\"46\">click a frame to zoom, Escape to see all</text>\n", WIDTH - 200,
 		WIDTH - 300, WIDTH - 190, LEFT);
 }
 
@@ -207,8 +214,7 @@ static void draw(struct fl_dump *d, const struct flame *f)
 	d->cut = f->deepest > MAX_DEPTH;
 	print_head(d, f, rows);
 	for (size_t i = 0; i < f->tree->result->n_rows; i++)
-		if (f->tree->depth[i] < rows && f->places[i].w &&
-		    f->places[i].w >= f->total / FINEST)
+		if (f->tree->depth[i] < rows && is_seen(f, i))
 			print_frame(d->to, f, i, rows);
 	fprintf(d->to, "<script><![CDATA[\n%s]]></script>\n</svg>\n", fl_flame_js);
 }

@@ -33,12 +33,16 @@ foreign=$(grep -oE '(href|src|url\(|@import|https?:)[^ >]*' "$svg" |
 	grep -v 'http://www.w3.org/2000/svg\|http://www.w3.org/1999/xhtml')
 [ -z "$foreign" ] || fail "it asks for" $foreign
 grep -q 'operator&lt;' "$svg" || fail "a name with < is not there"
-[ "$(grep -c '<g class="f"' "$svg")" -eq "$(sql "select count(*) from tree
-	where self_ns > 0")" ] || fail "other frames than contexts"
+[ "$(grep -c '<g class="f"' "$svg")" -eq "$(sql "with recursive
+	below(root, id) as (select id, id from tree union all
+		select root, c.id from below b join tree c on c.parent = b.id)
+	select count(*) from (select sum(self_ns) ns from below join tree using (id)
+		group by root) where ns > 0 and ns >= (select sum(self_ns) from tree) / 20000")" ] || fail "other frames than contexts"
 
 need chromium
-browse() {	# FRAGMENT
+browse() {	# FRAGMENT [WIDTH]
 	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-extensions \
+		--window-size=${2:-1000},700 --hide-scrollbars \
 		--user-data-dir="$work/profile" --dump-dom "file://$svg#$1" \
 		>"$out" 2>"$err" || fail "chromium with #$1"
 	! grep -q parsererror "$out" || fail "it is no XML"
@@ -63,11 +67,40 @@ grep -q ">2 matched, $share %<" "$out" || fail "not $share % matched"
 browse "search=a"			# main, and what is above it: once
 grep -q ' matched, 100.00 %<' "$out" || fail "frames on one another count twice"
 
+browse "search=%5E(nar|wi)"
+grep -q '>3 matched' "$out" || fail "a regular expression finds other frames"
+browse "search=(("			# half of one
+grep -q '>0 matched' "$out" || fail "half an expression ends the search"
+
 browse "search=50%"			# typed by hand; the rest of the script goes on
 grep -q ">0 matched, 0.00 %<" "$out" || fail "50% is not searched for"
 
 wide=$(grep -A 1 '<g class="f"' "$svg" | grep '<g class' | grep -n '<title>wide' | cut -d: -f1)
 browse "zoom=$((wide - 1))"
-frames | grep '|wide' | grep -q '|10.00|1180.00$' || fail "wide does not fill the width"
+frames | grep '|wide' | grep -q '|10.00|980.00$' || fail "wide does not fill the width"
 frames | grep -q '^f dim|main' || fail "main is not dim"
 [ "$(grep -c 'display: none' "$out")" -ge 1 ] || fail "what is beside it is still there"
+
+browse "zoom=$((wide - 1))" 1600
+frames | grep '|wide' | grep -q '|10.00|1580.00$' || fail "it is not as wide as the window"
+
+# Deep and too thin to be seen: the graph is as high as what is seen.
+cat >"$work/deep.c" <<'END'
+__attribute__((noinline)) static int deep(int n) { return n ? deep(n - 1) + n : 0; }
+int main(void)
+{
+	volatile int left = deep(300);
+
+	for (long i = 0; i < 300000000; i++)
+		left = left;
+	return 0;
+}
+END
+compile "$work/deep" "$work/deep.c" -O1 $sites
+for i in 1 2 3 4 5; do			# who loses its core down there is seen
+	record -a tree -- "$work/deep"
+	run "$FLICK" dump --format=flame -o "$svg" "$data"
+	high=$(sed -n 's/.*<svg .* height="\([0-9]*\)".*/\1/p' "$svg")
+	[ "$high" -ge 200 ] || break
+done
+[ "$high" -lt 200 ] || fail "$high pixels high for one frame that is seen"
