@@ -39,7 +39,9 @@ static void region_has_the_promised_defaults(void **state)
 	assert_int_equal(m->max_sites, 1 << 20);
 	assert_int_equal(m->max_modules, 65535);
 	assert_true(m->modules_at >= sizeof(*m));
-	assert_true(m->sites_at >= m->modules_at + 1024 * sizeof(struct fl_shm_module));
+	assert_true(m->glue_at >= m->modules_at + 65535ull * sizeof(struct fl_shm_module));
+	assert_true(m->sites_at >= m->glue_at + (uint64_t)m->max_glue *
+		    sizeof(struct fl_glue_range));
 	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
 	assert_int_equal(m->pool_at, m->slots_at + 2048ull * m->slot_bytes);
 	assert_int_equal(m->pool_chunks * (uint64_t)m->chunk_bytes, 1ull << 30);
