@@ -27,11 +27,14 @@
 #define COUNT_NS 2.0			/* what things take, before it is measured */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
-/* What holds up the program in a window: a count, a timed call, and a function's first
- * call there, when nothing of it is in the caches. */
-#define COUNT_DELAY_NS 0.6
+/* What holds up the program in a window: a count, by how many there are a nanosecond (a
+ * core does it beside other work, as far as there is any); a timed call; and a function's
+ * first call there, when nothing of it is in the caches. */
+#define COUNT_DELAY_NS 0.5
+#define DENSE_DELAY_NS 1.0
+#define HALF_DENSE 0.15
 #define SAMPLE_DELAY_NS 500.0
-#define FIRST_DELAY_NS 700.0
+#define FIRST_DELAY_NS 250.0
 #define MOST_SCALE 1e9			/* the target may say anything */
 #define MOST_CALLS 1e18
 #define CHUNK 64			/* windows whose sums are divided */
@@ -193,21 +196,25 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Nanoseconds by which flick held up the program in so many windows. */
-static double delay_in(const struct fl_budget *b, double windows)
+/* Nanoseconds by which flick held up the program in so many windows, open so long. */
+static double delay_in(const struct fl_budget *b, double windows, double open)
 {
+	double cpus = b->afford.cpus > 1 ? b->afford.cpus : 1, counted = 0, dense;
 	double timed = windows * least(1, (double)b->afford.period_us / b->afford.epoch_us);
 	double delay = 0;
 
 	for (uint32_t f = 0; f < b->n; f++) {
 		double n = (double)b->sides[f].fresh;
 
-		if (b->sides[f].is_seldom)
-			delay += n * COUNT_DELAY_NS + least(n, windows) * FIRST_DELAY_NS +
-				 least(n, timed * b->afford.samples) *
-				 SAMPLE_DELAY_NS;
+		if (!b->sides[f].is_seldom)
+			continue;
+		counted += n;
+		delay += least(n, windows) * FIRST_DELAY_NS +
+			 least(n, timed * b->afford.samples) * SAMPLE_DELAY_NS;
 	}
-	return delay / (b->afford.cpus > 1 ? b->afford.cpus : 1);
+	dense = counted / (open * cpus);
+	delay += counted * (COUNT_DELAY_NS + DENSE_DELAY_NS * dense / (dense + HALF_DENSE));
+	return delay / cpus;
 }
 
 /* What a call in the windows since the last chunk stands for. False: there was none. */
@@ -218,8 +225,8 @@ static bool scale_windows(struct fl_budget *b, const struct moment *now)
 
 	if (now->windows == b->windows.windows || !(open > 0) || passed < open)
 		return false;
-	delay = delay_in(b, (double)(now->windows - b->windows.windows));
-	delay = least(delay, open * 3 / 4);
+	delay = delay_in(b, (double)(now->windows - b->windows.windows), open);
+	delay = least(delay, open / 2);
 	b->scale = least((passed - delay) / (open - delay), MOST_SCALE);
 	return true;
 }
