@@ -343,16 +343,20 @@ static bool is_within(uint32_t id, uintptr_t lo, uintptr_t hi)
 	return fl_table.probes[id].bare && p->at < hi && p->at + p->len > lo;
 }
 
-static void take_for_set(struct fl_set *set, uint32_t id)
+static void give(struct fl_set *set, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
 
-	p->is_yielded = !p->is_yielded;
+	p->is_yielded = 1;
 	fl_table.switches[id].armed = 0;
-	if (p->is_yielded)
-		fl_patch_flip(&p->patch, FL_OFF);
-	fl_set_stage(set, &p->patch, p->is_yielded ? FL_OFF : FL_OLD,
-		     p->is_yielded ? FL_OLD : FL_OFF);
+	fl_patch_flip(&p->patch, FL_OFF);
+	fl_set_stage(set, &p->patch, FL_OFF, FL_OLD);
+}
+
+/* What is wished meanwhile is kept as long as it counts as yielded. */
+static void take_back(struct fl_set *set, uint32_t id)
+{
+	fl_set_stage(set, &fl_table.probes[id].patch, FL_OLD, FL_OFF);
 }
 
 /* Those of [lo, hi) that are armed, or not any more. Nobody switches them. */
@@ -367,12 +371,13 @@ static int stage_within(struct fl_set *set, uintptr_t lo, uintptr_t hi, bool yie
 	for (uint32_t id = 0; id < fl_table.n && !err; id++)
 		if (is_within(id, lo, hi) && (yielded ? fl_table.probes[id].is_yielded :
 						       fl_table.switches[id].armed))
-			take_for_set(set, id);
+			(yielded ? take_back : give)(set, id);
 	return err;
 }
 
-/* As they were wished to be meanwhile. */
-static void note_back(const struct fl_set *set)
+/* As they were wished to be meanwhile. Who finds one neither armed nor yielded looks
+ * again whether it is armed (switch.c): that comes first. */
+static void note_back(const struct fl_set *set, uintptr_t lo, uintptr_t hi)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		const struct fl_patch *p = set->changes[i].patch;
@@ -384,6 +389,10 @@ static void note_back(const struct fl_set *set)
 		store_release(&s->armed, p->tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
 		fl_probe_follow(id);
 	}
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		if (is_within(id, lo, hi))
+			/* ordering: none other, behind `armed` */
+			store_release(&fl_table.probes[id].is_yielded, 0);
 }
 
 static void count(uint32_t *what, uint32_t n)
@@ -429,7 +438,7 @@ static void unyield_locked(uintptr_t lo, uintptr_t hi)
 		return;
 	if (set.n)
 		arm(&set);
-	note_back(&set);
+	note_back(&set, lo, hi);
 	note_overwritten(lo, hi);
 	fl_set_free(&set);
 	fl_table_publish(0);

@@ -279,7 +279,7 @@ int fl_probe_switch(uint32_t id, int state)
 		err = switch_unarmed(id, state);
 		/* ordering: none other, the wish before the load */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (!err && load_relaxed(&fl_table.switches[id].armed));
+	} while (load_relaxed(&fl_table.switches[id].armed));
 	return err;
 }
 
