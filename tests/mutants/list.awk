@@ -9,7 +9,7 @@
 
 function complain(what)
 {
-	print FILENAME ":" begun ": " what
+	print begun_in ":" begun ": " what
 	bad = 1
 }
 
@@ -131,9 +131,10 @@ function rest_of(    s)
 FNR == 1 { end_entry() }
 /^#/ { next }
 /^[ \t]*$/ { end_entry(); next }
-!begun { begun = FNR }
+!begun { begun = FNR; begun_in = FILENAME }
 /^-/ { old = old (olds++ ? "\n" : "") substr($0, 2); next }
 /^\+/ { new = new (news++ ? "\n" : "") substr($0, 2); next }
+$1 == "fault" && fault != "" { complain("no empty line before the next entry") }
 $1 == "fault" { fault = rest_of(); next }
 $1 == "file" { file = rest_of(); next }
 $1 == "in" { body = rest_of(); next }

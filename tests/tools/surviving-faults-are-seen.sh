@@ -109,12 +109,24 @@ entry()
 	check=tests/mutants/run
 	[ "$2" = stale ] && MUTANTS='gone|elsewhere|twice' sees ' 1 stale:' "a stale entry"
 }
-entry 'stands 0 times in src/sum.c' stale <<'END'
+echo '# Nothing.' >tests/mutants/that.list
+entry 'some.list:22: the old text stands 0 times in src/sum.c' stale <<'END'
 
 fault	gone
 file	src/sum.c
 -return a - b
 +return a
+tests	unit/sum
+END
+entry 'no empty line before' "two entries in one" <<'END'
+
+fault	one
+file	src/sum.c
+-sum(a, 1)
++sum(a, 3)
+tests	unit/sum
+fault	and another
+file	src/sum.c
 tests	unit/sum
 END
 entry 'stands 0 times in sum of src/sum.c' stale <<'END'
