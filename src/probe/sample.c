@@ -352,13 +352,20 @@ static bool is_to_be_seldom(const struct fl_function *f)
 	return false;
 }
 
-/* All others are on: who was seldom goes on, too, who becomes it stays on until its
- * window is over. */
+/* Counted alone, as nothing else is as short. */
+static uint32_t count_one(struct fl_function *f)
+{
+	direct_entries(f, FL_ACT_COUNT);
+	return flip_all(f, FL_ON, true);
+}
+
+/* Who is seldom no more is counted until calls are timed again; who becomes it stays as it
+ * is until its window is over. */
 static uint32_t mark_functions(void)
 {
 	uint32_t n = 0;
 
-	seldom_head = 0;
+	seldom_head = off_head = 0;
 	for (uint32_t i = fl_table.n_functions; i-- > 0;) {
 		struct fl_function *f = &fl_table.functions[i];
 		bool was = f->is_seldom;
@@ -367,8 +374,9 @@ static uint32_t mark_functions(void)
 		if (f->is_seldom) {
 			f->next_off = seldom_head;
 			seldom_head = i + 1;
-		} else if (was && f->is_off) {
-			n += rearm_one(f);
+		} else if (f->is_off) {
+			n += was ? count_one(f) : 0;
+			note_off(f);
 		}
 	}
 	return n;
@@ -381,22 +389,14 @@ static uint32_t heed(void)
 
 	if (wish == turn.heeded)
 		return 0;
-	n = rearm_all();
 	if (!seldom_head)
 		turn.closed = fl_os_monotonic_ns();
-	n += mark_functions();
+	n = mark_functions();
 	turn.heeded = wish;
 	if (!seldom_head)
 		/* (D) pairs with (B) in cli/budget.c */
 		store_release(&s->heeded, wish);
 	return n;
-}
-
-/* Counted alone, as nothing else is as short. */
-static uint32_t count_one(struct fl_function *f)
-{
-	direct_entries(f, FL_ACT_COUNT);
-	return flip_all(f, FL_ON, true);
 }
 
 static uint32_t open_window(void)
