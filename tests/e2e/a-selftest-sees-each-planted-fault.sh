@@ -17,7 +17,7 @@ plant() {	# COLUMN TEST SOURCE EDIT
 	"$CC" -std=gnu11 -D_GNU_SOURCE -O2 -w -fPIC -mgeneral-regs-only -I"$top/src" \
 		-I"$top/include" -I"$(dirname "$source")" -o "$work/planted" \
 		"$BUILD/reader/cli/main.o" "$work/plant.c" "$archive" $libs \
-		-lpthread -ldl 2>"$err" || fail "$3 with the plant $4"
+		-lm -lpthread -ldl 2>"$err" || fail "$3 with the plant $4"
 	for seconds in 1 2 4 8 0; do
 		[ $seconds -gt 0 ] || fail "$3: $4: nothing $column"
 		run "$work/planted" selftest --test "$test" --seconds $seconds

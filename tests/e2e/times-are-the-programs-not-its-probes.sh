@@ -29,12 +29,18 @@ for n in 30 100 1k; do
 	near nest_$n min_ns 30
 done
 
-# Of windows the shortest, which none of the moments lies in when probes are switched.
+# Of windows the shortest, which none of the moments lies in when probes are switched;
+# on a busy machine a recording may have no such one.
 label=--rate:
-record -a latency --rate=30% -- "$work/ticks"
-succeeded
-for n in 30 100 1k; do
-	near nest_$n min_ns 60
+for try in 1 2 3 4; do
+	record -a latency --rate=30% -- "$work/ticks"
+	succeeded
+	(
+		for n in 30 100 1k; do
+			near nest_$n min_ns 60
+		done
+	) && break
+	[ $try -lt 4 ] || fail "$label in no recording of four"
 done
 label=
 

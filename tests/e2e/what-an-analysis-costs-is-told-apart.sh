@@ -227,7 +227,6 @@ wrong() {	# STATUS PATTERN ARGS...
 
 wrong 2 'of what.*usage' --cost
 wrong 2 'of what.*usage' --cost -a graph --
-wrong 2 'is for --cost' "$work/ways"
 wrong 2 '--runs is for --cost' --runs 3
 wrong 2 '--json is for --cost' --json "$work/ways"
 wrong 2 'from 1 to' --cost --runs 0 "$work/ways"
