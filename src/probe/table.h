@@ -52,6 +52,7 @@ struct fl_function {
 	uint32_t generation;		/* of its on-period; R any */
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
+	uint32_t cold;			/* calls that are not timed yet; a hint */
 };
 
 /* A module that was taken in. */

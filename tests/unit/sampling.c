@@ -169,8 +169,10 @@ static void none_is_there(void (*see)(uintptr_t bias))
 	(void)see;
 }
 
+enum { COLD = 32 };			/* calls of a window that are not timed */
+
 /* A function that is seldom is on in windows; in the first one of an epoch its calls
- * are timed, too; then it is what it was. */
+ * are timed, too, but for those that find nothing in the caches; then it is what it was. */
 static void be_seldom(struct rig *unused)
 {
 	const struct fl_seldom *s = &g->m->seldom;
@@ -190,18 +192,22 @@ static void be_seldom(struct rig *unused)
 		call(&two, 1000);
 		g->m->epoch_us = window == 5 ? 0 : 10000000;
 		fl_sample_turn();
+		for (uint32_t i = 0; window == 5 && i < COLD; i++) {
+			NEED(!is_off(&one));
+			call(&one, 1000);
+		}
 		NEED(fl_probe_is_on(one.entry) && is_off(&one) == (window != 5));
 		call(&one, 1000);
 		NEED(is_off(&one) && fl_probe_is_on(one.entry));
 		fl_sample_turn();
 		NEED(s->windows == window && s->open_ns < s->passed_ns);
 	}
-	NEED(counted(&one) == 3 + 4 && counted(&two) == 4);
+	NEED(counted(&one) == 3 + 4 + COLD && counted(&two) == 4);
 	want(&one, FL_WANTED);
 	fl_sample_turn();
 	NEED(s->heeded == 2 && is_off(&one) && fl_probe_is_on(one.entry));
 	call(&one, 1000);
-	NEED(is_off(&one) && counted(&one) == 3 + 4 + 1);
+	NEED(is_off(&one) && counted(&one) == 3 + 4 + COLD + 1);
 	fl_sample_turn();
 	NEED(!is_off(&one) && s->windows == 5);
 }
@@ -210,6 +216,43 @@ static void what_is_seldom_counts_in_windows(void **unused)
 {
 	(void)unused;
 	assert_int_equal(runs(be_seldom), 2 * (1 + 1 + 1));
+}
+
+enum { LINGERED = 5000000 };		/* ticks */
+
+static void linger(void)
+{
+	uint64_t from = fl_arch_ticks();
+
+	while (fl_arch_ticks() - from < LINGERED)
+		;
+}
+
+/* A call begins as much later as another, within it, took to be switched off. */
+static void switch_within(struct rig *unused)
+{
+	const struct fl_frames *frames;
+	uint64_t begun;
+
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	frames = fl_channel_own_slot()->frames;
+	begun = frames->at[0].tsc;
+	stop("probe.switching", linger);
+	call(&two, 900);
+	NEED(is_off(&two) && frames->n == 1);
+	NEED(frames->at[0].tsc - begun >= LINGERED);
+	begun = frames->at[0].tsc;
+	call(&two, 900);
+	NEED(frames->at[0].tsc == begun);
+	end(&one, 1000);
+}
+
+static void switching_is_no_time_of_the_calls_around(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(switch_within), 2 * 2);
 }
 
 /* It is open until it can be closed; a child of fork begins without one. */
@@ -322,6 +365,7 @@ int main(void)
 		TEST(each_function_is_sampled_once_an_epoch),
 		TEST(an_entry_counts_once_it_is_sampled),
 		TEST(what_is_seldom_counts_in_windows),
+		TEST(switching_is_no_time_of_the_calls_around),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
