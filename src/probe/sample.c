@@ -43,7 +43,8 @@
  *	in the same order, so each is on for about as long, which is from the middle of
  *	the one to that of the other. A window that cannot be closed, as modules are being
  *	unloaded, is open and counts as that. What recording takes in a window is the
- *	reader's to take out.
+ *	reader's to take out. What is armed between windows, as its library is back, is
+ *	off until the next one.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "os/os.h"
@@ -472,6 +473,35 @@ static uint32_t close_window(void)
 	/* (D) pairs with (B) in cli/budget.c */
 	store_release(&s->heeded, turn.heeded);
 	return n;
+}
+
+/* An entry whose function was unloaded may be back, or be found late. Until a wish is
+ * heeded its function is as before. */
+bool fl_sample_hushes(uint32_t id)
+{
+	const struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+
+	if (turn.is_open || load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
+		return false;
+	return f->is_seldom || turn.heeded == load_relaxed(&fl_table.shm->seldom.wish);
+}
+
+/* While its function was gone it was not marked; its exits have no sample to end. */
+void fl_sample_armed(uint32_t from)
+{
+	uint32_t id = from;
+
+	while (id < fl_table.n && (fl_table.sites[id].state != FL_SITE_READY ||
+				   !fl_sample_hushes(id)))
+		id++;
+	if (id >= fl_table.n)
+		return;
+	if (!seldom_head)
+		turn.closed = fl_os_monotonic_ns();
+	mark_functions();
+	for (; id < fl_table.n; id++)
+		if (fl_table.sites[id].state == FL_SITE_READY && fl_sample_hushes(id))
+			shut_one(&fl_table.functions[fl_table.probes[id].function]);
 }
 
 /* From half of it to one and a half. */

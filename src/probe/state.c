@@ -108,7 +108,8 @@ static struct fl_switch switch_of(uint32_t id, bool is_on)
 	return s;
 }
 
-/* Who is to be on is switched on: from the old bytes the way is by `off`. */
+/* Who is to be on is switched on: from the old bytes the way is by `off`. Who is seldom
+ * waits for a window. How many may be on. */
 static int note_armed(const struct fl_set *set)
 {
 	int on = 0;
@@ -116,12 +117,12 @@ static int note_armed(const struct fl_set *set)
 	for (size_t i = 0; i < set->n; i++) {
 		struct fl_patch *p = set->changes[i].patch;
 		uint32_t id = fl_probe_id((const void *)p);
-		bool is_on = goal_of(id) == FL_ON;
+		bool is_on = goal_of(id) == FL_ON, is_hushed = fl_sample_hushes(id);
 
-		if (is_on)
+		if (is_on && !is_hushed)
 			fl_patch_flip(p, FL_ON);
 		is_on = is_on && fl_table_wants(id);
-		fl_table.switches[id] = switch_of(id, is_on);
+		fl_table.switches[id] = switch_of(id, is_on && !is_hushed);
 		/* ordering: none other, who switches may just have been told of it */
 		store_release(&fl_table.switches[id].armed,
 			      p->tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
@@ -247,7 +248,8 @@ static void ready_calls(uint32_t from)
 			continue;
 		fl_table.switches[id] = (struct fl_switch){
 			.is_entry = is_entry, .is_wanted = is_wanted,
-			.is_on = is_wanted && (!fl_table.between || is_entry),
+			.is_on = is_wanted && (!fl_table.between || is_entry) &&
+				 !fl_sample_hushes(id),
 		};
 		/* (B) pairs with (A) in late.c */
 		store_release(&s->state, FL_SITE_READY);
@@ -285,6 +287,7 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	err = set.n ? arm(&set) : 0;
 	if (!err)
 		err = note_armed(&set);
+	fl_sample_armed(from);
 	fl_set_free(&set);
 	return err;
 }

@@ -206,6 +206,10 @@ void fl_probe_flip_held(uint32_t id, int state);
 void fl_probe_follow(uint32_t id);
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);
+/* Both with the switches' lock. hushes: is probe `id`, to be armed now, off until the next
+ * window? armed: what is seldom of [id, n) is as it is between windows. */
+bool fl_sample_hushes(uint32_t id);
+void fl_sample_armed(uint32_t id);
 
 /* Bindings of FL_ACT_CALL. */
 int fl_handler_open(uint32_t max);

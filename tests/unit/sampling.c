@@ -255,6 +255,43 @@ static void switching_is_no_time_of_the_calls_around(void **unused)
 	assert_int_equal(runs(switch_within), 2 * 2);
 }
 
+/* A library that was unloaded is back, also if wishes were heeded while it was gone:
+ * its functions wait for a window. In one, they are on. */
+static void come_back(const struct function *of)
+{
+	fl_table.sites[of->entry].state = fl_table.sites[of->exit].state = FL_SITE_FOUND;
+	fl_probes_commit(0, FL_RUNNING);
+}
+
+static void go_and_come_back(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	fl_sample_turn();
+	come_back(&one);
+	NEED(!fl_probe_is_on(one.entry) && is_off(&one));
+	fl_table.sites[one.entry].state = fl_table.sites[one.exit].state = FL_SITE_GONE;
+	want(&two, FL_WANTED);
+	fl_sample_turn();
+	NEED(!row_of(&one)->is_seldom);
+	come_back(&one);
+	NEED(!fl_probe_is_on(one.entry) && is_off(&one) && row_of(&one)->is_seldom);
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry));
+	come_back(&one);
+	NEED(fl_probe_is_on(one.entry));
+	fl_sample_turn();
+	NEED(!fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
+}
+
+static void what_is_seldom_and_comes_back_waits_for_a_window(void **unused)
+{
+	(void)unused;
+	runs(go_and_come_back);
+}
+
 /* It is open until it can be closed; a child of fork begins without one. */
 static void hold_a_window_open(struct rig *unused)
 {
@@ -366,6 +403,7 @@ int main(void)
 		TEST(an_entry_counts_once_it_is_sampled),
 		TEST(what_is_seldom_counts_in_windows),
 		TEST(switching_is_no_time_of_the_calls_around),
+		TEST(what_is_seldom_and_comes_back_waits_for_a_window),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),

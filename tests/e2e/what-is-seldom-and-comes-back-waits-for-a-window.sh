@@ -1,0 +1,17 @@
+#!/bin/sh
+# A library whose functions cost too much to count is unloaded and loaded again: they are
+# counted in windows alone, so what is told of them is about what they were called.
+# timeout: 60
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target comes-back -O2 $sites -ldl
+name=comes-back-lib
+compile "$work/$name.so" "$targets/comes-back.c" -shared -fPIC -O2 -DLIBRARY $sites
+record -- "$work/comes-back" "$work/$name.so" 1500
+succeeded
+conserved
+got=$(sql "select sum(calls) from $(rows latency) where name = 'hot'")
+awk -v got="$got" '$1 == "guess" { n = $3 } END { exit !(n && got > n / 3 && got < n * 3) }' \
+	"$out" || fail "$got calls of hot: $(grep guess "$out")"
+counted=$(sql "select counted < calls / 3 from $(rows latency) where name = 'hot'")
+[ "$counted" = 1 ] || fail "it is counted between windows"
