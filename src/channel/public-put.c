@@ -305,7 +305,7 @@ static void put_nested(struct fl_public *r, uint64_t word)
 {
 	uint64_t mask, n;
 
-	fl_os_signals_block_all(&mask);
+	fl_os_signals_block(&mask);
 	n = r->nest_n;
 	if (n < FL_NEST_WORDS) {
 		r->nest[n] = word;
@@ -355,7 +355,7 @@ static bool empty_nest(struct fl_public *r)
 
 	if (!load_relaxed(&r->nest_n))
 		return true;
-	fl_os_signals_block_all(&mask);
+	fl_os_signals_block(&mask);
 	all = move_nest(r);
 	fl_os_signals_restore(&mask);
 	return all;

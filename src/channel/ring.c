@@ -35,7 +35,7 @@
  *	1. The store of `ptr` commits: (E) orders the record before it. In glue
  *	   a plain store does (x86-TSO), in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
- *	   signals, SIGURG too, are blocked instead. Death between two instructions leaves
+ *	   signals are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
  *	   A handler that forks in between leaves the child no slot: what it goes
  *	   on with is looked for in the sequence, or with signals blocked.
@@ -233,7 +233,7 @@ static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 	uint64_t mask;
 	bool done = true;
 
-	fl_os_signals_block_all(&mask);	/* no site is executed until they are back */
+	fl_os_signals_block(&mask);	/* no site is executed until they are back */
 	s = *fl_cell;
 	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);
@@ -253,7 +253,7 @@ static void count_waiting(uint32_t by)
 	struct fl_slot *s;
 	uint64_t mask;
 
-	fl_os_signals_block_all(&mask);
+	fl_os_signals_block(&mask);
 	s = *fl_cell;
 	if (s)
 		store_relaxed(&s->waiting, s->waiting + by);
@@ -298,7 +298,7 @@ static void add_own(size_t at, uint64_t n)
 		fl_arch_add_own(at, n);
 		return;
 	}
-	fl_os_signals_block_all(&mask);
+	fl_os_signals_block(&mask);
 	s = *fl_cell;
 	if (s)
 		*(uint64_t *)((char *)s + at) += n;

@@ -57,7 +57,7 @@ static char first_name[16];	/* of who opened: the others' until the reader asks 
 static __thread struct {
 	uint32_t skip;
 	uint32_t claiming;	/* what is met meanwhile is lost: in a C library that is
-				 * instrumented or replaced, in a handler of SIGURG */
+				 * instrumented or replaced */
 } seeker;
 
 bool fl_channel_is_closed(void)
@@ -246,7 +246,7 @@ static bool claim_once(void)
 	uint64_t mask;
 	bool got;
 
-	fl_os_signals_block(&mask);	/* but SIGURG: the mutex may have sites */
+	fl_os_signals_block(&mask);	/* no handler leaves a slot half claimed */
 	seeker.claiming = 1;
 	got = *fl_cell			/* a handler was quicker */
 		|| claim(fl_region);

@@ -75,7 +75,7 @@ long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg, uin
 	uint64_t mask;
 	long tid;
 
-	fl_os_signals_block_all(&mask);
+	fl_os_signals_block(&mask);
 	tid = fl_fault(FL_FAULT_clone);
 	if (!tid)
 		tid = fl_arch_thread(flags | CLONE_VM | CLONE_FILES | CLONE_SETTLS,

@@ -159,7 +159,7 @@ uint64_t fl_os_monotonic_ns(void)
 
 /* By the call that every program with threads makes: threads of the program sleep
  * here, and its seccomp filter may kill whoever calls nanosleep. Its handlers wait
- * until then; one of ours begins the sleep anew. */
+ * until then; what interrupts it nevertheless begins the sleep anew. */
 void fl_os_sleep_us(uint64_t us)
 {
 	struct timespec t = from_us(us);

@@ -71,7 +71,7 @@ static struct fl_lock *ranked[FL_N_LOCKS];	/* those that have been taken */
 
 /* What another thread stores meanwhile is not this one's id; who held it when the
  * process was copied may have had it. */
-bool fl_os_lock_is_mine(const struct fl_lock *l)
+static bool is_mine(const struct fl_lock *l)
 {
 	int tid = load_relaxed(&l->holder);
 
@@ -83,7 +83,7 @@ static bool holds_from(int rank)
 	for (; rank < FL_N_LOCKS; rank++) {
 		const struct fl_lock *l = load_relaxed(&ranked[rank]);
 
-		if (l && fl_os_lock_is_mine(l))
+		if (l && is_mine(l))
 			return true;
 	}
 	return false;
@@ -165,8 +165,8 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 	return got;
 }
 
-/* A waiter's signals are open: the holder may wait for every thread to answer
- * one (patch/handshake.c). */
+/* A waiter's signals are as they were: it may wait for long. It sleeps, so a holder who
+ * synchronises by a signal does not wait for it (patch/handshake.c). */
 bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *signals)
 {
 	int tid = fl_os_thread_id();

@@ -98,10 +98,9 @@ void fl_os_exit(int status) __attribute__((noreturn));
 /* By this one threads are interrupted, where they must be: a handshake that comes late
  * finds a program, or a new image, that ignores it. */
 enum { FL_SYNC_SIGNAL = SIGURG };
-/* Block every signal of the calling thread but that, by which a commit may have to
- * reach it (patch/interrupt.c); put back. */
+/* Block every signal of the calling thread, that one, too: no handler of the program's
+ * runs, or leaves by siglongjmp(), until they are put back. */
 void fl_os_signals_block(uint64_t *old);
-void fl_os_signals_block_all(uint64_t *old);
 void fl_os_signals_restore(const uint64_t *old);
 /* Install a handler with SA_SIGINFO and our own restorer, keep the old one. */
 struct fl_os_sigaction {
@@ -116,10 +115,10 @@ extern void fl_os_sigreturn(void);	/* the restorer */
 int fl_os_signal_thread(int tid, int sig);
 
 /*
- * Locks between threads. A thread's signals but SIGURG are blocked while it holds
- * one, so that no handler waits for the code it interrupted. Who waits for one holds
- * none of the same rank or a higher one: the test build sees to that. What each may
- * be held over is in docs/GUEST.md, "Locks".
+ * Locks between threads. A thread's signals are blocked while it holds one, so that no
+ * handler waits for the code it interrupted, or leaves a lock behind. Who waits for one
+ * holds none of the same rank or a higher one: the test build sees to that. What each
+ * may be held over is in docs/GUEST.md, "Locks".
  */
 enum fl_lock_rank {
 	FL_LOCK_ANY,			/* not among these: a test's */
@@ -149,9 +148,7 @@ void fl_os_unlock(struct fl_lock *, const uint64_t *signals);
 bool fl_os_is_locked(const struct fl_lock *);
 /* In a copy: did somebody hold it when it was made? */
 bool fl_os_was_locked(const struct fl_lock *);
-/* Does the calling thread have it? */
-bool fl_os_lock_is_mine(const struct fl_lock *);
-/* Does it have any that has a rank? */
+/* Does the calling thread have any that has a rank? */
 bool fl_os_holds_locks(void);
 /* For a lock of another kind that has a rank: before it is waited for, once it is
  * had, and before it is left. */

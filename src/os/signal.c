@@ -13,13 +13,6 @@
 
 void fl_os_signals_block(uint64_t *old)
 {
-	static const uint64_t most = ~(1ull << (FL_SYNC_SIGNAL - 1));
-
-	SYS(SYS_rt_sigprocmask, SIG_BLOCK, &most, old, MASK_BYTES);
-}
-
-void fl_os_signals_block_all(uint64_t *old)
-{
 	static const uint64_t all = ~0ull;
 
 	SYS(SYS_rt_sigprocmask, SIG_BLOCK, &all, old, MASK_BYTES);

@@ -334,7 +334,7 @@ bool fl_set_stored(const struct fl_set *set)
 	return set->phase >= HEAD;
 }
 
-/* Signals but SIGURG are blocked: a handler that came to a place where this thread
+/* Signals are blocked: a handler that came to a place where this thread
  * holds others would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
 {

@@ -20,7 +20,12 @@
  *	3 The program sees no EINTR that it would not see without us.
  *	4 A signal does no harm, however late it comes.
  * WHY
- *	1 A signal can get lost: in a sigwait(), or to an action that the program
+ *	1 Who holds one of flick's locks, or is about to sleep for one, blocks SIGURG.
+ *	  Who waits sleeps in the kernel, which is rest for FL_WHO_CORES, the one that
+ *	  syncs are made with; so the sender may hold what he waits for, the
+ *	  lock of the syncs, too. Who holds one and runs answers when he
+ *	  unlocks it, or leaves his core before (round.c, `switches`).
+ *	  A signal can get lost: in a sigwait(), or to an action that the program
  *	  has just installed. So it is sent again. Any SIGURG is an answer, whoever
  *	  sent it: (A) pairs with (B), who has seen the round's number executes CPUID
  *	  behind the stores. An answer counts once (round.c, 2). Who ends is served.

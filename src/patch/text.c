@@ -462,8 +462,6 @@ int fl_text_protect(uintptr_t lo, size_t n, int prot, int pkey)
 	err = ask_apart(lo, hi - lo, prot, pkey);
 	if (err <= 0)
 		return err;
-	if (fl_os_lock_is_mine(&lock))		/* a handler of SIGURG is the program's */
-		return fl_os_protect_for(lo, n, prot | PROT_WRITE, pkey);
 	fl_os_lock(&lock, &signals);
 	err = ask_parts(lo, hi, prot, pkey);
 	fl_os_unlock(&lock, &signals);

@@ -219,22 +219,18 @@ static int switch_unarmed(uint32_t id, int state)
 	return 0;
 }
 
-/* Of a thread that has interrupted itself, by SIGURG: nobody freezes meanwhile. */
 static enum fl_flipped flip_with_lock(uint32_t id, int state)
 {
-	bool mine = fl_os_lock_is_mine(&switching);
 	enum fl_flipped how = FL_FLIP_HELD;
 	uint64_t signals;
 
-	if (!mine)
-		fl_switches_lock(&signals);
+	fl_switches_lock(&signals);
 	if (!frozen) {
 		FL_POINT("probe.switching");
 		store(id, state);
 		how = FL_FLIPPED;
 	}
-	if (!mine)
-		fl_switches_unlock(&signals);
+	fl_switches_unlock(&signals);
 	return how;
 }
 
@@ -418,13 +414,12 @@ void fl_switches_wait_for_thaw(void)
 
 /* ---- fork ------------------------------------------------------------------------------- */
 
-/* `switching` may be the thread's own: SIGURG has a handler of the program's. */
 bool fl_probes_keep_modules(uint64_t patience_us)
 {
 	uint64_t signals;
 	bool thawed = false;
 
-	for (uint64_t us = 0; us < patience_us && !fl_os_holds_locks(); us += PAUSE_US) {
+	for (uint64_t us = 0; us < patience_us; us += PAUSE_US) {
 		fl_switches_lock(&signals);
 		thawed = !unloader;
 		holding += thawed;

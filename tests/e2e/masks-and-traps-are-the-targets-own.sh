@@ -1,6 +1,7 @@
 #!/bin/sh
 # Threads that block every signal; a program that owns SIGTRAP, also where cores are
-# synchronised by a signal; with libraries that come and go meanwhile.
+# synchronised by a signal; with libraries that come and go meanwhile. Handlers that
+# leave by siglongjmp(), wherever their thread is.
 . "$(dirname "$0")/lib"
 need sqlite3
 for CC in gcc clang; do
@@ -24,4 +25,11 @@ for sync in membarrier signal; do
 	label="sampling, $sync:"
 	record --sync=$sync -- "$work/sigtrap" "$work/dlopen-lib.so"
 	succeeded
+done
+target urgent -O2 $sites
+for sync in membarrier signal; do
+	label="handlers that leave, $sync:"
+	record -a counts --sync=$sync -- "$work/urgent"
+	succeeded
+	lossless
 done

@@ -459,6 +459,64 @@ static void a_sync_waits_for_a_mask(void **state)
 	assert_child(mask_changes_late);
 }
 
+/* ---- locks of flick's ------------------------------------------------------------ */
+
+static struct fl_lock outer = { .rank = FL_LOCK_TABLE };
+static struct fl_lock inner = { .rank = FL_LOCK_CLAIMS };
+static struct fl_lock other;
+
+/* With every signal blocked: it has one already. */
+static void *wait_for_inner(void *unused)
+{
+	uint64_t signals, more;
+
+	fl_os_lock(&outer, &signals);
+	store_release(&step, 1);		/* ordering: the test's own */
+	fl_os_lock(&inner, &more);
+	fl_os_unlock(&inner, &more);
+	fl_os_unlock(&outer, &signals);
+	return unused;
+}
+
+static void *hold_for_a_while(void *unused)
+{
+	enum { WHILE_NS = 20000000 };
+	uint64_t signals, end = fl_os_monotonic_ns() + WHILE_NS;
+
+	fl_os_lock(&other, &signals);
+	while (fl_os_monotonic_ns() < end)
+		;
+	fl_os_unlock(&other, &signals);
+	return unused;
+}
+
+static void sync_with_locks(void)
+{
+	pthread_t waits, holds;
+	uint64_t signals;
+
+	CHECK(!fl_patch_open("signal"));
+	for (int i = 0; i < 10; i++) {
+		store_release(&step, 0);	/* ordering: the test's own */
+		fl_os_lock(&inner, &signals);
+		CHECK(!pthread_create(&waits, NULL, wait_for_inner, NULL));
+		CHECK(!pthread_create(&holds, NULL, hold_for_a_while, NULL));
+		await_step(1);
+		CHECK(fl_sync_ready() == 0);
+		for (int k = 0; k < 20; k++)
+			fl_patch_sync();
+		fl_os_unlock(&inner, &signals);
+		pthread_join(waits, NULL);
+		pthread_join(holds, NULL);
+	}
+}
+
+static void who_waits_for_the_syncers_lock_is_not_waited_for(void **state)
+{
+	(void)state;
+	assert_child(sync_with_locks);
+}
+
 /* ---- an exec meanwhile ------------------------------------------------------------- */
 
 /* Its signal is pending in the thread that calls exec, and for the new image. */
@@ -792,6 +850,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_main_thread_that_has_ended_is_not_waited_for),
 		cmocka_unit_test(a_thread_that_blocks_the_signal_is_named),
 		cmocka_unit_test(a_sync_waits_for_a_mask),
+		cmocka_unit_test(who_waits_for_the_syncers_lock_is_not_waited_for),
 		cmocka_unit_test(an_image_lives_that_begins_under_a_signal),
 		cmocka_unit_test(no_signal_of_the_programs_is_lost),
 		cmocka_unit_test(what_the_program_ignores_interrupts_nothing),

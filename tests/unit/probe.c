@@ -102,16 +102,20 @@ static void raise_alarm(void)
 	raise(SIGALRM);
 }
 
+static void raise_urgent(void)
+{
+	raise(SIGURG);
+}
+
 /* A signal comes in the middle of a switch; its handler does not go back. */
-static void leave_switch(struct rig *unused)
+static void leave_by(int sig, void (*raise_it)(void))
 {
 	const struct fl_function *f;
 
-	(void)unused;
 	open_probes();
 	f = &fl_table.functions[fl_table.probes[entry_id].function];
-	signal(SIGALRM, leave);
-	stop("probe.switching", raise_alarm);
+	signal(sig, leave);
+	stop("probe.switching", raise_it);
 	if (!sigsetjmp(out, 1))
 		for (;;)
 			sample(1000);
@@ -121,10 +125,25 @@ static void leave_switch(struct rig *unused)
 	NEED(!f->is_off && text == ON_BYTE);
 }
 
+static void leave_by_alarm(struct rig *unused)
+{
+	(void)unused;
+	leave_by(SIGALRM, raise_alarm);
+}
+
+static void leave_by_urgent(struct rig *unused)
+{
+	(void)unused;
+	leave_by(SIGURG, raise_urgent);
+}
+
 static void a_switch_is_not_left(void **unused)
 {
 	(void)unused;
-	runs(leave_switch);
+	runs(leave_by_alarm);
+	rig_close(g);
+	g = rig_open(4, 8, FL_ACT_SAMPLE);
+	runs(leave_by_urgent);
 }
 
 /* ---- inside a dlclose ---------------------------------------------------------- */
@@ -413,7 +432,7 @@ static void frames_stay_in_their_table(void **unused)
 	runs(fill_frames);
 }
 
-/* ---- signals that stay open ----------------------------------------------------- */
+/* ---- signals in the middle -------------------------------------------------------- */
 
 /* A program's own: its handler enqueues, a series of its own. */
 static uint64_t taken;
@@ -423,11 +442,6 @@ static void on_urgent(int sig)
 	(void)sig;
 	fl_channel_put(1, taken, rig_check(taken, 1));
 	taken++;
-}
-
-static void raise_urgent(void)
-{
-	raise(SIGURG);
 }
 
 static void signal_while_enqueueing(struct rig *r)
@@ -462,13 +476,34 @@ static void signal_while_claiming(struct rig *unused)
 	NEED(taken == 1);
 }
 
+/* The handler goes elsewhere: what its thread enqueues from there is delivered. */
+static void leave_while_claiming(struct rig *unused)
+{
+	(void)unused;
+	signal(SIGURG, leave);
+	stop("thread.claim", raise_urgent);
+	if (!sigsetjmp(out, 1))
+		fl_channel_put(0, 0, rig_check(0, 0));
+	NEED(!at_stop);
+	fl_channel_put(0, 0, rig_check(0, 0));
+}
+
 static void a_signal_in_a_claim_takes_no_second_slot(void **unused)
 {
 	(void)unused;
 	runs(signal_while_claiming);
 	assert_int_equal(g->m->n_slots_used, 1);
+	assert_int_equal(g->delivered, 2);
+	assert_int_equal(g->m->lost[FL_LOST_SLOT], 0);
+}
+
+static void a_claim_is_not_left(void **unused)
+{
+	(void)unused;
+	runs(leave_while_claiming);
+	assert_int_equal(g->m->n_slots_used, 1);
 	assert_int_equal(g->delivered, 1);
-	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
+	assert_int_equal(g->m->lost[FL_LOST_SLOT], 0);
 }
 
 /* ---- probes without a site -------------------------------------------------------- */
@@ -625,6 +660,7 @@ int main(void)
 		TEST(a_freeze_waits_for_who_is_storing),
 		TEST(a_signal_in_the_middle_overwrites_nothing),
 		TEST(a_signal_in_a_claim_takes_no_second_slot),
+		TEST(a_claim_is_not_left),
 		TEST(a_place_has_a_probe_for_each_module),
 		TEST(a_probe_without_a_site_calls_its_handler),
 		TEST(a_shared_exit_stays_on),

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -289,7 +290,8 @@ static void switch_on(void)
 	NEED(!fl_probe_switch(0, FL_ON));
 }
 
-static void close_while_a_handler_switches(struct rig *unused)
+/* As another thread does, without the lock. */
+static void close_while_a_sequence_switches(struct rig *unused)
 {
 	(void)unused;
 	open_probe();
@@ -298,9 +300,35 @@ static void close_while_a_handler_switches(struct rig *unused)
 	NEED(!stop_at && *page == OFF_BYTE && !fl_probe_is_on(0));
 }
 
+static volatile int told_handler = 1;
+
+static void on_urgent(int sig)
+{
+	(void)sig;
+	told_handler = fl_probe_switch(0, FL_ON);
+}
+
+static void raise_urgent(void)
+{
+	raise(SIGURG);
+}
+
+/* It waits for the end of its own thread's lock. */
+static void close_while_a_handler_switches(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	signal(SIGURG, on_urgent);
+	stop("probes.closing", raise_urgent);
+	fl_probes_retire();
+	NEED(!stop_at && told_handler == FLE_REFUSED);
+	NEED(*page == OFF_BYTE && !fl_probe_is_on(0));
+}
+
 static void what_was_switched_off_at_the_end_stays_off(void **unused)
 {
 	(void)unused;
+	runs(close_while_a_sequence_switches, false);
 	runs(close_while_a_handler_switches, false);
 	runs(close_while_a_handler_switches, true);
 }
@@ -463,9 +491,11 @@ static void wish_otherwise(struct rig *unused)
 	open_probe();
 	fl_probes_freeze();
 	NEED(!fl_probe_switch(0, FL_OFF));
-	stop("switch.following", switch_on);
+	signal(SIGURG, on_urgent);
+	stop("switch.following", with_lock ? raise_urgent : switch_on);
 	fl_probes_thaw(none_is_there);
 	NEED(!stop_at && *page == ON_BYTE && fl_probe_is_on(0));
+	NEED(!with_lock || !told_handler);
 }
 
 static void who_wishes_otherwise_meanwhile_has_it(void **unused)
