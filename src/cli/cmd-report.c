@@ -209,11 +209,16 @@ static bool has_estimates(const struct flick_rows *r)
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
-	char n[256];
+	char n[256] = "", by[256] = "";
 
 	if (strcmp(from->sheet.name, "latency"))
 		return;
-	if (fl_store_value(from->store, "pc_samples", n))
+	fl_store_value(from->store, "self", by);
+	if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
+		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
+			 "timed; %.20s samples of the program counter are too few to tell self "
+			 "times from (run it longer, or record --all)", n);
+	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
 			 "samples of the program counter; totals are elapsed, from the calls "
 			 "that were timed (sampled)", n);

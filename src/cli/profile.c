@@ -308,7 +308,7 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
  * records say. */
 static bool is_wanted(const struct fl_session *s, const struct profile *p)
 {
-	return s->view.sampled || (!s->o->raw && p->all - p->own >= FEW);
+	return p->all - p->own >= FEW && (s->view.sampled || !s->o->raw);
 }
 
 static struct flick_rows *find_latency(struct fl_session *s)

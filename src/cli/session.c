@@ -458,10 +458,11 @@ static void show_progress(struct fl_session *s, uint64_t *next)
 	*next = now + PROGRESS_NS;
 	add_up(s);
 	fl_readers_threads(s, &threads);
-	fprintf(stderr, "\rflick: %.1f s, %llu events, %zu threads\033[K",
+	fprintf(stderr, "\rflick: %.1f s, %llu events, %zu thread%s\033[K",
 		(double)(now - s->start_ns) / 1e9,
 		(unsigned long long)(s->account.delivered +
-				     fl_readers_delivered(s->readers)), threads);
+				     fl_readers_delivered(s->readers)), threads,
+		threads == 1 ? "" : "s");
 }
 
 static void stop_when_due(struct fl_session *s, bool *stopped)
@@ -520,7 +521,9 @@ static void wait_for_more(struct fl_session *s)
 
 static void drain(struct fl_session *s)
 {
-	uint64_t progress = isatty(STDERR_FILENO) && !s->o->quiet ? 1 : 0;
+	/* Not on the terminal that the program writes to. */
+	bool is_shown = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !s->o->quiet;
+	uint64_t progress = is_shown ? 1 : 0;
 	bool gone = false, stopped = false, told = false;
 
 	while (!gone) {

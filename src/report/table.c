@@ -107,6 +107,22 @@ static int compare_texts(const struct fl_sheet *s, const uint64_t *a, const uint
 	return order;
 }
 
+/* Of rows that are equal the one with more time, or with more calls, is first. */
+static int compare_totals(const struct fl_sheet *s, const uint64_t *a, const uint64_t *b)
+{
+	static const char *const names[] = { "total_ns", "calls" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int c = fl_sheet_column(s->result, names[i]);
+		uint64_t u = c < 0 || a[c] == FLICK_NONE ? 0 : a[c];
+		uint64_t v = c < 0 || b[c] == FLICK_NONE ? 0 : b[c];
+
+		if (u != v)
+			return u > v ? -1 : 1;
+	}
+	return compare_texts(s, a, b);
+}
+
 struct order {
 	const struct fl_sheet *sheet;
 	size_t column;
@@ -129,7 +145,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 	}
 	if (u != v)
 		return u > v ? -1 : 1;
-	return compare_texts(o->sheet, a, b);
+	return compare_totals(o->sheet, a, b);
 }
 
 static int compare_named(const void *x, const void *y, void *arg)

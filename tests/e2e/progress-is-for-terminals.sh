@@ -8,8 +8,11 @@ succeeded
 cr=$(printf '\r') escape=$(printf '\033')
 ! cat "$out" "$err" | grep -q "[$cr$escape]" || fail "control characters in a pipe"
 TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
+	'$work/tally' 1 1500 >/dev/null" /dev/null >"$work/screen" 2>&1 </dev/null
+tr -d '\n' <"$work/screen" | grep -q "${cr}flick: [0-9.]* s" || fail "no progress on a terminal"
+TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
 	'$work/tally' 1 1500" /dev/null >"$work/screen" 2>&1 </dev/null
-tr -d '\n' <"$work/screen" | grep -q "${cr}[^${cr}]" || fail "no progress on a terminal"
+! grep -q "${cr}flick: [0-9.]* s" "$work/screen" || fail "progress among the program's lines"
 
 TERM=xterm script -qec "'$FLICK' doctor --cost --runs 2 '$work/killme' '$work/tally' 1 300" \
 	/dev/null >"$work/screen" 2>&1 </dev/null
