@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 5
+#define FL_SHM_VERSION 6
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -139,6 +139,8 @@ struct fl_seldom {
 	alignas(64) uint32_t heeded;	/* the wish that is in force; W target (T) */
 	uint64_t passed_ns, open_ns;	/* in all, and in windows; atomic add */
 	uint64_t windows;		/* that were closed; atomic add */
+	uint64_t closed_ns;		/* the last of them, or since what is in force is */
+	uint64_t passed_then_ns, open_then_ns;	/* passed_ns, open_ns at that time */
 };
 
 /* Where glue stands, for who samples the program counter: its time is flick's. */

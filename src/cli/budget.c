@@ -294,10 +294,20 @@ static void wish(struct fl_budget *b)
 	store_release(&s->shm->seldom.wish, ++b->wish);
 }
 
+/* Calls of so much time in which those that are seldom were off, and no window tells. */
+static void add_unseen(struct fl_budget *b, double ns)
+{
+	for (uint32_t f = 0; ns > 0 && f < b->n; f++)
+		if (b->sides[f].is_seldom)
+			b->sides[f].calls = least(b->sides[f].calls +
+						  b->functions[f].rate * ns / 1e9, MOST_CALLS);
+}
+
 /* From here on counts are of what was wished for. Who is seldom no more may have been
  * on for long, if this comes late: what windows counted since the wish is little. */
 static void note_heeded(struct fl_budget *b)
 {
+	const struct fl_seldom *s = &b->s->shm->seldom;
 	struct moment now;
 
 	fl_reader_count(b->s->reader);
@@ -309,8 +319,17 @@ static void note_heeded(struct fl_budget *b)
 	estimate(b, &now, true);
 	for (uint32_t f = 0; f < b->n; f++)
 		b->sides[f].is_seldom = b->functions[f].seldom;
+	add_unseen(b, (double)(now.passed_ns - load_relaxed(&s->passed_then_ns)) -
+		      (double)(now.open_ns - load_relaxed(&s->open_then_ns)));
 	b->windows = now;
 	b->is_heeded = true;
+}
+
+static void look_whether_heeded(struct fl_budget *b)
+{
+	/* (B) pairs with (D) in probe/sample.c */
+	if (!b->is_heeded && load_acquire(&b->s->shm->seldom.heeded) == b->wish)
+		note_heeded(b);
 }
 
 /* ---- looks ------------------------------------------------------------------------------ */
@@ -368,9 +387,7 @@ void fl_budget_turn(struct fl_session *s)
 		return;
 	if (!b->look.ns)
 		begin(b);
-	/* (B) pairs with (D) in probe/sample.c */
-	if (!b->is_heeded && load_acquire(&s->shm->seldom.heeded) == b->wish)
-		note_heeded(b);
+	look_whether_heeded(b);
 	if (!is_due(b, fl_os_monotonic_ns()))
 		return;
 	b->is_off = grow(b) != 0;
@@ -433,9 +450,12 @@ int fl_budget_end(struct fl_session *s)
 
 	if (!b || err)
 		return err;
+	look_whether_heeded(b);
 	gather(b);
 	now = look_now(b);
 	estimate(b, &now, true);
+	if (!s->o->follow && s->gone_ns > s->shm->seldom.closed_ns)
+		add_unseen(b, (double)(s->gone_ns - s->shm->seldom.closed_ns));
 	for (uint32_t f = 0; !err && f < b->n; f++)
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, f, (uint64_t)(b->sides[f].calls + 0.5),

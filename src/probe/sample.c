@@ -408,6 +408,18 @@ static uint32_t mark_functions(void)
 	return n;
 }
 
+/* Who is seldom now, has been on until here. */
+static void say_heeded(struct fl_seldom *s)
+{
+	if (s->heeded != turn.heeded) {
+		s->passed_then_ns = load_relaxed(&s->passed_ns);
+		s->open_then_ns = load_relaxed(&s->open_ns);
+	}
+	store_relaxed(&s->closed_ns, turn.closed);
+	/* (D) pairs with (B) in cli/budget.c */
+	store_release(&s->heeded, turn.heeded);
+}
+
 static uint32_t heed(void)
 {
 	struct fl_seldom *s = &fl_table.shm->seldom;
@@ -420,8 +432,7 @@ static uint32_t heed(void)
 	n = mark_functions();
 	turn.heeded = wish;
 	if (!seldom_head)
-		/* (D) pairs with (B) in cli/budget.c */
-		store_release(&s->heeded, wish);
+		say_heeded(s);
 	return n;
 }
 
@@ -470,8 +481,7 @@ static uint32_t close_window(void)
 	__atomic_fetch_add(&s->windows, 1, __ATOMIC_RELAXED);
 	turn.closed = now;
 	turn.is_open = false;
-	/* (D) pairs with (B) in cli/budget.c */
-	store_release(&s->heeded, turn.heeded);
+	say_heeded(s);
 	return n;
 }
 

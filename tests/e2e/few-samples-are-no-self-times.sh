@@ -1,0 +1,20 @@
+#!/bin/sh
+# A short program has too few samples of the program counter to tell self times from:
+# the report says so, has no column of them, and is sorted by total time.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+cat >"$work/short.c" <<'END'
+int leaf(int x) { return x + 1; }
+int middle(int x) { int s = 0; for (int i = 0; i < 100; i++) s += leaf(x); return s; }
+int main(void) { int s = 0; for (int i = 0; i < 1000; i++) s += middle(i); return s == 3; }
+END
+compile "$work/short" "$work/short.c" -O1 $sites
+record -- "$work/short"
+succeeded
+run "$FLICK" report "$data"
+grep -q 'samples of the program counter are too few to tell self times from' "$out" ||
+	grep -q 'the system gave no samples' "$out" || fail "it does not say why"
+! grep -q 'Self' "$out" || fail "there are self times"
+totals=$(sql "select name from $(rows latency) order by total_ns desc")
+[ "$(awk '$NF == "leaf" || $NF == "middle" || $NF == "main" { print $NF }' "$out")" = "$totals" ] ||
+	fail "not sorted by total time"
