@@ -70,7 +70,7 @@ struct fl_shm_module {
 struct fl_process {
 	int32_t pid, parent;		/* 0: claimed, and killed before more */
 	uint32_t image;			/* the one that lives; W its first thread */
-	uint32_t pad;
+	uint32_t heeded;		/* the wish of fl_seldom that it has heeded; W it (T) */
 };
 
 /* One line of the site table; its index is the probe id. W target, except
@@ -325,6 +325,8 @@ bool fl_shm_is_in_space(const struct fl_shm *m);
 /* Become a process of the family, or its next image. 0; -EXDEV, -ENOSPC: it is
  * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_shm *m);
+/* This process has heeded that wish of fl_seldom. */
+void fl_channel_heed(uint32_t wish);
 /* The same in fork's child, which then has its parent's channel for its own. */
 int fl_channel_fork(void);
 /* A process that joined cannot be recorded after all. */
@@ -465,6 +467,9 @@ uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
 /* Where calls are counted beside what is recorded of some: deliver what was counted
  * so far. It is delivered at the end of each thread, too. */
 void fl_reader_count(struct fl_reader *);
+/* In the sink's count(): all these calls were made when their process had heeded this
+ * wish. */
+uint32_t fl_reader_heeded(const struct fl_reader *);
 /* Sleep until there is much to do, or `max_us`. */
 void fl_reader_wait(struct fl_reader *, uint32_t max_us);
 /* Thread i of them has the number `number` + i * n_readers. */

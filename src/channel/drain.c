@@ -65,6 +65,7 @@ struct life {
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_place place;		/* where there are windows */
 	uint64_t *counted;		/* of its counters, delivered; NULL: none yet */
+	uint32_t heeded;		/* by its process, before they were delivered */
 };
 
 struct fl_reader {
@@ -84,6 +85,7 @@ struct fl_reader {
 	uint64_t delivered;
 	uint64_t tick_ns;		/* of the last tick */
 	bool counts;			/* constant: there are counters alone */
+	uint32_t heeded;		/* as of the life whose counter is delivered */
 	/* Where there are windows: */
 	bool sifts;			/* constant */
 	bool untold;			/* where records lie is not known yet */
@@ -224,6 +226,15 @@ static struct fl_process *process_of(const struct fl_reader *r, const struct lif
 	return (struct fl_process *)((char *)r->shm + r->processes_at) + l->process;
 }
 
+/* Of an image that exec has replaced the row is another's. */
+static uint32_t heeded_now(const struct fl_reader *r, const struct life *l)
+{
+	/* (O) pairs with (N) in family.c */
+	uint32_t heeded = load_acquire(&process_of(r, l)->heeded);
+
+	return load_relaxed(&process_of(r, l)->image) == l->image ? heeded : l->heeded;
+}
+
 static bool adopt(struct fl_reader *r, uint32_t number)
 {
 	struct fl_slot *s = slot_of(r, number);
@@ -241,6 +252,7 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->tid = load_relaxed(&s->tid);
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
+	r->lives[r->n_lives].heeded = heeded_now(r, &r->lives[r->n_lives]);
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
 	refresh(t, s->lost);
@@ -496,6 +508,7 @@ static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, 
 {
 	struct fl_thread *t = &r->threads[l->thread];
 
+	r->heeded = l->heeded;
 	r->sink.count(r->sink.arg, thread_number(r, l), i, n);
 	if (!r->counts)
 		return;
@@ -535,9 +548,20 @@ static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 
 void fl_reader_count(struct fl_reader *r)
 {
-	for (size_t i = 0; i < r->n_lives; i++)
-		if (has_counted(r, &r->lives[i]))
-			take_counters(r, &r->lives[i], false);
+	for (size_t i = 0; i < r->n_lives; i++) {
+		struct life *l = &r->lives[i];
+		uint32_t heeded = heeded_now(r, l);
+
+		if (!has_counted(r, l))
+			continue;
+		take_counters(r, l, false);
+		l->heeded = heeded;	/* before all that is new from here on */
+	}
+}
+
+uint32_t fl_reader_heeded(const struct fl_reader *r)
+{
+	return r->heeded;
 }
 
 /* ---- the end of a thread ---------------------------------------------------- */

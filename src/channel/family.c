@@ -84,10 +84,17 @@ static int join(struct fl_shm *m)
 	fl_own_row = row;
 	store_relaxed(&p->parent, fl_os_parent());
 	store_relaxed(&p->pid, pid);
+	store_relaxed(&p->heeded, 0);
 	/* ordering: none of ours, what the old number stands for has ended */
 	store_release(&p->image, image);
 	FL_POINT("family.joined");
 	return 0;
+}
+
+void fl_channel_heed(uint32_t wish)
+{
+	/* (N) pairs with (O) in drain.c: what was counted before is seen before */
+	store_release(&fl_shm_processes(fl_region)[fl_own_row].heeded, wish);
 }
 
 int fl_channel_join(struct fl_shm *m)

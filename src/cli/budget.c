@@ -10,6 +10,10 @@
  * beside the program's work, so samples of the program counter, which stand where
  * something waits, would tell three to ten times too much.
  *
+ * Only counts of windows stand for more: each process of a family heeds a wish in its own
+ * time, or never, as it ends; so each thread's counts are told with what its process had
+ * heeded before they were made. What was counted in full is added as it is.
+ *
  * Counters and clocks are not read at one moment. What the one has too much now it has
  * too little at the next look, so nothing adds up but what chance gives.
  */
@@ -43,9 +47,16 @@
 struct side {
 	double calls;			/* so far, some of them estimated ... */
 	uint64_t counted;		/* ... from so many */
-	uint64_t fresh;			/* counted, not in `calls` yet ... */
+	uint64_t fresh;			/* counted in windows, not in `calls` yet ... */
 	uint64_t seen;			/* ... and looked at */
 	bool is_seldom;			/* as the target has heeded it */
+};
+
+/* Of a probe, since the last look; atomic. What the target counts before it has heeded
+ * `since`, or at a site that is not seldom, stands for itself. */
+struct count {
+	uint64_t all, windows;
+	uint64_t since;			/* the wish that made it seldom; 0: it is not */
 };
 
 struct moment {
@@ -56,7 +67,7 @@ struct moment {
 struct fl_budget {
 	struct fl_session *s;
 	struct fl_afford afford;
-	uint64_t *counted;		/* index: probe; since the last look; atomic */
+	struct count *counted;		/* index: probe */
 	uint32_t max_sites;
 	struct side *sides;		/* index: function, as all of these */
 	struct fl_afford_function *functions;
@@ -66,6 +77,8 @@ struct fl_budget {
 	double scale;			/* what a call in a window stands for, of late */
 	uint32_t wish, n_wished;	/* sites that were wished for */
 	bool is_heeded, is_off;		/* off: no memory */
+	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then? */
+	uint64_t heeded;		/* by all processes, summed up, then */
 	uint64_t pc_own, pc_all;	/* since the last look */
 	double looked_counted;		/* calls, likewise */
 };
@@ -86,10 +99,17 @@ int fl_budget_take(struct fl_session_options *o, const char *text)
 
 /* ---- what is told ------------------------------------------------------------------ */
 
-void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n)
+void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t heeded)
 {
-	if (b && probe < b->max_sites)
-		__atomic_fetch_add(&b->counted[probe], n, __ATOMIC_RELAXED);
+	struct count *c;
+	uint64_t since;
+
+	if (!b || probe >= b->max_sites)
+		return;
+	c = &b->counted[probe];
+	since = load_relaxed(&c->since);
+	__atomic_fetch_add(since && heeded >= since ? &c->windows : &c->all, n,
+			   __ATOMIC_RELAXED);
 }
 
 /* As profile.c has it when all is known; of very many blocks of glue the first ones. */
@@ -138,6 +158,7 @@ static struct moment look_now(const struct fl_budget *b)
 		.passed_ns = load_relaxed(&s->passed_ns),
 		.open_ns = load_relaxed(&s->open_ns),
 		.toggles = load_relaxed(&m->toggles), .watch_ns = watch_ns(b->s),
+		.delivered = fl_readers_delivered(b->s->readers),
 		.ns = fl_os_monotonic_ns(),
 	};
 	size_t n;
@@ -173,21 +194,28 @@ static int grow(struct fl_budget *b)
 	return 0;
 }
 
+static uint64_t take_out(uint64_t *what)
+{
+	return load_relaxed(what) ? __atomic_exchange_n(what, 0, __ATOMIC_RELAXED) : 0;
+}
+
 /* By probe as it was told, by function as it is asked for. */
 static void gather(struct fl_budget *b)
 {
 	const struct fl_roster *r = &b->s->roster;
 
 	for (uint32_t i = 0; i < r->n_sites && i < b->max_sites; i++) {
-		uint64_t n = load_relaxed(&b->counted[i]);
+		uint64_t all = take_out(&b->counted[i].all);
+		uint64_t windows = take_out(&b->counted[i].windows);
+		uint32_t f = r->function_of[i];
 
-		if (!n)
+		if (!(all + windows) || r->sites[i].kind != FL_ENTRY)
 			continue;
-		n = __atomic_exchange_n(&b->counted[i], 0, __ATOMIC_RELAXED);
-		if (r->sites[i].kind != FL_ENTRY)
-			continue;
-		b->sides[r->function_of[i]].fresh += n;
-		b->looked_counted += (double)n;
+		b->sides[f].fresh += windows;
+		b->sides[f].calls += (double)all;
+		b->sides[f].counted += all;
+		b->functions[f].calls += (double)all;
+		b->looked_counted += (double)(all + windows);
 	}
 }
 
@@ -267,7 +295,7 @@ static void estimate(struct fl_budget *b, const struct moment *now, bool at_last
 			take(b, f, b->scale);
 		else if (is_seen)
 			show(b, f, b->scale);
-		else
+		else if (b->functions[f].calls < held)
 			b->functions[f].calls = held;
 	}
 	if (is_taken)
@@ -303,6 +331,20 @@ static void add_unseen(struct fl_budget *b, double ns)
 						  b->functions[f].rate * ns / 1e9, MOST_CALLS);
 }
 
+static void mark_sites(struct fl_budget *b)
+{
+	const struct fl_roster *r = &b->s->roster;
+
+	for (uint32_t i = 0; i < b->n_wished; i++) {
+		uint64_t *since = &b->counted[i].since;
+
+		if (!b->functions[r->function_of[i]].seldom)
+			store_relaxed(since, 0);
+		else if (!*since)
+			store_relaxed(since, b->wish);
+	}
+}
+
 /* From here on counts are of what was wished for. Who is seldom no more may have been
  * on for long, if this comes late: what windows counted since the wish is little. */
 static void note_heeded(struct fl_budget *b)
@@ -310,7 +352,6 @@ static void note_heeded(struct fl_budget *b)
 	const struct fl_seldom *s = &b->s->shm->seldom;
 	struct moment now;
 
-	fl_reader_count(b->s->reader);
 	gather(b);
 	now = look_now(b);
 	for (uint32_t f = 0; f < b->n; f++)
@@ -319,6 +360,7 @@ static void note_heeded(struct fl_budget *b)
 	estimate(b, &now, true);
 	for (uint32_t f = 0; f < b->n; f++)
 		b->sides[f].is_seldom = b->functions[f].seldom;
+	mark_sites(b);
 	add_unseen(b, (double)(now.passed_ns - load_relaxed(&s->passed_then_ns)) -
 		      (double)(now.open_ns - load_relaxed(&s->open_then_ns)));
 	b->windows = now;
@@ -371,6 +413,42 @@ static bool is_due(const struct fl_budget *b, uint64_t now)
 	return now - b->look.ns >= (ran < LOOK_NS ? ran : LOOK_NS);
 }
 
+/* Changes when one of the processes heeds a wish. */
+static uint64_t sum_heeded(const struct fl_session *s)
+{
+	const struct fl_process *p = fl_shm_processes(s->shm);
+	uint32_t n = load_relaxed(&s->shm->n_processes);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n && i < FL_MAX_PROCESSES; i++)
+		sum += load_relaxed(&p[i].heeded);
+	return sum;
+}
+
+/* Is there something to look at, and has each reader delivered what was counted? Soon
+ * after a process has heeded a wish, as then its counts stand for something else. */
+static bool is_counted(struct fl_budget *b)
+{
+	struct fl_session *s = b->s;
+	uint64_t sum = sum_heeded(s);
+
+	if (!b->is_asked) {
+		/* (B) pairs with (D) in probe/sample.c */
+		b->is_asked_heeded = load_acquire(&s->shm->seldom.heeded) == b->wish;
+		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||
+			      is_due(b, fl_os_monotonic_ns());
+		if (!b->is_asked)
+			return false;
+		b->heeded = sum;
+		fl_readers_ask(s->readers);
+	}
+	if (!fl_readers_answered(s->readers))
+		return false;
+	b->is_asked = false;
+	fl_reader_count(s->reader);
+	return true;
+}
+
 /* What came before, when modules were scanned, is no such cost. */
 static void begin(struct fl_budget *b)
 {
@@ -387,13 +465,15 @@ void fl_budget_turn(struct fl_session *s)
 		return;
 	if (!b->look.ns)
 		begin(b);
-	look_whether_heeded(b);
-	if (!is_due(b, fl_os_monotonic_ns()))
+	if (!is_counted(b))
 		return;
 	b->is_off = grow(b) != 0;
 	if (b->is_off)
 		return;
-	fl_reader_count(s->reader);
+	if (b->is_asked_heeded && !b->is_heeded)
+		note_heeded(b);
+	if (!is_due(b, fl_os_monotonic_ns()))
+		return;
 	gather(b);
 	now = look_now(b);
 	estimate(b, &now, false);

@@ -13,8 +13,8 @@ struct fl_budget;
 /* Where functions are sampled; else *b stays NULL, which all of these take. 0 or
  * -ENOMEM. */
 int fl_budget_open(struct fl_session *);
-/* `n` more calls of a probe. Any thread. */
-void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n);
+/* `n` more calls of a probe, made when their process had heeded that wish. Any thread. */
+void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t heeded);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */

@@ -349,6 +349,9 @@ void fl_readers_stop(struct fl_readers *);
  * run. 0 or the first error of theirs. */
 int fl_readers_finish(struct fl_readers *, struct fl_run *into);
 void fl_readers_close(struct fl_readers *);
+/* Ask them to deliver what was counted so far. Have all? */
+void fl_readers_ask(struct fl_readers *);
+bool fl_readers_answered(const struct fl_readers *);
 /* Events that they have delivered so far. */
 uint64_t fl_readers_delivered(const struct fl_readers *);
 /* The threads that all readers saw; until they have finished, the first reader. */

@@ -15,7 +15,6 @@
 #include "os/os.h"
 
 #define WAIT_US 2000
-#define COUNT_NS 100000000ull		/* between two looks at counters */
 
 struct other {
 	struct fl_readers *all;
@@ -25,6 +24,7 @@ struct other {
 	bool is_started;
 	int error;			/* the first of its analyses */
 	uint64_t delivered;		/* so far; W it, R the first thread */
+	uint32_t answered;		/* the last of `asked`; likewise */
 };
 
 struct fl_readers {
@@ -32,6 +32,7 @@ struct fl_readers {
 	pthread_rwlock_t names;
 	uint32_t over;			/* 1: the target is gone */
 	uint32_t stopped;		/* 1: nothing more is taken */
+	uint32_t asked;			/* so often to deliver what is counted */
 	uint32_t n;
 	struct fl_thread *threads;	/* of all readers, when they have ended */
 	size_t n_threads;
@@ -61,7 +62,7 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 	struct other *o = arg;
 
 	if (o->all->s->budget) {
-		fl_budget_count(o->all->s->budget, probe, n);
+		fl_budget_count(o->all->s->budget, probe, n, fl_reader_heeded(o->reader));
 		return;
 	}
 	pthread_rwlock_rdlock(&o->all->names);
@@ -79,21 +80,25 @@ static void thread_end(void *arg, uint32_t thread)
 	pthread_rwlock_unlock(&o->all->names);
 }
 
+static void answer(struct other *o)
+{
+	uint32_t asked = load_acquire(&o->all->asked);	/* (C) pairs with (D) */
+
+	if (asked == o->answered)
+		return;
+	fl_reader_count(o->reader);
+	store_release(&o->answered, asked);		/* (E) pairs with (F) */
+}
+
 static void *drain(void *arg)
 {
 	struct other *o = arg;
-	uint64_t counted = 0, now;
-
 	while (!load_acquire(&o->all->over)) {		/* (A) pairs with (B) */
 		if (load_relaxed(&o->all->stopped))
 			fl_os_sleep_us(WAIT_US);
 		else if (!fl_reader_poll(o->reader, false))
 			fl_reader_wait(o->reader, WAIT_US);
-		now = fl_os_monotonic_ns();
-		if (!o->all->s->budget || now - counted < COUNT_NS)
-			continue;
-		counted = now;
-		fl_reader_count(o->reader);
+		answer(o);
 	}
 	while (fl_reader_poll(o->reader, true))
 		;
@@ -215,6 +220,21 @@ uint64_t fl_readers_delivered(const struct fl_readers *all)
 	for (uint32_t i = 0; all && i < all->n; i++)
 		sum += load_relaxed(&all->others[i].delivered);
 	return sum;
+}
+
+void fl_readers_ask(struct fl_readers *all)
+{
+	if (all)
+		store_release(&all->asked, all->asked + 1);	/* (D) pairs with (C) */
+}
+
+bool fl_readers_answered(const struct fl_readers *all)
+{
+	for (uint32_t i = 0; all && i < all->n; i++)
+		/* (F) pairs with (E) */
+		if (load_acquire(&all->others[i].answered) != all->asked)
+			return false;
+	return true;
 }
 
 static const struct fl_thread *threads_of(const struct fl_session *s, uint32_t i, size_t *n)

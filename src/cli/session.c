@@ -145,7 +145,7 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 	struct fl_session *s = arg;
 
 	if (s->budget)
-		fl_budget_count(s->budget, probe, n);
+		fl_budget_count(s->budget, probe, n, fl_reader_heeded(s->reader));
 	else
 		note_error(s, fl_run_count(s->run, thread, probe, n));
 }

@@ -36,6 +36,7 @@
  *	load heeded	(B)			let window_us pass
  *	equal: counts, `passed` and `open`	closed = the clock; what is seldom goes off
  *	  are from now on of these windows	passed, open += ...
+ *						store_release processes[].heeded (channel)
  *						store_release heeded	(D)
  * INVARIANT  Windows stand for the time between them: calls x passed / open.
  * WHY	When they begin, and how long they last, does not depend on what the program
@@ -45,6 +46,8 @@
  *	unloaded, is open and counts as that. What recording takes in a window is the
  *	reader's to take out. What is armed between windows, as its library is back, is
  *	off until the next one.
+ *	Counts of a process that has not heeded the wish stand for themselves: the reader
+ *	asks for them when one heeds, before it takes any for those of windows.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "os/os.h"
@@ -408,10 +411,13 @@ static uint32_t mark_functions(void)
 	return n;
 }
 
-/* Who is seldom now, has been on until here. */
+/* Who is seldom now, has been on until here. Another process may be ahead. */
 static void say_heeded(struct fl_seldom *s)
 {
-	if (s->heeded != turn.heeded) {
+	fl_channel_heed(turn.heeded);
+	if (load_relaxed(&s->heeded) > turn.heeded)
+		return;
+	if (load_relaxed(&s->heeded) != turn.heeded) {
 		s->passed_then_ns = load_relaxed(&s->passed_ns);
 		s->open_then_ns = load_relaxed(&s->open_ns);
 	}
@@ -613,5 +619,6 @@ void fl_sample_in_child(void)
 	}
 	turn.is_open = false;
 	turn.closed = fl_os_monotonic_ns();
+	fl_channel_heed(turn.heeded);
 	fl_switches_unlock(&signals);
 }
