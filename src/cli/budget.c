@@ -322,13 +322,13 @@ static void wish(struct fl_budget *b)
 	store_release(&s->shm->seldom.wish, ++b->wish);
 }
 
-/* Calls of so much time in which those that are seldom were off, and no window tells. */
-static void add_unseen(struct fl_budget *b, double ns)
+/* Calls of so much time in which a function was off, and no window tells. */
+static void add_unseen(struct fl_budget *b, uint32_t f, double ns)
 {
-	for (uint32_t f = 0; ns > 0 && f < b->n; f++)
-		if (b->sides[f].is_seldom)
-			b->sides[f].calls = least(b->sides[f].calls +
-						  b->functions[f].rate * ns / 1e9, MOST_CALLS);
+	double calls = b->functions[f].rate * ns / 1e9;
+
+	if (ns > 0 && !b->s->o->follow)		/* of several processes nobody knows when */
+		b->sides[f].calls = least(b->sides[f].calls + calls, MOST_CALLS);
 }
 
 static void mark_sites(struct fl_budget *b)
@@ -351,18 +351,22 @@ static void note_heeded(struct fl_budget *b)
 {
 	const struct fl_seldom *s = &b->s->shm->seldom;
 	struct moment now;
+	double unseen;
 
 	gather(b);
 	now = look_now(b);
+	unseen = (double)(now.passed_ns - load_relaxed(&s->passed_then_ns)) -
+		 (double)(now.open_ns - load_relaxed(&s->open_then_ns));
 	for (uint32_t f = 0; f < b->n; f++)
 		if (!b->functions[f].seldom)
 			b->sides[f].is_seldom = false;
 	estimate(b, &now, true);
-	for (uint32_t f = 0; f < b->n; f++)
+	for (uint32_t f = 0; f < b->n; f++) {
+		if (b->functions[f].seldom && !b->sides[f].is_seldom)
+			add_unseen(b, f, unseen);
 		b->sides[f].is_seldom = b->functions[f].seldom;
+	}
 	mark_sites(b);
-	add_unseen(b, (double)(now.passed_ns - load_relaxed(&s->passed_then_ns)) -
-		      (double)(now.open_ns - load_relaxed(&s->open_then_ns)));
 	b->windows = now;
 	b->is_heeded = true;
 }
@@ -534,12 +538,14 @@ int fl_budget_end(struct fl_session *s)
 	gather(b);
 	now = look_now(b);
 	estimate(b, &now, true);
-	if (!s->o->follow && s->gone_ns > s->shm->seldom.closed_ns)
-		add_unseen(b, (double)(s->gone_ns - s->shm->seldom.closed_ns));
-	for (uint32_t f = 0; !err && f < b->n; f++)
+	for (uint32_t f = 0; !err && f < b->n; f++) {
+		if (b->sides[f].is_seldom)
+			add_unseen(b, f, (double)s->gone_ns -
+					 (double)load_relaxed(&s->shm->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, f, (uint64_t)(b->sides[f].calls + 0.5),
 					      b->sides[f].counted);
+	}
 	return err;
 }
 
