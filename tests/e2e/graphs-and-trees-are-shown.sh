@@ -27,11 +27,11 @@ run "$FLICK" report -a tree -s calls "$data"
 succeeded
 cat >"$work/want" <<'END'
   main
-    leaf
-    left
-      leaf
     right
       leaf
+    left
+      leaf
+    leaf
 END
 sed -n '3,$s/^.\{36\}//p' "$out" >"$work/tree"
 diff "$work/want" "$work/tree" >"$work/diff" || { cat "$work/diff"; fail "tree"; }
