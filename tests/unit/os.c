@@ -5,8 +5,6 @@
  * timeout: 60
  */
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +23,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
+#include "filter-call.h"
 
 /* ---- plain calls --------------------------------------------------------------- */
 
@@ -193,17 +192,8 @@ static void a_sleep_is_not_cut_short_by_signals(void **state)
 
 static void forbid_sleeping_calls(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_nanosleep, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	struct sock_fprog program = { ARRAY_LEN(code), code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (filter_call(SYS_nanosleep, SECCOMP_RET_KILL_PROCESS) ||
+	    filter_call(SYS_clock_nanosleep, SECCOMP_RET_KILL_PROCESS))
 		_exit(77);
 }
 

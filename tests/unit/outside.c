@@ -7,9 +7,7 @@
  * timeout: 120
  */
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <linux/futex.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -27,6 +25,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
+#include "filter-call.h"
 
 enum { WAIT_MS = 5000 };
 
@@ -338,16 +337,7 @@ static void without_a_mark_it_looks(void **state)
 
 static int deny(int call)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+	return filter_call(call, SECCOMP_RET_ERRNO | EACCES);
 }
 
 static void pause_for_ever(void)

@@ -1,7 +1,5 @@
 /* unit/text: the ways to write text, chosen, denied, and what they leave. */
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +16,7 @@
 
 #include "os/os.h"
 #include "patch/patch.h"
+#include "filter-call.h"
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
@@ -30,16 +29,7 @@ static int file;
 
 static int deny(int call)
 {
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = 4, .filter = filter };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return filter_call(call, SECCOMP_RET_ERRNO | EACCES);
 }
 
 /* Run `test` in a child; its status, 77 for what cannot be had here. */
