@@ -12,10 +12,32 @@ static bool is_negation(char c)
 	return c == '!' || c == '^';
 }
 
+/* Does g[0, i) end with `word`? */
+static bool is_behind(const char *g, size_t i, const char *word)
+{
+	size_t n = 0;
+
+	while (word[n])
+		n++;
+	while (n && i && word[n - 1] == g[i - 1])
+		n--, i--;
+	return !n;
+}
+
+/* C++'s own brackets open no set: `operator[]`, `operator new[]`. */
+static bool is_operator(const char *g, size_t i)
+{
+	return g[i] == '[' && g[i + 1] == ']' &&
+	       (is_behind(g, i, "operator") || is_behind(g, i, "operator new") ||
+		is_behind(g, i, "operator delete"));
+}
+
 /* Index of the `]` that closes the set opened at g[i]; n when nothing does.
  * A `]` that comes first in a set stands for itself. */
 static size_t end_of_set(const char *g, size_t i, size_t n)
 {
+	if (is_operator(g, i))
+		return n;
 	i++;
 	if (i < n && is_negation(g[i]))
 		i++;
@@ -94,7 +116,7 @@ static bool find_outside_sets(const char *text, char stop, size_t *len)
 	while (text[n])
 		n++;
 	for (; i < n && text[i] != stop; i++) {
-		if (text[i] != '[')
+		if (text[i] != '[' || is_operator(text, i))
 			continue;
 		i = end_of_set(text, i, n);
 		if (i == n)

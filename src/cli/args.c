@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -248,6 +250,22 @@ bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
 	return true;
 }
 
+int fl_demangle_take(enum fl_demangle *out, const char *how)
+{
+	static const char *const names[] = {
+		[FL_DEMANGLE_SIMPLE] = "simple", [FL_DEMANGLE_FULL] = "full",
+		[FL_DEMANGLE_NO] = "no",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], how)) {
+			*out = (enum fl_demangle)i;
+			return 0;
+		}
+	fl_say("--demangle is simple, full or no, not `%s`", how);
+	return -1;
+}
+
 /* ---- output ------------------------------------------------------------------------- */
 
 int fl_flush_output(void)
@@ -259,6 +277,19 @@ int fl_flush_output(void)
 		return 0;
 	fl_say("cannot write the output: %s", strerror(errno ? errno : EIO));
 	return -1;
+}
+
+size_t fl_terminal_width(void)
+{
+	enum { USUAL = 80 };
+	const char *said = getenv("COLUMNS");
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return said && atoi(said) > 0 ? (size_t)atoi(said) : USUAL;
 }
 
 /* ---- help ---------------------------------------------------------------------------- */

@@ -70,6 +70,12 @@ int fl_args_directory(const struct fl_cmd *, int argc, char **argv, const char *
 		      void *wish);
 /* 0, or -1 and a line printed when something of the output got lost. */
 int fl_flush_output(void);
+/* Columns of the terminal that standard output is; 0: it is none. */
+size_t fl_terminal_width(void);
+#define FL_DEMANGLE_OPTION \
+	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)" }
+/* What --demangle says. 0, or -1 and a line printed. */
+int fl_demangle_take(enum fl_demangle *, const char *how);
 void fl_print_help(FILE *, const struct fl_cmd *);
 void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */
@@ -95,7 +101,7 @@ int fl_selection_ready(struct fl_selection *);
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {
 	const char *path;		/* of its module */
-	const char *names[3];		/* NULL: as many as there are */
+	const char *names[4];		/* NULL: as many as there are */
 	uint64_t function, site;	/* ELF addresses */
 };
 /* Is it wanted? Notes which patterns matched something. */
@@ -123,6 +129,7 @@ struct fl_roster {
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */
 	char **plain;			/* without parameters; NULL: same as name */
+	char **simple;			/* without template arguments, too; the same */
 	uint32_t n, room;
 	uint32_t *buckets;		/* hash of (path, address): index + 1 */
 	uint32_t n_buckets;
@@ -202,6 +209,7 @@ struct fl_session_options {
 	bool again;			/* an earlier run has told of its sites */
 	bool quiet;			/* no progress on a terminal */
 	bool raw;			/* times as measured, with what probes took */
+	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
 };
 
@@ -328,9 +336,11 @@ void fl_session_tell(struct fl_session *);
  * the exit status it calls for. */
 int fl_session_finish(struct fl_session *);
 void fl_session_close(struct fl_session *);
-/* The result of analysis `name` as a sheet. */
+/* What its functions are shown as; NULL: no memory. */
+struct fl_names *fl_session_names(const struct fl_session *);
+/* The result of analysis `name` as a sheet, for the terminal. */
 struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
-				 const char **names);
+				 const struct fl_names *);
 /* `flick count` and `flick latency`: options of both, run, print. */
 int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));

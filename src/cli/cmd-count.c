@@ -1,13 +1,11 @@
 /*
  * cmd-count.c - flick count: how often functions are called, as funccount says it.
  */
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 static void print(struct fl_session *s)
 {
-	const char **names = calloc(s->roster.n + 1, sizeof(*names));
+	struct fl_names *names = fl_session_names(s);
 	struct fl_sheet sheet;
 
 	if (!names)
@@ -15,7 +13,7 @@ static void print(struct fl_session *s)
 	sheet = fl_session_sheet(s, "counts", names);
 	fl_sheet_sort(&sheet, "calls");
 	fl_text_counts(stdout, &sheet);
-	free(names);
+	fl_names_free(names);
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,

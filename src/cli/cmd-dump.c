@@ -9,13 +9,15 @@
 static const struct fl_option options[] = {
 	{ 0, "format", "FORMAT", "which of those below (folded)" },
 	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
+	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { FORMAT, OUTPUT };
+enum { FORMAT, OUTPUT, DEMANGLE };
 
 struct wish {
 	const char *dir, *output;
 	const struct fl_dumper *dumper;
+	enum fl_demangle demangle;
 };
 
 static const struct fl_dumper *find_dumper(const char *name)
@@ -40,6 +42,8 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 {
 	struct wish *w = wish;
 
+	if (o - options == DEMANGLE)
+		return fl_demangle_take(&w->demangle, value);
 	if (o - options == OUTPUT) {
 		w->output = value;
 		return 0;
@@ -141,7 +145,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (fl_store_open(&store, w.dir, why) || fl_store_account(store, &kept, why)) {
+	if (fl_store_open(&store, w.dir, why) || fl_store_account(store, &kept, why) ||
+	    fl_store_demangle(store, w.demangle, why)) {
 		fl_say("%s", why);
 		fl_store_close(store);
 		return FL_EXIT_FAILED;

@@ -1,13 +1,11 @@
 /*
  * cmd-latency.c - flick latency: a histogram a function, as funclatency draws it.
  */
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 static void print(struct fl_session *s)
 {
-	const char **names = calloc(s->roster.n + 1, sizeof(*names));
+	struct fl_names *names = fl_session_names(s);
 	struct fl_sheet spread, latency;
 
 	if (!names)
@@ -15,7 +13,7 @@ static void print(struct fl_session *s)
 	spread = fl_session_sheet(s, "spread", names);
 	latency = fl_session_sheet(s, "latency", names);
 	fl_text_spread(stdout, &spread, &latency);
-	free(names);
+	fl_names_free(names);
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,

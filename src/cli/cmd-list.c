@@ -12,7 +12,24 @@
 static const struct fl_option options[] = {
 	{ 0, "json", NULL, "an object a line" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
+	FL_DEMANGLE_OPTION,
 	{ 0 }
+};
+enum { JSON, MATCH, DEMANGLE };
+
+/* A site that was chosen. */
+struct row {
+	uint64_t at;			/* ELF address */
+	int refusal;
+	uint32_t function;		/* index */
+	uint8_t len, kind, provider, tactic;
+};
+
+/* Neighbours are of one function, mostly; one may have several indices. */
+struct functions {
+	const char **full, **linkage;	/* of the symbols, or kept until the end */
+	uint64_t last;			/* ELF address */
+	uint32_t n, room;
 };
 
 struct listing {
@@ -21,66 +38,149 @@ struct listing {
 	struct fl_symbols *symbols;
 	const char *path;
 	bool json;
+	enum fl_demangle demangle;
+	struct row *rows;
+	size_t n, room;
+	struct functions functions;
+	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
 };
 
-static void print_site(struct listing *l, const struct fl_site *site, const char *function)
+/* ---- gathering: names are shown when all are known --------------------------------- */
+
+/* One more behind `n`; false when there is no memory. */
+static bool grow(struct listing *l)
 {
-	const char *provider = fl_providers[site->provider]->name;
-	const char *kind = fl_kind_names[site->kind];
-	uint64_t at = site->at - l->survey.module.bias;
+	size_t room = l->room ? 2 * l->room : 1024;
+	struct row *grown = l->n < l->room ? l->rows : realloc(l->rows, room * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	l->room = l->n < l->room ? l->room : room;
+	l->rows = grown;
+	return true;
+}
+
+static bool grow_functions(struct functions *f)
+{
+	uint32_t room = f->room ? 2 * f->room : 256;
+	const char **grown;
+
+	if (f->n < f->room)
+		return true;
+	grown = realloc(f->full, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	f->full = grown;
+	grown = realloc(f->linkage, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	f->linkage = grown;
+	f->room = room;
+	return true;
+}
+
+static int take_row(struct listing *l, const struct fl_site *site,
+		    const struct fl_symbol *symbol, uint64_t function)
+{
+	struct functions *f = &l->functions;
 	struct fl_patch p;
 	int err = fl_survey_plan(site, &p);
-	const char *tactic = err ? "-" : fl_tactic_names[p.tactic];
-	unsigned len = err ? site->room : p.len;
 
 	*(err ? &l->refused : &l->usable) += 1;
-
-	if (!l->json) {
-		printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", at, len, provider, kind,
-		       tactic);
-		fl_print_plain(stdout, function);
-		if (err)
-			printf("  no: %s", fl_reason(err));
-		putchar('\n');
-		return;
+	if (!grow(l) || !grow_functions(f))
+		return -ENOMEM;
+	if (!f->n || f->last != function) {
+		f->full[f->n] = symbol->name;
+		f->linkage[f->n++] = symbol->linkage;
+		f->last = function;
 	}
-	printf("{\"address\": %" PRIu64 ", \"size\": %u, \"provider\": \"%s\", "
-	       "\"kind\": \"%s\", \"function\": ", at, len, provider, kind);
-	fl_json_string(stdout, function);
-	if (err)
-		printf(", \"tactic\": null, \"reason\": \"%s\"}\n", fl_reason(err));
-	else
-		printf(", \"tactic\": \"%s\", \"reason\": null}\n", tactic);
+	l->rows[l->n++] = (struct row){
+		.at = site->at - l->survey.module.bias, .refusal = err, .function = f->n - 1,
+		.len = err ? site->room : p.len, .kind = site->kind,
+		.provider = site->provider, .tactic = err ? 0 : p.tactic,
+	};
+	return 0;
 }
 
 static bool is_chosen(struct listing *l, const struct fl_site *site,
-		      const struct fl_symbol *symbol, const char *plain)
+		      const struct fl_symbol *symbol, uint64_t function)
 {
+	char *plain = fl_symbols_plain(symbol->linkage);
+	char *simple = plain ? fl_name_simple(symbol->name) : NULL;
 	struct fl_candidate c = {
-		.path = l->path, .names = { symbol->name, symbol->linkage, plain },
-		.function = site->function - l->survey.module.bias,
-		.site = site->at - l->survey.module.bias,
+		.path = l->path, .names = { symbol->name, symbol->linkage, plain, simple },
+		.function = function, .site = site->at - l->survey.module.bias,
 	};
+	bool is = fl_selection_wants(l->selection, &c);
 
-	return fl_selection_wants(l->selection, &c);
+	free(simple);
+	free(plain);
+	return is;
 }
 
-static int list_site(void *arg, const struct fl_site *site)
+/* Kept as long as the process, as what it names is. */
+static const char *name_by_address(uint64_t at)
+{
+	char *name;
+
+	return asprintf(&name, "0x%" PRIx64, at) < 0 ? "?" : name;
+}
+
+static int take_site(void *arg, const struct fl_site *site)
 {
 	struct listing *l = arg;
 	uint64_t at = site->function - l->survey.module.bias;
 	struct fl_symbol symbol;
-	char unnamed[32], *plain;
 
-	snprintf(unnamed, sizeof(unnamed), "0x%" PRIx64, at);
 	if (!fl_symbols_find(l->symbols, l->path, at, &symbol))
-		symbol = (struct fl_symbol){ .name = unnamed, .linkage = unnamed };
-	plain = fl_symbols_plain(symbol.linkage);
-	if (is_chosen(l, site, &symbol, plain))
-		print_site(l, site, symbol.name);
-	free(plain);
-	return 0;
+		symbol.name = symbol.linkage = name_by_address(at);
+	return is_chosen(l, site, &symbol, at) ? take_row(l, site, &symbol, at) : 0;
+}
+
+/* ---- printing ------------------------------------------------------------------------ */
+
+static void print_json(const struct row *r, const char *function)
+{
+	printf("{\"address\": %" PRIu64 ", \"size\": %u, \"provider\": \"%s\", "
+	       "\"kind\": \"%s\", \"function\": ", r->at, r->len,
+	       fl_providers[r->provider]->name, fl_kind_names[r->kind]);
+	fl_json_string(stdout, function);
+	if (r->refusal)
+		printf(", \"tactic\": null, \"reason\": \"%s\"}\n", fl_reason(r->refusal));
+	else
+		printf(", \"tactic\": \"%s\", \"reason\": null}\n",
+		       fl_tactic_names[r->tactic]);
+}
+
+/* A reason behind it is not cut. */
+static void print_line(const struct row *r, const char *function, size_t width)
+{
+	int used = printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", r->at, r->len,
+			  fl_providers[r->provider]->name, fl_kind_names[r->kind],
+			  r->refusal ? "-" : fl_tactic_names[r->tactic]);
+
+	fl_print_cut(stdout, function, width > (size_t)used ? width - (size_t)used : width);
+	if (r->refusal)
+		printf("  no: %s", fl_reason(r->refusal));
+	putchar('\n');
+}
+
+static int print_rows(const struct listing *l)
+{
+	const struct functions *f = &l->functions;
+	struct fl_names *names = fl_names_make(f->full, f->linkage, f->n, l->demangle);
+
+	for (size_t i = 0; names && i < l->n; i++) {
+		const char *function = fl_names_shown(names)[l->rows[i].function];
+
+		if (l->json)
+			print_json(&l->rows[i], function);
+		else
+			print_line(&l->rows[i], function, l->width);
+	}
+	fl_names_free(names);
+	return names ? 0 : -ENOMEM;
 }
 
 /* The last line: patterns choose sites; a call without a name may be any's. */
@@ -118,7 +218,9 @@ static int list(struct listing *l)
 	int err = fl_symbols_open(&l->symbols);
 
 	if (!err)
-		err = fl_survey(l->path, &l->survey, list_site, l);
+		err = fl_survey(l->path, &l->survey, take_site, l);
+	if (!err)
+		err = print_rows(l);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
 	fl_symbols_close(l->symbols);
@@ -132,9 +234,13 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 
 	do {
 		while ((o = fl_args_next(a, &failed))) {
-			if (o == &options[0])
+			if (o == &options[JSON])
 				l->json = true;
-			else if (fl_selection_match_name(l->selection, a->value))
+			else if (o == &options[DEMANGLE] &&
+				 fl_demangle_take(&l->demangle, a->value))
+				return -1;
+			else if (o == &options[MATCH] &&
+				 fl_selection_match_name(l->selection, a->value))
 				return -1;
 		}
 		if (failed)
@@ -155,13 +261,17 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	struct listing l = { .selection = fl_selection_new() };
+	struct listing l = { .selection = fl_selection_new(),
+			     .width = fl_terminal_width() };
 	int status = FL_EXIT_USAGE;
 
 	(void)account;
 	if (l.selection && !parse(cmd, &a, &l))
 		status = list(&l);
 	fl_selection_free(l.selection);
+	free(l.functions.full);
+	free(l.functions.linkage);
+	free(l.rows);
 	return status;
 }
 

@@ -12,14 +12,16 @@ static const struct fl_option options[] = {
 	{ 'n', "lines", "N", "show the first N rows" },
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "which of those below (text)" },
+	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { ANALYSIS, SORT, LINES, DIFF, FORMAT };
+enum { ANALYSIS, SORT, LINES, DIFF, FORMAT, DEMANGLE };
 
 struct wish {
 	const char *dir, *before, *sort, *analysis;
 	const struct fl_exporter *exporter;
 	uint64_t lines;
+	enum fl_demangle demangle;
 };
 
 /* What the numbers of a result are of. */
@@ -67,6 +69,8 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 	case DIFF:
 		w->before = value;
 		return 0;
+	case DEMANGLE:
+		return fl_demangle_take(&w->demangle, value);
 	default:
 		w->exporter = find_exporter(value);
 		return w->exporter ? 0 : -1;
@@ -157,11 +161,13 @@ static void find_basis(struct source *from, const char *analysis)
 }
 
 /* The first result, if none is wished for, or of what is compared the same. */
-static int load(struct source *from, const char *dir, const char **analysis)
+static int load(struct source *from, const char *dir, struct wish *w)
 {
+	const char **analysis = &w->analysis;
 	char why[FL_WHY] = "";
 
-	if (fl_store_open(&from->store, dir, why)) {
+	if (fl_store_open(&from->store, dir, why) ||
+	    fl_store_demangle(from->store, w->demangle, why)) {
 		fl_say("%s", why);
 		return -1;
 	}
@@ -176,6 +182,7 @@ static int load(struct source *from, const char *dir, const char **analysis)
 	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
+	from->sheet.full = fl_store_full_names(from->store);
 	find_basis(from, *analysis);
 	return 0;
 }
@@ -190,6 +197,7 @@ static void unload(struct source *from)
 static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 {
 	sheet->self_ns = fl_sheet_sum(sheet->result, "self_ns");
+	sheet->width = fl_terminal_width();
 	if (w->lines && sheet->result->n_rows > w->lines)
 		sheet->result->n_rows = w->lines;
 	w->exporter->write(stdout, sheet);
@@ -351,8 +359,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (!load(&from, w.dir, &w.analysis) &&
-	    (!w.before || !load(&before, w.before, &w.analysis)))
+	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	if (status == FL_EXIT_WELL)
 		*account = from.account;

@@ -54,6 +54,8 @@ static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site
 		c.names[n++] = s->roster.functions[f].linkage;
 	if (s->roster.plain[f])
 		c.names[n++] = s->roster.plain[f];
+	if (s->roster.simple[f])
+		c.names[n++] = s->roster.simple[f];
 	if (!fl_selection_wants(s->o->selection, &c))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);
@@ -105,7 +107,7 @@ static const char *nearest_function(struct fl_session *s, const char *pattern)
 	if (!names)
 		return NULL;
 	for (uint32_t i = 0; i < s->roster.n; i++)
-		names[i] = s->roster.plain[i] ? s->roster.plain[i] :
+		names[i] = s->roster.simple[i] ? s->roster.simple[i] :
 			   s->roster.functions[i].name;
 	near = fl_nearest(mark ? mark + 1 : pattern, names, s->roster.n);
 	free(names);

@@ -16,6 +16,7 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
 	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
 	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
+	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
 
@@ -52,6 +53,8 @@ static int take(const struct fl_option *option, const char *value,
 		o->seconds = (double)seconds;
 	else if (strstr(option->name, "cpu"))
 		return fl_cpus_take(o, option, value);
+	else if (!strcmp(option->name, "demangle"))
+		return fl_demangle_take(&o->demangle, value);
 	else if (*option->name == 't')
 		return fl_launch_take_text(o, value);
 	else if (*option->name == 'w')

@@ -72,7 +72,7 @@ static int grow(struct fl_roster *r)
 {
 	uint32_t room = r->room ? r->room * 2 : 256;
 	struct fl_function *functions = realloc(r->functions, room * sizeof(*functions));
-	char **plain;
+	char **plain, **simple;
 	uint32_t *buckets;
 
 	if (!functions)
@@ -82,6 +82,10 @@ static int grow(struct fl_roster *r)
 	if (!plain)
 		return -ENOMEM;
 	r->plain = plain;
+	simple = realloc(r->simple, room * sizeof(*simple));
+	if (!simple)
+		return -ENOMEM;
+	r->simple = simple;
 	buckets = calloc(room * 2, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
@@ -137,6 +141,7 @@ static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t 
 		return -ENOMEM;
 	r->functions[r->n] = describe(r, path, module, at);
 	r->plain[r->n] = fl_symbols_plain(r->functions[r->n].linkage);
+	r->simple[r->n] = r->plain[r->n] ? fl_name_simple(r->functions[r->n].name) : NULL;
 	put_bucket(r, hash, r->n);
 	*index = r->n++;
 	return 0;
@@ -244,9 +249,12 @@ void fl_roster_lines(struct fl_roster *r, const unsigned char *of)
 
 void fl_roster_close(struct fl_roster *r)
 {
-	for (uint32_t i = 0; i < r->n; i++)
+	for (uint32_t i = 0; i < r->n; i++) {
 		free(r->plain[i]);
+		free(r->simple[i]);
+	}
 	free(r->plain);
+	free(r->simple);
 	free(r->functions);
 	free(r->buckets);
 	free(r->function_of);

@@ -107,12 +107,22 @@ int fl_selection_ready(struct fl_selection *s)
 	return err;
 }
 
+/* As it is printed: `f[abi:cxx11](int*)` is no glob to whoever copies it. */
+static bool is_name_itself(const struct pattern *p, const char *path, const char *name)
+{
+	return p->glob.function && !strcmp(p->glob.function, name) &&
+	       (!p->glob.module ||
+		fl_glob(p->glob.module, p->glob.module_len, fl_base_name(path)));
+}
+
 static bool takes_name(const struct fl_selection *s, const struct pattern *p,
 		       const char *path, const char *name, uint64_t at)
 {
-	if (!fl_pattern_takes(&p->glob, path, name, at))
-		return false;
-	return s->by == FL_BY_GLOB || !regexec(&p->regex, name, 0, NULL, 0);
+	bool takes = fl_pattern_takes(&p->glob, path, name, at);
+
+	if (s->by == FL_BY_REGEX)
+		return takes && !regexec(&p->regex, name, 0, NULL, 0);
+	return takes || is_name_itself(p, path, name);
 }
 
 static bool takes(const struct fl_selection *s, const struct pattern *p,

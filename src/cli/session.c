@@ -574,14 +574,29 @@ static void make_results(struct fl_session *s)
 	}
 }
 
-struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
-				 const char **names)
+struct fl_names *fl_session_names(const struct fl_session *s)
 {
-	struct fl_sheet sheet = { .functions = names, .n_functions = s->roster.n,
+	const struct fl_roster *r = &s->roster;
+	const char **full = calloc(2 * (r->n + 1), sizeof(*full)), **linkage = full + r->n;
+	struct fl_names *names = NULL;
+
+	for (uint32_t i = 0; full && i < r->n; i++) {
+		full[i] = r->functions[i].name;
+		linkage[i] = r->functions[i].linkage;
+	}
+	if (full)
+		names = fl_names_make(full, linkage, r->n, s->o->demangle);
+	free(full);
+	return names;
+}
+
+struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
+				 const struct fl_names *names)
+{
+	struct fl_sheet sheet = { .functions = fl_names_shown(names),
+				  .n_functions = s->roster.n, .width = fl_terminal_width(),
 				  .sampled = s->view.sampled };
 
-	for (uint32_t i = 0; i < s->roster.n; i++)
-		names[i] = s->roster.functions[i].name;
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		if (!strcmp(s->o->analyses[i].name, name))
 			sheet.result = &s->results[i];

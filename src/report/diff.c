@@ -16,7 +16,8 @@ enum { BEFORE, AFTER };
 struct entry {
 	uint32_t parent;		/* 1 + index; 0: none, or no tree */
 	uint32_t next;			/* 1 + index, in its bucket */
-	char *name;
+	char *name;			/* by which it is matched */
+	char *shown;			/* NULL: the same */
 	bool seen[2];
 	uint64_t value[2][MAX_KEYS];
 };
@@ -106,6 +107,15 @@ static char *name_of(const struct fl_sheet *s, const uint64_t *row)
 	return f && !fclose(f) ? text : NULL;
 }
 
+/* The same with full names, which simple ones of two recordings need not agree on. */
+static char *key_of(const struct fl_sheet *s, const uint64_t *row)
+{
+	struct fl_sheet full = *s;
+
+	full.functions = s->full ? s->full : s->functions;
+	return name_of(&full, row);
+}
+
 static bool adds_up(const char *key)
 {
 	static const char *const keys[] = { "calls", "total_ns", "self_ns", "unknown",
@@ -144,11 +154,13 @@ static int add_sheet(struct fl_diff *d, const struct fl_sheet *s, int side)
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 		uint32_t depth = s->depth ? s->depth[i] : 0, e = 0;
-		char *name = name_of(s, row);
+		char *name = key_of(s, row);
 
 		if (name)
 			e = entry_of(d, s->depth ? at[depth] : 0, name);
 		err = e ? 0 : -1;
+		if (e && s->full && !d->entries[e - 1].shown)
+			d->entries[e - 1].shown = name_of(s, row);
 		if (e) {
 			at[depth + 1] = e;
 			add_row(d, &d->entries[e - 1], s, row, side);
@@ -224,7 +236,7 @@ static int make_rows(struct fl_diff *d)
 			*cell++ = e->seen[AFTER] ? e->value[AFTER][k] : FLICK_NONE;
 			*cell++ = change_of(e, k);
 		}
-		*cell++ = (uintptr_t)e->name;
+		*cell++ = (uintptr_t)(e->shown ? e->shown : e->name);
 		if (d->is_tree) {
 			*cell++ = i;
 			*cell++ = e->parent ? e->parent - 1 : FLICK_NONE;
@@ -276,8 +288,10 @@ void fl_diff_free(struct fl_diff *d)
 {
 	if (!d)
 		return;
-	for (uint32_t i = 0; i < d->n; i++)
+	for (uint32_t i = 0; i < d->n; i++) {
 		free(d->entries[i].name);
+		free(d->entries[i].shown);
+	}
 	free(d->entries);
 	free(d->buckets);
 	fl_sheet_free(&d->sheet);

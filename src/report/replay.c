@@ -14,8 +14,10 @@
 static const char *name_of(const void *owner, uint32_t function)
 {
 	const struct fl_store *s = owner;
+	const char *const *names = s->names ? fl_names_shown(s->names) :
+				   (const char *const *)s->functions;
 
-	return function < s->n_functions ? s->functions[function] : NULL;
+	return function < s->n_functions ? names[function] : NULL;
 }
 
 #define FRAMED 1	/* providers, as far as they matter here; 0: may be inlined */

@@ -31,6 +31,21 @@ const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 char *fl_symbols_plain(const char *linkage);
 void fl_symbols_close(struct fl_symbols *);
 
+/* ---- names as they are shown (names.c) ------------------------------------- */
+
+enum fl_demangle { FL_DEMANGLE_SIMPLE, FL_DEMANGLE_FULL, FL_DEMANGLE_NO };
+/* A demangled name without template arguments, parameters and what is returned:
+ * `std::map::operator[]`; as it is where it is none. NULL: no memory; free it. */
+char *fl_name_simple(const char *name);
+/* What `n` functions are shown as, in their order: simple names, but full ones where
+ * simple ones of different functions would be equal. NULL: no memory. The strings that
+ * are given stay the caller's and must stay there. */
+struct fl_names;
+struct fl_names *fl_names_make(const char *const *full, const char *const *linkage, size_t n,
+			       enum fl_demangle how);
+const char *const *fl_names_shown(const struct fl_names *);
+void fl_names_free(struct fl_names *);	/* NULL is fine */
+
 /* ---- store: the directory flick.data -------------------------------------- */
 
 #define FL_STORE_VERSION 2
@@ -108,7 +123,12 @@ bool fl_store_has(struct fl_store *, const char *result);
  * columns and texts live until the store is closed. 0 or -1 with `why` filled. */
 int fl_store_load(struct fl_store *, const char *name, struct flick_rows *,
 		  char why[FL_WHY]);
+/* What its functions are shown as from now on: until then in full. 0 or -1 with `why`
+ * filled. */
+int fl_store_demangle(struct fl_store *, enum fl_demangle how, char why[FL_WHY]);
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
+/* In full: names by which functions are told apart, also those of two recordings. */
+const char *const *fl_store_full_names(struct fl_store *);
 /* What the analyses need of the recording, to run on its trace. 0 or -1 with
  * `why` filled; lives until the store is closed. */
 int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
@@ -177,6 +197,7 @@ enum { FL_COL_CHANGE = 64, FL_COL_CHANGE_NS };
 struct fl_sheet {
 	struct flick_rows *result;
 	const char *const *functions;	/* index: function cells */
+	const char *const *full;	/* what tells these apart; NULL: themselves */
 	size_t n_functions;
 	const char *name;		/* of a result of flick's own; else NULL */
 	bool sampled, estimated;	/* what its calls are, then */
@@ -184,6 +205,8 @@ struct fl_sheet {
 	uint64_t self_ns;		/* of all rows, also of those that are left out; 0:
 					 * not known, or no such column */
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
+	size_t width;			/* of the terminal, which names are cut to; 0: they
+					 * are not */
 };
 
 struct fl_exporter {
@@ -214,6 +237,9 @@ void fl_diff_free(struct fl_diff *);
  * would obey, or that turns text around, but its bytes as \xNN. How many columns that
  * takes; only that where there is no file. */
 size_t fl_print_plain(FILE *, const char *text);
+/* The same, cut to so many columns, of which the last three say so; 0: not cut. A name
+ * always has some columns, however few the line has left. */
+size_t fl_print_cut(FILE *, const char *text, size_t columns);
 /* A string of JSON, with its quotes. */
 void fl_json_string(FILE *, const char *text);
 /* A time as uftrace prints it, ten characters wide: "  1.204 us". */

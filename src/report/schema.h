@@ -21,7 +21,9 @@ struct fl_store {
 	int lock;			/* the directory, while it is recorded into; or -1 */
 	uint64_t steps, most_steps;	/* that reading took, that it may take */
 	char **functions;		/* names, once loaded */
-	size_t n_functions;
+	char **linkages;		/* what the linker calls them */
+	size_t n_functions, n_linkages;
+	struct fl_names *names;		/* what they are shown as; NULL: in full */
 	char **results;			/* likewise */
 	size_t n_results;
 	void **owned;			/* what loaded results point to */

@@ -67,18 +67,21 @@ static bool add_text(char ***texts, size_t *n, const char *text)
 static int load_functions(struct fl_store *s, char why[FL_WHY])
 {
 	struct fl_query q;
+	size_t n_linkages = 0;
 	bool fits = true;
 
 	if (fl_query_check_table(s, "functions", why))
 		return -1;
-	fl_query_open(&q, s, "SELECT id, name FROM functions ORDER BY id");
+	fl_query_open(&q, s, "SELECT id, name, linkage FROM functions ORDER BY id");
 	while (fits && fl_query_row(&q)) {
 		int64_t id = (int64_t)s->n_functions;
 
 		fl_query_number(&q, 0, id, id);
-		fits = id < UINT32_MAX && add_text(&s->functions, &s->n_functions,
-						   fl_query_text(&q, 1));
+		fits = id < UINT32_MAX &&
+		       add_text(&s->linkages, &n_linkages, fl_query_text(&q, 2)) &&
+		       add_text(&s->functions, &s->n_functions, fl_query_text(&q, 1));
 	}
+	s->n_linkages = n_linkages;
 	if (fl_query_close(&q))
 		return fl_store_damaged(s, why);
 	return fits ? 0 : fl_store_fail(s, why, "out of memory");
@@ -106,7 +109,20 @@ static int load_results(struct fl_store *s, char why[FL_WHY])
 const char *const *fl_store_functions(struct fl_store *s, size_t *n)
 {
 	*n = s->n_functions;
+	return s->names ? fl_names_shown(s->names) : fl_store_full_names(s);
+}
+
+const char *const *fl_store_full_names(struct fl_store *s)
+{
 	return (const char *const *)s->functions;
+}
+
+int fl_store_demangle(struct fl_store *s, enum fl_demangle how, char why[FL_WHY])
+{
+	fl_names_free(s->names);
+	s->names = fl_names_make(fl_store_full_names(s), (const char *const *)s->linkages,
+				 s->n_functions, how);
+	return s->names ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
 /* There is no results file: what is there instead? */
@@ -351,7 +367,9 @@ void fl_store_close(struct fl_store *s)
 	}
 	if (s->lock >= 0)
 		close(s->lock);
+	fl_names_free(s->names);
 	free_texts(s->functions, s->n_functions);
+	free_texts(s->linkages, s->n_linkages);
 	free_texts(s->results, s->n_results);
 	for (size_t i = 0; i < s->n_owned; i++)
 		free(s->owned[i]);

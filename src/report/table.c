@@ -319,3 +319,25 @@ size_t fl_print_plain(FILE *to, const char *text)
 		text += fl_print_character(to, text, &columns);
 	return columns;
 }
+
+size_t fl_print_cut(FILE *to, const char *text, size_t most)
+{
+	enum { LEAST = 16, DOTS = 3 };
+	size_t columns = 0;
+
+	most = most && most < LEAST ? LEAST : most;
+	if (!most || fl_print_plain(NULL, text) <= most)
+		return fl_print_plain(to, text);
+	for (size_t next = 0; *text; columns = next) {
+		size_t n = fl_print_character(NULL, text, &next);
+
+		if (next > most - DOTS)
+			break;
+		next = columns;
+		fl_print_character(to, text, &next);
+		text += n;
+	}
+	if (to)
+		fputs("...", to);
+	return columns + DOTS;
+}

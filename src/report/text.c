@@ -158,6 +158,7 @@ struct layout {
 		bool is_share;		/* of the sheet's self_ns, in percent */
 	} shown[MAX_SHOWN];
 	size_t n;
+	size_t left;			/* columns for the last one, a text; 0: any */
 	int calls, counted;		/* columns of a latency's samples; -1: none */
 };
 
@@ -235,6 +236,16 @@ static void lay_ranks(struct layout *l)
 				lay_column(l, c);
 }
 
+/* What a line of the terminal leaves for the last column: at least one. */
+static size_t columns_left(const struct layout *l)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		used += 2 + (size_t)l->shown[i].width;
+	return !l->sheet->width ? 0 : l->sheet->width > used ? l->sheet->width - used : 1;
+}
+
 static void lay_out(struct layout *l, const struct fl_sheet *s)
 {
 	const struct flick_rows *r = s->result;
@@ -249,11 +260,13 @@ static void lay_out(struct layout *l, const struct fl_sheet *s)
 		lay_ranks(l);
 	if (l->n && rank_of(r, l->shown[l->n - 1].column) == 2)
 		l->shown[l->n - 1].width = 0;
+	l->left = columns_left(l);
 }
 
-static void print_padded(FILE *to, const char *text, int width)
+/* Cut to `most` columns, 0: not at all; then as wide as `width`. */
+static void print_padded(FILE *to, const char *text, int width, size_t most)
 {
-	size_t n = fl_print_plain(to, text);
+	size_t n = fl_print_cut(to, text, most);
 
 	if (n < (size_t)width)
 		fprintf(to, "%*s", width - (int)n, "");
@@ -263,13 +276,16 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		       const char *text)
 {
 	uint32_t depth = l->sheet->depth ? l->sheet->depth[row] : 0;
+	size_t left = i + 1 == l->n ? l->left : l->sheet->width ? (size_t)l->shown[i].width : 0;
+	size_t indent = 2 * (size_t)depth;
 
 	fputs("  ", to);
 	if (depth > MAX_INDENT)
-		fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
+		indent = (size_t)fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
-		fprintf(to, "%*s", 2 * (int)depth, "");
-	print_padded(to, text, l->shown[i].width);
+		fprintf(to, "%*s", (int)indent, "");
+	print_padded(to, text, l->shown[i].width,
+		     left > indent ? left - indent : left != 0);
 }
 
 static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
@@ -362,20 +378,23 @@ const struct fl_exporter fl_exporter_text = {
 
 void fl_text_counts(FILE *to, const struct fl_sheet *s)
 {
+	enum { NAME = 36, NUMBER = 9 };		/* columns */
 	const struct flick_rows *r = s->result;
 	int calls = fl_sheet_column(r, "calls");
 
-	fprintf(to, "%-36s %8s\n", "FUNC", "COUNT");
+	fprintf(to, "%-*s %8s\n", NAME, "FUNC", "COUNT");
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		print_padded(to, fl_sheet_function(s, row[0]), 36);
+		print_padded(to, fl_sheet_function(s, row[0]), NAME,
+			     s->width ? s->width > NUMBER ? s->width - NUMBER : 1 : 0);
 		fprintf(to, " %8llu\n", (unsigned long long)row[calls]);
 	}
 }
 
 /* ---- flick latency: one histogram a function ------------------------------------- */
 
+#define FUNCTION "\nFunction = "
 #define STARS 40
 #define BUCKETS 64			/* of spread: [0, 1), [1, 2), [2, 4), ... */
 
@@ -458,8 +477,10 @@ void fl_text_spread(FILE *to, const struct fl_sheet *spread,
 	for (size_t i = 0; i < r->n_rows;) {
 		uint64_t function = r->cells[i * r->n_columns];
 
-		fputs("\nFunction = ", to);
-		fl_print_plain(to, fl_sheet_function(spread, function));
+		fputs(FUNCTION, to);
+		fl_print_cut(to, fl_sheet_function(spread, function),
+			     spread->width > strlen(FUNCTION) ?
+			     spread->width - strlen(FUNCTION) + 1 : spread->width);
 		fputc('\n', to);
 		i += gather(r, i, n);
 		print_buckets(to, n);

@@ -1,6 +1,6 @@
 /*
  * fuzz/text - what people and files say in words: name patterns, globs, names to be
- * demangled, names to be printed.
+ * demangled, made simple, cut and printed.
  *
  * timeout: 600
  */
@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static FILE *to;
-	char *text, *half, *plain;
+	char *text, *half, *plain, *simple;
 	struct fl_pattern p;
 
 	if (n > 1 << 12)
@@ -30,7 +30,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (plain && strlen(plain) > 16 << 10)
 		abort();
 	free(plain);
+	simple = fl_name_simple(text);
+	if (!simple || strlen(simple) > strlen(text))
+		abort();
+	free(simple);
 	fl_print_plain(to, text);
+	if (n && fl_print_cut(to, text, data[0]) > (data[0] > 16 ? data[0] : 16) && data[0])
+		abort();
 	fl_json_string(to, text);
 	free(text);
 	return 0;

@@ -35,6 +35,10 @@ static const struct glob_case globs[] = {
 	{ "[a-]", "-", true },		{ "[-a]", "-", true },
 	{ "*[0-9]", "fn12", true },	{ "*[0-9]", "fn12x", false },
 	{ "[z-a]", "m", false },	{ "std::*", "std::sort", true },
+	{ "a::operator[]", "a::operator[]", true }, { "operator[]", "operator]", false },
+	{ "operator new[][a-c]", "operator new[]b", true },
+	{ "operator delete[]*[)]", "operator delete[](int)", true },
+	{ "operator[a]", "operatora", true }, { "[]]operator[]", "]operator[]", true },
 };
 
 static void a_glob_takes_what_it_says(void **state)
