@@ -5,7 +5,8 @@
 #	make check	every test; ends with `N passed, N failed, N skipped`
 #	make torture	the long runs of the tests that try to break flick
 #	make fuzz	feed what parses foreign input until stopped, or FUZZ_SECONDS
-#	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN)
+#	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN,
+#			MUTANTS_FOR=SECONDS: go on with the next run)
 #	make real	real programs, fetched from Debian and rebuilt
 #	make bench	measure, print the table, write bench/results.json
 #	make install	to PREFIX (/usr/local), below DESTDIR; uninstall takes it away
