@@ -457,11 +457,12 @@ static uint64_t half_filled(const struct fl_reader *r, const struct life *l,
 static void take_half(struct fl_reader *r, struct life *l)
 {
 	struct fl_slot *s = l->slot;
-	uint64_t filled = load_acquire(&s->filled);	/* (B) pairs with (A) in ring.c */
-	uint64_t ptr = load_acquire(&s->ptr);		/* (F) pairs with (E) in ring.c */
 	uint64_t data = r->slots_at + l->number * r->slot_bytes + FL_SLOT_HEADER_BYTES;
-	uint64_t upto;
+	uint64_t filled, ptr, upto;
 
+	filled = load_acquire(&s->filled);		/* (B) pairs with (A) in ring.c */
+	FL_POINT("drain.looked");
+	ptr = load_acquire(&s->ptr);			/* (F) pairs with (E) in ring.c */
 	if (!take_chunks(r, l, filled))
 		return;
 	upto = half_filled(r, l, ptr - load_relaxed(&s->data) + data);

@@ -14,10 +14,8 @@
 
 #include <cmocka.h>
 
-#include "channel-rig.h"
+#include "channel-half.h"
 #include "os/os.h"
-
-#define RECORDS(bytes) ((bytes) / sizeof(struct flick_record))
 
 /* ---- the region ------------------------------------------------------------ */
 
@@ -108,138 +106,6 @@ static void region_beyond_the_file_size_limit_is_an_error(void **state)
 	err = fl_shm_create(&o, &m, &fd);
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(err, -EFBIG);
-}
-
-/* ---- the half-filled chunk --------------------------------------------------- */
-
-#define AT 0x700000000000ull		/* where a target might have its ring */
-#define C 4096ull			/* chunk bytes of the smallest ring */
-
-/* What a thread may leave behind at any instant, n chunks in the ring: `filled`,
- * and `ptr` so many bytes behind the start of a chunk. A ring of four has grown:
- * chunks 0, 1, 4, 5 lie in the slot, 2, 3 in the pool. */
-static const struct half {
-	uint64_t n, filled, chunk, bytes, expect;	/* of chunk `filled` */
-} halves[] = {
-	{ 2, 0, 0, 0, 0 },		/* fresh */
-	{ 2, 0, 0, 16, 16 },
-	{ 2, 0, 0, C - 16, C - 16 },
-	{ 2, 0, 0, C, C },		/* full, not counted yet */
-	{ 2, 1, 0, C, 0 },		/* counted, not moved */
-	{ 2, 1, 1, 0, 0 },		/* moved, empty: the same address */
-	{ 2, 1, 1, 16, 16 },
-	{ 2, 1, 1, C, C },
-	{ 2, 2, 1, C, 0 },		/* counted, not moved */
-	{ 2, 2, 2, 0, 0 },		/* moved: where chunk 0 was */
-	{ 2, 2, 2, 16, 16 },
-	{ 2, 3, 2, C, 0 },
-	{ 4, 2, 1, C, 0 },
-	{ 4, 2, 2, 32, 32 },
-	{ 4, 2, 3, 32, 0 },		/* `filled` was read late: past chunk 2 */
-	{ 4, 3, 4, 16, 0 },		/* the same, into the slot again */
-	{ 4, 3, 3, C, C },
-	{ 4, 4, 3, C, 0 },
-	{ 4, 4, 4, 16, 16 },
-	{ 4, 5, 4, C, 0 },
-	{ 4, 5, 5, C, C },
-};
-
-/* Where the target sees the start of a chunk. */
-static uint64_t start_of(const struct rig *g, const struct fl_slot *s, uint64_t chunk)
-{
-	uint64_t data = g->m->slots_at + FL_SLOT_HEADER_BYTES;
-
-	return AT + s->place[chunk % FL_RING_CHUNKS] * 4096ull - data;
-}
-
-static void fill_to(struct rig *g, struct fl_slot *s, uint64_t filled)
-{
-	uint64_t chunks = filled - s->filled;
-
-	s->filled = filled;
-	s->claimed = filled + 1;
-	assert_int_equal(fl_reader_poll(g->reader, false), chunks * RECORDS(C));
-}
-
-/* Lead the reader through the chunks before, then leave the slot as a thread
- * that died there would. A ring that was full grows. Returns the slot. */
-static struct fl_slot *set_slot(struct rig *g, const struct half *h)
-{
-	struct fl_slot *s = fl_shm_slot(g->m, 0);
-
-	s->data = AT;
-	s->ptr = AT;
-	s->place[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
-	s->place[1] = s->place[0] + 1;
-	s->granted = 2;
-	*(uint32_t *)&s->owner = 12345;
-	s->state = FL_SLOT_LIVE;
-	g->m->fresh[0] = 1;
-	fill_to(g, s, 0);
-	if (h->n == 4)
-		fill_to(g, s, 2);
-	while (s->filled < h->filled)
-		fill_to(g, s, s->filled + 1);
-	assert_int_equal(s->granted, h->filled + h->n);
-	s->ptr = start_of(g, s, h->chunk) + h->bytes;
-	return s;
-}
-
-/* The bytes that a reader delivers of the half-filled chunk, or `rule` would. */
-static uint64_t deliver_half(const struct half *h,
-			     uint64_t (*rule)(uint64_t start, uint64_t ptr))
-{
-	struct rig *g = rig_open(1, (uint32_t)(h->n * C / 1024), FL_ACT_TIME);
-	struct fl_slot *s = set_slot(g, h);
-	uint64_t n, ruled = rule ? rule(start_of(g, s, h->filled), s->ptr) : 0;
-
-	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-	n = fl_reader_poll(g->reader, false);
-	assert_int_equal(g->ended, 1);
-	assert_int_equal(s->state, FL_SLOT_FREE);
-	rig_close(g);
-	return rule ? ruled : n * sizeof(struct flick_record);
-}
-
-static void half_filled_chunk_is_read_up_to_what_is_committed(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(halves); i++)
-		assert_int_equal(deliver_half(&halves[i], NULL), halves[i].expect);
-}
-
-/* Plants: rules that look right. The table must tell each from the real one. */
-static uint64_t half_closed_range(uint64_t start, uint64_t ptr)
-{
-	return ptr >= start && ptr < start + C ? ptr - start : 0;
-}
-
-static uint64_t half_modulo(uint64_t start, uint64_t ptr)
-{
-	(void)start;
-	return ptr % C;
-}
-
-static uint64_t half_no_end(uint64_t start, uint64_t ptr)
-{
-	return ptr > start ? ptr - start : 0;
-}
-
-static void table_of_halves_catches_three_wrong_rules(void **state)
-{
-	uint64_t (*const plants[])(uint64_t, uint64_t) = {
-		half_closed_range, half_modulo, half_no_end,
-	};
-
-	(void)state;
-	for (size_t p = 0; p < ARRAY_LEN(plants); p++) {
-		int caught = 0;
-
-		for (size_t i = 0; i < ARRAY_LEN(halves); i++)
-			caught += deliver_half(&halves[i], plants[p]) !=
-				  halves[i].expect;
-		assert_true(caught > 0);
-	}
 }
 
 /* ---- one target --------------------------------------------------------------- */
@@ -830,73 +696,6 @@ static void reader_that_takes_the_region_down_is_no_reader(void **state)
 
 /* ---- wakes --------------------------------------------------------------------------- */
 
-/* Until process `pid` sleeps; it does nothing else that could make it. */
-static void await_sleep(pid_t pid)
-{
-	char path[32], state = 'R';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (state != 'S') {
-		f = fopen(path, "r");
-		assert_non_null(f);
-		assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
-		fclose(f);
-	}
-}
-
-/* The producer's own wait times out early and hides a missed wake, so a wait
- * of its kind stands in, with a time-out that shows. */
-static void granted_chunk_wakes_the_thread_that_waits(void **state)
-{
-	struct half full = { 2, 0, 0, C, C };
-	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
-	struct fl_slot *s = set_slot(g, &full);
-	int status;
-	pid_t pid;
-
-	(void)state;
-	s->waiting = 1;
-	s->granted_word = 2;
-	pid = fork();
-	if (!pid)
-		_exit(fl_os_futex_wait(&s->granted_word, 2, 20000000) ? 1 : 0);
-	await_sleep(pid);
-	s->filled = 1;
-	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	rig_close(g);
-}
-
-static void put_two_chunks(struct rig *g)
-{
-	for (uint64_t i = 0; i <= RECORDS(g->m->chunk_bytes); i++)
-		rig_put(1, i);
-}
-
-static void full_chunk_wakes_the_reader_that_sleeps(void **state)
-{
-	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
-	uint64_t start = rig_now_ms();
-	pid_t reader, target;
-	int status;
-
-	(void)state;
-	reader = fork();
-	if (!reader) {
-		fl_reader_wait(g->reader, 20000000);
-		_exit(0);
-	}
-	await_sleep(reader);
-	assert_int_equal(g->m->bells[0].sleeps, 1);
-	target = rig_fork(g, put_two_chunks);
-	assert_int_equal(waitpid(reader, &status, 0), reader);
-	assert_true(rig_now_ms() - start < 15000);
-	assert_int_equal(rig_drain(g, target), 0);
-	rig_close(g);
-}
-
 /* ---- signals ------------------------------------------------------------------------- */
 
 static void put_from_handler(int sig)
@@ -949,8 +748,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(region_is_as_large_as_its_rings),
 		cmocka_unit_test(region_refuses_options_out_of_range),
 		cmocka_unit_test(region_beyond_the_file_size_limit_is_an_error),
-		cmocka_unit_test(half_filled_chunk_is_read_up_to_what_is_committed),
-		cmocka_unit_test(table_of_halves_catches_three_wrong_rules),
 		cmocka_unit_test(events_of_a_thread_arrive_in_order_and_once),
 		cmocka_unit_test(idle_threads_half_chunk_is_read_and_continued),
 		cmocka_unit_test(killed_target_loses_nothing_it_enqueued),
@@ -967,8 +764,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
 		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),
-		cmocka_unit_test(granted_chunk_wakes_the_thread_that_waits),
-		cmocka_unit_test(full_chunk_wakes_the_reader_that_sleeps),
 		cmocka_unit_test(handler_may_enqueue_while_its_thread_waits_for_room),
 	};
 
