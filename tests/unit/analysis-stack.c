@@ -279,6 +279,17 @@ static void two_answers_are_none(void **unused)
 	expect('a', 2, FLICK_NONE, FLICK_NONE, 2);
 }
 
+/* Nor does the exit that comes later: one of them has ended, and which is not known. */
+static void what_may_have_ended_ends_without_a_time(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('a', 116);
+	leave('a', 100);
+	leave('a', 116);
+	expect('a', 2, FLICK_NONE, FLICK_NONE, 2);
+}
+
 static void alloca_lowers_the_exit(void **unused)
 {
 	(void)unused;
@@ -499,6 +510,7 @@ int main(void)
 		T(body_inlined_into_itself),
 		T(deferred_pops_move_the_stack_pointer),
 		T(two_answers_are_none),
+		T(what_may_have_ended_ends_without_a_time),
 		T(alloca_lowers_the_exit),
 		T(exit_without_entry_is_unknown),
 		T(thread_end_leaves_calls_unknown),

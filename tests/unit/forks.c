@@ -23,6 +23,7 @@
 
 #include "flick/patch.h"
 #include "os/os.h"
+#include "patch/patch.h"
 #include "patch/sync.h"
 #include "stop-at.h"
 
@@ -308,6 +309,64 @@ static void a_set_that_is_cut_is_none(void **state)
 		assert_int_equal(flick_patch_release(&places[0]), 0);
 		assert_int_equal(flick_patch_release(&places[1]), 0);
 	}
+}
+
+/* ---- probes ------------------------------------------------------------------------- */
+
+/* call x, across a boundary of 8, as `on` calls glue. */
+static struct fl_patch probe;
+
+static int commit_probe(int from, int to)
+{
+	struct fl_change change;
+	struct fl_set set = { .changes = &change, .room = 1 };
+	size_t bad;
+	int err = fl_set_stage(&set, &probe, from, to);
+
+	if (!err) {
+		fl_fork_enter();
+		err = fl_set_commit(&set, &bad);
+		fl_fork_leave();
+	}
+	return err;
+}
+
+static void *take_probe_away(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)commit_probe(FL_ON, FL_OLD);
+}
+
+static int probe_is_off(void *arg)
+{
+	(void)arg;
+	return !memcmp(at(0), probe.bytes[FL_OFF], probe.len) && probe.state == FL_OFF;
+}
+
+/* Nobody in the child wants it on. */
+static void a_probe_that_is_cut_is_off(void **state)
+{
+	static const char *const points[] = { "commit.park", "commit.tail" };
+	struct fl_plan_in in = {
+		.at = (uintptr_t)at(0), .form = FL_FORM_CALL, .room = 5,
+		.glue = (uintptr_t)at(N_PLACES - 1),
+	};
+	uint64_t datum;
+
+	(void)state;
+	memcpy(at(0), "\xe8\1\2\3\4", 5);
+	assert_int_equal(fl_arch_plan(&probe, &in, &datum), 0);
+	assert_int_equal(fl_claim_alone(&probe), 0);
+	for (size_t i = 0; i < 2; i++) {
+		pthread_t t;
+
+		assert_int_equal(commit_probe(FL_OLD, FL_ON), 0);
+		t = hold_at(points[i], take_probe_away);
+		assert_int_equal(status_of(child_of_fork(probe_is_off)), 1);
+		assert_int_equal((intptr_t)end_of(t), 0);
+		assert_memory_equal(at(0), "\xe8\1\2\3\4", 5);
+	}
+	fl_unclaim_alone(&probe);
 }
 
 /* A handler of this thread's forks in the middle of a step: the child goes on with it. */
@@ -643,6 +702,7 @@ int main(void)
 		cmocka_unit_test(a_sync_under_way_holds_no_child_up),
 		cmocka_unit_test(a_change_that_is_cut_is_none),
 		cmocka_unit_test(a_set_that_is_cut_is_none),
+		cmocka_unit_test(a_probe_that_is_cut_is_off),
 		cmocka_unit_test(who_forks_in_the_middle_goes_on),
 		cmocka_unit_test(a_fork_and_a_switch_wait_for_no_lock_of_the_programs),
 		cmocka_unit_test(a_fork_waits_not_for_its_own_handlers),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "flick/patch.h"
 #include "os/os.h"
 #include "patch/patch.h"
 #include "filter-call.h"
@@ -102,6 +103,39 @@ static int count(void *arg, const struct fl_mapping *m)
 	return 0;
 }
 
+struct look { uintptr_t at; struct fl_mapping found; };
+
+static int look_at(void *arg, const struct fl_mapping *m)
+{
+	struct look *l = arg;
+
+	if (l->at < m->lo || l->at >= m->hi)
+		return 0;
+	l->found = *m;
+	return 1;
+}
+
+static struct fl_mapping mapping_at(size_t at)
+{
+	struct look l = { .at = (uintptr_t)code + at };
+
+	fl_os_mappings(look_at, &l);
+	return l.found;
+}
+
+/* Of its file, and where it is in there. */
+static int inode_at(size_t at)
+{
+	return (int)mapping_at(at).inode;
+}
+
+static int offset_at(size_t at)
+{
+	struct fl_mapping m = mapping_at(at);
+
+	return (int)(m.offset + (uintptr_t)code + at - m.lo);
+}
+
 /* How many mappings the code is in. */
 static int pieces(void)
 {
@@ -150,8 +184,11 @@ static void a_store_through_the_view_is_seen(void **state)
 
 static void bytes_that_differ_stay_others_come_back(void **state)
 {
+	const uintptr_t view = (uintptr_t)place(4096);
+
 	(void)state;
 	assert_int_equal(close_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(fl_text_prot(view), 0);
 	assert_int_equal(code[4096], 3);
 	assert_int_equal(fl_text_prot((uintptr_t)code + 4096), PROT_READ | PROT_EXEC);
 	assert_true(pieces() > 1);
@@ -162,6 +199,85 @@ static void bytes_that_differ_stay_others_come_back(void **state)
 	assert_int_equal(code[4096], 0xc3);
 	assert_int_equal(pieces(), 1);
 	assert_int_equal(fl_text_shift((uintptr_t)code), 0);
+	assert_int_equal(fl_text_prot(view), -EFAULT);
+}
+
+/* Those that a caller holds are the same pages still: it may be storing to them. */
+static void what_is_opened_again_is_made_anew_but_a_callers(void **state)
+{
+	int was, is;
+
+	(void)state;
+	for (int holder = FL_TEXT_PROBES; holder <= FL_TEXT_CALLER; holder *= 4) {
+		assert_int_equal(open_pages(1, 1, holder), 0);
+		was = inode_at(4096);
+		assert_int_equal(open_pages(1, 1, FL_TEXT_LOADER), 0);
+		is = inode_at(4096);
+		assert_int_equal(was == is, holder == FL_TEXT_CALLER);
+		assert_int_equal(open_pages(1, 1, FL_TEXT_CALLER), 0);
+		assert_int_equal(inode_at(4096), is);
+		assert_int_equal(close_pages(0, PAGES, FL_TEXT_LOADER), 0);
+		assert_int_equal(close_pages(0, PAGES, FL_TEXT_CALLER), 0);
+		assert_int_equal(close_pages(0, PAGES, holder), 0);
+	}
+	assert_int_equal(pieces(), 1);
+}
+
+/* Each page of the program's own range is where it was in its file. */
+static void what_comes_back_in_part_is_that_part(void **state)
+{
+	(void)state;
+	assert_int_equal(open_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(fl_text_close((uintptr_t)code + 8192, (uintptr_t)code + 12287,
+				       FL_TEXT_PROBES), 0);
+	assert_int_equal(offset_at(8192), 8192);
+	assert_int_equal(fl_text_prot((uintptr_t)place(8192)), 0);
+	assert_int_equal(fl_text_prot((uintptr_t)place(4096)), PROT_READ | PROT_WRITE);
+	assert_int_equal(close_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(pieces(), 1);
+}
+
+static void what_was_unmapped_is_forgotten_alone(void **state)
+{
+	unsigned char *other = mmap(NULL, BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+	const uintptr_t low = (uintptr_t)(other < code ? other : code);
+	const uintptr_t high = (uintptr_t)(other < code ? code : other);
+
+	(void)state;
+	assert_ptr_not_equal(other, MAP_FAILED);
+	assert_int_equal(fl_text_open(low, low + 4096, FL_TEXT_PROBES), 0);
+	assert_int_equal(fl_text_open(high, high + 4096, FL_TEXT_PROBES), 0);
+	fl_text_forget(high + BYTES, high + 2 * BYTES);
+	assert_true(fl_text_shift(low) && fl_text_shift(high));
+	fl_text_forget((uintptr_t)other, (uintptr_t)other + BYTES);
+	assert_false(fl_text_shift((uintptr_t)other));
+	assert_true(fl_text_shift((uintptr_t)code));
+	munmap(other, BYTES);
+	assert_int_equal(close_pages(0, PAGES, FL_TEXT_PROBES), 0);
+	assert_int_equal(pieces(), 1);
+}
+
+/* The same bytes, by now: what will be in it is not the program's. */
+static void another_file_of_that_name_does_not_come_back(void **state)
+{
+	static unsigned char bytes[BYTES];
+	char other[] = "/tmp/flick-text-XXXXXX", kept[sizeof path + 1];
+	int fd = mkstemp(other);
+
+	(void)state;
+	memset(bytes, 0xc3, sizeof bytes);
+	snprintf(kept, sizeof kept, "%s~", path);
+	assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(rename(path, kept) || rename(other, path), 0);
+	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(pwrite(fd, "\xcc", 1, 8), 1);
+	assert_int_equal(code[8], 0xc3);
+	assert_int_equal(rename(kept, path), 0);
+	close(fd);
+	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(pieces(), 1);
 }
 
 static void the_last_holder_closes(void **state)
@@ -195,6 +311,58 @@ static void what_is_not_mapped_cannot_be_opened(void **state)
 	assert_int_equal(fl_text_open(16, 32, FL_TEXT_PROBES), -EFAULT);
 }
 
+/* ---- glue ------------------------------------------------------------------------- */
+
+static void glue_is_written_through_a_view_that_goes(void **state)
+{
+	struct fl_near near;
+	uintptr_t at, view;
+
+	(void)state;
+	assert_int_equal(fl_near_alloc(&near, (uintptr_t)code, (uintptr_t)code + BYTES, 1, 1),
+			 0);
+	at = (uintptr_t)near.code;
+	view = (uintptr_t)near.write;
+	near.write[1] = 0xc3;
+	assert_int_equal(fl_text_prot(view), PROT_READ | PROT_WRITE);
+	assert_int_equal(fl_text_prot(at), PROT_READ | PROT_EXEC);
+	assert_int_equal(fl_near_seal(&near), 0);
+	assert_int_equal(fl_text_prot(view), -EFAULT);
+	assert_int_equal(fl_text_prot(at), PROT_READ | PROT_EXEC);
+	assert_int_equal(near.code[1], 0xc3);
+	fl_near_free(&near);
+	assert_int_equal(fl_text_prot(at), -EFAULT);
+}
+
+/* ---- fork ------------------------------------------------------------------------- */
+
+static struct flick_patch moved;
+
+static int moves(void)
+{
+	return flick_patch_switch(&moved, FLICK_OFF) ? 0 : 1;
+}
+
+/* No memory file is to be had: the child's text is its parent's. */
+static int fork_without_files(void)
+{
+	unsigned char *at = code + 16;
+
+	if (flick_patch_open(NULL) || flick_text_writable(at, 1) ||
+	    flick_patch_init(&moved, at, "\x90", 1) || flick_patch_switch(&moved, FLICK_ON))
+		return 1;
+	if (deny(SYS_memfd_create))
+		return 77;
+	in_child(moves);
+	return *at != 0x90 || flick_patch_switch(&moved, FLICK_OFF) || *at != 0xc3;
+}
+
+static void a_child_that_shares_its_parents_text_moves_nothing(void **state)
+{
+	(void)state;
+	in_child(fork_without_files);
+}
+
 static int make_code(void)
 {
 	static unsigned char bytes[BYTES];
@@ -215,9 +383,15 @@ int main(void)
 		cmocka_unit_test(a_second_choice_is_the_first_or_refused),
 		cmocka_unit_test(a_store_through_the_view_is_seen),
 		cmocka_unit_test(bytes_that_differ_stay_others_come_back),
+		cmocka_unit_test(what_is_opened_again_is_made_anew_but_a_callers),
+		cmocka_unit_test(what_comes_back_in_part_is_that_part),
+		cmocka_unit_test(what_was_unmapped_is_forgotten_alone),
+		cmocka_unit_test(another_file_of_that_name_does_not_come_back),
 		cmocka_unit_test(the_last_holder_closes),
 		cmocka_unit_test(a_changed_file_does_not_come_back),
 		cmocka_unit_test(what_is_not_mapped_cannot_be_opened),
+		cmocka_unit_test(glue_is_written_through_a_view_that_goes),
+		cmocka_unit_test(a_child_that_shares_its_parents_text_moves_nothing),
 	};
 	int failed;
 
