@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "os/os.h"
 #include "patch/patch.h"
 #include "probe/table.h"
 #include "probe-rig.h"
@@ -345,6 +346,355 @@ static void an_entry_of_several_stays_on_for_the_others(void **unused)
 	runs(share_an_entry);
 }
 
+/* ---- which call an exit ends -------------------------------------------------------- */
+
+static const struct fl_frames *frames(void)
+{
+	return fl_channel_own_slot()->frames;
+}
+
+/* Of many samples, so that nothing is switched off. */
+static void open_many(void)
+{
+	g->m->samples = 1000;
+	open_probes();
+}
+
+static void exit_by_jump(const struct function *of, uint32_t sp)
+{
+	fl_table.sites[of->exit].jump = 1;
+	end(of, sp);
+	fl_table.sites[of->exit].jump = 0;
+}
+
+/* It stands at its frame's top: what began below it was left, but for the outermost. */
+static void end_by_jump(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&one, 800);
+	begin(&two, 700);
+	begin(&one, 600);
+	exit_by_jump(&one, 900);		/* the one at 800 */
+	NEED(frames()->n == 1 && frames()->at[0].sp == 1000);
+	exit_by_jump(&one, 1000);		/* none began below */
+	NEED(frames()->n == 1);
+	exit_by_jump(&one, 1008);
+	NEED(frames()->n == 0);
+}
+
+static void an_exit_by_jump_ends_the_outermost_below(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_by_jump), 2 * 2);
+}
+
+/* It stands where its entry did; or the function has one frame, on top. */
+static void end_by_call(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&two, 900);
+	begin(&one, 900);
+	end(&one, 950);				/* of two: neither */
+	NEED(frames()->n == 3);
+	end(&one, 900);
+	NEED(frames()->n == 2);
+	end(&one, 950);				/* another stands above the only one */
+	NEED(frames()->n == 2);
+	end(&two, 890);
+	NEED(frames()->n == 1);
+	end(&two, 1000);			/* it has none */
+	NEED(frames()->n == 1);
+	end(&one, 990);
+	NEED(frames()->n == 0);
+}
+
+static void an_exit_by_call_ends_its_own_or_the_only_one(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_by_call), 2 * 3);
+}
+
+/* Left by longjmp; but up to 16 bytes of arguments stand within one frame. */
+static void leave_calls(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&one, 900);
+	begin(&two, 916);
+	NEED(frames()->n == 3);
+	begin(&two, 933);
+	NEED(frames()->n == 2 && frames()->at[1].sp == 933);
+}
+
+static void calls_that_were_left_are_no_callers(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(leave_calls), 0);
+}
+
+/* Of periods that are over nothing is matched: when there is no room, they go. */
+static void fill_frames(struct rig *unused)
+{
+	uint32_t sp = 100000;
+
+	(void)unused;
+	open_many();
+	for (uint32_t i = 0; i < FL_FRAMES; i++)
+		begin(i < FL_FRAMES / 2 ? &one : &two, sp -= 32);
+	fl_table.functions[fl_table.probes[two.entry].function].generation++;
+	NEED(frames()->n == FL_FRAMES);
+	begin(&one, sp -= 32);
+	NEED(frames()->n == FL_FRAMES / 2 + 1);
+	while (frames()->n < FL_FRAMES)
+		begin(&one, sp -= 32);
+	begin(&one, sp -= 32);			/* all are of this one: begin anew */
+	NEED(frames()->n == 1 && frames()->at[0].sp == sp);
+}
+
+static void frames_of_older_periods_make_room(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(fill_frames), 0);
+}
+
+/* ---- what is off ---------------------------------------------------------------------- */
+
+/* Whoever has calls of other functions come through stays on for them. */
+static void share_an_exit(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	fl_table.probes[one.exit].is_shared = 1;
+	call(&one, 1000);
+	NEED(row_of(&one)->is_off && fl_probe_is_on(one.exit));
+	call(&two, 1000);
+	NEED(is_off(&two));
+}
+
+static void an_exit_of_several_stays_on_for_the_others(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(share_an_exit), 2 * 2);
+}
+
+/* One of its sites was found and armed since: it is switched off, too, and all of it
+ * comes on again together, however often. */
+static void find_since(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	for (int epoch = 0; epoch < 3; epoch++) {
+		call(&one, 1000);
+		call(&two, 1000);
+		for (int i = 0; i < 3; i++) {
+			fl_probe_switch(one.exit, FL_ON);
+			begin(&one, 1000);
+			NEED(is_off(&one));
+		}
+		fl_sample_turn();
+		NEED(!is_off(&one) && !is_off(&two));
+	}
+}
+
+static void what_is_found_while_its_function_is_off_is_off(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(find_since), 3 * 2 * 2);
+}
+
+/* What is to be counted anew in each epoch. */
+static void sample_twice_an_epoch(struct rig *unused)
+{
+	(void)unused;
+	g->m->samples = 2;
+	open_probes();
+	for (int epoch = 0; epoch < 3; epoch++) {
+		call(&one, 1000);
+		NEED(!is_off(&one));
+		for (int i = 0; i < 2 * 16 - 2; i++)
+			begin(&two, 100000 - i * 100);
+		NEED(!is_off(&two));
+		call(&one, 1000);
+		begin(&two, 100);
+		begin(&two, 90);
+		NEED(is_off(&one) && is_off(&two));
+		fl_sample_turn();
+		NEED(!is_off(&one) && !is_off(&two));
+	}
+}
+
+static void samples_and_entries_are_those_of_an_epoch(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(sample_twice_an_epoch), 2 * 2 * 3);
+}
+
+/* Bytes of code: two for each probe that is switched. */
+static void say_what_was_switched(struct rig *unused)
+{
+	uint64_t before;
+
+	(void)unused;
+	open_probes();
+	call(&one, 1000);
+	before = g->m->toggles;
+	fl_sample_turn();
+	NEED(g->m->toggles == before + 2);
+}
+
+static void what_was_switched_is_told(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(say_what_was_switched), 2);
+}
+
+/* ---- windows: when ---------------------------------------------------------------------- */
+
+static uint64_t now(void)
+{
+	return fl_os_monotonic_ns();
+}
+
+/* What passed since the wish was heeded, and what of it was in windows. */
+static void time_windows(struct rig *unused)
+{
+	enum { OPEN_NS = 2000000, SHUT_NS = 3000000 };
+	const struct fl_seldom *s = &g->m->seldom;
+	uint64_t begun, shut;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	begun = now();
+	fl_sample_turn();
+	fl_os_sleep_us(OPEN_NS / 1000);
+	fl_sample_turn();
+	shut = now();
+	NEED(s->windows == 1 && s->heeded == 1);
+	NEED(s->passed_ns >= OPEN_NS && s->passed_ns <= shut - begun);
+	NEED(s->passed_then_ns == s->passed_ns && s->open_then_ns == s->open_ns);
+	NEED(s->closed_ns >= begun + OPEN_NS && s->closed_ns <= shut);
+	fl_os_sleep_us(SHUT_NS / 1000);
+	fl_sample_turn();
+	fl_sample_turn();
+	NEED(s->windows == 2 && s->closed_ns > shut);
+	NEED(s->passed_ns >= OPEN_NS + SHUT_NS && s->passed_then_ns < s->passed_ns);
+	NEED(s->open_ns < s->passed_ns - SHUT_NS / 2);
+}
+
+static void what_passes_is_counted_from_the_wish_on(void **unused)
+{
+	(void)unused;
+	runs(time_windows);
+}
+
+/* Another process of the family is ahead. */
+static void be_behind(struct rig *unused)
+{
+	struct fl_seldom *s = &g->m->seldom;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	s->heeded = 5;
+	s->closed_ns = 7;
+	fl_sample_turn();
+	NEED(s->windows == 1 && s->heeded == 5 && s->closed_ns == 7);
+	NEED(fl_shm_processes(g->m)[0].heeded == 1);
+	fl_shm_processes(g->m)[0].heeded = 0;
+	fl_sample_in_child();
+	NEED(fl_shm_processes(g->m)[0].heeded == 1);
+}
+
+static void who_is_behind_takes_nothing_back(void **unused)
+{
+	(void)unused;
+	runs(be_behind);
+}
+
+/* From half to one and a half of what is asked for, so that nothing is in step; and
+ * a window is as long as asked for. */
+static void vary_periods(struct rig *unused)
+{
+	enum { PERIOD_US = 2000, ROUNDS = 40 };
+	uint32_t shorter = 0, longer = 0;
+
+	(void)unused;
+	open_probes();
+	g->m->seldom.period_us = PERIOD_US;
+	g->m->seldom.window_us = 77;
+	g->m->seldom.epoch_us = g->m->epoch_us = 10000000;
+	want(&one, FL_SELDOM);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t us = fl_sample_turn(), from = now();
+
+		NEED(us == 77 && fl_probe_is_on(one.entry));
+		us = fl_sample_turn();
+		NEED(!fl_probe_is_on(one.entry) && us <= PERIOD_US * 3 / 2 + 1);
+		shorter += us < PERIOD_US * 9 / 10;
+		longer += us > PERIOD_US * 11 / 10;
+		fl_sample_turn();
+		NEED(!fl_probe_is_on(one.entry) || now() - from >= PERIOD_US * 500);
+		if (fl_probe_is_on(one.entry))
+			fl_sample_turn();
+		while (now() - from < PERIOD_US * 2000)
+			;
+	}
+	NEED(shorter > 2 && longer > 2);
+}
+
+static void windows_are_in_step_with_nothing(void **unused)
+{
+	(void)unused;
+	runs(vary_periods);
+}
+
+/* The reader may want epochs to be longer than they were asked for. */
+static void be_sampled_seldom(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	call(&one, 1000);
+	g->m->seldom.epoch_us = 10000000;
+	fl_sample_turn();
+	NEED(is_off(&one));
+	g->m->seldom.epoch_us = 0;
+	fl_sample_turn();
+	NEED(!is_off(&one));
+}
+
+static void epochs_are_as_long_as_can_be_afforded(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(be_sampled_seldom), 2);
+}
+
+/* Its parent was in the middle of switching it off. */
+static void be_cut(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	call(&one, 1000);
+	fl_probe_switch(one.exit, FL_ON);
+	fl_sample_in_child();
+	NEED(is_off(&one));
+	fl_sample_turn();
+	NEED(!is_off(&one));
+}
+
+static void a_child_goes_on_with_what_is_off(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(be_cut), 2);
+}
+
 /* ---- calls that begin or end where nobody looks ------------------------------------------ */
 
 static void begin_late(void)
@@ -409,6 +759,19 @@ int main(void)
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
 		TEST(a_call_that_began_between_periods_is_no_sample),
 		TEST(calls_that_never_end_do_not_keep_a_function_on),
+		TEST(an_exit_by_jump_ends_the_outermost_below),
+		TEST(an_exit_by_call_ends_its_own_or_the_only_one),
+		TEST(calls_that_were_left_are_no_callers),
+		TEST(frames_of_older_periods_make_room),
+		TEST(an_exit_of_several_stays_on_for_the_others),
+		TEST(what_is_found_while_its_function_is_off_is_off),
+		TEST(samples_and_entries_are_those_of_an_epoch),
+		TEST(what_was_switched_is_told),
+		TEST(what_passes_is_counted_from_the_wish_on),
+		TEST(who_is_behind_takes_nothing_back),
+		TEST(windows_are_in_step_with_nothing),
+		TEST(epochs_are_as_long_as_can_be_afforded),
+		TEST(a_child_goes_on_with_what_is_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

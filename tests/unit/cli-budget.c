@@ -1,0 +1,434 @@
+/*
+ * What `--budget` makes of counts: of those in windows and of others, of what counting took
+ * there, and of the time in which nobody counted. The target is numbers in its region.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/budget.h"
+#include "os/os.h"
+
+enum { HOT, COLD, N, SITES = 64 };	/* functions */
+#define MANY 100000000ull		/* too many to count in a look */
+
+static struct fl_session_options o;
+static struct fl_session s;
+static struct fl_seldom *seldom;
+static uint64_t looked_ns;
+
+/* Of each function an entry and an exit. */
+static uint32_t entry(uint32_t f)
+{
+	return 2 * f;
+}
+
+static void bring(uint32_t functions)
+{
+	for (uint32_t i = 0; i < 2 * functions; i++) {
+		s.sites[i].function = 4096 * (i / 2 + 1);
+		s.sites[i].at = s.sites[i].function + i % 2;
+		s.sites[i].kind = i % 2 ? FL_EXIT : FL_ENTRY;
+		s.sites[i].wanted = FL_WANTED;
+	}
+	s.shm->n_sites = s.n_selected = 2 * functions;
+	assert_int_equal(fl_roster_extend(&s.roster), 0);
+	s.view.sites = s.roster.sites;
+	s.view.function_of = s.roster.function_of;
+	s.view.n_sites = s.roster.n_sites;
+	s.view.n_functions = s.roster.n;
+}
+
+static void ignore(void *arg, const struct fl_batch *b)
+{
+	(void)arg, (void)b;
+}
+
+static void ignore_count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
+{
+	(void)arg, (void)thread, (void)probe, (void)n;
+}
+
+static void ignore_end(void *arg, uint32_t thread)
+{
+	(void)arg, (void)thread;
+}
+
+static int set_up(void **state)
+{
+	struct fl_shm_options region = { .n_slots = 1, .max_sites = SITES, .samples = 10,
+					 .action = FL_ACT_SAMPLE };
+	struct fl_sink sink = { NULL, ignore, ignore_count, ignore_end };
+	char why[FL_USE_WHY];
+
+	(void)state;
+	o = (struct fl_session_options){ .action = FL_ACT_SAMPLE, .budget = 0.02,
+					 .samples = 10, .epoch_ms = 10, .n_analyses = 1 };
+	s = (struct fl_session){ .o = &o, .pid = getpid(), .begun = true };
+	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_roster_open(&s.roster, s.shm) ||
+	    fl_reader_open(&s.reader, s.shm, &sink, 0) ||
+	    fl_use_open(&o.analyses[0], "latency", why))
+		return -1;
+	s.view = (struct fl_view){ .ns_per_tick = 1, .sampled = true };
+	s.view.live = s.sites = fl_shm_sites(s.shm);
+	seldom = &s.shm->seldom;
+	bring(N);
+	looked_ns = s.go.wall_ns = fl_os_monotonic_ns();
+	return fl_run_open(&s.run, o.analyses, 1, &s.view) || fl_budget_open(&s);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fl_budget_close(s.budget);
+	fl_run_close(s.run);
+	fl_reader_close(s.reader);
+	fl_roster_close(&s.roster);
+	fl_use_close(&o.analyses[0]);
+	fl_shm_destroy(s.shm, s.fd);
+	return 0;
+}
+
+static void count(uint32_t function, uint64_t n, uint32_t heeded)
+{
+	fl_budget_count(s.budget, entry(function), n, heeded);
+}
+
+/* One look, as soon as that can be. */
+static void look(void)
+{
+	enum { APART_NS = 5000000 };
+
+	while (fl_os_monotonic_ns() - looked_ns < APART_NS)
+		;
+	looked_ns = s.go.wall_ns = fl_os_monotonic_ns();
+	fl_budget_turn(&s);
+}
+
+static void windows(uint64_t n, uint64_t open_ns, uint64_t passed_ns)
+{
+	seldom->windows += n;
+	seldom->open_ns += open_ns;
+	seldom->passed_ns += passed_ns;
+}
+
+/* HOT is wished for in windows, and the target does so. */
+static void make_seldom(void)
+{
+	look();					/* the first begins */
+	count(HOT, MANY, 0);
+	count(COLD, 10, 0);
+	look();
+	assert_int_equal(seldom->wish, 1);
+	seldom->heeded = 1;
+	fl_budget_turn(&s);
+}
+
+static struct flick_rows rows;
+
+/* Of a function, when all is over; 0 without a row. */
+static uint64_t at_last(uint32_t function, const char *column)
+{
+	int c;
+
+	if (!rows.cells) {
+		assert_int_equal(fl_budget_end(&s), 0);
+		assert_int_equal(fl_run_end(s.run), 0);
+		assert_int_equal(fl_run_rows(s.run, 0, &rows), 0);
+	}
+	c = fl_sheet_column(&rows, column);
+	for (size_t r = 0; r < rows.n_rows; r++)
+		if (rows.cells[r * rows.n_columns] == s.roster.function_of[entry(function)])
+			return rows.cells[r * rows.n_columns + (size_t)c];
+	return 0;
+}
+
+static int forget_rows(void **state)
+{
+	free(rows.cells);
+	rows = (struct flick_rows){ 0 };
+	return tear_down(state);
+}
+
+#define between(v, lo, hi) assert_in_range(v, lo, hi)
+
+/* ---- claims ------------------------------------------------------------------------- */
+
+static void what_is_counted_always_is_as_it_is(void **unused)
+{
+	(void)unused;
+	look();
+	for (int i = 0; i < 3; i++) {
+		count(COLD, 5, 0);
+		fl_budget_count(s.budget, entry(COLD) + 1, 7, 0);	/* an exit */
+		fl_budget_count(s.budget, UINT32_MAX, 9, 0);
+		look();
+	}
+	count(COLD, 2, 0);
+	assert_int_equal(seldom->wish, 0);
+	assert_int_equal(seldom->window_us, 0);
+	assert_int_equal(at_last(COLD, "calls"), 17);
+	assert_int_equal(at_last(COLD, "counted"), 17);
+	assert_int_equal(at_last(HOT, "calls"), 0);
+}
+
+static void what_costs_too_much_is_wished_for_in_windows(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
+	assert_int_equal(s.sites[entry(HOT) + 1].wanted, FL_WANTED);
+	assert_int_equal(s.sites[entry(COLD)].wanted, FL_WANTED);
+	assert_true(seldom->window_us >= 20 && seldom->period_us >= 10000);
+	assert_true(seldom->epoch_us >= 10000);
+}
+
+/* Of a function that came later, too: it is told in the next wish. */
+static void what_comes_later_is_wished_for_as_well(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	bring(N + 1);
+	look();
+	assert_int_equal(seldom->wish, 2);
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
+	look();
+	assert_int_equal(seldom->wish, 2);	/* until that is heeded */
+}
+
+static void windows_stand_for_the_time_between_them(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(HOT, 300, 0);			/* of a process that is behind */
+	count(HOT, 500, 1);
+	count(COLD, 4, 1);
+	windows(100, 10000000, 1000000000);
+	assert_int_equal(at_last(HOT, "counted"), MANY + 800);
+	between(at_last(HOT, "calls"), MANY + 300 + 51350, MANY + 300 + 51500);
+	assert_int_equal(at_last(COLD, "calls"), 14);
+}
+
+/* Counts before the target has heeded the wish are of no windows, whoever they are of. */
+static void before_a_wish_is_heeded_counts_are_calls(void **unused)
+{
+	(void)unused;
+	look();
+	count(HOT, MANY, 0);
+	look();
+	count(HOT, 1000, 0);
+	windows(100, 10000000, 1000000000);
+	look();
+	count(HOT, 1000, 0);
+	assert_int_equal(seldom->wish, 1);
+	assert_int_equal(at_last(HOT, "calls"), MANY + 2000);
+}
+
+/* One a nanosecond holds a program up for most of a window: half of it is taken out. */
+static void what_counting_took_is_taken_out(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(HOT, 10000000, 1);
+	windows(100, 10000000, 1000000000);
+	between(at_last(HOT, "calls") - MANY, 1985000000ull, 1995000000ull);
+}
+
+/* One in ten: 0.9 of a nanosecond each. And what is cold, and timed, in each window. */
+static void what_counting_took_depends_on_how_many_there_are(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(HOT, 1000000, 1);
+	count(COLD, 1000000, 1);
+	windows(100, 10000000, 1000000000);
+	between(at_last(HOT, "calls") - MANY, 116300000, 116600000);
+}
+
+/* The target may say anything. */
+static void no_number_is_too_large(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(HOT, UINT64_MAX / 2, 1);
+	windows(100, 1, UINT64_MAX / 2);
+	assert_int_equal(at_last(HOT, "calls"), 1000000000000000000ull);
+}
+
+/* Windows of few looks are put together; what they say is not lost, nor said twice. */
+static void few_windows_are_put_together(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	for (int i = 0; i < 10; i++) {
+		count(HOT, 100, 1);
+		windows(10, 1000000, 100000000);
+		look();
+	}
+	assert_int_equal(at_last(HOT, "counted"), MANY + 1000);
+	between(at_last(HOT, "calls") - MANY, 100000, 115000);
+}
+
+/* Off since its last window, when its process ended: as often as before. */
+static void what_no_window_saw_is_added(void **unused)
+{
+	uint64_t rate = MANY * 200;		/* a look of five milliseconds, or longer */
+
+	(void)unused;
+	make_seldom();
+	seldom->closed_ns = 1000000000;
+	s.gone_ns = 1100000000;
+	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 10);
+	assert_int_equal(at_last(COLD, "calls"), 10);
+}
+
+/* It was heeded a tenth of a second before the reader saw it, at the end or before. */
+static void heed_early(void)
+{
+	look();
+	count(HOT, MANY, 0);
+	look();
+	windows(1, 0, 100000000);
+	seldom->heeded = 1;
+}
+
+static void what_was_off_unseen_is_added(void **unused)
+{
+	(void)unused;
+	heed_early();
+	fl_budget_turn(&s);
+	between(at_last(HOT, "calls") - MANY, MANY, MANY * 20);
+}
+
+static void what_was_off_unseen_at_the_end_is_added(void **unused)
+{
+	(void)unused;
+	heed_early();
+	between(at_last(HOT, "calls") - MANY, MANY, MANY * 20);
+}
+
+static void of_a_family_nobody_knows_how_long_it_was_off(void **unused)
+{
+	(void)unused;
+	o.follow = true;
+	make_seldom();
+	seldom->closed_ns = 1000000000;
+	s.gone_ns = 1100000000;
+	assert_int_equal(at_last(HOT, "calls"), MANY);
+}
+
+/* Another becomes seldom: the first one's windows go on, and its last ones count. */
+static void a_second_wish_keeps_what_the_first_one_saw(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(HOT, 500, 1);
+	windows(100, 10000000, 1000000000);
+	count(COLD, MANY, 1);
+	look();
+	assert_int_equal(seldom->wish, 2);
+	assert_int_equal(s.sites[entry(COLD)].wanted, FL_SELDOM);
+	count(COLD, 1000, 1);
+	seldom->passed_then_ns = seldom->passed_ns;
+	seldom->open_then_ns = seldom->open_ns;
+	seldom->heeded = 2;
+	fl_budget_turn(&s);
+	count(COLD, 70, 1);			/* heeded too little for the second */
+	count(COLD, 50, 2);
+	count(HOT, 500, 1);			/* enough for the first */
+	windows(100, 10000000, 1000000000);
+	between(at_last(HOT, "calls") - MANY, 102700, 103500);
+	between(at_last(COLD, "calls") - MANY - 1080, 5100, 5200);
+}
+
+/* Looks of five milliseconds, in each of them a short window. */
+static void what_is_rare_again_is_counted_always(void **unused)
+{
+	uint64_t all;
+
+	(void)unused;
+	make_seldom();
+	for (int i = 0; i < 300 && seldom->wish == 1; i++) {
+		windows(1, 20000, 5000000);
+		look();
+	}
+	assert_int_equal(seldom->wish, 2);
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_WANTED);
+	assert_int_equal(seldom->window_us, 0);
+	count(HOT, 3, 1);			/* between the wish and that it is heeded */
+	seldom->heeded = 2;
+	fl_budget_turn(&s);
+	count(HOT, 20, 2);
+	windows(1, 20000, 5000000);
+	look();
+	all = at_last(HOT, "calls");
+	assert_int_equal(all, MANY + 23);
+}
+
+/* No window tells that it is called less. */
+static void what_is_not_seen_is_called_as_before(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	for (int i = 0; i < 150; i++)
+		look();
+	assert_int_equal(seldom->wish, 1);
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
+}
+
+/* It is called as often at each look. */
+static void looks_do_not_add_up(void **unused)
+{
+	(void)unused;
+	look();
+	for (int i = 0; i < 40; i++) {
+		count(COLD, 1000, 0);		/* 200,000 a second: what a budget allows */
+		look();
+	}
+	assert_int_equal(seldom->wish, 0);
+}
+
+static void what_is_a_budget_is_said(void **unused)
+{
+	static const char *const bad[] = { "", "x", "0", "0.05", "100.1", "5%%", "2x", "nan" };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(fl_budget_take(&o, bad[i]), -1);
+	assert_int_equal(fl_budget_take(&o, "5%"), 0);
+	assert_true(o.budget == 0.05);
+	assert_int_equal(fl_budget_take(&o, "0.1"), 0);
+	assert_int_equal(fl_budget_take(&o, "100"), 0);
+	assert_true(o.budget == 1);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, forget_rows)
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_counted_always_is_as_it_is),
+		TEST(what_costs_too_much_is_wished_for_in_windows),
+		TEST(what_comes_later_is_wished_for_as_well),
+		TEST(windows_stand_for_the_time_between_them),
+		TEST(before_a_wish_is_heeded_counts_are_calls),
+		TEST(what_counting_took_is_taken_out),
+		TEST(what_counting_took_depends_on_how_many_there_are),
+		TEST(no_number_is_too_large),
+		TEST(few_windows_are_put_together),
+		TEST(what_was_off_unseen_is_added),
+		TEST(what_was_off_unseen_at_the_end_is_added),
+		TEST(what_is_rare_again_is_counted_always),
+		TEST(what_is_not_seen_is_called_as_before),
+		TEST(looks_do_not_add_up),
+		TEST(what_no_window_saw_is_added),
+		TEST(of_a_family_nobody_knows_how_long_it_was_off),
+		TEST(a_second_wish_keeps_what_the_first_one_saw),
+		TEST(what_is_a_budget_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
