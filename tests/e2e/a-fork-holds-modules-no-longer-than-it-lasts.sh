@@ -1,0 +1,11 @@
+#!/bin/sh
+# While a process of a family forks no module is unloaded; when the fork is over nobody
+# waits for it.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target fork-unload -O2 $sites
+library family-lib -O2 $sites
+
+record --follow -a counts -- "$work/fork-unload" "$work/family-lib.so"
+succeeded
+exact
