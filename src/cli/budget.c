@@ -24,7 +24,7 @@
 
 #include "cli/afford.h"
 #include "cli/budget.h"
-#include "cli/sampler.h"
+#include "cli/own.h"
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
@@ -79,6 +79,7 @@ struct fl_budget {
 	bool is_heeded, is_off;		/* off: no memory */
 	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then? */
 	uint64_t heeded;		/* by all processes, summed up, then */
+	struct fl_own own;
 	uint64_t pc_own, pc_all;	/* since the last look */
 	double looked_counted;		/* calls, likewise */
 };
@@ -112,21 +113,6 @@ void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t h
 			   __ATOMIC_RELAXED);
 }
 
-/* As profile.c has it when all is known; of very many blocks of glue the first ones. */
-static bool is_own(const struct fl_session *s, const struct fl_pc *pc)
-{
-	enum { MOST = 1024 };
-	uint32_t claimed = load_relaxed(&s->shm->n_glue);
-	uint32_t n = claimed < s->max_glue ? claimed : s->max_glue;
-
-	if (*pc->path == '/' && pc->path[1] != '/')
-		return !strcmp(pc->path, s->launch.library);
-	for (uint32_t i = 0; i < n && i < MOST; i++)
-		if (pc->address >= s->glue[i].lo && pc->address < s->glue[i].hi)
-			return true;
-	return false;
-}
-
 static void saw_sample(void *arg, const struct fl_pc *pc)
 {
 	struct fl_budget *b = arg;
@@ -134,7 +120,8 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	if (!b->s->o->follow && pc->pid != b->s->pid)
 		return;
 	b->pc_all++;
-	b->pc_own += is_own(b->s, pc);
+	fl_own_look(&b->own, b->s);		/* no memory: what is new is the program's */
+	b->pc_own += fl_own_has(&b->own, b->s, pc);
 }
 
 /* CPU time of what switches probes beside the program, so far; 0: not known. */
@@ -554,6 +541,7 @@ void fl_budget_close(struct fl_budget *b)
 	if (!b)
 		return;
 	munmap(b->counted, b->max_sites * sizeof(*b->counted));
+	fl_own_close(&b->own);
 	free(b->sides);
 	free(b->functions);
 	free(b->order);

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/sampler.h"
+#include "cli/own.h"
 
 /* Files by which the places of samples are named, one at a time. */
 struct file {
@@ -27,12 +26,11 @@ struct file {
 struct profile {
 	struct fl_session *s;
 	struct file file;
-	struct fl_glue_range *glue;	/* ascending, apart from one another */
-	size_t n_glue;
+	struct fl_own own;
 	uint64_t *samples;		/* index: function of the roster */
 	uint32_t n_functions;
 	uint64_t lo_work, hi_work;	/* of the library's file; 0: not known */
-	uint64_t own, work, all;	/* work: of own */
+	uint64_t n_own, work, all;	/* samples; work: of those in flick's code */
 };
 
 /* ---- what stands at a place ------------------------------------------------------ */
@@ -79,66 +77,6 @@ static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *fu
 
 /* ---- what is flick's ------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct fl_glue_range *x = a, *y = b;
-
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
-/* Processes of a family have theirs at the same places, mostly. */
-static size_t join_ranges(struct fl_glue_range *r, size_t n)
-{
-	size_t kept = 0;
-
-	qsort(r, n, sizeof(*r), by_place);
-	for (size_t i = 0; i < n; i++) {
-		if (!kept || r[i].lo > r[kept - 1].hi)
-			r[kept++] = r[i];
-		else if (r[i].hi > r[kept - 1].hi)
-			r[kept - 1].hi = r[i].hi;
-	}
-	return kept;
-}
-
-/* Once: the target can write it. */
-static int take_glue(struct profile *p)
-{
-	const struct fl_session *s = p->s;
-	uint32_t claimed = load_relaxed(&s->shm->n_glue);
-	size_t n = claimed < s->max_glue ? claimed : s->max_glue;
-
-	p->glue = malloc((n + 1) * sizeof(*p->glue));
-	if (!p->glue)
-		return -ENOMEM;
-	memcpy(p->glue, s->glue, n * sizeof(*p->glue));
-	p->n_glue = join_ranges(p->glue, n);
-	return 0;
-}
-
-static bool is_glue(const struct profile *p, uint64_t at)
-{
-	size_t lo = 0, hi = p->n_glue;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->glue[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->n_glue && p->glue[lo].lo <= at;
-}
-
-/* In the library, or in glue, which stands in memory without a file. */
-static bool is_own(const struct profile *p, const struct fl_pc *pc)
-{
-	if (*pc->path == '/' && pc->path[1] != '/')
-		return !strcmp(pc->path, p->s->launch.library);
-	return is_glue(p, pc->address);
-}
-
 static void find_work(struct profile *p)
 {
 	Elf64_Shdr section;
@@ -180,7 +118,7 @@ static int gather(struct profile *p, bool by_function)
 {
 	size_t n;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
-	int err = take_glue(p);
+	int err = fl_own_look(&p->own, p->s);
 
 	find_work(p);
 	if (!err)
@@ -191,8 +129,8 @@ static int gather(struct profile *p, bool by_function)
 		if (!p->s->o->follow && pcs[i].pid != p->s->pid)
 			continue;
 		p->all += pcs[i].n;
-		if (is_own(p, &pcs[i])) {
-			p->own += pcs[i].n;
+		if (fl_own_has(&p->own, p->s, &pcs[i])) {
+			p->n_own += pcs[i].n;
 			p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
 			continue;
 		}
@@ -283,8 +221,8 @@ static double switching_ns(const struct fl_session *s)
  * modules came, as a program of a second may load as many as one of a day. */
 static void tell_cost(struct fl_session *s, const struct profile *p)
 {
-	double program = (double)(p->all - p->own) * (double)fl_sampler_period_ns() / 100;
-	double probes = (double)(p->own - p->work) * (double)fl_sampler_period_ns() / program;
+	double program = (double)(p->all - p->n_own) * (double)fl_sampler_period_ns() / 100;
+	double probes = (double)(p->n_own - p->work) * (double)fl_sampler_period_ns() / program;
 	double switching = switching_ns(s) / program;
 	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
 	char *cost = s->account.cost;
@@ -292,7 +230,7 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
 
 	if (!s->sampler) {
 		snprintf(cost, room, "unknown (the system gives no samples)");
-	} else if (are_few(p->all - p->own, p->own - p->work)) {
+	} else if (are_few(p->all - p->n_own, p->n_own - p->work)) {
 		snprintf(cost, room, "unknown (%llu ms of CPU time are too few to tell)",
 			 (unsigned long long)ms_of(p->all));
 	} else {
@@ -308,7 +246,7 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
  * records say. */
 static bool is_wanted(const struct fl_session *s, const struct profile *p)
 {
-	return p->all - p->own >= FEW && (s->view.sampled || !s->o->raw);
+	return p->all - p->n_own >= FEW && (s->view.sampled || !s->o->raw);
 }
 
 static struct flick_rows *find_latency(struct fl_session *s)
@@ -331,9 +269,9 @@ int fl_profile_fill(struct fl_session *s)
 	if (s->self_is_cpu)
 		err = fill(latency, &p);
 	s->pc_samples = p.all;
-	s->pc_own = p.own;
+	s->pc_own = p.n_own;
 	tell_cost(s, &p);
 	free(p.samples);
-	free(p.glue);
+	fl_own_close(&p.own);
 	return err;
 }

@@ -85,7 +85,8 @@ static void make_one(const struct fl_near *near, uint32_t i, uint32_t id)
 static void tell_reader(const struct fl_near *near)
 {
 	struct fl_shm *m = fl_table.shm;
-	/* ordering: none, the reader looks when the process has ended */
+	/* ordering: none, a row that is not written is nobody's, and all are looked at again
+	 * when the process has ended */
 	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
 	uintptr_t lo = (uintptr_t)near->code;
 

@@ -1,0 +1,89 @@
+/*
+ * own.c - what of the code that a target runs is flick's: its library, and glue.
+ *
+ * Glue stands in memory without a file. The target tells where as it makes it, in rows
+ * that it can write at any time: they are copied, and used as copied. Who asks looks
+ * first whether there are more; of thousands of modules it is found by halving.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/own.h"
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fl_glue_range *x = a, *y = b;
+
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* Processes of a family have theirs at the same places, mostly. */
+static size_t join_ranges(struct fl_glue_range *r, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(r, n, sizeof(*r), by_place);
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || r[i].lo > r[kept - 1].hi)
+			r[kept++] = r[i];
+		else if (r[i].hi > r[kept - 1].hi)
+			r[kept - 1].hi = r[i].hi;
+	}
+	return kept;
+}
+
+/* A row is claimed before it is written: until then, wholly, it is nobody's. */
+static size_t copy_rows(struct fl_glue_range *to, const struct fl_glue_range *rows, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		to[kept] = rows[i];
+		kept += to[kept].lo && to[kept].lo < to[kept].hi;
+	}
+	return kept;
+}
+
+int fl_own_look(struct fl_own *o, const struct fl_session *s)
+{
+	uint32_t claimed = load_relaxed(&s->shm->n_glue);
+	uint32_t told = claimed < s->max_glue ? claimed : s->max_glue;
+	void *grown;
+
+	if (told <= o->told)
+		return 0;
+	grown = realloc(o->glue, told * sizeof(*o->glue));
+	if (!grown)
+		return -ENOMEM;
+	o->glue = grown;
+	o->n = join_ranges(o->glue, copy_rows(o->glue, s->glue, told));
+	o->told = told;
+	return 0;
+}
+
+static bool is_glue(const struct fl_own *o, uint64_t at)
+{
+	size_t lo = 0, hi = o->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (o->glue[mid].hi <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < o->n && o->glue[lo].lo <= at;
+}
+
+bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc)
+{
+	if (*pc->path == '/' && pc->path[1] != '/')
+		return !strcmp(pc->path, s->launch.library);
+	return is_glue(o, pc->address);
+}
+
+void fl_own_close(struct fl_own *o)
+{
+	free(o->glue);
+}

@@ -1,0 +1,23 @@
+/*
+ * own.h - private to cli/: is a place flick's own code (own.c)?
+ */
+#ifndef FL_OWN_H
+#define FL_OWN_H
+
+#include "cli/cli.h"
+#include "cli/sampler.h"
+
+/* Zeros: nobody has looked yet. */
+struct fl_own {
+	struct fl_glue_range *glue;	/* ascending, apart from one another */
+	size_t n;
+	uint32_t told;			/* rows that it was made of */
+};
+
+/* Take all glue anew if there is more of it. 0 or -ENOMEM: what was taken last stays. */
+int fl_own_look(struct fl_own *, const struct fl_session *);
+/* In the library, or in glue as it was when somebody looked last. */
+bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct fl_pc *);
+void fl_own_close(struct fl_own *);
+
+#endif
