@@ -276,6 +276,18 @@ static inline uint64_t fl_arch_ticks(void)
 	return FL_ARCH_TICKS();
 }
 
+/* Neither before what stands before it has been executed, nor after anything behind it
+ * has begun: what lies between two of these is in their difference, wholly. */
+static inline uint64_t fl_arch_ticks_apart(void)
+{
+	uint64_t ticks;
+
+	FL_ARCH_FENCE();
+	ticks = FL_ARCH_TICKS();
+	FL_ARCH_FENCE();
+	return ticks;
+}
+
 static inline void fl_arch_pause(void)
 {
 	FL_ARCH_PAUSE();

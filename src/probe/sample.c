@@ -229,7 +229,7 @@ static void push_frame(struct fl_frames *of, const struct fl_probe *p, uint32_t 
 	f->generation = generation;
 	f->sp = sp;
 	f->probe = fl_probe_id(p);
-	f->tsc = fl_arch_ticks();
+	f->tsc = fl_arch_ticks_apart();
 }
 
 /* Of a function that is off an entry may come here that was found since, or whose
@@ -318,7 +318,7 @@ static void end_sample(struct fl_frames *of, const struct fl_frame *f, uint32_t 
 
 void fl_sample_hit(uint32_t id, uint32_t sp)
 {
-	uint64_t now = fl_arch_ticks();
+	uint64_t now = fl_arch_ticks_apart();
 	const struct fl_probe *p = &fl_table.probes[id];
 	struct fl_slot *slot = fl_channel_slot();
 	struct fl_frame f;
