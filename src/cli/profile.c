@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inner.h"
 #include "cli/own.h"
 
 /* Files by which the places of samples are named, one at a time. */
@@ -62,17 +63,21 @@ static bool find_address(const struct file *f, uint64_t offset, uint64_t *at)
 
 /* Code may stand in other memory than its file's (--text=alias): then the agent has
  * told which module is there. What is nowhere goes by the name of its mapping. */
-static int find_function(struct profile *p, const struct fl_pc *pc, uint32_t *function)
+static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 {
 	const struct fl_shm_module *m;
-	uint64_t at = 0;
+	struct fl_place place = { .path = pc->path, .n = pc->n };
 
-	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &at))
-		return fl_roster_find(&p->s->roster, pc->path, at, function);
+	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &place.at))
+		return place;
 	m = fl_session_module_at(p->s, pc->address);
-	if (m)
-		return fl_roster_find(&p->s->roster, m->path, pc->address - m->base, function);
-	return fl_roster_find(&p->s->roster, *pc->path ? pc->path : "[unknown]", 0, function);
+	if (m) {
+		place.path = m->path;
+		place.at = pc->address - m->base;
+	} else if (!*pc->path) {
+		place.path = "[unknown]";
+	}
+	return place;
 }
 
 /* ---- what is flick's ------------------------------------------------------------- */
@@ -112,38 +117,63 @@ static int grow(struct profile *p)
 	return 0;
 }
 
-/* Without --follow children are not recorded, and their time is not the target's.
- * Files that only samples met are among the modules then: not where nobody asks. */
-static int gather(struct profile *p, bool by_function)
+/* What stood in the program, and how much in flick's own code. Without --follow children
+ * are not recorded, and their time is not the target's. */
+static size_t take_places(struct profile *p, const struct fl_pc *pcs, size_t n,
+			  struct fl_place *places)
 {
-	size_t n;
-	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
-	int err = fl_own_look(&p->own, p->s);
+	size_t n_places = 0;
 
-	find_work(p);
-	if (!err)
-		err = grow(p);
-	for (size_t i = 0; !err && i < n; i++) {
-		uint32_t function;
-
+	for (size_t i = 0; i < n; i++) {
 		if (!p->s->o->follow && pcs[i].pid != p->s->pid)
 			continue;
 		p->all += pcs[i].n;
 		if (fl_own_has(&p->own, p->s, &pcs[i])) {
 			p->n_own += pcs[i].n;
 			p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
-			continue;
+		} else {
+			places[n_places++] = find_place(p, &pcs[i]);
 		}
-		if (!by_function)
-			continue;
-		err = find_function(p, &pcs[i], &function);
-		if (!err && function >= p->n_functions)
-			err = grow(p);
-		if (!err)
-			p->samples[function] += pcs[i].n;
 	}
 	if (p->file.is_open)
 		fl_obj_close(&p->file.obj);
+	return n_places;
+}
+
+/* Files that only samples met are among the modules then: not where nobody asks. */
+static int add_up(struct profile *p, struct fl_place *places, size_t n)
+{
+	int err = fl_inner_fill(&p->s->roster, places, n);
+
+	if (!err)
+		err = grow(p);
+	for (size_t i = 0; !err && i < n; i++) {
+		uint32_t function = places[i].inner - 1;
+
+		if (!places[i].inner)
+			err = fl_roster_find(&p->s->roster, places[i].path, places[i].at,
+					     &function);
+		if (!err && function >= p->n_functions)
+			err = grow(p);
+		if (!err)
+			p->samples[function] += places[i].n;
+	}
+	return err;
+}
+
+static int gather(struct profile *p, bool by_function)
+{
+	size_t n;
+	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
+	struct fl_place *places = malloc((n + 1) * sizeof(*places));
+	int err = places ? fl_own_look(&p->own, p->s) : -ENOMEM;
+
+	find_work(p);
+	if (!err)
+		n = take_places(p, pcs, n, places);
+	if (!err && by_function)
+		err = add_up(p, places, n);
+	free(places);
 	return err;
 }
 

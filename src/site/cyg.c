@@ -150,7 +150,7 @@ static int read_range(struct scan *s, size_t range)
 	return 0;
 }
 
-static uint32_t owner_of(struct fl_code *c, uint32_t p)
+uint32_t fl_cyg_owner(struct fl_code *c, uint32_t p)
 {
 	while (c->parts[p].owner != p)
 		p = c->parts[p].owner = c->parts[c->parts[p].owner].owner;
@@ -171,32 +171,39 @@ static void join(struct fl_code *c, const struct fl_link *l)
 			forget_names(c, &c->parts[to]);
 		return;
 	}
-	a = owner_of(c, l->range);
-	b = owner_of(c, (uint32_t)to);
+	a = fl_cyg_owner(c, l->range);
+	b = fl_cyg_owner(c, (uint32_t)to);
 	if (a < b)
 		c->parts[b].owner = a;
 	else
 		c->parts[a].owner = b;
 }
 
-static int name_joined(struct scan *s)
+int fl_cyg_join(struct fl_code *c)
 {
-	struct fl_code *c = &s->c;
 	int err = fl_switch_find(c);
 
 	for (size_t i = 0; i < c->n_links; i++)
 		join(c, &c->links[i]);
-	for (size_t i = 0; i < c->ranges.n; i++)
-		if (c->parts[i].is_done && has_inner_entry(c, &c->parts[i]))
-			forget_names(c, &c->parts[i]);
 	for (uint32_t i = (uint32_t)c->ranges.n; i-- > 0;) {
-		uint32_t owner = owner_of(c, i);
+		uint32_t owner = fl_cyg_owner(c, i);
 
 		if (owner != i) {
 			c->parts[i].next = c->parts[owner].next;
 			c->parts[owner].next = i;
 		}
 	}
+	return err;
+}
+
+static int name_joined(struct scan *s)
+{
+	struct fl_code *c = &s->c;
+	int err = fl_cyg_join(c);
+
+	for (size_t i = 0; i < c->ranges.n; i++)
+		if (c->parts[i].is_done && has_inner_entry(c, &c->parts[i]))
+			forget_names(c, &c->parts[i]);
 	for (uint32_t i = 0; i < c->ranges.n && !err; i++)
 		if (c->parts[i].owner == i && !c->parts[i].is_done)
 			err = name_body(s, i);

@@ -7,6 +7,7 @@
  *	frame.c	where in its frame it reads and writes
  *	flow.c	what a register holds at a call, on every path to it
  *	cyg.c	names the calls, and tells them
+ *	inner.c	which of the bodies in one another stands at an address
  */
 #ifndef FL_SITE_CYG_H
 #define FL_SITE_CYG_H
@@ -177,6 +178,13 @@ static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
 	}
 	return true;
 }
+
+/* ---- cyg.c: ranges of one function ---------------------------------------- */
+
+/* All ranges were read: put those together that branches join. 0, -ENOMEM. */
+int fl_cyg_join(struct fl_code *);
+/* The first of the ranges that are one function with this one. */
+uint32_t fl_cyg_owner(struct fl_code *, uint32_t range);
 
 /* ---- switch.c: tables of jumps ------------------------------------------- */
 

@@ -41,6 +41,18 @@ int fl_site_scan(const struct fl_module *, fl_site_each *, void *arg);
  * run tells, see below. 0, an error, or what `each` returned when not 0. */
 int fl_site_unnamed(const struct fl_module *, fl_site_each *, void *arg);
 
+/* Compilers put instrumented bodies into one another. For each of `n` addresses in the
+ * text of a module, best ascending: the function of the innermost body there that was put
+ * into another one, as `function_at` names the profiling call at an address (0: it does
+ * not know it); 0 where there is none. 0, -ENOMEM, -EFBIG. */
+struct fl_inner_in {
+	const uintptr_t *at;
+	size_t n;
+	uint32_t (*function_at)(void *arg, uintptr_t at);
+	void *arg;
+};
+int fl_site_inner(const struct fl_module *, const struct fl_inner_in *, uint32_t *inner);
+
 /* First call: a profiling call of function `function` returns to `ret`. What
  * site is that? False when no call flick knows ends there. */
 bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,

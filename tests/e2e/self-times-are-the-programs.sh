@@ -38,6 +38,24 @@ succeeded
 grep -q 'samples of the program counter' "$out" || fail "the report does not say on what it rests"
 [ "$(awk '/ heavy$/ { print NR } ' "$out")" = 5 ] || fail "heavy is not first"
 
+# Bodies that are all in main have times of their own, and so has main.
+for cc in gcc clang; do
+	for way in mprotect alias; do
+		label="inlined, $cc, $way:"
+		CC=$cc target spin -O2 $sites -DREST=100000 \
+			'-DBODY=static inline __attribute__((always_inline))'
+		record --text=$way -- "$work/spin"
+		succeeded
+		near main 50
+		near heavy 30
+		near medium 15
+		near light 5
+		near tiny 0
+	done
+done
+label=
+target spin -O2 $sites
+
 run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/spin"
 succeeded
 run "$FLICK" report "$data"

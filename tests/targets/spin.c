@@ -6,7 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef BODY			/* how it is compiled */
 #define BODY __attribute__((noinline))
+#endif
+#ifndef REST			/* microseconds of main's own */
+#define REST 0
+#endif
 #define QUIET __attribute__((no_instrument_function))
 
 static volatile unsigned long sink;
@@ -66,6 +71,7 @@ int main(void)
 		sleeper();
 		for (int j = 0; j < 100000; j++)
 			tiny();
+		SPIN(REST);
 	}
 	printf("%lu\n", sink);
 	return 0;

@@ -1,0 +1,23 @@
+/*
+ * inner.h - samples in bodies that the compiler put into other functions (inner.c).
+ */
+#ifndef FL_CLI_INNER_H
+#define FL_CLI_INNER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples at one place of a file. */
+struct fl_place {
+	const char *path;		/* of a file; else a name for what is in none */
+	uint64_t at;			/* ELF address; of no file 0 */
+	uint64_t n;
+	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
+};
+
+struct fl_roster;
+/* Say of each place, which are brought into order by file, what its `inner` is. 0 or
+ * -ENOMEM. */
+int fl_inner_fill(const struct fl_roster *, struct fl_place *, size_t n);
+
+#endif
