@@ -1,0 +1,226 @@
+/*
+ * text-way.c - two ways to store to pages of text: where they are, or through another mapping.
+ *
+ * PROTOCOL	of `alias`, for a run of pages
+ *	1 copy	the text is written to a fresh memory file
+ *	2 swap	the file is mapped over the text, R-X	(mmap MAP_FIXED)
+ *	3 view	and over its place in the area's view, RW
+ * INVARIANT
+ *	1 A thread that fetches meanwhile gets the old page or the new one; they
+ *	  hold the same bytes.
+ *	2 No byte that is stored is lost.
+ *	3 No page is writable and executable through any mapping.
+ *	4 Another process executes a page of ours only while no more than flips
+ *	  are made in it.
+ * WHY
+ *	1 The kernel replaces a mapping under the lock that page faults take, and
+ *	  the old page is freed when no core has a translation to it any more. A
+ *	  thread that faults in between waits for the new mapping.
+ *	2 Who may store between 1 and 3: a commit, which is our caller and has
+ *	  not begun; and the switch of a probe in a page that is open already,
+ *	  which our caller has frozen (probe/state.c).
+ *	3 The area's view is never executable, its text never writable.
+ *	4 Parent and child of a fork share the pages. The child's fork handler
+ *	  copies them once more (fl_text_unshare). A child of a bare clone runs no
+ *	  handler; but here each opening makes fresh pages, so that the bytes of a
+ *	  later commit are its parent's alone, and the child, whose probes do
+ *	  nothing, sees flips between instructions it knows.
+ * FAILURE
+ *	Of 1 and 2: nothing has changed. Of 3, which replaces a reservation and
+ *	needs no more than the kernel's own memory: it is tried for some time;
+ *	then the pages stay as they are, executable and never stored to.
+ */
+#include <sys/mman.h>
+
+#include "text.h"
+
+/* ---- where they are ----------------------------------------------------------------- */
+
+static int probe_mprotect(void)
+{
+	void *p = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (fl_is_err(p))
+		return FLE_NOWRITE;
+	err = fl_os_protect(p, FL_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	fl_os_protect(p, FL_PAGE, PROT_NONE);	/* should it stay */
+	fl_os_unmap(p, FL_PAGE);
+	return err ? FLE_NOWRITE : 0;
+}
+
+static int enter_mprotect(struct fl_area *a)
+{
+	(void)a;
+	return 0;
+}
+
+static int open_mprotect(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
+{
+	return fl_os_protect((void *)lo, hi - lo, *fl_area_wanted(a, lo) | PROT_WRITE);
+}
+
+static int shut_mprotect(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
+{
+	return fl_os_protect((void *)lo, hi - lo, *fl_area_wanted(a, lo));
+}
+
+/* ---- twice --------------------------------------------------------------------------- */
+
+static int probe_alias(void)
+{
+	int fd = fl_os_memfd("flick-text"), err = FLE_NOALIAS;
+	void *p;
+
+	if (fd < 0)
+		return FLE_NOALIAS;
+	if (fl_os_file_resize(fd, FL_PAGE) == 0) {
+		p = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+		err = fl_is_err(p) ? FLE_NOALIAS : 0;
+		if (!err)
+			fl_os_unmap(p, FL_PAGE);
+	}
+	fl_os_close(fd);
+	return err;
+}
+
+static void *reserve(uintptr_t at, size_t n, int fixed)
+{
+	return fl_os_map((void *)at, n, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+}
+
+static int enter_alias(struct fl_area *a)
+{
+	void *p = reserve(0, a->hi - a->lo, 0);
+
+	if (fl_is_err(p))
+		return (int)(intptr_t)p;
+	a->view = (intptr_t)((uintptr_t)p - a->lo);
+	return 0;
+}
+
+static int copy_to(int fd, uintptr_t lo, uintptr_t hi)
+{
+	while (lo < hi) {
+		long n = fl_os_write(fd, (const void *)lo, hi - lo);
+
+		if (n <= 0 && n != -EINTR)
+			return n ? (int)n : -EIO;
+		lo += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* Step 3: see FAILURE. */
+static int map_view(uintptr_t at, size_t n, int fd)
+{
+	enum { TRIES = 1000, PAUSE_US = 100 };
+	void *p = NULL;
+
+	for (int i = 0; i < TRIES; i++) {
+		p = fl_os_map((void *)at, n, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
+		if (!fl_is_err(p))
+			return 0;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return (int)(intptr_t)p;
+}
+
+static int map_twice(const struct fl_area *a, uintptr_t lo, size_t n, int fd)
+{
+	void *p = fl_os_map((void *)lo, n, *fl_area_wanted(a, lo),
+			    MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
+
+	if (fl_is_err(p))
+		return (int)(intptr_t)p;
+	FL_POINT("text.swapped");
+	return map_view(lo + (uintptr_t)a->view, n, fd);
+}
+
+static int open_alias(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
+{
+	/* what was writable when flick came has no view */
+	int fd = a->view ? fl_os_memfd("flick-text") : -EACCES, err;
+
+	if (fd < 0)
+		return fd;
+	err = copy_to(fd, lo, hi);
+	if (!err)
+		err = map_twice(a, lo, hi - lo, fd);
+	fl_os_close(fd);
+	return err;
+}
+
+/* The text stays as it is: it is not writable there. */
+static int shut_alias(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
+{
+	void *p = reserve(lo + (uintptr_t)a->view, hi - lo, MAP_FIXED);
+
+	return fl_is_err(p) ? (int)(intptr_t)p : 0;
+}
+
+/* ---- which --------------------------------------------------------------------------- */
+
+static const struct fl_text_way ways[] = {
+	{ "mprotect", probe_mprotect, enter_mprotect, open_mprotect, shut_mprotect },
+	{ "alias", probe_alias, enter_alias, open_alias, shut_alias },
+};
+enum { MPROTECT, ALIAS };
+const struct fl_text_way *fl_text_way = &ways[MPROTECT];
+static bool is_chosen;
+
+static const struct fl_text_way *way_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (__builtin_strcmp(name, ways[i].name) == 0)
+			return &ways[i];
+	return NULL;
+}
+
+int fl_text_probe(const char *name)
+{
+	const struct fl_text_way *w = way_of(name);
+
+	return w ? w->probe() : FLE_OPTION;
+}
+
+static int choose(const char *name)
+{
+	int err = fl_text_probe(name);
+
+	if (err)
+		return err;
+	fl_text_way = way_of(name);
+	is_chosen = true;
+	return 0;
+}
+
+static int choose_first(void)
+{
+	int err = choose("mprotect");
+
+	return err && choose("alias") == 0 ? 0 : err;
+}
+
+int fl_text_choose(const char *name)
+{
+	char given[32];
+
+	if (is_chosen)
+		return name && __builtin_strcmp(name, fl_text_way->name) ? FLE_OPTION : 0;
+	if (name)
+		return choose(name);
+	switch (fl_os_environment(FL_TEXT_ENV, given, sizeof given)) {
+	case 0:			return *given ? choose(given) : choose_first();
+	case -ENAMETOOLONG:	return FLE_OPTION;
+	default:		return choose_first();
+	}
+}
+
+bool fl_text_is_aliased(void)
+{
+	return fl_text_way == &ways[ALIAS];
+}
