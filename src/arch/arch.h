@@ -91,6 +91,12 @@ extern const char *const fl_tactic_names[FL_N_TACTICS];
 
 enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
 
+/* Who changes a place: 0 nobody (patch/motion.c). */
+union fl_motion {
+	uint32_t any;
+	struct { uint8_t one, set; };
+};
+
 /*
  * One place in text and what may stand there. `old` is what was found there;
  * arming goes old -> off once, by the wide protocol; switching goes between
@@ -100,6 +106,8 @@ enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
  * it gets to, and where a call of them returns to: `starts`. What it finds there
  * when it goes on must be an instruction that leads it on, whatever has been done
  * meanwhile. fl_arch_moves() changes each stretch between two starts by itself.
+ *
+ * What a switch in one byte needs stands in front: many are made in one set.
  */
 struct fl_patch {
 	uintptr_t at;			/* first byte of the window */
@@ -107,20 +115,28 @@ struct fl_patch {
 	uint8_t len;			/* of the window, <= FL_ARCH_SITE_MAX */
 	uint8_t tactic;			/* of the switch between off and on */
 	uint8_t flip_at, flip_bytes;	/* what a switch in one store stores */
-	uint8_t head_at;		/* where a thread enters the window */
-	uint8_t may_pass;		/* 1: at any time, a thread may act as `off` does */
-	uint8_t flags_dead;		/* 1: the processor's flags may change here */
-	uint8_t rows;			/* of instructions, in `old`: enum fl_row */
-	uint16_t starts;		/* in off and on: offsets, a bit each */
+	uint8_t flip[FL_N_STATES];	/* its byte, where it is one */
 	uint8_t claimed;		/* patch/claim.c */
+	uint16_t starts;		/* in off and on: offsets, a bit each */
 	uint8_t state;			/* as of the last commit; W its owner */
-	uint32_t motion;		/* odd: being changed; W who made it so */
+	uint8_t rows;			/* of instructions, in `old`: enum fl_row */
+	union fl_motion motion;
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
 	struct fl_patch *next;		/* patch/claim.c */
 	/* By state, offsets of starts, a bit each: what lies from there to the next start
 	 * does nothing; is met whole, being one instruction, or one that leads elsewhere. */
 	uint16_t idle[FL_N_STATES], whole[FL_N_STATES];
+	uint8_t head_at;		/* where a thread enters the window */
+	uint8_t may_pass;		/* 1: at any time, a thread may act as `off` does */
+	uint8_t flags_dead;		/* 1: the processor's flags may change here */
 };
+
+/* Once all bytes are planned. */
+static inline void fl_patch_note_flip(struct fl_patch *p)
+{
+	for (int state = 0; state < FL_N_STATES; state++)
+		p->flip[state] = p->bytes[state][p->flip_at];
+}
 
 /* `old` has starts that off and on have not. Threads may stand there that came in
  * by the head; or that came in while it was on, and stood there when the old bytes

@@ -19,7 +19,7 @@
  *	would be, at places of flick/patch.h, it is a jump to itself: threads wait
  *	there. No thread ever traps: the kernel kills one that blocks SIGTRAP (OS12).
  *	Changes of one store are made in HEAD.
- *	A place belongs to the commit that made its `motion` odd.
+ *	A place belongs to the commit that claimed it (motion.c).
  * INVARIANT
  *	1 No core executes a tail byte while TAIL rewrites it.
  *	2 Nothing fails after TAIL has begun; until then all can be put back.
@@ -33,7 +33,7 @@
  *	  harmless head the torn tail is an operand nobody uses.
  *	2 All that may fail is in verify(). A parked head, of one store, goes
  *	  back to the old head in one store, and the old tail is still there.
- *	3 `motion` goes from even to odd by compare-and-exchange only.
+ *	3 motion.c, INVARIANT 1.
  *	4 It stands at the start of a stretch, where it finds, whenever it looks,
  *	  the old head, the park or the new head: to the protocol it is a thread
  *	  that arrives. Only a row of NOPs in the old bytes has more instructions
@@ -54,6 +54,7 @@
 #include "calibration.h"
 #include "claim.h"
 #include "fork.h"
+#include "motion.h"
 #include "os/os.h"
 #include "patch.h"
 #include "sync.h"
@@ -77,26 +78,11 @@ static bool is_row(const struct fl_change *c)
 	return c->from == FL_OLD && c->patch->rows & rows;
 }
 
-/* ---- whose places ------------------------------------------------------ */
-
-static bool take(struct fl_patch *p)
-{
-	uint32_t at_rest = load_relaxed(&p->motion) & ~1u;
-
-	/* (G) pairs with (G): what the last owner did is done. */
-	return __atomic_compare_exchange_n(&p->motion, &at_rest, at_rest + 1, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-static void give_back(struct fl_patch *p)
-{
-	store_release(&p->motion, p->motion + 1);	/* (G) pairs with (G) */
-}
-
 void fl_set_abandon(struct fl_set *set)
 {
 	while (set->n_taken > 0)
-		give_back(set->changes[--set->n_taken].patch);
+		fl_motion_leave_of(set->changes[--set->n_taken].patch);
+	set->any_wide = set->any_row = false;
 }
 
 /* ---- what may fail ----------------------------------------------------- */
@@ -116,110 +102,128 @@ static bool is_switch(const struct fl_change *c)
 	       !is_wide(c);
 }
 
-static int verify_bytes(const struct fl_change *c)
+static void note_from(struct fl_change *c)
 {
-	const struct fl_patch *p = c->patch;
-
-	if (is_switch(c) || !__builtin_memcmp((const void *)p->at, p->bytes[c->from], p->len))
-		return 0;
-	return FLE_CHANGED;
+	c->from = c->patch->state;
+	c->tactic = c->from == c->to ? FL_N_TACTICS : c->patch->tactic;
 }
 
-/* The next place of the set is ours. Is it as staged? */
-static int check_taken(struct fl_set *set)
+static bool is_short(const struct fl_move *m)
 {
-	return verify_bytes(&set->changes[set->n_taken++]);
-}
-
-static int take_all(struct fl_set *set, size_t *bad)
-{
-	int err = 0;
-
-	while (set->n_taken < set->n && !err) {
-		*bad = set->n_taken;
-		err = take(set->changes[set->n_taken].patch) ? check_taken(set) : FLE_BUSY;
-	}
-	return err;
-}
-
-int fl_set_take(struct fl_set *set, struct fl_patch *p, int to)
-{
-	if (!take(p))
-		return FLE_BUSY;
-	set->changes[set->n++] = (struct fl_change){
-		.patch = p, .from = p->state, .to = (uint8_t)to,
-		.tactic = p->state == to ? FL_N_TACTICS : p->tactic,
-	};
-	return check_taken(set);
+	return (size_t)(m->end - m->start) <= sizeof ((struct fl_change *)0)->bytes;
 }
 
 static void note_moves(struct fl_change *c)
 {
+	const struct fl_patch *p = c->patch;
 	struct fl_move m[FL_ARCH_MOVES];
 
-	c->n_moves = (uint8_t)fl_arch_moves(c->patch, c->from, c->to, m);
+	c->n_moves = (uint8_t)fl_arch_moves(p, c->from, c->to, m);
 	c->move = m[0];
+	c->at = p->at + (uintptr_t)p->view;
+	if (is_short(m))
+		__builtin_memcpy(c->bytes, p->bytes[c->to] + m->start, m->end - m->start);
 }
 
-/* Notes what the set consists of. `bad` becomes the first row. */
-static void look_through(struct fl_set *set, size_t *bad)
+/* The place is ours. Is it as staged? Notes what the set consists of. */
+static int check(struct fl_set *set, struct fl_change *c)
 {
-	set->any_wide = set->any_row = false;
-	for (size_t i = set->n; i-- > 0;) {
-		struct fl_change *c = &set->changes[i];
+	const struct fl_patch *p = c->patch;
 
-		if (is_wide(c)) {
-			set->any_wide = true;
-			note_moves(c);
-		}
-		if (set->quiet || !is_row(c))
-			continue;
-		set->any_row = true;
-		*bad = i;
+	if (c->from == FL_AS_IT_IS)
+		note_from(c);
+	if (is_switch(c))
+		return 0;
+	if (__builtin_memcmp((const void *)p->at, p->bytes[c->from], p->len))
+		return FLE_CHANGED;
+	if (is_wide(c)) {
+		set->any_wide = true;
+		note_moves(c);
 	}
+	set->any_row |= is_row(c);
+	return 0;
+}
+
+/* Some are taken and looked at, then the next: they are in the cache meanwhile. */
+static int take_some(struct fl_set *set, size_t *bad)
+{
+	enum { MANY = 64 };
+	struct fl_change *c = &set->changes[set->n_taken];
+	size_t n = set->n - set->n_taken < MANY ? set->n - set->n_taken : MANY;
+	size_t n_ours = fl_motion_take_all(c, n), i = 0;
+	int err = 0;
+
+	for (*bad = set->n_taken; i < n_ours && !err; i++)
+		err = check(set, &c[i]);
+	*bad += err ? i - 1 : n_ours;
+	set->n_taken += (uint32_t)n_ours;
+	return err || n_ours == n ? err : FLE_BUSY;
+}
+
+int fl_set_take(struct fl_set *set, size_t *bad)
+{
+	int err = 0;
+
+	while (set->n_taken < set->n && !err)
+		err = take_some(set, bad);
+	return err;
+}
+
+static size_t first_row(const struct fl_set *set)
+{
+	size_t i = 0;
+
+	while (!is_row(&set->changes[i]))
+		i++;
+	return i;
 }
 
 /* Can the set be committed under the threads there are? */
-static int verify(struct fl_set *set, size_t *bad)
+static int verify(const struct fl_set *set, size_t *bad)
 {
-	look_through(set, bad);
-	if (set->any_row && fl_os_threads(fl_os_tid(), any_thread, NULL))
+	if (set->quiet)
+		return 0;
+	if (set->any_row && fl_os_threads(fl_os_tid(), any_thread, NULL)) {
+		*bad = first_row(set);
 		return FLE_THREADS;
-	return set->quiet ? 0 : fl_sync_ready();
+	}
+	return fl_sync_ready();
 }
 
 /* ---- phases ------------------------------------------------------------ */
 
-/* `n` bytes at offset `i`, as one store. */
-static void store(const struct fl_patch *p, size_t i, const uint8_t *bytes, size_t n)
-{
-	uintptr_t at = p->at + p->view + i;
+/* `to`: the new bytes of a move. */
+typedef void write_fn(uintptr_t at, const struct fl_move *, const uint8_t *to);
 
+/* Write each stretch of the place that changes. */
+static inline void each_move(const struct fl_change *c, write_fn *write)
+{
+	const struct fl_patch *p = c->patch;
+	struct fl_move m[FL_ARCH_MOVES];
+
+	write(c->at, &c->move,
+	      is_short(&c->move) ? c->bytes : p->bytes[c->to] + c->move.start);
+	if (c->n_moves == 1)
+		return;
+	fl_arch_moves(p, c->from, c->to, m);
+	for (int i = 1; i < c->n_moves; i++)
+		write(c->at, &m[i], p->bytes[c->to] + m[i].start);
+}
+
+/* As one store. */
+static void store(uintptr_t at, const uint8_t *bytes, size_t n)
+{
 	if (n == 1)
 		fl_arch_store_byte(at, *bytes);
 	else
 		fl_arch_store_word(at, bytes, n);
 }
 
-/* Call `each` with each stretch of the place that changes. */
-static inline void each_move(const struct fl_change *c,
-			     void (*each)(const struct fl_change *,
-					  const struct fl_move *))
+static void write_park(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	struct fl_move m[FL_ARCH_MOVES];
-
-	each(c, &c->move);
-	if (c->n_moves == 1)
-		return;
-	fl_arch_moves(c->patch, c->from, c->to, m);
-	for (int i = 1; i < c->n_moves; i++)
-		each(c, &m[i]);
-}
-
-static void write_park(const struct fl_change *c, const struct fl_move *m)
-{
+	(void)to;
 	if (m->park_bytes)
-		store(c->patch, m->park_at, m->park, m->park_bytes);
+		store(at + m->park_at, m->park, m->park_bytes);
 }
 
 static bool is_within(size_t i, size_t at, size_t n)
@@ -227,24 +231,24 @@ static bool is_within(size_t i, size_t at, size_t n)
 	return i - at < n;
 }
 
-static void write_tail(const struct fl_change *c, const struct fl_move *m)
+static void write_tail(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	const uint8_t *to = c->patch->bytes[c->to];
-
 	for (size_t i = m->start; m->park_bytes && i < m->end; i++)
 		if (!is_within(i, m->park_at, m->park_bytes) &&
 		    !is_within(i, m->head_at, m->head_bytes))
-			store(c->patch, i, to + i, 1);
+			fl_arch_store_byte(at + i, to[i - m->start]);
 }
 
-static void write_head(const struct fl_change *c, const struct fl_move *m)
+static void write_head(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	store(c->patch, m->head_at, &c->patch->bytes[c->to][m->head_at], m->head_bytes);
+	store(at + m->head_at, &to[m->head_at - m->start], m->head_bytes);
 }
 
+/* A set may be larger than the cache. Each pass goes the other way than the one before:
+ * what that one came to last is still there. Places were taken from the first on. */
 static void park_set(struct fl_set *set)
 {
-	for (size_t i = 0; i < set->n; i++)
+	for (size_t i = set->n; i-- > 0;)
 		if (is_wide(&set->changes[i]))
 			each_move(&set->changes[i], write_park);
 	FL_POINT("commit.park");
@@ -264,21 +268,21 @@ static void settle(const struct fl_change *c)
 {
 	struct fl_patch *p = c->patch;
 
-	if (is_wide(c))
-		each_move(c, write_head);
-	else if (is_switch(c))
+	if (is_switch(c))
 		fl_patch_flip(p, c->to);
+	else if (is_wide(c))
+		each_move(c, write_head);
 	else
 		fl_store_at_once(p, c->from, c->to);
 	if (c->to == FL_OLD && p->rows & FL_ROW_INSIDE)
 		store_relaxed(&has_inner_rows, true);
 	p->state = c->to;
-	give_back(p);
+	fl_motion_leave_of(p);
 }
 
 static void write_heads(struct fl_set *set)
 {
-	for (size_t i = 0; i < set->n; i++)
+	for (size_t i = set->n; i-- > 0;)
 		settle(&set->changes[i]);
 	set->n_taken = 0;
 	FL_POINT("commit.head");
@@ -286,7 +290,7 @@ static void write_heads(struct fl_set *set)
 
 int fl_set_begin(struct fl_set *set, size_t *bad)
 {
-	int err = fl_sync ? take_all(set, bad) : FLE_NOSYNC;
+	int err = fl_sync ? fl_set_take(set, bad) : FLE_NOSYNC;
 
 	if (!err)
 		err = verify(set, bad);

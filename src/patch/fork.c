@@ -28,7 +28,7 @@
  *	2 The child's memory is a cut through its parent's: it has a first part of
  *	  what each thread stored, as a store that must wait for the fork's end is
  *	  followed by no other. So who is half through is counted in `busy`, and without
- *	  any no place needs a look; `motion` is odd, and the turn STEPPED with its
+ *	  any no place needs a look; the place is claimed, and the turn STEPPED with its
  *	  thread's number, before a byte differs, and the place's `state` tells
  *	  which bytes there were. Nobody else executes in the child.
  *	3 Each thread counts what it is in itself: in handlers, its own or the
@@ -41,6 +41,7 @@
 
 #include "claim.h"
 #include "fork.h"
+#include "motion.h"
 #include "os/os.h"
 #include "patch.h"
 
@@ -135,25 +136,29 @@ static void put_back(struct fl_patch *p)
 	if (__builtin_memcmp((const void *)p->at, p->bytes[state], p->len))
 		fl_arch_store_bytes(p->at + (uintptr_t)p->view, p->bytes[state], p->len);
 	p->state = (uint8_t)state;
-	p->motion++;
+	p->motion.any = 0;
 }
 
+/* The mark of a set beside another is of one that asked. */
 static void put_right(struct fl_patch *p)
 {
-	if (p->claimed == FL_CLAIM_PLACE ? fl_place_is_cut(p) : p->motion & 1)
+	if (p->motion.one)
+		p->motion.set = 0;
+	if (p->claimed == FL_CLAIM_PLACE ? fl_place_is_cut(p) : p->motion.any)
 		put_back(p);
 }
 
 /* Text that is still the parent's must not be stored to: no place moves here. */
 static void keep_still(struct fl_patch *p)
 {
-	p->motion |= 1;
+	p->motion.one = 1;
 }
 
 static void in_child(void)
 {
 	bool is_cut = fl_os_was_counted(&busy);
 
+	fl_motion_in_child();
 	own.forks -= own.forks > 0;
 	fl_os_count_by(&busy, (int)own.changes);
 	if (fl_text_unshare())

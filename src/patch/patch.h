@@ -104,17 +104,20 @@ struct fl_change {
 	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
-	/* Of a wide change: how many moves, and the first; nearly always the only one. W
+	/* Of a wide change, all that its phases need: how many moves, and of the first,
+	 * nearly always the only one, the stores and, if they are few, its new bytes. W
 	 * commit.c, before the first phase. */
 	uint8_t n_moves;
+	uint8_t bytes[5];
 	struct fl_move move;
+	uintptr_t at;			/* where the window is stored to */
 };
 struct fl_set {
 	struct fl_change *changes;
 	uint32_t n, room;
+	uint32_t n_taken;	/* the first, whose places are ours; W commit.c */
 	bool quiet;		/* no thread can reach these sites yet */
 	/* W commit.c */
-	uint32_t n_taken;	/* the first, whose places are ours */
 	uint8_t phase;
 	bool any_wide, any_row;
 	struct fl_ticket ticket;
@@ -130,9 +133,21 @@ int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
  * from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
 
-/* Take a place and stage its switch from where it stands: nobody moves it in
- * between. 0, FLE_BUSY, FLE_CHANGED. Abandon gives all back. */
-int fl_set_take(struct fl_set *, struct fl_patch *, int to);
+/* The same of a switch between off and on, from where the place stands when it is
+ * taken. There is room. */
+enum { FL_AS_IT_IS = FL_N_STATES };
+static inline void fl_set_stage_switch(struct fl_set *set, struct fl_patch *p, int to)
+{
+	struct fl_change *c = &set->changes[set->n++];
+
+	c->patch = p;
+	c->from = FL_AS_IT_IS;
+	c->to = (uint8_t)to;
+}
+
+/* Take the places that are staged; nobody else moves them. Errors as of commit, which
+ * takes what has not been taken. Abandon gives all back. */
+int fl_set_take(struct fl_set *, size_t *bad);
 void fl_set_abandon(struct fl_set *);
 
 /* The same in steps. begin writes the first phase; step, when the set's ticket
@@ -173,7 +188,7 @@ static inline void fl_patch_flip(const struct fl_patch *p, int state)
 	const uint8_t *bytes = p->bytes[state] + p->flip_at;
 
 	if (p->tactic == FL_FLIP)
-		fl_arch_store_byte(at, *bytes);
+		fl_arch_store_byte(at, p->flip[state]);
 	else if (p->tactic == FL_WORD)
 		fl_arch_store_word(at, bytes, p->flip_bytes);
 	else

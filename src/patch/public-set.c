@@ -6,27 +6,39 @@
 #include "os/os.h"
 #include "public.h"
 
-static int take(struct fl_set *set, const struct flick_change *c)
+/* A switch of one store is over when it was begun. */
+static inline int stage(struct fl_set *set, const struct flick_change *c)
 {
 	struct fl_place *l = fl_place_of(c->patch);
 	struct fl_patch *p = &l->patch;
 
 	if (p->claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
-	if (fl_place_is_begun(l))
+	if (p->tactic == FL_WIDE && fl_place_is_begun(l))
 		return FLE_BUSY;
-	return fl_set_take(set, p, fl_state_of(c->to));
+	fl_set_stage_switch(set, p, fl_state_of(c->to));
+	return 0;
 }
 
-static int take_all(struct fl_set *set, const struct flick_change *c, size_t n,
-		    size_t *bad)
+/* Some are staged and taken, then the next: they are in the cache meanwhile. */
+static int take_some(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		err = take(set, &c[i]);
-		*bad = i;
+		*bad = set->n;
+		err = stage(set, &c[i]);
 	}
+	return err ? err : fl_set_take(set, bad);
+}
+
+static int take_all(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
+{
+	enum { MANY = 64 };
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i += MANY)
+		err = take_some(set, c + i, n - i < MANY ? n - i : MANY, bad);
 	return err;
 }
 

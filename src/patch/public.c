@@ -6,6 +6,7 @@
  */
 #include "claim.h"
 #include "fork.h"
+#include "motion.h"
 #include "os/os.h"
 #include "public.h"
 #include "sync.h"
@@ -45,6 +46,7 @@ static void choose_tactic(struct fl_patch *p)
 	p->tactic = tactic;
 	p->flip_at = s.first;
 	p->flip_bytes = s.last + 1u - s.first;
+	fl_patch_note_flip(p);
 }
 
 /* Commit a change of this place alone. */
@@ -229,10 +231,12 @@ static int begin_first(struct fl_place *l)
 
 static int begin_set(struct fl_place *l, int to)
 {
+	size_t bad;
 	int err;
 
 	l->set = (struct fl_set){ .changes = &l->change, .room = 1 };
-	err = fl_set_take(&l->set, &l->patch, to);
+	fl_set_stage_switch(&l->set, &l->patch, to);
+	err = fl_set_take(&l->set, &bad);
 	if (!err && l->change.from != to)
 		return begin_first(l);
 	fl_set_abandon(&l->set);
@@ -333,17 +337,12 @@ int flick_patch_finish(struct flick_patch *h)
 /* One store, while the place is ours. */
 static int switch_at_once(struct fl_patch *p, int to)
 {
-	uint32_t motion = load_relaxed(&p->motion);
-
-	/* (A) pairs with (A): what the last owner did is done. */
-	if ((motion & 1) ||
-	    !__atomic_compare_exchange_n(&p->motion, &motion, motion + 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!fl_motion_take(p))
 		return FLE_BUSY;
 	if (p->state != to)
 		fl_patch_flip(p, to);
 	p->state = (uint8_t)to;
-	store_release(&p->motion, motion + 2);		/* (A) pairs with (A) */
+	fl_motion_leave(p);
 	return 0;
 }
 
@@ -393,7 +392,7 @@ static bool is_settled(struct fl_patch *p)
 	for (int state = FL_N_STATES; state-- > 0;)
 		if (!__builtin_memcmp(now, p->bytes[state], p->len)) {
 			p->state = (uint8_t)state;
-			p->motion++;
+			p->motion.any = 0;
 			return true;
 		}
 	return false;
@@ -402,11 +401,14 @@ static bool is_settled(struct fl_patch *p)
 bool fl_place_is_cut(struct fl_patch *p)
 {
 	struct fl_place *l = (struct fl_place *)p;
-	bool is_pending = (l->turn & 3) == PENDING || l->turn == turn_of(STEPPED, round_of(l));
+	bool is_own = l->turn == turn_of(STEPPED, round_of(l));
+	bool is_pending = (l->turn & 3) == PENDING;
 
-	if ((l->turn & 3) && !is_pending)
+	if ((l->turn & 3) && !is_own && !is_pending)
 		leave_turn(l, REST, round_of(l) + 1);
-	return (p->motion & 1) && !is_pending && !is_settled(p);
+	if (is_own || (is_pending && l->set.n_taken))
+		return false;
+	return p->motion.any && !is_settled(p);
 }
 
 /* ---- what it is -------------------------------------------------------- */

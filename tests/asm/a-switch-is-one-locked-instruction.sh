@@ -121,11 +121,11 @@ must()
 {
 	is "$@" || { echo "not so: $*"; bad=1; }
 }
-must flip flip 48 1 0
-must word2 word 70 1 1
-must word4 word 73 1 1
-must word3 word 108 2 2
-is word3 word 108 1 2 && { echo "a second lock is not seen"; bad=1; }
-is word2 word 70 1 0 && { echo "a call is not seen"; bad=1; }
-is flip flip 40 1 0 && { echo "the bound of flip is loose"; bad=1; }
+must flip flip 42 1 0
+must word2 word 64 1 1
+must word4 word 67 1 1
+must word3 word 99 2 2
+is word3 word 99 1 2 && { echo "a second lock is not seen"; bad=1; }
+is word2 word 64 1 0 && { echo "a call is not seen"; bad=1; }
+is flip flip 36 1 0 && { echo "the bound of flip is loose"; bad=1; }
 exit $bad

@@ -3,9 +3,9 @@
  * sync, head, sync, while cores execute the place and other threads want to
  * change it, too.
  *
- *	take		take()			commit.c: of many at one place one
- *			wins, the others are told FLICK_E_BUSY
- *	give_back	give_back()		commit.c
+ *	take		fl_motion_take()	motion.h: of many at one place one
+ *			wins, the others are told FLICK_E_BUSY (of sets: claims.pml)
+ *	give_back	fl_motion_leave()	motion.h
  *	commit		fl_set_commit(), fl_set_begin(), fl_set_step()
  *	  PARKED	write_park()
  *	all_follow	fl_sync_ticket(), fl_sync_pass()	sync.c

@@ -23,7 +23,7 @@
 
 #include "flick/patch.h"
 #include "os/os.h"
-#include "patch/patch.h"
+#include "patch/public.h"
 #include "patch/sync.h"
 #include "stop-at.h"
 
@@ -279,36 +279,103 @@ static void a_change_that_is_cut_is_none(void **state)
 	}
 }
 
-static void *commit_both(void *arg)
+enum { SET = 6 };			/* enough to be claimed by marks */
+
+static void *commit_set(void *arg)
 {
-	const struct flick_change c[] = { { &places[0], FLICK_ON }, { &places[1], FLICK_ON } };
+	struct flick_change c[SET];
 
 	(void)arg;
-	return (void *)(intptr_t)flick_patch_commit(c, 2, NULL);
+	for (int i = 0; i < SET; i++)
+		c[i] = (struct flick_change){ &places[i], FLICK_ON };
+	return (void *)(intptr_t)flick_patch_commit(c, SET, NULL);
 }
 
-static int both_are_whole(void *arg)
+static int all_are_whole(void *arg)
 {
-	return first_is_whole(arg) == 1 && !memcmp(at(1), mov1, 5) &&
-	       !flick_patch_switch(&places[1], FLICK_ON) && !flick_patch_release(&places[1]);
+	if (first_is_whole(arg) != 1)
+		return 2;
+	for (int i = 1; i < SET; i++)
+		if (memcmp(at(i), mov1, 5) || flick_patch_switch(&places[i], FLICK_ON) ||
+		    flick_patch_release(&places[i]))
+			return 3;
+	return 1;
 }
 
 static void a_set_that_is_cut_is_none(void **state)
 {
-	static const char *const points[] = { "commit.park", "commit.tail" };
+	static const char *const points[] = { "motion.marking", "commit.park", "commit.tail" };
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		pthread_t t;
 
-		take_place(0);
-		take_place(1);
-		t = hold_at(points[i], commit_both);
-		assert_int_equal(status_of(child_of_fork(both_are_whole)), 1);
+		for (int k = 0; k < SET; k++)
+			take_place(k);
+		t = hold_at(points[i], commit_set);
+		assert_int_equal(status_of(child_of_fork(all_are_whole)), 1);
 		assert_int_equal((intptr_t)end_of(t), 0);
-		assert_int_equal(flick_patch_release(&places[0]), 0);
-		assert_int_equal(flick_patch_release(&places[1]), 0);
+		for (int k = 0; k < SET; k++)
+			assert_int_equal(flick_patch_release(&places[k]), 0);
 	}
+}
+
+/* A nop that becomes a call: in one byte where flags are dead; else threads pass meanwhile. */
+static void take_nop(int i, unsigned int flags)
+{
+	static const unsigned char nop5[6] = { 0x0f, 0x1f, 0x44, 0, 0, 0xc3 };
+	unsigned char *target = at(N_PLACES - 1) + sizeof nop5;
+
+	memcpy(at(i), nop5, sizeof nop5);
+	*target = 0xc3;
+	assert_int_equal(flick_call_init(&places[i], at(i), target, flags), 0);
+}
+
+static int second_goes_on(void *arg)
+{
+	(void)arg;
+	while (flick_patch_finish(&places[1]) == -EAGAIN)
+		;
+	return !flick_patch_switch(&places[1], FLICK_OFF) && !flick_patch_release(&places[1]);
+}
+
+/* Its store was made when it was begun, so a set may have it. */
+static void one_that_is_not_finished_may_be_in_a_set_that_is_cut(void **state)
+{
+	pthread_t t;
+
+	(void)state;
+	for (int k = 0; k < SET; k++)
+		if (k != 1)
+			take_place(k);
+	take_nop(1, FLICK_FLAGS_DEAD);
+	assert_int_equal(flick_patch_start(&places[1], FLICK_ON), 0);
+	t = hold_at("commit.park", commit_set);
+	assert_int_equal(status_of(child_of_fork(second_goes_on)), 1);
+	assert_int_equal((intptr_t)end_of(t), 0);
+	assert_int_equal(second_goes_on(NULL), 1);
+	for (int k = 0; k < SET; k++)
+		if (k != 1)
+			assert_int_equal(flick_patch_release(&places[k]), 0);
+}
+
+/* A set that had just asked for what another has. */
+static void a_mark_that_is_cut_holds_nobody(void **state)
+{
+	uint8_t *mark = &fl_place_of(&places[1])->patch.motion.set;
+	pthread_t t;
+
+	(void)state;
+	take_place(0);
+	take_nop(1, 0);
+	assert_int_equal(flick_patch_start(&places[1], FLICK_ON), 0);
+	t = hold_at("place.taken", switch_first);
+	*mark = 1;
+	assert_int_equal(status_of(child_of_fork(second_goes_on)), 1);
+	*mark = 0;
+	assert_int_equal((intptr_t)end_of(t), 0);
+	assert_int_equal(second_goes_on(NULL), 1);
+	assert_int_equal(flick_patch_release(&places[0]), 0);
 }
 
 /* ---- probes ------------------------------------------------------------------------- */
@@ -368,6 +435,8 @@ static void a_probe_that_is_cut_is_off(void **state)
 	}
 	fl_unclaim_alone(&probe);
 }
+
+/* ---- who forks in the middle --------------------------------------------------------- */
 
 /* A handler of this thread's forks in the middle of a step: the child goes on with it. */
 static int forked, is_parent;
@@ -702,6 +771,8 @@ int main(void)
 		cmocka_unit_test(a_sync_under_way_holds_no_child_up),
 		cmocka_unit_test(a_change_that_is_cut_is_none),
 		cmocka_unit_test(a_set_that_is_cut_is_none),
+		cmocka_unit_test(one_that_is_not_finished_may_be_in_a_set_that_is_cut),
+		cmocka_unit_test(a_mark_that_is_cut_holds_nobody),
 		cmocka_unit_test(a_probe_that_is_cut_is_off),
 		cmocka_unit_test(who_forks_in_the_middle_goes_on),
 		cmocka_unit_test(a_fork_and_a_switch_wait_for_no_lock_of_the_programs),

@@ -256,6 +256,7 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 		find_starts(p);
 	if (!err)
 		err = check_moves(p);
+	fl_patch_note_flip(p);
 	*datum = err == FLE_NOREACH ? in->glue : in->room;
 	return err;
 }
@@ -289,6 +290,7 @@ int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
 	}
 	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
 	p->starts = 1u << p->head_at;
+	fl_patch_note_flip(p);
 	return is_slot ? check_moves(p) : 0;
 }
 
