@@ -21,6 +21,7 @@ enum { MAX_FILES = 256 };
 static struct cell *cells;
 static size_t n_cells;			/* a power of two */
 static struct fl_obj files[MAX_FILES];
+static uint16_t modules[MAX_FILES];	/* rows of these */
 static size_t n_files;
 
 int fl_names_open(uint32_t max)
@@ -68,13 +69,26 @@ static int take_name(void *arg, const char *name, uint64_t value, uint64_t size)
 	return 0;
 }
 
-static void read_file(const struct fl_shm_module *m)
+static bool is_read(uint16_t module, size_t first)
+{
+	for (size_t i = n_files; i-- > first;)
+		if (modules[i] == module)
+			return true;
+	return false;
+}
+
+/* One that cannot be opened counts as read: its place is empty. */
+static void read_file(const struct fl_shm_module *m, uint16_t module)
 {
 	uintptr_t bias = m->base;
 
-	if (n_files == MAX_FILES || fl_obj_open(&files[n_files], m->path))
+	if (n_files == MAX_FILES)
 		return;
-	fl_obj_functions(&files[n_files], take_name, &bias);
+	modules[n_files] = module;
+	if (fl_obj_open(&files[n_files], m->path))
+		files[n_files] = (struct fl_obj){ 0 };
+	else
+		fl_obj_functions(&files[n_files], take_name, &bias);
 	n_files++;
 }
 
@@ -93,7 +107,7 @@ static void populate(uintptr_t first, uintptr_t last)
 void fl_names_learn(struct fl_shm *m, uint32_t from)
 {
 	const struct fl_shm_site *sites = fl_shm_sites(m);
-	uint32_t last = UINT32_MAX;
+	size_t first = n_files;
 
 	if (from < m->n_sites)
 		populate(sites[from].function, sites[m->n_sites - 1].function);
@@ -104,10 +118,10 @@ void fl_names_learn(struct fl_shm *m, uint32_t from)
 			*c = (struct cell){ sites[i].function, "" };
 	}
 	for (uint32_t i = from; i < m->n_sites; i++) {
-		if (sites[i].module == last || sites[i].module >= m->n_modules)
-			continue;
-		last = sites[i].module;
-		read_file(&fl_shm_modules(m)[last]);
+		uint16_t owner = sites[i].owner;
+
+		if (owner < m->n_modules && !is_read(owner, first))
+			read_file(&fl_shm_modules(m)[owner], owner);
 	}
 }
 

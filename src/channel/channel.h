@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 6
+#define FL_SHM_VERSION 7
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -79,8 +79,10 @@ struct fl_shm_site {
 	uint64_t at;			/* address in the target */
 	uint64_t function;		/* address of the function it belongs to */
 	uint64_t datum;			/* one number that explains `refusal` */
-	int32_t refusal;		/* fl_err, 0 = none */
-	uint16_t module;		/* index */
+	int16_t refusal;		/* fl_err, 0 = none */
+	uint16_t module;		/* index; of `at` */
+	uint16_t owner;			/* index; of `function`: a library's may have been
+					 * inlined here. None: no module's, or no room */
 	uint8_t kind;			/* enum fl_kind */
 	uint8_t provider;		/* index into fl_providers[] */
 	uint8_t tactic;			/* enum fl_tactic */
@@ -404,7 +406,8 @@ static inline struct fl_shm_site fl_site_copy(const struct fl_shm_site *s)
 	struct fl_shm_site c = {
 		.at = load_relaxed(&s->at), .function = load_relaxed(&s->function),
 		.datum = load_relaxed(&s->datum), .refusal = load_relaxed(&s->refusal),
-		.module = load_relaxed(&s->module), .kind = load_relaxed(&s->kind),
+		.module = load_relaxed(&s->module), .owner = load_relaxed(&s->owner),
+		.kind = load_relaxed(&s->kind),
 		.provider = load_relaxed(&s->provider), .tactic = load_relaxed(&s->tactic),
 		.state = load_relaxed(&s->state), .wanted = load_relaxed(&s->wanted),
 		.jump = load_relaxed(&s->jump), .image = load_relaxed(&s->image),

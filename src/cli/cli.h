@@ -100,7 +100,8 @@ int fl_selection_ready(struct fl_selection *);
 
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {
-	const char *path;		/* of its module */
+	const char *path;		/* of the module that the site is in */
+	const char *home;		/* of the one that the function is in */
 	const char *names[4];		/* NULL: as many as there are */
 	uint64_t function, site;	/* ELF addresses */
 };
@@ -125,6 +126,8 @@ struct fl_roster {
 	uint32_t max_sites, max_modules;
 	struct fl_shm_module *modules;	/* index: module; stay where they are */
 	uint32_t n_modules;
+	char **real;			/* their files without links, as far as asked for */
+	uint32_t n_real;
 	uint32_t n_extra;		/* the last rows are files that only samples met */
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */

@@ -32,6 +32,12 @@ struct functions {
 	uint32_t n, room;
 };
 
+/* A slot that the loader fills with another module's function. */
+struct slot {
+	uintptr_t at;
+	const char *linkage;		/* kept as long as the process */
+};
+
 struct listing {
 	struct fl_survey survey;
 	struct fl_selection *selection;
@@ -42,6 +48,8 @@ struct listing {
 	struct row *rows;
 	size_t n, room;
 	struct functions functions;
+	struct slot *slots;		/* ascending; NULL: none was asked for */
+	size_t n_slots;
 	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
 };
@@ -109,8 +117,10 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 	char *plain = fl_symbols_plain(symbol->linkage);
 	char *simple = plain ? fl_name_simple(symbol->name) : NULL;
 	struct fl_candidate c = {
-		.path = l->path, .names = { symbol->name, symbol->linkage, plain, simple },
-		.function = function, .site = site->at - l->survey.module.bias,
+		.path = l->path, .home = l->path,
+		.names = { symbol->name, symbol->linkage, plain, simple },
+		.function = site->slot ? UINT64_MAX : function,
+		.site = site->at - l->survey.module.bias,
 	};
 	bool is = fl_selection_wants(l->selection, &c);
 
@@ -127,13 +137,54 @@ static const char *name_by_address(uint64_t at)
 	return asprintf(&name, "0x%" PRIx64, at) < 0 ? "?" : name;
 }
 
+static int take_slot(void *arg, uintptr_t at, uint32_t type, const char *name,
+		     uintptr_t value)
+{
+	struct listing *l = arg;
+	struct slot *grown;
+
+	(void)type;
+	if (value || !*name)
+		return 0;
+	if (!(l->n_slots & (l->n_slots - 1))) {
+		grown = realloc(l->slots, (l->n_slots ? 2 * l->n_slots : 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		l->slots = grown;
+	}
+	l->slots[l->n_slots++] = (struct slot){ at, strdup(name) };
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* What the loader would look for. */
+static bool name_slot(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
+{
+	const struct slot *slot;
+
+	if (!l->slots && !fl_obj_relocs(&l->survey.module, take_slot, l) && l->slots)
+		qsort(l->slots, l->n_slots, sizeof(*l->slots), by_place);
+	slot = l->slots ? bsearch(&(struct slot){ at, NULL }, l->slots, l->n_slots,
+				  sizeof(*slot), by_place) : NULL;
+	symbol->linkage = slot ? slot->linkage : NULL;
+	symbol->name = symbol->linkage ? fl_symbols_full(symbol->linkage) : NULL;
+	return symbol->name;
+}
+
 static int take_site(void *arg, const struct fl_site *site)
 {
 	struct listing *l = arg;
-	uint64_t at = site->function - l->survey.module.bias;
+	uint64_t at = (site->slot ? site->slot : site->function) - l->survey.module.bias;
 	struct fl_symbol symbol;
 
-	if (!fl_symbols_find(l->symbols, l->path, at, &symbol))
+	if (site->slot ? !name_slot(l, site->slot, &symbol) :
+	    !fl_symbols_find(l->symbols, l->path, at, &symbol))
 		symbol.name = symbol.linkage = name_by_address(at);
 	return is_chosen(l, site, &symbol, at) ? take_row(l, site, &symbol, at) : 0;
 }
@@ -271,6 +322,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	fl_selection_free(l.selection);
 	free(l.functions.full);
 	free(l.functions.linkage);
+	free(l.slots);
 	free(l.rows);
 	return status;
 }

@@ -44,6 +44,7 @@ static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site
 	const struct fl_shm_module *m = fl_roster_module(&s->roster, site->module);
 	uint32_t f = s->roster.function_of[i];
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
+				  .home = fl_roster_module(&s->roster, site->owner)->path,
 				  .function = s->roster.functions[f].at };
 	size_t n = 0;
 

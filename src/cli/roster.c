@@ -19,7 +19,8 @@ int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
 		.modules = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->modules)),
 	};
-	return r->modules ? fl_symbols_open(&r->symbols) : -ENOMEM;
+	r->real = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->real));
+	return r->modules && r->real ? fl_symbols_open(&r->symbols) : -ENOMEM;
 }
 
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *r, uint32_t i)
@@ -169,7 +170,7 @@ static bool find_beside(const struct fl_roster *r, uint32_t i, uint32_t *index)
 	const struct fl_shm_site *s = &r->sites[i];
 
 	for (uint32_t k = 1; k <= LOOK_BACK && k <= i; k++) {
-		if (s[-(int)k].function != s->function || s[-(int)k].module != s->module)
+		if (s[-(int)k].function != s->function || s[-(int)k].owner != s->owner)
 			continue;
 		*index = r->function_of[i - k];
 		return true;
@@ -192,11 +193,25 @@ int fl_roster_extend(struct fl_roster *r)
 		*site = fl_site_copy(&r->live[r->n_sites]);
 		if (find_beside(r, r->n_sites, &r->function_of[r->n_sites]))
 			continue;
-		err = index_of(r, site->module,
-			       site->function - fl_roster_module(r, site->module)->base,
+		err = index_of(r, site->owner,
+			       site->function - fl_roster_module(r, site->owner)->base,
 			       &r->function_of[r->n_sites]);
 	}
 	return err;
+}
+
+/* The kernel says which file is mapped, the loader by which name it found it: a link,
+ * mostly. Once a file: `path` is the one asked for last, or new. */
+static bool is_file(struct fl_roster *r, uint32_t i, const char *path)
+{
+	const char *own = r->modules[i].path;
+
+	if (!strcmp(own, path))
+		return true;
+	if (i == r->n_real && *own == '/')
+		r->real[i] = realpath(own, NULL);
+	r->n_real += i == r->n_real;
+	return r->real[i] && !strcmp(r->real[i], path);
 }
 
 /* The row of a file, behind the target's own where it has none. */
@@ -204,7 +219,7 @@ static uint16_t module_of(struct fl_roster *r, const char *path)
 {
 	uint32_t i = 0;
 
-	while (i < r->n_modules && strcmp(r->modules[i].path, path))
+	while (i < r->n_modules && !is_file(r, i, path))
 		i++;
 	if (i < r->n_modules || r->n_extra == MAX_EXTRA - 1)
 		return (uint16_t)(i < r->n_modules ? i : i - 1);
@@ -225,9 +240,10 @@ static const char *name_by_file(const char *path)
 
 int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t *function)
 {
-	struct fl_symbol symbol;
-	bool has_name = *path == '/' && fl_symbols_find(r->symbols, path, at, &symbol);
 	uint16_t module = module_of(r, path);
+	const char *file = r->modules[module].path;
+	struct fl_symbol symbol;
+	bool has_name = *file == '/' && fl_symbols_find(r->symbols, file, at, &symbol);
 	uint32_t n = r->n;
 	int err = index_of(r, module, has_name ? symbol.address : 0, function);
 
@@ -259,6 +275,9 @@ void fl_roster_close(struct fl_roster *r)
 	free(r->buckets);
 	free(r->function_of);
 	free(r->sites);
+	for (uint32_t i = 0; i < r->n_real; i++)
+		free(r->real[i]);
+	free(r->real);
 	free(r->modules);
 	fl_symbols_close(r->symbols);
 	*r = (struct fl_roster){ 0 };

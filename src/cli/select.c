@@ -125,11 +125,14 @@ static bool takes_name(const struct fl_selection *s, const struct pattern *p,
 	return takes || is_name_itself(p, path, name);
 }
 
+/* A library's function that is inlined in a program is of both. */
 static bool takes(const struct fl_selection *s, const struct pattern *p,
 		  const struct fl_candidate *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(c->names) && c->names[i]; i++)
-		if (takes_name(s, p, c->path, c->names[i], c->function))
+		if (takes_name(s, p, c->home, c->names[i], c->function) ||
+		    (c->path != c->home && p->glob.function &&
+		     takes_name(s, p, c->path, c->names[i], c->function)))
 			return true;
 	return s->by == FL_BY_GLOB && !p->glob.function &&
 	       fl_pattern_takes(&p->glob, c->path, "", c->site);

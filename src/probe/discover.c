@@ -39,6 +39,8 @@ static int shift_site(void *arg, const struct fl_site *s)
 	const struct shifted *to = arg;
 	struct fl_site here = *s;
 
+	if (s->slot)
+		return 0;		/* its first call tells, when the slot is filled */
 	here.at += to->by;
 	here.function += to->by;
 	return to->each(to->arg, &here);
@@ -74,13 +76,23 @@ struct match {
 	uint64_t by;
 };
 
+/* A library's that was inlined is wherever the library is, here and there: outside. */
+static bool is_same_function(const struct match *m, const struct fl_shm_site *row,
+			     const struct fl_site *s)
+{
+	const struct fl_shm_module *module = &fl_shm_modules(fl_table.shm)[row->module];
+
+	return row->owner == row->module ? row->function + m->by == s->function :
+	       s->function - m->by - module->lo >= module->hi - module->lo;
+}
+
 static int match_site(void *arg, const struct fl_site *s)
 {
 	struct match *m = arg;
 	const struct fl_shm_site *row = &fl_table.rows[m->id];
 
 	if (m->id == m->end || row->at + m->by != s->at || row->kind != s->kind ||
-	    row->function + m->by != s->function || row->provider != s->provider ||
+	    !is_same_function(m, row, s) || row->provider != s->provider ||
 	    fl_table.sites[m->id].state != FL_SITE_OTHERS)
 		return 1;
 	m->id++;
@@ -326,13 +338,40 @@ static bool is_there(const struct fl_modules *now)
 					     fl_switches_unloads() == now->unloads);
 }
 
+/* Whose functions are those of the new sites? Their modules have rows, too: all are
+ * known by now. */
+static void find_owners(uint32_t from, const struct fl_modules *now)
+{
+	const struct fl_known *at = NULL;
+
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		struct fl_shm_site *s = &fl_table.sites[id];
+		struct fl_known *k;
+		int row;
+
+		if (at && fl_known_has(at, s->at) && fl_known_has(at, s->function))
+			continue;
+		at = fl_known_around(s->at);
+		if (!at || fl_known_has(at, s->function))
+			continue;
+		k = fl_known_around(s->function);
+		if (k)
+			fl_known_need_row(k, now);
+		row = k ? fl_known_own_row(k) : FLE_NOPROBE;
+		s->owner = row < 0 ? FL_NO_MODULE : (uint16_t)row;
+	}
+}
+
 /* Both locks are held: a module that is scanned stays where it is. Where the thread
  * itself loads, nobody else unloads. */
 static void walk_locked(struct walk *w, const struct fl_modules *now)
 {
+	uint32_t n = fl_table.n;
+
 	fl_table.stamp++;
 	fl_obj_each(now, each_module, w);
 	fl_known_each_unseen(forget);
+	find_owners(n, now);
 }
 
 static int walk_there(struct walk *w, const struct fl_modules *now)

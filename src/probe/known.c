@@ -147,6 +147,50 @@ void fl_known_take_row(struct fl_known *k)
 	fl_table.shm->n_modules--;
 }
 
+static int row_if_around(void *arg, struct fl_module *m)
+{
+	struct fl_known *k = arg;
+
+	return m->lo == k->lo && m->bias == k->bias && fl_known_give_row(k, m->path);
+}
+
+void fl_known_need_row(struct fl_known *k, const struct fl_modules *listed)
+{
+	if (k->module == FL_NO_MODULE)
+		fl_obj_each(listed, row_if_around, k);
+}
+
+static const char *path_of(const struct fl_known *k)
+{
+	return fl_shm_modules(fl_table.shm)[k->module].path;
+}
+
+int fl_known_own_row(const struct fl_known *k)
+{
+	struct fl_shm *shm = fl_table.shm;
+	struct fl_shm_module *rows = fl_shm_modules(shm);
+	uint32_t n = shm->n_modules;
+
+	if (k->module == FL_NO_MODULE)
+		return FLE_FULL;
+	if (rows[k->module].base == k->bias)
+		return (int)k->module;
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
+			return (int)i;
+	if (n == shm->max_modules) {
+		fl_table_leave_out(FL_LEFT_MODULES);
+		return FLE_FULL;
+	}
+	rows[n] = rows[k->module];
+	rows[n].base = k->bias;
+	rows[n].lo = k->lo;
+	rows[n].hi = k->hi;
+	rows[n].n = 0;
+	shm->n_modules++;
+	return (int)n;
+}
+
 struct fl_known *fl_known_around(uintptr_t at)
 {
 	struct fl_table *t = &fl_table;

@@ -49,13 +49,6 @@ int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
 
 /* ---- whose module ---------------------------------------------------------------- */
 
-static int row_if_around(void *arg, struct fl_module *m)
-{
-	struct fl_known *k = arg;
-
-	return m->lo == k->lo && m->bias == k->bias && fl_known_give_row(k, m->path);
-}
-
 /* Where the loader says nothing, nobody has listed what came later. */
 static struct fl_known *know_mapped(uintptr_t at)
 {
@@ -81,42 +74,9 @@ static struct fl_known *module_around(uintptr_t at)
 
 	if (!k)
 		k = know_mapped(at);
-	else if (k->module == FL_NO_MODULE)
-		fl_obj_each(&fl_table.modules, row_if_around, k);
+	else
+		fl_known_need_row(k, &fl_table.modules);
 	return k;
-}
-
-static const char *path_of(const struct fl_known *k)
-{
-	return fl_shm_modules(fl_table.shm)[k->module].path;
-}
-
-/* The row of `k` as a module of this process: one that it shares says where the
- * module is elsewhere. FLE_FULL. */
-static int own_row(const struct fl_known *k)
-{
-	struct fl_shm *shm = fl_table.shm;
-	struct fl_shm_module *rows = fl_shm_modules(shm);
-	uint32_t n = shm->n_modules;
-
-	if (k->module == FL_NO_MODULE)
-		return FLE_FULL;
-	if (rows[k->module].base == k->bias)
-		return (int)k->module;
-	for (uint32_t i = 0; i < n; i++)
-		if (rows[i].base == k->bias && !__builtin_strcmp(rows[i].path, path_of(k)))
-			return (int)i;
-	if (n == shm->max_modules) {
-		fl_table_leave_out(FL_LEFT_MODULES);
-		return FLE_FULL;
-	}
-	rows[n] = rows[k->module];
-	rows[n].base = k->bias;
-	rows[n].lo = k->lo;
-	rows[n].hi = k->hi;
-	rows[n].n = 0;
-	shm->n_modules++;
-	return (int)n;
 }
 
 /* ---- a call that has a site -------------------------------------------------------- */
@@ -143,9 +103,23 @@ static void count_met(void)
 	__atomic_fetch_add(&fl_table.shm->n_met, 1, __ATOMIC_RELAXED);
 }
 
+/* A library's may have been inlined in the module `k`. */
+static void own_function(uint32_t id, const struct fl_known *k)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+	const struct fl_known *owner;
+	int row;
+
+	if (fl_known_has(k, s->function))
+		return;
+	owner = module_around(s->function);
+	row = owner ? fl_known_own_row(owner) : FLE_NOPROBE;
+	s->owner = row < 0 ? FL_NO_MODULE : (uint16_t)row;
+}
+
 static int append_late(struct fl_known *k, const struct fl_site *s)
 {
-	int row = own_row(k);
+	int row = fl_known_own_row(k);
 	struct fl_probe *p = row < 0 ? NULL : fl_table_append(s, (uint32_t)row);
 	uint32_t id;
 
@@ -154,6 +128,7 @@ static int append_late(struct fl_known *k, const struct fl_site *s)
 	id = fl_probe_id(p);
 	p->late = k->late;
 	k->late = id;
+	own_function(id, k);
 	count_met();
 	fl_glue_late(k, id);
 	return (int)id;
@@ -216,7 +191,7 @@ static int append_virtual(uintptr_t function, enum fl_kind kind, uint8_t form)
 		.at = function, .function = function, .kind = (uint8_t)kind,
 		.provider = FL_PROVIDER_CYG, .form = form, .is_virtual = 1,
 	};
-	int row = k ? own_row(k) : FL_NO_MODULE;
+	int row = k ? fl_known_own_row(k) : FL_NO_MODULE;
 	struct fl_probe *p = row < 0 ? NULL : fl_table_append(&s, (uint32_t)row);
 
 	if (!p)

@@ -168,8 +168,8 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	t->next[id] = f->probes;
 	t->sites[id] = (struct fl_shm_site){
 		.at = s->at, .function = s->function, .datum = s->datum,
-		.refusal = s->refusal, .module = (uint16_t)module, .kind = s->kind,
-		.provider = s->provider,
+		.refusal = (int16_t)s->refusal, .module = (uint16_t)module,
+		.owner = (uint16_t)module, .kind = s->kind, .provider = s->provider,
 		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_SLOT ||
 			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
@@ -224,6 +224,7 @@ static void copy_row(struct fl_shm_site *to, const struct fl_shm_site *s)
 	to->datum = s->datum;
 	to->refusal = s->refusal;
 	to->module = s->module;
+	to->owner = s->owner;
 	to->kind = s->kind;
 	to->provider = s->provider;
 	to->tactic = s->tactic;

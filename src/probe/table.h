@@ -120,6 +120,11 @@ struct fl_known *fl_known_add(const struct fl_module *);
 void fl_known_is_back(struct fl_known *);
 bool fl_known_give_row(struct fl_known *, const char *path);
 void fl_known_take_row(struct fl_known *);
+/* Give it one if it has none, and is among those listed, which are there. */
+void fl_known_need_row(struct fl_known *, const struct fl_modules *listed);
+/* Its row as a module of this process: one that is shared says where the module is
+ * elsewhere. FLE_FULL. */
+int fl_known_own_row(const struct fl_known *);
 struct fl_known *fl_known_around(uintptr_t at);
 void fl_known_see(uintptr_t bias);
 void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg);
@@ -236,7 +241,7 @@ static inline void fl_table_refuse(uint32_t id, int err, uint64_t datum)
 {
 	struct fl_shm_site *s = &fl_table.sites[id];
 
-	s->refusal = err;
+	s->refusal = (int16_t)err;
 	s->datum = datum;
 	s->state = FL_SITE_REFUSED;
 }

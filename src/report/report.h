@@ -27,8 +27,10 @@ bool fl_symbols_find(struct fl_symbols *, const char *path, uint64_t at,
 /* Its source line; NULL when the file has no debug information. */
 const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 			    int *line);
-/* `linkage` without its parameters, or NULL when it is not mangled; free it. */
+/* `linkage` without its parameters, or NULL when it is not mangled; in full, as it is
+ * then. Free them. */
 char *fl_symbols_plain(const char *linkage);
+char *fl_symbols_full(const char *linkage);
 void fl_symbols_close(struct fl_symbols *);
 
 /* ---- names as they are shown (names.c) ------------------------------------- */

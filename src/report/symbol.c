@@ -221,12 +221,17 @@ char *fl_symbols_plain(const char *linkage)
 	return demangle(linkage, DMGL_AUTO);
 }
 
+char *fl_symbols_full(const char *linkage)
+{
+	char *name = demangle(linkage, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+
+	return name ? name : strdup(linkage);
+}
+
 static const char *name_of(struct entry *e)
 {
 	if (!e->name)
-		e->name = demangle(e->linkage, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-	if (!e->name)
-		e->name = strdup(e->linkage);
+		e->name = fl_symbols_full(e->linkage);
 	return e->name ? e->name : e->linkage;
 }
 

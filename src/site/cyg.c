@@ -224,6 +224,13 @@ static uintptr_t function_of(const struct fl_code *c, const struct fl_note *n)
 	return v;
 }
 
+/* Where the loader would write the function of a note, if this were no file alone. */
+static uintptr_t slot_of(const struct fl_code *c, const struct fl_note *n)
+{
+	return c->m->laid_out && n->source == FL_STEP_SLOT && !function_of(c, n) ?
+	       c->m->lo + n->v : 0;
+}
+
 /* Does the range's own function say that it is entered? */
 static void find_entry(struct fl_code *c, const struct fl_note *n)
 {
@@ -257,13 +264,15 @@ static bool is_stub(const struct fl_code *c, const struct fl_note *n)
 
 static int tell(const struct scan *s, const struct fl_note *n)
 {
-	uintptr_t function = function_of(&s->c, n);
+	uintptr_t function = function_of(&s->c, n), slot = slot_of(&s->c, n);
 	struct fl_site site = {
-		.at = s->c.lo + n->at, .function = function ? function : guess(&s->c, n),
-		.kind = n->kind, .form = n->form, .room = n->room, .asks = !function,
+		.at = s->c.lo + n->at, .slot = slot,
+		.function = function || slot ? function : guess(&s->c, n),
+		.kind = n->kind, .form = n->form, .room = n->room, .asks = !function && !slot,
 	};
+	bool is_known = site.function || slot;
 
-	if (s->rest ? site.function || has_name(n) || is_stub(&s->c, n) : !site.function)
+	if (s->rest ? is_known || has_name(n) || is_stub(&s->c, n) : !is_known)
 		return 0;
 	if (site.form == FL_FORM_NONE) {
 		site.refusal = FLE_UNKNOWN;

@@ -25,6 +25,16 @@ ms=$(sql "select coalesce(sum(self_ns), 0) / 1000000 from $(rows latency)")
 ms=$(self_ms '[unknown]')
 [ "$ms" -lt 100 ] || fail "$ms ms are nobody's"
 
+# The loader finds a library by a link, the kernel says which file it is.
+label="a link:"
+mv "$work/alpha.so" "$work/alpha.so.1.2"
+ln -s alpha.so.1.2 "$work/alpha.so"
+record -- "$work/moves" "$work/alpha.so" "$work/gamma.so"
+succeeded
+[ "$(sql "select count(*) from $(rows latency) where name = 'alpha'")" = 1 ] ||
+	fail "$label a function has two rows"
+[ "$(self_ms alpha)" -gt 120 ] || fail "$label alpha takes $(self_ms alpha) ms"
+
 label="--raw:"
 record --raw -a latency --all -- "$work/steady" 1200
 succeeded

@@ -12,11 +12,13 @@
 #include "cli/cli.h"
 
 static const struct fl_candidate parse_int = {
-	.path = "/usr/lib/libfoo.so.1", .function = 0x1000, .site = 0x1010,
+	.path = "/usr/lib/libfoo.so.1", .home = "/usr/lib/libfoo.so.1",
+	.function = 0x1000, .site = 0x1010,
 	.names = { "ns::parse(int)", "_ZN2ns5parseEi", "ns::parse" },
 };
 static const struct fl_candidate main_function = {
-	.path = "/bin/app", .names = { "main" }, .function = 0x2000, .site = 0x2004,
+	.path = "/bin/app", .home = "/bin/app", .names = { "main" },
+	.function = 0x2000, .site = 0x2004,
 };
 
 /* Patterns as on a command line: "+a" is -P a, "-a" is -U a. */
@@ -64,6 +66,32 @@ static void every_name_of_a_function_matches(void **unused)
 	expect(GLOBS("+ns::parse"), true, false);
 	expect(GLOBS("+ns::parse(int)"), true, false);
 	expect(GLOBS("+_ZN2ns5parse*"), true, false);
+}
+
+/* It is wanted as one of either; by its offset as one of the library, where it is. */
+static void what_is_inlined_from_a_library_is_of_both(void **unused)
+{
+	static const struct fl_candidate inlined = {
+		.path = "/bin/app", .home = "/usr/lib/libfoo.so.1", .names = { "f" },
+		.function = 0x3000, .site = 0x1000,
+	};
+	static const struct {
+		const char *pattern;
+		bool wants;
+	} cases[] = {
+		{ "+app!f", true }, { "+libfoo*!f", true }, { "+bar!f", false },
+		{ "+libfoo.so.1!0x3000", true }, { "+app!0x3000", false },
+		{ "+app!0x1000", true }, { "+libfoo.so.1!0x1000", false },
+		{ "-app!*", false }, { "-libfoo*!*", false },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fl_selection *s = selection(GLOBS(cases[i].pattern));
+
+		assert_int_equal(fl_selection_wants(s, &inlined), cases[i].wants);
+		fl_selection_free(s);
+	}
 }
 
 static void modules_and_offsets(void **unused)
@@ -146,6 +174,7 @@ int main(void)
 		cmocka_unit_test(first_on_then_only_what_matches),
 		cmocka_unit_test(every_name_of_a_function_matches),
 		cmocka_unit_test(modules_and_offsets),
+		cmocka_unit_test(what_is_inlined_from_a_library_is_of_both),
 		cmocka_unit_test(regular_expressions),
 		cmocka_unit_test(wrong_patterns_are_refused),
 		cmocka_unit_test(how_they_match_may_be_said_last),

@@ -169,6 +169,11 @@ static inline uint64_t value_of(const struct symbols *y, const char *name)
 
 /* ---- the truth: what calls say when they run ----------------------------- */
 
+static inline bool is_inside(uint64_t function)
+{
+	return function < 1u << 28;
+}
+
 static inline size_t compare_with_truth(const struct found *f, size_t *n_right)
 {
 	unsigned long ret, function;
@@ -186,7 +191,8 @@ static inline size_t compare_with_truth(const struct found *f, size_t *n_right)
 			if (s->at + s->room != ret || (s->form != FL_FORM_CALL &&
 						       s->form != FL_FORM_CALL_SLOT))
 				continue;
-			if (s->function == function &&
+			/* Of another module a file tells the slot alone. */
+			if ((s->slot ? !is_inside(function) : s->function == function) &&
 			    kind == (s->kind == FL_EXIT ? 'X' : 'E'))
 				++*n_right;
 			else
