@@ -125,12 +125,23 @@ static void leave(void *p)
 	store_release(&((struct ring *)p)->over, 1);
 }
 
+typedef uint64_t pair __attribute__((vector_size(16)));
+
+/* Each word by one store. A memset(), or one string instruction, may store to a word twice,
+ * and the producer, who may follow at once, have put a word there in between: it would be
+ * gone (seen on a Granite Rapids: three words in two thousand runs of a million). */
+static void clear(uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i += 2)
+		*(volatile pair *)(words + i) = (pair){ CLEAR, CLEAR };
+}
+
 /* Clear each line right after it was processed. */
 static void consume_chunk(struct eater *e, uint64_t *words, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8 * LINE) {
 		eat_all(e, words + i, 8 * LINE);
-		memset(words + i, 0, 8 * LINE * 8);
+		clear(words + i, 8 * LINE);
 	}
 }
 
