@@ -48,6 +48,16 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
+/* Called through the table of addresses at once, and not by way of a stub. */
+#ifdef __has_attribute
+#if __has_attribute(noplt)
+#define FLICK_NO_PLT __attribute__((noplt))
+#endif
+#endif
+#ifndef FLICK_NO_PLT
+#define FLICK_NO_PLT
+#endif
+
 enum flick_channel_mode {
 	FLICK_EXHAUSTIVE,	/* a full ring makes the producer wait */
 	FLICK_SAMPLING,		/* never waits, overwrites; a burst of each chunk is taken */
@@ -71,6 +81,8 @@ struct flick_channel {
 	char *limit;		/* as far as ptr may go without a call; producer only */
 	uint32_t guard;		/* 1 while the producer is inside; producer only */
 	uint32_t word_bytes;	/* constant */
+	char *word_limit;	/* `limit`; NULL while the producer is inside, 1 when a
+				 * handler has left words meanwhile */
 };
 
 /* A place in the ring that is not published yet. */
@@ -141,9 +153,14 @@ int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stat
  * again. -EBUSY: it has a producer, or still holds words of one. Not signal-safe. */
 int flick_channel_produce(struct flick_channel *c);
 
-/* What the inline functions below call once a chunk, or from a handler. Blocks
- * while an exhaustive ring is full and its consumer lives, or has not come yet. */
-void flick_channel_put_slow(struct flick_channel *c, uint64_t word);
+/* Enqueue a word: of 64 bits where word_bytes is 8, of 32 bits where it is 4. By
+ * the producer alone, and by its signal handlers, which may interrupt this at any
+ * point. Blocks while an exhaustive ring is full and its consumer lives, or has not
+ * come yet. */
+void flick_channel_put64(struct flick_channel *c, uint64_t word) FLICK_NO_PLT;
+void flick_channel_put32(struct flick_channel *c, uint32_t word) FLICK_NO_PLT;
+
+/* What a cursor calls once a chunk, or from a handler. Blocks likewise. */
 char *flick_cursor_turn(struct flick_channel *c, char *at, uint64_t word);
 
 /* The consumer may take all that was enqueued before. Signal-safe. Does not
@@ -179,7 +196,7 @@ void flick_channel_leave(struct flick_consumer *k);
 
 #pragma GCC visibility pop
 
-/* ---- the producer's short path ------------------------------------------- */
+/* ---- a cursor ------------------------------------------------------------- */
 
 typedef uint64_t __attribute__((may_alias)) flick_word64;
 typedef uint32_t __attribute__((may_alias)) flick_word32;
@@ -192,62 +209,30 @@ static inline void flick_in_order(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Is there a word's room at once? Then the guard is up. A handler that finds it
- * up takes the slow path; one that comes before it goes up is through before ptr
- * is read; one that comes after it went down finds ptr behind the word. */
-static inline char *flick_channel_claim(struct flick_channel *c)
+/* From now on a handler that enqueues takes the slow path, and finds the guard up. One
+ * that comes before is through before ptr is read. */
+static inline void flick_channel_enter(struct flick_channel *c)
 {
-	char *at;
-
-	if (__builtin_expect(__atomic_load_n(&c->guard, __ATOMIC_RELAXED) != 0, 0))
-		return NULL;
 	__atomic_store_n(&c->guard, 1, __ATOMIC_RELAXED);
 	flick_in_order();
-	at = __atomic_load_n(&c->ptr, __ATOMIC_RELAXED);
-	if (__builtin_expect(at < __atomic_load_n(&c->limit, __ATOMIC_RELAXED), 1)) {
-		if (at == NULL)
-			__builtin_unreachable();	/* spares the caller's test */
-		return at;
-	}
+	__atomic_store_n(&c->word_limit, NULL, __ATOMIC_RELAXED);
 	flick_in_order();
-	__atomic_store_n(&c->guard, 0, __ATOMIC_RELAXED);
-	return NULL;
 }
 
-/* The store of ptr is the commit; then the guard goes down. */
+/* The store of ptr is the commit; then the short path opens, but when a handler has
+ * left words, and the guard goes down. */
 static inline void flick_channel_publish(struct flick_channel *c, char *at)
 {
+	char *inside = NULL;
+
 	/* (E) pairs with (F) in src/channel/public-take.c */
 	__atomic_store_n(&c->ptr, at, __ATOMIC_RELEASE);
 	flick_in_order();
+	at = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&c->word_limit, &inside, at, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	flick_in_order();
 	__atomic_store_n(&c->guard, 0, __ATOMIC_RELAXED);
-}
-
-/* Enqueue a word: of 64 bits where word_bytes is 8, of 32 bits where it is 4. By
- * the producer alone, and by its signal handlers, which may interrupt this at
- * any point. Blocks as flick_channel_put_slow() does. */
-static inline void flick_channel_put64(struct flick_channel *c, uint64_t word)
-{
-	char *at = flick_channel_claim(c);
-
-	if (__builtin_expect(at == NULL, 0)) {
-		flick_channel_put_slow(c, word);
-		return;
-	}
-	*(flick_word64 *)at = word;
-	flick_channel_publish(c, at + 8);
-}
-
-static inline void flick_channel_put32(struct flick_channel *c, uint32_t word)
-{
-	char *at = flick_channel_claim(c);
-
-	if (__builtin_expect(at == NULL, 0)) {
-		flick_channel_put_slow(c, word);
-		return;
-	}
-	*(flick_word32 *)at = word;
-	flick_channel_publish(c, at + 4);
 }
 
 /* Open a cursor. Until flick_channel_finish() this thread enqueues through it
@@ -258,8 +243,7 @@ static inline struct flick_cursor flick_channel_begin(struct flick_channel *c)
 
 	if (__atomic_load_n(&c->guard, __ATOMIC_RELAXED))
 		return at;		/* a handler's: every word takes the slow path */
-	__atomic_store_n(&c->guard, 1, __ATOMIC_RELAXED);
-	flick_in_order();
+	flick_channel_enter(c);
 	at.at = __atomic_load_n(&c->ptr, __ATOMIC_RELAXED);
 	at.end = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
 	return at;

@@ -220,7 +220,9 @@ bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 /* Add to the word `at` bytes into the calling thread's slot, in the same way: false
  * without a slot, or without rseq. */
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
-/* Does the short path run as a restartable sequence (rseq)? */
+/* Find out if a short path may be a restartable sequence (rseq). Any thread, any time. */
+void fl_arch_rseq_open(void);
+/* Is it? */
 bool fl_arch_has_rseq(void);
 
 /* ---- live: text ----------------------------------------------------- */

@@ -4,6 +4,7 @@
  * Hides the layout's arithmetic and the two robust mutexes by which either side
  * sees the other's death. None of it is on a path that enqueues.
  */
+#include "arch/arch.h"
 #include "channel/public.h"
 
 #define DATA_AT fl_round_up(sizeof(struct fl_public) + 1, 4096)
@@ -184,6 +185,7 @@ static bool move_in(struct fl_public *r)
 	change_addresses(r);
 	r->rested = fl_public_is_aside(r, r->hot.ptr) ? r->resume : r->hot.ptr;
 	r->hot.limit = NULL;
+	r->hot.word_limit = NULL;
 	r->hot.guard = 0;
 	r->aside_left = 0;
 	store_relaxed(&r->nest_n, 0);		/* first: it may have been moved */
@@ -199,6 +201,7 @@ int flick_channel_produce(struct flick_channel *c)
 
 	if (err)
 		return err;
+	fl_arch_rseq_open();
 	/* (R) pairs with (Q) in public-take.c */
 	if (load_acquire(&r->state) == FL_PUBLIC_OPEN)
 		err = -EBUSY;

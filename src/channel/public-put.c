@@ -1,10 +1,11 @@
 /*
  * public-put.c - the producer's side of flick/channel.h.
  *
- * The short path is in the header: it appends while `ptr` has not reached
- * `limit`. Everything else happens here, once a chunk or less: counting a full
- * chunk, moving on to a free one, waiting for one, leaving words out, and
- * keeping what signal handlers enqueue while the thread is inside.
+ * The short path appends while `ptr` has not reached `limit`: flick_channel_put64()
+ * and _put32() are of the port (arch/x86_64/word.S), a cursor's is in the header.
+ * Everything else happens here, once a chunk or less: counting a full chunk, moving
+ * on to a free one, waiting for one, leaving words out, and keeping what signal
+ * handlers enqueue while the thread is inside.
  *
  * PROTOCOL
  *	producer                                consumer (public-take.c)
@@ -24,8 +25,13 @@
  *	                                        load filled again
  *
  *	guard   the thread                      a handler that interrupts it
- *	0       may load ptr from now on        enqueues, and is through
- *	1       loads ptr, writes, stores ptr   appends to the nest; limit = NULL
+ *	0       one word, a restartable         enqueues, and is through; what was
+ *	        sequence: loads ptr and         interrupted in the sequence never
+ *	        word_limit, writes, stores ptr  was, and the word is enqueued here
+ *	1       word_limit = NULL               enqueues, and is through
+ *	1       here, or with a cursor:         appends to the nest; limit = NULL,
+ *	        loads ptr, writes, stores ptr   word_limit = 1
+ *	1       NULL? word_limit = limit        enqueues, while word_limit lets it
  *	0       is done                         enqueues behind it
  *
  * INVARIANT
@@ -38,10 +44,12 @@
  *	   siglongjmp(): see move_on().
  *	5. Neither side sleeps on what has happened, but for a time-out.
  * WHY
- *	1. The store of `ptr` commits. `ptr` is loaded with the guard up, so no
- *	   handler can use the same place; with the guard down it is past the
- *	   word. seek_room() enters chunk c only when c - freed < chunks was seen
- *	   at (D). The head of drain.c proves the half-filled chunk.
+ *	1. The store of `ptr` commits. `ptr` is loaded with the guard up and
+ *	   word_limit NULL, so no handler can use the same place; with the guard
+ *	   down it is past the word. Or it is loaded in a sequence of which nothing
+ *	   is left when a handler has come before the store of `ptr` (OS5).
+ *	   seek_room() enters chunk c only when c - freed < chunks was seen at (D).
+ *	   The head of drain.c proves the half-filled chunk.
  *	2. Each of these is one store: a word (ptr), a chunk counted (filled; the
  *	   offset in the chunk falls to 0 with it), a lap counted (laps; ptr is in
  *	   the other half from then on), going aside and back (ptr; `resume` has
@@ -315,6 +323,7 @@ static void put_nested(struct fl_public *r, uint64_t word)
 		store_relaxed(&r->nest_lost, r->nest_lost + 1);
 	}
 	store_relaxed(&r->hot.limit, NULL);	/* the next word looks in here */
+	store_relaxed(&r->hot.word_limit, (char *)1);
 	fl_os_signals_restore(&mask);
 }
 
@@ -402,12 +411,6 @@ static bool try_put(struct fl_public *r, uint64_t word)
 	return true;
 }
 
-static void raise_guard(struct fl_public *r)
-{
-	store_relaxed(&r->hot.guard, 1);
-	flick_in_order();
-}
-
 /* Words that a handler left keep the short path shut, so that its next ones do not
  * come before them: what put_nested() did to `limit` may have been undone. */
 static void lower_guard(struct fl_public *r)
@@ -415,11 +418,11 @@ static void lower_guard(struct fl_public *r)
 	flick_in_order();
 	if (load_relaxed(&r->nest_n))
 		store_relaxed(&r->hot.limit, NULL);
-	flick_in_order();
-	store_relaxed(&r->hot.guard, 0);
+	flick_channel_publish(&r->hot, r->hot.ptr);
 }
 
-void flick_channel_put_slow(struct flick_channel *c, uint64_t word)
+/* From the short path when it has no room, or was interrupted; from a handler. */
+void fl_public_put(struct flick_channel *c, uint64_t word)
 {
 	struct fl_public *r = fl_public_of(c);
 	bool done;
@@ -429,7 +432,7 @@ void flick_channel_put_slow(struct flick_channel *c, uint64_t word)
 			put_nested(r, word);
 			return;
 		}
-		raise_guard(r);
+		flick_channel_enter(&r->hot);
 		done = try_put(r, word);
 		lower_guard(r);
 		if (done)
@@ -444,12 +447,12 @@ char *flick_cursor_turn(struct flick_channel *c, char *at, uint64_t word)
 	struct fl_public *r = fl_public_of(c);
 
 	if (!at) {
-		flick_channel_put_slow(c, word);
+		fl_public_put(c, word);
 		return at;
 	}
 	flick_channel_publish(c, at);
-	flick_channel_put_slow(c, word);
-	raise_guard(r);
+	fl_public_put(c, word);
+	flick_channel_enter(&r->hot);
 	return load_relaxed(&c->ptr);
 }
 
@@ -458,7 +461,7 @@ void flick_channel_flush(struct flick_channel *c)
 	struct fl_public *r = fl_public_of(c);
 
 	if (!load_relaxed(&r->hot.guard)) {
-		raise_guard(r);
+		flick_channel_enter(&r->hot);
 		empty_nest(r);
 		lower_guard(r);
 	}
@@ -481,5 +484,6 @@ void flick_channel_recover(struct flick_channel *c)
 	struct fl_public *r = fl_public_of(c);
 
 	store_relaxed(&r->hot.limit, NULL);
+	store_relaxed(&r->hot.word_limit, NULL);
 	lower_guard(r);
 }

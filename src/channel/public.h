@@ -26,7 +26,7 @@
 #include "base/base.h"
 #include "channel/slot.h"
 
-#define FL_PUBLIC_MAGIC 0x326e6863666cull	/* "lfchn2" */
+#define FL_PUBLIC_MAGIC 0x336e6863666cull	/* "lfchn3" */
 #define FL_HALF_BYTES 1024u	/* of the aside; an adaptive ring's burst */
 #define FL_HALF_STEP (FL_HALF_BYTES + 64)	/* from one half to the other */
 #define FL_ASIDE_BYTES (FL_HALF_STEP + FL_HALF_BYTES)
@@ -44,6 +44,9 @@ enum fl_public_state {
 	FL_PUBLIC_OPEN,		/* a producer, or its words */
 	FL_PUBLIC_DRAINED	/* no producer any more; all was delivered */
 };
+
+_Static_assert(offsetof(struct flick_channel, ptr) == 0 &&
+	       offsetof(struct flick_channel, word_limit) == 24, "CHANNEL_* of word.S");
 
 /* Words of handlers that interrupted an enqueue: nest[0..n). `moved` says how
  * many are in the ring: its count shifted left by one; or, while the producer moves
@@ -143,6 +146,8 @@ static inline uint64_t fl_public_half_filled(uint64_t filled, uint64_t pos,
 uint64_t fl_public_position(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_total(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_nested(const struct fl_public *r) FL_HIDDEN;
+/* The long way to enqueue; flick_channel_put64() and _put32() go on to it. */
+void fl_public_put(struct flick_channel *c, uint64_t word) FL_HIDDEN;
 /* Wake the consumer if it sleeps. */
 void fl_public_doorbell(struct fl_public *r) FL_HIDDEN;
 /* Is the header whole and of this version, in `bytes` of memory? */

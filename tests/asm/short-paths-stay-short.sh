@@ -36,5 +36,7 @@ fl_bare_time 31
 fl_bare_count 19
 fl_abi_word 12
 fl_bare_word 19
+flick_channel_put64 12
+flick_channel_put32 12
 EOF
 exit $bad

@@ -7,7 +7,7 @@
 need gcc nm mandoc groff
 
 # What inline functions are made of; programs do not call these.
-inside="flick_channel_put_slow flick_channel_claim flick_channel_publish
+inside="flick_channel_enter flick_channel_publish
 	flick_cursor_turn flick_cursor_follow flick_in_order"
 
 # What the headers below $1 declare: prototypes and inline functions.

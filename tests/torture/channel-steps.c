@@ -80,10 +80,10 @@ static void open_with(uint32_t skip)
 /* What a handler would have left. */
 static void fill_nest(uint64_t n)
 {
-	rig.c->guard = 1;
+	pub_enter(&rig);
 	for (uint64_t i = 0; i < n; i++)
 		pub_put(&rig, 2, i);
-	rig.c->guard = 0;
+	pub_leave(&rig);
 }
 
 static void in_a_chunk(void)

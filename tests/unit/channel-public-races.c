@@ -71,10 +71,10 @@ static void put_nest(struct pub *g)
 	flick_channel_produce(g->c);
 	for (int i = 0; i < 10; i++)
 		pub_put(g, 0, g->ledger[0]++);
-	g->c->guard = 1;
+	pub_enter(g);
 	for (int i = 0; i < 7; i++)
 		pub_put(g, 1, g->ledger[1]++);
-	g->c->guard = 0;
+	pub_leave(g);
 	pub_put(g, 0, g->ledger[0]);
 	g->ledger[0]++;
 	flick_channel_end(g->c);

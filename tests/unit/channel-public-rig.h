@@ -89,6 +89,17 @@ static inline void pub_put(const struct pub *g, uint64_t series, uint64_t n)
 		flick_channel_put32(g->c, (uint32_t)pub_word(g, series, n));
 }
 
+/* What a handler puts between these two finds its thread interrupted inside. */
+static inline void pub_enter(const struct pub *g)
+{
+	flick_channel_enter(g->c);
+}
+
+static inline void pub_leave(const struct pub *g)
+{
+	flick_channel_publish(g->c, g->c->ptr);
+}
+
 static inline void pub_judge(struct pub *g, uint64_t word)
 {
 	uint64_t shift = g->word_bytes == 8 ? 32 : 29;

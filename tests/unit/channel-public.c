@@ -474,10 +474,10 @@ static void words_of_handlers_wait_in_the_nest(void **state)
 	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
 	flick_channel_produce(g.c);
 	pub_put(&g, 0, 0);
-	g.c->guard = 1;
+	pub_enter(&g);
 	for (uint64_t i = 0; i < FL_NEST_WORDS + 5; i++)
 		pub_put(&g, 1, i);
-	g.c->guard = 0;
+	pub_leave(&g);
 	assert_int_equal(pub_stats(&g).held, 1 + FL_NEST_WORDS);
 	assert_int_equal(pub_stats(&g).lost_nested, 5);
 	pub_put(&g, 0, 1);
@@ -499,10 +499,10 @@ static void a_handlers_flush_is_of_its_own_words_too(void **state)
 	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
 	flick_channel_produce(g.c);
 	pub_put(&g, 0, 0);
-	g.c->guard = 1;
+	pub_enter(&g);
 	pub_put(&g, 1, 0);
 	flick_channel_flush(g.c);
-	g.c->guard = 0;
+	pub_leave(&g);
 	assert_int_equal(pub_take(&g), FLICK_TAKE_BATCH);
 	assert_int_equal(g.delivered, 1);
 	assert_int_equal(pub_take(&g), FLICK_TAKE_NONE);
@@ -525,7 +525,7 @@ static void leave_a_nest(struct pub *g)
 	flick_channel_produce(g->c);
 	for (uint64_t i = 0; i < 100; i++)
 		pub_put(g, 0, i);
-	g->c->guard = 1;
+	pub_enter(g);
 	for (uint64_t i = 0; i < 7; i++)
 		pub_put(g, 1, i);
 	raise(SIGKILL);

@@ -20,14 +20,6 @@
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE)
 
-/* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
-intptr_t fl_rseq_at __attribute__((visibility("hidden")));
-
-/* glibc 2.35 and later register rseq for every thread and say where it is. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned int __rseq_size __attribute__((weak));
-enum { RSEQ_CS_AT = 8 };
-
 static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
 	[FL_ACT_COUNT] = { fl_abi_count_long, fl_bare_count_long, fl_ask_count_long },
 	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
@@ -67,9 +59,9 @@ static void (*choose_bare_call(void))(void)
 void fl_arch_open(void)
 {
 	routines[FL_ACT_CALL][FL_BARE] = choose_bare_call();
-	if (!&__rseq_size || !__rseq_size)
+	fl_arch_rseq_open();
+	if (!fl_arch_has_rseq())
 		return;
-	fl_rseq_at = __rseq_offset + RSEQ_CS_AT;
 	routines[FL_ACT_COUNT][FL_ABI] = fl_abi_count;
 	routines[FL_ACT_COUNT][FL_BARE] = fl_bare_count;
 	routines[FL_ACT_COUNT][FL_ASK] = fl_ask_count;
@@ -79,11 +71,6 @@ void fl_arch_open(void)
 	routines[FL_ACT_TIME][FL_BARE] = fl_bare_time;
 	routines[FL_ACT_RECORD][FL_ASK] = fl_ask_record;
 	routines[FL_ACT_TIME][FL_ASK] = fl_ask_time;
-}
-
-bool fl_arch_has_rseq(void)
-{
-	return fl_rseq_at != 0;
 }
 
 uintptr_t fl_arch_routine_idle(void)

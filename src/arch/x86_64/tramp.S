@@ -19,6 +19,7 @@
  *	   channel/drain.c
  * A thread without a slot, and a child of fork, take the long path.
  */
+#include "arch/x86_64/rseq.h"
 
 #define SLOT_PTR	0
 #define SLOT_LIMIT	8
@@ -27,23 +28,8 @@
 #define SLOT_WORD	32
 #define FLIP_BYTE	8
 #define FLIP_ARMED	11
-#define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
 
 	.text
-
-	.macro	FUNC name
-	.globl	\name
-	.hidden	\name
-	.type	\name, @function
-	.p2align 5
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro	END name
-	.cfi_endproc
-	.size	\name, . - \name
-	.endm
 
 	.macro	SAVE reg
 	push	\reg
@@ -55,30 +41,10 @@
 	.cfi_adjust_cfa_offset -8
 	.endm
 
-/* The descriptor the kernel reads: start, length, abort address. */
-	.macro	RSEQ_DESCRIPTOR name, start, end, abort
-	.pushsection .data.rel.ro.rseq, "aw", @progbits
-	.p2align 5
-\name:
-	.long	0, 0
-	.quad	\start, \end - \start, \abort
-	.popsection
-	.endm
-
 	.macro	LOAD_SLOT to
 	mov	fl_cell@gottpoff(%rip), \to
 	mov	%fs:(\to), \to
 	mov	(\to), \to
-	.endm
-
-/* Where the kernel goes when the sequence was interrupted: begin anew. */
-	.macro	RSEQ_ABORT name, again
-	.subsection 1
-	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
-	.long	RSEQ_SIGNATURE
-\name:
-	jmp	\again
-	.subsection 0
 	.endm
 
 /* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are

@@ -1,0 +1,41 @@
+/*
+ * rseq.h - private to arch/x86_64/, for assembly: functions, restartable sequences.
+ *
+ * A thread arms a sequence by naming its descriptor in its rseq area (OS5). A signal or a
+ * preemption between start and end then goes on at `abort`, and nothing is armed any more.
+ */
+#define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
+
+	.macro	FUNC name
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.p2align 5
+\name:
+	.cfi_startproc
+	.endm
+
+	.macro	END name
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+/* The descriptor the kernel reads: start, length, abort address. */
+	.macro	RSEQ_DESCRIPTOR name, start, end, abort
+	.pushsection .data.rel.ro.rseq, "aw", @progbits
+	.p2align 5
+\name:
+	.long	0, 0
+	.quad	\start, \end - \start, \abort
+	.popsection
+	.endm
+
+/* Where the kernel goes when the sequence was interrupted. */
+	.macro	RSEQ_ABORT name, again
+	.subsection 1
+	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
+	.long	RSEQ_SIGNATURE
+\name:
+	jmp	\again
+	.subsection 0
+	.endm

@@ -1,0 +1,60 @@
+/*
+ * word.S - one word of flick/channel.h: the producer's short path.
+ *
+ * Loading ptr, writing the word and storing ptr are a restartable sequence: a handler
+ * that interrupts it may enqueue, and the word goes in behind what it enqueued. An
+ * interrupted word takes the slow path, so that who steps through this gets on.
+ *
+ * What is counted here are loads and stores: they are what a word costs (bench/README.md).
+ * So the sequence is named in the thread's rseq area once, and not for each word: the
+ * kernel forgets the name only where it has interrupted the thread. That it is there is
+ * looked at inside the sequence: whoever finds it is not interrupted from then on to the
+ * end. The line 2 KiB on is fetched to be written; behind a chunk's end it is another's,
+ * which loses it for a moment, and behind the ring's nothing need be there.
+ *
+ * The store of ptr commits. x86-TSO keeps the word before it (HW5), so who sees the new
+ * ptr sees the word: pairs with (F) in channel/public-take.c.
+ */
+#include "arch/x86_64/rseq.h"
+
+#define CHANNEL_PTR	0
+#define CHANNEL_LIMIT	24	/* word_limit */
+#define AHEAD		2048
+
+	.text
+
+/* void flick_channel_putN(struct flick_channel *, uintN_t). Behind the store that names the
+ * sequence stands its first instruction: who steps through is interrupted there. Where
+ * there is no rseq, 0 is where the thread's own address stands, no sequence's name. */
+	.macro	PUT bits, bytes, word
+	RSEQ_DESCRIPTOR .Lcs\bits, flick_channel_put\bits, .Lend\bits, .Labort\bits
+FUNC fl_arm_put\bits
+	test	%rcx, %rcx
+	je	fl_public_put
+	mov	%rdx, %fs:(%rcx)
+END fl_arm_put\bits
+	.globl	flick_channel_put\bits
+	.type	flick_channel_put\bits, @function
+flick_channel_put\bits:
+	.cfi_startproc
+	mov	fl_rseq_at(%rip), %rcx
+	lea	.Lcs\bits(%rip), %rdx
+	cmp	%rdx, %fs:(%rcx)
+	jne	fl_arm_put\bits
+	mov	CHANNEL_PTR(%rdi), %rax
+	cmp	CHANNEL_LIMIT(%rdi), %rax
+	jae	fl_public_put
+	mov	\word, (%rax)
+	prefetchw AHEAD(%rax)
+	add	$\bytes, %rax
+	mov	%rax, CHANNEL_PTR(%rdi)
+.Lend\bits:
+	ret
+	RSEQ_ABORT .Labort\bits, fl_public_put
+END flick_channel_put\bits
+	.endm
+
+	PUT	64, 8, %rsi
+	PUT	32, 4, %esi
+
+	.section .note.GNU-stack, "", @progbits
