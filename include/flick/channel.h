@@ -83,11 +83,13 @@ struct flick_channel {
 	uint32_t word_bytes;	/* constant */
 	char *word_limit;	/* `limit`; NULL while the producer is inside, 1 when a
 				 * handler has left words meanwhile */
+	uint64_t ahead;		/* a cursor reads lines so many bytes ahead; constant */
 };
 
 /* A place in the ring that is not published yet. */
 struct flick_cursor {
 	char *at, *end;
+	uint64_t ahead;
 };
 
 struct flick_batch {
@@ -239,13 +241,14 @@ static inline void flick_channel_publish(struct flick_channel *c, char *at)
  * alone; a handler may go on using the calls above or a cursor of its own. */
 static inline struct flick_cursor flick_channel_begin(struct flick_channel *c)
 {
-	struct flick_cursor at = { NULL, NULL };
+	struct flick_cursor at = { NULL, NULL, 0 };
 
 	if (__atomic_load_n(&c->guard, __ATOMIC_RELAXED))
 		return at;		/* a handler's: every word takes the slow path */
 	flick_channel_enter(c);
 	at.at = __atomic_load_n(&c->ptr, __ATOMIC_RELAXED);
 	at.end = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
+	at.ahead = c->ahead;
 	return at;
 }
 
@@ -266,6 +269,7 @@ static inline void flick_cursor_put64(struct flick_channel *c, struct flick_curs
 		return;
 	}
 	*(flick_word64 *)at->at = word;
+	__builtin_prefetch(at->at + at->ahead);
 	at->at += 8;
 }
 
@@ -277,6 +281,7 @@ static inline void flick_cursor_put32(struct flick_channel *c, struct flick_curs
 		return;
 	}
 	*(flick_word32 *)at->at = word;
+	__builtin_prefetch(at->at + at->ahead);
 	at->at += 4;
 }
 

@@ -288,6 +288,9 @@ struct fl_cpu {
 	uint32_t family, model, stepping;
 };
 void fl_arch_cpu(struct fl_cpu *);
+/* How many bytes ahead of its stores a thread should read lines that another core has
+ * stored to last; 0: not at all. */
+uint32_t fl_arch_read_ahead(void);
 
 static inline uint64_t fl_arch_ticks(void)
 {

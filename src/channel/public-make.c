@@ -187,6 +187,7 @@ static bool move_in(struct fl_public *r)
 	r->hot.limit = NULL;
 	r->hot.word_limit = NULL;
 	r->hot.guard = 0;
+	r->hot.ahead = fl_arch_read_ahead();
 	r->aside_left = 0;
 	store_relaxed(&r->nest_n, 0);		/* first: it may have been moved */
 	store_relaxed(&r->nest_moved, 0);

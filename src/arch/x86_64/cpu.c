@@ -67,3 +67,14 @@ void fl_arch_cpu(struct fl_cpu *cpu)
 	if (!cpu->hypervisor[0])
 		__builtin_memcpy(cpu->hypervisor, "unnamed", 8);
 }
+
+/* On Granite Rapids a load takes over a line that another core has changed, with the right
+ * to store: loads ahead overlap where stores do not. On Zen it takes a copy, and the store
+ * has to wait for the rest. */
+uint32_t fl_arch_read_ahead(void)
+{
+	struct fl_cpu cpu;
+
+	fl_arch_cpu(&cpu);
+	return __builtin_strcmp(cpu.vendor, "GenuineIntel") ? 0 : 2048;
+}
