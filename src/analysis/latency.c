@@ -128,7 +128,7 @@ static void close_latency(void *state)
 
 /* ---- results ------------------------------------------------------------- */
 
-enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, UNKNOWN, SEEN,
+enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, UNKNOWN, SEEN,
        COUNTED };
 
 static const struct flick_column latency_columns[] = {
@@ -142,6 +142,7 @@ static const struct flick_column latency_columns[] = {
 	[P90] = { "p90_ns", FLICK_COL_NS },
 	[P99] = { "p99_ns", FLICK_COL_NS },
 	[MAX] = { "max_ns", FLICK_COL_NS },
+	[SUM] = { "sum_ns", FLICK_COL_NS },	/* of each call, also in one another */
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
@@ -174,15 +175,16 @@ static void fill_times(const struct latency *l, const struct row *row,
 	const struct fl_node node = node_of(l, row);
 
 	if (h->n == 0) {
-		for (int c = TOTAL; c <= MAX; c++)
+		for (int c = TOTAL; c <= SUM; c++)
 			cell[c] = FLICK_NONE;
 		return;
 	}
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
-		cell[TOTAL] = row->recurses ? FLICK_NONE :
-			      to_ns(l, (double)cell[CALLS] * (double)row->sum / (double)h->n);
+		cell[SUM] = to_ns(l, (double)cell[CALLS] * (double)row->sum / (double)h->n);
+		cell[TOTAL] = row->recurses ? FLICK_NONE : cell[SUM];
 		cell[SELF] = FLICK_NONE;
 	} else {
+		cell[SUM] = fl_node_ns(&node, l->view, row->sum);
 		cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
 		cell[SELF] = fl_node_ns(&node, l->view, row->self);
 	}

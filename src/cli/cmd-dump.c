@@ -139,21 +139,19 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct wish w = { .dir = "flick.data", .dumper = fl_dumpers[0] };
 	struct fl_store *store = NULL;
-	struct fl_account kept;
 	char why[FL_WHY] = "";
 	int status;
 
+	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (fl_store_open(&store, w.dir, why) || fl_store_account(store, &kept, why) ||
-	    fl_store_demangle(store, w.demangle, why)) {
-		fl_say("%s", why);
+	if (fl_store_open(&store, w.dir, why) || fl_store_demangle(store, w.demangle, why)) {
 		fl_store_close(store);
+		fl_say("%s", why);
 		return FL_EXIT_FAILED;
 	}
+	fl_store_warn(store);
 	status = dump(&w, store);
-	if (status == FL_EXIT_WELL)
-		*account = kept;
 	fl_store_close(store);
 	return status;
 }

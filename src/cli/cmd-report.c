@@ -1,26 +1,28 @@
 /*
  * cmd-report.c - flick report: show a recording.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
 static const struct fl_option options[] = {
 	{ 'a', "analysis", "NAME", "which result (the first one recorded)" },
-	{ 's', "sort", "KEY", "by a column: total, self, calls, avg, p99, function, ..." },
-	{ 'n', "lines", "N", "show the first N rows" },
+	{ 'f', "fields", "KEY,...", "show these columns; +KEY,... also these; all, none" },
+	{ 's', "sort", "KEY,...", "by columns: total, self, calls, avg, p99, function, ..." },
+	{ 'n', "rows", "N", "show the first N rows" },
+	{ 0, "lines", NULL, "show where in the source functions are" },
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "which of those below (text)" },
 	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { ANALYSIS, SORT, LINES, DIFF, FORMAT, DEMANGLE };
+enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, DIFF, FORMAT, DEMANGLE };
 
 struct wish {
-	const char *dir, *before, *sort, *analysis;
+	const char *dir, *before, *fields, *sort, *analysis;
 	const struct fl_exporter *exporter;
-	uint64_t lines;
+	uint64_t rows;
+	bool lines;
 	enum fl_demangle demangle;
 };
 
@@ -32,10 +34,9 @@ struct source {
 	struct fl_store *store;
 	struct flick_rows rows;
 	struct fl_sheet sheet;
-	struct fl_account account;
 	enum basis basis;
 	char rate[256];			/* of windows: percent of the time */
-	char note[384];
+	char note[640];
 };
 
 static const struct fl_exporter *find_exporter(const char *name)
@@ -61,11 +62,17 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 	case ANALYSIS:
 		w->analysis = value;
 		return 0;
+	case FIELDS:
+		w->fields = value;
+		return 0;
 	case SORT:
 		w->sort = value;
 		return 0;
+	case ROWS:
+		return fl_parse_number(o, value, 1, UINT32_MAX, &w->rows) ? 0 : -1;
 	case LINES:
-		return fl_parse_number(o, value, 1, UINT32_MAX, &w->lines) ? 0 : -1;
+		w->lines = true;
+		return 0;
 	case DIFF:
 		w->before = value;
 		return 0;
@@ -77,38 +84,40 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 	}
 }
 
-/* ---- order ------------------------------------------------------------------- */
+#define MAX_KEYS 8
+#define MAX_DIFFERENCES 4
 
-/* As keys: without their unit. */
-static void name_columns(const struct flick_rows *r, char *out, size_t room)
+/* ---- columns and order ------------------------------------------------------------ */
+
+static int no_such_key(const struct fl_sheet *s, const char *key, const char *what)
+{
+	char keys[512];
+
+	fl_sheet_keys(s, keys, sizeof(keys));
+	fl_say("there is no column `%.*s` to %s; there are %s", (int)strcspn(key, ","), key,
+	       what, keys);
+	return -1;
+}
+
+/* The columns of a list of keys, at most as many as there is room for; how many, or -1
+ * and a line printed. */
+static int columns_of(const struct fl_sheet *s, const char *keys, size_t room,
+		      const char **names)
 {
 	size_t n = 0;
 
-	for (size_t c = 0; c < r->n_columns && n < room; c++) {
-		const char *name = r->columns[c].name, *unit = strstr(name, "_ns");
+	while (*keys && n < room) {
+		size_t length = strcspn(keys, ",");
+		int c = fl_sheet_key(s, keys, length);
 
-		n += (size_t)snprintf(out + n, room - n, "%s%.*s", c ? ", " : "",
-				      unit ? (int)(unit - name) : 64, name);
+		if (c == FL_SHOWN_SHARE)
+			c = fl_sheet_column(s->result, "self_ns");
+		if (c < 0)
+			return no_such_key(s, keys, "sort by");
+		names[n++] = s->result->columns[c].name;
+		keys += length + (keys[length] == ',');
 	}
-}
-
-/* The column of a key, which is its name, with or without its unit; NULL and a
- * line printed. */
-static const char *column_of(const struct flick_rows *r, const char *key)
-{
-	char with_unit[64], columns[256];
-	int c = fl_sheet_column(r, key);
-
-	snprintf(with_unit, sizeof(with_unit), "%.60s_ns", key);
-	if (c < 0)
-		c = fl_sheet_column(r, with_unit);
-	if (c < 0 && (!strcmp(key, "call") || !strcmp(key, "samples")))
-		c = fl_sheet_column(r, "calls");
-	if (c >= 0)
-		return r->columns[c].name;
-	name_columns(r, columns, sizeof(columns));
-	fl_say("there is no column `%s` to sort by; there are %s", key, columns);
-	return NULL;
+	return (int)n;
 }
 
 /* Without a key: by time, else by calls, else by the first column; a spread as
@@ -129,16 +138,36 @@ static const char *default_column(const struct fl_sheet *s)
 	return s->result->columns[0].name;
 }
 
-static int sort(struct fl_sheet *sheet, const char *key)
+static int sort(struct fl_sheet *sheet, const char *keys)
 {
-	const char *column = key ? column_of(sheet->result, key) :
-			     default_column(sheet);
+	const char *names[MAX_KEYS] = { default_column(sheet) };
+	int n = keys && *keys ? columns_of(sheet, keys, MAX_KEYS, names) : 1;
+	char list[MAX_KEYS * 65] = "";
 
-	if (column && fl_sheet_sort(sheet, column))
+	for (int i = 0; i < n; i++)
+		strcat(strcat(list, i ? "," : ""), names[i]);
+	if (n > 0 && fl_sheet_sort(sheet, list))
 		return 0;
-	if (column)
+	if (n > 0)
 		fl_say("out of memory for %zu rows", sheet->result->n_rows);
 	return -1;
+}
+
+/* What rows are sorted by is seen. */
+static int choose(const struct wish *w, struct fl_sheet *s, const char *sorted_by)
+{
+	const char *names[MAX_KEYS], *unknown = NULL;
+	int n = sorted_by ? columns_of(s, sorted_by, MAX_KEYS, names) : 0;
+
+	if (w->fields)
+		unknown = fl_sheet_choose(s, w->fields);
+	else
+		fl_sheet_show(s, !strcmp(w->exporter->name, "text"));
+	if (unknown)
+		return no_such_key(s, unknown, "show");
+	for (int i = 0; i < n; i++)
+		fl_sheet_show_also(s, (size_t)fl_sheet_column(s->result, names[i]));
+	return n < 0 ? -1 : 0;
 }
 
 /* ---- one recording ---------------------------------------------------------------- */
@@ -175,12 +204,12 @@ static int load(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (fl_store_account(from->store, &from->account, why) ||
-	    fl_store_load(from->store, *analysis, &from->rows, why)) {
+	if (fl_store_load(from->store, *analysis, &from->rows, why)) {
 		fl_say("%s", why);
 		return -1;
 	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
+	fl_store_warn(from->store);
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
 	from->sheet.full = fl_store_full_names(from->store);
 	find_basis(from, *analysis);
@@ -196,10 +225,9 @@ static void unload(struct source *from)
 
 static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 {
-	sheet->self_ns = fl_sheet_sum(sheet->result, "self_ns");
 	sheet->width = fl_terminal_width();
-	if (w->lines && sheet->result->n_rows > w->lines)
-		sheet->result->n_rows = w->lines;
+	if (w->rows && sheet->result->n_rows > w->rows)
+		sheet->result->n_rows = w->rows;
 	w->exporter->write(stdout, sheet);
 }
 
@@ -222,7 +250,10 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	fl_store_value(from->store, "self", by);
-	if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
+	if (!fl_sheet_sum(&from->rows, "sampled"))
+		snprintf(from->note, sizeof(from->note), "none of these calls ended, so no "
+			 "time is known");
+	else if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; %.20s samples of the program counter are too few to tell self "
 			 "times from (run it longer, or record --all)", n);
@@ -257,9 +288,52 @@ static void note_calls(struct source *from)
 	from->sheet.note = from->note;
 }
 
+/* Total, average and calls do not multiply then. */
+static bool has_recursion(const struct flick_rows *r)
+{
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
+
+	for (size_t i = 0; total >= 0 && sum >= 0 && i < r->n_rows; i++) {
+		uint64_t outermost = r->cells[i * r->n_columns + (size_t)total];
+		uint64_t all = r->cells[i * r->n_columns + (size_t)sum];
+
+		if (outermost != FLICK_NONE && all != FLICK_NONE && all > outermost)
+			return true;
+	}
+	return false;
+}
+
+static void note_recursion(struct source *from)
+{
+	size_t n = strlen(from->note);
+
+	if (!has_recursion(&from->rows))
+		return;
+	snprintf(from->note + n, sizeof(from->note) - n, "%sof functions that call themselves "
+		 "totals are of the outermost calls, averages of all (-f +sum)", n ? "; " : "");
+	from->sheet.note = from->note;
+}
+
+static int add_lines(struct source *from)
+{
+	const char *const *lines;
+	char why[FL_WHY];
+
+	if (fl_store_lines(from->store, &lines, why))
+		fl_say("%s", why);
+	else if (fl_sheet_add_lines(&from->sheet, lines))
+		return 0;
+	else
+		fl_say("this result has no functions that --lines could show");
+	return -1;
+}
+
 static int show(struct source *from, const struct wish *w)
 {
-	if (sort(&from->sheet, w->sort))
+	if (w->lines && add_lines(from))
+		return FL_EXIT_FAILED;
+	from->sheet.self_ns = fl_sheet_sum(&from->rows, "self_ns");
+	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
 		return FL_EXIT_USAGE;
 	if (from->basis == WINDOWS) {
 		snprintf(from->note, sizeof(from->note), from->sheet.name ?
@@ -272,7 +346,11 @@ static int show(struct source *from, const struct wish *w)
 		note_samples(from);
 	if (from->basis == EVERY_CALL && from->sheet.name)
 		note_calls(from);
-	write_sheet(w, &from->sheet);
+	note_recursion(from);
+	if (!from->rows.n_rows && !strcmp(w->exporter->name, "text"))
+		puts("no function with a probe was called");
+	else
+		write_sheet(w, &from->sheet);
 	return FL_EXIT_WELL;
 }
 
@@ -281,25 +359,28 @@ static int show(struct source *from, const struct wish *w)
 /* What is compared: what -s names, if these are numbers. By a name's column, and
  * without -s, it is time and calls; samples say nothing of either, but of one call. */
 static int choose_keys(const struct wish *w, const struct source *before,
-		       const struct source *after, const char *keys[3])
+		       const struct source *after, const char *keys[MAX_KEYS + 1])
 {
 	const bool sampled = before->basis == SAMPLES || after->basis == SAMPLES;
 	const bool is_latency = !strcmp(w->analysis, "latency");
-	const char *column = w->sort ? column_of(&after->rows, w->sort) : "function";
+	int n = columns_of(&after->sheet, w->sort ? w->sort : "", MAX_DIFFERENCES, keys);
 
-	if (!column)
+	if (n < 0)
 		return -1;
-	keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
-	keys[1] = sampled && is_latency ? "p50_ns" : "calls";
-	keys[2] = NULL;
-	if (!strcmp(column, "function"))
-		return 0;
-	keys[0] = column;
-	keys[1] = NULL;
-	if (fl_sheet_has_numbers(&after->rows, column))
-		return 0;
-	fl_say("column `%s` holds no numbers to compare", column);
-	return -1;
+	if (n == 0 || !strcmp(keys[0], "function")) {
+		keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
+		keys[1] = sampled && is_latency ? "p50_ns" : "calls";
+		n = 2;
+	} else {
+		for (int i = 0; i < n; i++) {
+			if (fl_sheet_has_numbers(&after->rows, keys[i]))
+				continue;
+			fl_say("column `%s` holds no numbers to compare", keys[i]);
+			return -1;
+		}
+	}
+	keys[n] = NULL;
+	return 0;
 }
 
 static const char *name_basis(const struct source *s, char out[64])
@@ -330,9 +411,11 @@ static void note_bases(const struct wish *w, const struct source *before,
 
 static int compare(struct source *before, struct source *after, const struct wish *w)
 {
-	const char *keys[3];
+	const char *keys[MAX_KEYS + 1];
+	const bool by_name = w->sort && !strncmp(w->sort, "func", 4);
 	struct fl_diff *diff;
 	struct fl_sheet *sheet;
+	int err;
 
 	if (choose_keys(w, before, after, keys))
 		return FL_EXIT_USAGE;
@@ -344,10 +427,11 @@ static int compare(struct source *before, struct source *after, const struct wis
 	note_bases(w, before, after);
 	sheet = fl_diff_sheet(diff);
 	sheet->note = *after->note ? after->note : NULL;
-	if (!w->sort || strcmp(w->sort, "function") || !sort(sheet, w->sort))
+	err = (by_name && sort(sheet, "function")) || choose(w, sheet, NULL);
+	if (!err)
 		write_sheet(w, sheet);
 	fl_diff_free(diff);
-	return FL_EXIT_WELL;
+	return err ? FL_EXIT_USAGE : FL_EXIT_WELL;
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
@@ -357,12 +441,15 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	struct source from = { 0 }, before = { 0 };
 	int status = FL_EXIT_FAILED;
 
+	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
+	if (w.lines && w.before) {
+		fl_say("--lines is for one recording: leave out --diff");
+		return FL_EXIT_USAGE;
+	}
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
-	if (status == FL_EXIT_WELL)
-		*account = from.account;
 	unload(&before);
 	unload(&from);
 	return status;
@@ -379,8 +466,8 @@ const struct fl_cmd fl_cmd_report = {
 	.name = "report",
 	.args = "[OPTION...] [DIR]",
 	.about = "Show what `flick record` kept in DIR (flick.data)",
-	.more = "Total time counts what a function called, self time does not. Of a "
-		"sampled\nrecording only the calls that were timed are shown. `--diff OLD NEW` "
+	.more = "Total time counts what a function called, self time does not. A KEY is a "
+		"column of\nthe result (see --format=csv), without its unit. `--diff OLD NEW` "
 		"compares the\nfunctions of two recordings by name.",
 	.options = options,
 	.list = list_formats,

@@ -60,7 +60,7 @@ static void put_arguments(struct pairs *p, char **argv)
 	put(p, "command", "%s", line);
 }
 
-/* What `flick report` ends with. */
+/* What the recording ended with. */
 static void put_account(struct pairs *p, const struct fl_account *a)
 {
 	put(p, "produced", "%llu", (unsigned long long)a->produced);
@@ -72,27 +72,14 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "cost", "%s", a->cost);
 }
 
-int fl_store_account(struct fl_store *store, struct fl_account *a, char why[FL_WHY])
+void fl_store_warn(struct fl_store *store)
 {
-	char cost[256];
+	uint64_t lost = 0;
+	char why[FL_WHY];
 
-	const struct {
-		const char *key;
-		uint64_t *to;
-	} numbers[] = {
-		{ "produced", &a->produced }, { "delivered", &a->delivered },
-		{ "lost", &a->lost }, { "filtered", &a->filtered },
-		{ "active", &a->active }, { "refused", &a->refused },
-		{ "processes", &a->processes },
-	};
-
-	*a = (struct fl_account){ .due = true };
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		if (fl_store_number(store, numbers[i].key, numbers[i].to, why))
-			return -1;
-	if (fl_store_value(store, "cost", cost))
-		snprintf(a->cost, sizeof(a->cost), "%.127s", cost);
-	return 0;
+	if (!fl_store_number(store, "lost", &lost, why) && lost)
+		fl_say("%llu events were lost when this was recorded: calls are missing",
+		       (unsigned long long)lost);
 }
 
 static void put_machine(struct pairs *p)

@@ -118,8 +118,8 @@ static char *key_of(const struct fl_sheet *s, const uint64_t *row)
 
 static bool adds_up(const char *key)
 {
-	static const char *const keys[] = { "calls", "total_ns", "self_ns", "unknown",
-					    "unsure" };
+	static const char *const keys[] = { "calls", "total_ns", "self_ns", "sum_ns",
+					    "unknown", "unsure" };
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (!strcmp(keys[i], key))

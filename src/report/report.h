@@ -131,6 +131,9 @@ int fl_store_demangle(struct fl_store *, enum fl_demangle how, char why[FL_WHY])
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
 /* In full: names by which functions are told apart, also those of two recordings. */
 const char *const *fl_store_full_names(struct fl_store *);
+/* By function, "FILE:LINE", or NULL where it is not known. 0 or -1 with `why` filled;
+ * they live until the store is closed. */
+int fl_store_lines(struct fl_store *, const char *const **, char why[FL_WHY]);
 /* What the analyses need of the recording, to run on its trace. 0 or -1 with
  * `why` filled; lives until the store is closed. */
 int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
@@ -195,6 +198,9 @@ int fl_trace_tree(struct fl_store *, const char *dir, struct flick_rows *,
  * is not negative, else -v * 2 - 1; FLICK_NONE. */
 enum { FL_COL_CHANGE = 64, FL_COL_CHANGE_NS };
 
+#define FL_MAX_SHOWN 80
+#define FL_SHOWN_SHARE 255		/* no column of the result: percent of self_ns */
+
 /* A result with what is needed to show it. */
 struct fl_sheet {
 	struct flick_rows *result;
@@ -209,6 +215,10 @@ struct fl_sheet {
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
 	size_t width;			/* of the terminal, which names are cut to; 0: they
 					 * are not */
+	uint8_t shown[FL_MAX_SHOWN];	/* columns, or FL_SHOWN_SHARE; n_shown 0: as the
+					 * exporter likes */
+	size_t n_shown;
+	struct flick_column *added;	/* NULL; or the result's columns, with one more */
 };
 
 struct fl_exporter {
@@ -217,10 +227,22 @@ struct fl_exporter {
 };
 extern const struct fl_exporter *const fl_exporters[];	/* NULL-terminated */
 
-/* Order the rows by column `name`, largest first; those of a tree below their
- * parents. False: no such column, or no memory. */
-bool fl_sheet_sort(struct fl_sheet *, const char *name);
-void fl_sheet_free(struct fl_sheet *);	/* its cells and its depths */
+/* Order the rows by columns, with commas between their names, largest first, names
+ * ascending; those of a tree below their parents. False: no such column, or no memory. */
+bool fl_sheet_sort(struct fl_sheet *, const char *names);
+void fl_sheet_free(struct fl_sheet *);	/* its cells, its depths, its columns */
+/* Which columns are shown: those that tell a person something, or all; or those of
+ * `keys`, as -f of flick report has them. NULL, or the key that there is none of. */
+void fl_sheet_show(struct fl_sheet *, bool for_eyes);
+const char *fl_sheet_choose(struct fl_sheet *, const char *keys);
+/* This one, too, before the texts. */
+void fl_sheet_show_also(struct fl_sheet *, size_t column);
+/* The column of a key of `n` letters: its name, with or without its unit; -1. And all
+ * keys, with commas between. */
+int fl_sheet_key(const struct fl_sheet *, const char *key, size_t n);
+void fl_sheet_keys(const struct fl_sheet *, char *out, size_t room);
+/* One more column: `lines` by function. False: no memory, or there are no functions. */
+bool fl_sheet_add_lines(struct fl_sheet *, const char *const *lines);
 /* Index of column `name`, or -1. */
 int fl_sheet_column(const struct flick_rows *, const char *name);
 /* The sum of column `name`, as far as it is known; 0: there is none. */

@@ -192,6 +192,40 @@ int fl_store_number(struct fl_store *s, const char *key, uint64_t *out, char why
 	       fl_store_fail(s, why, "damaged: record again");
 }
 
+static char *line_of(struct fl_query *q, const char *here)
+{
+	const size_t n = strlen(here);
+	const char *file = fl_query_text(q, 1);
+	char *line = NULL;
+
+	if (n && !strncmp(file, here, n) && file[n] == '/')
+		file += n + 1;
+	return asprintf(&line, "%s:%d", file, (int)fl_query_number(q, 2, 0, INT32_MAX)) < 0 ?
+	       NULL : line;
+}
+
+/* Files below the working directory go without it. */
+int fl_store_lines(struct fl_store *s, const char *const **out, char why[FL_WHY])
+{
+	const char **lines = fl_store_own(s, calloc(s->n_functions + 1, sizeof(*lines)));
+	char *here = getcwd(NULL, 0);
+	struct fl_query q;
+	bool fits = lines;
+
+	fl_query_open(&q, s, "SELECT id, file, line FROM functions WHERE file IS NOT NULL");
+	while (fits && fl_query_row(&q)) {
+		size_t f = (size_t)fl_query_number(&q, 0, 0, (int64_t)s->n_functions - 1);
+
+		lines[f] = fl_store_own(s, line_of(&q, here ? here : ""));
+		fits = lines[f];
+	}
+	free(here);
+	*out = lines;
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	return fits ? 0 : fl_store_fail(s, why, "out of memory");
+}
+
 /* ---- results ------------------------------------------------------------------ */
 
 void *fl_store_own(struct fl_store *s, void *p)

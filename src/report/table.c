@@ -41,7 +41,8 @@ uint64_t fl_sheet_sum(const struct flick_rows *r, const char *name)
 
 const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 {
-	const char *name = s->result->columns[column].name;
+	const char *name = column == FL_SHOWN_SHARE ? FL_SHARE :
+			   s->result->columns[column].name;
 
 	if (!s->name || strcmp(name, "calls"))
 		return name;
@@ -73,10 +74,12 @@ bool fl_sheet_is_text(const struct flick_rows *r, size_t column)
 
 const char *fl_sheet_text(const struct fl_sheet *s, size_t column, uint64_t cell)
 {
+	const bool is_function = s->result->columns[column].type == FLICK_COL_FUNCTION;
+
 	if (cell == FLICK_NONE)		/* of a tree: what stands above is not known */
-		return fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0 ? "[...]" : "-";
-	return s->result->columns[column].type == FLICK_COL_TEXT ?
-	       (const char *)(uintptr_t)cell : fl_sheet_function(s, cell);
+		return is_function && fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0 ?
+		       "[...]" : "-";
+	return is_function ? fl_sheet_function(s, cell) : (const char *)(uintptr_t)cell;
 }
 
 int fl_sheet_typed(const struct flick_rows *r, enum flick_column_type type)
@@ -93,69 +96,80 @@ void fl_sheet_free(struct fl_sheet *s)
 	s->depth = NULL;
 	free(s->result->cells);
 	s->result->cells = NULL;
+	free(s->added);
+	s->added = NULL;
 }
 
 /* ---- order ------------------------------------------------------------------- */
 
-static int compare_texts(const struct fl_sheet *s, const uint64_t *a, const uint64_t *b)
-{
-	int order = 0;
+#define MAX_KEYS 16
 
-	for (size_t c = 0; !order && c < s->result->n_columns; c++)
-		if (fl_sheet_is_text(s->result, c))
-			order = strcmp(fl_sheet_text(s, c, a[c]), fl_sheet_text(s, c, b[c]));
-	return order;
-}
-
-/* Of rows that are equal the one with more time, or with more calls, is first. */
-static int compare_totals(const struct fl_sheet *s, const uint64_t *a, const uint64_t *b)
-{
-	static const char *const names[] = { "total_ns", "calls" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int c = fl_sheet_column(s->result, names[i]);
-		uint64_t u = c < 0 || a[c] == FLICK_NONE ? 0 : a[c];
-		uint64_t v = c < 0 || b[c] == FLICK_NONE ? 0 : b[c];
-
-		if (u != v)
-			return u > v ? -1 : 1;
-	}
-	return compare_texts(s, a, b);
-}
-
+/* Of rows that are equal the one with more time, or with more calls, is first; then by
+ * name. Texts go up, numbers down. */
 struct order {
 	const struct fl_sheet *sheet;
-	size_t column;
-	bool is_change, is_text;
+	struct key {
+		size_t column;
+		bool is_text, is_change;
+	} keys[MAX_KEYS];
+	size_t n;
 };
+
+static int compare_numbers(uint64_t u, uint64_t v, bool is_change)
+{
+	if (u == v)
+		return 0;
+	if (u == FLICK_NONE || v == FLICK_NONE)
+		return u == FLICK_NONE ? 1 : -1;
+	if (is_change) {			/* up or down: the larger change */
+		u = u / 2 + u % 2;
+		v = v / 2 + v % 2;
+	}
+	return u == v ? 0 : u > v ? -1 : 1;
+}
 
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct order *o = arg;
 	const uint64_t *a = x, *b = y;
-	uint64_t u = a[o->column], v = b[o->column];
+	int order = 0;
 
-	if (o->is_text)
-		u = v = 0;
-	if (u != v && (u == FLICK_NONE || v == FLICK_NONE))
-		return u == FLICK_NONE ? 1 : -1;
-	if (o->is_change) {			/* up or down: the larger change */
-		u = u / 2 + u % 2;
-		v = v / 2 + v % 2;
+	for (const struct key *k = o->keys; !order && k < o->keys + o->n; k++) {
+		uint64_t u = a[k->column], v = b[k->column];
+
+		if (!k->is_text)
+			order = compare_numbers(u, v, k->is_change);
+		else if (u != v)
+			order = strcmp(fl_sheet_text(o->sheet, k->column, u),
+				       fl_sheet_text(o->sheet, k->column, v));
 	}
-	if (u != v)
-		return u > v ? -1 : 1;
-	return compare_totals(o->sheet, a, b);
+	return order;
 }
 
-static int compare_named(const void *x, const void *y, void *arg)
+static bool add_key(struct order *o, int column)
 {
-	const struct order *o = arg;
-	const uint64_t *a = x, *b = y;
-	int by_name = strcmp(fl_sheet_text(o->sheet, o->column, a[o->column]),
-			     fl_sheet_text(o->sheet, o->column, b[o->column]));
+	const struct flick_rows *r = o->sheet->result;
 
-	return by_name ? by_name : compare_rows(x, y, arg);
+	if (column >= 0 && o->n < MAX_KEYS)
+		o->keys[o->n++] = (struct key){ (size_t)column,
+			fl_sheet_is_text(r, (size_t)column),
+			(int)r->columns[column].type >= FL_COL_CHANGE };
+	return column >= 0;
+}
+
+static bool add_keys(struct order *o, const char *names)
+{
+	char name[64];
+	bool known = true;
+
+	while (known && *names) {
+		size_t n = strcspn(names, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, names);
+		known = add_key(o, fl_sheet_column(o->sheet->result, name));
+		names += n + (names[n] == ',');
+	}
+	return known && o->n;
 }
 
 /* ---- trees --------------------------------------------------------------------- */
@@ -233,19 +247,21 @@ static bool arrange_tree(struct fl_sheet *s)
 	return cells && kin && row_of && s->depth;
 }
 
-bool fl_sheet_sort(struct fl_sheet *s, const char *name)
+bool fl_sheet_sort(struct fl_sheet *s, const char *names)
 {
 	struct flick_rows *r = s->result;
-	int column = fl_sheet_column(r, name);
-	struct order o = { s, (size_t)column, false, false };
+	struct order o = { .sheet = s };
 
-	if (column < 0)
+	if (!add_keys(&o, names))
 		return false;
-	o.is_text = fl_sheet_is_text(r, o.column);
-	o.is_change = (int)r->columns[column].type >= FL_COL_CHANGE;
+	add_key(&o, fl_sheet_column(r, "total_ns"));
+	add_key(&o, fl_sheet_column(r, "calls"));
+	for (size_t c = 0; c < r->n_columns; c++)
+		if (fl_sheet_is_text(r, c))
+			add_key(&o, (int)c);
 	if (r->n_rows)
-		qsort_r(r->cells, r->n_rows, r->n_columns * sizeof(*r->cells),
-			o.is_text ? compare_named : compare_rows, &o);
+		qsort_r(r->cells, r->n_rows, r->n_columns * sizeof(*r->cells), compare_rows,
+			&o);
 	return r->n_rows == 0 || fl_sheet_typed(r, FLICK_COL_ID) < 0 ||
 	       fl_sheet_typed(r, FLICK_COL_PARENT) < 0 || arrange_tree(s);
 }

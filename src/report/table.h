@@ -10,9 +10,14 @@
 int fl_sheet_typed(const struct flick_rows *, enum flick_column_type);
 /* The text of a cell that has one; "-" where it is not known. */
 const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell);
+#define FL_SHARE "self%"		/* what FL_SHOWN_SHARE is called */
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
+/* Calls of a row that are more than were counted? */
+bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
+/* In percent of all self times; below 0: not known. */
+double fl_sheet_share(const struct fl_sheet *, size_t row);
 /* Names come from files and may hold any byte: how many the UTF-8 character at
  * `text` has, or 0: it is none, and FL_NO_CHARACTER stands for the byte. */
 size_t fl_character(const char *text);

@@ -57,70 +57,13 @@ static const struct {
 	{ "total_ns", "Total time" }, { "self_ns", "Self time" },
 	{ "avg_ns", "Avg time" }, { "p50_ns", "P50 time" }, { "p90_ns", "P90 time" },
 	{ "p99_ns", "P99 time" }, { "min_ns", "Min time" }, { "max_ns", "Max time" },
+	{ "sum_ns", "Sum of times" },
 	{ "from_ns", "From" }, { "below_ns", "Below" },
 	{ "calls", "Calls" }, { "estimated_calls", "Est. calls" },
 	{ "unknown", "Unknown" }, { "unsure", "Unsure" },
 	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
+	{ "line", "Source" }, { FL_SHARE, "Self %" },
 };
-
-/* Of a latency these are for the eye, in this order; SHARE is made of self_ns. */
-#define SHARE "self %"
-static const char *const latency_shown[] = { "total_ns", "self_ns", SHARE, "calls", "avg_ns",
-					     "p50_ns", "p99_ns", "unknown", "sampled",
-					     "counted", "function", NULL };
-/* Of every result of flick's own, where there are any. */
-static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
-
-static bool is_in(const char *name, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
-
-static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
-{
-	for (size_t i = 0; i < r->n_rows; i++)
-		if (r->cells[i * r->n_columns + c] != cell)
-			return false;
-	return true;
-}
-
-/* Calls of a row that are more than were counted. */
-static bool is_estimated(const struct flick_rows *r, size_t row, int calls, int counted)
-{
-	const uint64_t *cell = r->cells + row * r->n_columns;
-
-	return calls >= 0 && counted >= 0 && cell[counted] != FLICK_NONE &&
-	       cell[calls] > cell[counted];
-}
-
-static bool are_estimated(const struct flick_rows *r, size_t counted)
-{
-	int calls = fl_sheet_column(r, "calls");
-
-	for (size_t i = 0; i < r->n_rows; i++)
-		if (is_estimated(r, i, calls, (int)counted))
-			return true;
-	return false;
-}
-
-static bool is_shown(const struct fl_sheet *s, size_t c)
-{
-	const struct flick_rows *r = s->result;
-	const char *name = r->columns[c].name;
-
-	if (r->columns[c].type == FLICK_COL_ID || r->columns[c].type == FLICK_COL_PARENT)
-		return false;
-	if (!s->name)
-		return true;
-	if (!strcmp(name, "counted"))
-		return are_estimated(r, c);
-	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
-		return !is_all(r, c, 0);
-	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
-}
 
 /* A name that is not in the list, as a title: "total_before_ns". */
 static void make_title(char out[64], const char *name)
@@ -146,20 +89,13 @@ static void title_of(const struct fl_sheet *s, size_t c, char out[64])
 			snprintf(out, 64, "%s", titles[i].title);
 }
 
-#define MAX_SHOWN 64
 #define MAX_WIDTH 40
 #define MAX_INDENT 40			/* levels of a tree that are indented */
 
 struct layout {
 	const struct fl_sheet *sheet;
-	struct {
-		size_t column;
-		int width;
-		bool is_share;		/* of the sheet's self_ns, in percent */
-	} shown[MAX_SHOWN];
-	size_t n;
+	int width[FL_MAX_SHOWN];	/* of s->shown; 0: as it comes */
 	size_t left;			/* columns for the last one, a text; 0: any */
-	int calls, counted;		/* columns of a latency's samples; -1: none */
 };
 
 /* Of texts only the last one may be as long as it likes. */
@@ -184,82 +120,24 @@ static int width_of(const struct fl_sheet *s, size_t c)
 	return width > MAX_WIDTH ? MAX_WIDTH : (int)width;
 }
 
-/* Times, numbers, texts. */
-static int rank_of(const struct flick_rows *r, size_t c)
-{
-	if (fl_sheet_is_text(r, c))
-		return 2;
-	return r->columns[c].type == FLICK_COL_COUNT ||
-	       (int)r->columns[c].type == FL_COL_CHANGE;
-}
-
-static void lay_column(struct layout *l, size_t c)
-{
-	if (l->n == MAX_SHOWN || !is_shown(l->sheet, c))
-		return;
-	l->shown[l->n].column = c;
-	l->shown[l->n].is_share = false;
-	l->shown[l->n++].width = width_of(l->sheet, c);
-}
-
-static void lay_share(struct layout *l, int of)
-{
-	if (l->n == MAX_SHOWN || of < 0 || !l->sheet->self_ns)
-		return;
-	l->shown[l->n].column = (size_t)of;
-	l->shown[l->n].is_share = true;
-	l->shown[l->n++].width = 7;
-}
-
-static void lay_list(struct layout *l, const char *const *names)
-{
-	const struct flick_rows *r = l->sheet->result;
-
-	for (; *names; names++) {
-		int c = fl_sheet_column(r, strcmp(*names, SHARE) ? *names : "self_ns");
-
-		if (!strcmp(*names, SHARE))
-			lay_share(l, c);
-		else if (c >= 0)
-			lay_column(l, (size_t)c);
-	}
-}
-
-/* Times, then numbers, then texts, as people know it from other tools. */
-static void lay_ranks(struct layout *l)
-{
-	const struct flick_rows *r = l->sheet->result;
-
-	for (int rank = 0; rank < 3; rank++)
-		for (size_t c = 0; c < r->n_columns; c++)
-			if (rank_of(r, c) == rank)
-				lay_column(l, c);
-}
-
 /* What a line of the terminal leaves for the last column: at least one. */
 static size_t columns_left(const struct layout *l)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		used += 2 + (size_t)l->shown[i].width;
+	for (size_t i = 0; i < l->sheet->n_shown; i++)
+		used += 2 + (size_t)l->width[i];
 	return !l->sheet->width ? 0 : l->sheet->width > used ? l->sheet->width - used : 1;
 }
 
 static void lay_out(struct layout *l, const struct fl_sheet *s)
 {
-	const struct flick_rows *r = s->result;
-
 	l->sheet = s;
-	l->n = 0;
-	l->calls = s->name ? fl_sheet_column(r, "calls") : -1;
-	l->counted = s->name ? fl_sheet_column(r, "counted") : -1;
-	if (s->name && !strcmp(s->name, "latency"))
-		lay_list(l, latency_shown);
-	else
-		lay_ranks(l);
-	if (l->n && rank_of(r, l->shown[l->n - 1].column) == 2)
-		l->shown[l->n - 1].width = 0;
+	for (size_t i = 0; i < s->n_shown; i++)
+		l->width[i] = s->shown[i] == FL_SHOWN_SHARE ? 7 : width_of(s, s->shown[i]);
+	if (s->n_shown && s->shown[s->n_shown - 1] != FL_SHOWN_SHARE &&
+	    fl_sheet_is_text(s->result, s->shown[s->n_shown - 1]))
+		l->width[s->n_shown - 1] = 0;
 	l->left = columns_left(l);
 }
 
@@ -276,7 +154,8 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		       const char *text)
 {
 	uint32_t depth = l->sheet->depth ? l->sheet->depth[row] : 0;
-	size_t left = i + 1 == l->n ? l->left : l->sheet->width ? (size_t)l->shown[i].width : 0;
+	size_t left = i + 1 == l->sheet->n_shown ? l->left :
+		      l->sheet->width ? (size_t)l->width[i] : 0;
 	size_t indent = 2 * (size_t)depth;
 
 	fputs("  ", to);
@@ -284,14 +163,13 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		indent = (size_t)fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
 		fprintf(to, "%*s", (int)indent, "");
-	print_padded(to, text, l->shown[i].width,
-		     left > indent ? left - indent : left != 0);
+	print_padded(to, text, l->width[i], left > indent ? left - indent : left != 0);
 }
 
 static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 {
 	const struct flick_rows *r = l->sheet->result;
-	size_t column = l->shown[i].column;
+	size_t column = l->sheet->shown[i];
 	uint64_t v = r->cells[row * r->n_columns + column];
 	char text[32];
 
@@ -310,62 +188,69 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	default:
 		if (v == FLICK_NONE)
 			snprintf(text, sizeof(text), "-");
-		else if (column == (size_t)l->calls &&
-			 is_estimated(r, row, l->calls, l->counted))
+		else if (fl_sheet_is_estimate(l->sheet, row, column))
 			snprintf(text, sizeof(text), "~%llu", (unsigned long long)v);
 		else
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	}
-	fprintf(to, "  %*s", l->shown[i].width, text);
+	fprintf(to, "  %*s", l->width[i], text);
 }
 
 static void print_share(FILE *to, const struct layout *l, size_t i, size_t row)
 {
-	const struct flick_rows *r = l->sheet->result;
-	uint64_t v = r->cells[row * r->n_columns + l->shown[i].column];
-	uint64_t sum = l->sheet->self_ns;
+	double share = fl_sheet_share(l->sheet, row);
 
-	if (v == FLICK_NONE || !sum)
-		fprintf(to, "  %*s", l->shown[i].width, "-");
+	if (share < 0)
+		fprintf(to, "  %*s", l->width[i], "-");
 	else
-		fprintf(to, "  %*.2f", l->shown[i].width, 100 * (double)v / (double)sum);
+		fprintf(to, "  %*.2f", l->width[i], share);
 }
 
 static void print_titles(FILE *to, const struct layout *l)
 {
 	static const char rule[] = "========================================";
+	const struct fl_sheet *s = l->sheet;
 
-	for (size_t i = 0; i < l->n; i++) {
-		bool is_text = fl_sheet_is_text(l->sheet->result, l->shown[i].column);
+	for (size_t i = 0; i < s->n_shown; i++) {
+		bool is_share = s->shown[i] == FL_SHOWN_SHARE;
+		bool is_text = !is_share && fl_sheet_is_text(s->result, s->shown[i]);
 		char title[64];
 
-		title_of(l->sheet, l->shown[i].column, title);
-		if (l->shown[i].is_share)
-			strcpy(title, "Self %");
-		fprintf(to, is_text ? "  %-*s" : "  %*s", l->shown[i].width, title);
+		title_of(s, s->shown[i], title);
+		fprintf(to, is_text ? "  %-*s" : "  %*s", l->width[i], title);
 	}
 	fputc('\n', to);
-	for (size_t i = 0; i < l->n; i++)
-		fprintf(to, "  %.*s", l->shown[i].width ? l->shown[i].width : 20, rule);
+	for (size_t i = 0; i < s->n_shown; i++)
+		fprintf(to, "  %.*s", l->width[i] ? l->width[i] : 20, rule);
 	fputc('\n', to);
 }
 
-static void write_text(FILE *to, const struct fl_sheet *s)
+static void print_row(FILE *to, const struct layout *l, size_t row)
 {
+	for (size_t i = 0; i < l->sheet->n_shown; i++)
+		if (l->sheet->shown[i] == FL_SHOWN_SHARE)
+			print_share(to, l, i, row);
+		else
+			print_cell(to, l, i, row);
+	fputc('\n', to);
+}
+
+static void write_text(FILE *to, const struct fl_sheet *sheet)
+{
+	struct fl_sheet s = *sheet;
 	struct layout l;
 
-	lay_out(&l, s);
-	if (s->note) {
+	if (!s.n_shown)
+		fl_sheet_show(&s, true);
+	lay_out(&l, &s);
+	if (s.note) {
 		fputs("  ", to);
-		fl_print_plain(to, s->note);
+		fl_print_plain(to, s.note);
 		fputs("\n\n", to);
 	}
 	print_titles(to, &l);
-	for (size_t row = 0; row < s->result->n_rows; row++) {
-		for (size_t i = 0; i < l.n; i++)
-			(l.shown[i].is_share ? print_share : print_cell)(to, &l, i, row);
-		fputc('\n', to);
-	}
+	for (size_t row = 0; row < s.result->n_rows; row++)
+		print_row(to, &l, row);
 }
 
 const struct fl_exporter fl_exporter_text = {
@@ -434,13 +319,14 @@ static void print_bucket(FILE *to, int b, uint64_t n, uint64_t max)
 		(unsigned long long)n, STARS, filled, stars);
 }
 
-static void print_buckets(FILE *to, uint64_t n[BUCKETS])
+static uint64_t print_buckets(FILE *to, uint64_t n[BUCKETS])
 {
-	uint64_t max = 0;
+	uint64_t max = 0, all = 0;
 	int last = 0;
 
 	n[1] += n[0];
 	for (int b = 1; b < BUCKETS; b++) {
+		all += n[b];
 		if (n[b])
 			last = b;
 		if (n[b] > max)
@@ -449,13 +335,15 @@ static void print_buckets(FILE *to, uint64_t n[BUCKETS])
 	fprintf(to, "     %-19s : count     distribution\n", "nsecs");
 	for (int b = 1; b <= last; b++)
 		print_bucket(to, b, n[b], max);
+	return all;
 }
 
-static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function)
+/* As funclatency: of all calls that ended, so that average times count is the total,
+ * also where they lay in one another. */
+static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function, uint64_t n)
 {
 	const struct flick_rows *r = s->result;
-	int avg = fl_sheet_column(r, "avg_ns"), total = fl_sheet_column(r, "total_ns");
-	int calls = fl_sheet_column(r, "calls");
+	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
@@ -463,8 +351,7 @@ static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function)
 		if (row[0] == function && row[avg] != FLICK_NONE)
 			fprintf(to, "\navg = %llu nsecs, total: %llu nsecs, count: %llu\n",
 				(unsigned long long)row[avg],
-				(unsigned long long)row[total],
-				(unsigned long long)row[calls]);
+				(unsigned long long)row[sum], (unsigned long long)n);
 	}
 }
 
@@ -483,7 +370,6 @@ void fl_text_spread(FILE *to, const struct fl_sheet *spread,
 			     spread->width - strlen(FUNCTION) + 1 : spread->width);
 		fputc('\n', to);
 		i += gather(r, i, n);
-		print_buckets(to, n);
-		print_summary(to, latency, function);
+		print_summary(to, latency, function, print_buckets(to, n));
 	}
 }

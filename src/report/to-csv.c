@@ -29,9 +29,14 @@ static void print_quoted(FILE *to, const char *text)
 	fputs(quote, to);
 }
 
-static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
+static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row)
 {
-	if (v == FLICK_NONE)
+	const struct flick_rows *r = s->result;
+	uint64_t v = c < r->n_columns ? r->cells[row * r->n_columns + c] : 0;
+
+	if (c == FL_SHOWN_SHARE && fl_sheet_share(s, row) >= 0)
+		fprintf(to, "%.2f", fl_sheet_share(s, row));
+	if (c == FL_SHOWN_SHARE || v == FLICK_NONE)
 		return;
 	if (fl_sheet_is_text(s->result, c))
 		print_quoted(to, fl_sheet_text(s, c, v));
@@ -41,18 +46,20 @@ static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 		fprintf(to, "%llu", (unsigned long long)v);
 }
 
-static void write_csv(FILE *to, const struct fl_sheet *s)
+static void write_csv(FILE *to, const struct fl_sheet *sheet)
 {
-	const struct flick_rows *r = s->result;
+	struct fl_sheet s = *sheet;
 
-	for (size_t c = 0; c < r->n_columns; c++)
-		fprintf(to, "%s%s", c ? "," : "", fl_sheet_title(s, c));
+	if (!s.n_shown)
+		fl_sheet_show(&s, false);
+	for (size_t i = 0; i < s.n_shown; i++)
+		fprintf(to, "%s%s", i ? "," : "", fl_sheet_title(&s, s.shown[i]));
 	fputs("\r\n", to);
-	for (size_t i = 0; i < r->n_rows; i++) {
-		for (size_t c = 0; c < r->n_columns; c++) {
-			if (c)
+	for (size_t row = 0; row < s.result->n_rows; row++) {
+		for (size_t i = 0; i < s.n_shown; i++) {
+			if (i)
 				fputc(',', to);
-			print_cell(to, s, c, r->cells[i * r->n_columns + c]);
+			print_cell(to, &s, s.shown[i], row);
 		}
 		fputs("\r\n", to);
 	}

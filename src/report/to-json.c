@@ -35,11 +35,17 @@ void fl_json_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
+static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row)
 {
+	const struct flick_rows *r = s->result;
+	const double share = c == FL_SHOWN_SHARE ? fl_sheet_share(s, row) : -1;
+	uint64_t v = c < r->n_columns ? r->cells[row * r->n_columns + c] : FLICK_NONE;
+
 	fl_json_string(to, fl_sheet_title(s, c));
 	fputs(": ", to);
-	if (v == FLICK_NONE)
+	if (share >= 0)
+		fprintf(to, "%.2f", share);
+	else if (v == FLICK_NONE)
 		fputs("null", to);
 	else if (fl_sheet_is_text(s->result, c))
 		fl_json_string(to, fl_sheet_text(s, c, v));
@@ -49,17 +55,19 @@ static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, uint64_t v)
 		fprintf(to, "%llu", (unsigned long long)v);
 }
 
-static void write_json(FILE *to, const struct fl_sheet *s)
+static void write_json(FILE *to, const struct fl_sheet *sheet)
 {
-	const struct flick_rows *r = s->result;
+	struct fl_sheet s = *sheet;
 
+	if (!s.n_shown)
+		fl_sheet_show(&s, false);
 	fputs("[", to);
-	for (size_t i = 0; i < r->n_rows; i++) {
-		fputs(i ? ",\n  {" : "\n  {", to);
-		for (size_t c = 0; c < r->n_columns; c++) {
-			if (c)
+	for (size_t row = 0; row < s.result->n_rows; row++) {
+		fputs(row ? ",\n  {" : "\n  {", to);
+		for (size_t i = 0; i < s.n_shown; i++) {
+			if (i)
 				fputs(", ", to);
-			print_cell(to, s, c, r->cells[i * r->n_columns + c]);
+			print_cell(to, &s, s.shown[i], row);
 		}
 		fputc('}', to);
 	}

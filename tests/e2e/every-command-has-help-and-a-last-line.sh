@@ -22,15 +22,16 @@ done
 label=record
 ends_well
 set -f			# f* is for flick
-for command in "report $work/flick.data" "count f* -- $work/recursion" "count fib -- $work/recursion" \
+for command in "count f* -- $work/recursion" "count fib -- $work/recursion" \
 	"latency fib -- $work/recursion"; do
 	label="$command:"
 	run "$FLICK" $command
 	succeeded
 	ends_well
 done
-for command in doctor "doctor $work/recursion" "list $work/recursion"; do
+for command in "report $work/flick.data" "report --format=csv $work/flick.data" doctor "doctor $work/recursion" \
+	"list $work/recursion"; do
 	run "$FLICK" $command
 	succeeded
-	! grep -q "$ending" "$out" "$err" || fail "$command records nothing, and has an account"
+	! grep -q "$ending\|^cost: " "$out" "$err" || fail "$command records nothing, and has an account"
 done

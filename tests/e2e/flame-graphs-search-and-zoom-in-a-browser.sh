@@ -26,7 +26,6 @@ succeeded
 svg=$work/flame.svg
 run "$FLICK" dump --format=flame -o "$svg" "$data"
 succeeded
-ends_well
 
 # Nothing from elsewhere: the two names of namespaces are no addresses to fetch.
 foreign=$(grep -oE '(href|src|url\(|@import|https?:)[^ >]*' "$svg" |

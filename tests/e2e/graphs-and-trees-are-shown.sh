@@ -16,7 +16,6 @@ lossless
 
 run "$FLICK" report "$data"
 succeeded
-ends_well
 grep -Eq '^ +Total time +Self time +Calls +Caller +Function$' "$out" || fail "graph: columns"
 grep -Eq ' 500  right +leaf$' "$out" || fail "graph: right calls leaf 500 times"
 ! grep -q Unsure "$out" || fail "a column without a use"
@@ -46,7 +45,7 @@ for a in graph tree subtrees; do
 	run "$FLICK" report -a $a --format=csv "$data"
 	succeeded
 	n=$(sql "select count(*) from $a")
-	[ "$(grep -vc '^events' "$out")" -eq $((n + 1)) ] || fail "$a: csv has other rows"
+	[ "$(wc -l <"$out")" -eq $((n + 1)) ] || fail "$a: csv has other rows"
 	run "$FLICK" report -a $a --format=json "$data"
 	succeeded
 	if command -v python3 >/dev/null; then

@@ -48,7 +48,6 @@ tr -d '\r' <"$out" | diff "$work/want" - >"$work/diff" || { cat "$work/diff"; fa
 
 run "$FLICK" report --diff "$work/before" "$data" -a graph -s calls
 succeeded
-ends_well
 grep -Eq '^ +30 +70 +\+40  main -> more$' "$out" || fail "graph: main -> more"
 grep -Eq '^ +- +1 +\+1  fresh -> same$' "$out" || fail "graph: fresh -> same"
 run "$FLICK" report --diff "$work/before" "$data" -a tree -s calls

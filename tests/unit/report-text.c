@@ -242,6 +242,80 @@ static void rows_sort_largest_first_unknown_last(void **unused)
 	assert_false(fl_sheet_sort(&sheet, "nonsense"));
 }
 
+/* The first key decides, then the second; a name's go up. */
+static void several_keys_sort(void **unused)
+{
+	uint64_t cells[] = { 0, 1, 5, 9, 0, 1, 1, 7, 9, 0, 2, 1, 7, 8, 0, 0, 2, 5, 9, 0 };
+	struct flick_rows r = { latency_columns, 5, cells, 4 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
+
+	(void)unused;
+	assert_true(fl_sheet_sort(&sheet, "total_ns,self_ns"));
+	assert_int_equal(cells[0], 1);
+	assert_int_equal(cells[5], 2);
+	assert_int_equal(cells[11], 2);		/* equal: more calls */
+	assert_true(fl_sheet_sort(&sheet, "self_ns,function"));
+	assert_int_equal(cells[0], 0);
+	assert_int_equal(cells[10], 1);
+	assert_int_equal(cells[15], 2);
+	assert_false(fl_sheet_sort(&sheet, "total_ns,nonsense"));
+	assert_false(fl_sheet_sort(&sheet, ""));
+}
+
+static void expect_fields(const char *fields, const char *also, const char *titles)
+{
+	uint64_t cells[] = { 0, 2, 3000, 1000, 1500 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency", .self_ns = 4000 };
+	char *csv;
+
+	assert_null(fl_sheet_choose(&sheet, fields));
+	if (*also)
+		fl_sheet_show_also(&sheet, (size_t)fl_sheet_key(&sheet, also, strlen(also)));
+	csv = print(exporter("csv")->write, &sheet);
+	assert_int_equal(strncmp(csv, titles, strlen(titles)), 0);
+	assert_int_equal(csv[strlen(titles)], '\r');
+	free(csv);
+}
+
+static void columns_are_those_asked_for(void **unused)
+{
+	uint64_t cells[] = { 0, 2, 3000, 1000, 1500 };
+	struct flick_rows r = { latency_columns, 5, cells, 1 };
+	struct fl_sheet sheet = { .result = &r };
+
+	(void)unused;
+	expect_fields("total,self", "", "total_ns,self_ns,function");
+	expect_fields("self_ns,function,call", "", "self_ns,function,calls");
+	expect_fields("avg,self%,avg", "", "avg_ns,self%,function");
+	expect_fields("none", "", "function");
+	expect_fields("all", "", "calls,total_ns,self_ns,avg_ns,function");
+	expect_fields("+avg", "", "total_ns,self_ns,self%,calls,avg_ns,function");
+	expect_fields("calls", "total", "calls,total_ns,function");
+	expect_fields("calls,total", "total", "calls,total_ns,function");
+	assert_string_equal(fl_sheet_choose(&sheet, "total,p98,self"), "p98,self");
+	assert_string_equal(fl_sheet_choose(&sheet, "self%"), "self%");	/* of what? */
+}
+
+static void source_lines_are_a_column(void **unused)
+{
+	static const char *const lines[] = { "a.c:12", NULL, "b.c:1" };
+	uint64_t *cells = calloc(10, sizeof(*cells));
+	struct flick_rows r = { latency_columns, 5, cells, 2 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3 };
+	char *csv;
+
+	(void)unused;
+	cells[5] = 1;
+	assert_true(fl_sheet_add_lines(&sheet, lines));
+	assert_null(fl_sheet_choose(&sheet, "none"));
+	csv = print(exporter("csv")->write, &sheet);
+	assert_string_equal(csv, "function,line\r\nmain,a.c:12\r\n\"say, \"\"x\"\"\",\r\n");
+	free(csv);
+	fl_sheet_free(&sheet);
+}
+
 static const struct flick_column counts_columns[] = {
 	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
 };
@@ -304,15 +378,21 @@ static const struct flick_column spread_columns[] = {
 	{ "below_ns", FLICK_COL_NS }, { "calls", FLICK_COL_COUNT },
 };
 
+static const struct flick_column summed_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+	{ "total_ns", FLICK_COL_NS }, { "avg_ns", FLICK_COL_NS }, { "sum_ns", FLICK_COL_NS },
+};
+
 #define HALF "********************"
 #define SPACE "                    "
 
+/* Of four calls three ended, one in another: 3 of 5 are 15, whatever the total is. */
 static void histogram_looks_like_funclatency(void **unused)
 {
 	uint64_t spread_cells[] = { 0, 0, 1, 1, 0, 4, 8, 2 };
-	uint64_t cells[] = { 0, 3, 15, 15, 5 };
+	uint64_t cells[] = { 0, 4, 6, 5, 15 };
 	struct flick_rows s = { spread_columns, 4, spread_cells, 2 };
-	struct flick_rows l = { latency_columns, 5, cells, 1 };
+	struct flick_rows l = { summed_columns, 5, cells, 1 };
 	struct fl_sheet spread = { .result = &s, .functions = names, .n_functions = 3 };
 	struct fl_sheet latency = { .result = &l, .functions = names, .n_functions = 3 };
 	char *text;
@@ -514,6 +594,9 @@ int main(void)
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(json_escapes_what_it_must),
 		cmocka_unit_test(rows_sort_largest_first_unknown_last),
+		cmocka_unit_test(several_keys_sort),
+		cmocka_unit_test(columns_are_those_asked_for),
+		cmocka_unit_test(source_lines_are_a_column),
 		cmocka_unit_test(trees_are_indented),
 		cmocka_unit_test(counts_look_like_funccount),
 		cmocka_unit_test(histogram_looks_like_funclatency),

@@ -1,0 +1,266 @@
+/*
+ * columns.c - which columns of a sheet are shown, and in which order.
+ *
+ * For a person those that say something, for a program all; or those that were asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/table.h"
+
+/* Of a latency these are for the eye, in this order; FL_SHARE is made of self_ns. */
+static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "calls",
+					     "avg_ns", "p50_ns", "p99_ns", "unknown",
+					     "sampled", "counted", NULL };
+/* Of every result of flick's own, where there are any. */
+static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
+
+static bool is_in(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
+{
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->cells[i * r->n_columns + c] != cell)
+			return false;
+	return true;
+}
+
+bool fl_sheet_is_estimate(const struct fl_sheet *s, size_t row, size_t column)
+{
+	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
+	int counted;
+
+	if (!s->name || strcmp(s->result->columns[column].name, "calls"))
+		return false;
+	counted = fl_sheet_column(s->result, "counted");
+	return counted >= 0 && cell[counted] != FLICK_NONE && cell[column] > cell[counted];
+}
+
+static bool are_estimated(const struct fl_sheet *s)
+{
+	int calls = fl_sheet_column(s->result, "calls");
+
+	for (size_t i = 0; calls >= 0 && i < s->result->n_rows; i++)
+		if (fl_sheet_is_estimate(s, i, (size_t)calls))
+			return true;
+	return false;
+}
+
+double fl_sheet_share(const struct fl_sheet *s, size_t row)
+{
+	int self = fl_sheet_column(s->result, "self_ns");
+	uint64_t v = self < 0 ? FLICK_NONE :
+		     s->result->cells[row * s->result->n_columns + (size_t)self];
+
+	return v == FLICK_NONE || !s->self_ns ? -1 : 100 * (double)v / (double)s->self_ns;
+}
+
+/* ---- what is shown of its own accord ------------------------------------------------ */
+
+static bool is_hidden(const struct flick_rows *r, size_t c)
+{
+	return r->columns[c].type == FLICK_COL_ID || r->columns[c].type == FLICK_COL_PARENT;
+}
+
+/* Does it say anything to a person? */
+static bool is_telling(const struct fl_sheet *s, size_t c)
+{
+	const struct flick_rows *r = s->result;
+	const char *name = r->columns[c].name;
+
+	if (is_hidden(r, c))
+		return false;
+	if (!s->name)
+		return true;
+	if (!strcmp(name, "counted"))
+		return are_estimated(s);
+	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
+		return !is_all(r, c, 0);
+	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
+}
+
+/* Times, numbers, texts. */
+static int rank_of(const struct flick_rows *r, size_t c)
+{
+	if (fl_sheet_is_text(r, c))
+		return 2;
+	return r->columns[c].type == FLICK_COL_COUNT ||
+	       (int)r->columns[c].type == FL_COL_CHANGE;
+}
+
+static bool is_shown(const struct fl_sheet *s, size_t c)
+{
+	return memchr(s->shown, (int)c, s->n_shown) != NULL;
+}
+
+/* Once each. */
+static void show(struct fl_sheet *s, size_t c)
+{
+	if (!is_shown(s, c) && s->n_shown < FL_MAX_SHOWN)
+		s->shown[s->n_shown++] = (uint8_t)c;
+}
+
+static void show_latency(struct fl_sheet *s)
+{
+	for (const char *const *name = latency_shown; *name; name++) {
+		int c = fl_sheet_column(s->result, *name);
+
+		if (!strcmp(*name, FL_SHARE) && s->self_ns &&
+		    fl_sheet_column(s->result, "self_ns") >= 0)
+			show(s, FL_SHOWN_SHARE);
+		else if (c >= 0 && is_telling(s, (size_t)c))
+			show(s, (size_t)c);
+	}
+}
+
+static void show_rank(struct fl_sheet *s, int rank)
+{
+	for (size_t c = 0; c < s->result->n_columns; c++)
+		if (rank_of(s->result, c) == rank && is_telling(s, c))
+			show(s, c);
+}
+
+/* Times, then numbers, as people know it from other tools. */
+static void show_numbers(struct fl_sheet *s)
+{
+	if (s->name && !strcmp(s->name, "latency")) {
+		show_latency(s);
+		return;
+	}
+	show_rank(s, 0);
+	show_rank(s, 1);
+}
+
+void fl_sheet_show(struct fl_sheet *s, bool for_eyes)
+{
+	s->n_shown = 0;
+	if (for_eyes) {
+		show_numbers(s);
+		show_rank(s, 2);
+	}
+	for (size_t c = 0; !for_eyes && c < s->result->n_columns; c++)
+		show(s, c);
+}
+
+/* ---- what was asked for ------------------------------------------------------------ */
+
+int fl_sheet_key(const struct fl_sheet *s, const char *key, size_t n)
+{
+	static const struct {
+		const char *key, *column;
+	} others[] = { { "call", "calls" }, { "samples", "calls" }, { "func", "function" } };
+	char name[64];
+	int c;
+
+	snprintf(name, sizeof(name), "%.*s", n < 60 ? (int)n : 60, key);
+	if (!strcmp(name, FL_SHARE))
+		return s->self_ns ? FL_SHOWN_SHARE : -1;
+	c = fl_sheet_column(s->result, name);
+	for (size_t i = 0; c < 0 && i < ARRAY_LEN(others); i++)
+		if (!strcmp(name, others[i].key))
+			c = fl_sheet_column(s->result, others[i].column);
+	if (c < 0)
+		c = fl_sheet_column(s->result, strcat(name, "_ns"));
+	return c;
+}
+
+void fl_sheet_keys(const struct fl_sheet *s, char *out, size_t room)
+{
+	const struct flick_rows *r = s->result;
+	size_t n = 0;
+
+	for (size_t c = 0; c < r->n_columns && n < room; c++) {
+		const char *name = r->columns[c].name, *unit = strstr(name, "_ns");
+
+		n += (size_t)snprintf(out + n, room - n, "%s%.*s", n ? ", " : "",
+				      unit ? (int)(unit - name) : 64, name);
+	}
+}
+
+static bool is_word(const char *key, size_t n, const char *word)
+{
+	return n == strlen(word) && !strncmp(key, word, n);
+}
+
+static bool show_key(struct fl_sheet *s, const char *key, size_t n)
+{
+	const bool all = is_word(key, n, "all");
+	int c = fl_sheet_key(s, key, n);
+
+	for (size_t i = 0; all && i < s->result->n_columns; i++)
+		if (!is_hidden(s->result, i) && rank_of(s->result, i) < 2)
+			show(s, i);
+	if (c >= 0)
+		show(s, (size_t)c);
+	return c >= 0 || all || is_word(key, n, "none");
+}
+
+/* Behind what was asked for stand the texts that were not. */
+const char *fl_sheet_choose(struct fl_sheet *s, const char *keys)
+{
+	s->n_shown = 0;
+	if (*keys == '+') {
+		show_numbers(s);
+		keys++;
+	}
+	while (*keys) {
+		size_t n = strcspn(keys, ",");
+
+		if (!show_key(s, keys, n))
+			return keys;
+		keys += n + (keys[n] == ',');
+	}
+	show_rank(s, 2);
+	return NULL;
+}
+
+void fl_sheet_show_also(struct fl_sheet *s, size_t column)
+{
+	struct fl_sheet texts = *s;
+	size_t i = 0;
+
+	if (is_shown(s, column))
+		return;
+	while (i < s->n_shown && (s->shown[i] == FL_SHOWN_SHARE ||
+				  !fl_sheet_is_text(s->result, s->shown[i])))
+		i++;
+	s->n_shown = i;
+	show(s, column);
+	for (; i < texts.n_shown; i++)
+		show(s, texts.shown[i]);
+}
+
+/* ---- one more ------------------------------------------------------------------------ */
+
+bool fl_sheet_add_lines(struct fl_sheet *s, const char *const *lines)
+{
+	struct flick_rows *r = s->result;
+	int function = fl_sheet_column(r, "function");
+	const size_t n = r->n_columns, bytes = n * sizeof(*r->cells);
+	uint64_t *cells = malloc((r->n_rows * (n + 1) + 1) * sizeof(*cells));
+
+	s->added = malloc((n + 1) * sizeof(*s->added));
+	if (!cells || !s->added || function < 0) {
+		free(cells);
+		return false;
+	}
+	memcpy(s->added, r->columns, n * sizeof(*s->added));
+	s->added[n] = (struct flick_column){ "line", FLICK_COL_TEXT };
+	for (size_t i = 0; i < r->n_rows; i++) {
+		uint64_t *row = cells + i * (n + 1);
+		uint64_t f = r->cells[i * n + (size_t)function];
+		const char *line = f < s->n_functions ? lines[f] : NULL;
+
+		memcpy(row, r->cells + i * n, bytes);
+		row[n] = line ? (uintptr_t)line : FLICK_NONE;
+	}
+	free(r->cells);
+	*r = (struct flick_rows){ s->added, n + 1, cells, r->n_rows };
+	return true;
+}
