@@ -76,6 +76,21 @@ size_t fl_terminal_width(void);
 	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)" }
 /* What --demangle says. 0, or -1 and a line printed. */
 int fl_demangle_take(enum fl_demangle *, const char *how);
+/* A terminal: pager and colours (screen.c). */
+enum fl_colours { FL_COLOURS_AUTO, FL_COLOURS_ALWAYS, FL_COLOURS_NEVER };
+struct fl_screen {
+	bool no_pager;
+	enum fl_colours colours;
+};
+#define FL_SCREEN_OPTIONS \
+	{ 0, "no-pager", NULL, "print to the terminal, not through $PAGER" }, \
+	{ 0, "color", "WHEN", "titles and times in colours: auto, always or never" }
+/* Of these options one. 0, or -1 and a line printed. */
+int fl_screen_take(struct fl_screen *, const struct fl_option *, const char *value);
+/* Before the first output: on a terminal it goes through the pager from now on. Are
+ * there colours? */
+bool fl_screen_open(const struct fl_screen *);
+void fl_screen_close(void);		/* after the last: wait until it was read */
 void fl_print_help(FILE *, const struct fl_cmd *);
 void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */

@@ -14,6 +14,7 @@ static const struct fl_option options[] = {
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "which of those below (text)" },
 	FL_DEMANGLE_OPTION,
+	FL_SCREEN_OPTIONS,
 	{ 0 }
 };
 enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, DIFF, FORMAT, DEMANGLE };
@@ -24,6 +25,7 @@ struct wish {
 	uint64_t rows;
 	bool lines;
 	enum fl_demangle demangle;
+	struct fl_screen screen;
 };
 
 /* What the numbers of a result are of. */
@@ -78,9 +80,11 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		return 0;
 	case DEMANGLE:
 		return fl_demangle_take(&w->demangle, value);
-	default:
+	case FORMAT:
 		w->exporter = find_exporter(value);
 		return w->exporter ? 0 : -1;
+	default:
+		return fl_screen_take(&w->screen, o, value);
 	}
 }
 
@@ -226,6 +230,7 @@ static void unload(struct source *from)
 static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 {
 	sheet->width = fl_terminal_width();
+	sheet->colour = fl_screen_open(&w->screen);
 	if (w->rows && sheet->result->n_rows > w->rows)
 		sheet->result->n_rows = w->rows;
 	w->exporter->write(stdout, sheet);

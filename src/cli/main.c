@@ -9,10 +9,12 @@
 extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
 extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_selftest, fl_cmd_dump;
+extern const struct fl_cmd fl_cmd_replay;
 
 const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_record,
 	&fl_cmd_report,
+	&fl_cmd_replay,
 	&fl_cmd_dump,
 	&fl_cmd_count,
 	&fl_cmd_latency,
@@ -131,5 +133,6 @@ int main(int argc, char **argv)
 		status = FL_EXIT_FAILED;
 	else if (account.due)
 		print_account(&account);
+	fl_screen_close();
 	return status;
 }

@@ -192,6 +192,29 @@ extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
 int fl_trace_tree(struct fl_store *, const char *dir, struct flick_rows *,
 		  char why[FL_WHY]);
 
+/* ---- calls: a trace as indented text ------------------------------------------ */
+
+enum fl_calls_field { FL_CALLS_DURATION, FL_CALLS_TID, FL_CALLS_ELAPSED, FL_CALLS_TASK };
+enum { FL_CALLS_FIELDS = 8 };		/* as many stand before a call */
+enum { FL_CALLS_ROOT = 1, FL_CALLS_HIDDEN = 2 };
+
+struct fl_calls {
+	FILE *to;
+	enum fl_calls_field fields[FL_CALLS_FIELDS];
+	size_t n_fields;
+	const unsigned char *marks;	/* by function: FL_CALLS_* */
+	bool has_roots;			/* these and what they call, or all */
+	uint32_t depth;			/* levels; below 2^24 - 1 */
+	uint64_t least_ns;		/* what takes less is left out; 0: nothing is */
+	uint64_t from_ns, until_ns;	/* since the start */
+	const int32_t *tids;
+	size_t n_tids;			/* 0: all threads */
+	bool colour;
+};
+/* As fl_trace_read(). */
+int fl_calls_print(const struct fl_calls *, struct fl_store *, const char *dir,
+		   char why[FL_WHY]);
+
 /* ---- tables: rows for eyes and other programs ----------------------------- */
 
 /* Cells of a comparison, beside those of flick/analysis.h: v as v * 2 where it
@@ -209,6 +232,7 @@ struct fl_sheet {
 	size_t n_functions;
 	const char *name;		/* of a result of flick's own; else NULL */
 	bool sampled, estimated;	/* what its calls are, then */
+	bool colour;			/* of titles and times, in a table */
 	const char *note;		/* what is said above a table, or NULL */
 	uint64_t self_ns;		/* of all rows, also of those that are left out; 0:
 					 * not known, or no such column */

@@ -10,6 +10,12 @@
 int fl_sheet_typed(const struct flick_rows *, enum flick_column_type);
 /* The text of a cell that has one; "-" where it is not known. */
 const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell);
+/* Begin and end what has a colour. */
+#define FL_BOLD "\x1b[1m"
+#define FL_DIM "\x1b[2m"
+#define FL_PLAIN "\x1b[m"
+/* That of a time, so that long ones stand out; "" for those below a millisecond. */
+const char *fl_colour_of(uint64_t ns);
 #define FL_SHARE "self%"		/* what FL_SHOWN_SHARE is called */
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);

@@ -33,6 +33,13 @@ void fl_text_time(char out[32], uint64_t ns)
 		 units[u].name);
 }
 
+const char *fl_colour_of(uint64_t ns)
+{
+	if (ns == FLICK_NONE || ns < 1000000)
+		return "";
+	return ns < 1000000000 ? "\x1b[33m" : "\x1b[31m";
+}
+
 static void print_change(char out[32], uint64_t cell, bool is_time)
 {
 	int64_t v = fl_change_value(cell);
@@ -171,6 +178,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	const struct flick_rows *r = l->sheet->result;
 	size_t column = l->sheet->shown[i];
 	uint64_t v = r->cells[row * r->n_columns + column];
+	const char *colour = "";
 	char text[32];
 
 	switch ((int)r->columns[column].type) {
@@ -180,6 +188,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		return;
 	case FLICK_COL_NS:
 		fl_text_time(text, v);
+		colour = l->sheet->colour ? fl_colour_of(v) : "";
 		break;
 	case FL_COL_CHANGE:
 	case FL_COL_CHANGE_NS:
@@ -193,7 +202,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		else
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	}
-	fprintf(to, "  %*s", l->width[i], text);
+	fprintf(to, "  %s%*s%s", colour, l->width[i], text, *colour ? FL_PLAIN : "");
 }
 
 static void print_share(FILE *to, const struct layout *l, size_t i, size_t row)
@@ -211,6 +220,7 @@ static void print_titles(FILE *to, const struct layout *l)
 	static const char rule[] = "========================================";
 	const struct fl_sheet *s = l->sheet;
 
+	fputs(s->colour ? FL_BOLD : "", to);
 	for (size_t i = 0; i < s->n_shown; i++) {
 		bool is_share = s->shown[i] == FL_SHOWN_SHARE;
 		bool is_text = !is_share && fl_sheet_is_text(s->result, s->shown[i]);
@@ -219,7 +229,7 @@ static void print_titles(FILE *to, const struct layout *l)
 		title_of(s, s->shown[i], title);
 		fprintf(to, is_text ? "  %-*s" : "  %*s", l->width[i], title);
 	}
-	fputc('\n', to);
+	fprintf(to, "%s\n", s->colour ? FL_PLAIN : "");
 	for (size_t i = 0; i < s->n_shown; i++)
 		fprintf(to, "  %.*s", l->width[i] ? l->width[i] : 20, rule);
 	fputc('\n', to);
@@ -244,9 +254,9 @@ static void write_text(FILE *to, const struct fl_sheet *sheet)
 		fl_sheet_show(&s, true);
 	lay_out(&l, &s);
 	if (s.note) {
-		fputs("  ", to);
+		fputs(s.colour ? "  " FL_DIM : "  ", to);
 		fl_print_plain(to, s.note);
-		fputs("\n\n", to);
+		fputs(s.colour ? FL_PLAIN "\n\n" : "\n\n", to);
 	}
 	print_titles(to, &l);
 	for (size_t row = 0; row < s.result->n_rows; row++)

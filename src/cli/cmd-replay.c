@@ -1,0 +1,276 @@
+/*
+ * cmd-replay.c - flick replay: the calls of a trace, one after another.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct fl_option options[] = {
+	{ 'f', "fields", "KEY,...", "before each call: duration, tid, elapsed, task; none" },
+	{ 'F', "filter", "PATTERN", "show matching functions, and what they call" },
+	{ 'N', "notrace", "PATTERN", "show neither matching functions nor what they call" },
+	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
+	{ 'D', "depth", "N", "show N levels of calls" },
+	{ 't', "time-filter", "TIME", "leave out calls that took less, as in 10us" },
+	{ 'r', "time-range", "FROM~TO", "show this part, since the start, as in 1ms~2.5s" },
+	{ 0, "tid", "TID,...", "show these threads" },
+	FL_DEMANGLE_OPTION,
+	FL_SCREEN_OPTIONS,
+	{ 0 }
+};
+enum { FIELDS, FILTER, NOTRACE, MATCH, DEPTH, TIME, RANGE, TID, DEMANGLE };
+
+#define MAX_TIDS 64
+#define MAX_DEPTH 0xfffffe
+
+struct wish {
+	const char *dir;
+	struct fl_calls calls;
+	struct fl_selection *roots, *hidden;
+	bool hides;			/* there is one of -N */
+	int32_t tids[MAX_TIDS];
+	enum fl_demangle demangle;
+	struct fl_screen screen;
+};
+
+static int take_fields(struct wish *w, const char *keys)
+{
+	static const char *const names[] = {
+		[FL_CALLS_DURATION] = "duration", [FL_CALLS_TID] = "tid",
+		[FL_CALLS_ELAPSED] = "elapsed", [FL_CALLS_TASK] = "task",
+	};
+
+	w->calls.n_fields = 0;
+	while (*keys && strcmp(keys, "none")) {
+		size_t n = strcspn(keys, ","), f = 0;
+		char key[32];
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, keys);
+		while (f < ARRAY_LEN(names) && strcmp(key, names[f]))
+			f++;
+		if (f == ARRAY_LEN(names) || w->calls.n_fields == FL_CALLS_FIELDS) {
+			fl_say("there is no field `%s`; there are duration, tid, elapsed, "
+			       "task", key);
+			return -1;
+		}
+		w->calls.fields[w->calls.n_fields++] = (enum fl_calls_field)f;
+		keys += n + (keys[n] == ',');
+	}
+	return 0;
+}
+
+/* "2.5ms"; without a unit nanoseconds. How many letters it has; 0: it is no time. */
+static size_t parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 6e10 },
+		      { "", 1 } };
+	size_t n = strspn(text, "0123456789."), u = 0;
+	char *end;
+	double v = strtod(text, &end);
+
+	if (!isdigit((unsigned char)*text) || end != text + n)
+		return 0;
+	while (strncmp(end, units[u].unit, strlen(units[u].unit)) ||
+	       isalpha((unsigned char)end[strlen(units[u].unit)]))
+		if (++u == ARRAY_LEN(units))
+			return 0;
+	v *= units[u].ns;
+	*ns = v < 9e18 ? (uint64_t)v : UINT64_MAX;
+	return n + strlen(units[u].unit);
+}
+
+static int take_range(struct fl_calls *c, const char *text)
+{
+	size_t from = parse_time(text, &c->from_ns), to = 0;
+
+	if (text[from] == '~')
+		to = parse_time(text + from + 1, &c->until_ns);
+	if (text[from] == '~' && !text[from + 1 + to] && from + to &&
+	    c->from_ns <= c->until_ns)
+		return 0;
+	fl_say("--time-range takes FROM~TO, as in 1ms~2.5s, not `%s`", text);
+	return -1;
+}
+
+static int take_tids(struct wish *w, const struct fl_option *o, const char *text)
+{
+	while (*text) {
+		char word[16];
+		size_t n = strcspn(text, ",");
+		uint64_t tid;
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		if (!fl_parse_number(o, word, 1, INT32_MAX, &tid))
+			return -1;
+		if (w->calls.n_tids == MAX_TIDS) {
+			fl_say("--tid takes up to %d threads", MAX_TIDS);
+			return -1;
+		}
+		w->tids[w->calls.n_tids++] = (int32_t)tid;
+		text += n + (text[n] == ',');
+	}
+	return 0;
+}
+
+static int take_match(struct wish *w, const char *how)
+{
+	return fl_selection_match_name(w->roots, how) ||
+	       fl_selection_match_name(w->hidden, how) ? -1 : 0;
+}
+
+static int take(void *wish, const struct fl_option *o, const char *value)
+{
+	struct wish *w = wish;
+	uint64_t n;
+
+	switch (o - options) {
+	case FIELDS:
+		return take_fields(w, value);
+	case FILTER:
+		w->calls.has_roots = true;
+		return fl_selection_add(w->roots, 1, value);
+	case NOTRACE:
+		w->hides = true;
+		return fl_selection_add(w->hidden, 1, value);
+	case MATCH:
+		return take_match(w, value);
+	case DEPTH:
+		if (!fl_parse_number(o, value, 1, MAX_DEPTH, &n))
+			return -1;
+		w->calls.depth = (uint32_t)n;
+		return 0;
+	case TIME:
+		n = parse_time(value, &w->calls.least_ns);
+		if (n && !value[n])
+			return 0;
+		fl_say("--time-filter takes a time, as in 10us, not `%s`", value);
+		return -1;
+	case RANGE:
+		return take_range(&w->calls, value);
+	case TID:
+		return take_tids(w, o, value);
+	case DEMANGLE:
+		return fl_demangle_take(&w->demangle, value);
+	default:
+		return fl_screen_take(&w->screen, o, value);
+	}
+}
+
+/* ---- functions ------------------------------------------------------------------------ */
+
+/* A pattern that takes nothing is a mistake; 0, or -1 and a line printed. */
+static int say_idle(const struct fl_selection *s, const char *const *names, size_t n)
+{
+	size_t at = 0, module;
+	const char *text = fl_selection_idle(s, &at, &module), *near;
+
+	if (!text)
+		return 0;
+	near = fl_nearest(text, names, n);
+	if (near)
+		fl_say("no function of this recording matches `%s`; did you mean `%s`?", text,
+		       near);
+	else
+		fl_say("no function of this recording matches `%s`", text);
+	return -1;
+}
+
+static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
+{
+	size_t n;
+	const char *const *names = fl_store_functions(store, &n);
+	const char *const *full = fl_store_full_names(store);
+	unsigned char *marks = calloc(n + 1, 1);
+
+	for (size_t f = 0; marks && f < n; f++) {
+		struct fl_candidate c = { .path = "", .names = { names[f], full[f] } };
+
+		if (w->calls.has_roots && fl_selection_wants(w->roots, &c))
+			marks[f] |= FL_CALLS_ROOT;
+		if (w->hides && fl_selection_wants(w->hidden, &c))
+			marks[f] |= FL_CALLS_HIDDEN;
+	}
+	if (!marks)
+		fl_say("out of memory");
+	else if (!say_idle(w->roots, names, n) && !say_idle(w->hidden, names, n))
+		return marks;
+	free(marks);
+	return NULL;
+}
+
+/* ---- the command ---------------------------------------------------------------------- */
+
+static int replay(struct wish *w, struct fl_store *store)
+{
+	unsigned char *marks = mark_functions(w, store);
+	char why[FL_WHY] = "";
+	int status;
+
+	if (!marks)
+		return FL_EXIT_FAILED;
+	if (fl_trace_check(w->dir, why)) {
+		fl_say("%s", why);
+		free(marks);
+		return FL_EXIT_FAILED;
+	}
+	w->calls.marks = marks;
+	w->calls.tids = w->tids;
+	w->calls.colour = fl_screen_open(&w->screen);
+	w->calls.to = stdout;
+	status = fl_calls_print(&w->calls, store, w->dir, why);
+	if (status && !ferror(stdout))	/* that is told when it is flushed */
+		fl_say("%s", why);
+	free(marks);
+	return status ? FL_EXIT_FAILED : FL_EXIT_WELL;
+}
+
+static int replay_directory(struct wish *w)
+{
+	struct fl_store *store = NULL;
+	char why[FL_WHY] = "";
+	int status = FL_EXIT_FAILED;
+
+	if (fl_store_open(&store, w->dir, why) || fl_store_demangle(store, w->demangle, why)) {
+		fl_say("%s", why);
+	} else {
+		fl_store_warn(store);
+		status = replay(w, store);
+	}
+	fl_store_close(store);
+	return status;
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv,
+	       struct fl_account *account)
+{
+	struct wish w = {
+		.dir = "flick.data", .roots = fl_selection_new(), .hidden = fl_selection_new(),
+		.calls = { .fields = { FL_CALLS_DURATION, FL_CALLS_TID }, .n_fields = 2,
+			   .depth = MAX_DEPTH, .until_ns = UINT64_MAX },
+	};
+	int status = FL_EXIT_USAGE;
+
+	(void)account;			/* nothing is recorded here */
+	if (w.roots && w.hidden && !fl_args_directory(cmd, argc, argv, &w.dir, take, &w) &&
+	    !fl_selection_ready(w.roots) && !fl_selection_ready(w.hidden))
+		status = replay_directory(&w);
+	fl_selection_free(w.roots);
+	fl_selection_free(w.hidden);
+	return status;
+}
+
+const struct fl_cmd fl_cmd_replay = {
+	.name = "replay",
+	.args = "[OPTION...] [DIR]",
+	.about = "Print the calls of a trace, one after another",
+	.more = "The trace is what `flick record --trace` kept in DIR (flick.data). Calls are "
+		"indented\nby depth, threads merged by time. A TIME has a unit: ns, us, ms, s "
+		"or m.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,114 @@
+/*
+ * screen.c - a terminal's: what is long goes through a pager, as git has it, and titles
+ * and times have colours. In a pipe or a file there is neither.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static pid_t pager;			/* 0: there is none */
+
+int fl_screen_take(struct fl_screen *s, const struct fl_option *o, const char *value)
+{
+	static const char *const whens[] = { "auto", "always", "never" };
+
+	if (!strcmp(o->name, "no-pager")) {
+		s->no_pager = true;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(whens); i++) {
+		if (strcmp(value, whens[i]))
+			continue;
+		s->colours = (enum fl_colours)i;
+		return 0;
+	}
+	fl_say("--color takes auto, always or never, not `%s`", value);
+	return -1;
+}
+
+/* The environment with LESS for who has not set it. */
+static char **environment_of_pager(void)
+{
+	static char less[] = "LESS=FRX";
+	size_t n = 0;
+	char **all;
+
+	while (environ[n])
+		n++;
+	all = calloc(n + 2, sizeof(*all));
+	if (!all)
+		return NULL;
+	memcpy(all, environ, n * sizeof(*all));
+	if (!getenv("LESS"))
+		all[n] = less;
+	return all;
+}
+
+/* It reads from `from`. False: it cannot be started. */
+static bool spawn(const char *command, int from)
+{
+	char *const words[] = { (char *)"sh", (char *)"-c", (char *)command, NULL };
+	char *const word[] = { (char *)command, NULL };
+	const bool is_word = !strpbrk(command, " \t|&;<>()$`\\\"'*?[#~=%{}");
+	char **env = environment_of_pager();
+	posix_spawn_file_actions_t files;
+	int err = env ? posix_spawn_file_actions_init(&files) : ENOMEM;
+
+	if (!err) {
+		posix_spawn_file_actions_adddup2(&files, from, STDIN_FILENO);
+		err = is_word ? posix_spawnp(&pager, command, &files, NULL, word, env) :
+				posix_spawn(&pager, "/bin/sh", &files, NULL, words, env);
+		posix_spawn_file_actions_destroy(&files);
+	}
+	free(env);
+	return !err;
+}
+
+/* Where there is none, or it is not to be, output stays where it goes. */
+static void begin_paging(void)
+{
+	const char *command = getenv("PAGER");
+	int ends[2];
+
+	if (!command)
+		command = "less";
+	if (!*command || !strcmp(command, "cat") || pipe2(ends, O_CLOEXEC))
+		return;
+	fflush(stdout);
+	if (spawn(command, ends[0])) {
+		dup2(ends[1], STDOUT_FILENO);
+		signal(SIGINT, SIG_IGN);	/* the pager's: it shows what it has */
+		signal(SIGQUIT, SIG_IGN);
+	} else {
+		pager = 0;
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+bool fl_screen_open(const struct fl_screen *s)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const bool is_terminal = isatty(STDOUT_FILENO);
+	const bool can = is_terminal && (!no || !*no) && term && strcmp(term, "dumb");
+
+	if (is_terminal && !s->no_pager)
+		begin_paging();
+	return s->colours == FL_COLOURS_AUTO ? can : s->colours == FL_COLOURS_ALWAYS;
+}
+
+void fl_screen_close(void)
+{
+	if (!pager)
+		return;
+	fclose(stdout);
+	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+		;
+	pager = 0;
+}
