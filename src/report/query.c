@@ -156,7 +156,7 @@ static char *uri_of(const char *path)
 
 static int open_file(struct fl_store *s, uint64_t bytes, char why[FL_WHY])
 {
-	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
 	char *uri = uri_of(s->path);
 	int err;
 

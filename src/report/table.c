@@ -327,12 +327,21 @@ size_t fl_print_character(FILE *to, const char *text, size_t *columns)
 	return 1;
 }
 
+/* Nearly all names are ASCII: they go as a whole. */
 size_t fl_print_plain(FILE *to, const char *text)
 {
-	size_t columns = 0;
+	size_t columns = 0, n;
 
-	while (*text)
-		text += fl_print_character(to, text, &columns);
+	while (*text) {
+		for (n = 0; text[n] >= ' ' && text[n] < 0x7f; n++)
+			;
+		if (n && to)
+			fwrite(text, 1, n, to);
+		columns += n;
+		text += n;
+		if (*text)
+			text += fl_print_character(to, text, &columns);
+	}
 	return columns;
 }
 
