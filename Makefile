@@ -233,7 +233,7 @@ format-check:
 DEST = $(DESTDIR)$(PREFIX)
 LIBS = $(DESTDIR)$(LIBDIR)
 SHARE = $(DEST)/share
-PAGES = $(foreach n,1 3,$(foreach p,$(wildcard man/*.$n),644:$p:$(SHARE)/man/man$n))
+PAGES = $(foreach n,1 3 5,$(foreach p,$(wildcard man/*.$n),644:$p:$(SHARE)/man/man$n))
 INSTALLED = 755:$(BUILD)/flick:$(DEST)/bin 644:$(BUILD)/libflick.a:$(LIBS) \
 	644:$(LIB).$(ABI):$(LIBS) 644:$(BUILD)/flick.pc:$(LIBS)/pkgconfig \
 	$(patsubst %,644:%:$(DEST)/include,$(wildcard include/*.h)) \

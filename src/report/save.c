@@ -20,13 +20,14 @@ static const char schema[] =
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT,"
 	"  base INTEGER, lo INTEGER, hi INTEGER);"
 	"CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT, linkage TEXT,"
-	"  module INTEGER, offset INTEGER, file TEXT, line INTEGER);"
-	"CREATE TABLE sites(id INTEGER PRIMARY KEY, kind TEXT, module INTEGER,"
-	"  function INTEGER, address INTEGER, offset INTEGER, provider TEXT,"
+	"  module INTEGER REFERENCES modules, offset INTEGER, file TEXT, line INTEGER);"
+	"CREATE TABLE sites(id INTEGER PRIMARY KEY, kind TEXT,"
+	"  module INTEGER REFERENCES modules, function INTEGER REFERENCES functions,"
+	"  address INTEGER, offset INTEGER, provider TEXT,"
 	"  tactic TEXT, state TEXT, wanted INTEGER, jump INTEGER, refusal INTEGER,"
 	"  reason TEXT);"
 	"CREATE TABLE results(name TEXT PRIMARY KEY);"
-	"CREATE TABLE columns(result TEXT, position INTEGER, name TEXT, type TEXT,"
+	"CREATE TABLE columns(result TEXT REFERENCES results, position INTEGER, name TEXT, type TEXT,"
 	"  PRIMARY KEY(result, position));"
 	"CREATE TABLE threads(id INTEGER PRIMARY KEY, tid INTEGER, name TEXT,"
 	"  image INTEGER, produced INTEGER, delivered INTEGER, filtered INTEGER";
@@ -226,21 +227,103 @@ const char *const fl_column_types[] = {
 	[FLICK_COL_ID] = "id", [FLICK_COL_PARENT] = "parent", NULL
 };
 
+static const char *const sql_types[] = {
+	[FLICK_COL_FUNCTION] = "INTEGER REFERENCES functions", [FLICK_COL_COUNT] = "INTEGER",
+	[FLICK_COL_NS] = "INTEGER", [FLICK_COL_TEXT] = "TEXT",
+	[FLICK_COL_ID] = "INTEGER", [FLICK_COL_PARENT] = "INTEGER",
+};
+
+/* Takes the text, which may be NULL: there was no memory. */
+static int execute(sqlite3 *db, char *sql)
+{
+	int err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+
+	sqlite3_free(sql);
+	return err;
+}
+
 static int make_result_table(sqlite3 *db, const char *name,
 			     const struct flick_rows *r)
 {
 	char *sql = sqlite3_mprintf("CREATE TABLE \"%w\"(", name);
-	int err;
 
 	for (size_t c = 0; sql && c < r->n_columns; c++)
 		sql = sqlite3_mprintf("%z%s\"%w\" %s", sql, c ? "," : "",
-				      r->columns[c].name,
-				      r->columns[c].type == FLICK_COL_TEXT ? "TEXT" :
-				      "INTEGER");
-	if (sql)
-		sql = sqlite3_mprintf("%z)", sql);
-	err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
-	sqlite3_free(sql);
+				      r->columns[c].name, sql_types[r->columns[c].type]);
+	return execute(db, sql ? sqlite3_mprintf("%z)", sql) : NULL);
+}
+
+/* NAME_SUFFIX; NULL: no memory, or a result is called so. Free it. */
+static char *name_beside(const struct fl_recording *r, const char *name, const char *suffix)
+{
+	char *beside = sqlite3_mprintf("%s_%s", name, suffix);
+
+	for (size_t i = 0; beside && i < r->n_results; i++)
+		if (!strcasecmp(r->names[i], beside)) {
+			sqlite3_free(beside);
+			return NULL;
+		}
+	return beside;
+}
+
+/* NAME_named: the result with the names of its functions for their numbers. */
+static int make_view(sqlite3 *db, const struct fl_recording *rec, size_t which)
+{
+	const struct flick_rows *r = &rec->results[which];
+	char *view = name_beside(rec, rec->names[which], "named"), *from, *sql;
+
+	if (!view)
+		return 0;
+	sql = sqlite3_mprintf("CREATE VIEW \"%w\" AS SELECT", view);
+	from = sqlite3_mprintf(" FROM \"%w\" AS r", rec->names[which]);
+	for (size_t c = 0; sql && from && c < r->n_columns; c++) {
+		const char *column = r->columns[c].name;
+		const bool is_function = r->columns[c].type == FLICK_COL_FUNCTION;
+
+		if (is_function)
+			from = sqlite3_mprintf("%z LEFT JOIN functions AS f%d ON f%d.id = "
+					       "r.\"%w\"", from, (int)c, (int)c, column);
+		sql = is_function ?
+		      sqlite3_mprintf("%z%s f%d.name AS \"%w\"", sql, c ? "," : "", (int)c,
+				      column) :
+		      sqlite3_mprintf("%z%s r.\"%w\"", sql, c ? "," : "", column);
+	}
+	if (sql && from)
+		sql = sqlite3_mprintf("%z%s", sql, from);
+	sqlite3_free(view);
+	sqlite3_free(from);
+	return execute(db, sql);
+}
+
+static int make_index(sqlite3 *db, const struct fl_recording *rec, const char *table,
+		      const char *column)
+{
+	char *by = sqlite3_mprintf("by_%s", column);
+	char *name = by ? name_beside(rec, table, by) : NULL;
+	int err = !name ? 0 :
+		  execute(db, sqlite3_mprintf("CREATE INDEX \"%w\" ON \"%w\"(\"%w\")", name,
+					      table, column));
+
+	sqlite3_free(name);
+	sqlite3_free(by);
+	return err;
+}
+
+/* When all rows are there: then each is made at once. */
+static int make_indexes(sqlite3 *db, const struct fl_recording *rec)
+{
+	int err = make_index(db, rec, "functions", "name");
+
+	if (!err)
+		err = make_index(db, rec, "sites", "function");
+	for (size_t i = 0; !err && i < rec->n_results; i++) {
+		const struct flick_rows *r = &rec->results[i];
+
+		for (size_t c = 0; !err && c < r->n_columns; c++)
+			if (r->columns[c].type == FLICK_COL_FUNCTION ||
+			    r->columns[c].type == FLICK_COL_PARENT)
+				err = make_index(db, rec, rec->names[i], r->columns[c].name);
+	}
 	return err;
 }
 
@@ -312,7 +395,9 @@ static int put_all(sqlite3 *db, const struct fl_recording *r)
 		err = tables[i](db, r);
 	for (size_t i = 0; !err && i < r->n_results; i++)
 		err = put_result(db, r, i);
-	return err;
+	for (size_t i = 0; !err && i < r->n_results; i++)
+		err = make_view(db, r, i);
+	return err ? err : make_indexes(db, r);
 }
 
 static int make_tables(sqlite3 *db)
@@ -320,7 +405,6 @@ static int make_tables(sqlite3 *db)
 	char *sql = sqlite3_mprintf("PRAGMA application_id=%d;"
 				    "PRAGMA user_version=%d; BEGIN; %s",
 				    FL_STORE_ID, FL_STORE_VERSION, schema);
-	int err;
 
 	for (int c = 0; sql && c < FL_N_LOST; c++)
 		sql = sqlite3_mprintf("%z, %s INTEGER", sql, lost_columns[c]);
@@ -329,9 +413,7 @@ static int make_tables(sqlite3 *db)
 	if (sql)
 		sql = sqlite3_mprintf("%z); CREATE TABLE losses(cause TEXT, n INTEGER)",
 				      sql);
-	err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
-	sqlite3_free(sql);
-	return err;
+	return execute(db, sql);
 }
 
 /* ---- the file --------------------------------------------------------------- */

@@ -136,6 +136,31 @@ static int64_t ask(const char *sql)
 	return v;
 }
 
+/* Views and indexes give way to results, whatever those are called. */
+static void results_may_be_called_as_views_are(void **unused)
+{
+	static const char *const odd[] = { "x", "x_named", "x_by_function", "functions_by_name",
+					   "a b\"c" };
+	struct flick_rows results[] = { result, result, result, result, result };
+	struct fl_recording r = recording;
+	struct fl_store *s;
+
+	(void)unused;
+	r.names = odd;
+	r.results = results;
+	r.n_results = 5;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_save(s, &r, why), 0);
+	fl_store_close(s);
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'view'"), 4);
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
+			     "AND sql IS NOT NULL"), 5);
+	assert_int_equal(ask("SELECT calls FROM x_named_named WHERE function = 'it''s'"), 41);
+	assert_int_equal(ask("SELECT calls FROM \"a b\"\"c_named\" WHERE function = 'it''s'"), 41);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	fl_store_close(s);
+}
+
 /* As far as analyses of a trace ask. */
 static void sites_and_threads_come_back(void **unused)
 {
@@ -674,6 +699,7 @@ static void unsaved_leaves_nothing(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(results_may_be_called_as_views_are),
 		T(what_is_written_is_read),
 		T(sites_and_threads_come_back),
 		T(tables_can_be_joined),
