@@ -1,6 +1,7 @@
 /*
  * cmd-dump.c - flick dump: a recording for other programs' eyes.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +10,16 @@
 static const struct fl_option options[] = {
 	{ 0, "format", "FORMAT", "which of those below (folded)" },
 	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
+	{ 0, "limit", "SIZE", "chrome: end near SIZE, as in 500M or 2G" },
 	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { FORMAT, OUTPUT, DEMANGLE };
+enum { FORMAT, OUTPUT, LIMIT, DEMANGLE };
 
 struct wish {
 	const char *dir, *output;
 	const struct fl_dumper *dumper;
+	uint64_t limit;
 	enum fl_demangle demangle;
 };
 
@@ -38,10 +41,31 @@ static const struct fl_dumper *find_dumper(const char *name)
 	return NULL;
 }
 
+/* Bytes; K, M, G and T are powers of 1,000. */
+static int take_size(const struct fl_option *o, const char *text, uint64_t *to)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double v = strtod(text, &end);
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+
+	for (long i = 0; unit && i <= unit - units; i++)
+		v *= 1000;
+	end += unit != NULL;
+	if (*text >= '0' && *text <= '9' && !*end && v >= 1 && v < 1e18) {
+		*to = (uint64_t)v;
+		return 0;
+	}
+	fl_say("--%s takes a size, as in 500M or 2G, not `%s`", o->name, text);
+	return -1;
+}
+
 static int take(void *wish, const struct fl_option *o, const char *value)
 {
 	struct wish *w = wish;
 
+	if (o - options == LIMIT)
+		return take_size(o, value, &w->limit);
 	if (o - options == DEMANGLE)
 		return fl_demangle_take(&w->demangle, value);
 	if (o - options == OUTPUT) {
@@ -116,9 +140,20 @@ static int close_output(struct fl_dump *d)
 }
 
 /* What was there is said even when it is not all. */
+/* Of what is small nobody has to know. */
+static void say_size(uint64_t bytes)
+{
+	const bool is_large = bytes >= 1000000000;
+
+	if (bytes >= 100000000)
+		fl_say("this will be about %.1f %s (--limit=SIZE writes the first part)",
+		       (double)bytes / (is_large ? 1e9 : 1e6), is_large ? "GB" : "MB");
+}
+
 static int dump(const struct wish *w, struct fl_store *store)
 {
-	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir };
+	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir,
+			     .limit = w->limit, .about_to_write = w->limit ? NULL : say_size };
 	char title[256];
 	int status;
 
@@ -131,6 +166,8 @@ static int dump(const struct wish *w, struct fl_store *store)
 		fl_say("%s", d.why);
 	if (d.cut)
 		fl_say("some of it is too deep to be shown and was cut");
+	if (d.limited)
+		fl_say("this is the first part: calls that began after --limit are not in it");
 	return close_output(&d) || status ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
@@ -145,6 +182,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
+	if (w.limit && w.dumper->from != FL_FROM_TRACE) {
+		fl_say("--limit is for --format=chrome: leave it out");
+		return FL_EXIT_USAGE;
+	}
 	if (fl_store_open(&store, w.dir, why) || fl_store_demangle(store, w.demangle, why)) {
 		fl_store_close(store);
 		fl_say("%s", why);

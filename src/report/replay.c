@@ -150,8 +150,9 @@ static struct fl_thread read_thread(struct fl_query *q, uint32_t id, bool has_pi
 
 	fl_query_number(q, 0, id, id);
 	snprintf(t.name, sizeof(t.name), "%s", fl_query_text(q, 2));
+	t.delivered = (uint64_t)fl_query_number(q, 3, 0, INT64_MAX);
 	if (has_pid)
-		t.pid = (int32_t)fl_query_number(q, 3, INT32_MIN, INT32_MAX);
+		t.pid = (int32_t)fl_query_number(q, 4, INT32_MIN, INT32_MAX);
 	return t;
 }
 
@@ -166,8 +167,9 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 	if (fl_query_check_table(s, "threads", why))
 		return -1;
 	has_pid = has_pids(s);
-	fl_query_open(&q, s, has_pid ? "SELECT id, tid, name, pid FROM threads ORDER BY id" :
-				       "SELECT id, tid, name FROM threads ORDER BY id");
+	fl_query_open(&q, s, has_pid ?
+		      "SELECT id, tid, name, delivered, pid FROM threads ORDER BY id" :
+		      "SELECT id, tid, name, delivered FROM threads ORDER BY id");
 	while (fits && fl_query_row(&q)) {
 		fits = grow((void **)&t, *n, sizeof(*t));
 		if (!fits)

@@ -137,7 +137,7 @@ int fl_store_lines(struct fl_store *, const char *const **, char why[FL_WHY]);
 /* What the analyses need of the recording, to run on its trace. 0 or -1 with
  * `why` filled; lives until the store is closed. */
 int fl_store_view(struct fl_store *, struct fl_view *, char why[FL_WHY]);
-/* The threads of the recording: tid, pid and name. 0 or -1 with `why` filled; they
+/* The threads of the recording: tid, pid, name and delivered. 0 or -1 with `why` filled; they
  * live until the store is closed. */
 int fl_store_threads(struct fl_store *, const struct fl_thread **, uint32_t *n,
 		     char why[FL_WHY]);
@@ -175,6 +175,9 @@ struct fl_dump {
 	struct fl_store *store;		/* of FL_FROM_TRACE */
 	const char *dir, *title;
 	bool cut;			/* W dumper: some was too deep to be shown */
+	uint64_t limit;			/* of FL_FROM_TRACE: bytes; 0: none */
+	void (*about_to_write)(uint64_t bytes);	/* likewise: as many, or about as many */
+	bool limited;			/* W dumper: there was more */
 	char why[FL_WHY];		/* W dumper: what is wrong */
 };
 

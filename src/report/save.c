@@ -27,8 +27,8 @@ static const char schema[] =
 	"  tactic TEXT, state TEXT, wanted INTEGER, jump INTEGER, refusal INTEGER,"
 	"  reason TEXT);"
 	"CREATE TABLE results(name TEXT PRIMARY KEY);"
-	"CREATE TABLE columns(result TEXT REFERENCES results, position INTEGER, name TEXT, type TEXT,"
-	"  PRIMARY KEY(result, position));"
+	"CREATE TABLE columns(result TEXT REFERENCES results, position INTEGER, name TEXT,"
+	"  type TEXT, PRIMARY KEY(result, position));"
 	"CREATE TABLE threads(id INTEGER PRIMARY KEY, tid INTEGER, name TEXT,"
 	"  image INTEGER, produced INTEGER, delivered INTEGER, filtered INTEGER";
 

@@ -156,7 +156,8 @@ static void results_may_be_called_as_views_are(void **unused)
 	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
 			     "AND sql IS NOT NULL"), 5);
 	assert_int_equal(ask("SELECT calls FROM x_named_named WHERE function = 'it''s'"), 41);
-	assert_int_equal(ask("SELECT calls FROM \"a b\"\"c_named\" WHERE function = 'it''s'"), 41);
+	assert_int_equal(ask("SELECT calls FROM \"a b\"\"c_named\" "
+			     "WHERE function = 'it''s'"), 41);
 	assert_int_equal(fl_store_open(&s, dir, why), 0);
 	fl_store_close(s);
 }
