@@ -24,7 +24,7 @@ static const struct fl_option options[] = {
 	{ 0, "epoch", "MS", "how long its calls are only counted then (10)" },
 	{ 0, "budget", "PERCENT", "what sampling may cost of the CPU time (2)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
-	{ 0, "buffer", "KIB", "as long as a thread's ring may grow (512)" },
+	{ 0, "buffer", "KIB", "as long as a thread's ring may grow, from 8 on (512)" },
 	{ 0, "sites", "N", "room for so many probe sites (1048576)" },
 	{ 0, "threads", "N", "room for so many threads at a time (2048)" },
 	{ 0, "readers", "N", "threads that drain rings and analyse (1)" },

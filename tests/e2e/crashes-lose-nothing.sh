@@ -11,6 +11,11 @@ check() {
 		record $1 -- "$work/crash" ${end%/*}
 		succeeded ${end#*/}
 		grep -q '^count leaf 5000' "$out" || fail "$label did not run"
+		case $end in
+		*/1??) said="was ended by signal $((${end#*/} - 128)) " ;;
+		*) said="exited with status ${end#*/}\$" ;;
+		esac
+		grep -q "^flick: .*/crash $said" "$err" || fail "$label its end is not said"
 		exact "$2"
 		by_thread
 		lossless
