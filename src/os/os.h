@@ -196,8 +196,9 @@ struct fl_thread_status {
 int fl_os_thread_status(int pid, int tid, struct fl_thread_status *);
 struct fl_process_status {
 	uint64_t since;			/* when it began, as proc(5) counts */
-	bool ends;			/* its first thread has ended, or is about to */
+	bool ends;			/* its first thread has ended, or is about to (OS24) */
 };
+/* `pid` may be a thread's: then `ends` is of that one. -errno when it is gone. */
 int fl_os_process_status(int pid, struct fl_process_status *);
 /* Signals that thread `tid` blocks, as a mask; -errno when it is gone. */
 int fl_os_thread_blocked(int tid, uint64_t *mask);

@@ -1,5 +1,7 @@
 /* unit/patch: what a set refuses, and that a refusal has changed nothing. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -111,6 +114,37 @@ static void a_row_is_refused_while_threads_run(void **state)
 	assert_memory_equal(code + AT, p.bytes[FL_ON], 5);
 	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
 	assert_memory_equal(code, before, sizeof before);
+}
+
+/* Its descriptors are its own: the kernel closes them when it can be joined already. */
+static void *end_slowly(void *arg)
+{
+	struct rlimit most;
+	int err = unshare(CLONE_FILES);
+
+	if (!getrlimit(RLIMIT_NOFILE, &most)) {
+		most.rlim_cur = most.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &most);
+	}
+	for (int i = 0; !err && i < 3000; i++)
+		err = open("/dev/null", O_RDONLY) < 0;
+	return arg;
+}
+
+static void who_is_about_to_end_stands_in_no_row(void **state)
+{
+	struct fl_patch p;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x90\x90\x90\x90\x90", 5), 0);
+	for (int i = 0; i < 10; i++) {
+		pthread_t t;
+
+		assert_int_equal(pthread_create(&t, NULL, end_slowly, NULL), 0);
+		assert_int_equal(pthread_join(t, NULL), 0);
+		assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
+		assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
+	}
 }
 
 /* A site is armed and put back under threads that block SIGTRAP: none traps. */
@@ -305,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_bytes_are_refused),
 		cmocka_unit_test(a_row_is_refused_while_threads_run),
+		cmocka_unit_test(who_is_about_to_end_stands_in_no_row),
 		cmocka_unit_test(sites_never_trap),
 		cmocka_unit_test(a_row_that_is_on_parks_with_its_head_alone),
 		cmocka_unit_test(a_row_that_was_returned_to_is_left_alone),
