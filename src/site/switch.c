@@ -151,14 +151,10 @@ static void take_word(struct fl_code *c, uintptr_t value)
 static int take_reloc(void *arg, uintptr_t slot, uint32_t type, const char *name,
 		      uintptr_t value)
 {
-	struct fl_code *c = arg;
-
+	(void)slot;
 	(void)name;
-	if (type != FL_ARCH_R_RELATIVE)
-		return 0;
-	if (!value && fl_obj_bytes(c->m, slot, sizeof value))	/* packed */
-		memcpy(&value, (const void *)slot, sizeof value);
-	take_word(c, value);
+	if (type == FL_ARCH_R_RELATIVE)
+		take_word(arg, value);
 	return 0;
 }
 
