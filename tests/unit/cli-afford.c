@@ -277,6 +277,91 @@ static void any_numbers_are_survived(void **unused)
 	}
 }
 
+/* Of late: a program's phases differ. */
+static void measured_costs_are_forgotten(void **unused)
+{
+	(void)unused;
+	functions(3, 3e7);
+	program.factor = 4;
+	settle();
+	assert_true(a.factor > 3);
+	program.factor = 1;
+	settle();
+	assert_true(a.factor < 1.3);
+}
+
+static void look_at(uint32_t n, double seconds, double calls, double own_ns)
+{
+	struct fl_afford_look l = { .seconds = seconds, .cpus = 1, .own_ns = own_ns,
+				    .measured = true, .counted = calls };
+
+	for (uint32_t i = 0; i < n; i++)
+		f[i].calls = calls;
+	fl_afford_look(&a, &l, f, n, order);
+}
+
+/* A sample is four milliseconds, perhaps. */
+static void a_sample_is_no_measurement(void **unused)
+{
+	(void)unused;
+	look_at(1, LOOK_S, 1000, 4e6);
+	assert_true(a.factor > 1 && a.factor < 1.5);
+}
+
+/* What windows tell scatters. What falls may rise again. */
+static void a_rate_is_followed_at_once_or_in_time(void **unused)
+{
+	(void)unused;
+	f[0].rate = f[1].rate = 1000;
+	f[0].seldom = true;
+	look_at(2, LOOK_S, 10000, 0);
+	assert_true(f[0].rate > 20000 && f[0].rate < 50000);
+	assert_true(f[1].rate == 100000);
+	look_at(2, LOOK_S, 0, 0);
+	assert_true(f[1].rate > 80000 && f[1].rate < 100000);
+}
+
+static void a_look_of_no_time_says_nothing(void **unused)
+{
+	(void)unused;
+	f[0].rate = 1000;
+	look_at(1, 0, 10000, 1e9);
+	assert_true(f[0].rate == 1000 && f[0].looks == 0 && a.factor == 1);
+}
+
+/* However soon it is rare again, and however long it was on the other side. */
+static void who_changes_sides_stays_there_for_a_while(void **unused)
+{
+	(void)unused;
+	for (int i = 0; i < 40; i++)
+		look_at(1, LOOK_S, 1000, 0);
+	look_at(1, LOOK_S, 400000, 0);
+	assert_true(f[0].seldom);
+	for (int i = 0; i < 18; i++)
+		look_at(1, LOOK_S, 0, 0);
+	assert_true(f[0].seldom);
+	for (int i = 0; i < 5; i++)
+		look_at(1, LOOK_S, 0, 0);
+	assert_false(f[0].seldom);
+}
+
+static void who_is_hardly_called_is_hardly_timed(void **unused)
+{
+	(void)unused;
+	functions(2000, 0.1);
+	settle();
+	assert_int_equal(a.epoch_us, 10000);
+}
+
+/* No window is short enough, so they are rare. */
+static void ten_billion_calls_a_second_are_afforded(void **unused)
+{
+	(void)unused;
+	functions(1, 1e10);
+	settle();
+	assert_true(f[0].seldom && cost <= 0.022);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, set_up)
@@ -292,6 +377,13 @@ int main(void)
 		TEST(without_samples_the_model_decides),
 		TEST(a_budget_is_kept_whatever_it_is),
 		TEST(any_numbers_are_survived),
+		TEST(measured_costs_are_forgotten),
+		TEST(a_sample_is_no_measurement),
+		TEST(a_rate_is_followed_at_once_or_in_time),
+		TEST(a_look_of_no_time_says_nothing),
+		TEST(who_changes_sides_stays_there_for_a_while),
+		TEST(who_is_hardly_called_is_hardly_timed),
+		TEST(ten_billion_calls_a_second_are_afforded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "cli/budget.h"
 #include "os/os.h"
 
-enum { HOT, COLD, N, SITES = 64 };	/* functions */
+enum { HOT, COLD, OTHER, N, SITES = 64 };	/* functions; nobody wants OTHER */
 #define MANY 100000000ull		/* too many to count in a look */
 
 static struct fl_session_options o;
@@ -33,7 +33,7 @@ static void bring(uint32_t functions)
 		s.sites[i].function = 4096 * (i / 2 + 1);
 		s.sites[i].at = s.sites[i].function + i % 2;
 		s.sites[i].kind = i % 2 ? FL_EXIT : FL_ENTRY;
-		s.sites[i].wanted = FL_WANTED;
+		s.sites[i].wanted = i / 2 == OTHER ? 0 : FL_WANTED;
 	}
 	s.shm->n_sites = s.n_selected = 2 * functions;
 	assert_int_equal(fl_roster_extend(&s.roster), 0);
@@ -116,6 +116,15 @@ static void windows(uint64_t n, uint64_t open_ns, uint64_t passed_ns)
 	seldom->passed_ns += passed_ns;
 }
 
+/* The target does what was wished for. */
+static void heed(uint32_t wish)
+{
+	seldom->passed_then_ns = seldom->passed_ns;
+	seldom->open_then_ns = seldom->open_ns;
+	seldom->heeded = wish;
+	fl_budget_turn(&s);
+}
+
 /* HOT is wished for in windows, and the target does so. */
 static void make_seldom(void)
 {
@@ -124,8 +133,7 @@ static void make_seldom(void)
 	count(COLD, 10, 0);
 	look();
 	assert_int_equal(seldom->wish, 1);
-	seldom->heeded = 1;
-	fl_budget_turn(&s);
+	heed(1);
 }
 
 static struct flick_rows rows;
@@ -183,6 +191,7 @@ static void what_costs_too_much_is_wished_for_in_windows(void **unused)
 	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
 	assert_int_equal(s.sites[entry(HOT) + 1].wanted, FL_WANTED);
 	assert_int_equal(s.sites[entry(COLD)].wanted, FL_WANTED);
+	assert_int_equal(s.sites[entry(OTHER)].wanted, 0);
 	assert_true(seldom->window_us >= 20 && seldom->period_us >= 10000);
 	assert_true(seldom->epoch_us >= 10000);
 }
@@ -196,6 +205,7 @@ static void what_comes_later_is_wished_for_as_well(void **unused)
 	look();
 	assert_int_equal(seldom->wish, 2);
 	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
+	count(COLD, MANY, 1);
 	look();
 	assert_int_equal(seldom->wish, 2);	/* until that is heeded */
 }
@@ -333,10 +343,7 @@ static void a_second_wish_keeps_what_the_first_one_saw(void **unused)
 	assert_int_equal(seldom->wish, 2);
 	assert_int_equal(s.sites[entry(COLD)].wanted, FL_SELDOM);
 	count(COLD, 1000, 1);
-	seldom->passed_then_ns = seldom->passed_ns;
-	seldom->open_then_ns = seldom->open_ns;
-	seldom->heeded = 2;
-	fl_budget_turn(&s);
+	heed(2);
 	count(COLD, 70, 1);			/* heeded too little for the second */
 	count(COLD, 50, 2);
 	count(HOT, 500, 1);			/* enough for the first */
@@ -348,8 +355,6 @@ static void a_second_wish_keeps_what_the_first_one_saw(void **unused)
 /* Looks of five milliseconds, in each of them a short window. */
 static void what_is_rare_again_is_counted_always(void **unused)
 {
-	uint64_t all;
-
 	(void)unused;
 	make_seldom();
 	for (int i = 0; i < 300 && seldom->wish == 1; i++) {
@@ -360,13 +365,49 @@ static void what_is_rare_again_is_counted_always(void **unused)
 	assert_int_equal(s.sites[entry(HOT)].wanted, FL_WANTED);
 	assert_int_equal(seldom->window_us, 0);
 	count(HOT, 3, 1);			/* between the wish and that it is heeded */
-	seldom->heeded = 2;
-	fl_budget_turn(&s);
+	heed(2);
 	count(HOT, 20, 2);
 	windows(1, 20000, 5000000);
 	look();
-	all = at_last(HOT, "calls");
-	assert_int_equal(all, MANY + 23);
+	count(HOT, MANY, 2);			/* and too much, once more */
+	look();
+	assert_int_equal(seldom->wish, 3);
+	heed(3);
+	count(HOT, 7000, 2);			/* of a process that is behind */
+	windows(100, 10000000, 1000000000);
+	assert_int_equal(at_last(HOT, "calls"), 2 * MANY + 7023);
+}
+
+/* What windows of several looks saw is shown to each of these once. */
+static void what_is_seldom_enough_is_counted_always(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	for (int i = 0; i < 300 && seldom->wish == 1; i++) {
+		count(HOT, 2, 1);		/* 100,000 a second */
+		windows(1, 20000, 5000000);
+		look();
+	}
+	assert_int_equal(seldom->wish, 2);
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_WANTED);
+}
+
+/* It is this process that switches, as the target says. */
+static void what_switching_takes_is_measured(void **unused)
+{
+	uint32_t before;
+
+	(void)unused;
+	make_seldom();
+	before = seldom->period_us;
+	s.shm->watcher_pid = getpid();
+	for (int i = 0; i < 30; i++) {
+		count(HOT, MANY / 100, 1);
+		windows(1, 20000, 5000000);
+		look();
+	}
+	assert_in_range(before, 10000, 200000);
+	assert_in_range(seldom->period_us, 230000, 1000000);
 }
 
 /* No window tells that it is called less. */
@@ -422,6 +463,8 @@ int main(void)
 		TEST(what_was_off_unseen_is_added),
 		TEST(what_was_off_unseen_at_the_end_is_added),
 		TEST(what_is_rare_again_is_counted_always),
+		TEST(what_is_seldom_enough_is_counted_always),
+		TEST(what_switching_takes_is_measured),
 		TEST(what_is_not_seen_is_called_as_before),
 		TEST(looks_do_not_add_up),
 		TEST(what_no_window_saw_is_added),

@@ -56,6 +56,7 @@ static void verdicts_are_those_of_the_paper(void **state)
 		assert_true(m.e_c == cases[i].e_c);
 		assert_true(m.gain == cases[i].gain);
 		assert_int_equal(m.pays, cases[i].pays);
+		assert_true(m.most == cases[i].c.a + cases[i].c.a_i - cases[i].c.p_c);
 	}
 }
 

@@ -335,6 +335,9 @@ static void share_an_entry(struct rig *unused)
 	fl_sample_turn();
 	fl_sample_turn();
 	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine_idle());
+	fl_table.probes[one.entry].by_call = 0;		/* who had loaded where to go */
+	begin(&one, 1000);
+	NEED(go == fl_arch_routine_idle());
 	g->m->epoch_us = 10000000;
 	fl_sample_turn();
 	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine(FL_ACT_COUNT, FL_ASK));
