@@ -17,6 +17,9 @@ FLICK_TEXT=mprotect run "$work/text" wx "$work/text-lib.so"
 label="flick.h alias, code made read-only by the program:"
 FLICK_TEXT=alias run "$work/text" protect
 succeeded
+label="flick.h, FLICK_TEXT of forty letters:"
+FLICK_TEXT=$(printf '%040d' 0) run "$work/text" protect
+[ $status -ne 0 ] || fail "$label it is taken"
 libraries=
 
 recorded() {	# COMMAND...

@@ -127,6 +127,24 @@ static void mistakes_are_the_kernels(void **state)
 	mmap(page(3), 4096, R, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/* What lies beside an area, or between two, is the kernel's alone. */
+static void what_is_beside_an_area_is_done(void **state)
+{
+	(void)state;
+	fl_text_forget((uintptr_t)code, (uintptr_t)page(PAGES));	/* of other tests */
+	assert_int_equal(mprotect(page(0), 4096, R) | mprotect(page(2), 4096, R), 0);
+	open_page(1);
+	open_page(3);
+	assert_int_equal(ask(0, PAGES, R | X), 0);
+	are(R | X, R | W | X, R | X, R | W | X);
+	assert_int_equal(munmap(page(0), 4096), 0);
+	assert_int_equal(ask(0, 2, R), -ENOMEM);
+	are(-EFAULT, R | W | X, R | X, R | W | X);
+	mmap(page(0), 4096, R, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	close_all();
+	are(R, R | X, R | X, R | X);
+}
+
 /* ---- who asks just when a page is opened ------------------------------------------- */
 
 enum { MOMENT_NS = 5000000 };		/* less than flick is patient */
@@ -175,6 +193,7 @@ int main(void)
 		AT_PAGES(closed_pages_are_as_was_asked_last),
 		AT_PAGES(what_was_writable_before_stays_so_while_open),
 		AT_PAGES(mistakes_are_the_kernels),
+		AT_PAGES(what_is_beside_an_area_is_done),
 	};
 
 	if (fl_text_choose("mprotect"))

@@ -303,6 +303,10 @@ static void a_changed_file_does_not_come_back(void **state)
 	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
 	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
 	assert_int_equal(code[8], 0xc3);
+	assert_int_equal(open_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(ftruncate(file, 0), 0);
+	assert_int_equal(close_pages(0, 1, FL_TEXT_PROBES), 0);
+	assert_int_equal(code[8], 0xc3);
 }
 
 static void what_is_not_mapped_cannot_be_opened(void **state)
@@ -332,6 +336,11 @@ static void glue_is_written_through_a_view_that_goes(void **state)
 	assert_int_equal(near.code[1], 0xc3);
 	fl_near_free(&near);
 	assert_int_equal(fl_text_prot(at), -EFAULT);
+	assert_int_equal(fl_near_alloc(&near, (uintptr_t)code, (uintptr_t)code + BYTES, 1, 1),
+			 0);
+	view = (uintptr_t)near.write;
+	fl_near_free(&near);			/* it was not wanted after all */
+	assert_int_equal(fl_text_prot(view), -EFAULT);
 }
 
 /* ---- fork ------------------------------------------------------------------------- */
