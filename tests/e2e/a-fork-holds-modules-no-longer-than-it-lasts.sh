@@ -1,6 +1,7 @@
 #!/bin/sh
 # While a process of a family forks no module is unloaded; when the fork is over nobody
-# waits for it.
+# waits for it. A fork does not wait for a module that takes long to go, either: its child
+# is not recorded, which is said.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target fork-unload -O2 $sites
@@ -9,3 +10,4 @@ library family-lib -O2 $sites
 record --follow -a counts -- "$work/fork-unload" "$work/family-lib.so"
 succeeded
 exact
+grep -q '^flick: 1 time a process was not recorded: ' "$err" || fail "that is not said"

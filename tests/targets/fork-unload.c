@@ -1,8 +1,12 @@
 /*
  * fork-unload LIBRARY: forks, and then loads and unloads the library again and again. Where
- * each unloading waits for a fork that is over, that takes seconds.
+ * each unloading waits for a fork that is over, that takes seconds. Then it forks while a
+ * thread is in the middle of unloading the library, and waits for the fork's end there.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
 #include "truth.h"
@@ -20,6 +24,69 @@ QUIET static long now_ms(void)
 __attribute__((noinline)) static void leaf(void)
 {
 	__asm__("");
+}
+
+static int is_locked, is_over, unloader;
+
+/* The loader's list is locked meanwhile. */
+QUIET static int wait_for_fork(struct dl_phdr_info *info, size_t n, void *arg)
+{
+	(void)info, (void)n, (void)arg;
+	__atomic_store_n(&is_locked, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	return 1;
+}
+
+QUIET static void *lock(void *arg)
+{
+	dl_iterate_phdr(wait_for_fork, NULL);
+	return arg;
+}
+
+QUIET static void *unload(void *library)
+{
+	__atomic_store_n(&unloader, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	CHECK(dlclose(library) == 0);
+	return NULL;
+}
+
+/* For a moment the thread that unloads may sleep elsewhere. */
+QUIET static void await_sleep(int tid)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	for (int slept = 0; slept < 50;) {
+		FILE *f = fopen(path, "re");
+
+		usleep(1000);
+		if (!f || !fgets(text, sizeof(text), f))
+			exit(2);
+		fclose(f);
+		slept = strrchr(text, ')')[2] == 'S' ? slept + 1 : 0;
+	}
+}
+
+QUIET static void fork_meanwhile(void *library)
+{
+	int pid, status = -1;
+	pthread_t t[2];
+
+	pthread_create(&t[0], NULL, lock, NULL);
+	while (!__atomic_load_n(&is_locked, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	pthread_create(&t[1], NULL, unload, library);
+	while (!__atomic_load_n(&unloader, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	await_sleep(unloader);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
 }
 
 QUIET int main(int argc, char **argv)
@@ -41,6 +108,7 @@ QUIET int main(int argc, char **argv)
 	if (took > MOST_MS)
 		printf("it took %ld ms\n", took);
 	CHECK(took <= MOST_MS);
+	fork_meanwhile(dlopen(argv[1], RTLD_NOW));
 	printf("count leaf 2\n");
 	return truth_failed;
 }

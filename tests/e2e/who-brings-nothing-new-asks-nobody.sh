@@ -1,0 +1,10 @@
+#!/bin/sh
+# A process of a family that brings no site that another has not brought asks the recorder
+# nothing: it runs to its end while the recorder is stopped, and is recorded.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target nothing-new -O2 $sites
+
+record --follow -a counts -- "$work/nothing-new"
+succeeded
+exact

@@ -1,0 +1,68 @@
+/*
+ * nothing-new: stops the recorder, which is the parent, and starts itself again, by fork and
+ * exec and by fork alone: neither has anything to ask, so both end before it goes on.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include "truth.h"
+
+enum { PAUSE_US = 1000, PATIENCE_US = 5000000 };
+
+__attribute__((noinline)) static void leaf(void)
+{
+	__asm__("");
+}
+
+QUIET static void await_stop(int pid)
+{
+	char path[64], text[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (!strrchr(text, ')') || strrchr(text, ')')[2] != 'T') {
+		FILE *f = fopen(path, "re");
+
+		usleep(PAUSE_US);
+		if (f && !fgets(text, sizeof(text), f))
+			exit(2);
+		if (f)
+			fclose(f);
+	}
+}
+
+QUIET static int ends(int pid)
+{
+	int status = -1;
+
+	for (int us = 0; us < PATIENCE_US; us += PAUSE_US) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status == 0;
+		usleep(PAUSE_US);
+	}
+	return 0;
+}
+
+QUIET int main(int argc, char **argv)
+{
+	int reader = getppid(), pid;
+
+	leaf();
+	if (argc > 1)
+		return 0;
+	kill(reader, SIGSTOP);
+	await_stop(reader);
+	pid = fork();
+	if (!pid) {
+		execl("/proc/self/exe", argv[0], "again", NULL);
+		_exit(1);
+	}
+	CHECK(ends(pid));
+	pid = fork();
+	if (!pid) {
+		leaf();
+		_exit(0);
+	}
+	CHECK(ends(pid));
+	kill(reader, SIGCONT);
+	printf("count leaf 3\n");
+	return truth_failed;
+}
