@@ -1,6 +1,7 @@
 #!/bin/sh
 # A process of a family that brings no site that another has not brought asks the recorder
-# nothing: it runs to its end while the recorder is stopped, and is recorded.
+# nothing: it runs to its end while the recorder is stopped, and is recorded. What the
+# others have brought stays theirs.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 target nothing-new -O2 $sites
@@ -8,3 +9,4 @@ target nothing-new -O2 $sites
 record --follow -a counts -- "$work/nothing-new"
 succeeded
 exact
+grep -q '; probes: 1 active in ' "$err" || fail "the program's probes are gone"

@@ -384,12 +384,20 @@ static void what_is_seldom_enough_is_counted_always(void **unused)
 	(void)unused;
 	make_seldom();
 	for (int i = 0; i < 300 && seldom->wish == 1; i++) {
-		count(HOT, 2, 1);		/* 100,000 a second */
+		count(HOT, 6, 1);		/* 300,000 a second */
 		windows(1, 20000, 5000000);
 		look();
 	}
 	assert_int_equal(seldom->wish, 2);
 	assert_int_equal(s.sites[entry(HOT)].wanted, FL_WANTED);
+}
+
+static void work(uint64_t ns)
+{
+	uint64_t until = fl_instant_now().cpu_ns + ns;
+
+	while (fl_instant_now().cpu_ns < until)
+		;
 }
 
 /* It is this process that switches, as the target says. */
@@ -404,6 +412,7 @@ static void what_switching_takes_is_measured(void **unused)
 	for (int i = 0; i < 30; i++) {
 		count(HOT, MANY / 100, 1);
 		windows(1, 20000, 5000000);
+		work(3000000);
 		look();
 	}
 	assert_in_range(before, 10000, 200000);
