@@ -82,6 +82,7 @@ static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s, bo
 		return 0;			/* it will come */
 	store_relaxed(&catches_none, !(s->caught & ~(SYNCHRONOUS | OURS)));
 	err = fl_interrupt_install();
+	FL_POINT("handshake.asking");
 	if (!err)
 		err = fl_os_signal_thread(tid, FL_SYNC_SIGNAL);
 	return err == -ESRCH ? 0 : err;

@@ -240,6 +240,39 @@ static void interrupted_calls_go_on(void **state)
 	assert_child(sleepers_run_all);
 }
 
+/* To sleep anew would be to sleep longer: who asks what remains is told. */
+static void *sleep_and_ask(void *tid)
+{
+	struct timespec time = { .tv_sec = 100 }, rest = { 0 };
+
+	__atomic_store_n((int *)tid, gettid(), __ATOMIC_RELEASE);
+	CHECK(nanosleep(&time, &rest) == -1 && errno == EINTR && rest.tv_sec > 0);
+	return tid;
+}
+
+static void interrupt_sleep(void)
+{
+	struct fl_thread_status s = { 0 };
+	int tid = 0;
+	pthread_t t;
+
+	alarm(10);
+	CHECK(!fl_handshake_open());
+	CHECK(!pthread_create(&t, NULL, sleep_and_ask, &tid));
+	while (s.state != 'S') {
+		usleep(100);
+		fl_os_thread_status(0, __atomic_load_n(&tid, __ATOMIC_ACQUIRE), &s);
+	}
+	CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
+	pthread_join(t, NULL);
+}
+
+static void a_sleep_that_is_interrupted_says_what_remains(void **state)
+{
+	(void)state;
+	assert_child(interrupt_sleep);
+}
+
 /* Threads that go to sleep, and wake, all the time. */
 static void *nap(void *arg)
 {
@@ -356,6 +389,42 @@ static void threads_and_children_come_and_go(void **state)
 	(void)state;
 	assert_child(churn_under_signal);
 	assert_child(churn_under_stop);
+}
+
+static pthread_t spinner;
+static int spinner_tid;
+
+static void *spin_and_end(void *arg)
+{
+	__atomic_store_n(&spinner_tid, gettid(), __ATOMIC_RELEASE);
+	return spin(arg);
+}
+
+/* Until nobody has its number. */
+static void let_end(void)
+{
+	store_relaxed(&over, 1);
+	pthread_join(spinner, NULL);
+	while (!syscall(SYS_tgkill, getpid(), spinner_tid, 0))
+		fl_arch_pause();
+}
+
+static void end_before_the_signal(void)
+{
+	alarm(10);
+	CHECK(!fl_patch_open("signal"));
+	CHECK(!pthread_create(&spinner, NULL, spin_and_end, NULL));
+	while (!__atomic_load_n(&spinner_tid, __ATOMIC_ACQUIRE))
+		fl_arch_pause();
+	stop("handshake.asking", let_end);
+	CHECK(!fl_handshake(FL_WHO_ALL, 10000000));
+	CHECK(!stop_at);
+}
+
+static void who_ends_before_it_is_asked_is_not_waited_for(void **state)
+{
+	(void)state;
+	assert_child(end_before_the_signal);
 }
 
 static void *end_main(void *arg)
@@ -845,8 +914,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleepers_are_left_in_peace),
 		cmocka_unit_test(interrupted_calls_go_on),
+		cmocka_unit_test(a_sleep_that_is_interrupted_says_what_remains),
 		cmocka_unit_test(who_falls_asleep_meanwhile_sees_no_eintr),
 		cmocka_unit_test(threads_and_children_come_and_go),
+		cmocka_unit_test(who_ends_before_it_is_asked_is_not_waited_for),
 		cmocka_unit_test(a_main_thread_that_has_ended_is_not_waited_for),
 		cmocka_unit_test(a_thread_that_blocks_the_signal_is_named),
 		cmocka_unit_test(a_sync_waits_for_a_mask),
