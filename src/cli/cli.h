@@ -306,8 +306,9 @@ void fl_limits_fit(struct fl_shm_options *);
  * memory. Is it more than that by now? */
 uint64_t fl_limits_memory(uint32_t mib);
 bool fl_limits_is_spent(uint64_t bytes);
-/* Who looks at a recording is told what it says of itself: events were lost. */
-void fl_store_warn(struct fl_store *);
+/* Who looks at a recording is told what it says of itself: events were lost. 0, or -1
+ * and a line printed: it is damaged. */
+int fl_store_warn(struct fl_store *);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);

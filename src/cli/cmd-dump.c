@@ -191,8 +191,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("%s", why);
 		return FL_EXIT_FAILED;
 	}
-	fl_store_warn(store);
-	status = dump(&w, store);
+	status = fl_store_warn(store) ? FL_EXIT_FAILED : dump(&w, store);
 	fl_store_close(store);
 	return status;
 }

@@ -237,8 +237,7 @@ static int replay_directory(struct wish *w)
 
 	if (fl_store_open(&store, w->dir, why) || fl_store_demangle(store, w->demangle, why)) {
 		fl_say("%s", why);
-	} else {
-		fl_store_warn(store);
+	} else if (!fl_store_warn(store)) {
 		status = replay(w, store);
 	}
 	fl_store_close(store);

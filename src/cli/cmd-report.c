@@ -213,7 +213,8 @@ static int load(struct source *from, const char *dir, struct wish *w)
 		return -1;
 	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
-	fl_store_warn(from->store);
+	if (fl_store_warn(from->store))
+		return -1;
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
 	from->sheet.full = fl_store_full_names(from->store);
 	find_basis(from, *analysis);

@@ -72,14 +72,18 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "cost", "%s", a->cost);
 }
 
-void fl_store_warn(struct fl_store *store)
+int fl_store_warn(struct fl_store *store)
 {
 	uint64_t lost = 0;
 	char why[FL_WHY];
+	int err = fl_store_number(store, "lost", &lost, why);
 
-	if (!fl_store_number(store, "lost", &lost, why) && lost)
+	if (err)
+		fl_say("%s", why);
+	else if (lost)
 		fl_say("%llu events were lost when this was recorded: calls are missing",
 		       (unsigned long long)lost);
+	return err;
 }
 
 static void put_machine(struct pairs *p)

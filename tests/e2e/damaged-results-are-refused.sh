@@ -40,7 +40,7 @@ change() {	# WHAT SQL
 change "an unknown type" "update columns set type = 'nx' where name = 'calls'"
 change "no columns" "delete from columns"
 change "no table" "drop table latency"
-change "a number" "update session set value = 'many' where key = 'produced'"
+change "a number" "update session set value = 'many' where key = 'lost'"
 change "ids that are no keys" "drop table functions; create table functions(id, name);
 	insert into functions values(4611686018427387904, 'f'), ('zzz', 'g')"
 endless="with recursive n(i) as (select 0 union all select i + 1 from n)"

@@ -116,6 +116,7 @@ for tick in nan inf 0 -1 1e; do
 		"$again" chrome
 done
 damaged "start" "update session set value = 'x' where key = 'start_tsc'" "$again" chrome
+damaged "losses" "update session set value = '-1' where key = 'lost'" "$again" folded chrome
 label="the trace's reason:"
 rm -rf "$work/damaged"
 run "$FLICK" record --trace -o "$work/damaged" -- "$work/recursion"
