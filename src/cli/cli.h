@@ -158,7 +158,7 @@ int fl_roster_open(struct fl_roster *, struct fl_shm *);
 /* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
 int fl_roster_extend(struct fl_roster *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
- * where it is new; all of a file's addresses without a name are one. 0 or -ENOMEM. */
+ * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
 int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *function);
 /* Module `i`; one without a path for what is in none. */
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);

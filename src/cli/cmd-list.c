@@ -129,14 +129,6 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 	return is;
 }
 
-/* Kept as long as the process, as what it names is. */
-static const char *name_by_address(uint64_t at)
-{
-	char *name;
-
-	return asprintf(&name, "0x%" PRIx64, at) < 0 ? "?" : name;
-}
-
 static int take_slot(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)
 {
@@ -185,7 +177,9 @@ static int take_site(void *arg, const struct fl_site *site)
 
 	if (site->slot ? !name_slot(l, site->slot, &symbol) :
 	    !fl_symbols_find(l->symbols, l->path, at, &symbol))
-		symbol.name = symbol.linkage = name_by_address(at);
+		symbol.name = symbol.linkage = fl_symbols_unnamed(l->path, at);	/* kept */
+	if (!symbol.name)
+		return -ENOMEM;
 	return is_chosen(l, site, &symbol, at) ? take_row(l, site, &symbol, at) : 0;
 }
 

@@ -99,15 +99,12 @@ static int grow(struct fl_roster *r)
 	return 0;
 }
 
-/* A name for what has none: MODULE!0xADDRESS, which is a pattern as well. */
+/* Kept as long as the process. */
 static const char *name_by_address(const char *path, uint64_t at)
 {
-	char *name = NULL;
+	const char *name = fl_symbols_unnamed(path, at);
 
-	if (asprintf(&name, "%s!0x%llx", *path ? fl_base_name(path) : "?",
-		     (unsigned long long)at) < 0)
-		return "?";
-	return name;			/* kept as long as the process */
+	return name ? name : "?";
 }
 
 static struct fl_function describe(struct fl_roster *r, const char *path,
@@ -242,12 +239,12 @@ int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t 
 {
 	uint16_t module = module_of(r, path);
 	const char *file = r->modules[module].path;
-	struct fl_symbol symbol;
-	bool has_name = *file == '/' && fl_symbols_find(r->symbols, file, at, &symbol);
+	uint64_t lo = 0, hi;
+	bool is_known = *file == '/' && fl_symbols_range(r->symbols, file, at, &lo, &hi);
 	uint32_t n = r->n;
-	int err = index_of(r, module, has_name ? symbol.address : 0, function);
+	int err = index_of(r, module, lo, function);
 
-	if (!err && !has_name && *function == n)
+	if (!err && !is_known && *function == n)
 		r->functions[n].name = r->functions[n].linkage =
 			name_by_file(r->modules[module].path);
 	return err;

@@ -180,13 +180,12 @@ static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi
 {
 	const struct fl_session *s = owner;
 	const struct fl_shm_module *m = fl_session_module_at(s, at);
-	struct fl_symbol symbol;
 
-	if (!m || !fl_symbols_find(s->roster.symbols, m->path, at - m->base, &symbol))
+	if (!m || !fl_symbols_range(s->roster.symbols, m->path, at - m->base, lo, hi))
 		return false;
-	*lo = m->base + symbol.address;
-	*hi = *lo + symbol.size;
-	return at < *hi;
+	*lo += m->base;
+	*hi += m->base;
+	return true;
 }
 
 static void drop_code(struct fl_session *s)

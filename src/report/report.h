@@ -24,6 +24,13 @@ void fl_symbols_load(struct fl_symbols *, const char *path);
  * ones, a separate debug file's, .gnu_debugdata's. False when none is known. */
 bool fl_symbols_find(struct fl_symbols *, const char *path, uint64_t at,
 		     struct fl_symbol *);
+/* Where the function around `at` begins and ends: by its symbol, else by the tables for
+ * unwinding, which files without symbols have, too. False: nothing says it. */
+bool fl_symbols_range(struct fl_symbols *, const char *path, uint64_t at, uint64_t *lo,
+		      uint64_t *hi);
+/* What a function without a name is called, MODULE!0xOFFSET, which is a pattern as well.
+ * NULL: no memory; free it. */
+char *fl_symbols_unnamed(const char *path, uint64_t at);
 /* Its source line; NULL when the file has no debug information. */
 const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 			    int *line);

@@ -4,7 +4,8 @@
  * Hides where names come from: .symtab or .dynsym of the file, and where that is one
  * that nobody else writes a separate debug file or .gnu_debugdata (source.c). Each
  * file is read once, into a row sorted by address; of several names for one address
- * the best is kept.
+ * the best is kept. Where a function has no name the tables for unwinding still say
+ * where it begins: they are read when one is met.
  */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -24,12 +25,19 @@ struct entry {
 	uint32_t rank;			/* lower is better */
 };
 
+/* A function, by the tables for unwinding. */
+struct frame {
+	uint64_t lo, hi;
+};
+
 struct file {
 	char *path;
 	struct fl_obj obj;		/* has the names, or ... */
 	struct fl_source names, lines;
 	bool has_names, has_lines;	/* ... these have; lines, when they were asked for */
-	bool asked_lines;
+	bool asked_lines, asked_frames;
+	struct frame *frames;		/* ascending; once they were asked for */
+	size_t n_frames;
 	struct entry *entries;		/* ascending by address */
 	size_t n, room;
 };
@@ -237,6 +245,12 @@ static const char *name_of(struct entry *e)
 
 /* ---- looking up ------------------------------------------------------------ */
 
+/* One of assembly may have none. */
+static uint64_t size_of(const struct entry *e)
+{
+	return e->size ? e->size : 1;
+}
+
 /* The last entry at or below `at`. */
 static struct entry *entry_at(const struct file *f, uint64_t at)
 {
@@ -264,10 +278,93 @@ bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
 	struct file *f = file_of(s, path);
 	struct entry *e = f ? entry_at(f, at) : NULL;
 
-	if (!e || at - e->address >= (e->size ? e->size : 1))
+	if (!e || at - e->address >= size_of(e))
 		return false;
 	*out = (struct fl_symbol){ name_of(e), e->linkage, e->address, e->size };
 	return true;
+}
+
+static int take_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
+{
+	struct file *f = arg;
+
+	(void)lsda;
+	if (!(f->n_frames & (f->n_frames - 1))) {
+		size_t room = f->n_frames ? 2 * f->n_frames : 1;
+		struct frame *grown = realloc(f->frames, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		f->frames = grown;
+	}
+	f->frames[f->n_frames++] = (struct frame){ start, end };
+	return 0;
+}
+
+/* Once a file; what cannot be read has none. */
+static void ask_frames(struct file *f)
+{
+	struct fl_module m;
+	struct fl_obj o;
+
+	f->asked_frames = true;
+	if (fl_obj_read(&o, f->path, FL_OBJ_ALL))
+		return;
+	if (!fl_obj_lay_out(&m, &o, f->path)) {
+		fl_obj_frames(&m, take_frame, f);
+		for (size_t i = 0; i < f->n_frames; i++) {
+			f->frames[i].lo -= m.bias;
+			f->frames[i].hi -= m.bias;
+		}
+		fl_obj_unlay(&m);
+	}
+	fl_obj_close(&o);
+}
+
+/* The last one that begins at or below `at`, if it holds it. */
+static const struct frame *frame_at(const struct file *f, uint64_t at)
+{
+	size_t lo = 0, hi = f->n_frames;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (f->frames[mid].lo <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && at < f->frames[lo - 1].hi ? &f->frames[lo - 1] : NULL;
+}
+
+bool fl_symbols_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
+		      uint64_t *hi)
+{
+	struct file *f = file_of(s, path);
+	struct entry *e = f ? entry_at(f, at) : NULL;
+	const struct frame *frame;
+
+	if (e && at - e->address < size_of(e)) {
+		*lo = e->address;
+		*hi = e->address + size_of(e);
+		return true;
+	}
+	if (f && !f->asked_frames)
+		ask_frames(f);
+	frame = f ? frame_at(f, at) : NULL;
+	if (frame) {
+		*lo = frame->lo;
+		*hi = frame->hi;
+	}
+	return frame;
+}
+
+char *fl_symbols_unnamed(const char *path, uint64_t at)
+{
+	char *name;
+
+	return asprintf(&name, "%s!0x%llx", *path ? fl_base_name(path) : "?",
+			(unsigned long long)at) < 0 ? NULL : name;
 }
 
 /* Once a file: its tables are read, and it is let go of. */
@@ -307,6 +404,7 @@ static void close_file(struct file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].name);
 	free(f->entries);
+	free(f->frames);
 	if (f->has_names)
 		fl_source_close(&f->names);
 	if (f->has_lines)
