@@ -62,20 +62,49 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[n];
 }
 
-const char *fl_nearest(const char *word, const char *const *names, size_t n)
+/* To the whole name, or to what it ends with: `push_bak` is near std::vector::push_back. */
+static size_t distance_of(const char *word, const char *name)
 {
-	size_t limit = strlen(word) / 3 + 1, best = limit + 1;
-	const char *nearest = NULL;
+	const char *last = name;
+	size_t whole = edit_distance(word, name), end;
+
+	for (const char *c = name; (c = strstr(c, "::")); c += 2)
+		last = c + 2;
+	end = last == name ? whole : edit_distance(word, last);
+	return end < whole ? end : whole;
+}
+
+size_t fl_near(const char *word, const char *const *names, size_t n,
+	       const char *near[FL_NEAR_MOST])
+{
+	size_t limit = strlen(word) / 3 + 1, distance[FL_NEAR_MOST], found = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t d = names[i] ? edit_distance(word, names[i]) : best;
+		size_t d = names[i] ? distance_of(word, names[i]) : limit + 1, at = found;
 
-		if (d < best) {
-			best = d;
-			nearest = names[i];
-		}
+		for (size_t k = 0; d <= limit && k < found; k++)
+			d = strcmp(near[k], names[i]) ? d : limit + 1;
+		if (d > limit)
+			continue;
+		for (; at && distance[at - 1] > d; at--)
+			if (at < FL_NEAR_MOST) {
+				near[at] = near[at - 1];
+				distance[at] = distance[at - 1];
+			}
+		if (at == FL_NEAR_MOST)
+			continue;
+		near[at] = names[i];
+		distance[at] = d;
+		found += found < FL_NEAR_MOST;
 	}
-	return nearest;
+	return found;
+}
+
+const char *fl_nearest(const char *word, const char *const *names, size_t n)
+{
+	const char *near[FL_NEAR_MOST];
+
+	return fl_near(word, names, n, near) ? near[0] : NULL;
 }
 
 /* ---- parsing --------------------------------------------------------------------- */

@@ -96,7 +96,11 @@ void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */
 bool fl_parse_number(const struct fl_option *, const char *text, uint64_t lo,
 		     uint64_t hi, uint64_t *out);
-/* The name nearest to `word` by edit distance, or NULL when none is near. */
+/* The names nearest to `word` by edit distance, the nearest first, each once; how many.
+ * The nearest alone, or NULL when none is near. */
+enum { FL_NEAR_MOST = 3 };
+size_t fl_near(const char *word, const char *const *names, size_t n,
+	       const char *near[FL_NEAR_MOST]);
 const char *fl_nearest(const char *word, const char *const *names, size_t n);
 
 /* ---- selection (select.c) ---------------------------------------------------- */
@@ -126,6 +130,10 @@ bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
 			      size_t *module_len);
+/* Of a pattern that has matched nothing: what could have been meant, of the functions of
+ * these names, in one line; `file`: whose list shows them all. */
+void fl_selection_say_idle(const struct fl_selection *, const char *pattern,
+			   const char *const *names, size_t n, const char *file);
 void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (roster.c) --------------------------------------- */

@@ -48,6 +48,9 @@ struct listing {
 	struct row *rows;
 	size_t n, room;
 	struct functions functions;
+	const char **seen;		/* names of all functions, for hints; kept */
+	size_t n_seen;
+	uint64_t last_seen;		/* ELF address */
 	struct slot *slots;		/* ascending; NULL: none was asked for */
 	size_t n_slots;
 	size_t width;			/* of the terminal; 0: none */
@@ -109,6 +112,24 @@ static int take_row(struct listing *l, const struct fl_site *site,
 		.provider = site->provider, .tactic = err ? 0 : p.tactic,
 	};
 	return 0;
+}
+
+/* Neighbours are of one function, mostly. */
+static int note_seen(struct listing *l, const char *name, uint64_t function)
+{
+	const char **grown;
+
+	if (l->n_seen && l->last_seen == function)
+		return 0;
+	if (!(l->n_seen & (l->n_seen - 1))) {
+		grown = realloc(l->seen, (l->n_seen ? 2 * l->n_seen : 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		l->seen = grown;
+	}
+	l->seen[l->n_seen] = fl_name_simple(name);
+	l->last_seen = function;
+	return l->seen[l->n_seen++] ? 0 : -ENOMEM;
 }
 
 static bool is_chosen(struct listing *l, const struct fl_site *site,
@@ -180,6 +201,8 @@ static int take_site(void *arg, const struct fl_site *site)
 		symbol.name = symbol.linkage = fl_symbols_unnamed(l->path, at);	/* kept */
 	if (!symbol.name)
 		return -ENOMEM;
+	if (note_seen(l, symbol.name, at))
+		return -ENOMEM;
 	return is_chosen(l, site, &symbol, at) ? take_row(l, site, &symbol, at) : 0;
 }
 
@@ -250,8 +273,7 @@ static int tell(const struct listing *l)
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
-		fl_say("no function with a probe matches `%s`; `flick list %s` shows "
-		       "what there is", idle, l->path);
+		fl_selection_say_idle(l->selection, idle, l->seen, l->n_seen, l->path);
 		return FL_EXIT_FAILED;
 	}
 	tell_totals(l);
@@ -316,6 +338,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	fl_selection_free(l.selection);
 	free(l.functions.full);
 	free(l.functions.linkage);
+	free(l.seen);
 	free(l.slots);
 	free(l.rows);
 	return status;

@@ -100,27 +100,69 @@ static int take_in_sites(struct fl_session *s)
 
 /* ---- is there anything to do -------------------------------------------------- */
 
-static const char *nearest_function(struct fl_session *s, const char *pattern)
+/* Functions in modules that a glob matches, each once; NULL: no memory. */
+static const char **names_in(const struct fl_session *s, const char *glob, size_t len,
+			     size_t *n)
 {
-	const char **names = malloc((s->roster.n + 1) * sizeof(*names));
-	const char *mark = strchr(pattern, '!'), *near;
+	const struct fl_roster *r = &s->roster;
+	const char **names = malloc((r->n + 1) * sizeof(*names));
 
-	if (!names)
-		return NULL;
-	for (uint32_t i = 0; i < s->roster.n; i++)
-		names[i] = s->roster.simple[i] ? s->roster.simple[i] :
-			   s->roster.functions[i].name;
-	near = fl_nearest(mark ? mark + 1 : pattern, names, s->roster.n);
-	free(names);
-	return near;
+	*n = 0;
+	for (uint32_t i = 0; names && i < r->n; i++) {
+		const char *path = fl_roster_module(r, r->functions[i].module)->path;
+
+		if (!len || fl_glob(glob, len, fl_base_name(path)))
+			names[(*n)++] = r->simple[i] ? r->simple[i] : r->functions[i].name;
+	}
+	return names;
 }
 
-static bool is_module_loaded(struct fl_session *s, const char *module, size_t n)
+/* A file that the glob matches; NULL: none that has probes is loaded. */
+static const char *find_module(const struct fl_session *s, const char *glob, size_t n)
 {
 	for (uint32_t i = 0; i < s->roster.n_modules; i++)
-		if (fl_glob(module, n, fl_base_name(s->roster.modules[i].path)))
-			return true;
-	return false;
+		if (fl_glob(glob, n, fl_base_name(s->roster.modules[i].path)))
+			return s->roster.modules[i].path;
+	return NULL;
+}
+
+static void say_no_function(const struct fl_session *s, const char *pattern, size_t module_len)
+{
+	size_t n;
+	const char **names = names_in(s, pattern, module_len, &n);
+
+	fl_selection_say_idle(s->o->selection, pattern, names, n, module_len ?
+			      find_module(s, pattern, module_len) : s->o->argv[0]);
+	free(names);
+}
+
+/* A file whose name has it in it: `foo` for libfoo.so.1. */
+static const char *similar_module(const struct fl_session *s, const char *module, size_t n)
+{
+	for (uint32_t i = 0; i < s->roster.n_modules; i++) {
+		const char *name = fl_base_name(s->roster.modules[i].path);
+
+		if (memmem(name, strlen(name), module, n))
+			return name;
+	}
+	return NULL;
+}
+
+/* Once while it may still come, and once when all has ended. */
+static void say_no_module(const struct fl_session *s, const char *pattern, size_t n)
+{
+	const char *similar = similar_module(s, pattern, n);
+	char meant[512] = "";
+
+	if (similar)
+		snprintf(meant, sizeof(meant), "; did you mean `%.250s%.200s`?", similar,
+			 pattern + n);
+	if (s->drained.wall_ns)
+		fl_say("no module `%.*s` with probes was ever loaded, so `%s` has matched "
+		       "nothing%s", (int)n, pattern, pattern, meant);
+	else
+		fl_say("no module `%.*s` with probes is loaded yet; waiting for it%s", (int)n,
+		       pattern, meant);
 }
 
 /* A pattern that matched nothing is a mistake, unless its module may come yet. */
@@ -130,22 +172,12 @@ static bool has_wrong_pattern(struct fl_session *s)
 	const char *text;
 
 	while ((text = fl_selection_idle(s->o->selection, &at, &module_len))) {
-		const char *near;
-
-		if (module_len && !is_module_loaded(s, text, module_len)) {
-			if (!s->o->again)
-				fl_say("no module `%.*s` is loaded yet; waiting for it",
-				       (int)module_len, text);
-			continue;
+		if (!module_len || find_module(s, text, module_len)) {
+			say_no_function(s, text, module_len);
+			return true;
 		}
-		near = nearest_function(s, text);
-		if (near)
-			fl_say("no function with a probe matches `%s`; did you mean `%s`?",
-			       text, near);
-		else
-			fl_say("no function with a probe matches `%s`; `flick list %s` "
-			       "shows what there is", text, s->o->argv[0]);
-		return true;
+		if (!s->o->again)
+			say_no_module(s, text, module_len);
 	}
 	return false;
 }
@@ -202,8 +234,8 @@ static bool waits_for_sites(const struct fl_session *s)
 	if (s->o->wait)
 		fl_say("%s has no probe sites; waiting for what it will exec or load", name);
 	else if (*interpreter)
-		fl_say("%s is run by %s, which has no probe sites; record a program that it "
-		       "starts, or --wait for the one it execs", name, interpreter);
+		fl_say("%s is run by %s, which has no probe sites; --follow records the "
+		       "programs that it starts, --wait the one it execs", name, interpreter);
 	else
 		fl_say("%s and its libraries have no probe sites; compile it with "
 		       "-finstrument-functions, -fpatchable-function-entry=5 or "
@@ -234,11 +266,17 @@ static bool can_family_go(struct fl_session *s)
 	return s->asked || !s->o->count_instead || !is_all_entry_only(s) || is_any_timed(s);
 }
 
-/* What a family never brought, said when it is gone. */
+/* What a family never brought, said when it is gone; and what a program did not that was
+ * let go. */
 void fl_dialogue_close(struct fl_session *s)
 {
-	if (!s->o->follow || !s->asked || s->refused_to_go)
+	if (!s->asked || s->refused_to_go)
 		return;
+	if (!s->o->follow) {
+		if (s->begun && !s->o->again)
+			has_wrong_pattern(s);
+		return;
+	}
 	if (!s->n_selected && !s->begun && !s->said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
 	else if (s->n_selected && !has_wrong_pattern(s) && is_any_timed(s) &&

@@ -173,6 +173,64 @@ const char *fl_selection_idle(const struct fl_selection *s, size_t *at,
 	return NULL;
 }
 
+/* ---- patterns that have matched nothing ------------------------------------------ */
+
+/* "a, b, c" or "`a`, `b` or `c`". */
+static void join_names(char *out, size_t room, const char *const *names, size_t n,
+		       const char *quote, const char *last)
+{
+	size_t at = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < n && at < room; i++)
+		at += (size_t)snprintf(out + at, room - at, "%s%s%s%s",
+				       !i ? "" : i + 1 < n ? ", " : last, quote, names[i],
+				       quote);
+}
+
+/* Names that a pattern's text is a part of: how many, and the first of these. */
+static size_t find_parts(const char *part, const char *const *names, size_t n,
+			 const char *first[FL_NEAR_MOST])
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!names[i] || !strstr(names[i], part))
+			continue;
+		if (found < FL_NEAR_MOST)
+			first[found] = names[i];
+		found++;
+	}
+	return found;
+}
+
+void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
+			   const char *const *names, size_t n, const char *file)
+{
+	const char *mark = strchr(pattern, '!'), *part = mark ? mark + 1 : pattern;
+	const char *some[FL_NEAR_MOST];
+	char list[1024];
+	size_t found = s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?[") ?
+		       find_parts(part, names, n, some) : 0;
+
+	if (found) {
+		join_names(list, sizeof(list), some, found < FL_NEAR_MOST ? found :
+			   FL_NEAR_MOST, "", ", ");
+		fl_say("no function with a probe matches `%s`; `%.*s*%s*` matches %zu: %s%s",
+		       pattern, (int)(part - pattern), pattern, part, found, list,
+		       found > FL_NEAR_MOST ? ", ..." : "");
+		return;
+	}
+	found = fl_near(part, names, n, some);
+	join_names(list, sizeof(list), some, found, "`", " or ");
+	if (found)
+		fl_say("no function with a probe matches `%s`; did you mean %s?", pattern,
+		       list);
+	else
+		fl_say("no function with a probe matches `%s`; `flick list %s` shows what "
+		       "there is", pattern, file);
+}
+
 void fl_selection_free(struct fl_selection *s)
 {
 	if (!s)

@@ -11,3 +11,77 @@ one_line_error 2 "pattern|regular expression"
 run "$FLICK" list "$work/recursion" 'fibb*'
 label="list:"
 one_line_error 1 fib
+
+# What is a part of names, and of how many; several that are near, the nearest first.
+said() {	# STATUS TEXT: of one line
+	[ "$status" -eq "$1" ] || fail "$label exit status $status, not $1"
+	[ "$(n_errors)" -eq 1 ] || fail "$label $(n_errors) lines"
+	grep -qF -- "$2" "$err" || fail "$label it does not say: $2"
+}
+
+cat >"$work/sorts.cc" <<'END'
+#define F __attribute__((noinline)) int
+F bubble_sort(int n) { return n; }
+F quick_sort(int n) { return n + 1; }
+namespace deep { namespace er { template <typename T> F heap_sort(T n) { return n + 2; } } }
+F sorted(int n) { return n + 3; }
+F take(int n) { return n + 4; }
+F tape(int n) { return n + 5; }
+int main() { return bubble_sort(0) + quick_sort(0) + deep::er::heap_sort(0) + sorted(0) +
+	take(0) + tape(0) - 15; }
+END
+compile "$work/sorts" "$work/sorts.cc" -O1 $sites
+for how in record list; do
+	label="$how:"
+	ask() {
+		if [ $how = list ]; then
+			run "$FLICK" list "$work/sorts" "$1"
+		else
+			record -a counts -P "$1" -- "$work/sorts"
+		fi
+	}
+	ask sort
+	said 1 '`sort`; `*sort*` matches 4: '
+	grep -q ', \.\.\.$' "$err" || fail "$label all four are named"
+	ask heap
+	said 1 '`heap`; `*heap*` matches 1: deep::er::heap_sort'
+	ask sorts!bubble
+	[ $how = list ] || said 1 '`sorts!*bubble*` matches 1: bubble_sort'
+	ask taqe
+	said 1 '`taqe`; did you mean `take` or `tape`?'
+	ask haep_sort
+	said 1 'did you mean `deep::er::heap_sort`?'
+	ask nothing_of_the_kind
+	said 1 '`flick list'
+done
+label="what is suggested:"
+record -a counts -P '*sort*' -- "$work/sorts"
+succeeded
+
+# A module that never came: the program ran, and a line says why there is nothing.
+label="no module:"
+record -P 'foo!f' -- "$work/sorts"
+succeeded
+ends_well
+grep -qF 'no module `foo` with probes was ever loaded, so `foo!f` has matched nothing' "$err" ||
+	fail "$label it does not say so"
+record -P 'sort!take' -- "$work/sorts"
+succeeded
+grep -qF 'did you mean `sorts!take`?' "$err" || fail "$label sorts is not suggested"
+record -P main -P 'foo!f' -- "$work/sorts"
+succeeded
+[ "$(grep -c 'no module' "$err")" = 2 ] || fail "$label beside others: not said at the end"
+# One that came, without such a function.
+label="a module that came:"
+need sqlite3
+say 'int late(int n) { return n; }' >"$work/lib.c"
+compile "$work/lib.so" "$work/lib.c" -shared -fPIC -O1 $sites
+cat >"$work/loads.c" <<'END'
+#include <dlfcn.h>
+int main(int argc, char **argv) { return argc < 2 || !dlopen(argv[1], RTLD_NOW); }
+END
+compile "$work/loads" "$work/loads.c" -O1 $sites
+record -P main -P 'lib.so!no_such_thing_at_all' -- "$work/loads" "$work/lib.so"
+succeeded
+grep -qF 'no function with a probe matches `lib.so!no_such_thing_at_all`; `flick list ' "$err" ||
+	fail "$label it does not say so"
