@@ -90,7 +90,7 @@ int flick_text_restore(const void *at, size_t n);
 /* Take the place at `at`: FLICK_OFF is the instruction that stands there,
  * FLICK_ON the `n` bytes at `on`. Nothing is written yet. FLICK_E_INSN,
  * FLICK_E_OVERLAP (also when the struct is taken already), FLICK_E_READONLY,
- * FLICK_E_NOSYNC before flick_patch_open(), FLICK_E_STRADDLE where threads can
+ * FLICK_E_UNOPENED before flick_patch_open(), FLICK_E_STRADDLE where threads can
  * neither be led past it nor held, FLICK_E_SIGBLOCK where they must be held and
  * cores are synchronised by signals. Thread-safe. */
 int flick_patch_init(struct flick_patch *, void *at, const void *on, size_t n);

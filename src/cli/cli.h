@@ -189,6 +189,8 @@ struct fl_launch {
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
+/* Is the file a program that nothing is loaded into, and that has no flick in it? */
+bool fl_launch_is_static(const char *path);
 struct fl_session_options;
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);

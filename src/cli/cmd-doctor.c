@@ -275,12 +275,29 @@ static bool print_sites(const struct fl_survey *s, struct fl_refusals *r)
 	return usable + unnamed;
 }
 
+/* Nothing is loaded into it. What has libflick.a in it needs nothing. */
+static bool print_static(const char *path)
+{
+	struct finding f;
+
+	if (!fl_launch_is_static(path))
+		return false;
+	find(&f, false, "libflick.so cannot be loaded into a program that is linked "
+	     "statically; link it without -static, or link libflick.a and use flick.h");
+	print_finding("linked", &f);
+	return true;
+}
+
 static bool print_file(const char *path)
 {
 	struct fl_refusals refusals = { .n = 0 };
 	struct fl_survey s = { .found = 0 };
 	struct finding f;
-	int err = fl_survey(path, &s, count_refusal, &refusals);
+	int err;
+
+	if (print_static(path))
+		return false;
+	err = fl_survey(path, &s, count_refusal, &refusals);
 
 	if (!err)
 		return print_sites(&s, &refusals);

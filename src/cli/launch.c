@@ -116,6 +116,38 @@ static bool names_hooks(const struct fl_obj *obj)
 	       memmem(obj->bytes + s.sh_offset, s.sh_size, hook, sizeof(hook));
 }
 
+static int note_flick(void *found, const char *name, uint64_t value, uint64_t size)
+{
+	(void)value;
+	(void)size;
+	*(bool *)found |= !strcmp(name, "flick_open");
+	return 0;
+}
+
+/* A library is loaded by nobody's name, too, but a program that is loaded anywhere says
+ * that it is one. */
+bool fl_launch_is_static(const char *path)
+{
+	enum { DF_PIE = 0x08000000 };		/* of DT_FLAGS_1 */
+	struct fl_module m = { 0 };
+	bool is_program = false, has_flick = false;
+	uint64_t flags = 0;
+	struct fl_obj obj;
+
+	if (fl_obj_open(&obj, path))
+		return false;
+	is_program = obj.eh->e_type == ET_EXEC;
+	if (!is_program && !fl_obj_lay_out(&m, &obj, path)) {
+		is_program = fl_obj_dynamic(&m, DT_FLAGS_1, &flags) && flags & DF_PIE;
+		fl_obj_unlay(&m);
+	}
+	is_program = is_program && !fl_obj_has_interp(&obj);
+	if (is_program)
+		fl_obj_functions(&obj, note_flick, &has_flick);
+	fl_obj_close(&obj);
+	return is_program && !has_flick;
+}
+
 static int check_elf(struct fl_launch *l, const char *path)
 {
 	struct fl_obj obj;

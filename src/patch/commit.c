@@ -296,7 +296,7 @@ static void write_heads(struct fl_set *set)
 
 int fl_set_begin(struct fl_set *set, size_t *bad)
 {
-	int err = fl_sync ? fl_set_take(set, bad) : FLE_NOSYNC;
+	int err = fl_sync ? fl_set_take(set, bad) : FLE_UNOPENED;
 
 	if (!err)
 		err = verify(set, bad);

@@ -91,7 +91,7 @@ static int check_fresh(struct fl_place *l)
 	bool taken;
 
 	if (!fl_sync)
-		return FLE_NOSYNC;
+		return FLE_UNOPENED;
 	fl_fork_enter_own();
 	fl_claims_lock(&signals);
 	taken = fl_is_claimed(&l->patch);

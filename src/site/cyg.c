@@ -274,7 +274,10 @@ static int tell(const struct scan *s, const struct fl_note *n)
 
 	if (s->rest ? is_known || has_name(n) || is_stub(&s->c, n) : !is_known)
 		return 0;
-	if (site.form == FL_FORM_NONE) {
+	if (s->c.reach.is_one) {
+		site.kind = FL_CALLSITE;
+		site.refusal = FLE_ONEHOOK;
+	} else if (site.form == FL_FORM_NONE) {
 		site.refusal = FLE_UNKNOWN;
 		site.datum = n->opcode;
 	}

@@ -24,6 +24,8 @@ struct fl_reach {
 	uintptr_t direct[FL_N_HOOKS];	/* the functions themselves; 0: elsewhere */
 	uintptr_t slots[FL_N_HOOKS][FL_REACH_SLOTS];	/* that hold their addresses */
 	uint8_t n_slots[FL_N_HOOKS];
+	bool is_one;			/* both are the same: the C library's own, which do
+					 * nothing, in a static program */
 	struct fl_stub {
 		uintptr_t at;
 		enum fl_hook hook;

@@ -67,6 +67,8 @@ bool fl_reach_open(struct fl_reach *r, const struct fl_module *m)
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS && !m->laid_out; h++)
 		if (fl_text_bytes(m, own_targets[h]))
 			r->direct[h] = own_targets[h];
+	r->is_one = r->direct[FL_HOOK_ENTER] &&
+		    r->direct[FL_HOOK_ENTER] == r->direct[FL_HOOK_EXIT];
 	return r->n_slots[FL_HOOK_ENTER] || r->n_slots[FL_HOOK_EXIT] ||
 	       r->direct[FL_HOOK_ENTER] || r->direct[FL_HOOK_EXIT];
 }

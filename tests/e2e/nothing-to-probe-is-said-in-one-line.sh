@@ -12,6 +12,28 @@ target threads -O2 $sites -static
 label="static:"
 record -- "$work/threads"
 one_line_error 1 static
+# Its profiling functions do nothing, and are one (FLICK_E_ONEHOOK): which calls are
+# entries is not to be seen.
+label="list of a static program:"
+run "$FLICK" list --json "$work/threads"
+succeeded
+grep -q '"kind": "call".*"tactic": null.*static' "$out" || fail "$label no reason"
+! grep -Eq '"kind": "(entry|exit)"' "$out" || fail "$label an entry, or an exit, is made up"
+label="doctor of a static program:"
+run "$FLICK" doctor "$work/threads"
+[ "$status" -eq 1 ] || fail "$label status $status"
+grep -q '^linked *no: .*without -static, or link libflick.a and use flick.h' "$out" ||
+	fail "$label it does not say what to do"
+label="doctor of a static program with flick.h:"
+libraries="${BUILD:-$top/build}/libflick.a -Wl,-u,flick_open" target threads -O2 $sites -static
+run "$FLICK" doctor "$work/threads"
+! grep -q '^linked' "$out" || fail "$label it is told to link libflick.a"
+run "$FLICK" list "$work/threads"
+grep -q ' exit ' "$out" || fail "$label no exits"
+label="doctor of a library:"
+library swap-lib -O1 $sites
+run "$FLICK" doctor "$work/swap-lib.so"
+! grep -q '^linked' "$out" || fail "$label it is taken for a program"
 label="missing:"
 record -- "$work/not-there"
 one_line_error 1 'not-there.*no such'

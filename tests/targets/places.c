@@ -212,6 +212,14 @@ PLAIN static void *first_site(void)
 	return at;
 }
 
+PLAIN static void before_opening(void)
+{
+	struct flick_patch p;
+
+	CHECK(flick_patch_init(&p, code, "\xb8\2\2\2\2", 5) == FLICK_E_UNOPENED);
+	CHECK(flick_call_init(&p, code, code, 0) == FLICK_E_UNOPENED);
+}
+
 PLAIN int main(int argc, char **argv)
 {
 	void *at;
@@ -219,6 +227,7 @@ PLAIN int main(int argc, char **argv)
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(argc == 2 && code != MAP_FAILED);
+	before_opening();
 	CHECK(flick_patch_open("nonsense") == FLICK_E_OPTION);
 	CHECK(flick_patch_open(NULL) == 0 && flick_patch_open(flick_patch_sync()) == 0);
 	wrong_lengths();
