@@ -168,6 +168,8 @@ int fl_roster_extend(struct fl_roster *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
  * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
 int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *function);
+/* What the target calls the file that the kernel knows as `path`; else that. */
+const char *fl_roster_path(struct fl_roster *, const char *path);
 /* Module `i`; one without a path for what is in none. */
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
 /* Look up the source lines of those functions that `of` marks. */

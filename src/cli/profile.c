@@ -68,8 +68,10 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 	const struct fl_shm_module *m;
 	struct fl_place place = { .path = pc->path, .n = pc->n };
 
-	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &place.at))
+	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &place.at)) {
+		place.path = fl_roster_path(&p->s->roster, pc->path);
 		return place;
+	}
 	m = fl_session_module_at(p->s, pc->address);
 	if (m) {
 		place.path = m->path;

@@ -211,13 +211,28 @@ static bool is_file(struct fl_roster *r, uint32_t i, const char *path)
 	return r->real[i] && !strcmp(r->real[i], path);
 }
 
-/* The row of a file, behind the target's own where it has none. */
-static uint16_t module_of(struct fl_roster *r, const char *path)
+/* The row of a file; n_modules: there is none. */
+static uint32_t row_of(struct fl_roster *r, const char *path)
 {
 	uint32_t i = 0;
 
 	while (i < r->n_modules && !is_file(r, i, path))
 		i++;
+	return i;
+}
+
+const char *fl_roster_path(struct fl_roster *r, const char *path)
+{
+	uint32_t i = row_of(r, path);
+
+	return i < r->n_modules ? r->modules[i].path : path;
+}
+
+/* The row of a file, behind the target's own where it has none. */
+static uint16_t module_of(struct fl_roster *r, const char *path)
+{
+	uint32_t i = row_of(r, path);
+
 	if (i < r->n_modules || r->n_extra == MAX_EXTRA - 1)
 		return (uint16_t)(i < r->n_modules ? i : i - 1);
 	snprintf(r->modules[i].path, sizeof(r->modules[i].path), "%s", path);

@@ -25,6 +25,25 @@ ms=$(sql "select coalesce(sum(self_ns), 0) / 1000000 from $(rows latency)")
 ms=$(self_ms '[unknown]')
 [ "$ms" -lt 100 ] || fail "$ms ms are nobody's"
 
+cat >"$work/linked.c" <<'END'
+static inline __attribute__((always_inline)) void within(void)
+{
+	for (volatile int i = 0; i < 1500000000; i++)
+		;
+}
+void outer(void) { within(); }
+END
+compile "$work/liblinked.so.1.2" "$work/linked.c" -shared -fPIC -O1 $sites
+ln -s liblinked.so.1.2 "$work/liblinked.so"
+say 'void outer(void); int main(void) { outer(); return 0; }' >"$work/uses.c"
+libraries="-L$work -llinked -Wl,-rpath,$work" compile "$work/uses" "$work/uses.c" -O1 $sites
+label="inlined, in a file that is found by a link:"
+record -- "$work/uses"
+succeeded
+within=$(self_ms within) outer=$(self_ms outer)
+[ "$within" -gt 100 ] && [ "$outer" -lt $((within / 2)) ] ||
+	fail "$label within takes $within ms, outer $outer"
+
 # The loader finds a library by a link, the kernel says which file it is.
 label="a link:"
 mv "$work/alpha.so" "$work/alpha.so.1.2"
