@@ -25,10 +25,11 @@ F bubble_sort(int n) { return n; }
 F quick_sort(int n) { return n + 1; }
 namespace deep { namespace er { template <typename T> F heap_sort(T n) { return n + 2; } } }
 F sorted(int n) { return n + 3; }
+F taken(int n) { return n + 6; }
 F take(int n) { return n + 4; }
 F tape(int n) { return n + 5; }
 int main() { return bubble_sort(0) + quick_sort(0) + deep::er::heap_sort(0) + sorted(0) +
-	take(0) + tape(0) - 15; }
+	taken(0) + take(0) + tape(0) - 21; }
 END
 compile "$work/sorts" "$work/sorts.cc" -O1 $sites
 for how in record list; do
@@ -48,7 +49,7 @@ for how in record list; do
 	ask sorts!bubble
 	[ $how = list ] || said 1 '`sorts!*bubble*` matches 1: bubble_sort'
 	ask taqe
-	said 1 '`taqe`; did you mean `take` or `tape`?'
+	said 1 '`taqe`; did you mean `take`, `tape` or `taken`?'
 	ask haep_sort
 	said 1 'did you mean `deep::er::heap_sort`?'
 	ask nothing_of_the_kind

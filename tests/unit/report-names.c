@@ -32,6 +32,7 @@ static void arguments_and_parameters_are_left_out(void **unused)
 	expect("int (*pick<int>(int))(char)", "pick");
 	expect("A::f[abi:cxx11](char const*)", "A::f");
 	expect("A::~A()", "A::~A");
+	expect("h<auto (int)->bool>(int)", "h");
 	expect("f<decltype ((p)->x), (a>b)>(int)", "f");
 	expect("f(int) [clone .constprop.0]", "f [clone .constprop.0]");
 	expect("auto f<int>(int) requires (sizeof(int) > 3)", "f");
