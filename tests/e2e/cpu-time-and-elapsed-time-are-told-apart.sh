@@ -52,5 +52,5 @@ label=--raw:
 record --raw --all -- "$work/busy"
 succeeded
 between waiter self_ns 295 1000000
-says 'all times are elapsed, with what probes took'
 ends_well
+says 'all times are elapsed, with what probes took'
