@@ -1,12 +1,15 @@
 /*
  * fork-unload LIBRARY: forks, and then loads and unloads the library again and again. Where
  * each unloading waits for a fork that is over, that takes seconds. Then it forks while a
- * thread is in the middle of unloading the library, and waits for the fork's end there.
+ * thread is in the middle of unloading the library, and waits for the fork's end there;
+ * meanwhile a handler forks, too. The second time the unloading ends before the handler's fork.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include "truth.h"
@@ -68,11 +71,32 @@ QUIET static void await_sleep(int tid)
 	}
 }
 
-QUIET static void fork_meanwhile(void *library)
+static int ends_first;
+
+QUIET static void fork_within(int sig)
 {
 	int pid, status = -1;
+
+	(void)sig;
+	if (ends_first)
+		__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+QUIET static void fork_meanwhile(void *library)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 200000 };
+	int pid, status = -1;
+	sigset_t alarm;
 	pthread_t t[2];
 
+	is_locked = is_over = unloader = 0;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);	/* the one that forks has it */
 	pthread_create(&t[0], NULL, lock, NULL);
 	while (!__atomic_load_n(&is_locked, __ATOMIC_ACQUIRE))
 		usleep(1000);
@@ -80,6 +104,8 @@ QUIET static void fork_meanwhile(void *library)
 	while (!__atomic_load_n(&unloader, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	await_sleep(unloader);
+	pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
 	pid = fork();
 	if (!pid)
 		_exit(0);
@@ -108,7 +134,9 @@ QUIET int main(int argc, char **argv)
 	if (took > MOST_MS)
 		printf("it took %ld ms\n", took);
 	CHECK(took <= MOST_MS);
-	fork_meanwhile(dlopen(argv[1], RTLD_NOW));
+	signal(SIGALRM, fork_within);
+	for (ends_first = 0; ends_first < 2; ends_first++)
+		fork_meanwhile(dlopen(argv[1], RTLD_NOW));
 	printf("count leaf 2\n");
 	return truth_failed;
 }

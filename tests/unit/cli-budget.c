@@ -442,6 +442,21 @@ static void looks_do_not_add_up(void **unused)
 	assert_int_equal(seldom->wish, 0);
 }
 
+/* What passed before the reader saw that another is seldom was seen of the first. */
+static void who_was_seldom_was_seen(void **unused)
+{
+	(void)unused;
+	make_seldom();
+	count(COLD, MANY, 1);
+	look();
+	assert_int_equal(seldom->wish, 2);
+	windows(1, 0, 100000000);
+	seldom->heeded = 2;
+	fl_budget_turn(&s);
+	assert_int_equal(at_last(HOT, "calls"), MANY);
+	assert_true(at_last(COLD, "calls") > 2 * MANY);
+}
+
 static void what_is_a_budget_is_said(void **unused)
 {
 	static const char *const bad[] = { "", "x", "0", "0.05", "100.1", "5%%", "2x", "nan" };
@@ -479,6 +494,7 @@ int main(void)
 		TEST(what_no_window_saw_is_added),
 		TEST(of_a_family_nobody_knows_how_long_it_was_off),
 		TEST(a_second_wish_keeps_what_the_first_one_saw),
+		TEST(who_was_seldom_was_seen),
 		TEST(what_is_a_budget_is_said),
 	};
 
