@@ -16,7 +16,7 @@ enum {
 
 static struct fl_patch **lists;		/* under the lock, as all here */
 static struct fl_lock lock = { .rank = FL_LOCK_CLAIMS };
-static size_t n_claimed;
+static size_t n_claimed, n_places;
 
 static struct fl_patch **list_of(uintptr_t at)
 {
@@ -95,6 +95,7 @@ static void unlink_place(struct fl_patch *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+	n_places -= p->claimed == FL_CLAIM_PLACE;
 	p->claimed = FL_CLAIM_NONE;
 	n_claimed--;
 }
@@ -123,8 +124,10 @@ static int claim_alone(struct fl_patch *p, int as)
 
 	fl_claims_lock(&signals);
 	err = fl_claim(p, &other);
-	if (!err)
+	if (!err) {
 		p->claimed = (uint8_t)as;
+		n_places += as == FL_CLAIM_PLACE;
+	}
 	fl_claims_unlock(&signals);
 	return err;
 }
@@ -146,6 +149,11 @@ void fl_unclaim_alone(struct fl_patch *p)
 	fl_claims_lock(&signals);
 	fl_unclaim(p);
 	fl_claims_unlock(&signals);
+}
+
+bool fl_claims_have_places(void)
+{
+	return n_places != 0;
 }
 
 void fl_claims_each(void (*each)(struct fl_patch *))

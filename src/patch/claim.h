@@ -16,7 +16,8 @@ bool fl_is_claimed(const struct fl_patch *);
 /* As fl_claim_alone(), by a place of flick/patch.h. */
 int fl_claim_place(struct fl_patch *);
 
-/* In fork's child, alone: each place that is claimed. */
+/* In fork's child, alone: is any place of flick/patch.h claimed; each that is claimed. */
+bool fl_claims_have_places(void);
 void fl_claims_each(void (*each)(struct fl_patch *));
 /* There, of a place of flick/patch.h: was a thread storing to it that is not here?
  * Whose turn it was is settled. public.c */

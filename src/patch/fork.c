@@ -27,10 +27,11 @@
  *	  holder switches a place, and that one waits PATIENCE at most.
  *	2 The child's memory is a cut through its parent's: it has a first part of
  *	  what each thread stored, as a store that must wait for the fork's end is
- *	  followed by no other. So who is half through is counted in `busy`, and without
- *	  any no place needs a look; the place is claimed, and the turn STEPPED with its
- *	  thread's number, before a byte differs, and the place's `state` tells
- *	  which bytes there were. Nobody else executes in the child.
+ *	  followed by no other. So who is half through is counted in `busy`, but for a
+ *	  switch of flick/patch.h in one store, which has no time to. Where nobody is,
+ *	  and there are no such places, none needs a look. The place is claimed, and the
+ *	  turn STEPPED with its thread's number, before a byte differs, and the place's
+ *	  `state` tells which bytes there were. Nobody else executes in the child.
  *	3 Each thread counts what it is in itself: in handlers, its own or the
  *	  program's for fork, it may come here again.
  * FAILURE	A set of several places that is cut is all or nothing no more: those
@@ -163,7 +164,7 @@ static void in_child(void)
 	fl_os_count_by(&busy, (int)own.changes);
 	if (fl_text_unshare())
 		fl_claims_each(keep_still);
-	else if (is_cut)
+	else if (is_cut || fl_claims_have_places())
 		fl_claims_each(put_right);
 	fl_arch_serialise();
 }

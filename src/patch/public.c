@@ -339,6 +339,7 @@ static int switch_at_once(struct fl_patch *p, int to)
 {
 	if (!fl_motion_take(p))
 		return FLE_BUSY;
+	FL_POINT("place.claimed");
 	if (p->state != to)
 		fl_patch_flip(p, to);
 	p->state = (uint8_t)to;

@@ -359,6 +359,25 @@ static void one_that_is_not_finished_may_be_in_a_set_that_is_cut(void **state)
 			assert_int_equal(flick_patch_release(&places[k]), 0);
 }
 
+static void *switch_second(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)flick_patch_switch(&places[1], FLICK_ON);
+}
+
+/* It does not wait for forks, nor is it waited for. */
+static void a_switch_of_one_store_that_is_cut_is_made_or_not(void **state)
+{
+	pthread_t t;
+
+	(void)state;
+	take_nop(1, FLICK_FLAGS_DEAD);
+	t = hold_at("place.claimed", switch_second);
+	assert_int_equal(status_of(child_of_fork(second_goes_on)), 1);
+	assert_int_equal((intptr_t)end_of(t), 0);
+	assert_int_equal(second_goes_on(NULL), 1);
+}
+
 /* A set that had just asked for what another has. */
 static void a_mark_that_is_cut_holds_nobody(void **state)
 {
@@ -772,6 +791,7 @@ int main(void)
 		cmocka_unit_test(a_change_that_is_cut_is_none),
 		cmocka_unit_test(a_set_that_is_cut_is_none),
 		cmocka_unit_test(one_that_is_not_finished_may_be_in_a_set_that_is_cut),
+		cmocka_unit_test(a_switch_of_one_store_that_is_cut_is_made_or_not),
 		cmocka_unit_test(a_mark_that_is_cut_holds_nobody),
 		cmocka_unit_test(a_probe_that_is_cut_is_off),
 		cmocka_unit_test(who_forks_in_the_middle_goes_on),
