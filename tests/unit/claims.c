@@ -73,6 +73,41 @@ static void *want_one(void *arg)
 	return NULL;
 }
 
+static struct fl_patch others[N];
+static bool by_marks;
+
+/* What another set would get, while the first marks its places. */
+static void take_others(void)
+{
+	struct fl_change c[N];
+
+	for (size_t i = 0; i < N; i++)
+		c[i].patch = &others[i];
+	assert_int_equal(fl_motion_take_all(c, N), N);
+	for (size_t i = 0; i < N; i++) {
+		by_marks |= others[i].motion.set;
+		fl_motion_leave_of(c[i].patch);
+		assert_int_equal(others[i].motion.any, 0);
+	}
+}
+
+static void one_set_marks_at_a_time(void **state)
+{
+	struct fl_change c[N];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		c[i].patch = &contested[i];
+	stop("motion.marking", take_others);
+	assert_int_equal(fl_motion_take_all(c, N), N);
+	assert_null(stop_at);
+	assert_false(by_marks);
+	take_others();
+	assert_true(by_marks);
+	for (size_t i = 0; i < N; i++)
+		fl_motion_leave_of(c[i].patch);
+}
+
 typedef void *wanter(void *);
 
 static void contest(wanter *const *who, size_t n, void *const *how)
@@ -99,7 +134,8 @@ static void a_place_has_one_owner(void **state)
 	(void)state;
 	contest(who, 2, alike);
 	contest(who, 2, apart);
-	contest(who + 1, 2, alike);
+	for (int i = 0; i < 4; i++)
+		contest(who + 1, 2, alike);
 	contest(who, 4, apart);
 }
 
@@ -213,6 +249,7 @@ static void one_that_was_begun_may_be_in_a_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_set_marks_at_a_time),
 		cmocka_unit_test(a_place_has_one_owner),
 		cmocka_unit_test(what_a_set_has_marked_is_the_sets),
 		cmocka_unit_test(a_set_that_loses_leaves_nothing),
