@@ -212,6 +212,12 @@ static void put_same(size_t i, int state)
 	*at = 0xe8;
 }
 
+static void put_nothing(size_t i, int state)
+{
+	(void)i;
+	(void)state;
+}
+
 static void put_half(size_t i, int state)
 {
 	volatile unsigned char *at = field_at(floor_field, i);
@@ -224,6 +230,9 @@ static void put_half(size_t i, int state)
 
 const struct subject floor_wide = {
 	place_parkable, NULL, NULL, 'a', take_nothing, put_half
+};
+const struct subject floor_rest = {
+	place_dense, NULL, NULL, 'a', take_nothing, put_nothing
 };
 const struct subject floor_store = {
 	place_dense, NULL, NULL, 'a', take_nothing, put_same

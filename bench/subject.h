@@ -31,7 +31,9 @@ extern const struct subject paper_callpatch_split;	/* across lines only */
 /* Nobody's: stores the byte that stands there, so nothing is ever changed. What
  * it costs, any way to change code costs that stores once. */
 extern const struct subject floor_store;
-/* The same across two lines; state 2 stores into the second one. */
+/* Stores nothing: what remains is whoever should have. */
+extern const struct subject floor_rest;
+/* As floor_store across two lines; state 2 stores into the second one. */
 extern const struct subject floor_wide;
 
 /* Make a field of `n` sites, take all of them, and see both states run. NULL,

@@ -28,9 +28,14 @@ function number(v,	s) {
 	return v >= 100 || v <= -100 ? sprintf("%.0f", v) : sprintf("%.2f", v)
 }
 
-# Of `<= N`, `>= N` and `+- N`, where N may be passed on neither side.
-function reaches(value, goal,	limit) {
+# Of `<= N`, `>= N` and `+- N`, where N may be passed on neither side. `N x NAME`: N times
+# the median of that row.
+function reaches(value, goal,	limit, name) {
 	limit = substr(goal, 4) + 0
+	if (match(goal, / x /)) {
+		name = substr(goal, RSTART + 3)
+		limit *= field(result[name], "value")
+	}
 	if (goal ~ /^\+-/)
 		return value <= limit && value >= -limit
 	return goal ~ /^<=/ ? value <= limit : value >= limit
@@ -38,7 +43,7 @@ function reaches(value, goal,	limit) {
 
 # A goal that the spread crosses is neither met nor missed.
 function verdict(r, goal,	lo, hi) {
-	if (goal == "-")
+	if (goal == "-" || (match(goal, / x /) && result[substr(goal, RSTART + 3)] == ""))
 		return "-"
 	lo = reaches(field(r, "lo") + 0, goal)
 	hi = reaches(field(r, "hi") + 0, goal)

@@ -17,6 +17,7 @@
  *	toggle.threads.N          N threads run it at 10,000 switches a second:
  *	                          calls left, of min(N, CPUs) times one calm thread
  *	toggle.threads.swap.N     the same between two targets
+ *	floor.threads.N           the same, but the patcher wakes and stores nothing
  *
  * The executor is on CPU 0, the patcher on CPU 1; executors of toggle.threads
  * are on all CPUs in turn, and the patcher sleeps between its switches.
@@ -303,6 +304,8 @@ int main(int argc, char **argv)
 {
 	const struct contest flips = { .prefix = "toggle",
 				       .subject = &subject_flip };
+	const struct contest rests = { .prefix = "floor",
+				       .subject = &floor_rest };
 	const struct contest swaps = { .prefix = "toggle",
 				       .subject = &subject_swap };
 	struct job line = { .name = "floor.line" };
@@ -317,5 +320,6 @@ int main(int argc, char **argv)
 		measure_contest(&contests[i]);
 	measure_many(&flips, "threads");
 	measure_many(&swaps, "threads.swap");
+	measure_many(&rests, "threads");
 	return 0;
 }
