@@ -172,9 +172,9 @@ struct fl_plan_in {
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
  * ever held at a place that is planned so. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
-/* The same for a profiling call that has no glue: it can only be switched off, and
- * `on` is `off`. 0; FLE_UNKNOWN, it is none; FLE_STRADDLE. */
-int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *);
+/* A profiling call is switched off for good by one byte: which of the site's, and what it
+ * becomes. FLE_UNKNOWN: there is no such call. Pure. */
+int fl_arch_mute(enum fl_form, const unsigned char *code, uint8_t *byte);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);

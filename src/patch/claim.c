@@ -50,6 +50,13 @@ static struct fl_patch *conflict(const struct fl_patch *p)
 	return q;
 }
 
+bool fl_claim_meets(uintptr_t at, size_t len)
+{
+	const struct fl_patch p = { .at = at, .len = (uint8_t)len };
+
+	return n_claimed && conflict(&p);
+}
+
 static int make_lists(void)
 {
 	void *p = fl_os_map(NULL, N_LISTS * sizeof *lists, PROT_READ | PROT_WRITE,

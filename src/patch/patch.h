@@ -85,6 +85,8 @@ void fl_claims_lock(uint64_t *signals);
 void fl_claims_unlock(const uint64_t *signals);
 int fl_claim(struct fl_patch *, const struct fl_patch **other);
 void fl_unclaim(struct fl_patch *);
+/* Does a claimed place have some of these bytes? */
+bool fl_claim_meets(uintptr_t at, size_t len);
 /* All of this for a single place. */
 int fl_claim_alone(struct fl_patch *);
 void fl_unclaim_alone(struct fl_patch *);

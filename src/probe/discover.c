@@ -282,9 +282,11 @@ static int each_module(void *arg, struct fl_module *m)
 static void forget_site(uint32_t id)
 {
 	fl_table.sites[id].state = FL_SITE_GONE;
+	if (fl_table.probes[id].is_mute)
+		return;
 	fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
 	fl_table.probes[id].is_yielded = 0;
-	fl_unclaim(&fl_table.probes[id].patch);
+	fl_unclaim(&fl_table.patches[id]);
 }
 
 static void forget(struct fl_known *k)

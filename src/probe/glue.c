@@ -4,7 +4,7 @@
  * Hides where glue lives: per module one block of code and one of data, the
  * data word of a probe saying where its glue goes. What a probe does is thus
  * data; the code of a glue never changes once its block is sealed. A profiling call
- * that the reader does not want has none, and its patch is its opcode's. Sites that
+ * that the reader does not want has none, and no plan: it is muted (state.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
 #include "os/os.h"
@@ -18,20 +18,16 @@ static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
 	};
 }
 
-/* A call that no glue can serve, for `err`, reaches the profiling function if it is
- * wanted, and is switched off if it is not, where that can be. What is no call is
- * refused. */
-static void plan_without(struct fl_probe *p, int err, uint64_t datum)
+/* A call that no glue can serve, for `err`, reaches the profiling function. What is no
+ * call is refused. */
+static void go_without(uint32_t id, int err, uint64_t datum)
 {
-	uint32_t id = fl_probe_id(p);
-	struct fl_plan_in in = plan_in(p, 0);
-	int off = fl_arch_plan_off(&p->patch, &in);
+	struct fl_probe *p = &fl_table.probes[id];
 
 	p->go = NULL;
-	p->by_call = off != FLE_UNKNOWN;
-	fl_table.sites[id].tactic = p->patch.tactic;
-	if (off)
-		p->patch.len = 0;		/* it calls, come what may */
+	if (fl_table.sites[id].refusal)
+		return;
+	p->by_call = !p->bare;
 	if (!p->by_call)
 		fl_table_refuse(id, err, datum);
 }
@@ -40,12 +36,13 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 {
 	uint32_t id = fl_probe_id(p);
 	struct fl_plan_in in = plan_in(p, glue);
+	struct fl_patch *patch = &fl_table.patches[id];
 	uint64_t datum = 0;
-	int err = fl_arch_plan(&p->patch, &in, &datum);
+	int err = fl_arch_plan(patch, &in, &datum);
 
-	fl_table.sites[id].tactic = p->patch.tactic;
+	fl_table.sites[id].tactic = patch->tactic;
 	if (err == FLE_NOREACH || err == FLE_STRADDLE)
-		plan_without(p, err, datum);
+		go_without(id, err, datum);
 	else if (err)
 		fl_table_refuse(id, err, datum);
 }
@@ -108,13 +105,6 @@ static int seal(struct fl_near *near, int err)
 	return err;
 }
 
-static void go_without(uint32_t id, int err, uintptr_t lo)
-{
-	fl_table.probes[id].go = NULL;
-	if (!fl_table.sites[id].refusal)
-		plan_without(&fl_table.probes[id], err, lo);
-}
-
 /* Calls that nobody wants are as many as all others, and are never on: those wait for
  * what the reader says. What is no call it has to know the refusal of. */
 static bool is_due(uint32_t id, bool decided)
@@ -164,8 +154,9 @@ void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end, bool d
 		if (!is_due(id, decided))
 			continue;
 		fl_table.probes[id].is_planned = 1;
-		if (err || !needs_glue(id))
-			go_without(id, err ? err : FLE_NOREACH, k->lo);
+		fl_table.probes[id].is_mute = !needs_glue(id);
+		if (err && needs_glue(id))
+			go_without(id, err, k->lo);
 	}
 }
 

@@ -5,6 +5,8 @@
  * stored to at all is switch.c's; who stores here has its lock.
  */
 
+#include <sys/mman.h>
+
 #include "os/os.h"
 #include "table.h"
 
@@ -16,37 +18,26 @@ static bool is_for_others(uint32_t id)
 	return fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id);
 }
 
-/* One that has no glue, or no site, must go on to call, unless nobody will ever want
- * its calls. */
-static bool has_to_call(uint32_t id)
-{
-	const struct fl_probe *p = &fl_table.probes[id];
-
-	return p->by_call && (!p->patch.len || p->asks || fl_table.shm->own ||
-			      fl_table_wants(id));
-}
-
-/* What a fresh probe should become; FL_OLD: leave it alone. A profiling call
- * that nobody wants still costs a call, so it is armed and off; a program of
- * its own may want any probe later. */
+/* What a fresh probe should become; FL_OLD: leave it alone. One that has no glue, or no
+ * site, goes on to call; a program of its own may want any probe later. */
 static int goal_of(uint32_t id)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
 
-	if (s->state != FL_SITE_FOUND || has_to_call(id) || fl_table.closing)
+	if (s->state != FL_SITE_FOUND || fl_table.probes[id].by_call || fl_table.closing)
 		return FL_OLD;
 	if (fl_table_wants(id))
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
 	if (is_for_others(id))
 		return FL_ON;
-	return fl_table.probes[id].bare && !fl_table.shm->own ? FL_OLD : FL_OFF;
+	return fl_table.shm->own ? FL_OFF : FL_OLD;
 }
 
 static void drop(struct fl_set *set, size_t i, int err)
 {
 	struct fl_patch *p = set->changes[i].patch;
 
-	fl_table_refuse(fl_probe_id((const void *)p), err, p->at);
+	fl_table_refuse(fl_patch_id(p), err, p->at);
 	fl_unclaim(p);
 	set->changes[i] = set->changes[--set->n];
 }
@@ -96,7 +87,7 @@ static void commit_rest(struct fl_set *set)
 
 static struct fl_switch switch_of(uint32_t id, bool is_on)
 {
-	const struct fl_patch *p = &fl_table.probes[id].patch;
+	const struct fl_patch *p = &fl_table.patches[id];
 	struct fl_switch s = {
 		.at = p->at + p->view + p->flip_at, .is_on = is_on,
 		.is_wanted = fl_table_wants(id),
@@ -116,7 +107,7 @@ static int note_armed(const struct fl_set *set)
 
 	for (size_t i = 0; i < set->n; i++) {
 		struct fl_patch *p = set->changes[i].patch;
-		uint32_t id = fl_probe_id((const void *)p);
+		uint32_t id = fl_patch_id(p);
 		bool is_on = goal_of(id) == FL_ON, is_hushed = fl_sample_hushes(id);
 
 		if (is_on && !is_hushed)
@@ -133,27 +124,33 @@ static int note_armed(const struct fl_set *set)
 	return on;
 }
 
-/* Changes [i, end) of the set, whose windows lie in pages [lo, hi). */
+/* Windows up to `end`, one after the other, that lie in pages [lo, hi). */
 struct run {
-	size_t i, end;
+	size_t end;
 	uintptr_t lo, hi;
 };
 
+/* The next window; false: it lies apart. */
+static bool join(struct run *r, uintptr_t at, size_t len)
+{
+	uintptr_t lo = fl_round_down(at, FL_PAGE), hi = fl_round_up(at + len, FL_PAGE);
+
+	if (!r->hi)
+		r->lo = lo;
+	else if (lo < r->lo || lo > r->hi)
+		return false;
+	r->hi = hi > r->hi ? hi : r->hi;
+	return true;
+}
+
+/* Of the set, from its i-th on. */
 static struct run run_at(const struct fl_set *set, size_t i)
 {
-	struct run r = { .i = i, .end = i };
+	struct run r = { .end = i };
 
-	for (; r.end < set->n; r.end++) {
-		const struct fl_patch *p = set->changes[r.end].patch;
-		uintptr_t lo = fl_round_down(p->at, FL_PAGE);
-		uintptr_t hi = fl_round_up(p->at + p->len, FL_PAGE);
-
-		if (r.end == i)
-			r.lo = lo;
-		else if (lo < r.lo || lo > r.hi)
-			break;
-		r.hi = r.end == i || hi > r.hi ? hi : r.hi;
-	}
+	while (r.end < set->n && join(&r, set->changes[r.end].patch->at,
+				      set->changes[r.end].patch->len))
+		r.end++;
 	return r;
 }
 
@@ -186,17 +183,86 @@ static void open_text(struct fl_set *set)
 				set->changes[kept++] = set->changes[i];
 				continue;
 			}
-			fl_table_refuse(fl_probe_id((const void *)p),
-					err ? err : FLE_NOTEXT, p->at);
+			fl_table_refuse(fl_patch_id(p), err ? err : FLE_NOTEXT, p->at);
 			fl_unclaim(p);
 		}
 	}
 	set->n = kept;
 }
 
-/* Claims are held until the site has its old bytes again. Pages that are open
- * already may be made anew: no switch of a single probe meanwhile. */
-static int arm(struct fl_set *set)
+/* ---- calls that nobody wants ------------------------------------------------- */
+
+/*
+ * They are many, and cost a call each: each gets one byte that switches it off for good.
+ * No core has to be synchronised for that: one that calls all the same finds a probe that
+ * is not wanted.
+ */
+static bool is_to_mute(uint32_t id)
+{
+	return fl_table.probes[id].is_mute && fl_table.sites[id].state == FL_SITE_FOUND;
+}
+
+/* In a page that can be stored to. A place of the program's may have its bytes. */
+static void mute_one(uint32_t id)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+	const struct fl_probe *p = &fl_table.probes[id];
+	uintptr_t byte_at;
+	uint8_t byte;
+	int at = fl_arch_mute(p->form, (const unsigned char *)s->at, &byte);
+
+	if (at < 0 || fl_claim_meets(s->at, p->room)) {
+		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
+		return;
+	}
+	byte_at = s->at + (uintptr_t)at;
+	fl_arch_store_byte(byte_at + (uintptr_t)fl_text_shift(byte_at), byte);
+	/* (B) pairs with (A) in late.c */
+	store_release(&s->state, FL_SITE_READY);
+}
+
+/* The next of them from `id` on that lie in one run of pages. */
+static struct run run_of_mute(uint32_t id)
+{
+	struct run r = { .end = id };
+
+	while (r.end < fl_table.n && (!is_to_mute((uint32_t)r.end) ||
+				      join(&r, fl_table.sites[r.end].at,
+					   fl_table.probes[r.end].room)))
+		r.end++;
+	return r;
+}
+
+static void mute_run(uint32_t id, const struct run *r)
+{
+	int err = fl_text_open(r->lo, r->hi, FL_TEXT_PROBES);
+
+	if (!err)			/* all at once: a fault for each takes longer */
+		fl_os_advise((void *)r->lo, r->hi - r->lo, MADV_POPULATE_WRITE);
+	for (; id < r->end; id++)
+		if (is_to_mute(id) && err)
+			fl_table_refuse(id, err, fl_table.sites[id].at);
+		else if (is_to_mute(id))
+			mute_one(id);
+}
+
+static void mute_all(uint32_t from)
+{
+	struct run r;
+
+	for (uint32_t id = from; id < fl_table.n; id = (uint32_t)r.end) {
+		r = run_of_mute(id);
+		if (r.hi)
+			mute_run(id, &r);
+	}
+}
+
+/* ---- a set -------------------------------------------------------------------- */
+
+/* Mute what is to be from `mute` on, then the set. Claims are held until the site has its
+ * old bytes again. Pages that are open already may be made anew: no switch of a single
+ * probe meanwhile. */
+static int arm(struct fl_set *set, uint32_t mute)
 {
 	uint64_t signals;
 	int err;
@@ -205,6 +271,7 @@ static int arm(struct fl_set *set)
 	if (fl_text_is_aliased())
 		fl_switches_hold();
 	fl_claims_lock(&signals);
+	mute_all(mute);
 	open_text(set);
 	if (fl_text_is_aliased())
 		fl_switches_let();
@@ -222,7 +289,7 @@ static void stage_goals(struct fl_set *set, uint32_t from)
 
 	fl_claims_lock(&signals);
 	for (uint32_t id = from; id < fl_table.n; id++) {
-		struct fl_patch *p = &fl_table.probes[id].patch;
+		struct fl_patch *p = &fl_table.patches[id];
 		int to = goal_of(id);
 		int err = to == FL_OLD ? 0 : fl_claim(p, &other);
 
@@ -244,7 +311,7 @@ static void ready_calls(uint32_t from)
 		struct fl_shm_site *s = &fl_table.sites[id];
 		bool is_entry = s->kind == FL_ENTRY, is_wanted = fl_table_wants(id);
 
-		if (!has_to_call(id) || s->state != FL_SITE_FOUND)
+		if (!fl_table.probes[id].by_call || s->state != FL_SITE_FOUND)
 			continue;
 		fl_table.switches[id] = (struct fl_switch){
 			.is_entry = is_entry, .is_wanted = is_wanted,
@@ -266,29 +333,29 @@ static uint32_t count_goals(uint32_t from)
 }
 
 /* There is no memory for the set. */
-static int refuse_all(uint32_t from, int err)
+static void refuse_all(uint32_t from, int err)
 {
 	for (uint32_t id = from; id < fl_table.n; id++)
 		if (goal_of(id) != FL_OLD)
-			fl_table_refuse(id, err, fl_table.probes[id].patch.at);
-	return err;
+			fl_table_refuse(id, err, fl_table.sites[id].at);
 }
 
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
-	struct fl_set set;
+	struct fl_set set = { 0 };
 	int err = fl_set_make(&set, count_goals(from));
 
 	if (err)
-		return refuse_all(from, err);
+		refuse_all(from, err);
 	set.quiet = moment == FL_LOADING;
 	stage_goals(&set, from);
 	ready_calls(from);
-	err = set.n ? arm(&set) : 0;
+	err = arm(&set, from);
 	if (!err)
 		err = note_armed(&set);
 	fl_sample_armed(from);
-	fl_set_free(&set);
+	if (set.changes)
+		fl_set_free(&set);
 	return err;
 }
 
@@ -341,25 +408,25 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
  */
 static bool is_within(uint32_t id, uintptr_t lo, uintptr_t hi)
 {
-	const struct fl_patch *p = &fl_table.probes[id].patch;
+	const struct fl_patch *p = &fl_table.patches[id];
 
 	return fl_table.probes[id].bare && p->at < hi && p->at + p->len > lo;
 }
 
 static void give(struct fl_set *set, uint32_t id)
 {
-	struct fl_probe *p = &fl_table.probes[id];
+	struct fl_patch *p = &fl_table.patches[id];
 
-	p->is_yielded = 1;
+	fl_table.probes[id].is_yielded = 1;
 	fl_table.switches[id].armed = 0;
-	fl_patch_flip(&p->patch, FL_OFF);
-	fl_set_stage(set, &p->patch, FL_OFF, FL_OLD);
+	fl_patch_flip(p, FL_OFF);
+	fl_set_stage(set, p, FL_OFF, FL_OLD);
 }
 
 /* What is wished meanwhile is kept as long as it counts as yielded. */
 static void take_back(struct fl_set *set, uint32_t id)
 {
-	fl_set_stage(set, &fl_table.probes[id].patch, FL_OLD, FL_OFF);
+	fl_set_stage(set, &fl_table.patches[id], FL_OLD, FL_OFF);
 }
 
 /* Those of [lo, hi) that are armed, or not any more. Nobody switches them. */
@@ -384,7 +451,7 @@ static void note_back(const struct fl_set *set, uintptr_t lo, uintptr_t hi)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		const struct fl_patch *p = set->changes[i].patch;
-		uint32_t id = fl_probe_id((const void *)p);
+		uint32_t id = fl_patch_id(p);
 		struct fl_switch *s = &fl_table.switches[id];
 
 		s->at = p->at + (uintptr_t)p->view + p->flip_at;
@@ -440,7 +507,7 @@ static void unyield_locked(uintptr_t lo, uintptr_t hi)
 	if (stage_within(&set, lo, hi, true))
 		return;
 	if (set.n)
-		arm(&set);
+		arm(&set, fl_table.n);
 	note_back(&set, lo, hi);
 	note_overwritten(lo, hi);
 	fl_set_free(&set);
@@ -477,14 +544,16 @@ static void all_off(void (*flip)(uint32_t id, int state))
 {
 	fl_table.closing = true;
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		flip(id, FL_OFF);
+		if (!fl_table.probes[id].is_mute)
+			flip(id, FL_OFF);
 }
 
 /* Nobody stores to them any more. */
 static void disarm_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
+		if (!fl_table.probes[id].is_mute)
+			fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
 }
 
 /* ---- fork -------------------------------------------------------------------------- */
@@ -586,7 +655,7 @@ static void unclaim_all(void)
 
 	fl_claims_lock(&signals);
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		fl_unclaim(&fl_table.probes[id].patch);
+		fl_unclaim(&fl_table.patches[id]);
 	fl_claims_unlock(&signals);
 }
 
@@ -595,7 +664,7 @@ static bool stage_original(struct fl_set *set, uint32_t *id)
 {
 	for (set->n = 0; *id < fl_table.n && set->n < set->room; ++*id)
 		if (fl_table.switches[*id].armed)
-			fl_set_stage(set, &fl_table.probes[*id].patch, FL_OFF, FL_OLD);
+			fl_set_stage(set, &fl_table.patches[*id], FL_OFF, FL_OLD);
 	return set->n != 0;
 }
 

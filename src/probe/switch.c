@@ -121,7 +121,7 @@ static void store(uint32_t id, int state)
 	if (s->armed == FL_ARMED_FLIP)
 		fl_arch_store_byte(s->at, s->byte[state]);
 	else if (s->armed)
-		fl_patch_flip(&fl_table.probes[id].patch, state);
+		fl_patch_flip(&fl_table.patches[id], state);
 }
 
 /* Who wants it otherwise says so first, and stores then. */
@@ -286,15 +286,12 @@ bool fl_probe_is_on(uint32_t id)
 
 /* ---- several ---------------------------------------------------------------------------- */
 
-/* False: nothing is to be stored. What has no glue is off for good. In a fork's child a
- * page that nobody stores to is not copied. */
+/* False: nothing is to be stored. */
 static bool wish(uint32_t id, int state)
 {
 	struct fl_switch *s = &fl_table.switches[id];
 	bool is_on = state == FL_ON;
 
-	if (s->armed && s->byte[FL_ON] == s->byte[FL_OFF])
-		return false;
 	if (s->is_on != is_on &&
 	    (s->armed || fl_table.probes[id].by_call || fl_table.probes[id].is_yielded))
 		store_relaxed(&s->is_on, is_on);

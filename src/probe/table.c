@@ -60,13 +60,14 @@ static int open_table(struct fl_shm *m)
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
 	t->probes = fl_table_map(max * sizeof *t->probes);
+	t->patches = fl_table_map(max * sizeof *t->patches);
 	t->switches = fl_table_map(max * sizeof *t->switches);
 	t->next = fl_table_map(max * sizeof *t->next);
 	t->functions = fl_table_map(max * sizeof *t->functions);
 	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
 	fl_asked = fl_table_map(max * sizeof *fl_asked);
-	if (!t->sites || !t->probes || !t->switches || !t->next || !t->functions || !t->hash ||
-	    fl_known_open() || !fl_asked)
+	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->next ||
+	    !t->functions || !t->hash || fl_known_open() || !fl_asked)
 		return -ENOMEM;
 	fl_places_open();
 	fl_arch_open();
@@ -136,14 +137,13 @@ static void populate(void *from, size_t n)
 	fl_os_advise((void *)lo, (uintptr_t)from + n - lo, MADV_POPULATE_WRITE);
 }
 
-enum { STEP = 512 };			/* probes */
+enum { STEP = 1024 };			/* probes */
 
 static void populate_step(struct fl_table *t)
 {
 	if (t->n % STEP || t->shm->max_sites - t->n < STEP)
 		return;
 	populate(&t->probes[t->n], STEP * sizeof *t->probes);
-	populate(&t->switches[t->n], STEP * sizeof *t->switches);
 	populate(&t->sites[t->n], STEP * sizeof *t->sites);
 	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
 }
@@ -162,7 +162,6 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->by_call = s->is_virtual;
 	if (s->asks)
 		fl_asked[id] = s->function;
-	p->patch.at = s->at;
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];
 	t->next[id] = f->probes;

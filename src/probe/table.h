@@ -9,6 +9,9 @@
  * loaded and whatever has become of them there. So each has rows of its own,
  * sites[], and tells the reader by rows[] of those that it brought. What is
  * another's alone is FL_SITE_OTHERS here: zero, as everything about it.
+ *
+ * Of a large program's calls few are wanted: of those that are not no more than their
+ * rows and struct fl_probe is ever written, the other arrays' pages stay empty.
  */
 #ifndef FL_TABLE_H
 #define FL_TABLE_H
@@ -19,7 +22,6 @@
 #define FL_NO_PROBE UINT32_MAX
 
 struct fl_probe {
-	struct fl_patch patch;		/* constant once state != FOUND */
 	uintptr_t *go;			/* where its glue goes: W any, data */
 	uint32_t function;		/* index into fl_functions */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
@@ -27,7 +29,8 @@ struct fl_probe {
 					 * it has no site, or no glue */
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
-	uint8_t is_planned;		/* `patch` is; W with the table's lock */
+	uint8_t is_planned;		/* what becomes of it is; W with the table's lock */
+	uint8_t is_mute;		/* a call that nobody wants: off for good; the same */
 	uint8_t is_yielded;		/* the program may write there (state.c); the same */
 	uint32_t late;			/* met at a call: the one before, of its list */
 };
@@ -77,6 +80,7 @@ struct fl_table {
 	struct fl_shm_site *sites;	/* as they are in this process */
 	struct fl_shm_site *rows;	/* as the reader sees them; == sites if alone */
 	struct fl_probe *probes;	/* max_sites, sparse; as all below */
+	struct fl_patch *patches;	/* by probe id; constant once state != FOUND */
 	struct fl_switch *switches;	/* by probe id */
 	uint32_t *next;			/* of the same function; FL_NO_PROBE ends */
 	struct fl_function *functions;
@@ -244,6 +248,11 @@ static inline void fl_table_refuse(uint32_t id, int err, uint64_t datum)
 	s->refusal = (int16_t)err;
 	s->datum = datum;
 	s->state = FL_SITE_REFUSED;
+}
+
+static inline uint32_t fl_patch_id(const struct fl_patch *p)
+{
+	return (uint32_t)(p - fl_table.patches);
 }
 
 static inline uint32_t fl_probe_id(const struct fl_probe *p)

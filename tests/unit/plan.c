@@ -99,36 +99,50 @@ static void call_slot_becomes_one_call(void **state)
 			 FLE_UNKNOWN);
 }
 
-/* From old to off one byte changes, or the two of an opcode; there is no on. */
-static void assert_off(int form, const void *old, size_t n, const void *off)
+/* One byte changes, and what stands there then is as long and does as little. */
+static void assert_mute(int form, const void *old, size_t n, const void *off,
+			uint16_t writes)
 {
-	struct fl_plan_in in = { .at = (uintptr_t)text + 16, .form = form, .room = (uint8_t)n };
-	struct fl_patch p;
+	unsigned char code[8];
+	struct fl_insn i;
+	uint8_t byte;
+	int at = fl_arch_mute(form, old, &byte);
 
-	memset(text, 0x90, sizeof text);
-	memcpy(text + 16, old, n);
-	assert_int_equal(fl_arch_plan_off(&p, &in), 0);
-	assert_int_equal(p.len, n);
-	assert_int_equal(p.at, in.at);
-	assert_memory_equal(p.bytes[FL_OLD], old, n);
-	assert_memory_equal(p.bytes[FL_OFF], off, n);
-	assert_memory_equal(p.bytes[FL_ON], off, n);
+	memcpy(code, old, n);
+	assert_in_range(at, 0, 1);
+	code[at] = byte;
+	assert_memory_equal(code, off, n);
+	fl_arch_decode(&i, code, n, 0x1000);
+	if (i.cls == FL_INSN_RET)
+		return;
+	assert_int_equal(i.len, n);
+	assert_int_equal(i.writes & ~writes, 0);
+	assert_true(i.cls == FL_INSN_OTHER || i.cls == FL_INSN_LOAD_ADDRESS);
 }
 
-static void a_call_without_glue_can_be_off(void **state)
+static void a_call_is_off_for_good_by_one_byte(void **state)
 {
-	struct fl_plan_in in = { .at = (uintptr_t)text + 16, .form = FL_FORM_PAD, .room = 5 };
-	struct fl_patch p;
+	static const struct {
+		int form;
+		const char *code;
+	} none[] = {
+		{ FL_FORM_CALL, "\x67\xe9\1\2\3\4" }, { FL_FORM_CALL, "\xa9\1\2\3\4" },
+		{ FL_FORM_CALL_SLOT, "\xff\x25\1\2\3\4" }, { FL_FORM_CALL_SLOT, "\x8d\x15" },
+		{ FL_FORM_JUMP, "\xe8\1\2\3\4" }, { FL_FORM_JUMP_SLOT, "\xff\x15\1\2\3\4" },
+		{ FL_FORM_PAD, "\x0f\x1f\x44\0\0" }, { FL_FORM_SLED, "\xeb\x09" },
+		{ FL_FORM_NONE, "\xe8\1\2\3\4" },
+	};
+	uint8_t byte;
 
 	(void)state;
-	assert_off(FL_FORM_CALL, "\xe8\1\2\3\4", 5, "\xa9\1\2\3\4");
-	assert_off(FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6, "\x67\xa9\1\2\3\4");
-	assert_off(FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, "\x67\xa9\1\2\3\4");
-	assert_off(FL_FORM_JUMP, "\xe9\1\2\3\4", 5, "\xc3\1\2\3\4");
-	assert_off(FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, "\xc3\x25\1\2\3\4");
-	assert_int_equal(fl_arch_plan_off(&p, &in), FLE_UNKNOWN);
-	in.form = FL_FORM_SLED;
-	assert_int_equal(fl_arch_plan_off(&p, &in), FLE_UNKNOWN);
+	assert_mute(FL_FORM_CALL, "\xe8\1\2\3\4", 5, "\xa9\1\2\3\4", 0);
+	assert_mute(FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6, "\x67\xa9\1\2\3\4", 0);
+	assert_mute(FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, "\x8d\x15\1\2\3\4", 1 << 2);
+	assert_mute(FL_FORM_JUMP, "\xe9\1\2\3\4", 5, "\xc3\1\2\3\4", 0);
+	assert_mute(FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, "\xc3\x25\1\2\3\4", 0);
+	for (size_t i = 0; i < ARRAY_LEN(none); i++)
+		assert_int_equal(fl_arch_mute(none[i].form, (const void *)none[i].code, &byte),
+				 FLE_UNKNOWN);
 }
 
 static void tail_jump_flips_to_ret(void **state)
@@ -521,7 +535,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_flips_to_test),
-		cmocka_unit_test(a_call_without_glue_can_be_off),
+		cmocka_unit_test(a_call_is_off_for_good_by_one_byte),
 		cmocka_unit_test(call_slot_becomes_one_call),
 		cmocka_unit_test(tail_jump_flips_to_ret),
 		cmocka_unit_test(pads_become_one_instruction),

@@ -25,16 +25,16 @@
  *	SLED_RET    ret; nop		 ret			jmp glue
  *		    c3 ...		 c3 ........		e9 ........
  *
- * Without a glue (fl_arch_plan_off) the tail of old stays, and on is off:
+ * What nobody will want is off for good (fl_arch_mute), by one byte of the old:
  *
- *	CALL	    e8 ........		 a9 ........		the same
- *	CALL_SLOT   ff 15 ........	 67 a9 ........		the same
- *	JUMP	    e9 ........		 c3 ........		the same
- *	JUMP_SLOT   ff 25 ........	 c3 25 ........		the same
+ *	CALL	    e8 ........		 a9 ........	test $...,%eax
+ *	CALL_SLOT   ff 15 ........	 8d 15 ........	lea slot(%rip),%edx
+ *	JUMP	    e9 ........		 c3 ........	ret
+ *	JUMP_SLOT   ff 25 ........	 c3 25 ........	ret
  *
  * The flags that `test` writes are dead at a call, at a function's entry and
- * at a jump that leaves the function. A tail jump's `ret` returns to where the
- * profiling function would have returned.
+ * at a jump that leaves the function; so is %rdx at a call of two arguments. A tail
+ * jump's `ret` returns to where the profiling function would have returned.
  *
  * A `|` is a start (arch.h): a thread may stand there long after the probe is off,
  * or be due to return there out of the glue. Where a form can choose, its call ends
@@ -261,37 +261,28 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	return err;
 }
 
-/* The operand of the branch becomes one that nobody uses. Each is one instruction, entered
- * at its head alone; so a byte that differs is stored, come who may. */
-int fl_arch_plan_off(struct fl_patch *p, const struct fl_plan_in *in)
+/* What called becomes an instruction that does nothing which is not dead at a call; what
+ * left returns. */
+int fl_arch_mute(enum fl_form form, const unsigned char *code, uint8_t *byte)
 {
-	bool is_slot = in->form == FL_FORM_CALL_SLOT;
-	unsigned char *off = p->bytes[FL_OFF];
+	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
 
-	start_plan(p, in->at);
-	p->len = in->room < FL_ARCH_SITE_MAX ? in->room : FL_ARCH_SITE_MAX;
-	__builtin_memcpy(p->bytes[FL_OLD], (const void *)p->at, p->len);
-	__builtin_memcpy(off, p->bytes[FL_OLD], p->len);
-	switch (in->form) {
+	switch (form) {
 	case FL_FORM_CALL:
-		p->flip_at = off[0] == X86_ADDR32;
-		off[p->flip_at] = X86_TEST_EAX;
-		break;
+		*byte = X86_TEST_EAX;
+		return code[at] == X86_CALL ? at : FLE_UNKNOWN;
 	case FL_FORM_CALL_SLOT:
-		off[0] = X86_ADDR32;
-		off[1] = X86_TEST_EAX;
-		break;
+		*byte = X86_LEA;
+		return code[0] == 0xff && code[1] == X86_SLOT ? 0 : FLE_UNKNOWN;
 	case FL_FORM_JUMP:
+		*byte = X86_RET;
+		return code[0] == X86_JMP ? 0 : FLE_UNKNOWN;
 	case FL_FORM_JUMP_SLOT:
-		off[0] = X86_RET;
-		break;
+		*byte = X86_RET;
+		return code[0] == 0xff && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
 	default:
 		return FLE_UNKNOWN;
 	}
-	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
-	p->starts = 1u << p->head_at;
-	fl_patch_note_flip(p);
-	return is_slot ? check_moves(p) : 0;
 }
 
 static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)
