@@ -8,8 +8,11 @@
 
 bool fl_hist_grow(struct fl_histogram *h, unsigned octave)
 {
-	h->octave[octave] = calloc(FL_HIST_SUB, sizeof(uint64_t));
-	return h->octave[octave];
+	if (!h->octave)
+		h->octave = calloc(FL_HIST_OCTAVES, sizeof(*h->octave));
+	if (h->octave)
+		h->octave[octave] = calloc(FL_HIST_SUB, sizeof(uint64_t));
+	return h->octave && h->octave[octave];
 }
 
 /* Octave o > 0 holds [32 << (o - 1), 64 << (o - 1)) in steps of 1 << (o - 1). */
@@ -49,7 +52,7 @@ uint64_t fl_hist_quantile(const struct fl_histogram *h, double q)
 void fl_hist_each(const struct fl_histogram *h,
 		  void (*each)(void *, uint64_t, uint64_t), void *arg)
 {
-	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
+	for (unsigned o = 0; h->octave && o < FL_HIST_OCTAVES; o++) {
 		for (unsigned s = 0; h->octave[o] && s < FL_HIST_SUB; s++) {
 			if (h->octave[o][s])
 				each(arg, clamp_to_range(h, bucket_middle(o, s)),
@@ -60,15 +63,16 @@ void fl_hist_each(const struct fl_histogram *h,
 
 void fl_hist_free(struct fl_histogram *h)
 {
-	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++)
+	for (unsigned o = 0; h->octave && o < FL_HIST_OCTAVES; o++)
 		free(h->octave[o]);
+	free(h->octave);
 	*h = (struct fl_histogram){ 0 };
 }
 
 bool fl_hist_merge(struct fl_histogram *h, const struct fl_histogram *from)
 {
-	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
-		if (from->octave[o] && !h->octave[o] && !fl_hist_grow(h, o))
+	for (unsigned o = 0; from->octave && o < FL_HIST_OCTAVES; o++) {
+		if (from->octave[o] && (!h->octave || !h->octave[o]) && !fl_hist_grow(h, o))
 			return false;
 		for (unsigned s = 0; from->octave[o] && s < FL_HIST_SUB; s++)
 			h->octave[o][s] += from->octave[o][s];

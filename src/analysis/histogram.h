@@ -18,7 +18,8 @@
 /* INVARIANT  n = sum of all buckets; min <= max when n > 0. */
 struct fl_histogram {
 	uint64_t n, min, max;
-	uint64_t *octave[FL_HIST_OCTAVES];	/* FL_HIST_SUB counts or NULL */
+	uint64_t **octave;		/* FL_HIST_OCTAVES, of FL_HIST_SUB counts or NULL; or
+				 * NULL: most functions are never called */
 };
 
 static inline unsigned fl_hist_octave(uint64_t v)
@@ -39,7 +40,7 @@ static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v)
 {
 	unsigned o = fl_hist_octave(v);
 
-	if (!h->octave[o] && !fl_hist_grow(h, o))
+	if ((!h->octave || !h->octave[o]) && !fl_hist_grow(h, o))
 		return false;
 	h->octave[o][fl_hist_sub(v, o)]++;
 	if (!h->n++ || v < h->min)

@@ -43,8 +43,9 @@
 #define MOST_CALLS 1e18
 #define CHUNK 64			/* windows whose sums are divided */
 
-/* Of a function of the roster. */
+/* Of a function that was called. */
 struct side {
+	uint32_t function;		/* of the roster */
 	double calls;			/* so far, some of them estimated ... */
 	uint64_t counted;		/* ... from so many */
 	uint64_t fresh;			/* counted in windows, not in `calls` yet ... */
@@ -69,13 +70,17 @@ struct fl_budget {
 	struct fl_afford afford;
 	struct count *counted;		/* index: probe */
 	uint32_t max_sites;
-	struct side *sides;		/* index: function, as all of these */
+	uint32_t *called;		/* index: function of the roster; 0: never, ... */
+	struct side *sides;		/* ... else where it is in these, + 1 */
 	struct fl_afford_function *functions;
 	uint32_t *order;
 	uint32_t n, room;
 	struct moment windows, look;	/* when windows, and all else, were looked at last */
 	double scale;			/* what a call in a window stands for, of late */
-	uint32_t wish, n_wished;	/* sites that were wished for */
+	uint32_t *entries;		/* probes that are wanted there */
+	uint32_t n_entries, room_entries;
+	uint32_t n_taken;		/* sites that they are of */
+	uint32_t wish, n_wished;	/* entries that were wished for */
 	bool is_heeded, is_off;		/* off: no memory */
 	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then? */
 	uint64_t heeded;		/* by all processes, summed up, then */
@@ -160,25 +165,63 @@ static struct moment look_now(const struct fl_budget *b)
 
 static int grow(struct fl_budget *b)
 {
-	uint32_t n = b->s->roster.n, room = n + n / 2 + 64;
+	uint32_t n = b->s->roster.n, room = n + n / 2 + 64, *called;
 	void *sides, *functions, *order;
 
-	if (n > b->room) {
-		sides = realloc(b->sides, room * sizeof(*b->sides));
-		b->sides = sides ? sides : b->sides;
-		functions = realloc(b->functions, room * sizeof(*b->functions));
-		b->functions = functions ? functions : b->functions;
-		order = realloc(b->order, room * sizeof(*b->order));
-		b->order = order ? order : b->order;
-		if (!sides || !functions || !order)
-			return -ENOMEM;
-		b->room = room;
-	}
-	for (; b->n < n; b->n++) {
-		b->sides[b->n] = (struct side){ 0 };
-		b->functions[b->n] = (struct fl_afford_function){ 0 };
-	}
+	if (n <= b->room)
+		return 0;
+	sides = realloc(b->sides, room * sizeof(*b->sides));
+	b->sides = sides ? sides : b->sides;
+	functions = realloc(b->functions, room * sizeof(*b->functions));
+	b->functions = functions ? functions : b->functions;
+	order = realloc(b->order, room * sizeof(*b->order));
+	b->order = order ? order : b->order;
+	called = realloc(b->called, room * sizeof(*called));
+	b->called = called ? called : b->called;
+	if (!sides || !functions || !order || !called)
+		return -ENOMEM;
+	memset(called + b->room, 0, (room - b->room) * sizeof(*called));
+	b->room = room;
 	return 0;
+}
+
+/* What there is to count. */
+static int take_entries(struct fl_budget *b)
+{
+	const struct fl_session *s = b->s;
+
+	if (s->n_selected > b->room_entries) {
+		uint32_t room = s->n_selected + s->n_selected / 2;
+		uint32_t *grown = realloc(b->entries, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		b->entries = grown;
+		b->room_entries = room;
+	}
+	for (; b->n_taken < s->n_selected && b->n_taken < b->max_sites; b->n_taken++)
+		if (s->roster.sites[b->n_taken].wanted &&
+		    s->roster.sites[b->n_taken].kind == FL_ENTRY)
+			b->entries[b->n_entries++] = b->n_taken;
+	return 0;
+}
+
+/* Of a function of the roster: where it is, made at its first call. */
+static uint32_t index_of(struct fl_budget *b, uint32_t function)
+{
+	if (!b->called[function]) {
+		b->sides[b->n] = (struct side){ .function = function };
+		b->functions[b->n] = (struct fl_afford_function){ 0 };
+		b->called[function] = ++b->n;
+	}
+	return b->called[function] - 1;
+}
+
+static bool is_seldom(const struct fl_budget *b, uint32_t probe)
+{
+	uint32_t called = b->called[b->s->roster.function_of[probe]];
+
+	return called && b->functions[called - 1].seldom;
 }
 
 static uint64_t take_out(uint64_t *what)
@@ -189,15 +232,16 @@ static uint64_t take_out(uint64_t *what)
 /* By probe as it was told, by function as it is asked for. */
 static void gather(struct fl_budget *b)
 {
-	const struct fl_roster *r = &b->s->roster;
+	const struct fl_session *s = b->s;
 
-	for (uint32_t i = 0; i < r->n_sites && i < b->max_sites; i++) {
+	for (uint32_t k = 0; k < b->n_entries; k++) {
+		uint32_t i = b->entries[k], f;
 		uint64_t all = take_out(&b->counted[i].all);
 		uint64_t windows = take_out(&b->counted[i].windows);
-		uint32_t f = r->function_of[i];
 
-		if (!(all + windows) || r->sites[i].kind != FL_ENTRY)
+		if (!(all + windows))
 			continue;
+		f = index_of(b, s->roster.function_of[i]);
 		b->sides[f].fresh += windows;
 		b->sides[f].calls += (double)all;
 		b->sides[f].counted += all;
@@ -295,15 +339,10 @@ static void wish(struct fl_budget *b)
 {
 	struct fl_session *s = b->s;
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		const struct fl_shm_site *site = &s->roster.sites[i];
-
-		if (site->wanted && site->kind == FL_ENTRY)
-			store_relaxed(&s->sites[i].wanted,
-				      b->functions[s->roster.function_of[i]].seldom ?
-				      FL_SELDOM : FL_WANTED);
-	}
-	b->n_wished = s->n_selected;
+	for (uint32_t k = 0; k < b->n_entries; k++)
+		store_relaxed(&s->sites[b->entries[k]].wanted,
+			      is_seldom(b, b->entries[k]) ? FL_SELDOM : FL_WANTED);
+	b->n_wished = b->n_entries;
 	b->is_heeded = false;
 	/* (A) pairs with (C) in probe/sample.c */
 	store_release(&s->shm->seldom.wish, ++b->wish);
@@ -320,12 +359,11 @@ static void add_unseen(struct fl_budget *b, uint32_t f, double ns)
 
 static void mark_sites(struct fl_budget *b)
 {
-	const struct fl_roster *r = &b->s->roster;
-
-	for (uint32_t i = 0; i < b->n_wished; i++) {
+	for (uint32_t k = 0; k < b->n_wished; k++) {
+		uint32_t i = b->entries[k];
 		uint64_t *since = &b->counted[i].since;
 
-		if (!b->functions[r->function_of[i]].seldom)
+		if (!is_seldom(b, i))
 			store_relaxed(since, 0);
 		else if (!*since)
 			store_relaxed(since, b->wish);
@@ -458,7 +496,7 @@ void fl_budget_turn(struct fl_session *s)
 		begin(b);
 	if (!is_counted(b))
 		return;
-	b->is_off = grow(b) != 0;
+	b->is_off = grow(b) || take_entries(b);
 	if (b->is_off)
 		return;
 	if (b->is_asked_heeded && !b->is_heeded)
@@ -470,7 +508,7 @@ void fl_budget_turn(struct fl_session *s)
 	estimate(b, &now, false);
 	if (!b->is_heeded)
 		return;
-	if (decide(b, &now) || (b->afford.window_us && b->n_wished != s->n_selected)) {
+	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries)) {
 		estimate(b, &now, true);
 		wish(b);
 	}
@@ -519,6 +557,8 @@ int fl_budget_end(struct fl_session *s)
 	struct moment now;
 	int err = b ? grow(b) : 0;
 
+	if (b && !err)
+		err = take_entries(b);
 	if (!b || err)
 		return err;
 	look_whether_heeded(b);
@@ -530,7 +570,8 @@ int fl_budget_end(struct fl_session *s)
 			add_unseen(b, f, (double)s->gone_ns -
 					 (double)load_relaxed(&s->shm->seldom.closed_ns));
 		if (b->sides[f].counted)
-			err = fl_run_estimate(s->run, f, (uint64_t)(b->sides[f].calls + 0.5),
+			err = fl_run_estimate(s->run, b->sides[f].function,
+					      (uint64_t)(b->sides[f].calls + 0.5),
 					      b->sides[f].counted);
 	}
 	return err;
@@ -545,5 +586,7 @@ void fl_budget_close(struct fl_budget *b)
 	free(b->sides);
 	free(b->functions);
 	free(b->order);
+	free(b->called);
+	free(b->entries);
 	free(b);
 }

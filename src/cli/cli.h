@@ -121,11 +121,15 @@ int fl_selection_ready(struct fl_selection *);
 struct fl_candidate {
 	const char *path;		/* of the module that the site is in */
 	const char *home;		/* of the one that the function is in */
-	const char *names[4];		/* NULL: as many as there are */
+	const char *names[4];		/* NULL: as many as there are; the linker's first */
 	uint64_t function, site;	/* ELF addresses */
 };
 /* Is it wanted? Notes which patterns matched something. */
 bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
+/* May a function with this mangled name have another one that is wanted, or not? */
+bool fl_selection_may_take(const struct fl_selection *, const char *linkage);
+/* Does a pattern name single sites? */
+bool fl_selection_names_sites(const struct fl_selection *);
 /* The next pattern from *at on that has matched nothing, or NULL. `module_len`
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
@@ -148,14 +152,14 @@ struct fl_roster {
 	struct fl_shm_site *sites;	/* index: probe id; copies */
 	uint32_t max_sites, max_modules;
 	struct fl_shm_module *modules;	/* index: module; stay where they are */
+	uint64_t *path_hashes;		/* index: module */
 	uint32_t n_modules;
 	char **real;			/* their files without links, as far as asked for */
 	uint32_t n_real;
 	uint32_t n_extra;		/* the last rows are files that only samples met */
 	struct fl_symbols *symbols;
 	struct fl_function *functions;	/* index: function */
-	char **plain;			/* without parameters; NULL: same as name */
-	char **simple;			/* without template arguments, too; the same */
+	char **plain, **simple;		/* see fl_roster_plain(), fl_roster_simple() */
 	uint32_t n, room;
 	uint32_t *buckets;		/* hash of (path, address): index + 1 */
 	uint32_t n_buckets;
@@ -172,7 +176,14 @@ int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *
 const char *fl_roster_path(struct fl_roster *, const char *path);
 /* Module `i`; one without a path for what is in none. */
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
-/* Look up the source lines of those functions that `of` marks. */
+/* What people call it, made when it is first asked for: by any thread. plain: without
+ * parameters, simple: without template arguments, too; NULL: the same, and not by any. */
+const char *fl_roster_name(const struct fl_roster *, uint32_t function);
+const char *fl_roster_plain(const struct fl_roster *, uint32_t function);
+const char *fl_roster_simple(const struct fl_roster *, uint32_t function);
+/* Make the names of those functions that `of` marks, and look up the source lines of those
+ * that it marks so. */
+enum { FL_ROSTER_NAME = 1, FL_ROSTER_LINES = 2 };
 void fl_roster_lines(struct fl_roster *, const unsigned char *of);
 void fl_roster_close(struct fl_roster *);
 
@@ -265,6 +276,8 @@ struct fl_session {
 	const struct fl_glue_range *glue;	/* the region's; max_glue */
 	uint32_t max_glue;
 	unsigned char *selected;	/* index: probe id */
+	unsigned char *answers;		/* index: function; of the selection, or not asked */
+	uint32_t n_answers;
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */
 	bool begun;			/* it was let go with probes to switch on */

@@ -39,44 +39,85 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 	return kind != FL_CALLSITE;
 }
 
-static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
+static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
+{
+	const char *plain = fl_roster_plain(&s->roster, f);
+	const char *simple = fl_roster_simple(&s->roster, f);
+	size_t n = 1;
+
+	c->names[n++] = fl_roster_name(&s->roster, f);
+	if (plain)
+		c->names[n++] = plain;
+	if (simple)
+		c->names[n++] = simple;
+}
+
+static bool ask_selection(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
 {
 	const struct fl_shm_module *m = fl_roster_module(&s->roster, site->module);
-	uint32_t f = s->roster.function_of[i];
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
 				  .home = fl_roster_module(&s->roster, site->owner)->path,
 				  .function = s->roster.functions[f].at };
-	size_t n = 0;
 
-	if (!is_kind_needed(s, site->kind))
-		return false;
-	c.names[n++] = s->roster.functions[f].name;
-	if (strcmp(s->roster.functions[f].linkage, s->roster.functions[f].name))
-		c.names[n++] = s->roster.functions[f].linkage;
-	if (s->roster.plain[f])
-		c.names[n++] = s->roster.plain[f];
-	if (s->roster.simple[f])
-		c.names[n++] = s->roster.simple[f];
-	if (!fl_selection_wants(s->o->selection, &c))
+	c.names[0] = s->roster.functions[f].linkage;
+	if (!fl_symbols_is_plain(c.names[0]) &&
+	    fl_selection_may_take(s->o->selection, c.names[0]))
+		add_names(s, f, &c);
+	return fl_selection_wants(s->o->selection, &c);
+}
+
+enum { UNASKED, UNWANTED, WANTED };
+
+/* A function's sites have one answer, but where a pattern names a site; and where it is
+ * inlined in another module. */
+static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
+{
+	if (site->owner != site->module || fl_selection_names_sites(s->o->selection))
+		return ask_selection(s, f, site);
+	if (s->answers[f] == UNASKED)
+		s->answers[f] = ask_selection(s, f, site) ? WANTED : UNWANTED;
+	return s->answers[f] == WANTED;
+}
+
+static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
+{
+	if (!is_kind_needed(s, site->kind) ||
+	    !is_selected(s, s->roster.function_of[i], site))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);
 	return !is_entry_only(s, site);
 }
 
+/* Room for all sites and functions that the roster has. */
+static int make_room(struct fl_session *s)
+{
+	const struct fl_roster *r = &s->roster;
+	unsigned char *selected = realloc(s->selected, r->n_sites + 1), *answers;
+
+	s->selected = selected ? selected : s->selected;
+	answers = realloc(s->answers, r->n + 1);
+	s->answers = answers ? answers : s->answers;
+	if (!selected || !answers)
+		return -ENOMEM;
+	memset(answers + s->n_answers, UNASKED, r->n - s->n_answers);
+	s->n_answers = r->n;
+	return 0;
+}
+
 static int select_sites(struct fl_session *s)
 {
 	int err = fl_roster_extend(&s->roster);
-	unsigned char *selected = err ? NULL : realloc(s->selected, s->roster.n_sites + 1);
 
-	if (!selected)
-		return -ENOMEM;
-	s->selected = selected;
+	if (!err)
+		err = make_room(s);
+	if (err)
+		return err;
 	for (; s->n_selected < s->roster.n_sites; s->n_selected++) {
 		uint32_t i = s->n_selected;
 		struct fl_shm_site *site = &s->roster.sites[i];
 
-		selected[i] = is_wanted(s, i, site);
-		site->wanted = selected[i] && !site->refusal;
+		s->selected[i] = is_wanted(s, i, site);
+		site->wanted = s->selected[i] && !site->refusal;
 		store_relaxed(&s->sites[i].wanted, site->wanted);
 	}
 	s->view.sites = s->roster.sites;
@@ -112,7 +153,8 @@ static const char **names_in(const struct fl_session *s, const char *glob, size_
 		const char *path = fl_roster_module(r, r->functions[i].module)->path;
 
 		if (!len || fl_glob(glob, len, fl_base_name(path)))
-			names[(*n)++] = r->simple[i] ? r->simple[i] : r->functions[i].name;
+			names[(*n)++] = fl_roster_simple(r, i) ? fl_roster_simple(r, i) :
+					fl_roster_name(r, i);
 	}
 	return names;
 }
@@ -321,6 +363,8 @@ bool fl_dialogue_answer(struct fl_session *s)
 		answer = FL_PHASE_QUIT;
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
+	if (!s->asked && s->o->dir && answer == FL_PHASE_GO)
+		fl_symbols_ahead(s->roster.symbols, s->launch.program);
 	s->asked = true;
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();

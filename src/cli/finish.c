@@ -158,12 +158,14 @@ struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 	return site;
 }
 
+/* Those that are kept. */
 static struct fl_shm_site *copy_sites(const struct fl_session *s)
 {
 	struct fl_shm_site *sites = malloc((s->n_selected + 1) * sizeof(*sites));
 
 	for (uint32_t i = 0; sites && i < s->n_selected; i++)
-		sites[i] = fl_session_site(s, i);
+		if (s->trace || s->selected[i])
+			sites[i] = fl_session_site(s, i);
 	return sites;
 }
 
@@ -197,9 +199,9 @@ static unsigned char *mark_functions(const struct fl_session *s)
 	return marks;
 }
 
-/* The lines of functions that have both: for others the files with lines, which are as
- * large as all else, need not be read. Beside what is written meanwhile; nobody else
- * asks for a symbol then. */
+/* The names of what is kept, and the lines of functions that have both: for others the
+ * files with lines, which are as large as all else, need not be read. Beside what is
+ * written meanwhile. */
 struct lines {
 	struct fl_session *s;
 	unsigned char *marks;
@@ -212,7 +214,9 @@ static void *look_up_lines(void *arg)
 	struct lines *l = arg;
 
 	for (uint32_t f = 0; f < l->s->roster.n; f++)
-		l->marks[f] = l->marks[f] == (IN_RESULT | PROBED);
+		if (l->marks[f] || l->s->trace)
+			l->marks[f] = FL_ROSTER_NAME | (l->marks[f] == (IN_RESULT | PROBED) ?
+							FL_ROSTER_LINES : 0);
 	fl_roster_lines(&l->s->roster, l->marks);
 	return NULL;
 }

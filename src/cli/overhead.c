@@ -21,7 +21,7 @@
 #include "probe/probe.h"
 
 enum {
-	ROUNDS = 64,
+	ROUNDS = 16,
 	PAIRS = 300,			/* a round: less than a chunk, so nobody waits */
 	LITTLE = 10, MORE = 100		/* steps of work */
 };
@@ -34,7 +34,7 @@ struct trial {
 	struct fl_near near;
 	void (*entry)(void), (*exit)(void);
 	uint32_t inside[ROUNDS * PAIRS], n_inside;
-	uint32_t pair[ROUNDS], work[ROUNDS];
+	uint32_t bare[ROUNDS], full[ROUNDS], work[ROUNDS];	/* of all pairs of a round */
 	uint64_t begun;			/* of the call whose entry was fed last */
 };
 
@@ -97,7 +97,7 @@ static inline uint64_t work(uint64_t x, int steps)
 	return x;
 }
 
-__attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (*exit)(void),
+__attribute__((noinline)) static uint32_t time_pairs(void (*entry)(void), void (*exit)(void),
 						     int steps)
 {
 	void (*volatile call_entry)(void) = entry;
@@ -110,7 +110,7 @@ __attribute__((noinline)) static uint64_t time_pairs(void (*entry)(void), void (
 		call_exit();
 	}
 	__asm__ volatile("" : : "r"(x));
-	return fl_arch_ticks() - from;
+	return (uint32_t)(fl_arch_ticks() - from);
 }
 
 /* What the work takes alone. */
@@ -121,7 +121,7 @@ __attribute__((noinline)) static uint32_t time_work(int steps)
 	for (int i = 0; i < PAIRS; i++)
 		x = work(x, steps);
 	__asm__ volatile("" : : "r"(x));
-	return (uint32_t)((fl_arch_ticks() - from) / PAIRS);
+	return (uint32_t)(fl_arch_ticks() - from);
 }
 
 static int compare(const void *x, const void *y)
@@ -143,19 +143,19 @@ static uint32_t tenth(uint32_t *v, size_t n)
 static struct fl_overhead measure_beside(struct trial *t, int steps)
 {
 	struct fl_overhead o;
-	uint32_t work_ticks;
+	uint32_t work_ticks, bare, full;
 
 	t->n_inside = 0;
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t bare = time_pairs(nothing, nothing, steps);
-		uint64_t full = time_pairs(t->entry, t->exit, steps);
-
+		t->bare[i] = time_pairs(nothing, nothing, steps);
+		t->full[i] = time_pairs(t->entry, t->exit, steps);
 		t->work[i] = time_work(steps);
-		t->pair[i] = (uint32_t)((full > bare ? full - bare : 0) / PAIRS);
 		fl_reader_poll(t->reader, false);
 	}
-	o.pair = tenth(t->pair, ROUNDS);
-	work_ticks = tenth(t->work, ROUNDS);
+	bare = tenth(t->bare, ROUNDS);
+	full = tenth(t->full, ROUNDS);
+	work_ticks = tenth(t->work, ROUNDS) / PAIRS;
+	o.pair = full > bare ? (full - bare) / PAIRS : 0;
 	o.inside = tenth(t->inside, t->n_inside);
 	o.inside = o.inside > work_ticks ? o.inside - work_ticks : 0;
 	o.inside = o.inside < o.pair ? o.inside : o.pair;

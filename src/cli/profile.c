@@ -119,24 +119,41 @@ static int grow(struct profile *p)
 	return 0;
 }
 
-/* What stood in the program, and how much in flick's own code. Without --follow children
- * are not recorded, and their time is not the target's. */
+/* Without --follow children are not recorded, and their time is not the target's. */
+static bool is_targets(const struct profile *p, const struct fl_pc *pc)
+{
+	return p->s->o->follow || pc->pid == p->s->pid;
+}
+
+/* How many there are, and how many of them in flick's own code. */
+static int count(struct profile *p)
+{
+	size_t n;
+	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
+	int err = fl_own_look(&p->own, p->s);
+
+	find_work(p);
+	for (size_t i = 0; !err && i < n; i++) {
+		if (!is_targets(p, &pcs[i]))
+			continue;
+		p->all += pcs[i].n;
+		if (!fl_own_has(&p->own, p->s, &pcs[i]))
+			continue;
+		p->n_own += pcs[i].n;
+		p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
+	}
+	return err;
+}
+
+/* What stood in the program. */
 static size_t take_places(struct profile *p, const struct fl_pc *pcs, size_t n,
 			  struct fl_place *places)
 {
 	size_t n_places = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!p->s->o->follow && pcs[i].pid != p->s->pid)
-			continue;
-		p->all += pcs[i].n;
-		if (fl_own_has(&p->own, p->s, &pcs[i])) {
-			p->n_own += pcs[i].n;
-			p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
-		} else {
+	for (size_t i = 0; i < n; i++)
+		if (is_targets(p, &pcs[i]) && !fl_own_has(&p->own, p->s, &pcs[i]))
 			places[n_places++] = find_place(p, &pcs[i]);
-		}
-	}
 	if (p->file.is_open)
 		fl_obj_close(&p->file.obj);
 	return n_places;
@@ -163,18 +180,16 @@ static int add_up(struct profile *p, struct fl_place *places, size_t n)
 	return err;
 }
 
-static int gather(struct profile *p, bool by_function)
+/* By function. */
+static int gather(struct profile *p)
 {
 	size_t n;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	struct fl_place *places = malloc((n + 1) * sizeof(*places));
-	int err = places ? fl_own_look(&p->own, p->s) : -ENOMEM;
+	int err = -ENOMEM;
 
-	find_work(p);
-	if (!err)
-		n = take_places(p, pcs, n, places);
-	if (!err && by_function)
-		err = add_up(p, places, n);
+	if (places)
+		err = add_up(p, places, take_places(p, pcs, n, places));
 	free(places);
 	return err;
 }
@@ -296,9 +311,11 @@ int fl_profile_fill(struct fl_session *s)
 	int err = 0;
 
 	if (s->sampler)
-		err = gather(&p, latency != NULL);
+		err = count(&p);
 	s->self_is_cpu = !err && s->sampler && latency && is_wanted(s, &p);
 	if (s->self_is_cpu)
+		err = gather(&p);
+	if (s->self_is_cpu && !err)
 		err = fill(latency, &p);
 	s->pc_samples = p.all;
 	s->pc_own = p.n_own;

@@ -18,9 +18,10 @@ int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 		.shm = shm, .live = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
 		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
 		.modules = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->modules)),
+		.path_hashes = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->path_hashes)),
 	};
 	r->real = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->real));
-	return r->modules && r->real ? fl_symbols_open(&r->symbols) : -ENOMEM;
+	return r->modules && r->path_hashes && r->real ? fl_symbols_open(&r->symbols) : -ENOMEM;
 }
 
 const struct fl_shm_module *fl_roster_module(const struct fl_roster *r, uint32_t i)
@@ -40,6 +41,16 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 	return n < max ? n : max;
 }
 
+/* None, of no path. */
+static void hash_path(struct fl_roster *r, uint32_t module)
+{
+	uint64_t h = 0;
+
+	for (const char *c = r->modules[module].path; *c; c++)
+		h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
+	r->path_hashes[module] = h;
+}
+
 /* A row does not change once the target has asked with it. */
 static void take_modules(struct fl_roster *r)
 {
@@ -50,15 +61,15 @@ static void take_modules(struct fl_roster *r)
 
 		*m = r->rows[r->n_modules];
 		m->path[sizeof(m->path) - 1] = '\0';
+		hash_path(r, r->n_modules);
 	}
 }
 
-static uint32_t hash_of(const char *path, uint64_t at)
+static uint32_t hash_of(const struct fl_roster *r, uint32_t module, uint64_t at)
 {
 	uint64_t h = at * 0x9e3779b97f4a7c15ull;
 
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * 0x100000001b3ull;
+	h ^= module < r->n_modules ? r->path_hashes[module] : 0;
 	return (uint32_t)(h ^ h >> 32);
 }
 
@@ -95,7 +106,7 @@ static int grow(struct fl_roster *r)
 	r->n_buckets = room * 2;
 	r->room = room;
 	for (uint32_t i = 0; i < r->n; i++)
-		put_bucket(r, hash_of(path_of(r, i), functions[i].at), i);
+		put_bucket(r, hash_of(r, functions[i].module, functions[i].at), i);
 	return 0;
 }
 
@@ -111,21 +122,47 @@ static struct fl_function describe(struct fl_roster *r, const char *path,
 				   uint16_t module, uint64_t at)
 {
 	struct fl_function f = { .module = module, .at = at };
+
+	f.linkage = fl_symbols_linkage(r->symbols, path, at);
+	if (!f.linkage)
+		f.linkage = name_by_address(path, at);
+	if (fl_symbols_is_plain(f.linkage))
+		f.name = f.linkage;
+	return f;
+}
+
+/* To make them all takes longer than many programs run. */
+const char *fl_roster_name(const struct fl_roster *r, uint32_t function)
+{
+	struct fl_function *f = &r->functions[function];
 	struct fl_symbol symbol;
 
-	if (fl_symbols_find(r->symbols, path, at, &symbol)) {
-		f.name = symbol.name;
-		f.linkage = symbol.linkage;
-	} else {
-		f.name = f.linkage = name_by_address(path, at);
-	}
-	return f;
+	if (!load_relaxed(&f->name))
+		store_relaxed(&f->name, fl_symbols_find(r->symbols, path_of(r, function), f->at,
+							&symbol) ? symbol.name : f->linkage);
+	return f->name;
+}
+
+const char *fl_roster_plain(const struct fl_roster *r, uint32_t function)
+{
+	const char *linkage = r->functions[function].linkage;
+
+	if (!r->plain[function] && !fl_symbols_is_plain(linkage))
+		r->plain[function] = fl_symbols_plain(linkage);
+	return r->plain[function];
+}
+
+const char *fl_roster_simple(const struct fl_roster *r, uint32_t function)
+{
+	if (!r->simple[function] && fl_roster_plain(r, function))
+		r->simple[function] = fl_name_simple(fl_roster_name(r, function));
+	return r->simple[function];
 }
 
 static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t *index)
 {
 	const char *path = fl_roster_module(r, module)->path;
-	uint32_t hash = hash_of(path, at), bucket;
+	uint32_t hash = hash_of(r, module, at), bucket;
 
 	for (uint32_t h = hash; r->n_buckets &&
 	     (bucket = r->buckets[h & (r->n_buckets - 1)]); h++) {
@@ -138,8 +175,7 @@ static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t 
 	if (r->n == r->room && grow(r))
 		return -ENOMEM;
 	r->functions[r->n] = describe(r, path, module, at);
-	r->plain[r->n] = fl_symbols_plain(r->functions[r->n].linkage);
-	r->simple[r->n] = r->plain[r->n] ? fl_name_simple(r->functions[r->n].name) : NULL;
+	r->plain[r->n] = r->simple[r->n] = NULL;
 	put_bucket(r, hash, r->n);
 	*index = r->n++;
 	return 0;
@@ -236,6 +272,7 @@ static uint16_t module_of(struct fl_roster *r, const char *path)
 	if (i < r->n_modules || r->n_extra == MAX_EXTRA - 1)
 		return (uint16_t)(i < r->n_modules ? i : i - 1);
 	snprintf(r->modules[i].path, sizeof(r->modules[i].path), "%s", path);
+	hash_path(r, i);
 	r->n_modules++;
 	r->n_extra++;
 	return (uint16_t)i;
@@ -271,6 +308,8 @@ void fl_roster_lines(struct fl_roster *r, const unsigned char *of)
 		struct fl_function *f = &r->functions[i];
 
 		if (of[i])
+			fl_roster_name(r, i);
+		if (of[i] & FL_ROSTER_LINES)
 			f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
 	}
 }
@@ -291,6 +330,7 @@ void fl_roster_close(struct fl_roster *r)
 		free(r->real[i]);
 	free(r->real);
 	free(r->modules);
+	free(r->path_hashes);
 	fl_symbols_close(r->symbols);
 	*r = (struct fl_roster){ 0 };
 }

@@ -5,6 +5,7 @@
  * everything is on before the first pattern. What a pattern means is known once
  * --match is, which may stand behind it: until then it is only kept.
  */
+#include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,40 @@ static bool takes_name(const struct fl_selection *s, const struct pattern *p,
 	return takes || is_name_itself(p, path, name);
 }
 
+/* A word is in the mangled name of whatever is called so: only what has signs, or is a
+ * part, may be made up. */
+static bool is_word(const char *text)
+{
+	for (; *text; text++)
+		if (!isalnum((unsigned char)*text) && *text != '_')
+			return false;
+	return true;
+}
+
+bool fl_selection_may_take(const struct fl_selection *s, const char *linkage)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *text = s->patterns[i].glob.function;
+
+		if (s->by == FL_BY_REGEX || (text && (!is_word(text) || strstr(linkage, text))))
+			return true;
+	}
+	return false;
+}
+
+static bool names_site(const struct fl_selection *s, const struct pattern *p)
+{
+	return s->by == FL_BY_GLOB && !p->glob.function;
+}
+
+bool fl_selection_names_sites(const struct fl_selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (names_site(s, &s->patterns[i]))
+			return true;
+	return false;
+}
+
 /* A library's function that is inlined in a program is of both. */
 static bool takes(const struct fl_selection *s, const struct pattern *p,
 		  const struct fl_candidate *c)
@@ -134,8 +169,7 @@ static bool takes(const struct fl_selection *s, const struct pattern *p,
 		    (c->path != c->home && p->glob.function &&
 		     takes_name(s, p, c->path, c->names[i], c->function)))
 			return true;
-	return s->by == FL_BY_GLOB && !p->glob.function &&
-	       fl_pattern_takes(&p->glob, c->path, "", c->site);
+	return names_site(s, p) && fl_pattern_takes(&p->glob, c->path, "", c->site);
 }
 
 static bool is_on_at_first(const struct fl_selection *s)

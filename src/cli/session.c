@@ -46,10 +46,17 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
+/* Who waits for events looks whether the target has ended. */
+static void on_child(int sig)
+{
+	(void)sig;
+}
+
 static void catch_signals(void)
 {
 	struct sigaction act = { .sa_sigaction = on_signal,
 				 .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_RESTART };
 	struct sigaction old;
 
 	for (size_t i = 0; i < ARRAY_LEN(forwarded); i++) {
@@ -57,6 +64,9 @@ static void catch_signals(void)
 		if (old.sa_handler != SIG_IGN)	/* nohup */
 			sigaction(forwarded[i], &act, NULL);
 	}
+	sigaction(SIGCHLD, NULL, &old);
+	if (old.sa_handler != SIG_IGN)
+		sigaction(SIGCHLD, &child, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -163,7 +173,7 @@ static const char *name_of(const void *owner, uint32_t function)
 {
 	const struct fl_session *s = owner;
 
-	return function < s->roster.n ? s->roster.functions[function].name : NULL;
+	return function < s->roster.n ? fl_roster_name(&s->roster, function) : NULL;
 }
 
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uint64_t at)
@@ -335,10 +345,8 @@ static void add_up(struct fl_session *s)
 	a.processes = processes < FL_MAX_PROCESSES ? processes : FL_MAX_PROCESSES;
 	add_up_events(s, &a);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		bool refused = load_relaxed(&s->sites[i].refusal) != 0;
-
-		a.active += s->selected[i] && !refused;
-		a.refused += s->selected[i] && refused;
+		if (s->selected[i])
+			load_relaxed(&s->sites[i].refusal) ? a.refused++ : a.active++;
 	}
 	s->account = a;
 }
@@ -580,7 +588,7 @@ struct fl_names *fl_session_names(const struct fl_session *s)
 	struct fl_names *names = NULL;
 
 	for (uint32_t i = 0; full && i < r->n; i++) {
-		full[i] = r->functions[i].name;
+		full[i] = fl_roster_name(r, i);
 		linkage[i] = r->functions[i].linkage;
 	}
 	if (full)
@@ -700,6 +708,7 @@ void fl_session_close(struct fl_session *s)
 	fl_budget_close(s->budget);
 	drop_code(s);
 	free(s->selected);
+	free(s->answers);
 	fl_roster_close(&s->roster);
 	if (s->reader)
 		fl_reader_close(s->reader);

@@ -205,7 +205,7 @@ static void tell_costly(const struct fl_session *s)
 
 	for (size_t i = 0; i < n && at < sizeof(names); i++)
 		at += (size_t)snprintf(names + at, sizeof(names) - at, " -U '%s'",
-				       s->roster.functions[most[i]].name);
+				       fl_roster_name(&s->roster, most[i]));
 	if (n)
 		fl_say("to record each call took %.0f %% of the program's CPU time; most of it "
 		       "goes without%s", s->cost, names);

@@ -21,7 +21,8 @@ int fl_symbols_open(struct fl_symbols **);
 /* Read the names of a file that will be asked about. */
 void fl_symbols_load(struct fl_symbols *, const char *path);
 /* The function at ELF address `at` of file `path`: its own symbols, dynamic
- * ones, a separate debug file's, .gnu_debugdata's. False when none is known. */
+ * ones, a separate debug file's, .gnu_debugdata's. False when none is known. By any
+ * thread, as all that names functions. */
 bool fl_symbols_find(struct fl_symbols *, const char *path, uint64_t at,
 		     struct fl_symbol *);
 /* Where the function around `at` begins and ends: by its symbol, else by the tables for
@@ -31,6 +32,13 @@ bool fl_symbols_range(struct fl_symbols *, const char *path, uint64_t at, uint64
 /* What a function without a name is called, MODULE!0xOFFSET, which is a pattern as well.
  * NULL: no memory; free it. */
 char *fl_symbols_unnamed(const char *path, uint64_t at);
+/* The linker's name of that function alone, which takes no time; NULL when none is known. */
+const char *fl_symbols_linkage(struct fl_symbols *, const char *path, uint64_t at);
+/* Is it written as people write it? Then it has no other name. */
+bool fl_symbols_is_plain(const char *linkage);
+/* Begin to read the lines of a file that will be asked for, in a thread of its own. Of one
+ * file; not of one that is very large. */
+void fl_symbols_ahead(struct fl_symbols *, const char *path);
 /* Its source line; NULL when the file has no debug information. */
 const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 			    int *line);
@@ -67,7 +75,7 @@ int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
 const char *fl_reason(int err);
 
 struct fl_function {
-	const char *name, *linkage;
+	const char *name, *linkage;	/* name: see fl_roster_name() */
 	const char *file;		/* NULL: unknown */
 	int line;
 	uint16_t module;		/* index */

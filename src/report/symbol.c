@@ -8,9 +8,11 @@
  * where it begins: they are read when one is met.
  */
 #include <libiberty/demangle.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "obj/obj.h"
 #include "report/source.h"
@@ -20,7 +22,7 @@
 struct entry {
 	uint64_t address, size;
 	const char *linkage;		/* owned by obj or names */
-	char *name;			/* demangled at first use; NULL: not yet */
+	char *name;			/* demangled at first use; NULL: not yet, or is not */
 	uint32_t len;			/* of linkage */
 	uint32_t rank;			/* lower is better */
 };
@@ -33,18 +35,30 @@ struct frame {
 struct file {
 	char *path;
 	struct fl_obj obj;		/* has the names, or ... */
-	struct fl_source names, lines;
-	bool has_names, has_lines;	/* ... these have; lines, when they were asked for */
-	bool asked_lines, asked_frames;
+	struct fl_source names;
+	bool has_names;			/* ... these have */
+	struct lines *lines;		/* NULL: not asked for yet */
+	bool asked_frames;
 	struct frame *frames;		/* ascending; once they were asked for */
 	size_t n_frames;
 	struct entry *entries;		/* ascending by address */
 	size_t n, room;
 };
 
+/* A file's table of lines, as large as all else in it. */
+struct lines {
+	char *path;
+	struct fl_source source;
+	bool is_there;			/* it has one, and `source` is open */
+	bool is_ahead;			/* `thread` reads it */
+	pthread_t thread;
+};
+
 struct fl_symbols {
+	pthread_mutex_t lock;		/* of files, entries */
 	struct file *files;
 	size_t n;
+	struct lines *ahead;		/* that nobody has asked for yet, or NULL */
 };
 
 /* ---- reading a file ------------------------------------------------------- */
@@ -196,12 +210,18 @@ static void put_plain(const char *text, size_t n, void *arg)
 	p->n += n;
 }
 
+/* Its older names are C++'s, and end with a hash. */
+static bool may_be_rust(const char *linkage)
+{
+	return linkage[1] == 'R' || strstr(linkage, "17h");
+}
+
 static bool fill_plain(struct plain *p, const char *linkage, int options)
 {
 	p->n = 0;
 	if (setjmp(p->too_long))
 		return false;
-	if (rust_demangle_callback(linkage, options, put_plain, p))
+	if (may_be_rust(linkage) && rust_demangle_callback(linkage, options, put_plain, p))
 		return true;
 	p->n = 0;
 	return cplus_demangle_v3_callback(linkage, options, put_plain, p);
@@ -212,6 +232,11 @@ static bool may_be_mangled(const char *linkage)
 {
 	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R' ||
 				   !strncmp(linkage, "_GLOBAL_", 8));
+}
+
+bool fl_symbols_is_plain(const char *linkage)
+{
+	return !may_be_mangled(linkage);
 }
 
 /* NULL: it is none of C++ or Rust, or too long. */
@@ -272,16 +297,12 @@ void fl_symbols_load(struct fl_symbols *s, const char *path)
 	file_of(s, path);
 }
 
-bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
-		     struct fl_symbol *out)
+static struct entry *entry_around(struct fl_symbols *s, const char *path, uint64_t at)
 {
 	struct file *f = file_of(s, path);
 	struct entry *e = f ? entry_at(f, at) : NULL;
 
-	if (!e || at - e->address >= size_of(e))
-		return false;
-	*out = (struct fl_symbol){ name_of(e), e->linkage, e->address, e->size };
-	return true;
+	return e && at - e->address < size_of(e) ? e : NULL;
 }
 
 static int take_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
@@ -337,14 +358,14 @@ static const struct frame *frame_at(const struct file *f, uint64_t at)
 	return lo && at < f->frames[lo - 1].hi ? &f->frames[lo - 1] : NULL;
 }
 
-bool fl_symbols_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
-		      uint64_t *hi)
+static bool find_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
+		       uint64_t *hi)
 {
+	const struct entry *e = entry_around(s, path, at);
 	struct file *f = file_of(s, path);
-	struct entry *e = f ? entry_at(f, at) : NULL;
 	const struct frame *frame;
 
-	if (e && at - e->address < size_of(e)) {
+	if (e) {
 		*lo = e->address;
 		*hi = e->address + size_of(e);
 		return true;
@@ -359,6 +380,17 @@ bool fl_symbols_range(struct fl_symbols *s, const char *path, uint64_t at, uint6
 	return frame;
 }
 
+bool fl_symbols_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
+		      uint64_t *hi)
+{
+	bool is_known;
+
+	pthread_mutex_lock(&s->lock);
+	is_known = find_range(s, path, at, lo, hi);
+	pthread_mutex_unlock(&s->lock);
+	return is_known;
+}
+
 char *fl_symbols_unnamed(const char *path, uint64_t at)
 {
 	char *name;
@@ -367,36 +399,120 @@ char *fl_symbols_unnamed(const char *path, uint64_t at)
 			(unsigned long long)at) < 0 ? NULL : name;
 }
 
-/* Once a file: its tables are read, and it is let go of. */
-static void ask_lines(struct file *f)
+bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
+		     struct fl_symbol *out)
 {
-	f->asked_lines = true;
-	if (fl_source_open(&f->lines, f->path))
-		return;
-	f->has_lines = fl_source_has_lines(&f->lines);
-	if (f->has_lines)
-		fl_source_rest(&f->lines);
+	struct entry *e;
+
+	pthread_mutex_lock(&s->lock);
+	e = entry_around(s, path, at);
+	if (e)
+		*out = (struct fl_symbol){ name_of(e), e->linkage, e->address, e->size };
+	pthread_mutex_unlock(&s->lock);
+	return e;
+}
+
+const char *fl_symbols_linkage(struct fl_symbols *s, const char *path, uint64_t at)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&s->lock);
+	e = entry_around(s, path, at);
+	pthread_mutex_unlock(&s->lock);
+	return e ? e->linkage : NULL;
+}
+
+/* Its tables are read, and it is let go of. */
+static void *read_lines(void *lines)
+{
+	struct lines *l = lines;
+
+	if (fl_source_open(&l->source, l->path))
+		return NULL;
+	l->is_there = fl_source_has_lines(&l->source);
+	if (l->is_there)
+		fl_source_rest(&l->source);
 	else
-		fl_source_close(&f->lines);
+		fl_source_close(&l->source);
+	return NULL;
+}
+
+static struct lines *make_lines(const char *path)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+
+	if (l && (l->path = strdup(path)))
+		return l;
+	free(l);
+	return NULL;
+}
+
+static void await_lines(struct lines *l)
+{
+	if (l->is_ahead)
+		pthread_join(l->thread, NULL);
+	l->is_ahead = false;
+}
+
+static void close_lines(struct lines *l)
+{
+	if (!l)
+		return;
+	await_lines(l);
+	if (l->is_there)
+		fl_source_close(&l->source);
+	free(l->path);
+	free(l);
+}
+
+void fl_symbols_ahead(struct fl_symbols *s, const char *path)
+{
+	enum { MOST = 64 << 20 };	/* bytes: beside the program, memory is its own */
+	struct stat st;
+	struct lines *l = !s->ahead && !stat(path, &st) && st.st_size <= MOST ?
+			  make_lines(path) : NULL;
+
+	if (!l)
+		return;
+	s->ahead = l;
+	l->is_ahead = !pthread_create(&l->thread, NULL, read_lines, l);
+	if (!l->is_ahead)
+		read_lines(l);
+}
+
+/* Once a file. */
+static struct lines *lines_of(struct fl_symbols *s, struct file *f)
+{
+	if (f->lines)
+		return f->lines;
+	if (s->ahead && !strcmp(s->ahead->path, f->path)) {
+		f->lines = s->ahead;
+		s->ahead = NULL;
+		await_lines(f->lines);
+		return f->lines;
+	}
+	f->lines = make_lines(f->path);
+	if (f->lines)
+		read_lines(f->lines);
+	return f->lines;
 }
 
 const char *fl_symbols_line(struct fl_symbols *s, const char *path, uint64_t at,
 			    int *line)
 {
 	struct file *f = file_of(s, path);
+	struct lines *of = f ? lines_of(s, f) : NULL;
 	Dwfl_Line *l = NULL;
 
-	if (f && !f->asked_lines)
-		ask_lines(f);
-	if (f && f->has_lines)
-		l = dwfl_module_getsrc(f->lines.module, at + f->lines.bias);
+	if (of && of->is_there)
+		l = dwfl_module_getsrc(of->source.module, at + of->source.bias);
 	return l ? dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL) : NULL;
 }
 
 int fl_symbols_open(struct fl_symbols **s)
 {
 	*s = calloc(1, sizeof(**s));
-	return *s ? 0 : -ENOMEM;
+	return *s ? -pthread_mutex_init(&(*s)->lock, NULL) : -ENOMEM;
 }
 
 static void close_file(struct file *f)
@@ -407,8 +523,7 @@ static void close_file(struct file *f)
 	free(f->frames);
 	if (f->has_names)
 		fl_source_close(&f->names);
-	if (f->has_lines)
-		fl_source_close(&f->lines);
+	close_lines(f->lines);
 	fl_obj_close(&f->obj);
 	free(f->path);
 }
@@ -417,6 +532,7 @@ void fl_symbols_close(struct fl_symbols *s)
 {
 	if (!s)
 		return;
+	close_lines(s->ahead);
 	for (size_t i = 0; i < s->n; i++)
 		close_file(&s->files[i]);
 	free(s->files);

@@ -157,6 +157,30 @@ static void idle_patterns_are_named(void **unused)
 	fl_selection_free(s);
 }
 
+/* To make a name of a mangled one takes long: it is not asked for where no pattern could
+ * match. */
+static void names_are_made_where_a_pattern_may_match(void **unused)
+{
+	static const char *const words[] = { "+parse", NULL };
+	static const char *const parts[] = { "+par*", NULL };
+	static const char *const nested[] = { "+a::parse", NULL };
+	static const char *const sites[] = { "+app!0x10", NULL };
+	const char *const *const all[] = { words, parts, nested, sites };
+	static const bool may[][2] = { { true, false }, { true, true }, { true, true } };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct fl_selection *s = selection(FL_BY_GLOB, all[i]);
+		bool takes = i < ARRAY_LEN(may) && may[i][0];
+		bool takes_other = i < ARRAY_LEN(may) && may[i][1];
+
+		assert_int_equal(fl_selection_may_take(s, "_Z5parsei"), takes);
+		assert_int_equal(fl_selection_may_take(s, "_Z4scani"), takes_other);
+		assert_int_equal(fl_selection_names_sites(s), all[i] == sites);
+		fl_selection_free(s);
+	}
+}
+
 static void near_names_are_found(void **unused)
 {
 	const char *const names[] = { "compress_block", "main", NULL, "decompress" };
@@ -179,6 +203,7 @@ int main(void)
 		cmocka_unit_test(wrong_patterns_are_refused),
 		cmocka_unit_test(how_they_match_may_be_said_last),
 		cmocka_unit_test(idle_patterns_are_named),
+		cmocka_unit_test(names_are_made_where_a_pattern_may_match),
 		cmocka_unit_test(near_names_are_found),
 	};
 
