@@ -275,6 +275,7 @@ void fl_agent_start(const char *given)
 		retire_old_image();
 		note_clocks();
 		fl_cyg_open();
+		fl_site_found(shm);
 		start_error = open_all();
 	}
 	if (start_error) {

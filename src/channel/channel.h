@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 7
+#define FL_SHM_VERSION 8
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -150,6 +150,26 @@ struct fl_glue_range {
 	uint64_t lo, hi;		/* W target, before it counts in n_glue */
 };
 
+/* Profiling calls of the program that the reader has started, as a scan of an earlier run
+ * has found them: site/found.c. */
+enum { FL_BUILD_ID = 32 };		/* bytes, the rest zero */
+#define FL_FOUND_BIT (1u << 31)
+struct fl_found_row {			/* from the program's lowest address on */
+	uint32_t at;			/* and the bit: calls may be of other functions, too */
+	uint32_t function;		/* and the bit: the slot that holds its address */
+};
+enum fl_found_state {
+	FL_FOUND_NONE,
+	FL_FOUND_GIVEN,			/* W reader, before exec */
+	FL_FOUND_WISHED,		/* there are none, and it would keep them; W reader */
+	FL_FOUND_TOLD			/* W target before ASK */
+};
+struct fl_found {
+	uint32_t state;
+	uint32_t n;			/* rows; W who gives them */
+	uint8_t id[FL_BUILD_ID];	/* of the program's file; constant */
+};
+
 /* What a reader's thread sleeps on. */
 struct fl_bell {
 	alignas(64) uint32_t rung;	/* futex; atomic add */
@@ -161,7 +181,8 @@ struct fl_shm {
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, glue_at, sites_at, slots_at, pool_at; /* offsets */
+	uint64_t processes_at, modules_at, glue_at, found_at, sites_at, slots_at, pool_at;
+					/* offsets */
 	uint32_t counter_bytes;		/* of a slot: they come before its chunks */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
@@ -207,6 +228,7 @@ struct fl_shm {
 	struct fl_seldom seldom;
 
 	uint32_t n_glue;		/* claimed, or more; atomic */
+	struct fl_found found;
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
 	alignas(64) pthread_mutex_t family;	/* robust; see channel/family.c */
@@ -301,6 +323,11 @@ static inline struct fl_shm_site *fl_shm_sites(struct fl_shm *m)
 static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
 {
 	return (void *)((char *)m + m->modules_at);
+}
+
+static inline struct fl_found_row *fl_shm_found(struct fl_shm *m)
+{
+	return (void *)((char *)m + m->found_at);	/* max_sites */
 }
 
 static inline struct fl_glue_range *fl_shm_glue(struct fl_shm *m)

@@ -116,7 +116,8 @@ static uint32_t modules_for(uint32_t sites)
 	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
 }
 
-/* Header, processes, modules, glue, sites, slots, pool: each from a page's start. */
+/* Header, processes, modules, glue, what was found, sites, slots, pool: each from a page's
+ * start. */
 static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 {
 	m->magic = FL_SHM_MAGIC;
@@ -141,8 +142,10 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 				sizeof(struct fl_process), PAGE);
 	m->glue_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
 				sizeof(struct fl_shm_module), PAGE);
-	m->sites_at = m->glue_at + fl_round_up((uint64_t)m->max_glue *
+	m->found_at = m->glue_at + fl_round_up((uint64_t)m->max_glue *
 				sizeof(struct fl_glue_range), PAGE);
+	m->sites_at = m->found_at + fl_round_up((uint64_t)m->max_sites *
+				sizeof(struct fl_found_row), PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), PAGE);
 	m->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;

@@ -306,6 +306,7 @@ struct fl_session {
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
 	bool self_is_cpu;		/* self times of `latency` are from these */
+	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_account account;
 };
 
@@ -347,6 +348,11 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint
 /* What the probes of one call cost here (overhead.c), by whether their sites are at
  * first instructions; 0: that could not be measured. Takes a few milliseconds. */
 void fl_overhead_measure(struct fl_overhead out[2], enum fl_action);
+/* What a scan of the program finds, for its next run (found.c). open: before it starts,
+ * when the region is there; take: it has asked; close: keeps it. */
+void fl_found_open(struct fl_session *);
+void fl_found_take(struct fl_session *);
+void fl_found_close(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */

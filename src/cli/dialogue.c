@@ -366,6 +366,7 @@ bool fl_dialogue_answer(struct fl_session *s)
 	if (!s->asked && s->o->dir && answer == FL_PHASE_GO)
 		fl_symbols_ahead(s->roster.symbols, s->launch.program);
 	s->asked = true;
+	fl_found_take(s);
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */

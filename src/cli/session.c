@@ -288,6 +288,7 @@ static int open_all(struct fl_session *s)
 		fl_say("cannot start: %s", fl_reason(err));
 	if (!err && fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
+	fl_found_open(s);
 	return err ? err : fl_budget_open(s);
 }
 
@@ -706,6 +707,7 @@ void fl_session_close(struct fl_session *s)
 	fl_run_close(s->run);
 	fl_sampler_close(s->sampler);
 	fl_budget_close(s->budget);
+	fl_found_close(s);
 	drop_code(s);
 	free(s->selected);
 	free(s->answers);

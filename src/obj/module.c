@@ -61,6 +61,58 @@ bool fl_obj_is_constant(const struct fl_module *m, uintptr_t a, size_t n)
 	return false;
 }
 
+/* ---- the build id ------------------------------------------------------------ */
+
+static bool find_id(const unsigned char *p, size_t n, uint8_t id[FL_OBJ_ID])
+{
+	Elf64_Nhdr note;
+
+	for (size_t at = 0; n - at >= sizeof note;) {
+		size_t name, bytes;
+
+		memcpy(&note, p + at, sizeof note);
+		at += sizeof note;
+		name = fl_round_up(note.n_namesz, 4);
+		bytes = fl_round_up(note.n_descsz, 4);
+		if (name > n - at || bytes > n - at - name)
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(p + at, "GNU", 4) && note.n_descsz && note.n_descsz <= FL_OBJ_ID) {
+			memset(id, 0, FL_OBJ_ID);
+			memcpy(id, p + at + name, note.n_descsz);
+			return true;
+		}
+		at += name + bytes;
+	}
+	return false;
+}
+
+bool fl_obj_build_id(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
+{
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+		const unsigned char *note = p->p_type == PT_NOTE ?
+			fl_obj_bytes(m, m->bias + p->p_vaddr, p->p_memsz) : NULL;
+
+		if (note && find_id(note, p->p_memsz, id))
+			return true;
+	}
+	return false;
+}
+
+bool fl_obj_file_id(const struct fl_obj *o, uint8_t id[FL_OBJ_ID])
+{
+	for (size_t i = 0; i < o->eh->e_phnum; i++) {
+		const Elf64_Phdr *p = &o->ph[i];
+
+		if (p->p_type == PT_NOTE && p->p_offset <= o->n_bytes &&
+		    p->p_filesz <= o->n_bytes - p->p_offset &&
+		    find_id(o->bytes + p->p_offset, p->p_filesz, id))
+			return true;
+	}
+	return false;
+}
+
 /* ---- the dynamic section --------------------------------------------------- */
 
 bool fl_obj_dynamic(const struct fl_module *m, int64_t tag, uint64_t *value)

@@ -96,6 +96,11 @@ void *fl_obj_c_function(const char *name);
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 void fl_obj_unlay(struct fl_module *);
 
+/* What tells this build of a file from all others, where the linker has put it: false
+ * without. build_id: in memory, file_id: in the file. */
+enum { FL_OBJ_ID = 32 };		/* bytes, the rest zero */
+bool fl_obj_build_id(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
+bool fl_obj_file_id(const struct fl_obj *, uint8_t id[FL_OBJ_ID]);
 /* Value of dynamic tag `tag`; false when the module has none. */
 bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
 /* `n` bytes at address `a`; NULL when no readable segment holds all of them. */

@@ -198,6 +198,20 @@ static uint8_t form_of(const struct fl_insn *i)
 	return FL_FORM_NONE;
 }
 
+struct fl_site fl_code_site(const struct fl_insn *i, uintptr_t at, enum fl_hook h)
+{
+	struct fl_site s = {
+		.at = at, .kind = h == FL_HOOK_ENTER ? FL_ENTRY : FL_EXIT,
+		.form = form_of(i), .room = i->len,
+	};
+
+	if (s.form == FL_FORM_NONE) {
+		s.refusal = FLE_UNKNOWN;
+		s.datum = ((const unsigned char *)at)[i->opcode_at];
+	}
+	return s;
+}
+
 /* The landing pad of the call that returns to `ret`; 0: none. */
 static uint32_t find_pad(struct reader *r, uint32_t ret)
 {
@@ -231,16 +245,15 @@ static void take_hook(struct reader *r, const struct fl_insn *i, uint32_t at,
 {
 	bool is_end = i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_SLOT;
 	struct fl_code *c = r->c;
+	const struct fl_site site = fl_code_site(i, c->lo + at, h);
 
 	if (c->n_notes == c->room_notes) {
 		c->is_lost = true;
 		return;
 	}
 	c->notes[c->n_notes] = (struct fl_note){
-		.at = at, .range = (uint32_t)r->range, .room = i->len, .form = form_of(i),
-		.source = FL_STEP_LOST,
-		.kind = h == FL_HOOK_ENTER ? FL_ENTRY : FL_EXIT,
-		.opcode = ((const unsigned char *)c->lo + at)[i->opcode_at],
+		.at = at, .range = (uint32_t)r->range, .room = site.room, .form = site.form,
+		.source = FL_STEP_LOST, .kind = site.kind, .opcode = (uint8_t)site.datum,
 	};
 	c->notes[c->n_notes].step = (uint32_t)c->n_steps;
 	emit(r, at, is_end ? FL_STEP_END : FL_STEP_HOOK, 0, (uint32_t)c->n_notes++);

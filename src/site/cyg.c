@@ -27,6 +27,7 @@ struct scan {
 	fl_site_each *each;
 	void *arg;
 	bool rest;			/* tell the calls that have no name, and no others */
+	bool keeps;			/* what is told, for the next run */
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -231,6 +232,12 @@ static uintptr_t slot_of(const struct fl_code *c, const struct fl_note *n)
 	       c->m->lo + n->v : 0;
 }
 
+/* Where it has written that; 0: code says the function. */
+static uintptr_t filled_slot_of(const struct fl_code *c, const struct fl_note *n)
+{
+	return n->source == FL_STEP_SLOT && function_of(c, n) ? c->m->lo + n->v : 0;
+}
+
 /* Does the range's own function say that it is entered? */
 static void find_entry(struct fl_code *c, const struct fl_note *n)
 {
@@ -262,7 +269,7 @@ static bool is_stub(const struct fl_code *c, const struct fl_note *n)
 	return false;
 }
 
-static int tell(const struct scan *s, const struct fl_note *n)
+static int tell(struct scan *s, const struct fl_note *n)
 {
 	uintptr_t function = function_of(&s->c, n), slot = slot_of(&s->c, n);
 	struct fl_site site = {
@@ -281,6 +288,7 @@ static int tell(const struct scan *s, const struct fl_note *n)
 		site.refusal = FLE_UNKNOWN;
 		site.datum = n->opcode;
 	}
+	s->keeps = s->keeps && fl_found_add(s->c.m, &site, filled_slot_of(&s->c, n));
 	return s->each(s->arg, &site);
 }
 
@@ -296,8 +304,13 @@ static int scan_all(struct scan *s)
 		forget_names(&s->c, &s->c.parts[i]);
 	for (size_t i = 0; i < s->c.n_notes; i++)
 		find_entry(&s->c, &s->c.notes[i]);
+	s->keeps = !s->rest && !s->c.is_lost && fl_found_is_wished(s->c.m);
+	if (s->keeps)
+		fl_found_begin();
 	for (size_t i = 0; i < s->c.n_notes && !err; i++)
 		err = tell(s, &s->c.notes[i]);
+	if (s->keeps && !err)
+		fl_found_end();
 	return err;
 }
 
@@ -310,6 +323,8 @@ static int scan_module(const struct fl_module *m, bool rest, fl_site_each *each,
 	s.body.c = &s.c;
 	if (!fl_reach_open(&s.c.reach, m))
 		return 0;
+	if (!rest && fl_found_is_given(m))
+		return fl_found_tell(&s.c.reach, each, arg);
 	err = fl_code_open(&s.c, m);
 	if (!err && s.c.ranges.n)
 		err = scan_all(&s);

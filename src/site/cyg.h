@@ -139,6 +139,9 @@ void fl_code_close(struct fl_code *);
 /* Decode a range: its part, steps and notes, and the bits above. */
 void fl_code_read(struct fl_code *, size_t range);
 
+/* The call of a profiling function that `i` at `at` is: but for whose it is. */
+struct fl_site fl_code_site(const struct fl_insn *i, uintptr_t at, enum fl_hook);
+
 /* Is there a bit inside of an instruction, or code that is not understood? */
 bool fl_code_is_torn(const struct fl_code *, const struct fl_part *);
 
@@ -187,6 +190,18 @@ static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
 int fl_cyg_join(struct fl_code *);
 /* The first of the ranges that are one function with this one. */
 uint32_t fl_cyg_owner(struct fl_code *, uint32_t range);
+
+/* ---- found.c: what an earlier scan has found ------------------------------- */
+
+/* Is it given for this module? Then tell it: 0, or what `each` returned when not 0. */
+bool fl_found_is_given(const struct fl_module *);
+int fl_found_tell(struct fl_reach *, fl_site_each *, void *arg);
+/* Is it wished for? Then begin, add each site, and end; add: with the slot that its
+ * function's address is in, or 0; false, it cannot be kept. */
+bool fl_found_is_wished(const struct fl_module *);
+void fl_found_begin(void);
+bool fl_found_add(const struct fl_module *, const struct fl_site *, uintptr_t slot);
+void fl_found_end(void);
 
 /* ---- switch.c: tables of jumps ------------------------------------------- */
 

@@ -60,6 +60,10 @@ int fl_site_inner(const struct fl_module *, const struct fl_inner_in *, uint32_t
 bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
 		       enum fl_kind);
 
+/* Of the program the region's reader may know what a scan would find, and keeps what one
+ * finds for the next run: before the first scan. NULL: there is no such reader. */
+void fl_site_found(struct fl_shm *);
+
 /* The profiling functions that direct calls reach in this process (libflick's
  * own); laid-out files are matched by name alone. */
 void fl_site_cyg_targets(uintptr_t enter, uintptr_t exit);
