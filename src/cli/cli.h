@@ -258,8 +258,15 @@ struct fl_instant {
 	uint64_t wall_ns, cpu_ns;	/* CPU time of flick's own process */
 };
 
+/* A child that measures; all 0: there is none. */
+struct fl_calibrator {
+	int pid;
+	struct fl_overhead *out;
+};
+
 struct fl_session {
 	const struct fl_session_options *o;
+	struct fl_calibrator calibrator;
 	struct fl_launch launch;
 	struct fl_shm *shm;
 	int fd, pid;
@@ -346,8 +353,10 @@ int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
 /* What the probes of one call cost here (overhead.c), by whether their sites are at
- * first instructions; 0: that could not be measured. Takes a few milliseconds. */
-void fl_overhead_measure(struct fl_overhead out[2], enum fl_action);
+ * first instructions; as it was: that could not be measured. A child does it, in a few
+ * milliseconds; end waits for it. */
+void fl_overhead_begin(struct fl_calibrator *, enum fl_action);
+void fl_overhead_end(struct fl_calibrator *, struct fl_overhead out[2]);
 /* What a scan of the program finds, for its next run (found.c). open: before it starts,
  * when the region is there; take: it has asked; close: keeps it. */
 void fl_found_open(struct fl_session *);

@@ -362,6 +362,8 @@ bool fl_dialogue_answer(struct fl_session *s)
 	} else if (!can_go(s)) {
 		answer = FL_PHASE_QUIT;
 	}
+	if (!s->asked)			/* before the first events */
+		fl_overhead_end(&s->calibrator, s->view.overhead);
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	if (!s->asked && s->o->dir && answer == FL_PHASE_GO)
 		fl_symbols_ahead(s->roster.symbols, s->launch.program);

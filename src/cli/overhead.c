@@ -217,21 +217,25 @@ static void run_child(struct fl_overhead out[2], enum fl_action action)
 	out[1] = measure(&t, action, FL_BARE);
 }
 
-void fl_overhead_measure(struct fl_overhead out[2], enum fl_action action)
+void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 {
-	struct fl_overhead *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int pid, status;
-
-	memset(out, 0, 2 * sizeof(*out));
-	if (shared == MAP_FAILED)
+	c->out = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	c->pid = c->out == MAP_FAILED ? -1 : fork();
+	if (c->pid)
 		return;
-	pid = fork();
-	if (pid == 0) {
-		run_child(shared, action);
-		_exit(0);
+	run_child(c->out, action);
+	_exit(0);
+}
+
+void fl_overhead_end(struct fl_calibrator *c, struct fl_overhead out[2])
+{
+	int status;
+
+	if (c->pid > 0) {		/* the session may have reaped it */
+		waitpid(c->pid, &status, 0);
+		memcpy(out, c->out, 2 * sizeof(*out));
 	}
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status))
-		memcpy(out, shared, 2 * sizeof(*out));
-	munmap(shared, 4096);
+	if (c->out && c->out != MAP_FAILED)
+		munmap(c->out, 4096);
+	*c = (struct fl_calibrator){ 0 };
 }

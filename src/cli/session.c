@@ -649,9 +649,10 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	 * forks with a debugger meets the target's first. */
 	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW ||
 	     o->action == FL_ACT_SAMPLE) && !o->raw)
-		fl_overhead_measure(s->view.overhead, o->action);
+		fl_overhead_begin(&s->calibrator, o->action);
 	fl_symbols_load(s->roster.symbols, s->launch.program);
 	drain(s);
+	fl_overhead_end(&s->calibrator, s->view.overhead);
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	note_error(s, fl_budget_end(s));
 	s->drained = fl_instant_now();
