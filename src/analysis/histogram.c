@@ -64,7 +64,8 @@ void fl_hist_each(const struct fl_histogram *h,
 void fl_hist_free(struct fl_histogram *h)
 {
 	for (unsigned o = 0; h->octave && o < FL_HIST_OCTAVES; o++)
-		free(h->octave[o]);
+		if (h->octave[o])
+			free(h->octave[o]);
 	free(h->octave);
 	*h = (struct fl_histogram){ 0 };
 }

@@ -592,7 +592,7 @@ void fl_probes_leave(void)
 		disarm_all();
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	all_off(fl_probe_flip_locked);
+	all_off(fl_probe_hush);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 }

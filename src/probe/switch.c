@@ -315,6 +315,19 @@ void fl_probe_flip_locked(uint32_t id, int state)
 		defer(id);
 }
 
+/* In fork's child, whose probes do nothing any more: what only tells what was wished stays,
+ * as each page that is written is copied. */
+void fl_probe_hush(uint32_t id, int state)
+{
+	const struct fl_switch *s = &fl_table.switches[id];
+
+	if (!s->armed)
+		fl_probe_flip_locked(id, state);
+	else if (!frozen && (s->armed != FL_ARMED_FLIP ||
+			     load_relaxed((const uint8_t *)s->at) != s->byte[state]))
+		store(id, state);
+}
+
 /* Most of the time of a large set passes here. */
 static int switch_all(const uint8_t *goal, uint32_t n, void (*make)(uint32_t id, int state))
 {

@@ -211,6 +211,8 @@ bool fl_switches_in_child(void);
  * it is held. */
 void fl_probe_flip_locked(uint32_t id, int state);
 void fl_probe_flip_held(uint32_t id, int state);
+/* For good, in a process that does not switch it again. */
+void fl_probe_hush(uint32_t id, int state);
 /* With it: text becomes what is wished, also by who wishes meanwhile. */
 void fl_probe_follow(uint32_t id);
 /* In fork's child: what another thread of the parent had begun is finished. */

@@ -57,12 +57,15 @@ bool fl_store_takes(const char *name)
 
 /* ---- rows: one prepared statement, bound by a string of types -------------- */
 
-/* Bind what `types` says: i integer, s text; n stands for NULL. 0 or -1. */
+/* Bind what `types` says: i integer, s text, k text that is bound already; n stands for
+ * NULL. 0 or -1. */
 static int put_row(sqlite3_stmt *st, const char *types, const int64_t *ints,
 		   const char *const *texts)
 {
 	for (int c = 0; types[c]; c++) {
-		if (types[c] == 's')
+		if (types[c] == 'k')
+			texts++;
+		else if (types[c] == 's')
 			sqlite3_bind_text(st, c + 1, *texts++, -1, SQLITE_STATIC);
 		else if (types[c] == 'i')
 			sqlite3_bind_int64(st, c + 1, *ints++);
@@ -145,30 +148,42 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 	return err;
 }
 
-static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i)
+enum { SITE_TEXTS = 5 };
+
+/* Sites are many, and their texts few: those of the one before stay bound. */
+static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i,
+		    const char *bound[SITE_TEXTS])
 {
 	const struct fl_shm_site *s = &r->sites[i];
-	const char *reason = s->refusal ? fl_reason(s->refusal) : NULL;
 	/* A function may be in no module. */
 	uint64_t base = s->module < r->n_modules ? r->modules[s->module].base : 0;
+	const char *texts[SITE_TEXTS] = {
+		fl_kind_names[s->kind], r->providers[s->provider], r->tactics[s->tactic],
+		state_names[s->state], s->refusal ? fl_reason(s->refusal) : NULL,
+	};
+	char types[] = "isiiiisssiiis";
 
-	return put_row(st, reason ? "isiiiisssiiis" : "isiiiisssiiin",
+	for (size_t c = 0, t = 0; types[c]; c++)
+		if (types[c] == 's' && texts[t] == bound[t])
+			types[c] = 'k', t++;
+		else if (types[c] == 's')
+			bound[t] = texts[t], t++;
+	return put_row(st, types,
 		       INTS((int64_t)i, s->module, row_of(r, r->function_of[i]),
 			    (int64_t)s->at,
 			    (int64_t)(s->at - base),
-			    s->wanted, s->jump, s->refusal),
-		       TEXTS(fl_kind_names[s->kind], r->providers[s->provider],
-			     r->tactics[s->tactic], state_names[s->state], reason));
+			    s->wanted, s->jump, s->refusal), texts);
 }
 
 static int put_sites(sqlite3 *db, const struct fl_recording *r)
 {
 	sqlite3_stmt *st = prepare(db, "sites", 13);
+	const char *bound[SITE_TEXTS] = { NULL };
 	int err = st ? 0 : -1;
 
 	for (size_t i = 0; !err && i < r->n_sites; i++)
 		if (!r->selected || r->selected[i])
-			err = put_site(st, r, i);
+			err = put_site(st, r, i, bound);
 	sqlite3_finalize(st);
 	return err;
 }

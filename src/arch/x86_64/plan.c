@@ -187,13 +187,18 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 /* Where a thread may come to stand that enters state `s` at `from`. */
 static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
 {
+	enum { BEHIND = 32 };		/* what is long enough is decoded where it is */
+	unsigned char code[FL_ARCH_SITE_MAX + BEHIND] = { 0 };
 	uint32_t seen = 0, open = 1u << from;
 	struct fl_insn i;
 
+	__builtin_memcpy(code, p->bytes[s], FL_ARCH_SITE_MAX);
 	while (open) {
 		size_t at = (size_t)__builtin_ctz(open);
 
-		fl_arch_decode(&i, p->bytes[s] + at, p->len - at, p->at + at);
+		fl_arch_decode(&i, code + at, BEHIND, p->at + at);
+		if (i.len > p->len - at)
+			i = (struct fl_insn){ 0 };
 		seen |= 1u << at;
 		if (i.cls != FL_INSN_JUMP && i.cls != FL_INSN_RET &&
 		    i.cls != FL_INSN_JUMP_SLOT)
