@@ -122,6 +122,17 @@ static void a_negated_set_is_no_module(void **state)
 	assert_false(fl_pattern_takes(&p, "/lib/libc.so", "main", 0));
 }
 
+static void brackets_of_an_operator_open_no_set(void **state)
+{
+	struct fl_pattern p;
+
+	(void)state;
+	assert_int_equal(fl_pattern_parse(&p, "a::operator[]"), 0);
+	assert_true(fl_pattern_takes(&p, "prog", "a::operator[]", 0));
+	assert_int_equal(fl_pattern_parse(&p, "prog!operator new[]"), 0);
+	assert_true(fl_pattern_takes(&p, "/bin/prog", "operator new[]", 0));
+}
+
 static void a_wrong_pattern_is_refused(void **state)
 {
 	static const char *const wrong[] = {
@@ -160,6 +171,7 @@ int main(void)
 		cmocka_unit_test(a_module_is_matched_by_its_base_name),
 		cmocka_unit_test(an_offset_takes_one_place),
 		cmocka_unit_test(a_negated_set_is_no_module),
+		cmocka_unit_test(brackets_of_an_operator_open_no_set),
 		cmocka_unit_test(a_wrong_pattern_is_refused),
 		cmocka_unit_test(a_base_name_is_behind_the_last_slash),
 	};
