@@ -28,6 +28,7 @@
  *	0       one word, a restartable         enqueues, and is through; what was
  *	        sequence: loads ptr and         interrupted in the sequence never
  *	        word_limit, writes, stores ptr  was, and the word is enqueued here
+ *	        (without rseq, with the guard up: word_limit is nobody's)
  *	1       word_limit = NULL               enqueues, and is through
  *	1       here, or with a cursor:         appends to the nest; limit = NULL,
  *	        loads ptr, writes, stores ptr   word_limit = 1
@@ -439,6 +440,25 @@ void fl_public_put(struct flick_channel *c, uint64_t word)
 			return;
 		wait_room(r);
 	}
+}
+
+/* The short path where nothing is restarted: the guard is up around ptr. */
+void fl_public_put_guarded(struct flick_channel *c, uint64_t word)
+{
+	struct fl_public *r = fl_public_of(c);
+	bool done = false;
+
+	if (!load_relaxed(&c->guard)) {
+		store_relaxed(&c->guard, 1);
+		flick_in_order();
+		done = load_relaxed(&c->ptr) < load_relaxed(&c->limit);
+		if (done)
+			append(r, word);
+		flick_in_order();
+		store_relaxed(&c->guard, 0);
+	}
+	if (!done)
+		fl_public_put(c, word);
 }
 
 /* Everything the cursor has passed is committed before the guard goes down. */

@@ -146,8 +146,10 @@ static inline uint64_t fl_public_half_filled(uint64_t filled, uint64_t pos,
 uint64_t fl_public_position(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_total(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_nested(const struct fl_public *r) FL_HIDDEN;
-/* The long way to enqueue; flick_channel_put64() and _put32() go on to it. */
+/* The long way to enqueue; flick_channel_put64() and _put32() go on to it, or where there
+ * is no rseq to the other. */
 void fl_public_put(struct flick_channel *c, uint64_t word) FL_HIDDEN;
+void fl_public_put_guarded(struct flick_channel *c, uint64_t word) FL_HIDDEN;
 /* Wake the consumer if it sleeps. */
 void fl_public_doorbell(struct fl_public *r) FL_HIDDEN;
 /* Is the header whole and of this version, in `bytes` of memory? */

@@ -25,6 +25,7 @@ extern const ptrdiff_t __rseq_offset;
 extern intptr_t fl_rseq_at;
 extern void fl_arm_put64(void), fl_arm_put32(void);	/* of word.S, before the call's start */
 
+static void (*const guarded)(void) = (void (*)(void))fl_public_put_guarded;
 static struct pub g;
 static unsigned char *trap_at, untrapped;
 static unsigned met;
@@ -102,36 +103,41 @@ static unsigned put_with_traps(unsigned char *at, bool armed)
 	return steps;
 }
 
-static void interrupt(uint32_t word_bytes, bool armed)
+static void interrupt(uint32_t word_bytes, void (*put)(void), bool armed, unsigned missed)
 {
 	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
-	unsigned char *from = (unsigned char *)(uintptr_t)(word_bytes == 8 ? fl_arm_put64 :
-							   fl_arm_put32);
+	unsigned char *from = (unsigned char *)(uintptr_t)put;
 	unsigned steps;
 
 	pub_open(&g, FLICK_EXHAUSTIVE, word_bytes, 4 * KIB, 4);
 	assert_int_equal(flick_channel_produce(g.c), 0);
+	if (put == guarded)
+		fl_rseq_at = 0;
 	handled = met = 0;
 	sigaction(SIGTRAP, &act, NULL);
 	assert_int_equal(mprotect((void *)((uintptr_t)from & ~4095ul), 8192,
 				  PROT_READ | PROT_WRITE | PROT_EXEC), 0);
 	steps = put_with_traps(from, armed);
-	assert_in_range(steps, 10, 30);
-	assert_in_range(met, armed ? steps - NAMING : steps, steps);
+	assert_in_range(steps, 10, 60);
+	assert_in_range(met, steps - missed, steps);
 	signal(SIGTRAP, SIG_DFL);
 	flick_channel_end(g.c);
 	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
 	pub_close(&g);
+	fl_arch_rseq_open();
 }
 
+/* Of the C function not all is come to. */
 static void interrupt_all(void)
 {
+	for (uint32_t word_bytes = 4; word_bytes <= 8; word_bytes += 4)
+		interrupt(word_bytes, guarded, true, 20);
 	if (!fl_arch_has_rseq())
-		skip();
-	for (uint32_t word_bytes = 4; word_bytes <= 8; word_bytes += 4) {
-		interrupt(word_bytes, true);
-		interrupt(word_bytes, false);
-	}
+		return;
+	interrupt(8, fl_arm_put64, true, NAMING);
+	interrupt(8, fl_arm_put64, false, 0);
+	interrupt(4, fl_arm_put32, true, NAMING);
+	interrupt(4, fl_arm_put32, false, 0);
 }
 
 static void a_handler_may_enqueue_at_each_instruction(void **state)
@@ -169,17 +175,15 @@ static void a_word_goes_where_ptr_says_and_no_further(void **state)
 	pub_close(&g);
 }
 
-static void without_restarts_words_take_the_slow_path(void **state)
+static void without_restarts_words_arrive_as_well(void **state)
 {
-	intptr_t was = fl_rseq_at;
-
 	(void)state;
 	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 8);
 	assert_int_equal(flick_channel_produce(g.c), 0);
 	fl_rseq_at = 0;
 	for (uint64_t i = 0; i < 3000; i++)
 		pub_put(&g, 0, i);
-	fl_rseq_at = was;
+	fl_arch_rseq_open();
 	flick_channel_end(g.c);
 	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
 	assert_int_equal(g.delivered, 3000);
@@ -200,7 +204,7 @@ int main(void)
 		cmocka_unit_test(a_handler_may_enqueue_at_each_instruction),
 		cmocka_unit_test(a_handler_may_jump_away_at_each_instruction),
 		cmocka_unit_test(a_word_goes_where_ptr_says_and_no_further),
-		cmocka_unit_test(without_restarts_words_take_the_slow_path),
+		cmocka_unit_test(without_restarts_words_arrive_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, open_rseq, NULL);

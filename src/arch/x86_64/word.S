@@ -30,7 +30,7 @@
 	RSEQ_DESCRIPTOR .Lcs\bits, flick_channel_put\bits, .Lend\bits, .Labort\bits
 FUNC fl_arm_put\bits
 	test	%rcx, %rcx
-	je	fl_public_put
+	je	fl_public_put_guarded
 	mov	%rdx, %fs:(%rcx)
 END fl_arm_put\bits
 	.globl	flick_channel_put\bits
