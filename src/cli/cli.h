@@ -135,7 +135,8 @@ bool fl_selection_names_sites(const struct fl_selection *);
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
 			      size_t *module_len);
 /* Of a pattern that has matched nothing: what could have been meant, of the functions of
- * these names, in one line; `file`: whose list shows them all. */
+ * these names in its module, in one line; `file`: whose list shows them all; NULL: they
+ * are of a recording. */
 void fl_selection_say_idle(const struct fl_selection *, const char *pattern,
 			   const char *const *names, size_t n, const char *file);
 void fl_selection_free(struct fl_selection *);

@@ -273,7 +273,11 @@ static int tell(const struct listing *l)
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
-		fl_selection_say_idle(l->selection, idle, l->seen, l->n_seen, l->path);
+		bool is_here = !module_len ||
+			       fl_glob(idle, module_len, fl_base_name(l->path));
+
+		fl_selection_say_idle(l->selection, idle, l->seen, is_here ? l->n_seen : 0,
+				      l->path);
 		return FL_EXIT_FAILED;
 	}
 	tell_totals(l);

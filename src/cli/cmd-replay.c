@@ -164,20 +164,37 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 /* ---- functions ------------------------------------------------------------------------ */
 
 /* A pattern that takes nothing is a mistake; 0, or -1 and a line printed. */
-static int say_idle(const struct fl_selection *s, const char *const *names, size_t n)
+static int say_idle(const struct fl_selection *s, const char *const *names,
+		    const struct fl_home *homes, size_t n)
 {
-	size_t at = 0, module;
-	const char *text = fl_selection_idle(s, &at, &module), *near;
+	size_t at = 0, module, k = 0;
+	const char *text = fl_selection_idle(s, &at, &module);
+	const char **here = text ? calloc(n + 1, sizeof(*here)) : NULL;
 
 	if (!text)
 		return 0;
-	near = fl_nearest(text, names, n);
-	if (near)
-		fl_say("no function of this recording matches `%s`; did you mean `%s`?", text,
-		       near);
-	else
-		fl_say("no function of this recording matches `%s`", text);
+	for (size_t f = 0; here && f < n; f++)
+		if (!module || fl_glob(text, module, fl_base_name(homes[f].path)))
+			here[k++] = names[f];
+	fl_selection_say_idle(s, text, here, k, NULL);
+	free(here);
 	return -1;
+}
+
+/* As when it was recorded, by any name of a function. */
+static int mark_one(struct wish *w, struct fl_candidate *c, unsigned char *mark)
+{
+	char *simple = fl_name_simple(c->names[0]);
+
+	if (!simple)
+		return -1;
+	c->names[2] = strcmp(c->names[0], c->names[1]) ? simple : NULL;
+	if (w->calls.has_roots && fl_selection_wants(w->roots, c))
+		*mark |= FL_CALLS_ROOT;
+	if (w->hides && fl_selection_wants(w->hidden, c))
+		*mark |= FL_CALLS_HIDDEN;
+	free(simple);
+	return 0;
 }
 
 static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
@@ -185,19 +202,25 @@ static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
 	size_t n;
 	const char *const *names = fl_store_functions(store, &n);
 	const char *const *full = fl_store_full_names(store);
+	const char *const *linkages = fl_store_linkages(store);
 	unsigned char *marks = calloc(n + 1, 1);
+	const struct fl_home *homes;
+	char why[FL_WHY] = "out of memory";
+	int err = marks ? fl_store_homes(store, &homes, why) : -1;
 
-	for (size_t f = 0; marks && f < n; f++) {
-		struct fl_candidate c = { .path = "", .names = { names[f], full[f] } };
+	for (size_t f = 0; !err && f < n; f++) {
+		struct fl_candidate c = {
+			.path = homes[f].path, .home = homes[f].path,
+			.names = { full[f], linkages[f] },
+			.function = homes[f].at, .site = homes[f].at,
+		};
 
-		if (w->calls.has_roots && fl_selection_wants(w->roots, &c))
-			marks[f] |= FL_CALLS_ROOT;
-		if (w->hides && fl_selection_wants(w->hidden, &c))
-			marks[f] |= FL_CALLS_HIDDEN;
+		err = mark_one(w, &c, &marks[f]);
 	}
-	if (!marks)
-		fl_say("out of memory");
-	else if (!say_idle(w->roots, names, n) && !say_idle(w->hidden, names, n))
+	if (err)
+		fl_say("%s", why);
+	else if (!say_idle(w->roots, names, homes, n) &&
+		 !say_idle(w->hidden, names, homes, n))
 		return marks;
 	free(marks);
 	return NULL;

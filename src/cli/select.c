@@ -243,6 +243,7 @@ void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
 {
 	const char *mark = strchr(pattern, '!'), *part = mark ? mark + 1 : pattern;
 	const char *some[FL_NEAR_MOST];
+	const char *what = file ? "with a probe" : "of this recording";
 	char list[1024];
 	size_t found = s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?[") ?
 		       find_parts(part, names, n, some) : 0;
@@ -250,7 +251,7 @@ void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
 	if (found) {
 		join_names(list, sizeof(list), some, found < FL_NEAR_MOST ? found :
 			   FL_NEAR_MOST, "", ", ");
-		fl_say("no function with a probe matches `%s`; `%.*s*%s*` matches %zu: %s%s",
+		fl_say("no function %s matches `%s`; `%.*s*%s*` matches %zu: %s%s", what,
 		       pattern, (int)(part - pattern), pattern, part, found, list,
 		       found > FL_NEAR_MOST ? ", ..." : "");
 		return;
@@ -258,8 +259,9 @@ void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
 	found = fl_near(part, names, n, some);
 	join_names(list, sizeof(list), some, found, "`", " or ");
 	if (found)
-		fl_say("no function with a probe matches `%s`; did you mean %s?", pattern,
-		       list);
+		fl_say("no function %s matches `%s`; did you mean %s?", what, pattern, list);
+	else if (!file)
+		fl_say("no function %s matches `%s`", what, pattern);
 	else
 		fl_say("no function with a probe matches `%s`; `flick list %s` shows what "
 		       "there is", pattern, file);

@@ -127,6 +127,52 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	return err ? fl_store_fail(s, why, "out of memory") : 0;
 }
 
+/* ---- where its functions are ---------------------------------------------------- */
+
+/* By id; NULL: no memory, or the query is wrong. */
+static const char **read_paths(struct fl_store *s, struct fl_query *q, uint32_t *n)
+{
+	const char **paths = NULL;
+
+	*n = 0;
+	while (grow((void **)&paths, *n, sizeof(*paths)) && fl_query_row(q)) {
+		fl_query_number(q, 0, *n, *n);
+		paths[*n] = fl_store_own(s, strdup(fl_query_text(q, 1)));
+		if (!paths[*n])
+			break;
+		++*n;
+	}
+	return fl_store_own(s, paths);
+}
+
+int fl_store_homes(struct fl_store *s, const struct fl_home **out, char why[FL_WHY])
+{
+	struct fl_home *homes = fl_store_own(s, calloc(s->n_functions + 1, sizeof(*homes)));
+	const char **paths;
+	struct fl_query q;
+	uint32_t n;
+
+	if (fl_query_check_table(s, "modules", why))
+		return -1;
+	fl_query_open(&q, s, "SELECT id, path FROM modules ORDER BY id");
+	paths = read_paths(s, &q, &n);
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	fl_query_open(&q, s, "SELECT module, offset FROM functions ORDER BY id");
+	for (size_t i = 0; homes && paths && i < s->n_functions && fl_query_row(&q); i++) {
+		int64_t module = fl_query_number(&q, 0, 0, UINT16_MAX);
+
+		homes[i].path = module < n ? paths[module] : "";
+		homes[i].at = (uint64_t)fl_query_number(&q, 1, INT64_MIN + 1, INT64_MAX);
+	}
+	if (fl_query_close(&q))
+		return fl_store_damaged(s, why);
+	*out = homes;
+	return homes && paths ? 0 : fl_store_fail(s, why, "out of memory");
+}
+
+/* ---- its threads --------------------------------------------------------------------- */
+
 /* What was recorded before there was a column `pid` has the session's. */
 static int32_t session_pid(struct fl_store *s)
 {

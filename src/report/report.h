@@ -144,6 +144,15 @@ int fl_store_load(struct fl_store *, const char *name, struct flick_rows *,
  * filled. */
 int fl_store_demangle(struct fl_store *, enum fl_demangle how, char why[FL_WHY]);
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
+/* What the linker calls them. */
+const char *const *fl_store_linkages(struct fl_store *);
+/* Of which file each is, "" of none, and its ELF address there. 0 or -1 with `why` filled;
+ * they live until the store is closed. */
+struct fl_home {
+	const char *path;
+	uint64_t at;
+};
+int fl_store_homes(struct fl_store *, const struct fl_home **, char why[FL_WHY]);
 /* In full: names by which functions are told apart, also those of two recordings. */
 const char *const *fl_store_full_names(struct fl_store *);
 /* By function, "FILE:LINE", or NULL where it is not known. 0 or -1 with `why` filled;

@@ -117,10 +117,15 @@ const char *const *fl_store_full_names(struct fl_store *s)
 	return (const char *const *)s->functions;
 }
 
+const char *const *fl_store_linkages(struct fl_store *s)
+{
+	return (const char *const *)s->linkages;
+}
+
 int fl_store_demangle(struct fl_store *s, enum fl_demangle how, char why[FL_WHY])
 {
 	fl_names_free(s->names);
-	s->names = fl_names_make(fl_store_full_names(s), (const char *const *)s->linkages,
+	s->names = fl_names_make(fl_store_full_names(s), fl_store_linkages(s),
 				 s->n_functions, how);
 	return s->names ? 0 : fl_store_fail(s, why, "out of memory");
 }

@@ -41,8 +41,8 @@ change "an unknown type" "update columns set type = 'nx' where name = 'calls'"
 change "no columns" "delete from columns"
 change "no table" "drop table latency"
 change "a number" "update session set value = 'many' where key = 'lost'"
-change "ids that are no keys" "drop table functions; create table functions(id, name);
-	insert into functions values(4611686018427387904, 'f'), ('zzz', 'g')"
+change "ids that are no keys" "drop table functions; create table functions(id, name, linkage);
+	insert into functions values(4611686018427387904, 'f', 'f'), ('zzz', 'g', 'g')"
 endless="with recursive n(i) as (select 0 union all select i + 1 from n)"
 rm -rf "$data"
 cp -r "$good" "$data"
@@ -50,7 +50,7 @@ sqlite3 "$data/results.db" "drop table latency; create view latency as $endless
 	select i as function, i as calls from n"
 report "a view that never ends" 'is no table'
 sqlite3 "$data/results.db" "drop table functions; create view functions as $endless
-	select i as id, 'f' as name from n"
+	select i as id, 'f' as name, 'f' as linkage from n"
 report "names that never end" 'is no table'
 rm -rf "$data"
 : >"$data"

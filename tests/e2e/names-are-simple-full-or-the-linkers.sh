@@ -67,6 +67,25 @@ for pattern in 'shapes::box::operator[]' 'shapes::box<double>::operator[](int)' 
 	[ "$(sql "select linkage from functions")" = _ZN6shapes3boxIdEixEi ] ||
 		fail "$label $(sql "select name from functions")"
 done
+record --trace -- "$work/overloads"
+succeeded
+for pattern in 'shapes::box::operator[]' 'shapes::box<double>::operator[](int)' \
+	_ZN6shapes3boxIdEixEi 'overloads!*::operator[]'; do
+	label="replay -F $pattern:"
+	for how in simple full no; do
+		run "$FLICK" replay -f none --demangle=$how -F "$pattern" "$data"
+		succeeded
+		[ "$(grep -c 'box' "$out")" = 1 ] || fail "$label --demangle=$how: not one call"
+	done
+done
+label="replay of no such module:"
+run "$FLICK" replay -F 'other!alone' "$data"
+one_line_error 1 'no function of this recording matches .other!alone.$'
+run "$FLICK" replay -F alon "$data"
+one_line_error 1 '\*alon\*. matches 1: alone'
+label="list of another module:"
+run "$FLICK" list "$work/overloads" 'other!alon'
+one_line_error 1 'flick list'
 label="-P shapes::area:"
 record -a counts -P shapes::area -- "$work/overloads"
 [ "$(sql "select count(*) from functions")" = 2 ] || fail "$label not both overloads"

@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *dir = fuzz_directory("results.db", data, n), *name;
 	const struct fl_thread *threads;
 	char why[FL_WHY] = "", value[256];
+	const struct fl_home *homes;
 	struct fl_view view;
 	struct fl_store *s;
 	FILE *to;
@@ -59,6 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			if (!view.name(view.owner, view.function_of[i]))
 				abort();
 	fl_store_threads(s, &threads, &n_threads, why);
+	fl_store_homes(s, &homes, why);
+	for (int how = FL_DEMANGLE_SIMPLE; how <= FL_DEMANGLE_NO; how++)
+		fl_store_demangle(s, (enum fl_demangle)how, why);
 	fl_store_value(s, "mode", value);
 	fl_store_close(s);
 	fclose(to);

@@ -372,6 +372,7 @@ static int read_all(void)
 	struct fl_store *s = NULL;
 	struct flick_rows r;
 	struct fl_view view;
+	const struct fl_home *homes;
 	int refused = 0;
 	uint32_t n;
 
@@ -387,6 +388,10 @@ static int read_all(void)
 	for (uint32_t i = 0; i < view.n_sites; i++)
 		assert_non_null(view.name(view.owner, view.function_of[i]));
 	refused += fl_store_threads(s, &threads, &n, why) != 0;
+	homes = NULL;
+	refused += fl_store_homes(s, &homes, why) != 0;
+	for (uint32_t i = 0; homes && i < 2; i++)
+		assert_non_null(homes[i].path);
 	fl_store_close(s);
 	return refused;
 }
@@ -412,13 +417,15 @@ static void ids_that_are_no_indices(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
 		snprintf(sql, sizeof(sql), "DROP TABLE functions;"
-			 "CREATE TABLE functions(id, name); INSERT INTO functions "
-			 "VALUES(0, 'f'), (1, 'g'), (%s, 'h')", ids[i]);
+			 "CREATE TABLE functions(id, name, linkage, module, offset);"
+			 "INSERT INTO functions VALUES(0, 'f', 'f', 0, 0), "
+			 "(1, 'g', 'g', 0, 1), (%s, 'h', 'h', 0, 2)", ids[i]);
 		expect_refusal_after(sql, "damaged: record again");
 	}
 	expect_refusal_after("DELETE FROM functions WHERE id = 0", "damaged");
 	expect_refusal_after("UPDATE sites SET id = 5", "damaged");
 	expect_refusal_after("UPDATE threads SET id = 5", "damaged");
+	expect_refusal_after("UPDATE modules SET id = 5", "damaged");
 }
 
 static void values_of_another_type(void **unused)
@@ -427,6 +434,10 @@ static void values_of_another_type(void **unused)
 		"UPDATE functions SET name = NULL WHERE id = 1",
 		"UPDATE functions SET name = x'6100' WHERE id = 1",
 		"UPDATE functions SET name = CAST(x'61006200' AS TEXT) WHERE id = 1",
+		"UPDATE functions SET linkage = NULL", "UPDATE functions SET linkage = x'61'",
+		"UPDATE functions SET module = -1", "UPDATE functions SET module = 65536",
+		"UPDATE functions SET module = 'm'", "UPDATE functions SET offset = 0.5",
+		"UPDATE modules SET path = NULL", "UPDATE modules SET path = x'6100'",
 		"UPDATE counts SET calls = 'many'", "UPDATE counts SET calls = -1",
 		"UPDATE counts SET calls = 0.5", "UPDATE counts SET calls = x'01'",
 		"UPDATE counts SET function = 2", "UPDATE counts SET function = -1",
