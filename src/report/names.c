@@ -199,10 +199,10 @@ static bool take_step(struct simple *s, bool *is_over)
 static void copy_kind(struct simple *s)
 {
 	static const char *const marks[] = { " for ", " to " };
-	const size_t n = strcspn(s->in, "<({[");
 
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-		const char *of = memmem(s->in, n, marks[i], strlen(marks[i]));
+		const char *of = memmem(s->in, strcspn(s->in, "<({["), marks[i],
+					strlen(marks[i]));
 
 		if (of)
 			copy(s, (size_t)(of - s->in) + strlen(marks[i]));
@@ -210,27 +210,36 @@ static void copy_kind(struct simple *s)
 	s->out = s->end;
 }
 
+/* What is left of a name; 0: it is not understood. */
+static size_t simplify(const char *name, char *out)
+{
+	struct simple s = { .in = name, .out = out, .end = out };
+	bool is_over = false;
+
+	copy_kind(&s);
+	while (!is_over && *s.in)
+		if (!take_step(&s, &is_over))
+			return 0;
+	return s.end == s.out ? 0 : (size_t)(s.end - out);
+}
+
+/* What a compiler made of a function keeps what it is called. */
 char *fl_name_simple(const char *name)
 {
 	const char *clone = strstr(name, " [clone ");
+	char *own = strndup(name, clone ? (size_t)(clone - name) : strlen(name));
 	char *made = malloc(strlen(name) + 1);
-	struct simple s = { .in = name, .out = made, .end = made };
-	bool is_over = false;
+	size_t n = own && made ? simplify(own, made) : 0;
 
-	if (!made)
-		return NULL;
-	copy_kind(&s);
-	while (!is_over && *s.in && s.in != clone) {
-		if (take_step(&s, &is_over))
-			continue;
+	if (n)
+		strcpy(made + n, clone ? clone : "");
+	else if (own && made)
+		strcpy(made, name);
+	if (!own) {
 		free(made);
-		return strdup(name);
+		made = NULL;
 	}
-	if (s.end == s.out) {
-		free(made);
-		return strdup(name);
-	}
-	strcpy(s.end, clone ? clone : "");
+	free(own);
 	return made;
 }
 

@@ -35,6 +35,8 @@ static void arguments_and_parameters_are_left_out(void **unused)
 	expect("h<auto (int)->bool>(int)", "h");
 	expect("f<decltype ((p)->x), (a>b)>(int)", "f");
 	expect("f(int) [clone .constprop.0]", "f [clone .constprop.0]");
+	expect("operator x [clone .cold]", "operator x [clone .cold]");
+	expect("operator x [clone )", "operator x [clone )");
 	expect("auto f<int>(int) requires (sizeof(int) > 3)", "f");
 }
 
@@ -72,6 +74,8 @@ static void what_has_no_name_of_its_own_keeps_what_it_is_called(void **unused)
 	expect("A::f(int) const &&::{lambda()#2}", "A::f::{lambda#2}");
 	expect("non-virtual thunk to B<int>::f(int)", "non-virtual thunk to B::f");
 	expect("vtable for B<int>", "vtable for B");
+	expect("a for b to c<int>", "a for b to c");
+	expect("a for b for c<int>", "a for c");
 	expect("guard variable for f(int)::x", "guard variable for f::x");
 }
 
