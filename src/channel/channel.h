@@ -141,6 +141,9 @@ struct fl_seldom {
 	alignas(64) uint32_t heeded;	/* the wish that is in force; W target (T) */
 	uint64_t passed_ns, open_ns;	/* in all, and in windows; atomic add */
 	uint64_t windows;		/* that were closed; atomic add */
+	/* Time of the program in all, and in windows; likewise. CPU time where it shares
+	 * the one CPU with who opens and closes them. */
+	uint64_t ran_ns, ran_open_ns;
 	uint64_t closed_ns;		/* the last of them, or since what is in force is */
 	uint64_t passed_then_ns, open_then_ns;	/* passed_ns, open_ns at that time */
 };

@@ -61,7 +61,8 @@ struct count {
 };
 
 struct moment {
-	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom */
+	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom, as */
+	uint64_t ran_ns, ran_open_ns;
 	uint64_t toggles, watch_ns, delivered, ns;
 };
 
@@ -149,6 +150,8 @@ static struct moment look_now(const struct fl_budget *b)
 		.windows = load_relaxed(&s->windows),
 		.passed_ns = load_relaxed(&s->passed_ns),
 		.open_ns = load_relaxed(&s->open_ns),
+		.ran_ns = load_relaxed(&s->ran_ns),
+		.ran_open_ns = load_relaxed(&s->ran_open_ns),
 		.toggles = load_relaxed(&m->toggles), .watch_ns = watch_ns(b->s),
 		.delivered = fl_readers_delivered(b->s->readers),
 		.ns = fl_os_monotonic_ns(),
@@ -279,8 +282,8 @@ static double delay_in(const struct fl_budget *b, double windows, double open)
 /* What a call in the windows since the last chunk stands for. False: there was none. */
 static bool scale_windows(struct fl_budget *b, const struct moment *now)
 {
-	double open = (double)(now->open_ns - b->windows.open_ns);
-	double passed = (double)(now->passed_ns - b->windows.passed_ns), delay;
+	double open = (double)(now->ran_open_ns - b->windows.ran_open_ns);
+	double passed = (double)(now->ran_ns - b->windows.ran_ns), delay;
 
 	if (now->windows == b->windows.windows || !(open > 0) || passed < open)
 		return false;

@@ -157,6 +157,29 @@ uint64_t fl_os_monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* The kernel's clocks of processes: ~pid, and 2 for what the scheduler measures. */
+uint64_t fl_os_program_ns(void)
+{
+	int clock = (int)(~(unsigned)fl_os_pid() << 3 | 2);
+	struct timespec t = { 0 };
+
+	if (SYS(SYS_clock_gettime, clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool fl_os_has_one_cpu(void)
+{
+	unsigned long set[1024 / 8 / sizeof(long)] = { 0 };	/* a kernel of more says no */
+	long n = SYS(SYS_sched_getaffinity, 0, sizeof(set), set);
+	int cpus = 0;
+
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(*set); i++)
+		for (; set[i]; set[i] &= set[i] - 1)
+			cpus++;
+	return cpus == 1;
+}
+
 /* By the call that every program with threads makes: threads of the program sleep
  * here, and its seccomp filter may kill whoever calls nanosleep. Its handlers wait
  * until then; what interrupts it nevertheless begins the sleep anew. */

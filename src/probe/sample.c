@@ -38,14 +38,14 @@
  *	  are from now on of these windows	passed, open += ...
  *						store_release processes[].heeded (channel)
  *						store_release heeded	(D)
- * INVARIANT  Windows stand for the time between them: calls x passed / open.
- * WHY	When they begin, and how long they last, does not depend on what the program
- *	does, and epochs vary, so that none is in step with it. Functions go on and off
- *	in the same order, so each is on for about as long, which is from the middle of
- *	the one to that of the other. A window that cannot be closed, as modules are being
- *	unloaded, is open and counts as that. What recording takes in a window is the
- *	reader's to take out. What is armed between windows, as its library is back, is
- *	off until the next one.
+ * INVARIANT  Windows stand for the time between them: calls x ran / ran_open.
+ * WHY	Both are times in which the program ran. When windows begin, and how long they last,
+ *	does not depend on what the program does, and epochs vary, so that none is in
+ *	step with it. Functions go on and off in the same order, so each is on for about
+ *	as long, which is from the middle of the one to that of the other. A window that
+ *	cannot be closed, as modules are being unloaded, is open and counts as that. What
+ *	recording takes in a window is the reader's to take out. What is armed between
+ *	windows, as its library is back, is off until the next one.
  *	Counts of a process that has not heeded the wish stand for themselves: the reader
  *	asks for them when one heeds, before it takes any for those of windows.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
@@ -66,7 +66,9 @@ static struct {
 	bool begun;
 	bool is_open, is_timed;		/* is there a window just now? is the next one timed? */
 	uint32_t heeded;		/* the wish that functions are marked by */
-	uint64_t opened, closed;	/* the last window: monotonic, ns, as all of these */
+	bool has_one_cpu;
+	uint64_t opened, closed;	/* the last window: monotonic, ns, as all these, ... */
+	uint64_t ran_opened, ran_closed;	/* ... but these: program_ns() */
 	uint64_t epoch_ns;		/* when functions were last timed again */
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
@@ -426,6 +428,21 @@ static void say_heeded(struct fl_seldom *s)
 	store_release(&s->heeded, turn.heeded);
 }
 
+/* Where flick's process has the program's one CPU, the program does not run while a window
+ * is opened and closed, nor until that process is off it: then its CPU time is exact. On
+ * other CPUs it lags, and nobody waits. */
+static uint64_t program_ns(void)
+{
+	return turn.has_one_cpu ? fl_os_program_ns() : fl_os_monotonic_ns();
+}
+
+/* As if a window had been closed just now. */
+static void begin_outside(void)
+{
+	turn.closed = fl_os_monotonic_ns();
+	turn.ran_closed = program_ns();
+}
+
 static uint32_t heed(void)
 {
 	struct fl_seldom *s = &fl_table.shm->seldom;
@@ -434,7 +451,7 @@ static uint32_t heed(void)
 	if (wish == turn.heeded)
 		return 0;
 	if (!seldom_head)
-		turn.closed = fl_os_monotonic_ns();
+		begin_outside();
 	n = mark_functions();
 	turn.heeded = wish;
 	if (!seldom_head)
@@ -449,6 +466,7 @@ static uint32_t open_window(void)
 
 	turn.is_timed = false;
 	turn.opened = fl_os_monotonic_ns();
+	turn.ran_opened = program_ns();
 	turn.is_open = true;
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
 		struct fl_function *f = &fl_table.functions[i - 1];
@@ -456,6 +474,7 @@ static uint32_t open_window(void)
 		if (f->is_off)
 			n += timed ? rearm_one(f) : count_one(f);
 	}
+	turn.ran_opened += (program_ns() - turn.ran_opened) / 2;
 	turn.opened += (fl_os_monotonic_ns() - turn.opened) / 2;
 	return n;
 }
@@ -476,16 +495,20 @@ static uint32_t shut_one(struct fl_function *f)
 static uint32_t close_window(void)
 {
 	struct fl_seldom *s = &fl_table.shm->seldom;
-	uint64_t now = fl_os_monotonic_ns();
+	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
 	uint32_t n = 0;
 
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
 		n += shut_one(&fl_table.functions[i - 1]);
+	ran += (program_ns() - ran) / 2;
 	now += (fl_os_monotonic_ns() - now) / 2;
 	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->ran_ns, ran - turn.ran_closed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->ran_open_ns, ran - turn.ran_opened, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->windows, 1, __ATOMIC_RELAXED);
 	turn.closed = now;
+	turn.ran_closed = ran;
 	turn.is_open = false;
 	say_heeded(s);
 	return n;
@@ -513,7 +536,7 @@ void fl_sample_armed(uint32_t from)
 	if (id >= fl_table.n)
 		return;
 	if (!seldom_head)
-		turn.closed = fl_os_monotonic_ns();
+		begin_outside();
 	mark_functions();
 	for (; id < fl_table.n; id++)
 		if (fl_table.sites[id].state == FL_SITE_READY && fl_sample_hushes(id))
@@ -578,6 +601,7 @@ uint64_t fl_sample_turn(void)
 	if (!turn.begun) {			/* all is on */
 		turn.begun = true;
 		turn.random = t0 | 1;
+		turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
 		turn.epoch_ns = fl_os_monotonic_ns();
 		us = fl_table.shm->epoch_us;
 		return us < WATCH_US ? us : WATCH_US;
@@ -618,7 +642,7 @@ void fl_sample_in_child(void)
 			finish_switch_off(&fl_table.functions[i]);
 	}
 	turn.is_open = false;
-	turn.closed = fl_os_monotonic_ns();
+	begin_outside();
 	fl_channel_heed(turn.heeded);
 	fl_switches_unlock(&signals);
 }

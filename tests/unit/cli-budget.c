@@ -114,6 +114,8 @@ static void windows(uint64_t n, uint64_t open_ns, uint64_t passed_ns)
 	seldom->windows += n;
 	seldom->open_ns += open_ns;
 	seldom->passed_ns += passed_ns;
+	seldom->ran_ns += passed_ns;
+	seldom->ran_open_ns += open_ns;
 }
 
 /* The target does what was wished for. */

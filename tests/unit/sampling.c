@@ -5,6 +5,7 @@
  * Each target is a child, and says what was wrong by its status.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -291,6 +292,48 @@ static void what_is_seldom_and_comes_back_waits_for_a_window(void **unused)
 {
 	(void)unused;
 	runs(go_and_come_back);
+}
+
+/* Of a window of 20 ms, in which the program sleeps: who shares its one CPU takes it for
+ * short, as the program ran for less. */
+static void sleep_in_a_window(struct rig *unused)
+{
+	const struct fl_seldom *s = &g->m->seldom;
+	enum { MS = 1000000 };
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	fl_os_sleep_us(20000);
+	fl_sample_turn();
+	NEED(s->windows == 1 && s->open_ns > 20 * MS && s->passed_ns >= s->open_ns);
+	if (fl_os_has_one_cpu())
+		NEED(s->ran_open_ns < 10 * MS && s->ran_ns < 10 * MS);
+	else
+		NEED(s->ran_open_ns > 20 * MS && s->ran_ns >= s->ran_open_ns);
+}
+
+static void sleep_on_one_cpu(struct rig *r)
+{
+	cpu_set_t one_cpu;
+
+	CPU_ZERO(&one_cpu);
+	CPU_SET(sched_getcpu(), &one_cpu);
+	NEED(!sched_setaffinity(0, sizeof(one_cpu), &one_cpu) && fl_os_has_one_cpu());
+	sleep_in_a_window(r);
+}
+
+static void windows_are_of_time_that_passes(void **unused)
+{
+	(void)unused;
+	runs(sleep_in_a_window);
+}
+
+static void windows_on_one_cpu_are_of_time_in_which_the_program_ran(void **unused)
+{
+	(void)unused;
+	runs(sleep_on_one_cpu);
 }
 
 /* It is open until it can be closed; a child of fork begins without one. */
@@ -757,6 +800,8 @@ int main(void)
 		TEST(what_is_seldom_counts_in_windows),
 		TEST(switching_is_no_time_of_the_calls_around),
 		TEST(what_is_seldom_and_comes_back_waits_for_a_window),
+		TEST(windows_are_of_time_that_passes),
+		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
