@@ -24,6 +24,13 @@ static uint64_t rest_us(const struct fl_shm *m)
 	return m->action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
 }
 
+/* Who is the last to leave the program's memory frees it: that is the program's time. */
+static void say_time(struct fl_shm *m)
+{
+	if (fl_os_is_outside())
+		__atomic_fetch_add(&m->watch_ns, fl_os_cpu_ns(0), __ATOMIC_RELAXED);
+}
+
 static int run(void *arg)
 {
 	struct fl_shm *m = arg;
@@ -33,6 +40,9 @@ static int run(void *arg)
 		;
 	if (err != -ESRCH)			/* else there is nobody to care for */
 		fl_agent_end();
+	else if (m->action == FL_ACT_SAMPLE)
+		fl_sample_end();
+	say_time(m);
 	return 0;
 }
 

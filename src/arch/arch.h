@@ -193,7 +193,8 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot);
 
 enum fl_action {	/* what a probe that is on does */
-	FL_ACT_COUNT,	/* add one to a counter of its thread */
+	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at the
+			 * first, and at each FL_COUNT_BLOCK */
 	FL_ACT_RECORD,	/* a record without time */
 	FL_ACT_TIME,	/* a record with time */
 	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
@@ -203,6 +204,7 @@ enum fl_action {	/* what a probe that is on does */
 			 * events costs (doctor --cost) */
 	FL_N_ACTIONS
 };
+#define FL_COUNT_BLOCK 1024		/* counts of one counter */
 
 /* Routine for an action. ABI: the site is an ordinary call and scratch registers
  * are free; BARE: every register is live; ASK: as ABI, for calls whose first

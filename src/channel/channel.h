@@ -87,7 +87,8 @@ struct fl_shm_site {
 	uint8_t provider;		/* index into fl_providers[] */
 	uint8_t tactic;			/* enum fl_tactic */
 	uint8_t state;			/* enum fl_site_state */
-	uint8_t wanted;			/* enum fl_wanted; an entry may be seldom */
+	uint8_t wanted;			/* enum fl_wanted; an entry may be seldom, which the
+					 * target may wish as well (probe/fuse.c) */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */
 	uint32_t image;			/* that brought it; others may have it too */
 };
@@ -146,6 +147,10 @@ struct fl_seldom {
 	uint64_t ran_ns, ran_open_ns;
 	uint64_t closed_ns;		/* the last of them, or since what is in force is */
 	uint64_t passed_then_ns, open_then_ns;	/* passed_ns, open_ns at that time */
+	/* What may be counted (probe/fuse.c). */
+	alignas(64) uint32_t credit;	/* blocks that are left; atomic */
+	uint32_t round;			/* changes with each credit; 0: no limit. W reader */
+	uint32_t has_cut;		/* 1: some became seldom; W target, 0 reader */
 };
 
 /* Where glue stands, for who samples the program counter: its time is flick's. */
@@ -219,6 +224,8 @@ struct fl_shm {
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
 	uint64_t toggles;		/* one-byte switches done by sampling; atomic */
 	uint64_t rearm_ticks;		/* spent re-arming, TSC; atomic */
+	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
+					 * before they freed these processes' memory; atomic */
 
 	struct fl_bell bells[FL_MAX_READERS];
 	alignas(64) uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
@@ -393,8 +400,11 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 void fl_channel_put_one(const struct flick_record *);
 /* Two records that nothing comes between. The same rules. */
 void fl_channel_put_pair(const struct flick_record pair[2]);
-/* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
+/* Count probe `probe` once: the slow path of FL_ACT_COUNT. Where there is
+ * fl_channel_on_block it is told of each block of counts after the first. */
 void fl_channel_count(uint32_t probe);
+extern void (*fl_channel_on_block)(uint32_t probe)
+	__attribute__((visibility("hidden")));	/* W once, before the first */
 /* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */

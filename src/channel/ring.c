@@ -385,17 +385,30 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 		fl_channel_lose_slotless();
 }
 
+void (*fl_channel_on_block)(uint32_t probe);
+
+static void end_block(const struct fl_slot *s, uint32_t probe)
+{
+	const uint64_t *counters = (void *)((char *)s + FL_SLOT_HEADER_BYTES);
+	uint64_t n = load_relaxed(&counters[probe]);
+
+	if (fl_channel_on_block && n > FL_COUNT_BLOCK && n % FL_COUNT_BLOCK == 1)
+		fl_channel_on_block(probe);
+}
+
 void fl_channel_count(uint32_t probe)
 {
 	struct fl_slot *s = fl_channel_slot();
 	bool is_event = fl_region && fl_region->action == FL_ACT_COUNT;
 
-	if (s && probe < s->n_counters)
+	if (s && probe < s->n_counters) {
 		add_own(FL_SLOT_HEADER_BYTES + probe * sizeof(uint64_t), 1);
-	else if (is_event && s)
+		end_block(s, probe);
+	} else if (is_event && s) {
 		lose(FL_LOST_ROOM, 1);
-	else if (is_event)
+	} else if (is_event) {
 		fl_channel_lose_slotless();
+	}
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

@@ -12,6 +12,7 @@
  *	  left of ALWAYS
  *	SWITCHES		beginning and ending windows: how many there are
  *	SAMPLES			timed calls and their switches: how often there is an epoch
+ *	BURSTS			what is not known yet: counts until the next look
  *
  * INVARIANT
  *	1. What is decided costs no more than the budget, at the rates and costs known.
@@ -32,6 +33,7 @@
 #define WINDOWS 0.2
 #define SWITCHES 0.25
 #define SAMPLES 0.2
+#define BURSTS 0.6			/* in place of ALWAYS */
 #define SLACK 1.6
 #define DWELL 20u
 #define FALL 0.1			/* of the way, a look */
@@ -54,6 +56,7 @@ void fl_afford_open(struct fl_afford *a)
 	a->cpus = 1;
 	a->late_us = 0;
 	a->turn_ns = TURN_NS;
+	a->counts_a_second = BURSTS * a->budget * 1e9 / a->count_ns;
 }
 
 static double between(double v, double lo, double hi)
@@ -228,5 +231,6 @@ uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 	changed = choose_sides(a, f, n, order);
 	a->epoch_us = (uint32_t)choose_epoch(a, f, n);
 	choose_windows(a, f, n);
+	a->counts_a_second = BURSTS * a->budget * a->cpus * 1e9 / (a->count_ns * a->factor);
 	return changed;
 }

@@ -37,6 +37,7 @@ struct fl_afford {
 	uint32_t period_us;		/* from one window to the next */
 	uint32_t window_us;		/* asked for; 0: no function is seldom */
 	double factor;			/* measured costs over calibrated ones */
+	double counts_a_second;		/* at most, of those that are counted always */
 	/* Its own: */
 	double own_ns, model_ns;	/* of late */
 	double cpus, late_us, turn_ns;

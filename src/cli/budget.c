@@ -14,6 +14,10 @@
  * time, or never, as it ends; so each thread's counts are told with what its process had
  * heeded before they were made. What was counted in full is added as it is.
  *
+ * Between two looks no more is counted than there is credit for (probe/fuse.c). A function
+ * that is cut for that is seldom at once; what windows count of it from then on stands for
+ * the time since.
+ *
  * Counters and clocks are not read at one moment. What the one has too much now it has
  * too little at the next look, so nothing adds up but what chance gives.
  */
@@ -28,6 +32,9 @@
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
+#define EARLY_NS 1000000000ull		/* a budget may be passed */
+#define FIRST_S 0.02			/* of credit, at first */
+#define FIRST_WINDOW_US 100		/* of what is cut while all was on */
 #define COUNT_NS 2.0			/* what things take, before it is measured */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
@@ -51,14 +58,18 @@ struct side {
 	uint64_t fresh;			/* counted in windows, not in `calls` yet ... */
 	uint64_t seen;			/* ... and looked at */
 	bool is_seldom;			/* as the target has heeded it */
+	bool is_wished;			/* to be seldom, as its rows say */
+	bool is_cut;			/* by the target, and not wished */
 };
 
 /* Of a probe, since the last look; atomic. What the target counts before it has heeded
  * `since`, or at a site that is not seldom, stands for itself. */
 struct count {
 	uint64_t all, windows;
-	uint64_t since;			/* the wish that made it seldom; 0: it is not */
+	uint64_t since;			/* SINCE(the wish that made it seldom); 0: it is not */
 };
+
+#define SINCE(wish) ((uint64_t)(wish) + 1)	/* 0: the target's own, heeded as it is made */
 
 struct moment {
 	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom, as */
@@ -84,8 +95,10 @@ struct fl_budget {
 	uint32_t wish, n_wished;	/* entries that were wished for */
 	bool is_heeded, is_off;		/* off: no memory */
 	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then? */
+	bool has_cut;			/* and was something cut? */
 	uint64_t heeded;		/* by all processes, summed up, then */
 	struct fl_own own;
+	uint64_t begun_ns;		/* when modules had been scanned */
 	uint64_t pc_own, pc_all;	/* since the last look */
 	double looked_counted;		/* calls, likewise */
 };
@@ -115,7 +128,7 @@ void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t h
 		return;
 	c = &b->counted[probe];
 	since = load_relaxed(&c->since);
-	__atomic_fetch_add(since && heeded >= since ? &c->windows : &c->all, n,
+	__atomic_fetch_add(since && SINCE(heeded) >= since ? &c->windows : &c->all, n,
 			   __ATOMIC_RELAXED);
 }
 
@@ -127,16 +140,22 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 		return;
 	b->pc_all++;
 	fl_own_look(&b->own, b->s);		/* no memory: what is new is the program's */
-	b->pc_own += fl_own_has(&b->own, b->s, pc);
+	if (!fl_own_has(&b->own, b->s, pc))
+		return;
+	b->pc_own++;
+	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
 
-/* CPU time of what switches probes beside the program, so far; 0: not known. */
+/* CPU time of what switches probes beside the program, so far; 0: not known. Of a family,
+ * beside those that have ended. */
 static uint64_t watch_ns(const struct fl_session *s)
 {
 	int pid = load_relaxed(&s->shm->watcher_pid);
 	struct timespec t = { 0 };
 	clockid_t clock;
 
+	if (s->o->follow)
+		return load_relaxed(&s->shm->watch_ns);
 	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
 		return 0;
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -220,11 +239,19 @@ static uint32_t index_of(struct fl_budget *b, uint32_t function)
 	return b->called[function] - 1;
 }
 
-static bool is_seldom(const struct fl_budget *b, uint32_t probe)
+/* NULL: nobody has called it. */
+static struct side *side_of(const struct fl_budget *b, uint32_t probe)
 {
 	uint32_t called = b->called[b->s->roster.function_of[probe]];
 
-	return called && b->functions[called - 1].seldom;
+	return called ? &b->sides[called - 1] : NULL;
+}
+
+static bool is_seldom(const struct fl_budget *b, uint32_t probe)
+{
+	const struct side *side = side_of(b, probe);
+
+	return side && b->functions[side - b->sides].seldom;
 }
 
 static uint64_t take_out(uint64_t *what)
@@ -338,13 +365,21 @@ static void estimate(struct fl_budget *b, const struct moment *now, bool at_last
 
 /* ---- wishes --------------------------------------------------------------------------- */
 
+/* What was cut since is not taken back. */
 static void wish(struct fl_budget *b)
 {
 	struct fl_session *s = b->s;
 
-	for (uint32_t k = 0; k < b->n_entries; k++)
-		store_relaxed(&s->sites[b->entries[k]].wanted,
-			      is_seldom(b, b->entries[k]) ? FL_SELDOM : FL_WANTED);
+	for (uint32_t k = 0; k < b->n_entries; k++) {
+		uint32_t i = b->entries[k];
+		const struct side *side = side_of(b, i);
+
+		if (is_seldom(b, i) || (side && side->is_wished))
+			store_relaxed(&s->sites[i].wanted,
+				      is_seldom(b, i) ? FL_SELDOM : FL_WANTED);
+	}
+	for (uint32_t f = 0; f < b->n; f++)
+		b->sides[f].is_wished = b->functions[f].seldom;
 	b->n_wished = b->n_entries;
 	b->is_heeded = false;
 	/* (A) pairs with (C) in probe/sample.c */
@@ -369,7 +404,7 @@ static void mark_sites(struct fl_budget *b)
 		if (!is_seldom(b, i))
 			store_relaxed(since, 0);
 		else if (!*since)
-			store_relaxed(since, b->wish);
+			store_relaxed(since, SINCE(b->wish));
 	}
 }
 
@@ -445,6 +480,72 @@ static bool is_due(const struct fl_budget *b, uint64_t now)
 	return now - b->look.ns >= (ran < LOOK_NS ? ran : LOOK_NS);
 }
 
+/* Before counts are asked for: what is counted of these later is of windows. */
+static void note_cut(struct fl_budget *b)
+{
+	struct fl_session *s = b->s;
+
+	if (!load_relaxed(&s->shm->seldom.has_cut))
+		return;
+	b->has_cut = true;
+	store_relaxed(&s->shm->seldom.has_cut, 0);
+	for (uint32_t k = 0; k < b->n_entries; k++) {
+		uint32_t i = b->entries[k];
+
+		if (load_relaxed(&s->sites[i].wanted) == FL_SELDOM && !is_seldom(b, i))
+			b->sides[index_of(b, s->roster.function_of[i])].is_cut = true;
+	}
+}
+
+/* No wish has to be heeded, but by the other processes of a family. Its first window
+ * stands for all since the one before, in a part of which it was on: on average as long
+ * as nobody sees it after its last one. */
+static void adopt(struct fl_budget *b, uint32_t f)
+{
+	b->functions[f].seldom = true;
+	b->functions[f].looks = 0;
+	if (!b->s->o->follow)
+		b->sides[f].is_seldom = b->sides[f].is_wished = true;
+}
+
+static void adopt_cut(struct fl_budget *b)
+{
+	struct fl_session *s = b->s;
+	struct moment now;
+
+	b->has_cut = false;
+	gather(b);
+	now = look_now(b);
+	estimate(b, &now, true);
+	for (uint32_t f = 0; f < b->n; f++)
+		if (b->sides[f].is_cut && !b->functions[f].seldom)
+			adopt(b, f);
+	for (uint32_t k = 0; k < b->n_entries; k++) {
+		uint32_t i = b->entries[k];
+		const struct side *side = side_of(b, i);
+
+		if (side && side->is_cut && side->is_seldom && !b->counted[i].since)
+			store_relaxed(&b->counted[i].since, SINCE(0));
+	}
+	for (uint32_t f = 0; f < b->n; f++)
+		b->sides[f].is_cut = false;
+	if (s->o->follow)
+		wish(b);
+}
+
+/* Credit for counts in so many seconds. */
+static void give_credit(struct fl_budget *b, double seconds)
+{
+	struct fl_seldom *s = &b->s->shm->seldom;
+	double blocks = b->afford.counts_a_second / FL_COUNT_BLOCK;
+	double most = blocks * (double)LOOK_NS / 1e9, left = (int32_t)load_relaxed(&s->credit);
+	double more = least(most - left, blocks * seconds);
+
+	if (more > 0)
+		__atomic_fetch_add(&s->credit, (uint32_t)more, __ATOMIC_RELAXED);
+	store_relaxed(&s->round, s->round + 1 ? s->round + 1 : 1);
+}
+
 /* Changes when one of the processes heeds a wish. */
 static uint64_t sum_heeded(const struct fl_session *s)
 {
@@ -468,10 +569,12 @@ static bool is_counted(struct fl_budget *b)
 		/* (B) pairs with (D) in probe/sample.c */
 		b->is_asked_heeded = load_acquire(&s->shm->seldom.heeded) == b->wish;
 		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||
+			      load_relaxed(&s->shm->seldom.has_cut) ||
 			      is_due(b, fl_os_monotonic_ns());
 		if (!b->is_asked)
 			return false;
 		b->heeded = sum;
+		note_cut(b);
 		fl_readers_ask(s->readers);
 	}
 	if (!fl_readers_answered(s->readers))
@@ -485,6 +588,7 @@ static bool is_counted(struct fl_budget *b)
 static void begin(struct fl_budget *b)
 {
 	b->look = look_now(b);
+	b->begun_ns = b->look.ns;
 	b->pc_own = b->pc_all = 0;
 }
 
@@ -497,13 +601,13 @@ void fl_budget_turn(struct fl_session *s)
 		return;
 	if (!b->look.ns)
 		begin(b);
-	if (!is_counted(b))
-		return;
 	b->is_off = grow(b) || take_entries(b);
-	if (b->is_off)
+	if (b->is_off || !is_counted(b))
 		return;
 	if (b->is_asked_heeded && !b->is_heeded)
 		note_heeded(b);
+	if (b->has_cut && (b->is_heeded || !s->o->follow))
+		adopt_cut(b);
 	if (!is_due(b, fl_os_monotonic_ns()))
 		return;
 	gather(b);
@@ -511,11 +615,13 @@ void fl_budget_turn(struct fl_session *s)
 	estimate(b, &now, false);
 	if (!b->is_heeded)
 		return;
+	give_credit(b, (double)(now.ns - b->look.ns) / 1e9);
 	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries)) {
 		estimate(b, &now, true);
 		wish(b);
 	}
-	store_relaxed(&s->shm->seldom.window_us, b->afford.window_us);
+	store_relaxed(&s->shm->seldom.window_us,
+		      b->afford.window_us ? b->afford.window_us : FIRST_WINDOW_US);
 	store_relaxed(&s->shm->seldom.period_us, b->afford.period_us);
 	store_relaxed(&s->shm->seldom.epoch_us, b->afford.epoch_us);
 }
@@ -548,6 +654,8 @@ int fl_budget_open(struct fl_session *s)
 		.least_epoch_us = s->o->epoch_ms * 1000,
 	};
 	fl_afford_open(&b->afford);
+	give_credit(b, FIRST_S);
+	store_relaxed(&s->shm->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)
 		fl_sampler_tell(s->sampler, saw_sample, b);
 	s->budget = b;

@@ -39,7 +39,7 @@ struct fl_account {
 	uint64_t active, refused;	/* probes */
 	uint64_t processes;		/* that had them, where several were followed */
 	bool due;			/* the command came far enough to have one */
-	char cost[128];			/* what recording cost, or why that is not known */
+	char cost[256];			/* what recording cost, or why that is not known */
 };
 
 struct fl_cmd {
@@ -312,6 +312,8 @@ struct fl_session {
 	struct fl_instant go, drained;	/* it was first let go; all is read */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
+	uint64_t early_own;		/* of pc_own, without the agent's work, those of the
+					 * first second that samples were taken in */
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */

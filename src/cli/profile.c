@@ -196,6 +196,18 @@ static int gather(struct profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
+/* Of functions whose entries have probes: no calls are none, of others nobody knows. */
+static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		uint32_t f = s->roster.function_of[i];
+
+		if (f < n && s->selected[i] && s->roster.sites[i].kind == FL_ENTRY &&
+		    !load_relaxed(&s->sites[i].refusal))
+			probed[f] = true;
+	}
+}
+
 /* Rows for functions that were sampled and have no probe, or none that was met. */
 static int add_rows(struct flick_rows *r, const struct profile *p)
 {
@@ -203,14 +215,17 @@ static int add_rows(struct flick_rows *r, const struct profile *p)
 	int calls = fl_sheet_column(r, "calls");
 	int unknown = fl_sheet_column(r, "unknown");
 	bool *has = calloc(p->n_functions + 1, sizeof(*has));
+	bool *probed = calloc(p->n_functions + 1, sizeof(*probed));
 	uint64_t *cells = realloc(r->cells, (r->n_rows + p->n_functions + 1) *
 				  r->n_columns * sizeof(*cells));
 
 	if (cells)
 		r->cells = cells;
+	if (probed)
+		find_probed(p->s, probed, p->n_functions);
 	for (size_t i = 0; has && i < r->n_rows; i++)
 		has[r->cells[i * r->n_columns + function]] = true;
-	for (uint32_t f = 0; has && cells && f < p->n_functions; f++) {
+	for (uint32_t f = 0; has && probed && cells && f < p->n_functions; f++) {
 		uint64_t *row = cells + r->n_rows * r->n_columns;
 
 		if (has[f] || !p->samples[f])
@@ -218,11 +233,13 @@ static int add_rows(struct flick_rows *r, const struct profile *p)
 		for (size_t c = 0; c < r->n_columns; c++)
 			row[c] = FLICK_NONE;
 		row[function] = f;
-		row[calls] = row[unknown] = 0;
+		if (probed[f])
+			row[calls] = row[unknown] = 0;
 		r->n_rows++;
 	}
 	free(has);
-	return has && cells ? 0 : -ENOMEM;
+	free(probed);
+	return has && probed && cells ? 0 : -ENOMEM;
 }
 
 static int fill(struct flick_rows *r, const struct profile *p)
@@ -258,9 +275,30 @@ static bool are_few(uint64_t program, uint64_t own)
  * thread of the program's, what it says itself. */
 static double switching_ns(const struct fl_session *s)
 {
-	double said = (double)load_relaxed(&s->shm->rearm_ticks) * s->view.ns_per_tick;
+	double turns = (double)load_relaxed(&s->shm->rearm_ticks) * s->view.ns_per_tick;
+	double said = (double)load_relaxed(&s->shm->watch_ns);
 
-	return s->watch_ns ? (double)s->watch_ns : said;
+	if (!s->watch_ns)
+		return turns;
+	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
+}
+
+/* What passes the budget by less is chance. Most may be of the first second, as what
+ * is called is not known then; a program of less has no other. */
+static void tell_passed(const struct fl_session *s, const struct profile *p, char out[112])
+{
+	const uint64_t second_ns = 1000000000;
+	const double some = 1.25;
+	const char *why = "";
+	uint64_t own = p->n_own - p->work;
+
+	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * s->o->budget * some)
+		return;
+	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
+		why = ": it cannot hold in less than a second";
+	else if (2 * s->early_own > own)
+		why = ": most in the first second";
+	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
 }
 
 /* Of the program's own CPU time, in percent. What the reader does on another core
@@ -272,7 +310,7 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
 	double probes = (double)(p->n_own - p->work) * (double)fl_sampler_period_ns() / program;
 	double switching = switching_ns(s) / program;
 	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
-	char *cost = s->account.cost;
+	char *cost = s->account.cost, passed[112] = "";
 	size_t room = sizeof(s->account.cost);
 
 	if (!s->sampler) {
@@ -282,9 +320,10 @@ static void tell_cost(struct fl_session *s, const struct profile *p)
 			 (unsigned long long)ms_of(p->all));
 	} else {
 		s->cost = probes + switching;
+		tell_passed(s, p, passed);
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
-			 "reader on another core %.1f), agent %llu ms at start and dlopen",
-			 s->cost, probes, switching, reader,
+			 "reader on another core %.1f)%s, agent %llu ms at start and dlopen",
+			 s->cost, probes, switching, reader, passed,
 			 (unsigned long long)ms_of(p->work));
 	}
 }

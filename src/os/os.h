@@ -258,7 +258,8 @@ void fl_os_process_reap(int pid);	/* waits for its end */
  * one's parent is that.
  * pid: its number, 0 when there is none. died: there was one.
  * rest: in it, or in flick's own thread, for at most so long. 0; -ESRCH: nobody else
- * runs in this memory any more; else waiting is denied here.
+ * runs in this memory any more; else waiting is denied here. rouse: whoever rests does so
+ * no more; who was about to, does.
  */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
 int fl_os_outside_open(void);
@@ -267,6 +268,7 @@ int fl_os_outside_pid(void);
 bool fl_os_takes_orphans(void);		/* does this process? Or that is not known */
 bool fl_os_outside_died(void);
 int fl_os_rest(uint64_t us);
+void fl_os_rouse(void);
 bool fl_os_is_outside(void);		/* is the caller that one? */
 
 /*

@@ -253,6 +253,11 @@ static uint64_t at_most(uint64_t us)
 	return us;
 }
 
+void fl_os_rouse(void)
+{
+	fl_os_futex_wake((uint32_t *)&first, 1);
+}
+
 int fl_os_rest(uint64_t us)
 {
 	uint32_t word = first_word();

@@ -88,6 +88,8 @@ void fl_windows_begin(void);
 uint64_t fl_windows_turn(void);
 /* Sampling: what is due, and in how many microseconds to call it again; likewise. */
 uint64_t fl_sample_turn(void);
+/* Nobody runs in this memory any more. */
+void fl_sample_end(void);
 /* The program is about to have the right to write [lo, hi), or has it no more. Pads and
  * sleds there are as they were meanwhile. Not from a handler of SIGTRAP. */
 void fl_probes_yield(uintptr_t lo, uintptr_t hi);

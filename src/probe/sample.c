@@ -63,12 +63,13 @@ enum {
 };
 
 static struct {
-	bool begun;
+	bool begun, has_heeded;		/* has a wish come since the image began? */
 	bool is_open, is_timed;		/* is there a window just now? is the next one timed? */
 	uint32_t heeded;		/* the wish that functions are marked by */
 	bool has_one_cpu;
 	uint64_t opened, closed;	/* the last window: monotonic, ns, as all these, ... */
 	uint64_t ran_opened, ran_closed;	/* ... but these: program_ns() */
+	uint64_t until;			/* it is not to be closed before: not by a first turn */
 	uint64_t epoch_ns;		/* when functions were last timed again */
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
@@ -134,10 +135,25 @@ static uint32_t hush_entries(const struct fl_function *f)
 	return n;
 }
 
+static void put_on(uint32_t *head, struct fl_function *f)
+{
+	f->next_off = *head;
+	*head = (uint32_t)(f - fl_table.functions) + 1;
+}
+
 static void note_off(struct fl_function *f)
 {
-	f->next_off = off_head;
-	off_head = (uint32_t)(f - fl_table.functions) + 1;
+	put_on(&off_head, f);
+}
+
+static void take_off(uint32_t *head, const struct fl_function *f)
+{
+	uint32_t own = (uint32_t)(f - fl_table.functions) + 1;
+
+	while (*head && *head != own)
+		head = &fl_table.functions[*head - 1].next_off;
+	if (*head)
+		*head = f->next_off;
 }
 
 /* Again for a function that is off: one of its sites was found and armed since.
@@ -155,7 +171,7 @@ static void switch_off(struct fl_function *f)
 	was_off = f->is_off;
 	store_relaxed(&f->is_off, 1);
 	store_release(&f->generation, f->generation + !was_off);	/* (A) pairs with (B) */
-	if (!was_off || !f->is_seldom)		/* else its window is over */
+	if (!was_off || !f->is_seldom || turn.is_open)	/* else its window is over */
 		direct_entries(f, FL_ACT_COUNT);
 	flip_all(f, FL_OFF, false);
 	if (!was_off && !f->is_seldom)
@@ -454,6 +470,7 @@ static uint32_t heed(void)
 		begin_outside();
 	n = mark_functions();
 	turn.heeded = wish;
+	turn.has_heeded = true;
 	if (!seldom_head)
 		say_heeded(s);
 	return n;
@@ -476,6 +493,7 @@ static uint32_t open_window(void)
 	}
 	turn.ran_opened += (program_ns() - turn.ran_opened) / 2;
 	turn.opened += (fl_os_monotonic_ns() - turn.opened) / 2;
+	turn.until = 0;
 	return n;
 }
 
@@ -514,15 +532,90 @@ static uint32_t close_window(void)
 	return n;
 }
 
+/* ---- what costs more than there is credit for ------------------------------------------ */
+
+/* The reader, and other processes, hear of it by its rows. */
+static void say_seldom(const struct fl_function *f)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_due(id, FL_ON, true))
+			store_relaxed(&fl_table.rows[id].wanted, FL_SELDOM);
+	store_relaxed(&fl_table.shm->seldom.has_cut, 1);
+}
+
+/* It is seldom from here on. No clock is asked for, as this is in a thread of the
+ * program's: whose turn it is does. False: somebody else is switching, and the next
+ * block tries again. */
+static bool cut(struct fl_function *f)
+{
+	uint64_t signals;
+
+	if (!fl_switches_try(&signals))
+		return false;
+	FL_POINT("sample.cutting");
+	if (!f->is_seldom) {
+		if (f->is_off)
+			take_off(&off_head, f);
+		if (!seldom_head)
+			turn.closed = 0;
+		f->is_seldom = 1;
+		put_on(&seldom_head, f);
+		shut_one(f);
+		say_seldom(f);
+	}
+	fl_switches_unlock(&signals);
+	fl_os_rouse();
+	return true;
+}
+
+void fl_sample_block(uint32_t id)
+{
+	struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+	uint64_t now = fl_arch_ticks();
+	struct fl_slot *slot;
+
+	if (load_relaxed(&f->is_seldom) || fl_fuse_takes(f) || !cut(f))
+		return;
+	slot = fl_channel_own_slot();
+	if (slot)
+		take_out_since(slot->frames, now);
+}
+
 /* An entry whose function was unloaded may be back, or be found late. Until a wish is
- * heeded its function is as before. */
-bool fl_sample_hushes(uint32_t id)
+ * heeded its function is as before; an image begins with what is wished. */
+static bool is_to_wait(uint32_t id)
 {
 	const struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
 
-	if (turn.is_open || load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
+	if (load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
 		return false;
-	return f->is_seldom || turn.heeded == load_relaxed(&fl_table.shm->seldom.wish);
+	return f->is_seldom || !turn.has_heeded ||
+	       turn.heeded == load_relaxed(&fl_table.shm->seldom.wish);
+}
+
+bool fl_sample_hushes(uint32_t id)
+{
+	return !turn.is_open && is_to_wait(id);
+}
+
+/* The first function that is seldom is there: what it is not in is no time of windows. */
+static void begin_windows(void)
+{
+	begin_outside();
+	if (!turn.is_open)
+		return;
+	turn.until += turn.closed - turn.opened;
+	turn.opened = turn.closed;
+	turn.ran_opened = turn.ran_closed;
+}
+
+/* As all that is seldom is just now: in a window new glue would have each call timed, and
+ * switched off again by the thread that makes it. */
+static void be_seldom(struct fl_function *f)
+{
+	shut_one(f);
+	if (turn.is_open)
+		count_one(f);
 }
 
 /* While its function was gone it was not marked; its exits have no sample to end. */
@@ -530,17 +623,18 @@ void fl_sample_armed(uint32_t from)
 {
 	uint32_t id = from;
 
-	while (id < fl_table.n && (fl_table.sites[id].state != FL_SITE_READY ||
-				   !fl_sample_hushes(id)))
+	while (id < fl_table.n &&
+	       (fl_table.sites[id].state != FL_SITE_READY || !is_to_wait(id)))
 		id++;
 	if (id >= fl_table.n)
 		return;
 	if (!seldom_head)
-		begin_outside();
+		begin_windows();
 	mark_functions();
-	for (; id < fl_table.n; id++)
-		if (fl_table.sites[id].state == FL_SITE_READY && fl_sample_hushes(id))
-			shut_one(&fl_table.functions[fl_table.probes[id].function]);
+	for (; id < fl_table.n; id++) {
+		if (fl_table.sites[id].state == FL_SITE_READY && is_to_wait(id))
+			be_seldom(&fl_table.functions[fl_table.probes[id].function]);
+	}
 }
 
 /* From half of it to one and a half. */
@@ -576,6 +670,16 @@ static uint64_t take_turn(uint32_t *n)
 
 	if (fl_switches_are_frozen() || fl_table.closing)
 		return fl_table.closing ? WATCH_US : UNLOADING_US;
+	if (seldom_head && !turn.closed) {	/* the first was cut just now */
+		begin_outside();
+		turn.next_ns = now_ns + vary(load_relaxed(&s->period_us) * 1000ull);
+	}
+	if (turn.is_open && seldom_head && now_ns < turn.until)
+		return (turn.until - now_ns) / 1000 + 1;
+	if (turn.is_open && !seldom_head) {
+		turn.is_open = false;
+		return 1;
+	}
 	if (turn.is_open) {
 		*n = close_window();
 		turn.next_ns = now_ns + vary(load_relaxed(&s->period_us) * 1000ull);
@@ -592,20 +696,84 @@ static uint64_t take_turn(uint32_t *n)
 	return us < WATCH_US ? us : WATCH_US;
 }
 
+/* An image begins at any moment between two windows, or in one: it may be over before its
+ * first turn comes. */
+static void draw_moment(void)
+{
+	const struct fl_seldom *s = &fl_table.shm->seldom;
+	uint64_t period = load_relaxed(&s->period_us) * 1000ull, now = fl_os_monotonic_ns();
+	uint64_t window = load_relaxed(&s->window_us) * 1000ull, at;
+
+	turn.random = (fl_arch_ticks() ^ now << 20) * 0x9e3779b97f4a7c15ull | 1;
+	at = period ? (turn.random >> 8) % period : 0;
+	begin_outside();
+	turn.opened = turn.closed;
+	turn.ran_opened = turn.ran_closed;
+	turn.is_timed = false;
+	turn.is_open = at < window;
+	turn.until = now + at;
+	turn.next_ns = turn.is_open ? now : now + at - window;
+}
+
+/* What others of the family have cut, or was wished, is seldom from the first. */
+void fl_sample_open(void)
+{
+	/* (C) pairs with (A) in cli/budget.c */
+	turn.heeded = load_acquire(&fl_table.shm->seldom.wish);
+	if (!turn.heeded)
+		return;
+	turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
+	draw_moment();
+	fl_channel_heed(turn.heeded);
+}
+
+static uint64_t begin_turns(void)
+{
+	uint64_t us = fl_table.shm->epoch_us, now = fl_os_monotonic_ns();
+	uint64_t at = turn.is_open ? turn.until : turn.next_ns;
+
+	turn.begun = true;
+	turn.epoch_ns = now;
+	if (turn.heeded && at < now + us * 1000)
+		us = at > now ? (at - now) / 1000 + 1 : 1;
+	if (!turn.heeded) {
+		turn.random = fl_arch_ticks() | 1;
+		turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
+	}
+	return us < WATCH_US ? us : WATCH_US;
+}
+
+/* The program has ended, or is another one: nobody is left here. What was not counted
+ * since the last window is counted by those of others. */
+void fl_sample_end(void)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
+	uint64_t least = turn.is_open ? turn.ran_opened : turn.ran_closed;
+
+	if (!seldom_head || !turn.closed)
+		return;
+	if (ran < least)
+		ran = least;			/* 0: its end is known, and its clock gone */
+	if (turn.is_open) {
+		__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&s->ran_open_ns, ran - turn.ran_opened,
+				   __ATOMIC_RELAXED);
+	}
+	__atomic_fetch_add(&s->ran_ns, ran - turn.ran_closed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->windows, turn.is_open, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
+	store_relaxed(&s->closed_ns, now);
+}
+
 /* All sites of a function or none: while modules are being unloaded, none. */
 uint64_t fl_sample_turn(void)
 {
 	uint64_t signals, inner, us, t0 = fl_arch_ticks();
 	uint32_t n = 0;
 
-	if (!turn.begun) {			/* all is on */
-		turn.begun = true;
-		turn.random = t0 | 1;
-		turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
-		turn.epoch_ns = fl_os_monotonic_ns();
-		us = fl_table.shm->epoch_us;
-		return us < WATCH_US ? us : WATCH_US;
-	}
+	if (!turn.begun)			/* all is on, but for what is seldom */
+		return begin_turns();
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	us = take_turn(&n);
@@ -634,15 +802,21 @@ void fl_sample_in_child(void)
 	uint64_t signals;
 
 	fl_switches_lock(&signals);
+	/* (C) pairs with (A) in cli/budget.c */
+	turn.heeded = load_acquire(&fl_table.shm->seldom.wish);
+	mark_functions();
+	draw_moment();
 	off_head = 0;
 	for (uint32_t i = 0; i < fl_table.n_functions; i++) {
-		if (fl_table.functions[i].is_seldom)
-			shut_one(&fl_table.functions[i]);
-		else if (fl_table.functions[i].is_off)
-			finish_switch_off(&fl_table.functions[i]);
+		struct fl_function *f = &fl_table.functions[i];
+
+		if (f->is_seldom) {
+			be_seldom(f);
+		} else if (f->is_off) {
+			finish_switch_off(f);
+		}
 	}
-	turn.is_open = false;
-	begin_outside();
+	turn.is_open &= seldom_head != 0;
 	fl_channel_heed(turn.heeded);
 	fl_switches_unlock(&signals);
 }

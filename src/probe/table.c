@@ -72,6 +72,9 @@ static int open_table(struct fl_shm *m)
 	fl_places_open();
 	fl_arch_open();
 	fl_switches_open();
+	fl_channel_on_block = m->action == FL_ACT_SAMPLE ? fl_sample_block : NULL;
+	if (m->action == FL_ACT_SAMPLE)
+		fl_sample_open();
 	return fl_handler_open(m->max_sites);
 }
 

@@ -56,6 +56,7 @@ struct fl_function {
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 	uint32_t cold;			/* calls that are not timed yet; a hint */
+	uint32_t round, used;		/* blocks that were counted in a round; hints */
 };
 
 /* A module that was taken in. */
@@ -167,6 +168,12 @@ uint32_t fl_late_revive(const struct fl_known *);
 
 /* Drop the probes of modules that were unloaded. Nothing is armed there after it. */
 void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)));
+/* May a block of a function's calls be counted? (fuse.c) */
+bool fl_fuse_takes(struct fl_function *);
+/* An image begins with what is wished. */
+void fl_sample_open(void);
+/* A block of probe `id` is counted: if no other may be, its function goes off. */
+void fl_sample_block(uint32_t id);
 /* Called by the glue of every sampled probe. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 

@@ -38,6 +38,19 @@ record --budget=100 -- "$work/tiny" 300
 succeeded
 [ "$(sql "select value from session where key = 'budget'")" = 100 ] || fail "$label not kept"
 
+# What passes the budget is said to, and why where that is known.
+label="0.1 %:"
+record --budget=0.1 -- "$work/tiny" 700
+succeeded
+grep -q ', more than the budget of 0\.1 %: it cannot hold in less than a second, agent' "$err" ||
+	fail "$label that is not said"
+record --budget=0.1 -- "$work/tiny" 1500 2
+succeeded
+grep -q ', more than the budget of 0\.1 %' "$err" || fail "$label that is not said"
+! grep -q 'in less than a second' "$err" || fail "$label it ran for longer"
+record --budget=100 -- "$work/tiny" 300
+! grep -q 'more than the budget' "$err" || fail "100 % are passed"
+
 # What is killed in a window leaves nobody waiting, and a target that runs to its end.
 for round in 1 2 3 4; do
 	label="reader killed, $round:"

@@ -60,6 +60,14 @@ succeeded
 n=$(sql "select count(*) from latency where self_ns % 997003 <> 0")
 [ "$n" -gt 0 ] || fail "$label self times are samples"
 
+label="without a probe:"
+record -U two -- "$work/steady" 700
+succeeded
+[ "$(sql "select calls is null and self_ns > 0 from $(rows latency) where name = 'two'")" = 1 ] ||
+	fail "$label calls are made up"
+run "$FLICK" report "$data"
+grep -Eq ' - .* two$' "$out" || fail "$label that is not shown"
+
 label="a moment:"
 record -- "$work/steady" 30
 succeeded

@@ -180,7 +180,7 @@ static void what_is_counted_always_is_as_it_is(void **unused)
 	}
 	count(COLD, 2, 0);
 	assert_int_equal(seldom->wish, 0);
-	assert_int_equal(seldom->window_us, 0);
+	assert_int_equal(seldom->window_us, 100);	/* of what the target may cut */
 	assert_int_equal(at_last(COLD, "calls"), 17);
 	assert_int_equal(at_last(COLD, "counted"), 17);
 	assert_int_equal(at_last(HOT, "calls"), 0);
@@ -261,6 +261,55 @@ static void what_counting_took_depends_on_how_many_there_are(void **unused)
 	between(at_last(HOT, "calls") - MANY, 116300000, 116600000);
 }
 
+/* What the target cut by itself: no wish has to be heeded. */
+static void cut_hot(void)
+{
+	look();
+	count(HOT, 1000, 0);
+	s.sites[entry(HOT)].wanted = FL_SELDOM;
+	seldom->has_cut = 1;
+	fl_budget_turn(&s);
+	assert_true(seldom->wish == 0 && !seldom->has_cut);
+	count(HOT, 500, 0);
+	windows(100, 10000000, 1000000000);
+}
+
+static void what_the_target_cut_is_of_windows_from_then_on(void **unused)
+{
+	(void)unused;
+	cut_hot();
+	assert_int_equal(at_last(HOT, "counted"), 1500);
+	between(at_last(HOT, "calls"), 1000 + 51350, 1000 + 51500);
+}
+
+static void what_was_cut_stays_so_whatever_is_wished(void **unused)
+{
+	(void)unused;
+	cut_hot();
+	count(COLD, MANY, 0);
+	look();
+	assert_int_equal(seldom->wish, 1);
+	assert_int_equal(s.sites[entry(HOT)].wanted, FL_SELDOM);
+	assert_int_equal(s.sites[entry(COLD)].wanted, FL_SELDOM);
+}
+
+/* In a tenth of a second, no more counts than six tenths of the budget pay for. */
+static void credit_is_a_part_of_the_budget(void **unused)
+{
+	const uint32_t most = 585;		/* blocks of 1,024, of 2 ns, are 1.2 ms */
+
+	(void)unused;
+	between(seldom->credit, 100, most / 5);
+	look();
+	for (int i = 0; i < 40; i++)
+		look();
+	between(seldom->credit, most / 2, most);
+	assert_true(seldom->round > 20);
+	seldom->credit = 0;
+	look();
+	between(seldom->credit, 1, most / 2);
+}
+
 /* The target may say anything. */
 static void no_number_is_too_large(void **unused)
 {
@@ -294,7 +343,7 @@ static void what_no_window_saw_is_added(void **unused)
 	make_seldom();
 	seldom->closed_ns = 1000000000;
 	s.gone_ns = 1100000000;
-	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 10);
+	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 9);
 	assert_int_equal(at_last(COLD, "calls"), 10);
 }
 
@@ -365,7 +414,7 @@ static void what_is_rare_again_is_counted_always(void **unused)
 	}
 	assert_int_equal(seldom->wish, 2);
 	assert_int_equal(s.sites[entry(HOT)].wanted, FL_WANTED);
-	assert_int_equal(seldom->window_us, 0);
+	assert_int_equal(seldom->window_us, 100);	/* of what the target may cut */
 	count(HOT, 3, 1);			/* between the wish and that it is heeded */
 	heed(2);
 	count(HOT, 20, 2);
@@ -484,6 +533,9 @@ int main(void)
 		TEST(before_a_wish_is_heeded_counts_are_calls),
 		TEST(what_counting_took_is_taken_out),
 		TEST(what_counting_took_depends_on_how_many_there_are),
+		TEST(what_the_target_cut_is_of_windows_from_then_on),
+		TEST(what_was_cut_stays_so_whatever_is_wished),
+		TEST(credit_is_a_part_of_the_budget),
 		TEST(no_number_is_too_large),
 		TEST(few_windows_are_put_together),
 		TEST(what_was_off_unseen_is_added),

@@ -220,6 +220,44 @@ static void what_is_seldom_counts_in_windows(void **unused)
 	assert_int_equal(runs(be_seldom), 2 * (1 + 1 + 1));
 }
 
+/* Blocks of calls are asked for, after the first: who has had as many as are left goes
+ * off at once, but for windows, and who has had none does not. */
+static void spend_credit(struct rig *unused)
+{
+	struct fl_seldom *s = &g->m->seldom;
+
+	(void)unused;
+	open_probes();
+	g->m->samples = UINT32_MAX / 32;
+	for (uint32_t i = 0; i < 9 * FL_COUNT_BLOCK; i++)
+		call(&two, 1000);
+	NEED(fl_probe_is_on(two.entry) && s->credit == 0);
+	s->credit = 4;
+	s->round = 1;
+	for (uint32_t i = 0; i < 9 * FL_COUNT_BLOCK; i++)
+		call(&one, 1000);
+	NEED(counted(&one) == 3 * FL_COUNT_BLOCK + 1 && s->credit == 2 && s->has_cut);
+	NEED(!fl_probe_is_on(one.entry) && is_off(&one) && row_of(&one)->is_seldom);
+	NEED(fl_table.rows[one.entry].wanted == FL_SELDOM);
+	for (uint32_t i = 0; i < FL_COUNT_BLOCK; i++)
+		call(&two, 1000);
+	NEED(fl_probe_is_on(two.entry) && s->credit == 1);
+	s->round = 2;
+	for (uint32_t i = 0; i < FL_COUNT_BLOCK; i++)
+		call(&two, 1000);
+	NEED(fl_probe_is_on(two.entry) && s->credit == 0);
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && s->windows == 0);
+	fl_sample_turn();
+	NEED(!fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry) && s->windows == 1);
+}
+
+static void who_has_had_half_of_what_there_was_goes_off(void **unused)
+{
+	(void)unused;
+	runs(spend_credit);
+}
+
 enum { LINGERED = 5000000 };		/* ticks */
 
 static void linger(void)
@@ -286,6 +324,34 @@ static void go_and_come_back(struct rig *unused)
 	NEED(fl_probe_is_on(one.entry));
 	fl_sample_turn();
 	NEED(!fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
+}
+
+/* In one, what comes back has new glue, by which its calls would be timed: none is, as
+ * its exits may be those of calls that nobody saw begin. */
+static void come_back_in_a_window(struct rig *unused)
+{
+	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+
+	(void)unused;
+	open_probes();
+	g->m->epoch_us = 10000000;
+	want(&one, FL_SELDOM);
+	for (int i = 0; i < 5; i++)
+		fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && is_off(&one));
+	fl_table.probes[one.entry].go = &go;
+	come_back(&one);
+	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);	/* a thread had loaded it before */
+	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	call(&one, 1000);
+	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+}
+
+static void what_comes_back_in_a_window_is_counted(void **unused)
+{
+	(void)unused;
+	runs(come_back_in_a_window);
 }
 
 static void what_is_seldom_and_comes_back_waits_for_a_window(void **unused)
@@ -798,10 +864,12 @@ int main(void)
 		TEST(each_function_is_sampled_once_an_epoch),
 		TEST(an_entry_counts_once_it_is_sampled),
 		TEST(what_is_seldom_counts_in_windows),
+		TEST(who_has_had_half_of_what_there_was_goes_off),
 		TEST(switching_is_no_time_of_the_calls_around),
 		TEST(what_is_seldom_and_comes_back_waits_for_a_window),
 		TEST(windows_are_of_time_that_passes),
 		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
+		TEST(what_comes_back_in_a_window_is_counted),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),

@@ -521,7 +521,7 @@ static void fork_at(unsigned char *at)
 	struct fl_slot *s = slot();
 
 	s->ptr = (uint64_t)first;
-	*counter(s, OUTER) = 0;
+	*counter(s, OUTER) = 1;		/* none that is asked for (FL_COUNT_BLOCK) */
 	trap_at = at;
 	untrapped = *at;
 	*at = FL_ARCH_TRAP;
@@ -531,7 +531,7 @@ static void fork_at(unsigned char *at)
 	HOLDS(*at == untrapped || forks_in->in_c);
 	*at = untrapped;
 	if (counts)
-		HOLDS(*counter(s, OUTER) == 1 && !s->lost[FL_LOST_ROOM]);
+		HOLDS(*counter(s, OUTER) == 2 && !s->lost[FL_LOST_ROOM]);
 	else
 		HOLDS(appended(OUTER) == forks_in->records);
 }

@@ -26,6 +26,7 @@
 #define SLOT_DATA	16
 #define SLOT_COUNTERS	24
 #define SLOT_WORD	32
+#define COUNT_BLOCK	1024		/* FL_COUNT_BLOCK */
 #define FLIP_BYTE	8
 #define FLIP_ARMED	11
 
@@ -91,6 +92,8 @@
 	cmp	SLOT_COUNTERS(\slot), %r11d
 	jae	\long
 	mov	SLOT_DATA(\slot), \a
+	testl	$COUNT_BLOCK - 1, (\a, %r11, 8)
+	je	\long
 	incq	(\a, %r11, 8)
 	.endm
 

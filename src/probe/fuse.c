@@ -1,0 +1,46 @@
+/*
+ * fuse.c - how many calls may be counted before the reader looks again.
+ *
+ * The reader decides who is counted always by what was called in the last tenth of a
+ * second (cli/budget.c). In the next one a program may call others, a hundred million
+ * times: to count these would cost half of its time. So the reader gives credit, and a
+ * thread asks for some at each block of counts (arch: COUNT takes its long path there).
+ * A function for which there is none is seldom from then on, as if the reader had
+ * wished it.
+ *
+ * PROTOCOL
+ *	reader, at each look			a thread, at the end of a block
+ *	credit += what may be counted		left = credit, used = the function's
+ *	  until the next, up to a limit		left > used: credit - 1, used + 1
+ *	round + 1				else the function is cut (sample.c)
+ *	...					a new round: used = 0
+ * INVARIANT
+ *	1. In a round as many blocks are counted as there is credit for, and not more but
+ *	   for the first of each thread and function, and one for each thread.
+ *	2. Who is called rarely is not cut, whatever others use up.
+ * WHY
+ *	1. A thread's first block is not asked for, as most threads and functions have no
+ *	   more. Threads that see the same `left` may all take one.
+ *	2. Who has used n blocks leaves n: so none has more than half of what it found, and
+ *	   who has used none is cut when there is nothing at all.
+ * FAILURE	The reader is stopped, or gone: what is called often is cut.
+ */
+#include "table.h"
+
+bool fl_fuse_takes(struct fl_function *f)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	uint32_t round = load_relaxed(&s->round);
+
+	if (!round)
+		return true;
+	if (load_relaxed(&f->round) != round) {
+		store_relaxed(&f->round, round);
+		store_relaxed(&f->used, 0);
+	}
+	if ((int32_t)load_relaxed(&s->credit) <= (int32_t)load_relaxed(&f->used))
+		return false;
+	__atomic_fetch_sub(&s->credit, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&f->used, 1, __ATOMIC_RELAXED);
+	return true;
+}
