@@ -425,6 +425,26 @@ static void hold_a_window_open(struct rig *unused)
 	NEED(fl_probe_is_on(one.entry));
 }
 
+/* Its parent's turn has not come yet. */
+static void heed_as_a_child(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	g->m->seldom.window_us = 0;
+	want(&one, FL_SELDOM);
+	NEED(fl_probe_is_on(one.entry));
+	fl_sample_in_child();
+	NEED(!fl_probe_is_on(one.entry) && row_of(&one)->is_seldom);
+	NEED(fl_probe_is_on(two.entry));
+	NEED(fl_shm_processes(g->m)[0].heeded == g->m->seldom.wish);
+}
+
+static void a_child_begins_with_what_is_wished(void **unused)
+{
+	(void)unused;
+	runs(heed_as_a_child);
+}
+
 static void a_window_is_open_until_it_can_be_closed(void **unused)
 {
 	(void)unused;
@@ -870,6 +890,7 @@ int main(void)
 		TEST(windows_are_of_time_that_passes),
 		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
 		TEST(what_comes_back_in_a_window_is_counted),
+		TEST(a_child_begins_with_what_is_wished),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_its_period_is_no_sample),
