@@ -216,10 +216,20 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
 	a->window_us = (uint32_t)fmax(duty * us - a->late_us, LEAST_US);
 }
 
+/* A run that ends soon is told best by all of its calls, and what that takes in all is
+ * too short to be noticed. */
+static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
+{
+	a->stake_ns -= l->counted * a->count_ns + l->timed * a->sample_ns +
+		       l->switched * a->switch_ns;
+	return a->stake_ns > 0;
+}
+
 uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 			struct fl_afford_function *f, uint32_t n, uint32_t *order)
 {
-	uint32_t changed;
+	uint32_t changed = 0;
+	bool is_free = has_stake(a, l);
 
 	if (!(l->seconds > 0))
 		return 0;
@@ -228,9 +238,11 @@ uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 	learn_lateness(a, l);
 	learn_turns(a, l);
 	learn_rates(l, f, n);
-	changed = choose_sides(a, f, n, order);
-	a->epoch_us = (uint32_t)choose_epoch(a, f, n);
-	choose_windows(a, f, n);
+	if (!is_free) {
+		changed = choose_sides(a, f, n, order);
+		a->epoch_us = (uint32_t)choose_epoch(a, f, n);
+		choose_windows(a, f, n);
+	}
 	a->counts_a_second = BURSTS * a->budget * a->cpus * 1e9 / (a->count_ns * a->factor);
 	return changed;
 }

@@ -32,6 +32,7 @@ struct fl_afford {
 	double count_ns, sample_ns, switch_ns;	/* of one, as calibrated */
 	uint32_t samples;		/* of a function an epoch */
 	uint32_t least_epoch_us;
+	double stake_ns;		/* that may be spent on top, at first; what is left */
 	/* What comes out: */
 	uint32_t epoch_us;		/* after which calls are timed again */
 	uint32_t period_us;		/* from one window to the next */

@@ -33,7 +33,7 @@
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
-#define FIRST_S 0.02			/* of credit, at first */
+#define STAKE_NS 20e6			/* that may be spent on top of the budget, at first */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
 #define COUNT_NS 2.0			/* what things take, before it is measured */
 #define SAMPLE_NS 200.0
@@ -470,7 +470,7 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	return changed;
 }
 
-/* At first all is on, whatever that costs: looks come soon, and then farther apart. */
+/* At first all is on, as long as the stake lasts: looks come soon, then farther apart. */
 static bool is_due(const struct fl_budget *b, uint64_t now)
 {
 	enum { FIRST_NS = 4000000, APART = 8 };
@@ -651,10 +651,11 @@ int fl_budget_open(struct fl_session *s)
 	b->afford = (struct fl_afford){
 		.budget = s->o->budget, .count_ns = COUNT_NS, .sample_ns = SAMPLE_NS,
 		.switch_ns = SWITCH_NS, .samples = s->o->samples,
-		.least_epoch_us = s->o->epoch_ms * 1000,
+		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = STAKE_NS,
 	};
 	fl_afford_open(&b->afford);
-	give_credit(b, FIRST_S);
+	store_relaxed(&s->shm->seldom.credit, (uint32_t)(STAKE_NS / COUNT_NS / FL_COUNT_BLOCK));
+	store_relaxed(&s->shm->seldom.round, 1);
 	store_relaxed(&s->shm->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)
 		fl_sampler_tell(s->sampler, saw_sample, b);

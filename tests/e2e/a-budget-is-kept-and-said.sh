@@ -93,3 +93,24 @@ record -- "$work/tiny" 1500
 sed -n 's/^cost: \([0-9.]*\) .*probes \([0-9.]*\), switching \([0-9.]*\),.*/\1 \2 \3/p' "$err" |
 	awk '{ n++; d = $1 - $2 - $3 } END { exit !(n == 1 && d > -0.11 && d < 0.11) }' ||
 	fail "$label the cost is not the sum"
+
+# A program that ends before that would be noticed is counted whole.
+label="short:"
+cat >"$work/short.c" <<'END'
+__attribute__((noinline)) static void tiny(void)
+{
+	__asm__ volatile("");
+}
+int main(void)
+{
+	for (int i = 0; i < 3000000; i++)
+		tiny();
+	return 0;
+}
+END
+compile "$work/short" "$work/short.c" -O2 $sites
+record -- "$work/short"
+succeeded
+got=$(sql "select calls || ' ' || counted from $(rows latency)
+	where name = 'tiny'")
+[ "$got" = "3000000 3000000" ] || fail "$label calls and counted are $got"

@@ -36,7 +36,7 @@ got=$(sql "select sum(calls) from $(rows counts) where name = 'work'")
 [ "$got" -eq 4095 ] || fail "$label $got calls of work, not 4095"
 
 # A thread, or pages, that only the child asks for.
-for fault in clone:2+ memfd_create:6+; do
+for fault in clone:2+ memfd_create:7+; do
 	label="$fault:"
 	FLICK_FAULT=$fault record -f -a counts --text=alias -- "$work/family" fork 3
 	succeeded

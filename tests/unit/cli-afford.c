@@ -137,6 +137,21 @@ static void a_hundred_million_calls_a_second_are_afforded(void **unused)
 	assert_true(duty > 0.043 && duty < 0.047);
 }
 
+/* A look is a tenth of a second, of 10 million calls: 20 ms. */
+static void a_run_that_ends_soon_is_counted_whole(void **unused)
+{
+	struct fl_afford_look l;
+
+	(void)unused;
+	functions(1, 1e8);
+	a.stake_ns = 50e6;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(seldom(), i / 3);
+		l = run();
+		fl_afford_look(&a, &l, f, program.n, order);
+	}
+}
+
 /* As what is left of the budget allows, and no less. */
 static void the_rarest_are_counted_always(void **unused)
 {
@@ -382,6 +397,7 @@ int main(void)
 		TEST(a_rate_is_followed_at_once_or_in_time),
 		TEST(a_look_of_no_time_says_nothing),
 		TEST(who_changes_sides_stays_there_for_a_while),
+		TEST(a_run_that_ends_soon_is_counted_whole),
 		TEST(who_is_hardly_called_is_hardly_timed),
 		TEST(ten_billion_calls_a_second_are_afforded),
 	};
