@@ -648,8 +648,8 @@ static void counts_and_latencies_are_estimates(void **unused)
 	assert_int_equal(r.cells[2], 400);	/* total_ns: calls * avg_ns */
 	assert_int_equal(r.cells[3], 400);	/* self_ns */
 	assert_int_equal(r.cells[5], 10);	/* avg_ns: of a call, no estimate */
-	assert_int_equal(r.cells[10], 20);	/* unknown */
-	assert_int_equal(r.cells[11], 2);	/* sampled */
+	assert_int_equal(r.cells[11], 20);	/* unknown */
+	assert_int_equal(r.cells[12], 2);	/* sampled */
 	free(r.cells);
 	r = rows_of(run, 4);
 	assert_int_equal(r.n_rows, 2);
@@ -677,7 +677,7 @@ static void calls_that_a_window_cut_off_have_the_others_time(void **unused)
 	r = rows_of(run, 3);
 	assert_int_equal(r.cells[1], 180);
 	assert_int_equal(r.cells[2], 180 * 10);
-	assert_int_equal(r.cells[10], 60);
+	assert_int_equal(r.cells[11], 60);
 	free(r.cells);
 }
 
@@ -690,11 +690,11 @@ static void what_no_window_met_has_calls_and_no_times(void **unused)
 	assert_int_equal(fl_run_count(run, 0, ENTRY('f'), 7), 0);
 	r = rows_of(run, 3);
 	assert_int_equal(r.n_rows, 2);
-	assert_int_equal(r.cells[12], 'f' - 'a');
-	assert_int_equal(r.cells[13], 7);
-	for (int c = 14; c <= 22; c++)
+	assert_int_equal(r.cells[13], 'f' - 'a');
+	assert_int_equal(r.cells[14], 7);
+	for (int c = 15; c <= 24; c++)
 		assert_int_equal(r.cells[c], FLICK_NONE);	/* times, unknown */
-	assert_int_equal(r.cells[23], 0);	/* sampled */
+	assert_int_equal(r.cells[25], 0);	/* sampled */
 	free(r.cells);
 }
 
