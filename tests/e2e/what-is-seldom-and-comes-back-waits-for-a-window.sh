@@ -1,6 +1,7 @@
 #!/bin/sh
 # A library whose functions cost too much to count is unloaded and loaded again: they are
-# counted in windows alone, so what is told of them is about what they were called.
+# counted in windows alone, so what is told of them is about what they were called: not
+# some twenty times that. (Beside others on a machine windows tell too little.)
 # timeout: 60
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
@@ -11,7 +12,7 @@ record -- "$work/comes-back" "$work/$name.so" 1500
 succeeded
 conserved
 got=$(sql "select sum(calls) from $(rows latency) where name = 'hot'")
-awk -v got="$got" '$1 == "guess" { n = $3 } END { exit !(n && got > n / 3 && got < n * 3) }' \
+awk -v got="$got" '$1 == "guess" { n = $3 } END { exit !(n && got > n / 6 && got < n * 6) }' \
 	"$out" || fail "$got calls of hot: $(grep guess "$out")"
 counted=$(sql "select counted < calls / 3 from $(rows latency) where name = 'hot'")
 [ "$counted" = 1 ] || fail "it is counted between windows"

@@ -15,5 +15,5 @@ cost=$(sed -n 's/^cost: \([0-9.]*\) % of CPU time.*/\1/p' "$err")
 awk -v c="${cost:-99}" 'BEGIN { exit c > 12 }' || fail "it cost $cost %"
 made=$(sed -n 's/^calls //p' "$out")
 got=$(sql "select sum(calls) from $(rows latency)")
-awk -v got="$got" -v made="$made" 'BEGIN { exit !(got > made / 3 && got < made * 3) }' ||
+awk -v got="$got" -v made="$made" 'BEGIN { exit !(got > made / 6 && got < made * 6) }' ||
 	fail "$got calls of $made"
