@@ -13,6 +13,7 @@
 #include "analysis/analysis.h"
 #include "analysis/array.h"
 #include "analysis/callers.h"
+#include "analysis/samples.h"
 #include "analysis/scales.h"
 #include "analysis/stack.h"
 
@@ -41,6 +42,7 @@ struct thread {
 	struct fl_stack stack;
 	bool is_paired;			/* it has a stack */
 	struct flick_record half;	/* sampled; tsc 0: none */
+	struct fl_samples samples;
 	struct flick_call call;		/* what analyses are shown */
 	void **marks;			/* of calls without a caller */
 	struct fl_window window;	/* number 0: none yet */
@@ -462,13 +464,14 @@ static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_ba
 	return err;
 }
 
-/* Without what the probes took of it. */
-static uint64_t length_of(const struct fl_run *run, const struct flick_record *entry,
-			  const struct flick_record *exit)
+/* Without what probes took of it: its own, and those of calls that were timed inside. */
+static uint64_t length_of(const struct fl_run *run, struct thread *t, uint64_t end)
 {
-	uint64_t own = run->source->overhead[run->tags[entry->probe].framed].inside;
+	const struct fl_overhead *own = &run->source->overhead[run->tags[t->half.probe].framed];
+	uint64_t begin = t->half.tsc + own->inside +
+			 fl_samples_end(&t->samples, t->half.tsc, own->pair);
 
-	return exit->tsc > entry->tsc + own ? exit->tsc - entry->tsc - own : 0;
+	return end > begin ? end - begin : 0;
 }
 
 static void finish_sample(struct fl_run *run, struct thread *t,
@@ -480,11 +483,11 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		.caller = FLICK_NO_FUNCTION, .flags = FLICK_CALL_SAMPLED,
 		.begin = t->half.tsc, .weight = FLICK_WEIGHT_ONE,
 	};
-	uint64_t total;
+	bool is_whole = run->tags[exit->probe].function == call.function;
+	uint64_t total = is_whole ? length_of(run, t, exit->tsc) : 0;
 
-	total = length_of(run, &t->half, exit);
 	t->half.tsc = 0;
-	if (run->tags[exit->probe].function != call.function)
+	if (!is_whole)
 		return;				/* its other half was lost */
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
