@@ -16,6 +16,7 @@
 
 #include "cli/inner.h"
 #include "cli/own.h"
+#include "os/os.h"
 
 /* Files by which the places of samples are named, one at a time. */
 struct file {
@@ -343,6 +344,25 @@ static struct flick_rows *find_latency(struct fl_session *s)
 	return NULL;
 }
 
+/* Calls times the average of a few is more time than all threads had: these few were not
+ * like the rest, and what the rest took is not known. */
+static void drop_impossible(struct fl_session *s, struct flick_rows *r)
+{
+	int columns[] = { fl_sheet_column(r, "total_ns"), fl_sheet_column(r, "sum_ns") };
+	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns(), most;
+	size_t n_threads;
+
+	fl_readers_threads(s, &n_threads);
+	most = (end - s->go.wall_ns) * (n_threads ? n_threads : 1);
+	for (size_t i = 0; i < r->n_rows; i++)
+		for (size_t c = 0; c < ARRAY_LEN(columns); c++) {
+			uint64_t *cell = &r->cells[i * r->n_columns + columns[c]];
+
+			if (columns[c] >= 0 && *cell != FLICK_NONE && *cell > most)
+				*cell = FLICK_NONE;
+		}
+}
+
 int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
@@ -356,6 +376,8 @@ int fl_profile_fill(struct fl_session *s)
 		err = gather(&p);
 	if (s->self_is_cpu && !err)
 		err = fill(latency, &p);
+	if (latency && s->view.sampled)
+		drop_impossible(s, latency);
 	s->pc_samples = p.all;
 	s->pc_own = p.n_own;
 	tell_cost(s, &p);
