@@ -33,7 +33,6 @@
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
-#define STAKE_NS 20e6			/* that may be spent on top of the budget, at first */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
 #define COUNT_NS 2.0			/* what things take, before it is measured */
 #define SAMPLE_NS 200.0
@@ -632,6 +631,7 @@ int fl_budget_open(struct fl_session *s)
 {
 	struct fl_budget *b;
 	size_t bytes = s->shm->max_sites * sizeof(*b->counted);
+	double stake_ns = s->o->budget * FL_BUDGET_STAKE_NS;
 
 	if (s->o->action != FL_ACT_SAMPLE)
 		return 0;
@@ -651,10 +651,10 @@ int fl_budget_open(struct fl_session *s)
 	b->afford = (struct fl_afford){
 		.budget = s->o->budget, .count_ns = COUNT_NS, .sample_ns = SAMPLE_NS,
 		.switch_ns = SWITCH_NS, .samples = s->o->samples,
-		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = STAKE_NS,
+		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);
-	store_relaxed(&s->shm->seldom.credit, (uint32_t)(STAKE_NS / COUNT_NS / FL_COUNT_BLOCK));
+	store_relaxed(&s->shm->seldom.credit, (uint32_t)(stake_ns / COUNT_NS / FL_COUNT_BLOCK));
 	store_relaxed(&s->shm->seldom.round, 1);
 	store_relaxed(&s->shm->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)

@@ -6,6 +6,10 @@
 
 #include "cli/cli.h"
 
+/* So long may what a budget allows be spent at once, on top of it, so that a short run is
+ * counted whole. */
+#define FL_BUDGET_STAKE_NS 1e9
+
 /* What --budget says. 0, or -1 and a line printed. */
 int fl_budget_take(struct fl_session_options *, const char *text);
 

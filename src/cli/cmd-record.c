@@ -22,7 +22,7 @@ static const struct fl_option options[] = {
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
 	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
 	{ 0, "epoch", "MS", "how long its calls are only counted then (10)" },
-	{ 0, "budget", "PERCENT", "what sampling may cost of the CPU time (2), and 20 ms" },
+	{ 0, "budget", "PERCENT", "what sampling may cost of CPU time (2)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "as long as a thread's ring may grow, from 8 on (512)" },
 	{ 0, "sites", "N", "room for so many probe sites (1048576)" },

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/inner.h"
 #include "cli/own.h"
 #include "os/os.h"
@@ -284,16 +285,18 @@ static double switching_ns(const struct fl_session *s)
 	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
 }
 
-/* What passes the budget by less is chance. Most may be of the first second, as what
- * is called is not known then; a program of less has no other. */
+/* What passes the budget and the stake by less is chance. Most may be of the first second, as
+ * what is called is not known then; a program of less has no other. */
 static void tell_passed(const struct fl_session *s, const struct profile *p, char out[112])
 {
 	const uint64_t second_ns = 1000000000;
 	const double some = 1.25;
 	const char *why = "";
 	uint64_t own = p->n_own - p->work;
+	double program_ns = (double)(p->all - p->n_own) * (double)fl_sampler_period_ns();
+	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
 
-	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * s->o->budget * some)
+	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
 		why = ": it cannot hold in less than a second";

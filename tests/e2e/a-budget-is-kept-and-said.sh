@@ -38,13 +38,14 @@ record --budget=100 -- "$work/tiny" 300
 succeeded
 [ "$(sql "select value from session where key = 'budget'")" = 100 ] || fail "$label not kept"
 
-# What passes the budget is said to, and why where that is known.
+# What passes the budget is said to, and why where that is known: here by a million
+# timed calls.
 label="0.1 %:"
-record --budget=0.1 -- "$work/tiny" 700
+record --budget=0.1 -K 1000000 -- "$work/tiny" 700
 succeeded
 grep -q ', more than the budget of 0\.1 %: it cannot hold in less than a second, agent' "$err" ||
 	fail "$label that is not said"
-record --budget=0.1 -- "$work/tiny" 1500 2
+record --budget=0.1 -K 1000000 -- "$work/tiny" 1500 2
 succeeded
 grep -q ', more than the budget of 0\.1 %' "$err" || fail "$label that is not said"
 ! grep -q 'in less than a second' "$err" || fail "$label it ran for longer"
