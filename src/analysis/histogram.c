@@ -39,6 +39,8 @@ uint64_t fl_hist_quantile(const struct fl_histogram *h, double q)
 
 	if (rank <= 1)
 		return h->min;
+	if (rank >= h->n)
+		return h->max;
 	for (unsigned o = 0; o < FL_HIST_OCTAVES; o++) {
 		for (unsigned s = 0; h->octave[o] && s < FL_HIST_SUB; s++) {
 			seen += h->octave[o][s];

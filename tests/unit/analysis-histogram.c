@@ -65,6 +65,18 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Of ten, P99 is the tenth: no middle of a bucket. */
+static void the_last_of_few_is_the_largest(void **unused)
+{
+	struct fl_histogram h = { 0 };
+
+	(void)unused;
+	for (uint64_t i = 0; i < 10; i++)
+		assert_true(fl_hist_add(&h, 5110000 + 2100 * i));
+	assert_int_equal(fl_hist_quantile(&h, 0.99), 5128900);
+	fl_hist_free(&h);
+}
+
 static void quantiles_agree_with_sorting(void **unused)
 {
 	enum { N = 10000 };
@@ -152,6 +164,7 @@ int main(void)
 		cmocka_unit_test(buckets_follow_one_another),
 		cmocka_unit_test(one_value_is_within_its_error),
 		cmocka_unit_test(small_values_and_ends_are_exact),
+		cmocka_unit_test(the_last_of_few_is_the_largest),
 		cmocka_unit_test(quantiles_agree_with_sorting),
 		cmocka_unit_test(every_value_is_in_a_bucket),
 		cmocka_unit_test(merging_is_adding),
