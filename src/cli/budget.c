@@ -59,6 +59,7 @@ struct side {
 	bool is_seldom;			/* as the target has heeded it */
 	bool is_wished;			/* to be seldom, as its rows say */
 	bool is_cut;			/* by the target, and not wished */
+	bool was_off;			/* some of its calls may have been seen by nobody */
 };
 
 /* Of a probe, since the last look; atomic. What the target counts before it has heeded
@@ -377,8 +378,10 @@ static void wish(struct fl_budget *b)
 			store_relaxed(&s->sites[i].wanted,
 				      is_seldom(b, i) ? FL_SELDOM : FL_WANTED);
 	}
-	for (uint32_t f = 0; f < b->n; f++)
+	for (uint32_t f = 0; f < b->n; f++) {
 		b->sides[f].is_wished = b->functions[f].seldom;
+		b->sides[f].was_off |= b->functions[f].seldom;
+	}
 	b->n_wished = b->n_entries;
 	b->is_heeded = false;
 	/* (A) pairs with (C) in probe/sample.c */
@@ -503,6 +506,7 @@ static void adopt(struct fl_budget *b, uint32_t f)
 {
 	b->functions[f].seldom = true;
 	b->functions[f].looks = 0;
+	b->sides[f].was_off = true;
 	if (!b->s->o->follow)
 		b->sides[f].is_seldom = b->sides[f].is_wished = true;
 }
@@ -663,6 +667,15 @@ int fl_budget_open(struct fl_session *s)
 	return 0;
 }
 
+/* Of what was off, and of which no window saw a call, nobody knows how many there were:
+ * one more than was counted says that it is an estimate. */
+static uint64_t calls_of(const struct side *side)
+{
+	uint64_t calls = (uint64_t)(side->calls + 0.5);
+
+	return side->was_off && calls == side->counted ? calls + 1 : calls;
+}
+
 int fl_budget_end(struct fl_session *s)
 {
 	struct fl_budget *b = s->budget;
@@ -683,8 +696,7 @@ int fl_budget_end(struct fl_session *s)
 					 (double)load_relaxed(&s->shm->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, b->sides[f].function,
-					      (uint64_t)(b->sides[f].calls + 0.5),
-					      b->sides[f].counted);
+					      calls_of(&b->sides[f]), b->sides[f].counted);
 	}
 	return err;
 }
