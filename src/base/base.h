@@ -54,6 +54,23 @@ static inline uint64_t fl_round_down(uint64_t v, uint64_t to)
 	return v / to * to;
 }
 
+/* How many of `n` rows of `bytes` each, ascending by their first word, begin at or
+ * below `at`: the row that may hold it is the one before. */
+static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint64_t at)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (*(const uint64_t *)((const char *)rows + mid * bytes) <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /*
  * Name patterns, `[MODULE!]FUNCTION` or `MODULE!0xOFFSET`. FUNCTION and MODULE
  * are globs (`*`, `?`, `[a-z]`); MODULE is matched against the file's base

@@ -63,17 +63,9 @@ int fl_own_look(struct fl_own *o, const struct fl_session *s)
 
 static bool is_glue(const struct fl_own *o, uint64_t at)
 {
-	size_t lo = 0, hi = o->n;
+	size_t n = fl_rows_from(o->glue, o->n, sizeof(*o->glue), at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (o->glue[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < o->n && o->glue[lo].lo <= at;
+	return n && at < o->glue[n - 1].hi;
 }
 
 bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc)

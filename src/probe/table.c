@@ -123,14 +123,6 @@ uint32_t fl_table_function(uintptr_t at)
 	return *cell - 1;
 }
 
-uint32_t fl_table_probes_of(uintptr_t at)
-{
-	uint32_t i = *cell_of(at);
-
-	/* (C) pairs with (D) */
-	return i ? load_acquire(&fl_table.functions[i - 1].probes) : FL_NO_PROBE;
-}
-
 /* Pages met one by one cost a fault each: have the next few at once. A kernel
  * that cannot (before 5.14) lets us meet them. */
 static void populate(void *from, size_t n)
@@ -176,7 +168,8 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 			s->form == FL_FORM_SLED_RET,
 		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
-	store_release(&f->probes, id);		/* (D) pairs with (C) */
+	/* ordering: none to pair with; who walks the list depends on the id */
+	store_release(&f->probes, id);
 	return p;
 }
 

@@ -142,9 +142,6 @@ void fl_table_end(uint32_t from);
 void fl_table_publish(uint32_t from);
 /* Index of the function at `at`, made when new. */
 uint32_t fl_table_function(uintptr_t at);
-/* The first probe of the function at `at`, or FL_NO_PROBE. Any thread, without a
- * lock: what is on the list stays there. */
-uint32_t fl_table_probes_of(uintptr_t at);
 
 /* Glue and plans for probes [first, end) of a module, that have none yet: for those
  * that may be on. Before the reader has decided, for those alone that are no calls. */

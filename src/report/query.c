@@ -43,12 +43,6 @@ void fl_query_give_text(struct fl_query *q, const char *text)
 		sqlite3_bind_text(q->st, 1, text, -1, SQLITE_STATIC);
 }
 
-void fl_query_give_number(struct fl_query *q, int64_t n)
-{
-	if (!q->is_wrong)
-		sqlite3_bind_int64(q->st, 1, n);
-}
-
 bool fl_query_row(struct fl_query *q)
 {
 	int step = q->is_wrong || q->is_over ? SQLITE_DONE : sqlite3_step(q->st);

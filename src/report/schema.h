@@ -55,7 +55,6 @@ struct fl_query {
 };
 void fl_query_open(struct fl_query *, struct fl_store *, const char *sql);
 void fl_query_give_text(struct fl_query *, const char *);	/* for its one `?` */
-void fl_query_give_number(struct fl_query *, int64_t);
 bool fl_query_row(struct fl_query *);
 bool fl_query_is_null(struct fl_query *, int column);
 /* A whole number of [least, most], else `least` and the query is wrong. */

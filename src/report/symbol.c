@@ -276,22 +276,6 @@ static uint64_t size_of(const struct entry *e)
 	return e->size ? e->size : 1;
 }
 
-/* The last entry at or below `at`. */
-static struct entry *entry_at(const struct file *f, uint64_t at)
-{
-	size_t lo = 0, hi = f->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (f->entries[mid].address <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &f->entries[lo - 1] : NULL;
-}
-
 void fl_symbols_load(struct fl_symbols *s, const char *path)
 {
 	file_of(s, path);
@@ -300,7 +284,8 @@ void fl_symbols_load(struct fl_symbols *s, const char *path)
 static struct entry *entry_around(struct fl_symbols *s, const char *path, uint64_t at)
 {
 	struct file *f = file_of(s, path);
-	struct entry *e = f ? entry_at(f, at) : NULL;
+	size_t n = f ? fl_rows_from(f->entries, f->n, sizeof(*f->entries), at) : 0;
+	struct entry *e = n ? &f->entries[n - 1] : NULL;
 
 	return e && at - e->address < size_of(e) ? e : NULL;
 }
@@ -342,20 +327,14 @@ static void ask_frames(struct file *f)
 	fl_obj_close(&o);
 }
 
-/* The last one that begins at or below `at`, if it holds it. */
-static const struct frame *frame_at(const struct file *f, uint64_t at)
+static const struct frame *frame_around(struct file *f, uint64_t at)
 {
-	size_t lo = 0, hi = f->n_frames;
+	size_t n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (f->frames[mid].lo <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && at < f->frames[lo - 1].hi ? &f->frames[lo - 1] : NULL;
+	if (!f->asked_frames)
+		ask_frames(f);
+	n = fl_rows_from(f->frames, f->n_frames, sizeof(*f->frames), at);
+	return n && at < f->frames[n - 1].hi ? &f->frames[n - 1] : NULL;
 }
 
 static bool find_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
@@ -370,9 +349,7 @@ static bool find_range(struct fl_symbols *s, const char *path, uint64_t at, uint
 		*hi = e->address + size_of(e);
 		return true;
 	}
-	if (f && !f->asked_frames)
-		ask_frames(f);
-	frame = f ? frame_at(f, at) : NULL;
+	frame = f ? frame_around(f, at) : NULL;
 	if (frame) {
 		*lo = frame->lo;
 		*hi = frame->hi;

@@ -277,15 +277,7 @@ void fl_ranges_close(struct fl_ranges *r)
 
 size_t fl_ranges_find(const struct fl_ranges *r, uintptr_t a)
 {
-	size_t lo = 0, hi = r->n;
+	size_t n = fl_rows_from(r->r, r->n, sizeof(*r->r), a);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->r[mid].end <= a)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return n && a < r->r[n - 1].end ? n - 1 : n;
 }
