@@ -394,7 +394,8 @@ static const char *name_basis(const struct source *s, char out[64])
 	if (s->basis == WINDOWS)
 		snprintf(out, 64, "estimates from %.16s %% of the time", s->rate);
 	else
-		snprintf(out, 64, "%s", s->basis == SAMPLES ? "samples" : "every call");
+		snprintf(out, 64, "%s", s->basis == SAMPLES ? "a few calls that were timed" :
+			 "times of every call");
 	return out;
 }
 
@@ -405,14 +406,14 @@ static void note_bases(const struct wish *w, const struct source *before,
 	char was[64], is[64];
 
 	if (before->basis != after->basis)
-		fl_say("%s is made of %s, %s of %s: their numbers differ for that",
+		fl_say("%s has %s and %s has %s: some of the change is due to that",
 		       w->before, name_basis(before, was), w->dir, name_basis(after, is));
 	else if (after->basis == SAMPLES)
-		snprintf(after->note, sizeof(after->note), "both are sampled: these are the "
-			 "calls that were timed");
+		snprintf(after->note, sizeof(after->note), "both are sampled: times are of the "
+			 "calls that were timed, a few of all");
 	else if (after->basis == WINDOWS)
-		snprintf(after->note, sizeof(after->note), "both are sampled: before is made "
-			 "of %s, after of %s", name_basis(before, was), name_basis(after, is));
+		snprintf(after->note, sizeof(after->note), "both are sampled: before has %s, "
+			 "after has %s", name_basis(before, was), name_basis(after, is));
 }
 
 static int compare(struct source *before, struct source *after, const struct wish *w)

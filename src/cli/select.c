@@ -222,17 +222,34 @@ static void join_names(char *out, size_t room, const char *const *names, size_t 
 				       quote);
 }
 
-/* Names that a pattern's text is a part of: how many, and the first of these. */
+/* The shorter one has less beside the part; the list is ascending, its last one falls
+ * out when it is full. */
+static size_t put_near(const char *near[FL_NEAR_MOST], size_t n, const char *name)
+{
+	size_t at = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(near[i], name))
+			return n;
+	for (; at && strlen(near[at - 1]) > strlen(name); at--)
+		if (at < FL_NEAR_MOST)
+			near[at] = near[at - 1];
+	if (at < FL_NEAR_MOST)
+		near[at] = name;
+	return n < FL_NEAR_MOST ? n + 1 : n;
+}
+
+/* Names that a pattern's text is a part of: how many, and the nearest of these. */
 static size_t find_parts(const char *part, const char *const *names, size_t n,
-			 const char *first[FL_NEAR_MOST])
+			 const char *near[FL_NEAR_MOST], size_t *n_near)
 {
 	size_t found = 0;
 
+	*n_near = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!names[i] || !strstr(names[i], part))
 			continue;
-		if (found < FL_NEAR_MOST)
-			first[found] = names[i];
+		*n_near = put_near(near, *n_near, names[i]);
 		found++;
 	}
 	return found;
@@ -245,15 +262,15 @@ void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
 	const char *some[FL_NEAR_MOST];
 	const char *what = file ? "with a probe" : "of this recording";
 	char list[1024];
+	size_t n_near = 0;
 	size_t found = s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?[") ?
-		       find_parts(part, names, n, some) : 0;
+		       find_parts(part, names, n, some, &n_near) : 0;
 
 	if (found) {
-		join_names(list, sizeof(list), some, found < FL_NEAR_MOST ? found :
-			   FL_NEAR_MOST, "", ", ");
+		join_names(list, sizeof(list), some, n_near, "", ", ");
 		fl_say("no function %s matches `%s`; `%.*s*%s*` matches %zu: %s%s", what,
 		       pattern, (int)(part - pattern), pattern, part, found, list,
-		       found > FL_NEAR_MOST ? ", ..." : "");
+		       found > n_near ? ", ..." : "");
 		return;
 	}
 	found = fl_near(part, names, n, some);

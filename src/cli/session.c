@@ -302,10 +302,12 @@ static void say_room(const char *dir)
 	if (statvfs(dir, &fs) < 0)
 		return;
 	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (bytes < AMPLE)
-		fl_say("%s has %.1f MB free, which a trace of %.1f million calls can fill; "
-		       "it ends there", dir, (double)bytes / 1e6,
-		       (double)bytes / CALL_BYTES / 1e6);
+	if (bytes < CALL_BYTES)
+		fl_say("%s is on a disk that is full: there is no room for a trace", dir);
+	else if (bytes < AMPLE)
+		fl_say("%s has %.1f MB free: a trace may fill it after %llu calls, and ends "
+		       "there", dir, (double)bytes / 1e6,
+		       (unsigned long long)(bytes / CALL_BYTES));
 }
 
 static int open_store(struct fl_session *s)

@@ -21,7 +21,7 @@
 
 struct entry {
 	uint64_t address, size;
-	const char *linkage;		/* owned by obj or names */
+	const char *linkage;		/* owned by obj, names or `cut` */
 	char *name;			/* demangled at first use; NULL: not yet, or is not */
 	uint32_t len;			/* of linkage */
 	uint32_t rank;			/* lower is better */
@@ -43,6 +43,8 @@ struct file {
 	size_t n_frames;
 	struct entry *entries;		/* ascending by address */
 	size_t n, room;
+	char **cut;			/* names without their versions */
+	size_t n_cut;
 };
 
 /* A file's table of lines, as large as all else in it. */
@@ -103,6 +105,24 @@ static bool is_function(unsigned char info, unsigned section)
 	return section != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
+/* `memcpy@@GLIBC_2.14` is memcpy: what stands behind is the linker's. NULL: no memory. */
+static const char *cut_version(struct file *f, const char *name, size_t *len)
+{
+	const char *mark = memchr(name, '@', *len);
+	char **grown = f->cut;
+
+	if (!mark || mark == name)
+		return name;
+	if (!(f->n_cut & (f->n_cut - 1)))		/* 0, or a power of two: full */
+		grown = realloc(grown, (f->n_cut ? 2 * f->n_cut : 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	f->cut = grown;
+	*len = (size_t)(mark - name);
+	grown[f->n_cut] = strndup(name, *len);
+	return grown[f->n_cut] ? grown[f->n_cut++] : NULL;
+}
+
 /* A name that nobody reads is none. 0 or -ENOMEM. */
 static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t size,
 		     unsigned char info)
@@ -111,6 +131,9 @@ static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t siz
 
 	if (!len || len > LONGEST)
 		return 0;
+	name = cut_version(f, name, &len);
+	if (!name)
+		return -ENOMEM;
 	if (f->n == f->room) {
 		size_t room = f->room ? f->room * 2 : 1024;
 		struct entry *grown = realloc(f->entries, room * sizeof(*grown));
@@ -497,6 +520,9 @@ static void close_file(struct file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].name);
 	free(f->entries);
+	for (size_t i = 0; i < f->n_cut; i++)
+		free(f->cut[i]);
+	free(f->cut);
 	free(f->frames);
 	if (f->has_names)
 		fl_source_close(&f->names);

@@ -69,7 +69,7 @@ grep -Eq '^ +Total time +Self time +Self % +Est. calls +Avg time +P50 time +P99 
 	fail "$label latency: other columns"
 cp -r "$data" "$work/before"
 run "$FLICK" report --diff "$work/before" "$data" -a graph
-head -n 1 "$out" | grep -Eq '^  both are sampled: before is made of estimates from [0-9.]+ % of' ||
+head -n 1 "$out" | grep -Eq '^  both are sampled: before has estimates from [0-9.]+ % of' ||
 	fail "$label compared as if it were all"
 grep -q 'Estimated calls before' "$out" || fail "$label compared as calls"
 run "$FLICK" report --diff "$work/before" "$data" -a counts

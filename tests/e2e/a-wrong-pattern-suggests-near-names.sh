@@ -44,6 +44,7 @@ for how in record list; do
 	ask sort
 	said 1 '`sort`; `*sort*` matches 4: '
 	grep -q ', \.\.\.$' "$err" || fail "$label all four are named"
+	grep -q 'matches 4: sorted[^,]*, quick_sort' "$err" || fail "$label the nearest is not first"
 	ask heap
 	said 1 '`heap`; `*heap*` matches 1: deep::er::heap_sort'
 	ask sorts!bubble

@@ -128,6 +128,28 @@ static void of_several_names_the_best_is_taken(void **unused)
 	assert_null(name_at(UINT64_MAX));
 }
 
+/* What a linker writes behind a name is no part of it, and hides no other name. */
+static void versions_are_no_part_of_names(void **unused)
+{
+	struct fl_symbol s;
+
+	(void)unused;
+	begin();
+	add("memcpy@@GLIBC_2.14", 0x1000, 16, STB_GLOBAL);
+	add("memcpy@GLIBC_2.2.5", 0x2000, 16, STB_GLOBAL);
+	add("_Z1fi@@LIB_1", 0x3000, 16, STB_GLOBAL);
+	add("@odd", 0x4000, 16, STB_GLOBAL);
+	add("plain", 0x5000, 16, STB_GLOBAL);
+	end();
+	assert_string_equal(name_at(0x1000), "memcpy");
+	assert_string_equal(name_at(0x2000), "memcpy");
+	assert_true(fl_symbols_find(symbols, path, 0x3000, &s));
+	assert_string_equal(s.name, "f(int)");
+	assert_string_equal(s.linkage, "_Z1fi");
+	assert_string_equal(name_at(0x4000), "@odd");
+	assert_string_equal(name_at(0x5000), "plain");
+}
+
 /* Two letters stand for all that was before: each doubles it. */
 static void names_that_would_fill_all_memory(void **unused)
 {
@@ -340,6 +362,7 @@ static void lines_of_a_file_that_shrinks(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(versions_are_no_part_of_names),
 		T(of_several_names_the_best_is_taken),
 		T(names_that_would_fill_all_memory),
 		T(rust_names_that_would_fill_all_memory),
