@@ -302,7 +302,7 @@ int fl_flush_output(void)
 	bool failed = ferror(stdout);		/* earlier: errno is not from then */
 
 	errno = 0;
-	if (!fflush(stdout) && !failed)
+	if ((!fflush(stdout) && !failed) || fl_screen_has_quit())
 		return 0;
 	fl_say("cannot write the output: %s", strerror(errno ? errno : EIO));
 	return -1;

@@ -90,6 +90,7 @@ int fl_screen_take(struct fl_screen *, const struct fl_option *, const char *val
 /* Before the first output: on a terminal it goes through the pager from now on. Are
  * there colours? */
 bool fl_screen_open(const struct fl_screen *);
+bool fl_screen_has_quit(void);		/* who reads has enough: no failure */
 void fl_screen_close(void);		/* after the last: wait until it was read */
 void fl_print_help(FILE *, const struct fl_cmd *);
 void fl_print_man(FILE *, const struct fl_cmd *);

@@ -246,10 +246,11 @@ static int replay(struct wish *w, struct fl_store *store)
 	w->calls.colour = fl_screen_open(&w->screen);
 	w->calls.to = stdout;
 	status = fl_calls_print(&w->calls, store, w->dir, why);
-	if (status && !ferror(stdout))	/* that is told when it is flushed */
-		fl_say("%s", why);
 	free(marks);
-	return status ? FL_EXIT_FAILED : FL_EXIT_WELL;
+	if (!status || ferror(stdout))	/* that is told when it is flushed */
+		return FL_EXIT_WELL;
+	fl_say("%s", why);
+	return FL_EXIT_FAILED;
 }
 
 static int replay_directory(struct wish *w)

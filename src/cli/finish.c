@@ -74,9 +74,15 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 
 int fl_store_warn(struct fl_store *store)
 {
+	const enum fl_unfinished left = fl_store_unfinished(store);
 	uint64_t lost = 0;
 	char why[FL_WHY];
 	int err = fl_store_number(store, "lost", &lost, why);
+
+	if (!err && left != FL_ALL_FINISHED)
+		fl_say("a later recording into this directory %s: these are results of the "
+		       "one before", left == FL_UNDER_WAY ? "has not ended" :
+		       "was killed and left none");
 
 	if (err)
 		fl_say("%s", why);

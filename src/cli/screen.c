@@ -32,10 +32,10 @@ int fl_screen_take(struct fl_screen *s, const struct fl_option *o, const char *v
 	return -1;
 }
 
-/* The environment with LESS for who has not set it. */
+/* The environment with LESS for who has not set it: a table's lines are not folded. */
 static char **environment_of_pager(void)
 {
-	static char less[] = "LESS=FRX";
+	static char less[] = "LESS=FRSX";
 	size_t n = 0;
 	char **all;
 
@@ -85,6 +85,7 @@ static void begin_paging(void)
 		dup2(ends[1], STDOUT_FILENO);
 		signal(SIGINT, SIG_IGN);	/* the pager's: it shows what it has */
 		signal(SIGQUIT, SIG_IGN);
+		signal(SIGPIPE, SIG_IGN);	/* it was quit: who writes is told */
 	} else {
 		pager = 0;
 	}
@@ -101,6 +102,11 @@ bool fl_screen_open(const struct fl_screen *s)
 	if (is_terminal && !s->no_pager)
 		begin_paging();
 	return s->colours == FL_COLOURS_AUTO ? can : s->colours == FL_COLOURS_ALWAYS;
+}
+
+bool fl_screen_has_quit(void)
+{
+	return pager && ferror(stdout);
 }
 
 void fl_screen_close(void)

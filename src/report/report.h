@@ -128,6 +128,9 @@ int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
 int fl_store_save(struct fl_store *, const struct fl_recording *,
 		  char why[FL_WHY]);
 int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
+/* Is there of a later recording into its directory what has not become results? */
+enum fl_unfinished { FL_ALL_FINISHED, FL_UNDER_WAY, FL_INTERRUPTED };
+enum fl_unfinished fl_store_unfinished(const struct fl_store *);
 /* Session value of `key`; false when there is none. */
 bool fl_store_value(struct fl_store *, const char *key, char value[256]);
 /* A session value that is a whole number, 0 where there is none. 0, or -1 with

@@ -474,20 +474,36 @@ static int look_for_others(const struct fl_store *s, char why[FL_WHY])
  * cannot be locked, as on some network file systems, nobody is kept out. */
 static int lock_directory(struct fl_store *s, char why[FL_WHY])
 {
+	enum { LOOKS = 3, PAUSE_US = 5000 };	/* `flick report` holds it for a moment */
+
 	s->lock = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->lock < 0 || !flock(s->lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
-		return 0;
+	for (int i = 0; i < LOOKS; i++) {
+		if (s->lock < 0 || !flock(s->lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+			return 0;
+		usleep(PAUSE_US);
+	}
 	return fl_why(why, s->dir, "another flick is recording into it; -o names another "
 		      "directory");
 }
 
-/* A transaction that is undone: the file can be written. */
+static void remove_file(const char *dir, const char *name)
+{
+	char *path = sqlite3_mprintf("%s/%s", dir, name);
+
+	if (path)
+		unlink(path);
+	sqlite3_free(path);
+}
+
+/* What one that was killed has left goes. Then a transaction that is undone: the file
+ * can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
-	if (unlink(s->path) && errno != ENOENT)
+	if ((unlink(s->path) && errno != ENOENT) || access(s->dir, W_OK | X_OK))
 		return fl_why(why, s->dir, "%s", strerror(errno));
+	remove_file(s->dir, FL_TRACE_FILE ".tmp");
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
 			 "CREATE TABLE probe(x); DROP TABLE probe",
@@ -549,17 +565,14 @@ static char *name_old(const char *dir)
 static void keep_earlier(const struct fl_store *s)
 {
 	char *old = name_old(s->dir);
-	char *trace = sqlite3_mprintf("%s/" FL_TRACE_FILE, s->dir);
 
 	if (old && !access(s->final, F_OK)) {
 		mkdir(old, 0777);
 		keep_file(s->dir, old, FL_STORE_FILE);
 		keep_file(s->dir, old, FL_TRACE_FILE);
 	}
-	if (trace)
-		unlink(trace);
+	remove_file(s->dir, FL_TRACE_FILE);
 	sqlite3_free(old);
-	sqlite3_free(trace);
 }
 
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,

@@ -6,9 +6,11 @@
  * (query.c).
  */
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,14 +132,46 @@ int fl_store_demangle(struct fl_store *s, enum fl_demangle how, char why[FL_WHY]
 	return s->names ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
+/* ---- what is there ---------------------------------------------------------------- */
+
+/* The lock of who records, see save.c: where directories cannot be locked nobody has it. */
+static bool is_recorded_into(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return is_locked;
+}
+
+enum fl_unfinished fl_store_unfinished(const struct fl_store *s)
+{
+	char *path = sqlite3_mprintf("%s/" FL_STORE_FILE ".tmp", s->dir);
+	bool is_there = path && !access(path, F_OK);
+
+	sqlite3_free(path);
+	return !is_there ? FL_ALL_FINISHED : is_recorded_into(s->dir) ? FL_UNDER_WAY :
+	       FL_INTERRUPTED;
+}
+
 /* There is no results file: what is there instead? */
 static void say_missing(const struct fl_store *s, char why[FL_WHY])
 {
-	int err = errno;
+	const enum fl_unfinished left = fl_store_unfinished(s);
+	int err = ENOENT;
 	struct stat st;
 
+	if (stat(s->path, &st))
+		err = errno;
 	if (!stat(s->dir, &st) && !S_ISDIR(st.st_mode))
 		fl_why(why, s->dir, "a file, not the directory that `flick record` made");
+	else if (left == FL_UNDER_WAY)
+		fl_why(why, s->dir, "`flick record` is still at it: there are results when it "
+		       "has ended");
+	else if (left == FL_INTERRUPTED)
+		fl_why(why, s->dir, "`flick record` was killed before it wrote its results, "
+		       "which are lost with it; record again (Ctrl-C or --duration end it)");
 	else if (err == ENOENT && !stat(s->dir, &st))
 		fl_why(why, s->dir, "no " FL_STORE_FILE " in it; `flick record` makes one");
 	else

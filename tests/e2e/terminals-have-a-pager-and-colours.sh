@@ -33,7 +33,7 @@ grep -q 'Total time' "$work/screen" || fail "a pager that is not there takes the
 screen PAGER=cat TERM=dumb
 ! grep -q "$escape" "$work/screen" || fail "TERM=dumb: colours"
 screen 'PAGER=cat >/dev/null; echo LESS is $LESS'
-grep -q 'LESS is FRX' "$work/screen" || fail "LESS is not set"
+grep -q 'LESS is FRSX' "$work/screen" || fail "LESS is not set"
 screen 'PAGER=cat >/dev/null; echo LESS is $LESS' LESS=S
 tr -d '\r' <"$work/screen" | grep -qx 'LESS is S' || fail "LESS is changed"
 command="'$FLICK' report --no-pager --color=never '$data'"
@@ -45,6 +45,18 @@ screen "PAGER=sed s/^/P:/"
 grep -q "^P:$escape\[1m# DURATION" "$work/screen" || fail "replay: no pager, or no colours"
 limit=20 run env TERM=xterm "PAGER=head -n 1" script -qec "$command" /dev/null
 tr -d '\r' <"$out" | grep -q '# DURATION' || fail "a pager that ends early shows nothing"
+
+label="quit early:"
+target threads -O2 $sites
+record --trace -- "$work/threads" 1 20000
+succeeded
+for command in "'$FLICK' replay '$data'" "'$FLICK' replay --color=always '$data'"; do
+	limit=20 run env TERM=xterm "PAGER=head -n 1" script -qec "$command" /dev/null
+	succeeded
+	[ "$(wc -l <"$out")" -eq 1 ] || fail "$label more than one line"
+done
+run sh -c "'$FLICK' replay '$data' >/dev/full"
+[ "$status" -eq 1 ] || fail "$label what cannot be written is no failure"
 
 export PAGER="sed s/^/P:/" TERM=xterm
 run "$FLICK" report "$data"
