@@ -4,9 +4,9 @@
  */
 #include <signal.h>
 #include <sys/wait.h>
-#include "truth.h"
+#include "states.h"
 
-enum { PAUSE_US = 1000, SECONDS = 20 };
+enum { SECONDS = 20 };
 
 void __cyg_profile_func_enter(void *, void *);
 
@@ -16,28 +16,12 @@ __attribute__((noinline)) QUIET static void late(void *f)
 	__asm__("");
 }
 
-QUIET static void await_state(int pid, char state)
-{
-	char path[64], text[256] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (!strrchr(text, ')') || strrchr(text, ')')[2] != state) {
-		FILE *f = fopen(path, "re");
-
-		usleep(PAUSE_US);
-		if (f && !fgets(text, sizeof(text), f))
-			exit(2);
-		if (f)
-			fclose(f);
-	}
-}
-
 /* Of no handler's: it would ask, too. */
 QUIET static void kill_later(int reader, int asks)
 {
 	if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
 		return;
-	await_state(asks, 'S');
+	await_state(asks, 0, 'S');
 	kill(reader, SIGKILL);
 	syscall(SYS_exit_group, 0);
 }
@@ -48,7 +32,7 @@ QUIET int main(void)
 
 	alarm(SECONDS);
 	kill(reader, SIGSTOP);
-	await_state(reader, 'T');
+	await_state(reader, 0, 'T');
 	kill_later(reader, getpid());
 	late((void *)late);
 	wait(NULL);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include "truth.h"
+#include "states.h"
 
 enum { CALLS = 100, PAUSE_US = 1000, LATER_US = 200000 };
 
@@ -26,23 +26,6 @@ QUIET static void *meet(void *arg)
 	__atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	late((void *)late);
 	return arg;
-}
-
-/* Of a process, or with `of` of its thread. */
-QUIET static void await_state(int pid, int of, char state)
-{
-	char path[64], text[256] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, of ? of : pid);
-	while (!strrchr(text, ')') || strrchr(text, ')')[2] != state) {
-		FILE *f = fopen(path, "re");
-
-		usleep(PAUSE_US);
-		if (f && !fgets(text, sizeof(text), f))
-			exit(2);
-		if (f)
-			fclose(f);
-	}
 }
 
 /* The recorder goes on when the fork has waited for some time. No handler runs for this

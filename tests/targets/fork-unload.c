@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "truth.h"
+#include "states.h"
 
 enum { TIMES = 20, MOST_MS = 1000 };
 
@@ -57,17 +57,9 @@ QUIET static void *unload(void *library)
 /* For a moment the thread that unloads may sleep elsewhere. */
 QUIET static void await_sleep(int tid)
 {
-	char path[64], text[256];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	for (int slept = 0; slept < 50;) {
-		FILE *f = fopen(path, "re");
-
 		usleep(1000);
-		if (!f || !fgets(text, sizeof(text), f))
-			exit(2);
-		fclose(f);
-		slept = strrchr(text, ')')[2] == 'S' ? slept + 1 : 0;
+		slept = state_of(getpid(), tid) == 'S' ? slept + 1 : 0;
 	}
 }
 

@@ -5,29 +5,13 @@
  */
 #include <signal.h>
 #include <sys/wait.h>
-#include "truth.h"
+#include "states.h"
 
 enum { PAUSE_US = 1000, PATIENCE_US = 5000000 };
 
 __attribute__((noinline)) static void leaf(void)
 {
 	__asm__("");
-}
-
-QUIET static void await_stop(int pid)
-{
-	char path[64], text[256] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (!strrchr(text, ')') || strrchr(text, ')')[2] != 'T') {
-		FILE *f = fopen(path, "re");
-
-		usleep(PAUSE_US);
-		if (f && !fgets(text, sizeof(text), f))
-			exit(2);
-		if (f)
-			fclose(f);
-	}
 }
 
 QUIET static int ends(int pid)
@@ -61,7 +45,7 @@ QUIET int main(int argc, char **argv)
 	if (argc > 1)
 		return 0;
 	kill(reader, SIGSTOP);
-	await_stop(reader);
+	await_state(reader, 0, 'T');
 	start("/proc/self/exe", (char *[]){ argv[0], "again", NULL });
 	start("/bin/true", (char *[]){ "true", NULL });
 	pid = fork();

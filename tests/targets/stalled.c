@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include "tally.h"
+#include "states.h"
 
 #define THREADS 4
 #define CALLS 20000		/* of each; more than a ring holds */
@@ -37,41 +38,27 @@ QUIET static int is(const char *what)
 
 /* ---- seen in /proc -------------------------------------------------------------- */
 
-QUIET static int read_line(char *line, int size, const char *form, unsigned long id)
-{
-	char path[64];
-	FILE *f;
-	int good;
-
-	snprintf(path, sizeof(path), form, id);
-	f = fopen(path, "r");
-	good = f && fgets(line, size, f);
-	if (f)
-		fclose(f);
-	return good;
-}
-
 QUIET static void stop_reader(void)
 {
-	char line[256] = "", *state;
-
 	CHECK(!kill(reader, SIGSTOP));
-	do {
-		sched_yield();
-		CHECK(read_line(line, sizeof(line), "/proc/%lu/stat", (unsigned long)reader));
-		state = strrchr(line, ')');
-	} while (state && state[2] != 'T');
+	await_state(reader, 0, 'T');
 }
 
 /* In a futex: it makes no other system call. */
 QUIET static void await_waiting(const struct tally *t)
 {
-	char line[256] = "", futex[16];
+	char line[256] = "", futex[16], path[64];
+	FILE *f;
 
 	snprintf(futex, sizeof(futex), "%d ", SYS_futex);
 	do {
 		sched_yield();
-		read_line(line, sizeof(line), "/proc/self/task/%lu/syscall", t->tid);
+		snprintf(path, sizeof(path), "/proc/self/task/%lu/syscall", t->tid);
+		f = fopen(path, "r");
+		if (f && !fgets(line, sizeof(line), f))
+			*line = '\0';
+		if (f)
+			fclose(f);
 	} while (!tally_returned(t) || strncmp(line, futex, strlen(futex)));
 }
 
