@@ -491,7 +491,7 @@ struct fl_batch {
 					 * right behind the first record */
 };
 
-struct fl_sink {
+struct fl_sink {			/* NULL functions: nobody looks */
 	void *arg;
 	void (*feed)(void *arg, const struct fl_batch *);
 	/* From counters: `n` more calls of `probe` by `thread`. */

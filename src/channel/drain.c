@@ -342,7 +342,8 @@ static uint64_t chunk_start(const struct life *l)
 static void deliver(struct fl_reader *r, const struct life *l, const struct fl_batch *b,
 		    size_t events)
 {
-	r->sink.feed(r->sink.arg, b);
+	if (r->sink.feed)
+		r->sink.feed(r->sink.arg, b);
 	r->delivered += events;
 	r->threads[l->thread].delivered += events;
 	r->threads[l->thread].produced += events;
@@ -510,7 +511,8 @@ static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, 
 	struct fl_thread *t = &r->threads[l->thread];
 
 	r->heeded = l->heeded;
-	r->sink.count(r->sink.arg, thread_number(r, l), i, n);
+	if (r->sink.count)
+		r->sink.count(r->sink.arg, thread_number(r, l), i, n);
 	if (!r->counts)
 		return;
 	r->delivered += n;
@@ -595,7 +597,8 @@ static void end_life(struct fl_reader *r, struct life *l)
 	forget_counted(r, l);
 	refresh(t, l->slot->lost);
 	t->ended = true;
-	r->sink.thread_end(r->sink.arg, thread_number(r, l));
+	if (r->sink.thread_end)
+		r->sink.thread_end(r->sink.arg, thread_number(r, l));
 	if (r->is_over) {
 		store_relaxed(&l->slot->state, FL_SLOT_LEFT);
 		return;

@@ -53,21 +53,6 @@ static uint64_t end_or(uint64_t noticed_ns)
 
 /* ---- what the reader does with records ----------------------------------- */
 
-static void ignore(void *arg, const struct fl_batch *b)
-{
-	(void)arg, (void)b;
-}
-
-static void ignore_count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
-{
-	(void)arg, (void)thread, (void)probe, (void)n;
-}
-
-static void ignore_end(void *arg, uint32_t thread)
-{
-	(void)arg, (void)thread;
-}
-
 static volatile uint64_t one_word;
 
 static void read_each(void *arg, const struct fl_batch *b)
@@ -77,8 +62,7 @@ static void read_each(void *arg, const struct fl_batch *b)
 		one_word = b->records[i].tsc;
 }
 
-static const struct fl_sink unread = { NULL, ignore, ignore_count, ignore_end };
-static const struct fl_sink reads = { NULL, read_each, ignore_count, ignore_end };
+static const struct fl_sink unread, reads = { .feed = read_each };
 
 /* ---- a piece of the stream, in memory ------------------------------------ */
 
@@ -343,7 +327,7 @@ static int analyse_kept(struct rig *g, struct fl_session *s, const struct kept *
 static int run_analysis_alone(struct rig *g)
 {
 	struct kept k = { .records = malloc(KEEP_BYTES) };
-	const struct fl_sink sink = { &k, keep, ignore_count, keep_end };
+	const struct fl_sink sink = { &k, keep, NULL, keep_end };
 	struct fl_session s;
 	int err;
 

@@ -44,26 +44,11 @@ static void bring(uint32_t functions)
 	s.view.n_functions = s.roster.n;
 }
 
-static void ignore(void *arg, const struct fl_batch *b)
-{
-	(void)arg, (void)b;
-}
-
-static void ignore_count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
-{
-	(void)arg, (void)thread, (void)probe, (void)n;
-}
-
-static void ignore_end(void *arg, uint32_t thread)
-{
-	(void)arg, (void)thread;
-}
-
 static int set_up(void **state)
 {
 	struct fl_shm_options region = { .n_slots = 1, .max_sites = SITES, .samples = 10,
 					 .action = FL_ACT_SAMPLE };
-	struct fl_sink sink = { NULL, ignore, ignore_count, ignore_end };
+	const struct fl_sink nobody = { NULL };
 	char why[FL_USE_WHY];
 
 	(void)state;
@@ -71,7 +56,7 @@ static int set_up(void **state)
 					 .samples = 10, .epoch_ms = 10, .n_analyses = 1 };
 	s = (struct fl_session){ .o = &o, .pid = getpid(), .begun = true };
 	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_roster_open(&s.roster, s.shm) ||
-	    fl_reader_open(&s.reader, s.shm, &sink, 0) ||
+	    fl_reader_open(&s.reader, s.shm, &nobody, 0) ||
 	    fl_use_open(&o.analyses[0], "latency", why))
 		return -1;
 	s.view = (struct fl_view){ .ns_per_tick = 1, .sampled = true };
