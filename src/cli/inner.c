@@ -24,6 +24,12 @@ struct calls {
 	uintptr_t bias;			/* where the file is laid out */
 };
 
+/* Those of all modules: of module m they stand from from[m] on, up to from[m + 1]. */
+struct index {
+	struct call *of;
+	size_t *from;
+};
+
 static int by_address(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
@@ -31,22 +37,65 @@ static int by_address(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static int take_calls(struct calls *c, const struct fl_roster *r, const char *path)
+static bool is_call(const struct fl_roster *r, uint32_t i)
 {
-	uint32_t n = r->n_sites;
+	return r->sites[i].provider == FL_PROVIDER_CYG && r->sites[i].module < r->n_modules;
+}
 
-	c->of = malloc(n * sizeof(*c->of) + 1);
-	if (!c->of)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
+static void sort_by_module(struct index *x, const struct fl_roster *r)
+{
+	size_t *end = x->from + 1;	/* of a module, while it is filled */
+
+	for (uint32_t i = 0; i < r->n_sites; i++)
+		if (is_call(r, i))
+			end[r->sites[i].module + 1]++;
+	for (uint32_t m = 0; m < r->n_modules; m++)
+		end[m + 1] += end[m];
+	for (uint32_t i = 0; i < r->n_sites; i++) {
 		const struct fl_shm_site *site = &r->sites[i];
-		const struct fl_shm_module *m = fl_roster_module(r, site->module);
 
-		if (site->provider == FL_PROVIDER_CYG && !strcmp(m->path, path))
-			c->of[c->n++] = (struct call){ site->at - m->base,
-						       r->function_of[i] + 1 };
+		if (is_call(r, i))
+			x->of[end[site->module]++] =
+				(struct call){ site->at - r->modules[site->module].base,
+					       r->function_of[i] + 1 };
 	}
-	qsort(c->of, c->n, sizeof(*c->of), by_address);
+}
+
+static int make_index(struct index *x, const struct fl_roster *r)
+{
+	x->of = malloc(r->n_sites * sizeof(*x->of) + 1);
+	x->from = calloc(r->n_modules + 2, sizeof(*x->from));
+	if (!x->of || !x->from)
+		return -ENOMEM;
+	sort_by_module(x, r);
+	return 0;
+}
+
+static void free_index(struct index *x)
+{
+	free(x->of);
+	free(x->from);
+}
+
+/* A file may have been loaded at several places. */
+static int take_calls(struct calls *c, const struct index *x, const struct fl_roster *r,
+		      const char *path)
+{
+	for (uint32_t m = 0; m < r->n_modules; m++) {
+		size_t n = x->from[m + 1] - x->from[m];
+		struct call *grown;
+
+		if (!n || strcmp(r->modules[m].path, path))
+			continue;
+		grown = realloc(c->of, (c->n + n) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		c->of = grown;
+		memcpy(grown + c->n, x->of + x->from[m], n * sizeof(*grown));
+		c->n += n;
+	}
+	if (c->n)
+		qsort(c->of, c->n, sizeof(*c->of), by_address);
 	return 0;
 }
 
@@ -80,12 +129,13 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 }
 
 /* A file that cannot be read any more leaves samples with its symbols. */
-static int fill_file(const struct fl_roster *r, struct fl_place *p, size_t n)
+static int fill_file(const struct index *x, const struct fl_roster *r, struct fl_place *p,
+		     size_t n)
 {
 	struct calls c = { 0 };
 	struct fl_module m;
 	struct fl_obj file;
-	int err = take_calls(&c, r, p->path);
+	int err = take_calls(&c, x, r, p->path);
 
 	if (!err && c.n && !fl_obj_read(&file, p->path, FL_OBJ_ALL)) {
 		if (!fl_obj_lay_out(&m, &file, p->path)) {
@@ -108,14 +158,16 @@ static int by_file(const void *a, const void *b)
 
 int fl_inner_fill(const struct fl_roster *r, struct fl_place *p, size_t n)
 {
-	int err = 0;
+	struct index x = { NULL };
+	int err = make_index(&x, r);
 
 	qsort(p, n, sizeof(*p), by_file);
 	for (size_t i = 0, end; i < n && !err; i = end) {
 		for (end = i; end < n && !strcmp(p[end].path, p[i].path); end++)
 			p[end].inner = 0;
 		if (*p[i].path == '/')
-			err = fill_file(r, &p[i], end - i);
+			err = fill_file(&x, r, &p[i], end - i);
 	}
+	free_index(&x);
 	return err;
 }
