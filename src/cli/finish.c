@@ -284,12 +284,12 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 	r.session = p.pair;
 	r.n_session = p.n;
 	if (fl_store_save(s->store, &r, why)) {
-		fl_say("cannot write results: %s", why);
+		fl_say("cannot write results: %s; nothing of this recording is kept", why);
 		return -1;
 	}
 	if (!s->trace || !fl_trace_save(s->trace, why))
 		return 0;
-	fl_say("the trace ends early: %s", why);
+	fl_say("the trace ends early: %s; all else is kept", why);
 	return -1;
 }
 

@@ -495,14 +495,28 @@ static void remove_file(const char *dir, const char *name)
 	sqlite3_free(path);
 }
 
+/* SQLite, which tries again in another way, would not say why it cannot be. */
+static int make_file(const struct fl_store *s, char why[FL_WHY])
+{
+	int fd;
+
+	if (unlink(s->path) && errno != ENOENT)
+		return fl_why(why, s->dir, "%s", strerror(errno));
+	fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return fl_why(why, s->dir, "%s", strerror(errno));
+	close(fd);
+	return 0;
+}
+
 /* What one that was killed has left goes. Then a transaction that is undone: the file
  * can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 
-	if ((unlink(s->path) && errno != ENOENT) || access(s->dir, W_OK | X_OK))
-		return fl_why(why, s->dir, "%s", strerror(errno));
+	if (make_file(s, why))
+		return -1;
 	remove_file(s->dir, FL_TRACE_FILE ".tmp");
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"

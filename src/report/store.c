@@ -42,11 +42,23 @@ const char *fl_reason(int err)
 	return err < 0 && err >= -4095 ? strerror(-err) : "no reason that is known";
 }
 
+/* What the system said, where SQLite has it from there. */
+static const char *reason_of(sqlite3 *db)
+{
+	int code = sqlite3_errcode(db) & 0xff, err = sqlite3_system_errno(db);
+
+	if (code == SQLITE_FULL)
+		return strerror(ENOSPC);
+	return (code == SQLITE_CANTOPEN || code == SQLITE_IOERR) && err ? strerror(err) :
+	       sqlite3_errmsg(db);
+}
+
+/* The file that is being written has a name that nobody knows. */
 int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 {
 	if (!text)
-		text = s->db ? sqlite3_errmsg(s->db) : "out of memory";
-	return fl_why(why, s->path, "%s", text);
+		text = s->db ? reason_of(s->db) : "out of memory";
+	return fl_why(why, s->final ? s->dir : s->path, "%s", text);
 }
 
 /* ---- names --------------------------------------------------------------------- */
@@ -175,7 +187,8 @@ static void say_missing(const struct fl_store *s, char why[FL_WHY])
 	else if (err == ENOENT && !stat(s->dir, &st))
 		fl_why(why, s->dir, "no " FL_STORE_FILE " in it; `flick record` makes one");
 	else
-		fl_why(why, s->dir, "%s; `flick record` makes one", strerror(err));
+		fl_why(why, s->dir, "%s%s", strerror(err), err == ENOENT || err == ENOTDIR ?
+		       "; `flick record` makes one" : "");
 }
 
 int fl_store_open(struct fl_store **out, const char *dir, char why[FL_WHY])

@@ -30,3 +30,17 @@ trap 'umount "$work/small"; rm -rf "$work"' EXIT
 label="full file system:"
 run "$FLICK" record -a latency --all -o "$work/small/data" -- "$work/recursion"
 check
+grep -q "$work/small/data: No space left on device; nothing of this recording is kept" "$err" ||
+	fail "$label it is not said of which directory, and what is kept"
+[ -z "$(ls "$work/small/data" 2>/dev/null)" ] || fail "$label files are left"
+dd if=/dev/zero of="$work/small/fill" bs=1k 2>/dev/null
+label="already full:"
+run "$FLICK" record -o "$work/small/data" -- "$work/recursion"
+one_line_error 1 "cannot write results: $work/small/data: No space left on device\$"
+! grep -q '^count' "$out" || fail "$label the program ran for nothing"
+[ ! -e "$work/small/data" ] || fail "$label the directory is left"
+label="dump:"
+record -a tree -P fib -- "$work/recursion"
+succeeded
+run "$FLICK" dump --format=flame -o "$work/small/out" "$data"
+one_line_error 1 "small/out: No space left on device"
