@@ -135,11 +135,23 @@ bool fl_selection_names_sites(const struct fl_selection *);
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
 			      size_t *module_len);
-/* Of a pattern that has matched nothing: what could have been meant, of the functions of
- * these names in its module, in one line; `file`: whose list shows them all; NULL: they
- * are of a recording. */
+/* Of patterns that switch functions off the last that has matched; NULL: none has. */
+const char *fl_selection_emptied_by(const struct fl_selection *);
+/* The functions among which patterns have matched nothing. */
+struct fl_scope {
+	const char *const *names;
+	const char *const *paths;	/* of the modules they are in; NULL: of `file` */
+	size_t n;
+	const char *file;		/* whose list shows them; NULL: of a recording */
+	bool yet;			/* others may come */
+};
+/* Of a pattern that has matched nothing: what could have been meant, in one line. */
 void fl_selection_say_idle(const struct fl_selection *, const char *pattern,
-			   const char *const *names, size_t n, const char *file);
+			   size_t module_len, const struct fl_scope *);
+/* Of one whose module is not there: "; did you mean ...?", or what modules there are. */
+enum { FL_HINT = 640 };
+void fl_selection_hint_module(const struct fl_scope *, const char *pattern, size_t module_len,
+			      char *hint, size_t room);
 void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (roster.c) --------------------------------------- */
@@ -290,6 +302,8 @@ struct fl_session {
 	uint32_t n_selected;
 	bool asked;			/* the target has spoken */
 	bool begun;			/* it was let go with probes to switch on */
+	bool is_waiting;		/* it was let go: what is asked for may come yet */
+	bool chose_nothing;		/* of all that came, patterns took nothing */
 	bool refused_to_go;		/* the target was told QUIT */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */

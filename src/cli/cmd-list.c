@@ -273,11 +273,8 @@ static int tell(const struct listing *l)
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
-		bool is_here = !module_len ||
-			       fl_glob(idle, module_len, fl_base_name(l->path));
-
-		fl_selection_say_idle(l->selection, idle, l->seen, is_here ? l->n_seen : 0,
-				      l->path);
+		fl_selection_say_idle(l->selection, idle, module_len, &(struct fl_scope){
+				      .names = l->seen, .n = l->n_seen, .file = l->path });
 		return FL_EXIT_FAILED;
 	}
 	tell_totals(l);

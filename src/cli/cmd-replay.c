@@ -164,21 +164,14 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 /* ---- functions ------------------------------------------------------------------------ */
 
 /* A pattern that takes nothing is a mistake; 0, or -1 and a line printed. */
-static int say_idle(const struct fl_selection *s, const char *const *names,
-		    const struct fl_home *homes, size_t n)
+static int say_idle(const struct fl_selection *s, const struct fl_scope *in)
 {
-	size_t at = 0, module, k = 0;
+	size_t at = 0, module;
 	const char *text = fl_selection_idle(s, &at, &module);
-	const char **here = text ? calloc(n + 1, sizeof(*here)) : NULL;
 
-	if (!text)
-		return 0;
-	for (size_t f = 0; here && f < n; f++)
-		if (!module || fl_glob(text, module, fl_base_name(homes[f].path)))
-			here[k++] = names[f];
-	fl_selection_say_idle(s, text, here, k, NULL);
-	free(here);
-	return -1;
+	if (text)
+		fl_selection_say_idle(s, text, module, in);
+	return text ? -1 : 0;
 }
 
 /* As when it was recorded, by any name of a function. */
@@ -204,9 +197,11 @@ static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
 	const char *const *full = fl_store_full_names(store);
 	const char *const *linkages = fl_store_linkages(store);
 	unsigned char *marks = calloc(n + 1, 1);
+	const char **paths = calloc(n + 1, sizeof(*paths));
+	const struct fl_scope all = { .names = names, .paths = paths, .n = n };
 	const struct fl_home *homes;
 	char why[FL_WHY] = "out of memory";
-	int err = marks ? fl_store_homes(store, &homes, why) : -1;
+	int err = marks && paths ? fl_store_homes(store, &homes, why) : -1;
 
 	for (size_t f = 0; !err && f < n; f++) {
 		struct fl_candidate c = {
@@ -215,12 +210,15 @@ static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
 			.function = homes[f].at, .site = homes[f].at,
 		};
 
+		paths[f] = homes[f].path;
 		err = mark_one(w, &c, &marks[f]);
 	}
 	if (err)
 		fl_say("%s", why);
-	else if (!say_idle(w->roots, names, homes, n) &&
-		 !say_idle(w->hidden, names, homes, n))
+	else
+		err = say_idle(w->roots, &all) || say_idle(w->hidden, &all);
+	free(paths);
+	if (!err)
 		return marks;
 	free(marks);
 	return NULL;

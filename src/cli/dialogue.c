@@ -141,22 +141,9 @@ static int take_in_sites(struct fl_session *s)
 
 /* ---- is there anything to do -------------------------------------------------- */
 
-/* Functions in modules that a glob matches, each once; NULL: no memory. */
-static const char **names_in(const struct fl_session *s, const char *glob, size_t len,
-			     size_t *n)
+static bool has_ended(const struct fl_session *s)
 {
-	const struct fl_roster *r = &s->roster;
-	const char **names = malloc((r->n + 1) * sizeof(*names));
-
-	*n = 0;
-	for (uint32_t i = 0; names && i < r->n; i++) {
-		const char *path = fl_roster_module(r, r->functions[i].module)->path;
-
-		if (!len || fl_glob(glob, len, fl_base_name(path)))
-			names[(*n)++] = fl_roster_simple(r, i) ? fl_roster_simple(r, i) :
-					fl_roster_name(r, i);
-	}
-	return names;
+	return s->drained.wall_ns != 0;
 }
 
 /* A file that the glob matches; NULL: none that has probes is loaded. */
@@ -168,60 +155,104 @@ static const char *find_module(const struct fl_session *s, const char *glob, siz
 	return NULL;
 }
 
-static void say_no_function(const struct fl_session *s, const char *pattern, size_t module_len)
+/* The functions that there are; NULL: no memory. Free names and paths. */
+static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 {
-	size_t n;
-	const char **names = names_in(s, pattern, module_len, &n);
+	const struct fl_roster *r = &s->roster;
+	const char **names = calloc(r->n + 1, sizeof(*names));
+	const char **paths = calloc(r->n + 1, sizeof(*paths));
 
-	fl_selection_say_idle(s->o->selection, pattern, names, n, module_len ?
-			      find_module(s, pattern, module_len) : s->o->argv[0]);
-	free(names);
-}
-
-/* A file whose name has it in it: `foo` for libfoo.so.1. */
-static const char *similar_module(const struct fl_session *s, const char *module, size_t n)
-{
-	for (uint32_t i = 0; i < s->roster.n_modules; i++) {
-		const char *name = fl_base_name(s->roster.modules[i].path);
-
-		if (memmem(name, strlen(name), module, n))
-			return name;
+	*in = (struct fl_scope){ .names = names, .paths = paths, .file = s->o->argv[0],
+				 .n = r->n };
+	for (uint32_t i = 0; names && paths && i < r->n; i++) {
+		names[i] = fl_roster_simple(r, i) ? fl_roster_simple(r, i) :
+			   fl_roster_name(r, i);
+		paths[i] = fl_roster_module(r, r->functions[i].module)->path;
 	}
-	return NULL;
+	return names && paths;
 }
 
-/* Once while it may still come, and once when all has ended. */
-static void say_no_module(const struct fl_session *s, const char *pattern, size_t n)
+static void free_scope(struct fl_scope *in)
 {
-	const char *similar = similar_module(s, pattern, n);
-	char meant[512] = "";
-
-	if (similar)
-		snprintf(meant, sizeof(meant), "; did you mean `%.250s%.200s`?", similar,
-			 pattern + n);
-	if (s->drained.wall_ns)
-		fl_say("no module `%.*s` with probes was ever loaded, so `%s` has matched "
-		       "nothing%s", (int)n, pattern, pattern, meant);
-	else
-		fl_say("no module `%.*s` with probes is loaded yet; waiting for it%s", (int)n,
-		       pattern, meant);
+	free((void *)in->names);
+	free((void *)in->paths);
 }
 
-/* A pattern that matched nothing is a mistake, unless its module may come yet. */
+static bool has_selected(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->selected[i])
+			return true;
+	return false;
+}
+
+/* Of functions that can be timed, and of others. */
+static bool is_empty(const struct fl_session *s)
+{
+	return !has_selected(s) && !s->n_entry_only;
+}
+
+static void say_no_module(const struct fl_session *s, const char *pattern, size_t n,
+			  const struct fl_scope *in)
+{
+	char hint[FL_HINT];
+
+	fl_selection_hint_module(in, pattern, n, hint, sizeof(hint));
+	if (has_ended(s))
+		fl_say("no module `%.*s` with probes was ever loaded, so `%s` has matched "
+		       "nothing%s", (int)n, pattern, pattern, hint);
+	else if (in->yet)
+		fl_say("no module `%.*s` with probes is loaded yet; waiting for it%s", (int)n,
+		       pattern, hint);
+	else
+		fl_say("no module `%.*s` with probes is loaded (--wait waits for one)%s",
+		       (int)n, pattern, hint);
+}
+
+/* What may match later: with --wait, everything that another module may have; else what
+ * is of a module that is not there, beside functions that were found. */
+static bool may_come(const struct fl_session *s, const char *module)
+{
+	return !has_ended(s) && !module && (s->o->wait || !is_empty(s));
+}
+
+/* Of a pattern that has matched nothing. Is it a mistake? */
+static bool say_idle(const struct fl_session *s, const char *pattern, size_t len,
+		     struct fl_scope *in)
+{
+	const char *module = len ? find_module(s, pattern, len) : NULL;
+	const bool is_missing = len && !module;
+
+	in->yet = (is_missing || s->o->wait) && may_come(s, module);
+	in->file = module ? module : s->o->argv[0];
+	if (in->yet && s->o->again)
+		return false;
+	if (is_missing)
+		say_no_module(s, pattern, len, in);
+	else
+		fl_selection_say_idle(s->o->selection, pattern, len, in);
+	return !in->yet;
+}
+
+/* What is wrong with patterns: before the program runs the first mistake, at its end all. */
 static bool has_wrong_pattern(struct fl_session *s)
 {
-	size_t at = 0, module_len;
-	const char *text;
+	const char *text = NULL;
+	struct fl_scope in = { NULL };
+	size_t at = 0, len;
+	bool wrong = false;
 
-	while ((text = fl_selection_idle(s->o->selection, &at, &module_len))) {
-		if (!module_len || find_module(s, text, module_len)) {
-			say_no_function(s, text, module_len);
-			return true;
-		}
-		if (!s->o->again)
-			say_no_module(s, text, module_len);
-	}
-	return false;
+	while ((!wrong || has_ended(s)) &&
+	       (text = fl_selection_idle(s->o->selection, &at, &len)))
+		if (in.names || find_scope(s, &in))
+			wrong |= say_idle(s, text, len, &in);
+	free_scope(&in);
+	text = fl_selection_emptied_by(s->o->selection);
+	if (wrong || (s->o->wait && !has_ended(s)) || !text || !is_empty(s))
+		return wrong;
+	fl_say("no function is left: `-U %s` takes all that was chosen; the last pattern that "
+	       "matches a function decides", text);
+	return true;
 }
 
 static bool is_any_usable(struct fl_session *s)
@@ -248,10 +279,7 @@ static bool is_any_usable(struct fl_session *s)
 
 static bool is_all_entry_only(const struct fl_session *s)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i])
-			return false;
-	return s->n_entry_only != 0;
+	return !has_selected(s) && s->n_entry_only;
 }
 
 /* Nobody but a target that has run nothing can be started again, to count. */
@@ -285,14 +313,6 @@ static bool waits_for_sites(const struct fl_session *s)
 	return s->o->wait;
 }
 
-static bool has_selected(const struct fl_session *s)
-{
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i])
-			return true;
-	return false;
-}
-
 /* Of a family anybody may bring what is wanted: nobody is stopped for having
  * nothing. */
 static bool can_family_go(struct fl_session *s)
@@ -314,15 +334,12 @@ void fl_dialogue_close(struct fl_session *s)
 {
 	if (!s->asked || s->refused_to_go)
 		return;
-	if (!s->o->follow) {
-		if (s->begun && !s->o->again)
-			has_wrong_pattern(s);
-		return;
-	}
-	if (!s->n_selected && !s->begun && !s->said_error)
+	if (!s->n_selected && s->o->follow && !s->begun && !s->said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
-	else if (s->n_selected && !has_wrong_pattern(s) && is_any_timed(s) &&
-		 is_any_usable(s))
+	if ((s->n_selected || s->begun) && !s->o->again)
+		s->chose_nothing = has_wrong_pattern(s) && is_empty(s);
+	if (s->n_selected && s->o->follow && !s->chose_nothing && is_any_timed(s) &&
+	    is_any_usable(s))
 		s->begun = true;
 }
 
@@ -345,8 +362,15 @@ static bool can_go(struct fl_session *s)
 		return s->begun = true;	/* its calls are taken in as they are made */
 	if (s->n_selected == 0)
 		return s->asked || waits_for_sites(s);
-	s->begun = !has_wrong_pattern(s) && is_any_timed(s) && is_any_usable(s);
-	return s->begun;
+	if (s->is_waiting) {		/* it is at work: nothing stops it any more */
+		s->begun = !is_empty(s);
+		return true;
+	}
+	if (has_wrong_pattern(s))
+		return false;
+	s->is_waiting = s->o->wait && is_empty(s);
+	s->begun = !s->is_waiting && is_any_timed(s) && is_any_usable(s);
+	return s->begun || s->is_waiting;
 }
 
 bool fl_dialogue_answer(struct fl_session *s)

@@ -207,6 +207,14 @@ const char *fl_selection_idle(const struct fl_selection *s, size_t *at,
 	return NULL;
 }
 
+const char *fl_selection_emptied_by(const struct fl_selection *s)
+{
+	for (size_t i = s->n; i-- > 0;)
+		if (!s->patterns[i].on && s->patterns[i].matched)
+			return s->patterns[i].text;
+	return NULL;
+}
+
 /* ---- patterns that have matched nothing ------------------------------------------ */
 
 /* "a, b, c" or "`a`, `b` or `c`". */
@@ -255,12 +263,96 @@ static size_t find_parts(const char *part, const char *const *names, size_t n,
 	return found;
 }
 
-void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
-			   const char *const *names, size_t n, const char *file)
+static const char *path_of(const struct fl_scope *in, size_t i)
+{
+	return in->paths ? in->paths[i] : in->file;
+}
+
+/* Names in modules that a glob matches; `len` 0: all. NULL: no memory; free it. */
+static const char **names_in(const struct fl_scope *in, const char *glob, size_t len,
+			     size_t *n)
+{
+	const char **names = malloc((in->n + 1) * sizeof(*names));
+
+	*n = 0;
+	for (size_t i = 0; names && i < in->n; i++)
+		if (!len || fl_glob(glob, len, fl_base_name(path_of(in, i))))
+			names[(*n)++] = in->names[i];
+	return names;
+}
+
+/* The modules in it, each once. */
+enum { MODULES_MOST = 64 };
+
+static size_t list_modules(const struct fl_scope *in, const char *out[MODULES_MOST])
+{
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < in->n && n < MODULES_MOST; i++) {
+		const char *name = fl_base_name(path_of(in, i));
+
+		if (!*name || (i && path_of(in, i) == path_of(in, i - 1)))
+			continue;
+		for (k = 0; k < n && strcmp(out[k], name);)
+			k++;
+		if (k == n)
+			out[n++] = name;
+	}
+	return n;
+}
+
+/* `foo` is a part of libfoo.so.1, `fop` near foo; else where there is such a function. */
+static const char *near_module(const struct fl_scope *in, const char *const *modules,
+			       size_t n_modules, const char *glob, size_t len)
+{
+	const char *function = glob + len + 1, *near;
+	char word[64];
+
+	for (size_t i = 0; i < n_modules; i++)
+		if (memmem(modules[i], strlen(modules[i]), glob, len))
+			return modules[i];
+	snprintf(word, sizeof(word), "%.*s", (int)len, glob);
+	near = fl_nearest(word, modules, n_modules);
+	for (size_t i = 0; !near && i < in->n; i++)
+		if (*path_of(in, i) && fl_glob(function, strlen(function), in->names[i]))
+			near = fl_base_name(path_of(in, i));
+	return near;
+}
+
+void fl_selection_hint_module(const struct fl_scope *in, const char *pattern, size_t len,
+			      char *hint, size_t room)
+{
+	const char *modules[MODULES_MOST], *function = pattern + len + 1, **names;
+	const char *some[FL_NEAR_MOST];
+	size_t n = list_modules(in, modules), n_names;
+	const char *near = near_module(in, modules, n, pattern, len);
+	char list[512];
+
+	*hint = '\0';
+	if (!near && n) {
+		join_names(list, sizeof(list), modules, n < FL_NEAR_MOST ? n : FL_NEAR_MOST,
+			   "", ", ");
+		snprintf(hint, room, "; there %s %s%s", n == 1 ? "is" : "are", list,
+			 n > FL_NEAR_MOST ? ", ..." : "");
+	}
+	if (!near)
+		return;
+	names = names_in(in, near, strlen(near), &n_names);
+	if (names && !strpbrk(function, "*?[") && strncmp(function, "0x", 2) &&
+	    fl_near(function, names, n_names, some))
+		function = some[0];
+	snprintf(hint, room, "; did you mean `%.250s!%.250s`?", near, function);
+	free(names);
+}
+
+/* Of a pattern whose module is there. */
+static void say_no_function(const struct fl_selection *s, const char *pattern,
+			    const struct fl_scope *in, const char *const *names, size_t n)
 {
 	const char *mark = strchr(pattern, '!'), *part = mark ? mark + 1 : pattern;
 	const char *some[FL_NEAR_MOST];
-	const char *what = file ? "with a probe" : "of this recording";
+	const char *what = in->file ? "with a probe" : "of this recording";
+	const char *yet = in->yet ? " yet" : "";
 	char list[1024];
 	size_t n_near = 0;
 	size_t found = s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?[") ?
@@ -268,20 +360,40 @@ void fl_selection_say_idle(const struct fl_selection *s, const char *pattern,
 
 	if (found) {
 		join_names(list, sizeof(list), some, n_near, "", ", ");
-		fl_say("no function %s matches `%s`; `%.*s*%s*` matches %zu: %s%s", what,
-		       pattern, (int)(part - pattern), pattern, part, found, list,
+		fl_say("no function %s matches `%s`%s; `%.*s*%s*` matches %zu: %s%s", what,
+		       pattern, yet, (int)(part - pattern), pattern, part, found, list,
 		       found > n_near ? ", ..." : "");
 		return;
 	}
 	found = fl_near(part, names, n, some);
 	join_names(list, sizeof(list), some, found, "`", " or ");
 	if (found)
-		fl_say("no function %s matches `%s`; did you mean %s?", what, pattern, list);
-	else if (!file)
-		fl_say("no function %s matches `%s`", what, pattern);
+		fl_say("no function %s matches `%s`%s; did you mean %s?", what, pattern,
+		       yet, list);
+	else if (!in->file)
+		fl_say("no function %s matches `%s`%s", what, pattern, yet);
 	else
-		fl_say("no function with a probe matches `%s`; `flick list %s` shows what "
-		       "there is", pattern, file);
+		fl_say("no function with a probe matches `%s`%s; `flick list %s` shows what "
+		       "there is", pattern, yet, in->file);
+}
+
+void fl_selection_say_idle(const struct fl_selection *s, const char *pattern, size_t len,
+			   const struct fl_scope *in)
+{
+	size_t n;
+	const char **names = names_in(in, pattern, len, &n);
+	char hint[FL_HINT];
+
+	if (!names) {
+		fl_say("out of memory for names");
+	} else if (len && !n) {
+		fl_selection_hint_module(in, pattern, len, hint, sizeof(hint));
+		fl_say("%s has no module `%.*s`%s", in->file ? in->file : "this recording",
+		       (int)len, pattern, hint);
+	} else {
+		say_no_function(s, pattern, in, names, n);
+	}
+	free(names);
 }
 
 void fl_selection_free(struct fl_selection *s)

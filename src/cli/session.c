@@ -343,7 +343,7 @@ static void add_up_events(struct fl_session *s, struct fl_account *a)
 static void add_up(struct fl_session *s)
 {
 	uint32_t processes = load_relaxed(&s->shm->n_processes);
-	struct fl_account a = { .due = s->begun };
+	struct fl_account a = { .due = s->begun && !s->chose_nothing };
 
 	a.processes = processes < FL_MAX_PROCESSES ? processes : FL_MAX_PROCESSES;
 	add_up_events(s, &a);
@@ -663,7 +663,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
-	if (s->refused_to_go || !has_begun(s))
+	if (s->refused_to_go || s->chose_nothing || !has_begun(s))
 		return FL_EXIT_FAILED;
 	if (!s->feed_error) {
 		make_results(s);

@@ -60,19 +60,36 @@ label="what is suggested:"
 record -a counts -P '*sort*' -- "$work/sorts"
 succeeded
 
-# A module that never came: the program ran, and a line says why there is nothing.
+# A module that is not there: which one, or which one's function, may have been meant.
 label="no module:"
 record -P 'foo!f' -- "$work/sorts"
-succeeded
-ends_well
-grep -qF 'no module `foo` with probes was ever loaded, so `foo!f` has matched nothing' "$err" ||
-	fail "$label it does not say so"
+said 1 'no module `foo` with probes is loaded (--wait waits for one); there is sorts'
 record -P 'sort!take' -- "$work/sorts"
-succeeded
-grep -qF 'did you mean `sorts!take`?' "$err" || fail "$label sorts is not suggested"
+said 1 'did you mean `sorts!take`?'
+record -P 'srots!taqe' -- "$work/sorts"
+said 1 'did you mean `sorts!take`?'
+record -P 'other!quick_*' -- "$work/sorts"
+said 1 'did you mean `sorts!quick_*`?'
+run "$FLICK" list "$work/sorts" 'other!taken'
+said 1 'sorts has no module `other`; did you mean `sorts!taken`?'
+
+# Beside functions that are there it may still come; then a line says that it never did.
 record -P main -P 'foo!f' -- "$work/sorts"
 succeeded
 [ "$(grep -c 'no module' "$err")" = 2 ] || fail "$label beside others: not said at the end"
+grep -qF 'no module `foo` with probes was ever loaded, so `foo!f` has matched nothing' "$err" ||
+	fail "$label it does not say so"
+
+# What one pattern chooses another takes away.
+label="nothing left:"
+record -P take -U 'ta*' -- "$work/sorts"
+said 1 'no function is left: `-U ta*` takes all that was chosen'
+record -U '*' -- "$work/sorts"
+said 1 '`-U *`'
+record -P 'ta*' -U take -- "$work/sorts"
+succeeded
+[ "$(n_errors)" = 0 ] || fail "$label something is left"
+
 # One that came, without such a function.
 label="a module that came:"
 need sqlite3
@@ -80,10 +97,32 @@ say 'int late(int n) { return n; }' >"$work/lib.c"
 compile "$work/lib.so" "$work/lib.c" -shared -fPIC -O1 $sites
 cat >"$work/loads.c" <<'END'
 #include <dlfcn.h>
-int main(int argc, char **argv) { return argc < 2 || !dlopen(argv[1], RTLD_NOW); }
+int main(int argc, char **argv)
+{
+	void *lib = argc > 1 ? dlopen(argv[1], RTLD_NOW) : 0;
+	int (*late)(int) = lib ? (int (*)(int))dlsym(lib, "late") : 0;
+
+	return !late || late(0);
+}
 END
 compile "$work/loads" "$work/loads.c" -O1 $sites
 record -P main -P 'lib.so!no_such_thing_at_all' -- "$work/loads" "$work/lib.so"
 succeeded
 grep -qF 'no function with a probe matches `lib.so!no_such_thing_at_all`; `flick list ' "$err" ||
 	fail "$label it does not say so"
+
+# With --wait any pattern may match later: what an exec or dlopen brings. What has never
+# matched is said at the end, and nothing was recorded.
+label="--wait:"
+record -a counts --wait -P late -- "$work/loads" "$work/lib.so"
+succeeded
+[ "$(sql "select sum(calls) from counts")" = 1 ] || fail "$label late was not counted"
+record -a counts --wait -P 'lib.so!late' -- "$work/loads" "$work/lib.so"
+succeeded
+[ "$(sql "select sum(calls) from counts")" = 1 ] || fail "$label lib.so!late was not counted"
+record -a counts --wait -P latte -- "$work/loads" "$work/lib.so"
+[ "$status" -eq 1 ] || fail "$label status $status, and nothing was recorded"
+[ "$(n_errors)" -eq 2 ] || fail "$label not one line at its start and one at its end"
+head -n 1 "$err" | grep -q 'matches `latte` yet' || fail "$label it is not said that it waits"
+tail -n 1 "$err" | grep -qF 'matches `latte`; did you mean `late`?' ||
+	fail "$label it is not said that it never matched"

@@ -15,7 +15,8 @@ check() {
 	ends_well
 	record -a counts --wait -P nonsense -- "$@"
 	[ "$status" -eq 1 ] || fail "$label status $status for a wrong pattern"
-	! grep -q ^count "$out" || fail "$label it ran with a wrong pattern"
+	grep -q ^count "$out" || fail "$label nothing else that it becomes was waited for"
+	tail -n 1 "$err" | grep -q 'matches `nonsense`;' || fail "$label it is not said"
 }
 
 check sh -c "exec $work/recursion"

@@ -21,6 +21,10 @@ __attribute__((noinline)) static void work(volatile int *x)
 		++*x;
 }
 
+void idle(void)
+{
+}
+
 __attribute__((no_instrument_function)) static off_t grown(const char *path)
 {
 	int fd = open(path, O_CREAT | O_APPEND | O_WRONLY, 0600);
@@ -237,7 +241,8 @@ wrong 1 'no such program' --cost "$work/none"
 wrong 1 'no probe sites; compile it' --cost "$work/plain"
 wrong 1 'did you mean `work`' --cost -P wrok "$work/ways"
 wrong 1 'calls cannot be timed; use -a counts' --cost "$work/pads"
-wrong 1 'never came to a probe' --cost -U work "$work/ways"
+wrong 1 'no function is left: `-U idle`' --cost -U work -U idle "$work/ways"
+wrong 1 'never came to a probe' --cost -P idle "$work/ways"
 # A busy machine may keep a short program from its CPU for long; not ten times.
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	run "$FLICK" doctor --cost "$work/ways" short
