@@ -224,31 +224,89 @@ static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
 	return NULL;
 }
 
+/* ---- threads ---------------------------------------------------------------------------- */
+
+static bool is_thread(const struct fl_thread *t, uint32_t n, int32_t tid)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (t[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void say_no_thread(const struct fl_thread *t, uint32_t n, int32_t tid)
+{
+	enum { MOST = 4 };
+	char list[512] = "";
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		size_t at = strlen(list);
+
+		if (!t[i].tid || !t[i].delivered || found++ >= MOST)
+			continue;
+		snprintf(list + at, sizeof(list) - at, "%s %d (%s)", at ? "," : "", t[i].tid,
+			 t[i].name);
+	}
+	fl_say("this recording has no thread %d; there %s%s%s", tid, found == 1 ? "is" : "are",
+	       found ? list : " none", found > MOST ? ", ..." : "");
+}
+
+/* 0, or -1 and a line printed. */
+static int check_tids(const struct wish *w, struct fl_store *store)
+{
+	const struct fl_thread *t;
+	char why[FL_WHY];
+	uint32_t n;
+
+	if (!w->calls.n_tids)
+		return 0;
+	if (fl_store_threads(store, &t, &n, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	for (size_t i = 0; i < w->calls.n_tids; i++) {
+		if (is_thread(t, n, w->tids[i]))
+			continue;
+		say_no_thread(t, n, w->tids[i]);
+		return -1;
+	}
+	return 0;
+}
+
 /* ---- the command ---------------------------------------------------------------------- */
 
-static int replay(struct wish *w, struct fl_store *store)
+static int print_calls(struct wish *w, struct fl_store *store)
 {
-	unsigned char *marks = mark_functions(w, store);
 	char why[FL_WHY] = "";
 	int status;
 
-	if (!marks)
-		return FL_EXIT_FAILED;
 	if (fl_trace_check(w->dir, why)) {
 		fl_say("%s", why);
-		free(marks);
 		return FL_EXIT_FAILED;
 	}
-	w->calls.marks = marks;
 	w->calls.tids = w->tids;
 	w->calls.colour = fl_screen_open(&w->screen);
 	w->calls.to = stdout;
 	status = fl_calls_print(&w->calls, store, w->dir, why);
-	free(marks);
+	if (!status && !w->calls.any)
+		fl_say("no call of this trace is as asked for: nothing to show");
 	if (!status || ferror(stdout))	/* that is told when it is flushed */
 		return FL_EXIT_WELL;
 	fl_say("%s", why);
 	return FL_EXIT_FAILED;
+}
+
+static int replay(struct wish *w, struct fl_store *store)
+{
+	unsigned char *marks = check_tids(w, store) ? NULL : mark_functions(w, store);
+	int status = FL_EXIT_FAILED;
+
+	w->calls.marks = marks;
+	if (marks)
+		status = print_calls(w, store);
+	free(marks);
+	return status;
 }
 
 static int replay_directory(struct wish *w)

@@ -240,9 +240,10 @@ struct fl_calls {
 	const int32_t *tids;
 	size_t n_tids;			/* 0: all threads */
 	bool colour;
+	bool any;			/* W fl_calls_print(): there was a call to show */
 };
 /* As fl_trace_read(). */
-int fl_calls_print(const struct fl_calls *, struct fl_store *, const char *dir,
+int fl_calls_print(struct fl_calls *, struct fl_store *, const char *dir,
 		   char why[FL_WHY]);
 
 /* ---- tables: rows for eyes and other programs ----------------------------- */

@@ -66,6 +66,7 @@ struct calls {
 	uint32_t n_heap, heap_room;
 	struct line *spare;
 	size_t n_waiting;
+	bool any;			/* a line was written */
 };
 
 /* Analyses have no argument but a text; these come one at a time. */
@@ -243,6 +244,7 @@ static void write_one(struct calls *c)
 	struct line *l = t->first;
 
 	print_line(c, t, l);
+	c->any = true;
 	t->first = l->next;
 	l->next = c->spare;
 	c->spare = l;
@@ -519,12 +521,13 @@ static const struct flick_analysis analysis = {
 	.thread_end = thread_end, .rows = rows, .close = close_calls,
 };
 
-int fl_calls_print(const struct fl_calls *o, struct fl_store *store, const char *dir,
+int fl_calls_print(struct fl_calls *o, struct fl_store *store, const char *dir,
 		   char why[FL_WHY])
 {
 	struct fl_use use = { .analysis = &analysis };
 	struct calls calls = { .o = o };
 	struct fl_view view;
+	int status;
 
 	if (fl_trace_check(dir, why) || fl_store_view(store, &view, why) ||
 	    fl_store_threads(store, &calls.known, &calls.n_known, why) ||
@@ -532,5 +535,7 @@ int fl_calls_print(const struct fl_calls *o, struct fl_store *store, const char 
 		return -1;
 	opening = &calls;
 	print_titles(o);
-	return fl_replay(dir, &view, &use, NULL, why);
+	status = fl_replay(dir, &view, &use, NULL, why);
+	o->any = calls.any;
+	return status;
 }

@@ -114,6 +114,7 @@ calls -r ~10m
 [ "$(wc -l <"$work/got")" -eq 16 ] || fail "$label all of it is not all"
 calls -r 10m~
 [ ! -s "$work/got" ] || fail "$label what was never"
+one_line_error 0 'no call of this trace is as asked for'
 run "$FLICK" replay -f elapsed "$data"
 at=$(awk '/slow\(\)/ { print $1 * ($2 == "ms" ? 1000 : $2 == "s" ? 1000000 : 1) }' "$out")
 calls -r "$(awk -v at="$at" 'BEGIN { printf "%.0f", at + 10000 }')us~"
@@ -169,6 +170,10 @@ run "$FLICK" replay -f name "$data"
 one_line_error 2 'no field .name'
 run "$FLICK" replay --tid x "$data"
 one_line_error 2 'takes a number'
+run "$FLICK" replay --tid 1 "$data"
+one_line_error 1 'no thread 1; there (is|are) [0-9]+ [(]'
+run "$FLICK" replay -r '' "$data"
+one_line_error 2 'FROM~TO'
 rm "$data/trace.zst"
 run "$FLICK" replay "$data"
 one_line_error 1 'record with --trace'
