@@ -32,7 +32,7 @@ static const struct fl_option options[] = {
 	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "exit-code", NULL, "exit as the program did" },
-	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen" },
 	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "why", NULL, "say of each refused probe why" },

@@ -11,7 +11,7 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "allow-loss", NULL, "lost events are no failure" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
-	{ 0, "wait", NULL, "go on without probe sites: wait for an exec or dlopen" },
+	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen" },
 	{ 'f', "follow", NULL, "record the processes that it starts, too" },
 	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
 	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
