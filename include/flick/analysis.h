@@ -142,6 +142,9 @@ struct flick_call {
 	uint32_t weight;		/* 1000; more in windows: it stands for more */
 	uint32_t from;			/* (FLICK_CALL_FROM) the place it was made from: see
 					 * flick_view.caller */
+	uint64_t raw_total, raw_self;	/* as the clock had them, with what probes took */
+	uint64_t before;		/* ticks that its thread's probes had taken when it
+					 * began */
 };
 
 /* ---- the result -------------------------------------------------------------- */

@@ -168,7 +168,8 @@ static int merge(void *into, void *from)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, SAMPLED };
+enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, RAW_TOTAL,
+       RAW_SELF, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[CALLER] = { "caller", FLICK_COL_FUNCTION },
@@ -178,6 +179,8 @@ static const struct flick_column columns[] = {
 	[SELF] = { "self_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
+	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
+	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -213,6 +216,8 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
+	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_total);
+	cell[RAW_SELF] = fl_node_raw_ns(n, g->view, n->raw_self);
 	if (g->view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 }

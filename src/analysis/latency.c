@@ -22,6 +22,7 @@ struct row {
 	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	uint64_t total, self;		/* ticks; total: of outermost calls */
 	uint64_t sum;			/* ticks of all calls in hist */
+	uint64_t raw_total, raw_self, raw_sum;	/* with what probes took */
 	uint64_t began;			/* of samples: the one before, of ... */
 	uint32_t thread;		/* ... this thread; 0: none */
 	bool recurses;			/* one of them lay in another */
@@ -72,13 +73,18 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	row->weight += call->weight;
 	if (call->how != FLICK_ENDED) {
 		row->total += call->inside;
+		row->raw_total += call->inside;
 		row->unknown++;
 		return 0;
 	}
-	if (!(call->flags & FLICK_CALL_NESTED))
+	if (!(call->flags & FLICK_CALL_NESTED)) {
 		row->total += call->total;
+		row->raw_total += call->raw_total;
+	}
 	row->sum += call->total;
+	row->raw_sum += call->raw_total;
 	row->self += call->self;
+	row->raw_self += call->raw_self;
 	if (call->flags & FLICK_CALL_SAMPLED)
 		note_sample(row, call);
 	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
@@ -110,6 +116,9 @@ static int merge(void *into, void *from)
 		to->total += r->total;
 		to->self += r->self;
 		to->sum += r->sum;
+		to->raw_total += r->raw_total;
+		to->raw_self += r->raw_self;
+		to->raw_sum += r->raw_sum;
 		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
 	}
@@ -128,8 +137,8 @@ static void close_latency(void *state)
 
 /* ---- results ------------------------------------------------------------- */
 
-enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, UNKNOWN, SEEN,
-       COUNTED };
+enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
+       RAW_AVG, RAW_SUM, UNKNOWN, SEEN, COUNTED };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -143,6 +152,10 @@ static const struct flick_column latency_columns[] = {
 	[P99] = { "p99_ns", FLICK_COL_NS },
 	[MAX] = { "max_ns", FLICK_COL_NS },
 	[SUM] = { "sum_ns", FLICK_COL_NS },	/* of each call, also in one another */
+	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },	/* with what probes took */
+	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
+	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
+	[RAW_SUM] = { "raw_sum_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
@@ -175,21 +188,25 @@ static void fill_times(const struct latency *l, const struct row *row,
 	const struct fl_node node = node_of(l, row);
 
 	if (h->n == 0) {
-		for (int c = TOTAL; c <= SUM; c++)
+		for (int c = TOTAL; c <= RAW_SUM; c++)
 			cell[c] = FLICK_NONE;
 		return;
 	}
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
 		cell[SUM] = to_ns(l, (double)cell[CALLS] * (double)row->sum / (double)h->n);
 		cell[TOTAL] = row->recurses ? FLICK_NONE : cell[SUM];
-		cell[SELF] = FLICK_NONE;
+		cell[SELF] = cell[RAW_TOTAL] = cell[RAW_SELF] = cell[RAW_SUM] = FLICK_NONE;
 	} else {
 		cell[SUM] = fl_node_ns(&node, l->view, row->sum);
 		cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
 		cell[SELF] = fl_node_ns(&node, l->view, row->self);
+		cell[RAW_TOTAL] = fl_node_raw_ns(&node, l->view, row->raw_total);
+		cell[RAW_SELF] = fl_node_raw_ns(&node, l->view, row->raw_self);
+		cell[RAW_SUM] = fl_node_raw_ns(&node, l->view, row->raw_sum);
 	}
 	cell[MIN] = to_ns(l, (double)h->min);
 	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
+	cell[RAW_AVG] = to_ns(l, (double)row->raw_sum / (double)h->n);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));

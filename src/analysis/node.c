@@ -118,6 +118,8 @@ void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
 	to->unsure += from->unsure;
 	to->total += from->total;
 	to->self += from->self;
+	to->raw_total += from->raw_total;
+	to->raw_self += from->raw_self;
 }
 
 /* Move the nodes of one list; those that are there already and have lists of
@@ -204,4 +206,9 @@ uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint
 	if (view->flags & FLICK_VIEW_WINDOWS)
 		ns *= (double)n->calls / (double)(n->calls - n->unknown);
 	return (uint64_t)(ns + 0.5);
+}
+
+uint64_t fl_node_raw_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
+{
+	return view->flags & FLICK_VIEW_WINDOWS ? FLICK_NONE : fl_node_ns(n, view, ticks);
 }

@@ -23,6 +23,7 @@ struct fl_node {
 	uint64_t unknown;		/* of them: without a known end, so no time */
 	uint64_t unsure;		/* of them: whether they belong here is not known */
 	uint64_t total, self;		/* ticks, of the calls with a known end */
+	uint64_t raw_total, raw_self;	/* likewise, with what probes took */
 	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	struct fl_node *work;		/* while lists are merged or walked */
 	void *to;			/* likewise */
@@ -49,14 +50,14 @@ static inline struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node *
 /* Add a call that is over, and where it belongs may be unsure. */
 static inline void fl_node_add(struct fl_node *n, const struct flick_call *call, bool unsure)
 {
-	bool ended = call->how == FLICK_ENDED;
-
 	n->calls++;
 	n->weight += call->weight;
 	n->unsure += unsure;
-	n->unknown += !ended;
-	n->total += ended ? call->total : 0;
-	n->self += ended ? call->self : 0;
+	n->unknown += call->how != FLICK_ENDED;
+	n->total += call->total;
+	n->self += call->self;
+	n->raw_total += call->raw_total;
+	n->raw_self += call->raw_self;
 }
 
 /* Add another's calls and times. */
@@ -94,5 +95,7 @@ static inline size_t fl_node_columns(const struct flick_view *view, size_t n)
 /* A node's `ticks`, total or self, for a row: of windows, an estimate for all its
  * calls; FLICK_NONE when no call has a time. */
 uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
+/* Likewise, with what probes took: of windows none, as most calls had no such probes. */
+uint64_t fl_node_raw_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 
 #endif

@@ -270,9 +270,10 @@ IN_LOOP void describe(struct thread *t, struct fl_fiber *f, uint32_t i, enum fli
 	call->flags = open->caller == FL_STACK_ORPHAN ? FLICK_CALL_ORPHAN : 0;
 	call->how = how;
 	call->begin = open->tsc;
-	call->total = 0;
-	call->self = 0;
+	call->total = call->raw_total = 0;
+	call->self = call->raw_self = 0;
 	call->inside = 0;
+	call->before = open->probes;
 	if (windows)
 		describe_place(t, f, i);
 }
@@ -342,6 +343,8 @@ IN_LOOP void close_call(struct thread *t, const struct fl_closed *closed, bool w
 	describe(t, f, f->n, FLICK_ENDED, windows);
 	t->call.total = closed->total;
 	t->call.self = closed->self;
+	t->call.raw_total = closed->raw_total;
+	t->call.raw_self = closed->raw_self;
 	t->call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
 	tell_left(t->run, &t->call, fl_stack_marks(f, f->n),
 		  marks_of_caller(t, f, &f->open[f->n]));
@@ -494,11 +497,12 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		void *mark = NULL;
 
 		call.how = FLICK_RUNNING;
-		call.total = 0;
+		call.total = call.raw_total = 0;
 		if (w->enter)
 			note(w, w->enter(w->state, &call, &mark, &t->marks[w->mark]));
 		call.how = FLICK_ENDED;
 		call.total = total;
+		call.raw_total = exit->tsc > call.begin ? exit->tsc - call.begin : 0;
 		if (w->leave)
 			note(w, w->leave(w->state, &call, &mark, &t->marks[w->mark]));
 	}

@@ -118,8 +118,10 @@ static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i,
 {
 	const struct fl_open *call = &f->open[i];
 
-	if (i)
+	if (i) {
 		f->open[i - 1].child += call->child;
+		f->open[i - 1].raw += call->raw;
+	}
 	if (call->outer)
 		f->open[call->outer - 1].inside += call->inside;
 	s->drop(s->arg, f, i, how);

@@ -15,6 +15,7 @@ struct fl_open {	/* a call that has not ended */
 	uint64_t tsc;
 	uint32_t function, sp;
 	uint64_t child;			/* ticks in calls it made that ended */
+	uint64_t raw;			/* likewise, with what probes took */
 	uint64_t inside;		/* of these, calls of its own function */
 	uint64_t probes;		/* ticks of its thread's probes before it */
 	uint32_t outer;			/* 1 + index of the next open call of the
@@ -71,6 +72,7 @@ struct fl_stack {
  * current fiber. */
 struct fl_closed {
 	uint64_t total, self;
+	uint64_t raw_total, raw_self;	/* with what probes took */
 	bool nested;			/* in an open call of the same function */
 };
 
@@ -120,6 +122,7 @@ static inline void fl_stack_push(struct fl_stack *s, struct fl_fiber *f,
 	o->function = tag->function;
 	o->sp = r->sp;
 	o->child = 0;
+	o->raw = 0;
 	o->probes = s->probes;
 	o->inside = 0;
 	o->outer = *last;
@@ -163,14 +166,17 @@ static inline struct fl_closed fl_stack_pop(struct fl_stack *s, struct fl_fiber 
 	uint64_t probes = s->probes - top->probes;
 	uint64_t total = passed > probes ? passed - probes : 0;
 	uint64_t self = total > top->child ? total - top->child : 0;
+	uint64_t raw_self = passed > top->raw ? passed - top->raw : 0;
 
 	f->last[top->function] = top->outer;
 	if (top->outer)
 		f->open[top->outer - 1].inside += total;
-	if (f->n)
+	if (f->n) {
 		f->open[f->n - 1].child += total;
+		f->open[f->n - 1].raw += passed;
+	}
 	fl_stack_leave(s, top->framed);
-	return (struct fl_closed){ total, self, top->outer };
+	return (struct fl_closed){ total, self, passed, raw_self, top->outer };
 }
 
 /* The thread waited for its ring: no time of any call that is open. */

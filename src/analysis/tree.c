@@ -101,7 +101,8 @@ static int merge(void *into, void *from)
 
 /* ---- rows ---------------------------------------------------------------------- */
 
-enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, SAMPLED };
+enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, RAW_TOTAL,
+       RAW_SELF, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[ID] = { "id", FLICK_COL_ID },
@@ -112,6 +113,8 @@ static const struct flick_column columns[] = {
 	[SELF] = { "self_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
+	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
+	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -140,6 +143,8 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[SELF] = fl_node_ns(n, view, n->self);
 	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
+	cell[RAW_TOTAL] = fl_node_raw_ns(n, view, n->raw_total);
+	cell[RAW_SELF] = fl_node_raw_ns(n, view, n->raw_self);
 	if (view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 	if (!n->first)

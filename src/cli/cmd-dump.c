@@ -11,15 +11,17 @@ static const struct fl_option options[] = {
 	{ 0, "format", "FORMAT", "which of those below (folded)" },
 	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
 	{ 0, "limit", "SIZE", "chrome: end near SIZE, as in 500M or 2G" },
+	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { FORMAT, OUTPUT, LIMIT, DEMANGLE };
+enum { FORMAT, OUTPUT, LIMIT, RAW, DEMANGLE };
 
 struct wish {
 	const char *dir, *output;
 	const struct fl_dumper *dumper;
 	uint64_t limit;
+	bool raw;
 	enum fl_demangle demangle;
 };
 
@@ -66,6 +68,10 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 
 	if (o - options == LIMIT)
 		return take_size(o, value, &w->limit);
+	if (o - options == RAW) {
+		w->raw = true;
+		return 0;
+	}
 	if (o - options == DEMANGLE)
 		return fl_demangle_take(&w->demangle, value);
 	if (o - options == OUTPUT) {
@@ -115,6 +121,8 @@ static int dump_tree(struct fl_dump *d, const struct fl_dumper *dumper)
 
 	if (status < 0)
 		return status;
+	if (d->raw)
+		fl_rows_make_raw(&rows);
 	sheet.functions = fl_store_functions(d->store, &sheet.n_functions);
 	d->tree = &sheet;
 	err = arrange_tree(d);
@@ -153,7 +161,8 @@ static void say_size(uint64_t bytes)
 static int dump(const struct wish *w, struct fl_store *store)
 {
 	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir,
-			     .limit = w->limit, .about_to_write = w->limit ? NULL : say_size };
+			     .raw = w->raw, .limit = w->limit,
+			     .about_to_write = w->limit ? NULL : say_size };
 	char title[256];
 	int status;
 

@@ -16,11 +16,12 @@ static const struct fl_option options[] = {
 	{ 't', "time-filter", "TIME", "leave out calls that took less, as in 10us" },
 	{ 'r', "time-range", "FROM~TO", "show this part, since the start, as in 1ms~2.5s" },
 	{ 0, "tid", "TID,...", "show these threads" },
+	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_DEMANGLE_OPTION,
 	FL_SCREEN_OPTIONS,
 	{ 0 }
 };
-enum { FIELDS, FILTER, NOTRACE, MATCH, DEPTH, TIME, RANGE, TID, DEMANGLE };
+enum { FIELDS, FILTER, NOTRACE, MATCH, DEPTH, TIME, RANGE, TID, RAW, DEMANGLE };
 
 #define MAX_TIDS 64
 #define MAX_DEPTH 0xfffffe
@@ -154,6 +155,9 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		return take_range(&w->calls, value);
 	case TID:
 		return take_tids(w, o, value);
+	case RAW:
+		w->calls.raw = true;
+		return 0;
 	case DEMANGLE:
 		return fl_demangle_take(&w->demangle, value);
 	default:

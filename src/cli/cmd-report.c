@@ -11,19 +11,20 @@ static const struct fl_option options[] = {
 	{ 's', "sort", "KEY,...", "by columns: total, self, calls, avg, p99, function, ..." },
 	{ 'n', "rows", "N", "show the first N rows" },
 	{ 0, "lines", NULL, "show where in the source functions are" },
+	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "which of those below (text)" },
 	FL_DEMANGLE_OPTION,
 	FL_SCREEN_OPTIONS,
 	{ 0 }
 };
-enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, DIFF, FORMAT, DEMANGLE };
+enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, RAW, DIFF, FORMAT, DEMANGLE };
 
 struct wish {
 	const char *dir, *before, *fields, *sort, *analysis;
 	const struct fl_exporter *exporter;
 	uint64_t rows;
-	bool lines;
+	bool lines, raw;
 	enum fl_demangle demangle;
 	struct fl_screen screen;
 };
@@ -38,6 +39,7 @@ struct source {
 	struct fl_sheet sheet;
 	enum basis basis;
 	char rate[256];			/* of windows: percent of the time */
+	bool raw;			/* times have what probes took */
 	char note[640];
 };
 
@@ -74,6 +76,9 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		return fl_parse_number(o, value, 1, UINT32_MAX, &w->rows) ? 0 : -1;
 	case LINES:
 		w->lines = true;
+		return 0;
+	case RAW:
+		w->raw = true;
 		return 0;
 	case DIFF:
 		w->before = value;
@@ -215,6 +220,9 @@ static int load(struct source *from, const char *dir, struct wish *w)
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
 	if (fl_store_warn(from->store))
 		return -1;
+	from->raw = w->raw && fl_rows_make_raw(&from->rows);
+	if (w->raw && !from->raw)
+		fl_say("%s has no times as they were measured: record again", *analysis);
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
 	from->sheet.full = fl_store_full_names(from->store);
 	find_basis(from, *analysis);
@@ -284,7 +292,10 @@ static void note_calls(struct source *from)
 
 	if (strcmp(from->sheet.name, "latency") || !fl_store_value(from->store, "self", by))
 		return;
-	if (!strcmp(by, "samples") && fl_store_value(from->store, "pc_samples", n))
+	if (from->raw)
+		snprintf(from->note, sizeof(from->note), "all times are elapsed, with what "
+			 "probes took, but for quantiles");
+	else if (!strcmp(by, "samples") && fl_store_value(from->store, "pc_samples", n))
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
 			 "samples of the program counter; others are elapsed, without what "
 			 "probes took", n);
@@ -352,6 +363,9 @@ static int show(struct source *from, const struct wish *w)
 		note_samples(from);
 	if (from->basis == EVERY_CALL && from->sheet.name)
 		note_calls(from);
+	if (from->raw && from->basis != EVERY_CALL)
+		strncat(from->note, "; averages have what probes took",
+			sizeof(from->note) - strlen(from->note) - 1);
 	note_recursion(from);
 	if (!from->rows.n_rows && !strcmp(w->exporter->name, "text"))
 		puts("no function with a probe was called");

@@ -15,6 +15,8 @@ static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "c
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
 
+#define RAW "raw_"	/* a column so called has what was measured of the one behind it */
+
 static bool is_in(const char *name, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -78,6 +80,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return false;
 	if (!s->name)
 		return true;
+	if (!strncmp(name, RAW, strlen(RAW)))
+		return false;
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
 	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
@@ -234,6 +238,29 @@ void fl_sheet_show_also(struct fl_sheet *s, size_t column)
 	show(s, column);
 	for (; i < texts.n_shown; i++)
 		show(s, texts.shown[i]);
+}
+
+/* ---- with what probes took ------------------------------------------------------- */
+
+bool fl_rows_make_raw(struct flick_rows *r)
+{
+	bool any = false;
+
+	for (size_t c = 0; c < r->n_columns; c++) {
+		const char *name = r->columns[c].name;
+		int to = strncmp(name, RAW, strlen(RAW)) ? -1 :
+			 fl_sheet_column(r, name + strlen(RAW));
+
+		if (to < 0 || r->columns[c].type != FLICK_COL_NS)
+			continue;
+		any = true;
+		for (size_t i = 0; i < r->n_rows; i++) {
+			uint64_t *row = r->cells + i * r->n_columns;
+
+			row[to] = row[c] == FLICK_NONE ? row[to] : row[c];
+		}
+	}
+	return any;
 }
 
 /* ---- one more ------------------------------------------------------------------------ */

@@ -202,6 +202,7 @@ struct fl_dump {
 	struct fl_store *store;		/* of FL_FROM_TRACE */
 	const char *dir, *title;
 	bool cut;			/* W dumper: some was too deep to be shown */
+	bool raw;			/* times as measured */
 	uint64_t limit;			/* of FL_FROM_TRACE: bytes; 0: none */
 	void (*about_to_write)(uint64_t bytes);	/* likewise: as many, or about as many */
 	bool limited;			/* W dumper: there was more */
@@ -241,6 +242,7 @@ struct fl_calls {
 	size_t n_tids;			/* 0: all threads */
 	bool colour;
 	bool any;			/* W fl_calls_print(): there was a call to show */
+	bool raw;			/* times as measured */
 };
 /* As fl_trace_read(). */
 int fl_calls_print(struct fl_calls *, struct fl_store *, const char *dir,
@@ -302,6 +304,9 @@ bool fl_sheet_add_lines(struct fl_sheet *, const char *const *lines);
 int fl_sheet_column(const struct flick_rows *, const char *name);
 /* The sum of column `name`, as far as it is known; 0: there is none. */
 uint64_t fl_sheet_sum(const struct flick_rows *, const char *name);
+/* Times of a result become those that were measured, with what probes took, as far as they
+ * are kept. False: none are. */
+bool fl_rows_make_raw(struct flick_rows *);
 /* Has it such a column, of counts or times? */
 bool fl_sheet_has_numbers(const struct flick_rows *, const char *name);
 /* Compare two results by the names in them: for each column of numbers of `keys`

@@ -415,7 +415,7 @@ static int end_call(struct calls *c, struct thread *t, const struct flick_call *
 	if (call->how == FLICK_ENDED) {
 		line.kind = n ? WHOLE : ENDS;
 		line.total = call->total;
-		line.end = call->begin + call->total;
+		line.end = call->begin + call->raw_total;
 	}
 	if (n && !counts && c->o->least_ns) {
 		memmove(t->held + n - 1, t->held + n, (t->n_held - n) * sizeof(*t->held));
@@ -533,6 +533,8 @@ int fl_calls_print(struct fl_calls *o, struct fl_store *store, const char *dir,
 	    fl_store_threads(store, &calls.known, &calls.n_known, why) ||
 	    fl_store_number(store, "start_tsc", &calls.start, why))
 		return -1;
+	if (o->raw)
+		memset(view.overhead, 0, sizeof(view.overhead));
 	opening = &calls;
 	print_titles(o);
 	status = fl_replay(dir, &view, &use, NULL, why);

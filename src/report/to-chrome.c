@@ -3,7 +3,15 @@
  * chrome://tracing and Perfetto.
  *
  * An analysis of the trace writes each call when it ends, so a file of any size
- * takes no memory. A call whose end or begin was not seen is an instant.
+ * takes no memory but for calls that are open. A call whose end was not seen is an instant.
+ *
+ * INVARIANT	Of two slices of a thread one lies in the other, or they have nothing in
+ *		common; both lie in the time that the recording took.
+ * WHY		Begins and ends are read from a clock of the thread's own, in the order in
+ *		which they came: the time so far less what the thread's probes took so
+ *		far. It stands still where more would be taken out than has passed. A
+ *		call that ends while a newer one is open has another stack (a coroutine):
+ *		it is an asynchronous pair, which no slice has to hold.
  *
  * It is a hundred bytes a call, so how large the file will be is estimated before it is
  * written. Where it has a limit, no call is written that began after it was reached: what
@@ -16,6 +24,18 @@
 #include "report/replay.h"
 #include "report/table.h"
 
+struct open {		/* a call */
+	uint64_t serial;		/* its mark */
+	uint64_t begin;			/* by its thread's clock */
+};
+
+struct clock {		/* a thread's */
+	uint64_t now;			/* ticks since the start */
+	uint64_t serial;
+	struct open *open;		/* innermost last */
+	size_t n_open, room;
+};
+
 /* What the analysis writes; dumps come one at a time. */
 static struct {
 	struct fl_dump *dump;
@@ -26,6 +46,9 @@ static struct {
 	uint64_t n;			/* events written */
 	uint64_t bytes;			/* of them */
 	uint64_t until;			/* ticks: the limit was reached; 0: not yet */
+	struct clock *clocks;		/* index: thread */
+	uint32_t n_clocks;
+	uint64_t n_pairs;		/* asynchronous */
 } out;
 
 /* Bytes count where they are made: what it writes to may not know where it is. */
@@ -55,9 +78,15 @@ static void print_thread(const struct fl_thread *t)
 	put("}}");
 }
 
-static void print_time(const char *key, double ticks)
+static uint64_t ns_of(uint64_t ticks)
 {
-	put(",\"%s\":%.3f", key, ticks * out.ns_per_tick / 1000);
+	return (uint64_t)((double)ticks * out.ns_per_tick + 0.5);
+}
+
+/* In microseconds, to the last nanosecond: what is rounded by itself would not nest. */
+static void print_time(const char *key, uint64_t ns)
+{
+	put(",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
 }
 
 static void print_head(const char *phase, const char *name, uint32_t thread)
@@ -77,11 +106,82 @@ static int open_chrome(void **state, const struct flick_view *view, const char *
 	return 0;
 }
 
-/* Clocks of two cores may disagree by a little. */
-static double since_start(uint64_t tsc)
+/* ---- the time of a thread ------------------------------------------------------------- */
+
+static struct clock *clock_of(uint32_t thread)
 {
-	return tsc > out.start ? (double)(tsc - out.start) : 0;
+	uint32_t n = out.n_clocks ? out.n_clocks : 16;
+	struct clock *grown;
+
+	if (thread < out.n_clocks)
+		return &out.clocks[thread];
+	while (n <= thread)
+		n *= 2;
+	grown = realloc(out.clocks, n * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	memset(grown + out.n_clocks, 0, (n - out.n_clocks) * sizeof(*grown));
+	out.clocks = grown;
+	out.n_clocks = n;
+	return &grown[thread];
 }
+
+/* `tsc`, less what probes took before: never less than it was. */
+static uint64_t read_clock(struct clock *c, uint64_t tsc, uint64_t probes)
+{
+	uint64_t now = tsc > out.start + probes ? tsc - out.start - probes : 0;
+
+	c->now = now > c->now ? now : c->now;
+	return c->now;
+}
+
+static int enter(void *state, const struct flick_call *call, void **mark, void **caller)
+{
+	struct clock *c = clock_of(call->thread);
+	size_t room = c && c->room ? 2 * c->room : 64;
+	struct open *grown = c && c->n_open == c->room ?
+			     realloc(c->open, room * sizeof(*grown)) : NULL;
+
+	(void)state;
+	(void)caller;
+	if (grown) {
+		c->open = grown;
+		c->room = room;
+	}
+	if (!c || c->n_open == c->room)
+		return -ENOMEM;
+	c->open[c->n_open++] = (struct open){ ++c->serial, read_clock(c, call->begin,
+								      call->before) };
+	*mark = (void *)(uintptr_t)c->serial;
+	return 0;
+}
+
+/* When it began; `crosses`: newer ones are open. */
+static uint64_t close_call(struct clock *c, const void *mark, bool *crosses)
+{
+	size_t i = c->n_open - 1;
+	uint64_t begin;
+
+	while (i && c->open[i].serial != (uintptr_t)mark)
+		i--;
+	*crosses = i + 1 < c->n_open;
+	begin = c->open[i].begin;
+	memmove(c->open + i, c->open + i + 1, (--c->n_open - i) * sizeof(*c->open));
+	return begin;
+}
+
+static int thread_end(void *state, uint32_t thread, void **root)
+{
+	(void)state;
+	(void)root;
+	if (thread < out.n_clocks) {
+		free(out.clocks[thread].open);
+		out.clocks[thread] = (struct clock){ 0 };
+	}
+	return 0;
+}
+
+/* ---- calls ------------------------------------------------------------------------------ */
 
 /* Calls are told when they end: those that began before the limit are still written. */
 static bool is_beyond(const struct flick_call *call)
@@ -94,23 +194,53 @@ static bool is_beyond(const struct flick_call *call)
 	return true;
 }
 
+/* Nothing says what holds it. */
+static void print_pair(const char *name, uint32_t thread, uint64_t begin, uint64_t end)
+{
+	out.n_pairs++;
+	print_head("b", name, thread);
+	print_time("ts", begin);
+	put(",\"cat\":\"call\",\"id\":%llu}", (unsigned long long)out.n_pairs);
+	print_head("e", name, thread);
+	print_time("ts", end);
+	put(",\"cat\":\"call\",\"id\":%llu}", (unsigned long long)out.n_pairs);
+}
+
+static void print_slice(const char *name, uint32_t thread, uint64_t begin, uint64_t end)
+{
+	print_head("X", name, thread);
+	print_time("ts", begin);
+	print_time("dur", end - begin);
+	put("}");
+}
+
+static void print_instant(const char *name, const struct flick_call *call, uint64_t begin)
+{
+	print_head("i", name, call->thread);
+	print_time("ts", begin);
+	put(",\"s\":\"t\",\"args\":{\"end\":\"%s\"}}",
+	    call->how == FLICK_OPEN ? "open" : "unwound");
+}
+
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	const struct flick_view *v = state;
-	bool ended = call->how == FLICK_ENDED;
+	const char *name = v->name(v, call->function);
+	struct clock *c = &out.clocks[call->thread];
+	bool crosses;
+	uint64_t begin = ns_of(close_call(c, *mark, &crosses)), end = begin;
 
-	(void)mark;
 	(void)caller;
+	if (call->how == FLICK_ENDED)
+		end = ns_of(read_clock(c, call->begin + call->total, call->before));
 	if (is_beyond(call))
 		return 0;
-	print_head(ended ? "X" : "i", v->name(v, call->function), call->thread);
-	print_time("ts", since_start(call->begin));
-	if (ended)
-		print_time("dur", (double)call->total);
+	if (call->how != FLICK_ENDED)
+		print_instant(name, call, begin);
+	else if (crosses)
+		print_pair(name, call->thread, begin, end);
 	else
-		put(",\"s\":\"t\",\"args\":{\"end\":\"%s\"}",
-		    call->how == FLICK_OPEN ? "open" : "unwound");
-	put("}");
+		print_slice(name, call->thread, begin, end);
 	return ferror(out.dump->to) ? -EIO : 0;
 }
 
@@ -125,13 +255,18 @@ static int rows(void *state, struct flick_rows *r)
 
 static void close_chrome(void *state)
 {
-	(void)state;
+	for (uint32_t i = 0; i < out.n_clocks; i++)
+		thread_end(state, i, NULL);
+	free(out.clocks);
+	out.clocks = NULL;
+	out.n_clocks = 0;
 }
 
 static const struct flick_analysis analysis = {
 	.size = sizeof(struct flick_analysis), .version = FLICK_ANALYSIS_VERSION,
 	.needs = FLICK_NEEDS_CALLS, .name = "chrome", .about = "",
-	.open = open_chrome, .leave = leave, .rows = rows, .close = close_chrome,
+	.open = open_chrome, .enter = enter, .leave = leave, .thread_end = thread_end,
+	.rows = rows, .close = close_chrome,
 };
 
 /* ---- how large it will be --------------------------------------------------------------- */
@@ -191,9 +326,11 @@ static int write_chrome(struct fl_dump *d)
 	    fl_store_threads(d->store, &out.threads, &out.n_threads, d->why) ||
 	    fl_store_number(d->store, "start_tsc", &out.start, d->why) || fl_dump_open(d))
 		return -1;
+	if (d->raw)
+		memset(view.overhead, 0, sizeof(view.overhead));
 	out.dump = d;
 	out.ns_per_tick = view.ns_per_tick;
-	out.n = out.bytes = out.until = 0;
+	out.n = out.bytes = out.until = out.n_pairs = 0;
 	if (d->about_to_write)
 		d->about_to_write(estimate(d->store));
 	put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
