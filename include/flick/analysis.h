@@ -136,7 +136,9 @@ struct flick_call {
 	uint32_t flags;			/* FLICK_CALL_* */
 	enum flick_how how;
 	uint64_t begin;			/* ticks */
-	uint64_t total, self;		/* ticks; of a call that ended */
+	uint64_t total, self;		/* ticks; of a call that ended. In windows also of one
+					 * that is open: twice what it had of its window, for
+					 * one that began before the window and ended in it */
 	uint64_t inside;		/* ticks of calls of its own function in it
 					 * that are counted in no other */
 	uint32_t weight;		/* 1000; more in windows: it stands for more */

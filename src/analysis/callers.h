@@ -34,6 +34,8 @@ static inline bool fl_is_place(uint32_t function)
 	return function >= FL_PLACE && function != FLICK_NO_FUNCTION;
 }
 
+/* In windows: did a call of it lie in another? */
+bool fl_run_recurses(const struct flick_view *, uint32_t function);
 /* The same stand-in after merging, where `function` is one (run.c). */
 uint32_t fl_run_renamed(const struct flick_view *from, uint32_t function);
 

@@ -212,7 +212,7 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
 	cell[CALLEE] = n->function;
 	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
-	cell[TOTAL] = fl_node_ns(n, g->view, n->total);
+	cell[TOTAL] = fl_node_total_ns(n, g->view, n->total);
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);

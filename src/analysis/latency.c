@@ -71,20 +71,18 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	row = &l->rows[call->function];
 	row->calls++;
 	row->weight += call->weight;
-	if (call->how != FLICK_ENDED) {
-		row->total += call->inside;
-		row->raw_total += call->inside;
-		row->unknown++;
-		return 0;
-	}
 	if (!(call->flags & FLICK_CALL_NESTED)) {
-		row->total += call->total;
-		row->raw_total += call->raw_total;
+		row->total += call->total + call->inside;
+		row->raw_total += call->raw_total + call->inside;
 	}
 	row->sum += call->total;
 	row->raw_sum += call->raw_total;
 	row->self += call->self;
 	row->raw_self += call->raw_self;
+	if (call->how != FLICK_ENDED) {
+		row->unknown++;
+		return 0;
+	}
 	if (call->flags & FLICK_CALL_SAMPLED)
 		note_sample(row, call);
 	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
@@ -181,6 +179,16 @@ static struct fl_node node_of(const struct latency *l, const struct row *row)
 	};
 }
 
+/* Of those that ended; in windows of all, as far as these are known. */
+static uint64_t average(const struct latency *l, const struct row *row, uint64_t known,
+			uint64_t sum)
+{
+	bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
+
+	return windows && known == FLICK_NONE ? FLICK_NONE :
+	       to_ns(l, (double)sum / (double)(windows ? row->calls : row->hist.n));
+}
+
 static void fill_times(const struct latency *l, const struct row *row,
 		       uint64_t *cell)
 {
@@ -198,15 +206,15 @@ static void fill_times(const struct latency *l, const struct row *row,
 		cell[SELF] = cell[RAW_TOTAL] = cell[RAW_SELF] = cell[RAW_SUM] = FLICK_NONE;
 	} else {
 		cell[SUM] = fl_node_ns(&node, l->view, row->sum);
-		cell[TOTAL] = fl_node_ns(&node, l->view, row->total);
+		cell[TOTAL] = fl_node_total_ns(&node, l->view, row->total);
 		cell[SELF] = fl_node_ns(&node, l->view, row->self);
 		cell[RAW_TOTAL] = fl_node_raw_ns(&node, l->view, row->raw_total);
 		cell[RAW_SELF] = fl_node_raw_ns(&node, l->view, row->raw_self);
 		cell[RAW_SUM] = fl_node_raw_ns(&node, l->view, row->raw_sum);
 	}
 	cell[MIN] = to_ns(l, (double)h->min);
-	cell[AVG] = to_ns(l, (double)row->sum / (double)h->n);
-	cell[RAW_AVG] = to_ns(l, (double)row->raw_sum / (double)h->n);
+	cell[AVG] = average(l, row, cell[SUM], row->sum);
+	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));

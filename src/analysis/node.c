@@ -4,6 +4,7 @@
  * Trees may be as deep as a target's stack, so nothing here calls itself: what
  * is still to be done stands in a list through `work`.
  */
+#include "analysis/callers.h"
 #include "analysis/node.h"
 
 #include <stdlib.h>
@@ -196,19 +197,22 @@ uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, 
 	return (uint64_t)((double)of * scale_of(n, view) + 0.5);
 }
 
-/* A call that its window cut off is taken to last as long as those that ended. */
 uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
-	double ns = (double)ticks * scale_of(n, view) * view->ns_per_tick;
+	bool windows = view->flags & FLICK_VIEW_WINDOWS;
 
-	if (n->calls == n->unknown)
+	if (n->calls == n->unknown || (windows && n->unknown > n->calls / 2))
 		return FLICK_NONE;
-	if (view->flags & FLICK_VIEW_WINDOWS)
-		ns *= (double)n->calls / (double)(n->calls - n->unknown);
-	return (uint64_t)(ns + 0.5);
+	return (uint64_t)((double)ticks * scale_of(n, view) * view->ns_per_tick + 0.5);
 }
 
 uint64_t fl_node_raw_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
 	return view->flags & FLICK_VIEW_WINDOWS ? FLICK_NONE : fl_node_ns(n, view, ticks);
+}
+
+uint64_t fl_node_total_ns(const struct fl_node *n, const struct flick_view *view,
+			  uint64_t ticks)
+{
+	return fl_run_recurses(view, n->function) ? FLICK_NONE : fl_node_ns(n, view, ticks);
 }

@@ -92,9 +92,11 @@ static inline size_t fl_node_columns(const struct flick_view *view, size_t n)
 	return view->flags & FLICK_VIEW_WINDOWS ? n : n - 1;
 }
 
-/* A node's `ticks`, total or self, for a row: of windows, an estimate for all its
- * calls; FLICK_NONE when no call has a time. */
+/* A node's `ticks`, self or total, for a row: of windows, an estimate for all its
+ * calls; FLICK_NONE when no call has a time, or most were cut off by their windows. No
+ * total has what windows saw in itself: how deep it lay, nobody knows. */
 uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
+uint64_t fl_node_total_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 /* Likewise, with what probes took: of windows none, as most calls had no such probes. */
 uint64_t fl_node_raw_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 

@@ -336,18 +336,40 @@ IN_LOOP int begin_call(struct thread *t, const struct flick_record *r,
 	return 0;
 }
 
-IN_LOOP void close_call(struct thread *t, const struct fl_closed *closed, bool windows)
+/* The call that was on top: its times, so many times. */
+IN_LOOP void close_call(struct thread *t, struct fl_fiber *f, const struct fl_closed *closed,
+			enum flick_how how, unsigned times, bool windows)
 {
-	struct fl_fiber *f = fl_stack_fiber(&t->stack);
-
-	describe(t, f, f->n, FLICK_ENDED, windows);
-	t->call.total = closed->total;
-	t->call.self = closed->self;
-	t->call.raw_total = closed->raw_total;
-	t->call.raw_self = closed->raw_self;
+	describe(t, f, f->n, how, windows);
+	t->call.total = times * closed->total;
+	t->call.self = times * closed->self;
+	t->call.raw_total = times * closed->raw_total;
+	t->call.raw_self = times * closed->raw_self;
 	t->call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
+	if (windows && closed->nested)
+		t->run->scales.recurses[t->call.function] = 1;
 	tell_left(t->run, &t->call, fl_stack_marks(f, f->n),
 		  marks_of_caller(t, f, &f->open[f->n]));
+}
+
+/* A window ended at `end`, and what is open had this much of it. As much of it, on the
+ * whole, had calls that began before it and ended in it, which were not seen: where there
+ * can have been such, each stands for two. So what calls have of windows, divided by how
+ * many began there, is how long one is, unless it is longer than a window. */
+static void cut_off(struct thread *t, uint64_t end)
+{
+	const uint64_t probes = t->stack.probes;	/* there are no exits */
+
+	for (uint32_t i = 0; i < t->stack.n_fibers; i++) {
+		struct fl_fiber *f = &t->stack.fibers[i];
+
+		while (f->n) {
+			struct fl_closed closed = fl_stack_pop(&t->stack, f, end);
+
+			t->stack.probes = probes;
+			close_call(t, f, &closed, FLICK_OPEN, t->sees_all ? 1 : 2, true);
+		}
+	}
 }
 
 static void tell_stray(struct thread *t, uint32_t function)
@@ -383,7 +405,7 @@ IN_LOOP void end_call(struct thread *t, const struct flick_record *r,
 	enum fl_match match = fl_stack_exit(&t->stack, r, tag, &closed);
 
 	if (match == FL_MATCH_CLOSED)
-		close_call(t, &closed, windows);
+		close_call(t, fl_stack_fiber(&t->stack), &closed, FLICK_ENDED, 1, windows);
 	else if (windows)
 		end_unseen(t, r, tag->function, match);
 	else if (match == FL_MATCH_NONE)
@@ -440,11 +462,15 @@ static int pair_in_window(struct fl_run *run, struct thread *t, const struct fli
 	return 0;
 }
 
-/* What is open was not seen to end; what is called from now on, by whom. */
-static int end_window(struct thread *t)
+/* What is open was not seen to end; what is called from now on, by whom. `next`: a later
+ * window; NULL: nothing more comes. */
+static int end_window(struct thread *t, const struct fl_window *next)
 {
+	uint64_t edge = 2 * t->window.number - 1;
 	int err = begin_half(t, 0);
 
+	if (next && next->edges && edge < next->n_edges)
+		cut_off(t, next->edges[edge]);
 	fl_stack_end(&t->stack);
 	t->tops.n = 0;
 	t->sees_all = false;
@@ -457,7 +483,7 @@ static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_ba
 	int err = fl_stack_extend(&t->stack, run->view.n_functions);
 
 	if (!err && b->window->number != t->window.number) {
-		err = end_window(t);
+		err = end_window(t, b->window);
 		t->window = *b->window;
 		t->call.weight = b->window->weight;
 		t->sees_all = is_first && b->window->fresh;
@@ -624,7 +650,7 @@ int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 	if (!t)
 		return -ENOMEM;
 	if (t->is_paired)
-		end_window(t);
+		end_window(t, NULL);
 	for (size_t i = 0; i < run->n; i++) {
 		struct worker *w = &run->workers[i];
 
@@ -645,6 +671,13 @@ int fl_run_end(struct fl_run *run)
 }
 
 /* ---- results -------------------------------------------------------------------------- */
+
+bool fl_run_recurses(const struct flick_view *view, uint32_t function)
+{
+	const struct fl_scales *s = &((const struct fl_run *)view->owner)->scales;
+
+	return function < s->n_recurses && s->recurses[function];
+}
 
 /* Places are numbered by each run for itself. */
 uint32_t fl_run_renamed(const struct flick_view *from, uint32_t function)

@@ -47,6 +47,9 @@ int fl_scales_see(struct fl_scales *s, const struct flick_view *view,
 	int err = fl_array_extend((void **)&s->seen, &s->n_seen, view->n_functions,
 				  sizeof(*s->seen));
 
+	if (!err)
+		err = fl_array_extend((void **)&s->recurses, &s->n_recurses,
+				      view->n_functions, 1);
 	for (size_t i = 0; !err && i < b->n; i++) {
 		uint32_t probe = b->records[i].probe;
 
@@ -71,7 +74,14 @@ int fl_scales_merge(struct fl_scales *s, const struct fl_scales *from)
 
 	if (!err)
 		err = add_all(&s->counted, &s->n_counted, from->counted, from->n_counted);
-	return err ? err : add_all(&s->seen, &s->n_seen, from->seen, from->n_seen);
+	if (!err)
+		err = add_all(&s->seen, &s->n_seen, from->seen, from->n_seen);
+	if (!err)
+		err = fl_array_extend((void **)&s->recurses, &s->n_recurses, from->n_recurses,
+				      1);
+	for (uint32_t f = 0; !err && f < from->n_recurses; f++)
+		s->recurses[f] |= from->recurses[f];
+	return err;
 }
 
 /* There may be fewer counters than probes; beyond, weights must do. */
@@ -114,4 +124,5 @@ void fl_scales_free(struct fl_scales *s)
 	free(s->counted);
 	free(s->seen);
 	free(s->scales);
+	free(s->recurses);
 }

@@ -11,7 +11,8 @@ struct fl_scales {		/* by function; zero at first */
 	uint64_t *counted;	/* of `exact`; the others are estimated */
 	uint64_t *seen;		/* of those in windows: the sum of their weights */
 	double *scales;
-	uint32_t n_exact, n_counted, n_seen, n_scales;
+	uint8_t *recurses;	/* one of those in windows lay in another */
+	uint32_t n_exact, n_counted, n_seen, n_scales, n_recurses;
 };
 
 /* Calls that were counted. 0 or -ENOMEM, as all that return int. */

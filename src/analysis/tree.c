@@ -139,7 +139,7 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[PARENT] = parent;
 	cell[FUNCTION] = n->function == FLICK_NO_FUNCTION ? FLICK_NONE : n->function;
 	cell[CALLS] = fl_node_stands(n, view, n->calls);
-	cell[TOTAL] = fl_node_ns(n, view, n->total);
+	cell[TOTAL] = fl_node_total_ns(n, view, n->total);
 	cell[SELF] = fl_node_ns(n, view, n->self);
 	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, view, n->unsure);

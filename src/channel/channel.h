@@ -478,6 +478,8 @@ struct fl_window {
 	uint64_t number;		/* from 1 */
 	uint32_t weight;		/* what an event stands for, in 1/1000 */
 	bool fresh;			/* it began with its image */
+	const uint64_t *edges;		/* of all, begin and end; NULL: not known */
+	size_t n_edges;			/* as many as have been drawn */
 };
 #define FL_WEIGHT_ONE 1000u
 

@@ -93,6 +93,7 @@ static struct fl_window window_at(const struct fl_sieve *v, size_t edge)
 	return (struct fl_window){
 		.number = edge / 2 + 1, .fresh = mark & FL_WINDOW_FRESH,
 		.weight = (uint32_t)((uint64_t)FL_RATE_ALL * FL_WEIGHT_ONE / rate),
+		.edges = v->edges, .n_edges = v->n,
 	};
 }
 

@@ -331,6 +331,24 @@ static void note_recursion(struct source *from)
 	from->sheet.note = from->note;
 }
 
+/* What windows do not tell. */
+static void note_windows(struct source *from)
+{
+	const char *rate = from->rate;
+	int total = fl_sheet_column(&from->rows, "total_ns");
+	size_t n = 0;
+
+	for (size_t i = 0; total >= 0 && i < from->rows.n_rows; i++)
+		n += from->rows.cells[i * from->rows.n_columns + (size_t)total] == FLICK_NONE;
+	snprintf(from->note, sizeof(from->note), from->sheet.name ?
+		 "sampled %.16s %%: calls and times are estimated from %.16s %% of the time" :
+		 "sampled %.16s %%: made of the calls in %.16s %% of the time", rate, rate);
+	if (from->sheet.name && n)
+		snprintf(from->note + strlen(from->note), 200, "; %zu rows have no total: "
+			 "calls outlast a window, lie in one another, or were in none", n);
+	from->sheet.note = from->note;
+}
+
 static int add_lines(struct source *from)
 {
 	const char *const *lines;
@@ -352,13 +370,8 @@ static int show(struct source *from, const struct wish *w)
 	from->sheet.self_ns = fl_sheet_sum(&from->rows, "self_ns");
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
 		return FL_EXIT_USAGE;
-	if (from->basis == WINDOWS) {
-		snprintf(from->note, sizeof(from->note), from->sheet.name ?
-			 "sampled %.16s %%: calls and times are estimated from %.16s %% of "
-			 "the time" : "sampled %.16s %%: made of the calls in %.16s %% of the "
-			 "time", from->rate, from->rate);
-		from->sheet.note = from->note;
-	}
+	if (from->basis == WINDOWS)
+		note_windows(from);
 	if (from->basis == SAMPLES && from->sheet.name)
 		note_samples(from);
 	if (from->basis == EVERY_CALL && from->sheet.name)

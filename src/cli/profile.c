@@ -349,8 +349,9 @@ static struct flick_rows *find_latency(struct fl_session *s)
 
 /* Calls times the average of a few is more time than all threads had: these few were not
  * like the rest, and what the rest took is not known. */
-static void drop_impossible(struct fl_session *s, struct flick_rows *r)
+static void drop_impossible(struct fl_session *s, size_t result)
 {
+	struct flick_rows *r = &s->results[result];
 	int columns[] = { fl_sheet_column(r, "total_ns"), fl_sheet_column(r, "sum_ns") };
 	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns(), most;
 	size_t n_threads;
@@ -379,8 +380,9 @@ int fl_profile_fill(struct fl_session *s)
 		err = gather(&p);
 	if (s->self_is_cpu && !err)
 		err = fill(latency, &p);
-	if (latency && s->view.sampled)
-		drop_impossible(s, latency);
+	for (size_t i = 0; (s->view.sampled || s->view.windows) && i < s->o->n_analyses; i++)
+		if (s->has_result[i] && fl_analysis_find(s->o->analyses[i].analysis->name))
+			drop_impossible(s, i);
 	s->pc_samples = p.all;
 	s->pc_own = p.n_own;
 	tell_cost(s, &p);

@@ -33,6 +33,7 @@ static struct fl_run *run, *other;
 static struct fl_callers *callers;
 static uint64_t now;
 static struct fl_window window;
+static uint64_t edges[16];
 static unsigned char code[0x1000];
 static bool has_code;
 
@@ -96,7 +97,9 @@ static int set_up(void **unused)
 				 .code = code_at, .windows = true };
 	has_code = false;
 	now = 1000;
-	window = (struct fl_window){ 1, 20 * FL_WEIGHT_ONE, false };
+	memset(edges, 0, sizeof(edges));
+	window = (struct fl_window){ .number = 1, .weight = 20 * FL_WEIGHT_ONE,
+				     .edges = edges, .n_edges = 1 };
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(fl_use_open(&uses[i], specs[i], why), 0);
 	assert_int_equal(fl_callers_open(&callers, &view), 0);
@@ -349,8 +352,11 @@ static void call(char f, uint32_t sp, uint64_t ret)
 	leave(f, sp);
 }
 
+/* It ends five ticks behind its last record. */
 static void next_window(void)
 {
+	edges[window.n_edges++] = now + 5;
+	edges[window.n_edges++] = now + 6;
 	window.number++;
 	window.fresh = false;
 }
@@ -657,9 +663,9 @@ static void counts_and_latencies_are_estimates(void **unused)
 	free(r.cells);
 }
 
-/* A third of the calls do not end in their window: the others' time is theirs, too.
- * Of all times the window's length is the limit. */
-static void calls_that_a_window_cut_off_have_the_others_time(void **unused)
+/* A third of the calls do not end in their window: what they had of it stands for as much
+ * of calls that began before. */
+static void calls_that_a_window_cut_off_have_twice_their_time(void **unused)
 {
 	struct flick_rows r;
 
@@ -670,6 +676,7 @@ static void calls_that_a_window_cut_off_have_the_others_time(void **unused)
 		enter('c', 64, in('b', 0x10));
 		next_window();
 	}
+	call('d', 64, in('b', 0x20));		/* when the last one ended is known by then */
 	assert_int_equal(edge("bc", CALLS), 180);
 	assert_int_equal(edge("bc", UNKNOWN), 60);
 	assert_int_equal(edge("bc", TOTAL), 180 * 10);
@@ -679,6 +686,52 @@ static void calls_that_a_window_cut_off_have_the_others_time(void **unused)
 	assert_int_equal(r.cells[2], 180 * 10);
 	assert_int_equal(r.cells[15], 60);
 	free(r.cells);
+}
+
+static void calls_that_are_mostly_cut_off_have_no_time(void **unused)
+{
+	struct flick_rows r;
+
+	(void)unused;
+	call('c', 64, in('b', 0x10));
+	for (int i = 0; i < 2; i++) {
+		enter('c', 64, in('b', 0x10));
+		next_window();
+	}
+	call('d', 64, in('b', 0x20));
+	assert_int_equal(edge("bc", TOTAL), FLICK_NONE);
+	assert_int_equal(edge("bc", SELF), FLICK_NONE);
+	assert_int_equal(edge("bd", TOTAL), 20 * 10);
+	r = rows_of(run, 3);
+	assert_int_equal(r.cells[2], FLICK_NONE);	/* total_ns */
+	assert_int_equal(r.cells[5], FLICK_NONE);	/* avg_ns */
+	free(r.cells);
+}
+
+/* No call of it began before. */
+static void what_began_with_its_thread_has_what_it_had(void **unused)
+{
+	(void)unused;
+	window.fresh = true;
+	call('c', 64, in('b', 0x10));
+	enter('c', 64, in('b', 0x10));
+	next_window();
+	call('d', 64, in('b', 0x20));
+	assert_int_equal(edge("bc", CALLS), 40);
+	assert_int_equal(edge("bc", TOTAL), 20 * (10 + 5));
+}
+
+static void what_calls_itself_has_no_total(void **unused)
+{
+	(void)unused;
+	enter('c', 64, in('b', 0x10));
+	call('c', 96, in('c', 0x10));
+	leave('c', 64);
+	call('d', 64, in('b', 0x20));
+	assert_int_equal(edge("bc", TOTAL), FLICK_NONE);
+	assert_int_equal(edge("cc", TOTAL), FLICK_NONE);
+	assert_int_equal(edge("cc", SELF), 20 * 10);
+	assert_int_equal(edge("bd", TOTAL), 20 * 10);
 }
 
 static void what_no_window_met_has_calls_and_no_times(void **unused)
@@ -798,7 +851,10 @@ int main(void)
 		TEST(what_was_counted_is_shared_out),
 		TEST(counts_of_two_runs_add_up),
 		TEST(counts_and_latencies_are_estimates),
-		TEST(calls_that_a_window_cut_off_have_the_others_time),
+		TEST(calls_that_a_window_cut_off_have_twice_their_time),
+		TEST(calls_that_are_mostly_cut_off_have_no_time),
+		TEST(what_began_with_its_thread_has_what_it_had),
+		TEST(what_calls_itself_has_no_total),
 		TEST(what_no_window_met_has_calls_and_no_times),
 		TEST(a_context_is_cut_off_where_the_window_began),
 		TEST(merged_runs_share_what_they_learnt),
