@@ -168,7 +168,7 @@ static int merge(void *into, void *from)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, RAW_TOTAL,
+enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
        RAW_SELF, SAMPLED };
 
 static const struct flick_column columns[] = {
@@ -177,6 +177,7 @@ static const struct flick_column columns[] = {
 	[CALLS] = { "calls", FLICK_COL_COUNT },
 	[TOTAL] = { "total_ns", FLICK_COL_NS },
 	[SELF] = { "self_ns", FLICK_COL_NS },
+	[AVG] = { "avg_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
@@ -214,6 +215,7 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, g->view, n->total);
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
+	cell[AVG] = fl_node_average(n, g->view);
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_total);

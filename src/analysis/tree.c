@@ -101,7 +101,7 @@ static int merge(void *into, void *from)
 
 /* ---- rows ---------------------------------------------------------------------- */
 
-enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE, RAW_TOTAL,
+enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
        RAW_SELF, SAMPLED };
 
 static const struct flick_column columns[] = {
@@ -111,6 +111,7 @@ static const struct flick_column columns[] = {
 	[CALLS] = { "calls", FLICK_COL_COUNT },
 	[TOTAL] = { "total_ns", FLICK_COL_NS },
 	[SELF] = { "self_ns", FLICK_COL_NS },
+	[AVG] = { "avg_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
@@ -141,6 +142,7 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[CALLS] = fl_node_stands(n, view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, view, n->total);
 	cell[SELF] = fl_node_ns(n, view, n->self);
+	cell[AVG] = fl_node_average(n, view);
 	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, view, n->raw_total);

@@ -309,7 +309,7 @@ static uint64_t n_returned, n_known;	/* of all streams */
 
 static void check_graph(uint32_t stream, const struct flick_rows *r)
 {
-	enum { CALLER, CALLEE, CALLS, TOTAL, SELF, UNKNOWN, UNSURE };
+	enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE };
 	uint64_t sum = 0;
 
 	for (uint32_t i = 1; i <= n_calls; i++) {
@@ -332,7 +332,7 @@ static void check_graph(uint32_t stream, const struct flick_rows *r)
 
 static void check_tree(uint32_t stream, const struct flick_rows *r)
 {
-	enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, UNKNOWN, UNSURE };
+	enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE };
 	uint64_t *paths = calloc(r->n_rows + 1, sizeof(*paths)), sum = 0;
 
 	for (uint32_t i = 1; i <= n_calls; i++)
