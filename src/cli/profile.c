@@ -348,23 +348,26 @@ static struct flick_rows *find_latency(struct fl_session *s)
 }
 
 /* Calls times the average of a few is more time than all threads had: these few were not
- * like the rest, and what the rest took is not known. */
+ * like the rest, and what the rest took is not known. What has no total lies in one
+ * another: the sum of that may be any. */
 static void drop_impossible(struct fl_session *s, size_t result)
 {
 	struct flick_rows *r = &s->results[result];
-	int columns[] = { fl_sheet_column(r, "total_ns"), fl_sheet_column(r, "sum_ns") };
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
 	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns(), most;
 	size_t n_threads;
 
 	fl_readers_threads(s, &n_threads);
 	most = (end - s->go.wall_ns) * (n_threads ? n_threads : 1);
-	for (size_t i = 0; i < r->n_rows; i++)
-		for (size_t c = 0; c < ARRAY_LEN(columns); c++) {
-			uint64_t *cell = &r->cells[i * r->n_columns + columns[c]];
+	for (size_t i = 0; total >= 0 && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns;
 
-			if (columns[c] >= 0 && *cell != FLICK_NONE && *cell > most)
-				*cell = FLICK_NONE;
-		}
+		if (row[total] == FLICK_NONE || row[total] <= most)
+			continue;
+		row[total] = FLICK_NONE;
+		if (sum >= 0)
+			row[sum] = FLICK_NONE;
+	}
 }
 
 int fl_profile_fill(struct fl_session *s)
