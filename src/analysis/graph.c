@@ -169,7 +169,7 @@ static int merge(void *into, void *from)
 /* ---- rows -------------------------------------------------------------------------- */
 
 enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, SAMPLED };
+       RAW_SELF, RAW_AVG, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[CALLER] = { "caller", FLICK_COL_FUNCTION },
@@ -182,6 +182,7 @@ static const struct flick_column columns[] = {
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
 	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
+	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -215,11 +216,12 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, g->view, n->total);
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
-	cell[AVG] = fl_node_average(n, g->view);
+	cell[AVG] = fl_node_average(n, g->view, n->total);
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_total);
 	cell[RAW_SELF] = fl_node_raw_ns(n, g->view, n->raw_self);
+	cell[RAW_AVG] = fl_node_average(n, g->view, n->raw_total);
 	if (g->view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 }

@@ -217,10 +217,11 @@ uint64_t fl_node_total_ns(const struct fl_node *n, const struct flick_view *view
 	return fl_run_recurses(view, n->function) ? FLICK_NONE : fl_node_ns(n, view, ticks);
 }
 
-uint64_t fl_node_average(const struct fl_node *n, const struct flick_view *view)
+uint64_t fl_node_average(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
 {
-	const uint64_t ended = n->calls - n->unknown;
+	const bool windows = view->flags & FLICK_VIEW_WINDOWS;
+	const uint64_t of = windows ? n->calls : n->calls - n->unknown;
 
-	return !ended ? FLICK_NONE :
-	       (uint64_t)((double)n->total * view->ns_per_tick / (double)ended + 0.5);
+	return fl_node_ns(n, view, ticks) == FLICK_NONE ? FLICK_NONE :
+	       (uint64_t)((double)ticks * view->ns_per_tick / (double)of + 0.5);
 }

@@ -99,7 +99,7 @@ uint64_t fl_node_ns(const struct fl_node *, const struct flick_view *, uint64_t 
 uint64_t fl_node_total_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 /* Likewise, with what probes took: of windows none, as most calls had no such probes. */
 uint64_t fl_node_raw_ns(const struct fl_node *, const struct flick_view *, uint64_t ticks);
-/* Of the calls with a known end, likewise. */
-uint64_t fl_node_average(const struct fl_node *, const struct flick_view *);
+/* Of a call: `ticks`, a total, by the calls that ended, or by all of those in windows. */
+uint64_t fl_node_average(const struct fl_node *, const struct flick_view *, uint64_t ticks);
 
 #endif

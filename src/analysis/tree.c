@@ -102,7 +102,7 @@ static int merge(void *into, void *from)
 /* ---- rows ---------------------------------------------------------------------- */
 
 enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, SAMPLED };
+       RAW_SELF, RAW_AVG, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[ID] = { "id", FLICK_COL_ID },
@@ -116,6 +116,7 @@ static const struct flick_column columns[] = {
 	[UNSURE] = { "unsure", FLICK_COL_COUNT },
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
 	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
+	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -142,11 +143,12 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[CALLS] = fl_node_stands(n, view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, view, n->total);
 	cell[SELF] = fl_node_ns(n, view, n->self);
-	cell[AVG] = fl_node_average(n, view);
+	cell[AVG] = fl_node_average(n, view, n->total);
 	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, view, n->raw_total);
 	cell[RAW_SELF] = fl_node_raw_ns(n, view, n->raw_self);
+	cell[RAW_AVG] = fl_node_average(n, view, n->raw_total);
 	if (view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 	if (!n->first)

@@ -245,17 +245,6 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 	w->exporter->write(stdout, sheet);
 }
 
-static bool has_estimates(const struct flick_rows *r)
-{
-	int calls = fl_sheet_column(r, "calls"), counted = fl_sheet_column(r, "counted");
-
-	for (size_t i = 0; calls >= 0 && counted >= 0 && i < r->n_rows; i++)
-		if (r->cells[i * r->n_columns + (size_t)counted] <
-		    r->cells[i * r->n_columns + (size_t)calls])
-			return true;
-	return false;
-}
-
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
@@ -278,10 +267,6 @@ static void note_samples(struct source *from)
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");
-	if (has_estimates(&from->rows))
-		strncat(from->note, "; calls marked ~ cost too much to count, and are "
-			"estimated from some of them (counted)",
-			sizeof(from->note) - strlen(from->note) - 1);
 	from->sheet.note = from->note;
 }
 
@@ -356,16 +341,36 @@ static int add_lines(struct source *from)
 
 	if (fl_store_lines(from->store, &lines, why))
 		fl_say("%s", why);
-	else if (fl_sheet_add_lines(&from->sheet, lines))
+	else if (fl_sheet_add_texts(&from->sheet, "line",
+				    fl_sheet_column(&from->rows, "function"), lines))
 		return 0;
 	else
 		fl_say("this result has no functions that --lines could show");
 	return -1;
 }
 
+/* For programs always, for people where rows would look alike. */
+static int add_modules(struct source *from, const struct wish *w)
+{
+	const bool is_text = !strcmp(w->exporter->name, "text");
+	const struct fl_home *homes;
+	struct fl_modules *modules;
+	char why[FL_WHY] = "out of memory";
+
+	if (is_text && !w->fields && !w->sort && !fl_sheet_has_twins(&from->sheet))
+		return 0;
+	if (!fl_store_homes(from->store, &homes, why)) {
+		modules = fl_modules_make(&from->sheet, homes, !is_text);
+		if (modules && fl_sheet_add_modules(&from->sheet, modules))
+			return 0;
+	}
+	fl_say("%s", why);
+	return -1;
+}
+
 static int show(struct source *from, const struct wish *w)
 {
-	if (w->lines && add_lines(from))
+	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
 	from->sheet.self_ns = fl_sheet_sum(&from->rows, "self_ns");
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))

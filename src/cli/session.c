@@ -600,6 +600,22 @@ struct fl_names *fl_session_names(const struct fl_session *s)
 	return names;
 }
 
+/* Where functions look alike, what tells them apart; NULL: none do, or no memory. */
+static struct fl_modules *modules_of(const struct fl_session *s, const struct fl_sheet *sheet)
+{
+	const struct fl_roster *r = &s->roster;
+	struct fl_home *homes = fl_sheet_has_twins(sheet) ? calloc(r->n, sizeof(*homes)) : NULL;
+	struct fl_modules *modules = NULL;
+
+	for (uint32_t i = 0; homes && i < r->n; i++)
+		homes[i] = (struct fl_home){
+			fl_roster_module(r, r->functions[i].module)->path, r->functions[i].at };
+	if (homes)
+		modules = fl_modules_make(sheet, homes, false);
+	free(homes);
+	return modules;
+}
+
 struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 				 const struct fl_names *names)
 {
@@ -610,6 +626,7 @@ struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		if (!strcmp(s->o->analyses[i].name, name))
 			sheet.result = &s->results[i];
+	sheet.modules = modules_of(s, &sheet);
 	return sheet;
 }
 

@@ -63,6 +63,22 @@ double fl_sheet_share(const struct fl_sheet *s, size_t row)
 	return v == FLICK_NONE || !s->self_ns ? -1 : 100 * (double)v / (double)s->self_ns;
 }
 
+bool fl_sheet_is_module(const struct fl_sheet *s, size_t column)
+{
+	return column < s->result->n_columns &&
+	       column + s->n_modules >= s->result->n_columns;
+}
+
+bool fl_sheet_is_asked(const struct fl_sheet *s, size_t column)
+{
+	return s->asked >> (column < 63 ? column : 63) & 1;
+}
+
+static void note_asked(struct fl_sheet *s, size_t column)
+{
+	s->asked |= 1ull << (column < 63 ? column : 63);
+}
+
 /* ---- what is shown of its own accord ------------------------------------------------ */
 
 static bool is_hidden(const struct flick_rows *r, size_t c)
@@ -78,6 +94,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 
 	if (is_hidden(r, c))
 		return false;
+	if (fl_sheet_is_module(s, c))
+		return s->has_twins;
 	if (!s->name)
 		return true;
 	if (!strncmp(name, RAW, strlen(RAW)))
@@ -141,12 +159,21 @@ static void show_numbers(struct fl_sheet *s)
 	show_rank(s, 1);
 }
 
+/* Modules, and then names, which are cut to what a line leaves. */
+static void show_texts(struct fl_sheet *s)
+{
+	for (size_t c = s->result->n_columns - s->n_modules; c < s->result->n_columns; c++)
+		if (is_telling(s, c))
+			show(s, c);
+	show_rank(s, 2);
+}
+
 void fl_sheet_show(struct fl_sheet *s, bool for_eyes)
 {
 	s->n_shown = 0;
 	if (for_eyes) {
 		show_numbers(s);
-		show_rank(s, 2);
+		show_texts(s);
 	}
 	for (size_t c = 0; !for_eyes && c < s->result->n_columns; c++)
 		show(s, c);
@@ -197,11 +224,15 @@ static bool show_key(struct fl_sheet *s, const char *key, size_t n)
 	const bool all = is_word(key, n, "all");
 	int c = fl_sheet_key(s, key, n);
 
+	if (all)
+		s->asked = UINT64_MAX;
 	for (size_t i = 0; all && i < s->result->n_columns; i++)
 		if (!is_hidden(s->result, i) && rank_of(s->result, i) < 2)
 			show(s, i);
-	if (c >= 0)
+	if (c >= 0) {
 		show(s, (size_t)c);
+		note_asked(s, (size_t)c);
+	}
 	return c >= 0 || all || is_word(key, n, "none");
 }
 
@@ -220,7 +251,7 @@ const char *fl_sheet_choose(struct fl_sheet *s, const char *keys)
 			return keys;
 		keys += n + (keys[n] == ',');
 	}
-	show_rank(s, 2);
+	show_texts(s);
 	return NULL;
 }
 
@@ -229,6 +260,7 @@ void fl_sheet_show_also(struct fl_sheet *s, size_t column)
 	struct fl_sheet texts = *s;
 	size_t i = 0;
 
+	note_asked(s, column);
 	if (is_shown(s, column))
 		return;
 	while (i < s->n_shown && (s->shown[i] == FL_SHOWN_SHARE ||
@@ -263,31 +295,34 @@ bool fl_rows_make_raw(struct flick_rows *r)
 	return any;
 }
 
-/* ---- one more ------------------------------------------------------------------------ */
+/* ---- more of them --------------------------------------------------------------------- */
 
-bool fl_sheet_add_lines(struct fl_sheet *s, const char *const *lines)
+bool fl_sheet_add_texts(struct fl_sheet *s, const char *name, int of,
+			const char *const *texts)
 {
 	struct flick_rows *r = s->result;
-	int function = fl_sheet_column(r, "function");
 	const size_t n = r->n_columns, bytes = n * sizeof(*r->cells);
 	uint64_t *cells = malloc((r->n_rows * (n + 1) + 1) * sizeof(*cells));
+	struct flick_column *columns = malloc((n + 1) * sizeof(*columns));
 
-	s->added = malloc((n + 1) * sizeof(*s->added));
-	if (!cells || !s->added || function < 0) {
+	if (!cells || !columns || of < 0) {
 		free(cells);
+		free(columns);
 		return false;
 	}
-	memcpy(s->added, r->columns, n * sizeof(*s->added));
-	s->added[n] = (struct flick_column){ "line", FLICK_COL_TEXT };
+	memcpy(columns, r->columns, n * sizeof(*columns));
+	columns[n] = (struct flick_column){ name, FLICK_COL_TEXT };
 	for (size_t i = 0; i < r->n_rows; i++) {
 		uint64_t *row = cells + i * (n + 1);
-		uint64_t f = r->cells[i * n + (size_t)function];
-		const char *line = f < s->n_functions ? lines[f] : NULL;
+		uint64_t f = r->cells[i * n + (size_t)of];
+		const char *text = f < s->n_functions ? texts[f] : NULL;
 
 		memcpy(row, r->cells + i * n, bytes);
-		row[n] = line ? (uintptr_t)line : FLICK_NONE;
+		row[n] = text ? (uintptr_t)text : FLICK_NONE;
 	}
 	free(r->cells);
-	*r = (struct flick_rows){ s->added, n + 1, cells, r->n_rows };
+	free(s->added);
+	s->added = columns;
+	*r = (struct flick_rows){ columns, n + 1, cells, r->n_rows };
 	return true;
 }

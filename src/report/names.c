@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/table.h"
 
 /* ---- a simple name ------------------------------------------------------------ */
 
@@ -260,20 +260,19 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-/* For each name the first one that is equal, as index; -ENOMEM. */
-static int find_equals(const struct fl_names *names, uint32_t *first)
+int fl_names_first(const char *const *names, size_t n, uint32_t *first)
 {
 	size_t n_cells = 2;
 	uint32_t *cells;
 
-	while (n_cells < 2 * names->n)
+	while (n_cells < 2 * n)
 		n_cells *= 2;
 	cells = calloc(n_cells, sizeof(*cells));
-	for (uint32_t i = 0; cells && i < names->n; i++) {
-		uint32_t *cell, h = hash_of(names->shown[i]);
+	for (uint32_t i = 0; cells && i < n; i++) {
+		uint32_t *cell, h = hash_of(names[i]);
 
 		while (*(cell = &cells[h & (n_cells - 1)]) &&
-		       strcmp(names->shown[*cell - 1], names->shown[i]))
+		       strcmp(names[*cell - 1], names[i]))
 			h++;
 		if (!*cell)
 			*cell = i + 1;
@@ -288,7 +287,7 @@ static int tell_apart(struct fl_names *names, const char *const *full)
 {
 	uint32_t *first = malloc((names->n + 1) * sizeof(*first));
 	bool *differ = calloc(names->n + 1, sizeof(*differ));
-	int err = first && differ ? find_equals(names, first) : -ENOMEM;
+	int err = first && differ ? fl_names_first(names->shown, names->n, first) : -ENOMEM;
 
 	for (size_t i = 0; !err && i < names->n; i++)
 		differ[first[i]] |= strcmp(full[i], full[first[i]]) != 0;

@@ -275,7 +275,11 @@ struct fl_sheet {
 	uint8_t shown[FL_MAX_SHOWN];	/* columns, or FL_SHOWN_SHARE; n_shown 0: as the
 					 * exporter likes */
 	size_t n_shown;
-	struct flick_column *added;	/* NULL; or the result's columns, with one more */
+	uint64_t asked;			/* a bit a column: it was asked for by name */
+	struct flick_column *added;	/* NULL; or the result's columns, with more */
+	size_t n_modules;		/* of these the last are modules of functions; */
+	bool has_twins;			/* without these rows look alike */
+	struct fl_modules *modules;	/* what tells twins apart, or NULL */
 };
 
 struct fl_exporter {
@@ -298,8 +302,22 @@ void fl_sheet_show_also(struct fl_sheet *, size_t column);
  * keys, with commas between. */
 int fl_sheet_key(const struct fl_sheet *, const char *key, size_t n);
 void fl_sheet_keys(const struct fl_sheet *, char *out, size_t room);
-/* One more column: `lines` by function. False: no memory, or there are no functions. */
-bool fl_sheet_add_lines(struct fl_sheet *, const char *const *lines);
+/* One more column, of texts by the function in column `of`; the name stays the caller's.
+ * False: no memory, or no such column. */
+bool fl_sheet_add_texts(struct fl_sheet *, const char *name, int of,
+			const char *const *texts);
+/* Do functions in its rows have one name? */
+bool fl_sheet_has_twins(const struct fl_sheet *);
+/* What tells them apart: the module of each, by function; `whole`: its path. NULL: no
+ * memory. As long as the homes are there. */
+struct fl_modules;
+struct fl_modules *fl_modules_make(const struct fl_sheet *, const struct fl_home *homes,
+				   bool whole);
+const char *const *fl_modules_texts(const struct fl_modules *);
+void fl_modules_free(struct fl_modules *);	/* NULL is fine */
+/* Columns with these, which become the sheet's: `module`, `caller_module`. False: no
+ * memory. */
+bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
 /* Index of column `name`, or -1. */
 int fl_sheet_column(const struct flick_rows *, const char *name);
 /* The sum of column `name`, as far as it is known; 0: there is none. */

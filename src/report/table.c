@@ -98,6 +98,8 @@ void fl_sheet_free(struct fl_sheet *s)
 	s->result->cells = NULL;
 	free(s->added);
 	s->added = NULL;
+	fl_modules_free(s->modules);
+	s->modules = NULL;
 }
 
 /* ---- order ------------------------------------------------------------------- */
@@ -365,4 +367,12 @@ size_t fl_print_cut(FILE *to, const char *text, size_t most)
 	if (to)
 		fputs("...", to);
 	return columns + DOTS;
+}
+
+void fl_print_padded(FILE *to, const char *text, int width, size_t most)
+{
+	size_t n = fl_print_cut(to, text, most);
+
+	if (n < (size_t)width)
+		fprintf(to, "%*s", width - (int)n, "");
 }

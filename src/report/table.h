@@ -24,6 +24,13 @@ bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
 /* In percent of all self times; below 0: not known. */
 double fl_sheet_share(const struct fl_sheet *, size_t row);
+/* Was it asked for by its name? */
+bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
+/* What `-` and `~` in the columns shown mean, a line a reason; how many. */
+enum { FL_LEGEND_MOST = 16 };
+size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
+/* Cut to `most` columns, 0: not at all; then as wide as `width`. */
+void fl_print_padded(FILE *, const char *text, int width, size_t most);
 /* Names come from files and may hold any byte: how many the UTF-8 character at
  * `text` has, or 0: it is none, and FL_NO_CHARACTER stands for the byte. */
 size_t fl_character(const char *text);
@@ -45,6 +52,10 @@ static inline uint64_t fl_change_cell(int64_t v)
 	return v < 0 ? ((uint64_t)-(v + 1) << 1) + 1 : (uint64_t)v << 1;
 }
 
+/* For each name the first one that is equal, as index. 0 or -ENOMEM. */
+int fl_names_first(const char *const *names, size_t n, uint32_t *first);
+/* Is it one of fl_sheet_add_modules()? */
+bool fl_sheet_is_module(const struct fl_sheet *, size_t column);
 /* The name of a function cell; "?" where a damaged store has none. */
 const char *fl_sheet_function(const struct fl_sheet *, uint64_t index);
 

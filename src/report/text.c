@@ -1,5 +1,8 @@
 /*
- * text.c - tables for a terminal: uftrace's, funccount's and funclatency's look.
+ * text.c - a table to read, in uftrace's look.
+ *
+ * Hides how wide columns are: as wide as what is in them, and where a terminal has no
+ * room for that and for names, which columns it does without.
  */
 #include <ctype.h>
 #include <string.h>
@@ -8,29 +11,64 @@
 
 /* ---- times ------------------------------------------------------------------- */
 
-void fl_text_time(char out[32], uint64_t ns)
+struct unit {
+	uint64_t below, ns;
+	const char *name;
+};
+
+static const struct unit *unit_of(uint64_t ns)
 {
-	static const struct {
-		uint64_t below, unit;
-		const char *name;
-	} units[] = {
+	static const struct unit units[] = {
 		{ 1000000, 1000, "us" },
 		{ 1000000000, 1000000, "ms" },
 		{ 60000000000, 1000000000, " s" },
 		{ 3600000000000, 60000000000, " m" },
 		{ UINT64_MAX, 3600000000000, " h" },
 	};
-	size_t u = 0;
+	const struct unit *u = units;
+
+	while (ns >= u->below)
+		u++;
+	return u;
+}
+
+static unsigned thousandths(uint64_t ns, const struct unit *u)
+{
+	return (unsigned)(ns % u->ns * 1000 / u->ns);
+}
+
+void fl_text_time(char out[32], uint64_t ns)
+{
+	const struct unit *u;
 
 	if (ns == FLICK_NONE) {
 		snprintf(out, 32, "%10s", "-");
 		return;
 	}
-	while (ns >= units[u].below)
-		u++;
-	snprintf(out, 32, "%3u.%03u %s", (unsigned)(ns / units[u].unit),
-		 (unsigned)(ns % units[u].unit * 1000 / units[u].unit),
-		 units[u].name);
+	u = unit_of(ns);
+	snprintf(out, 32, "%3u.%03u %s", (unsigned)(ns / u->ns), thousandths(ns, u), u->name);
+}
+
+/* In four digits, as tables have it: "12.41 us", TIME characters, but of many hours. */
+static void short_time(char out[32], uint64_t ns)
+{
+	static const unsigned cut[] = { 1000, 100, 10, 1 };
+	const struct unit *u;
+	uint64_t whole;
+	int decimals;
+
+	if (ns == FLICK_NONE) {
+		strcpy(out, "-");
+		return;
+	}
+	u = unit_of(ns);
+	whole = ns / u->ns;
+	decimals = whole < 10 ? 3 : whole < 100 ? 2 : whole < 1000 ? 1 : 0;
+	if (decimals)
+		snprintf(out, 32, "%u.%0*u %s", (unsigned)whole, decimals,
+			 thousandths(ns, u) / cut[decimals], u->name);
+	else
+		snprintf(out, 32, "%5llu %s", (unsigned long long)whole, u->name);
 }
 
 const char *fl_colour_of(uint64_t ns)
@@ -50,26 +88,19 @@ static void print_change(char out[32], uint64_t cell, bool is_time)
 	} else if (!is_time) {
 		snprintf(out, 32, "%+lld", (long long)v);
 	} else {
-		fl_text_time(time, v < 0 ? -(uint64_t)v : (uint64_t)v);
+		short_time(time, v < 0 ? -(uint64_t)v : (uint64_t)v);
 		snprintf(out, 32, "%c%.30s", v < 0 ? '-' : '+', time + strspn(time, " "));
 	}
 }
 
-/* ---- the table of a report ---------------------------------------------------- */
+/* ---- titles ------------------------------------------------------------------- */
 
 /* What a column is called; those that are not here go by their own names. */
 static const struct {
 	const char *column, *title;
 } titles[] = {
-	{ "total_ns", "Total time" }, { "self_ns", "Self time" },
-	{ "avg_ns", "Avg time" }, { "p50_ns", "P50 time" }, { "p90_ns", "P90 time" },
-	{ "p99_ns", "P99 time" }, { "min_ns", "Min time" }, { "max_ns", "Max time" },
-	{ "sum_ns", "Sum of times" },
-	{ "from_ns", "From" }, { "below_ns", "Below" },
-	{ "calls", "Calls" }, { "estimated_calls", "Est. calls" },
-	{ "unknown", "Unknown" }, { "unsure", "Unsure" },
-	{ "function", "Function" }, { "caller", "Caller" }, { "callees", "Callees" },
-	{ "line", "Source" }, { FL_SHARE, "Self %" },
+	{ "estimated_calls", "Est. calls" }, { "sum_ns", "Sum of times" },
+	{ "line", "Source" }, { FL_SHARE, "Self%" },
 };
 
 /* A name that is not in the list, as a title: "total_before_ns". */
@@ -96,35 +127,90 @@ static void title_of(const struct fl_sheet *s, size_t c, char out[64])
 			snprintf(out, 64, "%s", titles[i].title);
 }
 
-#define MAX_WIDTH 40
-#define MAX_INDENT 40			/* levels of a tree that are indented */
+/* ---- layout ------------------------------------------------------------------- */
+
+enum {
+	TIME = 8, SHARE = 6,		/* columns that a cell takes */
+	GAP = 2,
+	MAX_WIDTH = 40, MIN_WIDTH = 16,	/* of a text that is not the last */
+	NAME_WIDTH = 30,		/* what a name has, if it is as long */
+	MAX_INDENT = 40,		/* levels of a tree that are indented */
+};
 
 struct layout {
-	const struct fl_sheet *sheet;
+	struct fl_sheet sheet;		/* without what there is no room for */
 	int width[FL_MAX_SHOWN];	/* of s->shown; 0: as it comes */
 	size_t left;			/* columns for the last one, a text; 0: any */
+	uint8_t dropped[FL_MAX_SHOWN];
+	size_t n_dropped;
 };
+
+static bool is_text(const struct fl_sheet *s, size_t c)
+{
+	return c != FL_SHOWN_SHARE && fl_sheet_is_text(s->result, c);
+}
+
+static bool ends_in_text(const struct fl_sheet *s)
+{
+	return s->n_shown && is_text(s, s->shown[s->n_shown - 1]);
+}
+
+/* Of the widest text in a column, but no more than `most`; with its indentation. */
+static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
+{
+	const struct flick_rows *r = s->result;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < r->n_rows && longest < most; i++) {
+		size_t n = fl_print_plain(NULL, fl_sheet_text(s, c,
+					  r->cells[i * r->n_columns + c]));
+
+		n += s->depth ? 2 * (size_t)s->depth[i] : 0;
+		longest = n > longest ? n : longest;
+	}
+	return longest < most ? longest : most;
+}
+
+/* Of numbers: the largest one's digits, and what stands before it. */
+static int digits_of(const struct fl_sheet *s, size_t c)
+{
+	const struct flick_rows *r = s->result;
+	const bool is_change = (int)r->columns[c].type == FL_COL_CHANGE;
+	uint64_t most = 0;
+	bool is_marked = is_change;
+	char text[32];
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		uint64_t v = r->cells[i * r->n_columns + c];
+
+		if (v == FLICK_NONE)
+			continue;
+		v = is_change ? v / 2 + v % 2 : v;
+		most = v > most ? v : most;
+		is_marked |= fl_sheet_is_estimate(s, i, c);
+	}
+	return is_marked + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
+}
 
 /* Of texts only the last one may be as long as it likes. */
 static int width_of(const struct fl_sheet *s, size_t c)
 {
-	const struct flick_rows *r = s->result;
 	char title[64];
-	size_t width;
+	int width, own;
 
 	title_of(s, c, title);
-	width = strlen(title);
-	if (!fl_sheet_is_text(r, c))
-		return width > 10 ? (int)width :
-		       10 + ((int)r->columns[c].type >= FL_COL_CHANGE);
-	for (size_t i = 0; i < r->n_rows; i++) {
-		size_t n = fl_print_plain(NULL, fl_sheet_text(s, c,
-					  r->cells[i * r->n_columns + c]));
-
-		if (n > width)
-			width = n;
-	}
-	return width > MAX_WIDTH ? MAX_WIDTH : (int)width;
+	width = (int)strlen(title);
+	if (c == FL_SHOWN_SHARE)
+		own = SHARE;
+	else if (is_text(s, c))
+		own = (int)longest_of(s, c, MAX_WIDTH);
+	else if (s->result->columns[c].type == FLICK_COL_NS)
+		own = TIME;
+	else if ((int)s->result->columns[c].type == FL_COL_CHANGE_NS)
+		own = 1 + TIME;
+	else
+		own = digits_of(s, c);
+	return own > width ? own : width;
 }
 
 /* What a line of the terminal leaves for the last column: at least one. */
@@ -132,37 +218,80 @@ static size_t columns_left(const struct layout *l)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < l->sheet->n_shown; i++)
-		used += 2 + (size_t)l->width[i];
-	return !l->sheet->width ? 0 : l->sheet->width > used ? l->sheet->width - used : 1;
+	for (size_t i = 0; i < l->sheet.n_shown; i++)
+		used += GAP + (size_t)l->width[i];
+	return !l->sheet.width ? 0 : l->sheet.width > used ? l->sheet.width - used : 1;
 }
 
-static void lay_out(struct layout *l, const struct fl_sheet *s)
+static void drop(struct layout *l, size_t i)
 {
-	l->sheet = s;
+	struct fl_sheet *s = &l->sheet;
+
+	l->dropped[l->n_dropped++] = s->shown[i];
+	s->n_shown--;
+	memmove(s->shown + i, s->shown + i + 1, s->n_shown - i);
+	memmove(l->width + i, l->width + i + 1, (s->n_shown - i) * sizeof(*l->width));
+}
+
+/* Do without one that is asked for least; false: there is none. */
+static bool drop_least(struct layout *l)
+{
+	static const char *const least[] = { "sampled", "counted", "p50_ns", "p99_ns",
+					     FL_SHARE, "avg_ns", "_before" };
+	const struct fl_sheet *s = &l->sheet;
+
+	for (size_t k = 0; k < ARRAY_LEN(least); k++)
+		for (size_t i = s->n_shown; i-- > 0;) {
+			const char *name = s->shown[i] == FL_SHOWN_SHARE ? FL_SHARE :
+					   s->result->columns[s->shown[i]].name;
+			bool is_one = *least[k] == '_' ? strstr(name, least[k]) != NULL :
+				      !strcmp(name, least[k]);
+
+			if (is_one && !fl_sheet_is_asked(s, s->shown[i])) {
+				drop(l, i);
+				return true;
+			}
+		}
+	return false;
+}
+
+static void shrink_texts(struct layout *l, size_t wanted)
+{
+	for (size_t i = 0; i + 1 < l->sheet.n_shown; i++)
+		while (is_text(&l->sheet, l->sheet.shown[i]) && l->width[i] > MIN_WIDTH &&
+		       columns_left(l) < wanted)
+			l->width[i]--;
+}
+
+static void lay_out(struct layout *l, const struct fl_sheet *sheet)
+{
+	struct fl_sheet *s = &l->sheet;
+	size_t wanted = 0;
+
+	*s = *sheet;
+	l->n_dropped = 0;
 	for (size_t i = 0; i < s->n_shown; i++)
-		l->width[i] = s->shown[i] == FL_SHOWN_SHARE ? 7 : width_of(s, s->shown[i]);
-	if (s->n_shown && s->shown[s->n_shown - 1] != FL_SHOWN_SHARE &&
-	    fl_sheet_is_text(s->result, s->shown[s->n_shown - 1]))
+		l->width[i] = width_of(s, s->shown[i]);
+	if (ends_in_text(s)) {
+		wanted = s->name || s->depth ? NAME_WIDTH : MIN_WIDTH;
+		wanted = longest_of(s, s->shown[s->n_shown - 1], wanted);
 		l->width[s->n_shown - 1] = 0;
+	}
+	while (s->width && columns_left(l) < wanted && drop_least(l))
+		;
+	if (s->width)
+		shrink_texts(l, wanted);
 	l->left = columns_left(l);
 }
 
-/* Cut to `most` columns, 0: not at all; then as wide as `width`. */
-static void print_padded(FILE *to, const char *text, int width, size_t most)
-{
-	size_t n = fl_print_cut(to, text, most);
-
-	if (n < (size_t)width)
-		fprintf(to, "%*s", width - (int)n, "");
-}
+/* ---- rows --------------------------------------------------------------------- */
 
 static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		       const char *text)
 {
-	uint32_t depth = l->sheet->depth ? l->sheet->depth[row] : 0;
-	size_t left = i + 1 == l->sheet->n_shown ? l->left :
-		      l->sheet->width ? (size_t)l->width[i] : 0;
+	uint32_t depth = l->sheet.depth ? l->sheet.depth[row] : 0;
+	size_t left = i + 1 == l->sheet.n_shown ? l->left :
+		      l->sheet.width ? (size_t)l->width[i] : 0;
 	size_t indent = 2 * (size_t)depth;
 
 	fputs("  ", to);
@@ -170,13 +299,13 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		indent = (size_t)fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
 		fprintf(to, "%*s", (int)indent, "");
-	print_padded(to, text, l->width[i], left > indent ? left - indent : left != 0);
+	fl_print_padded(to, text, l->width[i], left > indent ? left - indent : left != 0);
 }
 
 static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 {
-	const struct flick_rows *r = l->sheet->result;
-	size_t column = l->sheet->shown[i];
+	const struct flick_rows *r = l->sheet.result;
+	size_t column = l->sheet.shown[i];
 	uint64_t v = r->cells[row * r->n_columns + column];
 	const char *colour = "";
 	char text[32];
@@ -184,11 +313,11 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	switch ((int)r->columns[column].type) {
 	case FLICK_COL_FUNCTION:
 	case FLICK_COL_TEXT:
-		print_text(to, l, i, row, fl_sheet_text(l->sheet, column, v));
+		print_text(to, l, i, row, fl_sheet_text(&l->sheet, column, v));
 		return;
 	case FLICK_COL_NS:
-		fl_text_time(text, v);
-		colour = l->sheet->colour ? fl_colour_of(v) : "";
+		short_time(text, v);
+		colour = l->sheet.colour ? fl_colour_of(v) : "";
 		break;
 	case FL_COL_CHANGE:
 	case FL_COL_CHANGE_NS:
@@ -197,7 +326,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	default:
 		if (v == FLICK_NONE)
 			snprintf(text, sizeof(text), "-");
-		else if (fl_sheet_is_estimate(l->sheet, row, column))
+		else if (fl_sheet_is_estimate(&l->sheet, row, column))
 			snprintf(text, sizeof(text), "~%llu", (unsigned long long)v);
 		else
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
@@ -207,7 +336,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 
 static void print_share(FILE *to, const struct layout *l, size_t i, size_t row)
 {
-	double share = fl_sheet_share(l->sheet, row);
+	double share = fl_sheet_share(&l->sheet, row);
 
 	if (share < 0)
 		fprintf(to, "  %*s", l->width[i], "-");
@@ -218,16 +347,14 @@ static void print_share(FILE *to, const struct layout *l, size_t i, size_t row)
 static void print_titles(FILE *to, const struct layout *l)
 {
 	static const char rule[] = "========================================";
-	const struct fl_sheet *s = l->sheet;
+	const struct fl_sheet *s = &l->sheet;
 
 	fputs(s->colour ? FL_BOLD : "", to);
 	for (size_t i = 0; i < s->n_shown; i++) {
-		bool is_share = s->shown[i] == FL_SHOWN_SHARE;
-		bool is_text = !is_share && fl_sheet_is_text(s->result, s->shown[i]);
 		char title[64];
 
 		title_of(s, s->shown[i], title);
-		fprintf(to, is_text ? "  %-*s" : "  %*s", l->width[i], title);
+		fprintf(to, is_text(s, s->shown[i]) ? "  %-*s" : "  %*s", l->width[i], title);
 	}
 	fprintf(to, "%s\n", s->colour ? FL_PLAIN : "");
 	for (size_t i = 0; i < s->n_shown; i++)
@@ -237,12 +364,64 @@ static void print_titles(FILE *to, const struct layout *l)
 
 static void print_row(FILE *to, const struct layout *l, size_t row)
 {
-	for (size_t i = 0; i < l->sheet->n_shown; i++)
-		if (l->sheet->shown[i] == FL_SHOWN_SHARE)
+	for (size_t i = 0; i < l->sheet.n_shown; i++)
+		if (l->sheet.shown[i] == FL_SHOWN_SHARE)
 			print_share(to, l, i, row);
 		else
 			print_cell(to, l, i, row);
 	fputc('\n', to);
+}
+
+/* ---- what is said around them -------------------------------------------------- */
+
+/* A sentence, indented, folded at a terminal's width. */
+static void print_said(FILE *to, const struct fl_sheet *s, const char *text)
+{
+	size_t at = 0;
+
+	fputs(s->colour ? FL_DIM : "", to);
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		char word[512];
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		if (at && s->width && at + 1 + fl_print_plain(NULL, word) > s->width) {
+			fputc('\n', to);
+			at = 0;
+		}
+		at += (size_t)fprintf(to, at ? " " : "  ");
+		at += fl_print_plain(to, word);
+		text += n + strspn(text + n, " ");
+	}
+	fputs(s->colour ? FL_PLAIN "\n" : "\n", to);
+}
+
+static void print_dropped(FILE *to, const struct layout *l)
+{
+	char text[512] = "", title[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_dropped && n < sizeof(text); i++) {
+		title_of(&l->sheet, l->dropped[i], title);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ", " :
+				      "no room here for: ", title);
+	}
+	if (n && n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n, " (-f chooses columns)");
+	if (n)
+		print_said(to, &l->sheet, text);
+}
+
+static void print_below(FILE *to, const struct layout *l)
+{
+	const char *lines[FL_LEGEND_MOST];
+	size_t n = fl_legend_make(&l->sheet, lines);
+
+	if (n || l->n_dropped)
+		fputc('\n', to);
+	for (size_t i = 0; i < n; i++)
+		print_said(to, &l->sheet, lines[i]);
+	print_dropped(to, l);
 }
 
 static void write_text(FILE *to, const struct fl_sheet *sheet)
@@ -254,13 +433,13 @@ static void write_text(FILE *to, const struct fl_sheet *sheet)
 		fl_sheet_show(&s, true);
 	lay_out(&l, &s);
 	if (s.note) {
-		fputs(s.colour ? "  " FL_DIM : "  ", to);
-		fl_print_plain(to, s.note);
-		fputs(s.colour ? FL_PLAIN "\n\n" : "\n\n", to);
+		print_said(to, &s, s.note);
+		fputc('\n', to);
 	}
 	print_titles(to, &l);
 	for (size_t row = 0; row < s.result->n_rows; row++)
 		print_row(to, &l, row);
+	print_below(to, &l);
 }
 
 const struct fl_exporter fl_exporter_text = {
@@ -268,118 +447,3 @@ const struct fl_exporter fl_exporter_text = {
 	.about = "a table to read",
 	.write = write_text,
 };
-
-/* ---- flick count ---------------------------------------------------------------- */
-
-void fl_text_counts(FILE *to, const struct fl_sheet *s)
-{
-	enum { NAME = 36, NUMBER = 9 };		/* columns */
-	const struct flick_rows *r = s->result;
-	int calls = fl_sheet_column(r, "calls");
-
-	fprintf(to, "%-*s %8s\n", NAME, "FUNC", "COUNT");
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const uint64_t *row = r->cells + i * r->n_columns;
-
-		print_padded(to, fl_sheet_function(s, row[0]), NAME,
-			     s->width ? s->width > NUMBER ? s->width - NUMBER : 1 : 0);
-		fprintf(to, " %8llu\n", (unsigned long long)row[calls]);
-	}
-}
-
-/* ---- flick latency: one histogram a function ------------------------------------- */
-
-#define FUNCTION "\nFunction = "
-#define STARS 40
-#define BUCKETS 64			/* of spread: [0, 1), [1, 2), [2, 4), ... */
-
-static int bucket_of(uint64_t from)
-{
-	return from ? 64 - __builtin_clzll(from) : 0;
-}
-
-/* The counts of one function's rows; returns how many rows they are. */
-static size_t gather(const struct flick_rows *r, size_t first, uint64_t n[BUCKETS])
-{
-	const uint64_t *row = r->cells + first * r->n_columns;
-	uint64_t function = row[0];
-	size_t rows = 0;
-
-	memset(n, 0, BUCKETS * sizeof(*n));
-	while (first + rows < r->n_rows && row[0] == function) {
-		int b = bucket_of(row[1]);
-
-		if (b < BUCKETS)
-			n[b] += row[3];
-		row += r->n_columns;
-		rows++;
-	}
-	return rows;
-}
-
-static void print_bucket(FILE *to, int b, uint64_t n, uint64_t max)
-{
-	static const char stars[] = "****************************************";
-	int filled = max ? (int)((double)n / (double)max * STARS + 0.5) : 0;
-	unsigned long long lo = b ? 1ull << (b - 1) : 0, hi = (1ull << b) - 1;
-
-	if (b < 2)				/* 0 and 1 share a line */
-		lo = 0, hi = 1;
-	fprintf(to, "%10llu -> %-10llu : %-8llu |%-*.*s|\n", lo, hi,
-		(unsigned long long)n, STARS, filled, stars);
-}
-
-static uint64_t print_buckets(FILE *to, uint64_t n[BUCKETS])
-{
-	uint64_t max = 0, all = 0;
-	int last = 0;
-
-	n[1] += n[0];
-	for (int b = 1; b < BUCKETS; b++) {
-		all += n[b];
-		if (n[b])
-			last = b;
-		if (n[b] > max)
-			max = n[b];
-	}
-	fprintf(to, "     %-19s : count     distribution\n", "nsecs");
-	for (int b = 1; b <= last; b++)
-		print_bucket(to, b, n[b], max);
-	return all;
-}
-
-/* As funclatency: of all calls that ended, so that average times count is the total,
- * also where they lay in one another. */
-static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function, uint64_t n)
-{
-	const struct flick_rows *r = s->result;
-	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
-
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const uint64_t *row = r->cells + i * r->n_columns;
-
-		if (row[0] == function && row[avg] != FLICK_NONE)
-			fprintf(to, "\navg = %llu nsecs, total: %llu nsecs, count: %llu\n",
-				(unsigned long long)row[avg],
-				(unsigned long long)row[sum], (unsigned long long)n);
-	}
-}
-
-void fl_text_spread(FILE *to, const struct fl_sheet *spread,
-		    const struct fl_sheet *latency)
-{
-	const struct flick_rows *r = spread->result;
-	uint64_t n[BUCKETS];
-
-	for (size_t i = 0; i < r->n_rows;) {
-		uint64_t function = r->cells[i * r->n_columns];
-
-		fputs(FUNCTION, to);
-		fl_print_cut(to, fl_sheet_function(spread, function),
-			     spread->width > strlen(FUNCTION) ?
-			     spread->width - strlen(FUNCTION) + 1 : spread->width);
-		fputc('\n', to);
-		i += gather(r, i, n);
-		print_summary(to, latency, function, print_buckets(to, n));
-	}
-}

@@ -72,7 +72,7 @@ for how in -a --rate=50%; do
 	for name in "" "-a columns:$long"; do
 		run "$FLICK" report $name "$data"
 		succeeded
-		grep -Eq 'Avg time +From +Extra +Unknown +Calls +Who$' "$out" ||
+		grep -Eq 'Avg +From +Extra +Unknown +Calls +Who$' "$out" ||
 			fail "$label report: other columns"
 		! grep -q estimated "$out" || fail "$label called estimates"
 	done

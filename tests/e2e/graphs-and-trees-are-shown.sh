@@ -16,7 +16,7 @@ lossless
 
 run "$FLICK" report "$data"
 succeeded
-grep -Eq '^ +Total time +Self time +Calls +Caller +Function$' "$out" || fail "graph: columns"
+grep -Eq '^ +Total +Self +Avg +Calls +Caller +Function$' "$out" || fail "graph: columns"
 grep -Eq ' 500  right +leaf$' "$out" || fail "graph: right calls leaf 500 times"
 ! grep -q Unsure "$out" || fail "a column without a use"
 run "$FLICK" report -a graph -s calls -n 1 "$data"
@@ -32,7 +32,7 @@ cat >"$work/want" <<'END'
       leaf
     leaf
 END
-sed -n '3,$s/^.\{36\}//p' "$out" >"$work/tree"
+sed -n '3,$s/^.\{37\}//p' "$out" >"$work/tree"
 diff "$work/want" "$work/tree" >"$work/diff" || { cat "$work/diff"; fail "tree"; }
 
 run "$FLICK" report -a subtrees "$data"
@@ -54,6 +54,24 @@ for a in graph tree subtrees; do
 		[ "$got" -eq "$n" ] || fail "$a: json has $got rows"
 	fi
 done
+
+# An average is of the calls that ended.
+for a in graph tree; do
+	bad=$(sql "select calls, unknown, total_ns, avg_ns from $a
+		where abs(avg_ns * (calls - unknown) - total_ns) > calls")
+	[ -z "$bad" ] || fail "$a: an average is not the total by calls: $bad"
+	sqlite3 "$data/results.db" "select count(avg_ns) from $a" | grep -q '[1-9]' || fail "$a: no averages"
+done
+target longjmp -O0 $sites
+mv "$data" "$work/nest.data"
+record -a graph -- "$work/longjmp"
+succeeded
+bad=$(sql "select calls, unknown, total_ns, avg_ns from graph
+	where abs(avg_ns * (calls - unknown) - total_ns) > calls or (calls = unknown) <> (avg_ns is null)")
+[ -z "$bad" ] || fail "longjmp: an average of calls that did not end: $bad"
+[ "$(sql "select count(*) from graph where unknown > 0 and unknown < calls")" -gt 0 ] ||
+	fail "longjmp: none ended in part"
+data=$work/nest.data
 
 run "$FLICK" report -a tree -s nonsense "$data"
 one_line_error 2 'there is no column'

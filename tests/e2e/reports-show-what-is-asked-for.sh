@@ -37,13 +37,13 @@ shows() {	# TITLES OPTION...
 	succeeded
 	[ "$(titles)" = "$want" ] || fail "$label shows $(titles)"
 }
-shows "Total time,P99 time,Function" -f total,p99 -n 9
-shows "Self %,Function" -f self% -n 9
+shows "Total,P99,Function" -f total,p99 -n 9
+shows "Self%,Function" -f self% -n 9
 shows "Function,Calls" -f function,calls -n 9
 shows "Function" -f none -n 9
-shows "Calls,Max time,Function" -f calls -s max
-shows "Total time,Self time,Self %,Calls,Avg time,P50 time,P99 time,P90 time,Function" -f +p90 -n 9
-shows "Total time,Self time,Self %,Calls,Avg time,P50 time,P99 time,Max time,Function" -s max -n 9
+shows "Calls,Max,Function" -f calls -s max
+shows "Total,Self,Self%,Calls,Avg,P50,P99,P90,Function" -f +p90 -n 9
+shows "Total,Self,Self%,Calls,Avg,P50,P99,Max,Function" -s max -n 9
 
 run "$FLICK" report -f calls -s calls,function --format=csv "$data"
 succeeded

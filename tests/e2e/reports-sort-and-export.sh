@@ -7,7 +7,7 @@ record -a latency --all -- "$work/recursion"
 succeeded
 run "$FLICK" report "$data"
 succeeded
-grep -Eq 'Total time +Self time +Self % +Calls +Avg time +P50 time +P99 time +Function' "$out" || fail "other columns"
+grep -Eq 'Total +Self +Self% +Calls +Avg +P50 +P99 +Function' "$out" || fail "other columns"
 n=$(sql "select calls from $(rows latency) where name = 'fib'")
 grep -E " $n .* fib\$" "$out" >/dev/null || fail "not $n calls of fib"
 run "$FLICK" report -s call "$data"

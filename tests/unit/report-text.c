@@ -73,10 +73,9 @@ static void report_has_uftraces_columns(void **unused)
 	cells[3] = 1000000;
 	text = print(exporter("text")->write, &sheet);
 	assert_string_equal(text,
-		"  Total time   Self time   Self %       Calls    Avg time  Function\n"
-		"  ==========  ==========  =======  ==========  ==========  "
-		"====================\n"
-		"    3.000 ms    1.000 ms    25.00           2    1.500 ms  main\n");
+		"     Total      Self   Self%  Calls       Avg  Function\n"
+		"  ========  ========  ======  =====  ========  ====================\n"
+		"  3.000 ms  1.000 ms   25.00      2  1.500 ms  main\n");
 	free(text);
 }
 
@@ -139,6 +138,27 @@ static void unknown_and_sampled_calls_are_shown(void **unused)
 	}
 }
 
+/* A column is as wide as what is in it, with its mark. */
+static void an_estimate_has_room_for_its_mark(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+		{ "counted", FLICK_COL_COUNT },
+	};
+	uint64_t cells[] = { 0, 1234567, 10, 1, 10, 10 };
+	struct flick_rows r = { columns, 3, cells, 2 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+	char *text;
+
+	(void)unused;
+	assert_null(fl_sheet_choose(&sheet, "calls"));
+	text = print(exporter("text")->write, &sheet);
+	assert_int_equal(strncmp(text, "     Calls  Function\n  ========", 30), 0);
+	assert_non_null(strstr(text, "\n  ~1234567  main\n        10  say"));
+	free(text);
+}
+
 /* Estimates are flick's own, and so is what is known of columns by their names. */
 static void other_results_keep_their_columns(void **unused)
 {
@@ -151,9 +171,9 @@ static void other_results_keep_their_columns(void **unused)
 
 	(void)unused;
 	assert_string_equal(text,
-		"    Avg time       Calls     Unknown     Sampled  Function\n"
-		"  ==========  ==========  ==========  ==========  ====================\n"
-		"    0.005 us           2           0           0  main\n");
+		"       Avg  Calls  Unknown  Sampled  Function\n"
+		"  ========  =====  =======  =======  ====================\n"
+		"  0.005 us      2        0        0  main\n");
 	assert_int_equal(strncmp(csv, "function,calls,avg_ns,unknown,sampled\r\n", 39), 0);
 	free(text);
 	free(csv);
@@ -308,7 +328,7 @@ static void source_lines_are_a_column(void **unused)
 
 	(void)unused;
 	cells[5] = 1;
-	assert_true(fl_sheet_add_lines(&sheet, lines));
+	assert_true(fl_sheet_add_texts(&sheet, "line", 0, lines));
 	assert_null(fl_sheet_choose(&sheet, "none"));
 	csv = print(exporter("csv")->write, &sheet);
 	assert_string_equal(csv, "function,line\r\nmain,a.c:12\r\n\"say, \"\"x\"\"\",\r\n");
@@ -362,13 +382,13 @@ static void trees_are_indented(void **unused)
 	assert_true(fl_sheet_sort(&sheet, "calls"));
 	text = print(exporter("text")->write, &sheet);
 	assert_string_equal(text,
-		"       Calls  Function\n"
-		"  ==========  ====================\n"
-		"           3  say, \"x\"\n"
-		"           1  main\n"
-		"           9    ?\n"
-		"           2    say, \"x\"\n"
-		"           7      main\n");
+		"  Calls  Function\n"
+		"  =====  ====================\n"
+		"      3  say, \"x\"\n"
+		"      1  main\n"
+		"      9    ?\n"
+		"      2    say, \"x\"\n"
+		"      7      main\n");
 	free(text);
 	fl_sheet_free(&sheet);
 }
@@ -458,7 +478,7 @@ static void no_name_does_anything_to_a_terminal(void **unused)
 	text = print(exporter("text")->write, &sheet);
 	expect_harmless(text, "\n");
 	assert_non_null(strstr(text, "  a\\x1b\n"));
-	assert_non_null(strstr(text, "         100  \\x1b[31mred\\x07\n"));
+	assert_non_null(strstr(text, "    100  \\x1b[31mred\\x07\n"));
 	assert_non_null(strstr(text, "  two\\x0alines\\x0d\n"));
 	assert_non_null(strstr(text, "  \\x7f\\xc2\\x9b31m\n"));
 	assert_non_null(strstr(text, "  \\xe2\\x80\\xaedrow\\xe2\\x81\\xa6\n"));
@@ -568,9 +588,9 @@ static void changes_have_their_signs(void **unused)
 	char *text = print(exporter("text")->write, &sheet);
 
 	(void)unused;
-	assert_non_null(strstr(text, "  +1.500 us    -1.500 us           +5  main\n"));
-	assert_non_null(strstr(text, "  +2562047.788  h            -           -5  main\n"));
-	assert_non_null(strstr(text, "  +0.000 us    -0.001 us           +0  main\n"));
+	assert_non_null(strstr(text, "  +1.500 us  -1.500 us  +5  main\n"));
+	assert_non_null(strstr(text, "  +2562047  h          -  -5  main\n"));
+	assert_non_null(strstr(text, "  +0.000 us  -0.001 us  +0  main\n"));
 	free(text);
 	text = print(exporter("csv")->write, &sheet);
 	assert_non_null(strstr(text, "\n5,1500,-1500,main\r\n-5,9223372036854775807,,main"));
@@ -589,6 +609,7 @@ int main(void)
 		cmocka_unit_test(self_time_is_shown_if_any),
 		cmocka_unit_test(samples_are_not_called_calls),
 		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
+		cmocka_unit_test(an_estimate_has_room_for_its_mark),
 		cmocka_unit_test(other_results_keep_their_columns),
 		cmocka_unit_test(json_is_always_utf8),
 		cmocka_unit_test(csv_quotes_what_it_must),

@@ -1,0 +1,107 @@
+/*
+ * legend.c - what `-` and `~` mean in a table: a line for each reason that is in it.
+ *
+ * A cell that is not known has no reason with it: it follows from what else its row has.
+ */
+#include <string.h>
+
+#include "report/table.h"
+
+enum reason {
+	KNOWN, ESTIMATE, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER,
+	NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
+};
+_Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
+
+static const char *const sentences[N_REASONS] = {
+	[ESTIMATE] = "~  to count all of these calls would have cost too much: an estimate, "
+		     "from those that were counted (-a counts is exact)",
+	[NO_PROBE] = "-  has no probe, so no calls: only samples of the program counter met it",
+	[UNTIMED] = "-  no call of it was seen from its begin to its end, so it has no times",
+	[CUT_OFF] = "-  its calls outlast a window, or none of them was in one",
+	[RECURSES] = "-  it calls itself: calls that lie in one another do not add up to a "
+		     "total (record --all knows it)",
+	[IMPOSSIBLE] = "-  the few calls that were timed were longer than the rest: by them "
+		       "the total would be more than the time there was",
+	[NO_TOTAL] = "-  it calls itself, or by what windows saw the total would be more than the "
+		     "time there was (record --all knows it)",
+	[NO_SELF] = "-  no samples tell its self time",
+	[NO_CALLER] = "-  it is not known who called, or nobody did",
+	[NO_PARENT] = "[...]  it is not known who called what stands below",
+	[NO_CALLEES] = "-  what it called is not known for certain",
+	[NO_LINE] = "-  no debug information (compile with -g)",
+	[ONE_SIDE] = "-  not in this recording, or not known there",
+};
+
+static uint64_t cell_of(const struct fl_sheet *s, size_t row, const char *name)
+{
+	int c = fl_sheet_column(s->result, name);
+
+	return c < 0 ? FLICK_NONE : s->result->cells[row * s->result->n_columns + (size_t)c];
+}
+
+static bool is(const char *a, const char *b)
+{
+	return !strcmp(a, b);
+}
+
+/* Of a result of flick's own. */
+static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const char *name)
+{
+	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE;
+
+	if (cell_of(s, row, "calls") == FLICK_NONE)
+		return NO_PROBE;
+	if (!is_timed)
+		return s->estimated ? CUT_OFF : UNTIMED;
+	if (s->estimated && is(name, "total_ns"))
+		return NO_TOTAL;
+	if (is(name, "total_ns"))
+		return cell_of(s, row, "sum_ns") == FLICK_NONE ? IMPOSSIBLE : RECURSES;
+	return is(name, "sum_ns") ? IMPOSSIBLE : is(name, "self_ns") ? NO_SELF : UNTIMED;
+}
+
+static enum reason reason_of_text(const struct fl_sheet *s, size_t column)
+{
+	const char *name = s->result->columns[column].name;
+
+	if (is(name, "line"))
+		return NO_LINE;
+	if (!s->name || fl_sheet_is_module(s, column))
+		return KNOWN;
+	if (fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0)
+		return NO_PARENT;
+	return is(name, "caller") ? NO_CALLER : is(name, "callees") ? NO_CALLEES : KNOWN;
+}
+
+static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column)
+{
+	const struct flick_rows *r = s->result;
+	const bool is_share = column == FL_SHOWN_SHARE;
+	const char *name = is_share ? "self_ns" : r->columns[column].name;
+
+	if (!is_share && fl_sheet_is_estimate(s, row, column))
+		return ESTIMATE;
+	if ((is_share ? cell_of(s, row, name) :
+	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
+		return KNOWN;
+	if (!is_share && fl_sheet_is_text(r, column))
+		return reason_of_text(s, column);
+	if (strstr(name, "_before") || strstr(name, "_after") || strstr(name, "_change"))
+		return s->name ? KNOWN : ONE_SIDE;
+	return s->name ? reason_of_number(s, row, name) : KNOWN;
+}
+
+size_t fl_legend_make(const struct fl_sheet *s, const char *lines[FL_LEGEND_MOST])
+{
+	bool is_there[N_REASONS] = { false };
+	size_t n = 0;
+
+	for (size_t row = 0; row < s->result->n_rows; row++)
+		for (size_t i = 0; i < s->n_shown; i++)
+			is_there[reason_of(s, row, s->shown[i])] = true;
+	for (size_t why = ESTIMATE; why < N_REASONS; why++)
+		if (is_there[why])
+			lines[n++] = sentences[why];
+	return n;
+}
