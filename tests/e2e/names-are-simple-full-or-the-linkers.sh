@@ -80,12 +80,12 @@ for pattern in 'shapes::box::operator[]' 'shapes::box<double>::operator[](int)' 
 done
 label="replay of no such module:"
 run "$FLICK" replay -F 'other!alone' "$data"
-one_line_error 1 'no function of this recording matches .other!alone.$'
+one_line_error 1 'this recording has no module .other.; did you mean .overloads!alone.'
 run "$FLICK" replay -F alon "$data"
 one_line_error 1 '\*alon\*. matches 1: alone'
 label="list of another module:"
 run "$FLICK" list "$work/overloads" 'other!alon'
-one_line_error 1 'flick list'
+one_line_error 1 'has no module .other.; there is overloads'
 label="-P shapes::area:"
 record -a counts -P shapes::area -- "$work/overloads"
 [ "$(sql "select count(*) from functions")" = 2 ] || fail "$label not both overloads"

@@ -8,8 +8,9 @@ page=$top/man/flick-results.5
 
 # TABLE COLUMN, of the page: the names in bold below each .SS.
 awk '$1 == ".SS" { table = $2 } $1 == ".SH" { table = "" }
-	table && last == ".TP" && $1 == ".B" { print table, $2 } { last = $0 }' "$page" |
-	sort >"$work/page"
+	table && last == ".TP" && $1 == ".B" { print table, $2 }
+	table && last == ".TP" && $1 == ".BR" { for (i = 2; i <= NF; i++) if ($i ~ /_/) print table, $i }
+	{ last = $0 }' "$page" | sort >"$work/page"
 schema() {
 	sql "select m.name || ' ' || c.name from sqlite_master m, pragma_table_info(m.name) c
 		where m.type = 'table' and m.name not like 'sqlite_%'"
