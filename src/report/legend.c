@@ -8,8 +8,8 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER,
-	NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
+	KNOWN, ESTIMATE, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF,
+	NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
 
@@ -23,8 +23,8 @@ static const char *const sentences[N_REASONS] = {
 		     "total (record --all knows it)",
 	[IMPOSSIBLE] = "-  the few calls that were timed were longer than the rest: by them "
 		       "the total would be more than the time there was",
-	[NO_TOTAL] = "-  it calls itself, or by what windows saw the total would be more than the "
-		     "time there was (record --all knows it)",
+	[NO_TOTAL] = "-  it calls itself, or by what windows saw the total would be more than "
+		     "the time there was (record --all knows it)",
 	[NO_SELF] = "-  no samples tell its self time",
 	[NO_CALLER] = "-  it is not known who called, or nobody did",
 	[NO_PARENT] = "[...]  it is not known who called what stands below",
