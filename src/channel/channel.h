@@ -175,7 +175,8 @@ enum fl_found_state {
 struct fl_found {
 	uint32_t state;
 	uint32_t n;			/* rows; W who gives them */
-	uint8_t id[FL_BUILD_ID];	/* of the program's file; constant */
+	uint8_t id[FL_BUILD_ID];	/* of the program's file; constant, as all below */
+	uint64_t inode, changed_ns;
 };
 
 /* What a reader's thread sleeps on. */

@@ -386,13 +386,14 @@ bool fl_dialogue_answer(struct fl_session *s)
 	} else if (!can_go(s)) {
 		answer = FL_PHASE_QUIT;
 	}
-	if (!s->asked)			/* before the first events */
+	if (!s->asked) {		/* before the first events, and code of its own */
 		fl_overhead_end(&s->calibrator, s->view.overhead);
+		fl_found_take(s);
+	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	if (!s->asked && s->o->dir && answer == FL_PHASE_GO)
 		fl_symbols_ahead(s->roster.symbols, s->launch.program);
 	s->asked = true;
-	fl_found_take(s);
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */

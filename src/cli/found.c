@@ -1,11 +1,24 @@
 /*
  * found.c - what the scan of a large program has found, kept for its next run.
  *
- * Hides the file: where it is, that it is written beside and renamed, and when it holds
- * for a program. It is a copy of what a scan would find again, no more: it may go at any
- * time. One that is not this user's alone, or not for these very files, is none, and is
- * replaced. There are a few names, by the program's path, so it takes the room of a few
- * programs, be they built a hundred times a day.
+ * Hides the file: where it is, and when it holds for a program. It is a copy of what a
+ * scan would find again, no more: it may go at any time. One that is not this user's
+ * alone, or not for these very files, is none, and is replaced. There are a few names, by
+ * the program's path, so it takes the room of a few programs, be they built a hundred
+ * times a day.
+ *
+ * INVARIANT
+ *	1 What is believed was written by this user, for these files.
+ *	2 Nothing is left where somebody else lives.
+ * WHY	1 Nobody else may write to flick's directory or to the file, and neither is a link.
+ *	  A file that is changed in place, or put in place of another, has another time of
+ *	  its last change, which no program can set. What the target says is taken before
+ *	  any of its own code has run.
+ *	2 Each directory that something is made in is this user's: with the environment of
+ *	  somebody else, as under sudo, nothing is kept.
+ * FAILURE  Killed in the middle, or the disk is full: what is there has not the length that
+ *	its head says, or not the sum. A file is written once, under its name, so there is
+ *	none of another name to be removed.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,16 +39,22 @@ struct head {
 	char magic[16];
 	uint8_t id[FL_BUILD_ID];
 	struct stamp {
-		uint64_t bytes, changed_ns;
+		uint64_t device, inode, bytes, written_ns, changed_ns;
 	} program, library;		/* whose code has been scanned, and has scanned */
 	uint64_t n, sum;		/* of rows */
 };
 
 struct fl_found_file {
-	char path[4096];
+	int dir;
+	char name[16];
 	struct head head;
 	struct fl_found_row *rows;	/* to keep, or NULL */
 };
+
+static uint64_t in_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
 
 static bool take_stamp(const char *path, struct stamp *to)
 {
@@ -43,9 +62,8 @@ static bool take_stamp(const char *path, struct stamp *to)
 
 	if (stat(path, &st))
 		return false;
-	to->bytes = (uint64_t)st.st_size;
-	to->changed_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-			 (uint64_t)st.st_mtim.tv_nsec;
+	*to = (struct stamp){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
+			      in_ns(&st.st_mtim), in_ns(&st.st_ctim) };
 	return true;
 }
 
@@ -61,26 +79,72 @@ static bool take_id(const char *path, uint8_t id[FL_BUILD_ID])
 	return has_id;
 }
 
-/* Makes the directories above it. False: there is no place. */
-static bool find_place(char to[4096], const char *program)
+/* ---- the directory ------------------------------------------------------------------- */
+
+static bool is_own(int fd, struct stat *st)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool is_own = !cache || *cache != '/';
+	return !fstat(fd, st) && st->st_uid == geteuid();
+}
+
+static bool is_private(const struct stat *st)
+{
+	return !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool make_below(int above, const char *name)
+{
+	struct stat st;
+
+	return is_own(above, &st) && (!mkdirat(above, name, 0700) || errno == EEXIST);
+}
+
+/* One of this user's, made where there is none; takes `above`. -1. */
+static int open_below(int above, const char *name, int flags)
+{
+	struct stat st;
+	int fd = openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+
+	if (fd < 0 && errno == ENOENT && make_below(above, name))
+		fd = openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+	close(above);
+	if (fd < 0 || (is_own(fd, &st) && (is_private(&st) || !(flags & O_NOFOLLOW))))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Of what users keep: their own home's, or where they say. -1. */
+static int open_cache(void)
+{
+	const char *told = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	char path[4096], *name;
+	int above;
+
+	if (told && *told == '/')
+		home = told;
+	else if (!home || *home != '/')
+		return -1;
+	if (snprintf(path, sizeof(path), "/%s%s", home, home == told ? "" : "/.cache") >=
+	    (int)sizeof(path))
+		return -1;
+	for (name = strrchr(path, '/'); name > path && !name[1]; name = strrchr(path, '/'))
+		*name = '\0';
+	*name++ = '\0';
+	above = open(*path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return above < 0 ? -1 : open_below(above, name, 0);
+}
+
+/* False: there is none. */
+static bool find_place(struct fl_found_file *f, const char *program)
+{
+	int cache = open_cache();
 	uint32_t h = 0;
-	int n;
 
 	for (const char *c = program; *c; c++)
 		h = (h ^ (unsigned char)*c) * 0x01000193u;
-	if (is_own && (!home || *home != '/'))
-		return false;
-	n = snprintf(to, 4096, "%s%s", is_own ? home : cache, is_own ? "/.cache" : "");
-	if (n >= 4000 || (mkdir(to, 0700) && errno != EEXIST))
-		return false;
-	strcpy(to + n, "/flick");
-	if (mkdir(to, 0700) && errno != EEXIST)
-		return false;
-	sprintf(to + n, "/flick/found.%03u", (h ^ h >> 16) % NAMES);
-	return true;
+	snprintf(f->name, sizeof(f->name), "found.%03u", (h ^ h >> 16) % NAMES);
+	f->dir = cache < 0 ? -1 : open_below(cache, "flick", O_NOFOLLOW);
+	return f->dir >= 0;
 }
 
 static uint64_t sum_of(const struct fl_found_row *rows, uint64_t n)
@@ -99,8 +163,7 @@ static bool is_ours(int fd, off_t *bytes)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_mode & (S_IWGRP | S_IWOTH))
+	if (!is_own(fd, &st) || !S_ISREG(st.st_mode) || !is_private(&st))
 		return false;
 	*bytes = st.st_size;
 	return true;
@@ -123,11 +186,11 @@ static bool read_rows(int fd, struct fl_shm *m, const struct head *h)
 
 static bool give(const struct fl_found_file *f, struct fl_shm *m)
 {
-	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = openat(f->dir, f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct head h;
 	off_t bytes;
 	bool given = fd >= 0 && is_ours(fd, &bytes) && read_head(fd, &f->head, &h) &&
-		     h.n <= m->max_sites &&
+		     h.n >= FEW && h.n <= m->max_sites &&
 		     (uint64_t)bytes == sizeof(h) + h.n * sizeof(struct fl_found_row) &&
 		     read_rows(fd, m, &h);
 
@@ -147,15 +210,17 @@ void fl_found_open(struct fl_session *s)
 
 	if (!f)
 		return;
-	strcpy(f->head.magic, "flick found 1\n");
+	strcpy(f->head.magic, "flick found 2\n");
 	if (!realpath(program, real) || !take_id(real, f->head.id) ||
 	    !take_stamp(real, &f->head.program) ||
-	    !take_stamp(s->launch.library, &f->head.library) || !find_place(f->path, real)) {
+	    !take_stamp(s->launch.library, &f->head.library) || !find_place(f, real)) {
 		free(f);
 		return;
 	}
 	s->found = f;
 	memcpy(s->shm->found.id, f->head.id, FL_BUILD_ID);
+	s->shm->found.inode = f->head.program.inode;
+	s->shm->found.changed_ns = f->head.program.changed_ns;
 	s->shm->found.state = give(f, s->shm) ? FL_FOUND_GIVEN : FL_FOUND_WISHED;
 }
 
@@ -167,7 +232,7 @@ void fl_found_take(struct fl_session *s)
 	uint32_t n = f ? load_relaxed(&s->shm->found.n) : 0;
 	size_t bytes = n * sizeof(*f->rows);
 
-	if (n < FEW || n > s->roster.max_sites || f->rows ||
+	if (n < FEW || n > s->roster.max_sites ||
 	    load_relaxed(&s->shm->found.state) != FL_FOUND_TOLD)
 		return;
 	f->rows = malloc(bytes);
@@ -191,25 +256,23 @@ static bool is_allowed(uint64_t bytes)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && bytes <= limit.rlim_cur;
 }
 
-/* What cannot be kept is found again. */
+/* What cannot be kept is found again. Who reads it meanwhile finds that it is not whole. */
 static void keep(const struct fl_found_file *f)
 {
-	uint64_t bytes = sizeof(f->head) + f->head.n * sizeof(*f->rows);
-	char temp[4096 + 8];
-	int fd;
+	const size_t bytes = f->head.n * sizeof(*f->rows);
 	bool whole;
+	int fd;
 
-	if (!is_allowed(bytes))
+	if (!is_allowed(sizeof(f->head) + bytes))
 		return;
-	sprintf(temp, "%s.XXXXXX", f->path);
-	fd = mkostemp(temp, O_CLOEXEC);
+	unlinkat(f->dir, f->name, 0);
+	fd = openat(f->dir, f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	whole = write_all(fd, &f->head, sizeof(f->head)) &&
-		write_all(fd, f->rows, f->head.n * sizeof(*f->rows));
-	whole = !close(fd) && whole && !rename(temp, f->path);
+	whole = write_all(fd, &f->head, sizeof(f->head)) && write_all(fd, f->rows, bytes);
+	whole = !close(fd) && whole;
 	if (!whole)
-		unlink(temp);
+		unlinkat(f->dir, f->name, 0);
 }
 
 void fl_found_close(struct fl_session *s)
@@ -218,6 +281,7 @@ void fl_found_close(struct fl_session *s)
 		return;
 	if (s->found->rows)
 		keep(s->found);
+	close(s->found->dir);
 	free(s->found->rows);
 	free(s->found);
 	s->found = NULL;

@@ -42,7 +42,7 @@ int64_t fl_os_file_bytes(int fd);
  * a memory file would make pages. Where the kernel cannot tell nothing is. */
 bool fl_os_file_data(int fd, uint64_t *from, uint64_t *to);
 struct fl_file {
-	uint64_t inode, bytes;
+	uint64_t inode, bytes, changed_ns;
 	uint32_t owner;			/* a user id */
 	bool is_plain;			/* no directory, pipe, socket or device */
 };

@@ -8,12 +8,16 @@
  * what is no call of a profiling function is no site.
  *
  * INVARIANT  What is told from rows is what a scan would tell.
- * WHY	The file is the same, byte for byte, and so is the scanner: the reader sees to that.
+ * WHY	The file is the same, byte for byte, and so is the scanner: the reader sees to that,
+ *	and we that it is this file that runs here, not one that was made of it.
  *	What a scan finds depends on the file alone, but for slots that the loader fills:
  *	one of the program's leads into the program each time or never, as its own symbols
  *	come first; and of a function in another module the slot is kept.
  */
+#include <fcntl.h>
+
 #include "cyg.h"
+#include "os/os.h"
 
 static struct fl_shm *shm;		/* W before the first scan; NULL: nothing is kept */
 
@@ -22,11 +26,25 @@ void fl_site_found(struct fl_shm *m)
 	shm = m;
 }
 
+/* Others may have its build id, that were made of it. */
+static bool runs_file(const struct fl_found *f)
+{
+	struct fl_file file;
+	int fd = fl_os_open("/proc/self/exe", O_RDONLY);
+	bool is_it = fd >= 0 && !fl_os_file_facts(fd, &file) && file.inode == f->inode &&
+		     file.changed_ns == f->changed_ns;
+
+	if (fd >= 0)
+		fl_os_close(fd);
+	return is_it;
+}
+
 static bool is_of(const struct fl_found *f, const struct fl_module *m)
 {
 	uint8_t id[FL_BUILD_ID];
 
-	return fl_obj_build_id(m, id) && !__builtin_memcmp(id, f->id, sizeof id);
+	return fl_obj_build_id(m, id) && !__builtin_memcmp(id, f->id, sizeof id) &&
+	       runs_file(f);
 }
 
 /* Is this one's asked for, in that state? */

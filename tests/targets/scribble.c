@@ -13,6 +13,7 @@
  *	records		chunks in which records are not of any probe
  *	windows		edges that never were
  *	errors		an agent's error, and refusals, that are none
+ *	found		what a scan would have found, as if it had been wished for just now
  *	flip		for half a second, any word of all but the header, at random
  *	ask		for ever: look at nothing new
  */
@@ -176,6 +177,14 @@ QUIET static void write_errors(struct fl_shm *m)
 	m->tsc0 = m->mono0_ns = UINT64_MAX;
 }
 
+QUIET static void write_found(struct fl_shm *m)
+{
+	m->found.n = 5000;
+	for (uint32_t i = 0; i < m->found.n; i++)
+		fl_shm_found(m)[i] = (struct fl_found_row){ 16 * i, 0 };
+	m->found.state = FL_FOUND_TOLD;
+}
+
 /* Not what the kernel reads at this thread's end. */
 QUIET static void flip(struct fl_shm *m)
 {
@@ -209,7 +218,8 @@ static const struct {
 	{ "rows", write_rows }, { "counts", write_counts }, { "fewer", write_fewer },
 	{ "paths", write_paths }, { "mutex", write_mutex }, { "slots", write_slots },
 	{ "records", write_records }, { "windows", write_windows },
-	{ "errors", write_errors }, { "flip", flip }, { "ask", ask_for_ever },
+	{ "errors", write_errors }, { "found", write_found }, { "flip", flip },
+	{ "ask", ask_for_ever },
 };
 
 int main(int argc, char **argv)
