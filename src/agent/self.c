@@ -264,7 +264,7 @@ uint64_t flick_hits(const flick *f, uint32_t id)
 		const struct fl_slot *s = fl_shm_slot(f->shm, i);
 
 		if (id < s->n_counters)
-			sum += load_relaxed((uint64_t *)s->data + id);
+			sum += fl_count_of(load_relaxed((uint64_t *)s->data + id));
 	}
 	return sum;
 }

@@ -193,8 +193,8 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot);
 
 enum fl_action {	/* what a probe that is on does */
-	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at the
-			 * first, and at each FL_COUNT_BLOCK */
+	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at each
+			 * FL_COUNT_BLOCK */
 	FL_ACT_RECORD,	/* a record without time */
 	FL_ACT_TIME,	/* a record with time */
 	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
@@ -204,13 +204,26 @@ enum fl_action {	/* what a probe that is on does */
 			 * events costs (doctor --cost) */
 	FL_N_ACTIONS
 };
-#define FL_COUNT_BLOCK 1024		/* counts of one counter */
+
+/* A counter: whole blocks in its low bits, in its top ones how much there is of the next
+ * one. So the addition of one count says by its sign that a block is full, no other load
+ * and comparison does, and the word stands for one number at any moment. */
+#define FL_COUNT_BLOCK 1024
+#define FL_COUNT_ONE (1ull << 53)
+#define FL_COUNT_FULL (FL_COUNT_BLOCK * FL_COUNT_ONE)	/* the sign; a few may be added */
+
+static inline uint64_t fl_count_of(uint64_t counter)
+{
+	return (counter & (FL_COUNT_ONE - 1)) * FL_COUNT_BLOCK + counter / FL_COUNT_ONE;
+}
 
 /* Routine for an action. ABI: the site is an ordinary call and scratch registers
  * are free; BARE: every register is live; ASK: as ABI, for calls whose first
  * argument is fl_asked[id], the others go to fl_probe_ask(). */
 enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
+/* For FL_ACT_COUNT, the one of a probe that has no counter. */
+uintptr_t fl_arch_routine_uncounted(enum fl_convention);
 /* The one of a probe that asks, and that nobody wants: calls of other functions only. */
 uintptr_t fl_arch_routine_idle(void);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
@@ -222,6 +235,8 @@ bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 /* Add to the word `at` bytes into the calling thread's slot, in the same way: false
  * without a slot, or without rseq. */
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
+/* The counter there is full: begin its next block. False: it is not, or as above. */
+bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
 /* Find out if a short path may be a restartable sequence (rseq). Any thread, any time. */
 void fl_arch_rseq_open(void);
 /* Is it? */

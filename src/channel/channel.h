@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 8
+#define FL_SHM_VERSION 9
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -286,7 +286,7 @@ struct fl_slot {
 	uint64_t ptr;			/* next record; W thread, R reader */
 	uint64_t limit;			/* end of the chunk being filled; thread only */
 	uint64_t data;			/* what follows this header; constant */
-	uint32_t n_counters;		/* at data; 0 when not claimed */
+	uint32_t n_counters;		/* at data, see fl_count_of(); 0 when not claimed */
 	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
 
@@ -401,9 +401,11 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 void fl_channel_put_one(const struct flick_record *);
 /* Two records that nothing comes between. The same rules. */
 void fl_channel_put_pair(const struct flick_record pair[2]);
-/* Count probe `probe` once: the slow path of FL_ACT_COUNT. Where there is
- * fl_channel_on_block it is told of each block of counts after the first. */
+/* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
+/* A block of the thread's counts of `probe` is full: begin the next one, and tell
+ * fl_channel_on_block, where there is one. */
+void fl_channel_end_block(uint32_t probe);
 extern void (*fl_channel_on_block)(uint32_t probe)
 	__attribute__((visibility("hidden")));	/* W once, before the first */
 /* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */

@@ -524,7 +524,8 @@ static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, 
 static void take_new(struct fl_reader *r, struct life *l, uint64_t *counter, uint32_t i,
 		     bool ended)
 {
-	uint64_t n = load_relaxed(counter), before = l->counted ? l->counted[i] : 0;
+	uint64_t n = fl_count_of(load_relaxed(counter));
+	uint64_t before = l->counted ? l->counted[i] : 0;
 
 	if (n && ended)
 		*counter = 0;

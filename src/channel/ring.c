@@ -387,13 +387,42 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 
 void (*fl_channel_on_block)(uint32_t probe);
 
-static void end_block(const struct fl_slot *s, uint32_t probe)
+static size_t counter_at(uint32_t probe)
 {
-	const uint64_t *counters = (void *)((char *)s + FL_SLOT_HEADER_BYTES);
-	uint64_t n = load_relaxed(&counters[probe]);
+	return FL_SLOT_HEADER_BYTES + probe * sizeof(uint64_t);
+}
 
-	if (fl_channel_on_block && n > FL_COUNT_BLOCK && n % FL_COUNT_BLOCK == 1)
+/* False: it is not full, as a handler that came in between has done it; or the slot is
+ * not this process's. */
+static bool end_own_block(size_t at)
+{
+	struct fl_slot *s;
+	uint64_t mask, now;
+
+	if (fl_arch_has_rseq())
+		return fl_arch_end_block(at);
+	fl_os_signals_block(&mask);
+	s = *fl_cell;
+	now = s ? *(uint64_t *)((char *)s + at) : 0;
+	if (now & FL_COUNT_FULL)
+		store_relaxed((uint64_t *)((char *)s + at), now - FL_COUNT_FULL + 1);
+	fl_os_signals_restore(&mask);
+	return now & FL_COUNT_FULL;
+}
+
+void fl_channel_end_block(uint32_t probe)
+{
+	if (end_own_block(counter_at(probe)) && fl_channel_on_block)
 		fl_channel_on_block(probe);
+}
+
+static void count_own(const struct fl_slot *s, uint32_t probe)
+{
+	const uint64_t *counter = (void *)((char *)s + counter_at(probe));
+
+	add_own(counter_at(probe), FL_COUNT_ONE);
+	if (load_relaxed(counter) & FL_COUNT_FULL)
+		fl_channel_end_block(probe);
 }
 
 void fl_channel_count(uint32_t probe)
@@ -401,14 +430,12 @@ void fl_channel_count(uint32_t probe)
 	struct fl_slot *s = fl_channel_slot();
 	bool is_event = fl_region && fl_region->action == FL_ACT_COUNT;
 
-	if (s && probe < s->n_counters) {
-		add_own(FL_SLOT_HEADER_BYTES + probe * sizeof(uint64_t), 1);
-		end_block(s, probe);
-	} else if (is_event && s) {
+	if (s && probe < s->n_counters)
+		count_own(s, probe);
+	else if (is_event && s)
 		lose(FL_LOST_ROOM, 1);
-	} else if (is_event) {
+	else if (is_event)
 		fl_channel_lose_slotless();
-	}
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

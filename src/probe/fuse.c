@@ -4,7 +4,7 @@
  * The reader decides who is counted always by what was called in the last tenth of a
  * second (cli/budget.c). In the next one a program may call others, a hundred million
  * times: to count these would cost half of its time. So the reader gives credit, and a
- * thread asks for some at each block of counts (arch: COUNT takes its long path there).
+ * thread asks for some at the end of each block of counts (arch: COUNT, by the sign).
  * A function for which there is none is seldom from then on, as if the reader had
  * wished it.
  *

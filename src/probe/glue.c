@@ -59,9 +59,14 @@ enum fl_action fl_window_action(uint32_t id)
 	return fl_table.between ? FL_ACT_COUNT : action;
 }
 
+/* What counts does not look if there is a counter. */
 uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 {
-	return fl_arch_routine(action, p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI);
+	enum fl_convention how = p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
+	bool counted = fl_probe_id(p) < fl_table.shm->counter_bytes / sizeof(uint64_t);
+
+	return action == FL_ACT_COUNT && !counted ? fl_arch_routine_uncounted(how)
+						  : fl_arch_routine(action, how);
 }
 
 /* The i-th of a block. */

@@ -30,10 +30,10 @@ while read -r routine most; do
 done <<EOF
 fl_abi_time 20
 fl_abi_record 18
-fl_abi_count 15
+fl_abi_count 11
 fl_abi_call 5
 fl_bare_time 31
-fl_bare_count 21
+fl_bare_count 15
 fl_abi_word 12
 fl_bare_word 19
 flick_channel_put64 12

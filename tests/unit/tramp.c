@@ -195,7 +195,7 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		HOLDS(last->tsc == (c->bare ? before.top : before.r[RSI]));
 		break;
 	case COUNT:
-		HOLDS(*counter(s, ID) == nth);
+		HOLDS(fl_count_of(*counter(s, ID)) == nth);
 		break;
 	case SAMPLE:
 		HOLDS(s->frames->at[s->frames->n - 1].sp == (uint32_t)(before.sp - 8));
@@ -265,7 +265,6 @@ static void run_case(struct rig *g)
 	looked = 0;
 	enter_once(1);				/* it has no slot yet */
 	HOLDS(looked > 0);
-	slot()->n_counters = N_COUNTERS;
 	for (uint64_t nth = 2; nth < 6; nth++)
 		enter_once(nth);
 	if (g->m->action != FL_ACT_COUNT)
@@ -318,11 +317,29 @@ static void run_beyond(struct rig *g)
 	HOLDS(s);
 	s->n_counters = N_COUNTERS;
 	enter(c->run, N_COUNTERS - 1, 0);
-	HOLDS(*counter(s, N_COUNTERS - 1) == 1 && !s->lost[FL_LOST_ROOM]);
+	HOLDS(fl_count_of(*counter(s, N_COUNTERS - 1)) == 1 && !s->lost[FL_LOST_ROOM]);
 	enter(c->run, N_COUNTERS, 0);
 	enter(c->run, N_COUNTERS + 1, 0);
 	HOLDS(!*counter(s, N_COUNTERS) && !*counter(s, N_COUNTERS + 1));
 	HOLDS(s->lost[FL_LOST_ROOM] == 2);
+}
+
+/* Of those that have none the glue leads to a routine that looks. */
+static void run_choice(struct rig *g)
+{
+	uint32_t n = g->m->counter_bytes / sizeof(uint64_t);
+
+	open_probes(g);
+	for (int i = 0; i < FL_N_CONVENTIONS; i++) {
+		fl_table.probes[n - 1].asks = fl_table.probes[n].asks = i == FL_ASK;
+		fl_table.probes[n - 1].bare = fl_table.probes[n].bare = i == FL_BARE;
+		HOLDS(fl_glue_routine(&fl_table.probes[n - 1], FL_ACT_COUNT) ==
+		      fl_arch_routine(FL_ACT_COUNT, i));
+		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_COUNT) ==
+		      fl_arch_routine_uncounted(i));
+		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_TIME) ==
+		      fl_arch_routine(FL_ACT_TIME, i));
+	}
 }
 
 static void a_probe_without_a_counter_writes_nowhere(void **state)
@@ -330,9 +347,10 @@ static void a_probe_without_a_counter_writes_nowhere(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(routines); i++) {
 		c = &routines[i];
-		if (c->what == COUNT)
+		if (c->what == COUNT && strstr(c->name, "long"))
 			assert_child(run_beyond, FL_ACT_COUNT);
 	}
+	assert_child(run_choice, FL_ACT_COUNT);
 }
 
 /* ---- a handler between any two instructions ------------------------------------------ */
@@ -444,6 +462,137 @@ static void a_handler_may_enqueue_anywhere(void **state)
 	}
 }
 
+/* ---- a handler that counts between any two instructions ------------------------------ */
+
+static void count_slowly(void)
+{
+	fl_channel_count(OUTER);
+}
+
+static void end_block(void)
+{
+	fl_channel_end_block(OUTER);
+}
+
+static uint64_t blocks, met;
+
+static void on_block(uint32_t probe)
+{
+	blocks += probe == OUTER;
+}
+
+static void end_block_quickly(void)
+{
+	if (fl_arch_end_block(FL_SLOT_HEADER_BYTES + OUTER * sizeof(uint64_t)))
+		on_block(OUTER);
+}
+
+static const struct counting {
+	struct routine routine;
+	void (*run)(void);
+	uint64_t counts;		/* that it makes */
+} counting[] = {
+	{ { .name = "abi_count", .run = fl_abi_count }, append_time, 1 },
+	{ { .name = "abi_count_long", .run = fl_abi_count_long }, append_time, 1 },
+	{ { .name = "bare_count", .run = fl_bare_count }, append_time, 1 },
+	{ { .name = "count", .run = (void (*)(void))fl_channel_count }, count_slowly, 1 },
+	{ { .name = "end_block", .run = (void (*)(void))fl_channel_end_block },
+	  end_block, 0 },
+	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
+	  end_block_quickly, 0 },
+};
+static const struct counting *counts_in;
+
+static void on_trap_count(int sig, siginfo_t *info, void *context)
+{
+	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	(void)sig, (void)info;
+	*trap_at = untrapped;
+	if ((unsigned char *)*pc == trap_at + 1)
+		*pc -= 1;
+	fl_channel_count(OUTER);
+	met++;
+}
+
+/* So many counts before the end of a block; it is asked for once. */
+static void count_with_trap_at(unsigned char *at, uint64_t left)
+{
+	uint64_t *n = counter(slot(), OUTER), made;
+
+	*n = FL_COUNT_FULL - left * FL_COUNT_ONE;
+	blocks = met = 0;
+	trap_at = at;
+	untrapped = *at;
+	*at = FL_ARCH_TRAP;
+	counts_in->run();
+	*at = untrapped;
+	made = counts_in->counts + met;
+	HOLDS(fl_count_of(*n) == FL_COUNT_BLOCK - left + made);
+	HOLDS(blocks == (made >= left) && !(*n & FL_COUNT_FULL));
+}
+
+static void run_counted(struct rig *g)
+{
+	struct sigaction act = { .sa_sigaction = on_trap_count, .sa_flags = SA_SIGINFO };
+	unsigned char *at = (unsigned char *)(uintptr_t)c->run;
+	struct fl_insn i = { 0 };
+	uint64_t all = 0;
+
+	open_probes(g);
+	fl_channel_on_block = on_block;
+	if (!fl_arch_has_rseq())
+		_exit(0);
+	sigaction(SIGTRAP, &act, NULL);
+	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
+		       PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (; i.cls != FL_INSN_RET; at += i.len) {
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+		for (uint64_t left = counts_in->counts; left < 4; left++) {
+			count_with_trap_at(at, left);
+			all += met;
+		}
+	}
+	HOLDS(all > 10);
+}
+
+static void a_handler_may_count_anywhere(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(counting); i++) {
+		counts_in = &counting[i];
+		c = &counts_in->routine;
+		assert_child(run_counted, FL_ACT_COUNT);
+	}
+}
+
+extern intptr_t fl_rseq_at;
+
+static void run_without_sequences(struct rig *g)
+{
+	const uint64_t n = 3 * FL_COUNT_BLOCK + 1;
+
+	open_probes(g);
+	fl_channel_on_block = on_block;
+	fl_rseq_at = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		append_time();
+		count_slowly();
+	}
+	HOLDS(fl_count_of(*counter(slot(), OUTER)) == 2 * n && blocks == 6);
+}
+
+static void blocks_end_where_there_are_no_sequences(void **state)
+{
+	static const struct routine plain = {
+		.name = "abi_count_long", .run = fl_abi_count_long,
+	};
+
+	(void)state;
+	c = &plain;
+	assert_child(run_without_sequences, FL_ACT_COUNT);
+}
+
 /* ---- a fork between any two instructions --------------------------------------------- */
 
 static bool is_child;
@@ -463,32 +612,35 @@ static void put_slowly(void)
 	fl_channel_put(OUTER, 1, 1);
 }
 
-static void count_slowly(void)
-{
-	fl_channel_count(OUTER);
-}
-
 /* Of one in C not every instruction is executed. */
 static const struct forked {
 	struct routine routine;
 	void (*run)(void);
-	size_t records;
+	size_t records;			/* or it counts, ... */
 	bool in_c;
+	uint64_t from, to;		/* ... so */
 } forked[] = {
-	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1, false },
-	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1, false },
-	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1, false },
+	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1, false, 0, 0 },
+	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1, false, 0, 0 },
+	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1, false, 0, 0 },
 	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one },
-	  put_one, 1, false },
+	  put_one, 1, false, 0, 0 },
 	{ { .name = "put_pair", .run = (void (*)(void))fl_arch_put_pair },
-	  put_pair, 2, false },
-	{ { .name = "put", .run = (void (*)(void))fl_channel_put }, put_slowly, 1, true },
-	{ { .name = "abi_count", .run = fl_abi_count }, append_time, 0, false },
-	{ { .name = "bare_count", .run = fl_bare_count }, append_time, 0, false },
+	  put_pair, 2, false, 0, 0 },
+	{ { .name = "put", .run = (void (*)(void))fl_channel_put }, put_slowly, 1, true,
+	  0, 0 },
+	{ { .name = "abi_count", .run = fl_abi_count },
+	  append_time, 0, false, FL_COUNT_ONE, 2 * FL_COUNT_ONE },
+	{ { .name = "bare_count", .run = fl_bare_count },
+	  append_time, 0, false, FL_COUNT_ONE, 2 * FL_COUNT_ONE },
 	{ { .name = "count", .run = (void (*)(void))fl_channel_count },
-	  count_slowly, 0, true },
+	  count_slowly, 0, true, FL_COUNT_FULL - FL_COUNT_ONE, 1 },
 	{ { .name = "add_own", .run = (void (*)(void))fl_arch_add_own },
-	  count_slowly, 0, false },
+	  count_slowly, 0, false, FL_COUNT_ONE, 2 * FL_COUNT_ONE },
+	{ { .name = "end_block", .run = (void (*)(void))fl_channel_end_block },
+	  end_block, 0, true, FL_COUNT_FULL, 1 },
+	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
+	  end_block_quickly, 0, false, FL_COUNT_FULL, 1 },
 };
 static const struct forked *forks_in;
 
@@ -521,7 +673,7 @@ static void fork_at(unsigned char *at)
 	struct fl_slot *s = slot();
 
 	s->ptr = (uint64_t)first;
-	*counter(s, OUTER) = 1;		/* none that is asked for (FL_COUNT_BLOCK) */
+	*counter(s, OUTER) = forks_in->from;
 	trap_at = at;
 	untrapped = *at;
 	*at = FL_ARCH_TRAP;
@@ -531,7 +683,7 @@ static void fork_at(unsigned char *at)
 	HOLDS(*at == untrapped || forks_in->in_c);
 	*at = untrapped;
 	if (counts)
-		HOLDS(*counter(s, OUTER) == 2 && !s->lost[FL_LOST_ROOM]);
+		HOLDS(*counter(s, OUTER) == forks_in->to && !s->lost[FL_LOST_ROOM]);
 	else
 		HOLDS(appended(OUTER) == forks_in->records);
 }
@@ -545,7 +697,6 @@ static void run_forked(struct rig *g)
 	open_probes(g);
 	if (!fl_arch_has_rseq())
 		_exit(0);
-	slot()->n_counters = N_COUNTERS;
 	first = (const struct flick_record *)slot()->ptr;
 	sigaction(SIGTRAP, &act, NULL);
 	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
@@ -652,7 +803,6 @@ static void run_around(struct rig *g)
 	exit_id = fl_probe_virtual((uintptr_t)&routines[OUTER], FL_EXIT, FL_FORM_NONE, &is_new);
 	if (!fl_arch_has_rseq())
 		_exit(0);
-	slot()->n_counters = N_COUNTERS;
 	first = (const struct flick_record *)slot()->ptr;
 	sigaction(SIGTRAP, &act, NULL);
 	HOLDS(!mprotect((void *)lo, 4096 * 3, PROT_READ | PROT_WRITE | PROT_EXEC));
@@ -678,6 +828,8 @@ int main(void)
 		cmocka_unit_test(each_routine_keeps_what_is_live),
 		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
 		cmocka_unit_test(a_handler_may_enqueue_anywhere),
+		cmocka_unit_test(a_handler_may_count_anywhere),
+		cmocka_unit_test(blocks_end_where_there_are_no_sequences),
 		cmocka_unit_test(a_handler_may_fork_anywhere),
 		cmocka_unit_test(a_handler_may_fork_in_the_middle_of_a_sample),
 	};

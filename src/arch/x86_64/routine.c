@@ -73,6 +73,15 @@ void fl_arch_open(void)
 	routines[FL_ACT_TIME][FL_ASK] = fl_ask_time;
 }
 
+uintptr_t fl_arch_routine_uncounted(enum fl_convention convention)
+{
+	static void (*const checked[FL_N_CONVENTIONS])(void) = {
+		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long,
+	};
+
+	return (uintptr_t)checked[convention];
+}
+
 uintptr_t fl_arch_routine_idle(void)
 {
 	return (uintptr_t)fl_ask_idle;

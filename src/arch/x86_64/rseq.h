@@ -6,11 +6,11 @@
  */
 #define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
 
-	.macro	FUNC name
+	.macro	FUNC name, align=5
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
-	.p2align 5
+	.p2align \align
 \name:
 	.cfi_startproc
 	.endm

@@ -23,10 +23,10 @@
 
 #define SLOT_PTR	0
 #define SLOT_LIMIT	8
-#define SLOT_DATA	16
 #define SLOT_COUNTERS	24
 #define SLOT_WORD	32
-#define COUNT_BLOCK	1024		/* FL_COUNT_BLOCK */
+#define COUNTERS	4096		/* FL_SLOT_HEADER_BYTES */
+#define COUNT_ONE_HIGH	0x200000	/* the upper half of FL_COUNT_ONE */
 #define FLIP_BYTE	8
 #define FLIP_ARMED	11
 
@@ -72,29 +72,33 @@
 	RSEQ_ABORT .Labort\@, .Larm\@
 	.endm
 
-/* Add one to the counter of probe %r11, or go to \long; the rest as in ENQUEUE. */
-	.macro	COUNT slot, a, b, long
+/* Add one to the counter of probe %r11, which has one, or go to \long; the sign says that
+ * it was the last of a block. One instruction on memory, so a signal sees it done or not
+ * begun; in a sequence, so that a child of fork that comes before it looks for its slot
+ * anew. \b holds the rseq offset afterwards. */
+	.macro	COUNT a, b, long
 	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
 	mov	fl_rseq_at(%rip), \b
 .Larm\@:
 	lea	.Lcs\@(%rip), \a
 	mov	\a, %fs:(\b)
 .Lstart\@:
-	COUNT_PLAINLY \slot, \a, \long
+	LOAD_SLOT \a
+	test	\a, \a
+	je	\long
+	addl	$COUNT_ONE_HIGH, COUNTERS + 4(\a, %r11, 8)
 .Lend\@:
 	RSEQ_ABORT .Labort\@, .Larm\@
 	.endm
 
-	.macro	COUNT_PLAINLY slot, a, long
-	LOAD_SLOT \slot
-	test	\slot, \slot
+/* The same of any probe, without a sequence. */
+	.macro	COUNT_PLAINLY a, long
+	LOAD_SLOT \a
+	test	\a, \a
 	je	\long
-	cmp	SLOT_COUNTERS(\slot), %r11d
+	cmp	SLOT_COUNTERS(\a), %r11d
 	jae	\long
-	mov	SLOT_DATA(\slot), \a
-	testl	$COUNT_BLOCK - 1, (\a, %r11, 8)
-	je	\long
-	incq	(\a, %r11, 8)
+	addl	$COUNT_ONE_HIGH, COUNTERS + 4(\a, %r11, 8)
 	.endm
 
 	.macro	TICKS
@@ -133,17 +137,22 @@ FUNC fl_abi_record_long
 	jmp	.Labi_put
 END fl_abi_record_long
 
-FUNC fl_abi_count
-	COUNT	%rsi, %rcx, %rdi, .Labi_count
+FUNC fl_abi_count, 6			/* in one line of the cache: up to half a ns */
+	COUNT	%rsi, %rdi, .Labi_count
+	js	.Labi_block
 	ret
 .Labi_count:
 	mov	%r11d, %edi
 	jmp	fl_channel_count
+.Labi_block:
+	mov	%r11d, %edi
+	jmp	fl_channel_end_block
 END fl_abi_count
 
-/* One instruction on memory: a signal sees it done or not begun. */
+/* Of a probe without a counter, and where the kernel has no rseq. */
 FUNC fl_abi_count_long
-	COUNT_PLAINLY %rsi, %rcx, .Labi_count
+	COUNT_PLAINLY %rsi, .Labi_count
+	js	.Labi_block
 	ret
 END fl_abi_count_long
 
@@ -321,6 +330,18 @@ FUNC fl_arch_add_own
 	OWN_DONE add
 END fl_arch_add_own
 
+/* bool fl_arch_end_block(size_t at): the counter `at` bytes into the thread's slot is at
+ * the end of a block, and begins the next one; else false. */
+FUNC fl_arch_end_block
+	OWN_SEQUENCE block, %rdx
+	mov	(%rdx, %rdi), %rsi
+	btr	$63, %rsi
+	jnc	.Lown_no
+	inc	%rsi
+	mov	%rsi, (%rdx, %rdi)
+	OWN_DONE block
+END fl_arch_end_block
+
 /* ---- BARE: every register is live ---------------------------------------- */
 
 	.macro	SAVE_SCRATCH
@@ -419,34 +440,37 @@ FUNC fl_bare_record_long
 END fl_bare_record_long
 
 FUNC fl_bare_count
-	SAVE	%rcx
 	SAVE	%rsi
 	SAVE	%rdi
-	COUNT	%rsi, %rcx, %rdi, .Lbare_count
+	COUNT	%rsi, %rdi, .Lbare_count
 	BACK	%rdi
 	BACK	%rsi
-	BACK	%rcx
+	js	.Lbare_block
 	ret
-	.cfi_adjust_cfa_offset 24
+	.cfi_adjust_cfa_offset 16
 .Lbare_count:
 	BACK	%rdi
 	BACK	%rsi
-	BACK	%rcx
 	SAVE_SCRATCH
 	mov	%r11d, %edi
 	CALL_ALIGNED fl_channel_count
 	RESTORE_SCRATCH
 	ret
+.Lbare_block:
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	CALL_ALIGNED fl_channel_end_block
+	RESTORE_SCRATCH
+	ret
 END fl_bare_count
 
 FUNC fl_bare_count_long
-	SAVE	%rcx
 	SAVE	%rsi
 	SAVE	%rdi
-	COUNT_PLAINLY %rsi, %rcx, .Lbare_count
+	COUNT_PLAINLY %rsi, .Lbare_count
 	BACK	%rdi
 	BACK	%rsi
-	BACK	%rcx
+	js	.Lbare_block
 	ret
 END fl_bare_count_long
 
