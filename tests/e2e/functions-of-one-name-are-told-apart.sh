@@ -65,6 +65,8 @@ record -a counts -- "$work/other"
 run "$FLICK" report "$data"
 succeeded
 ! grep -q Module "$out" || fail "$label modules"
+run "$FLICK" report -f calls "$data"
+! grep -q Module "$out" || fail "$label modules, and nobody asked"
 run "$FLICK" report -f calls,module "$data"
 grep -Eq '^ +1  other +same$' "$out" || fail "$label -f module"
 run "$FLICK" report -s module "$data"

@@ -1,0 +1,31 @@
+#!/bin/sh
+# The screens in README.md, and its picture, are of the shape of what flick prints of the
+# demo today; other columns, functions or sentences are seen.
+# timeout: 120
+. "$(dirname "$0")/lib"
+cd "$top" || exit
+build=${FLICK%/flick}
+need "$CC"
+[ -x "$build/demo" ] || make -s "$build/demo" >"$out" 2>&1 || fail "the demo does not build"
+screens="env BUILD=$build tools/readme-screens"
+run $screens --make "$work/screens"
+succeeded
+grep -q 'Self%' "$work/screens/report" || skip "no samples of the program counter here"
+run $screens --check "$work/screens"
+succeeded
+
+stale() {	# WHAT VARIABLE FILE COMMAND...: a copy of the file, changed, is said to be stale
+	label="$1:" variable=$2 file=$3
+	shift 3
+	"$@" "$file" >"$work/copy"
+	! cmp -s "$file" "$work/copy" || fail "$label nothing is changed"
+	run env "$variable=$work/copy" $screens --check "$work/screens"
+	[ "$status" -eq 1 ] || fail "$label not seen"
+	grep -q 'run tools/readme-screens' "$err" || fail "$label it does not say what to do"
+}
+stale "a title" README README.md sed 's/  P99  /  P98  /'
+stale "a function" README README.md sed 's/  hash_page$/  hash_pages/'
+stale "a sentence" README README.md sed 's/self times are CPU time/self times are time/'
+stale "the histogram" README README.md sed 's/nsecs     /usecs     /'
+stale "a frame" PICTURE docs/flame.svg sed 's/<title>sort_page$/<title>sort_pages/'
+stale "the page" PICTURE docs/flame.svg sed 's/search/find/'
