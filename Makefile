@@ -97,11 +97,18 @@ $(BUILD)/points/%.o: src/%.S config.mk
 	$(call compile,$(AS_GUEST) -DFL_POINTS)
 $(BUILD)/reader/%.o: src/%.c config.mk
 	$(call compile,-DFLICK_VERSION='"$(VERSION)"' \
-		-DFLICK_LIBRARY='"libflick.so.$(ABI)"' -DFLICK_LIBDIR='"$(LIBDIR)"')
+		-DFLICK_LIBRARY='"libflick.so.$(ABI)"' -DFLICK_LIBDIR='"$(LIBDIR)"' \
+		-DFLICK_LIBDIR_FROM_BIN='"$(patsubst $(PREFIX)/%,../%,$(LIBDIR))"')
 $(BUILD)/reader/%.o: src/%.S config.mk
 	$(call compile,$(NO_STACK))
 
 $(BUILD)/reader/report/to-flame.o: src/report/flame.js
+
+# What knows where it will be installed is made again when that changes.
+$(BUILD)/reader/cli/launch.o $(BUILD)/flick.pc: $(BUILD)/places
+$(BUILD)/places: always
+	@mkdir -p $(@D)
+	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR)' >$@
 
 # ---- what is linked ---------------------------------------------------------
 
@@ -240,11 +247,16 @@ INSTALLED = 755:$(BUILD)/flick:$(DEST)/bin 644:$(BUILD)/libflick.a:$(LIBS) \
 	$(patsubst %,644:%:$(DEST)/include/flick,$(wildcard include/flick/*)) \
 	$(patsubst %,644:%:$(SHARE)/doc/flick/examples,$(wildcard examples/*)) \
 	644:LICENSE:$(SHARE)/doc/flick 644:CHANGES.md:$(SHARE)/doc/flick \
-	644:tools/completion/flick:$(SHARE)/bash-completion/completions $(PAGES)
+	644:tools/completion/flick:$(SHARE)/bash-completion/completions \
+	644:tools/completion/_flick:$(SHARE)/zsh/site-functions $(PAGES)
 field = $(word $1,$(subst :, ,$2))
 
 $(BUILD)/flick.pc: flick.pc.in config.mk
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' $< >$@
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
+		-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' $< >$@
+
+# The loader's list is this machine's: what goes below DESTDIR is another's.
+LDCONFIG = @[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig || true
 
 define newline
 
@@ -254,14 +266,16 @@ install: all $(BUILD)/flick.pc
 	$(foreach f,$(INSTALLED),@install -D -m $(call field,1,$f) -t $(call field,3,$f) \
 		$(call field,2,$f)$(newline)	)
 	@ln -sf libflick.so.$(ABI) $(LIBS)/libflick.so
+	$(LDCONFIG)
 	@echo "flick is in $(DEST)/bin, its libraries are in $(LIBS)"
 
-# What is left of directories is somebody else's, too.
+# Directories that are not flick's own stay, be they empty.
 uninstall:
 	@rm -f $(foreach f,$(INSTALLED),$(call field,3,$f)/$(notdir $(call field,2,$f))) \
 		$(LIBS)/libflick.so
-	@rmdir -p --ignore-fail-on-non-empty $(DEST)/include/flick \
-		$(SHARE)/doc/flick/examples 2>/dev/null || true
+	@rmdir $(DEST)/include/flick $(SHARE)/doc/flick/examples $(SHARE)/doc/flick \
+		2>/dev/null || true
+	$(LDCONFIG)
 
 deb:
 	@tools/setup deb
@@ -270,7 +284,8 @@ deb:
 clean:
 	rm -rf $(BUILD) config.mk
 
-.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb clean
+.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb \
+	clean always
 .DELETE_ON_ERROR:
 
 -include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests) \

@@ -44,7 +44,7 @@ bool fl_launch_find_library(char out[4096])
 		return false;
 	*slash = '\0';
 	return take_library(out, self, "/" FLICK_LIBRARY) ||
-	       take_library(out, self, "/../lib/" FLICK_LIBRARY) ||
+	       take_library(out, self, "/" FLICK_LIBDIR_FROM_BIN "/" FLICK_LIBRARY) ||
 	       take_library(out, FLICK_LIBDIR, "/" FLICK_LIBRARY);
 }
 
@@ -261,8 +261,8 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 	if (check_environment(l))
 		return -1;
 	if (!fl_launch_find_library(l->library)) {
-		fl_say("cannot find " FLICK_LIBRARY " beside flick, in ../lib or in "
-		       FLICK_LIBDIR "; set FLICK_LIB to its path");
+		fl_say("cannot find " FLICK_LIBRARY " beside flick, nor in " FLICK_LIBDIR
+		       "; set FLICK_LIB to its path");
 		return -1;
 	}
 	if (!find_program(l->program, name)) {

@@ -1,32 +1,84 @@
 #!/bin/sh
-# what-is-installed-works-and-goes-again.sh - make install, and make uninstall.
+# what-is-installed-works-and-goes-again.sh - make install, and make uninstall, to wherever
+# PREFIX, LIBDIR and DESTDIR say: everything is there, knows it, works there and when the
+# whole is moved, and goes.
+# timeout: 120
 . "$(dirname "$0")/lib"
-need make
+need make pkg-config ldd
 
+# What knows its places is made anew: in a copy, others use the original.
+from=${BUILD:-$top/build}
+mkdir "$work/build"
+cp -a "$from/guest" "$from/reader" "$from"/libflick.* "$from/flick" "$work/build"
+printf '#!/bin/sh\necho ran >>"%s"\n' "$work/ldconfig" >"$work/build/ldconfig"
+chmod +x "$work/build/ldconfig"
 to=$work/root
 put() {
-	make -s -C "$top" "$1" BUILD="${BUILD#"$top/"}" DESTDIR="$to" >"$out" 2>&1 ||
-		fail "make $1: $(cat "$out")"
+	rm -f "$work/ldconfig"
+	PATH=$work/build:$PATH make -s -C "$top" "$@" BUILD="$work/build" >"$out" 2>&1 ||
+		fail "make $*: $(cat "$out")"
 }
 
 "$CC" -w -O1 $sites "$targets/recursion.c" -o "$work/app" || fail "no program"
-put install
-prefix=$(dirname "$(dirname "$(find "$to" -name flick -path '*/bin/*')")")
-(cd "$work" && FLICK_LIB= "$prefix/bin/flick" record -o data ./app) >"$out" 2>&1 ||
-	fail "what is installed does not record: $(cat "$out")"
-for file in include/flick.h include/flick/patch.h share/man/man1/flick-record.1 \
-	share/doc/flick/LICENSE share/doc/flick/examples/self.c \
-	share/bash-completion/completions/flick; do
-	[ -s "$prefix/$file" ] || fail "$file is not installed"
-done
-PATH=$prefix/bin:$PATH bash -c '
-	. "$1/share/bash-completion/completions/flick"
-	COMP_WORDS=(flick rec) COMP_CWORD=1; _flick; echo "${COMPREPLY[@]}"
-	COMP_WORDS=(flick record --tar) COMP_CWORD=2; _flick; echo "${COMPREPLY[@]}"
-	COMP_WORDS=(flick record --text a) COMP_CWORD=3; _flick; echo "${COMPREPLY[@]}"
-	' bash "$prefix" >"$out"
-printf 'record\n--target-cpu\nalias\n' | diff - "$out" || fail "wrong completions"
+works() {	# PREFIX, where it is
+	(cd "$work" && rm -rf data && FLICK_LIB= "$1/bin/flick" record -o data ./app) >"$out" 2>&1 ||
+		fail "$label what is installed does not record: $(cat "$out")"
+}
+holds() {	# PREFIX LIBDIR FILE...: where they are, and what pkg-config says of them
+	prefix=$1 libs=$2
+	shift 2
+	for file in bin/flick include/flick.h include/flick/patch.h \
+		share/man/man1/flick-record.1 share/doc/flick/LICENSE \
+		share/doc/flick/examples/self.c share/bash-completion/completions/flick \
+		share/zsh/site-functions/_flick; do
+		[ -s "$to$prefix/$file" ] || fail "$label $prefix/$file is not installed"
+	done
+	for file in libflick.so libflick.so.0 libflick.a pkgconfig/flick.pc; do
+		[ -s "$to$libs/$file" ] || fail "$label $libs/$file is not installed"
+	done
+	others=$(find "${to:-$prefix}" ! -type d ! -path "$to$prefix/*" ! -path "$to$libs/*")
+	[ -z "$others" ] || fail "$label installed elsewhere: $others"
+	said=$(PKG_CONFIG_PATH=$to$libs/pkgconfig pkg-config --variable=libdir flick)
+	[ "$said" = "$libs" ] || fail "$label flick.pc has libdir $said"
+	grep -aqF "nor in $libs; set FLICK_LIB" "$to$prefix/bin/flick" ||
+		fail "$label flick looks for its library elsewhere"
+}
+goes() {	# MAKE'S ARGUMENTS
+	put uninstall "$@"
+	left=$(find "$to" ! -type d -o -name '*flick*')
+	[ -z "$left" ] || fail "$label uninstall leaves $left"
+}
 
-put uninstall
-left=$(find "$to" ! -type d)
-[ -z "$left" ] || fail "uninstall leaves $left"
+for how in "PREFIX=/usr" "PREFIX=/opt/here LIBDIR=/opt/here/lib/x86_64-linux-gnu" \
+	"PREFIX=/usr LIBDIR=/other/lib"; do
+	label="$how:"
+	set -- $how
+	at=${1#*=} for_libs=${2:-LIBDIR=$at/lib}
+	put install $how DESTDIR="$to"
+	holds "$at" "${for_libs#*=}"
+	[ ! -e "$work/ldconfig" ] || fail "$label ldconfig ran for what is below DESTDIR"
+	[ "$at" = /usr ] && [ $# -gt 1 ] || works "$to$at"
+	goes $how DESTDIR="$to"
+done
+
+# In place: the loader is told, and programs are built as flick.pc says.
+label="in place:"
+to=
+prefix=$work/place
+put install PREFIX="$prefix"
+holds "$prefix" "$prefix/lib"
+works "$prefix"
+[ "$(id -u)" != 0 ] || grep -q ran "$work/ldconfig" || fail "$label ldconfig did not run"
+built() {	# FLAGS...: for the library
+	"$CC" -w $sites "$prefix/share/doc/flick/examples/self.c" -o "$work/self" \
+		$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags "$@" flick |
+		sed "s/-lflick/$link/") >"$out" 2>&1 || fail "$label $*: $(cat "$out")"
+	run "$work/self"
+	succeeded
+}
+link="-lflick -Wl,-rpath,$(say "$prefix/lib" | sed 's|/|\\/|g')" built --libs
+ldd "$work/self" | grep -q "$prefix/lib/libflick.so.0" || fail "$label another library"
+link="-l:libflick.a" built --libs --static
+! ldd "$work/self" | grep -q libflick || fail "$label it is not in the program"
+to=$prefix
+goes PREFIX="$prefix"
