@@ -279,20 +279,23 @@ bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
 	return true;
 }
 
-int fl_demangle_take(enum fl_demangle *out, const char *how)
+const char *fl_demangle_each(size_t i)
 {
 	static const char *const names[] = {
 		[FL_DEMANGLE_SIMPLE] = "simple", [FL_DEMANGLE_FULL] = "full",
 		[FL_DEMANGLE_NO] = "no",
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(names[i], how)) {
-			*out = (enum fl_demangle)i;
-			return 0;
-		}
-	fl_say("--demangle is simple, full or no, not `%s`", how);
-	return -1;
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+int fl_demangle_take(enum fl_demangle *out, const char *how)
+{
+	int i = fl_choose("--demangle", fl_demangle_each, how);
+
+	if (i >= 0)
+		*out = (enum fl_demangle)i;
+	return i < 0 ? -1 : 0;
 }
 
 /* ---- output ------------------------------------------------------------------------- */

@@ -42,10 +42,17 @@ struct fl_account {
 	char cost[256];			/* what recording cost, or why that is not known */
 };
 
+/* The names that an option takes, each(0) up to NULL. */
+struct fl_values {
+	const char *option;
+	const char *(*each)(size_t i);
+};
+
 struct fl_cmd {
 	const char *name, *args, *about;
 	const char *more;		/* paragraphs below the options, or NULL */
 	const struct fl_option *options;
+	const struct fl_values *values;	/* of those that take names; NULL: none does */
 	void (*list)(FILE *);		/* what else --help lists, or NULL */
 	int (*run)(const struct fl_cmd *, int argc, char **argv, struct fl_account *);
 };
@@ -72,8 +79,16 @@ int fl_args_directory(const struct fl_cmd *, int argc, char **argv, const char *
 int fl_flush_output(void);
 /* Columns of the terminal that standard output is; 0: it is none. */
 size_t fl_terminal_width(void);
+/* Which of each(0), each(1), ... the word is; -1 and a line printed, which names them
+ * (values.c). */
+int fl_choose(const char *option, const char *(*each)(size_t), const char *word);
+/* What an option takes, for a shell: a line a name; `DIR`; nothing: anything. An exit
+ * status. */
+int fl_print_values(const struct fl_cmd *, const char *option);
 #define FL_DEMANGLE_OPTION \
 	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)" }
+#define FL_DEMANGLE_VALUES { "demangle", fl_demangle_each }
+const char *fl_demangle_each(size_t);
 /* What --demangle says. 0, or -1 and a line printed. */
 int fl_demangle_take(enum fl_demangle *, const char *how);
 /* A terminal: pager and colours (screen.c). */
@@ -85,6 +100,8 @@ struct fl_screen {
 #define FL_SCREEN_OPTIONS \
 	{ 0, "no-pager", NULL, "print to the terminal, not through $PAGER" }, \
 	{ 0, "color", "WHEN", "titles and times in colours: auto, always or never" }
+#define FL_SCREEN_VALUES { "color", fl_colours_each }
+const char *fl_colours_each(size_t);
 /* Of these options one. 0, or -1 and a line printed. */
 int fl_screen_take(struct fl_screen *, const struct fl_option *, const char *value);
 /* Before the first output: on a terminal it goes through the pager from now on. Are
@@ -111,6 +128,7 @@ struct fl_selection;
 enum fl_match_by { FL_BY_GLOB, FL_BY_REGEX };
 struct fl_selection *fl_selection_new(void);
 void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
+const char *fl_match_each(size_t);
 /* The same by the name that --match takes. 0 or -1 and a line printed. */
 int fl_selection_match_name(struct fl_selection *, const char *how);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
@@ -219,6 +237,8 @@ bool fl_launch_find_library(char out[4096]);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
 struct fl_session_options;
+const char *fl_text_each(size_t);
+const char *fl_sync_each(size_t);
 /* What --text says, for the target's environment. 0 or -1 and a line printed. */
 int fl_launch_take_text(struct fl_session_options *, const char *how);
 /* --cpu is obeyed at once, --target-cpu is kept (cpus.c). 0 or -1, line printed. */
@@ -360,6 +380,7 @@ bool fl_limits_is_spent(uint64_t bytes);
 /* Who looks at a recording is told what it says of itself: events were lost. 0, or -1
  * and a line printed: it is damaged. */
 int fl_store_warn(struct fl_store *);
+const char *fl_analysis_each(size_t);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
@@ -422,6 +443,7 @@ struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
 int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));
 extern const struct fl_option fl_oneliner_options[];
+extern const struct fl_values fl_oneliner_values[];
 
 /* ---- more threads that drain rings (readers.c); NULL: there are none ------------ */
 

@@ -188,7 +188,8 @@ static void check_library(struct finding *f)
 	if (fl_launch_find_library(path))
 		find(f, true, "%.200s", path);
 	else
-		find(f, false, "not beside flick nor in ../lib; set FLICK_LIB to its path");
+		find(f, false, "not beside flick nor in " FLICK_LIBDIR "; set FLICK_LIB to "
+		     "its path");
 }
 
 static void check_ptrace(struct finding *f)
@@ -431,6 +432,11 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
+static const struct fl_values values[] = {
+	{ "analysis", fl_analysis_each },
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_doctor = {
 	.name = "doctor",
 	.args = "[FILE | --cost [OPTION...] [--] PROGRAM [ARG...]]",
@@ -445,5 +451,6 @@ const struct fl_cmd fl_cmd_doctor = {
 		"Exit status: 0 when recording can work, 1 when it cannot, 2 usage. With "
 		"--cost:\n0 measured, 1 failed, 2 usage, 3 events were lost.",
 	.options = options,
+	.values = values,
 	.run = run,
 };

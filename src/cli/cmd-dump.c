@@ -25,22 +25,18 @@ struct wish {
 	enum fl_demangle demangle;
 };
 
-static const struct fl_dumper *find_dumper(const char *name)
+static const char *each_format(size_t i)
 {
-	const char *names[16], *near;
-	size_t n = 0;
+	return fl_dumpers[i] ? fl_dumpers[i]->name : NULL;
+}
 
-	for (; fl_dumpers[n] && n < ARRAY_LEN(names); n++) {
-		if (!strcmp(fl_dumpers[n]->name, name))
-			return fl_dumpers[n];
-		names[n] = fl_dumpers[n]->name;
-	}
-	near = fl_nearest(name, names, n);
-	if (near)
-		fl_say("there is no format `%s`; did you mean `%s`?", name, near);
-	else
-		fl_say("there is no format `%s`; `flick dump --help` lists them", name);
-	return NULL;
+static int take_format(struct wish *w, const char *name)
+{
+	int i = fl_choose("--format", each_format, name);
+
+	if (i >= 0)
+		w->dumper = fl_dumpers[i];
+	return i < 0 ? -1 : 0;
 }
 
 /* Bytes; K, M, G and T are powers of 1,000. */
@@ -78,8 +74,7 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		w->output = value;
 		return 0;
 	}
-	w->dumper = find_dumper(value);
-	return w->dumper ? 0 : -1;
+	return take_format(w, value);
 }
 
 /* ---- the tree --------------------------------------------------------------------- */
@@ -212,6 +207,12 @@ static void list_formats(FILE *to)
 		fprintf(to, "  %-26s %s\n", fl_dumpers[i]->name, fl_dumpers[i]->about);
 }
 
+static const struct fl_values values[] = {
+	{ "format", each_format },
+	FL_DEMANGLE_VALUES,
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_dump = {
 	.name = "dump",
 	.args = "[OPTION...] [DIR]",
@@ -219,6 +220,7 @@ const struct fl_cmd fl_cmd_dump = {
 	.more = "folded and flame are made of what `record -a tree` or `record --trace` "
 		"kept in\nDIR (flick.data), chrome of what --trace kept.",
 	.options = options,
+	.values = values,
 	.list = list_formats,
 	.run = run,
 };

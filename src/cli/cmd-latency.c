@@ -35,5 +35,6 @@ const struct fl_cmd fl_cmd_latency = {
 	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
 	.about = "Draw how long the calls of matching functions take",
 	.options = fl_oneliner_options,
+	.values = fl_oneliner_values,
 	.run = run,
 };

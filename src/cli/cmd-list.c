@@ -345,6 +345,12 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
+static const struct fl_values values[] = {
+	{ "match", fl_match_each },
+	FL_DEMANGLE_VALUES,
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_list = {
 	.name = "list",
 	.args = "[OPTION...] FILE [PATTERN...]",
@@ -353,5 +359,6 @@ const struct fl_cmd fl_cmd_list = {
 		"`no:` and a\nreason where no probe can be. The last line tells how many calls "
 		"are unnamed:\nwhat these are shows when they run.",
 	.options = options,
+	.values = values,
 	.run = run,
 };

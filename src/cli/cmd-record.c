@@ -261,6 +261,14 @@ static void list_analyses(FILE *to)
 	fprintf(to, "  %-26s %s\n", "FILE.so", "a third party's, see flick/analysis.h");
 }
 
+static const struct fl_values values[] = {
+	{ "analysis", fl_analysis_each },
+	{ "match", fl_match_each },
+	{ "text", fl_text_each },
+	{ "sync", fl_sync_each },
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_record = {
 	.name = "record",
 	.args = "[OPTION...] [--] PROGRAM [ARG...]",
@@ -275,6 +283,7 @@ const struct fl_cmd fl_cmd_record = {
 		"Exit status: 0 all well, whatever the program's own (but see "
 		"--exit-code);\n1 failed, 2 usage, 3 events were lost.",
 	.options = options,
+	.values = values,
 	.list = list_analyses,
 	.run = run,
 };

@@ -36,27 +36,31 @@ struct wish {
 	struct fl_screen screen;
 };
 
-static int take_fields(struct wish *w, const char *keys)
+/* `none` comes last: it names no field. */
+static const char *each_field(size_t i)
 {
 	static const char *const names[] = {
 		[FL_CALLS_DURATION] = "duration", [FL_CALLS_TID] = "tid",
-		[FL_CALLS_ELAPSED] = "elapsed", [FL_CALLS_TASK] = "task",
+		[FL_CALLS_ELAPSED] = "elapsed", [FL_CALLS_TASK] = "task", "none",
 	};
 
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
+static int take_fields(struct wish *w, const char *keys)
+{
 	w->calls.n_fields = 0;
-	while (*keys && strcmp(keys, "none")) {
-		size_t n = strcspn(keys, ","), f = 0;
+	while (*keys) {
+		size_t n = strcspn(keys, ",");
 		char key[32];
+		int f;
 
 		snprintf(key, sizeof(key), "%.*s", (int)n, keys);
-		while (f < ARRAY_LEN(names) && strcmp(key, names[f]))
-			f++;
-		if (f == ARRAY_LEN(names) || w->calls.n_fields == FL_CALLS_FIELDS) {
-			fl_say("there is no field `%s`; there are duration, tid, elapsed, "
-			       "task", key);
+		f = fl_choose("a field", each_field, key);
+		if (f < 0)
 			return -1;
-		}
-		w->calls.fields[w->calls.n_fields++] = (enum fl_calls_field)f;
+		if (each_field((size_t)f + 1) && w->calls.n_fields < FL_CALLS_FIELDS)
+			w->calls.fields[w->calls.n_fields++] = (enum fl_calls_field)f;
 		keys += n + (keys[n] == ',');
 	}
 	return 0;
@@ -347,6 +351,14 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
+static const struct fl_values values[] = {
+	{ "fields", each_field },
+	{ "match", fl_match_each },
+	FL_DEMANGLE_VALUES,
+	FL_SCREEN_VALUES,
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_replay = {
 	.name = "replay",
 	.args = "[OPTION...] [DIR]",
@@ -355,5 +367,6 @@ const struct fl_cmd fl_cmd_replay = {
 		"indented\nby depth, threads merged by time. A TIME has a unit: ns, us, ms, s "
 		"or m.",
 	.options = options,
+	.values = values,
 	.run = run,
 };

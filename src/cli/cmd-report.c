@@ -43,19 +43,18 @@ struct source {
 	char note[640];
 };
 
-static const struct fl_exporter *find_exporter(const char *name)
+static const char *each_format(size_t i)
 {
-	char names[256] = "";
-	size_t n = 0;
+	return fl_exporters[i] ? fl_exporters[i]->name : NULL;
+}
 
-	for (size_t i = 0; fl_exporters[i] && n < sizeof(names); i++) {
-		if (!strcmp(fl_exporters[i]->name, name))
-			return fl_exporters[i];
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
-				      fl_exporters[i]->name);
-	}
-	fl_say("there is no format `%s`; there are %s", name, names);
-	return NULL;
+static int take_format(struct wish *w, const char *name)
+{
+	int i = fl_choose("--format", each_format, name);
+
+	if (i >= 0)
+		w->exporter = fl_exporters[i];
+	return i < 0 ? -1 : 0;
 }
 
 static int take(void *wish, const struct fl_option *o, const char *value)
@@ -86,8 +85,7 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 	case DEMANGLE:
 		return fl_demangle_take(&w->demangle, value);
 	case FORMAT:
-		w->exporter = find_exporter(value);
-		return w->exporter ? 0 : -1;
+		return take_format(w, value);
 	default:
 		return fl_screen_take(&w->screen, o, value);
 	}
@@ -494,12 +492,39 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
+/* Of the recording that is shown if no other is named. */
+static const char *each_key(size_t i)
+{
+	static char keys[512], key[64];
+	struct wish w = { .dir = "flick.data" };
+	struct source from = { 0 };
+	const char *at = keys;
+
+	if (!i && !load(&from, w.dir, &w))
+		fl_sheet_keys(&from.sheet, keys, sizeof(keys));
+	unload(&from);
+	for (; i && *at; i--)
+		at += strcspn(at, " ") + strspn(at + strcspn(at, " "), " ");
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(at, ", "), at);
+	return *key ? key : NULL;
+}
+
 static void list_formats(FILE *to)
 {
 	fputs("\nFormats:\n", to);
 	for (size_t i = 0; fl_exporters[i]; i++)
 		fprintf(to, "  %-26s %s\n", fl_exporters[i]->name, fl_exporters[i]->about);
 }
+
+static const struct fl_values values[] = {
+	{ "analysis", fl_analysis_each },
+	{ "fields", each_key },
+	{ "sort", each_key },
+	{ "format", each_format },
+	FL_DEMANGLE_VALUES,
+	FL_SCREEN_VALUES,
+	{ NULL }
+};
 
 const struct fl_cmd fl_cmd_report = {
 	.name = "report",
@@ -509,6 +534,7 @@ const struct fl_cmd fl_cmd_report = {
 		"column of\nthe result (see --format=csv), without its unit. `--diff OLD NEW` "
 		"compares the\nfunctions of two recordings by name.",
 	.options = options,
+	.values = values,
 	.list = list_formats,
 	.run = run,
 };

@@ -196,47 +196,35 @@ static int selftest(const struct request *r)
 
 /* ---- options ---------------------------------------------------------------------- */
 
-static bool take_test(struct request *r, const char *name)
+static const char *each_test(size_t i)
 {
-	const char *names[16], *near;
-	size_t n = 0;
-
-	for (; n < fl_n_tortures && n < ARRAY_LEN(names); n++) {
-		names[n] = fl_tortures[n].name;
-		if (!strcmp(names[n], name))
-			r->test = names[n];
-	}
-	if (r->test)
-		return true;
-	near = fl_nearest(name, names, n);
-	if (near)
-		fl_say("there is no test `%s`; did you mean `%s`?", name, near);
-	else
-		fl_say("there is no test `%s`; see `flick selftest --help`", name);
-	return false;
+	return i < fl_n_tortures ? fl_tortures[i].name : NULL;
 }
 
-static bool take_format(struct request *r, const char *name)
+static const char *each_format(size_t i)
 {
-	r->json = !strcmp(name, "json");
-	if (r->json || !strcmp(name, "text"))
-		return true;
-	fl_say("--format is text or json, not `%s`", name);
-	return false;
+	static const char *const names[] = { "text", "json" };
+
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
 static bool take(struct request *r, const struct fl_option *o, const char *value)
 {
+	int format;
+
 	switch (o - options) {
 	case OPT_SECONDS:
 		return fl_parse_number(o, value, 1, MAX_S, &r->seconds);
 	case OPT_TEST:
-		return take_test(r, value);
+		r->test = value;
+		return fl_choose("--test", each_test, value) >= 0;
 	case OPT_FORMAT:
-		return take_format(r, value);
+		format = fl_choose("--format", each_format, value);
+		r->json = format == 1;
+		return format >= 0;
 	default:
 		r->sync = value;
-		return true;
+		return !fl_launch_check_sync(value);
 	}
 }
 
@@ -261,6 +249,13 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return selftest(&r);
 }
 
+static const struct fl_values values[] = {
+	{ "test", each_test },
+	{ "sync", fl_sync_each },
+	{ "format", each_format },
+	{ NULL }
+};
+
 const struct fl_cmd fl_cmd_selftest = {
 	.name = "selftest",
 	.args = "[OPTION...]",
@@ -271,5 +266,6 @@ const struct fl_cmd fl_cmd_selftest = {
 		"crash. The kernel's log may name it then.\n"
 		"Exit status: 0 when all is right, 1 when not, 2 usage.",
 	.options = options,
+	.values = values,
 	.run = run,
 };

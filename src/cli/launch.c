@@ -182,21 +182,29 @@ static int check_privilege(const char *path)
 
 /* ---- how flick works in it -------------------------------------------------------- */
 
-static const char *const text_ways[] = { "mprotect", "alias" };
-
-static int check_text(const char *how, const char *from)
+const char *fl_text_each(size_t i)
 {
-	for (size_t i = 0; i < ARRAY_LEN(text_ways); i++)
-		if (!strcmp(how, text_ways[i]))
-			return 0;
-	fl_say("%s is mprotect or alias, not `%s`", from, how);
-	return -1;
+	static const char *const ways[] = { "mprotect", "alias" };
+
+	return i < ARRAY_LEN(ways) ? ways[i] : NULL;
+}
+
+const char *fl_sync_each(size_t i)
+{
+	const char *about;
+
+	return fl_patch_sync_row(i, &about);
 }
 
 int fl_launch_take_text(struct fl_session_options *o, const char *how)
 {
 	o->text = how;
-	return check_text(how, "--text");
+	return fl_choose("--text", fl_text_each, how) < 0 ? -1 : 0;
+}
+
+int fl_launch_check_sync(const char *name)
+{
+	return fl_choose("--sync", fl_sync_each, name) < 0 ? -1 : 0;
 }
 
 static int check_faults(const char *spec)
@@ -214,29 +222,14 @@ static int check_faults(const char *spec)
 	return -1;
 }
 
-int fl_launch_check_sync(const char *name)
-{
-	char names[FL_WHY] = "";
-	const char *about, *row;
-
-	for (size_t i = 0; (row = fl_patch_sync_row(i, &about)); i++) {
-		if (!strcmp(row, name))
-			return 0;
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", row);
-	}
-	fl_say("there is no way to synchronise `%s`; there are %s", name, names);
-	return -1;
-}
-
 /* What the user has said in the environment. */
 static int check_environment(const struct fl_launch *l)
 {
 	const char *text = getenv(FL_TEXT_ENV), *sync = getenv(FL_SYNC_ENV);
 
-	if (text && check_text(text, FL_TEXT_ENV))
+	if (text && fl_choose(FL_TEXT_ENV, fl_text_each, text) < 0)
 		return -1;
-	if (!l->sync && sync && *sync && fl_launch_check_sync(sync))
+	if (!l->sync && sync && *sync && fl_choose(FL_SYNC_ENV, fl_sync_each, sync) < 0)
 		return -1;
 	return check_faults(getenv(FL_FAULT_ENV));
 }

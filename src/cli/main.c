@@ -87,6 +87,8 @@ static int run_command(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_print_help(stdout, cmd);
 	else if (argc > 1 && !strcmp(argv[1], "--man"))
 		fl_print_man(stdout, cmd);
+	else if (argc > 1 && !strcmp(argv[1], "--values"))
+		return fl_print_values(cmd, argv[2]);
 	else
 		return cmd->run(cmd, argc, argv, account);
 	return FL_EXIT_WELL;

@@ -20,6 +20,13 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 0 }
 };
 
+const struct fl_values fl_oneliner_values[] = {
+	{ "text", fl_text_each },
+	{ "sync", fl_sync_each },
+	FL_DEMANGLE_VALUES,
+	{ NULL }
+};
+
 /* PATTERN... up to `--`. */
 static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 			 struct fl_session_options *o)

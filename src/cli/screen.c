@@ -14,22 +14,28 @@
 
 static pid_t pager;			/* 0: there is none */
 
+const char *fl_colours_each(size_t i)
+{
+	static const char *const names[] = {
+		[FL_COLOURS_AUTO] = "auto", [FL_COLOURS_ALWAYS] = "always",
+		[FL_COLOURS_NEVER] = "never",
+	};
+
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
 int fl_screen_take(struct fl_screen *s, const struct fl_option *o, const char *value)
 {
-	static const char *const whens[] = { "auto", "always", "never" };
+	int i;
 
 	if (!strcmp(o->name, "no-pager")) {
 		s->no_pager = true;
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(whens); i++) {
-		if (strcmp(value, whens[i]))
-			continue;
+	i = fl_choose("--color", fl_colours_each, value);
+	if (i >= 0)
 		s->colours = (enum fl_colours)i;
-		return 0;
-	}
-	fl_say("--color takes auto, always or never, not `%s`", value);
-	return -1;
+	return i < 0 ? -1 : 0;
 }
 
 /* The environment with LESS for who has not set it: a table's lines are not folded. */

@@ -36,14 +36,20 @@ void fl_selection_match_by(struct fl_selection *s, enum fl_match_by by)
 	s->by = by;
 }
 
+const char *fl_match_each(size_t i)
+{
+	static const char *const names[] = { [FL_BY_GLOB] = "glob", [FL_BY_REGEX] = "regex" };
+
+	return i < ARRAY_LEN(names) ? names[i] : NULL;
+}
+
 int fl_selection_match_name(struct fl_selection *s, const char *how)
 {
-	if (strcmp(how, "glob") && strcmp(how, "regex")) {
-		fl_say("--match is glob or regex, not `%s`", how);
-		return -1;
-	}
-	fl_selection_match_by(s, *how == 'g' ? FL_BY_GLOB : FL_BY_REGEX);
-	return 0;
+	int i = fl_choose("--match", fl_match_each, how);
+
+	if (i >= 0)
+		fl_selection_match_by(s, (enum fl_match_by)i);
+	return i < 0 ? -1 : 0;
 }
 
 static const char *function_part(const struct pattern *p)

@@ -84,6 +84,11 @@ static void release_signals(void)
 
 /* ---- batches to analyses ----------------------------------------------------------- */
 
+const char *fl_analysis_each(size_t i)
+{
+	return fl_analyses[i] ? fl_analyses[i]->name : NULL;
+}
+
 int fl_session_use(struct fl_session_options *o, const char *spec)
 {
 	char why[FL_USE_WHY];

@@ -47,10 +47,10 @@ wrong() {	# PATTERN ARGS...
 }
 
 wrong 'wide' --test wyde
-wrong 'no test' --test nonsense
+wrong 'test is sync, flip, .* or fork, not .nonsense' --test nonsense
 wrong 'seconds' --seconds 0
 wrong 'seconds' --seconds soon
 wrong 'text or json' --format=xml
-wrong 'nonsense.*doctor' --sync nonsense
+wrong 'sync is membarrier, .*not .nonsense' --sync nonsense
 wrong 'usage' word
 wrong 'seconds' --second 3

@@ -167,7 +167,7 @@ one_line_error 2 'FROM~TO'
 run "$FLICK" replay -r 5ms "$data"
 one_line_error 2 'FROM~TO'
 run "$FLICK" replay -f name "$data"
-one_line_error 2 'no field .name'
+one_line_error 2 'a field is duration, tid, elapsed, task or none, not .name'
 run "$FLICK" replay --tid x "$data"
 one_line_error 2 'takes a number'
 run "$FLICK" replay --tid 1 "$data"

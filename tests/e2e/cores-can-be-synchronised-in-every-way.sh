@@ -21,7 +21,7 @@ for how in "--sync=semaphore" ""; do
 	said=$(FLICK_SYNC=semaphore "$FLICK" record $how -- "$work/threads" 2>&1) &&
 		fail "a wrong name is taken"
 	case $said in
-	*"\`semaphore\`; there are membarrier, signal, stop, wait"*) ;;
+	*" is membarrier, signal, stop or wait, not \`semaphore\`"*) ;;
 	*) fail "said: $said" ;;
 	esac
 done

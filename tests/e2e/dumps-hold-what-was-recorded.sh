@@ -141,7 +141,7 @@ done
 
 label=usage:
 run "$FLICK" dump --format=flam "$data"
-one_line_error 2 'no format .flam.; did you mean .flame.?'
+one_line_error 2 '--format is folded, flame or chrome, not .flam'
 run "$FLICK" dump "$data" "$data"
 one_line_error 2 'one directory'
 run "$FLICK" dump -o /dev/full --format=chrome "$data.old"
