@@ -226,7 +226,8 @@ struct fl_shm {
 	uint64_t toggles;		/* one-byte switches done by sampling; atomic */
 	uint64_t rearm_ticks;		/* spent re-arming, TSC; atomic */
 	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
-					 * before they freed these processes' memory; atomic */
+					 * before they freed these processes' memory; with
+					 * --rate, of what opens windows; atomic */
 
 	struct fl_bell bells[FL_MAX_READERS];
 	alignas(64) uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */

@@ -329,6 +329,8 @@ struct fl_session {
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */
+	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
+					 * known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns;		/* when it had ended; 0: it has not */

@@ -11,6 +11,7 @@
  * probes, or of what the agent does when modules come. That is in a section of its own
  * (Makefile), and grows with modules, not with the program's time.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,15 +263,17 @@ static int fill(struct flick_rows *r, const struct profile *p)
 
 enum { FEW = 100 };			/* samples; a tenth either way says nothing */
 
-static uint64_t ms_of(uint64_t samples)
+static double ns_of(uint64_t samples)
 {
-	return samples * fl_sampler_period_ns() / 1000000;
+	return (double)samples * (double)fl_sampler_period_ns();
 }
 
 /* Of a cost that is more than the program itself a tenth more or less says enough. */
-static bool are_few(uint64_t program, uint64_t own)
+static bool are_few(double program_ns, double own_ns)
 {
-	return program < FEW / 10 || (program < FEW && own < 2 * program);
+	double most = ns_of(FEW);
+
+	return program_ns < most / 10 || (program_ns < most && own_ns < 2 * program_ns);
 }
 
 /* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
@@ -281,19 +284,19 @@ static double switching_ns(const struct fl_session *s)
 	double said = (double)load_relaxed(&s->shm->watch_ns);
 
 	if (!s->watch_ns)
-		return turns;
+		return s->o->rate ? said : turns;
 	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
 }
 
 /* What passes the budget and the stake by less is chance. Most may be of the first second, as
  * what is called is not known then; a program of less has no other. */
-static void tell_passed(const struct fl_session *s, const struct profile *p, char out[112])
+static void tell_passed(const struct fl_session *s, const struct profile *p,
+			double program_ns, char out[112])
 {
 	const uint64_t second_ns = 1000000000;
 	const double some = 1.25;
 	const char *why = "";
 	uint64_t own = p->n_own - p->work;
-	double program_ns = (double)(p->all - p->n_own) * (double)fl_sampler_period_ns();
 	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
 
 	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
@@ -305,30 +308,59 @@ static void tell_passed(const struct fl_session *s, const struct profile *p, cha
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
 }
 
+/* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
+ * is known, it is what flick has not used. */
+static double program_ns(const struct fl_session *s, const struct profile *p)
+{
+	double seen = ns_of(p->all - p->n_own);
+	double known = (double)s->target_ns - ns_of(p->n_own) -
+		       (s->o->rate ? switching_ns(s) : 0);
+
+	return known > seen ? known : seen;
+}
+
+/* How far it may be off. A core runs a short call and its probes at once: samples tell
+ * where it stood, and not what it would have done without them. Of others chance alone:
+ * of n samples their root. */
+static void tell_error(const struct flick_rows *latency, double own_ns, double program,
+		       char out[80])
+{
+	const double many = 1e7;	/* calls a second */
+	double calls = latency ? (double)fl_sheet_sum(latency, "calls") : 0;
+	double chance = 100 * ns_of(1) * sqrt(own_ns / ns_of(1)) / program;
+
+	if (calls * 1e9 > many * program)
+		snprintf(out, 80, ", a third to three times of it as calls are this short");
+	else if (chance >= 0.5)
+		snprintf(out, 80, ", %.1f more or less by chance", chance);
+}
+
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
  * modules came, as a program of a second may load as many as one of a day. */
-static void tell_cost(struct fl_session *s, const struct profile *p)
+static void tell_cost(struct fl_session *s, const struct profile *p,
+		      const struct flick_rows *latency)
 {
-	double program = (double)(p->all - p->n_own) * (double)fl_sampler_period_ns() / 100;
-	double probes = (double)(p->n_own - p->work) * (double)fl_sampler_period_ns() / program;
+	double own_ns = ns_of(p->n_own - p->work), all_ns = program_ns(s, p);
+	double program = all_ns / 100, probes = own_ns / program;
 	double switching = switching_ns(s) / program;
 	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
-	char *cost = s->account.cost, passed[112] = "";
+	char *cost = s->account.cost, passed[112] = "", error[80] = "";
 	size_t room = sizeof(s->account.cost);
 
 	if (!s->sampler) {
 		snprintf(cost, room, "unknown (the system gives no samples)");
-	} else if (are_few(p->all - p->n_own, p->n_own - p->work)) {
-		snprintf(cost, room, "unknown (%llu ms of CPU time are too few to tell)",
-			 (unsigned long long)ms_of(p->all));
+	} else if (are_few(all_ns, own_ns)) {
+		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
+			 (all_ns + own_ns) / 1e6);
 	} else {
 		s->cost = probes + switching;
-		tell_passed(s, p, passed);
+		tell_passed(s, p, all_ns, passed);
+		tell_error(latency, own_ns, all_ns, error);
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
-			 "reader on another core %.1f)%s, agent %llu ms at start and dlopen",
-			 s->cost, probes, switching, reader, passed,
-			 (unsigned long long)ms_of(p->work));
+			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
+			 s->cost, probes, switching, reader, error, passed,
+			 ns_of(p->work) / 1e6);
 	}
 }
 
@@ -388,7 +420,7 @@ int fl_profile_fill(struct fl_session *s)
 			drop_impossible(s, i);
 	s->pc_samples = p.all;
 	s->pc_own = p.n_own;
-	tell_cost(s, &p);
+	tell_cost(s, &p, latency);
 	free(p.samples);
 	fl_own_close(&p.own);
 	return err;

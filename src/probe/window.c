@@ -146,6 +146,7 @@ static uint64_t all_ns(void)
 	uint64_t all = fl_os_cpu_ns(0);
 	uint64_t flick = fl_os_cpu_ns(fl_os_own_thread());
 
+	store_relaxed(&fl_table.shm->watch_ns, flick);
 	return all > flick ? all - flick : 0;
 }
 
