@@ -389,8 +389,11 @@ void fl_channel_close(void);
 struct fl_slot *fl_channel_slot(void);
 /* The slot it has already, or NULL. */
 struct fl_slot *fl_channel_own_slot(void);
-/* Count an event of a thread that has none. */
-void fl_channel_lose_slotless(void);
+/* Count an event of a thread that has none. Where the process is not recorded,
+ * fl_channel_on_left is told of the probe instead; UINT32_MAX: it has none. */
+void fl_channel_lose_slotless(uint32_t probe);
+extern void (*fl_channel_on_left)(uint32_t probe)
+	__attribute__((visibility("hidden")));	/* W once, in fork's child; NULL: nobody is */
 /* Count one that is of no probe, as there is no room for its site. */
 void fl_channel_lose_unplaced(enum fl_kind kind);
 /* Is the channel not open, or no longer? */

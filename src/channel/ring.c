@@ -338,7 +338,7 @@ static void put_all(const struct flick_record *r, size_t n)
 	}
 	s = fl_channel_slot();
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
-		fl_channel_lose_slotless();
+		fl_channel_lose_slotless(r->probe);
 	if (!s || try_append(r, n, 0))
 		return;
 	from = fl_arch_ticks();
@@ -382,7 +382,7 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 	if (s)
 		lose(FL_LOST_SITE, 1);
 	else
-		fl_channel_lose_slotless();
+		fl_channel_lose_slotless(UINT32_MAX);
 }
 
 void (*fl_channel_on_block)(uint32_t probe);
@@ -434,8 +434,8 @@ void fl_channel_count(uint32_t probe)
 		count_own(s, probe);
 	else if (is_event && s)
 		lose(FL_LOST_ROOM, 1);
-	else if (is_event)
-		fl_channel_lose_slotless();
+	else if (!s && (is_event || fl_channel_is_closed()))
+		fl_channel_lose_slotless(probe);
 }
 
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)

@@ -295,10 +295,14 @@ struct fl_slot *fl_channel_slot(void)
 	return *fl_cell ? *fl_cell : seek_slot();
 }
 
-void fl_channel_lose_slotless(void)
+void (*fl_channel_on_left)(uint32_t probe);
+
+void fl_channel_lose_slotless(uint32_t probe)
 {
 	if (!fl_channel_is_closed())
 		fl_lost_add(&fl_region->lost[FL_LOST_SLOT]);
+	else if (fl_channel_on_left)
+		fl_channel_on_left(probe);
 }
 
 struct fl_slot *fl_channel_own_slot(void)

@@ -342,7 +342,7 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	struct fl_frame f;
 
 	if (!slot)
-		fl_channel_lose_slotless();
+		fl_channel_lose_slotless(id);
 	else if (fl_table.sites[id].kind == FL_ENTRY) {
 		enter(slot->frames, p, sp, now);
 	} else if (pop_frame(slot->frames, p, sp, &f)) {

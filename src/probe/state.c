@@ -581,20 +581,56 @@ void fl_probes_settle(void)
 	fl_probes_let_modules();
 }
 
+/*
+ * In a child that is not recorded probes do nothing. To switch all off would copy each page
+ * of code that has one, and many a child calls a few functions and is gone. So the first
+ * one that is met in a page switches off those of the page: its code runs, so nobody
+ * unmaps it. Bare ones are off before, as others may write there later.
+ */
+static void hush_page(uint32_t id)
+{
+	const struct fl_shm_site *sites = fl_table.sites;
+	uint32_t lo = id, hi = id;
+	uintptr_t page;
+
+	if (id >= fl_table.n)
+		return;
+	page = sites[id].at / FL_PAGE;
+	while (lo && sites[lo - 1].at / FL_PAGE == page)
+		lo--;
+	while (hi < fl_table.n && sites[hi].at / FL_PAGE == page)
+		hi++;
+	for (; lo < hi; lo++)
+		if (fl_table.switches[lo].armed && !fl_table.probes[lo].bare)
+			fl_probe_hush(lo, FL_OFF);
+}
+
+static void hush_at_once(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	if (!p->is_mute && (p->bare || fl_table.shm->own))
+		fl_probe_hush(id, FL_OFF);
+}
+
 /* What another thread was changing may be half done, or unmapped: it is left alone, as
  * is text that is still the parent's. There probes find no channel and do nothing. */
 void fl_probes_leave(void)
 {
-	bool is_whole = fl_switches_in_child();
+	bool is_whole = fl_switches_in_child() && !fl_table_is_cut() && !fl_text_is_shared();
 	uint64_t signals, inner;
 
-	if (fl_table_is_cut() || !is_whole || fl_text_is_shared())
+	if (!is_whole)
 		disarm_all();
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	all_off(fl_probe_hush);
+	fl_table.closing = true;
+	for (uint32_t id = 0; id < fl_table.n && (fl_table.shm->own || fl_table.has_bare); id++)
+		hush_at_once(id);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
+	if (is_whole && !fl_table.shm->own)
+		fl_channel_on_left = hush_page;
 }
 
 int fl_probes_take_over(void)

@@ -316,7 +316,7 @@ void fl_probe_flip_locked(uint32_t id, int state)
 }
 
 /* In fork's child, whose probes do nothing any more: what only tells what was wished stays,
- * as each page that is written is copied. */
+ * as each page that is written is copied. Any thread, in code that runs. */
 void fl_probe_hush(uint32_t id, int state)
 {
 	const struct fl_switch *s = &fl_table.switches[id];

@@ -153,6 +153,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->room = s->room;
 	p->before = s->before;
 	p->bare = s->bare;
+	t->has_bare |= s->bare;
 	p->asks = s->asks;
 	p->by_call = s->is_virtual;
 	if (s->asks)

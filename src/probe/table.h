@@ -92,6 +92,7 @@ struct fl_table {
 	uint32_t virtuals;		/* the last one, as fl_known.late */
 	uint32_t unarmed;		/* no lower id awaits its arming since a dlclose */
 	struct fl_modules modules;	/* as of the last walk */
+	bool has_bare;			/* some probe is bare */
 	bool unheard;			/* modules come and go, and the loader does not say */
 	bool closing;			/* nothing is switched on any more */
 	bool between;			/* windows: none is open */

@@ -3,10 +3,11 @@
  * nor may they be in the record of the parent. */
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define FUNCTIONS(X) X(main) X(work) X(leaf) X(by_fork) X(by_vfork) X(by_clone) \
+#define FUNCTIONS(X) X(main) X(work) X(leaf) X(apart) X(by_fork) X(by_vfork) X(by_clone) \
 	X(by_spawn) X(by_system) X(by_popen)
 #include "truth.h"
 
@@ -34,26 +35,53 @@ QUIET static void reap(pid_t pid, int expected)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == expected);
 }
 
-/* The child has children of its own. With FORK_TEXT=1 in the environment its probes are
- * off, so its text is another than its parent's. */
+/* In pages of code of its own. */
+__attribute__((aligned(8192))) BODY static int apart(int x)
+{
+	CALLED(apart);
+	return x + 1;
+}
+
+static unsigned char text[2][64];
+
+QUIET static void note_text(void)
+{
+	memcpy(text[0], (const void *)leaf, sizeof(text[0]));
+	memcpy(text[1], (const void *)apart, sizeof(text[1]));
+}
+
+/* With FORK_TEXT in the environment its probes are off: all, or those where it has called
+ * something. */
+QUIET static void check_text(bool called_apart)
+{
+	const char *off = getenv("FORK_TEXT");
+	bool same_leaf = !memcmp(text[0], (const void *)leaf, sizeof(text[0]));
+	bool same_apart = !memcmp(text[1], (const void *)apart, sizeof(text[1]));
+
+	called_apart |= off && !strcmp(off, "all");
+	CHECK(!off || (!same_leaf && same_apart != called_apart));
+}
+
+/* The child has children of its own. */
 BODY static void by_fork(void)
 {
-	static unsigned char text[64];
 	pid_t pid;
 
-	memcpy(text, (const void *)leaf, sizeof(text));
+	note_text();
 	pid = fork();
 	CALLED(by_fork);
 	if (pid == 0) {
-		CHECK(!getenv("FORK_TEXT") || memcmp(text, (const void *)leaf, sizeof(text)));
 		KEEP(work(1000));
+		check_text(false);
+		KEEP(apart(1));
+		check_text(true);
 		pid = fork();
 		if (pid == 0)
 			_exit(work(10) == 55 ? 7 : 8);
 		reap(pid, 7);
 		_exit(truth_failed ? 9 : 3);
 	}
-	KEEP(work(5));
+	KEEP(work(5) + apart(1));
 	reap(pid, 3);
 }
 
