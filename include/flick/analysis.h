@@ -141,7 +141,8 @@ struct flick_call {
 					 * one that began before the window and ended in it */
 	uint64_t inside;		/* ticks of calls of its own function in it
 					 * that are counted in no other */
-	uint32_t weight;		/* 1000; more in windows: it stands for more */
+	uint32_t weight;		/* 1000; more in windows, or of samples: it stands for
+					 * more */
 	uint32_t from;			/* (FLICK_CALL_FROM) the place it was made from: see
 					 * flick_view.caller */
 	uint64_t raw_total, raw_self;	/* as the clock had them, with what probes took */

@@ -35,19 +35,25 @@ static inline unsigned fl_hist_sub(uint64_t v, unsigned octave)
 /* The buckets of an octave that is new. False: no memory. */
 bool fl_hist_grow(struct fl_histogram *, unsigned octave);
 
-/* Note `v` once; false when there is no memory for it. */
-static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v)
+/* Note `v` so often; false when there is no memory for it. */
+static inline bool fl_hist_add_many(struct fl_histogram *h, uint64_t v, uint64_t times)
 {
 	unsigned o = fl_hist_octave(v);
 
 	if ((!h->octave || !h->octave[o]) && !fl_hist_grow(h, o))
 		return false;
-	h->octave[o][fl_hist_sub(v, o)]++;
-	if (!h->n++ || v < h->min)
+	h->octave[o][fl_hist_sub(v, o)] += times;
+	if (!h->n || v < h->min)
 		h->min = v;
+	h->n += times;
 	if (v > h->max)
 		h->max = v;
 	return true;
+}
+
+static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v)
+{
+	return fl_hist_add_many(h, v, 1);
 }
 
 /* The value that a share `q` (0..1) of all values do not exceed; 0 when empty. */

@@ -10,7 +10,7 @@
 #include "analysis/node.h"
 
 /*
- * INVARIANT	calls = hist.n + calls without a known end; none that is open
+ * INVARIANT	of all calls: calls = hist.n + calls without a known end; none that is open
  *		unknown = calls without a known end + exits without a known start
  * WHY		`total` leaves out calls that ran inside another call of the same
  *		function whose time is counted: recursion does not make time
@@ -23,6 +23,8 @@ struct row {
 	uint64_t total, self;		/* ticks; total: of outermost calls */
 	uint64_t sum;			/* ticks of all calls in hist */
 	uint64_t raw_total, raw_self, raw_sum;	/* with what probes took */
+	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
+					 * and the ticks of all that, as measured, too */
 	uint64_t began;			/* of samples: the one before, of ... */
 	uint32_t thread;		/* ... this thread; 0: none */
 	bool recurses;			/* one of them lay in another */
@@ -62,6 +64,7 @@ static void note_sample(struct row *row, const struct flick_call *call)
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
+	uint32_t stands = 1;
 	struct row *row;
 
 	(void)mark;
@@ -83,9 +86,14 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		row->unknown++;
 		return 0;
 	}
-	if (call->flags & FLICK_CALL_SAMPLED)
+	if (call->flags & FLICK_CALL_SAMPLED) {
+		stands = call->weight / FLICK_WEIGHT_ONE;
 		note_sample(row, call);
-	return fl_hist_add(&row->hist, call->total) ? 0 : -ENOMEM;
+	}
+	row->stands += stands;
+	row->stands_sum += (double)stands * (double)call->total;
+	row->stands_raw += (double)stands * (double)call->raw_total;
+	return fl_hist_add_many(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
 static int stray(void *state, uint32_t thread, uint32_t function, void **root)
@@ -117,6 +125,9 @@ static int merge(void *into, void *from)
 		to->raw_total += r->raw_total;
 		to->raw_self += r->raw_self;
 		to->raw_sum += r->raw_sum;
+		to->stands += r->stands;
+		to->stands_sum += r->stands_sum;
+		to->stands_raw += r->stands_raw;
 		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
 	}
@@ -181,10 +192,12 @@ static struct fl_node node_of(const struct latency *l, const struct row *row)
 
 /* Of those that ended; in windows of all, as far as these are known. */
 static uint64_t average(const struct latency *l, const struct row *row, uint64_t known,
-			uint64_t sum)
+			uint64_t sum, double stands_sum)
 {
 	bool windows = l->view->flags & FLICK_VIEW_WINDOWS;
 
+	if (l->view->flags & FLICK_VIEW_SAMPLED)
+		return to_ns(l, stands_sum / row->stands);
 	return windows && known == FLICK_NONE ? FLICK_NONE :
 	       to_ns(l, (double)sum / (double)(windows ? row->calls : row->hist.n));
 }
@@ -201,7 +214,7 @@ static void fill_times(const struct latency *l, const struct row *row,
 		return;
 	}
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
-		cell[SUM] = to_ns(l, (double)cell[CALLS] * (double)row->sum / (double)h->n);
+		cell[SUM] = to_ns(l, (double)cell[CALLS] * row->stands_sum / row->stands);
 		cell[TOTAL] = row->recurses ? FLICK_NONE : cell[SUM];
 		cell[SELF] = cell[RAW_TOTAL] = cell[RAW_SELF] = cell[RAW_SUM] = FLICK_NONE;
 	} else {
@@ -213,8 +226,8 @@ static void fill_times(const struct latency *l, const struct row *row,
 		cell[RAW_SUM] = fl_node_raw_ns(&node, l->view, row->raw_sum);
 	}
 	cell[MIN] = to_ns(l, (double)h->min);
-	cell[AVG] = average(l, row, cell[SUM], row->sum);
-	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum);
+	cell[AVG] = average(l, row, cell[SUM], row->sum, row->stands_sum);
+	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum, row->stands_raw);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));
@@ -293,6 +306,14 @@ static void add_to_spread(void *arg, uint64_t middle, uint64_t n)
 	s->n[ns ? 64 - __builtin_clzll(ns) : 0] += n;
 }
 
+/* Samples stand for more; together they are those that were timed. */
+static uint64_t timed_of(const struct spread *s, uint64_t n)
+{
+	double timed = (double)n * (double)s->row->calls / (double)s->row->hist.n;
+
+	return timed < 1 ? 1 : (uint64_t)(timed + 0.5);
+}
+
 static size_t write_spread(const struct spread *s, uint64_t *cell)
 {
 	const struct fl_node node = node_of(s->l, s->row);
@@ -304,7 +325,8 @@ static size_t write_spread(const struct spread *s, uint64_t *cell)
 		*cell++ = node.function;
 		*cell++ = i ? 1ull << (i - 1) : 0;
 		*cell++ = 1ull << i;
-		*cell++ = fl_node_stands(&node, s->l->view, s->n[i]);
+		*cell++ = s->l->view->flags & FLICK_VIEW_SAMPLED ? timed_of(s, s->n[i]) :
+			  fl_node_stands(&node, s->l->view, s->n[i]);
 		rows++;
 	}
 	return rows;

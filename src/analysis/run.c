@@ -503,6 +503,15 @@ static uint64_t length_of(const struct fl_run *run, struct thread *t, uint64_t e
 	return end > begin ? end - begin : 0;
 }
 
+/* What it stands for comes in place of an exit's stack pointer. */
+static uint32_t weight_of(const struct flick_record *exit)
+{
+	const uint32_t most = UINT32_MAX / FLICK_WEIGHT_ONE;
+	uint32_t stands = exit->sp ? exit->sp : 1;
+
+	return (stands < most ? stands : most) * FLICK_WEIGHT_ONE;
+}
+
 static void finish_sample(struct fl_run *run, struct thread *t,
 			  const struct flick_record *exit)
 {
@@ -510,7 +519,7 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		.size = sizeof(call), .thread = t->index,
 		.function = run->tags[t->half.probe].function,
 		.caller = FLICK_NO_FUNCTION, .flags = FLICK_CALL_SAMPLED,
-		.begin = t->half.tsc, .weight = FLICK_WEIGHT_ONE,
+		.begin = t->half.tsc, .weight = weight_of(exit),
 	};
 	bool is_whole = run->tags[exit->probe].function == call.function;
 	uint64_t total = is_whole ? length_of(run, t, exit->tsc) : 0;

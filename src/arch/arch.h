@@ -197,7 +197,9 @@ enum fl_action {	/* what a probe that is on does */
 			 * FL_COUNT_BLOCK */
 	FL_ACT_RECORD,	/* a record without time */
 	FL_ACT_TIME,	/* a record with time */
-	FL_ACT_SAMPLE,	/* paper 1 section 9: K timed calls, then off */
+	FL_ACT_SAMPLE,	/* paper 1 section 9: a call that may be one of K timed ones */
+	FL_ACT_AFTER,	/* count; where a timed call of the thread may end, or another
+			 * of its function begin in it, the long path */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
 	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
 	FL_ACT_WORD,	/* a record with time, to one place of its thread: what making
@@ -222,8 +224,8 @@ static inline uint64_t fl_count_of(uint64_t counter)
  * argument is fl_asked[id], the others go to fl_probe_ask(). */
 enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
-/* For FL_ACT_COUNT, the one of a probe that has no counter. */
-uintptr_t fl_arch_routine_uncounted(enum fl_convention);
+/* For FL_ACT_COUNT and AFTER, the one of a probe that has no counter. */
+uintptr_t fl_arch_routine_uncounted(enum fl_action, enum fl_convention);
 /* The one of a probe that asks, and that nobody wants: calls of other functions only. */
 uintptr_t fl_arch_routine_idle(void);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */

@@ -251,17 +251,27 @@ enum {
 	FL_SLOT_LEFT			/* the recording ended before its thread */
 };
 
-/* A sampled call that has not returned yet: see probe/sample.c. */
+/* A timed call that has not returned yet: see probe/frames.c. */
 struct fl_frame {
 	uint64_t tsc;
 	uint32_t function, generation, sp, probe;
+	uint32_t loose;			/* its function, if its exit may stand lower; else
+					 * FL_FIXED */
+	uint16_t same, inner;		/* calls of its function that began since, are not
+					 * timed and have not ended: in its machine frame;
+					 * and below, if it is loose */
+	uint32_t stands;		/* for so many calls */
+	uint32_t sp_high;
 };
+#define FL_FIXED UINT32_MAX
 #define FL_FRAMES 96
 
 /* A thread's, the outermost first. In memory of the process's own: a handler's child,
  * which goes on with its parent's slot in hand, has a copy. */
 struct fl_frames {
 	uint32_t n;
+	uint32_t refused;		/* calls, in a row, for which there was no room */
+	uint32_t inner_sp;		/* where the last of `inner` began */
 	struct fl_frame at[FL_FRAMES];
 };
 
@@ -356,6 +366,14 @@ static inline struct fl_glue_range *fl_shm_glue(struct fl_shm *m)
 extern __thread struct fl_slot **fl_cell
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* For glue, too: of a thread's innermost timed call, as far as a probe must know it. */
+struct fl_timed {
+	uint64_t limit;			/* what stands below is further in; UINT64_MAX: none */
+	uint32_t loose;			/* as its frame's; FL_FIXED: none */
+};
+extern __thread struct fl_timed fl_timed
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 /* Map the region that `given`, as in the environment, names. 0; -ENOMEM: there is
  * room for no more than its head, by which the reader can be told, or *m is NULL;
  * else there is none that is meant for this process, and nothing is mapped.
@@ -412,6 +430,9 @@ void fl_channel_count(uint32_t probe);
 void fl_channel_end_block(uint32_t probe);
 extern void (*fl_channel_on_block)(uint32_t probe)
 	__attribute__((visibility("hidden")));	/* W once, before the first */
+/* Told of what a thread has left in frames that another one gets. */
+extern void (*fl_channel_on_frames)(struct fl_frames *)
+	__attribute__((visibility("hidden")));	/* likewise */
 /* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */

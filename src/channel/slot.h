@@ -21,6 +21,7 @@ _Static_assert(offsetof(struct fl_slot, n_counters) == 24, "SLOT_COUNTERS of tra
 _Static_assert(FL_SLOT_HEADER_BYTES == 4096, "COUNTERS of tramp.S");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000 && FL_COUNT_FULL == 1ull << 63,
 	       "COUNT_ONE_HIGH and fl_arch_end_block() of tramp.S");
+_Static_assert(offsetof(struct fl_timed, loose) == 8, "TIMED_LOOSE of tramp.S");
 
 /* The chunks a ring begins with lie in its slot, behind counters. */
 #define FL_HOME_CHUNKS 2

@@ -44,6 +44,7 @@ struct fl_shm *fl_region;
 
 static struct fl_slot *no_slot;		/* the cell of a thread without one */
 __thread struct fl_slot **fl_cell = &no_slot;
+__thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
 /* cells[0] is not NULL while this process may enqueue, cells[n + 1] is for the
  * thread that has slot n. Zeroed by the kernel in fork's child (OS15); one that
@@ -51,6 +52,7 @@ __thread struct fl_slot **fl_cell = &no_slot;
 static struct fl_slot **cells;
 static uint32_t n_cells;
 static struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
+void (*fl_channel_on_frames)(struct fl_frames *);
 static char first_name[16];	/* of who opened: the others' until the reader asks */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
@@ -135,6 +137,8 @@ static void set_fields(struct fl_slot *s, uint32_t n)
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
 	s->n_counters = fl_region->counter_bytes / 8;
 	s->frames = frames ? &frames[n] : NULL;
+	if (frames && frames[n].n && fl_channel_on_frames)
+		fl_channel_on_frames(&frames[n]);
 	if (frames)
 		frames[n].n = 0;
 	s->tid = fl_os_thread_id();

@@ -20,8 +20,8 @@ static const struct fl_option options[] = {
 	{ 'P', "patch", "PATTERN", "switch matching functions on" },
 	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	{ 'K', "samples", "N", "calls a function is timed an epoch (10)" },
-	{ 0, "epoch", "MS", "how long its calls are only counted then (10)" },
+	{ 'K', "samples", "N", "calls of a function that are timed in an epoch (10)" },
+	{ 0, "epoch", "MS", "after which as many are timed again (10)" },
 	{ 0, "budget", "PERCENT", "what sampling may cost of CPU time (2)" },
 	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
 	{ 0, "buffer", "KIB", "as long as a thread's ring may grow, from 8 on (512)" },
@@ -273,8 +273,8 @@ const struct fl_cmd fl_cmd_record = {
 	.name = "record",
 	.args = "[OPTION...] [--] PROGRAM [ARG...]",
 	.about = "Run a program and keep what its probes saw",
-	.more = "Without options functions are sampled: each is timed for -K calls, "
-		"then its calls\nare only counted for the rest of an epoch; where that is too "
+	.more = "Without options functions are sampled: -K calls of each are timed in an "
+		"epoch, the\nothers are only counted; where that is too "
 		"much for the budget,\nin windows. --all times every call. `-a counts` "
 		"counts every call and times none.\nWith --rate=5% every call in 5% of the "
 		"time is recorded, and the rest estimated\nfrom that.\n\n"

@@ -23,7 +23,8 @@
 enum {
 	ROUNDS = 16,
 	PAIRS = 300,			/* a round: less than a chunk, so nobody waits */
-	LITTLE = 10, MORE = 100		/* steps of work */
+	LITTLE = 10, MORE = 100,	/* steps of work */
+	GAP = 8				/* of samples: one call in so many is timed */
 };
 
 enum { ENTRY, EXIT };			/* probes */
@@ -139,6 +140,18 @@ static uint32_t tenth(uint32_t *v, size_t n)
 	return n ? v[n / 10] : 0;
 }
 
+/* A call that is timed among others that are not is none that the core has foreseen. */
+static void time_samples(struct trial *t, int steps)
+{
+	fl_sample_space(GAP);
+	t->n_inside = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		time_pairs(t->entry, t->exit, steps);
+		fl_reader_poll(t->reader, false);
+	}
+	fl_sample_space(1);
+}
+
 /* The loop around nothing takes its share. */
 static struct fl_overhead measure_beside(struct trial *t, int steps)
 {
@@ -152,6 +165,8 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 		t->work[i] = time_work(steps);
 		fl_reader_poll(t->reader, false);
 	}
+	if (t->m->action == FL_ACT_SAMPLE)
+		time_samples(t, steps);
 	bare = tenth(t->bare, ROUNDS);
 	full = tenth(t->full, ROUNDS);
 	work_ticks = tenth(t->work, ROUNDS) / PAIRS;
@@ -165,7 +180,7 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				  enum fl_convention way)
 {
-	const enum fl_action exit = entry == FL_ACT_SAMPLE ? entry : FL_ACT_TIME;
+	const enum fl_action exit = entry == FL_ACT_SAMPLE ? FL_ACT_AFTER : FL_ACT_TIME;
 	const uintptr_t routines[2] = { fl_arch_routine(entry, way),
 					fl_arch_routine(exit, way) };
 	struct fl_overhead little, more;

@@ -51,10 +51,13 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 enum fl_action fl_window_action(uint32_t id)
 {
 	enum fl_action action = fl_table.shm->action;
+	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
 
+	if (action == FL_ACT_SAMPLE && !is_entry)
+		return FL_ACT_AFTER;
 	if (action != FL_ACT_WINDOW)
 		return action;
-	if (fl_table.sites[id].kind != FL_ENTRY)
+	if (!is_entry)
 		return FL_ACT_TIME;
 	return fl_table.between ? FL_ACT_COUNT : action;
 }
@@ -65,8 +68,9 @@ uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 	enum fl_convention how = p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
 	bool counted = fl_probe_id(p) < fl_table.shm->counter_bytes / sizeof(uint64_t);
 
-	return action == FL_ACT_COUNT && !counted ? fl_arch_routine_uncounted(how)
-						  : fl_arch_routine(action, how);
+	if (!counted && (action == FL_ACT_COUNT || action == FL_ACT_AFTER))
+		return fl_arch_routine_uncounted(action, how);
+	return fl_arch_routine(action, how);
 }
 
 /* The i-th of a block. */
@@ -77,6 +81,7 @@ static void make_one(const struct fl_near *near, uint32_t i, uint32_t id)
 	uintptr_t code = (uintptr_t)near->code + offset;
 
 	p->go = (uintptr_t *)near->data + i;
+	fl_function_of[id] = p->function;
 	*p->go = fl_glue_routine(p, fl_window_action(id));
 	fl_arch_glue(near->write + offset, code, id, (uintptr_t)p->go);
 	if (!fl_table.sites[id].refusal)
@@ -226,6 +231,7 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 	}
 	i = k->n_block - k->n_spare--;
 	l = (struct late *)k->near.data + i;
+	fl_function_of[id] = p->function;
 	*l = (struct late){ fl_glue_routine(p, fl_window_action(id)), id };
 	p->go = &l->go;
 	if (!fl_table.sites[id].refusal)

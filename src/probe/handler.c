@@ -114,6 +114,7 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 }
 
 uintptr_t *fl_asked;
+uint32_t *fl_function_of;
 void (*fl_probe_other)(uintptr_t function, enum fl_kind kind, uint8_t form, uint32_t sp);
 
 void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)

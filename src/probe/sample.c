@@ -1,32 +1,34 @@
 /*
- * sample.c - the profiler of paper 1 section 9: a function is timed until K of
- * its calls have ended, then the thread that ended the last one switches the
- * function's exits off, and lets its entries count; flick's own thread has them
- * timed again once an epoch. What an entry does is data. So each call is counted,
- * and few are timed.
+ * sample.c - the profiler of paper 1 section 9, but for which calls it times: the K of a
+ * function that begin first in an epoch, or one in so many. When K have begun its entries
+ * count, and when those have ended, however long they take, its exits go off. flick's own
+ * thread has calls timed again once an epoch. What an entry does is data. So each call is
+ * counted, few are timed, and which does not depend on how long they last.
  *
  * A function that is called too often for that is seldom, which the reader decides
  * (cli/budget.c): it is off but for short windows, and counted in them; in one window an
- * epoch it is timed, too.
+ * epoch it is timed, too, as far as its calls end in it.
  *
- * A call is paired inside the thread that makes it, so what reaches the reader
+ * A call is paired inside the thread that makes it (frames.c), so what reaches the reader
  * is only whole samples, an entry and an exit record side by side.
  *
- * INVARIANT  A sample's entry and exit belong to one call of one function.
- * WHY	1 Between two changes of a function's generation its sites are all on,
- *	  so no entry in between went unseen; or it counts, and makes no frames. A
- *	  frame of an older generation is never matched: the generation changes
- *	  before a site is switched off, and before one is switched on.
- *	2 All of an inner machine frame lies below all of an outer one. An exit
- *	  by jump stands at its frame's top: of the frames of its function that
- *	  began below it, the outermost is its own, the others were left by
- *	  longjmp or an exception. An exit by call stands where its entry did, in
- *	  code of fixed frame size; of several there (bodies inlined into
- *	  themselves) the innermost ends first. An exit for which neither holds
- *	  ends a sample only when no other frame of the function could be meant.
- *	3 What is dropped by mistake, here or in push_frame(), is a sample less.
- *	4 Frames are the process's own memory: a child that a handler forks in the middle
- *	  of this changes its copy.
+ * PROTOCOL	of a function
+ *	timed	entries SAMPLE, exits on	K have begun: is_off = 1	-> after
+ *	after	entries AFTER, exits on		none is open: a new period	-> off
+ *						an epoch passes			-> timed
+ *						no credit is left for exits,
+ *						or its window is over: a new
+ *						period				-> off
+ *	off	entries COUNT, exits off	an epoch passes			-> timed
+ *	period	its number, and how many timed calls are open, in one word
+ * INVARIANT  While a thread has a frame of a function's period it sees all of that
+ *	function's entries and exits.
+ * WHY	A frame counts as open before `is_off` is looked at, and `is_off` is set before the
+ *	period ends: so who finds a new period and pushes no frame finds it off, (E) of (F).
+ *	A period ends only while none is open, or what is open is given up: frames of older
+ *	periods are never matched. What no longer has a thread is open until then.
+ * FAILURE	A handler that siglongjmp() leaves, or an end of the thread, between the count
+ *	and the frame: exits stay on as long as there is credit for them.
  *
  * PROTOCOL	of windows
  *	reader					flick's thread, now and then
@@ -70,16 +72,11 @@ static struct {
 	uint64_t opened, closed;	/* the last window: monotonic, ns, as all these, ... */
 	uint64_t ran_opened, ran_closed;	/* ... but these: program_ns() */
 	uint64_t until;			/* it is not to be closed before: not by a first turn */
-	uint64_t epoch_ns;		/* when functions were last timed again */
+	uint64_t epoch_ns;		/* when functions were last timed again, ... */
+	uint64_t epoch_tsc;		/* ... likewise */
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
 } turn;
-
-/* Is stack pointer a below b? They are the low halves of addresses. */
-static bool is_below(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) < 0;
-}
 
 /* Is this one to be switched, in this pass? An exit that other functions share is
  * theirs, too, while this one is off. */
@@ -156,11 +153,54 @@ static void take_off(uint32_t *head, const struct fl_function *f)
 		*head = f->next_off;
 }
 
-/* Again for a function that is off: one of its sites was found and armed since.
+/* Generations and how many timed calls are open are one word, so that neither changes
+ * unseen between a look at the other and what follows. */
+static uint32_t generation_of(uint64_t period)
+{
+	return (uint32_t)(period >> 32);
+}
+
+static uint32_t add_open(struct fl_function *f)
+{
+	/* (E) pairs with (F) */
+	return generation_of(__atomic_fetch_add(&f->period, 1, __ATOMIC_ACQ_REL));
+}
+
+/* Begin a new period, in which no call is open. False: one is, and it is waited for. */
+static bool end_period(struct fl_function *f, bool waits)
+{
+	uint64_t now = load_relaxed(&f->period);
+
+	do
+		if (waits && (uint32_t)now)
+			return false;
+	/* (F) pairs with (E) */
+	while (!__atomic_compare_exchange_n(&f->period, &now,
+					    (uint64_t)(generation_of(now) + 1) << 32, true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return true;
+}
+
+/* True: it was the last one, and no more begin. */
+static bool take_open(struct fl_function *f, uint32_t generation)
+{
+	uint64_t now = load_relaxed(&f->period);
+
+	do
+		if (generation_of(now) != generation || !(uint32_t)now)
+			return false;
+	/* (E) pairs with (F) */
+	while (!__atomic_compare_exchange_n(&f->period, &now, now - 1, true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return (uint32_t)now == 1 && load_relaxed(&f->is_off);
+}
+
+/* Entries count from now on; exits go off when the last timed call has ended, or at once.
+ * Again for a function that is off: one of its sites was found and armed since.
  * Nobody waits: where another thread switches, or modules are being unloaded, the next
- * sample tries again. Re-arming has the same lock, so nobody who was held up in here
+ * call tries again. Re-arming has the same lock, so nobody who was held up in here
  * switches off what is on again. */
-static void switch_off(struct fl_function *f)
+static void switch_off(struct fl_function *f, bool waits)
 {
 	uint64_t signals;
 	bool was_off;
@@ -170,10 +210,14 @@ static void switch_off(struct fl_function *f)
 	FL_POINT("probe.switching");
 	was_off = f->is_off;
 	store_relaxed(&f->is_off, 1);
-	store_release(&f->generation, f->generation + !was_off);	/* (A) pairs with (B) */
+	if (!f->is_quiet)
+		f->is_quiet = end_period(f, waits);
 	if (!was_off || !f->is_seldom || turn.is_open)	/* else its window is over */
-		direct_entries(f, FL_ACT_COUNT);
-	flip_all(f, FL_OFF, false);
+		direct_entries(f, f->is_quiet ? FL_ACT_COUNT : FL_ACT_AFTER);
+	if (f->is_quiet) {
+		FL_POINT("sample.ending");
+		flip_all(f, FL_OFF, false);
+	}
 	if (!was_off && !f->is_seldom)
 		note_off(f);
 	fl_switches_unlock(&signals);
@@ -191,186 +235,253 @@ static void take_out_since(struct fl_frames *of, uint64_t tsc)
 		of->at[i].tsc += took;
 }
 
-/* A function whose calls never seem to end (exits without a site, calls that
- * longjmp leaves) must not stay on for that. */
-enum { ENTRIES_A_SAMPLE = 16 };
-
-static void count_entry(struct fl_function *f)
+static void leave_call(struct fl_function *f, uint32_t generation)
 {
-	uint32_t n = __atomic_add_fetch(&f->entered, 1, __ATOMIC_RELAXED);
-
-	if (n >= fl_table.shm->samples * ENTRIES_A_SAMPLE)
-		switch_off(f);
+	if (take_open(f, generation))
+		switch_off(f, true);
 }
 
-static bool is_current(const struct fl_frame *f)
+void fl_sample_lost(const struct fl_frame *frame)
 {
-	return f->generation == load_relaxed(&fl_table.functions[f->function].generation);
+	leave_call(&fl_table.functions[frame->function], frame->generation);
 }
 
-/* Frames whose function has been switched since are never matched again. */
-static uint32_t drop_stale(struct fl_frames *of)
+bool fl_sample_is_stale(const struct fl_frame *frame)
 {
-	uint32_t kept = 0;
+	const struct fl_function *f = &fl_table.functions[frame->function];
 
-	for (uint32_t i = 0; i < FL_FRAMES; i++)
-		if (is_current(&of->at[i]))
-			of->at[kept++] = of->at[i];
-	return kept;
+	return generation_of(load_relaxed(&f->period)) != frame->generation;
 }
 
-/* Within one machine frame gcc lets up to 16 bytes of arguments stand. */
-enum { ARGUMENTS = 16 };
+/* ---- which calls are timed ------------------------------------------------------------- */
 
-/* Where a frame at `sp` goes. A signal handler may come at any step and leave
- * frames of its own: the number is read once, so it stays one of the table's. */
-static uint32_t next_frame(struct fl_frames *of, uint32_t sp)
-{
-	uint32_t n = load_relaxed(&of->n);
-
-	while (n && is_below(of->at[n - 1].sp + ARGUMENTS, sp))
-		n--;				/* left without an exit */
-	if (n == FL_FRAMES)
-		n = drop_stale(of);
-	return n < FL_FRAMES ? n : 0;		/* too deep: begin anew */
-}
-
-static void push_frame(struct fl_frames *of, const struct fl_probe *p, uint32_t generation,
-		       uint32_t sp)
-{
-	uint32_t n = next_frame(of, sp);
-	struct fl_frame *f = &of->at[n];
-
-	FL_POINT("sample.frame");
-	store_relaxed(&of->n, n + 1);
-	f->function = p->function;
-	f->generation = generation;
-	f->sp = sp;
-	f->probe = fl_probe_id(p);
-	f->tsc = fl_arch_ticks_apart();
-}
-
-/* Of a function that is off an entry may come here that was found since, or whose
- * thread had loaded where to go; and each that no glue serves. */
-static void enter(struct fl_frames *of, const struct fl_probe *p, uint32_t sp, uint64_t now)
-{
-	struct fl_function *f = &fl_table.functions[p->function];
-	uint32_t generation = load_acquire(&f->generation);	/* (B) pairs with (A) */
-
-	fl_channel_count(fl_probe_id(p));
-	if (load_relaxed(&f->is_off)) {
-		if (!p->by_call)
-			switch_off(f);
-		return;
-	}
-	if (load_relaxed(&f->cold)) {
-		store_relaxed(&f->cold, f->cold - 1);
-		return;
-	}
-	count_entry(f);
-	take_out_since(of, now);
-	push_frame(of, p, generation, sp);
-}
-
-#define NO_FRAME UINT32_MAX
-
-/* An exit by jump: the outermost frame of the function that began below. */
-static uint32_t find_below(const struct fl_frames *of, uint32_t function, uint32_t sp)
-{
-	uint32_t found = NO_FRAME;
-
-	for (uint32_t i = of->n; i-- > 0;)
-		if (of->at[i].function == function &&
-		    is_below(of->at[i].sp, sp))
-			found = i;
-	return found;
-}
-
-/* An exit by call: the innermost frame that began just there; else the only
- * one there is, when nothing stands above it. */
-static uint32_t find_at(const struct fl_frames *of, uint32_t function, uint32_t sp)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = of->n; i-- > 0;) {
-		if (of->at[i].function != function)
-			continue;
-		if (of->at[i].sp == sp)
-			return i;
-		n++;
-	}
-	if (n == 1 && of->at[of->n - 1].function == function)
-		return of->n - 1;
-	return NO_FRAME;
-}
-
-/* The frame that ends at `sp`; see INVARIANT. Frames above it are dropped. */
-static bool pop_frame(struct fl_frames *of, const struct fl_probe *p, uint32_t sp,
-		      struct fl_frame *out)
-{
-	bool jump = fl_table.sites[fl_probe_id(p)].jump;
-	uint32_t i = jump ? find_below(of, p->function, sp)
-			  : find_at(of, p->function, sp);
-
-	if (i == NO_FRAME)
-		return false;
-	*out = of->at[i];
-	of->n = i;
-	return is_current(out);
-}
-
-static void end_sample(struct fl_frames *of, const struct fl_frame *f, uint32_t exit,
-		       uint32_t sp, uint64_t now)
-{
-	struct fl_function *fn = &fl_table.functions[f->function];
-	const struct flick_record pair[2] = {
-		{ .tsc = f->tsc, .probe = f->probe, .sp = f->sp },
-		{ .tsc = now, .probe = exit, .sp = sp },
-	};
-
-	fl_channel_put_pair(pair);
-	if (__atomic_add_fetch(&fn->taken, 1, __ATOMIC_RELAXED) >= fl_table.shm->samples)
-		switch_off(fn);
-	take_out_since(of, now);
-}
-
-void fl_sample_hit(uint32_t id, uint32_t sp)
-{
-	uint64_t now = fl_arch_ticks_apart();
-	const struct fl_probe *p = &fl_table.probes[id];
-	struct fl_slot *slot = fl_channel_slot();
-	struct fl_frame f;
-
-	if (!slot)
-		fl_channel_lose_slotless(id);
-	else if (fl_table.sites[id].kind == FL_ENTRY) {
-		enter(slot->frames, p, sp, now);
-	} else if (pop_frame(slot->frames, p, sp, &f)) {
-		end_sample(slot->frames, &f, id, sp, now);
-	}
-}
-
-/* ---- epochs, by flick's own thread ---------------------------------------------------- */
+/* Of what is called more than K times in an epoch, a call in `gap`. By the clock alone, K
+ * in a row, a program would choose: of calls of which each fiftieth is long nearly all
+ * epochs begin in a long one, and the next ones are short. */
+enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
 
 /* The first calls in a window meet code and counters that their core has not, and are not
  * what nearly all calls are: of a function of ten ns they took five hundred. Who is called
  * as often as a seldom function soon has others. */
 enum { COLD_CALLS = 32 };
 
+static uint64_t epoch_ticks;		/* of late; 0: not known. R any */
+
+static uint32_t draw(uint32_t below)
+{
+	static uint64_t random;			/* threads may draw alike */
+	uint64_t x = load_relaxed(&random);
+
+	if (!x)
+		x = (fl_arch_ticks() | 1) * 0x9e3779b97f4a7c15ull;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	store_relaxed(&random, x);
+	return (uint32_t)((x >> 32) * below >> 32);
+}
+
+static bool is_due_to_time(struct fl_function *f)
+{
+	uint32_t *left = load_relaxed(&f->cold) ? &f->cold : &f->wait;
+	uint32_t n = load_relaxed(left);
+
+	if (n)
+		store_relaxed(left, n - 1);
+	else if (f->gap > 1)
+		store_relaxed(&f->wait, draw(2 * f->gap - 1));
+	return !n;
+}
+
+void fl_sample_space(uint32_t gap)
+{
+	for (uint32_t i = 0; i < fl_table.n_functions; i++)
+		store_relaxed(&fl_table.functions[i].gap, gap);
+}
+
+/* K have begun. If that took an epoch, they go on to be timed like this. */
+static void end_round(struct fl_function *f, uint64_t now)
+{
+	uint64_t took = now - load_relaxed(&f->since), epoch = load_relaxed(&epoch_ticks);
+	uint32_t gap = load_relaxed(&f->gap) + !f->gap;
+
+	if (!epoch || f->is_seldom || took < epoch) {
+		store_relaxed(&f->took, took + !took);
+		switch_off(f, true);
+		return;
+	}
+	if (took / 4 > epoch)		/* at half the gap it is still more than one */
+		gap = (gap + 1) / 2;
+	store_relaxed(&f->gap, gap);
+	store_relaxed(&f->stands, gap);
+	store_relaxed(&f->since, now);
+	store_relaxed(&f->begun, 0);
+}
+
+/* An epoch is over. By how long the last round took it is known what its calls stand for:
+ * phases in which a function is called rarely count as little as they are. */
+static void learn_rate(struct fl_function *f)
+{
+	uint64_t took = load_relaxed(&f->took), epoch = load_relaxed(&epoch_ticks);
+	uint32_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_table.shm->samples;
+	uint64_t calls = (uint64_t)samples * gap + (f->is_seldom ? COLD_CALLS : 0);
+	uint64_t stands = epoch / (took / calls + 1) / samples;
+
+	if (!took || !epoch)
+		return;
+	store_relaxed(&f->took, 0);
+	stands = stands < gap ? gap : stands;
+	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
+	if (!f->is_seldom && gap < MOST_GAP)
+		store_relaxed(&f->gap, 2 * gap);
+}
+
+/* The last one of a round begins behind what that takes. */
+static void push(struct fl_frames *of, struct fl_function *f, const struct fl_frame *frame,
+		 bool is_last)
+{
+	uint32_t n = load_relaxed(&of->n);
+	uint64_t now;
+
+	if (!fl_frames_push(of, frame)) {
+		leave_call(f, frame->generation);
+		fl_frames_note(of, frame->function, frame->sp);
+	}
+	if (!is_last)
+		return;
+	now = fl_arch_ticks();
+	end_round(f, now);
+	take_out_since(of, now);
+	if (of->n == n + 1)
+		of->at[n].tsc = fl_arch_ticks_apart();
+}
+
+/* Of a function that is off an entry may come here that was found since, or whose
+ * thread had loaded where to go; and each that no glue serves. */
+static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
+{
+	struct fl_function *f = &fl_table.functions[p->function];
+	const uint32_t most = fl_table.shm->samples;
+	uint64_t now = fl_arch_ticks();
+	struct fl_frame frame = { .function = p->function, .sp = sp,
+				  .probe = fl_probe_id(p), .generation = add_open(f),
+				  .stands = load_relaxed(&f->stands) };
+	bool is_off = load_relaxed(&f->is_off);
+	uint32_t n = 0;
+
+	if (!is_off)
+		n = __atomic_add_fetch(&f->begun, 1, __ATOMIC_RELAXED);
+	if (n == 1 && !load_relaxed(&f->since))
+		store_relaxed(&f->since, now);
+	if (n && n <= most) {
+		push(of, f, &frame, n == most);
+	} else {
+		if (!is_off || !p->by_call)
+			switch_off(f, true);
+		leave_call(f, frame.generation);
+		fl_frames_note(of, p->function, sp);
+		take_out_since(of, now);
+	}
+}
+
+static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
+{
+	struct fl_function *f = &fl_table.functions[p->function];
+	bool is_off = load_relaxed(&f->is_off);
+
+	fl_channel_count(fl_probe_id(p));
+	fl_frames_leave(of, sp);
+	if (is_off ? p->by_call : !is_due_to_time(f))
+		fl_frames_note(of, p->function, sp);
+	else
+		begin_timed(of, p, sp);
+}
+
+/* It says what it stands for, where an exit has its stack pointer. */
+static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
+{
+	const struct flick_record pair[2] = {
+		{ .tsc = f.tsc, .probe = f.probe, .sp = f.sp },
+		{ .tsc = now, .probe = exit, .sp = f.stands + !f.stands },
+	};
+
+	if (!fl_sample_is_stale(&f))
+		fl_channel_put_pair(pair);
+	fl_sample_lost(&f);
+	take_out_since(of, now);
+}
+
+/* At `now`, or 0: it is not likely to end any. */
+static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
+{
+	uint32_t at;
+
+	if (!fl_frames_find(of, fl_table.probes[id].function, fl_table.sites[id].jump, sp,
+			    &at)) {
+		fl_channel_count(id);
+		return;
+	}
+	now = now ? now : fl_arch_ticks_apart();
+	end_sample(of, fl_frames_take(of, at), id, now);
+}
+
+static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
+{
+	struct fl_slot *slot = fl_channel_slot();
+
+	if (!slot) {
+		fl_channel_lose_slotless(id);
+	} else if (fl_table.sites[id].kind != FL_ENTRY) {
+		end(slot->frames, id, sp, now);
+	} else {
+		fl_channel_count(id);
+		fl_frames_leave(slot->frames, sp);
+		fl_frames_note(slot->frames, fl_table.probes[id].function, sp);
+	}
+}
+
+void fl_sample_after(uint32_t id, uint32_t sp)
+{
+	hit_after(id, sp, fl_arch_ticks_apart());
+}
+
+void fl_sample_inner(uint32_t id, uint32_t sp)
+{
+	hit_after(id, sp, 0);
+}
+
+void fl_sample_hit(uint32_t id, uint32_t sp)
+{
+	struct fl_slot *slot = fl_channel_slot();
+
+	if (!slot)
+		fl_channel_lose_slotless(id);
+	else if (fl_table.sites[id].kind == FL_ENTRY)
+		begin(slot->frames, &fl_table.probes[id], sp);
+	else
+		end(slot->frames, id, sp, 0);
+}
+
+/* ---- epochs, by flick's own thread ---------------------------------------------------- */
+
 /* No locked instruction: it would wait until the code of the function before has
- * come from the core that runs it. While a function is on the list, nobody else
- * changes its generation. */
+ * come from the core that runs it. Whose exits are on, as timed calls are open, keeps
+ * its period. Else nobody but who enters while it is off changes that, for a moment. */
 static uint32_t rearm_one(struct fl_function *f)
 {
-	uint32_t n;
+	uint32_t n = 0;
 
+	learn_rate(f);
 	store_relaxed(&f->cold, f->is_seldom ? COLD_CALLS : 0);
-	store_relaxed(&f->taken, 0);
-	store_relaxed(&f->entered, 0);
-	store_relaxed(&f->generation, f->generation + 1);
-	/* ordering: none other, who sees the old one pushes no frame */
+	store_relaxed(&f->wait, f->gap > 1 && !f->is_seldom ? draw(f->gap) : 0);
+	store_relaxed(&f->begun, 0);
+	store_relaxed(&f->since, fl_arch_ticks());
+	if (f->is_quiet) {
+		f->is_quiet = 0;
+		n = flip_all(f, FL_ON, false);
+	}
+	/* ordering: none, who sees it late is one of those that count */
 	store_release(&f->is_off, 0);
-	n = flip_all(f, FL_ON, false);
 	direct_entries(f, FL_ACT_SAMPLE);
 	return n + flip_all(f, FL_ON, true);
 }
@@ -501,11 +612,10 @@ static uint32_t open_window(void)
 static uint32_t shut_one(struct fl_function *f)
 {
 	uint32_t n;
-	bool was_off = f->is_off;
 
 	store_relaxed(&f->is_off, 1);
-	/* ordering: none other, who sees the old one has entered before */
-	store_release(&f->generation, f->generation + !was_off);
+	if (!f->is_quiet)
+		f->is_quiet = end_period(f, false);
 	n = hush_entries(f);
 	return n + flip_all(f, FL_OFF, false);
 }
@@ -568,13 +678,30 @@ static bool cut(struct fl_function *f)
 	return true;
 }
 
+/* Exits that end no timed call are counted as well, and cost as much. Where there is no
+ * credit for them they go off, and what is timed is given up. */
+static bool end_block_of_exits(struct fl_function *f)
+{
+	bool may_stay = !load_relaxed(&f->is_seldom) && fl_fuse_takes(f) && fl_fuse_takes(f);
+
+	if (may_stay && (!load_relaxed(&f->is_off) || (uint32_t)load_relaxed(&f->period)))
+		return false;
+	switch_off(f, may_stay);
+	return true;
+}
+
 void fl_sample_block(uint32_t id)
 {
 	struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
 	uint64_t now = fl_arch_ticks();
 	struct fl_slot *slot;
+	bool has_cut;
 
-	if (load_relaxed(&f->is_seldom) || fl_fuse_takes(f) || !cut(f))
+	if (fl_table.sites[id].kind != FL_ENTRY)
+		has_cut = end_block_of_exits(f);
+	else
+		has_cut = !load_relaxed(&f->is_seldom) && !fl_fuse_takes(f) && cut(f);
+	if (!has_cut)
 		return;
 	slot = fl_channel_own_slot();
 	if (slot)
@@ -646,6 +773,16 @@ static uint64_t vary(uint64_t ns)
 	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
 }
 
+static void note_epoch(void)
+{
+	enum { LEAST = 1000000 };		/* none is shorter but in tests */
+	uint64_t now = fl_arch_ticks(), ticks = now - turn.epoch_tsc;
+
+	if (turn.epoch_tsc && ticks > LEAST)
+		store_relaxed(&epoch_ticks, ticks);
+	turn.epoch_tsc = now;
+}
+
 static uint32_t begin_epoch(uint64_t now_ns)
 {
 	const struct fl_shm *m = fl_table.shm;
@@ -654,6 +791,7 @@ static uint32_t begin_epoch(uint64_t now_ns)
 
 	us = us > m->epoch_us ? us : m->epoch_us;
 	if (now_ns - turn.epoch_ns >= us * 900) {	/* a timer may be early by a little */
+		note_epoch();
 		turn.epoch_ns = now_ns;
 		turn.is_timed = true;
 		n = rearm_all();
@@ -734,6 +872,7 @@ static uint64_t begin_turns(void)
 
 	turn.begun = true;
 	turn.epoch_ns = now;
+	turn.epoch_tsc = fl_arch_ticks();
 	if (turn.heeded && at < now + us * 1000)
 		us = at > now ? (at - now) / 1000 + 1 : 1;
 	if (!turn.heeded) {
@@ -789,6 +928,7 @@ uint64_t fl_sample_turn(void)
 
 static void finish_switch_off(struct fl_function *f)
 {
+	f->is_quiet = 1;
 	direct_entries(f, FL_ACT_COUNT);
 	flip_all(f, FL_OFF, false);
 	note_off(f);
@@ -810,6 +950,8 @@ void fl_sample_in_child(void)
 	for (uint32_t i = 0; i < fl_table.n_functions; i++) {
 		struct fl_function *f = &fl_table.functions[i];
 
+		if ((uint32_t)f->period)	/* no call of it is open in here */
+			end_period(f, false);
 		if (f->is_seldom) {
 			be_seldom(f);
 		} else if (f->is_off) {

@@ -66,13 +66,15 @@ static int open_table(struct fl_shm *m)
 	t->functions = fl_table_map(max * sizeof *t->functions);
 	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
 	fl_asked = fl_table_map(max * sizeof *fl_asked);
+	fl_function_of = fl_table_map(max * sizeof *fl_function_of);
 	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->next ||
-	    !t->functions || !t->hash || fl_known_open() || !fl_asked)
+	    !t->functions || !t->hash || fl_known_open() || !fl_asked || !fl_function_of)
 		return -ENOMEM;
 	fl_places_open();
 	fl_arch_open();
 	fl_switches_open();
 	fl_channel_on_block = m->action == FL_ACT_SAMPLE ? fl_sample_block : NULL;
+	fl_channel_on_frames = m->action == FL_ACT_SAMPLE ? fl_frames_forget : NULL;
 	if (m->action == FL_ACT_SAMPLE)
 		fl_sample_open();
 	return fl_handler_open(m->max_sites);

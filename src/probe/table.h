@@ -50,9 +50,16 @@ enum { FL_ARMED_FLIP = 1, FL_ARMED_WORD };	/* one byte; several: ask the patch *
 struct fl_function {
 	uintptr_t at;
 	uint32_t probes;		/* first of its list */
-	uint32_t taken, entered;	/* samples and entries of this on-period; atomic */
-	uint32_t is_off;		/* 1: on the list; R any, behind generation */
-	uint32_t generation;		/* of its on-period; R any */
+	uint32_t begun;			/* timed calls of this round; atomic */
+	uint32_t is_off;		/* 1: its entries count; R any */
+	uint32_t is_quiet;		/* 1: and its exits are off; with the switches' lock */
+	uint32_t is_fixed;		/* 1: an exit of it stood where its entry did; a hint */
+	uint32_t gap, wait;		/* a call in so many is timed; so many are not; hints */
+	uint64_t since, took;		/* ticks: the round began; how long the last one took,
+					 * 0: it is not over. Hints */
+	uint32_t stands;		/* a timed call for so many, as of the last round */
+	uint64_t period;		/* its on-period's number, and in the low half how many
+					 * timed calls of it are open; atomic */
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 	uint32_t cold;			/* calls that are not timed yet; a hint */
@@ -172,8 +179,26 @@ bool fl_fuse_takes(struct fl_function *);
 void fl_sample_open(void);
 /* A block of probe `id` is counted: if no other may be, its function goes off. */
 void fl_sample_block(uint32_t id);
-/* Called by the glue of every sampled probe. */
+/* Called by the glue of sampled probes: of an entry whose call may be timed; where a timed
+ * call of this thread is likely to end, or another of its function to begin in it; and
+ * where that is further in. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+void fl_sample_after(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
+
+/* Timed calls that are open (frames.c). At an entry: those that were left go. push: false
+ * when there is no room. note: a call begins that is not timed. find: which one ends at an
+ * exit? take: it and all above go. forget: all go. */
+void fl_frames_leave(struct fl_frames *, uint32_t sp);
+bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
+void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
+bool fl_frames_find(struct fl_frames *, uint32_t function, bool jump, uint32_t sp,
+		    uint32_t *at);
+struct fl_frame fl_frames_take(struct fl_frames *, uint32_t at);
+void fl_frames_forget(struct fl_frames *);
+/* A frame is given up; is it of an older period? (sample.c) */
+void fl_sample_lost(const struct fl_frame *);
+bool fl_sample_is_stale(const struct fl_frame *);
 
 /* What entries do between windows, and exits: as one set; so does what is armed from
  * now on. Entries count, exits are off. */
@@ -187,6 +212,8 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 
 /* Index: probe id; the function of one that asks. For tramp.S; W once, before its glue is. */
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
+/* Index: probe id; its function, where it has glue. For tramp.S. */
+extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
 /* What probe `id` does now, where the session has windows and where it has none. */
 enum fl_action fl_window_action(uint32_t id);
 /* The routine for what a probe does. */

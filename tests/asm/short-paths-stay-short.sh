@@ -31,6 +31,8 @@ done <<EOF
 fl_abi_time 20
 fl_abi_record 18
 fl_abi_count 11
+fl_abi_after 8
+fl_bare_after 15
 fl_abi_call 5
 fl_bare_time 31
 fl_bare_count 15

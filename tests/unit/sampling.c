@@ -12,88 +12,8 @@
 
 #include <cmocka.h>
 
-#include "os/os.h"
-#include "patch/patch.h"
-#include "probe/table.h"
-#include "probe-rig.h"
+#include "sampling-rig.h"
 #include "stop-at.h"
-
-static int runs(void (*target)(struct rig *))
-{
-	int status = rig_drain(g, rig_fork(g, target));
-
-	assert_int_equal(status, 0);
-	return (int)g->delivered;
-}
-
-/* Two functions, whose probes have no site: data alone says whether they are on. */
-static void f(void)
-{
-}
-
-static void h(void)
-{
-}
-
-struct function {
-	uint32_t entry, exit;
-};
-static struct function one, two;
-
-static uint32_t add(void (*at)(void), enum fl_kind kind)
-{
-	bool is_new;
-	int id = fl_probe_virtual((uintptr_t)at, kind, FL_FORM_NONE, &is_new);
-
-	NEED(id >= 0 && is_new);
-	fl_table.rows[id].wanted = 1;
-	return (uint32_t)id;
-}
-
-static void open_probes(void)
-{
-	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
-	fl_sample_turn();			/* the first does nothing */
-	one = (struct function){ add(f, FL_ENTRY), add(f, FL_EXIT) };
-	two = (struct function){ add(h, FL_ENTRY), add(h, FL_EXIT) };
-	fl_probes_commit(0, FL_RUNNING);
-	NEED(fl_probe_is_on(one.entry) && fl_probe_is_on(two.exit));
-}
-
-static void begin(const struct function *of, uint32_t sp)
-{
-	fl_probe_hit(of->entry, sp);
-}
-
-static void end(const struct function *of, uint32_t sp)
-{
-	fl_probe_hit(of->exit, sp);
-}
-
-static void call(const struct function *of, uint32_t sp)
-{
-	begin(of, sp);
-	end(of, sp);
-}
-
-static const struct fl_function *row_of(const struct function *of)
-{
-	return &fl_table.functions[fl_table.probes[of->entry].function];
-}
-
-/* Of a function that is off the entries count. */
-static bool is_off(const struct function *of)
-{
-	return row_of(of)->is_off && !fl_probe_is_on(of->exit);
-}
-
-static uint64_t counted(const struct function *of)
-{
-	const uint64_t *counters = (void *)((char *)fl_channel_own_slot() +
-					    FL_SLOT_HEADER_BYTES);
-
-	return fl_count_of(counters[of->entry]);
-}
 
 /* ---- claims ------------------------------------------------------------------------ */
 
@@ -119,23 +39,33 @@ static void each_function_is_sampled_once_an_epoch(void **unused)
 	assert_int_equal(runs(call_in_two_epochs), 2 * 2 * 3);
 }
 
-/* A call of the same function ends in between, and with it the period. */
-static void outlast_a_period(struct rig *unused)
+/* Those that begin after it count; it is timed, however many epochs it lasts, and exits
+ * are off when it has ended. */
+static void outlast_epochs(struct rig *unused)
 {
 	(void)unused;
 	open_probes();
 	begin(&one, 1000);
-	call(&one, 900);
-	NEED(is_off(&one));
-	fl_sample_turn();
+	NEED(row_of(&one)->is_off && fl_probe_is_on(one.exit));
+	for (int epoch = 0; epoch < 3; epoch++) {
+		for (int i = 0; i < 5; i++)
+			call(&one, 900);
+		fl_sample_turn();
+		NEED(!row_of(&one)->is_off && fl_probe_is_on(one.exit));
+		call(&one, 800);
+	}
+	NEED(frames_open() == 1);
 	end(&one, 1000);
-	NEED(!is_off(&one));			/* that was none of this period's */
+	NEED(is_off(&one) && counted(&one) == 1 + 3 * 6);
+	fl_sample_turn();
+	call(&one, 1000);
+	NEED(is_off(&one));
 }
 
-static void a_call_that_outlasts_its_period_is_no_sample(void **unused)
+static void a_call_that_outlasts_epochs_is_a_sample(void **unused)
 {
 	(void)unused;
-	assert_int_equal(runs(outlast_a_period), 2);
+	assert_int_equal(runs(outlast_epochs), 2 * (1 + 3 + 1));
 }
 
 /* What an entry does is a word of its glue's. */
@@ -478,122 +408,6 @@ static void an_entry_of_several_stays_on_for_the_others(void **unused)
 	runs(share_an_entry);
 }
 
-/* ---- which call an exit ends -------------------------------------------------------- */
-
-static const struct fl_frames *frames(void)
-{
-	return fl_channel_own_slot()->frames;
-}
-
-/* Of many samples, so that nothing is switched off. */
-static void open_many(void)
-{
-	g->m->samples = 1000;
-	open_probes();
-}
-
-static void exit_by_jump(const struct function *of, uint32_t sp)
-{
-	fl_table.sites[of->exit].jump = 1;
-	end(of, sp);
-	fl_table.sites[of->exit].jump = 0;
-}
-
-/* It stands at its frame's top: what began below it was left, but for the outermost. */
-static void end_by_jump(struct rig *unused)
-{
-	(void)unused;
-	open_many();
-	begin(&one, 1000);
-	begin(&one, 800);
-	begin(&two, 700);
-	begin(&one, 600);
-	exit_by_jump(&one, 900);		/* the one at 800 */
-	NEED(frames()->n == 1 && frames()->at[0].sp == 1000);
-	exit_by_jump(&one, 1000);		/* none began below */
-	NEED(frames()->n == 1);
-	exit_by_jump(&one, 1008);
-	NEED(frames()->n == 0);
-}
-
-static void an_exit_by_jump_ends_the_outermost_below(void **unused)
-{
-	(void)unused;
-	assert_int_equal(runs(end_by_jump), 2 * 2);
-}
-
-/* It stands where its entry did; or the function has one frame, on top. */
-static void end_by_call(struct rig *unused)
-{
-	(void)unused;
-	open_many();
-	begin(&one, 1000);
-	begin(&two, 900);
-	begin(&one, 900);
-	end(&one, 950);				/* of two: neither */
-	NEED(frames()->n == 3);
-	end(&one, 900);
-	NEED(frames()->n == 2);
-	end(&one, 950);				/* another stands above the only one */
-	NEED(frames()->n == 2);
-	end(&two, 890);
-	NEED(frames()->n == 1);
-	end(&two, 1000);			/* it has none */
-	NEED(frames()->n == 1);
-	end(&one, 990);
-	NEED(frames()->n == 0);
-}
-
-static void an_exit_by_call_ends_its_own_or_the_only_one(void **unused)
-{
-	(void)unused;
-	assert_int_equal(runs(end_by_call), 2 * 3);
-}
-
-/* Left by longjmp; but up to 16 bytes of arguments stand within one frame. */
-static void leave_calls(struct rig *unused)
-{
-	(void)unused;
-	open_many();
-	begin(&one, 1000);
-	begin(&one, 900);
-	begin(&two, 916);
-	NEED(frames()->n == 3);
-	begin(&two, 933);
-	NEED(frames()->n == 2 && frames()->at[1].sp == 933);
-}
-
-static void calls_that_were_left_are_no_callers(void **unused)
-{
-	(void)unused;
-	assert_int_equal(runs(leave_calls), 0);
-}
-
-/* Of periods that are over nothing is matched: when there is no room, they go. */
-static void fill_frames(struct rig *unused)
-{
-	uint32_t sp = 100000;
-
-	(void)unused;
-	open_many();
-	for (uint32_t i = 0; i < FL_FRAMES; i++)
-		begin(i < FL_FRAMES / 2 ? &one : &two, sp -= 32);
-	fl_table.functions[fl_table.probes[two.entry].function].generation++;
-	NEED(frames()->n == FL_FRAMES);
-	begin(&one, sp -= 32);
-	NEED(frames()->n == FL_FRAMES / 2 + 1);
-	while (frames()->n < FL_FRAMES)
-		begin(&one, sp -= 32);
-	begin(&one, sp -= 32);			/* all are of this one: begin anew */
-	NEED(frames()->n == 1 && frames()->at[0].sp == sp);
-}
-
-static void frames_of_older_periods_make_room(void **unused)
-{
-	(void)unused;
-	assert_int_equal(runs(fill_frames), 0);
-}
-
 /* ---- what is off ---------------------------------------------------------------------- */
 
 /* Whoever has calls of other functions come through stays on for them. */
@@ -649,12 +463,13 @@ static void sample_twice_an_epoch(struct rig *unused)
 	for (int epoch = 0; epoch < 3; epoch++) {
 		call(&one, 1000);
 		NEED(!is_off(&one));
-		for (int i = 0; i < 2 * 16 - 2; i++)
-			begin(&two, 100000 - i * 100);
+		begin(&two, 1000);
 		NEED(!is_off(&two));
 		call(&one, 1000);
-		begin(&two, 100);
-		begin(&two, 90);
+		call(&two, 900);
+		call(&two, 900);
+		NEED(!is_off(&two));
+		end(&two, 1000);
 		NEED(is_off(&one) && is_off(&two));
 		fl_sample_turn();
 		NEED(!is_off(&one) && !is_off(&two));
@@ -664,7 +479,7 @@ static void sample_twice_an_epoch(struct rig *unused)
 static void samples_and_entries_are_those_of_an_epoch(void **unused)
 {
 	(void)unused;
-	assert_int_equal(runs(sample_twice_an_epoch), 2 * 2 * 3);
+	assert_int_equal(runs(sample_twice_an_epoch), 2 * (2 + 2) * 3);
 }
 
 /* Bytes of code: two for each probe that is switched. */
@@ -854,29 +669,6 @@ static void a_call_that_began_between_periods_is_no_sample(void **unused)
 	assert_int_equal(runs(begin_between_periods), 2);
 }
 
-/* By longjmp, say. */
-static void never_end(struct rig *unused)
-{
-	uint32_t n = 0;
-
-	(void)unused;
-	g->m->samples = 3;
-	open_probes();
-	for (; !is_off(&one) && n < 1000; n++)
-		begin(&one, 100000 - n * 100);
-	NEED(n >= 3 && n <= 3 * 16);
-	call(&two, 1000);
-	NEED(!is_off(&two));
-	fl_sample_turn();
-	NEED(!is_off(&one));
-}
-
-static void calls_that_never_end_do_not_keep_a_function_on(void **unused)
-{
-	(void)unused;
-	assert_int_equal(runs(never_end), 2);
-}
-
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -893,13 +685,8 @@ int main(void)
 		TEST(a_child_begins_with_what_is_wished),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
-		TEST(a_call_that_outlasts_its_period_is_no_sample),
+		TEST(a_call_that_outlasts_epochs_is_a_sample),
 		TEST(a_call_that_began_between_periods_is_no_sample),
-		TEST(calls_that_never_end_do_not_keep_a_function_on),
-		TEST(an_exit_by_jump_ends_the_outermost_below),
-		TEST(an_exit_by_call_ends_its_own_or_the_only_one),
-		TEST(calls_that_were_left_are_no_callers),
-		TEST(frames_of_older_periods_make_room),
 		TEST(an_exit_of_several_stays_on_for_the_others),
 		TEST(what_is_found_while_its_function_is_off_is_off),
 		TEST(samples_and_entries_are_those_of_an_epoch),

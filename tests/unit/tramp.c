@@ -129,18 +129,20 @@ static void handler(uint32_t id, void *arg)
 
 /* ---- routines ------------------------------------------------------------------------ */
 
-enum what { RECORD, COUNT, WORD, SAMPLE, WINDOW, CALL };
+enum what { RECORD, COUNT, WORD, SAMPLE, AFTER, WINDOW, CALL };
 
 #define ROUTINES(X) \
 	X(abi_time, RECORD, 0, 16) X(abi_record, RECORD, 0, 16) \
 	X(abi_time_long, RECORD, 0, 16) X(abi_record_long, RECORD, 0, 16) \
 	X(abi_count, COUNT, 0, 16) X(abi_count_long, COUNT, 0, 16) \
 	X(abi_word, WORD, 0, 16) X(abi_sample, SAMPLE, 0, 16) \
+	X(abi_after, AFTER, 0, 16) X(abi_after_long, AFTER, 0, 16) \
 	X(abi_window, WINDOW, 0, 16) X(abi_call, CALL, 0, 16) \
 	X(bare_time, RECORD, 1, 16) X(bare_record, RECORD, 1, 16) \
 	X(bare_time_long, RECORD, 1, 16) X(bare_record_long, RECORD, 1, 16) \
 	X(bare_count, COUNT, 1, 16) X(bare_count_long, COUNT, 1, 16) \
 	X(bare_word, WORD, 1, 16) X(bare_sample, SAMPLE, 1, 16) \
+	X(bare_after, AFTER, 1, 16) X(bare_after_long, AFTER, 1, 16) \
 	X(bare_window, WINDOW, 1, 16) X(bare_call_sse, CALL, 1, 16) \
 	X(bare_call_avx, CALL, 1, 32) X(bare_call_avx512, CALL, 1, 64)
 #define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
@@ -195,6 +197,7 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		HOLDS(last->tsc == (c->bare ? before.top : before.r[RSI]));
 		break;
 	case COUNT:
+	case AFTER:
 		HOLDS(fl_count_of(*counter(s, ID)) == nth);
 		break;
 	case SAMPLE:
@@ -276,8 +279,8 @@ static void run_case(struct rig *g)
 static enum fl_action action_of(enum what what)
 {
 	static const enum fl_action actions[] = {
-		FL_ACT_TIME, FL_ACT_COUNT, FL_ACT_WORD, FL_ACT_SAMPLE, FL_ACT_WINDOW,
-		FL_ACT_CALL,
+		FL_ACT_TIME, FL_ACT_COUNT, FL_ACT_WORD, FL_ACT_SAMPLE, FL_ACT_SAMPLE,
+		FL_ACT_WINDOW, FL_ACT_CALL,
 	};
 
 	return actions[what];
@@ -336,7 +339,7 @@ static void run_choice(struct rig *g)
 		HOLDS(fl_glue_routine(&fl_table.probes[n - 1], FL_ACT_COUNT) ==
 		      fl_arch_routine(FL_ACT_COUNT, i));
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_COUNT) ==
-		      fl_arch_routine_uncounted(i));
+		      fl_arch_routine_uncounted(FL_ACT_COUNT, i));
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_TIME) ==
 		      fl_arch_routine(FL_ACT_TIME, i));
 	}

@@ -16,7 +16,9 @@
 	x(abi_word) x(bare_word) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
 	x(bare_count_long) x(bare_record_long) x(bare_time_long) x(bare_window) \
-	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512)
+	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512) \
+	x(abi_after) x(bare_after) x(ask_after) \
+	x(abi_after_long) x(bare_after_long) x(ask_after_long)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE)
 
@@ -25,6 +27,7 @@ static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
 	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long, fl_ask_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample, fl_ask_sample },
+	[FL_ACT_AFTER] = { fl_abi_after_long, fl_bare_after_long, fl_ask_after_long },
 	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse, fl_ask_call },
 	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window, fl_ask_window },
 	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word, fl_ask_word },
@@ -65,6 +68,9 @@ void fl_arch_open(void)
 	routines[FL_ACT_COUNT][FL_ABI] = fl_abi_count;
 	routines[FL_ACT_COUNT][FL_BARE] = fl_bare_count;
 	routines[FL_ACT_COUNT][FL_ASK] = fl_ask_count;
+	routines[FL_ACT_AFTER][FL_ABI] = fl_abi_after;
+	routines[FL_ACT_AFTER][FL_BARE] = fl_bare_after;
+	routines[FL_ACT_AFTER][FL_ASK] = fl_ask_after;
 	routines[FL_ACT_RECORD][FL_ABI] = fl_abi_record;
 	routines[FL_ACT_RECORD][FL_BARE] = fl_bare_record;
 	routines[FL_ACT_TIME][FL_ABI] = fl_abi_time;
@@ -73,13 +79,14 @@ void fl_arch_open(void)
 	routines[FL_ACT_TIME][FL_ASK] = fl_ask_time;
 }
 
-uintptr_t fl_arch_routine_uncounted(enum fl_convention convention)
+uintptr_t fl_arch_routine_uncounted(enum fl_action action, enum fl_convention convention)
 {
-	static void (*const checked[FL_N_CONVENTIONS])(void) = {
-		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long,
+	static void (*const checked[2][FL_N_CONVENTIONS])(void) = {
+		{ fl_abi_count_long, fl_bare_count_long, fl_ask_count_long },
+		{ fl_abi_after_long, fl_bare_after_long, fl_ask_after_long },
 	};
 
-	return (uintptr_t)checked[convention];
+	return (uintptr_t)checked[action == FL_ACT_AFTER][convention];
 }
 
 uintptr_t fl_arch_routine_idle(void)

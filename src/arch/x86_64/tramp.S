@@ -27,6 +27,7 @@
 #define SLOT_WORD	32
 #define COUNTERS	4096		/* FL_SLOT_HEADER_BYTES */
 #define COUNT_ONE_HIGH	0x200000	/* the upper half of FL_COUNT_ONE */
+#define TIMED_LOOSE	8
 #define FLIP_BYTE	8
 #define FLIP_ARMED	11
 
@@ -99,6 +100,21 @@
 	cmp	SLOT_COUNTERS(\a), %r11d
 	jae	\long
 	addl	$COUNT_ONE_HIGH, COUNTERS + 4(\a, %r11, 8)
+	.endm
+
+/* A probe, at stack pointer \sp, of a function whose calls are counted, but some may be
+ * timed and open. Falls through where none of this thread can end here, nor has this call
+ * begun in one of them: none is open, or it stands below the innermost, whose exit is not
+ * there. Where that is not known to \inner, else to \long. A call of ten ticks does not
+ * hide more than two loads, one behind the other. */
+	.macro	BELOW_TIMED a, b, b32, sp, long, inner
+	mov	fl_timed@gottpoff(%rip), \a
+	cmp	\sp, %fs:(\a)
+	jbe	\long
+	mov	fl_function_of(%rip), \b
+	mov	(\b, %r11, 4), \b32
+	cmp	\b32, %fs:TIMED_LOOSE(\a)
+	je	\inner
 	.endm
 
 	.macro	TICKS
@@ -178,6 +194,22 @@ FUNC fl_abi_sample
 	jmp	fl_sample_hit
 END fl_abi_sample
 
+FUNC fl_abi_after
+	BELOW_TIMED %rsi, %rcx, %ecx, %rsp, .Labi_after, .Labi_inner
+	jmp	fl_abi_count
+.Labi_inner:
+	mov	%r11d, %edi
+	mov	%esp, %esi
+	jmp	fl_sample_inner
+END fl_abi_after
+
+FUNC fl_abi_after_long
+.Labi_after:
+	mov	%r11d, %edi
+	mov	%esp, %esi
+	jmp	fl_sample_after
+END fl_abi_after_long
+
 /* %rsi is what the compiler passes as the call site: where the function that
  * begins returns to. Of an inlined one, where the function it is part of does. */
 FUNC fl_abi_window
@@ -224,6 +256,8 @@ END fl_ask_idle
 	ASK	record
 	ASK	time
 	ASK	sample
+	ASK	after
+	ASK	after_long
 	ASK	call
 	ASK	word
 	ASK	count_long
@@ -512,6 +546,44 @@ FUNC fl_bare_sample
 	RESTORE_SCRATCH
 	ret
 END fl_bare_sample
+
+FUNC fl_bare_after
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	lea	24(%rsp), %rdi
+	BELOW_TIMED %rsi, %rcx, %ecx, %rdi, .Lbare_after, .Lbare_inner
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	jmp	fl_bare_count
+	.cfi_adjust_cfa_offset 24
+.Lbare_after:
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	jmp	fl_bare_after_long
+	.cfi_adjust_cfa_offset 24
+.Lbare_inner:
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64(%rsp), %rsi
+	CALL_ALIGNED fl_sample_inner
+	RESTORE_SCRATCH
+	ret
+END fl_bare_after
+
+FUNC fl_bare_after_long
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64(%rsp), %rsi
+	CALL_ALIGNED fl_sample_after
+	RESTORE_SCRATCH
+	ret
+END fl_bare_after_long
 
 /* At a function's entry its way back lies above that of the glue. */
 FUNC fl_bare_window

@@ -1,0 +1,264 @@
+/*
+ * frames.c - the timed calls of a thread that are open, and which of them an exit ends.
+ *
+ * Few calls are timed, and those of the same function that begin meanwhile are not. So an
+ * exit of it may be of a call that has no frame. The thread tells them apart by the stack
+ * pointer, and counts those that begin without a frame in each frame of their function.
+ *
+ * INVARIANT	A sample's entry and exit belong to one call of one function.
+ * WHY	1 While a thread has a frame of a function it sees all of that function's entries
+ *	  and exits: they are on, count, and come here wherever that matters (sample.c).
+ *	2 All of an inner machine frame lies below all of an outer one. An exit by jump
+ *	  stands at its frame's top: of the frames of its function that began below it, the
+ *	  outermost is its own, the others were left by longjmp or an exception.
+ *	3 An exit by call stands where its entry did, in code of fixed frame size; of
+ *	  several calls there (bodies inlined into themselves) the innermost ends first:
+ *	  those without a frame are `same`, and end before the frame does. One that stands
+ *	  lower is of a call further in, without a frame (`inner`), or of a frame that
+ *	  alloca has made larger: the latter if there is no such call, no other frame
+ *	  of the function could be meant, and none of its exits has ever stood where its
+ *	  entry did, or been a jump.
+ *	4 An entry further up than a frame proves it left; one at the same place does not,
+ *	  and if it was left indeed the newer call is `same`, and ends first.
+ *	5 What is dropped by mistake is a sample less; a handler may come at any step and
+ *	  leave frames of its own, or take some away: each number is read once.
+ *	Known to go wrong: of a function that uses alloca in some of its calls these are no
+ *	samples; a frame that was left by longjmp, and then an exit by jump of a
+ *	call of its function further out that began before it was timed.
+ *	Frames are the process's own memory: a child that a handler forks in the middle of this
+ *	changes its copy.
+ */
+#include "table.h"
+
+/* Within one machine frame gcc lets up to 16 bytes of arguments stand. */
+enum { ARGUMENTS = 16 };
+enum { MOST_REFUSED = 1024 };		/* calls that found no room, before all is given up */
+#define NO_FRAME UINT32_MAX
+
+/* Is stack pointer a below b? They are the low halves of addresses. */
+static bool is_below(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static bool is_near(uint32_t a, uint32_t b)
+{
+	return a - b + ARGUMENTS <= 2 * ARGUMENTS;
+}
+
+/* For glue. A handler in between has no frame when it ends. */
+static void show_innermost(const struct fl_frames *of)
+{
+	uint32_t n = load_relaxed(&of->n);
+	const struct fl_frame *f = n ? &of->at[n - 1] : NULL;
+	uint64_t sp = f ? (uint64_t)f->sp_high << 32 | f->sp : 0;
+
+	store_relaxed(&fl_timed.limit, f ? sp - ARGUMENTS : UINT64_MAX);
+	store_relaxed(&fl_timed.loose, f ? f->loose : FL_FIXED);
+}
+
+/* The other half of a stack pointer of this thread's, which this function stands below. */
+static uint32_t high_of(uint32_t sp)
+{
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return (uint32_t)(here >> 32) + (sp < (uint32_t)here);
+}
+
+/* From the innermost on; a handler in between finds all that is left whole. */
+static void give_up(struct fl_frames *of, uint32_t n)
+{
+	uint32_t last;
+
+	while ((last = load_relaxed(&of->n)) > n) {
+		const struct fl_frame f = of->at[last - 1];
+
+		store_relaxed(&of->n, last - 1);
+		fl_sample_lost(&f);
+	}
+	show_innermost(of);
+}
+
+void fl_frames_forget(struct fl_frames *of)
+{
+	give_up(of, 0);
+}
+
+void fl_frames_leave(struct fl_frames *of, uint32_t sp)
+{
+	uint32_t n = load_relaxed(&of->n), was = n;
+
+	while (n && is_below(of->at[n - 1].sp + ARGUMENTS, sp))
+		n--;
+	if (n < was || !n)			/* in fork's child none is its own */
+		give_up(of, n);
+}
+
+static uint32_t drop_stale(struct fl_frames *of)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < FL_FRAMES; i++)
+		if (!fl_sample_is_stale(&of->at[i]))
+			of->at[kept++] = of->at[i];
+	store_relaxed(&of->n, kept);
+	return kept;
+}
+
+/* Outer calls are longer, and stay; but for what is left where nobody comes any more, on
+ * stacks of coroutines, say. */
+static bool has_room(struct fl_frames *of)
+{
+	if (load_relaxed(&of->n) < FL_FRAMES || drop_stale(of) < FL_FRAMES)
+		return true;
+	if (++of->refused < MOST_REFUSED)
+		return false;
+	of->refused = 0;
+	give_up(of, 0);
+	return true;
+}
+
+bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
+{
+	struct fl_frame *f;
+	uint32_t n;
+
+	if (!has_room(of))
+		return false;
+	n = load_relaxed(&of->n) % FL_FRAMES;
+	f = &of->at[n];
+	FL_POINT("sample.frame");
+	store_relaxed(&of->n, n + 1);
+	*f = *frame;
+	f->loose = load_relaxed(&fl_table.functions[f->function].is_fixed) ? FL_FIXED :
+		   f->function;
+	f->sp_high = high_of(f->sp);
+	show_innermost(of);
+	f->tsc = fl_arch_ticks_apart();
+	return true;
+}
+
+/* As tramp.S sees it, which does without us then: it is in no machine frame of a timed call,
+ * and neither could it end one. */
+static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_t sp)
+{
+	uint32_t n = load_relaxed(&of->n);
+
+	return !n || (of->at[n - 1].loose != function &&
+		      is_below(sp + ARGUMENTS, of->at[n - 1].sp));
+}
+
+/* Code of fixed frame size: what ends lower than a frame of it began is further in. */
+static void note_fixed(struct fl_frames *of, uint32_t function)
+{
+	if (load_relaxed(&fl_table.functions[function].is_fixed) &&
+	    of->at[load_relaxed(&of->n) - 1].loose != function)
+		return;
+	store_relaxed(&fl_table.functions[function].is_fixed, 1);
+	for (uint32_t i = load_relaxed(&of->n); i-- > 0;)
+		if (of->at[i].function == function)
+			of->at[i].loose = FL_FIXED;
+	show_innermost(of);
+}
+
+void fl_frames_note(struct fl_frames *of, uint32_t function, uint32_t sp)
+{
+	if (is_further_in(of, function, sp))
+		return;
+	for (uint32_t i = load_relaxed(&of->n); i-- > 0;) {
+		struct fl_frame *f = &of->at[i];
+
+		if (f->function != function)
+			continue;
+		if (is_near(sp, f->sp)) {
+			f->same += f->same < UINT16_MAX;
+		} else {
+			f->inner += f->inner < UINT16_MAX;
+			of->inner_sp = sp;
+		}
+		return;
+	}
+}
+
+/* An exit by jump: the outermost frame of the function that began below. */
+static uint32_t find_below(struct fl_frames *of, uint32_t function, uint32_t sp)
+{
+	uint32_t found = NO_FRAME;
+
+	for (uint32_t i = load_relaxed(&of->n); i-- > 0;) {
+		struct fl_frame *f = &of->at[i];
+
+		if (f->function != function)
+			continue;
+		if (is_below(f->sp, sp))
+			found = i;
+	}
+	if (found != NO_FRAME && of->at[found].same) {
+		of->at[found].same--;
+		return NO_FRAME;
+	}
+	note_fixed(of, function);
+	return found;
+}
+
+/* Has a call that is in this frame's, and has none, ended at `sp`? */
+static bool ends_unframed(struct fl_frames *of, struct fl_frame *f, uint32_t sp)
+{
+	bool near = is_near(sp, f->sp);
+	uint16_t *n = near ? &f->same : &f->inner;
+
+	if (!*n || is_below(f->sp + ARGUMENTS, sp))
+		return false;
+	--*n;
+	if (!near && sp == of->inner_sp)
+		note_fixed(of, f->function);
+	return true;
+}
+
+/* Arguments stand, or alloca has made the machine frame larger. */
+static bool may_end_elsewhere(const struct fl_frame *top, uint32_t function, uint32_t sp)
+{
+	return top->function == function &&
+	       (is_near(sp, top->sp) || (top->loose == function && is_below(sp, top->sp)));
+}
+
+/* An exit by call: the innermost frame that began just there; else the only
+ * one there is, when nothing stands above it. */
+static uint32_t find_at(struct fl_frames *of, uint32_t function, uint32_t sp)
+{
+	uint32_t all = load_relaxed(&of->n), n = 0;
+
+	for (uint32_t i = all; i-- > 0;) {
+		struct fl_frame *f = &of->at[i];
+
+		if (f->function != function)
+			continue;
+		if (ends_unframed(of, f, sp))
+			return NO_FRAME;
+		if (f->sp == sp) {
+			note_fixed(of, function);
+			return i;
+		}
+		n++;
+	}
+	return n == 1 && may_end_elsewhere(&of->at[all - 1], function, sp) ? all - 1 : NO_FRAME;
+}
+
+bool fl_frames_find(struct fl_frames *of, uint32_t function, bool jump, uint32_t sp,
+		    uint32_t *at)
+{
+	if (is_further_in(of, function, sp))
+		return false;
+	*at = jump ? find_below(of, function, sp) : find_at(of, function, sp);
+	return *at != NO_FRAME;
+}
+
+struct fl_frame fl_frames_take(struct fl_frames *of, uint32_t at)
+{
+	struct fl_frame f = of->at[at];
+
+	give_up(of, at + 1);
+	store_relaxed(&of->n, at);
+	show_innermost(of);
+	return f;
+}

@@ -1,0 +1,96 @@
+/*
+ * sampling-rig.h - two functions that are sampled, and calls of theirs.
+ *
+ * Each target is a child, and says what was wrong by its status.
+ */
+#ifndef SAMPLING_RIG_H
+#define SAMPLING_RIG_H
+
+#include "os/os.h"
+#include "patch/patch.h"
+#include "probe/table.h"
+#include "probe-rig.h"
+
+static inline int runs(void (*target)(struct rig *))
+{
+	int status = rig_drain(g, rig_fork(g, target));
+
+	assert_int_equal(status, 0);
+	return (int)g->delivered;
+}
+
+/* Two functions, whose probes have no site: data alone says whether they are on. */
+static inline void f(void)
+{
+}
+
+static inline void h(void)
+{
+}
+
+struct function {
+	uint32_t entry, exit;
+};
+static struct function one, two;
+
+static inline uint32_t add(void (*at)(void), enum fl_kind kind)
+{
+	bool is_new;
+	int id = fl_probe_virtual((uintptr_t)at, kind, FL_FORM_NONE, &is_new);
+
+	NEED(id >= 0 && is_new);
+	fl_table.rows[id].wanted = 1;
+	return (uint32_t)id;
+}
+
+static inline void open_probes(void)
+{
+	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	fl_sample_turn();			/* the first does nothing */
+	one = (struct function){ add(f, FL_ENTRY), add(f, FL_EXIT) };
+	two = (struct function){ add(h, FL_ENTRY), add(h, FL_EXIT) };
+	fl_probes_commit(0, FL_RUNNING);
+	NEED(fl_probe_is_on(one.entry) && fl_probe_is_on(two.exit));
+}
+
+static inline void begin(const struct function *of, uint32_t sp)
+{
+	fl_probe_hit(of->entry, sp);
+}
+
+static inline void end(const struct function *of, uint32_t sp)
+{
+	fl_probe_hit(of->exit, sp);
+}
+
+static inline void call(const struct function *of, uint32_t sp)
+{
+	begin(of, sp);
+	end(of, sp);
+}
+
+static inline const struct fl_function *row_of(const struct function *of)
+{
+	return &fl_table.functions[fl_table.probes[of->entry].function];
+}
+
+/* Of a function that is off the entries count. */
+static inline bool is_off(const struct function *of)
+{
+	return row_of(of)->is_off && !fl_probe_is_on(of->exit);
+}
+
+static inline uint64_t counted(const struct function *of)
+{
+	const uint64_t *counters = (void *)((char *)fl_channel_own_slot() +
+					    FL_SLOT_HEADER_BYTES);
+
+	return fl_count_of(counters[of->entry]);
+}
+
+static inline uint32_t frames_open(void)
+{
+	return fl_channel_own_slot()->frames->n;
+}
+
+#endif

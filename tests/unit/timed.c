@@ -1,0 +1,340 @@
+/*
+ * unit/timed: which calls are timed, and which of them an exit ends.
+ *
+ * Each target is a child, and says what was wrong by its status.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "sampling-rig.h"
+
+/* ---- which call an exit ends -------------------------------------------------------- */
+
+static const struct fl_frames *frames(void)
+{
+	return fl_channel_own_slot()->frames;
+}
+
+/* Of many samples, so that nothing is switched off. */
+static void open_many(void)
+{
+	g->m->samples = 1000;
+	open_probes();
+}
+
+static void exit_by_jump(const struct function *of, uint32_t sp)
+{
+	fl_table.sites[of->exit].jump = 1;
+	end(of, sp);
+	fl_table.sites[of->exit].jump = 0;
+}
+
+/* It stands at its frame's top: what began below it was left, but for the outermost. */
+static void end_by_jump(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&one, 800);
+	begin(&two, 700);
+	begin(&one, 600);
+	exit_by_jump(&one, 900);		/* the one at 800 */
+	NEED(frames()->n == 1 && frames()->at[0].sp == 1000);
+	exit_by_jump(&one, 1000);		/* none began below */
+	NEED(frames()->n == 1);
+	exit_by_jump(&one, 1008);
+	NEED(frames()->n == 0);
+}
+
+static void an_exit_by_jump_ends_the_outermost_below(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_by_jump), 2 * 2);
+}
+
+/* It stands where its entry did; or the function has one frame, on top. */
+static void end_by_call(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&two, 900);
+	begin(&one, 900);
+	end(&one, 950);				/* of two: neither */
+	NEED(frames()->n == 3);
+	end(&one, 900);
+	NEED(frames()->n == 2);
+	end(&one, 950);				/* another stands above the only one */
+	NEED(frames()->n == 2);
+	end(&two, 890);
+	NEED(frames()->n == 1);
+	end(&two, 1000);			/* it has none */
+	NEED(frames()->n == 1);
+	end(&one, 990);
+	NEED(frames()->n == 0);
+}
+
+static void an_exit_by_call_ends_its_own_or_the_only_one(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_by_call), 2 * 3);
+}
+
+/* Left by longjmp; but up to 16 bytes of arguments stand within one frame. */
+static void leave_calls(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	begin(&one, 1000);
+	begin(&one, 900);
+	begin(&two, 916);
+	NEED(frames()->n == 3);
+	begin(&two, 933);
+	NEED(frames()->n == 2 && frames()->at[1].sp == 933);
+}
+
+static void calls_that_were_left_are_no_callers(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(leave_calls), 0);
+}
+
+/* Of periods that are over nothing is matched: when there is no room, they go. */
+static void fill_frames(struct rig *unused)
+{
+	uint32_t sp = 100000;
+
+	(void)unused;
+	open_probes();
+	g->m->samples = 100000;
+	for (uint32_t i = 0; i < FL_FRAMES; i++)
+		begin(i < FL_FRAMES / 2 ? &one : &two, sp -= 32);
+	fl_table.functions[fl_table.probes[two.entry].function].period += 1ull << 32;
+	NEED(frames()->n == FL_FRAMES);
+	begin(&one, sp -= 32);
+	NEED(frames()->n == FL_FRAMES / 2 + 1);
+	while (frames()->n < FL_FRAMES)
+		begin(&one, sp -= 32);
+	begin(&one, sp -= 32);			/* all are of this one: it is not timed */
+	NEED(frames()->n == FL_FRAMES && frames()->at[0].sp == 100000 - 32);
+	NEED(frames()->at[FL_FRAMES - 1].sp != sp);
+	for (uint32_t i = 0; frames()->n == FL_FRAMES && i < 10000; i++)
+		begin(&one, sp -= 32);
+	NEED(frames()->n == 0 || frames()->n == 1);	/* they do not end: begin anew */
+}
+
+static void frames_of_older_periods_make_room(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(fill_frames), 0);
+}
+
+/* ---- which calls are timed -------------------------------------------------------------- */
+
+/* By longjmp, say. Of those beyond K none is timed. */
+static void never_end(struct rig *unused)
+{
+	(void)unused;
+	g->m->samples = 3;
+	open_probes();
+	for (uint32_t n = 0; n < 1000; n++) {
+		NEED((bool)row_of(&one)->is_off == (n >= 3));
+		begin(&one, 100000 - n * 100);
+	}
+	NEED(frames()->n == 3 && counted(&one) == 1000);
+	call(&two, 1000);
+	NEED(!row_of(&two)->is_off);
+	begin(&two, 1000000);			/* whoever comes further up finds them left */
+	NEED(is_off(&one) && frames()->n == 1);
+	fl_sample_turn();
+	NEED(!is_off(&one));
+}
+
+static void calls_that_never_end_do_not_keep_a_function_on(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(never_end), 2);
+}
+
+/* Of a timed call's function others begin and end in it, in its machine frame (bodies
+ * inlined into themselves) and below, and do not end it. */
+static void call_within(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	begin(&one, 1000);
+	begin(&one, 900);
+	begin(&one, 900);
+	end(&one, 900);
+	end(&one, 900);
+	end(&one, 1000);
+	NEED(frames()->n == 1);
+	begin(&one, 900);
+	end(&one, 880);				/* with an array of variable length */
+	begin(&one, 800);
+	exit_by_jump(&one, 900);
+	NEED(frames()->n == 1);
+	end(&one, 984);				/* arguments stand */
+	NEED(frames()->n == 0 && is_off(&one));
+}
+
+static void untimed_calls_end_no_timed_one(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(call_within), 2);
+}
+
+/* A timed call was left by longjmp; another begins where it did. */
+static void leave_and_begin_again(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	call(&one, 1000);
+	begin(&one, 1000);
+	exit_by_jump(&one, 1008);
+	end(&one, 1100);			/* one further out, that nobody saw begin */
+	NEED(frames()->n == 1 && !is_off(&one));
+	begin(&one, 1100);
+	NEED(frames()->n == 0 && is_off(&one));
+}
+
+static void a_call_that_was_left_is_not_ended_by_the_next(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(leave_and_begin_again), 0);
+}
+
+/* A thread ends inside; another gets its frames, and stands where it stood. */
+static void end_in_a_call(struct rig *unused)
+{
+	struct fl_frames *of;
+
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	of = fl_channel_own_slot()->frames;
+	fl_channel_on_frames(of);
+	NEED(of->n == 0);
+	call(&one, 1000);
+	NEED(of->n == 0);
+	fl_sample_turn();
+	call(&one, 1000);
+	NEED(is_off(&one));
+}
+
+static void a_call_that_its_thread_ends_in_is_no_sample(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_in_a_call), 2);
+}
+
+/* Fork's child has another slot, and its exits are off, or of calls of its own. */
+static void fork_in_a_call(struct rig *unused)
+{
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	begin(&two, 900);
+	fl_sample_turn();
+	begin(&two, 800);
+	fl_sample_in_child();
+	NEED(row_of(&one)->period << 32 == 0 && row_of(&two)->period << 32 == 0);
+	NEED(is_off(&two) && !is_off(&one));
+	end(&two, 800);
+	end(&two, 900);
+	end(&one, 1000);
+	NEED(frames()->n == 0);
+}
+
+static void a_call_that_was_forked_in_is_its_parents(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(fork_in_a_call), 0);
+}
+
+/* Exits are on while a call is open: others of its function pay for that as for counts,
+ * and where there is no credit the call is given up. */
+static void outlast_credit(struct rig *unused)
+{
+	struct fl_seldom *s = &g->m->seldom;
+
+	(void)unused;
+	open_probes();
+	s->credit = 2 * 9;
+	s->round = 1;
+	begin(&one, 1000);
+	for (uint32_t i = 0; i < 2 * FL_COUNT_BLOCK; i++)
+		call(&one, 900);
+	NEED(s->credit < 2 * 9 && frames()->n == 1 && fl_probe_is_on(one.exit));
+	s->credit = 0;
+	for (uint32_t i = 0; i < 2 * FL_COUNT_BLOCK; i++)
+		exit_by_jump(&one, 900);
+	NEED(is_off(&one) && fl_probe_is_on(one.entry));
+	fl_probe_switch(one.exit, FL_ON);
+	end(&one, 1000);
+	NEED(frames()->n == 0);
+}
+
+static void a_long_call_is_given_up_where_there_is_no_credit(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(outlast_credit), 0);
+}
+
+/* What is called more often than it may be timed is timed a call in so many, and then not
+ * for the rest of an epoch; what is called as often goes on. */
+static void call_at_a_rate(struct rig *unused)
+{
+	enum { EPOCH_US = 3000, EPOCHS = 12 };
+	uint32_t until = 0;
+
+	(void)unused;
+	g->m->samples = 4;
+	g->m->epoch_us = EPOCH_US;
+	open_probes();
+	for (int epoch = 0; epoch < EPOCHS; epoch++) {
+		for (until = 0; !row_of(&one)->is_off && until < 10000; until++)
+			call(&one, 1000);
+		NEED(until >= 4 && until < 10000);
+		fl_os_sleep_us(EPOCH_US);
+		fl_sample_turn();
+	}
+	NEED(row_of(&one)->gap == 32 && until >= 4 * 8 && until <= 4 * 64);
+	for (int i = 0; i < 400; i++) {
+		call(&one, 1000);
+		fl_os_sleep_us(EPOCH_US / 4);
+		fl_sample_turn();
+	}
+	NEED(row_of(&one)->gap < 8);
+}
+
+static void calls_of_a_function_are_timed_at_intervals(void **unused)
+{
+	(void)unused;
+	runs(call_at_a_rate);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(an_exit_by_jump_ends_the_outermost_below),
+		TEST(an_exit_by_call_ends_its_own_or_the_only_one),
+		TEST(calls_that_were_left_are_no_callers),
+		TEST(frames_of_older_periods_make_room),
+		TEST(calls_that_never_end_do_not_keep_a_function_on),
+		TEST(untimed_calls_end_no_timed_one),
+		TEST(a_call_that_was_left_is_not_ended_by_the_next),
+		TEST(a_call_that_its_thread_ends_in_is_no_sample),
+		TEST(a_call_that_was_forked_in_is_its_parents),
+		TEST(a_long_call_is_given_up_where_there_is_no_credit),
+		TEST(calls_of_a_function_are_timed_at_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
