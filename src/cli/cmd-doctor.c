@@ -2,8 +2,8 @@
  * cmd-doctor.c - flick doctor: what works on this machine, a line each; and with
  * --cost what an analysis costs a program.
  *
- * A check either passes, or says what to do; those that recording cannot do
- * without decide the exit status.
+ * A check passes, or says what works less well without it, or that nothing can be
+ * recorded without it, which decides the exit status; and what to do.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,20 +16,23 @@
 
 #include "cli/cli.h"
 #include "cli/cost.h"
+#include "cli/sampler.h"
 #include "os/os.h"
 #include "patch/patch.h"
 
+enum severity { OK, LIMITED, NO, UNUSED };
+
 struct finding {
-	bool ok;
-	char text[FL_WHY];		/* what was found, or what to do */
+	enum severity is;
+	char text[2 * FL_WHY];		/* what was found, or what to do */
 };
 
 __attribute__((format(printf, 3, 4)))
-static void find(struct finding *f, bool ok, const char *format, ...)
+static void find(struct finding *f, enum severity is, const char *format, ...)
 {
 	va_list ap;
 
-	f->ok = ok;
+	f->is = is;
 	va_start(ap, format);
 	vsnprintf(f->text, sizeof(f->text), format, ap);
 	va_end(ap);
@@ -70,7 +73,7 @@ static void check_cpu(struct finding *f)
 {
 	char model[FL_WHY * 16];
 
-	find(f, true, "%.200s, %ld online",
+	find(f, OK, "%.200s, %ld online",
 	     cpuinfo("model name", model) ? model : "unknown model",
 	     sysconf(_SC_NPROCESSORS_ONLN));
 }
@@ -83,9 +86,9 @@ static void check_kernel(struct finding *f)
 	uname(&u);
 	sscanf(u.release, "%d.%d", &major, &minor);
 	if (major > 4 || (major == 4 && minor >= 16))
-		find(f, true, "Linux %s", u.release);
+		find(f, OK, "Linux %s", u.release);
 	else
-		find(f, false, "Linux %s; flick needs 4.16 or later", u.release);
+		find(f, NO, "Linux %s; flick needs 4.16 or later", u.release);
 }
 
 static void check_clock(struct finding *f)
@@ -97,10 +100,10 @@ static void check_clock(struct finding *f)
 	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		  source);
 	if (steady)
-		find(f, true, "constant and nonstop; the kernel's clock is %s", source);
+		find(f, OK, "constant and nonstop; the kernel's clock is %s", source);
 	else
-		find(f, false, "the TSC may change its rate here: times are approximate; "
-		     "pin the clock of the CPU");
+		find(f, LIMITED, "its rate may change: times are approximate, calls exact; "
+		     "`cpupower frequency-set -g performance` keeps it");
 }
 
 static void check_rseq(struct finding *f)
@@ -108,9 +111,9 @@ static void check_rseq(struct finding *f)
 	extern const unsigned int __rseq_size __attribute__((weak));
 	bool ok = &__rseq_size && __rseq_size > 0;
 
-	find(f, ok, "%s", ok ? "registered by the C library" :
-	     "not registered (glibc before 2.35, or GLIBC_TUNABLES); events take "
-	     "a slower path");
+	find(f, ok ? OK : LIMITED, "%s", ok ? "registered by the C library" :
+	     "not registered: each event of --all takes some ns more; glibc 2.35 and later "
+	     "does it, unless GLIBC_TUNABLES has glibc.pthread.rseq=0");
 }
 
 static void check_memfd(struct finding *f)
@@ -120,11 +123,12 @@ static void check_memfd(struct finding *f)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (fd < 0)
-		find(f, false, "memfd_create: %s", strerror(errno));
+		find(f, NO, "memfd_create(2): %s; flick shares memory with the program by it",
+		     strerror(errno));
 	else if (access(path, R_OK | W_OK))
-		find(f, false, "%s: %s; mount /proc", path, strerror(errno));
+		find(f, NO, "%s: %s; mount /proc", path, strerror(errno));
 	else
-		find(f, true, "can be made and opened through /proc");
+		find(f, OK, "can be made and opened through /proc");
 	if (fd >= 0)
 		close(fd);
 }
@@ -135,12 +139,12 @@ static void check_text(struct finding *f)
 	bool can_protect = !fl_text_probe("mprotect"), can_alias = !fl_text_probe("alias");
 
 	if (can_protect || can_alias)
-		find(f, true, "%s%s%s", can_protect ? "mprotect" :
+		find(f, OK, "%s%s%s", can_protect ? "mprotect" :
 		     "alias; code cannot be made writable (SELinux, MemoryDenyWriteExecute)",
 		     can_protect && can_alias ? ", alias" : "",
 		     can_alias ? "" : "; no alias, memory files cannot be executed");
 	else
-		find(f, false, "code cannot be made writable, nor a memory file executed; "
+		find(f, NO, "code cannot be made writable, nor a memory file executed; "
 		     "lift MemoryDenyWriteExecute or SELinux's execmem");
 }
 
@@ -148,9 +152,9 @@ static void check_seccomp(struct finding *f)
 {
 	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
 
-	find(f, true, "%s; programs that enter the strict mode, which takes the clock away, "
-	     "can be counted, not timed", mode == 2 ? "a filter is active; the lines above "
-	     "say what it leaves" : "no filter");
+	find(f, OK, "%s; a program that enters strict mode loses the clock: its calls can be "
+	     "counted, not timed", mode == 2 ? "a filter is active; other lines say what it "
+	     "leaves" : "no filter");
 }
 
 static int end_at_once(void *arg)
@@ -172,13 +176,13 @@ static bool can_wait_outside(void)
 
 static void check_watch(struct finding *f)
 {
-	static const char thread[] = "a thread of the program's, with which unshare("
-		"CLONE_NEWUSER) fails and which meets seccomp filters for all threads";
-	bool outside = can_wait_outside();
-
-	find(f, outside, "%s%s%s", outside ? "outside of the program; with --rate or "
-	     "--sync=stop " : "not outside of the program (close_range(2), Linux 5.9, is "
-	     "denied); ", thread, outside ? "" : ", waits for flick");
+	if (can_wait_outside())
+		find(f, OK, "outside of the program; with --rate or --sync=stop in a thread "
+		     "of it");
+	else
+		find(f, LIMITED, "in a thread of the program, as close_range(2) of Linux 5.9 "
+		     "is denied: unshare(CLONE_NEWUSER) fails in it, and filters for all its "
+		     "threads meet one more");
 }
 
 static void check_library(struct finding *f)
@@ -186,9 +190,9 @@ static void check_library(struct finding *f)
 	char path[4096];
 
 	if (fl_launch_find_library(path))
-		find(f, true, "%.200s", path);
+		find(f, OK, "%.200s", path);
 	else
-		find(f, false, "not beside flick nor in " FLICK_LIBDIR "; set FLICK_LIB to "
+		find(f, NO, "not beside flick nor in " FLICK_LIBDIR "; set FLICK_LIB to "
 		     "its path");
 }
 
@@ -197,43 +201,93 @@ static void check_ptrace(struct finding *f)
 	char scope[FL_WHY] = "0";
 
 	read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
-	find(f, true, "%.20s; programs that flick starts need none", scope);
+	find(f, OK, "%.20s; programs that flick starts need none", scope);
+}
+
+static void check_samples(struct finding *f)
+{
+	struct fl_sampler *s = NULL;
+	int err = fl_sampler_open(&s);
+
+	fl_sampler_close(s);
+	if (err)
+		find(f, LIMITED, "perf_event_open(2): %s; without samples there are no self "
+		     "times by default, nor costs; kernel.perf_event_paranoid=2 or less, or "
+		     "CAP_PERFMON, allows them", strerror(-err));
+	else
+		find(f, OK, "perf_event_open(2) samples programs for self times and costs");
 }
 
 static const struct check {
 	const char *name;
-	bool needed;			/* recording cannot work without */
 	void (*run)(struct finding *);
 } checks[] = {
-	{ "cpu", false, check_cpu },
-	{ "kernel", true, check_kernel },
-	{ "tsc", false, check_clock },
-	{ "rseq", false, check_rseq },
-	{ "memfd", true, check_memfd },
-	{ "text", true, check_text },
-	{ "watch", false, check_watch },
-	{ "seccomp", false, check_seccomp },
-	{ "libflick", true, check_library },
-	{ "ptrace_scope", false, check_ptrace },
+	{ "cpu", check_cpu },
+	{ "kernel", check_kernel },
+	{ "tsc", check_clock },
+	{ "rseq", check_rseq },
+	{ "memfd", check_memfd },
+	{ "text", check_text },
+	{ "watch", check_watch },
+	{ "seccomp", check_seccomp },
+	{ "samples", check_samples },
+	{ "libflick", check_library },
+	{ "ptrace_scope", check_ptrace },
 };
 
+static const char *const severities[] = {
+	[OK] = "ok", [LIMITED] = "limited", [NO] = "no", [UNUSED] = "unused",
+};
+
+/* The worst of what was found: of these three. */
+static enum severity print_finding(const char *name, const struct finding *f)
+{
+	printf("%-15s %s: %s\n", name, severities[f->is], f->text);
+	return f->is == UNUSED ? OK : f->is;
+}
+
+static enum severity worse(enum severity a, enum severity b)
+{
+	return a > b ? a : b;
+}
+
+/* Those before the one that is chosen would disturb less, those behind it more. */
+static void find_sync(struct finding *f, const char *name, const char *about,
+		      const char *chosen, bool is_before)
+{
+	int why = fl_patch_sync_works(name);
+
+	if (!why)
+		find(f, OK, "%s%s", about, chosen && !strcmp(name, chosen) ? " (chosen)" : "");
+	else if (chosen && is_before)
+		find(f, LIMITED, "%s; %s takes its place", fl_reason(why), chosen);
+	else
+		find(f, chosen ? UNUSED : NO, "%s", fl_reason(why));
+}
+
 /* What will let a program of this system be patched, a line each. */
-static bool print_syncs(void)
+static enum severity print_syncs(void)
 {
 	int err = fl_patch_open(NULL);
-	const char *about, *name;
+	const char *about, *name, *chosen = err ? NULL : fl_patch_sync_name();
+	enum severity is = err ? NO : OK;
+	bool is_before = true;
+	struct finding f;
 
 	for (size_t i = 0; (name = fl_patch_sync_row(i, &about)); i++) {
-		int why = fl_patch_sync_works(name);
+		char row[32];
 
-		printf("sync %-8s %s: %s%s\n", name, why ? "no" : "ok",
-		       why ? fl_reason(why) : about,
-		       !err && !strcmp(name, fl_patch_sync_name()) ? " (chosen)" : "");
+		is_before = is_before && chosen && strcmp(name, chosen);
+		find_sync(&f, name, about, chosen, is_before);
+		snprintf(row, sizeof(row), "sync %.20s", name);
+		is = worse(is, print_finding(row, &f));
 	}
-	if (err)
-		printf("%-13s no: %s\n", "sync", err == FLE_OPTION ?
-		       FL_SYNC_ENV " names none of these" : fl_reason(err));
-	return !err;
+	if (err) {
+		find(&f, NO, "%s", err == FLE_OPTION ? FL_SYNC_ENV " names none of these" :
+		     fl_reason(err));
+		print_finding("sync", &f);
+	}
+	return is;
 }
 
 /* ---- FILE ------------------------------------------------------------------ */
@@ -248,32 +302,28 @@ static int count_refusal(void *arg, const struct fl_site *site)
 	return 0;
 }
 
-static void print_finding(const char *name, const struct finding *f)
-{
-	printf("%-13s %s: %s\n", name, f->ok ? "ok" : "no", f->text);
-}
-
-static bool print_sites(const struct fl_survey *s, struct fl_refusals *r)
+static enum severity print_sites(const struct fl_survey *s, struct fl_refusals *r)
 {
 	unsigned long long usable = s->found - r->all, unnamed = s->unnamed;
 	struct finding f;
 	char line[FL_WHY];
 
-	find(&f, usable + unnamed, usable + unnamed || r->all ? "%llu can have a probe" :
-	     "none; compile it with -finstrument-functions, -fpatchable-function-entry=5 or "
-	     "-fxray-instrument", usable);
+	find(&f, usable + unnamed ? OK : NO, usable + unnamed || r->all ?
+	     "%llu can have a probe" : "none; compile it with -finstrument-functions, "
+	     "-fpatchable-function-entry=5 or -fxray-instrument", usable);
 	print_finding("sites", &f);
 	if (unnamed) {
-		find(&f, true, "%llu calls are recorded from their first on, which tells "
+		find(&f, OK, "%llu calls are recorded from their first on, which tells "
 		     "whose they are", unnamed);
 		print_finding("unnamed", &f);
 	}
 	if (r->all) {
 		fl_refusals_line(r, line, sizeof(line));
-		find(&f, false, "%s", line);
+		find(&f, usable + unnamed ? LIMITED : NO, "%s", line);
 		print_finding("refused", &f);
+		return f.is;
 	}
-	return usable + unnamed;
+	return usable + unnamed ? OK : NO;
 }
 
 /* Nothing is loaded into it. What has libflick.a in it needs nothing. */
@@ -283,13 +333,13 @@ static bool print_static(const char *path)
 
 	if (!fl_launch_is_static(path))
 		return false;
-	find(&f, false, "libflick.so cannot be loaded into a program that is linked "
+	find(&f, NO, "libflick.so cannot be loaded into a program that is linked "
 	     "statically; link it without -static, or link libflick.a and use flick.h");
 	print_finding("linked", &f);
 	return true;
 }
 
-static bool print_file(const char *path)
+static enum severity print_file(const char *path)
 {
 	struct fl_refusals refusals = { .n = 0 };
 	struct fl_survey s = { .found = 0 };
@@ -297,37 +347,35 @@ static bool print_file(const char *path)
 	int err;
 
 	if (print_static(path))
-		return false;
+		return NO;
 	err = fl_survey(path, &s, count_refusal, &refusals);
 
 	if (!err)
 		return print_sites(&s, &refusals);
-	find(&f, false, "%s: %s", path, fl_reason(err));
-	print_finding("sites", &f);
-	return false;
+	find(&f, NO, "%s: %s", path, fl_reason(err));
+	return print_finding("sites", &f);
 }
 
 /* ---- the whole ---------------------------------------------------------------- */
 
 static int examine(const char *file)
 {
-	int status = FL_EXIT_WELL;
+	enum severity is = OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
-		struct finding f = { .ok = false };
+		struct finding f = { .is = NO };
 
 		checks[i].run(&f);
-		print_finding(checks[i].name, &f);
-		if (!f.ok && checks[i].needed)
-			status = FL_EXIT_FAILED;
+		is = worse(is, print_finding(checks[i].name, &f));
 	}
-	if (!print_syncs())
-		status = FL_EXIT_FAILED;
-	if (file && !print_file(file))
-		status = FL_EXIT_FAILED;
-	puts(status == FL_EXIT_WELL ? "flick can record here" :
-	     "flick cannot record here until what is marked `no` works");
-	return status;
+	is = worse(is, print_syncs());
+	if (file)
+		is = worse(is, print_file(file));
+	fputs(is == NO ? "flick cannot record " : "flick can record ", stdout);
+	fl_print_plain(stdout, file ? file : "here");
+	puts(is == NO ? " until what is marked `no` works" : is == LIMITED ?
+	     ", less well where a line says `limited`" : "");
+	return is == NO ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
 /* ---- --cost -------------------------------------------------------------- */

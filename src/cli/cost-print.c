@@ -35,6 +35,19 @@ static double each_ticks(const struct fl_cost_result *r, double seconds)
 	return each_ns(r, seconds) / r->ns_per_tick;
 }
 
+/* ---- noise: what runs of one kind are apart ------------------------------ */
+
+static double spread_of(const struct fl_cost_result *r, enum fl_cost_row row)
+{
+	return (r->rows[row].max - r->rows[row].min) / 2;
+}
+
+/* Of two sums that are made of measured times. */
+static bool is_noise(const struct fl_cost_result *r, double difference)
+{
+	return difference <= r->noise && -difference <= r->noise;
+}
+
 /* ---- for eyes ------------------------------------------------------------ */
 
 static void print_line(const struct fl_cost_result *r, const char *label, double seconds,
@@ -75,15 +88,29 @@ static void print_rows(const struct fl_cost_result *r)
 		print_line(r, row_labels[i], r->rows[i].median, &r->rows[i]);
 }
 
+/* The difference of two rows: as large as these scatter it says nothing. */
+static void print_part(const struct fl_cost_result *r, const char *label, double seconds,
+		       enum fl_cost_row of, enum fl_cost_row without)
+{
+	double noise = spread_of(r, of) + spread_of(r, without);
+
+	if (seconds > noise || -seconds > noise)
+		print_line(r, label, seconds, NULL);
+	else
+		printf("%-48s %9.3f %17s\n", label, seconds, "within noise");
+}
+
 static void print_parts(const struct fl_cost_result *r)
 {
 	const struct fl_cost *c = &r->cost;
 
 	printf("\n%s\n", "parts");
-	print_line(r, "A_i            to make events", c->a_i, NULL);
-	print_line(r, "A_q            to enqueue them", c->a_q, NULL);
+	print_part(r, "A_i            to make events", c->a_i, FL_COST_WORD, FL_COST_ALONE);
+	print_part(r, "A_q            to enqueue them", c->a_q, FL_COST_ENQUEUE,
+		   FL_COST_WORD);
 	print_line(r, "P              to analyse them", c->p, NULL);
-	print_line(r, "P_c            to fetch them from the other core", c->p_c, NULL);
+	print_part(r, "P_c            to fetch them from the other core", c->p_c,
+		   FL_COST_CPU_CONCURRENT, FL_COST_P);
 }
 
 /* What holds of A_q against P, or of P_c against A. */
@@ -91,7 +118,8 @@ static void print_condition(const struct fl_cost_result *r)
 {
 	const struct fl_cost *c = &r->cost;
 	const struct fl_model *m = &r->model;
-	const char *holds = m->pays ? "holds" : "fails, unless I_ap makes up for it";
+	const char *holds = is_noise(r, m->gain) ? "is within noise" : m->pays ? "holds" :
+			    "fails, unless I_ap makes up for it";
 	const char *shared = c->threads > 1 ? " / threads" : "";
 
 	if (m->dominant == FL_APPLICATION)
@@ -120,8 +148,12 @@ static void print_model(const struct fl_cost_result *r)
 		   m->e_c_a, NULL);
 	if (m->dominant == FL_CPUS)
 		print_line(r, "     E_c >= what both do, on all CPUs", m->e_c, NULL);
-	printf("(5)  A + A_i + A_q %s P + P_c: the %s dominates\n", reader_first ? "<" : ">=",
-	       reader_first ? "analysis" : "application");
+	if (is_noise(r, m->e_c_a - m->e_c_p))
+		printf("(5)  A + A_i + A_q and P + P_c are the same within noise: neither "
+		       "dominates\n");
+	else
+		printf("(5)  A + A_i + A_q %s P + P_c: the %s dominates\n",
+		       reader_first ? "<" : ">=", reader_first ? "analysis" : "application");
 	print_condition(r);
 	printf("(8)  no gain is larger than A + A_i - P_c = %.3f s\n"
 	       "I_ap, what an inline analysis costs the program's cache and registers, is "
@@ -148,8 +180,8 @@ static void print_verdict(const struct fl_cost_result *r)
 		printf("\ninline is cheaper here: %s%.2f x against %.2f x concurrent; "
 		       "%s\n", least, e_s, e_c, why);
 	else
-		printf("\nneither is cheaper here: %.2f x concurrent, %s%.2f x "
-		       "inline, no further apart than the runs; %s\n", e_c, least, e_s, why);
+		printf("\nneither is cheaper here: %.2f x concurrent and %s%.2f x inline are "
+		       "the same within noise\n", e_c, least, e_s);
 }
 
 void fl_cost_print(const struct fl_cost_result *r)

@@ -1,6 +1,6 @@
-/* deny wx|memfd|both|perf|sync COMMAND...: run it where code may not be made writable,
- * or memory files may not be made, or neither; or where nobody samples; or no call can
- * synchronise cores. Exits 77 where that cannot be had. */
+/* deny wx|memfd|both|perf|membarrier|sync COMMAND...: run it where code may not be made
+ * writable, or memory files may not be made, or neither; or where nobody samples; or the
+ * best call, or none, can synchronise cores. Exits 77 where that cannot be had. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -36,6 +36,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "perf"))
 		return deny_call(SYS_perf_event_open) ? 77 : (execvp(argv[2], argv + 2), 1);
+	if (!strcmp(argv[1], "membarrier"))
+		return deny_call(SYS_membarrier) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "sync"))
 		return deny_call(SYS_membarrier) || deny_call(SYS_tgkill) ||
 		       deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
