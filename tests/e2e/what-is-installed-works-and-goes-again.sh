@@ -61,6 +61,18 @@ for how in "PREFIX=/usr" "PREFIX=/opt/here LIBDIR=/opt/here/lib/x86_64-linux-gnu
 	goes $how DESTDIR="$to"
 done
 
+# Each file is of a package, or said to be in none.
+label="packages:"
+multi=usr/lib/$("$CC" -dumpmachine)
+put install PREFIX=/usr LIBDIR="/$multi" DESTDIR="$to"
+for list in "$top"/debian/*.install "$top/debian/not-installed"; do
+	for what in $(sed "s|usr/lib/\*|$multi|" "$list"); do
+		rm -rf "$to"/$what
+	done
+done
+left=$(find "$to" ! -type d)
+[ -z "$left" ] || fail "$label in none are $left"
+
 # In place: the loader is told, and programs are built as flick.pc says.
 label="in place:"
 to=
