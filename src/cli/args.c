@@ -300,6 +300,43 @@ int fl_demangle_take(enum fl_demangle *out, const char *how)
 
 /* ---- output ------------------------------------------------------------------------- */
 
+size_t fl_parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 6e10 },
+		      { "", 1 } };
+	size_t n = strspn(text, "0123456789."), u = 0;
+	char *end;
+	double v = strtod(text, &end);
+
+	if (!isdigit((unsigned char)*text) || end != text + n)
+		return 0;
+	while (strncmp(end, units[u].unit, strlen(units[u].unit)) ||
+	       isalpha((unsigned char)end[strlen(units[u].unit)]))
+		if (++u == ARRAY_LEN(units))
+			return 0;
+	v *= units[u].ns;
+	*ns = v < 9e18 ? (uint64_t)v : UINT64_MAX;
+	return n + strlen(units[u].unit);
+}
+
+bool fl_parse_part(struct fl_part *part, const char *text)
+{
+	size_t from, to = 0;
+
+	*part = (struct fl_part){ 0, UINT64_MAX };
+	from = fl_parse_time(text, &part->from_ns);
+	if (text[from] == '~')
+		to = fl_parse_time(text + from + 1, &part->until_ns);
+	if (text[from] == '~' && !text[from + 1 + to] && from + to &&
+	    part->from_ns <= part->until_ns)
+		return true;
+	fl_say("--time-range takes FROM~TO, as in 1ms~2.5s, not `%s`", text);
+	return false;
+}
+
 int fl_flush_output(void)
 {
 	bool failed = ferror(stdout);		/* earlier: errno is not from then */

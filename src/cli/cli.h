@@ -114,6 +114,12 @@ void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */
 bool fl_parse_number(const struct fl_option *, const char *text, uint64_t lo,
 		     uint64_t hi, uint64_t *out);
+/* A time, as in `2.5ms`; without a unit nanoseconds. How many letters it has; 0: it is none. */
+size_t fl_parse_time(const char *text, uint64_t *ns);
+/* FROM~TO since the start, of which one may be missing; false and a line printed otherwise. */
+bool fl_parse_part(struct fl_part *, const char *text);
+#define FL_PART_OPTION { 'r', "time-range", "FROM~TO", \
+			 "this part of a trace, since the start, as in 1ms~2.5s" }
 /* The names nearest to `word` by edit distance, the nearest first, each once; how many.
  * The nearest alone, or NULL when none is near. */
 enum { FL_NEAR_MOST = 3 };

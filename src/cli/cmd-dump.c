@@ -12,16 +12,18 @@ static const struct fl_option options[] = {
 	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
 	{ 0, "limit", "SIZE", "chrome: end near SIZE, as in 500M or 2G" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
+	FL_PART_OPTION,
 	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
-enum { FORMAT, OUTPUT, LIMIT, RAW, DEMANGLE };
+enum { FORMAT, OUTPUT, LIMIT, RAW, PART, DEMANGLE };
 
 struct wish {
 	const char *dir, *output;
 	const struct fl_dumper *dumper;
 	uint64_t limit;
-	bool raw;
+	bool raw, has_part;
+	struct fl_part part;
 	enum fl_demangle demangle;
 };
 
@@ -68,6 +70,10 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		w->raw = true;
 		return 0;
 	}
+	if (o - options == PART) {
+		w->has_part = true;
+		return fl_parse_part(&w->part, value) ? 0 : -1;
+	}
 	if (o - options == DEMANGLE)
 		return fl_demangle_take(&w->demangle, value);
 	if (o - options == OUTPUT) {
@@ -82,10 +88,10 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 /* As it was recorded, else made from the trace. As a dumper's write. */
 static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 {
-	if (fl_store_has(d->store, "tree"))
+	if (!d->part && fl_store_has(d->store, "tree"))
 		return fl_store_load(d->store, "tree", rows, d->why);
-	if (fl_trace_exists(d->dir))
-		return fl_trace_tree(d->store, d->dir, rows, d->why);
+	if (fl_trace_exists(d->dir) || (d->part && fl_trace_check(d->dir, d->why)))
+		return fl_trace_rows(d->store, d->dir, "tree", d->part, rows, d->why);
 	return fl_why(d->why, d->dir, "holds no tree, nor a trace to make one of; record with "
 		      "-a tree or --trace");
 }
@@ -157,6 +163,7 @@ static int dump(const struct wish *w, struct fl_store *store)
 {
 	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir,
 			     .raw = w->raw, .limit = w->limit,
+			     .part = w->has_part ? &w->part : NULL,
 			     .about_to_write = w->limit ? NULL : say_size };
 	char title[256];
 	int status;

@@ -14,7 +14,7 @@ static const struct fl_option options[] = {
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
 	{ 'D', "depth", "N", "show N levels of calls" },
 	{ 't', "time-filter", "TIME", "leave out calls that took less, as in 10us" },
-	{ 'r', "time-range", "FROM~TO", "show this part, since the start, as in 1ms~2.5s" },
+	FL_PART_OPTION,
 	{ 0, "tid", "TID,...", "show these threads" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_DEMANGLE_OPTION,
@@ -66,42 +66,6 @@ static int take_fields(struct wish *w, const char *keys)
 	return 0;
 }
 
-/* "2.5ms"; without a unit nanoseconds. How many letters it has; 0: it is no time. */
-static size_t parse_time(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 6e10 },
-		      { "", 1 } };
-	size_t n = strspn(text, "0123456789."), u = 0;
-	char *end;
-	double v = strtod(text, &end);
-
-	if (!isdigit((unsigned char)*text) || end != text + n)
-		return 0;
-	while (strncmp(end, units[u].unit, strlen(units[u].unit)) ||
-	       isalpha((unsigned char)end[strlen(units[u].unit)]))
-		if (++u == ARRAY_LEN(units))
-			return 0;
-	v *= units[u].ns;
-	*ns = v < 9e18 ? (uint64_t)v : UINT64_MAX;
-	return n + strlen(units[u].unit);
-}
-
-static int take_range(struct fl_calls *c, const char *text)
-{
-	size_t from = parse_time(text, &c->from_ns), to = 0;
-
-	if (text[from] == '~')
-		to = parse_time(text + from + 1, &c->until_ns);
-	if (text[from] == '~' && !text[from + 1 + to] && from + to &&
-	    c->from_ns <= c->until_ns)
-		return 0;
-	fl_say("--time-range takes FROM~TO, as in 1ms~2.5s, not `%s`", text);
-	return -1;
-}
-
 static int take_tids(struct wish *w, const struct fl_option *o, const char *text)
 {
 	while (*text) {
@@ -150,13 +114,13 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 		w->calls.depth = (uint32_t)n;
 		return 0;
 	case TIME:
-		n = parse_time(value, &w->calls.least_ns);
+		n = fl_parse_time(value, &w->calls.least_ns);
 		if (n && !value[n])
 			return 0;
 		fl_say("--time-filter takes a time, as in 10us, not `%s`", value);
 		return -1;
 	case RANGE:
-		return take_range(&w->calls, value);
+		return fl_parse_part(&w->calls.part, value) ? 0 : -1;
 	case TID:
 		return take_tids(w, o, value);
 	case RAW:
@@ -338,7 +302,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	struct wish w = {
 		.dir = "flick.data", .roots = fl_selection_new(), .hidden = fl_selection_new(),
 		.calls = { .fields = { FL_CALLS_DURATION, FL_CALLS_TID }, .n_fields = 2,
-			   .depth = MAX_DEPTH, .until_ns = UINT64_MAX },
+			   .depth = MAX_DEPTH, .part = { 0, UINT64_MAX } },
 	};
 	int status = FL_EXIT_USAGE;
 

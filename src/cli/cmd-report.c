@@ -12,19 +12,21 @@ static const struct fl_option options[] = {
 	{ 'n', "rows", "N", "show the first N rows" },
 	{ 0, "lines", NULL, "show where in the source functions are" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
+	FL_PART_OPTION,
 	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
 	{ 0, "format", "FORMAT", "which of those below (text)" },
 	FL_DEMANGLE_OPTION,
 	FL_SCREEN_OPTIONS,
 	{ 0 }
 };
-enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, RAW, DIFF, FORMAT, DEMANGLE };
+enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, RAW, PART, DIFF, FORMAT, DEMANGLE };
 
 struct wish {
 	const char *dir, *before, *fields, *sort, *analysis;
 	const struct fl_exporter *exporter;
 	uint64_t rows;
-	bool lines, raw;
+	bool lines, raw, has_part;
+	struct fl_part part;
 	enum fl_demangle demangle;
 	struct fl_screen screen;
 };
@@ -79,6 +81,9 @@ static int take(void *wish, const struct fl_option *o, const char *value)
 	case RAW:
 		w->raw = true;
 		return 0;
+	case PART:
+		w->has_part = true;
+		return fl_parse_part(&w->part, value) ? 0 : -1;
 	case DIFF:
 		w->before = value;
 		return 0;
@@ -196,10 +201,55 @@ static void find_basis(struct source *from, const char *analysis)
 	from->sheet.estimated = from->basis == WINDOWS;
 }
 
+/* Of a part of its trace. 0 or -1 and a line printed. */
+static int load_part(struct source *from, const char *dir, struct wish *w)
+{
+	static const char *const able[] = { "latency", "graph", "tree", "spread" };
+	char mode[256] = "", why[FL_WHY];
+	bool is_able = false;
+	int status;
+
+	for (size_t i = 0; w->analysis && i < ARRAY_LEN(able); i++)
+		is_able |= !strcmp(w->analysis, able[i]);
+	if (w->analysis && !is_able) {
+		fl_say("--time-range has latency, graph, tree and spread, not %s", w->analysis);
+		return -1;
+	}
+	w->analysis = w->analysis ? w->analysis : able[0];
+	if (fl_trace_check(dir, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	if (!fl_store_value(from->store, "mode", mode) || strcmp(mode, "exhaustive")) {
+		fl_say("%s: its trace has not every call; record --trace without --rate", dir);
+		return -1;
+	}
+	status = fl_trace_rows(from->store, dir, w->analysis, &w->part, &from->rows, why);
+	if (status)
+		fl_say("%s", why);
+	return status < 0 ? -1 : 0;
+}
+
+static int load_result(struct source *from, const char *dir, struct wish *w)
+{
+	const char **analysis = &w->analysis;
+	char why[FL_WHY];
+
+	if (w->has_part)
+		return load_part(from, dir, w);
+	if (!*analysis)
+		*analysis = fl_store_result(from->store, 0);
+	if (!*analysis)
+		*analysis = "latency";
+	if (!fl_store_load(from->store, *analysis, &from->rows, why))
+		return 0;
+	fl_say("%s", why);
+	return -1;
+}
+
 /* The first result, if none is wished for, or of what is compared the same. */
 static int load(struct source *from, const char *dir, struct wish *w)
 {
-	const char **analysis = &w->analysis;
 	char why[FL_WHY] = "";
 
 	if (fl_store_open(&from->store, dir, why) ||
@@ -207,23 +257,18 @@ static int load(struct source *from, const char *dir, struct wish *w)
 		fl_say("%s", why);
 		return -1;
 	}
-	if (!*analysis)
-		*analysis = fl_store_result(from->store, 0);
-	if (!*analysis)
-		*analysis = "latency";
-	if (fl_store_load(from->store, *analysis, &from->rows, why)) {
-		fl_say("%s", why);
+	if (load_result(from, dir, w))
 		return -1;
-	}
 	from->sheet = (struct fl_sheet){ .result = &from->rows };
 	if (fl_store_warn(from->store))
 		return -1;
 	from->raw = w->raw && fl_rows_make_raw(&from->rows);
 	if (w->raw && !from->raw)
-		fl_say("%s has no times as they were measured: record again", *analysis);
+		fl_say("%s has no times as they were measured: record again",
+		       w->analysis);
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
 	from->sheet.full = fl_store_full_names(from->store);
-	find_basis(from, *analysis);
+	find_basis(from, w->analysis);
 	return 0;
 }
 
@@ -269,10 +314,16 @@ static void note_samples(struct source *from)
 }
 
 /* Which times are the processor's, and which the clock's. */
-static void note_calls(struct source *from)
+static void note_calls(struct source *from, const struct wish *w)
 {
 	char by[256], n[256];
 
+	if (w->has_part) {
+		snprintf(from->note, sizeof(from->note), "calls that ended in this part, or "
+			 "were open at its end; all times are elapsed");
+		from->sheet.note = from->note;
+		return;
+	}
 	if (strcmp(from->sheet.name, "latency") || !fl_store_value(from->store, "self", by))
 		return;
 	if (from->raw)
@@ -378,7 +429,7 @@ static int show(struct source *from, const struct wish *w)
 	if (from->basis == SAMPLES && from->sheet.name)
 		note_samples(from);
 	if (from->basis == EVERY_CALL && from->sheet.name)
-		note_calls(from);
+		note_calls(from, w);
 	if (from->raw && from->basis != EVERY_CALL)
 		strncat(from->note, "; averages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
@@ -481,8 +532,9 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
-	if (w.lines && w.before) {
-		fl_say("--lines is for one recording: leave out --diff");
+	if ((w.lines || w.has_part) && w.before) {
+		fl_say("--%s is for one recording: leave out --diff",
+		       w.lines ? "lines" : "time-range");
 		return FL_EXIT_USAGE;
 	}
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))

@@ -231,19 +231,112 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 	return fits && (t || !*n) ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
+/* ---- a part ------------------------------------------------------------------------ */
+
+/* `start_tsc` is the first tick there may be. */
+int fl_span_of(struct fl_span *span, struct fl_store *s, const struct fl_view *view,
+	       const struct fl_part *part, char why[FL_WHY])
+{
+	const double from = (double)part->from_ns / view->ns_per_tick;
+	const double until = (double)part->until_ns / view->ns_per_tick;
+	uint64_t start;
+
+	if (fl_store_number(s, "start_tsc", &start, why))
+		return -1;
+	*span = (struct fl_span){
+		start + (from < 4e18 ? (uint64_t)from : 1ull << 62),
+		until < 4e18 ? start + (uint64_t)until : UINT64_MAX };
+	return 0;
+}
+
+/* Of one that was left nobody knows when. */
+bool fl_span_is_behind(const struct fl_span *span, const struct flick_call *call)
+{
+	uint64_t end = call->how == FLICK_ENDED ? call->begin + call->raw_total : call->begin;
+
+	return call->how != FLICK_OPEN && end < span->from;
+}
+
+/* An analysis that is given calls of a span alone. Each call it is not given ended before
+ * all that it is given: so of who called them it is told the whole. */
+struct part {
+	const struct flick_analysis *of;
+	void *state;
+	const struct fl_span *span;
+	bool is_in;			/* the records that come are */
+};
+
+/* Analyses have no argument but a text; these come one at a time. */
+static struct part *opening;
+
+static int open_part(void **state, const struct flick_view *view, const char *arg)
+{
+	*state = opening;
+	return opening->of->open(&opening->state, view, arg);
+}
+
+static int leave_part(void *state, const struct flick_call *call, void **mark, void **caller)
+{
+	struct part *p = state;
+
+	return fl_span_is_behind(p->span, call) ? 0 :
+	       p->of->leave(p->state, call, mark, caller);
+}
+
+static int stray_part(void *state, uint32_t thread, uint32_t function, void **root)
+{
+	struct part *p = state;
+
+	return p->is_in && p->of->stray ? p->of->stray(p->state, thread, function, root) : 0;
+}
+
+static int thread_end_part(void *state, uint32_t thread, void **root)
+{
+	struct part *p = state;
+
+	return p->of->thread_end ? p->of->thread_end(p->state, thread, root) : 0;
+}
+
+static int rows_part(void *state, struct flick_rows *r)
+{
+	struct part *p = state;
+
+	return p->of->rows(p->state, r);
+}
+
+static void close_part(void *state)
+{
+	struct part *p = state;
+
+	p->of->close(p->state);
+}
+
+static const struct flick_analysis part_analysis = {
+	.size = sizeof(struct flick_analysis), .version = FLICK_ANALYSIS_VERSION,
+	.needs = FLICK_NEEDS_CALLS, .name = "part", .about = "",
+	.open = open_part, .leave = leave_part, .stray = stray_part,
+	.thread_end = thread_end_part, .rows = rows_part, .close = close_part,
+};
+
 /* ---- running ------------------------------------------------------------------- */
 
 struct replay {
 	struct fl_run *run;
+	const struct fl_span *span;
+	struct part part;
 	int err;
 };
 
 static void feed(void *arg, const struct fl_batch *b)
 {
 	struct replay *r = arg;
+	struct fl_batch cut = *b;
 
-	if (!r->err)
-		r->err = fl_run_feed(r->run, b);
+	while (r->span && cut.n && cut.records[cut.n - 1].tsc > r->span->until)
+		cut.n--;
+	r->part.is_in = r->span && cut.n && cut.records[0].tsc >= r->span->from;
+	if (!r->err && (cut.n || !b->n))
+		r->err = fl_run_feed(r->run, &cut);
 }
 
 static void thread_end(void *arg, uint32_t thread)
@@ -254,14 +347,26 @@ static void thread_end(void *arg, uint32_t thread)
 		r->err = fl_run_thread_end(r->run, thread);
 }
 
-int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *use,
-	      struct flick_rows *rows, char why[FL_WHY])
+static int open_run(struct replay *r, const struct fl_view *view, const struct fl_use *use)
 {
-	struct replay r = { 0 };
+	struct fl_use part = { .analysis = &part_analysis, .name = use->name };
+
+	if (!r->span || use->analysis->enter)
+		return fl_run_open(&r->run, use, 1, view);
+	r->part.of = use->analysis;
+	r->part.span = r->span;
+	opening = &r->part;
+	return fl_run_open(&r->run, &part, 1, view);
+}
+
+int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *use,
+	      const struct fl_span *span, struct flick_rows *rows, char why[FL_WHY])
+{
+	struct replay r = { .span = span };
 	struct fl_sink sink = { .arg = &r, .feed = feed, .thread_end = thread_end };
 	int status = -1;
 
-	r.err = fl_run_open(&r.run, use, 1, view);
+	r.err = open_run(&r, view, use);
 	if (!r.err)
 		status = fl_trace_read(dir, &sink, why);
 	if (!r.err && status >= 0)
@@ -276,17 +381,18 @@ int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *
 	return status;
 }
 
-int fl_trace_tree(struct fl_store *s, const char *dir, struct flick_rows *rows,
-		  char why[FL_WHY])
+int fl_trace_rows(struct fl_store *s, const char *dir, const char *analysis,
+		  const struct fl_part *part, struct flick_rows *rows, char why[FL_WHY])
 {
-	struct fl_use use = { .analysis = fl_analysis_find("tree") };
+	struct fl_use use = { .analysis = fl_analysis_find(analysis) };
+	struct fl_span span;
 	struct fl_view view;
 
-	if (fl_store_view(s, &view, why))
+	if (fl_store_view(s, &view, why) || (part && fl_span_of(&span, s, &view, part, why)))
 		return -1;
 	if (view.sampled) {
 		fl_why(why, dir, "was sampled, so it has no callers");
 		return -1;
 	}
-	return fl_replay(dir, &view, &use, rows, why);
+	return fl_replay(dir, &view, &use, part ? &span : NULL, rows, why);
 }

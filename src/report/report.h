@@ -191,6 +191,11 @@ int fl_trace_check(const char *dir, char why[FL_WHY]);
  * filled: cut short or damaged, up to there; -1: nothing. */
 int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
 
+/* A part of a trace, since the start: calls that ended in it, or were open at its end. */
+struct fl_part {
+	uint64_t from_ns, until_ns;
+};
+
 /* ---- dumps: for other programs' eyes ------------------------------------------ */
 
 enum fl_dump_from { FL_FROM_TREE, FL_FROM_TRACE };
@@ -203,6 +208,7 @@ struct fl_dump {
 	const char *dir, *title;
 	bool cut;			/* W dumper: some was too deep to be shown */
 	bool raw;			/* times as measured */
+	const struct fl_part *part;	/* of a trace; NULL: all */
 	uint64_t limit;			/* of FL_FROM_TRACE: bytes; 0: none */
 	void (*about_to_write)(uint64_t bytes);	/* likewise: as many, or about as many */
 	bool limited;			/* W dumper: there was more */
@@ -218,10 +224,10 @@ struct fl_dumper {
 };
 int fl_dump_open(struct fl_dump *);	/* 0, or -1 with `why` filled */
 extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
-/* The tree of a recording's trace, for what was recorded without one; its cells
- * are the caller's. As a dumper's write. */
-int fl_trace_tree(struct fl_store *, const char *dir, struct flick_rows *,
-		  char why[FL_WHY]);
+/* What an analysis, whose columns are no texts, makes of a recording's trace, or of a part
+ * of it; cells are the caller's. As a dumper's write. */
+int fl_trace_rows(struct fl_store *, const char *dir, const char *analysis,
+		  const struct fl_part *, struct flick_rows *, char why[FL_WHY]);
 
 /* ---- calls: a trace as indented text ------------------------------------------ */
 
@@ -237,7 +243,7 @@ struct fl_calls {
 	bool has_roots;			/* these and what they call, or all */
 	uint32_t depth;			/* levels; below 2^24 - 1 */
 	uint64_t least_ns;		/* what takes less is left out; 0: nothing is */
-	uint64_t from_ns, until_ns;	/* since the start */
+	struct fl_part part;
 	const int32_t *tids;
 	size_t n_tids;			/* 0: all threads */
 	bool colour;

@@ -272,7 +272,7 @@ static bool is_in_range(const struct calls *c, const struct line *l)
 	uint64_t from = since_start(c, l->kind == ENDS ? l->end : l->begin);
 	uint64_t until = l->kind == WHOLE ? since_start(c, l->end) : from;
 
-	return until >= c->o->from_ns && from <= c->o->until_ns;
+	return until >= c->o->part.from_ns && from <= c->o->part.until_ns;
 }
 
 static int put_line(struct calls *c, struct thread *t, struct line line)
@@ -537,7 +537,7 @@ int fl_calls_print(struct fl_calls *o, struct fl_store *store, const char *dir,
 		memset(view.overhead, 0, sizeof(view.overhead));
 	opening = &calls;
 	print_titles(o);
-	status = fl_replay(dir, &view, &use, NULL, why);
+	status = fl_replay(dir, &view, &use, NULL, NULL, why);
 	o->any = calls.any;
 	return status;
 }

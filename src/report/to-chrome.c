@@ -39,6 +39,7 @@ struct clock {		/* a thread's */
 /* What the analysis writes; dumps come one at a time. */
 static struct {
 	struct fl_dump *dump;
+	const struct fl_span *span;	/* NULL: all */
 	double ns_per_tick;
 	uint64_t start;
 	const struct fl_thread *threads;
@@ -233,7 +234,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	(void)caller;
 	if (call->how == FLICK_ENDED)
 		end = ns_of(read_clock(c, call->begin + call->total, call->before));
-	if (is_beyond(call))
+	if (is_beyond(call) || (out.span && fl_span_is_behind(out.span, call)))
 		return 0;
 	if (call->how != FLICK_ENDED)
 		print_instant(name, call, begin);
@@ -319,24 +320,27 @@ static int write_chrome(struct fl_dump *d)
 {
 	struct fl_use use = { .analysis = &analysis };
 	struct fl_view view;
+	struct fl_span span;
 	int status;
 
 	/* Beside a trace all sites are kept: without one the view is not whole. */
 	if (fl_trace_check(d->dir, d->why) || fl_store_view(d->store, &view, d->why) ||
 	    fl_store_threads(d->store, &out.threads, &out.n_threads, d->why) ||
-	    fl_store_number(d->store, "start_tsc", &out.start, d->why) || fl_dump_open(d))
+	    fl_store_number(d->store, "start_tsc", &out.start, d->why) ||
+	    (d->part && fl_span_of(&span, d->store, &view, d->part, d->why)) || fl_dump_open(d))
 		return -1;
 	if (d->raw)
 		memset(view.overhead, 0, sizeof(view.overhead));
 	out.dump = d;
+	out.span = d->part ? &span : NULL;
 	out.ns_per_tick = view.ns_per_tick;
 	out.n = out.bytes = out.until = out.n_pairs = 0;
-	if (d->about_to_write)
+	if (d->about_to_write && !d->part)
 		d->about_to_write(estimate(d->store));
 	put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	for (uint32_t i = 0; i < out.n_threads; i++)
 		print_thread(&out.threads[i]);
-	status = fl_replay(d->dir, &view, &use, NULL, d->why);
+	status = fl_replay(d->dir, &view, &use, out.span, NULL, d->why);
 	fputs("\n]}\n", d->to);
 	return status;
 }

@@ -1,0 +1,85 @@
+#!/bin/sh
+# report and dump of a part of a trace: calls that ended in it, and those open at its end,
+# which have no time. Two parts are the whole.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+cat >"$work/parts.c" <<'END'
+#include <unistd.h>
+#define F __attribute__((noinline)) void
+F leaf(void) { __asm__ volatile("" ::: "memory"); }
+F early(void) { leaf(); leaf(); }
+F late(void) { leaf(); }
+F rest(void) { usleep(50000); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++)
+		early();
+	rest();
+	for (int i = 0; i < 70; i++)
+		late();
+	return 0;
+}
+END
+compile "$work/parts" "$work/parts.c" -O1 $sites
+record --trace -a latency,graph,tree,counts --all -- "$work/parts"
+succeeded
+"$FLICK" replay -f elapsed "$data" >"$work/calls" || fail "no trace"
+cut=$(awk '/rest\(\)/ {			# in the middle of it
+	print $1 * ($2 == "us" ? 1 : $2 == "ms" ? 1000 : 1000000) + 25000 "us" }' "$work/calls")
+
+part() {	# OPTION...: `NAME CALLS UNKNOWN TOTAL` a line
+	run "$FLICK" report --format=csv -f function,calls,unknown,total "$@" "$data"
+	succeeded
+	tr -d '\r' <"$out" | tr , ' ' | sed 1d | LC_ALL=C sort >"$work/part"
+}
+calls_are() {	# TEXT: NAME CALLS UNKNOWN, of each
+	[ "$(cut -d' ' -f1-3 "$work/part" | tr '\n' ';')" = "$1" ] || fail "$label $(cat "$work/part")"
+}
+label="before:"
+part -r "~$cut"
+calls_are 'early 100 0;leaf 200 0;main 1 1;rest 1 1;'
+grep -q '^main 1 1 $' "$work/part" || fail "$label main has a time"
+label="behind:"
+part --time-range="$cut~"
+calls_are 'late 70 0;leaf 70 0;main 1 0;rest 1 0;'
+[ "$(awk '$1 == "rest" { print $4 }' "$work/part")" -ge 50000000 ] || fail "$label rest took less"
+label="nothing:"
+part -r 0~1ns
+calls_are ''
+label="all:"
+part
+cp "$work/part" "$work/whole"
+part -r 0~
+cmp -s "$work/part" "$work/whole" || [ "$(cut -d' ' -f1-3 "$work/part")" = \
+	"$(cut -d' ' -f1-3 "$work/whole")" ] || fail "$label not the whole"
+
+label="graph:"
+run "$FLICK" report -a graph --format=csv -f caller,function,calls -r "$cut~" "$data"
+tr -d '\r' <"$out" | sed 1d | LC_ALL=C sort | tr '\n' ';' >"$work/got"
+[ "$(cat "$work/got")" = ',main,1;late,leaf,70;main,late,70;main,rest,1;' ] || fail "$label $(cat "$work/got")"
+label="folded:"
+run "$FLICK" dump -r "$cut~" "$data"
+succeeded
+grep -q '^main;late;leaf ' "$out" && ! grep -q early "$out" || fail "$label $(cat "$out")"
+label="chrome:"
+run "$FLICK" dump --format=chrome -r "$cut~" "$data"
+succeeded
+[ "$(grep -c '"ph":"X"' "$out")" -eq 142 ] || fail "$label $(grep -c '"ph":"X"' "$out") slices"
+run "$FLICK" dump --format=chrome -r "~$cut" "$data"
+[ "$(grep -c '"ph":"X"' "$out")" -eq 300 ] || fail "$label $(grep -c '"ph":"X"' "$out") slices before"
+label="to a person:"
+run "$FLICK" report -r "~$cut" "$data"
+grep -q '^  calls that ended in this part, or were open at its end' "$out" || fail "$label not said"
+
+label="mistakes:"
+run "$FLICK" report -r 5~1 "$data"
+one_line_error 2 'time-range takes FROM~TO'
+run "$FLICK" report -r "$cut~" -a counts "$data"
+one_line_error 1 'latency, graph, tree and spread, not counts'
+run "$FLICK" report -r "$cut~" --diff "$data" "$data"
+one_line_error 2 'leave out --diff'
+record -a latency --all -- "$work/parts"
+run "$FLICK" report -r "$cut~" "$data"
+one_line_error 1 'trace'
+run "$FLICK" dump -r "$cut~" "$data"
+one_line_error 1 'trace'
