@@ -79,7 +79,7 @@ endef
 # What works at start, dlopen and first calls, and not when a probe is met: samples there
 # are told apart (cli/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/arch/$(ARCH)/, \
-	decode.c moves.c plan.c plan-insn.c) $(addprefix src/patch/, claim.c commit.c \
+	decode.c glue.c moves.c plan.c plan-insn.c) $(addprefix src/patch/, claim.c commit.c \
 	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, discover.c \
 	glue.c known.c state.c table.c)
 PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))

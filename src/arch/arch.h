@@ -192,6 +192,20 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot);
 
+/* A glue that counts itself while its mask is all ones, and is a glue as above while it is
+ * 0. Two parts of FL_ARCH_COUNTING_BYTES; sites lead to the first. False: out of reach. */
+struct fl_counting_glue {
+	unsigned char *out, *rest;	/* where they are written, ... */
+	uintptr_t at, rest_at;		/* ... and where they will run, or lie */
+	uint32_t id;
+	uint32_t counter;		/* of the probe: how far into its thread's slot */
+	uintptr_t go, mask;		/* words of data */
+	uintptr_t full;			/* one that leads to fl_arch_routine_full() */
+};
+bool fl_arch_glue_counting(const struct fl_counting_glue *);
+/* Can it, here? Once fl_arch_open() has been called. */
+bool fl_arch_glue_can_count(void);
+
 enum fl_action {	/* what a probe that is on does */
 	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at each
 			 * FL_COUNT_BLOCK */
@@ -226,6 +240,8 @@ enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
 uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
 /* For FL_ACT_COUNT and AFTER, the one of a probe that has no counter. */
 uintptr_t fl_arch_routine_uncounted(enum fl_action, enum fl_convention);
+/* Where a block of counts is full. */
+uintptr_t fl_arch_routine_full(enum fl_convention);
 /* The one of a probe that asks, and that nobody wants: calls of other functions only. */
 uintptr_t fl_arch_routine_idle(void);
 /* Choose the routines that suit this CPU and kernel; once, before any glue. */
@@ -239,6 +255,8 @@ bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 /* The counter there is full: begin its next block. False: it is not, or as above. */
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
+/* From the thread pointer to where a thread finds its slot (fl_cell). */
+intptr_t fl_arch_cell_at(void) __attribute__((visibility("hidden")));
 /* Find out if a short path may be a restartable sequence (rseq). Any thread, any time. */
 void fl_arch_rseq_open(void);
 /* Is it? */

@@ -3,7 +3,8 @@
  *
  * Hides where glue lives: per module one block of code and one of data, the
  * data word of a probe saying where its glue goes. What a probe does is thus
- * data; the code of a glue never changes once its block is sealed. A profiling call
+ * data; the code of a glue never changes once its block is sealed. Where calls are
+ * counted the glue of an entry does that itself, as its mask says. A profiling call
  * that the reader does not want has none, and no plan: it is muted (state.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
@@ -62,30 +63,106 @@ enum fl_action fl_window_action(uint32_t id)
 	return fl_table.between ? FL_ACT_COUNT : action;
 }
 
+static bool has_counter(const struct fl_probe *p)
+{
+	return fl_probe_id(p) < fl_table.shm->counter_bytes / sizeof(uint64_t);
+}
+
+static enum fl_convention convention(const struct fl_probe *p)
+{
+	return p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
+}
+
 /* What counts does not look if there is a counter. */
 uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 {
-	enum fl_convention how = p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
-	bool counted = fl_probe_id(p) < fl_table.shm->counter_bytes / sizeof(uint64_t);
-
-	if (!counted && (action == FL_ACT_COUNT || action == FL_ACT_AFTER))
-		return fl_arch_routine_uncounted(action, how);
-	return fl_arch_routine(action, how);
+	if (!has_counter(p) && (action == FL_ACT_COUNT || action == FL_ACT_AFTER))
+		return fl_arch_routine_uncounted(action, convention(p));
+	return fl_arch_routine(action, convention(p));
 }
 
-/* The i-th of a block. */
-static void make_one(const struct fl_near *near, uint32_t i, uint32_t id)
+/* Of one that counts itself the mask alone says if it does: a thread that finds the one
+ * word new and the other old does what it did, or what it is to do. */
+static void direct(const struct fl_probe *p, enum fl_action action)
 {
-	struct fl_probe *p = &fl_table.probes[id];
-	size_t offset = (size_t)i * FL_ARCH_GLUE_BYTES;
-	uintptr_t code = (uintptr_t)near->code + offset;
+	uintptr_t go = fl_glue_routine(p, action);
+	uintptr_t mask = action == FL_ACT_COUNT ? UINTPTR_MAX : 0;
 
-	p->go = (uintptr_t *)near->data + i;
-	fl_function_of[id] = p->function;
-	*p->go = fl_glue_routine(p, fl_window_action(id));
-	fl_arch_glue(near->write + offset, code, id, (uintptr_t)p->go);
+	if (*p->go != go)
+		store_relaxed(p->go, go);
+	if (p->counts && p->go[1] != mask)
+		store_relaxed(&p->go[1], mask);
+}
+
+/* ---- a module's ------------------------------------------------------------------ */
+
+/* Those that count come first: of code what is executed of them, the rest of them, the
+ * others; of data where they go when blocks are full, by convention, a word and a mask
+ * each, a word each. */
+struct block {
+	struct fl_near near;
+	size_t n_counting, n_plain;
+	size_t counting, plain;			/* that were made */
+};
+
+static size_t code_bytes(size_t n_counting, size_t n_plain)
+{
+	return n_counting * 2 * FL_ARCH_COUNTING_BYTES + n_plain * FL_ARCH_GLUE_BYTES;
+}
+
+static size_t data_words(size_t n_counting, size_t n_plain)
+{
+	return FL_N_CONVENTIONS + n_counting * 2 + n_plain;
+}
+
+static uintptr_t make_plain(struct block *b, uint32_t id)
+{
+	size_t offset = code_bytes(b->n_counting, b->plain);
+	uintptr_t at = (uintptr_t)b->near.code + offset;
+	struct fl_probe *p = &fl_table.probes[id];
+
+	p->go = (uintptr_t *)b->near.data + data_words(b->n_counting, b->plain++);
+	fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go);
+	return at;
+}
+
+static uintptr_t make_counting(struct block *b, uint32_t id)
+{
+	size_t offset = b->counting * FL_ARCH_COUNTING_BYTES;
+	size_t rest = offset + b->n_counting * FL_ARCH_COUNTING_BYTES;
+	struct fl_probe *p = &fl_table.probes[id];
+	uintptr_t *data = (uintptr_t *)b->near.data;
+
+	p->go = data + data_words(b->counting++, 0);
+	p->counts = 1;
+	fl_arch_glue_counting(&(struct fl_counting_glue){
+		.out = b->near.write + offset, .at = (uintptr_t)b->near.code + offset,
+		.rest = b->near.write + rest, .rest_at = (uintptr_t)b->near.code + rest,
+		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * (uint32_t)sizeof(uint64_t),
+		.go = (uintptr_t)p->go, .mask = (uintptr_t)&p->go[1],
+		.full = (uintptr_t)&data[convention(p)],
+	});
+	return (uintptr_t)b->near.code + offset;
+}
+
+/* In a program's own region handlers are called, where it would be in the way. */
+static bool is_to_count(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return fl_table.sites[id].kind == FL_ENTRY && !p->asks && has_counter(p) &&
+	       !fl_table.shm->own && fl_arch_glue_can_count();
+}
+
+static void make_one(struct block *b, uint32_t id)
+{
+	uintptr_t code = is_to_count(id) && b->n_counting ? make_counting(b, id)
+							  : make_plain(b, id);
+
+	fl_function_of[id] = fl_table.probes[id].function;
+	direct(&fl_table.probes[id], fl_window_action(id));
 	if (!fl_table.sites[id].refusal)
-		plan(p, code);
+		plan(&fl_table.probes[id], code);
 }
 
 /* Of what has no place in the table the reader does not know whose it is. */
@@ -132,24 +209,41 @@ static bool needs_glue(uint32_t id)
 	return p->bare || p->asks || fl_table.shm->own || fl_table_wants(id);
 }
 
+/* Where there is no memory for those that count, all are plain ones. */
+static int alloc_block(struct block *b, const struct fl_known *k)
+{
+	int err = fl_near_alloc(&b->near, k->lo, k->hi, code_bytes(b->n_counting, b->n_plain),
+				data_words(b->n_counting, b->n_plain) * sizeof(uintptr_t));
+
+	if (!err || !b->n_counting)
+		return err;
+	b->n_plain += b->n_counting;
+	b->n_counting = 0;
+	return alloc_block(b, k);
+}
+
 static int make_all(const struct fl_known *k, uint32_t first, uint32_t end, bool decided)
 {
-	struct fl_near near;
-	uint32_t n = 0, i = 0;
+	struct block b = { 0 };
 	int err;
 
-	for (uint32_t id = first; id < end; id++)
-		n += is_due(id, decided) && needs_glue(id);
-	if (!n)
+	for (uint32_t id = first; id < end; id++) {
+		bool due = is_due(id, decided) && needs_glue(id), counts = is_to_count(id);
+
+		b.n_counting += due && counts;
+		b.n_plain += due && !counts;
+	}
+	if (!b.n_counting && !b.n_plain)
 		return 0;
-	err = fl_near_alloc(&near, k->lo, k->hi, n * (size_t)FL_ARCH_GLUE_BYTES,
-			    n * sizeof(uintptr_t));
+	err = alloc_block(&b, k);
 	if (err)
 		return err;
+	for (int how = 0; how < FL_N_CONVENTIONS; how++)
+		((uintptr_t *)b.near.data)[how] = fl_arch_routine_full(how);
 	for (uint32_t id = first; id < end; id++)
 		if (is_due(id, decided) && needs_glue(id))
-			make_one(&near, i++, id);
-	return seal(&near, 0);
+			make_one(&b, id);
+	return seal(&b.near, 0);
 }
 
 /* Calls come first in a scan. */
@@ -243,13 +337,9 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 
 int fl_probe_action(uint32_t id, enum fl_action action)
 {
-	struct fl_probe *p = &fl_table.probes[id];
-	uintptr_t go;
-
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	go = fl_glue_routine(p, action);
-	if (p->go && *p->go != go)
-		store_relaxed(p->go, go);
+	if (fl_table.probes[id].go)
+		direct(&fl_table.probes[id], action);
 	return 0;
 }

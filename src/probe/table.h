@@ -32,6 +32,7 @@ struct fl_probe {
 	uint8_t is_planned;		/* what becomes of it is; W with the table's lock */
 	uint8_t is_mute;		/* a call that nobody wants: off for good; the same */
 	uint8_t is_yielded;		/* the program may write there (state.c); the same */
+	uint8_t counts;			/* its glue does so itself: go[1] is the mask */
 	uint32_t late;			/* met at a call: the one before, of its list */
 };
 

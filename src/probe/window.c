@@ -203,13 +203,12 @@ static void sum_threads(void)
 /* Between windows an entry counts: what it does is data. The other probes are off. */
 static void switch_wanted(uint32_t id, bool between)
 {
-	struct fl_probe *p = &fl_table.probes[id];
 	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
 	int state = between && !is_entry ? FL_OFF : FL_ON;
 
-	if (is_entry && p->go)
+	if (is_entry && fl_table.probes[id].go)
 		/* ordering: none, who loads the old routine ran before the edge */
-		store_relaxed(p->go, fl_glue_routine(p, fl_window_action(id)));
+		fl_probe_action(id, fl_window_action(id));
 	else
 		fl_probe_flip_locked(id, state);
 }

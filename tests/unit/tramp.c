@@ -111,7 +111,7 @@ void fl_point_hit(const char *name)
 	look_at_stack(__builtin_frame_address(0));
 }
 
-enum { ID = 3, N_COUNTERS = 8 };
+enum { ID = 3, INNER = 1, OUTER = 2, N_COUNTERS = 8 };
 static unsigned handled, backwards;
 
 /* A handler of the program's own may do with vectors what it likes. */
@@ -148,7 +148,7 @@ enum what { RECORD, COUNT, WORD, SAMPLE, AFTER, WINDOW, CALL };
 #define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
 ROUTINES(DECLARE)
 
-static const struct routine {
+static struct routine {
 	const char *name;
 	void (*run)(void);
 	enum what what;
@@ -157,7 +157,10 @@ static const struct routine {
 } routines[] = {
 #define ROW(name, what, bare, bytes) { #name, fl_##name, what, bare, bytes },
 	ROUTINES(ROW)
+	{ "glue of ID", NULL, COUNT, 1, 16 },
+	{ "masked glue of ID", NULL, COUNT, 1, 16 },
 };
+extern void fl_ask_count_long(void);
 
 static const struct routine *c;		/* the case */
 static uint64_t skew;
@@ -330,6 +333,9 @@ static void run_beyond(struct rig *g)
 /* Of those that have none the glue leads to a routine that looks. */
 static void run_choice(struct rig *g)
 {
+	static void (*const looks[])(void) = {
+		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long,
+	};
 	uint32_t n = g->m->counter_bytes / sizeof(uint64_t);
 
 	open_probes(g);
@@ -339,7 +345,7 @@ static void run_choice(struct rig *g)
 		HOLDS(fl_glue_routine(&fl_table.probes[n - 1], FL_ACT_COUNT) ==
 		      fl_arch_routine(FL_ACT_COUNT, i));
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_COUNT) ==
-		      fl_arch_routine_uncounted(FL_ACT_COUNT, i));
+		      (uintptr_t)looks[i]);
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_TIME) ==
 		      fl_arch_routine(FL_ACT_TIME, i));
 	}
@@ -356,9 +362,67 @@ static void a_probe_without_a_counter_writes_nowhere(void **state)
 	assert_child(run_choice, FL_ACT_COUNT);
 }
 
+/* ---- glue that counts ------------------------------------------------------------------ */
+
+/* Of a page each: what is executed, the rest. Of data: go, mask, full. */
+static unsigned char *glue_code;
+static uintptr_t glue_data[2 * N_COUNTERS][3];
+enum { PAGE = 4096, MASKED = N_COUNTERS };
+
+static void (*make_glue(size_t i, uint32_t id))(void)
+{
+	unsigned char *at = glue_code + i * FL_ARCH_COUNTING_BYTES;
+	const struct fl_counting_glue glue = {
+		.out = at, .at = (uintptr_t)at,
+		.rest = at + PAGE, .rest_at = (uintptr_t)at + PAGE,
+		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * 8,
+		.go = (uintptr_t)&glue_data[i][0], .mask = (uintptr_t)&glue_data[i][1],
+		.full = (uintptr_t)&glue_data[i][2],
+	};
+
+	glue_data[i][0] = fl_arch_routine(FL_ACT_COUNT, FL_BARE);
+	glue_data[i][1] = i < MASKED ? UINTPTR_MAX : 0;
+	glue_data[i][2] = fl_arch_routine_full(FL_BARE);
+	return fl_arch_glue_can_count() && fl_arch_glue_counting(&glue)
+		? (void (*)(void))(uintptr_t)at : fl_bare_count_long;
+}
+
+/* Near data of this file's. */
+static void find_glue_code(void)
+{
+	uintptr_t near = ((uintptr_t)glue_data & ~4095ul) + (1u << 24);
+
+	glue_code = mmap((void *)near, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_not_equal(glue_code, MAP_FAILED);
+}
+
+/* A word says if it counts, whatever else there is to do. */
+static void run_directed(struct rig *g)
+{
+	struct fl_probe *p;
+
+	open_probes(g);
+	p = &fl_table.probes[ID];
+	p->go = glue_data[ID];
+	p->counts = 1;
+	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && !p->go[1]);
+	HOLDS(p->go[0] == fl_arch_routine(FL_ACT_TIME, FL_ABI));
+	HOLDS(!fl_probe_action(ID, FL_ACT_COUNT) && p->go[1] == UINTPTR_MAX);
+	HOLDS(p->go[0] == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	p->counts = 0;
+	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && p->go[1] == UINTPTR_MAX);
+}
+
+static void a_mask_says_if_a_glue_counts(void **state)
+{
+	(void)state;
+	c = routines;
+	assert_child(run_directed, FL_ACT_COUNT);
+}
+
 /* ---- a handler between any two instructions ------------------------------------------ */
 
-enum { INNER = 1, OUTER = 2 };
 static unsigned char *trap_at, untrapped;
 static const struct flick_record *first;
 static const struct flick_record one = { .tsc = 1, .probe = OUTER, .sp = 1 };
@@ -490,7 +554,7 @@ static void end_block_quickly(void)
 		on_block(OUTER);
 }
 
-static const struct counting {
+static struct counting {
 	struct routine routine;
 	void (*run)(void);
 	uint64_t counts;		/* that it makes */
@@ -503,6 +567,7 @@ static const struct counting {
 	  end_block, 0 },
 	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
 	  end_block_quickly, 0 },
+	{ { .name = "glue" }, append_time, 1 },
 };
 static const struct counting *counts_in;
 
@@ -616,7 +681,7 @@ static void put_slowly(void)
 }
 
 /* Of one in C not every instruction is executed. */
-static const struct forked {
+static struct forked {
 	struct routine routine;
 	void (*run)(void);
 	size_t records;			/* or it counts, ... */
@@ -644,6 +709,7 @@ static const struct forked {
 	  end_block, 0, true, FL_COUNT_FULL, 1 },
 	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
 	  end_block_quickly, 0, false, FL_COUNT_FULL, 1 },
+	{ { .name = "glue" }, append_time, 0, false, FL_COUNT_ONE, 2 * FL_COUNT_ONE },
 };
 static const struct forked *forks_in;
 
@@ -825,11 +891,23 @@ static void a_handler_may_fork_in_the_middle_of_a_sample(void **state)
 	}
 }
 
+/* What is made at run time. */
+static void make_glues(void)
+{
+	fl_arch_open();
+	find_glue_code();
+	routines[ARRAY_LEN(routines) - 2].run = make_glue(ID, ID);
+	routines[ARRAY_LEN(routines) - 1].run = make_glue(MASKED, ID);
+	counting[ARRAY_LEN(counting) - 1].routine.run = make_glue(OUTER, OUTER);
+	forked[ARRAY_LEN(forked) - 1].routine.run = make_glue(OUTER, OUTER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_routine_keeps_what_is_live),
 		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
+		cmocka_unit_test(a_mask_says_if_a_glue_counts),
 		cmocka_unit_test(a_handler_may_enqueue_anywhere),
 		cmocka_unit_test(a_handler_may_count_anywhere),
 		cmocka_unit_test(blocks_end_where_there_are_no_sequences),
@@ -838,5 +916,6 @@ int main(void)
 	};
 
 	choose_width();
+	make_glues();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

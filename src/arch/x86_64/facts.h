@@ -13,6 +13,7 @@
 #define FL_ARCH_TRAP 0xcc
 #define FL_ARCH_REACH 0x7fff0000ull	/* of rel32, less a margin */
 #define FL_ARCH_GLUE_BYTES 16
+#define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_ARG0 7			/* rdi */
 #define FL_ARCH_SP 4			/* rsp */

@@ -289,28 +289,3 @@ int fl_arch_mute(enum fl_form form, const unsigned char *code, uint8_t *byte)
 		return FLE_UNKNOWN;
 	}
 }
-
-static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)
-{
-	out[0] = 0xff;				/* jmp *slot(%rip) */
-	out[1] = 0x25;
-	return x86_rel32(out + 2, at + 6, slot);
-}
-
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
-{
-	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
-	out[0] = 0x41;				/* mov $id,%r11d */
-	out[1] = 0xbb;
-	__builtin_memcpy(out + 2, &id, sizeof id);
-	return jump_by(out + 6, at + 6, slot);
-}
-
-bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot)
-{
-	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
-	out[0] = 0x44;				/* mov id(%rip),%r11d */
-	out[1] = 0x8b;
-	out[2] = 0x1d;
-	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, slot);
-}

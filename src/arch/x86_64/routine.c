@@ -13,7 +13,7 @@
 	x(abi_count_long) x(abi_record_long) x(abi_time_long) x(abi_window) \
 	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) x(ask_call) x(ask_word) \
 	x(ask_count_long) x(ask_record_long) x(ask_time_long) x(ask_window) x(ask_idle) \
-	x(abi_word) x(bare_word) \
+	x(abi_word) x(bare_word) x(abi_full) x(bare_full) \
 	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
 	x(bare_count_long) x(bare_record_long) x(bare_time_long) x(bare_window) \
 	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512) \
@@ -87,6 +87,11 @@ uintptr_t fl_arch_routine_uncounted(enum fl_action action, enum fl_convention co
 	};
 
 	return (uintptr_t)checked[action == FL_ACT_AFTER][convention];
+}
+
+uintptr_t fl_arch_routine_full(enum fl_convention convention)
+{
+	return (uintptr_t)(convention == FL_BARE ? fl_bare_full : fl_abi_full);
 }
 
 uintptr_t fl_arch_routine_idle(void)

@@ -155,20 +155,23 @@ END fl_abi_record_long
 
 FUNC fl_abi_count, 6			/* in one line of the cache: up to half a ns */
 	COUNT	%rsi, %rdi, .Labi_count
-	js	.Labi_block
+	js	fl_abi_full
 	ret
 .Labi_count:
 	mov	%r11d, %edi
 	jmp	fl_channel_count
-.Labi_block:
+END fl_abi_count
+
+/* A block of the probe's counts is full. */
+FUNC fl_abi_full
 	mov	%r11d, %edi
 	jmp	fl_channel_end_block
-END fl_abi_count
+END fl_abi_full
 
 /* Of a probe without a counter, and where the kernel has no rseq. */
 FUNC fl_abi_count_long
 	COUNT_PLAINLY %rsi, .Labi_count
-	js	.Labi_block
+	js	fl_abi_full
 	ret
 END fl_abi_count_long
 
@@ -376,6 +379,11 @@ FUNC fl_arch_end_block
 	OWN_DONE block
 END fl_arch_end_block
 
+FUNC fl_arch_cell_at
+	mov	fl_cell@gottpoff(%rip), %rax
+	ret
+END fl_arch_cell_at
+
 /* ---- BARE: every register is live ---------------------------------------- */
 
 	.macro	SAVE_SCRATCH
@@ -479,7 +487,7 @@ FUNC fl_bare_count
 	COUNT	%rsi, %rdi, .Lbare_count
 	BACK	%rdi
 	BACK	%rsi
-	js	.Lbare_block
+	js	fl_bare_full
 	ret
 	.cfi_adjust_cfa_offset 16
 .Lbare_count:
@@ -490,13 +498,15 @@ FUNC fl_bare_count
 	CALL_ALIGNED fl_channel_count
 	RESTORE_SCRATCH
 	ret
-.Lbare_block:
+END fl_bare_count
+
+FUNC fl_bare_full
 	SAVE_SCRATCH
 	mov	%r11d, %edi
 	CALL_ALIGNED fl_channel_end_block
 	RESTORE_SCRATCH
 	ret
-END fl_bare_count
+END fl_bare_full
 
 FUNC fl_bare_count_long
 	SAVE	%rsi
@@ -504,7 +514,7 @@ FUNC fl_bare_count_long
 	COUNT_PLAINLY %rsi, .Lbare_count
 	BACK	%rdi
 	BACK	%rsi
-	js	.Lbare_block
+	js	fl_bare_full
 	ret
 END fl_bare_count_long
 

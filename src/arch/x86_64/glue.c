@@ -1,0 +1,144 @@
+/*
+ * glue.c - what a site's branch leads to.
+ *
+ * A glue loads its probe's id and goes where a word of data says:
+ *
+ *	mov $id,%r11d
+ *	jmp *go(%rip)
+ *
+ * One that counts does so itself, while its mask is all ones, in the way of the routine
+ * (tramp.S, COUNT): the jump and the way to the routine would take more than the count.
+ * Only %r11 and the flags are changed, so it is one for all conventions.
+ *
+ *	lea cs(%rip),%r11
+ *	mov %r11,%fs:rseq_cs		arms the sequence
+ *	mov %fs:fl_cell,%r11		its start
+ *	mov (%r11),%r11			the slot, or 0
+ *	and mask(%rip),%r11
+ *	je cold
+ *	addl $1 << 21,counter(%r11)	its end: the commit
+ *	js full				the block is full
+ *	ret
+ *	...
+ *	signature			where an interrupted sequence goes on:
+ * cold: mov $id,%r11d			as a glue that does not count
+ *	jmp *go(%rip)
+ * full: mov $id,%r11d
+ *	jmp *full(%rip)
+ * cs:	the sequence's descriptor
+ */
+#include "arch/arch.h"
+#include "emit.h"
+
+static void put32(unsigned char *out, int64_t v)
+{
+	int32_t v32 = (int32_t)v;
+
+	__builtin_memcpy(out, &v32, sizeof v32);
+}
+
+static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)
+{
+	out[0] = 0xff;				/* jmp *slot(%rip) */
+	out[1] = 0x25;
+	return x86_rel32(out + 2, at + 6, slot);
+}
+
+/* Twelve bytes. */
+static bool load_and_jump(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+{
+	out[0] = 0x41;				/* mov $id,%r11d */
+	out[1] = 0xbb;
+	put32(out + 2, id);
+	return jump_by(out + 6, at + 6, slot);
+}
+
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+{
+	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
+	return load_and_jump(out, at, id, slot);
+}
+
+bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot)
+{
+	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
+	out[0] = 0x44;				/* mov id(%rip),%r11d */
+	out[1] = 0x8b;
+	out[2] = 0x1d;
+	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, slot);
+}
+
+/* ---- a glue that counts ------------------------------------------------------- */
+
+/* Where the operands of `hot` and of `rest` are. */
+enum {
+	HOT_CS = 3, HOT_ARM = 12, HOT_START = 16, HOT_CELL = 21, HOT_MASK = 31,
+	HOT_COLD = 37, HOT_COUNTER = 44, HOT_END = 52, HOT_FULL = 54,
+	REST_COLD = 7, REST_FULL = 19, REST_CS = 32
+};
+
+static const unsigned char hot[] = {
+	0x4c, 0x8d, 0x1d, 0, 0, 0, 0,			/* lea cs(%rip),%r11 */
+	0x64, 0x4c, 0x89, 0x1c, 0x25, 0, 0, 0, 0,	/* mov %r11,%fs:rseq_cs */
+	0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0,	/* mov %fs:fl_cell,%r11 */
+	0x4d, 0x8b, 0x1b,				/* mov (%r11),%r11 */
+	0x4c, 0x23, 0x1d, 0, 0, 0, 0,			/* and mask(%rip),%r11 */
+	0x0f, 0x84, 0, 0, 0, 0,				/* je cold */
+	0x41, 0x81, 0x83, 0, 0, 0, 0, 0, 0, 0x20, 0,	/* addl $1 << 21,counter(%r11) */
+	0x0f, 0x88, 0, 0, 0, 0,				/* js full */
+	X86_RET,
+};
+/* ud1 says that no code falls into it; see rseq.h. */
+static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53 };
+
+_Static_assert(sizeof hot <= FL_ARCH_COUNTING_BYTES && REST_CS + 32 <= FL_ARCH_COUNTING_BYTES,
+	       "a line each");
+_Static_assert(FL_COUNT_ONE >> 32 == 0x200000, "what `hot` adds");
+
+struct descriptor {			/* struct rseq_cs of the kernel's */
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+
+extern intptr_t fl_rseq_at __attribute__((visibility("hidden")));
+
+bool fl_arch_glue_can_count(void)
+{
+	return fl_arch_has_rseq() && (int32_t)fl_rseq_at == fl_rseq_at &&
+	       (int32_t)fl_arch_cell_at() == fl_arch_cell_at();
+}
+
+static bool put_hot(const struct fl_counting_glue *g)
+{
+	unsigned char *out = g->out;
+
+	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_BYTES);
+	__builtin_memcpy(out, hot, sizeof hot);
+	put32(out + HOT_ARM, fl_rseq_at);
+	put32(out + HOT_CELL, fl_arch_cell_at());
+	put32(out + HOT_COUNTER, (int64_t)g->counter + 4);	/* its upper half */
+	return x86_rel32(out + HOT_CS, g->at + HOT_CS + 4, g->rest_at + REST_CS) &&
+	       x86_rel32(out + HOT_MASK, g->at + HOT_MASK + 4, g->mask) &&
+	       x86_rel32(out + HOT_COLD, g->at + HOT_COLD + 4, g->rest_at + REST_COLD) &&
+	       x86_rel32(out + HOT_FULL, g->at + HOT_FULL + 4, g->rest_at + REST_FULL);
+}
+
+static bool put_rest(const struct fl_counting_glue *g)
+{
+	const struct descriptor cs = {
+		.start = g->at + HOT_START, .length = HOT_END - HOT_START,
+		.abort = g->rest_at + REST_COLD,
+	};
+	unsigned char *out = g->rest;
+
+	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_BYTES);
+	__builtin_memcpy(out, signature, sizeof signature);
+	__builtin_memcpy(out + REST_CS, &cs, sizeof cs);
+	return load_and_jump(out + REST_COLD, g->rest_at + REST_COLD, g->id, g->go) &&
+	       load_and_jump(out + REST_FULL, g->rest_at + REST_FULL, g->id, g->full);
+}
+
+bool fl_arch_glue_counting(const struct fl_counting_glue *g)
+{
+	return put_hot(g) && put_rest(g);
+}
