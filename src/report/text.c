@@ -233,7 +233,7 @@ static void drop(struct layout *l, size_t i)
 	memmove(l->width + i, l->width + i + 1, (s->n_shown - i) * sizeof(*l->width));
 }
 
-/* Do without one that is asked for least; false: there is none. */
+/* Do without one that is asked for least, of those that flick knows; false: there is none. */
 static bool drop_least(struct layout *l)
 {
 	static const char *const least[] = { "sampled", "counted", "p50_ns", "p99_ns",
@@ -245,7 +245,7 @@ static bool drop_least(struct layout *l)
 			const char *name = s->shown[i] == FL_SHOWN_SHARE ? FL_SHARE :
 					   s->result->columns[s->shown[i]].name;
 			bool is_one = *least[k] == '_' ? strstr(name, least[k]) != NULL :
-				      !strcmp(name, least[k]);
+				      s->name && !strcmp(name, least[k]);
 
 			if (is_one && !fl_sheet_is_asked(s, s->shown[i])) {
 				drop(l, i);
@@ -273,8 +273,7 @@ static void lay_out(struct layout *l, const struct fl_sheet *sheet)
 	for (size_t i = 0; i < s->n_shown; i++)
 		l->width[i] = width_of(s, s->shown[i]);
 	if (ends_in_text(s)) {
-		wanted = s->name || s->depth ? NAME_WIDTH : MIN_WIDTH;
-		wanted = longest_of(s, s->shown[s->n_shown - 1], wanted);
+		wanted = longest_of(s, s->shown[s->n_shown - 1], NAME_WIDTH);
 		l->width[s->n_shown - 1] = 0;
 	}
 	while (s->width && columns_left(l) < wanted && drop_least(l))

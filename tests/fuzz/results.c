@@ -10,6 +10,23 @@
 #include "fuzz.h"
 #include "report/report.h"
 
+/* A terminal's, with a column of modules. */
+static void show_narrow(struct fl_store *s, struct fl_sheet *sheet, FILE *to)
+{
+	const struct fl_home *homes;
+	struct fl_modules *modules;
+	char why[FL_WHY];
+
+	if (fl_store_homes(s, &homes, why))
+		return;
+	modules = fl_modules_make(sheet, homes, false);
+	if (!modules || !fl_sheet_add_modules(sheet, modules))
+		return;
+	sheet->width = 80;
+	for (size_t i = 0; fl_exporters[i]; i++)
+		fl_exporters[i]->write(to, sheet);
+}
+
 static void show(struct fl_store *s, const char *dir, const char *name, FILE *to)
 {
 	char why[FL_WHY] = "";
@@ -36,6 +53,7 @@ static void show(struct fl_store *s, const char *dir, const char *name, FILE *to
 		if (d.to)
 			fclose(d.to);
 	}
+	show_narrow(s, &sheet, to);
 	fl_sheet_free(&sheet);
 }
 
