@@ -288,5 +288,5 @@ const char *flick_error(int err)
 {
 	const char *text = err ? fl_err_text(err) : "no error";
 
-	return text ? text : "the system refused (a negative errno)";
+	return text ? text : "a system call failed: strerror(-err) says why";
 }

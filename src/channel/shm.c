@@ -41,7 +41,7 @@ static struct keep *keep_of(struct fl_shm *m)
 
 const char *const fl_lost_names[FL_N_LOST] = {
 	[FL_LOST_READER] = "reader died",
-	[FL_LOST_SLOT] = "no slot free",
+	[FL_LOST_SLOT] = "too many threads",
 	[FL_LOST_ROOM] = "no counter free",
 	[FL_LOST_SITE] = "no room for its site",
 };

@@ -258,7 +258,7 @@ int fl_args_directory(const struct fl_cmd *cmd, int argc, char **argv, const cha
 	} while (a.at < argc);
 	if (words < 2)
 		return 0;
-	fl_say("one directory, please: flick %s %s", cmd->name, cmd->args);
+	fl_say("more than one directory; usage: flick %s %s", cmd->name, cmd->args);
 	return -1;
 }
 

@@ -98,8 +98,8 @@ struct fl_screen {
 	enum fl_colours colours;
 };
 #define FL_SCREEN_OPTIONS \
-	{ 0, "no-pager", NULL, "print to the terminal, not through $PAGER" }, \
-	{ 0, "color", "WHEN", "titles and times in colours: auto, always or never" }
+	{ 0, "no-pager", NULL, "do not use $PAGER" }, \
+	{ 0, "color", "WHEN", "colour titles and times: auto, always or never" }
 #define FL_SCREEN_VALUES { "color", fl_colours_each }
 const char *fl_colours_each(size_t);
 /* Of these options one. 0, or -1 and a line printed. */

@@ -15,9 +15,9 @@
 enum { DEFAULT_S = 60, QUICK_S = 4, MAX_S = 86400 };
 
 static const struct fl_option options[] = {
-	{ 0, "seconds", "N", "take about N seconds, default 60; more find rarer failures" },
-	{ 0, "quick", NULL, "a few seconds and fewer waits: a first impression" },
-	{ 0, "show", NULL, "print what is kept, and whether it fits this machine" },
+	{ 0, "seconds", "N", "take about N seconds (60); more find rarer failures" },
+	{ 0, "quick", NULL, "take a few seconds only, for a first impression" },
+	{ 0, "show", NULL, "print the calibration, and whether it fits this machine" },
 	{ 0 }
 };
 enum { OPT_SECONDS, OPT_QUICK, OPT_SHOW };
@@ -204,7 +204,7 @@ static const char *place(char path[FL_CALIBRATION_PATH])
 	int err;
 
 	if (n <= 0) {
-		fl_say("no place to keep a calibration (%s); set FLICK_CALIBRATION to a "
+		fl_say("no place for the calibration (%s); set FLICK_CALIBRATION to a "
 		       "file's name", n == -ENOENT ? "HOME is not set" :
 		       fl_reason((int)n));
 		return NULL;
@@ -219,12 +219,11 @@ static const char *place(char path[FL_CALIBRATION_PATH])
 static void say_why(int err)
 {
 	if (err == -ENODEV)
-		fl_say("this process may use one processor; to calibrate takes two "
-		       "or more");
+		fl_say("calibration needs two processors, this process may use one");
 	else if (err == -EINTR)
-		fl_say("an experiment was ended from outside; nothing new is kept");
+		fl_say("an experiment was killed from outside; nothing was saved");
 	else
-		fl_say("an experiment cannot be run: %s; nothing new is kept",
+		fl_say("cannot run an experiment: %s; nothing was saved",
 		       fl_reason(err));
 }
 
@@ -236,8 +235,8 @@ static int conclude(const struct fl_findings *f, const char *path)
 	print_waits(f);
 	print_fates(f);
 	if (!f->sees) {
-		fl_say("the control did not fail, so nothing is proved; nothing new is kept. "
-		       "Is the machine busy? Try more --seconds");
+		fl_say("the control experiment did not fail, which proves nothing; nothing was "
+		       "saved (is the machine busy? try more --seconds)");
 		return FL_EXIT_FAILED;
 	}
 	print_verdict(f);
@@ -334,7 +333,7 @@ static int show(void)
 	if (fl_calibration_path(path, sizeof path) > 0)
 		f = fopen(path, "re");
 	if (!f) {
-		fl_say("nothing is kept; `flick calibrate` finds out what this machine does");
+		fl_say("this machine is not calibrated; `flick calibrate` does it");
 		return FL_EXIT_FAILED;
 	}
 	printf("%-10s %s\n", "file", path);
@@ -371,7 +370,7 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a)
 		return -1;
 	}
 	if (given[OPT_SECONDS] + given[OPT_QUICK] + given[OPT_SHOW] > 1) {
-		fl_say("--seconds, --quick and --show exclude each other");
+		fl_say("only one of --seconds, --quick and --show can be used");
 		return -1;
 	}
 	return given[OPT_SHOW] ? 0 : given[OPT_QUICK] ? QUICK_S : (int)seconds;
@@ -392,8 +391,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 const struct fl_cmd fl_cmd_calibrate = {
 	.name = "calibrate",
 	.args = "[OPTION...]",
-	.about = "Measure how long this machine runs changed code, and keep the result",
-	.more = "Crashes are what it looks for: each experiment is a process of its own, and\n"
+	.about = "Measure how long cores may run old code after it was changed",
+	.more = "It looks for crashes: each experiment is a process of its own, and\n"
 		"the kernel's log may name some. The result is kept in $FLICK_CALIBRATION, or\n"
 		"in flick/calibration below $XDG_CONFIG_HOME or ~/.config; it holds for this\n"
 		"processor, microcode and hypervisor. Let nothing else run meanwhile.",

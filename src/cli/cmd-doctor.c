@@ -382,13 +382,13 @@ static int examine(const char *file)
 
 static const struct fl_option options[] = {
 	{ 0, "cost", NULL, "measure what an analysis costs PROGRAM, concurrent and inline" },
-	{ 'a', "analysis", "NAME,...", "which (latency), as for flick record" },
-	{ 'P', "patch", "PATTERN", "switch matching functions on" },
-	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
-	{ 0, "runs", "N", "of each kind (3); PROGRAM is run about 5 N times" },
-	{ 0, "json", NULL, "print all numbers for a program" },
-	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
-	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
+	{ 'a', "analysis", "NAME,...", "analyses to measure (latency), as for flick record" },
+	{ 'P', "patch", "PATTERN", "record matching functions" },
+	{ 'U', "unpatch", "PATTERN", "leave out matching functions" },
+	{ 0, "runs", "N", "runs of each kind (3); PROGRAM runs about 5 N times" },
+	{ 0, "json", NULL, "print all numbers as JSON" },
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
 	{ 0 }
 };
 enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, CPU, TARGET_CPU };
@@ -435,12 +435,13 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		return -1;
 	w->o.session.argv = argv + a.at;
 	if (w->cost && a.at == argc)
-		fl_say("the cost of what? usage: flick doctor --cost [OPTION...] [--] "
+		fl_say("no program given; usage: flick doctor --cost [OPTION...] [--] "
 		       "PROGRAM [ARG...]");
 	else if (!w->cost && w->other)
-		fl_say("--%s is for --cost; usage: flick doctor %s", w->other->name, cmd->args);
+		fl_say("--%s is used with --cost only; usage: flick doctor %s", w->other->name,
+		       cmd->args);
 	else if (!w->cost && a.at + 1 < argc)
-		fl_say("one file at a time; usage: flick doctor %s", cmd->args);
+		fl_say("more than one file; usage: flick doctor %s", cmd->args);
 	else
 		return 0;
 	return -1;
@@ -488,9 +489,10 @@ static const struct fl_values values[] = {
 const struct fl_cmd fl_cmd_doctor = {
 	.name = "doctor",
 	.args = "[FILE | --cost [OPTION...] [--] PROGRAM [ARG...]]",
-	.about = "Say what works on this machine, and what to do about the rest",
+	.about = "Check what works on this machine, and say what to do about the rest",
 	.more = "Of FILE, a program or library, it says how many probes it can have, how many "
-		"not and\nwhy, and how many calls show only when they run whose they are.\n\n"
+		"are\nrefused and why, and of how many calls only a run tells whose they "
+		"are.\n\n"
 		"With --cost PROGRAM is run again and again, and the time that probes, "
 		"rings and\nanalysis take is told apart: is an analysis cheaper on "
 		"another core, or inline? Its\ninput is flick's own if that is a file, "

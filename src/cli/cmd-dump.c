@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 
 static const struct fl_option options[] = {
-	{ 0, "format", "FORMAT", "which of those below (folded)" },
+	{ 0, "format", "FORMAT", "output format (folded), see below" },
 	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
-	{ 0, "limit", "SIZE", "chrome: end near SIZE, as in 500M or 2G" },
+	{ 0, "limit", "SIZE", "of chrome, end near SIZE, as in 500M or 2G" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_PART_OPTION,
 	FL_DEMANGLE_OPTION,
@@ -92,7 +92,7 @@ static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 		return fl_store_load(d->store, "tree", rows, d->why);
 	if (fl_trace_exists(d->dir) || (d->part && fl_trace_check(d->dir, d->why)))
 		return fl_trace_rows(d->store, d->dir, "tree", d->part, rows, d->why);
-	return fl_why(d->why, d->dir, "holds no tree, nor a trace to make one of; record with "
+	return fl_why(d->why, d->dir, "has neither a call tree nor a trace; record with "
 		      "-a tree or --trace");
 }
 
@@ -106,7 +106,7 @@ static int arrange_tree(struct fl_dump *d)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		sound = sound && fl_sheet_has_numbers(r, numbers[i]);
 	if (sound && r->n_rows == 0)
-		return fl_why(d->why, d->dir, "its tree is empty");
+		return fl_why(d->why, d->dir, "its call tree is empty");
 	if (sound && !fl_sheet_sort(d->tree, "function"))
 		return fl_why(d->why, d->dir, "out of memory");
 	if (!sound || !d->tree->depth || r->n_rows == 0)
@@ -155,7 +155,7 @@ static void say_size(uint64_t bytes)
 	const bool is_large = bytes >= 1000000000;
 
 	if (bytes >= 100000000)
-		fl_say("this will be about %.1f %s (--limit=SIZE writes the first part)",
+		fl_say("the output will be about %.1f %s; --limit=SIZE writes the first part",
 		       (double)bytes / (is_large ? 1e9 : 1e6), is_large ? "GB" : "MB");
 }
 
@@ -176,9 +176,9 @@ static int dump(const struct wish *w, struct fl_store *store)
 	if (status && !(d.to && ferror(d.to)))	/* that is told when it is closed */
 		fl_say("%s", d.why);
 	if (d.cut)
-		fl_say("some of it is too deep to be shown and was cut");
+		fl_say("some stacks are too deep to be shown, and were cut");
 	if (d.limited)
-		fl_say("this is the first part: calls that began after --limit are not in it");
+		fl_say("this is the first part: --limit leaves out later calls");
 	return close_output(&d) || status ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
@@ -194,7 +194,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
 	if (w.limit && w.dumper->from != FL_FROM_TRACE) {
-		fl_say("--limit is for --format=chrome: leave it out");
+		fl_say("--limit is used with --format=chrome only");
 		return FL_EXIT_USAGE;
 	}
 	if (fl_store_open(&store, w.dir, why) || fl_store_demangle(store, w.demangle, why)) {

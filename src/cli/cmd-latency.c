@@ -33,7 +33,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 const struct fl_cmd fl_cmd_latency = {
 	.name = "latency",
 	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
-	.about = "Draw how long the calls of matching functions take",
+	.about = "Show a histogram of how long calls of matching functions take",
 	.options = fl_oneliner_options,
 	.values = fl_oneliner_values,
 	.run = run,

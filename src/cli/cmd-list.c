@@ -10,7 +10,7 @@
 #include "site/site.h"
 
 static const struct fl_option options[] = {
-	{ 0, "json", NULL, "an object a line" },
+	{ 0, "json", NULL, "print a JSON object per line" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
 	FL_DEMANGLE_OPTION,
 	{ 0 }
@@ -321,7 +321,7 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 	} while (a->at < a->argc);
 	if (l->path)
 		return fl_selection_ready(l->selection);
-	fl_say("usage: flick list %s", cmd->args);
+	fl_say("no file given; usage: flick list %s", cmd->args);
 	return -1;
 }
 
@@ -355,9 +355,9 @@ const struct fl_cmd fl_cmd_list = {
 	.name = "list",
 	.args = "[OPTION...] FILE [PATTERN...]",
 	.about = "Show where probes can be in a program or library",
-	.more = "A line is: address, size in bytes, provider, kind, tactic, function; "
-		"`no:` and a\nreason where no probe can be. The last line tells how many calls "
-		"are unnamed:\nwhat these are shows when they run.",
+	.more = "Each line has address, size in bytes, provider, kind, tactic and function; "
+		"`no:` and a\nreason where there can be no probe. The last line sums up; whose "
+		"the unnamed calls\nare is only known when they run.",
 	.options = options,
 	.values = values,
 	.run = run,

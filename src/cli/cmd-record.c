@@ -12,33 +12,33 @@
 #define BUDGET 0.02
 
 static const struct fl_option options[] = {
-	{ 'o', "output", "DIR", "keep the results in DIR (flick.data)" },
-	{ 'a', "analysis", "NAME,...", "which analyses (latency), or FILE.so; see below" },
-	{ 'A', "all", NULL, "time every call instead of samples" },
+	{ 'o', "output", "DIR", "write the results to DIR (flick.data)" },
+	{ 'a', "analysis", "NAME,...", "run these analyses (latency), see below" },
+	{ 'A', "all", NULL, "time every call, instead of sampling" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
-	{ 0, "rate", "R%", "record R% of the time, every call in it; or auto" },
-	{ 'P', "patch", "PATTERN", "switch matching functions on" },
-	{ 'U', "unpatch", "PATTERN", "switch matching functions off" },
+	{ 0, "rate", "R%", "record every call in R% of the time; or auto" },
+	{ 'P', "patch", "PATTERN", "record matching functions" },
+	{ 'U', "unpatch", "PATTERN", "leave out matching functions" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	{ 'K', "samples", "N", "calls of a function that are timed in an epoch (10)" },
-	{ 0, "epoch", "MS", "after which as many are timed again (10)" },
-	{ 0, "budget", "PERCENT", "what sampling may cost of CPU time (2)" },
-	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
-	{ 0, "buffer", "KIB", "as long as a thread's ring may grow, from 8 on (512)" },
-	{ 0, "sites", "N", "room for so many probe sites (1048576)" },
-	{ 0, "threads", "N", "room for so many threads at a time (2048)" },
-	{ 0, "readers", "N", "threads that drain rings and analyse (1)" },
-	{ 0, "memory", "MIB", "the most that flick itself keeps (half of all there is)" },
-	{ 0, "trace", NULL, "time every call and keep each event, for flick dump" },
-	{ 0, "allow-loss", NULL, "lost events are no failure" },
-	{ 0, "exit-code", NULL, "exit as the program did" },
+	{ 'K', "samples", "N", "time N calls of each function in an epoch (10)" },
+	{ 0, "epoch", "MS", "length of an epoch, in milliseconds (10)" },
+	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)" },
+	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time" },
+	{ 0, "buffer", "KIB", "largest buffer of a thread (512)" },
+	{ 0, "sites", "N", "largest number of probe sites (1048576)" },
+	{ 0, "threads", "N", "largest number of threads at a time (2048)" },
+	{ 0, "readers", "N", "number of threads that read and analyse events (1)" },
+	{ 0, "memory", "MIB", "most memory that flick itself uses (half of all)" },
+	{ 0, "trace", NULL, "keep every event, for flick replay and dump" },
+	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost" },
+	{ 0, "exit-code", NULL, "exit with the program's status" },
 	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen" },
-	{ 'f', "follow", NULL, "record the processes that it starts, too" },
+	{ 'f', "follow", NULL, "record the processes that it starts as well" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
-	{ 0, "why", NULL, "say of each refused probe why" },
-	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
-	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
-	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
+	{ 0, "why", NULL, "list refused probes, each with its reason" },
+	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`" },
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
 	{ 0 }
 };
 
@@ -129,18 +129,19 @@ static int check_rate(const struct wish *w)
 	if (!w->o.rate)
 		return 0;
 	if (w->all)
-		fl_say("--all times every call, --rate=%s those of a part of the time: "
-		       "choose one", w->o.rate_text);
+		fl_say("--all cannot be used with --rate=%s: it times every call",
+		       w->o.rate_text);
 	else if (w->o.trace)
-		fl_say("--trace keeps every event, --rate=%s those of a part of the time: "
-		       "choose one", w->o.rate_text);
+		fl_say("--trace cannot be used with --rate=%s: it keeps every event",
+		       w->o.rate_text);
 	else if (w->profiler)
-		fl_say("-K, --epoch and --budget are for the profiler, which --rate=%s takes "
-		       "the place of: leave them out", w->o.rate_text);
+		fl_say("-K, --epoch and --budget cannot be used with --rate=%s: it samples in "
+		       "another way", w->o.rate_text);
 	else if (w->o.follow)
-		fl_say("--rate=%s is for one process: leave out --follow", w->o.rate_text);
+		fl_say("--follow cannot be used with --rate=%s, which is for one process",
+		       w->o.rate_text);
 	else if (w->o.readers > 1)
-		fl_say("--rate=%s leaves one reader time enough: leave out --readers",
+		fl_say("--readers cannot be used with --rate=%s: one is enough",
 		       w->o.rate_text);
 	else
 		return 0;
@@ -163,7 +164,7 @@ static int check_budget(const struct wish *w, enum fl_action action)
 {
 	if (!w->budget || action == FL_ACT_SAMPLE)
 		return 0;
-	fl_say("--budget=%s is for sampling, and here every call is %s: leave it out",
+	fl_say("--budget=%s is for sampling: it cannot be used if every call is %s",
 	       w->budget, action == FL_ACT_COUNT ? "counted" : "recorded");
 	return -1;
 }
@@ -174,14 +175,14 @@ static int check_readers(const struct fl_session_options *o)
 	if (o->readers < 2)
 		return 0;
 	if (o->trace) {
-		fl_say("--trace is written by one thread: leave out --readers");
+		fl_say("--readers cannot be used with --trace, which one thread writes");
 		return -1;
 	}
 	for (size_t i = 0; i < o->n_analyses; i++) {
 		if (o->analyses[i].analysis->merge)
 			continue;
-		fl_say("analysis `%s` cannot be made by several threads (it has no `merge`): "
-		       "leave out --readers", o->analyses[i].name);
+		fl_say("--readers cannot be used with analysis `%s`, which has no `merge`",
+		       o->analyses[i].name);
 		return -1;
 	}
 	return 0;
@@ -205,7 +206,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	w->o.argv = argv + a.at;
 	if (a.at < argc)
 		return 0;
-	fl_say("record what? usage: flick record %s", cmd->args);
+	fl_say("no program given; usage: flick record %s", cmd->args);
 	return -1;
 }
 
@@ -272,16 +273,16 @@ static const struct fl_values values[] = {
 const struct fl_cmd fl_cmd_record = {
 	.name = "record",
 	.args = "[OPTION...] [--] PROGRAM [ARG...]",
-	.about = "Run a program and keep what its probes saw",
-	.more = "Without options functions are sampled: -K calls of each are timed in an "
-		"epoch, the\nothers are only counted; where that is too "
-		"much for the budget,\nin windows. --all times every call. `-a counts` "
-		"counts every call and times none.\nWith --rate=5% every call in 5% of the "
-		"time is recorded, and the rest estimated\nfrom that.\n\n"
-		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET; later ones win; "
-		"without -P\nevery function is on.\n\n"
-		"Exit status: 0 all well, whatever the program's own (but see "
-		"--exit-code);\n1 failed, 2 usage, 3 events were lost.",
+	.about = "Run a program and record its function calls",
+	.more = "Without options functions are sampled: of each, -K calls in every epoch are "
+		"timed, and\nall are counted. Where that would cost more than --budget, calls "
+		"are counted in short\nwindows, and estimated. --all times every call; `-a "
+		"counts` counts every call and times\nnone; --rate=5% records every call in 5% "
+		"of the time, and estimates the rest.\n\n"
+		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET. The last one that matches "
+		"decides;\nwithout -P all functions are recorded.\n\n"
+		"Exit status: 0 recorded, whatever the program's own status (but see "
+		"--exit-code),\n1 failed, 2 usage, 3 events were lost.",
 	.options = options,
 	.values = values,
 	.list = list_analyses,

@@ -8,14 +8,14 @@
 #include "cli/cli.h"
 
 static const struct fl_option options[] = {
-	{ 'f', "fields", "KEY,...", "before each call: duration, tid, elapsed, task; none" },
-	{ 'F', "filter", "PATTERN", "show matching functions, and what they call" },
-	{ 'N', "notrace", "PATTERN", "show neither matching functions nor what they call" },
+	{ 'f', "fields", "KEY,...", "fields of each line: duration, tid, elapsed, task; none" },
+	{ 'F', "filter", "PATTERN", "show only matching functions, and what they call" },
+	{ 'N', "notrace", "PATTERN", "hide matching functions, and what they call" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	{ 'D', "depth", "N", "show N levels of calls" },
-	{ 't', "time-filter", "TIME", "leave out calls that took less, as in 10us" },
+	{ 'D', "depth", "N", "show at most N levels of calls" },
+	{ 't', "time-filter", "TIME", "hide calls that took less, as in 10us" },
 	FL_PART_OPTION,
-	{ 0, "tid", "TID,...", "show these threads" },
+	{ 0, "tid", "TID,...", "show only these threads" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_DEMANGLE_OPTION,
 	FL_SCREEN_OPTIONS,
@@ -262,7 +262,7 @@ static int print_calls(struct wish *w, struct fl_store *store)
 	w->calls.to = stdout;
 	status = fl_calls_print(&w->calls, store, w->dir, why);
 	if (!status && !w->calls.any)
-		fl_say("no call of this trace is as asked for: nothing to show");
+		fl_say("no calls match: nothing to show");
 	if (!status || ferror(stdout))	/* that is told when it is flushed */
 		return FL_EXIT_WELL;
 	fl_say("%s", why);

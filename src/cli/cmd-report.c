@@ -6,15 +6,15 @@
 #include "cli/cli.h"
 
 static const struct fl_option options[] = {
-	{ 'a', "analysis", "NAME", "which result (the first one recorded)" },
+	{ 'a', "analysis", "NAME", "show this result (the first one recorded)" },
 	{ 'f', "fields", "KEY,...", "show these columns; +KEY,... also these; all, none" },
-	{ 's', "sort", "KEY,...", "by columns: total, self, calls, avg, p99, function, ..." },
+	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ..." },
 	{ 'n', "rows", "N", "show the first N rows" },
-	{ 0, "lines", NULL, "show where in the source functions are" },
+	{ 0, "lines", NULL, "show the source lines of functions" },
 	{ 0, "raw", NULL, "times as measured, with what the probes took" },
 	FL_PART_OPTION,
-	{ 0, "diff", "DIR", "compare: DIR is before, the other directory after" },
-	{ 0, "format", "FORMAT", "which of those below (text)" },
+	{ 0, "diff", "DIR", "compare with DIR, which was recorded before" },
+	{ 0, "format", "FORMAT", "output format (text), see below" },
 	FL_DEMANGLE_OPTION,
 	FL_SCREEN_OPTIONS,
 	{ 0 }
@@ -394,7 +394,7 @@ static int add_lines(struct source *from)
 				    fl_sheet_column(&from->rows, "function"), lines))
 		return 0;
 	else
-		fl_say("this result has no functions that --lines could show");
+		fl_say("--lines needs a result with functions");
 	return -1;
 }
 
@@ -508,7 +508,7 @@ static int compare(struct source *before, struct source *after, const struct wis
 	if (choose_keys(w, before, after, keys))
 		return FL_EXIT_USAGE;
 	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys)) {
-		fl_say("there is nothing to compare in %s of %s and %s", w->analysis,
+		fl_say("results `%s` of %s and %s have nothing to compare", w->analysis,
 		       w->before, w->dir);
 		return FL_EXIT_FAILED;
 	}
@@ -533,7 +533,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
 		return FL_EXIT_USAGE;
 	if ((w.lines || w.has_part) && w.before) {
-		fl_say("--%s is for one recording: leave out --diff",
+		fl_say("--%s cannot be used with --diff",
 		       w.lines ? "lines" : "time-range");
 		return FL_EXIT_USAGE;
 	}
@@ -581,10 +581,10 @@ static const struct fl_values values[] = {
 const struct fl_cmd fl_cmd_report = {
 	.name = "report",
 	.args = "[OPTION...] [DIR]",
-	.about = "Show what `flick record` kept in DIR (flick.data)",
-	.more = "Total time counts what a function called, self time does not. A KEY is a "
-		"column of\nthe result (see --format=csv), without its unit. `--diff OLD NEW` "
-		"compares the\nfunctions of two recordings by name.",
+	.about = "Show a recording, of DIR (flick.data)",
+	.more = "Total time includes the functions that a function calls, self time does "
+		"not. A KEY\nis a column of the result (see --format=csv), without its unit. "
+		"`--diff OLD NEW`\ncompares the functions of two recordings by name.",
 	.options = options,
 	.values = values,
 	.list = list_formats,

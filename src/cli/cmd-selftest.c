@@ -12,9 +12,9 @@
 enum { DEFAULT_S = 20, MAX_S = 86400 };
 
 static const struct fl_option options[] = {
-	{ 0, "seconds", "N", "take about N seconds in all, default 20" },
-	{ 0, "test", "NAME", "run this test alone" },
-	{ 0, "sync", "NAME", "synchronise cores so, instead of the best way" },
+	{ 0, "seconds", "N", "take about N seconds in all (20)" },
+	{ 0, "test", "NAME", "run only this test" },
+	{ 0, "sync", "NAME", "way to synchronise cores (the best)" },
 	{ 0, "format", "FORMAT", "text (default) or json" },
 	{ 0 }
 };
@@ -146,7 +146,7 @@ static int run_one(const struct request *r, struct fl_verdict *v, struct progres
 		fl_say("there is no way to synchronise cores called `%s`; see `flick doctor`",
 		       r->sync ? r->sync : getenv("FLICK_SYNC"));
 	else if (err)
-		fl_say("test %s cannot be run: %s", p->test->name, fl_reason(err));
+		fl_say("cannot run test %s: %s", p->test->name, fl_reason(err));
 	return err;
 }
 

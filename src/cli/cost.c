@@ -176,14 +176,14 @@ static int check_end(struct rig *g, int status)
 	const char *name = g->s.argv[0];
 
 	if (WIFSIGNALED(status)) {
-		fl_say("%s was ended by signal %d (%s); its cost can be measured when it "
-		       "comes to its own end", name, WTERMSIG(status),
+		fl_say("%s was ended by signal %d (%s); its cost can only be measured "
+		       "when it exits by itself", name, WTERMSIG(status),
 		       strsignal(WTERMSIG(status)));
 		return -1;
 	}
 	if (g->has_status && WEXITSTATUS(status) != g->r->status) {
 		fl_say("%s exited with status %d in one run and with %d in another; its "
-		       "cost can be measured when its runs are alike", name,
+		       "cost can only be measured when all runs are alike", name,
 		       g->r->status, WEXITSTATUS(status));
 		return -1;
 	}
@@ -204,8 +204,8 @@ static int run_alone(struct rig *g, unsigned i)
 	if (check_end(g, alone.status))
 		return -1;
 	if (now - alone.start_ns < SHORT_NS) {
-		fl_say("%s ends after %.1f ms, which is too short to measure; give it more "
-		       "to do, at least %llu ms", g->s.argv[0],
+		fl_say("%s ran for %.1f ms, which is too short to measure; give it work "
+		       "for at least %llu ms", g->s.argv[0],
 		       seconds(alone.start_ns, now) * 1e3, SHORT_NS / 1000000);
 		return -1;
 	}
@@ -312,7 +312,7 @@ static int analyse_kept(struct rig *g, struct fl_session *s, const struct kept *
 	int err = 0;
 
 	if (!k->n) {
-		fl_say("%s never came to a probe: no event, no cost", g->s.argv[0]);
+		fl_say("%s reached no probe: there is no cost to measure", g->s.argv[0]);
 		return -1;
 	}
 	for (unsigned i = 0; !err && i < g->o->runs; i++)
@@ -332,7 +332,7 @@ static int run_analysis_alone(struct rig *g)
 	int err;
 
 	if (!k.records) {
-		fl_say("no memory for %u MB of events", KEEP_BYTES >> 20);
+		fl_say("out of memory for %u MB of events", KEEP_BYTES >> 20);
 		return -1;
 	}
 	err = run_session(g, &s, FL_ACT_TIME, &sink);

@@ -199,8 +199,8 @@ static void say_no_module(const struct fl_session *s, const char *pattern, size_
 
 	fl_selection_hint_module(in, pattern, n, hint, sizeof(hint));
 	if (has_ended(s))
-		fl_say("no module `%.*s` with probes was ever loaded, so `%s` has matched "
-		       "nothing%s", (int)n, pattern, pattern, hint);
+		fl_say("no module `%.*s` with probes was loaded, so `%s` matched nothing%s",
+		       (int)n, pattern, pattern, hint);
 	else if (in->yet)
 		fl_say("no module `%.*s` with probes is loaded yet; waiting for it%s", (int)n,
 		       pattern, hint);
@@ -250,8 +250,8 @@ static bool has_wrong_pattern(struct fl_session *s)
 	text = fl_selection_emptied_by(s->o->selection);
 	if (wrong || (s->o->wait && !has_ended(s)) || !text || !is_empty(s))
 		return wrong;
-	fl_say("no function is left: `-U %s` takes all that was chosen; the last pattern that "
-	       "matches a function decides", text);
+	fl_say("no function is left to record: `-U %s` takes the last; of patterns that match, "
+	       "the last one wins", text);
 	return true;
 }
 
@@ -302,14 +302,14 @@ static bool waits_for_sites(const struct fl_session *s)
 	const char *name = s->o->argv[0], *interpreter = s->launch.interpreter;
 
 	if (s->o->wait)
-		fl_say("%s has no probe sites; waiting for what it will exec or load", name);
+		fl_say("%s has no probe sites; waiting for an exec or dlopen", name);
 	else if (*interpreter)
 		fl_say("%s is run by %s, which has no probe sites; --follow records the "
 		       "programs that it starts, --wait the one it execs", name, interpreter);
 	else
 		fl_say("%s and its libraries have no probe sites; compile it with "
 		       "-finstrument-functions, -fpatchable-function-entry=5 or "
-		       "-fxray-instrument, or --wait for what it will exec or load", name);
+		       "-fxray-instrument, or --wait for an exec or dlopen", name);
 	return s->o->wait;
 }
 
@@ -320,7 +320,7 @@ static bool can_family_go(struct fl_session *s)
 	int err = load_relaxed(&s->shm->agent_error);
 
 	if (err && err != s->said_error)
-		fl_say("the agent cannot work in a process of %s: %s", s->o->argv[0],
+		fl_say("cannot record a process of %s: %s", s->o->argv[0],
 		       fl_reason(err));
 	s->said_error = err ? err : s->said_error;
 	s->begun = s->begun || has_selected(s) ||
@@ -353,7 +353,7 @@ static bool can_go(struct fl_session *s)
 		return can_family_go(s);
 	err = load_relaxed(&s->shm->agent_error);
 	if (err) {
-		fl_say("the agent cannot work in %s: %s", s->o->argv[0], fl_reason(err));
+		fl_say("cannot record %s: %s", s->o->argv[0], fl_reason(err));
 		return s->begun;
 	}
 	if (s->begun)

@@ -68,8 +68,7 @@ void fl_limits_fit(struct fl_shm_options *o)
 	if (n >= (o->n_slots ? o->n_slots : MOST_SLOTS))
 		return;
 	o->n_slots = (uint32_t)n;
-	fl_say("%s are limited (ulimit -%c): room for %u threads at a time",
-	       limit == addresses ? "addresses" : "the sizes of files",
+	fl_say("ulimit -%c leaves room for %u threads at a time",
 	       limit == addresses ? 'v' : 'f', o->n_slots);
 }
 

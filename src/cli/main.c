@@ -27,8 +27,7 @@ const struct fl_cmd *const fl_cmds[] = {
 
 static void print_commands(FILE *to)
 {
-	fputs("flick switches probes in a running native program on and off, and "
-	      "shows what\nthey saw.\n\n", to);
+	fputs("flick times and counts the functions of running programs.\n\n", to);
 	for (size_t i = 0; fl_cmds[i]; i++)
 		fprintf(to, "  flick %-9s %s\n", fl_cmds[i]->name, fl_cmds[i]->about);
 	fputs("\n`flick COMMAND --help` says more. Exit status: 0 all well, 1 "

@@ -8,14 +8,14 @@
 
 const struct fl_option fl_oneliner_options[] = {
 	{ 'r', "regexp", NULL, "patterns are regular expressions" },
-	{ 'd', "duration", "SECONDS", "then end the program with SIGTERM" },
-	{ 0, "allow-loss", NULL, "lost events are no failure" },
+	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time" },
+	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost" },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
 	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen" },
-	{ 'f', "follow", NULL, "record the processes that it starts, too" },
-	{ 0, "sync", "NAME", "how cores are synchronised; see `flick doctor`" },
-	{ 0, "cpu", "LIST", "CPUs that flick itself runs on, as in 0,2-3" },
-	{ 0, "target-cpu", "LIST", "CPUs that the program runs on" },
+	{ 'f', "follow", NULL, "record the processes that it starts as well" },
+	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`" },
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
 	FL_DEMANGLE_OPTION,
 	{ 0 }
 };
@@ -40,9 +40,8 @@ static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 		o->argv = a->argv + a->at + 1;
 		return fl_selection_ready(o->selection);
 	}
-	fl_say("%s usage: flick %s %s", !n ? "which functions?" : a->at < a->argc ?
-	       "which program?" : "no -- between patterns and program;", cmd->name,
-	       cmd->args);
+	fl_say("no %s; usage: flick %s %s", !n ? "pattern given" : a->at < a->argc ?
+	       "program given" : "-- between patterns and program", cmd->name, cmd->args);
 	return -1;
 }
 

@@ -95,7 +95,7 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	struct fl_use use;
 
 	if (o->n_analyses == FL_MAX_ANALYSES) {
-		fl_say("more than %d analyses", FL_MAX_ANALYSES);
+		fl_say("too many analyses: %d at most", FL_MAX_ANALYSES);
 		return -1;
 	}
 	if (fl_use_open(&use, spec, why)) {
@@ -104,13 +104,13 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	}
 	o->analyses[o->n_analyses++] = use;
 	if (!fl_store_takes(use.name)) {
-		fl_say("%s: `%s` is the name of another table of the results", spec, use.name);
+		fl_say("%s: `%s` is the name of another table in results.db", spec, use.name);
 		return -1;
 	}
 	for (size_t i = 0; i + 1 < o->n_analyses; i++) {
 		if (strcasecmp(o->analyses[i].name, use.name))
 			continue;
-		fl_say("there are two results called `%s`; ask for it once", use.name);
+		fl_say("there are two analyses called `%s`; name it once", use.name);
 		return -1;
 	}
 	return 0;
@@ -473,8 +473,8 @@ static void tell_waiting(struct fl_session *s, bool *told)
 	if (*told || !s->gone_ns || fl_os_monotonic_ns() - s->gone_ns < GRACE_NS)
 		return;
 	*told = true;
-	fl_say("%s has ended; recording what it has started until that ends, too, or "
-	       "Ctrl-C", s->o->argv[0]);
+	fl_say("%s has ended; recording what it has started until that ends, too, or Ctrl-C",
+	       s->o->argv[0]);
 }
 
 static void show_progress(struct fl_session *s, uint64_t *next)
@@ -521,8 +521,8 @@ static void look_at_memory(struct fl_session *s)
 	s->is_spent = true;
 	fl_shm_leave(s->shm);
 	fl_readers_stop(s->readers);
-	fl_say("what %s tells takes more than %llu MiB of memory: the recording ends here, the "
-	       "program goes on; --memory=MIB allows more", s->o->argv[0],
+	fl_say("recording %s takes more than %llu MiB of memory: it ends here, the program "
+	       "goes on; --memory=MIB allows more", s->o->argv[0],
 	       (unsigned long long)(most >> 20));
 }
 
@@ -653,11 +653,11 @@ struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 static bool has_begun(const struct fl_session *s)
 {
 	if (!s->asked)
-		fl_say("%s ended before flick's agent spoke; is LD_PRELOAD allowed for it?",
+		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",
 		       s->o->argv[0]);
 	else if (!s->begun && !s->o->follow)
-		fl_say("%s ended and never became a program with probe sites; its children "
-		       "are not recorded", s->o->argv[0]);
+		fl_say("%s ended, and never became a program with probe sites; --follow "
+		       "records its children", s->o->argv[0]);
 	return s->begun;
 }
 

@@ -68,7 +68,7 @@ static void tell_refusals(const struct fl_session *s)
 	if (r.all <= FEW)
 		return;
 	fl_refusals_line(&r, line, sizeof(line));
-	fl_say("%llu probes were refused (--why names each): %s", (unsigned long long)r.all,
+	fl_say("%llu probes were refused (--why lists them): %s", (unsigned long long)r.all,
 	       line);
 }
 
@@ -99,14 +99,14 @@ static void tell_losses(struct fl_session *s)
 static void tell_left_out(const struct fl_session *s)
 {
 	if (s->shm->left_out & FL_LEFT_SITES)
-		fl_say("there was room for %u probe sites: what lies beyond is not recorded; "
-		       "--sites=N makes more", s->roster.max_sites);
+		fl_say("there was room for %u probe sites: others are not recorded; --sites=N "
+		       "makes room", s->roster.max_sites);
 	if (s->shm->left_out & FL_LEFT_MODULES)
-		fl_say("there was room for %u modules: what was loaded after them is not "
-		       "recorded under its name; --sites=N makes more", s->roster.max_modules);
+		fl_say("there was room for %u modules: later ones are not recorded under their "
+		       "names; --sites=N makes room", s->roster.max_modules);
 	if (s->shm->left_out & FL_LEFT_GLUE)
-		fl_say("there was room for %u pieces of glue: time in later ones is taken for "
-		       "the program's; --sites=N makes more", s->max_glue);
+		fl_say("there was room for %u pieces of glue: time in others counts as the "
+		       "program's; --sites=N makes room", s->max_glue);
 }
 
 /* XRay's runtime, for one. What it counts may be the same site several times. */
@@ -117,7 +117,7 @@ static void tell_written(const struct fl_session *s)
 
 	if (gone)
 		fl_say("the program has patched its own code (XRay's runtime?): %u probes are "
-		       "no more, and their calls are not recorded from then on", gone);
+		       "gone, and later calls there are not recorded", gone);
 	else if (off)
 		fl_say("the program could write its own code: %u probes were off meanwhile",
 		       off);
@@ -132,8 +132,8 @@ static void tell_outside(const struct fl_session *s)
 		uint32_t n = s->shm->outside[c];
 
 		if (n)
-			fl_say("%u time%s a process was not recorded: %s", n,
-			       n == 1 ? "" : "s", fl_outside_names[c]);
+			fl_say("%u process%s not recorded: %s", n,
+			       n == 1 ? " was" : "es were", fl_outside_names[c]);
 	}
 }
 
@@ -146,8 +146,8 @@ static void tell_unnamed(const struct fl_session *s)
 	uint32_t met = load_relaxed(&s->shm->n_met), all = s->n_selected;
 
 	if (met > FEW && met > all / 100)
-		fl_say("%u of %u probes are of calls that no scan could name: each took some "
-		       "microseconds at its first, and was recorded from it on", met, all);
+		fl_say("%u of %u probes were only found when they were first called, which "
+		       "took some microseconds each", met, all);
 }
 
 /* ---- cost ---------------------------------------------------------------------------- */
@@ -207,8 +207,8 @@ static void tell_costly(const struct fl_session *s)
 		at += (size_t)snprintf(names + at, sizeof(names) - at, " -U '%s'",
 				       fl_roster_name(&s->roster, most[i]));
 	if (n)
-		fl_say("to record each call took %.0f %% of the program's CPU time; most of it "
-		       "goes without%s", s->cost, names);
+		fl_say("recording every call took %.0f %% of the program's CPU time; leave out "
+		       "most of it by%s", s->cost, names);
 	free(calls);
 }
 

@@ -81,13 +81,13 @@ run "$FLICK" record --all --budget=5 -- "$work/tiny" 1
 label="--all:"
 record --all -- "$work/tiny" 2500
 succeeded
-[ "$(grep -c 'to record each call took .* goes without -U' "$err")" -eq 1 ] || fail "$label no line"
-grep -q "goes without -U 'tiny' -U 'rare'" "$err" || fail "$label not these"
+[ "$(grep -c 'recording every call took .* leave out most of it by -U' "$err")" -eq 1 ] || fail "$label no line"
+grep -q "leave out most of it by -U 'tiny' -U 'rare'" "$err" || fail "$label not these"
 grep -Eq '^cost: [0-9.]+ % of CPU time \(probes [0-9.]+, switching [0-9.]+, reader on another core [0-9.]+\),' \
 	"$err" || fail "$label no cost"
 label="default:"
 record -- "$work/tiny" 1500
-! grep -q 'to record each call' "$err" || fail "$label costs more than the program"
+! grep -q 'recording every call' "$err" || fail "$label costs more than the program"
 sed -n 's/^cost: \([0-9.]*\) .*probes \([0-9.]*\), switching \([0-9.]*\),.*/\1 \2 \3/p' "$err" |
 	awk '{ n++; d = $1 - $2 - $3 } END { exit !(n == 1 && d > -0.11 && d < 0.11) }' ||
 	fail "$label the cost is not the sum"

@@ -16,7 +16,7 @@ calibrate() {
 
 limit=300
 calibrate --show
-one_line_error 1 'nothing is kept'
+one_line_error 1 'not calibrated'
 
 calibrate --quick
 succeeded

@@ -18,5 +18,5 @@ need taskset
 label="one processor:"
 run env FLICK_CALIBRATION="$work/kept" taskset -c "$(taskset -cp $$ |
 	sed 's/.*: *\([0-9]*\).*/\1/')" "$FLICK" calibrate --quick
-one_line_error 1 'one processor'
+one_line_error 1 'needs two processors'
 [ ! -e "$work/kept" ] || fail "it kept what it could not measure"

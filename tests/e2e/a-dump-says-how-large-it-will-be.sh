@@ -17,7 +17,7 @@ compile "$work/calls" "$work/calls.c" -O1 $sites
 record --trace -- "$work/calls" 1250000
 succeeded
 run "$FLICK" dump --format=chrome -o "$work/json" "$data"
-one_line_error 0 'this will be about [0-9.]* MB'
+one_line_error 0 'the output will be about [0-9.]* MB'
 said=$(sed -n 's/.* about \([0-9.]*\) MB.*/\1/p' "$err")
 size=$(wc -c <"$work/json")
 awk -v said="$said" -v size="$size" 'BEGIN { d = said * 1e6 / size; exit d < 0.9 || d > 1.1 }' ||
@@ -43,4 +43,4 @@ for size in 0 1x M -1; do
 	one_line_error 2 'takes a size'
 done
 run "$FLICK" dump --limit=1M "$data"
-one_line_error 2 'for --format=chrome'
+one_line_error 2 'with --format=chrome only'

@@ -10,4 +10,4 @@ library family-lib -O2 $sites
 record --follow -a counts -- "$work/fork-unload" "$work/family-lib.so"
 succeeded
 exact
-grep -q '^flick: 1 time a process was not recorded: ' "$err" || fail "that is not said"
+grep -q '^flick: 1 process was not recorded: ' "$err" || fail "that is not said"

@@ -77,7 +77,7 @@ one_line_error 2 'time-range takes FROM~TO'
 run "$FLICK" report -r "$cut~" -a counts "$data"
 one_line_error 1 'latency, graph, tree and spread, not counts'
 run "$FLICK" report -r "$cut~" --diff "$data" "$data"
-one_line_error 2 'leave out --diff'
+one_line_error 2 'cannot be used with --diff'
 record -a latency --all -- "$work/parts"
 run "$FLICK" report -r "$cut~" "$data"
 one_line_error 1 'trace'

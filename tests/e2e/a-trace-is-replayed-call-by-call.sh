@@ -114,7 +114,7 @@ calls -r ~10m
 [ "$(wc -l <"$work/got")" -eq 16 ] || fail "$label all of it is not all"
 calls -r 10m~
 [ ! -s "$work/got" ] || fail "$label what was never"
-one_line_error 0 'no call of this trace is as asked for'
+one_line_error 0 'no calls match'
 run "$FLICK" replay -f elapsed "$data"
 at=$(awk '/slow\(\)/ { print $1 * ($2 == "ms" ? 1000 : $2 == "s" ? 1000000 : 1) }' "$out")
 calls -r "$(awk -v at="$at" 'BEGIN { printf "%.0f", at + 10000 }')us~"

@@ -77,13 +77,13 @@ said 1 'sorts has no module `other`; did you mean `sorts!taken`?'
 record -P main -P 'foo!f' -- "$work/sorts"
 succeeded
 [ "$(grep -c 'no module' "$err")" = 2 ] || fail "$label beside others: not said at the end"
-grep -qF 'no module `foo` with probes was ever loaded, so `foo!f` has matched nothing' "$err" ||
+grep -qF 'no module `foo` with probes was loaded, so `foo!f` matched nothing' "$err" ||
 	fail "$label it does not say so"
 
 # What one pattern chooses another takes away.
 label="nothing left:"
 record -P take -U 'ta*' -- "$work/sorts"
-said 1 'no function is left: `-U ta*` takes all that was chosen'
+said 1 'no function is left to record: `-U ta*` takes the last'
 record -U '*' -- "$work/sorts"
 said 1 '`-U *`'
 record -P 'ta*' -U take -- "$work/sorts"

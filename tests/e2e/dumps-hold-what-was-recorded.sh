@@ -110,7 +110,7 @@ damaged "no parents" "update columns set type = 'count' where type = 'parent'" "
 damaged "no time" "update columns set name = 'elf_ns' where name = 'self_ns'" "$again" folded flame
 damaged "no number" "update columns set type = 'text' where name = 'calls'" "$again" folded flame
 damaged "circles" "update tree set parent = id" "$again" folded flame
-damaged "empty" "delete from tree" 'its tree is empty' folded flame
+damaged "empty" "delete from tree" 'its call tree is empty' folded flame
 for tick in nan inf 0 -1 1e; do
 	damaged "tick $tick" "update session set value = '$tick' where key = 'ns_per_tick'" \
 		"$again" chrome
@@ -143,7 +143,7 @@ label=usage:
 run "$FLICK" dump --format=flam "$data"
 one_line_error 2 '--format is folded, flame or chrome, not .flam'
 run "$FLICK" dump "$data" "$data"
-one_line_error 2 'one directory'
+one_line_error 2 'more than one directory'
 run "$FLICK" dump -o /dev/full --format=chrome "$data.old"
 one_line_error 1 'space'
 run "$FLICK" dump -o "$work/none/x" "$data.old"

@@ -14,7 +14,7 @@ check() {
 		"$work/threads" 3 20000) >"$out" 2>"$err" </dev/null
 	status=$?
 	accounted "$2"
-	one_line_error 0 'limited.*threads at a time'
+	one_line_error 0 'ulimit .*threads at a time'
 }
 exhaustively check
 
@@ -47,7 +47,7 @@ for use in 1 2; do
 	FLICK_FAULT="mmap:$use" record -a counts -- "$work/threads" 1 10
 	grep -q '^count' "$out" && fail "$label it ran"
 	sed -i '/^flick: FLICK_FAULT/d' "$err"
-	one_line_error 1 'agent cannot work.*memory'
+	one_line_error 1 'cannot record .*memory'
 done
 
 # More threads than there are slots: what they did is lost, and that is said.

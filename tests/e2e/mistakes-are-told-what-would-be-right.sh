@@ -16,7 +16,7 @@ wrong() {	# STATUS PATTERN ARGS...
 wrong 2 'did you mean --output' record --ouput x ./recursion
 wrong 2 'did you mean `report`' reprot
 wrong 2 'no -- between' count fib ./recursion
-wrong 2 'which program' latency fib --
+wrong 2 'no program given' latency fib --
 wrong 2 'glob or regex' list --match=perl ./recursion
 wrong 2 'from 1 to' record -K none ./recursion
 wrong 1 '\./' record recursion

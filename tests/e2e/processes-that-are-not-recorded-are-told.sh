@@ -15,13 +15,13 @@ if unshare -p true 2>/dev/null; then
 	record -f -a counts -- "$work/family" space 5
 	succeeded
 	exact
-	told '^flick: 1 time a process was not recorded: a pid namespace of its own$'
+	told '^flick: 1 process was not recorded: a pid namespace of its own$'
 	label="a program in a pid namespace:"
 	record -f -a counts -- sh -c "unshare -p -f $work/family plain >/dev/null;
 		$work/family plain"
 	succeeded
 	exact
-	told '^flick: 2 times a process was not recorded: a pid namespace of its own$'
+	told '^flick: 2 processes were not recorded: a pid namespace of its own$'
 fi
 
 # Each has a row for good. Those beyond run as they are; nobody waits for them.
@@ -29,8 +29,8 @@ label="more than 4096:"
 record -f -a counts -- "$work/family" bomb 4200
 succeeded
 conserved
-told 'a process was not recorded: there is room for 4096'
-left=$(sed -n 's/^flick: \([0-9]*\) times.*room for 4096/\1/p' "$err")
+told 'not recorded: there is room for 4096'
+left=$(sed -n 's/^flick: \([0-9]*\) process.*room for 4096/\1/p' "$err")
 [ "$left" -eq 105 ] || fail "$label $left are left out, not 105"
 got=$(sql "select sum(calls) from $(rows counts) where name = 'work'")
 [ "$got" -eq 4095 ] || fail "$label $got calls of work, not 4095"
@@ -44,7 +44,7 @@ for fault in clone:2+ memfd_create:7+; do
 		fail "$label a child is recorded"
 	got=$(sql "select sum(calls) from $(rows counts) where name = 'work'")
 	[ "$got" -eq 3 ] || fail "$label $got calls of work, not 3"
-	told '^flick: 3 times a process was not recorded: it had no memory or no thread to spare$'
+	told '^flick: 3 processes were not recorded: it had no memory or no thread to spare$'
 done
 
 # Without the library, and again with it.

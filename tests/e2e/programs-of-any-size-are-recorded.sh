@@ -70,5 +70,5 @@ record -a counts -- "$work/unnamed"
 succeeded
 [ "$(sql "select count(*), sum(calls) from counts where calls = 2")" = "20000 40000" ] ||
 	fail "$label calls"
-grep -q '^flick: 40000 of 40000 probes are of calls that no scan could name' "$err" ||
+grep -q '^flick: 40000 of 40000 probes were only found when they were first called' "$err" ||
 	fail "$label it does not say so"

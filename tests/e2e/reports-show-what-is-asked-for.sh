@@ -66,7 +66,7 @@ sqlite3 "$data/results.db" "update functions set file = null, line = null where 
 run "$FLICK" report --lines -f none "$data"
 grep -Eq '^ +once +-$' "$out" || fail "--lines: a line from nowhere"
 run "$FLICK" report --lines --diff "$data" "$data"
-one_line_error 2 'leave out --diff'
+one_line_error 2 'cannot be used with --diff'
 cd / || exit
 
 # What does not multiply says what it is; the sum does.

@@ -30,7 +30,7 @@ for readers in 1 2; do
 		"$work/contexts" 19
 	[ "$status" -eq 3 ] || fail "$label status $status"
 	grep -qx "$expected" "$out" || fail "$label the program says something else"
-	[ "$(grep -c 'takes more than 48 MiB of memory: the recording ends here, the program' \
+	[ "$(grep -c 'takes more than 48 MiB of memory: it ends here, the program' \
 		"$err")" -eq 1 ] || fail "$label not one line"
 	[ "$(most)" -lt 400 ] || fail "$label flick kept $(most) MB"
 	run "$FLICK" report "$data"

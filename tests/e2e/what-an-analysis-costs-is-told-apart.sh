@@ -240,10 +240,10 @@ wrong() {	# STATUS PATTERN ARGS...
 	[ ! -s "$out" ] || fail "$label it prints something"
 }
 
-wrong 2 'of what.*usage' --cost
-wrong 2 'of what.*usage' --cost -a graph --
-wrong 2 '--runs is for --cost' --runs 3
-wrong 2 '--json is for --cost' --json "$work/ways"
+wrong 2 'no program given; usage' --cost
+wrong 2 'no program given; usage' --cost -a graph --
+wrong 2 '--runs is used with --cost only' --runs 3
+wrong 2 '--json is used with --cost only' --json "$work/ways"
 wrong 2 'from 1 to' --cost --runs 0 "$work/ways"
 wrong 2 'from 1 to' --cost --runs 101 "$work/ways"
 wrong 2 'no analysis `nonsense`; there are' --cost -a nonsense "$work/ways"
@@ -252,8 +252,8 @@ wrong 1 'no such program' --cost "$work/none"
 wrong 1 'no probe sites; compile it' --cost "$work/plain"
 wrong 1 'did you mean `work`' --cost -P wrok "$work/ways"
 wrong 1 'calls cannot be timed; use -a counts' --cost "$work/pads"
-wrong 1 'no function is left: `-U idle`' --cost -U work -U idle "$work/ways"
-wrong 1 'never came to a probe' --cost -P idle "$work/ways"
+wrong 1 'no function is left to record: `-U idle`' --cost -U work -U idle "$work/ways"
+wrong 1 'reached no probe' --cost -P idle "$work/ways"
 # A busy machine may keep a short program from its CPU for long; not ten times.
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	run "$FLICK" doctor --cost "$work/ways" short

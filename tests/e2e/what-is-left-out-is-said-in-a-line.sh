@@ -31,7 +31,7 @@ pads four 4
 label=refused:
 record -a counts -- "$work/five"
 succeeded
-says 1 '^flick: 5 probes were refused \(--why names each\): 5: the site is shorter.*; build with'
+says 1 '^flick: 5 probes were refused \(--why lists them\): 5: the site is shorter.*; build with'
 tail -n 1 "$err" | grep -q 'probes: 1 active, 5 refused' || fail "$label others"
 record -a counts --why -- "$work/five"
 says 0 'probes were refused'
@@ -49,7 +49,7 @@ conserved
 ends_well
 says 1 '^flick: 11007 events lost: no room for its site; --sites=N'
 says 1 '^flick: there was room for 1000 probe sites: .*--sites=N'
-says 1 '^flick: 1000 of 1000 probes are of calls that no scan could name'
+says 1 '^flick: 1000 of 1000 probes were only found when they were first called'
 record -a counts --sites 1000 --allow-loss -- "$work/late-sites" direct 2 "$work/two.so"
 succeeded
 record -a counts --sites 12002 -- "$work/late-sites" direct 2 "$work/two.so"
@@ -83,7 +83,7 @@ label=threads:
 target many-alive -O2 $sites
 record --threads 3 -a counts -- "$work/many-alive" 20
 succeeded 3
-says 1 '^flick: [0-9]* events lost: no slot free; --threads=N'
+says 1 '^flick: [0-9]* events lost: too many threads; --threads=N'
 record --threads 30 -a counts -- "$work/many-alive" 20
 succeeded
 lossless

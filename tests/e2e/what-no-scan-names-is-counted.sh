@@ -61,4 +61,4 @@ succeeded 1
 grep -q '^sites  *no: .*No such file' "$out" || fail "$label"
 label="doctor, two files:"
 run "$FLICK" doctor "$work/calls" "$work/calls"
-one_line_error 2 'one file at a time'
+one_line_error 2 'more than one file'

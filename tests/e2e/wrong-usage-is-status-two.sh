@@ -19,7 +19,7 @@ wrong '-o' record -o
 wrong 'usage|help' list
 wrong 'from 1' calibrate --seconds 0
 wrong 'from 1' calibrate --seconds soon
-wrong 'exclude' calibrate --quick --show
+wrong 'only one of' calibrate --quick --show
 wrong '--quick' calibrate --quack
 wrong 'usage' calibrate now
 for kib in 0 7 1048577 99999999999999999999 8K; do
@@ -36,9 +36,9 @@ wrong '0.1% to 100%' record --rate 5%% -- true
 wrong '0.1% to 100%' record --rate '' -- true
 wrong '0.1% to 100%' record --rate=-1% -- true
 wrong '0.1% to 100%' record --rate nan -- true
-wrong 'choose one' record --rate 5% --all -- true
-wrong 'choose one' record --rate 5% --trace -a graph -- true
-wrong 'profiler' record --rate 5% -K 3 -- true
-wrong 'profiler' record --rate auto --epoch 3 -- true
+wrong 'cannot be used with --rate=5%' record --rate 5% --all -- true
+wrong 'cannot be used with --rate=5%' record --rate 5% --trace -a graph -- true
+wrong 'samples in another way' record --rate 5% -K 3 -- true
+wrong 'samples in another way' record --rate auto --epoch 3 -- true
 wrong 'one process' record --rate 5% --follow -- true
 wrong 'readers' record --rate 5% --readers 2 -- true
