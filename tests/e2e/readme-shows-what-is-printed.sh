@@ -6,7 +6,7 @@
 cd "$top" || exit
 build=${FLICK%/flick}
 need "$CC"
-[ -x "$build/demo" ] || make -s "$build/demo" >"$out" 2>&1 || fail "the demo does not build"
+[ -x "$build/demo" ] || make -s BUILD="$build" "$build/demo" >"$out" 2>&1 || fail "the demo does not build"
 screens="env BUILD=$build tools/readme-screens"
 run $screens --make "$work/screens"
 succeeded
