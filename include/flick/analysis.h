@@ -116,7 +116,9 @@ enum {			/* flags of a call */
 	FLICK_CALL_NESTED = 1,		/* ended in an open call of its own function */
 	FLICK_CALL_ORPHAN = 2,		/* it has a caller, but which is not known */
 	FLICK_CALL_SAMPLED = 4,		/* a sample: no caller, no self time */
-	FLICK_CALL_FROM = 8		/* `from` tells who called, be it an orphan */
+	FLICK_CALL_FROM = 8,		/* `from` tells who called, be it an orphan */
+	FLICK_CALL_ALIVE = 16		/* (FLICK_OPEN) its thread was recorded to the end:
+					 * its times are until then */
 };
 
 /*

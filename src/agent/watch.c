@@ -38,6 +38,7 @@ static int run(void *arg)
 
 	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives())
 		;
+	store_relaxed(&m->ended_tsc, fl_arch_ticks());
 	if (err != -ESRCH)			/* else there is nobody to care for */
 		fl_agent_end();
 	else if (m->action == FL_ACT_SAMPLE)

@@ -55,6 +55,8 @@ struct fl_view {
 	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
+	uint64_t ended;			/* the clock when the target did, which ended the
+					 * threads that end from now on; 0: it has not */
 };
 
 /* For its refusal and its state, which change. */
@@ -74,6 +76,9 @@ int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
  * for. */
 int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted);
 int fl_run_thread_end(struct fl_run *, uint32_t thread);
+/* Of samples: a call of `probe` had not ended when the program did. */
+int fl_run_open_call(struct fl_run *, uint32_t probe, uint64_t begun, uint64_t ended,
+		     uint32_t thread);
 /* Nothing more comes: every thread that has not ended ends. */
 int fl_run_end(struct fl_run *);
 /* Add the results of `from`, of the same uses, and end its threads. 0, or

@@ -169,7 +169,7 @@ static int merge(void *into, void *from)
 /* ---- rows -------------------------------------------------------------------------- */
 
 enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, RAW_AVG, SAMPLED };
+       RAW_SELF, RAW_AVG, OPEN, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[CALLER] = { "caller", FLICK_COL_FUNCTION },
@@ -183,6 +183,7 @@ static const struct flick_column columns[] = {
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
 	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
 	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
+	[OPEN] = { "open", FLICK_COL_COUNT },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -216,12 +217,13 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, g->view, n->total);
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
-	cell[AVG] = fl_node_average(n, g->view, n->total);
+	cell[AVG] = fl_node_average(n, g->view, n->total - n->open_total);
+	cell[OPEN] = n->open;
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_total);
 	cell[RAW_SELF] = fl_node_raw_ns(n, g->view, n->raw_self);
-	cell[RAW_AVG] = fl_node_average(n, g->view, n->raw_total);
+	cell[RAW_AVG] = fl_node_average(n, g->view, n->raw_total - n->open_raw);
 	if (g->view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 }

@@ -25,6 +25,8 @@ struct row {
 	uint64_t raw_total, raw_self, raw_sum;	/* with what probes took */
 	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
 					 * and the ticks of all that, as measured, too */
+	uint64_t open, open_sum, open_raw;	/* calls that were open at the end, and ticks */
+	uint32_t open_in;		/* the thread of the last one, + 1 */
 	uint64_t began;			/* of samples: the one before, of ... */
 	uint32_t thread;		/* ... this thread; 0: none */
 	bool recurses;			/* one of them lay in another */
@@ -61,6 +63,16 @@ static void note_sample(struct row *row, const struct flick_call *call)
 	row->began = call->begin;
 }
 
+/* When its thread ended: its time until then is no call's length. */
+static void note_open(struct row *row, const struct flick_call *call)
+{
+	row->open++;
+	row->open_sum += call->total;
+	row->open_raw += call->raw_total;
+	row->recurses |= row->open_in == call->thread + 1;
+	row->open_in = call->thread + 1;
+}
+
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
@@ -83,7 +95,9 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	row->self += call->self;
 	row->raw_self += call->raw_self;
 	if (call->how != FLICK_ENDED) {
-		row->unknown++;
+		row->unknown += !(call->flags & FLICK_CALL_SAMPLED);
+		if (call->flags & FLICK_CALL_ALIVE)
+			note_open(row, call);
 		return 0;
 	}
 	if (call->flags & FLICK_CALL_SAMPLED) {
@@ -128,6 +142,9 @@ static int merge(void *into, void *from)
 		to->stands += r->stands;
 		to->stands_sum += r->stands_sum;
 		to->stands_raw += r->stands_raw;
+		to->open += r->open;
+		to->open_sum += r->open_sum;
+		to->open_raw += r->open_raw;
 		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
 	}
@@ -147,7 +164,7 @@ static void close_latency(void *state)
 /* ---- results ------------------------------------------------------------- */
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
-       RAW_AVG, RAW_SUM, UNKNOWN, SEEN, COUNTED };
+       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -166,6 +183,7 @@ static const struct flick_column latency_columns[] = {
 	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
 	[RAW_SUM] = { "raw_sum_ns", FLICK_COL_NS },
 	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
+	[OPEN] = { "open", FLICK_COL_COUNT },	/* at the end: sums have their time */
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
 };
@@ -187,6 +205,7 @@ static struct fl_node node_of(const struct latency *l, const struct row *row)
 	return (struct fl_node){
 		.function = (uint32_t)(row - l->rows), .weight = row->weight,
 		.calls = row->calls, .unknown = row->calls - row->hist.n,
+		.open = (uint32_t)row->open,
 	};
 }
 
@@ -202,21 +221,29 @@ static uint64_t average(const struct latency *l, const struct row *row, uint64_t
 	       to_ns(l, (double)sum / (double)(windows ? row->calls : row->hist.n));
 }
 
+/* Calls times the average of those that ended, and what is open. Where none has ended, and
+ * not all are open, it is more than that. */
+static double sum_of_samples(const struct row *row, uint64_t calls)
+{
+	double ended = calls > row->open ? (double)(calls - row->open) : 0;
+
+	return (row->stands > 0 ? ended * row->stands_sum / row->stands : 0) +
+	       (double)row->open_sum;
+}
+
 static void fill_times(const struct latency *l, const struct row *row,
 		       uint64_t *cell)
 {
 	const struct fl_histogram *h = &row->hist;
 	const struct fl_node node = node_of(l, row);
 
-	if (h->n == 0) {
-		for (int c = TOTAL; c <= RAW_SUM; c++)
-			cell[c] = FLICK_NONE;
+	for (int c = TOTAL; c <= RAW_SUM; c++)
+		cell[c] = FLICK_NONE;
+	if (h->n == 0 && !row->open)
 		return;
-	}
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
-		cell[SUM] = to_ns(l, (double)cell[CALLS] * row->stands_sum / row->stands);
+		cell[SUM] = to_ns(l, sum_of_samples(row, cell[CALLS]));
 		cell[TOTAL] = row->recurses ? FLICK_NONE : cell[SUM];
-		cell[SELF] = cell[RAW_TOTAL] = cell[RAW_SELF] = cell[RAW_SUM] = FLICK_NONE;
 	} else {
 		cell[SUM] = fl_node_ns(&node, l->view, row->sum);
 		cell[TOTAL] = fl_node_total_ns(&node, l->view, row->total);
@@ -225,9 +252,12 @@ static void fill_times(const struct latency *l, const struct row *row,
 		cell[RAW_SELF] = fl_node_raw_ns(&node, l->view, row->raw_self);
 		cell[RAW_SUM] = fl_node_raw_ns(&node, l->view, row->raw_sum);
 	}
+	if (h->n == 0)
+		return;
 	cell[MIN] = to_ns(l, (double)h->min);
-	cell[AVG] = average(l, row, cell[SUM], row->sum, row->stands_sum);
-	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum, row->stands_raw);
+	cell[AVG] = average(l, row, cell[SUM], row->sum - row->open_sum, row->stands_sum);
+	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum - row->open_raw,
+				row->stands_raw);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));
@@ -256,6 +286,7 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 	cell[CALLS] = calls_of(l, row);
 	cell[UNKNOWN] = l->view->flags & FLICK_VIEW_WINDOWS && !row->calls ? FLICK_NONE :
 			fl_node_stands(&node, l->view, row->unknown);
+	cell[OPEN] = row->open;
 	if (are_counted(l))
 		cell[SEEN] = row->calls;
 	if (l->view->flags & FLICK_VIEW_SAMPLED)

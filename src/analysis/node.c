@@ -121,6 +121,9 @@ void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
 	to->self += from->self;
 	to->raw_total += from->raw_total;
 	to->raw_self += from->raw_self;
+	to->open += from->open;
+	to->open_total += from->open_total;
+	to->open_raw += from->open_raw;
 }
 
 /* Move the nodes of one list; those that are there already and have lists of
@@ -201,7 +204,7 @@ uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint
 {
 	bool windows = view->flags & FLICK_VIEW_WINDOWS;
 
-	if (n->calls == n->unknown || (windows && n->unknown > n->calls / 2))
+	if (n->calls == n->unknown - n->open || (windows && n->unknown > n->calls / 2))
 		return FLICK_NONE;
 	return (uint64_t)((double)ticks * scale_of(n, view) * view->ns_per_tick + 0.5);
 }
@@ -222,6 +225,6 @@ uint64_t fl_node_average(const struct fl_node *n, const struct flick_view *view,
 	const bool windows = view->flags & FLICK_VIEW_WINDOWS;
 	const uint64_t of = windows ? n->calls : n->calls - n->unknown;
 
-	return fl_node_ns(n, view, ticks) == FLICK_NONE ? FLICK_NONE :
+	return !of || fl_node_ns(n, view, ticks) == FLICK_NONE ? FLICK_NONE :
 	       (uint64_t)((double)ticks * view->ns_per_tick / (double)of + 0.5);
 }

@@ -19,11 +19,13 @@ struct fl_node {
 	struct fl_node *next;		/* of the same list */
 	struct fl_node *first;		/* list of what it called */
 	uint32_t function;
+	uint32_t open;			/* of `unknown`: alive at the end, with a time */
 	uint64_t calls;
 	uint64_t unknown;		/* of them: without a known end, so no time */
 	uint64_t unsure;		/* of them: whether they belong here is not known */
-	uint64_t total, self;		/* ticks, of the calls with a known end */
+	uint64_t total, self;		/* ticks, of the calls whose time is known */
 	uint64_t raw_total, raw_self;	/* likewise, with what probes took */
+	uint64_t open_total, open_raw;	/* of these, that of calls alive at the end */
 	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	struct fl_node *work;		/* while lists are merged or walked */
 	void *to;			/* likewise */
@@ -58,6 +60,11 @@ static inline void fl_node_add(struct fl_node *n, const struct flick_call *call,
 	n->self += call->self;
 	n->raw_total += call->raw_total;
 	n->raw_self += call->raw_self;
+	if (call->flags & FLICK_CALL_ALIVE) {
+		n->open++;
+		n->open_total += call->total;
+		n->open_raw += call->raw_total;
+	}
 }
 
 /* Add another's calls and times. */

@@ -46,6 +46,7 @@ struct thread {
 	struct flick_call call;		/* what analyses are shown */
 	void **marks;			/* of calls without a caller */
 	struct fl_window window;	/* number 0: none yet */
+	uint64_t last;			/* when its last record was; not in windows */
 	bool sees_all;			/* its first call was the thread's first */
 	struct tops tops;
 };
@@ -346,6 +347,7 @@ IN_LOOP void close_call(struct thread *t, struct fl_fiber *f, const struct fl_cl
 	t->call.raw_total = times * closed->raw_total;
 	t->call.raw_self = times * closed->raw_self;
 	t->call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
+	t->call.flags |= how == FLICK_OPEN && !windows ? FLICK_CALL_ALIVE : 0;
 	if (windows && closed->nested)
 		t->run->scales.recurses[t->call.function] = 1;
 	tell_left(t->run, &t->call, fl_stack_marks(f, f->n),
@@ -355,8 +357,9 @@ IN_LOOP void close_call(struct thread *t, struct fl_fiber *f, const struct fl_cl
 /* A window ended at `end`, and what is open had this much of it. As much of it, on the
  * whole, had calls that began before it and ended in it, which were not seen: where there
  * can have been such, each stands for two. So what calls have of windows, divided by how
- * many began there, is how long one is, unless it is longer than a window. */
-static void cut_off(struct thread *t, uint64_t end)
+ * many began there, is how long one is, unless it is longer than a window. Of a thread
+ * that is recorded as a whole what is open had all of its time. */
+static void cut_off(struct thread *t, uint64_t end, unsigned times, bool windows)
 {
 	const uint64_t probes = t->stack.probes;	/* there are no exits */
 
@@ -364,10 +367,15 @@ static void cut_off(struct thread *t, uint64_t end)
 		struct fl_fiber *f = &t->stack.fibers[i];
 
 		while (f->n) {
-			struct fl_closed closed = fl_stack_pop(&t->stack, f, end);
+			struct fl_closed closed;
 
+			if (!windows && f->open[f->n - 1].doubtful) {
+				fl_stack_drop(&t->stack, f);
+				continue;
+			}
+			closed = fl_stack_pop(&t->stack, f, end);
 			t->stack.probes = probes;
-			close_call(t, f, &closed, FLICK_OPEN, t->sees_all ? 1 : 2, true);
+			close_call(t, f, &closed, FLICK_OPEN, times, windows);
 		}
 	}
 }
@@ -434,6 +442,7 @@ static int pair_calls(struct fl_run *run, struct thread *t, const struct fl_batc
 		if (i == 0 && b->paused)
 			fl_stack_pause(&t->stack, b->paused);
 	}
+	t->last = b->n ? b->records[b->n - 1].tsc : t->last;
 	return err;
 }
 
@@ -470,7 +479,9 @@ static int end_window(struct thread *t, const struct fl_window *next)
 	int err = begin_half(t, 0);
 
 	if (next && next->edges && edge < next->n_edges)
-		cut_off(t, next->edges[edge]);
+		cut_off(t, next->edges[edge], t->sees_all ? 1 : 2, true);
+	if (!t->run->source->windows && t->last)
+		cut_off(t, t->run->source->ended ? t->run->source->ended : t->last, 1, false);
 	fl_stack_end(&t->stack);
 	t->tops.n = 0;
 	t->sees_all = false;
@@ -541,6 +552,31 @@ static void finish_sample(struct fl_run *run, struct thread *t,
 		if (w->leave)
 			note(w, w->leave(w->state, &call, &mark, &t->marks[w->mark]));
 	}
+}
+
+int fl_run_open_call(struct fl_run *run, uint32_t probe, uint64_t begun, uint64_t ended,
+		     uint32_t thread)
+{
+	struct flick_call call = {
+		.size = sizeof(call), .thread = thread, .caller = FLICK_NO_FUNCTION,
+		.flags = FLICK_CALL_SAMPLED | FLICK_CALL_ALIVE, .begin = begun,
+		.weight = FLICK_WEIGHT_ONE,
+		.how = FLICK_OPEN, .total = ended - begun, .raw_total = ended - begun,
+	};
+	void *mark = NULL, *root = NULL;
+	int err = refresh(run);
+
+	if (err || probe >= run->n_tags || begun >= ended ||
+	    run->tags[probe].kind != FLICK_TAG_ENTRY)
+		return err;
+	call.function = run->tags[probe].function;
+	for (size_t i = 0; i < run->n; i++) {
+		struct worker *w = &run->workers[i];
+
+		if (w->leave)
+			note(w, w->leave(w->state, &call, &mark, &root));
+	}
+	return run->error;
 }
 
 /* A pair may come in two batches, so its first half waits by thread. */

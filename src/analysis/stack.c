@@ -570,6 +570,11 @@ int fl_stack_extend(struct fl_stack *s, uint32_t n)
 	return err;
 }
 
+void fl_stack_drop(struct fl_stack *s, struct fl_fiber *f)
+{
+	drop_above(s, f, f->n - 1, FL_DROP_OPEN);
+}
+
 void fl_stack_end(struct fl_stack *s)
 {
 	for (uint32_t i = 0; i < s->n_fibers; i++)

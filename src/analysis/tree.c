@@ -102,7 +102,7 @@ static int merge(void *into, void *from)
 /* ---- rows ---------------------------------------------------------------------- */
 
 enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, RAW_AVG, SAMPLED };
+       RAW_SELF, RAW_AVG, OPEN, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[ID] = { "id", FLICK_COL_ID },
@@ -117,6 +117,7 @@ static const struct flick_column columns[] = {
 	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
 	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
 	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
+	[OPEN] = { "open", FLICK_COL_COUNT },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -143,12 +144,13 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	cell[CALLS] = fl_node_stands(n, view, n->calls);
 	cell[TOTAL] = fl_node_total_ns(n, view, n->total);
 	cell[SELF] = fl_node_ns(n, view, n->self);
-	cell[AVG] = fl_node_average(n, view, n->total);
+	cell[AVG] = fl_node_average(n, view, n->total - n->open_total);
+	cell[OPEN] = n->open;
 	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
 	cell[RAW_TOTAL] = fl_node_raw_ns(n, view, n->raw_total);
 	cell[RAW_SELF] = fl_node_raw_ns(n, view, n->raw_self);
-	cell[RAW_AVG] = fl_node_average(n, view, n->raw_total);
+	cell[RAW_AVG] = fl_node_average(n, view, n->raw_total - n->open_raw);
 	if (view->flags & FLICK_VIEW_WINDOWS)
 		cell[SAMPLED] = n->calls;
 	if (!n->first)

@@ -20,7 +20,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 9
+#define FL_SHM_VERSION 10
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
@@ -179,6 +179,14 @@ struct fl_found {
 	uint64_t inode, changed_ns;
 };
 
+/* A timed call of a sampled program that had not ended when that did. */
+enum { FL_MAX_OPEN = 1024 };
+struct fl_open_call {
+	uint64_t begun, ended;		/* ticks; ended: the program. 0: not told yet */
+	uint32_t probe;			/* of its entry */
+	uint32_t thread;		/* alike where they are of one */
+};
+
 /* What a reader's thread sleeps on. */
 struct fl_bell {
 	alignas(64) uint32_t rung;	/* futex; atomic add */
@@ -238,6 +246,10 @@ struct fl_shm {
 
 	struct fl_windows windows;
 	struct fl_seldom seldom;
+
+	uint32_t n_open;		/* claimed, or more; atomic */
+	struct fl_open_call open[FL_MAX_OPEN];	/* W target, as it ends */
+	uint64_t ended_tsc;		/* a process of it did; W target */
 
 	uint32_t n_glue;		/* claimed, or more; atomic */
 	struct fl_found found;
@@ -433,6 +445,9 @@ extern void (*fl_channel_on_block)(uint32_t probe)
 /* Told of what a thread has left in frames that another one gets. */
 extern void (*fl_channel_on_frames)(struct fl_frames *)
 	__attribute__((visibility("hidden")));	/* likewise */
+/* Slots that this process's threads have, or had: what of frames they left; where
+ * `of_dead` only of those that have ended. */
+void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot));
 /* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */

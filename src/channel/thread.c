@@ -183,6 +183,19 @@ static bool has_ended(const struct fl_slot *s)
 	return load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner);
 }
 
+void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot))
+{
+	uint32_t n = frames ? load_relaxed(&fl_region->n_slots_used) : 0;
+
+	for (uint32_t i = 0; i < n && i + 1 < n_cells; i++) {
+		const struct fl_slot *s = fl_shm_slot(fl_region, i);
+
+		if (load_relaxed(&frames[i].n) &&
+		    (!of_dead || load_relaxed(&s->state) == FL_SLOT_FREE || has_ended(s)))
+			each(&frames[i], i);
+	}
+}
+
 /* Another thread may have taken it since has_ended(), and be LIVE there. */
 static bool take_ended(struct fl_slot *s)
 {

@@ -548,6 +548,29 @@ static void wait_for_more(struct fl_session *s)
 		fl_os_futex_wait(&s->shm->phase, FL_PHASE_START, WAIT_US);
 }
 
+/* When that was says who stood beside the target; of a family each is another's. */
+static void note_end(struct fl_session *s)
+{
+	if (s->o->follow)
+		return;
+	await_watcher(s);
+	s->view.ended = load_relaxed(&s->shm->ended_tsc);
+	if (!s->view.ended)
+		s->view.ended = fl_arch_ticks();
+}
+
+/* What processes said as they ended. */
+static void take_open_calls(struct fl_session *s)
+{
+	uint32_t n = load_relaxed(&s->shm->n_open);
+
+	for (uint32_t i = 0; i < n && i < FL_MAX_OPEN; i++) {
+		const struct fl_open_call c = s->shm->open[i];
+
+		note_error(s, fl_run_open_call(s->run, c.probe, c.begun, c.ended, c.thread));
+	}
+}
+
 static void drain(struct fl_session *s)
 {
 	/* Not on the terminal that the program writes to. */
@@ -557,6 +580,8 @@ static void drain(struct fl_session *s)
 
 	while (!gone) {
 		gone = is_gone(s);
+		if (gone)
+			note_end(s);
 		if (!take_more(s, gone) && !gone)
 			wait_for_more(s);
 		fl_budget_turn(s);
@@ -570,6 +595,7 @@ static void drain(struct fl_session *s)
 	while (fl_reader_poll(s->reader, true))
 		;
 	await_watcher(s);
+	take_open_calls(s);
 	if (progress > 1)
 		fputs("\r\033[K", stderr);
 }

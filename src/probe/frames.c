@@ -262,3 +262,31 @@ struct fl_frame fl_frames_take(struct fl_frames *of, uint32_t at)
 	show_innermost(of);
 	return f;
 }
+
+/* Calls that are open have been so until now. */
+void fl_frames_tell(struct fl_frames *of, uint32_t slot)
+{
+	struct fl_shm *m = fl_table.shm;
+	uint64_t now = fl_arch_ticks();
+
+	for (uint32_t i = 0; i < of->n && i < FL_FRAMES; i++) {
+		const struct fl_frame *f = &of->at[i];
+		uint32_t n;
+
+		if (fl_sample_is_stale(f))
+			continue;
+		n = __atomic_fetch_add(&m->n_open, 1, __ATOMIC_RELAXED);
+		if (n >= FL_MAX_OPEN)
+			return;
+		m->open[n] = (struct fl_open_call){ .begun = f->tsc, .probe = f->probe,
+						    .thread = slot };
+		/* ordering: none, whoever reads it waits for this process's end */
+		store_release(&m->open[n].ended, now);
+	}
+}
+
+void fl_frames_forget_dead(struct fl_frames *of, uint32_t slot)
+{
+	(void)slot;
+	give_up(of, 0);
+}

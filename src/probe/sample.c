@@ -74,6 +74,7 @@ static struct {
 	uint64_t until;			/* it is not to be closed before: not by a first turn */
 	uint64_t epoch_ns;		/* when functions were last timed again, ... */
 	uint64_t epoch_tsc;		/* ... likewise */
+	uint64_t dead_ns;		/* when threads that ended were looked for */
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
 } turn;
@@ -332,7 +333,7 @@ static void learn_rate(struct fl_function *f)
 	store_relaxed(&f->took, 0);
 	stands = stands < gap ? gap : stands;
 	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
-	if (!f->is_seldom && gap < MOST_GAP)
+	if (!f->is_seldom && gap < MOST_GAP && took < epoch)
 		store_relaxed(&f->gap, 2 * gap);
 }
 
@@ -865,6 +866,18 @@ void fl_sample_open(void)
 	fl_channel_heed(turn.heeded);
 }
 
+/* What threads have left that ended in timed calls: now and then, so that at the end
+ * nearly all that is there is open. */
+static void look_for_dead(uint64_t now_ns)
+{
+	enum { APART_NS = 50000000 };
+
+	if (now_ns - turn.dead_ns < APART_NS)
+		return;
+	turn.dead_ns = now_ns;
+	fl_channel_each_frames(true, fl_frames_forget_dead);
+}
+
 static uint64_t begin_turns(void)
 {
 	uint64_t us = fl_table.shm->epoch_us, now = fl_os_monotonic_ns();
@@ -890,6 +903,7 @@ void fl_sample_end(void)
 	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
 	uint64_t least = turn.is_open ? turn.ran_opened : turn.ran_closed;
 
+	fl_channel_each_frames(false, fl_frames_tell);
 	if (!seldom_head || !turn.closed)
 		return;
 	if (ran < least)
@@ -913,6 +927,7 @@ uint64_t fl_sample_turn(void)
 
 	if (!turn.begun)			/* all is on, but for what is seldom */
 		return begin_turns();
+	look_for_dead(fl_os_monotonic_ns());
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	us = take_turn(&n);

@@ -13,7 +13,7 @@ static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "c
 					     "avg_ns", "p50_ns", "p99_ns", "unknown",
 					     "sampled", "counted", NULL };
 /* Of every result of flick's own, where there are any. */
-static const char *const shown_if_any[] = { "unknown", "unsure", "sampled" };
+static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
 #define RAW "raw_"	/* a column so called has what was measured of the one behind it */
 
@@ -42,6 +42,18 @@ bool fl_sheet_is_estimate(const struct fl_sheet *s, size_t row, size_t column)
 		return false;
 	counted = fl_sheet_column(s->result, "counted");
 	return counted >= 0 && cell[counted] != FLICK_NONE && cell[column] > cell[counted];
+}
+
+bool fl_sheet_is_open(const struct fl_sheet *s, size_t row, size_t column)
+{
+	const char *name = s->result->columns[column].name;
+	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
+	int open = fl_sheet_column(s->result, "open"), total;
+
+	total = fl_sheet_column(s->result, "total_ns");
+	return s->name && open >= 0 && total >= 0 && cell[open] != FLICK_NONE && cell[open] &&
+	       cell[column] != FLICK_NONE &&
+	       (!strcmp(name, "total_ns") || !strcmp(name, "sum_ns"));
 }
 
 static bool are_estimated(const struct fl_sheet *s)

@@ -1,5 +1,5 @@
 /*
- * legend.c - what `-` and `~` mean in a table: a line for each reason that is in it.
+ * legend.c - what `-`, `~` and `>` mean in a table: a line for each reason that is in it.
  *
  * A cell that is not known has no reason with it: it follows from what else its row has.
  */
@@ -8,14 +8,16 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF,
-	NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
+	KNOWN, ESTIMATE, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE,
+	NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
 
 static const char *const sentences[N_REASONS] = {
 	[ESTIMATE] = "~  to count all of these calls would have cost too much: an estimate, "
 		     "from those that were counted (-a counts is exact)",
+	[OPEN] = ">  with calls that had not ended when the program did: their time until then",
+	[STILL_OPEN] = "-  no call of it had ended when the program did",
 	[NO_PROBE] = "-  has no probe, so no calls: only samples of the program counter met it",
 	[UNTIMED] = "-  no call of it was seen from its begin to its end, so it has no times",
 	[CUT_OFF] = "-  its calls outlast a window, or none of them was in one",
@@ -52,6 +54,8 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 
 	if (cell_of(s, row, "calls") == FLICK_NONE)
 		return NO_PROBE;
+	if (!is_timed && cell_of(s, row, "open") != FLICK_NONE && cell_of(s, row, "open"))
+		return STILL_OPEN;
 	if (!is_timed)
 		return s->estimated ? CUT_OFF : UNTIMED;
 	if (s->estimated && is(name, "total_ns"))
@@ -82,6 +86,8 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 
 	if (!is_share && fl_sheet_is_estimate(s, row, column))
 		return ESTIMATE;
+	if (!is_share && fl_sheet_is_open(s, row, column))
+		return OPEN;
 	if ((is_share ? cell_of(s, row, name) :
 	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
 		return KNOWN;

@@ -22,6 +22,8 @@ const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 /* Calls of a row that are more than were counted? */
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
+/* A sum of times in which there are calls that had not ended? */
+bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
 /* In percent of all self times; below 0: not known. */
 double fl_sheet_share(const struct fl_sheet *, size_t row);
 /* Was it asked for by its name? */

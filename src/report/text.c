@@ -192,6 +192,15 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 	return is_marked + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
 }
 
+static bool has_open(const struct fl_sheet *s, size_t c)
+{
+	size_t i = 0;
+
+	while (i < s->result->n_rows && !fl_sheet_is_open(s, i, c))
+		i++;
+	return i < s->result->n_rows;
+}
+
 /* Of texts only the last one may be as long as it likes. */
 static int width_of(const struct fl_sheet *s, size_t c)
 {
@@ -205,7 +214,7 @@ static int width_of(const struct fl_sheet *s, size_t c)
 	else if (is_text(s, c))
 		own = (int)longest_of(s, c, MAX_WIDTH);
 	else if (s->result->columns[c].type == FLICK_COL_NS)
-		own = TIME;
+		own = TIME + has_open(s, c);
 	else if ((int)s->result->columns[c].type == FL_COL_CHANGE_NS)
 		own = 1 + TIME;
 	else
@@ -307,7 +316,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	size_t column = l->sheet.shown[i];
 	uint64_t v = r->cells[row * r->n_columns + column];
 	const char *colour = "";
-	char text[32];
+	char text[40], *short_at = text;
 
 	switch ((int)r->columns[column].type) {
 	case FLICK_COL_FUNCTION:
@@ -315,7 +324,9 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		print_text(to, l, i, row, fl_sheet_text(&l->sheet, column, v));
 		return;
 	case FLICK_COL_NS:
-		short_time(text, v);
+		if (fl_sheet_is_open(&l->sheet, row, column))
+			*short_at++ = '>';
+		short_time(short_at, v);
 		colour = l->sheet.colour ? fl_colour_of(v) : "";
 		break;
 	case FL_COL_CHANGE:

@@ -54,7 +54,7 @@ expect
 label="what never ended:"
 record --all -- "$work/marks" 1 2
 shown -f total,calls
-expect '^  - no call of it was seen from its begin to its end'
+expect '^  > with calls that had not ended when the program did'
 label="estimates, and all at once:"
 record --budget=100 -- "$work/marks" 1
 sqlite3 "$data/results.db" "update latency set counted = 1 where calls > 1;

@@ -90,6 +90,9 @@ record -- "$work/calls" killed
 [ "$status" -eq 137 ] || fail "exit status $status"
 run "$FLICK" report "$data"
 succeeded
+grep -Eq '^ +>[0-9.]+ .s +1 .* main$' "$out" || fail "what was killed has no time"
+sqlite3 "$data/results.db" "update latency set sampled = 0, total_ns = null, open = 0"
+run "$FLICK" report "$data"
 grep -q 'none of these calls ended, so no time is known' "$out" || fail "no times, and no word"
 record -P never -- "$work/calls"
 succeeded

@@ -482,7 +482,9 @@ static void calls_open_at_the_end_keep_their_place(void **unused)
 	assert_int_equal(edge("bd", "unknown"), 1);
 	assert_int_equal(edge("-a", "unsure"), 0);
 	assert_int_equal(context("abc", "unsure"), 1);
-	assert_int_equal(context("a", "total_ns"), FLICK_NONE);
+	assert_int_equal(context("a", "total_ns"), 40);	/* until its last record */
+	assert_int_equal(context("a", "open"), 1);
+	assert_int_equal(context("a", "avg_ns"), FLICK_NONE);
 	assert_int_equal(context("a", "unsure"), 0);
 }
 

@@ -376,7 +376,7 @@ static uint64_t letter(char f)
 }
 
 /* Of the edge "ab"; '-' is no known caller. 0: there is none. Columns of graph. */
-enum { CALLS = 2, TOTAL, SELF, AVG, UNKNOWN, UNSURE, SAMPLED = 11 };
+enum { CALLS = 2, TOTAL, SELF, AVG, UNKNOWN, UNSURE, SAMPLED = 12 };
 
 static uint64_t edge_of(struct fl_run *of, const char *pair, int column)
 {
@@ -655,7 +655,8 @@ static void counts_and_latencies_are_estimates(void **unused)
 	assert_int_equal(r.cells[3], 400);	/* self_ns */
 	assert_int_equal(r.cells[5], 10);	/* avg_ns: of a call, no estimate */
 	assert_int_equal(r.cells[15], 20);	/* unknown */
-	assert_int_equal(r.cells[16], 2);	/* sampled */
+	assert_int_equal(r.cells[16], 0);	/* open */
+	assert_int_equal(r.cells[17], 2);	/* sampled */
 	free(r.cells);
 	r = rows_of(run, 4);
 	assert_int_equal(r.n_rows, 2);
@@ -743,11 +744,12 @@ static void what_no_window_met_has_calls_and_no_times(void **unused)
 	assert_int_equal(fl_run_count(run, 0, ENTRY('f'), 7), 0);
 	r = rows_of(run, 3);
 	assert_int_equal(r.n_rows, 2);
-	assert_int_equal(r.cells[17], 'f' - 'a');
-	assert_int_equal(r.cells[18], 7);
-	for (int c = 19; c <= 32; c++)
+	assert_int_equal(r.cells[18], 'f' - 'a');
+	assert_int_equal(r.cells[19], 7);
+	for (int c = 20; c <= 33; c++)
 		assert_int_equal(r.cells[c], FLICK_NONE);	/* times, unknown */
-	assert_int_equal(r.cells[33], 0);	/* sampled */
+	assert_int_equal(r.cells[34], 0);	/* open */
+	assert_int_equal(r.cells[35], 0);	/* sampled */
 	free(r.cells);
 }
 
@@ -787,7 +789,7 @@ static void a_context_is_cut_off_where_the_window_began(void **unused)
 	r = rows_of(run, 1);
 	assert_int_equal(context(&r, "-bc")[3], 40);
 	assert_int_equal(context(&r, "-bcd")[3], 20);
-	assert_int_equal(context(&r, "-bcd")[12], 1);
+	assert_int_equal(context(&r, "-bcd")[13], 1);
 	assert_int_equal(context(&r, "-b")[3], 0);
 	assert_int_equal(context(&r, "-e")[3], 20);
 	assert_null(context(&r, "c"));
@@ -815,8 +817,8 @@ static void merged_runs_share_what_they_learnt(void **unused)
 	assert_int_equal(edge("bc", SAMPLED), 1);
 	assert_int_equal(edge("bd", SAMPLED), 1);
 	r = rows_of(run, 1);
-	assert_int_equal(context(&r, "-fc")[12], 2);
-	assert_int_equal(context(&r, "-bd")[12], 1);
+	assert_int_equal(context(&r, "-fc")[13], 2);
+	assert_int_equal(context(&r, "-bd")[13], 1);
 	free(r.cells);
 }
 
