@@ -374,9 +374,10 @@ static void note_windows(struct source *from)
 
 	for (size_t i = 0; total >= 0 && i < from->rows.n_rows; i++)
 		n += from->rows.cells[i * from->rows.n_columns + (size_t)total] == FLICK_NONE;
-	snprintf(from->note, sizeof(from->note), from->sheet.name ?
-		 "sampled %.16s %%: calls and times are estimated from %.16s %% of the time" :
-		 "sampled %.16s %%: made of the calls in %.16s %% of the time", rate, rate);
+	snprintf(from->note, sizeof(from->note), "sampled %.16s %%: %s %.16s %% of the time",
+		 rate, !from->sheet.name ? "made of the calls in" :
+		 strcmp(from->sheet.name, "latency") ? "calls and times are estimated from" :
+		 "calls are exact, times are estimated from", rate);
 	if (from->sheet.name && n)
 		snprintf(from->note + strlen(from->note), 200, "; %zu rows have no total: "
 			 "calls outlast a window, lie in one another, or were in none", n);
@@ -581,7 +582,7 @@ static const struct fl_values values[] = {
 const struct fl_cmd fl_cmd_report = {
 	.name = "report",
 	.args = "[OPTION...] [DIR]",
-	.about = "Show a recording, of DIR (flick.data)",
+	.about = "Show a recording as a table, of DIR (flick.data)",
 	.more = "Total time includes the functions that a function calls, self time does "
 		"not. A KEY\nis a column of the result (see --format=csv), without its unit. "
 		"`--diff OLD NEW`\ncompares the functions of two recordings by name.",

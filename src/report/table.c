@@ -48,7 +48,8 @@ const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 		return name;
 	if (s->sampled)			/* all of them, or those that were timed */
 		return fl_sheet_column(s->result, "sampled") < 0 ? "samples" : name;
-	return s->estimated ? "estimated_calls" : name;
+	/* Of a function all are counted between windows, of what calls it they are not. */
+	return s->estimated && strcmp(s->name, "latency") ? "estimated_calls" : name;
 }
 
 const char *fl_sheet_function(const struct fl_sheet *s, uint64_t index)

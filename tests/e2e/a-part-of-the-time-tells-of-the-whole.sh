@@ -50,6 +50,7 @@ for level in -O0 -O2; do
 		[ "$(sql "select sum(sampled) < sum(calls) from counts")" = 1 ] ||
 			fail "$label windows hold all calls"
 		exact counts
+		exact latency
 		[ "$(sql "select sum(sampled) from graph")" = \
 			"$(sql "select sum(sampled) from counts")" ] ||
 			fail "$label graph and counts saw different calls"
@@ -65,7 +66,9 @@ grep -q 'Est. calls' "$out" || fail "$label not called estimates"
 run "$FLICK" report -a counts "$data"
 head -n 1 "$out" | grep -Eq '^ +Calls +Sampled +Function$' || fail "$label counts are exact"
 run "$FLICK" report -a latency "$data"
-grep -Eq '^ +Total +Self +Self% +Est. calls +Avg +P50 +P99( +Unknown)? +Sampled +Function$' "$out" ||
+head -n 1 "$out" | grep -q '^  sampled [0-9.]* %: calls are exact, times are estimated from ' ||
+	fail "$label latency: its calls are called estimates"
+grep -Eq '^ +Total +Self +Self% +Calls +Avg +P50 +P99( +Unknown)? +Sampled +Function$' "$out" ||
 	fail "$label latency: other columns"
 cp -r "$data" "$work/before"
 run "$FLICK" report --diff "$work/before" "$data" -a graph

@@ -145,7 +145,7 @@ static void what_is_compared_is_called_what_it_is(void **unused)
 	r = fl_diff_sheet(d)->result;
 	assert_int_equal(r->n_columns, 4);
 	assert_string_equal(r->columns[0].name, "samples_before");
-	assert_string_equal(r->columns[1].name, "estimated_calls_after");
+	assert_string_equal(r->columns[1].name, "calls_after");
 	fl_diff_free(d);
 	fl_sheet_free(&a.sheet);
 	fl_sheet_free(&b.sheet);
