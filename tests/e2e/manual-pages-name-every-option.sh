@@ -29,3 +29,9 @@ for command in record report dump; do
 			fail "flick-$command(1) does not say what $name is"
 	done
 done
+
+# flick(1) has what `flick --help` says of each command.
+"$FLICK" --help | sed -n 's/^  flick \([a-z]*\)  *\(.*\)/\1 \2/p' | while read -r command about; do
+	grep -A 1 -F "flick\\-$command (1)" "$top/man/flick.1" | grep -qxF "$about." ||
+		fail "flick(1) does not say of $command: $about"
+done || exit 1

@@ -72,7 +72,7 @@ one_line_error 2 "readers"
 run "$FLICK" record --readers 0 -- "$work/threads"
 one_line_error 2 "readers"
 run "$FLICK" record --readers 2 --trace -- "$work/threads"
-one_line_error 2 "trace is written by one thread"
+one_line_error 2 "cannot be used with --trace"
 printf '%s\n' '#include <flick/analysis.h>' \
 	'static int o(void **s, const struct flick_view *v, const char *a)' \
 	'{ (void)v; (void)a; *s = 0; return 0; }' \
