@@ -396,7 +396,7 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 		s->watch_signal = WTERMSIG(status);
 }
 
-/* The CPU time of a child that has ended and was not waited for: without its children's. */
+/* The CPU time of a child that has ended and was not waited for (OS25). */
 static uint64_t own_cpu_ns(int pid)
 {
 	struct timespec t;
