@@ -250,8 +250,8 @@ static bool has_wrong_pattern(struct fl_session *s)
 	text = fl_selection_emptied_by(s->o->selection);
 	if (wrong || (s->o->wait && !has_ended(s)) || !text || !is_empty(s))
 		return wrong;
-	fl_say("no function is left to record: `-U %s` takes the last; of patterns that match, "
-	       "the last one wins", text);
+	fl_say("no function is left to record after `-U %s`; of patterns that match a function "
+	       "the last one decides", text);
 	return true;
 }
 

@@ -81,8 +81,8 @@ static const char *why_no_program(const char *name)
 	struct stat st;
 
 	if (!strchr(name, '/') && (stat(name, &st) || !S_ISDIR(st.st_mode)))
-		return is_file(name) ? "no such program in PATH; ./ before it takes the one "
-				       "in this directory" : "no such program in PATH";
+		return is_file(name) ? "not found in PATH; put ./ before it for the one in "
+				       "this directory" : "not found in PATH";
 	if (stat(name, &st))
 		return errno == ENOENT ? "no such program" : strerror(errno);
 	return S_ISDIR(st.st_mode) ? "is a directory, no program" : "is no regular file";

@@ -462,8 +462,8 @@ static int look_for_others(const struct fl_store *s, char why[FL_WHY])
 
 	while (d && !err && (e = readdir(d)))
 		if (!is_flicks(e->d_name))
-			err = fl_why(why, s->dir, "`%s` in it is not flick's; -o names another "
-				     "directory", e->d_name);
+			err = fl_why(why, s->dir, "it has `%s` in it, which is not flick's; "
+				     "use -o for another directory", e->d_name);
 	if (d)
 		closedir(d);
 	return err;
@@ -482,7 +482,7 @@ static int lock_directory(struct fl_store *s, char why[FL_WHY])
 			return 0;
 		usleep(PAUSE_US);
 	}
-	return fl_why(why, s->dir, "another flick is recording into it; -o names another "
+	return fl_why(why, s->dir, "another flick is recording into it; use -o for another "
 		      "directory");
 }
 

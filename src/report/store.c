@@ -330,7 +330,7 @@ static int say_others(struct fl_store *s, const char *name, char why[FL_WHY])
 	for (size_t i = 0; (other = fl_store_result(s, i)) && n < sizeof(others); i++)
 		n += (size_t)snprintf(others + n, sizeof(others) - n, "%s%s", i ? ", " : "",
 				      other);
-	return fl_why(why, s->path, "holds no result of %.48s%s%s%s%s", name,
+	return fl_why(why, s->path, "has no result `%.48s`%s%s%s%s", name,
 		      n ? "; it has " : "", others, ours ? "; record with -a " : "",
 		      ours ? name : "");
 }

@@ -83,7 +83,7 @@ grep -qF 'no module `foo` with probes was loaded, so `foo!f` matched nothing' "$
 # What one pattern chooses another takes away.
 label="nothing left:"
 record -P take -U 'ta*' -- "$work/sorts"
-said 1 'no function is left to record: `-U ta*` takes the last'
+said 1 'no function is left to record after `-U ta*`'
 record -U '*' -- "$work/sorts"
 said 1 '`-U *`'
 record -P 'ta*' -U take -- "$work/sorts"

@@ -31,7 +31,7 @@ label="others' files:"
 mkdir "$work/others"
 echo mine >"$work/others/notes"
 run "$FLICK" record -a counts -o "$work/others" -- "$work/recursion"
-one_line_error 1 '`notes` in it is not flick.s; -o names another directory'
+one_line_error 1 'it has `notes` in it, which is not flick.s; use -o for another directory'
 [ "$(ls "$work/others")" = notes ] || fail "$label something was made there"
 mv "$work/others/notes" "$work/others/results.db.tmp"
 run "$FLICK" record -a counts -o "$work/others" -- "$work/recursion"

@@ -76,4 +76,4 @@ data=$work/nest.data
 run "$FLICK" report -a tree -s nonsense "$data"
 one_line_error 2 'there is no column'
 run "$FLICK" report -a nonsense "$data"
-one_line_error 1 'holds no result of nonsense; it has graph, tree, subtrees'
+one_line_error 1 'has no result .nonsense.; it has graph, tree, subtrees'

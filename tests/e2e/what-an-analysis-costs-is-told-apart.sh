@@ -252,7 +252,7 @@ wrong 1 'no such program' --cost "$work/none"
 wrong 1 'no probe sites; compile it' --cost "$work/plain"
 wrong 1 'did you mean `work`' --cost -P wrok "$work/ways"
 wrong 1 'calls cannot be timed; use -a counts' --cost "$work/pads"
-wrong 1 'no function is left to record: `-U idle`' --cost -U work -U idle "$work/ways"
+wrong 1 'no function is left to record after `-U idle`' --cost -U work -U idle "$work/ways"
 wrong 1 'reached no probe' --cost -P idle "$work/ways"
 # A busy machine may keep a short program from its CPU for long; not ten times.
 for i in 1 2 3 4 5 6 7 8 9 10; do

@@ -61,6 +61,17 @@ for how in "PREFIX=/usr" "PREFIX=/opt/here LIBDIR=/opt/here/lib/x86_64-linux-gnu
 	goes $how DESTDIR="$to"
 done
 
+# configure writes what is said; without --libdir it follows PREFIX.
+label="configure:"
+mkdir -p "$work/tree/src/arch/$(uname -m)"
+cp "$top/configure" "$work/tree"
+for how in "--prefix=/opt/here=\$(PREFIX)/lib" \
+	"--prefix=/opt/here --libdir=/opt/here/lib64=/opt/here/lib64"; do
+	"$work/tree/configure" ${how%=*} CC="$CC" >"$out" 2>&1 || fail "$label ${how%=*}"
+	grep -qxF "LIBDIR = ${how##*=}" "$work/tree/config.mk" || fail "$label ${how%=*}: other LIBDIR"
+	grep -qxF "PREFIX = /opt/here" "$work/tree/config.mk" || fail "$label ${how%=*}: other PREFIX"
+done
+
 # Each file is of a package, or said to be in none.
 label="packages:"
 multi=usr/lib/$("$CC" -dumpmachine)
