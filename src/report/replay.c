@@ -275,12 +275,19 @@ static int open_part(void **state, const struct flick_view *view, const char *ar
 	return opening->of->open(&opening->state, view, arg);
 }
 
+/* What is open at the end of a part may end behind it: it has no time. */
 static int leave_part(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct part *p = state;
+	struct flick_call open = *call;
 
-	return fl_span_is_behind(p->span, call) ? 0 :
-	       p->of->leave(p->state, call, mark, caller);
+	if (fl_span_is_behind(p->span, call))
+		return 0;
+	if (!(call->flags & FLICK_CALL_ALIVE) || p->span->until == UINT64_MAX)
+		return p->of->leave(p->state, call, mark, caller);
+	open.flags &= ~(uint32_t)FLICK_CALL_ALIVE;
+	open.total = open.self = open.raw_total = open.raw_self = 0;
+	return p->of->leave(p->state, &open, mark, caller);
 }
 
 static int stray_part(void *state, uint32_t thread, uint32_t function, void **root)
