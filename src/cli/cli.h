@@ -230,6 +230,7 @@ void fl_roster_close(struct fl_roster *);
 struct fl_launch {
 	char program[4096];		/* the file that will be executed */
 	char interpreter[4096];		/* of a script; else empty */
+	char file[4096];		/* of the two the one that runs, without links */
 	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
@@ -360,6 +361,7 @@ struct fl_session {
 	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
+	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
 	struct fl_account account;
 };
 
@@ -409,12 +411,22 @@ void fl_overhead_end(struct fl_calibrator *, struct fl_overhead out[2]);
 void fl_found_open(struct fl_session *);
 void fl_found_take(struct fl_session *);
 void fl_found_close(struct fl_session *);
+/* Rows of sites, and lines, while the program runs (ahead.c). begin: it has just been let
+ * go; end: all is written, and the store is the caller's again; rows: what is written by
+ * then, NULL: nothing. */
+void fl_ahead_begin(struct fl_session *);
+const struct fl_recording *fl_ahead_rows(const struct fl_session *);
+void fl_ahead_end(struct fl_session *);
+void fl_ahead_close(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* A site as it is now, every index within its table. */
 struct fl_shm_site fl_session_site(const struct fl_session *, uint32_t i);
+/* One as it was brought, with what has become of it. */
+struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
+				  const struct fl_shm_site *live);
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
  * error. plan: what arming would do; 0 or a refusal. */
 struct fl_survey {

@@ -376,6 +376,7 @@ static bool can_go(struct fl_session *s)
 bool fl_dialogue_answer(struct fl_session *s)
 {
 	uint32_t answer = FL_PHASE_GO;
+	bool is_first = !s->asked;
 
 	/* (B) pairs with (A) in agent/agent.c */
 	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)
@@ -391,13 +392,13 @@ bool fl_dialogue_answer(struct fl_session *s)
 		fl_found_take(s);
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
-	if (!s->asked && s->o->dir && answer == FL_PHASE_GO)
-		fl_symbols_ahead(s->roster.symbols, s->launch.program);
 	s->asked = true;
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */
 	store_release(&s->shm->phase, answer);
 	fl_os_futex_wake(&s->shm->phase, 1);
+	if (is_first && s->o->dir && answer == FL_PHASE_GO)
+		fl_ahead_begin(s);
 	return true;
 }

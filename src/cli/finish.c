@@ -149,11 +149,11 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_machine(p);
 }
 
-/* A site as it was brought, and what became of it. */
-struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
+struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
+				  const struct fl_shm_site *live)
 {
-	const struct fl_shm_site now = fl_site_copy(&s->sites[i]);
-	struct fl_shm_site site = s->roster.sites[i];
+	const struct fl_shm_site now = fl_site_copy(live);
+	struct fl_shm_site site = *brought;
 
 	/* There are fewer of them than the region has room for. */
 	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
@@ -162,6 +162,11 @@ struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 	site.tactic = now.tactic;
 	site.state = now.state;
 	return site;
+}
+
+struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
+{
+	return fl_site_as_now(&s->roster.sites[i], &s->sites[i]);
 }
 
 /* Those that are kept. */
@@ -243,13 +248,25 @@ static void await_lines(void *arg)
 	l->is_alone = true;
 }
 
-/* Rows for what is marked; beside a trace, for all. */
+static uint32_t row_ahead(const struct fl_recording *ahead, uint32_t f)
+{
+	return ahead && f < ahead->n_functions ? ahead->row_of[f] : FL_NO_ROW;
+}
+
+/* Rows for what is marked; beside a trace, for all. Those that rows name already are as
+ * they were, and marked. */
 static uint32_t *number_rows(const struct fl_session *s, const unsigned char *marks)
 {
+	const struct fl_recording *ahead = fl_ahead_rows(s);
 	uint32_t *row_of = malloc((s->roster.n + 1) * sizeof(*row_of)), n = 0;
 
-	for (uint32_t f = 0; row_of && f < s->roster.n; f++)
-		row_of[f] = marks[f] || s->trace ? n++ : FL_NO_ROW;
+	for (uint32_t f = 0; f < s->roster.n; f++)
+		n += row_ahead(ahead, f) != FL_NO_ROW;
+	for (uint32_t f = 0; row_of && f < s->roster.n; f++) {
+		row_of[f] = row_ahead(ahead, f);
+		if (row_of[f] == FL_NO_ROW && (marks[f] || s->trace))
+			row_of[f] = n++;
+	}
 	return row_of;
 }
 
@@ -266,7 +283,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->roster.functions, .n_functions = s->roster.n,
 		.lines = await_lines, .lines_of = lines, .row_of = row_of,
-		.names = names, .results = results,
+		.ahead = fl_ahead_rows(s), .names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
 	char why[FL_WHY] = "";
@@ -302,6 +319,7 @@ static int save(struct fl_session *s)
 
 	if (sites && row_of) {
 		begin_lines(&lines);
+		fl_ahead_end(s);
 		err = save_with(s, sites, row_of, &lines);
 		await_lines(&lines);
 	} else {

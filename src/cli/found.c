@@ -203,17 +203,14 @@ static bool give(const struct fl_found_file *f, struct fl_shm *m)
 
 void fl_found_open(struct fl_session *s)
 {
-	const char *program = *s->launch.interpreter ? s->launch.interpreter :
-			      s->launch.program;
+	const char *program = s->launch.file;
 	struct fl_found_file *f = s->launch.calls_hooks ? calloc(1, sizeof(*f)) : NULL;
-	char real[4096];
 
 	if (!f)
 		return;
 	strcpy(f->head.magic, "flick found 2\n");
-	if (!realpath(program, real) || !take_id(real, f->head.id) ||
-	    !take_stamp(real, &f->head.program) ||
-	    !take_stamp(s->launch.library, &f->head.library) || !find_place(f, real)) {
+	if (!take_id(program, f->head.id) || !take_stamp(program, &f->head.program) ||
+	    !take_stamp(s->launch.library, &f->head.library) || !find_place(f, program)) {
 		free(f);
 		return;
 	}

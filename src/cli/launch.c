@@ -158,6 +158,8 @@ static int check_elf(struct fl_launch *l, const char *path)
 		fl_say("%s: %s", path, fl_reason(err));
 		return -1;
 	}
+	if (!realpath(path, l->file))
+		strcpy(l->file, path);
 	dynamic = fl_obj_has_interp(&obj);
 	l->calls_hooks = names_hooks(&obj);
 	fl_obj_close(&obj);

@@ -714,7 +714,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW ||
 	     o->action == FL_ACT_SAMPLE) && !o->raw)
 		fl_overhead_begin(&s->calibrator, o->action);
-	fl_symbols_load(s->roster.symbols, s->launch.program);
+	fl_symbols_load(s->roster.symbols, s->launch.file);
 	drain(s);
 	fl_overhead_end(&s->calibrator, s->view.overhead);
 	note_error(s, fl_readers_finish(s->readers, s->run));
@@ -766,6 +766,7 @@ int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)
 
 void fl_session_close(struct fl_session *s)
 {
+	fl_ahead_close(s);
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);

@@ -36,9 +36,10 @@ char *fl_symbols_unnamed(const char *path, uint64_t at);
 const char *fl_symbols_linkage(struct fl_symbols *, const char *path, uint64_t at);
 /* Is it written as people write it? Then it has no other name. */
 bool fl_symbols_is_plain(const char *linkage);
-/* Begin to read the lines of a file that will be asked for, in a thread of its own. Of one
- * file; not of one that is very large. */
-void fl_symbols_ahead(struct fl_symbols *, const char *path);
+/* Begin to read the lines of a file that will be asked for, in a thread of its own: first
+ * those at n ELF addresses, which it takes and frees. Of one file; not of one that is very
+ * large. */
+void fl_symbols_ahead(struct fl_symbols *, const char *path, uint64_t *at, size_t n);
 /* Its source line; NULL when the file has no debug information. */
 const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 			    int *line);
@@ -105,6 +106,8 @@ struct fl_recording {
 	void *lines_of;
 	const uint32_t *row_of;		/* index: function; its row, or FL_NO_ROW; NULL: all
 					 * have one, as they stand */
+	const struct fl_recording *ahead;	/* rows of sites that are written; NULL: none.
+						 * Its functions have the same rows here */
 	const struct fl_thread *threads;
 	size_t n_threads;
 	const char *const *names;	/* of `results` */
@@ -124,6 +127,9 @@ bool fl_store_takes(const char *name);
  * be written is known before the target starts. Until it is closed nobody else
  * records into `dir`. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
+/* Write rows of sites before all else, if they are many, by any thread that has the
+ * store to itself. 0, or -1: fl_store_save() fails then, and says why. */
+int fl_store_ahead(struct fl_store *, const struct fl_recording *);
 /* Write all of it and give the file its final name. 0, or -1 and no file. */
 int fl_store_save(struct fl_store *, const struct fl_recording *,
 		  char why[FL_WHY]);

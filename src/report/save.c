@@ -175,15 +175,39 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i,
 			    s->wanted, s->jump, s->refusal), texts);
 }
 
+static bool is_kept(const struct fl_recording *r, size_t i)
+{
+	return r && i < r->n_sites && (!r->selected || r->selected[i]);
+}
+
+/* Has its row been written ahead, and is it as it was? What else it says is constant. */
+static bool is_written(const struct fl_recording *r, size_t i)
+{
+	const struct fl_shm_site *now = &r->sites[i], *then;
+
+	if (!is_kept(r->ahead, i))
+		return false;
+	then = &r->ahead->sites[i];
+	return now->state == then->state && now->tactic == then->tactic &&
+	       now->refusal == then->refusal;
+}
+
 static int put_sites(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "sites", 13);
+	sqlite3_stmt *st = prepare(db, "sites", 13), *drop = NULL;
 	const char *bound[SITE_TEXTS] = { NULL };
-	int err = st ? 0 : -1;
+	int err = st && sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop,
+					   NULL) == SQLITE_OK ? 0 : -1;
 
-	for (size_t i = 0; !err && i < r->n_sites; i++)
-		if (!r->selected || r->selected[i])
+	for (size_t i = 0; !err && i < r->n_sites; i++) {
+		if (!is_kept(r, i) || is_written(r, i))
+			continue;
+		if (is_kept(r->ahead, i))
+			err = put_row(drop, "i", INTS((int64_t)i), NULL);
+		if (!err)
 			err = put_site(st, r, i, bound);
+	}
+	sqlite3_finalize(drop);
 	sqlite3_finalize(st);
 	return err;
 }
@@ -329,7 +353,7 @@ static int make_indexes(sqlite3 *db, const struct fl_recording *rec)
 {
 	int err = make_index(db, rec, "functions", "name");
 
-	if (!err)
+	if (!err && !rec->ahead)
 		err = make_index(db, rec, "sites", "function");
 	for (size_t i = 0; !err && i < rec->n_results; i++) {
 		const struct flick_rows *r = &rec->results[i];
@@ -589,10 +613,22 @@ static void keep_earlier(const struct fl_store *s)
 	sqlite3_free(old);
 }
 
+int fl_store_ahead(struct fl_store *s, const struct fl_recording *r)
+{
+	int err = make_tables(s->db);
+
+	if (!err)
+		err = put_sites(s->db, r);
+	if (!err)
+		err = make_index(s->db, r, "sites", "function");
+	s->has_failed = err;
+	return err;
+}
+
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,
 		  char why[FL_WHY])
 {
-	if (make_tables(s->db) || put_all(s->db, r) ||
+	if (s->has_failed || (!r->ahead && make_tables(s->db)) || put_all(s->db, r) ||
 	    sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
 		return fl_store_fail(s, why, NULL);
 	if (sqlite3_close(s->db) != SQLITE_OK)

@@ -52,7 +52,10 @@ struct lines {
 	char *path;
 	struct fl_source source;
 	bool is_there;			/* it has one, and `source` is open */
-	bool is_ahead;			/* `thread` reads it */
+	bool is_ahead;			/* `thread` reads it, and looks at these first: */
+	uint64_t *at;
+	size_t n;
+	bool is_wanted;			/* by somebody who waits: leave the rest */
 	pthread_t thread;
 };
 
@@ -422,7 +425,8 @@ const char *fl_symbols_linkage(struct fl_symbols *s, const char *path, uint64_t 
 	return e ? e->linkage : NULL;
 }
 
-/* Its tables are read, and it is let go of. */
+/* Its tables are read, and it is let go of. What libdw makes for one line of a source it
+ * keeps for all. */
 static void *read_lines(void *lines)
 {
 	struct lines *l = lines;
@@ -434,6 +438,8 @@ static void *read_lines(void *lines)
 		fl_source_rest(&l->source);
 	else
 		fl_source_close(&l->source);
+	for (size_t i = 0; i < l->n && l->is_there && !load_relaxed(&l->is_wanted); i++)
+		dwfl_module_getsrc(l->source.module, l->at[i] + l->source.bias);
 	return NULL;
 }
 
@@ -449,6 +455,7 @@ static struct lines *make_lines(const char *path)
 
 static void await_lines(struct lines *l)
 {
+	store_relaxed(&l->is_wanted, true);
 	if (l->is_ahead)
 		pthread_join(l->thread, NULL);
 	l->is_ahead = false;
@@ -461,23 +468,30 @@ static void close_lines(struct lines *l)
 	await_lines(l);
 	if (l->is_there)
 		fl_source_close(&l->source);
+	free(l->at);
 	free(l->path);
 	free(l);
 }
 
-void fl_symbols_ahead(struct fl_symbols *s, const char *path)
+void fl_symbols_ahead(struct fl_symbols *s, const char *path, uint64_t *at, size_t n)
 {
 	enum { MOST = 64 << 20 };	/* bytes: beside the program, memory is its own */
 	struct stat st;
 	struct lines *l = !s->ahead && !stat(path, &st) && st.st_size <= MOST ?
 			  make_lines(path) : NULL;
 
-	if (!l)
+	if (!l) {
+		free(at);
 		return;
+	}
 	s->ahead = l;
+	l->at = at;
+	l->n = n;
 	l->is_ahead = !pthread_create(&l->thread, NULL, read_lines, l);
-	if (!l->is_ahead)
-		read_lines(l);
+	if (l->is_ahead)
+		return;
+	l->n = 0;
+	read_lines(l);
 }
 
 /* Once a file. */

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,6 +162,76 @@ static void results_may_be_called_as_views_are(void **unused)
 			     "WHERE function = 'it''s'"), 41);
 	assert_int_equal(fl_store_open(&s, dir, why), 0);
 	fl_store_close(s);
+}
+
+/* What has become otherwise since, what is new, and what nobody asked for. */
+static void rows_that_are_written_ahead_are_as_at_the_end(void **unused)
+{
+	enum { N = 6, AHEAD = 4 };
+	static const uint32_t functions_of[N] = { 0, 1, 0, 1, 1, 0 };
+	static const unsigned char selected[N] = { 1, 0, 1, 1, 1, 0 };
+	struct fl_shm_site then[AHEAD] = { 0 }, now[N] = { 0 };
+	struct fl_recording r = recording, ahead = recording;
+	struct fl_store *s;
+
+	(void)unused;
+	for (uint32_t i = 0; i < N; i++)
+		now[i] = (struct fl_shm_site){ .at = 0x1000 + i, .state = FL_SITE_READY };
+	memcpy(then, now, sizeof(then));
+	then[2].state = FL_SITE_FOUND;
+	now[3].refusal = FLE_CHANGED;
+	now[3].state = FL_SITE_REFUSED;
+	r.sites = now;
+	ahead.sites = then;
+	r.function_of = ahead.function_of = functions_of;
+	r.selected = ahead.selected = selected;
+	r.n_sites = N;
+	ahead.n_sites = AHEAD;
+	ahead.n_results = 0;
+	r.ahead = &ahead;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_ahead(s, &ahead), 0);
+	assert_int_equal(fl_store_save(s, &r, why), 0);
+	fl_store_close(s);
+	assert_int_equal(ask("SELECT count(*) FROM sites"), 4);
+	assert_int_equal(ask("SELECT sum(id) FROM sites"), 0 + 2 + 3 + 4);
+	assert_int_equal(ask("SELECT count(*) FROM sites WHERE state = 'ready'"), 3);
+	assert_int_equal(ask("SELECT id FROM sites WHERE state = 'refused'"), 3);
+	assert_int_equal(ask("SELECT refusal FROM sites WHERE id = 3"), FLE_CHANGED);
+	assert_int_equal(ask("SELECT count(*) FROM functions"), 2);
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
+			     "AND tbl_name = 'sites'"), 1);
+	assert_int_equal(fl_store_open(&s, dir, why), 0);
+	fl_store_close(s);
+}
+
+/* What could not be written ahead is told at the end. */
+static void rows_that_could_not_be_written_ahead_are_no_results(void **unused)
+{
+	enum { MANY = 100000 };		/* more than stays in memory */
+	struct fl_recording r = recording, ahead;
+	struct rlimit limit, small = { 8192, RLIM_INFINITY };
+	static struct fl_shm_site many[MANY];
+	static uint32_t functions_of[MANY];
+	struct fl_store *s;
+
+	(void)unused;
+	r.sites = many;
+	r.n_sites = MANY;
+	r.function_of = functions_of;
+	ahead = r;
+	r.ahead = &ahead;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(fl_store_ahead(s, &ahead), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(fl_store_save(s, &r, why), -1);
+	assert_true(*why);
+	fl_store_close(s);
+	assert_int_equal(access(file, F_OK), -1);
 }
 
 /* As far as analyses of a trace ask. */
@@ -713,6 +785,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(results_may_be_called_as_views_are),
 		T(what_is_written_is_read),
+		T(rows_that_are_written_ahead_are_as_at_the_end),
+		T(rows_that_could_not_be_written_ahead_are_no_results),
 		T(sites_and_threads_come_back),
 		T(tables_can_be_joined),
 		T(missing_file),
