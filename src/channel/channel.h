@@ -134,6 +134,8 @@ struct fl_windows {
  * Of a sampled program: functions whose calls would cost too much to count, and the
  * windows in which they are counted. See probe/sample.c, cli/budget.c.
  */
+#define FL_HANDS 12u			/* of the program's own clock: cli/clock.c, ... */
+#define FL_HANDS_SLOTS 64u		/* ... in so many slots */
 struct fl_seldom {
 	uint32_t epoch_us;		/* after which calls are timed again; W reader, as: */
 	uint32_t period_us;		/* from one window to the next */
@@ -141,12 +143,20 @@ struct fl_seldom {
 	uint32_t wish;			/* changes of who is FL_SELDOM; W reader (S) */
 	alignas(64) uint32_t heeded;	/* the wish that is in force; W target (T) */
 	uint64_t passed_ns, open_ns;	/* in all, and in windows; atomic add */
-	uint64_t windows;		/* that were closed; atomic add */
+	uint64_t windows, timings;	/* that were closed, that count and that time; atomic
+					 * add */
 	/* Time of the program in all, and in windows; likewise. CPU time where it shares
 	 * the one CPU with who opens and closes them. */
 	uint64_t ran_ns, ran_open_ns;
 	uint64_t closed_ns;		/* the last of them, or since what is in force is */
 	uint64_t passed_then_ns, open_then_ns;	/* passed_ns, open_ns at that time */
+	/* Calls, in windows, of functions that are counted always; atomic add. */
+	uint32_t hands[FL_HANDS];	/* their probes + 1; 0: none. W reader */
+	uint64_t ticks[FL_HANDS];
+	uint32_t torn;			/* windows in which a counter went back; atomic add */
+	uint32_t has_one_cpu;		/* 1: who opens and closes them has the program's one
+					 * CPU; W target */
+	uint32_t is_open;		/* is there one just now? Of one process; W target */
 	/* What may be counted (probe/fuse.c). */
 	alignas(64) uint32_t credit;	/* blocks that are left; atomic */
 	uint32_t round;			/* changes with each credit; 0: no limit. W reader */
@@ -448,6 +458,9 @@ extern void (*fl_channel_on_frames)(struct fl_frames *)
 /* Slots that this process's threads have, or had: what of frames they left; where
  * `of_dead` only of those that have ended. */
 void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot));
+/* What threads of this process have counted of it, in the first FL_HANDS_SLOTS slots: less
+ * than before when one of them has ended. */
+uint64_t fl_channel_counted(uint32_t probe);
 /* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
 void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */

@@ -322,6 +322,20 @@ void fl_channel_lose_slotless(uint32_t probe)
 		fl_channel_on_left(probe);
 }
 
+uint64_t fl_channel_counted(uint32_t probe)
+{
+	uint32_t n = load_relaxed(&fl_region->n_slots_used);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n && i < FL_HANDS_SLOTS && !fl_channel_is_closed(); i++) {
+		const struct fl_slot *s = load_relaxed(&cells[i + 1]);
+
+		if (s && s->process == fl_own_row && probe < s->n_counters)
+			sum += fl_count_of(load_relaxed((const uint64_t *)s->data + probe));
+	}
+	return sum;
+}
+
 struct fl_slot *fl_channel_own_slot(void)
 {
 	return fl_channel_is_closed() ? NULL : *fl_cell;

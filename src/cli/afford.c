@@ -1,9 +1,10 @@
 /*
  * afford.c - what can be counted all the time, what in windows, and how long these are.
  *
- * The budget is a part of the program's CPU time. A count, a timed call and a switch
- * have calibrated costs; what flick's code takes in all is measured, so all three are
- * multiplied by what is measured over what they should have taken.
+ * The budget is a part of the program's CPU time. What a count holds up is told
+ * (clock.c). A timed call and a switch have calibrated costs; what flick's code takes
+ * beside counts is measured, so both are multiplied by what is measured over what they
+ * should have taken.
  *
  *	part of the budget	goes to
  *	ALWAYS (or a little	functions that are counted all the time, the rarest first
@@ -29,22 +30,25 @@
 #include "cli/afford.h"
 
 #define ALWAYS 0.25
-#define ALWAYS_MOST 0.35
+#define ALWAYS_MOST 0.32
 #define WINDOWS 0.2
-#define SWITCHES 0.25
-#define SAMPLES 0.2
+#define SWITCHES 0.28
+#define SAMPLES 0.15
 #define BURSTS 0.6			/* in place of ALWAYS */
+#define MODEL 0.8			/* may be spent on these; the rest on turns */
 #define SLACK 1.6
 #define DWELL 20u
 #define FALL 0.1			/* of the way, a look */
 #define RISE 0.3			/* likewise, where windows tell: they scatter */
+#define MEAN_S 1.0			/* that windows are made for */
 #define MEMORY_S 10.0			/* how long measured costs count */
 #define PRIOR_NS 1e7			/* what calibration weighs against them */
 #define MOST_EPOCH_US 1000000.0
-#define LEAST_PERIOD_US 10000.0
+#define LEAST_PERIOD_US 4000.0
 #define TURN_NS 20000.0			/* to wake up and switch, before it is measured */
-#define LEAST_US 20.0			/* a window that is asked for */
+#define LEAST_US 400.0			/* of a window; to begin one takes a part of it */
 #define LEAST_DUTY 1e-4
+#define LEAST_COUNT_NS 0.2
 #define MOST_DUTY 0.5
 
 void fl_afford_open(struct fl_afford *a)
@@ -54,7 +58,9 @@ void fl_afford_open(struct fl_afford *a)
 	a->factor = 1;
 	a->own_ns = a->model_ns = 0;
 	a->cpus = 1;
-	a->late_us = 0;
+	a->late_us = a->age = 0;
+	a->left_ns = a->stake_ns;
+	a->is_free = true;
 	a->turn_ns = TURN_NS;
 	a->counts_a_second = BURSTS * a->budget * 1e9 / a->count_ns;
 }
@@ -70,11 +76,13 @@ static void learn_costs(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	double keep = exp(-l->seconds / MEMORY_S);
 
+	if (l->count_ns > 0)
+		a->count_ns = between(l->count_ns, LEAST_COUNT_NS, 100);
 	if (!l->measured)
 		return;
 	a->own_ns = a->own_ns * keep + l->own_ns;
-	a->model_ns = a->model_ns * keep + l->counted * a->count_ns +
-		      l->timed * a->sample_ns + l->switched * a->switch_ns;
+	a->model_ns = a->model_ns * keep + l->timed * a->sample_ns +
+		      l->switched * a->switch_ns;
 	a->factor = between((a->own_ns + PRIOR_NS) / (a->model_ns + PRIOR_NS), 0.2, 10);
 }
 
@@ -99,17 +107,22 @@ static void learn_lateness(struct fl_afford *a, const struct fl_afford_look *l)
 static void learn_turns(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	if (l->windows >= 1 && l->watch_ns > 0)
-		a->turn_ns += (between(l->watch_ns / l->windows / 2, 1e3, 1e6) - a->turn_ns) *
-			      0.1;
+		a->turn_ns += (between(l->watch_ns / (l->windows + l->timings) / 2, 1e3, 1e6) -
+			       a->turn_ns) * 0.1;
 }
 
-static void learn_rates(const struct fl_afford_look *l, struct fl_afford_function *f,
-			uint32_t n)
+static void learn_rates(struct fl_afford *a, const struct fl_afford_look *l,
+			struct fl_afford_function *f, uint32_t n)
 {
+	double part;
+
+	a->age += l->seconds;
+	part = fmax(l->seconds / a->age, 1 - exp(-l->seconds / MEAN_S));
 	for (uint32_t i = 0; i < n; i++) {
 		double rate = f[i].calls / l->seconds, up = f[i].seldom ? RISE : 1;
 
 		f[i].rate += (rate > f[i].rate ? up : FALL) * (rate - f[i].rate);
+		f[i].mean += part * (rate - f[i].mean);
 		f[i].looks++;
 	}
 }
@@ -117,14 +130,14 @@ static void learn_rates(const struct fl_afford_look *l, struct fl_afford_functio
 /* ---- who is counted when ---------------------------------------------------------- */
 
 /* The part of CPU time that it takes to count each of its calls. */
-static double share_of(const struct fl_afford *a, const struct fl_afford_function *f)
+static double share_of(const struct fl_afford *a, double rate)
 {
-	return f->rate * a->count_ns * a->factor / 1e9 / a->cpus;
+	return rate * a->count_ns / 1e9 / a->cpus;
 }
 
 static double wanted_share(const struct fl_afford *a, const struct fl_afford_function *f)
 {
-	return share_of(a, f) * (f->seldom ? SLACK : 1);
+	return share_of(a, f->rate) * (f->seldom ? SLACK : 1);
 }
 
 struct sort {
@@ -197,19 +210,20 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
 			   uint32_t n)
 {
 	double often = 0, rare = 0, seldom = 0, part, duty, us;
+	double more = a->left_ns / 1e9 / a->cpus;	/* a second */
 
 	for (uint32_t i = 0; i < n; i++) {
-		*(f[i].seldom ? &often : &rare) += share_of(a, &f[i]);
+		*(f[i].seldom ? &often : &rare) += share_of(a, f[i].mean);
 		seldom += f[i].seldom;
 	}
 	a->window_us = 0;
 	a->period_us = a->epoch_us;
 	if (seldom == 0)
 		return;
-	part = a->budget * (WINDOWS + fmax(0, ALWAYS - rare / a->budget));
+	part = a->budget * (WINDOWS + fmax(0, ALWAYS - rare / a->budget)) + more / 2;
 	duty = often > 0 ? between(part / often, LEAST_DUTY, MOST_DUTY) : MOST_DUTY;
 	us = (seldom * 2 * a->switch_ns * a->factor + 2 * a->turn_ns) / 1e3 /
-	     (SWITCHES * a->budget) / a->cpus;
+	     (SWITCHES * a->budget + more / 2) / a->cpus;
 	us = fmax(us, (LEAST_US + a->late_us) / duty);
 	us = between(us, LEAST_PERIOD_US, MOST_EPOCH_US);
 	a->period_us = (uint32_t)us;
@@ -220,9 +234,15 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
  * too short to be noticed. */
 static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
 {
-	a->stake_ns -= l->counted * a->count_ns + l->timed * a->sample_ns +
-		       l->switched * a->switch_ns;
-	return a->stake_ns > 0;
+	double spent = l->counted * a->count_ns + a->factor * (l->timed * a->sample_ns +
+		       l->switched * a->switch_ns);
+	double earned = MODEL * a->budget * a->cpus * l->seconds * 1e9;
+
+	a->left_ns -= spent;
+	if (!a->is_free)
+		a->left_ns = between(a->left_ns + earned, 0, a->stake_ns / 2);
+	a->is_free &= a->left_ns > a->stake_ns / 2;
+	return a->is_free;
 }
 
 uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
@@ -237,12 +257,12 @@ uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 	learn_cpus(a, l);
 	learn_lateness(a, l);
 	learn_turns(a, l);
-	learn_rates(l, f, n);
+	learn_rates(a, l, f, n);
 	if (!is_free) {
 		changed = choose_sides(a, f, n, order);
 		a->epoch_us = (uint32_t)choose_epoch(a, f, n);
 		choose_windows(a, f, n);
 	}
-	a->counts_a_second = BURSTS * a->budget * a->cpus * 1e9 / (a->count_ns * a->factor);
+	a->counts_a_second = BURSTS * a->budget * a->cpus * 1e9 / a->count_ns;
 	return changed;
 }

@@ -11,6 +11,7 @@
 
 struct fl_afford_function {
 	double rate;			/* calls a second: rises at once, falls slowly */
+	double mean;			/* of the last second or so */
 	double calls;			/* since the last look; W caller */
 	uint32_t looks;			/* since it changed sides */
 	bool seldom;			/* counted in windows alone */
@@ -19,29 +20,34 @@ struct fl_afford_function {
 struct fl_afford_look {
 	double seconds;			/* since the last one */
 	double cpus;			/* that the program kept busy, on average; 0: unknown */
-	double own_ns;			/* CPU time in flick's code, as measured; ... */
-	bool measured;			/* ... that is known */
+	double own_ns;			/* CPU time in flick's code, but for counts, ... */
+	bool measured;			/* ... as measured, if that is so */
+	double count_ns;		/* by which each holds up the program */
 	double watch_ns;		/* CPU time of what switches, beside the program; 0:
 					 * not known */
 	double counted, timed, switched;	/* calls, calls, bytes of code */
 	double windows, open_us;	/* since then, and how long they were open */
+	double timings;			/* windows in which calls were timed */
 };
 
 struct fl_afford {
 	double budget;			/* a part of the program's CPU time */
-	double count_ns, sample_ns, switch_ns;	/* of one, as calibrated */
+	double count_ns;		/* of one, as known now, ... */
+	double sample_ns, switch_ns;	/* ... and before it is measured */
 	uint32_t samples;		/* of a function an epoch */
 	uint32_t least_epoch_us;
-	double stake_ns;		/* that may be spent on top, at first; what is left */
+	double stake_ns;		/* that may be spent on top, half of it at first */
 	/* What comes out: */
 	uint32_t epoch_us;		/* after which calls are timed again */
 	uint32_t period_us;		/* from one window to the next */
 	uint32_t window_us;		/* asked for; 0: no function is seldom */
-	double factor;			/* measured costs over calibrated ones */
+	double factor;			/* measured costs over these two */
 	double counts_a_second;		/* at most, of those that are counted always */
 	/* Its own: */
 	double own_ns, model_ns;	/* of late */
-	double cpus, late_us, turn_ns;
+	double cpus, late_us, turn_ns, age;
+	double left_ns;			/* of the stake */
+	bool is_free;			/* and may be spent at once */
 };
 
 void fl_afford_open(struct fl_afford *);

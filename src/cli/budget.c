@@ -4,11 +4,10 @@
  * Hides how often it looks, and how calls that were not counted are estimated. Each
  * call of a function is counted, unless afford.c says that this costs too much: then
  * the function is seldom, and is counted in windows alone (probe/sample.c has the
- * protocol). What windows saw, times the time there was over the time in them, is its
- * calls. Of that in windows what counting took there is taken out, as the program did
- * nothing else meanwhile. How long is a guess: a core does most of it
- * beside the program's work, so samples of the program counter, which stand where
- * something waits, would tell three to ten times too much.
+ * protocol). What windows saw of it stands for all its calls, by the program's own clock
+ * (clock.c): functions that are counted always are its hands. Each window is looked at by
+ * itself, when it is closed; 128 are a chunk, of which the sums are divided. Who becomes
+ * seldom in the middle of a chunk has the sums since then.
  *
  * Only counts of windows stand for more: each process of a family heeds a wish in its own
  * time, or never, as it ends; so each thread's counts are told with what its process had
@@ -21,6 +20,7 @@
  * Counters and clocks are not read at one moment. What the one has too much now it has
  * too little at the next look, so nothing adds up but what chance gives.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,32 +28,33 @@
 
 #include "cli/afford.h"
 #include "cli/budget.h"
+#include "cli/clock.h"
 #include "cli/own.h"
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
-#define COUNT_NS 2.0			/* what things take, before it is measured */
+#define COUNT_NS 0.6			/* what things take, before it is measured */
+#define UNSURE_NS 0.3			/* a count */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
-/* What holds up the program in a window: a count, by how many there are a nanosecond (a
- * core does it beside other work, as far as there is any); a timed call; and a function's
- * first call there, when nothing of it is in the caches. */
-#define COUNT_DELAY_NS 0.5
-#define DENSE_DELAY_NS 1.0
-#define HALF_DENSE 0.15
-#define SAMPLE_DELAY_NS 500.0
-#define FIRST_DELAY_NS 250.0
+/* What was on the program's CPU before is cold there when a window begins. */
+#define INTERRUPT_NS 5000.0
 #define MOST_SCALE 1e9			/* the target may say anything */
 #define MOST_CALLS 1e18
-#define CHUNK 64			/* windows whose sums are divided */
+#define CHUNK 128			/* windows whose sums are divided */
+#define STARTS 32			/* so often may others become seldom meanwhile */
 
 /* Of a function that was called. */
 struct side {
 	uint32_t function;		/* of the roster */
 	double calls;			/* so far, some of them estimated ... */
 	uint64_t counted;		/* ... from so many */
+	struct fl_called called;	/* in the windows of the chunk, ... */
+	uint64_t taken;			/* ... and this of `fresh` is in there */
+	uint32_t start;			/* ... since that of `starts` */
+	uint32_t probe;			/* one that was called */
 	uint64_t fresh;			/* counted in windows, not in `calls` yet ... */
 	uint64_t seen;			/* ... and looked at */
 	bool is_seldom;			/* as the target has heeded it */
@@ -72,9 +73,16 @@ struct count {
 #define SINCE(wish) ((uint64_t)(wish) + 1)	/* 0: the target's own, heeded as it is made */
 
 struct moment {
-	uint64_t passed_ns, open_ns, windows;	/* see struct fl_seldom, as */
+	uint64_t passed_ns, open_ns, windows, timings;	/* see struct fl_seldom, as */
 	uint64_t ran_ns, ran_open_ns;
+	uint64_t ticks[FL_HANDS];
 	uint64_t toggles, watch_ns, delivered, ns;
+};
+
+/* A probe that is a hand of the program's clock. */
+struct hand {
+	uint32_t probe;			/* and 1; 0: none */
+	double ticks;			/* in all, since the chunk began */
 };
 
 struct fl_budget {
@@ -87,19 +95,28 @@ struct fl_budget {
 	struct fl_afford_function *functions;
 	uint32_t *order;
 	uint32_t n, room;
-	struct moment windows, look;	/* when windows, and all else, were looked at last */
+	struct moment look;		/* the last one */
+	struct moment windows, window;	/* when the chunk began; as of the last window in it */
 	double scale;			/* what a call in a window stands for, of late */
+	uint32_t torn;			/* when the chunk began */
+	struct fl_clock clock;		/* of the chunk */
+	struct fl_clock starts[STARTS];	/* as it was when some became seldom */
+	uint32_t n_starts;
+	struct fl_price price;
+	double held;			/* calls that were counted in all */
+	struct hand hands[FL_HANDS];
 	uint32_t *entries;		/* probes that are wanted there */
 	uint32_t n_entries, room_entries;
 	uint32_t n_taken;		/* sites that they are of */
 	uint32_t wish, n_wished;	/* entries that were wished for */
 	bool is_heeded, is_off;		/* off: no memory */
-	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then? */
+	bool is_asked, is_asked_heeded;	/* for counts; was the wish heeded then, ... */
+	bool is_asked_closed;		/* ... and no window open? */
 	bool has_cut;			/* and was something cut? */
 	uint64_t heeded;		/* by all processes, summed up, then */
 	struct fl_own own;
 	uint64_t begun_ns;		/* when modules had been scanned */
-	uint64_t pc_own, pc_all;	/* since the last look */
+	uint64_t pc_own, pc_all;	/* since the last look; own: but for counts */
 	double looked_counted;		/* calls, likewise */
 };
 
@@ -115,6 +132,11 @@ int fl_budget_take(struct fl_session_options *o, const char *text)
 	}
 	o->budget = percent / 100;
 	return 0;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
 }
 
 /* ---- what is told ------------------------------------------------------------------ */
@@ -142,7 +164,7 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	fl_own_look(&b->own, b->s);		/* no memory: what is new is the program's */
 	if (!fl_own_has(&b->own, b->s, pc))
 		return;
-	b->pc_own++;
+	b->pc_own += !fl_own_counts(&b->own, pc);
 	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
 
@@ -167,6 +189,7 @@ static struct moment look_now(const struct fl_budget *b)
 	const struct fl_seldom *s = &m->seldom;
 	struct moment now = {
 		.windows = load_relaxed(&s->windows),
+		.timings = load_relaxed(&s->timings),
 		.passed_ns = load_relaxed(&s->passed_ns),
 		.open_ns = load_relaxed(&s->open_ns),
 		.ran_ns = load_relaxed(&s->ran_ns),
@@ -180,10 +203,12 @@ static struct moment look_now(const struct fl_budget *b)
 
 	for (size_t i = 0; i < n; i++)
 		now.delivered += t[i].delivered;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		now.ticks[k] = load_relaxed(&s->ticks[k]);
 	return now;
 }
 
-/* ---- estimates ----------------------------------------------------------------------- */
+/* ---- who is called ------------------------------------------------------------------- */
 
 static int grow(struct fl_budget *b)
 {
@@ -259,6 +284,143 @@ static uint64_t take_out(uint64_t *what)
 	return load_relaxed(what) ? __atomic_exchange_n(what, 0, __ATOMIC_RELAXED) : 0;
 }
 
+/* ---- the program's clock ----------------------------------------------------------- */
+
+static void note_ticks(struct fl_budget *b, uint32_t probe, double calls)
+{
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (b->hands[k].probe == probe + 1)
+			b->hands[k].ticks += calls;
+}
+
+/* How good a hand it is: who is called more often is likely to be too dear soon. */
+static double hand_rate(double rate)
+{
+	const double best = 1e5;
+
+	return rate > best ? best * best / rate : rate;
+}
+
+/* Who is counted always, and often enough. Of a family's processes each has windows of its
+ * own. */
+static void choose_hands(struct fl_budget *b)
+{
+	double most[FL_HANDS] = { 0 };
+
+	memset(b->hands, 0, sizeof(b->hands));
+	for (uint32_t f = 0; f < b->n && !b->s->o->follow; f++) {
+		double rate = hand_rate(b->functions[f].rate);
+		uint32_t k = FL_HANDS;
+
+		if (b->functions[f].seldom || b->sides[f].is_cut)
+			continue;
+		for (; k > 0 && rate > most[k - 1]; k--)
+			if (k < FL_HANDS) {
+				most[k] = most[k - 1];
+				b->hands[k] = b->hands[k - 1];
+			}
+		if (k == FL_HANDS)
+			continue;
+		most[k] = rate;
+		b->hands[k].probe = b->sides[f].probe + 1;
+	}
+}
+
+/* Sums up to here, with what hands and time have moved in all since the chunk began. */
+static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
+{
+	struct fl_clock c = b->clock;
+	bool is_torn = b->torn != load_relaxed(&b->s->shm->seldom.torn) ||
+		       load_relaxed(&b->s->shm->n_slots_used) > FL_HANDS_SLOTS;
+
+	for (uint32_t k = 0; k < FL_HANDS && !is_torn; k++)
+		c.all[k] = b->hands[k].ticks;
+	c.all[FL_TIME] = (double)(now->ran_ns - b->windows.ran_ns);
+	return c;
+}
+
+static void begin_chunk(struct fl_budget *b, const struct moment *now)
+{
+	struct fl_seldom *s = &b->s->shm->seldom;
+
+	b->windows = b->window = *now;
+	b->torn = load_relaxed(&s->torn);
+	b->clock = (struct fl_clock){ 0 };
+	b->n_starts = 1;
+	b->starts[0] = b->clock;
+	choose_hands(b);
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		store_relaxed(&s->hands[k], b->hands[k].probe);
+	for (uint32_t f = 0; f < b->n; f++) {
+		b->sides[f].called = (struct fl_called){ 0 };
+		b->sides[f].taken = b->sides[f].fresh;
+		b->sides[f].start = 0;
+	}
+}
+
+/* It is seldom from now on. */
+static void begin_side(struct fl_budget *b, struct side *side)
+{
+	side->called = (struct fl_called){ 0 };
+	side->taken = side->fresh;
+	side->start = b->n_starts - 1;
+}
+
+/* In the middle of a chunk some become seldom. A hand that does tells nothing more. */
+static void begin_start(struct fl_budget *b, const struct moment *now)
+{
+	if (!b->clock.windows)
+		return;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (b->hands[k].probe && is_seldom(b, b->hands[k].probe - 1))
+			b->hands[k].ticks = -HUGE_VAL;
+	b->starts[b->n_starts++] = clock_now(b, now);
+}
+
+static double cpus_of(const struct fl_budget *b)
+{
+	return b->afford.cpus > 1 ? b->afford.cpus : 1;
+}
+
+/* All that was counted is gathered, and in windows that are over. */
+static void look_at_window(struct fl_budget *b, const struct moment *now)
+{
+	struct fl_ticks w = {
+		.windows = (double)(now->windows - b->window.windows),
+		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
+		.weight = b->afford.window_us ?
+			  (double)b->afford.period_us / b->afford.window_us : 1,
+	};
+
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		w.ticks[k] = (double)(now->ticks[k] - b->window.ticks[k]);
+	for (uint32_t f = 0; f < b->n; f++)
+		if (b->sides[f].is_seldom)
+			w.counted += (double)(b->sides[f].fresh - b->sides[f].taken);
+	w.counted /= cpus_of(b);
+	b->price.window_ns = load_relaxed(&b->s->shm->seldom.has_one_cpu) ? INTERRUPT_NS : 0;
+	fl_clock_take(&b->clock, &w, &b->price);
+	for (uint32_t f = 0; f < b->n; f++) {
+		struct side *side = &b->sides[f];
+
+		if (side->is_seldom && side->fresh != side->taken)
+			fl_clock_call(&side->called, (double)(side->fresh - side->taken), &w,
+				      &b->price);
+		side->taken = side->fresh;
+	}
+	b->window = *now;
+}
+
+/* Has one been closed that nobody has looked at, and is none open? */
+static bool has_window(const struct fl_budget *b)
+{
+	const struct fl_seldom *s = &b->s->shm->seldom;
+
+	return load_relaxed(&s->windows) != b->window.windows && !load_relaxed(&s->is_open);
+}
+
+/* ---- estimates ---------------------------------------------------------------------- */
+
 /* By probe as it was told, by function as it is asked for. */
 static void gather(struct fl_budget *b)
 {
@@ -277,47 +439,25 @@ static void gather(struct fl_budget *b)
 		b->sides[f].counted += all;
 		b->functions[f].calls += (double)all;
 		b->looked_counted += (double)(all + windows);
+		b->held += (double)(all + windows);
+		b->sides[f].probe = i;
+		note_ticks(b, i, (double)all);
 	}
 }
 
-static double least(double a, double b)
+/* What a call in windows stands for, since the chunk began, of a function or of none. */
+static double scale_of(const struct fl_budget *b, const struct side *side,
+		       const struct moment *now)
 {
-	return a < b ? a : b;
-}
+	static const struct fl_called none;
+	const struct fl_called *called = side ? &side->called : &none;
+	struct fl_clock c = clock_now(b, now);
 
-/* Nanoseconds by which flick held up the program in so many windows, open so long. */
-static double delay_in(const struct fl_budget *b, double windows, double open)
-{
-	double cpus = b->afford.cpus > 1 ? b->afford.cpus : 1, counted = 0, dense;
-	double timed = windows * least(1, (double)b->afford.period_us / b->afford.epoch_us);
-	double delay = 0;
-
-	for (uint32_t f = 0; f < b->n; f++) {
-		double n = (double)b->sides[f].fresh;
-
-		if (!b->sides[f].is_seldom)
-			continue;
-		counted += n;
-		delay += least(n, windows) * FIRST_DELAY_NS +
-			 least(n, timed * b->afford.samples) * SAMPLE_DELAY_NS;
-	}
-	dense = counted / (open * cpus);
-	delay += counted * (COUNT_DELAY_NS + DENSE_DELAY_NS * dense / (dense + HALF_DENSE));
-	return delay / cpus;
-}
-
-/* What a call in the windows since the last chunk stands for. False: there was none. */
-static bool scale_windows(struct fl_budget *b, const struct moment *now)
-{
-	double open = (double)(now->ran_open_ns - b->windows.ran_open_ns);
-	double passed = (double)(now->ran_ns - b->windows.ran_ns), delay;
-
-	if (now->windows == b->windows.windows || !(open > 0) || passed < open)
-		return false;
-	delay = delay_in(b, (double)(now->windows - b->windows.windows), open);
-	delay = least(delay, open / 2);
-	b->scale = least((passed - delay) / (open - delay), MOST_SCALE);
-	return true;
+	if (side)
+		c = fl_clock_since(&c, &b->starts[side->start]);
+	if (!(c.open_ns > 0) || c.all[FL_TIME] < c.open_ns)
+		return b->scale;
+	return least(fl_clock_scale(&c, called, &b->price).by, MOST_SCALE);
 }
 
 /* What the next look hears of its calls. */
@@ -329,44 +469,50 @@ static void show(struct fl_budget *b, uint32_t f, double scale)
 	side->seen = side->fresh;
 }
 
-static void take(struct fl_budget *b, uint32_t f, double scale)
+static void take(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	struct side *side = &b->sides[f];
+	double scale = side->is_seldom ? scale_of(b, side, now) : 1;
 
-	show(b, f, scale);
+	show(b, f, side->is_seldom ? b->scale : 1);
 	side->calls = least(side->calls + (double)side->fresh * scale, MOST_CALLS);
 	side->counted += side->fresh;
-	side->fresh = side->seen = 0;
+	side->fresh = side->seen = side->taken = 0;
 }
 
 /* Those that are seldom when there were many windows, or `at_last`: of few the sums are
  * chance. */
 static void estimate(struct fl_budget *b, const struct moment *now, bool at_last)
 {
-	bool is_scaled = scale_windows(b, now);
-	bool is_taken = at_last || (is_scaled && now->windows - b->windows.windows >= CHUNK);
+	bool is_taken = at_last || now->windows - b->windows.windows >= CHUNK ||
+			b->n_starts == STARTS;
 	bool is_seen = now->windows != b->look.windows;
+	struct fl_clock c;
 
+	if (is_taken && now->windows != b->window.windows)
+		look_at_window(b, now);
+	c = clock_now(b, now);
+	if (is_taken)
+		fl_clock_price(&c, &b->price);
+	b->scale = scale_of(b, NULL, now);
 	for (uint32_t f = 0; f < b->n; f++) {
 		double held = b->functions[f].rate * (double)(now->ns - b->look.ns) / 1e9;
 
-		if (!b->sides[f].is_seldom)
-			take(b, f, 1);
-		else if (is_taken)
-			take(b, f, b->scale);
+		if (!b->sides[f].is_seldom || is_taken)
+			take(b, f, now);
 		else if (is_seen)
 			show(b, f, b->scale);
 		else if (b->functions[f].calls < held)
 			b->functions[f].calls = held;
 	}
 	if (is_taken)
-		b->windows = *now;
+		begin_chunk(b, now);
 }
 
 /* ---- wishes --------------------------------------------------------------------------- */
 
 /* What was cut since is not taken back. */
-static void wish(struct fl_budget *b)
+static void wish(struct fl_budget *b, const struct moment *now)
 {
 	struct fl_session *s = b->s;
 
@@ -379,6 +525,8 @@ static void wish(struct fl_budget *b)
 				      is_seldom(b, i) ? FL_SELDOM : FL_WANTED);
 	}
 	for (uint32_t f = 0; f < b->n; f++) {
+		if (b->sides[f].is_seldom && !b->functions[f].seldom)
+			take(b, f, now);
 		b->sides[f].is_wished = b->functions[f].seldom;
 		b->sides[f].was_off |= b->functions[f].seldom;
 	}
@@ -425,14 +573,16 @@ static void note_heeded(struct fl_budget *b)
 	for (uint32_t f = 0; f < b->n; f++)
 		if (!b->functions[f].seldom)
 			b->sides[f].is_seldom = false;
-	estimate(b, &now, true);
+	estimate(b, &now, !b->clock.windows);
+	begin_start(b, &now);
 	for (uint32_t f = 0; f < b->n; f++) {
-		if (b->functions[f].seldom && !b->sides[f].is_seldom)
-			add_unseen(b, f, unseen);
-		b->sides[f].is_seldom = b->functions[f].seldom;
+		if (!b->functions[f].seldom || b->sides[f].is_seldom)
+			continue;
+		add_unseen(b, f, unseen);
+		b->sides[f].is_seldom = true;
+		begin_side(b, &b->sides[f]);
 	}
 	mark_sites(b);
-	b->windows = now;
 	b->is_heeded = true;
 }
 
@@ -450,10 +600,11 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	double period = (double)fl_sampler_period_ns(), seconds;
 	struct fl_afford_look l = {
 		.measured = b->s->sampler, .own_ns = (double)b->pc_own * period,
-		.counted = b->looked_counted,
+		.counted = b->looked_counted, .count_ns = b->price.count_ns,
 		.timed = (double)(now->delivered - b->look.delivered) / 2,
 		.switched = (double)(now->toggles - b->look.toggles),
 		.windows = (double)(now->windows - b->look.windows),
+		.timings = (double)(now->timings - b->look.timings),
 	};
 	uint32_t changed;
 
@@ -504,11 +655,12 @@ static void note_cut(struct fl_budget *b)
  * as nobody sees it after its last one. */
 static void adopt(struct fl_budget *b, uint32_t f)
 {
-	b->functions[f].seldom = true;
 	b->functions[f].looks = 0;
 	b->sides[f].was_off = true;
-	if (!b->s->o->follow)
-		b->sides[f].is_seldom = b->sides[f].is_wished = true;
+	if (b->s->o->follow)
+		return;
+	b->sides[f].is_seldom = b->sides[f].is_wished = true;
+	begin_side(b, &b->sides[f]);
 }
 
 static void adopt_cut(struct fl_budget *b)
@@ -519,9 +671,14 @@ static void adopt_cut(struct fl_budget *b)
 	b->has_cut = false;
 	gather(b);
 	now = look_now(b);
-	estimate(b, &now, true);
+	for (uint32_t f = 0; f < b->n; f++) {
+		b->sides[f].is_cut &= !b->functions[f].seldom;
+		b->functions[f].seldom |= b->sides[f].is_cut;
+	}
+	estimate(b, &now, !b->clock.windows);
+	begin_start(b, &now);
 	for (uint32_t f = 0; f < b->n; f++)
-		if (b->sides[f].is_cut && !b->functions[f].seldom)
+		if (b->sides[f].is_cut)
 			adopt(b, f);
 	for (uint32_t k = 0; k < b->n_entries; k++) {
 		uint32_t i = b->entries[k];
@@ -533,7 +690,7 @@ static void adopt_cut(struct fl_budget *b)
 	for (uint32_t f = 0; f < b->n; f++)
 		b->sides[f].is_cut = false;
 	if (s->o->follow)
-		wish(b);
+		wish(b, &now);
 }
 
 /* Credit for counts in so many seconds. */
@@ -573,7 +730,8 @@ static bool is_counted(struct fl_budget *b)
 		b->is_asked_heeded = load_acquire(&s->shm->seldom.heeded) == b->wish;
 		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||
 			      load_relaxed(&s->shm->seldom.has_cut) ||
-			      is_due(b, fl_os_monotonic_ns());
+			      has_window(b) || is_due(b, fl_os_monotonic_ns());
+		b->is_asked_closed = has_window(b);
 		if (!b->is_asked)
 			return false;
 		b->heeded = sum;
@@ -611,18 +769,18 @@ void fl_budget_turn(struct fl_session *s)
 		note_heeded(b);
 	if (b->has_cut && (b->is_heeded || !s->o->follow))
 		adopt_cut(b);
-	if (!is_due(b, fl_os_monotonic_ns()))
-		return;
 	gather(b);
 	now = look_now(b);
+	if (b->is_asked_closed && has_window(b))
+		look_at_window(b, &now);
+	if (!is_due(b, fl_os_monotonic_ns()))
+		return;
 	estimate(b, &now, false);
 	if (!b->is_heeded)
 		return;
 	give_credit(b, (double)(now.ns - b->look.ns) / 1e9);
-	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries)) {
-		estimate(b, &now, true);
-		wish(b);
-	}
+	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries))
+		wish(b, &now);
 	store_relaxed(&s->shm->seldom.window_us,
 		      b->afford.window_us ? b->afford.window_us : FIRST_WINDOW_US);
 	store_relaxed(&s->shm->seldom.period_us, b->afford.period_us);
@@ -652,19 +810,27 @@ int fl_budget_open(struct fl_session *s)
 	b->max_sites = s->shm->max_sites;
 	b->is_heeded = true;
 	b->scale = 1;
+	b->price = (struct fl_price){ .count_ns = COUNT_NS, .unsure_ns = UNSURE_NS };
+	begin_chunk(b, &(struct moment){ 0 });
 	b->afford = (struct fl_afford){
-		.budget = s->o->budget, .count_ns = COUNT_NS, .sample_ns = SAMPLE_NS,
-		.switch_ns = SWITCH_NS, .samples = s->o->samples,
+		.budget = s->o->budget, .count_ns = b->price.count_ns,
+		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS, .samples = s->o->samples,
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);
-	store_relaxed(&s->shm->seldom.credit, (uint32_t)(stake_ns / COUNT_NS / FL_COUNT_BLOCK));
+	store_relaxed(&s->shm->seldom.credit,
+		      (uint32_t)(stake_ns / 2 / b->price.count_ns / FL_COUNT_BLOCK));
 	store_relaxed(&s->shm->seldom.round, 1);
 	store_relaxed(&s->shm->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)
 		fl_sampler_tell(s->sampler, saw_sample, b);
 	s->budget = b;
 	return 0;
+}
+
+double fl_budget_held_ns(const struct fl_budget *b)
+{
+	return b ? b->held * b->price.count_ns : HUGE_VAL;
 }
 
 /* Of what was off, and of which no window saw a call, nobody knows how many there were:

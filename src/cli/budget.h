@@ -21,6 +21,8 @@ int fl_budget_open(struct fl_session *);
 void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t heeded);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
+/* By so much all counts have held up the program; without a budget for ever. */
+double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */
 int fl_budget_end(struct fl_session *);
 void fl_budget_close(struct fl_budget *);

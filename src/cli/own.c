@@ -44,12 +44,28 @@ static size_t copy_rows(struct fl_glue_range *to, const struct fl_glue_range *ro
 	return kept;
 }
 
+/* It has a section of its own (Makefile). */
+static void find_work(struct fl_own *o, const char *path)
+{
+	struct fl_obj library;
+	Elf64_Shdr at;
+
+	o->has_looked = true;
+	if (fl_obj_open(&library, path))
+		return;
+	if (fl_obj_section(&library, "fl_start_work", &at))
+		o->work = (struct fl_glue_range){ at.sh_offset, at.sh_offset + at.sh_size };
+	fl_obj_close(&library);
+}
+
 int fl_own_look(struct fl_own *o, const struct fl_session *s)
 {
 	uint32_t claimed = load_relaxed(&s->shm->n_glue);
 	uint32_t told = claimed < s->max_glue ? claimed : s->max_glue;
 	void *grown;
 
+	if (!o->has_looked)
+		find_work(o, s->launch.library);
 	if (told <= o->told)
 		return 0;
 	grown = realloc(o->glue, told * sizeof(*o->glue));
@@ -68,11 +84,27 @@ static bool is_glue(const struct fl_own *o, uint64_t at)
 	return n && at < o->glue[n - 1].hi;
 }
 
+/* Not memory without a name. */
+static bool is_file(const struct fl_pc *pc)
+{
+	return *pc->path == '/' && pc->path[1] != '/';
+}
+
 bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc)
 {
-	if (*pc->path == '/' && pc->path[1] != '/')
+	if (is_file(pc))
 		return !strcmp(pc->path, s->launch.library);
 	return is_glue(o, pc->address);
+}
+
+bool fl_own_is_work(const struct fl_own *o, const struct fl_pc *pc)
+{
+	return is_file(pc) && pc->at - o->work.lo < o->work.hi - o->work.lo;
+}
+
+bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
+{
+	return !is_file(pc) && is_glue(o, pc->address);
 }
 
 void fl_own_close(struct fl_own *o)

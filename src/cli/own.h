@@ -12,12 +12,17 @@ struct fl_own {
 	struct fl_glue_range *glue;	/* ascending, apart from one another */
 	size_t n;
 	uint32_t told;			/* rows that it was made of */
+	bool has_looked;
+	struct fl_glue_range work;	/* of the agent, in the library; {0}: not known */
 };
 
 /* Take all glue anew if there is more of it. 0 or -ENOMEM: what was taken last stays. */
 int fl_own_look(struct fl_own *, const struct fl_session *);
 /* In the library, or in glue as it was when somebody looked last. */
 bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct fl_pc *);
+/* Of what is own: the agent's work when modules come; glue, which counts calls. */
+bool fl_own_is_work(const struct fl_own *, const struct fl_pc *);
+bool fl_own_counts(const struct fl_own *, const struct fl_pc *);
 void fl_own_close(struct fl_own *);
 
 #endif

@@ -8,8 +8,8 @@
  * samples and no probe gets a row.
  *
  * Samples that stood in flick's own code are flick's cost, and of nobody's time: of
- * probes, or of what the agent does when modules come. That is in a section of its own
- * (Makefile), and grows with modules, not with the program's time.
+ * probes, or of what the agent does when modules come. That grows with modules, not with
+ * the program's time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ struct profile {
 	struct fl_own own;
 	uint64_t *samples;		/* index: function of the roster */
 	uint32_t n_functions;
-	uint64_t lo_work, hi_work;	/* of the library's file; 0: not known */
-	uint64_t n_own, work, all;	/* samples; work: of those in flick's code */
+	uint64_t n_own, work, all;	/* samples; work: of those in flick's code, ... */
+	uint64_t counts;		/* ... and these, where calls are counted */
 };
 
 /* ---- what stands at a place ------------------------------------------------------ */
@@ -85,28 +85,6 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 	return place;
 }
 
-/* ---- what is flick's ------------------------------------------------------------- */
-
-static void find_work(struct profile *p)
-{
-	Elf64_Shdr section;
-	struct fl_obj library;
-
-	if (fl_obj_open(&library, p->s->launch.library))
-		return;
-	if (fl_obj_section(&library, "fl_start_work", &section)) {
-		p->lo_work = section.sh_offset;
-		p->hi_work = section.sh_offset + section.sh_size;
-	}
-	fl_obj_close(&library);
-}
-
-/* Of what is own. */
-static bool is_work(const struct profile *p, const struct fl_pc *pc)
-{
-	return *pc->path && pc->at - p->lo_work < p->hi_work - p->lo_work;
-}
-
 /* ---- where samples stood ---------------------------------------------------------- */
 
 static int grow(struct profile *p)
@@ -135,7 +113,6 @@ static int count(struct profile *p)
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	int err = fl_own_look(&p->own, p->s);
 
-	find_work(p);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!is_targets(p, &pcs[i]))
 			continue;
@@ -143,7 +120,8 @@ static int count(struct profile *p)
 		if (!fl_own_has(&p->own, p->s, &pcs[i]))
 			continue;
 		p->n_own += pcs[i].n;
-		p->work += is_work(p, &pcs[i]) ? pcs[i].n : 0;
+		p->work += fl_own_is_work(&p->own, &pcs[i]) ? pcs[i].n : 0;
+		p->counts += fl_own_counts(&p->own, &pcs[i]) ? pcs[i].n : 0;
 	}
 	return err;
 }
@@ -308,12 +286,21 @@ static void tell_passed(const struct fl_session *s, const struct profile *p,
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
 }
 
+/* A sample that stands where calls are counted may wait for what the program would have
+ * waited for, too: by how much that held it up is known better, where there is a budget. */
+static double own_ns(const struct fl_session *s, const struct profile *p)
+{
+	double counts = ns_of(p->counts), held = fl_budget_held_ns(s->budget);
+
+	return ns_of(p->n_own - p->work - p->counts) + (held < counts ? held : counts);
+}
+
 /* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
  * is known, it is what flick has not used. */
 static double program_ns(const struct fl_session *s, const struct profile *p)
 {
-	double seen = ns_of(p->all - p->n_own);
-	double known = (double)s->target_ns - ns_of(p->n_own) -
+	double own = own_ns(s, p) + ns_of(p->work), seen = ns_of(p->all) - own;
+	double known = (double)s->target_ns - own -
 		       (s->o->rate ? switching_ns(s) : 0);
 
 	return known > seen ? known : seen;
@@ -341,8 +328,8 @@ static void tell_error(const struct flick_rows *latency, double own_ns, double p
 static void tell_cost(struct fl_session *s, const struct profile *p,
 		      const struct flick_rows *latency)
 {
-	double own_ns = ns_of(p->n_own - p->work), all_ns = program_ns(s, p);
-	double program = all_ns / 100, probes = own_ns / program;
+	double own = own_ns(s, p), all_ns = program_ns(s, p);
+	double program = all_ns / 100, probes = own / program;
 	double switching = switching_ns(s) / program;
 	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
 	char *cost = s->account.cost, passed[112] = "", error[80] = "";
@@ -350,13 +337,13 @@ static void tell_cost(struct fl_session *s, const struct profile *p,
 
 	if (!s->sampler) {
 		snprintf(cost, room, "unknown (the system gives no samples)");
-	} else if (are_few(all_ns, own_ns)) {
+	} else if (are_few(all_ns, own)) {
 		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
-			 (all_ns + own_ns) / 1e6);
+			 (all_ns + own) / 1e6);
 	} else {
 		s->cost = probes + switching;
 		tell_passed(s, p, all_ns, passed);
-		tell_error(latency, own_ns, all_ns, error);
+		tell_error(latency, own, all_ns, error);
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
 			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
 			 s->cost, probes, switching, reader, error, passed,

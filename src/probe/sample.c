@@ -6,8 +6,9 @@
  * counted, few are timed, and which does not depend on how long they last.
  *
  * A function that is called too often for that is seldom, which the reader decides
- * (cli/budget.c): it is off but for short windows, and counted in them; in one window an
- * epoch it is timed, too, as far as its calls end in it.
+ * (cli/budget.c): it is off but for short windows, and counted in them. Other windows, one
+ * in four at most, are for timing: what is called there is not counted, as what windows
+ * count stands for more, and to time calls takes most of a short one.
  *
  * A call is paired inside the thread that makes it (frames.c), so what reaches the reader
  * is only whole samples, an entry and an exit record side by side.
@@ -34,14 +35,14 @@
  *	reader					flick's thread, now and then
  *	sites[].wanted = who is FL_SELDOM	load wish	(C)
  *	store_release wish + 1	(A)		mark functions; what is seldom goes on
- *	...					opened = the clock
+ *	hands[] = who tells the time		opened = the clocks (edge.c), of these hands
  *	load heeded	(B)			let window_us pass
- *	equal: counts, `passed` and `open`	closed = the clock; what is seldom goes off
- *	  are from now on of these windows	passed, open += ...
+ *	equal: counts, `passed` and `open`	closed = the clocks; what is seldom goes off
+ *	  are from now on of these windows	passed, open, ticks += ...
  *						store_release processes[].heeded (channel)
  *						store_release heeded	(D)
- * INVARIANT  Windows stand for the time between them: calls x ran / ran_open.
- * WHY	Both are times in which the program ran. When windows begin, and how long they last,
+ * INVARIANT  Windows stand for the time between them: calls x all ticks / ticks in windows.
+ * WHY	Time is one of the hands. When windows begin, and how long they last,
  *	does not depend on what the program does, and epochs vary, so that none is in
  *	step with it. Functions go on and off in the same order, so each is on for about
  *	as long, which is from the middle of the one to that of the other. A window that
@@ -52,25 +53,26 @@
  *	asks for them when one heeds, before it takes any for those of windows.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
+#include "edge.h"
 #include "os/os.h"
-#include "table.h"
 
 /* Index + 1 of functions that switched off, and of those that are seldom; W with the
  * switches' lock, as what fl_function says is. */
 static uint32_t off_head, seldom_head;
 
 enum {
+	TIMED_ONE_IN = 4,		/* windows, at most */
 	UNLOADING_US = 500,		/* while modules are being unloaded */
 	WATCH_US = 100000		/* how soon a dead reader is noticed, or a wish */
 };
 
 static struct {
 	bool begun, has_heeded;		/* has a wish come since the image began? */
-	bool is_open, is_timed;		/* is there a window just now? is the next one timed? */
+	bool is_open, is_timing;	/* is there a window just now? one that times? */
+	bool is_to_time;		/* is one to time calls? */
+	uint32_t since_timing;		/* windows that were closed */
 	uint32_t heeded;		/* the wish that functions are marked by */
-	bool has_one_cpu;
-	uint64_t opened, closed;	/* the last window: monotonic, ns, as all these, ... */
-	uint64_t ran_opened, ran_closed;	/* ... but these: program_ns() */
+	struct fl_edge opened, closed;	/* the last window that counts */
 	uint64_t until;			/* it is not to be closed before: not by a first turn */
 	uint64_t epoch_ns;		/* when functions were last timed again, ... */
 	uint64_t epoch_tsc;		/* ... likewise */
@@ -78,6 +80,13 @@ static struct {
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
 } turn;
+
+/* The reader looks at windows that are closed. */
+static void set_open(bool is_open)
+{
+	turn.is_open = is_open;
+	store_relaxed(&fl_table.shm->seldom.is_open, is_open);
+}
 
 /* Is this one to be switched, in this pass? An exit that other functions share is
  * theirs, too, while this one is off. */
@@ -213,7 +222,9 @@ static void switch_off(struct fl_function *f, bool waits)
 	store_relaxed(&f->is_off, 1);
 	if (!f->is_quiet)
 		f->is_quiet = end_period(f, waits);
-	if (!was_off || !f->is_seldom || turn.is_open)	/* else its window is over */
+	if (f->is_seldom && !turn.is_open && f->is_quiet)
+		hush_entries(f);	/* it was timed, or its window is over */
+	else
 		direct_entries(f, f->is_quiet ? FL_ACT_COUNT : FL_ACT_AFTER);
 	if (f->is_quiet) {
 		FL_POINT("sample.ending");
@@ -385,12 +396,20 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 	}
 }
 
+/* What a window counts stands for more; where calls are timed there are too few for that. */
+static void count_call(const struct fl_probe *p)
+{
+	if (!load_relaxed(&turn.is_timing) ||
+	    !load_relaxed(&fl_table.functions[p->function].is_seldom))
+		fl_channel_count(fl_probe_id(p));
+}
+
 static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
 	bool is_off = load_relaxed(&f->is_off);
 
-	fl_channel_count(fl_probe_id(p));
+	count_call(p);
 	fl_frames_leave(of, sp);
 	if (is_off ? p->by_call : !is_due_to_time(f))
 		fl_frames_note(of, p->function, sp);
@@ -435,7 +454,7 @@ static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
 	} else if (fl_table.sites[id].kind != FL_ENTRY) {
 		end(slot->frames, id, sp, now);
 	} else {
-		fl_channel_count(id);
+		count_call(&fl_table.probes[id]);
 		fl_frames_leave(slot->frames, sp);
 		fl_frames_note(slot->frames, fl_table.probes[id].function, sp);
 	}
@@ -551,24 +570,15 @@ static void say_heeded(struct fl_seldom *s)
 		s->passed_then_ns = load_relaxed(&s->passed_ns);
 		s->open_then_ns = load_relaxed(&s->open_ns);
 	}
-	store_relaxed(&s->closed_ns, turn.closed);
+	store_relaxed(&s->closed_ns, turn.closed.ns);
 	/* (D) pairs with (B) in cli/budget.c */
 	store_release(&s->heeded, turn.heeded);
-}
-
-/* Where flick's process has the program's one CPU, the program does not run while a window
- * is opened and closed, nor until that process is off it: then its CPU time is exact. On
- * other CPUs it lags, and nobody waits. */
-static uint64_t program_ns(void)
-{
-	return turn.has_one_cpu ? fl_os_program_ns() : fl_os_monotonic_ns();
 }
 
 /* As if a window had been closed just now. */
 static void begin_outside(void)
 {
-	turn.closed = fl_os_monotonic_ns();
-	turn.ran_closed = program_ns();
+	fl_edge_read(&turn.closed);
 }
 
 static uint32_t heed(void)
@@ -582,29 +592,34 @@ static uint32_t heed(void)
 		begin_outside();
 	n = mark_functions();
 	turn.heeded = wish;
+	turn.is_to_time = false;
+	turn.since_timing = 0;		/* the next one counts */
 	turn.has_heeded = true;
 	if (!seldom_head)
 		say_heeded(s);
 	return n;
 }
 
+/* Calls are timed in windows of their own: to time them takes most of a short one. */
 static uint32_t open_window(void)
 {
-	bool timed = turn.is_timed;
+	struct fl_edge now;
 	uint32_t n = 0;
 
-	turn.is_timed = false;
-	turn.opened = fl_os_monotonic_ns();
-	turn.ran_opened = program_ns();
-	turn.is_open = true;
+	turn.is_timing = turn.is_to_time && turn.since_timing >= TIMED_ONE_IN - 1;
+	set_open(!turn.is_timing);
+	turn.is_to_time &= !turn.is_timing;
+	fl_edge_hands();
+	fl_edge_read(&now);
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
 		struct fl_function *f = &fl_table.functions[i - 1];
 
 		if (f->is_off)
-			n += timed ? rearm_one(f) : count_one(f);
+			n += turn.is_timing ? rearm_one(f) : count_one(f);
 	}
-	turn.ran_opened += (program_ns() - turn.ran_opened) / 2;
-	turn.opened += (fl_os_monotonic_ns() - turn.opened) / 2;
+	fl_edge_half_way(&now);
+	if (turn.is_open)
+		turn.opened = now;
 	turn.until = 0;
 	return n;
 }
@@ -621,25 +636,36 @@ static uint32_t shut_one(struct fl_function *f)
 	return n + flip_all(f, FL_OFF, false);
 }
 
-static uint32_t close_window(void)
+static uint32_t shut_all(void)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
-	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
 	uint32_t n = 0;
 
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
 		n += shut_one(&fl_table.functions[i - 1]);
-	ran += (program_ns() - ran) / 2;
-	now += (fl_os_monotonic_ns() - now) / 2;
-	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->ran_ns, ran - turn.ran_closed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->ran_open_ns, ran - turn.ran_opened, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->windows, 1, __ATOMIC_RELAXED);
+	return n;
+}
+
+static uint32_t end_timing(void)
+{
+	turn.is_timing = false;
+	turn.since_timing = 0;
+	__atomic_fetch_add(&fl_table.shm->seldom.timings, 1, __ATOMIC_RELAXED);
+	return shut_all();
+}
+
+static uint32_t close_window(void)
+{
+	struct fl_edge now;
+	uint32_t n;
+
+	fl_edge_read(&now);
+	n = shut_all();
+	fl_edge_half_way(&now);
+	fl_edge_tell(&turn.closed, &turn.opened, &now);
+	turn.since_timing++;
 	turn.closed = now;
-	turn.ran_closed = ran;
-	turn.is_open = false;
-	say_heeded(s);
+	set_open(false);
+	say_heeded(&fl_table.shm->seldom);
 	return n;
 }
 
@@ -668,7 +694,7 @@ static bool cut(struct fl_function *f)
 		if (f->is_off)
 			take_off(&off_head, f);
 		if (!seldom_head)
-			turn.closed = 0;
+			turn.closed.ns = 0;
 		f->is_seldom = 1;
 		put_on(&seldom_head, f);
 		shut_one(f);
@@ -732,9 +758,8 @@ static void begin_windows(void)
 	begin_outside();
 	if (!turn.is_open)
 		return;
-	turn.until += turn.closed - turn.opened;
+	turn.until += turn.closed.ns - turn.opened.ns;
 	turn.opened = turn.closed;
-	turn.ran_opened = turn.ran_closed;
 }
 
 /* As all that is seldom is just now: in a window new glue would have each call timed, and
@@ -784,6 +809,13 @@ static void note_epoch(void)
 	turn.epoch_tsc = now;
 }
 
+static uint64_t draw_gap(const struct fl_seldom *s)
+{
+	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
+
+	return vary((period > window ? period - window : 0) * 1000);
+}
+
 static uint32_t begin_epoch(uint64_t now_ns)
 {
 	const struct fl_shm *m = fl_table.shm;
@@ -794,7 +826,7 @@ static uint32_t begin_epoch(uint64_t now_ns)
 	if (now_ns - turn.epoch_ns >= us * 900) {	/* a timer may be early by a little */
 		note_epoch();
 		turn.epoch_ns = now_ns;
-		turn.is_timed = true;
+		turn.is_to_time = true;
 		n = rearm_all();
 	}
 	n += heed();
@@ -809,23 +841,23 @@ static uint64_t take_turn(uint32_t *n)
 
 	if (fl_switches_are_frozen() || fl_table.closing)
 		return fl_table.closing ? WATCH_US : UNLOADING_US;
-	if (seldom_head && !turn.closed) {	/* the first was cut just now */
+	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
 		begin_outside();
-		turn.next_ns = now_ns + vary(load_relaxed(&s->period_us) * 1000ull);
+		turn.next_ns = now_ns + draw_gap(s);
 	}
 	if (turn.is_open && seldom_head && now_ns < turn.until)
 		return (turn.until - now_ns) / 1000 + 1;
-	if (turn.is_open && !seldom_head) {
-		turn.is_open = false;
-		return 1;
+	if (!seldom_head) {
+		set_open(false);
+		turn.is_timing = false;
 	}
-	if (turn.is_open) {
-		*n = close_window();
-		turn.next_ns = now_ns + vary(load_relaxed(&s->period_us) * 1000ull);
+	if (turn.is_open || turn.is_timing) {
+		*n = turn.is_open ? close_window() : end_timing();
+		turn.next_ns = now_ns + draw_gap(s);
 	} else {
 		*n = begin_epoch(now_ns);
 	}
-	if (turn.is_open)
+	if (turn.is_open || turn.is_timing)
 		return load_relaxed(&s->window_us);
 	us = load_relaxed(&s->epoch_us);
 	if (seldom_head) {
@@ -847,9 +879,8 @@ static void draw_moment(void)
 	at = period ? (turn.random >> 8) % period : 0;
 	begin_outside();
 	turn.opened = turn.closed;
-	turn.ran_opened = turn.ran_closed;
-	turn.is_timed = false;
-	turn.is_open = at < window;
+	turn.is_to_time = turn.is_timing = false;
+	set_open(at < window);
 	turn.until = now + at;
 	turn.next_ns = turn.is_open ? now : now + at - window;
 }
@@ -861,7 +892,7 @@ void fl_sample_open(void)
 	turn.heeded = load_acquire(&fl_table.shm->seldom.wish);
 	if (!turn.heeded)
 		return;
-	turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
+	fl_edge_open();
 	draw_moment();
 	fl_channel_heed(turn.heeded);
 }
@@ -890,7 +921,7 @@ static uint64_t begin_turns(void)
 		us = at > now ? (at - now) / 1000 + 1 : 1;
 	if (!turn.heeded) {
 		turn.random = fl_arch_ticks() | 1;
-		turn.has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
+		fl_edge_open();
 	}
 	return us < WATCH_US ? us : WATCH_US;
 }
@@ -899,24 +930,9 @@ static uint64_t begin_turns(void)
  * since the last window is counted by those of others. */
 void fl_sample_end(void)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
-	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
-	uint64_t least = turn.is_open ? turn.ran_opened : turn.ran_closed;
-
+	if (seldom_head && turn.closed.ns)
+		fl_edge_tell_end(&turn.closed, turn.is_open ? &turn.opened : NULL);
 	fl_channel_each_frames(false, fl_frames_tell);
-	if (!seldom_head || !turn.closed)
-		return;
-	if (ran < least)
-		ran = least;			/* 0: its end is known, and its clock gone */
-	if (turn.is_open) {
-		__atomic_fetch_add(&s->open_ns, now - turn.opened, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&s->ran_open_ns, ran - turn.ran_opened,
-				   __ATOMIC_RELAXED);
-	}
-	__atomic_fetch_add(&s->ran_ns, ran - turn.ran_closed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->windows, turn.is_open, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->passed_ns, now - turn.closed, __ATOMIC_RELAXED);
-	store_relaxed(&s->closed_ns, now);
 }
 
 /* All sites of a function or none: while modules are being unloaded, none. */
@@ -973,7 +989,7 @@ void fl_sample_in_child(void)
 			finish_switch_off(f);
 		}
 	}
-	turn.is_open &= seldom_head != 0;
+	set_open(turn.is_open && seldom_head);
 	fl_channel_heed(turn.heeded);
 	fl_switches_unlock(&signals);
 }

@@ -1,0 +1,161 @@
+/*
+ * clock.c - what calls in windows stand for, by the program's own clock.
+ *
+ * What is too dear to count always is counted in windows (probe/sample.c). All its calls
+ * are those times the program's time over that in windows. But in a window a program does
+ * less than its time says, as counting takes some of it, and windows meet more of one of
+ * its phases than of another, by chance. Functions that are counted always know: they tick
+ * in windows and outside. Each is a hand of a clock, as time itself is; and what is done in
+ * step with one of them has as many calls in all as that hand has ticks there, over those
+ * in windows. A function is in step with a hand when the ratio of both is about the
+ * same in all windows: the one for which it varies least is its own.
+ *
+ *	ratio       r = calls in windows / ticks in windows
+ *	all calls   = r x all ticks
+ *	chance      = sum over windows of (calls - r x ticks)^2
+ *
+ * Time is a bad hand where counts are dense: what they hold up is a price that no sample of
+ * the program counter tells, as these stand where something waits, which is in flick's
+ * code though the program would have waited, too. Who keeps step with time tells it:
+ *
+ *	ticks in windows / all ticks = (time in windows - delay) / (all time - delay)
+ *	delay = price x counts + windows x what to begin one takes
+ */
+#include <math.h>
+
+#include "cli/clock.h"
+
+#define LEAST_WINDOWS 5.0
+#define LEAST_OFF 0.05			/* of a ratio in one window, even if all are the same */
+#define MOST_DELAY 0.8			/* of a window */
+#define MOST_COUNT_NS 8.0
+
+static double delay_of(double counted, double windows, double open_ns,
+		       const struct fl_price *p)
+{
+	return fmin(p->count_ns * counted + p->window_ns * windows, MOST_DELAY * open_ns);
+}
+
+static double ticks_of(const struct fl_ticks *w, uint32_t k, const struct fl_price *p)
+{
+	return w->weight * (k < FL_HANDS ? w->ticks[k] :
+			    w->open_ns - delay_of(w->counted, w->windows, w->open_ns, p));
+}
+
+void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl_price *p)
+{
+	double time = ticks_of(w, FL_TIME, p);
+
+	c->windows += w->windows;
+	c->counted += w->counted;
+	c->open_ns += w->open_ns;
+	c->stood_ns += w->weight * w->open_ns;
+	for (uint32_t k = 0; k < FL_N_HANDS; k++) {
+		double ticks = ticks_of(w, k, p);
+
+		c->in[k] += ticks;
+		c->squares[k] += ticks * ticks;
+		if (k < FL_HANDS)
+			c->beside[k] += ticks * time;
+	}
+}
+
+void fl_clock_call(struct fl_called *f, double n, const struct fl_ticks *w,
+		   const struct fl_price *p)
+{
+	double stood = n * w->weight;
+
+	f->n += n;
+	f->stood += stood;
+	f->squares += stood * stood;
+	for (uint32_t k = 0; k < FL_N_HANDS; k++)
+		f->with[k] += stood * ticks_of(w, k, p);
+}
+
+struct fl_clock fl_clock_since(const struct fl_clock *c, const struct fl_clock *begin)
+{
+	struct fl_clock d = *c;
+	double *to = (double *)&d;
+	const double *less = (const double *)begin;
+
+	for (size_t i = 0; i < sizeof(d) / sizeof(double); i++)
+		to[i] -= less[i];
+	return d;
+}
+
+/* The variance of all calls over their square, by that hand. Windows that hardly had its
+ * ticks tell little. */
+static double chance_of(const struct fl_clock *c, const struct fl_called *f, uint32_t k)
+{
+	double r = f->stood / c->in[k], windows = c->in[k] * c->in[k] / c->squares[k];
+	double off = f->squares - 2 * r * f->with[k] + r * r * c->squares[k];
+
+	if (!(c->in[k] > 0) || !(c->all[k] > 0) || windows < LEAST_WINDOWS)
+		return HUGE_VAL;
+	return fmax(off, 0) / (f->stood * f->stood) * windows / (windows - 1) +
+	       LEAST_OFF * LEAST_OFF / windows;
+}
+
+static double time_scale(const struct fl_clock *c, const struct fl_price *p)
+{
+	double delay = delay_of(c->counted, c->windows, c->open_ns, p);
+
+	return c->open_ns > 0 ? (c->all[FL_TIME] - delay) / (c->open_ns - delay) : 1;
+}
+
+/* Of windows, that to begin them takes half as long again, or no time, is as likely. */
+static double unsure_time(const struct fl_clock *c, const struct fl_price *p)
+{
+	return pow((p->unsure_ns * c->counted + p->window_ns / 2 * c->windows) /
+		   c->open_ns, 2);
+}
+
+struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called *f,
+			       const struct fl_price *p)
+{
+	struct fl_scale s = { time_scale(c, p), 1 };
+	double least = HUGE_VAL;
+
+	for (uint32_t k = FL_N_HANDS; f->n > 0 && k-- > 0;) {
+		double chance = chance_of(c, f, k);
+		double all = k < FL_HANDS ? c->all[k] : c->all[k] - delay_of(c->counted,
+						c->windows, c->open_ns, p);
+
+		if (k == FL_TIME)
+			chance += unsure_time(c, p);
+		if (!(chance < least))
+			continue;
+		least = chance;
+		s.by = f->stood / f->n * all / c->in[k];
+	}
+	s.by = fmax(s.by, 1);
+	s.off = sqrt(fmin(least, 1));
+	return s;
+}
+
+void fl_clock_price(const struct fl_clock *c, struct fl_price *p)
+{
+	double weight = 1 / (p->unsure_ns * p->unsure_ns), sum = p->count_ns * weight;
+	double least = HUGE_VAL, price = 0;
+
+	for (uint32_t k = 0; k < FL_HANDS; k++) {
+		struct fl_called f = { .stood = c->in[k], .squares = c->squares[k] };
+		double part = c->in[k] / c->stood_ns / c->all[k] * c->open_ns, delay, chance;
+
+		f.with[FL_TIME] = c->beside[k];
+		if (!(part > 0) || !(part < 1) || !(c->counted > 0))
+			continue;
+		chance = chance_of(c, &f, FL_TIME);
+		delay = (c->open_ns - part * c->all[FL_TIME]) / (1 - part);
+		if (!(chance < least))
+			continue;
+		least = chance;
+		price = (delay - p->window_ns * c->windows) / c->counted;
+	}
+	if (least == HUGE_VAL)
+		return;
+	least *= pow(c->open_ns / c->counted, 2);
+	price = (sum + price / least) / (weight + 1 / least);
+	p->count_ns = fmin(fmax(price, 0), MOST_COUNT_NS);
+	p->unsure_ns = sqrt(1 / (weight + 1 / least));
+}

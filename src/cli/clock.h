@@ -1,0 +1,57 @@
+/*
+ * clock.h - private to cli/: what calls in windows stand for, by the program's own clock.
+ *
+ * Pure: it knows numbers, no clock of a computer's and no target.
+ */
+#ifndef FL_CLOCK_H
+#define FL_CLOCK_H
+
+#include "base/base.h"
+#include "channel/channel.h"
+
+#define FL_TIME FL_HANDS		/* is a hand, too: the last one */
+#define FL_N_HANDS (FL_HANDS + 1)
+
+/* Sums over windows, of what these stand for. The caller has `all` of the hands. */
+struct fl_clock {
+	double windows, counted, open_ns;	/* as they are */
+	double stood_ns;			/* open_ns, times what each stands for, as: */
+	double in[FL_N_HANDS], squares[FL_N_HANDS];	/* ticks in windows; their squares */
+	double beside[FL_HANDS];		/* products of ticks and time */
+	double all[FL_N_HANDS];			/* ticks, and time, in all */
+};
+
+/* Of a function that is counted in windows alone, likewise. */
+struct fl_called {
+	double n;				/* calls */
+	double stood, squares, with[FL_N_HANDS];	/* times what they stand for; squares,
+							 * products with ticks */
+};
+
+/* By how much a count, and a window, hold up the program. */
+struct fl_price {
+	double count_ns, unsure_ns, window_ns;
+};
+
+/* A window, or some that lie side by side: time, and ticks of hands, and calls of all that
+ * is counted there alone; and for how much each stands, beside the others. */
+struct fl_ticks {
+	double windows, open_ns, counted, ticks[FL_HANDS], weight;
+};
+void fl_clock_take(struct fl_clock *, const struct fl_ticks *, const struct fl_price *);
+/* Calls of one function in that window. */
+void fl_clock_call(struct fl_called *, double n, const struct fl_ticks *,
+		   const struct fl_price *);
+/* What came since `begin`. */
+struct fl_clock fl_clock_since(const struct fl_clock *, const struct fl_clock *begin);
+/* What hands tell of the price. */
+void fl_clock_price(const struct fl_clock *, struct fl_price *);
+
+/* Calls in windows times `by` are all. How far off that may be by chance, as a part. */
+struct fl_scale {
+	double by, off;
+};
+struct fl_scale fl_clock_scale(const struct fl_clock *, const struct fl_called *,
+			       const struct fl_price *);
+
+#endif

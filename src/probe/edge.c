@@ -1,0 +1,94 @@
+/*
+ * edge.c - the clocks by which windows are measured.
+ *
+ * Time is the program's: where flick's process has the program's one CPU, the program does
+ * not run while a window is opened and closed, nor until that process is off it, so its CPU
+ * time is exact. On other CPUs that lags, and nobody waits: there it is the time that passes.
+ *
+ * Hands are calls of functions that are counted always: a clock of the program's own, which
+ * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
+ * with it: then the window is told as torn.
+ */
+#include "edge.h"
+#include "os/os.h"
+
+static bool has_one_cpu;
+static uint32_t hands[FL_HANDS];	/* probes + 1 */
+
+static uint64_t program_ns(void)
+{
+	return has_one_cpu ? fl_os_program_ns() : fl_os_monotonic_ns();
+}
+
+void fl_edge_open(void)
+{
+	has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
+	store_relaxed(&fl_table.shm->seldom.has_one_cpu, has_one_cpu);
+}
+
+void fl_edge_hands(void)
+{
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		hands[k] = load_relaxed(&fl_table.shm->seldom.hands[k]);
+}
+
+void fl_edge_read(struct fl_edge *m)
+{
+	m->ns = fl_os_monotonic_ns();
+	m->ran_ns = program_ns();
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		m->ticks[k] = hands[k] ? fl_channel_counted(hands[k] - 1) : 0;
+}
+
+void fl_edge_half_way(struct fl_edge *m)
+{
+	struct fl_edge now;
+
+	fl_edge_read(&now);
+	m->ns += (now.ns - m->ns) / 2;
+	m->ran_ns += (now.ran_ns - m->ran_ns) / 2;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (now.ticks[k] > m->ticks[k])
+			m->ticks[k] += (now.ticks[k] - m->ticks[k]) / 2;
+}
+
+static void add(uint64_t *to, uint64_t n)
+{
+	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
+		    const struct fl_edge *now)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	bool is_torn = false;
+
+	for (uint32_t k = 0; k < FL_HANDS; k++) {
+		is_torn |= now->ticks[k] < opened->ticks[k];
+		add(&s->ticks[k], now->ticks[k] - opened->ticks[k]);
+	}
+	__atomic_fetch_add(&s->torn, is_torn, __ATOMIC_RELAXED);
+	add(&s->passed_ns, now->ns - closed->ns);
+	add(&s->open_ns, now->ns - opened->ns);
+	add(&s->ran_ns, now->ran_ns - closed->ran_ns);
+	add(&s->ran_open_ns, now->ran_ns - opened->ran_ns);
+	add(&s->windows, 1);
+}
+
+void fl_edge_tell_end(const struct fl_edge *closed, const struct fl_edge *opened)
+{
+	struct fl_seldom *s = &fl_table.shm->seldom;
+	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
+	uint64_t least = opened ? opened->ran_ns : closed->ran_ns;
+
+	if (ran < least)
+		ran = least;			/* 0: its end is known, and its clock gone */
+	if (opened) {
+		add(&s->open_ns, now - opened->ns);
+		add(&s->ran_open_ns, ran - opened->ran_ns);
+	}
+	add(&s->ran_ns, ran - closed->ran_ns);
+	add(&s->windows, opened != NULL);
+	add(&s->passed_ns, now - closed->ns);
+	store_relaxed(&s->closed_ns, now);
+}
