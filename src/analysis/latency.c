@@ -4,6 +4,8 @@
  * Times are kept in ticks and become nanoseconds in the result, so a rate that
  * is known better at the end counts for all.
  */
+#include <math.h>
+
 #include "analysis/analysis.h"
 #include "analysis/array.h"
 #include "analysis/histogram.h"
@@ -25,6 +27,8 @@ struct row {
 	uint64_t raw_total, raw_self, raw_sum;	/* with what probes took */
 	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
 					 * and the ticks of all that, as measured, too */
+	double squares[3];		/* the squares of what each stands for, times its
+					 * ticks to the power of 0, 1, 2: how sure a mean is */
 	uint64_t open, open_sum, open_raw;	/* calls that were open at the end, and ticks */
 	uint32_t open_in;		/* the thread of the last one, + 1 */
 	uint64_t began;			/* of samples: the one before, of ... */
@@ -73,6 +77,14 @@ static void note_open(struct row *row, const struct flick_call *call)
 	row->open_in = call->thread + 1;
 }
 
+static void note_square(struct row *row, double stands, double ticks)
+{
+	double square = stands * stands;
+
+	for (size_t i = 0; i < ARRAY_LEN(row->squares); i++, square *= ticks)
+		row->squares[i] += square;
+}
+
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
@@ -107,6 +119,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	row->stands += stands;
 	row->stands_sum += (double)stands * (double)call->total;
 	row->stands_raw += (double)stands * (double)call->raw_total;
+	note_square(row, (double)stands, (double)call->total);
 	return fl_hist_add_many(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
@@ -142,6 +155,8 @@ static int merge(void *into, void *from)
 		to->stands += r->stands;
 		to->stands_sum += r->stands_sum;
 		to->stands_raw += r->stands_raw;
+		for (size_t i = 0; i < ARRAY_LEN(r->squares); i++)
+			to->squares[i] += r->squares[i];
 		to->open += r->open;
 		to->open_sum += r->open_sum;
 		to->open_raw += r->open_raw;
@@ -164,7 +179,7 @@ static void close_latency(void *state)
 /* ---- results ------------------------------------------------------------- */
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
-       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED };
+       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -186,6 +201,7 @@ static const struct flick_column latency_columns[] = {
 	[OPEN] = { "open", FLICK_COL_COUNT },	/* at the end: sums have their time */
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
+	[AVG_ERROR] = { "avg_error_ns", FLICK_COL_NS },	/* likewise */
 };
 
 /* All calls are counted, and some of them are timed. */
@@ -219,6 +235,22 @@ static uint64_t average(const struct latency *l, const struct row *row, uint64_t
 		return to_ns(l, stands_sum / row->stands);
 	return windows && known == FLICK_NONE ? FLICK_NONE :
 	       to_ns(l, (double)sum / (double)(windows ? row->calls : row->hist.n));
+}
+
+/* The standard error of the average: how far chance may have it off, by which of `calls`
+ * were timed. Of one nobody knows; where all were timed there is none. */
+static uint64_t error_of(const struct latency *l, const struct row *row, uint64_t calls)
+{
+	const double timed = (double)(row->calls - row->open), of = (double)(calls - row->open);
+	const double mean = row->stands_sum / row->stands, *sq = row->squares;
+	double variance = sq[2] - 2 * mean * sq[1] + mean * mean * sq[0];
+
+	if (timed >= of)
+		return 0;
+	if (timed < 2)
+		return FLICK_NONE;
+	variance *= timed / (timed - 1) * (1 - timed / of);
+	return variance > 0 ? to_ns(l, sqrt(variance) / row->stands) : 0;
 }
 
 /* Calls times the average of those that ended, and what is open. Where none has ended, and
@@ -258,6 +290,8 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[AVG] = average(l, row, cell[SUM], row->sum - row->open_sum, row->stands_sum);
 	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum - row->open_raw,
 				row->stands_raw);
+	if (l->view->flags & FLICK_VIEW_SAMPLED)
+		cell[AVG_ERROR] = error_of(l, row, cell[CALLS]);
 	cell[P50] = to_ns(l, (double)fl_hist_quantile(h, 0.50));
 	cell[P90] = to_ns(l, (double)fl_hist_quantile(h, 0.90));
 	cell[P99] = to_ns(l, (double)fl_hist_quantile(h, 0.99));
@@ -289,8 +323,10 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 	cell[OPEN] = row->open;
 	if (are_counted(l))
 		cell[SEEN] = row->calls;
-	if (l->view->flags & FLICK_VIEW_SAMPLED)
+	if (l->view->flags & FLICK_VIEW_SAMPLED) {
 		cell[COUNTED] = counted < cell[CALLS] ? counted : cell[CALLS];
+		cell[AVG_ERROR] = FLICK_NONE;
+	}
 	fill_times(l, row, cell);
 	return cell[CALLS] || row->unknown;
 }
@@ -300,7 +336,7 @@ static int latency_rows(void *state, struct flick_rows *r)
 	struct latency *l = state;
 	const bool counted = are_counted(l);
 	const size_t n = ARRAY_LEN(latency_columns) - !counted -
-			 !(l->view->flags & FLICK_VIEW_SAMPLED);
+			 2 * !(l->view->flags & FLICK_VIEW_SAMPLED);
 	int err = counted ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 

@@ -33,13 +33,28 @@ static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 	return true;
 }
 
+/* The average, and what is made of it, may be off by a third by chance. */
+static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t column)
+{
+	static const char *const of_average[] = { "total_ns", "avg_ns", "sum_ns" };
+	int error = fl_sheet_column(s->result, "avg_error_ns");
+	int average = fl_sheet_column(s->result, "avg_ns");
+
+	return error >= 0 && average >= 0 && cell[column] != FLICK_NONE &&
+	       is_in(s->result->columns[column].name, of_average, ARRAY_LEN(of_average)) &&
+	       cell[error] != FLICK_NONE && cell[average] != FLICK_NONE &&
+	       cell[error] > cell[average] * 0.3;
+}
+
 bool fl_sheet_is_estimate(const struct fl_sheet *s, size_t row, size_t column)
 {
 	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
 	int counted;
 
-	if (!s->name || strcmp(s->result->columns[column].name, "calls"))
+	if (!s->name)
 		return false;
+	if (strcmp(s->result->columns[column].name, "calls"))
+		return is_scattered(s, cell, column);
 	counted = fl_sheet_column(s->result, "counted");
 	return counted >= 0 && cell[counted] != FLICK_NONE && cell[column] > cell[counted];
 }

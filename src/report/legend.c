@@ -8,14 +8,18 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE,
-	NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE, N_REASONS
+	KNOWN, ESTIMATE, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF, RECURSES,
+	IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE,
+	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
 
 static const char *const sentences[N_REASONS] = {
 	[ESTIMATE] = "~  to count all of these calls would have cost too much: an estimate, "
 		     "from those that were counted (-a counts is exact)",
+	[SCATTERED] = "~  few of the calls that were timed took most of the time: by chance "
+		      "average and total may be off by a third or more (with a larger -K "
+		      "more are timed)",
 	[OPEN] = ">  with calls that had not ended when the program did: their time until then",
 	[STILL_OPEN] = "-  no call of it had ended when the program did",
 	[NO_PROBE] = "-  has no probe, so no calls: only samples of the program counter met it",
@@ -84,10 +88,10 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 	const bool is_share = column == FL_SHOWN_SHARE;
 	const char *name = is_share ? "self_ns" : r->columns[column].name;
 
-	if (!is_share && fl_sheet_is_estimate(s, row, column))
-		return ESTIMATE;
 	if (!is_share && fl_sheet_is_open(s, row, column))
 		return OPEN;
+	if (!is_share && fl_sheet_is_estimate(s, row, column))
+		return is(name, "calls") ? ESTIMATE : SCATTERED;
 	if ((is_share ? cell_of(s, row, name) :
 	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
 		return KNOWN;

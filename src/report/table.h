@@ -20,7 +20,7 @@ const char *fl_colour_of(uint64_t ns);
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
-/* Calls of a row that are more than were counted? */
+/* Calls of a row that are more than were counted, or times that few calls carry? */
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
 /* A sum of times in which there are calls that had not ended? */
 bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
@@ -29,7 +29,7 @@ double fl_sheet_share(const struct fl_sheet *, size_t row);
 /* Was it asked for by its name? */
 bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
 /* What `-` and `~` in the columns shown mean, a line a reason; how many. */
-enum { FL_LEGEND_MOST = 16 };
+enum { FL_LEGEND_MOST = 20 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
 /* Cut to `most` columns, 0: not at all; then as wide as `width`. */
 void fl_print_padded(FILE *, const char *text, int width, size_t most);

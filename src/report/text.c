@@ -192,11 +192,17 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 	return is_marked + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
 }
 
-static bool has_open(const struct fl_sheet *s, size_t c)
+/* Of a time. */
+static const char *mark_of(const struct fl_sheet *s, size_t row, size_t c)
+{
+	return fl_sheet_is_open(s, row, c) ? ">" : fl_sheet_is_estimate(s, row, c) ? "~" : "";
+}
+
+static bool has_mark(const struct fl_sheet *s, size_t c)
 {
 	size_t i = 0;
 
-	while (i < s->result->n_rows && !fl_sheet_is_open(s, i, c))
+	while (i < s->result->n_rows && !*mark_of(s, i, c))
 		i++;
 	return i < s->result->n_rows;
 }
@@ -214,7 +220,7 @@ static int width_of(const struct fl_sheet *s, size_t c)
 	else if (is_text(s, c))
 		own = (int)longest_of(s, c, MAX_WIDTH);
 	else if (s->result->columns[c].type == FLICK_COL_NS)
-		own = TIME + has_open(s, c);
+		own = TIME + has_mark(s, c);
 	else if ((int)s->result->columns[c].type == FL_COL_CHANGE_NS)
 		own = 1 + TIME;
 	else
@@ -316,7 +322,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	size_t column = l->sheet.shown[i];
 	uint64_t v = r->cells[row * r->n_columns + column];
 	const char *colour = "";
-	char text[40], *short_at = text;
+	char text[40];
 
 	switch ((int)r->columns[column].type) {
 	case FLICK_COL_FUNCTION:
@@ -324,9 +330,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		print_text(to, l, i, row, fl_sheet_text(&l->sheet, column, v));
 		return;
 	case FLICK_COL_NS:
-		if (fl_sheet_is_open(&l->sheet, row, column))
-			*short_at++ = '>';
-		short_time(short_at, v);
+		short_time(stpcpy(text, mark_of(&l->sheet, row, column)), v);
 		colour = l->sheet.colour ? fl_colour_of(v) : "";
 		break;
 	case FL_COL_CHANGE:

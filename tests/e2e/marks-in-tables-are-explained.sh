@@ -41,7 +41,8 @@ shown
 expect
 label="recursion:"
 record --budget=100 -- "$work/marks" 1
-sqlite3 "$data/results.db" "delete from latency where avg_ns is null"
+sqlite3 "$data/results.db" "delete from latency where avg_ns is null;
+	update latency set avg_error_ns = 0"
 shown
 expect '^  - it calls itself: '
 shown -f calls
@@ -55,6 +56,11 @@ label="what never ended:"
 record --all -- "$work/marks" 1 2
 shown -f total,calls
 expect '^  > with calls that had not ended when the program did'
+label="few long calls:"
+record --budget=100 -- "$work/marks"
+sqlite3 "$data/results.db" "update latency set avg_error_ns = avg_ns"
+shown -f avg,calls
+expect '^  ~ few of the calls that were timed took most of the time'
 label="estimates, and all at once:"
 record --budget=100 -- "$work/marks" 1
 sqlite3 "$data/results.db" "update latency set counted = 1 where calls > 1;

@@ -185,6 +185,25 @@ static void of_many_samples_inside_the_last_are_known(void **unused)
 	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0 };
 }
 
+/* Nine of 10 ticks and one of 1,000: of 1,000 such calls the average is 109, and by chance
+ * it may well be 100 off. */
+static void few_long_samples_make_an_average_unsure(void **unused)
+{
+	(void)unused;
+	view.sampled = true;
+	open_again();
+	for (uint64_t i = 0; i < 9; i++)
+		sample('a', 1000 + 10 * i, 1010 + 10 * i);
+	sample('b', 1000, 1010);
+	sample('a', 2000, 3000);
+	assert_int_equal(cell('a', "avg_ns"), 109);
+	assert_int_equal(cell('a', "avg_error_ns"), 0);	/* these were all */
+	assert_int_equal(fl_run_count(run, 0, ENTRY, 1000), 0);
+	assert_int_equal(fl_run_count(run, 0, PROBES + ENTRY, 1000), 0);
+	assert_int_equal(cell('a', "avg_error_ns"), 99);
+	assert_int_equal(cell('b', "avg_error_ns"), FLICK_NONE);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -196,6 +215,7 @@ int main(void)
 		T(anothers_exit_ends_no_sample),
 		T(what_samples_inside_took_is_taken_out),
 		T(of_many_samples_inside_the_last_are_known),
+		T(few_long_samples_make_an_average_unsure),
 	};
 #undef T
 

@@ -159,6 +159,30 @@ static void an_estimate_has_room_for_its_mark(void **unused)
 	free(text);
 }
 
+/* Of the standard error of the average, and what is made of it; not where it holds. */
+static void times_that_few_calls_carry_are_marked(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "function", FLICK_COL_FUNCTION }, { "total_ns", FLICK_COL_NS },
+		{ "avg_ns", FLICK_COL_NS }, { "avg_error_ns", FLICK_COL_NS },
+	};
+	uint64_t cells[] = { 0, 2000, 1000, 301, 1, 2000, 1000, 300,
+			     1, FLICK_NONE, 1000, 301 };
+	struct flick_rows r = { columns, 4, cells, 3 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+	char *text;
+
+	(void)unused;
+	assert_null(fl_sheet_choose(&sheet, "total,avg"));
+	text = print(exporter("text")->write, &sheet);
+	assert_non_null(strstr(text, "\n  ~2.000 us  ~1.000 us  main\n"
+				     "   2.000 us   1.000 us  say"));
+	assert_non_null(strstr(text, "\n          -  ~1.000 us  say"));
+	assert_non_null(strstr(text, "\n  ~ few of the calls that were timed"));
+	free(text);
+}
+
 /* Estimates are flick's own, and so is what is known of columns by their names. */
 static void other_results_keep_their_columns(void **unused)
 {
@@ -610,6 +634,8 @@ int main(void)
 		cmocka_unit_test(samples_are_not_called_calls),
 		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
 		cmocka_unit_test(an_estimate_has_room_for_its_mark),
+		cmocka_unit_test(times_that_few_calls_carry_are_marked),
+		cmocka_unit_test(times_that_few_calls_carry_are_marked),
 		cmocka_unit_test(other_results_keep_their_columns),
 		cmocka_unit_test(json_is_always_utf8),
 		cmocka_unit_test(csv_quotes_what_it_must),
