@@ -61,9 +61,14 @@ static void end_by_call(struct rig *unused)
 	(void)unused;
 	open_many();
 	begin(&one, 1000);
+	begin(&one, 900);
+	end(&one, 850);				/* of two: neither */
+	NEED(frames()->n == 2);
+	fl_frames_forget((struct fl_frames *)frames());
+	begin(&one, 1000);
 	begin(&two, 900);
 	begin(&one, 900);
-	end(&one, 950);				/* of two: neither */
+	end(&one, 950);
 	NEED(frames()->n == 3);
 	end(&one, 900);
 	NEED(frames()->n == 2);
@@ -233,6 +238,29 @@ static void a_call_that_its_thread_ends_in_is_no_sample(void **unused)
 	assert_int_equal(runs(end_in_a_call), 2);
 }
 
+/* One that was found since, or whose thread had loaded where to go, goes where the others
+ * do: exits are on while a timed call is open. */
+static void find_while_open(struct rig *unused)
+{
+	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+
+	(void)unused;
+	open_probes();
+	begin(&one, 1000);
+	fl_table.probes[one.entry].go = &go;
+	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	call(&one, 900);
+	NEED(go == fl_arch_routine(FL_ACT_AFTER, FL_ABI) && fl_probe_is_on(one.exit));
+	end(&one, 1000);
+	NEED(go == fl_arch_routine(FL_ACT_COUNT, FL_ABI) && is_off(&one));
+}
+
+static void an_entry_counts_and_looks_while_a_call_is_open(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(find_while_open), 2);
+}
+
 /* Fork's child has another slot, and its exits are off, or of calls of its own. */
 static void fork_in_a_call(struct rig *unused)
 {
@@ -331,6 +359,7 @@ int main(void)
 		TEST(untimed_calls_end_no_timed_one),
 		TEST(a_call_that_was_left_is_not_ended_by_the_next),
 		TEST(a_call_that_its_thread_ends_in_is_no_sample),
+		TEST(an_entry_counts_and_looks_while_a_call_is_open),
 		TEST(a_call_that_was_forked_in_is_its_parents),
 		TEST(a_long_call_is_given_up_where_there_is_no_credit),
 		TEST(calls_of_a_function_are_timed_at_intervals),
