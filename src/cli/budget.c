@@ -326,6 +326,28 @@ static void choose_hands(struct fl_budget *b)
 	}
 }
 
+static bool is_hand(const struct fl_budget *b, uint32_t probe)
+{
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (b->hands[k].probe == probe + 1)
+			return true;
+	return false;
+}
+
+/* Is there room, and a function that had not been called when the chunk began? */
+static bool has_new_hand(const struct fl_budget *b)
+{
+	const double often = 1000;
+
+	if (b->hands[FL_HANDS - 1].probe || b->s->o->follow)
+		return false;
+	for (uint32_t f = 0; f < b->n; f++)
+		if (!b->functions[f].seldom && b->functions[f].rate >= often &&
+		    !is_hand(b, b->sides[f].probe))
+			return true;
+	return false;
+}
+
 /* Sums up to here, with what hands and time have moved in all since the chunk began. */
 static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
 {
@@ -485,7 +507,7 @@ static void take(struct fl_budget *b, uint32_t f, const struct moment *now)
 static void estimate(struct fl_budget *b, const struct moment *now, bool at_last)
 {
 	bool is_taken = at_last || now->windows - b->windows.windows >= CHUNK ||
-			b->n_starts == STARTS;
+			b->n_starts == STARTS || has_new_hand(b);
 	bool is_seen = now->windows != b->look.windows;
 	struct fl_clock c;
 

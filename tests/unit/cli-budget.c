@@ -349,6 +349,23 @@ static void a_hand_of_the_programs_clock_tells(void **unused)
 	assert_int_equal(at_last(COLD, "calls"), 10 + 5000);
 }
 
+/* It was not called when the chunk began. */
+static void a_hand_may_come_later(void **unused)
+{
+	(void)unused;
+	look();
+	count(HOT, MANY, 0);
+	look();
+	heed(1);
+	assert_int_equal(seldom->hands[0], 0);
+	count(COLD, 500, 1);
+	look();
+	look();
+	assert_int_equal(seldom->hands[0], entry(COLD) + 1);
+	count_in_windows(10, 1);
+	between(at_last(HOT, "calls"), MANY + 20000000, MANY + 20000010);
+}
+
 /* From then on time tells: more than ten times of what windows saw. */
 static void a_hand_that_is_seldom_tells_nothing(void **unused)
 {
@@ -594,6 +611,7 @@ int main(void)
 		TEST(no_number_is_too_large),
 		TEST(few_windows_are_put_together),
 		TEST(a_hand_of_the_programs_clock_tells),
+		TEST(a_hand_may_come_later),
 		TEST(a_hand_that_is_seldom_tells_nothing),
 		TEST(a_clock_that_was_torn_tells_nothing),
 		TEST(a_window_is_looked_at_when_it_is_closed),

@@ -126,6 +126,15 @@ static void time_tells_if_the_price_is_right(void **unused)
 	near(said(0), 1 - 0.8 * 0.3 / 1.3, 0.03);
 }
 
+static void to_begin_a_window_takes_time_too(void **unused)
+{
+	(void)unused;
+	price.window_ns = program.window_ns = 100000;
+	run(50);
+	forget_hands();
+	near(said(0), 1, 0.01);
+}
+
 static void a_hand_tells_whatever_the_price_is(void **unused)
 {
 	(void)unused;
@@ -260,6 +269,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup(f, set_up)
 	const struct CMUnitTest tests[] = {
 		TEST(time_tells_if_the_price_is_right),
+		TEST(to_begin_a_window_takes_time_too),
 		TEST(a_hand_tells_whatever_the_price_is),
 		TEST(each_function_has_the_hand_that_it_keeps_step_with),
 		TEST(a_few_windows_tell_of_no_hand),

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Functions that are called too often to count each are told by what the program does in
+# step with them: to some percent, whatever windows, and others on the machine, take of its
+# time, and however its phases lie.
+# timeout: 60
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target in-step -O2 $sites
+
+for options in "" "--target-cpu 0"; do
+	label="${options:-any CPU}:"
+	record $options -- "$work/in-step" 2000
+	succeeded
+	conserved
+	for f in hot warm; do
+		made=$(awk -v f=$f '$2 == f { print $3 }' "$out")
+		read -r got counted <<-END
+			$(sql "select calls || ' ' || counted from $(rows latency) where name = '$f'")
+		END
+		[ "$counted" -lt "$((got / 2))" ] || fail "$label $f is not counted in windows"
+		awk -v got="$got" -v made="$made" 'BEGIN { d = got / made - 1
+			exit !(d > -0.1 && d < 0.1) }' ||
+			fail "$label $got calls of $f, it made $made, $counted were counted"
+	done
+done
