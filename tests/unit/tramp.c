@@ -276,6 +276,10 @@ static void run_case(struct rig *g)
 	if (g->m->action != FL_ACT_COUNT)
 		fill_chunk(slot());
 	enter_once(6);
+	if (c->what == COUNT) {
+		*counter(slot(), ID) = FL_COUNT_FULL - FL_COUNT_ONE;
+		enter_once(FL_COUNT_BLOCK);
+	}
 	HOLDS(!misaligned);
 }
 
