@@ -121,6 +121,7 @@ int flick_open(flick **f, const struct flick_opt *opt)
 {
 	int err = fl_owner || fl_agent_is_recorded() ? FLE_OPEN : take_options(opt);
 
+	fl_obj_stay();
 	if (!err)
 		err = fl_agent_patch_open();
 	if (!err)

@@ -6,6 +6,7 @@
  */
 #include "arch/arch.h"
 #include "channel/public.h"
+#include "obj/obj.h"
 
 #define DATA_AT fl_round_up(sizeof(struct fl_public) + 1, 4096)
 #define CHUNK_BYTES (128 * 1024)
@@ -198,8 +199,10 @@ static bool move_in(struct fl_public *r)
 int flick_channel_produce(struct flick_channel *c)
 {
 	struct fl_public *r = fl_public_of(c);
-	int err = fl_public_lock(&r->producer);
+	int err;
 
+	fl_obj_stay();
+	err = fl_public_lock(&r->producer);
 	if (err)
 		return err;
 	fl_arch_rseq_open();

@@ -130,4 +130,8 @@ int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintp
 		int (*each)(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad),
 		void *arg);
 
+/* From now on the module that this is in is not unloaded. The program calls, from no
+ * handler: the loader is asked. */
+void fl_obj_stay(void);
+
 #endif
