@@ -369,6 +369,7 @@ static void note_recursion(struct source *from)
 static void note_windows(struct source *from)
 {
 	const char *rate = from->rate;
+	char by[256] = "", samples[256];
 	int total = fl_sheet_column(&from->rows, "total_ns");
 	size_t n = 0;
 
@@ -381,6 +382,11 @@ static void note_windows(struct source *from)
 	if (from->sheet.name && n)
 		snprintf(from->note + strlen(from->note), 200, "; %zu rows have no total: "
 			 "calls outlast a window, lie in one another, or were in none", n);
+	if (from->sheet.name && fl_sheet_column(&from->rows, "self_ns") >= 0 &&
+	    fl_store_value(from->store, "self", by) && !strcmp(by, "samples") &&
+	    fl_store_value(from->store, "pc_samples", samples))
+		snprintf(from->note + strlen(from->note), 160, "; self times are CPU time, "
+			 "from %.20s samples of the program counter", samples);
 	from->sheet.note = from->note;
 }
 

@@ -237,6 +237,54 @@ static int fill(struct flick_rows *r, const struct profile *p)
 	return err;
 }
 
+/* What windows saw of a function's time. */
+struct seen {
+	uint64_t calls, timed, self;
+};
+
+static void see(struct seen *of, uint64_t calls, uint64_t self)
+{
+	of->calls += calls;
+	of->timed += self == FLICK_NONE ? 0 : calls;
+	of->self += self == FLICK_NONE ? 0 : self;
+}
+
+/* The part of its function's time that a row with a time has. */
+static double part_of(const struct seen *of, uint64_t calls, uint64_t self)
+{
+	double known = of->calls ? (double)of->timed / (double)of->calls : 1;
+
+	return of->self ? known * (double)self / (double)of->self :
+	       of->calls ? (double)calls / (double)of->calls : 0;
+}
+
+/* Where a function has several rows, one a caller, or one a way from the root. How its time
+ * is shared among these, windows tell, and not how much it is: in one in which the thread
+ * did not run, a call lasts as long as that took, and it stands for many. */
+static int share_out(struct flick_rows *r, const struct profile *p)
+{
+	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
+	int self = fl_sheet_column(r, "self_ns");
+	struct seen *seen = calloc(p->n_functions + 1, sizeof(*seen));
+
+	for (size_t i = 0; seen && i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[function] < p->n_functions)
+			see(&seen[row[function]], row[calls], row[self]);
+	}
+	for (size_t i = 0; seen && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
+
+		if (f < p->n_functions && row[self] != FLICK_NONE)
+			row[self] = (uint64_t)(part_of(&seen[f], row[calls], row[self]) *
+					       (double)p->samples[f] *
+					       (double)fl_sampler_period_ns() + 0.5);
+	}
+	free(seen);
+	return seen ? 0 : -ENOMEM;
+}
+
 /* ---- the cost ------------------------------------------------------------------------ */
 
 enum { FEW = 100 };			/* samples; a tenth either way says nothing */
@@ -366,6 +414,15 @@ static struct flick_rows *find_latency(struct fl_session *s)
 	return NULL;
 }
 
+static uint64_t time_there_was(struct fl_session *s)
+{
+	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
+	size_t n_threads;
+
+	fl_readers_threads(s, &n_threads);
+	return (end - s->go.wall_ns) * (n_threads ? n_threads : 1);
+}
+
 /* Calls times the average of a few is more time than all threads had: these few were not
  * like the rest, and what the rest took is not known. What has no total lies in one
  * another: the sum of that may be any. */
@@ -373,11 +430,8 @@ static void drop_impossible(struct fl_session *s, size_t result)
 {
 	struct flick_rows *r = &s->results[result];
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
-	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns(), most;
-	size_t n_threads;
+	uint64_t most = time_there_was(s);
 
-	fl_readers_threads(s, &n_threads);
-	most = (end - s->go.wall_ns) * (n_threads ? n_threads : 1);
 	for (size_t i = 0; total >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns;
 
@@ -389,6 +443,41 @@ static void drop_impossible(struct fl_session *s, size_t result)
 	}
 }
 
+/* Where no samples tell, self times of windows come to no more in all than there was. */
+static void bound_selves(struct fl_session *s, struct flick_rows *r)
+{
+	int self = fl_sheet_column(r, "self_ns");
+	double sum = (double)fl_sheet_sum(r, "self_ns"), most = (double)time_there_was(s);
+
+	for (size_t i = 0; self >= 0 && sum > most && i < r->n_rows; i++) {
+		uint64_t *cell = &r->cells[i * r->n_columns + (size_t)self];
+
+		if (*cell != FLICK_NONE)
+			*cell = (uint64_t)((double)*cell * most / sum);
+	}
+}
+
+/* Of the analysis that result is of: no third party's. */
+static int fill_result(struct fl_session *s, const struct profile *p, size_t i)
+{
+	struct flick_rows *r = &s->results[i];
+	const char *name = s->o->analyses[i].analysis->name;
+	bool is_latency = !strcmp(name, "latency");
+	int err = 0;
+
+	if (!s->has_result[i] || !fl_analysis_find(name) || fl_sheet_column(r, "self_ns") < 0)
+		return 0;
+	if (s->self_is_cpu && is_latency)
+		err = fill(r, p);
+	else if (s->self_is_cpu && s->view.windows)
+		err = share_out(r, p);
+	else if (s->view.windows)
+		bound_selves(s, r);
+	if (s->view.sampled || s->view.windows)
+		drop_impossible(s, i);
+	return err;
+}
+
 int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
@@ -397,14 +486,12 @@ int fl_profile_fill(struct fl_session *s)
 
 	if (s->sampler)
 		err = count(&p);
-	s->self_is_cpu = !err && s->sampler && latency && is_wanted(s, &p);
+	s->self_is_cpu = !err && s->sampler && (latency || s->view.windows) &&
+			 is_wanted(s, &p);
 	if (s->self_is_cpu)
 		err = gather(&p);
-	if (s->self_is_cpu && !err)
-		err = fill(latency, &p);
-	for (size_t i = 0; (s->view.sampled || s->view.windows) && i < s->o->n_analyses; i++)
-		if (s->has_result[i] && fl_analysis_find(s->o->analyses[i].analysis->name))
-			drop_impossible(s, i);
+	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
+		err = fill_result(s, &p, i);
 	s->pc_samples = p.all;
 	s->pc_own = p.n_own;
 	tell_cost(s, &p, latency);
