@@ -29,10 +29,10 @@
 
 #include "cli/afford.h"
 
-#define ALWAYS 0.25
-#define ALWAYS_MOST 0.32
-#define WINDOWS 0.2
-#define SWITCHES 0.28
+#define ALWAYS 0.2
+#define ALWAYS_MOST 0.27
+#define WINDOWS 0.15
+#define SWITCHES 0.3
 #define SAMPLES 0.15
 #define BURSTS 0.6			/* in place of ALWAYS */
 #define MODEL 0.8			/* may be spent on these; the rest on turns */

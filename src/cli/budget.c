@@ -35,7 +35,7 @@
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
-#define COUNT_NS 0.6			/* what things take, before it is measured */
+#define COUNT_NS 0.75			/* what things take, before it is measured */
 #define UNSURE_NS 0.3			/* a count */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
@@ -410,8 +410,7 @@ static void look_at_window(struct fl_budget *b, const struct moment *now)
 	struct fl_ticks w = {
 		.windows = (double)(now->windows - b->window.windows),
 		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
-		.weight = b->afford.window_us ?
-			  (double)b->afford.period_us / b->afford.window_us : 1,
+		.stands_ns = (double)b->afford.period_us * 1e3,
 	};
 
 	for (uint32_t k = 0; k < FL_HANDS; k++)

@@ -36,10 +36,18 @@ static double delay_of(double counted, double windows, double open_ns,
 	return fmin(p->count_ns * counted + p->window_ns * windows, MOST_DELAY * open_ns);
 }
 
+/* What the program would have done in it without being counted stands for as much time in
+ * each: a window that lies where calls are dense is a shorter part of the program. */
+static double weight_of(const struct fl_ticks *w, const struct fl_price *p)
+{
+	double time = w->open_ns - delay_of(w->counted, w->windows, w->open_ns, p);
+
+	return time > 0 ? w->stands_ns / time : 0;
+}
+
 static double ticks_of(const struct fl_ticks *w, uint32_t k, const struct fl_price *p)
 {
-	return w->weight * (k < FL_HANDS ? w->ticks[k] :
-			    w->open_ns - delay_of(w->counted, w->windows, w->open_ns, p));
+	return k < FL_HANDS ? w->ticks[k] * weight_of(w, p) : w->stands_ns;
 }
 
 void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl_price *p)
@@ -49,7 +57,7 @@ void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl
 	c->windows += w->windows;
 	c->counted += w->counted;
 	c->open_ns += w->open_ns;
-	c->stood_ns += w->weight * w->open_ns;
+	c->stood_ns += weight_of(w, p) * w->open_ns;
 	for (uint32_t k = 0; k < FL_N_HANDS; k++) {
 		double ticks = ticks_of(w, k, p);
 
@@ -63,7 +71,7 @@ void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl
 void fl_clock_call(struct fl_called *f, double n, const struct fl_ticks *w,
 		   const struct fl_price *p)
 {
-	double stood = n * w->weight;
+	double stood = n * weight_of(w, p);
 
 	f->n += n;
 	f->stood += stood;

@@ -34,9 +34,9 @@ struct fl_price {
 };
 
 /* A window, or some that lie side by side: time, and ticks of hands, and calls of all that
- * is counted there alone; and for how much each stands, beside the others. */
+ * is counted there alone; and the time that it stands for, as it was asked for. */
 struct fl_ticks {
-	double windows, open_ns, counted, ticks[FL_HANDS], weight;
+	double windows, open_ns, counted, ticks[FL_HANDS], stands_ns;
 };
 void fl_clock_take(struct fl_clock *, const struct fl_ticks *, const struct fl_price *);
 /* Calls of one function in that window. */

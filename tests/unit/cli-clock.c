@@ -73,7 +73,7 @@ static void pass(void)
 {
 	double phase = chance() < program.part, calls[2], rate, open;
 	struct fl_ticks w = { .windows = 1, .open_ns = OPEN_NS,
-			      .weight = program.period_ns / OPEN_NS }, outside = { 0 };
+			      .stands_ns = program.period_ns }, outside = { 0 };
 
 	take_time(program.period_ns - OPEN_NS, program.part, &outside, calls);
 	add_all(&outside, calls);
@@ -185,6 +185,19 @@ static void windows_that_stand_for_more_count_more(void **unused)
 	near(said(0), 1, 0.01);
 }
 
+/* In such a window the program comes less far, so it would count less. */
+static void windows_where_calls_are_dense_count_as_much(void **unused)
+{
+	(void)unused;
+	program.rate[0] = 1;
+	program.rate[1] = 0.05;
+	program.part = 0.5;
+	run(3000);
+	forget_hands();
+	near(said(0), 1, 0.05);
+	near(said(1), 1, 0.05);
+}
+
 static void what_begins_later_has_the_windows_since(void **unused)
 {
 	struct fl_clock begin, since;
@@ -274,6 +287,7 @@ int main(void)
 		TEST(each_function_has_the_hand_that_it_keeps_step_with),
 		TEST(a_few_windows_tell_of_no_hand),
 		TEST(windows_that_stand_for_more_count_more),
+		TEST(windows_where_calls_are_dense_count_as_much),
 		TEST(what_begins_later_has_the_windows_since),
 		TEST(who_keeps_step_with_time_tells_the_price),
 		TEST(what_does_not_leaves_it_as_it_was),
