@@ -114,26 +114,26 @@ static void note_from(struct fl_change *c)
 	c->tactic = c->from == c->to ? FL_N_TACTICS : c->patch->tactic;
 }
 
-static bool is_short(const struct fl_move *m)
+static void note_moves(const struct fl_set *set, size_t i)
 {
-	return (size_t)(m->end - m->start) <= sizeof ((struct fl_change *)0)->bytes;
-}
-
-static void note_moves(struct fl_change *c)
-{
+	const struct fl_change *c = &set->changes[i];
 	const struct fl_patch *p = c->patch;
+	struct fl_wide *w = &set->wide[i];
 	struct fl_move m[FL_ARCH_MOVES];
+	int n = fl_arch_moves(p, c->from, c->to, m);
 
-	c->n_moves = (uint8_t)fl_arch_moves(p, c->from, c->to, m);
-	c->move = m[0];
-	c->at = p->at + (uintptr_t)p->view;
-	if (is_short(m))
-		__builtin_memcpy(c->bytes, p->bytes[c->to] + m->start, m->end - m->start);
+	w->is_all = n == 1 && (size_t)(m->end - m->start) <= sizeof w->bytes;
+	if (!w->is_all)
+		return;
+	w->at = p->at + (uintptr_t)p->view;
+	w->move = m[0];
+	__builtin_memcpy(w->bytes, p->bytes[c->to] + m->start, m->end - m->start);
 }
 
 /* The place is ours. Is it as staged? Notes what the set consists of. */
-static int check(struct fl_set *set, struct fl_change *c)
+static int check(struct fl_set *set, size_t i)
 {
+	struct fl_change *c = &set->changes[i];
 	const struct fl_patch *p = c->patch;
 
 	if (c->from == FL_AS_IT_IS)
@@ -144,7 +144,8 @@ static int check(struct fl_set *set, struct fl_change *c)
 		return FLE_CHANGED;
 	if (is_wide(c)) {
 		set->any_wide = true;
-		note_moves(c);
+		if (set->wide)
+			note_moves(set, i);
 	}
 	set->any_row |= is_row(c);
 	return 0;
@@ -160,7 +161,7 @@ static int take_some(struct fl_set *set, size_t *bad)
 	int err = 0;
 
 	for (*bad = set->n_taken; i < n_ours && !err; i++)
-		err = check(set, &c[i]);
+		err = check(set, set->n_taken + i);
 	*bad += err ? i - 1 : n_ours;
 	set->n_taken += (uint32_t)n_ours;
 	return err || n_ours == n ? err : FLE_BUSY;
@@ -202,18 +203,19 @@ static int verify(const struct fl_set *set, size_t *bad)
 typedef void write_fn(uintptr_t at, const struct fl_move *, const uint8_t *to);
 
 /* Write each stretch of the place that changes. */
-static inline void each_move(const struct fl_change *c, write_fn *write)
+static inline void each_move(const struct fl_set *set, size_t i, write_fn *write)
 {
+	const struct fl_change *c = &set->changes[i];
+	const struct fl_wide *w = set->wide ? &set->wide[i] : NULL;
 	const struct fl_patch *p = c->patch;
 	struct fl_move m[FL_ARCH_MOVES];
 
-	write(c->at, &c->move,
-	      is_short(&c->move) ? c->bytes : p->bytes[c->to] + c->move.start);
-	if (c->n_moves == 1)
+	if (w && w->is_all) {
+		write(w->at, &w->move, w->bytes);
 		return;
-	fl_arch_moves(p, c->from, c->to, m);
-	for (int i = 1; i < c->n_moves; i++)
-		write(c->at, &m[i], p->bytes[c->to] + m[i].start);
+	}
+	for (int n = fl_arch_moves(p, c->from, c->to, m), k = 0; k < n; k++)
+		write(p->at + (uintptr_t)p->view, &m[k], p->bytes[c->to] + m[k].start);
 }
 
 /* As one store. */
@@ -256,7 +258,7 @@ static void park_set(struct fl_set *set)
 {
 	for (size_t i = set->n; i-- > 0;)
 		if (is_wide(&set->changes[i]))
-			each_move(&set->changes[i], write_park);
+			each_move(set, i, write_park);
 	FL_POINT("commit.park");
 }
 
@@ -264,32 +266,60 @@ static void write_tails(const struct fl_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (is_wide(&set->changes[i]))
-			each_move(&set->changes[i], write_tail);
+			each_move(set, i, write_tail);
 	FL_POINT("commit.tail");
 }
 
-/* Its last store; the place is at rest again. A core may meet the old head, or the
- * park, until the sync, whatever is done to the place next. */
-static void settle(const struct fl_change *c)
+/* What is no switch in one store. */
+__attribute__((noinline))
+static void store_head(const struct fl_set *set, size_t i)
 {
-	struct fl_patch *p = c->patch;
+	const struct fl_change *c = &set->changes[i];
 
-	if (is_switch(c))
-		fl_patch_flip(p, c->to);
-	else if (is_wide(c))
-		each_move(c, write_head);
+	if (is_wide(c))
+		each_move(set, i, write_head);
 	else
-		fl_store_at_once(p, c->from, c->to);
-	if (c->to == FL_OLD && p->rows & FL_ROW_INSIDE)
+		fl_store_at_once(c->patch, c->from, c->to);
+	if (c->to == FL_OLD && c->patch->rows & FL_ROW_INSIDE)
 		store_relaxed(&has_inner_rows, true);
-	p->state = c->to;
-	fl_motion_leave_of(p);
 }
 
+/* Its last store. */
+static inline void store_last(const struct fl_set *set, size_t i)
+{
+	const struct fl_change *c = &set->changes[i];
+
+	if (is_switch(c))
+		fl_patch_flip(c->patch, c->to);
+	else
+		store_head(set, i);
+}
+
+/* The place is at rest again. A core may meet the old head, or the park, until the
+ * sync, whatever is done to the place next. */
+static inline void settle(const struct fl_change *c)
+{
+	c->patch->state = c->to;
+	fl_motion_leave_of(c->patch);
+}
+
+/* Stores to text that other cores execute take long, and as many as there is room for
+ * are on their way at once, if there are no others between them. Those of wide changes
+ * are locked: nothing is on its way behind one. */
 static void write_heads(struct fl_set *set)
 {
-	for (size_t i = set->n; i-- > 0;)
-		settle(&set->changes[i]);
+	const size_t many = set->any_wide ? 1 : 256;
+
+	for (size_t end = set->n, from; end > 0; end = from) {
+		from = end > many ? end - many : 0;
+		for (size_t i = end; i-- > from;) {
+			if (i >= FL_AHEAD)
+				__builtin_prefetch(set->changes[i - FL_AHEAD].patch, 1);
+			store_last(set, i);
+		}
+		for (size_t i = end; i-- > from;)
+			settle(&set->changes[i]);
+	}
 	set->n_taken = 0;
 	FL_POINT("commit.head");
 }

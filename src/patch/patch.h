@@ -102,20 +102,22 @@ struct fl_ticket { uint64_t number, ticks; };
  * set completes. Sets over different places may be under way at once; of two
  * that have a place in common the second is told FLE_BUSY.
  */
-struct fl_change {
+struct fl_change {		/* four to a line: a set may be larger than a cache */
 	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
-	/* Of a wide change, all that its phases need: how many moves, and of the first,
-	 * nearly always the only one, the stores and, if they are few, its new bytes. W
-	 * commit.c, before the first phase. */
-	uint8_t n_moves;
-	uint8_t bytes[5];
-	struct fl_move move;
+};
+/* Of a wide one move all that its phases store. */
+struct fl_wide {
 	uintptr_t at;			/* where the window is stored to */
+	struct fl_move move;
+	uint8_t bytes[5];		/* its new ones */
+	bool is_all;			/* it is the only move, and its bytes are few */
 };
 struct fl_set {
 	struct fl_change *changes;
+	struct fl_wide *wide;	/* as many, W commit.c before the first phase; NULL: phases
+				 * work it out, each anew */
 	uint32_t n, room;
 	uint32_t n_taken;	/* the first, whose places are ours; W commit.c */
 	bool quiet;		/* no thread can reach these sites yet */
@@ -124,6 +126,9 @@ struct fl_set {
 	bool any_wide, any_row;
 	struct fl_ticket ticket;
 };
+/* So many places ahead of the one it is at a set has them fetched: they lie in their
+ * owners' memory. */
+enum { FL_AHEAD = 16 };
 /* Memory for a set of `n` changes: 0 or -ENOMEM. It may also be the caller's own. */
 int fl_set_make(struct fl_set *, size_t n);
 void fl_set_free(struct fl_set *);

@@ -27,6 +27,8 @@ static int take_some(struct fl_set *set, const struct flick_change *c, size_t n,
 
 	for (size_t i = 0; i < n && !err; i++) {
 		*bad = set->n;
+		if (set->n + FL_AHEAD < set->room)
+			__builtin_prefetch(c[i + FL_AHEAD].patch, 1);
 		err = stage(set, &c[i]);
 	}
 	return err ? err : fl_set_take(set, bad);

@@ -5,6 +5,7 @@
  * next: to map it and to fault it in costs as much as the switches do. Staging
  * writes nothing to text and may be abandoned at any point.
  */
+#include <stdalign.h>
 #include <sys/mman.h>
 
 #include "os/os.h"
@@ -13,9 +14,9 @@
 
 enum { KEPT_MAX = 1 << 20 };		/* bytes of the target's memory */
 
-struct list {
+struct list {				/* what is wide stands behind the changes */
 	size_t bytes;
-	struct fl_change changes[];
+	alignas(16) struct fl_change changes[];
 };
 
 static struct list *kept;	/* atomic; who takes it out has it alone */
@@ -35,7 +36,7 @@ int fl_set_make(struct fl_set *set, size_t n)
 {
 	/* (K) pairs with (K): what its last user wrote is done */
 	struct list *l = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
-	size_t bytes = sizeof(*l) + n * sizeof(l->changes[0]);
+	size_t bytes = sizeof(*l) + n * (sizeof(l->changes[0]) + sizeof(struct fl_wide));
 
 	if (!l || l->bytes < bytes) {
 		list_free(l);
@@ -45,7 +46,9 @@ int fl_set_make(struct fl_set *set, size_t n)
 			return -ENOMEM;
 		l->bytes = bytes;
 	}
-	*set = (struct fl_set){ .changes = l->changes, .room = (uint32_t)n };
+	*set = (struct fl_set){
+		.changes = l->changes, .wide = (void *)(l->changes + n), .room = (uint32_t)n,
+	};
 	return 0;
 }
 
