@@ -200,6 +200,17 @@ static void what_is_measured_beats_the_model(void **unused)
 	}
 }
 
+/* Six nanoseconds in place of two. */
+static void what_a_count_costs_is_told(void **unused)
+{
+	(void)unused;
+	program.count_ns = 6;
+	functions(3, 3e7);
+	functions(10, 100000);
+	settle();
+	assert_true(cost <= 0.022 && cost >= 0.002);
+}
+
 static void rates_that_vary_move_nobody_back_and_forth(void **unused)
 {
 	(void)unused;
@@ -389,6 +400,7 @@ int main(void)
 		TEST(the_rarest_are_counted_always),
 		TEST(many_functions_are_timed_less_often),
 		TEST(what_is_measured_beats_the_model),
+		TEST(what_a_count_costs_is_told),
 		TEST(rates_that_vary_move_nobody_back_and_forth),
 		TEST(a_change_is_followed),
 		TEST(a_budget_is_of_cpu_time),
