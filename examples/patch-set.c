@@ -6,7 +6,8 @@
  *		$(pkg-config --cflags --libs flick) -o patch-set
  *	./patch-set
  *
- * The compiler leaves NOPs at each entry; the update joins them to a jump. A
+ * The compiler leaves NOPs at each entry; the update joins them to a jump. What
+ * stands there otherwise is no place for five bytes, so it is looked at first. A
  * row of NOPs is several instructions, so this is done before there are other
  * threads; the updates themselves may then be switched under any number.
  */
@@ -36,7 +37,13 @@ static unsigned char *entry(int (*f)(int))
 	unsigned char *at;
 
 	memcpy(&at, &f, sizeof at);
-	return at + (memcmp(at, "\xf3\x0f\x1e\xfa", 4) ? 0 : 4);	/* endbr64 */
+	at += memcmp(at, "\xf3\x0f\x1e\xfa", 4) ? 0 : 4;	/* endbr64 */
+	if (memcmp(at, "\x90\x90\x90\x90\x90", 5) && memcmp(at, "\x0f\x1f\x44\0", 4)) {
+		fprintf(stderr, "no row of NOPs at an entry: compile with "
+			"-fpatchable-function-entry=5\n");
+		exit(1);
+	}
+	return at;
 }
 
 /* One NOP of five bytes, which `jmp to` can take the place of. */

@@ -128,3 +128,13 @@ for how in "$flags" "$static"; do
 	build patch-set $CC -O2 $nops "$top/examples/patch-set.c" $how
 	says patch-set "$set_lines"
 done
+
+# Where there are no NOPs it says so, and stores nothing.
+for sites in "" -finstrument-functions; do
+	# shellcheck disable=SC2086
+	build patch-set $CC -O2 $sites "$top/examples/patch-set.c" $flags
+	timeout 60 env LD_LIBRARY_PATH="$prefix/lib" "$work/patch-set" >"$work/out" 2>&1
+	[ $? -eq 1 ] || fail "patch-set without NOPs, $sites: another status than 1"
+	grep -q '^no row of NOPs at an entry: compile with' "$work/out" ||
+		fail "patch-set without NOPs, $sites: not said"
+done
