@@ -4,7 +4,8 @@
  * Each open call's mark is the list of what it called; when it ends the list
  * goes to its edges (see struct flick_call). Calls that an unwound one seems to
  * have made have no known caller; those of a call that never ended keep it;
- * both count as `unsure`. In recursion each level is a call with its own time.
+ * both count as `unsure`. In recursion each level is a call with its own time, which is in
+ * `sum_ns`; what lies in another call of its function is not in `total_ns`.
  *
  * Of windows most calls' callers began before: an edge's caller is then the place
  * of the call, for which there is a name, or none, when rows are made. Counts and
@@ -169,7 +170,7 @@ static int merge(void *into, void *from)
 /* ---- rows -------------------------------------------------------------------------- */
 
 enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, RAW_AVG, OPEN, SAMPLED };
+       RAW_SELF, RAW_AVG, OPEN, SUM, RAW_SUM, SAMPLED };
 
 static const struct flick_column columns[] = {
 	[CALLER] = { "caller", FLICK_COL_FUNCTION },
@@ -184,6 +185,8 @@ static const struct flick_column columns[] = {
 	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
 	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
 	[OPEN] = { "open", FLICK_COL_COUNT },
+	[SUM] = { "sum_ns", FLICK_COL_NS },
+	[RAW_SUM] = { "raw_sum_ns", FLICK_COL_NS },
 	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
@@ -215,13 +218,15 @@ static void write_edge(const struct graph *g, const struct edge *e, uint64_t *ce
 	cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
 	cell[CALLEE] = n->function;
 	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
-	cell[TOTAL] = fl_node_total_ns(n, g->view, n->total);
+	cell[TOTAL] = fl_node_total_ns(n, g->view, n->outer);
 	cell[SELF] = fl_node_ns(n, g->view, n->self);
 	cell[AVG] = fl_node_average(n, g->view, n->total - n->open_total);
 	cell[OPEN] = n->open;
 	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
 	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
-	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_total);
+	cell[SUM] = fl_node_ns(n, g->view, n->total);
+	cell[RAW_SUM] = fl_node_raw_ns(n, g->view, n->raw_total);
+	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_outer);
 	cell[RAW_SELF] = fl_node_raw_ns(n, g->view, n->raw_self);
 	cell[RAW_AVG] = fl_node_average(n, g->view, n->raw_total - n->open_raw);
 	if (g->view->flags & FLICK_VIEW_WINDOWS)

@@ -121,6 +121,8 @@ void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
 	to->self += from->self;
 	to->raw_total += from->raw_total;
 	to->raw_self += from->raw_self;
+	to->outer += from->outer;
+	to->raw_outer += from->raw_outer;
 	to->open += from->open;
 	to->open_total += from->open_total;
 	to->open_raw += from->open_raw;

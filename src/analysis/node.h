@@ -25,6 +25,8 @@ struct fl_node {
 	uint64_t unsure;		/* of them: whether they belong here is not known */
 	uint64_t total, self;		/* ticks, of the calls whose time is known */
 	uint64_t raw_total, raw_self;	/* likewise, with what probes took */
+	uint64_t outer, raw_outer;	/* of the totals, those of calls in no other of their
+					 * function */
 	uint64_t open_total, open_raw;	/* of these, that of calls alive at the end */
 	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
 	struct fl_node *work;		/* while lists are merged or walked */
@@ -60,6 +62,10 @@ static inline void fl_node_add(struct fl_node *n, const struct flick_call *call,
 	n->self += call->self;
 	n->raw_total += call->raw_total;
 	n->raw_self += call->raw_self;
+	if (!(call->flags & FLICK_CALL_NESTED)) {
+		n->outer += call->total + call->inside;
+		n->raw_outer += call->raw_total + call->inside;
+	}
 	if (call->flags & FLICK_CALL_ALIVE) {
 		n->open++;
 		n->open_total += call->total;

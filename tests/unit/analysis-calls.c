@@ -198,7 +198,9 @@ static void recursion_has_a_row_a_level(void **unused)
 		leave('a', i * 100);
 	assert_int_equal(edge("-a", "calls"), 1);
 	assert_int_equal(edge("aa", "calls"), 3);
-	assert_int_equal(edge("aa", "total_ns"), 10 + 30 + 50);
+	assert_int_equal(edge("aa", "sum_ns"), 10 + 30 + 50);
+	assert_int_equal(edge("aa", "total_ns"), 0);
+	assert_int_equal(edge("-a", "total_ns"), edge("-a", "sum_ns"));
 	assert_int_equal(context("aaaa", "calls"), 1);
 	assert_int_equal(context("aaaa", "self_ns"), 10);
 	assert_int_equal(context("a", "total_ns"), 70);

@@ -376,7 +376,7 @@ static uint64_t letter(char f)
 }
 
 /* Of the edge "ab"; '-' is no known caller. 0: there is none. Columns of graph. */
-enum { CALLS = 2, TOTAL, SELF, AVG, UNKNOWN, UNSURE, SAMPLED = 12 };
+enum { CALLS = 2, TOTAL, SELF, AVG, UNKNOWN, UNSURE, SAMPLED = 14 };
 
 static uint64_t edge_of(struct fl_run *of, const char *pair, int column)
 {
