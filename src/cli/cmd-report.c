@@ -450,6 +450,30 @@ static int show(struct source *from, const struct wish *w)
 
 /* ---- two recordings -------------------------------------------------------------- */
 
+/* Numbers that both have, whatever -s names of others. */
+static bool can_compare(const char *keys, const struct source *before,
+			const struct source *after)
+{
+	const struct flick_rows *r = &after->rows;
+	char can[512] = "function";
+	size_t at = strlen(can);
+
+	while (*keys && fl_sheet_key(&after->sheet, keys, strcspn(keys, ",")) >= 0)
+		keys += strcspn(keys, ",") + (keys[strcspn(keys, ",")] == ',');
+	for (size_t c = 0; *keys && c < r->n_columns && at < sizeof(can); c++) {
+		const char *name = r->columns[c].name, *unit = strstr(name, "_ns");
+
+		if (fl_sheet_has_numbers(&after->rows, name) &&
+		    fl_sheet_has_numbers(&before->rows, name))
+			at += (size_t)snprintf(can + at, sizeof(can) - at, ", %.*s",
+					       unit ? (int)(unit - name) : 64, name);
+	}
+	if (*keys)
+		fl_say("there is no column `%.*s` to compare; there are %s",
+		       (int)strcspn(keys, ","), keys, can);
+	return !*keys;
+}
+
 /* What is compared: what -s names, if these are numbers. By a name's column, and
  * without -s, it is time and calls; samples say nothing of either, but of one call. */
 static int choose_keys(const struct wish *w, const struct source *before,
@@ -457,8 +481,12 @@ static int choose_keys(const struct wish *w, const struct source *before,
 {
 	const bool sampled = before->basis == SAMPLES || after->basis == SAMPLES;
 	const bool is_latency = !strcmp(w->analysis, "latency");
-	int n = columns_of(&after->sheet, w->sort ? w->sort : "", MAX_DIFFERENCES, keys);
+	const char *sort = w->sort ? w->sort : "";
+	int n;
 
+	if (!can_compare(sort, before, after))
+		return -1;
+	n = columns_of(&after->sheet, sort, MAX_DIFFERENCES, keys);
 	if (n < 0)
 		return -1;
 	if (n == 0 || !strcmp(keys[0], "function")) {

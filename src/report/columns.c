@@ -46,6 +46,18 @@ static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t 
 	       cell[error] > cell[average] * 0.3;
 }
 
+bool fl_sheet_is_nothing(const struct fl_sheet *s, size_t c)
+{
+	const struct flick_rows *r = s->result;
+
+	if (c >= r->n_columns)
+		return false;
+	for (size_t i = 0; i < r->n_rows; i++)
+		if (r->cells[i * r->n_columns + c] + 1 > 1)
+			return false;
+	return true;
+}
+
 bool fl_sheet_is_estimate(const struct fl_sheet *s, size_t row, size_t column)
 {
 	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
@@ -125,12 +137,12 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return s->has_twins;
 	if (!s->name)
 		return true;
-	if (!strncmp(name, RAW, strlen(RAW)))
+	if (!strncmp(name, RAW, strlen(RAW)) || !strcmp(name, "sum_ns"))
 		return false;
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
 	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
-		return !is_all(r, c, 0);
+		return !fl_sheet_is_nothing(s, c);
 	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
 }
 

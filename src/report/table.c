@@ -107,8 +107,8 @@ void fl_sheet_free(struct fl_sheet *s)
 
 #define MAX_KEYS 16
 
-/* Of rows that are equal the one with more time, or with more calls, is first; then by
- * name. Texts go up, numbers down. */
+/* Of rows that are equal the one with more time is first, in all or in itself, or with more
+ * calls; then by name. Texts go up, numbers down. */
 struct order {
 	const struct fl_sheet *sheet;
 	struct key {
@@ -258,6 +258,7 @@ bool fl_sheet_sort(struct fl_sheet *s, const char *names)
 	if (!add_keys(&o, names))
 		return false;
 	add_key(&o, fl_sheet_column(r, "total_ns"));
+	add_key(&o, fl_sheet_column(r, "self_ns"));
 	add_key(&o, fl_sheet_column(r, "calls"));
 	for (size_t c = 0; c < r->n_columns; c++)
 		if (fl_sheet_is_text(r, c))

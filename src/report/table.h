@@ -28,6 +28,8 @@ bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
 double fl_sheet_share(const struct fl_sheet *, size_t row);
 /* Was it asked for by its name? */
 bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
+/* 0, or not known, in all rows. */
+bool fl_sheet_is_nothing(const struct fl_sheet *, size_t column);
 /* What `-` and `~` in the columns shown mean, a line a reason; how many. */
 enum { FL_LEGEND_MOST = 20 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);

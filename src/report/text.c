@@ -248,7 +248,21 @@ static void drop(struct layout *l, size_t i)
 	memmove(l->width + i, l->width + i + 1, (s->n_shown - i) * sizeof(*l->width));
 }
 
-/* Do without one that is asked for least, of those that flick knows; false: there is none. */
+/* Does without one of flick's own that says nothing: 0, or not known, in all rows. */
+static bool drop_nothing(struct layout *l)
+{
+	const struct fl_sheet *s = &l->sheet;
+
+	for (size_t i = s->n_shown; s->name && i-- > 0;)
+		if (!is_text(s, s->shown[i]) && fl_sheet_is_nothing(s, s->shown[i]) &&
+		    !fl_sheet_is_asked(s, s->shown[i])) {
+			drop(l, i);
+			return true;
+		}
+	return false;
+}
+
+/* Does without one that is asked for least, of those that flick knows; false: there is none. */
 static bool drop_least(struct layout *l)
 {
 	static const char *const least[] = { "sampled", "counted", "p50_ns", "p99_ns",
@@ -291,7 +305,7 @@ static void lay_out(struct layout *l, const struct fl_sheet *sheet)
 		wanted = longest_of(s, s->shown[s->n_shown - 1], NAME_WIDTH);
 		l->width[s->n_shown - 1] = 0;
 	}
-	while (s->width && columns_left(l) < wanted && drop_least(l))
+	while (s->width && columns_left(l) < wanted && (drop_nothing(l) || drop_least(l)))
 		;
 	if (s->width)
 		shrink_texts(l, wanted);

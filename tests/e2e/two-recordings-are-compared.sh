@@ -61,6 +61,11 @@ run "$FLICK" report --diff "$work/before" "$data" --format=json -a graph
 succeeded
 grep -q '"calls_change": 40' "$out" || fail "json: no change"
 
+run "$FLICK" report --diff "$work/before" "$data" -s nothing
+[ "$status" -eq 2 ] || fail "an unknown key: status $status"
+grep -q 'no column `nothing` to compare; there are function, calls, ' "$err" ||
+	fail "an unknown key: not said"
+
 # By name.
 for a in counts latency graph; do
 	run "$FLICK" report --diff "$work/before" "$data" -a $a -s function --format=csv

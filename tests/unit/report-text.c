@@ -138,6 +138,45 @@ static void unknown_and_sampled_calls_are_shown(void **unused)
 	}
 }
 
+/* Of rows without a total the one with more time of its own is first, then with more calls. */
+static void rows_without_a_total_have_an_order(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "function", FLICK_COL_FUNCTION }, { "total_ns", FLICK_COL_NS },
+		{ "self_ns", FLICK_COL_NS }, { "calls", FLICK_COL_COUNT },
+	};
+	uint64_t cells[] = { 0, FLICK_NONE, 10, 1, 1, FLICK_NONE, 20, 1, 2, FLICK_NONE, 20, 3 };
+	struct flick_rows r = { columns, 4, cells, 3 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+
+	(void)unused;
+	assert_true(fl_sheet_sort(&sheet, "total_ns"));
+	assert_int_equal(cells[0], 2);
+	assert_int_equal(cells[4], 1);
+	assert_int_equal(cells[8], 0);
+}
+
+/* Where there is no room what says nothing goes before what is asked for least. */
+static void a_column_of_nothing_goes_first(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "function", FLICK_COL_FUNCTION }, { "total_ns", FLICK_COL_NS },
+		{ "avg_ns", FLICK_COL_NS }, { "p50_ns", FLICK_COL_NS },
+		{ "unknown", FLICK_COL_COUNT },
+	};
+	uint64_t cells[] = { 0, 2, 0, 5, 0, 1, 2, FLICK_NONE, 5, FLICK_NONE };
+	struct flick_rows r = { columns, 5, cells, 2 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency", .width = 30 };
+	char *text = print(exporter("text")->write, &sheet);
+
+	(void)unused;
+	assert_null(strstr(text, "Unknown"));
+	assert_non_null(strstr(text, "   Total       P50  Function\n"));
+	free(text);
+}
+
 /* A column is as wide as what is in it, with its mark. */
 static void an_estimate_has_room_for_its_mark(void **unused)
 {
@@ -634,6 +673,8 @@ int main(void)
 		cmocka_unit_test(samples_are_not_called_calls),
 		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
 		cmocka_unit_test(an_estimate_has_room_for_its_mark),
+		cmocka_unit_test(rows_without_a_total_have_an_order),
+		cmocka_unit_test(a_column_of_nothing_goes_first),
 		cmocka_unit_test(times_that_few_calls_carry_are_marked),
 		cmocka_unit_test(times_that_few_calls_carry_are_marked),
 		cmocka_unit_test(other_results_keep_their_columns),
