@@ -401,6 +401,19 @@ static void find_glue_code(void)
 	assert_ptr_not_equal(glue_code, MAP_FAILED);
 }
 
+/* Up to its return, in one line. */
+static size_t instructions(const unsigned char *glue)
+{
+	const unsigned char *at = glue;
+	struct fl_insn i = { 0 };
+	size_t n = 0;
+
+	for (; i.cls != FL_INSN_RET; at += i.len, n++)
+		fl_arch_decode(&i, at, 16, (uintptr_t)at);
+	HOLDS((uintptr_t)glue % FL_ARCH_LINE == 0 && at <= glue + FL_ARCH_LINE);
+	return n;
+}
+
 /* A word says if it counts, whatever else there is to do. */
 static void run_directed(struct rig *g)
 {
@@ -416,6 +429,7 @@ static void run_directed(struct rig *g)
 	HOLDS(p->go[0] == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
 	p->counts = 0;
 	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && p->go[1] == UINTPTR_MAX);
+	HOLDS(!fl_arch_glue_can_count() || instructions(glue_code + ID * FL_ARCH_LINE) == 9);
 }
 
 static void a_mask_says_if_a_glue_counts(void **state)
