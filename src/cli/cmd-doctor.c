@@ -387,11 +387,12 @@ static const struct fl_option options[] = {
 	{ 'U', "unpatch", "PATTERN", "leave out matching functions" },
 	{ 0, "runs", "N", "runs of each kind (3); PROGRAM runs about 5 N times" },
 	{ 0, "json", NULL, "print all numbers as JSON" },
+	{ 'v', "verbose", NULL, "show the model that the answer is made by, too" },
 	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
 	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
 	{ 0 }
 };
-enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, CPU, TARGET_CPU };
+enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, VERBOSE, CPU, TARGET_CPU };
 
 struct wish {
 	struct fl_cost_options o;
@@ -412,6 +413,7 @@ static int take(struct wish *w, const struct fl_option *o, const char *value)
 	case PATCH:	return fl_selection_add(s->selection, 1, value);
 	case UNPATCH:	return fl_selection_add(s->selection, 0, value);
 	case JSON:	w->json = true; return 0;
+	case VERBOSE:	w->o.verbose = true; return 0;
 	case CPU:
 	case TARGET_CPU: return fl_cpus_take(s, o, value);
 	default:	break;

@@ -159,13 +159,19 @@ static enum fl_action action_of(const struct wish *w)
 			     w->all ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
 
-/* What every call is recorded for has no budget. */
-static int check_budget(const struct wish *w, enum fl_action action)
+/* Where every call is recorded there are no samples, and no budget. */
+static int check_profiler(const struct wish *w, enum fl_action action)
 {
-	if (!w->budget || action == FL_ACT_SAMPLE)
+	const char *how = action == FL_ACT_COUNT ? "counted" : "recorded";
+
+	if (!w->profiler || w->o.rate || action == FL_ACT_SAMPLE)
 		return 0;
-	fl_say("--budget=%s is for sampling: it cannot be used if every call is %s",
-	       w->budget, action == FL_ACT_COUNT ? "counted" : "recorded");
+	if (w->budget)
+		fl_say("--budget=%s is for sampling: it cannot be used if every call is %s",
+		       w->budget, how);
+	else
+		fl_say("-K and --epoch are for sampling: they cannot be used if every call is "
+		       "%s", how);
 	return -1;
 }
 
@@ -201,7 +207,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		return -1;
 	if (!w->chosen && fl_session_use(&w->o, "latency"))
 		return -1;
-	if (check_readers(&w->o) || check_budget(w, action_of(w)))
+	if (check_readers(&w->o) || check_profiler(w, action_of(w)))
 		return -1;
 	w->o.argv = argv + a.at;
 	if (a.at < argc)

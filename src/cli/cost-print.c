@@ -189,7 +189,8 @@ void fl_cost_print(const struct fl_cost_result *r)
 	print_head(r);
 	print_rows(r);
 	print_parts(r);
-	print_model(r);
+	if (r->o->verbose)
+		print_model(r);
 	print_verdict(r);
 }
 

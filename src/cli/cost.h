@@ -63,6 +63,7 @@ enum fl_cost_row {	/* what is measured; figure 8's bars, then reader's CPU time 
 struct fl_cost_options {
 	struct fl_session_options session;
 	unsigned runs;
+	bool verbose;			/* the model is printed, too */
 };
 
 struct fl_cost_result {

@@ -325,6 +325,9 @@ static void tell_passed(const struct fl_session *s, const struct profile *p,
 	uint64_t own = p->n_own - p->work;
 	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
 
+	if (s->o->rate && !s->o->rate_adapts && s->cost > some * s->o->rate * 100 / FL_RATE_ALL)
+		snprintf(out, 112, ", more than the %s of --rate: all calls are counted "
+			 "between windows", s->o->rate_text);
 	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)

@@ -169,6 +169,18 @@ static const struct flick_rows *find_calls(const struct fl_session *s, int *func
 	return NULL;
 }
 
+/* Statics of one name are left out together. */
+static bool is_named(const struct fl_session *s, const uint32_t *functions, size_t n,
+		     uint32_t as)
+{
+	const char *name = fl_roster_name(&s->roster, as);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(fl_roster_name(&s->roster, functions[i]), name))
+			return true;
+	return false;
+}
+
 /* The functions that are called most: of a tree the rows of one are many. */
 static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t out[COSTLY])
 {
@@ -182,14 +194,15 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 		if (row[function] < s->roster.n && row[count] != FLICK_NONE)
 			calls[row[function]] += row[count];
 	}
-	for (; n < COSTLY; n++) {
+	while (n < COSTLY) {
 		uint32_t most = 0;
 
 		for (uint32_t f = 1; f < s->roster.n; f++)
 			most = calls[f] > calls[most] ? f : most;
 		if (!s->roster.n || !calls[most])
 			break;
-		out[n] = most;
+		if (!is_named(s, out, n, most))
+			out[n++] = most;
 		calls[most] = 0;
 	}
 	return n;

@@ -76,6 +76,11 @@ for bad in 0 101 many 2x; do
 done
 run "$FLICK" record --all --budget=5 -- "$work/tiny" 1
 [ $status -eq 2 ] || fail "--all has a budget"
+for way in "-a counts -K 5" "--all --epoch 5"; do
+	# shellcheck disable=SC2086
+	run "$FLICK" record $way -- "$work/tiny" 1
+	[ $status -eq 2 ] && grep -q 'are for sampling' "$err" || fail "$way is not said to do nothing"
+done
 
 # What cost more than the program did is said, and what to leave out.
 label="--all:"
@@ -85,6 +90,33 @@ succeeded
 grep -q "leave out most of it by -U 'tiny' -U 'rare'" "$err" || fail "$label not these"
 grep -Eq '^cost: [0-9.]+ % of CPU time \(probes [0-9.]+, switching [0-9.]+, reader on another core [0-9.]+\),' \
 	"$err" || fail "$label no cost"
+label="two of one name:"
+cat >"$work/other.c" <<'END'
+__attribute__((noipa)) static void twin(void) { }
+void other(void) { twin(); }
+END
+cat >"$work/twins.c" <<'END'
+void other(void);
+__attribute__((noipa)) static void twin(void) { }
+int main(void)
+{
+	for (int i = 0; i < 20000000; i++) {
+		twin();
+		other();
+	}
+	return 0;
+}
+END
+"$CC" -O2 $sites -c "$work/other.c" -o "$work/other.o" || fail "$label cc"
+libraries=$work/other.o compile "$work/twins" "$work/twins.c" -O2 $sites
+record --all -- "$work/twins"
+grep -q "leave out most of it by.* -U 'twin'" "$err" || fail "$label not said"
+! grep -q "twin'.*twin'" "$err" || fail "$label the same twice"
+label="--rate:"
+record --rate=1% -- "$work/tiny" 1500
+succeeded
+grep -q '^cost: .*, more than the 1% of --rate: all calls are counted' "$err" ||
+	fail "$label that it costs more is not said"
 label="default:"
 record -- "$work/tiny" 1500
 ! grep -q 'recording every call' "$err" || fail "$label costs more than the program"

@@ -71,7 +71,7 @@ cost() {
 # ---- for eyes ---------------------------------------------------------------
 
 label=demo:
-cost --runs 2 -a graph,tree -- "$work/demo"
+cost -v --runs 2 -a graph,tree -- "$work/demo"
 succeeded
 ends_well
 grep -q '^demo: [0-9]* pages' "$out" "$err" && fail "$label its output is not /dev/null"
@@ -217,12 +217,13 @@ done
 label='runs that are not alike:'
 cost --runs 2 "$work/ways" grow "$work/grown"
 succeeded
+! grep -q '^model\|^([0-9]*) ' "$out" || fail "$label a model nobody asked for"
 grep -q 'not alike: they made from [0-9]* to [0-9]* events' "$out" || fail "$label not told"
 grep -q 'not alike' "$work/demo.out" && fail "$label the demo's are"
 
 # Each kind of run takes 30 ms once and 60 ms once: no difference means anything.
 label='all is noise:'
-cost --runs 2 "$work/ways" nap "$work/naps"
+cost --verbose --runs 2 "$work/ways" nap "$work/naps"
 succeeded
 for line in '^A_i .* within noise$' '^A_q .* within noise$' '^(7) .* is within noise$' \
 	'^neither is cheaper here: .* are the same within noise$'; do
