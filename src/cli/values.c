@@ -43,8 +43,8 @@ int fl_print_values(const struct fl_cmd *cmd, const char *word)
 
 	if (!o || !o->value)
 		return FL_EXIT_USAGE;
-	if (!strcmp(o->value, "DIR"))
-		puts("DIR");
+	if (!strcmp(o->value, "DIR") || !strcmp(o->value, "PATTERN"))
+		puts(o->value);		/* for shells to know */
 	for (const struct fl_values *v = cmd->values; v && v->option; v++)
 		for (size_t i = 0; !strcmp(v->option, o->name) && v->each(i); i++)
 			puts(v->each(i));

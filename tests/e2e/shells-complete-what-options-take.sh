@@ -70,4 +70,22 @@ mkdir dir1
 [ "$(in_zsh flick list fil)" = files ] || fail "zsh: no file"
 [ "$(in_bash flick record -o di)" = dir1 ] || fail "bash: no directory"
 [ "$(in_zsh flick record -o di)" = files-/ ] || fail "zsh: no directory"
-[ "$(in_bash flick record -P fil)" = file1 ] || fail "bash: no file for what takes anything"
+[ "$(in_bash flick record -d fil)" = file1 ] || fail "bash: no file for what takes anything"
+
+# Functions of the program on the line; where there is none, nothing.
+functions() {	# WANTED WORD...: with the program behind what is completed
+	want=$1
+	shift
+	got=$(bash -c '. "$0/tools/completion/flick"
+		COMP_WORDS=("$@" ./recursion) COMP_CWORD=$(($# - 1))
+		_flick
+		printf "%s\n" "${COMPREPLY[@]}"' "$top" "$@" | sort | tr '\n' ' ')
+	[ "$got" = "$want " ] || fail "bash: $* becomes $got, not $want"
+}
+functions fib flick record -P fi
+functions fib flick count fi
+functions fib flick count --sync membarrier fi
+[ -z "$(in_bash flick record -P fil)$(in_bash flick count fil)" ] || fail "bash: files for functions"
+[ "$(in_bash flick record ./recursion -P fi)" = fib ] || fail "bash: no function"
+[ "$(in_zsh flick record ./recursion -P fi)" = fib ] || fail "zsh: no function"
+[ "$(in_bash flick count fib -- fil)" = file1 ] || fail "bash: no file for a program"
