@@ -12,23 +12,18 @@
  * than the samples in it. So what all rings hold is put in the order of time first,
  * but for the last moments, whose earlier records may be on their way still.
  */
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/perf-ring.h"
 #include "cli/sampler.h"
 #include "os/os.h"
 
 #define PERIOD_NS 997003ull		/* a prime: in step with nobody's timer */
-#define RING_PAGES 16u
 #define SETTLED_NS 2000000ull		/* by then a record is in its ring */
-
-enum { MAX_PATH = 4096 };
 
 /* A record, out of its ring. `path` is of mappings: an index. */
 struct moment {
@@ -44,14 +39,8 @@ struct map {
 	uint64_t lo, hi, offset;
 };
 
-struct ring {
-	int fd;
-	struct perf_event_mmap_page *head;
-};
-
 struct fl_sampler {
-	struct ring *rings;		/* index: CPU */
-	uint32_t n_rings;
+	struct fl_perf_rings rings;
 	struct moment *moments;		/* taken from rings, not yet looked at */
 	uint32_t n_moments, room_moments;
 	struct map *maps;		/* a newer one hides what it covers */
@@ -141,8 +130,9 @@ static void take_mapping(struct fl_sampler *s, struct moment *m, const struct ma
 }
 
 /* The record at `h`, which is whole. */
-static void take_record(struct fl_sampler *s, const struct perf_event_header *h)
+static void take_record(void *arg, const struct perf_event_header *h)
 {
+	struct fl_sampler *s = arg;
 	const void *end = (const char *)h + h->size;
 	struct moment m = { .type = h->type };
 
@@ -167,33 +157,6 @@ static void take_record(struct fl_sampler *s, const struct perf_event_header *h)
 	}
 	if (has_room(s, &s->moments, s->n_moments, &s->room_moments, sizeof(m)))
 		s->moments[s->n_moments++] = m;
-}
-
-/* A record may go over the ring's end. */
-static void take_ring(struct fl_sampler *s, struct ring *r)
-{
-	const uint64_t bytes = RING_PAGES * FL_PAGE;
-	const char *data = (const char *)r->head + FL_PAGE;
-	/* ordering: none of ours; the kernel's release is its mate, perf_event_open(2) */
-	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = r->head->data_tail;
-	_Alignas(8) char whole[MAX_PATH + 256];
-
-	while (tail < head) {
-		struct perf_event_header h;
-		size_t at = tail % bytes, first = bytes - at;
-
-		memcpy(&h, data + at, sizeof(h));	/* 8 bytes, aligned: never split */
-		if (h.size < sizeof(h) || h.size > sizeof(whole))
-			break;
-		first = first < h.size ? first : h.size;
-		memcpy(whole, data + at, first);
-		memcpy(whole + first, data, h.size - first);
-		take_record(s, (const struct perf_event_header *)whole);
-		tail += h.size;
-	}
-	/* ordering: none of ours; likewise: the records have been copied */
-	__atomic_store_n(&r->head->data_tail, head, __ATOMIC_RELEASE);
 }
 
 /* ---- in the order of time ---------------------------------------------------------- */
@@ -328,10 +291,10 @@ void fl_sampler_poll(struct fl_sampler *s)
 {
 	uint64_t now = fl_os_monotonic_ns();
 
-	for (uint32_t i = 0; s && i < s->n_rings; i++)
-		if (s->rings[i].head)
-			take_ring(s, &s->rings[i]);
-	if (s && s->n_moments)
+	if (!s)
+		return;
+	fl_perf_rings_take(&s->rings, take_record, s);
+	if (s->n_moments)
 		settle(s, now - SETTLED_NS);
 }
 
@@ -356,7 +319,7 @@ uint64_t fl_sampler_lost(const struct fl_sampler *s)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-static int open_event(int cpu)
+int fl_sampler_open(struct fl_sampler **out)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
@@ -367,44 +330,9 @@ static int open_event(int cpu)
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int open_ring(struct ring *r, int cpu)
-{
-	void *p;
-
-	r->fd = open_event(cpu);
-	if (r->fd < 0)
-		return r->fd;
-	p = mmap(NULL, (1 + RING_PAGES) * FL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-		 r->fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	r->head = p;
-	return 0;
-}
-
-/* One that is not on line has no event, and nobody runs there. */
-int fl_sampler_open(struct fl_sampler **out)
-{
-	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct fl_sampler *s = calloc(1, sizeof(*s));
-	int err = s && n > 0 ? 0 : -ENOMEM;
+	int err = s ? fl_perf_rings_open(&s->rings, &attr) : -ENOMEM;
 
-	if (s)
-		s->rings = calloc((size_t)n, sizeof(*s->rings));
-	if (!s || !s->rings)
-		err = -ENOMEM;
-	for (int cpu = 0; !err && cpu < n; cpu++) {
-		s->rings[cpu].fd = -1;
-		s->n_rings = (uint32_t)cpu + 1;
-		err = open_ring(&s->rings[cpu], cpu);
-		if (err == -ENODEV)
-			err = 0;
-	}
 	if (err)
 		fl_sampler_close(s);
 	else
@@ -416,15 +344,9 @@ void fl_sampler_close(struct fl_sampler *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->n_rings; i++) {
-		if (s->rings[i].head)
-			munmap(s->rings[i].head, (1 + RING_PAGES) * FL_PAGE);
-		if (s->rings[i].fd >= 0)
-			close(s->rings[i].fd);
-	}
+	fl_perf_rings_close(&s->rings);
 	for (uint32_t i = 0; i < s->n_paths; i++)
 		free(s->paths[i]);
-	free(s->rings);
 	free(s->moments);
 	free(s->maps);
 	free(s->paths);

@@ -1,0 +1,118 @@
+/*
+ * perf-ring.c - perf_event_open(2) and the memory that the kernel writes records into.
+ *
+ * Hides that each CPU has a ring of its own, that a record may go over a ring's end, and
+ * which stores tell the kernel what was taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/perf-ring.h"
+#include "os/os.h"
+
+enum { MAX_RECORD = 4096 + 256 };	/* a mapping's has a path */
+_Static_assert(FL_PERF_RING_BYTES == 16 * FL_PAGE, "whole pages, a power of two");
+
+static int open_ring(struct fl_perf_ring *r, struct perf_event_attr *attr, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *p;
+
+	if (fd < 0)
+		return -errno;
+	r->fd = (int)fd;
+	p = mmap(NULL, FL_PAGE + FL_PERF_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		 r->fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->head = p;
+	return 0;
+}
+
+/* One that is not on line has no event, and nobody runs there. */
+int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	int err;
+
+	*r = (struct fl_perf_rings){ .of = n > 0 ? calloc((size_t)n, sizeof(*r->of)) : NULL };
+	err = r->of ? 0 : -ENOMEM;
+	for (int cpu = 0; !err && cpu < n; cpu++) {
+		r->of[cpu].fd = -1;
+		r->n = (uint32_t)cpu + 1;
+		err = open_ring(&r->of[cpu], attr, cpu);
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (err)
+		fl_perf_rings_close(r);
+	return err;
+}
+
+bool fl_perf_rings_have(const struct fl_perf_rings *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		/* ordering: none of ours; nothing is read by it */
+		if (r->of[i].head && __atomic_load_n(&r->of[i].head->data_head,
+						     __ATOMIC_RELAXED) !=
+		    r->of[i].head->data_tail)
+			return true;
+	return false;
+}
+
+static uint32_t take_ring(struct fl_perf_ring *r,
+			  void (*take)(void *arg, const struct perf_event_header *), void *arg)
+{
+	const char *data = (const char *)r->head + FL_PAGE;
+	/* ordering: none of ours; the kernel's release is its mate, perf_event_open(2) */
+	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = r->head->data_tail;
+	uint32_t held = (uint32_t)(head - tail);
+	_Alignas(8) char whole[MAX_RECORD];
+
+	while (tail < head) {
+		struct perf_event_header h;
+		size_t at = tail % FL_PERF_RING_BYTES, first = FL_PERF_RING_BYTES - at;
+
+		memcpy(&h, data + at, sizeof(h));	/* 8 bytes, aligned: never split */
+		if (h.size < sizeof(h) || h.size > sizeof(whole))
+			break;
+		first = first < h.size ? first : h.size;
+		memcpy(whole, data + at, first);
+		memcpy(whole + first, data, h.size - first);
+		take(arg, (const struct perf_event_header *)whole);
+		tail += h.size;
+	}
+	/* ordering: none of ours; likewise: the records have been copied */
+	__atomic_store_n(&r->head->data_tail, head, __ATOMIC_RELEASE);
+	return held;
+}
+
+uint32_t fl_perf_rings_take(struct fl_perf_rings *r,
+			    void (*take)(void *arg, const struct perf_event_header *),
+			    void *arg)
+{
+	uint32_t fullest = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t held = r->of[i].head ? take_ring(&r->of[i], take, arg) : 0;
+
+		fullest = held > fullest ? held : fullest;
+	}
+	return fullest;
+}
+
+void fl_perf_rings_close(struct fl_perf_rings *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (r->of[i].head)
+			munmap(r->of[i].head, FL_PAGE + FL_PERF_RING_BYTES);
+		if (r->of[i].fd >= 0)
+			close(r->of[i].fd);
+	}
+	free(r->of);
+	*r = (struct fl_perf_rings){ 0 };
+}
