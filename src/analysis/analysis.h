@@ -55,6 +55,9 @@ struct fl_view {
 	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
+	/* Of a sampled call: ticks in which its thread could have run, and was not let;
+	 * NULL: not known. */
+	uint64_t (*preempted)(const void *owner, uint32_t thread, uint64_t begin, uint64_t end);
 	uint64_t ended;			/* the clock when the target did, which ended the
 					 * threads that end from now on; 0: it has not */
 };

@@ -504,13 +504,17 @@ static int pair_windows(struct fl_run *run, struct thread *t, const struct fl_ba
 	return err;
 }
 
-/* Without what probes took of it: its own, and those of calls that were timed inside. */
+/* Without what probes took of it: its own, and those of calls that were timed inside; nor
+ * what its thread was preempted. */
 static uint64_t length_of(const struct fl_run *run, struct thread *t, uint64_t end)
 {
+	const struct fl_view *v = run->source;
 	const struct fl_overhead *own = &run->source->overhead[run->tags[t->half.probe].framed];
 	uint64_t begin = t->half.tsc + own->inside +
 			 fl_samples_end(&t->samples, t->half.tsc, own->pair);
 
+	if (v->preempted)
+		begin += v->preempted(v->owner, t->index, t->half.tsc, end);
 	return end > begin ? end - begin : 0;
 }
 

@@ -355,6 +355,7 @@ struct fl_session {
 	uint64_t n_windows;
 	struct fl_instant go, drained;	/* it was first let go; all is read */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
+	struct fl_preempt *preempt;	/* NULL: nothing tells of it, or nobody asks */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t early_own;		/* of pc_own, without the agent's work, those of the
 					 * first second that samples were taken in */

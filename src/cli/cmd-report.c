@@ -291,11 +291,14 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
-	char n[256] = "", by[256] = "";
+	char n[256] = "", by[256] = "", preempted[256] = "";
+	const char *but;
 
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	fl_store_value(from->store, "self", by);
+	fl_store_value(from->store, "preempted", preempted);
+	but = strcmp(preempted, "out") ? "" : "without what the scheduler took, ";
 	if (!fl_sheet_sum(&from->rows, "sampled"))
 		snprintf(from->note, sizeof(from->note), "none of these calls ended, so no "
 			 "time is known");
@@ -305,8 +308,8 @@ static void note_samples(struct source *from)
 			 "times from (run it longer, or record --all)", n);
 	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
-			 "samples of the program counter; totals are elapsed, from the calls "
-			 "that were timed (sampled)", n);
+			 "samples of the program counter; totals are elapsed, %sfrom the "
+			 "calls that were timed (sampled)", n, but);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");

@@ -13,6 +13,7 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
+#include "cli/preempt.h"
 #include "cli/sampler.h"
 #include "os/os.h"
 #include "site/site.h"
@@ -143,6 +144,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_own", "%llu", (unsigned long long)s->pc_own);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}
+	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");
 	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
 	put_arguments(p, s->o->argv);

@@ -19,6 +19,7 @@
 #include "arch/arch.h"
 #include "cli/budget.h"
 #include "cli/cli.h"
+#include "cli/preempt.h"
 #include "cli/sampler.h"
 #include "os/os.h"
 #include "site/site.h"
@@ -152,6 +153,7 @@ static void feed(void *arg, const struct fl_batch *b)
 		fl_trace_put(s->trace, b);
 		told.paused = 0;
 	}
+	fl_preempt_poll(s->preempt);	/* now that `b` has been taken */
 	note_error(s, fl_run_feed(s->run, &told));
 }
 
@@ -252,6 +254,26 @@ static int open_region(struct fl_session *s)
 	return err;
 }
 
+static uint64_t preempted(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
+{
+	const struct fl_session *s = owner;
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+
+	return thread < n ? fl_preempt_between(s->preempt, t[thread].tid, begin, end) : 0;
+}
+
+/* By the one thread that reads. What is made of a trace later does not know. */
+static void open_preempt(struct fl_session *s)
+{
+	if (s->o->action != FL_ACT_SAMPLE || s->o->raw || s->o->trace || s->o->readers > 1)
+		return;
+	if (!fl_preempt_open(&s->preempt))
+		s->view.preempted = preempted;
+	else
+		s->preempt = NULL;
+}
+
 static int open_analyses(struct fl_session *s)
 {
 	int err;
@@ -293,6 +315,8 @@ static int open_all(struct fl_session *s)
 		fl_say("cannot start: %s", fl_reason(err));
 	if (!err && fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
+	if (!err)
+		open_preempt(s);
 	fl_found_open(s);
 	return err ? err : fl_budget_open(s);
 }
@@ -534,6 +558,7 @@ static bool take_more(struct fl_session *s, bool gone)
 	if (s->is_spent)
 		return false;
 	fl_sampler_poll(s->sampler);
+	fl_preempt_poll(s->preempt);
 	asked = !gone && fl_dialogue_answer(s);
 	return fl_reader_poll(s->reader, gone) || asked;
 }
@@ -772,6 +797,7 @@ void fl_session_close(struct fl_session *s)
 	fl_readers_close(s->readers);
 	fl_run_close(s->run);
 	fl_sampler_close(s->sampler);
+	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
 	fl_found_close(s);
 	drop_code(s);

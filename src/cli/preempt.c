@@ -1,0 +1,239 @@
+/*
+ * preempt.c - when the kernel took the processor from threads of the target.
+ *
+ * Hides that the kernel writes a record at each switch, into the ring of the CPU where it
+ * was: so a thread's records stand in several. A call that was timed gets taken out of it
+ * what its thread was preempted in its middle, not what it slept or waited.
+ *
+ * PROTOCOL	The reader has copied a call's records; it reads the clock, c; then takes all
+ *		rings; then heeds, in the order of time, what was before c. The rest waits.
+ * INVARIANT	1. All switches of the thread before the call's end are heeded (OS26).
+ *		2. A thread's switches are heeded in their order.
+ * WHY		1. The kernel counts a record before the thread runs on, which then wrote what
+ *		   the reader has seen; and its time is before c.
+ *		2. A thread leaves a CPU, and that is counted, before it gets another one. So
+ *		   what is before c and in a ring that was looked at is behind nothing that
+ *		   was not.
+ * FAILURE	A ring that was nearly full may have lost records: nothing is taken out of
+ *		calls that began before it was found so. Where the records would cost the
+ *		program more than they are worth, they end for good.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "channel/channel.h"
+#include "cli/perf-ring.h"
+#include "cli/preempt.h"
+
+#define NEARLY_FULL (FL_PERF_RING_BYTES - 4096)
+#define APART_NS 100000000ull		/* both clocks are read to some 100 ns */
+#define RECORD_NS 200.0			/* of the program's: see docs/HACKING.md */
+#define MOST_OF_CPU 0.002
+#define STAKE_NS 1e6			/* a short program's, whatever it does */
+
+struct event {
+	uint64_t time;
+	int32_t tid;
+	enum fl_switch how;
+};
+
+struct instant {
+	uint64_t tsc, ns;
+};
+
+struct fl_preempt {
+	struct fl_perf_rings rings;
+	struct fl_preempted *times;
+	struct event *events;		/* taken, not yet heeded */
+	uint32_t n, room;
+	uint64_t n_records;
+	struct instant was, is, now;	/* was, is: APART_NS and more before the next one */
+	bool lost;			/* a record, or there was no memory */
+	bool is_off;
+};
+
+/* ---- records ------------------------------------------------------------------------- */
+
+struct record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+static bool has_room(struct fl_preempt *p)
+{
+	uint32_t room = p->room ? p->room * 2 : 1024;
+	struct event *grown;
+
+	if (p->n < p->room)
+		return true;
+	grown = realloc(p->events, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	p->events = grown;
+	p->room = room;
+	return true;
+}
+
+static void take(void *arg, const struct perf_event_header *h)
+{
+	const struct record *r = (const struct record *)h;
+	struct fl_preempt *p = arg;
+
+	p->n_records++;
+	p->lost |= h->type == PERF_RECORD_LOST || !has_room(p);
+	if (h->type != PERF_RECORD_SWITCH || p->lost)
+		return;
+	p->events[p->n++] = (struct event){
+		.time = r->time, .tid = (int32_t)r->tid,
+		.how = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT) ? FL_SWITCH_IN :
+		       h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? FL_SWITCH_PREEMPTED :
+		       FL_SWITCH_WAITS,
+	};
+}
+
+static int compare_times(const void *x, const void *y)
+{
+	const struct event *a = x, *b = y;
+
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* ---- clocks --------------------------------------------------------------------------- */
+
+/* The two drift: what a tick is now is told from the last moments. */
+static void look_at_clocks(struct fl_preempt *p)
+{
+	fl_clocks_read(&p->now.tsc, &p->now.ns);
+	if (p->now.ns - p->is.ns < APART_NS)
+		return;
+	p->was = p->is;
+	p->is = p->now;
+}
+
+static double ticks_per_ns(const struct fl_preempt *p)
+{
+	return (double)(p->now.tsc - p->was.tsc) / (double)(p->now.ns - p->was.ns);
+}
+
+/* Of what was shortly before now. */
+static uint64_t tick_of(const struct fl_preempt *p, uint64_t ns)
+{
+	return p->now.tsc - (uint64_t)((double)(p->now.ns - ns) * ticks_per_ns(p));
+}
+
+/* ---- in the order of time --------------------------------------------------------------- */
+
+static void heed(struct fl_preempt *p)
+{
+	uint32_t i = 0;
+
+	qsort(p->events, p->n, sizeof(*p->events), compare_times);
+	for (; i < p->n && p->events[i].time < p->now.ns; i++)
+		p->lost |= fl_preempted_switch(p->times, p->events[i].tid, p->events[i].how,
+					       tick_of(p, p->events[i].time)) != 0;
+	p->n -= i;
+	memmove(p->events, p->events + i, p->n * sizeof(*p->events));
+}
+
+static void lose(struct fl_preempt *p)
+{
+	p->lost = false;
+	p->n = 0;
+	fl_preempted_forget(p->times, fl_arch_ticks());
+}
+
+static bool costs_too_much(const struct fl_preempt *p)
+{
+	double ran = (double)fl_preempted_ran(p->times) / ticks_per_ns(p);
+
+	return (double)p->n_records * RECORD_NS > ran * MOST_OF_CPU + STAKE_NS;
+}
+
+static void end(struct fl_preempt *p)
+{
+	p->is_off = true;
+	fl_perf_rings_close(&p->rings);
+	fl_preempted_forget(p->times, UINT64_MAX);
+}
+
+void fl_preempt_poll(struct fl_preempt *p)
+{
+	uint32_t held;
+
+	if (!p || p->is_off || (!p->n && !fl_perf_rings_have(&p->rings)))
+		return;
+	look_at_clocks(p);
+	held = fl_perf_rings_take(&p->rings, take, p);
+	heed(p);
+	if (p->lost || held > NEARLY_FULL)
+		lose(p);
+	if (costs_too_much(p))
+		end(p);
+}
+
+uint64_t fl_preempt_between(const struct fl_preempt *p, int32_t tid, uint64_t begin,
+			    uint64_t end)
+{
+	return p ? fl_preempted_between(p->times, tid, begin, end) : 0;
+}
+
+bool fl_preempt_is_told(const struct fl_preempt *p)
+{
+	return p && !p->is_off;
+}
+
+/* ---- opening -------------------------------------------------------------------- */
+
+/* Before Linux 4.17 nothing says who could have run on. */
+static bool is_too_old(void)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname u;
+
+	return uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major < 4 ||
+	       (major == 4 && minor < 17);
+}
+
+/* An event of its own, which counts nothing: it can end before the samples do. */
+int fl_preempt_open(struct fl_preempt **out)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.disabled = 1, .inherit = 1, .enable_on_exec = 1,
+		.exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
+		.context_switch = 1,
+		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+	};
+	struct fl_preempt *p = is_too_old() ? NULL : calloc(1, sizeof(*p));
+	int err = -ENOSYS;
+
+	if (p)
+		p->times = fl_preempted_open();
+	if (p && p->times)
+		err = fl_perf_rings_open(&p->rings, &attr);
+	if (err) {
+		fl_preempt_close(p);
+		return err;
+	}
+	fl_clocks_read(&p->now.tsc, &p->now.ns);
+	p->was = p->is = p->now;
+	*out = p;
+	return 0;
+}
+
+void fl_preempt_close(struct fl_preempt *p)
+{
+	if (!p)
+		return;
+	fl_perf_rings_close(&p->rings);
+	fl_preempted_close(p->times);
+	free(p->events);
+	free(p);
+}

@@ -1,0 +1,247 @@
+/*
+ * preempted.c - how long each thread was preempted, up to any tick.
+ *
+ * Hides how much of it is kept: of each thread so many gaps, and with each what all
+ * before it add up to. Of those that are long ago only each second, fourth, ... is kept. So
+ * of a call as long a part of its first gaps counts as not preempted, some thirtieth; what
+ * is taken out was never more than the thread waited.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/preempt.h"
+
+enum { GAPS = 1024, DENSE = 32, THREADS = 2048, BUCKETS = 2 * THREADS };
+
+/*
+ * INVARIANT	of[i].begin <= of[i].end <= of[i + 1].begin
+ *		of[i].before + of[i].end - of[i].begin <= of[i + 1].before, and is equal
+ *		where none was dropped between them
+ */
+struct thread {
+	int32_t tid;
+	uint32_t n, room;
+	uint64_t last;			/* tick of its last switch */
+	uint64_t in, out;		/* it runs since, was preempted at; 0: neither */
+	uint64_t n_gaps;		/* that there were */
+	struct gap {
+		uint64_t begin, end, before, number;
+	} *of;
+};
+
+/* One that has ended is kept until there is no room: what it recorded may come yet. Who
+ * gets its number lives later. */
+struct fl_preempted {
+	struct thread *of[BUCKETS];	/* from hash of tid on; NULL: free */
+	uint32_t n;
+	uint64_t since;			/* what began before is not known */
+	uint64_t ran;
+};
+
+struct fl_preempted *fl_preempted_open(void)
+{
+	return calloc(1, sizeof(struct fl_preempted));
+}
+
+static void free_thread(struct thread *t)
+{
+	if (t)
+		free(t->of);
+	free(t);
+}
+
+void fl_preempted_close(struct fl_preempted *p)
+{
+	for (uint32_t i = 0; p && i < BUCKETS; i++)
+		free_thread(p->of[i]);
+	free(p);
+}
+
+/* ---- threads ------------------------------------------------------------------------ */
+
+/* Where it is, or would be: there is always a free one. */
+static uint32_t bucket_of(const struct fl_preempted *p, int32_t tid)
+{
+	uint32_t i = (uint32_t)tid % BUCKETS;
+
+	while (p->of[i] && p->of[i]->tid != tid)
+		i = (i + 1) % BUCKETS;
+	return i;
+}
+
+static int compare_last(const void *x, const void *y)
+{
+	const struct thread *a = *(struct thread *const *)x, *b = *(struct thread *const *)y;
+
+	return a->last < b->last ? -1 : a->last > b->last;
+}
+
+/* Those that were not switched for longest. */
+static void drop_half(struct fl_preempted *p)
+{
+	struct thread *all[THREADS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		if (p->of[i])
+			all[n++] = p->of[i];
+	qsort(all, n, sizeof(*all), compare_last);
+	memset(p->of, 0, sizeof(p->of));
+	for (uint32_t i = 0; i < n; i++) {
+		if (i < n / 2)
+			free_thread(all[i]);
+		else
+			p->of[bucket_of(p, all[i]->tid)] = all[i];
+	}
+	p->n = n - n / 2;
+}
+
+static struct thread *thread_of(struct fl_preempted *p, int32_t tid)
+{
+	uint32_t i = bucket_of(p, tid);
+
+	if (p->of[i])
+		return p->of[i];
+	if (p->n == THREADS) {
+		drop_half(p);
+		i = bucket_of(p, tid);
+	}
+	p->of[i] = calloc(1, sizeof(*p->of[i]));
+	if (!p->of[i])
+		return NULL;
+	p->of[i]->tid = tid;
+	p->n++;
+	return p->of[i];
+}
+
+/* ---- gaps ---------------------------------------------------------------------------- */
+
+static uint64_t sum_behind(const struct gap *g)
+{
+	return g->before + (g->end - g->begin);
+}
+
+/* Is it one of those that are kept of what is that old? */
+static bool is_kept(uint64_t number, uint64_t age)
+{
+	uint64_t stride = 1;
+
+	while (age / stride >= 2 * DENSE)
+		stride *= 2;
+	return number % stride == 0;
+}
+
+static void thin(struct thread *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (is_kept(t->of[i].number, t->n_gaps - t->of[i].number))
+			t->of[n++] = t->of[i];
+	t->n = n;
+	if (n <= GAPS / 4 * 3)
+		return;
+	t->n -= GAPS / 4;
+	memmove(t->of, t->of + GAPS / 4, t->n * sizeof(*t->of));
+}
+
+static int add_gap(struct thread *t, uint64_t begin, uint64_t end)
+{
+	uint64_t before = t->n ? sum_behind(&t->of[t->n - 1]) : 0;
+
+	if (t->n == GAPS)
+		thin(t);
+	if (t->n == t->room) {
+		uint32_t room = t->room ? t->room * 2 : 16;
+		struct gap *grown = realloc(t->of, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->of = grown;
+		t->room = room;
+	}
+	t->of[t->n++] = (struct gap){ begin, end, before, t->n_gaps++ };
+	return 0;
+}
+
+int fl_preempted_switch(struct fl_preempted *p, int32_t tid, enum fl_switch how, uint64_t at)
+{
+	struct thread *t = thread_of(p, tid);
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	if (at < t->last)
+		return 0;		/* clocks of two processors disagree */
+	t->last = at;
+	if (how == FL_SWITCH_IN) {
+		if (t->out && t->out >= p->since)
+			err = add_gap(t, t->out, at);
+		t->in = at;
+		t->out = 0;
+		return err;
+	}
+	p->ran += t->in && t->in >= p->since ? at - t->in : 0;
+	t->in = 0;
+	t->out = how == FL_SWITCH_PREEMPTED ? at : 0;
+	return 0;
+}
+
+void fl_preempted_forget(struct fl_preempted *p, uint64_t at)
+{
+	p->since = at > p->since ? at : p->since;
+}
+
+/* How many gaps began before it. */
+static uint32_t begun_at(const struct thread *t, uint64_t at)
+{
+	uint32_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+
+		if (t->of[middle].begin < at)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/* What all gaps before `at` came to, at least. */
+static uint64_t least_at(const struct thread *t, uint64_t at)
+{
+	uint32_t n = begun_at(t, at);
+	const struct gap *g = n ? &t->of[n - 1] : NULL;
+
+	if (!g)
+		return t->of[0].before;
+	return at < g->end ? g->before + (at - g->begin) : sum_behind(g);
+}
+
+/* At most: with those that were dropped behind the last one. */
+static uint64_t most_at(const struct thread *t, uint64_t at)
+{
+	uint32_t n = begun_at(t, at);
+
+	return n == t->n || (n && at < t->of[n - 1].end) ? least_at(t, at) : t->of[n].before;
+}
+
+uint64_t fl_preempted_between(const struct fl_preempted *p, int32_t tid, uint64_t begin,
+			      uint64_t end)
+{
+	const struct thread *t = p->of[bucket_of(p, tid)];
+	uint64_t from, to;
+
+	if (!t || !t->n || begin < p->since || begin >= end)
+		return 0;
+	from = most_at(t, begin);
+	to = least_at(t, end);
+	return to > from ? to - from : 0;
+}
+
+uint64_t fl_preempted_ran(const struct fl_preempted *p)
+{
+	return p->ran;
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Threads that share one processor: by default a call has none of the time in which its thread
+# was preempted, but the time that it slept; and the report says so. Where the kernel does not
+# tell of it, or that would cost too much, the report says nothing of it.
+. "$(dirname "$0")/lib"
+need sqlite3 "$CC"
+target deny -O2
+target crowd -O2 -pthread $sites
+
+told() {	# FUNCTION COLUMN
+	sql "select $2 from $(rows latency) where name = '$1'"
+}
+
+# COLUMN of FUNCTION is LEAST to MOST percent of so many nanoseconds.
+within() {
+	got=$(told "$1" "$2")
+	awk -v got="${got:-0}" -v least="$3" -v most="$4" -v of="$5" 'BEGIN {
+		exit !(got >= of * least / 100 && got <= of * most / 100) }' ||
+		fail "$label $1 has ${got:-no} ns of $2, not $3 to $4 % of $5"
+}
+
+printed() {
+	awk -v what="$1" '$1 == what { print $3 }' "$out"
+}
+
+says() {
+	run "$FLICK" report "$data"
+	succeeded
+	head -n 1 "$out" | grep -q 'elapsed, without what the scheduler took'
+}
+
+for threads in 1 2; do
+	label="$threads threads:"
+	record -- "$work/crowd" $threads 700
+	succeeded
+	grep -q '^cost: unknown' "$err" && skip "the system gives no samples"
+	ran=$(printed ran) calls=$(printed calls) slept=$(printed slept)
+	within leaf avg_ns 90 110 $((ran / calls))
+	within leaf total_ns 90 110 "$ran"
+	within nap total_ns 40 300 "$slept"
+	within nap max_ns 100 1000000 2000000
+	says || fail "$label the report does not say what is left out"
+done
+
+cat >"$work/yield.c" <<'EOF'
+#include <pthread.h>
+#include <sched.h>
+static void *run(void *x)
+{
+	for (int i = 0; i < 200000; i++)
+		sched_yield();
+	return x;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, run, 0);
+	run(0);
+	pthread_join(t, 0);
+}
+EOF
+compile "$work/yield" "$work/yield.c" -O1 $sites
+label="many switches:"
+record --target-cpu 0 -- "$work/yield"
+succeeded
+[ "$(sql "select value from session where key = 'preempted'")" = in ] || fail "$label they are told of"
+! says || fail "$label the report says what is not so"
+
+label="no samples:"
+run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/crowd" 2 300
+succeeded
+! says || fail "$label the report says what is not so"
