@@ -130,6 +130,10 @@ struct fl_windows {
  * that call returns to. Both are enqueued as one, and counted as one. */
 #define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
 
+/* Calls of a function are timed in one of so many epochs, those of others in others: a
+ * timed call in another one is time of it. */
+enum { FL_GROUPS = 4 };
+
 /*
  * Of a sampled program: functions whose calls would cost too much to count, and the
  * windows in which they are counted. See probe/sample.c, cli/budget.c.

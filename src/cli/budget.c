@@ -835,7 +835,9 @@ int fl_budget_open(struct fl_session *s)
 	begin_chunk(b, &(struct moment){ 0 });
 	b->afford = (struct fl_afford){
 		.budget = s->o->budget, .count_ns = b->price.count_ns,
-		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS, .samples = s->o->samples,
+		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS,
+		.samples = s->o->samples * FL_GROUPS,
+		.groups = FL_GROUPS,
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);

@@ -20,7 +20,7 @@ static const struct fl_option options[] = {
 	{ 'P', "patch", "PATTERN", "record matching functions" },
 	{ 'U', "unpatch", "PATTERN", "leave out matching functions" },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	{ 'K', "samples", "N", "time N calls of each function in an epoch (10)" },
+	{ 'K', "samples", "N", "time N calls of a function in an epoch (10)" },
 	{ 0, "epoch", "MS", "length of an epoch, in milliseconds (10)" },
 	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)" },
 	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time" },

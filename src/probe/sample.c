@@ -2,8 +2,10 @@
  * sample.c - the profiler of paper 1 section 9, but for which calls it times: the K of a
  * function that begin first in an epoch, or one in so many. When K have begun its entries
  * count, and when those have ended, however long they take, its exits go off. flick's own
- * thread has calls timed again once an epoch. What an entry does is data. So each call is
- * counted, few are timed, and which does not depend on how long they last.
+ * thread has calls timed again, each epoch of another group of functions: what a timed call
+ * takes is time of the calls around it, and of functions of some ns it is ten times as much
+ * as they do. What an entry does is data. So each call is counted, few are timed, and which
+ * does not depend on how long they last.
  *
  * A function that is called too often for that is seldom, which the reader decides
  * (cli/budget.c): it is off but for short windows, and counted in them. Other windows, one
@@ -16,11 +18,11 @@
  * PROTOCOL	of a function
  *	timed	entries SAMPLE, exits on	K have begun: is_off = 1	-> after
  *	after	entries AFTER, exits on		none is open: a new period	-> off
- *						an epoch passes			-> timed
+ *						an epoch of its group begins	-> timed
  *						no credit is left for exits,
  *						or its window is over: a new
  *						period				-> off
- *	off	entries COUNT, exits off	an epoch passes			-> timed
+ *	off	entries COUNT, exits off	an epoch of its group begins	-> timed
  *	period	its number, and how many timed calls are open, in one word
  * INVARIANT  While a thread has a frame of a function's period it sees all of that
  *	function's entries and exits.
@@ -55,6 +57,7 @@
  */
 #include "edge.h"
 #include "os/os.h"
+#include "pick.h"
 
 /* Index + 1 of functions that switched off, and of those that are seldom; W with the
  * switches' lock, as what fl_function says is. */
@@ -74,8 +77,8 @@ static struct {
 	uint32_t heeded;		/* the wish that functions are marked by */
 	struct fl_edge opened, closed;	/* the last window that counts */
 	uint64_t until;			/* it is not to be closed before: not by a first turn */
-	uint64_t epoch_ns;		/* when functions were last timed again, ... */
-	uint64_t epoch_tsc;		/* ... likewise */
+	uint32_t group, next_group;	/* timed last; that the next window times */
+	uint64_t epoch_ns;		/* when the epoch began */
 	uint64_t dead_ns;		/* when threads that ended were looked for */
 	uint64_t next_ns;		/* when there is a window again */
 	uint64_t random;
@@ -265,88 +268,7 @@ bool fl_sample_is_stale(const struct fl_frame *frame)
 	return generation_of(load_relaxed(&f->period)) != frame->generation;
 }
 
-/* ---- which calls are timed ------------------------------------------------------------- */
-
-/* Of what is called more than K times in an epoch, a call in `gap`. By the clock alone, K
- * in a row, a program would choose: of calls of which each fiftieth is long nearly all
- * epochs begin in a long one, and the next ones are short. */
-enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
-
-/* The first calls in a window meet code and counters that their core has not, and are not
- * what nearly all calls are: of a function of ten ns they took five hundred. Who is called
- * as often as a seldom function soon has others. */
-enum { COLD_CALLS = 32 };
-
-static uint64_t epoch_ticks;		/* of late; 0: not known. R any */
-
-static uint32_t draw(uint32_t below)
-{
-	static uint64_t random;			/* threads may draw alike */
-	uint64_t x = load_relaxed(&random);
-
-	if (!x)
-		x = (fl_arch_ticks() | 1) * 0x9e3779b97f4a7c15ull;
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	store_relaxed(&random, x);
-	return (uint32_t)((x >> 32) * below >> 32);
-}
-
-static bool is_due_to_time(struct fl_function *f)
-{
-	uint32_t *left = load_relaxed(&f->cold) ? &f->cold : &f->wait;
-	uint32_t n = load_relaxed(left);
-
-	if (n)
-		store_relaxed(left, n - 1);
-	else if (f->gap > 1)
-		store_relaxed(&f->wait, draw(2 * f->gap - 1));
-	return !n;
-}
-
-void fl_sample_space(uint32_t gap)
-{
-	for (uint32_t i = 0; i < fl_table.n_functions; i++)
-		store_relaxed(&fl_table.functions[i].gap, gap);
-}
-
-/* K have begun. If that took an epoch, they go on to be timed like this. */
-static void end_round(struct fl_function *f, uint64_t now)
-{
-	uint64_t took = now - load_relaxed(&f->since), epoch = load_relaxed(&epoch_ticks);
-	uint32_t gap = load_relaxed(&f->gap) + !f->gap;
-
-	if (!epoch || f->is_seldom || took < epoch) {
-		store_relaxed(&f->took, took + !took);
-		switch_off(f, true);
-		return;
-	}
-	if (took / 4 > epoch)		/* at half the gap it is still more than one */
-		gap = (gap + 1) / 2;
-	store_relaxed(&f->gap, gap);
-	store_relaxed(&f->stands, gap);
-	store_relaxed(&f->since, now);
-	store_relaxed(&f->begun, 0);
-}
-
-/* An epoch is over. By how long the last round took it is known what its calls stand for:
- * phases in which a function is called rarely count as little as they are. */
-static void learn_rate(struct fl_function *f)
-{
-	uint64_t took = load_relaxed(&f->took), epoch = load_relaxed(&epoch_ticks);
-	uint32_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_table.shm->samples;
-	uint64_t calls = (uint64_t)samples * gap + (f->is_seldom ? COLD_CALLS : 0);
-	uint64_t stands = epoch / (took / calls + 1) / samples;
-
-	if (!took || !epoch)
-		return;
-	store_relaxed(&f->took, 0);
-	stands = stands < gap ? gap : stands;
-	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
-	if (!f->is_seldom && gap < MOST_GAP && took < epoch)
-		store_relaxed(&f->gap, 2 * gap);
-}
+/* ---- a call ------------------------------------------------------------------------ */
 
 /* The last one of a round begins behind what that takes. */
 static void push(struct fl_frames *of, struct fl_function *f, const struct fl_frame *frame,
@@ -362,7 +284,8 @@ static void push(struct fl_frames *of, struct fl_function *f, const struct fl_fr
 	if (!is_last)
 		return;
 	now = fl_arch_ticks();
-	end_round(f, now);
+	if (!fl_pick_goes_on(f, now))
+		switch_off(f, true);
 	take_out_since(of, now);
 	if (of->n == n + 1)
 		of->at[n].tsc = fl_arch_ticks_apart();
@@ -373,7 +296,7 @@ static void push(struct fl_frames *of, struct fl_function *f, const struct fl_fr
 static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
-	const uint32_t most = fl_table.shm->samples;
+	const uint32_t most = fl_pick_most();
 	uint64_t now = fl_arch_ticks();
 	struct fl_frame frame = { .function = p->function, .sp = sp,
 				  .probe = fl_probe_id(p), .generation = add_open(f),
@@ -411,7 +334,7 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 
 	count_call(p);
 	fl_frames_leave(of, sp);
-	if (is_off ? p->by_call : !is_due_to_time(f))
+	if (is_off ? p->by_call : !fl_pick_takes(f))
 		fl_frames_note(of, p->function, sp);
 	else
 		begin_timed(of, p, sp);
@@ -491,11 +414,7 @@ static uint32_t rearm_one(struct fl_function *f)
 {
 	uint32_t n = 0;
 
-	learn_rate(f);
-	store_relaxed(&f->cold, f->is_seldom ? COLD_CALLS : 0);
-	store_relaxed(&f->wait, f->gap > 1 && !f->is_seldom ? draw(f->gap) : 0);
-	store_relaxed(&f->begun, 0);
-	store_relaxed(&f->since, fl_arch_ticks());
+	fl_pick_begin(f);
 	if (f->is_quiet) {
 		f->is_quiet = 0;
 		n = flip_all(f, FL_ON, false);
@@ -506,14 +425,25 @@ static uint32_t rearm_one(struct fl_function *f)
 	return n + flip_all(f, FL_ON, true);
 }
 
-static uint32_t rearm_all(void)
+/* Those that lie beside one another in the code, and often call one another, are in
+ * different groups. */
+static uint32_t group_of(const struct fl_function *f)
 {
-	uint32_t n = 0;
+	return (uint32_t)(f - fl_table.functions) % FL_GROUPS;
+}
 
-	while (off_head && !fl_table.closing) {
-		struct fl_function *f = &fl_table.functions[off_head - 1];
+static uint32_t rearm_group(uint32_t group)
+{
+	uint32_t *at = &off_head, n = 0;
 
-		off_head = f->next_off;
+	while (*at && !fl_table.closing) {
+		struct fl_function *f = &fl_table.functions[*at - 1];
+
+		if (group_of(f) != group) {
+			at = &f->next_off;
+			continue;
+		}
+		*at = f->next_off;
 		n += rearm_one(f);
 	}
 	return n;
@@ -614,8 +544,12 @@ static uint32_t open_window(void)
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
 		struct fl_function *f = &fl_table.functions[i - 1];
 
-		if (f->is_off)
-			n += turn.is_timing ? rearm_one(f) : count_one(f);
+		if (!f->is_off)
+			continue;
+		if (!turn.is_timing)
+			n += count_one(f);
+		else if (group_of(f) == turn.next_group)
+			n += rearm_one(f);
 	}
 	fl_edge_half_way(&now);
 	if (turn.is_open)
@@ -649,6 +583,7 @@ static uint32_t end_timing(void)
 {
 	turn.is_timing = false;
 	turn.since_timing = 0;
+	turn.next_group = (turn.next_group + 1) % FL_GROUPS;
 	__atomic_fetch_add(&fl_table.shm->seldom.timings, 1, __ATOMIC_RELAXED);
 	return shut_all();
 }
@@ -799,16 +734,6 @@ static uint64_t vary(uint64_t ns)
 	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
 }
 
-static void note_epoch(void)
-{
-	enum { LEAST = 1000000 };		/* none is shorter but in tests */
-	uint64_t now = fl_arch_ticks(), ticks = now - turn.epoch_tsc;
-
-	if (turn.epoch_tsc && ticks > LEAST)
-		store_relaxed(&epoch_ticks, ticks);
-	turn.epoch_tsc = now;
-}
-
 static uint64_t draw_gap(const struct fl_seldom *s)
 {
 	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
@@ -816,20 +741,30 @@ static uint64_t draw_gap(const struct fl_seldom *s)
 	return vary((period > window ? period - window : 0) * 1000);
 }
 
-static uint32_t begin_epoch(uint64_t now_ns)
+/* Each epoch a group; who is late by more than an epoch has several timed at once. */
+static uint32_t rearm_due(uint64_t now_ns)
 {
 	const struct fl_shm *m = fl_table.shm;
-	uint64_t us = load_relaxed(&m->seldom.epoch_us);
+	uint64_t us = load_relaxed(&m->seldom.epoch_us), began_ns = turn.epoch_ns, epoch_ns;
 	uint32_t n = 0;
 
 	us = us > m->epoch_us ? us : m->epoch_us;
-	if (now_ns - turn.epoch_ns >= us * 900) {	/* a timer may be early by a little */
-		note_epoch();
+	epoch_ns = us * 900;			/* a timer may be early by a little */
+	for (uint32_t i = 1; i <= FL_GROUPS && now_ns - began_ns >= i * epoch_ns; i++) {
+		turn.group = (turn.group + 1) % FL_GROUPS;
+		if (turn.group == 0 && us)
+			fl_pick_note_cycle();
 		turn.epoch_ns = now_ns;
 		turn.is_to_time = true;
-		n = rearm_all();
+		n += rearm_group(turn.group);
 	}
-	n += heed();
+	return n;
+}
+
+static uint32_t begin_epoch(uint64_t now_ns)
+{
+	uint32_t n = rearm_due(now_ns) + heed();
+
 	return seldom_head && now_ns >= turn.next_ns ? n + open_window() : n;
 }
 
@@ -916,7 +851,8 @@ static uint64_t begin_turns(void)
 
 	turn.begun = true;
 	turn.epoch_ns = now;
-	turn.epoch_tsc = fl_arch_ticks();
+	if (us)
+		fl_pick_note_cycle();
 	if (turn.heeded && at < now + us * 1000)
 		us = at > now ? (at - now) / 1000 + 1 : 1;
 	if (!turn.heeded) {

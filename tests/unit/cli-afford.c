@@ -43,7 +43,8 @@ static int set_up(void **unused)
 	program.count_ns = 2;
 	program.measured = true;
 	a = (struct fl_afford){ .budget = 0.02, .count_ns = 2, .sample_ns = 150,
-				.switch_ns = 500, .samples = 10, .least_epoch_us = 10000 };
+				.switch_ns = 500, .samples = 10, .groups = 1,
+				.least_epoch_us = 10000 };
 	fl_afford_open(&a);
 	for (uint32_t i = 0; i < MOST; i++)
 		f[i] = (struct fl_afford_function){ 0 };

@@ -1,6 +1,7 @@
 /*
  * unit/sampling: a sample is a call of one on-period, and a function is off once K are
- * taken, or none seem to end; then it is on again, at the next epoch.
+ * taken, or none seem to end; then it is on again, at the next epoch of its group. Where
+ * epochs are of no length each is of all groups.
  *
  * Each target is a child, and says what was wrong by its status.
  */
@@ -458,6 +459,34 @@ static void what_is_found_while_its_function_is_off_is_off(void **unused)
 	assert_int_equal(runs(find_since), 3 * 2 * 2);
 }
 
+/* A timed call inside of another one is time of it. A turn may be late by epochs, and then
+ * has both timed. */
+static void time_in_turns(struct rig *unused)
+{
+	enum { TRIES = 100 };
+	uint32_t apart = 0;
+
+	(void)unused;
+	open_probes();
+	g->m->epoch_us = 2000;
+	for (uint32_t i = 0; i < TRIES && apart < 3; i++) {
+		while (!is_off(&one) || !is_off(&two)) {
+			call(&one, 1000);
+			call(&two, 1000);
+		}
+		while (is_off(&one) && is_off(&two))
+			fl_sample_turn();
+		apart += is_off(&one) || is_off(&two);
+	}
+	NEED(apart == 3);
+}
+
+static void functions_side_by_side_are_timed_in_turns(void **unused)
+{
+	(void)unused;
+	runs(time_in_turns);
+}
+
 /* What is to be counted anew in each epoch. */
 static void sample_twice_an_epoch(struct rig *unused)
 {
@@ -693,6 +722,7 @@ int main(void)
 		TEST(a_call_that_began_between_periods_is_no_sample),
 		TEST(an_exit_of_several_stays_on_for_the_others),
 		TEST(what_is_found_while_its_function_is_off_is_off),
+		TEST(functions_side_by_side_are_timed_in_turns),
 		TEST(samples_and_entries_are_those_of_an_epoch),
 		TEST(what_was_switched_is_told),
 		TEST(what_passes_is_counted_from_the_wish_on),

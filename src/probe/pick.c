@@ -1,0 +1,111 @@
+/*
+ * pick.c - which calls of a function are timed: in its epoch some of them, a round.
+ *
+ * Hides how they are chosen. Of what is called more often they are a call in `gap`, at
+ * random. By the clock alone, all in a row, a program would choose: of calls of which each
+ * fiftieth is long nearly all epochs begin in a long one, and the next ones are short. By
+ * how long a round took it is known how many calls its own stand for, so that phases in
+ * which a function is called rarely count as little as they are.
+ */
+#include "pick.h"
+
+enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
+
+/* The first calls in a window meet code and counters that their core has not, and are not
+ * what nearly all calls are: of a function of ten ns they took five hundred. Who is called
+ * as often as a seldom function soon has others. */
+enum { COLD_CALLS = 32 };
+
+static uint64_t epoch_ticks;		/* of late; 0: not known. R any */
+
+static uint32_t draw(uint32_t below)
+{
+	static uint64_t random;			/* threads may draw alike */
+	uint64_t x = load_relaxed(&random);
+
+	if (!x)
+		x = (fl_arch_ticks() | 1) * 0x9e3779b97f4a7c15ull;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	store_relaxed(&random, x);
+	return (uint32_t)((x >> 32) * below >> 32);
+}
+
+bool fl_pick_takes(struct fl_function *f)
+{
+	uint32_t *left = load_relaxed(&f->cold) ? &f->cold : &f->wait;
+	uint32_t n = load_relaxed(left);
+
+	if (n)
+		store_relaxed(left, n - 1);
+	else if (f->gap > 1)
+		store_relaxed(&f->wait, draw(2 * f->gap - 1));
+	return !n;
+}
+
+void fl_sample_space(uint32_t gap)
+{
+	for (uint32_t i = 0; i < fl_table.n_functions; i++)
+		store_relaxed(&fl_table.functions[i].gap, gap);
+}
+
+/* K for each epoch of a cycle of all groups. At first, when all functions are timed, K
+ * alone. */
+uint32_t fl_pick_most(void)
+{
+	return fl_table.shm->samples * (load_relaxed(&epoch_ticks) ? FL_GROUPS : 1);
+}
+
+bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
+{
+	uint64_t took = now - load_relaxed(&f->since), epoch = load_relaxed(&epoch_ticks);
+	uint32_t gap = load_relaxed(&f->gap) + !f->gap;
+
+	if (!epoch || f->is_seldom || took < epoch) {
+		store_relaxed(&f->took, took + !took);
+		return false;
+	}
+	if (took / 4 > epoch)		/* at half the gap it is still more than one */
+		gap = (gap + 1) / 2;
+	store_relaxed(&f->gap, gap);
+	store_relaxed(&f->stands, gap);
+	store_relaxed(&f->since, now);
+	store_relaxed(&f->begun, 0);
+	return true;
+}
+
+static void learn_rate(struct fl_function *f)
+{
+	uint64_t took = load_relaxed(&f->took), epoch = load_relaxed(&epoch_ticks);
+	uint32_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_pick_most();
+	uint64_t calls = (uint64_t)samples * gap + (f->is_seldom ? COLD_CALLS : 0);
+	uint64_t stands = FL_GROUPS * epoch / (took / calls + 1) / samples;
+
+	if (!took || !epoch)
+		return;
+	store_relaxed(&f->took, 0);
+	stands = stands < gap ? gap : stands;
+	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
+	if (!f->is_seldom && gap < MOST_GAP && took < epoch)
+		store_relaxed(&f->gap, 2 * gap);
+}
+
+void fl_pick_begin(struct fl_function *f)
+{
+	learn_rate(f);
+	store_relaxed(&f->cold, f->is_seldom ? COLD_CALLS : 0);
+	store_relaxed(&f->wait, f->gap > 1 && !f->is_seldom ? draw(f->gap) : 0);
+	store_relaxed(&f->begun, 0);
+	store_relaxed(&f->since, fl_arch_ticks());
+}
+
+void fl_pick_note_cycle(void)
+{
+	static uint64_t began;
+	uint64_t now = fl_arch_ticks();
+
+	if (began)
+		store_relaxed(&epoch_ticks, (now - began) / FL_GROUPS);
+	began = now;
+}
