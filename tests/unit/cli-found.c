@@ -365,9 +365,20 @@ static void any_head_is_survived(void **state)
 	}
 }
 
+/* What cli/found.c says of as many rows of zeros. */
+static uint64_t sum_of_zeros(uint64_t n)
+{
+	uint64_t sum = n;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum *= 0x9e3779b97f4a7c15ull;
+	return sum ^ sum >> 29;
+}
+
 /* With a sum that is right. */
 static void what_is_empty_or_longer_is_none(void **state)
 {
+	const uint64_t more[2] = { SITES + 1, sum_of_zeros(SITES + 1) };
 	static const uint64_t none[2];
 	struct stat st;
 	int file;
@@ -383,6 +394,11 @@ static void what_is_empty_or_longer_is_none(void **state)
 	st.st_size -= (off_t)(ROWS * sizeof(struct fl_found_row) + sizeof(none));
 	assert_int_equal(ftruncate(file, st.st_size), 0);
 	assert_int_equal(write(file, none, sizeof(none)), sizeof(none));
+	assert_int_equal(given(), -1);
+	assert_int_equal(ftruncate(file, st.st_size), 0);
+	assert_int_equal(write(file, more, sizeof(more)), sizeof(more));
+	assert_int_equal(ftruncate(file, st.st_size + (off_t)(sizeof(more) + (SITES + 1) *
+				   sizeof(struct fl_found_row))), 0);
 	close(file);
 	assert_int_equal(given(), -1);
 }
