@@ -4,7 +4,9 @@
  * Of a large program they are most of its results, and writing them takes longer than many
  * programs run. What they say is known once the sites are armed, nearly always: so a thread
  * writes them then, and makes the names of their functions. At the end only those rows are
- * written that are new, or have become otherwise (report/save.c).
+ * written that are new, or have become otherwise (report/save.c). The program comes first:
+ * the thread has what it leaves of the processors, and what is not done when it has ended
+ * is done at once.
  *
  * The thread has copies of what the session makes larger, and reads the region; the store
  * is its own until fl_ahead_end().
@@ -12,6 +14,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "os/os.h"
@@ -59,7 +63,7 @@ static void await_arming(const struct fl_ahead *a)
 /* They stay with the symbols. */
 static void make_names(const struct fl_ahead *a)
 {
-	for (size_t i = 0; i < a->r.n_functions; i++) {
+	for (size_t i = 0; i < a->r.n_functions && !load_relaxed(&a->is_over); i++) {
 		const struct fl_function *f = &a->functions[i];
 		struct fl_symbol symbol;
 
@@ -73,11 +77,12 @@ static void *write_rows(void *arg)
 {
 	struct fl_ahead *a = arg;
 
+	setpriority(PRIO_PROCESS, (id_t)gettid(), FL_AHEAD_NICE);
 	await_arming(a);
 	for (size_t i = 0; i < a->r.n_sites; i++)
 		if (is_kept(a, i))
 			a->sites[i] = fl_site_as_now(&a->sites[i], &a->live[i]);
-	fl_store_ahead(a->store, &a->r);
+	fl_store_ahead(a->store, &a->r, &a->is_over);
 	make_names(a);
 	return NULL;
 }

@@ -127,9 +127,12 @@ bool fl_store_takes(const char *name);
  * be written is known before the target starts. Until it is closed nobody else
  * records into `dir`. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
+/* Of threads that do now what would have to be done when the program has ended. */
+enum { FL_AHEAD_NICE = 10 };
 /* Write rows of sites before all else, if they are many, by any thread that has the
- * store to itself. 0, or -1: fl_store_save() fails then, and says why. */
-int fl_store_ahead(struct fl_store *, const struct fl_recording *);
+ * store to itself, until *is_over: n_sites says how many then. 0, or -1: fl_store_save()
+ * fails then, and says why. */
+int fl_store_ahead(struct fl_store *, struct fl_recording *, const bool *is_over);
 /* Write all of it and give the file its final name. 0, or -1 and no file. */
 int fl_store_save(struct fl_store *, const struct fl_recording *,
 		  char why[FL_WHY]);

@@ -192,24 +192,34 @@ static bool is_written(const struct fl_recording *r, size_t i)
 	       now->refusal == then->refusal;
 }
 
-static int put_sites(sqlite3 *db, const struct fl_recording *r)
+/* How many were looked at: all, or until nobody waits for them any more. */
+static int put_sites_until(sqlite3 *db, const struct fl_recording *r, const bool *is_over,
+			   size_t *n)
 {
 	sqlite3_stmt *st = prepare(db, "sites", 13), *drop = NULL;
 	const char *bound[SITE_TEXTS] = { NULL };
 	int err = st && sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop,
 					   NULL) == SQLITE_OK ? 0 : -1;
 
-	for (size_t i = 0; !err && i < r->n_sites; i++) {
-		if (!is_kept(r, i) || is_written(r, i))
+	for (*n = 0; !err && *n < r->n_sites && !load_relaxed(is_over); ++*n) {
+		if (!is_kept(r, *n) || is_written(r, *n))
 			continue;
-		if (is_kept(r->ahead, i))
-			err = put_row(drop, "i", INTS((int64_t)i), NULL);
+		if (is_kept(r->ahead, *n))
+			err = put_row(drop, "i", INTS((int64_t)*n), NULL);
 		if (!err)
-			err = put_site(st, r, i, bound);
+			err = put_site(st, r, *n, bound);
 	}
 	sqlite3_finalize(drop);
 	sqlite3_finalize(st);
 	return err;
+}
+
+static int put_sites(sqlite3 *db, const struct fl_recording *r)
+{
+	static const bool never;
+	size_t n;
+
+	return put_sites_until(db, r, &never, &n);
 }
 
 static int put_threads(sqlite3 *db, const struct fl_recording *r)
@@ -340,8 +350,8 @@ static int make_index(sqlite3 *db, const struct fl_recording *rec, const char *t
 	char *by = sqlite3_mprintf("by_%s", column);
 	char *name = by ? name_beside(rec, table, by) : NULL;
 	int err = !name ? 0 :
-		  execute(db, sqlite3_mprintf("CREATE INDEX \"%w\" ON \"%w\"(\"%w\")", name,
-					      table, column));
+		  execute(db, sqlite3_mprintf("CREATE INDEX IF NOT EXISTS \"%w\" ON "
+					      "\"%w\"(\"%w\")", name, table, column));
 
 	sqlite3_free(name);
 	sqlite3_free(by);
@@ -353,7 +363,7 @@ static int make_indexes(sqlite3 *db, const struct fl_recording *rec)
 {
 	int err = make_index(db, rec, "functions", "name");
 
-	if (!err && !rec->ahead)
+	if (!err)
 		err = make_index(db, rec, "sites", "function");
 	for (size_t i = 0; !err && i < rec->n_results; i++) {
 		const struct flick_rows *r = &rec->results[i];
@@ -613,13 +623,17 @@ static void keep_earlier(const struct fl_store *s)
 	sqlite3_free(old);
 }
 
-int fl_store_ahead(struct fl_store *s, const struct fl_recording *r)
+int fl_store_ahead(struct fl_store *s, struct fl_recording *r, const bool *is_over)
 {
 	int err = make_tables(s->db);
+	size_t n = 0;
+	bool is_whole;
 
 	if (!err)
-		err = put_sites(s->db, r);
-	if (!err)
+		err = put_sites_until(s->db, r, is_over, &n);
+	is_whole = n == r->n_sites;
+	r->n_sites = n;
+	if (!err && is_whole)
 		err = make_index(s->db, r, "sites", "function");
 	s->has_failed = err;
 	return err;

@@ -12,7 +12,9 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "obj/obj.h"
 #include "report/source.h"
@@ -431,6 +433,8 @@ static void *read_lines(void *lines)
 {
 	struct lines *l = lines;
 
+	if (l->is_ahead)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), FL_AHEAD_NICE);
 	if (fl_source_open(&l->source, l->path))
 		return NULL;
 	l->is_there = fl_source_has_lines(&l->source);
@@ -487,9 +491,10 @@ void fl_symbols_ahead(struct fl_symbols *s, const char *path, uint64_t *at, size
 	s->ahead = l;
 	l->at = at;
 	l->n = n;
-	l->is_ahead = !pthread_create(&l->thread, NULL, read_lines, l);
-	if (l->is_ahead)
+	l->is_ahead = true;
+	if (!pthread_create(&l->thread, NULL, read_lines, l))
 		return;
+	l->is_ahead = false;
 	l->n = 0;
 	read_lines(l);
 }

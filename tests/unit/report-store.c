@@ -164,6 +164,26 @@ static void results_may_be_called_as_views_are(void **unused)
 	fl_store_close(s);
 }
 
+static const bool never = false, at_once = true;
+
+/* Then it is written at the end. */
+static void rows_that_nobody_waits_for_are_not_written_ahead(void **unused)
+{
+	struct fl_recording r = recording, ahead = recording;
+	struct fl_store *s;
+
+	(void)unused;
+	r.ahead = &ahead;
+	assert_int_equal(fl_store_create(&s, dir, why), 0);
+	assert_int_equal(fl_store_ahead(s, &ahead, &at_once), 0);
+	assert_int_equal(ahead.n_sites, 0);
+	assert_int_equal(fl_store_save(s, &r, why), 0);
+	fl_store_close(s);
+	assert_int_equal(ask("SELECT count(*) FROM sites"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
+			     "AND tbl_name = 'sites'"), 1);
+}
+
 /* What has become otherwise since, what is new, and what nobody asked for. */
 static void rows_that_are_written_ahead_are_as_at_the_end(void **unused)
 {
@@ -190,7 +210,7 @@ static void rows_that_are_written_ahead_are_as_at_the_end(void **unused)
 	ahead.n_results = 0;
 	r.ahead = &ahead;
 	assert_int_equal(fl_store_create(&s, dir, why), 0);
-	assert_int_equal(fl_store_ahead(s, &ahead), 0);
+	assert_int_equal(fl_store_ahead(s, &ahead, &never), 0);
 	assert_int_equal(fl_store_save(s, &r, why), 0);
 	fl_store_close(s);
 	assert_int_equal(ask("SELECT count(*) FROM sites"), 4);
@@ -226,7 +246,7 @@ static void rows_that_could_not_be_written_ahead_are_no_results(void **unused)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small.rlim_max = limit.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	assert_int_equal(fl_store_ahead(s, &ahead), -1);
+	assert_int_equal(fl_store_ahead(s, &ahead, &never), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_int_equal(fl_store_save(s, &r, why), -1);
 	assert_true(*why);
@@ -785,6 +805,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(results_may_be_called_as_views_are),
 		T(what_is_written_is_read),
+		T(rows_that_nobody_waits_for_are_not_written_ahead),
 		T(rows_that_are_written_ahead_are_as_at_the_end),
 		T(rows_that_could_not_be_written_ahead_are_no_results),
 		T(sites_and_threads_come_back),
