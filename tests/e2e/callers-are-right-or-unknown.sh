@@ -50,7 +50,7 @@ for t in recursion longjmp exceptions cancel sigaltstack; do
 		check graph "$pairs_of_graph" "$allowed"
 		check tree "$pairs_of_tree" "$allowed"
 		bad=$(sql "select count(*) from graph where unsure > calls or
-			unknown > calls or self_ns > total_ns")
+			unknown > calls or self_ns > sum_ns")
 		[ "$bad" = 0 ] || fail "$label rows that cannot be"
 	done
 done
