@@ -27,8 +27,10 @@ for CC in gcc clang; do
 		label="$CC, $kind:"
 		same "$work/$CC-$kind" well "-a counts"
 		exact
-		same "$work/$CC-$kind" well ""
-		same "$work/$CC-$kind" $kind "-a latency --all"
+		for mistake in well $kind; do
+			same "$work/$CC-$kind" $mistake ""
+			same "$work/$CC-$kind" $mistake "-a latency --all"
+		done
 		[ -s "$work/found" ] || fail "$label the sanitizer finds nothing"
 	done
 done
