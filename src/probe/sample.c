@@ -241,13 +241,19 @@ static void switch_off(struct fl_function *f, bool waits)
 /* What a probe takes is taken out of times by the reader, as it is taken nearly always.
  * What it takes now and then, to switch a function off or to wake the reader, is not of
  * the calls that this thread is in: they began as much later. */
+static void take_out(struct fl_frames *of, uint64_t took)
+{
+	for (uint32_t i = 0; i < of->n; i++)
+		of->at[i].tsc += took;
+}
+
 static void take_out_since(struct fl_frames *of, uint64_t tsc)
 {
 	enum { NEARLY_ALWAYS = 1000 };
 	uint64_t took = fl_arch_ticks() - tsc;
 
-	for (uint32_t i = 0; took > NEARLY_ALWAYS && i < of->n; i++)
-		of->at[i].tsc += took;
+	if (took > NEARLY_ALWAYS)
+		take_out(of, took);
 }
 
 static void leave_call(struct fl_function *f, uint32_t generation)
@@ -286,7 +292,7 @@ static void push(struct fl_frames *of, struct fl_function *f, const struct fl_fr
 	now = fl_arch_ticks();
 	if (!fl_pick_goes_on(f, now))
 		switch_off(f, true);
-	take_out_since(of, now);
+	take_out(of, fl_arch_ticks() - now);
 	if (of->n == n + 1)
 		of->at[n].tsc = fl_arch_ticks_apart();
 }
@@ -402,7 +408,7 @@ void fl_sample_hit(uint32_t id, uint32_t sp)
 	else if (fl_table.sites[id].kind == FL_ENTRY)
 		begin(slot->frames, &fl_table.probes[id], sp);
 	else
-		end(slot->frames, id, sp, 0);
+		end(slot->frames, id, sp, slot->frames->n ? fl_arch_ticks_apart() : 0);
 }
 
 /* ---- epochs, by flick's own thread ---------------------------------------------------- */
