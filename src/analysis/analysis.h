@@ -58,6 +58,7 @@ struct fl_view {
 	/* Of a sampled call: ticks in which its thread could have run, and was not let;
 	 * NULL: not known. */
 	uint64_t (*preempted)(const void *owner, uint32_t thread, uint64_t begin, uint64_t end);
+	bool is_now;			/* a thread has just ended when that is said */
 	uint64_t ended;			/* the clock when the target did, which ended the
 					 * threads that end from now on; 0: it has not */
 };

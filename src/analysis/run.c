@@ -471,6 +471,15 @@ static int pair_in_window(struct fl_run *run, struct thread *t, const struct fli
 	return 0;
 }
 
+/* Of a trace its last record says when. A thread that is seen to have ended before the
+ * target was may be one that ended with it. */
+static uint64_t end_of(const struct thread *t)
+{
+	const struct fl_view *source = t->run->source;
+
+	return source->ended ? source->ended : source->is_now ? fl_arch_ticks() : t->last;
+}
+
 /* What is open was not seen to end; what is called from now on, by whom. `next`: a later
  * window; NULL: nothing more comes. */
 static int end_window(struct thread *t, const struct fl_window *next)
@@ -481,7 +490,7 @@ static int end_window(struct thread *t, const struct fl_window *next)
 	if (next && next->edges && edge < next->n_edges)
 		cut_off(t, next->edges[edge], t->sees_all ? 1 : 2, true);
 	if (!t->run->source->windows && t->last)
-		cut_off(t, t->run->source->ended ? t->run->source->ended : t->last, 1, false);
+		cut_off(t, end_of(t), 1, false);
 	fl_stack_end(&t->stack);
 	t->tops.n = 0;
 	t->sees_all = false;

@@ -282,6 +282,7 @@ static int open_analyses(struct fl_session *s)
 	s->glue = fl_shm_glue(s->shm);
 	s->max_glue = s->shm->max_glue;
 	s->view.sampled = s->o->action == FL_ACT_SAMPLE;
+	s->view.is_now = true;
 	s->view.windows = s->o->rate != 0;
 	s->view.symbol = symbol_at;
 	s->view.code = code_at;
