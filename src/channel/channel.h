@@ -298,6 +298,7 @@ struct fl_frames {
 	uint32_t n;
 	uint32_t refused;		/* calls, in a row, for which there was no room */
 	uint32_t inner_sp;		/* where the last of `inner` began */
+	uint32_t was_dead;		/* its thread had ended when that was asked */
 	struct fl_frame at[FL_FRAMES];
 };
 

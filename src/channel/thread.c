@@ -140,7 +140,7 @@ static void set_fields(struct fl_slot *s, uint32_t n)
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);
 	if (frames)
-		frames[n].n = 0;
+		frames[n].n = frames[n].was_dead = 0;
 	s->tid = fl_os_thread_id();
 	s->image = fl_channel_image();
 	s->process = fl_own_row;

@@ -288,5 +288,6 @@ void fl_frames_tell(struct fl_frames *of, uint32_t slot)
 void fl_frames_forget_dead(struct fl_frames *of, uint32_t slot)
 {
 	(void)slot;
-	give_up(of, 0);
+	if (of->was_dead++)		/* else it may be ending with the program */
+		give_up(of, 0);
 }
