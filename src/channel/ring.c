@@ -434,7 +434,7 @@ void fl_channel_count(uint32_t probe)
 		count_own(s, probe);
 	else if (is_event && s)
 		lose(FL_LOST_ROOM, 1);
-	else if (!s && (is_event || fl_channel_is_closed()))
+	else if (!s)				/* of samples too: its calls are not counted */
 		fl_channel_lose_slotless(probe);
 }
 
