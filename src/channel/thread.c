@@ -338,5 +338,5 @@ uint64_t fl_channel_counted(uint32_t probe)
 
 struct fl_slot *fl_channel_own_slot(void)
 {
-	return fl_channel_is_closed() ? NULL : *fl_cell;
+	return fl_channel_is_closed() || !fl_cell ? NULL : *fl_cell;
 }
