@@ -37,13 +37,15 @@ static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t column)
 {
 	static const char *const of_average[] = { "total_ns", "avg_ns", "sum_ns" };
-	int error = fl_sheet_column(s->result, "avg_error_ns");
-	int average = fl_sheet_column(s->result, "avg_ns");
+	int error, average;
 
-	return error >= 0 && average >= 0 && cell[column] != FLICK_NONE &&
-	       is_in(s->result->columns[column].name, of_average, ARRAY_LEN(of_average)) &&
-	       cell[error] != FLICK_NONE && cell[average] != FLICK_NONE &&
-	       cell[error] > cell[average] * 0.3;
+	if (cell[column] == FLICK_NONE ||
+	    !is_in(s->result->columns[column].name, of_average, ARRAY_LEN(of_average)))
+		return false;
+	error = fl_sheet_column(s->result, "avg_error_ns");
+	average = fl_sheet_column(s->result, "avg_ns");
+	return error >= 0 && average >= 0 && cell[error] != FLICK_NONE &&
+	       cell[average] != FLICK_NONE && cell[error] > cell[average] * 0.3;
 }
 
 bool fl_sheet_is_nothing(const struct fl_sheet *s, size_t c)
@@ -75,12 +77,14 @@ bool fl_sheet_is_open(const struct fl_sheet *s, size_t row, size_t column)
 {
 	const char *name = s->result->columns[column].name;
 	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
-	int open = fl_sheet_column(s->result, "open"), total;
+	int open;
 
-	total = fl_sheet_column(s->result, "total_ns");
-	return s->name && open >= 0 && total >= 0 && cell[open] != FLICK_NONE && cell[open] &&
-	       cell[column] != FLICK_NONE &&
-	       (!strcmp(name, "total_ns") || !strcmp(name, "sum_ns"));
+	if (!s->name || cell[column] == FLICK_NONE ||
+	    (strcmp(name, "total_ns") && strcmp(name, "sum_ns")))
+		return false;
+	open = fl_sheet_column(s->result, "open");
+	return open >= 0 && fl_sheet_column(s->result, "total_ns") >= 0 &&
+	       cell[open] != FLICK_NONE && cell[open];
 }
 
 static bool are_estimated(const struct fl_sheet *s)
