@@ -410,9 +410,10 @@ static void look_at_window(struct fl_budget *b, const struct moment *now)
 	struct fl_ticks w = {
 		.windows = (double)(now->windows - b->window.windows),
 		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
-		.stands_ns = (double)b->afford.period_us * 1e3,
 	};
 
+	/* A process of a family may end in its window. */
+	w.stands_ns = b->s->o->follow ? w.open_ns : w.windows * b->afford.period_us * 1e3;
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		w.ticks[k] = (double)(now->ticks[k] - b->window.ticks[k]);
 	for (uint32_t f = 0; f < b->n; f++)
