@@ -54,6 +54,14 @@ static inline uint64_t fl_round_down(uint64_t v, uint64_t to)
 	return v / to * to;
 }
 
+/* The next one of a row of random numbers (Marsaglia, xorshift64); `x` is not 0. */
+static inline uint64_t fl_random_next(uint64_t x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+
 /* How many of `n` rows of `bytes` each, ascending by their first word, begin at or
  * below `at`: the row that may hold it is the one before. */
 static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint64_t at)

@@ -25,9 +25,7 @@ static uint32_t draw(uint32_t below)
 
 	if (!x)
 		x = (fl_arch_ticks() | 1) * 0x9e3779b97f4a7c15ull;
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
+	x = fl_random_next(x);
 	store_relaxed(&random, x);
 	return (uint32_t)((x >> 32) * below >> 32);
 }

@@ -734,9 +734,7 @@ void fl_sample_armed(uint32_t from)
 /* From half of it to one and a half. */
 static uint64_t vary(uint64_t ns)
 {
-	turn.random ^= turn.random << 13;
-	turn.random ^= turn.random >> 7;
-	turn.random ^= turn.random << 17;
+	turn.random = fl_random_next(turn.random);
 	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
 }
 

@@ -134,9 +134,7 @@ static void wait_skew(void)
 
 static uint64_t random_below(uint64_t n)
 {
-	self.random ^= self.random << 13;
-	self.random ^= self.random >> 7;
-	self.random ^= self.random << 17;
+	self.random = fl_random_next(self.random);
 	return n ? (self.random >> 8) % n : 0;
 }
 
