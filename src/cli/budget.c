@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "cli/afford.h"
 #include "cli/budget.h"
@@ -173,14 +172,10 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 static uint64_t watch_ns(const struct fl_session *s)
 {
 	int pid = load_relaxed(&s->shm->watcher_pid);
-	struct timespec t = { 0 };
-	clockid_t clock;
 
 	if (s->o->follow)
 		return load_relaxed(&s->shm->watch_ns);
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return pid > 0 ? fl_os_process_ns(pid) : 0;
 }
 
 static struct moment look_now(const struct fl_budget *b)

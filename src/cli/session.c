@@ -421,17 +421,6 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 		s->watch_signal = WTERMSIG(status);
 }
 
-/* The CPU time of a child that has ended and was not waited for (OS25). */
-static uint64_t own_cpu_ns(int pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* The next child that has ended; 0: none has; -1: there is none. */
 static int reap_one(struct fl_session *s, int *status)
 {
@@ -447,7 +436,7 @@ static int reap_one(struct fl_session *s, int *status)
 	watch = is_watch(end.si_pid);
 	if (s->o->follow || end.si_pid == s->pid)
 		s->target_ns += watch || end.si_pid == s->calibrator.pid ? 0 :
-				own_cpu_ns(end.si_pid);
+				fl_os_process_ns(end.si_pid);
 	pid = wait4(end.si_pid, status, 0, &used);
 	if (watch && pid > 0)
 		note_watch(s, *status, &used);

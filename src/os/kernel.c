@@ -158,14 +158,19 @@ uint64_t fl_os_monotonic_ns(void)
 }
 
 /* The kernel's clocks of processes: ~pid, and 2 for what the scheduler measures. */
-uint64_t fl_os_program_ns(void)
+uint64_t fl_os_process_ns(int pid)
 {
-	int clock = (int)(~(unsigned)fl_os_pid() << 3 | 2);
+	int clock = (int)(~(unsigned)pid << 3 | 2);
 	struct timespec t = { 0 };
 
 	if (SYS(SYS_clock_gettime, clock, &t))
 		return 0;
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint64_t fl_os_program_ns(void)
+{
+	return fl_os_process_ns(fl_os_pid());
 }
 
 bool fl_os_has_one_cpu(void)

@@ -90,8 +90,10 @@ void fl_os_thread_name(char name[16]);
 /* Another one's; as it was when there is no such thread any more. */
 void fl_os_thread_name_of(int pid, int tid, char name[16]);
 uint64_t fl_os_monotonic_ns(void);
-/* The program's CPU time, also from outside. It lags by up to a tick where the program runs
- * on another CPU just now; 0: not known. */
+/* CPU time of a process, also of a child that has ended and was not waited for (OS25). It
+ * lags by up to a tick where the process runs on another CPU just now; 0: not known. */
+uint64_t fl_os_process_ns(int pid);
+/* The program's, also from outside. */
 uint64_t fl_os_program_ns(void);
 bool fl_os_has_one_cpu(void);		/* that the calling thread may run on */
 /* At least; but where waiting is denied. Signals wait. */
