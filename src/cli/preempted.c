@@ -196,17 +196,7 @@ void fl_preempted_forget(struct fl_preempted *p, uint64_t at)
 /* How many gaps began before it. */
 static uint32_t begun_at(const struct thread *t, uint64_t at)
 {
-	uint32_t lo = 0, hi = t->n;
-
-	while (lo < hi) {
-		uint32_t middle = lo + (hi - lo) / 2;
-
-		if (t->of[middle].begin < at)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return lo;
+	return at ? (uint32_t)fl_rows_from(t->of, t->n, sizeof(*t->of), at - 1) : 0;
 }
 
 /* What all gaps before `at` came to, at least. */
