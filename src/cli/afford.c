@@ -188,12 +188,11 @@ static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_functio
 static double sampling_share(const struct fl_afford *a, const struct fl_afford_function *f,
 			     uint32_t n, double us)
 {
-	double each = a->samples * a->sample_ns + 2 * a->switch_ns, full = 0;
-	double cycle_us = us * a->groups;
+	double each = a->samples * a->sample_ns + 2 * a->switch_ns / a->groups, full = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		full += fmin(1, f[i].rate * cycle_us / 1e6 / a->samples);
-	return full * each * a->factor / (cycle_us * 1e3) / a->cpus;
+		full += fmin(1, f[i].rate * us / 1e6 / a->samples);
+	return full * each * a->factor / (us * 1e3) / a->cpus;
 }
 
 static double choose_epoch(const struct fl_afford *a, const struct fl_afford_function *f,

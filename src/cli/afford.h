@@ -34,7 +34,8 @@ struct fl_afford {
 	double budget;			/* a part of the program's CPU time */
 	double count_ns;		/* of one, as known now, ... */
 	double sample_ns, switch_ns;	/* ... and before it is measured */
-	uint32_t samples, groups;	/* of a function, in one of so many epochs */
+	uint32_t samples;		/* of a function an epoch, on average ... */
+	uint32_t groups;		/* ... it is switched in one of so many */
 	uint32_t least_epoch_us;
 	double stake_ns;		/* that may be spent on top, half of it at first */
 	/* What comes out: */

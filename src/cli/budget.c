@@ -745,10 +745,10 @@ static bool is_counted(struct fl_budget *b)
 	if (!b->is_asked) {
 		/* (B) pairs with (D) in probe/sample.c */
 		b->is_asked_heeded = load_acquire(&s->shm->seldom.heeded) == b->wish;
+		b->is_asked_closed = has_window(b);
 		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||
 			      load_relaxed(&s->shm->seldom.has_cut) ||
-			      has_window(b) || is_due(b, fl_os_monotonic_ns());
-		b->is_asked_closed = has_window(b);
+			      b->is_asked_closed || is_due(b, fl_os_monotonic_ns());
 		if (!b->is_asked)
 			return false;
 		b->heeded = sum;
@@ -832,8 +832,7 @@ int fl_budget_open(struct fl_session *s)
 	b->afford = (struct fl_afford){
 		.budget = s->o->budget, .count_ns = b->price.count_ns,
 		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS,
-		.samples = s->o->samples * FL_GROUPS,
-		.groups = FL_GROUPS,
+		.samples = s->o->samples, .groups = FL_GROUPS,
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);
