@@ -105,7 +105,7 @@ struct flick_consumer {
 	struct flick_channel *channel;
 	uint64_t chunk_words, chunks, data_at;	/* constant */
 	uint32_t word_bytes, mode, burst_words;	/* constant */
-	uint32_t from_nest;		/* the batch handed out is of handlers' words */
+	uint32_t from_deferred;		/* the batch handed out is of handlers' words */
 	uint64_t consumed;		/* words of the ring, also those not delivered */
 	uint64_t handed;		/* words of the ring in the batch handed out */
 	uint64_t flushed;		/* the last flush that was answered */

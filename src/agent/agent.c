@@ -1,9 +1,9 @@
 /*
  * agent.c - the recorder's agent: asks it which sites it wants and arms them.
  *
- * Hides the dialogue with the reader, see enum fl_phase in channel.h. The
+ * Hides the negotiation with the reader, see enum fl_phase in channel.h. The
  * reader may die at any point; then the target goes on without probes. Of a
- * family's processes one asks at a time, with its lock held (channel/family.c).
+ * process tree's processes one asks at a time, with its lock held (channel/processes.c).
  * It is answered for all, and one whose sites others have brought need not ask.
  *
  *	target					reader
@@ -12,8 +12,8 @@
  *	wait while phase == ASK			set sites[].wanted
  *	load phase	(D)			phase = GO	(C)
  *
- * (A) pairs with (B) in cli/dialogue.c: who sees ASK sees the sites.
- * (D) pairs with (C) in cli/dialogue.c: who sees GO sees what is wanted.
+ * (A) pairs with (B) in cli/negotiation.c: who sees ASK sees the sites.
+ * (D) pairs with (C) in cli/negotiation.c: who sees GO sees what is wanted.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -23,19 +23,19 @@ const struct fl_owner *fl_owner;
 
 static struct fl_shm *shm;
 
-static struct fl_lock dialogue = { .rank = FL_LOCK_DIALOGUE };
+static struct fl_lock negotiation = { .rank = FL_LOCK_NEGOTIATION };
 
 static uint32_t is_forking;		/* a fork has it; W who does */
 static uint32_t n_waits;		/* for that fork; atomic */
 
 void fl_agent_lock(uint64_t *signals)
 {
-	fl_os_lock(&dialogue, signals);
+	fl_os_lock(&negotiation, signals);
 }
 
 bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals)
 {
-	if (!fl_os_lock_within(&dialogue, us, signals))
+	if (!fl_os_lock_within(&negotiation, us, signals))
 		return false;
 	store_relaxed(&n_waits, 0);
 	store_relaxed(&is_forking, 1);
@@ -55,13 +55,13 @@ static bool fork_takes_long(void)
 bool fl_agent_lock_at_probe(uint64_t *signals)
 {
 	return !fl_os_holds_locks() &&
-	       fl_os_lock_unless(&dialogue, fork_takes_long, signals);
+	       fl_os_lock_unless(&negotiation, fork_takes_long, signals);
 }
 
 void fl_agent_unlock(const uint64_t *signals)
 {
 	store_relaxed(&is_forking, 0);
-	fl_os_unlock(&dialogue, signals);
+	fl_os_unlock(&negotiation, signals);
 }
 
 /* A child of a bare clone has its parent's owner, and must not act as it. */
@@ -72,7 +72,7 @@ const struct fl_owner *fl_agent_director(void)
 	return o && !fl_channel_is_closed() ? o : NULL;
 }
 
-/* With the dialogue's lock. */
+/* With the negotiation's lock. */
 static int find_new(const struct fl_owner *owner, struct fl_modules *now,
 		    enum fl_moment moment)
 {
@@ -124,7 +124,7 @@ static uint32_t wait_for_answer(void)
 {
 	uint32_t phase;
 
-	/* (D) pairs with (C) in cli/dialogue.c */
+	/* (D) pairs with (C) in cli/negotiation.c */
 	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) {
 		if (!fl_channel_reader_lives())
 			return FL_PHASE_GO;
@@ -136,7 +136,7 @@ static uint32_t wait_for_answer(void)
 static uint32_t ask_locked(void)
 {
 	shm->agent_error = start_error ? start_error : watch_error;
-	/* (A) pairs with (B) in cli/dialogue.c */
+	/* (A) pairs with (B) in cli/negotiation.c */
 	store_release(&shm->phase, FL_PHASE_ASK);
 	FL_POINT("agent.asked");
 	fl_os_futex_wake(&shm->phase, 1);
@@ -158,10 +158,10 @@ static uint32_t ask(void)
 {
 	uint32_t answer;
 
-	fl_family_lock(shm);
+	fl_processes_lock(shm);
 	wait_for_answer();
 	answer = must_ask() ? ask_locked() : FL_PHASE_GO;
-	fl_family_unlock(shm);
+	fl_processes_unlock(shm);
 	return answer;
 }
 
@@ -204,7 +204,7 @@ void fl_agent_end(void)
 }
 
 /* After an exec in the target: what the old image had is not there any more. A
- * family's rows may be another's as well. */
+ * process tree's rows may be another's as well. */
 static void retire_old_image(void)
 {
 	for (uint32_t i = 0; !shm->follow && i < shm->n_sites; i++)

@@ -170,21 +170,21 @@ static void let_loader_end(void)
 static __thread struct {
 	uint32_t depth;			/* a handler of the program's may fork */
 	bool follows, holds;		/* the child is to be recorded; so the locks are had */
-	uint64_t signals, dialogue;
+	uint64_t signals, negotiation;
 } own_fork;
 
 /* Only so that the child finds all whole that it goes on with. The program's handlers
  * have run, as the agent was there first: nobody waits for us who has what we want. */
 static bool hold_all(void)
 {
-	enum { MODULES_US = 1000000, DIALOGUE_US = 10000000 };
+	enum { MODULES_US = 1000000, NEGOTIATION_US = 10000000 };
 
 	if (!fl_probes_keep_modules(MODULES_US))
 		return false;
-	if (fl_agent_lock_to_fork(DIALOGUE_US, &own_fork.dialogue)) {
+	if (fl_agent_lock_to_fork(NEGOTIATION_US, &own_fork.negotiation)) {
 		if (fl_probes_hold(&own_fork.signals))
 			return true;
-		fl_agent_unlock(&own_fork.dialogue);
+		fl_agent_unlock(&own_fork.negotiation);
 	}
 	fl_probes_let_modules();
 	return false;
@@ -215,7 +215,7 @@ static void in_parent(void)
 		return;
 	own_fork.holds = false;
 	fl_probes_release(&own_fork.signals);
-	fl_agent_unlock(&own_fork.dialogue);
+	fl_agent_unlock(&own_fork.negotiation);
 	fl_probes_let_modules();
 }
 
@@ -246,7 +246,7 @@ static void stay_out(void)
 	fl_probes_leave();
 }
 
-/* Alone, and signals are blocked until the dialogue is unlocked. */
+/* Alone, and signals are blocked until the negotiation is unlocked. */
 static void in_child(void)
 {
 	if (!ends())
@@ -256,7 +256,7 @@ static void in_child(void)
 	if (fl_owner && !(own_fork.holds && become_process() == 0))
 		stay_out();
 	if (own_fork.holds)
-		fl_agent_unlock(&own_fork.dialogue);
+		fl_agent_unlock(&own_fork.negotiation);
 	own_fork.holds = false;
 }
 

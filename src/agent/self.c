@@ -20,7 +20,7 @@ struct flick {
 };
 
 static struct flick self;
-static uint32_t found;			/* probes that are ready; W under the dialogue's lock */
+static uint32_t found;			/* probes that are ready; W who negotiates */
 static uint32_t told;			/* of them the callback knows; W who is `telling` */
 static uint32_t telling;		/* 1: some thread is; atomic */
 

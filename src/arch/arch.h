@@ -255,8 +255,8 @@ bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 /* The counter there is full: begin its next block. False: it is not, or as above. */
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
-/* From the thread pointer to where a thread finds its slot (fl_cell). */
-intptr_t fl_arch_cell_at(void) __attribute__((visibility("hidden")));
+/* From the thread pointer to where a thread finds its slot (fl_tls_slot). */
+intptr_t fl_arch_tls_slot_at(void) __attribute__((visibility("hidden")));
 /* Find out if a short path may be a restartable sequence (rseq). Any thread, any time. */
 void fl_arch_rseq_open(void);
 /* Is it? */

@@ -73,7 +73,7 @@ bool fl_shm_is_in_space(const struct fl_shm *m)
 	return n > 0 && !__builtin_strcmp(here, m->pid_space);
 }
 
-/* Without `follow` another process of the family is not meant; where it takes
+/* Without `follow` another process of the process tree is not meant; where it takes
  * part that is counted, so it is decided later. */
 static bool is_meant(const struct fl_shm *head)
 {

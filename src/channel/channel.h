@@ -24,7 +24,7 @@
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
-#define FL_MAX_PROCESSES 4096		/* of a family, in all */
+#define FL_MAX_PROCESSES 4096		/* of a process tree, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
 #define FL_MAX_PROVIDERS 32		/* bits of fl_view.framed */
 
@@ -66,7 +66,7 @@ struct fl_shm_module {
 	char path[480];			/* absolute where known */
 };
 
-/* A process of the family; a row is never given to another pid. */
+/* A process of the process tree; a row is never given to another pid. */
 struct fl_process {
 	int32_t pid, parent;		/* 0: claimed, and killed before more */
 	uint32_t image;			/* the one that lives; W its first thread */
@@ -93,7 +93,7 @@ struct fl_shm_site {
 	uint32_t image;			/* that brought it; others may have it too */
 };
 
-enum fl_phase {		/* of the dialogue about new sites; futex word */
+enum fl_phase {		/* of the negotiation about new sites; futex word */
 	FL_PHASE_START,	/* the agent has not spoken yet */
 	FL_PHASE_ASK,	/* W target: sites up to n_sites await selection */
 	FL_PHASE_GO,	/* W reader: selected; the target goes on */
@@ -269,7 +269,7 @@ struct fl_shm {
 	struct fl_found found;
 
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
-	alignas(64) pthread_mutex_t family;	/* robust; see channel/family.c */
+	alignas(64) pthread_mutex_t joining;	/* robust; see channel/processes.c */
 };
 
 enum {
@@ -387,10 +387,10 @@ static inline struct fl_glue_range *fl_shm_glue(struct fl_shm *m)
 /* ---- target side (GUEST) ---------------------------------------------- */
 
 /* For glue only: where the calling thread's slot is found, NULL when it has
- * none. The cell is in memory that fork's child finds wiped, also after a bare
+ * none. What it points to is in memory that fork's child finds wiped, also after a bare
  * clone system call: a child never writes into its parent's slot. Between
  * loading and storing `ptr` the glue must not be interrupted by a handler: rseq. */
-extern __thread struct fl_slot **fl_cell
+extern __thread struct fl_slot **fl_tls_slot
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* For glue, too: of a thread's innermost timed call, as far as a probe must know it. */
@@ -408,7 +408,7 @@ extern __thread struct fl_timed fl_timed
 int fl_shm_attach(const char *given, struct fl_shm **m, uint64_t *mapped);
 /* Are pids here those of the reader's namespace? */
 bool fl_shm_is_in_space(const struct fl_shm *m);
-/* Become a process of the family, or its next image. 0; -EXDEV, -ENOSPC: it is
+/* Become a process of the process tree, or its next image. 0; -EXDEV, -ENOSPC: it is
  * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_shm *m);
 /* This process has heeded that wish of fl_seldom. */
@@ -421,8 +421,8 @@ void fl_channel_count_outside(enum fl_outside);
 uint32_t fl_channel_image(void);
 /* One process at a time adds to the region's tables, and speaks with the
  * reader. Survives its holder's death. Nothing without `follow`. */
-void fl_family_lock(struct fl_shm *m);
-void fl_family_unlock(struct fl_shm *m);
+void fl_processes_lock(struct fl_shm *m);
+void fl_processes_unlock(struct fl_shm *m);
 
 /* Use region `m` for this process's threads. 0 or -ENOMEM. Not thread-safe; once.
  * The region must stay mapped from then on: the C library's list of a thread's

@@ -45,7 +45,7 @@
 
 #include "channel/channel.h"
 #include "channel/lease.h"
-#include "channel/sieve.h"
+#include "channel/filter.h"
 #include "channel/slot.h"
 #include "os/os.h"
 
@@ -90,7 +90,7 @@ struct fl_reader {
 	bool sifts;			/* constant */
 	bool untold;			/* where records lie is not known yet */
 	uint32_t fullest;		/* ring of this poll, in thousandths */
-	struct fl_sieve sieve;
+	struct fl_filter filter;
 	struct fl_pace pace;
 	bool is_over;			/* target_gone has been said */
 };
@@ -143,7 +143,7 @@ void fl_reader_close(struct fl_reader *r)
 		return;
 	for (size_t i = 0; r->lives && i < r->n_lives; i++)
 		forget_counted(r, &r->lives[i]);
-	fl_sieve_free(&r->sieve);
+	fl_filter_free(&r->filter);
 	fl_pool_close(&r->pool);
 	free(r->threads);
 	free(r->lives);
@@ -229,7 +229,7 @@ static struct fl_process *process_of(const struct fl_reader *r, const struct lif
 /* Of an image that exec has replaced the row is another's. */
 static uint32_t heeded_now(const struct fl_reader *r, const struct life *l)
 {
-	/* (O) pairs with (N) in family.c */
+	/* (O) pairs with (N) in processes.c */
 	uint32_t heeded = load_acquire(&process_of(r, l)->heeded);
 
 	return load_relaxed(&process_of(r, l)->image) == l->image ? heeded : l->heeded;
@@ -355,7 +355,7 @@ static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 	size_t left = b.n;
 
 	for (; left; b.records += b.n) {
-		struct fl_sifted s = fl_sieve_next(&r->sieve, &l->place, b.records, left);
+		struct fl_sifted s = fl_filter_next(&r->filter, &l->place, b.records, left);
 
 		b.n = s.n;
 		b.window = &s.window;
@@ -396,7 +396,7 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 /* Can the records that were loaded be told to be in a window? */
 static bool can_tell(struct fl_reader *r)
 {
-	r->untold = r->sifts && !fl_sieve_look(&r->sieve, r->shm, r->is_over);
+	r->untold = r->sifts && !fl_filter_look(&r->filter, r->shm, r->is_over);
 	return !r->untold;
 }
 

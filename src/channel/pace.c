@@ -8,7 +8,7 @@
  * and again only when that has had time to work; rings that stay nearly empty
  * raise it by a quarter.
  */
-#include "channel/sieve.h"
+#include "channel/filter.h"
 
 enum {
 	HIGH = 500, LOW = 250,		/* thousandths of a ring */

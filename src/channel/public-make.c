@@ -190,9 +190,9 @@ static bool move_in(struct fl_public *r)
 	r->hot.guard = 0;
 	r->hot.ahead = fl_arch_read_ahead();
 	r->aside_left = 0;
-	store_relaxed(&r->nest_n, 0);		/* first: it may have been moved */
-	store_relaxed(&r->nest_moved, 0);
-	r->nest_flush = 0;
+	store_relaxed(&r->deferred_n, 0);		/* first: it may have been moved */
+	store_relaxed(&r->deferred_moved, 0);
+	r->deferred_flush = 0;
 	return true;
 }
 
@@ -235,7 +235,7 @@ static uint64_t left_aside(const struct fl_public *r, enum fl_aside why)
 int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stats *out)
 {
 	const struct fl_public *r = fl_public_of(c);
-	uint64_t direct = load_relaxed(&r->nest_delivered);
+	uint64_t direct = load_relaxed(&r->deferred_delivered);
 	uint64_t consumed, left_out, overwritten;
 
 	if (out->size != sizeof(*out) || !fl_public_is_valid(r, r->bytes))
@@ -245,15 +245,15 @@ int flick_channel_stats(const struct flick_channel *c, struct flick_channel_stat
 	overwritten = load_relaxed(&r->overwritten);
 	*out = (struct flick_channel_stats){
 		.size = sizeof(*out),
-		.produced = fl_public_total(r) + fl_public_nested(r) + direct +
-			    load_relaxed(&r->nest_lost),
+		.produced = fl_public_total(r) + fl_public_deferred(r) + direct +
+			    load_relaxed(&r->deferred_lost),
 		.delivered = consumed - left_out - overwritten + direct,
 		.filtered = left_out + left_aside(r, FL_ASIDE_RATE),
 		.lost_consumer = left_aside(r, FL_ASIDE_DEAD),
 		.lost_full = left_aside(r, FL_ASIDE_FULL),
 		.lost_overwritten = overwritten,
-		.lost_nested = load_relaxed(&r->nest_lost),
-		.held = fl_public_position(r) - consumed + fl_public_nested(r),
+		.lost_nested = load_relaxed(&r->deferred_lost),
+		.held = fl_public_position(r) - consumed + fl_public_deferred(r),
 		.rate_one_in = load_relaxed(&r->skip) + 1,
 		.ended = load_relaxed(&r->state) == FL_PUBLIC_DRAINED,
 	};

@@ -30,7 +30,7 @@
  *	        word_limit, writes, stores ptr  was, and the word is enqueued here
  *	        (without rseq, with the guard up: word_limit is nobody's)
  *	1       word_limit = NULL               enqueues, and is through
- *	1       here, or with a cursor:         appends to the nest; limit = NULL,
+ *	1       here, or with a cursor:         appends to the deferred queue; limit = NULL,
  *	        loads ptr, writes, stores ptr   word_limit = 1
  *	1       NULL? word_limit = limit        enqueues, while word_limit lets it
  *	0       is done                         enqueues behind it
@@ -54,8 +54,8 @@
  *	2. Each of these is one store: a word (ptr), a chunk counted (filled; the
  *	   offset in the chunk falls to 0 with it), a lap counted (laps; ptr is in
  *	   the other half from then on), going aside and back (ptr; `resume` has
- *	   the ring's place before). A word of the nest is in exactly one of nest
- *	   and ring by `nest_moved`, see public.h.
+ *	   the ring's place before). A deferred word is in exactly one of queue and
+ *	   ring by `deferred_moved`, see public.h.
  *	3. Words of chunk c + n are written behind (G), and the burst of c is read
  *	   before (H): when one of them was seen, so is filled >= c + n.
  *	4. While anything is half done, `limit` is NULL and everything is worked out
@@ -67,7 +67,7 @@
  *	   By (U), too, `sleeps` = 0 is not stored over the next wait's 1.
  * FAILURE
  *	The consumer dies: an exhaustive producer goes on into the aside, and what
- *	it leaves out is counted. The nest is full: the handler's word is counted.
+ *	it leaves out is counted. The deferred queue is full: the handler's word is counted.
  */
 #include "arch/arch.h"
 #include "channel/public.h"
@@ -250,7 +250,7 @@ static char *limit_from(const struct fl_public *r, char *at, uint64_t skip)
 
 /* With the guard up: a place for the next word, ptr < limit; false when there is
  * none and the producer has to wait. Looks at the state alone, not at how it came
- * here: also from a chunk's middle when the nest wants to be seen to. The consumer
+ * here: also from a chunk's middle when the deferred queue wants to be seen to. The consumer
  * may change `skip` at any time: it is read once. */
 static bool move_on(struct fl_public *r)
 {
@@ -292,36 +292,36 @@ static void append(struct fl_public *r, uint64_t word)
 	store_release(&r->hot.ptr, at + r->word_bytes);
 }
 
-/* ---- the nest ------------------------------------------------------------ */
+/* ---- the deferred queue ------------------------------------------------------------ */
 
-/* How many words of the nest are in the ring, or in the aside. */
+/* How many words of the deferred queue are in the ring, or in the aside. */
 static uint64_t moved(const struct fl_public *r)
 {
-	uint64_t m = load_relaxed(&r->nest_moved);
+	uint64_t m = load_relaxed(&r->deferred_moved);
 
 	return m & 1 ? fl_public_total(r) - (m >> 1) : m >> 1;
 }
 
-uint64_t fl_public_nested(const struct fl_public *r)
+uint64_t fl_public_deferred(const struct fl_public *r)
 {
-	uint64_t n = load_relaxed(&r->nest_n), m = moved(r);
+	uint64_t n = load_relaxed(&r->deferred_n), m = moved(r);
 
 	return n > m ? n - m : 0;
 }
 
 /* From a handler that interrupted its thread inside. */
-static void put_nested(struct fl_public *r, uint64_t word)
+static void put_deferred(struct fl_public *r, uint64_t word)
 {
 	uint64_t mask, n;
 
 	fl_os_signals_block(&mask);
-	n = r->nest_n;
-	if (n < FL_NEST_WORDS) {
-		r->nest[n] = word;
+	n = r->deferred_n;
+	if (n < FL_DEFERRED_WORDS) {
+		r->deferred[n] = word;
 		/* (S) pairs with (T) in public-take.c */
-		store_release(&r->nest_n, n + 1);
+		store_release(&r->deferred_n, n + 1);
 	} else {
-		store_relaxed(&r->nest_lost, r->nest_lost + 1);
+		store_relaxed(&r->deferred_lost, r->deferred_lost + 1);
 	}
 	store_relaxed(&r->hot.limit, NULL);	/* the next word looks in here */
 	store_relaxed(&r->hot.word_limit, (char *)1);
@@ -335,38 +335,38 @@ static void announce_flush(struct fl_public *r)
 	fl_public_doorbell(r);
 }
 
-static bool move_nest(struct fl_public *r)
+static bool move_deferred(struct fl_public *r)
 {
 	uint64_t i = moved(r);
 
-	store_relaxed(&r->nest_moved, (fl_public_total(r) - i) << 1 | 1);
-	for (; i < r->nest_n; i++) {
+	store_relaxed(&r->deferred_moved, (fl_public_total(r) - i) << 1 | 1);
+	for (; i < r->deferred_n; i++) {
 		if (!make_room(r)) {
-			store_relaxed(&r->nest_moved, i << 1);
+			store_relaxed(&r->deferred_moved, i << 1);
 			return false;
 		}
-		append(r, r->nest[i]);
+		append(r, r->deferred[i]);
 	}
-	FL_POINT("public.nest.moved");
-	store_relaxed(&r->nest_n, 0);
-	FL_POINT("public.nest.empty");
-	store_relaxed(&r->nest_moved, 0);
-	if (r->nest_flush)
+	FL_POINT("public.deferred.moved");
+	store_relaxed(&r->deferred_n, 0);
+	FL_POINT("public.deferred.empty");
+	store_relaxed(&r->deferred_moved, 0);
+	if (r->deferred_flush)
 		announce_flush(r);
-	r->nest_flush = 0;
+	r->deferred_flush = 0;
 	return true;
 }
 
 /* With the guard up: the ring takes what handlers left. False when it is full. */
-static bool empty_nest(struct fl_public *r)
+static bool empty_deferred(struct fl_public *r)
 {
 	uint64_t mask;
 	bool all;
 
-	if (!load_relaxed(&r->nest_n))
+	if (!load_relaxed(&r->deferred_n))
 		return true;
 	fl_os_signals_block(&mask);
-	all = move_nest(r);
+	all = move_deferred(r);
 	fl_os_signals_restore(&mask);
 	return all;
 }
@@ -406,18 +406,18 @@ static void wait_room(struct fl_public *r)
 /* Enqueue with the guard up; false when there is no room. */
 static bool try_put(struct fl_public *r, uint64_t word)
 {
-	if (!empty_nest(r) || !make_room(r))
+	if (!empty_deferred(r) || !make_room(r))
 		return false;
 	append(r, word);
 	return true;
 }
 
 /* Words that a handler left keep the short path shut, so that its next ones do not
- * come before them: what put_nested() did to `limit` may have been undone. */
+ * come before them: what put_deferred() did to `limit` may have been undone. */
 static void lower_guard(struct fl_public *r)
 {
 	flick_in_order();
-	if (load_relaxed(&r->nest_n))
+	if (load_relaxed(&r->deferred_n))
 		store_relaxed(&r->hot.limit, NULL);
 	flick_channel_publish(&r->hot, r->hot.ptr);
 }
@@ -430,7 +430,7 @@ void fl_public_put(struct flick_channel *c, uint64_t word)
 
 	for (;;) {
 		if (load_relaxed(&r->hot.guard)) {
-			put_nested(r, word);
+			put_deferred(r, word);
 			return;
 		}
 		flick_channel_enter(&r->hot);
@@ -482,11 +482,11 @@ void flick_channel_flush(struct flick_channel *c)
 
 	if (!load_relaxed(&r->hot.guard)) {
 		flick_channel_enter(&r->hot);
-		empty_nest(r);
+		empty_deferred(r);
 		lower_guard(r);
 	}
-	if (load_relaxed(&r->nest_n))
-		r->nest_flush = 1;
+	if (load_relaxed(&r->deferred_n))
+		r->deferred_flush = 1;
 	announce_flush(r);
 }
 

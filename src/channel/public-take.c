@@ -102,11 +102,11 @@ static void give_back(struct flick_consumer *k)
 {
 	struct fl_public *r = fl_public_of(k->channel);
 
-	if (k->from_nest) {
-		store_relaxed(&r->nest_delivered, r->nest_delivered + k->from_nest);
-		store_relaxed(&r->nest_n, 0);
-		store_relaxed(&r->nest_moved, 0);
-		k->from_nest = 0;
+	if (k->from_deferred) {
+		store_relaxed(&r->deferred_delivered, r->deferred_delivered + k->from_deferred);
+		store_relaxed(&r->deferred_n, 0);
+		store_relaxed(&r->deferred_moved, 0);
+		k->from_deferred = 0;
 	}
 	if (k->handed && r->mode != FLICK_SAMPLING)
 		fl_own_lines(chunk_at(k, freed(k)) + taken(k) * k->word_bytes,
@@ -158,22 +158,22 @@ static bool hand_out_half(struct flick_consumer *k, struct flick_batch *b)
 }
 
 /* What handlers left with a producer that has gone, in no chunk. */
-static bool hand_out_nest(struct flick_consumer *k, struct flick_batch *b)
+static bool hand_out_deferred(struct flick_consumer *k, struct flick_batch *b)
 {
 	struct fl_public *r = fl_public_of(k->channel);
 	/* (T) pairs with (S) in public-put.c */
-	uint64_t n = load_acquire(&r->nest_n), m = fl_public_nested(r);
+	uint64_t n = load_acquire(&r->deferred_n), m = fl_public_deferred(r);
 
-	if (!m || n > FL_NEST_WORDS || m > n)
+	if (!m || n > FL_DEFERRED_WORDS || m > n)
 		return false;
 	for (uint64_t i = 0; i < m; i++)
 		if (k->word_bytes == 4)
-			((flick_word32 *)k->burst)[i] = (uint32_t)r->nest[n - m + i];
+			((flick_word32 *)k->burst)[i] = (uint32_t)r->deferred[n - m + i];
 		else
-			k->burst[i] = r->nest[n - m + i];
+			k->burst[i] = r->deferred[n - m + i];
 	b->words = k->burst;
 	b->n = m;
-	k->from_nest = (uint32_t)m;
+	k->from_deferred = (uint32_t)m;
 	return true;
 }
 
@@ -276,7 +276,7 @@ int flick_channel_take(struct flick_consumer *k, struct flick_batch *b)
 	got = r->mode == FLICK_SAMPLING ? take_burst(k, b, over) : take_chunk(k, b, over);
 	if (got != FLICK_TAKE_NONE || !over)
 		return got;
-	if (hand_out_nest(k, b))
+	if (hand_out_deferred(k, b))
 		return FLICK_TAKE_BATCH;
 	/* (Q) pairs with (R) in public-make.c */
 	store_release(&r->state, FL_PUBLIC_DRAINED);

@@ -30,7 +30,7 @@
 #define FL_HALF_BYTES 1024u	/* of the aside; an adaptive ring's burst */
 #define FL_HALF_STEP (FL_HALF_BYTES + 64)	/* from one half to the other */
 #define FL_ASIDE_BYTES (FL_HALF_STEP + FL_HALF_BYTES)
-#define FL_NEST_WORDS 512u
+#define FL_DEFERRED_WORDS 512u
 
 enum fl_aside {		/* why words go aside; index of laps[] */
 	FL_ASIDE_RATE,	/* adaptive: at this rate they are left out */
@@ -48,9 +48,9 @@ enum fl_public_state {
 _Static_assert(offsetof(struct flick_channel, ptr) == 0 &&
 	       offsetof(struct flick_channel, word_limit) == 24, "CHANNEL_* of word.S");
 
-/* Words of handlers that interrupted an enqueue: nest[0..n). `moved` says how
+/* Words of handlers that interrupted an enqueue: deferred[0..n). `moved` says how
  * many are in the ring: its count shifted left by one; or, while the producer moves
- * them, the position that nest[0] has, shifted likewise, plus 1. One word, so
+ * them, the position that deferred[0] has, shifted likewise, plus 1. One word, so
  * that a producer killed in between leaves an exact count. */
 struct fl_public {
 	struct flick_channel hot;
@@ -74,7 +74,7 @@ struct fl_public {
 	alignas(64) uint64_t consumed;	/* words; W consumer (C), R producer (D) */
 	uint64_t left_out;		/* of those: sampling took another burst */
 	uint64_t overwritten;		/* of those: the consumer was too slow */
-	uint64_t nest_delivered;	/* words that came from the nest directly */
+	uint64_t deferred_delivered;	/* words that came from the deferred queue directly */
 	uint32_t freed_word;		/* counts what makes room; the producer's futex */
 	uint32_t skip;			/* adaptive: halves to leave out after each
 					 * recorded; W consumer, R producer */
@@ -89,12 +89,12 @@ struct fl_public {
 	alignas(64) pthread_mutex_t producer;	/* robust; held while it lives */
 	alignas(64) pthread_mutex_t consumer;
 
-	alignas(64) uint64_t nest_n;	/* W producer, signals blocked */
-	uint64_t nest_moved;
-	uint64_t nest_lost;
-	uint32_t nest_flush;		/* 1: a flush is due when all are moved */
+	alignas(64) uint64_t deferred_n;	/* W producer, signals blocked */
+	uint64_t deferred_moved;
+	uint64_t deferred_lost;
+	uint32_t deferred_flush;		/* 1: a flush is due when all are moved */
 	uint32_t pad1;
-	alignas(64) uint64_t nest[FL_NEST_WORDS];
+	alignas(64) uint64_t deferred[FL_DEFERRED_WORDS];
 	alignas(64) char aside[FL_ASIDE_BYTES];
 };
 
@@ -142,10 +142,10 @@ static inline uint64_t fl_public_half_filled(uint64_t filled, uint64_t pos,
 }
 
 /* Shared by public-put.c and public-make.c, which counts: words in the ring so far;
- * words in ring and aside so far; words of the nest that are in neither. */
+ * words in ring and aside so far; words of the deferred queue that are in neither. */
 uint64_t fl_public_position(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_total(const struct fl_public *r) FL_HIDDEN;
-uint64_t fl_public_nested(const struct fl_public *r) FL_HIDDEN;
+uint64_t fl_public_deferred(const struct fl_public *r) FL_HIDDEN;
 /* The long way to enqueue; flick_channel_put64() and _put32() go on to it, or where there
  * is no rseq to the other. */
 void fl_public_put(struct flick_channel *c, uint64_t word) FL_HIDDEN;

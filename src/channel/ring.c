@@ -234,7 +234,7 @@ static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 	bool done = true;
 
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
-	s = *fl_cell;
+	s = *fl_tls_slot;
 	if (s) {				/* else closed meanwhile: done */
 		done = make_room(s, n);
 		if (done && ticks)
@@ -254,7 +254,7 @@ static void count_waiting(uint32_t by)
 	uint64_t mask;
 
 	fl_os_signals_block(&mask);
-	s = *fl_cell;
+	s = *fl_tls_slot;
 	if (s)
 		store_relaxed(&s->waiting, s->waiting + by);
 	fl_os_signals_restore(&mask);
@@ -299,7 +299,7 @@ static void add_own(size_t at, uint64_t n)
 		return;
 	}
 	fl_os_signals_block(&mask);
-	s = *fl_cell;
+	s = *fl_tls_slot;
 	if (s)
 		*(uint64_t *)((char *)s + at) += n;
 	fl_os_signals_restore(&mask);
@@ -402,7 +402,7 @@ static bool end_own_block(size_t at)
 	if (fl_arch_has_rseq())
 		return fl_arch_end_block(at);
 	fl_os_signals_block(&mask);
-	s = *fl_cell;
+	s = *fl_tls_slot;
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
 	if (now & FL_COUNT_FULL)
 		store_relaxed((uint64_t *)((char *)s + at), now - FL_COUNT_FULL + 1);

@@ -172,7 +172,7 @@ static int make_mutex(pthread_mutex_t *mutex)
 static int make_mutexes(struct fl_shm *m)
 {
 	struct keep *k = keep_of(m);
-	int err = make_mutex(&m->family);
+	int err = make_mutex(&m->joining);
 
 	if (!err)
 		err = make_mutex(&m->reader);

@@ -65,9 +65,9 @@ static inline void fl_own_lines(const void *at, uint64_t bytes)
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
-extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; family.c */
+extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */
 /* This process's threads may enqueue again. */
-FL_HIDDEN void fl_cells_reopen(void);
+FL_HIDDEN void fl_tls_reopen(void);
 /* Wake the reader of a slot if it sleeps. */
 FL_HIDDEN void fl_ring_doorbell(const struct fl_slot *);
 /* A fresh slot's ring: empty, at its first chunk. */

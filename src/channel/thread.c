@@ -21,7 +21,7 @@
  *	   CLAIMED does, too, when its owner is dead: not when it was before the
  *	   exchange, as another thread may have had the slot since, but after
  *	   it, when (M) has seen who made it LIVE.
- *	2. The mutex is locked before (K), and the cell is set after it.
+ *	2. The mutex is locked before (K), and the TLS pointer is set after it.
  * FAILURE
  *	Killed while CLAIMED: the slot is empty and stays out of use until the
  *	recording ends. No slot is free: see seek_slot(). The thread's first
@@ -42,15 +42,15 @@
 
 struct fl_shm *fl_region;
 
-static struct fl_slot *no_slot;		/* the cell of a thread without one */
-__thread struct fl_slot **fl_cell = &no_slot;
+static struct fl_slot *no_slot;		/* pointee of a thread without one */
+__thread struct fl_slot **fl_tls_slot = &no_slot;
 __thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
-/* cells[0] is not NULL while this process may enqueue, cells[n + 1] is for the
+/* pointees[0] is not NULL while this process may enqueue, pointees[n + 1] is for the
  * thread that has slot n. Zeroed by the kernel in fork's child (OS15); one that
  * is followed sets the first again. */
-static struct fl_slot **cells;
-static uint32_t n_cells;
+static struct fl_slot **pointees;
+static uint32_t n_pointees;
 static struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
 void (*fl_channel_on_frames)(struct fl_frames *);
 static char first_name[16];	/* of who opened: the others' until the reader asks */
@@ -64,12 +64,12 @@ static __thread struct {
 
 bool fl_channel_is_closed(void)
 {
-	return !cells || !load_relaxed(&cells[0]);
+	return !pointees || !load_relaxed(&pointees[0]);
 }
 
-static struct fl_slot **map_cells(uint32_t n)
+static struct fl_slot **map_pointees(uint32_t n)
 {
-	size_t bytes = fl_round_up(n * sizeof(*cells), FL_PAGE);
+	size_t bytes = fl_round_up(n * sizeof(*pointees), FL_PAGE);
 	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -97,7 +97,7 @@ static int map_frames(const struct fl_shm *m)
 
 int fl_channel_open(struct fl_shm *m)
 {
-	struct fl_slot **fresh = map_cells(m->n_slots + 1);
+	struct fl_slot **fresh = map_pointees(m->n_slots + 1);
 	int err = fl_os_robust_open();
 
 	fl_region = m;			/* the reader can be told so */
@@ -106,24 +106,24 @@ int fl_channel_open(struct fl_shm *m)
 	if (!fresh || err)
 		return fresh ? err : -ENOMEM;
 	fl_os_thread_name(first_name);
-	n_cells = m->n_slots + 1;
-	cells = fresh;
-	cells[0] = fl_shm_slot(m, 0);
+	n_pointees = m->n_slots + 1;
+	pointees = fresh;
+	pointees[0] = fl_shm_slot(m, 0);
 	return 0;
 }
 
-/* In fork's child. Its thread's cell has been wiped: it claims a slot of its own. */
-void fl_cells_reopen(void)
+/* In fork's child. Its thread's pointee has been wiped: it claims a slot of its own. */
+void fl_tls_reopen(void)
 {
 	seeker.skip = 0;
-	cells[0] = fl_shm_slot(fl_region, 0);
+	pointees[0] = fl_shm_slot(fl_region, 0);
 }
 
-/* The cells stay mapped: threads point to them. */
+/* The pointees stay mapped: threads point to them. */
 void fl_channel_close(void)
 {
-	for (uint32_t i = 0; i < n_cells; i++)
-		store_relaxed(&cells[i], NULL);
+	for (uint32_t i = 0; i < n_pointees; i++)
+		store_relaxed(&pointees[i], NULL);
 }
 
 bool fl_channel_reader_lives(void)
@@ -187,7 +187,7 @@ void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint3
 {
 	uint32_t n = frames ? load_relaxed(&fl_region->n_slots_used) : 0;
 
-	for (uint32_t i = 0; i < n && i + 1 < n_cells; i++) {
+	for (uint32_t i = 0; i < n && i + 1 < n_pointees; i++) {
 		const struct fl_slot *s = fl_shm_slot(fl_region, i);
 
 		if (load_relaxed(&frames[i].n) &&
@@ -253,8 +253,8 @@ static bool claim(struct fl_shm *m)
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
 	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
-	fl_cell = &cells[n + 1];
-	store_relaxed(fl_cell, s);
+	fl_tls_slot = &pointees[n + 1];
+	store_relaxed(fl_tls_slot, s);
 	return true;
 }
 
@@ -265,7 +265,7 @@ static bool claim_once(void)
 
 	fl_os_signals_block(&mask);	/* no handler leaves a slot half claimed */
 	seeker.claiming = 1;
-	got = *fl_cell			/* a handler was quicker */
+	got = *fl_tls_slot			/* a handler was quicker */
 		|| claim(fl_region);
 	seeker.claiming = 0;
 	fl_os_signals_restore(&mask);
@@ -296,7 +296,7 @@ static struct fl_slot *seek_slot(void)
 	}
 	for (int tries = 0; tries < SEEK_TRIES; tries++) {
 		if (claim_once())
-			return *fl_cell;
+			return *fl_tls_slot;
 		if (!a_slot_is_ending(fl_region) || !fl_channel_reader_lives())
 			break;
 		fl_os_sleep_us(1000);
@@ -309,7 +309,7 @@ struct fl_slot *fl_channel_slot(void)
 {
 	if (fl_channel_is_closed() || seeker.claiming)
 		return NULL;
-	return *fl_cell ? *fl_cell : seek_slot();
+	return *fl_tls_slot ? *fl_tls_slot : seek_slot();
 }
 
 void (*fl_channel_on_left)(uint32_t probe);
@@ -328,7 +328,7 @@ uint64_t fl_channel_counted(uint32_t probe)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n && i < FL_HANDS_SLOTS && !fl_channel_is_closed(); i++) {
-		const struct fl_slot *s = load_relaxed(&cells[i + 1]);
+		const struct fl_slot *s = load_relaxed(&pointees[i + 1]);
 
 		if (s && s->process == fl_own_row && probe < s->n_counters)
 			sum += fl_count_of(load_relaxed((const uint64_t *)s->data + probe));
@@ -338,5 +338,5 @@ uint64_t fl_channel_counted(uint32_t probe)
 
 struct fl_slot *fl_channel_own_slot(void)
 {
-	return fl_channel_is_closed() || !fl_cell ? NULL : *fl_cell;
+	return fl_channel_is_closed() || !fl_tls_slot ? NULL : *fl_tls_slot;
 }

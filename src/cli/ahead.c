@@ -112,12 +112,12 @@ static void number_rows(struct fl_ahead *a)
 
 static bool copy_session(struct fl_ahead *a, const struct fl_session *s)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 
 	*a = (struct fl_ahead){
 		.live = s->sites, .store = s->store, .symbols = r->symbols,
 		.sites = copy(r->sites, s->n_selected, sizeof(*r->sites)),
-		.functions = copy(r->functions, r->n, sizeof(*r->functions)),
+		.functions = copy(r->all, r->n, sizeof(*r->all)),
 		.function_of = copy(r->function_of, s->n_selected, sizeof(*r->function_of)),
 		.selected = copy(s->selected, s->n_selected, 1),
 		.row_of = malloc((r->n + 1) * sizeof(*a->row_of)),
@@ -162,7 +162,7 @@ static uint32_t count_kept(const struct fl_session *s)
 /* Lines of the program's own functions that have probes. */
 static void begin_lines(const struct fl_session *s)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 	uint64_t *at = malloc((r->n + 1) * sizeof(*at));
 	uint32_t last = UINT32_MAX;
 	size_t n = 0;
@@ -171,10 +171,10 @@ static void begin_lines(const struct fl_session *s)
 		uint32_t f = r->function_of[i];
 
 		if (!s->selected[i] || f == last || n == r->n ||
-		    strcmp(fl_roster_module(r, r->functions[f].module)->path,
+		    strcmp(fl_functions_module(r, r->all[f].module)->path,
 			   s->launch.file))
 			continue;
-		at[n++] = r->functions[f].at;
+		at[n++] = r->all[f].at;
 		last = f;
 	}
 	fl_symbols_ahead(r->symbols, s->launch.file, at, n);

@@ -9,7 +9,7 @@
  * itself, when it is closed; 128 are a chunk, of which the sums are divided. Who becomes
  * seldom in the middle of a chunk has the sums since then.
  *
- * Only counts of windows stand for more: each process of a family heeds a wish in its own
+ * Only counts of windows stand for more: each process of a tree heeds a wish in its own
  * time, or never, as it ends; so each thread's counts are told with what its process had
  * heeded before they were made. What was counted in full is added as it is.
  *
@@ -47,7 +47,7 @@
 
 /* Of a function that was called. */
 struct side {
-	uint32_t function;		/* of the roster */
+	uint32_t function;		/* index in s->functions */
 	double calls;			/* so far, some of them estimated ... */
 	uint64_t counted;		/* ... from so many */
 	struct fl_called called;	/* in the windows of the chunk, ... */
@@ -89,7 +89,7 @@ struct fl_budget {
 	struct fl_afford afford;
 	struct count *counted;		/* index: probe */
 	uint32_t max_sites;
-	uint32_t *called;		/* index: function of the roster; 0: never, ... */
+	uint32_t *called;		/* index: function; 0: never, ... */
 	struct side *sides;		/* ... else where it is in these, + 1 */
 	struct fl_afford_function *functions;
 	uint32_t *order;
@@ -167,7 +167,7 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
 
-/* CPU time of what switches probes beside the program, so far; 0: not known. Of a family,
+/* CPU time of what switches probes beside the program, so far; 0: not known. Of a process tree,
  * beside those that have ended. */
 static uint64_t watch_ns(const struct fl_session *s)
 {
@@ -207,7 +207,7 @@ static struct moment look_now(const struct fl_budget *b)
 
 static int grow(struct fl_budget *b)
 {
-	uint32_t n = b->s->roster.n, room = n + n / 2 + 64, *called;
+	uint32_t n = b->s->functions.n, room = n + n / 2 + 64, *called;
 	void *sides, *functions, *order;
 
 	if (n <= b->room)
@@ -242,13 +242,13 @@ static int take_entries(struct fl_budget *b)
 		b->room_entries = room;
 	}
 	for (; b->n_taken < s->n_selected && b->n_taken < b->max_sites; b->n_taken++)
-		if (s->roster.sites[b->n_taken].wanted &&
-		    s->roster.sites[b->n_taken].kind == FL_ENTRY)
+		if (s->functions.sites[b->n_taken].wanted &&
+		    s->functions.sites[b->n_taken].kind == FL_ENTRY)
 			b->entries[b->n_entries++] = b->n_taken;
 	return 0;
 }
 
-/* Of a function of the roster: where it is, made at its first call. */
+/* Of a function of the program: where it is, made at its first call. */
 static uint32_t index_of(struct fl_budget *b, uint32_t function)
 {
 	if (!b->called[function]) {
@@ -262,7 +262,7 @@ static uint32_t index_of(struct fl_budget *b, uint32_t function)
 /* NULL: nobody has called it. */
 static struct side *side_of(const struct fl_budget *b, uint32_t probe)
 {
-	uint32_t called = b->called[b->s->roster.function_of[probe]];
+	uint32_t called = b->called[b->s->functions.function_of[probe]];
 
 	return called ? &b->sides[called - 1] : NULL;
 }
@@ -296,7 +296,7 @@ static double hand_rate(double rate)
 	return rate > best ? best * best / rate : rate;
 }
 
-/* Who is counted always, and often enough. Of a family's processes each has windows of its
+/* Who is counted always, and often enough. Of a tree's processes each has windows of its
  * own. */
 static void choose_hands(struct fl_budget *b)
 {
@@ -407,7 +407,7 @@ static void look_at_window(struct fl_budget *b, const struct moment *now)
 		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
 	};
 
-	/* A process of a family may end in its window. */
+	/* A process of a process tree may end in its window. */
 	w.stands_ns = b->s->o->follow ? w.open_ns : w.windows * b->afford.period_us * 1e3;
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		w.ticks[k] = (double)(now->ticks[k] - b->window.ticks[k]);
@@ -450,7 +450,7 @@ static void gather(struct fl_budget *b)
 
 		if (!(all + windows))
 			continue;
-		f = index_of(b, s->roster.function_of[i]);
+		f = index_of(b, s->functions.function_of[i]);
 		b->sides[f].fresh += windows;
 		b->sides[f].calls += (double)all;
 		b->sides[f].counted += all;
@@ -663,11 +663,11 @@ static void note_cut(struct fl_budget *b)
 		uint32_t i = b->entries[k];
 
 		if (load_relaxed(&s->sites[i].wanted) == FL_SELDOM && !is_seldom(b, i))
-			b->sides[index_of(b, s->roster.function_of[i])].is_cut = true;
+			b->sides[index_of(b, s->functions.function_of[i])].is_cut = true;
 	}
 }
 
-/* No wish has to be heeded, but by the other processes of a family. Its first window
+/* No wish has to be heeded, but by the other processes of a process tree. Its first window
  * stands for all since the one before, in a part of which it was on: on average as long
  * as nobody sees it after its last one. */
 static void adopt(struct fl_budget *b, uint32_t f)

@@ -178,12 +178,12 @@ void fl_selection_hint_module(const struct fl_scope *, const char *pattern, size
 			      char *hint, size_t room);
 void fl_selection_free(struct fl_selection *);
 
-/* ---- functions of the target (roster.c) --------------------------------------- */
+/* ---- functions of the target (functions.c) --------------------------------------- */
 
 /* The target can write over all that it says of itself: where tables are, and
  * how long, is kept from before it started; modules and sites are copies, made when
  * it asked with them. */
-struct fl_roster {
+struct fl_functions {
 	const struct fl_shm *shm;
 	const struct fl_shm_site *live;	/* index: probe id; the target's own */
 	const struct fl_shm_module *rows;	/* the target's own */
@@ -196,34 +196,34 @@ struct fl_roster {
 	uint32_t n_real;
 	uint32_t n_extra;		/* the last rows are files that only samples met */
 	struct fl_symbols *symbols;
-	struct fl_function *functions;	/* index: function */
-	char **plain, **simple;		/* see fl_roster_plain(), fl_roster_simple() */
+	struct fl_function *all;	/* index: function */
+	char **plain, **simple;		/* see fl_functions_plain(), fl_functions_simple() */
 	uint32_t n, room;
 	uint32_t *buckets;		/* hash of (path, address): index + 1 */
 	uint32_t n_buckets;
 	uint32_t *function_of;		/* index: probe id */
 	uint32_t n_sites;
 };
-int fl_roster_open(struct fl_roster *, struct fl_shm *);
+int fl_functions_open(struct fl_functions *, struct fl_shm *);
 /* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
-int fl_roster_extend(struct fl_roster *);
+int fl_functions_extend(struct fl_functions *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
  * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
-int fl_roster_find(struct fl_roster *, const char *path, uint64_t at, uint32_t *function);
+int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
 /* What the target calls the file that the kernel knows as `path`; else that. */
-const char *fl_roster_path(struct fl_roster *, const char *path);
+const char *fl_functions_path(struct fl_functions *, const char *path);
 /* Module `i`; one without a path for what is in none. */
-const struct fl_shm_module *fl_roster_module(const struct fl_roster *, uint32_t i);
+const struct fl_shm_module *fl_functions_module(const struct fl_functions *, uint32_t i);
 /* What people call it, made when it is first asked for: by any thread. plain: without
  * parameters, simple: without template arguments, too; NULL: the same, and not by any. */
-const char *fl_roster_name(const struct fl_roster *, uint32_t function);
-const char *fl_roster_plain(const struct fl_roster *, uint32_t function);
-const char *fl_roster_simple(const struct fl_roster *, uint32_t function);
+const char *fl_functions_name(const struct fl_functions *, uint32_t function);
+const char *fl_functions_plain(const struct fl_functions *, uint32_t function);
+const char *fl_functions_simple(const struct fl_functions *, uint32_t function);
 /* Make the names of those functions that `of` marks, and look up the source lines of those
  * that it marks so. */
-enum { FL_ROSTER_NAME = 1, FL_ROSTER_LINES = 2 };
-void fl_roster_lines(struct fl_roster *, const unsigned char *of);
-void fl_roster_close(struct fl_roster *);
+enum { FL_FUNCTIONS_NAME = 1, FL_FUNCTIONS_LINES = 2 };
+void fl_functions_lines(struct fl_functions *, const unsigned char *of);
+void fl_functions_close(struct fl_functions *);
 
 /* ---- launching (launch.c) ------------------------------------------------------- */
 
@@ -257,7 +257,7 @@ int fl_launch_check_sync(const char *name);
  * or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
 
-/* ---- a session (session.c, dialogue.c) -------------------------------------------- */
+/* ---- a session (session.c, negotiation.c) -------------------------------------------- */
 
 #define FL_MAX_ANALYSES 32
 
@@ -315,7 +315,7 @@ struct fl_session {
 	struct fl_readers *readers;	/* NULL: there are no others */
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
-	struct fl_roster roster;
+	struct fl_functions functions;
 	struct fl_view view;
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
@@ -487,10 +487,10 @@ uint64_t fl_readers_delivered(const struct fl_readers *);
 /* The threads that all readers saw; until they have finished, the first reader. */
 const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 
-/* Answer the target when it asks (dialogue.c). Returns whether it asked. */
-bool fl_dialogue_answer(struct fl_session *);
-bool fl_dialogue_started(const struct fl_session *);
+/* Answer the target when it asks (negotiation.c). Returns whether it asked. */
+bool fl_negotiation_answer(struct fl_session *);
+bool fl_negotiation_started(const struct fl_session *);
 /* Nobody will ask any more: say what is wrong with what all have brought. */
-void fl_dialogue_close(struct fl_session *);
+void fl_negotiation_close(struct fl_session *);
 
 #endif

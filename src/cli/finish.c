@@ -168,7 +168,7 @@ struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
 
 struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 {
-	return fl_site_as_now(&s->roster.sites[i], &s->sites[i]);
+	return fl_site_as_now(&s->functions.sites[i], &s->sites[i]);
 }
 
 /* Those that are kept. */
@@ -190,7 +190,7 @@ static void mark_column(const struct fl_session *s, const struct flick_rows *row
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		uint64_t f = rows->cells[i * rows->n_columns + c];
 
-		if (f < s->roster.n)
+		if (f < s->functions.n)
 			shown[f] |= IN_RESULT;
 	}
 }
@@ -198,7 +198,7 @@ static void mark_column(const struct fl_session *s, const struct flick_rows *row
 /* What is kept names functions of results and of probes. */
 static unsigned char *mark_functions(const struct fl_session *s)
 {
-	unsigned char *marks = calloc(s->roster.n + 1, 1);
+	unsigned char *marks = calloc(s->functions.n + 1, 1);
 
 	if (!marks)
 		return NULL;
@@ -208,7 +208,7 @@ static unsigned char *mark_functions(const struct fl_session *s)
 				mark_column(s, &s->results[i], c, marks);
 	for (uint32_t i = 0; i < s->n_selected; i++)
 		if (s->selected[i])
-			marks[s->roster.function_of[i]] |= PROBED;
+			marks[s->functions.function_of[i]] |= PROBED;
 	return marks;
 }
 
@@ -226,11 +226,11 @@ static void *look_up_lines(void *arg)
 {
 	struct lines *l = arg;
 
-	for (uint32_t f = 0; f < l->s->roster.n; f++)
+	for (uint32_t f = 0; f < l->s->functions.n; f++)
 		if (l->marks[f] || l->s->trace)
-			l->marks[f] = FL_ROSTER_NAME | (l->marks[f] == (IN_RESULT | PROBED) ?
-							FL_ROSTER_LINES : 0);
-	fl_roster_lines(&l->s->roster, l->marks);
+			l->marks[f] = FL_FUNCTIONS_NAME | (l->marks[f] == (IN_RESULT | PROBED) ?
+							FL_FUNCTIONS_LINES : 0);
+	fl_functions_lines(&l->s->functions, l->marks);
 	return NULL;
 }
 
@@ -260,11 +260,11 @@ static uint32_t row_ahead(const struct fl_recording *ahead, uint32_t f)
 static uint32_t *number_rows(const struct fl_session *s, const unsigned char *marks)
 {
 	const struct fl_recording *ahead = fl_ahead_rows(s);
-	uint32_t *row_of = malloc((s->roster.n + 1) * sizeof(*row_of)), n = 0;
+	uint32_t *row_of = malloc((s->functions.n + 1) * sizeof(*row_of)), n = 0;
 
-	for (uint32_t f = 0; f < s->roster.n; f++)
+	for (uint32_t f = 0; f < s->functions.n; f++)
 		n += row_ahead(ahead, f) != FL_NO_ROW;
-	for (uint32_t f = 0; row_of && f < s->roster.n; f++) {
+	for (uint32_t f = 0; row_of && f < s->functions.n; f++) {
 		row_of[f] = row_ahead(ahead, f);
 		if (row_of[f] == FL_NO_ROW && (marks[f] || s->trace))
 			row_of[f] = n++;
@@ -278,12 +278,12 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
 	struct flick_rows results[FL_MAX_ANALYSES];
 	struct fl_recording r = {
-		.modules = s->roster.modules, .n_modules = s->roster.n_modules,
+		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
 		.sites = sites, .n_sites = s->n_selected,
 		.selected = s->trace ? NULL : s->selected,
-		.function_of = s->roster.function_of,
+		.function_of = s->functions.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
-		.functions = s->roster.functions, .n_functions = s->roster.n,
+		.functions = s->functions.all, .n_functions = s->functions.n,
 		.lines = await_lines, .lines_of = lines, .row_of = row_of,
 		.ahead = fl_ahead_rows(s), .names = names, .results = results,
 	};

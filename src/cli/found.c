@@ -229,7 +229,7 @@ void fl_found_take(struct fl_session *s)
 	uint32_t n = f ? load_relaxed(&s->shm->found.n) : 0;
 	size_t bytes = n * sizeof(*f->rows);
 
-	if (n < FEW || n > s->roster.max_sites ||
+	if (n < FEW || n > s->functions.max_sites ||
 	    load_relaxed(&s->shm->found.state) != FL_FOUND_TOLD)
 		return;
 	f->rows = malloc(bytes);

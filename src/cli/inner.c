@@ -37,12 +37,12 @@ static int by_address(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool is_call(const struct fl_roster *r, uint32_t i)
+static bool is_call(const struct fl_functions *r, uint32_t i)
 {
 	return r->sites[i].provider == FL_PROVIDER_CYG && r->sites[i].module < r->n_modules;
 }
 
-static void sort_by_module(struct index *x, const struct fl_roster *r)
+static void sort_by_module(struct index *x, const struct fl_functions *r)
 {
 	size_t *end = x->from + 1;	/* of a module, while it is filled */
 
@@ -61,7 +61,7 @@ static void sort_by_module(struct index *x, const struct fl_roster *r)
 	}
 }
 
-static int make_index(struct index *x, const struct fl_roster *r)
+static int make_index(struct index *x, const struct fl_functions *r)
 {
 	x->of = malloc(r->n_sites * sizeof(*x->of) + 1);
 	x->from = calloc(r->n_modules + 2, sizeof(*x->from));
@@ -78,7 +78,7 @@ static void free_index(struct index *x)
 }
 
 /* A file may have been loaded at several places. */
-static int take_calls(struct calls *c, const struct index *x, const struct fl_roster *r,
+static int take_calls(struct calls *c, const struct index *x, const struct fl_functions *r,
 		      const char *path)
 {
 	for (uint32_t m = 0; m < r->n_modules; m++) {
@@ -129,7 +129,7 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 }
 
 /* A file that cannot be read any more leaves samples with its symbols. */
-static int fill_file(const struct index *x, const struct fl_roster *r, struct fl_place *p,
+static int fill_file(const struct index *x, const struct fl_functions *r, struct fl_place *p,
 		     size_t n)
 {
 	struct calls c = { 0 };
@@ -156,7 +156,7 @@ static int by_file(const void *a, const void *b)
 	return order ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
-int fl_inner_fill(const struct fl_roster *r, struct fl_place *p, size_t n)
+int fl_inner_fill(const struct fl_functions *r, struct fl_place *p, size_t n)
 {
 	struct index x = { NULL };
 	int err = make_index(&x, r);

@@ -15,9 +15,9 @@ struct fl_place {
 	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
 };
 
-struct fl_roster;
+struct fl_functions;
 /* Say of each place, which are brought into order by file, what its `inner` is. 0 or
  * -ENOMEM. */
-int fl_inner_fill(const struct fl_roster *, struct fl_place *, size_t n);
+int fl_inner_fill(const struct fl_functions *, struct fl_place *, size_t n);
 
 #endif

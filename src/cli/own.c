@@ -17,7 +17,7 @@ static int by_place(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-/* Processes of a family have theirs at the same places, mostly. */
+/* Processes of a process tree have theirs at the same places, mostly. */
 static size_t join_ranges(struct fl_glue_range *r, size_t n)
 {
 	size_t kept = 0;

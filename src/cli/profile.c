@@ -31,7 +31,7 @@ struct profile {
 	struct fl_session *s;
 	struct file file;
 	struct fl_own own;
-	uint64_t *samples;		/* index: function of the roster */
+	uint64_t *samples;		/* index: function */
 	uint32_t n_functions;
 	uint64_t n_own, work, all;	/* samples; work: of those in flick's code, ... */
 	uint64_t counts;		/* ... and these, where calls are counted */
@@ -72,7 +72,7 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 	struct fl_place place = { .path = pc->path, .n = pc->n };
 
 	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &place.at)) {
-		place.path = fl_roster_path(&p->s->roster, pc->path);
+		place.path = fl_functions_path(&p->s->functions, pc->path);
 		return place;
 	}
 	m = fl_session_module_at(p->s, pc->address);
@@ -89,7 +89,7 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 
 static int grow(struct profile *p)
 {
-	uint32_t n = p->s->roster.n;
+	uint32_t n = p->s->functions.n;
 	uint64_t *grown = realloc(p->samples, (n + 1) * sizeof(*grown));
 
 	if (!grown)
@@ -143,7 +143,7 @@ static size_t take_places(struct profile *p, const struct fl_pc *pcs, size_t n,
 /* Files that only samples met are among the modules then: not where nobody asks. */
 static int add_up(struct profile *p, struct fl_place *places, size_t n)
 {
-	int err = fl_inner_fill(&p->s->roster, places, n);
+	int err = fl_inner_fill(&p->s->functions, places, n);
 
 	if (!err)
 		err = grow(p);
@@ -151,7 +151,7 @@ static int add_up(struct profile *p, struct fl_place *places, size_t n)
 		uint32_t function = places[i].inner - 1;
 
 		if (!places[i].inner)
-			err = fl_roster_find(&p->s->roster, places[i].path, places[i].at,
+			err = fl_functions_find(&p->s->functions, places[i].path, places[i].at,
 					     &function);
 		if (!err && function >= p->n_functions)
 			err = grow(p);
@@ -181,9 +181,9 @@ static int gather(struct profile *p)
 static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		uint32_t f = s->roster.function_of[i];
+		uint32_t f = s->functions.function_of[i];
 
-		if (f < n && s->selected[i] && s->roster.sites[i].kind == FL_ENTRY &&
+		if (f < n && s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
 		    !load_relaxed(&s->sites[i].refusal))
 			probed[f] = true;
 	}

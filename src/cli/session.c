@@ -26,7 +26,7 @@
 
 #define WAIT_US 2000			/* a dlopen waits at most this long */
 #define PROGRESS_NS 500000000ull
-#define GRACE_NS 1000000000ull		/* for a family to end after its first */
+#define GRACE_NS 1000000000ull		/* for a process tree to end after its first */
 #define CLOCKS_APART_NS 5000000ull	/* each is read to some 100 ns: 20 ppm */
 
 /* ---- signals: the target gets them, the reader goes on ------------------------- */
@@ -180,14 +180,14 @@ static const char *name_of(const void *owner, uint32_t function)
 {
 	const struct fl_session *s = owner;
 
-	return function < s->roster.n ? fl_roster_name(&s->roster, function) : NULL;
+	return function < s->functions.n ? fl_functions_name(&s->functions, function) : NULL;
 }
 
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uint64_t at)
 {
-	const struct fl_shm_module *m = s->roster.modules;
+	const struct fl_shm_module *m = s->functions.modules;
 
-	for (uint32_t i = s->roster.n_modules; i-- > 0;)
+	for (uint32_t i = s->functions.n_modules; i-- > 0;)
 		if (at >= m[i].lo && at < m[i].hi)
 			return &m[i];
 	return NULL;
@@ -198,7 +198,7 @@ static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi
 	const struct fl_session *s = owner;
 	const struct fl_shm_module *m = fl_session_module_at(s, at);
 
-	if (!m || !fl_symbols_range(s->roster.symbols, m->path, at - m->base, lo, hi))
+	if (!m || !fl_symbols_range(s->functions.symbols, m->path, at - m->base, lo, hi))
 		return false;
 	*lo += m->base;
 	*hi += m->base;
@@ -291,7 +291,7 @@ static int open_analyses(struct fl_session *s)
 	s->view.name = name_of;
 	s->view.owner = s;
 	err = fl_run_open(&s->run, s->o->analyses, s->o->n_analyses, &s->view);
-	return err ? err : fl_roster_open(&s->roster, s->shm);
+	return err ? err : fl_functions_open(&s->functions, s->shm);
 }
 
 static int open_reader(struct fl_session *s)
@@ -455,7 +455,7 @@ static bool reap(struct fl_session *s)
 	return pid < 0 && errno == ECHILD;
 }
 
-/* A family has ended when there is no child left: orphans become ours. Only the
+/* A process tree has ended when there is no child left: orphans become ours. Only the
  * kernel knows of one that is between two of its programs. */
 static bool is_gone(struct fl_session *s)
 {
@@ -549,7 +549,7 @@ static bool take_more(struct fl_session *s, bool gone)
 		return false;
 	fl_sampler_poll(s->sampler);
 	fl_preempt_poll(s->preempt);
-	asked = !gone && fl_dialogue_answer(s);
+	asked = !gone && fl_negotiation_answer(s);
 	return fl_reader_poll(s->reader, gone) || asked;
 }
 
@@ -557,13 +557,13 @@ static void wait_for_more(struct fl_session *s)
 {
 	if (s->is_spent)
 		fl_os_sleep_us(WAIT_US);
-	else if (fl_dialogue_started(s))
+	else if (fl_negotiation_started(s))
 		fl_reader_wait(s->reader, WAIT_US);
 	else
 		fl_os_futex_wait(&s->shm->phase, FL_PHASE_START, WAIT_US);
 }
 
-/* When that was says who stood beside the target; of a family each is another's. */
+/* When that was says who stood beside the target; of a process tree each is another's. */
 static void note_end(struct fl_session *s)
 {
 	if (s->o->follow)
@@ -646,13 +646,13 @@ static void make_results(struct fl_session *s)
 
 struct fl_names *fl_session_names(const struct fl_session *s)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 	const char **full = calloc(2 * (r->n + 1), sizeof(*full)), **linkage = full + r->n;
 	struct fl_names *names = NULL;
 
 	for (uint32_t i = 0; full && i < r->n; i++) {
-		full[i] = fl_roster_name(r, i);
-		linkage[i] = r->functions[i].linkage;
+		full[i] = fl_functions_name(r, i);
+		linkage[i] = r->all[i].linkage;
 	}
 	if (full)
 		names = fl_names_make(full, linkage, r->n, s->o->demangle);
@@ -663,13 +663,13 @@ struct fl_names *fl_session_names(const struct fl_session *s)
 /* Where functions look alike, what tells them apart; NULL: none do, or no memory. */
 static struct fl_modules *modules_of(const struct fl_session *s, const struct fl_sheet *sheet)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 	struct fl_home *homes = fl_sheet_has_twins(sheet) ? calloc(r->n, sizeof(*homes)) : NULL;
 	struct fl_modules *modules = NULL;
 
 	for (uint32_t i = 0; homes && i < r->n; i++)
 		homes[i] = (struct fl_home){
-			fl_roster_module(r, r->functions[i].module)->path, r->functions[i].at };
+			fl_functions_module(r, r->all[i].module)->path, r->all[i].at };
 	if (homes)
 		modules = fl_modules_make(sheet, homes, false);
 	free(homes);
@@ -680,7 +680,7 @@ struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 				 const struct fl_names *names)
 {
 	struct fl_sheet sheet = { .functions = fl_names_shown(names),
-				  .n_functions = s->roster.n, .width = fl_terminal_width(),
+				  .n_functions = s->functions.n, .width = fl_terminal_width(),
 				  .sampled = s->view.sampled };
 
 	for (size_t i = 0; i < s->o->n_analyses; i++)
@@ -729,14 +729,14 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW ||
 	     o->action == FL_ACT_SAMPLE) && !o->raw)
 		fl_overhead_begin(&s->calibrator, o->action);
-	fl_symbols_load(s->roster.symbols, s->launch.file);
+	fl_symbols_load(s->functions.symbols, s->launch.file);
 	drain(s);
 	fl_overhead_end(&s->calibrator, s->view.overhead);
 	note_error(s, fl_readers_finish(s->readers, s->run));
 	note_error(s, fl_budget_end(s));
 	s->drained = fl_instant_now();
 	release_signals();
-	fl_dialogue_close(s);
+	fl_negotiation_close(s);
 	measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
@@ -793,7 +793,7 @@ void fl_session_close(struct fl_session *s)
 	drop_code(s);
 	free(s->selected);
 	free(s->answers);
-	fl_roster_close(&s->roster);
+	fl_functions_close(&s->functions);
 	if (s->reader)
 		fl_reader_close(s->reader);
 	if (s->shm)

@@ -44,7 +44,7 @@ static void tell_each_refusal(const struct fl_session *s)
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		struct fl_shm_site site = fl_session_site(s, i);
 		const struct fl_function *f =
-			&s->roster.functions[s->roster.function_of[i]];
+			&s->functions.all[s->functions.function_of[i]];
 
 		if (s->selected[i] && site.refusal)
 			fl_say("no probe at 0x%llx (%s of %s): %s",
@@ -100,10 +100,10 @@ static void tell_left_out(const struct fl_session *s)
 {
 	if (s->shm->left_out & FL_LEFT_SITES)
 		fl_say("there was room for %u probe sites: others are not recorded; --sites=N "
-		       "makes room", s->roster.max_sites);
+		       "makes room", s->functions.max_sites);
 	if (s->shm->left_out & FL_LEFT_MODULES)
 		fl_say("there was room for %u modules: later ones are not recorded under their "
-		       "names; --sites=N makes room", s->roster.max_modules);
+		       "names; --sites=N makes room", s->functions.max_modules);
 	if (s->shm->left_out & FL_LEFT_GLUE)
 		fl_say("there was room for %u pieces of glue: time in others counts as the "
 		       "program's; --sites=N makes room", s->max_glue);
@@ -173,10 +173,10 @@ static const struct flick_rows *find_calls(const struct fl_session *s, int *func
 static bool is_named(const struct fl_session *s, const uint32_t *functions, size_t n,
 		     uint32_t as)
 {
-	const char *name = fl_roster_name(&s->roster, as);
+	const char *name = fl_functions_name(&s->functions, as);
 
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(fl_roster_name(&s->roster, functions[i]), name))
+		if (!strcmp(fl_functions_name(&s->functions, functions[i]), name))
 			return true;
 	return false;
 }
@@ -191,15 +191,15 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 	for (size_t i = 0; r && i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		if (row[function] < s->roster.n && row[count] != FLICK_NONE)
+		if (row[function] < s->functions.n && row[count] != FLICK_NONE)
 			calls[row[function]] += row[count];
 	}
 	while (n < COSTLY) {
 		uint32_t most = 0;
 
-		for (uint32_t f = 1; f < s->roster.n; f++)
+		for (uint32_t f = 1; f < s->functions.n; f++)
 			most = calls[f] > calls[most] ? f : most;
-		if (!s->roster.n || !calls[most])
+		if (!s->functions.n || !calls[most])
 			break;
 		if (!is_named(s, out, n, most))
 			out[n++] = most;
@@ -211,14 +211,14 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 /* Nobody steers what every call is recorded for. */
 static void tell_costly(const struct fl_session *s)
 {
-	uint64_t *calls = calloc(s->roster.n + 1, sizeof(*calls));
+	uint64_t *calls = calloc(s->functions.n + 1, sizeof(*calls));
 	uint32_t most[COSTLY];
 	char names[1024] = "";
 	size_t n = calls ? find_costly(s, calls, most) : 0, at = 0;
 
 	for (size_t i = 0; i < n && at < sizeof(names); i++)
 		at += (size_t)snprintf(names + at, sizeof(names) - at, " -U '%s'",
-				       fl_roster_name(&s->roster, most[i]));
+				       fl_functions_name(&s->functions, most[i]));
 	if (n)
 		fl_say("recording every call took %.0f %% of the program's CPU time; leave out "
 		       "most of it by%s", s->cost, names);

@@ -128,9 +128,9 @@ int fl_os_signal_thread(int tid, int sig);
  */
 enum fl_lock_rank {
 	FL_LOCK_ANY,			/* not among these: a test's */
-	FL_LOCK_DIALOGUE,		/* agent/agent.c */
+	FL_LOCK_NEGOTIATION,		/* agent/agent.c */
 	FL_LOCK_TABLE,			/* probe/table.c */
-	FL_LOCK_FAMILY,			/* channel/family.c, between processes */
+	FL_LOCK_PROCESSES,			/* channel/processes.c, between processes */
 	FL_LOCK_SWITCHES,		/* probe/switch.c */
 	FL_LOCK_RANGES,			/* patch/public-text.c */
 	FL_LOCK_CLAIMS,			/* patch/claim.c */

@@ -4,7 +4,7 @@
  * Hides when a module is new and when it is gone: every walk stamps the modules
  * it meets (known.c), and one that was not met has been unloaded. A module that is gone
  * takes its probes with it; its text is not there to be put back. Hides, too,
- * that the processes of a family share rows: a file whose sites another has
+ * that the processes of a process tree share rows: a file whose sites another has
  * brought, and which has the same ones here, brings no new ones.
  */
 #include "os/os.h"

@@ -21,7 +21,7 @@ void fl_probes_close(void);
  * are new; FLE_FULL when the table had no room for all, and then those it had
  * room for are there. */
 /* ... -EAGAIN when others have begun to unload modules since they were listed, but
- * for LOADING. `now` is taken over. No lock but the dialogue's is held. */
+ * for LOADING. `now` is taken over. No lock but the negotiation's is held. */
 int fl_probes_discover(struct fl_modules *now, enum fl_moment, uint32_t *from);
 /* List the modules of this process, at a moment at which none is being unloaded by
  * another thread. No lock is held. 0 or -ENOMEM. */

@@ -824,7 +824,7 @@ static void draw_moment(void)
 	turn.next_ns = turn.is_open ? now : now + at - window;
 }
 
-/* What others of the family have cut, or was wished, is seldom from the first. */
+/* What others of the process tree have cut, or was wished, is seldom from the first. */
 void fl_sample_open(void)
 {
 	/* (C) pairs with (A) in cli/budget.c */

@@ -201,7 +201,7 @@ struct fl_probe *fl_table_append(const struct fl_site *s, uint32_t module)
 
 void fl_table_begin(void)
 {
-	fl_family_lock(fl_table.shm);
+	fl_processes_lock(fl_table.shm);
 	fl_table.n = fl_table.shm->n_sites;
 }
 
@@ -211,7 +211,7 @@ void fl_table_end(uint32_t from)
 	FL_POINT("table.written");
 	fl_table.shm->n_sites = fl_table.n;
 	FL_POINT("table.published");
-	fl_family_unlock(fl_table.shm);
+	fl_processes_unlock(fl_table.shm);
 }
 
 /* All but `wanted`, which is the reader's. */

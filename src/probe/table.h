@@ -4,7 +4,7 @@
  * probes[id] belongs to site id of the shared site table. A probe's functions
  * share one struct fl_function; its probes are a list through `next`.
  *
- * Where a family records into one region its processes share the numbers, not
+ * Where a process tree records into one region its processes share the numbers, not
  * the places: the same file's sites have the same ids in each, wherever it is
  * loaded and whatever has become of them there. So each has rows of its own,
  * sites[], and tells the reader by rows[] of those that it brought. What is

@@ -5,7 +5,7 @@
  * A part of all events is recorded by recording all events a part of the time: a
  * window. Between windows exits are off and entries add one to a counter, which
  * costs a tenth of a record. flick's own thread opens and closes windows; the
- * reader takes the events that lie in one (channel/sieve.c).
+ * reader takes the events that lie in one (channel/filter.c).
  *
  * PROTOCOL	of an edge, the time at which a window begins or ends
  *	flick's thread				reader
@@ -269,7 +269,7 @@ static void announce_edge(void)
 	struct fl_windows *w = windows();
 
 	store_relaxed(&w->announced, w->published + 1);
-	/* (A) pairs with (B) in channel/sieve.c, (A) pairs with (I) in channel/sieve.c */
+	/* (A) pairs with (B) in channel/filter.c, (A) pairs with (I) in channel/filter.c */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	FL_POINT("window.announced");
 }
@@ -280,7 +280,7 @@ static uint64_t publish_edge(void (*look)(void))
 	uint64_t i = w->published, now = read_clock(look);	/* own index */
 
 	store_relaxed(&w->edges[i % FL_EDGES], now);
-	store_release(&w->published, i + 1);	/* (C) pairs with (D) in channel/sieve.c */
+	store_release(&w->published, i + 1);	/* (C) pairs with (D) in channel/filter.c */
 	return now;
 }
 
@@ -393,7 +393,7 @@ static bool has_room(void)
 {
 	const struct fl_windows *w = windows();
 
-	/* (H) pairs with (G) in channel/sieve.c */
+	/* (H) pairs with (G) in channel/filter.c */
 	return w->published - load_acquire(&w->taken) + 2 <= FL_EDGES;
 }
 

@@ -76,7 +76,7 @@ int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
 const char *fl_reason(int err);
 
 struct fl_function {
-	const char *name, *linkage;	/* name: see fl_roster_name() */
+	const char *name, *linkage;	/* name: see fl_functions_name() */
 	const char *file;		/* NULL: unknown */
 	int line;
 	uint16_t module;		/* index */

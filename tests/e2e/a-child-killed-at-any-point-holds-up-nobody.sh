@@ -21,8 +21,8 @@ kill_at() {	# POINT CASE
 	lossless
 }
 
-for point in family.joined family.locked table.written table.published \
-	family.unlock agent.asked; do
+for point in processes.joined processes.locked table.written table.published \
+	processes.unlock agent.asked; do
 	kill_at $point load-or-die
 	[ $point = agent.asked ] || kill_at $point spawn-or-die
 done

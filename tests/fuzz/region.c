@@ -25,7 +25,7 @@ struct stroke {
 
 static struct fl_shm *m;
 static struct fl_reader *reader;
-static struct fl_roster roster;
+static struct fl_functions functions;
 static struct fl_run *run;
 static struct fl_view view;
 static uint64_t slots_at, slot_bytes;	/* as they were, like these: */
@@ -53,7 +53,7 @@ static void thread_end(void *arg, uint32_t thread)
 
 static const char *name_of(const void *owner, uint32_t function)
 {
-	const struct fl_roster *r = owner;
+	const struct fl_functions *r = owner;
 
 	return function < r->n ? r->functions[function].name : NULL;
 }
@@ -81,11 +81,11 @@ static void *flip(void *arg)
 static void look(uint8_t how)
 {
 	if (how & 1)
-		fl_roster_extend(&roster);
-	view.sites = roster.sites;
-	view.function_of = roster.function_of;
-	view.n_functions = roster.n;
-	view.n_sites = roster.n_sites;
+		fl_functions_extend(&functions);
+	view.sites = functions.sites;
+	view.function_of = functions.function_of;
+	view.n_functions = functions.n;
+	view.n_sites = functions.n_sites;
 	if (how & 2)
 		fl_reader_poll(reader, how & 4);
 		if (how & 8)
@@ -164,10 +164,10 @@ static int open_all(uint8_t mode)
 	slot_bytes = m->slot_bytes;
 	sites = fl_shm_sites(m);
 	modules = fl_shm_modules(m);
-	view = (struct fl_view){ .ns_per_tick = 0.4, .name = name_of, .owner = &roster,
+	view = (struct fl_view){ .ns_per_tick = 0.4, .name = name_of, .owner = &functions,
 				 .live = sites, .framed = 6,
 				 .sampled = mode % 4 == 2, .windows = mode % 4 == 3 };
-	return fl_roster_open(&roster, m) ||
+	return fl_functions_open(&functions, m) ||
 	       fl_run_open(&run, uses, view.sampled ? 2 : 3, &view) ||
 	       fl_reader_open(&reader, m, &sink, 0);
 }
@@ -182,7 +182,7 @@ static void close_all(void)
 	}
 	fl_reader_close(reader);
 	fl_run_close(run);
-	fl_roster_close(&roster);
+	fl_functions_close(&functions);
 	fl_shm_destroy(m, -1);
 }
 

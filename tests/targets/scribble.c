@@ -121,7 +121,7 @@ QUIET static void write_file(struct fl_shm *m, const char *path)
 QUIET static void write_mutex(struct fl_shm *m)
 {
 	m->reader.__data.__list.__next = m->reader.__data.__list.__prev = (void *)0x4141414141;
-	memset(&m->family, 0xa5, sizeof(m->family));
+	memset(&m->joining, 0xa5, sizeof(m->joining));
 }
 
 QUIET static void write_slots(struct fl_shm *m)

@@ -58,7 +58,7 @@ static uint64_t any(void)
 #if defined(FL_PLANT_COMMIT_FIRST)
 static void put(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = *fl_cell;
+	struct fl_slot *s = *fl_tls_slot;
 	uint64_t p = s ? s->ptr : 0;
 
 	if (!s || p >= s->limit) {
@@ -75,8 +75,8 @@ static void put(uint32_t probe, uint64_t tsc)
 #elif defined(FL_PLANT_NO_DISTANCE)
 static void put(uint32_t probe, uint64_t tsc)
 {
-	if (*fl_cell)
-		(*fl_cell)->granted = UINT64_MAX / 2;
+	if (*fl_tls_slot)
+		(*fl_tls_slot)->granted = UINT64_MAX / 2;
 	rig_put(probe, tsc);
 }
 #else
@@ -90,7 +90,7 @@ static void put(uint32_t probe, uint64_t tsc)
 #ifdef FL_PLANT_SIGNAL_HOLE
 static void put_interrupted(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = *fl_cell;
+	struct fl_slot *s = *fl_tls_slot;
 	uint64_t p = s ? s->ptr : 0;
 
 	if (!s || p >= s->limit) {

@@ -66,7 +66,7 @@ static void a_rate_that_rises_in_a_rests_first_moment_ends_it(void **state)
 /* ---- kills --------------------------------------------------------------- */
 
 /* What a handler left, and a word that takes it along. */
-static void put_nest(struct pub *g)
+static void put_deferred_words(struct pub *g)
 {
 	flick_channel_produce(g->c);
 	for (int i = 0; i < 10; i++)
@@ -80,19 +80,19 @@ static void put_nest(struct pub *g)
 	flick_channel_end(g->c);
 }
 
-static void nest_of_the_next_is_whole_after_a_kill_at(const char *point)
+static void deferred_queue_of_the_next_is_whole_after_a_kill_at(const char *point)
 {
 	struct pub g;
 
 	pub_open(&g, FLICK_EXHAUSTIVE, 8, 4 * KIB, 4);
 	stop(point, die);
-	assert_int_equal(pub_wait(pub_fork(&g, put_nest)), SIGKILL);
+	assert_int_equal(pub_wait(pub_fork(&g, put_deferred_words)), SIGKILL);
 	stop(NULL, NULL);
 	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
 	assert_int_equal(g.delivered, 17);
 	assert_int_equal(pub_stats(&g).produced, 17);
 	for (int i = 1; i <= 3; i++) {
-		assert_int_equal(pub_wait(pub_fork(&g, put_nest)), 0);
+		assert_int_equal(pub_wait(pub_fork(&g, put_deferred_words)), 0);
 		assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
 		assert_int_equal(g.delivered, 17 + i * 18);
 		assert_int_equal(pub_stats(&g).produced, 17 + i * 18);
@@ -101,11 +101,11 @@ static void nest_of_the_next_is_whole_after_a_kill_at(const char *point)
 	pub_close(&g);
 }
 
-static void a_kill_while_the_nest_is_emptied_is_no_matter_to_the_next(void **state)
+static void a_kill_while_words_are_moved_is_no_matter_to_the_next(void **state)
 {
 	(void)state;
-	nest_of_the_next_is_whole_after_a_kill_at("public.nest.moved");
-	nest_of_the_next_is_whole_after_a_kill_at("public.nest.empty");
+	deferred_queue_of_the_next_is_whole_after_a_kill_at("public.deferred.moved");
+	deferred_queue_of_the_next_is_whole_after_a_kill_at("public.deferred.empty");
 }
 
 /* Each producer has the ring at another address. */
@@ -182,7 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rate_that_rises_in_a_rests_first_moment_ends_it),
-		cmocka_unit_test(a_kill_while_the_nest_is_emptied_is_no_matter_to_the_next),
+		cmocka_unit_test(a_kill_while_words_are_moved_is_no_matter_to_the_next),
 		cmocka_unit_test(a_kill_while_addresses_change_is_no_matter_to_the_next),
 		cmocka_unit_test(what_is_damaged_is_left_as_it_is),
 	};

@@ -466,7 +466,7 @@ static void an_adaptive_producer_without_a_consumer_neither_waits_nor_overwrites
 /* ---- handlers ------------------------------------------------------------ */
 
 /* The guard stands for a thread that was interrupted inside. */
-static void words_of_handlers_wait_in_the_nest(void **state)
+static void words_of_handlers_wait_in_the_deferred_queue(void **state)
 {
 	struct pub g;
 
@@ -475,17 +475,17 @@ static void words_of_handlers_wait_in_the_nest(void **state)
 	flick_channel_produce(g.c);
 	pub_put(&g, 0, 0);
 	pub_enter(&g);
-	for (uint64_t i = 0; i < FL_NEST_WORDS + 5; i++)
+	for (uint64_t i = 0; i < FL_DEFERRED_WORDS + 5; i++)
 		pub_put(&g, 1, i);
 	pub_leave(&g);
-	assert_int_equal(pub_stats(&g).held, 1 + FL_NEST_WORDS);
+	assert_int_equal(pub_stats(&g).held, 1 + FL_DEFERRED_WORDS);
 	assert_int_equal(pub_stats(&g).lost_nested, 5);
 	pub_put(&g, 0, 1);
-	assert_int_equal(fl_public_of(g.c)->nest_n, 0);
-	assert_int_equal(pub_stats(&g).produced, FL_NEST_WORDS + 7);
+	assert_int_equal(fl_public_of(g.c)->deferred_n, 0);
+	assert_int_equal(pub_stats(&g).produced, FL_DEFERRED_WORDS + 7);
 	flick_channel_end(g.c);
 	assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
-	assert_int_equal(g.delivered, FL_NEST_WORDS + 2);
+	assert_int_equal(g.delivered, FL_DEFERRED_WORDS + 2);
 	assert_int_equal(g.missing + g.repeated + pub_unbalanced(&g), 0);
 	pub_close(&g);
 }
@@ -520,7 +520,7 @@ static void a_handlers_flush_is_of_its_own_words_too(void **state)
 	pub_close(&g);
 }
 
-static void leave_a_nest(struct pub *g)
+static void leave_words_deferred(struct pub *g)
 {
 	flick_channel_produce(g->c);
 	for (uint64_t i = 0; i < 100; i++)
@@ -531,14 +531,14 @@ static void leave_a_nest(struct pub *g)
 	raise(SIGKILL);
 }
 
-static void the_nest_of_a_killed_producer_is_delivered(void **state)
+static void the_deferred_queue_of_a_killed_producer_is_delivered(void **state)
 {
 	struct pub g;
 
 	(void)state;
 	for (uint32_t word_bytes = 4; word_bytes <= 8; word_bytes += 4) {
 		pub_open(&g, FLICK_EXHAUSTIVE, word_bytes, 4 * KIB, 4);
-		pub_wait(pub_fork(&g, leave_a_nest));
+		pub_wait(pub_fork(&g, leave_words_deferred));
 		assert_int_equal(pub_drain(&g), FLICK_TAKE_END);
 		assert_int_equal(g.next[0], 100);
 		assert_int_equal(g.next[1], 7);
@@ -628,7 +628,7 @@ static void a_scribbled_ring_leads_its_consumer_nowhere(void **state)
 	flick_channel_flush(g.c);
 	assert_int_equal(flick_channel_take(&g.k, &b), FLICK_TAKE_NONE);
 	r->hot.ptr = r->base + 8;
-	r->nest_n = 1u << 20;
+	r->deferred_n = 1u << 20;
 	pthread_mutex_unlock(&r->producer);
 	assert_int_equal(flick_channel_take(&g.k, &b), FLICK_TAKE_BATCH);
 	assert_int_equal(b.n, 1);
@@ -658,9 +658,9 @@ int main(void)
 		cmocka_unit_test(a_rate_of_a_quarter_records_every_fourth_burst),
 		cmocka_unit_test(
 			an_adaptive_producer_without_a_consumer_neither_waits_nor_overwrites),
-		cmocka_unit_test(words_of_handlers_wait_in_the_nest),
+		cmocka_unit_test(words_of_handlers_wait_in_the_deferred_queue),
 		cmocka_unit_test(a_handlers_flush_is_of_its_own_words_too),
-		cmocka_unit_test(the_nest_of_a_killed_producer_is_delivered),
+		cmocka_unit_test(the_deferred_queue_of_a_killed_producer_is_delivered),
 		cmocka_unit_test(a_full_ring_holds_its_producer_until_two_chunks_are_free),
 		cmocka_unit_test(full_chunk_wakes_the_consumer_that_sleeps),
 		cmocka_unit_test(a_scribbled_ring_leads_its_consumer_nowhere),

@@ -153,7 +153,7 @@ static void what_a_target_did_to_the_region_ends_with_it(void **state)
 	if (ftruncate(g->fd, (off_t)(2 * bytes)))
 		errno = 0;			/* it is sealed: so much the better */
 	memset(&g->m->reader, 0xa5, sizeof(g->m->reader));
-	memset(&g->m->family, 0xa5, sizeof(g->m->family));
+	memset(&g->m->joining, 0xa5, sizeof(g->m->joining));
 	rig_close(g);
 	if (behind != MAP_FAILED) {
 		*behind = 1;

@@ -131,7 +131,7 @@ static inline void rig_close(struct rig *g)
 /* What a glue does where no handler can interrupt it. */
 static inline void rig_put(uint32_t probe, uint64_t tsc)
 {
-	struct fl_slot *s = *fl_cell;
+	struct fl_slot *s = *fl_tls_slot;
 	uint64_t p = s ? s->ptr : 0;
 
 	if (!s || p >= s->limit) {

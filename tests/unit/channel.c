@@ -228,7 +228,7 @@ static void *name_and_put(void *arg)
 	prctl(PR_SET_NAME, "late-name");
 	for (uint64_t i = 1; i < 2 * RECORDS(g->m->chunk_bytes); i++)
 		rig_put(1, i);
-	while (load_relaxed(&(*fl_cell)->granted) < 3)
+	while (load_relaxed(&(*fl_tls_slot)->granted) < 3)
 		usleep(100);
 	return NULL;
 }
@@ -515,24 +515,24 @@ static void image_number_ends_a_thread_that_no_mark_ends(void **state)
 	rig_close(g);
 }
 
-/* ---- a family --------------------------------------------------------------------------- */
+/* ---- a process tree --------------------------------------------------------------------- */
 
 enum { MEMBERS = 4, ADDITIONS = 20000 };
 
 /* Each has the lock when it ends, in one way or the other. */
 static void add_and_die(struct rig *g)
 {
-	fl_family_lock(g->m);
+	fl_processes_lock(g->m);
 	for (int i = 0; i < ADDITIONS; i++) {
-		fl_family_unlock(g->m);
-		fl_family_lock(g->m);
+		fl_processes_unlock(g->m);
+		fl_processes_lock(g->m);
 		*g->shared = *g->shared + 1;
 	}
 	if (getpid() % 2)
 		raise(SIGKILL);
 }
 
-static void the_lock_of_a_family_outlives_its_holders(void **state)
+static void the_lock_of_a_process_tree_outlives_its_holders(void **state)
 {
 	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
 	int status;
@@ -543,10 +543,10 @@ static void the_lock_of_a_family_outlives_its_holders(void **state)
 		rig_fork(g, add_and_die);
 	for (int i = 0; i < MEMBERS; i++)
 		assert_true(wait(&status) > 0);
-	fl_family_lock(g->m);
+	fl_processes_lock(g->m);
 	assert_int_equal(*g->shared, MEMBERS * ADDITIONS);
-	assert_int_equal(pthread_mutex_trylock(&g->m->family), EBUSY);
-	fl_family_unlock(g->m);
+	assert_int_equal(pthread_mutex_trylock(&g->m->joining), EBUSY);
+	fl_processes_unlock(g->m);
 	rig_close(g);
 }
 
@@ -761,7 +761,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_word_is_overwritten_and_never_delivered),
 		cmocka_unit_test(forks_child_neither_enqueues_nor_ends_the_slot),
 		cmocka_unit_test(exec_ends_the_old_images_threads),
-		cmocka_unit_test(the_lock_of_a_family_outlives_its_holders),
+		cmocka_unit_test(the_lock_of_a_process_tree_outlives_its_holders),
 		cmocka_unit_test(a_process_has_one_row),
 		cmocka_unit_test(what_goes_on_after_the_end_keeps_its_slot),
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),

@@ -37,11 +37,11 @@ static void bring(uint32_t functions)
 		s.sites[i].wanted = i / 2 == OTHER ? 0 : FL_WANTED;
 	}
 	s.shm->n_sites = s.n_selected = 2 * functions;
-	assert_int_equal(fl_roster_extend(&s.roster), 0);
-	s.view.sites = s.roster.sites;
-	s.view.function_of = s.roster.function_of;
-	s.view.n_sites = s.roster.n_sites;
-	s.view.n_functions = s.roster.n;
+	assert_int_equal(fl_functions_extend(&s.functions), 0);
+	s.view.sites = s.functions.sites;
+	s.view.function_of = s.functions.function_of;
+	s.view.n_sites = s.functions.n_sites;
+	s.view.n_functions = s.functions.n;
 }
 
 static int set_up(void **state)
@@ -55,7 +55,7 @@ static int set_up(void **state)
 	o = (struct fl_session_options){ .action = FL_ACT_SAMPLE, .budget = 0.02,
 					 .samples = 10, .epoch_ms = 10, .n_analyses = 1 };
 	s = (struct fl_session){ .o = &o, .pid = getpid(), .begun = true };
-	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_roster_open(&s.roster, s.shm) ||
+	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_functions_open(&s.functions, s.shm) ||
 	    fl_reader_open(&s.reader, s.shm, &nobody, 0) ||
 	    fl_use_open(&o.analyses[0], "latency", why))
 		return -1;
@@ -73,7 +73,7 @@ static int tear_down(void **state)
 	fl_budget_close(s.budget);
 	fl_run_close(s.run);
 	fl_reader_close(s.reader);
-	fl_roster_close(&s.roster);
+	fl_functions_close(&s.functions);
 	fl_use_close(&o.analyses[0]);
 	fl_shm_destroy(s.shm, s.fd);
 	return 0;
@@ -152,7 +152,7 @@ static uint64_t at_last(uint32_t function, const char *column)
 	}
 	c = fl_sheet_column(&rows, column);
 	for (size_t r = 0; r < rows.n_rows; r++)
-		if (rows.cells[r * rows.n_columns] == s.roster.function_of[entry(function)])
+		if (rows.cells[r * rows.n_columns] == s.functions.function_of[entry(function)])
 			return rows.cells[r * rows.n_columns + (size_t)c];
 	return 0;
 }
@@ -447,7 +447,7 @@ static void what_was_off_unseen_at_the_end_is_added(void **unused)
 	between(at_last(HOT, "calls") - MANY, MANY, MANY * 21);
 }
 
-static void of_a_family_nobody_knows_how_long_it_was_off(void **unused)
+static void of_a_process_tree_nobody_knows_how_long_it_was_off(void **unused)
 {
 	(void)unused;
 	o.follow = true;
@@ -626,7 +626,7 @@ int main(void)
 		TEST(what_is_not_seen_is_called_as_before),
 		TEST(looks_do_not_add_up),
 		TEST(what_no_window_saw_is_added),
-		TEST(of_a_family_nobody_knows_how_long_it_was_off),
+		TEST(of_a_process_tree_nobody_knows_how_long_it_was_off),
 		TEST(a_second_wish_keeps_what_the_first_one_saw),
 		TEST(who_was_seldom_was_seen),
 		TEST(what_is_a_budget_is_said),

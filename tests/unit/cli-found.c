@@ -77,7 +77,7 @@ static int begin(void **state)
 static void open_session(struct fl_session *s)
 {
 	*s = (struct fl_session){ .shm = m, .launch.calls_hooks = true,
-				  .roster.max_sites = SITES };
+				  .functions.max_sites = SITES };
 	strcpy(s->launch.file, in_dir("program"));
 	strcpy(s->launch.library, in_dir("library"));
 	m->found.n = 0;

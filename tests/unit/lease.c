@@ -34,7 +34,7 @@ static void begin(uint32_t ring_kib)
 	assert_int_equal(fl_channel_open(rig->m), 0);
 	assert_int_equal(fl_pool_open(&pool, rig->m, 0, 1), 0);
 	rig_put(1, n_put++);
-	slot = *fl_cell;
+	slot = *fl_tls_slot;
 	fl_lease_begin(&lease, slot, &pool);
 }
 
@@ -88,7 +88,7 @@ static void end(void)
 	assert_int_equal(lease.n_spare, FL_HOME_CHUNKS);
 	fl_os_robust_unlock(&slot->owner);	/* no thread's list may lead there */
 	fl_channel_close();
-	*fl_cell = NULL;
+	*fl_tls_slot = NULL;
 	fl_pool_close(&pool);
 	rig_close(rig);
 }

@@ -25,7 +25,7 @@ void fl_point_hit(const char *name)
 
 static struct fl_lock any;
 static struct fl_lock table = { .rank = FL_LOCK_TABLE };
-static struct fl_lock family = { .rank = FL_LOCK_FAMILY };
+static struct fl_lock family = { .rank = FL_LOCK_PROCESSES };
 static struct fl_lock text = { .rank = FL_LOCK_TEXT };
 
 /* The signal that ends a child which runs `f`; 0. */

@@ -574,7 +574,7 @@ static void what_passes_is_counted_from_the_wish_on(void **unused)
 	runs(time_windows);
 }
 
-/* Another process of the family is ahead. */
+/* Another process of the process tree is ahead. */
 static void be_behind(struct rig *unused)
 {
 	struct fl_seldom *s = &g->m->seldom;

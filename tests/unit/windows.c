@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-#include "channel/sieve.h"
+#include "channel/filter.h"
 #include "channel-rig.h"
 #include "probe/table.h"
 
 static struct fl_shm *m;
 static int fd;
-static struct fl_sieve sieve;
+static struct fl_filter filter;
 
 static int set_up(void **unused)
 {
@@ -23,14 +23,14 @@ static int set_up(void **unused)
 				    .action = FL_ACT_WINDOW, .rate = FL_RATE_ALL / 20 };
 
 	(void)unused;
-	sieve = (struct fl_sieve){ 0 };
+	filter = (struct fl_filter){ 0 };
 	return fl_shm_create(&o, &m, &fd);
 }
 
 static int tear_down(void **unused)
 {
 	(void)unused;
-	fl_sieve_free(&sieve);
+	fl_filter_free(&filter);
 	fl_shm_destroy(m, fd);
 	return 0;
 }
@@ -49,7 +49,7 @@ static void draw_two(void)
 {
 	for (uint64_t at = 100; at <= 400; at += 100)
 		draw(at, FL_RATE_ALL / 20);
-	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(fl_filter_look(&filter, m, false));
 }
 
 static struct flick_record at(uint64_t tsc)
@@ -64,12 +64,12 @@ static void an_announced_edge_is_waited_for(void **unused)
 	(void)unused;
 	draw(100, FL_RATE_ALL);
 	m->windows.announced++;
-	assert_false(fl_sieve_look(&sieve, m, false));
-	assert_int_equal(sieve.n, 1);
-	assert_true(fl_sieve_look(&sieve, m, true));	/* nobody will publish it */
+	assert_false(fl_filter_look(&filter, m, false));
+	assert_int_equal(filter.n, 1);
+	assert_true(fl_filter_look(&filter, m, true));	/* nobody will publish it */
 	draw(200, FL_RATE_ALL);
-	assert_true(fl_sieve_look(&sieve, m, false));
-	assert_int_equal(sieve.n, 2);
+	assert_true(fl_filter_look(&filter, m, false));
+	assert_int_equal(filter.n, 2);
 	assert_int_equal(m->windows.taken, 2);
 }
 
@@ -81,19 +81,19 @@ static void edges_are_kept_when_their_place_is_used_again(void **unused)
 	(void)unused;
 	for (uint64_t i = 1; i <= 3 * FL_EDGES; i++) {
 		draw(i * 100, FL_RATE_ALL / 2);
-		assert_true(fl_sieve_look(&sieve, m, false));
+		assert_true(fl_filter_look(&filter, m, false));
 	}
 	r = at(350);
-	assert_true(fl_sieve_next(&sieve, &p, &r, 1).is_in);
-	assert_int_equal(fl_sieve_next(&sieve, &p, &r, 1).window.number, 2);
+	assert_true(fl_filter_next(&filter, &p, &r, 1).is_in);
+	assert_int_equal(fl_filter_next(&filter, &p, &r, 1).window.number, 2);
 }
 
 static void edges_that_lead_outside_are_not_believed(void **unused)
 {
 	(void)unused;
 	m->windows.published = m->windows.announced = UINT64_MAX / 2;
-	assert_false(fl_sieve_look(&sieve, m, false));
-	assert_int_equal(sieve.n, 0);
+	assert_false(fl_filter_look(&filter, m, false));
+	assert_int_equal(filter.n, 0);
 }
 
 static bool is_in(uint64_t tsc)
@@ -101,7 +101,7 @@ static bool is_in(uint64_t tsc)
 	struct fl_place p = { 0 };
 	struct flick_record r = { .tsc = tsc, .probe = 1 };
 
-	return fl_sieve_next(&sieve, &p, &r, 1).is_in;
+	return fl_filter_next(&filter, &p, &r, 1).is_in;
 }
 
 /* Of the window that was open when the copying stopped, and of those whose places
@@ -110,18 +110,18 @@ static void edges_that_are_gone_hold_nothing(void **unused)
 {
 	(void)unused;
 	draw(100, FL_RATE_ALL);
-	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(fl_filter_look(&filter, m, false));
 	for (uint64_t i = 2; i <= FL_EDGES + 6; i++)	/* 2 to 6 are gone */
 		draw(i * 100, i % 2 ? FL_RATE_ALL / 2 : 1);
-	assert_true(fl_sieve_look(&sieve, m, false));
-	assert_int_equal(sieve.n, FL_EDGES + 6);
+	assert_true(fl_filter_look(&filter, m, false));
+	assert_int_equal(filter.n, FL_EDGES + 6);
 	assert_int_equal(m->windows.taken, FL_EDGES + 6);
 	for (uint64_t i = 1; i <= 6; i++)
 		assert_false(is_in(i * 100 + 50));
 	for (uint64_t i = 7; i <= FL_EDGES + 6; i++)
 		assert_int_equal(is_in(i * 100 + 50), i % 2);
 	draw((FL_EDGES + 7) * 100, FL_RATE_ALL);
-	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(fl_filter_look(&filter, m, false));
 	assert_true(is_in((FL_EDGES + 7) * 100));
 }
 
@@ -133,13 +133,13 @@ static void edges_are_gone_when_another_is_announced(void **unused)
 		draw(i * 100, FL_RATE_ALL);
 	m->windows.announced++;
 	m->windows.edges[0] = (FL_EDGES + 1) * 100;
-	assert_false(fl_sieve_look(&sieve, m, false));
-	assert_int_equal(sieve.n, FL_EDGES);
+	assert_false(fl_filter_look(&filter, m, false));
+	assert_int_equal(filter.n, FL_EDGES);
 	assert_false(is_in(150));
 	assert_true(is_in(350));
 	draw((FL_EDGES + 1) * 100, FL_RATE_ALL);
 	m->windows.announced = m->windows.published;
-	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(fl_filter_look(&filter, m, false));
 	assert_false(is_in(150));
 	assert_true(is_in((FL_EDGES + 1) * 100));
 }
@@ -164,7 +164,7 @@ static void an_open_window_takes_what_comes(void **unused)
 	(void)unused;
 	draw_two();
 	draw(500, FL_RATE_ALL / 20);
-	assert_true(fl_sieve_look(&sieve, m, false));
+	assert_true(fl_filter_look(&filter, m, false));
 	assert_true(is_in(1000000));
 }
 
@@ -182,7 +182,7 @@ static void records_are_split_at_edges(void **unused)
 	for (size_t i = 0; i < 7; i++)
 		r[i] = at(times[i]);
 	for (size_t i = 0; i < 5; i++) {
-		struct fl_sifted s = fl_sieve_next(&sieve, &p, r + done, 7 - done);
+		struct fl_sifted s = fl_filter_next(&filter, &p, r + done, 7 - done);
 
 		assert_int_equal(s.n, lengths[i]);
 		assert_int_equal(s.events, lengths[i]);
@@ -203,10 +203,10 @@ static void neighbouring_windows_are_told_apart(void **unused)
 
 	(void)unused;
 	draw_two();
-	s = fl_sieve_next(&sieve, &p, r, 2);
+	s = fl_filter_next(&filter, &p, r, 2);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.window.number, 1);
-	assert_int_equal(fl_sieve_next(&sieve, &p, r + 1, 1).window.number, 2);
+	assert_int_equal(fl_filter_next(&filter, &p, r + 1, 1).window.number, 2);
 }
 
 static void who_called_goes_with_its_entry(void **unused)
@@ -218,13 +218,13 @@ static void who_called_goes_with_its_entry(void **unused)
 
 	(void)unused;
 	draw_two();
-	s = fl_sieve_next(&sieve, &p, r, 4);
+	s = fl_filter_next(&filter, &p, r, 4);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(s.events, 1);
 	assert_true(s.is_in);
-	s = fl_sieve_next(&sieve, &p, r + 2, 1);	/* a chunk ends between the two */
+	s = fl_filter_next(&filter, &p, r + 2, 1);	/* a chunk ends between the two */
 	assert_false(s.is_in);
-	s = fl_sieve_next(&sieve, &p, r + 3, 1);
+	s = fl_filter_next(&filter, &p, r + 3, 1);
 	assert_false(s.is_in);
 	assert_int_equal(s.events, 0);
 }
@@ -236,8 +236,8 @@ static void a_thread_never_goes_back_to_a_window(void **unused)
 
 	(void)unused;
 	draw_two();
-	assert_true(fl_sieve_next(&sieve, &p, r, 2).is_in);
-	assert_false(fl_sieve_next(&sieve, &p, r + 1, 1).is_in);
+	assert_true(fl_filter_next(&filter, &p, r, 2).is_in);
+	assert_false(fl_filter_next(&filter, &p, r + 1, 1).is_in);
 }
 
 /* ---- rings ------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
  *
  *	lea cs(%rip),%r11
  *	mov %r11,%fs:rseq_cs		arms the sequence
- *	mov %fs:fl_cell,%r11		its start
+ *	mov %fs:fl_tls_slot,%r11		its start
  *	mov (%r11),%r11			the slot, or 0
  *	and mask(%rip),%r11
  *	je cold
@@ -72,7 +72,7 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 
 /* Where the operands of `hot` and of `rest` are. */
 enum {
-	HOT_CS = 3, HOT_ARM = 12, HOT_START = 16, HOT_CELL = 21, HOT_MASK = 31,
+	HOT_CS = 3, HOT_ARM = 12, HOT_START = 16, HOT_TLS = 21, HOT_MASK = 31,
 	HOT_COLD = 37, HOT_COUNTER = 44, HOT_END = 52, HOT_FULL = 54,
 	REST_COLD = 7, REST_FULL = 19, REST_CS = 32
 };
@@ -80,7 +80,7 @@ enum {
 static const unsigned char hot[] = {
 	0x4c, 0x8d, 0x1d, 0, 0, 0, 0,			/* lea cs(%rip),%r11 */
 	0x64, 0x4c, 0x89, 0x1c, 0x25, 0, 0, 0, 0,	/* mov %r11,%fs:rseq_cs */
-	0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0,	/* mov %fs:fl_cell,%r11 */
+	0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0,	/* mov %fs:fl_tls_slot,%r11 */
 	0x4d, 0x8b, 0x1b,				/* mov (%r11),%r11 */
 	0x4c, 0x23, 0x1d, 0, 0, 0, 0,			/* and mask(%rip),%r11 */
 	0x0f, 0x84, 0, 0, 0, 0,				/* je cold */
@@ -105,7 +105,7 @@ extern intptr_t fl_rseq_at __attribute__((visibility("hidden")));
 bool fl_arch_glue_can_count(void)
 {
 	return fl_arch_has_rseq() && (int32_t)fl_rseq_at == fl_rseq_at &&
-	       (int32_t)fl_arch_cell_at() == fl_arch_cell_at();
+	       (int32_t)fl_arch_tls_slot_at() == fl_arch_tls_slot_at();
 }
 
 static bool put_hot(const struct fl_counting_glue *g)
@@ -115,7 +115,7 @@ static bool put_hot(const struct fl_counting_glue *g)
 	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_BYTES);
 	__builtin_memcpy(out, hot, sizeof hot);
 	put32(out + HOT_ARM, fl_rseq_at);
-	put32(out + HOT_CELL, fl_arch_cell_at());
+	put32(out + HOT_TLS, fl_arch_tls_slot_at());
 	put32(out + HOT_COUNTER, (int64_t)g->counter + 4);	/* its upper half */
 	return x86_rel32(out + HOT_CS, g->at + HOT_CS + 4, g->rest_at + REST_CS) &&
 	       x86_rel32(out + HOT_MASK, g->at + HOT_MASK + 4, g->mask) &&

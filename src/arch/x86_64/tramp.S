@@ -44,7 +44,7 @@
 	.endm
 
 	.macro	LOAD_SLOT to
-	mov	fl_cell@gottpoff(%rip), \to
+	mov	fl_tls_slot@gottpoff(%rip), \to
 	mov	%fs:(\to), \to
 	mov	(\to), \to
 	.endm
@@ -379,10 +379,10 @@ FUNC fl_arch_end_block
 	OWN_DONE block
 END fl_arch_end_block
 
-FUNC fl_arch_cell_at
-	mov	fl_cell@gottpoff(%rip), %rax
+FUNC fl_arch_tls_slot_at
+	mov	fl_tls_slot@gottpoff(%rip), %rax
 	ret
-END fl_arch_cell_at
+END fl_arch_tls_slot_at
 
 /* ---- BARE: every register is live ---------------------------------------- */
 

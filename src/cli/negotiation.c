@@ -1,5 +1,5 @@
 /*
- * dialogue.c - the reader's half of the dialogue about new sites.
+ * negotiation.c - the reader's half of the negotiation about new sites.
  *
  * PROTOCOL and the other half are in agent/agent.c. The target has stopped
  * until it is answered, at its start, at each dlopen and after each exec.
@@ -14,7 +14,7 @@
 #include "os/os.h"
 #include "site/site.h"
 
-bool fl_dialogue_started(const struct fl_session *s)
+bool fl_negotiation_started(const struct fl_session *s)
 {
 	return load_relaxed(&s->shm->phase) != FL_PHASE_START;
 }
@@ -41,11 +41,11 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 
 static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
 {
-	const char *plain = fl_roster_plain(&s->roster, f);
-	const char *simple = fl_roster_simple(&s->roster, f);
+	const char *plain = fl_functions_plain(&s->functions, f);
+	const char *simple = fl_functions_simple(&s->functions, f);
 	size_t n = 1;
 
-	c->names[n++] = fl_roster_name(&s->roster, f);
+	c->names[n++] = fl_functions_name(&s->functions, f);
 	if (plain)
 		c->names[n++] = plain;
 	if (simple)
@@ -54,12 +54,12 @@ static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
 
 static bool ask_selection(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
 {
-	const struct fl_shm_module *m = fl_roster_module(&s->roster, site->module);
+	const struct fl_shm_module *m = fl_functions_module(&s->functions, site->module);
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
-				  .home = fl_roster_module(&s->roster, site->owner)->path,
-				  .function = s->roster.functions[f].at };
+				  .home = fl_functions_module(&s->functions, site->owner)->path,
+				  .function = s->functions.all[f].at };
 
-	c.names[0] = s->roster.functions[f].linkage;
+	c.names[0] = s->functions.all[f].linkage;
 	if (!fl_symbols_is_plain(c.names[0]) &&
 	    fl_selection_may_take(s->o->selection, c.names[0]))
 		add_names(s, f, &c);
@@ -82,16 +82,16 @@ static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_si
 static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
 {
 	if (!is_kind_needed(s, site->kind) ||
-	    !is_selected(s, s->roster.function_of[i], site))
+	    !is_selected(s, s->functions.function_of[i], site))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);
 	return !is_entry_only(s, site);
 }
 
-/* Room for all sites and functions that the roster has. */
+/* Room for all sites and functions that the function table has. */
 static int make_room(struct fl_session *s)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 	unsigned char *selected = realloc(s->selected, r->n_sites + 1), *answers;
 
 	s->selected = selected ? selected : s->selected;
@@ -106,23 +106,23 @@ static int make_room(struct fl_session *s)
 
 static int select_sites(struct fl_session *s)
 {
-	int err = fl_roster_extend(&s->roster);
+	int err = fl_functions_extend(&s->functions);
 
 	if (!err)
 		err = make_room(s);
 	if (err)
 		return err;
-	for (; s->n_selected < s->roster.n_sites; s->n_selected++) {
+	for (; s->n_selected < s->functions.n_sites; s->n_selected++) {
 		uint32_t i = s->n_selected;
-		struct fl_shm_site *site = &s->roster.sites[i];
+		struct fl_shm_site *site = &s->functions.sites[i];
 
 		s->selected[i] = is_wanted(s, i, site);
 		site->wanted = s->selected[i] && !site->refusal;
 		store_relaxed(&s->sites[i].wanted, site->wanted);
 	}
-	s->view.sites = s->roster.sites;
-	s->view.function_of = s->roster.function_of;
-	s->view.n_functions = s->roster.n;
+	s->view.sites = s->functions.sites;
+	s->view.function_of = s->functions.function_of;
+	s->view.n_functions = s->functions.n;
 	s->view.n_sites = s->n_selected;
 	store_relaxed(&s->shm->n_decided, s->n_selected);	/* before (C) */
 	return 0;
@@ -149,25 +149,25 @@ static bool has_ended(const struct fl_session *s)
 /* A file that the glob matches; NULL: none that has probes is loaded. */
 static const char *find_module(const struct fl_session *s, const char *glob, size_t n)
 {
-	for (uint32_t i = 0; i < s->roster.n_modules; i++)
-		if (fl_glob(glob, n, fl_base_name(s->roster.modules[i].path)))
-			return s->roster.modules[i].path;
+	for (uint32_t i = 0; i < s->functions.n_modules; i++)
+		if (fl_glob(glob, n, fl_base_name(s->functions.modules[i].path)))
+			return s->functions.modules[i].path;
 	return NULL;
 }
 
 /* The functions that there are; NULL: no memory. Free names and paths. */
 static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 {
-	const struct fl_roster *r = &s->roster;
+	const struct fl_functions *r = &s->functions;
 	const char **names = calloc(r->n + 1, sizeof(*names));
 	const char **paths = calloc(r->n + 1, sizeof(*paths));
 
 	*in = (struct fl_scope){ .names = names, .paths = paths, .file = s->o->argv[0],
 				 .n = r->n };
 	for (uint32_t i = 0; names && paths && i < r->n; i++) {
-		names[i] = fl_roster_simple(r, i) ? fl_roster_simple(r, i) :
-			   fl_roster_name(r, i);
-		paths[i] = fl_roster_module(r, r->functions[i].module)->path;
+		names[i] = fl_functions_simple(r, i) ? fl_functions_simple(r, i) :
+			   fl_functions_name(r, i);
+		paths[i] = fl_functions_module(r, r->all[i].module)->path;
 	}
 	return names && paths;
 }
@@ -313,9 +313,9 @@ static bool waits_for_sites(const struct fl_session *s)
 	return s->o->wait;
 }
 
-/* Of a family anybody may bring what is wanted: nobody is stopped for having
+/* Of a process tree anybody may bring what is wanted: nobody is stopped for having
  * nothing. */
-static bool can_family_go(struct fl_session *s)
+static bool can_tree_go(struct fl_session *s)
 {
 	int err = load_relaxed(&s->shm->agent_error);
 
@@ -328,9 +328,9 @@ static bool can_family_go(struct fl_session *s)
 	return s->asked || !s->o->count_instead || !is_all_entry_only(s) || is_any_timed(s);
 }
 
-/* What a family never brought, said when it is gone; and what a program did not that was
+/* What a process tree never brought, said when it is gone; and what a program did not that was
  * let go. */
-void fl_dialogue_close(struct fl_session *s)
+void fl_negotiation_close(struct fl_session *s)
 {
 	if (!s->asked || s->refused_to_go)
 		return;
@@ -350,7 +350,7 @@ static bool can_go(struct fl_session *s)
 	int err;
 
 	if (s->o->follow)
-		return can_family_go(s);
+		return can_tree_go(s);
 	err = load_relaxed(&s->shm->agent_error);
 	if (err) {
 		fl_say("cannot record %s: %s", s->o->argv[0], fl_reason(err));
@@ -373,7 +373,7 @@ static bool can_go(struct fl_session *s)
 	return s->begun || s->is_waiting;
 }
 
-bool fl_dialogue_answer(struct fl_session *s)
+bool fl_negotiation_answer(struct fl_session *s)
 {
 	uint32_t answer = FL_PHASE_GO;
 	bool is_first = !s->asked;

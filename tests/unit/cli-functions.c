@@ -18,37 +18,37 @@
 
 static struct fl_shm *m;
 static int fd;
-static struct fl_roster roster;
+static struct fl_functions functions;
 
 static int set_up(void **state)
 {
 	struct fl_shm_options o = { .n_slots = 1, .max_sites = SITES, .ring_kib = 8 };
 
 	(void)state;
-	return fl_shm_create(&o, &m, &fd) || fl_roster_open(&roster, m);
+	return fl_shm_create(&o, &m, &fd) || fl_functions_open(&functions, m);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	fl_roster_close(&roster);
+	fl_functions_close(&functions);
 	fl_shm_destroy(m, fd);
 	return 0;
 }
 
-/* Every index that the roster gives can be used. */
-static void check_roster(void)
+/* Every index that the function table gives can be used. */
+static void check_functions(void)
 {
-	assert_true(malloc_usable_size(roster.function_of) >=
-		    roster.n_sites * sizeof(*roster.function_of));
-	assert_true(roster.n_sites <= SITES && roster.n_modules <= roster.max_modules);
-	for (uint32_t i = 0; i < roster.n_sites; i++)
-		assert_true(roster.function_of[i] < roster.n);
-	for (uint32_t i = 0; i < roster.n_modules; i++)
-		assert_non_null(memchr(roster.modules[i].path, '\0',
-				       sizeof(roster.modules[i].path)));
-	for (uint32_t i = 0; i < roster.n; i++)
-		assert_non_null(roster.functions[i].name);
+	assert_true(malloc_usable_size(functions.function_of) >=
+		    functions.n_sites * sizeof(*functions.function_of));
+	assert_true(functions.n_sites <= SITES && functions.n_modules <= functions.max_modules);
+	for (uint32_t i = 0; i < functions.n_sites; i++)
+		assert_true(functions.function_of[i] < functions.n);
+	for (uint32_t i = 0; i < functions.n_modules; i++)
+		assert_non_null(memchr(functions.modules[i].path, '\0',
+				       sizeof(functions.modules[i].path)));
+	for (uint32_t i = 0; i < functions.n; i++)
+		assert_non_null(functions.all[i].name);
 }
 
 static void what_was_taken_in_stays(void **state)
@@ -57,12 +57,12 @@ static void what_was_taken_in_stays(void **state)
 	for (uint32_t i = 0; i < SITES; i++)
 		fl_shm_sites(m)[i].function = i % 1000;
 	m->n_sites = SITES;
-	assert_int_equal(fl_roster_extend(&roster), 0);
-	assert_int_equal(roster.n_sites, SITES);
+	assert_int_equal(fl_functions_extend(&functions), 0);
+	assert_int_equal(functions.n_sites, SITES);
 	m->n_sites = 1;
-	assert_int_equal(fl_roster_extend(&roster), 0);
-	assert_int_equal(roster.n_sites, SITES);
-	check_roster();
+	assert_int_equal(fl_functions_extend(&functions), 0);
+	assert_int_equal(functions.n_sites, SITES);
+	check_functions();
 }
 
 static void numbers_lead_to_the_tables_ends_only(void **state)
@@ -71,13 +71,13 @@ static void numbers_lead_to_the_tables_ends_only(void **state)
 	m->n_sites = m->n_modules = UINT32_MAX;
 	m->max_sites = m->max_modules = UINT32_MAX;
 	m->sites_at = m->modules_at = UINT64_MAX / 2;
-	memset((char *)m + ((char *)roster.rows - (char *)m), 0xff,
-	       roster.max_modules * sizeof(*roster.rows));
-	memset((char *)m + ((char *)roster.live - (char *)m), 0xff,
-	       SITES * sizeof(*roster.live));
-	assert_int_equal(fl_roster_extend(&roster), 0);
-	assert_int_equal(roster.n_sites, SITES);
-	check_roster();
+	memset((char *)m + ((char *)functions.rows - (char *)m), 0xff,
+	       functions.max_modules * sizeof(*functions.rows));
+	memset((char *)m + ((char *)functions.live - (char *)m), 0xff,
+	       SITES * sizeof(*functions.live));
+	assert_int_equal(fl_functions_extend(&functions), 0);
+	assert_int_equal(functions.n_sites, SITES);
+	check_functions();
 }
 
 static void what_is_no_index_is_none(void **state)
@@ -128,13 +128,13 @@ static void words_that_flip_lead_nowhere(void **state)
 		struct fl_shm_site s = fl_site_copy(&fl_shm_sites(m)[i % 8]);
 
 		assert_true(s.kind < FL_N_KINDS && s.provider < FL_MAX_PROVIDERS);
-		assert_int_equal(fl_roster_extend(&roster), 0);
+		assert_int_equal(fl_functions_extend(&functions), 0);
 		if (i % 200 == 0)
-			check_roster();
+			check_functions();
 	}
 	store_relaxed(&is_over, 1);
 	pthread_join(other, NULL);
-	check_roster();
+	check_functions();
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

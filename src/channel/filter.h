@@ -1,12 +1,12 @@
 /*
- * sieve.h - private to channel/: which window a record lies in.
+ * filter.h - private to channel/: which window a record lies in.
  */
-#ifndef FL_CHANNEL_SIEVE_H
-#define FL_CHANNEL_SIEVE_H
+#ifndef FL_CHANNEL_FILTER_H
+#define FL_CHANNEL_FILTER_H
 
 #include "channel/channel.h"
 
-struct fl_sieve {	/* a reader's copy of all edges */
+struct fl_filter {	/* a reader's copy of all edges */
 	uint64_t *edges;
 	uint32_t *rates;		/* index: window */
 	size_t n, room;
@@ -26,11 +26,11 @@ struct fl_sifted {
 
 /* Take in new edges. True when each record that was loaded before this call can
  * be told: see probe/window.c; nothing is announced any more when `target_gone`. */
-bool fl_sieve_look(struct fl_sieve *, struct fl_shm *, bool target_gone);
+bool fl_filter_look(struct fl_filter *, struct fl_shm *, bool target_gone);
 /* The first of `n` records, n > 0, that share one. */
-struct fl_sifted fl_sieve_next(const struct fl_sieve *, struct fl_place *,
+struct fl_sifted fl_filter_next(const struct fl_filter *, struct fl_place *,
 			       const struct flick_record *, size_t n);
-void fl_sieve_free(struct fl_sieve *);
+void fl_filter_free(struct fl_filter *);
 
 /* ---- how much of the time (pace.c) -------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * roster.c - the functions of a target, each with one index.
+ * functions.c - the functions of a target, each with one index.
  *
  * The agent knows addresses; a function is named by its file and its address in
  * that file, so a library that is loaded again, or again after an exec, brings
@@ -12,9 +12,9 @@
 
 enum { MAX_EXTRA = 1024 };		/* files that only samples met, and one spare */
 
-int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
+int fl_functions_open(struct fl_functions *r, struct fl_shm *shm)
 {
-	*r = (struct fl_roster){
+	*r = (struct fl_functions){
 		.shm = shm, .live = fl_shm_sites(shm), .rows = fl_shm_modules(shm),
 		.max_sites = shm->max_sites, .max_modules = shm->max_modules,
 		.modules = calloc(shm->max_modules + MAX_EXTRA, sizeof(*r->modules)),
@@ -24,16 +24,16 @@ int fl_roster_open(struct fl_roster *r, struct fl_shm *shm)
 	return r->modules && r->path_hashes && r->real ? fl_symbols_open(&r->symbols) : -ENOMEM;
 }
 
-const struct fl_shm_module *fl_roster_module(const struct fl_roster *r, uint32_t i)
+const struct fl_shm_module *fl_functions_module(const struct fl_functions *r, uint32_t i)
 {
 	static const struct fl_shm_module none;
 
 	return i < r->n_modules ? &r->modules[i] : &none;
 }
 
-static const char *path_of(const struct fl_roster *r, uint32_t function)
+static const char *path_of(const struct fl_functions *r, uint32_t function)
 {
-	return fl_roster_module(r, r->functions[function].module)->path;
+	return fl_functions_module(r, r->all[function].module)->path;
 }
 
 static uint32_t at_most(uint32_t n, uint32_t max)
@@ -42,7 +42,7 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 }
 
 /* None, of no path. */
-static void hash_path(struct fl_roster *r, uint32_t module)
+static void hash_path(struct fl_functions *r, uint32_t module)
 {
 	uint64_t h = 0;
 
@@ -52,7 +52,7 @@ static void hash_path(struct fl_roster *r, uint32_t module)
 }
 
 /* A row does not change once the target has asked with it. */
-static void take_modules(struct fl_roster *r)
+static void take_modules(struct fl_functions *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_modules), r->max_modules);
 
@@ -65,7 +65,7 @@ static void take_modules(struct fl_roster *r)
 	}
 }
 
-static uint32_t hash_of(const struct fl_roster *r, uint32_t module, uint64_t at)
+static uint32_t hash_of(const struct fl_functions *r, uint32_t module, uint64_t at)
 {
 	uint64_t h = at * 0x9e3779b97f4a7c15ull;
 
@@ -73,23 +73,23 @@ static uint32_t hash_of(const struct fl_roster *r, uint32_t module, uint64_t at)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static void put_bucket(struct fl_roster *r, uint32_t hash, uint32_t index)
+static void put_bucket(struct fl_functions *r, uint32_t hash, uint32_t index)
 {
 	while (r->buckets[hash & (r->n_buckets - 1)])
 		hash++;
 	r->buckets[hash & (r->n_buckets - 1)] = index + 1;
 }
 
-static int grow(struct fl_roster *r)
+static int grow(struct fl_functions *r)
 {
 	uint32_t room = r->room ? r->room * 2 : 256;
-	struct fl_function *functions = realloc(r->functions, room * sizeof(*functions));
+	struct fl_function *functions = realloc(r->all, room * sizeof(*functions));
 	char **plain, **simple;
 	uint32_t *buckets;
 
 	if (!functions)
 		return -ENOMEM;
-	r->functions = functions;
+	r->all = functions;
 	plain = realloc(r->plain, room * sizeof(*plain));
 	if (!plain)
 		return -ENOMEM;
@@ -118,7 +118,7 @@ static const char *name_by_address(const char *path, uint64_t at)
 	return name ? name : "?";
 }
 
-static struct fl_function describe(struct fl_roster *r, const char *path,
+static struct fl_function describe(struct fl_functions *r, const char *path,
 				   uint16_t module, uint64_t at)
 {
 	struct fl_function f = { .module = module, .at = at };
@@ -132,9 +132,9 @@ static struct fl_function describe(struct fl_roster *r, const char *path,
 }
 
 /* To make them all takes longer than many programs run. */
-const char *fl_roster_name(const struct fl_roster *r, uint32_t function)
+const char *fl_functions_name(const struct fl_functions *r, uint32_t function)
 {
-	struct fl_function *f = &r->functions[function];
+	struct fl_function *f = &r->all[function];
 	struct fl_symbol symbol;
 
 	if (!load_relaxed(&f->name))
@@ -143,30 +143,30 @@ const char *fl_roster_name(const struct fl_roster *r, uint32_t function)
 	return f->name;
 }
 
-const char *fl_roster_plain(const struct fl_roster *r, uint32_t function)
+const char *fl_functions_plain(const struct fl_functions *r, uint32_t function)
 {
-	const char *linkage = r->functions[function].linkage;
+	const char *linkage = r->all[function].linkage;
 
 	if (!r->plain[function] && !fl_symbols_is_plain(linkage))
 		r->plain[function] = fl_symbols_plain(linkage);
 	return r->plain[function];
 }
 
-const char *fl_roster_simple(const struct fl_roster *r, uint32_t function)
+const char *fl_functions_simple(const struct fl_functions *r, uint32_t function)
 {
-	if (!r->simple[function] && fl_roster_plain(r, function))
-		r->simple[function] = fl_name_simple(fl_roster_name(r, function));
+	if (!r->simple[function] && fl_functions_plain(r, function))
+		r->simple[function] = fl_name_simple(fl_functions_name(r, function));
 	return r->simple[function];
 }
 
-static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t *index)
+static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32_t *index)
 {
-	const char *path = fl_roster_module(r, module)->path;
+	const char *path = fl_functions_module(r, module)->path;
 	uint32_t hash = hash_of(r, module, at), bucket;
 
 	for (uint32_t h = hash; r->n_buckets &&
 	     (bucket = r->buckets[h & (r->n_buckets - 1)]); h++) {
-		if (r->functions[bucket - 1].at == at &&
+		if (r->all[bucket - 1].at == at &&
 		    !strcmp(path_of(r, bucket - 1), path)) {
 			*index = bucket - 1;
 			return 0;
@@ -174,14 +174,14 @@ static int index_of(struct fl_roster *r, uint16_t module, uint64_t at, uint32_t 
 	}
 	if (r->n == r->room && grow(r))
 		return -ENOMEM;
-	r->functions[r->n] = describe(r, path, module, at);
+	r->all[r->n] = describe(r, path, module, at);
 	r->plain[r->n] = r->simple[r->n] = NULL;
 	put_bucket(r, hash, r->n);
 	*index = r->n++;
 	return 0;
 }
 
-static int make_room(struct fl_roster *r, uint32_t n)
+static int make_room(struct fl_functions *r, uint32_t n)
 {
 	void *sites = realloc(r->sites, (n + 1) * sizeof(*r->sites)), *function_of;
 
@@ -198,7 +198,7 @@ static int make_room(struct fl_roster *r, uint32_t n)
 enum { LOOK_BACK = 8 };
 
 /* Sites of one function are neighbours, mostly: one of the last few says which it is. */
-static bool find_beside(const struct fl_roster *r, uint32_t i, uint32_t *index)
+static bool find_beside(const struct fl_functions *r, uint32_t i, uint32_t *index)
 {
 	const struct fl_shm_site *s = &r->sites[i];
 
@@ -211,7 +211,7 @@ static bool find_beside(const struct fl_roster *r, uint32_t i, uint32_t *index)
 	return false;
 }
 
-int fl_roster_extend(struct fl_roster *r)
+int fl_functions_extend(struct fl_functions *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
 	int err;
@@ -227,7 +227,7 @@ int fl_roster_extend(struct fl_roster *r)
 		if (find_beside(r, r->n_sites, &r->function_of[r->n_sites]))
 			continue;
 		err = index_of(r, site->owner,
-			       site->function - fl_roster_module(r, site->owner)->base,
+			       site->function - fl_functions_module(r, site->owner)->base,
 			       &r->function_of[r->n_sites]);
 	}
 	return err;
@@ -235,7 +235,7 @@ int fl_roster_extend(struct fl_roster *r)
 
 /* The kernel says which file is mapped, the loader by which name it found it: a link,
  * mostly. Once a file: `path` is the one asked for last, or new. */
-static bool is_file(struct fl_roster *r, uint32_t i, const char *path)
+static bool is_file(struct fl_functions *r, uint32_t i, const char *path)
 {
 	const char *own = r->modules[i].path;
 
@@ -248,7 +248,7 @@ static bool is_file(struct fl_roster *r, uint32_t i, const char *path)
 }
 
 /* The row of a file; n_modules: there is none. */
-static uint32_t row_of(struct fl_roster *r, const char *path)
+static uint32_t row_of(struct fl_functions *r, const char *path)
 {
 	uint32_t i = 0;
 
@@ -257,7 +257,7 @@ static uint32_t row_of(struct fl_roster *r, const char *path)
 	return i;
 }
 
-const char *fl_roster_path(struct fl_roster *r, const char *path)
+const char *fl_functions_path(struct fl_functions *r, const char *path)
 {
 	uint32_t i = row_of(r, path);
 
@@ -265,7 +265,7 @@ const char *fl_roster_path(struct fl_roster *r, const char *path)
 }
 
 /* The row of a file, behind the target's own where it has none. */
-static uint16_t module_of(struct fl_roster *r, const char *path)
+static uint16_t module_of(struct fl_functions *r, const char *path)
 {
 	uint32_t i = row_of(r, path);
 
@@ -287,7 +287,7 @@ static const char *name_by_file(const char *path)
 	return name;			/* kept as long as the process */
 }
 
-int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t *function)
+int fl_functions_find(struct fl_functions *r, const char *path, uint64_t at, uint32_t *function)
 {
 	uint16_t module = module_of(r, path);
 	const char *file = r->modules[module].path;
@@ -297,24 +297,24 @@ int fl_roster_find(struct fl_roster *r, const char *path, uint64_t at, uint32_t 
 	int err = index_of(r, module, lo, function);
 
 	if (!err && !is_known && *function == n)
-		r->functions[n].name = r->functions[n].linkage =
+		r->all[n].name = r->all[n].linkage =
 			name_by_file(r->modules[module].path);
 	return err;
 }
 
-void fl_roster_lines(struct fl_roster *r, const unsigned char *of)
+void fl_functions_lines(struct fl_functions *r, const unsigned char *of)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct fl_function *f = &r->functions[i];
+		struct fl_function *f = &r->all[i];
 
 		if (of[i])
-			fl_roster_name(r, i);
-		if (of[i] & FL_ROSTER_LINES)
+			fl_functions_name(r, i);
+		if (of[i] & FL_FUNCTIONS_LINES)
 			f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
 	}
 }
 
-void fl_roster_close(struct fl_roster *r)
+void fl_functions_close(struct fl_functions *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		free(r->plain[i]);
@@ -322,7 +322,7 @@ void fl_roster_close(struct fl_roster *r)
 	}
 	free(r->plain);
 	free(r->simple);
-	free(r->functions);
+	free(r->all);
 	free(r->buckets);
 	free(r->function_of);
 	free(r->sites);
@@ -332,5 +332,5 @@ void fl_roster_close(struct fl_roster *r)
 	free(r->modules);
 	free(r->path_hashes);
 	fl_symbols_close(r->symbols);
-	*r = (struct fl_roster){ 0 };
+	*r = (struct fl_functions){ 0 };
 }

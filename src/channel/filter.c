@@ -1,5 +1,5 @@
 /*
- * sieve.c - the records that lie in a window, and in which.
+ * filter.c - the records that lie in a window, and in which.
  *
  * READER code: it stays out of the target.
  *
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 #include "channel/channel.h"
-#include "channel/sieve.h"
+#include "channel/filter.h"
 
-static bool make_room(struct fl_sieve *v, size_t n)
+static bool make_room(struct fl_filter *v, size_t n)
 {
 	size_t room = n * 2 + FL_EDGES;
 	uint64_t *edges;
@@ -35,7 +35,7 @@ static bool make_room(struct fl_sieve *v, size_t n)
 
 /* Edges of [from, upto) whose place the target has used again make windows that
  * hold nothing, whole ones: what ends must have begun. */
-static void blank(struct fl_sieve *v, uint64_t from, uint64_t upto, uint64_t announced)
+static void blank(struct fl_filter *v, uint64_t from, uint64_t upto, uint64_t announced)
 {
 	uint64_t had = announced > FL_EDGES ? fl_round_up(announced - FL_EDGES, 2) : 0;
 
@@ -45,7 +45,7 @@ static void blank(struct fl_sieve *v, uint64_t from, uint64_t upto, uint64_t ann
 
 /* What the region says is not believed where it leads outside: nobody draws so many
  * edges between two looks. */
-static void copy(struct fl_sieve *v, const struct fl_windows *w, uint64_t upto)
+static void copy(struct fl_filter *v, const struct fl_windows *w, uint64_t upto)
 {
 	enum { MOST = 1 << 20 };
 	uint64_t from = v->n;
@@ -61,7 +61,7 @@ static void copy(struct fl_sieve *v, const struct fl_windows *w, uint64_t upto)
 	blank(v, from, upto, load_relaxed(&w->announced));
 }
 
-bool fl_sieve_look(struct fl_sieve *v, struct fl_shm *m, bool target_gone)
+bool fl_filter_look(struct fl_filter *v, struct fl_shm *m, bool target_gone)
 {
 	struct fl_windows *w = &m->windows;
 	uint64_t published, announced;
@@ -77,14 +77,14 @@ bool fl_sieve_look(struct fl_sieve *v, struct fl_shm *m, bool target_gone)
 
 /* ---- records --------------------------------------------------------------------- */
 
-static void place(const struct fl_sieve *v, struct fl_place *p, uint64_t tsc)
+static void place(const struct fl_filter *v, struct fl_place *p, uint64_t tsc)
 {
 	while (p->edge < v->n && v->edges[p->edge] <= tsc)
 		p->edge++;
 	p->is_in = p->edge % 2 && v->edges[p->edge - 1] <= tsc;
 }
 
-static struct fl_window window_at(const struct fl_sieve *v, size_t edge)
+static struct fl_window window_at(const struct fl_filter *v, size_t edge)
 {
 	uint32_t mark = v->rates[edge / 2], rate = mark & ~FL_WINDOW_FRESH;
 
@@ -97,7 +97,7 @@ static struct fl_window window_at(const struct fl_sieve *v, size_t edge)
 	};
 }
 
-struct fl_sifted fl_sieve_next(const struct fl_sieve *v, struct fl_place *p,
+struct fl_sifted fl_filter_next(const struct fl_filter *v, struct fl_place *p,
 			       const struct flick_record *r, size_t n)
 {
 	struct fl_sifted s = { 0 };
@@ -120,9 +120,9 @@ struct fl_sifted fl_sieve_next(const struct fl_sieve *v, struct fl_place *p,
 	return s;
 }
 
-void fl_sieve_free(struct fl_sieve *v)
+void fl_filter_free(struct fl_filter *v)
 {
 	free(v->edges);
 	free(v->rates);
-	*v = (struct fl_sieve){ 0 };
+	*v = (struct fl_filter){ 0 };
 }

@@ -1,5 +1,5 @@
 /*
- * family.c - the processes that record into one region.
+ * processes.c - the processes that record into one region.
  *
  * Without `follow` that is one, the target, through all its images. Hides who
  * may become another: fork's child takes a row of processes[] before fork()
@@ -87,7 +87,7 @@ static int join(struct fl_shm *m)
 	store_relaxed(&p->heeded, 0);
 	/* ordering: none of ours, what the old number stands for has ended */
 	store_release(&p->image, image);
-	FL_POINT("family.joined");
+	FL_POINT("processes.joined");
 	return 0;
 }
 
@@ -114,25 +114,25 @@ int fl_channel_fork(void)
 	if (err == -EXDEV)
 		count_outside(fl_region, FL_OUT_SPACE);
 	if (!err)
-		fl_cells_reopen();
+		fl_tls_reopen();
 	return err;
 }
 
-static struct fl_lock held = { .rank = FL_LOCK_FAMILY };	/* of this process's threads */
+static struct fl_lock held = { .rank = FL_LOCK_PROCESSES };	/* of this process's threads */
 
-void fl_family_lock(struct fl_shm *m)
+void fl_processes_lock(struct fl_shm *m)
 {
 	fl_os_lock_awaited(&held);
 	if (m->follow)
-		fl_os_robust_lock(&m->family);
+		fl_os_robust_lock(&m->joining);
 	fl_os_lock_taken(&held);
-	FL_POINT("family.locked");
+	FL_POINT("processes.locked");
 }
 
-void fl_family_unlock(struct fl_shm *m)
+void fl_processes_unlock(struct fl_shm *m)
 {
-	FL_POINT("family.unlock");
+	FL_POINT("processes.unlock");
 	fl_os_lock_left(&held);
 	if (m->follow)
-		fl_os_robust_unlock(&m->family);
+		fl_os_robust_unlock(&m->joining);
 }
