@@ -21,7 +21,8 @@
 
 const struct fl_owner *fl_owner;
 
-static struct fl_shm *shm;
+static struct fl_region *shm;
+static struct fl_shm_session *session;	/* the recorder's */
 
 static struct fl_lock negotiation = { .rank = FL_LOCK_NEGOTIATION };
 
@@ -125,21 +126,21 @@ static uint32_t wait_for_answer(void)
 	uint32_t phase;
 
 	/* (D) pairs with (C) in cli/negotiation.c */
-	while ((phase = load_acquire(&shm->phase)) == FL_PHASE_ASK) {
+	while ((phase = load_acquire(&session->phase)) == FL_PHASE_ASK) {
 		if (!fl_channel_reader_lives())
 			return FL_PHASE_GO;
-		fl_os_futex_wait(&shm->phase, FL_PHASE_ASK, 20000);
+		fl_os_futex_wait(&session->phase, FL_PHASE_ASK, 20000);
 	}
 	return phase;
 }
 
 static uint32_t ask_locked(void)
 {
-	shm->agent_error = start_error ? start_error : watch_error;
+	session->agent_error = start_error ? start_error : watch_error;
 	/* (A) pairs with (B) in cli/negotiation.c */
-	store_release(&shm->phase, FL_PHASE_ASK);
+	store_release(&session->phase, FL_PHASE_ASK);
 	FL_POINT("agent.asked");
-	fl_os_futex_wake(&shm->phase, 1);
+	fl_os_futex_wake(&session->phase, 1);
 	fl_channel_doorbell();		/* it may be waiting for events instead */
 	return wait_for_answer();
 }
@@ -148,8 +149,8 @@ static uint32_t ask_locked(void)
 static bool must_ask(void)
 {
 	return !shm->follow || start_error || watch_error ||
-	       load_relaxed(&shm->phase) == FL_PHASE_START ||
-	       load_relaxed(&shm->n_decided) < shm->n_sites;
+	       load_relaxed(&session->phase) == FL_PHASE_START ||
+	       load_relaxed(&session->n_decided) < shm->n_sites;
 }
 
 /* Returns the reader's answer. The first wait is for one that was killed while
@@ -264,6 +265,7 @@ void fl_agent_start(const char *given)
 
 	if (!shm)
 		return;
+	session = &shm->session[0];
 	start_error = err;
 	if (start_error) {
 		fl_channel_open(shm);	/* only to be heard */
@@ -287,7 +289,7 @@ void fl_agent_start(const char *given)
 	fl_owner = &recorder;
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
-	if (shm->windows.rate)
+	if (session->windows.rate)
 		fl_windows_begin();
 }
 

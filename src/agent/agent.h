@@ -44,11 +44,11 @@ void fl_cyg_open(void);
 int fl_life_open(void);
 void fl_life_close(void);
 /* For this recorder, which is watched once there are probes. */
-int fl_life_watch(struct fl_shm *);
+int fl_life_watch(struct fl_region *);
 /* Who watches it, and re-arms what it samples. open: in the first thread of the
  * process, at its start and in fork's child. start: 0, also when it has been, or -errno. */
 int fl_watch_open(void);
-int fl_watch_start(struct fl_shm *);
+int fl_watch_start(struct fl_region *);
 
 /* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
 int fl_agent_patch_open(void);

@@ -21,7 +21,7 @@ static const struct r_debug *loader;	/* NULL: not found */
 static struct fl_patch loader_patch;
 static bool hears_loader;
 static struct fl_near loader_near;
-static struct fl_shm *watched;		/* the recorder's region; NULL: none */
+static struct fl_region *watched;		/* the recorder's region; NULL: none */
 
 /* ---- the loader ------------------------------------------------------------- */
 
@@ -261,10 +261,10 @@ static void in_child(void)
 }
 
 /* Windows open and close from the start; else nobody watches where nothing is on. */
-int fl_life_watch(struct fl_shm *m)
+int fl_life_watch(struct fl_region *m)
 {
 	watched = m;
-	return fl_probes_count() > 0 || m->windows.rate ? fl_watch_start(m) : 0;
+	return fl_probes_count() > 0 || m->session[0].windows.rate ? fl_watch_start(m) : 0;
 }
 
 int fl_life_open(void)

@@ -104,7 +104,7 @@ static void populate(uintptr_t first, uintptr_t last)
 		fl_os_advise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 
-void fl_names_learn(struct fl_shm *m, uint32_t from)
+void fl_names_learn(struct fl_region *m, uint32_t from)
 {
 	const struct fl_shm_site *sites = fl_shm_sites(m);
 	size_t first = n_files;

@@ -14,7 +14,7 @@
 
 struct flick {
 	struct flick_opt opt;
-	struct fl_shm *shm;
+	struct fl_region *shm;
 	int fd;
 	uint8_t *goal;			/* per probe, what is staged; 0 nothing */
 };
@@ -110,7 +110,7 @@ static int make_region(void)
 	if (err)
 		return err;
 	fl_os_close(self.fd);		/* nobody else will map it */
-	self.shm->own = 1;
+	self.shm->session[0].own = 1;
 	fl_os_advise(self.shm, self.shm->bytes, MADV_DONTDUMP);
 	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -17,15 +17,15 @@ enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
 
 static bool is_started;
 
-static uint64_t rest_us(const struct fl_shm *m)
+static uint64_t rest_us(const struct fl_region *m)
 {
-	if (m->windows.rate)
+	if (m->session[0].windows.rate)
 		return fl_windows_turn();
-	return m->action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
+	return m->session[0].action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
 }
 
 /* Who is the last to leave the program's memory frees it: that is the program's time. */
-static void say_time(struct fl_shm *m)
+static void say_time(struct fl_region *m)
 {
 	if (fl_os_is_outside())
 		__atomic_fetch_add(&m->watch_ns, fl_os_cpu_ns(0), __ATOMIC_RELAXED);
@@ -33,15 +33,15 @@ static void say_time(struct fl_shm *m)
 
 static int run(void *arg)
 {
-	struct fl_shm *m = arg;
+	struct fl_region *m = arg;
 	int err;
 
 	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives())
 		;
-	store_relaxed(&m->ended_tsc, fl_arch_ticks());
+	store_relaxed(&m->session[0].ended_tsc, fl_arch_ticks());
 	if (err != -ESRCH)			/* else there is nobody to care for */
 		fl_agent_end();
-	else if (m->action == FL_ACT_SAMPLE)
+	else if (m->session[0].action == FL_ACT_SAMPLE)
 		fl_sample_end();
 	say_time(m);
 	return 0;
@@ -54,25 +54,26 @@ int fl_watch_open(void)
 }
 
 /* An orphan would come to a process of the program's, which may wait for any child. */
-static bool would_be_seen(const struct fl_shm *m)
+static bool would_be_seen(const struct fl_region *m)
 {
-	return load_relaxed(&m->has_reaper) && fl_os_parent() != m->reader_pid;
+	return load_relaxed(&m->has_reaper) &&
+	       fl_os_parent() != m->session[0].reader_pid;
 }
 
-static bool wants_thread(const struct fl_shm *m)
+static bool wants_thread(const struct fl_region *m)
 {
-	return m->windows.rate || would_be_seen(m) ||
+	return m->session[0].windows.rate || would_be_seen(m) ||
 	       !__builtin_strcmp(fl_patch_sync_name(), "stop");
 }
 
-int fl_watch_start(struct fl_shm *m)
+int fl_watch_start(struct fl_region *m)
 {
 	int err = -ENOTSUP, tid;
 
 	if (is_started)
 		return 0;
 	if (!wants_thread(m))
-		err = fl_os_outside_start(run, m, m->reader_pid);
+		err = fl_os_outside_start(run, m, m->session[0].reader_pid);
 	store_relaxed(&m->watcher_pid, fl_os_outside_pid());
 	if (err) {
 		tid = fl_os_thread_start(run, m);

@@ -65,7 +65,7 @@ static int open_region(const char *path, uint64_t inode, uint64_t *bytes)
 }
 
 /* By pid a process is known only in the reader's namespace. */
-bool fl_shm_is_in_space(const struct fl_shm *m)
+bool fl_shm_is_in_space(const struct fl_region *m)
 {
 	char here[sizeof m->pid_space];
 	long n = fl_os_readlink("/proc/self/ns/pid", here, sizeof here);
@@ -75,7 +75,7 @@ bool fl_shm_is_in_space(const struct fl_shm *m)
 
 /* Without `follow` another process of the process tree is not meant; where it takes
  * part that is counted, so it is decided later. */
-static bool is_meant(const struct fl_shm *head)
+static bool is_meant(const struct fl_region *head)
 {
 	return head->follow ||
 	       (head->target_pid == fl_os_pid() && fl_shm_is_in_space(head));
@@ -83,7 +83,7 @@ static bool is_meant(const struct fl_shm *head)
 
 static bool is_for_us(int fd, uint64_t bytes)
 {
-	struct fl_shm head;
+	struct fl_region head;
 
 	return bytes >= sizeof head &&
 	       fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
@@ -92,7 +92,7 @@ static bool is_for_us(int fd, uint64_t bytes)
 }
 
 /* A core file would hold all of it: no name, so no file's. */
-static struct fl_shm *map(int fd, uint64_t bytes)
+static struct fl_region *map(int fd, uint64_t bytes)
 {
 	void *m = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -101,7 +101,7 @@ static struct fl_shm *map(int fd, uint64_t bytes)
 	return m;
 }
 
-int fl_shm_attach(const char *given, struct fl_shm **m, uint64_t *mapped)
+int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped)
 {
 	char path[64];
 	uint64_t inode, bytes = 0;

@@ -12,7 +12,7 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_shm | processes[] | modules[] | glue[] | sites[] | slot 0 | slot 1 | ...
+ *	struct fl_region | processes[] | modules[] | glue[] | sites[] | slot 0 | slot 1 | ...
  *	| pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
@@ -20,10 +20,10 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 10
+#define FL_SHM_VERSION 11
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << 26)
-#define FL_MAX_SLOTS 16384		/* bits of fl_shm.fresh[] */
+#define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a process tree, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
 #define FL_MAX_PROVIDERS 32		/* bits of fl_view.framed */
@@ -207,56 +207,36 @@ struct fl_bell {
 	uint32_t sleeps;		/* 1 while it does; W reader, 0 by who rings */
 };
 
-struct fl_shm {
-	uint64_t magic;			/* constant after init, as all up to phase */
-	uint32_t version, header_bytes;
-	uint64_t bytes;			/* of the whole region */
-	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, glue_at, found_at, sites_at, slots_at, pool_at;
-					/* offsets */
-	uint32_t counter_bytes;		/* of a slot: they come before its chunks */
+/*
+ * What one recording, or a program by itself, wants of the processes, and what comes back
+ * for it alone. There is one today. What else is a session's: `wanted` of a site, `heeded`
+ * of a process, and a slot's ring, counters and frames.
+ */
+enum { FL_SESSIONS = 1 };
+struct fl_shm_session {
+	uint32_t counter_bytes;		/* of a slot: they come before its chunks. Constant
+					 * after init, as all up to `phase` */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
 	uint32_t pool_chunks;		/* what rings grow by, all together */
+	uint64_t pool_at;		/* offset in the region */
 	uint32_t n_readers;		/* slot i is drained by reader i % n_readers */
 	uint32_t action;		/* enum fl_action of wanted probes */
 	uint32_t samples;		/* K of FL_ACT_SAMPLE */
 	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
 	uint32_t own;			/* 1: a program's own (flick.h), no reader */
-	uint32_t follow;		/* 1: the target's children may attach, too */
-	int32_t target_pid;		/* else who may; W before exec */
 	int32_t reader_pid;
-	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
-	char pid_space[32];		/* the reader's /proc/self/ns/pid */
 
 	alignas(64) uint32_t phase;	/* enum fl_phase; futex */
 	int32_t agent_error;		/* fl_err: why the agent gave up */
-	uint32_t n_modules;		/* W target before ASK */
-	uint32_t n_sites;		/* W target before ASK */
-	uint32_t n_images;		/* begun by start, exec and fork; atomic */
-	uint32_t n_processes;		/* rows claimed, or more; atomic */
 	uint32_t n_decided;		/* sites that were selected or not; W reader */
-	uint32_t n_met;			/* of the sites: no scan has named them; atomic */
-	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
-	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
-	uint32_t has_reaper;		/* 1: a followed one takes orphans itself; W target */
-	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
-					 * to write its code, and those it wrote; atomic */
-	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
-	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
-	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
 	uint64_t toggles;		/* one-byte switches done by sampling; atomic */
 	uint64_t rearm_ticks;		/* spent re-arming, TSC; atomic */
-	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
-					 * before they freed these processes' memory; with
-					 * --rate, of what opens windows; atomic */
 
 	struct fl_bell bells[FL_MAX_READERS];
 	alignas(64) uint64_t lost[FL_N_LOST];	/* of threads that had no slot; atomic add */
-
 	alignas(64) uint64_t fresh[FL_MAX_SLOTS / 64];	/* bit a slot: claimed,
 					 * not yet seen; W thread (G), R reader (H) */
-	uint32_t free_hint;		/* a slot that is likely free; any order */
 
 	struct fl_windows windows;
 	struct fl_seldom seldom;
@@ -265,11 +245,44 @@ struct fl_shm {
 	struct fl_open_call open[FL_MAX_OPEN];	/* W target, as it ends */
 	uint64_t ended_tsc;		/* a process of it did; W target */
 
-	uint32_t n_glue;		/* claimed, or more; atomic */
-	struct fl_found found;
-
 	alignas(64) pthread_mutex_t reader;	/* robust; held while it lives */
+};
+
+/* What processes are recorded and what is known of them: one for their lives. */
+struct fl_region {
+	uint64_t magic;			/* constant after init, as all up to n_modules */
+	uint32_t version, header_bytes;
+	uint64_t bytes;			/* of the whole region */
+	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
+	uint64_t processes_at, modules_at, glue_at, found_at, sites_at, slots_at;
+					/* offsets */
+	uint32_t follow;		/* 1: the target's children may attach, too */
+	int32_t target_pid;		/* else who may; W before exec */
+	char pid_space[32];		/* the reader's /proc/self/ns/pid */
+
+	alignas(64) uint32_t n_modules;	/* W target before ASK */
+	uint32_t n_sites;		/* W target before ASK */
+	uint32_t n_images;		/* begun by start, exec and fork; atomic */
+	uint32_t n_processes;		/* rows claimed, or more; atomic */
+	uint32_t n_met;			/* of the sites: no scan has named them; atomic */
+	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
+	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
+	uint32_t has_reaper;		/* 1: a followed one takes orphans itself; W target */
+	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
+					 * to write its code, and those it wrote; atomic */
+	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
+	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
+	uint32_t free_hint;		/* a slot that is likely free; any order */
+	uint32_t n_glue;		/* claimed, or more; atomic */
+	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
+	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
+	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
+					 * before they freed these processes' memory; with
+					 * --rate, of what opens windows; atomic */
+	struct fl_found found;
 	alignas(64) pthread_mutex_t joining;	/* robust; see channel/processes.c */
+
+	struct fl_shm_session session[FL_SESSIONS];
 };
 
 enum {
@@ -354,32 +367,32 @@ struct fl_slot {
 #define FL_PAUSE_TICKS 256u
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
 
-static inline struct fl_slot *fl_shm_slot(struct fl_shm *m, uint32_t i)
+static inline struct fl_slot *fl_shm_slot(struct fl_region *m, uint32_t i)
 {
 	return (void *)((char *)m + m->slots_at + (uint64_t)i * m->slot_bytes);
 }
 
-static inline struct fl_process *fl_shm_processes(struct fl_shm *m)
+static inline struct fl_process *fl_shm_processes(struct fl_region *m)
 {
 	return (void *)((char *)m + m->processes_at);
 }
 
-static inline struct fl_shm_site *fl_shm_sites(struct fl_shm *m)
+static inline struct fl_shm_site *fl_shm_sites(struct fl_region *m)
 {
 	return (void *)((char *)m + m->sites_at);
 }
 
-static inline struct fl_shm_module *fl_shm_modules(struct fl_shm *m)
+static inline struct fl_shm_module *fl_shm_modules(struct fl_region *m)
 {
 	return (void *)((char *)m + m->modules_at);
 }
 
-static inline struct fl_found_row *fl_shm_found(struct fl_shm *m)
+static inline struct fl_found_row *fl_shm_found(struct fl_region *m)
 {
 	return (void *)((char *)m + m->found_at);	/* max_sites */
 }
 
-static inline struct fl_glue_range *fl_shm_glue(struct fl_shm *m)
+static inline struct fl_glue_range *fl_shm_glue(struct fl_region *m)
 {
 	return (void *)((char *)m + m->glue_at);
 }
@@ -405,12 +418,12 @@ extern __thread struct fl_timed fl_timed
  * room for no more than its head, by which the reader can be told, or *m is NULL;
  * else there is none that is meant for this process, and nothing is mapped.
  * *mapped is its size. */
-int fl_shm_attach(const char *given, struct fl_shm **m, uint64_t *mapped);
+int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
 /* Are pids here those of the reader's namespace? */
-bool fl_shm_is_in_space(const struct fl_shm *m);
+bool fl_shm_is_in_space(const struct fl_region *m);
 /* Become a process of the process tree, or its next image. 0; -EXDEV, -ENOSPC: it is
  * not to be recorded, which has been counted. Not thread-safe. */
-int fl_channel_join(struct fl_shm *m);
+int fl_channel_join(struct fl_region *m);
 /* This process has heeded that wish of fl_seldom. */
 void fl_channel_heed(uint32_t wish);
 /* The same in fork's child, which then has its parent's channel for its own. */
@@ -421,13 +434,13 @@ void fl_channel_count_outside(enum fl_outside);
 uint32_t fl_channel_image(void);
 /* One process at a time adds to the region's tables, and speaks with the
  * reader. Survives its holder's death. Nothing without `follow`. */
-void fl_processes_lock(struct fl_shm *m);
-void fl_processes_unlock(struct fl_shm *m);
+void fl_processes_lock(struct fl_region *m);
+void fl_processes_unlock(struct fl_region *m);
 
 /* Use region `m` for this process's threads. 0 or -ENOMEM. Not thread-safe; once.
  * The region must stay mapped from then on: the C library's list of a thread's
  * robust mutexes leads through its slot. */
-int fl_channel_open(struct fl_shm *m);
+int fl_channel_open(struct fl_region *m);
 /* Threads of this process no longer enqueue (fork's child, close). */
 void fl_channel_close(void);
 /* The calling thread's slot, claimed at first use; NULL when none is free. */
@@ -488,17 +501,17 @@ struct fl_shm_options {
 /* A region in a new memfd; the calling thread is the reader whose death the
  * target notices, and the one to destroy it, of several its last one first. 0 or
  * -errno, FLE_OPTION; *fd is close-on-exec. */
-int fl_shm_create(const struct fl_shm_options *, struct fl_shm **m, int *fd);
+int fl_shm_create(const struct fl_shm_options *, struct fl_region **m, int *fd);
 /* Has each slot counters, by what probes do and the rate of windows? */
 bool fl_shm_counts(enum fl_action, uint32_t rate);
-void fl_shm_destroy(struct fl_shm *m, int fd);
+void fl_shm_destroy(struct fl_region *m, int fd);
 /* The first bytes of [*from, *to), offsets in the region, that anybody may have stored
  * to; false: there are none. */
-bool fl_shm_touched(struct fl_shm *m, uint64_t *from, uint64_t *to);
+bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */
-void fl_shm_leave(struct fl_shm *m);
+void fl_shm_leave(struct fl_region *m);
 
 /* A site as it stands. The target may write over it at any time: its reader copies it
  * once, then looks. What is no index of its table is 0. */
@@ -565,7 +578,7 @@ struct fl_sink {			/* NULL functions: nobody looks */
 /* What drains the slots `number`, number + n_readers, ... Each is one thread's;
  * their sinks are called from these. */
 struct fl_reader;
-int fl_reader_open(struct fl_reader **, struct fl_shm *, const struct fl_sink *,
+int fl_reader_open(struct fl_reader **, struct fl_region *, const struct fl_sink *,
 		   uint32_t number);
 /* Deliver what is there; returns records delivered. `target_gone` also takes
  * half-filled chunks at once and ends every thread. Does not block. */

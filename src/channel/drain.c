@@ -69,7 +69,8 @@ struct life {
 };
 
 struct fl_reader {
-	struct fl_shm *shm;
+	struct fl_region *shm;
+	struct fl_shm_session *session;
 	struct fl_sink sink;
 	uint64_t chunk_bytes, slots_at, slot_bytes;	/* constant */
 	uint64_t processes_at;				/* constant */
@@ -95,22 +96,24 @@ struct fl_reader {
 	bool is_over;			/* target_gone has been said */
 };
 
-static void copy_constants(struct fl_reader *r, const struct fl_shm *m, uint32_t number)
+static void copy_constants(struct fl_reader *r, const struct fl_region *m, uint32_t number)
 {
-	r->chunk_bytes = m->chunk_bytes;
+	const struct fl_shm_session *s = r->session;
+
+	r->chunk_bytes = s->chunk_bytes;
 	r->n_slots = m->n_slots;
 	r->processes_at = m->processes_at;
 	r->slots_at = m->slots_at;
 	r->slot_bytes = m->slot_bytes;
 	r->number = number;
-	r->n_readers = m->n_readers;
-	r->n_counters = m->counter_bytes / 8;
-	r->counts = m->action == FL_ACT_COUNT;
+	r->n_readers = s->n_readers;
+	r->n_counters = s->counter_bytes / 8;
+	r->counts = s->action == FL_ACT_COUNT;
 	r->slotless = NO_THREAD;
-	r->sifts = m->windows.rate != 0;
+	r->sifts = s->windows.rate != 0;
 }
 
-int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sink *sink,
+int fl_reader_open(struct fl_reader **out, struct fl_region *m, const struct fl_sink *sink,
 		   uint32_t number)
 {
 	struct fl_reader *r = calloc(1, sizeof(*r));
@@ -118,6 +121,7 @@ int fl_reader_open(struct fl_reader **out, struct fl_shm *m, const struct fl_sin
 	if (!r)
 		return -ENOMEM;
 	r->shm = m;
+	r->session = &m->session[0];
 	r->sink = *sink;
 	copy_constants(r, m, number);
 	r->lives = calloc(r->n_slots, sizeof(*r->lives));
@@ -205,7 +209,7 @@ static void count_slotless(struct fl_reader *r, bool target_gone)
 
 	if (r->number)
 		return;			/* the first reader's business */
-	refresh(&all, r->shm->lost);
+	refresh(&all, r->session->lost);
 	if (all.produced && r->slotless == NO_THREAD)
 		r->slotless = add_thread(r);
 	if (r->slotless == NO_THREAD)
@@ -286,7 +290,7 @@ static void adopt_word(struct fl_reader *r, uint32_t word, uint64_t bits)
 
 		if (slot < r->n_slots && r->n_lives < r->n_slots && is_due(r, slot) &&
 		    !adopt(r, slot))
-			__atomic_fetch_or(&r->shm->fresh[word], bits & -bits,
+			__atomic_fetch_or(&r->session->fresh[word], bits & -bits,
 					  __ATOMIC_RELAXED);
 	}
 }
@@ -305,13 +309,13 @@ static uint64_t own_bits(const struct fl_reader *r, uint32_t w)
 static void adopt_fresh(struct fl_reader *r)
 {
 	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++) {
-		uint64_t own = load_relaxed(&r->shm->fresh[w]);
+		uint64_t own = load_relaxed(&r->session->fresh[w]);
 
 		if (own)
 			own &= own_bits(r, w);
 		if (own)
 			/* (H) pairs with (G) in thread.c */
-			adopt_word(r, w, own & __atomic_fetch_and(&r->shm->fresh[w], ~own,
+			adopt_word(r, w, own & __atomic_fetch_and(&r->session->fresh[w], ~own,
 								  __ATOMIC_ACQUIRE));
 	}
 }
@@ -648,7 +652,7 @@ static bool tick_is_due(struct fl_reader *r)
 /* Lower the rate before a thread must wait; see pace.c. */
 static void adapt(struct fl_reader *r)
 {
-	struct fl_windows *w = &r->shm->windows;
+	struct fl_windows *w = &r->session->windows;
 
 	if (w->adapts)
 		store_relaxed(&w->rate, fl_pace_next(&r->pace, w->rate, r->fullest));
@@ -682,8 +686,8 @@ uint64_t fl_reader_poll(struct fl_reader *r, bool target_gone)
 static bool has_work(const struct fl_reader *r)
 {
 	for (uint32_t w = 0; w < (r->n_slots + 63) / 64; w++)
-		if (load_relaxed(&r->shm->fresh[w]) &&
-		    (load_relaxed(&r->shm->fresh[w]) & own_bits(r, w)))
+		if (load_relaxed(&r->session->fresh[w]) &&
+		    (load_relaxed(&r->session->fresh[w]) & own_bits(r, w)))
 			return true;
 	for (size_t i = 0; i < r->n_lives; i++)
 		/* (B) pairs with (A) in ring.c */
@@ -694,7 +698,7 @@ static bool has_work(const struct fl_reader *r)
 
 void fl_reader_wait(struct fl_reader *r, uint32_t max_us)
 {
-	struct fl_bell *bell = &r->shm->bells[r->number];
+	struct fl_bell *bell = &r->session->bells[r->number];
 	uint32_t rung = load_relaxed(&bell->rung);
 
 	store_relaxed(&bell->sleeps, 1);

@@ -61,9 +61,9 @@ static void copy(struct fl_filter *v, const struct fl_windows *w, uint64_t upto)
 	blank(v, from, upto, load_relaxed(&w->announced));
 }
 
-bool fl_filter_look(struct fl_filter *v, struct fl_shm *m, bool target_gone)
+bool fl_filter_look(struct fl_filter *v, struct fl_region *m, bool target_gone)
 {
-	struct fl_windows *w = &m->windows;
+	struct fl_windows *w = &m->session[0].windows;
 	uint64_t published, announced;
 
 	/* (D) pairs with (C) in probe/window.c */

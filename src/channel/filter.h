@@ -26,7 +26,7 @@ struct fl_sifted {
 
 /* Take in new edges. True when each record that was loaded before this call can
  * be told: see probe/window.c; nothing is announced any more when `target_gone`. */
-bool fl_filter_look(struct fl_filter *, struct fl_shm *, bool target_gone);
+bool fl_filter_look(struct fl_filter *, struct fl_region *, bool target_gone);
 /* The first of `n` records, n > 0, that share one. */
 struct fl_sifted fl_filter_next(const struct fl_filter *, struct fl_place *,
 			       const struct flick_record *, size_t n);

@@ -32,23 +32,24 @@ static uint32_t most_chunks(uint32_t n)
 	       n > FL_RING_CHUNKS ? FL_RING_CHUNKS : n;
 }
 
-int fl_pool_open(struct fl_pool *p, struct fl_shm *m, uint32_t number, uint32_t readers)
+int fl_pool_open(struct fl_pool *p, struct fl_region *m, uint32_t number, uint32_t readers)
 {
-	uint32_t from = (uint32_t)((uint64_t)m->pool_chunks * number / readers);
-	uint32_t end = (uint32_t)((uint64_t)m->pool_chunks * (number + 1) / readers);
-	uint64_t pages = m->chunk_bytes / FL_PAGE;
+	const struct fl_shm_session *s = &m->session[0];
+	uint32_t from = (uint32_t)((uint64_t)s->pool_chunks * number / readers);
+	uint32_t end = (uint32_t)((uint64_t)s->pool_chunks * (number + 1) / readers);
+	uint64_t pages = s->chunk_bytes / FL_PAGE;
 
 	*p = (struct fl_pool){
-		.shm = m, .chunk_bytes = m->chunk_bytes,
-		.counter_bytes = m->counter_bytes,
-		.most_chunks = most_chunks(m->ring_chunks),
-		.has_windows = m->windows.rate != 0,
+		.shm = m, .chunk_bytes = s->chunk_bytes,
+		.counter_bytes = s->counter_bytes,
+		.most_chunks = most_chunks(s->ring_chunks),
+		.has_windows = s->windows.rate != 0,
 	};
 	p->free = calloc(end - from + 1, sizeof(*p->free));
 	if (!p->free)
 		return -ENOMEM;
 	while (end-- > from)
-		p->free[p->n++] = (uint32_t)(m->pool_at / FL_PAGE + end * pages);
+		p->free[p->n++] = (uint32_t)(s->pool_at / FL_PAGE + end * pages);
 	p->cold = p->low = p->n;
 	return 0;
 }

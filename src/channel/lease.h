@@ -15,7 +15,7 @@
  *	free[cold .. n)		still have it; those below `low` since the last tick
  */
 struct fl_pool {
-	struct fl_shm *shm;
+	struct fl_region *shm;
 	uint64_t chunk_bytes, counter_bytes;	/* constant */
 	uint32_t most_chunks;		/* of a ring; constant */
 	bool has_windows;		/* constant */
@@ -24,7 +24,7 @@ struct fl_pool {
 };
 
 /* Of the reader's share, `number` of `readers`. 0 or -ENOMEM. */
-int fl_pool_open(struct fl_pool *, struct fl_shm *, uint32_t number, uint32_t readers);
+int fl_pool_open(struct fl_pool *, struct fl_region *, uint32_t number, uint32_t readers);
 void fl_pool_close(struct fl_pool *);
 /* Now and then: what nobody needed since the last time gives its memory back. */
 void fl_pool_tick(struct fl_pool *);

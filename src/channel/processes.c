@@ -33,7 +33,7 @@ uint32_t fl_channel_image(void)
 	return image;
 }
 
-static void count_outside(struct fl_shm *m, enum fl_outside why)
+static void count_outside(struct fl_region *m, enum fl_outside why)
 {
 	__atomic_fetch_add(&m->outside[why], 1, __ATOMIC_RELAXED);
 }
@@ -44,14 +44,14 @@ void fl_channel_count_outside(enum fl_outside why)
 		count_outside(fl_region, why);
 }
 
-static uint32_t rows_taken(const struct fl_shm *m)
+static uint32_t rows_taken(const struct fl_region *m)
 {
 	uint32_t n = load_relaxed(&m->n_processes);
 
 	return n < FL_MAX_PROCESSES ? n : FL_MAX_PROCESSES;
 }
 
-static bool find_row(struct fl_shm *m, int pid, uint32_t *row)
+static bool find_row(struct fl_region *m, int pid, uint32_t *row)
 {
 	for (uint32_t i = rows_taken(m); i-- > 0;)
 		if (load_relaxed(&fl_shm_processes(m)[i].pid) == pid) {
@@ -61,7 +61,7 @@ static bool find_row(struct fl_shm *m, int pid, uint32_t *row)
 	return false;
 }
 
-static bool take_row(struct fl_shm *m, uint32_t *row)
+static bool take_row(struct fl_region *m, uint32_t *row)
 {
 	if (rows_taken(m) == FL_MAX_PROCESSES)
 		return false;		/* and the number does not run away */
@@ -69,7 +69,7 @@ static bool take_row(struct fl_shm *m, uint32_t *row)
 	return *row < FL_MAX_PROCESSES;
 }
 
-static int join(struct fl_shm *m)
+static int join(struct fl_region *m)
 {
 	int pid = fl_os_pid();
 	struct fl_process *p;
@@ -97,7 +97,7 @@ void fl_channel_heed(uint32_t wish)
 	store_release(&fl_shm_processes(fl_region)[fl_own_row].heeded, wish);
 }
 
-int fl_channel_join(struct fl_shm *m)
+int fl_channel_join(struct fl_region *m)
 {
 	if (!m->follow || fl_shm_is_in_space(m))
 		return join(m);
@@ -120,7 +120,7 @@ int fl_channel_fork(void)
 
 static struct fl_lock held = { .rank = FL_LOCK_PROCESSES };	/* of this process's threads */
 
-void fl_processes_lock(struct fl_shm *m)
+void fl_processes_lock(struct fl_region *m)
 {
 	fl_os_lock_awaited(&held);
 	if (m->follow)
@@ -129,7 +129,7 @@ void fl_processes_lock(struct fl_shm *m)
 	FL_POINT("processes.locked");
 }
 
-void fl_processes_unlock(struct fl_shm *m)
+void fl_processes_unlock(struct fl_region *m)
 {
 	FL_POINT("processes.unlock");
 	fl_os_lock_left(&held);

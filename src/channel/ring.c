@@ -89,22 +89,22 @@ void fl_ring_doorbell(const struct fl_slot *s)
 	uint64_t number = ((uintptr_t)s - (uintptr_t)fl_shm_slot(fl_region, 0)) /
 			  fl_region->slot_bytes;
 
-	ring_bell(&fl_region->bells[number % fl_region->n_readers]);
+	ring_bell(&fl_session->bells[number % fl_session->n_readers]);
 }
 
 void fl_channel_doorbell(void)
 {
-	ring_bell(&fl_region->bells[0]);
+	ring_bell(&fl_session->bells[0]);
 }
 
 /* Counting: no ring at all. Else the two chunks of the slot are granted. */
 void fl_ring_start(struct fl_slot *s)
 {
-	bool has_ring = fl_region->action != FL_ACT_COUNT;
-	uint64_t start = s->data + fl_region->counter_bytes;
+	bool has_ring = fl_session->action != FL_ACT_COUNT;
+	uint64_t start = s->data + fl_session->counter_bytes;
 	uint64_t at = start - (uintptr_t)fl_region;
 
-	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_region->chunk_bytes)
+	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_session->chunk_bytes)
 		s->place[i] = (uint32_t)(at / FL_PAGE);
 	s->granted = has_ring ? FL_HOME_CHUNKS : 0;
 	s->granted_word = (uint32_t)s->granted;
@@ -112,7 +112,7 @@ void fl_ring_start(struct fl_slot *s)
 	s->waiting = 0;
 	s->claimed = has_ring;
 	s->entered = has_ring;
-	s->limit = start + (has_ring ? fl_region->chunk_bytes : 0);
+	s->limit = start + (has_ring ? fl_session->chunk_bytes : 0);
 	store_relaxed(&s->ptr, start);
 }
 
@@ -160,7 +160,7 @@ static void enter_chunk(struct fl_slot *s)
 	s->entered = s->filled + 1;
 	in_order();
 	FL_POINT("ring.entering");
-	s->limit = at + fl_region->chunk_bytes;
+	s->limit = at + fl_session->chunk_bytes;
 	FL_POINT("ring.moved");
 }
 
@@ -332,7 +332,7 @@ static void put_all(const struct flick_record *r, size_t n)
 	struct fl_slot *s;
 	uint64_t from;
 
-	if (fl_region && fl_region->action == FL_ACT_COUNT) {
+	if (fl_region && fl_session->action == FL_ACT_COUNT) {
 		count_all(r, n);
 		return;
 	}
@@ -377,7 +377,7 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 	struct fl_slot *s = fl_channel_slot();
 
 	if (fl_channel_is_closed() ||
-	    (fl_region->action == FL_ACT_COUNT && kind != FL_ENTRY))
+	    (fl_session->action == FL_ACT_COUNT && kind != FL_ENTRY))
 		return;
 	if (s)
 		lose(FL_LOST_SITE, 1);
@@ -428,7 +428,7 @@ static void count_own(const struct fl_slot *s, uint32_t probe)
 void fl_channel_count(uint32_t probe)
 {
 	struct fl_slot *s = fl_channel_slot();
-	bool is_event = fl_region && fl_region->action == FL_ACT_COUNT;
+	bool is_event = fl_region && fl_session->action == FL_ACT_COUNT;
 
 	if (s && probe < s->n_counters)
 		count_own(s, probe);

@@ -34,7 +34,7 @@ struct keep {
 	int fd;
 };
 
-static struct keep *keep_of(struct fl_shm *m)
+static struct keep *keep_of(struct fl_region *m)
 {
 	return (void *)((char *)m - PAGE);
 }
@@ -90,23 +90,35 @@ bool fl_shm_counts(enum fl_action action, uint32_t rate)
 	return action == FL_ACT_COUNT || action == FL_ACT_SAMPLE || rate;
 }
 
-/* A slot has counters, or two chunks of its own and more from the pool; or both, where
- * calls are counted beside what is recorded of some. */
-static void lay_out_slots(struct fl_shm *m, uint32_t ring_bytes, uint32_t n_counters)
+/* A session's part of a slot: counters, or two chunks of its own and more from the pool; or
+ * both, where calls are counted beside what is recorded of some. In bytes. */
+static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
+			     const struct fl_shm_options *o, uint32_t n_counters)
 {
-	uint64_t chunk = chunk_bytes(ring_bytes), pool = POOL_BYTES;
+	uint64_t ring = or_default(o->ring_kib, 512) * 1024ull;
+	uint64_t chunk = chunk_bytes((uint32_t)ring), pool = POOL_BYTES;
 
-	m->chunk_bytes = (uint32_t)chunk;
-	if (fl_shm_counts(m->action, m->windows.rate))
-		m->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, PAGE);
-	m->slot_bytes = FL_SLOT_HEADER_BYTES + m->counter_bytes;
-	if (m->action == FL_ACT_COUNT)
-		return;
-	m->slot_bytes += FL_HOME_CHUNKS * (uint32_t)chunk;
-	m->ring_chunks = (uint32_t)(ring_bytes / chunk);
-	if (pool > m->n_slots * (uint64_t)ring_bytes)
-		pool = m->n_slots * (uint64_t)ring_bytes;
-	m->pool_chunks = m->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
+	s->chunk_bytes = (uint32_t)chunk;
+	if (fl_shm_counts(s->action, s->windows.rate))
+		s->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, PAGE);
+	if (s->action == FL_ACT_COUNT)
+		return s->counter_bytes;
+	s->ring_chunks = (uint32_t)(ring / chunk);
+	if (pool > n_slots * ring)
+		pool = n_slots * ring;
+	s->pool_chunks = s->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
+	return s->counter_bytes + FL_HOME_CHUNKS * s->chunk_bytes;
+}
+
+static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)
+{
+	s->n_readers = or_default(o->n_readers, 1);
+	s->action = o->action;
+	s->samples = o->samples;
+	s->windows.rate = o->rate;
+	s->windows.adapts = o->adapts;
+	s->epoch_us = s->seldom.epoch_us = s->seldom.period_us = o->epoch_us;
+	s->reader_pid = getpid();
 }
 
 static uint32_t modules_for(uint32_t sites)
@@ -118,8 +130,10 @@ static uint32_t modules_for(uint32_t sites)
 
 /* Header, processes, modules, glue, what was found, sites, slots, pool: each from a page's
  * start. */
-static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
+static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
+	struct fl_shm_session *s = &m->session[0];
+
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
 	m->header_bytes = sizeof(*m);
@@ -127,16 +141,10 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 	m->max_modules = modules_for(m->max_sites);
 	m->max_glue = m->max_modules * GLUE_A_MODULE;
 	m->n_slots = or_default(o->n_slots, 2048);
-	m->n_readers = or_default(o->n_readers, 1);
-	m->action = o->action;
-	m->samples = o->samples;
-	m->windows.rate = o->rate;
-	m->windows.adapts = o->adapts;
-	m->epoch_us = m->seldom.epoch_us = m->seldom.period_us = o->epoch_us;
-	m->reader_pid = getpid();
 	m->follow = o->follow;
-	lay_out_slots(m, or_default(o->ring_kib, 512) * 1024,
-		      or_default(o->n_counters, m->max_sites));
+	set_wishes(s, o);
+	m->slot_bytes = FL_SLOT_HEADER_BYTES +
+		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));
 	m->processes_at = fl_round_up(sizeof(*m), PAGE);
 	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
 				sizeof(struct fl_process), PAGE);
@@ -148,8 +156,8 @@ static void lay_out(struct fl_shm *m, const struct fl_shm_options *o)
 				sizeof(struct fl_found_row), PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), PAGE);
-	m->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
-	m->bytes = m->pool_at + (uint64_t)m->pool_chunks * m->chunk_bytes;
+	s->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
+	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }
 
 static int make_mutex(pthread_mutex_t *mutex)
@@ -169,19 +177,19 @@ static int make_mutex(pthread_mutex_t *mutex)
 
 /* `reader` is locked by this thread until it ends: that is how the target sees
  * it live. */
-static int make_mutexes(struct fl_shm *m)
+static int make_mutexes(struct fl_region *m)
 {
 	struct keep *k = keep_of(m);
 	int err = make_mutex(&m->joining);
 
 	if (!err)
-		err = make_mutex(&m->reader);
+		err = make_mutex(&m->session[0].reader);
 	if (!err)
-		err = pthread_mutex_lock(&m->reader);
+		err = pthread_mutex_lock(&m->session[0].reader);
 	if (err)
 		return -err;
-	k->list = (void **)m->reader.__data.__list.__prev;
-	k->behind = (void **)m->reader.__data.__list.__next;
+	k->list = (void **)m->session[0].reader.__data.__list.__prev;
+	k->behind = (void **)m->session[0].reader.__data.__list.__next;
 	return 0;
 }
 
@@ -202,7 +210,7 @@ static int seal(int fd)
 }
 
 /* A page of the reader's own, and the region behind it. */
-static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
+static struct fl_region *map_behind_keep(int fd, uint64_t bytes)
 {
 	char *at = fl_os_map(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -220,10 +228,10 @@ static struct fl_shm *map_behind_keep(int fd, uint64_t bytes)
 	return (void *)(at + PAGE);
 }
 
-static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
+static int map_region(int fd, const struct fl_region *layout, struct fl_region **out)
 {
 	int err = set_size(fd, layout->bytes);
-	struct fl_shm *m;
+	struct fl_region *m;
 
 	if (!err)
 		err = seal(fd);
@@ -241,9 +249,9 @@ static int map_region(int fd, const struct fl_shm *layout, struct fl_shm **out)
 	return err;
 }
 
-int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
+int fl_shm_create(const struct fl_shm_options *o, struct fl_region **m, int *fd)
 {
-	struct fl_shm layout = { 0 };
+	struct fl_region layout = { 0 };
 	int err, memory;
 
 	if (!options_are_valid(o))
@@ -261,15 +269,15 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_shm **m, int *fd)
 	return err;
 }
 
-bool fl_shm_touched(struct fl_shm *m, uint64_t *from, uint64_t *to)
+bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to)
 {
 	return fl_os_file_data(keep_of(m)->fd, from, to);
 }
 
 /* Take `reader` out of this thread's list. What stands before it was locked later. */
-static void unlink_reader(struct fl_shm *m, struct keep *k)
+static void unlink_reader(struct fl_region *m, struct keep *k)
 {
-	void *reader = &m->reader.__data.__list.__next;
+	void *reader = &m->session[0].reader.__data.__list.__next;
 	void **before = k->list;
 
 	while (*before != reader && *before != k->list)
@@ -282,7 +290,7 @@ static void unlink_reader(struct fl_shm *m, struct keep *k)
 
 /* As pthread_mutex_unlock() does, which would store through whatever the target may
  * have put into the mutex. */
-void fl_shm_leave(struct fl_shm *m)
+void fl_shm_leave(struct fl_region *m)
 {
 	struct keep *k = keep_of(m);
 
@@ -291,10 +299,10 @@ void fl_shm_leave(struct fl_shm *m)
 	unlink_reader(m, k);
 	k->list = NULL;
 	/* ordering: none of ours to pair with, who looks at the word looks at nothing else */
-	store_release((uint32_t *)&m->reader, 0);
+	store_release((uint32_t *)&m->session[0].reader, 0);
 }
 
-void fl_shm_destroy(struct fl_shm *m, int fd)
+void fl_shm_destroy(struct fl_region *m, int fd)
 {
 	if (!m)
 		return;

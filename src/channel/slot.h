@@ -64,7 +64,8 @@ static inline void fl_own_lines(const void *at, uint64_t bytes)
 
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
-extern struct fl_shm *fl_region FL_HIDDEN;	/* NULL until open */
+extern struct fl_region *fl_region FL_HIDDEN;	/* NULL until open */
+extern struct fl_shm_session *fl_session FL_HIDDEN;	/* its owner's; likewise */
 extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */
 /* This process's threads may enqueue again. */
 FL_HIDDEN void fl_tls_reopen(void);

@@ -40,7 +40,8 @@
 #define SEEK_TRIES 1000		/* of a millisecond each */
 #define SKIP_EVENTS 4096	/* lost unseen before a slot is sought again */
 
-struct fl_shm *fl_region;
+struct fl_region *fl_region;
+struct fl_shm_session *fl_session;
 
 static struct fl_slot *no_slot;		/* pointee of a thread without one */
 __thread struct fl_slot **fl_tls_slot = &no_slot;
@@ -82,9 +83,9 @@ static struct fl_slot **map_pointees(uint32_t n)
 }
 
 /* Memory is used as it is touched. */
-static int map_frames(const struct fl_shm *m)
+static int map_frames(const struct fl_region *m)
 {
-	void *p = m->action != FL_ACT_SAMPLE ? NULL :
+	void *p = m->session[0].action != FL_ACT_SAMPLE ? NULL :
 		fl_os_map(NULL, fl_round_up(m->n_slots * sizeof(*frames), FL_PAGE),
 			  PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -95,12 +96,13 @@ static int map_frames(const struct fl_shm *m)
 	return 0;
 }
 
-int fl_channel_open(struct fl_shm *m)
+int fl_channel_open(struct fl_region *m)
 {
 	struct fl_slot **fresh = map_pointees(m->n_slots + 1);
 	int err = fl_os_robust_open();
 
 	fl_region = m;			/* the reader can be told so */
+	fl_session = &m->session[0];
 	if (!err)
 		err = map_frames(m);
 	if (!fresh || err)
@@ -128,14 +130,14 @@ void fl_channel_close(void)
 
 bool fl_channel_reader_lives(void)
 {
-	return fl_region && fl_owner_lives(&fl_region->reader);
+	return fl_region && fl_owner_lives(&fl_session->reader);
 }
 
 /* The reader left it drained, with zero in all that counts. */
 static void set_fields(struct fl_slot *s, uint32_t n)
 {
 	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
-	s->n_counters = fl_region->counter_bytes / 8;
+	s->n_counters = fl_session->counter_bytes / 8;
 	s->frames = frames ? &frames[n] : NULL;
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);
@@ -161,7 +163,7 @@ static bool take_state(uint32_t *state)
 }
 
 /* The lowest numbers are used again and again: their pages are there. */
-static struct fl_slot *find_free(struct fl_shm *m, uint32_t *number)
+static struct fl_slot *find_free(struct fl_region *m, uint32_t *number)
 {
 	uint32_t from = load_relaxed(&m->free_hint);
 
@@ -214,9 +216,9 @@ static bool take_ended(struct fl_slot *s)
 
 /* In a program's own region there is no reader to free the slots of threads
  * that ended: the next thread goes on with the counters of one. */
-static struct fl_slot *adopt(struct fl_shm *m, uint32_t *number)
+static struct fl_slot *adopt(struct fl_region *m, uint32_t *number)
 {
-	for (uint32_t n = 0; m->own && n < m->n_slots; n++) {
+	for (uint32_t n = 0; fl_session->own && n < m->n_slots; n++) {
 		struct fl_slot *s = fl_shm_slot(m, n);
 
 		*number = n;
@@ -226,7 +228,7 @@ static struct fl_slot *adopt(struct fl_shm *m, uint32_t *number)
 	return NULL;
 }
 
-static void note_used(struct fl_shm *m, uint32_t n)
+static void note_used(struct fl_region *m, uint32_t n)
 {
 	uint32_t used = load_relaxed(&m->n_slots_used);
 
@@ -237,7 +239,7 @@ static void note_used(struct fl_shm *m, uint32_t n)
 }
 
 /* With signals blocked, and `claiming`: no event of this thread can come in between. */
-static bool claim(struct fl_shm *m)
+static bool claim(struct fl_region *m)
 {
 	uint32_t n;
 	struct fl_slot *s = find_free(m, &n);
@@ -251,7 +253,7 @@ static bool claim(struct fl_shm *m)
 	FL_POINT("thread.claim");
 	set_fields(s, n);
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
-	__atomic_fetch_or(&m->fresh[n / 64], 1ull << n % 64,
+	__atomic_fetch_or(&fl_session->fresh[n / 64], 1ull << n % 64,
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
 	fl_tls_slot = &pointees[n + 1];
 	store_relaxed(fl_tls_slot, s);
@@ -273,7 +275,7 @@ static bool claim_once(void)
 }
 
 /* Wakes its reader, whoever that is. */
-static bool a_slot_is_ending(struct fl_shm *m)
+static bool a_slot_is_ending(struct fl_region *m)
 {
 	for (uint32_t i = 0; i < m->n_slots; i++) {
 		struct fl_slot *s = fl_shm_slot(m, i);
@@ -317,7 +319,7 @@ void (*fl_channel_on_left)(uint32_t probe);
 void fl_channel_lose_slotless(uint32_t probe)
 {
 	if (!fl_channel_is_closed())
-		fl_lost_add(&fl_region->lost[FL_LOST_SLOT]);
+		fl_lost_add(&fl_session->lost[FL_LOST_SLOT]);
 	else if (fl_channel_on_left)
 		fl_channel_on_left(probe);
 }

@@ -180,8 +180,7 @@ static uint64_t watch_ns(const struct fl_session *s)
 
 static struct moment look_now(const struct fl_budget *b)
 {
-	const struct fl_shm *m = b->s->shm;
-	const struct fl_seldom *s = &m->seldom;
+	const struct fl_seldom *s = &b->s->shared->seldom;
 	struct moment now = {
 		.windows = load_relaxed(&s->windows),
 		.timings = load_relaxed(&s->timings),
@@ -189,7 +188,7 @@ static struct moment look_now(const struct fl_budget *b)
 		.open_ns = load_relaxed(&s->open_ns),
 		.ran_ns = load_relaxed(&s->ran_ns),
 		.ran_open_ns = load_relaxed(&s->ran_open_ns),
-		.toggles = load_relaxed(&m->toggles), .watch_ns = watch_ns(b->s),
+		.toggles = load_relaxed(&b->s->shared->toggles), .watch_ns = watch_ns(b->s),
 		.delivered = fl_readers_delivered(b->s->readers),
 		.ns = fl_os_monotonic_ns(),
 	};
@@ -347,7 +346,7 @@ static bool has_new_hand(const struct fl_budget *b)
 static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
 {
 	struct fl_clock c = b->clock;
-	bool is_torn = b->torn != load_relaxed(&b->s->shm->seldom.torn) ||
+	bool is_torn = b->torn != load_relaxed(&b->s->shared->seldom.torn) ||
 		       load_relaxed(&b->s->shm->n_slots_used) > FL_HANDS_SLOTS;
 
 	for (uint32_t k = 0; k < FL_HANDS && !is_torn; k++)
@@ -358,7 +357,7 @@ static struct fl_clock clock_now(const struct fl_budget *b, const struct moment 
 
 static void begin_chunk(struct fl_budget *b, const struct moment *now)
 {
-	struct fl_seldom *s = &b->s->shm->seldom;
+	struct fl_seldom *s = &b->s->shared->seldom;
 
 	b->windows = b->window = *now;
 	b->torn = load_relaxed(&s->torn);
@@ -415,7 +414,7 @@ static void look_at_window(struct fl_budget *b, const struct moment *now)
 		if (b->sides[f].is_seldom)
 			w.counted += (double)(b->sides[f].fresh - b->sides[f].taken);
 	w.counted /= cpus_of(b);
-	b->price.window_ns = load_relaxed(&b->s->shm->seldom.has_one_cpu) ? INTERRUPT_NS : 0;
+	b->price.window_ns = load_relaxed(&b->s->shared->seldom.has_one_cpu) ? INTERRUPT_NS : 0;
 	fl_clock_take(&b->clock, &w, &b->price);
 	for (uint32_t f = 0; f < b->n; f++) {
 		struct side *side = &b->sides[f];
@@ -431,7 +430,7 @@ static void look_at_window(struct fl_budget *b, const struct moment *now)
 /* Has one been closed that nobody has looked at, and is none open? */
 static bool has_window(const struct fl_budget *b)
 {
-	const struct fl_seldom *s = &b->s->shm->seldom;
+	const struct fl_seldom *s = &b->s->shared->seldom;
 
 	return load_relaxed(&s->windows) != b->window.windows && !load_relaxed(&s->is_open);
 }
@@ -550,7 +549,7 @@ static void wish(struct fl_budget *b, const struct moment *now)
 	b->n_wished = b->n_entries;
 	b->is_heeded = false;
 	/* (A) pairs with (C) in probe/sample.c */
-	store_release(&s->shm->seldom.wish, ++b->wish);
+	store_release(&s->shared->seldom.wish, ++b->wish);
 }
 
 /* Calls of so much time in which a function was off, and no window tells. */
@@ -579,7 +578,7 @@ static void mark_sites(struct fl_budget *b)
  * on for long, if this comes late: what windows counted since the wish is little. */
 static void note_heeded(struct fl_budget *b)
 {
-	const struct fl_seldom *s = &b->s->shm->seldom;
+	const struct fl_seldom *s = &b->s->shared->seldom;
 	struct moment now;
 	double unseen;
 
@@ -606,7 +605,7 @@ static void note_heeded(struct fl_budget *b)
 static void look_whether_heeded(struct fl_budget *b)
 {
 	/* (B) pairs with (D) in probe/sample.c */
-	if (!b->is_heeded && load_acquire(&b->s->shm->seldom.heeded) == b->wish)
+	if (!b->is_heeded && load_acquire(&b->s->shared->seldom.heeded) == b->wish)
 		note_heeded(b);
 }
 
@@ -655,10 +654,10 @@ static void note_cut(struct fl_budget *b)
 {
 	struct fl_session *s = b->s;
 
-	if (!load_relaxed(&s->shm->seldom.has_cut))
+	if (!load_relaxed(&s->shared->seldom.has_cut))
 		return;
 	b->has_cut = true;
-	store_relaxed(&s->shm->seldom.has_cut, 0);
+	store_relaxed(&s->shared->seldom.has_cut, 0);
 	for (uint32_t k = 0; k < b->n_entries; k++) {
 		uint32_t i = b->entries[k];
 
@@ -713,7 +712,7 @@ static void adopt_cut(struct fl_budget *b)
 /* Credit for counts in so many seconds. */
 static void give_credit(struct fl_budget *b, double seconds)
 {
-	struct fl_seldom *s = &b->s->shm->seldom;
+	struct fl_seldom *s = &b->s->shared->seldom;
 	double blocks = b->afford.counts_a_second / FL_COUNT_BLOCK;
 	double most = blocks * (double)LOOK_NS / 1e9, left = (int32_t)load_relaxed(&s->credit);
 	double more = least(most - left, blocks * seconds);
@@ -744,10 +743,10 @@ static bool is_counted(struct fl_budget *b)
 
 	if (!b->is_asked) {
 		/* (B) pairs with (D) in probe/sample.c */
-		b->is_asked_heeded = load_acquire(&s->shm->seldom.heeded) == b->wish;
+		b->is_asked_heeded = load_acquire(&s->shared->seldom.heeded) == b->wish;
 		b->is_asked_closed = has_window(b);
 		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||
-			      load_relaxed(&s->shm->seldom.has_cut) ||
+			      load_relaxed(&s->shared->seldom.has_cut) ||
 			      b->is_asked_closed || is_due(b, fl_os_monotonic_ns());
 		if (!b->is_asked)
 			return false;
@@ -798,10 +797,10 @@ void fl_budget_turn(struct fl_session *s)
 	give_credit(b, (double)(now.ns - b->look.ns) / 1e9);
 	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries))
 		wish(b, &now);
-	store_relaxed(&s->shm->seldom.window_us,
+	store_relaxed(&s->shared->seldom.window_us,
 		      b->afford.window_us ? b->afford.window_us : FIRST_WINDOW_US);
-	store_relaxed(&s->shm->seldom.period_us, b->afford.period_us);
-	store_relaxed(&s->shm->seldom.epoch_us, b->afford.epoch_us);
+	store_relaxed(&s->shared->seldom.period_us, b->afford.period_us);
+	store_relaxed(&s->shared->seldom.epoch_us, b->afford.epoch_us);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------- */
@@ -836,10 +835,10 @@ int fl_budget_open(struct fl_session *s)
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);
-	store_relaxed(&s->shm->seldom.credit,
+	store_relaxed(&s->shared->seldom.credit,
 		      (uint32_t)(stake_ns / 2 / b->price.count_ns / FL_COUNT_BLOCK));
-	store_relaxed(&s->shm->seldom.round, 1);
-	store_relaxed(&s->shm->seldom.window_us, FIRST_WINDOW_US);
+	store_relaxed(&s->shared->seldom.round, 1);
+	store_relaxed(&s->shared->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)
 		fl_sampler_tell(s->sampler, saw_sample, b);
 	s->budget = b;
@@ -877,7 +876,7 @@ int fl_budget_end(struct fl_session *s)
 	for (uint32_t f = 0; !err && f < b->n; f++) {
 		if (b->sides[f].is_seldom)
 			add_unseen(b, f, (double)s->gone_ns -
-					 (double)load_relaxed(&s->shm->seldom.closed_ns));
+					 (double)load_relaxed(&s->shared->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, b->sides[f].function,
 					      calls_of(&b->sides[f]), b->sides[f].counted);

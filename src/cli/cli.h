@@ -184,7 +184,7 @@ void fl_selection_free(struct fl_selection *);
  * how long, is kept from before it started; modules and sites are copies, made when
  * it asked with them. */
 struct fl_functions {
-	const struct fl_shm *shm;
+	const struct fl_region *shm;
 	const struct fl_shm_site *live;	/* index: probe id; the target's own */
 	const struct fl_shm_module *rows;	/* the target's own */
 	struct fl_shm_site *sites;	/* index: probe id; copies */
@@ -204,7 +204,7 @@ struct fl_functions {
 	uint32_t *function_of;		/* index: probe id */
 	uint32_t n_sites;
 };
-int fl_functions_open(struct fl_functions *, struct fl_shm *);
+int fl_functions_open(struct fl_functions *, struct fl_region *);
 /* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
 int fl_functions_extend(struct fl_functions *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
@@ -255,7 +255,7 @@ int fl_cpus_take(struct fl_session_options *, const struct fl_option *,
 int fl_launch_check_sync(const char *name);
 /* Start it with the region `fd`, or without flick where `shm` is NULL; its pid,
  * or -1 and a line printed. */
-int fl_launch_start(const struct fl_launch *, char **argv, struct fl_shm *, int fd);
+int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
 
 /* ---- a session (session.c, negotiation.c) -------------------------------------------- */
 
@@ -309,7 +309,8 @@ struct fl_session {
 	const struct fl_session_options *o;
 	struct fl_calibrator calibrator;
 	struct fl_launch launch;
-	struct fl_shm *shm;
+	struct fl_region *shm;
+	struct fl_shm_session *shared;	/* what is its own of that */
 	int fd, pid;
 	struct fl_reader *reader;	/* the first thread's; the others are in readers */
 	struct fl_readers *readers;	/* NULL: there are no others */

@@ -145,8 +145,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");
-	put(p, "toggles", "%llu", (unsigned long long)s->shm->toggles);
-	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shm->rearm_ticks);
+	put(p, "toggles", "%llu", (unsigned long long)s->shared->toggles);
+	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shared->rearm_ticks);
 	put_arguments(p, s->o->argv);
 	put_machine(p);
 }

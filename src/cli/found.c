@@ -176,7 +176,7 @@ static bool read_head(int fd, const struct head *wanted, struct head *h)
 	       !memcmp(h, wanted, offsetof(struct head, n));
 }
 
-static bool read_rows(int fd, struct fl_shm *m, const struct head *h)
+static bool read_rows(int fd, struct fl_region *m, const struct head *h)
 {
 	size_t bytes = h->n * sizeof(struct fl_found_row);
 
@@ -184,7 +184,7 @@ static bool read_rows(int fd, struct fl_shm *m, const struct head *h)
 	       sum_of(fl_shm_found(m), h->n) == h->sum;
 }
 
-static bool give(const struct fl_found_file *f, struct fl_shm *m)
+static bool give(const struct fl_found_file *f, struct fl_region *m)
 {
 	int fd = openat(f->dir, f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct head h;

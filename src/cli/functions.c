@@ -12,7 +12,7 @@
 
 enum { MAX_EXTRA = 1024 };		/* files that only samples met, and one spare */
 
-int fl_functions_open(struct fl_functions *r, struct fl_shm *shm)
+int fl_functions_open(struct fl_functions *r, struct fl_region *shm)
 {
 	*r = (struct fl_functions){
 		.shm = shm, .live = fl_shm_sites(shm), .rows = fl_shm_modules(shm),

@@ -327,13 +327,13 @@ static int set_up(const struct fl_launch *l)
 
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
-static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm,
+static void be_target(const struct fl_launch *l, char **argv, struct fl_region *shm,
 		      const int fds[2])
 {
 	int err;
 
 	signal(SIGPIPE, sigpipe);
-	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->reader_pid))) {
+	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->session[0].reader_pid))) {
 		if (shm)
 			shm->target_pid = getpid();
 		execv(l->program, argv);
@@ -344,7 +344,7 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_shm *shm
 	_exit(127);
 }
 
-int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_shm *shm, int fd)
+int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *shm, int fd)
 {
 	int ends[2], err, pid;
 
@@ -353,7 +353,7 @@ int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_shm *shm, 
 		return -1;
 	}
 	if (shm)
-		shm->reader_pid = getpid();
+		shm->session[0].reader_pid = getpid();
 	pid = fork();
 	if (pid == 0)
 		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });

@@ -16,7 +16,7 @@
 
 bool fl_negotiation_started(const struct fl_session *s)
 {
-	return load_relaxed(&s->shm->phase) != FL_PHASE_START;
+	return load_relaxed(&s->shared->phase) != FL_PHASE_START;
 }
 
 /* ---- which sites are wanted -------------------------------------------------- */
@@ -124,7 +124,7 @@ static int select_sites(struct fl_session *s)
 	s->view.function_of = s->functions.function_of;
 	s->view.n_functions = s->functions.n;
 	s->view.n_sites = s->n_selected;
-	store_relaxed(&s->shm->n_decided, s->n_selected);	/* before (C) */
+	store_relaxed(&s->shared->n_decided, s->n_selected);	/* before (C) */
 	return 0;
 }
 
@@ -317,7 +317,7 @@ static bool waits_for_sites(const struct fl_session *s)
  * nothing. */
 static bool can_tree_go(struct fl_session *s)
 {
-	int err = load_relaxed(&s->shm->agent_error);
+	int err = load_relaxed(&s->shared->agent_error);
 
 	if (err && err != s->said_error)
 		fl_say("cannot record a process of %s: %s", s->o->argv[0],
@@ -351,7 +351,7 @@ static bool can_go(struct fl_session *s)
 
 	if (s->o->follow)
 		return can_tree_go(s);
-	err = load_relaxed(&s->shm->agent_error);
+	err = load_relaxed(&s->shared->agent_error);
 	if (err) {
 		fl_say("cannot record %s: %s", s->o->argv[0], fl_reason(err));
 		return s->begun;
@@ -379,7 +379,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 	bool is_first = !s->asked;
 
 	/* (B) pairs with (A) in agent/agent.c */
-	if (load_acquire(&s->shm->phase) != FL_PHASE_ASK)
+	if (load_acquire(&s->shared->phase) != FL_PHASE_ASK)
 		return false;
 	if (take_in_sites(s)) {
 		fl_say("out of memory for %u sites", s->shm->n_sites);
@@ -396,8 +396,8 @@ bool fl_negotiation_answer(struct fl_session *s)
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */
-	store_release(&s->shm->phase, answer);
-	fl_os_futex_wake(&s->shm->phase, 1);
+	store_release(&s->shared->phase, answer);
+	fl_os_futex_wake(&s->shared->phase, 1);
 	if (is_first && s->o->dir && answer == FL_PHASE_GO)
 		fl_ahead_begin(s);
 	return true;

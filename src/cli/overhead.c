@@ -30,7 +30,7 @@ enum {
 enum { ENTRY, EXIT };			/* probes */
 
 struct trial {
-	struct fl_shm *m;
+	struct fl_region *m;
 	struct fl_reader *reader;
 	struct fl_near near;
 	void (*entry)(void), (*exit)(void);
@@ -165,7 +165,7 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 		t->work[i] = time_work(steps);
 		fl_reader_poll(t->reader, false);
 	}
-	if (t->m->action == FL_ACT_SAMPLE)
+	if (t->m->session[0].action == FL_ACT_SAMPLE)
 		time_samples(t, steps);
 	bare = tenth(t->bare, ROUNDS);
 	full = tenth(t->full, ROUNDS);

@@ -306,7 +306,7 @@ static bool are_few(double program_ns, double own_ns)
  * thread of the program's, what it says itself. */
 static double switching_ns(const struct fl_session *s)
 {
-	double turns = (double)load_relaxed(&s->shm->rearm_ticks) * s->view.ns_per_tick;
+	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
 	double said = (double)load_relaxed(&s->shm->watch_ns);
 
 	if (!s->watch_ns)

@@ -40,7 +40,7 @@ bool fl_rate_counts_only(const struct fl_session_options *o)
  * core. */
 void fl_rate_measure(struct fl_session *s, uint64_t now)
 {
-	const struct fl_windows *w = &s->shm->windows;
+	const struct fl_windows *w = &s->shared->windows;
 	uint64_t published = load_relaxed(&w->published), on_ns = load_relaxed(&w->on_ns);
 	uint64_t own_tsc = load_relaxed(&w->own_tsc);
 	double own;

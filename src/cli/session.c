@@ -249,6 +249,7 @@ static int open_region(struct fl_session *s)
 
 	fl_limits_fit(&o);
 	err = fl_shm_create(&o, &s->shm, &s->fd);
+	s->shared = err ? NULL : &s->shm->session[0];
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));
 	return err;
@@ -560,7 +561,7 @@ static void wait_for_more(struct fl_session *s)
 	else if (fl_negotiation_started(s))
 		fl_reader_wait(s->reader, WAIT_US);
 	else
-		fl_os_futex_wait(&s->shm->phase, FL_PHASE_START, WAIT_US);
+		fl_os_futex_wait(&s->shared->phase, FL_PHASE_START, WAIT_US);
 }
 
 /* When that was says who stood beside the target; of a process tree each is another's. */
@@ -569,7 +570,7 @@ static void note_end(struct fl_session *s)
 	if (s->o->follow)
 		return;
 	await_watcher(s);
-	s->view.ended = load_relaxed(&s->shm->ended_tsc);
+	s->view.ended = load_relaxed(&s->shared->ended_tsc);
 	if (!s->view.ended)
 		s->view.ended = fl_arch_ticks();
 }
@@ -577,10 +578,10 @@ static void note_end(struct fl_session *s)
 /* What processes said as they ended. */
 static void take_open_calls(struct fl_session *s)
 {
-	uint32_t n = load_relaxed(&s->shm->n_open);
+	uint32_t n = load_relaxed(&s->shared->n_open);
 
 	for (uint32_t i = 0; i < n && i < FL_MAX_OPEN; i++) {
-		const struct fl_open_call c = s->shm->open[i];
+		const struct fl_open_call c = s->shared->open[i];
 
 		note_error(s, fl_run_open_call(s->run, c.probe, c.begun, c.ended, c.thread));
 	}

@@ -111,7 +111,7 @@ static int put_site(void *arg, const struct fl_site *s)
 
 static bool find_match(const struct walk *w, const struct fl_module *m, struct match *to)
 {
-	struct fl_shm *shm = fl_table.shm;
+	struct fl_region *shm = fl_table.shm;
 
 	for (uint32_t i = 0; i < shm->n_modules; i++) {
 		const struct fl_shm_module *row = &fl_shm_modules(shm)[i];

@@ -23,13 +23,13 @@ static uint64_t program_ns(void)
 void fl_edge_open(void)
 {
 	has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
-	store_relaxed(&fl_table.shm->seldom.has_one_cpu, has_one_cpu);
+	store_relaxed(&fl_table.session->seldom.has_one_cpu, has_one_cpu);
 }
 
 void fl_edge_hands(void)
 {
 	for (uint32_t k = 0; k < FL_HANDS; k++)
-		hands[k] = load_relaxed(&fl_table.shm->seldom.hands[k]);
+		hands[k] = load_relaxed(&fl_table.session->seldom.hands[k]);
 }
 
 void fl_edge_read(struct fl_edge *m)
@@ -60,7 +60,7 @@ static void add(uint64_t *to, uint64_t n)
 void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
 		    const struct fl_edge *now)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
+	struct fl_seldom *s = &fl_table.session->seldom;
 	bool is_torn = false;
 
 	for (uint32_t k = 0; k < FL_HANDS; k++) {
@@ -77,7 +77,7 @@ void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
 
 void fl_edge_tell_end(const struct fl_edge *closed, const struct fl_edge *opened)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
+	struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
 	uint64_t least = opened ? opened->ran_ns : closed->ran_ns;
 

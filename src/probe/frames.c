@@ -266,7 +266,7 @@ struct fl_frame fl_frames_take(struct fl_frames *of, uint32_t at)
 /* Calls that are open have been so until now. */
 void fl_frames_tell(struct fl_frames *of, uint32_t slot)
 {
-	struct fl_shm *m = fl_table.shm;
+	struct fl_shm_session *s = fl_table.session;
 	uint64_t now = fl_arch_ticks();
 
 	for (uint32_t i = 0; i < of->n && i < FL_FRAMES; i++) {
@@ -275,13 +275,13 @@ void fl_frames_tell(struct fl_frames *of, uint32_t slot)
 
 		if (fl_sample_is_stale(f))
 			continue;
-		n = __atomic_fetch_add(&m->n_open, 1, __ATOMIC_RELAXED);
+		n = __atomic_fetch_add(&s->n_open, 1, __ATOMIC_RELAXED);
 		if (n >= FL_MAX_OPEN)
 			return;
-		m->open[n] = (struct fl_open_call){ .begun = f->tsc, .probe = f->probe,
+		s->open[n] = (struct fl_open_call){ .begun = f->tsc, .probe = f->probe,
 						    .thread = slot };
 		/* ordering: none, whoever reads it waits for this process's end */
-		store_release(&m->open[n].ended, now);
+		store_release(&s->open[n].ended, now);
 	}
 }
 

@@ -29,7 +29,7 @@
 
 bool fl_fuse_takes(struct fl_function *f)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
+	struct fl_seldom *s = &fl_table.session->seldom;
 	uint32_t round = load_relaxed(&s->round);
 
 	if (!round)

@@ -51,7 +51,7 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 /* Who called is asked at entries only; between windows they count. */
 enum fl_action fl_window_action(uint32_t id)
 {
-	enum fl_action action = fl_table.shm->action;
+	enum fl_action action = fl_table.session->action;
 	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
 
 	if (action == FL_ACT_SAMPLE && !is_entry)
@@ -65,7 +65,7 @@ enum fl_action fl_window_action(uint32_t id)
 
 static bool has_counter(const struct fl_probe *p)
 {
-	return fl_probe_id(p) < fl_table.shm->counter_bytes / sizeof(uint64_t);
+	return fl_probe_id(p) < fl_table.session->counter_bytes / sizeof(uint64_t);
 }
 
 static enum fl_convention convention(const struct fl_probe *p)
@@ -151,7 +151,7 @@ static bool is_to_count(uint32_t id)
 	const struct fl_probe *p = &fl_table.probes[id];
 
 	return fl_table.sites[id].kind == FL_ENTRY && !p->asks && has_counter(p) &&
-	       !fl_table.shm->own && fl_arch_glue_can_count();
+	       !fl_table.session->own && fl_arch_glue_can_count();
 }
 
 static void make_one(struct block *b, uint32_t id)
@@ -168,7 +168,7 @@ static void make_one(struct block *b, uint32_t id)
 /* Of what has no place in the table the reader does not know whose it is. */
 static void tell_reader(const struct fl_near *near)
 {
-	struct fl_shm *m = fl_table.shm;
+	struct fl_region *m = fl_table.shm;
 	/* ordering: none, a row that is not written is nobody's, and all are looked at again
 	 * when the process has ended */
 	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
@@ -198,7 +198,7 @@ static bool is_due(uint32_t id, bool decided)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return !p->is_planned && (decided || p->bare || fl_table.shm->own);
+	return !p->is_planned && (decided || p->bare || fl_table.session->own);
 }
 
 /* May it be on? */
@@ -206,7 +206,7 @@ static bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return p->bare || p->asks || fl_table.shm->own || fl_table_wants(id);
+	return p->bare || p->asks || fl_table.session->own || fl_table_wants(id);
 }
 
 /* Where there is no memory for those that count, all are plain ones. */

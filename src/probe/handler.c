@@ -148,7 +148,7 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 		b->call(id, b->arg);
 		return;
 	}
-	switch (fl_table.shm->action) {
+	switch (fl_table.session->action) {
 	case FL_ACT_COUNT:
 		fl_channel_count(id);
 		break;

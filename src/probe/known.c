@@ -122,7 +122,7 @@ void fl_known_is_back(struct fl_known *k)
 
 bool fl_known_give_row(struct fl_known *k, const char *path)
 {
-	struct fl_shm *shm = fl_table.shm;
+	struct fl_region *shm = fl_table.shm;
 	struct fl_shm_module *row = &fl_shm_modules(shm)[shm->n_modules];
 	size_t n = 0;
 
@@ -167,7 +167,7 @@ static const char *path_of(const struct fl_known *k)
 
 int fl_known_own_row(const struct fl_known *k)
 {
-	struct fl_shm *shm = fl_table.shm;
+	struct fl_region *shm = fl_table.shm;
 	struct fl_shm_module *rows = fl_shm_modules(shm);
 	uint32_t n = shm->n_modules;
 

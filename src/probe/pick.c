@@ -52,7 +52,7 @@ void fl_sample_space(uint32_t gap)
  * alone. */
 uint32_t fl_pick_most(void)
 {
-	return fl_table.shm->samples * (load_relaxed(&epoch_ticks) ? FL_GROUPS : 1);
+	return fl_table.session->samples * (load_relaxed(&epoch_ticks) ? FL_GROUPS : 1);
 }
 
 bool fl_pick_goes_on(struct fl_function *f, uint64_t now)

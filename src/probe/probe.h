@@ -12,7 +12,7 @@
 enum fl_moment { FL_RUNNING, FL_LOADING, FL_MET };
 
 /* Set up the table over the site table of `m`. 0 or an error. Not thread-safe. */
-int fl_probes_open(struct fl_shm *m);
+int fl_probes_open(struct fl_region *m);
 /* Every original byte back; glue stays mapped, a thread may stand in it. */
 void fl_probes_close(void);
 

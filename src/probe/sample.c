@@ -88,7 +88,7 @@ static struct {
 static void set_open(bool is_open)
 {
 	turn.is_open = is_open;
-	store_relaxed(&fl_table.shm->seldom.is_open, is_open);
+	store_relaxed(&fl_table.session->seldom.is_open, is_open);
 }
 
 /* Is this one to be switched, in this pass? An exit that other functions share is
@@ -519,7 +519,7 @@ static void begin_outside(void)
 
 static uint32_t heed(void)
 {
-	struct fl_seldom *s = &fl_table.shm->seldom;
+	struct fl_seldom *s = &fl_table.session->seldom;
 	uint32_t wish = load_acquire(&s->wish), n;	/* (C) pairs with (A) in cli/budget.c */
 
 	if (wish == turn.heeded)
@@ -590,7 +590,7 @@ static uint32_t end_timing(void)
 	turn.is_timing = false;
 	turn.since_timing = 0;
 	turn.next_group = (turn.next_group + 1) % FL_GROUPS;
-	__atomic_fetch_add(&fl_table.shm->seldom.timings, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fl_table.session->seldom.timings, 1, __ATOMIC_RELAXED);
 	return shut_all();
 }
 
@@ -606,7 +606,7 @@ static uint32_t close_window(void)
 	turn.since_timing++;
 	turn.closed = now;
 	set_open(false);
-	say_heeded(&fl_table.shm->seldom);
+	say_heeded(&fl_table.session->seldom);
 	return n;
 }
 
@@ -618,7 +618,7 @@ static void say_seldom(const struct fl_function *f)
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
 		if (is_due(id, FL_ON, true))
 			store_relaxed(&fl_table.rows[id].wanted, FL_SELDOM);
-	store_relaxed(&fl_table.shm->seldom.has_cut, 1);
+	store_relaxed(&fl_table.session->seldom.has_cut, 1);
 }
 
 /* It is seldom from here on. No clock is asked for, as this is in a thread of the
@@ -685,7 +685,7 @@ static bool is_to_wait(uint32_t id)
 	if (load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
 		return false;
 	return f->is_seldom || !turn.has_heeded ||
-	       turn.heeded == load_relaxed(&fl_table.shm->seldom.wish);
+	       turn.heeded == load_relaxed(&fl_table.session->seldom.wish);
 }
 
 bool fl_sample_hushes(uint32_t id)
@@ -748,11 +748,11 @@ static uint64_t draw_gap(const struct fl_seldom *s)
 /* Each epoch a group; who is late by more than an epoch has several timed at once. */
 static uint32_t rearm_due(uint64_t now_ns)
 {
-	const struct fl_shm *m = fl_table.shm;
-	uint64_t us = load_relaxed(&m->seldom.epoch_us), began_ns = turn.epoch_ns, epoch_ns;
+	const struct fl_shm_session *s = fl_table.session;
+	uint64_t us = load_relaxed(&s->seldom.epoch_us), began_ns = turn.epoch_ns, epoch_ns;
 	uint32_t n = 0;
 
-	us = us > m->epoch_us ? us : m->epoch_us;
+	us = us > s->epoch_us ? us : s->epoch_us;
 	epoch_ns = us * 900;			/* a timer may be early by a little */
 	for (uint32_t i = 1; i <= FL_GROUPS && now_ns - began_ns >= i * epoch_ns; i++) {
 		turn.group = (turn.group + 1) % FL_GROUPS;
@@ -775,7 +775,7 @@ static uint32_t begin_epoch(uint64_t now_ns)
 /* What is to be done now, and in how many microseconds again. */
 static uint64_t take_turn(uint32_t *n)
 {
-	const struct fl_seldom *s = &fl_table.shm->seldom;
+	const struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t now_ns = fl_os_monotonic_ns(), us, left;
 
 	if (fl_switches_are_frozen() || fl_table.closing)
@@ -810,7 +810,7 @@ static uint64_t take_turn(uint32_t *n)
  * first turn comes. */
 static void draw_moment(void)
 {
-	const struct fl_seldom *s = &fl_table.shm->seldom;
+	const struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t period = load_relaxed(&s->period_us) * 1000ull, now = fl_os_monotonic_ns();
 	uint64_t window = load_relaxed(&s->window_us) * 1000ull, at;
 
@@ -828,7 +828,7 @@ static void draw_moment(void)
 void fl_sample_open(void)
 {
 	/* (C) pairs with (A) in cli/budget.c */
-	turn.heeded = load_acquire(&fl_table.shm->seldom.wish);
+	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
 	if (!turn.heeded)
 		return;
 	fl_edge_open();
@@ -850,7 +850,7 @@ static void look_for_dead(uint64_t now_ns)
 
 static uint64_t begin_turns(void)
 {
-	uint64_t us = fl_table.shm->epoch_us, now = fl_os_monotonic_ns();
+	uint64_t us = fl_table.session->epoch_us, now = fl_os_monotonic_ns();
 	uint64_t at = turn.is_open ? turn.until : turn.next_ns;
 
 	turn.begun = true;
@@ -889,8 +889,8 @@ uint64_t fl_sample_turn(void)
 	us = take_turn(&n);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
-	__atomic_fetch_add(&fl_table.shm->toggles, 2 * n, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&fl_table.shm->rearm_ticks, fl_arch_ticks() - t0,
+	__atomic_fetch_add(&fl_table.session->toggles, 2 * n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fl_table.session->rearm_ticks, fl_arch_ticks() - t0,
 			   __ATOMIC_RELAXED);
 	return us;
 }
@@ -914,7 +914,7 @@ void fl_sample_in_child(void)
 
 	fl_switches_lock(&signals);
 	/* (C) pairs with (A) in cli/budget.c */
-	turn.heeded = load_acquire(&fl_table.shm->seldom.wish);
+	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
 	mark_functions();
 	draw_moment();
 	off_head = 0;

@@ -15,7 +15,7 @@
 /* One that asks and is not wanted is on for other functions that are. */
 static bool is_for_others(uint32_t id)
 {
-	return fl_table.probes[id].asks && !fl_table.shm->own && !fl_table_wants(id);
+	return fl_table.probes[id].asks && !fl_table.session->own && !fl_table_wants(id);
 }
 
 /* What a fresh probe should become; FL_OLD: leave it alone. One that has no glue, or no
@@ -30,7 +30,7 @@ static int goal_of(uint32_t id)
 		return fl_table.between && s->kind != FL_ENTRY ? FL_OFF : FL_ON;
 	if (is_for_others(id))
 		return FL_ON;
-	return fl_table.shm->own ? FL_OFF : FL_OLD;
+	return fl_table.session->own ? FL_OFF : FL_OLD;
 }
 
 static void drop(struct fl_set *set, size_t i, int err)
@@ -609,7 +609,7 @@ static void hush_at_once(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	if (!p->is_mute && (p->bare || fl_table.shm->own))
+	if (!p->is_mute && (p->bare || fl_table.session->own))
 		fl_probe_hush(id, FL_OFF);
 }
 
@@ -625,11 +625,12 @@ void fl_probes_leave(void)
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	fl_table.closing = true;
-	for (uint32_t id = 0; id < fl_table.n && (fl_table.shm->own || fl_table.has_bare); id++)
+	for (uint32_t id = 0;
+	     id < fl_table.n && (fl_table.session->own || fl_table.has_bare); id++)
 		hush_at_once(id);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
-	if (is_whole && !fl_table.shm->own)
+	if (is_whole && !fl_table.session->own)
 		fl_channel_on_left = hush_page;
 }
 
@@ -637,7 +638,7 @@ int fl_probes_take_over(void)
 {
 	if (!fl_switches_in_child() || fl_text_is_shared())
 		return -ENOMEM;
-	if (fl_table.shm->action == FL_ACT_SAMPLE)
+	if (fl_table.session->action == FL_ACT_SAMPLE)
 		fl_sample_in_child();
 	return 0;
 }

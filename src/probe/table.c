@@ -44,15 +44,16 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
-static int open_table(struct fl_shm *m)
+static int open_table(struct fl_region *m)
 {
+	const bool samples = m->session[0].action == FL_ACT_SAMPLE;
 	size_t max = m->max_sites;
 	struct fl_table *t = &fl_table;
 
 	fl_obj_unlist(&t->modules);
 	*t = (struct fl_table){
-		.shm = m, .rows = fl_shm_sites(m), .virtuals = FL_NO_PROBE,
-		.unarmed = FL_NO_PROBE,
+		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
+		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
@@ -73,15 +74,15 @@ static int open_table(struct fl_shm *m)
 	fl_places_open();
 	fl_arch_open();
 	fl_switches_open();
-	fl_channel_on_block = m->action == FL_ACT_SAMPLE ? fl_sample_block : NULL;
-	fl_channel_on_frames = m->action == FL_ACT_SAMPLE ? fl_frames_forget : NULL;
-	if (m->action == FL_ACT_SAMPLE)
+	fl_channel_on_block = samples ? fl_sample_block : NULL;
+	fl_channel_on_frames = samples ? fl_frames_forget : NULL;
+	if (samples)
 		fl_sample_open();
 	return fl_handler_open(m->max_sites);
 }
 
 /* A thread that unloads just now may be at what an earlier use has left. */
-int fl_probes_open(struct fl_shm *m)
+int fl_probes_open(struct fl_region *m)
 {
 	uint64_t signals;
 	int err;

@@ -85,7 +85,8 @@ struct fl_known {
 #define FL_NO_MODULE UINT16_MAX
 
 struct fl_table {
-	struct fl_shm *shm;
+	struct fl_region *shm;
+	struct fl_shm_session *session;	/* the owner's */
 	struct fl_shm_site *sites;	/* as they are in this process */
 	struct fl_shm_site *rows;	/* as the reader sees them; == sites if alone */
 	struct fl_probe *probes;	/* max_sites, sparse; as all below */

@@ -85,7 +85,7 @@ static struct {			/* of a slot, when the window opened */
 
 static struct fl_windows *windows(void)
 {
-	return &fl_table.shm->windows;
+	return &fl_table.session->windows;
 }
 
 static bool is_open(void)
@@ -118,7 +118,7 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 
 static uint64_t ticks_per_us(void)
 {
-	const struct fl_shm *m = fl_table.shm;
+	const struct fl_region *m = fl_table.shm;
 	uint64_t us = (fl_os_monotonic_ns() - m->mono0_ns) / 1000;
 
 	return us < 100 ? 2000 : (fl_arch_ticks() - m->tsc0) / us + 1;

@@ -19,9 +19,9 @@
 #include "cyg.h"
 #include "os/os.h"
 
-static struct fl_shm *shm;		/* W before the first scan; NULL: nothing is kept */
+static struct fl_region *shm;		/* W before the first scan; NULL: nothing is kept */
 
-void fl_site_found(struct fl_shm *m)
+void fl_site_found(struct fl_region *m)
 {
 	shm = m;
 }

@@ -62,7 +62,7 @@ bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
 
 /* Of the program the region's reader may know what a scan would find, and keeps what one
  * finds for the next run: before the first scan. NULL: there is no such reader. */
-void fl_site_found(struct fl_shm *);
+void fl_site_found(struct fl_region *);
 
 /* The profiling functions that direct calls reach in this process (libflick's
  * own); laid-out files are matched by name alone. */

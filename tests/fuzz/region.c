@@ -23,7 +23,7 @@ struct stroke {
 	uint32_t value;
 };
 
-static struct fl_shm *m;
+static struct fl_region *m;
 static struct fl_reader *reader;
 static struct fl_functions functions;
 static struct fl_run *run;
@@ -100,7 +100,7 @@ static void live(uint32_t i, uint32_t value)
 	s->filled = value >> 1 & 3;
 	s->ptr = s->data + (value >> 3 & 0xfff) * 16;
 	s->state = FL_SLOT_LIVE;
-	m->fresh[0] |= 1ull << i % SLOTS;
+	m->session[0].fresh[0] |= 1ull << i % SLOTS;
 	m->n_slots_used = SLOTS;
 }
 

@@ -36,7 +36,7 @@ BODY static int leaf(int x)
 	return x + 1;
 }
 
-QUIET static struct fl_shm *find_region(void)
+QUIET static struct fl_region *find_region(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long lo = 0;
@@ -48,14 +48,14 @@ QUIET static struct fl_shm *find_region(void)
 	if (!lo)
 		exit(2);
 	fclose(maps);
-	return (struct fl_shm *)lo;
+	return (struct fl_region *)lo;
 }
 
 /* As agent/agent.c does. */
-QUIET static void ask(struct fl_shm *m)
+QUIET static void ask(struct fl_region *m)
 {
-	__atomic_store_n(&m->phase, FL_PHASE_ASK, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&m->phase, __ATOMIC_SEQ_CST) == FL_PHASE_ASK)
+	__atomic_store_n(&m->session[0].phase, FL_PHASE_ASK, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&m->session[0].phase, __ATOMIC_SEQ_CST) == FL_PHASE_ASK)
 		usleep(1000);
 }
 
@@ -69,7 +69,7 @@ QUIET static uint64_t next_random(void)
 
 /* ---- what is written ---------------------------------------------------------------- */
 
-QUIET static void write_rows(struct fl_shm *m)
+QUIET static void write_rows(struct fl_region *m)
 {
 	m->n_modules += 10;
 	m->n_sites += 10;
@@ -77,14 +77,14 @@ QUIET static void write_rows(struct fl_shm *m)
 	memset(fl_shm_sites(m), 0xff, 4096 * sizeof(struct fl_shm_site));
 }
 
-QUIET static void write_counts(struct fl_shm *m)
+QUIET static void write_counts(struct fl_region *m)
 {
 	m->n_sites = m->n_modules = UINT32_MAX;
 	m->sites_at = m->modules_at = m->processes_at = UINT64_MAX / 2;
 	m->max_sites = m->max_modules = UINT32_MAX;
 }
 
-QUIET static void write_fewer(struct fl_shm *m)
+QUIET static void write_fewer(struct fl_region *m)
 {
 	m->n_sites = 1000;
 	ask(m);
@@ -92,7 +92,7 @@ QUIET static void write_fewer(struct fl_shm *m)
 	ask(m);
 }
 
-QUIET static void write_paths(struct fl_shm *m)
+QUIET static void write_paths(struct fl_region *m)
 {
 	struct fl_shm_module *row = fl_shm_modules(m) + m->n_modules;
 
@@ -104,7 +104,7 @@ QUIET static void write_paths(struct fl_shm *m)
 	m->n_modules += 20;
 }
 
-QUIET static void write_file(struct fl_shm *m, const char *path)
+QUIET static void write_file(struct fl_region *m, const char *path)
 {
 	struct fl_shm_module *row = fl_shm_modules(m) + m->n_modules;
 	struct fl_shm_site *site = fl_shm_sites(m) + m->n_sites;
@@ -118,13 +118,15 @@ QUIET static void write_file(struct fl_shm *m, const char *path)
 	m->n_sites += 10;
 }
 
-QUIET static void write_mutex(struct fl_shm *m)
+QUIET static void write_mutex(struct fl_region *m)
 {
-	m->reader.__data.__list.__next = m->reader.__data.__list.__prev = (void *)0x4141414141;
+	pthread_mutex_t *reader = &m->session[0].reader;
+
+	reader->__data.__list.__next = reader->__data.__list.__prev = (void *)0x4141414141;
 	memset(&m->joining, 0xa5, sizeof(m->joining));
 }
 
-QUIET static void write_slots(struct fl_shm *m)
+QUIET static void write_slots(struct fl_region *m)
 {
 	for (uint32_t i = 1; i < m->n_slots; i++) {
 		struct fl_slot *s = fl_shm_slot(m, i);
@@ -136,11 +138,11 @@ QUIET static void write_slots(struct fl_shm *m)
 		if (i % 3)
 			s->filled = i % 5;
 	}
-	memset(m->fresh, 0xff, sizeof(m->fresh));
+	memset(m->session[0].fresh, 0xff, sizeof(m->session[0].fresh));
 	m->n_slots_used = UINT32_MAX;
 }
 
-QUIET static void write_records(struct fl_shm *m)
+QUIET static void write_records(struct fl_region *m)
 {
 	for (uint32_t i = 0; i < m->n_slots && i < 8; i++) {
 		struct fl_slot *s = fl_shm_slot(m, i);
@@ -152,12 +154,12 @@ QUIET static void write_records(struct fl_shm *m)
 		s->ptr = s->data + 48;
 		s->state = FL_SLOT_LIVE;
 	}
-	m->fresh[0] = 0xff;
+	m->session[0].fresh[0] = 0xff;
 }
 
-QUIET static void write_windows(struct fl_shm *m)
+QUIET static void write_windows(struct fl_region *m)
 {
-	struct fl_windows *w = &m->windows;
+	struct fl_windows *w = &m->session[0].windows;
 
 	for (uint32_t i = 0; i < FL_EDGES; i++)
 		w->edges[i] = next_random();
@@ -168,16 +170,16 @@ QUIET static void write_windows(struct fl_shm *m)
 	w->announced = w->published = 1u << 20;
 }
 
-QUIET static void write_errors(struct fl_shm *m)
+QUIET static void write_errors(struct fl_region *m)
 {
 	for (uint32_t i = 0; i < m->n_sites; i++)
 		fl_shm_sites(m)[i].refusal = i % 2 ? INT32_MIN : 12345;
-	m->agent_error = INT32_MIN;
+	m->session[0].agent_error = INT32_MIN;
 	memset(m->outside, 0xff, sizeof(m->outside));
 	m->tsc0 = m->mono0_ns = UINT64_MAX;
 }
 
-QUIET static void write_found(struct fl_shm *m)
+QUIET static void write_found(struct fl_region *m)
 {
 	m->found.n = 5000;
 	for (uint32_t i = 0; i < m->found.n; i++)
@@ -186,18 +188,20 @@ QUIET static void write_found(struct fl_shm *m)
 }
 
 /* Not what the kernel reads at this thread's end. */
-QUIET static void flip(struct fl_shm *m)
+QUIET static void flip(struct fl_region *m)
 {
-	uint64_t *words = (uint64_t *)m, from = offsetof(struct fl_shm, phase) / 8;
+	uint64_t *words = (uint64_t *)m, from = offsetof(struct fl_region, n_modules) / 8;
+	uint64_t constant = offsetof(struct fl_region, session) / 8;
+	uint64_t upto = offsetof(struct fl_region, session[0].phase) / 8;
 	uint64_t n = (m->slots_at + 4 * m->slot_bytes) / 8;
 	clock_t end = clock() + CLOCKS_PER_SEC / 2;
 
 	while (clock() < end)
 		for (int i = 0; i < 1000; i++) {
 			uint64_t at = next_random() % (i % 2 ? n : n / 1000);
-			uint32_t *phase = &m->phase;
+			uint32_t *phase = &m->session[0].phase;
 
-			if (at < from)
+			if (at < from || (at >= constant && at < upto))
 				continue;
 			words[at] = i % 3 ? next_random() : (uint64_t)i;
 			if (i % 100 == 0)
@@ -205,7 +209,7 @@ QUIET static void flip(struct fl_shm *m)
 		}
 }
 
-QUIET static void ask_for_ever(struct fl_shm *m)
+QUIET static void ask_for_ever(struct fl_region *m)
 {
 	for (;;)
 		ask(m);
@@ -213,7 +217,7 @@ QUIET static void ask_for_ever(struct fl_shm *m)
 
 static const struct {
 	const char *name;
-	void (*write)(struct fl_shm *);
+	void (*write)(struct fl_region *);
 } scribbles[] = {
 	{ "rows", write_rows }, { "counts", write_counts }, { "fewer", write_fewer },
 	{ "paths", write_paths }, { "mutex", write_mutex }, { "slots", write_slots },
@@ -224,7 +228,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	struct fl_shm *m = find_region();
+	struct fl_region *m = find_region();
 	char *heap = malloc(16);
 
 	CALLED(main);

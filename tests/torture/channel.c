@@ -279,7 +279,7 @@ static void be_reader(int to, uint64_t polls)
 		pause();
 }
 
-static struct fl_shm *map_of(pid_t reader, int fd)
+static struct fl_region *map_of(pid_t reader, int fd)
 {
 	char path[64];
 	int own;
@@ -297,7 +297,7 @@ static struct fl_shm *map_of(pid_t reader, int fd)
 
 #define ORPHAN_EVENTS 20000u
 
-static void be_orphan(struct fl_shm *m)
+static void be_orphan(struct fl_region *m)
 {
 	fl_channel_open(m);
 	for (uint64_t i = 0; i < ORPHAN_EVENTS; i++)
@@ -311,7 +311,7 @@ static void orphan_one(uint64_t round, struct verdict *v)
 {
 	int ends[2], fd, status;
 	pid_t reader, target;
-	struct fl_shm *m;
+	struct fl_region *m;
 	struct fl_slot *s;
 	uint64_t in_ring, lost, end = rig_now_ms() + 20000;
 
@@ -336,9 +336,9 @@ static void orphan_one(uint64_t round, struct verdict *v)
 		v->stuck++;
 		waitpid(target, &status, 0);
 	}
-	in_ring = s->filled * RECORDS(m->chunk_bytes);
+	in_ring = s->filled * RECORDS(m->session[0].chunk_bytes);
 	if (s->claimed > s->filled)
-		in_ring += RECORDS(m->chunk_bytes - (s->limit - s->ptr));
+		in_ring += RECORDS(m->session[0].chunk_bytes - (s->limit - s->ptr));
 	lost = s->lost[FL_LOST_READER];
 	v->rounds++;
 	v->produced += in_ring + lost;
@@ -619,7 +619,7 @@ static void read_full(struct rig *g, struct fl_lease *l, struct fl_pool *p)
 
 	fl_lease_grow(l, p, filled);
 	for (; l->consumed != filled; fl_lease_next(l, p))
-		read_chunk(g, l, g->m->chunk_bytes);
+		read_chunk(g, l, g->m->session[0].chunk_bytes);
 }
 
 /* The reader's part, with a tick as often as any other step: what was just
@@ -659,14 +659,14 @@ static void lease_one(struct verdict *v)
 	pid = rig_fork(g, put_leased);
 	v->stuck += !read_leased(g, pid, &l, &p);
 	read_full(g, &l, &p);
-	read_chunk(g, &l, g->m->chunk_bytes - (s->limit - s->ptr));
+	read_chunk(g, &l, g->m->session[0].chunk_bytes - (s->limit - s->ptr));
 	fl_lease_end(&l, &p);
 	v->rounds++;
 	v->produced += LEASE_EVENTS;
 	v->missing += LEASE_EVENTS - g->delivered;
 	v->torn += g->torn;
 	v->misordered += g->misordered;
-	v->unbalanced += p.n != g->m->pool_chunks || l.n_spare != FL_HOME_CHUNKS;
+	v->unbalanced += p.n != g->m->session[0].pool_chunks || l.n_spare != FL_HOME_CHUNKS;
 	fl_pool_close(&p);
 	rig_close(g);
 }

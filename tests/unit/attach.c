@@ -22,7 +22,7 @@
 #include "channel/channel.h"
 #include "os/os.h"
 
-static struct fl_shm *region;
+static struct fl_region *region;
 static int region_fd;
 
 static int make(void **state)
@@ -57,7 +57,7 @@ static const char *named(int fd, int64_t further)
 
 static bool takes(const char *given)
 {
-	struct fl_shm *m = NULL;
+	struct fl_region *m = NULL;
 	uint64_t mapped = 0;
 	int err = fl_shm_attach(given, &m, &mapped);
 

@@ -174,7 +174,7 @@ static void granted_chunk_wakes_the_thread_that_waits(void **state)
 
 static void put_two_chunks(struct rig *g)
 {
-	for (uint64_t i = 0; i <= RECORDS(g->m->chunk_bytes); i++)
+	for (uint64_t i = 0; i <= RECORDS(g->m->session[0].chunk_bytes); i++)
 		rig_put(1, i);
 }
 
@@ -192,7 +192,7 @@ static void full_chunk_wakes_the_reader_that_sleeps(void **state)
 		_exit(0);
 	}
 	await_sleep(reader);
-	assert_int_equal(g->m->bells[0].sleeps, 1);
+	assert_int_equal(g->m->session[0].bells[0].sleeps, 1);
 	target = rig_fork(g, put_two_chunks);
 	assert_int_equal(waitpid(reader, &status, 0), reader);
 	assert_true(rig_now_ms() - start < 15000);

@@ -46,7 +46,7 @@ static struct fl_slot *set_slot(struct rig *g, const struct half *h)
 	s->granted = 2;
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;
-	g->m->fresh[0] = 1;
+	g->m->session[0].fresh[0] = 1;
 	fill_to(g, s, 0);
 	if (h->n == 4)
 		fill_to(g, s, 2);

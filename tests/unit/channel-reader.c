@@ -48,7 +48,7 @@ static uint64_t read_two_lives(struct rig *g, struct fl_slot *s)
 	for (uint32_t i = 0; i < 2; i++) {
 		write_life(s);
 		*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-		g->m->fresh[0] = 1;
+		g->m->session[0].fresh[0] = 1;
 		n += fl_reader_poll(g->reader, false);
 	}
 	return n;
@@ -65,23 +65,21 @@ static void a_scribbled_slot_leads_the_reader_nowhere(void **state)
 	memset(s, 0xa5, sizeof(*s));
 	s->state = FL_SLOT_LIVE;
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-	memset(g->m->fresh, 0xff, sizeof(g->m->fresh));
+	memset(g->m->session[0].fresh, 0xff, sizeof(g->m->session[0].fresh));
 	g->m->n_slots_used = 0xffffffff;
 	g->m->slot_bytes = 0xfffffff0;	/* geometry is the reader's own copy */
 	g->m->n_slots = 0xffffffff;
-	g->m->chunk_bytes = 1;
+	g->m->session[0].chunk_bytes = 1;
 	assert_int_equal(fl_reader_poll(g->reader, true), 0);
 	rig_close(g);
 }
 
-/* Up to `phase` all is constant; any word of it may be overwritten by the target. */
-static void a_scribbled_header_leads_the_reader_nowhere(void **state)
+static void scribble_on(size_t from, size_t upto)
 {
 	static const uint32_t scribbles[] = { 0, 1, 0xa5a5a5a5, UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(scribbles); i++)
-		for (size_t w = 0; w < offsetof(struct fl_shm, phase) / 4; w++) {
+		for (size_t w = from / 4; w < upto / 4; w++) {
 			struct rig *g = rig_open(2, 32, FL_ACT_TIME);
 			struct fl_slot *s = fl_shm_slot(g->m, 0);
 
@@ -92,6 +90,16 @@ static void a_scribbled_header_leads_the_reader_nowhere(void **state)
 			assert_int_equal(s->state, FL_SLOT_FREE);
 			rig_close(g);
 		}
+}
+
+/* What is constant, of the region and of its session: any word of it may be overwritten by
+ * the target. */
+static void a_scribbled_header_leads_the_reader_nowhere(void **state)
+{
+	(void)state;
+	scribble_on(0, offsetof(struct fl_region, n_modules));
+	scribble_on(offsetof(struct fl_region, session),
+		    offsetof(struct fl_region, session[0].phase));
 }
 
 /* The target writes over what its reader looks at, once the reader has it. */
@@ -116,7 +124,7 @@ static void what_changes_while_it_is_read_changes_nothing(void **state)
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 	s->filled = 0;				/* all of it in a chunk that is not full */
 	s->ptr = AT + C - 32;
-	g->m->fresh[0] = 1;
+	g->m->session[0].fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C) - 2);
 	assert_int_equal(g->torn + g->misordered, 0);
 	rig_close(g);
@@ -132,7 +140,7 @@ static void a_pointer_within_a_record_is_none(void **state)
 	write_life(s);
 	s->ptr = AT + C + 33;
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-	g->m->fresh[0] = 1;
+	g->m->session[0].fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
 	assert_int_equal(g->torn + g->misordered, 0);
 	rig_close(g);
@@ -143,7 +151,8 @@ static void what_a_target_did_to_the_region_ends_with_it(void **state)
 {
 	struct rig *g = rig_open(2, 32, FL_ACT_TIME);
 	uint64_t bytes = g->m->bytes, *behind;
-	struct fl_shm *next;
+	const pthread_mutex_t *reader;
+	struct fl_region *next;
 	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
 	int fd;
 
@@ -152,7 +161,7 @@ static void what_a_target_did_to_the_region_ends_with_it(void **state)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (ftruncate(g->fd, (off_t)(2 * bytes)))
 		errno = 0;			/* it is sealed: so much the better */
-	memset(&g->m->reader, 0xa5, sizeof(g->m->reader));
+	memset(&g->m->session[0].reader, 0xa5, sizeof(g->m->session[0].reader));
 	memset(&g->m->joining, 0xa5, sizeof(g->m->joining));
 	rig_close(g);
 	if (behind != MAP_FAILED) {
@@ -161,7 +170,8 @@ static void what_a_target_did_to_the_region_ends_with_it(void **state)
 	}
 	/* This thread's list of robust mutexes is as it was. */
 	assert_int_equal(fl_shm_create(&o, &next, &fd), 0);
-	assert_ptr_equal(next->reader.__data.__list.__next, next->reader.__data.__list.__prev);
+	reader = &next->session[0].reader;
+	assert_ptr_equal(reader->__data.__list.__next, reader->__data.__list.__prev);
 	fl_shm_destroy(next, fd);
 }
 
@@ -171,7 +181,8 @@ static void who_leaves_takes_its_own_mutex_along(void **state)
 	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
 	pthread_mutexattr_t robust;
 	pthread_mutex_t later;
-	struct fl_shm *m[2];
+	pthread_mutex_t *reader[2];
+	struct fl_region *m[2];
 	int fd[2];
 
 	(void)state;
@@ -180,13 +191,15 @@ static void who_leaves_takes_its_own_mutex_along(void **state)
 	pthread_mutex_init(&later, &robust);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(fl_shm_create(&o, &m[i], &fd[i]), 0);
+	for (int i = 0; i < 2; i++)
+		reader[i] = &m[i]->session[0].reader;
 	pthread_mutex_lock(&later);
 	fl_shm_leave(m[1]);
 	fl_shm_leave(m[1]);
-	assert_int_equal(*(uint32_t *)&m[1]->reader, 0);
-	assert_int_not_equal(*(uint32_t *)&m[0]->reader, 0);
-	assert_ptr_equal(later.__data.__list.__next, &m[0]->reader.__data.__list.__next);
-	assert_ptr_equal(m[0]->reader.__data.__list.__prev, &later.__data.__list.__next);
+	assert_int_equal(*(uint32_t *)reader[1], 0);
+	assert_int_not_equal(*(uint32_t *)reader[0], 0);
+	assert_ptr_equal(later.__data.__list.__next, &reader[0]->__data.__list.__next);
+	assert_ptr_equal(reader[0]->__data.__list.__prev, &later.__data.__list.__next);
 	fl_shm_destroy(m[1], fd[1]);
 	pthread_mutex_unlock(&later);
 	fl_shm_destroy(m[0], fd[0]);
@@ -203,7 +216,7 @@ static void a_slot_that_shows_itself_too_late_is_read_once(void **state)
 	write_life(fl_shm_slot(g->m, 0));
 	g->m->n_slots_used = 1;
 	assert_int_equal(fl_reader_poll(g->reader, true), RECORDS(C) + 2);
-	g->m->fresh[0] = 1;
+	g->m->session[0].fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, true), 0);
 	assert_int_equal(rig_sum(g).produced, RECORDS(C) + 2);
 	assert_int_equal(g->misordered, 0);
@@ -223,19 +236,19 @@ static void a_ring_that_cannot_grow_lowers_the_rate(void **state)
 
 	(void)state;
 	assert_int_equal(fl_shm_create(&o, &g->m, &g->fd), 0);
-	g->m->pool_chunks = 0;
+	g->m->session[0].pool_chunks = 0;
 	assert_int_equal(fl_reader_open(&g->reader, g->m, &sink, 0), 0);
 	s = fl_shm_slot(g->m, 0);
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;
-	g->m->fresh[0] = 1;
+	g->m->session[0].fresh[0] = 1;
 	for (int i = 0; i < 100; i++) {
 		s->filled += 2;			/* and the thread waits */
 		s->claimed = s->filled;
 		fl_reader_poll(g->reader, false);
 		assert_int_equal(s->granted, s->filled + 2);
 	}
-	assert_true(g->m->windows.rate < FL_RATE_ALL / 8);
+	assert_true(g->m->session[0].windows.rate < FL_RATE_ALL / 8);
 	fl_reader_close(g->reader);
 	fl_shm_destroy(g->m, g->fd);
 	free(g);

@@ -34,7 +34,7 @@
 } while (0)
 
 struct rig {
-	struct fl_shm *m;
+	struct fl_region *m;
 	int fd;
 	struct fl_reader *reader;
 	uint64_t next[RIG_THREADS][RIG_SERIES];	/* number expected of each */

@@ -57,7 +57,7 @@ static void of_two_that_find_a_slot_one_has_it(void **state)
 	void *got;
 
 	(void)state;
-	g->m->own = 1;
+	g->m->session[0].own = 1;
 	assert_int_equal(fl_channel_open(g->m), 0);
 	pthread_create(&t, NULL, count_and_end, NULL);
 	pthread_join(t, NULL);
@@ -70,7 +70,7 @@ static void of_two_that_find_a_slot_one_has_it(void **state)
 	pthread_join(other, NULL);
 	assert_int_equal(*(uint64_t *)s->data, 0);
 	assert_int_equal(fl_count_of(((uint64_t *)s->data)[3]), 2);
-	assert_int_equal(g->m->lost[FL_LOST_SLOT], 1);
+	assert_int_equal(g->m->session[0].lost[FL_LOST_SLOT], 1);
 	pthread_create(&t, NULL, count_and_end, NULL);	/* and it serves again */
 	pthread_join(t, NULL);
 	assert_int_equal(fl_count_of(((uint64_t *)s->data)[3]), 3);

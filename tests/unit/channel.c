@@ -22,7 +22,8 @@
 static void region_has_the_promised_defaults(void **state)
 {
 	struct fl_shm_options o = { .action = FL_ACT_TIME };
-	struct fl_shm *m;
+	const struct fl_shm_session *s;
+	struct fl_region *m;
 	int fd;
 
 	(void)state;
@@ -30,10 +31,11 @@ static void region_has_the_promised_defaults(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(m->magic, FL_SHM_MAGIC);
 	assert_int_equal(m->n_slots, 2048);
-	assert_int_equal(m->chunk_bytes, 16 * 1024);
-	assert_int_equal(m->ring_chunks, 32);
+	s = &m->session[0];
+	assert_int_equal(s->chunk_bytes, 16 * 1024);
+	assert_int_equal(s->ring_chunks, 32);
 	assert_int_equal(m->slot_bytes, FL_SLOT_HEADER_BYTES + 2 * 16 * 1024);
-	assert_int_equal(m->n_readers, 1);
+	assert_int_equal(s->n_readers, 1);
 	assert_int_equal(m->max_sites, 1 << 20);
 	assert_int_equal(m->max_modules, 65535);
 	assert_true(m->modules_at >= sizeof(*m));
@@ -41,10 +43,10 @@ static void region_has_the_promised_defaults(void **state)
 	assert_true(m->sites_at >= m->glue_at + (uint64_t)m->max_glue *
 		    sizeof(struct fl_glue_range));
 	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
-	assert_int_equal(m->pool_at, m->slots_at + 2048ull * m->slot_bytes);
-	assert_int_equal(m->pool_chunks * (uint64_t)m->chunk_bytes, 1ull << 30);
-	assert_int_equal(m->bytes, m->pool_at + (1ull << 30));
-	assert_int_equal(m->reader_pid, getpid());
+	assert_int_equal(s->pool_at, m->slots_at + 2048ull * m->slot_bytes);
+	assert_int_equal(s->pool_chunks * (uint64_t)s->chunk_bytes, 1ull << 30);
+	assert_int_equal(m->bytes, s->pool_at + (1ull << 30));
+	assert_int_equal(s->reader_pid, getpid());
 	fl_shm_destroy(m, fd);
 	fl_shm_destroy(NULL, -1);
 }
@@ -58,14 +60,16 @@ static void region_is_as_large_as_its_rings(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(kib); i++) {
-		struct fl_shm *m;
+		const struct fl_shm_session *s;
+		struct fl_region *m;
 		int fd;
 
 		o.ring_kib = kib[i];
 		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
-		assert_in_range(m->ring_chunks, 2, FL_RING_CHUNKS);
-		assert_true(m->ring_chunks * (uint64_t)m->chunk_bytes <= kib[i] * 1024ull);
-		assert_true(m->pool_chunks * (uint64_t)m->chunk_bytes <= 2 * kib[i] * 1024ull);
+		s = &m->session[0];
+		assert_in_range(s->ring_chunks, 2, FL_RING_CHUNKS);
+		assert_true(s->ring_chunks * (uint64_t)s->chunk_bytes <= kib[i] * 1024ull);
+		assert_true(s->pool_chunks * (uint64_t)s->chunk_bytes <= 2 * kib[i] * 1024ull);
 		fl_shm_destroy(m, fd);
 	}
 }
@@ -82,7 +86,7 @@ static void region_refuses_options_out_of_range(void **state)
 		{ .action = FL_N_ACTIONS },
 		{ .rate = FL_RATE_ALL / 2, .n_readers = 2 },
 	};
-	struct fl_shm *m = NULL;
+	struct fl_region *m = NULL;
 	int fd = -7;
 
 	(void)state;
@@ -96,7 +100,7 @@ static void region_beyond_the_file_size_limit_is_an_error(void **state)
 {
 	struct fl_shm_options o = { 0 };
 	struct rlimit old, small;
-	struct fl_shm *m;
+	struct fl_region *m;
 	int fd, err;
 
 	(void)state;
@@ -148,7 +152,7 @@ static void await(volatile uint64_t *word, uint64_t value)
 /* Ten, then when told the rest of two chunks and five more, then none. */
 static void put_in_parts(struct rig *g)
 {
-	uint64_t i = 0, chunk = RECORDS(g->m->chunk_bytes);
+	uint64_t i = 0, chunk = RECORDS(g->m->session[0].chunk_bytes);
 
 	for (; i < 10; i++)
 		rig_put(1, i);
@@ -173,7 +177,7 @@ static void poll_for(struct rig *g, uint64_t n)
 static void idle_threads_half_chunk_is_read_and_continued(void **state)
 {
 	struct rig *g = rig_open(4, 512, FL_ACT_TIME);
-	uint64_t all = 2 * RECORDS(g->m->chunk_bytes) + 5;
+	uint64_t all = 2 * RECORDS(g->m->session[0].chunk_bytes) + 5;
 	pid_t pid = rig_fork(g, put_in_parts);
 
 	(void)state;
@@ -226,7 +230,7 @@ static void *name_and_put(void *arg)
 
 	rig_put(1, 0);
 	prctl(PR_SET_NAME, "late-name");
-	for (uint64_t i = 1; i < 2 * RECORDS(g->m->chunk_bytes); i++)
+	for (uint64_t i = 1; i < 2 * RECORDS(g->m->session[0].chunk_bytes); i++)
 		rig_put(1, i);
 	while (load_relaxed(&(*fl_tls_slot)->granted) < 3)
 		usleep(100);
@@ -428,7 +432,7 @@ static void forks_child_neither_enqueues_nor_ends_the_slot(void **state)
 static int second_image(const char *path)
 {
 	int fd = open(path, O_RDWR);
-	struct fl_shm *m;
+	struct fl_region *m;
 	size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
 
 	m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -614,7 +618,7 @@ static void sleep_as_reader(int to)
 		pause();
 }
 
-static struct fl_shm *map_of(pid_t reader, int fd)
+static struct fl_region *map_of(pid_t reader, int fd)
 {
 	char path[64];
 	int own;
@@ -629,9 +633,9 @@ static struct fl_shm *map_of(pid_t reader, int fd)
 }
 
 /* Fill the ring, then one more that blocks until the reader is dead. */
-static void target_of(struct fl_shm *m)
+static void target_of(struct fl_region *m)
 {
-	uint64_t room = RECORDS(2 * m->chunk_bytes), i = 0;
+	uint64_t room = RECORDS(2 * m->session[0].chunk_bytes), i = 0;
 
 	fl_channel_open(m);
 	for (; i < room; i++)
@@ -644,7 +648,7 @@ static void target_of(struct fl_shm *m)
 static void dead_reader_frees_a_blocked_target_which_counts(void **state)
 {
 	int ends[2], fd, status;
-	struct fl_shm *m;
+	struct fl_region *m;
 	pid_t reader, target;
 
 	(void)state;
@@ -671,7 +675,7 @@ static void dead_reader_frees_a_blocked_target_which_counts(void **state)
 static void reader_that_takes_the_region_down_is_no_reader(void **state)
 {
 	struct fl_shm_options o = { .n_slots = 1, .ring_kib = 8 };
-	struct fl_shm *m, *kept;
+	struct fl_region *m, *kept;
 	int fd, status, ends[2];
 	char lives;
 	pid_t pid;
@@ -712,7 +716,7 @@ static void put_from_handler(int sig)
 
 static void signal_while_full(struct rig *g)
 {
-	uint64_t room = RECORDS(2 * g->m->chunk_bytes);
+	uint64_t room = RECORDS(2 * g->m->session[0].chunk_bytes);
 	struct sigaction sa = { .sa_handler = put_from_handler };
 
 	sigaction(SIGUSR1, &sa, NULL);
@@ -730,7 +734,7 @@ static void handler_may_enqueue_while_its_thread_waits_for_room(void **state)
 {
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
 	struct fl_slot *s = fl_shm_slot(g->m, 0);
-	uint64_t room = RECORDS(2 * g->m->chunk_bytes);
+	uint64_t room = RECORDS(2 * g->m->session[0].chunk_bytes);
 	pid_t pid = rig_fork(g, signal_while_full);
 
 	(void)state;

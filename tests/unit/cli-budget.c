@@ -59,9 +59,10 @@ static int set_up(void **state)
 	    fl_reader_open(&s.reader, s.shm, &nobody, 0) ||
 	    fl_use_open(&o.analyses[0], "latency", why))
 		return -1;
+	s.shared = &s.shm->session[0];
 	s.view = (struct fl_view){ .ns_per_tick = 1, .sampled = true };
 	s.view.live = s.sites = fl_shm_sites(s.shm);
-	seldom = &s.shm->seldom;
+	seldom = &s.shared->seldom;
 	bring(N);
 	looked_ns = s.go.wall_ns = fl_os_monotonic_ns();
 	return fl_run_open(&s.run, o.analyses, 1, &s.view) || fl_budget_open(&s);

@@ -20,7 +20,7 @@
 
 enum { SITES = 1 << 16, ROWS = 5000, NOBODY = 65534 };
 
-static struct fl_shm *m;
+static struct fl_region *m;
 static int fd;
 static char dir[] = "/tmp/flick-found.XXXXXX";
 

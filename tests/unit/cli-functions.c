@@ -16,7 +16,7 @@
 
 #define SITES 4096u
 
-static struct fl_shm *m;
+static struct fl_region *m;
 static int fd;
 static struct fl_functions functions;
 

@@ -14,7 +14,7 @@
 
 enum { MANY = 5000, SIZE = 0x100 };
 
-static struct fl_shm shm;
+static struct fl_region shm;
 static struct fl_glue_range rows[MANY];
 static struct fl_session s = { .shm = &shm, .glue = rows, .max_glue = MANY };
 static struct fl_own own;

@@ -347,7 +347,7 @@ static void an_exit_is_timed_between_windows(void **unused)
 	assert_non_null(fl_table_append(&s, 0));
 	s.kind = FL_EXIT;
 	assert_non_null(fl_table_append(&s, 0));
-	g->m->action = FL_ACT_WINDOW;
+	g->m->session[0].action = FL_ACT_WINDOW;
 	for (int between = 0; between < 2; between++) {
 		fl_table.between = between;
 		assert_int_equal(fl_window_action(0), between ? FL_ACT_COUNT : FL_ACT_WINDOW);

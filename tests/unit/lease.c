@@ -55,7 +55,7 @@ static void read_full(void)
 		uint64_t place = lease.place[lease.consumed % FL_RING_CHUNKS];
 		struct fl_batch b = {
 			.records = (void *)((char *)rig->m + place * FL_PAGE),
-			.n = rig->m->chunk_bytes / sizeof(struct flick_record),
+			.n = rig->m->session[0].chunk_bytes / sizeof(struct flick_record),
 		};
 
 		rig_feed(rig, &b);
@@ -65,7 +65,7 @@ static void read_full(void)
 /* As long as the ring may be. */
 static void grow(void)
 {
-	while (lease.want < rig->m->ring_chunks)
+	while (lease.want < rig->m->session[0].ring_chunks)
 		fl_lease_grow(&lease, &pool, lease.granted);
 }
 
@@ -78,13 +78,14 @@ static void shrink(void)
 /* Everything that was put was read, in order; all places are free again. */
 static void end(void)
 {
-	uint64_t whole = slot->filled * (rig->m->chunk_bytes / sizeof(struct flick_record));
+	uint64_t whole = slot->filled *
+		(rig->m->session[0].chunk_bytes / sizeof(struct flick_record));
 
 	read_full();
 	assert_int_equal(rig->delivered, whole);
 	assert_int_equal(rig->torn + rig->misordered, 0);
 	fl_lease_end(&lease, &pool);
-	assert_int_equal(pool.n, rig->m->pool_chunks);
+	assert_int_equal(pool.n, rig->m->session[0].pool_chunks);
 	assert_int_equal(lease.n_spare, FL_HOME_CHUNKS);
 	fl_os_robust_unlock(&slot->owner);	/* no thread's list may lead there */
 	fl_channel_close();
@@ -110,9 +111,9 @@ static void a_full_ring_doubles_up_to_its_most(void **state)
 	assert_int_equal(lease.granted - lease.consumed, 4);
 	slot->filled--;
 	grow();
-	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	assert_int_equal(lease.granted - lease.consumed, rig->m->session[0].ring_chunks);
 	fl_lease_grow(&lease, &pool, lease.granted);
-	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	assert_int_equal(lease.granted - lease.consumed, rig->m->session[0].ring_chunks);
 	end();
 }
 
@@ -131,7 +132,7 @@ static void what_a_ring_does_not_need_goes_back(void **state)
 	}
 	fl_lease_tick(&lease, &pool);
 	assert_int_equal(lease.granted - lease.consumed, 2);
-	assert_int_equal(pool.n, rig->m->pool_chunks);
+	assert_int_equal(pool.n, rig->m->session[0].pool_chunks);
 	for (int i = 0; i < 10; i++) {	/* and it still turns */
 		put_chunk();
 		read_full();
@@ -171,7 +172,7 @@ static void a_short_ring_grows_when_the_pool_has_chunks_again(void **state)
 	pool.n = kept;
 	put_chunk();
 	read_full();			/* one of two was full */
-	assert_int_equal(lease.granted - lease.consumed, rig->m->ring_chunks);
+	assert_int_equal(lease.granted - lease.consumed, rig->m->session[0].ring_chunks);
 	end();
 }
 
@@ -180,7 +181,7 @@ static void no_ring_has_less_than_two_chunks(void **state)
 {
 	(void)state;
 	begin(12);
-	assert_int_equal(rig->m->ring_chunks, 3);
+	assert_int_equal(rig->m->session[0].ring_chunks, 3);
 	grow();
 	for (int i = 0; i < 4; i++) {
 		fl_lease_tick(&lease, &pool);

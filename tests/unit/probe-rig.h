@@ -12,7 +12,7 @@ static int set_up(void **unused)
 {
 	(void)unused;
 	g = rig_open(4, 8, FL_ACT_SAMPLE);
-	g->m->samples = 1;
+	g->m->session[0].samples = 1;
 	return 0;
 }
 

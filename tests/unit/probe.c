@@ -394,7 +394,7 @@ static void a_thread_without_a_slot_is_counted(void **unused)
 	for (uint32_t i = 0; i < g->m->n_slots; i++)
 		fl_shm_slot(g->m, i)->state = FL_SLOT_CLAIMED;
 	runs(hit_alone);
-	assert_int_equal(g->m->lost[FL_LOST_SLOT], 20);
+	assert_int_equal(g->m->session[0].lost[FL_LOST_SLOT], 20);
 	assert_int_equal(rig_sum(g).lost[FL_LOST_SLOT], 20);
 }
 
@@ -412,7 +412,7 @@ static void fill_frames(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	g->m->samples = 1u << 20;
+	g->m->session[0].samples = 1u << 20;
 	for (uint32_t i = 0; i < 3 * FL_FRAMES; i++) {
 		deep_sp = 1000000 - i * 1000;
 		stop("sample.frame", interrupt);
@@ -494,7 +494,7 @@ static void a_signal_in_a_claim_takes_no_second_slot(void **unused)
 	runs(signal_while_claiming);
 	assert_int_equal(g->m->n_slots_used, 1);
 	assert_int_equal(g->delivered, 2);
-	assert_int_equal(g->m->lost[FL_LOST_SLOT], 0);
+	assert_int_equal(g->m->session[0].lost[FL_LOST_SLOT], 0);
 }
 
 static void a_claim_is_not_left(void **unused)
@@ -503,7 +503,7 @@ static void a_claim_is_not_left(void **unused)
 	runs(leave_while_claiming);
 	assert_int_equal(g->m->n_slots_used, 1);
 	assert_int_equal(g->delivered, 1);
-	assert_int_equal(g->m->lost[FL_LOST_SLOT], 0);
+	assert_int_equal(g->m->session[0].lost[FL_LOST_SLOT], 0);
 }
 
 /* ---- probes without a site -------------------------------------------------------- */

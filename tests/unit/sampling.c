@@ -94,7 +94,7 @@ static void an_entry_counts_once_it_is_sampled(void **unused)
 static void want(const struct function *of, enum fl_wanted wanted)
 {
 	fl_table.rows[of->entry].wanted = wanted;
-	g->m->seldom.wish++;
+	g->m->session[0].seldom.wish++;
 }
 
 static void none_is_there(void (*see)(uintptr_t bias))
@@ -109,12 +109,12 @@ enum { COLD = 32 };			/* calls of a window that are not timed */
  * those that count. */
 static void be_seldom(struct rig *unused)
 {
-	const struct fl_seldom *s = &g->m->seldom;
+	const struct fl_seldom *s = &g->m->session[0].seldom;
 
 	(void)unused;
 	open_probes();
 	want(&one, FL_SELDOM);
-	g->m->seldom.hands[3] = two.entry + 1;
+	g->m->session[0].seldom.hands[3] = two.entry + 1;
 	fl_sample_turn();
 	NEED(s->heeded == 0 && fl_probe_is_on(one.entry) && s->is_open);
 	for (uint32_t i = 0; i < 3; i++)
@@ -125,7 +125,7 @@ static void be_seldom(struct rig *unused)
 		NEED(!fl_probe_is_on(one.entry) && is_off(&one));
 		call(&one, 1000);
 		call(&two, 1000);
-		g->m->epoch_us = window == 5 ? 0 : 10000000;
+		g->m->session[0].epoch_us = window == 5 ? 0 : 10000000;
 		fl_sample_turn();
 		for (uint32_t i = 0; window == 5 && i < COLD; i++) {
 			NEED(!is_off(&one));
@@ -159,11 +159,11 @@ static void what_is_seldom_counts_in_windows(void **unused)
  * off at once, but for windows, and who has had none does not. */
 static void spend_credit(struct rig *unused)
 {
-	struct fl_seldom *s = &g->m->seldom;
+	struct fl_seldom *s = &g->m->session[0].seldom;
 
 	(void)unused;
 	open_probes();
-	g->m->samples = UINT32_MAX / 32;
+	g->m->session[0].samples = UINT32_MAX / 32;
 	for (uint32_t i = 0; i < 9 * FL_COUNT_BLOCK; i++)
 		call(&two, 1000);
 	NEED(fl_probe_is_on(two.entry) && s->credit == 0);
@@ -269,7 +269,7 @@ static void come_back_in_a_window(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	g->m->epoch_us = 10000000;
+	g->m->session[0].epoch_us = 10000000;
 	want(&one, FL_SELDOM);
 	for (int i = 0; i < 5; i++)
 		fl_sample_turn();
@@ -299,7 +299,7 @@ static void what_is_seldom_and_comes_back_waits_for_a_window(void **unused)
  * short, as the program ran for less. */
 static void sleep_in_a_window(struct rig *unused)
 {
-	const struct fl_seldom *s = &g->m->seldom;
+	const struct fl_seldom *s = &g->m->session[0].seldom;
 	enum { MS = 1000000 };
 
 	(void)unused;
@@ -340,7 +340,7 @@ static void windows_on_one_cpu_are_of_time_in_which_the_program_ran(void **unuse
 /* It is open until it can be closed; a child of fork begins without one. */
 static void hold_a_window_open(struct rig *unused)
 {
-	const struct fl_seldom *s = &g->m->seldom;
+	const struct fl_seldom *s = &g->m->session[0].seldom;
 
 	(void)unused;
 	open_probes();
@@ -365,13 +365,13 @@ static void heed_as_a_child(struct rig *unused)
 {
 	(void)unused;
 	open_probes();
-	g->m->seldom.window_us = 0;
+	g->m->session[0].seldom.window_us = 0;
 	want(&one, FL_SELDOM);
 	NEED(fl_probe_is_on(one.entry));
 	fl_sample_in_child();
 	NEED(!fl_probe_is_on(one.entry) && row_of(&one)->is_seldom);
 	NEED(fl_probe_is_on(two.entry));
-	NEED(fl_shm_processes(g->m)[0].heeded == g->m->seldom.wish);
+	NEED(fl_shm_processes(g->m)[0].heeded == g->m->session[0].seldom.wish);
 }
 
 static void a_child_begins_with_what_is_wished(void **unused)
@@ -402,7 +402,7 @@ static void share_an_entry(struct rig *unused)
 	fl_table.probes[one.entry].by_call = 0;		/* who had loaded where to go */
 	begin(&one, 1000);
 	NEED(go == fl_arch_routine_idle());
-	g->m->epoch_us = 10000000;
+	g->m->session[0].epoch_us = 10000000;
 	fl_sample_turn();
 	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine(FL_ACT_COUNT, FL_ASK));
 }
@@ -468,7 +468,7 @@ static void time_in_turns(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	g->m->epoch_us = 2000;
+	g->m->session[0].epoch_us = 2000;
 	for (uint32_t i = 0; i < TRIES && apart < 3; i++) {
 		while (!is_off(&one) || !is_off(&two)) {
 			call(&one, 1000);
@@ -491,7 +491,7 @@ static void functions_side_by_side_are_timed_in_turns(void **unused)
 static void sample_twice_an_epoch(struct rig *unused)
 {
 	(void)unused;
-	g->m->samples = 2;
+	g->m->session[0].samples = 2;
 	open_probes();
 	for (int epoch = 0; epoch < 3; epoch++) {
 		call(&one, 1000);
@@ -523,9 +523,9 @@ static void say_what_was_switched(struct rig *unused)
 	(void)unused;
 	open_probes();
 	call(&one, 1000);
-	before = g->m->toggles;
+	before = g->m->session[0].toggles;
 	fl_sample_turn();
-	NEED(g->m->toggles == before + 2);
+	NEED(g->m->session[0].toggles == before + 2);
 }
 
 static void what_was_switched_is_told(void **unused)
@@ -545,7 +545,7 @@ static uint64_t now(void)
 static void time_windows(struct rig *unused)
 {
 	enum { OPEN_NS = 2000000, SHUT_NS = 3000000 };
-	const struct fl_seldom *s = &g->m->seldom;
+	const struct fl_seldom *s = &g->m->session[0].seldom;
 	uint64_t begun, shut;
 
 	(void)unused;
@@ -577,7 +577,7 @@ static void what_passes_is_counted_from_the_wish_on(void **unused)
 /* Another process of the process tree is ahead. */
 static void be_behind(struct rig *unused)
 {
-	struct fl_seldom *s = &g->m->seldom;
+	struct fl_seldom *s = &g->m->session[0].seldom;
 
 	(void)unused;
 	open_probes();
@@ -608,9 +608,9 @@ static void vary_periods(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	g->m->seldom.period_us = PERIOD_US;
-	g->m->seldom.window_us = 77;
-	g->m->seldom.epoch_us = g->m->epoch_us = 10000000;
+	g->m->session[0].seldom.period_us = PERIOD_US;
+	g->m->session[0].seldom.window_us = 77;
+	g->m->session[0].seldom.epoch_us = g->m->session[0].epoch_us = 10000000;
 	want(&one, FL_SELDOM);
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t us = fl_sample_turn(), from = now();
@@ -642,10 +642,10 @@ static void be_sampled_seldom(struct rig *unused)
 	(void)unused;
 	open_probes();
 	call(&one, 1000);
-	g->m->seldom.epoch_us = 10000000;
+	g->m->session[0].seldom.epoch_us = 10000000;
 	fl_sample_turn();
 	NEED(is_off(&one));
-	g->m->seldom.epoch_us = 0;
+	g->m->session[0].seldom.epoch_us = 0;
 	fl_sample_turn();
 	NEED(!is_off(&one));
 }

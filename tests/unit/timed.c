@@ -21,7 +21,7 @@ static const struct fl_frames *frames(void)
 /* Of many samples, so that nothing is switched off. */
 static void open_many(void)
 {
-	g->m->samples = 1000;
+	g->m->session[0].samples = 1000;
 	open_probes();
 }
 
@@ -114,7 +114,7 @@ static void fill_frames(struct rig *unused)
 
 	(void)unused;
 	open_probes();
-	g->m->samples = 100000;
+	g->m->session[0].samples = 100000;
 	for (uint32_t i = 0; i < FL_FRAMES; i++)
 		begin(i < FL_FRAMES / 2 ? &one : &two, sp -= 32);
 	fl_table.functions[fl_table.probes[two.entry].function].period += 1ull << 32;
@@ -143,7 +143,7 @@ static void frames_of_older_periods_make_room(void **unused)
 static void never_end(struct rig *unused)
 {
 	(void)unused;
-	g->m->samples = 3;
+	g->m->session[0].samples = 3;
 	open_probes();
 	for (uint32_t n = 0; n < 1000; n++) {
 		NEED((bool)row_of(&one)->is_off == (n >= 3));
@@ -289,7 +289,7 @@ static void a_call_that_was_forked_in_is_its_parents(void **unused)
  * and where there is no credit the call is given up. */
 static void outlast_credit(struct rig *unused)
 {
-	struct fl_seldom *s = &g->m->seldom;
+	struct fl_seldom *s = &g->m->session[0].seldom;
 
 	(void)unused;
 	open_probes();
@@ -322,8 +322,8 @@ static void call_at_a_rate(struct rig *unused)
 	uint32_t until = 0;
 
 	(void)unused;
-	g->m->samples = 1;
-	g->m->epoch_us = EPOCH_US;
+	g->m->session[0].samples = 1;
+	g->m->session[0].epoch_us = EPOCH_US;
 	open_probes();
 	for (int epoch = 0; epoch < EPOCHS; epoch++) {
 		for (until = 0; !row_of(&one)->is_off && until < 10000; until++)

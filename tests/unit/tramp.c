@@ -273,7 +273,7 @@ static void run_case(struct rig *g)
 	HOLDS(looked > 0);
 	for (uint64_t nth = 2; nth < 6; nth++)
 		enter_once(nth);
-	if (g->m->action != FL_ACT_COUNT)
+	if (g->m->session[0].action != FL_ACT_COUNT)
 		fill_chunk(slot());
 	enter_once(6);
 	if (c->what == COUNT) {
@@ -298,7 +298,7 @@ static void assert_child(void (*run)(struct rig *), enum fl_action action)
 	struct rig *g = rig_open(4, 8, action);
 	int status = -1;
 
-	g->m->samples = 1000000;
+	g->m->session[0].samples = 1000000;
 	waitpid(rig_fork(g, run), &status, 0);
 	rig_close(g);
 	assert_int_equal(status, 0);
@@ -340,7 +340,7 @@ static void run_choice(struct rig *g)
 	static void (*const looks[])(void) = {
 		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long,
 	};
-	uint32_t n = g->m->counter_bytes / sizeof(uint64_t);
+	uint32_t n = g->m->session[0].counter_bytes / sizeof(uint64_t);
 
 	open_probes(g);
 	for (int i = 0; i < FL_N_CONVENTIONS; i++) {

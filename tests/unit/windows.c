@@ -13,7 +13,7 @@
 #include "channel-rig.h"
 #include "probe/table.h"
 
-static struct fl_shm *m;
+static struct fl_region *m;
 static int fd;
 static struct fl_filter filter;
 
@@ -37,7 +37,7 @@ static int tear_down(void **unused)
 
 static void draw(uint64_t at, uint32_t rate)
 {
-	struct fl_windows *w = &m->windows;
+	struct fl_windows *w = &m->session[0].windows;
 
 	w->rates[w->published / 2 % (FL_EDGES / 2)] = rate;
 	w->edges[w->published % FL_EDGES] = at;
@@ -63,14 +63,14 @@ static void an_announced_edge_is_waited_for(void **unused)
 {
 	(void)unused;
 	draw(100, FL_RATE_ALL);
-	m->windows.announced++;
+	m->session[0].windows.announced++;
 	assert_false(fl_filter_look(&filter, m, false));
 	assert_int_equal(filter.n, 1);
 	assert_true(fl_filter_look(&filter, m, true));	/* nobody will publish it */
 	draw(200, FL_RATE_ALL);
 	assert_true(fl_filter_look(&filter, m, false));
 	assert_int_equal(filter.n, 2);
-	assert_int_equal(m->windows.taken, 2);
+	assert_int_equal(m->session[0].windows.taken, 2);
 }
 
 static void edges_are_kept_when_their_place_is_used_again(void **unused)
@@ -91,7 +91,7 @@ static void edges_are_kept_when_their_place_is_used_again(void **unused)
 static void edges_that_lead_outside_are_not_believed(void **unused)
 {
 	(void)unused;
-	m->windows.published = m->windows.announced = UINT64_MAX / 2;
+	m->session[0].windows.published = m->session[0].windows.announced = UINT64_MAX / 2;
 	assert_false(fl_filter_look(&filter, m, false));
 	assert_int_equal(filter.n, 0);
 }
@@ -115,7 +115,7 @@ static void edges_that_are_gone_hold_nothing(void **unused)
 		draw(i * 100, i % 2 ? FL_RATE_ALL / 2 : 1);
 	assert_true(fl_filter_look(&filter, m, false));
 	assert_int_equal(filter.n, FL_EDGES + 6);
-	assert_int_equal(m->windows.taken, FL_EDGES + 6);
+	assert_int_equal(m->session[0].windows.taken, FL_EDGES + 6);
 	for (uint64_t i = 1; i <= 6; i++)
 		assert_false(is_in(i * 100 + 50));
 	for (uint64_t i = 7; i <= FL_EDGES + 6; i++)
@@ -131,14 +131,14 @@ static void edges_are_gone_when_another_is_announced(void **unused)
 	(void)unused;
 	for (uint64_t i = 1; i <= FL_EDGES; i++)
 		draw(i * 100, FL_RATE_ALL);
-	m->windows.announced++;
-	m->windows.edges[0] = (FL_EDGES + 1) * 100;
+	m->session[0].windows.announced++;
+	m->session[0].windows.edges[0] = (FL_EDGES + 1) * 100;
 	assert_false(fl_filter_look(&filter, m, false));
 	assert_int_equal(filter.n, FL_EDGES);
 	assert_false(is_in(150));
 	assert_true(is_in(350));
 	draw((FL_EDGES + 1) * 100, FL_RATE_ALL);
-	m->windows.announced = m->windows.published;
+	m->session[0].windows.announced = m->session[0].windows.published;
 	assert_true(fl_filter_look(&filter, m, false));
 	assert_false(is_in(150));
 	assert_true(is_in((FL_EDGES + 1) * 100));
@@ -311,7 +311,7 @@ static void who_called_is_not_lost_besides(void **unused)
 	for (uint32_t i = 0; i < m->n_slots; i++)
 		fl_shm_slot(m, i)->state = FL_SLOT_CLAIMED;
 	assert_int_equal(waitpid(rig_fork(&g, put_events), &status, 0) > 0, 1);
-	assert_int_equal(m->lost[FL_LOST_SLOT], 2000);
+	assert_int_equal(m->session[0].lost[FL_LOST_SLOT], 2000);
 }
 
 static void put_few(struct rig *g)
@@ -332,7 +332,7 @@ static void nothing_is_judged_too_early(void **unused)
 	(void)unused;
 	assert_int_equal(fl_reader_open(&g.reader, m, &sink, 0), 0);
 	draw(500, FL_RATE_ALL / 20);
-	m->windows.announced++;
+	m->session[0].windows.announced++;
 	assert_int_equal(waitpid(rig_fork(&g, put_few), &status, 0) > 0, 1);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(fl_reader_poll(g.reader, false), 0);
@@ -363,7 +363,7 @@ static void edges_are_taken_in_where_no_thread_has_a_slot(void **unused)
 	for (uint64_t i = 1; i <= 10; i++)
 		draw(i, FL_RATE_ALL);
 	fl_reader_poll(g.reader, false);
-	assert_int_equal(m->windows.taken, 10);
+	assert_int_equal(m->session[0].windows.taken, 10);
 	fl_reader_close(g.reader);
 }
 
@@ -381,13 +381,14 @@ static void a_late_reader_holds_up_nobody(void **unused)
 	for (uint64_t i = 1; i <= FL_EDGES; i++)
 		draw(i, FL_RATE_ALL);
 	fl_table.shm = m;
+	fl_table.session = m->session;
 	fl_windows_begin();
-	assert_int_equal(m->windows.published, FL_EDGES + 1);
+	assert_int_equal(m->session[0].windows.published, FL_EDGES + 1);
 	assert_int_equal(rig_drain(&g, rig_fork(&g, put_now)), 0);
 	s = rig_sum(&g);
 	assert_int_equal(s.delivered, 2000);
 	assert_int_equal(s.filtered, 0);
-	assert_int_equal(m->windows.taken, FL_EDGES + 1);
+	assert_int_equal(m->session[0].windows.taken, FL_EDGES + 1);
 	fl_reader_close(g.reader);
 }
 
