@@ -16,13 +16,6 @@ set -eu
 
 rounds=${FLICK_ROUNDS:-3}
 analyses="counts graph tree latency"
-inline=$out/inline.so
-
-build_inline() {
-	gcc -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -shared \
-		-I"$top/src" -I"$top/include" "$top/bench/analysis/inline.c" \
-		"$top"/src/analysis/*.c "$top"/src/base/*.c -lm -ldl -o "$inline"
-}
 
 # What the last run took beyond the two baselines: $over, $over_o2.
 take_overhead() {

@@ -209,15 +209,12 @@ bool fl_arch_glue_can_count(void);
 enum fl_action {	/* what a probe that is on does */
 	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at each
 			 * FL_COUNT_BLOCK */
-	FL_ACT_RECORD,	/* a record without time */
 	FL_ACT_TIME,	/* a record with time */
 	FL_ACT_SAMPLE,	/* paper 1 section 9: a call that may be one of K timed ones */
 	FL_ACT_AFTER,	/* count; where a timed call of the thread may end, or another
 			 * of its function begin in it, the long path */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
 	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
-	FL_ACT_WORD,	/* a record with time, to one place of its thread: what making
-			 * events costs (doctor --cost) */
 	FL_N_ACTIONS
 };
 

@@ -338,7 +338,6 @@ struct fl_slot {
 	uint64_t limit;			/* end of the chunk being filled; thread only */
 	uint64_t data;			/* what follows this header; constant */
 	uint32_t n_counters;		/* at data, see fl_count_of(); 0 when not claimed */
-	struct flick_record word;	/* of FL_ACT_WORD: the last event; thread only */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
 
 	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
@@ -479,8 +478,6 @@ void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint3
 /* What threads of this process have counted of it, in the first FL_HANDS_SLOTS slots: less
  * than before when one of them has ended. */
 uint64_t fl_channel_counted(uint32_t probe);
-/* Keep an event where the thread's last one was: the slow path of FL_ACT_WORD. */
-void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* Wake the first reader if it sleeps: there is something for it to see. */
 void fl_channel_doorbell(void);
 /* Is the process that made the region still there? */

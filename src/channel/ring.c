@@ -437,11 +437,3 @@ void fl_channel_count(uint32_t probe)
 	else if (!s)				/* of samples too: its calls are not counted */
 		fl_channel_lose_slotless(probe);
 }
-
-void fl_channel_word(uint32_t probe, uint64_t tsc, uint32_t sp)
-{
-	struct fl_slot *s = fl_channel_slot();
-
-	if (s)
-		s->word = (struct flick_record){ .tsc = tsc, .probe = probe, .sp = sp };
-}

@@ -16,7 +16,6 @@
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
-_Static_assert(offsetof(struct fl_slot, word) == 32, "SLOT_WORD of tramp.S");
 _Static_assert(offsetof(struct fl_slot, n_counters) == 24, "SLOT_COUNTERS of tramp.S");
 _Static_assert(FL_SLOT_HEADER_BYTES == 4096, "COUNTERS of tramp.S");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000 && FL_COUNT_FULL == 1ull << 63,

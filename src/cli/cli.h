@@ -235,7 +235,6 @@ struct fl_launch {
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so */
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
-	const int *stdio;		/* three descriptors for it; NULL: ours */
 	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
@@ -253,8 +252,7 @@ int fl_cpus_take(struct fl_session_options *, const struct fl_option *,
 		 const char *list);
 /* Is there such a way to synchronise? 0 or -1, line printed. */
 int fl_launch_check_sync(const char *name);
-/* Start it with the region `fd`, or without flick where `shm` is NULL; its pid,
- * or -1 and a line printed. */
+/* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
 
 /* ---- a session (session.c, negotiation.c) -------------------------------------------- */
@@ -283,13 +281,9 @@ struct fl_session_options {
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
-	const int *stdio;		/* three descriptors for it; NULL: ours */
 	bool cpus_are_set;		/* --cpu, --target-cpu */
 	cpu_set_t target_cpus;		/* then, what the target may run on */
-	const struct fl_sink *sink;	/* in place of the analyses, or NULL */
 	bool entries_only;		/* nothing looks at exits */
-	bool again;			/* an earlier run has told of its sites */
-	bool quiet;			/* no progress on a terminal */
 	bool raw;			/* times as measured, with what probes took */
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
@@ -367,12 +361,6 @@ struct fl_session {
 	struct fl_account account;
 };
 
-/* A target without flick. */
-struct fl_alone {
-	int status;			/* of waitpid */
-	uint64_t start_ns, cpu_ns;	/* when exec was done; of all its threads */
-};
-
 /* ---- windows (rate.c) --------------------------------------------------------------- */
 
 /* What --rate says. 0, or -1 and a line printed. */
@@ -399,8 +387,6 @@ void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
 int fl_session_use_all(struct fl_session_options *, const char *list);
 struct fl_instant fl_instant_now(void);
-/* Run a target to its end without flick. 0, or -1 and a line printed. */
-int fl_session_alone(const struct fl_session_options *, struct fl_alone *);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
 /* What the probes of one call cost here (overhead.c), by whether their sites are at

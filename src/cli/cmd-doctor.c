@@ -1,6 +1,5 @@
 /*
- * cmd-doctor.c - flick doctor: what works on this machine, a line each; and with
- * --cost what an analysis costs a program.
+ * cmd-doctor.c - flick doctor: what works on this machine, a line each.
  *
  * A check passes, or says what works less well without it, or that nothing can be
  * recorded without it, which decides the exit status; and what to do.
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/cost.h"
 #include "cli/sampler.h"
 #include "os/os.h"
 #include "patch/patch.h"
@@ -378,131 +376,30 @@ static int examine(const char *file)
 	return is == NO ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
-/* ---- --cost -------------------------------------------------------------- */
-
-static const struct fl_option options[] = {
-	{ 0, "cost", NULL, "measure what an analysis costs PROGRAM, concurrent and inline" },
-	{ 'a', "analysis", "NAME,...", "analyses to measure (latency), as for flick record" },
-	{ 'P', "patch", "PATTERN", "record matching functions" },
-	{ 'U', "unpatch", "PATTERN", "leave out matching functions" },
-	{ 0, "runs", "N", "runs of each kind (3); PROGRAM runs about 5 N times" },
-	{ 0, "json", NULL, "print all numbers as JSON" },
-	{ 'v', "verbose", NULL, "show the model that the answer is made by, too" },
-	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
-	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
-	{ 0 }
-};
-enum { COST, ANALYSIS, PATCH, UNPATCH, RUNS, JSON, VERBOSE, CPU, TARGET_CPU };
-
-struct wish {
-	struct fl_cost_options o;
-	bool cost, json;
-	const struct fl_option *other;	/* one that only --cost has a use for */
-};
-
-static int take(struct wish *w, const struct fl_option *o, const char *value)
-{
-	struct fl_session_options *s = &w->o.session;
-	uint64_t n;
-
-	if (o - options != COST)
-		w->other = o;
-	switch (o - options) {
-	case COST:	w->cost = true; return 0;
-	case ANALYSIS:	return fl_session_use_all(s, value);
-	case PATCH:	return fl_selection_add(s->selection, 1, value);
-	case UNPATCH:	return fl_selection_add(s->selection, 0, value);
-	case JSON:	w->json = true; return 0;
-	case VERBOSE:	w->o.verbose = true; return 0;
-	case CPU:
-	case TARGET_CPU: return fl_cpus_take(s, o, value);
-	default:	break;
-	}
-	if (!fl_parse_number(o, value, 1, FL_COST_RUNS, &n))
-		return -1;
-	w->o.runs = (unsigned)n;
-	return 0;
-}
-
-static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
-{
-	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	const struct fl_option *o;
-	bool failed = false;
-
-	while ((o = fl_args_next(&a, &failed)))
-		if (take(w, o, a.value))
-			return -1;
-	if (failed || fl_selection_ready(w->o.session.selection))
-		return -1;
-	w->o.session.argv = argv + a.at;
-	if (w->cost && a.at == argc)
-		fl_say("no program given; usage: flick doctor --cost [OPTION...] [--] "
-		       "PROGRAM [ARG...]");
-	else if (!w->cost && w->other)
-		fl_say("--%s is used with --cost only; usage: flick doctor %s", w->other->name,
-		       cmd->args);
-	else if (!w->cost && a.at + 1 < argc)
-		fl_say("more than one file; usage: flick doctor %s", cmd->args);
-	else
-		return 0;
-	return -1;
-}
-
-static int measure(struct wish *w, struct fl_account *account)
-{
-	struct fl_session_options *s = &w->o.session;
-	struct fl_cost_result r;
-	int status;
-
-	if (!s->n_analyses && fl_session_use(s, "latency"))
-		return FL_EXIT_FAILED;
-	s->entries_only = fl_use_action(s->analyses, s->n_analyses, FL_ACT_TIME) ==
-			  FL_ACT_COUNT;
-	s->raw = true;			/* no child but the target may end meanwhile */
-	status = fl_cost_measure(&w->o, &r, account);
-	if (status == FL_EXIT_FAILED)
-		return status;
-	if (w->json)
-		fl_cost_print_json(&r);
-	else
-		fl_cost_print(&r);
-	return status;
-}
-
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
-	struct wish w = { .o = { .runs = 3, .session.selection = fl_selection_new() } };
-	int status = FL_EXIT_USAGE;
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	bool failed = false;
 
-	if (w.o.session.selection && !parse(cmd, argc, argv, &w))
-		status = w.cost ? measure(&w, account) : examine(*w.o.session.argv);
-	fl_selection_free(w.o.session.selection);
-	fl_session_drop_uses(&w.o.session);
-	return status;
+	(void)account;
+	fl_args_next(&a, &failed);
+	if (failed)
+		return FL_EXIT_USAGE;
+	if (a.at + 1 < argc) {
+		fl_say("more than one file; usage: flick doctor %s", cmd->args);
+		return FL_EXIT_USAGE;
+	}
+	return examine(argv[a.at]);
 }
-
-static const struct fl_values values[] = {
-	{ "analysis", fl_analysis_each },
-	{ NULL }
-};
 
 const struct fl_cmd fl_cmd_doctor = {
 	.name = "doctor",
-	.args = "[FILE | --cost [OPTION...] [--] PROGRAM [ARG...]]",
+	.args = "[FILE]",
 	.about = "Check what works on this machine, and say what to do about the rest",
 	.more = "Of FILE, a program or library, it says how many probes it can have, how many "
 		"are\nrefused and why, and of how many calls only a run tells whose they "
 		"are.\n\n"
-		"With --cost PROGRAM is run again and again, and the time that probes, "
-		"rings and\nanalysis take is told apart: is an analysis cheaper on "
-		"another core, or inline? Its\ninput is flick's own if that is a file, "
-		"read anew in each run, else /dev/null; its\noutput goes to "
-		"/dev/null.\n\n"
-		"Exit status: 0 when recording can work, 1 when it cannot, 2 usage. With "
-		"--cost:\n0 measured, 1 failed, 2 usage, 3 events were lost.",
-	.options = options,
-	.values = values,
+		"Exit status: 0 when recording can work, 1 when it cannot, 2 usage.",
 	.run = run,
 };

@@ -315,16 +315,6 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	return setenv(FL_SHM_ENV, shm, 1);
 }
 
-static int set_up(const struct fl_launch *l)
-{
-	if (l->cpus && sched_setaffinity(0, sizeof(*l->cpus), l->cpus))
-		return -1;
-	for (int i = 0; l->stdio && i < 3; i++)
-		if (dup2(l->stdio[i], i) < 0 || fcntl(i, F_SETFD, 0))
-			return -1;
-	return 0;
-}
-
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
 static void be_target(const struct fl_launch *l, char **argv, struct fl_region *shm,
@@ -333,9 +323,9 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 	int err;
 
 	signal(SIGPIPE, sigpipe);
-	if (!set_up(l) && (!shm || !set_environment(l, fds[0], shm->session[0].reader_pid))) {
-		if (shm)
-			shm->target_pid = getpid();
+	if ((!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
+	    !set_environment(l, fds[0], shm->session[0].reader_pid)) {
+		shm->target_pid = getpid();
 		execv(l->program, argv);
 	}
 	err = errno;
@@ -352,8 +342,7 @@ int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *sh
 		fl_say("pipe: %s", strerror(errno));
 		return -1;
 	}
-	if (shm)
-		shm->session[0].reader_pid = getpid();
+	shm->session[0].reader_pid = getpid();
 	pid = fork();
 	if (pid == 0)
 		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });

@@ -225,8 +225,6 @@ static bool say_idle(const struct fl_session *s, const char *pattern, size_t len
 
 	in->yet = (is_missing || s->o->wait) && may_come(s, module);
 	in->file = module ? module : s->o->argv[0];
-	if (in->yet && s->o->again)
-		return false;
 	if (is_missing)
 		say_no_module(s, pattern, len, in);
 	else
@@ -288,7 +286,7 @@ static bool is_any_timed(struct fl_session *s)
 	bool none = is_all_entry_only(s);
 
 	s->all_entry_only = none && !(s->o->follow && s->asked);
-	if (!s->n_entry_only || s->o->again)
+	if (!s->n_entry_only)
 		return true;
 	fl_say("%u function%s entry probes only: calls %s", s->n_entry_only,
 	       s->n_entry_only == 1 ? " has" : "s have",
@@ -336,7 +334,7 @@ void fl_negotiation_close(struct fl_session *s)
 		return;
 	if (!s->n_selected && s->o->follow && !s->begun && !s->said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
-	if ((s->n_selected || s->begun) && !s->o->again)
+	if (s->n_selected || s->begun)
 		s->chose_nothing = has_wrong_pattern(s) && is_empty(s);
 	if (s->n_selected && s->o->follow && !s->chose_nothing && is_any_timed(s) &&
 	    is_any_usable(s))

@@ -299,7 +299,7 @@ static int open_reader(struct fl_session *s)
 {
 	struct fl_sink sink = { s, feed, count, thread_end };
 
-	return fl_reader_open(&s->reader, s->shm, s->o->sink ? s->o->sink : &sink, 0);
+	return fl_reader_open(&s->reader, s->shm, &sink, 0);
 }
 
 static int open_all(struct fl_session *s)
@@ -590,7 +590,7 @@ static void take_open_calls(struct fl_session *s)
 static void drain(struct fl_session *s)
 {
 	/* Not on the terminal that the program writes to. */
-	bool is_shown = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !s->o->quiet;
+	bool is_shown = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	uint64_t progress = is_shown ? 1 : 0;
 	bool gone = false, stopped = false, told = false;
 
@@ -703,16 +703,12 @@ static bool has_begun(const struct fl_session *s)
 	return s->begun;
 }
 
-static const cpu_set_t *cpus_of(const struct fl_session_options *o)
-{
-	return o->cpus_are_set ? &o->target_cpus : NULL;
-}
-
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
-				  .launch.sync = o->sync, .launch.stdio = o->stdio,
-				  .launch.cpus = cpus_of(o) };
+				  .launch.sync = o->sync,
+				  .launch.cpus = o->cpus_are_set ? &o->target_cpus :
+						 NULL };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s))
 		return FL_EXIT_FAILED;
 	catch_signals();
@@ -759,25 +755,6 @@ struct fl_instant fl_instant_now(void)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (struct fl_instant){ fl_os_monotonic_ns(),
 				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
-}
-
-int fl_session_alone(const struct fl_session_options *o, struct fl_alone *a)
-{
-	struct fl_launch launch = { .stdio = o->stdio, .cpus = cpus_of(o) };
-	struct rusage used = { 0 };
-	int pid;
-
-	if (fl_launch_check(&launch, o->argv[0]))
-		return -1;
-	catch_signals();
-	pid = fl_launch_start(&launch, o->argv, NULL, -1);
-	a->start_ns = fl_os_monotonic_ns();
-	target_pid = pid;
-	while (pid >= 0 && wait4(pid, &a->status, 0, &used) < 0 && errno == EINTR)
-		;
-	release_signals();
-	a->cpu_ns = cpu_ns(&used);
-	return pid < 0 ? -1 : 0;
 }
 
 void fl_session_close(struct fl_session *s)

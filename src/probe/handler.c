@@ -130,10 +130,9 @@ void fl_probe_ask(uint32_t id, uintptr_t function, uint32_t sp)
 		fl_probe_other(function, s->kind, s->jump ? FL_FORM_JUMP : FL_FORM_NONE, sp);
 }
 
-/* At `tsc`, or at no time. */
-static void put(uint32_t id, uint64_t tsc, uint32_t sp)
+static void put(uint32_t id, uint32_t sp)
 {
-	const struct flick_record r = { .tsc = tsc, .probe = id, .sp = sp };
+	const struct flick_record r = { .tsc = fl_arch_ticks(), .probe = id, .sp = sp };
 
 	fl_channel_put_one(&r);
 }
@@ -152,20 +151,14 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 	case FL_ACT_COUNT:
 		fl_channel_count(id);
 		break;
-	case FL_ACT_RECORD:
-		put(id, 0, sp);
-		break;
 	case FL_ACT_TIME:
-		put(id, fl_arch_ticks(), sp);
+		put(id, sp);
 		break;
 	case FL_ACT_WINDOW:
 		fl_window_virtual(id, sp);
 		break;
 	case FL_ACT_SAMPLE:
 		fl_sample_hit(id, sp);
-		break;
-	case FL_ACT_WORD:
-		fl_channel_word(id, fl_arch_ticks(), sp);
 		break;
 	}
 }

@@ -29,15 +29,12 @@ while read -r routine most; do
 	check "$routine" $((most - 1)) >/dev/null && { echo "$routine: the bound is loose"; bad=1; }
 done <<EOF
 fl_abi_time 20
-fl_abi_record 18
 fl_abi_count 11
 fl_abi_after 8
 fl_bare_after 15
 fl_abi_call 5
 fl_bare_time 31
 fl_bare_count 15
-fl_abi_word 12
-fl_bare_word 19
 flick_channel_put64 12
 flick_channel_put32 12
 EOF

@@ -14,11 +14,6 @@ TERM=xterm script -qec "'$FLICK' record -o '$data' -- '$work/killme' \
 	'$work/tally' 1 1500" /dev/null >"$work/screen" 2>&1 </dev/null
 ! grep -q "${cr}flick: [0-9.]* s" "$work/screen" || fail "progress among the program's lines"
 
-TERM=xterm script -qec "'$FLICK' doctor --cost --runs 2 '$work/killme' '$work/tally' 1 300" \
-	/dev/null >"$work/screen" 2>&1 </dev/null
-tr -d '\n' <"$work/screen" | grep -q "flick: run 11 of 11${cr}" ||
-	fail "no progress of doctor --cost on a terminal"
-
 [ "$(nproc)" -ge 2 ] || exit 0		# calibrate needs two
 TERM=xterm FLICK_CALIBRATION=$work/kept script -qec "'$FLICK' calibrate --seconds 1" \
 	/dev/null >"$work/screen" 2>&1 </dev/null

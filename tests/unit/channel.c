@@ -371,31 +371,6 @@ static void counters_are_summed_at_a_threads_end(void **state)
 	rig_close(g);
 }
 
-static void run_words(struct rig *g)
-{
-	(void)g;
-	for (uint64_t i = 0; i < 5000; i++)
-		fl_channel_word(7, i, 99);
-}
-
-/* Events without a ring: the last one is there, and the reader is told of none. */
-static void a_word_is_overwritten_and_never_delivered(void **state)
-{
-	struct rig *g = rig_open(1, 8, FL_ACT_WORD);
-	struct rig_sums s;
-
-	(void)state;
-	assert_int_equal(rig_drain(g, rig_fork(g, run_words)), 0);
-	s = rig_sum(g);
-	assert_int_equal(s.produced, 0);
-	assert_int_equal(s.unbalanced, 0);
-	assert_int_equal(g->ended, 1);
-	assert_int_equal(fl_shm_slot(g->m, 0)->word.tsc, 4999);
-	assert_int_equal(fl_shm_slot(g->m, 0)->word.probe, 7);
-	assert_int_equal(fl_shm_slot(g->m, 0)->word.sp, 99);
-	rig_close(g);
-}
-
 /* ---- fork and exec ------------------------------------------------------------------ */
 
 static void run_forking(struct rig *g)
@@ -762,7 +737,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(slots_of_ended_threads_serve_again),
 		cmocka_unit_test(losses_of_threads_without_a_slot_are_one_thread),
 		cmocka_unit_test(counters_are_summed_at_a_threads_end),
-		cmocka_unit_test(a_word_is_overwritten_and_never_delivered),
 		cmocka_unit_test(forks_child_neither_enqueues_nor_ends_the_slot),
 		cmocka_unit_test(exec_ends_the_old_images_threads),
 		cmocka_unit_test(the_lock_of_a_process_tree_outlives_its_holders),

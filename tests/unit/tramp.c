@@ -129,20 +129,18 @@ static void handler(uint32_t id, void *arg)
 
 /* ---- routines ------------------------------------------------------------------------ */
 
-enum what { RECORD, COUNT, WORD, SAMPLE, AFTER, WINDOW, CALL };
+enum what { RECORD, COUNT, SAMPLE, AFTER, WINDOW, CALL };
 
 #define ROUTINES(X) \
-	X(abi_time, RECORD, 0, 16) X(abi_record, RECORD, 0, 16) \
-	X(abi_time_long, RECORD, 0, 16) X(abi_record_long, RECORD, 0, 16) \
+	X(abi_time, RECORD, 0, 16) X(abi_time_long, RECORD, 0, 16) \
 	X(abi_count, COUNT, 0, 16) X(abi_count_long, COUNT, 0, 16) \
-	X(abi_word, WORD, 0, 16) X(abi_sample, SAMPLE, 0, 16) \
-	X(abi_after, AFTER, 0, 16) X(abi_after_long, AFTER, 0, 16) \
+	X(abi_sample, SAMPLE, 0, 16) X(abi_after, AFTER, 0, 16) \
+	X(abi_after_long, AFTER, 0, 16) \
 	X(abi_window, WINDOW, 0, 16) X(abi_call, CALL, 0, 16) \
-	X(bare_time, RECORD, 1, 16) X(bare_record, RECORD, 1, 16) \
-	X(bare_time_long, RECORD, 1, 16) X(bare_record_long, RECORD, 1, 16) \
+	X(bare_time, RECORD, 1, 16) X(bare_time_long, RECORD, 1, 16) \
 	X(bare_count, COUNT, 1, 16) X(bare_count_long, COUNT, 1, 16) \
-	X(bare_word, WORD, 1, 16) X(bare_sample, SAMPLE, 1, 16) \
-	X(bare_after, AFTER, 1, 16) X(bare_after_long, AFTER, 1, 16) \
+	X(bare_sample, SAMPLE, 1, 16) X(bare_after, AFTER, 1, 16) \
+	X(bare_after_long, AFTER, 1, 16) \
 	X(bare_window, WINDOW, 1, 16) X(bare_call_sse, CALL, 1, 16) \
 	X(bare_call_avx, CALL, 1, 32) X(bare_call_avx512, CALL, 1, 64)
 #define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
@@ -165,16 +163,11 @@ extern void fl_ask_count_long(void);
 static const struct routine *c;		/* the case */
 static uint64_t skew;
 
-static bool has_time(void)
-{
-	return strstr(c->name, "time") || c->what == WORD || c->what == WINDOW;
-}
-
 static void check_record(const struct flick_record *r)
 {
 	HOLDS(r->probe == ID);
 	HOLDS(r->sp == (uint32_t)(before.sp - 8));
-	HOLDS((r->tsc != 0) == has_time());
+	HOLDS(r->tsc != 0);
 }
 
 static uint64_t *counter(const struct fl_slot *s, uint32_t id)
@@ -190,9 +183,6 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 	switch (c->what) {
 	case RECORD:
 		check_record(last);
-		break;
-	case WORD:
-		check_record(&s->word);
 		break;
 	case WINDOW:
 		check_record(last - 1);
@@ -286,7 +276,7 @@ static void run_case(struct rig *g)
 static enum fl_action action_of(enum what what)
 {
 	static const enum fl_action actions[] = {
-		FL_ACT_TIME, FL_ACT_COUNT, FL_ACT_WORD, FL_ACT_SAMPLE, FL_ACT_SAMPLE,
+		FL_ACT_TIME, FL_ACT_COUNT, FL_ACT_SAMPLE, FL_ACT_SAMPLE,
 		FL_ACT_WINDOW, FL_ACT_CALL,
 	};
 
@@ -469,7 +459,6 @@ static const struct appender {
 	size_t records;
 } appenders[] = {
 	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1 },
-	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1 },
 	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1 },
 	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one }, append_one, 1 },
 	{ { .name = "put_pair", .run = (void (*)(void))fl_arch_put_pair }, append_pair, 2 },
@@ -707,7 +696,6 @@ static struct forked {
 	uint64_t from, to;		/* ... so */
 } forked[] = {
 	{ { .name = "abi_time", .run = fl_abi_time }, append_time, 1, false, 0, 0 },
-	{ { .name = "abi_record", .run = fl_abi_record }, append_time, 1, false, 0, 0 },
 	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1, false, 0, 0 },
 	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one },
 	  put_one, 1, false, 0, 0 },

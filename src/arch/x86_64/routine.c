@@ -9,28 +9,23 @@
 #include "arch/arch.h"
 
 #define ROUTINES(x) \
-	x(abi_count) x(abi_record) x(abi_time) x(abi_sample) x(abi_call) \
-	x(abi_count_long) x(abi_record_long) x(abi_time_long) x(abi_window) \
-	x(ask_count) x(ask_record) x(ask_time) x(ask_sample) x(ask_call) x(ask_word) \
-	x(ask_count_long) x(ask_record_long) x(ask_time_long) x(ask_window) x(ask_idle) \
-	x(abi_word) x(bare_word) x(abi_full) x(bare_full) \
-	x(bare_count) x(bare_record) x(bare_time) x(bare_sample) \
-	x(bare_count_long) x(bare_record_long) x(bare_time_long) x(bare_window) \
-	x(bare_call_sse) x(bare_call_avx) x(bare_call_avx512) \
-	x(abi_after) x(bare_after) x(ask_after) \
+	x(abi_count) x(abi_time) x(abi_sample) x(abi_call) x(abi_count_long) \
+	x(abi_time_long) x(abi_window) x(ask_count) x(ask_time) x(ask_sample) \
+	x(ask_call) x(ask_count_long) x(ask_time_long) x(ask_window) x(ask_idle) \
+	x(abi_full) x(bare_full) x(bare_count) x(bare_time) x(bare_sample) \
+	x(bare_count_long) x(bare_time_long) x(bare_window) x(bare_call_sse) \
+	x(bare_call_avx) x(bare_call_avx512) x(abi_after) x(bare_after) x(ask_after) \
 	x(abi_after_long) x(bare_after_long) x(ask_after_long)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE)
 
 static void (*routines[FL_N_ACTIONS][FL_N_CONVENTIONS])(void) = {
 	[FL_ACT_COUNT] = { fl_abi_count_long, fl_bare_count_long, fl_ask_count_long },
-	[FL_ACT_RECORD] = { fl_abi_record_long, fl_bare_record_long, fl_ask_record_long },
 	[FL_ACT_TIME] = { fl_abi_time_long, fl_bare_time_long, fl_ask_time_long },
 	[FL_ACT_SAMPLE] = { fl_abi_sample, fl_bare_sample, fl_ask_sample },
 	[FL_ACT_AFTER] = { fl_abi_after_long, fl_bare_after_long, fl_ask_after_long },
 	[FL_ACT_CALL] = { fl_abi_call, fl_bare_call_sse, fl_ask_call },
 	[FL_ACT_WINDOW] = { fl_abi_window, fl_bare_window, fl_ask_window },
-	[FL_ACT_WORD] = { fl_abi_word, fl_bare_word, fl_ask_word },
 };
 
 static uint64_t enabled_state(void)
@@ -71,11 +66,8 @@ void fl_arch_open(void)
 	routines[FL_ACT_AFTER][FL_ABI] = fl_abi_after;
 	routines[FL_ACT_AFTER][FL_BARE] = fl_bare_after;
 	routines[FL_ACT_AFTER][FL_ASK] = fl_ask_after;
-	routines[FL_ACT_RECORD][FL_ABI] = fl_abi_record;
-	routines[FL_ACT_RECORD][FL_BARE] = fl_bare_record;
 	routines[FL_ACT_TIME][FL_ABI] = fl_abi_time;
 	routines[FL_ACT_TIME][FL_BARE] = fl_bare_time;
-	routines[FL_ACT_RECORD][FL_ASK] = fl_ask_record;
 	routines[FL_ACT_TIME][FL_ASK] = fl_ask_time;
 }
 

@@ -8,7 +8,7 @@
  * back. No routine touches a vector register but those that call a function of
  * the program's own, which save every one that may carry an argument or result.
  *
- * THE SHORT PATH (time, record)
+ * THE SHORT PATH (time)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
  *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
  *	   the child finds no slot then
@@ -24,7 +24,6 @@
 #define SLOT_PTR	0
 #define SLOT_LIMIT	8
 #define SLOT_COUNTERS	24
-#define SLOT_WORD	32
 #define COUNTERS	4096		/* FL_SLOT_HEADER_BYTES */
 #define COUNT_ONE_HIGH	0x200000	/* the upper half of FL_COUNT_ONE */
 #define TIMED_LOOSE	8
@@ -136,22 +135,11 @@ FUNC fl_abi_time
 	jmp	fl_channel_put
 END fl_abi_time
 
-FUNC fl_abi_record
-	xor	%eax, %eax
-	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put
-	ret
-END fl_abi_record
-
 /* Where the kernel has no rseq: every event takes the long path. */
 FUNC fl_abi_time_long
 	TICKS
 	jmp	.Labi_put
 END fl_abi_time_long
-
-FUNC fl_abi_record_long
-	xor	%eax, %eax
-	jmp	.Labi_put
-END fl_abi_record_long
 
 FUNC fl_abi_count, 6			/* in one line of the cache: up to half a ns */
 	COUNT	%rsi, %rdi, .Labi_count
@@ -174,22 +162,6 @@ FUNC fl_abi_count_long
 	js	fl_abi_full
 	ret
 END fl_abi_count_long
-
-/* No ring: each event takes the place of the one before. */
-FUNC fl_abi_word
-	LOAD_SLOT %rsi
-	TICKS
-	test	%rsi, %rsi
-	je	1f
-	mov	%rax, SLOT_WORD(%rsi)
-	mov	%r11d, SLOT_WORD + 8(%rsi)
-	mov	%esp, SLOT_WORD + 12(%rsi)
-	ret
-1:	mov	%r11d, %edi
-	mov	%rax, %rsi
-	mov	%esp, %edx
-	jmp	fl_channel_word
-END fl_abi_word
 
 FUNC fl_abi_sample
 	mov	%r11d, %edi
@@ -256,15 +228,12 @@ END fl_ask_idle
 	.cfi_endproc
 
 	ASK	count
-	ASK	record
 	ASK	time
 	ASK	sample
 	ASK	after
 	ASK	after_long
 	ASK	call
-	ASK	word
 	ASK	count_long
-	ASK	record_long
 	ASK	time_long
 	ASK	window
 
@@ -456,13 +425,6 @@ FUNC fl_bare_time
 	ret
 END fl_bare_time
 
-FUNC fl_bare_record
-	SAVE	%rax
-	SAVE	%rdx
-	xor	%eax, %eax
-	jmp	.Lbare_enqueue
-END fl_bare_record
-
 FUNC fl_bare_time_long
 	SAVE_SCRATCH
 	TICKS
@@ -474,12 +436,6 @@ FUNC fl_bare_time_long
 	RESTORE_SCRATCH
 	ret
 END fl_bare_time_long
-
-FUNC fl_bare_record_long
-	SAVE_SCRATCH
-	xor	%eax, %eax
-	jmp	.Lbare_put_all
-END fl_bare_record_long
 
 FUNC fl_bare_count
 	SAVE	%rsi
@@ -517,36 +473,6 @@ FUNC fl_bare_count_long
 	js	fl_bare_full
 	ret
 END fl_bare_count_long
-
-FUNC fl_bare_word
-	SAVE	%rax
-	SAVE	%rdx
-	SAVE	%rsi
-	LOAD_SLOT %rsi
-	TICKS
-	lea	24(%rsp), %rdx
-	test	%rsi, %rsi
-	je	1f
-	mov	%rax, SLOT_WORD(%rsi)
-	mov	%r11d, SLOT_WORD + 8(%rsi)
-	mov	%edx, SLOT_WORD + 12(%rsi)
-	BACK	%rsi
-	BACK	%rdx
-	BACK	%rax
-	ret
-	.cfi_adjust_cfa_offset 24
-1:	BACK	%rsi
-	BACK	%rdx
-	BACK	%rax
-	SAVE_SCRATCH
-	TICKS
-	mov	%r11d, %edi
-	mov	%rax, %rsi
-	lea	64(%rsp), %rdx
-	CALL_ALIGNED fl_channel_word
-	RESTORE_SCRATCH
-	ret
-END fl_bare_word
 
 FUNC fl_bare_sample
 	SAVE_SCRATCH
