@@ -154,7 +154,7 @@ WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 scripts = $(sort $(wildcard tests/$1/*.sh))
 SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
-TESTS = $(CHECKERS) $(UNIT) $(SCRIPTS) $(TORTURE) $(FUZZ)
+TESTS = $(CHECKERS) $(UNIT) $(CROSS) $(SCRIPTS) $(TORTURE) $(FUZZ)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
@@ -171,6 +171,46 @@ $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -o $@ $< $(filter %.o %.a,$^) $(TEST_LIBS)
+
+# ---- another CPU ---------------------------------------------------------------
+
+# All code but this CPU's, and the port that is begun, compiled for that one: what knows no
+# CPU must not know this one either. Tests that need neither a library nor a site run there,
+# by an emulator: those of tests/unit that are named here, and tests/cross.
+OTHER := $(if $(filter x86_64,$(ARCH)),$(if $(shell command -v aarch64-linux-gnu-gcc),aarch64))
+OTHER_CC = $(OTHER)-linux-gnu-gcc
+OTHER_RUN = qemu-$(OTHER) -L /usr/$(OTHER)-linux-gnu
+OTHER_FLAGS = $(STRICT) -Werror -O2 -Isrc -Iinclude -Itests/cross -Itests/unit -MMD -MP \
+	-idirafter /usr/include $(foreach n,VERSION LIBRARY LIBDIR LIBDIR_FROM_BIN,\
+	-DFLICK_$n='""')
+OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency \
+	analysis-stack attach base-err base-pattern bytes channel-reader \
+	cli-afford cli-clock cli-cost cli-own cli-preempt report-diff report-names
+OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
+	$(call sources,arch/$(OTHER))
+OTHER_OBJ := $(call objects,other,$(OTHER_SRC))
+CROSS := $(if $(OTHER),$(patsubst %,$(BUILD)/tests/cross/%,$(OTHER_UNIT) \
+	$(basename $(notdir $(wildcard tests/cross/*.c)))))
+
+$(filter-out $(call objects,other,$(READER_SRC)),$(OTHER_OBJ)): OTHER_FLAGS += -mgeneral-regs-only
+$(BUILD)/other/%.o: src/%.c config.mk
+	@mkdir -p $(@D)
+	@echo "  OTHER  $<"
+	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -c -o $@ $<
+$(BUILD)/other/%.o: src/%.S config.mk
+	@mkdir -p $(@D)
+	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -c -o $@ $<
+$(BUILD)/other.a: $(OTHER_OBJ)
+$(BUILD)/other/tests/bytes: $(call objects,other,$(ALONE))
+vpath %.c tests/unit tests/cross
+$(BUILD)/other/tests/%: %.c $(BUILD)/other.a
+	@mkdir -p $(@D)
+	@echo "  OTHER  $<"
+	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -MT $@ -MF $@.d -o $@ $< $(filter %.o %.a,$^) -lm -lpthread
+$(CROSS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s "$$BUILD/other/tests/%s"\n' '$(OTHER_RUN)' $* >$@
+	@chmod +x $@
 
 # ---- fuzzers --------------------------------------------------------------------
 
@@ -206,7 +246,7 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN) $(KILLER) $(FUZZ)
+run-check: all $(TEST_BIN) $(CROSS) $(KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
 run-torture: all $(TORTURE) $(FUZZ)
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(FUZZ) $(call scripts,torture)
@@ -288,5 +328,5 @@ clean:
 	clean always
 .DELETE_ON_ERROR:
 
--include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests) \
-	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader))
+-include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other) \
+	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other))

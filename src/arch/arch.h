@@ -12,7 +12,7 @@
 #if defined(__x86_64__)
 #include "arch/x86_64/facts.h"
 #elif defined(__aarch64__)
-#error "the AArch64 port is not here yet: STYLE, 'A port'"
+#include "arch/aarch64/facts.h"
 #else
 #error "no port for this CPU"
 #endif
@@ -47,14 +47,21 @@ enum fl_insn_class {
 				 * for FL_ANYWHERE any bytes */
 	FL_INSN_ALIGN		/* the stack pointer loses low bits */
 };
-enum { FL_NO_REG = 16, FL_ANYWHERE = 63 };
+enum { FL_NO_REG = FL_ARCH_REGS, FL_ANYWHERE = 63 };
+
+/* A bit for each general register. */
+#if FL_ARCH_REGS > 16
+typedef uint32_t fl_regs;
+#else
+typedef uint16_t fl_regs;
+#endif
 
 struct fl_insn {
 	uint8_t len;		/* bytes; 0: not understood */
 	uint8_t cls;		/* enum fl_insn_class */
-	uint8_t reg, source;	/* of the classes that say so; 0..15 */
+	uint8_t reg, source;	/* of the classes that say so; below FL_ARCH_REGS */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
-	uint16_t writes;	/* general registers it may change, a bit each; the stack
+	fl_regs writes;		/* general registers it may change; the stack
 				 * pointer's, when no class says how; of a call: the
 				 * ABI's scratch registers; all ones when not known */
 	uintptr_t target;	/* absolute; of branches, slots, addresses */

@@ -11,11 +11,11 @@
 
 #include "cyg.h"
 
-enum { ALL = 0xffff };
+enum { ALL = (fl_regs)~0u };
 
 /* Registers whose way is followed: others hold a constant for a few instructions,
  * between its load and the argument. */
-enum { FOLLOWED = FL_ARCH_KEPT | 1 << FL_ARCH_ARG0 | 1 << FL_ARCH_SP };
+#define FOLLOWED (FL_ARCH_KEPT | 1u << FL_ARCH_ARG0 | 1u << FL_ARCH_SP)
 
 uint32_t fl_code_offset(const struct fl_code *c, uintptr_t a)
 {

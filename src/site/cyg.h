@@ -72,7 +72,7 @@ enum fl_step_op {
 struct fl_step {
 	uint32_t at, v;
 	int32_t where;			/* of the frame; W frame.c */
-	uint16_t kills;
+	fl_regs kills;
 	uint8_t op, reg;
 };
 enum { FL_STEP_BY_FP = 0x80, FL_STEP_REG = 0x7f };
@@ -225,7 +225,7 @@ struct fl_block {
 	uint32_t taken;			/* the block it jumps to */
 	uint32_t preds;			/* a list of edges */
 	int32_t sp, fp;			/* at its head, W frame.c */
-	uint16_t kills;			/* registers that any step changes */
+	fl_regs kills;			/* registers that any step changes */
 	uint8_t flags;
 	uint64_t stores;		/* a hash of the places it writes, W frame.c */
 	uint32_t answers[FL_ARCH_N_KEPT];	/* for the kept registers; W flow.c */

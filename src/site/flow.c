@@ -272,7 +272,7 @@ static struct fl_visit *find_visit(struct fl_body *b, struct fl_spot s)
  * NULL: there is no room. */
 static uint32_t *find_answer(struct fl_body *b, struct fl_spot s)
 {
-	static const uint8_t index[16] = FL_ARCH_KEPT_INDEX;
+	static const uint8_t index[FL_ARCH_REGS] = FL_ARCH_KEPT_INDEX;
 	struct fl_visit *v;
 
 	if (is_kept(s.place))

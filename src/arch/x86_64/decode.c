@@ -327,7 +327,7 @@ static INLINE bool is_reg_form(const struct parts *x)
 enum { R_AX = 1 << 0, R_CX = 1 << 1, R_DX = 1 << 2, R_SI = 1 << 6, R_DI = 1 << 7,
        R_SCRATCH = R_AX | R_CX | R_DX | R_SI | R_DI | 0xf00 };
 
-static const uint16_t fixed_writes[8] = {
+static const fl_regs fixed_writes[8] = {
 	[AX / F] = R_AX, [AXDX / F] = R_AX | R_DX, [CX / F] = R_CX,
 	[STR / F] = R_AX | R_CX | R_DX | R_SI | R_DI, [ALL / F] = 0xffff,
 	[LEAVE / F] = 1 << BP, [SPS / F] = 1 << SP,

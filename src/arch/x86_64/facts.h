@@ -15,6 +15,7 @@
 #define FL_ARCH_GLUE_BYTES 16
 #define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
 #define FL_ARCH_SITE_MAX 16
+#define FL_ARCH_REGS 16			/* general ones */
 #define FL_ARCH_ARG0 7			/* rdi */
 #define FL_ARCH_SP 4			/* rsp */
 #define FL_ARCH_FP 5			/* rbp */

@@ -1,0 +1,22 @@
+/*
+ * decode.c - what an instruction is: nothing is understood yet.
+ */
+#include "arch/arch.h"
+
+void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n, uintptr_t at)
+{
+	(void)code, (void)n, (void)at;
+	*i = (struct fl_insn){ 0 };
+}
+
+bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
+{
+	(void)i, (void)ret;
+	return false;
+}
+
+size_t fl_arch_landing(const unsigned char *code, size_t n)
+{
+	(void)code, (void)n;
+	return 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * facts.h - what AArch64 promises.
+ *
+ * The port refuses every site until it has a decoder and plans (docs/PORTING.md).
+ */
+#ifndef FL_A64_FACTS_H
+#define FL_A64_FACTS_H
+
+#include <elf.h>
+
+#define FL_ARCH_ELF_MACHINE EM_AARCH64
+#define FL_ARCH_R_RELATIVE R_AARCH64_RELATIVE
+#define FL_ARCH_R_WORD R_AARCH64_ABS64
+#define FL_ARCH_TRAP_BYTES 4
+#define FL_ARCH_TRAP 0
+#define FL_ARCH_REACH 0x07ff0000ull	/* of b and bl, less a margin */
+#define FL_ARCH_GLUE_BYTES 32
+#define FL_ARCH_COUNTING_BYTES 64
+#define FL_ARCH_SITE_MAX 16
+#define FL_ARCH_REGS 32
+#define FL_ARCH_ARG0 0
+#define FL_ARCH_SP 31
+#define FL_ARCH_FP 29
+#define FL_ARCH_SCRATCH 0x4003ffff	/* x0 to x17, x30 */
+#define FL_ARCH_KEPT 0x3ff80000		/* x19 to x29 */
+#define FL_ARCH_N_KEPT 11
+#define FL_ARCH_KEPT_INDEX { [19] = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
+#define FL_ARCH_LANDING_BYTES 4		/* bti c, paciasp */
+#define FL_ARCH_SLED_BYTES 32
+#define FL_ARCH_PAD_BYTES 4
+#define FL_ARCH_PAD_JUMP_BYTES 4
+#define FL_ARCH_LINE 64
+
+#define FL_ARCH_TICKS() ({ \
+	uint64_t ticks_; \
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks_)); \
+	ticks_; \
+})
+#define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
+#define FL_ARCH_STORE_BYTE(at, byte) store_relaxed((uint8_t *)(at), byte)
+#define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
+#define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
+#define FL_ARCH_USER_RESULT 0		/* x0 */
+
+#endif

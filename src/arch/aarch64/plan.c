@@ -1,0 +1,37 @@
+/*
+ * plan.c - which bytes a site holds: every site is refused yet.
+ */
+#include "arch/arch.h"
+
+int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
+{
+	*p = (struct fl_patch){ .at = in->at };
+	*datum = in->room;
+	return FLE_NOPORT;
+}
+
+int fl_arch_mute(enum fl_form form, const unsigned char *code, uint8_t *byte)
+{
+	(void)form, (void)code, (void)byte;
+	return FLE_NOPORT;
+}
+
+int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n)
+{
+	(void)p, (void)at, (void)on, (void)n;
+	return FLE_NOPORT;
+}
+
+int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
+		      bool flags_dead, bool *was_nop)
+{
+	(void)p, (void)at, (void)target, (void)flags_dead, (void)was_nop;
+	return FLE_NOPORT;
+}
+
+int fl_arch_moves(const struct fl_patch *p, int from, int to,
+		  struct fl_move moves[FL_ARCH_MOVES])
+{
+	(void)p, (void)from, (void)to, (void)moves;
+	return FLE_NOPORT;
+}

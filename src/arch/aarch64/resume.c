@@ -1,0 +1,46 @@
+/*
+ * resume.c - where a signal has found a thread, and how it goes on.
+ *
+ * Interrupted system calls cannot be told yet: none is made again.
+ */
+#include <signal.h>
+#include <ucontext.h>
+
+#include "arch/arch.h"
+
+void fl_arch_serialise(void)
+{
+	__asm__ volatile("isb" : : : "memory");
+}
+
+uintptr_t fl_arch_pc(const void *uc)
+{
+	return ((const ucontext_t *)uc)->uc_mcontext.pc;
+}
+
+uintptr_t fl_arch_trap_pc(const void *uc)
+{
+	return fl_arch_pc(uc);		/* brk leaves it at itself */
+}
+
+void fl_arch_retry(void *uc, uintptr_t pc)
+{
+	((ucontext_t *)uc)->uc_mcontext.pc = pc;
+}
+
+/* The kernel's frame is a siginfo_t and the context; its handler's is right below. */
+bool fl_arch_is_delivered(const void *uc, const void *cfa)
+{
+	return (const char *)uc - sizeof(siginfo_t) == (const char *)cfa;
+}
+
+bool fl_arch_interrupted(const void *uc, struct fl_call *c)
+{
+	(void)uc, (void)c;
+	return false;
+}
+
+void fl_arch_call_again(void *uc, const struct fl_call *c)
+{
+	(void)uc, (void)c;
+}
