@@ -2,10 +2,11 @@
  * pick.c - which calls of a function are timed: in its epoch some of them, a round.
  *
  * Hides how they are chosen. Of what is called more often they are a call in `gap`, at
- * random. By the clock alone, all in a row, a program would choose: of calls of which each
- * fiftieth is long nearly all epochs begin in a long one, and the next ones are short. By
- * how long a round took it is known how many calls its own stand for, so that phases in
- * which a function is called rarely count as little as they are.
+ * random, and some calls pass before the first. By the clock alone, all in a row, a program
+ * would choose: of calls of which each fiftieth is long nearly all epochs begin in a long
+ * one, and the next ones are short. By how far apart calls were in a round it is known how
+ * many calls the next one's stand for, so that phases in which a function is called rarely
+ * count as little as they are.
  */
 #include "pick.h"
 
@@ -32,14 +33,18 @@ static uint32_t draw(uint32_t below)
 
 bool fl_pick_takes(struct fl_function *f)
 {
-	uint32_t *left = load_relaxed(&f->cold) ? &f->cold : &f->wait;
+	uint32_t *left = load_relaxed(&f->ahead) ? &f->ahead : &f->wait;
 	uint32_t n = load_relaxed(left);
 
-	if (n)
+	if (n) {
 		store_relaxed(left, n - 1);
-	else if (f->gap > 1)
+		if (n == 1 && left == &f->ahead)
+			store_relaxed(&f->since, fl_arch_ticks());
+		return false;
+	}
+	if (f->gap > 1)
 		store_relaxed(&f->wait, draw(2 * f->gap - 1));
-	return !n;
+	return true;
 }
 
 void fl_sample_space(uint32_t gap)
@@ -55,13 +60,21 @@ uint32_t fl_pick_most(void)
 	return fl_table.session->samples * (load_relaxed(&epoch_ticks) ? FL_GROUPS : 1);
 }
 
+/* Of the round that has just ended, in ticks. */
+static uint64_t pace_of(const struct fl_function *f, uint64_t took)
+{
+	const uint64_t gap = load_relaxed(&f->gap) + !f->gap;
+
+	return took / (fl_pick_most() * gap) + 1;
+}
+
 bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
 {
 	uint64_t took = now - load_relaxed(&f->since), epoch = load_relaxed(&epoch_ticks);
 	uint32_t gap = load_relaxed(&f->gap) + !f->gap;
 
 	if (!epoch || f->is_seldom || took < epoch) {
-		store_relaxed(&f->took, took + !took);
+		store_relaxed(&f->pace, pace_of(f, took));
 		return false;
 	}
 	if (took / 4 > epoch)		/* at half the gap it is still more than one */
@@ -73,27 +86,36 @@ bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
 	return true;
 }
 
-static void learn_rate(struct fl_function *f)
+/* A round stands for all of a cycle; one that is as long as an epoch, as it seems, for its
+ * own calls, since others follow at once. True: it is shorter. */
+static bool learn_rate(struct fl_function *f)
 {
-	uint64_t took = load_relaxed(&f->took), epoch = load_relaxed(&epoch_ticks);
-	uint32_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_pick_most();
-	uint64_t calls = (uint64_t)samples * gap + (f->is_seldom ? COLD_CALLS : 0);
-	uint64_t stands = FL_GROUPS * epoch / (took / calls + 1) / samples;
+	uint64_t pace = load_relaxed(&f->pace), epoch = load_relaxed(&epoch_ticks), stands;
+	uint64_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_pick_most();
+	bool is_short;
 
-	if (!took || !epoch)
-		return;
-	store_relaxed(&f->took, 0);
-	stands = stands < gap ? gap : stands;
+	if (!pace || !epoch)
+		return false;
+	store_relaxed(&f->pace, 0);
+	if (!f->is_seldom && gap < MOST_GAP && samples * gap * pace < epoch)
+		gap *= 2;
+	is_short = f->is_seldom || samples * gap * pace < epoch;
+	stands = FL_GROUPS * epoch / (samples * pace);
+	if (stands < gap || !is_short)
+		stands = gap;
 	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
-	if (!f->is_seldom && gap < MOST_GAP && took < epoch)
-		store_relaxed(&f->gap, 2 * gap);
+	store_relaxed(&f->gap, (uint32_t)gap);
+	return is_short;
 }
 
 void fl_pick_begin(struct fl_function *f)
 {
-	learn_rate(f);
-	store_relaxed(&f->cold, f->is_seldom ? COLD_CALLS : 0);
-	store_relaxed(&f->wait, f->gap > 1 && !f->is_seldom ? draw(f->gap) : 0);
+	bool is_short = learn_rate(f);
+	uint32_t gap = f->is_seldom || !f->gap ? 1 : f->gap;
+
+	store_relaxed(&f->ahead, f->is_seldom ? COLD_CALLS :
+				 is_short ? draw(fl_pick_most() * gap / 2) : 0);
+	store_relaxed(&f->wait, gap > 1 ? draw(gap) : 0);
 	store_relaxed(&f->begun, 0);
 	store_relaxed(&f->since, fl_arch_ticks());
 }

@@ -56,14 +56,14 @@ struct fl_function {
 	uint32_t is_quiet;		/* 1: and its exits are off; with the switches' lock */
 	uint32_t is_fixed;		/* 1: an exit of it stood where its entry did; a hint */
 	uint32_t gap, wait;		/* a call in so many is timed; so many are not; hints */
-	uint64_t since, took;		/* ticks: the round began; how long the last one took,
+	uint64_t since, pace;		/* ticks: the round began; a call of the last one,
 					 * 0: it is not over. Hints */
 	uint32_t stands;		/* a timed call for so many, as of the last round */
 	uint64_t period;		/* its on-period's number, and in the low half how many
 					 * timed calls of it are open; atomic */
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
-	uint32_t cold;			/* calls that are not timed yet; a hint */
+	uint32_t ahead;			/* calls before a round begins; a hint */
 	uint32_t round, used;		/* blocks that were counted in a round; hints */
 };
 

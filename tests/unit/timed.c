@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "probe/pick.h"
 #include "sampling-rig.h"
 
 /* ---- which call an exit ends -------------------------------------------------------- */
@@ -349,6 +350,118 @@ static void calls_of_a_function_are_timed_at_intervals(void **unused)
 	runs(call_at_a_rate);
 }
 
+/* A cycle of all groups, which took `*most` ticks or less, and not much less. */
+static uint64_t pass_a_cycle(uint64_t *most)
+{
+	uint64_t before, least;
+
+	do {
+		before = fl_arch_ticks();
+		fl_pick_note_cycle();
+		least = fl_arch_ticks();
+		fl_os_sleep_us(2000);
+		least = fl_arch_ticks() - least;
+		fl_pick_note_cycle();
+		*most = fl_arch_ticks() - before;
+	} while (*most > least + least / 8);
+	return least;
+}
+
+/* A round of calls that were `pace` ticks apart is over, as far as its function can tell. */
+static bool end_round(struct fl_function *f, uint64_t pace)
+{
+	const uint64_t gap = f->gap + !f->gap;
+
+	return fl_pick_goes_on(f, f->since + pace * gap * fl_pick_most());
+}
+
+/* The first round is of K calls, the next ones are of more. */
+static void stand_for_a_cycle(struct rig *unused)
+{
+	struct fl_function *f;
+	uint64_t most, epoch, pace;
+
+	(void)unused;
+	g->m->session[0].samples = 100;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[one.entry].function];
+	NEED(fl_pick_most() == 100 && !end_round(f, 2000));
+	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	NEED(fl_pick_most() == 400);
+	pace = epoch / 4000;
+	f->pace = f->pace / 2001 * pace;	/* 2000 and 1, if it was told */
+	fl_pick_begin(f);
+	NEED(f->gap == 2 && f->stands >= 39 && f->stands <= 46);
+	NEED(!end_round(f, pace));
+	fl_pick_begin(f);
+	NEED(f->gap == 4 && f->stands >= 39 && f->stands <= 46);
+}
+
+static void a_timed_call_stands_for_its_part_of_a_cycle(void **unused)
+{
+	(void)unused;
+	runs(stand_for_a_cycle);
+}
+
+/* At twice the gap it is longer than an epoch: others follow it at once. */
+static void stand_for_itself(struct rig *unused)
+{
+	struct fl_function *f;
+	uint64_t most, epoch;
+
+	(void)unused;
+	g->m->session[0].samples = 100;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[one.entry].function];
+	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	NEED(!end_round(f, epoch / 500));
+	fl_pick_begin(f);
+	NEED(f->gap == 2 && f->stands == 2);
+	NEED(end_round(f, epoch / 500) && f->stands == 2);
+}
+
+static void a_round_that_goes_on_stands_for_its_own_calls(void **unused)
+{
+	(void)unused;
+	runs(stand_for_itself);
+}
+
+/* Else it would begin behind what the epoch began in, which is likely to be long. */
+static void begin_later(struct rig *unused)
+{
+	enum { ROUNDS = 20, MOST = 400 };
+	uint64_t most, epoch, since;
+	struct fl_function *f;
+	uint32_t drawn = 0;
+
+	(void)unused;
+	g->m->session[0].samples = 100;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[one.entry].function];
+	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	for (int i = 0; i < ROUNDS; i++) {
+		NEED(!end_round(f, epoch / 100000));
+		fl_pick_begin(f);
+		NEED(f->ahead < MOST * f->gap / 2);
+		drawn += f->ahead > MOST / 2;
+	}
+	NEED(drawn > 0);
+	since = f->since;
+	f->ahead = 3;
+	f->gap = f->wait = 0;
+	for (int i = 0; i < 3; i++)
+		call(&one, 1000);
+	NEED(f->begun == 0 && f->since > since);
+	call(&one, 1000);
+	NEED(f->begun == 1);
+}
+
+static void a_round_begins_some_calls_behind_its_epoch(void **unused)
+{
+	(void)unused;
+	runs(begin_later);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -365,6 +478,9 @@ int main(void)
 		TEST(a_call_that_was_forked_in_is_its_parents),
 		TEST(a_long_call_is_given_up_where_there_is_no_credit),
 		TEST(calls_of_a_function_are_timed_at_intervals),
+		TEST(a_timed_call_stands_for_its_part_of_a_cycle),
+		TEST(a_round_that_goes_on_stands_for_its_own_calls),
+		TEST(a_round_begins_some_calls_behind_its_epoch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
