@@ -319,6 +319,16 @@ struct fl_call {
 };
 bool fl_arch_interrupted(const void *ucontext, struct fl_call *);
 void fl_arch_call_again(void *ucontext, const struct fl_call *);
+
+/* ---- live: the kernel's own calling convention (syscall.S), for os/ ---------- */
+
+FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e, long f);
+/* clone(2) for a thread that the C library does not know: its first steps, and its
+ * last, which unmap `stack`. */
+FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id);
+/* What a signal handler returns to: an address, not to be called. */
+void fl_arch_sigreturn(void);
+
 /* ---- live: which CPU this is ---------------------------------------------- */
 
 /* What tells one design of processor from another; texts are letters, digits

@@ -16,6 +16,9 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Reached without a table of addresses, and nobody else's of that name. */
+#define FL_HIDDEN __attribute__((visibility("hidden")))
+
 /* Errors: 0 or a count is success, -1..-4095 is -errno, the rest is here. */
 enum fl_err {
 #define FLICK_ERR(name, value, text) FLE_##name = value,

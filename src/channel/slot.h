@@ -61,8 +61,6 @@ static inline void fl_own_lines(const void *at, uint64_t bytes)
 
 /* ---- target side, shared by thread.c and ring.c ---------------------------- */
 
-#define FL_HIDDEN __attribute__((visibility("hidden")))
-
 extern struct fl_region *fl_region FL_HIDDEN;	/* NULL until open */
 extern struct fl_shm_session *fl_session FL_HIDDEN;	/* its owner's; likewise */
 extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */

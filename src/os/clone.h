@@ -6,16 +6,14 @@
 
 #include "os/os.h"
 
-#define FL_CLONE_HIDDEN __attribute__((visibility("hidden")))
-
 /* Stack and TLS; an error as fl_os_map() has it. */
-FL_CLONE_HIDDEN char *fl_clone_map(void);
-FL_CLONE_HIDDEN void fl_clone_unmap(char *all);
+FL_HIDDEN char *fl_clone_map(void);
+FL_HIDDEN void fl_clone_unmap(char *all);
 /* Does the stack, or what lies with it, hold that address? */
-FL_CLONE_HIDDEN bool fl_clone_holds(const char *all, const void *address);
+FL_HIDDEN bool fl_clone_holds(const char *all, const void *address);
 /* `run` in this memory, with every signal blocked; it unmaps `all` at its end. `id` is
  * for CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID. */
-FL_CLONE_HIDDEN long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg,
-			      uint32_t *id);
+FL_HIDDEN long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg,
+			uint32_t *id);
 
 #endif

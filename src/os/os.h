@@ -117,7 +117,6 @@ struct fl_os_sigaction {
 };
 int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 		    struct fl_os_sigaction *old);
-extern void fl_os_sigreturn(void);	/* the restorer */
 int fl_os_signal_thread(int tid, int sig);
 
 /*

@@ -38,7 +38,7 @@ int fl_os_sigaction(int sig, const struct fl_os_sigaction *set,
 	if (set && is_ours(set)) {
 		own = *set;
 		own.flags |= SA_SIGINFO | KERNEL_SA_RESTORER;
-		own.restorer = fl_os_sigreturn;
+		own.restorer = fl_arch_sigreturn;
 		set = &own;
 	}
 	return (int)SYS_OR_FAULT(sigaction, SYS_rt_sigaction, sig, set, old, MASK_BYTES);

@@ -1,20 +1,11 @@
-/*
- * syscall.h - private to os/: one system call, its result as the kernel gave it.
- *
- * The routines are a port's (arch/CPU/syscall.S); nobody but os/ calls them.
- */
+/* syscall.h - private to os/: one system call, its result as the kernel gave it. */
 #ifndef FL_OS_SYSCALL_H
 #define FL_OS_SYSCALL_H
 
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "os/fault.h"
-
-#define FL_HIDDEN __attribute__((visibility("hidden")))
-
-FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e,
-			       long f);
-FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id);
 
 /* SYS(number, up to six arguments): what is not given is 0. */
 #define SYS_PAD(nr, a, b, c, d, e, f, ...) \

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "arch/arch.h"
 #include "handshake.h"
 #include "interrupt.h"
 #include "os/os.h"
@@ -53,7 +54,7 @@ static void call_program(struct fl_os_sigaction *a, int sig, siginfo_t *info, vo
 	if (!(a->flags & SA_NODEFER))
 		mask |= 1ull << (sig - 1);
 	if (a->flags & SA_RESETHAND)
-		*a = (struct fl_os_sigaction){ .restorer = fl_os_sigreturn };
+		*a = (struct fl_os_sigaction){ .restorer = fl_arch_sigreturn };
 	fl_os_signals_restore(&mask);
 	handler(sig, info, uc);
 }

@@ -64,7 +64,3 @@ rm src/patch/wide.c
 yes '/* */' | head -n 1001 | put src/patch/tall.c
 sees 'src/patch/tall.c: 1001 lines; stop at 1000' "1,001 lines"
 rm src/patch/tall.c
-
-yes 'int fl_one(void);' | head -n 13 | put src/patch/patch.h
-clean "a wide door is a warning only"
-grep -q 'warning: door src/patch/patch.h: 13 functions' said || { cat said; exit 1; }

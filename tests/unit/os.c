@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "arch/arch.h"
 #include "os/os.h"
 #include "filter-call.h"
 
@@ -367,7 +368,7 @@ static void handler_runs_returns_and_is_put_back(void **state)
 	sigaction(SIGUSR2, &libc, NULL);
 	assert_int_equal(fl_os_sigaction(SIGUSR2, &set, &old), 0);
 	assert_int_equal(fl_os_sigaction(SIGUSR2, NULL, &now), 0);
-	assert_ptr_equal(now.restorer, fl_os_sigreturn);
+	assert_ptr_equal(now.restorer, fl_arch_sigreturn);
 	assert_true(now.flags & SA_SIGINFO);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(fl_os_signal_thread(gettid(), SIGUSR2), 0);
@@ -404,7 +405,7 @@ static void restorer_has_the_bytes_unwinders_know(void **state)
 	};
 
 	(void)state;
-	assert_memory_equal((void *)(uintptr_t)fl_os_sigreturn, known, sizeof(known));
+	assert_memory_equal((void *)(uintptr_t)fl_arch_sigreturn, known, sizeof(known));
 }
 
 /* ---- locks ---------------------------------------------------------------------------- */

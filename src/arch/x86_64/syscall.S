@@ -35,13 +35,13 @@ fl_arch_syscall:
  */
 	.balign	16
 	nop
-	.globl	fl_os_sigreturn
-	.hidden	fl_os_sigreturn
-	.type	fl_os_sigreturn, @function
-fl_os_sigreturn:
+	.globl	fl_arch_sigreturn
+	.hidden	fl_arch_sigreturn
+	.type	fl_arch_sigreturn, @function
+fl_arch_sigreturn:
 	movq	$__NR_rt_sigreturn, %rax
 	syscall
-	.size	fl_os_sigreturn, . - fl_os_sigreturn
+	.size	fl_arch_sigreturn, . - fl_arch_sigreturn
 
 /*
  * long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id)
