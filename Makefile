@@ -45,7 +45,7 @@ sources = $(filter-out $(ALONE),$(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S)
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
 
 # A file that says `READER code` at its head stays out of the target.
-READER_ONLY := $(shell grep -ls '^ \* READER code' src/channel/*.c src/obj/*.c)
+READER_ONLY := $(shell grep -ls '^ \* READER code' src/channel/*.c src/obj/*.c src/base/*.c)
 GUEST_SRC := $(filter-out $(READER_ONLY),$(call sources,$(GUEST_DIRS)))
 INSIDE_SRC := $(filter-out src/agent/%,$(GUEST_SRC))
 READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)

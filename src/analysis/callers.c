@@ -21,8 +21,10 @@
  *		A module that takes the place of another brings sites of a new
  *		module there: the places in between are given up.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/callers.h"
-#include "analysis/array.h"
 #include "analysis/nest.h"
 
 #define NOBODY FLICK_NO_FUNCTION
@@ -60,7 +62,7 @@ enum body { BODY_UNKNOWN, BODY_OWN, BODY_INLINED };
 struct fl_callers {
 	const struct fl_view *view;
 	struct place *places;
-	size_t n_places, room;
+	size_t n_places;
 	uint32_t *hash;			/* index + 1 of a place; 0: empty */
 	uint32_t n_hash;
 	struct where *sites, *spare;	/* room for as many; to merge */
@@ -276,7 +278,7 @@ static bool is_inlined(struct fl_callers *c, uint32_t probe)
 	uint64_t lo, hi;
 
 	if (c->view->framed >> s->provider & 1 ||
-	    fl_array_extend((void **)&c->bodies, &c->n_bodies, c->view->n_sites, 1))
+	    fl_array_extend(&c->bodies, &c->n_bodies, c->view->n_sites, 1))
 		return false;
 	if (c->bodies[probe] == BODY_UNKNOWN)
 		c->bodies[probe] = find_symbol(c, s->at, &lo, &hi) && s->function >= lo &&
@@ -384,7 +386,7 @@ static uint32_t add(struct fl_callers *c, const struct place *p)
 {
 	if ((c->n_places + 1) * 2 > c->n_hash && grow(c))
 		return 0;
-	if (fl_array_room((void **)&c->places, c->n_places, &c->room, sizeof(*p)))
+	if (fl_array_room(&c->places, c->n_places, sizeof(*p)))
 		return 0;
 	*cell_of(c, p->probe, p->ret) = (uint32_t)c->n_places + 1;
 	c->places[c->n_places++] = *p;

@@ -4,8 +4,9 @@
  * Takes records (one entry, one call) as well as the counters of
  * FL_ACT_COUNT, so it can share a stream with an analysis that needs time.
  */
+#include <stdlib.h>
+
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 
 struct counts {
 	const struct flick_view *view;
@@ -26,7 +27,7 @@ static int open_counts(void **state, const struct flick_view *view, const char *
 
 static int extend(struct counts *c, uint32_t n)
 {
-	return fl_array_extend((void **)&c->calls, &c->n_calls, n, sizeof(*c->calls));
+	return fl_array_extend(&c->calls, &c->n_calls, n, sizeof(*c->calls));
 }
 
 static void add(struct counts *c, uint32_t function, uint64_t n)

@@ -11,8 +11,10 @@
  * of the call, for which there is a name, or none, when rows are made. Counts and
  * times are estimates there, `sampled` is what was seen.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 #include "analysis/callers.h"
 #include "analysis/node.h"
 

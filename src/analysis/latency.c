@@ -5,9 +5,10 @@
  * is known better at the end counts for all.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 #include "analysis/histogram.h"
 #include "analysis/node.h"
 
@@ -56,7 +57,7 @@ static int open_latency(void **state, const struct flick_view *view, const char 
 
 static int extend(struct latency *l, uint32_t n)
 {
-	return fl_array_extend((void **)&l->rows, &l->n_rows, n, sizeof(*l->rows));
+	return fl_array_extend(&l->rows, &l->n_rows, n, sizeof(*l->rows));
 }
 
 /* Samples come as they end: one that began before the last one had it inside. */

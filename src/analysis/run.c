@@ -9,9 +9,10 @@
  * as a third party's.
  */
 #include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 #include "analysis/callers.h"
 #include "analysis/samples.h"
 #include "analysis/scales.h"
@@ -100,11 +101,11 @@ static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
 static int refresh(struct fl_run *run)
 {
 	uint32_t from = run->n_tags, n = run->source->n_sites;
-	int err = fl_array_extend((void **)&run->jumps.of, &run->jumps.n, n,
+	int err = fl_array_extend(&run->jumps.of, &run->jumps.n, n,
 				  sizeof(*run->jumps.of));
 
 	if (!err)
-		err = fl_array_extend((void **)&run->tags, &run->n_tags, n,
+		err = fl_array_extend(&run->tags, &run->n_tags, n,
 				      sizeof(*run->tags));
 	for (uint32_t i = from; !err && i < run->n_tags; i++)
 		run->tags[i] = tag_of(run->source, i);
@@ -643,7 +644,7 @@ static struct thread *make_thread(struct fl_run *run, uint32_t index)
 
 static struct thread *thread_of(struct fl_run *run, uint32_t index)
 {
-	if (fl_array_extend((void **)&run->threads, &run->n_threads, index + 1,
+	if (fl_array_extend(&run->threads, &run->n_threads, index + 1,
 			    sizeof(struct thread *)))
 		return NULL;
 	if (!run->threads[index])

@@ -5,16 +5,16 @@
  * known. What windows saw of its calls is divided by that: a ratio, in which the
  * length of windows, and what recording cost in them, does not appear.
  */
+#include <string.h>
 #include <stdlib.h>
 
-#include "analysis/array.h"
 #include "analysis/scales.h"
 
 static int have(struct fl_scales *s, uint32_t n)
 {
-	int err = fl_array_extend((void **)&s->exact, &s->n_exact, n, sizeof(*s->exact));
+	int err = fl_array_extend(&s->exact, &s->n_exact, n, sizeof(*s->exact));
 
-	return err ? err : fl_array_extend((void **)&s->counted, &s->n_counted, n,
+	return err ? err : fl_array_extend(&s->counted, &s->n_counted, n,
 					   sizeof(*s->counted));
 }
 
@@ -44,11 +44,11 @@ int fl_scales_estimate(struct fl_scales *s, uint32_t function, uint64_t calls,
 int fl_scales_see(struct fl_scales *s, const struct flick_view *view,
 		  const struct fl_batch *b)
 {
-	int err = fl_array_extend((void **)&s->seen, &s->n_seen, view->n_functions,
+	int err = fl_array_extend(&s->seen, &s->n_seen, view->n_functions,
 				  sizeof(*s->seen));
 
 	if (!err)
-		err = fl_array_extend((void **)&s->recurses, &s->n_recurses,
+		err = fl_array_extend(&s->recurses, &s->n_recurses,
 				      view->n_functions, 1);
 	for (size_t i = 0; !err && i < b->n; i++) {
 		uint32_t probe = b->records[i].probe;
@@ -61,7 +61,7 @@ int fl_scales_see(struct fl_scales *s, const struct flick_view *view,
 
 static int add_all(uint64_t **to, uint32_t *n_to, const uint64_t *from, uint32_t n)
 {
-	int err = fl_array_extend((void **)to, n_to, n, sizeof(**to));
+	int err = fl_array_extend(to, n_to, n, sizeof(**to));
 
 	for (uint32_t f = 0; !err && f < n; f++)
 		(*to)[f] += from[f];
@@ -77,7 +77,7 @@ int fl_scales_merge(struct fl_scales *s, const struct fl_scales *from)
 	if (!err)
 		err = add_all(&s->seen, &s->n_seen, from->seen, from->n_seen);
 	if (!err)
-		err = fl_array_extend((void **)&s->recurses, &s->n_recurses, from->n_recurses,
+		err = fl_array_extend(&s->recurses, &s->n_recurses, from->n_recurses,
 				      1);
 	for (uint32_t f = 0; !err && f < from->n_recurses; f++)
 		s->recurses[f] |= from->recurses[f];
@@ -104,9 +104,9 @@ int fl_scales_make(struct fl_scales *s, struct flick_view *view)
 	int err = have(s, n);
 
 	if (!err)
-		err = fl_array_extend((void **)&s->seen, &s->n_seen, n, sizeof(*s->seen));
+		err = fl_array_extend(&s->seen, &s->n_seen, n, sizeof(*s->seen));
 	if (!err)
-		err = fl_array_extend((void **)&s->scales, &s->n_scales, n,
+		err = fl_array_extend(&s->scales, &s->n_scales, n,
 				      sizeof(*s->scales));
 	for (uint32_t f = 0; !err && f < n; f++) {
 		s->scales[f] = scale_of(s, f);

@@ -91,7 +91,6 @@
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */
 #include "analysis/stack.h"
-#include "analysis/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -565,7 +564,7 @@ int fl_stack_extend(struct fl_stack *s, uint32_t n)
 
 	s->n_functions = n;
 	for (uint32_t i = 0; !err && i < s->n_fibers; i++)
-		err = fl_array_extend((void **)&s->fibers[i].last, &s->fibers[i].n_last,
+		err = fl_array_extend(&s->fibers[i].last, &s->fibers[i].n_last,
 				      n, sizeof(uint32_t));
 	return err;
 }

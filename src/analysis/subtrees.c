@@ -8,9 +8,10 @@
  * known: which calls after that were its own cannot be told.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 #include "analysis/node.h"
 
 #define DOUBT FLICK_NO_FUNCTION		/* in a call's list: its set is not known */
@@ -30,7 +31,7 @@ struct subtrees {
 	struct signature *table;	/* a hash table, open addressing */
 	uint32_t places, n;
 	uint32_t *set;			/* of the call that just ended */
-	size_t n_set, room;
+	size_t n_set;
 };
 
 static int open_subtrees(void **state, const struct flick_view *view, const char *arg)
@@ -124,7 +125,7 @@ static int gather(struct subtrees *s, const struct fl_node *list)
 {
 	s->n_set = 0;
 	for (const struct fl_node *n = list; n; n = n->next) {
-		if (fl_array_room((void **)&s->set, s->n_set, &s->room, sizeof(*s->set)))
+		if (fl_array_room(&s->set, s->n_set, sizeof(*s->set)))
 			return -ENOMEM;
 		s->set[s->n_set++] = n->function;
 	}

@@ -11,8 +11,10 @@
  * stands below a row without a function, and there below its caller, if that is:
  * until rows are made, below the place it was called from (callers.h).
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/analysis.h"
-#include "analysis/array.h"
 #include "analysis/callers.h"
 #include "analysis/node.h"
 
@@ -124,7 +126,6 @@ static const struct flick_column columns[] = {
 struct writer {
 	const struct tree *tree;
 	struct flick_rows *rows;
-	size_t room;			/* rows */
 	struct fl_node *work;		/* to be written, with their lists */
 };
 
@@ -135,7 +136,7 @@ static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 	const size_t row_bytes = w->rows->n_columns * sizeof(uint64_t);
 	uint64_t *cell;
 
-	if (fl_array_room((void **)&w->rows->cells, w->rows->n_rows, &w->room, row_bytes))
+	if (fl_array_room(&w->rows->cells, w->rows->n_rows, row_bytes))
 		return -ENOMEM;
 	cell = w->rows->cells + w->rows->n_rows * w->rows->n_columns;
 	cell[ID] = w->rows->n_rows++;

@@ -2,8 +2,8 @@
  * base.h - plain C that knows no probe, no system call and no CPU.
  *
  * What every other folder may use: ordered memory accesses under short names,
- * the list of errors, rounding, and name patterns. GUEST code: nothing here
- * allocates or calls a library.
+ * the list of errors, rounding, name patterns, and arrays. GUEST code, but for
+ * these: nothing else here allocates or calls a library.
  */
 #ifndef FL_BASE_H
 #define FL_BASE_H
@@ -81,6 +81,13 @@ static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint
 	}
 	return lo;
 }
+
+/* Arrays of the reader's that grow; `array` points to the pointer to the first of its
+ * elements, which have `size` bytes. 0, or -ENOMEM and it is as it was. */
+/* Room for one more behind `n`, of an array that has grown by nothing but this. */
+int fl_array_room(void *array, size_t n, size_t size);
+/* Its `n` elements become `want`, if they are fewer; new ones are zero. */
+int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size);
 
 /*
  * Name patterns, `[MODULE!]FUNCTION` or `MODULE!0xOFFSET`. FUNCTION and MODULE

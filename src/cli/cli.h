@@ -198,7 +198,7 @@ struct fl_functions {
 	struct fl_symbols *symbols;
 	struct fl_function *all;	/* index: function */
 	char **plain, **simple;		/* see fl_functions_plain(), fl_functions_simple() */
-	uint32_t n, room;
+	uint32_t n;
 	uint32_t *buckets;		/* hash of (path, address): index + 1 */
 	uint32_t n_buckets;
 	uint32_t *function_of;		/* index: probe id */

@@ -29,7 +29,7 @@ struct row {
 struct functions {
 	const char **full, **linkage;	/* of the symbols, or kept until the end */
 	uint64_t last;			/* ELF address */
-	uint32_t n, room;
+	uint32_t n;
 };
 
 /* A slot that the loader fills with another module's function. */
@@ -46,7 +46,7 @@ struct listing {
 	bool json;
 	enum fl_demangle demangle;
 	struct row *rows;
-	size_t n, room;
+	size_t n;
 	struct functions functions;
 	const char **seen;		/* names of all functions, for hints; kept */
 	size_t n_seen;
@@ -59,38 +59,6 @@ struct listing {
 
 /* ---- gathering: names are shown when all are known --------------------------------- */
 
-/* One more behind `n`; false when there is no memory. */
-static bool grow(struct listing *l)
-{
-	size_t room = l->room ? 2 * l->room : 1024;
-	struct row *grown = l->n < l->room ? l->rows : realloc(l->rows, room * sizeof(*grown));
-
-	if (!grown)
-		return false;
-	l->room = l->n < l->room ? l->room : room;
-	l->rows = grown;
-	return true;
-}
-
-static bool grow_functions(struct functions *f)
-{
-	uint32_t room = f->room ? 2 * f->room : 256;
-	const char **grown;
-
-	if (f->n < f->room)
-		return true;
-	grown = realloc(f->full, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	f->full = grown;
-	grown = realloc(f->linkage, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	f->linkage = grown;
-	f->room = room;
-	return true;
-}
-
 static int take_row(struct listing *l, const struct fl_site *site,
 		    const struct fl_symbol *symbol, uint64_t function)
 {
@@ -99,7 +67,9 @@ static int take_row(struct listing *l, const struct fl_site *site,
 	int err = fl_survey_plan(site, &p);
 
 	*(err ? &l->refused : &l->usable) += 1;
-	if (!grow(l) || !grow_functions(f))
+	if (fl_array_room(&l->rows, l->n, sizeof(*l->rows)) ||
+	    fl_array_room(&f->full, f->n, sizeof(*f->full)) ||
+	    fl_array_room(&f->linkage, f->n, sizeof(*f->linkage)))
 		return -ENOMEM;
 	if (!f->n || f->last != function) {
 		f->full[f->n] = symbol->name;
@@ -117,16 +87,10 @@ static int take_row(struct listing *l, const struct fl_site *site,
 /* Neighbours are of one function, mostly. */
 static int note_seen(struct listing *l, const char *name, uint64_t function)
 {
-	const char **grown;
-
 	if (l->n_seen && l->last_seen == function)
 		return 0;
-	if (!(l->n_seen & (l->n_seen - 1))) {
-		grown = realloc(l->seen, (l->n_seen ? 2 * l->n_seen : 1) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		l->seen = grown;
-	}
+	if (fl_array_room(&l->seen, l->n_seen, sizeof(*l->seen)))
+		return -ENOMEM;
 	l->seen[l->n_seen] = fl_name_simple(name);
 	l->last_seen = function;
 	return l->seen[l->n_seen++] ? 0 : -ENOMEM;
@@ -154,17 +118,11 @@ static int take_slot(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)
 {
 	struct listing *l = arg;
-	struct slot *grown;
-
 	(void)type;
 	if (value || !*name)
 		return 0;
-	if (!(l->n_slots & (l->n_slots - 1))) {
-		grown = realloc(l->slots, (l->n_slots ? 2 * l->n_slots : 1) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		l->slots = grown;
-	}
+	if (fl_array_room(&l->slots, l->n_slots, sizeof(*l->slots)))
+		return -ENOMEM;
 	l->slots[l->n_slots++] = (struct slot){ at, strdup(name) };
 	return 0;
 }

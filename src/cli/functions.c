@@ -82,31 +82,22 @@ static void put_bucket(struct fl_functions *r, uint32_t hash, uint32_t index)
 
 static int grow(struct fl_functions *r)
 {
-	uint32_t room = r->room ? r->room * 2 : 256;
-	struct fl_function *functions = realloc(r->all, room * sizeof(*functions));
-	char **plain, **simple;
-	uint32_t *buckets;
+	uint32_t n = r->n_buckets ? r->n_buckets * 2 : 512, *buckets;
 
-	if (!functions)
+	if (fl_array_room(&r->all, r->n, sizeof(*r->all)) ||
+	    fl_array_room(&r->plain, r->n, sizeof(*r->plain)) ||
+	    fl_array_room(&r->simple, r->n, sizeof(*r->simple)))
 		return -ENOMEM;
-	r->all = functions;
-	plain = realloc(r->plain, room * sizeof(*plain));
-	if (!plain)
-		return -ENOMEM;
-	r->plain = plain;
-	simple = realloc(r->simple, room * sizeof(*simple));
-	if (!simple)
-		return -ENOMEM;
-	r->simple = simple;
-	buckets = calloc(room * 2, sizeof(*buckets));
+	if (r->n < r->n_buckets / 2)
+		return 0;
+	buckets = calloc(n, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
 	free(r->buckets);
 	r->buckets = buckets;
-	r->n_buckets = room * 2;
-	r->room = room;
+	r->n_buckets = n;
 	for (uint32_t i = 0; i < r->n; i++)
-		put_bucket(r, hash_of(r, functions[i].module, functions[i].at), i);
+		put_bucket(r, hash_of(r, r->all[i].module, r->all[i].at), i);
 	return 0;
 }
 
@@ -172,7 +163,7 @@ static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32
 			return 0;
 		}
 	}
-	if (r->n == r->room && grow(r))
+	if (grow(r))
 		return -ENOMEM;
 	r->all[r->n] = describe(r, path, module, at);
 	r->plain[r->n] = r->simple[r->n] = NULL;

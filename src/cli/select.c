@@ -92,14 +92,11 @@ static int parse(struct pattern *p, enum fl_match_by by)
 
 int fl_selection_add(struct fl_selection *s, int on, const char *text)
 {
-	struct pattern *grown = realloc(s->patterns, (s->n + 1) * sizeof(*grown));
-
-	if (!grown) {
+	if (fl_array_room(&s->patterns, s->n, sizeof(*s->patterns))) {
 		fl_say("out of memory for patterns");
 		return -ENOMEM;
 	}
-	s->patterns = grown;
-	grown[s->n++] = (struct pattern){ .text = text, .on = on };
+	s->patterns[s->n++] = (struct pattern){ .text = text, .on = on };
 	return 0;
 }
 

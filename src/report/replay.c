@@ -44,18 +44,6 @@ static struct fl_shm_site read_site(struct fl_query *q, uint32_t id)
 	return site;
 }
 
-/* Room for one more behind `n`; false when there is no memory. */
-static bool grow(void **array, uint32_t n, size_t size)
-{
-	void *grown;
-
-	if (n && (n < 64 || (n & (n - 1))))
-		return true;
-	grown = n <= UINT32_MAX / 2 ? realloc(*array, (n ? 2 * (size_t)n : 64) * size) : NULL;
-	*array = grown ? grown : *array;
-	return grown;
-}
-
 /* 0 or -ENOMEM. */
 static int read_sites(struct fl_store *s, struct fl_query *q, struct fl_view *v)
 {
@@ -65,8 +53,8 @@ static int read_sites(struct fl_store *s, struct fl_query *q, struct fl_view *v)
 	bool fits = true;
 
 	while (fits && fl_query_row(q)) {
-		fits = grow((void **)&sites, n, sizeof(*sites)) &&
-		       grow((void **)&function_of, n, sizeof(*function_of));
+		fits = n < UINT32_MAX && !fl_array_room(&sites, n, sizeof(*sites)) &&
+		       !fl_array_room(&function_of, n, sizeof(*function_of));
 		if (!fits)
 			break;
 		sites[n] = read_site(q, n);
@@ -135,7 +123,7 @@ static const char **read_paths(struct fl_store *s, struct fl_query *q, uint32_t 
 	const char **paths = NULL;
 
 	*n = 0;
-	while (grow((void **)&paths, *n, sizeof(*paths)) && fl_query_row(q)) {
+	while (!fl_array_room(&paths, *n, sizeof(*paths)) && fl_query_row(q)) {
 		fl_query_number(q, 0, *n, *n);
 		paths[*n] = fl_store_own(s, strdup(fl_query_text(q, 1)));
 		if (!paths[*n])
@@ -217,7 +205,7 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 		      "SELECT id, tid, name, delivered, pid FROM threads ORDER BY id" :
 		      "SELECT id, tid, name, delivered FROM threads ORDER BY id");
 	while (fits && fl_query_row(&q)) {
-		fits = grow((void **)&t, *n, sizeof(*t));
+		fits = !fl_array_room(&t, *n, sizeof(*t));
 		if (!fits)
 			break;
 		t[*n] = read_thread(&q, *n, has_pid);

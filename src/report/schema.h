@@ -28,7 +28,7 @@ struct fl_store {
 	char **results;			/* likewise */
 	size_t n_results;
 	void **owned;			/* what loaded results point to */
-	size_t n_owned, room;
+	size_t n_owned;
 };
 
 /* Names of enum flick_column_type in the table `columns`; NULL-terminated. */

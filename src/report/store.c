@@ -66,15 +66,10 @@ int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 /* One more text behind `n`; false when there is no memory. */
 static bool add_text(char ***texts, size_t *n, const char *text)
 {
-	char **grown = *texts;
-
-	if (!(*n & (*n - 1)))			/* 0, or a power of two: full */
-		grown = realloc(grown, (*n ? *n * 2 : 1) * sizeof(*grown));
-	if (!grown)
+	if (fl_array_room(texts, *n, sizeof(**texts)))
 		return false;
-	*texts = grown;
-	grown[*n] = strdup(text);
-	return grown[*n] && ++*n;
+	(*texts)[*n] = strdup(text);
+	return (*texts)[*n] && ++*n;
 }
 
 /* Ids are dense, as they are written. */
@@ -282,16 +277,9 @@ int fl_store_lines(struct fl_store *s, const char *const **out, char why[FL_WHY]
 
 void *fl_store_own(struct fl_store *s, void *p)
 {
-	void **grown;
-
-	if (p && s->n_owned == s->room) {
-		s->room = s->room ? s->room * 2 : 64;
-		grown = realloc(s->owned, s->room * sizeof(*grown));
-		if (!grown) {
-			free(p);
-			return NULL;
-		}
-		s->owned = grown;
+	if (p && fl_array_room(&s->owned, s->n_owned, sizeof(*s->owned))) {
+		free(p);
+		return NULL;
 	}
 	if (p)
 		s->owned[s->n_owned++] = p;
@@ -389,18 +377,9 @@ static uint64_t read_cell(struct fl_store *s, struct fl_query *q, int c,
 
 static int read_rows(struct fl_store *s, struct fl_query *q, struct flick_rows *r)
 {
-	size_t room = 0;
-
 	while (fl_query_row(q)) {
-		if (r->n_rows == room) {
-			uint64_t *grown;
-
-			room = room ? room * 2 : 64;
-			grown = realloc(r->cells, room * r->n_columns * sizeof(*grown));
-			if (!grown)
-				return -1;
-			r->cells = grown;
-		}
+		if (fl_array_room(&r->cells, r->n_rows, r->n_columns * sizeof(*r->cells)))
+			return -1;
 		for (size_t c = 0; c < r->n_columns; c++)
 			r->cells[r->n_rows * r->n_columns + c] =
 				read_cell(s, q, (int)c, r->columns[c].type);

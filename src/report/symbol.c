@@ -44,7 +44,7 @@ struct file {
 	struct frame *frames;		/* ascending; once they were asked for */
 	size_t n_frames;
 	struct entry *entries;		/* ascending by address */
-	size_t n, room;
+	size_t n;
 	char **cut;			/* names without their versions */
 	size_t n_cut;
 };
@@ -114,18 +114,14 @@ static bool is_function(unsigned char info, unsigned section)
 static const char *cut_version(struct file *f, const char *name, size_t *len)
 {
 	const char *mark = memchr(name, '@', *len);
-	char **grown = f->cut;
 
 	if (!mark || mark == name)
 		return name;
-	if (!(f->n_cut & (f->n_cut - 1)))		/* 0, or a power of two: full */
-		grown = realloc(grown, (f->n_cut ? 2 * f->n_cut : 1) * sizeof(*grown));
-	if (!grown)
+	if (fl_array_room(&f->cut, f->n_cut, sizeof(*f->cut)))
 		return NULL;
-	f->cut = grown;
 	*len = (size_t)(mark - name);
-	grown[f->n_cut] = strndup(name, *len);
-	return grown[f->n_cut] ? grown[f->n_cut++] : NULL;
+	f->cut[f->n_cut] = strndup(name, *len);
+	return f->cut[f->n_cut] ? f->cut[f->n_cut++] : NULL;
 }
 
 /* A name that nobody reads is none. 0 or -ENOMEM. */
@@ -137,17 +133,8 @@ static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t siz
 	if (!len || len > LONGEST)
 		return 0;
 	name = cut_version(f, name, &len);
-	if (!name)
+	if (!name || fl_array_room(&f->entries, f->n, sizeof(*f->entries)))
 		return -ENOMEM;
-	if (f->n == f->room) {
-		size_t room = f->room ? f->room * 2 : 1024;
-		struct entry *grown = realloc(f->entries, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->entries = grown;
-		f->room = room;
-	}
 	f->entries[f->n++] = (struct entry){ .address = at, .size = size, .linkage = name,
 					     .len = (uint32_t)len, .rank = rank_of(info) };
 	return 0;
@@ -201,20 +188,20 @@ static void read_file(struct file *f)
 
 static struct file *file_of(struct fl_symbols *s, const char *path)
 {
-	struct file *grown;
+	struct file *f;
 
 	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->files[i].path, path))
 			return &s->files[i];
-	grown = realloc(s->files, (s->n + 1) * sizeof(*grown));
-	if (!grown)
+	if (fl_array_room(&s->files, s->n, sizeof(*s->files)))
 		return NULL;
-	s->files = grown;
-	grown[s->n] = (struct file){ .path = strdup(path) };
-	if (!grown[s->n].path)
+	f = &s->files[s->n];
+	*f = (struct file){ .path = strdup(path) };
+	if (!f->path)
 		return NULL;
-	read_file(&grown[s->n]);
-	return &grown[s->n++];
+	read_file(f);
+	s->n++;
+	return f;
 }
 
 /* ---- names as people write them --------------------------------------------- */
@@ -323,14 +310,8 @@ static int take_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
 	struct file *f = arg;
 
 	(void)lsda;
-	if (!(f->n_frames & (f->n_frames - 1))) {
-		size_t room = f->n_frames ? 2 * f->n_frames : 1;
-		struct frame *grown = realloc(f->frames, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->frames = grown;
-	}
+	if (fl_array_room(&f->frames, f->n_frames, sizeof(*f->frames)))
+		return -ENOMEM;
 	f->frames[f->n_frames++] = (struct frame){ start, end };
 	return 0;
 }

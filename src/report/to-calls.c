@@ -50,7 +50,7 @@ struct thread {
 	uint32_t serial;
 	uint64_t key;			/* of its last line */
 	struct held *held;		/* outermost first */
-	uint32_t n_held, room;
+	uint32_t n_held;
 	struct line *first, **last;	/* that wait; first NULL: it is in no heap */
 };
 
@@ -71,25 +71,6 @@ struct calls {
 
 /* Analyses have no argument but a text; these come one at a time. */
 static struct calls *opening;
-
-/* Room for `want`, what is new zero. */
-static int extend(void *array, uint32_t *n, uint32_t want, size_t size)
-{
-	uint32_t room = *n ? *n : 16;
-	char **place = array, *grown;
-
-	if (want <= *n)
-		return 0;
-	while (room < want)
-		room *= 2;
-	grown = realloc(*place, room * size);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *n * size, 0, (room - *n) * size);
-	*place = grown;
-	*n = room;
-	return 0;
-}
 
 /* ---- a line ------------------------------------------------------------------------ */
 
@@ -222,7 +203,7 @@ static int put_in_heap(struct calls *c, struct thread *t)
 {
 	uint32_t at;
 
-	if (extend(&c->heap, &c->heap_room, c->n_heap + 2, sizeof(*c->heap)))
+	if (fl_array_extend(&c->heap, &c->heap_room, c->n_heap + 2, sizeof(*c->heap)))
 		return -ENOMEM;
 	for (at = ++c->n_heap; at > 1 && is_before(t, c->heap[at / 2]); at /= 2)
 		c->heap[at] = c->heap[at / 2];
@@ -318,7 +299,7 @@ static struct thread *thread_of(struct calls *c, uint32_t index)
 {
 	struct thread *t;
 
-	if (extend(&c->threads, &c->n_threads, index + 1, sizeof(*c->threads)))
+	if (fl_array_extend(&c->threads, &c->n_threads, index + 1, sizeof(*c->threads)))
 		return NULL;
 	t = c->threads[index];
 	if (!t) {
@@ -334,7 +315,7 @@ static struct thread *thread_of(struct calls *c, uint32_t index)
 
 static int hold(struct thread *t, uint32_t function, uint32_t depth, uint64_t begin)
 {
-	if (extend(&t->held, &t->room, t->n_held + 1, sizeof(*t->held)))
+	if (fl_array_room(&t->held, t->n_held, sizeof(*t->held)))
 		return -ENOMEM;
 	t->serial += t->serial + 1 ? 1 : 2;		/* 0 is no serial */
 	t->held[t->n_held++] = (struct held){ t->serial, function, depth, begin };

@@ -33,7 +33,7 @@ struct clock {		/* a thread's */
 	uint64_t now;			/* ticks since the start */
 	uint64_t serial;
 	struct open *open;		/* innermost last */
-	size_t n_open, room;
+	size_t n_open;
 };
 
 /* What the analysis writes; dumps come one at a time. */
@@ -111,20 +111,8 @@ static int open_chrome(void **state, const struct flick_view *view, const char *
 
 static struct clock *clock_of(uint32_t thread)
 {
-	uint32_t n = out.n_clocks ? out.n_clocks : 16;
-	struct clock *grown;
-
-	if (thread < out.n_clocks)
-		return &out.clocks[thread];
-	while (n <= thread)
-		n *= 2;
-	grown = realloc(out.clocks, n * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	memset(grown + out.n_clocks, 0, (n - out.n_clocks) * sizeof(*grown));
-	out.clocks = grown;
-	out.n_clocks = n;
-	return &grown[thread];
+	return fl_array_extend(&out.clocks, &out.n_clocks, thread + 1, sizeof(*out.clocks)) ?
+	       NULL : &out.clocks[thread];
 }
 
 /* `tsc`, less what probes took before: never less than it was. */
@@ -139,17 +127,10 @@ static uint64_t read_clock(struct clock *c, uint64_t tsc, uint64_t probes)
 static int enter(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct clock *c = clock_of(call->thread);
-	size_t room = c && c->room ? 2 * c->room : 64;
-	struct open *grown = c && c->n_open == c->room ?
-			     realloc(c->open, room * sizeof(*grown)) : NULL;
 
 	(void)state;
 	(void)caller;
-	if (grown) {
-		c->open = grown;
-		c->room = room;
-	}
-	if (!c || c->n_open == c->room)
+	if (!c || fl_array_room(&c->open, c->n_open, sizeof(*c->open)))
 		return -ENOMEM;
 	c->open[c->n_open++] = (struct open){ ++c->serial, read_clock(c, call->begin,
 								      call->before) };
