@@ -264,8 +264,8 @@ uint64_t flick_hits(const flick *f, uint32_t id)
 	for (uint32_t i = 0; i < f->shm->n_slots_used; i++) {
 		const struct fl_slot *s = fl_shm_slot(f->shm, i);
 
-		if (id < s->n_counters)
-			sum += fl_count_of(load_relaxed((uint64_t *)s->data + id));
+		if (id < s->ring[0].n_counters)
+			sum += fl_count_of(load_relaxed((uint64_t *)s->ring[0].data + id));
 	}
 	return sum;
 }

@@ -315,12 +315,13 @@ struct fl_frames {
 	struct fl_frame at[FL_FRAMES];
 };
 
-/* Chunks that one ring may have: as many as a slot has places for. */
+/* Chunks that one ring may have: as many as there are places for. */
 #define FL_RING_CHUNKS 128
 
 /*
- * A thread's slot: its ring, its counters. `ptr` and `limit` are addresses in
- * the target; only the thread itself uses them, the reader reads `ptr`.
+ * What a thread has of one session: its ring, its counters, the calls that it has open.
+ * `ptr` and `limit` are addresses in the target; only the thread itself uses them, the
+ * reader reads `ptr`.
  *
  * A ring is chunks 0, 1, 2, ...; chunk c is where place[c % FL_RING_CHUNKS] says,
  * in pages from the region's start. The reader grants chunks, and so decides how
@@ -333,28 +334,22 @@ struct fl_frames {
  * While the thread, or a child of vfork that was killed, is on its way to the next
  * chunk, `limit` may be 0, and `claimed` one more than is granted.
  */
-struct fl_slot {
+struct fl_ring {
 	uint64_t ptr;			/* next record; W thread, R reader */
 	uint64_t limit;			/* end of the chunk being filled; thread only */
-	uint64_t data;			/* what follows this header; constant */
+	uint64_t data;			/* what follows the slot's header; constant */
 	uint32_t n_counters;		/* at data, see fl_count_of(); 0 when not claimed */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
 
 	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
 	uint32_t granted_word;		/* its low half, the futex */
-	uint32_t ring_at;		/* ring the bell when no more are left; W reader */
+	uint32_t bell_at;		/* ring the bell when no more are left; W reader */
 
-	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
-	int32_t tid;
-	uint32_t image;			/* to which it belongs, of ... */
-	uint32_t process;		/* ... this row */
-	uint32_t waiting;		/* waits for room, nested ones too; W thread */
-	uint64_t filled;		/* chunks completed; W thread (A), R reader (B) */
+	alignas(64) uint64_t filled;	/* chunks completed; W thread (A), R reader (B) */
 	uint64_t claimed;		/* chunks taken into use; W thread (Q), R reader (R) */
+	uint32_t waiting;		/* waits for room, nested ones too; W thread */
 	uint64_t lost[FL_N_LOST];	/* W thread */
-	char name[16];
 
-	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 	alignas(64) uint32_t place[FL_RING_CHUNKS];	/* W reader, before (C); the
 					 * first two W thread, at its claim */
 	/* How long its thread waited before it could begin chunk c, behind the clock
@@ -362,6 +357,20 @@ struct fl_slot {
 	 * W thread, before (E) in ring.c */
 	uint32_t paused[FL_RING_CHUNKS];
 	struct fl_frames *frames;	/* where calls are sampled; thread only */
+};
+
+/* A thread: who it is, and what it has of each session. The first session's ring stands
+ * in front, where glue looks for it. */
+struct fl_slot {
+	struct fl_ring ring[FL_SESSIONS];
+
+	alignas(64) uint32_t state;	/* FL_SLOT_*; thread claims, reader frees */
+	int32_t tid;
+	uint32_t image;			/* to which it belongs, of ... */
+	uint32_t process;		/* ... this row */
+	char name[16];
+
+	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 };
 #define FL_PAUSE_TICKS 256u
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */

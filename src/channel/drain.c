@@ -56,6 +56,7 @@
 /* A thread as the reader follows it. */
 struct life {
 	struct fl_slot *slot;
+	struct fl_ring *ring;		/* of the slot */
 	struct fl_lease lease;
 	uint32_t number;		/* of the slot */
 	uint32_t thread;		/* index into threads */
@@ -249,7 +250,7 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 		return false;
 	t = &r->threads[thread];
 	r->lives[r->n_lives] = (struct life){
-		.slot = s, .number = number, .thread = thread,
+		.slot = s, .ring = &s->ring[0], .number = number, .thread = thread,
 		.image = load_relaxed(&s->image),
 		.process = load_relaxed(&s->process) % FL_MAX_PROCESSES,
 	};
@@ -259,7 +260,7 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	r->lives[r->n_lives].heeded = heeded_now(r, &r->lives[r->n_lives]);
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
-	refresh(t, s->lost);
+	refresh(t, s->ring[0].lost);
 	fl_lease_begin(&r->lives[r->n_lives++].lease, s, &r->pool);
 	return true;
 }
@@ -377,7 +378,7 @@ static uint64_t pause_before(const struct life *l)
 {
 	uint64_t c = l->lease.consumed;
 
-	return (uint64_t)load_relaxed(&l->slot->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
+	return (uint64_t)load_relaxed(&l->ring->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
 }
 
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
@@ -461,16 +462,16 @@ static uint64_t half_filled(const struct fl_reader *r, const struct life *l,
 
 static void take_half(struct fl_reader *r, struct life *l)
 {
-	struct fl_slot *s = l->slot;
+	const struct fl_ring *g = l->ring;
 	uint64_t data = r->slots_at + l->number * r->slot_bytes + FL_SLOT_HEADER_BYTES;
 	uint64_t filled, ptr, upto;
 
-	filled = load_acquire(&s->filled);		/* (B) pairs with (A) in ring.c */
+	filled = load_acquire(&g->filled);		/* (B) pairs with (A) in ring.c */
 	FL_POINT("drain.looked");
-	ptr = load_acquire(&s->ptr);			/* (F) pairs with (E) in ring.c */
+	ptr = load_acquire(&g->ptr);			/* (F) pairs with (E) in ring.c */
 	if (!take_chunks(r, l, filled))
 		return;
-	upto = half_filled(r, l, ptr - load_relaxed(&s->data) + data);
+	upto = half_filled(r, l, ptr - load_relaxed(&g->data) + data);
 	if (upto > l->taken)
 		feed(r, l, upto);
 }
@@ -478,8 +479,8 @@ static void take_half(struct fl_reader *r, struct life *l)
 /* Has the thread stood still since the last tick? */
 static bool is_idle(struct life *l)
 {
-	uint64_t filled = load_relaxed(&l->slot->filled);	/* only compared */
-	uint64_t ptr = load_relaxed(&l->slot->ptr);
+	uint64_t filled = load_relaxed(&l->ring->filled);	/* only compared */
+	uint64_t ptr = load_relaxed(&l->ring->ptr);
 	bool idle = filled == l->seen_filled && ptr == l->seen_ptr;
 
 	l->seen_filled = filled;
@@ -584,11 +585,10 @@ static bool has_ended(const struct fl_reader *r, const struct life *l)
 
 static void free_slot(struct fl_reader *r, const struct life *l)
 {
-	struct fl_slot *s = l->slot;
-
-	s->filled = 0;
-	memset(s->lost, 0, sizeof(s->lost));
-	store_release(&s->state, FL_SLOT_FREE);		/* (I) pairs with (J) in thread.c */
+	l->ring->filled = 0;
+	memset(l->ring->lost, 0, sizeof(l->ring->lost));
+	/* (I) pairs with (J) in thread.c */
+	store_release(&l->slot->state, FL_SLOT_FREE);
 	store_relaxed(&r->shm->free_hint, l->number);
 }
 
@@ -600,7 +600,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 
 	take_counters(r, l, true);
 	forget_counted(r, l);
-	refresh(t, l->slot->lost);
+	refresh(t, l->ring->lost);
 	t->ended = true;
 	if (r->sink.thread_end)
 		r->sink.thread_end(r->sink.arg, thread_number(r, l));
@@ -619,7 +619,7 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 
 	if (!r->counts) {
 		/* (B) pairs with (A) in ring.c */
-		take_chunks(r, l, load_acquire(&l->slot->filled));
+		take_chunks(r, l, load_acquire(&l->ring->filled));
 		if (ended || (tick && is_idle(l)))
 			take_half(r, l);
 	}
@@ -628,7 +628,7 @@ static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool ti
 	if (ended) {
 		end_life(r, l);
 	} else if (tick) {
-		refresh(&r->threads[l->thread], l->slot->lost);
+		refresh(&r->threads[l->thread], l->ring->lost);
 		fl_lease_tick(&l->lease, &r->pool);
 	}
 	return ended;
@@ -691,7 +691,7 @@ static bool has_work(const struct fl_reader *r)
 			return true;
 	for (size_t i = 0; i < r->n_lives; i++)
 		/* (B) pairs with (A) in ring.c */
-		if (load_acquire(&r->lives[i].slot->filled) != r->lives[i].lease.consumed)
+		if (load_acquire(&r->lives[i].ring->filled) != r->lives[i].lease.consumed)
 			return true;
 	return false;
 }

@@ -88,26 +88,26 @@ void fl_pool_tick(struct fl_pool *p)
 
 /* ---- grants ------------------------------------------------------------------- */
 
-static void wake(struct fl_slot *s)
+static void wake(struct fl_ring *g)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (P) pairs with (O) in ring.c */
-	if (load_relaxed(&s->waiting))
-		fl_os_futex_wake(&s->granted_word, INT_MAX);
+	if (load_relaxed(&g->waiting))
+		fl_os_futex_wake(&g->granted_word, INT_MAX);
 }
 
 static void publish(const struct fl_lease *l)
 {
-	struct fl_slot *s = l->slot;
+	struct fl_ring *g = l->ring;
 
-	store_release(&s->granted, l->granted);		/* (C) pairs with (D) in ring.c */
-	store_relaxed(&s->granted_word, (uint32_t)l->granted);
-	wake(s);
+	store_release(&g->granted, l->granted);		/* (C) pairs with (D) in ring.c */
+	store_relaxed(&g->granted_word, (uint32_t)l->granted);
+	wake(g);
 }
 
 static void grant(struct fl_lease *l, uint32_t place)
 {
 	l->place[l->granted % FL_RING_CHUNKS] = place;
-	l->slot->place[l->granted % FL_RING_CHUNKS] = place;
+	l->ring->place[l->granted % FL_RING_CHUNKS] = place;
 	l->granted++;
 }
 
@@ -123,24 +123,14 @@ static void extend(struct fl_lease *l, struct fl_pool *p)
 			break;
 		grant(l, place);
 	}
-	store_relaxed(&l->slot->ring_at, fl_lease_length(l) / 2);
+	store_relaxed(&l->ring->bell_at, fl_lease_length(l) / 2);
 	publish(l);
-}
-
-/* Where home chunk i of the slot lies: as ring.c has it. */
-static uint32_t home_place(const struct fl_lease *l, const struct fl_pool *p, uint32_t i)
-{
-	uint64_t at = (uint64_t)((const char *)l->slot - (const char *)p->shm) +
-		      FL_SLOT_HEADER_BYTES + p->counter_bytes;
-
-	return (uint32_t)((at + i * p->chunk_bytes) / FL_PAGE);
 }
 
 static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t place)
 {
-	uint32_t home = home_place(l, p, 0);
-
-	return place >= home && place < home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
+	return place >= l->home &&
+	       place < l->home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
 }
 
 static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t place)
@@ -155,10 +145,13 @@ static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t place)
 
 void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool *p)
 {
-	*l = (struct fl_lease){ .slot = s, .granted = FL_HOME_CHUNKS,
-				.want = FL_HOME_CHUNKS };
+	uint64_t at = (uint64_t)((const char *)s - (const char *)p->shm) +
+		      FL_SLOT_HEADER_BYTES + p->counter_bytes;
+
+	*l = (struct fl_lease){ .ring = &s->ring[0], .home = (uint32_t)(at / FL_PAGE),
+				.granted = FL_HOME_CHUNKS, .want = FL_HOME_CHUNKS };
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
-		l->place[i] = home_place(l, p, i);
+		l->place[i] = l->home + (uint32_t)(i * p->chunk_bytes / FL_PAGE);
 }
 
 /* In windows events come in bursts, which no reader should have to follow: who fills
@@ -198,18 +191,18 @@ void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
  * of it stays if the thread claims some of it in this moment. */
 static void take_back(struct fl_lease *l, struct fl_pool *p)
 {
-	struct fl_slot *s = l->slot;
-	uint64_t claimed = load_relaxed(&s->claimed), left = l->consumed + l->want;
+	struct fl_ring *g = l->ring;
+	uint64_t claimed = load_relaxed(&g->claimed), left = l->consumed + l->want;
 
 	if (left < claimed)
 		left = claimed;
 	if (left >= l->granted)
 		return;
 	FL_POINT("lease.looked");
-	store_relaxed(&s->granted, left);
-	store_relaxed(&s->granted_word, (uint32_t)left);
+	store_relaxed(&g->granted, left);
+	store_relaxed(&g->granted_word, (uint32_t)left);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (R) pairs with (Q) in ring.c */
-	if (load_relaxed(&s->claimed) > left) {
+	if (load_relaxed(&g->claimed) > left) {
 		publish(l);
 		return;
 	}
@@ -224,7 +217,7 @@ void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
 	l->peak = 0;
 	if (fl_lease_length(l) > l->want)
 		take_back(l, p);
-	store_relaxed(&l->slot->ring_at, fl_lease_length(l) / 2);
+	store_relaxed(&l->ring->bell_at, fl_lease_length(l) / 2);
 }
 
 void fl_lease_end(struct fl_lease *l, struct fl_pool *p)

@@ -36,7 +36,8 @@ void fl_pool_tick(struct fl_pool *);
  *	2 <= want <= most_chunks
  */
 struct fl_lease {
-	struct fl_slot *slot;
+	struct fl_ring *ring;
+	uint32_t home;			/* place of the slot's own first one, as in ring.c */
 	uint64_t consumed, granted;	/* chunk numbers */
 	uint32_t want;			/* how many should be granted at a time */
 	uint32_t peak;			/* most that were full at a time since the last tick */

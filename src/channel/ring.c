@@ -1,10 +1,25 @@
 /*
  * ring.c - the producer's side of a thread's ring.
  *
- * A ring is a row of chunks that the reader grants, one by one, and that are
- * filled in order. The glue appends to the current chunk by itself while `ptr`
- * has not reached `limit`; everything else happens here, once a chunk or less:
- * counting a full chunk, claiming the next one, waiting for it to be granted.
+ * A ring is a row of chunks with numbers 0, 1, 2, ..., which the reader grants one by one
+ * and the thread fills in order. The glue appends to the chunk in hand by itself while
+ * `ptr` has not reached `limit`. Everything else happens here, once a chunk or less: to
+ * count a full chunk, to move to the next one, to wait for it.
+ *
+ * THE LIFE OF CHUNK c	Four counters say how far chunks have come; each store of one is
+ * a step of the chunk's life, in this order.
+ *
+ *	step     by      store                    from then on
+ *	grant    reader  granted = c + 1    (C)   c has a place, and the thread may claim c
+ *	claim    thread  claimed = c + 1    (Q)   the reader does not take c back
+ *	enter    thread  ptr, entered = c + 1     records go to c
+ *	         thread  limit = end of c         the glue may write to c
+ *	write    thread  ptr += 16          (E)   one more record of c is whole
+ *	fill     thread  filled = c + 1     (A)   c is full; the thread never writes to c again
+ *	consume  reader  (in its own memory)      the place of c is free for another chunk
+ *
+ * So  filled <= entered <= claimed <= granted,  and entered <= filled + 1: one chunk at most
+ * is in hand, it is chunk `filled`, and it is in hand while entered > filled.
  *
  * PROTOCOL
  *	thread                                  reader (drain.c, lease.c)
@@ -16,7 +31,7 @@
  *	wake if the reader sleeps               fence                      (P)
  *	claimed + 1, fence           (Q)        wake if waiting
  *	load_acquire granted         (D)        ... thread lies still:
- *	claimed <= granted: move ptr            load_acquire ptr           (F)
+ *	claimed <= granted: enter               load_acquire ptr           (F)
  *	else claimed - 1, waiting + 1           ... too many granted:
  *	fence                        (O)        granted - n, fence         (R)
  *	load_acquire granted, futex_wait        claimed > granted: granted + n
@@ -37,7 +52,7 @@
  *	   handler that interrupts it and enqueues is not overwritten. Here all
  *	   signals are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.
- *	   A handler that forks in between leaves the child no slot: what it goes
+ *	   A handler that forks in between leaves the child no slot: what the child goes
  *	   on with is looked for in the sequence, or with signals blocked.
  *	   A child of vfork writes in its parent's slot, and may be killed
  *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
@@ -72,6 +87,8 @@
 
 #define WAIT_US 10000
 
+/* ---- bells ----------------------------------------------------------------- */
+
 static void ring_bell(struct fl_bell *b)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (M) pairs with (N) in drain.c */
@@ -97,45 +114,40 @@ void fl_channel_doorbell(void)
 	ring_bell(&fl_session->bells[0]);
 }
 
-/* Counting: no ring at all. Else the two chunks of the slot are granted. */
-void fl_ring_start(struct fl_slot *s)
+/* ---- a chunk's life: claim, enter, fill -------------------------------------- */
+
+/* A fresh slot's ring. Where calls are counted there is none; else the slot's own two
+ * chunks are granted, and the first of them is in hand. */
+void fl_ring_start(struct fl_ring *g)
 {
-	bool has_ring = fl_session->action != FL_ACT_COUNT;
-	uint64_t start = s->data + fl_session->counter_bytes;
+	bool has_chunks = fl_session->action != FL_ACT_COUNT;
+	uint64_t start = g->data + fl_session->counter_bytes;
 	uint64_t at = start - (uintptr_t)fl_region;
 
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_session->chunk_bytes)
-		s->place[i] = (uint32_t)(at / FL_PAGE);
-	s->granted = has_ring ? FL_HOME_CHUNKS : 0;
-	s->granted_word = (uint32_t)s->granted;
-	s->ring_at = 1;
-	s->waiting = 0;
-	s->claimed = has_ring;
-	s->entered = has_ring;
-	s->limit = start + (has_ring ? fl_session->chunk_bytes : 0);
-	store_relaxed(&s->ptr, start);
+		g->place[i] = (uint32_t)(at / FL_PAGE);
+	g->granted = has_chunks ? FL_HOME_CHUNKS : 0;
+	g->granted_word = (uint32_t)g->granted;
+	g->bell_at = 1;
+	g->waiting = 0;
+	g->claimed = has_chunks;
+	g->entered = has_chunks;
+	g->limit = start + (has_chunks ? fl_session->chunk_bytes : 0);
+	store_relaxed(&g->ptr, start);
 }
 
-/* Take chunks below `claimed` into use, one more than are or the same; false: it is
- * not granted (yet, or any more). */
-static bool claim_chunks(struct fl_slot *s, uint64_t claimed)
+/* Claim all chunks below `upto`: one more than are claimed, or as many again after a
+ * killed child's. False, and nothing has changed: the last of them is not granted yet, or
+ * not any more. */
+static bool claim_chunks(struct fl_ring *g, uint64_t upto)
 {
-	store_relaxed(&s->claimed, claimed);
+	store_relaxed(&g->claimed, upto);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (Q) pairs with (R) in lease.c */
 	FL_POINT("ring.claimed");
-	if (claimed <= load_acquire(&s->granted))	/* (D) pairs with (C) in lease.c */
+	if (upto <= load_acquire(&g->granted))	/* (D) pairs with (C) in lease.c */
 		return true;
-	store_relaxed(&s->claimed, claimed - 1);
+	store_relaxed(&g->claimed, upto - 1);
 	return false;
-}
-
-/* Tell the reader that the current chunk is full. */
-static void count_chunk(struct fl_slot *s)
-{
-	store_release(&s->filled, s->filled + 1);	/* (A) pairs with (B) in drain.c */
-	FL_POINT("ring.counted");
-	if (load_relaxed(&s->granted) - s->filled <= load_relaxed(&s->ring_at))
-		fl_ring_doorbell(s);
 }
 
 /* What stands above is there before what stands below, when a kill comes between. */
@@ -145,106 +157,105 @@ static void in_order(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Write to chunk `filled` from now on, which is claimed. There is no room, and no
- * chunk that is full, while `limit` is not that of `ptr`. */
-static void enter_chunk(struct fl_slot *s)
+/* Chunk `filled`, which is claimed, is in hand from now on. While `limit` is 0 there is no
+ * room, and no full chunk either: who is killed in between leaves nothing to be counted. */
+static void enter_chunk(struct fl_ring *g)
 {
 	uint64_t at = (uintptr_t)fl_region +
-		(uint64_t)s->place[s->filled % FL_RING_CHUNKS] * FL_PAGE;
+		(uint64_t)g->place[g->filled % FL_RING_CHUNKS] * FL_PAGE;
 
-	s->limit = 0;
+	g->limit = 0;
 	in_order();
 	FL_POINT("ring.leaving");
-	s->paused[s->filled % FL_RING_CHUNKS] = 0;
-	store_relaxed(&s->ptr, at);
-	s->entered = s->filled + 1;
+	g->paused[g->filled % FL_RING_CHUNKS] = 0;
+	store_relaxed(&g->ptr, at);
+	g->entered = g->filled + 1;
 	in_order();
 	FL_POINT("ring.entering");
-	s->limit = at + fl_session->chunk_bytes;
+	g->limit = at + fl_session->chunk_bytes;
 	FL_POINT("ring.moved");
 }
 
-/* Move on to the next chunk; false while it is not granted. Called with signals
- * blocked and no room. Looks at the state alone: a child of vfork may have been
- * killed anywhere in here, in its parent's slot. */
-static bool next_chunk(struct fl_slot *s)
+/* The chunk in hand is full: the reader is told, and woken when it should hurry. */
+static void count_chunk(struct fl_slot *s, struct fl_ring *g)
 {
-	if (s->entered > s->filled && s->ptr == s->limit)
-		count_chunk(s);
-	if (!claim_chunks(s, s->filled + 1))
+	store_release(&g->filled, g->filled + 1);	/* (A) pairs with (B) in drain.c */
+	FL_POINT("ring.counted");
+	if (load_relaxed(&g->granted) - g->filled <= load_relaxed(&g->bell_at))
+		fl_ring_doorbell(s);
+}
+
+/* Called with no room: move to the next chunk; false while it is not granted. It goes by
+ * the state alone, not by how that came about: a child of vfork may have been killed
+ * anywhere in here, in its parent's slot. */
+static bool next_chunk(struct fl_slot *s, struct fl_ring *g)
+{
+	if (g->entered > g->filled && g->ptr == g->limit)
+		count_chunk(s, g);
+	if (!claim_chunks(g, g->filled + 1))
 		return false;
-	enter_chunk(s);
+	enter_chunk(g);
 	return true;
 }
 
-static uint64_t room_left(const struct fl_slot *s)
+/* ---- records ------------------------------------------------------------------- */
+
+static uint64_t room_left(const struct fl_ring *g)
 {
-	return s->ptr < s->limit ? (s->limit - s->ptr) / sizeof(struct flick_record) : 0;
+	return g->ptr < g->limit ? (g->limit - g->ptr) / sizeof(struct flick_record) : 0;
 }
 
-/* In this chunk, or in the next one, or what does not fit here in the next one. */
-static bool make_room(struct fl_slot *s, size_t n)
+static void append(struct fl_ring *g, const struct flick_record *r, size_t n)
 {
-	if (room_left(s) >= n)
-		return true;
-	if (!room_left(s))
-		return next_chunk(s);
-	return claim_chunks(s, s->filled + 2);
-}
-
-static void append(struct fl_slot *s, const struct flick_record *r, size_t n)
-{
-	struct flick_record *to = (void *)s->ptr;
+	struct flick_record *to = (void *)g->ptr;
 
 	for (size_t i = 0; i < n; i++)
 		to[i] = r[i];
-	store_release(&s->ptr, (uintptr_t)(to + n));	/* (E) pairs with (F) in drain.c */
+	store_release(&g->ptr, (uintptr_t)(to + n));	/* (E) pairs with (F) in drain.c */
 }
 
-/* One commit, or two where a chunk ends in between. */
-static void append_across(struct fl_slot *s, const struct flick_record *r, size_t n)
+/* All of `n` records or none; false: there is no room. One commit, or two where a chunk
+ * ends in between: then the next chunk is claimed before the first record is written. The
+ * thread has waited for `ticks`, which the reader takes out of the time of its calls. */
+static bool append_across(struct fl_slot *s, const struct flick_record *r, size_t n,
+			  uint64_t ticks)
 {
-	size_t here = room_left(s);
+	struct fl_ring *g = &s->ring[0];
+	uint64_t pause = ticks / FL_PAUSE_TICKS;
+	size_t here;
 
+	if (!room_left(g) && !next_chunk(s, g))
+		return false;
+	here = room_left(g) < n ? room_left(g) : n;
+	if (here < n && !claim_chunks(g, g->filled + 2))
+		return false;
+	if (ticks)
+		g->paused[g->filled % FL_RING_CHUNKS] =
+			pause < UINT32_MAX ? (uint32_t)pause : UINT32_MAX;
+	append(g, r, here);
 	if (here < n) {
-		append(s, r, here);
-		count_chunk(s);
-		enter_chunk(s);			/* make_room() claimed it */
-		r += here;
-		n -= here;
+		count_chunk(s, g);
+		enter_chunk(g);
+		append(g, r + here, n - here);
 	}
-	append(s, r, n);
+	return true;
 }
 
-/* The reader takes it out of the thread's time. */
-static void note_pause(struct fl_slot *s, uint64_t ticks)
-{
-	uint64_t units = ticks / FL_PAUSE_TICKS;
-
-	s->paused[(s->entered - 1) % FL_RING_CHUNKS] =
-		units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
-}
-
-/* All or nothing; false when the ring is full. Closing may have come between. The
- * thread has waited for `ticks`. */
+/* False when the ring is full. Closing may have come between: then it is done, too. */
 static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 {
 	struct fl_slot *s;
 	uint64_t mask;
-	bool done = true;
+	bool done;
 
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
 	s = *fl_tls_slot;
-	if (s) {				/* else closed meanwhile: done */
-		done = make_room(s, n);
-		if (done && ticks)
-			note_pause(s, ticks);
-		if (done)
-			append_across(s, r, n);
-	}
+	done = !s || append_across(s, r, n, ticks);
 	fl_os_signals_restore(&mask);
 	return done;
 }
+
+/* ---- waiting ------------------------------------------------------------------- */
 
 /* A handler that interrupts the wait counts up and down again. If it forks, the child
  * comes out of the wait, too, and has no slot: the count is its parent's. */
@@ -256,37 +267,33 @@ static void count_waiting(uint32_t by)
 	fl_os_signals_block(&mask);
 	s = *fl_tls_slot;
 	if (s)
-		store_relaxed(&s->waiting, s->waiting + by);
+		store_relaxed(&s->ring[0].waiting, s->ring[0].waiting + by);
 	fl_os_signals_restore(&mask);
 }
 
-/* Is there room, by what was granted meanwhile? Else sleep until there may be;
- * false when there is no reader. */
-static bool sleep_for_room(struct fl_slot *s, size_t n)
-{
-	uint64_t granted = load_acquire(&s->granted);	/* (D) pairs with (C) in lease.c */
-
-	if (room_left(s) >= n || s->claimed < granted)
-		return true;
-	if (!fl_channel_reader_lives())
-		return false;
-	FL_POINT("ring.wait");
-	fl_os_futex_wait(&s->granted_word, (uint32_t)granted, WAIT_US);
-	return true;
-}
-
-/* Signal handlers run in here and may enqueue: nothing of the ring is held, and
+/* Sleep until there may be room, by what is granted meanwhile; false when there is no
+ * reader. Signal handlers run in here and may enqueue: nothing of the ring is held, and
  * they may have made the room that is waited for. */
-static bool wait_room(struct fl_slot *s, size_t n)
+static bool wait_room(struct fl_ring *g, size_t n)
 {
-	bool may_come;
+	bool may_come = true;
+	uint64_t granted;
 
 	count_waiting(1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
-	may_come = sleep_for_room(s, n);
+	granted = load_acquire(&g->granted);		/* (D) pairs with (C) in lease.c */
+	if (room_left(g) < n && g->claimed >= granted) {
+		may_come = fl_channel_reader_lives();
+		if (may_come) {
+			FL_POINT("ring.wait");
+			fl_os_futex_wait(&g->granted_word, (uint32_t)granted, WAIT_US);
+		}
+	}
 	count_waiting(-1u);
 	return may_come;
 }
+
+/* ---- the door ------------------------------------------------------------------ */
 
 /* The word `at` bytes into the thread's own slot, which a handler's child has not. */
 static void add_own(size_t at, uint64_t n)
@@ -307,7 +314,7 @@ static void add_own(size_t at, uint64_t n)
 
 static void lose(enum fl_lost why, size_t n)
 {
-	add_own(offsetof(struct fl_slot, lost) + why * sizeof(uint64_t), n);
+	add_own(offsetof(struct fl_slot, ring[0].lost) + why * sizeof(uint64_t), n);
 }
 
 /* Who called is no event of its own. */
@@ -320,20 +327,16 @@ static size_t events(const struct flick_record *r, size_t n)
 	return sum;
 }
 
-/* Where there are counters there is no ring. */
-static void count_all(const struct flick_record *r, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		fl_channel_count(r[i].probe);
-}
-
+/* Enqueue `n` records that nothing comes between, or count their events: where there are
+ * counters alone as calls, else as lost. */
 static void put_all(const struct flick_record *r, size_t n)
 {
 	struct fl_slot *s;
 	uint64_t from;
 
 	if (fl_region && fl_session->action == FL_ACT_COUNT) {
-		count_all(r, n);
+		for (size_t i = 0; i < n; i++)
+			fl_channel_count(r[i].probe);
 		return;
 	}
 	s = fl_channel_slot();
@@ -343,7 +346,7 @@ static void put_all(const struct flick_record *r, size_t n)
 		return;
 	from = fl_arch_ticks();
 	do {
-		if (wait_room(s, n))
+		if (wait_room(&s->ring[0], n))
 			continue;
 		lose(FL_LOST_READER, events(r, n));
 		return;
@@ -430,7 +433,7 @@ void fl_channel_count(uint32_t probe)
 	struct fl_slot *s = fl_channel_slot();
 	bool is_event = fl_region && fl_session->action == FL_ACT_COUNT;
 
-	if (s && probe < s->n_counters)
+	if (s && probe < s->ring[0].n_counters)
 		count_own(s, probe);
 	else if (is_event && s)
 		lose(FL_LOST_ROOM, 1);

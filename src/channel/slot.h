@@ -16,7 +16,8 @@
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
-_Static_assert(offsetof(struct fl_slot, n_counters) == 24, "SLOT_COUNTERS of tramp.S");
+_Static_assert(offsetof(struct fl_slot, ring[0].limit) == 8, "SLOT_LIMIT of tramp.S");
+_Static_assert(offsetof(struct fl_slot, ring[0].n_counters) == 24, "SLOT_COUNTERS of tramp.S");
 _Static_assert(FL_SLOT_HEADER_BYTES == 4096, "COUNTERS of tramp.S");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000 && FL_COUNT_FULL == 1ull << 63,
 	       "COUNT_ONE_HIGH and fl_arch_end_block() of tramp.S");
@@ -69,7 +70,7 @@ FL_HIDDEN void fl_tls_reopen(void);
 /* Wake the reader of a slot if it sleeps. */
 FL_HIDDEN void fl_ring_doorbell(const struct fl_slot *);
 /* A fresh slot's ring: empty, at its first chunk. */
-FL_HIDDEN void fl_ring_start(struct fl_slot *);
+FL_HIDDEN void fl_ring_start(struct fl_ring *);
 /* Add one to a loss counter; a signal handler may do so in between. */
 static inline void fl_lost_add(uint64_t *lost)
 {

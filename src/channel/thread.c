@@ -136,9 +136,11 @@ bool fl_channel_reader_lives(void)
 /* The reader left it drained, with zero in all that counts. */
 static void set_fields(struct fl_slot *s, uint32_t n)
 {
-	s->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
-	s->n_counters = fl_session->counter_bytes / 8;
-	s->frames = frames ? &frames[n] : NULL;
+	struct fl_ring *g = &s->ring[0];
+
+	g->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
+	g->n_counters = fl_session->counter_bytes / 8;
+	g->frames = frames ? &frames[n] : NULL;
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);
 	if (frames)
@@ -148,7 +150,7 @@ static void set_fields(struct fl_slot *s, uint32_t n)
 	s->process = fl_own_row;
 	for (size_t i = 0; i < sizeof s->name; i++)
 		s->name[i] = first_name[i];
-	fl_ring_start(s);
+	fl_ring_start(g);
 }
 
 static bool take_state(uint32_t *state)
@@ -332,8 +334,10 @@ uint64_t fl_channel_counted(uint32_t probe)
 	for (uint32_t i = 0; i < n && i < FL_HANDS_SLOTS && !fl_channel_is_closed(); i++) {
 		const struct fl_slot *s = load_relaxed(&pointees[i + 1]);
 
-		if (s && s->process == fl_own_row && probe < s->n_counters)
-			sum += fl_count_of(load_relaxed((const uint64_t *)s->data + probe));
+		const struct fl_ring *g = s ? &s->ring[0] : NULL;
+
+		if (s && s->process == fl_own_row && probe < g->n_counters)
+			sum += fl_count_of(load_relaxed((const uint64_t *)g->data + probe));
 	}
 	return sum;
 }

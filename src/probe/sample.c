@@ -377,15 +377,16 @@ static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
 {
 	struct fl_slot *slot = fl_channel_slot();
+	struct fl_frames *of = slot ? slot->ring[0].frames : NULL;
 
 	if (!slot) {
 		fl_channel_lose_slotless(id);
 	} else if (fl_table.sites[id].kind != FL_ENTRY) {
-		end(slot->frames, id, sp, now);
+		end(of, id, sp, now);
 	} else {
 		count_call(&fl_table.probes[id]);
-		fl_frames_leave(slot->frames, sp);
-		fl_frames_note(slot->frames, fl_table.probes[id].function, sp);
+		fl_frames_leave(of, sp);
+		fl_frames_note(of, fl_table.probes[id].function, sp);
 	}
 }
 
@@ -402,13 +403,14 @@ void fl_sample_inner(uint32_t id, uint32_t sp)
 void fl_sample_hit(uint32_t id, uint32_t sp)
 {
 	struct fl_slot *slot = fl_channel_slot();
+	struct fl_frames *of = slot ? slot->ring[0].frames : NULL;
 
 	if (!slot)
 		fl_channel_lose_slotless(id);
 	else if (fl_table.sites[id].kind == FL_ENTRY)
-		begin(slot->frames, &fl_table.probes[id], sp);
+		begin(of, &fl_table.probes[id], sp);
 	else
-		end(slot->frames, id, sp, slot->frames->n ? fl_arch_ticks_apart() : 0);
+		end(of, id, sp, of->n ? fl_arch_ticks_apart() : 0);
 }
 
 /* ---- epochs, by flick's own thread ---------------------------------------------------- */
@@ -673,7 +675,7 @@ void fl_sample_block(uint32_t id)
 		return;
 	slot = fl_channel_own_slot();
 	if (slot)
-		take_out_since(slot->frames, now);
+		take_out_since(slot->ring[0].frames, now);
 }
 
 /* An entry whose function was unloaded may be back, or be found late. Until a wish is

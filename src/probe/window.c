@@ -167,16 +167,16 @@ static void note_threads(void)
 		bool lives = load_relaxed(&s->state) == FL_SLOT_LIVE;
 
 		stood[i].tid = lives ? s->tid : 0;
-		stood[i].filled = load_relaxed(&s->filled);
-		stood[i].ptr = load_relaxed(&s->ptr);
+		stood[i].filled = load_relaxed(&s->ring[0].filled);
+		stood[i].ptr = load_relaxed(&s->ring[0].ptr);
 		stood[i].cpu_ns = lives ? fl_os_cpu_ns(s->tid) : 0;
 	}
 }
 
 static bool stands_still(uint32_t i, const struct fl_slot *s)
 {
-	return stood[i].tid == s->tid && stood[i].filled == load_relaxed(&s->filled) &&
-	       stood[i].ptr == load_relaxed(&s->ptr);
+	return stood[i].tid == s->tid && stood[i].filled == load_relaxed(&s->ring[0].filled) &&
+	       stood[i].ptr == load_relaxed(&s->ring[0].ptr);
 }
 
 /* What threads did since: a new one, all of it; also one that has the slot and the

@@ -97,8 +97,8 @@ static void live(uint32_t i, uint32_t value)
 	struct fl_slot *s = slot(i);
 
 	*(uint32_t *)&s->owner = value & 1 ? FUTEX_OWNER_DIED : 1;
-	s->filled = value >> 1 & 3;
-	s->ptr = s->data + (value >> 3 & 0xfff) * 16;
+	s->ring[0].filled = value >> 1 & 3;
+	s->ring[0].ptr = s->ring[0].data + (value >> 3 & 0xfff) * 16;
 	s->state = FL_SLOT_LIVE;
 	m->session[0].fresh[0] |= 1ull << i % SLOTS;
 	m->n_slots_used = SLOTS;

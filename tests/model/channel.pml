@@ -6,7 +6,7 @@
  *
  *	produce		append(), and glue's short path, which does the same
  *	next_chunk	next_chunk(), count_chunk(), claim_chunk()	ring.c
- *	wait_room	wait_room(), sleep_for_room()			ring.c
+ *	wait_room	wait_room()						ring.c
  *	take_chunks	take_chunks(), feed()				drain.c
  *	take_half	take_half(), half_filled()			drain.c
  *	grant_next	fl_lease_next()					lease.c
@@ -292,7 +292,7 @@ inline count_chunk()
 	filled++;
 	commit_filled(filled);				/* (A) */
 	if
-	:: mem[GRANTED] <= filled + 1 -> ring_bell()	/* ring_at is 1 */
+	:: mem[GRANTED] <= filled + 1 -> ring_bell()	/* bell_at is 1 */
 	:: else
 	fi
 }

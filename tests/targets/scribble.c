@@ -136,7 +136,7 @@ QUIET static void write_slots(struct fl_region *m)
 		s->state = FL_SLOT_LIVE;
 		*(uint32_t *)&s->owner = i % 2 ? FUTEX_OWNER_DIED : 1;
 		if (i % 3)
-			s->filled = i % 5;
+			s->ring[0].filled = i % 5;
 	}
 	memset(m->session[0].fresh, 0xff, sizeof(m->session[0].fresh));
 	m->n_slots_used = UINT32_MAX;
@@ -150,8 +150,8 @@ QUIET static void write_records(struct fl_region *m)
 
 		for (uint64_t n = (m->slot_bytes - FL_SLOT_HEADER_BYTES) / 8; n--;)
 			*w++ = n % 3 ? next_random() : next_random() % 64;
-		s->filled += 1;
-		s->ptr = s->data + 48;
+		s->ring[0].filled += 1;
+		s->ring[0].ptr = s->ring[0].data + 48;
 		s->state = FL_SLOT_LIVE;
 	}
 	m->session[0].fresh[0] = 0xff;

@@ -59,13 +59,13 @@ static uint64_t any(void)
 static void put(uint32_t probe, uint64_t tsc)
 {
 	struct fl_slot *s = *fl_tls_slot;
-	uint64_t p = s ? s->ptr : 0;
+	uint64_t p = s ? s->ring[0].ptr : 0;
 
-	if (!s || p >= s->limit) {
+	if (!s || p >= s->ring[0].limit) {
 		rig_put(probe, tsc);
 		return;
 	}
-	__atomic_store_n(&s->ptr, p + 16, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->ring[0].ptr, p + 16, __ATOMIC_RELEASE);
 	for (volatile int i = 0; i < 20; i++)
 		;
 	*(struct flick_record *)p = (struct flick_record){
@@ -91,9 +91,9 @@ static void put(uint32_t probe, uint64_t tsc)
 static void put_interrupted(uint32_t probe, uint64_t tsc)
 {
 	struct fl_slot *s = *fl_tls_slot;
-	uint64_t p = s ? s->ptr : 0;
+	uint64_t p = s ? s->ring[0].ptr : 0;
 
-	if (!s || p >= s->limit) {
+	if (!s || p >= s->ring[0].limit) {
 		fl_channel_put(probe, tsc, rig_check(tsc, probe));
 		return;
 	}
@@ -102,7 +102,7 @@ static void put_interrupted(uint32_t probe, uint64_t tsc)
 	};
 	for (volatile int i = 0; i < 20; i++)
 		;
-	__atomic_store_n(&s->ptr, p + 16, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->ring[0].ptr, p + 16, __ATOMIC_RELEASE);
 }
 #else
 static void put_interrupted(uint32_t probe, uint64_t tsc)
@@ -122,11 +122,11 @@ static uint64_t poll_once(struct rig *g)
 		struct fl_slot *s = fl_shm_slot(g->m, i);
 
 		if (s->state == FL_SLOT_LIVE) {
-			uint64_t p = s->ptr;
+			uint64_t p = s->ring[0].ptr;
 
 			usleep(20);
 			if (*(uint32_t *)&s->owner & FUTEX_OWNER_DIED)
-				s->ptr = p;
+				s->ring[0].ptr = p;
 		}
 	}
 #endif
@@ -312,6 +312,7 @@ static void orphan_one(uint64_t round, struct verdict *v)
 	int ends[2], fd, status;
 	pid_t reader, target;
 	struct fl_region *m;
+	const struct fl_ring *r;
 	struct fl_slot *s;
 	uint64_t in_ring, lost, end = rig_now_ms() + 20000;
 
@@ -326,7 +327,7 @@ static void orphan_one(uint64_t round, struct verdict *v)
 	target = fork();
 	if (!target)
 		be_orphan(m);
-	while (round % 2 && !__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE))
+	while (round % 2 && !__atomic_load_n(&s->ring[0].waiting, __ATOMIC_ACQUIRE))
 		usleep(20);
 	kill(reader, SIGKILL);
 	waitpid(reader, &status, 0);
@@ -336,10 +337,11 @@ static void orphan_one(uint64_t round, struct verdict *v)
 		v->stuck++;
 		waitpid(target, &status, 0);
 	}
-	in_ring = s->filled * RECORDS(m->session[0].chunk_bytes);
-	if (s->claimed > s->filled)
-		in_ring += RECORDS(m->session[0].chunk_bytes - (s->limit - s->ptr));
-	lost = s->lost[FL_LOST_READER];
+	r = &s->ring[0];
+	in_ring = r->filled * RECORDS(m->session[0].chunk_bytes);
+	if (r->claimed > r->filled)
+		in_ring += RECORDS(m->session[0].chunk_bytes - (r->limit - r->ptr));
+	lost = r->lost[FL_LOST_READER];
 	v->rounds++;
 	v->produced += in_ring + lost;
 	v->lost += lost;
@@ -615,7 +617,7 @@ static void read_chunk(struct rig *g, const struct fl_lease *l, uint64_t bytes)
 
 static void read_full(struct rig *g, struct fl_lease *l, struct fl_pool *p)
 {
-	uint64_t filled = load_acquire(&l->slot->filled);	/* ordering: as in drain.c */
+	uint64_t filled = load_acquire(&l->ring->filled);	/* ordering: as in drain.c */
 
 	fl_lease_grow(l, p, filled);
 	for (; l->consumed != filled; fl_lease_next(l, p))
@@ -659,7 +661,7 @@ static void lease_one(struct verdict *v)
 	pid = rig_fork(g, put_leased);
 	v->stuck += !read_leased(g, pid, &l, &p);
 	read_full(g, &l, &p);
-	read_chunk(g, &l, g->m->session[0].chunk_bytes - (s->limit - s->ptr));
+	read_chunk(g, &l, g->m->session[0].chunk_bytes - (s->ring[0].limit - s->ring[0].ptr));
 	fl_lease_end(&l, &p);
 	v->rounds++;
 	v->produced += LEASE_EVENTS;

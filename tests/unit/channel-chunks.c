@@ -46,7 +46,7 @@ static uint64_t deliver_half(const struct half *h,
 {
 	struct rig *g = rig_open(1, (uint32_t)(h->n * C / 1024), FL_ACT_TIME);
 	struct fl_slot *s = set_slot(g, h);
-	uint64_t n, ruled = rule ? rule(start_of(g, s, h->filled), s->ptr) : 0;
+	uint64_t n, ruled = rule ? rule(start_of(g, s, h->filled), s->ring[0].ptr) : 0;
 
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 	n = fl_reader_poll(g->reader, false);
@@ -106,8 +106,8 @@ static struct {
 
 static void fill_ring(void)
 {
-	looked.s->ptr = start_of(looked.g, looked.s, 1) + C;
-	looked.s->filled = 2;
+	looked.s->ring[0].ptr = start_of(looked.g, looked.s, 1) + C;
+	looked.s->ring[0].filled = 2;
 }
 
 static void a_chunk_that_is_filled_between_two_looks_is_taken_once(void **state)
@@ -159,13 +159,13 @@ static void granted_chunk_wakes_the_thread_that_waits(void **state)
 	pid_t pid;
 
 	(void)state;
-	s->waiting = 1;
-	s->granted_word = 2;
+	s->ring[0].waiting = 1;
+	s->ring[0].granted_word = 2;
 	pid = fork();
 	if (!pid)
-		_exit(fl_os_futex_wait(&s->granted_word, 2, 20000000) ? 1 : 0);
+		_exit(fl_os_futex_wait(&s->ring[0].granted_word, 2, 20000000) ? 1 : 0);
 	await_sleep(pid);
-	s->filled = 1;
+	s->ring[0].filled = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

@@ -21,15 +21,15 @@ static uint64_t start_of(const struct rig *g, const struct fl_slot *s, uint64_t 
 {
 	uint64_t data = g->m->slots_at + FL_SLOT_HEADER_BYTES;
 
-	return AT + s->place[chunk % FL_RING_CHUNKS] * 4096ull - data;
+	return AT + s->ring[0].place[chunk % FL_RING_CHUNKS] * 4096ull - data;
 }
 
 static void fill_to(struct rig *g, struct fl_slot *s, uint64_t filled)
 {
-	uint64_t chunks = filled - s->filled;
+	uint64_t chunks = filled - s->ring[0].filled;
 
-	s->filled = filled;
-	s->claimed = filled + 1;
+	s->ring[0].filled = filled;
+	s->ring[0].claimed = filled + 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), chunks * RECORDS(C));
 }
 
@@ -39,21 +39,21 @@ static struct fl_slot *set_slot(struct rig *g, const struct half *h)
 {
 	struct fl_slot *s = fl_shm_slot(g->m, 0);
 
-	s->data = AT;
-	s->ptr = AT;
-	s->place[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
-	s->place[1] = s->place[0] + 1;
-	s->granted = 2;
+	s->ring[0].data = AT;
+	s->ring[0].ptr = AT;
+	s->ring[0].place[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
+	s->ring[0].place[1] = s->ring[0].place[0] + 1;
+	s->ring[0].granted = 2;
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;
 	g->m->session[0].fresh[0] = 1;
 	fill_to(g, s, 0);
 	if (h->n == 4)
 		fill_to(g, s, 2);
-	while (s->filled < h->filled)
-		fill_to(g, s, s->filled + 1);
-	assert_int_equal(s->granted, h->filled + h->n);
-	s->ptr = start_of(g, s, h->chunk) + h->bytes;
+	while (s->ring[0].filled < h->filled)
+		fill_to(g, s, s->ring[0].filled + 1);
+	assert_int_equal(s->ring[0].granted, h->filled + h->n);
+	s->ring[0].ptr = start_of(g, s, h->chunk) + h->bytes;
 	return s;
 }
 

@@ -30,11 +30,11 @@ static void write_records(struct fl_slot *s, uint64_t from, uint64_t n)
 /* One full chunk and two records more. */
 static void write_life(struct fl_slot *s)
 {
-	s->data = AT;
-	s->filled = 1;
-	s->claimed = 2;
-	s->granted = 2;
-	s->ptr = AT + C + 32;
+	s->ring[0].data = AT;
+	s->ring[0].filled = 1;
+	s->ring[0].claimed = 2;
+	s->ring[0].granted = 2;
+	s->ring[0].ptr = AT + C + 32;
 	write_records(s, 0, RECORDS(C) + 2);
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;
@@ -122,8 +122,8 @@ static void what_changes_while_it_is_read_changes_nothing(void **state)
 	assert_int_equal(fl_reader_open(&g->reader, g->m, &sink, 0), 0);
 	write_life(s);
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
-	s->filled = 0;				/* all of it in a chunk that is not full */
-	s->ptr = AT + C - 32;
+	s->ring[0].filled = 0;	/* all of it in a chunk that is not full */
+	s->ring[0].ptr = AT + C - 32;
 	g->m->session[0].fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C) - 2);
 	assert_int_equal(g->torn + g->misordered, 0);
@@ -138,7 +138,7 @@ static void a_pointer_within_a_record_is_none(void **state)
 
 	(void)state;
 	write_life(s);
-	s->ptr = AT + C + 33;
+	s->ring[0].ptr = AT + C + 33;
 	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 	g->m->session[0].fresh[0] = 1;
 	assert_int_equal(fl_reader_poll(g->reader, false), RECORDS(C));
@@ -243,10 +243,10 @@ static void a_ring_that_cannot_grow_lowers_the_rate(void **state)
 	s->state = FL_SLOT_LIVE;
 	g->m->session[0].fresh[0] = 1;
 	for (int i = 0; i < 100; i++) {
-		s->filled += 2;			/* and the thread waits */
-		s->claimed = s->filled;
+		s->ring[0].filled += 2;			/* and the thread waits */
+		s->ring[0].claimed = s->ring[0].filled;
 		fl_reader_poll(g->reader, false);
-		assert_int_equal(s->granted, s->filled + 2);
+		assert_int_equal(s->ring[0].granted, s->ring[0].filled + 2);
 	}
 	assert_true(g->m->session[0].windows.rate < FL_RATE_ALL / 8);
 	fl_reader_close(g->reader);

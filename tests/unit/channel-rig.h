@@ -132,16 +132,16 @@ static inline void rig_close(struct rig *g)
 static inline void rig_put(uint32_t probe, uint64_t tsc)
 {
 	struct fl_slot *s = *fl_tls_slot;
-	uint64_t p = s ? s->ptr : 0;
+	uint64_t p = s ? s->ring[0].ptr : 0;
 
-	if (!s || p >= s->limit) {
+	if (!s || p >= s->ring[0].limit) {
 		fl_channel_put(probe, tsc, rig_check(tsc, probe));
 		return;
 	}
 	*(struct flick_record *)p = (struct flick_record){
 		.tsc = tsc, .probe = probe, .sp = rig_check(tsc, probe),
 	};
-	__atomic_store_n(&s->ptr, p + 16, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->ring[0].ptr, p + 16, __ATOMIC_RELEASE);
 }
 
 static inline uint64_t rig_now_ms(void)

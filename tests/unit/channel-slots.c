@@ -68,12 +68,12 @@ static void of_two_that_find_a_slot_one_has_it(void **state)
 	assert_null(got);
 	other_may_end = 1;
 	pthread_join(other, NULL);
-	assert_int_equal(*(uint64_t *)s->data, 0);
-	assert_int_equal(fl_count_of(((uint64_t *)s->data)[3]), 2);
+	assert_int_equal(*(uint64_t *)s->ring[0].data, 0);
+	assert_int_equal(fl_count_of(((uint64_t *)s->ring[0].data)[3]), 2);
 	assert_int_equal(g->m->session[0].lost[FL_LOST_SLOT], 1);
 	pthread_create(&t, NULL, count_and_end, NULL);	/* and it serves again */
 	pthread_join(t, NULL);
-	assert_int_equal(fl_count_of(((uint64_t *)s->data)[3]), 3);
+	assert_int_equal(fl_count_of(((uint64_t *)s->ring[0].data)[3]), 3);
 	fl_channel_close();
 	rig_close(g);
 }
@@ -192,7 +192,7 @@ static void *leave_all_behind(void *arg)
 {
 	struct fl_slot *s = fl_channel_slot();
 
-	s->frames->n = 7;
+	s->ring[0].frames->n = 7;
 	s->image = 77;
 	s->process = 7;
 	return arg;
@@ -213,7 +213,7 @@ static void a_slot_is_its_threads_alone(void **state)
 	stop("thread.claim", look_at_signals);
 	assert_ptr_equal(fl_channel_slot(), s);
 	assert_true(were_blocked);
-	assert_int_equal(s->frames->n, 0);
+	assert_int_equal(s->ring[0].frames->n, 0);
 	assert_int_equal(s->image, fl_channel_image());
 	assert_int_equal(s->process, 0);
 	for (n = 0; n < 2;) {			/* it is taken in */
@@ -222,7 +222,7 @@ static void a_slot_is_its_threads_alone(void **state)
 	}
 	fl_channel_lose_unplaced(FL_ENTRY);
 	fl_channel_lose_unplaced(FL_EXIT);
-	assert_int_equal(s->lost[FL_LOST_SITE], 2);
+	assert_int_equal(s->ring[0].lost[FL_LOST_SITE], 2);
 	for (uint64_t end = rig_now_ms() + 10000; rig_now_ms() < end;) {
 		fl_reader_poll(g->reader, false);
 		if (rig_sum(g).lost[FL_LOST_SITE])

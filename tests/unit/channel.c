@@ -185,12 +185,12 @@ static void idle_threads_half_chunk_is_read_and_continued(void **state)
 	assert_int_equal(fl_reader_poll(g->reader, false), 0);	/* not idle yet */
 	poll_for(g, 10);
 	assert_int_equal(g->delivered, 10);
-	assert_int_equal(fl_shm_slot(g->m, 0)->granted, 2);
+	assert_int_equal(fl_shm_slot(g->m, 0)->ring[0].granted, 2);
 	g->shared[1] = 1;
 	poll_for(g, all);
 	assert_int_equal(g->shared[0], 2);
 	assert_int_equal(g->delivered, all);
-	assert_true(fl_shm_slot(g->m, 0)->granted >= 4);
+	assert_true(fl_shm_slot(g->m, 0)->ring[0].granted >= 4);
 	g->shared[1] = 2;
 	assert_int_equal(rig_drain(g, pid), 0);
 	assert_int_equal(g->delivered, all);
@@ -232,7 +232,7 @@ static void *name_and_put(void *arg)
 	prctl(PR_SET_NAME, "late-name");
 	for (uint64_t i = 1; i < 2 * RECORDS(g->m->session[0].chunk_bytes); i++)
 		rig_put(1, i);
-	while (load_relaxed(&(*fl_tls_slot)->granted) < 3)
+	while (load_relaxed(&(*fl_tls_slot)->ring[0].granted) < 3)
 		usleep(100);
 	return NULL;
 }
@@ -637,13 +637,13 @@ static void dead_reader_frees_a_blocked_target_which_counts(void **state)
 	target = fork();
 	if (!target)
 		target_of(m);
-	while (!__atomic_load_n(&fl_shm_slot(m, 0)->waiting, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&fl_shm_slot(m, 0)->ring[0].waiting, __ATOMIC_ACQUIRE))
 		usleep(100);
 	assert_int_equal(waitpid(target, &status, WNOHANG), 0);
 	assert_int_equal(kill(reader, SIGKILL), 0);
 	assert_int_equal(waitpid(target, &status, 0), target);
 	assert_int_equal(status, 0);
-	assert_int_equal(fl_shm_slot(m, 0)->lost[FL_LOST_READER], 2);
+	assert_int_equal(fl_shm_slot(m, 0)->ring[0].lost[FL_LOST_READER], 2);
 	waitpid(reader, &status, 0);
 }
 
@@ -701,7 +701,7 @@ static void signal_while_full(struct rig *g)
 
 static void await_waiters(const struct fl_slot *s, uint32_t n)
 {
-	while (__atomic_load_n(&s->waiting, __ATOMIC_ACQUIRE) != n)
+	while (__atomic_load_n(&s->ring[0].waiting, __ATOMIC_ACQUIRE) != n)
 		usleep(100);
 }
 
@@ -717,7 +717,7 @@ static void handler_may_enqueue_while_its_thread_waits_for_room(void **state)
 	assert_int_equal(kill(pid, SIGUSR1), 0);
 	await_waiters(s, 2);
 	assert_int_equal(rig_drain(g, pid), 0);
-	assert_int_equal(s->waiting, 0);
+	assert_int_equal(s->ring[0].waiting, 0);
 	assert_int_equal(g->delivered, room + 2);
 	assert_int_equal(g->torn, 0);
 	rig_close(g);

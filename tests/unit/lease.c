@@ -41,14 +41,14 @@ static void begin(uint32_t ring_kib)
 /* Records up to the end of a chunk, and one that begins the next. */
 static void put_chunk(void)
 {
-	while (slot->ptr != slot->limit)
+	while (slot->ring[0].ptr != slot->ring[0].limit)
 		rig_put(1, n_put++);
 	rig_put(1, n_put++);
 }
 
 static void read_full(void)
 {
-	uint64_t filled = slot->filled;
+	uint64_t filled = slot->ring[0].filled;
 
 	fl_lease_grow(&lease, &pool, filled);
 	for (; lease.consumed != filled; fl_lease_next(&lease, &pool)) {
@@ -78,7 +78,7 @@ static void shrink(void)
 /* Everything that was put was read, in order; all places are free again. */
 static void end(void)
 {
-	uint64_t whole = slot->filled *
+	uint64_t whole = slot->ring[0].filled *
 		(rig->m->session[0].chunk_bytes / sizeof(struct flick_record));
 
 	read_full();
@@ -105,11 +105,11 @@ static void a_full_ring_doubles_up_to_its_most(void **state)
 	read_full();			/* one of two was full: it is long enough */
 	assert_int_equal(lease.want, 2);
 	put_chunk();
-	slot->filled++;			/* as if the thread had just filled this one */
-	fl_lease_grow(&lease, &pool, slot->filled);
+	slot->ring[0].filled++;			/* as if the thread had just filled this one */
+	fl_lease_grow(&lease, &pool, slot->ring[0].filled);
 	assert_int_equal(lease.want, 4);
 	assert_int_equal(lease.granted - lease.consumed, 4);
-	slot->filled--;
+	slot->ring[0].filled--;
 	grow();
 	assert_int_equal(lease.granted - lease.consumed, rig->m->session[0].ring_chunks);
 	fl_lease_grow(&lease, &pool, lease.granted);
@@ -250,10 +250,10 @@ static void what_is_claimed_stays(void **state)
 	grow();
 	for (int i = 0; i < 4; i++)
 		put_chunk();
-	assert_int_equal(slot->claimed, 5);
+	assert_int_equal(slot->ring[0].claimed, 5);
 	shrink();
 	assert_int_equal(lease.granted, 5);
-	assert_int_equal(slot->granted, 5);
+	assert_int_equal(slot->ring[0].granted, 5);
 	end();
 }
 
@@ -264,10 +264,10 @@ static void lead_to_the_edge(void)
 {
 	grow();
 	put_chunk();
-	while (slot->ptr != slot->limit)
+	while (slot->ring[0].ptr != slot->ring[0].limit)
 		rig_put(1, n_put++);
-	assert_int_equal(slot->claimed, lease.consumed + 2);
-	assert_true(lease.granted > slot->claimed);
+	assert_int_equal(slot->ring[0].claimed, lease.consumed + 2);
+	assert_true(lease.granted > slot->ring[0].claimed);
 }
 
 static void put_one(void)
@@ -286,10 +286,10 @@ static void a_claim_in_the_last_moment_is_seen(void **state)
 	stop("lease.looked", put_one);
 	shrink();
 	assert_null(stop_at);
-	assert_int_equal(slot->claimed, 3);
+	assert_int_equal(slot->ring[0].claimed, 3);
 	assert_int_equal(lease.granted, granted);
-	assert_int_equal(slot->granted, granted);
-	assert_int_equal(slot->granted_word, granted);
+	assert_int_equal(slot->ring[0].granted, granted);
+	assert_int_equal(slot->ring[0].granted_word, granted);
 	end();
 }
 
@@ -297,9 +297,9 @@ static bool waited;
 
 static void grant_again(void)
 {
-	assert_int_equal(slot->waiting, 1);
-	assert_int_equal(slot->claimed, slot->filled);
-	assert_int_equal(slot->granted, slot->claimed);
+	assert_int_equal(slot->ring[0].waiting, 1);
+	assert_int_equal(slot->ring[0].claimed, slot->ring[0].filled);
+	assert_int_equal(slot->ring[0].granted, slot->ring[0].claimed);
 	waited = true;
 	read_full();
 }
@@ -321,8 +321,8 @@ static void a_claim_that_comes_too_late_is_undone(void **state)
 	stop("ring.counted", shrink_and_stop_again);
 	put_one();
 	assert_true(waited);
-	assert_int_equal(slot->waiting, 0);
-	assert_int_equal(slot->claimed, 3);
+	assert_int_equal(slot->ring[0].waiting, 0);
+	assert_int_equal(slot->ring[0].claimed, 3);
 	end();
 }
 
@@ -340,7 +340,7 @@ static void a_claim_that_nobody_undid_is_made_again(void **state)
 	(void)state;
 	begin(8);
 	put_chunk();
-	while (slot->ptr != slot->limit)
+	while (slot->ring[0].ptr != slot->ring[0].limit)
 		rig_put(1, n_put++);
 	stop("ring.claimed", die);
 	pid = vfork();
@@ -348,8 +348,8 @@ static void a_claim_that_nobody_undid_is_made_again(void **state)
 		put_one();
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, SIGKILL);
-	assert_int_equal(slot->granted, 2);
-	assert_int_equal(slot->claimed, 3);
+	assert_int_equal(slot->ring[0].granted, 2);
+	assert_int_equal(slot->ring[0].claimed, 3);
 	waited = false;
 	stop("ring.wait", grant_again);
 	put_one();

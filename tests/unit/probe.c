@@ -417,13 +417,13 @@ static void fill_frames(struct rig *unused)
 		deep_sp = 1000000 - i * 1000;
 		stop("sample.frame", interrupt);
 		fl_probe_hit(entry_id, deep_sp);
-		NEED(s->frames->n <= FL_FRAMES);
+		NEED(s->ring[0].frames->n <= FL_FRAMES);
 	}
-	s->frames->n = FL_FRAMES - 1;
+	s->ring[0].frames->n = FL_FRAMES - 1;
 	deep_sp -= 1000;
 	stop("sample.frame", interrupt);
 	fl_probe_hit(entry_id, deep_sp);
-	NEED(s->frames->n <= FL_FRAMES);
+	NEED(s->ring[0].frames->n <= FL_FRAMES);
 }
 
 static void frames_stay_in_their_table(void **unused)

@@ -90,7 +90,7 @@ static inline uint64_t counted(const struct function *of)
 
 static inline uint32_t frames_open(void)
 {
-	return fl_channel_own_slot()->frames->n;
+	return fl_channel_own_slot()->ring[0].frames->n;
 }
 
 #endif

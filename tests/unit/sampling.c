@@ -212,7 +212,7 @@ static void switch_within(struct rig *unused)
 	(void)unused;
 	open_probes();
 	begin(&one, 1000);
-	frames = fl_channel_own_slot()->frames;
+	frames = fl_channel_own_slot()->ring[0].frames;
 	begun = frames->at[0].tsc;
 	stop("probe.switching", linger);
 	call(&two, 900);

@@ -16,7 +16,7 @@
 
 static const struct fl_frames *frames(void)
 {
-	return fl_channel_own_slot()->frames;
+	return fl_channel_own_slot()->ring[0].frames;
 }
 
 /* Of many samples, so that nothing is switched off. */
@@ -223,7 +223,7 @@ static void end_in_a_call(struct rig *unused)
 	(void)unused;
 	open_probes();
 	begin(&one, 1000);
-	of = fl_channel_own_slot()->frames;
+	of = fl_channel_own_slot()->ring[0].frames;
 	fl_channel_on_frames(of);
 	NEED(of->n == 0);
 	call(&one, 1000);

@@ -172,13 +172,14 @@ static void check_record(const struct flick_record *r)
 
 static uint64_t *counter(const struct fl_slot *s, uint32_t id)
 {
-	return (uint64_t *)s->data + id;
+	return (uint64_t *)s->ring[0].data + id;
 }
 
 /* What it is for. */
 static void check_event(const struct fl_slot *s, uint64_t nth)
 {
-	const struct flick_record *last = (const struct flick_record *)s->ptr - 1;
+	const struct flick_record *last = (const struct flick_record *)s->ring[0].ptr - 1;
+	const struct fl_frames *of = s->ring[0].frames;
 
 	switch (c->what) {
 	case RECORD:
@@ -194,7 +195,7 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		HOLDS(fl_count_of(*counter(s, ID)) == nth);
 		break;
 	case SAMPLE:
-		HOLDS(s->frames->at[s->frames->n - 1].sp == (uint32_t)(before.sp - 8));
+		HOLDS(of->at[of->n - 1].sp == (uint32_t)(before.sp - 8));
 		break;
 	case CALL:
 		HOLDS(handled == nth && !backwards);
@@ -252,7 +253,7 @@ static void open_probes(struct rig *g)
 /* The ring is at the end of a chunk. */
 static void fill_chunk(struct fl_slot *s)
 {
-	s->ptr = s->limit;
+	s->ring[0].ptr = s->ring[0].limit;
 }
 
 static void run_case(struct rig *g)
@@ -315,13 +316,13 @@ static void run_beyond(struct rig *g)
 	open_probes(g);
 	s = slot();
 	HOLDS(s);
-	s->n_counters = N_COUNTERS;
+	s->ring[0].n_counters = N_COUNTERS;
 	enter(c->run, N_COUNTERS - 1, 0);
-	HOLDS(fl_count_of(*counter(s, N_COUNTERS - 1)) == 1 && !s->lost[FL_LOST_ROOM]);
+	HOLDS(fl_count_of(*counter(s, N_COUNTERS - 1)) == 1 && !s->ring[0].lost[FL_LOST_ROOM]);
 	enter(c->run, N_COUNTERS, 0);
 	enter(c->run, N_COUNTERS + 1, 0);
 	HOLDS(!*counter(s, N_COUNTERS) && !*counter(s, N_COUNTERS + 1));
-	HOLDS(s->lost[FL_LOST_ROOM] == 2);
+	HOLDS(s->ring[0].lost[FL_LOST_ROOM] == 2);
 }
 
 /* Of those that have none the glue leads to a routine that looks. */
@@ -468,7 +469,7 @@ static const struct appender *appender;
 /* How many of `id` there are; what is below ptr is whole. */
 static size_t appended(uint32_t id)
 {
-	const struct flick_record *end = (const struct flick_record *)slot()->ptr;
+	const struct flick_record *end = (const struct flick_record *)slot()->ring[0].ptr;
 	size_t n = 0;
 
 	for (const struct flick_record *r = first; r < end; r++) {
@@ -496,7 +497,7 @@ static void append_with_trap_at(unsigned char *at)
 {
 	struct fl_slot *s = slot();
 
-	s->ptr = (uint64_t)first;
+	s->ring[0].ptr = (uint64_t)first;
 	memset((void *)first, 0, 64);
 	trap_at = at;
 	untrapped = *at;
@@ -516,7 +517,7 @@ static void run_interrupted(struct rig *g)
 	if (!fl_arch_has_rseq())
 		_exit(0);			/* each event takes the long path */
 	fl_channel_put(OUTER, 1, 1);
-	first = (const struct flick_record *)slot()->ptr;
+	first = (const struct flick_record *)slot()->ring[0].ptr;
 	sigaction(SIGTRAP, &act, NULL);
 	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
 		       PROT_READ | PROT_WRITE | PROT_EXEC));
@@ -747,7 +748,7 @@ static void fork_at(unsigned char *at)
 	bool counts = !forks_in->records;
 	struct fl_slot *s = slot();
 
-	s->ptr = (uint64_t)first;
+	s->ring[0].ptr = (uint64_t)first;
 	*counter(s, OUTER) = forks_in->from;
 	trap_at = at;
 	untrapped = *at;
@@ -758,7 +759,7 @@ static void fork_at(unsigned char *at)
 	HOLDS(*at == untrapped || forks_in->in_c);
 	*at = untrapped;
 	if (counts)
-		HOLDS(*counter(s, OUTER) == forks_in->to && !s->lost[FL_LOST_ROOM]);
+		HOLDS(*counter(s, OUTER) == forks_in->to && !s->ring[0].lost[FL_LOST_ROOM]);
 	else
 		HOLDS(appended(OUTER) == forks_in->records);
 }
@@ -772,7 +773,7 @@ static void run_forked(struct rig *g)
 	open_probes(g);
 	if (!fl_arch_has_rseq())
 		_exit(0);
-	first = (const struct flick_record *)slot()->ptr;
+	first = (const struct flick_record *)slot()->ring[0].ptr;
 	sigaction(SIGTRAP, &act, NULL);
 	HOLDS(!mprotect((void *)((uintptr_t)at & ~4095ul), 8192,
 		       PROT_READ | PROT_WRITE | PROT_EXEC));
@@ -825,9 +826,9 @@ static void fork_around_at(unsigned char *at)
 {
 	struct fl_slot *s = slot();
 
-	s->ptr = (uint64_t)first;
-	if (s->frames)
-		s->frames->n = 0;
+	s->ring[0].ptr = (uint64_t)first;
+	if (s->ring[0].frames)
+		s->ring[0].frames->n = 0;
 	trap_at = at;
 	untrapped = *at;
 	*at = FL_ARCH_TRAP;
@@ -835,8 +836,8 @@ static void fork_around_at(unsigned char *at)
 	if (is_child)
 		_exit(0);
 	*at = untrapped;
-	HOLDS((const struct flick_record *)s->ptr == first + 2);
-	HOLDS(!s->frames || !s->frames->n);
+	HOLDS((const struct flick_record *)s->ring[0].ptr == first + 2);
+	HOLDS(!s->ring[0].frames || !s->ring[0].frames->n);
 }
 
 /* `value` of a function is where it lies in the file; so is `arg` of the one around. */
@@ -878,7 +879,7 @@ static void run_around(struct rig *g)
 	exit_id = fl_probe_virtual((uintptr_t)&routines[OUTER], FL_EXIT, FL_FORM_NONE, &is_new);
 	if (!fl_arch_has_rseq())
 		_exit(0);
-	first = (const struct flick_record *)slot()->ptr;
+	first = (const struct flick_record *)slot()->ring[0].ptr;
 	sigaction(SIGTRAP, &act, NULL);
 	HOLDS(!mprotect((void *)lo, 4096 * 3, PROT_READ | PROT_WRITE | PROT_EXEC));
 	HOLDS(!fl_obj_open(&self, "/proc/self/exe"));
