@@ -16,13 +16,7 @@
 #else
 #error "no port for this CPU"
 #endif
-
-/* A port must say all of these in facts.h. */
-#if !defined(FL_ARCH_TRAP_BYTES) || !defined(FL_ARCH_REACH) || \
-	!defined(FL_ARCH_GLUE_BYTES) || !defined(FL_ARCH_SITE_MAX) || \
-	!defined(FL_ARCH_ELF_MACHINE)
-#error "arch/*/facts.h is incomplete"
-#endif
+#include "arch/facts.h"
 
 /* ---- decode (pure) ---------------------------------------------------- */
 
@@ -122,7 +116,7 @@ struct fl_patch {
 	uint8_t len;			/* of the window, <= FL_ARCH_SITE_MAX */
 	uint8_t tactic;			/* of the switch between off and on */
 	uint8_t flip_at, flip_bytes;	/* what a switch in one store stores */
-	uint8_t flip[FL_N_STATES];	/* its byte, where it is one */
+	fl_unit flip[FL_N_STATES];	/* what that is, where it is one unit */
 	uint8_t claimed;		/* patch/claim.c */
 	uint16_t starts;		/* in off and on: offsets, a bit each */
 	uint8_t state;			/* as of the last commit; W its owner */
@@ -142,7 +136,8 @@ struct fl_patch {
 static inline void fl_patch_note_flip(struct fl_patch *p)
 {
 	for (int state = 0; state < FL_N_STATES; state++)
-		p->flip[state] = p->bytes[state][p->flip_at];
+		__builtin_memcpy(&p->flip[state], p->bytes[state] + p->flip_at,
+				 sizeof(fl_unit));
 }
 
 /* `old` has starts that off and on have not. Threads may stand there that came in
@@ -158,7 +153,8 @@ enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
 	uint8_t park_at, park_bytes;
-	uint8_t head_at, head_bytes;	/* elsewhere: the park has its last bytes */
+	uint8_t head_at, head_bytes;	/* the same bytes, or some beside them: the park
+					 * has its last ones then */
 	bool holds;			/* threads that come by wait there */
 	uint8_t park[8];
 };
@@ -179,9 +175,9 @@ struct fl_plan_in {
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
  * ever held at a place that is planned so. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
-/* A profiling call is switched off for good by one byte: which of the site's, and what it
+/* A profiling call is switched off for good by one unit: how far into the site, and what it
  * becomes. FLE_UNKNOWN: there is no such call. Pure. */
-int fl_arch_mute(enum fl_form, const unsigned char *code, uint8_t *byte);
+int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
@@ -266,37 +262,45 @@ void fl_arch_rseq_open(void);
 /* Is it? */
 bool fl_arch_has_rseq(void);
 
-/* ---- live: text ----------------------------------------------------- */
+/* ---- live: text that cores execute (flip.c) --------------------------------- */
 
-/* Store one byte, or `n` bytes that lie in one aligned 8-byte word, to text;
- * the word's other bytes keep what other threads store to them. */
-static inline void fl_arch_store_byte(uintptr_t at, uint8_t byte)
+/* Whoever executes what these store sees what this thread stored before, and cores go on
+ * to fetch it, in bounded time, without further ado. `at` is where text is stored to
+ * (fl_patch.view). How wide a store is, in which order, and what caches need, is the
+ * port's. The old bytes are in text: a port that wants a pair checked finds them there. */
+
+/* The one store of a switch. */
+static inline void fl_arch_flip_unit(uintptr_t at, fl_unit to)
 {
-	FL_ARCH_STORE_BYTE(at, byte);
+	FL_ARCH_FLIP_UNIT(at, to);
 }
-void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n);
-/* A byte of text with a value for each state, and if it may be stored to: 0 no. */
+/* `n` bytes, as one store: the head or the park of a move, or all that a switch changes.
+ * What is beside them keeps what other threads store there. */
+void fl_arch_flip(uintptr_t at, const uint8_t *bytes, size_t n);
+/* The same for up to 8 bytes of one cache line. No processor promises that it
+ * is fetched whole: only where `flick calibrate` has seen that it is. */
+void fl_arch_flip_line(uintptr_t at, const uint8_t *bytes, size_t n);
+/* Bytes that nobody executes meanwhile. */
+void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
+/* [at, at + n), an address that is executed, was written as data: it is code now, for
+ * every core that a branch leads there. */
+void fl_arch_publish(uintptr_t at, size_t n);
+
+/* A unit of text with a value for each state, and if it may be stored to: 0 no. */
 struct fl_flip {
 	uintptr_t at;
-	uint8_t byte[FL_N_STATES];
+	fl_unit unit[FL_N_STATES];
 	uint8_t armed;
 	uint8_t others[4];		/* the caller's */
 };
 enum fl_flipped { FL_FLIPPED, FL_FLIP_HELD, FL_FLIP_UNARMED };
 enum fl_flip_when { FL_FLIP_ALWAYS, FL_FLIP_IF_OTHER };	/* than what stands there */
-/* Store byte[state], unless *held; all is looked at again when the thread has been off
+/* Flip to unit[state], unless *held; all is looked at again when the thread has been off
  * its core, or sequences were restarted (OS21). Only with fl_arch_has_rseq(), from a
  * thread of the C library's. */
 enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *, int state,
 				    enum fl_flip_when)
 	__attribute__((visibility("hidden")));
-/* Bytes that nobody executes: one by one. */
-void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
-/* As a word, for up to 8 bytes of one cache line. No processor promises that it
- * is fetched whole: only where `flick calibrate` has seen that it is. */
-void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n);
-/* Make this core refetch what it stores to [at, at + n). */
-void fl_arch_sync_self(uintptr_t at, size_t n);
 
 /* ---- live: threads that were interrupted (resume.c) ----------------------- */
 
@@ -328,6 +332,11 @@ FL_HIDDEN long fl_arch_syscall(long nr, long a, long b, long c, long d, long e, 
 FL_HIDDEN long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id);
 /* What a signal handler returns to: an address, not to be called. */
 void fl_arch_sigreturn(void);
+/* What compiled code expects where the TLS pointer points to, in memory that is 0. */
+static inline void fl_arch_lay_tls(uintptr_t *tls)
+{
+	FL_ARCH_LAY_TLS(tls);
+}
 
 /* ---- live: which CPU this is ---------------------------------------------- */
 

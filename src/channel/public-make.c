@@ -8,7 +8,7 @@
 #include "channel/public.h"
 #include "obj/obj.h"
 
-#define DATA_AT fl_round_up(sizeof(struct fl_public) + 1, 4096)
+#define DATA_AT fl_round_up(sizeof(struct fl_public) + 1, FL_PAGE)
 #define CHUNK_BYTES (128 * 1024)
 #define CHUNKS 16
 #define MAX_CHUNKS 65536

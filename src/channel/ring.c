@@ -47,8 +47,8 @@
  *	   thread by a grant; if either is missed, a time-out comes instead.
  *	5. No two chunks from `consumed` to `granted` have one place, of any rings.
  * WHY
- *	1. The store of `ptr` commits: (E) orders the record before it. In glue
- *	   a plain store does (x86-TSO), in a restartable sequence, so that a
+ *	1. The store of `ptr` commits: (E) orders the record before it, and so
+ *	   does the port's short path, in a restartable sequence, so that a
  *	   handler that interrupts it and enqueues is not overwritten. Here all
  *	   signals are blocked instead. Death between two instructions leaves
  *	   `ptr` where it was.

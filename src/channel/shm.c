@@ -19,7 +19,6 @@
 #define LEAST_MODULES 256u
 #define SITES_A_MODULE 16
 #define GLUE_A_MODULE 16		/* in each of a few processes, and for late sites */
-#define PAGE 4096u
 #define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
@@ -36,7 +35,7 @@ struct keep {
 
 static struct keep *keep_of(struct fl_region *m)
 {
-	return (void *)((char *)m - PAGE);
+	return (void *)((char *)m - FL_PAGE);
 }
 
 const char *const fl_lost_names[FL_N_LOST] = {
@@ -78,10 +77,10 @@ static bool options_are_valid(const struct fl_shm_options *o)
 /* A page or more, a ring of two or more, and of no more than there are places. */
 static uint32_t chunk_bytes(uint32_t ring_bytes)
 {
-	uint32_t least = (uint32_t)fl_round_up(ring_bytes / FL_RING_CHUNKS, PAGE);
-	uint32_t c = ring_bytes / 8 / PAGE * PAGE;
+	uint32_t least = (uint32_t)fl_round_up(ring_bytes / FL_RING_CHUNKS, FL_PAGE);
+	uint32_t c = ring_bytes / 8 / FL_PAGE * FL_PAGE;
 
-	c = c < PAGE ? PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
+	c = c < FL_PAGE ? FL_PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
 	return c < least ? least : c;
 }
 
@@ -100,7 +99,7 @@ static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
 
 	s->chunk_bytes = (uint32_t)chunk;
 	if (fl_shm_counts(s->action, s->windows.rate))
-		s->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, PAGE);
+		s->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, FL_PAGE);
 	if (s->action == FL_ACT_COUNT)
 		return s->counter_bytes;
 	s->ring_chunks = (uint32_t)(ring / chunk);
@@ -145,17 +144,17 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	set_wishes(s, o);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +
 		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));
-	m->processes_at = fl_round_up(sizeof(*m), PAGE);
+	m->processes_at = fl_round_up(sizeof(*m), FL_PAGE);
 	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
-				sizeof(struct fl_process), PAGE);
+				sizeof(struct fl_process), FL_PAGE);
 	m->glue_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
-				sizeof(struct fl_shm_module), PAGE);
+				sizeof(struct fl_shm_module), FL_PAGE);
 	m->found_at = m->glue_at + fl_round_up((uint64_t)m->max_glue *
-				sizeof(struct fl_glue_range), PAGE);
+				sizeof(struct fl_glue_range), FL_PAGE);
 	m->sites_at = m->found_at + fl_round_up((uint64_t)m->max_sites *
-				sizeof(struct fl_found_row), PAGE);
+				sizeof(struct fl_found_row), FL_PAGE);
 	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
-				sizeof(struct fl_shm_site), PAGE);
+				sizeof(struct fl_shm_site), FL_PAGE);
 	s->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }
@@ -212,20 +211,20 @@ static int seal(int fd)
 /* A page of the reader's own, and the region behind it. */
 static struct fl_region *map_behind_keep(int fd, uint64_t bytes)
 {
-	char *at = fl_os_map(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
+	char *at = fl_os_map(NULL, FL_PAGE + bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (fl_is_err(at)) {
 		errno = -(int)(intptr_t)at;
 		return NULL;
 	}
-	if (mmap(at + PAGE, bytes, PROT_READ | PROT_WRITE,
+	if (mmap(at + FL_PAGE, bytes, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED) {
-		munmap(at, PAGE + bytes);
+		munmap(at, FL_PAGE + bytes);
 		return NULL;
 	}
 	*(struct keep *)at = (struct keep){ .bytes = bytes, .fd = fd };
-	return (void *)(at + PAGE);
+	return (void *)(at + FL_PAGE);
 }
 
 static int map_region(int fd, const struct fl_region *layout, struct fl_region **out)
@@ -243,7 +242,7 @@ static int map_region(int fd, const struct fl_region *layout, struct fl_region *
 	*m = *layout;
 	err = make_mutexes(m);
 	if (err)
-		munmap(keep_of(m), PAGE + layout->bytes);
+		munmap(keep_of(m), FL_PAGE + layout->bytes);
 	else
 		*out = m;
 	return err;
@@ -307,6 +306,6 @@ void fl_shm_destroy(struct fl_region *m, int fd)
 	if (!m)
 		return;
 	fl_shm_leave(m);
-	munmap(keep_of(m), PAGE + keep_of(m)->bytes);
+	munmap(keep_of(m), FL_PAGE + keep_of(m)->bytes);
 	close(fd);
 }

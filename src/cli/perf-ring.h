@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FL_PERF_RING_BYTES (16u * 4096)	/* for records */
+#include "os/os.h"
+
+#define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records */
 
 /* One a CPU. */
 struct fl_perf_rings {

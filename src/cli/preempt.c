@@ -29,7 +29,7 @@
 #include "cli/perf-ring.h"
 #include "cli/preempt.h"
 
-#define NEARLY_FULL (FL_PERF_RING_BYTES - 4096)
+#define NEARLY_FULL (FL_PERF_RING_BYTES - FL_PAGE)
 #define APART_NS 100000000ull		/* both clocks are read to some 100 ns */
 #define RECORD_NS 200.0			/* of the program's: see docs/HACKING.md */
 #define MOST_OF_CPU 0.002

@@ -6,8 +6,8 @@
  *	guard page | stack 64 KiB | 4 KiB below the TLS pointer | TLS block
  *
  * The kernel is told of that TLS pointer and of nothing else: no robust list,
- * no rseq. The block is zero but for the two self pointers that code compiled for
- * x86-64's TLS ABI reads, and a stack protector finds 0 as its canary. The mapping
+ * no rseq. The block is zero but for what the port's TLS ABI wants there; a stack
+ * protector finds 0 as its canary. The mapping
  * goes away with the thread (arch/CPU/syscall.S). Directories are nobody else's:
  * to share them would keep the program out of other mount namespaces (setns(2)),
  * and a child's keeps set-user-ID programs from their rights.
@@ -36,8 +36,7 @@ static void *lay_tls(char *all)
 {
 	uintptr_t *tls = (void *)(all + ALL_BYTES - TLS_BYTES);
 
-	tls[0] = (uintptr_t)tls;	/* self */
-	tls[2] = (uintptr_t)tls;	/* the thread's descriptor, same place */
+	fl_arch_lay_tls(tls);
 	return tls;
 }
 

@@ -10,9 +10,10 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "arch/arch.h"
 #include "base/base.h"
 
-#define FL_PAGE 4096u
+#define FL_PAGE ((unsigned int)FL_ARCH_PAGE)
 
 /* Memory. Addresses come back as they are, errors as -errno: test fl_is_err. Without
  * `at` it lies apart from all code (map.c). */

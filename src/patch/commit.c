@@ -218,38 +218,29 @@ static inline void each_move(const struct fl_set *set, size_t i, write_fn *write
 		write(p->at + (uintptr_t)p->view, &m[k], p->bytes[c->to] + m[k].start);
 }
 
-/* As one store. */
-static void store(uintptr_t at, const uint8_t *bytes, size_t n)
-{
-	if (n == 1)
-		fl_arch_store_byte(at, *bytes);
-	else
-		fl_arch_store_word(at, bytes, n);
-}
-
 static void write_park(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
 	(void)to;
 	if (m->park_bytes)
-		store(at + m->park_at, m->park, m->park_bytes);
+		fl_arch_flip(at + m->park_at, m->park, m->park_bytes);
 }
 
-static bool is_within(size_t i, size_t at, size_t n)
-{
-	return i - at < n;
-}
-
+/* All but the park and the head, which lie side by side or are the same bytes. */
 static void write_tail(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	for (size_t i = m->start; m->park_bytes && i < m->end; i++)
-		if (!is_within(i, m->park_at, m->park_bytes) &&
-		    !is_within(i, m->head_at, m->head_bytes))
-			fl_arch_store_byte(at + i, to[i - m->start]);
+	size_t first = m->park_at < m->head_at ? m->park_at : m->head_at;
+	size_t park_end = m->park_at + m->park_bytes, head_end = m->head_at + m->head_bytes;
+	size_t end = park_end > head_end ? park_end : head_end;
+
+	if (!m->park_bytes)
+		return;
+	fl_arch_store_bytes(at + m->start, to, first - m->start);
+	fl_arch_store_bytes(at + end, to + (end - m->start), m->end - end);
 }
 
 static void write_head(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	store(at + m->head_at, &to[m->head_at - m->start], m->head_bytes);
+	fl_arch_flip(at + m->head_at, &to[m->head_at - m->start], m->head_bytes);
 }
 
 /* A set may be larger than the cache. Each pass goes the other way than the one before:

@@ -142,6 +142,7 @@ int fl_near_seal(struct fl_near *near)
 	unsigned char *write = near->write;
 
 	near->write = NULL;
+	fl_arch_publish((uintptr_t)near->code, near->code_bytes);
 	if (write == near->code)
 		return fl_os_protect(write, near->code_bytes, PROT_READ | PROT_EXEC);
 	fl_os_unmap(write, near->code_bytes);

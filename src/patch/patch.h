@@ -195,11 +195,11 @@ static inline void fl_patch_flip(const struct fl_patch *p, int state)
 	const uint8_t *bytes = p->bytes[state] + p->flip_at;
 
 	if (p->tactic == FL_FLIP)
-		fl_arch_store_byte(at, p->flip[state]);
+		fl_arch_flip_unit(at, p->flip[state]);
 	else if (p->tactic == FL_WORD)
-		fl_arch_store_word(at, bytes, p->flip_bytes);
+		fl_arch_flip(at, bytes, p->flip_bytes);
 	else
-		fl_arch_store_line(at, bytes, p->flip_bytes);
+		fl_arch_flip_line(at, bytes, p->flip_bytes);
 }
 
 #endif

@@ -36,16 +36,13 @@ void flick_patch_barrier(void)
 /* The switch between off and on, once and for all. */
 static void choose_tactic(struct fl_patch *p)
 {
-	struct fl_span s;
+	struct fl_span s = { 0, sizeof(fl_unit) };
 	enum fl_tactic tactic = fl_tactic_of(p, FL_OFF, FL_ON, &s);
 
-	if (tactic == FL_N_TACTICS) {		/* on is off: any store will do */
-		tactic = FL_FLIP;
-		s = (struct fl_span){ 0, 0 };
-	}
-	p->tactic = tactic;
+	/* where on is off any store will do */
+	p->tactic = tactic == FL_N_TACTICS ? FL_FLIP : tactic;
 	p->flip_at = s.first;
-	p->flip_bytes = s.last + 1u - s.first;
+	p->flip_bytes = s.n;
 	fl_patch_note_flip(p);
 }
 

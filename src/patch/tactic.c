@@ -12,42 +12,34 @@ void fl_tactic_open(bool line)
 	line_is_whole = line;
 }
 
-/* False when nothing differs. */
-static bool span_of(const struct fl_patch *p, int from, int to, struct fl_span *s)
+/* What differs lies in one line, and in as much of it as the widest store takes. */
+static bool is_in_line(const struct fl_patch *p, int from, int to, struct fl_span *s)
 {
 	const uint8_t *a = p->bytes[from], *b = p->bytes[to];
-	size_t first = 0, last = p->len;
+	size_t first = 0, end = p->len;
 
-	while (first < p->len && a[first] == b[first])
+	while (a[first] == b[first])
 		first++;
-	while (last > first && a[last - 1] == b[last - 1])
-		last--;
-	*s = (struct fl_span){ (uint8_t)first, (uint8_t)(last - 1) };
-	return first < last;
+	while (a[end - 1] == b[end - 1])
+		end--;
+	*s = (struct fl_span){ (uint8_t)first, (uint8_t)(end - first) };
+	return s->n <= FL_ARCH_STORE_MAX &&
+	       (p->at + first) / FL_ARCH_LINE == (p->at + end - 1) / FL_ARCH_LINE;
 }
 
-/* The change is one move without a park: what differs goes in one store. */
-static bool is_one_store(const struct fl_patch *p, int from, int to)
-{
-	struct fl_move m[FL_ARCH_MOVES];
-
-	return fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes;
-}
-
-static bool is_in_line(const struct fl_patch *p, const struct fl_span *s)
-{
-	return line_is_whole && s->last - s->first < 8 &&
-	       (p->at + s->first) / FL_ARCH_LINE == (p->at + s->last) / FL_ARCH_LINE;
-}
-
+/* A change that is one move without a park goes in one store, as wide as the port says. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
 			    struct fl_span *s)
 {
-	if (!span_of(p, from, to, s))
+	struct fl_move m[FL_ARCH_MOVES];
+
+	if (!__builtin_memcmp(p->bytes[from], p->bytes[to], p->len))
 		return FL_N_TACTICS;
-	if (is_one_store(p, from, to))
-		return s->first == s->last ? FL_FLIP : FL_WORD;
-	if (p->starts == 1 && !p->rows && is_in_line(p, s))
+	if (fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes) {
+		*s = (struct fl_span){ m[0].head_at, m[0].head_bytes };
+		return s->n == sizeof(fl_unit) ? FL_FLIP : FL_WORD;
+	}
+	if (line_is_whole && p->starts == 1 && !p->rows && is_in_line(p, from, to, s))
 		return FL_LINE;
 	return FL_WIDE;
 }
@@ -87,14 +79,9 @@ void fl_store_at_once(const struct fl_patch *p, int from, int to)
 {
 	struct fl_span s;
 	enum fl_tactic tactic = fl_tactic_of(p, from, to, &s);
-	uintptr_t at = p->at + p->view + s.first;
-	const uint8_t *bytes = p->bytes[to] + s.first;
-	size_t n = s.last + 1u - s.first;
 
-	if (tactic == FL_FLIP)
-		fl_arch_store_byte(at, *bytes);
-	else if (tactic == FL_WORD)
-		fl_arch_store_word(at, bytes, n);
+	if (tactic == FL_FLIP || tactic == FL_WORD)
+		fl_arch_flip(p->at + p->view + s.first, p->bytes[to] + s.first, s.n);
 	else if (tactic == FL_LINE)
-		fl_arch_store_line(at, bytes, n);
+		fl_arch_flip_line(p->at + p->view + s.first, p->bytes[to] + s.first, s.n);
 }

@@ -4,10 +4,10 @@
 
 #include "patch.h"
 
-/* What differs between two states: bytes [first, last]. */
-struct fl_span { uint8_t first, last; };
+/* What one store changes: `n` bytes of the window. */
+struct fl_span { uint8_t first, n; };
 
-/* FL_N_TACTICS: the bytes are the same already. */
+/* FL_N_TACTICS: the bytes are the same already. W span, unless that or FL_WIDE. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);
 /* Must threads that come by meanwhile be held, where it takes three phases? */

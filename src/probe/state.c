@@ -95,7 +95,7 @@ static struct fl_switch switch_of(uint32_t id, bool is_on)
 	};
 
 	for (int state = 0; state < FL_N_STATES; state++)
-		s.byte[state] = p->bytes[state][p->flip_at];
+		s.byte[state] = p->flip[state];
 	return s;
 }
 
@@ -207,16 +207,16 @@ static void mute_one(uint32_t id)
 {
 	struct fl_shm_site *s = &fl_table.sites[id];
 	const struct fl_probe *p = &fl_table.probes[id];
-	uintptr_t byte_at;
-	uint8_t byte;
-	int at = fl_arch_mute(p->form, (const unsigned char *)s->at, &byte);
+	uintptr_t flip_at;
+	fl_unit to;
+	int at = fl_arch_mute(p->form, (const unsigned char *)s->at, &to);
 
 	if (at < 0 || fl_claim_meets(s->at, p->room)) {
 		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
 		return;
 	}
-	byte_at = s->at + (uintptr_t)at;
-	fl_arch_store_byte(byte_at + (uintptr_t)fl_text_shift(byte_at), byte);
+	flip_at = s->at + (uintptr_t)at;
+	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
 	/* (B) pairs with (A) in late.c */
 	store_release(&s->state, FL_SITE_READY);
 }

@@ -49,7 +49,7 @@
 #include "table.h"
 
 _Static_assert(offsetof(struct fl_switch, at) == offsetof(struct fl_flip, at) &&
-	       offsetof(struct fl_switch, byte) == offsetof(struct fl_flip, byte) &&
+	       offsetof(struct fl_switch, byte) == offsetof(struct fl_flip, unit) &&
 	       offsetof(struct fl_switch, armed) == offsetof(struct fl_flip, armed) &&
 	       sizeof(struct fl_switch) == sizeof(struct fl_flip), "it begins as one");
 
@@ -119,7 +119,7 @@ static void store(uint32_t id, int state)
 	const struct fl_switch *s = &fl_table.switches[id];
 
 	if (s->armed == FL_ARMED_FLIP)
-		fl_arch_store_byte(s->at, s->byte[state]);
+		fl_arch_flip_unit(s->at, s->byte[state]);
 	else if (s->armed)
 		fl_patch_flip(&fl_table.patches[id], state);
 }
@@ -303,7 +303,7 @@ void fl_probe_flip_held(uint32_t id, int state)
 	const struct fl_switch *s = &fl_table.switches[id];
 
 	if (wish(id, state) && !(s->armed == FL_ARMED_FLIP &&
-				 load_relaxed((const uint8_t *)s->at) == s->byte[state]))
+				 load_relaxed((const fl_unit *)s->at) == s->byte[state]))
 		store(id, state);
 }
 
@@ -324,7 +324,7 @@ void fl_probe_hush(uint32_t id, int state)
 	if (!s->armed)
 		fl_probe_flip_locked(id, state);
 	else if (!frozen && (s->armed != FL_ARMED_FLIP ||
-			     load_relaxed((const uint8_t *)s->at) != s->byte[state]))
+			     load_relaxed((const fl_unit *)s->at) != s->byte[state]))
 		store(id, state);
 }
 

@@ -39,8 +39,8 @@ struct fl_probe {
 /* What a switch needs of a probe, and no more: sets of many thousands run
  * through these, four to a line. */
 struct fl_switch {
-	uintptr_t at;			/* where a flip stores its byte */
-	uint8_t byte[FL_N_STATES];	/* its values */
+	uintptr_t at;			/* where a flip is stored */
+	fl_unit byte[FL_N_STATES];	/* its values */
 	uint8_t armed;			/* how it is switched; 0: it cannot be */
 	uint8_t is_on;			/* last state wished; 0: on for others alone */
 	uint8_t is_deferred;		/* text is not so yet (switch.c) */

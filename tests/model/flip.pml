@@ -5,7 +5,7 @@
  * FRONT; BACK is the same in all versions.
  *
  *	store()		fl_patch_flip() in src/patch/patch.h and store_at_once()
- *			in commit.c: one fl_arch_store_byte()
+ *			in commit.c: one fl_arch_flip_unit()
  *	all_cores()	fl_patch_sync() in sync.c; write_set() in commit.c, which
  *			ends a set without wide changes with it
  *

@@ -201,7 +201,7 @@ static void run_torn(struct verdict *v, size_t offset, long rounds)
 	start();
 	for (long i = 0; i < rounds * 10; i++)
 		for (size_t k = 0; k < p.len; k++)
-			fl_arch_store_byte(p.at + k, p.bytes[i & 1 ? FL_OLD : FL_ON][k]);
+			fl_arch_flip_unit(p.at + k, p.bytes[i & 1 ? FL_OLD : FL_ON][k]);
 	finish(v);
 }
 

@@ -25,12 +25,12 @@ static void a_store_to_a_line_stays_in_it(void **state)
 			memset(line, 0x5a, FL_ARCH_LINE);
 			memset(due, 0x5a, FL_ARCH_LINE);
 			memcpy(due + at, bytes, n);
-			fl_arch_store_line((uintptr_t)line + at, bytes, n);
+			fl_arch_flip_line((uintptr_t)line + at, bytes, n);
 			assert_memory_equal(line, due, FL_ARCH_LINE);
 			if (at % 8 + n > 8)
 				continue;
 			memset(line, 0x5a, FL_ARCH_LINE);
-			fl_arch_store_word((uintptr_t)line + at, bytes, n);
+			fl_arch_flip((uintptr_t)line + at, bytes, n);
 			assert_memory_equal(line, due, FL_ARCH_LINE);
 		}
 	}

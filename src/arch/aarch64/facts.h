@@ -11,8 +11,9 @@
 #define FL_ARCH_ELF_MACHINE EM_AARCH64
 #define FL_ARCH_R_RELATIVE R_AARCH64_RELATIVE
 #define FL_ARCH_R_WORD R_AARCH64_ABS64
-#define FL_ARCH_TRAP_BYTES 4
-#define FL_ARCH_TRAP 0
+typedef uint32_t fl_unit;		/* an instruction */
+#define FL_ARCH_TRAP 0xd4200000		/* brk #0 */
+#define FL_ARCH_PAGE 4096		/* the least; see docs/PORTING.md */
 #define FL_ARCH_REACH 0x07ff0000ull	/* of b and bl, less a margin */
 #define FL_ARCH_GLUE_BYTES 32
 #define FL_ARCH_COUNTING_BYTES 64
@@ -29,6 +30,7 @@
 #define FL_ARCH_SLED_BYTES 32
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
+#define FL_ARCH_STORE_MAX 4
 #define FL_ARCH_LINE 64
 
 #define FL_ARCH_TICKS() ({ \
@@ -37,8 +39,10 @@
 	ticks_; \
 })
 #define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
-#define FL_ARCH_STORE_BYTE(at, byte) store_relaxed((uint8_t *)(at), byte)
+#define FL_ARCH_FLIP_UNIT(at, to) fl_a64_flip(at, to)
+void fl_a64_flip(uintptr_t at, fl_unit to);
 #define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
+#define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */
 #define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
 #define FL_ARCH_USER_RESULT 0		/* x0 */
 

@@ -10,9 +10,9 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	return FLE_NOPORT;
 }
 
-int fl_arch_mute(enum fl_form form, const unsigned char *code, uint8_t *byte)
+int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 {
-	(void)form, (void)code, (void)byte;
+	(void)form, (void)code, (void)to;
 	return FLE_NOPORT;
 }
 

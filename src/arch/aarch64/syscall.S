@@ -33,10 +33,10 @@ FUNC fl_arch_syscall
 
 /* The restorer of our signal handlers: unwinders know a signal frame by these two. */
 	nop
-FUNC fl_os_sigreturn
+FUNC fl_arch_sigreturn
 	mov	x8, #__NR_rt_sigreturn
 	svc	#0
-	.size	fl_os_sigreturn, . - fl_os_sigreturn
+	.size	fl_arch_sigreturn, . - fl_arch_sigreturn
 
 /*
  * long fl_arch_thread(unsigned long flags, void *stack, void *tls, uint32_t *id)

@@ -9,8 +9,9 @@
 #define FL_ARCH_ELF_MACHINE EM_X86_64
 #define FL_ARCH_R_RELATIVE R_X86_64_RELATIVE	/* relocations: bias + addend */
 #define FL_ARCH_R_WORD R_X86_64_64		/* symbol + addend */
-#define FL_ARCH_TRAP_BYTES 1		/* int3; HW2: a one-byte store never tears */
-#define FL_ARCH_TRAP 0xcc
+typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
+#define FL_ARCH_TRAP 0xcc		/* int3, a unit */
+#define FL_ARCH_PAGE 4096
 #define FL_ARCH_REACH 0x7fff0000ull	/* of rel32, less a margin */
 #define FL_ARCH_GLUE_BYTES 16
 #define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
@@ -27,13 +28,16 @@
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
+#define FL_ARCH_STORE_MAX 8		/* bytes of the widest store */
 #define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
 
 #define FL_ARCH_TICKS() __builtin_ia32_rdtsc()
 /* HW13: nothing behind it has begun. The builtin is of vector registers. */
 #define FL_ARCH_FENCE() __asm__ volatile("lfence" : : : "memory")
-#define FL_ARCH_STORE_BYTE(at, byte) store_relaxed((uint8_t *)(at), byte)
+#define FL_ARCH_FLIP_UNIT(at, to) store_relaxed((uint8_t *)(at), to)	/* HW5 */
 #define FL_ARCH_PAUSE() __builtin_ia32_pause()
+/* Variant II of the TLS ABI: the thread's own address, twice (self, descriptor). */
+#define FL_ARCH_LAY_TLS(tls) ((tls)[0] = (tls)[2] = (uintptr_t)(tls))
 #define FL_ARCH_USER_CALL (8 * 15)	/* orig_rax: a system call's number, */
 #define FL_ARCH_USER_RESULT (8 * 10)	/* rax: what it returned, for ptrace */
 

@@ -55,26 +55,28 @@ static void store4(uintptr_t at, const uint8_t *bytes)
 	__asm__ volatile("movl %1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
 }
 
-void fl_arch_store_word(uintptr_t at, const uint8_t *bytes, size_t n)
+void fl_arch_flip(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	if (n == 2)
 		store2(at, bytes);
 	else if (n == 4)
 		store4(at, bytes);
+	else if (n == 1)
+		store_relaxed((uint8_t *)at, *bytes);
 	else
 		store_into(at & ~(uintptr_t)7, at, bytes, n);
 }
 
-void fl_arch_store_line(uintptr_t at, const uint8_t *bytes, size_t n)
+void fl_arch_flip_line(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	uintptr_t last = (at | (FL_ARCH_LINE - 1)) - 7;
 
 	store_into(at < last ? at : last, at, bytes, n);
 }
 
-/* Stores through the address that is executed need nothing (Intel SDM vol 3,
- * "Handling Self- and Cross-Modifying Code"). */
-void fl_arch_sync_self(uintptr_t at, size_t n)
+/* What was written through any address is fetched as it is in memory (Intel SDM vol 3,
+ * "Handling Self- and Cross-Modifying Code"); no core has fetched anything there before. */
+void fl_arch_publish(uintptr_t at, size_t n)
 {
 	(void)at;
 	(void)n;

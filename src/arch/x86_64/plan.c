@@ -268,22 +268,22 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 
 /* What called becomes an instruction that does nothing which is not dead at a call; what
  * left returns. */
-int fl_arch_mute(enum fl_form form, const unsigned char *code, uint8_t *byte)
+int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 {
 	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
 
 	switch (form) {
 	case FL_FORM_CALL:
-		*byte = X86_TEST_EAX;
+		*to = X86_TEST_EAX;
 		return code[at] == X86_CALL ? at : FLE_UNKNOWN;
 	case FL_FORM_CALL_SLOT:
-		*byte = X86_LEA;
+		*to = X86_LEA;
 		return code[0] == 0xff && code[1] == X86_SLOT ? 0 : FLE_UNKNOWN;
 	case FL_FORM_JUMP:
-		*byte = X86_RET;
+		*to = X86_RET;
 		return code[0] == X86_JMP ? 0 : FLE_UNKNOWN;
 	case FL_FORM_JUMP_SLOT:
-		*byte = X86_RET;
+		*to = X86_RET;
 		return code[0] == 0xff && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
 	default:
 		return FLE_UNKNOWN;

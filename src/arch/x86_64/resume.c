@@ -36,7 +36,7 @@ uintptr_t fl_arch_pc(const void *uc)
 
 uintptr_t fl_arch_trap_pc(const void *uc)
 {
-	return fl_arch_pc(uc) - FL_ARCH_TRAP_BYTES;
+	return fl_arch_pc(uc) - sizeof(fl_unit);
 }
 
 void fl_arch_retry(void *uc, uintptr_t pc)

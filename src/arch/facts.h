@@ -1,0 +1,99 @@
+/*
+ * facts.h - what a port's own facts.h must say, besides the type fl_unit: what one switch
+ * stores, as long as a trap.
+ */
+#ifndef FL_ARCH_FACTS_H
+#define FL_ARCH_FACTS_H
+
+#ifndef FL_ARCH_ELF_MACHINE
+#error "FL_ARCH_ELF_MACHINE: e_machine of this CPU"
+#endif
+#ifndef FL_ARCH_R_RELATIVE
+#error "FL_ARCH_R_RELATIVE: the relocation that is bias + addend"
+#endif
+#ifndef FL_ARCH_R_WORD
+#error "FL_ARCH_R_WORD: the relocation that is symbol + addend"
+#endif
+#ifndef FL_ARCH_PAGE
+#error "FL_ARCH_PAGE: bytes of a page"
+#endif
+#ifndef FL_ARCH_LINE
+#error "FL_ARCH_LINE: bytes of a cache line"
+#endif
+#ifndef FL_ARCH_STORE_MAX
+#error "FL_ARCH_STORE_MAX: bytes of the widest store that is fetched whole"
+#endif
+#ifndef FL_ARCH_TRAP
+#error "FL_ARCH_TRAP: the fl_unit that traps"
+#endif
+#ifndef FL_ARCH_REACH
+#error "FL_ARCH_REACH: how far a branch reaches, less a margin"
+#endif
+#ifndef FL_ARCH_SITE_MAX
+#error "FL_ARCH_SITE_MAX: bytes of the longest window"
+#endif
+#ifndef FL_ARCH_GLUE_BYTES
+#error "FL_ARCH_GLUE_BYTES: bytes of a glue"
+#endif
+#ifndef FL_ARCH_COUNTING_BYTES
+#error "FL_ARCH_COUNTING_BYTES: bytes of either part of a glue that counts"
+#endif
+#ifndef FL_ARCH_LANDING_BYTES
+#error "FL_ARCH_LANDING_BYTES: bytes of a landing pad at a function's entry"
+#endif
+#ifndef FL_ARCH_PAD_BYTES
+#error "FL_ARCH_PAD_BYTES: bytes of NOPs that a call or jump takes"
+#endif
+#ifndef FL_ARCH_PAD_JUMP_BYTES
+#error "FL_ARCH_PAD_JUMP_BYTES: bytes of NOPs that a short jump takes"
+#endif
+#ifndef FL_ARCH_SLED_BYTES
+#error "FL_ARCH_SLED_BYTES: bytes of an XRay sled"
+#endif
+#ifndef FL_ARCH_REGS
+#error "FL_ARCH_REGS: general registers, at most 32"
+#endif
+#ifndef FL_ARCH_ARG0
+#error "FL_ARCH_ARG0: the register of a first argument"
+#endif
+#ifndef FL_ARCH_SP
+#error "FL_ARCH_SP: the stack pointer"
+#endif
+#ifndef FL_ARCH_FP
+#error "FL_ARCH_FP: the frame pointer"
+#endif
+#ifndef FL_ARCH_SCRATCH
+#error "FL_ARCH_SCRATCH: registers that a call may lose, a bit each"
+#endif
+#ifndef FL_ARCH_KEPT
+#error "FL_ARCH_KEPT: registers that a call keeps, a bit each"
+#endif
+#ifndef FL_ARCH_N_KEPT
+#error "FL_ARCH_N_KEPT: how many FL_ARCH_KEPT has"
+#endif
+#ifndef FL_ARCH_KEPT_INDEX
+#error "FL_ARCH_KEPT_INDEX: an initialiser: of each kept register, which of them it is"
+#endif
+#ifndef FL_ARCH_TICKS
+#error "FL_ARCH_TICKS(): a clock, the same on every core (HW6)"
+#endif
+#ifndef FL_ARCH_FENCE
+#error "FL_ARCH_FENCE(): nothing behind it has begun"
+#endif
+#ifndef FL_ARCH_PAUSE
+#error "FL_ARCH_PAUSE(): this thread waits for another"
+#endif
+#ifndef FL_ARCH_FLIP_UNIT
+#error "FL_ARCH_FLIP_UNIT(at, to): see fl_arch_flip_unit()"
+#endif
+#ifndef FL_ARCH_LAY_TLS
+#error "FL_ARCH_LAY_TLS(pointer): see fl_arch_lay_tls()"
+#endif
+#ifndef FL_ARCH_USER_CALL
+#error "FL_ARCH_USER_CALL: where ptrace(2) shows a system call's number"
+#endif
+#ifndef FL_ARCH_USER_RESULT
+#error "FL_ARCH_USER_RESULT: where ptrace(2) shows what it returned"
+#endif
+
+#endif
