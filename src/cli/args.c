@@ -213,7 +213,8 @@ static const struct fl_option *next_letter(struct fl_args *a, bool *failed)
 	return o;
 }
 
-const struct fl_option *fl_args_next(struct fl_args *a, bool *failed)
+/* NULL at the end, or with `failed` set and a line printed. */
+static const struct fl_option *next_option(struct fl_args *a, bool *failed)
 {
 	const char *word;
 
@@ -236,20 +237,25 @@ const struct fl_option *fl_args_next(struct fl_args *a, bool *failed)
 	return next_letter(a, failed);
 }
 
+int fl_args_take(struct fl_args *a, void *wish)
+{
+	const struct fl_option *o;
+	bool failed = false;
+
+	while ((o = next_option(a, &failed)))
+		if (o->take((char *)wish + o->at, o, a->value))
+			return -1;
+	return failed ? -1 : 0;
+}
+
 int fl_args_directory(const struct fl_cmd *cmd, int argc, char **argv, const char **dir,
-		      int (*take)(void *wish, const struct fl_option *, const char *value),
 		      void *wish)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	const struct fl_option *o;
-	bool failed = false;
 	int words = 0;
 
 	do {
-		while ((o = fl_args_next(&a, &failed)))
-			if (take(wish, o, a.value))
-				return -1;
-		if (failed)
+		if (fl_args_take(&a, wish))
 			return -1;
 		if (a.at < argc) {
 			*dir = argv[a.at++];
@@ -279,6 +285,63 @@ bool fl_parse_number(const struct fl_option *o, const char *text, uint64_t lo,
 	return true;
 }
 
+int fl_take_flag(void *to, const struct fl_option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	*(bool *)to = true;
+	return 0;
+}
+
+int fl_take_text(void *to, const struct fl_option *o, const char *value)
+{
+	(void)o;
+	*(const char **)to = value;
+	return 0;
+}
+
+int fl_take_number(void *to, const struct fl_option *o, const char *value)
+{
+	uint64_t n;
+
+	if (!fl_parse_number(o, value, o->least, o->most, &n))
+		return -1;
+	*(uint32_t *)to = (uint32_t)n;
+	return 0;
+}
+
+int fl_take_choice(void *to, const struct fl_option *o, const char *value)
+{
+	char option[32];
+	int i;
+
+	snprintf(option, sizeof(option), "--%s", o->name);
+	i = fl_choose(option, o->each, value);
+	if (i >= 0)
+		*(unsigned *)to = (unsigned)i;
+	return i < 0 ? -1 : 0;
+}
+
+int fl_take_name(void *to, const struct fl_option *o, const char *value)
+{
+	unsigned i;
+
+	*(const char **)to = value;
+	return fl_take_choice(&i, o, value);
+}
+
+int fl_take_seconds(void *to, const struct fl_option *o, const char *value)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	*(double *)to = seconds;
+	if (end != value && !*end && seconds > 0 && seconds < 1e9)
+		return 0;
+	fl_say("--%s takes seconds, not `%s`", o->name, value);
+	return -1;
+}
+
 const char *fl_demangle_each(size_t i)
 {
 	static const char *const names[] = {
@@ -287,15 +350,6 @@ const char *fl_demangle_each(size_t i)
 	};
 
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
-}
-
-int fl_demangle_take(enum fl_demangle *out, const char *how)
-{
-	int i = fl_choose("--demangle", fl_demangle_each, how);
-
-	if (i >= 0)
-		*out = (enum fl_demangle)i;
-	return i < 0 ? -1 : 0;
 }
 
 /* ---- output ------------------------------------------------------------------------- */
@@ -322,19 +376,18 @@ size_t fl_parse_time(const char *text, uint64_t *ns)
 	return n + strlen(units[u].unit);
 }
 
-bool fl_parse_part(struct fl_part *part, const char *text)
+int fl_take_part(void *part, const struct fl_option *o, const char *text)
 {
-	size_t from, to = 0;
+	struct fl_part p = { 0, UINT64_MAX, true };
+	size_t from = fl_parse_time(text, &p.from_ns), to = 0;
 
-	*part = (struct fl_part){ 0, UINT64_MAX };
-	from = fl_parse_time(text, &part->from_ns);
 	if (text[from] == '~')
-		to = fl_parse_time(text + from + 1, &part->until_ns);
-	if (text[from] == '~' && !text[from + 1 + to] && from + to &&
-	    part->from_ns <= part->until_ns)
-		return true;
-	fl_say("--time-range takes FROM~TO, as in 1ms~2.5s, not `%s`", text);
-	return false;
+		to = fl_parse_time(text + from + 1, &p.until_ns);
+	*(struct fl_part *)part = p;
+	if (text[from] == '~' && !text[from + 1 + to] && from + to && p.from_ns <= p.until_ns)
+		return 0;
+	fl_say("--%s takes FROM~TO, as in 1ms~2.5s, not `%s`", o->name, text);
+	return -1;
 }
 
 int fl_flush_output(void)

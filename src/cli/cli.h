@@ -26,12 +26,27 @@ void fl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- commands and options (args.c) ----------------------------------------- */
 
+/* `take` gets its value, and where that goes: `at` bytes into what the command's options
+ * fill. 0, or -1 and a line printed. */
 struct fl_option {
 	char letter;			/* 0: none */
 	const char *name;		/* long; NULL ends the table */
 	const char *value;		/* what it takes, for help; NULL: nothing */
 	const char *about;
+	int (*take)(void *to, const struct fl_option *, const char *value);
+	size_t at;
+	uint64_t least, most;		/* of a number */
+	const char *(*each)(size_t i);	/* the names that it takes, each(0) up to NULL */
 };
+/* Into a bool, a text, a uint32_t, the text of a name, the index of a name. */
+int fl_take_flag(void *to, const struct fl_option *, const char *value);
+int fl_take_text(void *to, const struct fl_option *, const char *value);
+int fl_take_number(void *to, const struct fl_option *, const char *value);
+int fl_take_name(void *to, const struct fl_option *, const char *value);
+int fl_take_choice(void *to, const struct fl_option *, const char *value);
+int fl_take_seconds(void *to, const struct fl_option *, const char *value);	/* a double */
+/* FROM~TO since the start, of which one may be missing, into a struct fl_part. */
+int fl_take_part(void *to, const struct fl_option *, const char *value);
 
 /* The last line of a command. */
 struct fl_account {
@@ -42,17 +57,10 @@ struct fl_account {
 	char cost[256];			/* what recording cost, or why that is not known */
 };
 
-/* The names that an option takes, each(0) up to NULL. */
-struct fl_values {
-	const char *option;
-	const char *(*each)(size_t i);
-};
-
 struct fl_cmd {
 	const char *name, *args, *about;
 	const char *more;		/* paragraphs below the options, or NULL */
 	const struct fl_option *options;
-	const struct fl_values *values;	/* of those that take names; NULL: none does */
 	void (*list)(FILE *);		/* what else --help lists, or NULL */
 	int (*run)(const struct fl_cmd *, int argc, char **argv, struct fl_account *);
 };
@@ -67,13 +75,11 @@ struct fl_args {
 	const char *cluster;		/* rest of a word like -xyz */
 	const char *value;		/* of the option returned last */
 };
-/* The next option; NULL at the end, or with `failed` set and a line printed. */
-const struct fl_option *fl_args_next(struct fl_args *, bool *failed);
+/* Those options, which fill `wish`. 0, or -1 and a line printed. */
+int fl_args_take(struct fl_args *, void *wish);
 /* All words of a command with options, which may stand before and behind, and at
- * most one directory; `take` gets each option, and returns -1 with a line printed
- * when it is wrong. 0, or -1 likewise. */
+ * most one directory. 0, or -1 and a line printed. */
 int fl_args_directory(const struct fl_cmd *, int argc, char **argv, const char **dir,
-		      int (*take)(void *wish, const struct fl_option *, const char *value),
 		      void *wish);
 /* 0, or -1 and a line printed when something of the output got lost. */
 int fl_flush_output(void);
@@ -85,25 +91,22 @@ int fl_choose(const char *option, const char *(*each)(size_t), const char *word)
 /* What an option takes, for a shell: a line a name; `DIR`; nothing: anything. An exit
  * status. */
 int fl_print_values(const struct fl_cmd *, const char *option);
-#define FL_DEMANGLE_OPTION \
-	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)" }
-#define FL_DEMANGLE_VALUES { "demangle", fl_demangle_each }
+#define FL_DEMANGLE_OPTION(type, field) \
+	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)", \
+	  fl_take_choice, .at = offsetof(type, field), .each = fl_demangle_each }
 const char *fl_demangle_each(size_t);
-/* What --demangle says. 0, or -1 and a line printed. */
-int fl_demangle_take(enum fl_demangle *, const char *how);
 /* A terminal: pager and colours (screen.c). */
 enum fl_colours { FL_COLOURS_AUTO, FL_COLOURS_ALWAYS, FL_COLOURS_NEVER };
 struct fl_screen {
 	bool no_pager;
 	enum fl_colours colours;
 };
-#define FL_SCREEN_OPTIONS \
-	{ 0, "no-pager", NULL, "do not use $PAGER" }, \
-	{ 0, "color", "WHEN", "colour titles and times: auto, always or never" }
-#define FL_SCREEN_VALUES { "color", fl_colours_each }
+#define FL_SCREEN_OPTIONS(type, field) \
+	{ 0, "no-pager", NULL, "do not use $PAGER", \
+	  fl_take_flag, .at = offsetof(type, field.no_pager) }, \
+	{ 0, "color", "WHEN", "colour titles and times: auto, always or never", \
+	  fl_take_choice, .at = offsetof(type, field.colours), .each = fl_colours_each }
 const char *fl_colours_each(size_t);
-/* Of these options one. 0, or -1 and a line printed. */
-int fl_screen_take(struct fl_screen *, const struct fl_option *, const char *value);
 /* Before the first output: on a terminal it goes through the pager from now on. Are
  * there colours? */
 bool fl_screen_open(const struct fl_screen *);
@@ -116,10 +119,10 @@ bool fl_parse_number(const struct fl_option *, const char *text, uint64_t lo,
 		     uint64_t hi, uint64_t *out);
 /* A time, as in `2.5ms`; without a unit nanoseconds. How many letters it has; 0: it is none. */
 size_t fl_parse_time(const char *text, uint64_t *ns);
-/* FROM~TO since the start, of which one may be missing; false and a line printed otherwise. */
-bool fl_parse_part(struct fl_part *, const char *text);
-#define FL_PART_OPTION { 'r', "time-range", "FROM~TO", \
-			 "this part of a trace, since the start, as in 1ms~2.5s" }
+#define FL_PART_OPTION(type, field) \
+	{ 'r', "time-range", "FROM~TO", \
+	  "this part of a trace, since the start, as in 1ms~2.5s", \
+	  fl_take_part, .at = offsetof(type, field) }
 /* The names nearest to `word` by edit distance, the nearest first, each once; how many.
  * The nearest alone, or NULL when none is near. */
 enum { FL_NEAR_MOST = 3 };
@@ -135,8 +138,10 @@ enum fl_match_by { FL_BY_GLOB, FL_BY_REGEX };
 struct fl_selection *fl_selection_new(void);
 void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
 const char *fl_match_each(size_t);
-/* The same by the name that --match takes. 0 or -1 and a line printed. */
-int fl_selection_match_name(struct fl_selection *, const char *how);
+/* What options say to the selection that `to` points to. */
+int fl_selection_take_match(void *to, const struct fl_option *, const char *how);
+int fl_selection_take_on(void *to, const struct fl_option *, const char *pattern);
+int fl_selection_take_off(void *to, const struct fl_option *, const char *pattern);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
 /* All is said, also how patterns match: understand them. Likewise. */
@@ -245,13 +250,8 @@ bool fl_launch_is_static(const char *path);
 struct fl_session_options;
 const char *fl_text_each(size_t);
 const char *fl_sync_each(size_t);
-/* What --text says, for the target's environment. 0 or -1 and a line printed. */
-int fl_launch_take_text(struct fl_session_options *, const char *how);
-/* --cpu is obeyed at once, --target-cpu is kept (cpus.c). 0 or -1, line printed. */
-int fl_cpus_take(struct fl_session_options *, const struct fl_option *,
-		 const char *list);
-/* Is there such a way to synchronise? 0 or -1, line printed. */
-int fl_launch_check_sync(const char *name);
+/* --cpu is obeyed at once, --target-cpu is kept in the session's options (cpus.c). */
+int fl_cpus_take(void *options, const struct fl_option *, const char *list);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
 
@@ -364,7 +364,7 @@ struct fl_session {
 /* ---- windows (rate.c) --------------------------------------------------------------- */
 
 /* What --rate says. 0, or -1 and a line printed. */
-int fl_rate_take(struct fl_session_options *, const char *text);
+int fl_rate_take(void *options, const struct fl_option *, const char *text);
 /* Entries suffice where only calls are counted. */
 bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
@@ -385,7 +385,7 @@ const char *fl_analysis_each(size_t);
 int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
-int fl_session_use_all(struct fl_session_options *, const char *list);
+int fl_session_take_uses(void *options, const struct fl_option *, const char *list);
 struct fl_instant fl_instant_now(void);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
@@ -451,7 +451,6 @@ struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
 int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));
 extern const struct fl_option fl_oneliner_options[];
-extern const struct fl_values fl_oneliner_values[];
 
 /* ---- more threads that drain rings (readers.c); NULL: there are none ------------ */
 

@@ -14,14 +14,6 @@
 
 enum { DEFAULT_S = 60, QUICK_S = 4, MAX_S = 86400 };
 
-static const struct fl_option options[] = {
-	{ 0, "seconds", "N", "take about N seconds (60); more find rarer failures" },
-	{ 0, "quick", NULL, "take a few seconds only, for a first impression" },
-	{ 0, "show", NULL, "print the calibration, and whether it fits this machine" },
-	{ 0 }
-};
-enum { OPT_SECONDS, OPT_QUICK, OPT_SHOW };
-
 /* ---- progress --------------------------------------------------------------------- */
 
 struct progress {
@@ -350,42 +342,42 @@ static int show(void)
 
 /* ---- options --------------------------------------------------------------------------- */
 
-/* Seconds; 0 for --show; -1 and a line printed. */
-static int parse(const struct fl_cmd *cmd, struct fl_args *a)
-{
-	bool given[ARRAY_LEN(options)] = { false }, failed = false;
-	const struct fl_option *o;
-	uint64_t seconds = DEFAULT_S;
+struct wish {
+	uint32_t seconds;		/* 0: none are given */
+	bool quick, show;
+};
 
-	while ((o = fl_args_next(a, &failed))) {
-		given[o - options] = true;
-		if (o == &options[OPT_SECONDS] &&
-		    !fl_parse_number(o, a->value, 1, MAX_S, &seconds))
-			return -1;
-	}
-	if (failed)
-		return -1;
-	if (a->at < a->argc) {
-		fl_say("usage: flick %s %s", cmd->name, cmd->args);
-		return -1;
-	}
-	if (given[OPT_SECONDS] + given[OPT_QUICK] + given[OPT_SHOW] > 1) {
-		fl_say("only one of --seconds, --quick and --show can be used");
-		return -1;
-	}
-	return given[OPT_SHOW] ? 0 : given[OPT_QUICK] ? QUICK_S : (int)seconds;
-}
+#define AT(field) .at = offsetof(struct wish, field)
+
+static const struct fl_option options[] = {
+	{ 0, "seconds", "N", "take about N seconds (60); more find rarer failures",
+	  fl_take_number, AT(seconds), 1, MAX_S },
+	{ 0, "quick", NULL, "take a few seconds only, for a first impression",
+	  fl_take_flag, AT(quick) },
+	{ 0, "show", NULL, "print the calibration, and whether it fits this machine",
+	  fl_take_flag, AT(show) },
+	{ 0 }
+};
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	int seconds = parse(cmd, &a);
+	struct wish w = { 0 };
 
-	if (seconds < 0)
-		return FL_EXIT_USAGE;
 	(void)account;
-	return seconds ? calibrate((unsigned)seconds) : show();
+	if (fl_args_take(&a, &w))
+		return FL_EXIT_USAGE;
+	if (a.at < a.argc) {
+		fl_say("usage: flick %s %s", cmd->name, cmd->args);
+		return FL_EXIT_USAGE;
+	}
+	if ((w.seconds != 0) + w.quick + w.show > 1) {
+		fl_say("only one of --seconds, --quick and --show can be used");
+		return FL_EXIT_USAGE;
+	}
+	return w.show ? show() : calibrate(w.quick ? QUICK_S :
+					   w.seconds ? w.seconds : DEFAULT_S);
 }
 
 const struct fl_cmd fl_cmd_calibrate = {

@@ -34,6 +34,5 @@ const struct fl_cmd fl_cmd_count = {
 	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
 	.about = "Count the calls of matching functions",
 	.options = fl_oneliner_options,
-	.values = fl_oneliner_values,
 	.run = run,
 };

@@ -380,11 +380,9 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	bool failed = false;
 
 	(void)account;
-	fl_args_next(&a, &failed);
-	if (failed)
+	if (fl_args_take(&a, NULL))
 		return FL_EXIT_USAGE;
 	if (a.at + 1 < argc) {
 		fl_say("more than one file; usage: flick doctor %s", cmd->args);

@@ -7,22 +7,11 @@
 
 #include "cli/cli.h"
 
-static const struct fl_option options[] = {
-	{ 0, "format", "FORMAT", "output format (folded), see below" },
-	{ 'o', "output", "FILE", "write to FILE, not to standard output" },
-	{ 0, "limit", "SIZE", "of chrome, end near SIZE, as in 500M or 2G" },
-	{ 0, "raw", NULL, "times as measured, with what the probes took" },
-	FL_PART_OPTION,
-	FL_DEMANGLE_OPTION,
-	{ 0 }
-};
-enum { FORMAT, OUTPUT, LIMIT, RAW, PART, DEMANGLE };
-
 struct wish {
 	const char *dir, *output;
-	const struct fl_dumper *dumper;
+	unsigned format;		/* of fl_dumpers */
 	uint64_t limit;
-	bool raw, has_part;
+	bool raw;
 	struct fl_part part;
 	enum fl_demangle demangle;
 };
@@ -32,17 +21,8 @@ static const char *each_format(size_t i)
 	return fl_dumpers[i] ? fl_dumpers[i]->name : NULL;
 }
 
-static int take_format(struct wish *w, const char *name)
-{
-	int i = fl_choose("--format", each_format, name);
-
-	if (i >= 0)
-		w->dumper = fl_dumpers[i];
-	return i < 0 ? -1 : 0;
-}
-
 /* Bytes; K, M, G and T are powers of 1,000. */
-static int take_size(const struct fl_option *o, const char *text, uint64_t *to)
+static int take_size(void *to, const struct fl_option *o, const char *text)
 {
 	static const char units[] = "KMGT";
 	char *end;
@@ -53,35 +33,28 @@ static int take_size(const struct fl_option *o, const char *text, uint64_t *to)
 		v *= 1000;
 	end += unit != NULL;
 	if (*text >= '0' && *text <= '9' && !*end && v >= 1 && v < 1e18) {
-		*to = (uint64_t)v;
+		*(uint64_t *)to = (uint64_t)v;
 		return 0;
 	}
 	fl_say("--%s takes a size, as in 500M or 2G, not `%s`", o->name, text);
 	return -1;
 }
 
-static int take(void *wish, const struct fl_option *o, const char *value)
-{
-	struct wish *w = wish;
+#define AT(field) .at = offsetof(struct wish, field)
 
-	if (o - options == LIMIT)
-		return take_size(o, value, &w->limit);
-	if (o - options == RAW) {
-		w->raw = true;
-		return 0;
-	}
-	if (o - options == PART) {
-		w->has_part = true;
-		return fl_parse_part(&w->part, value) ? 0 : -1;
-	}
-	if (o - options == DEMANGLE)
-		return fl_demangle_take(&w->demangle, value);
-	if (o - options == OUTPUT) {
-		w->output = value;
-		return 0;
-	}
-	return take_format(w, value);
-}
+static const struct fl_option options[] = {
+	{ 0, "format", "FORMAT", "output format (folded), see below",
+	  fl_take_choice, AT(format), .each = each_format },
+	{ 'o', "output", "FILE", "write to FILE, not to standard output",
+	  fl_take_text, AT(output) },
+	{ 0, "limit", "SIZE", "of chrome, end near SIZE, as in 500M or 2G",
+	  take_size, AT(limit) },
+	{ 0, "raw", NULL, "times as measured, with what the probes took",
+	  fl_take_flag, AT(raw) },
+	FL_PART_OPTION(struct wish, part),
+	FL_DEMANGLE_OPTION(struct wish, demangle),
+	{ 0 }
+};
 
 /* ---- the tree --------------------------------------------------------------------- */
 
@@ -148,7 +121,6 @@ static int close_output(struct fl_dump *d)
 	return -1;
 }
 
-/* What was there is said even when it is not all. */
 /* Of what is small nobody has to know. */
 static void say_size(uint64_t bytes)
 {
@@ -161,9 +133,10 @@ static void say_size(uint64_t bytes)
 
 static int dump(const struct wish *w, struct fl_store *store)
 {
+	const struct fl_dumper *dumper = fl_dumpers[w->format];
 	struct fl_dump d = { .output = w->output, .store = store, .dir = w->dir,
 			     .raw = w->raw, .limit = w->limit,
-			     .part = w->has_part ? &w->part : NULL,
+			     .part = w->part.is_given ? &w->part : NULL,
 			     .about_to_write = w->limit ? NULL : say_size };
 	char title[256];
 	int status;
@@ -171,8 +144,7 @@ static int dump(const struct wish *w, struct fl_store *store)
 	if (!fl_store_value(store, "command", title))
 		snprintf(title, sizeof(title), "flick");
 	d.title = title;
-	status = w->dumper->from == FL_FROM_TREE ? dump_tree(&d, w->dumper) :
-		 w->dumper->write(&d);
+	status = dumper->from == FL_FROM_TREE ? dump_tree(&d, dumper) : dumper->write(&d);
 	if (status && !(d.to && ferror(d.to)))	/* that is told when it is closed */
 		fl_say("%s", d.why);
 	if (d.cut)
@@ -185,15 +157,15 @@ static int dump(const struct wish *w, struct fl_store *store)
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
-	struct wish w = { .dir = "flick.data", .dumper = fl_dumpers[0] };
+	struct wish w = { .dir = "flick.data" };
 	struct fl_store *store = NULL;
 	char why[FL_WHY] = "";
 	int status;
 
 	(void)account;			/* nothing is recorded here */
-	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
+	if (fl_args_directory(cmd, argc, argv, &w.dir, &w))
 		return FL_EXIT_USAGE;
-	if (w.limit && w.dumper->from != FL_FROM_TRACE) {
+	if (w.limit && fl_dumpers[w.format]->from != FL_FROM_TRACE) {
 		fl_say("--limit is used with --format=chrome only");
 		return FL_EXIT_USAGE;
 	}
@@ -214,12 +186,6 @@ static void list_formats(FILE *to)
 		fprintf(to, "  %-26s %s\n", fl_dumpers[i]->name, fl_dumpers[i]->about);
 }
 
-static const struct fl_values values[] = {
-	{ "format", each_format },
-	FL_DEMANGLE_VALUES,
-	{ NULL }
-};
-
 const struct fl_cmd fl_cmd_dump = {
 	.name = "dump",
 	.args = "[OPTION...] [DIR]",
@@ -227,7 +193,6 @@ const struct fl_cmd fl_cmd_dump = {
 	.more = "folded and flame are made of what `record -a tree` or `record --trace` "
 		"kept in\nDIR (flick.data), chrome of what --trace kept.",
 	.options = options,
-	.values = values,
 	.list = list_formats,
 	.run = run,
 };

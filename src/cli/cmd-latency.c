@@ -35,6 +35,5 @@ const struct fl_cmd fl_cmd_latency = {
 	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
 	.about = "Show a histogram of how long calls of matching functions take",
 	.options = fl_oneliner_options,
-	.values = fl_oneliner_values,
 	.run = run,
 };

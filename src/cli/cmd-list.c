@@ -9,14 +9,6 @@
 #include "cli/cli.h"
 #include "site/site.h"
 
-static const struct fl_option options[] = {
-	{ 0, "json", NULL, "print a JSON object per line" },
-	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	FL_DEMANGLE_OPTION,
-	{ 0 }
-};
-enum { JSON, MATCH, DEMANGLE };
-
 /* A site that was chosen. */
 struct row {
 	uint64_t at;			/* ELF address */
@@ -55,6 +47,16 @@ struct listing {
 	size_t n_slots;
 	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
+};
+
+#define AT(field) .at = offsetof(struct listing, field)
+
+static const struct fl_option options[] = {
+	{ 0, "json", NULL, "print a JSON object per line", fl_take_flag, AT(json) },
+	{ 0, "match", "HOW", "patterns are glob (default) or regex",
+	  fl_selection_take_match, AT(selection), .each = fl_match_each },
+	FL_DEMANGLE_OPTION(struct listing, demangle),
+	{ 0 }
 };
 
 /* ---- gathering: names are shown when all are known --------------------------------- */
@@ -255,21 +257,8 @@ static int list(struct listing *l)
 
 static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 {
-	const struct fl_option *o;
-	bool failed = false;
-
 	do {
-		while ((o = fl_args_next(a, &failed))) {
-			if (o == &options[JSON])
-				l->json = true;
-			else if (o == &options[DEMANGLE] &&
-				 fl_demangle_take(&l->demangle, a->value))
-				return -1;
-			else if (o == &options[MATCH] &&
-				 fl_selection_match_name(l->selection, a->value))
-				return -1;
-		}
-		if (failed)
+		if (fl_args_take(a, l))
 			return -1;
 		if (a->at < a->argc && !l->path)
 			l->path = a->argv[a->at++];
@@ -303,12 +292,6 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	return status;
 }
 
-static const struct fl_values values[] = {
-	{ "match", fl_match_each },
-	FL_DEMANGLE_VALUES,
-	{ NULL }
-};
-
 const struct fl_cmd fl_cmd_list = {
 	.name = "list",
 	.args = "[OPTION...] FILE [PATTERN...]",
@@ -317,6 +300,5 @@ const struct fl_cmd fl_cmd_list = {
 		"`no:` and a\nreason where there can be no probe. The last line sums up; whose "
 		"the unnamed calls\nare is only known when they run.",
 	.options = options,
-	.values = values,
 	.run = run,
 };

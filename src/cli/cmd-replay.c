@@ -7,22 +7,6 @@
 
 #include "cli/cli.h"
 
-static const struct fl_option options[] = {
-	{ 'f', "fields", "KEY,...", "fields of each line: duration, tid, elapsed, task; none" },
-	{ 'F', "filter", "PATTERN", "show only matching functions, and what they call" },
-	{ 'N', "notrace", "PATTERN", "hide matching functions, and what they call" },
-	{ 0, "match", "HOW", "patterns are glob (default) or regex" },
-	{ 'D', "depth", "N", "show at most N levels of calls" },
-	{ 't', "time-filter", "TIME", "hide calls that took less, as in 10us" },
-	FL_PART_OPTION,
-	{ 0, "tid", "TID,...", "show only these threads" },
-	{ 0, "raw", NULL, "times as measured, with what the probes took" },
-	FL_DEMANGLE_OPTION,
-	FL_SCREEN_OPTIONS,
-	{ 0 }
-};
-enum { FIELDS, FILTER, NOTRACE, MATCH, DEPTH, TIME, RANGE, TID, RAW, DEMANGLE };
-
 #define MAX_TIDS 64
 #define MAX_DEPTH 0xfffffe
 
@@ -47,8 +31,11 @@ static const char *each_field(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
-static int take_fields(struct wish *w, const char *keys)
+static int take_fields(void *wish, const struct fl_option *o, const char *keys)
 {
+	struct wish *w = wish;
+
+	(void)o;
 	w->calls.n_fields = 0;
 	while (*keys) {
 		size_t n = strcspn(keys, ",");
@@ -66,8 +53,10 @@ static int take_fields(struct wish *w, const char *keys)
 	return 0;
 }
 
-static int take_tids(struct wish *w, const struct fl_option *o, const char *text)
+static int take_tids(void *wish, const struct fl_option *o, const char *text)
 {
+	struct wish *w = wish;
+
 	while (*text) {
 		char word[16];
 		size_t n = strcspn(text, ",");
@@ -86,52 +75,63 @@ static int take_tids(struct wish *w, const struct fl_option *o, const char *text
 	return 0;
 }
 
-static int take_match(struct wish *w, const char *how)
-{
-	return fl_selection_match_name(w->roots, how) ||
-	       fl_selection_match_name(w->hidden, how) ? -1 : 0;
-}
-
-static int take(void *wish, const struct fl_option *o, const char *value)
+static int take_match(void *wish, const struct fl_option *o, const char *how)
 {
 	struct wish *w = wish;
-	uint64_t n;
 
-	switch (o - options) {
-	case FIELDS:
-		return take_fields(w, value);
-	case FILTER:
-		w->calls.has_roots = true;
-		return fl_selection_add(w->roots, 1, value);
-	case NOTRACE:
-		w->hides = true;
-		return fl_selection_add(w->hidden, 1, value);
-	case MATCH:
-		return take_match(w, value);
-	case DEPTH:
-		if (!fl_parse_number(o, value, 1, MAX_DEPTH, &n))
-			return -1;
-		w->calls.depth = (uint32_t)n;
-		return 0;
-	case TIME:
-		n = fl_parse_time(value, &w->calls.least_ns);
-		if (n && !value[n])
-			return 0;
-		fl_say("--time-filter takes a time, as in 10us, not `%s`", value);
-		return -1;
-	case RANGE:
-		return fl_parse_part(&w->calls.part, value) ? 0 : -1;
-	case TID:
-		return take_tids(w, o, value);
-	case RAW:
-		w->calls.raw = true;
-		return 0;
-	case DEMANGLE:
-		return fl_demangle_take(&w->demangle, value);
-	default:
-		return fl_screen_take(&w->screen, o, value);
-	}
+	return fl_selection_take_match(&w->roots, o, how) ? -1 :
+	       fl_selection_take_match(&w->hidden, o, how);
 }
+
+static int take_filter(void *wish, const struct fl_option *o, const char *pattern)
+{
+	struct wish *w = wish;
+
+	w->calls.has_roots = true;
+	return fl_selection_take_on(&w->roots, o, pattern);
+}
+
+static int take_hidden(void *wish, const struct fl_option *o, const char *pattern)
+{
+	struct wish *w = wish;
+
+	w->hides = true;
+	return fl_selection_take_on(&w->hidden, o, pattern);
+}
+
+static int take_time(void *to, const struct fl_option *o, const char *text)
+{
+	size_t n = fl_parse_time(text, to);
+
+	if (n && !text[n])
+		return 0;
+	fl_say("--%s takes a time, as in 10us, not `%s`", o->name, text);
+	return -1;
+}
+
+#define AT(field) .at = offsetof(struct wish, field)
+
+static const struct fl_option options[] = {
+	{ 'f', "fields", "KEY,...", "fields of each line: duration, tid, elapsed, task; none",
+	  take_fields, .each = each_field },
+	{ 'F', "filter", "PATTERN", "show only matching functions, and what they call",
+	  .take = take_filter },
+	{ 'N', "notrace", "PATTERN", "hide matching functions, and what they call",
+	  .take = take_hidden },
+	{ 0, "match", "HOW", "patterns are glob (default) or regex",
+	  take_match, .each = fl_match_each },
+	{ 'D', "depth", "N", "show at most N levels of calls",
+	  fl_take_number, AT(calls.depth), 1, MAX_DEPTH },
+	{ 't', "time-filter", "TIME", "hide calls that took less, as in 10us",
+	  take_time, AT(calls.least_ns) },
+	FL_PART_OPTION(struct wish, calls.part),
+	{ 0, "tid", "TID,...", "show only these threads", .take = take_tids },
+	{ 0, "raw", NULL, "times as measured, with what the probes took",
+	  fl_take_flag, AT(calls.raw) },
+	FL_DEMANGLE_OPTION(struct wish, demangle),
+	FL_SCREEN_OPTIONS(struct wish, screen),
+	{ 0 }
+};
 
 /* ---- functions ------------------------------------------------------------------------ */
 
@@ -302,26 +302,18 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	struct wish w = {
 		.dir = "flick.data", .roots = fl_selection_new(), .hidden = fl_selection_new(),
 		.calls = { .fields = { FL_CALLS_DURATION, FL_CALLS_TID }, .n_fields = 2,
-			   .depth = MAX_DEPTH, .part = { 0, UINT64_MAX } },
+			   .depth = MAX_DEPTH, .part = { 0, UINT64_MAX, false } },
 	};
 	int status = FL_EXIT_USAGE;
 
 	(void)account;			/* nothing is recorded here */
-	if (w.roots && w.hidden && !fl_args_directory(cmd, argc, argv, &w.dir, take, &w) &&
+	if (w.roots && w.hidden && !fl_args_directory(cmd, argc, argv, &w.dir, &w) &&
 	    !fl_selection_ready(w.roots) && !fl_selection_ready(w.hidden))
 		status = replay_directory(&w);
 	fl_selection_free(w.roots);
 	fl_selection_free(w.hidden);
 	return status;
 }
-
-static const struct fl_values values[] = {
-	{ "fields", each_field },
-	{ "match", fl_match_each },
-	FL_DEMANGLE_VALUES,
-	FL_SCREEN_VALUES,
-	{ NULL }
-};
 
 const struct fl_cmd fl_cmd_replay = {
 	.name = "replay",
@@ -331,6 +323,5 @@ const struct fl_cmd fl_cmd_replay = {
 		"indented\nby depth, threads merged by time. A TIME has a unit: ns, us, ms, s "
 		"or m.",
 	.options = options,
-	.values = values,
 	.run = run,
 };

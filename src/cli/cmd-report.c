@@ -5,30 +5,45 @@
 
 #include "cli/cli.h"
 
-static const struct fl_option options[] = {
-	{ 'a', "analysis", "NAME", "show this result (the first one recorded)" },
-	{ 'f', "fields", "KEY,...", "show these columns; +KEY,... also these; all, none" },
-	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ..." },
-	{ 'n', "rows", "N", "show the first N rows" },
-	{ 0, "lines", NULL, "show the source lines of functions" },
-	{ 0, "raw", NULL, "times as measured, with what the probes took" },
-	FL_PART_OPTION,
-	{ 0, "diff", "DIR", "compare with DIR, which was recorded before" },
-	{ 0, "format", "FORMAT", "output format (text), see below" },
-	FL_DEMANGLE_OPTION,
-	FL_SCREEN_OPTIONS,
-	{ 0 }
-};
-enum { ANALYSIS, FIELDS, SORT, ROWS, LINES, RAW, PART, DIFF, FORMAT, DEMANGLE };
-
 struct wish {
 	const char *dir, *before, *fields, *sort, *analysis;
-	const struct fl_exporter *exporter;
-	uint64_t rows;
-	bool lines, raw, has_part;
+	unsigned format;		/* of fl_exporters */
+	uint32_t rows;
+	bool lines, raw;
 	struct fl_part part;
 	enum fl_demangle demangle;
 	struct fl_screen screen;
+};
+
+static const char *each_format(size_t i)
+{
+	return fl_exporters[i] ? fl_exporters[i]->name : NULL;
+}
+
+static const char *each_key(size_t i);
+
+#define AT(field) .at = offsetof(struct wish, field)
+
+static const struct fl_option options[] = {
+	{ 'a', "analysis", "NAME", "show this result (the first one recorded)",
+	  fl_take_text, AT(analysis), .each = fl_analysis_each },
+	{ 'f', "fields", "KEY,...", "show these columns; +KEY,... also these; all, none",
+	  fl_take_text, AT(fields), .each = each_key },
+	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ...",
+	  fl_take_text, AT(sort), .each = each_key },
+	{ 'n', "rows", "N", "show the first N rows",
+	  fl_take_number, AT(rows), 1, UINT32_MAX },
+	{ 0, "lines", NULL, "show the source lines of functions", fl_take_flag, AT(lines) },
+	{ 0, "raw", NULL, "times as measured, with what the probes took",
+	  fl_take_flag, AT(raw) },
+	FL_PART_OPTION(struct wish, part),
+	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
+	  fl_take_text, AT(before) },
+	{ 0, "format", "FORMAT", "output format (text), see below",
+	  fl_take_choice, AT(format), .each = each_format },
+	FL_DEMANGLE_OPTION(struct wish, demangle),
+	FL_SCREEN_OPTIONS(struct wish, screen),
+	{ 0 }
 };
 
 /* What the numbers of a result are of. */
@@ -45,55 +60,9 @@ struct source {
 	char note[640];
 };
 
-static const char *each_format(size_t i)
+static bool is_text(const struct wish *w)
 {
-	return fl_exporters[i] ? fl_exporters[i]->name : NULL;
-}
-
-static int take_format(struct wish *w, const char *name)
-{
-	int i = fl_choose("--format", each_format, name);
-
-	if (i >= 0)
-		w->exporter = fl_exporters[i];
-	return i < 0 ? -1 : 0;
-}
-
-static int take(void *wish, const struct fl_option *o, const char *value)
-{
-	struct wish *w = wish;
-
-	switch (o - options) {
-	case ANALYSIS:
-		w->analysis = value;
-		return 0;
-	case FIELDS:
-		w->fields = value;
-		return 0;
-	case SORT:
-		w->sort = value;
-		return 0;
-	case ROWS:
-		return fl_parse_number(o, value, 1, UINT32_MAX, &w->rows) ? 0 : -1;
-	case LINES:
-		w->lines = true;
-		return 0;
-	case RAW:
-		w->raw = true;
-		return 0;
-	case PART:
-		w->has_part = true;
-		return fl_parse_part(&w->part, value) ? 0 : -1;
-	case DIFF:
-		w->before = value;
-		return 0;
-	case DEMANGLE:
-		return fl_demangle_take(&w->demangle, value);
-	case FORMAT:
-		return take_format(w, value);
-	default:
-		return fl_screen_take(&w->screen, o, value);
-	}
+	return !strcmp(fl_exporters[w->format]->name, "text");
 }
 
 #define MAX_KEYS 8
@@ -174,7 +143,7 @@ static int choose(const struct wish *w, struct fl_sheet *s, const char *sorted_b
 	if (w->fields)
 		unknown = fl_sheet_choose(s, w->fields);
 	else
-		fl_sheet_show(s, !strcmp(w->exporter->name, "text"));
+		fl_sheet_show(s, is_text(w));
 	if (unknown)
 		return no_such_key(s, unknown, "show");
 	for (int i = 0; i < n; i++)
@@ -235,7 +204,7 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 	const char **analysis = &w->analysis;
 	char why[FL_WHY];
 
-	if (w->has_part)
+	if (w->part.is_given)
 		return load_part(from, dir, w);
 	if (!*analysis)
 		*analysis = fl_store_result(from->store, 0);
@@ -285,7 +254,7 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 	sheet->colour = fl_screen_open(&w->screen);
 	if (w->rows && sheet->result->n_rows > w->rows)
 		sheet->result->n_rows = w->rows;
-	w->exporter->write(stdout, sheet);
+	fl_exporters[w->format]->write(stdout, sheet);
 }
 
 /* What self times rest on. */
@@ -321,7 +290,7 @@ static void note_calls(struct source *from, const struct wish *w)
 {
 	char by[256], n[256];
 
-	if (w->has_part) {
+	if (w->part.is_given) {
 		snprintf(from->note, sizeof(from->note), "calls that ended in this part, or "
 			 "were open at its end; all times are elapsed");
 		from->sheet.note = from->note;
@@ -411,15 +380,15 @@ static int add_lines(struct source *from)
 /* For programs always, for people where rows would look alike. */
 static int add_modules(struct source *from, const struct wish *w)
 {
-	const bool is_text = !strcmp(w->exporter->name, "text");
+	const bool for_eyes = is_text(w);
 	const struct fl_home *homes;
 	struct fl_modules *modules;
 	char why[FL_WHY] = "out of memory";
 
-	if (is_text && !w->fields && !w->sort && !fl_sheet_has_twins(&from->sheet))
+	if (for_eyes && !w->fields && !w->sort && !fl_sheet_has_twins(&from->sheet))
 		return 0;
 	if (!fl_store_homes(from->store, &homes, why)) {
-		modules = fl_modules_make(&from->sheet, homes, !is_text);
+		modules = fl_modules_make(&from->sheet, homes, !for_eyes);
 		if (modules && fl_sheet_add_modules(&from->sheet, modules))
 			return 0;
 	}
@@ -444,7 +413,7 @@ static int show(struct source *from, const struct wish *w)
 		strncat(from->note, "; averages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
 	note_recursion(from);
-	if (!from->rows.n_rows && !strcmp(w->exporter->name, "text"))
+	if (!from->rows.n_rows && is_text(w))
 		puts("no function with a probe was called");
 	else
 		write_sheet(w, &from->sheet);
@@ -563,14 +532,14 @@ static int compare(struct source *before, struct source *after, const struct wis
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
-	struct wish w = { .dir = "flick.data", .exporter = fl_exporters[0] };
+	struct wish w = { .dir = "flick.data" };
 	struct source from = { 0 }, before = { 0 };
 	int status = FL_EXIT_FAILED;
 
 	(void)account;			/* nothing is recorded here */
-	if (fl_args_directory(cmd, argc, argv, &w.dir, take, &w))
+	if (fl_args_directory(cmd, argc, argv, &w.dir, &w))
 		return FL_EXIT_USAGE;
-	if ((w.lines || w.has_part) && w.before) {
+	if ((w.lines || w.part.is_given) && w.before) {
 		fl_say("--%s cannot be used with --diff",
 		       w.lines ? "lines" : "time-range");
 		return FL_EXIT_USAGE;
@@ -606,16 +575,6 @@ static void list_formats(FILE *to)
 		fprintf(to, "  %-26s %s\n", fl_exporters[i]->name, fl_exporters[i]->about);
 }
 
-static const struct fl_values values[] = {
-	{ "analysis", fl_analysis_each },
-	{ "fields", each_key },
-	{ "sort", each_key },
-	{ "format", each_format },
-	FL_DEMANGLE_VALUES,
-	FL_SCREEN_VALUES,
-	{ NULL }
-};
-
 const struct fl_cmd fl_cmd_report = {
 	.name = "report",
 	.args = "[OPTION...] [DIR]",
@@ -624,7 +583,6 @@ const struct fl_cmd fl_cmd_report = {
 		"not. A KEY\nis a column of the result (see --format=csv), without its unit. "
 		"`--diff OLD NEW`\ncompares the functions of two recordings by name.",
 	.options = options,
-	.values = values,
 	.list = list_formats,
 	.run = run,
 };

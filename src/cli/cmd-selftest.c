@@ -11,19 +11,10 @@
 
 enum { DEFAULT_S = 20, MAX_S = 86400 };
 
-static const struct fl_option options[] = {
-	{ 0, "seconds", "N", "take about N seconds in all (20)" },
-	{ 0, "test", "NAME", "run only this test" },
-	{ 0, "sync", "NAME", "way to synchronise cores (the best)" },
-	{ 0, "format", "FORMAT", "text (default) or json" },
-	{ 0 }
-};
-enum { OPT_SECONDS, OPT_TEST, OPT_SYNC, OPT_FORMAT };
-
 struct request {
-	uint64_t seconds;
+	uint32_t seconds;
 	const char *test, *sync;	/* NULL: all; the best */
-	bool json;
+	unsigned format;		/* 1: JSON */
 };
 
 /* ---- progress --------------------------------------------------------------------- */
@@ -165,7 +156,7 @@ static int run_all(const struct request *r, struct fl_tally *sum, bool *shown)
 		err = run_one(r, &v, &p);
 		if (err)
 			return err;
-		if (r->json)
+		if (r->format)
 			print_json(p.test, &v, p.done ? ",\n" : "{\"tests\": [\n");
 		else
 			print_line(p.test, &v);
@@ -184,7 +175,7 @@ static int selftest(const struct request *r)
 
 	if (err)
 		return err == FLE_OPTION ? FL_EXIT_USAGE : FL_EXIT_FAILED;
-	if (r->json) {
+	if (r->format) {
 		fputs("\n], \"all\": {", stdout);
 		print_tally_json(&sum);
 		printf("}, \"works\": %s}\n", is_right(&sum) && shown ? "true" : "false");
@@ -208,38 +199,26 @@ static const char *each_format(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
-static bool take(struct request *r, const struct fl_option *o, const char *value)
-{
-	int format;
+#define AT(field) .at = offsetof(struct request, field)
 
-	switch (o - options) {
-	case OPT_SECONDS:
-		return fl_parse_number(o, value, 1, MAX_S, &r->seconds);
-	case OPT_TEST:
-		r->test = value;
-		return fl_choose("--test", each_test, value) >= 0;
-	case OPT_FORMAT:
-		format = fl_choose("--format", each_format, value);
-		r->json = format == 1;
-		return format >= 0;
-	default:
-		r->sync = value;
-		return !fl_launch_check_sync(value);
-	}
-}
+static const struct fl_option options[] = {
+	{ 0, "seconds", "N", "take about N seconds in all (20)",
+	  fl_take_number, AT(seconds), 1, MAX_S },
+	{ 0, "test", "NAME", "run only this test", fl_take_name, AT(test), .each = each_test },
+	{ 0, "sync", "NAME", "way to synchronise cores (the best)",
+	  fl_take_name, AT(sync), .each = fl_sync_each },
+	{ 0, "format", "FORMAT", "text (default) or json",
+	  fl_take_choice, AT(format), .each = each_format },
+	{ 0 }
+};
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
 	struct request r = { .seconds = DEFAULT_S };
-	const struct fl_option *o;
-	bool failed = false;
 
-	while ((o = fl_args_next(&a, &failed)))
-		if (!take(&r, o, a.value))
-			return FL_EXIT_USAGE;
-	if (failed)
+	if (fl_args_take(&a, &r))
 		return FL_EXIT_USAGE;
 	if (a.at < a.argc) {
 		fl_say("usage: flick %s %s", cmd->name, cmd->args);
@@ -248,13 +227,6 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	(void)account;
 	return selftest(&r);
 }
-
-static const struct fl_values values[] = {
-	{ "test", each_test },
-	{ "sync", fl_sync_each },
-	{ "format", each_format },
-	{ NULL }
-};
 
 const struct fl_cmd fl_cmd_selftest = {
 	.name = "selftest",
@@ -266,6 +238,5 @@ const struct fl_cmd fl_cmd_selftest = {
 		"crash. The kernel's log may name it then.\n"
 		"Exit status: 0 when all is right, 1 when not, 2 usage.",
 	.options = options,
-	.values = values,
 	.run = run,
 };

@@ -91,9 +91,9 @@ static bool is_within(const cpu_set_t *set, const cpu_set_t *all)
 	return CPU_EQUAL(&both, set);
 }
 
-int fl_cpus_take(struct fl_session_options *o, const struct fl_option *option,
-		 const char *list)
+int fl_cpus_take(void *options, const struct fl_option *option, const char *list)
 {
+	struct fl_session_options *o = options;
 	bool is_targets = !strcmp(option->name, "target-cpu");
 	cpu_set_t own, set, all;
 	char usable[128];

@@ -198,17 +198,6 @@ const char *fl_sync_each(size_t i)
 	return fl_patch_sync_row(i, &about);
 }
 
-int fl_launch_take_text(struct fl_session_options *o, const char *how)
-{
-	o->text = how;
-	return fl_choose("--text", fl_text_each, how) < 0 ? -1 : 0;
-}
-
-int fl_launch_check_sync(const char *name)
-{
-	return fl_choose("--sync", fl_sync_each, name) < 0 ? -1 : 0;
-}
-
 static int check_faults(const char *spec)
 {
 	const char *wrong;

@@ -6,25 +6,36 @@
 
 #include "cli/cli.h"
 
-const struct fl_option fl_oneliner_options[] = {
-	{ 'r', "regexp", NULL, "patterns are regular expressions" },
-	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time" },
-	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost" },
-	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)" },
-	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen" },
-	{ 'f', "follow", NULL, "record the processes that it starts as well" },
-	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`" },
-	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3" },
-	{ 0, "target-cpu", "LIST", "run the program on these CPUs" },
-	FL_DEMANGLE_OPTION,
-	{ 0 }
-};
+static int take_regexp(void *to, const struct fl_option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	fl_selection_match_by(*(struct fl_selection **)to, FL_BY_REGEX);
+	return 0;
+}
 
-const struct fl_values fl_oneliner_values[] = {
-	{ "text", fl_text_each },
-	{ "sync", fl_sync_each },
-	FL_DEMANGLE_VALUES,
-	{ NULL }
+#define AT(field) .at = offsetof(struct fl_session_options, field)
+
+const struct fl_option fl_oneliner_options[] = {
+	{ 'r', "regexp", NULL, "patterns are regular expressions",
+	  take_regexp, AT(selection) },
+	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time",
+	  fl_take_seconds, AT(seconds) },
+	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost",
+	  fl_take_flag, AT(allow_loss) },
+	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)",
+	  fl_take_name, AT(text), .each = fl_text_each },
+	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen",
+	  fl_take_flag, AT(wait) },
+	{ 'f', "follow", NULL, "record the processes that it starts as well",
+	  fl_take_flag, AT(follow) },
+	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`",
+	  fl_take_name, AT(sync), .each = fl_sync_each },
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3",
+	  .take = fl_cpus_take },
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs", .take = fl_cpus_take },
+	FL_DEMANGLE_OPTION(struct fl_session_options, demangle),
+	{ 0 }
 };
 
 /* PATTERN... up to `--`. */
@@ -45,46 +56,12 @@ static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 	return -1;
 }
 
-static int take(const struct fl_option *option, const char *value,
-		struct fl_session_options *o)
-{
-	uint64_t seconds;
-
-	if (option->letter == 'r')
-		fl_selection_match_by(o->selection, FL_BY_REGEX);
-	else if (option->letter == 'd' &&
-		 !fl_parse_number(option, value, 1, 1000000, &seconds))
-		return -1;
-	else if (option->letter == 'd')
-		o->seconds = (double)seconds;
-	else if (strstr(option->name, "cpu"))
-		return fl_cpus_take(o, option, value);
-	else if (!strcmp(option->name, "demangle"))
-		return fl_demangle_take(&o->demangle, value);
-	else if (*option->name == 't')
-		return fl_launch_take_text(o, value);
-	else if (*option->name == 'w')
-		o->wait = true;
-	else if (option->letter == 'f')
-		o->follow = true;
-	else if (*option->name == 's')
-		return fl_launch_check_sync(o->sync = value);
-	else
-		o->allow_loss = true;
-	return 0;
-}
-
 static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 		 struct fl_session_options *o)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	const struct fl_option *option;
-	bool failed = false;
 
-	while ((option = fl_args_next(&a, &failed)))
-		if (take(option, a.value, o))
-			return -1;
-	return failed ? -1 : take_patterns(cmd, &a, o);
+	return fl_args_take(&a, o) ? -1 : take_patterns(cmd, &a, o);
 }
 
 int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,

@@ -11,11 +11,13 @@
 
 enum { AUTO_BEGINS = FL_RATE_ALL / 20 };
 
-int fl_rate_take(struct fl_session_options *o, const char *text)
+int fl_rate_take(void *options, const struct fl_option *option, const char *text)
 {
+	struct fl_session_options *o = options;
 	char *end;
 	double percent = strtod(text, &end);
 
+	(void)option;
 	o->rate_text = text;
 	o->rate_adapts = !strcmp(text, "auto");
 	if (o->rate_adapts) {

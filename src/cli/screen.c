@@ -24,20 +24,6 @@ const char *fl_colours_each(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
-int fl_screen_take(struct fl_screen *s, const struct fl_option *o, const char *value)
-{
-	int i;
-
-	if (!strcmp(o->name, "no-pager")) {
-		s->no_pager = true;
-		return 0;
-	}
-	i = fl_choose("--color", fl_colours_each, value);
-	if (i >= 0)
-		s->colours = (enum fl_colours)i;
-	return i < 0 ? -1 : 0;
-}
-
 /* The environment with LESS for who has not set it: a table's lines are not folded. */
 static char **environment_of_pager(void)
 {

@@ -43,13 +43,23 @@ const char *fl_match_each(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
-int fl_selection_match_name(struct fl_selection *s, const char *how)
+int fl_selection_take_match(void *to, const struct fl_option *o, const char *how)
 {
-	int i = fl_choose("--match", fl_match_each, how);
+	struct fl_selection *s = *(struct fl_selection **)to;
 
-	if (i >= 0)
-		fl_selection_match_by(s, (enum fl_match_by)i);
-	return i < 0 ? -1 : 0;
+	return fl_take_choice(&s->by, o, how);
+}
+
+int fl_selection_take_on(void *to, const struct fl_option *o, const char *pattern)
+{
+	(void)o;
+	return fl_selection_add(*(struct fl_selection **)to, 1, pattern);
+}
+
+int fl_selection_take_off(void *to, const struct fl_option *o, const char *pattern)
+{
+	(void)o;
+	return fl_selection_add(*(struct fl_selection **)to, 0, pattern);
 }
 
 static const char *function_part(const struct pattern *p)

@@ -118,14 +118,15 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 }
 
 /* A path may not hold a comma. */
-int fl_session_use_all(struct fl_session_options *o, const char *list)
+int fl_session_take_uses(void *options, const struct fl_option *o, const char *list)
 {
 	char *names = strdup(list), *rest = names;
 	const char *name;
 	int err = names ? 0 : -1;
 
+	(void)o;
 	while (!err && (name = strsep(&rest, ",")))
-		err = fl_session_use(o, name);
+		err = fl_session_use(options, name);
 	free(names);
 	return err;
 }

@@ -45,8 +45,7 @@ int fl_print_values(const struct fl_cmd *cmd, const char *word)
 		return FL_EXIT_USAGE;
 	if (!strcmp(o->value, "DIR") || !strcmp(o->value, "PATTERN"))
 		puts(o->value);		/* for shells to know */
-	for (const struct fl_values *v = cmd->values; v && v->option; v++)
-		for (size_t i = 0; !strcmp(v->option, o->name) && v->each(i); i++)
-			puts(v->each(i));
+	for (size_t i = 0; o->each && o->each(i); i++)
+		puts(o->each(i));
 	return FL_EXIT_WELL;
 }

@@ -203,6 +203,7 @@ int fl_trace_read(const char *dir, const struct fl_sink *, char why[FL_WHY]);
 /* A part of a trace, since the start: calls that ended in it, or were open at its end. */
 struct fl_part {
 	uint64_t from_ns, until_ns;
+	bool is_given;			/* else it is all */
 };
 
 /* ---- dumps: for other programs' eyes ------------------------------------------ */
