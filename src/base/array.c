@@ -1,5 +1,5 @@
 /*
- * array.c - arrays that grow.
+ * array.c - arrays that grow, and the hash tables that find what is in them.
  *
  * READER code: it stays out of the target.
  */
@@ -41,4 +41,51 @@ int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size)
 	memset(all + *n * size, 0, (want - *n) * size);
 	*n = want;
 	return 0;
+}
+
+/* ---- hash tables --------------------------------------------------------------------- */
+
+static void put(struct fl_hash *t, struct fl_hashed h)
+{
+	uint32_t at = h.hash;
+
+	while (t->of[at & (t->room - 1)].item)
+		at++;
+	t->of[at & (t->room - 1)] = h;
+}
+
+int fl_hash_put(struct fl_hash *t, uint32_t hash, uint32_t item)
+{
+	struct fl_hash old = *t;
+
+	if ((t->n + 1) * 2 > t->room) {
+		t->room = old.room ? old.room * 2 : 256;
+		t->of = calloc(t->room, sizeof(*t->of));
+		if (!t->of) {
+			*t = old;
+			return -ENOMEM;
+		}
+		for (uint32_t i = 0; i < old.room; i++)
+			if (old.of[i].item)
+				put(t, old.of[i]);
+		free(old.of);
+	}
+	put(t, (struct fl_hashed){ hash, item });
+	t->n++;
+	return 0;
+}
+
+void fl_hash_free(struct fl_hash *t)
+{
+	free(t->of);
+	*t = (struct fl_hash){ 0 };
+}
+
+uint32_t fl_hash_text(uint32_t before, const char *text)
+{
+	uint64_t h = before ^ 0xcbf29ce484222325ull;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3ull;
+	return (uint32_t)(h ^ h >> 32);
 }

@@ -90,6 +90,48 @@ int fl_array_room(void *array, size_t n, size_t size);
 int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size);
 
 /*
+ * Where the items of an array are, by a hash of what they are: who owns the array knows
+ * what it hashes, and which items are equal. Zeros: it is empty.
+ *
+ *	for (uint32_t at = h, i; (i = fl_hash_next(&table, h, &at));)
+ *		if (items[i - 1] is what is looked for)
+ *			return i;
+ *	fl_hash_put(&table, h, n + 1)
+ *
+ * INVARIANT	n * 2 <= room, a power of two or 0.
+ */
+struct fl_hash {
+	struct fl_hashed {
+		uint32_t hash, item;	/* item: 1 + its index; 0: none */
+	} *of;				/* an item stands at its hash, or behind it */
+	uint32_t n, room;
+};
+
+/* The next item with that hash, from *at on, which is the hash at first; 0: no more. */
+static inline uint32_t fl_hash_next(const struct fl_hash *t, uint32_t hash, uint32_t *at)
+{
+	while (t->room) {
+		const struct fl_hashed *h = &t->of[(*at)++ & (t->room - 1)];
+
+		if (!h->item || h->hash == hash)
+			return h->item;
+	}
+	return 0;
+}
+
+int fl_hash_put(struct fl_hash *, uint32_t hash, uint32_t item);
+void fl_hash_free(struct fl_hash *);
+
+/* Hashes of numbers, of a text: from what was hashed before it, or 0. */
+static inline uint32_t fl_hash_of(uint64_t before, uint64_t number)
+{
+	uint64_t h = (before ^ number) * 0x9e3779b97f4a7c15ull;
+
+	return (uint32_t)(h ^ h >> 32);
+}
+uint32_t fl_hash_text(uint32_t before, const char *text);
+
+/*
  * Name patterns, `[MODULE!]FUNCTION` or `MODULE!0xOFFSET`. FUNCTION and MODULE
  * are globs (`*`, `?`, `[a-z]`); MODULE is matched against the file's base
  * name; without MODULE every module matches.

@@ -195,7 +195,7 @@ struct fl_functions {
 	struct fl_shm_site *sites;	/* index: probe id; copies */
 	uint32_t max_sites, max_modules;
 	struct fl_shm_module *modules;	/* index: module; stay where they are */
-	uint64_t *path_hashes;		/* index: module */
+	uint32_t *path_hashes;		/* index: module */
 	uint32_t n_modules;
 	char **real;			/* their files without links, as far as asked for */
 	uint32_t n_real;
@@ -204,8 +204,7 @@ struct fl_functions {
 	struct fl_function *all;	/* index: function */
 	char **plain, **simple;		/* see fl_functions_plain(), fl_functions_simple() */
 	uint32_t n;
-	uint32_t *buckets;		/* hash of (path, address): index + 1 */
-	uint32_t n_buckets;
+	struct fl_hash by_address;	/* functions, by path and address */
 	uint32_t *function_of;		/* index: probe id */
 	uint32_t n_sites;
 };

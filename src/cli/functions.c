@@ -41,16 +41,6 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 	return n < max ? n : max;
 }
 
-/* None, of no path. */
-static void hash_path(struct fl_functions *r, uint32_t module)
-{
-	uint64_t h = 0;
-
-	for (const char *c = r->modules[module].path; *c; c++)
-		h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
-	r->path_hashes[module] = h;
-}
-
 /* A row does not change once the target has asked with it. */
 static void take_modules(struct fl_functions *r)
 {
@@ -61,44 +51,13 @@ static void take_modules(struct fl_functions *r)
 
 		*m = r->rows[r->n_modules];
 		m->path[sizeof(m->path) - 1] = '\0';
-		hash_path(r, r->n_modules);
+		r->path_hashes[r->n_modules] = fl_hash_text(0, m->path);
 	}
 }
 
 static uint32_t hash_of(const struct fl_functions *r, uint32_t module, uint64_t at)
 {
-	uint64_t h = at * 0x9e3779b97f4a7c15ull;
-
-	h ^= module < r->n_modules ? r->path_hashes[module] : 0;
-	return (uint32_t)(h ^ h >> 32);
-}
-
-static void put_bucket(struct fl_functions *r, uint32_t hash, uint32_t index)
-{
-	while (r->buckets[hash & (r->n_buckets - 1)])
-		hash++;
-	r->buckets[hash & (r->n_buckets - 1)] = index + 1;
-}
-
-static int grow(struct fl_functions *r)
-{
-	uint32_t n = r->n_buckets ? r->n_buckets * 2 : 512, *buckets;
-
-	if (fl_array_room(&r->all, r->n, sizeof(*r->all)) ||
-	    fl_array_room(&r->plain, r->n, sizeof(*r->plain)) ||
-	    fl_array_room(&r->simple, r->n, sizeof(*r->simple)))
-		return -ENOMEM;
-	if (r->n < r->n_buckets / 2)
-		return 0;
-	buckets = calloc(n, sizeof(*buckets));
-	if (!buckets)
-		return -ENOMEM;
-	free(r->buckets);
-	r->buckets = buckets;
-	r->n_buckets = n;
-	for (uint32_t i = 0; i < r->n; i++)
-		put_bucket(r, hash_of(r, r->all[i].module, r->all[i].at), i);
-	return 0;
+	return fl_hash_of(module < r->n_modules ? r->path_hashes[module] : 0, at);
 }
 
 /* Kept as long as the process. */
@@ -153,21 +112,21 @@ const char *fl_functions_simple(const struct fl_functions *r, uint32_t function)
 static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32_t *index)
 {
 	const char *path = fl_functions_module(r, module)->path;
-	uint32_t hash = hash_of(r, module, at), bucket;
+	uint32_t hash = hash_of(r, module, at);
 
-	for (uint32_t h = hash; r->n_buckets &&
-	     (bucket = r->buckets[h & (r->n_buckets - 1)]); h++) {
-		if (r->all[bucket - 1].at == at &&
-		    !strcmp(path_of(r, bucket - 1), path)) {
-			*index = bucket - 1;
+	for (uint32_t from = hash, i; (i = fl_hash_next(&r->by_address, hash, &from));) {
+		if (r->all[i - 1].at == at && !strcmp(path_of(r, i - 1), path)) {
+			*index = i - 1;
 			return 0;
 		}
 	}
-	if (grow(r))
+	if (fl_array_room(&r->all, r->n, sizeof(*r->all)) ||
+	    fl_array_room(&r->plain, r->n, sizeof(*r->plain)) ||
+	    fl_array_room(&r->simple, r->n, sizeof(*r->simple)) ||
+	    fl_hash_put(&r->by_address, hash, r->n + 1))
 		return -ENOMEM;
 	r->all[r->n] = describe(r, path, module, at);
 	r->plain[r->n] = r->simple[r->n] = NULL;
-	put_bucket(r, hash, r->n);
 	*index = r->n++;
 	return 0;
 }
@@ -263,7 +222,7 @@ static uint16_t module_of(struct fl_functions *r, const char *path)
 	if (i < r->n_modules || r->n_extra == MAX_EXTRA - 1)
 		return (uint16_t)(i < r->n_modules ? i : i - 1);
 	snprintf(r->modules[i].path, sizeof(r->modules[i].path), "%s", path);
-	hash_path(r, i);
+	r->path_hashes[i] = fl_hash_text(0, r->modules[i].path);
 	r->n_modules++;
 	r->n_extra++;
 	return (uint16_t)i;
@@ -314,7 +273,7 @@ void fl_functions_close(struct fl_functions *r)
 	free(r->plain);
 	free(r->simple);
 	free(r->all);
-	free(r->buckets);
+	fl_hash_free(&r->by_address);
 	free(r->function_of);
 	free(r->sites);
 	for (uint32_t i = 0; i < r->n_real; i++)

@@ -49,7 +49,7 @@ struct fl_preempt {
 	struct fl_perf_rings rings;
 	struct fl_preempted *times;
 	struct event *events;		/* taken, not yet heeded */
-	uint32_t n, room;
+	uint32_t n;
 	uint64_t n_records;
 	struct instant was, is, now;	/* was, is: APART_NS and more before the next one */
 	bool lost;			/* a record, or there was no memory */
@@ -64,28 +64,14 @@ struct record {
 	uint64_t time;
 };
 
-static bool has_room(struct fl_preempt *p)
-{
-	uint32_t room = p->room ? p->room * 2 : 1024;
-	struct event *grown;
-
-	if (p->n < p->room)
-		return true;
-	grown = realloc(p->events, room * sizeof(*grown));
-	if (!grown)
-		return false;
-	p->events = grown;
-	p->room = room;
-	return true;
-}
-
 static void take(void *arg, const struct perf_event_header *h)
 {
 	const struct record *r = (const struct record *)h;
 	struct fl_preempt *p = arg;
 
 	p->n_records++;
-	p->lost |= h->type == PERF_RECORD_LOST || !has_room(p);
+	p->lost |= h->type == PERF_RECORD_LOST ||
+		   fl_array_room(&p->events, p->n, sizeof(*p->events));
 	if (h->type != PERF_RECORD_SWITCH || p->lost)
 		return;
 	p->events[p->n++] = (struct event){

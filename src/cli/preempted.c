@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "cli/preempt.h"
 
-enum { GAPS = 1024, DENSE = 32, THREADS = 2048, BUCKETS = 2 * THREADS };
+enum { GAPS = 1024, DENSE = 32, THREADS = 2048 };
 
 /*
  * INVARIANT	of[i].begin <= of[i].end <= of[i + 1].begin
@@ -21,7 +21,7 @@ enum { GAPS = 1024, DENSE = 32, THREADS = 2048, BUCKETS = 2 * THREADS };
  */
 struct thread {
 	int32_t tid;
-	uint32_t n, room;
+	uint32_t n;
 	uint64_t last;			/* tick of its last switch */
 	uint64_t in, out;		/* it runs since, was preempted at; 0: neither */
 	uint64_t n_gaps;		/* that there were */
@@ -33,8 +33,9 @@ struct thread {
 /* One that has ended is kept until there is no room: what it recorded may come yet. Who
  * gets its number lives later. */
 struct fl_preempted {
-	struct thread *of[BUCKETS];	/* from hash of tid on; NULL: free */
+	struct thread of[THREADS];
 	uint32_t n;
+	struct fl_hash by_tid;
 	uint64_t since;			/* what began before is not known */
 	uint64_t ran;
 };
@@ -44,75 +45,63 @@ struct fl_preempted *fl_preempted_open(void)
 	return calloc(1, sizeof(struct fl_preempted));
 }
 
-static void free_thread(struct thread *t)
-{
-	if (t)
-		free(t->of);
-	free(t);
-}
-
 void fl_preempted_close(struct fl_preempted *p)
 {
-	for (uint32_t i = 0; p && i < BUCKETS; i++)
-		free_thread(p->of[i]);
+	for (uint32_t i = 0; p && i < p->n; i++)
+		free(p->of[i].of);
+	if (p)
+		fl_hash_free(&p->by_tid);
 	free(p);
 }
 
 /* ---- threads ------------------------------------------------------------------------ */
 
-/* Where it is, or would be: there is always a free one. */
-static uint32_t bucket_of(const struct fl_preempted *p, int32_t tid)
+static uint32_t hash_of(int32_t tid)
 {
-	uint32_t i = (uint32_t)tid % BUCKETS;
-
-	while (p->of[i] && p->of[i]->tid != tid)
-		i = (i + 1) % BUCKETS;
-	return i;
+	return fl_hash_of(0, (uint32_t)tid);
 }
 
-static int compare_last(const void *x, const void *y)
+/* NULL: nothing is known of it. */
+static const struct thread *find(const struct fl_preempted *p, int32_t tid)
 {
-	const struct thread *a = *(struct thread *const *)x, *b = *(struct thread *const *)y;
-
-	return a->last < b->last ? -1 : a->last > b->last;
+	for (uint32_t at = hash_of(tid), i; (i = fl_hash_next(&p->by_tid, hash_of(tid), &at));)
+		if (p->of[i - 1].tid == tid)
+			return &p->of[i - 1];
+	return NULL;
 }
 
-/* Those that were not switched for longest. */
-static void drop_half(struct fl_preempted *p)
+static int latest_first(const void *x, const void *y)
 {
-	struct thread *all[THREADS];
-	uint32_t n = 0;
+	const struct thread *a = x, *b = y;
 
-	for (uint32_t i = 0; i < BUCKETS; i++)
-		if (p->of[i])
-			all[n++] = p->of[i];
-	qsort(all, n, sizeof(*all), compare_last);
-	memset(p->of, 0, sizeof(p->of));
-	for (uint32_t i = 0; i < n; i++) {
-		if (i < n / 2)
-			free_thread(all[i]);
-		else
-			p->of[bucket_of(p, all[i]->tid)] = all[i];
-	}
-	p->n = n - n / 2;
+	return a->last > b->last ? -1 : a->last < b->last;
+}
+
+/* Those that were not switched for longest. 0 or -ENOMEM. */
+static int drop_half(struct fl_preempted *p)
+{
+	int err = 0;
+
+	qsort(p->of, p->n, sizeof(*p->of), latest_first);
+	while (p->n > THREADS / 2)
+		free(p->of[--p->n].of);
+	fl_hash_free(&p->by_tid);
+	for (uint32_t i = 0; !err && i < p->n; i++)
+		err = fl_hash_put(&p->by_tid, hash_of(p->of[i].tid), i + 1);
+	return err;
 }
 
 static struct thread *thread_of(struct fl_preempted *p, int32_t tid)
 {
-	uint32_t i = bucket_of(p, tid);
+	const struct thread *known = find(p, tid);
 
-	if (p->of[i])
-		return p->of[i];
-	if (p->n == THREADS) {
-		drop_half(p);
-		i = bucket_of(p, tid);
-	}
-	p->of[i] = calloc(1, sizeof(*p->of[i]));
-	if (!p->of[i])
+	if (known)
+		return (struct thread *)known;
+	if ((p->n == THREADS && drop_half(p)) ||
+	    fl_hash_put(&p->by_tid, hash_of(tid), p->n + 1))
 		return NULL;
-	p->of[i]->tid = tid;
-	p->n++;
-	return p->of[i];
+	p->of[p->n] = (struct thread){ .tid = tid };
+	return &p->of[p->n++];
 }
 
 /* ---- gaps ---------------------------------------------------------------------------- */
@@ -152,15 +141,8 @@ static int add_gap(struct thread *t, uint64_t begin, uint64_t end)
 
 	if (t->n == GAPS)
 		thin(t);
-	if (t->n == t->room) {
-		uint32_t room = t->room ? t->room * 2 : 16;
-		struct gap *grown = realloc(t->of, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->of = grown;
-		t->room = room;
-	}
+	if (fl_array_room(&t->of, t->n, sizeof(*t->of)))
+		return -ENOMEM;
 	t->of[t->n++] = (struct gap){ begin, end, before, t->n_gaps++ };
 	return 0;
 }
@@ -221,7 +203,7 @@ static uint64_t most_at(const struct thread *t, uint64_t at)
 uint64_t fl_preempted_between(const struct fl_preempted *p, int32_t tid, uint64_t begin,
 			      uint64_t end)
 {
-	const struct thread *t = p->of[bucket_of(p, tid)];
+	const struct thread *t = find(p, tid);
 	uint64_t from, to;
 
 	if (!t || !t->n || begin < p->since || begin >= end)

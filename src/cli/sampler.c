@@ -42,13 +42,13 @@ struct map {
 struct fl_sampler {
 	struct fl_perf_rings rings;
 	struct moment *moments;		/* taken from rings, not yet looked at */
-	uint32_t n_moments, room_moments;
+	uint32_t n_moments;
 	struct map *maps;		/* a newer one hides what it covers */
-	uint32_t n_maps, room_maps;
+	uint32_t n_maps;
 	char **paths;
-	uint32_t n_paths, room_paths;
+	uint32_t n_paths;
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
-	uint32_t n_pcs, n_merged, room_pcs;
+	uint32_t n_pcs, n_merged;
 	uint64_t lost;			/* samples for which a ring had no room */
 	void (*saw)(void *arg, const struct fl_pc *);
 	void *arg;			/* its */
@@ -58,21 +58,12 @@ struct fl_sampler {
 /* ---- growing ------------------------------------------------------------------ */
 
 /* Room for one more element; false: none, which spoils what is counted. */
-static bool has_room(struct fl_sampler *s, void *array, uint32_t n, uint32_t *room,
-		     size_t bytes)
+static bool has_room(struct fl_sampler *s, void *array, uint32_t n, size_t bytes)
 {
-	uint32_t want = *room ? *room * 2 : 64;
-	void *grown;
+	int err = fl_array_room(array, n, bytes);
 
-	if (n < *room)
-		return true;
-	grown = realloc(*(void **)array, want * bytes);
-	s->failed |= !grown;
-	if (!grown)
-		return false;
-	*(void **)array = grown;
-	*room = want;
-	return true;
+	s->failed |= err != 0;
+	return !err;
 }
 
 static uint32_t path_index(struct fl_sampler *s, const char *path)
@@ -80,7 +71,7 @@ static uint32_t path_index(struct fl_sampler *s, const char *path)
 	for (uint32_t i = s->n_paths; i-- > 0;)
 		if (!strcmp(s->paths[i], path))
 			return i;
-	if (!has_room(s, &s->paths, s->n_paths, &s->room_paths, sizeof(*s->paths)))
+	if (!has_room(s, &s->paths, s->n_paths, sizeof(*s->paths)))
 		return 0;
 	s->paths[s->n_paths] = strdup(path);
 	s->failed |= !s->paths[s->n_paths];
@@ -155,7 +146,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	} else {
 		return;
 	}
-	if (has_room(s, &s->moments, s->n_moments, &s->room_moments, sizeof(m)))
+	if (has_room(s, &s->moments, s->n_moments, sizeof(m)))
 		s->moments[s->n_moments++] = m;
 }
 
@@ -171,7 +162,7 @@ static const struct map *map_at(const struct fl_sampler *s, int32_t pid, uint64_
 
 static void add_map(struct fl_sampler *s, struct map map)
 {
-	if (has_room(s, &s->maps, s->n_maps, &s->room_maps, sizeof(map)))
+	if (has_room(s, &s->maps, s->n_maps, sizeof(map)))
 		s->maps[s->n_maps++] = map;
 }
 
@@ -241,7 +232,7 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 		s->saw(s->arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);
-	if (has_room(s, &s->pcs, s->n_pcs, &s->room_pcs, sizeof(pc)))
+	if (has_room(s, &s->pcs, s->n_pcs, sizeof(pc)))
 		s->pcs[s->n_pcs++] = pc;
 }
 

@@ -15,7 +15,6 @@ enum { BEFORE, AFTER };
 
 struct entry {
 	uint32_t parent;		/* 1 + index; 0: none, or no tree */
-	uint32_t next;			/* 1 + index, in its bucket */
 	char *name;			/* by which it is matched */
 	char *shown;			/* NULL: the same */
 	bool seen[2];
@@ -24,8 +23,8 @@ struct entry {
 
 struct fl_diff {
 	struct entry *entries;
-	uint32_t n, room;
-	uint32_t *buckets;		/* 1 + index of the first; as many as room */
+	uint32_t n;
+	struct fl_hash by_name;		/* and parent */
 	size_t n_keys;
 	const char *keys[MAX_KEYS];
 	bool is_tree;
@@ -37,61 +36,26 @@ struct fl_diff {
 
 /* ---- entries --------------------------------------------------------------------- */
 
-static uint32_t hash_of(uint32_t parent, const char *name)
-{
-	uint64_t h = parent * 0x9e3779b97f4a7c15ull;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
-	return (uint32_t)(h ^ h >> 32);
-}
-
-static bool grow(struct fl_diff *d)
-{
-	uint32_t room = d->room ? d->room * 2 : 256;
-	struct entry *entries = realloc(d->entries, room * sizeof(*entries));
-	uint32_t *buckets = calloc(room, sizeof(*buckets));
-
-	if (entries)
-		d->entries = entries;
-	if (!entries || !buckets) {
-		free(buckets);
-		return false;
-	}
-	free(d->buckets);
-	d->buckets = buckets;
-	d->room = room;
-	for (uint32_t i = 0; i < d->n; i++) {
-		uint32_t *b = &buckets[hash_of(entries[i].parent, entries[i].name) &
-				       (room - 1)];
-
-		entries[i].next = *b;
-		*b = i + 1;
-	}
-	return true;
-}
-
 /* The entry of a name, made if there is none, which takes the name over. 0: no
  * memory. */
 static uint32_t entry_of(struct fl_diff *d, uint32_t parent, char *name)
 {
-	uint32_t *b, i;
+	uint32_t hash = fl_hash_text(parent, name);
 
-	if (d->n == d->room && !grow(d)) {
-		free(name);
-		return 0;
-	}
-	b = &d->buckets[hash_of(parent, name) & (d->room - 1)];
-	for (i = *b; i; i = d->entries[i - 1].next) {
+	for (uint32_t at = hash, i; (i = fl_hash_next(&d->by_name, hash, &at));) {
 		if (d->entries[i - 1].parent == parent &&
 		    !strcmp(d->entries[i - 1].name, name)) {
 			free(name);
 			return i;
 		}
 	}
-	d->entries[d->n] = (struct entry){ .parent = parent, .next = *b, .name = name };
-	*b = ++d->n;
-	return d->n;
+	if (fl_array_room(&d->entries, d->n, sizeof(*d->entries)) ||
+	    fl_hash_put(&d->by_name, hash, d->n + 1)) {
+		free(name);
+		return 0;
+	}
+	d->entries[d->n] = (struct entry){ .parent = parent, .name = name };
+	return ++d->n;
 }
 
 /* The names in a row: "caller -> function". */
@@ -293,7 +257,7 @@ void fl_diff_free(struct fl_diff *d)
 		free(d->entries[i].shown);
 	}
 	free(d->entries);
-	free(d->buckets);
+	fl_hash_free(&d->by_name);
 	fl_sheet_free(&d->sheet);
 	free(d);
 }

@@ -251,35 +251,23 @@ struct fl_names {
 	char **made;			/* simple names; NULL: the same as the full one */
 };
 
-static uint32_t hash_of(const char *name)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
-	return h;
-}
-
 int fl_names_first(const char *const *names, size_t n, uint32_t *first)
 {
-	size_t n_cells = 2;
-	uint32_t *cells;
+	struct fl_hash by_name = { 0 };
+	int err = 0;
 
-	while (n_cells < 2 * n)
-		n_cells *= 2;
-	cells = calloc(n_cells, sizeof(*cells));
-	for (uint32_t i = 0; cells && i < n; i++) {
-		uint32_t *cell, h = hash_of(names[i]);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		uint32_t hash = fl_hash_text(0, names[i]), at = hash, same;
 
-		while (*(cell = &cells[h & (n_cells - 1)]) &&
-		       strcmp(names[*cell - 1], names[i]))
-			h++;
-		if (!*cell)
-			*cell = i + 1;
-		first[i] = *cell - 1;
+		while ((same = fl_hash_next(&by_name, hash, &at)) &&
+		       strcmp(names[same - 1], names[i]))
+			;
+		first[i] = same ? same - 1 : i;
+		if (!same)
+			err = fl_hash_put(&by_name, hash, i + 1);
 	}
-	free(cells);
-	return cells ? 0 : -ENOMEM;
+	fl_hash_free(&by_name);
+	return err;
 }
 
 /* Those that have become equal, and are not, have their full names. */
