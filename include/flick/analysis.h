@@ -21,7 +21,7 @@
  *	    count(state, thread, f, n)		n calls, from counters
  *	    thread_end(state, thread, root)	nothing more comes from this thread
  *	merge(into, from)			several states become one
- *	rows(state, &rows)			the result
+ *	rows(state, &rows)			the result so far; more calls may follow
  *	close(state)
  *
  * Only name, open, rows and close must be there. The state is the analysis's.

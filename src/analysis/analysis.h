@@ -91,9 +91,9 @@ int fl_run_merge(struct fl_run *into, struct fl_run *from);
 #define FL_MAX_COLUMNS 64
 /* Are columns as flick/analysis.h says? Rows may come from a third party or a file. */
 bool fl_rows_are_good(const struct flick_rows *);
-/* The result of use `i`; the caller frees its cells. 0, what the analysis failed
- * with, or -EBADMSG: its rows are not as flick/analysis.h says. The others' are
- * there all the same. */
+/* The result of use `i` so far, as often as is asked; the caller frees its cells. 0, what
+ * the analysis failed with, or -EBADMSG: its rows are not as flick/analysis.h says. The
+ * others' are there all the same. */
 int fl_run_rows(struct fl_run *, size_t i, struct flick_rows *);
 void fl_run_close(struct fl_run *);	/* NULL is fine */
 

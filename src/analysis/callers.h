@@ -1,8 +1,7 @@
 /*
- * callers.h - who called, told by the place a call was made from. Private.
+ * callers.h - who called, told by where a call returns to; private to this folder.
  *
- * A window shows a call whose caller began before it. Where the call returns to
- * says who that was, if it is known whose code is there.
+ * An *origin* is one place in text that calls are made from.
  */
 #ifndef FL_ANALYSIS_CALLERS_H
 #define FL_ANALYSIS_CALLERS_H
@@ -12,26 +11,26 @@
 struct fl_callers;
 
 int fl_callers_open(struct fl_callers **, const struct fl_view *);
-/* The number of the place from which `probe` was entered that returns to `ret`;
- * 0: none, or no memory. */
-uint32_t fl_callers_place(struct fl_callers *, uint32_t probe, uint64_t ret);
-/* Can the place alone tell who called? */
-bool fl_callers_tells(const struct fl_callers *, uint32_t place);
+/* The number of the origin of a call whose entry is `probe`'s and which returns to `ret`,
+ * from 1; 0: no memory. */
+uint32_t fl_callers_origin(struct fl_callers *, uint32_t probe, uint64_t ret);
+/* Has an origin a caller that can be known? */
+bool fl_callers_tells(const struct fl_callers *, uint32_t origin);
 /* A call from there was seen to be made by `function`. */
-void fl_callers_learn(struct fl_callers *, uint32_t place, uint32_t function);
+void fl_callers_learn(struct fl_callers *, uint32_t origin, uint32_t function);
 /* Who calls from there, or FLICK_NO_FUNCTION. */
-uint32_t fl_callers_of(const struct fl_callers *, uint32_t place);
-/* The number in `into` of a place of another, with what is known of it. */
+uint32_t fl_callers_of(const struct fl_callers *, uint32_t origin);
+/* The number in `into` of an origin of another, with what is known of it. */
 uint32_t fl_callers_adopt(struct fl_callers *into, const struct fl_callers *from,
-			  uint32_t place);
+			  uint32_t origin);
 void fl_callers_close(struct fl_callers *);	/* NULL is fine */
 
-/* What stands in for a caller until rows are made: the place of the call. */
-#define FL_PLACE 0x80000000u
+/* What stands in for a caller until rows are made: the origin, with this bit. */
+#define FL_ORIGIN 0x80000000u
 
-static inline bool fl_is_place(uint32_t function)
+static inline bool fl_is_origin(uint32_t function)
 {
-	return function >= FL_PLACE && function != FLICK_NO_FUNCTION;
+	return function >= FL_ORIGIN && function != FLICK_NO_FUNCTION;
 }
 
 /* In windows: did a call of it lie in another? */

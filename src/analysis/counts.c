@@ -4,9 +4,9 @@
  * Takes records (one entry, one call) as well as the counters of
  * FL_ACT_COUNT, so it can share a stream with an analysis that needs time.
  */
-#include <stdlib.h>
+#include "analysis/sums.h"
 
-#include "analysis/analysis.h"
+#include <stdlib.h>
 
 struct counts {
 	const struct flick_view *view;
@@ -16,23 +16,12 @@ struct counts {
 
 static int open_counts(void **state, const struct flick_view *view, const char *arg)
 {
-	struct counts *c = arg ? NULL : calloc(1, sizeof(*c));
-
-	if (!c)
-		return arg ? -EINVAL : -ENOMEM;
-	c->view = view;
-	*state = c;
-	return 0;
+	return fl_state_open(state, sizeof(struct counts), view, arg);
 }
 
 static int extend(struct counts *c, uint32_t n)
 {
 	return fl_array_extend(&c->calls, &c->n_calls, n, sizeof(*c->calls));
-}
-
-static void add(struct counts *c, uint32_t function, uint64_t n)
-{
-	c->calls[function] += n;
 }
 
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
@@ -45,7 +34,7 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 	for (size_t i = 0; !err && i < n; i++)
 		if (r[i].probe < c->view->n_tags &&
 		    tags[r[i].probe].kind == FLICK_TAG_ENTRY)
-			add(c, tags[r[i].probe].function, 1);
+			c->calls[tags[r[i].probe].function]++;
 	return err;
 }
 
@@ -56,7 +45,7 @@ static int count(void *state, uint32_t thread, uint32_t function, uint64_t n)
 
 	(void)thread;
 	if (!err)
-		add(c, function, n);
+		c->calls[function] += n;
 	return err;
 }
 
@@ -80,7 +69,7 @@ static int rows(void *state, struct flick_rows *r)
 {
 	struct counts *c = state;
 	bool windows = c->view->flags & FLICK_VIEW_WINDOWS;
-	size_t width = ARRAY_LEN(columns) - !windows;
+	size_t width = fl_columns(c->view, ARRAY_LEN(columns));
 	int err = windows ? extend(c, c->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc(c->n_calls * width + 1, sizeof(*cell));
 

@@ -7,86 +7,51 @@
  * both count as `unsure`. In recursion each level is a call with its own time, which is in
  * `sum_ns`; what lies in another call of its function is not in `total_ns`.
  *
- * Of windows most calls' callers began before: an edge's caller is then the place
- * of the call, for which there is a name, or none, when rows are made. Counts and
+ * Of windows most calls' callers began before: an edge's caller is then the origin of
+ * the call (callers.h), for which there is a function, or none, when rows are made. Counts and
  * times are estimates there, `sampled` is what was seen.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "analysis/analysis.h"
 #include "analysis/callers.h"
 #include "analysis/node.h"
 
+#include <stdlib.h>
+
 struct edge {
 	uint32_t caller;		/* FLICK_NO_FUNCTION: none */
-	struct fl_node sum;		/* sum.calls 0: an empty place */
+	uint32_t function;
+	struct fl_sums sums;
 };
 
-/* INVARIANT	n_edges * 2 <= places, a power of two. */
 struct graph {
 	const struct flick_view *view;
 	struct fl_nodes nodes;
-	struct edge *edges;		/* a hash table, open addressing */
-	uint32_t places, n_edges;
+	struct edge *edges;
+	size_t n;
+	struct fl_hash by_pair;		/* of caller and function */
 };
 
 static int open_graph(void **state, const struct flick_view *view, const char *arg)
 {
-	struct graph *g = arg ? NULL : calloc(1, sizeof(*g));
-
-	if (!g)
-		return arg ? -EINVAL : -ENOMEM;
-	g->view = view;
-	*state = g;
-	return 0;
+	return fl_state_open(state, sizeof(struct graph), view, arg);
 }
 
-/* ---- edges ----------------------------------------------------------------------- */
-
-static struct edge *place_of(const struct graph *g, uint32_t caller, uint32_t callee)
+static int add_edge(struct graph *g, uint32_t caller, uint32_t function,
+		    const struct fl_sums *sums)
 {
-	uint64_t h = ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15ull;
-	uint32_t i = (uint32_t)(h >> 32);
+	uint32_t hash = fl_hash_of(0, (uint64_t)caller << 32 | function);
 
-	for (;; i++) {
-		struct edge *e = &g->edges[i & (g->places - 1)];
+	for (uint32_t at = hash, i; (i = fl_hash_next(&g->by_pair, hash, &at));) {
+		struct edge *e = &g->edges[i - 1];
 
-		if (!e->sum.calls ||
-		    (e->caller == caller && e->sum.function == callee))
-			return e;
+		if (e->caller == caller && e->function == function) {
+			fl_sums_add_up(&e->sums, sums);
+			return 0;
+		}
 	}
-}
-
-static int grow(struct graph *g)
-{
-	struct graph old = *g;
-
-	g->places = old.places ? old.places * 2 : 256;
-	g->edges = calloc(g->places, sizeof(*g->edges));
-	if (!g->edges) {
-		*g = old;
+	if (fl_array_room(&g->edges, g->n, sizeof(*g->edges)) ||
+	    fl_hash_put(&g->by_pair, hash, (uint32_t)g->n + 1))
 		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < old.places; i++)
-		if (old.edges[i].sum.calls)
-			*place_of(g, old.edges[i].caller, old.edges[i].sum.function) =
-				old.edges[i];
-	free(old.edges);
-	return 0;
-}
-
-static int add_edge(struct graph *g, uint32_t caller, const struct fl_node *n)
-{
-	struct edge *e;
-
-	if (g->n_edges * 2 >= g->places && grow(g))
-		return -ENOMEM;
-	e = place_of(g, caller, n->function);
-	g->n_edges += !e->sum.calls;
-	e->caller = caller;
-	e->sum.function = n->function;
-	fl_node_add_up(&e->sum, n);
+	g->edges[g->n++] = (struct edge){ caller, function, *sums };
 	return 0;
 }
 
@@ -96,33 +61,31 @@ static int charge(struct graph *g, uint32_t caller, struct fl_node **list)
 	int err = 0;
 
 	for (struct fl_node *n = *list; !err && n; n = n->next)
-		err = add_edge(g, caller, n);
+		err = add_edge(g, caller, n->function, &n->sums);
 	fl_node_give_list(&g->nodes, list);
 	return err;
 }
 
 /* ---- calls ------------------------------------------------------------------------ */
 
-/* A call that no open call, or none that is known, made. */
-static int note_alone(struct graph *g, const struct flick_call *call)
-{
-	bool tells = call->flags & FLICK_CALL_FROM;
-	struct fl_node alone = { .function = call->function };
-
-	fl_node_add(&alone, call, !tells);
-	return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, &alone);
-}
-
+/* One that no open call, or none that is known, made is an edge by itself. */
 static int note_call(struct graph *g, const struct flick_call *call, void **caller)
 {
+	struct fl_sums alone = { 0 };
 	struct fl_node *n;
 
-	if (call->flags & (FLICK_CALL_ORPHAN | FLICK_CALL_FROM))
-		return note_alone(g, call);
+	if (call->flags & (FLICK_CALL_ORPHAN | FLICK_CALL_FROM)) {
+		bool tells = call->flags & FLICK_CALL_FROM;
+
+		fl_sums_add(&alone, call);
+		alone.unsure = !tells;
+		return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, call->function,
+				&alone);
+	}
 	n = fl_node_of(&g->nodes, (struct fl_node **)caller, call->function);
 	if (!n)
 		return -ENOMEM;
-	fl_node_add(n, call, false);
+	fl_sums_add(&n->sums, call);
 	return 0;
 }
 
@@ -161,105 +124,78 @@ static int merge(void *into, void *from)
 	struct graph *other = from;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < other->places; i++)
-		if (other->edges[i].sum.calls)
-			err = add_edge(into, fl_run_renamed(other->view,
-							    other->edges[i].caller),
-				       &other->edges[i].sum);
+	for (size_t i = 0; !err && i < other->n; i++) {
+		const struct edge *e = &other->edges[i];
+
+		err = add_edge(into, fl_run_renamed(other->view, e->caller), e->function,
+			       &e->sums);
+	}
 	return err;
 }
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-enum { CALLER, CALLEE, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, RAW_AVG, OPEN, SUM, RAW_SUM, SAMPLED };
-
 static const struct flick_column columns[] = {
-	[CALLER] = { "caller", FLICK_COL_FUNCTION },
-	[CALLEE] = { "function", FLICK_COL_FUNCTION },
-	[CALLS] = { "calls", FLICK_COL_COUNT },
-	[TOTAL] = { "total_ns", FLICK_COL_NS },
-	[SELF] = { "self_ns", FLICK_COL_NS },
-	[AVG] = { "avg_ns", FLICK_COL_NS },
-	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
-	[UNSURE] = { "unsure", FLICK_COL_COUNT },
-	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
-	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
-	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
-	[OPEN] = { "open", FLICK_COL_COUNT },
-	[SUM] = { "sum_ns", FLICK_COL_NS },
-	[RAW_SUM] = { "raw_sum_ns", FLICK_COL_NS },
-	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
+	{ "caller", FLICK_COL_FUNCTION },
+	FL_SUM_COLUMNS,
+	{ "sum_ns", FLICK_COL_NS },
+	{ "raw_sum_ns", FLICK_COL_NS },
+	{ "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
-/* Places become functions: several may be one. */
+/* Origins become functions: several may be one. */
 static int settle(struct graph *to, const struct graph *g)
 {
 	int err = 0;
 
-	to->view = g->view;
-	for (uint32_t i = 0; !err && i < g->places; i++) {
+	for (size_t i = 0; !err && i < g->n; i++) {
 		struct edge e = g->edges[i];
 
-		if (!e.sum.calls)
-			continue;
-		if (fl_is_place(e.caller)) {
+		if (fl_is_origin(e.caller)) {
 			e.caller = g->view->caller(g->view, e.caller);
 			if (e.caller == FLICK_NO_FUNCTION)
-				e.sum.unsure = e.sum.calls;
+				e.sums.unsure = e.sums.calls;
 		}
-		err = add_edge(to, e.caller, &e.sum);
+		err = add_edge(to, e.caller, e.function, &e.sums);
 	}
 	return err;
 }
 
-static void write_edge(const struct graph *g, const struct edge *e, uint64_t *cell)
-{
-	const struct fl_node *n = &e->sum;
-
-	cell[CALLER] = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
-	cell[CALLEE] = n->function;
-	cell[CALLS] = fl_node_stands(n, g->view, n->calls);
-	cell[TOTAL] = fl_node_total_ns(n, g->view, n->outer);
-	cell[SELF] = fl_node_ns(n, g->view, n->self);
-	cell[AVG] = fl_node_average(n, g->view, n->total - n->open_total);
-	cell[OPEN] = n->open;
-	cell[UNKNOWN] = fl_node_stands(n, g->view, n->unknown);
-	cell[UNSURE] = fl_node_stands(n, g->view, n->unsure);
-	cell[SUM] = fl_node_ns(n, g->view, n->total);
-	cell[RAW_SUM] = fl_node_raw_ns(n, g->view, n->raw_total);
-	cell[RAW_TOTAL] = fl_node_raw_ns(n, g->view, n->raw_outer);
-	cell[RAW_SELF] = fl_node_raw_ns(n, g->view, n->raw_self);
-	cell[RAW_AVG] = fl_node_average(n, g->view, n->raw_total - n->open_raw);
-	if (g->view->flags & FLICK_VIEW_WINDOWS)
-		cell[SAMPLED] = n->calls;
-}
-
 static int write_edges(const struct graph *g, struct flick_rows *r)
 {
-	size_t width = fl_node_columns(g->view, ARRAY_LEN(columns));
-	uint64_t *cell = calloc(g->n_edges * width + 1, sizeof(*cell));
+	size_t width = fl_columns(g->view, ARRAY_LEN(columns));
+	uint64_t *cell = calloc(g->n * width + 1, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct flick_rows){ columns, width, cell, g->n_edges };
-	for (uint32_t i = 0; i < g->places; i++) {
-		if (!g->edges[i].sum.calls)
-			continue;
-		write_edge(g, &g->edges[i], cell);
-		cell += width;
+	*r = (struct flick_rows){ columns, width, cell, g->n };
+	for (const struct edge *e = g->edges; e < g->edges + g->n; e++) {
+		const struct fl_sums *s = &e->sums;
+		struct fl_told told = { g->view, e->function, s };
+
+		*cell++ = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
+		cell = fl_told_row(&told, s->outer, s->raw_outer, cell);
+		*cell++ = fl_told_ns(&told, s->total);
+		*cell++ = fl_told_raw_ns(&told, s->raw_total);
+		if (width == ARRAY_LEN(columns))
+			*cell++ = s->calls;
 	}
 	return 0;
 }
 
+/* Who called from an origin may be known better later: edges stay as they are. */
 static int rows(void *state, struct flick_rows *r)
 {
-	struct graph settled = { 0 };
-	int err = settle(&settled, state);
+	struct graph *g = state, settled = { .view = g->view };
+	int err = 0;
 
+	if (!(g->view->flags & FLICK_VIEW_WINDOWS))
+		return write_edges(g, r);
+	err = settle(&settled, g);
 	if (!err)
 		err = write_edges(&settled, r);
 	free(settled.edges);
+	fl_hash_free(&settled.by_pair);
 	return err;
 }
 
@@ -269,6 +205,7 @@ static void close_graph(void *state)
 
 	fl_nodes_free(&g->nodes);
 	free(g->edges);
+	fl_hash_free(&g->by_pair);
 	free(g);
 }
 

@@ -1,36 +1,26 @@
 /*
  * latency.c - how long the calls of each function take.
- *
- * Times are kept in ticks and become nanoseconds in the result, so a rate that
- * is known better at the end counts for all.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analysis/analysis.h"
 #include "analysis/histogram.h"
-#include "analysis/node.h"
+#include "analysis/sums.h"
 
 /*
- * INVARIANT	of all calls: calls = hist.n + calls without a known end; none that is open
- *		unknown = calls without a known end + exits without a known start
- * WHY		`total` leaves out calls that ran inside another call of the same
+ * INVARIANT	Without samples, sums.calls = hist.n + sums.unknown.
+ * WHY		`sums.outer` leaves out calls that ran inside another call of the same
  *		function whose time is counted: recursion does not make time
  *		pass twice. Of samples nobody sees what they ran in; where two of one
- *		function lie one in the other it has no `total`.
+ *		function lie one in the other it has no total.
  */
 struct row {
-	uint64_t calls, unknown;
-	uint64_t weight;		/* what `calls` stand for: see flick_view.scale */
-	uint64_t total, self;		/* ticks; total: of outermost calls */
-	uint64_t sum;			/* ticks of all calls in hist */
-	uint64_t raw_total, raw_self, raw_sum;	/* with what probes took */
+	struct fl_sums sums;
+	uint64_t strays;		/* exits without a known start */
 	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
 					 * and the ticks of all that, as measured, too */
 	double squares[3];		/* the squares of what each stands for, times its
 					 * ticks to the power of 0, 1, 2: how sure a mean is */
-	uint64_t open, open_sum, open_raw;	/* calls that were open at the end, and ticks */
 	uint32_t open_in;		/* the thread of the last one, + 1 */
 	uint64_t began;			/* of samples: the one before, of ... */
 	uint32_t thread;		/* ... this thread; 0: none */
@@ -46,13 +36,7 @@ struct latency {
 
 static int open_latency(void **state, const struct flick_view *view, const char *arg)
 {
-	struct latency *l = arg ? NULL : calloc(1, sizeof(*l));
-
-	if (!l)
-		return arg ? -EINVAL : -ENOMEM;
-	l->view = view;
-	*state = l;
-	return 0;
+	return fl_state_open(state, sizeof(struct latency), view, arg);
 }
 
 static int extend(struct latency *l, uint32_t n)
@@ -60,35 +44,10 @@ static int extend(struct latency *l, uint32_t n)
 	return fl_array_extend(&l->rows, &l->n_rows, n, sizeof(*l->rows));
 }
 
-/* Samples come as they end: one that began before the last one had it inside. */
-static void note_sample(struct row *row, const struct flick_call *call)
-{
-	row->recurses |= row->thread == call->thread + 1 && call->begin < row->began;
-	row->thread = call->thread + 1;
-	row->began = call->begin;
-}
-
-/* When its thread ended: its time until then is no call's length. */
-static void note_open(struct row *row, const struct flick_call *call)
-{
-	row->open++;
-	row->open_sum += call->total;
-	row->open_raw += call->raw_total;
-	row->recurses |= row->open_in == call->thread + 1;
-	row->open_in = call->thread + 1;
-}
-
-static void note_square(struct row *row, double stands, double ticks)
-{
-	double square = stands * stands;
-
-	for (size_t i = 0; i < ARRAY_LEN(row->squares); i++, square *= ticks)
-		row->squares[i] += square;
-}
-
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct latency *l = state;
+	double ticks = (double)call->total, square;
 	uint32_t stands = 1;
 	struct row *row;
 
@@ -97,30 +56,26 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	if (call->function >= l->n_rows && extend(l, l->view->n_functions))
 		return -ENOMEM;
 	row = &l->rows[call->function];
-	row->calls++;
-	row->weight += call->weight;
-	if (!(call->flags & FLICK_CALL_NESTED)) {
-		row->total += call->total + call->inside;
-		row->raw_total += call->raw_total + call->inside;
+	fl_sums_add(&row->sums, call);
+	if (call->flags & FLICK_CALL_ALIVE) {
+		row->recurses |= row->open_in == call->thread + 1;
+		row->open_in = call->thread + 1;
 	}
-	row->sum += call->total;
-	row->raw_sum += call->raw_total;
-	row->self += call->self;
-	row->raw_self += call->raw_self;
-	if (call->how != FLICK_ENDED) {
-		row->unknown += !(call->flags & FLICK_CALL_SAMPLED);
-		if (call->flags & FLICK_CALL_ALIVE)
-			note_open(row, call);
+	if (call->how != FLICK_ENDED)
 		return 0;
-	}
 	if (call->flags & FLICK_CALL_SAMPLED) {
+		/* Samples come as they end: one that began before the last had it inside. */
+		row->recurses |= row->thread == call->thread + 1 && call->begin < row->began;
+		row->thread = call->thread + 1;
+		row->began = call->begin;
 		stands = call->weight / FLICK_WEIGHT_ONE;
-		note_sample(row, call);
 	}
 	row->stands += stands;
-	row->stands_sum += (double)stands * (double)call->total;
+	row->stands_sum += (double)stands * ticks;
 	row->stands_raw += (double)stands * (double)call->raw_total;
-	note_square(row, (double)stands, (double)call->total);
+	square = (double)stands * (double)stands;
+	for (size_t i = 0; i < ARRAY_LEN(row->squares); i++, square *= ticks)
+		row->squares[i] += square;
 	return fl_hist_add_many(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
@@ -132,7 +87,7 @@ static int stray(void *state, uint32_t thread, uint32_t function, void **root)
 	(void)thread;
 	(void)root;
 	if (!err)
-		l->rows[function].unknown++;
+		l->rows[function].strays++;
 	return err;
 }
 
@@ -144,23 +99,13 @@ static int merge(void *into, void *from)
 	for (uint32_t f = 0; !err && f < other->n_rows; f++) {
 		struct row *to = &l->rows[f], *r = &other->rows[f];
 
-		to->calls += r->calls;
-		to->weight += r->weight;
-		to->unknown += r->unknown;
-		to->total += r->total;
-		to->self += r->self;
-		to->sum += r->sum;
-		to->raw_total += r->raw_total;
-		to->raw_self += r->raw_self;
-		to->raw_sum += r->raw_sum;
+		fl_sums_add_up(&to->sums, &r->sums);
+		to->strays += r->strays;
 		to->stands += r->stands;
 		to->stands_sum += r->stands_sum;
 		to->stands_raw += r->stands_raw;
 		for (size_t i = 0; i < ARRAY_LEN(r->squares); i++)
 			to->squares[i] += r->squares[i];
-		to->open += r->open;
-		to->open_sum += r->open_sum;
-		to->open_raw += r->open_raw;
 		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
 	}
@@ -216,14 +161,9 @@ static uint64_t to_ns(const struct latency *l, double ticks)
 	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
 }
 
-/* A row's calls, for estimates of windows. */
-static struct fl_node node_of(const struct latency *l, const struct row *row)
+static struct fl_told told_of(const struct latency *l, const struct row *row)
 {
-	return (struct fl_node){
-		.function = (uint32_t)(row - l->rows), .weight = row->weight,
-		.calls = row->calls, .unknown = row->calls - row->hist.n,
-		.open = (uint32_t)row->open,
-	};
+	return (struct fl_told){ l->view, (uint32_t)(row - l->rows), &row->sums };
 }
 
 /* Of those that ended; in windows of all, as far as these are known. */
@@ -235,15 +175,16 @@ static uint64_t average(const struct latency *l, const struct row *row, uint64_t
 	if (l->view->flags & FLICK_VIEW_SAMPLED)
 		return to_ns(l, stands_sum / row->stands);
 	return windows && known == FLICK_NONE ? FLICK_NONE :
-	       to_ns(l, (double)sum / (double)(windows ? row->calls : row->hist.n));
+	       to_ns(l, (double)sum / (double)(windows ? row->sums.calls : row->hist.n));
 }
 
 /* The standard error of the average: how far chance may have it off, by which of `calls`
  * were timed. Of one nobody knows; where all were timed there is none. */
 static uint64_t error_of(const struct latency *l, const struct row *row, uint64_t calls)
 {
-	const double timed = (double)(row->calls - row->open), of = (double)(calls - row->open);
-	const double mean = row->stands_sum / row->stands, *sq = row->squares;
+	const double timed = (double)(row->sums.calls - row->sums.open);
+	const double of = (double)(calls - row->sums.open), *sq = row->squares;
+	const double mean = row->stands_sum / row->stands;
 	double variance = sq[2] - 2 * mean * sq[1] + mean * mean * sq[0];
 
 	if (timed >= of)
@@ -258,38 +199,38 @@ static uint64_t error_of(const struct latency *l, const struct row *row, uint64_
  * not all are open, it is more than that. */
 static double sum_of_samples(const struct row *row, uint64_t calls)
 {
-	double ended = calls > row->open ? (double)(calls - row->open) : 0;
+	double ended = calls > row->sums.open ? (double)(calls - row->sums.open) : 0;
 
 	return (row->stands > 0 ? ended * row->stands_sum / row->stands : 0) +
-	       (double)row->open_sum;
+	       (double)row->sums.open_total;
 }
 
-static void fill_times(const struct latency *l, const struct row *row,
-		       uint64_t *cell)
+static void fill_times(const struct latency *l, const struct row *row, uint64_t *cell)
 {
+	const struct fl_told told = told_of(l, row);
 	const struct fl_histogram *h = &row->hist;
-	const struct fl_node node = node_of(l, row);
+	const struct fl_sums *s = &row->sums;
 
 	for (int c = TOTAL; c <= RAW_SUM; c++)
 		cell[c] = FLICK_NONE;
-	if (h->n == 0 && !row->open)
+	if (h->n == 0 && !s->open)
 		return;
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
 		cell[SUM] = to_ns(l, sum_of_samples(row, cell[CALLS]));
 		cell[TOTAL] = row->recurses ? FLICK_NONE : cell[SUM];
 	} else {
-		cell[SUM] = fl_node_ns(&node, l->view, row->sum);
-		cell[TOTAL] = fl_node_total_ns(&node, l->view, row->total);
-		cell[SELF] = fl_node_ns(&node, l->view, row->self);
-		cell[RAW_TOTAL] = fl_node_raw_ns(&node, l->view, row->raw_total);
-		cell[RAW_SELF] = fl_node_raw_ns(&node, l->view, row->raw_self);
-		cell[RAW_SUM] = fl_node_raw_ns(&node, l->view, row->raw_sum);
+		cell[SUM] = fl_told_ns(&told, s->total);
+		cell[TOTAL] = fl_told_total_ns(&told, s->outer);
+		cell[SELF] = fl_told_ns(&told, s->self);
+		cell[RAW_TOTAL] = fl_told_raw_ns(&told, s->raw_outer);
+		cell[RAW_SELF] = fl_told_raw_ns(&told, s->raw_self);
+		cell[RAW_SUM] = fl_told_raw_ns(&told, s->raw_total);
 	}
 	if (h->n == 0)
 		return;
 	cell[MIN] = to_ns(l, (double)h->min);
-	cell[AVG] = average(l, row, cell[SUM], row->sum - row->open_sum, row->stands_sum);
-	cell[RAW_AVG] = average(l, row, cell[SUM], row->raw_sum - row->open_raw,
+	cell[AVG] = average(l, row, cell[SUM], s->total - s->open_total, row->stands_sum);
+	cell[RAW_AVG] = average(l, row, cell[SUM], s->raw_total - s->open_raw,
 				row->stands_raw);
 	if (l->view->flags & FLICK_VIEW_SAMPLED)
 		cell[AVG_ERROR] = error_of(l, row, cell[CALLS]);
@@ -299,37 +240,36 @@ static void fill_times(const struct latency *l, const struct row *row,
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
-/* A thread that has no slot is not counted, nor one that ends in a counter's update. */
-static uint64_t calls_of(const struct latency *l, const struct row *row)
-{
-	const struct fl_node node = node_of(l, row);
-	uint64_t exact = are_counted(l) ? l->view->exact[node.function] : 0;
-
-	if (l->view->flags & FLICK_VIEW_SAMPLED)
-		return exact > row->calls ? exact : row->calls;
-	return are_counted(l) && !row->calls ? exact :
-	       fl_node_stands(&node, l->view, row->calls);
-}
-
-/* False: the function was never called. One that no window met has calls only. */
+/* False: the function was never called. One that no window met has calls only. Samples may
+ * be more than was counted: a thread that has no slot is not, nor one that ends in a
+ * counter's update. */
 static bool fill_row(const struct latency *l, const struct row *row, uint64_t *cell)
 {
-	const struct fl_node node = node_of(l, row);
-	uint64_t counted = are_counted(l) ? l->view->counted[node.function] : 0;
+	const struct fl_told told = told_of(l, row);
+	const uint64_t seen = row->sums.calls;
+	uint64_t exact = are_counted(l) ? l->view->exact[told.function] : 0;
 
-	cell[FUNCTION] = node.function;
-	cell[CALLS] = calls_of(l, row);
-	cell[UNKNOWN] = l->view->flags & FLICK_VIEW_WINDOWS && !row->calls ? FLICK_NONE :
-			fl_node_stands(&node, l->view, row->unknown);
-	cell[OPEN] = row->open;
-	if (are_counted(l))
-		cell[SEEN] = row->calls;
+	cell[FUNCTION] = told.function;
+	cell[OPEN] = row->sums.open;
 	if (l->view->flags & FLICK_VIEW_SAMPLED) {
+		uint64_t counted = l->view->counted[told.function];
+
+		cell[CALLS] = exact > seen ? exact : seen;
+		cell[UNKNOWN] = 0;
+		cell[SEEN] = seen;
 		cell[COUNTED] = counted < cell[CALLS] ? counted : cell[CALLS];
 		cell[AVG_ERROR] = FLICK_NONE;
+	} else if (are_counted(l)) {
+		cell[CALLS] = seen ? fl_told_calls(&told, seen) : exact;
+		cell[UNKNOWN] = seen ? fl_told_calls(&told, row->sums.unknown + row->strays) :
+				FLICK_NONE;
+		cell[SEEN] = seen;
+	} else {
+		cell[CALLS] = seen;
+		cell[UNKNOWN] = row->sums.unknown + row->strays;
 	}
 	fill_times(l, row, cell);
-	return cell[CALLS] || row->unknown;
+	return cell[CALLS] || row->sums.unknown || row->strays;
 }
 
 static int latency_rows(void *state, struct flick_rows *r)
@@ -377,24 +317,24 @@ static void add_to_spread(void *arg, uint64_t middle, uint64_t n)
 /* Samples stand for more; together they are those that were timed. */
 static uint64_t timed_of(const struct spread *s, uint64_t n)
 {
-	double timed = (double)n * (double)s->row->calls / (double)s->row->hist.n;
+	double timed = (double)n * (double)s->row->sums.calls / (double)s->row->hist.n;
 
 	return timed < 1 ? 1 : (uint64_t)(timed + 0.5);
 }
 
 static size_t write_spread(const struct spread *s, uint64_t *cell)
 {
-	const struct fl_node node = node_of(s->l, s->row);
+	const struct fl_told told = told_of(s->l, s->row);
 	size_t rows = 0;
 
 	for (int i = 0; i < 64; i++) {
 		if (!s->n[i])
 			continue;
-		*cell++ = node.function;
+		*cell++ = told.function;
 		*cell++ = i ? 1ull << (i - 1) : 0;
 		*cell++ = 1ull << i;
 		*cell++ = s->l->view->flags & FLICK_VIEW_SAMPLED ? timed_of(s, s->n[i]) :
-			  fl_node_stands(&node, s->l->view, s->n[i]);
+			  fl_told_calls(&told, s->n[i]);
 		rows++;
 	}
 	return rows;

@@ -4,7 +4,6 @@
  * Trees may be as deep as a target's stack, so nothing here calls itself: what
  * is still to be done stands in a list through `work`.
  */
-#include "analysis/callers.h"
 #include "analysis/node.h"
 
 #include <stdlib.h>
@@ -111,25 +110,8 @@ struct fl_node *fl_node_seek(struct fl_nodes *pool, struct fl_node **list,
 	return n;
 }
 
-void fl_node_add_up(struct fl_node *to, const struct fl_node *from)
-{
-	to->calls += from->calls;
-	to->weight += from->weight;
-	to->unknown += from->unknown;
-	to->unsure += from->unsure;
-	to->total += from->total;
-	to->self += from->self;
-	to->raw_total += from->raw_total;
-	to->raw_self += from->raw_self;
-	to->outer += from->outer;
-	to->raw_outer += from->raw_outer;
-	to->open += from->open;
-	to->open_total += from->open_total;
-	to->open_raw += from->open_raw;
-}
-
 /* Move the nodes of one list; those that are there already and have lists of
- * their own are put on `work`, with where their lists go. */
+ * their own are put on `work`; their `next` says where these lists go. */
 static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_node *from,
 		       struct fl_node **work)
 {
@@ -143,11 +125,11 @@ static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_nod
 			*to = from;
 			continue;
 		}
-		fl_node_add_up(n, from);
+		fl_sums_add_up(&n->sums, &from->sums);
 		if (!n->first)
 			n->first = from->first;
 		else if (from->first) {
-			from->to = n;
+			from->next = n;
 			from->work = *work;
 			*work = from;
 			continue;
@@ -164,7 +146,7 @@ void fl_node_merge_both(struct fl_nodes *pool, struct fl_node **to, struct fl_no
 	*from = NULL;
 	while ((n = work)) {
 		work = n->work;
-		merge_list(pool, &((struct fl_node *)n->to)->first, n->first, &work);
+		merge_list(pool, &n->next->first, n->first, &work);
 		fl_node_give(pool, n);
 	}
 }
@@ -175,9 +157,9 @@ void fl_node_doubt(struct fl_node *list)
 
 	for (;;) {
 		for (n = list; n; n = n->next) {
-			if (n->unsure == n->calls)
+			if (n->sums.unsure == n->sums.calls)
 				continue;	/* as is all below */
-			n->unsure = n->calls;
+			n->sums.unsure = n->sums.calls;
 			n->work = work;
 			work = n;
 		}
@@ -188,45 +170,28 @@ void fl_node_doubt(struct fl_node *list)
 	}
 }
 
-/* What each of its calls is an estimate for. */
-static double scale_of(const struct fl_node *n, const struct flick_view *view)
+/* What is still to be copied stands in the copies, as their lists. */
+int fl_node_copy(struct fl_nodes *pool, struct fl_node **to, const struct fl_node *from)
 {
-	if (!(view->flags & FLICK_VIEW_WINDOWS) || !n->calls ||
-	    n->function >= view->n_functions)
-		return 1;
-	return view->scales[n->function] * (double)n->weight / (double)n->calls;
-}
+	struct fl_node *work = NULL, *n;
 
-uint64_t fl_node_stands(const struct fl_node *n, const struct flick_view *view, uint64_t of)
-{
-	return (uint64_t)((double)of * scale_of(n, view) + 0.5);
-}
-
-uint64_t fl_node_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
-{
-	bool windows = view->flags & FLICK_VIEW_WINDOWS;
-
-	if (n->calls == n->unknown - n->open || (windows && n->unknown > n->calls / 2))
-		return FLICK_NONE;
-	return (uint64_t)((double)ticks * scale_of(n, view) * view->ns_per_tick + 0.5);
-}
-
-uint64_t fl_node_raw_ns(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
-{
-	return view->flags & FLICK_VIEW_WINDOWS ? FLICK_NONE : fl_node_ns(n, view, ticks);
-}
-
-uint64_t fl_node_total_ns(const struct fl_node *n, const struct flick_view *view,
-			  uint64_t ticks)
-{
-	return fl_run_recurses(view, n->function) ? FLICK_NONE : fl_node_ns(n, view, ticks);
-}
-
-uint64_t fl_node_average(const struct fl_node *n, const struct flick_view *view, uint64_t ticks)
-{
-	const bool windows = view->flags & FLICK_VIEW_WINDOWS;
-	const uint64_t of = windows ? n->calls : n->calls - n->unknown;
-
-	return !of || fl_node_ns(n, view, ticks) == FLICK_NONE ? FLICK_NONE :
-	       (uint64_t)((double)ticks * view->ns_per_tick / (double)of + 0.5);
+	for (;;) {
+		for (; from; from = from->next) {
+			n = take(pool, from->function);
+			if (!n)
+				return -ENOMEM;
+			n->sums = from->sums;
+			n->first = from->first;
+			n->next = *to;
+			*to = n;
+			n->work = work;
+			work = n;
+		}
+		if (!work)
+			return 0;
+		from = work->first;
+		to = &work->first;
+		*to = NULL;
+		work = work->work;
+	}
 }

@@ -8,44 +8,38 @@
  * known: which calls after that were its own cannot be told.
  */
 #include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/analysis.h"
 #include "analysis/node.h"
 
 #define DOUBT FLICK_NO_FUNCTION		/* in a call's list: its set is not known */
 
 struct signature {
 	uint32_t function, n;		/* n callees; DOUBT: not known */
-	uint64_t calls;			/* 0: an empty place */
+	uint64_t calls;
 	uint64_t weight;		/* what they stand for: see flick_view.scale */
 	uint32_t *callees;		/* ascending */
-	char *text;			/* made for rows */
+	char *text;			/* made for rows, once: it lives until close */
 };
 
-/* INVARIANT	n * 2 <= places, a power of two. */
 struct subtrees {
 	const struct flick_view *view;
 	struct fl_nodes nodes;
-	struct signature *table;	/* a hash table, open addressing */
-	uint32_t places, n;
+	struct signature *all;
+	size_t n;
+	struct fl_hash by_set;		/* of function and callees */
 	uint32_t *set;			/* of the call that just ended */
 	size_t n_set;
 };
 
 static int open_subtrees(void **state, const struct flick_view *view, const char *arg)
 {
-	struct subtrees *s = arg ? NULL : calloc(1, sizeof(*s));
-
-	if (!s)
-		return arg ? -EINVAL : -ENOMEM;
-	s->view = view;
-	*state = s;
-	return 0;
+	return fl_state_open(state, sizeof(struct subtrees), view, arg);
 }
 
-/* ---- the table -------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------- */
 
 static bool is_same(const struct signature *a, const struct signature *b)
 {
@@ -55,60 +49,41 @@ static bool is_same(const struct signature *a, const struct signature *b)
 	       !memcmp(a->callees, b->callees, a->n * sizeof(*a->callees));
 }
 
-static struct signature *place_of(const struct subtrees *s, const struct signature *want)
+static uint32_t hash_of(const struct signature *s)
 {
-	uint64_t h = want->function * 0x9e3779b97f4a7c15ull + want->n;
-	uint32_t i;
+	uint32_t h = fl_hash_of(s->function, s->n);
 
-	for (i = 0; want->n != DOUBT && i < want->n; i++)
-		h = (h ^ want->callees[i]) * 0x100000001b3ull;
-	for (i = (uint32_t)(h ^ h >> 32);; i++) {
-		struct signature *at = &s->table[i & (s->places - 1)];
-
-		if (!at->calls || is_same(at, want))
-			return at;
-	}
-}
-
-static int grow(struct subtrees *s)
-{
-	struct subtrees old = *s;
-
-	s->places = old.places ? old.places * 2 : 256;
-	s->table = calloc(s->places, sizeof(*s->table));
-	if (!s->table) {
-		*s = old;
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < old.places; i++)
-		if (old.table[i].calls)
-			*place_of(s, &old.table[i]) = old.table[i];
-	free(old.table);
-	return 0;
+	for (uint32_t i = 0; s->n != DOUBT && i < s->n; i++)
+		h = fl_hash_of(h, s->callees[i]);
+	return h;
 }
 
 /* Count a signature whose callees are somebody else's. */
 static int add(struct subtrees *s, const struct signature *sig)
 {
 	size_t bytes = sig->n == DOUBT ? 0 : sig->n * sizeof(uint32_t);
-	struct signature *at;
+	uint32_t hash = hash_of(sig), *callees;
 
-	if (s->n * 2 >= s->places && grow(s))
-		return -ENOMEM;
-	at = place_of(s, sig);
-	if (!at->calls) {
-		uint32_t *callees = malloc(bytes + 1);
+	for (uint32_t at = hash, i; (i = fl_hash_next(&s->by_set, hash, &at));) {
+		struct signature *known = &s->all[i - 1];
 
-		if (!callees)
-			return -ENOMEM;
-		if (bytes)
-			memcpy(callees, sig->callees, bytes);
-		*at = (struct signature){ .function = sig->function, .n = sig->n,
-					  .callees = callees };
-		s->n++;
+		if (is_same(known, sig)) {
+			known->calls += sig->calls;
+			known->weight += sig->weight;
+			return 0;
+		}
 	}
-	at->calls += sig->calls;
-	at->weight += sig->weight;
+	callees = malloc(bytes + 1);
+	if (!callees || fl_array_room(&s->all, s->n, sizeof(*s->all)) ||
+	    fl_hash_put(&s->by_set, hash, (uint32_t)s->n + 1)) {
+		free(callees);
+		return -ENOMEM;
+	}
+	if (bytes)
+		memcpy(callees, sig->callees, bytes);
+	s->all[s->n] = *sig;
+	s->all[s->n].callees = callees;
+	s->all[s->n++].text = NULL;
 	return 0;
 }
 
@@ -179,9 +154,8 @@ static int merge(void *into, void *from)
 	struct subtrees *other = from;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < other->places; i++)
-		if (other->table[i].calls)
-			err = add(into, &other->table[i]);
+	for (size_t i = 0; !err && i < other->n; i++)
+		err = add(into, &other->all[i]);
 	return err;
 }
 
@@ -213,12 +187,12 @@ static void write_names(const struct subtrees *s, uint32_t *set, uint32_t n, FIL
 		fprintf(to, "%s%s", i ? "; " : "", s->view->name(s->view, set[i]));
 }
 
-/* NULL: no memory. */
-static char *write_callees(const struct subtrees *s, const struct signature *sig)
+/* -ENOMEM: the text is as it was. */
+static int write_callees(const struct subtrees *s, struct signature *sig)
 {
+	uint32_t *set = malloc(sig->n * sizeof(*set) + 1);
 	char *text = NULL;
 	size_t length;
-	uint32_t *set = malloc(sig->n * sizeof(*set) + 1);
 	FILE *f = set ? open_memstream(&text, &length) : NULL;
 
 	if (f) {
@@ -226,34 +200,28 @@ static char *write_callees(const struct subtrees *s, const struct signature *sig
 		write_names(s, set, sig->n, f);
 	}
 	free(set);
-	if (f && fclose(f)) {
+	if (!f || fclose(f)) {
 		free(text);
-		return NULL;
+		return -ENOMEM;
 	}
-	return text;
+	sig->text = text;
+	return 0;
 }
 
 static int rows(void *state, struct flick_rows *r)
 {
 	struct subtrees *s = state;
 	bool windows = s->view->flags & FLICK_VIEW_WINDOWS;
-	size_t width = ARRAY_LEN(columns) - !windows;
+	size_t width = fl_columns(s->view, ARRAY_LEN(columns));
 	uint64_t *cell = calloc(s->n * width + 1, sizeof(*cell));
+	int err = cell ? 0 : -ENOMEM;
 
-	if (!cell)
-		return -ENOMEM;
 	*r = (struct flick_rows){ columns, width, cell, s->n };
-	for (uint32_t i = 0; i < s->places; i++) {
-		struct signature *sig = &s->table[i];
+	for (size_t i = 0; !err && i < s->n; i++) {
+		struct signature *sig = &s->all[i];
 
-		if (!sig->calls)
-			continue;
-		free(sig->text);
-		sig->text = sig->n == DOUBT ? NULL : write_callees(s, sig);
-		if (sig->n != DOUBT && !sig->text) {
-			free(r->cells);
-			return -ENOMEM;
-		}
+		if (!sig->text && sig->n != DOUBT)
+			err = write_callees(s, sig);
 		*cell++ = windows ? (uint64_t)((double)sig->weight *
 				     s->view->scales[sig->function] + 0.5) :
 			  sig->calls;
@@ -262,19 +230,22 @@ static int rows(void *state, struct flick_rows *r)
 		if (windows)
 			*cell++ = sig->calls;
 	}
-	return 0;
+	if (err)
+		free(r->cells);
+	return err;
 }
 
 static void close_subtrees(void *state)
 {
 	struct subtrees *s = state;
 
-	for (uint32_t i = 0; i < s->places; i++) {
-		free(s->table[i].callees);
-		free(s->table[i].text);
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->all[i].callees);
+		free(s->all[i].text);
 	}
 	fl_nodes_free(&s->nodes);
-	free(s->table);
+	fl_hash_free(&s->by_set);
+	free(s->all);
 	free(s->set);
 	free(s);
 }

@@ -9,14 +9,12 @@
  *
  * Of windows the context above a call whose caller began before is not known. It
  * stands below a row without a function, and there below its caller, if that is:
- * until rows are made, below the place it was called from (callers.h).
+ * until rows are made, below the origin of the call (callers.h).
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "analysis/analysis.h"
 #include "analysis/callers.h"
 #include "analysis/node.h"
+
+#include <stdlib.h>
 
 struct tree {
 	const struct flick_view *view;
@@ -26,13 +24,7 @@ struct tree {
 
 static int open_tree(void **state, const struct flick_view *view, const char *arg)
 {
-	struct tree *t = arg ? NULL : calloc(1, sizeof(*t));
-
-	if (!t)
-		return arg ? -EINVAL : -ENOMEM;
-	t->view = view;
-	*state = t;
-	return 0;
+	return fl_state_open(state, sizeof(struct tree), view, arg);
 }
 
 /* Where a call stands whose context is not known. */
@@ -48,24 +40,25 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 {
 	struct tree *t = state;
 	struct fl_node **below = (struct fl_node **)mark;
-	struct fl_node **place = (struct fl_node **)caller;
+	struct fl_node **list = (struct fl_node **)caller;
 	bool orphan = call->flags & FLICK_CALL_ORPHAN;
 	struct fl_node *node;
 
 	if (orphan && t->view->flags & FLICK_VIEW_WINDOWS) {
-		place = cut_off(t, call);
+		list = cut_off(t, call);
 		orphan = false;
 	}
-	if (!place)
+	if (!list)
 		return -ENOMEM;
 	if (call->how != FLICK_ENDED || orphan)
 		fl_node_doubt(*below);
 	if (call->how == FLICK_UNWOUND)
 		fl_node_merge(&t->nodes, &t->roots, below);
-	node = fl_node_of(&t->nodes, orphan ? &t->roots : place, call->function);
+	node = fl_node_of(&t->nodes, orphan ? &t->roots : list, call->function);
 	if (!node)
 		return -ENOMEM;
-	fl_node_add(node, call, orphan);
+	fl_sums_add(&node->sums, call);
+	node->sums.unsure += orphan;
 	fl_node_merge(&t->nodes, &node->first, below);
 	return 0;
 }
@@ -103,66 +96,14 @@ static int merge(void *into, void *from)
 
 /* ---- rows ---------------------------------------------------------------------- */
 
-enum { ID, PARENT, FUNCTION, CALLS, TOTAL, SELF, AVG, UNKNOWN, UNSURE, RAW_TOTAL,
-       RAW_SELF, RAW_AVG, OPEN, SAMPLED };
-
 static const struct flick_column columns[] = {
-	[ID] = { "id", FLICK_COL_ID },
-	[PARENT] = { "parent", FLICK_COL_PARENT },
-	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
-	[CALLS] = { "calls", FLICK_COL_COUNT },
-	[TOTAL] = { "total_ns", FLICK_COL_NS },
-	[SELF] = { "self_ns", FLICK_COL_NS },
-	[AVG] = { "avg_ns", FLICK_COL_NS },
-	[UNKNOWN] = { "unknown", FLICK_COL_COUNT },
-	[UNSURE] = { "unsure", FLICK_COL_COUNT },
-	[RAW_TOTAL] = { "raw_total_ns", FLICK_COL_NS },
-	[RAW_SELF] = { "raw_self_ns", FLICK_COL_NS },
-	[RAW_AVG] = { "raw_avg_ns", FLICK_COL_NS },
-	[OPEN] = { "open", FLICK_COL_COUNT },
-	[SAMPLED] = { "sampled", FLICK_COL_COUNT },	/* of windows only */
+	{ "id", FLICK_COL_ID },
+	{ "parent", FLICK_COL_PARENT },
+	FL_SUM_COLUMNS,
+	{ "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
-struct writer {
-	const struct tree *tree;
-	struct flick_rows *rows;
-	struct fl_node *work;		/* to be written, with their lists */
-};
-
-/* A list is put off with the row its nodes stand below. */
-static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
-{
-	const struct flick_view *view = w->tree->view;
-	const size_t row_bytes = w->rows->n_columns * sizeof(uint64_t);
-	uint64_t *cell;
-
-	if (fl_array_room(&w->rows->cells, w->rows->n_rows, row_bytes))
-		return -ENOMEM;
-	cell = w->rows->cells + w->rows->n_rows * w->rows->n_columns;
-	cell[ID] = w->rows->n_rows++;
-	cell[PARENT] = parent;
-	cell[FUNCTION] = n->function == FLICK_NO_FUNCTION ? FLICK_NONE : n->function;
-	cell[CALLS] = fl_node_stands(n, view, n->calls);
-	cell[TOTAL] = fl_node_total_ns(n, view, n->total);
-	cell[SELF] = fl_node_ns(n, view, n->self);
-	cell[AVG] = fl_node_average(n, view, n->total - n->open_total);
-	cell[OPEN] = n->open;
-	cell[UNKNOWN] = fl_node_stands(n, view, n->unknown);
-	cell[UNSURE] = fl_node_stands(n, view, n->unsure);
-	cell[RAW_TOTAL] = fl_node_raw_ns(n, view, n->raw_total);
-	cell[RAW_SELF] = fl_node_raw_ns(n, view, n->raw_self);
-	cell[RAW_AVG] = fl_node_average(n, view, n->raw_total - n->open_raw);
-	if (view->flags & FLICK_VIEW_WINDOWS)
-		cell[SAMPLED] = n->calls;
-	if (!n->first)
-		return 0;
-	n->to = (void *)(uintptr_t)cell[ID];
-	n->work = w->work;
-	w->work = n;
-	return 0;
-}
-
-/* A root that is a place becomes its function, or nothing, below the row without
+/* A root that is an origin becomes its function, or nothing, below the row without
  * a function. */
 static int settle_root(struct tree *t, struct fl_node *root)
 {
@@ -179,48 +120,90 @@ static int settle_root(struct tree *t, struct fl_node *root)
 	return 0;
 }
 
-static int settle(struct tree *t)
+/* Who called from an origin may be known better later: this makes a copy. */
+static int settle(struct tree *to, const struct tree *t)
 {
-	struct fl_node *places = NULL, **at = &t->roots, *n;
-	int err = 0;
+	struct fl_node *origins = NULL, **at = &to->roots, *n;
+	int err = fl_node_copy(&to->nodes, &to->roots, t->roots);
 
-	while ((n = *at)) {
-		if (!fl_is_place(n->function)) {
+	while (!err && (n = *at)) {
+		if (!fl_is_origin(n->function)) {
 			at = &n->next;
 			continue;
 		}
 		*at = n->next;
-		n->next = places;
-		places = n;
+		n->next = origins;
+		origins = n;
 	}
-	while (!err && (n = places)) {
-		places = n->next;
-		err = settle_root(t, n);
+	while (!err && (n = origins)) {
+		origins = n->next;
+		err = settle_root(to, n);
 	}
 	return err;
 }
 
-static int rows(void *state, struct flick_rows *r)
-{
-	struct tree *t = state;
-	struct writer w = { .tree = t, .rows = r };
-	uint64_t parent = FLICK_NONE;
-	int err = settle(t);
-	struct fl_node *list = t->roots;
+struct writer {
+	const struct flick_view *view;
+	struct flick_rows *rows;
+	struct fl_node *work;		/* to be written, with their lists */
+};
 
-	*r = (struct flick_rows){ columns, fl_node_columns(t->view, ARRAY_LEN(columns)),
-				  NULL, 0 };
+/* A list is put off until its node has a row, below which it stands. */
+static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
+{
+	struct flick_rows *r = w->rows;
+	struct fl_told told = { w->view, n->function, &n->sums };
+	uint64_t *cell;
+
+	if (fl_array_room(&r->cells, r->n_rows, r->n_columns * sizeof(*cell)))
+		return -ENOMEM;
+	cell = r->cells + r->n_rows * r->n_columns;
+	n->row = (uint32_t)r->n_rows;
+	*cell++ = r->n_rows++;
+	*cell++ = parent;
+	cell = fl_told_row(&told, n->sums.total, n->sums.raw_total, cell);
+	if (r->n_columns == ARRAY_LEN(columns))
+		*cell = n->sums.calls;
+	if (n->first) {
+		n->work = w->work;
+		w->work = n;
+	}
+	return 0;
+}
+
+static int write_nodes(const struct tree *t, struct flick_rows *r)
+{
+	struct writer w = { .view = t->view, .rows = r };
+	struct fl_node *list = t->roots;
+	uint64_t parent = FLICK_NONE;
+	int err = 0;
+
+	*r = (struct flick_rows){ columns, fl_columns(t->view, ARRAY_LEN(columns)), NULL, 0 };
 	for (;;) {
 		for (struct fl_node *n = list; !err && n; n = n->next)
 			err = write_node(&w, n, parent);
 		if (err || !w.work)
 			break;
 		list = w.work->first;
-		parent = (uintptr_t)w.work->to;
+		parent = w.work->row;
 		w.work = w.work->work;
 	}
 	if (err)
 		free(r->cells);
+	return err;
+}
+
+static int rows(void *state, struct flick_rows *r)
+{
+	struct tree *t = state, settled = { .view = t->view };
+	int err;
+
+	if (!(t->view->flags & FLICK_VIEW_WINDOWS))
+		return write_nodes(t, r);
+	err = settle(&settled, t);
+	if (!err)
+		err = write_nodes(&settled, r);
+	fl_nodes_free(&settled.nodes);
 	return err;
 }
 

@@ -129,18 +129,18 @@ static uint32_t who(uint32_t place)
 
 static void code_without_inlined_bodies_is_its_functions(void **unused)
 {
-	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('b', 0x10));
+	uint32_t p = fl_callers_origin(callers, ENTRY('c'), in('b', 0x10));
 
 	(void)unused;
 	assert_true(fl_callers_tells(callers, p));
 	assert_int_equal(who(p), 'b');
-	assert_int_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x10)), p);
-	assert_int_not_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x18)), p);
+	assert_int_equal(fl_callers_origin(callers, ENTRY('c'), in('b', 0x10)), p);
+	assert_int_not_equal(fl_callers_origin(callers, ENTRY('c'), in('b', 0x18)), p);
 }
 
 static void code_without_probes_is_nobodys(void **unused)
 {
-	uint32_t p = fl_callers_place(callers, ENTRY('c'), LIBC + 0x10), q;
+	uint32_t p = fl_callers_origin(callers, ENTRY('c'), LIBC + 0x10), q;
 
 	(void)unused;
 	assert_false(fl_callers_tells(callers, p));
@@ -148,13 +148,13 @@ static void code_without_probes_is_nobodys(void **unused)
 	assert_int_equal(who(p), '-');
 	sites[ENTRY('b')].wanted = 0;
 	view.n_sites--;				/* they are looked at anew */
-	q = fl_callers_place(callers, ENTRY('c'), in('b', 0x10));
+	q = fl_callers_origin(callers, ENTRY('c'), in('b', 0x10));
 	assert_false(fl_callers_tells(callers, q));
 }
 
 static void one_of_several_bodies_is_learnt(void **unused)
 {
-	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('a', 0x150));
+	uint32_t p = fl_callers_origin(callers, ENTRY('c'), in('a', 0x150));
 
 	(void)unused;
 	assert_true(fl_callers_tells(callers, p));
@@ -173,10 +173,10 @@ static void one_of_several_bodies_is_learnt(void **unused)
 /* Wherever the function around it returns to. */
 static void an_inlined_body_is_its_own_place(void **unused)
 {
-	uint32_t p = fl_callers_place(callers, INLINED_E, LIBC);
+	uint32_t p = fl_callers_origin(callers, INLINED_E, LIBC);
 
 	(void)unused;
-	assert_int_equal(fl_callers_place(callers, INLINED_E, in('b', 0x10)), p);
+	assert_int_equal(fl_callers_origin(callers, INLINED_E, in('b', 0x10)), p);
 	assert_true(fl_callers_tells(callers, p));
 	fl_callers_learn(callers, p, 'f' - 'a');
 	assert_int_equal(who(p), 'f');
@@ -184,12 +184,12 @@ static void an_inlined_body_is_its_own_place(void **unused)
 
 static void a_module_in_anothers_place_spoils_it(void **unused)
 {
-	uint32_t p = fl_callers_place(callers, ENTRY('c'), in('b', 0x21));
+	uint32_t p = fl_callers_origin(callers, ENTRY('c'), in('b', 0x21));
 
 	(void)unused;
 	assert_int_equal(who(p), 'b');
 	view.n_sites++;
-	assert_int_equal(fl_callers_place(callers, ENTRY('c'), in('b', 0x21)), p);
+	assert_int_equal(fl_callers_origin(callers, ENTRY('c'), in('b', 0x21)), p);
 	assert_int_equal(who(p), '-');
 }
 
@@ -213,13 +213,13 @@ static void nesting_is_read_from_code(void **unused)
 {
 	(void)unused;
 	write_code();
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x20))), 'a');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x110))), 'f');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x130))), 'e');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x150))), 'f');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x300))), 'a');
-	assert_int_equal(who(fl_callers_place(callers, INLINED_E, LIBC)), 'f');
-	assert_int_equal(who(fl_callers_place(callers, INLINED_F, LIBC)), 'a');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x20))), 'a');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x110))), 'f');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x130))), 'e');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x150))), 'f');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x300))), 'a');
+	assert_int_equal(who(fl_callers_origin(callers, INLINED_E, LIBC)), 'f');
+	assert_int_equal(who(fl_callers_origin(callers, INLINED_F, LIBC)), 'a');
 }
 
 /* From inside f a jump that leaves it without its exit: both may be meant. */
@@ -229,8 +229,8 @@ static void paths_that_disagree_tell_nothing(void **unused)
 	write_code();
 	/* je 0x205 */
 	memcpy(code + 0x160, (char[]){ 0x0f, (char)0x84, (char)0x9f, 0, 0, 0 }, 6);
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x150))), '-');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x300))), 'a');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x150))), '-');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x300))), 'a');
 }
 
 static void where_a_site_was_refused_code_is_not_read(void **unused)
@@ -239,7 +239,7 @@ static void where_a_site_was_refused_code_is_not_read(void **unused)
 	write_code();
 	sites[INLINED_E + 1].refusal = FLE_NOSPACE;
 	sites[INLINED_E + 1].wanted = 0;
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('a', 0x130))), '-');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('a', 0x130))), '-');
 }
 
 /* ---- places in very large programs --------------------------------------------------- */
@@ -291,10 +291,10 @@ static uint64_t steps_of(uint32_t n)
 	open_large(n, s, functions);
 	for (uint32_t i = 0; i < n; i++) {
 		view.n_sites = i < n / 2 ? n / 2 : i + 1;
-		assert_true(fl_callers_place(callers, 0, s[i].at + 0x20));
+		assert_true(fl_callers_origin(callers, 0, s[i].at + 0x20));
 	}
 	for (uint32_t i = 0; i < n; i += 2)
-		assert_int_equal(fl_callers_of(callers, fl_callers_place(
+		assert_int_equal(fl_callers_of(callers, fl_callers_origin(
 			callers, 0, s[i].at + 0x20)), i);
 	free(s);
 	free(functions);
@@ -316,11 +316,11 @@ static void sites_that_come_one_by_one_are_found(void **unused)
 	(void)unused;
 	for (uint32_t n = 1; n < LATER; n++) {
 		view.n_sites = n;
-		fl_callers_place(callers, ENTRY('c'), in('a', 0x30 + n));
+		fl_callers_origin(callers, ENTRY('c'), in('a', 0x30 + n));
 	}
 	view.n_sites = LATER;
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('b', 0x30))), 'b');
-	assert_int_equal(who(fl_callers_place(callers, ENTRY('c'), in('f', 0x30))), 'f');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('b', 0x30))), 'b');
+	assert_int_equal(who(fl_callers_origin(callers, ENTRY('c'), in('f', 0x30))), 'f');
 }
 
 /* ---- calls ----------------------------------------------------------------------------- */

@@ -1,0 +1,77 @@
+/*
+ * pair-samples.c - calls that their thread has paired itself: an entry, then its exit.
+ *
+ * Samples are single calls, but calls lie in one another, and those that are timed in a
+ * timed call pay for it there. A thread's samples come as they end. So those inside of one
+ * came before it, and began later: each is kept until one comes that began before it.
+ */
+#include <string.h>
+
+#include "analysis/run.h"
+
+/* A call that began at `begin` has ended, and took `pair` in all for being timed: the
+ * ticks that those inside of it took. The oldest is forgotten: its caller is long. */
+static uint64_t take_inside(struct fl_stream *s, uint64_t begin, uint32_t pair)
+{
+	uint64_t probes = 0;
+
+	while (s->n_ended && s->ended[s->n_ended - 1].begin >= begin)
+		probes += s->ended[--s->n_ended].probes;
+	if (s->n_ended == FL_SAMPLES_KEPT)
+		memmove(&s->ended[0], &s->ended[1], --s->n_ended * sizeof(s->ended[0]));
+	s->ended[s->n_ended++] = (struct fl_ended){ begin, probes + pair };
+	return probes;
+}
+
+/* Without what probes took of it: its own, and those of calls that were timed inside; nor
+ * what its thread was preempted. */
+static uint64_t length_of(struct fl_stream *s, const struct fl_overhead *own, uint64_t end)
+{
+	const struct fl_view *v = s->run->source;
+	uint64_t begin = s->entry.tsc + own->inside +
+			 take_inside(s, s->entry.tsc, own->pair);
+
+	if (v->preempted)
+		begin += v->preempted(v->owner, s->call.thread, s->entry.tsc, end);
+	return end > begin ? end - begin : 0;
+}
+
+/* What it stands for comes in place of an exit's stack pointer. */
+static void finish(struct fl_stream *s, const struct flick_record *exit)
+{
+	const uint32_t most = UINT32_MAX / FLICK_WEIGHT_ONE;
+	const struct flick_tag *tag = &s->run->tags[s->entry.probe];
+	uint32_t stands = exit->sp ? exit->sp : 1;
+	struct flick_call *call = &s->call;
+
+	if (s->run->tags[exit->probe].function != tag->function)
+		return;				/* its other half was lost */
+	call->function = tag->function;
+	call->flags = FLICK_CALL_SAMPLED;
+	call->how = FLICK_ENDED;
+	call->begin = s->entry.tsc;
+	call->weight = (stands < most ? stands : most) * FLICK_WEIGHT_ONE;
+	call->total = length_of(s, &s->run->source->overhead[tag->framed], exit->tsc);
+	call->raw_total = exit->tsc > call->begin ? exit->tsc - call->begin : 0;
+	fl_tell_alone(s->run, call, s->marks);
+}
+
+/* The two may come in two batches. */
+static int feed(struct fl_stream *s, const struct fl_batch *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct flick_record *r = &b->records[i];
+
+		if (r->probe >= s->run->n_tags)
+			continue;
+		if (s->run->tags[r->probe].kind == FLICK_TAG_ENTRY) {
+			s->entry = *r;
+		} else if (s->entry.tsc) {
+			finish(s, r);
+			s->entry.tsc = 0;
+		}
+	}
+	return 0;
+}
+
+const struct fl_pairing fl_pair_samples = { NULL, feed, NULL };

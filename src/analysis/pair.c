@@ -1,0 +1,116 @@
+/*
+ * pair.c - every record of a thread, from its first to its last: stack.h pairs them.
+ */
+#include "analysis/run.h"
+
+static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
+{
+	struct fl_stream *s = arg;
+
+	fl_describe(s, f, i, how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND);
+	s->call.inside = f->open[i].outer ? 0 : f->open[i].inside;
+	fl_tell_left(s, f, i);
+}
+
+static void tell_stray(struct fl_stream *s, uint32_t function)
+{
+	for (size_t i = 0; i < s->run->n; i++) {
+		struct fl_analyst *w = &s->run->workers[i];
+
+		if (w->a->stray && !w->error)
+			fl_analyst_note(w, w->a->stray(w->state, s->call.thread, function,
+						      &s->marks[w->mark]));
+	}
+}
+
+FL_IN_LOOP int begin_call(struct fl_stream *s, const struct flick_record *r,
+			  const struct flick_tag *tag)
+{
+	int err = fl_stack_enter(&s->stack, r, tag);
+	struct fl_fiber *f;
+
+	if (err || !s->run->tells_entered)
+		return err;
+	f = fl_stack_fiber(&s->stack);
+	fl_describe(s, f, f->n - 1, FLICK_RUNNING);
+	fl_tell_entered(s, f, f->n - 1);
+	return 0;
+}
+
+FL_IN_LOOP void end_call(struct fl_stream *s, const struct flick_record *r,
+			 const struct flick_tag *tag)
+{
+	struct fl_closed closed;
+	enum fl_match match = fl_stack_exit(&s->stack, r, tag, &closed);
+
+	if (match == FL_MATCH_CLOSED) {
+		struct fl_fiber *f = fl_stack_fiber(&s->stack);
+
+		fl_describe_closed(s, f, &closed, FLICK_ENDED);
+		fl_tell_left(s, f, f->n);
+	} else if (match == FL_MATCH_NONE) {
+		tell_stray(s, tag->function);
+	}
+}
+
+static int feed(struct fl_stream *s, const struct fl_batch *b)
+{
+	const struct flick_tag *tags = s->run->tags;
+	uint32_t n_tags = s->run->n_tags;
+	int err = fl_stack_extend(&s->stack, s->run->view.n_functions);
+
+	for (size_t i = 0; !err && i < b->n; i++) {
+		const struct flick_record *r = &b->records[i];
+		const struct flick_tag *tag;
+
+		if (r->probe >= n_tags)
+			continue;		/* not a probe of this session */
+		tag = &tags[r->probe];
+		if (tag->kind == FLICK_TAG_ENTRY)
+			err = begin_call(s, r, tag);
+		else if (tag->kind == FLICK_TAG_EXIT)
+			end_call(s, r, tag);
+		if (i == 0 && b->paused)
+			fl_stack_pause(&s->stack, b->paused);
+	}
+	s->last = b->n ? b->records[b->n - 1].tsc : s->last;
+	return err;
+}
+
+/* Of a trace its last record says when. A thread that is seen to have ended before the
+ * target was may be one that ended with it. */
+static uint64_t end_of(const struct fl_stream *s)
+{
+	const struct fl_view *source = s->run->source;
+
+	return source->ended ? source->ended : source->is_now ? fl_arch_ticks() : s->last;
+}
+
+/* What is open had its time until the thread ended. There are no exits: what their probes
+ * would have taken is in no time. */
+static int end(struct fl_stream *s)
+{
+	const uint64_t probes = s->stack.probes, at = s->last ? end_of(s) : 0;
+
+	for (uint32_t i = 0; at && i < s->stack.n_fibers; i++) {
+		struct fl_fiber *f = &s->stack.fibers[i];
+
+		while (f->n) {
+			struct fl_closed closed;
+
+			if (f->open[f->n - 1].doubtful) {
+				fl_stack_drop(&s->stack, f);
+				continue;
+			}
+			closed = fl_stack_pop(&s->stack, f, at);
+			s->stack.probes = probes;
+			fl_describe_closed(s, f, &closed, FLICK_OPEN);
+			s->call.flags |= FLICK_CALL_ALIVE;
+			fl_tell_left(s, f, f->n);
+		}
+	}
+	fl_stack_end(&s->stack);
+	return 0;
+}
+
+const struct fl_pairing fl_pair_all = { drop, feed, end };
