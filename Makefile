@@ -185,7 +185,7 @@ OTHER_FLAGS = $(STRICT) -Werror -O2 -Isrc -Iinclude -Itests/cross -Itests/unit -
 	-DFLICK_$n='""')
 OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency \
 	analysis-stack attach base-err base-pattern bytes channel-reader \
-	cli-afford cli-clock cli-cost cli-own cli-preempt report-diff report-names
+	cli-afford cli-clock cli-own cli-preempt report-diff report-names
 OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
 	$(call sources,arch/$(OTHER))
 OTHER_OBJ := $(call objects,other,$(OTHER_SRC))

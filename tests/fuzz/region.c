@@ -55,7 +55,7 @@ static const char *name_of(const void *owner, uint32_t function)
 {
 	const struct fl_functions *r = owner;
 
-	return function < r->n ? r->functions[function].name : NULL;
+	return function < r->n ? r->all[function].name : NULL;
 }
 
 static struct fl_slot *slot(uint32_t i)
@@ -88,8 +88,8 @@ static void look(uint8_t how)
 	view.n_sites = functions.n_sites;
 	if (how & 2)
 		fl_reader_poll(reader, how & 4);
-		if (how & 8)
-			fl_reader_count(reader);
+	if (how & 8)
+		fl_reader_count(reader);
 }
 
 static void live(uint32_t i, uint32_t value)
