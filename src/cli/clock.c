@@ -25,7 +25,7 @@
 
 #include "cli/clock.h"
 
-#define LEAST_WINDOWS 5.0
+#define MANY 5.0				/* windows */
 #define LEAST_OFF 0.05			/* of a ratio in one window, even if all are the same */
 #define MOST_DELAY 0.8			/* of a window */
 #define MOST_COUNT_NS 8.0
@@ -91,17 +91,24 @@ struct fl_clock fl_clock_since(const struct fl_clock *c, const struct fl_clock *
 	return d;
 }
 
-/* The variance of all calls over their square, by that hand. Windows that hardly had its
- * ticks tell little. */
+/* The fewer windows had a hand's ticks the likelier it is that their ratios are alike by
+ * chance, as one hand of several may seem to keep step. The fourth power lets two windows
+ * tell only where time is off by half, and four where it is off by an eighth. */
+static double alike_by_chance(double windows, uint32_t k)
+{
+	return k < FL_HANDS && windows < MANY ? pow(1.4 / windows, 4) : 0;
+}
+
+/* The variance of all calls over their square, by that hand. */
 static double chance_of(const struct fl_clock *c, const struct fl_called *f, uint32_t k)
 {
 	double r = f->stood / c->in[k], windows = c->in[k] * c->in[k] / c->squares[k];
 	double off = f->squares - 2 * r * f->with[k] + r * r * c->squares[k];
 
-	if (!(c->in[k] > 0) || !(c->all[k] > 0) || windows < LEAST_WINDOWS)
+	if (!(c->in[k] > 0) || !(c->all[k] > 0) || !(windows > 1))
 		return HUGE_VAL;
 	return fmax(off, 0) / (f->stood * f->stood) * windows / (windows - 1) +
-	       LEAST_OFF * LEAST_OFF / windows;
+	       LEAST_OFF * LEAST_OFF / windows + alike_by_chance(windows, k);
 }
 
 static double time_scale(const struct fl_clock *c, const struct fl_price *p)

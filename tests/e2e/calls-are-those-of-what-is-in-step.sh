@@ -7,19 +7,28 @@
 need sqlite3 "$CC"
 target in-step -O2 $sites
 
-for options in "" "--target-cpu 0"; do
-	label="${options:-any CPU}:"
+# Of a machine where others leave the reader no time there are hardly any windows: what they
+# tell is chance, so it may take another run.
+is_told() {
 	record $options -- "$work/in-step" 2000
 	succeeded
 	conserved
+	said=
 	for f in hot warm; do
 		made=$(awk -v f=$f '$2 == f { print $3 }' "$out")
 		read -r got counted <<-END
 			$(sql "select calls || ' ' || counted from $(rows latency) where name = '$f'")
 		END
-		[ "$counted" -lt "$((got / 2))" ] || fail "$label $f is not counted in windows"
+		[ "$counted" -lt "$((got / 2))" ] ||
+			said="$said $f is not counted in windows;"
 		awk -v got="$got" -v made="$made" 'BEGIN { d = got / made - 1
 			exit !(d > -0.1 && d < 0.1) }' ||
-			fail "$label $got calls of $f, it made $made, $counted were counted"
+			said="$said $got calls of $f, it made $made, $counted were counted;"
 	done
+	[ ! "$said" ]
+}
+
+for options in "" "--target-cpu 0"; do
+	label="${options:-any CPU}:"
+	is_told || is_told || is_told || fail "$label$said in the last of three runs"
 done

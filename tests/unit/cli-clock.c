@@ -167,8 +167,19 @@ static void a_few_windows_tell_of_no_hand(void **unused)
 	program.price_ns = 3;
 	run(4);
 	assert_true(said(0) < 0.9);
-	run(2);
+	run(4);
 	near(said(0), 1, 0.001);
+}
+
+/* Of ten windows two meet a phase: time is off by chance, its hand is not. */
+static void a_few_windows_tell_of_a_hand_where_time_scatters(void **unused)
+{
+	(void)unused;
+	program.part = 0.2;
+	run(10);
+	near(said(0), 1, 0.1);
+	forget_hands();
+	assert_true(fabs(said(0) - 1) > 0.2);
 }
 
 /* At first there are three times as many. */
@@ -286,6 +297,7 @@ int main(void)
 		TEST(a_hand_tells_whatever_the_price_is),
 		TEST(each_function_has_the_hand_that_it_keeps_step_with),
 		TEST(a_few_windows_tell_of_no_hand),
+		TEST(a_few_windows_tell_of_a_hand_where_time_scatters),
 		TEST(windows_that_stand_for_more_count_more),
 		TEST(windows_where_calls_are_dense_count_as_much),
 		TEST(what_begins_later_has_the_windows_since),
