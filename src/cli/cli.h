@@ -305,8 +305,8 @@ struct fl_session {
 	struct fl_region *shm;
 	struct fl_shm_session *shared;	/* what is its own of that */
 	int fd, pid;
-	struct fl_reader *reader;	/* the first thread's; the others are in readers */
-	struct fl_readers *readers;	/* NULL: there are no others */
+	struct fl_readers *readers;
+	struct fl_reader *reader;	/* of these the first, as is run */
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
 	struct fl_functions functions;
@@ -407,6 +407,20 @@ void fl_ahead_end(struct fl_session *);
 void fl_ahead_close(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
+/* The target's process (target.c). start: 0, or -1 and a line printed; end: it is asked to;
+ * is_gone: nobody is left that is recorded; is_outlived: by its children, for long enough to
+ * say so; await_watcher: who waited beside it has ended; release: signals are flick's own. */
+int fl_target_start(struct fl_session *);
+void fl_target_end(struct fl_session *);
+bool fl_target_is_gone(struct fl_session *);
+bool fl_target_is_outlived(const struct fl_session *);
+void fl_target_await_watcher(struct fl_session *);
+void fl_target_release(void);
+/* What analyses are told of it (view.c): once there is a region. */
+void fl_view_open(struct fl_session *);
+void fl_view_close(struct fl_session *);
+/* Rows of all analyses (analyses.c); what cannot be had is said. */
+void fl_session_make_results(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* A site as it is now, every index within its table. */
@@ -451,23 +465,23 @@ int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account 
 		struct fl_session_options *, void (*print)(struct fl_session *));
 extern const struct fl_option fl_oneliner_options[];
 
-/* ---- more threads that drain rings (readers.c); NULL: there are none ------------ */
+/* ---- threads that drain rings (readers.c) --------------------------------------------- */
 
-/* Start as many as the options say, besides the first. 0 or -errno. */
+/* The session's own thread, and as many others as the options say. 0 or -errno. */
 int fl_readers_open(struct fl_session *);
 /* Nobody looks up what the analyses look up in between. */
 void fl_readers_hold(struct fl_readers *);
 void fl_readers_release(struct fl_readers *);
 /* They take nothing more until the target is gone. */
 void fl_readers_stop(struct fl_readers *);
-/* The target is gone: they drain the rest and end; what they found goes into a
- * run. 0 or the first error of theirs. */
-int fl_readers_finish(struct fl_readers *, struct fl_run *into);
-void fl_readers_close(struct fl_readers *);
+/* The target is gone: they drain the rest and end; what they found goes into the first
+ * one's run. 0 or the first error of theirs. */
+int fl_readers_finish(struct fl_readers *);
+void fl_readers_close(struct fl_readers *);	/* and their runs; NULL is fine */
 /* Ask them to deliver what was counted so far. Have all? */
 void fl_readers_ask(struct fl_readers *);
 bool fl_readers_answered(const struct fl_readers *);
-/* Events that they have delivered so far. */
+/* Events that all but the first have delivered so far. */
 uint64_t fl_readers_delivered(const struct fl_readers *);
 /* The threads that all readers saw; until they have finished, the first reader. */
 const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);

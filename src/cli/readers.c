@@ -1,26 +1,26 @@
 /*
- * readers.c - more threads that drain rings, each with analyses of its own.
+ * readers.c - the threads that drain rings, each with analyses of its own.
  *
- * The recorder's first thread drains rings, too, and is the one that answers
- * the target: what it learns (names, sites) all analyses look up, so the others
- * look while they hold `names` for reading. A ring belongs to one reader as long
- * as its thread lives, so nothing else is shared; when the target is gone the
- * others' results are merged into those of the first.
+ * The first one is the session's own thread, which answers the target, too. What that
+ * brings (names, sites) all analyses look up, while they hold `names` for reading.
+ * A ring belongs to one reader as long as its thread lives, so nothing else is shared;
+ * when the target is gone the others' results are merged into those of the first.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/budget.h"
 #include "cli/cli.h"
+#include "cli/preempt.h"
 #include "os/os.h"
 
 #define WAIT_US 2000
 
-struct other {
-	struct fl_readers *all;
+struct one {
+	struct fl_session *s;
 	struct fl_reader *reader;
 	struct fl_run *run;
-	pthread_t thread;
+	pthread_t thread;		/* but the first's */
 	bool is_started;
 	int error;			/* the first of its analyses */
 	uint64_t delivered;		/* so far; W it, R the first thread */
@@ -28,7 +28,6 @@ struct other {
 };
 
 struct fl_readers {
-	struct fl_session *s;
 	pthread_rwlock_t names;
 	uint32_t over;			/* 1: the target is gone */
 	uint32_t stopped;		/* 1: nothing more is taken */
@@ -36,69 +35,82 @@ struct fl_readers {
 	uint32_t n;
 	struct fl_thread *threads;	/* of all readers, when they have ended */
 	size_t n_threads;
-	struct other others[FL_MAX_READERS - 1];
+	struct one of[FL_MAX_READERS];
 };
 
 /* ---- what they do ---------------------------------------------------------------- */
 
-static void note_error(struct other *o, int err)
+static void begin_looking(struct one *o)
 {
+	pthread_rwlock_rdlock(&o->s->readers->names);
+}
+
+/* What it looked up came to `err`. */
+static void end_looking(struct one *o, int err)
+{
+	pthread_rwlock_unlock(&o->s->readers->names);
 	if (err && !o->error)
 		o->error = err;
 }
 
+/* A trace does not hold how long threads waited for their rings; what is made of it
+ * later is to be what is made now. */
 static void feed(void *arg, const struct fl_batch *b)
 {
-	struct other *o = arg;
+	struct one *o = arg;
+	struct fl_batch told = *b;
 
-	pthread_rwlock_rdlock(&o->all->names);
-	note_error(o, fl_run_feed(o->run, b));
-	pthread_rwlock_unlock(&o->all->names);
+	if (o->s->trace) {
+		fl_trace_put(o->s->trace, b);
+		told.paused = 0;
+	}
+	fl_preempt_poll(o->s->preempt);		/* now that `b` has been taken */
+	begin_looking(o);
+	end_looking(o, fl_run_feed(o->run, &told));
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
 
 static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 {
-	struct other *o = arg;
+	struct one *o = arg;
 
-	if (o->all->s->budget) {
-		fl_budget_count(o->all->s->budget, probe, n, fl_reader_heeded(o->reader));
+	if (o->s->budget) {
+		fl_budget_count(o->s->budget, probe, n, fl_reader_heeded(o->reader));
 		return;
 	}
-	pthread_rwlock_rdlock(&o->all->names);
-	note_error(o, fl_run_count(o->run, thread, probe, n));
-	pthread_rwlock_unlock(&o->all->names);
+	begin_looking(o);
+	end_looking(o, fl_run_count(o->run, thread, probe, n));
 	store_relaxed(&o->delivered, o->delivered + n);
 }
 
 static void thread_end(void *arg, uint32_t thread)
 {
-	struct other *o = arg;
+	struct one *o = arg;
 
-	pthread_rwlock_rdlock(&o->all->names);
-	note_error(o, fl_run_thread_end(o->run, thread));
-	pthread_rwlock_unlock(&o->all->names);
+	if (o->s->trace)
+		fl_trace_thread_end(o->s->trace, thread);
+	begin_looking(o);
+	end_looking(o, fl_run_thread_end(o->run, thread));
 }
 
-static void answer(struct other *o)
-{
-	uint32_t asked = load_acquire(&o->all->asked);	/* (C) pairs with (D) */
-
-	if (asked == o->answered)
-		return;
-	fl_reader_count(o->reader);
-	store_release(&o->answered, asked);		/* (E) pairs with (F) */
-}
-
+/* Of all but the first. */
 static void *drain(void *arg)
 {
-	struct other *o = arg;
-	while (!load_acquire(&o->all->over)) {		/* (A) pairs with (B) */
-		if (load_relaxed(&o->all->stopped))
+	struct one *o = arg;
+	struct fl_readers *all = o->s->readers;
+
+	while (!load_acquire(&all->over)) {		/* (A) pairs with (B) */
+		uint32_t asked;
+
+		if (load_relaxed(&all->stopped))
 			fl_os_sleep_us(WAIT_US);
 		else if (!fl_reader_poll(o->reader, false))
 			fl_reader_wait(o->reader, WAIT_US);
-		answer(o);
+		asked = load_acquire(&all->asked);	/* (C) pairs with (D) */
+		if (asked == o->answered)
+			continue;
+		fl_reader_count(o->reader);
+		store_release(&o->answered, asked);	/* (E) pairs with (F) */
 	}
 	while (fl_reader_poll(o->reader, true))
 		;
@@ -121,78 +133,73 @@ static int open_names(pthread_rwlock_t *names)
 	return -err;
 }
 
-static int open_one(struct fl_session *s, struct other *o, uint32_t number)
+static int open_one(struct fl_session *s, uint32_t number)
 {
+	struct one *o = &s->readers->of[number];
 	struct fl_sink sink = { o, feed, count, thread_end };
 	int err;
 
-	o->all = s->readers;
+	o->s = s;
+	s->readers->n++;
 	err = fl_run_open(&o->run, s->o->analyses, s->o->n_analyses, &s->view);
 	if (!err)
 		err = fl_reader_open(&o->reader, s->shm, &sink, number);
-	if (!err)
+	if (!err && number)
 		err = -pthread_create(&o->thread, NULL, drain, o);
-	o->is_started = !err;
+	o->is_started = !err && number;
 	return err;
 }
 
 int fl_readers_open(struct fl_session *s)
 {
+	uint32_t n = s->o->readers ? s->o->readers : 1;
 	int err;
 
-	if (s->o->readers < 2)
-		return 0;
 	s->readers = calloc(1, sizeof(*s->readers));
-	if (s->readers)
-		s->readers->s = s;
 	err = s->readers ? open_names(&s->readers->names) : -ENOMEM;
-	while (!err && s->readers->n + 1 < s->o->readers) {
-		struct other *o = &s->readers->others[s->readers->n++];
-
-		err = open_one(s, o, s->readers->n);
+	while (!err && s->readers->n < n)
+		err = open_one(s, s->readers->n);
+	if (s->readers) {
+		s->reader = s->readers->of[0].reader;
+		s->run = s->readers->of[0].run;
 	}
 	return err;
 }
 
 void fl_readers_hold(struct fl_readers *all)
 {
-	if (all)
-		pthread_rwlock_wrlock(&all->names);
+	pthread_rwlock_wrlock(&all->names);
 }
 
 void fl_readers_release(struct fl_readers *all)
 {
-	if (all)
-		pthread_rwlock_unlock(&all->names);
+	pthread_rwlock_unlock(&all->names);
 }
 
 void fl_readers_stop(struct fl_readers *all)
 {
-	if (all)
-		store_relaxed(&all->stopped, 1);
+	store_relaxed(&all->stopped, 1);
 }
 
 static void join(struct fl_readers *all)
 {
 	store_release(&all->over, 1);			/* (B) pairs with (A) */
-	for (uint32_t i = 0; i < all->n; i++) {
-		if (all->others[i].is_started)
-			pthread_join(all->others[i].thread, NULL);
-		all->others[i].is_started = false;
+	for (uint32_t i = 1; i < all->n; i++) {
+		if (all->of[i].is_started)
+			pthread_join(all->of[i].thread, NULL);
+		all->of[i].is_started = false;
 	}
 }
 
-int fl_readers_finish(struct fl_readers *all, struct fl_run *into)
+int fl_readers_finish(struct fl_readers *all)
 {
-	int err = 0;
+	int err = all->of[0].error;
 
-	if (!all)
-		return 0;
 	join(all);
-	for (uint32_t i = 0; !err && i < all->n; i++) {
-		err = all->others[i].error;
+	for (uint32_t i = 1; !err && i < all->n; i++) {
+		err = all->of[i].error;
 		if (!err)
-			err = fl_run_merge(into, all->others[i].run);
+			err = fl_run_merge(all->of[0].run, all->of[i].run);
 	}
 	return err;
 }
@@ -203,8 +210,9 @@ void fl_readers_close(struct fl_readers *all)
 		return;
 	join(all);
 	for (uint32_t i = 0; i < all->n; i++) {
-		fl_run_close(all->others[i].run);
-		fl_reader_close(all->others[i].reader);
+		fl_run_close(all->of[i].run);
+		if (all->of[i].reader)
+			fl_reader_close(all->of[i].reader);
 	}
 	pthread_rwlock_destroy(&all->names);
 	free(all->threads);
@@ -217,60 +225,54 @@ uint64_t fl_readers_delivered(const struct fl_readers *all)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; all && i < all->n; i++)
-		sum += load_relaxed(&all->others[i].delivered);
+	for (uint32_t i = 1; i < all->n; i++)
+		sum += load_relaxed(&all->of[i].delivered);
 	return sum;
 }
 
 void fl_readers_ask(struct fl_readers *all)
 {
-	if (all)
-		store_release(&all->asked, all->asked + 1);	/* (D) pairs with (C) */
+	store_release(&all->asked, all->asked + 1);		/* (D) pairs with (C) */
 }
 
 bool fl_readers_answered(const struct fl_readers *all)
 {
-	for (uint32_t i = 0; all && i < all->n; i++)
+	for (uint32_t i = 1; i < all->n; i++)
 		/* (F) pairs with (E) */
-		if (load_acquire(&all->others[i].answered) != all->asked)
+		if (load_acquire(&all->of[i].answered) != all->asked)
 			return false;
 	return true;
 }
 
-static const struct fl_thread *threads_of(const struct fl_session *s, uint32_t i, size_t *n)
-{
-	return fl_reader_threads(i ? s->readers->others[i - 1].reader : s->reader, n);
-}
-
 /* One reader's after the other's. */
-static struct fl_thread *gather_threads(const struct fl_session *s, size_t *n)
+static struct fl_thread *gather_threads(const struct fl_readers *all, size_t *n)
 {
-	struct fl_thread *all = NULL;
+	struct fl_thread *threads = NULL;
 
 	*n = 0;
-	for (uint32_t i = 0; i <= s->readers->n; i++) {
+	for (uint32_t i = 0; i < all->n; i++) {
 		size_t some;
-		const struct fl_thread *t = threads_of(s, i, &some);
-		struct fl_thread *more = realloc(all, (*n + some + 1) * sizeof(*all));
+		const struct fl_thread *t = fl_reader_threads(all->of[i].reader, &some);
+		struct fl_thread *more = realloc(threads, (*n + some + 1) * sizeof(*more));
 
 		if (!more)
 			break;
-		all = more;
+		threads = more;
 		if (some)
-			memcpy(all + *n, t, some * sizeof(*all));
+			memcpy(threads + *n, t, some * sizeof(*t));
 		*n += some;
 	}
-	return all;
+	return threads;
 }
 
 const struct fl_thread *fl_readers_threads(struct fl_session *s, size_t *n)
 {
 	struct fl_readers *all = s->readers;
 
-	if (!all || !load_relaxed(&all->over))
-		return threads_of(s, 0, n);
+	if (all->n == 1 || !load_relaxed(&all->over))
+		return fl_reader_threads(s->reader, n);
 	if (!all->threads)
-		all->threads = gather_threads(s, &all->n_threads);
+		all->threads = gather_threads(all, &all->n_threads);
 	*n = all->threads ? all->n_threads : 0;
 	return all->threads;
 }

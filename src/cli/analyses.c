@@ -1,0 +1,124 @@
+/*
+ * analyses.c - which analyses a session has, and what they have found.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- asked for -------------------------------------------------------------------- */
+
+const char *fl_analysis_each(size_t i)
+{
+	return fl_analyses[i] ? fl_analyses[i]->name : NULL;
+}
+
+int fl_session_use(struct fl_session_options *o, const char *spec)
+{
+	char why[FL_USE_WHY];
+	struct fl_use use;
+
+	if (o->n_analyses == FL_MAX_ANALYSES) {
+		fl_say("too many analyses: %d at most", FL_MAX_ANALYSES);
+		return -1;
+	}
+	if (fl_use_open(&use, spec, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	o->analyses[o->n_analyses++] = use;
+	if (!fl_store_takes(use.name)) {
+		fl_say("%s: `%s` is the name of another table in results.db", spec, use.name);
+		return -1;
+	}
+	for (size_t i = 0; i + 1 < o->n_analyses; i++) {
+		if (strcasecmp(o->analyses[i].name, use.name))
+			continue;
+		fl_say("there are two analyses called `%s`; name it once", use.name);
+		return -1;
+	}
+	return 0;
+}
+
+/* A path may not hold a comma. */
+int fl_session_take_uses(void *options, const struct fl_option *o, const char *list)
+{
+	char *names = strdup(list), *rest = names;
+	const char *name;
+	int err = names ? 0 : -1;
+
+	(void)o;
+	while (!err && (name = strsep(&rest, ",")))
+		err = fl_session_use(options, name);
+	free(names);
+	return err;
+}
+
+void fl_session_drop_uses(struct fl_session_options *o)
+{
+	while (o->n_analyses)
+		fl_use_close(&o->analyses[--o->n_analyses]);
+}
+
+/* ---- found -------------------------------------------------------------------------- */
+
+/* A result that cannot be had is told; the others are kept. */
+void fl_session_make_results(struct fl_session *s)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++) {
+		int err = fl_run_rows(s->run, i, &s->results[i]);
+
+		s->has_result[i] = !err;
+		s->result_failed |= err != 0;
+		if (err)
+			fl_say("analysis `%s` failed: %s", s->o->analyses[i].name,
+			       err == -EBADMSG ? "its rows are not as flick/analysis.h says" :
+			       fl_reason(err));
+	}
+}
+
+struct fl_names *fl_session_names(const struct fl_session *s)
+{
+	const struct fl_functions *r = &s->functions;
+	const char **full = calloc(2 * (r->n + 1), sizeof(*full)), **linkage = full + r->n;
+	struct fl_names *names = NULL;
+
+	for (uint32_t i = 0; full && i < r->n; i++) {
+		full[i] = fl_functions_name(r, i);
+		linkage[i] = r->all[i].linkage;
+	}
+	if (full)
+		names = fl_names_make(full, linkage, r->n, s->o->demangle);
+	free(full);
+	return names;
+}
+
+/* Where functions look alike, what tells them apart; NULL: none do, or no memory. */
+static struct fl_modules *modules_of(const struct fl_session *s, const struct fl_sheet *sheet)
+{
+	const struct fl_functions *r = &s->functions;
+	struct fl_home *homes = fl_sheet_has_twins(sheet) ? calloc(r->n, sizeof(*homes)) : NULL;
+	struct fl_modules *modules = NULL;
+
+	for (uint32_t i = 0; homes && i < r->n; i++)
+		homes[i] = (struct fl_home){
+			fl_functions_module(r, r->all[i].module)->path, r->all[i].at };
+	if (homes)
+		modules = fl_modules_make(sheet, homes, false);
+	free(homes);
+	return modules;
+}
+
+struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
+				 const struct fl_names *names)
+{
+	struct fl_sheet sheet = { .functions = fl_names_shown(names),
+				  .n_functions = s->functions.n, .width = fl_terminal_width(),
+				  .sampled = s->view.sampled };
+
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		if (!strcmp(s->o->analyses[i].name, name))
+			sheet.result = &s->results[i];
+	sheet.modules = modules_of(s, &sheet);
+	return sheet;
+}

@@ -1,0 +1,96 @@
+/*
+ * view.c - what analyses are told of the target: names, symbols, code, sites.
+ *
+ * Hides which of the modules that were mapped at an address is there now, and that the
+ * file of one at a time is kept open.
+ */
+#include "cli/cli.h"
+#include "cli/preempt.h"
+
+static const char *name_of(const void *owner, uint32_t function)
+{
+	const struct fl_session *s = owner;
+
+	return function < s->functions.n ? fl_functions_name(&s->functions, function) : NULL;
+}
+
+const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uint64_t at)
+{
+	const struct fl_shm_module *m = s->functions.modules;
+
+	for (uint32_t i = s->functions.n_modules; i-- > 0;)
+		if (at >= m[i].lo && at < m[i].hi)
+			return &m[i];
+	return NULL;
+}
+
+static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
+{
+	const struct fl_session *s = owner;
+	const struct fl_shm_module *m = fl_session_module_at(s, at);
+
+	if (!m || !fl_symbols_range(s->functions.symbols, m->path, at - m->base, lo, hi))
+		return false;
+	*lo += m->base;
+	*hi += m->base;
+	return true;
+}
+
+void fl_view_close(struct fl_session *s)
+{
+	if (s->has_code)
+		fl_obj_unlay(&s->code);
+	fl_obj_close(&s->code_file);
+	s->code_file = (struct fl_obj){ 0 };
+	s->has_code = false;
+}
+
+/* The file of one module at a time is kept open. */
+static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
+{
+	struct fl_session *s = (struct fl_session *)owner;
+	const struct fl_shm_module *m = fl_session_module_at(s, at);
+
+	if (!m)
+		return NULL;
+	if (s->code_of != m) {
+		fl_view_close(s);
+		s->code_of = m;
+		s->has_code = !fl_obj_read(&s->code_file, m->path, FL_OBJ_ALL) &&
+			      !fl_obj_lay_out(&s->code, &s->code_file, m->path);
+	}
+	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
+}
+
+static uint64_t preempted(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
+{
+	const struct fl_session *s = owner;
+	size_t n;
+	const struct fl_thread *t = fl_reader_threads(s->reader, &n);
+
+	return thread < n ? fl_preempt_between(s->preempt, t[thread].tid, begin, end) : 0;
+}
+
+/* By the one thread that reads. What is made of a trace later does not know. */
+static bool tells_preempted(const struct fl_session *s)
+{
+	return s->o->action == FL_ACT_SAMPLE && !s->o->raw && !s->o->trace &&
+	       s->o->readers <= 1;
+}
+
+void fl_view_open(struct fl_session *s)
+{
+	s->view = (struct fl_view){
+		.owner = s, .name = name_of, .symbol = symbol_at, .code = code_at,
+		.live = fl_shm_sites(s->shm),
+		.sampled = s->o->action == FL_ACT_SAMPLE,
+		.windows = s->o->rate != 0,
+		.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE,
+		.ns_per_tick = 1.0,
+		.is_now = true,
+	};
+	if (!tells_preempted(s) || fl_preempt_open(&s->preempt))
+		s->preempt = NULL;
+	if (s->preempt)
+		s->view.preempted = preempted;
+}
