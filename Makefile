@@ -80,8 +80,8 @@ endef
 # are told apart (cli/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/arch/$(ARCH)/, \
 	decode.c glue.c moves.c plan.c plan-insn.c) $(addprefix src/patch/, claim.c commit.c \
-	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, discover.c \
-	glue.c known.c state.c table.c)
+	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, arm.c \
+	discover.c end.c glue.c known.c table.c yield.c)
 PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))
 OBJCOPY ?= objcopy
 $(PLACED_GUEST): PLACED = $(OBJCOPY) --rename-section .text=fl_start_work

@@ -6,7 +6,7 @@
  * has patched, and who checks that no code is writable. The next switch of a probe
  * there would fault. So pages that hold armed sites keep that right (patch/text-asked.c);
  * all else is the kernel's answer. And who asks for the right to write is about to
- * write: probe/state.c gives back what others may patch. Who locks all memory means
+ * write: probe/yield.c gives back what others may patch. Who locks all memory means
  * his own (os/resident.c).
  */
 #include <sys/mman.h>

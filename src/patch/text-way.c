@@ -18,7 +18,7 @@
  *	  thread that faults in between waits for the new mapping.
  *	2 Who may store between 1 and 3: a commit, which is our caller and has
  *	  not begun; and the switch of a probe in a page that is open already,
- *	  which our caller has frozen (probe/state.c).
+ *	  which our caller has frozen (probe/arm.c).
  *	3 The area's view is never executable, its text never writable.
  *	4 Parent and child of a fork share the pages. The child's fork handler
  *	  copies them once more (fl_text_unshare). A child of a bare clone runs no

@@ -7,8 +7,9 @@
  * that the processes of a process tree share rows: a file whose sites another has
  * brought, and which has the same ones here, brings no new ones.
  */
+#include "goal.h"
 #include "os/os.h"
-#include "table.h"
+#include "switch.h"
 
 struct walk {
 	enum fl_moment moment;
@@ -93,7 +94,7 @@ static int match_site(void *arg, const struct fl_site *s)
 
 	if (m->id == m->end || row->at + m->by != s->at || row->kind != s->kind ||
 	    !is_same_function(m, row, s) || row->provider != s->provider ||
-	    fl_table.sites[m->id].state != FL_SITE_OTHERS)
+	    fl_table.probes[m->id].state != FL_PROBE_OTHERS)
 		return 1;
 	m->id++;
 	return 0;
@@ -138,7 +139,7 @@ static bool share_module(struct walk *w, struct fl_known *k, const struct fl_mod
 	k->first = from.id;
 	k->end = from.end;
 	scan(w->moment, m, put_site, &from);
-	fl_glue_make(k, k->first, k->end, false);
+	fl_glue_make(k, k->first, k->end, FL_UNDECIDED);
 	w->n_new += k->end - k->first;
 	w->from = k->first < w->from ? k->first : w->from;
 	return true;
@@ -163,7 +164,7 @@ static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *
 	}
 	fl_shm_modules(t->shm)[k->module].first = k->first;
 	fl_shm_modules(t->shm)[k->module].n = k->end - k->first;
-	fl_glue_make(k, k->first, k->end, false);
+	fl_glue_make(k, k->first, k->end, FL_UNDECIDED);
 	w->n_new += k->end - k->first;
 	return err;
 }
@@ -223,9 +224,7 @@ static int same_site(void *arg, const struct fl_site *s)
 
 static void revive_site(uint32_t id)
 {
-	struct fl_shm_site *s = &fl_table.sites[id];
-
-	s->state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND;
+	fl_goal_move(id, fl_table.sites[id].refusal ? FL_PROBE_REFUSED : FL_PROBE_FOUND);
 }
 
 static void revive(struct walk *w, struct fl_known *k)
@@ -281,12 +280,9 @@ static int each_module(void *arg, struct fl_module *m)
 
 static void forget_site(uint32_t id)
 {
-	fl_table.sites[id].state = FL_SITE_GONE;
-	if (fl_table.probes[id].is_mute)
-		return;
-	fl_table.switches[id].armed = fl_table.switches[id].is_on = 0;
-	fl_table.probes[id].is_yielded = 0;
-	fl_unclaim(&fl_table.patches[id]);
+	fl_goal_move(id, FL_PROBE_GONE);
+	if (fl_table.probes[id].reached != FL_REACHED_NEVER)
+		fl_unclaim(&fl_table.patches[id]);
 }
 
 static void forget(struct fl_known *k)

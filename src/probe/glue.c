@@ -5,9 +5,10 @@
  * data word of a probe saying where its glue goes. What a probe does is thus
  * data; the code of a glue never changes once its block is sealed. Where calls are
  * counted the glue of an entry does that itself, as its mask says. A profiling call
- * that the reader does not want has none, and no plan: it is muted (state.c). Sites that
+ * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
+#include "goal.h"
 #include "os/os.h"
 #include "table.h"
 
@@ -28,9 +29,10 @@ static void go_without(uint32_t id, int err, uint64_t datum)
 	p->go = NULL;
 	if (fl_table.sites[id].refusal)
 		return;
-	p->by_call = !p->bare;
-	if (!p->by_call)
+	if (p->bare)
 		fl_table_refuse(id, err, datum);
+	else
+		p->reached = FL_REACHED_BY_CALL;
 }
 
 static void plan(struct fl_probe *p, uintptr_t glue)
@@ -46,21 +48,6 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 		go_without(id, err, datum);
 	else if (err)
 		fl_table_refuse(id, err, datum);
-}
-
-/* Who called is asked at entries only; between windows they count. */
-enum fl_action fl_window_action(uint32_t id)
-{
-	enum fl_action action = fl_table.session->action;
-	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
-
-	if (action == FL_ACT_SAMPLE && !is_entry)
-		return FL_ACT_AFTER;
-	if (action != FL_ACT_WINDOW)
-		return action;
-	if (!is_entry)
-		return FL_ACT_TIME;
-	return fl_table.between ? FL_ACT_COUNT : action;
 }
 
 static bool has_counter(const struct fl_probe *p)
@@ -83,7 +70,7 @@ uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 
 /* Of one that counts itself the mask alone says if it does: a thread that finds the one
  * word new and the other old does what it did, or what it is to do. */
-static void direct(const struct fl_probe *p, enum fl_action action)
+void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 {
 	uintptr_t go = fl_glue_routine(p, action);
 	uintptr_t mask = action == FL_ACT_COUNT ? UINTPTR_MAX : 0;
@@ -92,6 +79,12 @@ static void direct(const struct fl_probe *p, enum fl_action action)
 		store_relaxed(p->go, go);
 	if (p->counts && p->go[1] != mask)
 		store_relaxed(&p->go[1], mask);
+}
+
+void fl_glue_idle(const struct fl_probe *p)
+{
+	if (*p->go != fl_arch_routine_idle())
+		store_relaxed(p->go, fl_arch_routine_idle());
 }
 
 /* ---- a module's ------------------------------------------------------------------ */
@@ -160,7 +153,7 @@ static void make_one(struct block *b, uint32_t id)
 							  : make_plain(b, id);
 
 	fl_function_of[id] = fl_table.probes[id].function;
-	direct(&fl_table.probes[id], fl_window_action(id));
+	fl_goal_direct(id, fl_goal_action(id));
 	if (!fl_table.sites[id].refusal)
 		plan(&fl_table.probes[id], code);
 }
@@ -194,11 +187,12 @@ static int seal(struct fl_near *near, int err)
 
 /* Calls that nobody wants are as many as all others, and are never on: those wait for
  * what the reader says. What is no call it has to know the refusal of. */
-static bool is_due(uint32_t id, bool decided)
+static bool is_due(uint32_t id, enum fl_decided decided)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return !p->is_planned && (decided || p->bare || fl_table.session->own);
+	return p->reached == FL_REACHED_UNKNOWN &&
+	       (decided == FL_DECIDED || p->bare || fl_table.session->own);
 }
 
 /* May it be on? */
@@ -222,7 +216,8 @@ static int alloc_block(struct block *b, const struct fl_known *k)
 	return alloc_block(b, k);
 }
 
-static int make_all(const struct fl_known *k, uint32_t first, uint32_t end, bool decided)
+static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
+		    enum fl_decided decided)
 {
 	struct block b = { 0 };
 	int err;
@@ -247,18 +242,19 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end, bool
 }
 
 /* Calls come first in a scan. */
-void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end, bool decided)
+void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end,
+		  enum fl_decided decided)
 {
 	int err;
 
-	if (first == end || (!decided && !is_due(end - 1, false)))
+	if (first == end || (decided == FL_UNDECIDED && !is_due(end - 1, FL_UNDECIDED)))
 		return;
 	err = make_all(k, first, end, decided);
 	for (uint32_t id = first; id < end; id++) {
 		if (!is_due(id, decided))
 			continue;
-		fl_table.probes[id].is_planned = 1;
-		fl_table.probes[id].is_mute = !needs_glue(id);
+		fl_table.probes[id].reached = needs_glue(id) ? FL_REACHED_BY_GLUE :
+							       FL_REACHED_NEVER;
 		if (err && needs_glue(id))
 			go_without(id, err, k->lo);
 	}
@@ -318,7 +314,7 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 	struct late *l;
 	size_t i;
 
-	p->is_planned = 1;
+	p->reached = FL_REACHED_BY_GLUE;
 	if (err) {
 		go_without(id, err, k->lo);
 		return err;
@@ -326,20 +322,10 @@ int fl_glue_late(struct fl_known *k, uint32_t id)
 	i = k->n_block - k->n_spare--;
 	l = (struct late *)k->near.data + i;
 	fl_function_of[id] = p->function;
-	*l = (struct late){ fl_glue_routine(p, fl_window_action(id)), id };
+	l->id = id;
 	p->go = &l->go;
+	fl_goal_direct(id, fl_goal_action(id));
 	if (!fl_table.sites[id].refusal)
 		plan(p, (uintptr_t)k->near.code + i * FL_ARCH_GLUE_BYTES);
-	return 0;
-}
-
-/* ---- what a probe does ------------------------------------------------------------ */
-
-int fl_probe_action(uint32_t id, enum fl_action action)
-{
-	if (id >= fl_table.n)
-		return FLE_NOPROBE;
-	if (fl_table.probes[id].go)
-		direct(&fl_table.probes[id], action);
 	return 0;
 }

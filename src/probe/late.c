@@ -7,8 +7,8 @@
  */
 #include <limits.h>
 
+#include "goal.h"
 #include "os/os.h"
-#include "table.h"
 
 /* What is known by a function: a kind and a form of call each. User addresses leave
  * the highest bits free. */
@@ -24,10 +24,10 @@ static uint64_t key_of(uintptr_t function, enum fl_kind kind, uint8_t form)
  * module that is gone had other calls here. */
 static bool is_decided(uint32_t id)
 {
-	/* (A) pairs with (B) in state.c */
-	uint8_t state = load_acquire(&fl_table.sites[id].state);
+	/* (A) pairs with (B) in goal.c */
+	uint8_t state = load_acquire(&fl_table.probes[id].state);
 
-	return state == FL_SITE_READY || state == FL_SITE_REFUSED;
+	return state != FL_PROBE_OTHERS && state != FL_PROBE_FOUND && state != FL_PROBE_GONE;
 }
 
 static int find_decided(uint64_t key)
@@ -161,7 +161,7 @@ static int find_there(uint64_t key)
 {
 	int id = fl_place_find(key);
 
-	return id >= 0 && fl_table.sites[id].state == FL_SITE_GONE ? -ENOENT : id;
+	return id >= 0 && fl_table.probes[id].state == FL_PROBE_GONE ? -ENOENT : id;
 }
 
 /* What cannot be noted is not taken in: it would be, again at each call. */
@@ -281,7 +281,7 @@ uint32_t fl_late_share(struct fl_known *k, const char *path)
 	for (uint32_t id = 0; id < fl_table.n; id++) {
 		uint32_t module = fl_table.rows[id].module;
 
-		if (fl_table.sites[id].state != FL_SITE_OTHERS ||
+		if (fl_table.probes[id].state != FL_PROBE_OTHERS ||
 		    module >= fl_table.shm->n_modules)
 			continue;
 		if (m != &rows[module]) {
@@ -306,10 +306,9 @@ void fl_late_forget(const struct fl_known *k)
 	uint32_t id = fl_table.virtuals;
 
 	for (; id != FL_NO_PROBE; id = fl_table.probes[id].late) {
-		if (fl_table.sites[id].at - k->lo >= k->hi - k->lo)
-			continue;
-		store_relaxed(&fl_table.sites[id].state, FL_SITE_GONE);
-		fl_table.switches[id].is_on = 0;
+		if (fl_table.sites[id].at - k->lo < k->hi - k->lo &&
+		    fl_table.probes[id].state != FL_PROBE_GONE)
+			fl_goal_move(id, FL_PROBE_GONE);
 	}
 }
 
@@ -327,10 +326,10 @@ uint32_t fl_late_revive(const struct fl_known *k)
 	for (id = t->virtuals; id != FL_NO_PROBE; id = t->probes[id].late) {
 		struct fl_shm_site *s = &t->sites[id];
 
-		if (s->state != FL_SITE_GONE || s->module != k->module ||
+		if (t->probes[id].state != FL_PROBE_GONE || s->module != k->module ||
 		    !fl_known_has(k, s->at))
 			continue;
-		s->state = FL_SITE_FOUND;
+		fl_goal_move(id, FL_PROBE_FOUND);
 		fl_place_note(key_of(s->function, s->kind, t->probes[id].form), (int)id);
 		lowest = id < lowest ? id : lowest;
 	}

@@ -56,8 +56,10 @@
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "edge.h"
+#include "goal.h"
 #include "os/os.h"
 #include "pick.h"
+#include "switch.h"
 
 /* Index + 1 of functions that switched off, and of those that are seldom; W with the
  * switches' lock, as what fl_function says is. */
@@ -91,57 +93,64 @@ static void set_open(bool is_open)
 	store_relaxed(&fl_table.session->seldom.is_open, is_open);
 }
 
-/* Is this one to be switched, in this pass? An exit that other functions share is
- * theirs, too, while this one is off. */
-static bool is_due(uint32_t id, int state, bool entries)
+static bool is_wanted_entry(uint32_t id)
 {
-	const struct fl_switch *s = &fl_table.switches[id];
+	return fl_table.switches[id].is_entry && fl_goal_is_wanted(id);
+}
 
-	if (s->is_entry != entries || !s->is_wanted)
-		return false;
-	return entries || state == FL_ON || !fl_table.probes[id].is_shared;
+static bool is_wanted_exit(uint32_t id)
+{
+	return !fl_table.switches[id].is_entry && fl_goal_is_wanted(id);
 }
 
 /* What the entries do: data, and no thread fetches code anew. */
 static void direct_entries(const struct fl_function *f, enum fl_action action)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_due(id, FL_ON, true))
-			fl_probe_action(id, action);
+		if (is_wanted_entry(id))
+			fl_goal_direct(id, action);
 }
 
-/* How many were switched, with the switches' lock. */
-static uint32_t flip_all(struct fl_function *f, int state, bool entries)
+/* The next four, with the switches' lock, say how many were switched. An exit that other
+ * functions share is theirs, too, while this one is off. */
+static uint32_t hold_exits(const struct fl_function *f)
 {
 	uint32_t n = 0;
 
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
-		if (!is_due(id, state, entries))
-			continue;
-		n += fl_table.switches[id].is_on != (state == FL_ON);
-		fl_probe_flip_locked(id, state);
-	}
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_wanted_exit(id) && !fl_table.probes[id].is_shared)
+			n += fl_goal_hold(id, FL_HOLD_SAMPLED);
 	return n;
 }
 
-/* Between windows. Where calls of other functions come through an entry it stays, for
- * these alone. */
-static uint32_t hush_entries(const struct fl_function *f)
+static uint32_t let_exits(const struct fl_function *f)
 {
 	uint32_t n = 0;
 
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id]) {
-		const struct fl_probe *p = &fl_table.probes[id];
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_wanted_exit(id))
+			n += fl_goal_let(id, FL_HOLD_SAMPLED);
+	return n;
+}
 
-		if (!is_due(id, FL_OFF, true))
-			continue;
-		if (p->asks && p->go) {
-			store_relaxed(p->go, fl_arch_routine_idle());
-			continue;
-		}
-		n += fl_table.switches[id].is_on;
-		fl_probe_flip_locked(id, FL_OFF);
-	}
+/* Between windows. */
+static uint32_t hold_entries(const struct fl_function *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_wanted_entry(id))
+			n += fl_goal_hold(id, FL_HOLD_SELDOM);
+	return n;
+}
+
+static uint32_t let_entries(const struct fl_function *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_wanted_entry(id))
+			n += fl_goal_let(id, FL_HOLD_SELDOM);
 	return n;
 }
 
@@ -226,12 +235,12 @@ static void switch_off(struct fl_function *f, bool waits)
 	if (!f->is_quiet)
 		f->is_quiet = end_period(f, waits);
 	if (f->is_seldom && !turn.is_open && f->is_quiet)
-		hush_entries(f);	/* it was timed, or its window is over */
+		hold_entries(f);	/* it was timed, or its window is over */
 	else
 		direct_entries(f, f->is_quiet ? FL_ACT_COUNT : FL_ACT_AFTER);
 	if (f->is_quiet) {
 		FL_POINT("sample.ending");
-		flip_all(f, FL_OFF, false);
+		hold_exits(f);
 	}
 	if (!was_off && !f->is_seldom)
 		note_off(f);
@@ -317,7 +326,7 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 	if (n && n <= most) {
 		push(of, f, &frame, n == most);
 	} else {
-		if (!is_off || !p->by_call)
+		if (!is_off || p->reached != FL_REACHED_BY_CALL)
 			switch_off(f, true);
 		leave_call(f, frame.generation);
 		fl_frames_note(of, p->function, sp);
@@ -340,7 +349,7 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 
 	count_call(p);
 	fl_frames_leave(of, sp);
-	if (is_off ? p->by_call : !fl_pick_takes(f))
+	if (is_off ? p->reached == FL_REACHED_BY_CALL : !fl_pick_takes(f))
 		fl_frames_note(of, p->function, sp);
 	else
 		begin_timed(of, p, sp);
@@ -425,12 +434,12 @@ static uint32_t rearm_one(struct fl_function *f)
 	fl_pick_begin(f);
 	if (f->is_quiet) {
 		f->is_quiet = 0;
-		n = flip_all(f, FL_ON, false);
+		n = let_exits(f);
 	}
 	/* ordering: none, who sees it late is one of those that count */
 	store_release(&f->is_off, 0);
 	direct_entries(f, FL_ACT_SAMPLE);
-	return n + flip_all(f, FL_ON, true);
+	return n + let_entries(f);
 }
 
 /* Those that lie beside one another in the code, and often call one another, are in
@@ -444,7 +453,7 @@ static uint32_t rearm_group(uint32_t group)
 {
 	uint32_t *at = &off_head, n = 0;
 
-	while (*at && !fl_table.closing) {
+	while (*at && !fl_table.holds) {
 		struct fl_function *f = &fl_table.functions[*at - 1];
 
 		if (group_of(f) != group) {
@@ -462,7 +471,7 @@ static uint32_t rearm_group(uint32_t group)
 static bool is_to_be_seldom(const struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_due(id, FL_ON, true) && fl_table.sites[id].state != FL_SITE_GONE &&
+		if (is_wanted_entry(id) &&
 		    load_relaxed(&fl_table.rows[id].wanted) == FL_SELDOM)
 			return true;
 	return false;
@@ -472,7 +481,7 @@ static bool is_to_be_seldom(const struct fl_function *f)
 static uint32_t count_one(struct fl_function *f)
 {
 	direct_entries(f, FL_ACT_COUNT);
-	return flip_all(f, FL_ON, true);
+	return let_entries(f);
 }
 
 /* Who is seldom no more is counted until calls are timed again; who becomes it stays as it
@@ -574,8 +583,8 @@ static uint32_t shut_one(struct fl_function *f)
 	store_relaxed(&f->is_off, 1);
 	if (!f->is_quiet)
 		f->is_quiet = end_period(f, false);
-	n = hush_entries(f);
-	return n + flip_all(f, FL_OFF, false);
+	n = hold_entries(f);
+	return n + hold_exits(f);
 }
 
 static uint32_t shut_all(void)
@@ -618,7 +627,7 @@ static uint32_t close_window(void)
 static void say_seldom(const struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_due(id, FL_ON, true))
+		if (is_wanted_entry(id))
 			store_relaxed(&fl_table.rows[id].wanted, FL_SELDOM);
 	store_relaxed(&fl_table.session->seldom.has_cut, 1);
 }
@@ -690,7 +699,7 @@ static bool is_to_wait(uint32_t id)
 	       turn.heeded == load_relaxed(&fl_table.session->seldom.wish);
 }
 
-bool fl_sample_hushes(uint32_t id)
+bool fl_sample_holds(uint32_t id)
 {
 	return !turn.is_open && is_to_wait(id);
 }
@@ -719,8 +728,7 @@ void fl_sample_armed(uint32_t from)
 {
 	uint32_t id = from;
 
-	while (id < fl_table.n &&
-	       (fl_table.sites[id].state != FL_SITE_READY || !is_to_wait(id)))
+	while (id < fl_table.n && !(fl_probe_is_switched(id) && is_to_wait(id)))
 		id++;
 	if (id >= fl_table.n)
 		return;
@@ -728,7 +736,7 @@ void fl_sample_armed(uint32_t from)
 		begin_windows();
 	mark_functions();
 	for (; id < fl_table.n; id++) {
-		if (fl_table.sites[id].state == FL_SITE_READY && is_to_wait(id))
+		if (fl_probe_is_switched(id) && is_to_wait(id))
 			be_seldom(&fl_table.functions[fl_table.probes[id].function]);
 	}
 }
@@ -780,8 +788,8 @@ static uint64_t take_turn(uint32_t *n)
 	const struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t now_ns = fl_os_monotonic_ns(), us, left;
 
-	if (fl_switches_are_frozen() || fl_table.closing)
-		return fl_table.closing ? WATCH_US : UNLOADING_US;
+	if (fl_switches_are_frozen() || fl_table.holds)
+		return fl_table.holds ? WATCH_US : UNLOADING_US;
 	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
 		begin_outside();
 		turn.next_ns = now_ns + draw_gap(s);
@@ -903,7 +911,7 @@ static void finish_switch_off(struct fl_function *f)
 {
 	f->is_quiet = 1;
 	direct_entries(f, FL_ACT_COUNT);
-	flip_all(f, FL_OFF, false);
+	hold_exits(f);
 	note_off(f);
 }
 

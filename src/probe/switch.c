@@ -1,8 +1,9 @@
 /*
- * switch.c - switches, and the loader that unmaps what they would store to.
+ * switch.c - stores to text, and the loader that unmaps what they would store to.
  *
- * Hides when text may be stored to. A switch of an armed probe is one store, and
- * pays no fence; the loader says when it begins to unmap modules, and when it has.
+ * Hides when text may be stored to. What is to be stored is said by bits (goal.c). A
+ * switch of an armed probe is one store, and pays no fence; the loader says when it
+ * begins to unmap modules, and when it has.
  *
  * PROTOCOL
  *	one probe (flick_on): a			fl_probes_freeze(): the loader
@@ -15,7 +16,7 @@
  *	  load frozen				modules are unmapped, free() is called
  *	  store to text				fl_probes_thaw(): it has ended
  *	unlock					armed = 0 of what is gone
- *	frozen: is_on = what is wanted,		lock `switching`
+ *	frozen: the bits are set,		lock `switching`
  *	deferred = 1, fence	(D)		frozen - 1		(B)
  *	load frozen: if it is not any more,	fence, load deferred	(E)
  *	all again				make what was deferred so
@@ -24,8 +25,8 @@
  * INVARIANT
  *	1 From freeze to thaw nobody stores to text that may be unmapped.
  *	2 Who switches waits for nobody who is in the loader or the program.
- *	3 While nothing is frozen, and nobody is switching, text is as `is_on` says. Of
- *	  two wishes for one probe at one time text may follow one and `is_on` the other.
+ *	3 While nothing is frozen, and nobody is switching, text is as the bits say. Of
+ *	  two wishes for one probe at one time text may follow one and the bits the other.
  * WHY
  *	1 A sequence that loaded `frozen` before (C), and has not stored when restarts
  *	  come, begins again and sees it. Who had the lock has stored before freeze gets
@@ -34,7 +35,7 @@
  *	2 From freeze to thaw no lock is held. Who holds `switching` stores, asks the
  *	  kernel, and synchronises cores. Sampling does not even wait for that.
  *	3 Of (D) and (E) one sees the other: who deferred tries again, or the thaw finds
- *	  it. That is made so until `is_on` is what was stored.
+ *	  it. That is made so until the bits are those that it was made from.
  *	At the end text is held first and switched off then: a switch in a handler, which
  *	no lock keeps out, is behind that.
  *	All of it is in tests/model/freeze.pml, with a twin for each step and each letter.
@@ -45,8 +46,9 @@
  *	A fork between freeze and thaw waits for the thaw, but not for long;
  *	if it does not come the child stores to no text, and is not recorded.
  */
+#include "goal.h"
 #include "os/os.h"
-#include "table.h"
+#include "switch.h"
 
 _Static_assert(offsetof(struct fl_switch, at) == offsetof(struct fl_flip, at) &&
 	       offsetof(struct fl_switch, byte) == offsetof(struct fl_flip, unit) &&
@@ -58,13 +60,12 @@ enum { PAUSE_US = 200 };
 /* (A) is in the sequence itself: (A) pairs with (B), (A) pairs with (C). */
 
 static struct fl_lock switching = { .rank = FL_LOCK_SWITCHES };	/* W of all below */
-static uint32_t frozen;			/* how many want no stores to text; R any (A) */
+struct fl_switching fl_switching;
 static uint32_t deferred;		/* 1: some switch is left to the thaw; W any (D) */
 static uint32_t unloads;		/* how often modules were about to go; R any */
 static int unloader;			/* the thread, from freeze to thaw; 0: none; R any */
 static uint32_t holding;		/* forks that want no freeze */
 static bool had_restarts;		/* at first; constant */
-static bool restarts;			/* a single switch is a restartable sequence */
 
 /* In fork's child, and of an earlier use. Whoever unloads just now finds at the thaw
  * that it is not his any more. */
@@ -73,7 +74,7 @@ static void forget_freezes(void)
 	uint64_t signals;
 
 	fl_os_lock(&switching, &signals);
-	frozen = deferred = holding = 0;
+	fl_switching.frozen = deferred = holding = 0;
 	unloader = 0;
 	fl_os_unlock(&switching, &signals);
 }
@@ -81,9 +82,10 @@ static void forget_freezes(void)
 void fl_switches_open(void)
 {
 	forget_freezes();
-	restarts = fl_arch_has_rseq() && fl_os_membarrier_restart_register() == 0 &&
-		   fl_os_membarrier_restart() == 0;
-	had_restarts = restarts;
+	had_restarts = fl_arch_has_rseq() && fl_os_membarrier_restart_register() == 0 &&
+		       fl_os_membarrier_restart() == 0;
+	fl_switching.restarts = had_restarts;
+	fl_switching.is_aliased = fl_text_is_aliased();
 }
 
 /* ---- frozen ------------------------------------------------------------------------ */
@@ -102,41 +104,16 @@ void fl_switches_hold(void)
 {
 	enum { LONG_US = 1000 };
 
-	store_release(&frozen, frozen + 1);			/* (C) pairs with (A) */
-	if (!had_restarts || (restarts && fl_os_membarrier_restart() == 0))
+	store_release(&fl_switching.frozen, fl_switching.frozen + 1); /* (C) pairs with (A) */
+	if (!had_restarts || (fl_switching.restarts && fl_os_membarrier_restart() == 0))
 		return;
-	store_relaxed(&restarts, false);
+	store_relaxed(&fl_switching.restarts, false);
 	fl_os_sleep_us(LONG_US);
 }
 
 void fl_switches_let(void)
 {
-	store_release(&frozen, frozen - 1);		/* (B) pairs with (A) */
-}
-
-static void store(uint32_t id, int state)
-{
-	const struct fl_switch *s = &fl_table.switches[id];
-
-	if (s->armed == FL_ARMED_FLIP)
-		fl_arch_flip_unit(s->at, s->byte[state]);
-	else if (s->armed)
-		fl_patch_flip(&fl_table.patches[id], state);
-}
-
-/* Who wants it otherwise says so first, and stores then. */
-void fl_probe_follow(uint32_t id)
-{
-	const uint8_t *is_on = &fl_table.switches[id].is_on;
-	uint8_t now;
-
-	do {
-		now = load_relaxed(is_on);
-		FL_POINT("switch.following");
-		store(id, now ? FL_ON : FL_OFF);
-		/* ordering: none other; the store to text before the load */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (now != load_relaxed(is_on));
+	store_release(&fl_switching.frozen, fl_switching.frozen - 1);	/* (B) pairs with (A) */
 }
 
 static void make_deferred(void)
@@ -146,18 +123,18 @@ static void make_deferred(void)
 
 		/* ordering: none other, what is deferred later is seen later */
 		if (load_relaxed(d) && __atomic_exchange_n(d, 0, __ATOMIC_SEQ_CST))
-			fl_probe_follow(id);
+			fl_goal_follow(id);
 	}
 }
 
 static bool is_deferred(void)
 {
 	/* (E) pairs with (D) */
-	return !frozen && load_relaxed(&deferred) &&
+	return !fl_switching.frozen && load_relaxed(&deferred) &&
 	       __atomic_exchange_n(&deferred, 0, __ATOMIC_SEQ_CST);
 }
 
-static void defer(uint32_t id)
+void fl_switch_defer(uint32_t id)
 {
 	store_relaxed(&fl_table.switches[id].is_deferred, 1);
 	/* (D) pairs with (E) */
@@ -182,12 +159,12 @@ bool fl_switches_try(uint64_t *signals)
 {
 	const struct fl_slot *own = fl_channel_own_slot();
 
-	if (fl_os_is_locked(&switching) || load_relaxed(&frozen))
+	if (fl_os_is_locked(&switching) || load_relaxed(&fl_switching.frozen))
 		return false;
 	FL_POINT("switches.trying");
 	if (!fl_os_trylock_by(&switching, own ? own->tid : fl_os_tid(), signals))
 		return false;
-	if (!frozen && !fl_table.closing)
+	if (!fl_switching.frozen && !fl_table.holds)
 		return true;
 	fl_switches_unlock(signals);
 	return false;
@@ -195,175 +172,59 @@ bool fl_switches_try(uint64_t *signals)
 
 bool fl_switches_are_frozen(void)
 {
-	return load_relaxed(&frozen) != 0;
+	return load_relaxed(&fl_switching.frozen) != 0;
 }
 
 /* ---- one probe ---------------------------------------------------------------------- */
 
-/* A child of a bare clone, which took no leave in fl_probes_leave(), must
- * not store to text that it shares with its parent. */
-bool fl_switches_may_store(void)
+void fl_switch_prepare(uint32_t id)
 {
-	return !fl_text_is_aliased() || !fl_channel_is_closed() || fl_table.closing;
+	const struct fl_patch *p = &fl_table.patches[id];
+	struct fl_switch *s = &fl_table.switches[id];
+
+	s->at = p->at + (uintptr_t)p->view + p->flip_at;
+	for (int state = 0; state < FL_N_STATES; state++)
+		s->byte[state] = p->flip[state];
 }
 
-/* What goes on to call is data alone, what the program writes is for later; any other
- * has a reason not to be armed. */
-static int switch_unarmed(uint32_t id, int state)
+void fl_switch_publish(uint32_t id)
 {
-	if (fl_table.sites[id].state == FL_SITE_GONE)
-		return FLE_GONE;
-	if (!fl_table.probes[id].by_call && !fl_table.probes[id].is_yielded)
-		return FLE_REFUSED;
-	store_relaxed(&fl_table.switches[id].is_on, state == FL_ON);
-	return 0;
+	/* ordering: none other, who switches may just have been told of it */
+	store_release(&fl_table.switches[id].armed,
+		      fl_table.patches[id].tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
 }
 
-static enum fl_flipped flip_with_lock(uint32_t id, int state)
+enum fl_flipped fl_switch_store_first(uint32_t id, enum fl_state state,
+				      enum fl_flip_when when)
+{
+	(void)when;
+	if (state == FL_ON)
+		fl_patch_flip(&fl_table.patches[id], FL_ON);
+	return FL_FLIPPED;
+}
+
+enum fl_flipped fl_switch_store_later(uint32_t id, enum fl_state state,
+				      enum fl_flip_when when)
+{
+	(void)state, (void)when;
+	fl_switch_defer(id);
+	return FL_FLIP_HELD;
+}
+
+enum fl_flipped fl_switch_store_waiting(uint32_t id, enum fl_state state,
+					enum fl_flip_when when)
 {
 	enum fl_flipped how = FL_FLIP_HELD;
 	uint64_t signals;
 
+	(void)when;
 	fl_switches_lock(&signals);
-	if (!frozen) {
+	if (!fl_switching.frozen) {
 		FL_POINT("probe.switching");
-		store(id, state);
-		how = FL_FLIPPED;
+		how = fl_switch_store_locked(id, state, FL_FLIP_ALWAYS);
 	}
 	fl_switches_unlock(&signals);
 	return how;
-}
-
-/* A probe that gets another handler while it is on: to store the byte that is there
- * already would cost the cores that execute it as much as a new one, some hundred
- * cycles each. */
-static enum fl_flipped flip(uint32_t id, int state)
-{
-	struct fl_switch *s = &fl_table.switches[id];
-	uint8_t was = load_relaxed(&s->is_on), is_on = state == FL_ON;
-
-	store_relaxed(&s->is_on, is_on);
-	if (load_relaxed(&restarts) && s->armed == FL_ARMED_FLIP)
-		return fl_arch_flip_unless(&frozen, (const struct fl_flip *)s, state,
-					   was == is_on ? FL_FLIP_IF_OTHER : FL_FLIP_ALWAYS);
-	return flip_with_lock(id, state);
-}
-
-int fl_probe_switch(uint32_t id, int state)
-{
-	enum fl_flipped how;
-	int err;
-
-	if (id >= fl_table.n)
-		return FLE_NOPROBE;
-	do {
-		while (fl_table.switches[id].armed) {
-			if (!fl_switches_may_store())
-				return -EPERM;
-			how = flip(id, state);
-			if (how == FL_FLIPPED)
-				return 0;
-			FL_POINT("switch.flipped");
-			if (how == FL_FLIP_HELD)
-				defer(id);
-			if (how == FL_FLIP_HELD && fl_switches_are_frozen())
-				return 0;
-			/* ordering: none other. Of the wish and of what follows it: one
-			 * that is not stored again is seen by who has armed it by now */
-			__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		}
-		err = switch_unarmed(id, state);
-		/* ordering: none other, the wish before the load */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	} while (load_relaxed(&fl_table.switches[id].armed));
-	return err;
-}
-
-bool fl_probe_is_on(uint32_t id)
-{
-	return id < fl_table.n && fl_table.switches[id].is_on;
-}
-
-/* ---- several ---------------------------------------------------------------------------- */
-
-/* False: nothing is to be stored. */
-static bool wish(uint32_t id, int state)
-{
-	struct fl_switch *s = &fl_table.switches[id];
-	bool is_on = state == FL_ON;
-
-	if (s->is_on != is_on &&
-	    (s->armed || fl_table.probes[id].by_call || fl_table.probes[id].is_yielded))
-		store_relaxed(&s->is_on, is_on);
-	return s->armed;
-}
-
-void fl_probe_flip_held(uint32_t id, int state)
-{
-	const struct fl_switch *s = &fl_table.switches[id];
-
-	if (wish(id, state) && !(s->armed == FL_ARMED_FLIP &&
-				 load_relaxed((const fl_unit *)s->at) == s->byte[state]))
-		store(id, state);
-}
-
-void fl_probe_flip_locked(uint32_t id, int state)
-{
-	if (!frozen)
-		fl_probe_flip_held(id, state);
-	else if (wish(id, state))
-		defer(id);
-}
-
-/* In fork's child, whose probes do nothing any more: what only tells what was wished stays,
- * as each page that is written is copied. Any thread, in code that runs. */
-void fl_probe_hush(uint32_t id, int state)
-{
-	const struct fl_switch *s = &fl_table.switches[id];
-
-	if (!s->armed)
-		fl_probe_flip_locked(id, state);
-	else if (!frozen && (s->armed != FL_ARMED_FLIP ||
-			     load_relaxed((const fl_unit *)s->at) != s->byte[state]))
-		store(id, state);
-}
-
-/* Most of the time of a large set passes here. */
-static int switch_all(const uint8_t *goal, uint32_t n, void (*make)(uint32_t id, int state))
-{
-	int switched = 0;
-
-	for (uint32_t id = 0; id < n; id++) {
-		struct fl_switch *s = &fl_table.switches[id];
-
-		if (!goal[id] || !(s->armed || fl_table.probes[id].is_yielded))
-			continue;
-		s->is_on = goal[id] == FL_ON;
-		make(id, goal[id]);
-		switched++;
-	}
-	return switched;
-}
-
-static void store_later(uint32_t id, int state)
-{
-	(void)state;
-	defer(id);
-}
-
-int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
-{
-	uint64_t signals;
-	int switched = 0;
-
-	if (!fl_switches_may_store())
-		return -EPERM;
-	fl_switches_lock(&signals);
-	if (!fl_table.closing)
-		switched = switch_all(goal, n, frozen ? store_later : store);
-	fl_switches_unlock(&signals);
-	fl_patch_sync();
-	return switched;
 }
 
 /* ---- the loader ------------------------------------------------------------------------- */

@@ -6,8 +6,9 @@
  */
 #include <sys/mman.h>
 
+#include "goal.h"
 #include "os/os.h"
-#include "table.h"
+#include "switch.h"
 
 struct fl_table fl_table;
 
@@ -63,13 +64,16 @@ static int open_table(struct fl_region *m)
 	t->probes = fl_table_map(max * sizeof *t->probes);
 	t->patches = fl_table_map(max * sizeof *t->patches);
 	t->switches = fl_table_map(max * sizeof *t->switches);
+	for (int i = 0; i < FL_GENERATIONS; i++)
+		t->goals[i] = fl_table_map(max * sizeof *t->goals[i]);
 	t->next = fl_table_map(max * sizeof *t->next);
 	t->functions = fl_table_map(max * sizeof *t->functions);
 	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
 	fl_asked = fl_table_map(max * sizeof *fl_asked);
 	fl_function_of = fl_table_map(max * sizeof *fl_function_of);
-	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->next ||
-	    !t->functions || !t->hash || fl_known_open() || !fl_asked || !fl_function_of)
+	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->goals[0] ||
+	    !t->goals[1] || !t->next || !t->functions || !t->hash || fl_known_open() ||
+	    !fl_asked || !fl_function_of)
 		return -ENOMEM;
 	fl_places_open();
 	fl_arch_open();
@@ -158,7 +162,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->bare = s->bare;
 	t->has_bare |= s->bare;
 	p->asks = s->asks;
-	p->by_call = s->is_virtual;
+	p->reached = s->is_virtual ? FL_REACHED_BY_CALL : FL_REACHED_UNKNOWN;
 	if (s->asks)
 		fl_asked[id] = s->function;
 	p->function = fl_table_function(s->function);
@@ -170,11 +174,20 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 		.owner = (uint16_t)module, .kind = s->kind, .provider = s->provider,
 		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_SLOT ||
 			s->form == FL_FORM_SLED_RET,
-		.state = s->refusal ? FL_SITE_REFUSED : FL_SITE_FOUND,
 	};
+	fl_goal_move(id, s->refusal ? FL_PROBE_REFUSED : FL_PROBE_FOUND);
 	/* ordering: none to pair with; who walks the list depends on the id */
 	store_release(&f->probes, id);
 	return p;
+}
+
+void fl_table_refuse(uint32_t id, int err, uint64_t datum)
+{
+	struct fl_shm_site *s = &fl_table.sites[id];
+
+	s->refusal = (int16_t)err;
+	s->datum = datum;
+	fl_goal_move(id, FL_PROBE_REFUSED);
 }
 
 void fl_table_leave_out(enum fl_left what)
@@ -238,7 +251,7 @@ void fl_table_publish(uint32_t from)
 	struct fl_table *t = &fl_table;
 
 	for (uint32_t id = from; fl_table_is_shared() && id < t->n; id++) {
-		if (t->sites[id].state == FL_SITE_OTHERS)
+		if (t->probes[id].state == FL_PROBE_OTHERS)
 			continue;
 		if (t->sites[id].image == fl_channel_image() ||
 		    (t->sites[id].refusal && !t->rows[id].refusal))
@@ -251,7 +264,7 @@ int fl_probe_refusal(uint32_t id, uint64_t *datum)
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
 	*datum = fl_table.sites[id].datum;
-	if (fl_table.sites[id].state == FL_SITE_GONE)
+	if (fl_table.probes[id].state == FL_PROBE_GONE)
 		return FLE_GONE;
 	return fl_table.sites[id].refusal;
 }

@@ -20,20 +20,24 @@
 #include "probe.h"
 
 #define FL_NO_PROBE UINT32_MAX
+enum { FL_GENERATIONS = 2 };
 
 struct fl_probe {
 	uintptr_t *go;			/* where its glue goes: W any, data */
 	uint32_t function;		/* index into fl_functions */
 	uint8_t form, room, before, bare;	/* of the site, for the plan */
-	uint8_t by_call;		/* its events come through the profiling functions:
-					 * it has no site, or no glue */
+	uint8_t state;			/* enum fl_probe_state; W fl_goal_move(), R any */
+	uint8_t reached;		/* enum fl_reached; W with the table's lock */
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
-	uint8_t is_planned;		/* what becomes of it is; W with the table's lock */
-	uint8_t is_mute;		/* a call that nobody wants: off for good; the same */
-	uint8_t is_yielded;		/* the program may write there (state.c); the same */
 	uint8_t counts;			/* its glue does so itself: go[1] is the mask */
 	uint32_t late;			/* met at a call: the one before, of its list */
+};
+
+/* How its events come, once that is decided: by its glue; by the profiling functions, as
+ * it has no site or can have no glue; or never, as a call that nobody wants is muted. */
+enum fl_reached {
+	FL_REACHED_UNKNOWN, FL_REACHED_BY_GLUE, FL_REACHED_BY_CALL, FL_REACHED_NEVER
 };
 
 /* What a switch needs of a probe, and no more: sets of many thousands run
@@ -42,9 +46,11 @@ struct fl_switch {
 	uintptr_t at;			/* where a flip is stored */
 	fl_unit byte[FL_N_STATES];	/* its values */
 	uint8_t armed;			/* how it is switched; 0: it cannot be */
-	uint8_t is_on;			/* last state wished; 0: on for others alone */
-	uint8_t is_deferred;		/* text is not so yet (switch.c) */
-	uint8_t is_entry, is_wanted;	/* as its row says; constant once state == READY */
+	uint8_t holds;			/* who holds it off: enum fl_hold (goal.h); W with the
+					 * switches' lock */
+	uint8_t is_deferred;		/* text is not as is wanted yet (switch.c) */
+	uint8_t is_entry;		/* constant once it is armed, as the next one */
+	uint8_t serves;			/* calls of other functions go on to come by its text */
 };
 enum { FL_ARMED_FLIP = 1, FL_ARMED_WORD };	/* one byte; several: ask the patch */
 
@@ -92,6 +98,8 @@ struct fl_table {
 	struct fl_probe *probes;	/* max_sites, sparse; as all below */
 	struct fl_patch *patches;	/* by probe id; constant once state != FOUND */
 	struct fl_switch *switches;	/* by probe id */
+	struct fl_goal *goals[FL_GENERATIONS];	/* by probe id: goal.h */
+	uint32_t generation;		/* of goals[], the one in force */
 	uint32_t *next;			/* of the same function; FL_NO_PROBE ends */
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
@@ -103,7 +111,7 @@ struct fl_table {
 	struct fl_modules modules;	/* as of the last walk */
 	bool has_bare;			/* some probe is bare */
 	bool unheard;			/* modules come and go, and the loader does not say */
-	bool closing;			/* nothing is switched on any more */
+	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
 	bool between;			/* windows: none is open */
 };
 extern struct fl_table fl_table;
@@ -153,9 +161,11 @@ void fl_table_publish(uint32_t from);
 /* Index of the function at `at`, made when new. */
 uint32_t fl_table_function(uintptr_t at);
 
+enum fl_decided { FL_UNDECIDED, FL_DECIDED };
 /* Glue and plans for probes [first, end) of a module, that have none yet: for those
  * that may be on. Before the reader has decided, for those alone that are no calls. */
-void fl_glue_make(const struct fl_known *, uint32_t first, uint32_t end, bool decided);
+void fl_glue_make(const struct fl_known *, uint32_t first, uint32_t end,
+		  enum fl_decided);
 /* The same for probe `id` alone, in memory that the module's later ones share. */
 int fl_glue_late(struct fl_known *, uint32_t id);
 
@@ -172,6 +182,9 @@ void fl_late_forget(const struct fl_known *);
  * lowest id; FL_NO_PROBE: nothing. */
 uint32_t fl_late_share(struct fl_known *, const char *path);
 uint32_t fl_late_revive(const struct fl_known *);
+
+/* Probe `id` cannot be switched, and why. */
+void fl_table_refuse(uint32_t id, int err, uint64_t datum);
 
 /* Drop the probes of modules that were unloaded. Nothing is armed there after it. */
 void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)));
@@ -220,44 +233,17 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
 /* Index: probe id; its function, where it has glue. For tramp.S. */
 extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
-/* What probe `id` does now, where the session has windows and where it has none. */
-enum fl_action fl_window_action(uint32_t id);
-/* The routine for what a probe does. */
+/* The routine for what a probe does. Its dispatch word leads there; or where only calls of
+ * other functions are served. */
 uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
+void fl_glue_direct(const struct fl_probe *, enum fl_action);
+void fl_glue_idle(const struct fl_probe *);
 
-/* Who stores to text of several probes, or may not find a switch half done, locks; try:
- * does not wait, and is refused where nothing may be switched. hold: nobody switches a
- * single one either, and the lock's holder may remap text, until let. frozen: no
- * text of a module may be stored to, unless it runs. */
-void fl_switches_open(void);
-void fl_switches_lock(uint64_t *signals);
-bool fl_switches_try(uint64_t *signals);
-void fl_switches_unlock(const uint64_t *signals);
-void fl_switches_hold(void);
-void fl_switches_let(void);
-bool fl_switches_are_frozen(void);
-bool fl_switches_may_store(void);	/* is the text this process's? */
-/* Are modules being unmapped? By the calling thread? How often was that begun? */
-bool fl_switches_are_unloading(void);
-bool fl_switches_is_unloader(void);
-uint32_t fl_switches_unloads(void);
-/* No lock is held. Returns at once in what the unloading thread itself calls. */
-void fl_switches_wait_for_thaw(void);
-/* In fork's child, alone: begin anew. False: text may be half unmapped. */
-bool fl_switches_in_child(void);
-/* Switch a probe, with the lock; what is frozen is deferred to the thaw. held: by whom
- * it is held. */
-void fl_probe_flip_locked(uint32_t id, int state);
-void fl_probe_flip_held(uint32_t id, int state);
-/* For good, in a process that does not switch it again. */
-void fl_probe_hush(uint32_t id, int state);
-/* With it: text becomes what is wished, also by who wishes meanwhile. */
-void fl_probe_follow(uint32_t id);
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);
-/* Both with the switches' lock. hushes: is probe `id`, to be armed now, off until the next
+/* Both with the switches' lock. holds: is probe `id`, to be armed now, off until the next
  * window? armed: what is seldom of [id, n) is as it is between windows. */
-bool fl_sample_hushes(uint32_t id);
+bool fl_sample_holds(uint32_t id);
 void fl_sample_armed(uint32_t id);
 
 /* Bindings of FL_ACT_CALL. */
@@ -278,16 +264,6 @@ static inline bool fl_known_has(const struct fl_known *k, uintptr_t at)
 static inline bool fl_table_wants(uint32_t id)
 {
 	return fl_table.rows[id].wanted;
-}
-
-/* Site `id` has no probe, and why. */
-static inline void fl_table_refuse(uint32_t id, int err, uint64_t datum)
-{
-	struct fl_shm_site *s = &fl_table.sites[id];
-
-	s->refusal = (int16_t)err;
-	s->datum = datum;
-	s->state = FL_SITE_REFUSED;
 }
 
 static inline uint32_t fl_patch_id(const struct fl_patch *p)

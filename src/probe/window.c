@@ -28,7 +28,7 @@
  *	   before that. (C), (D): who sees it published sees the time.
  *	2. A thread that runs after the sync fetches what is on; a probe goes off
  *	   only after `off` was read. Clocks of two cores differ by less than SKEW.
- *	   Sites that are found inside a window are armed on, others off (goal_of).
+ *	   Sites that are found inside a window are armed on, others off (goal.c).
  *	3. Time is CPU time: of the recorded threads in a window, of the process
  *	   between them. A thread that waits, for a full ring or a core, is not
  *	   recorded less than its share. A window's own, divided by the rate, is
@@ -47,8 +47,9 @@
  */
 #include "arch/arch.h"
 #include "channel/channel.h"
+#include "goal.h"
 #include "os/os.h"
-#include "table.h"
+#include "switch.h"
 
 enum {
 	PERIOD_US = 3000,		/* from one window to the next */
@@ -199,24 +200,19 @@ static void sum_threads(void)
 /* ---- switching ------------------------------------------------------------------- */
 
 /* Between windows an entry counts: what it does is data. The other probes are off. */
-static void switch_wanted(uint32_t id, bool between)
+static void turn_all(void)
 {
-	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
-	int state = between && !is_entry ? FL_OFF : FL_ON;
-
-	if (is_entry && fl_table.probes[id].go)
-		/* ordering: none, who loads the old routine ran before the edge */
-		fl_probe_action(id, fl_window_action(id));
-	else
-		fl_probe_flip_locked(id, state);
-}
-
-static void switch_all_wanted(bool between)
-{
-	fl_table.between = between;
-	for (uint32_t id = 0; id < fl_table.n && !fl_table.closing; id++)
-		if (fl_table_wants(id))
-			switch_wanted(id, between);
+	for (uint32_t id = 0; id < fl_table.n && !fl_table.holds; id++) {
+		if (!fl_probe_is_switched(id) || !fl_goal_is_wanted(id))
+			continue;
+		if (fl_table.switches[id].is_entry)
+			/* ordering: none, who loads the old routine ran before the edge */
+			fl_goal_direct(id, fl_goal_action(id));
+		else if (fl_table.between)
+			fl_goal_hold(id, FL_HOLD_WINDOW);
+		else
+			fl_goal_let(id, FL_HOLD_WINDOW);
+	}
 	fl_patch_sync();
 }
 
@@ -228,8 +224,10 @@ bool fl_probes_open_window(void)
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	can = !fl_switches_are_frozen();
-	if (can)
-		switch_all_wanted(false);
+	if (can) {
+		fl_table.between = false;
+		turn_all();
+	}
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 	return can;
@@ -241,7 +239,8 @@ void fl_probes_close_window(void)
 
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	switch_all_wanted(true);
+	fl_table.between = true;
+	turn_all();
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 }

@@ -6,18 +6,19 @@
  * back, as if another one had been meant, or is gone for good. With LOCKS all
  * that switch hold a lock of the program's, which the loader takes while it deletes.
  *
- *	switch_one		fl_probe_switch()			src/probe/switch.c
+ *	switch_one		fl_probe_switch()			src/probe/goal.c
  *	sequence		fl_arch_flip_unless()			src/arch/x86_64/tramp.S
- *	flip_with_lock, defer, fl_probe_follow (make_so), make_deferred	switch.c
- *	wish_unarmed		switch_unarmed(), and the look behind it	switch.c
+ *	flip_with_lock		fl_switch_store_waiting()		src/probe/switch.c
+ *	defer, make_so		fl_switch_defer(), fl_goal_follow()	switch.c, goal.c
+ *	wish_unarmed		wish_unarmed(), and the look behind it	goal.c
  *	leave			fl_switches_unlock()
  *	Set			fl_probes_switch_set(), fl_switches_try()
  *	hold			fl_switches_hold()
  *	Loader			fl_probes_freeze(), fl_table_forget_gone(), fl_probes_thaw()
  *	Fork			fl_probes_keep_modules(), fl_probes_let_modules()
  *	Scan			fl_probes_list(), walk_there()		src/probe/discover.c
- *	End			begin_end(), let_end()			src/probe/state.c
- *	Yield			yield_locked(), unyield_locked()	state.c
+ *	End			begin_end(), let_end()			src/probe/end.c
+ *	Yield			yield_locked(), unyield_locked()	src/probe/yield.c
  *
  * MEMORY	Each thread has a store buffer that drains in order (x86-TSO); lock and
  *	unlock are read-modify-writes, with nothing left in the buffer. Membarrier meets

@@ -10,7 +10,7 @@
 
 #include "channel-rig.h"
 #include "os/os.h"
-#include "probe/table.h"
+#include "probe/goal.h"
 
 enum { MANY = 5000, BYTES = 0x3000 };
 
@@ -204,12 +204,31 @@ static int meet_function(uintptr_t at, enum fl_kind kind, uint8_t form, bool new
 	return id;
 }
 
-static void decide(uint32_t first, uint8_t state)
+/* As if there were code that can be changed. */
+static void undo_refusals(void)
 {
-	for (uint32_t id = first; id < fl_table.n; id++) {
-		fl_table.sites[id].state = state;
-		fl_table.switches[id].is_on = state == FL_SITE_READY;
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		if (fl_table.probes[id].state == FL_PROBE_REFUSED)
+			fl_table.probes[id].state = FL_PROBE_FOUND;
+}
+
+static void decide(void)
+{
+	undo_refusals();
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		if (fl_table.probes[id].state != FL_PROBE_FOUND)
+			continue;
+		fl_table.rows[id].wanted = FL_WANTED;
+		fl_goal_begin(id, FL_PROBE_CALLING);
+		assert_true(fl_probe_is_on(id));
 	}
+}
+
+/* As a walk does with what it finds again (discover.c). */
+static void revive_all(const struct fl_known *k)
+{
+	for (uint32_t id = k->late; id != FL_NO_PROBE; id = fl_table.probes[id].late)
+		fl_goal_move(id, FL_PROBE_FOUND);
 }
 
 static void none_is_loaded(void (*see)(uintptr_t bias))
@@ -238,9 +257,9 @@ static void a_call_is_met_once(void **unused)
 	assert_true(id >= 0);
 	assert_int_equal(g->m->n_met, 1);
 	assert_int_equal(*fl_table.probes[id].go, fl_arch_routine(FL_ACT_COUNT, FL_ASK));
-	decide(0, FL_SITE_FOUND);
+	undo_refusals();
 	assert_int_equal(fl_probe_met(at + 5), -ENOENT);
-	decide(0, FL_SITE_READY);
+	decide();
 	assert_int_equal(fl_probe_met(at + 5), id);
 	assert_int_equal(meet(at, false), id);
 	fl_probe_no_site(at + 0x20);
@@ -262,11 +281,11 @@ static void what_was_met_goes_and_comes_back(void **unused)
 	id[0] = meet(at, true);
 	id[1] = meet(at + 0x20, true);
 	function = meet_function(at, FL_ENTRY, FL_FORM_CALL, true);
-	decide(0, FL_SITE_READY);
+	decide();
 	fl_table_forget_gone(none_is_loaded);
 	for (uint32_t i = 0; i < fl_table.n; i++) {
 		assert_int_equal(fl_table.sites[i].state, FL_SITE_GONE);
-		assert_int_equal(fl_table.switches[i].is_on, 0);
+		assert_false(fl_probe_is_on(i));
 	}
 	assert_int_equal(fl_probe_met(at + 5), -ENOENT);
 	b = add(0);				/* another lies there for a while */
@@ -279,7 +298,8 @@ static void what_was_met_goes_and_comes_back(void **unused)
 	assert_int_equal(fl_late_revive(a), id[0]);
 	assert_int_equal(fl_table.sites[function].state, FL_SITE_FOUND);
 	assert_int_equal(fl_table.sites[other].state, FL_SITE_GONE);
-	decide(0, FL_SITE_READY);
+	revive_all(a);
+	decide();
 	assert_int_equal(fl_probe_met(at + 5), id[0]);
 	assert_int_equal(fl_probe_met(at + 0x25), id[1]);
 	assert_int_equal(fl_probe_virtual_ready(at, FL_ENTRY, FL_FORM_CALL), function);
@@ -350,8 +370,8 @@ static void an_exit_is_timed_between_windows(void **unused)
 	g->m->session[0].action = FL_ACT_WINDOW;
 	for (int between = 0; between < 2; between++) {
 		fl_table.between = between;
-		assert_int_equal(fl_window_action(0), between ? FL_ACT_COUNT : FL_ACT_WINDOW);
-		assert_int_equal(fl_window_action(1), FL_ACT_TIME);
+		assert_int_equal(fl_goal_action(0), between ? FL_ACT_COUNT : FL_ACT_WINDOW);
+		assert_int_equal(fl_goal_action(1), FL_ACT_TIME);
 	}
 	fl_table.between = false;
 }

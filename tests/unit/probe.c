@@ -13,13 +13,10 @@
 
 #include <cmocka.h>
 
-#include "patch/patch.h"
-#include "probe/table.h"
+#include "goal-rig.h"
 #include "probe-rig.h"
 
-enum { OFF_BYTE = 10, ON_BYTE = 11 };
-
-static uint8_t text;			/* the one byte of an armed probe */
+static uint8_t text;			/* of the exit, which is armed */
 static uint32_t entry_id, exit_id;
 static const char *stop_at;
 static void (*at_stop)(void);		/* runs there, once */
@@ -53,9 +50,6 @@ static uint32_t add(enum fl_kind kind)
 
 	NEED(id >= 0 && is_new);
 	fl_table.rows[id].wanted = 1;
-	fl_table.switches[id] = (struct fl_switch){
-		.is_entry = kind == FL_ENTRY, .is_wanted = 1, .is_on = 1,
-	};
 	return (uint32_t)id;
 }
 
@@ -67,14 +61,9 @@ static void open_probes(void)
 	fl_sample_turn();			/* the first does nothing */
 	entry_id = add(FL_ENTRY);
 	exit_id = add(FL_EXIT);
-	text = ON_BYTE;
-	fl_table.probes[entry_id].by_call = 0;
-	fl_table.probes[exit_id].by_call = 0;
-	fl_table.switches[exit_id] = (struct fl_switch){
-		.at = (uintptr_t)&text, .armed = 1, .is_on = 1, .is_wanted = 1,
-	};
-	fl_table.switches[exit_id].byte[FL_OFF] = OFF_BYTE;
-	fl_table.switches[exit_id].byte[FL_ON] = ON_BYTE;
+	fl_goal_begin(entry_id, FL_PROBE_CALLING);
+	fl_table.probes[entry_id].reached = FL_REACHED_BY_GLUE;	/* as with a site */
+	rig_arm(exit_id, &text);
 }
 
 static void sample(uint32_t sp)
@@ -229,7 +218,7 @@ static void *switch_beside(void *unused)
 	NEED(!fl_probes_open_window());
 	fl_probes_close_window();
 	NEED(fl_probe_switch(exit_id, FL_OFF) == 0 && fl_probe_switch(exit_id, FL_ON) == 0);
-	NEED(fl_probes_switch_set(goals, ARRAY_LEN(goals)) == 1);
+	NEED(fl_probes_switch_set(goals, ARRAY_LEN(goals)) == 2);
 	NEED(text == ON_BYTE && !fl_probe_is_on(exit_id));
 	return unused;
 }
@@ -621,8 +610,7 @@ static void lose_function(struct rig *unused)
 	f = &fl_table.functions[fl_table.probes[entry_id].function];
 	sample(1000);
 	NEED(f->is_off && text == OFF_BYTE);
-	fl_probe_switch(entry_id, FL_ON);
-	fl_probe_switch(exit_id, FL_ON);
+	rig_let(exit_id, FL_HOLD_SAMPLED);
 	stop("probe.switching", end_epoch);
 	sample(1000);
 	NEED(!at_stop);

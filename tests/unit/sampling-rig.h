@@ -6,9 +6,8 @@
 #ifndef SAMPLING_RIG_H
 #define SAMPLING_RIG_H
 
+#include "goal-rig.h"
 #include "os/os.h"
-#include "patch/patch.h"
-#include "probe/table.h"
 #include "probe-rig.h"
 
 static inline int runs(void (*target)(struct rig *))
@@ -75,6 +74,12 @@ static inline const struct fl_function *row_of(const struct function *of)
 }
 
 /* Of a function that is off the entries count. */
+/* Its exit is on, as if it had been found and armed since. */
+static inline void let_exit(const struct function *of)
+{
+	rig_let(of->exit, FL_HOLD_SAMPLED);
+}
+
 static inline bool is_off(const struct function *of)
 {
 	return row_of(of)->is_off && !fl_probe_is_on(of->exit);

@@ -230,11 +230,20 @@ static void switching_is_no_time_of_the_calls_around(void **unused)
 	assert_int_equal(runs(switch_within), 2 * 2);
 }
 
+static void go(const struct function *of)
+{
+	fl_goal_move(of->entry, FL_PROBE_GONE);
+	fl_goal_move(of->exit, FL_PROBE_GONE);
+}
+
 /* A library that was unloaded is back, also if wishes were heeded while it was gone:
  * its functions wait for a window. In one, they are on. */
 static void come_back(const struct function *of)
 {
-	fl_table.sites[of->entry].state = fl_table.sites[of->exit].state = FL_SITE_FOUND;
+	if (fl_table.probes[of->entry].state != FL_PROBE_GONE)
+		go(of);
+	fl_goal_move(of->entry, FL_PROBE_FOUND);
+	fl_goal_move(of->exit, FL_PROBE_FOUND);
 	fl_probes_commit(0, FL_RUNNING);
 }
 
@@ -247,7 +256,7 @@ static void go_and_come_back(struct rig *unused)
 	fl_sample_turn();
 	come_back(&one);
 	NEED(!fl_probe_is_on(one.entry) && is_off(&one));
-	fl_table.sites[one.entry].state = fl_table.sites[one.exit].state = FL_SITE_GONE;
+	go(&one);
 	want(&two, FL_WANTED);
 	fl_sample_turn();
 	NEED(!row_of(&one)->is_seldom);
@@ -278,7 +287,7 @@ static void come_back_in_a_window(struct rig *unused)
 	come_back(&one);
 	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
 	go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);	/* a thread had loaded it before */
-	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	fl_table.probes[one.entry].reached = FL_REACHED_BY_GLUE;	/* as with a site */
 	call(&one, 1000);
 	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
 }
@@ -389,18 +398,21 @@ static void a_window_is_open_until_it_can_be_closed(void **unused)
 /* Calls of other functions come through the entry of one that is seldom. */
 static void share_an_entry(struct rig *unused)
 {
+	static uint8_t text;
 	uintptr_t go = 0;
 
 	(void)unused;
 	open_probes();
 	fl_table.probes[one.entry].go = &go;
 	fl_table.probes[one.entry].asks = 1;
+	fl_goal_move(one.entry, FL_PROBE_GONE);
+	fl_goal_move(one.entry, FL_PROBE_FOUND);
+	rig_arm(one.entry, &text);
 	want(&one, FL_SELDOM);
 	fl_sample_turn();
 	fl_sample_turn();
-	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine_idle());
-	fl_table.probes[one.entry].by_call = 0;		/* who had loaded where to go */
-	begin(&one, 1000);
+	NEED(!fl_probe_is_on(one.entry) && go == fl_arch_routine_idle() && text == ON_BYTE);
+	begin(&one, 1000);			/* who had loaded where to go */
 	NEED(go == fl_arch_routine_idle());
 	g->m->session[0].epoch_us = 10000000;
 	fl_sample_turn();
@@ -439,12 +451,12 @@ static void find_since(struct rig *unused)
 {
 	(void)unused;
 	open_probes();
-	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	fl_table.probes[one.entry].reached = FL_REACHED_BY_GLUE;	/* as with a site */
 	for (int epoch = 0; epoch < 3; epoch++) {
 		call(&one, 1000);
 		call(&two, 1000);
 		for (int i = 0; i < 3; i++) {
-			fl_probe_switch(one.exit, FL_ON);
+			let_exit(&one);
 			begin(&one, 1000);
 			NEED(is_off(&one));
 		}
@@ -662,7 +674,7 @@ static void be_cut(struct rig *unused)
 	(void)unused;
 	open_probes();
 	call(&one, 1000);
-	fl_probe_switch(one.exit, FL_ON);
+	let_exit(&one);
 	fl_sample_in_child();
 	NEED(is_off(&one));
 	fl_sample_turn();

@@ -15,14 +15,12 @@
 
 #include <cmocka.h>
 
-#include "channel-rig.h"
+#include "goal-rig.h"
 #include "os/os.h"
-#include "patch/patch.h"
 #include "patch/sync.h"
-#include "probe/table.h"
 #include "stop-at.h"
 
-enum { OFF_BYTE = 10, ON_BYTE = 11, ROUNDS = 400, SWITCHERS = 2 };
+enum { ROUNDS = 400, SWITCHERS = 2 };
 
 static struct rig *g;
 static uint8_t *page;
@@ -57,13 +55,7 @@ static void open_probe(void)
 	NEED(fl_probe_virtual((uintptr_t)body, FL_ENTRY, FL_FORM_NONE, &is_new) == 0);
 	page = mmap(NULL, FL_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(page != MAP_FAILED);
-	*page = ON_BYTE;
-	fl_table.probes[0].by_call = 0;
-	fl_table.switches[0] = (struct fl_switch){
-		.at = (uintptr_t)page, .armed = FL_ARMED_FLIP, .is_on = 1,
-	};
-	fl_table.switches[0].byte[FL_OFF] = OFF_BYTE;
-	fl_table.switches[0].byte[FL_ON] = ON_BYTE;
+	rig_arm(0, page);
 }
 
 static void stay_on_one_core(void)
@@ -228,7 +220,6 @@ static void a_set_is_synchronised_behind_its_stores(void **unused)
 static void wish_again(struct rig *unused)
 {
 	const uint8_t on[1] = { FL_ON };
-	uint64_t signals;
 
 	(void)unused;
 	open_probe();
@@ -237,9 +228,7 @@ static void wish_again(struct rig *unused)
 	*page = OFF_BYTE;
 	NEED(fl_probes_switch_set(on, 1) == 1 && *page == ON_BYTE);
 	*page = OFF_BYTE;
-	fl_switches_lock(&signals);
-	fl_probe_flip_locked(0, FL_ON);
-	fl_switches_unlock(&signals);
+	rig_let(0, FL_HOLD_SAMPLED);
 	NEED(*page == ON_BYTE);
 }
 
@@ -421,9 +410,7 @@ static void freeze_twice(struct rig *unused)
 	NEED(fl_switches_unloads() == unloads + 2);
 	NEED(!fl_switches_try(&signals));
 	NEED(fl_probes_switch_set(off, 1) == 1 && *page == ON_BYTE);
-	fl_switches_lock(&signals);
-	fl_probe_flip_locked(0, FL_OFF);
-	fl_switches_unlock(&signals);
+	rig_hold(0, FL_HOLD_SAMPLED);
 	NEED(*page == ON_BYTE && !fl_probe_is_on(0));
 	NEED(!fl_probes_keep_modules(1));	/* its own: nobody waits for that */
 	NEED(!pthread_create(&t, NULL, thaw, NULL) && !pthread_join(t, NULL));
@@ -492,7 +479,7 @@ static void wish_otherwise(struct rig *unused)
 	fl_probes_freeze();
 	NEED(!fl_probe_switch(0, FL_OFF));
 	signal(SIGURG, on_urgent);
-	stop("switch.following", with_lock ? raise_urgent : switch_on);
+	stop("goal.converging", with_lock ? raise_urgent : switch_on);
 	fl_probes_thaw(none_is_there);
 	NEED(!stop_at && *page == ON_BYTE && fl_probe_is_on(0));
 	NEED(!with_lock || !told_handler);
@@ -507,7 +494,7 @@ static void who_wishes_otherwise_meanwhile_has_it(void **unused)
 
 static void close_table(void)
 {
-	fl_table.closing = true;
+	fl_table.holds = FL_HOLD_CLOSED;
 }
 
 static void try_and_be_too_late(struct rig *unused)

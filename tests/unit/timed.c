@@ -249,7 +249,7 @@ static void find_while_open(struct rig *unused)
 	open_probes();
 	begin(&one, 1000);
 	fl_table.probes[one.entry].go = &go;
-	fl_table.probes[one.entry].by_call = 0;		/* as if it had a site */
+	fl_table.probes[one.entry].reached = FL_REACHED_BY_GLUE;	/* as with a site */
 	call(&one, 900);
 	NEED(go == fl_arch_routine(FL_ACT_AFTER, FL_ABI) && fl_probe_is_on(one.exit));
 	end(&one, 1000);
@@ -304,7 +304,7 @@ static void outlast_credit(struct rig *unused)
 	for (uint32_t i = 0; i < 2 * FL_COUNT_BLOCK; i++)
 		exit_by_jump(&one, 900);
 	NEED(is_off(&one) && fl_probe_is_on(one.entry));
-	fl_probe_switch(one.exit, FL_ON);
+	let_exit(&one);
 	end(&one, 1000);
 	NEED(frames()->n == 0);
 }

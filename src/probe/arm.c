@@ -1,0 +1,365 @@
+/*
+ * arm.c - probes that are new are armed, as one set.
+ *
+ * Hides sets and text permissions. What is wanted, or may be, is armed; a call that
+ * nobody wants is muted; what has no site or no glue goes on to call (goal.h). When text
+ * may be stored to at all is switch.c's; who stores here has its lock.
+ */
+
+#include <sys/mman.h>
+
+#include "arm.h"
+#include "goal.h"
+#include "os/os.h"
+#include "switch.h"
+
+/* ---- a set ----------------------------------------------------------------------- */
+
+/* Is a fresh probe to be armed? One that asks is for other functions, though nobody wants
+ * it; a program of its own may want any probe later. */
+static bool is_to_arm(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return p->state == FL_PROBE_FOUND && p->reached == FL_REACHED_BY_GLUE &&
+	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table.session->own);
+}
+
+static void drop(struct fl_set *set, size_t i, int err)
+{
+	struct fl_patch *p = set->changes[i].patch;
+
+	fl_table_refuse(fl_patch_id(p), err, p->at);
+	fl_unclaim(p);
+	set->changes[i] = set->changes[--set->n];
+}
+
+static bool is_errno(int err)
+{
+	return err < 0 && err > -4096;
+}
+
+/* What stands against one change by its kind stands against all of the kind;
+ * what the system refuses, against all. */
+static bool same_fate(const struct fl_patch *p, int err)
+{
+	return err == FLE_SIGBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows);
+}
+
+/* Commit; a change that is refused leaves the set, the others go on. The
+ * system may refuse for a moment only. */
+static int commit_or_drop(struct fl_set *set)
+{
+	enum { TRIES = 3 };
+	size_t bad = 0;
+	int err;
+
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++) {
+		if (is_errno(err) && i < TRIES)
+			continue;
+		drop(set, bad, err);
+		for (size_t k = set->n; k-- > 0;)
+			if (same_fate(set->changes[k].patch, err))
+				drop(set, k, err);
+	}
+	return err;
+}
+
+void fl_arm_restore(struct fl_set *set)
+{
+	enum { TRIES = 3 };
+	size_t bad = 0;
+	int err;
+
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
+		if (!is_errno(err) || i >= TRIES)
+			set->changes[bad] = set->changes[--set->n];
+}
+
+/* How many are wanted. */
+static int note_armed(const struct fl_set *set)
+{
+	int wanted = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		uint32_t id = fl_patch_id(set->changes[i].patch);
+
+		fl_goal_begin(id, FL_PROBE_ARMED);
+		wanted += fl_table_wants(id);
+	}
+	return wanted;
+}
+
+/* Windows up to `end`, one after the other, that lie in pages [lo, hi). */
+struct run {
+	size_t end;
+	uintptr_t lo, hi;
+};
+
+/* The next window; false: it lies apart. */
+static bool join(struct run *r, uintptr_t at, size_t len)
+{
+	uintptr_t lo = fl_round_down(at, FL_PAGE), hi = fl_round_up(at + len, FL_PAGE);
+
+	if (!r->hi)
+		r->lo = lo;
+	else if (lo < r->lo || lo > r->hi)
+		return false;
+	r->hi = hi > r->hi ? hi : r->hi;
+	return true;
+}
+
+/* Of the set, from its i-th on. */
+static struct run run_at(const struct fl_set *set, size_t i)
+{
+	struct run r = { .end = i };
+
+	while (r.end < set->n && join(&r, set->changes[r.end].patch->at,
+				      set->changes[r.end].patch->len))
+		r.end++;
+	return r;
+}
+
+/* Where the window's bytes are stored to. False: it lies in two mappings and
+ * would need two views. */
+static bool find_view(struct fl_patch *p)
+{
+	uintptr_t last = p->at + p->len - 1;
+
+	p->view = fl_text_shift(p->at);
+	return p->at / FL_PAGE == last / FL_PAGE || fl_text_shift(last) == p->view;
+}
+
+/* Every page that the set touches; changes in one that cannot be opened leave
+ * the set. */
+static void open_text(struct fl_set *set)
+{
+	uint32_t kept = 0;
+	struct run r;
+
+	for (size_t i = 0; i < set->n; i = r.end) {
+		int err;
+
+		r = run_at(set, i);
+		err = fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		for (; i < r.end; i++) {
+			struct fl_patch *p = set->changes[i].patch;
+
+			if (!err && find_view(p)) {
+				set->changes[kept++] = set->changes[i];
+				continue;
+			}
+			fl_table_refuse(fl_patch_id(p), err ? err : FLE_NOTEXT, p->at);
+			fl_unclaim(p);
+		}
+	}
+	set->n = kept;
+}
+
+/* Fresh pages if there are any to be had: what children of a bare clone execute
+ * should not change. Otherwise those that are open will do. */
+void fl_arm_reopen(const struct fl_set *set)
+{
+	for (size_t i = 0; fl_text_is_aliased() && i < set->n;) {
+		struct run r = run_at(set, i);
+
+		fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		i = r.end;
+	}
+}
+
+/* ---- calls that nobody wants ------------------------------------------------- */
+
+/*
+ * They are many, and cost a call each: each gets one byte that switches it off for good.
+ * No core has to be synchronised for that: one that calls all the same finds a probe that
+ * is not wanted.
+ */
+static bool is_to_mute(uint32_t id)
+{
+	return fl_table.probes[id].reached == FL_REACHED_NEVER &&
+	       fl_table.probes[id].state == FL_PROBE_FOUND;
+}
+
+/* In a page that can be stored to. A place of the program's may have its bytes. */
+static void mute_one(uint32_t id)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+	const struct fl_probe *p = &fl_table.probes[id];
+	uintptr_t flip_at;
+	fl_unit to;
+	int at = fl_arch_mute(p->form, (const unsigned char *)s->at, &to);
+
+	if (at < 0 || fl_claim_meets(s->at, p->room)) {
+		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
+		return;
+	}
+	flip_at = s->at + (uintptr_t)at;
+	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
+	fl_goal_move(id, FL_PROBE_MUTED);
+}
+
+/* The next of them from `id` on that lie in one run of pages. */
+static struct run run_of_mute(uint32_t id)
+{
+	struct run r = { .end = id };
+
+	while (r.end < fl_table.n && (!is_to_mute((uint32_t)r.end) ||
+				      join(&r, fl_table.sites[r.end].at,
+					   fl_table.probes[r.end].room)))
+		r.end++;
+	return r;
+}
+
+static void mute_run(uint32_t id, const struct run *r)
+{
+	int err = fl_text_open(r->lo, r->hi, FL_TEXT_PROBES);
+
+	if (!err)			/* all at once: a fault for each takes longer */
+		fl_os_advise((void *)r->lo, r->hi - r->lo, MADV_POPULATE_WRITE);
+	for (; id < r->end; id++)
+		if (is_to_mute(id) && err)
+			fl_table_refuse(id, err, fl_table.sites[id].at);
+		else if (is_to_mute(id))
+			mute_one(id);
+}
+
+static void mute_all(uint32_t from)
+{
+	struct run r;
+
+	for (uint32_t id = from; id < fl_table.n; id = (uint32_t)r.end) {
+		r = run_of_mute(id);
+		if (r.hi)
+			mute_run(id, &r);
+	}
+}
+
+/* ---- a set -------------------------------------------------------------------- */
+
+/* Mute what is to be from `mute` on, then the set. Claims are held until the site has its
+ * old bytes again. Pages that are open already may be made anew: no switch of a single
+ * probe meanwhile. */
+int fl_arm_set(struct fl_set *set, uint32_t mute)
+{
+	uint64_t signals;
+	int err;
+
+	fl_fork_enter();
+	if (fl_text_is_aliased())
+		fl_switches_hold();
+	fl_claims_lock(&signals);
+	mute_all(mute);
+	open_text(set);
+	if (fl_text_is_aliased())
+		fl_switches_let();
+	err = set->n ? commit_or_drop(set) : 0;
+	fl_claims_unlock(&signals);
+	fl_fork_leave();
+	return err;
+}
+
+/* Stage what is to be armed and whose bytes are nobody else's. */
+static void stage_fresh(struct fl_set *set, uint32_t from)
+{
+	const struct fl_patch *other;
+	uint64_t signals;
+
+	fl_claims_lock(&signals);
+	for (uint32_t id = from; id < fl_table.n; id++) {
+		struct fl_patch *p = &fl_table.patches[id];
+		int err;
+
+		if (!is_to_arm(id))
+			continue;
+		err = fl_claim(p, &other);
+		if (err)
+			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+		else
+			fl_set_stage(set, p, FL_OLD, FL_OFF);
+	}
+	fl_claims_unlock(&signals);
+}
+
+static void begin_calls(uint32_t from)
+{
+	for (uint32_t id = from; id < fl_table.n; id++)
+		if (fl_table.probes[id].reached == FL_REACHED_BY_CALL &&
+		    fl_table.probes[id].state == FL_PROBE_FOUND)
+			fl_goal_begin(id, FL_PROBE_CALLING);
+}
+
+static uint32_t count_fresh(uint32_t from)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = from; id < fl_table.n; id++)
+		n += is_to_arm(id);
+	return n;
+}
+
+/* There is no memory for the set. */
+static void refuse_all(uint32_t from, int err)
+{
+	for (uint32_t id = from; id < fl_table.n; id++)
+		if (is_to_arm(id))
+			fl_table_refuse(id, err, fl_table.sites[id].at);
+}
+
+static int commit_locked(uint32_t from, enum fl_moment moment)
+{
+	struct fl_set set = { 0 };
+	int err = fl_set_make(&set, count_fresh(from));
+
+	if (err)
+		refuse_all(from, err);
+	set.quiet = moment == FL_LOADING;
+	stage_fresh(&set, from);
+	begin_calls(from);
+	err = fl_arm_set(&set, from);
+	if (!err)
+		err = note_armed(&set);
+	fl_sample_armed(from);
+	if (set.changes)
+		fl_set_free(&set);
+	return err;
+}
+
+/* What is wanted is known now. */
+static void make_glue(const struct fl_known *k, void *arg)
+{
+	uint32_t from = *(const uint32_t *)arg;
+
+	if (k->end > from)
+		fl_glue_make(k, k->first > from ? k->first : from, k->end,
+			     FL_DECIDED);
+}
+
+static int commit_from(uint32_t from, enum fl_moment moment)
+{
+	fl_known_each(make_glue, &from);
+	if (from <= fl_table.unarmed)
+		fl_table.unarmed = FL_NO_PROBE;
+	return commit_locked(from, moment);
+}
+
+/* Of a module that may be going, or be gone by now, nothing is armed but the place
+ * that a call just came from. */
+int fl_probes_commit(uint32_t from, enum fl_moment moment)
+{
+	uint64_t signals, inner;
+	int on = 0;
+
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	if (fl_table.holds)
+		from = fl_table.n;
+	else if (moment == FL_RUNNING && fl_switches_are_unloading())
+		fl_table.unarmed = from;
+	else
+		on = commit_from(from, moment);
+	fl_switches_unlock(&inner);
+	fl_table_publish(from);
+	fl_table_unlock(&signals);
+	return on;
+}

@@ -1,0 +1,15 @@
+/* arm.h - private to probe/: sets of probes, and the pages that they are in (arm.c). */
+#ifndef FL_ARM_H
+#define FL_ARM_H
+
+#include "table.h"
+
+/* Mute what is to be from `mute` on, then arm the set. What is refused leaves it. 0, or
+ * why nothing was armed. With the switches' lock, as all below. */
+int fl_arm_set(struct fl_set *, uint32_t mute);
+/* Old bytes come back. What cannot be changed stays `off`. */
+void fl_arm_restore(struct fl_set *);
+/* Pages of the set anew, where text is stored to in another mapping. */
+void fl_arm_reopen(const struct fl_set *);
+
+#endif

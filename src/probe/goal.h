@@ -1,0 +1,105 @@
+/*
+ * goal.h - private to probe/: what is wanted of a probe, and what it may become (goal.c).
+ */
+#ifndef FL_GOAL_H
+#define FL_GOAL_H
+
+#include "table.h"
+
+/* What has become of a probe in this process. goal.c has the table of its moves. */
+enum fl_probe_state {
+	FL_PROBE_OTHERS,	/* it is another process's alone */
+	FL_PROBE_FOUND,		/* it is taken in, and text is as it was */
+	FL_PROBE_ARMED,		/* text is `off` or `on`: one byte switches it */
+	FL_PROBE_CALLING,	/* it goes on to call a profiling function: data switches it */
+	FL_PROBE_MUTED,		/* it was a call that nobody wants, and calls no more */
+	FL_PROBE_YIELDED,	/* it has its old bytes while the program may write there */
+	FL_PROBE_REFUSED,	/* it cannot be switched: its row says why */
+	FL_PROBE_GONE,		/* its module was unloaded */
+	FL_PROBE_ENDED,		/* it was switched off for the last time */
+	FL_N_PROBE_STATES
+};
+
+/* Who holds a probe off that is wanted. The first three hold one probe, the others all. */
+enum fl_hold {
+	FL_HOLD_SAMPLED = 1,	/* an exit, whose function has no timed call open: sample.c */
+	FL_HOLD_SELDOM = 2,	/* an entry, whose function is counted in windows: sample.c */
+	FL_HOLD_WINDOW = 4,	/* an exit, between two windows of --rate: window.c */
+	FL_HOLD_READER = 8,	/* the reader is dead: end.c, as the next two */
+	FL_HOLD_CLOSED = 16,	/* flick is being closed */
+	FL_HOLD_CHILD = 32	/* this is a fork's child that is not recorded */
+};
+
+/* A session's bit in fl_goal.wants. There is one session. */
+enum { FL_SESSION = 1 };
+
+/* What is wanted of a probe; the index is its id. A generation is an array of these. What
+ * is in force is fl_table.goals[fl_table.generation]; the other one is for a commit of many
+ * settings at once, and no page of it is touched until there is one. */
+struct fl_goal {
+	uint8_t wants;			/* a bit a session; W any thread: a plain store, as
+					 * there is one session */
+	uint8_t action;			/* enum fl_action; W fl_goal_direct() */
+};
+
+static inline struct fl_goal *fl_goal_of(uint32_t id)
+{
+	return &fl_table.goals[fl_table.generation][id];
+}
+
+static inline uint8_t fl_goal_holds(uint32_t id)
+{
+	return load_relaxed(&fl_table.switches[id].holds) | load_relaxed(&fl_table.holds);
+}
+
+/* Does somebody want probe `id`, whoever holds it off? */
+static inline bool fl_goal_is_wanted(uint32_t id)
+{
+	return load_relaxed(&fl_goal_of(id)->wants) != 0;
+}
+
+/* Is it wanted, and held off by nobody? */
+static inline bool fl_goal_is_on(uint32_t id)
+{
+	return fl_goal_is_wanted(id) && !fl_goal_holds(id);
+}
+
+/* May a probe of state `from` become one of state `to`? */
+bool fl_goal_may(enum fl_probe_state from, enum fl_probe_state to);
+/* What the reader is told of such a probe: enum fl_site_state. */
+uint8_t fl_goal_told(enum fl_probe_state);
+/* What a wish for such a probe is answered: 0 when it is noted. */
+int fl_goal_answer(enum fl_probe_state);
+/* Is it wished on and off? */
+static inline bool fl_probe_is_switched(uint32_t id)
+{
+	return !fl_goal_answer((enum fl_probe_state)load_relaxed(&fl_table.probes[id].state));
+}
+
+/* It becomes that, and the reader is told. The table is locked. */
+void fl_goal_move(uint32_t id, enum fl_probe_state to);
+
+/* Of the five functions below the caller has the switches' lock.
+ * begin: it is FOUND, and text of one to be armed is `off`; it becomes ARMED (text follows
+ * from here on) or CALLING. */
+void fl_goal_begin(uint32_t id, enum fl_probe_state);
+/* Its old bytes are `off` again, and it is ARMED; what was wished meanwhile is made so. */
+void fl_goal_resume(uint32_t id);
+/* Hold it off, or do so no more. While text is frozen it follows at the thaw. 1 when
+ * that switched it, else 0. */
+uint32_t fl_goal_hold(uint32_t id, enum fl_hold);
+uint32_t fl_goal_let(uint32_t id, enum fl_hold);
+/* Text and dispatch word are as the bits say, also for who changes these meanwhile. */
+void fl_goal_follow(uint32_t id);
+
+/* All are held off, for good. No text is changed. */
+void fl_goal_hold_all(enum fl_hold);
+/* Text of one that is held off is `off`, while it is armed. Nothing else is written. */
+void fl_goal_make_off(uint32_t id);
+/* Its dispatch word leads to what `action` says, if it has one, as by fl_probe_action().
+ * Any thread. */
+void fl_goal_direct(uint32_t id, enum fl_action);
+/* What probe `id` does at this moment of the session, as no handler was set. */
+enum fl_action fl_goal_action(uint32_t id);
+
+#endif
