@@ -17,7 +17,8 @@
  *	    enter(state, call, mark, caller)	a call began
  *	    leave(state, call, mark, caller)	a call ended, or was given up
  *	    stray(state, thread, f, root)	an exit whose begin was not seen
- *	    batch(state, thread, records, n)	instead, or as well: raw records
+ *	    batch(state, thread, records, n)	instead, or as well: raw records, of all the
+ *						types in flick/event.h
  *	    count(state, thread, f, n)		n calls, from counters
  *	    thread_end(state, thread, root)	nothing more comes from this thread
  *	merge(into, from)			several states become one
@@ -61,7 +62,7 @@ extern "C" {
 
 enum flick_tag_kind { FLICK_TAG_ENTRY, FLICK_TAG_EXIT, FLICK_TAG_OTHER };
 
-struct flick_tag {	/* of a probe; a record's `probe` is the index */
+struct flick_tag {	/* of a probe; the index is an event's `probe`, see flick/event.h */
 	uint32_t function;		/* dense, from 0 */
 	uint8_t kind;			/* enum flick_tag_kind */
 	uint8_t jump;			/* 1: an exit by jump, its frame is taken down */

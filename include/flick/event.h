@@ -1,21 +1,45 @@
 /*
- * flick/event.h - what one event looks like in memory.
+ * flick/event.h - what one record looks like in memory.
  *
- * A record is two 64-bit words, written by the thread that met a probe into
- * its own ring. The time is the whole TSC, so nothing wraps and a reader needs
- * no context; the stack pointer tells frames of one function apart under
- * recursion, longjmp and exceptions. Version 1.
+ * A record is two 64-bit words, written by the thread that met a probe into its own
+ * ring. Most are events: a probe was met. The time is the whole TSC, so nothing wraps
+ * and a reader needs no context; the stack pointer tells frames of one function apart
+ * under recursion, longjmp and exceptions.
+ *
+ * The upper bits of `probe` say what a record is (enum flick_type), the lower ones whose.
+ * An event's are all zero: a probe is of one kind, and what it is (entry, exit, tail) its
+ * row says, struct flick_tag. So an event's `probe` is an index as it stands, and that of
+ * any other record is larger than every index.
+ *
+ * A reader that does not know a type passes over it by its length: one record, and where
+ * the type has the bit FLICK_TYPE_LONG as many more as its `sp` says. What is passed over
+ * counts as filtered. So a type that is new needs no new version, and version 2 is what
+ * gave records a type.
  */
 #ifndef FLICK_EVENT_H
 #define FLICK_EVENT_H
 
 #include <stdint.h>
 
-#define FLICK_EVENT_VERSION 1
+#define FLICK_EVENT_VERSION 2
+
+enum { FLICK_PROBE_BITS = 26 };		/* of `probe`: the id; the type stands above */
+
+enum flick_type {
+	FLICK_TYPE_EVENT,	/* the probe was met */
+	FLICK_TYPE_CALLER,	/* no event: `tsc` is where the call returns to that the entry
+				 * in front of it began */
+	FLICK_TYPE_SAMPLED,	/* the end of the call that the entry in front of it began;
+				 * this call stands for `sp` calls */
+	FLICK_N_TYPES,		/* from here on free: a count, a path, an address in memory, a
+				 * point are one record each */
+	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
+				 * it: arguments */
+};
 
 struct flick_record {
-	uint64_t tsc;		/* TSC ticks; 0 in records without time */
-	uint32_t probe;		/* dense id; its kind is in the site table */
+	uint64_t tsc;		/* TSC ticks; 0 in events without time */
+	uint32_t probe;		/* dense id, and the type */
 	uint32_t sp;		/* low 32 bits of the stack pointer, bytes */
 };
 

@@ -36,7 +36,6 @@ static uint64_t length_of(struct fl_stream *s, const struct fl_overhead *own, ui
 	return end > begin ? end - begin : 0;
 }
 
-/* What it stands for comes in place of an exit's stack pointer. */
 static void finish(struct fl_stream *s, const struct flick_record *exit)
 {
 	const uint32_t most = UINT32_MAX / FLICK_WEIGHT_ONE;
@@ -44,7 +43,7 @@ static void finish(struct fl_stream *s, const struct flick_record *exit)
 	uint32_t stands = exit->sp ? exit->sp : 1;
 	struct flick_call *call = &s->call;
 
-	if (s->run->tags[exit->probe].function != tag->function)
+	if (s->run->tags[fl_record_probe(exit)].function != tag->function)
 		return;				/* its other half was lost */
 	call->function = tag->function;
 	call->flags = FLICK_CALL_SAMPLED;
@@ -62,13 +61,14 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flick_record *r = &b->records[i];
 
-		if (r->probe >= s->run->n_tags)
+		if (fl_record_probe(r) >= s->run->n_tags)
 			continue;
-		if (s->run->tags[r->probe].kind == FLICK_TAG_ENTRY) {
-			s->entry = *r;
-		} else if (s->entry.tsc) {
+		if (fl_record_type(r) == FLICK_TYPE_SAMPLED && s->entry.tsc) {
 			finish(s, r);
 			s->entry.tsc = 0;
+		} else if (fl_record_type(r) == FLICK_TYPE_EVENT &&
+			   s->run->tags[r->probe].kind == FLICK_TAG_ENTRY) {
+			s->entry = *r;
 		}
 	}
 	return 0;

@@ -124,7 +124,7 @@ static int begin_call(struct fl_stream *s, uint64_t ret)
 
 static int take(struct fl_stream *s, const struct flick_record *r)
 {
-	int err = begin_call(s, r->probe == FL_PROBE_CALLER ? r->tsc : 0);
+	int err = begin_call(s, fl_record_type(r) == FLICK_TYPE_CALLER ? r->tsc : 0);
 	const struct flick_tag *tag;
 	struct fl_closed closed;
 	enum fl_match match;

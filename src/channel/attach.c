@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "channel/channel.h"
+#include "channel/slot.h"
 #include "os/os.h"
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };

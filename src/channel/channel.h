@@ -22,7 +22,7 @@
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
 #define FL_SHM_VERSION 11
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
-#define FL_MAX_SITES (1u << 26)
+#define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
 #define FL_MAX_PROCESSES 4096		/* of a process tree, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
@@ -125,10 +125,6 @@ struct fl_windows {
 	uint64_t edges[FL_EDGES];
 	uint32_t rates[FL_EDGES / 2];	/* of window k */
 };
-
-/* A record that follows an entry's and is no event of its own: it says where
- * that call returns to. Both are enqueued as one, and counted as one. */
-#define FL_PROBE_CALLER UINT32_MAX	/* its `probe`; the address is in `tsc` */
 
 /* Calls of a function are timed in one of so many epochs, those of others in others: a
  * timed call in another one is time of it. */
@@ -427,8 +423,6 @@ extern __thread struct fl_timed fl_timed
  * else there is none that is meant for this process, and nothing is mapped.
  * *mapped is its size. */
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
-/* Are pids here those of the reader's namespace? */
-bool fl_shm_is_in_space(const struct fl_region *m);
 /* Become a process of the process tree, or its next image. 0; -EXDEV, -ENOSPC: it is
  * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
@@ -511,9 +505,6 @@ int fl_shm_create(const struct fl_shm_options *, struct fl_region **m, int *fd);
 /* Has each slot counters, by what probes do and the rate of windows? */
 bool fl_shm_counts(enum fl_action, uint32_t rate);
 void fl_shm_destroy(struct fl_region *m, int fd);
-/* The first bytes of [*from, *to), offsets in the region, that anybody may have stored
- * to; false: there are none. */
-bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */
@@ -563,7 +554,34 @@ struct fl_window {
 };
 #define FL_WEIGHT_ONE 1000u
 
-/* Records of one thread in order; valid during the call. */
+/* What a record is, whose, and both as its `probe`. */
+static inline enum flick_type fl_record_type(const struct flick_record *r)
+{
+	return r->probe >> FLICK_PROBE_BITS;
+}
+
+static inline uint32_t fl_record_probe(const struct flick_record *r)
+{
+	return r->probe & (FL_MAX_SITES - 1);
+}
+
+static inline uint32_t fl_typed(enum flick_type type, uint32_t probe)
+{
+	return (uint32_t)type << FLICK_PROBE_BITS | probe;
+}
+
+/* Of `n` records at `r` those in a row whose types are known: `n` from `from` on. What
+ * stands before is passed over, `passed` records that began there and what belongs to
+ * them; *rest is how many that still do, from the last call to the next one. */
+struct fl_known_records {
+	size_t from, n;
+	size_t events;			/* of the n: all that happened by itself */
+	size_t passed;
+};
+struct fl_known_records fl_records_known(const struct flick_record *r, size_t n,
+					 uint64_t *rest);
+
+/* Records of one thread in order, of known types; valid during the call. */
 struct fl_batch {
 	uint32_t thread;		/* its number */
 	const struct flick_record *records;

@@ -62,6 +62,7 @@ struct life {
 	uint32_t thread;		/* index into threads */
 	uint32_t image, process;	/* as the slot says */
 	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
+	uint64_t rest;			/* records that belong to one that is passed over */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_place place;		/* where there are windows */
@@ -381,20 +382,36 @@ static uint64_t pause_before(const struct life *l)
 	return (uint64_t)load_relaxed(&l->ring->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
 }
 
+/* Of the `n` records that were copied. */
+static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b, size_t n)
+{
+	struct fl_known_records k;
+
+	for (size_t at = 0; at < n; at += k.from + k.n) {
+		k = fl_records_known(r->copy + at, n - at, &l->rest);
+		r->threads[l->thread].filtered += k.passed;
+		r->threads[l->thread].produced += k.passed;
+		b->records = r->copy + at + k.from;
+		b->n = k.n;
+		if (r->sifts)
+			sift(r, l, *b);
+		else if (b->n)
+			deliver(r, l, b, k.events);
+	}
+}
+
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
 	const char *chunk = (const char *)r->shm + chunk_start(l);
-	struct fl_batch b = { .thread = thread_number(r, l), .records = r->copy };
+	struct fl_batch b = { .thread = thread_number(r, l) };
+	size_t n;
 
-	for (; l->taken < upto; l->taken += b.n * sizeof(*r->copy)) {
-		b.n = (upto - l->taken) / sizeof(*r->copy);
-		b.n = b.n < COPIED ? b.n : COPIED;
-		memcpy(r->copy, chunk + l->taken, b.n * sizeof(*r->copy));
+	for (; l->taken < upto; l->taken += n * sizeof(*r->copy)) {
+		n = (upto - l->taken) / sizeof(*r->copy);
+		n = n < COPIED ? n : COPIED;
+		memcpy(r->copy, chunk + l->taken, n * sizeof(*r->copy));
 		b.paused = l->taken ? 0 : pause_before(l);
-		if (r->sifts)
-			sift(r, l, b);
-		else
-			deliver(r, l, &b, b.n);
+		feed_known(r, l, &b, n);
 	}
 }
 

@@ -323,7 +323,7 @@ static size_t events(const struct flick_record *r, size_t n)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += r[i].probe != FL_PROBE_CALLER;
+		sum += fl_record_type(&r[i]) != FLICK_TYPE_CALLER;
 	return sum;
 }
 

@@ -60,11 +60,17 @@ static inline void fl_own_lines(const void *at, uint64_t bytes)
 		*word = *word;
 }
 
+/* The first bytes of [*from, *to), offsets in the region, that anybody may have stored
+ * to; false: there are none. */
+bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
+
 /* ---- target side, shared by thread.c and ring.c ---------------------------- */
 
 extern struct fl_region *fl_region FL_HIDDEN;	/* NULL until open */
 extern struct fl_shm_session *fl_session FL_HIDDEN;	/* its owner's; likewise */
 extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */
+/* Are pids here those of the reader's namespace? */
+bool fl_shm_is_in_space(const struct fl_region *m);
 /* This process's threads may enqueue again. */
 FL_HIDDEN void fl_tls_reopen(void);
 /* Wake the reader of a slot if it sleeps. */

@@ -355,12 +355,12 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 		begin_timed(of, p, sp);
 }
 
-/* It says what it stands for, where an exit has its stack pointer. */
 static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
 {
 	const struct flick_record pair[2] = {
 		{ .tsc = f.tsc, .probe = f.probe, .sp = f.sp },
-		{ .tsc = now, .probe = exit, .sp = f.stands + !f.stands },
+		{ .tsc = now, .probe = fl_typed(FLICK_TYPE_SAMPLED, exit),
+		  .sp = f.stands + !f.stands },
 	};
 
 	if (!fl_sample_is_stale(&f))

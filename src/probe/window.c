@@ -108,7 +108,7 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 {
 	const struct flick_record pair[2] = {
 		{ .tsc = fl_arch_ticks(), .probe = id, .sp = sp },
-		{ .tsc = caller, .probe = FL_PROBE_CALLER, .sp = sp },
+		{ .tsc = caller, .probe = fl_typed(FLICK_TYPE_CALLER, id), .sp = sp },
 	};
 
 	fl_channel_count(id);

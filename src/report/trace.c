@@ -272,11 +272,29 @@ static bool need(struct reader *r, size_t bytes)
 	return true;
 }
 
+/* Another version's may have types that this one passes over. */
+static void feed_known(struct reader *r, uint32_t thread, const struct flick_record *of,
+		       size_t n, uint64_t *rest)
+{
+	struct fl_known_records k;
+
+	for (size_t at = 0; at < n; at += k.from + k.n) {
+		struct fl_batch b = { .thread = thread };
+
+		k = fl_records_known(of + at, n - at, rest);
+		b.records = of + at + k.from;
+		b.n = k.n;
+		if (b.n)
+			r->sink->feed(r->sink->arg, &b);
+	}
+}
+
 /* A block's records, in pieces: its size is not to be trusted with memory. What
  * there is of a block that was cut short counts. */
 static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 {
 	const size_t size = sizeof(struct flick_record);
+	uint64_t rest = 0;
 
 	while (n) {
 		uint64_t whole;
@@ -286,8 +304,7 @@ static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 		whole = (r->filled - r->at) / size;
 		if (whole > n)
 			whole = n;
-		r->sink->feed(r->sink->arg, &(struct fl_batch){ .thread = thread,
-			      .records = (const void *)(r->out + r->at), .n = whole });
+		feed_known(r, thread, (const void *)(r->out + r->at), whole, &rest);
 		r->at += whole * size;
 		r->n += whole;
 		n -= whole;

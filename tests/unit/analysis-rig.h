@@ -48,9 +48,12 @@ static inline void lay_sites(void)
 static inline void feed_at(struct fl_run *to, uint32_t thread, uint32_t probe,
 			   uint32_t below_top, uint64_t tsc)
 {
+	bool is_sample = view.sampled && probe % PROBES >= EXIT;
 	struct flick_record r = { tsc, probe, TOP - below_top };
 	struct fl_batch b = { .thread = thread, .records = &r, .n = 1 };
 
+	if (is_sample)
+		r.probe = fl_typed(FLICK_TYPE_SAMPLED, probe);
 	assert_int_equal(fl_run_feed(to, &b), 0);
 }
 

@@ -90,7 +90,7 @@ static void call_or_return(struct program *p)
 
 	if (view.sampled) {
 		put(p, f * PROBES + ENTRY, sp);
-		put(p, f * PROBES + EXIT, 1 + draw(p, 3));
+		put(p, fl_typed(FLICK_TYPE_SAMPLED, f * PROBES + EXIT), 1 + draw(p, 3));
 		return;
 	}
 	if (p->depth == DEEPEST || (p->depth && draw(p, 2))) {
@@ -104,7 +104,7 @@ static void call_or_return(struct program *p)
 	if (view.windows)
 		p->records[p->n++] = (struct flick_record){
 			0x1000ull * (1 + draw(p, FUNCTIONS)) + 0x10 * (1 + draw(p, 4)),
-			FL_PROBE_CALLER, sp };
+			fl_typed(FLICK_TYPE_CALLER, f), sp };
 }
 
 static void step(struct program *p, struct fl_run *run, uint32_t number)

@@ -329,7 +329,8 @@ static void put_to(struct fl_run *to, uint32_t thread, uint32_t probe, uint32_t 
 		   uint64_t ret)
 {
 	struct flick_record r[2] = { { now += 10, probe, TOP - below_top },
-				     { ret, FL_PROBE_CALLER, TOP - below_top } };
+				     { ret, fl_typed(FLICK_TYPE_CALLER, probe),
+				       TOP - below_top } };
 	struct fl_batch b = { .thread = thread, .records = r, .n = ret ? 2 : 1,
 			      .window = &window };
 
@@ -564,7 +565,7 @@ static void nothing_is_paired_across_windows(void **unused)
 
 static void a_pair_may_come_in_two_batches(void **unused)
 {
-	struct flick_record r = { in('b', 0x10), FL_PROBE_CALLER, TOP - 64 };
+	struct flick_record r = { in('b', 0x10), fl_typed(FLICK_TYPE_CALLER, 0), TOP - 64 };
 	struct fl_batch b = { .records = &r, .n = 1, .window = &window };
 
 	(void)unused;

@@ -187,7 +187,7 @@ static void check_event(const struct fl_slot *s, uint64_t nth)
 		break;
 	case WINDOW:
 		check_record(last - 1);
-		HOLDS(last->probe == FL_PROBE_CALLER);
+		HOLDS(last->probe == fl_typed(FLICK_TYPE_CALLER, last[-1].probe));
 		HOLDS(last->tsc == (c->bare ? before.top : before.r[RSI]));
 		break;
 	case COUNT:

@@ -13,6 +13,8 @@
 #include "channel-rig.h"
 #include "probe/table.h"
 
+#define CALLER ((uint32_t)FLICK_TYPE_CALLER << FLICK_PROBE_BITS | 1)
+
 static struct fl_region *m;
 static int fd;
 static struct fl_filter filter;
@@ -211,8 +213,8 @@ static void neighbouring_windows_are_told_apart(void **unused)
 
 static void who_called_goes_with_its_entry(void **unused)
 {
-	struct flick_record r[4] = { at(150), { 350, FL_PROBE_CALLER, 0 }, at(250),
-				     { 150, FL_PROBE_CALLER, 0 } };
+	struct flick_record r[4] = { at(150), { 350, CALLER, 0 }, at(250),
+				     { 150, CALLER, 0 } };
 	struct fl_place p = { 0 };
 	struct fl_sifted s;
 
@@ -245,7 +247,7 @@ static void a_thread_never_goes_back_to_a_window(void **unused)
 
 static void put_events(struct rig *g)
 {
-	static struct flick_record pair[2] = { { 0, 1, 0 }, { 7, FL_PROBE_CALLER, 0 } };
+	static struct flick_record pair[2] = { { 0, 1, 0 }, { 7, CALLER, 0 } };
 
 	(void)g;
 	for (uint64_t tsc = 1; tsc <= 2000; tsc++) {
@@ -264,8 +266,8 @@ static void see(void *arg, const struct fl_batch *b)
 
 	for (size_t i = 0; i < b->n; i++) {
 		s->n++;
-		s->callers += b->records[i].probe == FL_PROBE_CALLER;
-		if (b->records[i].probe != FL_PROBE_CALLER)
+		s->callers += b->records[i].probe == CALLER;
+		if (b->records[i].probe != CALLER)
 			s->outside += b->records[i].tsc < 500 || b->records[i].tsc >= 700;
 		s->outside += !b->window || b->window->number != 1;
 	}

@@ -1,0 +1,178 @@
+/*
+ * unit/records: what a reader does not know is passed over by its length, wherever a batch,
+ * a chunk of a ring or a block of a trace ends, and is counted; all else arrives.
+ */
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "channel/channel.h"
+#include "report/report.h"
+
+#define N 600
+#define C 4096ull			/* bytes of a chunk in a ring of 32 KiB */
+#define RECORDS (C / sizeof(struct flick_record))
+#define SHORT (FLICK_N_TYPES)		/* types that nobody knows yet */
+#define LONG (FLICK_TYPE_LONG | 5)
+
+static struct flick_record all[N];
+static struct flick_record got[N];
+static size_t n_known, n_passed, n_events, n_got;
+
+static size_t put(size_t at, uint32_t what, uint32_t more)
+{
+	all[at] = (struct flick_record){ .tsc = 1000 + at, .probe = what, .sp = more };
+	for (uint32_t i = 1; i <= more && at + i < N; i++)
+		all[at + i] = (struct flick_record){ 1, i % 3 ? i : UINT32_MAX, UINT32_MAX };
+	return at + 1 + more;
+}
+
+/* Of every kind, at random; the last one may be cut short. */
+static void make(unsigned seed)
+{
+	srand(seed);
+	n_known = n_passed = n_events = 0;
+	for (size_t at = 0; at < N;) {
+		int dice = rand() % 20;
+
+		if (dice < 3) {
+			at = put(at, fl_typed(LONG, 7), (uint32_t)rand() % (dice ? 9 : 400));
+			n_passed++;
+		} else if (dice < 5) {
+			at = put(at, fl_typed(SHORT, 7), 0);
+			n_passed++;
+		} else {
+			at = put(at, dice == 5 ? fl_typed(FLICK_TYPE_CALLER, 3) : 3, 0);
+			n_events += dice != 5;
+			n_known++;
+		}
+	}
+}
+
+static void take(void *arg, const struct fl_batch *b)
+{
+	(void)arg;
+	memcpy(got + n_got, b->records, b->n * sizeof(*got));
+	n_got += b->n;
+}
+
+/* In order, and nothing of what belongs to another. */
+static void check(void)
+{
+	assert_int_equal(n_got, n_known);
+	for (size_t i = 0; i < n_got; i++) {
+		assert_true(got[i].tsc >= 1000 && (i == 0 || got[i].tsc > got[i - 1].tsc));
+		assert_true(fl_record_type(&got[i]) < FLICK_N_TYPES);
+	}
+	n_got = 0;
+}
+
+static void batches_may_end_anywhere(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length <= N; length += 1 + length / 9) {
+		uint64_t rest = 0, passed = 0, events = 0;
+		struct fl_known_records k;
+
+		make((unsigned)length);
+		for (size_t from = 0; from < N; from += length)
+			for (size_t at = from, end = from + length < N ? from + length : N;
+			     at < end; at += k.from + k.n) {
+				k = fl_records_known(all + at, end - at, &rest);
+				assert_true(k.from + k.n);
+				passed += k.passed;
+				events += k.events;
+				take(NULL, &(struct fl_batch){ .records = all + at + k.from,
+							       .n = k.n });
+			}
+		assert_int_equal(passed, n_passed);
+		assert_int_equal(events, n_events);
+		check();
+	}
+}
+
+/* Two chunks and a part of a third, as a thread would have written them. */
+static void rings_may_hold_what_is_not_known(void **state)
+{
+	const struct fl_sink sink = { .feed = take };
+	const struct fl_shm_options o = { .n_slots = 2, .ring_kib = 32, .max_sites = 16,
+					  .action = FL_ACT_TIME };
+	const struct fl_thread *t;
+	struct fl_reader *reader;
+	struct fl_region *m;
+	struct fl_slot *s;
+	uint64_t offset;
+	size_t n;
+	int fd;
+
+	(void)state;
+	for (unsigned seed = 0; seed < 50; seed++) {
+		make(seed);
+		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+		assert_int_equal(fl_reader_open(&reader, m, &sink, 0), 0);
+		s = fl_shm_slot(m, 0);
+		offset = m->slots_at + FL_SLOT_HEADER_BYTES;
+		memcpy((char *)m + offset, all, 2 * C);
+		s->ring[0].filled = 2;
+		s->ring[0].claimed = s->ring[0].granted = 2;
+		*(uint32_t *)&s->owner = 12345;
+		s->state = FL_SLOT_LIVE;
+		m->session[0].fresh[0] = 1;
+		fl_reader_poll(reader, false);
+		assert_in_range(s->ring[0].granted, 3, FL_RING_CHUNKS);
+		memcpy((char *)m + s->ring[0].place[2] * 4096ull, all + 2 * RECORDS,
+		       (N - 2 * RECORDS) * sizeof(*all));
+		s->ring[0].data = offset;
+		s->ring[0].claimed = 3;
+		s->ring[0].ptr = s->ring[0].place[2] * 4096ull +
+				 (N - 2 * RECORDS) * sizeof(*all);
+		*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+		fl_reader_poll(reader, true);
+		t = fl_reader_threads(reader, &n);
+		assert_int_equal(n, 1);
+		assert_int_equal(t->filtered, n_passed);
+		assert_int_equal(t->delivered, n_events);
+		assert_int_equal(t->produced, n_passed + n_events);
+		check();
+		fl_reader_close(reader);
+		fl_shm_destroy(m, fd);
+	}
+}
+
+/* A trace of the version that has them. */
+static void traces_may_hold_what_is_not_known(void **state)
+{
+	const struct fl_sink sink = { .feed = take };
+	char dir[] = "/tmp/flick-records-XXXXXX", file[64], why[FL_WHY] = "";
+	struct fl_trace *t;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	make(3);
+	assert_int_equal(fl_trace_create(&t, dir, why), 0);
+	fl_trace_put(t, &(struct fl_batch){ .records = all, .n = N });
+	assert_int_equal(fl_trace_save(t, why), 0);
+	fl_trace_close(t);
+	assert_int_equal(fl_trace_read(dir, &sink, why), 0);
+	check();
+	snprintf(file, sizeof(file), "%s/trace.zst", dir);
+	unlink(file);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(batches_may_end_anywhere),
+		cmocka_unit_test(rings_may_hold_what_is_not_known),
+		cmocka_unit_test(traces_may_hold_what_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
