@@ -77,6 +77,14 @@ void fl_session_make_results(struct fl_session *s)
 	}
 }
 
+struct flick_rows *fl_session_result(struct fl_session *s, const char *name)
+{
+	for (size_t i = 0; i < s->o->n_analyses; i++)
+		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, name))
+			return &s->results[i];
+	return NULL;
+}
+
 struct fl_names *fl_session_names(const struct fl_session *s)
 {
 	const struct fl_functions *r = &s->functions;

@@ -351,9 +351,12 @@ struct fl_session {
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_preempt *preempt;	/* NULL: nothing tells of it, or nobody asks */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
-	uint64_t early_own;		/* of pc_own, without the agent's work, those of the
+	uint64_t early_own;		/* of pcs.own, without the agent's work, those of the
 					 * first second that samples were taken in */
-	uint64_t pc_samples, pc_own;	/* of the target's; of these, in flick's code */
+	struct fl_pcs {			/* samples of the target's program counter */
+		uint64_t all, own;	/* own: in flick's code; of these: */
+		uint64_t work, counts;	/* in the agent's work; where calls are counted */
+	} pcs;
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
@@ -405,6 +408,11 @@ void fl_ahead_begin(struct fl_session *);
 const struct fl_recording *fl_ahead_rows(const struct fl_session *);
 void fl_ahead_end(struct fl_session *);
 void fl_ahead_close(struct fl_session *);
+/* Samples of the program counter (cost.c). count: 0 or -ENOMEM; are_enough: of the program's
+ * own, to tell self times; tell: what recording cost, once results are ready. */
+int fl_cost_count(struct fl_session *);
+bool fl_cost_are_enough(const struct fl_session *);
+void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* The target's process (target.c). start: 0, or -1 and a line printed; end: it is asked to;
@@ -419,6 +427,8 @@ void fl_target_release(void);
 /* What analyses are told of it (view.c): once there is a region. */
 void fl_view_open(struct fl_session *);
 void fl_view_close(struct fl_session *);
+/* The rows of analysis `name`; NULL: there are none. */
+struct flick_rows *fl_session_result(struct fl_session *, const char *name);
 /* Rows of all analyses (analyses.c); what cannot be had is said. */
 void fl_session_make_results(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */

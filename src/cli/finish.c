@@ -140,8 +140,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "processes", "%llu", (unsigned long long)s->account.processes);
 	put(p, "images", "%u", s->shm->n_images);
 	if (s->sampler) {
-		put(p, "pc_samples", "%llu", (unsigned long long)(s->pc_samples - s->pc_own));
-		put(p, "pc_own", "%llu", (unsigned long long)s->pc_own);
+		put(p, "pc_samples", "%llu", (unsigned long long)(s->pcs.all - s->pcs.own));
+		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.own);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");

@@ -97,6 +97,11 @@ bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct
 	return is_glue(o, pc->address);
 }
 
+bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
+{
+	return s->o->follow || pc->pid == s->pid;
+}
+
 bool fl_own_is_work(const struct fl_own *o, const struct fl_pc *pc)
 {
 	return is_file(pc) && pc->at - o->work.lo < o->work.hi - o->work.lo;

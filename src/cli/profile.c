@@ -5,56 +5,33 @@
  * of three ticks pays sixty for being timed. A sample of the program counter pays
  * nothing, so self times rest on these: of each function the share of samples that
  * stood in it. The rows of `latency` get their self times here; a function that has
- * samples and no probe gets a row.
- *
- * Samples that stood in flick's own code are flick's cost, and of nobody's time: of
- * probes, or of what the agent does when modules come. That grows with modules, not with
- * the program's time.
+ * samples and no probe gets a row. Samples that stood in flick's own code are no time of
+ * the program's (cost.c).
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/budget.h"
 #include "cli/inner.h"
 #include "cli/own.h"
 #include "os/os.h"
 
-/* Files by which the places of samples are named, one at a time. */
-struct file {
+struct profile {
+	struct fl_session *s;
+	uint64_t *samples;		/* index: function */
+	uint32_t n_functions;
+	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_obj obj;
 	bool is_open;
 };
 
-struct profile {
-	struct fl_session *s;
-	struct file file;
-	struct fl_own own;
-	uint64_t *samples;		/* index: function */
-	uint32_t n_functions;
-	uint64_t n_own, work, all;	/* samples; work: of those in flick's code, ... */
-	uint64_t counts;		/* ... and these, where calls are counted */
-};
+/* ---- where samples stood ----------------------------------------------------------- */
 
-/* ---- what stands at a place ------------------------------------------------------ */
-
-static bool open_file(struct file *f, const char *path)
+/* Of an open file: the ELF address of what stands at `offset`. */
+static bool find_address(const struct profile *p, uint64_t offset, uint64_t *at)
 {
-	if (f->path != path) {
-		if (f->is_open)
-			fl_obj_close(&f->obj);
-		f->path = path;
-		f->is_open = *path == '/' && !fl_obj_open(&f->obj, path);
-	}
-	return f->is_open;
-}
-
-/* The ELF address of what stands at `offset` of the file. */
-static bool find_address(const struct file *f, uint64_t offset, uint64_t *at)
-{
-	for (size_t i = 0; i < f->obj.eh->e_phnum; i++) {
-		const Elf64_Phdr *ph = &f->obj.ph[i];
+	for (size_t i = 0; i < p->obj.eh->e_phnum; i++) {
+		const Elf64_Phdr *ph = &p->obj.ph[i];
 
 		if (ph->p_type != PT_LOAD || offset - ph->p_offset >= ph->p_filesz)
 			continue;
@@ -71,7 +48,13 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 	const struct fl_shm_module *m;
 	struct fl_place place = { .path = pc->path, .n = pc->n };
 
-	if (open_file(&p->file, pc->path) && find_address(&p->file, pc->at, &place.at)) {
+	if (p->path != pc->path) {
+		if (p->is_open)
+			fl_obj_close(&p->obj);
+		p->path = pc->path;
+		p->is_open = *pc->path == '/' && !fl_obj_open(&p->obj, pc->path);
+	}
+	if (p->is_open && find_address(p, pc->at, &place.at)) {
 		place.path = fl_functions_path(&p->s->functions, pc->path);
 		return place;
 	}
@@ -85,92 +68,47 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 	return place;
 }
 
-/* ---- where samples stood ---------------------------------------------------------- */
-
-static int grow(struct profile *p)
-{
-	uint32_t n = p->s->functions.n;
-	uint64_t *grown = realloc(p->samples, (n + 1) * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + p->n_functions, 0, (n - p->n_functions) * sizeof(*grown));
-	p->samples = grown;
-	p->n_functions = n;
-	return 0;
-}
-
-/* Without --follow children are not recorded, and their time is not the target's. */
-static bool is_targets(const struct profile *p, const struct fl_pc *pc)
-{
-	return p->s->o->follow || pc->pid == p->s->pid;
-}
-
-/* How many there are, and how many of them in flick's own code. */
-static int count(struct profile *p)
-{
-	size_t n;
-	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
-	int err = fl_own_look(&p->own, p->s);
-
-	for (size_t i = 0; !err && i < n; i++) {
-		if (!is_targets(p, &pcs[i]))
-			continue;
-		p->all += pcs[i].n;
-		if (!fl_own_has(&p->own, p->s, &pcs[i]))
-			continue;
-		p->n_own += pcs[i].n;
-		p->work += fl_own_is_work(&p->own, &pcs[i]) ? pcs[i].n : 0;
-		p->counts += fl_own_counts(&p->own, &pcs[i]) ? pcs[i].n : 0;
-	}
-	return err;
-}
-
-/* What stood in the program. */
-static size_t take_places(struct profile *p, const struct fl_pc *pcs, size_t n,
-			  struct fl_place *places)
+/* What stood in the program: how many places. */
+static size_t take_places(struct profile *p, struct fl_own *own, const struct fl_pc *pcs,
+			  size_t n, struct fl_place *places)
 {
 	size_t n_places = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_targets(p, &pcs[i]) && !fl_own_has(&p->own, p->s, &pcs[i]))
+		if (fl_own_is_targets(p->s, &pcs[i]) && !fl_own_has(own, p->s, &pcs[i]))
 			places[n_places++] = find_place(p, &pcs[i]);
-	if (p->file.is_open)
-		fl_obj_close(&p->file.obj);
+	if (p->is_open)
+		fl_obj_close(&p->obj);
 	return n_places;
 }
 
-/* Files that only samples met are among the modules then: not where nobody asks. */
-static int add_up(struct profile *p, struct fl_place *places, size_t n)
-{
-	int err = fl_inner_fill(&p->s->functions, places, n);
-
-	if (!err)
-		err = grow(p);
-	for (size_t i = 0; !err && i < n; i++) {
-		uint32_t function = places[i].inner - 1;
-
-		if (!places[i].inner)
-			err = fl_functions_find(&p->s->functions, places[i].path, places[i].at,
-					     &function);
-		if (!err && function >= p->n_functions)
-			err = grow(p);
-		if (!err)
-			p->samples[function] += places[i].n;
-	}
-	return err;
-}
-
-/* By function. */
+/* By function. Files that only samples met are among the modules then: not where nobody
+ * asks. */
 static int gather(struct profile *p)
 {
-	size_t n;
+	struct fl_functions *functions = &p->s->functions;
+	struct fl_own own = { 0 };
+	size_t n, n_places = 0;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	struct fl_place *places = malloc((n + 1) * sizeof(*places));
-	int err = -ENOMEM;
+	int err = places ? fl_own_look(&own, p->s) : -ENOMEM;
 
-	if (places)
-		err = add_up(p, places, take_places(p, pcs, n, places));
+	if (!err) {
+		n_places = take_places(p, &own, pcs, n, places);
+		err = fl_inner_fill(functions, places, n_places);
+	}
+	for (size_t i = 0; !err && i < n_places; i++) {
+		uint32_t f = places[i].inner - 1;
+
+		if (!places[i].inner)
+			err = fl_functions_find(functions, places[i].path, places[i].at, &f);
+		if (!err)
+			err = fl_array_extend(&p->samples, &p->n_functions, functions->n,
+					      sizeof(*p->samples));
+		if (!err)
+			p->samples[f] += places[i].n;
+	}
+	fl_own_close(&own);
 	free(places);
 	return err;
 }
@@ -285,136 +223,13 @@ static int share_out(struct flick_rows *r, const struct profile *p)
 	return seen ? 0 : -ENOMEM;
 }
 
-/* ---- the cost ------------------------------------------------------------------------ */
-
-enum { FEW = 100 };			/* samples; a tenth either way says nothing */
-
-static double ns_of(uint64_t samples)
-{
-	return (double)samples * (double)fl_sampler_period_ns();
-}
-
-/* Of a cost that is more than the program itself a tenth more or less says enough. */
-static bool are_few(double program_ns, double own_ns)
-{
-	double most = ns_of(FEW);
-
-	return program_ns < most / 10 || (program_ns < most && own_ns < 2 * program_ns);
-}
-
-/* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
- * thread of the program's, what it says itself. */
-static double switching_ns(const struct fl_session *s)
-{
-	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
-	double said = (double)load_relaxed(&s->shm->watch_ns);
-
-	if (!s->watch_ns)
-		return s->o->rate ? said : turns;
-	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
-}
-
-/* What passes the budget and the stake by less is chance. Most may be of the first second, as
- * what is called is not known then; a program of less has no other. */
-static void tell_passed(const struct fl_session *s, const struct profile *p,
-			double program_ns, char out[112])
-{
-	const uint64_t second_ns = 1000000000;
-	const double some = 1.25;
-	const char *why = "";
-	uint64_t own = p->n_own - p->work;
-	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
-
-	if (s->o->rate && !s->o->rate_adapts && s->cost > some * s->o->rate * 100 / FL_RATE_ALL)
-		snprintf(out, 112, ", more than the %s of --rate: all calls are counted "
-			 "between windows", s->o->rate_text);
-	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
-		return;
-	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
-		why = ": it cannot hold in less than a second";
-	else if (2 * s->early_own > own)
-		why = ": most in the first second";
-	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
-}
-
-/* A sample that stands where calls are counted may wait for what the program would have
- * waited for, too: by how much that held it up is known better, where there is a budget. */
-static double own_ns(const struct fl_session *s, const struct profile *p)
-{
-	double counts = ns_of(p->counts), held = fl_budget_held_ns(s->budget);
-
-	return ns_of(p->n_own - p->work - p->counts) + (held < counts ? held : counts);
-}
-
-/* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
- * is known, it is what flick has not used. */
-static double program_ns(const struct fl_session *s, const struct profile *p)
-{
-	double own = own_ns(s, p) + ns_of(p->work), seen = ns_of(p->all) - own;
-	double known = (double)s->target_ns - own -
-		       (s->o->rate ? switching_ns(s) : 0);
-
-	return known > seen ? known : seen;
-}
-
-/* How far it may be off. A core runs a short call and its probes at once: samples tell
- * where it stood, and not what it would have done without them. Of others chance alone:
- * of n samples their root. */
-static void tell_error(const struct flick_rows *latency, double own_ns, double program,
-		       char out[80])
-{
-	const double many = 1e7;	/* calls a second */
-	double calls = latency ? (double)fl_sheet_sum(latency, "calls") : 0;
-	double chance = 100 * ns_of(1) * sqrt(own_ns / ns_of(1)) / program;
-
-	if (calls * 1e9 > many * program)
-		snprintf(out, 80, ", a third to three times of it as calls are this short");
-	else if (chance >= 0.5)
-		snprintf(out, 80, ", %.1f more or less by chance", chance);
-}
-
-/* Of the program's own CPU time, in percent. What the reader does on another core
- * does not take the program's time, and is told apart; so is what the agent did when
- * modules came, as a program of a second may load as many as one of a day. */
-static void tell_cost(struct fl_session *s, const struct profile *p,
-		      const struct flick_rows *latency)
-{
-	double own = own_ns(s, p), all_ns = program_ns(s, p);
-	double program = all_ns / 100, probes = own / program;
-	double switching = switching_ns(s) / program;
-	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
-	char *cost = s->account.cost, passed[112] = "", error[80] = "";
-	size_t room = sizeof(s->account.cost);
-
-	if (!s->sampler) {
-		snprintf(cost, room, "unknown (the system gives no samples)");
-	} else if (are_few(all_ns, own)) {
-		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
-			 (all_ns + own) / 1e6);
-	} else {
-		s->cost = probes + switching;
-		tell_passed(s, p, all_ns, passed);
-		tell_error(latency, own, all_ns, error);
-		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
-			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
-			 s->cost, probes, switching, reader, error, passed,
-			 ns_of(p->work) / 1e6);
-	}
-}
+/* ---- into results ------------------------------------------------------------------ */
 
 /* Where samples are few, or times are asked for as measured, calls keep what their
  * records say. */
-static bool is_wanted(const struct fl_session *s, const struct profile *p)
+static bool is_wanted(const struct fl_session *s)
 {
-	return p->all - p->n_own >= FEW && (s->view.sampled || !s->o->raw);
-}
-
-static struct flick_rows *find_latency(struct fl_session *s)
-{
-	for (size_t i = 0; i < s->o->n_analyses; i++)
-		if (s->has_result[i] && !strcmp(s->o->analyses[i].name, "latency"))
-			return &s->results[i];
-	return NULL;
+	return fl_cost_are_enough(s) && (s->view.sampled || !s->o->raw);
 }
 
 static uint64_t time_there_was(struct fl_session *s)
@@ -484,21 +299,14 @@ static int fill_result(struct fl_session *s, const struct profile *p, size_t i)
 int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
-	struct flick_rows *latency = find_latency(s);
-	int err = 0;
+	int err = s->sampler ? fl_cost_count(s) : 0;
 
-	if (s->sampler)
-		err = count(&p);
-	s->self_is_cpu = !err && s->sampler && (latency || s->view.windows) &&
-			 is_wanted(s, &p);
+	s->self_is_cpu = !err && s->sampler && is_wanted(s) &&
+			 (fl_session_result(s, "latency") || s->view.windows);
 	if (s->self_is_cpu)
 		err = gather(&p);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
-	s->pc_samples = p.all;
-	s->pc_own = p.n_own;
-	tell_cost(s, &p, latency);
 	free(p.samples);
-	fl_own_close(&p.own);
 	return err;
 }

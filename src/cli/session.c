@@ -310,6 +310,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (!s->feed_error) {
 		fl_session_make_results(s);
 		note_error(s, fl_profile_fill(s));
+		fl_cost_tell(s);
 	}
 	if (s->feed_error)
 		fl_say("the analysis failed: %s", fl_reason(s->feed_error));

@@ -1,0 +1,152 @@
+/*
+ * cost.c - what a recording has cost the program.
+ *
+ * Samples of the program counter that stood in flick's own code are flick's cost: of
+ * probes, or of what the agent does when modules come. That grows with modules, not with
+ * the program's time.
+ */
+#include <math.h>
+
+#include "cli/budget.h"
+#include "cli/own.h"
+
+enum { FEW = 100 };			/* samples; a tenth either way says nothing */
+
+int fl_cost_count(struct fl_session *s)
+{
+	struct fl_own own = { 0 };
+	struct fl_pcs *pcs = &s->pcs;
+	size_t n;
+	const struct fl_pc *pc = fl_sampler_counts(s->sampler, &n);
+	int err = fl_own_look(&own, s);
+
+	for (const struct fl_pc *end = pc + n; !err && pc < end; pc++) {
+		if (!fl_own_is_targets(s, pc))
+			continue;
+		pcs->all += pc->n;
+		if (!fl_own_has(&own, s, pc))
+			continue;
+		pcs->own += pc->n;
+		pcs->work += fl_own_is_work(&own, pc) ? pc->n : 0;
+		pcs->counts += fl_own_counts(&own, pc) ? pc->n : 0;
+	}
+	fl_own_close(&own);
+	return err;
+}
+
+bool fl_cost_are_enough(const struct fl_session *s)
+{
+	return s->pcs.all - s->pcs.own >= FEW;
+}
+
+static double ns_of(uint64_t samples)
+{
+	return (double)samples * (double)fl_sampler_period_ns();
+}
+
+/* Of a cost that is more than the program itself a tenth more or less says enough. */
+static bool are_few(double program_ns, double own_ns)
+{
+	double most = ns_of(FEW);
+
+	return program_ns < most / 10 || (program_ns < most && own_ns < 2 * program_ns);
+}
+
+/* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
+ * thread of the program's, what it says itself. */
+static double switching_ns(const struct fl_session *s)
+{
+	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
+	double said = (double)load_relaxed(&s->shm->watch_ns);
+
+	if (!s->watch_ns)
+		return s->o->rate ? said : turns;
+	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
+}
+
+/* What passes the budget and the stake by less is chance. Most may be of the first second, as
+ * what is called is not known then; a program of less has no other. */
+static void tell_passed(const struct fl_session *s, double program_ns, char out[112])
+{
+	const uint64_t second_ns = 1000000000;
+	const double some = 1.25;
+	const char *why = "";
+	uint64_t own = s->pcs.own - s->pcs.work;
+	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
+
+	if (s->o->rate && !s->o->rate_adapts && s->cost > some * s->o->rate * 100 / FL_RATE_ALL)
+		snprintf(out, 112, ", more than the %s of --rate: all calls are counted "
+			 "between windows", s->o->rate_text);
+	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
+		return;
+	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
+		why = ": it cannot hold in less than a second";
+	else if (2 * s->early_own > own)
+		why = ": most in the first second";
+	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
+}
+
+/* A sample that stands where calls are counted may wait for what the program would have
+ * waited for, too: by how much that held it up is known better, where there is a budget. */
+static double own_ns(const struct fl_session *s)
+{
+	double counts = ns_of(s->pcs.counts), held = fl_budget_held_ns(s->budget);
+	uint64_t others = s->pcs.own - s->pcs.work - s->pcs.counts;
+
+	return ns_of(others) + (held < counts ? held : counts);
+}
+
+/* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
+ * is known, it is what flick has not used. */
+static double program_ns(const struct fl_session *s)
+{
+	double own = own_ns(s) + ns_of(s->pcs.work), seen = ns_of(s->pcs.all) - own;
+	double known = (double)s->target_ns - own -
+		       (s->o->rate ? switching_ns(s) : 0);
+
+	return known > seen ? known : seen;
+}
+
+/* How far it may be off. A core runs a short call and its probes at once: samples tell
+ * where it stood, and not what it would have done without them. Of others chance alone:
+ * of n samples their root. */
+static void tell_error(const struct flick_rows *latency, double own_ns, double program,
+		       char out[80])
+{
+	const double many = 1e7;	/* calls a second */
+	double calls = latency ? (double)fl_sheet_sum(latency, "calls") : 0;
+	double chance = 100 * ns_of(1) * sqrt(own_ns / ns_of(1)) / program;
+
+	if (calls * 1e9 > many * program)
+		snprintf(out, 80, ", a third to three times of it as calls are this short");
+	else if (chance >= 0.5)
+		snprintf(out, 80, ", %.1f more or less by chance", chance);
+}
+
+/* Of the program's own CPU time, in percent. What the reader does on another core
+ * does not take the program's time, and is told apart; so is what the agent did when
+ * modules came, as a program of a second may load as many as one of a day. */
+void fl_cost_tell(struct fl_session *s)
+{
+	double own = own_ns(s), all_ns = program_ns(s);
+	double program = all_ns / 100, probes = own / program;
+	double switching = switching_ns(s) / program;
+	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
+	char *cost = s->account.cost, passed[112] = "", error[80] = "";
+	size_t room = sizeof(s->account.cost);
+
+	if (!s->sampler) {
+		snprintf(cost, room, "unknown (the system gives no samples)");
+	} else if (are_few(all_ns, own)) {
+		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
+			 (all_ns + own) / 1e6);
+	} else {
+		s->cost = probes + switching;
+		tell_passed(s, all_ns, passed);
+		tell_error(fl_session_result(s, "latency"), own, all_ns, error);
+		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
+			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
+			 s->cost, probes, switching, reader, error, passed,
+			 ns_of(s->pcs.work) / 1e6);
+	}
+}
