@@ -4,9 +4,11 @@
 . "$ROOT/tests/model/check.inc"
 model lease
 
+O=-O1
 holds "grants come and go"
 holds "children are killed in their parent's slot" -DKILLS=1
 holds "a claim is not undone" -DNO_UNDO
+O=-O0
 
 fails "wrong|stray" "no fence (Q)" -DNO_FENCE_Q
 fails "wrong|stray" "no fence (R)" -DNO_FENCE_R

@@ -28,10 +28,12 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "os/os.h"
 #include "patch/patch.h"
 #include "site/site.h"
 
-enum { N_EXEC = 1, CODE_BYTES = 4096, GLUE_AT = 2048, BODY_AT = 1024 };
+enum { N_EXEC = 1, CODE_BYTES = 4096, GLUE_AT = 2048, BODY_AT = 1024,
+       MOST_NS = 300000000 };
 
 struct executor {
 	uint64_t body, on;		/* W the code itself, by %rdi */
@@ -160,9 +162,11 @@ static void await_on(void)
 		sched_yield();
 }
 
+/* Of a sync that takes long, as many rounds as begin within MOST_NS. */
 static void run_commits(struct verdict *v, size_t offset, long rounds, const char *old,
 			size_t n)
 {
+	uint64_t begin = fl_os_monotonic_ns();
 	struct fl_patch p;
 
 	if (lay(&p, offset, FL_FORM_PAD, old, n))
@@ -170,7 +174,8 @@ static void run_commits(struct verdict *v, size_t offset, long rounds, const cha
 	epoch = 0;
 	expect_on = 0;
 	start();
-	for (long i = 0; i < rounds / 1000 + 1; i++) {
+	for (long i = 0; i < rounds / 1000 + 1 &&
+	     fl_os_monotonic_ns() - begin < MOST_NS; i++) {
 		commit(&p, FL_OLD, FL_ON);
 		if (i == 0)
 			await_on();
