@@ -48,7 +48,6 @@ static int set_up(void **state)
 {
 	struct fl_shm_options region = { .n_slots = 1, .max_sites = SITES, .samples = 10,
 					 .action = FL_ACT_SAMPLE };
-	const struct fl_sink nobody = { NULL };
 	char why[FL_USE_WHY];
 
 	(void)state;
@@ -56,7 +55,6 @@ static int set_up(void **state)
 					 .samples = 10, .epoch_ms = 10, .n_analyses = 1 };
 	s = (struct fl_session){ .o = &o, .pid = getpid(), .begun = true };
 	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_functions_open(&s.functions, s.shm) ||
-	    fl_reader_open(&s.reader, s.shm, &nobody, 0) ||
 	    fl_use_open(&o.analyses[0], "latency", why))
 		return -1;
 	s.shared = &s.shm->session[0];
@@ -65,15 +63,14 @@ static int set_up(void **state)
 	seldom = &s.shared->seldom;
 	bring(N);
 	looked_ns = s.go.wall_ns = fl_os_monotonic_ns();
-	return fl_run_open(&s.run, o.analyses, 1, &s.view) || fl_budget_open(&s);
+	return fl_readers_open(&s) || fl_budget_open(&s);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
 	fl_budget_close(s.budget);
-	fl_run_close(s.run);
-	fl_reader_close(s.reader);
+	fl_readers_close(s.readers);
 	fl_functions_close(&s.functions);
 	fl_use_close(&o.analyses[0]);
 	fl_shm_destroy(s.shm, s.fd);
