@@ -2,21 +2,27 @@
  * arch.h - the only door to a CPU. A port is one folder beside this file.
  *
  * Pure parts (plan, decode, emit) compile and are tested on every host; live
- * parts (flip, act, the routines in tramp.S) only on their own CPU.
+ * parts (flip, resume, tramp, the pieces of routines) only on their own CPU.
  */
 #ifndef FL_ARCH_H
 #define FL_ARCH_H
 
-#include "base/base.h"
-
-#if defined(__x86_64__)
-#include "arch/x86_64/facts.h"
-#elif defined(__aarch64__)
-#include "arch/aarch64/facts.h"
-#else
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #error "no port for this CPU"
+#elif defined(__ASSEMBLER__) && defined(__x86_64__)
+#include "arch/x86_64/routines.h"
+#elif defined(__ASSEMBLER__)
+#include "arch/aarch64/routines.h"
+#else
+
+#include "base/base.h"
+#ifdef __x86_64__
+#include "arch/x86_64/facts.h"
+#else
+#include "arch/aarch64/facts.h"
 #endif
 #include "arch/facts.h"
+#include "arch/layout.h"
 
 /* ---- decode (pure) ---------------------------------------------------- */
 
@@ -203,23 +209,11 @@ struct fl_counting_glue {
 	uint32_t id;
 	uint32_t counter;		/* of the probe: how far into its thread's slot */
 	uintptr_t go, mask;		/* words of data */
-	uintptr_t full;			/* one that leads to fl_arch_routine_full() */
+	uintptr_t full;			/* one that leads to where a block is full */
 };
 bool fl_arch_glue_counting(const struct fl_counting_glue *);
-/* Can it, here? Once fl_arch_open() has been called. */
+/* Can it, here? Once fl_arch_rseq_open() has been called. */
 bool fl_arch_glue_can_count(void);
-
-enum fl_action {	/* what a probe that is on does */
-	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at each
-			 * FL_COUNT_BLOCK */
-	FL_ACT_TIME,	/* a record with time */
-	FL_ACT_SAMPLE,	/* paper 1 section 9: a call that may be one of K timed ones */
-	FL_ACT_AFTER,	/* count; where a timed call of the thread may end, or another
-			 * of its function begin in it, the long path */
-	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
-	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
-	FL_N_ACTIONS
-};
 
 /* A counter: whole blocks in its low bits, in its top ones how much there is of the next
  * one. So the addition of one count says by its sign that a block is full, no other load
@@ -233,19 +227,12 @@ static inline uint64_t fl_count_of(uint64_t counter)
 	return (counter & (FL_COUNT_ONE - 1)) * FL_COUNT_BLOCK + counter / FL_COUNT_ONE;
 }
 
-/* Routine for an action. ABI: the site is an ordinary call and scratch registers
- * are free; BARE: every register is live; ASK: as ABI, for calls whose first
- * argument is fl_asked[id], the others go to fl_probe_ask(). */
-enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
-uintptr_t fl_arch_routine(enum fl_action, enum fl_convention);
-/* For FL_ACT_COUNT and AFTER, the one of a probe that has no counter. */
-uintptr_t fl_arch_routine_uncounted(enum fl_action, enum fl_convention);
-/* Where a block of counts is full. */
-uintptr_t fl_arch_routine_full(enum fl_convention);
-/* The one of a probe that asks, and that nobody wants: calls of other functions only. */
-uintptr_t fl_arch_routine_idle(void);
-/* Choose the routines that suit this CPU and kernel; once, before any glue. */
-void fl_arch_open(void);
+/* ---- live: what a glue goes to ------------------------------------------------ */
+
+/* A port's pieces for assembly, of which probe/routines.S makes its routines, are in its
+ * routines.h. Of a function of the program's own there is a routine for each row of
+ * FL_ARCH_VECTORS: which one suits this CPU and kernel? Takes microseconds. */
+unsigned int fl_arch_vectors(void);
 /* Append a record of 16 bytes to the calling thread's ring, as the routines do, or
  * two with one commit; false when its chunk has no room for all. */
 bool fl_arch_put_one(const void *record) __attribute__((visibility("hidden")));
@@ -257,6 +244,8 @@ bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
 /* From the thread pointer to where a thread finds its slot (fl_tls_slot). */
 intptr_t fl_arch_tls_slot_at(void) __attribute__((visibility("hidden")));
+/* Where rseq_cs is from the thread pointer, or 0; for routines. */
+extern intptr_t fl_rseq_at FL_HIDDEN;
 /* Find out if a short path may be a restartable sequence (rseq). Any thread, any time. */
 void fl_arch_rseq_open(void);
 /* Is it? */
@@ -374,4 +363,5 @@ static inline void fl_arch_pause(void)
 	FL_ARCH_PAUSE();
 }
 
+#endif /* C */
 #endif

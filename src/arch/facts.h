@@ -74,6 +74,9 @@
 #ifndef FL_ARCH_KEPT_INDEX
 #error "FL_ARCH_KEPT_INDEX: an initialiser: of each kept register, which of them it is"
 #endif
+#ifndef FL_ARCH_VECTORS
+#error "FL_ARCH_VECTORS(x, name): x() of each routine name_... that CALLS_BOUND makes"
+#endif
 #ifndef FL_ARCH_TICKS
 #error "FL_ARCH_TICKS(): a clock, the same on every core (HW6)"
 #endif

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
-#include "arch/arch.h"		/* enum fl_action */
+#include "arch/arch.h"
 #include "base/base.h"
 #include "../../include/flick/event.h"
 
@@ -36,6 +36,18 @@ enum fl_lost {		/* why an event was not enqueued; index of lost[] */
 	FL_N_LOST
 };
 extern const char *const fl_lost_names[FL_N_LOST];
+
+enum fl_action {	/* what a probe that is on does */
+	FL_ACT_COUNT,	/* add one to a counter of its thread; the long path at each
+			 * FL_COUNT_BLOCK */
+	FL_ACT_TIME,	/* a record with time */
+	FL_ACT_SAMPLE,	/* paper 1 section 9: a call that may be one of K timed ones */
+	FL_ACT_AFTER,	/* count; where a timed call of the thread may end, or another
+			 * of its function begin in it, the long path */
+	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
+	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
+	FL_N_ACTIONS
+};
 
 enum fl_outside {	/* why a process is not recorded; index of outside[] */
 	FL_OUT_TABLE,	/* more than FL_MAX_PROCESSES */

@@ -16,12 +16,13 @@
 
 _Static_assert(sizeof(struct fl_slot) <= FL_SLOT_HEADER_BYTES, "slot header");
 _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
-_Static_assert(offsetof(struct fl_slot, ring[0].limit) == 8, "SLOT_LIMIT of tramp.S");
-_Static_assert(offsetof(struct fl_slot, ring[0].n_counters) == 24, "SLOT_COUNTERS of tramp.S");
-_Static_assert(FL_SLOT_HEADER_BYTES == 4096, "COUNTERS of tramp.S");
-_Static_assert(FL_COUNT_ONE >> 32 == 0x200000 && FL_COUNT_FULL == 1ull << 63,
-	       "COUNT_ONE_HIGH and fl_arch_end_block() of tramp.S");
-_Static_assert(offsetof(struct fl_timed, loose) == 8, "TIMED_LOOSE of tramp.S");
+_Static_assert(offsetof(struct fl_slot, ring[0].ptr) == FL_SLOT_PTR &&
+	       offsetof(struct fl_slot, ring[0].limit) == FL_SLOT_LIMIT &&
+	       offsetof(struct fl_slot, ring[0].n_counters) == FL_SLOT_N_COUNTERS &&
+	       FL_SLOT_HEADER_BYTES == FL_SLOT_COUNTERS, "arch/layout.h");
+_Static_assert(FL_COUNT_ONE >> 32 == FL_COUNT_ONE_HIGH && FL_COUNT_FULL == 1ull << 63,
+	       "what routines add, and that its sign says full");
+_Static_assert(offsetof(struct fl_timed, loose) == FL_TIMED_LOOSE, "arch/layout.h");
 
 /* The chunks a ring begins with lie in its slot, behind counters. */
 #define FL_HOME_CHUNKS 2

@@ -181,8 +181,8 @@ static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				  enum fl_convention way)
 {
 	const enum fl_action exit = entry == FL_ACT_SAMPLE ? FL_ACT_AFTER : FL_ACT_TIME;
-	const uintptr_t routines[2] = { fl_arch_routine(entry, way),
-					fl_arch_routine(exit, way) };
+	const uintptr_t routines[2] = { fl_probe_routine(entry, way),
+					fl_probe_routine(exit, way) };
 	struct fl_overhead little, more;
 
 	if (make_glue(t, routines))
@@ -225,7 +225,7 @@ static void run_child(struct fl_overhead out[2], enum fl_action action)
 	    fl_reader_open(&t.reader, t.m, &sink, 0))
 		return;
 	t.m->target_pid = getpid();
-	fl_arch_open();
+	fl_arch_rseq_open();
 	if (action == FL_ACT_SAMPLE && open_probes(&t))
 		return;
 	out[0] = measure(&t, action, FL_ABI);

@@ -138,8 +138,8 @@ bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
 	return true;
 }
 
-/* As tramp.S sees it, which does without us then: it is in no machine frame of a timed call,
- * and neither could it end one. */
+/* As COUNTS_BELOW sees it, which does without us then: it is in no machine frame of a
+ * timed call, and neither could it end one. */
 static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_t sp)
 {
 	uint32_t n = load_relaxed(&of->n);

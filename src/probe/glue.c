@@ -64,8 +64,8 @@ static enum fl_convention convention(const struct fl_probe *p)
 uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 {
 	if (!has_counter(p) && (action == FL_ACT_COUNT || action == FL_ACT_AFTER))
-		return fl_arch_routine_uncounted(action, convention(p));
-	return fl_arch_routine(action, convention(p));
+		return fl_probe_routine_uncounted(action, convention(p));
+	return fl_probe_routine(action, convention(p));
 }
 
 /* Of one that counts itself the mask alone says if it does: a thread that finds the one
@@ -83,8 +83,8 @@ void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 
 void fl_glue_idle(const struct fl_probe *p)
 {
-	if (*p->go != fl_arch_routine_idle())
-		store_relaxed(p->go, fl_arch_routine_idle());
+	if (*p->go != fl_probe_routine_idle())
+		store_relaxed(p->go, fl_probe_routine_idle());
 }
 
 /* ---- a module's ------------------------------------------------------------------ */
@@ -234,7 +234,7 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 	if (err)
 		return err;
 	for (int how = 0; how < FL_N_CONVENTIONS; how++)
-		((uintptr_t *)b.near.data)[how] = fl_arch_routine_full(how);
+		((uintptr_t *)b.near.data)[how] = fl_probe_routine_full(how);
 	for (uint32_t id = first; id < end; id++)
 		if (is_due(id, decided) && needs_glue(id))
 			make_one(&b, id);

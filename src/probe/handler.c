@@ -12,7 +12,7 @@
 #include "os/os.h"
 #include "table.h"
 
-struct binding {		/* tramp.S knows this layout */
+struct binding {		/* CALLS_BOUND of the port knows this layout */
 	void (*call)(uint32_t, void *);
 	void *arg;
 	struct binding *next;
@@ -106,7 +106,7 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 	b = intern(call, arg);
 	if (!b)
 		return -ENOMEM;
-	/* Pairs with the address dependency of fl_abi_call in tramp.S:
+	/* Pairs with the address dependency in the port's CALLS_BOUND, which has no letter:
 	 * who loads the pointer sees what it points to.
 	 * ordering: none other */
 	store_release(&fl_bindings[id], b);

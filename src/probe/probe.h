@@ -61,6 +61,11 @@ uint32_t fl_probes_count(void);
  * later, while modules are being unloaded. */
 int fl_probes_commit(uint32_t from, enum fl_moment);
 
+/* Where a glue goes for an action (routine.c). ABI: the site is an ordinary call and
+ * scratch registers are free; BARE: every register is live; ASK: as ABI, for calls whose
+ * first argument is fl_asked[id], the others go to fl_probe_ask(). */
+enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
+uintptr_t fl_probe_routine(enum fl_action, enum fl_convention);
 /* What probe `id` does when it is on. 0 or FLE_NOPROBE. Thread-safe. */
 int fl_probe_action(uint32_t id, enum fl_action);
 /* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */

@@ -76,7 +76,7 @@ static int open_table(struct fl_region *m)
 	    !fl_asked || !fl_function_of)
 		return -ENOMEM;
 	fl_places_open();
-	fl_arch_open();
+	fl_probe_routines_open();
 	fl_switches_open();
 	fl_channel_on_block = samples ? fl_sample_block : NULL;
 	fl_channel_on_frames = samples ? fl_frames_forget : NULL;

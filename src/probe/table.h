@@ -229,10 +229,19 @@ void fl_window_virtual(uint32_t id, uint32_t sp);
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
 
-/* Index: probe id; the function of one that asks. For tramp.S; W once, before its glue is. */
+/* For routines.S. Index: probe id; the function of one that asks. W once, before its glue
+ * is. */
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
-/* Index: probe id; its function, where it has glue. For tramp.S. */
+/* Index: probe id; its function, where it has glue. For routines.S. */
 extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
+/* Choose what suits this CPU and kernel; once, before any glue. */
+void fl_probe_routines_open(void);
+/* For what counts, the one of a probe that has no counter. */
+uintptr_t fl_probe_routine_uncounted(enum fl_action, enum fl_convention);
+/* Where a block of counts is full. */
+uintptr_t fl_probe_routine_full(enum fl_convention);
+/* The one of a probe that asks, and that nobody wants: calls of other functions only. */
+uintptr_t fl_probe_routine_idle(void);
 /* The routine for what a probe does. Its dispatch word leads there; or where only calls of
  * other functions are served. */
 uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);

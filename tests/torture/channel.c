@@ -533,7 +533,7 @@ static uint64_t put_pairs(void)
 
 static void run_pairs(struct rig *g)
 {
-	fl_arch_open();
+	fl_arch_rseq_open();
 	raise_storm(g, put_pair_from_handler, put_pairs);
 }
 

@@ -131,7 +131,7 @@ static void have_killed(const char *point, void (*put)(void))
 
 static void have_many_killed(struct rig *g)
 {
-	fl_arch_open();				/* pairs have a short path then */
+	fl_arch_rseq_open();				/* pairs have a short path then */
 	put_single();
 	for (int turn = 0; turn < 10; turn++)
 		for (size_t i = 0; i < ARRAY_LEN(points); i++) {

@@ -148,7 +148,7 @@ static void is_as(enum fl_probe_state state, enum fl_kind kind, bool wants, unsi
 		return;
 	NEED(text == (is_text_on(kind, s->serves, wants, holds) ? ON_BYTE : OFF_BYTE));
 	if (s->serves && holds < FL_HOLD_READER)
-		NEED((word == fl_arch_routine_idle()) == !is_on);
+		NEED((word == fl_probe_routine_idle()) == !is_on);
 }
 
 static void none_is_there(void (*see)(uintptr_t bias))

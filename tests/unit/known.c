@@ -256,7 +256,7 @@ static void a_call_is_met_once(void **unused)
 	id = meet(at, true);
 	assert_true(id >= 0);
 	assert_int_equal(g->m->n_met, 1);
-	assert_int_equal(*fl_table.probes[id].go, fl_arch_routine(FL_ACT_COUNT, FL_ASK));
+	assert_int_equal(*fl_table.probes[id].go, fl_probe_routine(FL_ACT_COUNT, FL_ASK));
 	undo_refusals();
 	assert_int_equal(fl_probe_met(at + 5), -ENOENT);
 	decide();

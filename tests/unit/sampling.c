@@ -72,15 +72,15 @@ static void a_call_that_outlasts_epochs_is_a_sample(void **unused)
 /* What an entry does is a word of its glue's. */
 static void direct_entry(struct rig *unused)
 {
-	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+	uintptr_t go = fl_probe_routine(FL_ACT_SAMPLE, FL_ABI);
 
 	(void)unused;
 	open_probes();
 	fl_table.probes[one.entry].go = &go;
 	call(&one, 1000);
-	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	NEED(is_off(&one) && go == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
 	fl_sample_turn();
-	NEED(!is_off(&one) && go == fl_arch_routine(FL_ACT_SAMPLE, FL_ABI));
+	NEED(!is_off(&one) && go == fl_probe_routine(FL_ACT_SAMPLE, FL_ABI));
 }
 
 static void an_entry_counts_once_it_is_sampled(void **unused)
@@ -274,7 +274,7 @@ static void go_and_come_back(struct rig *unused)
  * its exits may be those of calls that nobody saw begin. */
 static void come_back_in_a_window(struct rig *unused)
 {
-	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+	uintptr_t go = fl_probe_routine(FL_ACT_SAMPLE, FL_ABI);
 
 	(void)unused;
 	open_probes();
@@ -285,11 +285,11 @@ static void come_back_in_a_window(struct rig *unused)
 	NEED(fl_probe_is_on(one.entry) && is_off(&one));
 	fl_table.probes[one.entry].go = &go;
 	come_back(&one);
-	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
-	go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);	/* a thread had loaded it before */
+	NEED(is_off(&one) && go == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
+	go = fl_probe_routine(FL_ACT_SAMPLE, FL_ABI);	/* a thread had loaded it before */
 	fl_table.probes[one.entry].reached = FL_REACHED_BY_GLUE;	/* as with a site */
 	call(&one, 1000);
-	NEED(is_off(&one) && go == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	NEED(is_off(&one) && go == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
 }
 
 static void what_comes_back_in_a_window_is_counted(void **unused)
@@ -411,12 +411,12 @@ static void share_an_entry(struct rig *unused)
 	want(&one, FL_SELDOM);
 	fl_sample_turn();
 	fl_sample_turn();
-	NEED(!fl_probe_is_on(one.entry) && go == fl_arch_routine_idle() && text == ON_BYTE);
+	NEED(!fl_probe_is_on(one.entry) && go == fl_probe_routine_idle() && text == ON_BYTE);
 	begin(&one, 1000);			/* who had loaded where to go */
-	NEED(go == fl_arch_routine_idle());
+	NEED(go == fl_probe_routine_idle());
 	g->m->session[0].epoch_us = 10000000;
 	fl_sample_turn();
-	NEED(fl_probe_is_on(one.entry) && go == fl_arch_routine(FL_ACT_COUNT, FL_ASK));
+	NEED(fl_probe_is_on(one.entry) && go == fl_probe_routine(FL_ACT_COUNT, FL_ASK));
 }
 
 static void an_entry_of_several_stays_on_for_the_others(void **unused)

@@ -243,7 +243,7 @@ static void a_call_that_its_thread_ends_in_is_no_sample(void **unused)
  * do: exits are on while a timed call is open. */
 static void find_while_open(struct rig *unused)
 {
-	uintptr_t go = fl_arch_routine(FL_ACT_SAMPLE, FL_ABI);
+	uintptr_t go = fl_probe_routine(FL_ACT_SAMPLE, FL_ABI);
 
 	(void)unused;
 	open_probes();
@@ -251,9 +251,9 @@ static void find_while_open(struct rig *unused)
 	fl_table.probes[one.entry].go = &go;
 	fl_table.probes[one.entry].reached = FL_REACHED_BY_GLUE;	/* as with a site */
 	call(&one, 900);
-	NEED(go == fl_arch_routine(FL_ACT_AFTER, FL_ABI) && fl_probe_is_on(one.exit));
+	NEED(go == fl_probe_routine(FL_ACT_AFTER, FL_ABI) && fl_probe_is_on(one.exit));
 	end(&one, 1000);
-	NEED(go == fl_arch_routine(FL_ACT_COUNT, FL_ABI) && is_off(&one));
+	NEED(go == fl_probe_routine(FL_ACT_COUNT, FL_ABI) && is_off(&one));
 }
 
 static void an_entry_counts_and_looks_while_a_call_is_open(void **unused)

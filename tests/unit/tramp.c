@@ -1,5 +1,5 @@
 /*
- * unit/tramp: what a routine of tramp.S records, and what it leaves as it was: behind
+ * unit/tramp: what a routine of routines.S records, and what it leaves as it was: behind
  * a call the registers that a call keeps, at an entry all but r11; whichever way the
  * stack is aligned, with a slot and without, in the middle of a chunk and at its end.
  *
@@ -242,7 +242,7 @@ static void open_probes(struct rig *g)
 {
 	bool is_new;
 
-	fl_arch_open();
+	fl_probe_routines_open();
 	HOLDS(!fl_patch_open(NULL) && !fl_probes_open(g->m));
 	for (uint32_t i = 0; i <= ID; i++)
 		HOLDS(fl_probe_virtual((uintptr_t)&routines[i], FL_ENTRY, FL_FORM_NONE,
@@ -338,11 +338,11 @@ static void run_choice(struct rig *g)
 		fl_table.probes[n - 1].asks = fl_table.probes[n].asks = i == FL_ASK;
 		fl_table.probes[n - 1].bare = fl_table.probes[n].bare = i == FL_BARE;
 		HOLDS(fl_glue_routine(&fl_table.probes[n - 1], FL_ACT_COUNT) ==
-		      fl_arch_routine(FL_ACT_COUNT, i));
+		      fl_probe_routine(FL_ACT_COUNT, i));
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_COUNT) ==
 		      (uintptr_t)looks[i]);
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_TIME) ==
-		      fl_arch_routine(FL_ACT_TIME, i));
+		      fl_probe_routine(FL_ACT_TIME, i));
 	}
 }
 
@@ -375,9 +375,9 @@ static void (*make_glue(size_t i, uint32_t id))(void)
 		.full = (uintptr_t)&glue_data[i][2],
 	};
 
-	glue_data[i][0] = fl_arch_routine(FL_ACT_COUNT, FL_BARE);
+	glue_data[i][0] = fl_probe_routine(FL_ACT_COUNT, FL_BARE);
 	glue_data[i][1] = i < MASKED ? UINTPTR_MAX : 0;
-	glue_data[i][2] = fl_arch_routine_full(FL_BARE);
+	glue_data[i][2] = fl_probe_routine_full(FL_BARE);
 	return fl_arch_glue_can_count() && fl_arch_glue_counting(&glue)
 		? (void (*)(void))(uintptr_t)at : fl_bare_count_long;
 }
@@ -415,9 +415,9 @@ static void run_directed(struct rig *g)
 	p->go = glue_data[ID];
 	p->counts = 1;
 	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && !p->go[1]);
-	HOLDS(p->go[0] == fl_arch_routine(FL_ACT_TIME, FL_ABI));
+	HOLDS(p->go[0] == fl_probe_routine(FL_ACT_TIME, FL_ABI));
 	HOLDS(!fl_probe_action(ID, FL_ACT_COUNT) && p->go[1] == UINTPTR_MAX);
-	HOLDS(p->go[0] == fl_arch_routine(FL_ACT_COUNT, FL_ABI));
+	HOLDS(p->go[0] == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
 	p->counts = 0;
 	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && p->go[1] == UINTPTR_MAX);
 	HOLDS(!fl_arch_glue_can_count() || instructions(glue_code + ID * FL_ARCH_LINE) == 9);
@@ -901,7 +901,7 @@ static void a_handler_may_fork_in_the_middle_of_a_sample(void **state)
 /* What is made at run time. */
 static void make_glues(void)
 {
-	fl_arch_open();
+	fl_probe_routines_open();
 	find_glue_code();
 	routines[ARRAY_LEN(routines) - 2].run = make_glue(ID, ID);
 	routines[ARRAY_LEN(routines) - 1].run = make_glue(MASKED, ID);

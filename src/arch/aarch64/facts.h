@@ -30,6 +30,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SLED_BYTES 32
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
+#define FL_ARCH_VECTORS(x, name) x(name##_simd)
 #define FL_ARCH_STORE_MAX 4
 #define FL_ARCH_LINE 64
 

@@ -28,6 +28,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
+/* Of routines that call with every vector register kept, the plainest first. */
+#define FL_ARCH_VECTORS(x, name) x(name##_sse) x(name##_avx) x(name##_avx512)
 #define FL_ARCH_STORE_MAX 8		/* bytes of the widest store */
 #define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
 

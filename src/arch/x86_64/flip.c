@@ -9,6 +9,9 @@
  */
 #include "arch/arch.h"
 
+_Static_assert(offsetof(struct fl_flip, unit) == 8 && offsetof(struct fl_flip, armed) == 11,
+	       "FLIP_UNIT and FLIP_ARMED of tramp.S");
+
 void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -7,7 +7,7 @@
  *	jmp *go(%rip)
  *
  * One that counts does so itself, while its mask is all ones, in the way of the routine
- * (tramp.S, COUNT): the jump and the way to the routine would take more than the count.
+ * (routines.h, COUNT): the jump and the way to the routine would take more than the count.
  * Only %r11 and the flags are changed, so it is one for all conventions.
  *
  *	lea cs(%rip),%r11
@@ -99,8 +99,6 @@ struct descriptor {			/* struct rseq_cs of the kernel's */
 	uint32_t version, flags;
 	uint64_t start, length, abort;
 };
-
-extern intptr_t fl_rseq_at __attribute__((visibility("hidden")));
 
 bool fl_arch_glue_can_count(void)
 {

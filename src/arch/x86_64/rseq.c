@@ -4,7 +4,7 @@
 #include "arch/arch.h"
 
 /* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
-intptr_t fl_rseq_at __attribute__((visibility("hidden")));
+intptr_t fl_rseq_at;
 
 /* glibc 2.35 and later register rseq for every thread and say where it is. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));

@@ -39,3 +39,10 @@
 	jmp	\again
 	.subsection 0
 	.endm
+
+/* The thread's slot, or 0. */
+	.macro	LOAD_SLOT to
+	mov	fl_tls_slot@gottpoff(%rip), \to
+	mov	%fs:(\to), \to
+	mov	(\to), \to
+	.endm

@@ -1,32 +1,10 @@
 /*
- * routine.c - what a glue goes to: there are none yet, and no short path either.
+ * own.c - what changes a thread's own slot: there is no short path yet.
  */
 #include "arch/arch.h"
 #include "flick/channel.h"
 
-void fl_arch_open(void)
-{
-}
-
-uintptr_t fl_arch_routine(enum fl_action action, enum fl_convention convention)
-{
-	(void)action, (void)convention;
-	return 0;
-}
-
-uintptr_t fl_arch_routine_uncounted(enum fl_action action, enum fl_convention convention)
-{
-	(void)action, (void)convention;
-	return 0;
-}
-
-uintptr_t fl_arch_routine_full(enum fl_convention convention)
-{
-	(void)convention;
-	return 0;
-}
-
-uintptr_t fl_arch_routine_idle(void)
+unsigned int fl_arch_vectors(void)
 {
 	return 0;
 }

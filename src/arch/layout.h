@@ -1,0 +1,17 @@
+/*
+ * layout.h - where routines find what they need, for assembly; checked in channel/slot.h.
+ */
+#ifndef FL_ARCH_LAYOUT_H
+#define FL_ARCH_LAYOUT_H
+
+/* In a thread's slot. Counters are words, by probe id. */
+#define FL_SLOT_PTR		0
+#define FL_SLOT_LIMIT		8
+#define FL_SLOT_N_COUNTERS	24
+#define FL_SLOT_COUNTERS	4096
+/* What one count adds to the upper half of its word. */
+#define FL_COUNT_ONE_HIGH	0x200000
+/* In fl_timed, whose first word is where the innermost timed call stands. */
+#define FL_TIMED_LOOSE		8
+
+#endif

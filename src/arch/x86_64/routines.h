@@ -1,0 +1,441 @@
+/*
+ * routines.h - the pieces of which probe/routines.S makes what a glue jumps to, x86-64.
+ *
+ * A piece makes a routine for each convention. On entry %r11d is the probe id and (%rsp)
+ * the way back. ABI routines stand behind an ordinary call, so every scratch register and
+ * the flags are theirs. BARE routines stand at a function's entry or exit: only %r11 and
+ * the flags are dead there, nothing lies below the stack pointer, and all else is put
+ * back. No routine touches a vector register but those that call a function of
+ * the program's own, which save every one that may carry an argument or result.
+ *
+ * THE SHORT PATH (RECORDS)
+ *	1  arm the restartable sequence (rseq): a signal or a preemption between
+ *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
+ *	   the child finds no slot then
+ *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
+ *	3  store the record at p
+ *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
+ *	   reader that sees the new ptr sees the whole record: pairs with (B) in
+ *	   channel/drain.c
+ * A thread without a slot, and a child of fork, take the long path.
+ */
+#include "arch/layout.h"
+#include "arch/x86_64/rseq.h"
+
+	.macro	SAVE reg
+	push	\reg
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro	BACK reg
+	pop	\reg
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+/* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are
+ * scratch, \b holds the rseq offset afterwards. */
+	.macro	ENQUEUE slot, a, a32, b, sp32, long
+	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+	mov	fl_rseq_at(%rip), \b
+.Larm\@:
+	lea	.Lcs\@(%rip), \a
+	mov	\a, %fs:(\b)
+.Lstart\@:
+	LOAD_SLOT \slot
+	test	\slot, \slot
+	je	\long
+	mov	FL_SLOT_PTR(\slot), \a
+	cmp	FL_SLOT_LIMIT(\slot), \a
+	jae	\long
+	mov	%rax, (\a)
+	mov	%r11d, 8(\a)
+	mov	\sp32, 12(\a)
+	add	$16, \a
+	mov	\a, FL_SLOT_PTR(\slot)
+.Lend\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+/* Add one to the counter of probe %r11, which has one, or go to \long; the sign says that
+ * it was the last of a block. One instruction on memory, so a signal sees it done or not
+ * begun; in a sequence, so that a child of fork that comes before it looks for its slot
+ * anew. \b holds the rseq offset afterwards. */
+	.macro	COUNT a, b, long
+	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+	mov	fl_rseq_at(%rip), \b
+.Larm\@:
+	lea	.Lcs\@(%rip), \a
+	mov	\a, %fs:(\b)
+.Lstart\@:
+	LOAD_SLOT \a
+	test	\a, \a
+	je	\long
+	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
+.Lend\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+/* The same of any probe, without a sequence. */
+	.macro	COUNT_PLAINLY a, long
+	LOAD_SLOT \a
+	test	\a, \a
+	je	\long
+	cmp	FL_SLOT_N_COUNTERS(\a), %r11d
+	jae	\long
+	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
+	.endm
+
+/* A probe, at stack pointer \sp, of a function whose calls are counted, but some may be
+ * timed and open. Falls through where none of this thread can end here, nor has this call
+ * begun in one of them: none is open, or it stands below the innermost, whose exit is not
+ * there. Where that is not known to \inner, else to \long. A call of ten ticks does not
+ * hide more than two loads, one behind the other. */
+	.macro	BELOW_TIMED a, b, b32, sp, timed, function_of, long, inner
+	mov	\timed@gottpoff(%rip), \a
+	cmp	\sp, %fs:(\a)
+	jbe	\long
+	mov	\function_of(%rip), \b
+	mov	(\b, %r11, 4), \b32
+	cmp	\b32, %fs:FL_TIMED_LOOSE(\a)
+	je	\inner
+	.endm
+
+	.macro	TICKS
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	.endm
+
+	.macro	SAVE_SCRATCH
+	SAVE	%rax
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	.endm
+
+	.macro	RESTORE_SCRATCH
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rdx
+	BACK	%rcx
+	BACK	%rax
+	.endm
+
+/* Call \to(%rdi, %rsi, %rdx) on an aligned stack; \to keeps vector registers
+ * (flick's own C is built without them). */
+	.macro	CALL_ALIGNED to
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	and	$-16, %rsp
+	call	\to
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	BACK	%rbp
+	.endm
+
+/* A function of the program's own may use the widest vectors this CPU has.
+ * Eight registers carry arguments and results (psABI 3.2.3). */
+	.macro	EACH_VECTOR op, prefix, step, store
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	.if	\store
+	\op	%\prefix\i, \i * \step(%rsp)
+	.else
+	\op	\i * \step(%rsp), %\prefix\i
+	.endif
+	.endr
+	.endm
+
+	.macro	BARE_CALL name, bindings, op, prefix, step
+FUNC \name
+	SAVE_SCRATCH
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	sub	$8 * \step, %rsp
+	and	$-64, %rsp
+	EACH_VECTOR \op, \prefix, \step, 1
+	cld
+	mov	\bindings(%rip), %rax
+	mov	%r11d, %edi
+	mov	(%rax, %rdi, 8), %rax
+	mov	8(%rax), %rsi
+	call	*(%rax)
+	EACH_VECTOR \op, \prefix, \step, 0
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	BACK	%rbp
+	RESTORE_SCRATCH
+	ret
+END \name
+	.endm
+
+/* ---- what counts, and what records ------------------------------------------- */
+
+/* NAME: a record with time. The long path, and where the kernel has no rseq the only one
+ * (NAME_long): to(id, time, stack pointer). */
+	.macro	RECORDS name, to
+FUNC fl_abi_\name
+	TICKS
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_\name
+	ret
+.Labi_put_\name:
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	mov	%esp, %edx
+	jmp	\to
+END fl_abi_\name
+
+FUNC fl_abi_\name\()_long
+	TICKS
+	jmp	.Labi_put_\name
+END fl_abi_\name\()_long
+
+FUNC fl_bare_\name
+	SAVE	%rax
+	SAVE	%rdx
+	TICKS
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	lea	40(%rsp), %rdx
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .Lbare_put_\name
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	ret
+	.cfi_adjust_cfa_offset 40
+.Lbare_put_\name:
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	CALL_ALIGNED \to
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	ret
+END fl_bare_\name
+
+FUNC fl_bare_\name\()_long
+	SAVE_SCRATCH
+	TICKS
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	lea	64(%rsp), %rdx
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name\()_long
+	.endm
+
+/* NAME: one more in the probe's counter. Of a thread without a slot: to(id); at the end of
+ * a block: full(id), which NAME_full is, too. NAME_long: of any probe, with a counter or
+ * without, and where the kernel has no rseq. */
+	.macro	COUNTS name, to, full
+FUNC fl_abi_\name, 6			/* in one line of the cache: up to half a ns */
+	COUNT	%rsi, %rdi, .Labi_\name
+	js	fl_abi_\name\()_full
+	ret
+.Labi_\name:
+	mov	%r11d, %edi
+	jmp	\to
+END fl_abi_\name
+
+FUNC fl_abi_\name\()_full
+	mov	%r11d, %edi
+	jmp	\full
+END fl_abi_\name\()_full
+
+FUNC fl_abi_\name\()_long
+	COUNT_PLAINLY %rsi, .Labi_\name
+	js	fl_abi_\name\()_full
+	ret
+END fl_abi_\name\()_long
+
+FUNC fl_bare_\name
+	SAVE	%rsi
+	SAVE	%rdi
+	COUNT	%rsi, %rdi, .Lbare_\name
+	BACK	%rdi
+	BACK	%rsi
+	js	fl_bare_\name\()_full
+	ret
+	.cfi_adjust_cfa_offset 16
+.Lbare_\name:
+	BACK	%rdi
+	BACK	%rsi
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name
+
+FUNC fl_bare_\name\()_full
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	CALL_ALIGNED \full
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name\()_full
+
+FUNC fl_bare_\name\()_long
+	SAVE	%rsi
+	SAVE	%rdi
+	COUNT_PLAINLY %rsi, .Lbare_\name
+	BACK	%rdi
+	BACK	%rsi
+	js	fl_bare_\name\()_full
+	ret
+END fl_bare_\name\()_long
+	.endm
+
+/* NAME: as \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or
+ * to(id, stack pointer), which NAME_long is. */
+	.macro	COUNTS_BELOW name, below, timed, function_of, to, inner
+FUNC fl_abi_\name
+	BELOW_TIMED %rsi, %rcx, %ecx, %rsp, \timed, \function_of, fl_abi_\name\()_long, \
+		.Labi_inner_\name
+	jmp	fl_abi_\below
+.Labi_inner_\name:
+	mov	%r11d, %edi
+	mov	%esp, %esi
+	jmp	\inner
+END fl_abi_\name
+
+FUNC fl_bare_\name
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	lea	24(%rsp), %rdi
+	BELOW_TIMED %rsi, %rcx, %ecx, %rdi, \timed, \function_of, .Lbare_\name, \
+		.Lbare_inner_\name
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	jmp	fl_bare_\below
+	.cfi_adjust_cfa_offset 24
+.Lbare_\name:
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	jmp	fl_bare_\name\()_long
+	.cfi_adjust_cfa_offset 24
+.Lbare_inner_\name:
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64(%rsp), %rsi
+	CALL_ALIGNED \inner
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name
+
+	CALLS	\name\()_long, \to
+	.endm
+
+/* ---- what calls ---------------------------------------------------------------- */
+
+/* NAME: to(id, stack pointer). */
+	.macro	CALLS name, to
+FUNC fl_abi_\name
+	mov	%r11d, %edi
+	mov	%esp, %esi
+	jmp	\to
+END fl_abi_\name
+
+FUNC fl_bare_\name
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64(%rsp), %rsi
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name
+	.endm
+
+/* NAME: to(id, who called, stack pointer). %rsi is what the compiler passes as the call
+ * site: where the function that begins returns to. Of an inlined one, where the function
+ * it is part of does. At a function's entry its way back lies above that of the glue. */
+	.macro	CALLS_FROM name, to
+FUNC fl_abi_\name
+	mov	%r11d, %edi
+	mov	%esp, %edx
+	jmp	\to
+END fl_abi_\name
+
+FUNC fl_bare_\name
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	mov	72(%rsp), %rsi
+	lea	64(%rsp), %rdx
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name
+	.endm
+
+/* NAME: the function of the program's own that (*bindings)[id] points to, with the id and
+ * the word behind it. */
+	.macro	CALLS_BOUND name, bindings
+FUNC fl_abi_\name
+	mov	\bindings(%rip), %rax
+	mov	%r11d, %edi
+	mov	(%rax, %rdi, 8), %rax
+	mov	8(%rax), %rsi
+	jmp	*(%rax)
+END fl_abi_\name
+
+	BARE_CALL fl_bare_\name\()_sse, \bindings, movups, xmm, 16
+	BARE_CALL fl_bare_\name\()_avx, \bindings, vmovups, ymm, 32
+	BARE_CALL fl_bare_\name\()_avx512, \bindings, vmovups, zmm, 64
+	.endm
+
+/* ---- what asks ----------------------------------------------------------------- */
+
+/* Where the ASKS in this file go with a call of another function: to(id, its function,
+ * stack pointer). NAME: to nobody with one of the probe's. */
+	.macro	ASKS_OTHERS name, asked, to
+FUNC fl_ask_\name
+	mov	\asked(%rip), %rax
+	cmp	(%rax, %r11, 8), %rdi
+	jne	.Lask_other
+	ret
+END fl_ask_\name
+
+.Lask_other:
+	.cfi_startproc
+	mov	%rdi, %rsi
+	mov	%r11d, %edi
+	mov	%esp, %edx
+	jmp	\to
+	.cfi_endproc
+	.endm
+
+/* NAME: a call whose first argument is (*asked)[id] goes on as usual. */
+	.macro	ASKS name, asked
+FUNC fl_ask_\name
+	mov	\asked(%rip), %rax
+	cmp	(%rax, %r11, 8), %rdi
+	je	fl_abi_\name
+	jmp	.Lask_other
+END fl_ask_\name
+	.endm

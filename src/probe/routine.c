@@ -1,0 +1,63 @@
+/*
+ * routine.c - which routine of routines.S serves an action.
+ *
+ * Knows that short paths are restartable sequences, which some kernels do not have.
+ */
+#include "table.h"
+
+#define ROUTINES(x, how) \
+	x(how##_time) x(how##_time_long) x(how##_count) x(how##_count_long) x(how##_after) \
+	x(how##_after_long) x(how##_sample) x(how##_window)
+#define DECLARE(name) extern void fl_##name(void);
+ROUTINES(DECLARE, abi)
+ROUTINES(DECLARE, bare)
+ROUTINES(DECLARE, ask)
+DECLARE(abi_call) DECLARE(ask_call) DECLARE(ask_idle)
+DECLARE(abi_count_full) DECLARE(bare_count_full)
+FL_ARCH_VECTORS(DECLARE, bare_call)
+
+#define EACH(name) { fl_abi_##name, fl_bare_##name, fl_ask_##name }
+#define ADDRESS(name) fl_##name,
+
+typedef void routine_fn(void);
+static routine_fn *const shorts[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
+	[FL_ACT_TIME] = EACH(time), [FL_ACT_COUNT] = EACH(count), [FL_ACT_AFTER] = EACH(after),
+};
+static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
+	[FL_ACT_TIME] = EACH(time_long), [FL_ACT_COUNT] = EACH(count_long),
+	[FL_ACT_AFTER] = EACH(after_long), [FL_ACT_SAMPLE] = EACH(sample),
+	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
+};
+/* A function of the program's own may use the widest vectors there are. */
+static routine_fn *const bare_calls[] = { FL_ARCH_VECTORS(ADDRESS, bare_call) };
+static routine_fn *bare_call;
+
+void fl_probe_routines_open(void)
+{
+	bare_call = bare_calls[fl_arch_vectors()];
+	fl_arch_rseq_open();
+}
+
+uintptr_t fl_probe_routine(enum fl_action action, enum fl_convention convention)
+{
+	if (action == FL_ACT_CALL && convention == FL_BARE)
+		return (uintptr_t)bare_call;
+	if (fl_arch_has_rseq() && shorts[action][convention])
+		return (uintptr_t)shorts[action][convention];
+	return (uintptr_t)longs[action][convention];
+}
+
+uintptr_t fl_probe_routine_uncounted(enum fl_action action, enum fl_convention convention)
+{
+	return (uintptr_t)longs[action][convention];
+}
+
+uintptr_t fl_probe_routine_full(enum fl_convention convention)
+{
+	return (uintptr_t)(convention == FL_BARE ? fl_bare_count_full : fl_abi_count_full);
+}
+
+uintptr_t fl_probe_routine_idle(void)
+{
+	return (uintptr_t)fl_ask_idle;
+}
