@@ -41,7 +41,6 @@
  *		same addresses: origins between its sites are spoilt.
  */
 #include "analysis/callers.h"
-#include "analysis/nest.h"
 
 #include <stdlib.h>
 
@@ -225,7 +224,7 @@ static void look_inside(const struct fl_callers *c, struct origin *o)
 			return;
 	if (c->view->code)
 		n.code = c->view->code(c->view->owner, o->lo, o->hi - o->lo);
-	function = n.code ? fl_nest_find(&n, o->ret ? o->ret : o->at, 0) : NOBODY;
+	function = n.code ? fl_nest_find(&n, o->ret ? o->ret : o->at) : NOBODY;
 	if (function == NOBODY)
 		return;
 	o->owner = function;

@@ -33,9 +33,24 @@ static inline bool fl_is_origin(uint32_t function)
 	return function >= FL_ORIGIN && function != FLICK_NO_FUNCTION;
 }
 
+/* ---- bodies in one machine function (nest.c) ------------------------------------------ */
+
+struct fl_nest {
+	uint64_t lo, hi;		/* the machine function */
+	const unsigned char *code;	/* its bytes */
+	/* The wanted site at an address: its kind and function; -1: none. */
+	int (*site)(const void *arg, uint64_t at, uint32_t *function);
+	const void *arg;
+};
+/* Of the body that `at` lies in: its function; FLICK_NO_FUNCTION where that cannot be
+ * told. */
+uint32_t fl_nest_find(const struct fl_nest *, uint64_t at);
+
+/* ---- of the run that a view is of (run.c) ------------------------------------------------ */
+
 /* In windows: did a call of it lie in another? */
 bool fl_run_recurses(const struct flick_view *, uint32_t function);
-/* The same stand-in after merging, where `function` is one (run.c). */
+/* The same stand-in after merging, where `function` is one. */
 uint32_t fl_run_renamed(const struct flick_view *from, uint32_t function);
 
 #endif

@@ -36,7 +36,7 @@ static inline unsigned fl_hist_sub(uint64_t v, unsigned octave)
 bool fl_hist_grow(struct fl_histogram *, unsigned octave);
 
 /* Note `v` so often; false when there is no memory for it. */
-static inline bool fl_hist_add_many(struct fl_histogram *h, uint64_t v, uint64_t times)
+static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v, uint64_t times)
 {
 	unsigned o = fl_hist_octave(v);
 
@@ -49,11 +49,6 @@ static inline bool fl_hist_add_many(struct fl_histogram *h, uint64_t v, uint64_t
 	if (v > h->max)
 		h->max = v;
 	return true;
-}
-
-static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v)
-{
-	return fl_hist_add_many(h, v, 1);
 }
 
 /* The value that a share `q` (0..1) of all values do not exceed; 0 when empty. */

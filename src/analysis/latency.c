@@ -76,7 +76,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	square = (double)stands * (double)stands;
 	for (size_t i = 0; i < ARRAY_LEN(row->squares); i++, square *= ticks)
 		row->squares[i] += square;
-	return fl_hist_add_many(&row->hist, call->total, stands) ? 0 : -ENOMEM;
+	return fl_hist_add(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
 static int stray(void *state, uint32_t thread, uint32_t function, void **root)

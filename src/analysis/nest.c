@@ -8,7 +8,7 @@
  * they disagree, or one cannot be followed, nothing is said. They do where a call
  * never returns and what stands behind it is some other code.
  */
-#include "analysis/nest.h"
+#include "analysis/callers.h"
 
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static void take_step(struct walk *w, struct step s)
 		put_off(w, at + i.len, s.depth);
 }
 
-uint32_t fl_nest_find(const struct fl_nest *n, uint64_t at, uint32_t depth)
+uint32_t fl_nest_find(const struct fl_nest *n, uint64_t at)
 {
 	size_t bytes = n->hi - n->lo;
 	struct walk w = { .nest = n, .found = NOBODY };
@@ -89,7 +89,7 @@ uint32_t fl_nest_find(const struct fl_nest *n, uint64_t at, uint32_t depth)
 	w.been = calloc(bytes + 1, 1);
 	w.todo = malloc((bytes * (DEEPEST + 1) + 1) * sizeof(*w.todo));
 	if (w.been && w.todo)
-		put_off(&w, at, depth);
+		put_off(&w, at, 0);
 	while (w.n_todo && !w.lost)
 		take_step(&w, w.todo[--w.n_todo]);
 	free(w.todo);

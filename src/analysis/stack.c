@@ -1,92 +1,100 @@
 /*
  * stack.c - which open call an exit ends, whatever happened in between.
  *
- * Records say which function began or ended and where the stack pointer stood.
- * That is enough to see calls that never end (longjmp, exceptions without exit
- * records, threads that stop) and machine stacks that take turns (coroutines,
- * alternate signal stacks), without unwinding anything.
+ * A record says which function began or ended, and where the stack pointer stood. Nothing
+ * is unwound. Records are enough to see calls that never end (longjmp, exceptions without
+ * exit records, threads that stop), and stacks that take turns (coroutines, alternate
+ * signal stacks).
  *
- * A machine frame is what one call instruction made. Inlining puts several
- * calls into one machine frame; all of them have about its stack pointer.
+ * A *machine frame* is what one call instruction made. A compiler that inlines puts several
+ * calls into one machine frame. The stack grows down:
+ *
+ *	 higher	+-----------------+
+ *		| frame of a      |	a's entry and exit have stack pointers in here,
+ *		+-----------------+
+ *		| frame of b      |	b's and those of c, which is inlined into b, in here:
+ *		|   and of c      |	equal, but for the cases (a), (b), (c) below
+ *	 lower	+-----------------+
+ *
+ * While b lasts, all stack pointers of b's frame are below all of a's. So a call at a higher
+ * stack pointer *proves dead* the open calls that began lower: their frames are gone.
  *
  * PROTOCOL
- *	entry   pushed; no call is dropped for its stack pointer. Its caller is
- *	        the innermost open call that it does not prove dead
- *	exit    of function f at stack pointer x ends, of f's open calls that
- *	        no newer one proves dead,
- *	        by call: 1. the innermost that began at exactly x, else
- *	                 2. the one that began up to 16 bytes below x, else
- *	                 3. the innermost that began above x;
- *	        by jump: 4. the one that began below x; where its caller is not
- *	                    known, if they stand as far apart as they always do.
- *	        What is open above that one was unwound: dropped, end unknown.
- *	        Two answers are none: UNSURE, no end is known of either
- *	full    before an array grows, calls that a newer one proves dead go
+ *	entry   The call is pushed. No call is dropped for its stack pointer. The caller
+ *	        is the innermost open call that the new one does not prove dead.
+ *	exit    An exit of function f at stack pointer x ends one of f's open calls that no
+ *	        newer call proves dead.
+ *	        By call: 1. the innermost that began at exactly x; else
+ *	                 2. the one that began up to 16 bytes below x; else
+ *	                 3. the innermost that began above x.
+ *	        By jump: 4. the one that began below x. Where its caller is not known, the
+ *	                    two must stand as far apart as they always do.
+ *	        What is open above the call that ends was unwound: it is dropped, and its
+ *	        end is unknown. Where two calls could be meant the answer is UNSURE: no
+ *	        end is known of either.
+ *	full    Before an array grows, calls that a newer one proves dead are dropped.
  *
  * INVARIANT
  *	1. An exit ends the call that it ended in the program, or none.
- *	2. Self times of the calls in a call and its own add up to its total.
+ *	2. The self times of the calls in a call, and its own, add up to its total.
  *	3. A call whose caller ends was made by that caller.
  *	4. Memory grows with the depth of the program's stack, not with its age.
  *
  * WHY
- *	1. Stacks grow down: every stack pointer of a machine frame is below
- *	   every one of its caller's while the call lasts. The stack pointers of
- *	   one machine frame are equal but for three things.
- *	   (a) An exit by jump runs behind the epilogue, at the frame's top. Seen
- *	   from there (x) the call that ends began below x, and outer ones at x or
- *	   above: at x exactly when f was called by f, for then the exit stands
- *	   where a call from that outer f would. So rule 4 alone. Two calls below
- *	   x were not both alive; which one was is not known, nor where x is above
- *	   the call that seems to have made the only one.
- *	   (b) alloca and arrays of variable length lower an exit by call: rule 3;
- *	   nothing of f is open below x then, unless it was unwound.
- *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later
- *	   call (-fdefer-pop): a call inlined at such a place begins 16 bytes
- *	   lower than it ends, and its outer call may end 16 bytes lower than it
- *	   began. So rule 2. An exit that could be (c) of an inner call or rule 1
- *	   of an outer one is UNSURE. What began up to 16 bytes below x may be
- *	   alive even so: it stays, doubtful, so that its own exit, when it comes,
- *	   is not taken for another call's.
- *	   An entry proves nothing by itself: at equal stack pointers the older
- *	   call may be alive (inlining) or dead (longjmp, then a call).
- *	   What is known to go wrong: a function that both recurses and uses
- *	   alloca, left by longjmp into an outer call of itself; and a body inlined
- *	   into itself that is left by an exception which clang records no exit
- *	   for.
- *	   An exit by jump may also be that of a call which was not seen to begin,
- *	   further out, after a longjmp. The frame of the caller stands between the
- *	   two, if it is known. If not: entry and exit of one body stand in one
- *	   machine frame, as far apart each time, and all further out is further.
- *	   Where the entry is the function's first instruction that is one word;
- *	   else it is learnt, from a call whose caller was known, or several alike.
- *	   Known to go wrong, too: where recording began in the middle, an exit, by rule
- *	   2, of a call that was not seen to begin, after a longjmp over one of
- *	   the same function that has no known caller either; by rule 4, if the first
- *	   several were all so. No stack pointer tells these apart.
- *	2. A call that ends credits its total to the one below it. What the thread's
- *	   probes took since it began, which is no time of any, is told by one sum.
- *	   A dropped call credits what was credited to it; its own time thus counts
- *	   to the call that caught the unwinding.
- *	3. A caller that ends was alive, and the innermost that was: calls above it
- *	   at that entry ended earlier, were proved dead by it, or are dropped
- *	   now and were none of the open ones that it names. Proved dead is what
- *	   began lower, and what began with the same probe at the same place: a
- *	   site is passed twice by one machine frame only if the first call is
- *	   over, and two live frames do not stand at one place; of calls that began
- *	   at their function's first instruction the newer is always lower. What
- *	   began lower may live after all: on a coroutine's stack inside a frame of
- *	   no probed function. A call that finds nothing alive but so is an orphan,
- *	   since its time counts in those below. Where sweep() takes away a caller
- *	   from below a call, that one is an orphan.
- *	4. sweep() removes what stands lower than a newer call, and the middle of
- *	   a long run at one stack pointer (RUN_KEEP at either end): inlining does
- *	   not nest that deep, a loop around setjmp repeats without end.
+ *	1. Within one machine frame stack pointers differ for three reasons.
+ *	   (a) An exit by jump runs when its frame has been taken down: x is the top of
+ *	       the frame, and the call began below. Outer calls of f began at x or above:
+ *	       at x exactly if f was called by f, and rule 1 would end that one. So rule
+ *	       4 alone is for jumps. Of two calls of f below x one is dead, and nobody
+ *	       knows which: UNSURE. So is an exit above the frame that made the only one.
+ *	   (b) alloca() and arrays of variable length lower an exit by call: rule 3. No
+ *	       call of f is open below x then, unless it was unwound.
+ *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later call
+ *	       (-fdefer-pop). A call that is inlined there begins 16 bytes lower than it
+ *	       ends: rule 2. Or the call around it ends 16 bytes lower than it began.
+ *	       An exit may thus be of the inner call by rule 2, or of an outer one by
+ *	       rule 1: UNSURE. The inner call may go on. It stays, *doubtful*, so that
+ *	       its own exit is not taken for another call's.
+ *	   An entry proves nothing dead at its own stack pointer: the older call may be
+ *	   alive (inlining), or dead (a longjmp, then a call).
+ *	   An exit by jump may also be that of a call which was not seen to begin, further
+ *	   out, after a longjmp. If the caller of the open call is known, its frame stands
+ *	   between the two. If not, the distance tells: entry and exit of one body stand in
+ *	   one machine frame, as far apart each time, and all that is further out is at a
+ *	   greater distance. It is one word where the entry is the first instruction of the
+ *	   function. Else it is learnt, of a call whose caller was known, or of several calls
+ *	   with the same distance (struct fl_jump).
+ *	   Four cases are known to go wrong. No stack pointer tells them.
+ *	   - A function recurses, uses alloca(), and is left by longjmp into an outer call
+ *	     of itself.
+ *	   - A body is inlined into itself, and is left by an exception of which clang
+ *	     records no exit.
+ *	   - Recording began in the middle. A longjmp leaves a call of f that has no known
+ *	     caller. Then a call of f ends by rule 2 that was not seen to begin.
+ *	   - The same with an exit by jump, if the first several of that exit were so.
+ *	2. A call that ends credits its total to the call below it. What the probes of the
+ *	   thread took since it began, which is no time of any call, is told by one sum. A
+ *	   call that is dropped credits what was credited to it, so its own time counts to
+ *	   the call that caught the unwinding.
+ *	3. A caller that ends was alive at the entry, and was the innermost that was. The
+ *	   calls above it had ended by then, were proved dead by the entry, or are dropped
+ *	   when the caller ends, and then none of the open calls names them as caller.
+ *	   An entry proves dead what began lower, and what began with the same probe at the
+ *	   same stack pointer: one machine frame passes a site twice only if the first call
+ *	   is over, and no two live frames stand at one place. Of calls that began at the
+ *	   first instruction of their functions the newer is always lower.
+ *	   What began lower may live after all: on the stack of a coroutine that is inside
+ *	   a frame of a function without probes. So a call that finds nothing alive in this
+ *	   way alone is an *orphan*: its caller is not known, and its time counts in those
+ *	   below. A call whose caller sweep() takes away from below it becomes one.
+ *	4. sweep() drops what stands lower than a newer call, and the middle of a long run
+ *	   at one stack pointer (RUN_KEEP are kept at either end). Inlining does not nest
+ *	   that deep; a loop around setjmp() repeats without end.
  *
- * Several stacks. A record further from the current stack than one call can
- * move belongs to another: a stack it lies next to, or a new one. Once a thread
- * was seen on two, inexact matches must lie within REACH_MANY, so that frames
- * of neighbouring coroutine stacks are not mistaken for one another.
+ * Several stacks: a record that is further from the current stack than one call can move
+ * belongs to another one, to which it is next, or to a new one. Once a thread was seen on
+ * two, inexact matches must lie within REACH_MANY, so that frames on neighbouring stacks of
+ * coroutines are not mistaken for one another.
  *
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */

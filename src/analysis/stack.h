@@ -152,7 +152,7 @@ static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *
 }
 
 /* What an exit's probe takes behind its clock reading: of no call that has ended. */
-static inline void fl_stack_leave(struct fl_stack *s, bool framed)
+static inline void fl_stack_leave(struct fl_stack *s, uint8_t framed)
 {
 	s->probes += s->overhead[framed].pair - s->overhead[framed].inside;
 }

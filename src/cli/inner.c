@@ -12,100 +12,62 @@
 #include "cli/cli.h"
 #include "cli/inner.h"
 
-/* The profiling calls of one file; the function's index is one more, 0 is none. */
-struct call {
-	uint64_t at;			/* ELF address */
-	uint32_t function;
+struct calls {		/* the profiling calls of all files */
+	const struct fl_functions *functions;
+	struct fl_hash by_place;	/* their sites, by file and ELF address */
+	bool *has;			/* index: module; it has any */
+	const char *path;		/* the file that is looked at now */
+	uint32_t hash;			/* of its path */
+	uintptr_t bias;			/* where it is laid out */
 };
 
-struct calls {
-	struct call *of;		/* ascending */
-	size_t n;
-	uintptr_t bias;			/* where the file is laid out */
-};
-
-/* Those of all modules: of module m they stand from from[m] on, up to from[m + 1]. */
-struct index {
-	struct call *of;
-	size_t *from;
-};
-
-static int by_address(const void *a, const void *b)
+static uint64_t elf_address(const struct fl_functions *r, uint32_t site)
 {
-	const struct call *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
+	return r->sites[site].at - r->modules[r->sites[site].module].base;
 }
 
-static bool is_call(const struct fl_functions *r, uint32_t i)
+static int find_calls(struct calls *c)
 {
-	return r->sites[i].provider == FL_PROVIDER_CYG && r->sites[i].module < r->n_modules;
-}
+	const struct fl_functions *r = c->functions;
+	int err = 0;
 
-static void sort_by_module(struct index *x, const struct fl_functions *r)
-{
-	size_t *end = x->from + 1;	/* of a module, while it is filled */
+	c->has = calloc(r->n_modules + 1, sizeof(*c->has));
+	for (uint32_t i = 0; c->has && !err && i < r->n_sites; i++) {
+		uint32_t m = r->sites[i].module;
 
-	for (uint32_t i = 0; i < r->n_sites; i++)
-		if (is_call(r, i))
-			end[r->sites[i].module + 1]++;
-	for (uint32_t m = 0; m < r->n_modules; m++)
-		end[m + 1] += end[m];
-	for (uint32_t i = 0; i < r->n_sites; i++) {
-		const struct fl_shm_site *site = &r->sites[i];
-
-		if (is_call(r, i))
-			x->of[end[site->module]++] =
-				(struct call){ site->at - r->modules[site->module].base,
-					       r->function_of[i] + 1 };
+		if (r->sites[i].provider != FL_PROVIDER_CYG || m >= r->n_modules)
+			continue;
+		c->has[m] = true;
+		err = fl_hash_put(&c->by_place,
+				  fl_hash_of(r->path_hashes[m], elf_address(r, i)), i + 1);
 	}
-}
-
-static int make_index(struct index *x, const struct fl_functions *r)
-{
-	x->of = malloc(r->n_sites * sizeof(*x->of) + 1);
-	x->from = calloc(r->n_modules + 2, sizeof(*x->from));
-	if (!x->of || !x->from)
-		return -ENOMEM;
-	sort_by_module(x, r);
-	return 0;
-}
-
-static void free_index(struct index *x)
-{
-	free(x->of);
-	free(x->from);
+	return c->has ? err : -ENOMEM;
 }
 
 /* A file may have been loaded at several places. */
-static int take_calls(struct calls *c, const struct index *x, const struct fl_functions *r,
-		      const char *path)
+static bool has_calls(const struct calls *c)
 {
-	for (uint32_t m = 0; m < r->n_modules; m++) {
-		size_t n = x->from[m + 1] - x->from[m];
-		struct call *grown;
+	const struct fl_functions *r = c->functions;
 
-		if (!n || strcmp(r->modules[m].path, path))
-			continue;
-		grown = realloc(c->of, (c->n + n) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		c->of = grown;
-		memcpy(grown + c->n, x->of + x->from[m], n * sizeof(*grown));
-		c->n += n;
-	}
-	if (c->n)
-		qsort(c->of, c->n, sizeof(*c->of), by_address);
-	return 0;
+	for (uint32_t m = 0; m < r->n_modules; m++)
+		if (c->has[m] && !strcmp(r->modules[m].path, c->path))
+			return true;
+	return false;
 }
 
+/* 1 + the function whose profiling call is there; 0: there is none. */
 static uint32_t function_at(void *arg, uintptr_t at)
 {
 	const struct calls *c = arg;
-	struct call key = { .at = at - c->bias };
-	const struct call *found = bsearch(&key, c->of, c->n, sizeof(key), by_address);
+	const struct fl_functions *r = c->functions;
+	uint64_t elf = at - c->bias;
+	uint32_t hash = fl_hash_of(c->hash, elf);
 
-	return found ? found->function : 0;
+	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
+		if (elf_address(r, i - 1) == elf &&
+		    !strcmp(r->modules[r->sites[i - 1].module].path, c->path))
+			return r->function_of[i - 1] + 1;
+	return 0;
 }
 
 static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, size_t n)
@@ -129,22 +91,21 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 }
 
 /* A file that cannot be read any more leaves samples with its symbols. */
-static int fill_file(const struct index *x, const struct fl_functions *r, struct fl_place *p,
-		     size_t n)
+static int fill_file(struct calls *c, struct fl_place *p, size_t n)
 {
-	struct calls c = { 0 };
 	struct fl_module m;
 	struct fl_obj file;
-	int err = take_calls(&c, x, r, p->path);
+	int err = 0;
 
-	if (!err && c.n && !fl_obj_read(&file, p->path, FL_OBJ_ALL)) {
-		if (!fl_obj_lay_out(&m, &file, p->path)) {
-			err = find_in(&m, &c, p, n);
-			fl_obj_unlay(&m);
-		}
-		fl_obj_close(&file);
+	c->path = p->path;
+	c->hash = fl_hash_text(0, p->path);
+	if (!has_calls(c) || fl_obj_read(&file, p->path, FL_OBJ_ALL))
+		return 0;
+	if (!fl_obj_lay_out(&m, &file, p->path)) {
+		err = find_in(&m, c, p, n);
+		fl_obj_unlay(&m);
 	}
-	free(c.of);
+	fl_obj_close(&file);
 	return err;
 }
 
@@ -158,16 +119,17 @@ static int by_file(const void *a, const void *b)
 
 int fl_inner_fill(const struct fl_functions *r, struct fl_place *p, size_t n)
 {
-	struct index x = { NULL };
-	int err = make_index(&x, r);
+	struct calls c = { .functions = r };
+	int err = find_calls(&c);
 
 	qsort(p, n, sizeof(*p), by_file);
 	for (size_t i = 0, end; i < n && !err; i = end) {
 		for (end = i; end < n && !strcmp(p[end].path, p[i].path); end++)
 			p[end].inner = 0;
 		if (*p[i].path == '/')
-			err = fill_file(&x, r, &p[i], end - i);
+			err = fill_file(&c, &p[i], end - i);
 	}
-	free_index(&x);
+	fl_hash_free(&c.by_place);
+	free(c.has);
 	return err;
 }

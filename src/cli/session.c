@@ -163,19 +163,6 @@ static void look_at_memory(struct fl_session *s)
 	       (unsigned long long)(most >> 20));
 }
 
-/* What there is to take now. False: nothing. */
-static bool take_more(struct fl_session *s, bool gone)
-{
-	bool asked;
-
-	if (s->is_spent)
-		return false;
-	fl_sampler_poll(s->sampler);
-	fl_preempt_poll(s->preempt);
-	asked = !gone && fl_negotiation_answer(s);
-	return fl_reader_poll(s->reader, gone) || asked;
-}
-
 static void wait_for_more(struct fl_session *s)
 {
 	if (s->is_spent)
@@ -214,10 +201,18 @@ static void drain(struct fl_session *s)
 	if (s->o->seconds > 0)
 		due = s->start_ns + (uint64_t)(s->o->seconds * 1e9);
 	while (!gone) {
+		bool some = false;		/* there was something to take */
+
 		gone = fl_target_is_gone(s);
 		if (gone)
 			note_end(s);
-		if (!take_more(s, gone) && !gone)
+		if (!s->is_spent) {
+			fl_sampler_poll(s->sampler);
+			fl_preempt_poll(s->preempt);
+			some = !gone && fl_negotiation_answer(s);
+			some |= fl_reader_poll(s->reader, gone) != 0;
+		}
+		if (!some && !gone)
 			wait_for_more(s);
 		fl_budget_turn(s);
 		look_at_memory(s);

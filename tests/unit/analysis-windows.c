@@ -14,7 +14,6 @@
 
 #include "analysis/analysis.h"
 #include "analysis/callers.h"
-#include "analysis/nest.h"
 
 #define FUNCTIONS 6
 #define ENTRY(f) ((uint32_t)((f) - 'a') * 2)
