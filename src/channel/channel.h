@@ -577,6 +577,11 @@ static inline uint32_t fl_record_probe(const struct flick_record *r)
 	return r->probe & (FL_MAX_SITES - 1);
 }
 
+/* Does it count as an event, or belong to the one in front of it? */
+static inline bool fl_is_event(const struct flick_record *r)
+{
+	return fl_record_type(r) != FLICK_TYPE_CALLER;
+}
 static inline uint32_t fl_typed(enum flick_type type, uint32_t probe)
 {
 	return (uint32_t)type << FLICK_PROBE_BITS | probe;

@@ -106,14 +106,14 @@ struct fl_sifted fl_filter_next(const struct fl_filter *v, struct fl_place *p,
 	for (; s.n < n; s.n++) {
 		struct fl_place here = *p;
 
-		if (fl_record_type(&r[s.n]) != FLICK_TYPE_CALLER)
+		if (fl_is_event(&r[s.n]))
 			place(v, &here, r[s.n].tsc);
 		if (s.n && (here.is_in != s.is_in || (s.is_in && here.edge != edge)))
 			break;
 		*p = here;
 		s.is_in = here.is_in;
 		edge = here.edge;
-		s.events += fl_record_type(&r[s.n]) != FLICK_TYPE_CALLER;
+		s.events += fl_is_event(&r[s.n]);
 	}
 	if (s.is_in)
 		s.window = window_at(v, edge - 1);

@@ -25,7 +25,7 @@ struct fl_known_records fl_records_known(const struct flick_record *r, size_t n,
 		k.from = at + 1 + (more < here ? more : here);
 	}
 	for (; at < n && fl_record_type(&r[at]) < FLICK_N_TYPES; at++)
-		k.events += fl_record_type(&r[at]) != FLICK_TYPE_CALLER;
+		k.events += fl_is_event(&r[at]);
 	k.n = at - k.from;
 	return k;
 }

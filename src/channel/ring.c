@@ -317,13 +317,12 @@ static void lose(enum fl_lost why, size_t n)
 	add_own(offsetof(struct fl_slot, ring[0].lost) + why * sizeof(uint64_t), n);
 }
 
-/* Who called is no event of its own. */
 static size_t events(const struct flick_record *r, size_t n)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += fl_record_type(&r[i]) != FLICK_TYPE_CALLER;
+		sum += fl_is_event(&r[i]);
 	return sum;
 }
 
