@@ -57,6 +57,12 @@ static inline uint64_t fl_round_down(uint64_t v, uint64_t to)
 	return v / to * to;
 }
 
+/* What a struct timespec says. */
+static inline uint64_t fl_ns(int64_t seconds, int64_t ns)
+{
+	return (uint64_t)seconds * 1000000000 + (uint64_t)ns;
+}
+
 /* The next one of a row of random numbers (Marsaglia, xorshift64); `x` is not 0. */
 static inline uint64_t fl_random_next(uint64_t x)
 {

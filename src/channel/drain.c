@@ -659,7 +659,7 @@ static bool tick_is_due(struct fl_reader *r)
 	uint64_t now;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);	/* no system call, unlike os/ */
-	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	now = fl_ns(t.tv_sec, t.tv_nsec);
 	if (now - r->tick_ns < TICK_NS)
 		return false;
 	r->tick_ns = now;

@@ -51,11 +51,6 @@ struct fl_found_file {
 	struct fl_found_row *rows;	/* to keep, or NULL */
 };
 
-static uint64_t in_ns(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
-}
-
 static bool take_stamp(const char *path, struct stamp *to)
 {
 	struct stat st;
@@ -63,7 +58,8 @@ static bool take_stamp(const char *path, struct stamp *to)
 	if (stat(path, &st))
 		return false;
 	*to = (struct stamp){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
-			      in_ns(&st.st_mtim), in_ns(&st.st_ctim) };
+			      fl_ns(st.st_mtim.tv_sec, st.st_mtim.tv_nsec),
+			      fl_ns(st.st_ctim.tv_sec, st.st_ctim.tv_nsec) };
 	return true;
 }
 

@@ -318,7 +318,7 @@ struct fl_instant fl_instant_now(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (struct fl_instant){ fl_os_monotonic_ns(),
-				   (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec };
+				   fl_ns(t.tv_sec, t.tv_nsec) };
 }
 
 void fl_session_close(struct fl_session *s)

@@ -93,8 +93,8 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 {
 	const struct timeval *user = &used->ru_utime, *system = &used->ru_stime;
 
-	s->watch_ns += (uint64_t)(user->tv_sec + system->tv_sec) * 1000000000 +
-		       (uint64_t)(user->tv_usec + system->tv_usec) * 1000;
+	s->watch_ns += fl_ns(user->tv_sec + system->tv_sec,
+			     (user->tv_usec + system->tv_usec) * 1000);
 	if (WIFSIGNALED(status))
 		s->watch_signal = WTERMSIG(status);
 }

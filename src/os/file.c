@@ -42,9 +42,8 @@ int fl_os_file_facts(int fd, struct fl_file *out)
 	if (!err)
 		*out = (struct fl_file){ .inode = st.st_ino, .bytes = (uint64_t)st.st_size,
 					 .owner = st.st_uid,
-					 .changed_ns = (uint64_t)st.st_ctim.tv_sec *
-						       1000000000 +
-						       (uint64_t)st.st_ctim.tv_nsec,
+					 .changed_ns = fl_ns(st.st_ctim.tv_sec,
+							     st.st_ctim.tv_nsec),
 					 .is_plain = S_ISREG(st.st_mode) };
 	return err;
 }

@@ -140,7 +140,7 @@ uint64_t fl_os_cpu_ns(int tid)
 	struct timespec t = { 0 };
 
 	SYS(SYS_clock_gettime, clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return fl_ns(t.tv_sec, t.tv_nsec);
 }
 
 void fl_os_thread_name(char name[16])
@@ -154,7 +154,7 @@ uint64_t fl_os_monotonic_ns(void)
 	struct timespec t = { 0 };
 
 	SYS(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return fl_ns(t.tv_sec, t.tv_nsec);
 }
 
 /* The kernel's clocks of processes: ~pid, and 2 for what the scheduler measures. */
@@ -165,7 +165,7 @@ uint64_t fl_os_process_ns(int pid)
 
 	if (SYS(SYS_clock_gettime, clock, &t))
 		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return fl_ns(t.tv_sec, t.tv_nsec);
 }
 
 uint64_t fl_os_program_ns(void)
