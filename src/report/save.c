@@ -57,39 +57,52 @@ bool fl_store_takes(const char *name)
 
 /* ---- rows: one prepared statement, bound by a string of types -------------- */
 
-/* Bind what `types` says: i integer, s text, k text that is bound already; n stands for
- * NULL. 0 or -1. */
-static int put_row(sqlite3_stmt *st, const char *types, const int64_t *ints,
-		   const char *const *texts)
-{
-	for (int c = 0; types[c]; c++) {
-		if (types[c] == 'k')
-			texts++;
-		else if (types[c] == 's')
-			sqlite3_bind_text(st, c + 1, *texts++, -1, SQLITE_STATIC);
-		else if (types[c] == 'i')
-			sqlite3_bind_int64(st, c + 1, *ints++);
-		else
-			sqlite3_bind_null(st, c + 1);
-	}
-	if (sqlite3_step(st) != SQLITE_DONE)
-		return -1;
-	return sqlite3_reset(st) == SQLITE_OK ? 0 : -1;
-}
+/* A statement, until it is closed; what goes wrong is kept until then. */
+struct insert {
+	sqlite3_stmt *st;
+	int err;			/* 0 or -1 */
+};
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *table, int columns)
+static struct insert insert_into(sqlite3 *db, const char *table, int columns)
 {
-	sqlite3_stmt *st = NULL;
+	struct insert w = { .err = -1 };
 	char *sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES(?", table);
 
 	for (int c = 1; sql && c < columns; c++)
 		sql = sqlite3_mprintf("%z,?", sql);
 	if (sql)
 		sql = sqlite3_mprintf("%z)", sql);
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
-		st = NULL;
+	if (sql && sqlite3_prepare_v2(db, sql, -1, &w.st, NULL) == SQLITE_OK)
+		w.err = 0;
 	sqlite3_free(sql);
-	return st;
+	return w;
+}
+
+/* Bind what `types` says: i integer, s text, k text that is bound already; n stands for
+ * NULL. */
+static void put_row(struct insert *w, const char *types, const int64_t *ints,
+		    const char *const *texts)
+{
+	if (w->err)
+		return;
+	for (int c = 0; types[c]; c++) {
+		if (types[c] == 'k')
+			texts++;
+		else if (types[c] == 's')
+			sqlite3_bind_text(w->st, c + 1, *texts++, -1, SQLITE_STATIC);
+		else if (types[c] == 'i')
+			sqlite3_bind_int64(w->st, c + 1, *ints++);
+		else
+			sqlite3_bind_null(w->st, c + 1);
+	}
+	if (sqlite3_step(w->st) != SQLITE_DONE || sqlite3_reset(w->st) != SQLITE_OK)
+		w->err = -1;
+}
+
+static int end_rows(struct insert *w)
+{
+	sqlite3_finalize(w->st);
+	return w->err;
 }
 
 #define INTS(...) (const int64_t[]){ __VA_ARGS__ }
@@ -97,30 +110,26 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *table, int columns)
 
 static int put_session(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "session", 2);
-	int err = st ? 0 : -1;
+	struct insert w = insert_into(db, "session", 2);
 
-	for (size_t i = 0; !err && i < r->n_session; i++)
-		err = put_row(st, "ss", NULL,
+	for (size_t i = 0; i < r->n_session; i++)
+		put_row(&w, "ss", NULL,
 			      TEXTS(r->session[i].key, r->session[i].value));
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 static int put_modules(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "modules", 5);
-	int err = st ? 0 : -1;
+	struct insert w = insert_into(db, "modules", 5);
 
-	for (size_t i = 0; !err && i < r->n_modules; i++) {
+	for (size_t i = 0; i < r->n_modules; i++) {
 		const struct fl_shm_module *m = &r->modules[i];
 
-		err = put_row(st, "isiii",
+		put_row(&w, "isiii",
 			      INTS((int64_t)i, (int64_t)m->base, (int64_t)m->lo,
 				   (int64_t)m->hi), TEXTS(m->path));
 	}
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 static int64_t row_of(const struct fl_recording *r, size_t function)
@@ -130,29 +139,27 @@ static int64_t row_of(const struct fl_recording *r, size_t function)
 
 static int put_functions(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "functions", 7);
-	int err = st ? 0 : -1;
+	struct insert w = insert_into(db, "functions", 7);
 
 	if (r->lines)
 		r->lines(r->lines_of);
-	for (size_t i = 0; !err && i < r->n_functions; i++) {
+	for (size_t i = 0; i < r->n_functions; i++) {
 		const struct fl_function *f = &r->functions[i];
 
 		if (row_of(r, i) == FL_NO_ROW)
 			continue;
-		err = put_row(st, f->file ? "issiisi" : "issiinn",
+		put_row(&w, f->file ? "issiisi" : "issiinn",
 			      INTS(row_of(r, i), f->module, (int64_t)f->at, f->line),
 			      TEXTS(f->name, f->linkage, f->file));
 	}
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 enum { SITE_TEXTS = 5 };
 
 /* Sites are many, and their texts few: those of the one before stay bound. */
-static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i,
-		    const char *bound[SITE_TEXTS])
+static void put_site(struct insert *w, const struct fl_recording *r, size_t i,
+		     const char *bound[SITE_TEXTS])
 {
 	const struct fl_shm_site *s = &r->sites[i];
 	/* A function may be in no module. */
@@ -168,8 +175,8 @@ static int put_site(sqlite3_stmt *st, const struct fl_recording *r, size_t i,
 			types[c] = 'k', t++;
 		else if (types[c] == 's')
 			bound[t] = texts[t], t++;
-	return put_row(st, types,
-		       INTS((int64_t)i, s->module, row_of(r, r->function_of[i]),
+	put_row(w, types,
+		INTS((int64_t)i, s->module, row_of(r, r->function_of[i]),
 			    (int64_t)s->at,
 			    (int64_t)(s->at - base),
 			    s->wanted, s->jump, s->refusal), texts);
@@ -196,22 +203,21 @@ static bool is_written(const struct fl_recording *r, size_t i)
 static int put_sites_until(sqlite3 *db, const struct fl_recording *r, const bool *is_over,
 			   size_t *n)
 {
-	sqlite3_stmt *st = prepare(db, "sites", 13), *drop = NULL;
+	struct insert w = insert_into(db, "sites", 13), drop = { 0 };
 	const char *bound[SITE_TEXTS] = { NULL };
-	int err = st && sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop,
-					   NULL) == SQLITE_OK ? 0 : -1;
 
-	for (*n = 0; !err && *n < r->n_sites && !load_relaxed(is_over); ++*n) {
+	if (sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop.st, NULL) !=
+	    SQLITE_OK)
+		drop.err = -1;
+	for (*n = 0; !w.err && !drop.err && *n < r->n_sites && !load_relaxed(is_over); ++*n) {
 		if (!is_kept(r, *n) || is_written(r, *n))
 			continue;
 		if (is_kept(r->ahead, *n))
-			err = put_row(drop, "i", INTS((int64_t)*n), NULL);
-		if (!err)
-			err = put_site(st, r, *n, bound);
+			put_row(&drop, "i", INTS((int64_t)*n), NULL);
+		put_site(&w, r, *n, bound);
 	}
-	sqlite3_finalize(drop);
-	sqlite3_finalize(st);
-	return err;
+	end_rows(&drop);
+	return end_rows(&w) | drop.err;
 }
 
 static int put_sites(sqlite3 *db, const struct fl_recording *r)
@@ -224,10 +230,9 @@ static int put_sites(sqlite3 *db, const struct fl_recording *r)
 
 static int put_threads(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "threads", 8 + FL_N_LOST);
-	int err = st ? 0 : -1;
+	struct insert w = insert_into(db, "threads", 8 + FL_N_LOST);
 
-	for (size_t i = 0; !err && i < r->n_threads; i++) {
+	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct fl_thread *t = &r->threads[i];
 		char types[8 + FL_N_LOST + 1] = "iisiiiii";
 		int64_t ints[7 + FL_N_LOST] = {
@@ -239,10 +244,9 @@ static int put_threads(sqlite3 *db, const struct fl_recording *r)
 			ints[6 + c] = (int64_t)t->lost[c];
 		}
 		ints[6 + FL_N_LOST] = t->pid;
-		err = put_row(st, types, ints, TEXTS(t->name));
+		put_row(&w, types, ints, TEXTS(t->name));
 	}
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 uint64_t fl_threads_lost(const struct fl_thread *t, size_t n, enum fl_lost cause)
@@ -256,16 +260,14 @@ uint64_t fl_threads_lost(const struct fl_thread *t, size_t n, enum fl_lost cause
 
 static int put_losses(sqlite3 *db, const struct fl_recording *r)
 {
-	sqlite3_stmt *st = prepare(db, "losses", 2);
-	int err = st ? 0 : -1;
+	struct insert w = insert_into(db, "losses", 2);
 
-	for (int c = 0; !err && c < FL_N_LOST; c++) {
+	for (int c = 0; c < FL_N_LOST; c++) {
 		uint64_t n = fl_threads_lost(r->threads, r->n_threads, c);
 
-		err = put_row(st, "si", INTS((int64_t)n), TEXTS(fl_lost_names[c]));
+		put_row(&w, "si", INTS((int64_t)n), TEXTS(fl_lost_names[c]));
 	}
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 /* ---- results: one table an analysis, with its columns ---------------------- */
@@ -378,23 +380,14 @@ static int make_indexes(sqlite3 *db, const struct fl_recording *rec)
 
 static int put_columns(sqlite3 *db, const char *name, const struct flick_rows *r)
 {
-	sqlite3_stmt *result = prepare(db, "results", 1);
-	sqlite3_stmt *st = prepare(db, "columns", 4);
-	int err = result && st ? put_row(result, "s", NULL, TEXTS(name)) : -1;
+	struct insert result = insert_into(db, "results", 1), w = insert_into(db, "columns", 4);
 
-	for (size_t c = 0; !err && c < r->n_columns; c++)
-		err = put_row(st, "siss", INTS((int64_t)c),
-			      TEXTS(name, r->columns[c].name,
-				    fl_column_types[r->columns[c].type]));
-	sqlite3_finalize(result);
-	sqlite3_finalize(st);
-	return err;
-}
-
-/* An integer as large as SQLite has them. */
-static void bind_number(sqlite3_stmt *st, int at, uint64_t v)
-{
-	sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
+	put_row(&result, "s", NULL, TEXTS(name));
+	for (size_t c = 0; c < r->n_columns; c++)
+		put_row(&w, "siss", INTS((int64_t)c),
+			TEXTS(name, r->columns[c].name, fl_column_types[r->columns[c].type]));
+	end_rows(&result);
+	return end_rows(&w) | result.err;
 }
 
 static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uint64_t v,
@@ -404,32 +397,30 @@ static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uin
 		sqlite3_bind_null(st, at);
 	else if (type == FLICK_COL_TEXT)
 		sqlite3_bind_text(st, at, (const char *)(uintptr_t)v, -1, SQLITE_STATIC);
-	else if (type == FLICK_COL_FUNCTION && v >= r->n_functions)
-		sqlite3_bind_null(st, at);	/* nobody knows which */
+	else if (type != FLICK_COL_FUNCTION)	/* as large as SQLite has integers */
+		sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
+	else if (v < r->n_functions)
+		sqlite3_bind_int64(st, at, row_of(r, v));
 	else
-		bind_number(st, at, type == FLICK_COL_FUNCTION ? (uint64_t)row_of(r, v) : v);
+		sqlite3_bind_null(st, at);	/* nobody knows which */
 }
 
 static int put_result(sqlite3 *db, const struct fl_recording *rec, size_t which)
 {
 	const struct flick_rows *r = &rec->results[which];
 	const char *name = rec->names[which];
-	sqlite3_stmt *st;
-	int err = make_result_table(db, name, r);
+	struct insert w;
 
-	if (!err)
-		err = put_columns(db, name, r);
-	st = err ? NULL : prepare(db, name, (int)r->n_columns);
-	if (!st)
+	if (make_result_table(db, name, r) || put_columns(db, name, r))
 		return -1;
-	for (size_t i = 0; !err && i < r->n_rows; i++) {
+	w = insert_into(db, name, (int)r->n_columns);
+	for (size_t i = 0; !w.err && i < r->n_rows; i++) {
 		for (size_t c = 0; c < r->n_columns; c++)
-			bind_cell(st, (int)c + 1, r->columns[c].type,
+			bind_cell(w.st, (int)c + 1, r->columns[c].type,
 				  r->cells[i * r->n_columns + c], rec);
-		err = put_row(st, "", NULL, NULL);
+		put_row(&w, "", NULL, NULL);
 	}
-	sqlite3_finalize(st);
-	return err;
+	return end_rows(&w);
 }
 
 static int put_all(sqlite3 *db, const struct fl_recording *r)
