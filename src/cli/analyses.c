@@ -112,7 +112,7 @@ static struct fl_modules *modules_of(const struct fl_session *s, const struct fl
 		homes[i] = (struct fl_home){
 			fl_functions_module(r, r->all[i].module)->path, r->all[i].at };
 	if (homes)
-		modules = fl_modules_make(sheet, homes, false);
+		modules = fl_modules_make(sheet, homes, FL_BY_BASE_NAME);
 	free(homes);
 	return modules;
 }

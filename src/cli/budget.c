@@ -496,11 +496,13 @@ static void take(struct fl_budget *b, uint32_t f, const struct moment *now)
 	side->fresh = side->seen = side->taken = 0;
 }
 
-/* Those that are seldom when there were many windows, or `at_last`: of few the sums are
- * chance. */
-static void estimate(struct fl_budget *b, const struct moment *now, bool at_last)
+/* Those that are seldom when there were many windows, or there will be no more: of few the
+ * sums are chance. */
+enum windows { MORE_COME, NO_MORE };
+
+static void estimate(struct fl_budget *b, const struct moment *now, enum windows windows)
 {
-	bool is_taken = at_last || now->windows - b->windows.windows >= CHUNK ||
+	bool is_taken = windows == NO_MORE || now->windows - b->windows.windows >= CHUNK ||
 			b->n_starts == STARTS || has_new_hand(b);
 	bool is_seen = now->windows != b->look.windows;
 	struct fl_clock c;
@@ -589,7 +591,7 @@ static void note_heeded(struct fl_budget *b)
 	for (uint32_t f = 0; f < b->n; f++)
 		if (!b->functions[f].seldom)
 			b->sides[f].is_seldom = false;
-	estimate(b, &now, !b->clock.windows);
+	estimate(b, &now, b->clock.windows ? MORE_COME : NO_MORE);
 	begin_start(b, &now);
 	for (uint32_t f = 0; f < b->n; f++) {
 		if (!b->functions[f].seldom || b->sides[f].is_seldom)
@@ -691,7 +693,7 @@ static void adopt_cut(struct fl_budget *b)
 		b->sides[f].is_cut &= !b->functions[f].seldom;
 		b->functions[f].seldom |= b->sides[f].is_cut;
 	}
-	estimate(b, &now, !b->clock.windows);
+	estimate(b, &now, b->clock.windows ? MORE_COME : NO_MORE);
 	begin_start(b, &now);
 	for (uint32_t f = 0; f < b->n; f++)
 		if (b->sides[f].is_cut)
@@ -791,7 +793,7 @@ void fl_budget_turn(struct fl_session *s)
 		look_at_window(b, &now);
 	if (!is_due(b, fl_os_monotonic_ns()))
 		return;
-	estimate(b, &now, false);
+	estimate(b, &now, MORE_COME);
 	if (!b->is_heeded)
 		return;
 	give_credit(b, (double)(now.ns - b->look.ns) / 1e9);
@@ -872,7 +874,7 @@ int fl_budget_end(struct fl_session *s)
 	look_whether_heeded(b);
 	gather(b);
 	now = look_now(b);
-	estimate(b, &now, true);
+	estimate(b, &now, NO_MORE);
 	for (uint32_t f = 0; !err && f < b->n; f++) {
 		if (b->sides[f].is_seldom)
 			add_unseen(b, f, (double)s->gone_ns -

@@ -249,21 +249,8 @@ static enum severity worse(enum severity a, enum severity b)
 	return a > b ? a : b;
 }
 
-/* Those before the one that is chosen would disturb less, those behind it more. */
-static void find_sync(struct finding *f, const char *name, const char *about,
-		      const char *chosen, bool is_before)
-{
-	int why = fl_patch_sync_works(name);
-
-	if (!why)
-		find(f, OK, "%s%s", about, chosen && !strcmp(name, chosen) ? " (chosen)" : "");
-	else if (chosen && is_before)
-		find(f, LIMITED, "%s; %s takes its place", fl_reason(why), chosen);
-	else
-		find(f, chosen ? UNUSED : NO, "%s", fl_reason(why));
-}
-
-/* What will let a program of this system be patched, a line each. */
+/* What will let a program of this system be patched, a line each: those before the one
+ * that is chosen would disturb less, those behind it more. */
 static enum severity print_syncs(void)
 {
 	int err = fl_patch_open(NULL);
@@ -273,10 +260,17 @@ static enum severity print_syncs(void)
 	struct finding f;
 
 	for (size_t i = 0; (name = fl_patch_sync_row(i, &about)); i++) {
+		const int why = fl_patch_sync_works(name);
+		const bool is_chosen = chosen && !strcmp(name, chosen);
 		char row[32];
 
-		is_before = is_before && chosen && strcmp(name, chosen);
-		find_sync(&f, name, about, chosen, is_before);
+		is_before = is_before && chosen && !is_chosen;
+		if (!why)
+			find(&f, OK, "%s%s", about, is_chosen ? " (chosen)" : "");
+		else if (is_before)
+			find(&f, LIMITED, "%s; %s takes its place", fl_reason(why), chosen);
+		else
+			find(&f, chosen ? UNUSED : NO, "%s", fl_reason(why));
 		snprintf(row, sizeof(row), "sync %.20s", name);
 		is = worse(is, print_finding(row, &f));
 	}

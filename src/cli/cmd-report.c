@@ -142,8 +142,10 @@ static int choose(const struct wish *w, struct fl_sheet *s, const char *sorted_b
 
 	if (w->fields)
 		unknown = fl_sheet_choose(s, w->fields);
+	else if (is_text(w))
+		fl_sheet_show(s);
 	else
-		fl_sheet_show(s, is_text(w));
+		fl_sheet_show_all(s);
 	if (unknown)
 		return no_such_key(s, unknown, "show");
 	for (int i = 0; i < n; i++)
@@ -388,7 +390,8 @@ static int add_modules(struct source *from, const struct wish *w)
 	if (for_eyes && !w->fields && !w->sort && !fl_sheet_has_twins(&from->sheet))
 		return 0;
 	if (!fl_store_homes(from->store, &homes, why)) {
-		modules = fl_modules_make(&from->sheet, homes, !for_eyes);
+		modules = fl_modules_make(&from->sheet, homes, for_eyes ?
+					  FL_BY_BASE_NAME : FL_BY_PATH);
 		if (modules && fl_sheet_add_modules(&from->sheet, modules))
 			return 0;
 	}

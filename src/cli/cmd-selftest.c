@@ -87,14 +87,14 @@ static void print_switched(const struct fl_tally *t)
 	putchar('\n');
 }
 
-static void print_verdict(const struct fl_tally *sum, bool shown)
+static void print_verdict(const struct fl_tally *sum, int status)
 {
 	print_switched(sum);
 	if (!is_right(sum))
 		printf("switching does NOT work on this machine: %" PRIu64 " torn, %" PRIu64
 		       " lost, %" PRIu64 " stray; do not use flick here, and report this\n",
 		       sum->torn, sum->lost, sum->stray);
-	else if (!shown)
+	else if (status != FL_EXIT_WELL)
 		puts("nothing is shown: a test never met both instructions; "
 		     "try more --seconds");
 	else
@@ -171,18 +171,19 @@ static int selftest(const struct request *r)
 {
 	struct fl_tally sum = { 0 };
 	bool shown = true;
-	int err = run_all(r, &sum, &shown);
+	int err = run_all(r, &sum, &shown), status;
 
 	if (err)
 		return err == FLE_OPTION ? FL_EXIT_USAGE : FL_EXIT_FAILED;
+	status = is_right(&sum) && shown ? FL_EXIT_WELL : FL_EXIT_FAILED;
 	if (r->format) {
 		fputs("\n], \"all\": {", stdout);
 		print_tally_json(&sum);
-		printf("}, \"works\": %s}\n", is_right(&sum) && shown ? "true" : "false");
+		printf("}, \"works\": %s}\n", status == FL_EXIT_WELL ? "true" : "false");
 	} else {
-		print_verdict(&sum, shown);
+		print_verdict(&sum, status);
 	}
-	return is_right(&sum) && shown ? FL_EXIT_WELL : FL_EXIT_FAILED;
+	return status;
 }
 
 /* ---- options ---------------------------------------------------------------------- */

@@ -459,11 +459,12 @@ void fl_obj_unlist(struct fl_modules *l)
 }
 
 /* The absolute path of a module that the loader calls `name`. */
-static const char *find_path(char *to, size_t room, const char *name, bool is_first)
+static const char *find_path(const struct fl_module *m, const char *name, char *to,
+			     size_t room)
 {
 	long n;
 
-	if (is_first)
+	if (m->is_program)
 		return fl_os_readlink("/proc/self/exe", to, room) > 0 ? to : "";
 	if (name[0] == '/')
 		return name;
@@ -493,21 +494,22 @@ int fl_obj_open_module(struct fl_module *m)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
-static int visit(const struct listed *l, bool is_first,
+/* The first one is the program. */
+static int visit(const struct fl_modules *all, const struct listed *l,
 		 int (*each)(void *arg, struct fl_module *), void *arg)
 {
 	struct fl_module m = { .bias = l->bias, .ph = l->ph, .n_ph = l->n_ph,
-			       .is_program = is_first };
+			       .is_program = (const void *)l == all->bytes };
 	char path[PATH_MAX];
 	uint64_t lo;
 	size_t n = span(m.ph, m.n_ph, &lo);
 	int err;
 
-	if (!n || (!is_first && (!l->name[0] || !strncmp(l->name, "linux-vdso", 10))))
+	if (!n || (!m.is_program && (!l->name[0] || !strncmp(l->name, "linux-vdso", 10))))
 		return 0;
 	m.lo = m.bias + lo;
 	m.hi = m.lo + n;
-	m.path = find_path(path, sizeof path, l->name, is_first);
+	m.path = find_path(&m, l->name, path, sizeof path);
 	err = each(arg, &m);
 	fl_obj_close(&m.file);
 	return err;
@@ -521,7 +523,7 @@ int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_mod
 	for (size_t at = 0; at < l->n && !err;) {
 		const struct listed *m = (const void *)(l->bytes + at);
 
-		err = visit(m, !at, each, arg);
+		err = visit(l, m, each, arg);
 		at += m->bytes;
 	}
 	return err;

@@ -211,14 +211,17 @@ static void show_texts(struct fl_sheet *s)
 	show_rank(s, 2);
 }
 
-void fl_sheet_show(struct fl_sheet *s, bool for_eyes)
+void fl_sheet_show(struct fl_sheet *s)
 {
 	s->n_shown = 0;
-	if (for_eyes) {
-		show_numbers(s);
-		show_texts(s);
-	}
-	for (size_t c = 0; !for_eyes && c < s->result->n_columns; c++)
+	show_numbers(s);
+	show_texts(s);
+}
+
+void fl_sheet_show_all(struct fl_sheet *s)
+{
+	s->n_shown = 0;
+	for (size_t c = 0; c < s->result->n_columns; c++)
 		show(s, c);
 }
 

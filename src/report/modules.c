@@ -161,7 +161,7 @@ static int name_twins(struct fl_modules *m, const struct order *o)
 }
 
 struct fl_modules *fl_modules_make(const struct fl_sheet *s, const struct fl_home *homes,
-				   bool whole)
+				   enum fl_modules_by by)
 {
 	const struct order order = { s, homes };
 	struct fl_modules *m = calloc(1, sizeof(*m));
@@ -173,7 +173,8 @@ struct fl_modules *fl_modules_make(const struct fl_sheet *s, const struct fl_hom
 	m->made = calloc(m->n + 1, sizeof(*m->made));
 	for (size_t f = 0; m->texts && f < m->n; f++)
 		if (*homes[f].path)
-			m->texts[f] = whole ? homes[f].path : fl_base_name(homes[f].path);
+			m->texts[f] = by == FL_BY_PATH ? homes[f].path :
+				      fl_base_name(homes[f].path);
 	if (m->texts && m->made && !name_twins(m, &order))
 		return m;
 	fl_modules_free(m);

@@ -178,15 +178,13 @@ static bool has_pids(struct fl_store *s)
 	return !fl_query_close(&q);
 }
 
-static struct fl_thread read_thread(struct fl_query *q, uint32_t id, bool has_pid)
+static struct fl_thread read_thread(struct fl_query *q, uint32_t id)
 {
 	struct fl_thread t = { .tid = (int32_t)fl_query_number(q, 1, INT32_MIN, INT32_MAX) };
 
 	fl_query_number(q, 0, id, id);
 	snprintf(t.name, sizeof(t.name), "%s", fl_query_text(q, 2));
 	t.delivered = (uint64_t)fl_query_number(q, 3, 0, INT64_MAX);
-	if (has_pid)
-		t.pid = (int32_t)fl_query_number(q, 4, INT32_MIN, INT32_MAX);
 	return t;
 }
 
@@ -208,9 +206,9 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 		fits = !fl_array_room(&t, *n, sizeof(*t));
 		if (!fits)
 			break;
-		t[*n] = read_thread(&q, *n, has_pid);
-		if (!has_pid)
-			t[*n].pid = session_pid(s);
+		t[*n] = read_thread(&q, *n);
+		t[*n].pid = has_pid ? (int32_t)fl_query_number(&q, 4, INT32_MIN, INT32_MAX) :
+			    session_pid(s);
 		++*n;
 	}
 	*out = t = fl_store_own(s, t);

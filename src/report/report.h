@@ -310,7 +310,8 @@ bool fl_sheet_sort(struct fl_sheet *, const char *names);
 void fl_sheet_free(struct fl_sheet *);	/* its cells, its depths, its columns */
 /* Which columns are shown: those that tell a person something, or all; or those of
  * `keys`, as -f of flick report has them. NULL, or the key that there is none of. */
-void fl_sheet_show(struct fl_sheet *, bool for_eyes);
+void fl_sheet_show(struct fl_sheet *);
+void fl_sheet_show_all(struct fl_sheet *);
 const char *fl_sheet_choose(struct fl_sheet *, const char *keys);
 /* This one, too, before the texts. */
 void fl_sheet_show_also(struct fl_sheet *, size_t column);
@@ -324,12 +325,12 @@ bool fl_sheet_add_texts(struct fl_sheet *, const char *name, int of,
 			const char *const *texts);
 /* Do functions in its rows have one name? */
 bool fl_sheet_has_twins(const struct fl_sheet *);
-/* What tells them apart: the module of each, by function; `whole`: its path. NULL: no
- * memory. As long as the homes are there. */
+/* What tells them apart: the module of each, by function. NULL: no memory. As long as the
+ * homes are there. */
 struct fl_modules;
+enum fl_modules_by { FL_BY_BASE_NAME, FL_BY_PATH };
 struct fl_modules *fl_modules_make(const struct fl_sheet *, const struct fl_home *homes,
-				   bool whole);
-const char *const *fl_modules_texts(const struct fl_modules *);
+				   enum fl_modules_by);
 void fl_modules_free(struct fl_modules *);	/* NULL is fine */
 /* Columns with these, which become the sheet's: `module`, `caller_module`. False: no
  * memory. */
@@ -360,8 +361,6 @@ size_t fl_print_plain(FILE *, const char *text);
 size_t fl_print_cut(FILE *, const char *text, size_t columns);
 /* A string of JSON, with its quotes. */
 void fl_json_string(FILE *, const char *text);
-/* A time as uftrace prints it, ten characters wide: "  1.204 us". */
-void fl_text_time(char out[32], uint64_t ns);
 /* `flick latency`: the spread of each function, as funclatency prints it. */
 void fl_text_spread(FILE *, const struct fl_sheet *spread,
 		    const struct fl_sheet *latency);

@@ -103,6 +103,27 @@ void fl_sheet_free(struct fl_sheet *s)
 	s->modules = NULL;
 }
 
+/* ---- cells for other programs -------------------------------------------------- */
+
+void fl_sheet_put_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row,
+		       void (*put_text)(FILE *, const char *), const char *unknown)
+{
+	const struct flick_rows *r = s->result;
+	const double share = c == FL_SHOWN_SHARE ? fl_sheet_share(s, row) : -1;
+	uint64_t v = c < r->n_columns ? r->cells[row * r->n_columns + c] : FLICK_NONE;
+
+	if (share >= 0)
+		fprintf(to, "%.2f", share);
+	else if (v == FLICK_NONE)
+		fputs(unknown, to);
+	else if (fl_sheet_is_text(r, c))
+		put_text(to, fl_sheet_text(s, c, v));
+	else if ((int)r->columns[c].type >= FL_COL_CHANGE)
+		fprintf(to, "%lld", (long long)fl_change_value(v));
+	else
+		fprintf(to, "%llu", (unsigned long long)v);
+}
+
 /* ---- order ------------------------------------------------------------------- */
 
 #define MAX_KEYS 16
@@ -118,13 +139,13 @@ struct order {
 	size_t n;
 };
 
-static int compare_numbers(uint64_t u, uint64_t v, bool is_change)
+static int compare_numbers(const struct key *k, uint64_t u, uint64_t v)
 {
 	if (u == v)
 		return 0;
 	if (u == FLICK_NONE || v == FLICK_NONE)
 		return u == FLICK_NONE ? 1 : -1;
-	if (is_change) {			/* up or down: the larger change */
+	if (k->is_change) {			/* up or down: the larger change */
 		u = u / 2 + u % 2;
 		v = v / 2 + v % 2;
 	}
@@ -141,7 +162,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 		uint64_t u = a[k->column], v = b[k->column];
 
 		if (!k->is_text)
-			order = compare_numbers(u, v, k->is_change);
+			order = compare_numbers(k, u, v);
 		else if (u != v)
 			order = strcmp(fl_sheet_text(o->sheet, k->column, u),
 				       fl_sheet_text(o->sheet, k->column, v));

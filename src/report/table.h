@@ -56,6 +56,13 @@ static inline uint64_t fl_change_cell(int64_t v)
 	return v < 0 ? ((uint64_t)-(v + 1) << 1) + 1 : (uint64_t)v << 1;
 }
 
+/* A time as uftrace prints it, ten characters wide: "  1.204 us". */
+void fl_text_time(char out[32], uint64_t ns);
+/* By function, NULL where nothing has to be told apart. */
+const char *const *fl_modules_texts(const struct fl_modules *);
+/* A cell for another program: a number plainly, a text by put_text(). */
+void fl_sheet_put_cell(FILE *, const struct fl_sheet *, size_t column, size_t row,
+		       void (*put_text)(FILE *, const char *), const char *unknown);
 /* For each name the first one that is equal, as index. 0 or -ENOMEM. */
 int fl_names_first(const char *const *names, size_t n, uint32_t *first);
 /* Is it one of fl_sheet_add_modules()? */

@@ -78,14 +78,14 @@ const char *fl_colour_of(uint64_t ns)
 	return ns < 1000000000 ? "\x1b[33m" : "\x1b[31m";
 }
 
-static void print_change(char out[32], uint64_t cell, bool is_time)
+static void print_change(char out[32], uint64_t cell, int type)
 {
 	int64_t v = fl_change_value(cell);
 	char time[32];
 
 	if (cell == FLICK_NONE) {
 		snprintf(out, 32, "-");
-	} else if (!is_time) {
+	} else if (type == FL_COL_CHANGE) {
 		snprintf(out, 32, "%+lld", (long long)v);
 	} else {
 		short_time(time, v < 0 ? -(uint64_t)v : (uint64_t)v);
@@ -349,7 +349,7 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		break;
 	case FL_COL_CHANGE:
 	case FL_COL_CHANGE_NS:
-		print_change(text, v, (int)r->columns[column].type == FL_COL_CHANGE_NS);
+		print_change(text, v, (int)r->columns[column].type);
 		break;
 	default:
 		if (v == FLICK_NONE)
@@ -458,7 +458,7 @@ static void write_text(FILE *to, const struct fl_sheet *sheet)
 	struct layout l;
 
 	if (!s.n_shown)
-		fl_sheet_show(&s, true);
+		fl_sheet_show(&s);
 	lay_out(&l, &s);
 	if (s.note) {
 		print_said(to, &s, s.note);

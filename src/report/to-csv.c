@@ -29,29 +29,12 @@ static void print_quoted(FILE *to, const char *text)
 	fputs(quote, to);
 }
 
-static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row)
-{
-	const struct flick_rows *r = s->result;
-	uint64_t v = c < r->n_columns ? r->cells[row * r->n_columns + c] : 0;
-
-	if (c == FL_SHOWN_SHARE && fl_sheet_share(s, row) >= 0)
-		fprintf(to, "%.2f", fl_sheet_share(s, row));
-	if (c == FL_SHOWN_SHARE || v == FLICK_NONE)
-		return;
-	if (fl_sheet_is_text(s->result, c))
-		print_quoted(to, fl_sheet_text(s, c, v));
-	else if ((int)s->result->columns[c].type >= FL_COL_CHANGE)
-		fprintf(to, "%lld", (long long)fl_change_value(v));
-	else
-		fprintf(to, "%llu", (unsigned long long)v);
-}
-
 static void write_csv(FILE *to, const struct fl_sheet *sheet)
 {
 	struct fl_sheet s = *sheet;
 
 	if (!s.n_shown)
-		fl_sheet_show(&s, false);
+		fl_sheet_show_all(&s);
 	for (size_t i = 0; i < s.n_shown; i++)
 		fprintf(to, "%s%s", i ? "," : "", fl_sheet_title(&s, s.shown[i]));
 	fputs("\r\n", to);
@@ -59,7 +42,7 @@ static void write_csv(FILE *to, const struct fl_sheet *sheet)
 		for (size_t i = 0; i < s.n_shown; i++) {
 			if (i)
 				fputc(',', to);
-			print_cell(to, &s, s.shown[i], row);
+			fl_sheet_put_cell(to, &s, s.shown[i], row, print_quoted, "");
 		}
 		fputs("\r\n", to);
 	}

@@ -35,39 +35,21 @@ void fl_json_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void print_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row)
-{
-	const struct flick_rows *r = s->result;
-	const double share = c == FL_SHOWN_SHARE ? fl_sheet_share(s, row) : -1;
-	uint64_t v = c < r->n_columns ? r->cells[row * r->n_columns + c] : FLICK_NONE;
-
-	fl_json_string(to, fl_sheet_title(s, c));
-	fputs(": ", to);
-	if (share >= 0)
-		fprintf(to, "%.2f", share);
-	else if (v == FLICK_NONE)
-		fputs("null", to);
-	else if (fl_sheet_is_text(s->result, c))
-		fl_json_string(to, fl_sheet_text(s, c, v));
-	else if ((int)s->result->columns[c].type >= FL_COL_CHANGE)
-		fprintf(to, "%lld", (long long)fl_change_value(v));
-	else
-		fprintf(to, "%llu", (unsigned long long)v);
-}
-
 static void write_json(FILE *to, const struct fl_sheet *sheet)
 {
 	struct fl_sheet s = *sheet;
 
 	if (!s.n_shown)
-		fl_sheet_show(&s, false);
+		fl_sheet_show_all(&s);
 	fputs("[", to);
 	for (size_t row = 0; row < s.result->n_rows; row++) {
 		fputs(row ? ",\n  {" : "\n  {", to);
 		for (size_t i = 0; i < s.n_shown; i++) {
 			if (i)
 				fputs(", ", to);
-			print_cell(to, &s, s.shown[i], row);
+			fl_json_string(to, fl_sheet_title(&s, s.shown[i]));
+			fputs(": ", to);
+			fl_sheet_put_cell(to, &s, s.shown[i], row, fl_json_string, "null");
 		}
 		fputc('}', to);
 	}

@@ -6,9 +6,9 @@
 
 #include "trial.h"
 
-/* Write the trials to `to` unless it is NULL; how many there are. `coarse`:
- * fewer waits. */
-size_t fl_waits_list(struct fl_trial *to, unsigned executors, bool coarse);
+/* Write the trials to `to` unless it is NULL; how many there are. */
+enum fl_waits { FL_WAITS_ALL, FL_WAITS_FEWER };
+size_t fl_waits_list(struct fl_trial *to, unsigned executors, enum fl_waits);
 size_t fl_atoms_list(struct fl_trial *to);
 
 /* The wait after `wait` in the finer list; 0 when it is the longest. */

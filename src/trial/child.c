@@ -291,11 +291,9 @@ static void add_up(struct fl_trial *t, bool *wrong)
 }
 
 /* A fate, or -EINTR when the end came from outside. */
-static int judge(int status, bool wrong)
+static int fate_of(int signal)
 {
-	if (WIFEXITED(status))
-		return wrong ? FL_FATE_WRONG : FL_FATE_WELL;
-	switch (WTERMSIG(status)) {
+	switch (signal) {
 	case SIGSEGV:
 	case SIGBUS:
 		return FL_FATE_SEGV;
@@ -343,7 +341,8 @@ static int run_reported(struct fl_trial *t, unsigned ms)
 	if ((fate = wait_for(pid, &status)) || (fate = report->error))
 		return fate;
 	add_up(t, &wrong);
-	fate = judge(status, wrong);
+	fate = WIFSIGNALED(status) ? fate_of(WTERMSIG(status)) :
+	       wrong ? FL_FATE_WRONG : FL_FATE_WELL;
 	if (fate < 0)
 		return fate;
 	t->fates[fate]++;

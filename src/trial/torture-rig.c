@@ -173,40 +173,41 @@ static int nth_cpu(const cpu_set_t *set, unsigned n)
 	return 0;
 }
 
-/* The first half of the processors is the patchers', the rest the executors'. */
-static void choose_cpu(pthread_attr_t *attr, bool patcher, unsigned i)
-{
-	unsigned n = fl_trial_cpus(), half = (n + 1) / 2;
-	cpu_set_t all, one;
-
-	if (!rig.spread || n < 2 || sched_getaffinity(0, sizeof all, &all))
-		return;
-	CPU_ZERO(&one);
-	CPU_SET(nth_cpu(&all, patcher ? i % half : half + i % (n - half)), &one);
-	pthread_attr_setaffinity_np(attr, sizeof one, &one);
-}
-
-static void start(struct fl_worker *w, bool patcher)
-{
-	pthread_attr_t attr;
-	int err;
-
-	pthread_attr_init(&attr);
-	choose_cpu(&attr, patcher, w->i);
-	err = pthread_create(&w->thread, &attr, w->run, w);
-	pthread_attr_destroy(&attr);
-	if (err) {
-		rig.ledger->error = -err;
-		_exit(0);
-	}
-}
-
 static void (*patch)(struct fl_worker *);
 
 static void *run_patcher(void *arg)
 {
 	patch(arg);
 	return NULL;
+}
+
+/* The first half of the processors is the patchers', the rest the executors'. */
+static void choose_cpu(pthread_attr_t *attr, const struct fl_worker *w)
+{
+	unsigned n = fl_trial_cpus(), half = (n + 1) / 2;
+	cpu_set_t all, one;
+
+	if (rig.cpus == FL_CPUS_ANY || n < 2 || sched_getaffinity(0, sizeof all, &all))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(nth_cpu(&all, w->run == run_patcher ? w->i % half : half + w->i % (n - half)),
+		&one);
+	pthread_attr_setaffinity_np(attr, sizeof one, &one);
+}
+
+static void start(struct fl_worker *w)
+{
+	pthread_attr_t attr;
+	int err;
+
+	pthread_attr_init(&attr);
+	choose_cpu(&attr, w);
+	err = pthread_create(&w->thread, &attr, w->run, w);
+	pthread_attr_destroy(&attr);
+	if (err) {
+		rig.ledger->error = -err;
+		_exit(0);
+	}
 }
 
 static void seen(uint64_t *old, uint64_t *new)
@@ -250,7 +251,7 @@ void fl_rig_run(struct fl_rig *r, void (*body)(struct fl_worker *))
 			.rig = r, .i = i, .run = execute,
 			.tally = &r->ledger->executors[i].t,
 		};
-		start(&executors[i], false);
+		start(&executors[i]);
 	}
 	for (unsigned i = 0; i < r->n_patchers; i++) {
 		size_t first = r->n * i / r->n_patchers;
@@ -264,7 +265,7 @@ void fl_rig_run(struct fl_rig *r, void (*body)(struct fl_worker *))
 	}
 	wait_for_executors();
 	for (unsigned i = 0; i < r->n_patchers; i++)
-		start(&patchers[i], true);
+		start(&patchers[i]);
 	for (unsigned i = 0; i < r->n_patchers; i++)
 		pthread_join(patchers[i].thread, NULL);
 	store_relaxed(&rig.stop, 1);
@@ -467,14 +468,14 @@ static unsigned clamp(unsigned n, unsigned lo, unsigned hi)
 	return n < lo ? lo : n > hi ? hi : n;
 }
 
-void fl_rig_main(struct fl_ledger *l, fl_torture_fn *test, const char *sync, bool spread,
-		 unsigned ms)
+void fl_rig_main(struct fl_ledger *l, fl_torture_fn *test, const char *sync,
+		 enum fl_rig_cpus where, unsigned ms)
 {
 	unsigned cpus = fl_trial_cpus();
 	int err;
 
 	rig = (struct fl_rig){
-		.ledger = l, .spread = spread, .execute = run_all_current,
+		.ledger = l, .cpus = where, .execute = run_all_current,
 		.n_executors = clamp(cpus / 2, 1, FL_RIG_EXECUTORS),
 		.n_patchers = clamp((cpus + 1) / 2, 2, FL_RIG_PATCHERS),
 	};

@@ -34,16 +34,16 @@ const struct fl_torture fl_tortures[] = {
 };
 const size_t fl_n_tortures = ARRAY_LEN(fl_tortures);
 
-/* Executors and patchers on processors apart, or anywhere. */
 static const struct body {
 	fl_torture_fn *run;
-	bool spread;
+	enum fl_rig_cpus cpus;
 } bodies[ARRAY_LEN(fl_tortures)] = {
-	{ fl_torture_sync, true }, { fl_torture_flip, true }, { fl_torture_word, true },
-	{ fl_torture_line, true }, { fl_torture_wide, true }, { fl_torture_set, true },
-	{ fl_torture_async, true },
-	{ fl_torture_contest, false }, { fl_torture_signals, false },
-	{ fl_torture_threads, false }, { fl_torture_fork, false },
+	{ fl_torture_sync, FL_CPUS_APART }, { fl_torture_flip, FL_CPUS_APART },
+	{ fl_torture_word, FL_CPUS_APART }, { fl_torture_line, FL_CPUS_APART },
+	{ fl_torture_wide, FL_CPUS_APART }, { fl_torture_set, FL_CPUS_APART },
+	{ fl_torture_async, FL_CPUS_APART }, { fl_torture_contest, FL_CPUS_ANY },
+	{ fl_torture_signals, FL_CPUS_ANY }, { fl_torture_threads, FL_CPUS_ANY },
+	{ fl_torture_fork, FL_CPUS_ANY },
 };
 
 static pid_t start_child(struct fl_ledger *l, const struct body *b, const char *sync,
@@ -56,7 +56,7 @@ static pid_t start_child(struct fl_ledger *l, const struct body *b, const char *
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);		/* it may crash: no core */
 	if (getppid() == parent)
-		fl_rig_main(l, b->run, sync, b->spread, ms);
+		fl_rig_main(l, b->run, sync, b->cpus, ms);
 	_exit(0);
 }
 
@@ -88,17 +88,17 @@ static void add_up(struct fl_verdict *t, const struct fl_ledger *l)
 	t->skipped = l->skipped;
 }
 
-/* What the way it ended says. */
-static int judge(struct fl_verdict *t, const struct fl_ledger *l, int status, bool ended)
+/* What the way it ended says; NULL: it hung. */
+static int judge(struct fl_verdict *t, const struct fl_ledger *l, const int *status)
 {
-	if (!ended) {
+	if (!status) {
 		t->tally.lost++;
 		snprintf(t->note, sizeof t->note, "it hung");
-	} else if (WIFSIGNALED(status)) {
-		if (WTERMSIG(status) == SIGKILL)
+	} else if (WIFSIGNALED(*status)) {
+		if (WTERMSIG(*status) == SIGKILL)
 			return -EINTR;		/* from outside */
 		t->tally.torn++;
-		snprintf(t->note, sizeof t->note, "it died of signal %d", WTERMSIG(status));
+		snprintf(t->note, sizeof t->note, "it died of signal %d", WTERMSIG(*status));
 	} else if (!l->done && !t->tally.torn && !t->tally.stray) {
 		return l->error ? l->error : -EIO;
 	}
@@ -122,7 +122,7 @@ static int run(const struct body *b, struct fl_verdict *v, const char *sync, uns
 	if (pid > 0) {
 		ended = wait_for(pid, &status, ms, tick, arg);
 		add_up(v, l);
-		err = judge(v, l, status, ended);
+		err = judge(v, l, ended ? &status : NULL);
 	}
 	munmap(l, sizeof *l);
 	return err;

@@ -69,11 +69,12 @@ struct fl_ledger {
 };
 
 struct fl_worker;
+enum fl_rig_cpus { FL_CPUS_ANY, FL_CPUS_APART };	/* executors' and patchers' */
 struct fl_rig {
 	struct fl_ledger *ledger;
 	uint64_t end_ns;
 	unsigned n_executors, n_patchers;	/* constant */
-	bool spread;			/* executors and patchers on processors apart */
+	enum fl_rig_cpus cpus;
 	unsigned char *room;
 	size_t room_bytes;
 	struct fl_torture_place *places;
@@ -139,7 +140,7 @@ void fl_rig_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t fl_any(uint64_t *seed, uint64_t n);
 
 /* In the child: make the rig, run the test. */
-void fl_rig_main(struct fl_ledger *, fl_torture_fn *, const char *sync, bool spread,
+void fl_rig_main(struct fl_ledger *, fl_torture_fn *, const char *sync, enum fl_rig_cpus,
 		 unsigned ms);
 
 #endif

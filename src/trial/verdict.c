@@ -130,7 +130,7 @@ void fl_findings_judge(struct fl_findings *f)
 static int list_all(struct fl_findings *f, unsigned seconds)
 {
 	unsigned cpus = fl_trial_cpus();
-	bool coarse = seconds < COARSE_S;
+	enum fl_waits which = seconds < COARSE_S ? FL_WAITS_FEWER : FL_WAITS_ALL;
 
 	if (cpus < 2)
 		return -ENODEV;
@@ -138,11 +138,11 @@ static int list_all(struct fl_findings *f, unsigned seconds)
 	f->rounds = seconds / ROUND_S < 1 ? 1 : seconds / ROUND_S;
 	if (f->rounds > ROUNDS)
 		f->rounds = ROUNDS;
-	f->n = fl_atoms_list(NULL) + fl_waits_list(NULL, f->executors, coarse);
+	f->n = fl_atoms_list(NULL) + fl_waits_list(NULL, f->executors, which);
 	f->trials = calloc(f->n, sizeof *f->trials);
 	if (!f->trials)
 		return -ENOMEM;
-	fl_waits_list(f->trials + fl_atoms_list(f->trials), f->executors, coarse);
+	fl_waits_list(f->trials + fl_atoms_list(f->trials), f->executors, which);
 	return 0;
 }
 

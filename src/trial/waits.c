@@ -61,14 +61,16 @@ static size_t list_splits(struct fl_trial *to, uint32_t wait, unsigned executors
 	return n;
 }
 
-size_t fl_waits_list(struct fl_trial *to, unsigned executors, bool coarse)
+size_t fl_waits_list(struct fl_trial *to, unsigned executors, enum fl_waits which)
 {
 	uint32_t wait = 0;
 	size_t n = 0;
 
-	do
-		for (unsigned e = 1; e <= executors && (!coarse || is_coarse(wait)); e++)
+	do {
+		if (which == FL_WAITS_FEWER && !is_coarse(wait))
+			continue;
+		for (unsigned e = 1; e <= executors; e++)
 			n += list_splits(to ? to + n : NULL, wait, e);
-	while ((wait = fl_waits_next(wait)));
+	} while ((wait = fl_waits_next(wait)));
 	return n;
 }

@@ -19,7 +19,7 @@ static void show_narrow(struct fl_store *s, struct fl_sheet *sheet, FILE *to)
 
 	if (fl_store_homes(s, &homes, why))
 		return;
-	modules = fl_modules_make(sheet, homes, false);
+	modules = fl_modules_make(sheet, homes, FL_BY_BASE_NAME);
 	if (!modules || !fl_sheet_add_modules(sheet, modules))
 		return;
 	sheet->width = 80;

@@ -33,11 +33,11 @@ static int plan(struct fl_findings *f)
 {
 	memset(f, 0, sizeof *f);
 	f->executors = 2;
-	f->n = fl_atoms_list(NULL) + fl_waits_list(NULL, f->executors, false);
+	f->n = fl_atoms_list(NULL) + fl_waits_list(NULL, f->executors, FL_WAITS_ALL);
 	f->trials = calloc(f->n, sizeof *f->trials);
 	if (!f->trials)
 		return -ENOMEM;
-	fl_waits_list(f->trials + fl_atoms_list(f->trials), f->executors, false);
+	fl_waits_list(f->trials + fl_atoms_list(f->trials), f->executors, FL_WAITS_ALL);
 	for (size_t i = 0; i < f->n; i++) {
 		struct fl_trial *t = &f->trials[i];
 

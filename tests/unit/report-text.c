@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/report.h"
+#include "report/table.h"
 
 static const struct flick_column latency_columns[] = {
 	{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },

@@ -77,20 +77,6 @@ static void emit_rel32(struct out *o, const unsigned char *to)
 	emit(o, &d, sizeof d);
 }
 
-/* Count, and begin again at `site` unless told to stop. */
-static void emit_loop(struct out *o, const unsigned char *site, bool cold)
-{
-	EMIT(o, "\x48\xff\x07");		/* incq (%rdi) */
-	if (cold) {
-		EMIT(o, "\x0f\xae\x3a");	/* clflush (%rdx) */
-		EMIT(o, "\x0f\xae\x7a\x40");	/* clflush 64(%rdx) */
-	}
-	EMIT(o, "\x80\x3e\x00");		/* cmpb $0,(%rsi) */
-	EMIT(o, "\x0f\x84");			/* je site */
-	emit_rel32(o, site);
-	EMIT(o, "\xc3");			/* ret */
-}
-
 /* Is the value one of the two? */
 static void emit_check(struct out *o)
 {
@@ -128,7 +114,15 @@ static void lay_code(struct fl_hot *h, const struct fl_trial *t)
 		lay_target(h->site + h->len);
 	else
 		emit_check(&o);
-	emit_loop(&o, h->site, t->cold);
+	EMIT(&o, "\x48\xff\x07");		/* incq (%rdi) */
+	if (t->cold) {
+		EMIT(&o, "\x0f\xae\x3a");	/* clflush (%rdx) */
+		EMIT(&o, "\x0f\xae\x7a\x40");	/* clflush 64(%rdx) */
+	}
+	EMIT(&o, "\x80\x3e\x00");		/* cmpb $0,(%rsi): go on? */
+	EMIT(&o, "\x0f\x84");			/* je site */
+	emit_rel32(&o, h->site);
+	EMIT(&o, "\xc3");			/* ret */
 }
 
 static size_t store_bytes(enum fl_way way)
