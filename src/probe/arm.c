@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 
 #include "arm.h"
+#include "glue.h"
 #include "goal.h"
+#include "known.h"
 #include "os/os.h"
 #include "switch.h"
 

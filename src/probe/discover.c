@@ -7,7 +7,10 @@
  * that the processes of a process tree share rows: a file whose sites another has
  * brought, and which has the same ones here, brings no new ones.
  */
+#include "glue.h"
 #include "goal.h"
+#include "known.h"
+#include "late.h"
 #include "os/os.h"
 #include "switch.h"
 

@@ -8,7 +8,9 @@
  * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
+#include "glue.h"
 #include "goal.h"
+#include "known.h"
 #include "os/os.h"
 #include "table.h"
 

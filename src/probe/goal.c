@@ -42,6 +42,7 @@
  *	3 A move out of ARMED takes `armed` away. It is not said to be armed before text is.
  *	All moves of all states with all bits are walked through by tests/unit/goal.c.
  */
+#include "glue.h"
 #include "goal.h"
 #include "patch/patch.h"
 #include "switch.h"

@@ -9,6 +9,7 @@
  */
 #include <sys/mman.h>
 
+#include "glue.h"
 #include "os/os.h"
 #include "table.h"
 

@@ -6,6 +6,8 @@
  * known, too, and not scanned again; it has no row in the shared table until a call in
  * it is met.
  */
+#include "known.h"
+#include "late.h"
 #include "os/os.h"
 #include "table.h"
 

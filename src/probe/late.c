@@ -7,7 +7,10 @@
  */
 #include <limits.h>
 
+#include "glue.h"
 #include "goal.h"
+#include "known.h"
+#include "late.h"
 #include "os/os.h"
 
 /* What is known by a function: a kind and a form of call each. User addresses leave

@@ -23,6 +23,7 @@
  *	No memory for a larger map: the one there is takes all but its last cell. From
  *	then on a note is refused, and what was not noted is FLE_FULL for everybody.
  */
+#include "late.h"
 #include "os/os.h"
 #include "table.h"
 

@@ -3,7 +3,7 @@
  *
  * Knows that short paths are restartable sequences, which some kernels do not have.
  */
-#include "table.h"
+#include "routine.h"
 
 #define ROUTINES(x, how) \
 	x(how##_time) x(how##_time_long) x(how##_count) x(how##_count_long) x(how##_after) \

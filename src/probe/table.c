@@ -6,7 +6,10 @@
  */
 #include <sys/mman.h>
 
+#include "glue.h"
 #include "goal.h"
+#include "known.h"
+#include "late.h"
 #include "os/os.h"
 #include "switch.h"
 

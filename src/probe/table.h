@@ -1,17 +1,27 @@
 /*
  * table.h - the probe table. Private to probe/.
  *
- * probes[id] belongs to site id of the shared site table. A probe's functions
- * share one struct fl_function; its probes are a list through `next`.
+ * A probe has a number, its id. It is the number of its site's row in the region, too. What
+ * is known of a probe stands in several arrays, at the place that its id says:
  *
- * Where a process tree records into one region its processes share the numbers, not
- * the places: the same file's sites have the same ids in each, wherever it is
- * loaded and whatever has become of them there. So each has rows of its own,
- * sites[], and tells the reader by rows[] of those that it brought. What is
- * another's alone is FL_SITE_OTHERS here: zero, as everything about it.
+ *	probes		how its events come, and what has become of it	of every probe
+ *	sites		where it is: the row, as this process has it	of every probe
+ *	next		another probe of the same function		of every probe
+ *	patches		what its text may be (patch.h)			of those with glue
+ *	switches	how it is switched, and who holds it off	of those switched
+ *	goals		who wants it, and what it does (goal.h)		of those switched
  *
- * Of a large program's calls few are wanted: of those that are not no more than their
- * rows and struct fl_probe is ever written, the other arrays' pages stay empty.
+ * Probes of one function are a list: functions[].probes is the first, next[] leads on.
+ *
+ * Each array is mapped for as many probes as there may be. A page that nobody writes takes no
+ * memory. Of most calls of a large program probes, sites and next alone are written, since
+ * nobody wants them.
+ *
+ * Processes that record into one region (record --follow) share the numbers: a file's sites
+ * have the same ids in each. They do not share what has become of a site, and where it is. So
+ * each process has sites of its own, and writes into the region's rows what it has brought
+ * itself. A probe of another process is FL_PROBE_OTHERS here, and all of it is zero. A process
+ * that records alone has no second array: sites == rows.
  */
 #ifndef FL_TABLE_H
 #define FL_TABLE_H
@@ -73,23 +83,6 @@ struct fl_function {
 	uint32_t round, used;		/* blocks that were counted in a round; hints */
 };
 
-/* A module that was taken in. */
-struct fl_known {
-	uintptr_t lo, hi, bias;
-	uint32_t module;		/* its row in the region, or FL_NO_MODULE */
-	uint32_t first, end;		/* probes that a scan found: [first, end) */
-	uint32_t late;			/* the last that was met at a call; FL_NO_PROBE */
-	uint32_t seen;			/* stamp of the last walk that met it */
-	struct fl_near near;		/* of its glue, the newest block */
-	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
-					 * and those that nobody has yet, the last ones */
-	uint32_t n_without;		/* so many probes go without, untried */
-	uint32_t before;		/* another at the same place; UINT32_MAX: none */
-	uint32_t next;			/* of those that are there */
-	bool gone;
-};
-#define FL_NO_MODULE UINT16_MAX
-
 struct fl_table {
 	struct fl_region *shm;
 	struct fl_shm_session *session;	/* the owner's */
@@ -132,26 +125,6 @@ void fl_table_leave_out(enum fl_left);
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
 /* Fill row `id`, which is not this process's yet. */
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
-/* Modules (known.c); the table is locked. find: that is there, or is gone and was the
- * same file's. add: NULL when there is no room. is_back: one that was gone. A row: make
- * it, or give up the newest. around: NULL. see: what is there now; each: what is there;
- * each_unseen: what was not seen since the stamp is gone. */
-int fl_known_open(void);
-struct fl_known *fl_known_find(const struct fl_module *);
-struct fl_known *fl_known_find_gone(const struct fl_module *);
-struct fl_known *fl_known_add(const struct fl_module *);
-void fl_known_is_back(struct fl_known *);
-bool fl_known_give_row(struct fl_known *, const char *path);
-void fl_known_take_row(struct fl_known *);
-/* Give it one if it has none, and is among those listed, which are there. */
-void fl_known_need_row(struct fl_known *, const struct fl_modules *listed);
-/* Its row as a module of this process: one that is shared says where the module is
- * elsewhere. FLE_FULL. */
-int fl_known_own_row(const struct fl_known *);
-struct fl_known *fl_known_around(uintptr_t at);
-void fl_known_see(uintptr_t bias);
-void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg);
-void fl_known_each_unseen(void (*forget)(struct fl_known *));
 /* Around what appends: no other process does, and all that they have appended
  * is known. */
 void fl_table_begin(void);
@@ -160,28 +133,6 @@ void fl_table_end(uint32_t from);
 void fl_table_publish(uint32_t from);
 /* Index of the function at `at`, made when new. */
 uint32_t fl_table_function(uintptr_t at);
-
-enum fl_decided { FL_UNDECIDED, FL_DECIDED };
-/* Glue and plans for probes [first, end) of a module, that have none yet: for those
- * that may be on. Before the reader has decided, for those alone that are no calls. */
-void fl_glue_make(const struct fl_known *, uint32_t first, uint32_t end,
-		  enum fl_decided);
-/* The same for probe `id` alone, in memory that the module's later ones share. */
-int fl_glue_late(struct fl_known *, uint32_t id);
-
-/* What was found out about a call by its key, not 0. find: without a lock, by any
- * thread; -ENOENT, or FLE_FULL when no more can be noted. note: the table is locked;
- * 0, FLE_FULL. */
-void fl_places_open(void);
-int fl_place_find(uint64_t key);
-int fl_place_note(uint64_t key, int what);
-/* The probes that were met at calls go with their module, and come back: the lowest
- * id of these, or FL_NO_PROBE. */
-void fl_late_forget(const struct fl_known *);
-/* Take in what other processes have met of the module, which lies elsewhere there. The
- * lowest id; FL_NO_PROBE: nothing. */
-uint32_t fl_late_share(struct fl_known *, const char *path);
-uint32_t fl_late_revive(const struct fl_known *);
 
 /* Probe `id` cannot be switched, and why. */
 void fl_table_refuse(uint32_t id, int err, uint64_t datum);
@@ -229,25 +180,6 @@ void fl_window_virtual(uint32_t id, uint32_t sp);
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
 
-/* For routines.S. Index: probe id; the function of one that asks. W once, before its glue
- * is. */
-extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
-/* Index: probe id; its function, where it has glue. For routines.S. */
-extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
-/* Choose what suits this CPU and kernel; once, before any glue. */
-void fl_probe_routines_open(void);
-/* For what counts, the one of a probe that has no counter. */
-uintptr_t fl_probe_routine_uncounted(enum fl_action, enum fl_convention);
-/* Where a block of counts is full. */
-uintptr_t fl_probe_routine_full(enum fl_convention);
-/* The one of a probe that asks, and that nobody wants: calls of other functions only. */
-uintptr_t fl_probe_routine_idle(void);
-/* The routine for what a probe does. Its dispatch word leads there; or where only calls of
- * other functions are served. */
-uintptr_t fl_glue_routine(const struct fl_probe *, enum fl_action);
-void fl_glue_direct(const struct fl_probe *, enum fl_action);
-void fl_glue_idle(const struct fl_probe *);
-
 /* In fork's child: what another thread of the parent had begun is finished. */
 void fl_sample_in_child(void);
 /* Both with the switches' lock. holds: is probe `id`, to be armed now, off until the next
@@ -261,12 +193,6 @@ int fl_handler_open(uint32_t max);
 static inline bool fl_table_is_shared(void)
 {
 	return fl_table.rows != fl_table.sites;
-}
-
-/* Is the module there, and `at` in it? */
-static inline bool fl_known_has(const struct fl_known *k, uintptr_t at)
-{
-	return !k->gone && at - k->lo < k->hi - k->lo;
 }
 
 /* Has the reader chosen probe `id`? */

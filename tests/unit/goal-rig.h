@@ -7,6 +7,8 @@
 #include "channel-rig.h"
 #include "patch/patch.h"
 #include "probe/goal.h"
+#include "probe/glue.h"
+#include "probe/known.h"
 #include "probe/switch.h"
 
 enum { OFF_BYTE = 10, ON_BYTE = 11 };

@@ -11,6 +11,8 @@
 #include "channel-rig.h"
 #include "os/os.h"
 #include "probe/goal.h"
+#include "probe/glue.h"
+#include "probe/late.h"
 
 enum { MANY = 5000, BYTES = 0x3000 };
 
@@ -420,7 +422,7 @@ static void make_glue(struct fl_known *k)
 
 	assert_non_null(fl_table_append(&s, 0));
 	fl_table.rows[id].wanted = 1;
-	fl_glue_make(k, id, id + 1, true);
+	fl_glue_make(k, id, id + 1, FL_DECIDED);
 	assert_non_null(fl_table.probes[id].go);
 }
 

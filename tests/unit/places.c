@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
-#include "probe/table.h"
+#include "probe/late.h"
 #include "stop-at.h"
 
 enum { MANY = 100000 };

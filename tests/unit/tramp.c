@@ -16,7 +16,7 @@
 #include "channel-rig.h"
 #include "obj/obj.h"
 #include "patch/patch.h"
-#include "probe/table.h"
+#include "probe/glue.h"
 
 #define HOLDS(x) do { \
 	if (!(x)) { \

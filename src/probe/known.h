@@ -1,0 +1,55 @@
+/* known.h - private to probe/: modules that this process has, or had (known.c). The table
+ * is locked. */
+#ifndef FL_KNOWN_H
+#define FL_KNOWN_H
+
+#include "table.h"
+
+/* A module that was taken in. */
+struct fl_known {
+	uintptr_t lo, hi, bias;
+	uint32_t module;		/* its row in the region, or FL_NO_MODULE */
+	uint32_t first, end;		/* probes that a scan found: [first, end) */
+	uint32_t late;			/* the last that was met at a call; FL_NO_PROBE */
+	uint32_t seen;			/* stamp of the last walk that met it */
+	struct fl_near near;		/* of its glue, the newest block */
+	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
+					 * and those that nobody has yet, the last ones */
+	uint32_t n_without;		/* so many probes go without, untried */
+	uint32_t before;		/* another at the same place; UINT32_MAX: none */
+	uint32_t next;			/* of those that are there */
+	bool gone;
+};
+#define FL_NO_MODULE UINT16_MAX
+
+int fl_known_open(void);
+/* One that is there; that is gone and was the same file's; NULL. */
+struct fl_known *fl_known_find(const struct fl_module *);
+struct fl_known *fl_known_find_gone(const struct fl_module *);
+/* A new one; NULL where there is no room. One that was gone is there again. */
+struct fl_known *fl_known_add(const struct fl_module *);
+void fl_known_is_back(struct fl_known *);
+/* Give it a row of its own in the region: false where there is no room. Take back the one
+ * that was given last. Give it one if it has none and is among those listed, which are
+ * there. */
+bool fl_known_give_row(struct fl_known *, const char *path);
+void fl_known_take_row(struct fl_known *);
+void fl_known_need_row(struct fl_known *, const struct fl_modules *listed);
+/* Its row as a module of this process: one that is shared says where the module is
+ * elsewhere. FLE_FULL. */
+int fl_known_own_row(const struct fl_known *);
+/* The one that is at an address, or NULL. */
+struct fl_known *fl_known_around(uintptr_t at);
+/* It is there, at this walk. All that are there. All that no walk since the stamp has seen:
+ * they are gone. */
+void fl_known_see(uintptr_t bias);
+void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg);
+void fl_known_each_unseen(void (*forget)(struct fl_known *));
+
+/* Is the module there, and `at` in it? */
+static inline bool fl_known_has(const struct fl_known *k, uintptr_t at)
+{
+	return !k->gone && at - k->lo < k->hi - k->lo;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* routine.h - private to probe/: what glue leads to (routine.c). */
+#ifndef FL_ROUTINE_H
+#define FL_ROUTINE_H
+
+#include "table.h"
+
+/* For routines.S. Index: probe id; the function of one that asks. W once, before its glue
+ * is. */
+extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
+/* Index: probe id; its function, where it has glue. For routines.S. */
+extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
+/* Choose what suits this CPU and kernel; once, before any glue. */
+void fl_probe_routines_open(void);
+/* For what counts, the one of a probe that has no counter. */
+uintptr_t fl_probe_routine_uncounted(enum fl_action, enum fl_convention);
+/* Where a block of counts is full. */
+uintptr_t fl_probe_routine_full(enum fl_convention);
+/* The one of a probe that asks, and that nobody wants: calls of other functions only. */
+uintptr_t fl_probe_routine_idle(void);
+
+#endif
