@@ -33,6 +33,9 @@ enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
  * the clock readings of its entry and its exit, and in all. */
 struct fl_overhead {
 	uint32_t inside, pair;
+	/* Of samples, in FL_TICK_PARTS: of one that is timed in another, beside what it has
+	 * measured; that is not timed, while exits are on; and that is looked at, on top. */
+	uint32_t timed, counted, looked;
 };
 
 /* What the reader knows of the target; grows while it runs. */

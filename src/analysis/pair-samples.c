@@ -1,36 +1,17 @@
 /*
  * pair-samples.c - calls that their thread has paired itself: an entry, then its exit.
- *
- * Samples are single calls, but calls lie in one another, and those that are timed in a
- * timed call pay for it there. A thread's samples come as they end. So those inside of one
- * came before it, and began later: each is kept until one comes that began before it.
  */
-#include <string.h>
-
 #include "analysis/run.h"
 
-/* A call that began at `begin` has ended, and took `pair` in all for being timed: the
- * ticks that those inside of it took. The oldest is forgotten: its caller is long. */
-static uint64_t take_inside(struct fl_stream *s, uint64_t begin, uint32_t pair)
-{
-	uint64_t probes = 0;
-
-	while (s->n_ended && s->ended[s->n_ended - 1].begin >= begin)
-		probes += s->ended[--s->n_ended].probes;
-	if (s->n_ended == FL_SAMPLES_KEPT)
-		memmove(&s->ended[0], &s->ended[1], --s->n_ended * sizeof(s->ended[0]));
-	s->ended[s->n_ended++] = (struct fl_ended){ begin, probes + pair };
-	return probes;
-}
-
-/* Without what probes took of it: its own, and those of calls that were timed inside; nor
- * what its thread was preempted. */
+/* Without what probes took of it: its own, and those in it, as its entry says in place of a
+ * stack pointer; nor what its thread was preempted. */
 static uint64_t length_of(struct fl_stream *s, const struct fl_overhead *own, uint64_t end)
 {
 	const struct fl_view *v = s->run->source;
-	uint64_t begin = s->entry.tsc + own->inside +
-			 take_inside(s, s->entry.tsc, own->pair);
+	uint64_t begin = s->entry.tsc;
 
+	if (own->pair)			/* else as measured */
+		begin += own->inside + s->entry.sp;
 	if (v->preempted)
 		begin += v->preempted(v->owner, s->call.thread, s->entry.tsc, end);
 	return end > begin ? end - begin : 0;

@@ -56,7 +56,7 @@ struct fl_run {
 	int error;			/* flick's own, from where none can be returned */
 };
 
-enum { FL_SAMPLES_KEPT = 64, FL_UNSEEN_MOST = 32 };
+enum { FL_UNSEEN_MOST = 32 };
 
 /* A thread's records, as far as they are paired. */
 struct fl_stream {
@@ -75,11 +75,6 @@ struct fl_stream {
 		uint32_t from[FL_UNSEEN_MOST], n;
 		uint32_t sp;		/* the highest of theirs */
 	} unseen;
-	/* ---- samples */
-	struct fl_ended {		/* calls that may lie in the next one */
-		uint64_t begin, probes;	/* what all took there, its own too */
-	} ended[FL_SAMPLES_KEPT];
-	uint32_t n_ended;
 };
 
 /* An analysis that fails ends; the others go on. */

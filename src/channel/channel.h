@@ -142,6 +142,15 @@ struct fl_windows {
  * timed call in another one is time of it. */
 enum { FL_GROUPS = 4 };
 
+/* What the probes of a call take that others are timed around, by whether its function's
+ * entry is bare, in parts of a tick. W reader, before the first of them. */
+enum { FL_TICK_PARTS = 16 };
+struct fl_probes_take {
+	uint32_t timed[2];		/* of one that is timed, too: what it cannot measure */
+	uint32_t counted[2];		/* that is counted, at its entry and at its exit */
+	uint32_t looked[2];		/* to look whether it is to be timed, on top */
+};
+
 /*
  * Of a sampled program: functions whose calls would cost too much to count, and the
  * windows in which they are counted. See probe/sample.c, cli/budget.c.
@@ -248,6 +257,7 @@ struct fl_shm_session {
 
 	struct fl_windows windows;
 	struct fl_seldom seldom;
+	struct fl_probes_take probes_take;	/* of a sampled program */
 
 	uint32_t n_open;		/* claimed, or more; atomic */
 	struct fl_open_call open[FL_MAX_OPEN];	/* W target, as it ends */
@@ -309,6 +319,7 @@ struct fl_frame {
 					 * and below, if it is loose */
 	uint32_t stands;		/* for so many calls */
 	uint32_t sp_high;
+	uint64_t spent;			/* by probes, before it began: see sample.c */
 };
 #define FL_FIXED UINT32_MAX
 #define FL_FRAMES 96
@@ -320,6 +331,8 @@ struct fl_frames {
 	uint32_t refused;		/* calls, in a row, for which there was no room */
 	uint32_t inner_sp;		/* where the last of `inner` began */
 	uint32_t was_dead;		/* its thread had ended when that was asked */
+	uint64_t spent;			/* by what begins and ends timed calls, and by looking,
+					 * in parts of a tick; hint: a handler may add, too */
 	struct fl_frame at[FL_FRAMES];
 };
 

@@ -371,6 +371,18 @@ static bool can_go(struct fl_session *s)
 	return s->begun || s->is_waiting;
 }
 
+/* Of calls in timed ones the target says what their probes took. */
+static void tell_prices(struct fl_session *s)
+{
+	struct fl_probes_take *p = &s->shared->probes_take;
+
+	for (int i = 0; i < 2; i++) {
+		store_relaxed(&p->timed[i], s->view.overhead[i].timed);
+		store_relaxed(&p->counted[i], s->view.overhead[i].counted);
+		store_relaxed(&p->looked[i], s->view.overhead[i].looked);
+	}
+}
+
 bool fl_negotiation_answer(struct fl_session *s)
 {
 	uint32_t answer = FL_PHASE_GO;
@@ -387,6 +399,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 	}
 	if (!s->asked) {		/* before the first events, and code of its own */
 		fl_overhead_end(&s->calibrator, s->view.overhead);
+		tell_prices(s);
 		fl_found_take(s);
 	}
 	s->refused_to_go |= answer == FL_PHASE_QUIT;

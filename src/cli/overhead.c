@@ -8,6 +8,9 @@
  * part of a probe for nothing; beside more it does not. Programs have both, so what is
  * taken is the mean of the two. A program whose caches are full pays more than that;
  * self times rest on samples where the system gives them (profile.c).
+ *
+ * Of samples also what those that lie in another one take of it: of calls that are timed
+ * what they do not measure themselves, of others all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +27,19 @@ enum {
 	ROUNDS = 16,
 	PAIRS = 300,			/* a round: less than a chunk, so nobody waits */
 	LITTLE = 10, MORE = 100,	/* steps of work */
-	GAP = 8				/* of samples: one call in so many is timed */
+	GAP = 4,			/* of samples: one call in so many is timed */
+	NEVER = 1 << 30			/* as good as */
 };
 
-enum { ENTRY, EXIT };			/* probes */
+/* Probes; the latter two of a call around a round. */
+enum { ENTRY, EXIT, AROUND, BEHIND, N_PROBES };
 
 struct trial {
 	struct fl_region *m;
 	struct fl_reader *reader;
 	struct fl_near near;
-	void (*entry)(void), (*exit)(void);
+	void (*call[N_PROBES])(void);
+	bool is_sampled;
 	uint32_t inside[ROUNDS * PAIRS], n_inside;
 	uint32_t bare[ROUNDS], full[ROUNDS], work[ROUNDS];	/* of all pairs of a round */
 	uint64_t begun;			/* of the call whose entry was fed last */
@@ -44,10 +50,12 @@ static void feed(void *arg, const struct fl_batch *b)
 	struct trial *t = arg;
 
 	for (size_t i = 0; i < b->n; i++) {
-		if (b->records[i].probe == ENTRY)
-			t->begun = b->records[i].tsc;
-		else if (b->records[i].probe == EXIT && t->n_inside < ROUNDS * PAIRS)
-			t->inside[t->n_inside++] = (uint32_t)(b->records[i].tsc - t->begun);
+		const struct flick_record *r = &b->records[i];
+
+		if (fl_record_probe(r) == ENTRY)
+			t->begun = r->tsc;
+		else if (fl_record_probe(r) == EXIT && t->n_inside < ROUNDS * PAIRS)
+			t->inside[t->n_inside++] = (uint32_t)(r->tsc - t->begun);
 	}
 }
 
@@ -61,26 +69,25 @@ static void thread_end(void *arg, uint32_t thread)
 	(void)arg, (void)thread;
 }
 
-/* Two glues, as at an entry and at an exit. */
-static int make_glue(struct trial *t, const uintptr_t routines[2])
+/* As at entries and exits. */
+static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
+		     enum fl_convention way)
 {
+	const enum fl_action actions[] = { entry, exit, FL_ACT_SAMPLE, FL_ACT_AFTER };
 	int err = fl_near_alloc(&t->near, (uintptr_t)make_glue, (uintptr_t)make_glue + 1,
-				2 * FL_ARCH_GLUE_BYTES, 2 * sizeof(uintptr_t));
+				N_PROBES * FL_ARCH_GLUE_BYTES, N_PROBES * sizeof(uintptr_t));
 	uintptr_t *go = (uintptr_t *)t->near.data;
 
-	for (uint32_t id = 0; !err && id < 2; id++) {
+	for (uint32_t id = 0; !err && id < N_PROBES; id++) {
 		size_t offset = id * FL_ARCH_GLUE_BYTES;
+		uintptr_t at = (uintptr_t)t->near.code + offset;
 
-		go[id] = routines[id];
-		if (!fl_arch_glue(t->near.write + offset, (uintptr_t)t->near.code + offset,
-				  id, (uintptr_t)&go[id]))
+		go[id] = fl_probe_routine(actions[id], way);
+		t->call[id] = (void (*)(void))at;
+		if (!fl_arch_glue(t->near.write + offset, at, id, (uintptr_t)&go[id]))
 			err = FLE_NOREACH;
 	}
-	if (!err)
-		err = fl_near_seal(&t->near);
-	t->entry = (void (*)(void))(uintptr_t)t->near.code;
-	t->exit = (void (*)(void))(uintptr_t)(t->near.code + FL_ARCH_GLUE_BYTES);
-	return err;
+	return err ? err : fl_near_seal(&t->near);
 }
 
 static void nothing(void)
@@ -143,13 +150,13 @@ static uint32_t tenth(uint32_t *v, size_t n)
 /* A call that is timed among others that are not is none that the core has foreseen. */
 static void time_samples(struct trial *t, int steps)
 {
-	fl_sample_space(GAP);
+	fl_sample_space(ENTRY, GAP);
 	t->n_inside = 0;
 	for (int i = 0; i < ROUNDS; i++) {
-		time_pairs(t->entry, t->exit, steps);
+		time_pairs(t->call[ENTRY], t->call[EXIT], steps);
 		fl_reader_poll(t->reader, false);
 	}
-	fl_sample_space(1);
+	fl_sample_space(ENTRY, 1);
 }
 
 /* The loop around nothing takes its share. */
@@ -161,11 +168,11 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 	t->n_inside = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		t->bare[i] = time_pairs(nothing, nothing, steps);
-		t->full[i] = time_pairs(t->entry, t->exit, steps);
+		t->full[i] = time_pairs(t->call[ENTRY], t->call[EXIT], steps);
 		t->work[i] = time_work(steps);
 		fl_reader_poll(t->reader, false);
 	}
-	if (t->m->session[0].action == FL_ACT_SAMPLE)
+	if (t->is_sampled)
 		time_samples(t, steps);
 	bare = tenth(t->bare, ROUNDS);
 	full = tenth(t->full, ROUNDS);
@@ -177,35 +184,77 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 	return o;
 }
 
+/* By so many parts of a tick each pair makes a timed call longer that stands above them:
+ * where nothing else is done, as what calls have beside them hides a part of it, and of
+ * the shortest calls least. */
+static uint32_t measure_within(struct trial *t)
+{
+	uint32_t bare, full;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t spent;
+
+		t->bare[i] = time_work(0);
+		t->call[AROUND]();
+		spent = fl_channel_own_slot()->ring[0].frames->spent;
+		t->full[i] = time_pairs(t->call[ENTRY], t->call[EXIT], 0);
+		spent = fl_channel_own_slot()->ring[0].frames->spent - spent;
+		t->full[i] -= (uint32_t)(spent / FL_TICK_PARTS);
+		t->call[BEHIND]();
+		fl_reader_poll(t->reader, false);
+	}
+	bare = tenth(t->bare, ROUNDS);
+	full = tenth(t->full, ROUNDS);
+	return full > bare ? (full - bare) * FL_TICK_PARTS / PAIRS : 0;
+}
+
+static void measure_samples(struct trial *t, enum fl_convention way, struct fl_overhead *o)
+{
+	fl_sample_space(ENTRY, NEVER);
+	o->looked = measure_within(t);
+	fl_sample_space(ENTRY, GAP);
+	o->timed = GAP * measure_within(t) - (GAP - 1) * o->looked;
+	fl_sample_space(ENTRY, 1);
+	fl_near_free(&t->near);
+	if (!make_glue(t, FL_ACT_AFTER, FL_ACT_AFTER, way))
+		o->counted = measure_within(t);
+	o->looked -= o->looked < o->counted ? o->looked : o->counted;
+}
+
 static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				  enum fl_convention way)
 {
 	const enum fl_action exit = entry == FL_ACT_SAMPLE ? FL_ACT_AFTER : FL_ACT_TIME;
-	const uintptr_t routines[2] = { fl_probe_routine(entry, way),
-					fl_probe_routine(exit, way) };
-	struct fl_overhead little, more;
+	struct fl_overhead little, more, o;
 
-	if (make_glue(t, routines))
+	if (make_glue(t, entry, exit, way))
 		return (struct fl_overhead){ 0 };
 	little = measure_beside(t, LITTLE);
 	more = measure_beside(t, MORE);
+	o = (struct fl_overhead){ .inside = (little.inside + more.inside) / 2,
+				  .pair = (little.pair + more.pair) / 2 };
+	if (t->is_sampled)
+		measure_samples(t, way, &o);
 	fl_near_free(&t->near);
-	return (struct fl_overhead){ (little.inside + more.inside) / 2,
-				     (little.pair + more.pair) / 2 };
+	return o;
 }
 
-/* What is sampled is paired by the function of probes 0 and 1, which stays on. */
+/* What is sampled is paired by the function of probes 0 and 1, which stays on, as does that
+ * of 2 and 3. */
 static int open_probes(const struct trial *t)
 {
+	static const uint8_t kinds[] = { FL_ENTRY, FL_EXIT, FL_ENTRY, FL_EXIT };
 	bool is_new;
 	int err = fl_patch_open(NULL);
 
 	if (!err)
 		err = fl_probes_open(t->m);
-	if (!err && fl_probe_virtual((uintptr_t)nothing, FL_ENTRY, FL_FORM_NONE, &is_new))
-		err = FLE_NOPROBE;
-	if (!err && fl_probe_virtual((uintptr_t)nothing, FL_EXIT, FL_FORM_NONE, &is_new) != 1)
-		err = FLE_NOPROBE;
+	for (int i = ENTRY; !err && i <= BEHIND; i++) {
+		uintptr_t of = i < AROUND ? (uintptr_t)nothing : (uintptr_t)measure;
+
+		if (fl_probe_virtual(of, kinds[i], FL_FORM_NONE, &is_new) != i)
+			err = FLE_NOPROBE;
+	}
 	return err;
 }
 
@@ -226,7 +275,8 @@ static void run_child(struct fl_overhead out[2], enum fl_action action)
 		return;
 	t.m->target_pid = getpid();
 	fl_arch_rseq_open();
-	if (action == FL_ACT_SAMPLE && open_probes(&t))
+	t.is_sampled = action == FL_ACT_SAMPLE;
+	if (t.is_sampled && open_probes(&t))
 		return;
 	out[0] = measure(&t, action, FL_ABI);
 	out[1] = measure(&t, action, FL_BARE);

@@ -17,6 +17,10 @@ enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
  * as often as a seldom function soon has others. */
 enum { COLD_CALLS = 32 };
 
+/* Of those the timed ones stand apart: in one that calls itself they would lie in one
+ * another, and all be open when the round ends, which makes code and data cold once more. */
+enum { WINDOW_GAP = 8 };
+
 static uint64_t epoch_ticks;		/* of late; 0: not known. R any */
 
 static uint32_t draw(uint32_t below)
@@ -47,10 +51,12 @@ bool fl_pick_takes(struct fl_function *f)
 	return true;
 }
 
-void fl_sample_space(uint32_t gap)
+void fl_sample_space(uint32_t id, uint32_t gap)
 {
-	for (uint32_t i = 0; i < fl_table.n_functions; i++)
-		store_relaxed(&fl_table.functions[i].gap, gap);
+	struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+
+	store_relaxed(&f->gap, gap);
+	store_relaxed(&f->wait, gap > 1 ? draw(gap) : 0);
 }
 
 /* K for each epoch of a cycle of all groups. At first, when all functions are timed, K
@@ -63,9 +69,9 @@ uint32_t fl_pick_most(void)
 /* Of the round that has just ended, in ticks. */
 static uint64_t pace_of(const struct fl_function *f, uint64_t took)
 {
-	const uint64_t gap = load_relaxed(&f->gap) + !f->gap;
+	const uint64_t gap = load_relaxed(&f->gap) + !f->gap, calls = fl_pick_most() * gap;
 
-	return took / (fl_pick_most() * gap) + 1;
+	return took / (calls + !calls) + 1;
 }
 
 bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
@@ -111,11 +117,14 @@ static bool learn_rate(struct fl_function *f)
 void fl_pick_begin(struct fl_function *f)
 {
 	bool is_short = learn_rate(f);
-	uint32_t gap = f->is_seldom || !f->gap ? 1 : f->gap;
+	uint32_t gap = f->gap + !f->gap;
 
+	if (f->is_seldom && gap < WINDOW_GAP)
+		gap = WINDOW_GAP;
+	store_relaxed(&f->gap, gap);
 	store_relaxed(&f->ahead, f->is_seldom ? COLD_CALLS :
 				 is_short ? draw(fl_pick_most() * gap / 2) : 0);
-	store_relaxed(&f->wait, gap > 1 ? draw(gap) : 0);
+	store_relaxed(&f->wait, gap > 1 && !f->is_seldom ? draw(gap) : 0);
 	store_relaxed(&f->begun, 0);
 	store_relaxed(&f->since, fl_arch_ticks());
 }

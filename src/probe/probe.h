@@ -96,7 +96,7 @@ uint64_t fl_sample_turn(void);
 /* Nobody runs in this memory any more. */
 void fl_sample_end(void);
 /* One call in `gap` is timed of each function, until that proves to be too many. */
-void fl_sample_space(uint32_t gap);
+void fl_sample_space(uint32_t id, uint32_t gap);
 /* The program is about to have the right to write [lo, hi), or has it no more. Pads and
  * sleds there are as they were meanwhile. Not from a handler of SIGTRAP. */
 void fl_probes_yield(uintptr_t lo, uintptr_t hi);

@@ -16,7 +16,8 @@
  * is only whole samples, an entry and an exit record side by side.
  *
  * PROTOCOL	of a function
- *	timed	entries SAMPLE, exits on	K have begun: is_off = 1	-> after
+ *	timed	entries SAMPLE, exits on	K have begun, and one has
+ *						ended or begins: is_off = 1	-> after
  *	after	entries AFTER, exits on		none is open: a new period	-> off
  *						an epoch of its group begins	-> timed
  *						no credit is left for exits,
@@ -247,22 +248,33 @@ static void switch_off(struct fl_function *f, bool waits)
 	fl_switches_unlock(&signals);
 }
 
-/* What a probe takes is taken out of times by the reader, as it is taken nearly always.
- * What it takes now and then, to switch a function off or to wake the reader, is not of
- * the calls that this thread is in: they began as much later. */
-static void take_out(struct fl_frames *of, uint64_t took)
-{
-	for (uint32_t i = 0; i < of->n; i++)
-		of->at[i].tsc += took;
-}
-
 static void take_out_since(struct fl_frames *of, uint64_t tsc)
 {
-	enum { NEARLY_ALWAYS = 1000 };
-	uint64_t took = fl_arch_ticks() - tsc;
+	fl_frames_take_out(of, load_relaxed(&of->n), fl_arch_ticks() - tsc);
+}
 
-	if (took > NEARLY_ALWAYS)
-		take_out(of, took);
+/* What probes of this thread have taken up to here, of that which a timed call of `f` has
+ * in it: of calls that were timed or looked at; and of calls of `f`, whose exits are on,
+ * and are counted, as long as one is timed. */
+static uint64_t spent_in(const struct fl_frames *of, const struct fl_function *f)
+{
+	enum { MOST = 8 };
+	const struct fl_slot *slot = fl_channel_own_slot();
+	const uint64_t *counters = slot ? (void *)slot->ring[0].data : NULL;
+	bool is_bare = fl_table.probes[f->probes].bare;
+	uint32_t id = f->probes;
+	uint64_t ended = 0;
+
+	for (int i = 0; slot && i < MOST && id != FL_NO_PROBE; i++, id = fl_table.next[id])
+		if (!fl_table.switches[id].is_entry && id < slot->ring[0].n_counters)
+			ended += fl_count_of(load_relaxed(counters + id));
+	return of->spent + ended * fl_table.session->probes_take.counted[is_bare];
+}
+
+/* A call was not timed, and it took longer to find that out than to count it. */
+static void note_look(struct fl_frames *of, const struct fl_probe *p)
+{
+	of->spent += fl_table.session->probes_take.looked[p->bare];
 }
 
 static void leave_call(struct fl_function *f, uint32_t generation)
@@ -285,35 +297,26 @@ bool fl_sample_is_stale(const struct fl_frame *frame)
 
 /* ---- a call ------------------------------------------------------------------------ */
 
-/* The last one of a round begins behind what that takes. */
-static void push(struct fl_frames *of, struct fl_function *f, const struct fl_frame *frame,
-		 bool is_last)
+static void push(struct fl_frames *of, struct fl_function *f, struct fl_frame *frame)
 {
-	uint32_t n = load_relaxed(&of->n);
-	uint64_t now;
+	uint64_t came = frame->tsc;
 
-	if (!fl_frames_push(of, frame)) {
-		leave_call(f, frame->generation);
-		fl_frames_note(of, frame->function, frame->sp);
-	}
-	if (!is_last)
+	frame->spent = spent_in(of, f);
+	if (fl_frames_push(of, frame))
 		return;
-	now = fl_arch_ticks();
-	if (!fl_pick_goes_on(f, now))
-		switch_off(f, true);
-	take_out(of, fl_arch_ticks() - now);
-	if (of->n == n + 1)
-		of->at[n].tsc = fl_arch_ticks_apart();
+	leave_call(f, frame->generation);
+	fl_frames_note(of, frame->function, frame->sp);
+	take_out_since(of, came);
 }
 
 /* Of a function that is off an entry may come here that was found since, or whose
- * thread had loaded where to go; and each that no glue serves. */
+ * thread had loaded where to go; and each that no glue serves. Or the last one of a round
+ * has not ended. */
 static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
-	const uint32_t most = fl_pick_most();
 	uint64_t now = fl_arch_ticks();
-	struct fl_frame frame = { .function = p->function, .sp = sp,
+	struct fl_frame frame = { .tsc = now, .function = p->function, .sp = sp,
 				  .probe = fl_probe_id(p), .generation = add_open(f),
 				  .stands = load_relaxed(&f->stands) };
 	bool is_off = load_relaxed(&f->is_off);
@@ -323,15 +326,16 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 		n = __atomic_add_fetch(&f->begun, 1, __ATOMIC_RELAXED);
 	if (n == 1 && !load_relaxed(&f->since))
 		store_relaxed(&f->since, now);
-	if (n && n <= most) {
-		push(of, f, &frame, n == most);
-	} else {
-		if (!is_off || p->reached != FL_REACHED_BY_CALL)
-			switch_off(f, true);
-		leave_call(f, frame.generation);
-		fl_frames_note(of, p->function, sp);
-		take_out_since(of, now);
+	if (n && (n <= fl_pick_most() || fl_pick_goes_on(f, now))) {
+		push(of, f, &frame);
+		return;
 	}
+	if (!is_off || p->reached != FL_REACHED_BY_CALL)
+		switch_off(f, true);
+	leave_call(f, frame.generation);
+	fl_frames_note(of, p->function, sp);
+	of->spent += fl_table.session->probes_take.timed[p->bare];
+	take_out_since(of, now);
 }
 
 /* What a window counts stands for more; where calls are timed there are too few for that. */
@@ -349,16 +353,32 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 
 	count_call(p);
 	fl_frames_leave(of, sp);
-	if (is_off ? p->reached == FL_REACHED_BY_CALL : !fl_pick_takes(f))
-		fl_frames_note(of, p->function, sp);
-	else
+	if (is_off ? p->reached != FL_REACHED_BY_CALL : fl_pick_takes(f)) {
 		begin_timed(of, p, sp);
+		return;
+	}
+	fl_frames_note(of, p->function, sp);
+	note_look(of, p);
 }
 
+/* When the last one of a round has ended, so that it has not what that takes: not the
+ * switches, and not that code and data come next which were not used for long. */
+static void end_round(struct fl_function *f, uint64_t now)
+{
+	if (!load_relaxed(&f->is_off) && load_relaxed(&f->begun) >= fl_pick_most() &&
+	    !fl_pick_goes_on(f, now))
+		switch_off(f, true);
+}
+
+/* Where others have their stack pointers it says what probes in it took, and what it
+ * stands for. */
 static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
 {
+	uint64_t spent = spent_in(of, &fl_table.functions[f.function]) - f.spent;
+	uint64_t in_it = spent / FL_TICK_PARTS;
 	const struct flick_record pair[2] = {
-		{ .tsc = f.tsc, .probe = f.probe, .sp = f.sp },
+		{ .tsc = f.tsc, .probe = f.probe,
+		  .sp = in_it < UINT32_MAX ? (uint32_t)in_it : UINT32_MAX },
 		{ .tsc = now, .probe = fl_typed(FLICK_TYPE_SAMPLED, exit),
 		  .sp = f.stands + !f.stands },
 	};
@@ -366,6 +386,7 @@ static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, u
 	if (!fl_sample_is_stale(&f))
 		fl_channel_put_pair(pair);
 	fl_sample_lost(&f);
+	end_round(&fl_table.functions[f.function], now);
 	take_out_since(of, now);
 }
 
@@ -377,6 +398,7 @@ static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 	if (!fl_frames_find(of, fl_table.probes[id].function, fl_table.sites[id].jump, sp,
 			    &at)) {
 		fl_channel_count(id);
+		note_look(of, &fl_table.probes[id]);
 		return;
 	}
 	now = now ? now : fl_arch_ticks_apart();
@@ -396,6 +418,7 @@ static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
 		count_call(&fl_table.probes[id]);
 		fl_frames_leave(of, sp);
 		fl_frames_note(of, fl_table.probes[id].function, sp);
+		note_look(of, &fl_table.probes[id]);
 	}
 }
 

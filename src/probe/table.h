@@ -152,11 +152,13 @@ void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")
 void fl_sample_after(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
-/* Timed calls that are open (frames.c). At an entry: those that were left go. push: false
- * when there is no room. note: a call begins that is not timed. find: which one ends at an
+/* Timed calls that are open (frames.c). At an entry: those that were left go. push: one that
+ * came at its `tsc`, and begins now; false when there is no room. take_out: of the `n`
+ * outermost. note: a call begins that is not timed. find: which one ends at an
  * exit? take: it and all above go. forget: all go. */
 void fl_frames_leave(struct fl_frames *, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
+void fl_frames_take_out(struct fl_frames *, uint32_t n, uint64_t took);
 void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
 bool fl_frames_find(struct fl_frames *, uint32_t function, bool jump, uint32_t sp,
 		    uint32_t *at);

@@ -88,7 +88,7 @@ static void read_overhead(struct fl_store *s, struct fl_overhead o[2])
 		return;
 	for (int i = 0; i < 2; i++)
 		if (v[2 * i] <= MOST && v[2 * i + 1] <= MOST)
-			o[i] = (struct fl_overhead){ v[2 * i], v[2 * i + 1] };
+			o[i] = (struct fl_overhead){ .inside = v[2 * i], .pair = v[2 * i + 1] };
 }
 
 int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])

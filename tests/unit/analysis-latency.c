@@ -142,47 +142,37 @@ static void anothers_exit_ends_no_sample(void **unused)
 	assert_int_equal(cell('b', "calls"), FLICK_NONE);
 }
 
-static void sample(char f, uint64_t begin, uint64_t end)
+static void sample_with(char f, uint64_t begin, uint64_t end, uint32_t inside)
 {
 	uint32_t probe = (uint32_t)(f - 'a') * PROBES;
 
-	feed_at(run, 0, probe + ENTRY, 100, begin);
+	feed_at(run, 0, probe + ENTRY, TOP - inside, begin);
 	feed_at(run, 0, probe + EXIT, 100, end);
 }
 
-/* a( b( c() ) b() ) a(): of each 2 ticks lie in its time, and 5 in its caller's. */
-static void what_samples_inside_took_is_taken_out(void **unused)
+static void sample(char f, uint64_t begin, uint64_t end)
+{
+	sample_with(f, begin, end, 0);
+}
+
+/* Of each 2 ticks lie in its time; and its entry says what other probes took there. */
+static void what_probes_in_a_sample_took_is_taken_out(void **unused)
 {
 	(void)unused;
 	view.sampled = true;
 	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ .inside = 2, .pair = 5 };
 	open_again();
-	sample('c', 1020, 1030);
-	sample('b', 1010, 1040);
-	sample('b', 1050, 1070);
-	sample('a', 1000, 1100);
-	sample('a', 1200, 1210);
-	assert_int_equal(cell('c', "max_ns"), 10 - 2);
-	assert_int_equal(cell('b', "max_ns"), 30 - 2 - 5);
-	assert_int_equal(cell('b', "min_ns"), 20 - 2);
-	assert_int_equal(cell('a', "max_ns"), 100 - 2 - 3 * 5);
-	assert_int_equal(cell('a', "min_ns"), 10 - 2);
+	sample_with('c', 1020, 1030, 0);
+	sample_with('b', 1010, 1040, 7);
+	sample_with('b', 1050, 1070, 30);
+	assert_int_equal(cell('c', "avg_ns"), 10 - 2);
+	assert_int_equal(cell('b', "max_ns"), 30 - 2 - 7);
+	assert_int_equal(cell('b', "raw_avg_ns"), (30 + 20) / 2);
+	assert_int_equal(cell('b', "min_ns"), 0);
 	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0 };
-}
-
-/* More than are kept, and then a call around all of them. */
-static void of_many_samples_inside_the_last_are_known(void **unused)
-{
-	(void)unused;
-	view.sampled = true;
-	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ .inside = 0, .pair = 5 };
-	open_again();
-	for (uint64_t i = 0; i < 100; i++)
-		sample('b', 1010 + 10 * i, 1015 + 10 * i);
-	sample('a', 1000, 3000);
-	assert_int_equal(cell('b', "max_ns"), 5);
-	assert_int_equal(cell('a', "max_ns"), 2000 - 64 * 5);
-	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0 };
+	open_again();			/* as measured */
+	sample_with('b', 1010, 1040, 7);
+	assert_int_equal(cell('b', "max_ns"), 30);
 }
 
 /* Nine of 10 ticks and one of 1,000: of 1,000 such calls the average is 109, and by chance
@@ -213,8 +203,7 @@ int main(void)
 		T(a_tail_call_ends_its_caller),
 		T(an_exit_by_jump_ends_what_began_below),
 		T(anothers_exit_ends_no_sample),
-		T(what_samples_inside_took_is_taken_out),
-		T(of_many_samples_inside_the_last_are_known),
+		T(what_probes_in_a_sample_took_is_taken_out),
 		T(few_long_samples_make_an_average_unsure),
 	};
 #undef T

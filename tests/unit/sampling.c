@@ -47,10 +47,10 @@ static void outlast_epochs(struct rig *unused)
 	(void)unused;
 	open_probes();
 	begin(&one, 1000);
-	NEED(row_of(&one)->is_off && fl_probe_is_on(one.exit));
 	for (int epoch = 0; epoch < 3; epoch++) {
 		for (int i = 0; i < 5; i++)
 			call(&one, 900);
+		NEED(row_of(&one)->is_off && fl_probe_is_on(one.exit));
 		fl_sample_turn();
 		NEED(!row_of(&one)->is_off && fl_probe_is_on(one.exit));
 		call(&one, 800);

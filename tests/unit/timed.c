@@ -138,6 +138,46 @@ static void frames_of_older_periods_make_room(void **unused)
 	assert_int_equal(runs(fill_frames), 0);
 }
 
+/* In parts of a tick, each more than all clocks in it can say. */
+static void tell_prices(void)
+{
+	g->m->session[0].probes_take = (struct fl_probes_take){
+		.timed = { 1000000 * FL_TICK_PARTS }, .looked = { 100000 * FL_TICK_PARTS },
+		.counted = { 10000 * FL_TICK_PARTS },
+	};
+}
+
+/* Its entry says it: of the next one, which switches its function off, and is no sample, as
+ * of one that is; of five that are met at the profiling functions their looks, at both
+ * ends; and of all six, whose exits are on, their counts. */
+static void call_in_a_timed_one(struct rig *unused)
+{
+	const struct flick_record *end_of_ring;
+
+	(void)unused;
+	g->m->session[0].samples = 1;
+	open_probes();
+	tell_prices();
+	begin(&one, 1000);
+	for (int i = 0; i < 6; i++)
+		call(&one, 900);
+	end(&one, 1000);
+	end_of_ring = (const void *)fl_channel_own_slot()->ring[0].ptr;
+	NEED(end_of_ring[-2].sp / 10000 == 100 + (5 * 2 + 1) * 10 + 6);
+	fl_sample_turn();
+	begin(&one, 1000);
+	call(&two, 900);			/* it is timed */
+	end(&one, 1000);
+	end_of_ring = (const void *)fl_channel_own_slot()->ring[0].ptr;
+	NEED(end_of_ring[-4].sp == 0 && end_of_ring[-2].sp / 10000 == 100);
+}
+
+static void what_probes_in_a_call_took_is_told_with_it(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(call_in_a_timed_one), 2 * 3);
+}
+
 /* ---- which calls are timed -------------------------------------------------------------- */
 
 /* By longjmp, say. Of those beyond K none is timed. */
@@ -147,7 +187,7 @@ static void never_end(struct rig *unused)
 	g->m->session[0].samples = 3;
 	open_probes();
 	for (uint32_t n = 0; n < 1000; n++) {
-		NEED((bool)row_of(&one)->is_off == (n >= 3));
+		NEED((bool)row_of(&one)->is_off == (n > 3));
 		begin(&one, 100000 - n * 100);
 	}
 	NEED(frames()->n == 3 && counted(&one) == 1000);
@@ -470,6 +510,7 @@ int main(void)
 		TEST(an_exit_by_call_ends_its_own_or_the_only_one),
 		TEST(calls_that_were_left_are_no_callers),
 		TEST(frames_of_older_periods_make_room),
+		TEST(what_probes_in_a_call_took_is_told_with_it),
 		TEST(calls_that_never_end_do_not_keep_a_function_on),
 		TEST(untimed_calls_end_no_timed_one),
 		TEST(a_call_that_was_left_is_not_ended_by_the_next),
