@@ -100,8 +100,9 @@ struct flick_view {
 	 * it is known when rows is called; FLICK_NO_FUNCTION. */
 	uint32_t (*caller)(const struct flick_view *, uint32_t from);
 	/* By function, of samples; known when rows is called: of `exact` so many were
-	 * counted, and where that is fewer `exact` is an estimate. */
-	const uint64_t *counted;
+	 * counted, and where that is fewer `exact` is an estimate, whose standard error the
+	 * other says, in calls. */
+	const uint64_t *counted, *exact_error;
 };
 
 /* ---- calls ------------------------------------------------------------------ */

@@ -79,9 +79,10 @@ int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 		const struct fl_view *);
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
-/* Of samples: what was counted of a function's calls, and what that is estimated to stand
- * for. */
-int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted);
+/* Of samples: what was counted of a function's calls, what that is estimated to stand for,
+ * and the standard error of that. */
+int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted,
+		    uint64_t error);
 int fl_run_thread_end(struct fl_run *, uint32_t thread);
 /* Of samples: a call of `probe` had not ended when the program did. */
 int fl_run_open_call(struct fl_run *, uint32_t probe, uint64_t begun, uint64_t ended,

@@ -125,7 +125,7 @@ static void close_latency(void *state)
 /* ---- results ------------------------------------------------------------- */
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
-       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR };
+       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR, CALLS_ERROR };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -148,6 +148,7 @@ static const struct flick_column latency_columns[] = {
 	[SEEN] = { "sampled", FLICK_COL_COUNT },	/* of samples and windows only */
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
 	[AVG_ERROR] = { "avg_error_ns", FLICK_COL_NS },	/* likewise */
+	[CALLS_ERROR] = { "calls_error", FLICK_COL_COUNT },	/* likewise */
 };
 
 /* All calls are counted, and some of them are timed. */
@@ -259,6 +260,8 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 		cell[SEEN] = seen;
 		cell[COUNTED] = counted < cell[CALLS] ? counted : cell[CALLS];
 		cell[AVG_ERROR] = FLICK_NONE;
+		cell[CALLS_ERROR] = cell[CALLS] > cell[COUNTED] ?
+				    l->view->exact_error[cell[FUNCTION]] : 0;
 	} else if (are_counted(l)) {
 		cell[CALLS] = seen ? fl_told_calls(&told, seen) : exact;
 		cell[UNKNOWN] = seen ? fl_told_calls(&told, row->sums.unknown + row->strays) :
@@ -277,7 +280,7 @@ static int latency_rows(void *state, struct flick_rows *r)
 	struct latency *l = state;
 	const bool counted = are_counted(l);
 	const size_t n = ARRAY_LEN(latency_columns) - !counted -
-			 2 * !(l->view->flags & FLICK_VIEW_SAMPLED);
+			 3 * !(l->view->flags & FLICK_VIEW_SAMPLED);
 	int err = counted ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 

@@ -286,13 +286,15 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 	return run->error;
 }
 
-int fl_run_estimate(struct fl_run *run, uint32_t function, uint64_t calls, uint64_t counted)
+int fl_run_estimate(struct fl_run *run, uint32_t function, uint64_t calls, uint64_t counted,
+		    uint64_t error)
 {
 	int err = fl_scales_extend(&run->scales, function + 1);
 
 	if (!err) {
 		run->scales.of[function].calls = calls;
 		run->scales.of[function].counted = counted;
+		run->scales.of[function].error = error;
 	}
 	return err;
 }

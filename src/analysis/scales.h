@@ -8,7 +8,8 @@
 
 struct fl_seen {		/* of a function */
 	uint64_t calls;			/* all of them, as far as they are counted */
-	uint64_t counted;		/* of `calls`; the others are estimated */
+	uint64_t counted;		/* of `calls`; the others are estimated, ... */
+	uint64_t error;			/* ... and may be off by this by chance */
 	uint64_t seen;			/* of those in windows: the sum of their weights */
 	bool recurses;			/* one of those in windows lay in another */
 };
@@ -17,9 +18,9 @@ struct fl_scales {		/* by function; zero at first */
 	struct fl_seen *of;
 	uint32_t n;
 	/* What the view was told last. */
-	uint64_t *exact, *counted;
+	uint64_t *exact, *counted, *error;
 	double *scales;
-	uint32_t n_exact, n_counted, n_scales;
+	uint32_t n_exact, n_counted, n_error, n_scales;
 };
 
 /* Functions [0, n) may come. 0 or -ENOMEM, as both below. */

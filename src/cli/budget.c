@@ -49,7 +49,8 @@
 struct side {
 	uint32_t function;		/* index in s->functions */
 	double calls;			/* so far, some of them estimated ... */
-	uint64_t counted;		/* ... from so many */
+	uint64_t counted;		/* ... from so many; how far off that may be: */
+	double squares, alike;		/* of chance, chunk by chunk; of prices */
 	struct fl_called called;	/* in the windows of the chunk, ... */
 	uint64_t taken;			/* ... and this of `fresh` is in there */
 	uint32_t start;			/* ... since that of `starts` */
@@ -462,18 +463,29 @@ static void gather(struct fl_budget *b)
 }
 
 /* What a call in windows stands for, since the chunk began, of a function or of none. */
-static double scale_of(const struct fl_budget *b, const struct side *side,
-		       const struct moment *now)
+static struct fl_scale scale_of(const struct fl_budget *b, const struct side *side,
+				const struct moment *now)
 {
 	static const struct fl_called none;
 	const struct fl_called *called = side ? &side->called : &none;
 	struct fl_clock c = clock_now(b, now);
+	struct fl_scale s = { b->scale, 1, 0 };
 
 	if (side)
 		c = fl_clock_since(&c, &b->starts[side->start]);
-	if (!(c.open_ns > 0) || c.all[FL_TIME] < c.open_ns)
-		return b->scale;
-	return least(fl_clock_scale(&c, called, &b->price).by, MOST_SCALE);
+	if (c.open_ns > 0 && c.all[FL_TIME] >= c.open_ns)
+		s = fl_clock_scale(&c, called, &b->price);
+	s.by = least(s.by, MOST_SCALE);
+	return s;
+}
+
+/* Of what no window met it may as well have met one call. */
+static void note_error(struct side *side, const struct fl_scale *s)
+{
+	double calls = (side->fresh ? (double)side->fresh : 1) * s->by;
+
+	side->squares += calls * calls * (s->off * s->off - s->alike * s->alike);
+	side->alike += calls * s->alike;
 }
 
 /* What the next look hears of its calls. */
@@ -488,10 +500,14 @@ static void show(struct fl_budget *b, uint32_t f, double scale)
 static void take(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	struct side *side = &b->sides[f];
-	double scale = side->is_seldom ? scale_of(b, side, now) : 1;
+	struct fl_scale scale = { 1, 0, 0 };
 
+	if (side->is_seldom) {
+		scale = scale_of(b, side, now);
+		note_error(side, &scale);
+	}
 	show(b, f, side->is_seldom ? b->scale : 1);
-	side->calls = least(side->calls + (double)side->fresh * scale, MOST_CALLS);
+	side->calls = least(side->calls + (double)side->fresh * scale.by, MOST_CALLS);
 	side->counted += side->fresh;
 	side->fresh = side->seen = side->taken = 0;
 }
@@ -512,7 +528,7 @@ static void estimate(struct fl_budget *b, const struct moment *now, enum windows
 	c = clock_now(b, now);
 	if (is_taken)
 		fl_clock_price(&c, &b->price);
-	b->scale = scale_of(b, NULL, now);
+	b->scale = scale_of(b, NULL, now).by;
 	for (uint32_t f = 0; f < b->n; f++) {
 		double held = b->functions[f].rate * (double)(now->ns - b->look.ns) / 1e9;
 
@@ -559,8 +575,10 @@ static void add_unseen(struct fl_budget *b, uint32_t f, double ns)
 {
 	double calls = b->functions[f].rate * ns / 1e9;
 
-	if (ns > 0 && !b->s->o->follow)		/* of several processes nobody knows when */
-		b->sides[f].calls = least(b->sides[f].calls + calls, MOST_CALLS);
+	if (!(ns > 0) || b->s->o->follow)	/* of several processes nobody knows when */
+		return;
+	b->sides[f].calls = least(b->sides[f].calls + calls, MOST_CALLS);
+	b->sides[f].squares += calls * calls;
 }
 
 static void mark_sites(struct fl_budget *b)
@@ -861,6 +879,14 @@ static uint64_t calls_of(const struct side *side)
 	return side->was_off && calls == side->counted ? calls + 1 : calls;
 }
 
+/* As what is told may be off by it all, so may what is not. */
+static uint64_t error_of(const struct side *side)
+{
+	double error = sqrt(side->squares + side->alike * side->alike);
+
+	return (uint64_t)(least(error, side->calls) + 0.5);
+}
+
 int fl_budget_end(struct fl_session *s)
 {
 	struct fl_budget *b = s->budget;
@@ -881,7 +907,8 @@ int fl_budget_end(struct fl_session *s)
 					 (double)load_relaxed(&s->shared->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, b->sides[f].function,
-					      calls_of(&b->sides[f]), b->sides[f].counted);
+					      calls_of(&b->sides[f]), b->sides[f].counted,
+					      error_of(&b->sides[f]));
 	}
 	return err;
 }

@@ -128,7 +128,7 @@ static double unsure_time(const struct fl_clock *c, const struct fl_price *p)
 struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called *f,
 			       const struct fl_price *p)
 {
-	struct fl_scale s = { time_scale(c, p), 1 };
+	struct fl_scale s = { time_scale(c, p), 1, 0 };
 	double least = HUGE_VAL;
 
 	for (uint32_t k = FL_N_HANDS; f->n > 0 && k-- > 0;) {
@@ -136,11 +136,13 @@ struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called 
 		double all = k < FL_HANDS ? c->all[k] : c->all[k] - delay_of(c->counted,
 						c->windows, c->open_ns, p);
 
-		if (k == FL_TIME)
-			chance += unsure_time(c, p);
+		double alike = k == FL_TIME ? unsure_time(c, p) : 0;
+
+		chance += alike;
 		if (!(chance < least))
 			continue;
 		least = chance;
+		s.alike = sqrt(fmin(alike, 1));
 		s.by = f->stood / f->n * all / c->in[k];
 	}
 	s.by = fmax(s.by, 1);

@@ -47,9 +47,10 @@ struct fl_clock fl_clock_since(const struct fl_clock *, const struct fl_clock *b
 /* What hands tell of the price. */
 void fl_clock_price(const struct fl_clock *, struct fl_price *);
 
-/* Calls in windows times `by` are all. How far off that may be by chance, as a part. */
+/* Calls in windows times `by` are all. How far off that may be, as a part: in all, and of it
+ * as what prices are unsure of, which is alike in whatever is told by them. */
 struct fl_scale {
-	double by, off;
+	double by, off, alike;
 };
 struct fl_scale fl_clock_scale(const struct fl_clock *, const struct fl_called *,
 			       const struct fl_price *);

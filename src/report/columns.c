@@ -87,6 +87,18 @@ bool fl_sheet_is_open(const struct fl_sheet *s, size_t row, size_t column)
 	       cell[open] != FLICK_NONE && cell[open];
 }
 
+bool fl_sheet_is_rough(const struct fl_sheet *s, size_t row, size_t column)
+{
+	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
+	int error;
+
+	if (!fl_sheet_is_estimate(s, row, column) ||
+	    strcmp(s->result->columns[column].name, "calls"))
+		return false;
+	error = fl_sheet_column(s->result, "calls_error");
+	return error >= 0 && cell[error] != FLICK_NONE && cell[error] > cell[column] / 8;
+}
+
 static bool are_estimated(const struct fl_sheet *s)
 {
 	int calls = fl_sheet_column(s->result, "calls");

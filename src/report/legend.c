@@ -8,8 +8,9 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF, RECURSES,
-	IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE, ONE_SIDE,
+	KNOWN, ESTIMATE, ROUGH, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
+	RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE,
+	ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -17,6 +18,8 @@ _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
 static const char *const sentences[N_REASONS] = {
 	[ESTIMATE] = "~  to count all of these calls would have cost too much: an estimate, "
 		     "from those that were counted (-a counts is exact)",
+	[ROUGH] = "~~  an estimate that may be off by a quarter or more by chance (calls_error "
+		  "says by how much)",
 	[SCATTERED] = "~  few of the calls that were timed took most of the time: by chance "
 		      "average and total may be off by a third or more (with a larger -K "
 		      "more are timed)",
@@ -91,7 +94,8 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 	if (!is_share && fl_sheet_is_open(s, row, column))
 		return OPEN;
 	if (!is_share && fl_sheet_is_estimate(s, row, column))
-		return is(name, "calls") ? ESTIMATE : SCATTERED;
+		return !is(name, "calls") ? SCATTERED :
+		       fl_sheet_is_rough(s, row, column) ? ROUGH : ESTIMATE;
 	if ((is_share ? cell_of(s, row, name) :
 	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
 		return KNOWN;
@@ -110,6 +114,7 @@ size_t fl_legend_make(const struct fl_sheet *s, const char *lines[FL_LEGEND_MOST
 	for (size_t row = 0; row < s->result->n_rows; row++)
 		for (size_t i = 0; i < s->n_shown; i++)
 			is_there[reason_of(s, row, s->shown[i])] = true;
+	is_there[ESTIMATE] |= is_there[ROUGH];
 	for (size_t why = ESTIMATE; why < N_REASONS; why++)
 		if (is_there[why])
 			lines[n++] = sentences[why];

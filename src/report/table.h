@@ -22,6 +22,8 @@ const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 /* Calls of a row that are more than were counted, or times that few calls carry? */
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
+/* And may its number of calls be off by a quarter: by twice its standard error? */
+bool fl_sheet_is_rough(const struct fl_sheet *, size_t row, size_t column);
 /* A sum of times in which there are calls that had not ended? */
 bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
 /* In percent of all self times; below 0: not known. */

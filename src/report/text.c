@@ -177,7 +177,7 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 	const struct flick_rows *r = s->result;
 	const bool is_change = (int)r->columns[c].type == FL_COL_CHANGE;
 	uint64_t most = 0;
-	bool is_marked = is_change;
+	int marks = is_change;
 	char text[32];
 
 	for (size_t i = 0; i < r->n_rows; i++) {
@@ -187,9 +187,10 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 			continue;
 		v = is_change ? v / 2 + v % 2 : v;
 		most = v > most ? v : most;
-		is_marked |= fl_sheet_is_estimate(s, i, c);
+		marks = fl_sheet_is_rough(s, i, c) ? 2 : marks;
+		marks = marks < 1 && fl_sheet_is_estimate(s, i, c) ? 1 : marks;
 	}
-	return is_marked + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
+	return marks + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
 }
 
 /* Of a time. */
@@ -355,7 +356,9 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		if (v == FLICK_NONE)
 			snprintf(text, sizeof(text), "-");
 		else if (fl_sheet_is_estimate(&l->sheet, row, column))
-			snprintf(text, sizeof(text), "~%llu", (unsigned long long)v);
+			snprintf(text, sizeof(text), "%s%llu",
+				 fl_sheet_is_rough(&l->sheet, row, column) ? "~~" : "~",
+				 (unsigned long long)v);
 		else
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	}

@@ -198,6 +198,29 @@ static void an_estimate_has_room_for_its_mark(void **unused)
 	free(text);
 }
 
+/* Twice its standard error is a quarter of it or more. */
+static void a_rough_estimate_has_a_mark_of_its_own(void **unused)
+{
+	static const struct flick_column columns[] = {
+		{ "function", FLICK_COL_FUNCTION }, { "calls", FLICK_COL_COUNT },
+		{ "counted", FLICK_COL_COUNT }, { "calls_error", FLICK_COL_COUNT },
+	};
+	uint64_t cells[] = { 0, 8000, 10, 1001, 1, 8000, 10, 1000, 1, 10, 10, 10 };
+	struct flick_rows r = { columns, 4, cells, 3 };
+	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+	char *text;
+
+	(void)unused;
+	assert_null(fl_sheet_choose(&sheet, "calls"));
+	text = print(exporter("text")->write, &sheet);
+	assert_int_equal(strncmp(text, "   Calls  Function\n", 19), 0);
+	assert_non_null(strstr(text, "\n  ~~8000  main\n   ~8000  say, \"x\"\n      10  say"));
+	assert_non_null(strstr(text, "\n  ~ to count all"));
+	assert_non_null(strstr(text, "\n  ~~ an estimate that may be off by a quarter"));
+	free(text);
+}
+
 /* Of the standard error of the average, and what is made of it; not where it holds. */
 static void times_that_few_calls_carry_are_marked(void **unused)
 {
@@ -673,6 +696,7 @@ int main(void)
 		cmocka_unit_test(samples_are_not_called_calls),
 		cmocka_unit_test(unknown_and_sampled_calls_are_shown),
 		cmocka_unit_test(an_estimate_has_room_for_its_mark),
+		cmocka_unit_test(a_rough_estimate_has_a_mark_of_its_own),
 		cmocka_unit_test(rows_without_a_total_have_an_order),
 		cmocka_unit_test(a_column_of_nothing_goes_first),
 		cmocka_unit_test(times_that_few_calls_carry_are_marked),
