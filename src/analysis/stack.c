@@ -236,52 +236,34 @@ static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 
 /* ---- entry --------------------------------------------------------------- */
 
-static int grow_fiber(struct fl_fiber *f, uint32_t room)
-{
-	void **marks = realloc(f->marks, ((size_t)room * f->n_marks + 1) * sizeof(*marks));
-	struct fl_open *grown;
-
-	if (!marks)
-		return -ENOMEM;
-	f->marks = marks;
-	grown = realloc(f->open, room * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	f->open = grown;
-	f->room = room;
-	return 0;
-}
-
 static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 {
+	uint32_t room = f->room ? f->room * 2 : ROOM_FIRST;
+	struct fl_open *open;
+	void **marks;
+
 	if (f->n)
 		sweep(s, f, sp);
 	if (f->n <= f->room / 2 && f->room)
 		return 0;
-	return grow_fiber(f, f->room ? f->room * 2 : ROOM_FIRST);
+	marks = realloc(f->marks, ((size_t)room * f->n_marks + 1) * sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	f->marks = marks;
+	open = realloc(f->open, room * sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	f->open = open;
+	f->room = room;
+	return 0;
 }
 
-/* Two ways in which a newer call proves an older one dead, rule 3 of WHY: it stands
- * above it; or at the very same place, which is so for coroutines, too. */
-static bool is_above(const struct fl_open *old, const struct flick_record *entry,
-		     const struct flick_tag *tag)
-{
-	bool framed = tag->framed && old->framed;
-
-	return distance(entry->sp, old->sp) > (framed ? 0 : (int32_t)FL_STACK_PENDING);
-}
-
-static bool is_in_place_of(const struct fl_open *old, const struct flick_record *entry,
-			   const struct flick_tag *tag)
-{
-	return entry->sp == old->sp &&
-	       ((tag->framed && old->framed) || entry->probe == old->probe);
-}
-
-/* The innermost open call that may have made a call, as fl_open.caller has it.
- * What stood above a dead call's caller was dead before. Where stack pointers alone
- * speak against all, the call may also be a coroutine's, on a stack inside a frame
- * that is no probed function's: then those below it live, and its time is theirs. */
+/* The innermost open call that may have made a call, as fl_open.caller has it. A newer call
+ * proves an older one dead in two ways, rule 3 of WHY: it stands above it, which is not sure;
+ * or at the very same place, which is so for coroutines, too. What stood above a dead
+ * call's caller was dead before. Where stack pointers alone speak against all, the call may
+ * also be a coroutine's, on a stack inside a frame that is no probed function's: then those
+ * below it live, and its time is theirs. */
 static uint32_t find_caller(const struct fl_fiber *f, const struct flick_record *entry,
 			    const struct flick_tag *tag)
 {
@@ -290,9 +272,11 @@ static uint32_t find_caller(const struct fl_fiber *f, const struct flick_record 
 
 	while (at && at != FL_STACK_ORPHAN) {
 		const struct fl_open *old = &f->open[at - 1];
+		bool framed = tag->framed && old->framed;
 
-		is_sure = is_in_place_of(old, entry, tag);
-		if (!is_sure && !is_above(old, entry, tag))
+		is_sure = entry->sp == old->sp && (framed || entry->probe == old->probe);
+		if (!is_sure && distance(entry->sp, old->sp) <=
+				(framed ? 0 : (int32_t)FL_STACK_PENDING))
 			return at;
 		at = old->caller;
 	}
@@ -588,17 +572,13 @@ void fl_stack_end(struct fl_stack *s)
 		drop_above(s, &s->fibers[i], 0, FL_DROP_OPEN);
 }
 
-static void free_fiber(struct fl_fiber *f)
-{
-	free(f->open);
-	free(f->marks);
-	free(f->last);
-}
-
 void fl_stack_free(struct fl_stack *s)
 {
-	for (uint32_t i = 0; i < s->n_fibers; i++)
-		free_fiber(&s->fibers[i]);
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		free(s->fibers[i].open);
+		free(s->fibers[i].marks);
+		free(s->fibers[i].last);
+	}
 	free(s->fibers);
 	*s = (struct fl_stack){ 0 };
 }

@@ -178,16 +178,8 @@ static int compare_names(const void *x, const void *y, void *arg)
 }
 
 /* Functions have other numbers in another recording: a set is written in the order
- * of names, and between them what no name holds (a comma is in `f(int, int)`). */
-static void write_names(const struct subtrees *s, uint32_t *set, uint32_t n, FILE *to)
-{
-	if (n)
-		qsort_r(set, n, sizeof(*set), compare_names, (void *)s->view);
-	for (uint32_t i = 0; i < n; i++)
-		fprintf(to, "%s%s", i ? "; " : "", s->view->name(s->view, set[i]));
-}
-
-/* -ENOMEM: the text is as it was. */
+ * of names, and between them what no name holds (a comma is in `f(int, int)`). -ENOMEM: the
+ * text is as it was. */
 static int write_callees(const struct subtrees *s, struct signature *sig)
 {
 	uint32_t *set = malloc(sig->n * sizeof(*set) + 1);
@@ -195,10 +187,12 @@ static int write_callees(const struct subtrees *s, struct signature *sig)
 	size_t length;
 	FILE *f = set ? open_memstream(&text, &length) : NULL;
 
-	if (f) {
+	if (f && sig->n) {
 		memcpy(set, sig->callees, sig->n * sizeof(*set));
-		write_names(s, set, sig->n, f);
+		qsort_r(set, sig->n, sizeof(*set), compare_names, (void *)s->view);
 	}
+	for (uint32_t i = 0; f && i < sig->n; i++)
+		fprintf(f, "%s%s", i ? "; " : "", s->view->name(s->view, set[i]));
 	free(set);
 	if (!f || fclose(f)) {
 		free(text);

@@ -27,15 +27,6 @@ static int open_tree(void **state, const struct flick_view *view, const char *ar
 	return fl_state_open(state, sizeof(struct tree), view, arg);
 }
 
-/* Where a call stands whose context is not known. */
-static struct fl_node **cut_off(struct tree *t, const struct flick_call *call)
-{
-	uint32_t above = call->flags & FLICK_CALL_FROM ? call->from : FLICK_NO_FUNCTION;
-	struct fl_node *n = fl_node_of(&t->nodes, &t->roots, above);
-
-	return n ? &n->first : NULL;
-}
-
 static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct tree *t = state;
@@ -45,11 +36,13 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	struct fl_node *node;
 
 	if (orphan && t->view->flags & FLICK_VIEW_WINDOWS) {
-		list = cut_off(t, call);
+		node = fl_node_of(&t->nodes, &t->roots, call->flags & FLICK_CALL_FROM ?
+				  call->from : FLICK_NO_FUNCTION);
+		if (!node)
+			return -ENOMEM;
+		list = &node->first;
 		orphan = false;
 	}
-	if (!list)
-		return -ENOMEM;
 	if (call->how != FLICK_ENDED || orphan)
 		fl_node_doubt(*below);
 	if (call->how == FLICK_UNWOUND)

@@ -89,77 +89,48 @@ static int compare_times(const void *x, const void *y)
 	return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* ---- clocks --------------------------------------------------------------------------- */
-
-/* The two drift: what a tick is now is told from the last moments. */
-static void look_at_clocks(struct fl_preempt *p)
+/* The two clocks drift: what a tick is now is told from the last moments. */
+static double read_clocks(struct fl_preempt *p)
 {
 	fl_clocks_read(&p->now.tsc, &p->now.ns);
-	if (p->now.ns - p->is.ns < APART_NS)
-		return;
-	p->was = p->is;
-	p->is = p->now;
-}
-
-static double ticks_per_ns(const struct fl_preempt *p)
-{
+	if (p->now.ns - p->is.ns >= APART_NS) {
+		p->was = p->is;
+		p->is = p->now;
+	}
 	return (double)(p->now.tsc - p->was.tsc) / (double)(p->now.ns - p->was.ns);
-}
-
-/* Of what was shortly before now. */
-static uint64_t tick_of(const struct fl_preempt *p, uint64_t ns)
-{
-	return p->now.tsc - (uint64_t)((double)(p->now.ns - ns) * ticks_per_ns(p));
-}
-
-/* ---- in the order of time --------------------------------------------------------------- */
-
-static void heed(struct fl_preempt *p)
-{
-	uint32_t i = 0;
-
-	qsort(p->events, p->n, sizeof(*p->events), compare_times);
-	for (; i < p->n && p->events[i].time < p->now.ns; i++)
-		p->lost |= fl_preempted_switch(p->times, p->events[i].tid, p->events[i].how,
-					       tick_of(p, p->events[i].time)) != 0;
-	p->n -= i;
-	memmove(p->events, p->events + i, p->n * sizeof(*p->events));
-}
-
-static void lose(struct fl_preempt *p)
-{
-	p->lost = false;
-	p->n = 0;
-	fl_preempted_forget(p->times, fl_arch_ticks());
-}
-
-static bool costs_too_much(const struct fl_preempt *p)
-{
-	double ran = (double)fl_preempted_ran(p->times) / ticks_per_ns(p);
-
-	return (double)p->n_records * RECORD_NS > ran * MOST_OF_CPU + STAKE_NS;
-}
-
-static void end(struct fl_preempt *p)
-{
-	p->is_off = true;
-	fl_perf_rings_close(&p->rings);
-	fl_preempted_forget(p->times, UINT64_MAX);
 }
 
 void fl_preempt_poll(struct fl_preempt *p)
 {
-	uint32_t held;
+	uint32_t held, i = 0;
+	double ticks_per_ns, cost_ns, ran_ns;
 
 	if (!p || p->is_off || (!p->n && !fl_perf_rings_have(&p->rings)))
 		return;
-	look_at_clocks(p);
+	ticks_per_ns = read_clocks(p);
 	held = fl_perf_rings_take(&p->rings, take, p);
-	heed(p);
-	if (p->lost || held > NEARLY_FULL)
-		lose(p);
-	if (costs_too_much(p))
-		end(p);
+	qsort(p->events, p->n, sizeof(*p->events), compare_times);
+	for (; i < p->n && p->events[i].time < p->now.ns; i++) {
+		const struct event *e = &p->events[i];
+		double ago = (double)(p->now.ns - e->time) * ticks_per_ns;
+
+		p->lost |= fl_preempted_switch(p->times, e->tid, e->how,
+					       p->now.tsc - (uint64_t)ago) != 0;
+	}
+	p->n -= i;
+	memmove(p->events, p->events + i, p->n * sizeof(*p->events));
+	if (p->lost || held > NEARLY_FULL) {
+		p->lost = false;
+		p->n = 0;
+		fl_preempted_forget(p->times, fl_arch_ticks());
+	}
+	cost_ns = (double)p->n_records * RECORD_NS;
+	ran_ns = (double)fl_preempted_ran(p->times) / ticks_per_ns;
+	if (cost_ns > ran_ns * MOST_OF_CPU + STAKE_NS) {
+		p->is_off = true;
+		fl_perf_rings_close(&p->rings);
+		fl_preempted_forget(p->times, UINT64_MAX);
+	}
 }
 
 uint64_t fl_preempt_between(const struct fl_preempt *p, int32_t tid, uint64_t begin,

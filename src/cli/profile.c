@@ -225,13 +225,6 @@ static int share_out(struct flick_rows *r, const struct profile *p)
 
 /* ---- into results ------------------------------------------------------------------ */
 
-/* Where samples are few, or times are asked for as measured, calls keep what their
- * records say. */
-static bool is_wanted(const struct fl_session *s)
-{
-	return fl_cost_are_enough(s) && (s->view.sampled || !s->o->raw);
-}
-
 static uint64_t time_there_was(struct fl_session *s)
 {
 	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
@@ -301,7 +294,10 @@ int fl_profile_fill(struct fl_session *s)
 	struct profile p = { .s = s };
 	int err = s->sampler ? fl_cost_count(s) : 0;
 
-	s->self_is_cpu = !err && s->sampler && is_wanted(s) &&
+	/* Where samples are few, or times are asked for as measured, calls keep what their
+	 * records say. */
+	s->self_is_cpu = !err && s->sampler && fl_cost_are_enough(s) &&
+			 (s->view.sampled || !s->o->raw) &&
 			 (fl_session_result(s, "latency") || s->view.windows);
 	if (s->self_is_cpu)
 		err = gather(&p);

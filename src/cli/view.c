@@ -71,13 +71,6 @@ static uint64_t preempted(const void *owner, uint32_t thread, uint64_t begin, ui
 	return thread < n ? fl_preempt_between(s->preempt, t[thread].tid, begin, end) : 0;
 }
 
-/* By the one thread that reads. What is made of a trace later does not know. */
-static bool tells_preempted(const struct fl_session *s)
-{
-	return s->o->action == FL_ACT_SAMPLE && !s->o->raw && !s->o->trace &&
-	       s->o->readers <= 1;
-}
-
 void fl_view_open(struct fl_session *s)
 {
 	s->view = (struct fl_view){
@@ -89,8 +82,8 @@ void fl_view_open(struct fl_session *s)
 		.ns_per_tick = 1.0,
 		.is_now = true,
 	};
-	if (!tells_preempted(s) || fl_preempt_open(&s->preempt))
-		s->preempt = NULL;
-	if (s->preempt)
+	/* By the one thread that reads. What is made of a trace later does not know. */
+	if (s->view.sampled && !s->o->raw && !s->o->trace && s->o->readers <= 1 &&
+	    !fl_preempt_open(&s->preempt))
 		s->view.preempted = preempted;
 }
