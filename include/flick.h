@@ -82,8 +82,9 @@ struct flick_opt {
 };
 
 /* Find every site and make it switchable; every probe is off. `opt` may be
- * NULL. Fails with FLICK_E_OPEN when open, FLICK_E_OPTION, FLICK_E_NOSYNC,
- * FLICK_E_FULL, -ENOMEM. Blocks while it scans. Not thread-safe, not signal-safe. */
+ * NULL. Fails with FLICK_E_OPEN when open, FLICK_E_RECORDED where `flick record` has
+ * this process, FLICK_E_OPTION, FLICK_E_NOSYNC, FLICK_E_FULL, -ENOMEM. Blocks while it
+ * scans. Not thread-safe, not signal-safe. */
 int flick_open(flick **f, const struct flick_opt *opt);
 
 /* Put every original byte back. Other threads may run through every site

@@ -183,9 +183,11 @@ static const struct fl_owner recorder = { .found = recorder_found };
 
 static bool is_recorded, is_orphan;
 
-bool fl_agent_is_recorded(void)
+int fl_agent_may_own(void)
 {
-	return is_recorded;
+	if (is_recorded)
+		store_relaxed(&shm->has_self, 1);
+	return is_recorded ? FLE_RECORDED : fl_owner ? FLE_OPEN : 0;
 }
 
 bool fl_agent_is_orphan(void)
@@ -257,6 +259,13 @@ static int discover_first(uint32_t *from)
 	return err < 0 && err != FLE_FULL ? err : 0;
 }
 
+/* Room that the program may want: all of the region but its first bytes. */
+static void give_back(uint64_t keep, uint64_t mapped)
+{
+	keep = fl_round_up(keep, FL_PAGE);
+	fl_os_unmap((char *)shm + keep, mapped - keep);
+}
+
 void fl_agent_start(const char *given)
 {
 	uint64_t mapped;
@@ -270,8 +279,9 @@ void fl_agent_start(const char *given)
 	if (start_error) {
 		fl_channel_open(shm);	/* only to be heard */
 		fl_channel_close();
-	} else if (fl_channel_join(shm)) {
-		fl_os_unmap(shm, mapped);	/* room that the program may want */
+	} else if ((err = fl_channel_join(shm)) != 0) {
+		is_recorded = err == -EALREADY;
+		give_back(is_recorded ? sizeof *shm : 0, mapped);
 		return;
 	} else {
 		retire_old_image();

@@ -18,8 +18,9 @@ extern const struct fl_owner *fl_owner;
 
 /* The owner, if this process is still its; it may go at any time. */
 const struct fl_owner *fl_agent_director(void);
-/* Has a recorder been its owner? Then nobody else becomes it. */
-bool fl_agent_is_recorded(void);
+/* The program would be its owner. 0; FLE_OPEN; FLE_RECORDED: a recorder has been, and is
+ * told. */
+int fl_agent_may_own(void);
 /* The recorder has gone: nothing of flick's runs any more, but where modules are
  * unloaded. */
 void fl_agent_end(void);

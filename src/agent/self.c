@@ -119,9 +119,11 @@ static int make_region(void)
 
 int flick_open(flick **f, const struct flick_opt *opt)
 {
-	int err = fl_owner || fl_agent_is_recorded() ? FLE_OPEN : take_options(opt);
+	int err = fl_agent_may_own();
 
 	fl_obj_stay();
+	if (!err)
+		err = take_options(opt);
 	if (!err)
 		err = fl_agent_patch_open();
 	if (!err)

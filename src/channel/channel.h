@@ -83,6 +83,7 @@ struct fl_process {
 	int32_t pid, parent;		/* 0: claimed, and killed before more */
 	uint32_t image;			/* the one that lives; W its first thread */
 	uint32_t heeded;		/* the wish of fl_seldom that it has heeded; W it (T) */
+	uint64_t start;			/* by which two images of one pid are told apart */
 };
 
 /* One line of the site table; its index is the probe id. W target, except
@@ -286,6 +287,7 @@ struct fl_region {
 	uint32_t left_out;		/* there was no room for all: enum fl_left; atomic */
 	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
 	uint32_t has_reaper;		/* 1: a followed one takes orphans itself; W target */
+	uint32_t has_self;		/* 1: one would open flick.h; W target */
 	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
 					 * to write its code, and those it wrote; atomic */
 	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */
@@ -448,8 +450,9 @@ extern __thread struct fl_timed fl_timed
  * else there is none that is meant for this process, and nothing is mapped.
  * *mapped is its size. */
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
-/* Become a process of the process tree, or its next image. 0; -EXDEV, -ENOSPC: it is
- * not to be recorded, which has been counted. Not thread-safe. */
+/* Become a process of the process tree, or its next image. 0; -EALREADY: this image is,
+ * by another flick that is in it; -EXDEV, -ENOSPC: it is not to be recorded, which has
+ * been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
 /* This process has heeded that wish of fl_seldom. */
 void fl_channel_heed(uint32_t wish);

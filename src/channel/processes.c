@@ -20,6 +20,8 @@
  *		answers it all the same: see ask() in agent/agent.c.
  *		Killed while it takes a row: the row stays empty.
  */
+#include <elf.h>
+
 #include "channel/channel.h"
 #include "channel/slot.h"
 #include "os/os.h"
@@ -69,6 +71,23 @@ static bool take_row(struct fl_region *m, uint32_t *row)
 	return *row < FL_MAX_PROCESSES;
 }
 
+/* What the kernel has drawn for this image: a fork has it, too, an exec draws anew. */
+static uint64_t image_start(void)
+{
+	const uint64_t *drawn = (const void *)fl_os_auxiliary(AT_RANDOM);
+
+	return drawn ? *drawn : 0;
+}
+
+/* The program may be linked with libflick.a, or have a plugin that is: then it has two. */
+static bool has_another(struct fl_region *m)
+{
+	uint32_t row;
+
+	return image_start() && find_row(m, fl_os_pid(), &row) &&
+	       fl_shm_processes(m)[row].start == image_start();
+}
+
 static int join(struct fl_region *m)
 {
 	int pid = fl_os_pid();
@@ -85,6 +104,7 @@ static int join(struct fl_region *m)
 	store_relaxed(&p->parent, fl_os_parent());
 	store_relaxed(&p->pid, pid);
 	store_relaxed(&p->heeded, 0);
+	p->start = image_start();
 	/* ordering: none of ours, what the old number stands for has ended */
 	store_release(&p->image, image);
 	FL_POINT("processes.joined");
@@ -100,7 +120,7 @@ void fl_channel_heed(uint32_t wish)
 int fl_channel_join(struct fl_region *m)
 {
 	if (!m->follow || fl_shm_is_in_space(m))
-		return join(m);
+		return has_another(m) ? -EALREADY : join(m);
 	count_outside(m, FL_OUT_SPACE);
 	return -EXDEV;
 }

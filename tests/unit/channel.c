@@ -531,12 +531,16 @@ static void the_lock_of_a_process_tree_outlives_its_holders(void **state)
 
 static void join_twice(struct rig *g)
 {
-	const struct fl_process *p = fl_shm_processes(g->m);
+	struct fl_process *p = fl_shm_processes(g->m);
 	uint32_t image;
 
 	if (fl_channel_join(g->m))
 		_exit(1);
 	fl_channel_heed(7);
+	if (fl_channel_join(g->m) != -EALREADY || fl_channel_image() != 1)
+		_exit(4);			/* another flick in this image */
+	for (uint32_t i = 0; i < g->m->n_processes; i++)
+		p[i].start++;			/* as exec draws anew */
 	if (fl_channel_join(g->m))
 		_exit(1);
 	image = fl_channel_image();
