@@ -88,8 +88,7 @@ static bool is_for_us(int fd, uint64_t bytes)
 
 	return bytes >= sizeof head &&
 	       fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
-	       head.magic == FL_SHM_MAGIC && head.version == FL_SHM_VERSION &&
-	       head.bytes == bytes && is_meant(&head);
+	       fl_region_is_valid(&head) && head.bytes == bytes && is_meant(&head);
 }
 
 /* A core file would hold all of it: no name, so no file's. */

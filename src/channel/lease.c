@@ -218,6 +218,7 @@ void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
 	if (fl_lease_length(l) > l->want)
 		take_back(l, p);
 	store_relaxed(&l->ring->bell_at, fl_lease_length(l) / 2);
+	FL_MUST(fl_lease_is_valid(l, p));
 }
 
 void fl_lease_end(struct fl_lease *l, struct fl_pool *p)

@@ -61,6 +61,8 @@ static inline uint32_t fl_lease_length(const struct fl_lease *l)
 void fl_lease_next(struct fl_lease *, struct fl_pool *);
 /* Now and then: a ring that was far longer than needed shrinks. */
 void fl_lease_tick(struct fl_lease *, struct fl_pool *);
+/* See valid.c. */
+bool fl_lease_is_valid(const struct fl_lease *, const struct fl_pool *);
 /* The thread has ended, and everything of it was read. */
 void fl_lease_end(struct fl_lease *, struct fl_pool *);
 

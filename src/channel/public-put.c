@@ -416,6 +416,7 @@ static bool try_put(struct fl_public *r, uint64_t word)
  * come before them: what put_deferred() did to `limit` may have been undone. */
 static void lower_guard(struct fl_public *r)
 {
+	FL_MUST(fl_public_is_sound(r));
 	flick_in_order();
 	if (load_relaxed(&r->deferred_n))
 		store_relaxed(&r->hot.limit, NULL);

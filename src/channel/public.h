@@ -154,6 +154,8 @@ void fl_public_put_guarded(struct flick_channel *c, uint64_t word) FL_HIDDEN;
 void fl_public_doorbell(struct fl_public *r) FL_HIDDEN;
 /* Is the header whole and of this version, in `bytes` of memory? */
 bool fl_public_is_valid(const struct fl_public *r, size_t bytes) FL_HIDDEN;
+/* Does what the producer has in hand make sense? See valid.c. */
+bool fl_public_is_sound(const struct fl_public *r) FL_HIDDEN;
 /* Take a robust mutex at once, also a dead owner's: 0 or -errno. */
 int fl_public_lock(pthread_mutex_t *mutex) FL_HIDDEN;
 

@@ -251,6 +251,7 @@ static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
 	s = *fl_tls_slot;
 	done = !s || append_across(s, r, n, ticks);
+	FL_MUST(!s || fl_ring_is_valid(&s->ring[0], fl_session));
 	fl_os_signals_restore(&mask);
 	return done;
 }

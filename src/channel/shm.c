@@ -256,6 +256,7 @@ int fl_shm_create(const struct fl_shm_options *o, struct fl_region **m, int *fd)
 	if (!options_are_valid(o))
 		return FLE_OPTION;
 	lay_out(&layout, o);
+	FL_MUST(fl_region_is_valid(&layout));
 	fl_os_readlink("/proc/self/ns/pid", layout.pid_space, sizeof(layout.pid_space));
 	memory = fl_os_memfd("flick");
 	if (memory < 0)

@@ -46,6 +46,12 @@ static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
 	return (word & FUTEX_TID_MASK) && !(word & FUTEX_OWNER_DIED);
 }
 
+/* What always holds, see valid.c. */
+FL_HIDDEN bool fl_region_is_valid(const struct fl_region *);
+FL_HIDDEN bool fl_session_is_valid(const struct fl_shm_session *);
+FL_HIDDEN bool fl_slot_is_valid(const struct fl_slot *, const struct fl_shm_session *);
+FL_HIDDEN bool fl_ring_is_valid(const struct fl_ring *, const struct fl_shm_session *);
+
 /* ---- reader side, and the consumer of a public ring ------------------------- */
 
 /* Take the lines of what was read out of the producer's cache, by storing to each

@@ -259,6 +259,7 @@ static bool claim(struct fl_region *m)
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
 	fl_tls_slot = &pointees[n + 1];
 	store_relaxed(fl_tls_slot, s);
+	FL_MUST(fl_slot_is_valid(s, fl_session));
 	return true;
 }
 

@@ -1,0 +1,118 @@
+/*
+ * valid.c - what always holds of the structures in shared memory.
+ *
+ * Each function says whether one of them is as its comments in channel.h have it. The test
+ * build asks after each step (FL_MUST), tests ask where they like, and a target asks of
+ * the region that it is told of before it maps it. Who reads while others write may see
+ * two values of two moments: so each is to be asked by the owner of what it looks at.
+ */
+#include "channel/lease.h"
+#include "channel/public.h"
+#include "channel/slot.h"
+
+static bool has_space(uint64_t from, uint64_t upto, uint64_t n, uint64_t each)
+{
+	return from % FL_PAGE == 0 && from <= upto && upto - from >= n * each;
+}
+
+/* What is constant after init. */
+static bool is_laid_out(const struct fl_shm_session *s)
+{
+	return s->action < FL_N_ACTIONS &&
+	       s->n_readers >= 1 && s->n_readers <= FL_MAX_READERS &&
+	       s->chunk_bytes && s->chunk_bytes % FL_PAGE == 0 &&
+	       s->counter_bytes % FL_PAGE == 0 && s->ring_chunks <= FL_RING_CHUNKS &&
+	       (s->action == FL_ACT_COUNT) == !s->ring_chunks;
+}
+
+bool fl_session_is_valid(const struct fl_shm_session *s)
+{
+	const struct fl_windows *w = &s->windows;
+
+	return is_laid_out(s) && s->phase <= FL_PHASE_QUIT && w->rate <= FL_RATE_ALL &&
+	       w->published <= w->announced && w->announced <= w->published + 1 &&
+	       w->taken <= w->published && w->published - w->taken <= FL_EDGES;
+}
+
+/* Of the region and of its sessions what is constant: at any time, by anybody. */
+bool fl_region_is_valid(const struct fl_region *m)
+{
+	const struct fl_shm_session *s = &m->session[0];
+	uint64_t home = s->action == FL_ACT_COUNT ? 0 : FL_HOME_CHUNKS * s->chunk_bytes;
+
+	return m->magic == FL_SHM_MAGIC && m->version == FL_SHM_VERSION &&
+	       m->header_bytes == sizeof(*m) && m->n_slots && m->n_slots <= FL_MAX_SLOTS &&
+	       m->max_sites <= FL_MAX_SITES && m->processes_at >= sizeof(*m) &&
+	       has_space(m->processes_at, m->modules_at, FL_MAX_PROCESSES,
+			 sizeof(struct fl_process)) &&
+	       has_space(m->modules_at, m->glue_at, m->max_modules,
+			 sizeof(struct fl_shm_module)) &&
+	       has_space(m->glue_at, m->found_at, m->max_glue,
+			 sizeof(struct fl_glue_range)) &&
+	       has_space(m->found_at, m->sites_at, m->max_sites,
+			 sizeof(struct fl_found_row)) &&
+	       has_space(m->sites_at, m->slots_at, m->max_sites,
+			 sizeof(struct fl_shm_site)) &&
+	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + home &&
+	       has_space(m->slots_at, s->pool_at, m->n_slots, m->slot_bytes) &&
+	       has_space(s->pool_at, m->bytes, s->pool_chunks, s->chunk_bytes) &&
+	       is_laid_out(s);
+}
+
+/* By its thread, with signals blocked, or where nobody enqueues. `limit` is 0 on the way from
+ * one chunk to the next, and then no chunk is in hand. */
+bool fl_ring_is_valid(const struct fl_ring *g, const struct fl_shm_session *s)
+{
+	bool in_hand = g->entered > g->filled;
+
+	if (s->action == FL_ACT_COUNT)
+		return !g->granted && !g->claimed && !g->entered && !g->filled &&
+		       g->ptr == g->limit;
+	return g->entered >= g->filled && g->entered <= g->filled + 1 &&
+	       g->claimed >= g->entered && g->claimed <= load_relaxed(&g->granted) + 1 &&
+	       g->ptr % sizeof(struct flick_record) == 0 &&
+	       (!g->limit || !in_hand ||
+		(g->ptr <= g->limit && g->limit - g->ptr <= s->chunk_bytes));
+}
+
+bool fl_slot_is_valid(const struct fl_slot *slot, const struct fl_shm_session *s)
+{
+	if (slot->state == FL_SLOT_FREE || slot->state == FL_SLOT_CLAIMED)
+		return true;			/* it is nobody's, or being made */
+	return slot->state <= FL_SLOT_LEFT && slot->process < FL_MAX_PROCESSES &&
+	       slot->ring[0].data && slot->ring[0].n_counters == s->counter_bytes / 8 &&
+	       fl_ring_is_valid(&slot->ring[0], s);
+}
+
+/* All that is granted has places of its own, and the slot's own two are granted or spare. */
+bool fl_lease_is_valid(const struct fl_lease *l, const struct fl_pool *p)
+{
+	uint32_t pages = (uint32_t)(p->chunk_bytes / FL_PAGE), n_home = l->n_spare;
+
+	if (fl_lease_length(l) > FL_RING_CHUNKS || l->consumed > l->granted ||
+	    l->want < FL_HOME_CHUNKS || l->want > p->most_chunks ||
+	    l->n_spare > FL_HOME_CHUNKS)
+		return false;
+	for (uint64_t c = l->consumed; c < l->granted; c++) {
+		uint32_t place = l->place[c % FL_RING_CHUNKS];
+
+		n_home += place >= l->home && place < l->home + FL_HOME_CHUNKS * pages;
+		for (uint64_t d = c + 1; d < l->granted; d++)
+			if (place == l->place[d % FL_RING_CHUNKS])
+				return false;
+	}
+	return n_home == FL_HOME_CHUNKS;
+}
+
+/* By the producer, or where there is none. */
+bool fl_public_is_sound(const struct fl_public *r)
+{
+	uint64_t freed = r->consumed / (r->chunk_bytes / r->word_bytes);
+	uint64_t at = (uintptr_t)r->hot.ptr - (uintptr_t)r->base;
+
+	return fl_public_is_valid(r, r->bytes) && r->claimed - r->filled <= 1 &&
+	       r->aside_kind < FL_N_ASIDE && r->deferred_n <= FL_DEFERRED_WORDS &&
+	       (fl_public_is_aside(r, r->hot.ptr) || at <= r->chunks * r->chunk_bytes) &&
+	       (r->mode == FLICK_SAMPLING || r->claimed <= freed ||
+		r->claimed - freed <= r->chunks);
+}
