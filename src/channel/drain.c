@@ -14,29 +14,35 @@
  * The letters are explained in ring.c and thread.c, where their mates are.
  *
  * THE HALF-FILLED CHUNK
- *	A thread that is idle or has ended leaves records in a chunk that is not
- *	counted. The reader takes every chunk below filled = f, and then reads
- *	`ptr`, p. RULE: if f is granted and start(f) < p <= end(f), records
- *	[start(f), p) are whole, and are not overwritten while f is not consumed;
- *	else the chunk counts as empty, and a later poll sees the rest.
- * WHY
- *	Let the thread be in chunk c, the last that it entered, when it stored
- *	the p that was read. Chunk f is not consumed, so chunks f to granted - 1
- *	have places of their own (INVARIANT 5 of ring.c), and c < granted.
- *	c = f: p is the end of what is committed, by (E) and (F); p = start(f)
- *	  is not in the half-open range and the chunk is empty, as it is.
- *	c = f and it has counted f: p = end(f). All of f is taken, rightly.
- *	c > f: start(c) <= p <= end(c), another place. Only p = start(c) can be an
- *	  address of the range, when it is end(f): all of f is full, and taken.
- *	p from before c = f: when it counted f - 1 the thread stood at
- *	  end(f - 1); (A) and (B) exclude any older p. That is in the range only if
- *	  f has the place of f - 1; but f was granted when f - 1 was not consumed,
- *	  as two are granted at a time, the place that is granted being that of the
- *	  older one.
- *	So one look at `filled`, before `ptr`, suffices; a second one after it
- *	would be needed only by a ring that overwrites.
- *	An ended thread: the kernel's mark is read before `filled`, so both are
- *	final and nothing is left behind.
+ *	A thread that is idle or has ended leaves records in a chunk that is not counted. To
+ *	take them the reader needs two words that the thread stores apart: how many chunks
+ *	are full, and how far the one in hand is written. The reader looks in this order:
+ *
+ *	f = filled	(B)	and takes all chunks below f
+ *	p = ptr		(F)	and takes of chunk f what lies below p
+ *
+ *	The thread may store both anew between these looks. RULE: p counts only if chunk f is
+ *	granted and start(f) < p <= end(f). Then the records in [start(f), p) are whole, and
+ *	nobody overwrites them until f is consumed. Else chunk f counts as empty, and a later
+ *	poll sees the rest.
+ * WHY	Chunks f to granted - 1 have places of their own (INVARIANT 5 of ring.c), and chunks do
+ *	not overlap. Let chunk c be in hand when the thread stored the p that was read.
+ *
+ *	c was		p is		so the rule takes
+ *	f		as (E) says	what is whole of f
+ *	f, all of it	end(f)		all of f, which is full
+ *	f, nothing yet	start(f)	nothing, and there is nothing
+ *	above f		in another	nothing; but where start(c) is end(f), as the two places
+ *			place		touch, all of f: f is full, as c is above it
+ *	f - 1		end(f - 1)	nothing, unless f had the place of f - 1: it never has
+ *	below f - 1	-		it cannot be read: the thread stored end(f - 1) before
+ *					it counted f - 1 (A), and (B) saw that count
+ *
+ *	Chunk f never has the place of f - 1: the reader grants two chunks at least, and
+ *	grants the place of the oldest one anew (lease.c).
+ *	One look at `filled` suffices, before `ptr`. A ring that overwrites needs one behind it.
+ *	Of an ended thread the kernel's mark is read before both: so both are final, and
+ *	nothing is left behind.
  */
 #include <stdlib.h>
 #include <string.h>

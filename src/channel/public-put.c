@@ -7,6 +7,26 @@
  * on to a free one, waiting for one, leaving words out, and keeping what signal
  * handlers enqueue while the thread is inside.
  *
+ * WHERE THE NEXT WORD GOES
+ *	To `ptr`, and that stands in one of two memories. In the chunk in hand words are
+ *	recorded. In the aside, two halves of 1 KiB that nobody reads, words are left out: so
+ *	to leave a word out is what recording it is, and the short path has no test for it.
+ *	`resume` has the ring's place meanwhile. As in ring.c `filled` counts chunks that are
+ *	full and `claimed` those that were begun; freed chunks are what `consumed` says in
+ *	words.
+ *	`limit` is where the short path has to ask move_on(). Whoever wants a word to ask
+ *	earlier makes it NULL. move_on() goes by the state alone, in this order:
+ *
+ *	1 ptr is in the aside, and there is more to leave out	it goes on there
+ *	2 an adaptive ring has just recorded a burst, and the	aside, for as many halves as
+ *	  consumer wants it to rest				`skip` says
+ *	3 the chunk in hand has room				it goes on there
+ *	4 the chunk in hand is full				it is counted, and the next one
+ *								entered, if that is free
+ *	5 none is free						adaptive, or the consumer died:
+ *								aside for one half; else the
+ *								producer waits, guard down
+ *
  * PROTOCOL
  *	producer                                consumer (public-take.c)
  *	write word                              load_acquire filled        (B)
@@ -218,60 +238,40 @@ static bool stay_aside(struct fl_public *r)
 	return true;
 }
 
-/* Has an adaptive ring just recorded a burst, and is to rest now? */
-static bool is_rest_due(const struct fl_public *r, uint64_t skip)
-{
-	return skip && r->hot.ptr != r->rested &&
-	       (uint64_t)(r->hot.ptr - r->base) % FL_HALF_BYTES == 0;
-}
-
-static bool go_without_room(struct fl_public *r)
-{
-	if (r->mode == FLICK_ADAPTIVE)
-		go_aside(r, FL_ASIDE_FULL, 1);
-	else if (fl_owner_died(&r->consumer))
-		go_aside(r, FL_ASIDE_DEAD, 1);
-	else
-		return false;
-	return true;
-}
-
 /* ---- moving on ----------------------------------------------------------- */
 
-/* Of an adaptive ring at a lower rate, up to where a burst ends. */
-static char *limit_from(const struct fl_public *r, char *at, uint64_t skip)
-{
-	uint64_t off = (uint64_t)(at - r->base);
-
-	if (!skip)
-		return chunk_end(r, r->filled);
-	return r->base + fl_round_up(off + 1, FL_HALF_BYTES);
-}
-
-/* With the guard up: a place for the next word, ptr < limit; false when there is
- * none and the producer has to wait. Looks at the state alone, not at how it came
- * here: also from a chunk's middle when the deferred queue wants to be seen to. The consumer
- * may change `skip` at any time: it is read once. */
+/* With the guard up: a place for the next word, ptr < limit; false when there is none and
+ * the producer has to wait. The numbers are those of the head. Also called from a chunk's
+ * middle, when the deferred queue wants to be seen to. */
 static bool move_on(struct fl_public *r)
 {
-	uint64_t skip = load_relaxed(&r->skip);
+	uint64_t skip = load_relaxed(&r->skip);	/* the consumer changes it: read once */
+	uint64_t in_ring;
 	char *at;
 
 	r->hot.limit = NULL;
 	flick_in_order();
-	if (is_aside(r) && stay_aside(r))
-		return true;
-	if (!is_aside(r) && is_rest_due(r, skip)) {
+	if (is_aside(r)) {					/* 1 */
+		if (stay_aside(r))
+			return true;
+	} else if (skip && r->hot.ptr != r->rested &&		/* 2 */
+		   (uint64_t)(r->hot.ptr - r->base) % FL_HALF_BYTES == 0) {
 		seek_room(r);			/* counts a chunk that is full */
 		go_aside(r, FL_ASIDE_RATE, skip);
 		return true;
 	}
-	if (!seek_room(r))
-		return go_without_room(r);
-	at = ring_at(r);
+	if (!seek_room(r)) {					/* 5 */
+		if (r->mode != FLICK_ADAPTIVE && !fl_owner_died(&r->consumer))
+			return false;
+		go_aside(r, r->mode == FLICK_ADAPTIVE ? FL_ASIDE_FULL : FL_ASIDE_DEAD, 1);
+		return true;
+	}
+	at = ring_at(r);					/* 3, 4 */
 	store_relaxed(&r->hot.ptr, at);		/* back from the aside, or as it is */
 	flick_in_order();
-	r->hot.limit = limit_from(r, at, skip);
+	in_ring = (uint64_t)(at - r->base);
+	r->hot.limit = skip ? r->base + fl_round_up(in_ring + 1, FL_HALF_BYTES) :
+		       chunk_end(r, r->filled);
 	return true;
 }
 
