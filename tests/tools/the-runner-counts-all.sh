@@ -3,7 +3,8 @@
 . "$ROOT/tests/tools/tree.inc"
 BUILD=$TMP/build
 check="$ROOT/tests/run"
-export BUILD
+PATIENCE=1
+export BUILD PATIENCE
 unset TEST_LOGS
 
 # A test NAME of one line of shell.
@@ -56,6 +57,11 @@ ends 'FAIL broken: exit status 1'
 ends 'FAIL slow: killed, its limit is 1 s'
 ends '    | there is no test tests/missing.sh'
 [ "$(cat build/test-logs/bad.log)" = "the reason" ] || exit 1
+
+PATIENCE=2
+check="$ROOT/tests/run tests/slow.sh"
+sees '0 passed, 1 failed, 0 skipped' "a limit is longer where that is said"
+ends 'FAIL slow: killed, its limit is 2 s'
 
 check="$ROOT/tests/run tests/single.sh tests/own.sh tests/leaves.sh tests/busy.sh"
 clean "a directory of its own, nothing left behind, alone"
