@@ -1,11 +1,13 @@
 /*
  * open-at-end HOW: a thread ends by itself in `ends_early` after 100 ms; main() calls outer(),
  * which calls inner(), which sleeps for 600 ms and then, by HOW, calls exit(), _exit(), kills
- * the process or waits for a signal that does.
+ * the process or waits for a signal that does. Prints `open NAME NS` of each: for how long it
+ * has been open, just before that.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,9 +24,27 @@ QUIET static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
+static long begun[3];
+
+QUIET static long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+QUIET static void say(const char *name, long from)
+{
+	dprintf(1, "open %s %ld\n", name, now_ns() - from);
+}
+
 BODY static void ends_early(void)
 {
+	long from = now_ns();
+
 	sleep_ms(100);
+	say("ends_early", from);
 	syscall(SYS_exit, 0);
 }
 
@@ -36,7 +56,11 @@ QUIET static void *run(void *unused)
 
 BODY static void inner(const char *how)
 {
+	begun[2] = now_ns();
 	sleep_ms(600);
+	say("main", begun[0]);
+	say("outer", begun[1]);
+	say("inner", begun[2]);
 	if (!strcmp(how, "exit"))
 		exit(0);
 	if (!strcmp(how, "_exit"))
@@ -49,6 +73,7 @@ BODY static void inner(const char *how)
 
 BODY static void outer(const char *how)
 {
+	begun[1] = now_ns();
 	sleep_ms(100);
 	inner(how);
 	sleep_ms(1);
@@ -58,6 +83,7 @@ int main(int argc, char **argv)
 {
 	pthread_t t;
 
+	begun[0] = now_ns();
 	pthread_create(&t, NULL, run, NULL);
 	outer(argc > 1 ? argv[1] : "exit");
 	return 0;
