@@ -208,10 +208,9 @@ struct fl_process_status {
 int fl_os_process_status(int pid, struct fl_process_status *);
 /* Signals that thread `tid` blocks, as a mask; -errno when it is gone. */
 int fl_os_thread_blocked(int tid, uint64_t *mask);
-/* Has the thread been seen off its core since the call began? RUNS is also said
- * when that cannot be known. */
-enum fl_rest { FL_RUNS, FL_RESTS, FL_RESTS_IN_CALL };
-enum fl_rest fl_os_thread_rest(int pid, int tid);
+/* Has the thread been seen off its core since the call began? False also when that cannot
+ * be known. */
+bool fl_os_thread_rests(int pid, int tid);
 
 /* What the kernel told the process at its start (AT_*); 0: nothing. */
 uint64_t fl_os_auxiliary(uint64_t type);

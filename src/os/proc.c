@@ -336,17 +336,17 @@ int fl_os_thread_status(int pid, int tid, struct fl_thread_status *out)
 
 /* The kernel shows a thread's system call only when it has seen the thread off
  * its core; "running" else, and "-1 ..." of one that is off it elsewhere. */
-enum fl_rest fl_os_thread_rest(int pid, int tid)
+bool fl_os_thread_rests(int pid, int tid)
 {
 	char c = 'r';
 	int fd = open_leaf(pid, tid, "/syscall");
 
 	if (fd < 0)
-		return FL_RUNS;
+		return false;
 	if (fl_os_read(fd, &c, 1) != 1)
 		c = 'r';
 	fl_os_close(fd);
-	return c >= '0' && c <= '9' ? FL_RESTS_IN_CALL : c == '-' ? FL_RESTS : FL_RUNS;
+	return c == '-' || (c >= '0' && c <= '9');
 }
 
 void fl_os_thread_name_of(int pid, int tid, char name[16])

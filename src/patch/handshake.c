@@ -104,7 +104,7 @@ static bool blocks(int tid)
 	struct fl_thread_status s;
 
 	return tid != fl_os_own_thread() && !fl_os_thread_status(0, tid, &s) &&
-	       (s.blocked & OURS) && fl_os_thread_rest(0, tid) == FL_RUNS;
+	       (s.blocked & OURS) && !fl_os_thread_rests(0, tid);
 }
 
 static int blocks_now(void *arg, int tid)

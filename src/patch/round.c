@@ -82,9 +82,7 @@ bool fl_round_serve(uint64_t number, int tid)
 /* Is it where it need not be asked? */
 static bool is_at_rest(const struct fl_round *r, int tid)
 {
-	enum fl_rest rest = r->who == FL_WHO_ALL ? FL_RUNS : fl_os_thread_rest(r->pid, tid);
-
-	return rest == FL_RESTS_IN_CALL || (rest == FL_RESTS && r->who == FL_WHO_CORES);
+	return r->who == FL_WHO_CORES && fl_os_thread_rests(r->pid, tid);
 }
 
 /* It has ended, or left its core since it was asked. */

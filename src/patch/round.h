@@ -6,7 +6,6 @@
 
 enum fl_who {
 	FL_WHO_ALL,		/* every thread */
-	FL_WHO_RUNNING,		/* but who is off its core inside a system call */
 	FL_WHO_CORES		/* but who has been off its core since the round began */
 };
 

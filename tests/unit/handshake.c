@@ -206,11 +206,6 @@ static void sleepers_run_cores(void)
 	each_way(FL_WHO_CORES);
 }
 
-static void sleepers_run_running(void)
-{
-	each_way(FL_WHO_RUNNING);
-}
-
 static void sleepers_run_all(void)
 {
 	each_way(FL_WHO_ALL);
@@ -229,7 +224,6 @@ static void sleepers_are_left_in_peace(void **state)
 {
 	(void)state;
 	assert_child(sleepers_run_cores);
-	assert_child(sleepers_run_running);
 	assert_child(sleepers_run_stop);
 }
 
@@ -485,7 +479,7 @@ static void mask_changes(void)
 	CHECK(!pthread_create(&t, NULL, block_for_a_while, NULL));
 	await_step(1);
 	CHECK(fl_handshake_ready() == FLE_SIGBLOCK);
-	CHECK(fl_handshake(FL_WHO_RUNNING, 20000) == FLE_SIGBLOCK);
+	CHECK(fl_handshake(FL_WHO_ALL, 20000) == FLE_SIGBLOCK);
 	fl_patch_close();	/* a signal is on its way, and finds the program's action */
 	store_release(&step, 2);		/* ordering: the test's own */
 	await_step(3);
