@@ -111,7 +111,8 @@ enum flick_how {	/* a call is over, because */
 	FLICK_RUNNING,			/* (enter) it is not */
 	FLICK_ENDED,			/* its exit was seen */
 	FLICK_UNWOUND,			/* left by longjmp, an exception: when is unknown */
-	FLICK_OPEN			/* it was open when its thread, or window, ended */
+	FLICK_OPEN			/* it was open when its thread, or window, ended; or a
+					 * sample, with FLICK_CALL_GIVEN_UP */
 };
 
 enum {			/* flags of a call */
@@ -119,7 +120,9 @@ enum {			/* flags of a call */
 	FLICK_CALL_ORPHAN = 2,		/* it has a caller, but which is not known */
 	FLICK_CALL_SAMPLED = 4,		/* a sample: no caller, no self time */
 	FLICK_CALL_FROM = 8,		/* `from` tells who called, be it an orphan */
-	FLICK_CALL_ALIVE = 16		/* (FLICK_OPEN) its thread was recorded to the end:
+	FLICK_CALL_ALIVE = 16,		/* (FLICK_OPEN) its thread was recorded to the end:
+					 * its times are until then */
+	FLICK_CALL_GIVEN_UP = 32	/* (FLICK_OPEN) it was too dear to time it to its end:
 					 * its times are until then */
 };
 

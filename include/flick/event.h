@@ -32,6 +32,8 @@ enum flick_type {
 	FLICK_TYPE_SAMPLED,	/* the end of the call that the entry in front of it began;
 				 * this call stands for `sp` calls, and so many ticks of it
 				 * probes took as that entry's `sp` says */
+	FLICK_TYPE_GIVEN_UP,	/* the same of a call that was timed up to here, and not to its
+				 * end: its function's exits are off since */
 	FLICK_N_TYPES,		/* from here on free: a count, a path, an address in memory, a
 				 * point are one record each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to

@@ -17,6 +17,7 @@
 struct row {
 	struct fl_sums sums;
 	uint64_t strays;		/* exits without a known start */
+	uint64_t given_up;		/* of samples: timed for a part, as if that were all */
 	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
 					 * and the ticks of all that, as measured, too */
 	double squares[3];		/* the squares of what each stands for, times its
@@ -61,7 +62,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		row->recurses |= row->open_in == call->thread + 1;
 		row->open_in = call->thread + 1;
 	}
-	if (call->how != FLICK_ENDED)
+	row->given_up += !!(call->flags & FLICK_CALL_GIVEN_UP);
+	if (call->how != FLICK_ENDED && !(call->flags & FLICK_CALL_GIVEN_UP))
 		return 0;
 	if (call->flags & FLICK_CALL_SAMPLED) {
 		/* Samples come as they end: one that began before the last had it inside. */
@@ -101,6 +103,7 @@ static int merge(void *into, void *from)
 
 		fl_sums_add_up(&to->sums, &r->sums);
 		to->strays += r->strays;
+		to->given_up += r->given_up;
 		to->stands += r->stands;
 		to->stands_sum += r->stands_sum;
 		to->stands_raw += r->stands_raw;
@@ -125,7 +128,7 @@ static void close_latency(void *state)
 /* ---- results ------------------------------------------------------------- */
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
-       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR, CALLS_ERROR };
+       RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR, CALLS_ERROR, GIVEN_UP };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -149,6 +152,7 @@ static const struct flick_column latency_columns[] = {
 	[COUNTED] = { "counted", FLICK_COL_COUNT },	/* of samples only */
 	[AVG_ERROR] = { "avg_error_ns", FLICK_COL_NS },	/* likewise */
 	[CALLS_ERROR] = { "calls_error", FLICK_COL_COUNT },	/* likewise */
+	[GIVEN_UP] = { "given_up", FLICK_COL_COUNT },	/* likewise */
 };
 
 /* All calls are counted, and some of them are timed. */
@@ -260,6 +264,7 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 		cell[SEEN] = seen;
 		cell[COUNTED] = counted < cell[CALLS] ? counted : cell[CALLS];
 		cell[AVG_ERROR] = FLICK_NONE;
+		cell[GIVEN_UP] = row->given_up;
 		cell[CALLS_ERROR] = cell[CALLS] > cell[COUNTED] ?
 				    l->view->exact_error[cell[FUNCTION]] : 0;
 	} else if (are_counted(l)) {
@@ -280,7 +285,7 @@ static int latency_rows(void *state, struct flick_rows *r)
 	struct latency *l = state;
 	const bool counted = are_counted(l);
 	const size_t n = ARRAY_LEN(latency_columns) - !counted -
-			 3 * !(l->view->flags & FLICK_VIEW_SAMPLED);
+			 4 * !(l->view->flags & FLICK_VIEW_SAMPLED);
 	int err = counted ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 

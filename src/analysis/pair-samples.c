@@ -23,12 +23,13 @@ static void finish(struct fl_stream *s, const struct flick_record *exit)
 	const struct flick_tag *tag = &s->run->tags[s->entry.probe];
 	uint32_t stands = exit->sp ? exit->sp : 1;
 	struct flick_call *call = &s->call;
+	bool is_given_up = fl_record_type(exit) == FLICK_TYPE_GIVEN_UP;
 
 	if (s->run->tags[fl_record_probe(exit)].function != tag->function)
 		return;				/* its other half was lost */
 	call->function = tag->function;
-	call->flags = FLICK_CALL_SAMPLED;
-	call->how = FLICK_ENDED;
+	call->flags = FLICK_CALL_SAMPLED | (is_given_up ? FLICK_CALL_GIVEN_UP : 0);
+	call->how = is_given_up ? FLICK_OPEN : FLICK_ENDED;
 	call->begin = s->entry.tsc;
 	call->weight = (stands < most ? stands : most) * FLICK_WEIGHT_ONE;
 	call->total = length_of(s, &s->run->source->overhead[tag->framed], exit->tsc);
@@ -44,7 +45,7 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 
 		if (fl_record_probe(r) >= s->run->n_tags)
 			continue;
-		if (fl_record_type(r) == FLICK_TYPE_SAMPLED && s->entry.tsc) {
+		if (fl_record_type(r) != FLICK_TYPE_EVENT && s->entry.tsc) {
 			finish(s, r);
 			s->entry.tsc = 0;
 		} else if (fl_record_type(r) == FLICK_TYPE_EVENT &&

@@ -98,9 +98,12 @@ static uint32_t drop_stale(struct fl_frames *of)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < FL_FRAMES; i++)
+	for (uint32_t i = 0; i < FL_FRAMES; i++) {
 		if (!fl_sample_is_stale(&of->at[i]))
 			of->at[kept++] = of->at[i];
+		else
+			fl_sample_lost(&of->at[i]);
+	}
 	store_relaxed(&of->n, kept);
 	return kept;
 }

@@ -194,11 +194,13 @@ static bool end_period(struct fl_function *f, bool waits)
 {
 	uint64_t now = load_relaxed(&f->period);
 
-	do
+	do {
 		if (waits && (uint32_t)now)
 			return false;
+		if ((uint32_t)now)
+			store_relaxed(&f->gave_up, fl_arch_ticks());
 	/* (F) pairs with (E) */
-	while (!__atomic_compare_exchange_n(&f->period, &now,
+	} while (!__atomic_compare_exchange_n(&f->period, &now,
 					    (uint64_t)(generation_of(now) + 1) << 32, true,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	return true;
@@ -283,9 +285,44 @@ static void leave_call(struct fl_function *f, uint32_t generation)
 		switch_off(f, true);
 }
 
+/* Where others have their stack pointers the entry says what probes in it took, and the end
+ * what it stands for. */
+static void put_sample(const struct fl_frames *of, const struct fl_frame *f, uint32_t end,
+		       uint64_t ended)
+{
+	uint64_t spent = spent_in(of, &fl_table.functions[f->function]) - f->spent;
+	uint64_t in_it = spent / FL_TICK_PARTS;
+	const struct flick_record pair[2] = {
+		{ .tsc = f->tsc, .probe = f->probe,
+		  .sp = in_it < UINT32_MAX ? (uint32_t)in_it : UINT32_MAX },
+		{ .tsc = ended, .probe = end, .sp = f->stands + !f->stands },
+	};
+
+	fl_channel_put_pair(pair);
+}
+
+/* Its period has ended, and no other one since: it has lasted at least until then. What
+ * its thread has left meanwhile it has not told; of what has no thread any more nobody
+ * tells. */
+static void tell_given_up(const struct fl_frame *frame)
+{
+	const struct fl_function *f = &fl_table.functions[frame->function];
+	const struct fl_slot *slot = fl_channel_own_slot();
+	uint64_t gave_up = load_relaxed(&f->gave_up);
+
+	if (slot && slot->ring[0].frames && gave_up > frame->tsc &&
+	    /* (E) pairs with (F) */
+	    generation_of(load_acquire(&f->period)) == frame->generation + 1)
+		put_sample(slot->ring[0].frames, frame,
+			   fl_typed(FLICK_TYPE_GIVEN_UP, frame->probe), gave_up);
+}
+
 void fl_sample_lost(const struct fl_frame *frame)
 {
-	leave_call(&fl_table.functions[frame->function], frame->generation);
+	if (fl_sample_is_stale(frame))
+		tell_given_up(frame);
+	else
+		leave_call(&fl_table.functions[frame->function], frame->generation);
 }
 
 bool fl_sample_is_stale(const struct fl_frame *frame)
@@ -370,21 +407,10 @@ static void end_round(struct fl_function *f, uint64_t now)
 		switch_off(f, true);
 }
 
-/* Where others have their stack pointers it says what probes in it took, and what it
- * stands for. */
 static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
 {
-	uint64_t spent = spent_in(of, &fl_table.functions[f.function]) - f.spent;
-	uint64_t in_it = spent / FL_TICK_PARTS;
-	const struct flick_record pair[2] = {
-		{ .tsc = f.tsc, .probe = f.probe,
-		  .sp = in_it < UINT32_MAX ? (uint32_t)in_it : UINT32_MAX },
-		{ .tsc = now, .probe = fl_typed(FLICK_TYPE_SAMPLED, exit),
-		  .sp = f.stands + !f.stands },
-	};
-
 	if (!fl_sample_is_stale(&f))
-		fl_channel_put_pair(pair);
+		put_sample(of, &f, fl_typed(FLICK_TYPE_SAMPLED, exit), now);
 	fl_sample_lost(&f);
 	end_round(&fl_table.functions[f.function], now);
 	take_out_since(of, now);
@@ -956,6 +982,7 @@ void fl_sample_in_child(void)
 
 		if ((uint32_t)f->period)	/* no call of it is open in here */
 			end_period(f, false);
+		f->gave_up = 0;			/* its parent tells of those */
 		if (f->is_seldom) {
 			be_seldom(f);
 		} else if (f->is_off) {

@@ -77,6 +77,7 @@ struct fl_function {
 	uint32_t stands;		/* a timed call for so many, as of the last round */
 	uint64_t period;		/* its on-period's number, and in the low half how many
 					 * timed calls of it are open; atomic */
+	uint64_t gave_up;		/* when the last one ended that had open calls; ticks */
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 	uint32_t ahead;			/* calls before a round begins; a hint */

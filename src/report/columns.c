@@ -11,7 +11,7 @@
 /* Of a latency these are for the eye, in this order; FL_SHARE is made of self_ns. */
 static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "calls",
 					     "avg_ns", "p50_ns", "p99_ns", "unknown",
-					     "sampled", "counted", NULL };
+					     "sampled", "given_up", "counted", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -109,6 +109,22 @@ static bool are_estimated(const struct fl_sheet *s)
 	return false;
 }
 
+/* So many of a function's timed calls that its average has a part of them. */
+static bool are_given_up(const struct fl_sheet *s)
+{
+	int given_up = fl_sheet_column(s->result, "given_up");
+	int timed = fl_sheet_column(s->result, "sampled");
+
+	for (size_t i = 0; given_up >= 0 && timed >= 0 && i < s->result->n_rows; i++) {
+		const uint64_t *cell = s->result->cells + i * s->result->n_columns;
+
+		if (cell[given_up] != FLICK_NONE && cell[timed] != FLICK_NONE &&
+		    cell[given_up] > cell[timed] / 20)
+			return true;
+	}
+	return false;
+}
+
 double fl_sheet_share(const struct fl_sheet *s, size_t row)
 {
 	int self = fl_sheet_column(s->result, "self_ns");
@@ -157,6 +173,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return false;
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
+	if (!strcmp(name, "given_up"))
+		return are_given_up(s);
 	if (is_in(name, shown_if_any, ARRAY_LEN(shown_if_any)))
 		return !fl_sheet_is_nothing(s, c);
 	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);

@@ -175,6 +175,22 @@ static void what_probes_in_a_sample_took_is_taken_out(void **unused)
 	assert_int_equal(cell('b', "max_ns"), 30);
 }
 
+/* As long as it was timed. */
+static void a_call_that_was_given_up_counts_with_its_time(void **unused)
+{
+	(void)unused;
+	view.sampled = true;
+	open_again();
+	sample('a', 1000, 1010);
+	feed_at(run, 0, ENTRY, TOP, 2000);
+	feed_at(run, 0, fl_typed(FLICK_TYPE_GIVEN_UP, ENTRY), TOP - 1, 2100);
+	assert_int_equal(cell('a', "sampled"), 2);
+	assert_int_equal(cell('a', "given_up"), 1);
+	assert_int_equal(cell('a', "max_ns"), 100);
+	assert_int_equal(cell('a', "open"), 0);
+	assert_int_equal(cell('a', "unknown"), 0);
+}
+
 /* Nine of 10 ticks and one of 1,000: of 1,000 such calls the average is 109, and by chance
  * it may well be 100 off. */
 static void few_long_samples_make_an_average_unsure(void **unused)
@@ -204,6 +220,7 @@ int main(void)
 		T(an_exit_by_jump_ends_what_began_below),
 		T(anothers_exit_ends_no_sample),
 		T(what_probes_in_a_sample_took_is_taken_out),
+		T(a_call_that_was_given_up_counts_with_its_time),
 		T(few_long_samples_make_an_average_unsure),
 	};
 #undef T

@@ -327,10 +327,12 @@ static void a_call_that_was_forked_in_is_its_parents(void **unused)
 }
 
 /* Exits are on while a call is open: others of its function pay for that as for counts,
- * and where there is no credit the call is given up. */
+ * and where there is no credit the call is given up, and told as having lasted until then. */
 static void outlast_credit(struct rig *unused)
 {
 	struct fl_seldom *s = &g->m->session[0].seldom;
+	const struct flick_record *told;
+	uint64_t gave_up;
 
 	(void)unused;
 	open_probes();
@@ -344,15 +346,19 @@ static void outlast_credit(struct rig *unused)
 	for (uint32_t i = 0; i < 2 * FL_COUNT_BLOCK; i++)
 		exit_by_jump(&one, 900);
 	NEED(is_off(&one) && fl_probe_is_on(one.entry));
+	gave_up = row_of(&one)->gave_up;
 	let_exit(&one);
 	end(&one, 1000);
-	NEED(frames()->n == 0);
+	NEED(frames()->n == 0 && gave_up > 0);
+	told = (const struct flick_record *)fl_channel_own_slot()->ring[0].ptr - 2;
+	NEED(told[0].probe == one.entry && told[0].tsc < gave_up && told[1].tsc == gave_up);
+	NEED(told[1].probe == fl_typed(FLICK_TYPE_GIVEN_UP, one.entry));
 }
 
 static void a_long_call_is_given_up_where_there_is_no_credit(void **unused)
 {
 	(void)unused;
-	assert_int_equal(runs(outlast_credit), 0);
+	assert_int_equal(runs(outlast_credit), 2);
 }
 
 /* What is called more often than it may be timed is timed a call in so many, and then not
