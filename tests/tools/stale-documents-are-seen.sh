@@ -40,5 +40,7 @@ plant docs/HACKING.md 'In `gone/NAME.c` and `probe/NAME.h`' 'there is no probe/N
 plant tests/README.md '`e2e/that-is-so`' 'there is no e2e/that-is-so'
 plant bench/README.md 'a `struct fl_gone`' 'no source has fl_gone'
 plant docs/HACKING.md '`FLE_GONE`' 'no source has FLE_GONE'
+plant docs/HACKING.md "1. text, and
+    more of it in \`gone.c\`" 'there is no gone.c'
 plant src/MAP.md '| 5 | x | `probe/glue.c`, `make_two()` |' 'make_two is in no file of its row'
 plant src/MAP.md '| 5 | x | `unit/plan`, `make_one()` |' 'make_one is in no file of its row'
