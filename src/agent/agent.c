@@ -214,13 +214,6 @@ static void retire_old_image(void)
 		fl_shm_sites(shm)[i].state = FL_SITE_GONE;
 }
 
-/* One moment on both clocks: the first process's, at its start. */
-static void note_clocks(void)
-{
-	if (!shm->tsc0)
-		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
-}
-
 static int fault_error;
 
 int fl_agent_patch_open(void)
@@ -266,7 +259,8 @@ static void give_back(uint64_t keep, uint64_t mapped)
 	fl_os_unmap((char *)shm + keep, mapped - keep);
 }
 
-void fl_agent_start(const char *given)
+/* As the agent of a recorder. */
+static void start(const char *given)
 {
 	uint64_t mapped;
 	uint32_t from;
@@ -285,7 +279,8 @@ void fl_agent_start(const char *given)
 		return;
 	} else {
 		retire_old_image();
-		note_clocks();
+		if (!shm->tsc0)		/* one moment on both clocks, of the first process */
+			fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
 		fl_cyg_open();
 		fl_site_found(shm);
 		start_error = open_all();
@@ -326,5 +321,5 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
 	given = find_variable(env, FL_SHM_ENV);
 	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
 	if (given)
-		fl_agent_start(given);
+		start(given);
 }

@@ -54,7 +54,4 @@ int fl_watch_start(struct fl_region *);
 /* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
 int fl_agent_patch_open(void);
 
-/* Start and stop as the agent of a recorder: run by the constructor. */
-void fl_agent_start(const char *given);
-
 #endif

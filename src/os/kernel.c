@@ -202,12 +202,7 @@ void fl_os_sleep_us(uint64_t us)
 	while (err == -EINTR);
 	fl_os_signals_restore(&signals);
 	if (err != -ETIMEDOUT)
-		fl_os_yield();		/* waiting is denied */
-}
-
-void fl_os_yield(void)
-{
-	SYS(SYS_sched_yield);
+		SYS(SYS_sched_yield);	/* waiting is denied */
 }
 
 void fl_os_exit(int status)

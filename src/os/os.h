@@ -99,7 +99,6 @@ uint64_t fl_os_program_ns(void);
 bool fl_os_has_one_cpu(void);		/* that the calling thread may run on */
 /* At least; but where waiting is denied. Signals wait. */
 void fl_os_sleep_us(uint64_t us);
-void fl_os_yield(void);
 void fl_os_exit(int status) __attribute__((noreturn));
 
 /* By this one threads are interrupted, where they must be: a handshake that comes late

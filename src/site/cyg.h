@@ -38,8 +38,6 @@ bool fl_reach_open(struct fl_reach *, const struct fl_module *);
 void fl_reach_judge(struct fl_reach *, uintptr_t target);
 /* What does this call or branch lead to? Its target was judged. */
 enum fl_hook fl_reach_hook(const struct fl_reach *, const struct fl_insn *);
-/* What does a jump through `slot` lead to? */
-enum fl_hook fl_reach_slot(const struct fl_reach *, uintptr_t slot);
 
 /* ---- code.c: text, read once --------------------------------------------- */
 

@@ -73,7 +73,8 @@ bool fl_reach_open(struct fl_reach *r, const struct fl_module *m)
 	       r->direct[FL_HOOK_ENTER] || r->direct[FL_HOOK_EXIT];
 }
 
-enum fl_hook fl_reach_slot(const struct fl_reach *r, uintptr_t slot)
+/* What does a jump through `slot` lead to? */
+static enum fl_hook hook_of_slot(const struct fl_reach *r, uintptr_t slot)
 {
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
 		for (size_t i = 0; i < r->n_slots[h]; i++)
@@ -95,7 +96,7 @@ static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 		return FL_HOOK_NONE;
 	skip = fl_arch_landing((const unsigned char *)target, n);
 	fl_arch_decode(&i, (const unsigned char *)target + skip, n - skip, target + skip);
-	return i.cls == FL_INSN_JUMP_SLOT ? fl_reach_slot(r, i.target) : FL_HOOK_NONE;
+	return i.cls == FL_INSN_JUMP_SLOT ? hook_of_slot(r, i.target) : FL_HOOK_NONE;
 }
 
 void fl_reach_judge(struct fl_reach *r, uintptr_t target)
@@ -109,7 +110,7 @@ void fl_reach_judge(struct fl_reach *r, uintptr_t target)
 enum fl_hook fl_reach_hook(const struct fl_reach *r, const struct fl_insn *i)
 {
 	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
-		return fl_reach_slot(r, i->target);
+		return hook_of_slot(r, i->target);
 	for (size_t k = 0; k < r->n_stubs; k++)
 		if (r->stubs[k].at == i->target)
 			return r->stubs[k].hook;

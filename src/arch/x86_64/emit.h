@@ -15,7 +15,6 @@ enum {
 	X86_LEA = 0x8d,		/* in place of ff, before X86_SLOT: lea slot(%rip),%edx */
 	X86_SLOT = 0x15,	/* behind ff: call *slot(%rip); behind 67: adc $imm32,%eax */
 	X86_TEST_AL = 0xa8,	/* test $imm8,%al: as long as jmp rel8 */
-	X86_NOP = 0x90,
 	X86_INT3 = 0xcc,
 	X86_ADDR32 = 0x67	/* prefix without effect on a branch */
 };
@@ -38,25 +37,6 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
 {
 	out[0] = opcode;
 	return x86_rel32(out + 1, at + 5, to);
-}
-
-/* One NOP instruction of `n` bytes, 0..9 (Intel SDM vol 2B, NOP). */
-static inline void x86_nop(unsigned char *out, size_t n)
-{
-	static const unsigned char nops[10][9] = {
-		{ 0 },
-		{ 0x90 },
-		{ 0x66, 0x90 },
-		{ 0x0f, 0x1f, 0x00 },
-		{ 0x0f, 0x1f, 0x40, 0x00 },
-		{ 0x0f, 0x1f, 0x44, 0x00, 0x00 },
-		{ 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 },
-		{ 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00 },
-		{ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
-		{ 0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
-	};
-
-	__builtin_memcpy(out, nops[n], n);
 }
 
 /* What a plan whose bytes and starts are known says of its stretches: `idle` and
