@@ -7,7 +7,7 @@ target own-malloc -O2 $sites
 library dlopen-lib -O2 $sites
 for text in mprotect alias; do
 	label="$text:"
-	record --text=$text -K 1 --epoch 1 -- "$work/own-malloc" "$work/dlopen-lib.so" 10 2000
+	record --text=$text -K 1 --epoch 1 -- "$work/own-malloc" "$work/dlopen-lib.so" 10 10000
 	succeeded
 	conserved
 	n=$(sql "select sum(calls) from $(rows latency) where name like 'lib_%'")

@@ -40,8 +40,10 @@ static void region_has_the_promised_defaults(void **state)
 	assert_int_equal(m->max_modules, 65535);
 	assert_true(m->modules_at >= sizeof(*m));
 	assert_true(m->glue_at >= m->modules_at + 65535ull * sizeof(struct fl_shm_module));
-	assert_true(m->sites_at >= m->glue_at + (uint64_t)m->max_glue *
-		    sizeof(struct fl_glue_range));
+	assert_true(m->found_at >= m->glue_at + (uint64_t)m->max_glue *
+				   sizeof(struct fl_glue_range));
+	assert_true(m->sites_at >= m->found_at + (uint64_t)m->max_sites *
+				   sizeof(struct fl_found_row));
 	assert_true(m->slots_at >= m->sites_at + sizeof(struct fl_shm_site) * (1ull << 20));
 	assert_int_equal(s->pool_at, m->slots_at + 2048ull * m->slot_bytes);
 	assert_int_equal(s->pool_chunks * (uint64_t)s->chunk_bytes, 1ull << 30);
