@@ -58,7 +58,7 @@ for round in 1 2 3 4; do
 	sleep 0.3
 	kill -KILL $reader
 	wait $reader 2>/dev/null
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	for i in $(seq 300); do
 		grep -q '^count rare' "$out" && break
 		sleep 0.1
 	done

@@ -543,7 +543,7 @@ static void what_switching_takes_is_measured(void **unused)
 		work(3000000);
 		look();
 	}
-	assert_in_range(before, 10000, 200000);
+	assert_in_range(before, 1000, 200000);
 	assert_in_range(seldom->period_us, 140000, 1000000);
 }
 
@@ -578,7 +578,7 @@ static void who_was_seldom_was_seen(void **unused)
 	count(COLD, MANY, 1);
 	look();
 	assert_int_equal(seldom->wish, 2);
-	windows(1, 0, 100000000);
+	windows(1, 0, 10000000000);		/* far longer than a look takes */
 	seldom->heeded = 2;
 	fl_budget_turn(&s);
 	assert_int_equal(at_last(HOT, "calls"), MANY + ABOUT);
