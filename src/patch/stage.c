@@ -57,8 +57,8 @@ void fl_set_free(struct fl_set *set)
 	struct list *l = list_of(set);
 
 	if (l->bytes <= KEPT_MAX)
-		/* (K) pairs with (K) */
-		l = __atomic_exchange_n(&kept, l, __ATOMIC_RELEASE);
+		/* (K) pairs with (K): also of the one that is freed */
+		l = __atomic_exchange_n(&kept, l, __ATOMIC_ACQ_REL);
 	list_free(l);
 }
 

@@ -77,8 +77,9 @@ void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 	uintptr_t go = fl_glue_routine(p, action);
 	uintptr_t mask = action == FL_ACT_COUNT ? UINTPTR_MAX : 0;
 
+	/* ordering: none other, a glue that finds the word finds what is bound (handler.c) */
 	if (*p->go != go)
-		store_relaxed(p->go, go);
+		store_release(p->go, go);
 	if (p->counts && p->go[1] != mask)
 		store_relaxed(&p->go[1], mask);
 }

@@ -303,7 +303,7 @@ static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state t
 	int err;
 
 	do {
-		while (load_relaxed(armed)) {
+		while (load_acquire(armed)) {	/* (L) pairs with (K) in switch.c */
 			if (!fl_switches_may_store())
 				return -EPERM;
 			how = wish(id, to);
@@ -330,7 +330,8 @@ int fl_probe_switch(uint32_t id, int state)
 {
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	if (load_relaxed(&fl_table.switches[id].armed) == FL_ARMED_FLIP &&
+	/* (L) pairs with (K) in switch.c */
+	if (load_acquire(&fl_table.switches[id].armed) == FL_ARMED_FLIP &&
 	    !fl_switching.is_aliased && wish(id, state) == FL_FLIPPED)
 		return 0;
 	return wish_at_length(id, state);

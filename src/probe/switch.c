@@ -189,7 +189,7 @@ void fl_switch_prepare(uint32_t id)
 
 void fl_switch_publish(uint32_t id)
 {
-	/* ordering: none other, who switches may just have been told of it */
+	/* (K) pairs with (L) in goal.c: who finds it armed finds where */
 	store_release(&fl_table.switches[id].armed,
 		      fl_table.patches[id].tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
 }
