@@ -187,11 +187,12 @@ int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
-/* Plan a call to `target` where a call or NOPs stand, and say which. At NOPs
- * flags_dead allows a plan that changes the flags. 0, FLE_UNKNOWN, FLE_NOREACH,
+/* Plan a call to `target` where a call or NOPs stand, and say which. Where the processor's
+ * flags are live a plan at NOPs leaves them. 0, FLE_UNKNOWN, FLE_NOREACH,
  * FLE_NOSPACE, FLE_STRADDLE. */
+enum fl_flags { FL_FLAGS_LIVE, FL_FLAGS_DEAD };
 int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
-		      bool flags_dead, bool *was_nop);
+		      enum fl_flags, bool *was_nop);
 
 /* ---- glue (pure) -------------------------------------------------------- */
 

@@ -14,10 +14,11 @@
  *	HEAD	[new head][new tail]	runs `new`
  *	Each stretch that a thread may enter by itself goes through this by itself
  *	(arch.h): a place may have several parks and heads. `park` is a head under
- *	which any tail is harmless: `test $imm32,%eax` for a call, `ret` for a tail
- *	jump, a short jump over the tail where nothing is missed. Where something
- *	would be, at places of flick/patch.h, it is a jump to itself: threads wait
- *	there. No thread ever traps: the kernel kills one that blocks SIGTRAP (OS12).
+ *	which any tail is harmless: an instruction of which the tail is an operand, a
+ *	return where a jump left, a short jump over the tail where nothing is missed.
+ *	Where something would be, at places of flick/patch.h, it is a jump to itself:
+ *	threads wait there. No thread ever traps: the kernel kills one that blocks
+ *	SIGTRAP (OS12).
  *	Changes of one store are made in HEAD.
  *	A place belongs to the commit that claimed it (motion.c).
  * INVARIANT
@@ -296,7 +297,7 @@ static inline void settle(const struct fl_change *c)
 
 /* Stores to text that other cores execute take long, and as many as there is room for
  * are on their way at once, if there are no others between them. Those of wide changes
- * are locked: nothing is on its way behind one. */
+ * are atomic, some: nothing is on its way behind one. */
 static void write_heads(struct fl_set *set)
 {
 	const size_t many = set->any_wide ? 1 : 256;
@@ -392,7 +393,8 @@ int fl_patch_open(const char *sync)
 		err = fl_sync_choose(sync);
 	if (err || again)
 		return err;
-	fl_tactic_open(fl_calibration_load(&c) == 0 && c.line);
+	if (!fl_calibration_load(&c) && c.line)
+		fl_tactic_trust_lines();
 	return fl_fork_open();
 }
 

@@ -9,7 +9,7 @@
  *	store to text
  *	current = round		(A)
  *	make the handler ours		round = current		(B)
- *	send SIGURG			CPUID
+ *	send SIGURG			serialise its core
  *	wait for answers		serve the mark, answers + 1, wake
  *	pass; who is left and has no	the program's handler, or make an
  *	signal pending gets another	interrupted call again
@@ -27,7 +27,7 @@
  *	  unlocks it, or leaves his core before (round.c, `switches`).
  *	  A signal can get lost: in a sigwait(), or to an action that the program
  *	  has just installed. So it is sent again. Any SIGURG is an answer, whoever
- *	  sent it: (A) pairs with (B), who has seen the round's number executes CPUID
+ *	  sent it: (A) pairs with (B), who has seen the round's number serialises its core
  *	  behind the stores. An answer counts once (round.c, 2). Who ends is served.
  *	2 One is pending for a thread at a time (OS17): ours may stand for one of the
  *	  program's. So every one goes on to the program's handler.
@@ -73,12 +73,13 @@ int fl_handshake_open(void)
 }
 
 /* Whom it no longer reaches has ended, which the next pass sees. */
-static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s, bool again)
+static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s,
+	       enum fl_asked asked)
 {
 	int err;
 
 	(void)r;
-	if (again && (s->pending & OURS))
+	if (asked && (s->pending & OURS))
 		return 0;			/* it will come */
 	store_relaxed(&catches_none, !(s->caught & ~(SYNCHRONOUS | OURS)));
 	err = fl_interrupt_install();

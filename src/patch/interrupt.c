@@ -1,19 +1,32 @@
 /*
  * interrupt.c - the SIGURG handler of a process whose cores are synchronised by it.
  *
- * Hides that the program has an action for it, too. Every signal is an answer to the
- * handshake, whoever sent it, and then goes where it would have gone without us: to
- * the program's handler. One of ours goes there as well, since it may stand for one of
- * the program's (OS17). Where the program has none, nothing is left of a signal.
+ * Hides that the program has an action for SIGURG, too.
  *
- * CHAINS	A handler that the program installs after ours has ours for the one
- *	that was there before it, and may call it; and ours comes before it again at
- *	the next sync. Those that ours has come before are kept in order:
+ * PROTOCOL	of each SIGURG, whoever sent it
+ *	1 the thread answers the handshake
+ *	2 the program's handler runs, if there is one, under the flags and the mask that
+ *	  the program asked for
+ *	3 else an interrupted system call is made again (handshake.c)
+ * INVARIANT
+ *	1 A program's handler gets each signal that the program has sent once.
+ *	2 A signal that comes late, after its round has ended, changes nothing of flick's.
+ * WHY
+ *	1 The kernel keeps one SIGURG for a thread (OS17). So a signal of flick's may stand
+ *	  for one of the program's, and every signal goes to the program's handler.
+ *	  A handler that the program installs later finds ours as the one before it, and
+ *	  may call ours. Our handler comes before that one again at the next sync. So
+ *	  `stood` keeps those that ours has come before, in order:
  *
  *		stood[0] <- ours <- stood[1] <- ours	`<-`: was there before
  *
- *	A signal goes to the last. When that one calls ours for the same signal, it goes
- *	to the one before, and so on.
+ *	  A signal goes to the last of `stood`. When that handler calls ours for the same
+ *	  signal, the signal goes to the one before, and so on.
+ *	  (A) pairs with (B): who reads `n_stood` reads handlers that are written.
+ *	2 An answer is to the round that the thread finds (handshake.c, INVARIANT 1); in a
+ *	  round that has served the thread it is none (round.c, INVARIANT 2).
+ * FAILURE
+ *	More than DEEPEST handlers in a chain: the oldest is forgotten.
  */
 #include <signal.h>
 #include <ucontext.h>
@@ -59,37 +72,27 @@ static void call_program(struct fl_os_sigaction *a, int sig, siginfo_t *info, vo
 	handler(sig, info, uc);
 }
 
-/* How often the signal has been passed on. A handler that is left by siglongjmp() takes
- * nothing back: what the kernel delivers is new. */
-static uint32_t depth_of(const void *uc, bool is_delivered)
-{
-	return !is_delivered && passing.uc == uc ? passing.depth + 1 : 0;
-}
-
-/* To the handler that stood before ours, or before those that have had it already.
- * False when there is none. */
-static bool pass_on(int sig, siginfo_t *info, void *uc, uint32_t depth)
-{
-	__typeof__(passing) before = passing;
-	uint32_t n = load_relaxed(&n_stood);
-	struct fl_os_sigaction *a = depth < n ? &stood[n - 1 - depth] : NULL;
-
-	if (!a || !is_handler(a))
-		return false;
-	passing.uc = uc;
-	passing.depth = depth;
-	call_program(a, sig, info, uc);
-	passing = before;
-	return true;
-}
-
+/* Called by the kernel, or by a handler of the program's that passes the signal on to the
+ * one before it. The latter has the context of a signal that this thread is passing, one
+ * step further; but a context that the kernel has just delivered is a new signal, though
+ * an older one, whose handler was left by siglongjmp(), had the same address. */
 static void on_interrupt(int sig, siginfo_t *info, void *uc)
 {
 	bool is_delivered = fl_arch_is_delivered(uc, __builtin_dwarf_cfa());
+	uint32_t depth = !is_delivered && passing.uc == uc ? passing.depth + 1 : 0;
+	uint32_t n = load_acquire(&n_stood);		/* (A) pairs with (B) */
+	struct fl_os_sigaction *a = depth < n ? &stood[n - 1 - depth] : NULL;
+	__typeof__(passing) before = passing;
 
 	fl_handshake_answer();
-	if (!pass_on(sig, info, uc, depth_of(uc, is_delivered)) && is_delivered)
+	if (a && is_handler(a)) {
+		passing.uc = uc;
+		passing.depth = depth;
+		call_program(a, sig, info, uc);
+		passing = before;
+	} else if (is_delivered) {
 		fl_handshake_call_again(uc);
+	}
 }
 
 /* ---- the handler's own life -------------------------------------------- */
@@ -111,7 +114,7 @@ static void keep(const struct fl_os_sigaction *a)
 	if (i == DEEPEST)
 		__builtin_memmove(stood, stood + 1, --i * sizeof *stood);
 	stood[i] = *a;
-	store_relaxed(&n_stood, i + 1);
+	store_release(&n_stood, i + 1);			/* (B) pairs with (A) */
 }
 
 /* A handler of the program's is called on the stack, and lets calls end, as it asked

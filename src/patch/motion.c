@@ -1,7 +1,7 @@
 /*
  * motion.c - whose a place is while its bytes change.
  *
- * Hides the claim. A locked access to each place costs four times what its switch does.
+ * Hides the claim. An atomic access to each place costs four times what its switch does.
  * So a place has two marks, side by side in one word: `one`, of who moves a few places,
  * and `set`, of a set of many, which marks by plain stores, many for one fence.
  *
@@ -25,7 +25,7 @@
  *	  which is behind the fence, sees it; or after it, and then it finds the word
  *	  taken. The word is the sum of both marks, whoever stores a part of it (HW13).
  *	  Of two sets: only one stores marks at a time, and it finds the other's, as these
- *	  were in memory before `claiming` was 0 again. Of two ones: (A) is locked.
+ *	  were in memory before `claiming` was 0 again. Of two ones: (A) is atomic.
  *	2 Who loses by (A) has found a mark of an owner, or of a set that asks. That set
  *	  gets the place, unless (E) finds `one`: then that one has it. A set that
  *	  loses at one of its places has none.
@@ -37,7 +37,7 @@
  */
 #include "motion.h"
 
-enum { FEW = 4 };		/* so many locked accesses cost more than the fence */
+enum { FEW = 4 };		/* so many atomic accesses cost more than the fence */
 
 static uint32_t claiming;
 

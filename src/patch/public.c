@@ -64,7 +64,7 @@ static int take_place(struct fl_place *l, int state)
 	int err = fl_text_view(p->at, p->len, &p->view);
 
 	if (!err)
-		err = fl_tactic_check(p, !fl_sync->asks);
+		err = fl_tactic_check(p);
 	if (err)
 		return err;
 	choose_tactic(p);
@@ -124,7 +124,8 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 		err = fl_text_view((uintptr_t)at, 1, &view);
 	if (!err)
 		err = fl_arch_plan_call(&l->patch, (uintptr_t)at, (uintptr_t)target,
-					flags & FLICK_FLAGS_DEAD, &was_nop);
+					flags & FLICK_FLAGS_DEAD ? FL_FLAGS_DEAD :
+					FL_FLAGS_LIVE, &was_nop);
 	return err ? err : take_place(l, was_nop ? FL_OFF : FL_ON);
 }
 
@@ -160,15 +161,17 @@ static bool must_block(const struct fl_patch *p)
 	return fl_holds(p, FL_OFF, FL_ON);
 }
 
-static void block_if(bool must, uint64_t *signals)
+static void enter(const struct fl_place *l, uint64_t *signals)
 {
-	if (must)
+	if (must_block(&l->patch))
 		fl_os_signals_block(signals);
+	fl_fork_enter_own();
 }
 
-static void restore_if(bool must, const uint64_t *signals)
+static void leave(const struct fl_place *l, const uint64_t *signals)
 {
-	if (must)
+	fl_fork_leave_own();
+	if (must_block(&l->patch))
 		fl_os_signals_restore(signals);
 }
 
@@ -297,35 +300,29 @@ static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 int flick_patch_start(struct flick_patch *h, enum flick_state to)
 {
 	struct fl_place *l = fl_place_of(h);
-	bool must = must_block(&l->patch);
-	uint64_t signals;
+	uint64_t signals = 0;
 	uint32_t round;
 	int err;
 
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
-	block_if(must, &signals);
-	fl_fork_enter_own();
+	enter(l, &signals);
 	err = start(l, fl_state_of(to), &round);
-	fl_fork_leave_own();
-	restore_if(must, &signals);
+	leave(l, &signals);
 	return err;
 }
 
 int flick_patch_finish(struct flick_patch *h)
 {
 	struct fl_place *l = fl_place_of(h);
-	bool must = must_block(&l->patch);
-	uint64_t signals;
+	uint64_t signals = 0;
 	int err;
 
 	if (l->patch.claimed != FL_CLAIM_PLACE)
 		return -EINVAL;
-	block_if(must, &signals);
-	fl_fork_enter_own();
+	enter(l, &signals);
 	err = finish(l, round_of(l), POLL);
-	fl_fork_leave_own();
-	restore_if(must, &signals);
+	leave(l, &signals);
 	return err;
 }
 
@@ -359,15 +356,12 @@ static int switch_in_steps(struct fl_place *l, int to)
 __attribute__((noinline))
 static int switch_wide(struct fl_place *l, int to)
 {
-	bool must = must_block(&l->patch);
-	uint64_t signals;
+	uint64_t signals = 0;
 	int err;
 
-	block_if(must, &signals);
-	fl_fork_enter_own();
+	enter(l, &signals);
 	err = switch_in_steps(l, to);
-	fl_fork_leave_own();
-	restore_if(must, &signals);
+	leave(l, &signals);
 	return err;
 }
 

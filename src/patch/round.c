@@ -86,34 +86,34 @@ static bool is_at_rest(const struct fl_round *r, int tid)
 }
 
 /* It has ended, or left its core since it was asked. */
-static bool is_away(const struct fl_round *r, const struct mark *m, bool again,
+static bool is_away(const struct fl_round *r, const struct mark *m, enum fl_asked asked,
 		    int err, const struct fl_thread_status *s)
 {
-	return err == -ESRCH || (!err && again && r->who == FL_WHO_CORES &&
+	return err == -ESRCH || (!err && asked && r->who == FL_WHO_CORES &&
 				 s->switches != m->switches);
 }
 
-/* `again`: its mark says that this round has asked it. */
-static int meet(struct fl_round *r, int tid, struct mark *m, bool again)
+/* `asked` is what its mark says. */
+static int meet(struct fl_round *r, int tid, struct mark *m, enum fl_asked asked)
 {
 	bool rests = is_at_rest(r, tid);
 	struct fl_thread_status s = { 0 };
 	int err = rests ? 0 : fl_os_thread_status(r->pid, tid, &s);
 
-	if (rests || is_away(r, m, again, err, &s)) {
+	if (rests || is_away(r, m, asked, err, &s)) {
 		/* (A) pairs with (B): a late answer finds nothing to serve */
 		store_release(&m->word, r->number << 1 | 1);
 		return 0;
 	}
 	if (err)
 		return err;
-	if (!again) {
+	if (asked == FL_ASKED_NOT) {
 		m->switches = s.switches;
 		store_release(&m->word, r->number << 1);	/* (A) pairs with (B) */
 		r->asked++;
 	}
 	r->open++;
-	return r->ask(r, tid, &s, again);
+	return r->ask(r, tid, &s, asked);
 }
 
 static int meet_unserved(void *arg, int tid)
@@ -129,7 +129,7 @@ static int meet_unserved(void *arg, int tid)
 	word = load_acquire(&marks[tid].word);		/* (D) pairs with (C) */
 	if (word == (r->number << 1 | 1))
 		return 0;
-	return meet(r, tid, &marks[tid], word == r->number << 1);
+	return meet(r, tid, &marks[tid], word == r->number << 1 ? FL_ASKED : FL_ASKED_NOT);
 }
 
 int fl_round_pass(struct fl_round *r)

@@ -9,14 +9,15 @@ enum fl_who {
 	FL_WHO_CORES		/* but who has been off its core since the round began */
 };
 
+enum fl_asked { FL_ASKED_NOT, FL_ASKED };	/* by this round, before */
+
 struct fl_round {
 	enum fl_who who;
 	int pid;		/* of the threads; 0: ours */
 	int caller;		/* the thread that is left out */
-	/* Serve a thread, or begin to. `again`: it has been asked before. 0, or an
-	 * error that ends the pass. */
+	/* Serve a thread, or begin to. 0, or an error that ends the pass. */
 	int (*ask)(struct fl_round *, int tid, const struct fl_thread_status *,
-		   bool again);
+		   enum fl_asked);
 	uint64_t number;	/* of this round; the rest: by fl_round_pass() */
 	size_t asked;		/* threads so far */
 	size_t seen, open;	/* by this pass: threads; those not served before it */

@@ -30,12 +30,12 @@ static bool has_ended(int pid, int tid)
 }
 
 static int stop_one(struct fl_round *r, int tid, const struct fl_thread_status *s,
-		    bool again)
+		    enum fl_asked asked)
 {
 	int sig, err = fl_os_trace_seize(tid);
 
 	(void)s;
-	(void)again;
+	(void)asked;
 	if (err)
 		return err == -ESRCH || has_ended(r->pid, tid) ? 0 : err;
 	fl_os_trace_interrupt(tid);

@@ -3,13 +3,14 @@
  *
  * Hides the choice: the cheapest that no core can fetch a part of.
  */
+#include "sync.h"
 #include "tactic.h"
 
-static bool line_is_whole;		/* W fl_tactic_open(), before any patch */
+static bool line_is_whole;		/* W fl_tactic_trust_lines(), before any patch */
 
-void fl_tactic_open(bool line)
+void fl_tactic_trust_lines(void)
 {
-	line_is_whole = line;
+	line_is_whole = true;
 }
 
 /* What differs lies in one line, and in as much of it as the widest store takes. */
@@ -54,7 +55,7 @@ bool fl_holds(const struct fl_patch *p, int from, int to)
 	return n > 0;
 }
 
-static int check_change(const struct fl_patch *p, int from, int to, bool may_hold)
+static int check_change(const struct fl_patch *p, int from, int to)
 {
 	struct fl_move m[FL_ARCH_MOVES];
 	struct fl_span s;
@@ -63,15 +64,15 @@ static int check_change(const struct fl_patch *p, int from, int to, bool may_hol
 		return 0;
 	if (fl_arch_moves(p, from, to, m) < 0)
 		return FLE_STRADDLE;
-	return !may_hold && fl_holds(p, from, to) ? FLE_SIGBLOCK : 0;
+	return fl_sync->asks && fl_holds(p, from, to) ? FLE_SIGBLOCK : 0;
 }
 
-int fl_tactic_check(const struct fl_patch *p, bool may_hold)
+int fl_tactic_check(const struct fl_patch *p)
 {
 	int err = 0;
 
 	for (int i = 0; !err && i < FL_N_STATES * FL_N_STATES; i++)
-		err = check_change(p, i / FL_N_STATES, i % FL_N_STATES, may_hold);
+		err = check_change(p, i / FL_N_STATES, i % FL_N_STATES);
 	return err;
 }
 

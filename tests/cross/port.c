@@ -33,7 +33,7 @@ static void every_place_of_a_caller_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(fl_arch_plan_insn(&p, (uintptr_t)code, on, 4), FLE_NOPORT);
-	assert_int_equal(fl_arch_plan_call(&p, (uintptr_t)code, 0, false, &was_nop),
+	assert_int_equal(fl_arch_plan_call(&p, (uintptr_t)code, 0, FL_FLAGS_LIVE, &was_nop),
 			 FLE_NOPORT);
 	assert_non_null(fl_err_text(FLE_NOPORT));
 }

@@ -467,7 +467,7 @@ static void what_counts_holds_threads(void **state)
 	assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_ON, m), 1);
 	assert_true(m[0].holds);
 	memcpy(at, "\xe8\1\2\3\4", 5);
-	assert_int_equal(fl_arch_plan_call(&p, (uintptr_t)at, (uintptr_t)glue, false,
+	assert_int_equal(fl_arch_plan_call(&p, (uintptr_t)at, (uintptr_t)glue, FL_FLAGS_LIVE,
 					   &was_nop), 0);
 	assert_int_equal(fl_arch_moves(&p, FL_OLD, FL_ON, m), 1);
 	assert_true(m[0].holds);

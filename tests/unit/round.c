@@ -99,7 +99,8 @@ static void *sleep_on(void *arg)
 static int n_asked;
 
 /* It answers at once. */
-static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s, bool again)
+static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s,
+	       enum fl_asked again)
 {
 	(void)s, (void)again;
 	n_asked++;

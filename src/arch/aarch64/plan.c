@@ -23,9 +23,9 @@ int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n
 }
 
 int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
-		      bool flags_dead, bool *was_nop)
+		      enum fl_flags flags, bool *was_nop)
 {
-	(void)p, (void)at, (void)target, (void)flags_dead, (void)was_nop;
+	(void)p, (void)at, (void)target, (void)flags, (void)was_nop;
 	return FLE_NOPORT;
 }
 

@@ -2,16 +2,33 @@
  * decode.c - how long is an x86-64 instruction, and what does it do to flow?
  *
  * Hides the opcode maps: legacy prefixes, REX, the one-, two- and three-byte
- * maps, VEX, EVEX and XOP. One word of attributes an opcode says whether a ModRM
- * byte follows, which immediate, which general registers may change and how to
- * recognise the classes of arch.h. What is not understood has length 0, as have
- * 16-bit near branches, whose length depends on the maker of the processor.
+ * maps, VEX, EVEX and XOP.
  *
  * Bytes of an instruction:
  *
  *	[66 67 f2 f3 2e ...] [REX] opcode [ModRM [SIB] [disp8/32]] [imm]
  *	                     c5 RvvvvLpp / c4 RXBmmmmm WvvvvLpp / 62 p0 p1 p2
  *	                     8f RXBmmmmm WvvvvLpp (XOP)
+ *
+ * An instruction is decoded in four steps, each of which moves `at` of struct parts:
+ *
+ *	1 opcode	take_common() takes an opcode of one or two bytes, with a REX or
+ *			none. take_any() takes every other beginning. Either finds the
+ *			opcode's attributes: one word a row of maps[], or vector_attr().
+ *	2 ModRM		take_modrm() takes the byte that M announces, and SIB and
+ *			displacement, whose lengths modrm_bytes[] has. Where one opcode
+ *			is several instructions (GROUP), take_group() replaces the
+ *			attributes, now that ModRM.reg is known.
+ *	3 immediate	of as many bytes as the attributes say.
+ *	4 description	writes_of(): the attributes name the registers that may change, by
+ *			where their numbers stand (RM, REG, OP), or by a fixed set (F).
+ *			classify(): the attributes' kind (K) and the operand give the class.
+ *
+ * Where the attributes do not tell, the description is the safe one: more registers change,
+ * more bytes of the frame are written. What is not understood has length 0, and so have
+ * 16-bit near branches, whose length depends on the maker of the processor. A scan decodes
+ * all code of a program; so the common instructions have a way of their own (decode()),
+ * without a loop over prefixes.
  */
 #include "arch/arch.h"
 
@@ -816,7 +833,7 @@ void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n,
 		    uintptr_t at)
 {
 	if (n >= LOOK ? !decode(i, code, at) : !decode_short(i, code, n, at))
-		*i = (struct fl_insn){ .writes = 0xffff };
+		*i = (struct fl_insn){ .writes = (fl_regs)~0u };
 }
 
 size_t fl_arch_landing(const unsigned char *code, size_t n)

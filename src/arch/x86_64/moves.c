@@ -104,13 +104,11 @@ static bool is_one_store(const struct stretch *s, size_t at, size_t n)
 }
 
 /* Leading bytes that stay, and do nothing to a short jump behind them. */
-static size_t common_prefixes(const struct stretch *s, bool rex)
+static size_t common_prefixes(const struct stretch *s)
 {
 	size_t k = 0;
 
 	while (k < s->n && s->from[k] == s->to[k] && s->from[k] == X86_ADDR32)
-		k++;
-	if (rex && k < s->n && s->from[k] == s->to[k] && (s->from[k] & 0xf0) == 0x40)
 		k++;
 	return k;
 }
@@ -126,7 +124,7 @@ static bool park_at(struct fl_move *m, const struct stretch *s, size_t at, size_
 /* One byte makes operands of all others, or a way out. */
 static bool park_on_byte(struct fl_move *m, const struct stretch *s)
 {
-	size_t k = common_prefixes(s, false);
+	size_t k = common_prefixes(s);
 	const uint8_t *off = s->p->bytes[FL_OFF] + s->start;
 
 	if (s->p->may_pass && off[0] == X86_RET)
@@ -158,8 +156,10 @@ static bool park_on_adc(struct fl_move *m, const struct stretch *s)
 /* A jump, where two bytes are one store: over the stretch, or to its start. */
 static bool park_on_jump(struct fl_move *m, const struct stretch *s)
 {
-	size_t k = common_prefixes(s, true), at = 0;
+	size_t k = common_prefixes(s), at = 0;
 
+	if (k < s->n && s->from[k] == s->to[k] && (s->from[k] & 0xf0) == 0x40)
+		k++;				/* REX does nothing to it either */
 	while (at < k && !is_one_store(s, at, 2))
 		at++;
 	if (s->n < at + 2 || !is_one_store(s, at, 2))

@@ -56,7 +56,7 @@ static int plan_nop(struct fl_patch *p, uintptr_t at, uintptr_t target, size_t l
 }
 
 int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
-		      bool flags_dead, bool *was_nop)
+		      enum fl_flags flags, bool *was_nop)
 {
 	struct fl_plan_in in = { .at = at, .glue = target };
 	size_t n = readable(at);
@@ -66,7 +66,7 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 
 	fl_arch_decode(&i, (const void *)at, n, at);
 	*was_nop = i.len && i.cls == FL_INSN_NOP;
-	if (*was_nop && !flags_dead)
+	if (*was_nop && flags == FL_FLAGS_LIVE)
 		return plan_nop(p, at, target, i.len);
 	in.room = *was_nop ? n : i.len;
 	if (*was_nop)
