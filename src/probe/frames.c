@@ -266,12 +266,14 @@ static uint32_t find_at(struct fl_frames *of, uint32_t function, uint32_t sp)
 	return n == 1 && may_end_elsewhere(&of->at[all - 1], function, sp) ? all - 1 : NO_FRAME;
 }
 
-bool fl_frames_find(struct fl_frames *of, uint32_t function, bool jump, uint32_t sp,
-		    uint32_t *at)
+bool fl_frames_find(struct fl_frames *of, uint32_t exit, uint32_t sp, uint32_t *at)
 {
+	uint32_t function = fl_table.probes[exit].function;
+
 	if (is_further_in(of, function, sp))
 		return false;
-	*at = jump ? find_below(of, function, sp) : find_at(of, function, sp);
+	*at = fl_table.sites[exit].jump ? find_below(of, function, sp) :
+					  find_at(of, function, sp);
 	return *at != NO_FRAME;
 }
 

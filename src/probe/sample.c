@@ -88,10 +88,9 @@ static struct {
 } turn;
 
 /* The reader looks at windows that are closed. */
-static void set_open(bool is_open)
+static void tell_open(void)
 {
-	turn.is_open = is_open;
-	store_relaxed(&fl_table.session->seldom.is_open, is_open);
+	store_relaxed(&fl_table.session->seldom.is_open, turn.is_open);
 }
 
 static bool is_wanted_entry(uint32_t id)
@@ -189,13 +188,16 @@ static uint32_t add_open(struct fl_function *f)
 	return generation_of(__atomic_fetch_add(&f->period, 1, __ATOMIC_ACQ_REL));
 }
 
+/* What becomes of timed calls that are open: they are waited for, or are no samples. */
+enum open_calls { WAIT_FOR_OPEN, GIVE_UP_OPEN };
+
 /* Begin a new period, in which no call is open. False: one is, and it is waited for. */
-static bool end_period(struct fl_function *f, bool waits)
+static bool end_period(struct fl_function *f, enum open_calls open)
 {
 	uint64_t now = load_relaxed(&f->period);
 
 	do {
-		if (waits && (uint32_t)now)
+		if (open == WAIT_FOR_OPEN && (uint32_t)now)
 			return false;
 		if ((uint32_t)now)
 			store_relaxed(&f->gave_up, fl_arch_ticks());
@@ -225,7 +227,7 @@ static bool take_open(struct fl_function *f, uint32_t generation)
  * Nobody waits: where another thread switches, or modules are being unloaded, the next
  * call tries again. Re-arming has the same lock, so nobody who was held up in here
  * switches off what is on again. */
-static void switch_off(struct fl_function *f, bool waits)
+static void switch_off(struct fl_function *f, enum open_calls open)
 {
 	uint64_t signals;
 	bool was_off;
@@ -236,7 +238,7 @@ static void switch_off(struct fl_function *f, bool waits)
 	was_off = f->is_off;
 	store_relaxed(&f->is_off, 1);
 	if (!f->is_quiet)
-		f->is_quiet = end_period(f, waits);
+		f->is_quiet = end_period(f, open);
 	if (f->is_seldom && !turn.is_open && f->is_quiet)
 		hold_entries(f);	/* it was timed, or its window is over */
 	else
@@ -282,7 +284,7 @@ static void note_look(struct fl_frames *of, const struct fl_probe *p)
 static void leave_call(struct fl_function *f, uint32_t generation)
 {
 	if (take_open(f, generation))
-		switch_off(f, true);
+		switch_off(f, WAIT_FOR_OPEN);
 }
 
 /* Where others have their stack pointers the entry says what probes in it took, and the end
@@ -368,7 +370,7 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 		return;
 	}
 	if (!is_off || p->reached != FL_REACHED_BY_CALL)
-		switch_off(f, true);
+		switch_off(f, WAIT_FOR_OPEN);
 	leave_call(f, frame.generation);
 	fl_frames_note(of, p->function, sp);
 	of->spent += fl_table.session->probes_take.timed[p->bare];
@@ -404,7 +406,7 @@ static void end_round(struct fl_function *f, uint64_t now)
 {
 	if (!load_relaxed(&f->is_off) && load_relaxed(&f->begun) >= fl_pick_most() &&
 	    !fl_pick_goes_on(f, now))
-		switch_off(f, true);
+		switch_off(f, WAIT_FOR_OPEN);
 }
 
 static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
@@ -421,8 +423,7 @@ static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 {
 	uint32_t at;
 
-	if (!fl_frames_find(of, fl_table.probes[id].function, fl_table.sites[id].jump, sp,
-			    &at)) {
+	if (!fl_frames_find(of, id, sp, &at)) {
 		fl_channel_count(id);
 		note_look(of, &fl_table.probes[id]);
 		return;
@@ -603,7 +604,8 @@ static uint32_t open_window(void)
 	uint32_t n = 0;
 
 	turn.is_timing = turn.is_to_time && turn.since_timing >= TIMED_ONE_IN - 1;
-	set_open(!turn.is_timing);
+	turn.is_open = !turn.is_timing;
+	tell_open();
 	turn.is_to_time &= !turn.is_timing;
 	fl_edge_hands();
 	fl_edge_read(&now);
@@ -631,7 +633,7 @@ static uint32_t shut_one(struct fl_function *f)
 
 	store_relaxed(&f->is_off, 1);
 	if (!f->is_quiet)
-		f->is_quiet = end_period(f, false);
+		f->is_quiet = end_period(f, GIVE_UP_OPEN);
 	n = hold_entries(f);
 	return n + hold_exits(f);
 }
@@ -665,7 +667,8 @@ static uint32_t close_window(void)
 	fl_edge_tell(&turn.closed, &turn.opened, &now);
 	turn.since_timing++;
 	turn.closed = now;
-	set_open(false);
+	turn.is_open = false;
+	tell_open();
 	say_heeded(&fl_table.session->seldom);
 	return n;
 }
@@ -714,7 +717,7 @@ static bool end_block_of_exits(struct fl_function *f)
 
 	if (may_stay && (!load_relaxed(&f->is_off) || (uint32_t)load_relaxed(&f->period)))
 		return false;
-	switch_off(f, may_stay);
+	switch_off(f, may_stay ? WAIT_FOR_OPEN : GIVE_UP_OPEN);
 	return true;
 }
 
@@ -846,8 +849,8 @@ static uint64_t take_turn(uint32_t *n)
 	if (turn.is_open && seldom_head && now_ns < turn.until)
 		return (turn.until - now_ns) / 1000 + 1;
 	if (!seldom_head) {
-		set_open(false);
-		turn.is_timing = false;
+		turn.is_open = turn.is_timing = false;
+		tell_open();
 	}
 	if (turn.is_open || turn.is_timing) {
 		*n = turn.is_open ? close_window() : end_timing();
@@ -878,7 +881,8 @@ static void draw_moment(void)
 	begin_outside();
 	turn.opened = turn.closed;
 	turn.is_to_time = turn.is_timing = false;
-	set_open(at < window);
+	turn.is_open = at < window;
+	tell_open();
 	turn.until = now + at;
 	turn.next_ns = turn.is_open ? now : now + at - window;
 }
@@ -981,7 +985,7 @@ void fl_sample_in_child(void)
 		struct fl_function *f = &fl_table.functions[i];
 
 		if ((uint32_t)f->period)	/* no call of it is open in here */
-			end_period(f, false);
+			end_period(f, GIVE_UP_OPEN);
 		f->gave_up = 0;			/* its parent tells of those */
 		if (f->is_seldom) {
 			be_seldom(f);
@@ -989,7 +993,8 @@ void fl_sample_in_child(void)
 			finish_switch_off(f);
 		}
 	}
-	set_open(turn.is_open && seldom_head);
+	turn.is_open = turn.is_open && seldom_head;
+	tell_open();
 	fl_channel_heed(turn.heeded);
 	fl_switches_unlock(&signals);
 }

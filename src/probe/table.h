@@ -161,8 +161,7 @@ void fl_frames_leave(struct fl_frames *, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
 void fl_frames_take_out(struct fl_frames *, uint32_t n, uint64_t took);
 void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
-bool fl_frames_find(struct fl_frames *, uint32_t function, bool jump, uint32_t sp,
-		    uint32_t *at);
+bool fl_frames_find(struct fl_frames *, uint32_t exit, uint32_t sp, uint32_t *at);
 struct fl_frame fl_frames_take(struct fl_frames *, uint32_t at);
 void fl_frames_forget(struct fl_frames *);
 /* For fl_channel_each_frames(). tell: the reader of those that are open; forget_dead: all go,
