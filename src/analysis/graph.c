@@ -169,7 +169,8 @@ static int write_edges(const struct graph *g, struct flick_rows *r)
 	if (!cell)
 		return -ENOMEM;
 	*r = (struct flick_rows){ columns, width, cell, g->n };
-	for (const struct edge *e = g->edges; e < g->edges + g->n; e++) {
+	for (size_t i = 0; i < g->n; i++) {
+		const struct edge *e = &g->edges[i];
 		const struct fl_sums *s = &e->sums;
 		struct fl_told told = { g->view, e->function, s };
 
