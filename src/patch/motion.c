@@ -23,7 +23,7 @@
  * WHY
  *	1 Of one and set: (A) is done in memory before the store of `set` is, and then (E),
  *	  which is behind the fence, sees it; or after it, and then it finds the word
- *	  taken. The word is the sum of both marks, whoever stores a part of it (HW13).
+ *	  taken. The word is the sum of both marks, whoever stores a part of it (HW14).
  *	  Of two sets: only one stores marks at a time, and it finds the other's, as these
  *	  were in memory before `claiming` was 0 again. Of two ones: (A) is atomic.
  *	2 Who loses by (A) has found a mark of an owner, or of a set that asks. That set

@@ -8,7 +8,7 @@
  *	leave		fl_motion_leave(), fl_motion_leave_of()
  *
  * A mark is a cell of its own, stored by itself; a locked access looks at both marks of a
- * place at once, and waits for the empty store buffer first (HW5, HW13).
+ * place at once, and waits for the empty store buffer first (HW5, HW14).
  *
  * HOLDS	a place has one owner (`twice`), which finds there what the last one left
  *	(`half`). With one place, one of all gets it (`wasted`). No mark is left (`left`).
