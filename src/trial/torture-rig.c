@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "calibrate.h"
 #include "os/os.h"
 #include "torture.h"
 

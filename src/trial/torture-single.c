@@ -6,6 +6,7 @@
  */
 #include <sched.h>
 
+#include "calibrate.h"
 #include "torture.h"
 
 enum {

@@ -66,14 +66,6 @@ enum fl_crossing {
 };
 extern const char *const fl_crossing_names[FL_N_CROSSINGS];
 enum fl_crossing fl_trial_crossing(const struct fl_trial *);
-
-/* Processors that this process may use. */
-unsigned fl_trial_cpus(void);
-/* Can this processor store so? */
-bool fl_trial_can(enum fl_way);
-/* Run it once, for about `ms`, in a child. 0 or -errno when it could not be
- * run: -EINTR when somebody else ended it. Blocks. */
-int fl_trial_run(struct fl_trial *, unsigned ms);
 uint32_t fl_trial_failures(const struct fl_trial *);
 /* Does it change bytes as the sync `wait` will? Then it has a say in T_max. */
 static inline bool fl_trial_is_fenced(const struct fl_trial *t)
@@ -100,7 +92,6 @@ struct fl_findings {
  * 1,000. 0, -ENOMEM, or as fl_trial_run(); -ENODEV with one processor. */
 int fl_calibrate(struct fl_findings *, unsigned seconds,
 		 void (*progress)(void *arg, unsigned done), void *arg);
-void fl_findings_judge(struct fl_findings *);
 void fl_findings_free(struct fl_findings *);
 
 /* Can a result be kept at `path`? Makes its directories. 0 or -errno. */
