@@ -23,20 +23,28 @@ compare() {
 		END { print n + 0, once + 0, twice + 0, int(most + 0.5) }' "$out" "$work/told"
 }
 
-label=bursts:
-record -- "$work/bursts" 1000
-succeeded
-read -r n once twice most <<-END
-	$(compare)
-END
-[ "$n" -ge 20 ] && [ $((twice * 4)) -ge $((n * 3)) ] ||
-	fail "$label of $n estimates $once are within what is told, $twice within twice that"
+# Chance, and others on the machine, may spoil a run: one of three is as it should be.
+of_three() {	# CLAIM PROGRAM MS
+	label="$2:"
+	for i in 1 2 3; do
+		record -- "$work/$2" "$3"
+		succeeded
+		read -r n once twice most <<-END
+			$(compare)
+		END
+		! "$1" || return 0
+	done
+	fail "$label of $n estimates $once are within what is told, $twice within twice that," \
+		"$most percent at most"
+}
 
-label=in-step:
-record -- "$work/in-step" 1000
-succeeded
-read -r n once twice most <<-END
-	$(compare)
-END
-[ "$n" -eq 2 ] && [ "$twice" -ge 1 ] && [ "$most" -lt 60 ] ||
-	fail "$label of $n estimates $twice are within twice what is told, $most percent at most"
+most_are_within() {
+	[ "$n" -ge 20 ] && [ $((twice * 4)) -ge $((n * 3)) ]
+}
+
+it_is_little() {
+	[ "$n" -eq 2 ] && [ "$twice" -ge 1 ] && [ "$most" -lt 60 ]
+}
+
+of_three most_are_within bursts 1000
+of_three it_is_little in-step 1000
