@@ -10,17 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "flick.h"
 
 #define PLAIN __attribute__((no_instrument_function))
 #define BODY __attribute__((noinline))
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 enum { RETURN, THROW, JUMP, WAYS };
 static int inside[2], go[WAYS][2];	/* pipes */

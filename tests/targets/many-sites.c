@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "flick.h"
 
 enum { N = 120000, BYTES = 16, ROUNDS = 7 };
@@ -21,14 +22,6 @@ __asm__(".text\n.p2align 4\nmany:\n"
 	"dec %edi\njnz again\nmov $7, %eax\nret\n"
 	".section __patchable_function_entries,\"aw\",@progbits\n.quad again\n.text\n");
 extern unsigned char many[], again[];
-
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 static unsigned char *before;
 

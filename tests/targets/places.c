@@ -13,15 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check.h"
 #include "flick/patch.h"
-
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 /* mov $n,%eax; ret */
 static const unsigned char one[6] = { 0xb8, 1, 1, 1, 1, 0xc3 };

@@ -13,17 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "flick.h"
 
 #define PLAIN __attribute__((no_instrument_function))
 #define BODY __attribute__((noinline))
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 enum { ROUNDS = 12, CALLS = 1000, THREADS = 2 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "flick.h"
 
 int padded(int x);
@@ -26,14 +27,6 @@ __asm__(".text\n"
 	".p2align 3\n"
 	".quad padded\n.quad padded\n.quad cramped\n"
 	".text\n");
-
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 static uint32_t refused_for(flick *f, const void *function, int why)
 {

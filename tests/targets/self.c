@@ -12,19 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "flick.h"
 
 __attribute__((noinline)) int work_one(int x) { return x * 3 + 1; }
 __attribute__((noinline)) int work_two(int x) { return work_one(x) ^ 5; }
 __attribute__((noinline)) double other(double x) { return x / 3; }
-
-#define CHECK(what) \
-	do { \
-		if (!(what)) { \
-			printf("line %d: %s\n", __LINE__, #what); \
-			exit(1); \
-		} \
-	} while (0)
 
 static uint32_t discovered, entry_one = -1u, exit_one = -1u;
 static uint64_t handled, argument;

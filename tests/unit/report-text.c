@@ -177,6 +177,16 @@ static void a_column_of_nothing_goes_first(void **unused)
 	free(text);
 }
 
+/* The column of calls alone. */
+static char *print_calls(struct flick_rows *r)
+{
+	struct fl_sheet sheet = { .result = r, .functions = names, .n_functions = 3,
+				  .name = "latency" };
+
+	assert_null(fl_sheet_choose(&sheet, "calls"));
+	return print(exporter("text")->write, &sheet);
+}
+
 /* A column is as wide as what is in it, with its mark. */
 static void an_estimate_has_room_for_its_mark(void **unused)
 {
@@ -186,13 +196,9 @@ static void an_estimate_has_room_for_its_mark(void **unused)
 	};
 	uint64_t cells[] = { 0, 1234567, 10, 1, 10, 10 };
 	struct flick_rows r = { columns, 3, cells, 2 };
-	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
-				  .name = "latency" };
-	char *text;
+	char *text = print_calls(&r);
 
 	(void)unused;
-	assert_null(fl_sheet_choose(&sheet, "calls"));
-	text = print(exporter("text")->write, &sheet);
 	assert_int_equal(strncmp(text, "     Calls  Function\n  ========", 30), 0);
 	assert_non_null(strstr(text, "\n  ~1234567  main\n        10  say"));
 	free(text);
@@ -207,13 +213,9 @@ static void a_rough_estimate_has_a_mark_of_its_own(void **unused)
 	};
 	uint64_t cells[] = { 0, 8000, 10, 1001, 1, 8000, 10, 1000, 1, 10, 10, 10 };
 	struct flick_rows r = { columns, 4, cells, 3 };
-	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
-				  .name = "latency" };
-	char *text;
+	char *text = print_calls(&r);
 
 	(void)unused;
-	assert_null(fl_sheet_choose(&sheet, "calls"));
-	text = print(exporter("text")->write, &sheet);
 	assert_int_equal(strncmp(text, "   Calls  Function\n", 19), 0);
 	assert_non_null(strstr(text, "\n  ~~8000  main\n   ~8000  say, \"x\"\n      10  say"));
 	assert_non_null(strstr(text, "\n  ~ to count all"));
