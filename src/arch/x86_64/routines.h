@@ -32,18 +32,25 @@
 	.cfi_adjust_cfa_offset -8
 	.endm
 
-/* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are
- * scratch, \b holds the rseq offset afterwards. */
-	.macro	ENQUEUE slot, a, a32, b, sp32, long
-	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
+/* A sequence begins that changes the thread's own slot: \slot, or it goes to \long. \a is
+ * scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and is begun again from
+ * .Labort\id: both are the caller's. */
+	.macro	BEGIN_IN_SLOT id, slot, a, b, long
+	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
 	mov	fl_rseq_at(%rip), \b
-.Larm\@:
-	lea	.Lcs\@(%rip), \a
+.Larm\id:
+	lea	.Lcs\id(%rip), \a
 	mov	\a, %fs:(\b)
-.Lstart\@:
+.Lstart\id:
 	LOAD_SLOT \slot
 	test	\slot, \slot
 	je	\long
+	.endm
+
+/* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are
+ * scratch, \b holds the rseq offset afterwards. */
+	.macro	ENQUEUE slot, a, a32, b, sp32, long
+	BEGIN_IN_SLOT \@, \slot, \a, \b, \long
 	mov	FL_SLOT_PTR(\slot), \a
 	cmp	FL_SLOT_LIMIT(\slot), \a
 	jae	\long
@@ -61,15 +68,7 @@
  * begun; in a sequence, so that a child of fork that comes before it looks for its slot
  * anew. \b holds the rseq offset afterwards. */
 	.macro	COUNT a, b, long
-	RSEQ_DESCRIPTOR .Lcs\@, .Lstart\@, .Lend\@, .Labort\@
-	mov	fl_rseq_at(%rip), \b
-.Larm\@:
-	lea	.Lcs\@(%rip), \a
-	mov	\a, %fs:(\b)
-.Lstart\@:
-	LOAD_SLOT \a
-	test	\a, \a
-	je	\long
+	BEGIN_IN_SLOT \@, \a, \a, \b, \long
 	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
 .Lend\@:
 	RSEQ_ABORT .Labort\@, .Larm\@
