@@ -44,7 +44,6 @@
  */
 #include "glue.h"
 #include "goal.h"
-#include "os/os.h"
 #include "patch/patch.h"
 #include "switch.h"
 
@@ -296,23 +295,6 @@ static int wish_unarmed(uint32_t id, enum fl_state to)
 	return err;
 }
 
-/* Who arms beside an alias of text holds switches for as long as it takes to make pages anew:
- * what is wished for then is waited for, as it is for who has the lock. The loader is not
- * waited for, nor who ends, as either may wait for the caller. False: it is as before. */
-static bool wait_for_who_arms(void)
-{
-	enum { PAUSE_US = 100, PATIENCE_US = 100000 };
-
-	for (int us = 0; us < PATIENCE_US; us += PAUSE_US) {
-		if (!fl_switches_are_frozen())
-			return true;
-		if (fl_switches_are_unloading() || load_relaxed(&fl_table.holds))
-			return false;
-		fl_os_sleep_us(PAUSE_US);
-	}
-	return false;
-}
-
 /* Text is frozen, or the probe is not armed, or text is not this process's. */
 static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state to)
 {
@@ -330,7 +312,7 @@ static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state t
 			FL_POINT("switch.flipped");
 			if (how == FL_FLIP_HELD)
 				fl_switch_defer(id);
-			if (how == FL_FLIP_HELD && !wait_for_who_arms())
+			if (how == FL_FLIP_HELD && !fl_switches_wait_for_arming())
 				return 0;
 			/* ordering: none other. Of the wish and of what follows it: one
 			 * that is not stored again is seen by who has armed it by now */

@@ -111,47 +111,44 @@ static void direct_entries(const struct fl_function *f, enum fl_action action)
 			fl_goal_direct(id, action);
 }
 
-/* The next four, with the switches' lock, say how many were switched. An exit that other
- * functions share is theirs, too, while this one is off. */
-static uint32_t hold_exits(const struct fl_function *f)
+/* An exit that other functions share is theirs, too, while this one is off. */
+static bool is_own_exit(uint32_t id)
+{
+	return is_wanted_exit(id) && !fl_table.probes[id].is_shared;
+}
+
+/* Of all its probes that are so. The switches' lock is held, here and in the next four. How
+ * many were switched. */
+static uint32_t set_holds(const struct fl_function *f, bool (*is_so)(uint32_t id),
+			  uint32_t (*set)(uint32_t id, enum fl_hold who), enum fl_hold who)
 {
 	uint32_t n = 0;
 
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_wanted_exit(id) && !fl_table.probes[id].is_shared)
-			n += fl_goal_hold(id, FL_HOLD_SAMPLED);
+		if (is_so(id))
+			n += set(id, who);
 	return n;
+}
+
+static uint32_t hold_exits(const struct fl_function *f)
+{
+	return set_holds(f, is_own_exit, fl_goal_hold, FL_HOLD_SAMPLED);
 }
 
 static uint32_t let_exits(const struct fl_function *f)
 {
-	uint32_t n = 0;
-
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_wanted_exit(id))
-			n += fl_goal_let(id, FL_HOLD_SAMPLED);
-	return n;
+	return set_holds(f, is_wanted_exit, fl_goal_let, FL_HOLD_SAMPLED);
 }
 
 /* Between windows. */
 static uint32_t hold_entries(const struct fl_function *f)
 {
-	uint32_t n = 0;
-
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_wanted_entry(id))
-			n += fl_goal_hold(id, FL_HOLD_SELDOM);
-	return n;
+	return set_holds(f, is_wanted_entry, fl_goal_hold, FL_HOLD_SELDOM);
 }
 
 static uint32_t let_entries(const struct fl_function *f)
 {
-	uint32_t n = 0;
-
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (is_wanted_entry(id))
-			n += fl_goal_let(id, FL_HOLD_SELDOM);
-	return n;
+	return set_holds(f, is_wanted_entry, fl_goal_let, FL_HOLD_SELDOM);
 }
 
 static void put_on(uint32_t *head, struct fl_function *f)

@@ -283,6 +283,18 @@ void fl_switches_wait_for_thaw(void)
 		fl_os_sleep_us(PAUSE_US);
 }
 
+bool fl_switches_wait_for_arming(void)
+{
+	enum { PATIENCE_US = 100000 };
+
+	for (int us = 0; us < PATIENCE_US && fl_switches_are_frozen(); us += PAUSE_US) {
+		if (fl_switches_are_unloading() || load_relaxed(&fl_table.holds))
+			return false;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return !fl_switches_are_frozen();
+}
+
 /* ---- fork ------------------------------------------------------------------------------- */
 
 bool fl_probes_keep_modules(uint64_t patience_us)

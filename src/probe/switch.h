@@ -24,6 +24,10 @@ bool fl_switches_is_unloader(void);
 uint32_t fl_switches_unloads(void);
 /* No lock is held. Returns at once in what the unloading thread itself calls. */
 void fl_switches_wait_for_thaw(void);
+/* Who arms beside an alias of text holds switches for as long as it takes to make pages anew,
+ * and waits for nobody. The loader is not waited for, nor who ends, as either may wait for the
+ * caller. False: text is frozen still. */
+bool fl_switches_wait_for_arming(void);
 /* In fork's child, alone: begin anew. False: text may be half unmapped. */
 bool fl_switches_in_child(void);
 
