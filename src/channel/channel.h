@@ -154,7 +154,7 @@ struct fl_probes_take {
 
 /*
  * Of a sampled program: functions whose calls would cost too much to count, and the
- * windows in which they are counted. See probe/sample.c, cli/budget.c.
+ * windows in which they are counted. See probe/seldom.c, cli/budget.c.
  */
 #define FL_HANDS 12u			/* of the program's own clock: cli/clock.c, ... */
 #define FL_HANDS_SLOTS 64u		/* ... in so many slots */

@@ -3,7 +3,7 @@
  *
  * Hides how often it looks, and how calls that were not counted are estimated. Each
  * call of a function is counted, unless afford.c says that this costs too much: then
- * the function is seldom, and is counted in windows alone (probe/sample.c has the
+ * the function is seldom, and is counted in windows alone (probe/seldom.c has the
  * protocol). What windows saw of it stands for all its calls, by the program's own clock
  * (clock.c): functions that are counted always are its hands. Each window is looked at by
  * itself, when it is closed; 128 are a chunk, of which the sums are divided. Who becomes
@@ -566,7 +566,7 @@ static void wish(struct fl_budget *b, const struct moment *now)
 	}
 	b->n_wished = b->n_entries;
 	b->is_heeded = false;
-	/* (A) pairs with (C) in probe/sample.c */
+	/* (A) pairs with (C) in probe/seldom.c */
 	store_release(&s->shared->seldom.wish, ++b->wish);
 }
 
@@ -624,7 +624,7 @@ static void note_heeded(struct fl_budget *b)
 
 static void look_whether_heeded(struct fl_budget *b)
 {
-	/* (B) pairs with (D) in probe/sample.c */
+	/* (B) pairs with (D) in probe/seldom.c */
 	if (!b->is_heeded && load_acquire(&b->s->shared->seldom.heeded) == b->wish)
 		note_heeded(b);
 }
@@ -762,7 +762,7 @@ static bool is_counted(struct fl_budget *b)
 	uint64_t sum = sum_heeded(s);
 
 	if (!b->is_asked) {
-		/* (B) pairs with (D) in probe/sample.c */
+		/* (B) pairs with (D) in probe/seldom.c */
 		b->is_asked_heeded = load_acquire(&s->shared->seldom.heeded) == b->wish;
 		b->is_asked_closed = has_window(b);
 		b->is_asked = (b->is_asked_heeded && !b->is_heeded) || sum != b->heeded ||

@@ -1,7 +1,7 @@
 /*
  * clock.c - what calls in windows stand for, by the program's own clock.
  *
- * What is too dear to count always is counted in windows (probe/sample.c). All its calls
+ * What is too dear to count always is counted in windows (probe/seldom.c). All its calls
  * are those times the program's time over that in windows. But in a window a program does
  * less than its time says, as counting takes some of it, and windows meet more of one of
  * its phases than of another, by chance. Functions that are counted always know: they tick

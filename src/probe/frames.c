@@ -124,7 +124,7 @@ static bool has_room(struct fl_frames *of)
 /* What probes take is taken out of times by the reader. What they take now and then, to
  * switch a function off or to wake the reader, is not of the calls that this thread is in
  * even as the clock has it: they began as much later. */
-void fl_frames_take_out(struct fl_frames *of, uint32_t n, uint64_t took)
+static void take_out(struct fl_frames *of, uint32_t n, uint64_t took)
 {
 	enum { NEARLY_ALWAYS = 1000 };
 
@@ -132,6 +132,11 @@ void fl_frames_take_out(struct fl_frames *of, uint32_t n, uint64_t took)
 		of->spent += took * FL_TICK_PARTS;
 	for (uint32_t i = 0; i < n && took > NEARLY_ALWAYS; i++)
 		of->at[i].tsc += took;
+}
+
+void fl_frames_take_out_since(struct fl_frames *of, uint64_t tsc)
+{
+	take_out(of, load_relaxed(&of->n), fl_arch_ticks() - tsc);
 }
 
 bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
@@ -154,7 +159,7 @@ bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
 	f->sp_high = high_of(f->sp);
 	show_innermost(of);
 	f->tsc = fl_arch_ticks_apart();
-	fl_frames_take_out(of, n, f->tsc - frame->tsc);
+	take_out(of, n, f->tsc - frame->tsc);
 	of->spent += fl_table.session->probes_take.timed[bare];
 	f->spent += of->spent - spent;
 	return true;

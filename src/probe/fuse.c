@@ -12,7 +12,7 @@
  *	reader, at each look			a thread, at the end of a block
  *	credit += what may be counted		left = credit, used = the function's
  *	  until the next, up to a limit		left > used: credit - 1, used + 1
- *	round + 1				else the function is cut (sample.c)
+ *	round + 1				else the function is cut (seldom.c)
  *	...					a new round: used = 0
  * INVARIANT
  *	1. In a round as many blocks are counted as there is credit for, and not more but

@@ -22,8 +22,8 @@ enum fl_probe_state {
 
 /* Who holds a probe off that is wanted. The first three hold one probe, the others all. */
 enum fl_hold {
-	FL_HOLD_SAMPLED = 1,	/* an exit, whose function has no timed call open: sample.c */
-	FL_HOLD_SELDOM = 2,	/* an entry, whose function is counted in windows: sample.c */
+	FL_HOLD_SAMPLED = 1,	/* an exit, whose function has no timed call open: period.c */
+	FL_HOLD_SELDOM = 2,	/* an entry, whose function is counted in windows: period.c */
 	FL_HOLD_WINDOW = 4,	/* an exit, between two windows of --rate: window.c */
 	FL_HOLD_READER = 8,	/* the reader is dead: end.c, as the next two */
 	FL_HOLD_CLOSED = 16,	/* flick is being closed */
@@ -56,6 +56,11 @@ static inline uint8_t fl_goal_holds(uint32_t id)
 static inline bool fl_goal_is_wanted(uint32_t id)
 {
 	return load_relaxed(&fl_goal_of(id)->wants) != 0;
+}
+
+static inline bool fl_goal_wants_entry(uint32_t id)
+{
+	return fl_table.switches[id].is_entry && fl_goal_is_wanted(id);
 }
 
 /* Is it wanted, and held off by nobody? */

@@ -142,6 +142,12 @@ void fl_table_refuse(uint32_t id, int err, uint64_t datum);
 void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)));
 /* May a block of a function's calls be counted? (fuse.c) */
 bool fl_fuse_takes(struct fl_function *);
+/* Is there a window of what is seldom just now (seldom.c)? One that times its calls? W with
+ * the switches' lock, R any: a hint. */
+struct fl_seldom_window {
+	bool is_open, is_timing;
+};
+extern struct fl_seldom_window fl_seldom_window;
 /* An image begins with what is wished. */
 void fl_sample_open(void);
 /* A block of probe `id` is counted: if no other may be, its function goes off. */
@@ -154,12 +160,12 @@ void fl_sample_after(uint32_t id, uint32_t sp) __attribute__((visibility("hidden
 void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
 /* Timed calls that are open (frames.c). At an entry: those that were left go. push: one that
- * came at its `tsc`, and begins now; false when there is no room. take_out: of the `n`
- * outermost. note: a call begins that is not timed. find: which one ends at an
- * exit? take: it and all above go. forget: all go. */
+ * came at its `tsc`, and begins now; false when there is no room. take_out_since: of all that
+ * are open, what a probe took since. note: a call begins that is not timed. find: which one
+ * ends at an exit? take: it and all above go. forget: all go. */
 void fl_frames_leave(struct fl_frames *, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
-void fl_frames_take_out(struct fl_frames *, uint32_t n, uint64_t took);
+void fl_frames_take_out_since(struct fl_frames *, uint64_t tsc);
 void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
 bool fl_frames_find(struct fl_frames *, uint32_t exit, uint32_t sp, uint32_t *at);
 struct fl_frame fl_frames_take(struct fl_frames *, uint32_t at);

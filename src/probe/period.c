@@ -1,0 +1,225 @@
+/*
+ * period.c - when calls of a function are timed, counted alone, or off.
+ *
+ * Hides a function's sites: which of them are its own, what its entries do, which exits are
+ * held off; and which functions wait for calls of theirs to be timed again.
+ *
+ * PROTOCOL	of a function
+ *	timed	entries SAMPLE, exits on	K have begun, and one has
+ *						ended or begins: is_off = 1	-> after
+ *	after	entries AFTER, exits on		none is open: a new period	-> off
+ *						an epoch of its group begins	-> timed
+ *						no credit is left for exits,
+ *						or its window is over: a new
+ *						period				-> off
+ *	off	entries COUNT, exits off	an epoch of its group begins	-> timed
+ *	period	its number, and how many timed calls are open, in one word
+ * INVARIANT  While a thread has a frame of a function's period it sees all of that
+ *	function's entries and exits.
+ * WHY	A frame counts as open before `is_off` is looked at, and `is_off` is set before the
+ *	period ends: so who finds a new period and pushes no frame finds it off, (E) of (F).
+ *	A period ends only while none is open, or what is open is given up: frames of older
+ *	periods are never matched. What no longer has a thread is open until then.
+ * FAILURE	A handler that siglongjmp() leaves, or an end of the thread, between the count
+ *	and the frame: exits stay on as long as there is credit for them.
+ */
+#include "goal.h"
+#include "period.h"
+#include "pick.h"
+#include "switch.h"
+
+/* Index + 1 of functions whose calls are not timed; W with the switches' lock, as what
+ * fl_function says is. */
+static uint32_t off_head;
+
+static bool is_wanted_exit(uint32_t id)
+{
+	return !fl_table.switches[id].is_entry && fl_goal_is_wanted(id);
+}
+
+/* What the entries do: data, and no thread fetches code anew. */
+static void direct_entries(const struct fl_function *f, enum fl_action action)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (fl_goal_wants_entry(id))
+			fl_goal_direct(id, action);
+}
+
+/* An exit that other functions share is theirs, too, while this one is off. */
+static bool is_own_exit(uint32_t id)
+{
+	return is_wanted_exit(id) && !fl_table.probes[id].is_shared;
+}
+
+/* Of all its probes that are so. The switches' lock is held, here and below but in
+ * fl_period_stop(). How
+ * many were switched. */
+static uint32_t set_holds(const struct fl_function *f, bool (*is_so)(uint32_t id),
+			  uint32_t (*set)(uint32_t id, enum fl_hold who), enum fl_hold who)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (is_so(id))
+			n += set(id, who);
+	return n;
+}
+
+static uint32_t hold_exits(const struct fl_function *f)
+{
+	return set_holds(f, is_own_exit, fl_goal_hold, FL_HOLD_SAMPLED);
+}
+
+static uint32_t let_exits(const struct fl_function *f)
+{
+	return set_holds(f, is_wanted_exit, fl_goal_let, FL_HOLD_SAMPLED);
+}
+
+/* Between windows. */
+static uint32_t hold_entries(const struct fl_function *f)
+{
+	return set_holds(f, fl_goal_wants_entry, fl_goal_hold, FL_HOLD_SELDOM);
+}
+
+static uint32_t let_entries(const struct fl_function *f)
+{
+	return set_holds(f, fl_goal_wants_entry, fl_goal_let, FL_HOLD_SELDOM);
+}
+
+/* ---- who waits for the turn of its group ---------------------------------------------- */
+
+void fl_period_list(struct fl_function *f)
+{
+	f->next_off = off_head;
+	off_head = (uint32_t)(f - fl_table.functions) + 1;
+}
+
+void fl_period_unlist(const struct fl_function *f)
+{
+	uint32_t own = (uint32_t)(f - fl_table.functions) + 1, *head = &off_head;
+
+	while (*head && *head != own)
+		head = &fl_table.functions[*head - 1].next_off;
+	if (*head)
+		*head = f->next_off;
+}
+
+void fl_period_unlist_all(void)
+{
+	off_head = 0;
+}
+
+/* ---- periods -------------------------------------------------------------------------- */
+
+/* Begin a new period, in which no call is open. False: one is, and it is waited for. */
+static bool end_period(struct fl_function *f, enum fl_open_calls open)
+{
+	uint64_t now = load_relaxed(&f->period);
+
+	do {
+		if (open == FL_WAIT_FOR_OPEN && (uint32_t)now)
+			return false;
+		if ((uint32_t)now)
+			store_relaxed(&f->gave_up, fl_arch_ticks());
+	/* (F) pairs with (E) in period.h */
+	} while (!__atomic_compare_exchange_n(&f->period, &now,
+					    (uint64_t)(fl_period_number(now) + 1) << 32, true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return true;
+}
+
+/* fl_period_begin() is under the same lock, so nobody who was held up in here switches off
+ * what is on again. */
+void fl_period_stop(struct fl_function *f, enum fl_open_calls open)
+{
+	uint64_t signals;
+	bool was_off;
+
+	if (!fl_switches_try(&signals))
+		return;
+	FL_POINT("probe.switching");
+	was_off = f->is_off;
+	store_relaxed(&f->is_off, 1);
+	if (!f->is_quiet)
+		f->is_quiet = end_period(f, open);
+	if (f->is_seldom && !fl_seldom_window.is_open && f->is_quiet)
+		hold_entries(f);	/* it was timed, or its window is over */
+	else
+		direct_entries(f, f->is_quiet ? FL_ACT_COUNT : FL_ACT_AFTER);
+	if (f->is_quiet) {
+		FL_POINT("sample.ending");
+		hold_exits(f);
+	}
+	if (!was_off && !f->is_seldom)
+		fl_period_list(f);
+	fl_switches_unlock(&signals);
+}
+
+/* No locked instruction: it would wait until the code of the function before has
+ * come from the core that runs it. Whose exits are on, as timed calls are open, keeps
+ * its period. Else nobody but who enters while it is off changes that, for a moment. */
+uint32_t fl_period_begin(struct fl_function *f)
+{
+	uint32_t n = 0;
+
+	fl_pick_begin(f);
+	if (f->is_quiet) {
+		f->is_quiet = 0;
+		n = let_exits(f);
+	}
+	/* ordering: none, who sees it late is one of those that count */
+	store_release(&f->is_off, 0);
+	direct_entries(f, FL_ACT_SAMPLE);
+	return n + let_entries(f);
+}
+
+uint32_t fl_period_begin_group(uint32_t group)
+{
+	uint32_t *at = &off_head, n = 0;
+
+	while (*at && !fl_table.holds) {
+		struct fl_function *f = &fl_table.functions[*at - 1];
+
+		if (fl_period_group(f) != group) {
+			at = &f->next_off;
+			continue;
+		}
+		*at = f->next_off;
+		n += fl_period_begin(f);
+	}
+	return n;
+}
+
+uint32_t fl_period_count(struct fl_function *f)
+{
+	direct_entries(f, FL_ACT_COUNT);
+	return let_entries(f);
+}
+
+/* What is open in a window and has not ended is no sample. */
+uint32_t fl_period_shut(struct fl_function *f)
+{
+	uint32_t n;
+
+	store_relaxed(&f->is_off, 1);
+	if (!f->is_quiet)
+		f->is_quiet = end_period(f, FL_GIVE_UP_OPEN);
+	n = hold_entries(f);
+	return n + hold_exits(f);
+}
+
+/* Another thread may have been at any step of fl_period_stop(): the function's sites are on
+ * in part, or it is not on the list. Turns are under the table's lock, so what is not `is_off`
+ * is on. */
+void fl_period_in_child(struct fl_function *f)
+{
+	if ((uint32_t)f->period)
+		end_period(f, FL_GIVE_UP_OPEN);
+	f->gave_up = 0;			/* its parent tells of those */
+	if (f->is_seldom || !f->is_off)
+		return;
+	f->is_quiet = 1;
+	direct_entries(f, FL_ACT_COUNT);
+	hold_exits(f);
+	fl_period_list(f);
+}

@@ -1,0 +1,75 @@
+/*
+ * period.h - private to probe/: when calls of a function are timed, counted alone, or off
+ * (period.c). But for enter, leave and stop the caller has the switches' lock; those that
+ * say so return how many probes they switched.
+ */
+#ifndef FL_PERIOD_H
+#define FL_PERIOD_H
+
+#include "table.h"
+
+/* A period's number, and how many timed calls of it are open, are one word, so that neither
+ * changes unseen between a look at the other and what follows. */
+static inline uint32_t fl_period_number(uint64_t period)
+{
+	return (uint32_t)(period >> 32);
+}
+
+/* A timed call is about to begin, in the period that is returned. */
+static inline uint32_t fl_period_enter(struct fl_function *f)
+{
+	/* (E) pairs with (F) in period.c */
+	return fl_period_number(__atomic_fetch_add(&f->period, 1, __ATOMIC_ACQ_REL));
+}
+
+/* One of that period has ended. True: it was the last one, and no more begin. */
+static inline bool fl_period_leave(struct fl_function *f, uint32_t number)
+{
+	uint64_t now = load_relaxed(&f->period);
+
+	do
+		if (fl_period_number(now) != number || !(uint32_t)now)
+			return false;
+	/* (E) pairs with (F) in period.c */
+	while (!__atomic_compare_exchange_n(&f->period, &now, now - 1, true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return (uint32_t)now == 1 && load_relaxed(&f->is_off);
+}
+
+/* Has that period ended, and no other one since? */
+static inline bool fl_period_is_last(const struct fl_function *f, uint32_t number)
+{
+	/* (E) pairs with (F) in period.c */
+	return fl_period_number(load_acquire(&f->period)) == number + 1;
+}
+
+/* Functions are timed in turns. Those that lie beside one another in the code, and often
+ * call one another, are in different groups. */
+static inline uint32_t fl_period_group(const struct fl_function *f)
+{
+	return (uint32_t)(f - fl_table.functions) % FL_GROUPS;
+}
+
+/* What becomes of timed calls that are open: they are waited for, or are no samples. */
+enum fl_open_calls { FL_WAIT_FOR_OPEN, FL_GIVE_UP_OPEN };
+
+/* Entries count from now on; exits go off when the last timed call has ended, or at once.
+ * Again for a function that is off: one of its sites was found and armed since. Any thread,
+ * and nobody waits: where another thread switches, or modules are being unloaded, the next
+ * call tries again. */
+void fl_period_stop(struct fl_function *, enum fl_open_calls);
+/* Calls of it are timed; of all of a group that are off. How many were switched. */
+uint32_t fl_period_begin(struct fl_function *);
+uint32_t fl_period_begin_group(uint32_t group);
+/* Its calls are counted, and not timed. How many were switched. */
+uint32_t fl_period_count(struct fl_function *);
+/* All of it is off, and what is open is given up. How many were switched. */
+uint32_t fl_period_shut(struct fl_function *);
+/* It awaits the turn of its group; does so no more; nobody does. */
+void fl_period_list(struct fl_function *);
+void fl_period_unlist(const struct fl_function *);
+void fl_period_unlist_all(void);
+/* In fork's child: no call is open, and what another thread had begun is finished. */
+void fl_period_in_child(struct fl_function *);
+
+#endif

@@ -1,0 +1,529 @@
+/*
+ * seldom.c - what is timed when, and windows of what is seldom: turns of flick's own thread.
+ *
+ * It has calls timed again, each epoch of another group of functions: what a timed call
+ * takes is time of the calls around it, and of functions of some ns it is ten times as much
+ * as they do.
+ *
+ * A function that is called too often for that is seldom, which the reader decides
+ * (cli/budget.c): it is off but for short windows, and counted in them. Other windows, one
+ * in four at most, are for timing: what is called there is not counted, as what windows
+ * count stands for more, and to time calls takes most of a short one.
+ *
+ * PROTOCOL	of windows
+ *	reader					flick's thread, now and then
+ *	sites[].wanted = who is FL_SELDOM	load wish	(C)
+ *	store_release wish + 1	(A)		mark functions; what is seldom goes on
+ *	hands[] = who tells the time		opened = the clocks (edge.c), of these hands
+ *	load heeded	(B)			let window_us pass
+ *	equal: counts, `passed` and `open`	closed = the clocks; what is seldom goes off
+ *	  are from now on of these windows	passed, open, ticks += ...
+ *						store_release processes[].heeded (channel)
+ *						store_release heeded	(D)
+ * INVARIANT  Windows stand for the time between them: calls x all ticks / ticks in windows.
+ * WHY	Time is one of the hands. When windows begin, and how long they last,
+ *	does not depend on what the program does, and epochs vary, so that none is in
+ *	step with it. Functions go on and off in the same order, so each is on for about
+ *	as long, which is from the middle of the one to that of the other. A window that
+ *	cannot be closed, as modules are being unloaded, is open and counts as that. What
+ *	recording takes in a window is the reader's to take out. What is armed between
+ *	windows, as its library is back, is off until the next one.
+ *	Counts of a process that has not heeded the wish stand for themselves: the reader
+ *	asks for them when one heeds, before it takes any for those of windows.
+ * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
+ */
+#include "edge.h"
+#include "goal.h"
+#include "os/os.h"
+#include "period.h"
+#include "pick.h"
+#include "switch.h"
+
+/* Index + 1 of functions that are seldom; W with the switches' lock. */
+static uint32_t seldom_head;
+
+enum {
+	TIMED_ONE_IN = 4,		/* windows, at most */
+	UNLOADING_US = 500,		/* while modules are being unloaded */
+	WATCH_US = 100000		/* how soon a dead reader is noticed, or a wish */
+};
+
+struct fl_seldom_window fl_seldom_window;
+
+static struct {
+	bool begun, has_heeded;		/* has a wish come since the image began? */
+	bool is_to_time;		/* is one to time calls? */
+	uint32_t since_timing;		/* windows that were closed */
+	uint32_t heeded;		/* the wish that functions are marked by */
+	struct fl_edge opened, closed;	/* the last window that counts */
+	uint64_t until;			/* it is not to be closed before: not by a first turn */
+	uint32_t group, next_group;	/* timed last; that the next window times */
+	uint64_t epoch_ns;		/* when the epoch began */
+	uint64_t dead_ns;		/* when threads that ended were looked for */
+	uint64_t next_ns;		/* when there is a window again */
+	uint64_t random;
+} turn;
+
+/* The reader looks at windows that are closed. */
+static void tell_open(void)
+{
+	store_relaxed(&fl_table.session->seldom.is_open, fl_seldom_window.is_open);
+}
+
+/* Of a function that is seldom each entry is. What was unloaded may have been
+ * another's, at the same place. */
+static bool is_to_be_seldom(const struct fl_function *f)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (fl_goal_wants_entry(id) &&
+		    load_relaxed(&fl_table.rows[id].wanted) == FL_SELDOM)
+			return true;
+	return false;
+}
+
+static void put_on_list(struct fl_function *f)
+{
+	f->next_off = seldom_head;
+	seldom_head = (uint32_t)(f - fl_table.functions) + 1;
+}
+
+/* Who is seldom no more is counted until calls are timed again; who becomes it stays as it
+ * is until its window is over. */
+static uint32_t mark_functions(void)
+{
+	uint32_t n = 0;
+
+	seldom_head = 0;
+	fl_period_unlist_all();
+	for (uint32_t i = fl_table.n_functions; i-- > 0;) {
+		struct fl_function *f = &fl_table.functions[i];
+		bool was = f->is_seldom;
+
+		f->is_seldom = is_to_be_seldom(f);
+		if (f->is_seldom) {
+			put_on_list(f);
+		} else if (f->is_off) {
+			n += was ? fl_period_count(f) : 0;
+			fl_period_list(f);
+		}
+	}
+	return n;
+}
+
+/* Who is seldom now, has been on until here. Another process may be ahead. */
+static void say_heeded(struct fl_seldom *s)
+{
+	fl_channel_heed(turn.heeded);
+	if (load_relaxed(&s->heeded) > turn.heeded)
+		return;
+	if (load_relaxed(&s->heeded) != turn.heeded) {
+		s->passed_then_ns = load_relaxed(&s->passed_ns);
+		s->open_then_ns = load_relaxed(&s->open_ns);
+	}
+	store_relaxed(&s->closed_ns, turn.closed.ns);
+	/* (D) pairs with (B) in cli/budget.c */
+	store_release(&s->heeded, turn.heeded);
+}
+
+/* As if a window had been closed just now. */
+static void begin_outside(void)
+{
+	fl_edge_read(&turn.closed);
+}
+
+static uint32_t heed(void)
+{
+	struct fl_seldom *s = &fl_table.session->seldom;
+	uint32_t wish = load_acquire(&s->wish), n;	/* (C) pairs with (A) in cli/budget.c */
+
+	if (wish == turn.heeded)
+		return 0;
+	if (!seldom_head)
+		begin_outside();
+	n = mark_functions();
+	turn.heeded = wish;
+	turn.is_to_time = false;
+	turn.since_timing = 0;		/* the next one counts */
+	turn.has_heeded = true;
+	if (!seldom_head)
+		say_heeded(s);
+	return n;
+}
+
+/* Calls are timed in windows of their own: to time them takes most of a short one. */
+static uint32_t open_window(void)
+{
+	struct fl_edge now;
+	uint32_t n = 0;
+
+	fl_seldom_window.is_timing = turn.is_to_time && turn.since_timing >= TIMED_ONE_IN - 1;
+	fl_seldom_window.is_open = !fl_seldom_window.is_timing;
+	tell_open();
+	turn.is_to_time &= !fl_seldom_window.is_timing;
+	fl_edge_hands();
+	fl_edge_read(&now);
+	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off) {
+		struct fl_function *f = &fl_table.functions[i - 1];
+
+		if (!f->is_off)
+			continue;
+		if (!fl_seldom_window.is_timing)
+			n += fl_period_count(f);
+		else if (fl_period_group(f) == turn.next_group)
+			n += fl_period_begin(f);
+	}
+	fl_edge_half_way(&now);
+	if (fl_seldom_window.is_open)
+		turn.opened = now;
+	turn.until = 0;
+	return n;
+}
+
+static uint32_t shut_all(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
+		n += fl_period_shut(&fl_table.functions[i - 1]);
+	return n;
+}
+
+static uint32_t end_timing(void)
+{
+	fl_seldom_window.is_timing = false;
+	turn.since_timing = 0;
+	turn.next_group = (turn.next_group + 1) % FL_GROUPS;
+	__atomic_fetch_add(&fl_table.session->seldom.timings, 1, __ATOMIC_RELAXED);
+	return shut_all();
+}
+
+static uint32_t close_window(void)
+{
+	struct fl_edge now;
+	uint32_t n;
+
+	fl_edge_read(&now);
+	n = shut_all();
+	fl_edge_half_way(&now);
+	fl_edge_tell(&turn.closed, &turn.opened, &now);
+	turn.since_timing++;
+	turn.closed = now;
+	fl_seldom_window.is_open = false;
+	tell_open();
+	say_heeded(&fl_table.session->seldom);
+	return n;
+}
+
+/* ---- what costs more than there is credit for ------------------------------------------ */
+
+/* The reader, and other processes, hear of it by its rows. */
+static void say_seldom(const struct fl_function *f)
+{
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		if (fl_goal_wants_entry(id))
+			store_relaxed(&fl_table.rows[id].wanted, FL_SELDOM);
+	store_relaxed(&fl_table.session->seldom.has_cut, 1);
+}
+
+/* It is seldom from here on. No clock is asked for, as this is in a thread of the
+ * program's: whose turn it is does. False: somebody else is switching, and the next
+ * block tries again. */
+static bool cut(struct fl_function *f)
+{
+	uint64_t signals;
+
+	if (!fl_switches_try(&signals))
+		return false;
+	FL_POINT("sample.cutting");
+	if (!f->is_seldom) {
+		if (f->is_off)
+			fl_period_unlist(f);
+		if (!seldom_head)
+			turn.closed.ns = 0;
+		f->is_seldom = 1;
+		put_on_list(f);
+		fl_period_shut(f);
+		say_seldom(f);
+	}
+	fl_switches_unlock(&signals);
+	fl_os_rouse();
+	return true;
+}
+
+/* Exits that end no timed call are counted as well, and cost as much. Where there is no
+ * credit for them they go off, and what is timed is given up. */
+static bool end_block_of_exits(struct fl_function *f)
+{
+	bool may_stay = !load_relaxed(&f->is_seldom) && fl_fuse_takes(f) && fl_fuse_takes(f);
+
+	if (may_stay && (!load_relaxed(&f->is_off) || (uint32_t)load_relaxed(&f->period)))
+		return false;
+	fl_period_stop(f, may_stay ? FL_WAIT_FOR_OPEN : FL_GIVE_UP_OPEN);
+	return true;
+}
+
+void fl_sample_block(uint32_t id)
+{
+	struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+	uint64_t now = fl_arch_ticks();
+	struct fl_slot *slot;
+	bool has_cut;
+
+	if (fl_table.sites[id].kind != FL_ENTRY)
+		has_cut = end_block_of_exits(f);
+	else
+		has_cut = !load_relaxed(&f->is_seldom) && !fl_fuse_takes(f) && cut(f);
+	if (!has_cut)
+		return;
+	slot = fl_channel_own_slot();
+	if (slot)
+		fl_frames_take_out_since(slot->ring[0].frames, now);
+}
+
+/* ---- what is armed, or loaded again ----------------------------------------------------- */
+
+/* An entry whose function was unloaded may be back, or be found late. Until a wish is
+ * heeded its function is as before; an image begins with what is wished. */
+static bool is_to_wait(uint32_t id)
+{
+	const struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+
+	if (load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
+		return false;
+	return f->is_seldom || !turn.has_heeded ||
+	       turn.heeded == load_relaxed(&fl_table.session->seldom.wish);
+}
+
+bool fl_sample_holds(uint32_t id)
+{
+	return !fl_seldom_window.is_open && is_to_wait(id);
+}
+
+/* The first function that is seldom is there: what it is not in is no time of windows. */
+static void begin_windows(void)
+{
+	begin_outside();
+	if (!fl_seldom_window.is_open)
+		return;
+	turn.until += turn.closed.ns - turn.opened.ns;
+	turn.opened = turn.closed;
+}
+
+/* As all that is seldom is just now: in a window new glue would have each call timed, and
+ * switched off again by the thread that makes it. */
+static void be_seldom(struct fl_function *f)
+{
+	fl_period_shut(f);
+	if (fl_seldom_window.is_open)
+		fl_period_count(f);
+}
+
+/* While its function was gone it was not marked; its exits have no sample to end. */
+void fl_sample_armed(uint32_t from)
+{
+	uint32_t id = from;
+
+	while (id < fl_table.n && !(fl_probe_is_switched(id) && is_to_wait(id)))
+		id++;
+	if (id >= fl_table.n)
+		return;
+	if (!seldom_head)
+		begin_windows();
+	mark_functions();
+	for (; id < fl_table.n; id++) {
+		if (fl_probe_is_switched(id) && is_to_wait(id))
+			be_seldom(&fl_table.functions[fl_table.probes[id].function]);
+	}
+}
+
+/* ---- turns, of flick's own thread ------------------------------------------------------ */
+
+/* From half of it to one and a half. */
+static uint64_t vary(uint64_t ns)
+{
+	turn.random = fl_random_next(turn.random);
+	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
+}
+
+static uint64_t draw_gap(const struct fl_seldom *s)
+{
+	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
+
+	return vary((period > window ? period - window : 0) * 1000);
+}
+
+/* Each epoch a group; who is late by more than an epoch has several timed at once. */
+static uint32_t rearm_due(uint64_t now_ns)
+{
+	const struct fl_shm_session *s = fl_table.session;
+	uint64_t us = load_relaxed(&s->seldom.epoch_us), began_ns = turn.epoch_ns, epoch_ns;
+	uint32_t n = 0;
+
+	us = us > s->epoch_us ? us : s->epoch_us;
+	epoch_ns = us * 900;			/* a timer may be early by a little */
+	for (uint32_t i = 1; i <= FL_GROUPS && now_ns - began_ns >= i * epoch_ns; i++) {
+		turn.group = (turn.group + 1) % FL_GROUPS;
+		if (turn.group == 0 && us)
+			fl_pick_note_cycle();
+		turn.epoch_ns = now_ns;
+		turn.is_to_time = true;
+		n += fl_period_begin_group(turn.group);
+	}
+	return n;
+}
+
+static uint32_t begin_epoch(uint64_t now_ns)
+{
+	uint32_t n = rearm_due(now_ns) + heed();
+
+	return seldom_head && now_ns >= turn.next_ns ? n + open_window() : n;
+}
+
+/* What is to be done now, and in how many microseconds again. */
+static uint64_t take_turn(uint32_t *n)
+{
+	const struct fl_seldom *s = &fl_table.session->seldom;
+	uint64_t now_ns = fl_os_monotonic_ns(), us, left;
+
+	if (fl_switches_are_frozen() || fl_table.holds)
+		return fl_table.holds ? WATCH_US : UNLOADING_US;
+	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
+		begin_outside();
+		turn.next_ns = now_ns + draw_gap(s);
+	}
+	if (fl_seldom_window.is_open && seldom_head && now_ns < turn.until)
+		return (turn.until - now_ns) / 1000 + 1;
+	if (!seldom_head) {
+		fl_seldom_window.is_open = fl_seldom_window.is_timing = false;
+		tell_open();
+	}
+	if (fl_seldom_window.is_open || fl_seldom_window.is_timing) {
+		*n = fl_seldom_window.is_open ? close_window() : end_timing();
+		turn.next_ns = now_ns + draw_gap(s);
+	} else {
+		*n = begin_epoch(now_ns);
+	}
+	if (fl_seldom_window.is_open || fl_seldom_window.is_timing)
+		return load_relaxed(&s->window_us);
+	us = load_relaxed(&s->epoch_us);
+	if (seldom_head) {
+		left = turn.next_ns > now_ns ? (turn.next_ns - now_ns) / 1000 + 1 : 1;
+		us = left < us ? left : us;
+	}
+	return us < WATCH_US ? us : WATCH_US;
+}
+
+/* An image begins at any moment between two windows, or in one: it may be over before its
+ * first turn comes. */
+static void draw_moment(void)
+{
+	const struct fl_seldom *s = &fl_table.session->seldom;
+	uint64_t period = load_relaxed(&s->period_us) * 1000ull, now = fl_os_monotonic_ns();
+	uint64_t window = load_relaxed(&s->window_us) * 1000ull, at;
+
+	turn.random = (fl_arch_ticks() ^ now << 20) * 0x9e3779b97f4a7c15ull | 1;
+	at = period ? (turn.random >> 8) % period : 0;
+	begin_outside();
+	turn.opened = turn.closed;
+	turn.is_to_time = fl_seldom_window.is_timing = false;
+	fl_seldom_window.is_open = at < window;
+	tell_open();
+	turn.until = now + at;
+	turn.next_ns = fl_seldom_window.is_open ? now : now + at - window;
+}
+
+/* What others of the process tree have cut, or was wished, is seldom from the first. */
+void fl_sample_open(void)
+{
+	/* (C) pairs with (A) in cli/budget.c */
+	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
+	if (!turn.heeded)
+		return;
+	fl_edge_open();
+	draw_moment();
+	fl_channel_heed(turn.heeded);
+}
+
+/* What threads have left that ended in timed calls: now and then, so that at the end
+ * nearly all that is there is open. */
+static void look_for_dead(uint64_t now_ns)
+{
+	enum { APART_NS = 50000000 };
+
+	if (now_ns - turn.dead_ns < APART_NS)
+		return;
+	turn.dead_ns = now_ns;
+	fl_channel_each_frames(true, fl_frames_forget_dead);
+}
+
+static uint64_t begin_turns(void)
+{
+	uint64_t us = fl_table.session->epoch_us, now = fl_os_monotonic_ns();
+	uint64_t at = fl_seldom_window.is_open ? turn.until : turn.next_ns;
+
+	turn.begun = true;
+	turn.epoch_ns = now;
+	if (us)
+		fl_pick_note_cycle();
+	if (turn.heeded && at < now + us * 1000)
+		us = at > now ? (at - now) / 1000 + 1 : 1;
+	if (!turn.heeded) {
+		turn.random = fl_arch_ticks() | 1;
+		fl_edge_open();
+	}
+	return us < WATCH_US ? us : WATCH_US;
+}
+
+/* The program has ended, or is another one: nobody is left here. What was not counted
+ * since the last window is counted by those of others. */
+void fl_sample_end(void)
+{
+	if (seldom_head && turn.closed.ns)
+		fl_edge_tell_end(&turn.closed, fl_seldom_window.is_open ? &turn.opened : NULL);
+	fl_channel_each_frames(false, fl_frames_tell);
+}
+
+/* All sites of a function or none: while modules are being unloaded, none. */
+uint64_t fl_sample_turn(void)
+{
+	uint64_t signals, inner, us, t0 = fl_arch_ticks();
+	uint32_t n = 0;
+
+	if (!turn.begun)			/* all is on, but for what is seldom */
+		return begin_turns();
+	look_for_dead(fl_os_monotonic_ns());
+	fl_table_lock(&signals);
+	fl_switches_lock(&inner);
+	us = take_turn(&n);
+	fl_switches_unlock(&inner);
+	fl_table_unlock(&signals);
+	__atomic_fetch_add(&fl_table.session->toggles, 2 * n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fl_table.session->rearm_ticks, fl_arch_ticks() - t0,
+			   __ATOMIC_RELAXED);
+	return us;
+}
+
+/* ---- fork -------------------------------------------------------------------------------- */
+
+void fl_sample_in_child(void)
+{
+	uint64_t signals;
+
+	fl_switches_lock(&signals);
+	/* (C) pairs with (A) in cli/budget.c */
+	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
+	mark_functions();
+	draw_moment();
+	fl_period_unlist_all();
+	for (uint32_t i = 0; i < fl_table.n_functions; i++) {
+		struct fl_function *f = &fl_table.functions[i];
+
+		fl_period_in_child(f);
+		if (f->is_seldom)
+			be_seldom(f);
+	}
+	fl_seldom_window.is_open = fl_seldom_window.is_open && seldom_head;
+	tell_open();
+	fl_channel_heed(turn.heeded);
+	fl_switches_unlock(&signals);
+}
