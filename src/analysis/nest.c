@@ -75,7 +75,7 @@ static void take_step(struct walk *w, struct step s)
 		w->lost = true;
 	if (i.cls == FL_INSN_BRANCH || i.cls == FL_INSN_JUMP)
 		put_off(w, i.target, s.depth);
-	if (i.cls != FL_INSN_JUMP && i.cls != FL_INSN_JUMP_SLOT && i.cls != FL_INSN_RET)
+	if (i.cls != FL_INSN_JUMP && i.cls != FL_INSN_JUMP_POINTER && i.cls != FL_INSN_RET)
 		put_off(w, at + i.len, s.depth);
 }
 

@@ -29,12 +29,12 @@
 enum fl_insn_class {
 	FL_INSN_OTHER,
 	FL_INSN_CALL, FL_INSN_JUMP,	/* target 0: through a register or memory */
-	FL_INSN_CALL_SLOT, FL_INSN_JUMP_SLOT,	/* to *(target) */
+	FL_INSN_CALL_POINTER, FL_INSN_JUMP_POINTER,	/* to *(target) */
 	FL_INSN_BRANCH,		/* conditional */
 	FL_INSN_RET, FL_INSN_NOP,
 	FL_INSN_STOP,		/* raises SIGILL: code behind it is another's */
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
-	FL_INSN_LOAD_SLOT,	/* reg = *(target) */
+	FL_INSN_LOAD_POINTER,	/* reg = *(target) */
 	FL_INSN_MOVE,		/* reg = source register */
 	FL_INSN_POP, FL_INSN_PUSH,	/* reg; of PUSH FL_NO_REG: something else */
 	FL_INSN_LEAVE,		/* sp = frame pointer, which is popped */
@@ -64,13 +64,13 @@ struct fl_insn {
 	fl_regs writes;		/* general registers it may change; the stack
 				 * pointer's, when no class says how; of a call: the
 				 * ABI's scratch registers; all ones when not known */
-	uintptr_t target;	/* absolute; of branches, slots, addresses */
+	uintptr_t target;	/* absolute; of branches, pointers, addresses */
 };
 
 /* Decode at `code`, which stands at address `at`; at most `n` bytes. */
 void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 		    uintptr_t at);
-/* The direct call, or call through a slot, that returns to `ret`; false when
+/* The direct call, or call through a pointer, that returns to `ret`; false when
  * the bytes before `ret` are something else, or could be. */
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);
 /* Bytes of landing pad (endbr64, bti) at a function's entry. */
@@ -81,9 +81,9 @@ size_t fl_arch_landing(const unsigned char *code, size_t n);
 /* What stands at the site; says what can be done with it, see the port's plan.c. */
 enum fl_form {
 	FL_FORM_CALL,		/* direct call to a profiling function */
-	FL_FORM_CALL_SLOT,	/* the same through a pointer (-fno-plt) */
+	FL_FORM_CALL_POINTER,	/* the same through a pointer (-fno-plt) */
 	FL_FORM_JUMP,		/* tail jump to a profiling function */
-	FL_FORM_JUMP_SLOT,	/* the same through a pointer */
+	FL_FORM_JUMP_POINTER,	/* the same through a pointer */
 	FL_FORM_PAD,		/* NOPs at a function's entry */
 	FL_FORM_PAD_BEFORE,	/* too few NOPs at the entry, enough before it */
 	FL_FORM_SLED,		/* XRay: a jump over space for a call */
@@ -196,11 +196,11 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 
 /* ---- glue (pure) -------------------------------------------------------- */
 
-/* Emit a glue: load `id`, go where the pointer at `slot` says. `at` is where
- * the FL_ARCH_GLUE_BYTES will run. False: slot out of reach. */
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot);
+/* Emit a glue: load `id`, go where the dispatch word says. `at` is where
+ * the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. */
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
-bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot);
+bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
 
 /* A glue that counts itself while its mask is all ones, and is a glue as above while it is
  * 0. Two parts of FL_ARCH_COUNTING_BYTES; sites lead to the first. False: out of reach. */

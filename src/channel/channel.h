@@ -338,7 +338,7 @@ struct fl_frames {
 	struct fl_frame at[FL_FRAMES];
 };
 
-/* Chunks that one ring may have: as many as there are places for. */
+/* Chunks that one ring may have: as many as page[] has room for. */
 #define FL_RING_CHUNKS 128
 
 /*
@@ -346,7 +346,7 @@ struct fl_frames {
  * `ptr` and `limit` are addresses in the target; only the thread itself uses them, the
  * reader reads `ptr`.
  *
- * A ring is chunks 0, 1, 2, ...; chunk c is where place[c % FL_RING_CHUNKS] says,
+ * A ring is chunks 0, 1, 2, ...; chunk c is where page[c % FL_RING_CHUNKS] says,
  * in pages from the region's start. The reader grants chunks, and so decides how
  * long the ring is; the thread fills them in order. See ring.c, lease.c.
  *
@@ -373,7 +373,7 @@ struct fl_ring {
 	uint32_t waiting;		/* waits for room, nested ones too; W thread */
 	uint64_t lost[FL_N_LOST];	/* W thread */
 
-	alignas(64) uint32_t place[FL_RING_CHUNKS];	/* W reader, before (C); the
+	alignas(64) uint32_t page[FL_RING_CHUNKS];	/* W reader, before (C); the
 					 * first two W thread, at its claim */
 	/* How long its thread waited before it could begin chunk c, behind the clock
 	 * reading of its first record: paused[c % FL_RING_CHUNKS], in FL_PAUSE_TICKS;

@@ -25,21 +25,21 @@
  *	granted and start(f) < p <= end(f). Then the records in [start(f), p) are whole, and
  *	nobody overwrites them until f is consumed. Else chunk f counts as empty, and a later
  *	poll sees the rest.
- * WHY	Chunks f to granted - 1 have places of their own (INVARIANT 5 of ring.c), and chunks do
+ * WHY	Chunks f to granted - 1 have pages of their own (INVARIANT 5 of ring.c), and chunks do
  *	not overlap. Let chunk c be in hand when the thread stored the p that was read.
  *
  *	c was		p is		so the rule takes
  *	f		as (E) says	what is whole of f
  *	f, all of it	end(f)		all of f, which is full
  *	f, nothing yet	start(f)	nothing, and there is nothing
- *	above f		in another	nothing; but where start(c) is end(f), as the two places
- *			place		touch, all of f: f is full, as c is above it
- *	f - 1		end(f - 1)	nothing, unless f had the place of f - 1: it never has
+ *	above f		in another	nothing; but where start(c) is end(f), as the two pages
+ *			page		touch, all of f: f is full, as c is above it
+ *	f - 1		end(f - 1)	nothing, unless f had the page of f - 1: it never has
  *	below f - 1	-		it cannot be read: the thread stored end(f - 1) before
  *					it counted f - 1 (A), and (B) saw that count
  *
- *	Chunk f never has the place of f - 1: the reader grants two chunks at least, and
- *	grants the place of the oldest one anew (lease.c).
+ *	Chunk f never has the page of f - 1: the reader grants two chunks at least, and
+ *	grants the page of the oldest one anew (lease.c).
  *	One look at `filled` suffices, before `ptr`. A ring that overwrites needs one behind it.
  *	Of an ended thread the kernel's mark is read before both: so both are final, and
  *	nothing is left behind.
@@ -71,7 +71,7 @@ struct life {
 	uint64_t rest;			/* records that belong to one that is passed over */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
-	struct fl_place place;		/* where there are windows */
+	struct fl_cursor cursor;		/* where there are windows */
 	uint64_t *counted;		/* of its counters, delivered; NULL: none yet */
 	uint32_t heeded;		/* by its process, before they were delivered */
 };
@@ -348,7 +348,7 @@ static uint64_t chunk_start(const struct life *l)
 {
 	const struct fl_lease *a = &l->lease;
 
-	return (uint64_t)a->place[a->consumed % FL_RING_CHUNKS] * FL_PAGE;
+	return (uint64_t)a->page[a->consumed % FL_RING_CHUNKS] * FL_PAGE;
 }
 
 static void deliver(struct fl_reader *r, const struct life *l, const struct fl_batch *b,
@@ -367,7 +367,7 @@ static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 	size_t left = b.n;
 
 	for (; left; b.records += b.n) {
-		struct fl_sifted s = fl_filter_next(&r->filter, &l->place, b.records, left);
+		struct fl_sifted s = fl_filter_next(&r->filter, &l->cursor, b.records, left);
 
 		b.n = s.n;
 		b.window = &s.window;

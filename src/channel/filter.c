@@ -77,7 +77,7 @@ bool fl_filter_look(struct fl_filter *v, struct fl_region *m, bool target_gone)
 
 /* ---- records --------------------------------------------------------------------- */
 
-static void place(const struct fl_filter *v, struct fl_place *p, uint64_t tsc)
+static void move_on(const struct fl_filter *v, struct fl_cursor *p, uint64_t tsc)
 {
 	while (p->edge < v->n && v->edges[p->edge] <= tsc)
 		p->edge++;
@@ -97,17 +97,17 @@ static struct fl_window window_at(const struct fl_filter *v, size_t edge)
 	};
 }
 
-struct fl_sifted fl_filter_next(const struct fl_filter *v, struct fl_place *p,
+struct fl_sifted fl_filter_next(const struct fl_filter *v, struct fl_cursor *p,
 			       const struct flick_record *r, size_t n)
 {
 	struct fl_sifted s = { 0 };
 	size_t edge = p->edge;
 
 	for (; s.n < n; s.n++) {
-		struct fl_place here = *p;
+		struct fl_cursor here = *p;
 
 		if (fl_is_event(&r[s.n]))
-			place(v, &here, r[s.n].tsc);
+			move_on(v, &here, r[s.n].tsc);
 		if (s.n && (here.is_in != s.is_in || (s.is_in && here.edge != edge)))
 			break;
 		*p = here;

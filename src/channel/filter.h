@@ -12,7 +12,7 @@ struct fl_filter {	/* a reader's copy of all edges */
 	size_t n, room;
 };
 
-struct fl_place {	/* where a thread's last record was */
+struct fl_cursor {	/* where a thread's last record was */
 	size_t edge;			/* edges that are not behind it */
 	bool is_in;			/* it lies in a window */
 };
@@ -28,7 +28,7 @@ struct fl_sifted {
  * be told: see probe/window.c; nothing is announced any more when `target_gone`. */
 bool fl_filter_look(struct fl_filter *, struct fl_region *, bool target_gone);
 /* The first of `n` records, n > 0, that share one. */
-struct fl_sifted fl_filter_next(const struct fl_filter *, struct fl_place *,
+struct fl_sifted fl_filter_next(const struct fl_filter *, struct fl_cursor *,
 			       const struct flick_record *, size_t n);
 void fl_filter_free(struct fl_filter *);
 

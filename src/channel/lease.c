@@ -60,11 +60,11 @@ void fl_pool_close(struct fl_pool *p)
 }
 
 /* False: nothing is left. */
-static bool take(struct fl_pool *p, uint32_t *place)
+static bool take(struct fl_pool *p, uint32_t *page)
 {
 	if (!p->n)
 		return false;
-	*place = p->free[--p->n];
+	*page = p->free[--p->n];
 	if (p->cold > p->n)
 		p->cold = p->n;
 	if (p->low > p->n)
@@ -72,9 +72,9 @@ static bool take(struct fl_pool *p, uint32_t *place)
 	return true;
 }
 
-static void give(struct fl_pool *p, uint32_t place)
+static void give(struct fl_pool *p, uint32_t page)
 {
-	p->free[p->n++] = place;
+	p->free[p->n++] = page;
 }
 
 /* Where the system cannot take memory back it stays with the pool. */
@@ -104,41 +104,41 @@ static void publish(const struct fl_lease *l)
 	wake(g);
 }
 
-static void grant(struct fl_lease *l, uint32_t place)
+static void grant(struct fl_lease *l, uint32_t page)
 {
-	l->place[l->granted % FL_RING_CHUNKS] = place;
-	l->ring->place[l->granted % FL_RING_CHUNKS] = place;
+	l->page[l->granted % FL_RING_CHUNKS] = page;
+	l->ring->page[l->granted % FL_RING_CHUNKS] = page;
 	l->granted++;
 }
 
 /* Grant what is free until the ring is as long as it should be. */
 static void extend(struct fl_lease *l, struct fl_pool *p)
 {
-	uint32_t place;
+	uint32_t page;
 
 	while (fl_lease_length(l) < l->want) {
 		if (l->n_spare)
-			place = l->spare[--l->n_spare];
-		else if (!take(p, &place))
+			page = l->spare[--l->n_spare];
+		else if (!take(p, &page))
 			break;
-		grant(l, place);
+		grant(l, page);
 	}
 	store_relaxed(&l->ring->bell_at, fl_lease_length(l) / 2);
 	publish(l);
 }
 
-static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t place)
+static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t page)
 {
-	return place >= l->home &&
-	       place < l->home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
+	return page >= l->home &&
+	       page < l->home + FL_HOME_CHUNKS * p->chunk_bytes / FL_PAGE;
 }
 
-static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t place)
+static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t page)
 {
-	if (is_home(l, p, place))
-		l->spare[l->n_spare++] = place;
+	if (is_home(l, p, page))
+		l->spare[l->n_spare++] = page;
 	else
-		give(p, place);
+		give(p, page);
 }
 
 /* ---- a lease's life -------------------------------------------------------------- */
@@ -151,7 +151,7 @@ void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool 
 	*l = (struct fl_lease){ .ring = &s->ring[0], .home = (uint32_t)(at / FL_PAGE),
 				.granted = FL_HOME_CHUNKS, .want = FL_HOME_CHUNKS };
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
-		l->place[i] = l->home + (uint32_t)(i * p->chunk_bytes / FL_PAGE);
+		l->page[i] = l->home + (uint32_t)(i * p->chunk_bytes / FL_PAGE);
 }
 
 /* In windows events come in bursts, which no reader should have to follow: who fills
@@ -177,13 +177,13 @@ void fl_lease_grow(struct fl_lease *l, struct fl_pool *p, uint64_t filled)
 
 void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
 {
-	uint32_t place = l->place[l->consumed++ % FL_RING_CHUNKS];
+	uint32_t page = l->page[l->consumed++ % FL_RING_CHUNKS];
 
 	if (fl_lease_length(l) < l->want) {
-		grant(l, place);
+		grant(l, page);
 		publish(l);
 	} else {
-		retire(l, p, place);
+		retire(l, p, page);
 	}
 }
 
@@ -207,7 +207,7 @@ static void take_back(struct fl_lease *l, struct fl_pool *p)
 		return;
 	}
 	while (l->granted > left)
-		retire(l, p, l->place[--l->granted % FL_RING_CHUNKS]);
+		retire(l, p, l->page[--l->granted % FL_RING_CHUNKS]);
 }
 
 void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
@@ -224,5 +224,5 @@ void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)
 void fl_lease_end(struct fl_lease *l, struct fl_pool *p)
 {
 	for (; l->consumed != l->granted; l->consumed++)
-		retire(l, p, l->place[l->consumed % FL_RING_CHUNKS]);
+		retire(l, p, l->page[l->consumed % FL_RING_CHUNKS]);
 }

@@ -8,8 +8,8 @@
 
 /*
  * How long rings may be, in a copy of the reader's own, as the target may overwrite
- * the region; and the pool's chunks that this reader hands out, as places. The last one that
- * came back goes out first, its memory is there.
+ * the region; and the pool's chunks that this reader hands out, by their first pages.
+ * The last one that came back goes out first, its memory is there.
  *
  *	free[0 .. cold)		their memory was given back to the system
  *	free[cold .. n)		still have it; those below `low` since the last tick
@@ -37,11 +37,11 @@ void fl_pool_tick(struct fl_pool *);
  */
 struct fl_lease {
 	struct fl_ring *ring;
-	uint32_t home;			/* place of the slot's own first one, as in ring.c */
+	uint32_t home;			/* page of the slot's own first one, as in ring.c */
 	uint64_t consumed, granted;	/* chunk numbers */
 	uint32_t want;			/* how many should be granted at a time */
 	uint32_t peak;			/* most that were full at a time since the last tick */
-	uint32_t place[FL_RING_CHUNKS];	/* of chunks consumed to granted - 1 */
+	uint32_t page[FL_RING_CHUNKS];	/* of chunks consumed to granted - 1 */
 	uint32_t spare[2];		/* of the slot's own that are not granted */
 	uint32_t n_spare;
 };

@@ -10,13 +10,13 @@
  * a step of the chunk's life, in this order.
  *
  *	step     by      store                    from then on
- *	grant    reader  granted = c + 1    (C)   c has a place, and the thread may claim c
+ *	grant    reader  granted = c + 1    (C)   c has a page, and the thread may claim c
  *	claim    thread  claimed = c + 1    (Q)   the reader does not take c back
  *	enter    thread  ptr, entered = c + 1     records go to c
  *	         thread  limit = end of c         the glue may write to c
  *	write    thread  ptr += 16          (E)   one more record of c is whole
  *	fill     thread  filled = c + 1     (A)   c is full; the thread never writes to c again
- *	consume  reader  (in its own memory)      the place of c is free for another chunk
+ *	consume  reader  (in its own memory)      the page of c is free for another chunk
  *
  * So  filled <= entered <= claimed <= granted,  and entered <= filled + 1: one chunk at most
  * is in hand, it is chunk `filled`, and it is in hand while entered > filled.
@@ -26,7 +26,7 @@
  *	write record                            load_acquire owner word
  *	store_release ptr            (E)        load_acquire filled        (B)
  *	... chunk is full:                      read chunks below filled
- *	store_release filled + 1     (A)        place[granted] = ...
+ *	store_release filled + 1     (A)        page[granted] = ...
  *	fence                        (M)        store_release granted + 1  (C)
  *	wake if the reader sleeps               fence                      (P)
  *	claimed + 1, fence           (Q)        wake if waiting
@@ -45,7 +45,7 @@
  *	3. The reader reads no record that is not whole, none twice, none late.
  *	4. A sleeping reader is woken by a ring that is running full, a waiting
  *	   thread by a grant; if either is missed, a time-out comes instead.
- *	5. No two chunks from `consumed` to `granted` have one place, of any rings.
+ *	5. No two chunks from `consumed` to `granted` have one page, of any rings.
  * WHY
  *	1. The store of `ptr` commits: (E) orders the record before it, and so
  *	   does the port's short path, in a restartable sequence, so that a
@@ -58,7 +58,7 @@
  *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
  *	   counted only if it was entered, and written to its end.
  *	2. A chunk is entered only after it was claimed, and then seen granted
- *	   at (D), with its place by (C). The reader takes a grant back only when
+ *	   at (D), with its page by (C). The reader takes a grant back only when
  *	   it finds the chunk not claimed after (R). (Q) and (R) stand between a
  *	   store and a load on either side: either the thread sees that the grant
  *	   is gone, and undoes the claim; or the reader sees the claim, and grants
@@ -72,7 +72,7 @@
  *	   makes it return. Only the thread changes `waiting`, so no wake is lost
  *	   to a reader that clears it late; a handler that waits, too, counts it
  *	   up and down again.
- *	5. Places are handed out in lease.c, which has them in private memory.
+ *	5. Pages are handed out in lease.c, which has them in private memory.
  * FAILURE
  *	The reader dies: waiting ends at most one time-out later and the event
  *	is counted in lost[FL_LOST_READER]. The channel is closed: enqueueing
@@ -125,7 +125,7 @@ void fl_ring_start(struct fl_ring *g)
 	uint64_t at = start - (uintptr_t)fl_region;
 
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_session->chunk_bytes)
-		g->place[i] = (uint32_t)(at / FL_PAGE);
+		g->page[i] = (uint32_t)(at / FL_PAGE);
 	g->granted = has_chunks ? FL_HOME_CHUNKS : 0;
 	g->granted_word = (uint32_t)g->granted;
 	g->bell_at = 1;
@@ -162,7 +162,7 @@ static void in_order(void)
 static void enter_chunk(struct fl_ring *g)
 {
 	uint64_t at = (uintptr_t)fl_region +
-		(uint64_t)g->place[g->filled % FL_RING_CHUNKS] * FL_PAGE;
+		(uint64_t)g->page[g->filled % FL_RING_CHUNKS] * FL_PAGE;
 
 	g->limit = 0;
 	in_order();

@@ -84,7 +84,7 @@ bool fl_slot_is_valid(const struct fl_slot *slot, const struct fl_shm_session *s
 	       fl_ring_is_valid(&slot->ring[0], s);
 }
 
-/* All that is granted has places of its own, and the slot's own two are granted or spare. */
+/* All that is granted has pages of its own, and the slot's own two are granted or spare. */
 bool fl_lease_is_valid(const struct fl_lease *l, const struct fl_pool *p)
 {
 	uint32_t pages = (uint32_t)(p->chunk_bytes / FL_PAGE), n_home = l->n_spare;
@@ -94,11 +94,11 @@ bool fl_lease_is_valid(const struct fl_lease *l, const struct fl_pool *p)
 	    l->n_spare > FL_HOME_CHUNKS)
 		return false;
 	for (uint64_t c = l->consumed; c < l->granted; c++) {
-		uint32_t place = l->place[c % FL_RING_CHUNKS];
+		uint32_t page = l->page[c % FL_RING_CHUNKS];
 
-		n_home += place >= l->home && place < l->home + FL_HOME_CHUNKS * pages;
+		n_home += page >= l->home && page < l->home + FL_HOME_CHUNKS * pages;
 		for (uint64_t d = c + 1; d < l->granted; d++)
-			if (place == l->place[d % FL_RING_CHUNKS])
+			if (page == l->page[d % FL_RING_CHUNKS])
 				return false;
 	}
 	return n_home == FL_HOME_CHUNKS;

@@ -24,8 +24,8 @@ struct functions {
 	uint32_t n;
 };
 
-/* A slot that the loader fills with another module's function. */
-struct slot {
+/* A pointer that the loader fills with another module's function. */
+struct pointer {
 	uintptr_t at;
 	const char *linkage;		/* kept as long as the process */
 };
@@ -43,8 +43,8 @@ struct listing {
 	const char **seen;		/* names of all functions, for hints; kept */
 	size_t n_seen;
 	uint64_t last_seen;		/* ELF address */
-	struct slot *slots;		/* ascending; NULL: none was asked for */
-	size_t n_slots;
+	struct pointer *pointers;		/* ascending; NULL: none was asked for */
+	size_t n_pointers;
 	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
 };
@@ -106,7 +106,7 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 	struct fl_candidate c = {
 		.path = l->path, .home = l->path,
 		.names = { symbol->name, symbol->linkage, plain, simple },
-		.function = site->slot ? UINT64_MAX : function,
+		.function = site->pointer ? UINT64_MAX : function,
 		.site = site->at - l->survey.module.bias,
 	};
 	bool is = fl_selection_wants(l->selection, &c);
@@ -116,36 +116,36 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 	return is;
 }
 
-static int take_slot(void *arg, uintptr_t at, uint32_t type, const char *name,
+static int take_pointer(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)
 {
 	struct listing *l = arg;
 	(void)type;
 	if (value || !*name)
 		return 0;
-	if (fl_array_room(&l->slots, l->n_slots, sizeof(*l->slots)))
+	if (fl_array_room(&l->pointers, l->n_pointers, sizeof(*l->pointers)))
 		return -ENOMEM;
-	l->slots[l->n_slots++] = (struct slot){ at, strdup(name) };
+	l->pointers[l->n_pointers++] = (struct pointer){ at, strdup(name) };
 	return 0;
 }
 
 static int by_place(const void *a, const void *b)
 {
-	const struct slot *x = a, *y = b;
+	const struct pointer *x = a, *y = b;
 
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 /* What the loader would look for. */
-static bool name_slot(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
+static bool name_pointer(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
 {
-	const struct slot *slot;
+	const struct pointer *pointer;
 
-	if (!l->slots && !fl_obj_relocs(&l->survey.module, take_slot, l) && l->slots)
-		qsort(l->slots, l->n_slots, sizeof(*l->slots), by_place);
-	slot = l->slots ? bsearch(&(struct slot){ at, NULL }, l->slots, l->n_slots,
-				  sizeof(*slot), by_place) : NULL;
-	symbol->linkage = slot ? slot->linkage : NULL;
+	if (!l->pointers && !fl_obj_relocs(&l->survey.module, take_pointer, l) && l->pointers)
+		qsort(l->pointers, l->n_pointers, sizeof(*l->pointers), by_place);
+	pointer = l->pointers ? bsearch(&(struct pointer){ at, NULL }, l->pointers,
+					l->n_pointers, sizeof(*pointer), by_place) : NULL;
+	symbol->linkage = pointer ? pointer->linkage : NULL;
 	symbol->name = symbol->linkage ? fl_symbols_full(symbol->linkage) : NULL;
 	return symbol->name;
 }
@@ -153,10 +153,10 @@ static bool name_slot(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
 static int take_site(void *arg, const struct fl_site *site)
 {
 	struct listing *l = arg;
-	uint64_t at = (site->slot ? site->slot : site->function) - l->survey.module.bias;
+	uint64_t at = (site->pointer ? site->pointer : site->function) - l->survey.module.bias;
 	struct fl_symbol symbol;
 
-	if (site->slot ? !name_slot(l, site->slot, &symbol) :
+	if (site->pointer ? !name_pointer(l, site->pointer, &symbol) :
 	    !fl_symbols_find(l->symbols, l->path, at, &symbol))
 		symbol.name = symbol.linkage = fl_symbols_unnamed(l->path, at);	/* kept */
 	if (!symbol.name)
@@ -287,7 +287,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	free(l.functions.full);
 	free(l.functions.linkage);
 	free(l.seen);
-	free(l.slots);
+	free(l.pointers);
 	free(l.rows);
 	return status;
 }

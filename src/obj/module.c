@@ -188,18 +188,18 @@ static const char *symbol_name(const struct symbols *s, const Elf64_Sym *y)
 	return y->st_name < s->n_names ? s->names + y->st_name : "";
 }
 
-typedef int reloc_each(void *arg, uintptr_t slot, uint32_t type, const char *name,
+typedef int reloc_each(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		       uintptr_t value);
 
 static int tell_rela(const struct symbols *s, const Elf64_Rela *r, reloc_each *each,
 		     void *arg)
 {
 	uint32_t type = ELF64_R_TYPE(r->r_info);
-	uintptr_t slot = s->m->bias + r->r_offset, value = 0;
+	uintptr_t pointer = s->m->bias + r->r_offset, value = 0;
 	const Elf64_Sym *y;
 
 	if (type == FL_ARCH_R_RELATIVE)
-		return each(arg, slot, type, "", s->m->bias + (uintptr_t)r->r_addend);
+		return each(arg, pointer, type, "", s->m->bias + (uintptr_t)r->r_addend);
 	y = ELF64_R_SYM(r->r_info) ? symbol(s, ELF64_R_SYM(r->r_info)) : NULL;
 	if (!y || !symbol_name(s, y)[0])
 		return 0;
@@ -208,7 +208,7 @@ static int tell_rela(const struct symbols *s, const Elf64_Rela *r, reloc_each *e
 	    ELF64_ST_TYPE(y->st_info) != STT_TLS)
 		value = s->m->bias + y->st_value +
 			(type == FL_ARCH_R_WORD ? (uintptr_t)r->r_addend : 0);
-	return each(arg, slot, type, symbol_name(s, y), value);
+	return each(arg, pointer, type, symbol_name(s, y), value);
 }
 
 static int tell_relas(const struct symbols *s, int64_t tag, int64_t size_tag,
@@ -257,22 +257,22 @@ static int tell_relr(const struct fl_module *m, reloc_each *each, void *arg)
 	return err;
 }
 
-/* A packed relocation's value stands in its slot. */
+/* A packed relocation's value stands in the word it fills. */
 struct unpack {
 	const struct fl_module *m;
 	reloc_each *each;
 	void *arg;
 };
 
-static int tell_unpacked(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int tell_unpacked(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 			 uintptr_t value)
 {
 	struct unpack *u = arg;
 
-	if (!fl_obj_bytes(u->m, slot, sizeof value))
+	if (!fl_obj_bytes(u->m, pointer, sizeof value))
 		return 0;
-	memcpy(&value, (const void *)slot, sizeof value);
-	return u->each(u->arg, slot, type, name, value);
+	memcpy(&value, (const void *)pointer, sizeof value);
+	return u->each(u->arg, pointer, type, name, value);
 }
 
 int fl_obj_relocs(const struct fl_module *m, reloc_each *each, void *arg)
@@ -307,30 +307,30 @@ static size_t span(const Elf64_Phdr *ph, size_t n, uint64_t *lo)
 	return hi > *lo ? hi - *lo : 0;
 }
 
-static int fill_slot(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int fill_pointer(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		     uintptr_t value)
 {
 	struct fl_module *m = arg;
 
 	(void)type;
 	(void)name;
-	if (value && fl_obj_bytes(m, slot, sizeof value))
-		memcpy((void *)slot, &value, sizeof value);
+	if (value && fl_obj_bytes(m, pointer, sizeof value))
+		memcpy((void *)pointer, &value, sizeof value);
 	return 0;
 }
 
-static int add_bias(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int add_bias(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		    uintptr_t value)
 {
 	struct fl_module *m = arg;
 
-	if (!fl_obj_bytes(m, slot, sizeof value))
+	if (!fl_obj_bytes(m, pointer, sizeof value))
 		return 0;
-	memcpy(&value, (const void *)slot, sizeof value);
-	return fill_slot(m, slot, type, name, value + m->bias);
+	memcpy(&value, (const void *)pointer, sizeof value);
+	return fill_pointer(m, pointer, type, name, value + m->bias);
 }
 
-/* Tables are read while slots are filled: a damaged file may let one overlap
+/* Tables are read while pointers are filled: a damaged file may let one overlap
  * the other, and then gets nonsense, still within its own memory. */
 static void relocate(struct fl_module *m)
 {
@@ -338,9 +338,9 @@ static void relocate(struct fl_module *m)
 
 	tell_relr(m, add_bias, m);
 	open_symbols(&s, m);
-	tell_relas(&s, DT_RELA, DT_RELASZ, fill_slot, m);
+	tell_relas(&s, DT_RELA, DT_RELASZ, fill_pointer, m);
 	open_symbols(&s, m);
-	tell_relas(&s, DT_JMPREL, DT_PLTRELSZ, fill_slot, m);
+	tell_relas(&s, DT_JMPREL, DT_PLTRELSZ, fill_pointer, m);
 }
 
 enum { LAY_OUT_MAX_GIB = 64 };

@@ -62,7 +62,7 @@ struct fl_module {
 	size_t n_ph;
 	const char *path;		/* "" when unknown */
 	struct fl_obj file;		/* may be all 0 when unreadable */
-	bool laid_out;			/* not loaded: GOT slots hold no addresses */
+	bool laid_out;			/* not loaded: GOT entries hold no addresses */
 	bool is_program;
 };
 
@@ -112,10 +112,10 @@ bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
 /* ... in bytes that nobody writes once the module is relocated? */
 bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
 /* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""):
- * `slot` is the address it fills, `value` the symbol's address when defined in
+ * `pointer` is the address it fills, `value` the symbol's address when defined in
  * this module (or the relative value), else 0. */
 int fl_obj_relocs(const struct fl_module *,
-		  int (*each)(void *arg, uintptr_t slot, uint32_t type,
+		  int (*each)(void *arg, uintptr_t pointer, uint32_t type,
 			      const char *name, uintptr_t value), void *arg);
 /* Each function range that .eh_frame_hdr knows, ascending, and where its table of
  * exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many ranges are

@@ -43,8 +43,8 @@ static int shift_site(void *arg, const struct fl_site *s)
 	const struct shifted *to = arg;
 	struct fl_site here = *s;
 
-	if (s->slot)
-		return 0;		/* its first call tells, when the slot is filled */
+	if (s->pointer)
+		return 0;		/* its first call tells, when that is filled */
 	here.at += to->by;
 	here.function += to->by;
 	return to->each(to->arg, &here);

@@ -175,7 +175,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 		.at = s->at, .function = s->function, .datum = s->datum,
 		.refusal = (int16_t)s->refusal, .module = (uint16_t)module,
 		.owner = (uint16_t)module, .kind = s->kind, .provider = s->provider,
-		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_SLOT ||
+		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_POINTER ||
 			s->form == FL_FORM_SLED_RET,
 	};
 	fl_goal_move(id, s->refusal ? FL_PROBE_REFUSED : FL_PROBE_FOUND);

@@ -136,22 +136,22 @@ static void take_address(struct reader *r, unsigned int reg, uint32_t at, uintpt
 		r->kills |= 1u << reg;
 }
 
-/* What a slot holds for good is as good as a constant. Another module's function
- * is known by the slot, which is empty in a file that was laid out. */
-static void take_slot(struct reader *r, unsigned int reg, uint32_t at, uintptr_t slot)
+/* What a pointer holds for good is as good as a constant. Another module's function
+ * is known by the pointer, which is empty in a file that was laid out. */
+static void take_pointer(struct reader *r, unsigned int reg, uint32_t at, uintptr_t pointer)
 {
 	const struct fl_module *m = r->c->m;
 	uintptr_t v;
 
-	if (slot - m->lo >= FL_NOWHERE || !fl_obj_is_constant(m, slot, sizeof v)) {
+	if (pointer - m->lo >= FL_NOWHERE || !fl_obj_is_constant(m, pointer, sizeof v)) {
 		r->kills |= 1u << reg;
 		return;
 	}
-	memcpy(&v, (const void *)slot, sizeof v);
+	memcpy(&v, (const void *)pointer, sizeof v);
 	if (v - m->lo < m->hi - m->lo || (v && r->c->is_fixed))
 		take_address(r, reg, at, v);
 	else
-		emit(r, at, FL_STEP_SLOT, reg, (uint32_t)(slot - m->lo));
+		emit(r, at, FL_STEP_POINTER, reg, (uint32_t)(pointer - m->lo));
 }
 
 /* ---- the frame ----------------------------------------------------------- */
@@ -190,10 +190,10 @@ static uint8_t form_of(const struct fl_insn *i)
 		return FL_FORM_CALL;
 	case FL_INSN_JUMP:
 		return FL_FORM_JUMP;
-	case FL_INSN_CALL_SLOT:
-		return i->opcode_at ? FL_FORM_NONE : FL_FORM_CALL_SLOT;
-	case FL_INSN_JUMP_SLOT:
-		return i->opcode_at ? FL_FORM_NONE : FL_FORM_JUMP_SLOT;
+	case FL_INSN_CALL_POINTER:
+		return i->opcode_at ? FL_FORM_NONE : FL_FORM_CALL_POINTER;
+	case FL_INSN_JUMP_POINTER:
+		return i->opcode_at ? FL_FORM_NONE : FL_FORM_JUMP_POINTER;
 	}
 	return FL_FORM_NONE;
 }
@@ -243,7 +243,7 @@ static void return_here(struct reader *r, const struct fl_insn *i, uint32_t at,
 static void take_hook(struct reader *r, const struct fl_insn *i, uint32_t at,
 		      enum fl_hook h)
 {
-	bool is_end = i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_SLOT;
+	bool is_end = i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_POINTER;
 	struct fl_code *c = r->c;
 	const struct fl_site site = fl_code_site(i, c->lo + at, h);
 
@@ -283,9 +283,9 @@ static void take_jump(struct reader *r, const struct fl_insn *i, uint32_t at, ui
 
 static void take_branch(struct reader *r, const struct fl_insn *i, uint32_t at)
 {
-	bool is_call = i->cls == FL_INSN_CALL || i->cls == FL_INSN_CALL_SLOT;
-	bool is_direct = i->target && i->cls != FL_INSN_CALL_SLOT &&
-			 i->cls != FL_INSN_JUMP_SLOT;
+	bool is_call = i->cls == FL_INSN_CALL || i->cls == FL_INSN_CALL_POINTER;
+	bool is_direct = i->target && i->cls != FL_INSN_CALL_POINTER &&
+			 i->cls != FL_INSN_JUMP_POINTER;
 	uint32_t to = is_direct ? fl_code_offset(r->c, i->target) : FL_NOWHERE;
 	bool is_inside = to - r->from < r->to - r->from;
 	enum fl_hook h;
@@ -309,8 +309,8 @@ static void take_branch(struct reader *r, const struct fl_insn *i, uint32_t at)
 static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 {
 	switch (i->cls) {
-	case FL_INSN_CALL: case FL_INSN_CALL_SLOT: case FL_INSN_JUMP:
-	case FL_INSN_JUMP_SLOT: case FL_INSN_BRANCH:
+	case FL_INSN_CALL: case FL_INSN_CALL_POINTER: case FL_INSN_JUMP:
+	case FL_INSN_JUMP_POINTER: case FL_INSN_BRANCH:
 		take_branch(r, i, at);
 		break;
 	case FL_INSN_RET: case FL_INSN_STOP:
@@ -320,8 +320,8 @@ static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 	case FL_INSN_LOAD_ADDRESS:
 		take_address(r, i->reg, at, i->target);
 		break;
-	case FL_INSN_LOAD_SLOT:
-		take_slot(r, i->reg, at, i->target);
+	case FL_INSN_LOAD_POINTER:
+		take_pointer(r, i->reg, at, i->target);
 		break;
 	case FL_INSN_MOVE:
 		if (FOLLOWED >> i->reg & 1)

@@ -220,22 +220,22 @@ static uintptr_t function_of(const struct fl_code *c, const struct fl_note *n)
 
 	if (n->source == FL_STEP_CODE)
 		v = c->lo + n->v;
-	else if (n->source == FL_STEP_SLOT)
+	else if (n->source == FL_STEP_POINTER)
 		memcpy(&v, (const void *)(c->m->lo + n->v), sizeof v);
 	return v;
 }
 
 /* Where the loader would write the function of a note, if this were no file alone. */
-static uintptr_t slot_of(const struct fl_code *c, const struct fl_note *n)
+static uintptr_t pointer_of(const struct fl_code *c, const struct fl_note *n)
 {
-	return c->m->laid_out && n->source == FL_STEP_SLOT && !function_of(c, n) ?
+	return c->m->laid_out && n->source == FL_STEP_POINTER && !function_of(c, n) ?
 	       c->m->lo + n->v : 0;
 }
 
 /* Where it has written that; 0: code says the function. */
-static uintptr_t filled_slot_of(const struct fl_code *c, const struct fl_note *n)
+static uintptr_t filled_pointer_of(const struct fl_code *c, const struct fl_note *n)
 {
-	return n->source == FL_STEP_SLOT && function_of(c, n) ? c->m->lo + n->v : 0;
+	return n->source == FL_STEP_POINTER && function_of(c, n) ? c->m->lo + n->v : 0;
 }
 
 /* Does the range's own function say that it is entered? */
@@ -247,7 +247,7 @@ static void find_entry(struct fl_code *c, const struct fl_note *n)
 
 static bool is_jump(uint8_t form)
 {
-	return form == FL_FORM_JUMP || form == FL_FORM_JUMP_SLOT;
+	return form == FL_FORM_JUMP || form == FL_FORM_JUMP_POINTER;
 }
 
 /* A body that was inlined leaves by a call: who jumps leaves the range's own, if one
@@ -271,13 +271,14 @@ static bool is_stub(const struct fl_code *c, const struct fl_note *n)
 
 static int tell(struct scan *s, const struct fl_note *n)
 {
-	uintptr_t function = function_of(&s->c, n), slot = slot_of(&s->c, n);
+	uintptr_t function = function_of(&s->c, n), pointer = pointer_of(&s->c, n);
 	struct fl_site site = {
-		.at = s->c.lo + n->at, .slot = slot,
-		.function = function || slot ? function : guess(&s->c, n),
-		.kind = n->kind, .form = n->form, .room = n->room, .asks = !function && !slot,
+		.at = s->c.lo + n->at, .pointer = pointer,
+		.function = function || pointer ? function : guess(&s->c, n),
+		.kind = n->kind, .form = n->form, .room = n->room,
+		.asks = !function && !pointer,
 	};
-	bool is_known = site.function || slot;
+	bool is_known = site.function || pointer;
 
 	if (s->rest ? is_known || has_name(n) || is_stub(&s->c, n) : !is_known)
 		return 0;
@@ -288,7 +289,7 @@ static int tell(struct scan *s, const struct fl_note *n)
 		site.refusal = FLE_UNKNOWN;
 		site.datum = n->opcode;
 	}
-	s->keeps = s->keeps && fl_found_add(s->c.m, &site, filled_slot_of(&s->c, n));
+	s->keeps = s->keeps && fl_found_add(s->c.m, &site, filled_pointer_of(&s->c, n));
 	return s->each(s->arg, &site);
 }
 

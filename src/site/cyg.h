@@ -17,13 +17,13 @@
 /* ---- reach.c: which branches lead to the profiling functions ------------- */
 
 enum fl_hook { FL_HOOK_NONE, FL_HOOK_ENTER, FL_HOOK_EXIT, FL_N_HOOKS };
-enum { FL_REACH_SLOTS = 8, FL_REACH_STUBS = 64 };
+enum { FL_REACH_POINTERS = 8, FL_REACH_STUBS = 64 };
 
 struct fl_reach {
 	const struct fl_module *m;
 	uintptr_t direct[FL_N_HOOKS];	/* the functions themselves; 0: elsewhere */
-	uintptr_t slots[FL_N_HOOKS][FL_REACH_SLOTS];	/* that hold their addresses */
-	uint8_t n_slots[FL_N_HOOKS];
+	uintptr_t pointers[FL_N_HOOKS][FL_REACH_POINTERS];	/* that hold their addresses */
+	uint8_t n_pointers[FL_N_HOOKS];
 	bool is_one;			/* both are the same: the C library's own, which do
 					 * nothing, in a static program */
 	struct fl_stub {
@@ -47,7 +47,7 @@ enum { FL_NOWHERE = UINT32_MAX };
 enum fl_step_op {
 	/* reg is written: */
 	FL_STEP_CODE, FL_STEP_DATA,	/* it is address v, in text or not */
-	FL_STEP_SLOT,			/* what slot v holds for good, elsewhere */
+	FL_STEP_POINTER,		/* what pointer v holds for good, elsewhere */
 	FL_STEP_MOVE,			/* register v */
 	FL_STEP_POP, FL_STEP_LOAD,	/* a word of the frame */
 	FL_STEP_FRAME, FL_STEP_LAST_LOAD = FL_STEP_FRAME,	/* its address */
@@ -78,8 +78,8 @@ enum { FL_STEP_BY_FP = 0x80, FL_STEP_REG = 0x7f };
 /* A call of a profiling function. */
 struct fl_note {
 	uint32_t at, range, step;
-	uint32_t v;			/* its function: text; or a slot */
-	uint8_t source;			/* FL_STEP_CODE, FL_STEP_SLOT, FL_STEP_LOST: unknown */
+	uint32_t v;			/* its function: text; or a pointer */
+	uint8_t source;			/* FL_STEP_CODE, ..._POINTER, ..._LOST: unknown */
 	uint8_t kind, form, room, opcode;
 	uint8_t via;			/* the kept register its argument was; 0: none */
 };
@@ -194,11 +194,11 @@ uint32_t fl_cyg_owner(struct fl_code *, uint32_t range);
 /* Is it given for this module? Then tell it: 0, or what `each` returned when not 0. */
 bool fl_found_is_given(const struct fl_module *);
 int fl_found_tell(struct fl_reach *, fl_site_each *, void *arg);
-/* Is it wished for? Then begin, add each site, and end; add: with the slot that its
+/* Is it wished for? Then begin, add each site, and end; add: with the pointer that its
  * function's address is in, or 0; false, it cannot be kept. */
 bool fl_found_is_wished(const struct fl_module *);
 void fl_found_begin(void);
-bool fl_found_add(const struct fl_module *, const struct fl_site *, uintptr_t slot);
+bool fl_found_add(const struct fl_module *, const struct fl_site *, uintptr_t pointer);
 void fl_found_end(void);
 
 /* ---- switch.c: tables of jumps ------------------------------------------- */
@@ -225,7 +225,7 @@ struct fl_block {
 	int32_t sp, fp;			/* at its head, W frame.c */
 	fl_regs kills;			/* registers that any step changes */
 	uint8_t flags;
-	uint64_t stores;		/* a hash of the places it writes, W frame.c */
+	uint64_t stores;		/* a hash of the locations it writes, W frame.c */
 	uint32_t answers[FL_ARCH_N_KEPT];	/* for the kept registers; W flow.c */
 };
 
@@ -255,7 +255,7 @@ struct fl_body {			/* all 0 but for `c`: nothing is mapped */
 	size_t room_visits, budget;
 };
 
-/* No known place of the frame; none of the frame, the frame pointer being none. */
+/* No known location in the frame; none of the frame, the frame pointer being none. */
 enum { FL_FRAME_UNKNOWN = INT32_MIN, FL_FRAME_OTHER };
 
 /* The body that begins with part `first` of its code. 0, -ENOMEM. */

@@ -1,30 +1,30 @@
 /*
  * flow.c - what a register holds at a call, where that can be known for sure.
  *
- * A call is asked for backwards: from its argument to the register or the place
+ * A call is asked for backwards: from its argument to the register or the location
  * in the frame that it was copied from, and so on, on every path, until each ends
  * at a constant. One constant on all of them is the answer; two, or anything that
  * is not known, is none. What was passed on the way to an answer has the same
- * answer, so a function is walked once for each place it keeps a constant in.
+ * answer, so a function is walked once for each location it keeps a constant in.
  *
  * INVARIANT  An answer is the value of the argument each time the call runs.
  * WHY	Paths: body.c. On a path: a register changes where a step says so, or is
  *	among the `kills` of one; calls change scratch registers only, and an exception
- *	brings back the others. A place in the frame that a constant is copied to is
+ *	brings back the others. A location in the frame that a constant is copied to is
  *	the compiler's own: nobody has its address, so it changes by what is
- *	written relative to the stack or the frame pointer, or to a place that is not
+ *	written relative to the stack or the frame pointer, or to a location that is not
  *	known. What a cycle brings back to itself is nothing new.
  */
 #include "cyg.h"
 
 enum { LINE_STEPS = 16 };		/* of a straight line, at most */
 
-/* A register, or a place in the frame (FL_FRAME...: beyond what offsets can be). */
+/* A register, or a location in the frame (FL_FRAME...: beyond what offsets can be). */
 enum { REGISTERS = INT32_MAX - 255 };
 
 struct fl_spot {
 	uint32_t block;
-	int32_t place;
+	int32_t loc;
 };
 
 /* A state met on the way to an answer. */
@@ -33,7 +33,7 @@ struct fl_visit {
 	uint32_t answer;
 };
 
-/* What a place holds: a constant, the same as another place before, or UNKNOWN. */
+/* What a location holds: a constant, the same as another location before, or UNKNOWN. */
 enum { UNKNOWN = 0, MOVED = 1, SAME = 2 };	/* others are constants */
 
 static uint64_t constant(const struct fl_step *s)
@@ -56,76 +56,76 @@ static bool name(struct fl_note *n, uint64_t v)
 /* ---- one step, backwards ------------------------------------------------- */
 
 /* A register behind the step. */
-static uint64_t register_at(const struct fl_step *s, int32_t *place)
+static uint64_t register_at(const struct fl_step *s, int32_t *loc)
 {
-	unsigned int reg = *place - REGISTERS;
+	unsigned int reg = *loc - REGISTERS;
 
 	if ((s->reg & FL_STEP_REG) != reg)
 		return SAME;
 	switch (s->op) {
-	case FL_STEP_CODE: case FL_STEP_SLOT:
+	case FL_STEP_CODE: case FL_STEP_POINTER:
 		return constant(s);
 	case FL_STEP_DATA: case FL_STEP_FRAME:
 		return UNKNOWN;
 	case FL_STEP_MOVE:
-		*place = REGISTERS + (int32_t)s->v;
+		*loc = REGISTERS + (int32_t)s->v;
 		return MOVED;
 	case FL_STEP_LOAD: case FL_STEP_POP:
-		*place = s->where;
-		return *place <= FL_FRAME_OTHER ? UNKNOWN : MOVED;
+		*loc = s->where;
+		return *loc <= FL_FRAME_OTHER ? UNKNOWN : MOVED;
 	}
 	return SAME;
 }
 
-static bool overlaps(int32_t where, int64_t n, int32_t place)
+static bool overlaps(int32_t where, int64_t n, int32_t loc)
 {
 	return where == FL_FRAME_UNKNOWN ||
-	       ((int64_t)where < (int64_t)place + 8 && (int64_t)place < where + n);
+	       ((int64_t)where < (int64_t)loc + 8 && (int64_t)loc < where + n);
 }
 
-/* A place in the frame behind the step. */
-static uint64_t word_at(const struct fl_step *s, int32_t *place)
+/* A location in the frame behind the step. */
+static uint64_t word_at(const struct fl_step *s, int32_t *loc)
 {
 	unsigned int reg = s->reg & FL_STEP_REG;
 
 	switch (s->op) {
 	case FL_STEP_STORE: case FL_STEP_PUSH:
-		if (s->where == *place && reg < FL_NO_REG) {
-			*place = REGISTERS + (int32_t)reg;
+		if (s->where == *loc && reg < FL_NO_REG) {
+			*loc = REGISTERS + (int32_t)reg;
 			return MOVED;
 		}
-		return overlaps(s->where, 8, *place) ? UNKNOWN : SAME;
+		return overlaps(s->where, 8, *loc) ? UNKNOWN : SAME;
 	case FL_STEP_SMASH:
-		return overlaps(s->where, 1ll << reg, *place) ? UNKNOWN : SAME;
+		return overlaps(s->where, 1ll << reg, *loc) ? UNKNOWN : SAME;
 	case FL_STEP_LOST:
 		return UNKNOWN;
 	}
 	return SAME;
 }
 
-static bool is_register(int32_t place)
+static bool is_register(int32_t loc)
 {
-	return place >= REGISTERS;
+	return loc >= REGISTERS;
 }
 
-static bool is_killed(const struct fl_step *s, int32_t place)
+static bool is_killed(const struct fl_step *s, int32_t loc)
 {
-	return is_register(place) && s->kills >> (place - REGISTERS) & 1;
+	return is_register(loc) && s->kills >> (loc - REGISTERS) & 1;
 }
 
-/* What `place` held before step `s`, of what it holds behind. */
-static uint64_t before(const struct fl_step *s, int32_t *place)
+/* What `loc` held before step `s`, of what it holds behind. */
+static uint64_t before(const struct fl_step *s, int32_t *loc)
 {
-	uint64_t v = is_register(*place) ? register_at(s, place) : word_at(s, place);
+	uint64_t v = is_register(*loc) ? register_at(s, loc) : word_at(s, loc);
 
-	return (v == SAME || v == MOVED) && is_killed(s, *place) ? UNKNOWN : v;
+	return (v == SAME || v == MOVED) && is_killed(s, *loc) ? UNKNOWN : v;
 }
 
 /* ---- a straight line ----------------------------------------------------- */
 
-static bool is_kept(int32_t place)
+static bool is_kept(int32_t loc)
 {
-	return is_register(place) && FL_ARCH_KEPT >> (place - REGISTERS) & 1;
+	return is_register(loc) && FL_ARCH_KEPT >> (loc - REGISTERS) & 1;
 }
 
 /* May something land between the step and the call? */
@@ -134,22 +134,22 @@ static bool is_cut(const struct fl_code *c, const struct fl_step *s, const struc
 	return !fl_no_bit(c->labels, s->at + 1, n->at + 1);
 }
 
-/* Of registers alone: where places of the frame are only the body knows. */
+/* Of registers alone: where locations of the frame are only the body knows. */
 bool fl_flow_line(struct fl_code *c, const struct fl_part *p, struct fl_note *n)
 {
 	const struct fl_step *s = &c->steps[n->step], *first = &c->steps[p->first];
-	int32_t place = REGISTERS + FL_ARCH_ARG0;
-	uint64_t v = is_killed(s, place) ? UNKNOWN : SAME;
+	int32_t loc = REGISTERS + FL_ARCH_ARG0;
+	uint64_t v = is_killed(s, loc) ? UNKNOWN : SAME;
 
 	if (s - first > LINE_STEPS)
 		first = s - LINE_STEPS;
 	while (v == SAME && s > first) {
-		v = before(--s, &place);
-		if (v != MOVED || !is_register(place))
+		v = before(--s, &loc);
+		if (v != MOVED || !is_register(loc))
 			continue;
 		v = SAME;
-		if (is_kept(place) && !is_cut(c, s, n))
-			n->via = (uint8_t)(place - REGISTERS);
+		if (is_kept(loc) && !is_cut(c, s, n))
+			n->via = (uint8_t)(loc - REGISTERS);
 	}
 	return is_constant(v) && !is_cut(c, s, n) && name(n, v);
 }
@@ -172,7 +172,7 @@ static void keep_step(struct fl_kept *k, const struct fl_step *s, bool is_pushed
 {
 	unsigned int reg = s->reg & FL_STEP_REG;
 
-	if (s->op == FL_STEP_CODE || s->op == FL_STEP_SLOT)
+	if (s->op == FL_STEP_CODE || s->op == FL_STEP_POINTER)
 		keep(k, reg, constant(s));
 	else if (s->op != FL_STEP_POP || is_pushed)
 		k->other |= 1u << reg;
@@ -202,24 +202,24 @@ bool fl_flow_kept(const struct fl_kept *k, struct fl_note *n)
 
 /* ---- all paths ----------------------------------------------------------- */
 
-static bool is_from_frame(const struct fl_step *s, int32_t place)
+static bool is_from_frame(const struct fl_step *s, int32_t loc)
 {
 	return (s->op == FL_STEP_LOAD || s->op == FL_STEP_POP) &&
-	       (s->reg & FL_STEP_REG) == place - REGISTERS;
+	       (s->reg & FL_STEP_REG) == loc - REGISTERS;
 }
 
 /* Go back through a block from step `at`: a constant, UNKNOWN, or SAME: it is what
- * `place` was when the block began. */
+ * `loc` was when the block began. */
 static uint64_t pass(struct fl_body *b, const struct fl_block *k, uint32_t at,
-		     int32_t *place)
+		     int32_t *loc)
 {
 	const struct fl_step *s = &b->c->steps[at];
 	uint64_t v = SAME;
 
 	while (s > &b->c->steps[k->first] && (v == SAME || v == MOVED)) {
-		if (is_from_frame(--s, *place) && !b->has_frame)
+		if (is_from_frame(--s, *loc) && !b->has_frame)
 			fl_body_frame(b);
-		v = before(s, place);
+		v = before(s, loc);
 		if (!b->budget)
 			return UNKNOWN;
 		b->budget--;
@@ -227,43 +227,43 @@ static uint64_t pass(struct fl_body *b, const struct fl_block *k, uint32_t at,
 	return v == MOVED ? SAME : v;
 }
 
-static bool may_change(const struct fl_block *k, int32_t place)
+static bool may_change(const struct fl_block *k, int32_t loc)
 {
-	if (is_register(place))
-		return k->kills >> (place - REGISTERS) & 1;
-	return k->stores & (1ull << ((uint32_t)place / 8 % 64) |
-			    1ull << (((uint32_t)place + 7) / 8 % 64));
+	if (is_register(loc))
+		return k->kills >> (loc - REGISTERS) & 1;
+	return k->stores & (1ull << ((uint32_t)loc / 8 % 64) |
+			    1ull << (((uint32_t)loc + 7) / 8 % 64));
 }
 
-static bool is_scratch(int32_t place)
+static bool is_scratch(int32_t loc)
 {
-	return is_register(place) && FL_ARCH_SCRATCH >> (place - REGISTERS) & 1;
+	return is_register(loc) && FL_ARCH_SCRATCH >> (loc - REGISTERS) & 1;
 }
 
-/* Do the blocks before say what `place` holds at the head of this one? Not at a root,
+/* Do the blocks before say what `loc` holds at the head of this one? Not at a root,
  * but where a function begins: what its caller left in a kept register, or nobody in
  * the frame, is no function of this body's, so the path that brings it to a call is
  * none that is taken. */
-static bool may_ask(const struct fl_block *k, int32_t place)
+static bool may_ask(const struct fl_block *k, int32_t loc)
 {
-	if (is_scratch(place) && (k->flags & (FL_BLOCK_PAD | FL_BLOCK_ROOT)))
+	if (is_scratch(loc) && (k->flags & (FL_BLOCK_PAD | FL_BLOCK_ROOT)))
 		return false;
 	if (!(k->flags & FL_BLOCK_ROOT))
 		return true;
-	return (k->flags & FL_BLOCK_FUNCTION) && (is_register(place) || place < 0);
+	return (k->flags & FL_BLOCK_FUNCTION) && (is_register(loc) || loc < 0);
 }
 
 /* The visit of this state; one without an answer of this body's: none yet. */
 static struct fl_visit *find_visit(struct fl_body *b, struct fl_spot s)
 {
 	size_t mask = b->room_visits - 1;
-	size_t i = (s.block * 0x9e3779b1u ^ (uint32_t)s.place * 0x85ebca6bu) & mask;
+	size_t i = (s.block * 0x9e3779b1u ^ (uint32_t)s.loc * 0x85ebca6bu) & mask;
 
 	for (;; i = (i + 1) & mask) {
 		struct fl_visit *v = &b->visits[i];
 
 		if (v->answer < b->first_answer ||
-		    (v->spot.block == s.block && v->spot.place == s.place))
+		    (v->spot.block == s.block && v->spot.loc == s.loc))
 			return v;
 	}
 }
@@ -275,8 +275,8 @@ static uint32_t *find_answer(struct fl_body *b, struct fl_spot s)
 	static const uint8_t index[FL_ARCH_REGS] = FL_ARCH_KEPT_INDEX;
 	struct fl_visit *v;
 
-	if (is_kept(s.place))
-		return &b->blocks[s.block].answers[index[s.place - REGISTERS]];
+	if (is_kept(s.loc))
+		return &b->blocks[s.block].answers[index[s.loc - REGISTERS]];
 	v = find_visit(b, s);
 	if (v->answer < b->first_answer && b->n_visits++ > b->room_visits / 2)
 		return NULL;
@@ -297,7 +297,7 @@ static uint64_t visit(struct fl_body *b, struct fl_spot s, uint32_t question)
 	if (*answer >= b->first_answer && is_constant(b->answers[*answer]))
 		return b->answers[*answer];
 	*answer = question;
-	return may_ask(&b->blocks[s.block], s.place) ? SAME : UNKNOWN;
+	return may_ask(&b->blocks[s.block], s.loc) ? SAME : UNKNOWN;
 }
 
 /* Ask all blocks before; false: there is no room. */
@@ -307,7 +307,7 @@ static bool ask(struct fl_body *b, struct fl_spot s, size_t *n)
 		if (*n == b->room_visits || !b->budget)
 			return false;
 		b->budget--;
-		b->todo[(*n)++] = (struct fl_spot){ b->edges[e].from, s.place };
+		b->todo[(*n)++] = (struct fl_spot){ b->edges[e].from, s.loc };
 	}
 	return true;
 }
@@ -323,8 +323,8 @@ static uint64_t agree(struct fl_body *b, size_t n, uint32_t question)
 		uint64_t v = SAME;
 
 		b->budget--;
-		if (may_change(k, s.place))
-			v = pass(b, k, k->end, &s.place);
+		if (may_change(k, s.loc))
+			v = pass(b, k, k->end, &s.loc);
 		if (v == SAME)
 			v = visit(b, s, question);
 		if (v == UNKNOWN || (v == SAME && !ask(b, s, &n)))
@@ -345,8 +345,8 @@ bool fl_flow_paths(struct fl_body *b, struct fl_note *n)
 	uint64_t v;
 
 	b->answers[question] = UNKNOWN;
-	v = is_killed(&b->c->steps[n->step], spot.place) ? UNKNOWN :
-		pass(b, &b->blocks[spot.block], n->step, &spot.place);
+	v = is_killed(&b->c->steps[n->step], spot.loc) ? UNKNOWN :
+		pass(b, &b->blocks[spot.block], n->step, &spot.loc);
 	if (v == SAME)
 		v = visit(b, spot, question);
 	if (v == SAME)

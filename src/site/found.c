@@ -10,9 +10,9 @@
  * INVARIANT  What is told from rows is what a scan would tell.
  * WHY	The file is the same, byte for byte, and so is the scanner: the reader sees to that,
  *	and we that it is this file that runs here, not one that was made of it.
- *	What a scan finds depends on the file alone, but for slots that the loader fills:
+ *	What a scan finds depends on the file alone, but for pointers that the loader fills:
  *	one of the program's leads into the program each time or never, as its own symbols
- *	come first; and of a function in another module the slot is kept.
+ *	come first; and of a function in another module the pointer is kept.
  */
 #include <fcntl.h>
 
@@ -122,15 +122,15 @@ void fl_found_begin(void)
 }
 
 /* False: it cannot be kept. */
-bool fl_found_add(const struct fl_module *m, const struct fl_site *s, uintptr_t slot)
+bool fl_found_add(const struct fl_module *m, const struct fl_site *s, uintptr_t pointer)
 {
-	uintptr_t at = s->at - m->lo, function = (slot ? slot : s->function) - m->lo;
+	uintptr_t at = s->at - m->lo, function = (pointer ? pointer : s->function) - m->lo;
 
 	if (shm->found.n == shm->max_sites || at >= FL_FOUND_BIT || function >= FL_FOUND_BIT)
 		return false;
 	fl_shm_found(shm)[shm->found.n++] = (struct fl_found_row){
 		(uint32_t)at | (s->asks ? FL_FOUND_BIT : 0),
-		(uint32_t)function | (slot ? FL_FOUND_BIT : 0),
+		(uint32_t)function | (pointer ? FL_FOUND_BIT : 0),
 	};
 	return true;
 }

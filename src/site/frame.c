@@ -5,7 +5,7 @@
  * stack pointer was when the function began, at every step, on all paths to it;
  * or that nobody can say. Few bodies are asked for that.
  *
- * WHY	A place is known when all paths agree on the pointer it is reckoned from. An
+ * WHY	A location is known when all paths agree on the pointer it is reckoned from. An
  *	aligned stack pointer begins a frame of its own, as far from the old one as nobody
  *	knows. A body that never takes the stack pointer's address into the frame pointer
  *	has none: what is reckoned from it is not of the frame. At a landing pad the
@@ -83,7 +83,7 @@ static void pass_step(struct fl_body *b, struct fl_step *s, int32_t *sp, int32_t
 		if (s->op == FL_STEP_LOAD || s->op == FL_STEP_FRAME)
 			move_pointers(s, sp, fp);
 		break;
-	case FL_STEP_CODE: case FL_STEP_DATA: case FL_STEP_SLOT: case FL_STEP_MOVE:
+	case FL_STEP_CODE: case FL_STEP_DATA: case FL_STEP_POINTER: case FL_STEP_MOVE:
 		move_pointers(s, sp, fp);
 		break;
 	case FL_STEP_HOOK:

@@ -1,8 +1,8 @@
 /*
  * reach.c - which branches lead to __cyg_profile_func_enter and _exit.
  *
- * Hides linkage: slots of the GOT by the relocations that fill them, stubs by
- * what they are (a jump through such a slot, behind a landing pad or a prefix,
+ * Hides linkage: entries of the GOT by the relocations that fill them, stubs by
+ * what they are (a jump through such a pointer, behind a landing pad or a prefix,
  * in whichever section a linker put it), and direct calls in programs that
  * contain the functions. A target is decoded once; what leads there is remembered.
  */
@@ -33,7 +33,7 @@ static enum fl_hook hook_of(const char *name)
 	return FL_HOOK_NONE;
 }
 
-static int note_slot(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int note_pointer(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		     uintptr_t value)
 {
 	struct fl_reach *r = arg;
@@ -41,8 +41,8 @@ static int note_slot(void *arg, uintptr_t slot, uint32_t type, const char *name,
 
 	(void)type;
 	(void)value;
-	if (h && r->n_slots[h] < FL_REACH_SLOTS)
-		r->slots[h][r->n_slots[h]++] = slot;
+	if (h && r->n_pointers[h] < FL_REACH_POINTERS)
+		r->pointers[h][r->n_pointers[h]++] = pointer;
 	return 0;
 }
 
@@ -61,7 +61,7 @@ bool fl_reach_open(struct fl_reach *r, const struct fl_module *m)
 {
 	memset(r, 0, sizeof *r);
 	r->m = m;
-	fl_obj_relocs(m, note_slot, r);
+	fl_obj_relocs(m, note_pointer, r);
 	if (m->laid_out)
 		fl_obj_functions(&m->file, note_symbol, r);
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS && !m->laid_out; h++)
@@ -69,16 +69,16 @@ bool fl_reach_open(struct fl_reach *r, const struct fl_module *m)
 			r->direct[h] = own_targets[h];
 	r->is_one = r->direct[FL_HOOK_ENTER] &&
 		    r->direct[FL_HOOK_ENTER] == r->direct[FL_HOOK_EXIT];
-	return r->n_slots[FL_HOOK_ENTER] || r->n_slots[FL_HOOK_EXIT] ||
+	return r->n_pointers[FL_HOOK_ENTER] || r->n_pointers[FL_HOOK_EXIT] ||
 	       r->direct[FL_HOOK_ENTER] || r->direct[FL_HOOK_EXIT];
 }
 
-/* What does a jump through `slot` lead to? */
-static enum fl_hook hook_of_slot(const struct fl_reach *r, uintptr_t slot)
+/* What does a jump through `pointer` lead to? */
+static enum fl_hook hook_of_pointer(const struct fl_reach *r, uintptr_t pointer)
 {
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
-		for (size_t i = 0; i < r->n_slots[h]; i++)
-			if (r->slots[h][i] == slot)
+		for (size_t i = 0; i < r->n_pointers[h]; i++)
+			if (r->pointers[h][i] == pointer)
 				return h;
 	return FL_HOOK_NONE;
 }
@@ -96,7 +96,7 @@ static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 		return FL_HOOK_NONE;
 	skip = fl_arch_landing((const unsigned char *)target, n);
 	fl_arch_decode(&i, (const unsigned char *)target + skip, n - skip, target + skip);
-	return i.cls == FL_INSN_JUMP_SLOT ? hook_of_slot(r, i.target) : FL_HOOK_NONE;
+	return i.cls == FL_INSN_JUMP_POINTER ? hook_of_pointer(r, i.target) : FL_HOOK_NONE;
 }
 
 void fl_reach_judge(struct fl_reach *r, uintptr_t target)
@@ -109,8 +109,8 @@ void fl_reach_judge(struct fl_reach *r, uintptr_t target)
 
 enum fl_hook fl_reach_hook(const struct fl_reach *r, const struct fl_insn *i)
 {
-	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
-		return hook_of_slot(r, i->target);
+	if (i->cls == FL_INSN_CALL_POINTER || i->cls == FL_INSN_JUMP_POINTER)
+		return hook_of_pointer(r, i->target);
 	for (size_t k = 0; k < r->n_stubs; k++)
 		if (r->stubs[k].at == i->target)
 			return r->stubs[k].hook;
@@ -131,7 +131,7 @@ static bool leads_to(uintptr_t target, enum fl_hook h)
 	skip = fl_arch_landing((const unsigned char *)target, STUB_MAX);
 	fl_arch_decode(&i, (const unsigned char *)target + skip, STUB_MAX - skip,
 		       target + skip);
-	return i.cls == FL_INSN_JUMP_SLOT &&
+	return i.cls == FL_INSN_JUMP_POINTER &&
 	       *(const uintptr_t *)i.target == own_targets[h];
 }
 
@@ -140,18 +140,18 @@ bool fl_site_at_return(struct fl_site *out, uintptr_t ret, uintptr_t function,
 {
 	enum fl_hook h = kind == FL_ENTRY ? FL_HOOK_ENTER : FL_HOOK_EXIT;
 	struct fl_insn i;
-	bool slot;
+	bool pointer;
 
 	if (!own_targets[h] || !fl_arch_call_before(&i, ret))
 		return false;
-	slot = i.cls == FL_INSN_CALL_SLOT;
-	if (slot ? *(const uintptr_t *)i.target != own_targets[h] :
+	pointer = i.cls == FL_INSN_CALL_POINTER;
+	if (pointer ? *(const uintptr_t *)i.target != own_targets[h] :
 		   !leads_to(i.target, h))
 		return false;
 	*out = (struct fl_site){
 		.at = ret - i.len, .function = function, .kind = kind,
 		.provider = FL_PROVIDER_CYG,
-		.form = slot ? FL_FORM_CALL_SLOT : FL_FORM_CALL, .room = i.len,
+		.form = pointer ? FL_FORM_CALL_POINTER : FL_FORM_CALL, .room = i.len,
 		.asks = 1,
 	};
 	return true;

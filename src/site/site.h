@@ -10,7 +10,7 @@
 struct fl_site {
 	uintptr_t at;			/* first byte of what stands there */
 	uintptr_t function;		/* whose body it belongs to */
-	uintptr_t slot;			/* in a file that was laid out: what holds `function`,
+	uintptr_t pointer;		/* in a file that was laid out: what holds `function`,
 					 * which another module has; else 0 */
 	uint64_t datum;			/* explains `refusal` */
 	int32_t refusal;		/* fl_err, 0 = usable */

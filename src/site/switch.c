@@ -148,10 +148,10 @@ static void take_word(struct fl_code *c, uintptr_t value)
 		fl_code_link(c, range, at);
 }
 
-static int take_reloc(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int take_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		      uintptr_t value)
 {
-	(void)slot;
+	(void)pointer;
 	(void)name;
 	if (type == FL_ARCH_R_RELATIVE)
 		take_word(arg, value);

@@ -606,9 +606,9 @@ static void put_leased(struct rig *g)
 
 static void read_chunk(struct rig *g, const struct fl_lease *l, uint64_t bytes)
 {
-	uint64_t place = l->place[l->consumed % FL_RING_CHUNKS];
+	uint64_t page = l->page[l->consumed % FL_RING_CHUNKS];
 	struct fl_batch b = {
-		.records = (void *)((char *)g->m + place * FL_PAGE),
+		.records = (void *)((char *)g->m + page * FL_PAGE),
 		.n = RECORDS(bytes),
 	};
 

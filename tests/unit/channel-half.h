@@ -21,7 +21,7 @@ static uint64_t start_of(const struct rig *g, const struct fl_slot *s, uint64_t 
 {
 	uint64_t data = g->m->slots_at + FL_SLOT_HEADER_BYTES;
 
-	return AT + s->ring[0].place[chunk % FL_RING_CHUNKS] * 4096ull - data;
+	return AT + s->ring[0].page[chunk % FL_RING_CHUNKS] * 4096ull - data;
 }
 
 static void fill_to(struct rig *g, struct fl_slot *s, uint64_t filled)
@@ -41,8 +41,8 @@ static struct fl_slot *set_slot(struct rig *g, const struct half *h)
 
 	s->ring[0].data = AT;
 	s->ring[0].ptr = AT;
-	s->ring[0].place[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
-	s->ring[0].place[1] = s->ring[0].place[0] + 1;
+	s->ring[0].page[0] = (uint32_t)((g->m->slots_at + FL_SLOT_HEADER_BYTES) / 4096);
+	s->ring[0].page[1] = s->ring[0].page[0] + 1;
 	s->ring[0].granted = 2;
 	*(uint32_t *)&s->owner = 12345;
 	s->state = FL_SLOT_LIVE;

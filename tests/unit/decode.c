@@ -75,7 +75,7 @@ static unsigned int zydis_writes(const ZydisDecodedInstruction *z,
 	return mask;
 }
 
-static bool is_rip_slot(const ZydisDecodedInstruction *z,
+static bool is_rip_pointer(const ZydisDecodedInstruction *z,
 			const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && z->address_width == 64 &&
@@ -178,7 +178,7 @@ static unsigned int mov_class(const ZydisDecodedInstruction *z,
 		return FL_INSN_OTHER;
 	if (op[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
 		return FL_INSN_MOVE;
-	return is_rip_slot(z, &op[1]) ? FL_INSN_LOAD_SLOT : FL_INSN_OTHER;
+	return is_rip_pointer(z, &op[1]) ? FL_INSN_LOAD_POINTER : FL_INSN_OTHER;
 }
 
 static unsigned int zydis_class(const ZydisDecodedInstruction *z,
@@ -190,13 +190,13 @@ static unsigned int zydis_class(const ZydisDecodedInstruction *z,
 		return FL_INSN_STOP;
 	switch (z->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-		return z->opcode == 0xff && is_rip_slot(z, op) &&
+		return z->opcode == 0xff && is_rip_pointer(z, op) &&
 		       z->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ?
-		       FL_INSN_CALL_SLOT : FL_INSN_CALL;
+		       FL_INSN_CALL_POINTER : FL_INSN_CALL;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return z->opcode == 0xff && is_rip_slot(z, op) &&
+		return z->opcode == 0xff && is_rip_pointer(z, op) &&
 		       z->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ?
-		       FL_INSN_JUMP_SLOT : FL_INSN_JUMP;
+		       FL_INSN_JUMP_POINTER : FL_INSN_JUMP;
 	case ZYDIS_CATEGORY_COND_BR:
 		return z->mnemonic == ZYDIS_MNEMONIC_XEND ?
 		       FL_INSN_OTHER : FL_INSN_BRANCH;
@@ -260,14 +260,14 @@ static bool is_left_out(const ZydisDecodedInstruction *z)
 static unsigned int implied(const struct fl_insn *i)
 {
 	switch (i->cls) {
-	case FL_INSN_CALL: case FL_INSN_CALL_SLOT: case FL_INSN_RET: case FL_INSN_PUSH:
+	case FL_INSN_CALL: case FL_INSN_CALL_POINTER: case FL_INSN_RET: case FL_INSN_PUSH:
 	case FL_INSN_ALIGN:
 		return 1u << RSP;
 	case FL_INSN_POP:
 		return 1u << RSP | 1u << i->reg;
 	case FL_INSN_LEAVE:
 		return 1u << RSP | 1u << RBP;
-	case FL_INSN_LOAD_ADDRESS: case FL_INSN_LOAD_SLOT: case FL_INSN_MOVE:
+	case FL_INSN_LOAD_ADDRESS: case FL_INSN_LOAD_POINTER: case FL_INSN_MOVE:
 	case FL_INSN_LOAD_FRAME: case FL_INSN_FRAME_ADDRESS:
 		return 1u << i->reg;
 	}
@@ -440,12 +440,12 @@ static void knows_the_forms_of_a_site(void **state)
 		{ { 0xe8, 1, 0, 0, 0 }, 5, FL_INSN_CALL, 0 },
 		{ { 0x67, 0xe8, 1, 0, 0, 0 }, 6, FL_INSN_CALL, 1 },
 		{ { 0xf2, 0xe8, 1, 0, 0, 0 }, 6, FL_INSN_CALL, 1 },
-		{ { 0xff, 0x15, 1, 0, 0, 0 }, 6, FL_INSN_CALL_SLOT, 0 },
+		{ { 0xff, 0x15, 1, 0, 0, 0 }, 6, FL_INSN_CALL_POINTER, 0 },
 		{ { 0x67, 0xff, 0x15, 1, 0, 0, 0 }, 7, FL_INSN_CALL, 1 },
 		{ { 0x64, 0xff, 0x15, 1, 0, 0, 0 }, 7, FL_INSN_CALL, 1 },
-		{ { 0x66, 0x48, 0xff, 0x15, 1, 0, 0, 0 }, 8, FL_INSN_CALL_SLOT, 2 },
+		{ { 0x66, 0x48, 0xff, 0x15, 1, 0, 0, 0 }, 8, FL_INSN_CALL_POINTER, 2 },
 		{ { 0xff, 0xd0 }, 2, FL_INSN_CALL, 0 },
-		{ { 0xf2, 0xff, 0x25, 1, 0, 0, 0 }, 7, FL_INSN_JUMP_SLOT, 1 },
+		{ { 0xf2, 0xff, 0x25, 1, 0, 0, 0 }, 7, FL_INSN_JUMP_POINTER, 1 },
 		{ { 0xf3, 0xc3 }, 2, FL_INSN_RET, 1 },
 		{ { 0x66, 0x90 }, 2, FL_INSN_NOP, 1 },
 		{ { 0x41, 0x90 }, 2, FL_INSN_OTHER, 1 },

@@ -52,9 +52,9 @@ static void read_full(void)
 
 	fl_lease_grow(&lease, &pool, filled);
 	for (; lease.consumed != filled; fl_lease_next(&lease, &pool)) {
-		uint64_t place = lease.place[lease.consumed % FL_RING_CHUNKS];
+		uint64_t page = lease.page[lease.consumed % FL_RING_CHUNKS];
 		struct fl_batch b = {
-			.records = (void *)((char *)rig->m + place * FL_PAGE),
+			.records = (void *)((char *)rig->m + page * FL_PAGE),
 			.n = rig->m->session[0].chunk_bytes / sizeof(struct flick_record),
 		};
 

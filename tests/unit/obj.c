@@ -38,10 +38,10 @@ static int on_function(void *arg, const char *name, uint64_t value, uint64_t siz
 	return 0;
 }
 
-static int on_reloc(void *arg, uintptr_t slot, uint32_t type, const char *name,
+static int on_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		    uintptr_t value)
 {
-	*(size_t *)arg += strlen(name) + (slot & 1) + (type & 1) + (value & 1) + 1;
+	*(size_t *)arg += strlen(name) + (pointer & 1) + (type & 1) + (value & 1) + 1;
 	return 0;
 }
 

@@ -152,8 +152,8 @@ static void sites_never_trap(void **state)
 {
 	static const struct { int form; const char *old; size_t n; } sites[] = {
 		{ FL_FORM_CALL, "\xe8\1\2\3\4", 5 },
-		{ FL_FORM_CALL_SLOT, "\xff\x15\0\0\0\0", 6 },
-		{ FL_FORM_JUMP_SLOT, "\xff\x25\0\0\0\0", 6 },
+		{ FL_FORM_CALL_POINTER, "\xff\x15\0\0\0\0", 6 },
+		{ FL_FORM_JUMP_POINTER, "\xff\x25\0\0\0\0", 6 },
 		{ FL_FORM_PAD, "\x66\x2e\x0f\x1f\x84\0\0\2\0\0", 10 },
 		{ FL_FORM_SLED, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0", 11 },
 	};

@@ -86,7 +86,7 @@ static void call_slot_becomes_one_call(void **state)
 	struct fl_insn i;
 
 	(void)state;
-	assert_int_equal(plan(&p, FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, 0), 0);
+	assert_int_equal(plan(&p, FL_FORM_CALL_POINTER, "\xff\x15\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe8, 0xa9);
 	assert_reaches_glue(&p, 1);
 	assert_parks_on(&p, 0x67, 0);
@@ -95,7 +95,7 @@ static void call_slot_becomes_one_call(void **state)
 	fl_arch_decode(&i, p.bytes[FL_OFF], 6, p.at);
 	assert_int_equal(i.len, 6);
 	/* Behind a prefix it is a byte longer. */
-	assert_int_equal(plan(&p, FL_FORM_CALL_SLOT, "\x40\xff\x15\1\2\3\4", 7, 0),
+	assert_int_equal(plan(&p, FL_FORM_CALL_POINTER, "\x40\xff\x15\1\2\3\4", 7, 0),
 			 FLE_UNKNOWN);
 }
 
@@ -127,8 +127,9 @@ static void a_call_is_off_for_good_by_one_byte(void **state)
 		const char *code;
 	} none[] = {
 		{ FL_FORM_CALL, "\x67\xe9\1\2\3\4" }, { FL_FORM_CALL, "\xa9\1\2\3\4" },
-		{ FL_FORM_CALL_SLOT, "\xff\x25\1\2\3\4" }, { FL_FORM_CALL_SLOT, "\x8d\x15" },
-		{ FL_FORM_JUMP, "\xe8\1\2\3\4" }, { FL_FORM_JUMP_SLOT, "\xff\x15\1\2\3\4" },
+		{ FL_FORM_CALL_POINTER, "\xff\x25\1\2\3\4" },
+		{ FL_FORM_CALL_POINTER, "\x8d\x15" }, { FL_FORM_JUMP, "\xe8\1\2\3\4" },
+		{ FL_FORM_JUMP_POINTER, "\xff\x15\1\2\3\4" },
 		{ FL_FORM_PAD, "\x0f\x1f\x44\0\0" }, { FL_FORM_SLED, "\xeb\x09" },
 		{ FL_FORM_NONE, "\xe8\1\2\3\4" },
 	};
@@ -137,9 +138,9 @@ static void a_call_is_off_for_good_by_one_byte(void **state)
 	(void)state;
 	assert_mute(FL_FORM_CALL, "\xe8\1\2\3\4", 5, "\xa9\1\2\3\4", 0);
 	assert_mute(FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6, "\x67\xa9\1\2\3\4", 0);
-	assert_mute(FL_FORM_CALL_SLOT, "\xff\x15\1\2\3\4", 6, "\x8d\x15\1\2\3\4", 1 << 2);
+	assert_mute(FL_FORM_CALL_POINTER, "\xff\x15\1\2\3\4", 6, "\x8d\x15\1\2\3\4", 1 << 2);
 	assert_mute(FL_FORM_JUMP, "\xe9\1\2\3\4", 5, "\xc3\1\2\3\4", 0);
-	assert_mute(FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, "\xc3\x25\1\2\3\4", 0);
+	assert_mute(FL_FORM_JUMP_POINTER, "\xff\x25\1\2\3\4", 6, "\xc3\x25\1\2\3\4", 0);
 	for (size_t i = 0; i < ARRAY_LEN(none); i++)
 		assert_int_equal(fl_arch_mute(none[i].form, (const void *)none[i].code, &byte),
 				 FLE_UNKNOWN);
@@ -153,7 +154,7 @@ static void tail_jump_flips_to_ret(void **state)
 	assert_int_equal(plan(&p, FL_FORM_JUMP, "\xe9\1\2\3\4", 5, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_reaches_glue(&p, 0);
-	assert_int_equal(plan(&p, FL_FORM_JUMP_SLOT, "\xff\x25\1\2\3\4", 6, 0), 0);
+	assert_int_equal(plan(&p, FL_FORM_JUMP_POINTER, "\xff\x25\1\2\3\4", 6, 0), 0);
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_parks_on(&p, 0xc3, 0);
 	assert_int_equal(p.len, 6);		/* nobody else has its last byte */
@@ -262,9 +263,9 @@ static const struct found {
 } found[] = {
 	{ FL_FORM_CALL, 5, 0, "\xe8\1\2\3\4", false },
 	{ FL_FORM_CALL, 6, 0, "\x67\xe8\1\2\3\4", false },
-	{ FL_FORM_CALL_SLOT, 6, 0, "\xff\x15\1\2\3\4", false },
+	{ FL_FORM_CALL_POINTER, 6, 0, "\xff\x15\1\2\3\4", false },
 	{ FL_FORM_JUMP, 5, 0, "\xe9\1\2\3\4", false },
-	{ FL_FORM_JUMP_SLOT, 6, 0, "\xff\x25\1\2\3\4", false },
+	{ FL_FORM_JUMP_POINTER, 6, 0, "\xff\x25\1\2\3\4", false },
 	{ FL_FORM_PAD, 5, 0, "\x90\x90\x90\x90\x90", false },
 	{ FL_FORM_PAD, 5, 0, "\x0f\x1f\x44\0\x08", false },
 	{ FL_FORM_PAD, 6, 0, "\x66\x0f\x1f\x44\0\x08", false },
@@ -333,7 +334,7 @@ static void walk(const struct scene *s, size_t at)
 		assert_whole(s, at, &i);
 		if (s->now[at] == 0xeb)
 			assert_in_range(i.target - s->p->at, 0, s->p->len);
-		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_SLOT ||
+		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_POINTER ||
 		    (i.cls == FL_INSN_JUMP && i.target - s->p->at > s->p->len))
 			return;
 		at = i.cls == FL_INSN_JUMP ? i.target - s->p->at : at + i.len;
@@ -504,7 +505,7 @@ static void glue_loads_id_and_goes(void **state)
 	assert_true(fl_arch_glue(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot));
 	assert_memory_equal(out, "\x41\xbb\x78\x56\x34\x12", 6);
 	fl_arch_decode(&i, out + 6, 10, (uintptr_t)out + 6);
-	assert_int_equal(i.cls, FL_INSN_JUMP_SLOT);
+	assert_int_equal(i.cls, FL_INSN_JUMP_POINTER);
 	assert_true(i.target == (uintptr_t)&slot);
 	for (size_t k = 6u + i.len; k < sizeof out; k++)
 		assert_int_equal(out[k], FL_ARCH_TRAP);
@@ -525,7 +526,7 @@ static void late_glue_loads_its_id_from_data(void **state)
 	memcpy(&to, out + 3, sizeof to);
 	assert_true((uintptr_t)out + 7 + to == (uintptr_t)&id);
 	fl_arch_decode(&i, out + 7, 9, (uintptr_t)out + 7);
-	assert_int_equal(i.cls, FL_INSN_JUMP_SLOT);
+	assert_int_equal(i.cls, FL_INSN_JUMP_POINTER);
 	assert_true(i.target == (uintptr_t)&slot);
 	assert_false(fl_arch_glue_late(out, 0, 0, (uintptr_t)1 << 40));
 	assert_false(fl_arch_glue_late(out, 0, (uintptr_t)1 << 40, 0));

@@ -126,11 +126,11 @@ static void rings_may_hold_what_is_not_known(void **state)
 		m->session[0].fresh[0] = 1;
 		fl_reader_poll(reader, false);
 		assert_in_range(s->ring[0].granted, 3, FL_RING_CHUNKS);
-		memcpy((char *)m + s->ring[0].place[2] * 4096ull, all + 2 * RECORDS,
+		memcpy((char *)m + s->ring[0].page[2] * 4096ull, all + 2 * RECORDS,
 		       (N - 2 * RECORDS) * sizeof(*all));
 		s->ring[0].data = offset;
 		s->ring[0].claimed = 3;
-		s->ring[0].ptr = s->ring[0].place[2] * 4096ull +
+		s->ring[0].ptr = s->ring[0].page[2] * 4096ull +
 				 (N - 2 * RECORDS) * sizeof(*all);
 		*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
 		fl_reader_poll(reader, true);

@@ -6,7 +6,7 @@
 
 /* ---- first calls --------------------------------------------------------- */
 
-int (*nothing)(void *, void *);		/* a slot of our own; stub: behind a landing pad */
+int (*nothing)(void *, void *);		/* a pointer of our own; stub: behind a landing pad */
 __asm__(".text\nstub:\tendbr64\n\tjmp *nothing(%rip)\n");
 static uintptr_t seen_at;
 
@@ -40,7 +40,7 @@ static void a_first_call_finds_its_site(void **state)
 	fl_site_cyg_targets((uintptr_t)met, (uintptr_t)met);
 	assert_int_equal(met(dir, NULL), FL_FORM_CALL + 1);
 	assert_true(seen_at);
-	assert_int_equal(MET_BY("call *%2", "m"(nothing)), FL_FORM_CALL_SLOT + 1);
+	assert_int_equal(MET_BY("call *%2", "m"(nothing)), FL_FORM_CALL_POINTER + 1);
 	assert_int_equal(MET_BY("call stub"), FL_FORM_CALL + 1);
 	assert_int_equal(MET_BY("call *%2", "r"(nothing)), 0);	/* nobody's */
 	fl_site_cyg_targets((uintptr_t)dir, (uintptr_t)dir);	/* another's */

@@ -42,7 +42,7 @@ static const char *around(const struct symbols *y, uint64_t at)
 	return y->s[best].name;
 }
 
-/* Kinds of file: what is a constant, a slot or a table is another in each. */
+/* Kinds of file: what is a constant, a pointer or a table is another in each. */
 static const char *const links[] = {
 	"-shared", "-shared -Wl,-z,ibtplt", "-shared -Wl,-z,pack-relative-relocs",
 	"-no-pie -nostartfiles -Wl,-e,0", "-shared -Wa,--defsym,OWN=1",

@@ -189,10 +189,10 @@ static inline size_t compare_with_truth(const struct found *f, size_t *n_right)
 			const struct fl_site *s = &f->s[i];
 
 			if (s->at + s->room != ret || (s->form != FL_FORM_CALL &&
-						       s->form != FL_FORM_CALL_SLOT))
+						       s->form != FL_FORM_CALL_POINTER))
 				continue;
-			/* Of another module a file tells the slot alone. */
-			if ((s->slot ? !is_inside(function) : s->function == function) &&
+			/* Of another module a file tells the pointer alone. */
+			if ((s->pointer ? !is_inside(function) : s->function == function) &&
 			    kind == (s->kind == FL_EXIT ? 'X' : 'E'))
 				++*n_right;
 			else

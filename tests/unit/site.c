@@ -14,7 +14,7 @@
 
 struct call {
 	uint64_t at;
-	bool is_exit, is_call, is_jump, by_slot;
+	bool is_exit, is_call, is_jump, by_pointer;
 	char symbol[96];		/* that contains it */
 };
 
@@ -23,7 +23,7 @@ struct listing {
 	size_t n;
 };
 
-/* "  1234:\tcall   1030 <__cyg_profile_func_enter@plt>", or through a slot:
+/* "  1234:\tcall   1030 <__cyg_profile_func_enter@plt>", or through a pointer:
  * "  1234:\tcall   *0x2fd4(%rip)        # 3fd0 <__cyg_profile_func_enter@Base>" */
 static void read_line(struct listing *l, const char *line, const char *symbol)
 {
@@ -38,7 +38,7 @@ static void read_line(struct listing *l, const char *line, const char *symbol)
 	c.is_exit = !strncmp(hook + 20, "exit", 4);
 	c.is_call = !strncmp(word, "call", 4);
 	c.is_jump = !strcmp(word, "jmp");
-	c.by_slot = strchr(line, '*');
+	c.by_pointer = strchr(line, '*');
 	if (!c.is_call && word[0] != 'j')
 		return;
 	snprintf(c.symbol, sizeof c.symbol, "%s", symbol);
@@ -66,9 +66,9 @@ static void read_listing(struct listing *l, const char *name)
 static uint8_t expected_form(const struct call *c)
 {
 	if (c->is_call)
-		return c->by_slot ? FL_FORM_CALL_SLOT : FL_FORM_CALL;
+		return c->by_pointer ? FL_FORM_CALL_POINTER : FL_FORM_CALL;
 	if (c->is_jump)
-		return c->by_slot ? FL_FORM_JUMP_SLOT : FL_FORM_JUMP;
+		return c->by_pointer ? FL_FORM_JUMP_POINTER : FL_FORM_JUMP;
 	return FL_FORM_NONE;
 }
 

@@ -120,11 +120,11 @@ static void one_wrong_field_is_seen_in_a_lease(void **state)
 	NOT_WITH(l.want, 1, fl_lease_is_valid(&l, &p));
 	NOT_WITH(l.want, p.most_chunks + 1, fl_lease_is_valid(&l, &p));
 	NOT_WITH(l.n_spare, 1, fl_lease_is_valid(&l, &p));
-	NOT_WITH(l.place[1], l.place[0], fl_lease_is_valid(&l, &p));
+	NOT_WITH(l.page[1], l.page[0], fl_lease_is_valid(&l, &p));
 	fl_lease_grow(&l, &p, 2);
 	assert_int_equal(fl_lease_length(&l), 4);
 	assert_true(fl_lease_is_valid(&l, &p));
-	NOT_WITH(l.place[0], l.place[3], fl_lease_is_valid(&l, &p));
+	NOT_WITH(l.page[0], l.page[3], fl_lease_is_valid(&l, &p));
 	fl_pool_close(&p);
 	rig_close(g);
 }

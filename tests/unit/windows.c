@@ -77,7 +77,7 @@ static void an_announced_edge_is_waited_for(void **unused)
 
 static void edges_are_kept_when_their_place_is_used_again(void **unused)
 {
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 	struct flick_record r;
 
 	(void)unused;
@@ -100,7 +100,7 @@ static void edges_that_lead_outside_are_not_believed(void **unused)
 
 static bool is_in(uint64_t tsc)
 {
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 	struct flick_record r = { .tsc = tsc, .probe = 1 };
 
 	return fl_filter_next(&filter, &p, &r, 1).is_in;
@@ -176,7 +176,7 @@ static void records_are_split_at_edges(void **unused)
 	const size_t lengths[] = { 1, 2, 1, 2, 1 };
 	const uint64_t numbers[] = { 0, 1, 0, 2, 0 };
 	struct flick_record r[7];
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 	size_t done = 0;
 
 	(void)unused;
@@ -200,7 +200,7 @@ static void records_are_split_at_edges(void **unused)
 static void neighbouring_windows_are_told_apart(void **unused)
 {
 	struct flick_record r[2] = { at(150), at(350) };
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 	struct fl_sifted s;
 
 	(void)unused;
@@ -215,7 +215,7 @@ static void who_called_goes_with_its_entry(void **unused)
 {
 	struct flick_record r[4] = { at(150), { 350, CALLER, 0 }, at(250),
 				     { 150, CALLER, 0 } };
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 	struct fl_sifted s;
 
 	(void)unused;
@@ -234,7 +234,7 @@ static void who_called_goes_with_its_entry(void **unused)
 static void a_thread_never_goes_back_to_a_window(void **unused)
 {
 	struct flick_record r[2] = { at(350), at(150) };
-	struct fl_place p = { 0 };
+	struct fl_cursor p = { 0 };
 
 	(void)unused;
 	draw_two();

@@ -3,15 +3,15 @@
  */
 #include "arch/arch.h"
 
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
-	(void)out, (void)at, (void)id, (void)slot;
+	(void)out, (void)at, (void)id, (void)word;
 	return false;
 }
 
-bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot)
+bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word)
 {
-	(void)out, (void)at, (void)id, (void)slot;
+	(void)out, (void)at, (void)id, (void)word;
 	return false;
 }
 

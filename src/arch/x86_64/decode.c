@@ -41,7 +41,9 @@ enum {
 	SP = 4, BP = 5		/* registers */
 };
 
-enum {				/* attributes */
+/* Attributes of an opcode, a word: bits 0-3 the immediate, 4-12 what it writes, 13-16 its
+ * kind, 17-21 how it is recognised, 24-27 the bytes of the immediate. */
+enum {
 	/* immediate: index into imm_bytes[], and its bytes without prefixes */
 	L = 1 << 24,
 	I8 = 1 + L, IZ = 2 + 4 * L, IV = 3 + 4 * L, I16 = 4 + 2 * L, I24 = 5 + 3 * L,
@@ -295,12 +297,14 @@ static uint32_t take_opcode(struct parts *x)
 	return maps[b];
 }
 
+/* Without a branch: the byte's bytes if M is set; and four more if ModRM says SIB without a
+ * displacement (mod 0, rm 4) and the base in SIB is 5, which is a disp32 alone. */
 static INLINE void take_modrm(struct parts *x)
 {
 	x->modrm = x->behind & 0xff;
 	x->modrm_at = x->at;
 	x->at += modrm_bytes[x->modrm] & 7 & -(x->attr / M & 1);
-	x->at += ((x->behind & 0x7c7) == 0x504) << 2 & x->attr / (M / 4);	/* by the SIB */
+	x->at += ((x->behind & 0x7c7) == 0x504) << 2 & x->attr / (M / 4);
 }
 
 /* By operand size: 32 bits, 16, 64, 64. */
@@ -395,7 +399,8 @@ static INLINE uint32_t writes_of(const struct parts *x)
 
 /* ---- classes ------------------------------------------------------------- */
 
-/* disp(%rsp) or disp(%rbp), no index: which; 0: another operand. */
+/* disp(%rsp) or disp(%rbp), no index: which; 0: another operand. In `c` ModRM is the low
+ * byte and SIB the next: 0x3800 is its index (4: none), 0x700 its base. */
 static INLINE unsigned int frame_base(const struct parts *x)
 {
 	uint32_t c = x->behind, operand = modrm_bytes[c & 0xff] / OPERAND;
@@ -553,19 +558,19 @@ static INLINE void set_pop(struct fl_insn *i, const struct parts *x)
 static void set_indirect(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
 	unsigned int reg = (x->modrm >> 3) & 7;
-	bool slot = is_pc_relative(x);
+	bool pointer = is_pc_relative(x);
 
 	if (reg == 2 || reg == 3)
 		i->writes = R_SCRATCH;
 	if (reg == 2 || reg == 3)
-		i->cls = slot && reg == 2 ? FL_INSN_CALL_SLOT : FL_INSN_CALL;
+		i->cls = pointer && reg == 2 ? FL_INSN_CALL_POINTER : FL_INSN_CALL;
 	else if (reg == 4 || reg == 5)
-		i->cls = slot && reg == 4 ? FL_INSN_JUMP_SLOT : FL_INSN_JUMP;
+		i->cls = pointer && reg == 4 ? FL_INSN_JUMP_POINTER : FL_INSN_JUMP;
 	else if (reg == 6)
 		set_push(i, x, FL_NO_REG);
 	else
 		set_other(i, x);
-	if (i->cls == FL_INSN_CALL_SLOT || i->cls == FL_INSN_JUMP_SLOT)
+	if (i->cls == FL_INSN_CALL_POINTER || i->cls == FL_INSN_JUMP_POINTER)
 		i->target = pc_relative(x, end);
 }
 
@@ -617,7 +622,7 @@ static INLINE bool set_mov(struct fl_insn *i, const struct parts *x, uintptr_t e
 	else if (is_reg_form(x))
 		set_move(i, load ? reg_of(x) : rm_of(x), load ? rm_of(x) : reg_of(x));
 	else if (load && is_pc_relative(x))
-		set_load(i, FL_INSN_LOAD_SLOT, reg_of(x), pc_relative(x, end));
+		set_load(i, FL_INSN_LOAD_POINTER, reg_of(x), pc_relative(x, end));
 	return true;
 }
 
@@ -873,5 +878,5 @@ bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
 	if (i->len == 5 && i->cls == FL_INSN_CALL)
 		return true;
 	fl_arch_decode(i, p - 6, 6, ret - 6);
-	return i->len == 6 && i->cls == FL_INSN_CALL_SLOT;
+	return i->len == 6 && i->cls == FL_INSN_CALL_POINTER;
 }

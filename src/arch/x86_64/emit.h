@@ -12,8 +12,8 @@ enum {
 	X86_JMP8 = 0xeb,	/* jmp rel8 */
 	X86_RET = 0xc3,
 	X86_TEST_EAX = 0xa9,	/* test $imm32,%eax: as long as call and jmp */
-	X86_LEA = 0x8d,		/* in place of ff, before X86_SLOT: lea slot(%rip),%edx */
-	X86_SLOT = 0x15,	/* behind ff: call *slot(%rip); behind 67: adc $imm32,%eax */
+	X86_LEA = 0x8d,		/* in place of ff, before X86_POINTER: lea pointer(%rip),%edx */
+	X86_POINTER = 0x15,	/* behind ff: call *pointer(%rip); behind 67: adc $imm32,%eax */
 	X86_TEST_AL = 0xa8,	/* test $imm8,%al: as long as jmp rel8 */
 	X86_INT3 = 0xcc,
 	X86_ADDR32 = 0x67	/* prefix without effect on a branch */

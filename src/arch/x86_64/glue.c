@@ -37,35 +37,35 @@ static void put32(unsigned char *out, int64_t v)
 	__builtin_memcpy(out, &v32, sizeof v32);
 }
 
-static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t slot)
+static bool jump_by(unsigned char *out, uintptr_t at, uintptr_t word)
 {
-	out[0] = 0xff;				/* jmp *slot(%rip) */
+	out[0] = 0xff;				/* jmp *word(%rip) */
 	out[1] = 0x25;
-	return x86_rel32(out + 2, at + 6, slot);
+	return x86_rel32(out + 2, at + 6, word);
 }
 
 /* Twelve bytes. */
-static bool load_and_jump(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+static bool load_and_jump(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
 	out[0] = 0x41;				/* mov $id,%r11d */
 	out[1] = 0xbb;
 	put32(out + 2, id);
-	return jump_by(out + 6, at + 6, slot);
+	return jump_by(out + 6, at + 6, word);
 }
 
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t slot)
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
 	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
-	return load_and_jump(out, at, id, slot);
+	return load_and_jump(out, at, id, word);
 }
 
-bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t slot)
+bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word)
 {
 	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
 	out[0] = 0x44;				/* mov id(%rip),%r11d */
 	out[1] = 0x8b;
 	out[2] = 0x1d;
-	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, slot);
+	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, word);
 }
 
 /* ---- a glue that counts ------------------------------------------------------- */

@@ -15,7 +15,7 @@
  *	2 bytes, flags dead	a8 ..			jmp, nop, test
  *	67.. and 5 bytes	67.. a9 ........	call, test
  *	jump out of the body	c3			jmp, ret
- *	call *slot, 6 bytes	67 15 ........		and 67 e8, 67 a9
+ *	call *pointer, 6 bytes	67 15 ........		and 67 e8, 67 a9
  *	nop with a prefix	67 [nop]		and 67.. e8, 67.. a9
  *	any that may be passed	eb +n ...
  *	any other		eb -2 ...		threads wait there
@@ -138,18 +138,18 @@ static bool park_on_byte(struct fl_move *m, const struct stretch *s)
 	return park_at(m, s, k, 1);
 }
 
-/* call *slot(%rip) <-> 67 e8 or 67 a9, by way of 67 15. */
+/* call *pointer(%rip) <-> 67 e8 or 67 a9, by way of 67 15. */
 static bool park_on_adc(struct fl_move *m, const struct stretch *s)
 {
-	bool was_slot = s->from[0] == 0xff && s->from[1] == X86_SLOT;
-	bool is_slot = s->to[0] == 0xff && s->to[1] == X86_SLOT;
+	bool was_pointer = s->from[0] == 0xff && s->from[1] == X86_POINTER;
+	bool is_pointer = s->to[0] == 0xff && s->to[1] == X86_POINTER;
 
-	if (!s->may_pass || !s->p->flags_dead || s->n != 6 || was_slot == is_slot)
+	if (!s->may_pass || !s->p->flags_dead || s->n != 6 || was_pointer == is_pointer)
 		return false;
 	m->park_bytes = m->head_bytes = 1;
-	m->park_at = s->start + is_slot;
-	m->head_at = s->start + was_slot;
-	m->park[0] = s->to[is_slot];
+	m->park_at = s->start + is_pointer;
+	m->head_at = s->start + was_pointer;
+	m->park[0] = s->to[is_pointer];
 	return true;
 }
 

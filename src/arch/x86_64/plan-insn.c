@@ -73,8 +73,8 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 		in.form = FL_FORM_PAD;
 	else if (i.cls == FL_INSN_CALL && i.target)
 		in.form = FL_FORM_CALL;
-	else if (i.cls == FL_INSN_CALL_SLOT)
-		in.form = FL_FORM_CALL_SLOT;
+	else if (i.cls == FL_INSN_CALL_POINTER)
+		in.form = FL_FORM_CALL_POINTER;
 	else
 		return FLE_UNKNOWN;
 	err = fl_arch_plan(p, &in, &datum);

@@ -10,11 +10,11 @@
  *	form	    old			 off			on
  *	CALL	    call cyg		 test $glue,%eax	call glue
  *		    e8 ........		 a9 ........		e8 ........
- *	CALL_SLOT   call *slot(%rip)	 test $glue,%eax	call glue
+ *	CALL_POINTER call *pointer	 test $glue,%eax	call glue
  *		    ff 15 ........	 67 a9 ........		67 e8 ........
  *	JUMP	    jmp cyg		 ret			jmp glue
  *		    e9 ........		 c3 ........		e9 ........
- *	JUMP_SLOT   jmp *slot(%rip)	 ret			jmp glue
+ *	JUMP_POINTER jmp *pointer	 ret			jmp glue
  *		    ff 25 ........	 c3 ........ ..		e9 ........ ..
  *	PAD	    nop(s)		 test $glue,%eax	call glue
  *		    0f 1f 44 00 00	 (67..) a9 ........	(67..) e8 ........
@@ -28,9 +28,9 @@
  * What nobody will want is off for good (fl_arch_mute), by one byte of the old:
  *
  *	CALL	    e8 ........		 a9 ........	test $...,%eax
- *	CALL_SLOT   ff 15 ........	 8d 15 ........	lea slot(%rip),%edx
+ *	CALL_POINTER ff 15 ........	 8d 15 ........	lea pointer(%rip),%edx
  *	JUMP	    e9 ........		 c3 ........	ret
- *	JUMP_SLOT   ff 25 ........	 c3 25 ........	ret
+ *	JUMP_POINTER ff 25 ........	 c3 25 ........	ret
  *
  * The flags that `test` writes are dead at a call, at a function's entry and
  * at a jump that leaves the function; so is %rdx at a call of two arguments. A tail
@@ -69,9 +69,9 @@ static int plan_call(struct fl_patch *p, const struct fl_plan_in *in)
 	return put_call(p, in);
 }
 
-static int plan_call_slot(struct fl_patch *p, const struct fl_plan_in *in)
+static int plan_call_pointer(struct fl_patch *p, const struct fl_plan_in *in)
 {
-	if (p->bytes[FL_OLD][0] != 0xff || p->bytes[FL_OLD][1] != X86_SLOT)
+	if (p->bytes[FL_OLD][0] != 0xff || p->bytes[FL_OLD][1] != X86_POINTER)
 		return FLE_UNKNOWN;		/* behind a prefix it is longer */
 	p->len = 6;
 	return put_call(p, in);
@@ -164,11 +164,11 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 	switch (in->form) {
 	case FL_FORM_CALL:
 		return plan_call(p, in);
-	case FL_FORM_CALL_SLOT:
-		return plan_call_slot(p, in);
+	case FL_FORM_CALL_POINTER:
+		return plan_call_pointer(p, in);
 	case FL_FORM_JUMP:
 		return plan_ret(p, in, 5);
-	case FL_FORM_JUMP_SLOT:
+	case FL_FORM_JUMP_POINTER:
 		return plan_ret(p, in, 6);
 	case FL_FORM_PAD:
 		return plan_pad(p, in);
@@ -201,7 +201,7 @@ static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
 			i = (struct fl_insn){ 0 };
 		seen |= 1u << at;
 		if (i.cls != FL_INSN_JUMP && i.cls != FL_INSN_RET &&
-		    i.cls != FL_INSN_JUMP_SLOT)
+		    i.cls != FL_INSN_JUMP_POINTER)
 			open |= 1u << (at + i.len);
 		if (i.target - p->at < p->len)
 			open |= 1u << (i.target - p->at);
@@ -276,13 +276,13 @@ int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 	case FL_FORM_CALL:
 		*to = X86_TEST_EAX;
 		return code[at] == X86_CALL ? at : FLE_UNKNOWN;
-	case FL_FORM_CALL_SLOT:
+	case FL_FORM_CALL_POINTER:
 		*to = X86_LEA;
-		return code[0] == 0xff && code[1] == X86_SLOT ? 0 : FLE_UNKNOWN;
+		return code[0] == 0xff && code[1] == X86_POINTER ? 0 : FLE_UNKNOWN;
 	case FL_FORM_JUMP:
 		*to = X86_RET;
 		return code[0] == X86_JMP ? 0 : FLE_UNKNOWN;
-	case FL_FORM_JUMP_SLOT:
+	case FL_FORM_JUMP_POINTER:
 		*to = X86_RET;
 		return code[0] == 0xff && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
 	default:
