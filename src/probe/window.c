@@ -31,10 +31,15 @@
  *	   Sites that are found inside a window are armed on, others off (goal.c).
  *	3. Time is CPU time: of the recorded threads in a window, of the process
  *	   between them. A thread that waits, for a full ring or a core, is not
- *	   recorded less than its share. A window's own, divided by the rate, is
- *	   what passes before the next one. A late timer delays one window, not
- *	   those behind it. An image's first window is no sample: it stands for
- *	   itself.
+ *	   recorded less than its share. A window of t that is recorded at a rate r
+ *	   stands for t / r. With own_ns() as the axis:
+ *
+ *		due_ns   what all windows so far stand for, end to end
+ *		next_ns  due_ns and up to half a gap, at random: the next one opens
+ *
+ *	   A window that opens late, as a timer was late, adds no more to due_ns than
+ *	   it stands for: so the next one is not late. An image's first window is no
+ *	   sample: its rate is 1, it stands for itself.
  *	   Recording slows a thread down, so a window holds less of its program than
  *	   its time says, and of busy functions least. No clock tells how much, so
  *	   every entry is counted all the time: the calls of a function are known
@@ -68,8 +73,8 @@ static struct {
 	uint32_t begun;			/* futex */
 	uint64_t began;			/* the last window: ticks */
 	uint64_t ended_ns;		/* monotonic */
-	uint64_t base_ns;		/* what own_ns() leaves out */
-	uint64_t due_ns;		/* of own_ns(): what windows so far stand for */
+	uint64_t base_ns;		/* CPU time before begin(): own_ns() leaves it out */
+	uint64_t due_ns;		/* of own_ns(): up to here windows stand for it */
 	uint64_t next_ns;		/* of own_ns(): when the next one opens */
 	uint64_t paused_ns;		/* own_ns() when the last one closed */
 	bool idle;			/* nobody enqueued in the last one; sum_threads() */
@@ -139,7 +144,7 @@ static uint64_t random_below(uint64_t n)
 	return n ? (self.random >> 8) % n : 0;
 }
 
-/* CPU time of the process without flick's own thread. */
+/* CPU time of the process since it began, without flick's own thread. */
 static uint64_t all_ns(void)
 {
 	uint64_t all = fl_os_cpu_ns(0);
@@ -149,6 +154,7 @@ static uint64_t all_ns(void)
 	return all > flick ? all - flick : 0;
 }
 
+/* The program's CPU time since begin(), and of earlier images. */
 static uint64_t own_ns(void)
 {
 	struct fl_windows *w = windows();
@@ -313,8 +319,8 @@ static void add_up(void)
 	self.due_ns += self.cpu_ns * FL_RATE_ALL / rate;
 }
 
-/* When is the next one? Somewhere in its own period, so that a program with a
- * rhythm is not always met at the same beat. */
+/* When is the next one? At a random time in the first half of its gap, so that a program
+ * that does the same thing once a period is not always met at the same point of it. */
 static void plan_next(uint64_t gap_us, uint64_t period_us)
 {
 	self.ended_ns = fl_os_monotonic_ns();
@@ -374,7 +380,8 @@ static uint64_t turn_off(uint64_t rate, uint64_t per_us)
 	return 0;
 }
 
-/* At the full rate it stays open, until another one is wished. */
+/* A window is open: close it when its time is over. At the full rate it stays open, until
+ * another rate is wished. Microseconds until the next look; 0: at once. */
 static uint64_t turn_open(uint64_t rate, uint64_t per_us)
 {
 	uint64_t now_us = (fl_arch_ticks() - self.began) / per_us;
@@ -396,8 +403,10 @@ static bool has_room(void)
 	return w->published - load_acquire(&w->taken) + 2 <= FL_EDGES;
 }
 
-/* Until so much CPU time has passed as the last window stands for: how long that
- * takes is told by how long it has taken since. */
+/* None is open: open one when own_ns() comes to next_ns. How long that takes is told by
+ * how much CPU time has passed since the last one ended (ran_us), in how much time
+ * (passed_us). Where nobody recorded anything in the last one a whole gap passes, as it may
+ * be that all wait and that no CPU time passes; else a 16th of one at least. */
 static uint64_t turn_closed(uint64_t rate, uint64_t per_us)
 {
 	uint64_t passed_us = (fl_os_monotonic_ns() - self.ended_ns) / 1000 + 1;
