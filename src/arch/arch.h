@@ -88,6 +88,9 @@ enum fl_form {
 	FL_FORM_PAD_BEFORE,	/* too few NOPs at the entry, enough before it */
 	FL_FORM_SLED,		/* XRay: a jump over space for a call */
 	FL_FORM_SLED_RET,	/* XRay: a return with space behind it */
+	FL_FORM_BODY,		/* a function's entry, which leads to its second body */
+	FL_FORM_BODY_RET,	/* in a body: a return with space behind it */
+	FL_FORM_BODY_TAIL,	/* in a body: NOPs before a jump that leaves */
 	FL_FORM_NONE		/* refused before it was understood */
 };
 
@@ -155,6 +158,7 @@ enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
  * How a stretch of a window changes under threads: the park is stored, all cores
  * are synchronised, the rest, again, the head. Without a park the head is all.
  * Under the park threads pass, whatever the rest is; or where none may, they are held.
+ * From `old` bytes that are a row no thread is there: then any order will do.
  */
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
@@ -177,9 +181,11 @@ struct fl_plan_in {
 	enum fl_form form;
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
+	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
- * ever held at a place that is planned so. */
+ * ever held at a place that is planned so, but at the entry of a body while its old bytes
+ * come back; FLE_STRADDLE then, of few: they cannot, while threads run. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
 /* A profiling call is switched off for good by one unit: how far into the site, and what it
  * becomes. FLE_UNKNOWN: there is no such call. Pure. */
@@ -199,6 +205,8 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 /* Emit a glue: load `id`, go where the dispatch word says. `at` is where
  * the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. */
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
+/* The same where every register is live: what the glue loads is put on the stack first. */
+bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
 

@@ -115,13 +115,10 @@ static void note_from(struct fl_change *c)
 	c->tactic = c->from == c->to ? FL_N_TACTICS : c->patch->tactic;
 }
 
-static void note_moves(const struct fl_set *set, size_t i)
+static void note_moves(struct fl_wide *w, const struct fl_change *c,
+		       const struct fl_move *m, int n)
 {
-	const struct fl_change *c = &set->changes[i];
 	const struct fl_patch *p = c->patch;
-	struct fl_wide *w = &set->wide[i];
-	struct fl_move m[FL_ARCH_MOVES];
-	int n = fl_arch_moves(p, c->from, c->to, m);
 
 	w->is_all = n == 1 && (size_t)(m->end - m->start) <= sizeof w->bytes;
 	if (!w->is_all)
@@ -131,11 +128,31 @@ static void note_moves(const struct fl_set *set, size_t i)
 	__builtin_memcpy(w->bytes, p->bytes[c->to] + m->start, m->end - m->start);
 }
 
+/* Who asks threads to answer asks none that it holds: one may block the signal. */
+static int check_wide(struct fl_set *set, size_t i)
+{
+	const struct fl_change *c = &set->changes[i];
+	struct fl_move m[FL_ARCH_MOVES];
+	int n = fl_arch_moves(c->patch, c->from, c->to, m);
+	bool may_hold = set->quiet || is_row(c) || !fl_sync->asks;
+
+	for (int k = 0; k < n; k++)
+		if (m[k].holds && !may_hold)
+			return FLE_SIGBLOCK;
+	if (n < 0)
+		return n;
+	set->any_wide = true;
+	if (set->wide)
+		note_moves(&set->wide[i], c, m, n);
+	return 0;
+}
+
 /* The place is ours. Is it as staged? Notes what the set consists of. */
 static int check(struct fl_set *set, size_t i)
 {
 	struct fl_change *c = &set->changes[i];
 	const struct fl_patch *p = c->patch;
+	int err = 0;
 
 	if (c->from == FL_AS_IT_IS)
 		note_from(c);
@@ -143,13 +160,10 @@ static int check(struct fl_set *set, size_t i)
 		return 0;
 	if (__builtin_memcmp((const void *)p->at, p->bytes[c->from], p->len))
 		return FLE_CHANGED;
-	if (is_wide(c)) {
-		set->any_wide = true;
-		if (set->wide)
-			note_moves(set, i);
-	}
-	set->any_row |= is_row(c);
-	return 0;
+	if (is_wide(c))
+		err = check_wide(set, i);
+	set->any_row |= !err && is_row(c);
+	return err;
 }
 
 /* Some are taken and looked at, then the next: they are in the cache meanwhile. */

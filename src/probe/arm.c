@@ -261,25 +261,36 @@ int fl_arm_set(struct fl_set *set, uint32_t mute)
 	return err;
 }
 
-/* Stage what is to be armed and whose bytes are nobody else's. */
+static void stage_one(struct fl_set *set, uint32_t id)
+{
+	struct fl_patch *p = &fl_table.patches[id];
+	const struct fl_patch *other;
+	int err = fl_claim(p, &other);
+
+	if (err)
+		fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
+	else
+		fl_set_stage(set, p, FL_OLD, FL_OFF);
+}
+
+/* Stage what is to be armed and whose bytes are nobody else's. Places in bodies come
+ * behind the others: so those in one page are neighbours. */
 static void stage_fresh(struct fl_set *set, uint32_t from)
 {
-	const struct fl_patch *other;
 	uint64_t signals;
+	bool has_apart = false;
 
 	fl_claims_lock(&signals);
 	for (uint32_t id = from; id < fl_table.n; id++) {
-		struct fl_patch *p = &fl_table.patches[id];
-		int err;
+		bool is_apart = fl_probe_is_apart(&fl_table.probes[id]);
 
-		if (!is_to_arm(id))
-			continue;
-		err = fl_claim(p, &other);
-		if (err)
-			fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
-		else
-			fl_set_stage(set, p, FL_OLD, FL_OFF);
+		has_apart |= is_apart;
+		if (!is_apart && is_to_arm(id))
+			stage_one(set, id);
 	}
+	for (uint32_t id = from; has_apart && id < fl_table.n; id++)
+		if (fl_probe_is_apart(&fl_table.probes[id]) && is_to_arm(id))
+			stage_one(set, id);
 	fl_claims_unlock(&signals);
 }
 

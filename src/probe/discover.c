@@ -254,7 +254,8 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 	if (!k)
 		return false;
 	c = (struct compare){ k->first, k->end };
-	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end)
+	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end ||
+	    (fl_probe_bodies && !fl_probe_bodies->hold(m)))
 		return false;
 	revive(w, k);
 	return true;
@@ -281,9 +282,24 @@ static int each_module(void *arg, struct fl_module *m)
 	return 0;
 }
 
+/* A place in a body is there when the module is back, and is armed again. Nobody runs it. */
+static void put_old_back(uint32_t id)
+{
+	struct fl_patch *p = &fl_table.patches[id];
+
+	if (!fl_probe_is_apart(&fl_table.probes[id]) || !fl_switches_may_store())
+		return;
+	fl_arch_store_bytes(p->at + (uintptr_t)p->view, p->bytes[FL_OLD], p->len);
+	p->state = FL_OLD;
+}
+
 static void forget_site(uint32_t id)
 {
+	bool was_armed = fl_table.probes[id].state == FL_PROBE_ARMED;
+
 	fl_goal_move(id, FL_PROBE_GONE);
+	if (was_armed)
+		put_old_back(id);
 	if (fl_table.probes[id].reached != FL_REACHED_NEVER)
 		fl_unclaim(&fl_table.patches[id]);
 }

@@ -34,6 +34,12 @@ void fl_probes_settle(void)
 	fl_probes_let_modules();
 }
 
+/* May the program write there itself? */
+static bool is_others_too(uint32_t id)
+{
+	return fl_table.probes[id].bare && !fl_probe_is_body(&fl_table.probes[id]);
+}
+
 /*
  * In a child that is not recorded probes do nothing. To switch all off would copy each page
  * of code that has one, and many a child calls a few functions and is gone. So the first
@@ -55,7 +61,7 @@ static void switch_page_off(uint32_t id)
 	while (hi < fl_table.n && sites[hi].at / FL_PAGE == page)
 		hi++;
 	for (; lo < hi; lo++)
-		if (!fl_table.probes[lo].bare)
+		if (!is_others_too(lo))
 			fl_goal_make_off(lo);
 }
 
@@ -81,7 +87,7 @@ void fl_probes_leave(void)
 	fl_goal_hold_all(FL_HOLD_CHILD);
 	for (uint32_t id = 0;
 	     id < fl_table.n && (fl_table.session->own || fl_table.has_bare); id++)
-		if (fl_table.probes[id].bare || fl_table.session->own)
+		if (is_others_too(id) || fl_table.session->own)
 			fl_goal_make_off(id);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);

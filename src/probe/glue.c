@@ -14,6 +14,8 @@
 #include "os/os.h"
 #include "table.h"
 
+const struct fl_bodies *fl_probe_bodies;
+
 static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
 {
 	return (struct fl_plan_in){
@@ -37,13 +39,25 @@ static void go_without(uint32_t id, int err, uint64_t datum)
 		p->reached = FL_REACHED_BY_CALL;
 }
 
+/* The place of a body's site, which is built if need be. */
+static int place_in_body(uint32_t id, struct fl_plan_in *in, uint64_t *datum)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+
+	return fl_probe_is_body(&fl_table.probes[id]) ?
+	       fl_probe_bodies->place(s->function, s->at, s->kind, in, datum) : 0;
+}
+
 static void plan(struct fl_probe *p, uintptr_t glue)
 {
 	uint32_t id = fl_probe_id(p);
 	struct fl_plan_in in = plan_in(p, glue);
 	struct fl_patch *patch = &fl_table.patches[id];
 	uint64_t datum = 0;
-	int err = fl_arch_plan(patch, &in, &datum);
+	int err = place_in_body(id, &in, &datum);
+
+	if (!err)
+		err = fl_arch_plan(patch, &in, &datum);
 
 	fl_table.sites[id].tactic = patch->tactic;
 	if (err == FLE_NOREACH || err == FLE_STRADDLE)
@@ -59,6 +73,8 @@ static bool has_counter(const struct fl_probe *p)
 
 static enum fl_convention convention(const struct fl_probe *p)
 {
+	if (fl_probe_is_body(p))
+		return FL_BODY;
 	return p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
 }
 
@@ -118,7 +134,10 @@ static uintptr_t make_plain(struct block *b, uint32_t id)
 	struct fl_probe *p = &fl_table.probes[id];
 
 	p->go = (uintptr_t *)b->near.data + data_words(b->n_counting, b->plain++);
-	fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go);
+	if (fl_probe_is_body(p))
+		fl_arch_glue_keeping(b->near.write + offset, at, id, (uintptr_t)p->go);
+	else
+		fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go);
 	return at;
 }
 
@@ -141,13 +160,14 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 	return (uintptr_t)b->near.code + offset;
 }
 
-/* In a program's own region handlers are called, where it would be in the way. */
+/* In a program's own region handlers are called, where it would be in the way. In a body a
+ * register more is live. */
 static bool is_to_count(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return fl_table.sites[id].kind == FL_ENTRY && !p->asks && has_counter(p) &&
-	       !fl_table.session->own && fl_arch_glue_can_count();
+	return fl_table.sites[id].kind == FL_ENTRY && !p->asks && !fl_probe_is_body(p) &&
+	       has_counter(p) && !fl_table.session->own && fl_arch_glue_can_count();
 }
 
 static void make_one(struct block *b, uint32_t id)
@@ -189,13 +209,18 @@ static int seal(struct fl_near *near, int err)
 }
 
 /* Calls that nobody wants are as many as all others, and are never on: those wait for
- * what the reader says. What is no call it has to know the refusal of. */
+ * what the reader says. What is no call it has to know the refusal of. A body is built
+ * when it is wanted. */
 static bool is_due(uint32_t id, enum fl_decided decided)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return p->reached == FL_REACHED_UNKNOWN &&
-	       (decided == FL_DECIDED || p->bare || fl_table.session->own);
+	if (p->reached != FL_REACHED_UNKNOWN)
+		return false;
+	if (fl_probe_is_body(p))
+		return decided == FL_DECIDED && p->state == FL_PROBE_FOUND &&
+		       fl_table_wants(id);
+	return decided == FL_DECIDED || p->bare || fl_table.session->own;
 }
 
 /* May it be on? */
@@ -219,29 +244,41 @@ static int alloc_block(struct block *b, const struct fl_known *k)
 	return alloc_block(b, k);
 }
 
+/* Glue in the block, which is sealed before anything leads there. */
+static int fill_glue(struct block *b, uint32_t first, uint32_t end, enum fl_decided decided)
+{
+	for (int how = 0; how < FL_N_CONVENTIONS; how++)
+		((uintptr_t *)b->near.data)[how] = fl_probe_routine_full(how);
+	for (uint32_t id = first; id < end; id++)
+		if (is_due(id, decided) && needs_glue(id))
+			make_one(b, id);
+	return seal(&b->near, 0);
+}
+
 static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 		    enum fl_decided decided)
 {
 	struct block b = { 0 };
-	int err;
+	bool has_bodies = false;
+	int err, built = 0;
 
 	for (uint32_t id = first; id < end; id++) {
 		bool due = is_due(id, decided) && needs_glue(id), counts = is_to_count(id);
 
 		b.n_counting += due && counts;
 		b.n_plain += due && !counts;
+		has_bodies |= due && fl_probe_is_body(&fl_table.probes[id]);
 	}
 	if (!b.n_counting && !b.n_plain)
 		return 0;
 	err = alloc_block(&b, k);
-	if (err)
-		return err;
-	for (int how = 0; how < FL_N_CONVENTIONS; how++)
-		((uintptr_t *)b.near.data)[how] = fl_probe_routine_full(how);
-	for (uint32_t id = first; id < end; id++)
-		if (is_due(id, decided) && needs_glue(id))
-			make_one(&b, id);
-	return seal(&b.near, 0);
+	if (!err && has_bodies)
+		fl_probe_bodies->begin(k->lo, k->hi);
+	if (!err)
+		err = fill_glue(&b, first, end, decided);
+	if (!err && has_bodies)
+		built = fl_probe_bodies->end();
+	return err ? err : built;
 }
 
 /* Calls come first in a scan. */

@@ -62,9 +62,10 @@ uint32_t fl_probes_count(void);
 int fl_probes_commit(uint32_t from, enum fl_moment);
 
 /* Where a glue goes for an action (routine.c). ABI: the site is an ordinary call and
- * scratch registers are free; BARE: every register is live; ASK: as ABI, for calls whose
- * first argument is fl_asked[id], the others go to fl_probe_ask(). */
-enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_N_CONVENTIONS };
+ * scratch registers are free; BARE: every register is live but one; ASK: as ABI, for calls
+ * whose first argument is fl_asked[id], the others go to fl_probe_ask(); BODY: every
+ * register is live, and no function of the program's own is called. */
+enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_BODY, FL_N_CONVENTIONS };
 uintptr_t fl_probe_routine(enum fl_action, enum fl_convention);
 /* What probe `id` does when it is on. 0 or FLE_NOPROBE. Thread-safe. */
 int fl_probe_action(uint32_t id, enum fl_action);
@@ -85,6 +86,22 @@ int fl_probe_refusal(uint32_t id, uint64_t *datum);
  * No lock is held meanwhile. Thaw asks which are still there. */
 void fl_probes_freeze(void);
 void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
+
+/* Who builds second bodies (copy/), for sites of FL_FORM_BODY and the like: in the order
+ * begin, place for each wanted one of a module, end. All with the table's lock. */
+struct fl_bodies {
+	/* Bodies of the module that is mapped at [lo, hi) are wanted. */
+	void (*begin)(uintptr_t lo, uintptr_t hi);
+	/* Build the body of `function`, if there is none, for its site at `at`. Its glue is at
+	 * in->glue; the rest of *in is filled in: its bytes can be read. 0 or a refusal. */
+	int (*place)(uintptr_t function, uintptr_t at, enum fl_kind, struct fl_plan_in *in,
+		     uint64_t *datum);
+	/* What was built can be executed. 0 or an error. */
+	int (*end)(void);
+	/* Are the functions of the module, which is back, those that bodies were built of? */
+	bool (*hold)(const struct fl_module *);
+};
+extern const struct fl_bodies *fl_probe_bodies;	/* NULL: none. W before a scan */
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and

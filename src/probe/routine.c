@@ -11,12 +11,13 @@
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE, abi)
 ROUTINES(DECLARE, bare)
+ROUTINES(DECLARE, body)
 ROUTINES(DECLARE, ask)
 DECLARE(abi_call) DECLARE(ask_call) DECLARE(ask_idle)
-DECLARE(abi_count_full) DECLARE(bare_count_full)
+DECLARE(abi_count_full) DECLARE(bare_count_full) DECLARE(body_count_full)
 FL_ARCH_VECTORS(DECLARE, bare_call)
 
-#define EACH(name) { fl_abi_##name, fl_bare_##name, fl_ask_##name }
+#define EACH(name) { fl_abi_##name, fl_bare_##name, fl_ask_##name, fl_body_##name }
 #define ADDRESS(name) fl_##name,
 
 typedef void routine_fn(void);
@@ -54,7 +55,11 @@ uintptr_t fl_probe_routine_uncounted(enum fl_action action, enum fl_convention c
 
 uintptr_t fl_probe_routine_full(enum fl_convention convention)
 {
-	return (uintptr_t)(convention == FL_BARE ? fl_bare_count_full : fl_abi_count_full);
+	switch (convention) {
+	case FL_BARE:	return (uintptr_t)fl_bare_count_full;
+	case FL_BODY:	return (uintptr_t)fl_body_count_full;
+	default:	return (uintptr_t)fl_abi_count_full;
+	}
 }
 
 uintptr_t fl_probe_routine_idle(void)

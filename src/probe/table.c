@@ -163,7 +163,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->room = s->room;
 	p->before = s->before;
 	p->bare = s->bare;
-	t->has_bare |= s->bare;
+	t->has_bare |= s->bare && !fl_probe_is_body(p);
 	p->asks = s->asks;
 	p->reached = s->is_virtual ? FL_REACHED_BY_CALL : FL_REACHED_UNKNOWN;
 	if (s->asks)

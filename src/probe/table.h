@@ -209,6 +209,19 @@ static inline bool fl_table_wants(uint32_t id)
 	return fl_table.rows[id].wanted;
 }
 
+/* Is it a function's second body, and nobody else's place? */
+static inline bool fl_probe_is_body(const struct fl_probe *p)
+{
+	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_RET ||
+	       p->form == FL_FORM_BODY_TAIL;
+}
+
+/* Is its patch in a body, apart from its site? */
+static inline bool fl_probe_is_apart(const struct fl_probe *p)
+{
+	return p->form == FL_FORM_BODY_RET || p->form == FL_FORM_BODY_TAIL;
+}
+
 static inline uint32_t fl_patch_id(const struct fl_patch *p)
 {
 	return (uint32_t)(p - fl_table.patches);

@@ -20,6 +20,7 @@ static int plan_at(struct fl_patch *p, size_t at, int form, const void *old, siz
 	struct fl_plan_in in = {
 		.at = (uintptr_t)text + at, .form = form, .room = (uint8_t)(n - before),
 		.before = before, .glue = (uintptr_t)glue,
+		.on = (uintptr_t)text + at + 0x1015, .off = (uintptr_t)text + at + 0x1045,
 	};
 	uint64_t datum;
 
@@ -226,6 +227,26 @@ static void sleds_keep_their_space(void **state)
 	assert_reaches_glue(&p, 0);
 }
 
+static void returns_of_bodies_call_and_return(void **state)
+{
+	struct fl_patch p;
+
+	(void)state;
+	assert_int_equal(plan(&p, FL_FORM_BODY_RET, "\xc3\x0f\x1f\x40\0\xc3", 6, 0), 0);
+	assert_one_flip(&p, 0xe8, 0xc3);
+	assert_reaches_glue(&p, 0);
+	assert_int_equal(p.len, 5);
+	assert_int_equal(p.starts, 1);
+	assert_int_equal(p.rows, 0);
+	assert_int_equal(plan(&p, FL_FORM_BODY_TAIL, "\x0f\x1f\x44\0\0", 5, 0), 0);
+	assert_one_flip(&p, 0xe8, 0xa9);
+	/* what the call returns to is a return */
+	assert_int_equal(plan(&p, FL_FORM_BODY_RET, "\xc3\x0f\x1f\x40\0\x90", 6, 0),
+			 FLE_UNKNOWN);
+	assert_int_equal(plan(&p, FL_FORM_BODY_RET, "\xcc\x0f\x1f\x40\0\xc3", 6, 0),
+			 FLE_UNKNOWN);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
 	struct fl_patch p;
@@ -281,6 +302,8 @@ static const struct found {
 	{ FL_FORM_PAD_BEFORE, 9, 7, "\x90\x90\x90\x90\x90\x90\x90\x90\x90", false },
 	{ FL_FORM_SLED, 11, 0, "\xeb\x09\x66\x0f\x1f\x84\0\0\2\0\0", false },
 	{ FL_FORM_SLED_RET, 11, 0, "\xc3\x2e\x66\x0f\x1f\x84\0\0\2\0\0", false },
+	{ FL_FORM_BODY_RET, 6, 0, "\xc3\x0f\x1f\x40\0\xc3", false },
+	{ FL_FORM_BODY_TAIL, 5, 0, "\x0f\x1f\x44\0\0", false },
 };
 
 /* The bytes of a window in the middle of a change. */
@@ -291,6 +314,7 @@ struct scene {
 	size_t n;
 	unsigned char now[FL_ARCH_SITE_MAX];
 	bool is_between;	/* two stores of one phase */
+	bool holds;		/* who comes may be held until the last one */
 };
 
 /* Does it nothing that counts, whatever its operands? Where it goes on. */
@@ -325,6 +349,9 @@ static void assert_whole(const struct scene *s, size_t at, const struct fl_insn 
  * go round until it sees the next store. */
 static void walk(const struct scene *s, size_t at)
 {
+	/* an entry's old bytes are the first part of whatever the function has there */
+	if (s->p->bytes[FL_OFF][0] == 0xe9 && !memcmp(s->now, s->p->bytes[FL_OLD], s->p->len))
+		return;
 	for (int steps = 0; at < s->p->len; steps++) {
 		if (steps == 12 && s->is_between)
 			return;
@@ -332,6 +359,8 @@ static void walk(const struct scene *s, size_t at)
 
 		fl_arch_decode(&i, s->now + at, s->p->len - at, s->p->at + at);
 		assert_whole(s, at, &i);
+		if (s->holds && s->now[at] == 0xeb && i.target == s->p->at + at)
+			return;
 		if (s->now[at] == 0xeb)
 			assert_in_range(i.target - s->p->at, 0, s->p->len);
 		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_POINTER ||
@@ -398,7 +427,7 @@ static void each_phase(struct scene *s)
 	assert_memory_equal(s->now, s->p->bytes[s->to], s->p->len);
 }
 
-static void change(const struct fl_patch *p, int from, int to)
+static void change(const struct fl_patch *p, int from, int to, bool may_hold)
 {
 	struct scene s = { .p = p, .from = from, .to = to };
 
@@ -407,7 +436,8 @@ static void change(const struct fl_patch *p, int from, int to)
 	assert_in_range(n, 1, FL_ARCH_MOVES);
 	s.n = (size_t)n;
 	for (size_t k = 0; k < s.n; k++)
-		assert_false(s.moves[k].holds);
+		s.holds |= s.moves[k].holds;
+	assert_true(may_hold || !s.holds);
 	memcpy(s.now, p->bytes[from], p->len);
 	each_phase(&s);
 }
@@ -419,7 +449,7 @@ static void change_all_ways(const struct fl_patch *p)
 		int from = i / FL_N_STATES, to = i % FL_N_STATES;
 
 		if (from != to && (p->starts == 1 || from == FL_OFF || to == FL_OFF))
-			change(p, from, to);
+			change(p, from, to, false);
 	}
 }
 
@@ -441,6 +471,61 @@ static void whoever_stands_inside_gets_out(void **state)
 			if (!err)
 				change_all_ways(&p);
 		}
+}
+
+/* Entries: several instructions, one that is longer than the jump, one that does nothing. */
+static const char *const entries[] = {
+	"\x55\x48\x89\xe5\x53", "\x48\x81\xec\0\1", "\x0f\x1f\x44\0\x08",
+};
+
+/* The jump is there, and goes away, under threads that stand at it, or are held before
+ * it; it comes while nobody is among the instructions that it replaces. */
+static void entries_of_bodies_come_and_go_as_a_whole(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(entries); k++)
+		for (size_t at = AT; at < AT + WORD; at++) {
+			bool straddles = at % WORD == WORD - 1 && k != 2;
+			struct fl_move m[FL_ARCH_MOVES];
+			struct fl_patch p;
+
+			assert_int_equal(plan_at(&p, at, FL_FORM_BODY, entries[k], 5, 0), 0);
+			assert_one_flip(&p, 0x10, 0x40);
+			assert_int_equal(p.bytes[FL_ON][0], 0xe9);
+			assert_int_equal(p.starts, 1);
+			assert_int_equal(p.rows, k == 0 || straddles ? FL_ROW : 0);
+			change(&p, FL_OFF, FL_ON, false);
+			change(&p, FL_ON, FL_OFF, false);
+			assert_int_equal(fl_arch_moves(&p, FL_OLD, FL_OFF, m), 1);
+			if (straddles) {
+				assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_OLD, m),
+						 FLE_STRADDLE);
+				continue;
+			}
+			change(&p, FL_OFF, FL_OLD, k != 2);
+			change(&p, FL_ON, FL_OLD, k != 2);
+			if (!p.rows)
+				change(&p, FL_OLD, FL_OFF, k != 2);
+		}
+}
+
+static void ways_into_a_body_differ_in_one_byte(void **state)
+{
+	struct fl_plan_in in = {
+		.at = (uintptr_t)text, .form = FL_FORM_BODY, .room = 5,
+		.on = (uintptr_t)text + 5 + 0x1fff, .off = (uintptr_t)text + 5 + 0x2000,
+	};
+	struct fl_patch p;
+	uint64_t datum;
+
+	(void)state;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), FLE_NOREACH);
+	in.off = in.on;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), FLE_NOREACH);
+	in.off = in.on - 0xff;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), 0);
+	in.room = 4;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), FLE_NOSPACE);
 }
 
 /* Several instructions never become one in a store, nor one several. */
@@ -512,6 +597,19 @@ static void glue_loads_id_and_goes(void **state)
 	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40));
 }
 
+static void glue_of_bodies_keeps_what_it_loads(void **state)
+{
+	static unsigned char out[FL_ARCH_GLUE_BYTES], plain[FL_ARCH_GLUE_BYTES];
+	static uintptr_t slot;
+
+	(void)state;
+	assert_true(fl_arch_glue_keeping(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot));
+	assert_true(fl_arch_glue(plain, (uintptr_t)out + 2, 0x12345678, (uintptr_t)&slot));
+	assert_memory_equal(out, "\x41\x53", 2);	/* push %r11 */
+	assert_memory_equal(out + 2, plain, sizeof out - 2);
+	assert_false(fl_arch_glue_keeping(out, 0, 1, (uintptr_t)1 << 40));
+}
+
 static void late_glue_loads_its_id_from_data(void **state)
 {
 	static unsigned char out[FL_ARCH_GLUE_BYTES];
@@ -542,12 +640,16 @@ int main(void)
 		cmocka_unit_test(pads_become_one_instruction),
 		cmocka_unit_test(pad_before_jumps_back),
 		cmocka_unit_test(sleds_keep_their_space),
+		cmocka_unit_test(returns_of_bodies_call_and_return),
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(whoever_stands_inside_gets_out),
 		cmocka_unit_test(no_call_returns_to_what_is_taken_away),
+		cmocka_unit_test(entries_of_bodies_come_and_go_as_a_whole),
+		cmocka_unit_test(ways_into_a_body_differ_in_one_byte),
 		cmocka_unit_test(a_row_is_parked_in_one_word_too),
 		cmocka_unit_test(what_counts_holds_threads),
 		cmocka_unit_test(glue_loads_id_and_goes),
+		cmocka_unit_test(glue_of_bodies_keeps_what_it_loads),
 		cmocka_unit_test(late_glue_loads_its_id_from_data),
 	};
 

@@ -1,7 +1,8 @@
 /*
  * unit/tramp: what a routine of routines.S records, and what it leaves as it was: behind
- * a call the registers that a call keeps, at an entry all but r11; whichever way the
- * stack is aligned, with a slot and without, in the middle of a chunk and at its end.
+ * a call the registers that a call keeps, at an entry all but r11, in a second body all;
+ * whichever way the stack is aligned, with a slot and without, in the middle of a chunk
+ * and at its end.
  *
  * Each case is a child. The C code that a routine calls comes to a point, where
  * its stack is looked at and its scratch registers are spoilt.
@@ -36,6 +37,7 @@ struct machine {
 };
 struct machine before, after;
 uint64_t target, own_sp, vector_bytes, direction;
+uint64_t r11_before, r11_after;		/* glue of a body has kept it; it is back */
 
 /* Those of `after`; as any function does that computes with them. */
 void load_vectors(void);
@@ -73,7 +75,7 @@ __asm__(".text\n\t.globl enter\n\t.type enter, @function\nenter:\n\t"
 	EACH_REGISTER(GET, before)
 	"cmpq $0, direction(%rip)\n\tje 4f\n\tstd\n4:\t"
 	"call *target(%rip)\n\t"
-	"cld\n\t"
+	"cld\n\tmov %r11, r11_after(%rip)\n\t"
 	EACH_REGISTER(PUT, after)
 	"mov %rsp, after+112(%rip)\n\tmov (%rsp), %rax\n\tmov %rax, after+120(%rip)\n\t"
 	BY_WIDTH(PUT_V, after)
@@ -143,8 +145,19 @@ enum what { RECORD, COUNT, SAMPLE, AFTER, WINDOW, CALL };
 	X(bare_after_long, AFTER, 1, 16) \
 	X(bare_window, WINDOW, 1, 16) X(bare_call_sse, CALL, 1, 16) \
 	X(bare_call_avx, CALL, 1, 32) X(bare_call_avx512, CALL, 1, 64)
+#define BODY_ROUTINES(X) \
+	X(body_time, RECORD) X(body_time_long, RECORD) X(body_count, COUNT) \
+	X(body_count_long, COUNT) X(body_sample, SAMPLE) X(body_after, AFTER) \
+	X(body_after_long, AFTER) X(body_window, WINDOW)
 #define DECLARE(name, what, bare, bytes) extern void fl_##name(void);
 ROUTINES(DECLARE)
+
+/* As the glue of a body leads there. */
+#define KEEPING(name, what) \
+	extern void fl_##name(void); \
+	void keeping_##name(void); \
+	__asm__("keeping_" #name ":\n\tpush r11_before(%rip)\n\tjmp fl_" #name);
+BODY_ROUTINES(KEEPING)
 
 static struct routine {
 	const char *name;
@@ -152,11 +165,14 @@ static struct routine {
 	enum what what;
 	bool bare;		/* every register is live */
 	uint64_t vector_bytes;	/* that it needs */
+	bool keeps;		/* r11, too */
 } routines[] = {
-#define ROW(name, what, bare, bytes) { #name, fl_##name, what, bare, bytes },
+#define ROW(name, what, bare, bytes) { #name, fl_##name, what, bare, bytes, false },
 	ROUTINES(ROW)
-	{ "glue of ID", NULL, COUNT, 1, 16 },
-	{ "masked glue of ID", NULL, COUNT, 1, 16 },
+#define BODY_ROW(name, what) { #name, keeping_##name, what, true, 16, true },
+	BODY_ROUTINES(BODY_ROW)
+	{ "glue of ID", NULL, COUNT, true, 16, false },
+	{ "masked glue of ID", NULL, COUNT, true, 16, false },
 };
 extern void fl_ask_count_long(void);
 
@@ -207,6 +223,7 @@ static void check_registers(void)
 	for (size_t i = c->bare ? 0 : N_SCRATCH; i < REGISTERS; i++)
 		HOLDS(after.r[i] == before.r[i]);
 	HOLDS(after.sp == before.sp && after.top == before.top);
+	HOLDS(!c->keeps || r11_after == r11_before);
 	for (size_t i = 0; c->bare && i < VECTORS; i++)
 		HOLDS(!memcmp(after.v[i], before.v[i], c->what == CALL ? c->vector_bytes
 									: vector_bytes));
@@ -218,6 +235,7 @@ static void fill_machine(void)
 
 	for (size_t i = 0; i < sizeof before; i++)
 		at[i] = (unsigned char)(i * 167 + i / 8 * 31 + 5);
+	r11_before = 0x0123456789abcdef;
 }
 
 static struct fl_slot *slot(void)
@@ -329,7 +347,7 @@ static void run_beyond(struct rig *g)
 static void run_choice(struct rig *g)
 {
 	static void (*const looks[])(void) = {
-		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long,
+		fl_abi_count_long, fl_bare_count_long, fl_ask_count_long, fl_body_count_long,
 	};
 	uint32_t n = g->m->session[0].counter_bytes / sizeof(uint64_t);
 
@@ -337,6 +355,8 @@ static void run_choice(struct rig *g)
 	for (int i = 0; i < FL_N_CONVENTIONS; i++) {
 		fl_table.probes[n - 1].asks = fl_table.probes[n].asks = i == FL_ASK;
 		fl_table.probes[n - 1].bare = fl_table.probes[n].bare = i == FL_BARE;
+		fl_table.probes[n - 1].form = fl_table.probes[n].form =
+			i == FL_BODY ? FL_FORM_BODY : FL_FORM_NONE;
 		HOLDS(fl_glue_routine(&fl_table.probes[n - 1], FL_ACT_COUNT) ==
 		      fl_probe_routine(FL_ACT_COUNT, i));
 		HOLDS(fl_glue_routine(&fl_table.probes[n], FL_ACT_COUNT) ==

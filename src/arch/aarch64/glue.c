@@ -9,6 +9,12 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 	return false;
 }
 
+bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
+{
+	(void)out, (void)at, (void)id, (void)word;
+	return false;
+}
+
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word)
 {
 	(void)out, (void)at, (void)id, (void)word;

@@ -13,12 +13,13 @@ fl_\name:
 	.endm
 
 	.macro	RECORDS name, to
-	REFUSES	abi_\name, bare_\name, abi_\name\()_long, bare_\name\()_long
+	REFUSES	abi_\name, bare_\name, body_\name, abi_\name\()_long, bare_\name\()_long, \
+		body_\name\()_long
 	.endm
 
 	.macro	COUNTS name, to, full
 	RECORDS	\name
-	REFUSES	abi_\name\()_full, bare_\name\()_full
+	REFUSES	abi_\name\()_full, bare_\name\()_full, body_\name\()_full
 	.endm
 
 	.macro	COUNTS_BELOW name, below, timed, function_of, to, inner
@@ -26,7 +27,7 @@ fl_\name:
 	.endm
 
 	.macro	CALLS name, to
-	REFUSES	abi_\name, bare_\name
+	REFUSES	abi_\name, bare_\name, body_\name
 	.endm
 
 	.macro	CALLS_FROM name, to

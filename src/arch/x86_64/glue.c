@@ -6,6 +6,12 @@
  *	mov $id,%r11d
  *	jmp *go(%rip)
  *
+ * Where %r11 may be live it is put on the stack first, and the routine takes it back:
+ *
+ *	push %r11
+ *	mov $id,%r11d
+ *	jmp *go(%rip)
+ *
  * One that counts does so itself, while its mask is all ones, in the way of the routine
  * (routines.h, COUNT): the jump and the way to the routine would take more than the count.
  * Only %r11 and the flags are changed, so it is one for all conventions.
@@ -57,6 +63,14 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
 	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
 	return load_and_jump(out, at, id, word);
+}
+
+bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
+{
+	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
+	out[0] = 0x41;				/* push %r11 */
+	out[1] = 0x53;
+	return load_and_jump(out + 2, at + 2, id, word);
 }
 
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word)

@@ -34,6 +34,7 @@ struct stretch {
 	uint8_t start, n;
 	bool may_pass;			/* over it: that is what one of both does */
 	bool whole;			/* both are met whole */
+	bool is_left;			/* no thread is there, nor comes */
 };
 
 static size_t next_start(const struct fl_patch *p, size_t at)
@@ -213,11 +214,18 @@ static bool store_at_once(struct fl_move *m, const struct stretch *s)
 	return s->whole && is_one_store(s, first, end - first);
 }
 
+/* Nobody is there: a byte before the others, and once more behind them. */
+static bool park_on_anything(struct fl_move *m, const struct stretch *s)
+{
+	m->park[0] = s->to[0];
+	return s->is_left && park_at(m, s, 0, 1);
+}
+
 static bool find_move(struct fl_move *m, const struct stretch *s)
 {
 	*m = (struct fl_move){ .start = s->start, .end = (uint8_t)(s->start + s->n) };
 	return store_at_once(m, s) || park_on_byte(m, s) || park_on_adc(m, s) ||
-	       park_on_jump(m, s) || park_on_nop(m, s);
+	       park_on_jump(m, s) || park_on_nop(m, s) || park_on_anything(m, s);
 }
 
 int fl_arch_moves(const struct fl_patch *p, int from, int to,
@@ -237,6 +245,7 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 			continue;
 		s.may_pass = p->may_pass || (p->idle[from] | p->idle[to]) >> at & 1;
 		s.whole = p->whole[from] & p->whole[to] & 1u << at;
+		s.is_left = from == FL_OLD && p->rows & FL_ROW;
 		if (!find_move(&moves[n++], &s))
 			return FLE_STRADDLE;
 	}

@@ -24,6 +24,15 @@
  *		    eb 09 | 66 0f 1f ... eb 09 | 67 67 67 67 e8 ........   a8 09 | ...
  *	SLED_RET    ret; nop		 ret			jmp glue
  *		    c3 ...		 c3 ........		e9 ........
+ *	BODY	    any instructions	 jmp stub.off		jmp stub.on
+ *		    ..............	 e9 .. ......		e9 .. ......
+ *	BODY_RET    ret; nop; ret	 ret			call glue; ret
+ *		    c3 ........ c3	 c3 ........ c3		e8 ........ c3
+ *	BODY_TAIL   nop			 test $glue,%eax	call glue
+ *		    0f 1f 44 00 00	 a9 ........		e8 ........
+ *
+ * The two stubs of a BODY lie where their displacements differ in the low byte. Exit and
+ * tail are places in the body, which is flick's own; a return's last byte never changes.
  *
  * What nobody will want is off for good (fl_arch_mute), by one byte of the old:
  *
@@ -36,9 +45,10 @@
  * at a jump that leaves the function; so is %rdx at a call of two arguments. A tail
  * jump's `ret` returns to where the profiling function would have returned.
  *
- * A `|` is a start (arch.h): a thread may stand there long after the probe is off,
- * or be due to return there out of the glue. Where a form can choose, its call ends
- * where the window does, so that it returns to what is never changed.
+ * Behind the jump of BODY nothing of `old` is met, and nothing leads back into it: who
+ * copies the function sees to that. A `|` is a start (arch.h): a thread may stand there
+ * long after the probe is off, or be due to return there out of the glue. Where a form can
+ * choose, its call ends where the window does, so that it returns to what is never changed.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -84,6 +94,36 @@ static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 	__builtin_memcpy(p->bytes[FL_ON], p->bytes[FL_OLD], len);
 	__builtin_memcpy(p->bytes[FL_OFF], p->bytes[FL_OLD], len);
 	if (!x86_branch(p->bytes[FL_ON], X86_JMP, in->at, in->glue))
+		return FLE_NOREACH;
+	x86_branch(p->bytes[FL_OFF], X86_RET, in->at, in->glue);
+	return 0;
+}
+
+/* Threads may not pass it: what `old` does the stub does. */
+static int plan_body(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	uint8_t *on = p->bytes[FL_ON], *off = p->bytes[FL_OFF];
+
+	p->len = 5;
+	p->flip_at = 1;
+	p->may_pass = 0;
+	if (in->room < p->len)
+		return FLE_NOSPACE;
+	if (!x86_branch(on, X86_JMP, in->at, in->on) ||
+	    !x86_branch(off, X86_JMP, in->at, in->off) || on[1] == off[1] ||
+	    __builtin_memcmp(on + 2, off + 2, 3))
+		return FLE_NOREACH;
+	return 0;
+}
+
+static int plan_body_ret(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	const uint8_t *old = p->bytes[FL_OLD];
+
+	if (in->room < 5 || old[0] != X86_RET || old[5] != X86_RET)
+		return FLE_UNKNOWN;
+	p->len = 5;
+	if (!x86_branch(p->bytes[FL_ON], X86_CALL, in->at, in->glue))
 		return FLE_NOREACH;
 	x86_branch(p->bytes[FL_OFF], X86_RET, in->at, in->glue);
 	return 0;
@@ -178,6 +218,12 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_sled(p, in);
 	case FL_FORM_SLED_RET:
 		return in->room < 5 ? FLE_NOSPACE : plan_ret(p, in, 5);
+	case FL_FORM_BODY:
+		return plan_body(p, in);
+	case FL_FORM_BODY_RET:
+		return plan_body_ret(p, in);
+	case FL_FORM_BODY_TAIL:
+		return plan_pad(p, in);
 	case FL_FORM_NONE:
 		break;
 	}
@@ -225,12 +271,17 @@ static void find_starts(struct fl_patch *p)
 }
 
 /* Can it be armed, and put back, though threads run? What holds for `off` holds
- * for `on`, and for both ways. */
-static int check_moves(const struct fl_patch *p)
+ * for `on`, and for both ways. The entry of a body that cannot be put back is armed while
+ * no other thread is there, as a row is. */
+static int check_moves(struct fl_patch *p, enum fl_form form)
 {
 	struct fl_move m[FL_ARCH_MOVES];
-	int n = fl_arch_moves(p, FL_OLD, FL_OFF, m);
+	int n = fl_arch_moves(p, FL_OFF, FL_OLD, m);
 
+	if (n < 0 && form == FL_FORM_BODY) {
+		p->rows |= FL_ROW;
+		return 0;
+	}
 	return n < 0 ? n : 0;
 }
 
@@ -249,6 +300,7 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	size_t room = in->room + before;
 	int err;
 
+	room += in->form == FL_FORM_BODY_RET;	/* the return behind it */
 	start_plan(p, in->at - before);
 	if (in->form == FL_FORM_PAD_BEFORE && in->before < BEFORE) {
 		*datum = in->before;
@@ -260,7 +312,7 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	if (!err)
 		find_starts(p);
 	if (!err)
-		err = check_moves(p);
+		err = check_moves(p, in->form);
 	fl_patch_note_flip(p);
 	*datum = err == FLE_NOREACH ? in->glue : in->room;
 	return err;

@@ -5,8 +5,10 @@
  * the way back. ABI routines stand behind an ordinary call, so every scratch register and
  * the flags are theirs. BARE routines stand at a function's entry or exit: only %r11 and
  * the flags are dead there, nothing lies below the stack pointer, and all else is put
- * back. No routine touches a vector register but those that call a function of
- * the program's own, which save every one that may carry an argument or result.
+ * back. BODY routines stand in a second body, where %r11 is live, too: their glue has put
+ * it on the stack, below the way back. No routine touches a vector register but those that
+ * call a function of the program's own, which save every one that may carry an argument or
+ * result.
  *
  * THE SHORT PATH (RECORDS)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
@@ -30,6 +32,21 @@
 	.macro	BACK reg
 	pop	\reg
 	.cfi_adjust_cfa_offset -8
+	.endm
+
+/* Of a BARE routine, \kept 0, or a BODY one, 8: what lies below the way back at its begin.
+ * It ends; what stands behind it is come to with \saved bytes more. */
+	.macro	BARE_FUNC name, kept, align=5
+FUNC \name, \align
+	.cfi_adjust_cfa_offset \kept
+	.endm
+
+	.macro	BARE_RETURN kept, saved=0
+	.if	\kept
+	BACK	%r11
+	.endif
+	ret
+	.cfi_adjust_cfa_offset \kept + \saved
 	.endm
 
 /* A sequence begins that changes the thread's own slot: \slot, or it goes to \long. \a is
@@ -178,6 +195,52 @@ END \name
 
 /* ---- what counts, and what records ------------------------------------------- */
 
+	.macro	BARE_RECORDS conv, kept, name, to
+BARE_FUNC fl_\conv\()_\name, \kept
+	SAVE	%rax
+	SAVE	%rdx
+	TICKS
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	lea	40 + \kept(%rsp), %rdx
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	BARE_RETURN \kept, 40
+.L\conv\()_put_\name:
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	CALL_ALIGNED \to
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	BARE_RETURN \kept
+END fl_\conv\()_\name
+
+BARE_FUNC fl_\conv\()_\name\()_long, \kept
+	SAVE_SCRATCH
+	TICKS
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	lea	64 + \kept(%rsp), %rdx
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	BARE_RETURN \kept
+END fl_\conv\()_\name\()_long
+	.endm
+
 /* NAME: a record with time. The long path, and where the kernel has no rseq the only one
  * (NAME_long): to(id, time, stack pointer). */
 	.macro	RECORDS name, to
@@ -197,50 +260,46 @@ FUNC fl_abi_\name\()_long
 	jmp	.Labi_put_\name
 END fl_abi_\name\()_long
 
-FUNC fl_bare_\name
-	SAVE	%rax
-	SAVE	%rdx
-	TICKS
-	SAVE	%rcx
+	BARE_RECORDS bare, 0, \name, \to
+	BARE_RECORDS body, 8, \name, \to
+	.endm
+
+	.macro	BARE_COUNTS conv, kept, name, to, full
+BARE_FUNC fl_\conv\()_\name, \kept
 	SAVE	%rsi
 	SAVE	%rdi
-	lea	40(%rsp), %rdx
-	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .Lbare_put_\name
+	COUNT	%rsi, %rdi, .L\conv\()_\name
 	BACK	%rdi
 	BACK	%rsi
-	BACK	%rcx
-	BACK	%rdx
-	BACK	%rax
-	ret
-	.cfi_adjust_cfa_offset 40
-.Lbare_put_\name:
-	SAVE	%r8
-	SAVE	%r9
-	SAVE	%r10
-	mov	%r11d, %edi
-	mov	%rax, %rsi
-	CALL_ALIGNED \to
-	BACK	%r10
-	BACK	%r9
-	BACK	%r8
+	js	fl_\conv\()_\name\()_full
+	BARE_RETURN \kept, 16
+.L\conv\()_\name:
 	BACK	%rdi
 	BACK	%rsi
-	BACK	%rcx
-	BACK	%rdx
-	BACK	%rax
-	ret
-END fl_bare_\name
-
-FUNC fl_bare_\name\()_long
 	SAVE_SCRATCH
-	TICKS
 	mov	%r11d, %edi
-	mov	%rax, %rsi
-	lea	64(%rsp), %rdx
 	CALL_ALIGNED \to
 	RESTORE_SCRATCH
-	ret
-END fl_bare_\name\()_long
+	BARE_RETURN \kept
+END fl_\conv\()_\name
+
+BARE_FUNC fl_\conv\()_\name\()_full, \kept
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	CALL_ALIGNED \full
+	RESTORE_SCRATCH
+	BARE_RETURN \kept
+END fl_\conv\()_\name\()_full
+
+BARE_FUNC fl_\conv\()_\name\()_long, \kept
+	SAVE	%rsi
+	SAVE	%rdi
+	COUNT_PLAINLY %rsi, .L\conv\()_\name
+	BACK	%rdi
+	BACK	%rsi
+	js	fl_\conv\()_\name\()_full
+	BARE_RETURN \kept
+END fl_\conv\()_\name\()_long
 	.endm
 
 /* NAME: one more in the probe's counter. Of a thread without a slot: to(id); at the end of
@@ -267,42 +326,40 @@ FUNC fl_abi_\name\()_long
 	ret
 END fl_abi_\name\()_long
 
-FUNC fl_bare_\name
+	BARE_COUNTS bare, 0, \name, \to, \full
+	BARE_COUNTS body, 8, \name, \to, \full
+	.endm
+
+	.macro	BARE_COUNTS_BELOW conv, kept, name, below, timed, function_of, inner
+BARE_FUNC fl_\conv\()_\name, \kept
+	SAVE	%rcx
 	SAVE	%rsi
 	SAVE	%rdi
-	COUNT	%rsi, %rdi, .Lbare_\name
+	lea	24 + \kept(%rsp), %rdi
+	BELOW_TIMED %rsi, %rcx, %ecx, %rdi, \timed, \function_of, .L\conv\()_\name, \
+		.L\conv\()_inner_\name
 	BACK	%rdi
 	BACK	%rsi
-	js	fl_bare_\name\()_full
-	ret
-	.cfi_adjust_cfa_offset 16
-.Lbare_\name:
+	BACK	%rcx
+	jmp	fl_\conv\()_\below
+	.cfi_adjust_cfa_offset 24
+.L\conv\()_\name:
 	BACK	%rdi
 	BACK	%rsi
+	BACK	%rcx
+	jmp	fl_\conv\()_\name\()_long
+	.cfi_adjust_cfa_offset 24
+.L\conv\()_inner_\name:
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
 	SAVE_SCRATCH
 	mov	%r11d, %edi
-	CALL_ALIGNED \to
+	lea	64 + \kept(%rsp), %rsi
+	CALL_ALIGNED \inner
 	RESTORE_SCRATCH
-	ret
-END fl_bare_\name
-
-FUNC fl_bare_\name\()_full
-	SAVE_SCRATCH
-	mov	%r11d, %edi
-	CALL_ALIGNED \full
-	RESTORE_SCRATCH
-	ret
-END fl_bare_\name\()_full
-
-FUNC fl_bare_\name\()_long
-	SAVE	%rsi
-	SAVE	%rdi
-	COUNT_PLAINLY %rsi, .Lbare_\name
-	BACK	%rdi
-	BACK	%rsi
-	js	fl_bare_\name\()_full
-	ret
-END fl_bare_\name\()_long
+	BARE_RETURN \kept
+END fl_\conv\()_\name
 	.endm
 
 /* NAME: as \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or
@@ -318,40 +375,23 @@ FUNC fl_abi_\name
 	jmp	\inner
 END fl_abi_\name
 
-FUNC fl_bare_\name
-	SAVE	%rcx
-	SAVE	%rsi
-	SAVE	%rdi
-	lea	24(%rsp), %rdi
-	BELOW_TIMED %rsi, %rcx, %ecx, %rdi, \timed, \function_of, .Lbare_\name, \
-		.Lbare_inner_\name
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	jmp	fl_bare_\below
-	.cfi_adjust_cfa_offset 24
-.Lbare_\name:
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	jmp	fl_bare_\name\()_long
-	.cfi_adjust_cfa_offset 24
-.Lbare_inner_\name:
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	SAVE_SCRATCH
-	mov	%r11d, %edi
-	lea	64(%rsp), %rsi
-	CALL_ALIGNED \inner
-	RESTORE_SCRATCH
-	ret
-END fl_bare_\name
-
+	BARE_COUNTS_BELOW bare, 0, \name, \below, \timed, \function_of, \inner
+	BARE_COUNTS_BELOW body, 8, \name, \below, \timed, \function_of, \inner
 	CALLS	\name\()_long, \to
 	.endm
 
 /* ---- what calls ---------------------------------------------------------------- */
+
+	.macro	BARE_CALLS conv, kept, name, to
+BARE_FUNC fl_\conv\()_\name, \kept
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	lea	64 + \kept(%rsp), %rsi
+	CALL_ALIGNED \to
+	RESTORE_SCRATCH
+	BARE_RETURN \kept
+END fl_\conv\()_\name
+	.endm
 
 /* NAME: to(id, stack pointer). */
 	.macro	CALLS name, to
@@ -361,14 +401,20 @@ FUNC fl_abi_\name
 	jmp	\to
 END fl_abi_\name
 
-FUNC fl_bare_\name
+	BARE_CALLS bare, 0, \name, \to
+	BARE_CALLS body, 8, \name, \to
+	.endm
+
+	.macro	BARE_CALLS_FROM conv, kept, name, to
+BARE_FUNC fl_\conv\()_\name, \kept
 	SAVE_SCRATCH
 	mov	%r11d, %edi
-	lea	64(%rsp), %rsi
+	mov	72 + \kept(%rsp), %rsi
+	lea	64 + \kept(%rsp), %rdx
 	CALL_ALIGNED \to
 	RESTORE_SCRATCH
-	ret
-END fl_bare_\name
+	BARE_RETURN \kept
+END fl_\conv\()_\name
 	.endm
 
 /* NAME: to(id, who called, stack pointer). %rsi is what the compiler passes as the call
@@ -381,15 +427,8 @@ FUNC fl_abi_\name
 	jmp	\to
 END fl_abi_\name
 
-FUNC fl_bare_\name
-	SAVE_SCRATCH
-	mov	%r11d, %edi
-	mov	72(%rsp), %rsi
-	lea	64(%rsp), %rdx
-	CALL_ALIGNED \to
-	RESTORE_SCRATCH
-	ret
-END fl_bare_\name
+	BARE_CALLS_FROM bare, 0, \name, \to
+	BARE_CALLS_FROM body, 8, \name, \to
 	.endm
 
 /* NAME: the function of the program's own that (*bindings)[id] points to, with the id and
