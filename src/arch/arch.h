@@ -236,6 +236,58 @@ static inline uint64_t fl_count_of(uint64_t counter)
 	return (counter & (FL_COUNT_ONE - 1)) * FL_COUNT_BLOCK + counter / FL_COUNT_ONE;
 }
 
+/* ---- second bodies (pure) ------------------------------------------------- */
+
+/* Each returns how many bytes it has written, 0 when the instruction cannot stand there,
+ * or a target is out of reach. How many does not depend on addresses. */
+
+/* The same effect at `to`, for an instruction that stood at `at`: a direct branch goes to
+ * `target`, in its long form, a pc-relative operand stays what it was. At most
+ * FL_ARCH_MOVED_MAX. */
+size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
+		    size_t len, uintptr_t at, uintptr_t target);
+/* A direct jump or branch in its short form, if it has one. */
+size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
+			  size_t len, uintptr_t target);
+/* A branch on the opposite condition, past `over` bytes behind it. */
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
+			uint8_t over);
+/* FL_ARCH_BRANCH_BYTES. */
+enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
+size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);
+/* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`, or
+ * FL_FORM_BODY_TAIL. 0: that return needs _TAIL before it. */
+size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
+			 size_t len);
+/* Where the effective address of a pc-relative operand is; false: it has none. */
+bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
+		     uintptr_t *address);
+
+/*
+ * An indirect jump of the original may lead into what a body stands for, or elsewhere. The
+ * look-up finds out, and keeps every register and flag, and what is below the stack
+ * pointer. A table has for each byte of a part the landing of the instruction that begins
+ * there, as a distance from the table, or 0. What is in none goes on behind the look-up.
+ */
+enum { FL_LOOKED_PARTS = 8 };
+struct fl_lookup {
+	uintptr_t to;			/* where it will stand */
+	const unsigned char *code;	/* the original's jump */
+	size_t len;
+	uint32_t n_parts;
+	struct fl_looked {
+		uintptr_t start, table;
+		uint32_t bytes;
+	} part[FL_LOOKED_PARTS];
+	/* W put: from `offset` on there is so much below the original's stack pointer. */
+	struct fl_depth { uint16_t offset, depth; } depths[FL_ARCH_LOOKUP_DEPTHS];
+};
+/* At most FL_ARCH_LOOKUP_MAX. */
+size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *);
+/* FL_ARCH_LANDED_BYTES: gives back what the look-up has taken, which is
+ * FL_ARCH_LOOKUP_KEPT up to FL_ARCH_LANDED_UP, and goes to `target`. */
+size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target);
+
 /* ---- live: what a glue goes to ------------------------------------------------ */
 
 /* A port's pieces for assembly, of which probe/routines.S makes its routines, are in its

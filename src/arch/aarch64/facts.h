@@ -30,6 +30,13 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SLED_BYTES 32
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
+#define FL_ARCH_MOVED_MAX 24
+#define FL_ARCH_BRANCH_BYTES 4
+#define FL_ARCH_LOOKUP_MAX 640
+#define FL_ARCH_LOOKUP_DEPTHS 8
+#define FL_ARCH_LOOKUP_KEPT 152
+#define FL_ARCH_LANDED_BYTES 16
+#define FL_ARCH_LANDED_UP 12
 #define FL_ARCH_VECTORS(x, name) x(name##_simd)
 #define FL_ARCH_STORE_MAX 4
 #define FL_ARCH_LINE 64

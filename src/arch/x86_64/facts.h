@@ -28,6 +28,13 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
+#define FL_ARCH_MOVED_MAX 24		/* a loop: prefixes, itself, two jumps */
+#define FL_ARCH_BRANCH_BYTES 5
+#define FL_ARCH_LOOKUP_MAX 640
+#define FL_ARCH_LOOKUP_DEPTHS 8		/* all of them are written */
+#define FL_ARCH_LOOKUP_KEPT 152
+#define FL_ARCH_LANDED_BYTES 18
+#define FL_ARCH_LANDED_UP 13
 /* Of routines that call with every vector register kept, the plainest first. */
 #define FL_ARCH_VECTORS(x, name) x(name##_sse) x(name##_avx) x(name##_avx512)
 #define FL_ARCH_STORE_MAX 8		/* bytes of the widest store */

@@ -1,0 +1,57 @@
+/*
+ * reloc.c - second bodies of functions: nothing can be moved yet.
+ */
+#include "arch/arch.h"
+
+size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
+		    size_t len, uintptr_t at, uintptr_t target)
+{
+	(void)out, (void)to, (void)code, (void)len, (void)at, (void)target;
+	return 0;
+}
+
+size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
+			  size_t len, uintptr_t target)
+{
+	(void)out, (void)to, (void)code, (void)len, (void)target;
+	return 0;
+}
+
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
+			uint8_t over)
+{
+	(void)out, (void)code, (void)len, (void)over;
+	return 0;
+}
+
+size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)
+{
+	(void)out, (void)b, (void)at, (void)to;
+	return 0;
+}
+
+size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
+			 size_t len)
+{
+	(void)out, (void)form, (void)code, (void)len;
+	return 0;
+}
+
+bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
+		     uintptr_t *address)
+{
+	(void)code, (void)len, (void)at, (void)address;
+	return false;
+}
+
+size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
+{
+	(void)out, (void)l;
+	return 0;
+}
+
+size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target)
+{
+	(void)out, (void)to, (void)target;
+	return 0;
+}

@@ -1,0 +1,202 @@
+/*
+ * reloc.c - the same effect at another address, and what else a body is made of.
+ *
+ *	original		moved
+ *	anything else		as it is
+ *	... disp32(%rip) ...	the same, disp32 leads to the same address
+ *	jmp rel8, rel32		jmp rel32
+ *	jcc rel8, rel32		jcc rel32
+ *	call rel32		call rel32
+ *	xbegin rel32		xbegin rel32
+ *	loop, jrcxz rel8	loop 1f; jmp 2f; 1: jmp rel32; 2:
+ *
+ * Prefixes stay: bnd, notrack, hints, and 67, which makes jrcxz ask %ecx. An address of 32
+ * bits (67) is cut behind the sum with the instruction pointer, so the same sum is right.
+ * An instruction that would become longer than 15 bytes cannot be moved.
+ */
+#include "arch/arch.h"
+#include "emit.h"
+
+enum { LEN_MAX = 15, JCC8 = 0x70, JCC32 = 0x80, LOOP_FIRST = 0xe0, LOOP_LAST = 0xe3 };
+
+/* Direct branches, by what they become. */
+enum way { COPIED, LONG, CONDITIONAL, LOOPED, SAME };
+
+static enum way branch_of(const struct fl_insn *i, const unsigned char *code)
+{
+	uint8_t op = code[i->opcode_at];
+
+	if (op == 0xff)
+		return COPIED;			/* indirect */
+	if (i->cls == FL_INSN_JUMP)
+		return LONG;
+	if (i->cls == FL_INSN_CALL)
+		return SAME;
+	if (i->cls != FL_INSN_BRANCH)
+		return COPIED;
+	if (op >= LOOP_FIRST && op <= LOOP_LAST)
+		return LOOPED;
+	return op == 0xc7 ? SAME : CONDITIONAL;	/* xbegin */
+}
+
+/* The opcode's low bits say which condition, in either form. */
+static uint8_t condition(const struct fl_insn *i, const unsigned char *code)
+{
+	uint8_t op = code[i->opcode_at];
+
+	return (op == 0x0f ? code[i->opcode_at + 1] : op) & 15;
+}
+
+/* `n` bytes stand at `out`; a displacement is what is left. */
+static size_t put_rel32(unsigned char *out, size_t n, uintptr_t to, uintptr_t target)
+{
+	if (n + 4 > LEN_MAX || !x86_rel32(out + n, to + n + 4, target))
+		return 0;
+	return n + 4;
+}
+
+static size_t move_loop(unsigned char *out, uintptr_t to, const struct fl_insn *i,
+			uintptr_t target)
+{
+	size_t n = i->len;
+
+	out[n - 1] = 2;				/* 1f */
+	out[n++] = X86_JMP8;
+	out[n++] = FL_ARCH_BRANCH_BYTES;	/* 2f */
+	if (!x86_branch(out + n, X86_JMP, to + n, target))
+		return 0;
+	return n + FL_ARCH_BRANCH_BYTES;
+}
+
+static size_t move_branch(unsigned char *out, uintptr_t to, const unsigned char *code,
+			  const struct fl_insn *i, uintptr_t target)
+{
+	size_t n = i->opcode_at;
+
+	switch (branch_of(i, code)) {
+	case LONG:
+		out[n++] = X86_JMP;
+		break;
+	case CONDITIONAL:
+		out[n++] = 0x0f;
+		out[n++] = JCC32 | condition(i, code);
+		break;
+	case LOOPED:
+		return move_loop(out, to, i, target);
+	default:
+		n = i->len - 4u;		/* call, xbegin */
+	}
+	return put_rel32(out, n, to, target);
+}
+
+/* Where the displacement of a pc-relative operand is, and what it leads to; 0: none. */
+static size_t operand_of(const unsigned char *code, size_t len, uintptr_t at,
+			 uintptr_t *address)
+{
+	size_t operand = x86_operand_at(code, len);
+	int32_t d = 0;
+
+	if (operand)
+		__builtin_memcpy(&d, code + operand, sizeof d);
+	*address = at + len + (uintptr_t)(intptr_t)d;
+	return operand;
+}
+
+bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
+		     uintptr_t *address)
+{
+	return operand_of(code, len, at, address);
+}
+
+size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
+		    size_t len, uintptr_t at, uintptr_t target)
+{
+	struct fl_insn i;
+	uintptr_t address;
+	size_t operand;
+
+	fl_arch_decode(&i, code, len, at);
+	if (!i.len || i.len != len)
+		return 0;
+	__builtin_memcpy(out, code, len);
+	if (branch_of(&i, code) != COPIED)
+		return move_branch(out, to, code, &i, target);
+	operand = operand_of(code, len, at, &address);
+	return operand && !x86_rel32(out + operand, to + len, address) ? 0 : len;
+}
+
+static bool put_rel8(unsigned char *out, uintptr_t end, uintptr_t to)
+{
+	intptr_t d = (intptr_t)(to - end);
+
+	*out = (unsigned char)d;
+	return d == (int8_t)d;
+}
+
+size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
+			  size_t len, uintptr_t target)
+{
+	struct fl_insn i;
+	enum way way;
+	size_t n;
+
+	fl_arch_decode(&i, code, len, 0);
+	way = branch_of(&i, code);
+	if (i.len != len || way == COPIED || way == SAME)
+		return 0;
+	n = i.opcode_at;
+	__builtin_memcpy(out, code, n + 1);
+	if (way != LOOPED)
+		out[n] = way == LONG ? X86_JMP8 : JCC8 | condition(&i, code);
+	return put_rel8(out + n + 1, to + n + 2, target) ? n + 2 : 0;
+}
+
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
+			uint8_t over)
+{
+	struct fl_insn i;
+	size_t n;
+
+	fl_arch_decode(&i, code, len, 0);
+	if (!i.len || i.len != len || over > INT8_MAX)
+		return 0;
+	n = i.opcode_at;
+	__builtin_memcpy(out, code, n + 1);
+	switch (branch_of(&i, code)) {
+	case CONDITIONAL:
+		out[n++] = JCC8 | (condition(&i, code) ^ 1);
+		break;
+	case LOOPED:				/* has no opposite */
+		out[++n] = 2;
+		out[++n] = X86_JMP8;
+		n++;
+		break;
+	default:
+		return 0;
+	}
+	out[n++] = over;
+	return n;
+}
+
+size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)
+{
+	uint8_t op = b == FL_BRANCH_CALL ? X86_CALL : X86_JMP;
+
+	return x86_branch(out, op, at, to) ? FL_ARCH_BRANCH_BYTES : 0;
+}
+
+size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
+			 size_t len)
+{
+	static const unsigned char nops[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const unsigned char ret[] = { X86_RET, 0x0f, 0x1f, 0x40, 0x00, X86_RET };
+
+	if (form == FL_FORM_BODY_TAIL) {
+		__builtin_memcpy(out, nops, sizeof nops);
+		return sizeof nops;
+	}
+	if (code[len - 1] != X86_RET || len > 2)	/* rep ret, bnd ret */
+		return 0;
+	__builtin_memcpy(out, ret, sizeof ret);
+	return sizeof ret;
+}
