@@ -36,7 +36,7 @@ config.mk: configure
 
 # ---- what is compiled ------------------------------------------------------
 
-GUEST_DIRS = base os obj arch arch/$(ARCH) site patch probe channel agent
+GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
 READER_DIRS = analysis report trial trial/$(ARCH) cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
@@ -219,7 +219,7 @@ FUZZ_CC = clang
 FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
-FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch channel analysis \
+FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
 	report) src/cli/functions.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))

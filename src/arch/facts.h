@@ -53,6 +53,9 @@
 #ifndef FL_ARCH_REGS
 #error "FL_ARCH_REGS: general registers, at most 32"
 #endif
+#ifndef FL_ARCH_DWARF_SP
+#error "FL_ARCH_DWARF_SP: the stack pointer's number in tables for unwinding"
+#endif
 #ifndef FL_ARCH_ARG0
 #error "FL_ARCH_ARG0: the register of a first argument"
 #endif

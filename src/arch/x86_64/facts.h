@@ -19,6 +19,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_REGS 16			/* general ones */
 #define FL_ARCH_ARG0 7			/* rdi */
 #define FL_ARCH_SP 4			/* rsp */
+#define FL_ARCH_DWARF_SP 7		/* rsp, in tables for unwinding */
 #define FL_ARCH_FP 5			/* rbp */
 #define FL_ARCH_SCRATCH 0x0fc7		/* rax rcx rdx rsi rdi r8 to r11: calls lose them */
 #define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 to r15: calls keep them */

@@ -1,0 +1,17 @@
+/* copy.h - step 4 of 7: second bodies of functions. next: channel.h */
+#ifndef FL_COPY_H
+#define FL_COPY_H
+
+#include "base/base.h"
+
+/* ---- unwinding through bodies (unwind.c) ------------------------------------------ */
+
+/* Where unwinders find what they need for a program counter in a body. */
+struct fl_unwind_found {
+	uintptr_t lo, hi;		/* of code that is like one module's */
+	const void *table;		/* as .eh_frame_hdr is */
+};
+/* False: no body is there. Any thread, any time, no lock; from a handler, too. */
+bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * lsda.c - where exceptions of a body's calls land: the original's table, at other places.
+ *
+ *	base of the pads | types: how, where they end | sites: how, bytes | sites | actions
+ *
+ * A site is a run of instructions, its landing pad and its first action. Runs and pads
+ * are the body's. Actions are copied: they name types by their number, counted from
+ * where the types end, and these stay where they are: entries of types may be distances
+ * from themselves. That end is told as a distance modulo 2^64, in ten bytes.
+ *
+ * A pad of 0 is none, so the base lies in front of all pads: it is told, and is the
+ * lowest one's address less 1.
+ */
+#include "copy/unwind.h"
+
+enum { WHOLE_LEB = 10, ACTIONS_MOST = 1 << 20 };
+
+struct landings {
+	uintptr_t pads;			/* what pads are counted from */
+	uint8_t type_how;
+	uintptr_t types;		/* where they end */
+	uint8_t site_how;
+	struct fl_in sites;
+	struct fl_in actions;		/* to the end of what can be read */
+};
+
+struct call_site {
+	uintptr_t from, to, pad;	/* pad: 0 none */
+	uint64_t action;		/* 1 + where in the actions; 0 none */
+};
+
+/* ---- read --------------------------------------------------------------------------- */
+
+static bool open_lsda(struct landings *l, const struct fl_fde *f)
+{
+	struct fl_in in = fl_in_from(f->m, f->lsda);
+	uint8_t how = (uint8_t)fl_in_fixed(&in, 1);
+	uint64_t n;
+
+	*l = (struct landings){ .pads = f->start };
+	if (how != FL_PE_OMIT)
+		l->pads = fl_in_pointer(&in, f->m, how);
+	l->type_how = (uint8_t)fl_in_fixed(&in, 1);
+	if (l->type_how != FL_PE_OMIT) {
+		n = fl_in_uleb(&in);
+		l->types = (uintptr_t)in.p + n;
+	}
+	l->site_how = (uint8_t)fl_in_fixed(&in, 1);
+	n = fl_in_uleb(&in);
+	l->sites = fl_in_part(&in, n);
+	l->actions = in;
+	return !in.is_bad && !(l->site_how & FL_PE_BASE) &&
+	       (l->type_how == FL_PE_OMIT || (l->type_how & FL_PE_BASE) <= FL_PE_PCREL);
+}
+
+/* The next one. False: there is none, or it is not understood, which is noted. */
+static bool next_call_site(struct landings *l, const struct fl_fde *f, struct call_site *s)
+{
+	struct fl_in *in = &l->sites;
+	uint64_t from, n, pad, length = f->end - f->start;
+
+	if (in->p == in->end || in->is_bad)
+		return false;
+	from = fl_in_value(in, l->site_how);
+	n = fl_in_value(in, l->site_how);
+	pad = fl_in_value(in, l->site_how);
+	s->action = fl_in_uleb(in);
+	in->is_bad |= n > length || from > length - n;
+	s->from = f->start + from;
+	s->to = s->from + n;
+	s->pad = pad ? l->pads + pad : 0;
+	return !in->is_bad;
+}
+
+/* Where the last action ends that a site leads to: *end is at least that. */
+static void reach_actions(struct landings *l, uint64_t action, size_t *end, uint32_t *steps)
+{
+	size_t room = (size_t)(l->actions.end - l->actions.p);
+	uint64_t at = action - 1;
+	int64_t by = action ? 1 : 0;
+
+	while (by && !l->sites.is_bad) {
+		struct fl_in in = l->actions;
+		const unsigned char *link;
+
+		l->sites.is_bad |= at > room || ++*steps > ACTIONS_MOST;
+		if (l->sites.is_bad)
+			return;
+		in.p += at;
+		fl_in_sleb(&in);		/* which type */
+		link = in.p;
+		by = fl_in_sleb(&in);		/* to the next action of this site */
+		l->sites.is_bad |= in.is_bad;
+		if ((size_t)(in.p - l->actions.p) > *end)
+			*end = (size_t)(in.p - l->actions.p);
+		at = (uint64_t)(link - l->actions.p) + (uint64_t)by;
+	}
+}
+
+/* ---- where it is in the body ----------------------------------------------------------- */
+
+/* Where that instruction stands in the body; 0: it is not there. */
+static uintptr_t place_of(const struct fl_unwind_body *b, uintptr_t at)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct fl_unwind_piece *p = &b->pieces[i];
+		uint32_t row = p->kind == FL_PIECE_BODY ? fl_unwind_row_of(p, at) : p->n;
+
+		if (row < p->n && p->rows[row].at == at)
+			return p->start + p->rows[row].offset;
+	}
+	return 0;
+}
+
+/* False: its pad is not there. */
+static bool move_site(struct call_site *s, const struct fl_unwind_body *b,
+		      const struct fl_unwind_piece *p)
+{
+	s->from = fl_unwind_place(p, s->from);
+	s->to = fl_unwind_place(p, s->to);
+	if (!s->pad || p->kind == FL_PIECE_STUB || s->from == s->to)
+		return true;
+	s->pad = place_of(b, s->pad);
+	return s->pad;
+}
+
+/* ---- write ------------------------------------------------------------------------------ */
+
+/* What all sites together need, and that they ascend. */
+struct survey {
+	uintptr_t lowest;		/* pad */
+	size_t action_bytes;
+};
+
+static bool survey(struct landings l, const struct fl_fde *f, const struct fl_unwind_body *b,
+		   const struct fl_unwind_piece *p, struct survey *to)
+{
+	struct call_site s;
+	uintptr_t last = 0;
+	uint32_t steps = 0;
+
+	*to = (struct survey){ .lowest = UINTPTR_MAX };
+	while (next_call_site(&l, f, &s)) {
+		if (s.from < last)
+			return false;
+		last = s.to;
+		reach_actions(&l, s.action, &to->action_bytes, &steps);
+		if (!move_site(&s, b, p))
+			return false;
+		if (s.pad && s.from != s.to && s.pad < to->lowest)
+			to->lowest = s.pad;
+	}
+	return !l.sites.is_bad;
+}
+
+static void put_call_sites(struct fl_out *o, struct landings l, const struct fl_fde *f,
+		      const struct fl_unwind_body *b, const struct fl_unwind_piece *p,
+		      uintptr_t base)
+{
+	unsigned char *begin = fl_out_begin(o);
+	struct call_site s;
+
+	while (next_call_site(&l, f, &s)) {
+		move_site(&s, b, p);
+		if (s.from == s.to)
+			continue;
+		fl_out_uleb(o, s.from - p->start);
+		fl_out_uleb(o, s.to - s.from);
+		fl_out_uleb(o, s.pad ? s.pad - base : 0);
+		fl_out_uleb(o, s.action);
+	}
+	fl_out_end(o, begin);
+}
+
+int fl_lsda_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
+		  const struct fl_unwind_piece *p)
+{
+	struct survey found;
+	struct landings l;
+	uintptr_t base;
+
+	if (!open_lsda(&l, f) || !survey(l, f, b, p, &found))
+		return FLE_UNWIND;
+	base = (found.lowest == UINTPTR_MAX ? p->start : found.lowest) - 1;
+	fl_out_u8(o, FL_PE_PCREL | FL_PE_SDATA4);
+	fl_out_offset(o, base);
+	fl_out_u8(o, l.type_how);
+	if (l.type_how != FL_PE_OMIT)
+		fl_out_wide_leb(o, l.types - ((uintptr_t)o->p + WHOLE_LEB), WHOLE_LEB);
+	fl_out_u8(o, FL_PE_ULEB);
+	put_call_sites(o, l, f, b, p, base);
+	fl_out_bytes(o, l.actions.p, found.action_bytes);
+	return 0;
+}

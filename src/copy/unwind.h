@@ -1,0 +1,117 @@
+/*
+ * unwind.h - how a body is unwound: for build.c and for who asks in the name of an
+ * unwinder. Private to copy.
+ */
+#ifndef FL_COPY_UNWIND_H
+#define FL_COPY_UNWIND_H
+
+#include "copy/copy.h"
+#include "copy/dwarf.h"
+
+/* From `offset` on, of its piece, stands what belongs to the original's instruction at
+ * `at`; there the stack pointer is `push` bytes below where the original has it before
+ * that instruction. Several rows may have one `at`. */
+struct fl_unwind_row {
+	uintptr_t at;
+	uint32_t offset, push;
+};
+
+enum fl_piece_kind {
+	FL_PIECE_BODY,			/* its landing pads are in the body */
+	FL_PIECE_STUB,			/* goes on in the original, and so do landing pads */
+	FL_PIECE_BARE			/* calls nothing: landing stubs of indirect jumps */
+};
+
+/* Code of a body that one FDE of the original describes. rows[0].offset is 0, offsets
+ * ascend, `at` does not descend, all of it lies in that FDE. */
+struct fl_unwind_piece {
+	uintptr_t fde;			/* the original's, in memory */
+	uintptr_t start, end;
+	const struct fl_unwind_row *rows;
+	uint32_t n;
+	enum fl_piece_kind kind;
+};
+
+struct fl_unwind_body {
+	const struct fl_module *m;
+	const struct fl_unwind_piece *pieces;	/* ascending */
+	uint32_t n;
+};
+
+/* ---- an area of bodies ------------------------------------------------------------ */
+
+/* What unwinders read of the bodies in [lo, hi): a table as .eh_frame_hdr is, and behind
+ * it what its entries lead to. */
+struct fl_unwind {
+	uintptr_t lo, hi;
+	struct fl_unwind_table *table;
+	uint32_t room;			/* entries */
+	unsigned char *next, *end;	/* where FDEs go; W who emits */
+	struct fl_unwind_cie {
+		uintptr_t original;
+		const unsigned char *at;
+	} cies[4];			/* written last */
+	uint32_t n_cies;
+};
+
+/* Of an area that has code at [lo, hi): unwinders find it from now on, for ever. `data` is
+ * `n` bytes of zeros, within 2 GiB of the code and of the module. 0 or -ENOMEM. One
+ * call at a time of open and emit. */
+int fl_unwind_open(struct fl_unwind *, uintptr_t lo, uintptr_t hi, void *data, size_t n);
+/* A body behind all that there are in the area. 0; FLE_UNWIND with the piece in *datum;
+ * -ENOSPC, the area is full; then nothing has changed. */
+int fl_unwind_emit(struct fl_unwind *, const struct fl_unwind_body *, uint64_t *datum);
+
+/* ---- pure: one piece ------------------------------------------------------------ */
+
+/* What a CIE says. */
+struct fl_cie {
+	uintptr_t at;
+	struct fl_in program;		/* what holds where a function begins */
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t column;		/* of the return address */
+	uintptr_t personality;		/* 0: none */
+	uint8_t personality_how;	/* FL_PE_INDIRECT: there stands its address; or 0 */
+	uint8_t pointers, lsda;		/* encodings in its FDEs; lsda: or FL_PE_OMIT */
+	bool has_data;			/* FDEs have augmentation data */
+	bool is_signal;
+};
+struct fl_fde {
+	const struct fl_module *m;
+	struct fl_cie cie;
+	uintptr_t start, end;
+	uintptr_t lsda;			/* 0: none */
+	struct fl_in program;
+};
+
+/* 0, or FLE_UNWIND. */
+int fl_fde_read(struct fl_fde *, const struct fl_module *, uintptr_t fde);
+/* A CIE like the original's, for all pieces whose originals have that. The same errors. */
+int fl_cie_write(struct fl_out *, const struct fl_fde *);
+/* One piece of the body, with its LSDA, by a CIE that has been written at `cie`. 0, or
+ * FLE_UNWIND. What finds no room is noted in the output. */
+int fl_fde_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
+		 const struct fl_unwind_piece *, const unsigned char *cie);
+/* The programs of both, in body offsets (rows.c); the calls whose exceptions are caught
+ * (lsda.c). */
+int fl_cie_rows_write(struct fl_out *, const struct fl_fde *);
+int fl_rows_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_piece *);
+int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
+		  const struct fl_unwind_piece *);
+
+/* The first row of an instruction at `at` or behind it; n: none. */
+static inline uint32_t fl_unwind_row_of(const struct fl_unwind_piece *p, uintptr_t at)
+{
+	return (uint32_t)fl_rows_from(p->rows, p->n, sizeof *p->rows, at - 1);
+}
+
+/* Where that is in the piece; its end without. */
+static inline uintptr_t fl_unwind_place(const struct fl_unwind_piece *p, uintptr_t at)
+{
+	uint32_t i = fl_unwind_row_of(p, at);
+
+	return i < p->n ? p->start + p->rows[i].offset : p->end;
+}
+
+#endif
