@@ -159,32 +159,10 @@ static uint32_t count_kept(const struct fl_session *s)
 	return n;
 }
 
-/* Lines of the program's own functions that have probes. */
-static void begin_lines(const struct fl_session *s)
-{
-	const struct fl_functions *r = &s->functions;
-	uint64_t *at = malloc((r->n + 1) * sizeof(*at));
-	uint32_t last = UINT32_MAX;
-	size_t n = 0;
-
-	for (uint32_t i = 0; at && i < s->n_selected; i++) {
-		uint32_t f = r->function_of[i];
-
-		if (!s->selected[i] || f == last || n == r->n ||
-		    strcmp(fl_functions_module(r, r->all[f].module)->path,
-			   s->launch.file))
-			continue;
-		at[n++] = r->all[f].at;
-		last = f;
-	}
-	fl_symbols_ahead(r->symbols, s->launch.file, at, n);
-}
-
 void fl_ahead_begin(struct fl_session *s)
 {
 	struct fl_ahead *a;
 
-	begin_lines(s);
 	if (!s->store || s->ahead || count_kept(s) < FEW)
 		return;
 	a = malloc(sizeof(*a));

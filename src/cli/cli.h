@@ -226,7 +226,8 @@ const char *fl_functions_simple(const struct fl_functions *, uint32_t function);
 /* Make the names of those functions that `of` marks, and look up the source lines of those
  * that it marks so. */
 enum { FL_FUNCTIONS_NAME = 1, FL_FUNCTIONS_LINES = 2 };
-void fl_functions_lines(struct fl_functions *, const unsigned char *of);
+struct fl_lines;
+void fl_functions_lines(struct fl_functions *, struct fl_lines *, const unsigned char *of);
 void fl_functions_close(struct fl_functions *);
 
 /* ---- launching (launch.c) ------------------------------------------------------- */
@@ -359,6 +360,7 @@ struct fl_session {
 	} pcs;
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
+	struct fl_lines *lines;		/* NULL: no memory */
 	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
 	struct fl_account account;
 };
@@ -401,7 +403,16 @@ void fl_overhead_end(struct fl_calibrator *, struct fl_overhead out[2]);
 void fl_found_open(struct fl_session *);
 void fl_found_take(struct fl_session *);
 void fl_found_close(struct fl_session *);
-/* Rows of sites, and lines, while the program runs (ahead.c). begin: it has just been let
+/* Lines of the program's functions (lines.c). open: before it starts; begin: it has just been
+ * let go, a thread looks them up; end: no more; find: then, of any file, as
+ * fl_symbols_line(), by one thread; close: keeps them, while there are symbols. */
+void fl_lines_open(struct fl_session *);
+void fl_lines_begin(struct fl_session *);
+void fl_lines_end(struct fl_lines *);	/* NULL is fine */
+const char *fl_lines_find(struct fl_lines *, struct fl_symbols *, const char *path,
+			  uint64_t at, int *line);
+void fl_lines_close(struct fl_session *);
+/* Rows of sites while the program runs (ahead.c). begin: it has just been let
  * go; end: all is written, and the store is the caller's again; rows: what is written by
  * then, NULL: nothing. */
 void fl_ahead_begin(struct fl_session *);

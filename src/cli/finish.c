@@ -230,7 +230,8 @@ static void *look_up_lines(void *arg)
 		if (l->marks[f] || l->s->trace)
 			l->marks[f] = FL_FUNCTIONS_NAME | (l->marks[f] == (IN_RESULT | PROBED) ?
 							FL_FUNCTIONS_LINES : 0);
-	fl_functions_lines(&l->s->functions, l->marks);
+	fl_lines_end(l->s->lines);
+	fl_functions_lines(&l->s->functions, l->s->lines, l->marks);
 	return NULL;
 }
 

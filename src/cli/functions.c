@@ -252,7 +252,7 @@ int fl_functions_find(struct fl_functions *r, const char *path, uint64_t at, uin
 	return err;
 }
 
-void fl_functions_lines(struct fl_functions *r, const unsigned char *of)
+void fl_functions_lines(struct fl_functions *r, struct fl_lines *lines, const unsigned char *of)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct fl_function *f = &r->all[i];
@@ -260,7 +260,8 @@ void fl_functions_lines(struct fl_functions *r, const unsigned char *of)
 		if (of[i])
 			fl_functions_name(r, i);
 		if (of[i] & FL_FUNCTIONS_LINES)
-			f->file = fl_symbols_line(r->symbols, path_of(r, i), f->at, &f->line);
+			f->file = fl_lines_find(lines, r->symbols, path_of(r, i), f->at,
+						&f->line);
 	}
 }
 

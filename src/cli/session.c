@@ -65,6 +65,7 @@ static int open_all(struct fl_session *s)
 	if (fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
 	fl_found_open(s);
+	fl_lines_open(s);
 	return fl_budget_open(s);
 }
 
@@ -331,6 +332,7 @@ void fl_session_close(struct fl_session *s)
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
 	fl_found_close(s);
+	fl_lines_close(s);
 	fl_view_close(s);
 	free(s->selected);
 	free(s->answers);

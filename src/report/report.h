@@ -36,13 +36,12 @@ char *fl_symbols_unnamed(const char *path, uint64_t at);
 const char *fl_symbols_linkage(struct fl_symbols *, const char *path, uint64_t at);
 /* Is it written as people write it? Then it has no other name. */
 bool fl_symbols_is_plain(const char *linkage);
-/* Begin to read the lines of a file that will be asked for, in a thread of its own: first
- * those at n ELF addresses, which it takes and frees. Of one file; not of one that is very
- * large. */
-void fl_symbols_ahead(struct fl_symbols *, const char *path, uint64_t *at, size_t n);
-/* Its source line; NULL when the file has no debug information. */
+/* Its source line, by any thread; NULL when nothing says it. The first look at a file takes
+ * as long as to read all of it. */
 const char *fl_symbols_line(struct fl_symbols *, const char *path, uint64_t at,
 			    int *line);
+/* Does the file alone say what its lines are? */
+bool fl_symbols_lines_are_own(struct fl_symbols *, const char *path);
 /* `linkage` without its parameters, or NULL when it is not mangled; in full, as it is
  * then. Free them. */
 char *fl_symbols_plain(const char *linkage);

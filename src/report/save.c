@@ -63,40 +63,59 @@ struct insert {
 	int err;			/* 0 or -1 */
 };
 
-static struct insert insert_into(sqlite3 *db, const char *table, int columns)
+/* Of so many rows at a time. */
+static struct insert insert_rows(sqlite3 *db, const char *table, int columns, int rows)
 {
+	sqlite3_str *sql = sqlite3_str_new(db);
 	struct insert w = { .err = -1 };
-	char *sql = sqlite3_mprintf("INSERT INTO \"%w\" VALUES(?", table);
+	char *text;
 
-	for (int c = 1; sql && c < columns; c++)
-		sql = sqlite3_mprintf("%z,?", sql);
-	if (sql)
-		sql = sqlite3_mprintf("%z)", sql);
-	if (sql && sqlite3_prepare_v2(db, sql, -1, &w.st, NULL) == SQLITE_OK)
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES", table);
+	for (int i = 0; i < rows * columns; i++)
+		sqlite3_str_appendall(sql, i % columns ? ",?" : i ? "),(?" : "(?");
+	sqlite3_str_appendall(sql, ")");
+	text = sqlite3_str_finish(sql);
+	if (text && sqlite3_prepare_v2(db, text, -1, &w.st, NULL) == SQLITE_OK)
 		w.err = 0;
-	sqlite3_free(sql);
+	sqlite3_free(text);
 	return w;
 }
 
-/* Bind what `types` says: i integer, s text, k text that is bound already; n stands for
- * NULL. */
+static struct insert insert_into(sqlite3 *db, const char *table, int columns)
+{
+	return insert_rows(db, table, columns, 1);
+}
+
+/* From column `at` on what `types` says: i integer, s text, k text that is bound already;
+ * n stands for NULL. */
+static void bind_row(struct insert *w, int at, const char *types, const int64_t *ints,
+		     const char *const *texts)
+{
+	for (int c = 0; types[c]; c++) {
+		if (types[c] == 'k')
+			texts++;
+		else if (types[c] == 's')
+			sqlite3_bind_text(w->st, at + c + 1, *texts++, -1, SQLITE_STATIC);
+		else if (types[c] == 'i')
+			sqlite3_bind_int64(w->st, at + c + 1, *ints++);
+		else
+			sqlite3_bind_null(w->st, at + c + 1);
+	}
+}
+
+static void put_bound(struct insert *w)
+{
+	if (sqlite3_step(w->st) != SQLITE_DONE || sqlite3_reset(w->st) != SQLITE_OK)
+		w->err = -1;
+}
+
 static void put_row(struct insert *w, const char *types, const int64_t *ints,
 		    const char *const *texts)
 {
 	if (w->err)
 		return;
-	for (int c = 0; types[c]; c++) {
-		if (types[c] == 'k')
-			texts++;
-		else if (types[c] == 's')
-			sqlite3_bind_text(w->st, c + 1, *texts++, -1, SQLITE_STATIC);
-		else if (types[c] == 'i')
-			sqlite3_bind_int64(w->st, c + 1, *ints++);
-		else
-			sqlite3_bind_null(w->st, c + 1);
-	}
-	if (sqlite3_step(w->st) != SQLITE_DONE || sqlite3_reset(w->st) != SQLITE_OK)
-		w->err = -1;
+	bind_row(w, 0, types, ints, texts);
+	put_bound(w);
 }
 
 static int end_rows(struct insert *w)
@@ -155,11 +174,19 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 	return end_rows(&w);
 }
 
-enum { SITE_TEXTS = 5 };
+/* A statement for many of them: to begin one takes as long as a row. */
+enum { SITE_COLUMNS = 13, SITE_TEXTS = 5, SITE_ROWS = 64 };
+
+struct sites {
+	struct insert w;
+	const char *bound[SITE_ROWS][SITE_TEXTS];
+	size_t of[SITE_ROWS];		/* sites that are to be put */
+	int n;
+};
 
 /* Sites are many, and their texts few: those of the one before stay bound. */
-static void put_site(struct insert *w, const struct fl_recording *r, size_t i,
-		     const char *bound[SITE_TEXTS])
+static void bind_site(struct insert *w, int row, const struct fl_recording *r, size_t i,
+		      const char *bound[SITE_TEXTS])
 {
 	const struct fl_shm_site *s = &r->sites[i];
 	/* A function may be in no module. */
@@ -168,18 +195,46 @@ static void put_site(struct insert *w, const struct fl_recording *r, size_t i,
 		fl_kind_names[s->kind], r->providers[s->provider], r->tactics[s->tactic],
 		state_names[s->state], s->refusal ? fl_reason(s->refusal) : NULL,
 	};
-	char types[] = "isiiiisssiiis";
+	char types[SITE_COLUMNS + 1] = "isiiiisssiiis";
 
 	for (size_t c = 0, t = 0; types[c]; c++)
 		if (types[c] == 's' && texts[t] == bound[t])
 			types[c] = 'k', t++;
 		else if (types[c] == 's')
 			bound[t] = texts[t], t++;
-	put_row(w, types,
-		INTS((int64_t)i, s->module, row_of(r, r->function_of[i]),
-			    (int64_t)s->at,
-			    (int64_t)(s->at - base),
-			    s->wanted, s->jump, s->refusal), texts);
+	bind_row(w, row * SITE_COLUMNS, types,
+		 INTS((int64_t)i, s->module, row_of(r, r->function_of[i]), (int64_t)s->at,
+		      (int64_t)(s->at - base), s->wanted, s->jump, s->refusal), texts);
+}
+
+static void put_gathered(struct sites *s, const struct fl_recording *r)
+{
+	if (s->w.err)
+		return;
+	for (int row = 0; row < s->n; row++)
+		bind_site(&s->w, row, r, s->of[row], s->bound[row]);
+	put_bound(&s->w);
+	s->n = 0;
+}
+
+static void put_site(struct sites *s, const struct fl_recording *r, size_t i)
+{
+	s->of[s->n++] = i;
+	if (s->n == SITE_ROWS)
+		put_gathered(s, r);
+}
+
+/* Those that do not fill a statement. */
+static int end_sites(sqlite3 *db, struct sites *s, const struct fl_recording *r)
+{
+	struct sites rest = { .n = s->n };
+
+	memcpy(rest.of, s->of, sizeof(rest.of));
+	if (end_rows(&s->w) || !rest.n)
+		return s->w.err;
+	rest.w = insert_rows(db, "sites", SITE_COLUMNS, rest.n);
+	put_gathered(&rest, r);
+	return end_rows(&rest.w);
 }
 
 static bool is_kept(const struct fl_recording *r, size_t i)
@@ -203,21 +258,22 @@ static bool is_written(const struct fl_recording *r, size_t i)
 static int put_sites_until(sqlite3 *db, const struct fl_recording *r, const bool *is_over,
 			   size_t *n)
 {
-	struct insert w = insert_into(db, "sites", 13), drop = { 0 };
-	const char *bound[SITE_TEXTS] = { NULL };
+	struct sites sites = { .w = insert_rows(db, "sites", SITE_COLUMNS, SITE_ROWS) };
+	struct insert drop = { 0 };
 
 	if (sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop.st, NULL) !=
 	    SQLITE_OK)
 		drop.err = -1;
-	for (*n = 0; !w.err && !drop.err && *n < r->n_sites && !load_relaxed(is_over); ++*n) {
+	for (*n = 0; !sites.w.err && !drop.err && *n < r->n_sites && !load_relaxed(is_over);
+	     ++*n) {
 		if (!is_kept(r, *n) || is_written(r, *n))
 			continue;
 		if (is_kept(r->ahead, *n))
 			put_row(&drop, "i", INTS((int64_t)*n), NULL);
-		put_site(&w, r, *n, bound);
+		put_site(&sites, r, *n);
 	}
 	end_rows(&drop);
-	return end_rows(&w) | drop.err;
+	return end_sites(db, &sites, r) | drop.err;
 }
 
 static int put_sites(sqlite3 *db, const struct fl_recording *r)

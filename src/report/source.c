@@ -166,22 +166,28 @@ static uint64_t size_of(Elf_Scn *scn, const GElf_Shdr *sh)
 	       packed.ch_size : sh->sh_size;
 }
 
+/* The name of the next section that has bytes, "" of others; NULL: no more. */
+static const char *next_name(Elf *elf, Elf_Scn **scn, GElf_Shdr *sh)
+{
+	const char *name;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) || !(*scn = elf_nextscn(elf, *scn)))
+		return NULL;
+	name = gelf_getshdr(*scn, sh) ? elf_strptr(elf, names, sh->sh_name) : NULL;
+	return name && sh->sh_type != SHT_NOBITS ? name : "";
+}
+
 static uint64_t count_debug(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
 	uint64_t sum = 0;
+	const char *name;
 	GElf_Shdr sh;
-	size_t names;
 
-	if (elf_getshdrstrndx(elf, &names))
-		return MOST_DEBUG;
-	while (sum < MOST_DEBUG && (scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ?
-				   elf_strptr(elf, names, sh.sh_name) : NULL;
-
-		if (name && !strncmp(name, ".debug_", 7) && sh.sh_type != SHT_NOBITS)
+	while (sum < MOST_DEBUG && (name = next_name(elf, &scn, &sh)))
+		if (!strncmp(name, ".debug_", 7))
 			sum += size_of(scn, &sh) < MOST_DEBUG ? size_of(scn, &sh) : MOST_DEBUG;
-	}
 	return sum;
 }
 
@@ -190,4 +196,18 @@ bool fl_source_has_lines(struct fl_source *s)
 	Dwarf_Addr bias;
 
 	return count_debug(s->elf) < MOST_DEBUG && dwfl_module_getdwarf(s->module, &bias);
+}
+
+bool fl_source_is_whole(struct fl_source *s)
+{
+	bool has_lines = false, has_rest = false;
+	Elf_Scn *scn = NULL;
+	const char *name;
+	GElf_Shdr sh;
+
+	while ((name = next_name(s->elf, &scn, &sh))) {
+		has_lines |= !strcmp(name, ".debug_line");
+		has_rest |= !strcmp(name, ".gnu_debugaltlink");
+	}
+	return has_lines && !has_rest;
 }

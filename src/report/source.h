@@ -20,6 +20,8 @@ struct fl_source {
 int fl_source_open(struct fl_source *, const char *path);
 /* Has it tables of lines, of a size that one reads? They are read then. */
 bool fl_source_has_lines(struct fl_source *);
+/* Are they in the file itself, and in no other? */
+bool fl_source_is_whole(struct fl_source *);
 /* Nothing more is read of it. */
 void fl_source_rest(struct fl_source *);
 void fl_source_close(struct fl_source *);

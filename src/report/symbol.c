@@ -12,9 +12,6 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "obj/obj.h"
 #include "report/source.h"
@@ -51,21 +48,16 @@ struct file {
 
 /* A file's table of lines, as large as all else in it. */
 struct lines {
-	char *path;
-	struct fl_source source;
-	bool is_there;			/* it has one, and `source` is open */
-	bool is_ahead;			/* `thread` reads it, and looks at these first: */
-	uint64_t *at;
-	size_t n;
-	bool is_wanted;			/* by somebody who waits: leave the rest */
-	pthread_t thread;
+	pthread_mutex_t lock;		/* of all here, and of what libdw makes of it */
+	bool is_read;			/* it was looked for; is_there: it has one, ... */
+	bool is_there, is_own;		/* ... in the file itself, whole */
+	struct fl_source source;	/* open where it is there */
 };
 
 struct fl_symbols {
 	pthread_mutex_t lock;		/* of files, entries */
 	struct file *files;
 	size_t n;
-	struct lines *ahead;		/* that nobody has asked for yet, or NULL */
 };
 
 /* ---- reading a file ------------------------------------------------------- */
@@ -408,105 +400,86 @@ const char *fl_symbols_linkage(struct fl_symbols *s, const char *path, uint64_t 
 	return e ? e->linkage : NULL;
 }
 
-/* Its tables are read, and it is let go of. What libdw makes for one line of a source it
- * keeps for all. */
-static void *read_lines(void *lines)
+/* Its tables are read, and it is let go of. */
+static void read_lines(struct lines *l, const char *path)
 {
-	struct lines *l = lines;
-
-	if (l->is_ahead)
-		setpriority(PRIO_PROCESS, (id_t)gettid(), FL_AHEAD_NICE);
-	if (fl_source_open(&l->source, l->path))
-		return NULL;
+	l->is_read = true;
+	if (fl_source_open(&l->source, path))
+		return;
 	l->is_there = fl_source_has_lines(&l->source);
+	l->is_own = l->is_there && fl_source_is_whole(&l->source);
 	if (l->is_there)
 		fl_source_rest(&l->source);
 	else
 		fl_source_close(&l->source);
-	for (size_t i = 0; i < l->n && l->is_there && !load_relaxed(&l->is_wanted); i++)
-		dwfl_module_getsrc(l->source.module, l->at[i] + l->source.bias);
-	return NULL;
 }
 
-static struct lines *make_lines(const char *path)
+static struct lines *make_lines(void)
 {
 	struct lines *l = calloc(1, sizeof(*l));
 
-	if (l && (l->path = strdup(path)))
+	if (l && !pthread_mutex_init(&l->lock, NULL))
 		return l;
 	free(l);
 	return NULL;
 }
 
-static void await_lines(struct lines *l)
+/* Read, and locked; NULL: no memory. Once a file. */
+static struct lines *lock_lines(struct fl_symbols *s, const char *path)
 {
-	store_relaxed(&l->is_wanted, true);
-	if (l->is_ahead)
-		pthread_join(l->thread, NULL);
-	l->is_ahead = false;
+	struct lines *l = NULL;
+	struct file *f;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, path);
+	if (f && !f->lines)
+		f->lines = make_lines();
+	l = f ? f->lines : NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (!l)
+		return NULL;
+	pthread_mutex_lock(&l->lock);
+	if (!l->is_read)
+		read_lines(l, path);
+	return l;
 }
 
 static void close_lines(struct lines *l)
 {
 	if (!l)
 		return;
-	await_lines(l);
 	if (l->is_there)
 		fl_source_close(&l->source);
-	free(l->at);
-	free(l->path);
+	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
 
-void fl_symbols_ahead(struct fl_symbols *s, const char *path, uint64_t *at, size_t n)
-{
-	enum { MOST = 64 << 20 };	/* bytes: beside the program, memory is its own */
-	struct stat st;
-	struct lines *l = !s->ahead && !stat(path, &st) && st.st_size <= MOST ?
-			  make_lines(path) : NULL;
-
-	if (!l) {
-		free(at);
-		return;
-	}
-	s->ahead = l;
-	l->at = at;
-	l->n = n;
-	l->is_ahead = true;
-	if (!pthread_create(&l->thread, NULL, read_lines, l))
-		return;
-	l->is_ahead = false;
-	l->n = 0;
-	read_lines(l);
-}
-
-/* Once a file. */
-static struct lines *lines_of(struct fl_symbols *s, struct file *f)
-{
-	if (f->lines)
-		return f->lines;
-	if (s->ahead && !strcmp(s->ahead->path, f->path)) {
-		f->lines = s->ahead;
-		s->ahead = NULL;
-		await_lines(f->lines);
-		return f->lines;
-	}
-	f->lines = make_lines(f->path);
-	if (f->lines)
-		read_lines(f->lines);
-	return f->lines;
-}
-
+/* What libdw makes for one line of a source it keeps for all. */
 const char *fl_symbols_line(struct fl_symbols *s, const char *path, uint64_t at,
 			    int *line)
 {
-	struct file *f = file_of(s, path);
-	struct lines *of = f ? lines_of(s, f) : NULL;
+	struct lines *of = lock_lines(s, path);
+	const char *file = NULL;
 	Dwfl_Line *l = NULL;
 
-	if (of && of->is_there)
+	if (!of)
+		return NULL;
+	if (of->is_there)
 		l = dwfl_module_getsrc(of->source.module, at + of->source.bias);
-	return l ? dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL) : NULL;
+	if (l)
+		file = dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+	pthread_mutex_unlock(&of->lock);
+	return file;
+}
+
+bool fl_symbols_lines_are_own(struct fl_symbols *s, const char *path)
+{
+	struct lines *of = lock_lines(s, path);
+	bool are_own = of && of->is_own;
+
+	if (of)
+		pthread_mutex_unlock(&of->lock);
+	return are_own;
 }
 
 int fl_symbols_open(struct fl_symbols **s)
@@ -535,7 +508,6 @@ void fl_symbols_close(struct fl_symbols *s)
 {
 	if (!s)
 		return;
-	close_lines(s->ahead);
 	for (size_t i = 0; i < s->n; i++)
 		close_file(&s->files[i]);
 	free(s->files);
