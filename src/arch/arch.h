@@ -61,6 +61,7 @@ struct fl_insn {
 	uint8_t cls;		/* enum fl_insn_class */
 	uint8_t reg, source;	/* of the classes that say so; below FL_ARCH_REGS */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
+	uint8_t operand_at;	/* offset of the 4 bytes of a pc-relative operand; 0: none */
 	fl_regs writes;		/* general registers it may change; the stack
 				 * pointer's, when no class says how; of a call: the
 				 * ABI's scratch registers; all ones when not known */
@@ -75,6 +76,9 @@ void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);
 /* Bytes of landing pad (endbr64, bti) at a function's entry. */
 size_t fl_arch_landing(const unsigned char *code, size_t n);
+/* Is [code, code + n) what assemblers and linkers fill up with? An instruction may
+ * go on behind it: `left` bytes are there. */
+bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left);
 /* The register a function's first argument is in. */
 /* is FL_ARCH_ARG0 */
 

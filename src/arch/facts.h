@@ -65,6 +65,18 @@
 #ifndef FL_ARCH_FP
 #error "FL_ARCH_FP: the frame pointer"
 #endif
+#ifndef FL_ARCH_R_CHOOSE
+#error "FL_ARCH_R_CHOOSE: the relocation that is what the function at bias + addend returns"
+#endif
+#ifndef FL_ARCH_DWARF_SP
+#error "FL_ARCH_DWARF_SP: the stack pointer's column in tables for unwinding"
+#endif
+#ifndef FL_ARCH_DWARF_RETURN
+#error "FL_ARCH_DWARF_RETURN: the return address's"
+#endif
+#ifndef FL_ARCH_DWARF_CALLED
+#error "FL_ARCH_DWARF_CALLED: how far above the stack pointer the CFA is when a function begins"
+#endif
 #ifndef FL_ARCH_SCRATCH
 #error "FL_ARCH_SCRATCH: registers that a call may lose, a bit each"
 #endif

@@ -3,16 +3,22 @@
  * by the tables for unwinding.
  *
  * Hides .eh_frame_hdr (a sorted table of starts), as much of .eh_frame as the
- * length of a range takes, and the call sites of .gcc_except_table. Stripped
- * files have these tables too.
+ * length of a range and its first row take, and the call sites of .gcc_except_table.
+ * Stripped files have these tables too.
  */
 #include <string.h>
 
+#include "arch/arch.h"
 #include "obj/obj.h"
 
 enum {				/* DW_EH_PE_*, from the LSB */
 	PE_OMIT = 0xff, PE_ULEB = 0x01, PE_UDATA4 = 0x03, PE_DATAREL_SDATA4 = 0x3b,
 	PE_SIGNED = 0x08, PE_PCREL = 0x10, PE_BASE = 0xf0
+};
+
+struct cursor {
+	const unsigned char *p, *end;
+	bool is_short;			/* what is read ends too early */
 };
 
 struct frames {
@@ -24,6 +30,8 @@ struct frames {
 	unsigned int width;		/* bytes of an address in an FDE; 0: unknown */
 	uint8_t lsda;			/* how an FDE names its table; PE_OMIT: not at all */
 	bool has_data;			/* its augmentation has a length */
+	bool is_signal;			/* it is of frames that the kernel makes */
+	struct cursor rows;		/* its instructions */
 };
 
 /* Bytes of a value in this encoding; 0: of no fixed length. */
@@ -66,6 +74,30 @@ static bool open_header(struct frames *f, const Elf64_Phdr *ph)
 	return f->n <= (ph->p_memsz - skip - 4) / 8;
 }
 
+static uint64_t read_leb(struct cursor *l)
+{
+	uint64_t v = 0;
+
+	for (unsigned int shift = 0; l->p < l->end && shift < 64; shift += 7) {
+		v |= (uint64_t)(*l->p & 0x7f) << shift;
+		if (!(*l->p++ & 0x80))
+			return v;
+	}
+	l->is_short = true;
+	return 0;
+}
+
+/* What has its own length at its head. */
+static void skip_block(struct cursor *l)
+{
+	uint64_t n = read_leb(l);
+
+	if (n > (size_t)(l->end - l->p))
+		l->is_short = true;
+	else
+		l->p += n;
+}
+
 static const unsigned char *skip_leb(const unsigned char *p, const unsigned char *end)
 {
 	while (p < end && (*p & 0x80))
@@ -84,7 +116,9 @@ static bool read_augmentation(struct frames *f, const char *augmentation,
 			f->lsda = *p++;
 		else if (*a == 'P')
 			p += 1 + width_of(*p);
-		else if (*a != 'S' && *a != 'B')
+		else if (*a == 'S')
+			f->is_signal = true;
+		else if (*a != 'B')
 			return false;
 	}
 	return true;
@@ -100,24 +134,26 @@ static void read_cie(struct frames *f, uintptr_t cie)
 	f->cie = cie;
 	f->width = 0;
 	f->lsda = PE_OMIT;
-	f->has_data = false;
+	f->has_data = f->is_signal = false;
 	if (n < 9 || n > 4096 || !fl_obj_bytes(f->m, cie, n + 4) || u32(p + 4))
 		return;
 	end = p + 4 + n;
 	version = p[8];
 	p += 9;
 	nul = memchr(p, '\0', end - p);
-	if (!nul || *p != 'z') {
-		f->width = nul == p ? 8 : 0;
+	if (!nul || (*p != 'z' && nul != p))
 		return;
-	}
 	const char *augmentation = (const char *)p;
 
 	p = skip_leb(skip_leb(nul + 1, end), end);
 	p = version == 1 ? p + 1 : skip_leb(p, end);
-	p = skip_leb(p, end);			/* length of the data */
+	f->rows = (struct cursor){ p, end, false };
+	f->width = 8;
+	if (!*augmentation)
+		return;
+	skip_block(&f->rows);
 	f->has_data = true;
-	if (!read_augmentation(f, augmentation, p, end))
+	if (!read_augmentation(f, augmentation, skip_leb(p, end), end))
 		f->width = 0;
 }
 
@@ -171,7 +207,7 @@ static uint64_t range_of(struct frames *f, uintptr_t fde, uintptr_t *lsda)
 	return range;
 }
 
-typedef int frame_each(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda);
+typedef int frame_each(void *arg, const struct fl_obj_frame *);
 
 static int tell_all(struct frames *f, frame_each *each, void *arg)
 {
@@ -183,7 +219,8 @@ static int tell_all(struct frames *f, frame_each *each, void *arg)
 		uintptr_t fde = base + (intptr_t)(int32_t)u32(f->entries + i * 8 + 4);
 		uint64_t n = at >= last ? range_of(f, fde, &lsda) : 0;
 		bool is_good = n && at + n > at;
-		int err = is_good ? each(arg, at, at + n, lsda) : 0;
+		int err = is_good ?
+			each(arg, &(struct fl_obj_frame){ at, at + n, lsda, fde }) : 0;
 
 		if (err)
 			return err;
@@ -204,28 +241,104 @@ int fl_obj_frames(const struct fl_module *m, frame_each *each, void *arg)
 	return -ENOENT;
 }
 
-/* ---- landing pads -------------------------------------------------------- */
+/* ---- the first row -------------------------------------------------------- */
 
-struct lsda {
-	const unsigned char *p, *end;
-	bool is_short;			/* the table ends too early */
+struct row {
+	uint64_t reg, offset;		/* the CFA is so far above that register */
+	bool is_first, is_odd;
 };
 
-static uint64_t read_leb(struct lsda *l)
-{
-	uint64_t v = 0;
+enum {				/* DW_CFA_* */
+	CFA_ADVANCE = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_HIGH = 0xc0,
+	CFA_SET_LOC = 0x01, CFA_ADVANCE4 = 0x04, CFA_UNDEFINED = 0x07, CFA_DEF = 0x0c,
+	CFA_DEF_REGISTER = 0x0d, CFA_DEF_OFFSET = 0x0e, CFA_DEF_EXPRESSION = 0x0f,
+	CFA_DEF_SF = 0x12, CFA_DEF_OFFSET_SF = 0x13
+};
 
-	for (unsigned int shift = 0; l->p < l->end && shift < 64; shift += 7) {
-		v |= (uint64_t)(*l->p & 0x7f) << shift;
-		if (!(*l->p++ & 0x80))
-			return v;
+/* How many numbers follow an instruction, and 4 a block; 8: it is not understood. */
+static const uint8_t operands[] = {
+	[0x05] = 2, [0x06] = 1, [0x07] = 1, [0x08] = 1, [0x09] = 2, [0x0c] = 2, [0x0d] = 1,
+	[0x0e] = 1, [0x0f] = 4, [0x10] = 5, [0x11] = 2, [0x12] = 2, [0x13] = 1, [0x14] = 2,
+	[0x15] = 2, [0x16] = 5, [0x17] = 8, [0x18] = 8, [0x19] = 8, [0x1a] = 8, [0x1b] = 8,
+	[0x1c] = 8, [0x1d] = 8, [0x1e] = 8, [0x1f] = 8, [0x20] = 8, [0x21] = 8, [0x22] = 8,
+	[0x23] = 8, [0x24] = 8, [0x25] = 8, [0x26] = 8, [0x27] = 8, [0x28] = 8, [0x29] = 8,
+	[0x2a] = 8, [0x2b] = 8, [0x2c] = 8, [0x2d] = 0, [0x2e] = 1, [0x2f] = 2,
+};
+
+static void take_rule(struct row *r, uint8_t op, const uint64_t v[2])
+{
+	switch (op) {
+	case CFA_UNDEFINED:
+		r->is_first |= v[0] == FL_ARCH_DWARF_RETURN;
+		break;
+	case CFA_DEF:
+		r->reg = v[0];
+		r->offset = v[1];
+		break;
+	case CFA_DEF_REGISTER:
+		r->reg = v[0];
+		break;
+	case CFA_DEF_OFFSET:
+		r->offset = v[0];
+		break;
+	case CFA_DEF_EXPRESSION: case CFA_DEF_SF: case CFA_DEF_OFFSET_SF:
+		r->reg = UINT64_MAX;
+		break;
 	}
-	l->is_short = true;
-	return 0;
 }
 
+/* As far as the first row goes. */
+static void read_first(struct row *r, struct cursor c)
+{
+	while (c.p < c.end && !c.is_short) {
+		uint8_t op = *c.p++, high = op & CFA_HIGH, form;
+		uint64_t v[2] = { 0 };
+
+		if (high == CFA_ADVANCE || (op >= CFA_SET_LOC && op <= CFA_ADVANCE4))
+			return;
+		form = high == CFA_OFFSET ? 1 : high == CFA_RESTORE ? 0 :
+			op < sizeof operands ? operands[op] : 8;
+		r->is_odd |= form == 8;
+		if (form == 8)
+			return;
+		for (unsigned int i = 0; i < (form & 3); i++)
+			v[i] = read_leb(&c);
+		if (form & 4)
+			skip_block(&c);
+		if (!high)
+			take_rule(r, op, v);
+	}
+	r->is_odd |= c.is_short;
+}
+
+enum fl_obj_begin fl_obj_begins(const struct fl_module *m, uintptr_t fde)
+{
+	struct frames f = { .m = m };
+	struct row r = { 0 };
+	struct cursor rows;
+	uintptr_t lsda;
+
+	if (!range_of(&f, fde, &lsda) || !fl_obj_bytes(m, fde, 4 + u32((const void *)fde)))
+		return FL_OBJ_ODD;
+	rows.p = (const unsigned char *)fde + 8 + 2 * f.width;
+	rows.end = (const unsigned char *)fde + 4 + u32((const void *)fde);
+	rows.is_short = false;
+	if (f.has_data)
+		skip_block(&rows);
+	read_first(&r, f.rows);
+	if (!rows.is_short)
+		read_first(&r, rows);
+	if (r.is_odd || rows.is_short)
+		return FL_OBJ_ODD;
+	return f.is_signal ? FL_OBJ_SIGNAL : r.is_first ? FL_OBJ_FIRST :
+	       r.reg == FL_ARCH_DWARF_SP && r.offset == FL_ARCH_DWARF_CALLED ?
+	       FL_OBJ_CALLED : FL_OBJ_INSIDE;
+}
+
+/* ---- landing pads -------------------------------------------------------- */
+
 /* A number of a call site; unsigned in every encoding that is in use. */
-static uint64_t read_number(struct lsda *l, uint8_t encoding)
+static uint64_t read_number(struct cursor *l, uint8_t encoding)
 {
 	size_t width = width_of(encoding);
 	uint64_t v = 0;
@@ -241,7 +354,7 @@ static uint64_t read_number(struct lsda *l, uint8_t encoding)
 	return v;
 }
 
-static uint8_t read_byte(struct lsda *l)
+static uint8_t read_byte(struct cursor *l)
 {
 	if (l->p < l->end)
 		return *l->p++;
@@ -253,7 +366,7 @@ int fl_obj_pads(const struct fl_module *m, uintptr_t lsda, uintptr_t start, uint
 		int (*each)(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad),
 		void *arg)
 {
-	struct lsda l = { .p = (const unsigned char *)lsda };
+	struct cursor l = { .p = (const unsigned char *)lsda };
 	uint64_t last = 0, n;
 	uint8_t encoding;
 

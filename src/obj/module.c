@@ -198,7 +198,7 @@ static int tell_rela(const struct symbols *s, const Elf64_Rela *r, reloc_each *e
 	uintptr_t pointer = s->m->bias + r->r_offset, value = 0;
 	const Elf64_Sym *y;
 
-	if (type == FL_ARCH_R_RELATIVE)
+	if (type == FL_ARCH_R_RELATIVE || type == FL_ARCH_R_CHOOSE)
 		return each(arg, pointer, type, "", s->m->bias + (uintptr_t)r->r_addend);
 	y = ELF64_R_SYM(r->r_info) ? symbol(s, ELF64_R_SYM(r->r_info)) : NULL;
 	if (!y || !symbol_name(s, y)[0])
@@ -312,9 +312,8 @@ static int fill_pointer(void *arg, uintptr_t pointer, uint32_t type, const char 
 {
 	struct fl_module *m = arg;
 
-	(void)type;
 	(void)name;
-	if (value && fl_obj_bytes(m, pointer, sizeof value))
+	if (value && type != FL_ARCH_R_CHOOSE && fl_obj_bytes(m, pointer, sizeof value))
 		memcpy((void *)pointer, &value, sizeof value);
 	return 0;
 }

@@ -111,19 +111,31 @@ size_t fl_obj_left(const struct fl_module *, uintptr_t a);
 bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
 /* ... in bytes that nobody writes once the module is relocated? */
 bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
-/* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""):
+/* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""), or
+ * FL_ARCH_R_CHOOSE ("", and `value` is who chooses):
  * `pointer` is the address it fills, `value` the symbol's address when defined in
  * this module (or the relative value), else 0. */
 int fl_obj_relocs(const struct fl_module *,
 		  int (*each)(void *arg, uintptr_t pointer, uint32_t type,
 			      const char *name, uintptr_t value), void *arg);
-/* Each function range that .eh_frame_hdr knows, ascending, and where its table of
- * exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many ranges are
- * not understood, or what `each` returned when not 0. */
+/* Each function range that .eh_frame_hdr knows, ascending; its entry in .eh_frame, and
+ * where its table of exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many
+ * ranges are not understood, or what `each` returned when not 0. */
+struct fl_obj_frame {
+	uintptr_t start, end, lsda, fde;
+};
 int fl_obj_frames(const struct fl_module *,
-		  int (*each)(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda),
-		  void *arg);
+		  int (*each)(void *arg, const struct fl_obj_frame *), void *arg);
 enum { FL_OBJ_UNKNOWN = 1 };
+/* What the frame is like where that range begins. */
+enum fl_obj_begin {
+	FL_OBJ_CALLED,			/* as a function finds it that is called */
+	FL_OBJ_INSIDE,			/* as it is inside of one */
+	FL_OBJ_FIRST,			/* nobody called: there is no return address */
+	FL_OBJ_SIGNAL,			/* the kernel's, of a signal handler */
+	FL_OBJ_ODD			/* not understood */
+};
+enum fl_obj_begin fl_obj_begins(const struct fl_module *, uintptr_t fde);
 /* Each part of the function [start, end) whose calls have a landing pad, ascending,
  * by the table at `lsda`. FLE_TRUNCATED when that is not understood. */
 int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintptr_t end,

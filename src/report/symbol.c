@@ -297,14 +297,13 @@ static struct entry *entry_around(struct fl_symbols *s, const char *path, uint64
 	return e && at - e->address < size_of(e) ? e : NULL;
 }
 
-static int take_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
+static int take_frame(void *arg, const struct fl_obj_frame *frame)
 {
 	struct file *f = arg;
 
-	(void)lsda;
 	if (fl_array_room(&f->frames, f->n_frames, sizeof(*f->frames)))
 		return -ENOMEM;
-	f->frames[f->n_frames++] = (struct frame){ start, end };
+	f->frames[f->n_frames++] = (struct frame){ frame->start, frame->end };
 	return 0;
 }
 

@@ -160,28 +160,6 @@ static inline struct fl_part *fl_part_next(const struct fl_code *c, const struct
 	return p->next == FL_NOWHERE ? NULL : &c->parts[p->next];
 }
 
-static inline bool fl_bit(const uint64_t *map, size_t i)
-{
-	return map[i / 64] >> i % 64 & 1;
-}
-
-static inline void fl_set_bit(uint64_t *map, size_t i)
-{
-	map[i / 64] |= 1ull << i % 64;
-}
-
-/* Is no bit of [from, end) set? */
-static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
-{
-	for (; from < end; from = (from | 63) + 1) {
-		uint64_t w = map[from / 64] >> from % 64;
-
-		if (w && (end - from >= 64 || w << (64 - (end - from))))
-			return false;
-	}
-	return true;
-}
-
 /* ---- cyg.c: ranges of one function ---------------------------------------- */
 
 /* All ranges were read: put those together that branches join. 0, -ENOMEM. */

@@ -81,9 +81,9 @@ static int add_text(struct fill *f, struct fl_range r)
 	return 0;
 }
 
-static int add_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
+static int add_frame(void *arg, const struct fl_obj_frame *f)
 {
-	return add_text(arg, (struct fl_range){ start, end, lsda, .is_frame = 1 });
+	return add_text(arg, (struct fl_range){ f->start, f->end, f->lsda, f->fde, 0, 1 });
 }
 
 /* A function that the unwind tables do not know. */
@@ -97,7 +97,7 @@ static int add_symbol(void *arg, const char *name, uint64_t value, uint64_t size
 	(void)name;
 	if (!size || (i < known.n && known.r[i].start <= start))
 		return 0;
-	return add_text(f, (struct fl_range){ start, start + size, f->lsda, 0, 0 });
+	return add_text(f, (struct fl_range){ start, start + size, f->lsda, 0, 0, 0 });
 }
 
 /* ---- order --------------------------------------------------------------- */

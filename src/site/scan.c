@@ -10,6 +10,7 @@ const struct fl_provider *const fl_providers[] = {
 	[FL_PROVIDER_CYG] = &fl_provider_cyg,
 	[FL_PROVIDER_PATCHABLE] = &fl_provider_patchable,
 	[FL_PROVIDER_XRAY] = &fl_provider_xray,
+	[FL_PROVIDER_BODY] = &fl_provider_body,
 	[FL_N_PROVIDERS] = NULL,
 };
 
@@ -53,8 +54,10 @@ int fl_site_scan(const struct fl_module *m, fl_site_each *each, void *arg)
 
 	s.has_textrel = has_textrel(m);
 	for (; fl_providers[s.provider]; s.provider++) {
-		int err = fl_providers[s.provider]->scan(m, tell, &s);
+		int err = 0;
 
+		if (s.provider != FL_PROVIDER_BODY || fl_site_wants_bodies(m, s.n))
+			err = fl_providers[s.provider]->scan(m, tell, &s);
 		if (err)
 			return err;
 	}

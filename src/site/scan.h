@@ -9,7 +9,7 @@
 #include "site/site.h"
 
 extern const struct fl_provider fl_provider_cyg, fl_provider_patchable,
-	fl_provider_xray;
+	fl_provider_xray, fl_provider_body;
 
 /* Scratch memory: mapped, committed as it is touched, gone at the end. */
 void *fl_scratch_open(size_t n_bytes);	/* NULL: none left */
@@ -21,7 +21,7 @@ void fl_scratch_close(void *, size_t n_bytes);
 struct fl_ranges {
 	struct fl_range {
 		uintptr_t start, end;
-		uintptr_t lsda;		/* its landing pads, see fl_obj_frames() */
+		uintptr_t lsda, fde;	/* its landing pads, see fl_obj_frames() */
 		uint32_t is_gap;	/* 1: code that no table knows */
 		uint32_t is_frame;	/* 1: the unwinder knows where it ends */
 	} *r;
@@ -38,6 +38,29 @@ size_t fl_text_bytes(const struct fl_module *, uintptr_t a);
 /* `a` as an address of the module's text, 0 when it is none. A file that was
  * laid out may name its absolute addresses. */
 uintptr_t fl_text_address(const struct fl_module *, uintptr_t a);
+
+/* Maps of a bit a byte of text. */
+static inline bool fl_bit(const uint64_t *map, size_t i)
+{
+	return map[i / 64] >> i % 64 & 1;
+}
+
+static inline void fl_set_bit(uint64_t *map, size_t i)
+{
+	map[i / 64] |= 1ull << i % 64;
+}
+
+/* Is no bit of [from, end) set? */
+static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
+{
+	for (; from < end; from = (from | 63) + 1) {
+		uint64_t w = map[from / 64] >> from % 64;
+
+		if (w && (end - from >= 64 || w << (64 - (end - from))))
+			return false;
+	}
+	return true;
+}
 
 /* Sites of a provider whose table has no order: gather, then tell ascending. */
 struct fl_gather {

@@ -32,7 +32,8 @@ struct fl_provider {
 	int (*scan)(const struct fl_module *, fl_site_each *, void *arg);
 };
 extern const struct fl_provider *const fl_providers[];	/* NULL-terminated */
-enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_N_PROVIDERS };
+enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_PROVIDER_BODY,
+       FL_N_PROVIDERS };
 
 /* Every site of a module, by all providers, ascending within each. Sites that
  * cannot be used come too, with a refusal. Returns a count, a negative error,
@@ -63,6 +64,92 @@ bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
 /* Of the program the region's reader may know what a scan would find, and keeps what one
  * finds for the next run: before the first scan. NULL: there is no such reader. */
 void fl_site_found(struct fl_region *);
+
+/* Do the functions of this module get second bodies? It has that many sites of compilers. */
+bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
+
+/* ---- what a second body is made of --------------------------------------- */
+
+/*
+ * What a module's code is made of, read once and whole: ranges that are functions, which
+ * others are parts of them, which can have a second body, and where they are left. Scratch
+ * memory until close.
+ */
+struct fl_outline {
+	const struct fl_module *m;	/* its file is open as long as this is used */
+	uintptr_t lo;			/* of all text; offsets are from here */
+	struct fl_extent {
+		uintptr_t start, end;	/* ascending, not overlapping */
+		uintptr_t fde, lsda;	/* 0: none; see fl_obj_frames() */
+		uint64_t datum;		/* explains `refusal` */
+		int32_t refusal;	/* fl_err; 0: it can have a body, or is a part */
+		uint32_t owner, next;	/* of a function's parts: the one that it begins with,
+					 * and the next one, FL_EXTENT_NONE: the last */
+		uint32_t left, n_left;	/* of `lefts`: where it may be left */
+		uint16_t flags;		/* FL_EXTENT_* of outline.c */
+		uint8_t landing;	/* bytes of landing pad at `start` */
+		uint8_t kind;
+	} *extents;
+	struct fl_leaving {
+		uint32_t at, to;	/* to: of a direct jump */
+		uint8_t len, kind;	/* enum fl_shape_kind */
+	} *lefts;
+	size_t n, room, n_lefts, room_lefts;
+};
+enum { FL_EXTENT_NONE = UINT32_MAX };
+enum fl_extent_kind {
+	FL_EXTENT_FUNCTION,
+	FL_EXTENT_PART,			/* a function begins elsewhere and jumps here */
+	FL_EXTENT_OTHER			/* no function: stubs of the linker's, nobody's code */
+};
+/* 0, -ENOMEM, -EFBIG. close: also of one that is all 0, or could not be opened. */
+int fl_outline_open(struct fl_outline *, const struct fl_module *);
+void fl_outline_close(struct fl_outline *);
+/* Index of the extent that holds `a`; n: none does. */
+size_t fl_outline_find(const struct fl_outline *, uintptr_t a);
+
+/* An instruction, and what it is for whoever moves it. */
+enum fl_shape_kind {
+	FL_SHAPE_PLAIN,			/* the same anywhere; indirect calls, too */
+	FL_SHAPE_RELATIVE,		/* has a pc-relative operand: `target` */
+	FL_SHAPE_CALL,			/* to `target`, which may be the function itself */
+	FL_SHAPE_JUMP, FL_SHAPE_BRANCH,	/* to `target`, one of the steps; BRANCH: if */
+	FL_SHAPE_TAIL, FL_SHAPE_BRANCH_OUT,	/* the same, and it leaves the function */
+	FL_SHAPE_TAIL_POINTER,		/* leaves, to what the word at `target` holds */
+	FL_SHAPE_SWITCH,		/* jumps to who knows where, in or out */
+	FL_SHAPE_RET,
+	FL_SHAPE_STOP,			/* raises SIGILL: nothing is behind it */
+	FL_SHAPE_END			/* no instruction, len 0: a call that does not return
+					 * stands last; who comes here goes on at `target` */
+};
+struct fl_shape_step {
+	uintptr_t at, target;		/* in the original */
+	uint8_t len, kind, part;	/* part: index */
+	uint8_t is_target;		/* a direct branch of the function, or the unwinder,
+					 * leads here */
+};
+struct fl_shape_part {
+	uintptr_t start, end, fde, lsda;	/* as in fl_extent */
+};
+enum { FL_SHAPE_PARTS = 8 };
+struct fl_shape {
+	const struct fl_module *m;
+	uintptr_t function, entry;	/* entry: behind the landing pad, where a jump goes */
+	struct fl_shape_part parts[FL_SHAPE_PARTS];	/* [0] has the entry */
+	uint32_t n_parts;
+	uint32_t n_steps, room;		/* of `steps`, which are the caller's */
+	struct fl_shape_step *steps;	/* by part, ascending in each; what cannot be reached
+					 * and is not understood is left out */
+	uint32_t displaced;		/* steps from `entry` on that the jump covers, and that
+					 * can run elsewhere; 0: they cannot */
+	uint32_t window;		/* bytes that the jump covers, all the function's own */
+};
+/* The shape of the function that begins at `function`: `steps` and `room` are set before.
+ * 0 or why it can have no body; -ENOSPC: n_steps says how many there are at least. */
+int fl_shape_of(struct fl_shape *, const struct fl_outline *, uintptr_t function,
+		uint64_t *datum);
+/* The bytes of a step, from the file. */
+const unsigned char *fl_shape_bytes(const struct fl_shape *, const struct fl_shape_step *);
 
 /* The profiling functions that direct calls reach in this process (libflick's
  * own); laid-out files are matched by name alone. */

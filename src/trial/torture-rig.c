@@ -310,7 +310,7 @@ static bool take(struct fl_torture_place *p)
 }
 
 /* The n-th shape of the mask. */
-static enum fl_shape shape_of(unsigned int shapes, size_t n)
+static enum fl_placing shape_of(unsigned int shapes, size_t n)
 {
 	int s = -1;
 
@@ -318,10 +318,10 @@ static enum fl_shape shape_of(unsigned int shapes, size_t n)
 	do
 		s++;
 	while (!(shapes >> s & 1) || n--);
-	return (enum fl_shape)s;
+	return (enum fl_placing)s;
 }
 
-static void lay(struct fl_rig *r, size_t i, enum fl_shape shape, unsigned offset)
+static void lay(struct fl_rig *r, size_t i, enum fl_placing shape, unsigned offset)
 {
 	fl_place_lay(&r->places[i], r->room, i, shape, offset);
 }
@@ -359,7 +359,7 @@ void fl_rig_lay_tactic(struct fl_rig *r, enum fl_tactic tactic)
 	size_t all = FL_N_SHAPES * N_OFFSETS;
 
 	for (size_t i = 0; i < all; i++)
-		lay(r, i, (enum fl_shape)(i / N_OFFSETS), (unsigned)(i % N_OFFSETS));
+		lay(r, i, (enum fl_placing)(i / N_OFFSETS), (unsigned)(i % N_OFFSETS));
 	open_text(r);
 	for (size_t i = 0; i < all; i++) {
 		struct fl_torture_place p = r->places[i];

@@ -17,7 +17,7 @@
 /* ---- places (CPU/places.c) ---------------------------------------------------- */
 
 /* The instruction that is switched, off <-> on. */
-enum fl_shape {
+enum fl_placing {
 	FL_SHAPE_BYTE,		/* load a constant, one byte of which changes */
 	FL_SHAPE_CALL,		/* a call <-> none, by flick_call_init() */
 	FL_SHAPE_LOAD,		/* load a constant: threads are held */
@@ -45,7 +45,7 @@ struct fl_torture_place {
 unsigned char *fl_places_map(size_t *bytes);
 /* Lay number `i`, at `offset` of its line. */
 void fl_place_lay(struct fl_torture_place *, unsigned char *room, size_t i,
-		  enum fl_shape, unsigned offset);
+		  enum fl_placing, unsigned offset);
 
 /* Store what other cores may see late: at this core's next synchronisation. */
 void fl_store_lazily(uint32_t *, uint32_t);

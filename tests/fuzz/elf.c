@@ -24,9 +24,9 @@ static int see_site(void *arg, const struct fl_site *site)
 	return 0;
 }
 
-static int see_frame(void *arg, uintptr_t start, uintptr_t end)
+static int see_frame(void *arg, const struct fl_obj_frame *f)
 {
-	*(uint64_t *)arg += end - start;
+	*(uint64_t *)arg += f->end - f->start;
 	return 0;
 }
 

@@ -2,7 +2,7 @@
  * decode.c - the x86-64 decoder against Zydis: every instruction of some large
  * installed programs, and random bytes.
  *
- *	decode: 21847113 instructions of 6 files | length 0 class 0 target 0 writes 0
+ *	decode: 21847113 instructions of 6 files | length 0 class 0 target 0 operand 0 writes 0
  *
  * Counts right of the bar must be zero.
  */
@@ -37,7 +37,7 @@ static const char *const files[] = {
 };
 
 struct verdict {
-	size_t n, n_files, left, length, class, target, writes, shown;
+	size_t n, n_files, left, length, class, target, operand, writes, shown;
 };
 
 static ZydisDecoder zydis;
@@ -280,6 +280,18 @@ static bool is_known_move(const struct fl_insn *i)
 	return i->cls >= FL_INSN_LOAD_ADDRESS && i->cls != FL_INSN_SMASH;
 }
 
+/* Offset of the displacement of a pc-relative operand; 0: none. */
+static unsigned int operand_at(const ZydisDecodedInstruction *z,
+			       const ZydisDecodedOperand *op)
+{
+	for (unsigned int k = 0; k < z->operand_count_visible; k++)
+		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    (op[k].mem.base == ZYDIS_REGISTER_RIP ||
+		     op[k].mem.base == ZYDIS_REGISTER_EIP))
+			return z->raw.disp.offset;
+	return 0;
+}
+
 static void compare(struct verdict *v, const unsigned char *p, size_t n,
 		    const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
@@ -311,6 +323,10 @@ static void compare(struct verdict *v, const unsigned char *p, size_t n,
 			 (i.target != target && i.target != (uint32_t)target))) {
 		v->target++;
 		show(v, "target", p, z, &i);
+	}
+	if (i.operand_at != operand_at(z, op)) {
+		v->operand++;
+		show(v, "operand", p, z, &i);
 	}
 	writes = zydis_writes(z, op);
 	if ((writes & ~i.writes & ~implied(&i)) ||
@@ -368,11 +384,11 @@ static void agrees_with_zydis_on_installed_programs(void **state)
 	for (size_t k = 0; k < ARRAY_LEN(files); k++)
 		compare_file(&v, files[k]);
 	printf("decode: %zu instructions of %zu files, %zu left out | "
-	       "length %zu class %zu target %zu writes %zu\n", v.n, v.n_files,
+	       "length %zu class %zu target %zu operand %zu writes %zu\n", v.n, v.n_files,
 	       v.left, v.length, v.class,
-	       v.target, v.writes);
+	       v.target, v.operand, v.writes);
 	assert_true(v.n >= WANTED_INSTRUCTIONS);
-	assert_int_equal(v.length + v.class + v.target + v.writes, 0);
+	assert_int_equal(v.length + v.class + v.target + v.operand + v.writes, 0);
 }
 
 static uint64_t next_random(uint64_t *s)
@@ -424,10 +440,10 @@ static void agrees_with_zydis_on_random_bytes(void **state)
 			compare(&v, p, n, &z, op);
 	}
 	printf("decode: %zu random, %zu understood, %zu by both | length %zu class "
-	       "%zu target %zu writes %zu\n", (size_t)RANDOM, n_ours, v.n,
-	       v.length, v.class, v.target, v.writes);
+	       "%zu target %zu operand %zu writes %zu\n", (size_t)RANDOM, n_ours, v.n,
+	       v.length, v.class, v.target, v.operand, v.writes);
 	assert_true(v.n > RANDOM / 4);
-	assert_int_equal(v.length + v.class + v.target + v.writes, 0);
+	assert_int_equal(v.length + v.class + v.target + v.operand + v.writes, 0);
 	munmap(page, 4096);
 }
 

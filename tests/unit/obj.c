@@ -45,10 +45,9 @@ static int on_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *nam
 	return 0;
 }
 
-static int on_frame(void *arg, uintptr_t start, uintptr_t end, uintptr_t lsda)
+static int on_frame(void *arg, const struct fl_obj_frame *f)
 {
-	(void)lsda;
-	assert_true(start < end);
+	assert_true(f->start < f->end);
 	++*(size_t *)arg;
 	return 0;
 }

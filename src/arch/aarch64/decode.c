@@ -20,3 +20,9 @@ size_t fl_arch_landing(const unsigned char *code, size_t n)
 	(void)code, (void)n;
 	return 0;
 }
+
+bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left)
+{
+	(void)code, (void)n, (void)left;
+	return false;
+}

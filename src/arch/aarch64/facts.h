@@ -23,6 +23,10 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SP 31
 #define FL_ARCH_DWARF_SP 31		/* in tables for unwinding */
 #define FL_ARCH_FP 29
+#define FL_ARCH_DWARF_SP 31
+#define FL_ARCH_DWARF_RETURN 30
+#define FL_ARCH_DWARF_CALLED 0
+#define FL_ARCH_R_CHOOSE R_AARCH64_IRELATIVE
 #define FL_ARCH_SCRATCH 0x4003ffff	/* x0 to x17, x30 */
 #define FL_ARCH_KEPT 0x3ff80000		/* x19 to x29 */
 #define FL_ARCH_N_KEPT 11

@@ -784,10 +784,12 @@ static INLINE bool has_class(const struct parts *x, uint32_t writes)
 
 static INLINE void describe(struct fl_insn *i, const struct parts *x, uintptr_t at)
 {
+	bool has_operand = (x->modrm & 0xc7) == 0x05 && (x->attr & M);
 	uint32_t writes = writes_of(x);
 
 	*i = (struct fl_insn){
 		.len = x->at, .opcode_at = x->opcode_at, .writes = writes,
+		.operand_at = has_operand ? x->modrm_at + 1 : 0,
 	};
 	if (has_class(x, writes))
 		classify(i, x, at + x->at);
@@ -859,6 +861,21 @@ size_t fl_arch_landing(const unsigned char *code, size_t n)
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 	return n >= 4 && !__builtin_memcmp(code, endbr64, 4) ? 4 : 0;
+}
+
+bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left)
+{
+	for (size_t at = 0; at < n;) {
+		struct fl_insn i = { .len = 1 };
+
+		if (code[at] && code[at] != FL_ARCH_TRAP) {
+			fl_arch_decode(&i, code + at, left - at, 0);
+			if (i.cls != FL_INSN_NOP)
+				return false;
+		}
+		at += i.len;
+	}
+	return true;
 }
 
 /* Is it a call through a register or through memory (ff /2), `n` bytes long? */

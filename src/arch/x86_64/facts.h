@@ -21,6 +21,10 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_SP 4			/* rsp */
 #define FL_ARCH_DWARF_SP 7		/* rsp, in tables for unwinding */
 #define FL_ARCH_FP 5			/* rbp */
+#define FL_ARCH_DWARF_SP 7		/* columns of the tables for unwinding */
+#define FL_ARCH_DWARF_RETURN 16
+#define FL_ARCH_DWARF_CALLED 8		/* the CFA from the stack pointer at an entry */
+#define FL_ARCH_R_CHOOSE R_X86_64_IRELATIVE	/* what bias + addend returns */
 #define FL_ARCH_SCRATCH 0x0fc7		/* rax rcx rdx rsi rdi r8 to r11: calls lose them */
 #define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 to r15: calls keep them */
 #define FL_ARCH_N_KEPT 6

@@ -153,7 +153,7 @@ static void lay_slot(struct fl_torture_place *p, unsigned char *slot)
 }
 
 void fl_place_lay(struct fl_torture_place *p, unsigned char *room, size_t i,
-		  enum fl_shape shape, unsigned offset)
+		  enum fl_placing shape, unsigned offset)
 {
 	unsigned char *slot = room + MARGIN + i * SLOT;
 	unsigned char *second = room + ALL_BYTES - MARGIN + SECOND_AT;

@@ -1,0 +1,111 @@
+/*
+ * bodies.c - functions as they are, which get second bodies.
+ *
+ * Hides which of a module's ranges are functions (outline.c), and where each is left. Sites
+ * stand where the original's instructions do: the entry, each return and each jump that
+ * may leave. What an exit becomes stands in the body, which nobody has made yet.
+ */
+#include "shape.h"
+
+struct teller {
+	const struct fl_outline *o;
+	fl_site_each *each;
+	void *arg;
+};
+
+static int tell(struct teller *t, const struct fl_extent *f, uintptr_t at, uint8_t len,
+		enum fl_shape_kind kind)
+{
+	bool is_ret = kind == FL_SHAPE_RET;
+
+	return t->each(t->arg, &(struct fl_site){
+		.at = at, .function = f->start, .room = len, .bare = 1,
+		.kind = is_ret ? FL_EXIT : FL_TAIL,
+		.form = is_ret ? FL_FORM_BODY_RET : FL_FORM_BODY_TAIL,
+	});
+}
+
+static int tell_entry(struct teller *t, const struct fl_extent *f)
+{
+	return t->each(t->arg, &(struct fl_site){
+		.at = fl_extent_entry(f), .function = f->start, .kind = FL_ENTRY,
+		.form = f->refusal ? FL_FORM_NONE : FL_FORM_BODY, .bare = 1,
+		.room = FL_ARCH_PAD_BYTES, .refusal = f->refusal, .datum = f->datum,
+	});
+}
+
+/* Is it a jump that stays in the function? */
+static bool stays(const struct fl_outline *o, const struct fl_extent *x,
+		  const struct fl_leaving *l)
+{
+	size_t t = l->to ? fl_outline_find(o, o->lo + l->to) : o->n;
+
+	return t < o->n && o->extents[t].owner == x->owner;
+}
+
+/* Of what is not understood in a line: its steps tell. */
+static int tell_steps(struct teller *t, const struct fl_extent *x, const struct fl_extent *f)
+{
+	size_t room = 1;
+	struct fl_shape s = { .room = 0 };
+	uint64_t datum;
+	int err = 0;
+
+	for (uint32_t k = f->owner; k != FL_EXTENT_NONE; k = t->o->extents[k].next)
+		room += t->o->extents[k].end - t->o->extents[k].start + 1;
+	s.room = (uint32_t)room;
+	s.steps = fl_scratch_open(room * sizeof *s.steps);
+	if (!s.steps)
+		return -ENOMEM;
+	if (fl_shape_of(&s, t->o, f->start, &datum))
+		s.n_steps = 0;
+	for (uint32_t i = 0; i < s.n_steps && !err; i++) {
+		const struct fl_shape_step *p = &s.steps[i];
+
+		if (p->at - x->start < x->end - x->start && p->kind >= FL_SHAPE_TAIL &&
+		    p->kind <= FL_SHAPE_RET)
+			err = tell(t, f, p->at, p->len, p->kind);
+	}
+	fl_scratch_close(s.steps, room * sizeof *s.steps);
+	return err;
+}
+
+static int tell_extent(struct teller *t, const struct fl_extent *x)
+{
+	const struct fl_outline *o = t->o;
+	const struct fl_extent *f = &o->extents[x->owner];
+	int err = 0;
+
+	if (x->kind == FL_EXTENT_OTHER)
+		return 0;
+	if (x == f)
+		err = tell_entry(t, f);
+	if (!err && !f->refusal && (f->flags & X_READ))
+		return tell_steps(t, x, f);
+	for (uint32_t i = 0; i < x->n_left && !err && !f->refusal; i++) {
+		const struct fl_leaving *l = &o->lefts[x->left + i];
+
+		if (!stays(o, x, l))
+			err = tell(t, f, o->lo + l->at, l->len, l->kind);
+	}
+	return err;
+}
+
+static int scan_bodies(const struct fl_module *m, fl_site_each *each, void *arg)
+{
+	struct fl_outline o;
+	struct teller t = { &o, each, arg };
+	int err;
+
+	err = fl_outline_open(&o, m);
+	for (size_t k = 0; k < o.n && !err; k++)
+		err = tell_extent(&t, &o.extents[k]);
+	fl_outline_close(&o);
+	return err;
+}
+
+const struct fl_provider fl_provider_body = {
+	.name = "body",
+	.about = "functions as they are, which get a second body",
+	.scan = scan_bodies,
+};

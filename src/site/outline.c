@@ -1,0 +1,575 @@
+/*
+ * outline.c - what a module's code is made of: which functions can have a second body?
+ *
+ * Hides what must be known of all code before one function can be moved: which ranges
+ * are functions and which are parts of them, who jumps where, whose code asks who called
+ * it. The file's bytes are decoded once, in order: memory may hold a debugger's traps.
+ *
+ * INVARIANT  Of a function that is not refused all that executes lies in its parts, and
+ *	is understood; no code of the module's leads into the bytes that a jump at its
+ *	entry covers, but its own, which will be in its body.
+ * WHY	Direct branches are all seen: every range that any table knows is decoded, and
+ *	so are the gaps between, where what looks like a branch counts. What jumps through
+ *	a register or memory reaches starts of functions, landing pads, and in the
+ *	function itself targets of switches: fl_shape.displaced (shape.c) is for those.
+ */
+#include <string.h>
+
+#include "shape.h"
+
+struct pass {
+	struct fl_outline *o;
+	const struct fl_module *m;
+	uintptr_t lo, hi;
+	/* a bit a byte of text: */
+	uint64_t *heads;		/* starts of functions, and entries behind their pads */
+	uint64_t *starts;		/* of instructions */
+	uint64_t *targets;		/* of direct branches */
+	struct into {
+		uint32_t from, to;	/* an extent calls what is no head */
+	} *intos;
+	size_t n_intos, room_intos;
+	struct fl_askers askers;
+};
+
+/* ---- one range ----------------------------------------------------------- */
+
+static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+		  uintptr_t at, enum fl_shape_kind kind)
+{
+	struct fl_outline *o = p->o;
+
+	o->lefts[o->n_lefts++] = (struct fl_leaving){
+		(uint32_t)(at - p->lo),
+		kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT ?
+			(uint32_t)(i->target - p->lo) : 0, i->len, kind,
+	};
+	x->n_left++;
+}
+
+/* Does a stub of the linker's lead to a function that asks who called? */
+static bool leads_to_asker(const struct pass *p, uintptr_t to)
+{
+	size_t left, skip;
+	const unsigned char *code = fl_file_text(p->m, to, &left);
+	struct fl_insn i;
+
+	if (!code)
+		return false;
+	skip = fl_arch_landing(code, left);
+	fl_arch_decode(&i, code + skip, left - skip, to + skip);
+	return i.cls == FL_INSN_JUMP_POINTER && fl_asks(&p->askers, i.target);
+}
+
+static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
+{
+	size_t at = to - p->lo;
+
+	if (at >= p->hi - p->lo || fl_bit(p->heads, at))
+		return;
+	p->intos[p->n_intos++] = (struct into){ (uint32_t)(x - p->o->extents),
+						   (uint32_t)at };
+}
+
+/* Who ends in a jump to one that asks who called asks that, too. */
+static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at)
+{
+	fl_refuse(x, FLE_CALLER, at);
+	if (i->cls != FL_INSN_CALL && i->cls != FL_INSN_CALL_POINTER)
+		x->flags |= X_ASKS;
+}
+
+/* A direct call or jump. Into itself: its first bytes will not be there. */
+static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+			uintptr_t at)
+{
+	bool is_call = i->cls == FL_INSN_CALL, is_head;
+
+	if (i->target - x->start >= x->end - x->start) {
+		if (p->askers.n && leads_to_asker(p, i->target))
+			meet_asker(x, i, at);
+		if (is_call)
+			call_out(p, x, i->target);
+		else
+			leave(p, x, i, at, i->cls == FL_INSN_JUMP ? FL_SHAPE_TAIL :
+			      FL_SHAPE_BRANCH_OUT);
+		return;
+	}
+	is_head = i->target == x->start || i->target == fl_extent_entry(x);
+	fl_set_bit(p->targets, i->target - p->lo);
+	if (is_call && !is_head)
+		fl_refuse(x, FLE_INSIDE, at);
+	else if (!is_call && x->kind == FL_EXTENT_FUNCTION &&
+		 i->target - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES)
+		x->flags |= X_LOOPS;
+}
+
+static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+		 uintptr_t at)
+{
+	switch (i->cls) {
+	case FL_INSN_CALL: case FL_INSN_JUMP: case FL_INSN_BRANCH:
+		if (i->target)
+			take_direct(p, x, i, at);
+		else if (i->cls == FL_INSN_JUMP)
+			leave(p, x, i, at, FL_SHAPE_SWITCH);
+		x->flags |= i->target || i->cls == FL_INSN_CALL ? 0 : X_SWITCH;
+		break;
+	case FL_INSN_JUMP_POINTER:
+		leave(p, x, i, at, FL_SHAPE_TAIL_POINTER);
+		break;
+	case FL_INSN_RET:
+		leave(p, x, i, at, FL_SHAPE_RET);
+		break;
+	}
+}
+
+/* What its operand names may be its own first bytes, or a function that asks. */
+static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+			 uintptr_t at, const unsigned char *code)
+{
+	uintptr_t address;
+	int32_t distance;
+
+	memcpy(&distance, code + i->operand_at, sizeof distance);
+	address = at + i->len + (uintptr_t)(intptr_t)distance;
+	if (address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES &&
+	    i->cls != FL_INSN_LOAD_ADDRESS && i->cls != FL_INSN_NOP)
+		fl_refuse(x, FLE_OWNBYTES, at);
+	if (p->askers.n && fl_asks(&p->askers, address))
+		meet_asker(x, i, at);
+}
+
+/* Where an instruction may not be the last one, as it goes on behind it. */
+static bool may_end(const struct fl_insn *i)
+{
+	return i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_POINTER ||
+	       i->cls == FL_INSN_RET || i->cls == FL_INSN_STOP || i->cls == FL_INSN_CALL ||
+	       i->cls == FL_INSN_CALL_POINTER;
+}
+
+static void read_extent(struct pass *p, struct fl_extent *x)
+{
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, x->start, &left);
+	uintptr_t at = x->start;
+	bool ends = false;
+	struct fl_insn i;
+
+	x->left = (uint32_t)p->o->n_lefts;
+	if (!code || left < x->end - x->start) {
+		fl_refuse(x, FLE_NOFILE, x->start);
+		return;
+	}
+	for (; at < x->end; at += i.len, code += i.len, left -= i.len) {
+		fl_arch_decode(&i, code, left, at);
+		if (!i.len || i.len > x->end - at) {
+			x->flags |= X_BROKEN;
+			x->datum = at;
+			return;
+		}
+		fl_set_bit(p->starts, at - p->lo);
+		if (i.cls != FL_INSN_OTHER)
+			take(p, x, &i, at);
+		if (i.operand_at)
+			take_operand(p, x, &i, at, code);
+		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
+			x->flags |= X_SHORT_FIRST;
+		if (i.cls != FL_INSN_NOP)
+			ends = may_end(&i);
+	}
+	if (!ends)
+		x->flags |= X_RUNS_ON;
+}
+
+/* ---- who is whose -------------------------------------------------------- */
+
+/* The first part of what `k` belongs to, as far as is known. */
+static uint32_t root_of(struct fl_outline *o, uint32_t k)
+{
+	while (o->extents[k].owner != k) {
+		uint32_t up = o->extents[k].owner;
+
+		o->extents[k].owner = o->extents[up].owner;
+		k = up;
+	}
+	return k;
+}
+
+/* A part and what jumps to it, or where it jumps to, are one function. */
+static void join(struct fl_outline *o, uint32_t a, uint32_t b)
+{
+	struct fl_extent *x, *y;
+
+	a = root_of(o, a);
+	b = root_of(o, b);
+	x = &o->extents[a];
+	y = &o->extents[b];
+	if (a == b)
+		return;
+	if (x->kind == FL_EXTENT_PART) {
+		x->owner = b;
+	} else if (y->kind == FL_EXTENT_PART) {
+		y->owner = a;
+	} else {
+		fl_refuse(x, FLE_SHARED, y->start);
+		fl_refuse(y, FLE_SHARED, x->start);
+	}
+}
+
+/* A jump from extent `k` to `to`, outside of it. */
+static void link_jump(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_extent *x = p->o->extents, *from = &x[k];
+	size_t t = fl_outline_find(p->o, to);
+
+	if (t == p->o->n || x[t].kind == FL_EXTENT_OTHER || from->kind == FL_EXTENT_OTHER)
+		return;
+	if (x[t].kind == FL_EXTENT_PART || (from->kind == FL_EXTENT_PART && to != x[t].start))
+		join(p->o, k, (uint32_t)t);
+}
+
+static void link_all(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++) {
+			const struct fl_leaving *l = &o->lefts[o->extents[k].left + i];
+
+			if (l->to)
+				link_jump(p, k, o->lo + l->to);
+		}
+}
+
+/* Functions have lists of their parts, ascending; parts without one are nobody's. */
+static void list_parts(struct fl_outline *o)
+{
+	for (uint32_t k = (uint32_t)o->n; k--;) {
+		struct fl_extent *x = &o->extents[k], *f = &o->extents[root_of(o, k)];
+
+		if (f == x)
+			continue;
+		x->owner = (uint32_t)(f - o->extents);
+		x->next = f->next;
+		f->next = k;
+		f->flags |= x->flags & (X_SWITCH | X_LOOPS);
+		if (x->refusal)
+			fl_refuse(f, x->refusal, x->datum);
+	}
+}
+
+/* ---- who leads into whom ------------------------------------------------- */
+
+/* Extent `k` calls or jumps to `to`, which lies elsewhere. */
+static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_outline *o = p->o;
+	size_t t = fl_outline_find(o, to);
+	struct fl_extent *x = &o->extents[t], *f;
+	bool is_own;
+
+	if (t == o->n || x->kind == FL_EXTENT_OTHER || to == x->start ||
+	    to == fl_extent_entry(x))
+		return;
+	f = &o->extents[x->owner];
+	is_own = o->extents[k].owner == x->owner;
+	fl_set_bit(p->targets, to - p->lo);
+	if (to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES && x == f) {
+		if (is_own)
+			f->flags |= X_LOOPS;
+		else
+			fl_refuse(f, FLE_INTO, to);
+	}
+	if (!is_own)
+		f->flags |= X_ENTERED;
+}
+
+/* A jump that leaves goes to a function's start, where flags are dead; and never
+ * into what only looks like a function. */
+static void judge_jump(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_outline *o = p->o;
+	struct fl_extent *f = &o->extents[o->extents[k].owner];
+	size_t t = fl_outline_find(o, to);
+	const struct fl_extent *x = &o->extents[t];
+
+	judge_into(p, k, to);
+	if (t == o->n || x->kind == FL_EXTENT_OTHER || x->owner == o->extents[k].owner)
+		return;
+	if (to != x->start && to != fl_extent_entry(x))
+		fl_refuse(f, FLE_MIDDLE, to);
+}
+
+static void judge_all(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++) {
+			const struct fl_leaving *l = &o->lefts[o->extents[k].left + i];
+
+			if (l->to)
+				judge_jump(p, k, o->lo + l->to);
+		}
+	for (size_t i = 0; i < p->n_intos; i++)
+		judge_into(p, p->intos[i].from, o->lo + p->intos[i].to);
+}
+
+/* Targets that are no starts. */
+static void find_torn(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	for (size_t w = 0; w < (p->hi - p->lo) / 64 + 1; w++) {
+		uint64_t torn = p->targets[w] & ~p->starts[w];
+
+		for (; torn; torn &= torn - 1) {
+			uintptr_t at = p->lo + w * 64 + (size_t)__builtin_ctzll(torn);
+			size_t k = fl_outline_find(o, at);
+
+			if (k < o->n && !(o->extents[k].flags & X_BROKEN)) {
+				o->extents[k].flags |= X_TORN;
+				o->extents[k].datum = at;
+			}
+		}
+	}
+}
+
+/* ---- room at the entry --------------------------------------------------- */
+
+/* What stands behind a short function and is nobody's. */
+static bool has_room(const struct pass *p, uint32_t k)
+{
+	const struct fl_outline *o = p->o;
+	const struct fl_extent *x = &o->extents[k];
+	uintptr_t end = fl_extent_entry(x) + FL_ARCH_PAD_BYTES;
+	const unsigned char *code;
+	size_t left;
+
+	if (end <= x->end)
+		return true;
+	if (k + 1 < o->n && o->extents[k + 1].start < end)
+		return false;
+	code = fl_file_text(p->m, x->end, &left);
+	return code && left >= end - x->end && fl_arch_is_filler(code, end - x->end, left);
+}
+
+static int check_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
+{
+	const struct pass *p = arg;
+
+	(void)from;
+	(void)to;
+	return pad - p->lo >= p->hi - p->lo || !fl_bit(p->starts, pad - p->lo);
+}
+
+static bool has_good_pads(struct pass *p, const struct fl_extent *x)
+{
+	return !x->lsda || (x->lsda != FL_OBJ_UNKNOWN &&
+			    !fl_obj_pads(p->m, x->lsda, x->start, x->end, check_pad, p));
+}
+
+static void judge_part(struct pass *p, struct fl_extent *f, const struct fl_extent *x)
+{
+	if (x->flags & (X_BROKEN | X_TORN)) {
+		if (fl_shape_can_reach(p->o, f))
+			f->flags |= X_READ;
+		else
+			fl_refuse(f, x->flags & X_BROKEN ? FLE_DATA : FLE_TORN, x->datum);
+	} else if (x->flags & X_RUNS_ON) {
+		fl_refuse(f, FLE_RUNSON, x->end);
+	} else if (!has_good_pads(p, x)) {
+		fl_refuse(f, FLE_UNWIND, x->lsda);
+	}
+}
+
+/* The last word on a function, and its parts. */
+static void judge_function(struct pass *p, uint32_t k)
+{
+	struct fl_outline *o = p->o;
+	struct fl_extent *x = &o->extents[k];
+	uint32_t n = 0;
+
+	for (uint32_t i = k; i != FL_EXTENT_NONE && !x->refusal; i = o->extents[i].next, n++)
+		judge_part(p, x, &o->extents[i]);
+	if (n > FL_SHAPE_PARTS)
+		fl_refuse(x, FLE_PARTS, n);
+	if (!has_room(p, k))
+		fl_refuse(x, FLE_NOSPACE, x->end - fl_extent_entry(x));
+	if ((x->flags & X_ENTERED) && ((x->flags & X_LOOPS) ||
+	    (x->flags & (X_SWITCH | X_SHORT_FIRST)) == (X_SWITCH | X_SHORT_FIRST)))
+		fl_refuse(x, FLE_INTO, fl_extent_entry(x));
+}
+
+static void judge_functions(struct pass *p)
+{
+	for (uint32_t k = 0; k < p->o->n; k++) {
+		struct fl_extent *x = &p->o->extents[k];
+
+		if (x->kind == FL_EXTENT_FUNCTION)
+			judge_function(p, k);
+		else if (x->kind == FL_EXTENT_PART && x->owner == k)
+			fl_refuse(x, FLE_NOENTRY, 0);
+	}
+}
+
+/* ---- who calls who asks -------------------------------------------------- */
+
+/* A call or jump to the start of a function that asks. */
+static bool leads_to_asks(struct pass *p, const struct fl_insn *i)
+{
+	size_t t = i->target ? fl_outline_find(p->o, i->target) : p->o->n;
+
+	return t < p->o->n && (p->o->extents[t].flags & X_ASKS) &&
+	       i->target - p->o->extents[t].start <= p->o->extents[t].landing;
+}
+
+/* True: another one is found that asks. */
+static bool ask_extent(struct pass *p, struct fl_extent *x)
+{
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, x->start, &left);
+	bool asked = x->flags & X_ASKS;
+	struct fl_insn i;
+
+	for (uintptr_t at = x->start; code && at < x->end; at += i.len, code += i.len) {
+		fl_arch_decode(&i, code, x->end - at, at);
+		if (!i.len)
+			break;
+		if ((i.cls == FL_INSN_CALL || i.cls == FL_INSN_JUMP ||
+		     i.cls == FL_INSN_BRANCH) && leads_to_asks(p, &i))
+			meet_asker(x, &i, at);
+	}
+	return !asked && (x->flags & X_ASKS);
+}
+
+/* Few modules have any. */
+static void find_askers(struct pass *p)
+{
+	bool more = false;
+
+	for (uint32_t k = 0; k < p->o->n; k++)
+		more |= p->o->extents[k].flags & X_ASKS;
+	while (more) {
+		more = false;
+		for (uint32_t k = 0; k < p->o->n; k++)
+			more |= ask_extent(p, &p->o->extents[k]);
+	}
+}
+
+/* ---- open and close ------------------------------------------------------ */
+
+static void find_span(struct pass *p)
+{
+	p->lo = UINTPTR_MAX;
+	for (size_t i = 0; i < p->m->n_ph; i++) {
+		const Elf64_Phdr *ph = &p->m->ph[i];
+		uintptr_t a = p->m->bias + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		if (a < p->lo)
+			p->lo = a;
+		if (a + ph->p_memsz > p->hi)
+			p->hi = a + ph->p_memsz;
+	}
+}
+
+static void set_extent(struct pass *p, struct fl_extent *x, const struct fl_range *r)
+{
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, r->start, &left);
+
+	*x = (struct fl_extent){
+		.start = r->start, .end = r->end, .fde = r->fde,
+		.lsda = r->is_frame ? r->lsda : 0, .owner = (uint32_t)(x - p->o->extents),
+		.next = FL_EXTENT_NONE,
+		.kind = r->is_gap ? FL_EXTENT_OTHER : FL_EXTENT_FUNCTION,
+	};
+	if (code && !r->is_gap)
+		x->landing = (uint8_t)fl_arch_landing(code, left);
+	if (x->landing >= x->end - x->start)
+		x->landing = 0;
+	fl_set_bit(p->heads, x->start - p->lo);
+	fl_set_bit(p->heads, fl_extent_entry(x) - p->lo);
+}
+
+static bool map_all(struct pass *p, size_t n)
+{
+	size_t words = n / 64 + 2;
+	struct fl_outline *o = p->o;
+
+	o->room_lefts = n + 1;
+	p->room_intos = n / FL_ARCH_PAD_BYTES + 1;
+	p->heads = fl_scratch_full(words * sizeof *p->heads);
+	p->starts = fl_scratch_full(words * sizeof *p->starts);
+	p->targets = fl_scratch_full(words * sizeof *p->targets);
+	p->intos = fl_scratch_open(p->room_intos * sizeof *p->intos);
+	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
+	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
+	return p->heads && p->starts && p->targets && p->intos && o->lefts && o->extents;
+}
+
+static void unmap_pass(struct pass *p)
+{
+	size_t words = (p->hi - p->lo) / 64 + 2;
+
+	fl_scratch_close(p->heads, words * sizeof *p->heads);
+	fl_scratch_close(p->starts, words * sizeof *p->starts);
+	fl_scratch_close(p->targets, words * sizeof *p->targets);
+	fl_scratch_close(p->intos, p->room_intos * sizeof *p->intos);
+}
+
+static void read_all(struct pass *p, const struct fl_ranges *ranges)
+{
+	struct fl_outline *o = p->o;
+
+	for (size_t i = 0; i < ranges->n; i++)
+		set_extent(p, &o->extents[o->n++], &ranges->r[i]);
+	fl_refuse_by_tables(o, &p->askers);
+	for (size_t i = 0; i < o->n; i++)
+		read_extent(p, &o->extents[i]);
+	find_askers(p);
+	link_all(p);
+	list_parts(o);
+	judge_all(p);
+	find_torn(p);
+	judge_functions(p);
+}
+
+int fl_outline_open(struct fl_outline *o, const struct fl_module *m)
+{
+	struct pass p = { .o = o, .m = m };
+	struct fl_ranges ranges;
+	int err = fl_ranges_open(&ranges, m);
+
+	find_span(&p);
+	*o = (struct fl_outline){ .m = m, .lo = p.lo, .room = ranges.n };
+	if (!err && ranges.n && p.hi - p.lo >= UINT32_MAX)
+		err = -EFBIG;
+	if (!err && ranges.n) {
+		err = map_all(&p, p.hi - p.lo) ? 0 : -ENOMEM;
+		if (!err)
+			read_all(&p, &ranges);
+		unmap_pass(&p);
+	}
+	fl_ranges_close(&ranges);
+	if (err)
+		fl_outline_close(o);
+	return err;
+}
+
+void fl_outline_close(struct fl_outline *o)
+{
+	fl_scratch_close(o->lefts, o->room_lefts * sizeof *o->lefts);
+	fl_scratch_close(o->extents, o->room * sizeof *o->extents);
+	*o = (struct fl_outline){ 0 };
+}
+
+size_t fl_outline_find(const struct fl_outline *o, uintptr_t a)
+{
+	size_t n = fl_rows_from(o->extents, o->n, sizeof *o->extents, a);
+
+	return n && a < o->extents[n - 1].end ? n - 1 : o->n;
+}

@@ -1,0 +1,422 @@
+/*
+ * shape.c - one function, instruction by instruction.
+ *
+ * Hides decoding: what each instruction is for whoever moves it, where direct branches lead,
+ * what the jump at the entry covers. Code is read in a line. Where that meets what is no
+ * instruction, or a branch into one's middle, only what can be reached is taken: then every
+ * way must be known, so there may be no jump through a register.
+ *
+ * INVARIANT  Each step is an instruction that may be executed; a branch that stays inside
+ *	leads to a step; what is not among the steps is never come to from them.
+ */
+#include <string.h>
+
+#include "shape.h"
+
+const unsigned char *fl_file_text(const struct fl_module *m, uintptr_t a, size_t *left)
+{
+	*left = 0;
+	for (size_t i = 0; i < m->n_ph && m->file.bytes; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+		uintptr_t offset = a - (m->bias + p->p_vaddr);
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || offset >= p->p_filesz)
+			continue;
+		*left = p->p_filesz - offset;
+		return m->file.bytes + p->p_offset + offset;
+	}
+	return NULL;
+}
+
+const unsigned char *fl_shape_bytes(const struct fl_shape *s, const struct fl_shape_step *step)
+{
+	size_t left;
+
+	return fl_file_text(s->m, step->at, &left);
+}
+
+/* ---- what can be reached ------------------------------------------------- */
+
+struct reach {
+	const struct fl_module *m;
+	const struct fl_shape_part *parts;
+	uint32_t n_parts;
+	size_t n_bytes;			/* of all parts, one behind the other */
+	uint64_t *seen, *todo;		/* a bit a byte: starts of instructions */
+	bool is_lost;			/* not everything is understood */
+};
+
+static size_t map_words(const struct reach *r)
+{
+	return r->n_bytes / 64 + 1;
+}
+
+/* SIZE_MAX: it lies in no part. */
+static size_t offset_of(const struct reach *r, uintptr_t a)
+{
+	size_t before = 0;
+
+	for (uint32_t i = 0; i < r->n_parts; i++) {
+		size_t n = r->parts[i].end - r->parts[i].start;
+
+		if (a - r->parts[i].start < n)
+			return before + (a - r->parts[i].start);
+		before += n;
+	}
+	return SIZE_MAX;
+}
+
+static void reach_at(struct reach *r, uintptr_t a)
+{
+	size_t at = offset_of(r, a);
+
+	if (at != SIZE_MAX)
+		fl_set_bit(r->todo, at);
+}
+
+static int reach_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
+{
+	(void)from;
+	(void)to;
+	reach_at(arg, pad);
+	return 0;
+}
+
+/* In a line from `at` on, as far as it goes on. */
+static void follow(struct reach *r, const struct fl_shape_part *part, uintptr_t at)
+{
+	struct fl_insn i = { .len = 0 };
+
+	for (; at < part->end; at += i.len) {
+		size_t left, bit = offset_of(r, at);
+		const unsigned char *code = fl_file_text(r->m, at, &left);
+
+		if (fl_bit(r->seen, bit))
+			return;
+		fl_arch_decode(&i, code, code ? left : 0, at);
+		r->is_lost |= !i.len || i.len > part->end - at ||
+			      (i.cls == FL_INSN_JUMP && !i.target);
+		if (r->is_lost)
+			return;
+		fl_set_bit(r->seen, bit);
+		if (i.target && (i.cls == FL_INSN_JUMP || i.cls == FL_INSN_BRANCH))
+			reach_at(r, i.target);
+		if (i.cls == FL_INSN_JUMP || i.cls == FL_INSN_JUMP_POINTER ||
+		    i.cls == FL_INSN_RET || i.cls == FL_INSN_STOP)
+			return;
+	}
+	r->is_lost |= i.cls != FL_INSN_CALL && i.cls != FL_INSN_CALL_POINTER;
+}
+
+/* One round: what is to be done and was not. False: nothing was. */
+static bool follow_all(struct reach *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->n_parts; i++) {
+		const struct fl_shape_part *p = &r->parts[i];
+		size_t base = offset_of(r, p->start);
+
+		for (uintptr_t a = p->start; a < p->end; a++)
+			if (fl_bit(r->todo, base + (a - p->start)) &&
+			    !fl_bit(r->seen, base + (a - p->start)) && !r->is_lost) {
+				follow(r, p, a);
+				any = true;
+			}
+	}
+	return any && !r->is_lost;
+}
+
+/* Does any instruction begin in another one? */
+static bool overlap(const struct reach *r)
+{
+	for (uint32_t i = 0; i < r->n_parts; i++) {
+		uintptr_t last = r->parts[i].start;
+		size_t base = offset_of(r, last);
+
+		for (uintptr_t a = last; a < r->parts[i].end; a++) {
+			struct fl_insn insn;
+			size_t left;
+			const unsigned char *code;
+
+			if (!fl_bit(r->seen, base + (a - r->parts[i].start)))
+				continue;
+			if (a < last)
+				return true;
+			code = fl_file_text(r->m, a, &left);
+			fl_arch_decode(&insn, code, left, a);
+			last = a + insn.len;
+		}
+	}
+	return false;
+}
+
+static void close_reach(struct reach *r)
+{
+	fl_scratch_close(r->seen, map_words(r) * sizeof *r->seen);
+	fl_scratch_close(r->todo, map_words(r) * sizeof *r->todo);
+}
+
+/* False: not everything that can be reached is understood, and nothing is open. */
+static bool open_reach(struct reach *r, const struct fl_module *m,
+		       const struct fl_shape_part *parts, uint32_t n_parts)
+{
+	*r = (struct reach){ .m = m, .parts = parts, .n_parts = n_parts };
+	for (uint32_t i = 0; i < n_parts; i++)
+		r->n_bytes += parts[i].end - parts[i].start;
+	r->seen = fl_scratch_open(map_words(r) * sizeof *r->seen);
+	r->todo = fl_scratch_open(map_words(r) * sizeof *r->todo);
+	r->is_lost = !r->seen || !r->todo;
+	for (uint32_t i = 0; i < n_parts && !r->is_lost; i++)
+		r->is_lost = parts[i].lsda &&
+			(parts[i].lsda == FL_OBJ_UNKNOWN ||
+			 fl_obj_pads(m, parts[i].lsda, parts[i].start, parts[i].end,
+				     reach_pad, r));
+	if (!r->is_lost)
+		reach_at(r, parts[0].start);
+	while (!r->is_lost && follow_all(r))
+		;
+	if (!r->is_lost && !overlap(r))
+		return true;
+	close_reach(r);
+	return false;
+}
+
+/* ---- parts --------------------------------------------------------------- */
+
+static uint32_t list_parts(struct fl_shape_part *parts, const struct fl_outline *o,
+			   const struct fl_extent *x)
+{
+	uint32_t n = 0;
+
+	for (;; x = &o->extents[x->next]) {
+		if (n == FL_SHAPE_PARTS)
+			return 0;
+		parts[n++] = (struct fl_shape_part){ x->start, x->end, x->fde, x->lsda };
+		if (x->next == FL_EXTENT_NONE)
+			return n;
+	}
+}
+
+bool fl_shape_can_reach(const struct fl_outline *o, const struct fl_extent *x)
+{
+	struct fl_shape_part parts[FL_SHAPE_PARTS];
+	uint32_t n = list_parts(parts, o, x);
+	struct reach r;
+
+	if (!n || !open_reach(&r, o->m, parts, n))
+		return false;
+	close_reach(&r);
+	return true;
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+struct maker {
+	struct fl_shape *s;
+	struct reach *reach;		/* NULL: all code is taken */
+	uint32_t first[FL_SHAPE_PARTS + 1];	/* steps of each part */
+	bool is_torn, has_switch;
+};
+
+static int step_part(const struct fl_shape *s, uintptr_t a)
+{
+	for (uint32_t i = 0; i < s->n_parts; i++)
+		if (a - s->parts[i].start < s->parts[i].end - s->parts[i].start)
+			return (int)i;
+	return -1;
+}
+
+static uint8_t step_kind(const struct fl_shape *s, const struct fl_insn *i)
+{
+	switch (i->cls) {
+	case FL_INSN_CALL:
+		return i->target ? FL_SHAPE_CALL : FL_SHAPE_PLAIN;
+	case FL_INSN_JUMP:
+		return !i->target ? FL_SHAPE_SWITCH :
+		       step_part(s, i->target) < 0 ? FL_SHAPE_TAIL : FL_SHAPE_JUMP;
+	case FL_INSN_BRANCH:
+		return step_part(s, i->target) < 0 ? FL_SHAPE_BRANCH_OUT : FL_SHAPE_BRANCH;
+	case FL_INSN_JUMP_POINTER:
+		return FL_SHAPE_TAIL_POINTER;
+	case FL_INSN_RET:
+		return FL_SHAPE_RET;
+	case FL_INSN_STOP:
+		return FL_SHAPE_STOP;
+	}
+	return i->operand_at ? FL_SHAPE_RELATIVE : FL_SHAPE_PLAIN;
+}
+
+static uintptr_t target_of(const struct fl_insn *i, const unsigned char *code, uintptr_t at,
+			   uint8_t kind)
+{
+	int32_t distance;
+
+	if (!i->operand_at)
+		return kind == FL_SHAPE_PLAIN ? 0 : i->target;
+	memcpy(&distance, code + i->operand_at, sizeof distance);
+	return at + i->len + (uintptr_t)(intptr_t)distance;
+}
+
+static void add_step(struct maker *k, const struct fl_shape_step *step)
+{
+	struct fl_shape *s = k->s;
+
+	if (s->n_steps < s->room)
+		s->steps[s->n_steps] = *step;
+	s->n_steps++;
+}
+
+/* A part, in a line or as far as it can be reached. */
+static void read_part(struct maker *k, uint8_t part)
+{
+	const struct fl_shape_part *p = &k->s->parts[part];
+	size_t left, base = k->reach ? offset_of(k->reach, p->start) : 0;
+	const unsigned char *code = fl_file_text(k->s->m, p->start, &left);
+	struct fl_insn i = { .len = 0 };
+
+	for (uintptr_t at = p->start; at < p->end; at += i.len) {
+		const unsigned char *c = code + (at - p->start);
+		uint8_t kind;
+
+		if (k->reach && !fl_bit(k->reach->seen, base + (at - p->start))) {
+			i.len = 1;
+			continue;
+		}
+		fl_arch_decode(&i, c, left - (at - p->start), at);
+		if (!i.len) {
+			k->is_torn = true;
+			return;
+		}
+		kind = step_kind(k->s, &i);
+		k->has_switch |= kind == FL_SHAPE_SWITCH;
+		add_step(k, &(struct fl_shape_step){ at, target_of(&i, c, at, kind), i.len,
+						     kind, part, 0 });
+	}
+	if (i.cls == FL_INSN_CALL || i.cls == FL_INSN_CALL_POINTER || i.cls == FL_INSN_NOP)
+		add_step(k, &(struct fl_shape_step){ p->end, p->end, 0, FL_SHAPE_END, part,
+						     0 });
+}
+
+/* The step that begins at `a`; NULL: none does. */
+static struct fl_shape_step *step_at(const struct maker *k, uintptr_t a)
+{
+	int part = step_part(k->s, a);
+	uint32_t first = part < 0 ? 0 : k->first[part], n;
+	struct fl_shape_step *s;
+
+	if (part < 0)
+		return NULL;
+	n = (uint32_t)fl_rows_from(k->s->steps + first, k->first[part + 1] - first,
+				   sizeof *k->s->steps, a);
+	s = n ? &k->s->steps[first + n - 1] : NULL;
+	return s && s->at == a ? s : NULL;
+}
+
+static void mark_target(struct maker *k, uintptr_t a)
+{
+	struct fl_shape_step *s = step_at(k, a);
+
+	if (s)
+		s->is_target = 1;
+	else
+		k->is_torn = true;
+}
+
+static int mark_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
+{
+	(void)from;
+	(void)to;
+	mark_target(arg, pad);
+	return 0;
+}
+
+static void mark_targets(struct maker *k)
+{
+	struct fl_shape *s = k->s;
+
+	for (uint32_t i = 0; i < s->n_steps; i++)
+		if (s->steps[i].kind == FL_SHAPE_JUMP || s->steps[i].kind == FL_SHAPE_BRANCH)
+			mark_target(k, s->steps[i].target);
+	for (uint32_t i = 0; i < s->n_parts; i++)
+		if (s->parts[i].lsda)
+			fl_obj_pads(s->m, s->parts[i].lsda, s->parts[i].start,
+				    s->parts[i].end, mark_pad, k);
+}
+
+/* ---- the entry ------------------------------------------------------------ */
+
+/* May these run elsewhere, with what is behind them where it was? A call among them
+ * would return there. */
+static bool can_leave(const struct fl_shape_step *first, const struct fl_shape_step *end)
+{
+	for (const struct fl_shape_step *s = first; s < end; s++) {
+		size_t left;
+
+		(void)left;
+		if (s->is_target || s->kind == FL_SHAPE_CALL || s->kind == FL_SHAPE_END)
+			return false;
+	}
+	return true;
+}
+
+/* What jumps to who knows where may jump to any but the first of them. */
+static void displace(struct maker *k)
+{
+	struct fl_shape *s = k->s;
+	struct fl_shape_step *first = step_at(k, s->entry), *end = first;
+	struct fl_shape_step *all = s->steps + k->first[1];
+	uint32_t n = 0;
+
+	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
+		n += end++->len;
+	s->window = n;
+	if (first && can_leave(first, end) && !(k->has_switch && end - first > 1))
+		s->displaced = (uint32_t)(end - first);
+}
+
+static int make_steps(struct maker *k)
+{
+	struct fl_shape *s = k->s;
+
+	for (uint32_t i = 0; i < s->n_parts; i++) {
+		k->first[i] = s->n_steps;
+		read_part(k, (uint8_t)i);
+		k->first[i + 1] = s->n_steps;
+	}
+	if (s->n_steps > s->room)
+		return -ENOSPC;
+	mark_targets(k);
+	displace(k);
+	return k->is_torn ? FLE_TORN : 0;
+}
+
+int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t function,
+		uint64_t *datum)
+{
+	size_t at = fl_outline_find(o, function);
+	const struct fl_extent *x = &o->extents[at];
+	struct maker k = { .s = s };
+	struct reach reach;
+	int err;
+
+	*datum = function;
+	s->m = o->m;
+	s->function = function;
+	s->n_steps = s->displaced = s->window = s->n_parts = 0;
+	if (at == o->n || x->start != function || x->kind != FL_EXTENT_FUNCTION)
+		return FLE_NOENTRY;
+	*datum = x->datum;
+	if (x->refusal)
+		return x->refusal;
+	s->entry = fl_extent_entry(x);
+	s->n_parts = list_parts(s->parts, o, x);
+	if (!(x->flags & X_READ))
+		return make_steps(&k);
+	if (!open_reach(&reach, o->m, s->parts, s->n_parts))
+		return FLE_DATA;
+	k.reach = &reach;
+	err = make_steps(&k);
+	close_reach(&reach);
+	return err;
+}

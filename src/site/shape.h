@@ -1,0 +1,69 @@
+/*
+ * shape.h - the parts of the provider `body`; private to this folder.
+ *
+ *	outline.c	all code of a module, once: functions and parts of them
+ *	refuse.c	which of them cannot have a second body, before their code is read
+ *	shape.c	one function's instructions
+ *	bodies.c	the provider: tells entries and where they are left
+ */
+#ifndef FL_SITE_SHAPE_H
+#define FL_SITE_SHAPE_H
+
+#include "scan.h"
+
+/* fl_extent.flags */
+enum {
+	X_BROKEN = 1,			/* not all of its bytes are instructions */
+	X_TORN = 2,			/* a branch leads into an instruction's middle */
+	X_LOOPS = 4,			/* its own branches lead to its first bytes */
+	X_SWITCH = 8,			/* it jumps through a register or memory */
+	X_SHORT_FIRST = 16,		/* the jump covers more than one instruction */
+	X_RUNS_ON = 32,			/* what stands behind it is gone on to */
+	X_ENTERED = 64,			/* others lead into its middle */
+	X_ASKS = 128,			/* it ends in a jump to who asks for its caller */
+	X_READ = 256,			/* only what can be reached is understood */
+	X_COLD = 512			/* a symbol says that it is a part */
+};
+
+/* Bytes of text from the file, not from memory; NULL: it does not hold them. */
+const unsigned char *fl_file_text(const struct fl_module *, uintptr_t a, size_t *left);
+
+/* ---- refuse.c ------------------------------------------------------------ */
+
+/* Pointers to functions that ask who called them. */
+enum { FL_ASKERS = 16 };
+struct fl_askers {
+	uintptr_t at[FL_ASKERS];
+	size_t n;
+};
+
+static inline bool fl_asks(const struct fl_askers *a, uintptr_t pointer)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->at[i] == pointer)
+			return true;
+	return false;
+}
+
+/* By the module's tables: give each extent its kind, or a reason. */
+void fl_refuse_by_tables(struct fl_outline *, struct fl_askers *);
+
+static inline void fl_refuse(struct fl_extent *x, int why, uint64_t datum)
+{
+	if (x->refusal)
+		return;
+	x->refusal = why;
+	x->datum = datum;
+}
+
+static inline uintptr_t fl_extent_entry(const struct fl_extent *x)
+{
+	return x->start + x->landing;
+}
+
+/* ---- shape.c ------------------------------------------------------------- */
+
+/* Can what is BROKEN or TORN be understood, as far as it can be reached? */
+bool fl_shape_can_reach(const struct fl_outline *, const struct fl_extent *);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * shape.c - which functions can have a second body, and what they are made of: functions
+ * written for each reason to refuse one.
+ */
+#include "site-rig.h"
+
+enum { ROOM = 1 << 20 };
+
+static struct fl_shape_step steps[ROOM];
+
+/* ---- functions written for it -------------------------------------------- */
+
+struct opened {
+	struct fl_obj o;
+	struct fl_module m;
+	struct fl_outline outline;
+};
+
+static void open_file(struct opened *f, const char *path)
+{
+	assert_int_equal(fl_obj_open(&f->o, path), 0);
+	assert_int_equal(fl_obj_lay_out(&f->m, &f->o, path), 0);
+	assert_int_equal(fl_outline_open(&f->outline, &f->m), 0);
+}
+
+static void close_file(struct opened *f)
+{
+	fl_outline_close(&f->outline);
+	fl_obj_unlay(&f->m);
+	fl_obj_close(&f->o);
+}
+
+struct wanted {
+	const char *name;
+	uintptr_t at;
+};
+
+static int find_symbol(void *arg, const char *name, const Elf64_Sym *s)
+{
+	struct wanted *w = arg;
+
+	if (!strcmp(name, w->name))
+		w->at = s->st_value;
+	return 0;
+}
+
+static uintptr_t address_of(const struct opened *f, const char *name)
+{
+	struct wanted w = { name, 0 };
+
+	fl_obj_symbols(&f->o, find_symbol, &w);
+	if (!w.at)
+		printf("no symbol %s\n", name);
+	assert_true(w.at);
+	return f->m.bias + w.at;
+}
+
+static int shape_of(const struct opened *f, struct fl_shape *s, uintptr_t at)
+{
+	uint64_t datum;
+
+	*s = (struct fl_shape){ .steps = steps, .room = ROOM };
+	return fl_shape_of(s, &f->outline, at, &datum);
+}
+
+static void expect(const struct opened *f, const char *name, int err)
+{
+	struct fl_shape s;
+	int is = shape_of(f, &s, address_of(f, name));
+
+	if (is != err)
+		printf("%s: %d (%s), expected %d (%s)\n", name, is, fl_err_text(is), err,
+		       fl_err_text(err));
+	assert_int_equal(is, err);
+}
+
+/* A file of functions; each is `name: body` with a table for unwinding. */
+static void assemble(struct opened *f, const char *text)
+{
+	char path[128];
+	FILE *s;
+
+	snprintf(path, sizeof path, "%s/made.s", dir);
+	s = fopen(path, "w");
+	assert_non_null(s);
+	fprintf(s, ".macro BEGIN name\n.p2align 4\n.type \\name,@function\n"
+		"\\name:\n.cfi_startproc\n.endm\n"
+		".macro END name\n.cfi_endproc\n.size \\name,.-\\name\n.endm\n"
+		".macro FILL\n.rept 8\nnop\n.endr\n.endm\n.text\n%s\n"
+		".section .note.GNU-stack,\"\",@progbits\n", text);
+	fclose(s);
+	assert_true(run("gcc -shared -nostdlib -o %s/made.so %s 2>&1", dir, path));
+	snprintf(path, sizeof path, "%s/made.so", dir);
+	open_file(f, path);
+}
+
+/* Each function of the text, and what becomes of it. */
+static const struct {
+	const char *name;
+	int err;
+	const char *text;
+} refused[] = {
+	{ "plain", 0, "BEGIN plain\nFILL\nret\nEND plain" },
+	{ "tiny", FLE_NOSPACE, "BEGIN tiny\nret\nEND tiny\n"
+	  ".type behind_tiny,@function\nbehind_tiny:\n.cfi_startproc\nFILL\nret\n"
+	  "END behind_tiny" },
+	{ "padded", 0, "BEGIN padded\nxor %eax,%eax\nret\nEND padded" },
+	{ "chooser", FLE_IFUNC, "BEGIN chooser\n.type chooser,@gnu_indirect_function\n"
+	  "lea plain(%rip),%rax\nret\nEND chooser" },
+	{ "restarts", FLE_RSEQ, "BEGIN restarts\nFILL\n.Lrs:FILL\n.Lpc:ret\n.Lab:ret\n"
+	  "END restarts\n.section __rseq_cs,\"aw\"\n.balign 32\n.long 0,0\n"
+	  ".quad .Lrs,.Lpc-.Lrs,.Lab\n.text" },
+	{ "finder", FLE_CALLER, "BEGIN finder\npush %rax\ncall dlsym@PLT\npop %rcx\nret\n"
+	  "END finder" },
+	{ "loads_finder", FLE_CALLER, "BEGIN loads_finder\nmov dlopen@GOTPCREL(%rip),%rax\n"
+	  "FILL\nret\nEND loads_finder" },
+	{ "calls_pointer", FLE_CALLER, "BEGIN calls_pointer\n"
+	  "call *dlvsym@GOTPCREL(%rip)\nFILL\nret\nEND calls_pointer" },
+	{ "ends_in_finder", FLE_CALLER, "BEGIN ends_in_finder\nxor %eax,%eax\n"
+	  "jmp dl_iterate_phdr@PLT\nEND ends_in_finder" },
+	{ "calls_ending", FLE_CALLER, "BEGIN calls_ending\nFILL\n"
+	  "call ends_in_finder\nret\nEND calls_ending" },
+	{ "begins", FLE_START, "BEGIN begins\n.cfi_undefined rip\nFILL\nud2\nEND begins" },
+	{ "trampoline", FLE_SIGNAL, "BEGIN trampoline\n.cfi_signal_frame\nmov $15,%eax\n"
+	  "syscall\nud2\nEND trampoline" },
+	{ "inside", FLE_NOENTRY, "BEGIN inside\n.cfi_def_cfa_offset 16\nFILL\nret\n"
+	  "END inside" },
+	{ "shares_1", FLE_SHARED, "BEGIN shares_1\nFILL\njmp shared\nEND shares_1" },
+	{ "shares_2", FLE_SHARED, "BEGIN shares_2\nFILL\njmp shared\nEND shares_2\n"
+	  "BEGIN shared\n.cfi_def_cfa_offset 32\nFILL\nret\nEND shared" },
+	{ "to_middle", FLE_MIDDLE, "BEGIN to_middle\nFILL\njmp .Lmiddle\nEND to_middle\n"
+	  "BEGIN has_middle\nFILL\n.Lmiddle:FILL\nret\nEND has_middle" },
+	{ "has_middle", 0, "" },
+	{ "entered", FLE_INTO, "BEGIN entered\nnop\n.Lentered:FILL\nret\nEND entered\n"
+	  "BEGIN enters\nFILL\ncall .Lentered\nret\nEND enters" },
+	{ "enters", 0, "" },
+	{ "loops_entered", FLE_INTO, "BEGIN loops_entered\nnop\n.Lback:FILL\n.Lfront:\n"
+	  "dec %eax\njne .Lback\nret\nEND loops_entered\n"
+	  "BEGIN enters_loop\nFILL\ncall .Lfront\nret\nEND enters_loop" },
+	{ "asks_itself", FLE_INSIDE, "BEGIN asks_itself\nFILL\ncall 1f\n1:pop %rax\nret\n"
+	  "END asks_itself" },
+	{ "calls_itself", 0, "BEGIN calls_itself\nFILL\ncall .Lself\nret\n"
+	  ".set .Lself,calls_itself\nEND calls_itself" },
+	{ "reads_itself", FLE_OWNBYTES, "BEGIN reads_itself\nFILL\n"
+	  ".set .Lreads,reads_itself\ncmpb $0x90,.Lreads+2(%rip)\nret\nEND reads_itself" },
+	{ "names_itself", 0, "BEGIN names_itself\nFILL\n.set .Lnames,names_itself\n"
+	  "lea .Lnames(%rip),%rax\nret\nEND names_itself" },
+	{ "data", FLE_DATA, "BEGIN data\nFILL\n.byte 6,6,6\nret\nEND data" },
+	{ "data_behind_jump", 0, "BEGIN data_behind_jump\nFILL\njmp 1f\n.byte 6,6,6\n1:ret\n"
+	  "END data_behind_jump" },
+	{ "data_and_switch", FLE_DATA, "BEGIN data_and_switch\nFILL\njmp *%rax\n.byte 6,6\n"
+	  "1:ret\nEND data_and_switch" },
+	{ "torn", FLE_TORN, "BEGIN torn\nFILL\njne 1f+1\n1:mov $0x90909090,%eax\nret\n"
+	  "END torn" },
+	{ "torn_unreached", 0, "BEGIN torn_unreached\nFILL\njmp 2f\n1:jmp 2f+1\n"
+	  "2:mov $0x90909090,%eax\nret\nEND torn_unreached" },
+	{ "runs_on", FLE_RUNSON, "BEGIN runs_on\nFILL\nmov $1,%eax\nEND runs_on" },
+	{ "ends_in_call", 0, "BEGIN ends_in_call\nFILL\ncall plain@PLT\nEND ends_in_call" },
+	{ "bad_pads", FLE_UNWIND, "BEGIN bad_pads\n.cfi_lsda 0x1b,.Llsda\nFILL\nret\n"
+	  "END bad_pads\n.section .gcc_except_table,\"a\"\n.Llsda:.byte 0x00,0x00,0x00\n"
+	  ".byte 0xff,0xff,0xff,0xff,0xff,0xff\n.text" },
+	{ "odd_frame", FLE_UNWIND, "BEGIN odd_frame\n.cfi_escape 0x1d,0,0,0,0,0,0,0,0\nFILL\n"
+	  "ret\nEND odd_frame" },
+	{ "many_parts", FLE_PARTS, "BEGIN many_parts\n.irp k,1,2,3,4,5,6,7,8\njne .Lpart\\k\n"
+	  ".endr\nret\nEND many_parts\n.irp k,1,2,3,4,5,6,7,8\nBEGIN part\\k\n.Lpart\\k:\n"
+	  ".cfi_def_cfa_offset 32\nFILL\nud2\nEND part\\k\n.endr" },
+	{ "few_parts", 0, "BEGIN few_parts\n.irp k,a,b\njne .Lpart\\k\n"
+	  ".endr\n.Lcome_back:\nret\nEND few_parts\n.irp k,a,b\nBEGIN part\\k\n.Lpart\\k:\n"
+	  ".cfi_def_cfa_offset 32\nFILL\njmp .Lcome_back\nEND part\\k\n.endr" },
+};
+
+static void open_refused(struct opened *f)
+{
+	static char text[1 << 16];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", refused[i].text);
+	assert_true(n < sizeof text);
+	assemble(f, text);
+}
+
+static void each_refusal_has_its_reason(void **state)
+{
+	struct opened f;
+
+	(void)state;
+	open_refused(&f);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		expect(&f, refused[i].name, refused[i].err);
+	close_file(&f);
+}
+
+/* Memory may hold a debugger's traps: without its file nothing is known of a module. */
+static void without_its_file_nothing_is_taken(void **state)
+{
+	struct fl_obj none = { 0 };
+	struct opened f;
+
+	(void)state;
+	open_refused(&f);
+	fl_outline_close(&f.outline);
+	f.m.file = none;
+	assert_int_equal(fl_outline_open(&f.outline, &f.m), 0);
+	assert_true(f.outline.n > 10);
+	for (size_t i = 0; i < f.outline.n; i++)
+		if (f.outline.extents[i].kind == FL_EXTENT_FUNCTION &&
+		    f.outline.extents[i].refusal != FLE_NOFILE)
+			expect(&f, "plain", FLE_NOFILE);
+	close_file(&f);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_refusal_has_its_reason),
+		cmocka_unit_test(without_its_file_nothing_is_taken),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
