@@ -144,7 +144,7 @@ $(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
 # A test that defines fl_point_hit(), or includes stop-at.h, which does, is linked
 # with the points. In tests/, NAME.c and NAME.sh are tests; what they share has
 # another name.
-TEST_LIBS = -Wl,--as-needed -lcmocka -lZydis $(READER_LIBS) -lm -lpthread -ldl
+TEST_LIBS = -Wl,--as-needed -lcmocka -lZydis -lunicorn $(READER_LIBS) -lm -lpthread -ldl
 TEST_SRC := $(wildcard tests/unit/*.c tests/torture/*.c)
 TEST_BIN := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 UNIT := $(filter $(BUILD)/tests/unit/%,$(TEST_BIN))
