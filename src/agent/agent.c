@@ -316,6 +316,7 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
 
 	(void)argc;
 	(void)argv;
+	fl_find_open();
 	if (fl_os_is_secure())
 		return;
 	given = find_variable(env, FL_SHM_ENV);

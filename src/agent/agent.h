@@ -38,6 +38,10 @@ bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals);
 bool fl_agent_lock_at_probe(uint64_t *signals);
 void fl_agent_unlock(const uint64_t *signals);
 
+/* Unwinders find bodies from now on, if they ask in the way we know. In the first
+ * constructor, or with the loader's lock. */
+void fl_find_open(void);
+
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);
 

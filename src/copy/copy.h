@@ -13,5 +13,7 @@ struct fl_unwind_found {
 };
 /* False: no body is there. Any thread, any time, no lock; from a handler, too. */
 bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *);
+/* Unwinders ask us (agent/find.c). Before the first body. */
+void fl_unwind_serve(void);
 
 #endif

@@ -59,6 +59,12 @@ struct area_list {
 	struct area areas[];		/* ascending */
 };
 static struct area_list *areas;		/* constant once it is stored at (C) */
+static bool do_they_ask;
+
+void fl_unwind_serve(void)
+{
+	do_they_ask = true;
+}
 
 static struct area_list *list_with(const struct area_list *old, const struct area *new)
 {
@@ -171,6 +177,9 @@ int fl_unwind_emit(struct fl_unwind *u, const struct fl_unwind_body *b, uint64_t
 	uint32_t n = u->table->count;
 	int err = 0;
 
+	*datum = 0;
+	if (!do_they_ask && !b->is_leaf)
+		return FLE_UNFOUND;
 	for (uint32_t i = 0; i < b->n && !err; i++) {
 		if (n == u->room)
 			err = -ENOSPC;

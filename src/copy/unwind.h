@@ -36,6 +36,7 @@ struct fl_unwind_body {
 	const struct fl_module *m;
 	const struct fl_unwind_piece *pieces;	/* ascending */
 	uint32_t n;
+	bool is_leaf;			/* calls nothing: nobody needs to unwind it */
 };
 
 /* ---- an area of bodies ------------------------------------------------------------ */
@@ -59,7 +60,8 @@ struct fl_unwind {
  * call at a time of open and emit. */
 int fl_unwind_open(struct fl_unwind *, uintptr_t lo, uintptr_t hi, void *data, size_t n);
 /* A body behind all that there are in the area. 0; FLE_UNWIND with the piece in *datum;
- * -ENOSPC, the area is full; then nothing has changed. */
+ * FLE_UNFOUND: who unwinds would not find it; -ENOSPC, the area is full; then nothing
+ * has changed. */
 int fl_unwind_emit(struct fl_unwind *, const struct fl_unwind_body *, uint64_t *datum);
 
 /* ---- pure: one piece ------------------------------------------------------------ */

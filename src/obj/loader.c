@@ -37,14 +37,16 @@ static const void *named(const struct link_map *m, int64_t tag)
 	return NULL;
 }
 
+/* Its loader is a file of its own. */
 static bool is_c_library(const struct link_map *m)
 {
-	static const char start[] = "libc.so.";
+	static const char library[] = "libc.so.", loader[] = "ld-linux";
 	const char *names = named(m, DT_STRTAB);
 
 	for (const Elf64_Dyn *d = m->l_ld; names && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_SONAME)
-			return !strncmp(names + d->d_un.d_val, start, sizeof(start) - 1);
+			return !strncmp(names + d->d_un.d_val, library, sizeof(library) - 1) ||
+			       !strncmp(names + d->d_un.d_val, loader, sizeof(loader) - 1);
 	return false;
 }
 
@@ -81,8 +83,9 @@ void *fl_obj_c_function(const char *name)
 {
 	const struct r_debug *loader = fl_obj_loader();
 	const struct link_map *m = loader ? loader->r_map : NULL;
+	void *found = NULL;
 
-	while (m && !is_c_library(m))
-		m = m->l_next;
-	return m ? look_up(m, name) : NULL;
+	for (; m && !found; m = m->l_next)
+		found = is_c_library(m) ? look_up(m, name) : NULL;
+	return found;
 }

@@ -530,7 +530,7 @@ static struct entry write_body(const struct file *f, struct fl_unwind_piece *p,
 {
 	struct fl_out o = { .p = near.data, .end = near.data + near.data_bytes };
 	struct fl_unwind_piece both[2] = { *p };
-	struct fl_unwind_body body = { &f->m, both, more ? 2 : 1 };
+	struct fl_unwind_body body = { .m = &f->m, .pieces = both, .n = more ? 2 : 1 };
 	const unsigned char *at;
 	struct fl_fde fde;
 
@@ -546,6 +546,15 @@ static struct entry write_body(const struct file *f, struct fl_unwind_piece *p,
 	return read_entry(at, 0);
 }
 
+static void assert_same_kind(const struct entry *a, const struct entry *b)
+{
+	assert_int_equal(a->personality, b->personality);
+	assert_int_equal(a->personality_how & 0x80, b->personality_how & 0x80);
+	assert_int_equal(a->is_signal, b->is_signal);
+	assert_int_equal(a->column, b->column);
+	assert_int_equal(!a->lsda, !b->lsda);
+}
+
 static void check_one(const struct file *f, uint32_t i, enum layout how, size_t *n_lsda)
 {
 	uintptr_t at = fde_of(f, i);
@@ -556,10 +565,7 @@ static void check_one(const struct file *f, uint32_t i, enum layout how, size_t 
 	new = write_body(f, &p, NULL);
 	assert_int_equal(new.start, p.start);
 	assert_int_equal(new.end, p.end);
-	assert_int_equal(new.personality, e.personality);
-	assert_int_equal(new.is_signal, e.is_signal);
-	assert_int_equal(new.column, e.column);
-	assert_int_equal(!new.lsda, !e.lsda);
+	assert_same_kind(&e, &new);
 	assert_same_rows(&e, &new, &p);
 	if (e.lsda) {
 		assert_same_exceptions(&e, &new, &p);
@@ -576,6 +582,8 @@ static void check_file(const char *path, uint32_t step)
 		printf("%s: not here\n", path);
 		return;
 	}
+	for (int how = 0; how < N_LAYOUTS; how++)	/* the procedure linkage table's */
+		check_one(&f, 0, (enum layout)how, &n_lsda);
 	for (uint32_t i = chance(step); i < f.n; i += step, n++)
 		check_one(&f, i, (enum layout)(n % N_LAYOUTS), &n_lsda);
 	printf("%s: %zu functions, %zu with tables of exceptions\n", path, n, n_lsda);
@@ -658,7 +666,7 @@ static void nothing_is_written_beyond_its_room(void **state)
 	for (uint32_t i = 0; i < f.n && n_done < 20; i++) {
 		struct fl_unwind_piece p = { .fde = fde_of(&f, i),
 					     .start = (uintptr_t)near.data + FAKE_CODE };
-		struct fl_unwind_body body = { &f.m, &p, 1 };
+		struct fl_unwind_body body = { .m = &f.m, .pieces = &p, .n = 1 };
 		struct entry e = read_entry((bytes)p.fde, 0);
 		struct fl_fde fde;
 		bool is_full = true;
@@ -714,7 +722,7 @@ static void emit_all(struct file *f, struct fl_unwind *u, uintptr_t *starts, uin
 
 	for (*n = 0; *n < f->n; ++*n) {
 		struct fl_unwind_piece p = { .fde = fde_of(f, *n), .start = at };
-		struct fl_unwind_body body = { &f->m, &p, 1 };
+		struct fl_unwind_body body = { .m = &f->m, .pieces = &p, .n = 1 };
 		struct entry e = read_entry((bytes)p.fde, 0);
 		int err;
 
@@ -734,6 +742,7 @@ static void unwinders_find_each_body(void **state)
 	static uintptr_t starts[AREAS][8192];
 	static struct fl_unwind u[AREAS];
 	uint32_t n[AREAS];
+	struct fl_unwind_found found;
 	struct bases b;
 	struct file f;
 
@@ -753,13 +762,19 @@ static void unwinders_find_each_body(void **state)
 	for (int k = 0; k < AREAS; k++)
 		for (uint32_t i = 0; i < n[k]; i++) {
 			const void *fde = _Unwind_Find_FDE((void *)(starts[k][i] + 1), &b);
+			struct entry was_there = read_entry((bytes)fde_of(&f, i), 0), e;
 
 			assert_non_null(fde);
 			assert_ptr_equal(b.function, starts[k][i]);
-			assert_int_equal(read_entry(fde, 0).start, starts[k][i]);
+			e = read_entry(fde, 0);
+			assert_int_equal(e.start, starts[k][i]);
+			assert_same_kind(&was_there, &e);
 			assert_null(_Unwind_Find_FDE((void *)(u[k].lo + 1), &b));
 		}
 	assert_null(_Unwind_Find_FDE((void *)(u[0].lo - 1), &b));
+	assert_true(fl_unwind_find(u[0].hi - 1, &found) && found.lo == u[0].lo);
+	assert_true(fl_unwind_find(u[0].hi, &found) && found.lo == u[1].lo);
+	assert_false(fl_unwind_find(u[AREAS - 1].hi, &found));
 	close_file(&f);
 }
 
@@ -774,17 +789,21 @@ static void bodies_ascend_in_their_area(void **state)
 	assert_true(open_file(&f, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"));
 	uintptr_t lo = (uintptr_t)near.data - (1 << 20);
 	struct fl_unwind_piece p = { .fde = fde_of(&f, 5), .start = lo + 4096 };
-	struct fl_unwind_body body = { &f.m, &p, 1 };
+	struct fl_unwind_body body = { .m = &f.m, .pieces = &p, .n = 1 };
 	struct entry e = read_entry((bytes)p.fde, 0);
 
 	assert_int_equal(fl_unwind_open(&u, lo, lo + (1 << 20), near.data, ROOM), 0);
 	lay_out(&p, &e, IDENTITY);
+	assert_int_equal(fl_unwind_emit(&u, &body, &datum), FLE_UNFOUND);
+	body.is_leaf = true;
 	assert_int_equal(fl_unwind_emit(&u, &body, &datum), 0);
+	fl_unwind_serve();
+	body.is_leaf = false;
 	assert_int_equal(fl_unwind_emit(&u, &body, &datum), -EINVAL);
 	p.start = lo - 8;
 	p.end = lo;
 	assert_int_equal(fl_unwind_emit(&u, &body, &datum), -EINVAL);
-	p.start = lo + 65536;
+	p.start = lo + (1 << 17);
 	p.end = p.start + 64;
 	p.fde = f.m.lo;
 	assert_int_equal(fl_unwind_emit(&u, &body, &datum), FLE_UNWIND);
@@ -799,8 +818,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bodies_of_every_compiler_unwind_as_originals),
 		cmocka_unit_test(nothing_is_written_beyond_its_room),
-		cmocka_unit_test(unwinders_find_each_body),
 		cmocka_unit_test(bodies_ascend_in_their_area),
+		cmocka_unit_test(unwinders_find_each_body),
 		cmocka_unit_test(bodies_of_real_files_unwind_as_originals),
 	};
 
