@@ -82,13 +82,17 @@ struct flick_opt {
 };
 
 /* Find every site and make it switchable; every probe is off. `opt` may be
- * NULL. Fails with FLICK_E_OPEN when open, FLICK_E_RECORDED where `flick record` has
- * this process, FLICK_E_OPTION, FLICK_E_NOSYNC, FLICK_E_FULL, -ENOMEM. Blocks while it
- * scans. Not thread-safe, not signal-safe. */
+ * NULL. Fails with FLICK_E_OPEN when open, FLICK_E_OPTION, FLICK_E_NOSYNC, FLICK_E_FULL,
+ * -ENOMEM. Blocks while it scans. Not thread-safe, not signal-safe.
+ * Beside `flick record` the same: neither sees what the other one switches. There are as
+ * many probes as the recorder has room for, and flick_on() and flick_off() wait for who
+ * switches just now. FLICK_E_RECORDED where the recorder works by another libflick
+ * than this one (libflick.a), or has ended. */
 int flick_open(flick **f, const struct flick_opt *opt);
 
-/* Put every original byte back. Other threads may run through every site
- * meanwhile. NULL is allowed. Not thread-safe against any other call. */
+/* Put every original byte back; beside a recorder, which keeps them, all are off. Other
+ * threads may run through every site meanwhile. NULL is allowed. Not thread-safe against
+ * any other call. */
 void flick_close(flick *f);
 
 /* How many probes there are; ids are below. Thread-safe, signal-safe. */

@@ -24,6 +24,8 @@ const struct fl_owner *fl_owner;
 static struct fl_region *shm;
 static struct fl_shm_session *session;	/* the recorder's */
 
+static const struct fl_owner *second;	/* beside it; W with the negotiation's lock */
+
 static struct fl_lock negotiation = { .rank = FL_LOCK_NEGOTIATION };
 
 static uint32_t is_forking;		/* a fork has it; W who does */
@@ -73,6 +75,22 @@ const struct fl_owner *fl_agent_director(void)
 	return o && !fl_channel_is_closed() ? o : NULL;
 }
 
+void fl_agent_decide(const struct fl_owner *owner, uint32_t from, enum fl_moment moment)
+{
+	owner->found(from, moment);
+	if (second && second != owner)
+		second->found(from, moment);
+}
+
+void fl_agent_tell(const struct fl_owner *owner)
+{
+	const struct fl_owner *to = load_relaxed(&second);
+
+	to = to ? to : owner;
+	if (to && to->tell)
+		to->tell();
+}
+
 /* With the negotiation's lock. */
 static int find_new(const struct fl_owner *owner, struct fl_modules *now,
 		    enum fl_moment moment)
@@ -81,7 +99,7 @@ static int find_new(const struct fl_owner *owner, struct fl_modules *now,
 	int n = fl_probes_discover(now, moment, &from);
 
 	if (n != -EAGAIN && fl_probes_count() > from)
-		owner->found(from, moment);
+		fl_agent_decide(owner, from, moment);
 	return n;
 }
 
@@ -100,8 +118,7 @@ static int find_once(enum fl_moment moment)
 	n = owner ? find_new(owner, &now, moment) : 0;
 	fl_agent_unlock(&signals);
 	fl_obj_unlist(&now);
-	if (owner && owner->tell)
-		owner->tell();
+	fl_agent_tell(owner);
 	return n;
 }
 
@@ -182,12 +199,74 @@ static void recorder_found(uint32_t from, enum fl_moment moment)
 static const struct fl_owner recorder = { .found = recorder_found };
 
 static bool is_recorded, is_orphan;
+static bool had_second;
+
+static void end_probes(void)
+{
+	fl_channel_close();
+	fl_probes_retire();
+}
 
 int fl_agent_may_own(void)
 {
-	if (is_recorded)
+	if (is_recorded && !load_relaxed(&second) && fl_agent_director() == &recorder)
+		return FL_BESIDE;
+	if (is_recorded && !load_relaxed(&second))
 		store_relaxed(&shm->has_self, 1);
-	return is_recorded ? FLE_RECORDED : fl_owner ? FLE_OPEN : 0;
+	return load_relaxed(&second) ? FLE_OPEN : is_recorded ? FLE_RECORDED :
+	       fl_owner ? FLE_OPEN : FL_ALONE;
+}
+
+struct fl_region *fl_agent_region(void)
+{
+	return shm;
+}
+
+static int join_once(const struct fl_owner *who)
+{
+	uint64_t signals;
+	int err;
+
+	fl_agent_lock(&signals);
+	err = load_relaxed(&is_orphan) ? FLE_RECORDED : fl_second_open();
+	if (!err) {
+		store_relaxed(&second, who);
+		who->found(0, FL_RUNNING);
+	}
+	fl_agent_unlock(&signals);
+	return err;
+}
+
+/* The recorder's end is either seen here, or finds the second one. Who unloads modules may
+ * wait for the lock. */
+int fl_agent_join_second(const struct fl_owner *who)
+{
+	enum { PAUSE_US = 200 };
+	int err;
+
+	store_relaxed(&had_second, true);
+	/* ordering: none other, of this and the look at is_orphan; and in fl_agent_end() */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while ((err = join_once(who)) == -EAGAIN)
+		fl_os_sleep_us(PAUSE_US);
+	return err;
+}
+
+/* Where the recorder has gone before, all ends here. */
+void fl_agent_leave_second(void)
+{
+	uint64_t signals;
+	bool is_last;
+
+	fl_agent_lock(&signals);
+	is_last = second && fl_owner == second;
+	store_relaxed(&second, NULL);
+	if (is_last)
+		store_relaxed(&fl_owner, NULL);
+	fl_agent_unlock(&signals);
+	fl_second_close();
+	if (is_last)
+		end_probes();
 }
 
 bool fl_agent_is_orphan(void)
@@ -197,13 +276,28 @@ bool fl_agent_is_orphan(void)
 
 /* From flick's own thread, when the reader has gone: profiling functions return at
  * once, what is met enqueues nothing and waits for no room, and then all is off. A
- * thread that is just being answered sees that nobody lives. */
+ * thread that is just being answered sees that nobody lives. A program that has a session
+ * of its own goes on with it. */
 void fl_agent_end(void)
 {
+	uint64_t signals;
+	bool goes_on = false;
+
 	store_relaxed(&is_orphan, true);
-	store_relaxed(&fl_owner, NULL);
-	fl_channel_close();
-	fl_probes_retire();
+	/* ordering: none other, as in fl_agent_join_second() */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (load_relaxed(&had_second)) {	/* else who negotiates is not waited for */
+		fl_agent_lock(&signals);
+		goes_on = second != NULL;
+		store_relaxed(&fl_owner, second);
+		fl_agent_unlock(&signals);
+	} else {
+		store_relaxed(&fl_owner, NULL);
+	}
+	if (goes_on)
+		fl_probes_end_first();
+	else
+		end_probes();
 }
 
 /* After an exec in the target: what the old image had is not there any more. A

@@ -14,13 +14,23 @@ struct fl_owner {
 	/* After it, without a lock: the program is told; NULL. */
 	void (*tell)(void);
 };
+/* Who directs them decides about [from, n_sites), and then the second one hears of it; with
+ * the negotiation's lock. Then, without it, the program is told. */
+void fl_agent_decide(const struct fl_owner *, uint32_t from, enum fl_moment);
+void fl_agent_tell(const struct fl_owner *);
 extern const struct fl_owner *fl_owner;
 
 /* The owner, if this process is still its; it may go at any time. */
 const struct fl_owner *fl_agent_director(void);
-/* The program would be its owner. 0; FLE_OPEN; FLE_RECORDED: a recorder has been, and is
- * told. */
+/* The program would switch its probes: alone, or beside a recorder. FLE_OPEN; FLE_RECORDED: a
+ * recorder has been, or has them by another libflick, and is told. */
+enum { FL_ALONE, FL_BESIDE };
 int fl_agent_may_own(void);
+/* It does so beside the recorder, as `second`, who hears of what is found behind the
+ * recorder; and is the owner when that has gone. 0, FLE_RECORDED, -ENOMEM. leave: no more. */
+int fl_agent_join_second(const struct fl_owner *second);
+struct fl_region *fl_agent_region(void);	/* the recorder's */
+void fl_agent_leave_second(void);
 /* The recorder has gone: nothing of flick's runs any more, but where modules are
  * unloaded. */
 void fl_agent_end(void);

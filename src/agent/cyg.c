@@ -31,7 +31,7 @@ static int take_site(const struct fl_owner *owner, uintptr_t ret, uintptr_t func
 	}
 	id = fl_probe_add(&site, &is_new);
 	if (id >= 0 && is_new)
-		owner->found((uint32_t)id, FL_MET);
+		fl_agent_decide(owner, (uint32_t)id, FL_MET);
 	return id;
 }
 
@@ -42,7 +42,7 @@ static int take_virtual(const struct fl_owner *owner, uintptr_t function, enum f
 	int id = fl_probe_virtual(function, kind, form, &is_new);
 
 	if (id >= 0 && is_new)
-		owner->found((uint32_t)id, FL_MET);
+		fl_agent_decide(owner, (uint32_t)id, FL_MET);
 	return id;
 }
 
@@ -60,8 +60,7 @@ static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t fo
 		id = ret ? take_site(owner, ret, function, kind) :
 			   take_virtual(owner, function, kind, form);
 	fl_agent_unlock(&signals);
-	if (owner && owner->tell)
-		owner->tell();
+	fl_agent_tell(owner);
 	return id;
 }
 

@@ -10,6 +10,7 @@
 #include "names.h"
 #include "obj/obj.h"
 #include "os/os.h"
+#include "probe/probe.h"
 
 struct cell {
 	uintptr_t function;		/* 0: empty */
@@ -78,10 +79,8 @@ static bool is_read(uint16_t module, size_t first)
 }
 
 /* One that cannot be opened counts as read: its place is empty. */
-static void read_file(const struct fl_shm_module *m, uint16_t module)
+static void read_file(const struct fl_shm_module *m, uint16_t module, uintptr_t bias)
 {
-	uintptr_t bias = m->base;
-
 	if (n_files == MAX_FILES)
 		return;
 	modules[n_files] = module;
@@ -104,24 +103,34 @@ static void populate(uintptr_t first, uintptr_t last)
 		fl_os_advise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 
+/* A row may say where the module is in another process. */
+static void learn_module(struct fl_region *m, uint32_t id, const struct fl_shm_site *s)
+{
+	const struct fl_shm_module *module = &fl_shm_modules(m)[s->owner];
+	uintptr_t by = s->function - fl_shm_sites(m)[id].function;
+
+	read_file(module, s->owner, module->base + by);
+}
+
 void fl_names_learn(struct fl_region *m, uint32_t from)
 {
-	const struct fl_shm_site *sites = fl_shm_sites(m);
+	uint32_t n = fl_probes_count();
 	size_t first = n_files;
 
-	if (from < m->n_sites)
-		populate(sites[from].function, sites[m->n_sites - 1].function);
-	for (uint32_t i = from; i < m->n_sites; i++) {
-		struct cell *c = cell_of(sites[i].function);
+	if (from < n && fl_probe_site(from) && fl_probe_site(n - 1))
+		populate(fl_probe_site(from)->function, fl_probe_site(n - 1)->function);
+	for (uint32_t i = from; i < n; i++) {
+		const struct fl_shm_site *s = fl_probe_site(i);
+		struct cell *c = s ? cell_of(s->function) : NULL;
 
-		if (!c->function)
-			*c = (struct cell){ sites[i].function, "" };
+		if (c && !c->function)
+			*c = (struct cell){ s->function, "" };
 	}
-	for (uint32_t i = from; i < m->n_sites; i++) {
-		uint16_t owner = sites[i].owner;
+	for (uint32_t i = from; i < n; i++) {
+		const struct fl_shm_site *s = fl_probe_site(i);
 
-		if (owner < m->n_modules && !is_read(owner, first))
-			read_file(&fl_shm_modules(m)[owner], owner);
+		if (s && s->owner < m->n_modules && !is_read(s->owner, first))
+			learn_module(m, i, s);
 	}
 }
 

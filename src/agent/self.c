@@ -2,7 +2,9 @@
  * self.c - flick.h: a program that instruments itself.
  *
  * Hides that it is an owner of probes like the recorder, over a region of its
- * own that no reader has: counters instead of rings, every site armed at once.
+ * own that no reader has: counters instead of rings, every site armed at once. In a
+ * process that is recorded it is a second one beside the recorder (probe/second.c), over the
+ * recorder's region.
  */
 #include "../../include/flick.h"
 
@@ -15,7 +17,8 @@
 struct flick {
 	struct flick_opt opt;
 	struct fl_region *shm;
-	int fd;
+	int fd, pid;
+	bool is_beside;			/* a recorder, whose region `shm` is */
 	uint8_t *goal;			/* per probe, what is staged; 0 nothing */
 };
 
@@ -28,10 +31,13 @@ enum { DEFAULT_PROBES = 1 << 18, THREADS = 256 };
 
 static void describe(uint32_t id, struct flick_probe *out)
 {
-	const struct fl_shm_site *s = &fl_shm_sites(self.shm)[id];
-	bool has_module = s->module < self.shm->n_modules;
+	const struct fl_shm_site *s = fl_probe_site(id);
+	bool has_module = s && s->module < self.shm->n_modules;
 
-	out->id = id;
+	*out = (struct flick_probe){ .size = out->size, .id = id, .module = "", .name = "",
+				     .refusal = FLE_GONE };
+	if (!s)
+		return;
 	out->kind = (enum flick_kind)s->kind;
 	out->site = (const void *)s->at;
 	out->function = (const void *)s->function;
@@ -48,11 +54,13 @@ static bool is_untold(void)
 static void tell_next(void)
 {
 	struct flick_probe p = { .size = sizeof p };
+	bool is_own = fl_probe_site(told);
 
 	describe(told, &p);
 	store_relaxed(&told, told + 1);
 	FL_MUST(!fl_os_holds_locks());
-	self.opt.discovered(&p, self.opt.arg);
+	if (is_own)
+		self.opt.discovered(&p, self.opt.arg);
 }
 
 /* No lock is held: this runs the program. What is found meanwhile is told by who is at
@@ -69,11 +77,13 @@ static void tell(void)
 	}
 }
 
-/* The callback runs no more. */
+/* The callback runs no more. What another thread was telling at a fork ends in its parent. */
 static void end_telling(void)
 {
 	enum { PAUSE_US = 200 };
 
+	if (self.pid != fl_os_pid())
+		store_relaxed(&telling, 0);
 	while (load_acquire(&telling))		/* ordering: (C) pairs with (C) */
 		fl_os_sleep_us(PAUSE_US);
 }
@@ -81,11 +91,18 @@ static void end_telling(void)
 static void self_found(uint32_t from, enum fl_moment moment)
 {
 	fl_names_learn(self.shm, from);
-	fl_probes_commit(from, moment);
+	if (!self.is_beside || !fl_channel_reader_lives())	/* else it has */
+		fl_probes_commit(from, moment);
 	store_release(&found, fl_probes_count());	/* (B) pairs with (A) */
 }
 
 static const struct fl_owner owner = { .found = self_found, .tell = tell };
+
+static void close_tables(void)
+{
+	fl_os_unmap(self.goal, self.shm->max_sites);
+	fl_names_close();
+}
 
 static int take_options(const struct flick_opt *opt)
 {
@@ -97,6 +114,13 @@ static int take_options(const struct flick_opt *opt)
 		return FLE_OPTION;
 	__builtin_memcpy(&self.opt, opt, opt->size);
 	return 0;
+}
+
+static int make_own_tables(uint32_t max)
+{
+	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return fl_is_err(self.goal) ? -ENOMEM : fl_names_open(max);
 }
 
 static int make_region(void)
@@ -112,26 +136,38 @@ static int make_region(void)
 	fl_os_close(self.fd);		/* nobody else will map it */
 	self.shm->session[0].own = 1;
 	fl_os_advise(self.shm, self.shm->bytes, MADV_DONTDUMP);
-	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return fl_is_err(self.goal) ? -ENOMEM : fl_names_open(max);
+	return make_own_tables(max);
 }
 
-int flick_open(flick **f, const struct flick_opt *opt)
+/* The recorder has opened all else. */
+static int begin_beside(flick **f)
 {
-	int err = fl_agent_may_own();
+	int err;
 
-	fl_obj_stay();
-	if (!err)
-		err = take_options(opt);
-	if (!err)
-		err = fl_agent_patch_open();
+	self.shm = fl_agent_region();
+	err = make_own_tables(self.shm->max_sites);
+	if (err)
+		return err;
+	self.is_beside = true;
+	err = fl_agent_join_second(&owner);
+	if (err) {
+		close_tables();
+		return err;
+	}
+	*f = &self;
+	tell();
+	return 0;
+}
+
+static int open_alone(flick **f)
+{
+	int err = fl_agent_patch_open();
+
 	if (!err)
 		err = make_region();
 	if (err)
 		return err;
 	fl_cyg_open();
-	found = told = 0;
 	err = fl_channel_open(self.shm);
 	if (!err)
 		err = fl_probes_open(self.shm);
@@ -148,12 +184,33 @@ int flick_open(flick **f, const struct flick_opt *opt)
 	return err;
 }
 
+int flick_open(flick **f, const struct flick_opt *opt)
+{
+	int how = fl_agent_may_own(), err = how < 0 ? how : 0;
+
+	fl_obj_stay();
+	if (!err)
+		err = take_options(opt);
+	if (err)
+		return err;
+	self.pid = fl_os_pid();
+	self.is_beside = false;
+	found = told = 0;
+	return how == FL_BESIDE ? begin_beside(f) : open_alone(f);
+}
+
 void flick_close(flick *f)
 {
 	uint64_t signals;
 
 	if (!f)
 		return;
+	if (self.is_beside) {
+		fl_agent_leave_second();
+		end_telling();
+		close_tables();
+		return;
+	}
 	fl_agent_lock(&signals);	/* nothing is taken in any more */
 	fl_owner = NULL;
 	fl_agent_unlock(&signals);
@@ -187,13 +244,13 @@ int flick_describe(const flick *f, uint32_t id, struct flick_probe *out)
 
 static bool takes(const struct fl_pattern *p, uint32_t id)
 {
-	const struct fl_shm_site *s = &fl_shm_sites(self.shm)[id];
-	const struct fl_shm_module *m = &fl_shm_modules(self.shm)[s->module];
+	const struct fl_shm_site *s = fl_probe_site(id), *row = &fl_shm_sites(self.shm)[id];
+	const struct fl_shm_module *m = s ? &fl_shm_modules(self.shm)[s->module] : NULL;
 
-	if (s->module >= self.shm->n_modules)
+	if (!s || s->module >= self.shm->n_modules)
 		return false;
 	return fl_pattern_takes(p, m->path, fl_names_of(s->function),
-				s->function - m->base);
+				row->function - m->base);
 }
 
 static uint8_t goal_state(enum flick_state to)
@@ -263,6 +320,8 @@ uint64_t flick_hits(const flick *f, uint32_t id)
 {
 	uint64_t sum = 0;
 
+	if (f->is_beside)
+		return fl_second_hits(id);
 	for (uint32_t i = 0; i < f->shm->n_slots_used; i++) {
 		const struct fl_slot *s = fl_shm_slot(f->shm, i);
 

@@ -194,6 +194,8 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum)
 /* A profiling call is switched off for good by one unit: how far into the site, and what it
  * becomes. FLE_UNKNOWN: there is no such call. Pure. */
 int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
+/* The same of one that was switched off so: what calls again. */
+int fl_arch_unmute(enum fl_form, const unsigned char *code, fl_unit *to);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);

@@ -46,6 +46,7 @@ enum fl_action {	/* what a probe that is on does */
 			 * of its function begin in it, the long path */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
 	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
+	FL_ACT_BOTH,	/* what the recorder wants, if it does, and then FL_ACT_CALL */
 	FL_N_ACTIONS
 };
 
@@ -227,7 +228,8 @@ struct fl_bell {
 
 /*
  * What one recording, or a program by itself, wants of the processes, and what comes back
- * for it alone. There is one today. What else is a session's: `wanted` of a site, `heeded`
+ * for it alone. There is one; a program's own beside a recorder's has nothing here
+ * (probe/second.c). What else is a session's: `wanted` of a site, `heeded`
  * of a process, and a slot's ring, counters and frames.
  */
 enum { FL_SESSIONS = 1 };

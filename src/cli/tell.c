@@ -126,8 +126,8 @@ static void tell_written(const struct fl_session *s)
 static void tell_outside(const struct fl_session *s)
 {
 	if (load_relaxed(&s->shm->has_self))
-		fl_say("the program would have switched its own probes (flick.h): while it is "
-		       "recorded it cannot, and was told so");
+		fl_say("the program would have switched its own probes (flick.h) by another "
+		       "libflick: while it is recorded it cannot, but with libflick.so");
 	if (load_relaxed(&s->shm->has_spaces))
 		fl_say("modules in other link-map namespaces (dlmopen) are not recorded");
 	tell_written(s);

@@ -24,7 +24,7 @@ static bool is_to_arm(uint32_t id)
 	const struct fl_probe *p = &fl_table.probes[id];
 
 	return p->state == FL_PROBE_FOUND && p->reached == FL_REACHED_BY_GLUE &&
-	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table.session->own);
+	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table_wants_all());
 }
 
 static void drop(struct fl_set *set, size_t i, int err)
@@ -237,6 +237,39 @@ static void mute_all(uint32_t from)
 	}
 }
 
+/* It calls again, as nobody has decided about it. */
+static void unmute_one(uint32_t id)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+	struct fl_probe *p = &fl_table.probes[id];
+	uintptr_t flip_at;
+	fl_unit to;
+	int at = fl_arch_unmute(p->form, (const unsigned char *)s->at, &to);
+
+	if (at < 0 || fl_claim_meets(s->at, p->room)) {
+		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
+		return;
+	}
+	p->reached = FL_REACHED_UNKNOWN;
+	fl_goal_move(id, FL_PROBE_FOUND);
+	flip_at = s->at + (uintptr_t)at;
+	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
+}
+
+/* Their pages can be stored to since they were muted. */
+void fl_arm_unmute(void)
+{
+	uint64_t signals;
+
+	fl_fork_enter();
+	fl_claims_lock(&signals);
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		if (fl_table.probes[id].state == FL_PROBE_MUTED)
+			unmute_one(id);
+	fl_claims_unlock(&signals);
+	fl_fork_leave();
+}
+
 /* ---- a set -------------------------------------------------------------------- */
 
 /* Mute what is to be from `mute` on, then the set. Claims are held until the site has its
@@ -332,7 +365,6 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	err = fl_arm_set(&set, from);
 	if (!err)
 		err = note_armed(&set);
-	fl_sample_armed(from);
 	if (set.changes)
 		fl_set_free(&set);
 	return err;
@@ -348,7 +380,7 @@ static void make_glue(const struct fl_known *k, void *arg)
 			     FL_DECIDED);
 }
 
-static int commit_from(uint32_t from, enum fl_moment moment)
+int fl_arm_from(uint32_t from, enum fl_moment moment)
 {
 	fl_known_each(make_glue, &from);
 	if (from <= fl_table.unarmed)
@@ -365,12 +397,14 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
 
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	if (fl_table.holds)
+	if (fl_table.holds) {
 		from = fl_table.n;
-	else if (moment == FL_RUNNING && fl_switches_are_unloading())
+	} else if (moment == FL_RUNNING && fl_switches_are_unloading()) {
 		fl_table.unarmed = from;
-	else
-		on = commit_from(from, moment);
+	} else {
+		on = fl_arm_from(from, moment);
+		fl_sample_armed(from);
+	}
 	fl_switches_unlock(&inner);
 	fl_table_publish(from);
 	fl_table_unlock(&signals);

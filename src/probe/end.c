@@ -77,6 +77,7 @@ static void end_all(void)
  * is text that is still the parent's. There probes find no channel and do nothing. */
 void fl_probes_leave(void)
 {
+	bool calls_handlers = fl_table.session->own || fl_table.had_second;
 	bool is_whole = fl_switches_in_child() && !fl_table_is_cut() && !fl_text_is_shared();
 	uint64_t signals, inner;
 
@@ -85,13 +86,12 @@ void fl_probes_leave(void)
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	fl_goal_hold_all(FL_HOLD_CHILD);
-	for (uint32_t id = 0;
-	     id < fl_table.n && (fl_table.session->own || fl_table.has_bare); id++)
-		if (is_others_too(id) || fl_table.session->own)
+	for (uint32_t id = 0; id < fl_table.n && (calls_handlers || fl_table.has_bare); id++)
+		if (is_others_too(id) || calls_handlers)
 			fl_goal_make_off(id);
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
-	if (is_whole && !fl_table.session->own)
+	if (is_whole && !calls_handlers)
 		fl_channel_on_left = switch_page_off;
 }
 

@@ -220,7 +220,7 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 	if (fl_probe_is_body(p))
 		return decided == FL_DECIDED && p->state == FL_PROBE_FOUND &&
 		       fl_table_wants(id);
-	return decided == FL_DECIDED || p->bare || fl_table.session->own;
+	return decided == FL_DECIDED || p->bare || fl_table_wants_all();
 }
 
 /* May it be on? */
@@ -228,7 +228,7 @@ static bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return p->bare || p->asks || fl_table.session->own || fl_table_wants(id);
+	return p->bare || p->asks || fl_table_wants_all() || fl_table_wants(id);
 }
 
 /* Where there is no memory for those that count, all are plain ones. */

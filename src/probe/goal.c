@@ -13,7 +13,7 @@
  *							refused gone
  *	armed		`off` or `on`		made so		yielded gone ended
  *	calling		as it was		noted		gone ended
- *	muted		a harmless instruction	refused		gone
+ *	muted		a harmless instruction	refused		found refused gone
  *	yielded		as it was, or the	noted		armed refused gone
  *			program's				ended
  *	refused		as it was		refused		refused gone
@@ -28,23 +28,26 @@
  *	frozen: is deferred, and made so	frozen: is deferred
  *	  at the thaw
  * INVARIANT
- *	1 A probe is on when a session wants it and nobody holds it off.
+ *	1 A probe is on when a session wants it and nobody holds it off. Who holds off one
+ *	  probe, holds it off for the first session alone.
  *	2 While nothing is frozen, and nobody is switching, text of an armed probe is as (1)
  *	  says, but of one whose calls may be of other functions (serves): that stays on for
  *	  these, and its dispatch word is the idle one while (1) says off.
  *	3 `armed` of a switch is not 0 only in state ARMED.
  * WHY
- *	1 It is said in one place, fl_goal_is_on().
+ *	1 It is said in one place, text_of().
  *	2 Who changes a bit converges behind it. Of two who change bits of one probe at one
  *	  time, one of them without the lock, text may follow one and the bits say the other:
- *	  a wish of the program's own and a hold never meet, as who holds single probes off
- *	  is a recorder's, and who holds all off keeps text frozen meanwhile (end.c).
+ *	  a wish without the lock and a hold never meet, as who holds single probes off is a
+ *	  recorder's, beside whom a program wishes with the lock (second.c); and who holds all
+ *	  off keeps text frozen meanwhile (end.c).
  *	3 A move out of ARMED takes `armed` away. It is not said to be armed before text is.
  *	All moves of all states with all bits are walked through by tests/unit/goal.c.
  */
 #include "glue.h"
 #include "goal.h"
 #include "patch/patch.h"
+#include "second.h"
 #include "switch.h"
 
 #define TO(state) (1u << FL_PROBE_##state)
@@ -59,7 +62,7 @@ static const struct move {
 			     FL_SITE_FOUND, FLE_REFUSED },
 	[FL_PROBE_ARMED] = { TO(YIELDED) | TO(GONE) | TO(ENDED), FL_SITE_READY, 0 },
 	[FL_PROBE_CALLING] = { TO(GONE) | TO(ENDED), FL_SITE_READY, 0 },
-	[FL_PROBE_MUTED] = { TO(GONE), FL_SITE_READY, FLE_REFUSED },
+	[FL_PROBE_MUTED] = { TO(FOUND) | TO(REFUSED) | TO(GONE), FL_SITE_READY, FLE_REFUSED },
 	[FL_PROBE_YIELDED] = { TO(ARMED) | TO(REFUSED) | TO(GONE) | TO(ENDED),
 			       FL_SITE_READY, 0 },
 	[FL_PROBE_REFUSED] = { TO(REFUSED) | TO(GONE), FL_SITE_REFUSED, FLE_REFUSED },
@@ -124,20 +127,32 @@ static inline enum fl_state text_of(uint32_t id, uint8_t wants)
 {
 	const struct fl_switch *s = &fl_table.switches[id];
 
-	if (wants && !fl_goal_holds(id))
+	if ((wants & FL_SESSION && !fl_goal_holds(id)) ||
+	    (wants & FL_SECOND && !load_relaxed(&fl_table.holds)))
 		return FL_ON;
 	if (!s->serves || fl_table.holds)
 		return FL_OFF;
-	return s->is_entry || !wants ? FL_ON : FL_OFF;
+	return s->is_entry || !(wants & FL_SESSION) ? FL_ON : FL_OFF;
+}
+
+/* Where a second session has been, what the first one does not want at this moment leads to
+ * what asks it, although text is off: a thread may be in the glue yet, of an `on` that was
+ * the second one's alone. Bodies are the first one's. */
+static enum fl_action action_of_both(uint32_t id, enum fl_action first)
+{
+	if (fl_probe_is_body(&fl_table.probes[id]))
+		return first;
+	return fl_goal_is_second_on(id) || !fl_goal_is_on(id) ? FL_ACT_BOTH : first;
 }
 
 static __attribute__((noinline)) void converge_word(uint32_t id,
 						    enum fl_action action)
 {
-	if (fl_table.switches[id].serves && !fl_goal_is_on(id))
+	if (fl_table.switches[id].serves && !fl_goal_is_on(id) && !fl_goal_is_second_on(id))
 		fl_glue_idle(&fl_table.probes[id]);
 	else
-		fl_glue_direct(&fl_table.probes[id], action);
+		fl_glue_direct(&fl_table.probes[id], fl_table.had_second ?
+			       action_of_both(id, action) : action);
 }
 
 /* Text and dispatch word become what the bits say. A word that does not depend on these
@@ -165,6 +180,16 @@ static fl_switch_storing *storing(void)
 	return fl_switches_are_frozen() ? fl_switch_store_later : fl_switch_store_locked;
 }
 
+/* What is `off` by text alone has a word that is not looked at; what two sessions may want
+ * has one that says whose it is, before text does. */
+static void converge_locked(uint32_t id, enum fl_flip_when when, fl_switch_storing *store)
+{
+	if (fl_table.had_second && fl_table.probes[id].go)
+		converge_word(id, fl_goal_of(id)->action);
+	if (fl_table.switches[id].armed)
+		converge(id, wants_of(id), when, store);
+}
+
 static uint32_t set_holds(uint32_t id, uint8_t holds)
 {
 	struct fl_switch *s = &fl_table.switches[id];
@@ -172,8 +197,7 @@ static uint32_t set_holds(uint32_t id, uint8_t holds)
 
 	if (s->holds != holds)
 		store_relaxed(&s->holds, holds);
-	if (s->armed)
-		converge(id, wants_of(id), FL_FLIP_IF_OTHER, storing());
+	converge_locked(id, FL_FLIP_IF_OTHER, storing());
 	return was_on != fl_goal_is_on(id);
 }
 
@@ -200,7 +224,7 @@ void fl_goal_follow(uint32_t id)
 
 	do {
 		bits = bits_of(id);
-		converge(id, wants_of(id), FL_FLIP_ALWAYS, fl_switch_store_locked);
+		converge_locked(id, FL_FLIP_ALWAYS, fl_switch_store_locked);
 		/* ordering: none other; the store to text before the load */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	} while (bits != bits_of(id));
@@ -208,7 +232,8 @@ void fl_goal_follow(uint32_t id)
 
 static uint8_t holds_at_first(uint32_t id)
 {
-	return (fl_table.between && fl_table.sites[id].kind != FL_ENTRY ? FL_HOLD_WINDOW : 0) |
+	return (fl_table.first_ended ? FL_HOLD_READER : 0) |
+	       (fl_table.between && fl_table.sites[id].kind != FL_ENTRY ? FL_HOLD_WINDOW : 0) |
 	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0);
 }
 
@@ -227,6 +252,8 @@ void fl_goal_begin(uint32_t id, enum fl_probe_state to)
 	store_relaxed(&fl_goal_of(id)->wants, fl_table_wants(id) ? FL_SESSION : 0);
 	if (is_armed) {
 		fl_switch_prepare(id);
+		if (fl_table.had_second)
+			converge_word(id, fl_goal_of(id)->action);
 		converge(id, wants_of(id), FL_FLIP_IF_OTHER, fl_switch_store_first);
 		fl_switch_publish(id);
 	}
@@ -263,11 +290,28 @@ void fl_goal_direct(uint32_t id, enum fl_action action)
 	store_release(&fl_goal_of(id)->action, (uint8_t)action);	/* (C) pairs with (D) */
 }
 
+int fl_goal_wish_second(uint32_t id, enum fl_state to)
+{
+	struct fl_goal *g = fl_goal_of(id);
+	int err = fl_probe_site(id) ? moves[fl_table.probes[id].state].answer : FLE_GONE;
+
+	if (err)
+		return err;
+	if (to == FL_ON)
+		fl_handler_default(id);
+	/* (M) pairs with (A) in second.c */
+	store_release(&g->wants, (uint8_t)(to == FL_ON ? g->wants | FL_SECOND :
+							 g->wants & ~FL_SECOND));
+	converge_locked(id, FL_FLIP_IF_OTHER, storing());
+	return 0;
+}
+
 int fl_probe_action(uint32_t id, enum fl_action action)
 {
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
-	if (load_acquire(&fl_goal_of(id)->action) != action)	/* (D) pairs with (C) */
+	if (load_acquire(&fl_goal_of(id)->action) != action &&	/* (D) pairs with (C) */
+	    !fl_table.had_second)		/* where what is bound is called */
 		fl_goal_direct(id, action);
 	return 0;
 }
@@ -302,6 +346,8 @@ static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state t
 	enum fl_flipped how;
 	int err;
 
+	if (fl_table.had_second)
+		return fl_second_switch(id, to);
 	do {
 		while (load_acquire(armed)) {	/* (L) pairs with (K) in switch.c */
 			if (!fl_switches_may_store())
@@ -332,7 +378,7 @@ int fl_probe_switch(uint32_t id, int state)
 		return FLE_NOPROBE;
 	/* (L) pairs with (K) in switch.c */
 	if (load_acquire(&fl_table.switches[id].armed) == FL_ARMED_FLIP &&
-	    !fl_switching.is_aliased && wish(id, state) == FL_FLIPPED)
+	    fl_switching.is_short && wish(id, state) == FL_FLIPPED)
 		return 0;
 	return wish_at_length(id, state);
 }
@@ -365,6 +411,15 @@ static int wish_all(const uint8_t *goal, uint32_t n)
 	return switched;
 }
 
+static int wish_all_second(const uint8_t *goal, uint32_t n)
+{
+	int switched = 0;
+
+	for (uint32_t id = 0; id < n; id++)
+		switched += goal[id] && !fl_goal_wish_second(id, goal[id]);
+	return switched;
+}
+
 int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 {
 	uint64_t signals;
@@ -374,7 +429,7 @@ int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
 		return -EPERM;
 	fl_switches_lock(&signals);
 	if (!fl_table.holds)
-		switched = wish_all(goal, n);
+		switched = fl_table.had_second ? wish_all_second(goal, n) : wish_all(goal, n);
 	fl_switches_unlock(&signals);
 	fl_patch_sync();
 	return switched;

@@ -30,16 +30,19 @@ enum fl_hold {
 	FL_HOLD_CHILD = 32	/* this is a fork's child that is not recorded */
 };
 
-/* A session's bit in fl_goal.wants. There is one session. */
-enum { FL_SESSION = 1 };
+/* A session's bit in fl_goal.wants. The first is the recorder's; or the program's own
+ * (flick.h), where there is no recorder. The second is the program's beside a recorder. */
+enum { FL_SESSION = 1, FL_SECOND = 2 };
 
 /* What is wanted of a probe; the index is its id. A generation is an array of these. What
  * is in force is fl_table.goals[fl_table.generation]; the other one is for a commit of many
  * settings at once, and no page of it is touched until there is one. */
 struct fl_goal {
 	uint8_t wants;			/* a bit a session; W any thread: a plain store, as
-					 * there is one session */
-	uint8_t action;			/* enum fl_action; W fl_goal_direct() */
+					 * there is one session; with the switches' lock
+					 * where there has been a second */
+	uint8_t action;			/* enum fl_action of the first session; W
+					 * fl_goal_direct() */
 };
 
 static inline struct fl_goal *fl_goal_of(uint32_t id)
@@ -52,10 +55,10 @@ static inline uint8_t fl_goal_holds(uint32_t id)
 	return load_relaxed(&fl_table.switches[id].holds) | load_relaxed(&fl_table.holds);
 }
 
-/* Does somebody want probe `id`, whoever holds it off? */
+/* Does the first session want probe `id`, whoever holds it off? */
 static inline bool fl_goal_is_wanted(uint32_t id)
 {
-	return load_relaxed(&fl_goal_of(id)->wants) != 0;
+	return load_relaxed(&fl_goal_of(id)->wants) & FL_SESSION;
 }
 
 static inline bool fl_goal_wants_entry(uint32_t id)
@@ -67,6 +70,13 @@ static inline bool fl_goal_wants_entry(uint32_t id)
 static inline bool fl_goal_is_on(uint32_t id)
 {
 	return fl_goal_is_wanted(id) && !fl_goal_holds(id);
+}
+
+/* Is it on for the second session, which nobody holds off but with all? */
+static inline bool fl_goal_is_second_on(uint32_t id)
+{
+	return load_relaxed(&fl_goal_of(id)->wants) & FL_SECOND &&
+	       !load_relaxed(&fl_table.holds);
 }
 
 /* May a probe of state `from` become one of state `to`? */
@@ -106,5 +116,7 @@ void fl_goal_make_off(uint32_t id);
 void fl_goal_direct(uint32_t id, enum fl_action);
 /* What probe `id` does at this moment of the session, as no handler was set. */
 enum fl_action fl_goal_action(uint32_t id);
+/* The second session wants it, or does not. With the switches' lock. 0, or why not. */
+int fl_goal_wish_second(uint32_t id, enum fl_state);
 
 #endif

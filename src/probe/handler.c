@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "glue.h"
+#include "goal.h"
 #include "os/os.h"
 #include "table.h"
 
@@ -114,6 +115,25 @@ int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 	return 0;
 }
 
+static struct binding preset;		/* where nothing is bound */
+
+void fl_handler_default(uint32_t id)
+{
+	struct binding *none = NULL;
+
+	/* ordering: none other, as that of fl_probe_handler() */
+	__atomic_compare_exchange_n(&fl_bindings[id], &none, &preset, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void fl_handlers_reset(void (*call)(uint32_t, void *))
+{
+	preset.call = call;
+	for (uint32_t id = 0; id < fl_table.n; id++)
+		if (load_relaxed(&fl_bindings[id]))
+			store_relaxed(&fl_bindings[id], &preset);
+}
+
 uintptr_t *fl_asked;
 uint32_t *fl_function_of;
 void (*fl_probe_other)(uintptr_t function, enum fl_kind kind, uint8_t form, uint32_t sp);
@@ -138,16 +158,8 @@ static void put(uint32_t id, uint32_t sp)
 	fl_channel_put_one(&r);
 }
 
-void fl_probe_hit(uint32_t id, uint32_t sp)
+static void hit_first(uint32_t id, uint32_t sp)
 {
-	const struct binding *b = fl_bindings[id];
-
-	if (!fl_probe_is_on(id))
-		return;
-	if (b) {
-		b->call(id, b->arg);
-		return;
-	}
 	switch (fl_table.session->action) {
 	case FL_ACT_COUNT:
 		fl_channel_count(id);
@@ -162,4 +174,16 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 		fl_sample_hit(id, sp);
 		break;
 	}
+}
+
+/* Beside a recorder what is bound is the second session's. */
+void fl_probe_hit(uint32_t id, uint32_t sp)
+{
+	const struct binding *b = fl_bindings[id];
+	bool is_first = fl_probe_is_on(id);
+
+	if (is_first && (!b || fl_table.had_second))
+		hit_first(id, sp);
+	if (b && (fl_table.had_second ? fl_goal_is_second_on(id) : is_first))
+		b->call(id, b->arg);
 }

@@ -119,8 +119,19 @@ void fl_sample_space(uint32_t id, uint32_t gap);
 void fl_probes_yield(uintptr_t lo, uintptr_t hi);
 void fl_probes_unyield(uintptr_t lo, uintptr_t hi);
 /* Every probe off, one store each, and text no longer writable, for good: the reader
- * has gone. */
+ * has gone. end_first: off for it alone, as the program has a session of its own. */
 void fl_probes_retire(void);
+void fl_probes_end_first(void);
+/* The program's own session beside a recorder's (second.c): from here on all probes can be
+ * switched, and fl_probe_switch(), fl_probes_switch_set() and fl_probe_handler() are for
+ * it; close: all are off for it. hits: calls of a probe with no handler. 0, -ENOMEM,
+ * FLE_RECORDED, the recorder has gone, or -EAGAIN: modules are being unloaded. */
+int fl_second_open(void);
+void fl_second_close(void);
+uint64_t fl_second_hits(uint32_t id);
+/* Where probe `id` is in this process; NULL: it is another's, an earlier image's, or in a
+ * second body, which the recorder alone has. */
+const struct fl_shm_site *fl_probe_site(uint32_t id);
 /* Around a fork whose child is to have the probes: nothing half done is copied. hold:
  * false when another thread does not let go for long. take_over: in the child, 0, or
  * -errno without text of its own. Around any other: settle waits for a moment at which

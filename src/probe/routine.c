@@ -14,6 +14,7 @@ ROUTINES(DECLARE, bare)
 ROUTINES(DECLARE, body)
 ROUTINES(DECLARE, ask)
 DECLARE(abi_call) DECLARE(ask_call) DECLARE(ask_idle)
+DECLARE(abi_both) DECLARE(bare_both) DECLARE(ask_both)
 DECLARE(abi_count_full) DECLARE(bare_count_full) DECLARE(body_count_full)
 FL_ARCH_VECTORS(DECLARE, bare_call)
 
@@ -28,21 +29,22 @@ static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_TIME] = EACH(time_long), [FL_ACT_COUNT] = EACH(count_long),
 	[FL_ACT_AFTER] = EACH(after_long), [FL_ACT_SAMPLE] = EACH(sample),
 	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
+	[FL_ACT_BOTH] = { fl_abi_both, fl_bare_both, fl_ask_both },
 };
 /* A function of the program's own may use the widest vectors there are. */
 static routine_fn *const bare_calls[] = { FL_ARCH_VECTORS(ADDRESS, bare_call) };
-static routine_fn *bare_call;
+void (*fl_bare_bound)(void);
 
 void fl_probe_routines_open(void)
 {
-	bare_call = bare_calls[fl_arch_vectors()];
+	fl_bare_bound = bare_calls[fl_arch_vectors()];
 	fl_arch_rseq_open();
 }
 
 uintptr_t fl_probe_routine(enum fl_action action, enum fl_convention convention)
 {
 	if (action == FL_ACT_CALL && convention == FL_BARE)
-		return (uintptr_t)bare_call;
+		return (uintptr_t)fl_bare_bound;
 	if (fl_arch_has_rseq() && shorts[action][convention])
 		return (uintptr_t)shorts[action][convention];
 	return (uintptr_t)longs[action][convention];

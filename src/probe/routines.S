@@ -12,6 +12,7 @@
 	CALLS	sample, fl_sample_hit
 	CALLS_FROM window, fl_window_hit
 	CALLS_BOUND call, fl_bindings
+	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound
 
 	ASKS_OTHERS idle, fl_asked, fl_probe_ask
 	ASKS	time, fl_asked
@@ -23,5 +24,6 @@
 	ASKS	sample, fl_asked
 	ASKS	window, fl_asked
 	ASKS	call, fl_asked
+	ASKS	both, fl_asked
 
 	.section .note.GNU-stack, "", @progbits

@@ -86,6 +86,7 @@ void fl_switches_open(void)
 		       fl_os_membarrier_restart() == 0;
 	fl_switching.restarts = had_restarts;
 	fl_switching.is_aliased = fl_text_is_aliased();
+	fl_switching.is_short = !fl_switching.is_aliased;
 }
 
 /* ---- frozen ------------------------------------------------------------------------ */

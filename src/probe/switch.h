@@ -51,6 +51,8 @@ struct fl_switching {
 					 * R any (A) in switch.c */
 	bool restarts;			/* a single switch is a restartable sequence */
 	bool is_aliased;		/* text is stored to in another mapping; constant */
+	bool is_short;			/* a single switch may be no more than that sequence:
+					 * not so, nor with a second session */
 };
 extern struct fl_switching fl_switching;
 

@@ -262,6 +262,14 @@ void fl_table_publish(uint32_t from)
 	}
 }
 
+const struct fl_shm_site *fl_probe_site(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+	bool is_recorders = !fl_table.session->own && fl_probe_is_body(p);
+
+	return p->state == FL_PROBE_OTHERS || is_recorders ? NULL : &fl_table.sites[id];
+}
+
 int fl_probe_refusal(uint32_t id, uint64_t *datum)
 {
 	if (id >= fl_table.n)

@@ -107,6 +107,9 @@ struct fl_table {
 	bool unheard;			/* modules come and go, and the loader does not say */
 	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
 	bool between;			/* windows: none is open */
+	/* A program switches probes beside the recorder: it does now, has done so; and the
+	 * recorder has gone (second.c). W with both locks. */
+	bool second, had_second, first_ended;
 };
 extern struct fl_table fl_table;
 
@@ -195,8 +198,11 @@ void fl_sample_in_child(void);
 bool fl_sample_holds(uint32_t id);
 void fl_sample_armed(uint32_t id);
 
-/* Bindings of FL_ACT_CALL. */
+/* Bindings of FL_ACT_CALL. default: what `call` counts is what probe `id` does, unless
+ * something is bound; of all, whatever was. */
 int fl_handler_open(uint32_t max);
+void fl_handler_default(uint32_t id);
+void fl_handlers_reset(void (*call)(uint32_t, void *));
 
 static inline bool fl_table_is_shared(void)
 {
@@ -220,6 +226,12 @@ static inline bool fl_probe_is_body(const struct fl_probe *p)
 static inline bool fl_probe_is_apart(const struct fl_probe *p)
 {
 	return p->form == FL_FORM_BODY_RET || p->form == FL_FORM_BODY_TAIL;
+}
+
+/* May a program want any probe at any time? */
+static inline bool fl_table_wants_all(void)
+{
+	return fl_table.session->own || fl_table.second;
 }
 
 static inline uint32_t fl_patch_id(const struct fl_patch *p)

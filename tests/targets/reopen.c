@@ -4,8 +4,8 @@
  *	again	opened twice, opened after a close, closed with nothing staged, with
  *		nothing on and with all on; two threads live through all of it. Hits are
  *		exact each time. Prints `ok`, or says what failed
- *	record	flick_open() is refused, as a recorder has the process; the program goes on,
- *		and says how often it called what
+ *	record	flick_open() is refused, as a recorder has the process by another libflick; the
+ *		program goes on, and says how often it called what
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -46,7 +46,7 @@ static const struct expected {
 	[FL_PROBE_FOUND] =	{ "..xxx.xx.", FL_SITE_FOUND, FLE_REFUSED },
 	[FL_PROBE_ARMED] =	{ ".....x.xx", FL_SITE_READY, 0 },
 	[FL_PROBE_CALLING] =	{ ".......xx", FL_SITE_READY, 0 },
-	[FL_PROBE_MUTED] =	{ ".......x.", FL_SITE_READY, FLE_REFUSED },
+	[FL_PROBE_MUTED] =	{ ".x....xx.", FL_SITE_READY, FLE_REFUSED },
 	[FL_PROBE_YIELDED] =	{ "..x...xxx", FL_SITE_READY, 0 },
 	[FL_PROBE_REFUSED] =	{ "......xx.", FL_SITE_REFUSED, FLE_REFUSED },
 	[FL_PROBE_GONE] =	{ ".x....x..", FL_SITE_GONE, FLE_GONE },
@@ -124,16 +124,27 @@ static bool is_text_on(enum fl_kind kind, bool serves, bool wants, unsigned hold
 	return kind == FL_ENTRY || !wants;
 }
 
-static void set_bits(bool wants, unsigned holds)
+static void set_holds(unsigned holds)
 {
 	static const enum fl_hold of_one[] = {
 		FL_HOLD_SAMPLED, FL_HOLD_SELDOM, FL_HOLD_WINDOW
 	};
+
+	for (size_t i = 0; i < ARRAY_LEN(of_one); i++)
+		(holds & of_one[i] ? rig_hold : rig_let)(0, of_one[i]);
+}
+
+static unsigned all_holds(void)
+{
+	return fl_table.switches[0].holds;
+}
+
+static void set_bits(bool wants, unsigned holds)
+{
 	int err = expected[fl_table.probes[0].state].answer;
 
 	NEED(fl_probe_switch(0, wants ? FL_ON : FL_OFF) == err);
-	for (size_t i = 0; i < ARRAY_LEN(of_one); i++)
-		(holds & of_one[i] ? rig_hold : rig_let)(0, of_one[i]);
+	set_holds(holds);
 }
 
 static void is_as(enum fl_probe_state state, enum fl_kind kind, bool wants, unsigned holds)
@@ -235,6 +246,83 @@ static void who_holds_all_off_has_the_last_word(void **unused)
 	runs(hold_all);
 }
 
+/* ---- two sessions ------------------------------------------------------------------------ */
+
+static void is_as_both_say(enum fl_kind kind, bool wants, unsigned holds, bool second)
+{
+	const struct fl_probe *p = &fl_table.probes[0];
+	bool serves = fl_table.switches[0].serves, first = wants && !holds;
+	uintptr_t both = fl_glue_routine(p, FL_ACT_BOTH);
+	uintptr_t own = fl_glue_routine(p, FL_ACT_AFTER);
+
+	NEED(fl_probe_is_on(0) == first && fl_goal_is_second_on(0) == second);
+	NEED(text == (second || is_text_on(kind, serves, wants, holds) ? ON_BYTE : OFF_BYTE));
+	if (serves && !first && !second)
+		NEED(word == fl_probe_routine_idle());
+	else
+		NEED(word == (second || !first ? both : own));
+}
+
+/* Text follows the second one's wishes at the thaw. */
+static void set_second(unsigned holds, bool second, bool is_frozen)
+{
+	uint8_t was = text;
+
+	if (is_frozen)
+		fl_probes_freeze();
+	set_holds(holds);
+	NEED(!fl_probe_switch(0, second ? FL_ON : FL_OFF));
+	NEED(!is_frozen || text == was);
+	if (is_frozen)
+		fl_probes_thaw(none_is_there);
+}
+
+static void walk_both(enum fl_kind kind, bool serves, bool wants)
+{
+	const unsigned all = 2 * FL_HOLD_WINDOW;
+
+	open_probe(kind);
+	fl_table.probes[0].go = &word;
+	fl_table.probes[0].asks = serves;
+	bring_to(FL_PROBE_ARMED);
+	fl_goal_of(0)->wants = wants ? FL_SESSION : 0;
+	fl_table.second = fl_table.had_second = true;
+	fl_switching.is_short = false;
+	fl_goal_direct(0, FL_ACT_AFTER);
+	for (unsigned from = 0; from < 2 * all; from++) {
+		for (unsigned to = 0; to < 2 * all; to++) {
+			set_second(from % all, from >= all, false);
+			is_as_both_say(kind, wants, from % all, from >= all);
+			set_second(to % all, to >= all, to % 2 == 0);
+			is_as_both_say(kind, wants, to % all, to >= all);
+		}
+	}
+}
+
+static void walk_sessions(struct rig *unused)
+{
+	const uint8_t on[1] = { FL_ON };
+
+	(void)unused;
+	for (int which = 0; which < 8; which++)
+		walk_both(which & 1 ? FL_EXIT : FL_ENTRY, which & 2, which & 4);
+	NEED(fl_probe_action(0, FL_ACT_CALL) == 0 && fl_goal_of(0)->action == FL_ACT_AFTER);
+	NEED(fl_probes_switch_set(on, 1) == 1);
+	is_as_both_say(FL_EXIT, true, all_holds(), true);
+	fl_probes_end_first();
+	rig_let(0, FL_HOLD_WINDOW);
+	is_as_both_say(FL_EXIT, true, all_holds(), true);
+	fl_second_close();
+	is_as_both_say(FL_EXIT, true, all_holds(), false);
+	NEED(!fl_probe_is_on(0));
+}
+
+static void two_sessions_share_text_and_word(void **unused)
+{
+	(void)unused;
+	runs(walk_sessions);
+}
+
 /* ---- what is armed at a moment --------------------------------------------------------- */
 
 /* It is held off by whoever holds its kind at that moment. */
@@ -310,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_state_becomes_what_the_table_says),
 		TEST(text_and_word_follow_every_bit),
 		TEST(who_holds_all_off_has_the_last_word),
+		TEST(two_sessions_share_text_and_word),
 		TEST(what_is_armed_between_windows_waits_for_one),
 		TEST(what_comes_back_is_as_was_wished_meanwhile),
 		TEST(one_generation_is_in_force),

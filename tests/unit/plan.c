@@ -100,7 +100,7 @@ static void call_slot_becomes_one_call(void **state)
 			 FLE_UNKNOWN);
 }
 
-/* One byte changes, and what stands there then is as long and does as little. */
+/* One byte changes, and what stands there then is as long and does as little; and back. */
 static void assert_mute(int form, const void *old, size_t n, const void *off,
 			uint16_t writes)
 {
@@ -113,7 +113,11 @@ static void assert_mute(int form, const void *old, size_t n, const void *off,
 	assert_in_range(at, 0, 1);
 	code[at] = byte;
 	assert_memory_equal(code, off, n);
+	assert_int_equal(fl_arch_unmute(form, old, &byte), FLE_UNKNOWN);
+	assert_int_equal(fl_arch_unmute(form, code, &byte), at);
 	fl_arch_decode(&i, code, n, 0x1000);
+	code[at] = byte;
+	assert_memory_equal(code, old, n);
 	if (i.cls == FL_INSN_RET)
 		return;
 	assert_int_equal(i.len, n);

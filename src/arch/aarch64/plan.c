@@ -16,6 +16,12 @@ int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 	return FLE_NOPORT;
 }
 
+int fl_arch_unmute(enum fl_form form, const unsigned char *code, fl_unit *to)
+{
+	(void)form, (void)code, (void)to;
+	return FLE_NOPORT;
+}
+
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n)
 {
 	(void)p, (void)at, (void)on, (void)n;

@@ -38,6 +38,10 @@ fl_\name:
 	REFUSES	abi_\name, bare_\name\()_simd
 	.endm
 
+	.macro	CALLS_BEFORE name, first, then, then_bare
+	CALLS	\name
+	.endm
+
 	.macro	ASKS name, asked
 	REFUSES	ask_\name
 	.endm

@@ -34,7 +34,8 @@
  * The two stubs of a BODY lie where their displacements differ in the low byte. Exit and
  * tail are places in the body, which is flick's own; a return's last byte never changes.
  *
- * What nobody will want is off for good (fl_arch_mute), by one byte of the old:
+ * What the recorder does not want is off (fl_arch_mute), by one byte of the old, until a
+ * program that comes beside it may want it (fl_arch_unmute):
  *
  *	CALL	    e8 ........		 a9 ........	test $...,%eax
  *	CALL_POINTER ff 15 ........	 8d 15 ........	lea pointer(%rip),%edx
@@ -337,6 +338,28 @@ int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 	case FL_FORM_JUMP_POINTER:
 		*to = X86_RET;
 		return code[0] == 0xff && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
+	default:
+		return FLE_UNKNOWN;
+	}
+}
+
+int fl_arch_unmute(enum fl_form form, const unsigned char *code, fl_unit *to)
+{
+	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
+
+	switch (form) {
+	case FL_FORM_CALL:
+		*to = X86_CALL;
+		return code[at] == X86_TEST_EAX ? at : FLE_UNKNOWN;
+	case FL_FORM_CALL_POINTER:
+		*to = 0xff;
+		return code[0] == X86_LEA && code[1] == X86_POINTER ? 0 : FLE_UNKNOWN;
+	case FL_FORM_JUMP:
+		*to = X86_JMP;
+		return code[0] == X86_RET ? 0 : FLE_UNKNOWN;
+	case FL_FORM_JUMP_POINTER:
+		*to = 0xff;
+		return code[0] == X86_RET && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
 	default:
 		return FLE_UNKNOWN;
 	}

@@ -447,6 +447,37 @@ END fl_abi_\name
 	BARE_CALL fl_bare_\name\()_avx512, \bindings, vmovups, zmm, 64
 	.endm
 
+/* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
+ * \then is, which finds all as it was. Of bare ones *then_bare says where that is. */
+	.macro	CALLS_BEFORE name, first, then, then_bare
+FUNC fl_abi_\name
+	SAVE	%r11
+	mov	%r11d, %edi
+	lea	8(%rsp), %rdx
+	call	\first
+	BACK	%r11
+	test	%eax, %eax
+	jne	fl_abi_\then
+	ret
+END fl_abi_\name
+
+FUNC fl_bare_\name
+	SAVE	%r11
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	mov	80(%rsp), %rsi
+	lea	72(%rsp), %rdx
+	CALL_ALIGNED \first
+	test	%eax, %eax			/* what is put back leaves the flags */
+	RESTORE_SCRATCH
+	BACK	%r11
+	je	.Lbare_\name
+	jmp	*\then_bare(%rip)
+.Lbare_\name:
+	ret
+END fl_bare_\name
+	.endm
+
 /* ---- what asks ----------------------------------------------------------------- */
 
 /* Where the ASKS in this file go with a call of another function: to(id, its function,

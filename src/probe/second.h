@@ -1,0 +1,15 @@
+/* second.h - private to probe/: a second session, of the program's own (second.c). */
+#ifndef FL_SECOND_H
+#define FL_SECOND_H
+
+#include "table.h"
+
+/* What fl_probe_switch() is where there has been a second session: the program's wish.
+ * Waits for who switches just now, who waits for nobody. */
+int fl_second_switch(uint32_t id, int state);
+/* Called by the glue of what two sessions may want: what the first one does. Does the second
+ * one want it? */
+uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)
+	__attribute__((visibility("hidden")));
+
+#endif
