@@ -16,6 +16,7 @@
  * (D) pairs with (C) in cli/negotiation.c: who sees GO sees what is wanted.
  */
 #include "agent.h"
+#include "copy/copy.h"
 #include "os/os.h"
 #include "patch/patch.h"
 
@@ -325,6 +326,7 @@ static int open_all(void)
 		err = fl_agent_patch_open();
 	if (!err)
 		err = fl_probes_open(shm);
+	fl_probe_builder = &fl_copy_builder;
 	if (!err)
 		err = fl_life_open();
 	if (!err)

@@ -3,6 +3,10 @@
 #define FL_COPY_H
 
 #include "base/base.h"
+#include "probe/probe.h"
+
+/* Builds second bodies for probes (place.c). */
+extern const struct fl_builder fl_copy_builder;
 
 /* ---- unwinding through bodies (unwind.c) ------------------------------------------ */
 

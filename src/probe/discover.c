@@ -255,7 +255,7 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 		return false;
 	c = (struct compare){ k->first, k->end };
 	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end ||
-	    (fl_probe_bodies && !fl_probe_bodies->hold(m)))
+	    (fl_probe_builder && !fl_probe_builder->hold(m)))
 		return false;
 	revive(w, k);
 	return true;

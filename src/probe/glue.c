@@ -14,7 +14,7 @@
 #include "os/os.h"
 #include "table.h"
 
-const struct fl_bodies *fl_probe_bodies;
+const struct fl_builder *fl_probe_builder;
 
 static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
 {
@@ -45,7 +45,7 @@ static int place_in_body(uint32_t id, struct fl_plan_in *in, uint64_t *datum)
 	const struct fl_shm_site *s = &fl_table.sites[id];
 
 	return fl_probe_is_body(&fl_table.probes[id]) ?
-	       fl_probe_bodies->place(s->function, s->at, s->kind, in, datum) : 0;
+	       fl_probe_builder->place(s->function, s->at, s->kind, in, datum) : 0;
 }
 
 static void plan(struct fl_probe *p, uintptr_t glue)
@@ -273,11 +273,11 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 		return 0;
 	err = alloc_block(&b, k);
 	if (!err && has_bodies)
-		fl_probe_bodies->begin(k->lo, k->hi);
+		fl_probe_builder->begin(k->lo, k->hi);
 	if (!err)
 		err = fill_glue(&b, first, end, decided);
 	if (!err && has_bodies)
-		built = fl_probe_bodies->end();
+		built = fl_probe_builder->end();
 	return err ? err : built;
 }
 

@@ -89,7 +89,7 @@ void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
 
 /* Who builds second bodies (copy/), for sites of FL_FORM_BODY and the like: in the order
  * begin, place for each wanted one of a module, end. All with the table's lock. */
-struct fl_bodies {
+struct fl_builder {
 	/* Bodies of the module that is mapped at [lo, hi) are wanted. */
 	void (*begin)(uintptr_t lo, uintptr_t hi);
 	/* Build the body of `function`, if there is none, for its site at `at`. Its glue is at
@@ -101,7 +101,7 @@ struct fl_bodies {
 	/* Are the functions of the module, which is back, those that bodies were built of? */
 	bool (*hold)(const struct fl_module *);
 };
-extern const struct fl_bodies *fl_probe_bodies;	/* NULL: none. W before a scan */
+extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan */
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and

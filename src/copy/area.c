@@ -1,0 +1,104 @@
+/*
+ * area.c - near memory that second bodies stand in, in blocks of code and data.
+ *
+ * Hides that how much there will be is not known before: each block is twice the one
+ * before it. What was taken is executed for ever; the rest of a sealed block is lost.
+ */
+#include "copy/build.h"
+#include "os/os.h"
+
+enum { FIRST = 1 << 15, LARGEST = 1 << 23, DATA_PART = 2 };
+
+void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
+{
+	*c = (struct fl_copies){ .lo = lo, .hi = hi };
+}
+
+static int add_block(struct fl_copies *c, size_t code, size_t data)
+{
+	struct fl_ground_block *b = &c->blocks[c->n];
+	size_t want = (size_t)FIRST << c->n;
+	int err;
+
+	if (c->n == ARRAY_LEN(c->blocks))
+		return -ENOMEM;
+	want = want < LARGEST ? want : LARGEST;
+	code = code > want ? code : want;
+	data = data > code / DATA_PART ? data : code / DATA_PART;
+	*b = (struct fl_ground_block){ .used = 0 };
+	err = fl_near_alloc(&b->near, c->lo, c->hi, code, 2 * data);
+	if (err)
+		return err;
+	/* the second half is unwind's */
+	err = fl_unwind_open(&b->unwind, (uintptr_t)b->near.code,
+			     (uintptr_t)b->near.code + b->near.code_bytes,
+			     b->near.data + b->near.data_bytes / 2, b->near.data_bytes / 2);
+	if (err) {
+		fl_near_free(&b->near);
+		return err;
+	}
+	c->n++;
+	return 0;
+}
+
+int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
+{
+	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
+	int err = 0;
+
+	if (!b || b->near.code_bytes - b->used < code ||
+	    b->near.data_bytes / 2 - b->data_used < data)
+		err = add_block(c, code, data);
+	if (!err)
+		b = &c->blocks[c->n - 1];
+	if (!err)
+		*to = (struct fl_ground){
+			.at = (uintptr_t)b->near.code + b->used,
+			.write = b->near.write + b->used,
+			.data = b->near.data + b->data_used, .unwind = &b->unwind,
+		};
+	return err;
+}
+
+void fl_copies_take(struct fl_copies *c, size_t code, size_t data)
+{
+	struct fl_ground_block *b = &c->blocks[c->n - 1];
+	size_t used = fl_round_up(b->used + code, 16);
+
+	b->used = used < b->near.code_bytes ? used : b->near.code_bytes;
+	used = fl_round_up(b->data_used + data, 8);
+	b->data_used = used < b->near.data_bytes / 2 ? used : b->near.data_bytes / 2;
+}
+
+void fl_copies_fill(struct fl_copies *c)
+{
+	struct fl_ground_block *b = &c->blocks[c->n - 1];
+
+	b->used = b->near.code_bytes;
+}
+
+int fl_copies_end(struct fl_copies *c)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		int failed = fl_near_seal(&c->blocks[i].near);
+
+		err = err ? err : failed;
+	}
+	if (c->scratch)
+		fl_os_unmap(c->scratch, c->scratch_bytes);
+	*c = (struct fl_copies){ .n = 0 };
+	return err;
+}
+
+unsigned char *fl_copies_write(const struct fl_copies *c, uintptr_t at)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct fl_near *near = &c->blocks[i].near;
+
+		if (at - (uintptr_t)near->code < near->code_bytes)
+			return near->write + (at - (uintptr_t)near->code);
+	}
+	return NULL;
+}

@@ -1,0 +1,67 @@
+/*
+ * build.h - private to copy/: from a shape to code (build.c), and the near memory that it
+ * stands in (area.c).
+ */
+#ifndef FL_COPY_BUILD_H
+#define FL_COPY_BUILD_H
+
+#include "copy/unwind.h"
+#include "patch/patch.h"
+#include "site/site.h"
+
+/* ---- near memory of one module ----------------------------------------------------- */
+
+/* A block: code, ascending, and the data that belongs to it. */
+struct fl_ground_block {
+	struct fl_near near;
+	size_t used, data_used;
+	struct fl_unwind unwind;
+};
+/* Blocks that can be written to. All 0: there are none. */
+struct fl_copies {
+	uintptr_t lo, hi;		/* of the module */
+	uint32_t n;
+	struct fl_ground_block blocks[24];	/* the last one has room */
+	void *scratch;			/* who builds one after the other has it */
+	size_t scratch_bytes;
+};
+/* Room for a copy: `at`, aligned to 16, is where it is executed, `write` where it is
+ * written to; data is aligned to 8, and 0. */
+struct fl_ground {
+	uintptr_t at;
+	unsigned char *write, *data;
+	struct fl_unwind *unwind;
+};
+/* Copies of functions of the module at [lo, hi) come. */
+void fl_copies_begin(struct fl_copies *, uintptr_t lo, uintptr_t hi);
+/* Room for so much at most, if `code` is not 0. 0, -ENOMEM, FLE_NOREACH. Then: so much
+ * of it is used. */
+int fl_copies_reserve(struct fl_copies *, size_t code, size_t data, struct fl_ground *);
+void fl_copies_take(struct fl_copies *, size_t code, size_t data);
+/* The last block takes no more. */
+void fl_copies_fill(struct fl_copies *);
+/* What was taken can be executed, and not written to. 0 or -errno. */
+int fl_copies_end(struct fl_copies *);
+/* Where the byte that will be executed at `at` is written to, until then. */
+unsigned char *fl_copies_write(const struct fl_copies *, uintptr_t at);
+
+/* ---- a second body --------------------------------------------------------------------- */
+
+/* Where a return, or a jump that may leave, stands in the original, and its place. */
+struct fl_copy_place {
+	uintptr_t at;
+	uint32_t offset;		/* from the copy's code on */
+	uint8_t form;			/* FL_FORM_BODY_RET, FL_FORM_BODY_TAIL */
+};
+struct fl_copy {
+	uintptr_t function, entry;	/* the original's; entry: behind its landing pad */
+	uintptr_t code, on, off;	/* on, off: where the entry jumps to */
+	uint32_t n_code, n_places;
+	uint32_t call;			/* offset of the call of glue in `on` */
+	const struct fl_copy_place *places;	/* ascending by `at` */
+};
+/* Build it. 0 or why there can be none. */
+int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,
+		  uint64_t *datum);
+
+#endif

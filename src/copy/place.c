@@ -1,0 +1,243 @@
+/*
+ * place.c - where a probe of a second body is: builds the body that it is in.
+ *
+ * Hides when a body is built: when a site of its function is first wanted; and that the
+ * original may not be what its file says: then it has none. A module that is unloaded
+ * leaves its bodies there, as a frame or a jmp_buf may be in one; they are its own again
+ * when it is back as it was.
+ */
+#include <sys/mman.h>
+
+#include "copy/build.h"
+#include "os/os.h"
+#include "probe/probe.h"
+
+enum { FIRST_STEPS = 1 << 14, PATH = 4096 };
+
+/* Between begin and end: the module whose bodies are wanted. */
+static struct session {
+	struct fl_module m;
+	char path[PATH];
+	struct fl_outline outline;
+	struct fl_copies copies;
+	struct fl_shape_step *steps;
+	uint32_t room;			/* of steps */
+	int err;			/* no body can be built */
+	struct made {			/* by extent of the outline */
+		struct fl_copy copy;
+		uint64_t datum;		/* explains `refusal` */
+		int refusal;
+		bool is_made;
+	} *made;
+	size_t n;
+} now;
+
+/* Modules that have bodies, by place. */
+struct owner {
+	struct owner *next;
+	uintptr_t lo, hi;
+	uint8_t id[FL_OBJ_ID];
+	bool has_id;
+};
+static struct owner *owners;
+
+/* ---- which module ------------------------------------------------------------------- */
+
+static struct owner *owner_at(uintptr_t lo, uintptr_t hi)
+{
+	struct owner *o = owners;
+
+	while (o && (o->lo != lo || o->hi != hi))
+		o = o->next;
+	return o;
+}
+
+static int note_owner(const struct fl_module *m)
+{
+	struct owner *o = owner_at(m->lo, m->hi);
+
+	if (!o) {
+		o = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fl_is_err(o))
+			return -ENOMEM;
+		*o = (struct owner){ .next = owners, .lo = m->lo, .hi = m->hi };
+		owners = o;
+	}
+	o->has_id = fl_obj_build_id(m, o->id);
+	return 0;
+}
+
+/* Where nothing tells two files apart they are taken for different ones. */
+static bool is_same_module(const struct fl_module *m)
+{
+	const struct owner *o = owner_at(m->lo, m->hi);
+	uint8_t id[FL_OBJ_ID];
+
+	return !o || (o->has_id && fl_obj_build_id(m, id) &&
+		      !__builtin_memcmp(id, o->id, sizeof id));
+}
+
+static int map_steps(uint32_t room)
+{
+	struct fl_shape_step *steps =
+		fl_os_map(NULL, room * sizeof *steps, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fl_is_err(steps))
+		return -ENOMEM;
+	if (now.steps)
+		fl_os_unmap(now.steps, now.room * sizeof *now.steps);
+	now.steps = steps;
+	now.room = room;
+	return 0;
+}
+
+/* Pages that no function comes to are never touched. */
+static int map_made(void)
+{
+	now.n = now.outline.n;
+	now.made = fl_os_map(NULL, (now.n + 1) * sizeof *now.made, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!fl_is_err(now.made))
+		return 0;
+	now.made = NULL;
+	return -ENOMEM;
+}
+
+static void begin_module(uintptr_t lo, uintptr_t hi)
+{
+	now.err = fl_obj_around(&now.m, lo, now.path, sizeof now.path);
+	if (!now.err)
+		now.err = fl_outline_open(&now.outline, &now.m);
+	if (!now.err)
+		now.err = map_steps(FIRST_STEPS);
+	if (!now.err)
+		now.err = map_made();
+	if (!now.err)
+		now.err = note_owner(&now.m);
+	fl_copies_begin(&now.copies, lo, hi);
+}
+
+static int end_module(void)
+{
+	int err = fl_copies_end(&now.copies);
+
+	fl_outline_close(&now.outline);
+	fl_obj_close(&now.m.file);
+	if (now.steps)
+		fl_os_unmap(now.steps, now.room * sizeof *now.steps);
+	if (now.made)
+		fl_os_unmap(now.made, (now.n + 1) * sizeof *now.made);
+	now = (struct session){ .err = 0 };
+	return err;
+}
+
+/* ---- a body ------------------------------------------------------------------------- */
+
+static int find_shape(struct fl_shape *s, uintptr_t function, uint64_t *datum)
+{
+	int err;
+
+	for (;;) {
+		*s = (struct fl_shape){ .steps = now.steps, .room = now.room };
+		err = fl_shape_of(s, &now.outline, function, datum);
+		if (err != -ENOSPC)
+			return err;
+		err = map_steps(s->n_steps > 2 * now.room ? s->n_steps : 2 * now.room);
+		if (err)
+			return err;
+	}
+}
+
+/* Whoever has changed the bytes that the jump takes, a debugger or the program itself,
+ * wants to change them back. */
+static bool is_as_in_file(const struct fl_shape *s)
+{
+	uintptr_t at = s->entry;
+
+	for (uint32_t i = 0; i < s->n_steps && at < s->entry + FL_ARCH_PAD_BYTES; i++) {
+		const struct fl_shape_step *step = &s->steps[i];
+
+		if (step->at != at)
+			continue;
+		if (__builtin_memcmp((const void *)at, fl_shape_bytes(s, step), step->len))
+			return false;
+		at += step->len;
+	}
+	return true;
+}
+
+static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
+{
+	struct fl_shape shape;
+	int err = find_shape(&shape, function, datum);
+
+	if (!err && !is_as_in_file(&shape)) {
+		*datum = shape.entry;
+		err = FLE_CHANGED;
+	}
+	if (!err)
+		err = fl_copy_build(&now.copies, &shape, c, datum);
+	return err;
+}
+
+/* Sites of a function are asked for one by one, and those of its parts elsewhere apart. */
+static int build_once(uintptr_t function, const struct fl_copy **c, uint64_t *datum)
+{
+	size_t i = fl_outline_find(&now.outline, function);
+	struct made *made = &now.made[i];
+
+	if (i == now.n)
+		return FLE_UNKNOWN;
+	if (!made->is_made)
+		made->refusal = build(function, &made->copy, &made->datum);
+	made->is_made = true;
+	*c = &made->copy;
+	*datum = made->datum;
+	return made->refusal;
+}
+
+/* ---- a place in it ---------------------------------------------------------------------- */
+
+static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *in)
+{
+	uintptr_t call = c->code + c->call;
+
+	if (at != c->entry)
+		return FLE_UNKNOWN;
+	in->at = at;
+	in->form = FL_FORM_BODY;
+	in->on = c->on;
+	in->off = c->off;
+	return fl_arch_put_branch(fl_copies_write(&now.copies, call), FL_BRANCH_CALL, call,
+				  in->glue) ? 0 : FLE_NOREACH;
+}
+
+static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *in)
+{
+	size_t i = fl_rows_from(c->places, c->n_places, sizeof c->places[0], at);
+
+	if (!i || c->places[i - 1].at != at)
+		return FLE_UNKNOWN;
+	in->at = c->code + c->places[i - 1].offset;
+	in->form = c->places[i - 1].form;
+	return 0;
+}
+
+static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
+		      struct fl_plan_in *in, uint64_t *datum)
+{
+	const struct fl_copy *c;
+	int err = now.err ? now.err : build_once(function, &c, datum);
+
+	if (err)
+		return err;
+	in->room = FL_ARCH_PAD_BYTES;
+	return kind == FL_ENTRY ? place_entry(c, at, in) : place_exit(c, at, in);
+}
+
+const struct fl_builder fl_copy_builder = {
+	.begin = begin_module, .place = place_site, .end = end_module,
+	.hold = is_same_module,
+};
