@@ -379,6 +379,7 @@ static void start(const char *given)
 			fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
 		fl_cyg_open();
 		fl_site_found(shm);
+		fl_site_rules(&shm->body_rules);
 		start_error = open_all();
 	}
 	if (start_error) {

@@ -12,15 +12,15 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_region | processes[] | modules[] | glue[] | sites[] | slot 0 | slot 1 | ...
- *	| pool of chunks
+ *	struct fl_region | processes[] | modules[] | glue[] | found[] | bodies[] | sites[]
+ *	| slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 11
+#define FL_SHM_VERSION 12
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -57,7 +57,7 @@ enum fl_outside {	/* why a process is not recorded; index of outside[] */
 	FL_N_OUT
 };
 extern const char *const fl_outside_names[FL_N_OUT];
-enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2, FL_LEFT_GLUE = 4 };
+enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2, FL_LEFT_GLUE = 4, FL_LEFT_BODIES = 8 };
 
 enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
 extern const char *const fl_kind_names[FL_N_KINDS];
@@ -191,6 +191,25 @@ struct fl_glue_range {
 	uint64_t lo, hi;		/* W target, before it counts in n_glue */
 };
 
+/* Where a second body stands: who samples the program counter there takes the time for its
+ * function's. Its process adds it before anybody can run it, and it stands for as long as
+ * that process's image does. */
+struct fl_body_row {
+	uint64_t lo;			/* 0: not written yet. W target, the last of these */
+	uint64_t function;		/* the original, in that process */
+	uint32_t bytes;
+	int32_t pid;
+};
+
+/* Which modules get second bodies: site/wants.c. Rules, each `+` or `-` and a glob of a
+ * module's base name, with its NUL; an empty one ends them. The last that matches decides,
+ * and where none does there are none. W reader, before exec. */
+enum { FL_RULES_BYTES = 8192 };
+struct fl_body_rules {
+	uint32_t everywhere;		/* 1: also where the compiler left sites */
+	char text[FL_RULES_BYTES];
+};
+
 /* Profiling calls of the program that the reader has started, as a scan of an earlier run
  * has found them: site/found.c. */
 enum { FL_BUILD_ID = 32 };		/* bytes, the rest zero */
@@ -275,7 +294,7 @@ struct fl_region {
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, glue_at, found_at, sites_at, slots_at;
+	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at, slots_at;
 					/* offsets */
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
@@ -296,12 +315,14 @@ struct fl_region {
 	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint32_t free_hint;		/* a slot that is likely free; any order */
 	uint32_t n_glue;		/* claimed, or more; atomic */
+	uint32_t n_bodies;		/* likewise; max_sites at most */
 	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
 	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
 					 * before they freed these processes' memory; with
 					 * --rate, of what opens windows; atomic */
 	struct fl_found found;
+	struct fl_body_rules body_rules;
 	alignas(64) pthread_mutex_t joining;	/* robust; see channel/processes.c */
 
 	struct fl_shm_session session[FL_SESSIONS];
@@ -425,6 +446,11 @@ static inline struct fl_found_row *fl_shm_found(struct fl_region *m)
 	return (void *)((char *)m + m->found_at);	/* max_sites */
 }
 
+static inline struct fl_body_row *fl_shm_bodies(struct fl_region *m)
+{
+	return (void *)((char *)m + m->bodies_at);	/* max_sites */
+}
+
 static inline struct fl_glue_range *fl_shm_glue(struct fl_region *m)
 {
 	return (void *)((char *)m + m->glue_at);
@@ -456,6 +482,8 @@ int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
  * by another flick that is in it; -EXDEV, -ENOSPC: it is not to be recorded, which has
  * been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
+/* A second body of `function` stands at [lo, lo + bytes): before anybody can run it. */
+void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes);
 /* This process has heeded that wish of fl_seldom. */
 void fl_channel_heed(uint32_t wish);
 /* The same in fork's child, which then has its parent's channel for its own. */

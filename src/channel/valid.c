@@ -34,6 +34,12 @@ bool fl_session_is_valid(const struct fl_shm_session *s)
 	       w->taken <= w->published && w->published - w->taken <= FL_EDGES;
 }
 
+/* An empty rule ends them. */
+static bool has_end(const struct fl_body_rules *r)
+{
+	return !r->text[FL_RULES_BYTES - 2] && !r->text[FL_RULES_BYTES - 1];
+}
+
 /* Of the region and of its sessions what is constant: at any time, by anybody. */
 bool fl_region_is_valid(const struct fl_region *m)
 {
@@ -49,14 +55,16 @@ bool fl_region_is_valid(const struct fl_region *m)
 			 sizeof(struct fl_shm_module)) &&
 	       has_space(m->glue_at, m->found_at, m->max_glue,
 			 sizeof(struct fl_glue_range)) &&
-	       has_space(m->found_at, m->sites_at, m->max_sites,
+	       has_space(m->found_at, m->bodies_at, m->max_sites,
 			 sizeof(struct fl_found_row)) &&
+	       has_space(m->bodies_at, m->sites_at, m->max_sites,
+			 sizeof(struct fl_body_row)) &&
 	       has_space(m->sites_at, m->slots_at, m->max_sites,
 			 sizeof(struct fl_shm_site)) &&
 	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + home &&
 	       has_space(m->slots_at, s->pool_at, m->n_slots, m->slot_bytes) &&
 	       has_space(s->pool_at, m->bytes, s->pool_chunks, s->chunk_bytes) &&
-	       is_laid_out(s);
+	       has_end(&m->body_rules) && is_laid_out(s);
 }
 
 /* By its thread, with signals blocked, or where nobody enqueues. `limit` is 0 on the way from

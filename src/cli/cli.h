@@ -11,6 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "channel/channel.h"
+#include "cli/originals.h"
 #include "obj/obj.h"
 #include "report/report.h"
 #include "site/site.h"
@@ -160,6 +161,10 @@ bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
 bool fl_selection_may_take(const struct fl_selection *, const char *linkage);
 /* Does a pattern name single sites? */
 bool fl_selection_names_sites(const struct fl_selection *);
+/* The module part of the next pattern from *at on that switches functions on and has one;
+ * false: no more. */
+bool fl_selection_module(const struct fl_selection *, size_t *at, const char **glob,
+			 size_t *len);
 /* The next pattern from *at on that has matched nothing, or NULL. `module_len`
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
@@ -285,6 +290,7 @@ struct fl_session_options {
 	cpu_set_t target_cpus;		/* then, what the target may run on */
 	bool entries_only;		/* nothing looks at exits */
 	bool raw;			/* times as measured, with what probes took */
+	uint32_t providers;		/* a bit each that was asked for; 0: what there is */
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
 };
@@ -349,6 +355,7 @@ struct fl_session {
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
 	struct fl_instant go, drained;	/* it was first let go; all is read */
+	struct fl_originals originals;	/* of the target's functions */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_preempt *preempt;	/* NULL: nothing tells of it, or nobody asks */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
@@ -373,6 +380,20 @@ int fl_rate_take(void *options, const struct fl_option *, const char *text);
 bool fl_rate_counts_only(const struct fl_session_options *);
 /* The target has ended, at `now` ticks: the rate it came to. */
 void fl_rate_measure(struct fl_session *, uint64_t now);
+
+/* ---- providers (providers.c) --------------------------------------------------------- */
+
+/* "cyg,body": into bits. 0, or -1 and a line printed. */
+int fl_providers_take(void *bits, const struct fl_option *, const char *list);
+const char *fl_provider_each(size_t);
+#define FL_PROVIDER_OPTION(at_) \
+	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
+	  fl_providers_take, at_, .each = fl_provider_each }
+/* Were the sites of provider `i` asked for? */
+bool fl_providers_has(uint32_t bits, uint32_t i);
+/* Which modules get second bodies, into what the target is told. 0, or -1 and a line
+ * printed. */
+int fl_providers_rule(struct fl_body_rules *, const struct fl_session_options *);
 
 /* Wish for as much as the system's limits allow, and say what that leaves
  * (limits.c). */

@@ -44,6 +44,7 @@ static const struct fl_option options[] = {
 	  fl_selection_take_off, AT(o.selection) },
 	{ 0, "match", "HOW", "patterns are glob (default) or regex",
 	  fl_selection_take_match, AT(o.selection), .each = fl_match_each },
+	FL_PROVIDER_OPTION(AT(o.providers)),
 	{ 'K', "samples", "N", "time N calls of a function in an epoch (10)",
 	  fl_take_number, AT(o.samples), 1, 1000000 },
 	{ 0, "epoch", "MS", "length of an epoch, in milliseconds (10)",

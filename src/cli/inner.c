@@ -26,6 +26,19 @@ static uint64_t elf_address(const struct fl_functions *r, uint32_t site)
 	return r->sites[site].at - r->modules[r->sites[site].module].base;
 }
 
+/* 1 + the site of a profiling call that is there; 0: there is none. */
+static uint32_t call_there(const struct calls *c, const char *path, uint64_t elf, uint32_t hash)
+{
+	const struct fl_functions *r = c->functions;
+
+	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
+		if (elf_address(r, i - 1) == elf &&
+		    !strcmp(r->modules[r->sites[i - 1].module].path, path))
+			return i;
+	return 0;
+}
+
+/* A place has one, however many a target may tell of. */
 static int find_calls(struct calls *c)
 {
 	const struct fl_functions *r = c->functions;
@@ -33,13 +46,14 @@ static int find_calls(struct calls *c)
 
 	c->has = calloc(r->n_modules + 1, sizeof(*c->has));
 	for (uint32_t i = 0; c->has && !err && i < r->n_sites; i++) {
-		uint32_t m = r->sites[i].module;
+		uint32_t m = r->sites[i].module, hash;
 
 		if (r->sites[i].provider != FL_PROVIDER_CYG || m >= r->n_modules)
 			continue;
 		c->has[m] = true;
-		err = fl_hash_put(&c->by_place,
-				  fl_hash_of(r->path_hashes[m], elf_address(r, i)), i + 1);
+		hash = fl_hash_of(r->path_hashes[m], elf_address(r, i));
+		if (!call_there(c, r->modules[m].path, elf_address(r, i), hash))
+			err = fl_hash_put(&c->by_place, hash, i + 1);
 	}
 	return c->has ? err : -ENOMEM;
 }
@@ -59,15 +73,10 @@ static bool has_calls(const struct calls *c)
 static uint32_t function_at(void *arg, uintptr_t at)
 {
 	const struct calls *c = arg;
-	const struct fl_functions *r = c->functions;
 	uint64_t elf = at - c->bias;
-	uint32_t hash = fl_hash_of(c->hash, elf);
+	uint32_t site = call_there(c, c->path, elf, fl_hash_of(c->hash, elf));
 
-	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
-		if (elf_address(r, i - 1) == elf &&
-		    !strcmp(r->modules[r->sites[i - 1].module].path, c->path))
-			return r->function_of[i - 1] + 1;
-	return 0;
+	return site ? c->functions->function_of[site - 1] + 1 : 0;
 }
 
 static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, size_t n)

@@ -82,6 +82,7 @@ static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_si
 static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
 {
 	if (!is_kind_needed(s, site->kind) ||
+	    !fl_providers_has(s->o->providers, site->provider) ||
 	    !is_selected(s, s->functions.function_of[i], site))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);

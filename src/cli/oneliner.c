@@ -19,6 +19,7 @@ static int take_regexp(void *to, const struct fl_option *o, const char *value)
 const struct fl_option fl_oneliner_options[] = {
 	{ 'r', "regexp", NULL, "patterns are regular expressions",
 	  take_regexp, AT(selection) },
+	FL_PROVIDER_OPTION(AT(providers)),
 	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time",
 	  fl_take_seconds, AT(seconds) },
 	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost",

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "cli/originals.h"
 #include "cli/cli.h"
 #include "cli/perf-ring.h"
 #include "cli/sampler.h"
@@ -52,6 +53,7 @@ struct fl_sampler {
 	uint64_t lost;			/* samples for which a ring had no room */
 	void (*saw)(void *arg, const struct fl_pc *);
 	void *arg;			/* its */
+	struct fl_originals *originals;	/* NULL: there are none */
 	bool failed;			/* there was no memory: what it has is not all */
 };
 
@@ -218,15 +220,27 @@ static void merge_pcs(struct fl_sampler *s)
 	s->n_pcs = s->n_merged = kept;
 }
 
+/* Second bodies stand where no file of the program's is mapped. */
+static bool may_be_body(const struct fl_sampler *s, const struct map *map)
+{
+	const char *path = map ? s->paths[map->path] : "";
+
+	return s->originals && (*path != '/' || path[1] == '/' || !strncmp(path, "/memfd:", 7));
+}
+
+/* What stood in a function's body stood in the function. */
 static void count_sample(struct fl_sampler *s, const struct moment *m)
 {
 	const struct map *map = map_at(s, m->pid, m->at);
-	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = m->at, .address = m->at,
-			    .path = "" };
+	uint64_t at = may_be_body(s, map) ? fl_originals_at(s->originals, m->pid, m->at) :
+		      m->at;
+	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = at, .address = at, .path = "" };
 
+	if (at != m->at)
+		map = map_at(s, m->pid, at);
 	if (map) {
 		pc.path = s->paths[map->path];
-		pc.at = m->at - map->lo + map->offset;
+		pc.at = at - map->lo + map->offset;
 	}
 	if (s->saw)
 		s->saw(s->arg, &pc);
@@ -276,6 +290,11 @@ void fl_sampler_tell(struct fl_sampler *s, void (*saw)(void *arg, const struct f
 {
 	s->saw = saw;
 	s->arg = arg;
+}
+
+void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)
+{
+	s->originals = originals;
 }
 
 void fl_sampler_poll(struct fl_sampler *s)

@@ -23,6 +23,9 @@ int fl_sampler_open(struct fl_sampler **);
 /* Call this for each, about when it was taken. */
 void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl_pc *),
 		     void *arg);
+/* Take those in second bodies for their functions'. */
+struct fl_originals;
+void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
 /* Take what there is; often enough, and rings do not overflow. NULL is fine. */
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */

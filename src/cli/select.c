@@ -173,6 +173,21 @@ bool fl_selection_names_sites(const struct fl_selection *s)
 	return false;
 }
 
+bool fl_selection_module(const struct fl_selection *s, size_t *at, const char **glob,
+			 size_t *len)
+{
+	while (*at < s->n) {
+		const struct pattern *p = &s->patterns[(*at)++];
+
+		if (!p->on || !p->glob.module)
+			continue;
+		*glob = p->glob.module;
+		*len = p->glob.module_len;
+		return true;
+	}
+	return false;
+}
+
 /* A library's function that is inlined in a program is of both. */
 static bool takes(const struct fl_selection *s, const struct pattern *p,
 		  const struct fl_candidate *c)

@@ -42,7 +42,7 @@ static int open_region(struct fl_session *s)
 	s->shared = err ? NULL : &s->shm->session[0];
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));
-	return err;
+	return err ? err : fl_providers_rule(&s->shm->body_rules, s->o);
 }
 
 static int open_all(struct fl_session *s)
@@ -62,8 +62,11 @@ static int open_all(struct fl_session *s)
 		fl_say("cannot start: %s", fl_reason(err));
 		return err;
 	}
+	fl_originals_open(&s->originals, s->shm);
 	if (fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
+	else
+		fl_sampler_originals(s->sampler, &s->originals);
 	fl_found_open(s);
 	fl_lines_open(s);
 	return fl_budget_open(s);
@@ -329,6 +332,7 @@ void fl_session_close(struct fl_session *s)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);
 	fl_sampler_close(s->sampler);
+	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
 	fl_found_close(s);

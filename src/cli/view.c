@@ -24,11 +24,14 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uin
 	return NULL;
 }
 
+/* What stands in a function's body stands in the function. */
 static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
 {
-	const struct fl_session *s = owner;
-	const struct fl_shm_module *m = fl_session_module_at(s, at);
+	struct fl_session *s = (struct fl_session *)owner;
+	const struct fl_shm_module *m;
 
+	at = fl_originals_at(&s->originals, s->pid, at);
+	m = fl_session_module_at(s, at);
 	if (!m || !fl_symbols_range(s->functions.symbols, m->path, at - m->base, lo, hi))
 		return false;
 	*lo += m->base;

@@ -91,12 +91,25 @@ static int tell_extent(struct teller *t, const struct fl_extent *x)
 	return err;
 }
 
+/* Of a module whose functions have none, one site says why: where its code begins. */
+static int tell_never(const struct fl_module *m, int never, fl_site_each *each, void *arg)
+{
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_LOAD && m->ph[i].p_flags & PF_X)
+			return each(arg, &(struct fl_site){
+				.at = m->bias + m->ph[i].p_vaddr, .refusal = never,
+				.function = m->bias + m->ph[i].p_vaddr, .bare = 1 });
+	return 0;
+}
+
 static int scan_bodies(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct fl_outline o;
 	struct teller t = { &o, each, arg };
-	int err;
+	int err = fl_site_never_bodies(m);
 
+	if (err)
+		return tell_never(m, err, each, arg);
 	err = fl_outline_open(&o, m);
 	for (size_t k = 0; k < o.n && !err; k++)
 		err = tell_extent(&t, &o.extents[k]);

@@ -71,4 +71,9 @@ int fl_gather_open(struct fl_gather *, size_t room);
 void fl_gather_add(struct fl_gather *, const struct fl_site *);
 int fl_gather_tell(struct fl_gather *, fl_site_each *, void *arg);	/* and close */
 
+/* Does a module get second bodies, in which the compiler left `n` sites? 0, or why it cannot
+ * have any (wants.c). */
+bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
+int fl_site_never_bodies(const struct fl_module *);
+
 #endif

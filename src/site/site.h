@@ -65,8 +65,9 @@ bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
  * finds for the next run: before the first scan. NULL: there is no such reader. */
 void fl_site_found(struct fl_region *);
 
-/* Do the functions of this module get second bodies? It has that many sites of compilers. */
-bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
+/* Which modules get second bodies (wants.c): the reader's rules, before the first scan. NULL:
+ * files that are laid out do. */
+void fl_site_rules(const struct fl_body_rules *);
 
 /* ---- what a second body is made of --------------------------------------- */
 

@@ -1,14 +1,83 @@
 /*
  * wants.c - which modules get second bodies.
  *
- * FLICK_BODIES=1 in the environment: the program, or a file that was laid out.
+ * It must be known before a module is scanned, which is when it comes, and the reader
+ * alone knows what the user asked for. So the reader writes rules into the region
+ * (struct fl_body_rules), and here they are applied to a module's name. Hides what never
+ * gets any, whatever the rules say.
  */
+#include "channel/channel.h"
 #include "scan.h"
+
+static const struct fl_body_rules *rules;	/* W before the first scan; NULL: none */
+
+void fl_site_rules(const struct fl_body_rules *r)
+{
+	rules = r;
+}
+
+/* The text ends with two NULs, whatever stands before them (fl_region_is_valid). */
+static bool is_asked_for(const struct fl_body_rules *r, const char *name)
+{
+	bool is = false;
+
+	for (const char *rule = r->text; *rule;) {
+		size_t n = __builtin_strlen(rule);
+
+		if (fl_glob(rule + 1, n - 1, name))
+			is = *rule == '+';
+		rule += n + 1;
+	}
+	return is;
+}
+
+/* A module whose profiling calls no scan knows has sites all the same. */
+static int is_hook(void *arg, uintptr_t slot, uint32_t type, const char *name,
+		   uintptr_t value)
+{
+	(void)arg;
+	(void)slot;
+	(void)type;
+	(void)value;
+	return !__builtin_strcmp(name, "__cyg_profile_func_enter");
+}
+
+static bool has_compilers(const struct fl_module *m, int n_sites)
+{
+	return n_sites > 0 || fl_obj_relocs(m, is_hook, NULL) > 0;
+}
 
 bool fl_site_wants_bodies(const struct fl_module *m, int n_sites)
 {
-	char given[4];
+	if (!m->file.bytes)
+		return false;		/* bodies are made of the file's bytes */
+	if (!rules)
+		return m->laid_out && !has_compilers(m, n_sites);
+	return is_asked_for(rules, fl_base_name(m->path)) &&
+	       (rules->everywhere || !has_compilers(m, n_sites));
+}
 
-	return !n_sites && m->file.bytes && (m->is_program || m->laid_out) &&
-	       !fl_os_environment("FLICK_BODIES", given, sizeof given) && given[0] == '1';
+/* Its base is what the loader says of itself; a file has its name alone. */
+static bool is_loader(const struct fl_module *m)
+{
+	static const char *const names[] = { "ld-linux*.so*", "ld-musl*.so*", "ld-[0-9]*.so" };
+	const struct r_debug *debug = m->laid_out ? NULL : fl_obj_loader();
+	bool is = debug && debug->r_ldbase && debug->r_ldbase == m->bias;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		is |= fl_glob(names[i], __builtin_strlen(names[i]), fl_base_name(m->path));
+	return is;
+}
+
+/* Goroutines' stacks move, and what unwinds them knows Go's own code alone. */
+int fl_site_never_bodies(const struct fl_module *m)
+{
+	static const char *const marks[] = { ".gopclntab", ".go.buildinfo",
+					     ".note.go.buildid" };
+	Elf64_Shdr s;
+
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (fl_obj_section(&m->file, marks[i], &s))
+			return FLE_GO;
+	return is_loader(m) ? FLE_LOADER : 0;
 }

@@ -31,6 +31,8 @@ static struct fl_view view;
 static uint64_t slots_at, slot_bytes;	/* as they were, like these: */
 static struct fl_shm_site *sites;
 static struct fl_shm_module *modules;
+static struct fl_originals bodies;
+static struct fl_body_row *body_rows;
 static uint32_t is_over, seed;
 
 static void feed(void *arg, const struct fl_batch *b)
@@ -127,7 +129,7 @@ static void act(struct stroke s)
 		((uint32_t *)sites)[s.at % (SITES * 10)] = s.value;
 		break;
 	case 3:
-		((uint32_t *)modules)[s.at % 1024] = s.value;
+		((uint32_t *)(s.how & 32 ? (void *)body_rows : modules))[s.at % 1024] = s.value;
 		break;
 	case 4:
 		live(s.at, s.value);
@@ -140,6 +142,8 @@ static void act(struct stroke s)
 		m->n_modules = s.value >> 16;
 	}
 	look(s.how);
+	if (s.how & 16)
+		fl_originals_at(&bodies, (int32_t)s.value, (uint64_t)s.at << 4);
 }
 
 static int open_all(uint8_t mode)
@@ -164,6 +168,8 @@ static int open_all(uint8_t mode)
 	slot_bytes = m->slot_bytes;
 	sites = fl_shm_sites(m);
 	modules = fl_shm_modules(m);
+	body_rows = fl_shm_bodies(m);
+	fl_originals_open(&bodies, m);
 	view = (struct fl_view){ .ns_per_tick = 0.4, .name = name_of, .owner = &functions,
 				 .live = sites, .framed = 6,
 				 .sampled = mode % 4 == 2, .windows = mode % 4 == 3 };
@@ -183,6 +189,7 @@ static void close_all(void)
 	fl_reader_close(reader);
 	fl_run_close(run);
 	fl_functions_close(&functions);
+	fl_originals_close(&bodies);
 	fl_shm_destroy(m, -1);
 }
 

@@ -1,0 +1,26 @@
+/*
+ * originals.h - private to cli/: of whose function is an address in near memory (originals.c)?
+ */
+#ifndef FL_ORIGINALS_H
+#define FL_ORIGINALS_H
+
+#include "channel/channel.h"
+
+/* Rows of the region's, as they were copied; zeros: none. */
+struct fl_originals {
+	struct fl_region *shm;
+	const struct fl_body_row *rows;	/* the region's; most of them at most */
+	uint32_t most;
+	struct fl_body_row *of;		/* copies, by place */
+	size_t n;
+	uint32_t told;			/* rows that were claimed when they were made */
+	uint64_t credit;		/* rows that may be copied, however they change */
+};
+
+void fl_originals_open(struct fl_originals *, struct fl_region *);
+/* The function that a sample of process `pid` at address `at` stood in the body of; where
+ * it stood in none, `at`. */
+uint64_t fl_originals_at(struct fl_originals *, int32_t pid, uint64_t at);
+void fl_originals_close(struct fl_originals *);
+
+#endif

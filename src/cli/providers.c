@@ -1,0 +1,89 @@
+/*
+ * providers.c - --provider, and which modules get second bodies.
+ *
+ * A program's own work is in it and in the libraries it brings; of what every C and C++
+ * program calls the functions are many, short and nobody's question. So these are left out,
+ * but where a pattern names such a module. The target is told by rules, as it asks for no
+ * module when that comes (site/wants.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* Of C, of C++, of sanitizers, and flick's own. */
+static const char *const runtime[] = {
+	"ld-linux*.so*", "ld-musl*.so*", "libc.so*", "libc-[0-9]*.so", "libm.so*",
+	"libmvec.so*", "libpthread.so*", "libdl.so*", "librt.so*", "libresolv.so*",
+	"libutil.so*", "libanl.so*", "libnss_*.so*", "libstdc++.so*", "libgcc_s.so*",
+	"libc++.so*", "libc++abi.so*", "libunwind.so*", "libatomic.so*", "libgomp.so*",
+	"libitm.so*", "libssp.so*", "libasan.so*", "liblsan.so*", "libtsan.so*",
+	"libubsan.so*", "libhwasan.so*", "libclang_rt.*", "libflick*.so*",
+};
+
+const char *fl_provider_each(size_t i)
+{
+	return fl_providers[i] ? fl_providers[i]->name : NULL;
+}
+
+int fl_providers_take(void *bits, const struct fl_option *o, const char *list)
+{
+	char *names = strdup(list), *rest = names;
+	uint32_t all = 0;
+	const char *name;
+	int i = names ? 0 : -1;
+
+	(void)o;
+	while (i >= 0 && (name = strsep(&rest, ","))) {
+		i = fl_choose("--provider", fl_provider_each, name);
+		all |= i >= 0 ? 1u << i : 0;
+	}
+	free(names);
+	if (i >= 0)
+		*(uint32_t *)bits = all;
+	return i < 0 ? -1 : 0;
+}
+
+bool fl_providers_has(uint32_t bits, uint32_t i)
+{
+	return !bits || bits >> i & 1;
+}
+
+/* ---- rules ------------------------------------------------------------------------- */
+
+struct rules {
+	struct fl_body_rules *out;
+	size_t n;
+};
+
+/* What ends them stays. */
+static bool put_rule(struct rules *r, char sign, const char *glob, size_t len)
+{
+	if (r->n + len + 4 > FL_RULES_BYTES)
+		return false;
+	r->out->text[r->n] = sign;
+	memcpy(r->out->text + r->n + 1, glob, len);
+	r->n += len + 2;		/* the text was zero */
+	return true;
+}
+
+int fl_providers_rule(struct fl_body_rules *out, const struct fl_session_options *o)
+{
+	struct rules r = { .out = out };
+	const char *glob;
+	size_t at = 0, len;
+	bool has_room = true;
+
+	*out = (struct fl_body_rules){ .everywhere = o->providers != 0 };
+	if (!fl_providers_has(o->providers, FL_PROVIDER_BODY))
+		return 0;
+	put_rule(&r, '+', "*", 1);
+	for (size_t i = 0; i < ARRAY_LEN(runtime); i++)
+		put_rule(&r, '-', runtime[i], strlen(runtime[i]));
+	while (has_room && fl_selection_module(o->selection, &at, &glob, &len))
+		has_room = put_rule(&r, '+', glob, len);
+	if (has_room)
+		return 0;
+	fl_say("the patterns name too many modules; one with * may name several");
+	return -1;
+}
