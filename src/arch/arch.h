@@ -71,6 +71,10 @@ struct fl_insn {
 /* Decode at `code`, which stands at address `at`; at most `n` bytes. */
 void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 		    uintptr_t at);
+/* The same for who follows code and nothing else, in half the time: classes behind STOP may
+ * be OTHER, and what is written is not told. */
+void fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
+			 uintptr_t at);
 /* The direct call, or call through a pointer, that returns to `ret`; false when
  * the bytes before `ret` are something else, or could be. */
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);

@@ -34,15 +34,6 @@ static int tell_entry(struct teller *t, const struct fl_extent *f)
 	});
 }
 
-/* Is it a jump that stays in the function? */
-static bool stays(const struct fl_outline *o, const struct fl_extent *x,
-		  const struct fl_leaving *l)
-{
-	size_t t = l->to ? fl_outline_find(o, o->lo + l->to) : o->n;
-
-	return t < o->n && o->extents[t].owner == x->owner;
-}
-
 /* Of what is not understood in a line: its steps tell. */
 static int tell_steps(struct teller *t, const struct fl_extent *x, const struct fl_extent *f)
 {
@@ -85,7 +76,7 @@ static int tell_extent(struct teller *t, const struct fl_extent *x)
 	for (uint32_t i = 0; i < x->n_left && !err && !f->refusal; i++) {
 		const struct fl_leaving *l = &o->lefts[x->left + i];
 
-		if (!stays(o, x, l))
+		if (l->kind >= FL_SHAPE_TAIL)
 			err = tell(t, f, o->lo + l->at, l->len, l->kind);
 	}
 	return err;

@@ -22,13 +22,13 @@ struct pass {
 	const struct fl_module *m;
 	uintptr_t lo, hi;
 	/* a bit a byte of text: */
-	uint64_t *heads;		/* starts of functions, and entries behind their pads */
+	uint64_t *heads;		/* functions' starts, and entries behind their pads */
 	uint64_t *starts;		/* of instructions */
-	uint64_t *targets;		/* of direct branches */
-	struct into {
-		uint32_t from, to;	/* an extent calls what is no head */
-	} *intos;
-	size_t n_intos, room_intos;
+	uint64_t *targets;		/* of direct branches into what is no head */
+	struct call {
+		uint32_t from, to;	/* an extent, and what it calls */
+	} *calls;			/* direct ones that leave it */
+	size_t n_calls, room_calls;
 	struct fl_askers askers;
 };
 
@@ -61,14 +61,17 @@ static bool leads_to_asker(const struct pass *p, uintptr_t to)
 	return i.cls == FL_INSN_JUMP_POINTER && fl_asks(&p->askers, i.target);
 }
 
+static bool is_head(const struct pass *p, uintptr_t a)
+{
+	return a - p->lo < p->hi - p->lo && fl_bit(p->heads, a - p->lo);
+}
+
 static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
 {
-	size_t at = to - p->lo;
-
-	if (at >= p->hi - p->lo || fl_bit(p->heads, at))
-		return;
-	p->intos[p->n_intos++] = (struct into){ (uint32_t)(x - p->o->extents),
-						   (uint32_t)at };
+	if (to - p->lo < p->hi - p->lo)
+		p->calls[p->n_calls++] = (struct call){
+			(uint32_t)(x - p->o->extents), (uint32_t)(to - p->lo),
+		};
 }
 
 /* Who ends in a jump to one that asks who called asks that, too. */
@@ -83,10 +86,10 @@ static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t a
 static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			uintptr_t at)
 {
-	bool is_call = i->cls == FL_INSN_CALL, is_head;
+	bool is_call = i->cls == FL_INSN_CALL, is_own_head;
 
 	if (i->target - x->start >= x->end - x->start) {
-		if (p->askers.n && leads_to_asker(p, i->target))
+		if (p->askers.n && !is_head(p, i->target) && leads_to_asker(p, i->target))
 			meet_asker(x, i, at);
 		if (is_call)
 			call_out(p, x, i->target);
@@ -95,9 +98,9 @@ static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_ins
 			      FL_SHAPE_BRANCH_OUT);
 		return;
 	}
-	is_head = i->target == x->start || i->target == fl_extent_entry(x);
+	is_own_head = i->target == x->start || i->target == fl_extent_entry(x);
 	fl_set_bit(p->targets, i->target - p->lo);
-	if (is_call && !is_head)
+	if (is_call && !is_own_head)
 		fl_refuse(x, FLE_INSIDE, at);
 	else if (!is_call && x->kind == FL_EXTENT_FUNCTION &&
 		 i->target - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES)
@@ -124,6 +127,14 @@ static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 	}
 }
 
+static bool reads_operand(const unsigned char *code, const struct fl_insn *i, uintptr_t at)
+{
+	struct fl_insn full;
+
+	fl_arch_decode(&full, code, i->len, at);
+	return full.cls != FL_INSN_LOAD_ADDRESS && full.cls != FL_INSN_NOP;
+}
+
 /* What its operand names may be its own first bytes, or a function that asks. */
 static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			 uintptr_t at, const unsigned char *code)
@@ -133,8 +144,7 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 
 	memcpy(&distance, code + i->operand_at, sizeof distance);
 	address = at + i->len + (uintptr_t)(intptr_t)distance;
-	if (address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES &&
-	    i->cls != FL_INSN_LOAD_ADDRESS && i->cls != FL_INSN_NOP)
+	if (address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES && reads_operand(code, i, at))
 		fl_refuse(x, FLE_OWNBYTES, at);
 	if (p->askers.n && fl_asks(&p->askers, address))
 		meet_asker(x, i, at);
@@ -162,7 +172,7 @@ static void read_extent(struct pass *p, struct fl_extent *x)
 		return;
 	}
 	for (; at < x->end; at += i.len, code += i.len, left -= i.len) {
-		fl_arch_decode(&i, code, left, at);
+		fl_arch_decode_flow(&i, code, left, at);
 		if (!i.len || i.len > x->end - at) {
 			x->flags |= X_BROKEN;
 			x->datum = at;
@@ -221,7 +231,7 @@ static void join(struct fl_outline *o, uint32_t a, uint32_t b)
 static void link_jump(struct pass *p, uint32_t k, uintptr_t to)
 {
 	struct fl_extent *x = p->o->extents, *from = &x[k];
-	size_t t = fl_outline_find(p->o, to);
+	size_t t = is_head(p, to) ? p->o->n : fl_outline_find(p->o, to);
 
 	if (t == p->o->n || x[t].kind == FL_EXTENT_OTHER || from->kind == FL_EXTENT_OTHER)
 		return;
@@ -261,7 +271,7 @@ static void list_parts(struct fl_outline *o)
 
 /* ---- who leads into whom ------------------------------------------------- */
 
-/* Extent `k` calls or jumps to `to`, which lies elsewhere. */
+/* Extent `k` calls or jumps to `to`, which lies elsewhere and is no head. */
 static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 {
 	struct fl_outline *o = p->o;
@@ -269,13 +279,12 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 	struct fl_extent *x = &o->extents[t], *f;
 	bool is_own;
 
-	if (t == o->n || x->kind == FL_EXTENT_OTHER || to == x->start ||
-	    to == fl_extent_entry(x))
+	if (t == o->n || x->kind == FL_EXTENT_OTHER)
 		return;
 	f = &o->extents[x->owner];
 	is_own = o->extents[k].owner == x->owner;
 	fl_set_bit(p->targets, to - p->lo);
-	if (to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES && x == f) {
+	if (x == f && to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES) {
 		if (is_own)
 			f->flags |= X_LOOPS;
 		else
@@ -285,20 +294,25 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		f->flags |= X_ENTERED;
 }
 
-/* A jump that leaves goes to a function's start, where flags are dead; and never
- * into what only looks like a function. */
-static void judge_jump(struct pass *p, uint32_t k, uintptr_t to)
+/* A jump that leaves goes to a function's start, where flags are dead. One that goes to
+ * another part, or back, stays. */
+static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 {
 	struct fl_outline *o = p->o;
-	struct fl_extent *f = &o->extents[o->extents[k].owner];
-	size_t t = fl_outline_find(o, to);
-	const struct fl_extent *x = &o->extents[t];
+	uintptr_t to = o->lo + l->to;
+	bool at_head = is_head(p, to);
+	size_t t = at_head && o->extents[k].owner == k ? o->n : fl_outline_find(o, to);
 
-	judge_into(p, k, to);
-	if (t == o->n || x->kind == FL_EXTENT_OTHER || x->owner == o->extents[k].owner)
+	if (!at_head)
+		judge_into(p, k, to);
+	if (t == o->n || o->extents[t].kind == FL_EXTENT_OTHER)
 		return;
-	if (to != x->start && to != fl_extent_entry(x))
-		fl_refuse(f, FLE_MIDDLE, to);
+	if (o->extents[t].owner == o->extents[k].owner) {
+		l->kind = FL_SHAPE_JUMP;
+		o->extents[o->extents[t].owner].flags |= at_head ? X_LOOPS : 0;
+	} else if (!at_head) {
+		fl_refuse(&o->extents[o->extents[k].owner], FLE_MIDDLE, to);
+	}
 }
 
 static void judge_all(struct pass *p)
@@ -307,13 +321,14 @@ static void judge_all(struct pass *p)
 
 	for (uint32_t k = 0; k < o->n; k++)
 		for (uint32_t i = 0; i < o->extents[k].n_left; i++) {
-			const struct fl_leaving *l = &o->lefts[o->extents[k].left + i];
+			struct fl_leaving *l = &o->lefts[o->extents[k].left + i];
 
 			if (l->to)
-				judge_jump(p, k, o->lo + l->to);
+				judge_jump(p, k, l);
 		}
-	for (size_t i = 0; i < p->n_intos; i++)
-		judge_into(p, p->intos[i].from, o->lo + p->intos[i].to);
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (!fl_bit(p->heads, p->calls[i].to))
+			judge_into(p, p->calls[i].from, o->lo + p->calls[i].to);
 }
 
 /* Targets that are no starts. */
@@ -416,46 +431,44 @@ static void judge_functions(struct pass *p)
 
 /* ---- who calls who asks -------------------------------------------------- */
 
-/* A call or jump to the start of a function that asks. */
-static bool leads_to_asks(struct pass *p, const struct fl_insn *i)
+/* Does `to` begin a function that asks? Then so does extent `k`, if it jumps there. */
+static bool ask(struct pass *p, uint32_t k, uint32_t to, uint16_t flag)
 {
-	size_t t = i->target ? fl_outline_find(p->o, i->target) : p->o->n;
-
-	return t < p->o->n && (p->o->extents[t].flags & X_ASKS) &&
-	       i->target - p->o->extents[t].start <= p->o->extents[t].landing;
-}
-
-/* True: another one is found that asks. */
-static bool ask_extent(struct pass *p, struct fl_extent *x)
-{
-	size_t left;
-	const unsigned char *code = fl_file_text(p->m, x->start, &left);
+	struct fl_extent *x = &p->o->extents[k];
+	size_t t = fl_bit(p->heads, to) ? fl_outline_find(p->o, p->o->lo + to) : p->o->n;
 	bool asked = x->flags & X_ASKS;
-	struct fl_insn i;
 
-	for (uintptr_t at = x->start; code && at < x->end; at += i.len, code += i.len) {
-		fl_arch_decode(&i, code, x->end - at, at);
-		if (!i.len)
-			break;
-		if ((i.cls == FL_INSN_CALL || i.cls == FL_INSN_JUMP ||
-		     i.cls == FL_INSN_BRANCH) && leads_to_asks(p, &i))
-			meet_asker(x, &i, at);
-	}
-	return !asked && (x->flags & X_ASKS);
+	if (t == p->o->n || !(p->o->extents[t].flags & X_ASKS))
+		return false;
+	fl_refuse(x, FLE_CALLER, p->o->lo + to);
+	x->flags |= flag;
+	return !asked && flag;
 }
 
-/* Few modules have any. */
-static void find_askers(struct pass *p)
+/* One round. True: another one was found that asks. */
+static bool ask_all(struct pass *p)
 {
+	struct fl_outline *o = p->o;
 	bool more = false;
 
+	for (size_t i = 0; i < p->n_calls; i++)
+		more |= ask(p, p->calls[i].from, p->calls[i].to, 0);
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++)
+			if (o->lefts[o->extents[k].left + i].to)
+				more |= ask(p, k, o->lefts[o->extents[k].left + i].to,
+					    X_ASKS);
+	return more;
+}
+
+static void find_askers(struct pass *p)
+{
+	bool any = false;
+
 	for (uint32_t k = 0; k < p->o->n; k++)
-		more |= p->o->extents[k].flags & X_ASKS;
-	while (more) {
-		more = false;
-		for (uint32_t k = 0; k < p->o->n; k++)
-			more |= ask_extent(p, &p->o->extents[k]);
-	}
+		any |= p->o->extents[k].flags & X_ASKS;
+	while (any)
+		any = ask_all(p);
 }
 
 /* ---- open and close ------------------------------------------------------ */
@@ -491,8 +504,18 @@ static void set_extent(struct pass *p, struct fl_extent *x, const struct fl_rang
 		x->landing = (uint8_t)fl_arch_landing(code, left);
 	if (x->landing >= x->end - x->start)
 		x->landing = 0;
-	fl_set_bit(p->heads, x->start - p->lo);
-	fl_set_bit(p->heads, fl_extent_entry(x) - p->lo);
+}
+
+static void set_heads(struct pass *p)
+{
+	for (size_t i = 0; i < p->o->n; i++) {
+		const struct fl_extent *x = &p->o->extents[i];
+
+		if (x->kind != FL_EXTENT_FUNCTION)
+			continue;
+		fl_set_bit(p->heads, x->start - p->lo);
+		fl_set_bit(p->heads, fl_extent_entry(x) - p->lo);
+	}
 }
 
 static bool map_all(struct pass *p, size_t n)
@@ -501,14 +524,14 @@ static bool map_all(struct pass *p, size_t n)
 	struct fl_outline *o = p->o;
 
 	o->room_lefts = n + 1;
-	p->room_intos = n / FL_ARCH_PAD_BYTES + 1;
+	p->room_calls = n / FL_ARCH_PAD_BYTES + 1;
 	p->heads = fl_scratch_full(words * sizeof *p->heads);
 	p->starts = fl_scratch_full(words * sizeof *p->starts);
 	p->targets = fl_scratch_full(words * sizeof *p->targets);
-	p->intos = fl_scratch_open(p->room_intos * sizeof *p->intos);
+	p->calls = fl_scratch_open(p->room_calls * sizeof *p->calls);
 	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
 	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
-	return p->heads && p->starts && p->targets && p->intos && o->lefts && o->extents;
+	return p->heads && p->starts && p->targets && p->calls && o->lefts && o->extents;
 }
 
 static void unmap_pass(struct pass *p)
@@ -518,7 +541,7 @@ static void unmap_pass(struct pass *p)
 	fl_scratch_close(p->heads, words * sizeof *p->heads);
 	fl_scratch_close(p->starts, words * sizeof *p->starts);
 	fl_scratch_close(p->targets, words * sizeof *p->targets);
-	fl_scratch_close(p->intos, p->room_intos * sizeof *p->intos);
+	fl_scratch_close(p->calls, p->room_calls * sizeof *p->calls);
 }
 
 static void read_all(struct pass *p, const struct fl_ranges *ranges)
@@ -528,6 +551,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges)
 	for (size_t i = 0; i < ranges->n; i++)
 		set_extent(p, &o->extents[o->n++], &ranges->r[i]);
 	fl_refuse_by_tables(o, &p->askers);
+	set_heads(p);
 	for (size_t i = 0; i < o->n; i++)
 		read_extent(p, &o->extents[i]);
 	find_askers(p);

@@ -93,7 +93,7 @@ static void follow(struct reach *r, const struct fl_shape_part *part, uintptr_t 
 
 		if (fl_bit(r->seen, bit))
 			return;
-		fl_arch_decode(&i, code, code ? left : 0, at);
+		fl_arch_decode_flow(&i, code, code ? left : 0, at);
 		r->is_lost |= !i.len || i.len > part->end - at ||
 			      (i.cls == FL_INSN_JUMP && !i.target);
 		if (r->is_lost)
@@ -144,7 +144,7 @@ static bool overlap(const struct reach *r)
 			if (a < last)
 				return true;
 			code = fl_file_text(r->m, a, &left);
-			fl_arch_decode(&insn, code, left, a);
+			fl_arch_decode_flow(&insn, code, left, a);
 			last = a + insn.len;
 		}
 	}
@@ -283,7 +283,7 @@ static void read_part(struct maker *k, uint8_t part)
 			i.len = 1;
 			continue;
 		}
-		fl_arch_decode(&i, c, left - (at - p->start), at);
+		fl_arch_decode_flow(&i, c, left - (at - p->start), at);
 		if (!i.len) {
 			k->is_torn = true;
 			return;

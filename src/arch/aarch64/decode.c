@@ -15,6 +15,12 @@ bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
 	return false;
 }
 
+void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
+			 uintptr_t at)
+{
+	fl_arch_decode(i, code, n, at);
+}
+
 size_t fl_arch_landing(const unsigned char *code, size_t n)
 {
 	(void)code, (void)n;

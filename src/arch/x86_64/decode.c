@@ -827,6 +827,37 @@ static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_
 	return true;
 }
 
+enum {				/* kinds that say what an instruction does to flow */
+	FLOW = 1 << CALL / K | 1 << JUMP / K | 1 << COND / K | 1 << RET / K | 1 << NOP90 / K |
+	       1 << IND / K | 1 << NOPM / K | 1 << C7 / K | 1 << HINT / K
+};
+
+void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
+			 uintptr_t at)
+{
+	struct parts x = { .code = code };
+
+	if (n < LOOK) {
+		fl_arch_decode(i, code, n, at);
+		return;
+	}
+	if (!take_common(&x)) {
+		if (!decode_any(i, code, at))
+			*i = (struct fl_insn){ 0 };
+		return;
+	}
+	take_modrm(&x);
+	x.at += x.attr / L;
+	if (FLOW >> (x.attr & KIND) / K & 1)
+		describe(i, &x, at);
+	else
+		*i = (struct fl_insn){
+			.len = x.at, .opcode_at = x.opcode_at,
+			.operand_at = (x.modrm & 0xc7) == 0x05 && (x.attr & M) ?
+				      x.modrm_at + 1 : 0,
+		};
+}
+
 /* Near the end of what may be read. */
 static bool decode_short(struct fl_insn *i, const unsigned char *code, size_t n,
 			 uintptr_t at)
