@@ -43,6 +43,11 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
  * operand in memory; 0: it has none. decode.c */
 size_t x86_operand_at(const unsigned char *code, size_t len);
 
+/* As fl_arch_decode() says, its length, class and target: at once of what nearly all
+ * windows hold. plan.c */
+struct fl_insn;
+void x86_look(struct fl_insn *, const unsigned char *code, size_t n, uintptr_t at);
+
 /* What a plan whose bytes and starts are known says of its stretches: `idle` and
  * `whole`. moves.c */
 struct fl_patch;

@@ -66,7 +66,7 @@ static bool is_idle(const struct fl_patch *p, const uint8_t *code, size_t n)
 	if (is_test(p, code, n))
 		return true;
 	for (; at < n; at += i.len) {
-		fl_arch_decode(&i, code + at, n - at, 0);
+		x86_look(&i, code + at, n - at, 0);
 		if (!i.len || i.cls != FL_INSN_NOP)
 			return false;
 	}
@@ -78,7 +78,7 @@ static bool is_whole(const uint8_t *code, size_t n)
 {
 	struct fl_insn i;
 
-	fl_arch_decode(&i, code, n, 0);
+	x86_look(&i, code, n, 0);
 	return i.len == n || i.cls == FL_INSN_JUMP || i.cls == FL_INSN_RET;
 }
 

@@ -231,6 +231,22 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 	return FLE_UNKNOWN;
 }
 
+void x86_look(struct fl_insn *i, const unsigned char *code, size_t n, uintptr_t at)
+{
+	int32_t away;
+
+	if (n < 5 || (code[0] != X86_CALL && code[0] != X86_TEST_EAX)) {
+		fl_arch_decode(i, code, n, at);
+		return;
+	}
+	__builtin_memcpy(&away, code + 1, sizeof away);
+	*i = (struct fl_insn){ .len = 5 };
+	if (code[0] == X86_CALL) {
+		i->cls = FL_INSN_CALL;
+		i->target = at + 5 + (uintptr_t)(intptr_t)away;
+	}
+}
+
 /* Where a thread may come to stand that enters state `s` at `from`. */
 static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
 {
@@ -243,7 +259,7 @@ static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
 	while (open) {
 		size_t at = (size_t)__builtin_ctz(open);
 
-		fl_arch_decode(&i, code + at, BEHIND, p->at + at);
+		x86_look(&i, code + at, BEHIND, p->at + at);
 		if (i.len > p->len - at)
 			i = (struct fl_insn){ 0 };
 		seen |= 1u << at;
