@@ -574,7 +574,8 @@ static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 
 	for (; fl_shm_touched(r->shm, &from, &to); from = to, to = end) {
 		for (uint64_t i = (from - begin) / 8; i < (to - begin) / 8; i++)
-			take_new(r, l, &counters[i], (uint32_t)i, ended);
+			if (load_relaxed(&counters[i]))
+				take_new(r, l, &counters[i], (uint32_t)i, ended);
 	}
 }
 

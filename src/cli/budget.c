@@ -89,6 +89,7 @@ struct fl_budget {
 	struct fl_session *s;
 	struct fl_afford afford;
 	struct count *counted;		/* index: probe */
+	uint64_t *fresh;		/* a bit a probe: it was counted since the last look */
 	uint32_t max_sites;
 	uint32_t *called;		/* index: function; 0: never, ... */
 	struct side *sides;		/* ... else where it is in these, + 1 */
@@ -152,6 +153,8 @@ void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t h
 	since = load_relaxed(&c->since);
 	__atomic_fetch_add(since && SINCE(heeded) >= since ? &c->windows : &c->all, n,
 			   __ATOMIC_RELAXED);
+	/* (E) pairs with (F): who finds the bit finds the count */
+	__atomic_fetch_or(&b->fresh[probe / 64], 1ull << probe % 64, __ATOMIC_RELEASE);
 }
 
 static void saw_sample(void *arg, const struct fl_pc *pc)
@@ -227,6 +230,11 @@ static int grow(struct fl_budget *b)
 	return 0;
 }
 
+static bool is_entry(const struct fl_session *s, uint32_t site)
+{
+	return s->functions.sites[site].wanted && s->functions.sites[site].kind == FL_ENTRY;
+}
+
 /* What there is to count. */
 static int take_entries(struct fl_budget *b)
 {
@@ -242,9 +250,11 @@ static int take_entries(struct fl_budget *b)
 		b->room_entries = room;
 	}
 	for (; b->n_taken < s->n_selected && b->n_taken < b->max_sites; b->n_taken++)
-		if (s->functions.sites[b->n_taken].wanted &&
-		    s->functions.sites[b->n_taken].kind == FL_ENTRY)
+		if (is_entry(s, b->n_taken)) {
 			b->entries[b->n_entries++] = b->n_taken;
+			/* A page that is read first changes under all threads later. */
+			store_relaxed(&b->counted[b->n_taken].since, 0);
+		}
 	return 0;
 }
 
@@ -438,27 +448,41 @@ static bool has_window(const struct fl_budget *b)
 
 /* ---- estimates ---------------------------------------------------------------------- */
 
-/* By probe as it was told, by function as it is asked for. */
+static void gather_one(struct fl_budget *b, uint32_t i)
+{
+	uint64_t all = take_out(&b->counted[i].all);
+	uint64_t windows = take_out(&b->counted[i].windows);
+	uint32_t f;
+
+	if (!(all + windows))
+		return;
+	f = index_of(b, b->s->functions.function_of[i]);
+	b->sides[f].fresh += windows;
+	b->sides[f].calls += (double)all;
+	b->sides[f].counted += all;
+	b->functions[f].calls += (double)all;
+	b->looked_counted += (double)(all + windows);
+	b->held += (double)(all + windows);
+	b->sides[f].probe = i;
+	note_ticks(b, i, (double)all);
+}
+
+/* By probe as it was told, by function as it is asked for. Exits are counted, too, and are
+ * no calls; what is counted of what nobody has taken in waits. */
 static void gather(struct fl_budget *b)
 {
-	const struct fl_session *s = b->s;
+	for (uint32_t w = 0; w * 64 < b->n_taken; w++) {
+		uint32_t left = b->n_taken - w * 64;
+		uint64_t taken = left < 64 ? (1ull << left) - 1 : UINT64_MAX, bits = 0;
 
-	for (uint32_t k = 0; k < b->n_entries; k++) {
-		uint32_t i = b->entries[k], f;
-		uint64_t all = take_out(&b->counted[i].all);
-		uint64_t windows = take_out(&b->counted[i].windows);
+		if (load_relaxed(&b->fresh[w]))	/* (F) pairs with (E) */
+			bits = __atomic_fetch_and(&b->fresh[w], ~taken, __ATOMIC_ACQUIRE);
+		for (bits &= taken; bits; bits &= bits - 1) {
+			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
 
-		if (!(all + windows))
-			continue;
-		f = index_of(b, s->functions.function_of[i]);
-		b->sides[f].fresh += windows;
-		b->sides[f].calls += (double)all;
-		b->sides[f].counted += all;
-		b->functions[f].calls += (double)all;
-		b->looked_counted += (double)(all + windows);
-		b->held += (double)(all + windows);
-		b->sides[f].probe = i;
-		note_ticks(b, i, (double)all);
+			if (is_entry(b->s, i))
+				gather_one(b, i);
+		}
 	}
 }
 
@@ -825,10 +849,15 @@ void fl_budget_turn(struct fl_session *s)
 
 /* ---- beginning and end ---------------------------------------------------------------- */
 
+static size_t counted_bytes(uint32_t sites)
+{
+	return sites * sizeof(struct count) + (sites / 64 + 1) * sizeof(uint64_t);
+}
+
 int fl_budget_open(struct fl_session *s)
 {
 	struct fl_budget *b;
-	size_t bytes = s->shm->max_sites * sizeof(*b->counted);
+	size_t bytes = counted_bytes(s->shm->max_sites);
 	double stake_ns = s->o->budget * FL_BUDGET_STAKE_NS;
 
 	if (s->o->action != FL_ACT_SAMPLE)
@@ -842,6 +871,7 @@ int fl_budget_open(struct fl_session *s)
 		free(b);
 		return -ENOMEM;
 	}
+	b->fresh = (uint64_t *)(b->counted + s->shm->max_sites);
 	b->s = s;
 	b->max_sites = s->shm->max_sites;
 	b->is_heeded = true;
@@ -917,7 +947,7 @@ void fl_budget_close(struct fl_budget *b)
 {
 	if (!b)
 		return;
-	munmap(b->counted, b->max_sites * sizeof(*b->counted));
+	munmap(b->counted, counted_bytes(b->max_sites));
 	fl_own_close(&b->own);
 	free(b->sides);
 	free(b->functions);

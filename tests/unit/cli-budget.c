@@ -199,6 +199,26 @@ static void what_costs_too_much_is_wished_for_in_windows(void **unused)
 	assert_true(seldom->epoch_us >= 10000);
 }
 
+/* The last one that there is room for, and of both some before anybody knew of it. */
+static void what_is_counted_before_it_is_known_is_not_forgotten(void **unused)
+{
+	enum { LAST = SITES / 2 - 1 };
+
+	(void)unused;
+	look();
+	count(N, 5, 0);
+	count(LAST, 7, 0);
+	look();
+	bring(N + 1);
+	count(N, 6, 0);
+	look();
+	bring(LAST + 1);
+	look();
+	count(LAST, 3, 0);
+	assert_int_equal(at_last(N, "calls"), 11);
+	assert_int_equal(at_last(LAST, "calls"), 10);
+}
+
 /* Of a function that came later, too: it is told in the next wish. */
 static void what_comes_later_is_wished_for_as_well(void **unused)
 {
@@ -605,6 +625,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_counted_always_is_as_it_is),
 		TEST(what_costs_too_much_is_wished_for_in_windows),
+		TEST(what_is_counted_before_it_is_known_is_not_forgotten),
 		TEST(what_comes_later_is_wished_for_as_well),
 		TEST(windows_stand_for_the_time_between_them),
 		TEST(before_a_wish_is_heeded_counts_are_calls),
