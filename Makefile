@@ -51,14 +51,14 @@ INSIDE_SRC := $(filter-out src/agent/%,$(GUEST_SRC))
 READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)
 
 # guest/: ships in the target. reader/: everything, compiled for the command.
-# points/: what shares memory, so that a test can stop a protocol (FL_POINT), and of the
-# reader what has points, or steps that a test counts.
+# points/: what shares memory, so that a test can stop a protocol (FL_POINT), and
+# analyses whose steps a test counts.
 GUEST := $(call objects,guest,$(GUEST_SRC))
 READER := $(call objects,reader,$(READER_SRC))
 READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
-POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c src/cli/*.c)
+POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c)
 POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
 	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
 

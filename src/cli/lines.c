@@ -4,10 +4,9 @@
  * The tables that say it are as large as all else in a program, and take longer to read
  * than many programs run. So a thread looks them up while the program runs, and what was
  * found is kept by build id for the next run (kept.c): a file's first run pays, as with the
- * scan. What the thread has not come to is looked up by who asks; runs that end too soon
- * each add what they found. Of a file whose lines are in another one nothing is kept: the
- * other one may come and go. The program comes first: the thread has what it leaves of the
- * processors.
+ * scan. What the thread did not want is looked up by who asks, and kept as well. Of a file
+ * whose lines are in another one nothing is kept: the other one may come and go. The
+ * program comes first: the thread has what it leaves of the processors.
  *
  * A file of lines: their number; for each where its function is, and its line with the
  * place of its source among the texts behind them, plus one, or 0.
@@ -210,7 +209,6 @@ static void *look_up_all(void *lines)
 	for (size_t i = 0; i < l->n_wanted && !load_relaxed(&l->is_over); i++)
 		if (!find(&l->known, l->wanted[i]))
 			look_up(l, l->wanted[i]);
-	FL_POINT("lines.all");
 	return NULL;
 }
 
@@ -266,7 +264,7 @@ void fl_lines_end(struct fl_lines *l)
 {
 	if (!l || !l->has_thread)
 		return;
-	store_relaxed(&l->is_over, true);
+	store_relaxed(&l->is_over, !l->kept);	/* else once, for all runs */
 	pthread_join(l->thread, NULL);
 	l->has_thread = false;
 	sort(&l->added);
