@@ -36,12 +36,12 @@ succeeded
 [ "$(sql "select value from session where key = 'budget'")" = 100 ] || fail "$label not kept"
 
 # What passes the budget is said to, and why where that is known: here by a million
-# timed calls.
+# timed calls. Beside other work the program takes longer.
 label="0.1 %:"
 record --budget=0.1 -K 1000000 -- "$work/tiny" 700
 succeeded
-grep -q ', more than the budget of 0\.1 %: it cannot hold in less than a second, agent' "$err" ||
-	fail "$label that is not said"
+grep -q ', more than the budget of 0\.1 %: \(it cannot hold in less than a\|most in the first\) second, agent' \
+	"$err" || fail "$label that is not said"
 record --budget=0.1 -K 1000000 -- "$work/tiny" 1500 2
 succeeded
 grep -q ', more than the budget of 0\.1 %' "$err" || fail "$label that is not said"
