@@ -50,6 +50,9 @@ for how in "-a counts" "-P work -a counts" "--all -a latency" "" "--follow" \
 	"-a graph --rate=30%"; do
 	check calls "$how"
 done
+check met "-a counts"
+check met "--all -a latency"
+check met ""
 check "load $work/self-lib.so" "-a counts"
 check "load $work/self-lib.so" "--all -a latency"
 forks "-a counts" 0

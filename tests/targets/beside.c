@@ -6,6 +6,7 @@
  *		how often it called what
  *	killed	goes on with it when its recorder is killed. It is open when it says so, and
  *		prints `ok` at the end
+ *	met	the same with calls that no scan can find
  *	load	opens it before a library is loaded: that has probes, which go with it
  *	fork	says how many calls of a child's its handler saw in the child
  */
@@ -221,6 +222,42 @@ PLAIN static void outlive(void)
 	puts("ok");
 }
 
+void __cyg_profile_func_enter(void *, void *);
+void __cyg_profile_func_exit(void *, void *);
+static void (*volatile enter)(void *, void *) = __cyg_profile_func_enter;
+static void (*volatile leave_it)(void *, void *) = __cyg_profile_func_exit;
+
+PLAIN BODY static int met(int n)
+{
+	enter((void *)met, NULL);
+	__asm__ volatile("" : "+r"(n));
+	leave_it((void *)met, NULL);
+	return n;
+}
+
+PLAIN static void meet(void)
+{
+	uint32_t first;
+
+	open_it();
+	first = flick_count(f);
+	for (int i = 0; i < 2; i++) {
+		for (int k = 0; k < CALLS; k++)
+			met(k);
+		CHECK(flick_count(f) == first + 2 && told == first + 2);
+		CHECK(flick_hits(f, first) == (i ? CALLS : 0));
+		CHECK(flick_on(f, first, NULL, NULL) == 0);
+	}
+	CHECK(flick_on(f, first, on_hit, &handled[first != entry && first != beyond]) == 0);
+	for (int k = 0; k < CALLS; k++)
+		met(k);
+	CHECK(handled[1] == CALLS);
+	flick_close(f);
+	met(1);
+	CHECK(handled[1] == CALLS);
+	printf("count met %d\n", 3 * CALLS + 1);
+}
+
 /* The library's function calls itself nowhere else. */
 PLAIN static void load(const char *library)
 {
@@ -280,6 +317,8 @@ PLAIN int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "killed"))
 		outlive();
+	else if (argc > 1 && !strcmp(argv[1], "met"))
+		meet();
 	else if (argc > 2 && !strcmp(argv[1], "load"))
 		load(argv[2]);
 	else if (argc > 1 && !strcmp(argv[1], "fork"))

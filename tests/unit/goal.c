@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "goal-rig.h"
+#include "probe/second.h"
 
 static struct rig *g;
 
@@ -256,6 +257,7 @@ static void is_as_both_say(enum fl_kind kind, bool wants, unsigned holds, bool s
 	uintptr_t own = fl_glue_routine(p, FL_ACT_AFTER);
 
 	NEED(fl_probe_is_on(0) == first && fl_goal_is_second_on(0) == second);
+	NEED(first || fl_second_before(0, 0, 0) == second);
 	NEED(text == (second || is_text_on(kind, serves, wants, holds) ? ON_BYTE : OFF_BYTE));
 	if (serves && !first && !second)
 		NEED(word == fl_probe_routine_idle());
@@ -309,8 +311,10 @@ static void walk_sessions(struct rig *unused)
 	NEED(fl_probe_action(0, FL_ACT_CALL) == 0 && fl_goal_of(0)->action == FL_ACT_AFTER);
 	NEED(fl_probes_switch_set(on, 1) == 1);
 	is_as_both_say(FL_EXIT, true, all_holds(), true);
+	set_holds(0);
+	NEED(fl_probe_is_on(0));
 	fl_probes_end_first();
-	rig_let(0, FL_HOLD_WINDOW);
+	NEED(!fl_probe_is_on(0));
 	is_as_both_say(FL_EXIT, true, all_holds(), true);
 	fl_second_close();
 	is_as_both_say(FL_EXIT, true, all_holds(), false);
