@@ -120,7 +120,12 @@ static int make_own_tables(uint32_t max)
 {
 	self.goal = fl_os_map(NULL, max, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return fl_is_err(self.goal) ? -ENOMEM : fl_names_open(max);
+	if (fl_is_err(self.goal))
+		return -ENOMEM;
+	if (fl_names_open(max) == 0)
+		return 0;
+	fl_os_unmap(self.goal, max);
+	return -ENOMEM;
 }
 
 static int make_region(void)
