@@ -73,7 +73,8 @@ int fl_watch_start(struct fl_region *m)
 	if (is_started)
 		return 0;
 	if (!wants_thread(m))
-		err = fl_os_outside_start(run, m, m->session[0].reader_pid);
+		err = fl_os_outside_start(run, m, m->session[0].reader_pid,
+					  m->reader_cpus);
 	store_relaxed(&m->watcher_pid, fl_os_outside_pid());
 	if (err) {
 		tid = fl_os_thread_start(run, m);

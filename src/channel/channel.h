@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "base/base.h"
+#include "os/os.h"
 #include "../../include/flick/event.h"
 
 /*
@@ -178,7 +179,8 @@ struct fl_seldom {
 	uint64_t ticks[FL_HANDS];
 	uint32_t torn;			/* windows in which a counter went back; atomic add */
 	uint32_t has_one_cpu;		/* 1: who opens and closes them has the program's one
-					 * CPU; W target */
+					 * CPU; W target, as: */
+	uint32_t shared_cpus;		/* that it has and the program, too, + 1; 0: not told */
 	uint32_t is_open;		/* is there one just now? Of one process; W target */
 	/* What may be counted (probe/fuse.c). */
 	alignas(64) uint32_t credit;	/* blocks that are left; atomic */
@@ -317,6 +319,7 @@ struct fl_region {
 	uint32_t n_glue;		/* claimed, or more; atomic */
 	uint32_t n_bodies;		/* likewise; max_sites at most */
 	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
+	uint64_t reader_cpus[FL_CPU_WORDS];	/* that it may run on; W reader */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
 	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
 					 * before they freed these processes' memory; with

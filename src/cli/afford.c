@@ -11,7 +11,9 @@
  *	  more, who is there)
  *	WINDOWS, and what is	the others, in windows: their part of the time
  *	  left of ALWAYS
- *	SWITCHES		beginning and ending windows: how many there are
+ *	SWITCHES		beginning and ending windows: how many there are. Who wakes up
+ *				for that takes the program's time as far as there is no
+ *				other CPU for it; else BESIDE of that one
  *	SAMPLES			timed calls and their switches: how often there is an epoch
  *	BURSTS			what is not known yet: counts until the next look
  *
@@ -44,9 +46,14 @@
 #define MEMORY_S 10.0			/* how long measured costs count */
 #define PRIOR_NS 1e7			/* what calibration weighs against them */
 #define MOST_EPOCH_US 1000000.0
-#define LEAST_PERIOD_US 4000.0
 #define TURN_NS 20000.0			/* to wake up and switch, before it is measured */
-#define LEAST_US 400.0			/* of a window; to begin one takes a part of it */
+#define BESIDE 0.05			/* of another CPU, for that */
+/* Of a window, as to begin one takes a part of it, and from one to the next: where that
+ * takes the program's time, and where it does not. */
+#define LEAST_US 400.0
+#define LEAST_BESIDE_US 100.0
+#define LEAST_PERIOD_US 4000.0
+#define LEAST_PERIOD_BESIDE_US 1000.0
 #define LEAST_DUTY 1e-4
 #define LEAST_COUNT_NS 0.2
 #define MOST_DUTY 0.5
@@ -57,7 +64,7 @@ void fl_afford_open(struct fl_afford *a)
 	a->window_us = 0;
 	a->factor = 1;
 	a->own_ns = a->model_ns = 0;
-	a->cpus = 1;
+	a->cpus = a->lost = 1;
 	a->late_us = a->age = 0;
 	a->left_ns = a->stake_ns;
 	a->is_free = true;
@@ -86,10 +93,18 @@ static void learn_costs(struct fl_afford *a, const struct fl_afford_look *l)
 	a->factor = between((a->own_ns + PRIOR_NS) / (a->model_ns + PRIOR_NS), 0.2, 10);
 }
 
+double fl_afford_lost(double cpus, uint32_t shared_cpus)
+{
+	if (!shared_cpus)
+		return 1;
+	return shared_cpus == 1 ? 0 : between(cpus - (shared_cpus - 2), 0, 1);
+}
+
 static void learn_cpus(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	if (l->cpus > 0)
 		a->cpus += (between(l->cpus, 0.05, 4096) - a->cpus) * 0.2;
+	a->lost = fl_afford_lost(a->cpus, l->shared_cpus);
 }
 
 /* Who waits to close a window comes late, by some tens of microseconds. */
@@ -205,12 +220,18 @@ static double choose_epoch(const struct fl_afford *a, const struct fl_afford_fun
 	return us;
 }
 
+static double mix(const struct fl_afford *a, double where_lost, double beside)
+{
+	return a->lost * where_lost + (1 - a->lost) * beside;
+}
+
 /* Windows are many and short rather than few and long: a program has phases. */
 static void choose_windows(struct fl_afford *a, const struct fl_afford_function *f,
 			   uint32_t n)
 {
 	double often = 0, rare = 0, seldom = 0, part, duty, us;
 	double more = a->left_ns / 1e9 / a->cpus;	/* a second */
+	double least_us = mix(a, LEAST_US, LEAST_BESIDE_US);
 
 	for (uint32_t i = 0; i < n; i++) {
 		*(f[i].seldom ? &often : &rare) += share_of(a, f[i].mean);
@@ -222,12 +243,13 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
 		return;
 	part = a->budget * (WINDOWS + fmax(0, ALWAYS - rare / a->budget)) + more / 2;
 	duty = often > 0 ? between(part / often, LEAST_DUTY, MOST_DUTY) : MOST_DUTY;
-	us = (seldom * 2 * a->switch_ns * a->factor + 2 * a->turn_ns) / 1e3 /
+	us = (seldom * 2 * a->switch_ns * a->factor + a->lost * 2 * a->turn_ns) / 1e3 /
 	     (SWITCHES * a->budget + more / 2) / a->cpus;
-	us = fmax(us, (LEAST_US + a->late_us) / duty);
-	us = between(us, LEAST_PERIOD_US, MOST_EPOCH_US);
+	us = fmax(us, 2 * a->turn_ns / 1e3 / BESIDE);
+	us = fmax(us, (least_us + a->late_us) / duty);
+	us = between(us, mix(a, LEAST_PERIOD_US, LEAST_PERIOD_BESIDE_US), MOST_EPOCH_US);
 	a->period_us = (uint32_t)us;
-	a->window_us = (uint32_t)fmax(duty * us - a->late_us, LEAST_US);
+	a->window_us = (uint32_t)fmax(duty * us - a->late_us, least_us);
 }
 
 /* A run that ends soon is told best by all of its calls, and what that takes in all is

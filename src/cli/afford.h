@@ -28,6 +28,8 @@ struct fl_afford_look {
 	double counted, timed, switched;	/* calls, calls, bytes of code */
 	double windows, open_us;	/* since then, and how long they were open */
 	double timings;			/* windows in which calls were timed */
+	uint32_t shared_cpus;		/* that the program shares with what switches, and 1; 0:
+					 * not known */
 };
 
 struct fl_afford {
@@ -47,11 +49,15 @@ struct fl_afford {
 	/* Its own: */
 	double own_ns, model_ns;	/* of late */
 	double cpus, late_us, turn_ns, age;
+	double lost;			/* what switches takes so much of its time from it */
 	double left_ns;			/* of the stake */
 	bool is_free;			/* and may be spent at once */
 };
 
 void fl_afford_open(struct fl_afford *);
+/* The part of the CPU time of what switches that the program would have had: it keeps so
+ * many CPUs busy; and as in struct fl_afford_look. */
+double fl_afford_lost(double cpus, uint32_t shared_cpus);
 /* Who changes sides? How many did; `order` is room for n. */
 uint32_t fl_afford_look(struct fl_afford *, const struct fl_afford_look *,
 			struct fl_afford_function *, uint32_t n, uint32_t *order);

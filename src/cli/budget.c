@@ -665,6 +665,7 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 		.switched = (double)(now->toggles - b->look.toggles),
 		.windows = (double)(now->windows - b->look.windows),
 		.timings = (double)(now->timings - b->look.timings),
+		.shared_cpus = load_relaxed(&b->s->shared->seldom.shared_cpus),
 	};
 	uint32_t changed;
 

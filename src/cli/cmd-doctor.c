@@ -168,7 +168,7 @@ static bool can_wait_outside(void)
 
 	if (pid == 0)
 		_exit(fl_os_robust_open() || fl_os_outside_open() ||
-		      fl_os_outside_start(end_at_once, NULL, getppid()));
+		      fl_os_outside_start(end_at_once, NULL, getppid(), NULL));
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 

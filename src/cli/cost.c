@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "cli/afford.h"
 #include "cli/budget.h"
 #include "cli/own.h"
 
@@ -54,7 +55,7 @@ static bool are_few(double program_ns, double own_ns)
 
 /* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
  * thread of the program's, what it says itself. */
-static double switching_ns(const struct fl_session *s)
+static double watch_ns(const struct fl_session *s)
 {
 	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
 	double said = (double)load_relaxed(&s->shm->watch_ns);
@@ -62,6 +63,16 @@ static double switching_ns(const struct fl_session *s)
 	if (!s->watch_ns)
 		return s->o->rate ? said : turns;
 	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
+}
+
+/* What of that the program would have had. */
+static double switching_ns(const struct fl_session *s)
+{
+	double wall_ns = (double)(s->drained.wall_ns - s->go.wall_ns);
+	double cpus = wall_ns > 0 ? ns_of(s->pcs.all) / wall_ns : 1;
+
+	return watch_ns(s) * fl_afford_lost(cpus, s->o->rate ? 0 :
+					    load_relaxed(&s->shared->seldom.shared_cpus));
 }
 
 /* What passes the budget and the stake by less is chance. Most may be of the first second, as
@@ -131,7 +142,8 @@ void fl_cost_tell(struct fl_session *s)
 	double own = own_ns(s), all_ns = program_ns(s);
 	double program = all_ns / 100, probes = own / program;
 	double switching = switching_ns(s) / program;
-	double reader = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program;
+	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +
+			watch_ns(s) / program - switching;
 	char *cost = s->account.cost, passed[112] = "", error[80] = "";
 	size_t room = sizeof(s->account.cost);
 
@@ -146,7 +158,7 @@ void fl_cost_tell(struct fl_session *s)
 		tell_error(fl_session_result(s, "latency"), own, all_ns, error);
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
 			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
-			 s->cost, probes, switching, reader, error, passed,
+			 s->cost, probes, switching, beside, error, passed,
 			 ns_of(s->pcs.work) / 1e6);
 	}
 }

@@ -332,6 +332,8 @@ int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *sh
 		return -1;
 	}
 	shm->session[0].reader_pid = getpid();
+	if (sched_getaffinity(0, sizeof(shm->reader_cpus), (cpu_set_t *)shm->reader_cpus))
+		memset(shm->reader_cpus, 0, sizeof(shm->reader_cpus));
 	pid = fork();
 	if (pid == 0)
 		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });

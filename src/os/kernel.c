@@ -173,18 +173,6 @@ uint64_t fl_os_program_ns(void)
 	return fl_os_process_ns(fl_os_pid());
 }
 
-bool fl_os_has_one_cpu(void)
-{
-	unsigned long set[1024 / 8 / sizeof(long)] = { 0 };	/* a kernel of more says no */
-	long n = SYS(SYS_sched_getaffinity, 0, sizeof(set), set);
-	int cpus = 0;
-
-	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(*set); i++)
-		for (; set[i]; set[i] &= set[i] - 1)
-			cpus++;
-	return cpus == 1;
-}
-
 /* By the call that every program with threads makes: threads of the program sleep
  * here, and its seccomp filter may kill whoever calls nanosleep. Its handlers wait
  * until then; what interrupts it nevertheless begins the sleep anew. */

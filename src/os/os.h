@@ -96,7 +96,6 @@ uint64_t fl_os_monotonic_ns(void);
 uint64_t fl_os_process_ns(int pid);
 /* The program's, also from outside. */
 uint64_t fl_os_program_ns(void);
-bool fl_os_has_one_cpu(void);		/* that the calling thread may run on */
 /* At least; but where waiting is denied. Signals wait. */
 void fl_os_sleep_us(uint64_t us);
 void fl_os_exit(int status) __attribute__((noreturn));
@@ -255,15 +254,19 @@ void fl_os_process_reap(int pid);	/* waits for its end */
  * open: in the program's first thread, also in fork's child, which has none yet. 0 or
  * -errno.
  * start: 0, or why it cannot be had; to be waited for by process `parent`, if this
- * one's parent is that.
+ * one's parent is that. It goes to those of the CPUs `others` (kept; NULL: none) that the
+ * caller does not have, if there are any.
  * pid: its number, 0 when there is none. died: there was one.
  * rest: in it, or in flick's own thread, for at most so long. 0; -ESRCH: nobody else
  * runs in this memory any more; else waiting is denied here. rouse: whoever rests does so
  * no more; who was about to, does.
  */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
+enum { FL_CPU_WORDS = 16 };		/* a bit a CPU; of more nobody asks */
 int fl_os_outside_open(void);
-int fl_os_outside_start(int (*run)(void *), void *arg, int parent);
+int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_t *others);
+/* How many CPUs the caller would share with it: 0 if there are others. */
+uint32_t fl_os_shared_cpus(const uint64_t others[FL_CPU_WORDS]);
 int fl_os_outside_pid(void);
 bool fl_os_takes_orphans(void);		/* does this process? Or that is not known */
 bool fl_os_outside_died(void);

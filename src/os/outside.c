@@ -64,6 +64,7 @@ static struct {
 	uint32_t ready;
 	int (*run)(void *);
 	void *arg;
+	const uint64_t *others;		/* CPUs; NULL: it stays where the program is */
 } outside;
 
 int fl_os_outside_open(void)
@@ -102,6 +103,38 @@ bool fl_os_outside_died(void)
 
 /* ---- its beginning -------------------------------------------------------------- */
 
+/* Of `others` those that the calling thread does not have, and how many it has. None is
+ * known where the kernel is of more CPUs. */
+static uint32_t find_others(const uint64_t others[FL_CPU_WORDS], uint64_t rest[FL_CPU_WORDS])
+{
+	uint64_t own[FL_CPU_WORDS] = { 0 }, any = 0;
+	long bytes = SYS(SYS_sched_getaffinity, 0, sizeof(own), own);
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < FL_CPU_WORDS; i++) {
+		rest[i] = bytes > 0 ? others[i] & ~own[i] : 0;
+		any |= rest[i];
+		for (; own[i]; own[i] &= own[i] - 1)
+			n++;
+	}
+	return any ? 0 : n;
+}
+
+uint32_t fl_os_shared_cpus(const uint64_t others[FL_CPU_WORDS])
+{
+	uint64_t rest[FL_CPU_WORDS];
+
+	return find_others(others, rest);
+}
+
+static void leave_cpus(const uint64_t others[FL_CPU_WORDS])
+{
+	uint64_t rest[FL_CPU_WORDS];
+
+	if (!find_others(others, rest))
+		SYS(SYS_sched_setaffinity, 0, sizeof(rest), rest);
+}
+
 /* With descriptors of the program's it would keep pipes open that the program has
  * closed: then rather not. */
 static int stand_apart(void *arg)
@@ -112,6 +145,8 @@ static int stand_apart(void *arg)
 	SYS(SYS_setpgid, 0, 0);
 	SYS(SYS_chdir, "/");
 	SYS(SYS_prctl, PR_SET_NAME, FL_OS_OUTSIDE_NAME);
+	if (outside.others)
+		leave_cpus(outside.others);
 	store_release(&outside.ready, 1);			/* (A) pairs with (B) */
 	fl_os_futex_wake(&outside.id, 1);
 	return outside.run(outside.arg);
@@ -181,7 +216,7 @@ static bool await_ready(void)
 	return load_relaxed(&outside.ready) || load_relaxed(&outside.id);
 }
 
-int fl_os_outside_start(int (*run)(void *), void *arg, int parent)
+int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_t *others)
 {
 	char *stack = fl_clone_map();
 	int err;
@@ -190,6 +225,7 @@ int fl_os_outside_start(int (*run)(void *), void *arg, int parent)
 		return (int)(intptr_t)stack;
 	outside.run = run;
 	outside.arg = arg;
+	outside.others = others;
 	outside.ready = 0;
 	outside.id = 0;
 	outside.stack = stack;

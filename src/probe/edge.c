@@ -3,7 +3,8 @@
  *
  * Time is the program's: where flick's process has the program's one CPU, the program does
  * not run while a window is opened and closed, nor until that process is off it, so its CPU
- * time is exact. On other CPUs that lags, and nobody waits: there it is the time that passes.
+ * time is exact. On other CPUs, where it goes if there are such (os/outside.c), that lags, and
+ * time is exact. On other CPUs, where it goes if there are such (agent/watch.c), that lags, and
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
  * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
@@ -22,8 +23,12 @@ static uint64_t program_ns(void)
 
 void fl_edge_open(void)
 {
-	has_one_cpu = fl_os_has_one_cpu() && fl_os_program_ns();
-	store_relaxed(&fl_table.session->seldom.has_one_cpu, has_one_cpu);
+	struct fl_seldom *s = &fl_table.session->seldom;
+	uint32_t cpus = fl_os_shared_cpus(fl_table.shm->reader_cpus);
+
+	has_one_cpu = cpus == 1 && fl_os_program_ns();
+	store_relaxed(&s->has_one_cpu, has_one_cpu);
+	store_relaxed(&s->shared_cpus, cpus + 1);
 }
 
 void fl_edge_hands(void)

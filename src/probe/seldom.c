@@ -437,9 +437,9 @@ void fl_sample_open(void)
 {
 	/* (C) pairs with (A) in cli/budget.c */
 	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
+	fl_edge_open();
 	if (!turn.heeded)
 		return;
-	fl_edge_open();
 	draw_moment();
 	fl_channel_heed(turn.heeded);
 }
@@ -467,10 +467,8 @@ static uint64_t begin_turns(void)
 		fl_pick_note_cycle();
 	if (turn.heeded && at < now + us * 1000)
 		us = at > now ? (at - now) / 1000 + 1 : 1;
-	if (!turn.heeded) {
+	if (!turn.heeded)
 		turn.random = fl_arch_ticks() | 1;
-		fl_edge_open();
-	}
 	return us < WATCH_US ? us : WATCH_US;
 }
 

@@ -29,8 +29,38 @@ __attribute__((noinline)) static void print(const char *who, int pid)
 	}
 }
 
-int main(void)
+/* It goes there by itself, soon. */
+static void print_watch(const char *elsewhere)
 {
+	char comm[64], cpus[64] = "", line[256];
+	glob_t all;
+
+	for (int i = 0; i < 5000 && strcmp(cpus, elsewhere); i++, usleep(1000)) {
+		if (glob("/proc/[0-9]*/status", 0, NULL, &all))
+			return;
+		for (size_t k = 0; k < all.gl_pathc; k++) {
+			FILE *f = fopen(all.gl_pathv[k], "r");
+			int parent = 0;
+
+			*comm = '\0';
+			while (f && fgets(line, sizeof(line), f)) {
+				sscanf(line, "Name: %63s", comm);
+				sscanf(line, "PPid: %d", &parent);
+				if (!strcmp(comm, "flick-watch") && parent == getppid())
+					sscanf(line, "Cpus_allowed_list: %63s", cpus);
+			}
+			if (f)
+				fclose(f);
+		}
+		globfree(&all);
+	}
+	printf("watch %s\n", cpus);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		print_watch(argv[1]);
 	print("target", getpid());
 	print("flick", getppid());
 	return 0;
@@ -66,6 +96,15 @@ runs_on "$all" "$first" $record --cpu "$first,$last,$first-$last" --target-cpu \
 	"$first-$last:1000" "$work/where"
 runs_on "$first" "$last" count --cpu "$first" --target-cpu "$last" print -- "$work/where"
 runs_on "$first" "$all" latency --cpu "$first" print -- "$work/where"
+
+# What switches probes is not where the program is, if flick may be elsewhere.
+label='the watch:'
+run "$FLICK" $record --cpu "$last" --target-cpu "$first" "$work/where" "$last"
+succeeded
+grep -qx "watch $last" "$out" || fail "$label it is where the program is"
+run "$FLICK" $record --cpu "$last" "$work/where" "$all"
+succeeded
+grep -qx "watch $all" "$out" || fail "$label it is not where the program is"
 
 # Only what was started with fewer may have them back.
 label='taskset:'

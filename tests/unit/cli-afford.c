@@ -20,7 +20,8 @@ enum { MOST = 3000, LOOKS = 1500, SETTLED = 600 };
 static struct {
 	uint32_t n;
 	double rate[MOST];
-	double cpus, noise, factor, count_ns;
+	double cpus, noise, factor, count_ns, turn_ns;
+	uint32_t shared_cpus;
 	bool measured;
 } program;
 
@@ -38,6 +39,8 @@ static int set_up(void **unused)
 	srand(1);
 	program.n = 0;
 	program.cpus = 1;
+	program.shared_cpus = 0;
+	program.turn_ns = 25000;
 	program.noise = 0;
 	program.factor = 1;
 	program.count_ns = 2;
@@ -62,7 +65,8 @@ static struct fl_afford_look run(void)
 {
 	struct fl_afford_look l = { .seconds = LOOK_S, .cpus = program.cpus,
 				    .measured = program.measured,
-				    .count_ns = program.count_ns };
+				    .count_ns = program.count_ns,
+				    .shared_cpus = program.shared_cpus };
 	double windows = LOOK_S * 1e6 / a.period_us, epochs = LOOK_S * 1e6 / a.epoch_us;
 	double open_us = a.window_us ? windows * (a.window_us + LATE_US) : 0;
 
@@ -78,19 +82,22 @@ static struct fl_afford_look run(void)
 	}
 	l.windows = a.window_us ? windows : 0;
 	l.open_us = open_us;
-	l.watch_ns = l.windows * 2 * 25000;
+	l.watch_ns = l.windows * 2 * program.turn_ns;
 	l.own_ns = program.factor * (l.timed * a.sample_ns + l.switched * a.switch_ns);
 	return l;
 }
 
 static void settle(void)
 {
+	double lost = fl_afford_lost(program.cpus, program.shared_cpus);
+
 	cost = most_cost = 0;
 	changes = 0;
 	for (int i = 0; i < LOOKS; i++) {
 		struct fl_afford_look l = run();
 		double counts = l.counted * program.count_ns;
-		double share = (l.own_ns + counts + l.watch_ns) / (LOOK_S * 1e9 * program.cpus);
+		double share = (l.own_ns + counts + l.watch_ns * lost) /
+			       (LOOK_S * 1e9 * program.cpus);
 		uint32_t n = fl_afford_look(&a, &l, f, program.n, order);
 
 		if (i < SETTLED)
@@ -138,6 +145,40 @@ static void a_hundred_million_calls_a_second_are_afforded(void **unused)
 	/* 35 of 100 parts of the budget, of a fifth of the time, late or not. */
 	duty = (a.window_us + LATE_US) / a.period_us;
 	assert_true(duty > 0.033 && duty < 0.037);
+}
+
+/* Of so many CPUs that are busy; that are shared, and 1. */
+static void what_nobody_else_would_have_is_not_lost(void **unused)
+{
+	(void)unused;
+	assert_true(fl_afford_lost(1, 0) == 1);		/* not known */
+	assert_true(fl_afford_lost(8, 1) == 0);
+	assert_true(fl_afford_lost(1, 2) == 1);
+	assert_true(fl_afford_lost(0.25, 2) == 0.25);	/* it sleeps, and is not held up */
+	assert_true(fl_afford_lost(1, 3) == 0);
+	assert_true(fl_afford_lost(1.5, 3) == 0.5);
+	assert_true(fl_afford_lost(2, 3) == 1);
+	assert_true(fl_afford_lost(9, 9) == 1);		/* more than there are */
+}
+
+/* As many and as short as BESIDE of the other CPU allows, or as counts do. */
+static void windows_beside_the_program_are_many(void **unused)
+{
+	static const struct { double rate, turn_ns; uint32_t shared, us; } cases[] = {
+		{ 1e8, 25000, 2, 13100 }, { 1e8, 25000, 1, 4570 }, { 1e8, 25000, 3, 4570 },
+		{ 7e6, 25000, 2, 8330 }, { 7e6, 25000, 1, 1000 }, { 7e6, 1e5, 1, 4000 },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		set_up(NULL);
+		program.shared_cpus = cases[i].shared;
+		program.turn_ns = cases[i].turn_ns;
+		functions(1, cases[i].rate);
+		settle();
+		assert_in_range(a.period_us, cases[i].us * 0.98, cases[i].us * 1.05);
+		assert_true(cost <= 0.02 && cost >= 0.002);
+	}
 }
 
 /* A look is a tenth of a second, of 10 million calls: 20 ms. */
@@ -416,6 +457,8 @@ int main(void)
 		TEST(a_run_that_ends_soon_is_counted_whole),
 		TEST(who_is_hardly_called_is_hardly_timed),
 		TEST(ten_billion_calls_a_second_are_afforded),
+		TEST(what_nobody_else_would_have_is_not_lost),
+		TEST(windows_beside_the_program_are_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static int start(int parent)
 	if (!err)
 		err = fl_os_outside_open();
 	if (!err)
-		err = fl_os_outside_start(rest, NULL, parent);
+		err = fl_os_outside_start(rest, NULL, parent, NULL);
 	__atomic_store_n(&s->started, err + 1, __ATOMIC_RELEASE);
 	return err;
 }
@@ -460,7 +460,7 @@ static void a_lock_that_it_held_is_free(void **state)
 	if (!program) {
 		alarm(60);
 		if (fl_os_robust_open() || fl_os_outside_open() ||
-		    fl_os_outside_start(hold_and_rest, NULL, getppid()))
+		    fl_os_outside_start(hold_and_rest, NULL, getppid(), NULL))
 			_exit(3);
 		while (!__atomic_load_n(&s->rests, __ATOMIC_ACQUIRE))
 			usleep(500);

@@ -318,26 +318,50 @@ static void sleep_in_a_window(struct rig *unused)
 	fl_os_sleep_us(20000);
 	fl_sample_turn();
 	NEED(s->windows == 1 && s->open_ns > 20 * MS && s->passed_ns >= s->open_ns);
-	if (fl_os_has_one_cpu())
+	if (s->has_one_cpu)
 		NEED(s->ran_open_ns < 10 * MS && s->ran_ns < 10 * MS);
 	else
 		NEED(s->ran_open_ns > 20 * MS && s->ran_ns >= s->ran_open_ns);
 }
 
-static void sleep_on_one_cpu(struct rig *r)
+static void sleep_on(struct rig *r)
 {
 	cpu_set_t one_cpu;
 
 	CPU_ZERO(&one_cpu);
 	CPU_SET(sched_getcpu(), &one_cpu);
-	NEED(!sched_setaffinity(0, sizeof(one_cpu), &one_cpu) && fl_os_has_one_cpu());
+	NEED(!sched_setaffinity(0, sizeof(one_cpu), &one_cpu));
 	sleep_in_a_window(r);
+}
+
+static void sleep_on_one_cpu(struct rig *r)
+{
+	const struct fl_seldom *s = &g->m->session[0].seldom;
+
+	sleep_on(r);
+	NEED(s->has_one_cpu && s->shared_cpus == 2);
+}
+
+/* Who opens windows elsewhere does not hold the program up, and its CPU time lags there. */
+static void sleep_beside(struct rig *r)
+{
+	const struct fl_seldom *s = &g->m->session[0].seldom;
+
+	memset(g->m->reader_cpus, 0xff, sizeof(g->m->reader_cpus));
+	sleep_on(r);
+	NEED(!s->has_one_cpu && s->shared_cpus == 1 && s->ran_open_ns > 20000000);
 }
 
 static void windows_are_of_time_that_passes(void **unused)
 {
 	(void)unused;
 	runs(sleep_in_a_window);
+}
+
+static void windows_that_are_opened_elsewhere_are_of_time_that_passes(void **unused)
+{
+	(void)unused;
+	runs(sleep_beside);
 }
 
 static void windows_on_one_cpu_are_of_time_in_which_the_program_ran(void **unused)
@@ -725,6 +749,7 @@ int main(void)
 		TEST(switching_is_no_time_of_the_calls_around),
 		TEST(what_is_seldom_and_comes_back_waits_for_a_window),
 		TEST(windows_are_of_time_that_passes),
+		TEST(windows_that_are_opened_elsewhere_are_of_time_that_passes),
 		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
 		TEST(what_comes_back_in_a_window_is_counted),
 		TEST(a_child_begins_with_what_is_wished),
