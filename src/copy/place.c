@@ -179,6 +179,8 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	}
 	if (!err)
 		err = fl_copy_build(&now.copies, &shape, c, datum);
+	if (!err)
+		fl_channel_tell_body(function, c->code, c->n_code);
 	return err;
 }
 

@@ -71,12 +71,15 @@ static bool is_wide(const struct fl_change *c)
 /* A place with a row at an inner start has its old bytes back. */
 static bool has_inner_rows;		/* W any commit */
 
-/* May a thread stand where neither `off` nor `on` leads it? */
+/* May a thread stand where neither `off` nor `on` leads it? Or would it be held, and has to
+ * answer meanwhile? */
 static bool is_row(const struct fl_change *c)
 {
 	uint8_t rows = FL_ROW | (load_relaxed(&has_inner_rows) ? FL_ROW_INSIDE : 0);
 
-	return c->from == FL_OLD && c->patch->rows & rows;
+	return c->from == FL_OLD &&
+	       (c->patch->rows & rows ||
+		(fl_sync->asks && fl_holds(c->patch, FL_OLD, c->to)));
 }
 
 void fl_set_abandon(struct fl_set *set)

@@ -34,3 +34,13 @@ for t in recursion longjmp exceptions signals sigaltstack cancel contexts; do
 done
 check sigmask
 check sigtrap
+
+# Cores are asked to synchronise by a signal, or stopped.
+target threads -O2
+for sync in signal stop; do
+	label="--sync=$sync:"
+	record -a counts --sync=$sync -- "$work/threads"
+	succeeded
+	exact
+	lossless
+done
