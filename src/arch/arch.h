@@ -269,9 +269,6 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uint
  * FL_FORM_BODY_TAIL. 0: that return needs _TAIL before it. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
 			 size_t len);
-/* Where the effective address of a pc-relative operand is; false: it has none. */
-bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
-		     uintptr_t *address);
 
 /*
  * An indirect jump of the original may lead into what a body stands for, or elsewhere. The

@@ -1,520 +1,545 @@
 /*
- * build.c - from a shape to a second body.
+ * build.c - a body: from the list of its items to bytes, and to what is known of them.
  *
- * Hides how a body is laid out, and that it is written twice: what an instruction becomes
- * is as long wherever it stands, so the first time tells where each will be.
+ * Hides sizes and addresses. The list is measured with every branch in its long form. A
+ * branch whose target is near even so becomes short, which brings nothing further apart, so
+ * one more walk gives every item its offset. Then all bytes are written, and beside them
+ * where the place of each site is, the tables of indirect jumps, the rows for unwinders.
  *
- *	off:	what the entry's jump displaces, and a jump back behind it; or a jump to
- *		the body, where that cannot be
- *	on:	a call of glue
- *	body:	each step of the original; places for probes before those that leave
- *	landings	of each step, where there are jumps to who knows where
- *
- * `on` and `off` lie where the entry's jump to the one and to the other differ in one byte.
+ * INVARIANT  What fails leaves the ground as it was: bytes are taken when all are right.
  */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "copy/build.h"
+#include "copy/plan.h"
 #include "os/os.h"
 
-enum { TRASH = FL_ARCH_LOOKUP_MAX + 64, PIECES = 2 * FL_SHAPE_PARTS + 1 };
-
-struct builder {
-	const struct fl_shape *s;
-	struct fl_copy *copy;
+struct build {
+	struct fl_copies *copies;
+	struct fl_plan plan;
 	struct fl_ground ground;
-	uint32_t first[FL_SHAPE_PARTS + 1];	/* steps of each part */
-	uint32_t entry;			/* the step behind the landing pad */
-	uint32_t n_switches, n_places;
-	uint32_t *offsets;		/* of steps, from the code on; one more: the end */
-	struct fl_unwind_row *rows;
+	uint32_t n_code;
+	uint32_t pad;			/* bytes that are left out before the first item */
 	struct fl_copy_place *places;
-	int32_t *table[FL_SHAPE_PARTS];
-	uint32_t landings;		/* offset of the first */
-	uint32_t n;			/* bytes that are written */
-	bool is_dry;			/* only how long it is */
-	uint32_t failed;		/* 1 + the step that cannot be moved */
-	unsigned char trash[TRASH];
+	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
+	struct fl_unwind_row *rows;
+	uint64_t datum;
 };
 
-/* ---- what is written where ------------------------------------------------- */
-
-static unsigned char *out(struct builder *m)
+static uintptr_t step_address(const struct build *b, uint32_t step)
 {
-	return m->is_dry ? m->trash : m->ground.write + m->n;
+	return b->ground.at + b->plan.items[b->plan.first[step]].at;
 }
 
-/* Where that will be executed; of one that is not to be, within everybody's reach. */
-static uintptr_t here(const struct builder *m)
+/* ---- measure --------------------------------------------------------------------- */
+
+static bool is_branch(const struct fl_shape_step *s)
 {
-	return m->is_dry ? m->s->entry : m->ground.at + m->n;
+	return s->kind == FL_SHAPE_JUMP || s->kind == FL_SHAPE_BRANCH ||
+	       s->kind == FL_SHAPE_TAIL || s->kind == FL_SHAPE_BRANCH_OUT;
 }
 
-static void wrote(struct builder *m, uint32_t step, size_t n)
+static void fill_lookup(const struct build *b, const struct fl_item *i, struct fl_lookup *l)
 {
-	if (!n && !m->failed)
-		m->failed = step + 1;
-	m->n += (uint32_t)n;
-}
+	const struct fl_shape *s = b->plan.shape;
 
-/* The step at `at` of the original; n_steps: none. */
-static uint32_t find_step(const struct builder *m, uintptr_t at)
-{
-	const struct fl_shape_step *steps = m->s->steps;
-
-	for (uint32_t p = 0; p < m->s->n_parts; p++) {
-		uint32_t first = m->first[p], n = m->first[p + 1] - first;
-		size_t i = fl_rows_from(steps + first, n, sizeof *steps, at);
-
-		for (; i && steps[first + i - 1].at == at; i--)
-			if (steps[first + i - 1].len)
-				return first + (uint32_t)i - 1;
-	}
-	return m->s->n_steps;
-}
-
-/* Where a jump inside leads. In front of the entry there is the landing pad alone. */
-static uintptr_t inside(const struct builder *m, uintptr_t target)
-{
-	uint32_t i = m->is_dry ? 0 : find_step(m, target);
-
-	i = i < m->entry ? m->entry : i;
-	return i == m->s->n_steps ? target : m->ground.at + m->offsets[i];
-}
-
-/* ---- steps ----------------------------------------------------------------- */
-
-static void move(struct builder *m, uint32_t i, uintptr_t target)
-{
-	const struct fl_shape_step *s = &m->s->steps[i];
-
-	wrote(m, i, fl_arch_move(out(m), here(m), fl_shape_bytes(m->s, s), s->len, s->at,
-				 m->is_dry ? here(m) : target));
-}
-
-static void jump(struct builder *m, uint32_t i, uintptr_t target)
-{
-	wrote(m, i, fl_arch_put_branch(out(m), FL_BRANCH_JUMP, here(m),
-				       m->is_dry ? here(m) : target));
-}
-
-/* Ascending by where they stand in the original: parts may not be. */
-static void add_place(struct builder *m, uint32_t i, enum fl_form form)
-{
-	uint32_t k = m->n_places++;
-	uintptr_t at = m->s->steps[i].at;
-
-	if (m->is_dry)
-		return;
-	for (; k && m->places[k - 1].at > at; k--)
-		m->places[k] = m->places[k - 1];
-	m->places[k] = (struct fl_copy_place){ at, m->n, (uint8_t)form };
-}
-
-static void put_tail_place(struct builder *m, uint32_t i)
-{
-	add_place(m, i, FL_FORM_BODY_TAIL);
-	wrote(m, i, fl_arch_put_place(out(m), FL_FORM_BODY_TAIL, NULL, 0));
-}
-
-static void put_return(struct builder *m, uint32_t i)
-{
-	const struct fl_shape_step *s = &m->s->steps[i];
-	size_t n = fl_arch_put_place(out(m), FL_FORM_BODY_RET, fl_shape_bytes(m->s, s), s->len);
-
-	if (n) {
-		add_place(m, i, FL_FORM_BODY_RET);
-		wrote(m, i, n);
-	} else {
-		put_tail_place(m, i);
-		move(m, i, 0);
-	}
-}
-
-static void put_branch_out(struct builder *m, uint32_t i)
-{
-	const struct fl_shape_step *s = &m->s->steps[i];
-
-	wrote(m, i, fl_arch_put_skip(out(m), fl_shape_bytes(m->s, s), s->len,
-				     FL_ARCH_PAD_BYTES + FL_ARCH_BRANCH_BYTES));
-	put_tail_place(m, i);
-	jump(m, i, s->target);
-}
-
-static struct fl_lookup lookup_of(const struct builder *m, uint32_t i)
-{
-	const struct fl_shape_step *s = &m->s->steps[i];
-	struct fl_lookup l = { .to = here(m), .code = fl_shape_bytes(m->s, s), .len = s->len,
-			       .n_parts = m->s->n_parts };
-
-	for (uint32_t p = 0; p < l.n_parts; p++)
-		l.part[p] = (struct fl_looked){
-			.start = m->s->parts[p].start,
-			.table = m->is_dry ? m->s->entry : (uintptr_t)m->table[p],
-			.bytes = (uint32_t)(m->s->parts[p].end - m->s->parts[p].start),
+	l->to = b->ground.at + i->at;
+	l->code = fl_plan_bytes(&b->plan, i->step);
+	l->len = s->steps[i->step].len;
+	l->n_parts = s->n_parts;
+	for (uint32_t k = 0; k < s->n_parts; k++)
+		l->part[k] = (struct fl_looked){
+			.start = b->ground.at ? s->parts[k].start : 0,
+			.table = (uintptr_t)b->tables[k],
+			.bytes = (uint32_t)(s->parts[k].end - s->parts[k].start),
 		};
-	return l;
 }
 
-static void put_switch(struct builder *m, uint32_t i)
+static size_t lookup_size(const struct build *b, const struct fl_item *i)
 {
-	struct fl_lookup l = lookup_of(m, i);
+	unsigned char out[FL_ARCH_LOOKUP_MAX];
+	struct fl_lookup l;
 
-	wrote(m, i, fl_arch_put_lookup(out(m), &l));
-	put_tail_place(m, i);
-	move(m, i, 0);
+	fill_lookup(b, i, &l);
+	return fl_arch_put_lookup(out, &l);
 }
 
-static void put_step(struct builder *m, uint32_t i)
+/* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
+static size_t item_size(const struct build *b, const struct fl_item *i)
 {
-	const struct fl_shape_step *s = &m->s->steps[i];
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	unsigned char out[FL_ARCH_MOVED_MAX];
 
-	m->offsets[i] = m->n;
-	switch ((enum fl_shape_kind)s->kind) {
-	case FL_SHAPE_PLAIN: case FL_SHAPE_RELATIVE: case FL_SHAPE_STOP:
-		move(m, i, 0);
-		break;
-	case FL_SHAPE_CALL:
-		move(m, i, s->target);
-		break;
-	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
-		move(m, i, inside(m, s->target));
-		break;
-	case FL_SHAPE_TAIL:
-		put_tail_place(m, i);
-		move(m, i, s->target);
-		break;
-	case FL_SHAPE_BRANCH_OUT:
-		put_branch_out(m, i);
-		break;
-	case FL_SHAPE_TAIL_POINTER:
-		put_tail_place(m, i);
-		move(m, i, 0);
-		break;
-	case FL_SHAPE_SWITCH:
-		put_switch(m, i);
-		break;
-	case FL_SHAPE_RET:
-		put_return(m, i);
-		break;
-	case FL_SHAPE_END:
-		jump(m, i, s->target);
-		break;
+	switch (i->kind) {
+	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
+		return is_branch(s) ? fl_arch_move(out, 0, code, s->len, 0, 0) : s->len;
+	case FL_ITEM_SKIP:
+		return fl_arch_put_skip(out, code, s->len, 0);
+	case FL_ITEM_NOP:
+		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_RET:
+		return fl_arch_put_place(out, FL_FORM_BODY_RET, code, s->len);
+	case FL_ITEM_LOOKUP:
+		return lookup_size(b, i);
+	case FL_ITEM_LANDING:
+		return FL_ARCH_LANDED_BYTES;
 	}
+	return FL_ARCH_BRANCH_BYTES;
 }
 
-static bool falls_through(const struct fl_shape_step *s)
+/* 0, or FLE_UNKNOWN: an instruction that cannot be moved. */
+static int measure_items(struct build *b)
 {
-	return s->kind <= FL_SHAPE_CALL || s->kind == FL_SHAPE_BRANCH ||
-	       s->kind == FL_SHAPE_BRANCH_OUT;
-}
+	uint32_t at = 0;
 
-/* What follows in the original follows here. */
-static bool is_followed(const struct builder *m, uint32_t i)
-{
-	const struct fl_shape_step *s = &m->s->steps[i];
+	for (uint32_t k = 0; k < b->plan.n; k++) {
+		struct fl_item *i = &b->plan.items[k];
 
-	return !falls_through(s) ||
-	       (i + 1 < m->s->n_steps && s[1].part == s->part && s[1].at == s->at + s->len);
-}
-
-static void put_body(struct builder *m)
-{
-	for (uint32_t i = m->entry; i < m->s->n_steps; i++) {
-		put_step(m, i);
-		if (!is_followed(m, i) && !m->failed)
-			m->failed = i + 1;
+		i->size = (uint16_t)item_size(b, i);
+		i->at = at;
+		at += i->size;
+		if (!i->size) {
+			b->datum = fl_plan_step(&b->plan, i)->at;
+			return FLE_UNKNOWN;
+		}
 	}
-	m->offsets[m->s->n_steps] = m->landings = m->n;
-	for (uint32_t i = m->entry; m->n_switches && i < m->s->n_steps; i++)
-		wrote(m, i, fl_arch_put_landing(out(m), here(m), m->is_dry ? here(m) :
-						m->ground.at + m->offsets[i]));
-}
-
-/* What the jump displaces runs at `off`. */
-static void put_displaced(struct builder *m, uintptr_t body)
-{
-	const struct fl_shape_step *s = &m->s->steps[m->entry];
-	uintptr_t behind = body;
-
-	for (uint32_t i = 0; i < m->s->displaced; i++, s++) {
-		move(m, m->entry + i, s->target);
-		behind = s->at + s->len;
-	}
-	jump(m, m->entry, behind);
-}
-
-/* ---- tables of jumps ------------------------------------------------------- */
-
-static void fill_tables(struct builder *m)
-{
-	for (uint32_t i = m->entry; m->n_switches && i < m->s->n_steps; i++) {
-		const struct fl_shape_step *s = &m->s->steps[i];
-		int32_t *table = m->table[s->part];
-		uintptr_t to = m->ground.at + m->landings +
-			       (i - m->entry) * FL_ARCH_LANDED_BYTES;
-
-		if (s->len)
-			table[s->at - m->s->parts[s->part].start] =
-				(int32_t)(to - (uintptr_t)table);
-	}
-}
-
-static size_t table_bytes(const struct builder *m)
-{
-	size_t n = 0;
-
-	for (uint32_t p = 0; m->n_switches && p < m->s->n_parts; p++)
-		n += (m->s->parts[p].end - m->s->parts[p].start) * sizeof(int32_t);
-	return n;
-}
-
-static void lay_data(struct builder *m)
-{
-	size_t n = m->n_places * sizeof *m->places;
-
-	m->places = (void *)m->ground.data;
-	for (uint32_t p = 0; m->n_switches && p < m->s->n_parts; p++) {
-		m->table[p] = (void *)(m->ground.data + n);
-		n += (m->s->parts[p].end - m->s->parts[p].start) * sizeof(int32_t);
-	}
-}
-
-/* ---- unwinding ------------------------------------------------------------- */
-
-struct piecer {
-	struct builder *m;
-	struct fl_unwind_piece pieces[PIECES];
-	uint32_t n, n_rows;
-};
-
-static void begin_piece(struct piecer *p, uint32_t part, uint32_t offset,
-			enum fl_piece_kind kind)
-{
-	p->pieces[p->n] = (struct fl_unwind_piece){
-		.fde = p->m->s->parts[part].fde, .start = p->m->ground.at + offset,
-		.rows = p->m->rows + p->n_rows, .kind = kind,
-	};
-}
-
-static void add_unwind_row(struct piecer *p, uintptr_t at, uint32_t offset, uint32_t push)
-{
-	struct fl_unwind_piece *piece = &p->pieces[p->n];
-
-	p->m->rows[p->n_rows++] = (struct fl_unwind_row){
-		.at = at, .push = push,
-		.offset = (uint32_t)(p->m->ground.at + offset - piece->start),
-	};
-	piece->n++;
-}
-
-static void end_piece(struct piecer *p, uint32_t offset)
-{
-	p->pieces[p->n].end = p->m->ground.at + offset;
-	if (p->pieces[p->n].n && p->pieces[p->n].fde)
-		p->n++;
-}
-
-/* `off`: what is displaced, and the jump behind it. */
-static void tell_off(struct piecer *p, uint32_t off, uint32_t on)
-{
-	struct builder *m = p->m;
-	const struct fl_shape_step *s = &m->s->steps[m->entry];
-	uint32_t n = m->n;
-
-	begin_piece(p, 0, off, FL_PIECE_STUB);
-	m->n = off;
-	for (uint32_t i = 0; i < m->s->displaced; i++, s++) {
-		add_unwind_row(p, s->at, m->n, 0);
-		move(m, m->entry + i, s->target);	/* as it stands there already */
-	}
-	if (s->at < m->s->parts[0].end)
-		add_unwind_row(p, s->at, m->n, 0);
-	m->n = n;
-	end_piece(p, on);
-}
-
-/* A look-up pushes; so much depends on the jump alone. */
-static void tell_depths(struct piecer *p, uint32_t i)
-{
-	struct builder *m = p->m;
-	struct fl_lookup l = lookup_of(m, i);
-
-	l.to = m->ground.at + m->offsets[i];
-	fl_arch_put_lookup(m->trash, &l);
-	for (size_t k = 0; k < FL_ARCH_LOOKUP_DEPTHS; k++)
-		add_unwind_row(p, m->s->steps[i].at, m->offsets[i] + l.depths[k].offset,
-			l.depths[k].depth);
-}
-
-static void tell_body(struct piecer *p, uint32_t first, uint32_t end)
-{
-	const struct builder *m = p->m;
-
-	for (uint32_t i = first; i < end; i++) {
-		const struct fl_shape_step *s = &m->s->steps[i];
-
-		if (s->kind != FL_SHAPE_END)
-			add_unwind_row(p, s->at, m->offsets[i], 0);
-		if (s->kind == FL_SHAPE_SWITCH)
-			tell_depths(p, i);
-	}
-	end_piece(p, m->offsets[end]);
-}
-
-static void tell_landings(struct piecer *p, uint32_t part, uint32_t first, uint32_t end)
-{
-	const struct builder *m = p->m;
-	uint32_t at = m->landings + (first - m->entry) * FL_ARCH_LANDED_BYTES;
-
-	begin_piece(p, part, at, FL_PIECE_BARE);
-	for (uint32_t i = first; i < end; i++, at += FL_ARCH_LANDED_BYTES) {
-		if (m->s->steps[i].kind == FL_SHAPE_END)
-			continue;
-		add_unwind_row(p, m->s->steps[i].at, at, FL_ARCH_LOOKUP_KEPT);
-		add_unwind_row(p, m->s->steps[i].at, at + FL_ARCH_LANDED_UP, 0);
-	}
-	end_piece(p, at);
-}
-
-static int tell_unwinders(struct builder *m, uint32_t off, uint32_t on, uint64_t *datum)
-{
-	struct piecer p = { .m = m };
-	struct fl_unwind_body b = { .m = m->s->m, .pieces = p.pieces };
-
-	tell_off(&p, off, on);
-	for (uint32_t k = 0; k < m->s->n_parts; k++) {
-		uint32_t first = k ? m->first[k] : m->entry;
-
-		begin_piece(&p, k, k ? m->offsets[first] : on, FL_PIECE_BODY);
-		if (!k)
-			add_unwind_row(&p, m->s->entry, on, 0);
-		tell_body(&p, first, m->first[k + 1]);
-	}
-	for (uint32_t k = 0; m->n_switches && k < m->s->n_parts; k++)
-		tell_landings(&p, k, k ? m->first[k] : m->entry, m->first[k + 1]);
-	b.n = p.n;
-	return fl_unwind_emit(m->ground.unwind, &b, datum);
-}
-
-/* ---- one after the other --------------------------------------------------- */
-
-/* False: there is no step at the entry. */
-static bool index_parts(struct builder *m)
-{
-	const struct fl_shape *s = m->s;
-	uint32_t part = 0;
-
-	for (uint32_t i = 0; i < s->n_steps; i++) {
-		while (part < s->steps[i].part)
-			m->first[++part] = i;
-		m->n_switches += s->steps[i].kind == FL_SHAPE_SWITCH;
-	}
-	while (part < s->n_parts)
-		m->first[++part] = s->n_steps;
-	m->entry = find_step(m, s->entry);
-	return m->entry < m->first[1];
-}
-
-static int map_scratch(struct fl_copies *c, struct builder *m)
-{
-	size_t rows = (m->s->n_steps + 2) * 4ul + m->n_switches * FL_ARCH_LOOKUP_DEPTHS;
-	size_t n = rows * sizeof *m->rows + (m->s->n_steps + 1) * sizeof *m->offsets;
-
-	if (c->scratch_bytes < n) {
-		void *p = fl_os_map(NULL, 2 * n, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (fl_is_err(p))
-			return -ENOMEM;
-		if (c->scratch)
-			fl_os_unmap(c->scratch, c->scratch_bytes);
-		c->scratch = p;
-		c->scratch_bytes = 2 * n;
-	}
-	m->rows = c->scratch;
-	m->offsets = (void *)(m->rows + rows);
 	return 0;
 }
 
-/* Bytes to leave out at `at`, so that [first, first + n) is one for a jump's upper three. */
-static uint32_t gap_before(uintptr_t at, uintptr_t entry, uint32_t n)
+/* With every branch as long as it was measured; others that become short bring it nearer. */
+static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, size_t size)
 {
-	uint32_t low = (uint32_t)(at - (entry + FL_ARCH_BRANCH_BYTES)) & 0xff;
+	int64_t d = (int64_t)p->items[p->first[i->to]].at - (int64_t)i->at;
 
-	return low + n > 0xff ? 0x100 - low : 0;
+	d -= d > 0 ? i->size : (int64_t)size;
+	return d == (int8_t)d;
 }
 
-/* The body begins further on than the first time. */
-static void write_copy(struct builder *m, uint32_t off, uint32_t on)
+/* is_short says for now how long it will be. */
+static void shorten(struct fl_plan *p, struct fl_item *i)
 {
-	uint32_t body = on + FL_ARCH_BRANCH_BYTES;
+	unsigned char out[FL_ARCH_MOVED_MAX];
+	size_t n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step),
+				      fl_plan_step(p, i)->len, 0);
 
-	m->is_dry = false;
-	m->n_places = 0;
-	for (uint32_t i = 0; i <= m->s->n_steps; i++)
-		m->offsets[i] += body;
-	m->landings += body;
-	memset(m->ground.write, FL_ARCH_TRAP, off);
-	m->n = off;
-	put_displaced(m, m->ground.at + body);
-	fl_arch_put_branch(out(m), FL_BRANCH_CALL, here(m), m->s->entry);
-	m->n = body;
-	put_body(m);
-	fill_tables(m);
+	if (n && is_short_enough(p, i, n))
+		i->is_short = (uint8_t)n;
 }
 
-/* What it will be is known: `n_off` bytes, a call, and m->n bytes. */
-static int lay_copy(struct fl_copies *c, struct builder *m, uint32_t n_off, uint64_t *datum)
+static void set_offsets(struct build *b)
 {
-	size_t n_data = m->n_places * sizeof *m->places + table_bytes(m);
-	uint32_t off, on;
-	int err = fl_copies_reserve(c, 2 * n_off + FL_ARCH_BRANCH_BYTES + m->n, n_data,
-				    &m->ground);
+	struct fl_plan *p = &b->plan;
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < p->n; k++)
+		if (p->items[k].kind == FL_ITEM_STEP && p->items[k].to != FL_NO_STEP)
+			shorten(p, &p->items[k]);
+	for (uint32_t k = 0; k < p->n; k++) {
+		struct fl_item *i = &p->items[k];
+
+		if (i->is_short)
+			i->size = i->is_short;
+		i->at = at;
+		at += i->size;
+	}
+	b->n_code = at;
+}
+
+/* ---- bytes ----------------------------------------------------------------------- */
+
+static size_t put_step(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	uintptr_t to = b->ground.at + i->at;
+	uintptr_t target = i->to == FL_NO_STEP ? s->target : step_address(b, i->to);
+
+	if (i->is_short)
+		return fl_arch_move_short(out, to, code, s->len, target);
+	return fl_arch_move(out, to, code, s->len, s->at, target);
+}
+
+/* `to` items behind it. */
+static size_t put_skip(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	uint32_t over = i[i->to].at + i[i->to].size - (i->at + i->size);
+
+	return over > UINT8_MAX ? 0 :
+		fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step),
+				 fl_plan_step(&b->plan, i)->len, (uint8_t)over);
+}
+
+static size_t put_landing(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	int32_t *table = b->tables[s->part];
+	uintptr_t to = b->ground.at + i->at;
+
+	table[s->at - b->plan.shape->parts[s->part].start] = (int32_t)(to - (uintptr_t)table);
+	return fl_arch_put_landing(out, to, step_address(b, i->step));
+}
+
+static size_t put_lookup(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	struct fl_lookup l;
+
+	fill_lookup(b, i, &l);
+	return fl_arch_put_lookup(out, &l);
+}
+
+static size_t put_jump(const struct build *b, const struct fl_item *i, uintptr_t to,
+		       unsigned char *out)
+{
+	return fl_arch_put_branch(out, FL_BRANCH_JUMP, b->ground.at + i->at, to);
+}
+
+static size_t put_item(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+
+	switch (i->kind) {
+	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
+		return put_step(b, i, out);
+	case FL_ITEM_JUMP:
+		return put_jump(b, i, s->target, out);
+	case FL_ITEM_ON:
+		return put_jump(b, i, s->at + s->len, out);
+	case FL_ITEM_ENTER:
+		return put_jump(b, i, step_address(b, i->step), out);
+	case FL_ITEM_SKIP:
+		return put_skip(b, i, out);
+	case FL_ITEM_NOP:
+		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_RET:
+		return fl_arch_put_place(out, FL_FORM_BODY_RET,
+					 fl_plan_bytes(&b->plan, i->step), s->len);
+	case FL_ITEM_LOOKUP:
+		return put_lookup(b, i, out);
+	case FL_ITEM_LANDING:
+		return put_landing(b, i, out);
+	}
+	/* GLUE: who places the entry's probe says which */
+	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
+}
+
+static bool is_copied(const struct build *b, const struct fl_item *i)
+{
+	return i->kind == FL_ITEM_STEP && fl_plan_step(&b->plan, i)->kind == FL_SHAPE_PLAIN;
+}
+
+/* How many items from `k` on are copied in one go: they are together there as here. */
+static uint32_t copied_from(const struct build *b, uint32_t k)
+{
+	const struct fl_item *i = &b->plan.items[k];
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	uint32_t n = 1;
+
+	while (k + n < b->plan.n && i[n].step == i->step + n && is_copied(b, &i[n]) &&
+	       s[n].at == s[n - 1].at + s[n - 1].len)
+		n++;
+	return n;
+}
+
+static int write_code(struct build *b)
+{
+	unsigned char *out = b->ground.write;
+	uint32_t n;
+
+	memset(out - b->pad, FL_ARCH_TRAP & 0xff, b->pad);
+	for (uint32_t k = 0; k < b->plan.n; k += n) {
+		const struct fl_item *i = &b->plan.items[k];
+
+		n = 1;
+		if (is_copied(b, i)) {
+			n = copied_from(b, k);
+			memcpy(out + i->at, fl_plan_bytes(&b->plan, i->step),
+			       i[n - 1].at + i[n - 1].size - i->at);
+		} else if (put_item(b, i, out + i->at) != i->size) {
+			b->datum = fl_plan_step(&b->plan, i)->at;
+			return FLE_NOREACH;
+		}
+	}
+	return 0;
+}
+
+/* ---- places and tables ------------------------------------------------------------- */
+
+/* Ascending by where they stand in the original: parts may not be. */
+static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
+{
+	uintptr_t at = fl_plan_step(&b->plan, i)->at;
+
+	for (; n && b->places[n - 1].at > at; n--)
+		b->places[n] = b->places[n - 1];
+	b->places[n] = (struct fl_copy_place){
+		.at = at, .offset = i->at + b->pad,
+		.form = i->kind == FL_ITEM_RET ? FL_FORM_BODY_RET : FL_FORM_BODY_TAIL,
+	};
+}
+
+static bool is_place(const struct fl_item *i)
+{
+	return i->kind == FL_ITEM_NOP || i->kind == FL_ITEM_RET;
+}
+
+static void keep_places(struct build *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < b->plan.n; k++)
+		if (is_place(&b->plan.items[k]))
+			keep_place(b, &b->plan.items[k], n++);
+}
+
+static size_t table_bytes(const struct fl_shape *s, uint32_t part)
+{
+	return (s->parts[part].end - s->parts[part].start) * sizeof(int32_t);
+}
+
+static size_t data_bytes(const struct build *b)
+{
+	const struct fl_shape *s = b->plan.shape;
+	size_t n = b->plan.n_places * sizeof *b->places;
+
+	for (uint32_t k = 0; b->plan.n_lookups && k < s->n_parts; k++)
+		n += table_bytes(s, k);
+	return n;
+}
+
+static void lay_data(struct build *b)
+{
+	unsigned char *at = b->ground.data + b->plan.n_places * sizeof *b->places;
+
+	b->places = (struct fl_copy_place *)b->ground.data;
+	for (uint32_t k = 0; b->plan.n_lookups && k < b->plan.shape->n_parts; k++) {
+		b->tables[k] = (int32_t *)at;
+		at += table_bytes(b->plan.shape, k);
+	}
+}
+
+/* ---- for unwinders ----------------------------------------------------------------- */
+
+/* A piece for what is displaced, one for each part, one for the landings of each. */
+struct pieces {
+	struct build *b;
+	struct fl_unwind_row *next;
+	struct fl_unwind_piece of[2 * FL_SHAPE_PARTS + 1];
+	uint32_t n;
+};
+
+static void begin_piece(struct pieces *p, uint32_t part, uint32_t at, enum fl_piece_kind kind)
+{
+	p->of[p->n] = (struct fl_unwind_piece){
+		.fde = p->b->plan.shape->parts[part].fde, .start = p->b->ground.at + at,
+		.rows = p->next, .kind = kind,
+	};
+}
+
+static void tell_row(struct pieces *p, uintptr_t at, uint32_t offset, uint32_t push)
+{
+	struct fl_unwind_piece *of = &p->of[p->n];
+
+	*p->next++ = (struct fl_unwind_row){
+		.at = at, .push = push,
+		.offset = (uint32_t)(p->b->ground.at + offset - of->start),
+	};
+	of->n++;
+}
+
+static void end_piece(struct pieces *p, uint32_t at)
+{
+	p->of[p->n].end = p->b->ground.at + at;
+	if (p->of[p->n].n && p->of[p->n].fde)
+		p->n++;
+}
+
+static uint32_t item_offset(const struct build *b, uint32_t item)
+{
+	return item < b->plan.n ? b->plan.items[item].at : b->n_code;
+}
+
+static void tell_off(struct pieces *p)
+{
+	const struct fl_plan *plan = &p->b->plan;
+
+	begin_piece(p, 0, 0, FL_PIECE_STUB);
+	for (uint32_t k = 0; k < plan->in; k++) {
+		const struct fl_item *i = &plan->items[k];
+		const struct fl_shape_step *s = fl_plan_step(plan, i);
+		uintptr_t at = i->kind == FL_ITEM_ON ? s->at + s->len : s->at;
+
+		if (at < plan->shape->parts[0].end)
+			tell_row(p, at, i->at, 0);
+	}
+	end_piece(p, plan->items[plan->in].at);
+}
+
+static void tell_lookup(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_LOOKUP_MAX];
+	struct fl_lookup l;
+
+	fill_lookup(p->b, i, &l);
+	fl_arch_put_lookup(out, &l);
+	for (size_t k = 0; k < FL_ARCH_LOOKUP_DEPTHS; k++)
+		tell_row(p, fl_plan_step(&p->b->plan, i)->at, i->at + l.depths[k].offset,
+			l.depths[k].depth);
+}
+
+/* The first part begins with the way in. */
+static void tell_part(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t from = part ? plan->first[plan->steps[part]] : plan->in;
+	uint32_t to = plan->first[plan->steps[part + 1]];
+	uint32_t last = FL_NO_STEP;
+
+	begin_piece(p, part, item_offset(p->b, from), FL_PIECE_BODY);
+	for (uint32_t k = from; k < to; k++) {
+		const struct fl_item *i = &plan->items[k];
+
+		if (i->step != last && fl_plan_step(plan, i)->len)
+			tell_row(p, fl_plan_step(plan, i)->at, i->at, 0);
+		last = i->step;
+		if (i->kind == FL_ITEM_LOOKUP)
+			tell_lookup(p, i);
+	}
+	end_piece(p, item_offset(p->b, to));
+}
+
+static void tell_landings(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t k = plan->first[plan->shape->n_steps];
+
+	while (k < plan->n && fl_plan_step(plan, &plan->items[k])->part < part)
+		k++;
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	for (; k < plan->n; k++) {
+		const struct fl_item *i = &plan->items[k];
+
+		if (fl_plan_step(plan, i)->part != part)
+			break;
+		tell_row(p, fl_plan_step(plan, i)->at, i->at, FL_ARCH_LOOKUP_KEPT);
+		tell_row(p, fl_plan_step(plan, i)->at, i->at + FL_ARCH_LANDED_UP, 0);
+	}
+	end_piece(p, item_offset(p->b, k));
+}
+
+static int tell_unwinders(struct build *b)
+{
+	struct pieces p = { .b = b, .next = b->rows };
+	struct fl_unwind_body body = { .m = b->plan.shape->m, .pieces = p.of };
+
+	tell_off(&p);
+	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
+		tell_part(&p, k);
+	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
+		tell_landings(&p, k);
+	body.n = p.n;
+	return fl_unwind_emit(b->ground.unwind, &body, &b->datum);
+}
+
+/* ---- a body ------------------------------------------------------------------------ */
+
+/* Bytes to leave out, so that the entry's jumps to both ways have the same high bytes. */
+static uint32_t bytes_to_leave(const struct build *b, uintptr_t at)
+{
+	uint32_t in = b->plan.items[b->plan.in].at;
+	uint32_t low = (uint32_t)(at - (b->plan.shape->entry + FL_ARCH_BRANCH_BYTES)) & 0xff;
+
+	return low + in > 0xff ? 0x100 - low : 0;
+}
+
+/* 0, or why there is no ground for it. */
+static int take_ground(struct build *b)
+{
+	enum { LEFT_OUT_MAX = 0x100 };
+	int err = fl_copies_reserve(b->copies, b->n_code + LEFT_OUT_MAX, data_bytes(b),
+				    &b->ground);
 
 	if (err)
 		return err;
-	off = gap_before(m->ground.at, m->s->entry, n_off);
-	on = off + n_off;
-	lay_data(m);
-	write_copy(m, off, on);
-	*m->copy = (struct fl_copy){
-		.function = m->s->function, .entry = m->s->entry, .code = m->ground.at,
-		.on = m->ground.at + on, .off = m->ground.at + off, .n_code = m->n,
-		.n_places = m->n_places, .call = on, .places = m->places,
+	b->pad = bytes_to_leave(b, b->ground.at);
+	b->ground.at += b->pad;
+	b->ground.write += b->pad;
+	lay_data(b);
+	return 0;
+}
+
+static int write_body(struct build *b, struct fl_copy *copy)
+{
+	const struct fl_plan *p = &b->plan;
+	uintptr_t code = b->ground.at - b->pad;
+	uint32_t in = p->items[p->in].at + b->pad;
+	int err = write_code(b);
+
+	if (!err) {
+		keep_places(b);
+		err = tell_unwinders(b);
+	}
+	if (err) {
+		memset(b->ground.data, 0, data_bytes(b));
+		return err;
+	}
+	*copy = (struct fl_copy){
+		.function = p->shape->function, .entry = p->shape->entry, .code = code,
+		.off = b->ground.at, .on = code + in, .call = in, .places = b->places,
+		.n_places = p->n_places, .n_code = b->n_code + b->pad,
 	};
-	if (!m->failed)
-		err = tell_unwinders(m, off, on, datum);
-	if (!err && !m->failed)
-		fl_copies_take(c, m->n, n_data);
-	else
-		memset(m->ground.data, 0, n_data);
-	return err;
+	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
+	return 0;
+}
+
+/* Memory that is kept until the copies end. NULL: there is none. */
+static void *get_scratch(struct fl_copies *c, size_t n)
+{
+	void *p;
+
+	if (c->scratch_bytes >= n)
+		return c->scratch;
+	p = fl_os_map(NULL, 2 * n, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fl_is_err(p))
+		return NULL;
+	if (c->scratch)
+		fl_os_unmap(c->scratch, c->scratch_bytes);
+	c->scratch_bytes = 2 * n;
+	return c->scratch = p;
+}
+
+static int make_plan(struct build *b)
+{
+	size_t n = fl_plan_items(b->plan.shape);
+	size_t rows = 2 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4;	/* a look-up has 4 items */
+
+	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *b->plan.items +
+			      (b->plan.shape->n_steps + 1ul) * sizeof *b->plan.first);
+	if (!b->rows)
+		return -ENOMEM;
+	b->plan.items = (struct fl_item *)(b->rows + rows);
+	b->plan.first = (uint32_t *)(b->plan.items + n);
+	return fl_plan_entry(&b->plan, &b->datum);
 }
 
 static int build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,
 		 uint64_t *datum)
 {
-	struct builder m = { .s = s, .copy = copy, .is_dry = true };
-	uint32_t n_off;
-	int err;
+	struct build b = { .copies = c, .plan.shape = s, .datum = s->function };
+	int err = make_plan(&b);
 
-	if (!index_parts(&m))
-		return FLE_UNKNOWN;
-	err = map_scratch(c, &m);
-	if (err)
-		return err;
-	put_displaced(&m, s->entry);
-	n_off = m.n;
-	m.n = 0;
-	put_body(&m);
-	if (!m.failed)
-		err = lay_copy(c, &m, n_off, datum);
-	if (!m.failed)
-		return err;
-	*datum = s->steps[m.failed - 1].at;
-	return FLE_UNKNOWN;
+	if (!err)
+		err = measure_items(&b);
+	if (!err) {
+		set_offsets(&b);
+		err = take_ground(&b);
+	}
+	if (!err)
+		err = write_body(&b, copy);
+	*datum = b.datum;
+	return err;
 }
 
 /* A block may be full of rows for unwinders first. */

@@ -338,16 +338,16 @@ static bool is_same_operand(const struct pair *p)
 {
 	ZydisDecodedInstruction z[2];
 	ZydisDecodedOperand op[2][ZYDIS_MAX_OPERAND_COUNT];
-	uintptr_t ours;
+	struct fl_insn ours;
 
+	fl_arch_decode(&ours, p->code, p->len, p->at);
 	if (p->n != p->len ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p->code, p->len, &z[0], op[0])) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p->moved, p->n, &z[1], op[1])))
 		return false;
 	return z[0].mnemonic == z[1].mnemonic && z[0].raw.disp.offset == z[1].raw.disp.offset &&
 	       p->at + (uint64_t)z[0].raw.disp.value == p->to + (uint64_t)z[1].raw.disp.value &&
-	       fl_arch_operand(p->code, p->len, p->at, &ours) &&
-	       ours == p->at + p->len + (uint64_t)z[0].raw.disp.value;
+	       ours.operand_at == z[0].raw.disp.offset;
 }
 
 static void operands_stay_where_they_were(void **state)

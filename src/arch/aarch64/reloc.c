@@ -37,13 +37,6 @@ size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned c
 	return 0;
 }
 
-bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
-		     uintptr_t *address)
-{
-	(void)code, (void)len, (void)at, (void)address;
-	return false;
-}
-
 size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
 {
 	(void)out, (void)l;

@@ -31,7 +31,6 @@
  * without a loop over prefixes.
  */
 #include "arch/arch.h"
-#include "emit.h"
 
 #define INLINE inline __attribute__((always_inline))
 
@@ -873,18 +872,6 @@ void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n,
 {
 	if (n >= LOOK ? !decode(i, code, at) : !decode_short(i, code, n, at))
 		*i = (struct fl_insn){ .writes = (fl_regs)~0u };
-}
-
-size_t x86_operand_at(const unsigned char *code, size_t len)
-{
-	unsigned char copy[LOOK] = { 0 };
-	struct parts x = { .code = copy };
-
-	__builtin_memcpy(copy, code, len < LEN_MAX ? len : LEN_MAX);
-	if (!take_any(&x) || !(x.attr & M) || (x.attr & X))
-		return 0;
-	take_modrm(&x);
-	return modrm_bytes[x.modrm] / OPERAND == RIP ? x.modrm_at + 1 : 0;
 }
 
 size_t fl_arch_landing(const unsigned char *code, size_t n)

@@ -39,10 +39,6 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
 	return x86_rel32(out + 1, at + 5, to);
 }
 
-/* Where the instruction at `code` has the four bytes of a displacement from its end, of an
- * operand in memory; 0: it has none. decode.c */
-size_t x86_operand_at(const unsigned char *code, size_t len);
-
 /* As fl_arch_decode() says, its length, class and target: at once of what nearly all
  * windows hold. plan.c */
 struct fl_insn;

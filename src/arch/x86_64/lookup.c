@@ -154,12 +154,6 @@ static bool put_target(struct emitter *w, const struct fl_lookup *l)
 	return true;
 }
 
-/* The bytes between a short branch at `from` and here. */
-static void lead_here(struct emitter *w, size_t from)
-{
-	w->out[from + 1] = (unsigned char)(w->n - (from + 2));
-}
-
 /* Returns where the branch to `outside` is. */
 static size_t put_part(struct emitter *w, const struct fl_looked *p)
 {
@@ -183,7 +177,7 @@ static size_t put_part(struct emitter *w, const struct fl_looked *p)
 	PUT(w, 0x04, 0x7f, 0x9e);		/* add $127,%al; sahf */
 	PUT(w, 0x48, 0x8b, 0x4c, 0x24, 0x08);	/* mov 8(%rsp),%rcx */
 	PUT(w, 0x3e, 0xff, 0x24, 0x24);		/* notrack jmp *(%rsp) */
-	lead_here(w, next);
+	w->out[next + 1] = (unsigned char)(w->n - (next + 2));
 	return outside;
 }
 

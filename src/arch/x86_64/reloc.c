@@ -89,31 +89,11 @@ static size_t move_branch(unsigned char *out, uintptr_t to, const unsigned char 
 	return put_rel32(out, n, to, target);
 }
 
-/* Where the displacement of a pc-relative operand is, and what it leads to; 0: none. */
-static size_t operand_of(const unsigned char *code, size_t len, uintptr_t at,
-			 uintptr_t *address)
-{
-	size_t operand = x86_operand_at(code, len);
-	int32_t d = 0;
-
-	if (operand)
-		__builtin_memcpy(&d, code + operand, sizeof d);
-	*address = at + len + (uintptr_t)(intptr_t)d;
-	return operand;
-}
-
-bool fl_arch_operand(const unsigned char *code, size_t len, uintptr_t at,
-		     uintptr_t *address)
-{
-	return operand_of(code, len, at, address);
-}
-
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 		    size_t len, uintptr_t at, uintptr_t target)
 {
 	struct fl_insn i;
-	uintptr_t address;
-	size_t operand;
+	int32_t d;
 
 	fl_arch_decode(&i, code, len, at);
 	if (!i.len || i.len != len)
@@ -121,8 +101,11 @@ size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 	__builtin_memcpy(out, code, len);
 	if (branch_of(&i, code) != COPIED)
 		return move_branch(out, to, code, &i, target);
-	operand = operand_of(code, len, at, &address);
-	return operand && !x86_rel32(out + operand, to + len, address) ? 0 : len;
+	if (!i.operand_at)
+		return len;
+	__builtin_memcpy(&d, code + i.operand_at, sizeof d);
+	at += len + (uintptr_t)(intptr_t)d;
+	return x86_rel32(out + i.operand_at, to + len, at) ? len : 0;
 }
 
 static bool put_rel8(unsigned char *out, uintptr_t end, uintptr_t to)

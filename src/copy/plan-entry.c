@@ -1,0 +1,177 @@
+/*
+ * plan-entry.c - which items a body is made of that has places for its entry, its exits
+ * and the jumps that leave it.
+ *
+ *	off:	the first instructions, those that the entry's jump covers; on in the original
+ *	on:	call glue
+ *	body:	the steps; of these have places:
+ *
+ *	ret			RET
+ *	jmp OUT, jmp *slot	NOP; jmp
+ *	jcc OUT			jncc past; NOP; jmp OUT
+ *	jmp *anything		LOOKUP; NOP; jmp *anything
+ *	ret $n			NOP; ret $n
+ *
+ * Where first instructions cannot stand elsewhere, `off` is the body without a call of glue.
+ */
+#include "copy/plan.h"
+
+static void begin_parts(struct fl_plan *p)
+{
+	const struct fl_shape *s = p->shape;
+	uint32_t i = 0;
+
+	for (uint32_t part = 0; part < s->n_parts; part++) {
+		p->steps[part] = i;
+		p->bytes[part] = i < s->n_steps ? fl_shape_bytes(s, &s->steps[i]) : NULL;
+		while (i < s->n_steps && s->steps[i].part == part)
+			i++;
+	}
+	p->steps[s->n_parts] = i;
+}
+
+/* The step at that address; FL_NO_STEP: none begins there. */
+static uint32_t find_step(const struct fl_plan *p, uintptr_t at)
+{
+	const struct fl_shape *s = p->shape;
+
+	for (uint32_t part = 0; part < s->n_parts; part++) {
+		uint32_t from = p->steps[part], n = p->steps[part + 1] - from;
+		size_t i = fl_rows_from(&s->steps[from], n, sizeof *s->steps, at);
+
+		if (i && s->steps[from + i - 1].at == at)
+			return from + (uint32_t)i - 1;
+	}
+	return FL_NO_STEP;
+}
+
+size_t fl_plan_items(const struct fl_shape *s)
+{
+	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING */
+
+	return (size_t)s->n_steps * A_STEP + s->displaced + STUBS;
+}
+
+static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
+{
+	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = FL_NO_STEP };
+	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET;
+	p->n_lookups += kind == FL_ITEM_LOOKUP;
+}
+
+static bool falls_through(const struct fl_shape_step *s)
+{
+	switch (s->kind) {
+	case FL_SHAPE_PLAIN: case FL_SHAPE_RELATIVE: case FL_SHAPE_CALL:
+	case FL_SHAPE_BRANCH: case FL_SHAPE_BRANCH_OUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The way past the body, and the way in. */
+static void weave_ways_in(struct fl_plan *p)
+{
+	const struct fl_shape *s = p->shape;
+	uint32_t last = p->entry + s->displaced - 1;
+
+	for (uint32_t i = 0; i < s->displaced; i++)
+		weave(p, FL_ITEM_ORIGINAL, p->entry + i);
+	if (!s->displaced)
+		weave(p, FL_ITEM_ENTER, p->entry);
+	else if (falls_through(&s->steps[last]))
+		weave(p, FL_ITEM_ON, last);
+	p->in = p->n;
+	weave(p, FL_ITEM_GLUE, p->entry);
+}
+
+static void weave_return(struct fl_plan *p, uint32_t i)
+{
+	unsigned char place[FL_ARCH_MOVED_MAX];
+
+	if (fl_arch_put_place(place, FL_FORM_BODY_RET, fl_plan_bytes(p, i),
+			      p->shape->steps[i].len)) {
+		weave(p, FL_ITEM_RET, i);
+		return;
+	}
+	weave(p, FL_ITEM_NOP, i);
+	weave(p, FL_ITEM_STEP, i);
+}
+
+/* A branch to a step. */
+static int weave_inner(struct fl_plan *p, uint32_t i, uint64_t *datum)
+{
+	uint32_t to = find_step(p, p->shape->steps[i].target);
+
+	*datum = p->shape->steps[i].at;
+	if (to == FL_NO_STEP)
+		return FLE_UNKNOWN;
+	weave(p, FL_ITEM_STEP, i);
+	p->items[p->n - 1].to = to;
+	return 0;
+}
+
+static int weave_step(struct fl_plan *p, uint32_t i, uint64_t *datum)
+{
+	switch (p->shape->steps[i].kind) {
+	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
+		return weave_inner(p, i, datum);
+	case FL_SHAPE_BRANCH_OUT:
+		weave(p, FL_ITEM_SKIP, i);
+		p->items[p->n - 1].to = 2;
+		weave(p, FL_ITEM_NOP, i);
+		weave(p, FL_ITEM_JUMP, i);
+		return 0;
+	case FL_SHAPE_SWITCH:
+		weave(p, FL_ITEM_LOOKUP, i);
+		/* fall through */
+	case FL_SHAPE_TAIL: case FL_SHAPE_TAIL_POINTER:
+		weave(p, FL_ITEM_NOP, i);
+		break;
+	case FL_SHAPE_RET:
+		weave_return(p, i);
+		return 0;
+	case FL_SHAPE_END:
+		weave(p, FL_ITEM_JUMP, i);
+		return 0;
+	}
+	weave(p, FL_ITEM_STEP, i);
+	return 0;
+}
+
+/* Behind a step comes what is behind it in the original: the next step, or the original. */
+static void weave_gap(struct fl_plan *p, uint32_t i)
+{
+	const struct fl_shape_step *s = &p->shape->steps[i];
+
+	if (!falls_through(s))
+		return;
+	if (i + 1 == p->shape->n_steps || s[1].part != s->part || s[1].at != s->at + s->len)
+		weave(p, FL_ITEM_ON, i);
+}
+
+/* Before the entry there is a landing pad alone, which nobody needs here. */
+int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
+{
+	const struct fl_shape *s = p->shape;
+	int err = 0;
+
+	begin_parts(p);
+	p->entry = find_step(p, s->entry);
+	*datum = s->entry;
+	if (p->entry >= p->steps[1] || p->entry > 1)
+		return FLE_UNKNOWN;
+	weave_ways_in(p);
+	p->first[0] = p->n;
+	for (uint32_t i = p->entry; !err && i < s->n_steps; i++) {
+		p->first[i] = p->n;
+		err = weave_step(p, i, datum);
+		weave_gap(p, i);
+	}
+	p->first[s->n_steps] = p->n;
+	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
+		if (s->steps[i].len)
+			weave(p, FL_ITEM_LANDING, i);
+	return err;
+}

@@ -1,0 +1,72 @@
+/*
+ * plan.h - what a body is made of, as data: an ordered list of items. Private to copy.
+ *
+ * Who weaves (plan-entry.c) makes the list from a shape; build.c makes code of it, and knows
+ * no plan.
+ */
+#ifndef FL_COPY_PLAN_H
+#define FL_COPY_PLAN_H
+
+#include "site/site.h"
+
+enum fl_item_kind {
+	FL_ITEM_STEP,		/* the step's instruction; a branch to a step: to its items */
+	FL_ITEM_ORIGINAL,	/* the step's instruction; a branch leads into the original */
+	FL_ITEM_JUMP,		/* to where the step's branch leads, out of the function */
+	FL_ITEM_ON,		/* to the original, behind the step */
+	FL_ITEM_SKIP,		/* past `to` items, if the step's branch is not taken */
+	FL_ITEM_NOP,		/* a place: FL_FORM_BODY_TAIL */
+	FL_ITEM_RET,		/* a place: FL_FORM_BODY_RET */
+	FL_ITEM_LOOKUP,		/* of the step's indirect jump; if that leaves, on behind it */
+	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
+	FL_ITEM_GLUE,		/* the call of the entry's probe */
+	FL_ITEM_ENTER		/* to the step's items */
+};
+
+struct fl_item {
+	uint8_t kind;			/* enum fl_item_kind */
+	uint8_t is_short;		/* W build.c */
+	uint16_t size;			/* bytes; W build.c */
+	uint32_t step;			/* index */
+	uint32_t to;			/* of a branch: the step it leads to; FL_NO_STEP: out */
+	uint32_t at;			/* offset from the code's beginning; W build.c */
+};
+enum { FL_NO_STEP = UINT32_MAX };
+
+/*
+ * The list, in the order of addresses: the way past the body, the way in, the steps part by
+ * part, the landings. Items of a step are together; a branch to the step meets the first.
+ */
+struct fl_plan {
+	const struct fl_shape *shape;
+	struct fl_item *items;
+	uint32_t n;
+	uint32_t *first;		/* by step: its first item. One more: behind the last */
+	uint32_t in;			/* the way in: FL_ITEM_GLUE */
+	uint32_t entry;			/* the step */
+	uint32_t n_lookups, n_places;
+	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
+	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
+};
+
+/* At most so many items. */
+size_t fl_plan_items(const struct fl_shape *);
+/* plan-entry.c: entry, exits and jumps that leave have places. The plan has its shape and
+ * memory. 0, or FLE_UNKNOWN and where. */
+int fl_plan_entry(struct fl_plan *, uint64_t *datum);
+
+static inline const struct fl_shape_step *fl_plan_step(const struct fl_plan *p,
+						       const struct fl_item *i)
+{
+	return &p->shape->steps[i->step];
+}
+
+/* The bytes of a step, from the file. */
+static inline const unsigned char *fl_plan_bytes(const struct fl_plan *p, uint32_t step)
+{
+	const struct fl_shape_step *s = &p->shape->steps[step];
+
+	return p->bytes[s->part] + (s->at - p->shape->steps[p->steps[s->part]].at);
+}
+
+#endif

@@ -1,0 +1,432 @@
+/*
+ * build.c - a second body does what its function does.
+ *
+ * Functions of libraries are built and decoded again by Zydis, beside their originals: each
+ * instruction is there, each branch leads to the instruction that stands for its target, each
+ * displacement to what it led to.
+ *
+ *	build: 2 files, 9121 functions, 870312 instructions | wrong 0
+ *
+ * Counts right of the bar must be zero. FLICK_TORTURE=long takes more files.
+ */
+#include "site-rig.h"
+
+#include <Zydis/Zydis.h>
+
+#include "copy/build.h"
+#include "copy/copy.h"
+
+enum { ROOM = 1 << 20, SHOWN = 10, GLUE_CALL = 5, WANTED = 400000 };
+
+static struct fl_shape_step steps[ROOM];
+static uintptr_t body_at[ROOM];		/* by step: where its first instruction is */
+static ZydisDecoder zydis;
+
+static const char *const files[] = {
+	"/lib/x86_64-linux-gnu/libc.so.6",
+	"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+};
+static const char *const more_files[] = {
+	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+	"/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
+	"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+	"/usr/bin/python3.11",
+	"/usr/bin/perl",
+	"/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus",
+	"/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+};
+
+struct verdict {
+	size_t n_files, functions, instructions, refused, wrong;
+};
+
+/* A body that is read from its beginning on, beside its function. */
+struct reading {
+	const struct fl_shape *s;
+	const struct fl_copy *copy;
+	const struct fl_copies *copies;
+	uintptr_t at;			/* what is read next */
+	uint32_t step;
+	uint32_t n_places;
+	const char *wrong;
+};
+
+struct insn {
+	ZydisDecodedInstruction z;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	uintptr_t at, target;		/* of a direct branch, or a pc-relative operand */
+	unsigned char bytes[16];
+};
+
+static bool decode(struct insn *i, const unsigned char *bytes, size_t n, uintptr_t at)
+{
+	memset(i, 0, sizeof *i);
+	i->at = at;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, bytes, n, &i->z, i->op)))
+		return false;
+	memcpy(i->bytes, bytes, i->z.length);
+	for (unsigned int k = 0; k < i->z.operand_count_visible; k++) {
+		const ZydisDecodedOperand *op = &i->op[k];
+
+		if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && op->imm.is_relative)
+			i->target = at + i->z.length + op->imm.value.u;
+		else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			 op->mem.base == ZYDIS_REGISTER_RIP)
+			i->target = at + i->z.length + (uint64_t)op->mem.disp.value;
+	}
+	return true;
+}
+
+static bool blame(struct reading *r, const char *what)
+{
+	r->wrong = r->wrong ? r->wrong : what;
+	return false;
+}
+
+/* The next instruction of the body. */
+static bool next(struct reading *r, struct insn *i)
+{
+	uintptr_t end = r->copy->code + r->copy->n_code;
+
+	if (r->at >= end ||
+	    !decode(i, (const void *)r->at, end - r->at < 15 ? end - r->at : 15, r->at))
+		return blame(r, "no instruction");
+	r->at += i->z.length;
+	return true;
+}
+
+static bool expect(struct reading *r, ZydisMnemonic m, uintptr_t target)
+{
+	struct insn i;
+
+	return next(r, &i) && ((i.z.mnemonic == m && i.target == target) ||
+			       blame(r, ZydisMnemonicGetString(m)));
+}
+
+/* The next one does what the original's does. A branch inside has its target seen later. */
+static bool expect_same(struct reading *r, const struct insn *o, bool is_inside)
+{
+	struct insn i;
+
+	if (!next(r, &i))
+		return false;
+	if (i.z.mnemonic != o->z.mnemonic || i.z.operand_count != o->z.operand_count)
+		return blame(r, "another instruction");
+	if (is_inside)
+		return true;
+	if (i.target != o->target)
+		return blame(r, "another target");
+	if (!o->target && memcmp(i.bytes, o->bytes, sizeof i.bytes))
+		return blame(r, "other bytes");
+	return true;
+}
+
+static bool expect_place(struct reading *r, uintptr_t site, enum fl_form form)
+{
+	static const unsigned char nops[] = { 0x0f, 0x1f, 0x44, 0, 0 };
+	static const unsigned char ret[] = { 0xc3, 0x0f, 0x1f, 0x40, 0, 0xc3 };
+	size_t n = form == FL_FORM_BODY_RET ? sizeof ret : sizeof nops;
+	uint32_t k = 0;
+
+	while (k < r->copy->n_places && (r->copy->places[k].at != site ||
+					 r->copy->places[k].offset + r->copy->code != r->at))
+		k++;
+	if (k == r->copy->n_places || r->copy->places[k].form != form)
+		return blame(r, "no place");
+	if (memcmp((const void *)r->at, form == FL_FORM_BODY_RET ? ret : nops, n))
+		return blame(r, "other bytes in a place");
+	r->at += n;
+	r->n_places++;
+	return true;
+}
+
+static bool is_loop(const struct insn *o)
+{
+	return o->z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && o->z.opcode >= 0xe0 &&
+	       o->z.opcode <= 0xe3;
+}
+
+/* loop 1f; jmp 2f; 1: jmp: where that is, or of a short one it. 0: neither. */
+static uintptr_t loop_at(struct reading *r, const struct insn *o)
+{
+	struct insn i, jmp;
+
+	if (!next(r, &i) || i.z.mnemonic != o->z.mnemonic)
+		return 0;
+	if (i.target != r->at + 2 || *(const unsigned char *)r->at != 0xeb)
+		return i.at;
+	return next(r, &jmp) && jmp.target == r->at + 5 && next(r, &i) ? i.at : 0;
+}
+
+static bool expect_inside(struct reading *r, const struct insn *o)
+{
+	if (!is_loop(o))
+		return expect_same(r, o, true);
+	return loop_at(r, o) || blame(r, "no loop");
+}
+
+/* The opposite of a condition differs in its lowest bit. */
+static bool expect_branch_out(struct reading *r, const struct insn *o)
+{
+	struct insn i;
+
+	if (!next(r, &i))
+		return false;
+	if (!is_loop(o) && (i.z.opcode & 15) != ((o->z.opcode & 15) ^ 1))
+		return blame(r, "no opposite");
+	if (is_loop(o) && (i.target != r->at + 2 || !next(r, &i)))
+		return blame(r, "no loop out");
+	if (i.target != r->at + 10)
+		return blame(r, "past something else");
+	return expect_place(r, o->at, FL_FORM_BODY_TAIL) &&
+	       expect(r, ZYDIS_MNEMONIC_JMP, o->target);
+}
+
+/* Up to the place behind it. Its tables are what run of it shows. */
+static bool expect_lookup(struct reading *r, const struct insn *o)
+{
+	struct insn i;
+
+	while (next(r, &i))
+		if (i.z.mnemonic == ZYDIS_MNEMONIC_LEA && i.op[1].mem.disp.value == 128)
+			break;
+	return !r->wrong && expect_place(r, o->at, FL_FORM_BODY_TAIL) &&
+	       expect_same(r, o, false);
+}
+
+static bool expect_return(struct reading *r, const struct insn *o)
+{
+	if (o->z.opcode == 0xc3)
+		return expect_place(r, o->at, FL_FORM_BODY_RET);
+	return expect_place(r, o->at, FL_FORM_BODY_TAIL) && expect_same(r, o, false);
+}
+
+static bool read_step(struct reading *r, const struct fl_shape_step *s)
+{
+	struct insn o = { .at = s->at };
+
+	body_at[r->step] = r->at;
+	if (s->kind == FL_SHAPE_END)
+		return expect(r, ZYDIS_MNEMONIC_JMP, s->target);
+	if (!decode(&o, fl_shape_bytes(r->s, s), s->len, s->at) || o.z.length != s->len)
+		return blame(r, "not what the shape says");
+	switch ((enum fl_shape_kind)s->kind) {
+	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
+		return expect_inside(r, &o);
+	case FL_SHAPE_TAIL: case FL_SHAPE_TAIL_POINTER:
+		return expect_place(r, o.at, FL_FORM_BODY_TAIL) && expect_same(r, &o, false);
+	case FL_SHAPE_BRANCH_OUT:
+		return expect_branch_out(r, &o);
+	case FL_SHAPE_SWITCH:
+		return expect_lookup(r, &o);
+	case FL_SHAPE_RET:
+		return expect_return(r, &o);
+	default:
+		return expect_same(r, &o, false);
+	}
+}
+
+/* ---- branches of the body: where do they lead? ------------------------------------- */
+
+static uintptr_t body_of(const struct reading *r, uintptr_t original)
+{
+	for (uint32_t p = 0, i = 0; p < r->s->n_parts; p++) {
+		uint32_t n = 0;
+		size_t k;
+
+		while (i + n < r->s->n_steps && r->s->steps[i + n].part == p)
+			n++;
+		k = fl_rows_from(&r->s->steps[i], n, sizeof *r->s->steps, original);
+		if (k && r->s->steps[i + k - 1].at == original)
+			return body_at[i + k - 1];
+		i += n;
+	}
+	return 0;
+}
+
+static bool leads_right(struct reading *r, uint32_t step)
+{
+	const struct fl_shape_step *s = &r->s->steps[step];
+	struct insn o, i;
+
+	decode(&o, fl_shape_bytes(r->s, s), s->len, s->at);
+	r->at = body_at[step];
+	if (is_loop(&o))
+		r->at = loop_at(r, &o);
+	return next(r, &i) && (i.target == body_of(r, o.target) ||
+			       blame(r, "a branch leads elsewhere"));
+}
+
+/* ---- the ways in ------------------------------------------------------------------- */
+
+static bool read_ways_in(struct reading *r)
+{
+	const struct fl_copy *c = r->copy;
+	uintptr_t jump = r->s->entry + 5;
+	struct insn o, i;
+
+	if ((c->on - jump) >> 8 != (c->off - jump) >> 8)
+		return blame(r, "the ways in are too far apart");
+	if (c->on != c->code + c->call || *(const unsigned char *)c->on != 0xe8)
+		return blame(r, "no call of glue");
+	r->at = c->off;
+	for (uint32_t k = 0; k < r->s->displaced; k++) {
+		const struct fl_shape_step *s = steps;
+
+		while (s->at != r->s->entry)
+			s++;
+		s += k;
+		decode(&o, fl_shape_bytes(r->s, s), s->len, s->at);
+		if (is_loop(&o)) {
+			r->at = loop_at(r, &o);
+			if (!next(r, &i) || i.target != o.target)
+				return blame(r, "a displaced loop");
+		} else if (!expect_same(r, &o, false)) {
+			return false;
+		}
+		if (r->at >= c->on)		/* it ends there */
+			return true;
+		if (k + 1 == r->s->displaced)
+			return expect(r, ZYDIS_MNEMONIC_JMP, s->at + s->len);
+	}
+	return expect(r, ZYDIS_MNEMONIC_JMP, body_of(r, r->s->entry));
+}
+
+static void show(const struct reading *r)
+{
+	const struct fl_shape_step *s = &steps[r->step < r->s->n_steps ? r->step : 0];
+	static int shown;
+
+	if (shown++ < SHOWN)
+		printf("%lx of %s: step %u at %lx (kind %u), body at %lx: %s\n",
+		       r->s->function - r->s->m->bias, r->s->m->path, r->step,
+		       s->at - r->s->m->bias, s->kind, r->at, r->wrong);
+}
+
+static bool is_right(const struct fl_shape *s, const struct fl_copy *copy,
+		     const struct fl_copies *copies)
+{
+	struct reading r = { .s = s, .copy = copy, .copies = copies };
+
+	r.at = copy->on + GLUE_CALL;
+	for (; r.step < s->n_steps && !r.wrong; r.step++) {
+		if (s->steps[r.step].at < s->entry && s->steps[r.step].part == 0)
+			body_at[r.step] = r.at;		/* a landing pad */
+		else
+			read_step(&r, &s->steps[r.step]);
+	}
+	for (r.step = 0; r.step < s->n_steps && !r.wrong; r.step++)
+		if (s->steps[r.step].kind == FL_SHAPE_JUMP ||
+		    s->steps[r.step].kind == FL_SHAPE_BRANCH)
+			leads_right(&r, r.step);
+	if (!r.wrong)
+		read_ways_in(&r);
+	if (!r.wrong && r.n_places != copy->n_places)
+		blame(&r, "more places");
+	if (r.wrong)
+		show(&r);
+	return !r.wrong;
+}
+
+/* ---- whole files ------------------------------------------------------------------- */
+
+struct opened {
+	struct fl_obj o;
+	struct fl_module m;
+	struct fl_outline outline;
+	struct fl_copies copies;
+};
+
+static void open_file(struct opened *f, const char *path)
+{
+	memset(f, 0, sizeof *f);
+	assert_int_equal(fl_obj_open(&f->o, path), 0);
+	assert_int_equal(fl_obj_lay_out(&f->m, &f->o, path), 0);
+	assert_int_equal(fl_outline_open(&f->outline, &f->m), 0);
+	fl_copies_begin(&f->copies, f->m.lo, f->m.hi);
+}
+
+static void close_file(struct opened *f)
+{
+	assert_int_equal(fl_copies_end(&f->copies), 0);
+	fl_outline_close(&f->outline);
+	fl_obj_unlay(&f->m);
+	fl_obj_close(&f->o);
+}
+
+static int shape_of(const struct opened *f, struct fl_shape *s, uintptr_t at)
+{
+	uint64_t datum;
+
+	*s = (struct fl_shape){ .steps = steps, .room = ROOM };
+	return fl_shape_of(s, &f->outline, at, &datum);
+}
+
+static void build_one(struct opened *f, uintptr_t function, struct verdict *v)
+{
+	struct fl_copy copy;
+	struct fl_shape s;
+	uint64_t datum = 0;
+	int err;
+
+	if (shape_of(f, &s, function)) {
+		v->refused++;
+		return;
+	}
+	err = fl_copy_build(&f->copies, &s, &copy, &datum);
+	v->functions++;
+	v->instructions += s.n_steps;
+	if (err == FLE_UNWIND) {
+		v->refused++;
+		return;
+	}
+	if (err) {
+		printf("%lx of %s: %d %s, %lx\n", function - f->m.bias, f->m.path, err,
+		       fl_err_text(err), datum - f->m.bias);
+		v->wrong++;
+	} else if (!is_right(&s, &copy, &f->copies)) {
+		v->wrong++;
+	}
+}
+
+static void build_file(const char *path, struct verdict *v)
+{
+	struct opened f;
+
+	if (access(path, R_OK))
+		return;
+	open_file(&f, path);
+	v->n_files++;
+	for (size_t k = 0; k < f.outline.n; k++)
+		if (f.outline.extents[k].kind == FL_EXTENT_FUNCTION &&
+		    !f.outline.extents[k].refusal)
+			build_one(&f, f.outline.extents[k].start, v);
+	close_file(&f);
+}
+
+static void libraries_are_the_same_in_bodies(void **state)
+{
+	struct verdict v = { 0 };
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(files); k++)
+		build_file(files[k], &v);
+	for (size_t k = 0; getenv("FLICK_TORTURE") && k < ARRAY_LEN(more_files); k++)
+		build_file(more_files[k], &v);
+	printf("build: %zu files, %zu functions, %zu instructions, %zu refused | wrong %zu\n",
+	       v.n_files, v.functions, v.instructions, v.refused, v.wrong);
+	assert_true(v.instructions >= WANTED);
+	assert_int_equal(v.wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libraries_are_the_same_in_bodies),
+	};
+
+	ZydisDecoderInit(&zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	fl_text_choose("mprotect");
+	fl_unwind_serve();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
