@@ -60,6 +60,12 @@ forks "" 0
 forks "--follow --all -a latency" 100
 forks "--follow" 100
 
+# The second image has the first one's rows, at addresses of its own.
+label="$kind two images:"
+record --follow -a counts -- sh -c '"$0" calls && "$0" calls && "$0" met' "$work/beside"
+succeeded
+exact
+
 if command -v clang >/dev/null; then
 	kind=xray:
 	CC=clang target beside -O2 -fxray-instrument -fxray-instruction-threshold=1 \
