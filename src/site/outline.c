@@ -37,12 +37,16 @@ struct pass {
 static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 		  uintptr_t at, enum fl_shape_kind kind)
 {
+	bool is_direct = kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT;
 	struct fl_outline *o = p->o;
+	uintptr_t to = is_direct ? i->target - p->lo : 0;
 
+	if (to >= p->hi - p->lo) {
+		fl_refuse(x, FLE_MIDDLE, at);
+		return;
+	}
 	o->lefts[o->n_lefts++] = (struct fl_leaving){
-		(uint32_t)(at - p->lo),
-		kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT ?
-			(uint32_t)(i->target - p->lo) : 0, i->len, kind,
+		(uint32_t)(at - p->lo), (uint32_t)to, i->len, kind,
 	};
 	x->n_left++;
 }
@@ -127,12 +131,19 @@ static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 	}
 }
 
-static bool reads_operand(const unsigned char *code, const struct fl_insn *i, uintptr_t at)
+/* An instruction that names an address of its own function: who reads its first bytes finds
+ * the jump there; who gives away where its middle is gets jumps there, in the original. */
+static void take_own(struct fl_extent *x, uintptr_t address, const struct fl_insn *i,
+		     uintptr_t at, const unsigned char *code)
 {
 	struct fl_insn full;
 
 	fl_arch_decode(&full, code, i->len, at);
-	return full.cls != FL_INSN_LOAD_ADDRESS && full.cls != FL_INSN_NOP;
+	if (full.cls == FL_INSN_LOAD_ADDRESS && address - x->start > x->landing)
+		x->flags |= X_LABELS;
+	else if (full.cls != FL_INSN_LOAD_ADDRESS && full.cls != FL_INSN_NOP &&
+		 address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
+		fl_refuse(x, FLE_OWNBYTES, at);
 }
 
 /* What its operand names may be its own first bytes, or a function that asks. */
@@ -144,8 +155,8 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 
 	memcpy(&distance, code + i->operand_at, sizeof distance);
 	address = at + i->len + (uintptr_t)(intptr_t)distance;
-	if (address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES && reads_operand(code, i, at))
-		fl_refuse(x, FLE_OWNBYTES, at);
+	if (address - x->start < x->end - x->start)
+		take_own(x, address, i, at, code);
 	if (p->askers.n && fl_asks(&p->askers, address))
 		meet_asker(x, i, at);
 }
@@ -176,7 +187,9 @@ static void read_extent(struct pass *p, struct fl_extent *x)
 		if (!i.len || i.len > x->end - at) {
 			x->flags |= X_BROKEN;
 			x->datum = at;
-			return;
+			if (x->kind != FL_EXTENT_OTHER)
+				return;
+			i = (struct fl_insn){ .len = 1 };	/* data, then code? */
 		}
 		fl_set_bit(p->starts, at - p->lo);
 		if (i.cls != FL_INSN_OTHER)
@@ -294,8 +307,11 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		f->flags |= X_ENTERED;
 }
 
-/* A jump that leaves goes to a function's start, where flags are dead. One that goes to
- * another part, or back, stays. */
+/* A jump that leaves goes to a function's start, where flags are dead: one of the tables
+ * knows, a stub of the linker's, or what stands where such do. One that goes to another
+ * part, or back, stays. */
+enum { STUB_ALIGNED = 8 };
+
 static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 {
 	struct fl_outline *o = p->o;
@@ -305,8 +321,13 @@ static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 
 	if (!at_head)
 		judge_into(p, k, to);
-	if (t == o->n || o->extents[t].kind == FL_EXTENT_OTHER)
+	if (at_head && t == o->n)
 		return;
+	if (t == o->n || o->extents[t].kind == FL_EXTENT_OTHER) {
+		if (to % STUB_ALIGNED)
+			fl_refuse(&o->extents[o->extents[k].owner], FLE_MIDDLE, to);
+		return;
+	}
 	if (o->extents[t].owner == o->extents[k].owner) {
 		l->kind = FL_SHAPE_JUMP;
 		o->extents[o->extents[t].owner].flags |= at_head ? X_LOOPS : 0;
@@ -412,6 +433,8 @@ static void judge_function(struct pass *p, uint32_t k)
 		fl_refuse(x, FLE_PARTS, n);
 	if (!has_room(p, k))
 		fl_refuse(x, FLE_NOSPACE, x->end - fl_extent_entry(x));
+	if ((x->flags & X_LABELS) && !(x->flags & X_SWITCH))
+		fl_refuse(x, FLE_INSIDE, x->start);
 	if ((x->flags & X_ENTERED) && ((x->flags & X_LOOPS) ||
 	    (x->flags & (X_SWITCH | X_SHORT_FIRST)) == (X_SWITCH | X_SHORT_FIRST)))
 		fl_refuse(x, FLE_INTO, fl_extent_entry(x));

@@ -35,6 +35,11 @@ const unsigned char *fl_shape_bytes(const struct fl_shape *s, const struct fl_sh
 	return fl_file_text(s->m, step->at, &left);
 }
 
+static bool is_call(const struct fl_insn *i)
+{
+	return i->cls == FL_INSN_CALL || i->cls == FL_INSN_CALL_POINTER;
+}
+
 /* ---- what can be reached ------------------------------------------------- */
 
 struct reach {
@@ -105,7 +110,7 @@ static void follow(struct reach *r, const struct fl_shape_part *part, uintptr_t 
 		    i.cls == FL_INSN_RET || i.cls == FL_INSN_STOP)
 			return;
 	}
-	r->is_lost |= i.cls != FL_INSN_CALL && i.cls != FL_INSN_CALL_POINTER;
+	r->is_lost |= !is_call(&i);
 }
 
 /* One round: what is to be done and was not. False: nothing was. */
@@ -291,11 +296,11 @@ static void read_part(struct maker *k, uint8_t part)
 		kind = step_kind(k->s, &i);
 		k->has_switch |= kind == FL_SHAPE_SWITCH;
 		add_step(k, &(struct fl_shape_step){ at, target_of(&i, c, at, kind), i.len,
-						     kind, part, 0 });
+						     kind, part, 0, is_call(&i) });
 	}
-	if (i.cls == FL_INSN_CALL || i.cls == FL_INSN_CALL_POINTER || i.cls == FL_INSN_NOP)
+	if (is_call(&i) || i.cls == FL_INSN_NOP)
 		add_step(k, &(struct fl_shape_step){ p->end, p->end, 0, FL_SHAPE_END, part,
-						     0 });
+						     0, 0 });
 }
 
 /* The step that begins at `a`; NULL: none does. */
@@ -350,28 +355,26 @@ static void mark_targets(struct maker *k)
  * would return there. */
 static bool can_leave(const struct fl_shape_step *first, const struct fl_shape_step *end)
 {
-	for (const struct fl_shape_step *s = first; s < end; s++) {
-		size_t left;
-
-		(void)left;
-		if (s->is_target || s->kind == FL_SHAPE_CALL || s->kind == FL_SHAPE_END)
+	for (const struct fl_shape_step *s = first; s < end; s++)
+		if (s->is_target || s->is_call || s->kind == FL_SHAPE_END)
 			return false;
-	}
 	return true;
 }
 
-/* What jumps to who knows where may jump to any but the first of them. */
+/* What jumps to who knows where may jump to any but the first of them. A loop that begins
+ * where the function does is better off in the body. */
 static void displace(struct maker *k)
 {
 	struct fl_shape *s = k->s;
 	struct fl_shape_step *first = step_at(k, s->entry), *end = first;
 	struct fl_shape_step *all = s->steps + k->first[1];
+	bool loops = s->steps[0].is_target;
 	uint32_t n = 0;
 
 	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
 		n += end++->len;
 	s->window = n;
-	if (first && can_leave(first, end) && !(k->has_switch && end - first > 1))
+	if (first && !loops && can_leave(first, end) && !(k->has_switch && end - first > 1))
 		s->displaced = (uint32_t)(end - first);
 }
 

@@ -128,6 +128,7 @@ struct fl_shape_step {
 	uint8_t len, kind, part;	/* part: index */
 	uint8_t is_target;		/* a direct branch of the function, or the unwinder,
 					 * leads here */
+	uint8_t is_call;		/* where it stands is seen: it is returned to */
 };
 struct fl_shape_part {
 	uintptr_t start, end, fde, lsda;	/* as in fl_extent */

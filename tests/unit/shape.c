@@ -151,6 +151,12 @@ static const struct {
 	  ".set .Lself,calls_itself\nEND calls_itself" },
 	{ "reads_itself", FLE_OWNBYTES, "BEGIN reads_itself\nFILL\n"
 	  ".set .Lreads,reads_itself\ncmpb $0x90,.Lreads+2(%rip)\nret\nEND reads_itself" },
+	{ "gives_label", FLE_INSIDE, "BEGIN gives_label\nFILL\nlea 1f(%rip),%rax\nret\n1:ret\n"
+	  "END gives_label" },
+	{ "goes_to_labels", 0, "BEGIN goes_to_labels\nFILL\nlea 1f(%rip),%rax\njmp *%rax\n"
+	  "1:ret\nEND goes_to_labels" },
+	{ "to_nowhere", FLE_MIDDLE, "BEGIN to_nowhere\nFILL\njmp .+0x10000000\n"
+	  "END to_nowhere" },
 	{ "names_itself", 0, "BEGIN names_itself\nFILL\n.set .Lnames,names_itself\n"
 	  "lea .Lnames(%rip),%rax\nret\nEND names_itself" },
 	{ "data", FLE_DATA, "BEGIN data\nFILL\n.byte 6,6,6\nret\nEND data" },
@@ -297,7 +303,7 @@ static void compare_step(struct verdict *v, const struct fl_shape *s,
 		return;
 	}
 	kind = expected_kind(s, &z, op, step->at, &target);
-	if (kind != step->kind)
+	if (kind != step->kind || step->is_call != (z.meta.category == ZYDIS_CATEGORY_CALL))
 		show(v, &v->kind, "kind", s, step->at);
 	else if (step->target != target)
 		show(v, &v->target, "target", s, step->at);
@@ -361,7 +367,7 @@ static void check_branches(struct verdict *v, const struct fl_shape *s)
 	if (s->displaced > 1 && has_switch)
 		show(v, &v->window, "switch", s, s->entry);
 	for (uint32_t i = 0; i < s->displaced; i++)
-		if (first[i].kind == FL_SHAPE_CALL)
+		if (first[i].is_call)
 			show(v, &v->window, "call", s, first[i].at);
 }
 
