@@ -407,6 +407,42 @@ static void heed_as_a_child(struct rig *unused)
 	NEED(fl_shm_processes(g->m)[0].heeded == g->m->session[0].seldom.wish);
 }
 
+/* As often in a window as windows are of a period, and the rest of it is as long as any: else
+ * images that end before their first turn have too many or too few windows. */
+static void begin_at_moments(struct rig *unused)
+{
+	enum { PERIOD_US = 10000000, WINDOW_US = PERIOD_US / 4, TIMES = 400 };
+	struct fl_seldom *s = &g->m->session[0].seldom;
+	uint32_t open = 0, short_rest = 0, wrong = 0;
+
+	(void)unused;
+	open_probes();
+	s->period_us = PERIOD_US;
+	s->window_us = WINDOW_US;
+	want(&one, FL_SELDOM);
+	for (int i = 0; i < TIMES; i++) {
+		uint64_t us;
+		bool is_open;
+
+		fl_sample_in_child();
+		is_open = fl_probe_is_on(one.entry);
+		us = fl_sample_turn();		/* of a window, how long it lasts yet */
+		open += is_open;
+		short_rest += is_open && us < WINDOW_US / 2;
+		wrong += is_open != fl_probe_is_on(one.entry) ||
+			 us > (is_open ? WINDOW_US : PERIOD_US - WINDOW_US) + 1;
+	}
+	NEED(open > TIMES / 8 && open < TIMES * 3 / 8);
+	NEED(short_rest > open / 4 && short_rest < open * 3 / 4);
+	NEED(!wrong);
+}
+
+static void an_image_begins_at_any_moment(void **unused)
+{
+	(void)unused;
+	runs(begin_at_moments);
+}
+
 static void a_child_begins_with_what_is_wished(void **unused)
 {
 	(void)unused;
@@ -753,6 +789,7 @@ int main(void)
 		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
 		TEST(what_comes_back_in_a_window_is_counted),
 		TEST(a_child_begins_with_what_is_wished),
+		TEST(an_image_begins_at_any_moment),
 		TEST(a_window_is_open_until_it_can_be_closed),
 		TEST(an_entry_of_several_stays_on_for_the_others),
 		TEST(a_call_that_outlasts_epochs_is_a_sample),
