@@ -1,0 +1,59 @@
+/*
+ * fuzz/unwind - a function's tables for unwinding, as a damaged file may have them: what
+ * a body's are made of.
+ *
+ *	2 bytes: where the FDE stands | rows | their distance | 2 bytes: room | kind | 0 | memory
+ *
+ * timeout: 600
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fuzz.h"
+#include "copy/unwind.h"
+
+enum { HEAD = 8, ROWS = 256 };
+
+static void write_piece(const struct fl_module *m, const uint8_t *head, uintptr_t fde)
+{
+	static struct fl_unwind_row rows[ROWS];
+	size_t room = head[4] | head[5] << 8;
+	unsigned char *to = malloc(room + 1);	/* exactly: what is written behind it is seen */
+	struct fl_out o = { .p = to, .end = to + room };
+	struct fl_unwind_piece p = { .fde = fde, .rows = rows,
+				     .kind = (enum fl_piece_kind)(head[6] % 3) };
+	struct fl_unwind_body body = { .m = m, .pieces = &p, .n = 1 };
+	struct fl_fde f;
+
+	if (fl_fde_read(&f, m, fde))
+		goto out;
+	for (uint32_t i = 0; i < head[2] && i * head[3] / 2 < f.end - f.start; i++)
+		rows[p.n++] = (struct fl_unwind_row){ f.start + i * head[3] / 2, i * 3,
+						      i % 7 == 3 ? 136 : 0 };
+	p.start = (uintptr_t)to + 4096;
+	p.end = p.start + p.n * 3u;
+	fl_cie_write(&o, &f);
+	fl_fde_write(&o, &f, &body, &p, to);
+	if (o.p > o.end || o.end != to + room)
+		abort();
+out:
+	free(to);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	Elf64_Phdr all = { .p_type = PT_LOAD, .p_flags = PF_R };
+	struct fl_module m = { .ph = &all, .n_ph = 1, .path = "" };
+	unsigned char *memory;
+
+	if (n <= HEAD)
+		return 0;
+	all.p_memsz = n - HEAD;
+	memory = malloc(n - HEAD);		/* exactly: what is read behind it is seen */
+	memcpy(memory, data + HEAD, n - HEAD);
+	m.bias = m.lo = (uintptr_t)memory;
+	m.hi = m.lo + all.p_memsz;
+	write_piece(&m, data, m.bias + (data[0] | data[1] << 8));
+	free(memory);
+	return 0;
+}
