@@ -2,7 +2,7 @@
  * fuzz/unwind - a function's tables for unwinding, as a damaged file may have them: what
  * a body's are made of.
  *
- *	2 bytes: where the FDE stands | rows | their distance | 2 bytes: room | kind | 0 | memory
+ *	2 bytes: where the FDE is | rows | their distance | 2 bytes: room | kind | 0 | memory
  *
  * timeout: 600
  */

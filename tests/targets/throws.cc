@@ -14,7 +14,13 @@
 #include <thread>
 #include <unistd.h>
 
-#define KEEP extern "C" __attribute__((noinline, noclone))
+#define FUNCTIONS(X) X(thrower) X(passes) X(catches) X(catches_rest) X(throws_again) \
+	X(in_destructors) X(from_destructor) X(carry) X(deliver) X(across_threads) X(waits) \
+	X(is_cancelled) X(ends) X(does_end) X(threads_that_end) X(how_deep) X(with_room) \
+	X(choose) X(must_not)
+#include "truth.h"
+
+#define DOES extern "C" BODY
 
 static int alive;
 
@@ -23,8 +29,9 @@ struct noisy {
 	~noisy() { alive--; }
 };
 
-KEEP int thrower(int i)
+DOES int thrower(int i)
 {
+	CALLED(thrower);
 	noisy a;
 
 	if (i % 3 == 0)
@@ -34,15 +41,17 @@ KEEP int thrower(int i)
 	throw std::string("two");
 }
 
-KEEP int passes(int i, int depth)
+DOES int passes(int i, int depth)
 {
+	CALLED(passes);
 	noisy a;
 
 	return depth ? passes(i, depth - 1) + 1 : thrower(i);
 }
 
-KEEP int catches(int i)
+DOES int catches(int i)
 {
+	CALLED(catches);
 	noisy a;
 
 	try {
@@ -58,8 +67,9 @@ KEEP int catches(int i)
 	}
 }
 
-KEEP int catches_rest(int i)
+DOES int catches_rest(int i)
 {
+	CALLED(catches_rest);
 	try {
 		return catches(i);
 	} catch (const std::string &s) {
@@ -67,8 +77,9 @@ KEEP int catches_rest(int i)
 	}
 }
 
-KEEP int throws_again(int i)
+DOES int throws_again(int i)
 {
+	CALLED(throws_again);
 	try {
 		try {
 			return thrower(i);
@@ -94,8 +105,9 @@ struct careful {
 	}
 };
 
-KEEP int in_destructors(int i)
+DOES int in_destructors(int i)
 {
+	CALLED(in_destructors);
 	try {
 		careful c;
 
@@ -109,8 +121,9 @@ struct loud {
 	~loud() noexcept(false) { throw std::logic_error("loud"); }
 };
 
-KEEP int from_destructor(int i)
+DOES int from_destructor(int i)
 {
+	CALLED(from_destructor);
 	try {
 		loud l;
 
@@ -122,8 +135,9 @@ KEEP int from_destructor(int i)
 
 static std::exception_ptr carried;
 
-KEEP void carry(int i)
+DOES void carry(int i)
 {
+	CALLED(carry);
 	try {
 		thrower(i);
 	} catch (...) {
@@ -131,8 +145,9 @@ KEEP void carry(int i)
 	}
 }
 
-KEEP int deliver()
+DOES int deliver()
 {
+	CALLED(deliver);
 	try {
 		std::rethrow_exception(carried);
 	} catch (int k) {
@@ -142,8 +157,9 @@ KEEP int deliver()
 	}
 }
 
-KEEP int across_threads(int i)
+DOES int across_threads(int i)
 {
+	CALLED(across_threads);
 	std::thread t(carry, i);
 
 	t.join();
@@ -154,8 +170,9 @@ KEEP int across_threads(int i)
 
 static sem_t here, never;
 
-KEEP void waits(int depth)
+DOES void waits(int depth)
 {
+	CALLED(waits);
 	noisy a;
 
 	if (depth) {
@@ -166,8 +183,9 @@ KEEP void waits(int depth)
 	}
 }
 
-KEEP void *is_cancelled(void *)
+DOES void *is_cancelled(void *)
 {
+	CALLED(is_cancelled);
 	noisy a;
 
 	try {
@@ -179,8 +197,9 @@ KEEP void *is_cancelled(void *)
 	return nullptr;
 }
 
-KEEP void ends(int depth)
+DOES void ends(int depth)
 {
+	CALLED(ends);
 	noisy a;
 
 	if (depth)
@@ -190,14 +209,16 @@ KEEP void ends(int depth)
 	alive++;
 }
 
-KEEP void *does_end(void *)
+DOES void *does_end(void *)
 {
+	CALLED(does_end);
 	ends(3);
 	return nullptr;
 }
 
-KEEP int threads_that_end()
+DOES int threads_that_end()
 {
+	CALLED(threads_that_end);
 	pthread_t t;
 	void *how;
 	int n = 0;
@@ -216,8 +237,9 @@ KEEP int threads_that_end()
 
 /* ---- how deep --------------------------------------------------------------- */
 
-KEEP int how_deep(int depth)
+DOES int how_deep(int depth)
 {
+	CALLED(how_deep);
 	void *frames[256];
 	int n = depth ? how_deep(depth - 1) : backtrace(frames, 256);
 
@@ -225,8 +247,9 @@ KEEP int how_deep(int depth)
 	return n;
 }
 
-KEEP int with_room(int n)
+DOES int with_room(int n)
 {
+	CALLED(with_room);
 	volatile char room[n];		/* the frame is told from its pointer */
 
 	room[0] = 1;
@@ -237,8 +260,9 @@ KEEP int with_room(int n)
 	}
 }
 
-KEEP int choose(int i)
+DOES int choose(int i)
 {
+	CALLED(choose);
 	switch (i) {			/* a table of jumps */
 	case 0: return catches(3);
 	case 1: return catches_rest(2) + 1;
@@ -261,12 +285,14 @@ static int ended_by;
 [[noreturn]] static void no_handler()
 {
 	say("terminate", ended_by);
+	truth_print();
 	fflush(stdout);
 	_exit(0);
 }
 
-KEEP void must_not(int i) noexcept
+DOES void must_not(int i) noexcept
 {
+	CALLED(must_not);
 	ended_by = i;
 	thrower(i);
 }
