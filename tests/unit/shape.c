@@ -371,25 +371,60 @@ static void check_branches(struct verdict *v, const struct fl_shape *s)
 			show(v, &v->window, "call", s, first[i].at);
 }
 
-/* The same places are told as left. */
-static void check_left(struct verdict *v, const struct opened *f, const struct fl_shape *s)
+static size_t count_left(const struct fl_shape *s)
 {
-	size_t k = fl_outline_find(&f->outline, s->function), told = 0, left = 0;
+	size_t n = 0;
 
-	for (uint32_t i = (uint32_t)k; i != FL_EXTENT_NONE; i = f->outline.extents[i].next) {
-		const struct fl_extent *x = &f->outline.extents[i];
-
-		for (uint32_t n = 0; n < x->n_left; n++)
-			told += f->outline.lefts[x->left + n].kind >= FL_SHAPE_TAIL;
-	}
 	for (uint32_t i = 0; i < s->n_steps; i++)
-		left += s->steps[i].kind >= FL_SHAPE_TAIL && s->steps[i].kind <= FL_SHAPE_RET;
-	if (told != left)
-		show(v, &v->left, "left", s, s->function);
+		n += s->steps[i].kind >= FL_SHAPE_TAIL && s->steps[i].kind <= FL_SHAPE_RET;
+	return n;
+}
+
+/* What the provider tells. */
+struct told {
+	struct verdict *v;
+	const struct opened *f;
+	struct fl_shape shape;		/* of the last site's function */
+	int err;
+	uintptr_t last;
+	size_t n_entries, n_left;
+};
+
+static bool is_right(const struct told *t, const struct fl_site *s)
+{
+	const struct fl_shape_step *step = find_step(&t->shape, s->at);
+	bool is_ret = s->form == FL_FORM_BODY_RET;
+
+	if (!s->bare || s->at < t->last || s->refusal != t->err)
+		return false;
+	if (t->err)
+		return s->kind == FL_ENTRY && s->form == FL_FORM_NONE;
+	if (s->kind == FL_ENTRY)
+		return s->form == FL_FORM_BODY && s->at == t->shape.entry;
+	return step && s->room == step->len && s->kind == (is_ret ? FL_EXIT : FL_TAIL) &&
+	       is_ret == (step->kind == FL_SHAPE_RET) &&
+	       (is_ret || s->form == FL_FORM_BODY_TAIL) &&
+	       step->kind >= FL_SHAPE_TAIL && step->kind <= FL_SHAPE_RET;
+}
+
+static int compare_site(void *arg, const struct fl_site *s)
+{
+	struct told *t = arg;
+
+	if (s->function != t->shape.function)
+		t->err = shape_of(t->f, &t->shape, s->function);
+	if (!is_right(t, s))
+		show(t->v, &t->v->left, "site", &t->shape, s->at);
+	t->last = s->at;
+	t->n_entries += s->kind == FL_ENTRY;
+	t->n_left += s->kind != FL_ENTRY;
+	return 0;
 }
 
 static void compare_file(struct verdict *v, const char *path)
 {
+	size_t n_left = 0, n_refused = 0, n_functions = 0;
+	struct told t = { .v = v };
 	struct opened f;
 
 	if (access(path, R_OK))
@@ -400,19 +435,24 @@ static void compare_file(struct verdict *v, const char *path)
 		const struct fl_extent *x = &f.outline.extents[k];
 		struct fl_shape s;
 
-		if (x->kind != FL_EXTENT_FUNCTION)
+		if (x->kind == FL_EXTENT_OTHER || x->owner != k)
 			continue;
 		if (shape_of(&f, &s, x->start)) {
-			v->n_refused++;
+			n_refused++;
 			continue;
 		}
-		v->n_functions++;
+		n_functions++;
+		n_left += count_left(&s);
 		for (uint32_t i = 0; i < s.n_steps; i++)
 			compare_step(v, &s, &s.steps[i]);
 		check_rows(v, &s);
 		check_branches(v, &s);
-		check_left(v, &f, &s);
 	}
+	t.f = &f;
+	assert_int_equal(fl_providers[FL_PROVIDER_BODY]->scan(&f.m, compare_site, &t), 0);
+	v->left += t.n_left != n_left || t.n_entries != n_functions + n_refused;
+	v->n_functions += n_functions;
+	v->n_refused += n_refused;
 	close_file(&f);
 }
 
