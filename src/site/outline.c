@@ -23,6 +23,7 @@ struct pass {
 	uintptr_t lo, hi;
 	/* a bit a byte of text: */
 	uint64_t *heads;		/* functions' starts, and entries behind their pads */
+	uint64_t *named;		/* what is called, or its address written somewhere */
 	uint64_t *starts;		/* of instructions */
 	uint64_t *targets;		/* of direct branches into what is no head */
 	struct call {
@@ -30,9 +31,16 @@ struct pass {
 	} *calls;			/* direct ones that leave it */
 	size_t n_calls, room_calls;
 	struct fl_askers askers;
+	bool is_fixed;			/* it names addresses without relocations */
 };
 
 /* ---- one range ----------------------------------------------------------- */
+
+static void note_named(struct pass *p, uintptr_t a)
+{
+	if (a - p->lo < p->hi - p->lo)
+		fl_set_bit(p->named, a - p->lo);
+}
 
 static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 		  uintptr_t at, enum fl_shape_kind kind)
@@ -72,10 +80,12 @@ static bool is_head(const struct pass *p, uintptr_t a)
 
 static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
 {
-	if (to - p->lo < p->hi - p->lo)
-		p->calls[p->n_calls++] = (struct call){
-			(uint32_t)(x - p->o->extents), (uint32_t)(to - p->lo),
-		};
+	if (to - p->lo >= p->hi - p->lo)
+		return;
+	p->calls[p->n_calls++] = (struct call){
+		(uint32_t)(x - p->o->extents), (uint32_t)(to - p->lo),
+	};
+	fl_set_bit(p->named, to - p->lo);
 }
 
 /* Who ends in a jump to one that asks who called asks that, too. */
@@ -104,6 +114,8 @@ static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_ins
 	}
 	is_own_head = i->target == x->start || i->target == fl_extent_entry(x);
 	fl_set_bit(p->targets, i->target - p->lo);
+	if (is_call)
+		fl_set_bit(p->named, i->target - p->lo);
 	if (is_call && !is_own_head)
 		fl_refuse(x, FLE_INSIDE, at);
 	else if (!is_call && x->kind == FL_EXTENT_FUNCTION &&
@@ -155,10 +167,20 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 
 	memcpy(&distance, code + i->operand_at, sizeof distance);
 	address = at + i->len + (uintptr_t)(intptr_t)distance;
+	note_named(p, address);
 	if (address - x->start < x->end - x->start)
 		take_own(x, address, i, at, code);
 	if (p->askers.n && fl_asks(&p->askers, address))
 		meet_asker(x, i, at);
+}
+
+/* The last bytes of an instruction may be an address. */
+static void note_immediate(struct pass *p, const unsigned char *end)
+{
+	uint32_t v;
+
+	memcpy(&v, end - sizeof v, sizeof v);
+	note_named(p, p->m->bias + v);
 }
 
 /* Where an instruction may not be the last one, as it goes on behind it. */
@@ -196,6 +218,8 @@ static void read_extent(struct pass *p, struct fl_extent *x)
 			take(p, x, &i, at);
 		if (i.operand_at)
 			take_operand(p, x, &i, at, code);
+		else if (p->is_fixed && i.len > sizeof(uint32_t))
+			note_immediate(p, code + i.len);
 		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
 			x->flags |= X_SHORT_FIRST;
 		if (i.cls != FL_INSN_NOP)
@@ -203,6 +227,98 @@ static void read_extent(struct pass *p, struct fl_extent *x)
 	}
 	if (!ends)
 		x->flags |= X_RUNS_ON;
+}
+
+/* ---- parts that look like functions -------------------------------------- */
+
+static int note_value(void *arg, uintptr_t pointer, uint32_t type, const char *name,
+		      uintptr_t value)
+{
+	(void)pointer;
+	(void)type;
+	(void)name;
+	note_named(arg, value);
+	return 0;
+}
+
+static int note_function(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	struct pass *p = arg;
+
+	(void)name;
+	(void)size;
+	note_named(p, p->m->bias + value);
+	return 0;
+}
+
+/* A program at a fixed address has its functions' in words of data. */
+static void note_words(struct pass *p)
+{
+	for (size_t i = 0; i < p->m->n_ph; i++) {
+		const Elf64_Phdr *ph = &p->m->ph[i];
+		const unsigned char *bytes = p->m->file.bytes + ph->p_offset;
+		uint64_t word;
+
+		if (ph->p_type != PT_LOAD || (ph->p_flags & PF_X))
+			continue;
+		for (size_t at = -ph->p_vaddr % 8; at + 8 <= ph->p_filesz; at += 8) {
+			memcpy(&word, bytes + at, sizeof word);
+			note_named(p, p->m->bias + word);
+		}
+	}
+}
+
+static bool may_be_part(const struct pass *p, const struct fl_extent *x)
+{
+	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal &&
+	       !fl_bit(p->named, x->start - p->lo) &&
+	       !fl_bit(p->named, fl_extent_entry(x) - p->lo);
+}
+
+/* Who jumps to the start of what may be a part? `next` has that meanwhile; its own index:
+ * several do. */
+static void note_source(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_outline *o = p->o;
+	size_t t = is_head(p, to) ? fl_outline_find(o, to) : o->n;
+	struct fl_extent *x = &o->extents[t];
+
+	if (t == o->n || o->extents[k].kind != FL_EXTENT_FUNCTION || !may_be_part(p, x))
+		return;
+	x->next = x->next == FL_EXTENT_NONE || x->next == k ? k : (uint32_t)t;
+}
+
+/*
+ * A cold part of a function that has no frame there looks like a function to the tables, but
+ * flags may be live where it begins. What one function jumps to, that nobody calls, and
+ * whose address stands nowhere, is a part of that function; so is a function that is
+ * called by nothing but one tail call.
+ */
+static void find_hidden(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	if (!p->m->file.bytes)
+		return;
+	if (p->is_fixed)
+		note_words(p);
+	fl_obj_relocs(p->m, note_value, p);
+	fl_obj_functions(&p->m->file, note_function, p);
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++)
+			if (o->lefts[o->extents[k].left + i].to)
+				note_source(p, k, o->lo +
+					    o->lefts[o->extents[k].left + i].to);
+	for (uint32_t k = 0; k < o->n; k++) {
+		struct fl_extent *x = &o->extents[k];
+
+		if (x->next != FL_EXTENT_NONE && x->next != k) {
+			x->kind = FL_EXTENT_PART;
+			fl_clear_bit(p->heads, x->start - p->lo);
+			fl_clear_bit(p->heads, fl_extent_entry(x) - p->lo);
+		}
+		x->next = FL_EXTENT_NONE;
+	}
 }
 
 /* ---- who is whose -------------------------------------------------------- */
@@ -549,12 +665,14 @@ static bool map_all(struct pass *p, size_t n)
 	o->room_lefts = n + 1;
 	p->room_calls = n / FL_ARCH_PAD_BYTES + 1;
 	p->heads = fl_scratch_full(words * sizeof *p->heads);
+	p->named = fl_scratch_full(words * sizeof *p->named);
 	p->starts = fl_scratch_full(words * sizeof *p->starts);
 	p->targets = fl_scratch_full(words * sizeof *p->targets);
 	p->calls = fl_scratch_open(p->room_calls * sizeof *p->calls);
 	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
 	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
-	return p->heads && p->starts && p->targets && p->calls && o->lefts && o->extents;
+	return p->heads && p->named && p->starts && p->targets && p->calls && o->lefts &&
+	       o->extents;
 }
 
 static void unmap_pass(struct pass *p)
@@ -562,6 +680,7 @@ static void unmap_pass(struct pass *p)
 	size_t words = (p->hi - p->lo) / 64 + 2;
 
 	fl_scratch_close(p->heads, words * sizeof *p->heads);
+	fl_scratch_close(p->named, words * sizeof *p->named);
 	fl_scratch_close(p->starts, words * sizeof *p->starts);
 	fl_scratch_close(p->targets, words * sizeof *p->targets);
 	fl_scratch_close(p->calls, p->room_calls * sizeof *p->calls);
@@ -578,6 +697,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges)
 	for (size_t i = 0; i < o->n; i++)
 		read_extent(p, &o->extents[i]);
 	find_askers(p);
+	find_hidden(p);
 	link_all(p);
 	list_parts(o);
 	judge_all(p);
@@ -592,6 +712,7 @@ int fl_outline_open(struct fl_outline *o, const struct fl_module *m)
 	int err = fl_ranges_open(&ranges, m);
 
 	find_span(&p);
+	p.is_fixed = m->file.bytes && m->file.eh->e_type == ET_EXEC;
 	*o = (struct fl_outline){ .m = m, .lo = p.lo, .room = ranges.n };
 	if (!err && ranges.n && p.hi - p.lo >= UINT32_MAX)
 		err = -EFBIG;

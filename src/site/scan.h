@@ -50,6 +50,11 @@ static inline void fl_set_bit(uint64_t *map, size_t i)
 	map[i / 64] |= 1ull << i % 64;
 }
 
+static inline void fl_clear_bit(uint64_t *map, size_t i)
+{
+	map[i / 64] &= ~(1ull << i % 64);
+}
+
 /* Is no bit of [from, end) set? */
 static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
 {

@@ -88,7 +88,8 @@ static void make_headers(size_t n)
 	made.ph[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X,
 				   .p_filesz = sizeof made, .p_memsz = sizeof made };
 	made.ph[1] = (Elf64_Phdr){
-		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R, .p_vaddr = offsetof(struct made, hdr),
+		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_vaddr = offsetof(struct made, hdr),
 		.p_offset = offsetof(struct made, hdr), .p_filesz = sizeof made.hdr,
 		.p_memsz = sizeof made.hdr,
 	};

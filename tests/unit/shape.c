@@ -183,6 +183,11 @@ static const struct {
 	  ".cfi_def_cfa_offset 32\nFILL\njmp .Lcome_back\nEND part\\k\n.endr" },
 };
 
+/* No symbol, no frame, jumped to by one: its tables say that it is called. */
+static const char hidden[] = "BEGIN hides_part\nFILL\njne .Lhidden\n.Lback_in:\nFILL\nret\n"
+	"END hides_part\n.p2align 4\n.Lhidden:\n.cfi_startproc\nFILL\njmp .Lback_in\n"
+	".cfi_endproc\n.p2align 4\n";
+
 static void open_refused(struct opened *f)
 {
 	static char text[1 << 16];
@@ -190,6 +195,7 @@ static void open_refused(struct opened *f)
 
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", refused[i].text);
+	n += (size_t)snprintf(text + n, sizeof text - n, "%s", hidden);
 	assert_true(n < sizeof text);
 	assemble(f, text);
 }
@@ -202,6 +208,22 @@ static void each_refusal_has_its_reason(void **state)
 	open_refused(&f);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		expect(&f, refused[i].name, refused[i].err);
+	close_file(&f);
+}
+
+static void parts_elsewhere_are_found(void **state)
+{
+	struct fl_shape s;
+	struct opened f;
+
+	(void)state;
+	open_refused(&f);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "few_parts")), 0);
+	assert_int_equal(s.n_parts, 3);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "hides_part")), 0);
+	assert_int_equal(s.n_parts, 2);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "plain")), 0);
+	assert_int_equal(s.n_parts, 1);
 	close_file(&f);
 }
 
@@ -481,6 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_refusal_has_its_reason),
+		cmocka_unit_test(parts_elsewhere_are_found),
 		cmocka_unit_test(without_its_file_nothing_is_taken),
 		cmocka_unit_test(shapes_are_what_zydis_says),
 	};
