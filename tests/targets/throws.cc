@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 	} catch (int k) {
 		say("chosen", k);
 	}
-	say("threads", across_threads(3));
+	say("across threads", across_threads(3));
 	say("ends", threads_that_end());
 	say("deeper", how_deep(20) - deep);
 	std::set_terminate(no_handler);
