@@ -32,7 +32,8 @@ static inline uint64_t next_random(uint64_t *s)
 static inline void fill_state(struct state *s, uint64_t sp, uint64_t *seed)
 {
 	for (int i = 0; i < N_REGS; i++)
-		s->reg[i] = next_random(seed) >> (next_random(seed) % 64);
+		s->reg[i] = next_random(seed) >> (next_random(seed) & 1 ?
+						  next_random(seed) % 64 : 0);
 	for (int i = 0; i < N_VECTORS * 4; i++)
 		s->vector[i / 4][i % 4] = next_random(seed);
 	s->flags = 2 | (next_random(seed) & STATUS);
