@@ -78,8 +78,9 @@ endef
 
 # What works at start, dlopen and first calls, and not when a probe is met: samples there
 # are told apart (cli/profile.c).
-AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/arch/$(ARCH)/, \
-	decode.c glue.c moves.c plan.c plan-insn.c) $(addprefix src/patch/, claim.c commit.c \
+AT_START := $(wildcard src/site/*.c src/obj/*.c) $(filter-out %/unwind.c,$(wildcard \
+	src/copy/*.c)) $(addprefix src/arch/$(ARCH)/, \
+	decode.c glue.c lookup.c moves.c plan.c plan-insn.c reloc.c) $(addprefix src/patch/, claim.c commit.c \
 	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, arm.c \
 	discover.c end.c glue.c known.c table.c yield.c)
 PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))

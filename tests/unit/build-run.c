@@ -252,7 +252,8 @@ static void bodies_do_what_functions_do(void **state)
 			printf("wrong: the function at %lx, %zu of %d\n",
 			       copies[k].function - f.m.bias, f.wrong - wrong, RUNS);
 	}
-	printf("build-run: %zu functions, %zu runs | wrong %zu\n", f.functions, f.runs, f.wrong);
+	printf("build-run: %zu functions, %zu runs | wrong %zu\n", f.functions, f.runs,
+	       f.wrong);
 	assert_true(f.functions >= 20);
 	assert_int_equal(f.wrong, 0);
 	assert_true(run("rm -rf %s", dir));
