@@ -303,18 +303,33 @@ static void read_part(struct maker *k, uint8_t part)
 						     0, 0 });
 }
 
+/* How many of `n` steps of a part begin at or below `a`. Nearly always it is close to where
+ * it would be if all were of one length. */
+static size_t steps_from(const struct fl_shape_step *s, size_t n,
+			 const struct fl_shape_part *p, uintptr_t a)
+{
+	enum { CLOSE = 32 };
+	size_t guess = (size_t)((a - p->start) * n / (p->end - p->start));
+	size_t lo = guess > CLOSE ? guess - CLOSE : 0;
+	size_t hi = guess + CLOSE < n ? guess + CLOSE : n;
+
+	if (lo == hi || s[lo].at > a || (hi < n && s[hi].at <= a))
+		return fl_rows_from(s, n, sizeof *s, a);
+	return lo + fl_rows_from(s + lo, hi - lo, sizeof *s, a);
+}
+
 /* The step that begins at `a`; NULL: none does. */
 static struct fl_shape_step *step_at(const struct maker *k, uintptr_t a)
 {
 	int part = step_part(k->s, a);
-	uint32_t first = part < 0 ? 0 : k->first[part], n;
-	struct fl_shape_step *s;
+	struct fl_shape_step *first, *s;
+	size_t n;
 
 	if (part < 0)
 		return NULL;
-	n = (uint32_t)fl_rows_from(k->s->steps + first, k->first[part + 1] - first,
-				   sizeof *k->s->steps, a);
-	s = n ? &k->s->steps[first + n - 1] : NULL;
+	first = k->s->steps + k->first[part];
+	n = steps_from(first, k->first[part + 1] - k->first[part], &k->s->parts[part], a);
+	s = n ? first + n - 1 : NULL;
 	return s && s->at == a ? s : NULL;
 }
 
