@@ -51,7 +51,8 @@
 enum {
 	READY_US = 1000, READY_TRIES = 1000,
 	SOON_US = 100, LATEST_US = 10000,	/* between looks at the last threads */
-	LOOK_US = 1000000
+	LOOK_US = 1000000,
+	SLACK_NS = 1000			/* so late it may wake up, in place of 50 us */
 };
 
 static pthread_mutex_t first;		/* held by the program's first thread */
@@ -145,6 +146,7 @@ static int stand_apart(void *arg)
 	SYS(SYS_setpgid, 0, 0);
 	SYS(SYS_chdir, "/");
 	SYS(SYS_prctl, PR_SET_NAME, FL_OS_OUTSIDE_NAME);
+	SYS(SYS_prctl, PR_SET_TIMERSLACK, SLACK_NS);
 	if (outside.others)
 		leave_cpus(outside.others);
 	store_release(&outside.ready, 1);			/* (A) pairs with (B) */

@@ -36,6 +36,7 @@ struct shared {
 	int why;			/* it ended */
 	int parent, group, descriptors, program_seen, wait_err;
 	char directory[64], name[16];
+	int slack_ns;
 	struct fl_lock lock;
 	uint32_t step;
 };
@@ -85,6 +86,7 @@ static void look_around(void)
 	snprintf(path, sizeof path, "/proc/%d/cwd", s->pid);
 	fl_os_readlink(path, s->directory, sizeof s->directory);
 	fl_os_thread_name(s->name);
+	s->slack_ns = prctl(PR_GET_TIMERSLACK);
 }
 
 /* snprintf() is the C library's: it touches no TLS for this. */
@@ -189,6 +191,7 @@ static void shares_memory_alone(bool as_siblings)
 	assert_int_equal(s->program_seen, program);
 	assert_int_equal(s->descriptors, 0);
 	assert_string_equal(s->directory, "/");
+	assert_int_equal(s->slack_ns, 1000);	/* windows are short */
 	assert_string_equal(s->name, "flick-watch");
 	assert_int_equal(getpgid(s->pid), s->pid);
 	assert_int_equal(getsid(s->pid), getsid(0));
