@@ -37,5 +37,8 @@ for text in mprotect alias; do
 		sed -i '/^count main/d' "$out"	# calls dlopen(), which asks who does
 		[ "$how" = "-a counts" ] && exact || exact latency
 		lossless
+		n=$(sql "select count(*) from sites s join functions f on f.id = s.function
+			where f.name like 'lib%' and s.refusal")
+		[ "$n" -eq 0 ] || fail "$label $n places are refused when the library is back"
 	done
 done
