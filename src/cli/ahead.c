@@ -1,5 +1,5 @@
 /*
- * ahead.c - rows of sites are written while the program runs.
+ * ahead.c - rows of sites and functions are written while the program runs.
  *
  * Of a large program they are most of its results, and writing them takes longer than many
  * programs run. What they say is known once the sites are armed, nearly always: so a thread
@@ -60,16 +60,21 @@ static void await_arming(const struct fl_ahead *a)
 		fl_os_sleep_us(ARMED_US);
 }
 
-/* They stay with the symbols. */
-static void make_names(const struct fl_ahead *a)
+/* They stay with the symbols. As fl_functions_name() makes them. */
+static void make_names(void *ahead)
 {
-	for (size_t i = 0; i < a->r.n_functions && !load_relaxed(&a->is_over); i++) {
-		const struct fl_function *f = &a->functions[i];
-		struct fl_symbol symbol;
+	struct fl_ahead *a = ahead;
 
-		if (a->row_of[i] != FL_NO_ROW && !f->name && f->module < a->r.n_modules)
+	for (size_t i = 0; i < a->r.n_functions && !load_relaxed(&a->is_over); i++) {
+		struct fl_function *f = &a->functions[i];
+		struct fl_symbol symbol = { .name = f->linkage };
+
+		if (a->row_of[i] == FL_NO_ROW || f->name)
+			continue;
+		if (f->module < a->r.n_modules)
 			fl_symbols_find(a->symbols, a->r.modules[f->module].path, f->at,
 					&symbol);
+		f->name = symbol.name;
 	}
 }
 
@@ -83,7 +88,6 @@ static void *write_rows(void *arg)
 		if (is_kept(a, i))
 			a->sites[i] = fl_site_as_now(&a->sites[i], &a->live[i]);
 	fl_store_ahead(a->store, &a->r, &a->is_over);
-	make_names(a);
 	return NULL;
 }
 
@@ -134,6 +138,7 @@ static bool copy_session(struct fl_ahead *a, const struct fl_session *s)
 		.selected = s->trace ? NULL : a->selected,
 		.providers = a->providers, .tactics = fl_tactic_names,
 		.functions = a->functions, .n_functions = r->n, .row_of = a->row_of,
+		.lines = make_names, .lines_of = a,
 		.names = a->names, .n_results = s->o->n_analyses,
 	};
 	number_rows(a);

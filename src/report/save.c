@@ -156,22 +156,39 @@ static int64_t row_of(const struct fl_recording *r, size_t function)
 	return r->row_of ? r->row_of[function] : (int64_t)function;
 }
 
+static void put_function(struct insert *w, const struct fl_recording *r, size_t i)
+{
+	const struct fl_function *f = &r->functions[i];
+
+	put_row(w, f->file ? "issiisi" : "issiinn",
+		INTS(row_of(r, i), f->module, (int64_t)f->at, f->line),
+		TEXTS(f->name, f->linkage, f->file));
+}
+
+/* Whose row is there has no line in it yet. */
 static int put_functions(sqlite3 *db, const struct fl_recording *r)
 {
-	struct insert w = insert_into(db, "functions", 7);
+	struct insert w = insert_into(db, "functions", 7), line = { 0 };
 
+	if (sqlite3_prepare_v2(db, "UPDATE functions SET file = ?, line = ? WHERE id = ?", -1,
+			       &line.st, NULL) != SQLITE_OK)
+		line.err = -1;
 	if (r->lines)
 		r->lines(r->lines_of);
 	for (size_t i = 0; i < r->n_functions; i++) {
 		const struct fl_function *f = &r->functions[i];
+		bool is_there = r->ahead && i < r->ahead->n_named &&
+				row_of(r->ahead, i) != FL_NO_ROW;
 
 		if (row_of(r, i) == FL_NO_ROW)
 			continue;
-		put_row(&w, f->file ? "issiisi" : "issiinn",
-			      INTS(row_of(r, i), f->module, (int64_t)f->at, f->line),
-			      TEXTS(f->name, f->linkage, f->file));
+		if (!is_there)
+			put_function(&w, r, i);
+		else if (f->file)
+			put_row(&line, "sii", INTS(f->line, row_of(r, i)), TEXTS(f->file));
 	}
-	return end_rows(&w);
+	end_rows(&line);
+	return end_rows(&w) | line.err;
 }
 
 /* A statement for many of them: to begin one takes as long as a row. */
@@ -670,6 +687,21 @@ static void keep_earlier(const struct fl_store *s)
 	sqlite3_free(old);
 }
 
+static int put_functions_ahead(sqlite3 *db, struct fl_recording *r, const bool *is_over)
+{
+	struct insert w = insert_into(db, "functions", 7);
+	size_t *n = &r->n_named;
+
+	*n = 0;
+	if (r->lines)
+		r->lines(r->lines_of);
+	for (; r->lines && !w.err && *n < r->n_functions && !load_relaxed(is_over); ++*n)
+		if (row_of(r, *n) != FL_NO_ROW)
+			put_function(&w, r, *n);
+	return end_rows(&w) || *n < r->n_functions ? w.err :
+	       make_index(db, r, "functions", "name");
+}
+
 int fl_store_ahead(struct fl_store *s, struct fl_recording *r, const bool *is_over)
 {
 	int err = make_tables(s->db);
@@ -682,6 +714,8 @@ int fl_store_ahead(struct fl_store *s, struct fl_recording *r, const bool *is_ov
 	r->n_sites = n;
 	if (!err && is_whole)
 		err = make_index(s->db, r, "sites", "function");
+	if (!err)
+		err = put_functions_ahead(s->db, r, is_over);
 	s->has_failed = err;
 	return err;
 }

@@ -225,6 +225,68 @@ static void rows_that_are_written_ahead_are_as_at_the_end(void **unused)
 	fl_store_close(s);
 }
 
+static bool is_over, ends_then;
+
+/* The program may end meanwhile. */
+static void note_names(void *over)
+{
+	*(bool *)over = ends_then;
+}
+
+/* Lines are known at the end alone; so is what else a result names. */
+static void functions_that_are_written_ahead_get_their_lines(void **unused)
+{
+	enum { N = 4, AHEAD = 3 };
+	static const uint32_t rows_then[AHEAD] = { 1, FL_NO_ROW, 0 }, rows[N] = { 1, 2, 0, 3 };
+	struct fl_function then[AHEAD], now[N] = {
+		{ .name = "a(int)", .linkage = "a", .file = "a.c", .line = 7, .at = 1 },
+		{ .name = "b(int)", .linkage = "b", .file = "b.c", .line = 8, .at = 2 },
+		{ .name = "c(int)", .linkage = "c", .at = 3 },
+		{ .name = "d(int)", .linkage = "d", .file = "d.c", .line = 9, .at = 4 },
+	};
+
+	(void)unused;
+	for (int whole = 0; whole < 2; whole++) {
+		struct fl_recording r = recording, ahead = recording;
+		struct fl_store *s;
+
+		memcpy(then, now, sizeof(then));
+		for (int i = 0; i < AHEAD; i++) {
+			then[i].file = NULL;
+			then[i].line = 0;
+		}
+		r.functions = now;
+		r.n_functions = N;
+		r.row_of = rows;
+		ahead.functions = then;
+		ahead.n_functions = AHEAD;
+		ahead.row_of = rows_then;
+		r.n_sites = ahead.n_sites = 0;
+		r.ahead = &ahead;
+		assert_int_equal(fl_store_create(&s, dir, why), 0);
+		ahead.lines = note_names;
+		ahead.lines_of = &is_over;
+		is_over = false;
+		ends_then = !whole;
+		assert_int_equal(fl_store_ahead(s, &ahead, &is_over), 0);
+		assert_int_equal(ahead.n_named, whole ? AHEAD : 0);
+		assert_int_equal(fl_store_save(s, &r, why), 0);
+		fl_store_close(s);
+		assert_int_equal(ask("SELECT count(*) FROM functions"), N);
+		assert_int_equal(ask("SELECT offset FROM functions WHERE id = 2"), 2);
+		assert_int_equal(ask("SELECT id FROM functions WHERE name = 'a(int)' AND "
+				     "linkage = 'a' AND file = 'a.c' AND line = 7"), 1);
+		assert_int_equal(ask("SELECT count(*) FROM functions WHERE id = 0 AND "
+				     "name = 'c(int)' AND file IS NULL AND line IS NULL"), 1);
+		assert_int_equal(ask("SELECT line FROM functions WHERE name = 'b(int)'"), 8);
+		assert_int_equal(ask("SELECT line FROM functions WHERE name = 'd(int)'"), 9);
+		assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
+				     "AND tbl_name = 'functions'"), 1);
+		assert_int_equal(fl_store_open(&s, dir, why), 0);
+		fl_store_close(s);
+	}
+}
+
 /* What could not be written ahead is told at the end. */
 static void rows_that_could_not_be_written_ahead_are_no_results(void **unused)
 {
@@ -807,6 +869,7 @@ int main(void)
 		T(what_is_written_is_read),
 		T(rows_that_nobody_waits_for_are_not_written_ahead),
 		T(rows_that_are_written_ahead_are_as_at_the_end),
+		T(functions_that_are_written_ahead_get_their_lines),
 		T(rows_that_could_not_be_written_ahead_are_no_results),
 		T(sites_and_threads_come_back),
 		T(tables_can_be_joined),
