@@ -1,16 +1,35 @@
 /*
- * body.c - to the reader: where second bodies stand.
+ * body.c - to the reader: whose time it is in near memory, where glue and second bodies stand.
  *
- * A sample of the program counter in one is its function's time, so the reader must find
- * that function by the address alone, of any process, whenever it looks.
+ * Glue is flick's. A sample of the program counter in a body is its function's time, so the
+ * reader must find that function by the address alone, of any process, whenever it looks.
  *
- * Rows are added by any thread of any process and never change: a body is not unmapped, so
+ * Rows of bodies are added by any thread of any process and never change: a body is not unmapped, so
  * its place is nobody else's as long as the image lives. A row is claimed, then written,
  * its `lo` last: one without is nobody's, as of a process that was killed in between.
  */
 #include "channel/channel.h"
 #include "channel/slot.h"
 #include "os/os.h"
+
+static void leave_out(struct fl_region *m, enum fl_left what)
+{
+	__atomic_fetch_or(&m->left_out, what, __ATOMIC_RELAXED);
+}
+
+/* Of what has no place in the table the reader does not know whose it is. */
+void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
+{
+	struct fl_region *m = fl_region;
+	/* ordering: none, a row that is not written is nobody's, and all are looked at again
+	 * when the process has ended */
+	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
+
+	if (i < m->max_glue)
+		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + bytes };
+	else
+		leave_out(m, FL_LEFT_GLUE);
+}
 
 /* A count that has passed its table does not come round. */
 void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes)
@@ -22,7 +41,7 @@ void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes)
 	if (row < m->max_sites)
 		row = __atomic_fetch_add(&m->n_bodies, 1, __ATOMIC_RELAXED);
 	if (row >= m->max_sites) {
-		__atomic_fetch_or(&m->left_out, FL_LEFT_BODIES, __ATOMIC_RELAXED);
+		leave_out(m, FL_LEFT_BODIES);
 		return;
 	}
 	r = &fl_shm_bodies(m)[row];

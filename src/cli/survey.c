@@ -25,7 +25,11 @@ int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
 	uint64_t datum;
 
 	memset(p, 0, sizeof(*p));
-	return site->refusal ? site->refusal : fl_arch_plan(p, &in, &datum);
+	if (site->refusal || site->provider != FL_PROVIDER_BODY)
+		return site->refusal ? site->refusal : fl_arch_plan(p, &in, &datum);
+	p->len = site->room;		/* its place is in a body that nobody has made */
+	p->tactic = FL_FLIP;
+	return 0;
 }
 
 /* What no reading of its bytes would say. */

@@ -82,8 +82,10 @@ int fl_copies_end(struct fl_copies *c)
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) {
+		const struct fl_near *near = &c->blocks[i].near;
 		int failed = fl_near_seal(&c->blocks[i].near);
 
+		fl_channel_tell_glue((uintptr_t)near->code, near->code_bytes);
 		err = err ? err : failed;
 	}
 	if (c->scratch)

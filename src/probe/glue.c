@@ -181,21 +181,6 @@ static void make_one(struct block *b, uint32_t id)
 		plan(&fl_table.probes[id], code);
 }
 
-/* Of what has no place in the table the reader does not know whose it is. */
-static void tell_reader(const struct fl_near *near)
-{
-	struct fl_region *m = fl_table.shm;
-	/* ordering: none, a row that is not written is nobody's, and all are looked at again
-	 * when the process has ended */
-	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
-	uintptr_t lo = (uintptr_t)near->code;
-
-	if (i < m->max_glue)
-		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + near->code_bytes };
-	else
-		fl_table_leave_out(FL_LEFT_GLUE);
-}
-
 /* What was written is code from now on, or is gone. */
 static int seal(struct fl_near *near, int err)
 {
@@ -204,7 +189,7 @@ static int seal(struct fl_near *near, int err)
 	if (err)
 		fl_near_free(near);
 	else
-		tell_reader(near);
+		fl_channel_tell_glue((uintptr_t)near->code, near->code_bytes);
 	return err;
 }
 

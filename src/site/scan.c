@@ -4,7 +4,6 @@
  * Hides what is the same for all of them: which modules and places are refused
  * whatever the provider says.
  */
-#include "os/os.h"
 #include "scan.h"
 
 const struct fl_provider *const fl_providers[] = {
@@ -52,16 +51,12 @@ static bool has_textrel(const struct fl_module *m)
 int fl_site_scan(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct scan s = { .m = m, .each = each, .arg = arg };
-	/* Until probes of bodies are placed somebody has to ask for them. */
-	char given[4];
-	bool has_bodies = !fl_os_environment("FLICK_BODIES", given, sizeof given);
 
 	s.has_textrel = has_textrel(m);
 	for (; fl_providers[s.provider]; s.provider++) {
 		int err = 0;
 
-		if (s.provider != FL_PROVIDER_BODY ||
-		    (has_bodies && fl_site_wants_bodies(m, s.n)))
+		if (s.provider != FL_PROVIDER_BODY || fl_site_wants_bodies(m, s.n))
 			err = fl_providers[s.provider]->scan(m, tell, &s);
 		if (err)
 			return err;
