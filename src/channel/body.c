@@ -4,15 +4,15 @@
  * Glue is flick's. A sample of the program counter in a body is its function's time, so the
  * reader must find that function by the address alone, of any process, whenever it looks.
  *
- * Rows of bodies are added by any thread of any process and never change: a body is not unmapped, so
- * its place is nobody else's as long as the image lives. A row is claimed, then written,
- * its `lo` last: one without is nobody's, as of a process that was killed in between.
+ * Rows of bodies are added by any thread of any process and never change: a body is not
+ * unmapped, so its place is nobody else's as long as the image lives. A row is claimed,
+ * then written, its `lo` last: one without is nobody's, as of a process that was killed.
  */
 #include "channel/channel.h"
 #include "channel/slot.h"
 #include "os/os.h"
 
-static void leave_out(struct fl_region *m, enum fl_left what)
+static void say_left_out(struct fl_region *m, enum fl_left what)
 {
 	__atomic_fetch_or(&m->left_out, what, __ATOMIC_RELAXED);
 }
@@ -28,7 +28,7 @@ void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
 	if (i < m->max_glue)
 		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + bytes };
 	else
-		leave_out(m, FL_LEFT_GLUE);
+		say_left_out(m, FL_LEFT_GLUE);
 }
 
 /* A count that has passed its table does not come round. */
@@ -41,7 +41,7 @@ void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes)
 	if (row < m->max_sites)
 		row = __atomic_fetch_add(&m->n_bodies, 1, __ATOMIC_RELAXED);
 	if (row >= m->max_sites) {
-		leave_out(m, FL_LEFT_BODIES);
+		say_left_out(m, FL_LEFT_BODIES);
 		return;
 	}
 	r = &fl_shm_bodies(m)[row];

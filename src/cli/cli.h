@@ -53,6 +53,7 @@ int fl_take_part(void *to, const struct fl_option *, const char *value);
 struct fl_account {
 	uint64_t produced, delivered, lost, filtered;
 	uint64_t active, refused;	/* probes */
+	uint64_t bodies, without;	/* functions that have one, or could not */
 	uint64_t processes;		/* that had them, where several were followed */
 	bool due;			/* the command came far enough to have one */
 	char cost[256];			/* what recording cost, or why that is not known */
@@ -470,11 +471,17 @@ struct fl_shm_site fl_session_site(const struct fl_session *, uint32_t i);
 /* One as it was brought, with what has become of it. */
 struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
 				  const struct fl_shm_site *live);
+/* Does it stand for a function that has, or could not have, a second body? */
+static inline bool fl_is_function(const struct fl_shm_site *s)
+{
+	return s->provider == FL_PROVIDER_BODY && s->kind == FL_ENTRY;
+}
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
  * error. plan: what arming would do; 0 or a refusal. */
 struct fl_survey {
 	struct fl_module module;
 	uint64_t found, unnamed;	/* sites; calls that no scan names */
+	uint64_t functions, without;	/* that may have second bodies; of these refused */
 };
 int fl_survey(const char *path, struct fl_survey *, fl_site_each *each, void *arg);
 int fl_survey_plan(const struct fl_site *, struct fl_patch *);
@@ -487,6 +494,7 @@ struct fl_refusals {
 	} of[32];
 	size_t n;
 	uint64_t all;
+	bool are_functions;		/* as they are: nobody can build them otherwise */
 };
 void fl_refusals_add(struct fl_refusals *, int refusal);
 void fl_refusals_line(struct fl_refusals *, char *line, size_t room);

@@ -301,15 +301,22 @@ static enum severity print_sites(const struct fl_survey *s, struct fl_refusals *
 	char line[FL_WHY];
 
 	find(&f, usable + unnamed ? OK : NO, usable + unnamed || r->all ?
-	     "%llu can have a probe" : "none; compile it with -finstrument-functions, "
-	     "-fpatchable-function-entry=5 or -fxray-instrument", usable);
+	     "%llu can have a probe" : "none: there is no function in it that flick finds",
+	     usable);
 	print_finding("sites", &f);
+	if (s->functions) {
+		find(&f, OK, "%llu of %llu as they are, by second bodies: no compiler's option "
+		     "is needed", (unsigned long long)(s->functions - s->without),
+		     (unsigned long long)s->functions);
+		print_finding("functions", &f);
+	}
 	if (unnamed) {
 		find(&f, OK, "%llu calls are recorded from their first on, which tells "
 		     "whose they are", unnamed);
 		print_finding("unnamed", &f);
 	}
 	if (r->all) {
+		r->are_functions = s->functions;
 		fl_refusals_line(r, line, sizeof(line));
 		find(&f, usable + unnamed ? LIMITED : NO, "%s", line);
 		print_finding("refused", &f);

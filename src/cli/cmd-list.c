@@ -14,7 +14,10 @@ struct row {
 	uint64_t at;			/* ELF address */
 	int refusal;
 	uint32_t function;		/* index */
-	uint8_t len, kind, provider, tactic;
+	uint64_t function_at;		/* ELF address */
+	uint32_t exits;			/* of a function that can have a body */
+	uint32_t len;
+	uint8_t kind, provider, tactic;
 };
 
 /* Neighbours are of one function, mostly; one may have several indices. */
@@ -80,6 +83,7 @@ static int take_row(struct listing *l, const struct fl_site *site,
 	}
 	l->rows[l->n++] = (struct row){
 		.at = site->at - l->survey.module.bias, .refusal = err, .function = f->n - 1,
+		.function_at = function,
 		.len = err ? site->room : p.len, .kind = site->kind,
 		.provider = site->provider, .tactic = err ? 0 : p.tactic,
 	};
@@ -166,6 +170,69 @@ static int take_site(void *arg, const struct fl_site *site)
 	return is_chosen(l, site, &symbol, at) ? take_row(l, site, &symbol, at) : 0;
 }
 
+/* ---- functions that may have bodies are a row each --------------------------------- */
+
+static bool is_function_row(const struct row *r)
+{
+	return r->provider == FL_PROVIDER_BODY && r->kind == FL_ENTRY;
+}
+
+/* 1 + its index; 0: it was not asked for. */
+static uint32_t row_of_function(const struct listing *l, const struct fl_hash *by_function,
+			 uint64_t function)
+{
+	uint32_t hash = fl_hash_of(0, function), i;
+
+	for (uint32_t at = hash; (i = fl_hash_next(by_function, hash, &at));)
+		if (l->rows[i - 1].function_at == function)
+			return i;
+	return 0;
+}
+
+/* Parts of a function may stand before it. */
+static void take_exits(struct listing *l, const struct fl_hash *by_function)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t of = l->rows[i].provider == FL_PROVIDER_BODY &&
+			      l->rows[i].kind != FL_ENTRY ?
+			      row_of_function(l, by_function, l->rows[i].function_at) : 0;
+
+		if (of)
+			l->rows[of - 1].exits++;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		const struct row *r = &l->rows[i];
+
+		if (r->provider != FL_PROVIDER_BODY || r->kind == FL_ENTRY ||
+		    !row_of_function(l, by_function, r->function_at))
+			l->rows[kept++] = *r;
+	}
+	l->n = kept;
+}
+
+static int join_functions(struct listing *l)
+{
+	struct fl_hash by_function = { 0 };
+	uint64_t lo, hi;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < l->n; i++) {
+		struct row *r = &l->rows[i];
+
+		if (!is_function_row(r))
+			continue;
+		err = fl_hash_put(&by_function, fl_hash_of(0, r->function_at), i + 1);
+		if (fl_symbols_range(l->symbols, l->path, r->function_at, &lo, &hi))
+			r->len = (uint32_t)(hi - lo);
+	}
+	if (!err && by_function.n)
+		take_exits(l, &by_function);
+	fl_hash_free(&by_function);
+	return err;
+}
+
 /* ---- printing ------------------------------------------------------------------------ */
 
 static void print_json(const struct row *r, const char *function)
@@ -174,6 +241,8 @@ static void print_json(const struct row *r, const char *function)
 	       "\"kind\": \"%s\", \"function\": ", r->at, r->len,
 	       fl_providers[r->provider]->name, fl_kind_names[r->kind]);
 	fl_json_string(stdout, function);
+	if (is_function_row(r))
+		printf(", \"exits\": %u", r->exits);
 	if (r->refusal)
 		printf(", \"tactic\": null, \"reason\": \"%s\"}\n", fl_reason(r->refusal));
 	else
@@ -184,9 +253,14 @@ static void print_json(const struct row *r, const char *function)
 /* A reason behind it is not cut. */
 static void print_line(const struct row *r, const char *function, size_t width)
 {
-	int used = printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", r->at, r->len,
-			  fl_providers[r->provider]->name, fl_kind_names[r->kind],
-			  r->refusal ? "-" : fl_tactic_names[r->tactic]);
+	char kind[32];
+	int used;
+
+	snprintf(kind, sizeof(kind), is_function_row(r) && !r->refusal ? "%s+%u" : "%s",
+		 fl_kind_names[r->kind], r->exits);
+	used = printf("0x%08" PRIx64 " %3u %-10s %-6s %-5s ", r->at, r->len,
+		      fl_providers[r->provider]->name, kind,
+		      r->refusal ? "-" : fl_tactic_names[r->tactic]);
 
 	fl_print_cut(stdout, function, width > (size_t)used ? width - (size_t)used : width);
 	if (r->refusal)
@@ -214,12 +288,19 @@ static int print_rows(const struct listing *l)
 /* The last line: patterns choose sites; a call without a name may be any's. */
 static void tell_totals(const struct listing *l)
 {
-	if (l->json)
+	const struct fl_survey *s = &l->survey;
+
+	if (l->json) {
 		printf("{\"usable\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unnamed\": %"
-		       PRIu64 "}\n", l->usable, l->refused, l->survey.unnamed);
-	else
-		fprintf(stderr, "sites: %" PRIu64 " usable, %" PRIu64 " refused, %" PRIu64
-			" unnamed\n", l->usable, l->refused, l->survey.unnamed);
+		       PRIu64 "}\n", l->usable, l->refused, s->unnamed);
+		return;
+	}
+	fprintf(stderr, "sites: %" PRIu64 " usable, %" PRIu64 " refused, %" PRIu64 " unnamed",
+		l->usable, l->refused, s->unnamed);
+	if (s->functions)
+		fprintf(stderr, "; bodies: %" PRIu64 " functions, %" PRIu64 " refused",
+			s->functions - s->without, s->without);
+	putc('\n', stderr);
 }
 
 static int tell(const struct listing *l)
@@ -228,8 +309,7 @@ static int tell(const struct listing *l)
 	const char *idle = fl_selection_idle(l->selection, &at, &module_len);
 
 	if (l->survey.found + l->survey.unnamed == 0) {
-		fl_say("%s has no probe sites; compile it with -finstrument-functions, "
-		       "-fpatchable-function-entry=5 or -fxray-instrument", l->path);
+		fl_say("%s has no probe sites, and no function that flick finds", l->path);
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
@@ -247,6 +327,8 @@ static int list(struct listing *l)
 
 	if (!err)
 		err = fl_survey(l->path, &l->survey, take_site, l);
+	if (!err)
+		err = join_functions(l);
 	if (!err)
 		err = print_rows(l);
 	if (err)
@@ -297,8 +379,10 @@ const struct fl_cmd fl_cmd_list = {
 	.args = "[OPTION...] FILE [PATTERN...]",
 	.about = "Show where probes can be in a program or library",
 	.more = "Each line has address, size in bytes, provider, kind, tactic and function; "
-		"`no:` and a\nreason where there can be no probe. The last line sums up; whose "
-		"the unnamed calls\nare is only known when they run.",
+		"`no:` and a\nreason where there can be no probe. A function without sites "
+		"of a compiler's is one\nline, of provider `body`: its size, and `entry+N`, N "
+		"being its exits. The last line\nsums up; whose the unnamed calls are is only "
+		"known when they run.",
 	.options = options,
 	.run = run,
 };

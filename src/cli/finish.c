@@ -70,6 +70,8 @@ static void put_account(struct pairs *p, const struct fl_account *a)
 	put(p, "filtered", "%llu", (unsigned long long)a->filtered);
 	put(p, "active", "%llu", (unsigned long long)a->active);
 	put(p, "refused", "%llu", (unsigned long long)a->refused);
+	put(p, "bodies", "%llu", (unsigned long long)a->bodies);
+	put(p, "without_body", "%llu", (unsigned long long)a->without);
 	put(p, "cost", "%s", a->cost);
 }
 

@@ -76,7 +76,11 @@ static void print_account(const struct fl_account *a)
 	fprintf(stderr, "; probes: %llu active", (unsigned long long)a->active);
 	if (a->processes > 1)
 		fprintf(stderr, " in %llu processes", (unsigned long long)a->processes);
-	fprintf(stderr, ", %llu refused\n", (unsigned long long)a->refused);
+	fprintf(stderr, ", %llu refused", (unsigned long long)a->refused);
+	if (a->bodies + a->without)
+		fprintf(stderr, "; bodies: %llu functions, %llu refused",
+			(unsigned long long)a->bodies, (unsigned long long)a->without);
+	putc('\n', stderr);
 }
 
 static int run_command(const struct fl_cmd *cmd, int argc, char **argv,

@@ -254,6 +254,14 @@ static bool has_wrong_pattern(struct fl_session *s)
 	return true;
 }
 
+static bool has_usable(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->selected[i] && !load_relaxed(&s->sites[i].refusal))
+			return true;
+	return false;
+}
+
 static bool is_any_usable(struct fl_session *s)
 {
 	int32_t refusal = 0;
@@ -262,12 +270,10 @@ static bool is_any_usable(struct fl_session *s)
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		if (!s->selected[i])
 			continue;
-		n++;
 		refusal = load_relaxed(&s->sites[i].refusal);
-		if (!refusal)
-			return true;
+		n++;
 	}
-	if (!refusal)
+	if (!n || has_usable(s))
 		return true;
 	if (n == 1)
 		fl_say("the one probe cannot be used: %s", fl_reason(refusal));
@@ -305,10 +311,13 @@ static bool waits_for_sites(const struct fl_session *s)
 	else if (*interpreter)
 		fl_say("%s is run by %s, which has no probe sites; --follow records the "
 		       "programs that it starts, --wait the one it execs", name, interpreter);
+	else if (s->o->providers)
+		fl_say("%s and its libraries have no probe sites of the kinds that --provider "
+		       "names; without it there may be others", name);
 	else
-		fl_say("%s and its libraries have no probe sites; compile it with "
-		       "-finstrument-functions, -fpatchable-function-entry=5 or "
-		       "-fxray-instrument, or --wait for an exec or dlopen", name);
+		fl_say("%s and its libraries have no function that can have a probe; -P "
+		       "'MODULE!*' takes one of the C library's, --wait what an exec or dlopen "
+		       "brings", name);
 	return s->o->wait;
 }
 
@@ -362,12 +371,12 @@ static bool can_go(struct fl_session *s)
 	if (s->n_selected == 0)
 		return s->asked || waits_for_sites(s);
 	if (s->is_waiting) {		/* it is at work: nothing stops it any more */
-		s->begun = !is_empty(s);
+		s->begun = s->n_entry_only || has_usable(s);
 		return true;
 	}
 	if (has_wrong_pattern(s))
 		return false;
-	s->is_waiting = s->o->wait && is_empty(s);
+	s->is_waiting = s->o->wait && !s->n_entry_only && !has_usable(s);
 	s->begun = !s->is_waiting && is_any_timed(s) && is_any_usable(s);
 	return s->begun || s->is_waiting;
 }

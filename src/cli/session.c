@@ -122,8 +122,13 @@ static void add_up(struct fl_session *s)
 	for (int c = 0; c < FL_N_LOST; c++)
 		a.lost += fl_threads_lost(t, n, c);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		if (s->selected[i])
-			load_relaxed(&s->sites[i].refusal) ? a.refused++ : a.active++;
+		bool is_refused = load_relaxed(&s->sites[i].refusal) != 0;
+
+		if (!s->selected[i])
+			continue;
+		*(is_refused ? &a.refused : &a.active) += 1;
+		if (fl_is_function(&s->functions.sites[i]))
+			*(is_refused ? &a.without : &a.bodies) += 1;
 	}
 	s->account = a;
 }

@@ -53,8 +53,27 @@ static int count_call(void *arg, const struct fl_site *site)
 	return 0;
 }
 
+/* On the way to who asks. */
+struct passing {
+	struct fl_survey *s;
+	fl_site_each *each;
+	void *arg;
+};
+
+static int pass_on(void *arg, const struct fl_site *site)
+{
+	struct passing *p = arg;
+
+	if (site->provider == FL_PROVIDER_BODY && site->kind == FL_ENTRY) {
+		p->s->functions++;
+		p->s->without += site->refusal != 0;
+	}
+	return p->each(p->arg, site);
+}
+
 int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *arg)
 {
+	struct passing p = { s, each, arg };
 	struct fl_obj file;
 	int err = check_kind(path);
 
@@ -64,7 +83,7 @@ int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *a
 		return err;
 	err = fl_obj_lay_out(&s->module, &file, path);
 	if (!err) {
-		err = fl_site_scan(&s->module, each, arg);
+		err = fl_site_scan(&s->module, pass_on, &p);
 		s->found = err > 0 ? (uint64_t)err : 0;
 		if (err >= 0)
 			err = fl_site_unnamed(&s->module, count_call, &s->unnamed);
@@ -123,5 +142,6 @@ void fl_refusals_line(struct fl_refusals *r, char *line, size_t room)
 	for (size_t i = 0; i < r->n && n < room - 1; i++)
 		n += (size_t)snprintf(line + n, room - n, "%s%llu: %s%s", i ? "; " : "",
 				      (unsigned long long)r->of[i].n,
-				      fl_reason(r->of[i].refusal), remedy(r->of[i].refusal));
+				      fl_reason(r->of[i].refusal),
+				      r->are_functions ? "" : remedy(r->of[i].refusal));
 }

@@ -39,17 +39,59 @@ static int refusal_of(const struct fl_session *s, uint32_t i)
 	return refusal == FLE_OVERWRITTEN ? 0 : refusal;
 }
 
+/* Of functions as they are some cannot be had; nobody can do anything about that. */
+static bool is_of_body(const struct fl_session *s, uint32_t i)
+{
+	return s->functions.sites[i].provider == FL_PROVIDER_BODY;
+}
+
 static void tell_each_refusal(const struct fl_session *s)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		struct fl_shm_site site = fl_session_site(s, i);
-		const struct fl_function *f =
-			&s->functions.all[s->functions.function_of[i]];
 
-		if (s->selected[i] && site.refusal)
+		if (s->selected[i] && site.refusal && !is_of_body(s, i))
 			fl_say("no probe at 0x%llx (%s of %s): %s",
 			       (unsigned long long)site.at, fl_kind_names[site.kind],
-			       f->name, fl_reason(site.refusal));
+			       fl_functions_name(&s->functions, s->functions.function_of[i]),
+			       fl_reason(site.refusal));
+	}
+}
+
+/* The first functions that have no body for that reason. */
+static void name_some(const struct fl_session *s, int refusal, char *out, size_t room)
+{
+	enum { SOME = 5 };
+	size_t at = 0;
+	unsigned n = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < s->n_selected && n <= SOME && at < room; i++) {
+		if (!fl_is_function(&s->functions.sites[i]) || refusal_of(s, i) != refusal)
+			continue;
+		at += (size_t)snprintf(out + at, room - at, "%s%s", n ? ", " : "", n == SOME ?
+			"..." : fl_functions_name(&s->functions, s->functions.function_of[i]));
+		n++;
+	}
+}
+
+/* Why functions have no bodies: a line a reason. */
+static void tell_bodies(const struct fl_session *s)
+{
+	struct fl_refusals r = { .n = 0 };
+	char line[2048];
+
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (refusal_of(s, i) && fl_is_function(&s->functions.sites[i]))
+			fl_refusals_add(&r, refusal_of(s, i));
+	if (!s->o->why && r.all > FEW)
+		fl_say("%llu functions cannot have probes (--why says why)",
+		       (unsigned long long)r.all);
+	fl_refusals_line(&r, line, sizeof(line));	/* in order */
+	for (size_t i = 0; s->o->why && i < r.n; i++) {
+		name_some(s, r.of[i].refusal, line, sizeof(line));
+		fl_say("%llu function%s refused: %s (%s)", (unsigned long long)r.of[i].n,
+		       r.of[i].n == 1 ? "" : "s", fl_reason(r.of[i].refusal), line);
 	}
 }
 
@@ -58,12 +100,13 @@ static void tell_refusals(const struct fl_session *s)
 	struct fl_refusals r = { .n = 0 };
 	char line[2048];
 
+	tell_bodies(s);
 	if (s->o->why) {
 		tell_each_refusal(s);
 		return;
 	}
 	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (refusal_of(s, i))
+		if (refusal_of(s, i) && !is_of_body(s, i))
 			fl_refusals_add(&r, refusal_of(s, i));
 	if (r.all <= FEW)
 		return;

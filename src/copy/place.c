@@ -168,15 +168,6 @@ static bool is_as_in_file(const struct fl_shape *s)
 	return true;
 }
 
-/* Time in it is the function's, but for the call of glue. */
-static void tell_reader(const struct fl_copy *c)
-{
-	uintptr_t past = c->on + FL_ARCH_BRANCH_BYTES;
-
-	fl_channel_tell_body(c->function, c->code, c->on - c->code);
-	fl_channel_tell_body(c->function, past, c->code + c->n_code - past);
-}
-
 static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 {
 	struct fl_shape shape;
@@ -188,8 +179,12 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	}
 	if (!err)
 		err = fl_copy_build(&now.copies, &shape, c, datum);
-	if (!err)
-		tell_reader(c);
+	if (!err) {			/* time in it is the function's, but the call of glue */
+		uintptr_t past = c->on + FL_ARCH_BRANCH_BYTES;
+
+		fl_channel_tell_body(function, c->code, c->on - c->code);
+		fl_channel_tell_body(function, past, c->code + c->n_code - past);
+	}
 	return err;
 }
 

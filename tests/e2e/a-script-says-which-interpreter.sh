@@ -3,6 +3,6 @@
 . "$(dirname "$0")/lib"
 printf '#!/bin/sh\necho hello\n' >"$work/script"
 chmod +x "$work/script"
-record -- "$work/script"
+record $compilers -- "$work/script"
 one_line_error 1 'sh'
 grep -q -- '--follow records' "$err" || fail "it does not say what records its programs"

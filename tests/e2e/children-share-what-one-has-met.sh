@@ -6,7 +6,7 @@ need sqlite3 "$CC"
 target late-sites -O2 $sites
 
 count() {	# PROCESSES
-	TRUTH_THREADS= record -f -a counts -- sh -c "i=0
+	TRUTH_THREADS= record $compilers -f -a counts -- sh -c "i=0
 		while [ \$i -lt $1 ]; do '$work/late-sites' direct 2 >/dev/null; i=\$((i + 1)); done"
 	succeeded
 	tail -n 1 "$err" | grep -q " $(($1 * 12000)) delivered, 0 lost; " ||

@@ -20,7 +20,7 @@ follow() {	# CASE N OPTIONS
 	case=$1 n=$2
 	shift 2
 	label="$case $n $*:"
-	record --follow "$@" -- "$work/family" "$case" "$n"
+	record $compilers --follow "$@" -- "$work/family" "$case" "$n"
 	succeeded
 	exact "$table"
 	lossless
@@ -49,12 +49,12 @@ done
 # A threaded program that replaces itself; a shell that only starts others.
 table=counts label="exec:"
 target exec -O2 $sites
-record -f -a counts -- "$work/exec" 3
+record $compilers -f -a counts -- "$work/exec" 3
 succeeded
 exact
 lossless
 label="a shell:"
-record -f -a counts -- sh -c "$work/family plain & $work/family nested 2; wait; :"
+record $compilers -f -a counts -- sh -c "$work/family plain & $work/family nested 2; wait; :"
 succeeded
 exact
 lossless
@@ -64,15 +64,15 @@ lossless
 # Each process samples for itself; what is off when it is forked comes on again.
 for text in mprotect alias; do
 	label="sampling, $text:"
-	record -f --text=$text -- "$work/family" busy 10
+	record $compilers -f --text=$text -- "$work/family" busy 10
 	succeeded
 	conserved
-	record -f --text=$text -- "$work/family" server 5
+	record $compilers -f --text=$text -- "$work/family" server 5
 	succeeded
 	conserved
 	n=$(sql "select count(distinct pid) from threads where delivered")
 	[ "$n" -eq 6 ] || fail "$label samples of $n processes, not 6"
-	record -f --text=$text -- "$work/family" linger 200
+	record $compilers -f --text=$text -- "$work/family" linger 200
 	succeeded
 	n=$(sql "select count(*) from (select pid from threads group by pid
 		having sum(delivered) > 100)")
@@ -87,7 +87,7 @@ grep -Eq "(^| )$n( |$).*leaf|leaf.* $n( |$)" "$out" || fail "$label not $n calls
 
 # What is dumped says whose it is.
 label="dump:"
-record -f --trace -- "$work/family" fork 3
+record $compilers -f --trace -- "$work/family" fork 3
 succeeded
 sed -n 's/^pid //p' "$out" | sort -u >"$work/told"
 "$FLICK" dump --format=chrome "$data" >"$work/json" 2>"$err" || fail "$label dump"

@@ -58,7 +58,7 @@ comm -23 "$work/recorded" "$work/listed" >"$work/missing"
 # Each process has the library elsewhere; the sites are the same.
 label=--follow:
 n=$(sql "select count(*) from sites where wanted")
-record -a counts --follow -- sh -c "'$program'; '$program'; '$program'"
+record $compilers -a counts --follow -- sh -c "'$program'; '$program'; '$program'"
 succeeded
 [ "$(sql "select count(*) from sites where wanted and provider = 'cyg'")" -eq "$n" ] ||
 	fail "$label $(sql "select count(*) from sites where wanted") sites, not $n"

@@ -4,9 +4,9 @@
 need "$CC"
 target threads -O2
 for how in "" "-a counts"; do
-	label="no sites $how:"
-	record $how -- "$work/threads"
-	one_line_error 1 'finstrument-functions'
+	label="no sites of the compiler's $how:"
+	record $how $compilers -- "$work/threads"
+	one_line_error 1 'no probe sites of the kinds that --provider names'
 done
 target threads -O2 $sites -static
 label="static:"

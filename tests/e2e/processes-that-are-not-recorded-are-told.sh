@@ -12,12 +12,12 @@ told() {	# PATTERN
 
 if unshare -p true 2>/dev/null; then
 	label="a pid namespace:"
-	record -f -a counts -- "$work/family" space 5
+	record $compilers -f -a counts -- "$work/family" space 5
 	succeeded
 	exact
 	told '^flick: 1 process was not recorded: a pid namespace of its own$'
 	label="a program in a pid namespace:"
-	record -f -a counts -- sh -c "unshare -p -f $work/family plain >/dev/null;
+	record $compilers -f -a counts -- sh -c "unshare -p -f $work/family plain >/dev/null;
 		$work/family plain"
 	succeeded
 	exact
@@ -26,7 +26,7 @@ fi
 
 # Each has a row for good. Those beyond run as they are; nobody waits for them.
 label="more than 4096:"
-record -f -a counts -- "$work/family" bomb 4200
+record $compilers -f -a counts -- "$work/family" bomb 4200
 succeeded
 conserved
 told 'not recorded: there is room for 4096'
@@ -38,7 +38,7 @@ got=$(sql "select sum(calls) from $(rows counts) where name = 'work'")
 # A thread, or pages, that only the child asks for.
 for fault in clone:2+ memfd_create:7+; do
 	label="$fault:"
-	FLICK_FAULT=$fault record -f -a counts --text=alias -- "$work/family" fork 3
+	FLICK_FAULT=$fault record $compilers -f -a counts --text=alias -- "$work/family" fork 3
 	succeeded
 	[ "$(sql "select count(distinct pid) from threads")" -eq 1 ] ||
 		fail "$label a child is recorded"
@@ -54,13 +54,13 @@ int main(int argc, char **argv) { return execv(argv[1], argv + 1); }
 C
 if "$CC" -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 	label="a static program between:"
-	record -f -a counts -- sh -c "$work/static $work/family nested 1; $work/family plain"
+	record $compilers -f -a counts -- sh -c "$work/static $work/family nested 1; $work/family plain"
 	succeeded
 	exact
 	lossless
 fi
 label="another environment:"
-record -f -a counts -- sh -c "env -i $work/family plain >/dev/null; $work/family plain"
+record $compilers -f -a counts -- sh -c "env -i $work/family plain >/dev/null; $work/family plain"
 succeeded
 exact
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
@@ -68,21 +68,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$work"
 	cp "$work/family" "$work/other"
 	chmod 4755 "$work/other"
-	record -f -a counts -- sh -c "setpriv --reuid 65534 --clear-groups \
+	record $compilers -f -a counts -- sh -c "setpriv --reuid 65534 --clear-groups \
 		$work/other plain >/dev/null; $work/family plain"
 	succeeded
 	exact
 fi
 
 label="no sites anywhere:"
-record -f -- sh -c 'true; true'
+record $compilers -f -- sh -c 'true; true'
 one_line_error 1 'neither sh nor what it started has probe sites'
 label="a pattern that is wrong:"
-record -f -a counts -P leaf -P wrok -- sh -c "$work/family plain"
+record $compilers -f -a counts -P leaf -P wrok -- sh -c "$work/family plain"
 succeeded
 told 'no function with a probe matches `wrok`; did you mean `work`?'
 label="only patterns that are wrong:"
-record -f -a counts -P wrok -- sh -c "$work/family plain"
+record $compilers -f -a counts -P wrok -- sh -c "$work/family plain"
 one_line_error 1 'did you mean `work`'
 
 # Without --follow all is as ever.

@@ -32,7 +32,7 @@ heeds no
 
 # The recorder is root's, as the program becomes; it names its region to both.
 label="--follow:"
-record --follow -a counts -- setpriv --reuid=65534 --clear-groups "$place/privileged"
+record $compilers --follow -a counts -- setpriv --reuid=65534 --clear-groups "$place/privileged"
 grep -q '^secure: 1$' "$out" || fail "$label it did not run so"
 grep -q '^flick_open: well$' "$out" || fail "$label it is recorded"
 [ "$status" -eq 1 ] || fail "$label status $status"

@@ -8,12 +8,12 @@ chmod +x "$work/script"
 
 check() {
 	label="$*:"
-	record -a counts --wait -- "$@"
+	record $compilers -a counts --wait -- "$@"
 	succeeded
 	exact
 	lossless
 	ends_well
-	record -a counts --wait -P nonsense -- "$@"
+	record $compilers -a counts --wait -P nonsense -- "$@"
 	[ "$status" -eq 1 ] || fail "$label status $status for a wrong pattern"
 	grep -q ^count "$out" || fail "$label nothing else that it becomes was waited for"
 	tail -n 1 "$err" | grep -q 'matches `nonsense`;' || fail "$label it is not said"
@@ -24,7 +24,7 @@ check env "$work/recursion"
 check "$work/script" "$work/recursion"
 
 label="never:"
-record --wait -- sh -c 'echo done'
+record $compilers --wait -- sh -c 'echo done'
 [ "$status" -eq 1 ] || fail "$label status $status"
 grep -q '^done$' "$out" || fail "$label it did not run"
 grep -q 'never became' "$err" || fail "$label it is not said"

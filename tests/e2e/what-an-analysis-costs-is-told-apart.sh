@@ -86,6 +86,6 @@ wrong 2 '^usage: bench/cost' --runs 0 "$work/ways"
 wrong 2 '^usage: bench/cost' --cots "$work/ways"
 wrong 1 'no analysis `nonsense`; there are' --runs 1 -a nonsense "$work/ways"
 wrong 1 'No such file' --runs 1 "$work/none"
-wrong 1 'no probe sites; compile it' --runs 1 "$work/plain"
+wrong 1 'it makes no events; build it with' --runs 1 "$work/plain"
 wrong 1 'does not end by exit()' --runs 1 "$work/ways" 3
 exit 0

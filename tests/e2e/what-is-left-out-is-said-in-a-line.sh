@@ -72,7 +72,7 @@ record -a counts --sites 1000 --allow-loss -- "$work/many"
 succeeded
 
 label=follow:
-record -a counts -f -- sh -c "'$work/late-sites' direct 2; '$work/late-sites' direct 2; :"
+record $compilers -a counts -f -- sh -c "'$work/late-sites' direct 2; '$work/late-sites' direct 2; :"
 succeeded
 tail -n 1 "$err" | grep -q ' active in 3 processes, 0 refused$' || fail "$label not 3"
 [ "$(sql "select value from session where key = 'processes'")" = 3 ] ||

@@ -6,7 +6,7 @@
 need sqlite3 "$CC"
 target nothing-new -O2 $sites
 
-record --follow -a counts -- "$work/nothing-new"
+record $compilers --follow -a counts -- "$work/nothing-new"
 succeeded
 exact
 [ "$(sql "select count(*) from sites where state = 'gone'")" = 0 ] || fail "they are gone"
