@@ -249,7 +249,7 @@ run-demo: all $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
 run-check: all $(TEST_BIN) $(CROSS) $(KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
-run-torture: all $(TORTURE) $(FUZZ)
+run-torture: all $(TORTURE) $(FUZZ) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(FUZZ) $(call scripts,torture)
 run-fuzz: $(FUZZ)
 	@BUILD=$(BUILD) tests/fuzz/run
