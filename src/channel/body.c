@@ -17,14 +17,18 @@ static void say_left_out(struct fl_region *m, enum fl_left what)
 	__atomic_fetch_or(&m->left_out, what, __ATOMIC_RELAXED);
 }
 
-/* Of what has no place in the table the reader does not know whose it is. */
+/* Of what has no place in the table the reader does not know whose it is. Without a region
+ * there is no reader. */
 void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
 {
 	struct fl_region *m = fl_region;
+	uint32_t i;
+
+	if (!m)
+		return;
 	/* ordering: none, a row that is not written is nobody's, and all are looked at again
 	 * when the process has ended */
-	uint32_t i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
-
+	i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
 	if (i < m->max_glue)
 		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + bytes };
 	else
