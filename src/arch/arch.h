@@ -83,6 +83,11 @@ size_t fl_arch_landing(const unsigned char *code, size_t n);
 /* Is [code, code + n) what assemblers and linkers fill up with? An instruction may
  * go on behind it: `left` bytes are there. */
 bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left);
+/* Are flags read, by one of the `most` first instructions, that nobody before has set? No
+ * compiler's code does so at a function's entry, or behind a call. */
+bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most);
+/* Does a function that begins so look for room on its stack (-fsplit-stack)? */
+bool fl_arch_splits_stack(const unsigned char *code, size_t n);
 /* The register a function's first argument is in. */
 /* is FL_ARCH_ARG0 */
 

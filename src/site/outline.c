@@ -32,6 +32,7 @@ struct pass {
 	size_t n_calls, room_calls;
 	struct fl_askers askers;
 	bool is_fixed;			/* it names addresses without relocations */
+	bool any_flags;			/* an extent is X_FLAGS */
 };
 
 /* ---- one range ----------------------------------------------------------- */
@@ -96,6 +97,20 @@ static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t a
 		x->flags |= X_ASKS;
 }
 
+/* Assemblers may know what flags a function leaves: what is at its exits changes them. */
+static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned char *code,
+			 size_t left, uintptr_t at)
+{
+	size_t k;
+
+	if (i->cls != FL_INSN_CALL || !i->target ||
+	    !fl_arch_takes_flags(code + i->len, left - i->len, 1))
+		return;
+	k = fl_outline_find(p->o, i->target);
+	if (k < p->o->n)
+		fl_refuse(&p->o->extents[k], FLE_FLAGS, at);
+}
+
 /* A direct call or jump. Into itself: its first bytes will not be there. */
 static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			uintptr_t at)
@@ -158,6 +173,22 @@ static void take_own(struct fl_extent *x, uintptr_t address, const struct fl_ins
 		fl_refuse(x, FLE_OWNBYTES, at);
 }
 
+/* Who forms an address in another function's middle jumps there, or looks there for what
+ * has trapped. */
+static void take_others(struct pass *p, uintptr_t address, const struct fl_insn *i,
+			uintptr_t at, const unsigned char *code)
+{
+	size_t k = is_head(p, address) ? p->o->n : fl_outline_find(p->o, address);
+	struct fl_insn full;
+
+	if (k == p->o->n || p->o->extents[k].kind == FL_EXTENT_OTHER ||
+	    address == p->o->extents[k].start)
+		return;
+	fl_arch_decode(&full, code, i->len, at);
+	if (full.cls == FL_INSN_LOAD_ADDRESS)
+		fl_refuse(&p->o->extents[k], FLE_INSIDE, at);
+}
+
 /* What its operand names may be its own first bytes, or a function that asks. */
 static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			 uintptr_t at, const unsigned char *code)
@@ -170,6 +201,8 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 	note_named(p, address);
 	if (address - x->start < x->end - x->start)
 		take_own(x, address, i, at, code);
+	else if (address - p->lo < p->hi - p->lo)
+		take_others(p, address, i, at, code);
 	if (p->askers.n && fl_asks(&p->askers, address))
 		meet_asker(x, i, at);
 }
@@ -216,6 +249,7 @@ static void read_extent(struct pass *p, struct fl_extent *x)
 		fl_set_bit(p->starts, at - p->lo);
 		if (i.cls != FL_INSN_OTHER)
 			take(p, x, &i, at);
+		judge_behind(p, &i, code, left, at);
 		if (i.operand_at)
 			take_operand(p, x, &i, at, code);
 		else if (p->is_fixed && i.len > sizeof(uint32_t))
@@ -437,6 +471,8 @@ static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 
 	if (!at_head)
 		judge_into(p, k, to);
+	if (at_head && p->any_flags && (o->extents[fl_outline_find(o, to)].flags & X_FLAGS))
+		fl_refuse(&o->extents[o->extents[k].owner], FLE_FLAGS, to);
 	if (at_head && t == o->n)
 		return;
 	if (t == o->n || o->extents[t].kind == FL_EXTENT_OTHER) {
@@ -485,6 +521,30 @@ static void find_torn(struct pass *p)
 				o->extents[k].datum = at;
 			}
 		}
+	}
+}
+
+/* ---- how they begin ------------------------------------------------------ */
+
+/* Where that is no compiler's usual way. */
+static void judge_begins(struct pass *p)
+{
+	enum { A_FEW = 4 };
+
+	for (size_t i = 0; i < p->o->n; i++) {
+		struct fl_extent *x = &p->o->extents[i];
+		size_t left, n = x->end - x->start;
+		const unsigned char *code = fl_file_text(p->m, x->start, &left);
+
+		if (x->kind != FL_EXTENT_FUNCTION || !code || left < n)
+			continue;
+		if (fl_arch_splits_stack(code, n))
+			fl_refuse(x, FLE_SPLIT, x->start);
+		if (!fl_arch_takes_flags(code + x->landing, n - x->landing, A_FEW))
+			continue;
+		fl_refuse(x, FLE_FLAGS, x->start);
+		x->flags |= X_FLAGS;
+		p->any_flags = true;
 	}
 }
 
@@ -699,6 +759,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges)
 	find_askers(p);
 	find_hidden(p);
 	link_all(p);
+	judge_begins(p);
 	list_parts(o);
 	judge_all(p);
 	find_torn(p);

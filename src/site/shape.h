@@ -22,7 +22,8 @@ enum {
 	X_ENTERED = 64,			/* others lead into its middle */
 	X_ASKS = 128,			/* it ends in a jump to who asks for its caller */
 	X_READ = 256,			/* only what can be reached is understood */
-	X_LABELS = 512			/* it forms addresses of its own middle */
+	X_LABELS = 512,			/* it forms addresses of its own middle */
+	X_FLAGS = 1024			/* it begins with flags that who comes has set */
 };
 
 /* Bytes of text from the file, not from memory; NULL: it does not hold them. */

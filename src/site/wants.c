@@ -69,15 +69,32 @@ static bool is_loader(const struct fl_module *m)
 	return is;
 }
 
-/* Goroutines' stacks move, and what unwinds them knows Go's own code alone. */
+/* OCaml exports its tables of frames, stripped or not. */
+static int is_frames(void *arg, const char *name, const Elf64_Sym *s)
+{
+	(void)arg;
+	return s->st_shndx != SHN_UNDEF && !__builtin_strcmp(name, "caml_frametable");
+}
+
+/* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Collectors of
+ * others (OCaml, .NET and GraalVM ahead of time) look up what a call returns to in tables
+ * that the compiler made. */
 int fl_site_never_bodies(const struct fl_module *m)
 {
-	static const char *const marks[] = { ".gopclntab", ".go.buildinfo",
-					     ".note.go.buildid" };
+	static const struct {
+		const char *section;
+		int why;
+	} marks[] = {
+		{ ".gopclntab", FLE_GO }, { ".go.buildinfo", FLE_GO },
+		{ ".note.go.buildid", FLE_GO },
+		{ "__managedcode", FLE_FRAMES }, { ".svm_heap", FLE_FRAMES },
+	};
 	Elf64_Shdr s;
 
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-		if (fl_obj_section(&m->file, marks[i], &s))
-			return FLE_GO;
+		if (fl_obj_section(&m->file, marks[i].section, &s))
+			return marks[i].why;
+	if (m->file.bytes && fl_obj_symbols(&m->file, is_frames, NULL))
+		return FLE_FRAMES;
 	return is_loader(m) ? FLE_LOADER : 0;
 }

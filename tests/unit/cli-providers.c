@@ -146,6 +146,55 @@ static void the_loader_and_go_never_have_any(void **state)
 	assert_non_null(fl_err_text(FLE_GO));
 }
 
+static int why_never(const char *section)
+{
+	char names[32] = "";
+	Elf64_Ehdr eh = { .e_shstrndx = 1 };
+	Elf64_Shdr sh[3] = { [1] = { .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
+			     [2] = { .sh_name = 1, .sh_type = SHT_NOBITS } };
+	struct fl_module m = { .path = "/usr/bin/app", .laid_out = true };
+
+	snprintf(names + 1, sizeof(names) - 1, "%s", section);
+	m.file = (struct fl_obj){ .bytes = (const void *)names, .n_bytes = sizeof(names),
+				  .eh = &eh, .sh = sh, .n_sh = 3 };
+	return fl_site_never_bodies(&m);
+}
+
+/* OCaml's programs are known by a symbol. */
+static int why_never_with(const char *symbol, uint16_t section)
+{
+	char names[32] = "";
+	Elf64_Ehdr eh = { .e_shstrndx = 0 };
+	Elf64_Sym symbols[2] = { [1] = { .st_name = 1, .st_shndx = section } };
+	Elf64_Shdr sh[3] = {
+		[1] = { .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
+		[2] = { .sh_type = SHT_DYNSYM, .sh_link = 1, .sh_size = sizeof(symbols),
+			.sh_entsize = sizeof(symbols[0]) },
+	};
+	char file[sizeof(names) + sizeof(symbols)];
+	struct fl_module m = { .path = "/usr/bin/app", .laid_out = true };
+
+	snprintf(names + 1, sizeof(names) - 1, "%s", symbol);
+	memcpy(file, names, sizeof(names));
+	memcpy(file + sizeof(names), symbols, sizeof(symbols));
+	sh[2].sh_offset = sizeof(names);
+	m.file = (struct fl_obj){ .bytes = (const void *)file, .n_bytes = sizeof(file),
+				  .eh = &eh, .sh = sh, .n_sh = 3 };
+	return fl_site_never_bodies(&m);
+}
+
+static void collectors_that_know_their_own_code_alone_have_none(void **state)
+{
+	(void)state;
+	assert_int_equal(why_never("__managedcode"), FLE_FRAMES);
+	assert_int_equal(why_never(".svm_heap"), FLE_FRAMES);
+	assert_int_equal(why_never(".gopclntab"), FLE_GO);
+	assert_int_equal(why_never(".text"), 0);
+	assert_int_equal(why_never_with("caml_frametable", 1), FLE_FRAMES);
+	assert_int_equal(why_never_with("caml_frametable", SHN_UNDEF), 0);
+	assert_int_equal(why_never_with("caml_frametables", 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +205,7 @@ int main(void)
 		cmocka_unit_test(modules_that_there_is_no_room_for_are_said),
 		cmocka_unit_test(without_a_file_or_rules_there_is_none),
 		cmocka_unit_test(the_loader_and_go_never_have_any),
+		cmocka_unit_test(collectors_that_know_their_own_code_alone_have_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,26 @@ static const struct {
 	{ "loops_entered", FLE_INTO, "BEGIN loops_entered\nnop\n.Lback:FILL\n.Lfront:\n"
 	  "dec %eax\njne .Lback\nret\nEND loops_entered\n"
 	  "BEGIN enters_loop\nFILL\ncall .Lfront\nret\nEND enters_loop" },
+	{ "splits", FLE_SPLIT, "BEGIN splits\ncmp %fs:0x70,%rsp\njb 1f\nFILL\nret\n"
+	  "1:call plain@PLT\nret\nEND splits" },
+	{ "splits_more", FLE_SPLIT, "BEGIN splits_more\nendbr64\nlea -2008(%rsp),%r11\n"
+	  "cmp %fs:0x70,%r11\njb 1f\nFILL\nret\n1:call plain@PLT\nret\nEND splits_more" },
+	{ "takes_carry", FLE_FLAGS, "BEGIN takes_carry\nadc $0,%rax\nFILL\nret\n"
+	  "END takes_carry" },
+	{ "takes_zero", FLE_FLAGS, "BEGIN takes_zero\nmov %rdi,%rax\npush %rbx\n"
+	  "cmove %rsi,%rax\npop %rbx\nret\nEND takes_zero" },
+	{ "sets_carry", FLE_FLAGS, "BEGIN sets_carry\ncmp %rsi,%rdi\nFILL\nret\n"
+	  "END sets_carry\nBEGIN reads_carry\nFILL\ncall sets_carry\nsbb %rax,%rax\nret\n"
+	  "END reads_carry" },
+	{ "reads_carry", 0, "" },
+	{ "jumps_with_carry", FLE_FLAGS, "BEGIN jumps_with_carry\nFILL\ncmp %rsi,%rdi\n"
+	  "jmp .Lcarry\n.set .Lcarry,takes_carry\nEND jumps_with_carry" },
+	{ "branches_with_zero", FLE_FLAGS, "BEGIN branches_with_zero\nFILL\n"
+	  "cmp %rsi,%rdi\njne .Lzero\n.set .Lzero,takes_zero\nret\nEND branches_with_zero" },
+	{ "is_named_inside", FLE_INSIDE, "BEGIN is_named_inside\nFILL\n.Lnamed:FILL\nret\n"
+	  "END is_named_inside\nBEGIN names_inside\nFILL\nlea .Lnamed(%rip),%rax\nret\n"
+	  "END names_inside" },
+	{ "names_inside", 0, "" },
 	{ "asks_itself", FLE_INSIDE, "BEGIN asks_itself\nFILL\ncall 1f\n1:pop %rax\nret\n"
 	  "END asks_itself" },
 	{ "calls_itself", 0, "BEGIN calls_itself\nFILL\ncall .Lself\nret\n"
@@ -175,10 +195,11 @@ static const struct {
 	  ".byte 0xff,0xff,0xff,0xff,0xff,0xff\n.text" },
 	{ "odd_frame", FLE_UNWIND, "BEGIN odd_frame\n.cfi_escape 0x1d,0,0,0,0,0,0,0,0\nFILL\n"
 	  "ret\nEND odd_frame" },
-	{ "many_parts", FLE_PARTS, "BEGIN many_parts\n.irp k,1,2,3,4,5,6,7,8\njne .Lpart\\k\n"
+	{ "many_parts", FLE_PARTS, "BEGIN many_parts\ntest %eax,%eax\n"
+	  ".irp k,1,2,3,4,5,6,7,8\njne .Lpart\\k\n"
 	  ".endr\nret\nEND many_parts\n.irp k,1,2,3,4,5,6,7,8\nBEGIN part\\k\n.Lpart\\k:\n"
 	  ".cfi_def_cfa_offset 32\nFILL\nud2\nEND part\\k\n.endr" },
-	{ "few_parts", 0, "BEGIN few_parts\n.irp k,a,b\njne .Lpart\\k\n"
+	{ "few_parts", 0, "BEGIN few_parts\ntest %eax,%eax\n.irp k,a,b\njne .Lpart\\k\n"
 	  ".endr\n.Lcome_back:\nret\nEND few_parts\n.irp k,a,b\nBEGIN part\\k\n.Lpart\\k:\n"
 	  ".cfi_def_cfa_offset 32\nFILL\njmp .Lcome_back\nEND part\\k\n.endr" },
 };

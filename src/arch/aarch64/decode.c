@@ -32,3 +32,15 @@ bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left)
 	(void)code, (void)n, (void)left;
 	return false;
 }
+
+bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most)
+{
+	(void)code, (void)n, (void)most;
+	return false;
+}
+
+bool fl_arch_splits_stack(const unsigned char *code, size_t n)
+{
+	(void)code, (void)n;
+	return false;
+}
