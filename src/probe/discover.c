@@ -43,6 +43,8 @@ static int shift_site(void *arg, const struct fl_site *s)
 	const struct shifted *to = arg;
 	struct fl_site here = *s;
 
+	if (!fl_probe_builder && s->provider == FL_PROVIDER_BODY)
+		return 0;		/* a program's own session has none */
 	if (s->pointer)
 		return 0;		/* its first call tells, when that is filled */
 	here.at += to->by;

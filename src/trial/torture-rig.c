@@ -76,6 +76,7 @@ uint64_t fl_any(uint64_t *seed, uint64_t n)
 
 static const char *const shape_names[FL_N_SHAPES] = {
 	"mov of one byte", "switched call", "mov", "movabs", "call", "jump", "nop",
+	"jump to a stub",
 };
 
 static void note_place(const struct fl_torture_place *p, const char *what, uint64_t value)

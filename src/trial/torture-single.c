@@ -67,6 +67,14 @@ static void run(struct fl_rig *r, enum fl_tactic t)
 	fl_rig_release(r);
 }
 
+/* What an entry of a second body does. */
+void fl_torture_body(struct fl_rig *r)
+{
+	fl_rig_lay(r, FL_ARCH_LINE, 1u << FL_SHAPE_STUBS);
+	fl_rig_run(r, patch_share);
+	fl_rig_release(r);
+}
+
 void fl_torture_flip(struct fl_rig *r)
 {
 	run(r, FL_FLIP);

@@ -22,6 +22,7 @@ enum {
 const struct fl_torture fl_tortures[] = {
 	{ "sync", "a synchronisation of all cores reaches them all" },
 	{ "flip", "switches of one byte" },
+	{ "body", "entries of second bodies: a jump leads elsewhere by one byte" },
 	{ "word", "switches within one aligned word of 8" },
 	{ "line", "switches within one cache line, where calibrated" },
 	{ "wide", "switches across words and lines, in three phases" },
@@ -39,6 +40,7 @@ static const struct body {
 	enum fl_rig_cpus cpus;
 } bodies[ARRAY_LEN(fl_tortures)] = {
 	{ fl_torture_sync, FL_CPUS_APART }, { fl_torture_flip, FL_CPUS_APART },
+	{ fl_torture_body, FL_CPUS_APART },
 	{ fl_torture_word, FL_CPUS_APART }, { fl_torture_line, FL_CPUS_APART },
 	{ fl_torture_wide, FL_CPUS_APART }, { fl_torture_set, FL_CPUS_APART },
 	{ fl_torture_async, FL_CPUS_APART }, { fl_torture_contest, FL_CPUS_ANY },

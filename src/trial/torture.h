@@ -25,6 +25,7 @@ enum fl_placing {
 	FL_SHAPE_CALLS,		/* a call <-> one elsewhere; likewise */
 	FL_SHAPE_JUMPS,		/* the same with jumps */
 	FL_SHAPE_NOP,		/* a NOP <-> a call: passed by a jump */
+	FL_SHAPE_STUBS,		/* a jump <-> one that differs in a byte: a body's entry */
 	FL_N_SHAPES
 };
 
@@ -88,7 +89,7 @@ struct fl_rig {
 
 /* The tests; the rig has no places yet. They return when its time is over. */
 typedef void fl_torture_fn(struct fl_rig *);
-fl_torture_fn fl_torture_sync, fl_torture_flip;
+fl_torture_fn fl_torture_sync, fl_torture_flip, fl_torture_body;
 fl_torture_fn fl_torture_word, fl_torture_line, fl_torture_wide;
 fl_torture_fn fl_torture_set, fl_torture_async, fl_torture_contest;
 fl_torture_fn fl_torture_signals, fl_torture_threads, fl_torture_fork;

@@ -4,7 +4,7 @@
 # timeout: 200
 . "$(dirname "$0")/lib"
 
-tests='sync flip word line wide set async contest signals threads fork'
+tests='sync flip body word line wide set async contest signals threads fork'
 counts='old [1-9][0-9]* new [1-9][0-9]* | torn 0 lost 0 stray 0'
 
 label='selftest:'
@@ -15,14 +15,14 @@ for t in $tests; do
 	grep -Eq "^$t +(old [1-9][0-9]* new [1-9][0-9]* \| torn 0 lost 0 stray 0|skipped: .*)$" \
 		"$out" || fail "$label no line for $t"
 done
-for t in sync flip word wide set async contest signals threads fork; do
+for t in sync flip body word wide set async contest signals threads fork; do
 	grep -q "^$t *$counts\$" "$out" || fail "$label $t did not run"
 done
 grep -Eq '^switched: flip [1-9][0-9]*, word [1-9][0-9]*, line [0-9]+, wide [1-9][0-9]*$' \
 	"$out" || fail "$label no counts of switches"
 tail -n 1 "$out" | grep -q '^switching works on this machine: [1-9][0-9]* executions' ||
 	fail "$label no verdict"
-[ "$(wc -l <"$out")" -eq 13 ] || fail "$label $(wc -l <"$out") lines"
+[ "$(wc -l <"$out")" -eq 14 ] || fail "$label $(wc -l <"$out") lines"
 [ ! -s "$err" ] || fail "$label it writes to standard error"
 
 label='selftest --test --sync --format=json:'

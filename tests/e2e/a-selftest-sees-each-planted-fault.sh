@@ -37,3 +37,4 @@ plant lost contest patch/public.c \
 plant lost async patch/public.c \
 	's/return fl_set_stored(&l->set) ? 0 : -EAGAIN;/return 0;/'
 plant lost fork patch/fork.c 's/pthread_atfork(before_fork, in_parent, in_child)/0/'
+plant lost body arch/x86_64/flip.c 's/store_relaxed((uint8_t \*)at, \*bytes)/store_relaxed((uint8_t *)at, 0xf4)/'

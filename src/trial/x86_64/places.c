@@ -12,10 +12,12 @@
  *	LONG	48 b8 imm64	movabs $imm64,%rax	eight differ
  *	CALLS	e8 rel32	call first | call second
  *	JUMPS	e9 rel32	jmp first | jmp second
+ *	STUBS	e9 rel32	jmp first | jmp beside
  *	NOP	0f 1f 44 00 00	nop | call first; then add $OFF,%eax
  *	CALL	e8 rel32	call first, or none; then the same
  *
  *	first	add $FIRST,%eax; ret		before all places
+ *	beside	add $BESIDE,%eax; ret		16 bytes further on
  *	second	add $SECOND,%eax; ret		behind them
  *
  * A mixed constant is neither value. Mixed displacements lead into zeros or
@@ -32,7 +34,8 @@ enum {
 	MARGIN = 18 << 20,	/* on either side: a mixed rel32 stays within */
 	FIRST_AT = 0x00123450, SECOND_AT = 0x0089abc8,	/* into the margins */
 	ALL_BYTES = 2 * MARGIN + FL_RIG_PLACES * SLOT,
-	OFF = 0x01020304, FIRST = 0x10305070, SECOND = 0x20416183
+	BESIDE_BY = 16,
+	OFF = 0x01020304, FIRST = 0x10305070, SECOND = 0x20416183, BESIDE = 0x30527294
 };
 
 static const uint64_t constants[FL_N_SHAPES][2] = {
@@ -71,11 +74,15 @@ unsigned char *fl_places_map(size_t *bytes)
 {
 	unsigned char *p = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *beside;
 
 	if (p == MAP_FAILED)
 		return NULL;
 	*bytes = ALL_BYTES;
 	lay_target(p + FIRST_AT, FIRST);
+	beside = p + FIRST_AT + BESIDE_BY;
+	put_add(&beside, BESIDE);
+	PUT(&beside, "\xc3");				/* ret */
 	lay_target(p + *bytes - MARGIN + SECOND_AT, SECOND);
 	return p;
 }
@@ -133,6 +140,10 @@ static void make(struct fl_torture_place *p, unsigned char *room, unsigned char 
 		break;
 	case FL_SHAPE_JUMPS:
 		make_branches(p, 0xe9, room + FIRST_AT, second);
+		break;
+	case FL_SHAPE_STUBS:
+		make_branches(p, 0xe9, room + FIRST_AT, room + FIRST_AT + BESIDE_BY);
+		p->values[1] = BESIDE;
 		break;
 	default:
 		make_call(p, room + FIRST_AT);
