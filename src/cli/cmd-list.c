@@ -292,7 +292,9 @@ static void tell_totals(const struct listing *l)
 
 	if (l->json) {
 		printf("{\"usable\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unnamed\": %"
-		       PRIu64 "}\n", l->usable, l->refused, s->unnamed);
+		       PRIu64 ", \"bodies\": %" PRIu64 ", \"without_body\": %" PRIu64 "}\n",
+		       l->usable, l->refused, s->unnamed,
+		       s->functions - s->without, s->without);
 		return;
 	}
 	fprintf(stderr, "sites: %" PRIu64 " usable, %" PRIu64 " refused, %" PRIu64 " unnamed",

@@ -33,7 +33,7 @@ run "$FLICK" list "$work/calls" 'nam*'
 label="list --json:"
 run "$FLICK" list --json "$work/calls"
 succeeded
-[ "$(tail -n 1 "$out")" = '{"usable": 2, "refused": 0, "unnamed": 3}' ] || fail "$label"
+[ "$(tail -n 1 "$out")" = '{"usable": 2, "refused": 0, "unnamed": 3, "bodies": 0, "without_body": 0}' ] || fail "$label"
 [ ! -s "$err" ] || fail "$label it writes to standard error"
 
 label=doctor:
