@@ -564,6 +564,9 @@ static bool has_room(const struct pass *p, uint32_t k)
 	if (k + 1 < o->n && o->extents[k + 1].start < end)
 		return false;
 	code = fl_file_text(p->m, x->end, &left);
+	for (uintptr_t a = x->end; a < end && end <= p->hi; a++)
+		if (fl_bit(p->named, a - p->lo) || fl_bit(p->targets, a - p->lo))
+			code = NULL;		/* somebody begins there, with a NOP */
 	return code && left >= end - x->end && fl_arch_is_filler(code, end - x->end, left);
 }
 

@@ -112,6 +112,9 @@ static const struct {
 	{ "tiny", FLE_NOSPACE, "BEGIN tiny\nret\nEND tiny\n"
 	  ".type behind_tiny,@function\nbehind_tiny:\n.cfi_startproc\nFILL\nret\n"
 	  "END behind_tiny" },
+	{ "before_nops", FLE_NOSPACE, "BEGIN before_nops\nmov $1,%al\nret\nEND before_nops\n"
+	  ".Lnops:nop\nnop\nret\nBEGIN goes_to_nops\nlea .Lnops(%rip),%rax\njmp *%rax\n"
+	  "END goes_to_nops" },
 	{ "padded", 0, "BEGIN padded\nxor %eax,%eax\nret\nEND padded" },
 	{ "chooser", FLE_IFUNC, "BEGIN chooser\n.type chooser,@gnu_indirect_function\n"
 	  "lea plain(%rip),%rax\nret\nEND chooser" },
