@@ -32,7 +32,7 @@ for how in "" --follow; do
 done
 
 label="another child of the recorder's:"
-"$FLICK" record --exit-code --follow -o "$data" -- \
+"$FLICK" record --exit-code $compilers --follow -o "$data" -- \
 	sh -c "$work/steady 9000 & echo \$! >$work/pid" >"$out" 2>"$err" &
 recorder=$!
 for i in $(seq 100); do

@@ -62,7 +62,7 @@ forks "--follow" 100
 
 # The second image has the first one's rows, at addresses of its own.
 label="$kind two images:"
-record --follow -a counts -- sh -c '"$0" calls && "$0" calls && "$0" met' "$work/beside"
+record $compilers --follow -a counts -- sh -c '"$0" calls && "$0" calls && "$0" met' "$work/beside"
 succeeded
 exact
 
