@@ -601,6 +601,8 @@ struct fl_thread {
 	uint32_t image;
 	char name[16];
 	bool ended;
+	uint64_t from_ns, to_ns;	/* when the reader saw it first, and that it had ended:
+					 * of the monotonic clock */
 	uint64_t produced;		/* delivered + lost + filtered, always */
 	uint64_t delivered;
 	uint64_t filtered;

@@ -264,6 +264,7 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->tid = load_relaxed(&s->tid);
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
+	t->from_ns = fl_os_monotonic_ns();
 	r->lives[r->n_lives].heeded = heeded_now(r, &r->lives[r->n_lives]);
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
@@ -626,6 +627,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 	forget_counted(r, l);
 	refresh(t, l->ring->lost);
 	t->ended = true;
+	t->to_ns = fl_os_monotonic_ns();
 	if (r->sink.thread_end)
 		r->sink.thread_end(r->sink.arg, thread_number(r, l));
 	if (r->is_over) {

@@ -225,13 +225,23 @@ static int share_out(struct flick_rows *r, const struct profile *p)
 
 /* ---- into results ------------------------------------------------------------------ */
 
+/* How long all threads were there. A thread is seen a little late, and one that lived for
+ * a moment only may be seen when it has gone. */
 static uint64_t time_there_was(struct fl_session *s)
 {
+	enum { SEEN_LATE_NS = 100000000 };
 	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
-	size_t n_threads;
+	uint64_t wall = end - s->go.wall_ns, sum = 0;
+	size_t n;
+	const struct fl_thread *t = fl_readers_threads(s, &n);
 
-	fl_readers_threads(s, &n_threads);
-	return (end - s->go.wall_ns) * (n_threads ? n_threads : 1);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t to = t[i].to_ns && t[i].to_ns < end ? t[i].to_ns : end;
+		uint64_t lived = (to > t[i].from_ns ? to - t[i].from_ns : 0) + SEEN_LATE_NS;
+
+		sum += lived < wall ? lived : wall;
+	}
+	return n ? sum : wall;
 }
 
 /* Calls times the average of a few is more time than all threads had: these few were not

@@ -1,9 +1,12 @@
 #!/bin/sh
 # Where the few calls that were timed were not like the rest, their average times all
-# calls may be more than the time there was: that is no total. Others keep theirs.
+# calls may be more than the time there was: that is no total. Others keep theirs. Threads
+# that came and went were there as long as they lived.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 cat >"$work/first.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 __attribute__((noinline)) static void first_are_long(int us)
 {
@@ -14,23 +17,39 @@ __attribute__((noinline)) static void all_are_alike(void)
 {
 	usleep(1000);
 }
-int main(void)
+static void *live(void *unused)
 {
+	all_are_alike();
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	int short_ones = argc > 2 ? atoi(argv[1]) : 0, threads = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t t;
+
 	for (int i = 0; i < 10; i++)
 		first_are_long(3000);
-	for (int i = 0; i < 1000000; i++)
+	for (int i = 0; i < short_ones; i++)
 		first_are_long(0);
 	for (int i = 0; i < 10; i++)
 		all_are_alike();
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&t, NULL, live, NULL) == 0)
+			pthread_join(t, NULL);
+	if (threads)
+		usleep(1000000);
 	return 0;
 }
 END
-compile "$work/first" "$work/first.c" -O2 $sites
-record -- "$work/first"
+compile "$work/first" "$work/first.c" -O2 -pthread $sites
+record -- "$work/first" 60000 100
 succeeded
 total() {
 	sql "select coalesce(total_ns, 'none') from $(rows latency) where name = '$1'"
 }
+[ "$(total first_are_long)" = none ] || fail "a total of $(total first_are_long) ns"
+record -- "$work/first" 1000000 0
+succeeded
 [ "$(total first_are_long)" = none ] || fail "a total of $(total first_are_long) ns"
 [ "$(total all_are_alike)" -ge 10000000 ] || fail "$(total all_are_alike) ns of ten times 1 ms"
 run "$FLICK" report "$data"
