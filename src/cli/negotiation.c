@@ -276,9 +276,11 @@ static bool is_any_usable(struct fl_session *s)
 	if (!n || has_usable(s))
 		return true;
 	if (n == 1)
-		fl_say("the one probe cannot be used: %s", fl_reason(refusal));
+		fl_say("the one probe cannot be used: %s (--wait records what is loaded later)",
+		       fl_reason(refusal));
 	else
-		fl_say("none of the %u probes can be used: %s", n, fl_reason(refusal));
+		fl_say("none of the %u probes can be used: %s (--wait records what is loaded "
+		       "later)", n, fl_reason(refusal));
 	return false;
 }
 
