@@ -5,7 +5,7 @@
 need "$CC" sqlite3
 cat >"$work/calls.c" <<'END_C'
 #include <signal.h>
-#include <stdlib.h>
+#include <unistd.h>
 __attribute__((noinline)) int down(int n) { return n ? down(n - 1) + 1 : 0; }
 __attribute__((noinline)) void once(void) { for (volatile int i = 0; i < 9999; i++); }
 __attribute__((noinline)) void often(void) { __asm__ volatile("" ::: "memory"); }
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1)
-		raise(SIGKILL);
+		raise(usleep(20000) ? SIGTERM : SIGKILL);	/* what waits beside it has begun */
 	if (argc > 2)
 		never();
 	for (int i = 0; i < 100; i++)

@@ -592,15 +592,22 @@ static INLINE void set_immediate(struct fl_insn *i, const struct parts *x)
 /* c6, c7: /0 mov; f8 xabort, xbegin. */
 static void set_c7(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
-	int32_t imm = s32(x->code + x->at - 4);
+	int32_t imm;
 
-	if (x->modrm == 0xf8) {
-		i->writes = R_AX;
-		i->cls = x->opcode == 0xc7 ? FL_INSN_BRANCH : FL_INSN_OTHER;
-		i->target = x->opcode == 0xc7 ? end + (uintptr_t)(intptr_t)imm : 0;
+	if (x->opcode == 0xc6) {	/* three bytes: four before its end are not its own */
+		set_other(i, x);
+		if (x->modrm == 0xf8)
+			i->writes = R_AX;
 		return;
 	}
-	if (x->opcode == 0xc6 || !is_reg_form(x)) {
+	imm = s32(x->code + x->at - 4);
+	if (x->modrm == 0xf8) {
+		i->writes = R_AX;
+		i->cls = FL_INSN_BRANCH;
+		i->target = end + (uintptr_t)(intptr_t)imm;
+		return;
+	}
+	if (!is_reg_form(x)) {
 		set_other(i, x);
 		return;
 	}
