@@ -183,21 +183,34 @@ static bool is_to_mute(uint32_t id)
 	       fl_table.probes[id].state == FL_PROBE_FOUND;
 }
 
-/* In a page that can be stored to. A place of the program's may have its bytes. */
+/* May the byte that is `at` into the site change? A place of the program's may have it. */
+static bool may_flip(uint32_t id, int at)
+{
+	uintptr_t site = fl_table.sites[id].at;
+
+	if (at >= 0 && !fl_claim_meets(site, fl_table.probes[id].room))
+		return true;
+	fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, site);
+	return false;
+}
+
+/* In a page that can be stored to. */
+static void flip(uint32_t id, int at, fl_unit to)
+{
+	uintptr_t flip_at = fl_table.sites[id].at + (uintptr_t)at;
+
+	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
+}
+
 static void mute_one(uint32_t id)
 {
-	const struct fl_shm_site *s = &fl_table.sites[id];
-	const struct fl_probe *p = &fl_table.probes[id];
-	uintptr_t flip_at;
+	const unsigned char *code = (const unsigned char *)fl_table.sites[id].at;
 	fl_unit to;
-	int at = fl_arch_mute(p->form, (const unsigned char *)s->at, &to);
+	int at = fl_arch_mute(fl_table.probes[id].form, code, &to);
 
-	if (at < 0 || fl_claim_meets(s->at, p->room)) {
-		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
+	if (!may_flip(id, at))
 		return;
-	}
-	flip_at = s->at + (uintptr_t)at;
-	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
+	flip(id, at, to);
 	fl_goal_move(id, FL_PROBE_MUTED);
 }
 
@@ -240,20 +253,15 @@ static void mute_all(uint32_t from)
 /* It calls again, as nobody has decided about it. */
 static void unmute_one(uint32_t id)
 {
-	const struct fl_shm_site *s = &fl_table.sites[id];
 	struct fl_probe *p = &fl_table.probes[id];
-	uintptr_t flip_at;
 	fl_unit to;
-	int at = fl_arch_unmute(p->form, (const unsigned char *)s->at, &to);
+	int at = fl_arch_unmute(p->form, (const unsigned char *)fl_table.sites[id].at, &to);
 
-	if (at < 0 || fl_claim_meets(s->at, p->room)) {
-		fl_table_refuse(id, at < 0 ? FLE_CHANGED : FLE_OVERLAP, s->at);
+	if (!may_flip(id, at))
 		return;
-	}
 	p->reached = FL_REACHED_UNKNOWN;
 	fl_goal_move(id, FL_PROBE_FOUND);
-	flip_at = s->at + (uintptr_t)at;
-	fl_arch_flip_unit(flip_at + (uintptr_t)fl_text_shift(flip_at), to);
+	flip(id, at, to);
 }
 
 /* Their pages can be stored to since they were muted. */

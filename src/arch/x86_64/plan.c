@@ -336,47 +336,34 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 }
 
 /* What called becomes an instruction that does nothing which is not dead at a call; what
- * left returns. */
+ * left returns. One byte differs; `behind` is the next one, 0 where any may stand. */
+static const struct muted {
+	fl_unit calls, is_off, behind;
+} muted[FL_FORM_NONE + 1] = {
+	[FL_FORM_CALL] = { X86_CALL, X86_TEST_EAX, 0 },
+	[FL_FORM_CALL_POINTER] = { 0xff, X86_LEA, X86_POINTER },
+	[FL_FORM_JUMP] = { X86_JMP, X86_RET, 0 },
+	[FL_FORM_JUMP_POINTER] = { 0xff, X86_RET, 0x25 },
+};
+
+/* How far into the site that byte is, if it is `now`; FLE_UNKNOWN. */
+static int find_muted(enum fl_form form, const unsigned char *code, fl_unit now)
+{
+	const struct muted *m = &muted[form];
+	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
+	bool is_it = m->calls && code[at] == now && (!m->behind || code[at + 1] == m->behind);
+
+	return is_it ? at : FLE_UNKNOWN;
+}
+
 int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 {
-	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
-
-	switch (form) {
-	case FL_FORM_CALL:
-		*to = X86_TEST_EAX;
-		return code[at] == X86_CALL ? at : FLE_UNKNOWN;
-	case FL_FORM_CALL_POINTER:
-		*to = X86_LEA;
-		return code[0] == 0xff && code[1] == X86_POINTER ? 0 : FLE_UNKNOWN;
-	case FL_FORM_JUMP:
-		*to = X86_RET;
-		return code[0] == X86_JMP ? 0 : FLE_UNKNOWN;
-	case FL_FORM_JUMP_POINTER:
-		*to = X86_RET;
-		return code[0] == 0xff && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
-	default:
-		return FLE_UNKNOWN;
-	}
+	*to = muted[form].is_off;
+	return find_muted(form, code, muted[form].calls);
 }
 
 int fl_arch_unmute(enum fl_form form, const unsigned char *code, fl_unit *to)
 {
-	int at = form == FL_FORM_CALL && code[0] == X86_ADDR32;
-
-	switch (form) {
-	case FL_FORM_CALL:
-		*to = X86_CALL;
-		return code[at] == X86_TEST_EAX ? at : FLE_UNKNOWN;
-	case FL_FORM_CALL_POINTER:
-		*to = 0xff;
-		return code[0] == X86_LEA && code[1] == X86_POINTER ? 0 : FLE_UNKNOWN;
-	case FL_FORM_JUMP:
-		*to = X86_JMP;
-		return code[0] == X86_RET ? 0 : FLE_UNKNOWN;
-	case FL_FORM_JUMP_POINTER:
-		*to = 0xff;
-		return code[0] == X86_RET && code[1] == 0x25 ? 0 : FLE_UNKNOWN;
-	default:
-		return FLE_UNKNOWN;
-	}
+	*to = muted[form].calls;
+	return find_muted(form, code, muted[form].is_off);
 }
