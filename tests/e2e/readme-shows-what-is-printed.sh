@@ -29,3 +29,11 @@ stale "a sentence" README README.md sed 's/self times are CPU time/self times ar
 stale "the histogram" README README.md sed 's/nsecs     /usecs     /'
 stale "a frame" PICTURE docs/flame.svg sed 's/<title>sort_page$/<title>sort_pages/'
 stale "the page" PICTURE docs/flame.svg sed 's/search/find/'
+
+# Chance is none: a sample that fell where no calls are counted.
+sed 's/^.*  hash_page$/&\n         -  0.997 ms    0.04          -         -         -         -        -         -  demo!0x1020/' \
+	README.md >"$work/copy"
+! cmp -s README.md "$work/copy" || fail "a sample beside: nothing is changed"
+run env README="$work/copy" $screens --check "$work/screens"
+label="a sample beside:"
+succeeded
