@@ -314,12 +314,51 @@ static void close_while_a_handler_switches(struct rig *unused)
 	NEED(*page == OFF_BYTE && !fl_probe_is_on(0));
 }
 
+static pthread_t closer;
+static uint32_t all_are_off, is_stored;
+
+static void let_the_other_store(void)
+{
+	store_release(&all_are_off, 1);
+	while (!load_acquire(&is_stored))
+		usleep(100);
+}
+
+static void *retire(void *unused)
+{
+	fl_probes_retire();
+	return unused;
+}
+
+/* Once its goal is known to be `on`, and before it is stored. */
+static void begin_the_end(void)
+{
+	stop("probes.closing", let_the_other_store);
+	NEED(!pthread_create(&closer, NULL, retire, NULL));
+	while (!load_acquire(&all_are_off))
+		usleep(100);
+}
+
+static void close_between_a_look_and_its_store(struct rig *unused)
+{
+	(void)unused;
+	open_probe();
+	NEED(!fl_probe_switch(0, FL_OFF));
+	all_are_off = is_stored = 0;
+	stop("goal.converging", begin_the_end);
+	NEED(!fl_probe_switch(0, FL_ON));
+	store_release(&is_stored, 1);
+	pthread_join(closer, NULL);
+	NEED(!stop_at && *page == OFF_BYTE && !fl_probe_is_on(0));
+}
+
 static void what_was_switched_off_at_the_end_stays_off(void **unused)
 {
 	(void)unused;
 	runs(close_while_a_sequence_switches, false);
 	runs(close_while_a_handler_switches, false);
 	runs(close_while_a_handler_switches, true);
+	runs(close_between_a_look_and_its_store, false);
 }
 
 /* ---- forks, and restarts that are denied ----------------------------------------------- */
