@@ -414,6 +414,7 @@ int fl_probes_commit(uint32_t from, enum fl_moment moment)
 		fl_sample_armed(from);
 	}
 	fl_switches_unlock(&inner);
+	fl_outline_forget();
 	fl_table_publish(from);
 	fl_table_unlock(&signals);
 	return on;

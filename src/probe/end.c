@@ -145,6 +145,7 @@ void fl_probes_retire(void)
 	uint64_t signals, inner;
 
 	begin_end(FL_HOLD_READER, &signals, &inner);
+	fl_outline_forget();
 	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
 	let_end(&signals, &inner);
 }

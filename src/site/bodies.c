@@ -104,7 +104,7 @@ static int scan_bodies(const struct fl_module *m, fl_site_each *each, void *arg)
 	err = fl_outline_open(&o, m);
 	for (size_t k = 0; k < o.n && !err; k++)
 		err = tell_extent(&t, &o.extents[k]);
-	fl_outline_close(&o);
+	fl_outline_keep(&o);
 	return err;
 }
 

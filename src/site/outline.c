@@ -769,7 +769,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges)
 	judge_functions(p);
 }
 
-int fl_outline_open(struct fl_outline *o, const struct fl_module *m)
+int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 {
 	struct pass p = { .o = o, .m = m };
 	struct fl_ranges ranges;

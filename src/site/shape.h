@@ -2,6 +2,7 @@
  * shape.h - the parts of the provider `body`; private to this folder.
  *
  *	outline.c	all code of a module, once: functions and parts of them
+ *	outlines.c	what it said, from the scan to the first bodies
  *	refuse.c	which of them cannot have a second body, before their code is read
  *	shape.c	one function's instructions
  *	bodies.c	the provider: tells entries and where they are left
@@ -61,6 +62,11 @@ static inline uintptr_t fl_extent_entry(const struct fl_extent *x)
 {
 	return x->start + x->landing;
 }
+
+/* ---- outline.c ----------------------------------------------------------- */
+
+/* 0, -ENOMEM, -EFBIG. */
+int fl_outline_read(struct fl_outline *, const struct fl_module *);
 
 /* ---- shape.c ------------------------------------------------------------- */
 

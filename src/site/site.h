@@ -103,9 +103,12 @@ enum fl_extent_kind {
 	FL_EXTENT_PART,			/* a function begins elsewhere and jumps here */
 	FL_EXTENT_OTHER			/* no function: stubs of the linker's, nobody's code */
 };
-/* 0, -ENOMEM, -EFBIG. close: also of one that is all 0, or could not be opened. */
+/* 0, -ENOMEM, -EFBIG. close: also of one that is all 0, or could not be opened. keep: close,
+ * but who opens it next has it at once; forget: what was kept. With the table's lock. */
 int fl_outline_open(struct fl_outline *, const struct fl_module *);
 void fl_outline_close(struct fl_outline *);
+void fl_outline_keep(struct fl_outline *);
+void fl_outline_forget(void);
 /* Index of the extent that holds `a`; n: none does. */
 size_t fl_outline_find(const struct fl_outline *, uintptr_t a);
 

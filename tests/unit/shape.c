@@ -523,12 +523,59 @@ static void shapes_are_what_zydis_says(void **state)
 	assert_int_equal(v.length + v.kind + v.target + v.row + v.left + v.window, 0);
 }
 
+/* ---- read once ------------------------------------------------------------ */
+
+/* The outline of a file that is loaded: what is kept of it is had once, at that place. */
+static void an_outline_is_kept_for_who_opens_it_next(void **state)
+{
+	static char path[4096];
+	struct fl_outline first, again, other;
+	const struct fl_extent *extents;
+	struct fl_module m, moved;
+
+	(void)state;
+	assert_int_equal(fl_obj_around(&m, (uintptr_t)qsort, path, sizeof path), 0);
+	moved = m;
+	moved.bias += 1 << 20;
+	assert_int_equal(fl_outline_open(&first, &m), 0);
+	assert_true(first.n > 1000);
+	extents = first.extents;
+	fl_outline_keep(&first);
+	assert_null(first.extents);
+	assert_int_equal(fl_outline_open(&other, &moved), 0);
+	assert_ptr_not_equal(other.extents, extents);
+	assert_int_equal(fl_outline_open(&again, &m), 0);
+	assert_ptr_equal(again.extents, extents);
+	fl_outline_close(&other);
+	assert_int_equal(fl_outline_open(&other, &m), 0);
+	assert_ptr_not_equal(other.extents, extents);
+	assert_int_equal(other.n, again.n);
+	fl_outline_keep(&other);
+	fl_outline_forget();
+	fl_outline_close(&again);
+	fl_obj_close(&m.file);
+}
+
+/* Of a file that is laid out, which is elsewhere next time, nothing is. */
+static void nothing_is_kept_of_what_is_laid_out(void **state)
+{
+	struct opened f;
+
+	(void)state;
+	open_file(&f, "/lib/x86_64-linux-gnu/libc.so.6");
+	fl_outline_keep(&f.outline);
+	assert_int_equal(f.outline.n, 0);
+	close_file(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_refusal_has_its_reason),
 		cmocka_unit_test(parts_elsewhere_are_found),
 		cmocka_unit_test(without_its_file_nothing_is_taken),
+		cmocka_unit_test(an_outline_is_kept_for_who_opens_it_next),
+		cmocka_unit_test(nothing_is_kept_of_what_is_laid_out),
 		cmocka_unit_test(shapes_are_what_zydis_says),
 	};
 
