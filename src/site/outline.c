@@ -290,13 +290,13 @@ static void note_words(struct pass *p)
 {
 	for (size_t i = 0; i < p->m->n_ph; i++) {
 		const Elf64_Phdr *ph = &p->m->ph[i];
-		const unsigned char *bytes = p->m->file.bytes + ph->p_offset;
 		uint64_t word;
 
+		/* of others nobody has looked where they are */
 		if (ph->p_type != PT_LOAD || (ph->p_flags & PF_X))
 			continue;
 		for (size_t at = -ph->p_vaddr % 8; at + 8 <= ph->p_filesz; at += 8) {
-			memcpy(&word, bytes + at, sizeof word);
+			memcpy(&word, p->m->file.bytes + ph->p_offset + at, sizeof word);
 			note_named(p, p->m->bias + word);
 		}
 	}

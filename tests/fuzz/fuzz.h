@@ -2,13 +2,16 @@
  * fuzz.h - what the fuzzers share: how they run without arguments, as a test.
  *
  * A fuzzer that is given nothing runs for FUZZ_SECONDS (10; minutes where
- * FLICK_TORTURE is set) on the kept corpus, tests/fuzz/corpus/NAME. What it finds it
- * leaves in $BUILD/fuzz/found; new inputs in $BUILD/fuzz/corpus/NAME, from where
- * the small ones that reach something new are kept by hand.
+ * FLICK_TORTURE is set) on the kept corpus, tests/fuzz/corpus/NAME. In ten seconds it goes
+ * the same way each time, so that a change is judged by what it changed; new ways are for
+ * `make torture` and `make fuzz`. What it finds it leaves in $BUILD/fuzz/found; new inputs
+ * in $BUILD/fuzz/corpus/NAME, from where the small ones that reach something new are kept
+ * by hand.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +43,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	static char *with[16];
 	const char *root = getenv("ROOT"), *build = getenv("BUILD");
 	const char *seconds = getenv("FUZZ_SECONDS"), *name = strrchr(**argv, '/');
+	bool is_short;
 	int n = 0;
 
 	name = name ? name + 1 : **argv;
@@ -47,6 +51,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		return 0;
 	root = root ? root : ".";
 	build = build ? build : "build";
+	is_short = !seconds && !getenv("FLICK_TORTURE");
 	if (!seconds)
 		seconds = getenv("FLICK_TORTURE") ? "240" : "10";
 	mkdir(fuzz_path("%s/fuzz%.0s", build, name), 0777);
@@ -54,6 +59,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	mkdir(fuzz_path("%s/fuzz/corpus%.0s", build, name), 0777);
 	mkdir(fuzz_path("%s/fuzz/corpus/%s", build, name), 0777);
 	with[n++] = **argv;
+	if (is_short)
+		with[n++] = (char *)"-seed=1";
 	with[n++] = fuzz_path("-max_total_time=%s%.0s", seconds, name);
 	with[n++] = fuzz_path("-artifact_prefix=%s/fuzz/found/%s-", build, name);
 	with[n++] = (char *)"-timeout=10";
