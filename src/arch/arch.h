@@ -254,19 +254,20 @@ static inline uint64_t fl_count_of(uint64_t counter)
 /* ---- second bodies (pure) ------------------------------------------------- */
 
 /* Each returns how many bytes it has written, 0 when the instruction cannot stand there,
- * or a target is out of reach. How many does not depend on addresses. */
+ * or a target is out of reach. How many does not depend on addresses. Of an instruction its
+ * length and class are known, and where opcode and operand are (fl_arch_decode_flow). */
 
 /* The same effect at `to`, for an instruction that stood at `at`: a direct branch goes to
  * `target`, in its long form, a pc-relative operand stays what it was. At most
  * FL_ARCH_MOVED_MAX. */
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
-		    size_t len, uintptr_t at, uintptr_t target);
+		    const struct fl_insn *, uintptr_t at, uintptr_t target);
 /* A direct jump or branch in its short form, if it has one. */
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
-			  size_t len, uintptr_t target);
+			  const struct fl_insn *, uintptr_t target);
 /* A branch on the opposite condition, past `over` bytes behind it. */
-size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
-			uint8_t over);
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
+			const struct fl_insn *, uint8_t over);
 /* FL_ARCH_BRANCH_BYTES. */
 enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);

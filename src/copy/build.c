@@ -34,6 +34,20 @@ static uintptr_t step_address(const struct build *b, uint32_t step)
 
 /* ---- measure --------------------------------------------------------------------- */
 
+/* What was decoded of a step. */
+static struct fl_insn insn_of(const struct fl_shape_step *s)
+{
+	static const uint8_t classes[] = {
+		[FL_SHAPE_CALL] = FL_INSN_CALL,
+		[FL_SHAPE_JUMP] = FL_INSN_JUMP, [FL_SHAPE_TAIL] = FL_INSN_JUMP,
+		[FL_SHAPE_BRANCH] = FL_INSN_BRANCH, [FL_SHAPE_BRANCH_OUT] = FL_INSN_BRANCH,
+		[FL_SHAPE_END] = 0,
+	};
+
+	return (struct fl_insn){ .len = s->len, .cls = classes[s->kind],
+				 .opcode_at = s->opcode_at, .operand_at = s->operand_at };
+}
+
 static bool is_branch(const struct fl_shape_step *s)
 {
 	return s->kind == FL_SHAPE_JUMP || s->kind == FL_SHAPE_BRANCH ||
@@ -70,13 +84,14 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
 	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	struct fl_insn insn = insn_of(s);
 	unsigned char out[FL_ARCH_MOVED_MAX];
 
 	switch (i->kind) {
 	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
-		return is_branch(s) ? fl_arch_move(out, 0, code, s->len, 0, 0) : s->len;
+		return is_branch(s) ? fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
 	case FL_ITEM_SKIP:
-		return fl_arch_put_skip(out, code, s->len, 0);
+		return fl_arch_put_skip(out, code, &insn, 0);
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
 	case FL_ITEM_RET:
@@ -121,8 +136,8 @@ static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, si
 static void shorten(struct fl_plan *p, struct fl_item *i)
 {
 	unsigned char out[FL_ARCH_MOVED_MAX];
-	size_t n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step),
-				      fl_plan_step(p, i)->len, 0);
+	struct fl_insn insn = insn_of(fl_plan_step(p, i));
+	size_t n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
 
 	if (n && is_short_enough(p, i, n))
 		i->is_short = (uint8_t)n;
@@ -155,20 +170,22 @@ static size_t put_step(const struct build *b, const struct fl_item *i, unsigned 
 	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
 	uintptr_t to = b->ground.at + i->at;
 	uintptr_t target = i->to == FL_NO_STEP ? s->target : step_address(b, i->to);
+	struct fl_insn insn = insn_of(s);
 
 	if (i->is_short)
-		return fl_arch_move_short(out, to, code, s->len, target);
-	return fl_arch_move(out, to, code, s->len, s->at, target);
+		return fl_arch_move_short(out, to, code, &insn, target);
+	return fl_arch_move(out, to, code, &insn, s->at, target);
 }
 
 /* `to` items behind it. */
 static size_t put_skip(const struct build *b, const struct fl_item *i, unsigned char *out)
 {
 	uint32_t over = i[i->to].at + i[i->to].size - (i->at + i->size);
+	struct fl_insn insn = insn_of(fl_plan_step(&b->plan, i));
 
 	return over > UINT8_MAX ? 0 :
-		fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step),
-				 fl_plan_step(&b->plan, i)->len, (uint8_t)over);
+		fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn,
+				 (uint8_t)over);
 }
 
 static size_t put_landing(const struct build *b, const struct fl_item *i, unsigned char *out)

@@ -99,30 +99,19 @@ static void weave_return(struct fl_plan *p, uint32_t i)
 	weave(p, FL_ITEM_STEP, i);
 }
 
-/* A branch to a step. */
-static int weave_inner(struct fl_plan *p, uint32_t i, uint64_t *datum)
-{
-	uint32_t to = find_step(p, p->shape->steps[i].target);
-
-	*datum = p->shape->steps[i].at;
-	if (to == FL_NO_STEP)
-		return FLE_UNKNOWN;
-	weave(p, FL_ITEM_STEP, i);
-	p->items[p->n - 1].to = to;
-	return 0;
-}
-
-static int weave_step(struct fl_plan *p, uint32_t i, uint64_t *datum)
+static void weave_step(struct fl_plan *p, uint32_t i)
 {
 	switch (p->shape->steps[i].kind) {
 	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
-		return weave_inner(p, i, datum);
+		weave(p, FL_ITEM_STEP, i);
+		p->items[p->n - 1].to = p->shape->steps[i].to;
+		return;
 	case FL_SHAPE_BRANCH_OUT:
 		weave(p, FL_ITEM_SKIP, i);
 		p->items[p->n - 1].to = 2;
 		weave(p, FL_ITEM_NOP, i);
 		weave(p, FL_ITEM_JUMP, i);
-		return 0;
+		return;
 	case FL_SHAPE_SWITCH:
 		weave(p, FL_ITEM_LOOKUP, i);
 		/* fall through */
@@ -131,13 +120,12 @@ static int weave_step(struct fl_plan *p, uint32_t i, uint64_t *datum)
 		break;
 	case FL_SHAPE_RET:
 		weave_return(p, i);
-		return 0;
+		return;
 	case FL_SHAPE_END:
 		weave(p, FL_ITEM_JUMP, i);
-		return 0;
+		return;
 	}
 	weave(p, FL_ITEM_STEP, i);
-	return 0;
 }
 
 /* Behind a step comes what is behind it in the original: the next step, or the original. */
@@ -155,7 +143,6 @@ static void weave_gap(struct fl_plan *p, uint32_t i)
 int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;
-	int err = 0;
 
 	begin_parts(p);
 	p->entry = find_step(p, s->entry);
@@ -164,14 +151,14 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 		return FLE_UNKNOWN;
 	weave_ways_in(p);
 	p->first[0] = p->n;
-	for (uint32_t i = p->entry; !err && i < s->n_steps; i++) {
+	for (uint32_t i = p->entry; i < s->n_steps; i++) {
 		p->first[i] = p->n;
-		err = weave_step(p, i, datum);
+		weave_step(p, i);
 		weave_gap(p, i);
 	}
 	p->first[s->n_steps] = p->n;
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
 		if (s->steps[i].len)
 			weave(p, FL_ITEM_LANDING, i);
-	return err;
+	return 0;
 }

@@ -43,7 +43,7 @@ static int tell_steps(struct teller *t, const struct fl_extent *x, const struct 
 	int err = 0;
 
 	for (uint32_t k = f->owner; k != FL_EXTENT_NONE; k = t->o->extents[k].next)
-		room += t->o->extents[k].end - t->o->extents[k].start + 1;
+		room += 2 * (t->o->extents[k].end - t->o->extents[k].start + 1);
 	s.room = (uint32_t)room;
 	s.steps = fl_scratch_open(room * sizeof *s.steps);
 	if (!s.steps)

@@ -221,6 +221,8 @@ struct maker {
 	struct fl_shape *s;
 	struct reach *reach;		/* NULL: all code is taken */
 	uint32_t first[FL_SHAPE_PARTS + 1];	/* steps of each part */
+	uint32_t *index[FL_SHAPE_PARTS];	/* by part and byte: the step there */
+	uint32_t room;			/* of steps before the index */
 	bool is_torn, has_switch;
 };
 
@@ -267,8 +269,12 @@ static void add_step(struct maker *k, const struct fl_shape_step *step)
 {
 	struct fl_shape *s = k->s;
 
-	if (s->n_steps < s->room)
+	if (s->n_steps < k->room) {
 		s->steps[s->n_steps] = *step;
+		if (step->len)
+			k->index[step->part][step->at - s->parts[step->part].start] =
+				s->n_steps;
+	}
 	s->n_steps++;
 }
 
@@ -295,52 +301,45 @@ static void read_part(struct maker *k, uint8_t part)
 		}
 		kind = step_kind(k->s, &i);
 		k->has_switch |= kind == FL_SHAPE_SWITCH;
-		add_step(k, &(struct fl_shape_step){ at, target_of(&i, c, at, kind), i.len,
-						     kind, part, 0, is_call(&i) });
+		add_step(k, &(struct fl_shape_step){
+			.at = at, .target = target_of(&i, c, at, kind), .len = i.len,
+			.kind = kind, .part = part & 15, .is_call = is_call(&i),
+			.opcode_at = i.opcode_at & 15, .operand_at = i.operand_at & 15,
+		});
 	}
 	if (is_call(&i) || i.cls == FL_INSN_NOP)
-		add_step(k, &(struct fl_shape_step){ p->end, p->end, 0, FL_SHAPE_END, part,
-						     0, 0 });
+		add_step(k, &(struct fl_shape_step){
+			.at = p->end, .target = p->end, .kind = FL_SHAPE_END,
+			.part = part & 15,
+		});
 }
 
-/* How many of `n` steps of a part begin at or below `a`. Nearly always it is close to where
- * it would be if all were of one length. */
-static size_t steps_from(const struct fl_shape_step *s, size_t n,
-			 const struct fl_shape_part *p, uintptr_t a)
-{
-	enum { CLOSE = 32 };
-	size_t guess = (size_t)((a - p->start) * n / (p->end - p->start));
-	size_t lo = guess > CLOSE ? guess - CLOSE : 0;
-	size_t hi = guess + CLOSE < n ? guess + CLOSE : n;
-
-	if (lo == hi || s[lo].at > a || (hi < n && s[hi].at <= a))
-		return fl_rows_from(s, n, sizeof *s, a);
-	return lo + fl_rows_from(s + lo, hi - lo, sizeof *s, a);
-}
-
-/* The step that begins at `a`; NULL: none does. */
+/* The step that begins at `a`; NULL: none does. What the index says of bytes where none
+ * begins may be anything. */
 static struct fl_shape_step *step_at(const struct maker *k, uintptr_t a)
 {
 	int part = step_part(k->s, a);
-	struct fl_shape_step *first, *s;
-	size_t n;
+	struct fl_shape_step *s;
+	uint32_t i;
 
 	if (part < 0)
 		return NULL;
-	first = k->s->steps + k->first[part];
-	n = steps_from(first, k->first[part + 1] - k->first[part], &k->s->parts[part], a);
-	s = n ? first + n - 1 : NULL;
-	return s && s->at == a ? s : NULL;
+	i = k->index[part][a - k->s->parts[part].start];
+	s = &k->s->steps[i];
+	return i < k->s->n_steps && s->at == a && s->part == part ? s : NULL;
 }
 
-static void mark_target(struct maker *k, uintptr_t a)
+/* Its index. */
+static uint32_t mark_target(struct maker *k, uintptr_t a)
 {
 	struct fl_shape_step *s = step_at(k, a);
 
-	if (s)
-		s->is_target = 1;
-	else
+	if (!s) {
 		k->is_torn = true;
+		return 0;
+	}
+	s->is_target = 1;
+	return (uint32_t)(s - k->s->steps);
 }
 
 static int mark_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
@@ -357,7 +356,7 @@ static void mark_targets(struct maker *k)
 
 	for (uint32_t i = 0; i < s->n_steps; i++)
 		if (s->steps[i].kind == FL_SHAPE_JUMP || s->steps[i].kind == FL_SHAPE_BRANCH)
-			mark_target(k, s->steps[i].target);
+			s->steps[i].to = mark_target(k, s->steps[i].target);
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		if (s->parts[i].lsda)
 			fl_obj_pads(s->m, s->parts[i].lsda, s->parts[i].start,
@@ -393,17 +392,44 @@ static void displace(struct maker *k)
 		s->displaced = (uint32_t)(end - first);
 }
 
+/* The index is behind the steps. False: there is no room for it. */
+static bool lay_index(struct maker *k)
+{
+	enum { A_STEP = sizeof *k->s->steps / sizeof **k->index };
+	struct fl_shape *s = k->s;
+	size_t n = 0;
+	uint32_t *at;
+
+	for (uint32_t i = 0; i < s->n_parts; i++)
+		n += s->parts[i].end - s->parts[i].start;
+	s->n_steps = (uint32_t)(n / A_STEP + 1);
+	if (s->n_steps >= s->room)
+		return false;
+	k->room = s->room - s->n_steps;
+	at = (uint32_t *)&s->steps[k->room];
+	for (uint32_t i = 0; i < s->n_parts; i++) {
+		k->index[i] = at;
+		at += s->parts[i].end - s->parts[i].start;
+	}
+	s->n_steps = 0;
+	return true;
+}
+
 static int make_steps(struct maker *k)
 {
 	struct fl_shape *s = k->s;
 
+	if (!lay_index(k))
+		return -ENOSPC;
 	for (uint32_t i = 0; i < s->n_parts; i++) {
 		k->first[i] = s->n_steps;
 		read_part(k, (uint8_t)i);
 		k->first[i + 1] = s->n_steps;
 	}
-	if (s->n_steps > s->room)
+	if (s->n_steps > k->room) {
+		s->n_steps += s->room - k->room;
 		return -ENOSPC;
+	}
 	mark_targets(k);
 	displace(k);
 	return k->is_torn ? FLE_TORN : 0;

@@ -128,10 +128,13 @@ enum fl_shape_kind {
 };
 struct fl_shape_step {
 	uintptr_t at, target;		/* in the original */
-	uint8_t len, kind, part;	/* part: index */
-	uint8_t is_target;		/* a direct branch of the function, or the unwinder,
+	uint32_t to;			/* of JUMP, BRANCH: index of the step at `target` */
+	uint8_t len, kind;
+	uint8_t opcode_at : 4, operand_at : 4;	/* as in fl_insn */
+	uint8_t part : 4;		/* index */
+	uint8_t is_target : 1;		/* a direct branch of the function, or the unwinder,
 					 * leads here */
-	uint8_t is_call;		/* where it stands is seen: it is returned to */
+	uint8_t is_call : 1;		/* where it stands is seen: it is returned to */
 };
 struct fl_shape_part {
 	uintptr_t start, end, fde, lsda;	/* as in fl_extent */
@@ -142,7 +145,8 @@ struct fl_shape {
 	uintptr_t function, entry;	/* entry: behind the landing pad, where a jump goes */
 	struct fl_shape_part parts[FL_SHAPE_PARTS];	/* [0] has the entry */
 	uint32_t n_parts;
-	uint32_t n_steps, room;		/* of `steps`, which are the caller's */
+	uint32_t n_steps, room;		/* of `steps`, which are the caller's; what is behind
+					 * n_steps is written to */
 	struct fl_shape_step *steps;	/* by part, ascending in each; what cannot be reached
 					 * and is not understood is left out */
 	uint32_t displaced;		/* steps from `entry` on that the jump covers, and that

@@ -197,6 +197,18 @@ static void make_branch(struct pair *p, const struct branch *b)
 	}
 }
 
+/* What is known of an instruction when it is moved. */
+static const struct fl_insn *decoded(const unsigned char *code, size_t len)
+{
+	static struct fl_insn i;
+	unsigned char window[32] = { 0 };
+
+	memcpy(window, code, len);
+	fl_arch_decode_flow(&i, window, sizeof window, 0);
+	assert_int_equal(i.len, len);
+	return &i;
+}
+
 static void branches_go_where_they_went(void **state)
 {
 	size_t wrong = 0, n = 0;
@@ -209,7 +221,7 @@ static void branches_go_where_they_went(void **state)
 		make_branch(&p, b);
 		p.at = put_code(ORIGINAL, p.code, p.len);
 		p.to = MOVED + 64 + next_random(&seed) % (PAGE - 128);
-		p.n = fl_arch_move(p.moved, p.to, p.code, p.len, p.at,
+		p.n = fl_arch_move(p.moved, p.to, p.code, decoded(p.code, p.len), p.at,
 				   b->rel ? target_of(&p, b->rel) : 0);
 		put_at(p.to, p.moved, p.n);
 		p.next = p.to + p.n;
@@ -239,12 +251,13 @@ static void short_forms_and_opposites_agree(void **state)
 		p.target = b->rel ? target_of(&p, b->rel) : 0;
 		p.to = MOVED + 256 + next_random(&seed) % (PAGE - 512);
 		p.there = p.to - DISTANCE;
-		p.n = fl_arch_move_short(p.moved, p.to, p.code, p.len, p.there);
+		p.n = fl_arch_move_short(p.moved, p.to, p.code,
+					 decoded(p.code, p.len), p.there);
 		p.next = p.to + p.n;
 		put_at(p.to, p.moved, p.n);
 		shorts += p.n != 0;
 		wrong += p.n > p.len || (p.n && compare_once(&p) != 0);
-		p.n = fl_arch_put_skip(p.moved, p.code, p.len, DISTANCE);
+		p.n = fl_arch_put_skip(p.moved, p.code, decoded(p.code, p.len), DISTANCE);
 		p.there = p.to + p.n;		/* what may be skipped */
 		p.next = p.there + DISTANCE;
 		put_at(p.to, p.moved, p.n);
@@ -328,7 +341,8 @@ static void make_form(struct pair *p, const struct form *f)
 	memcpy(p->code + f->operand, &d, 4);
 	put_at(p->at, p->code, p->len);
 	p->to = MOVED + 64 + next_random(&seed) % (PAGE - 128);
-	p->n = fl_arch_move(p->moved, p->to, p->code, p->len, p->at, 0);
+	p->n = fl_arch_move(p->moved, p->to, p->code, decoded(p->code, p->len),
+			    p->at, 0);
 	put_at(p->to, p->moved, p->n);
 	p->next = p->to + p->n;
 }
@@ -386,20 +400,21 @@ static void what_is_out_of_reach_is_refused(void **state)
 	static const unsigned char long_jcc[] = {
 		0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x74, 0
 	};
+	const unsigned char *jcc = long_jcc + 10;
 	uintptr_t far = (uintptr_t)ORIGINAL + (1ull << 32);
 	unsigned char out[FL_ARCH_MOVED_MAX];
 
 	(void)state;
-	assert_int_equal(fl_arch_move(out, far, jmp, 2, ORIGINAL, ORIGINAL), 0);
-	assert_int_equal(fl_arch_move(out, far, lea, 7, ORIGINAL, 0), 0);
-	assert_int_equal(fl_arch_move(out, far, add, 2, ORIGINAL, 0), 2);
-	assert_int_equal(fl_arch_move(out, MOVED, long_jcc, 12, ORIGINAL, ORIGINAL), 0);
-	assert_int_equal(fl_arch_move(out, MOVED, lea, 6, ORIGINAL, 0), 0);
-	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, 2, MOVED + 130), 0);
-	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, 2, MOVED + 129), 2);
-	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, 2, MOVED - 127), 0);
+	assert_int_equal(fl_arch_move(out, far, jmp, decoded(jmp, 2), ORIGINAL, ORIGINAL), 0);
+	assert_int_equal(fl_arch_move(out, far, lea, decoded(lea, 7), ORIGINAL, 0), 0);
+	assert_int_equal(fl_arch_move(out, far, add, decoded(add, 2), ORIGINAL, 0), 2);
+	assert_int_equal(fl_arch_move(out, MOVED, long_jcc, decoded(long_jcc, 12), ORIGINAL,
+				      ORIGINAL), 0);
+	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED + 130), 0);
+	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED + 129), 2);
+	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED - 127), 0);
 	assert_int_equal(fl_arch_put_branch(out, FL_BRANCH_CALL, MOVED, far), 0);
-	assert_int_equal(fl_arch_put_skip(out, long_jcc + 10, 2, 128), 0);
+	assert_int_equal(fl_arch_put_skip(out, jcc, decoded(jcc, 2), 128), 0);
 }
 
 static int open_emulator(void **state)

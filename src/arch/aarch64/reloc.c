@@ -4,23 +4,23 @@
 #include "arch/arch.h"
 
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
-		    size_t len, uintptr_t at, uintptr_t target)
+		    const struct fl_insn *i, uintptr_t at, uintptr_t target)
 {
-	(void)out, (void)to, (void)code, (void)len, (void)at, (void)target;
+	(void)out, (void)to, (void)code, (void)i, (void)at, (void)target;
 	return 0;
 }
 
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
-			  size_t len, uintptr_t target)
+			  const struct fl_insn *i, uintptr_t target)
 {
-	(void)out, (void)to, (void)code, (void)len, (void)target;
+	(void)out, (void)to, (void)code, (void)i, (void)target;
 	return 0;
 }
 
-size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
-			uint8_t over)
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
+			const struct fl_insn *i, uint8_t over)
 {
-	(void)out, (void)code, (void)len, (void)over;
+	(void)out, (void)code, (void)i, (void)over;
 	return 0;
 }
 

@@ -90,22 +90,19 @@ static size_t move_branch(unsigned char *out, uintptr_t to, const unsigned char 
 }
 
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
-		    size_t len, uintptr_t at, uintptr_t target)
+		    const struct fl_insn *i, uintptr_t at, uintptr_t target)
 {
-	struct fl_insn i;
+	size_t len = i->len;
 	int32_t d;
 
-	fl_arch_decode(&i, code, len, at);
-	if (!i.len || i.len != len)
-		return 0;
 	__builtin_memcpy(out, code, len);
-	if (branch_of(&i, code) != COPIED)
-		return move_branch(out, to, code, &i, target);
-	if (!i.operand_at)
+	if (branch_of(i, code) != COPIED)
+		return move_branch(out, to, code, i, target);
+	if (!i->operand_at)
 		return len;
-	__builtin_memcpy(&d, code + i.operand_at, sizeof d);
+	__builtin_memcpy(&d, code + i->operand_at, sizeof d);
 	at += len + (uintptr_t)(intptr_t)d;
-	return x86_rel32(out + i.operand_at, to + len, at) ? len : 0;
+	return x86_rel32(out + i->operand_at, to + len, at) ? len : 0;
 }
 
 static bool put_rel8(unsigned char *out, uintptr_t end, uintptr_t to)
@@ -117,37 +114,30 @@ static bool put_rel8(unsigned char *out, uintptr_t end, uintptr_t to)
 }
 
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
-			  size_t len, uintptr_t target)
+			  const struct fl_insn *i, uintptr_t target)
 {
-	struct fl_insn i;
-	enum way way;
-	size_t n;
+	enum way way = branch_of(i, code);
+	size_t n = i->opcode_at;
 
-	fl_arch_decode(&i, code, len, 0);
-	way = branch_of(&i, code);
-	if (i.len != len || way == COPIED || way == SAME)
+	if (way == COPIED || way == SAME)
 		return 0;
-	n = i.opcode_at;
 	__builtin_memcpy(out, code, n + 1);
 	if (way != LOOPED)
-		out[n] = way == LONG ? X86_JMP8 : JCC8 | condition(&i, code);
+		out[n] = way == LONG ? X86_JMP8 : JCC8 | condition(i, code);
 	return put_rel8(out + n + 1, to + n + 2, target) ? n + 2 : 0;
 }
 
-size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code, size_t len,
-			uint8_t over)
+size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
+			const struct fl_insn *i, uint8_t over)
 {
-	struct fl_insn i;
-	size_t n;
+	size_t n = i->opcode_at;
 
-	fl_arch_decode(&i, code, len, 0);
-	if (!i.len || i.len != len || over > INT8_MAX)
+	if (over > INT8_MAX)
 		return 0;
-	n = i.opcode_at;
 	__builtin_memcpy(out, code, n + 1);
-	switch (branch_of(&i, code)) {
+	switch (branch_of(i, code)) {
 	case CONDITIONAL:
-		out[n++] = JCC8 | (condition(&i, code) ^ 1);
+		out[n++] = JCC8 | (condition(i, code) ^ 1);
 		break;
 	case LOOPED:				/* has no opposite */
 		out[++n] = 2;
