@@ -65,6 +65,10 @@ int fl_life_watch(struct fl_region *);
 int fl_watch_open(void);
 int fl_watch_start(struct fl_region *);
 
+/* What the recorder has wished for since, in who watches it. True: it cannot be just now, and
+ * is soon. */
+bool fl_control_turn(struct fl_region *);
+
 /* Open patch/ as the environment wishes. 0, FLE_OPTION, FLE_NOSYNC, ... */
 int fl_agent_patch_open(void);
 

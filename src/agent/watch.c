@@ -13,12 +13,17 @@
 #include "os/os.h"
 #include "patch/patch.h"
 
-enum { WATCH_US = 100000 };	/* how soon a dead reader is noticed */
+enum {
+	WATCH_US = 100000,		/* how soon a dead reader is noticed */
+	SOON_US = 500			/* modules are being unloaded */
+};
 
 static bool is_started;
 
-static uint64_t rest_us(const struct fl_region *m)
+static uint64_t rest_us(struct fl_region *m)
 {
+	if (fl_control_turn(m))
+		return SOON_US;
 	if (m->session[0].windows.rate)
 		return fl_windows_turn();
 	return m->session[0].action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;

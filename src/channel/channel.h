@@ -14,14 +14,14 @@
  * One memfd is all that target and reader share:
  *
  *	struct fl_region | processes[] | modules[] | glue[] | found[] | bodies[] | sites[]
- *	| slot 0 | slot 1 | ... | pool of chunks
+ *	| staged[] | slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 12
+#define FL_SHM_VERSION 13
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -241,6 +241,28 @@ struct fl_open_call {
 	uint32_t thread;		/* alike where they are of one */
 };
 
+/* What the reader has staged for a probe, while the program runs; a byte each. */
+enum fl_stage {
+	FL_STAGE_NONE,			/* it stays as it is */
+	FL_STAGE_OFF,
+	FL_STAGE_ON,			/* it does what the session's probes do */
+	FL_STAGE_COUNT,			/* its calls are counted, and not timed */
+	FL_N_STAGES
+};
+
+/* What of it is to become so, at once: see agent/control.c, and cli/change.c. */
+struct fl_change_box {
+	alignas(64) uint32_t wish;	/* changes that were asked for; W reader (A) */
+	uint32_t n;			/* bytes of staged[] that count; W reader, before */
+	alignas(64) uint32_t done;	/* the wish that was answered; W target (C), as all
+					 * below, before */
+	int32_t error;			/* 0, or why nothing has changed: fl_err */
+	uint32_t n_switched;		/* probes */
+	uint32_t n_refused;		/* of those staged, as their rows say */
+	uint32_t generation;		/* changes that were made */
+	uint64_t begun, ended;		/* ticks */
+};
+
 /* What a reader's thread sleeps on. */
 struct fl_bell {
 	alignas(64) uint32_t rung;	/* futex; atomic add */
@@ -282,6 +304,7 @@ struct fl_shm_session {
 	struct fl_windows windows;
 	struct fl_seldom seldom;
 	struct fl_probes_take probes_take;	/* of a sampled program */
+	struct fl_change_box change;
 
 	uint32_t n_open;		/* claimed, or more; atomic */
 	struct fl_open_call open[FL_MAX_OPEN];	/* W target, as it ends */
@@ -296,8 +319,8 @@ struct fl_region {
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at, slots_at;
-					/* offsets */
+	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at;
+	uint64_t staged_at, slots_at;	/* offsets */
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
 	char pid_space[32];		/* the reader's /proc/self/ns/pid */
@@ -437,6 +460,11 @@ static inline struct fl_process *fl_shm_processes(struct fl_region *m)
 static inline struct fl_shm_site *fl_shm_sites(struct fl_region *m)
 {
 	return (void *)((char *)m + m->sites_at);
+}
+
+static inline uint8_t *fl_shm_staged(struct fl_region *m)
+{
+	return (uint8_t *)m + m->staged_at;
 }
 
 static inline struct fl_shm_module *fl_shm_modules(struct fl_region *m)

@@ -127,8 +127,8 @@ static uint32_t modules_for(uint32_t sites)
 	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
 }
 
-/* Header, processes, modules, glue, what was found, bodies, sites, slots, pool: each from a
- * page's start. */
+/* Header, processes, modules, glue, what was found, bodies, sites, what is staged, slots,
+ * pool: each from a page's start. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
@@ -155,8 +155,9 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 				sizeof(struct fl_found_row), FL_PAGE);
 	m->sites_at = m->bodies_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_body_row), FL_PAGE);
-	m->slots_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
+	m->staged_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), FL_PAGE);
+	m->slots_at = m->staged_at + fl_round_up(m->max_sites, FL_PAGE);
 	s->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }

@@ -27,6 +27,7 @@
 
 #include "cli/afford.h"
 #include "cli/budget.h"
+#include "cli/change.h"
 #include "cli/clock.h"
 #include "cli/own.h"
 #include "os/os.h"
@@ -235,6 +236,20 @@ static bool is_entry(const struct fl_session *s, uint32_t site)
 	return s->functions.sites[site].wanted && s->functions.sites[site].kind == FL_ENTRY;
 }
 
+static void count_entry(struct fl_budget *b, uint32_t site)
+{
+	b->entries[b->n_entries++] = site;
+	/* A page that is read first changes under all threads later. */
+	store_relaxed(&b->counted[site].since, 0);
+}
+
+/* It was not wanted when it was found. */
+void fl_budget_want(struct fl_budget *b, uint32_t site)
+{
+	if (b && site < b->n_taken && b->s->functions.sites[site].kind == FL_ENTRY)
+		count_entry(b, site);
+}
+
 /* What there is to count. */
 static int take_entries(struct fl_budget *b)
 {
@@ -250,11 +265,8 @@ static int take_entries(struct fl_budget *b)
 		b->room_entries = room;
 	}
 	for (; b->n_taken < s->n_selected && b->n_taken < b->max_sites; b->n_taken++)
-		if (is_entry(s, b->n_taken)) {
-			b->entries[b->n_entries++] = b->n_taken;
-			/* A page that is read first changes under all threads later. */
-			store_relaxed(&b->counted[b->n_taken].since, 0);
-		}
+		if (is_entry(s, b->n_taken))
+			count_entry(b, b->n_taken);
 	return 0;
 }
 
@@ -578,6 +590,8 @@ static void wish(struct fl_budget *b, const struct moment *now)
 		uint32_t i = b->entries[k];
 		const struct side *side = side_of(b, i);
 
+		if (fl_change_is_off(s, i))
+			continue;
 		if (is_seldom(b, i) || (side && side->is_wished))
 			store_relaxed(&s->sites[i].wanted,
 				      is_seldom(b, i) ? FL_SELDOM : FL_WANTED);

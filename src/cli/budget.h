@@ -19,6 +19,8 @@ struct fl_budget;
 int fl_budget_open(struct fl_session *);
 /* `n` more calls of a probe, made when their process had heeded that wish. Any thread. */
 void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t heeded);
+/* A site is wanted that was not when it was found. Once. */
+void fl_budget_want(struct fl_budget *, uint32_t site);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
 /* By so much all counts have held up the program; without a budget for ever. */

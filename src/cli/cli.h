@@ -149,6 +149,11 @@ int fl_selection_add(struct fl_selection *, int on, const char *text);
 /* All is said, also how patterns match: understand them. Likewise. */
 int fl_selection_ready(struct fl_selection *);
 
+/* One more, a glob, of what is recorded already. Likewise, and no line is printed. */
+int fl_selection_amend(struct fl_selection *, int on, const char *glob);
+/* Nothing but what a glob takes; NULL and an error, and no line. */
+struct fl_selection *fl_selection_only(const char *glob, int *err);
+
 /* A function as patterns see it; any of its names may match. */
 struct fl_candidate {
 	const char *path;		/* of the module that the site is in */
@@ -370,6 +375,7 @@ struct fl_session {
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_lines *lines;		/* NULL: no memory */
 	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
+	struct fl_changes *change;	/* NULL: nothing can be changed while it runs */
 	struct fl_account account;
 };
 
@@ -539,6 +545,11 @@ const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 /* Answer the target when it asks (negotiation.c). Returns whether it asked. */
 bool fl_negotiation_answer(struct fl_session *);
 bool fl_negotiation_started(const struct fl_session *);
+/* Is site `i` of a kind that this recording can use? Does another selection take its
+ * function? ask_again: the session's own is another one for functions to come. */
+bool fl_negotiation_may_want(const struct fl_session *, uint32_t i);
+bool fl_negotiation_takes(struct fl_session *, struct fl_selection *, uint32_t i);
+void fl_negotiation_ask_again(struct fl_session *);
 /* Nobody will ask any more: say what is wrong with what all have brought. */
 void fl_negotiation_close(struct fl_session *);
 

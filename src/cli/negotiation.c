@@ -52,7 +52,8 @@ static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
 		c->names[n++] = simple;
 }
 
-static bool ask_selection(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
+static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
+		const struct fl_shm_site *site)
 {
 	const struct fl_shm_module *m = fl_functions_module(&s->functions, site->module);
 	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
@@ -61,9 +62,9 @@ static bool ask_selection(struct fl_session *s, uint32_t f, const struct fl_shm_
 
 	c.names[0] = s->functions.all[f].linkage;
 	if (!fl_symbols_is_plain(c.names[0]) &&
-	    fl_selection_may_take(s->o->selection, c.names[0]))
+	    fl_selection_may_take(of, c.names[0]))
 		add_names(s, f, &c);
-	return fl_selection_wants(s->o->selection, &c);
+	return fl_selection_wants(of, &c);
 }
 
 enum { UNASKED, UNWANTED, WANTED };
@@ -73,10 +74,28 @@ enum { UNASKED, UNWANTED, WANTED };
 static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
 {
 	if (site->owner != site->module || fl_selection_names_sites(s->o->selection))
-		return ask_selection(s, f, site);
+		return ask(s, s->o->selection, f, site);
 	if (s->answers[f] == UNASKED)
-		s->answers[f] = ask_selection(s, f, site) ? WANTED : UNWANTED;
+		s->answers[f] = ask(s, s->o->selection, f, site) ? WANTED : UNWANTED;
 	return s->answers[f] == WANTED;
+}
+
+bool fl_negotiation_takes(struct fl_session *s, struct fl_selection *of, uint32_t i)
+{
+	return ask(s, of, s->functions.function_of[i], &s->functions.sites[i]);
+}
+
+bool fl_negotiation_may_want(const struct fl_session *s, uint32_t i)
+{
+	const struct fl_shm_site *site = &s->functions.sites[i];
+
+	return is_kind_needed(s, site->kind) &&
+	       fl_providers_has(s->o->providers, site->provider) && !is_entry_only(s, site);
+}
+
+void fl_negotiation_ask_again(struct fl_session *s)
+{
+	memset(s->answers, UNASKED, s->n_answers);
 }
 
 static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)

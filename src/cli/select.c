@@ -15,7 +15,9 @@
 struct pattern {
 	const char *text;
 	int on;
+	enum fl_match_by by;
 	bool matched;
+	char *own;			/* its text, if it is the selection's own */
 	struct fl_pattern glob;		/* its module part serves regex too */
 	regex_t regex;
 };
@@ -24,6 +26,7 @@ struct fl_selection {
 	enum fl_match_by by;
 	struct pattern *patterns;
 	size_t n, n_ready;		/* the first n_ready are understood */
+	bool is_amended, was_on_at_first;
 };
 
 struct fl_selection *fl_selection_new(void)
@@ -62,6 +65,21 @@ int fl_selection_take_off(void *to, const struct fl_option *o, const char *patte
 	return fl_selection_add(*(struct fl_selection **)to, 0, pattern);
 }
 
+struct fl_selection *fl_selection_only(const char *glob, int *err)
+{
+	struct fl_selection *s = fl_selection_new();
+
+	*err = -ENOMEM;
+	if (!s)
+		return NULL;
+	s->is_amended = true;			/* and nothing is on at first */
+	*err = fl_selection_amend(s, 1, glob);
+	if (!*err)
+		return s;
+	fl_selection_free(s);
+	return NULL;
+}
+
 static const char *function_part(const struct pattern *p)
 {
 	const char *mark = strchr(p->text, '!');
@@ -82,12 +100,12 @@ static int compile(struct pattern *p)
 }
 
 /* With regular expressions only [MODULE!] is parsed as a glob. */
-static int parse(struct pattern *p, enum fl_match_by by)
+static int parse(struct pattern *p)
 {
 	const char *mark = strchr(p->text, '!');
 	int err;
 
-	if (by == FL_BY_REGEX) {
+	if (p->by == FL_BY_REGEX) {
 		p->glob.module = mark ? p->text : NULL;
 		p->glob.module_len = mark ? (size_t)(mark - p->text) : 0;
 		p->glob.function = "*";
@@ -110,15 +128,48 @@ int fl_selection_add(struct fl_selection *s, int on, const char *text)
 	return 0;
 }
 
+static bool is_on_at_first(const struct fl_selection *s)
+{
+	if (s->is_amended)
+		return s->was_on_at_first;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->patterns[i].on)
+			return false;
+	return true;
+}
+
 int fl_selection_ready(struct fl_selection *s)
 {
 	int err = 0;
 
 	while (!err && s->n_ready < s->n) {
-		err = parse(&s->patterns[s->n_ready], s->by);
+		s->patterns[s->n_ready].by = s->by;
+		err = parse(&s->patterns[s->n_ready]);
 		s->n_ready += !err;
 	}
 	return err;
+}
+
+/* It has been understood once, and has matched. What is on before the first pattern stays
+ * so. */
+int fl_selection_amend(struct fl_selection *s, int on, const char *glob)
+{
+	char *own = strdup(glob);
+	struct pattern *p;
+
+	if (!s->is_amended)
+		s->was_on_at_first = is_on_at_first(s);
+	if (!own || fl_selection_add(s, on, own)) {
+		free(own);
+		return -ENOMEM;
+	}
+	p = &s->patterns[s->n - 1];
+	p->own = own;
+	p->by = FL_BY_GLOB;
+	p->matched = true;
+	s->is_amended = true;
+	s->n_ready = s->n;
+	return fl_pattern_parse(&p->glob, p->text);
 }
 
 /* As it is printed: `f[abi:cxx11](int*)` is no glob to whoever copies it. */
@@ -129,12 +180,12 @@ static bool is_name_itself(const struct pattern *p, const char *path, const char
 		fl_glob(p->glob.module, p->glob.module_len, fl_base_name(path)));
 }
 
-static bool takes_name(const struct fl_selection *s, const struct pattern *p,
-		       const char *path, const char *name, uint64_t at)
+static bool takes_name(const struct pattern *p, const char *path, const char *name,
+		       uint64_t at)
 {
 	bool takes = fl_pattern_takes(&p->glob, path, name, at);
 
-	if (s->by == FL_BY_REGEX)
+	if (p->by == FL_BY_REGEX)
 		return takes && !regexec(&p->regex, name, 0, NULL, 0);
 	return takes || is_name_itself(p, path, name);
 }
@@ -154,21 +205,22 @@ bool fl_selection_may_take(const struct fl_selection *s, const char *linkage)
 	for (size_t i = 0; i < s->n; i++) {
 		const char *text = s->patterns[i].glob.function;
 
-		if (s->by == FL_BY_REGEX || (text && (!is_word(text) || strstr(linkage, text))))
+		if (s->patterns[i].by == FL_BY_REGEX ||
+		    (text && (!is_word(text) || strstr(linkage, text))))
 			return true;
 	}
 	return false;
 }
 
-static bool names_site(const struct fl_selection *s, const struct pattern *p)
+static bool names_site(const struct pattern *p)
 {
-	return s->by == FL_BY_GLOB && !p->glob.function;
+	return p->by == FL_BY_GLOB && !p->glob.function;
 }
 
 bool fl_selection_names_sites(const struct fl_selection *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (names_site(s, &s->patterns[i]))
+		if (names_site(&s->patterns[i]))
 			return true;
 	return false;
 }
@@ -189,23 +241,14 @@ bool fl_selection_module(const struct fl_selection *s, size_t *at, const char **
 }
 
 /* A library's function that is inlined in a program is of both. */
-static bool takes(const struct fl_selection *s, const struct pattern *p,
-		  const struct fl_candidate *c)
+static bool takes(const struct pattern *p, const struct fl_candidate *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(c->names) && c->names[i]; i++)
-		if (takes_name(s, p, c->home, c->names[i], c->function) ||
+		if (takes_name(p, c->home, c->names[i], c->function) ||
 		    (c->path != c->home && p->glob.function &&
-		     takes_name(s, p, c->path, c->names[i], c->function)))
+		     takes_name(p, c->path, c->names[i], c->function)))
 			return true;
-	return names_site(s, p) && fl_pattern_takes(&p->glob, c->path, "", c->site);
-}
-
-static bool is_on_at_first(const struct fl_selection *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->patterns[i].on)
-			return false;
-	return true;
+	return names_site(p) && fl_pattern_takes(&p->glob, c->path, "", c->site);
 }
 
 bool fl_selection_wants(struct fl_selection *s, const struct fl_candidate *c)
@@ -213,7 +256,7 @@ bool fl_selection_wants(struct fl_selection *s, const struct fl_candidate *c)
 	bool on = is_on_at_first(s);
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (!takes(s, &s->patterns[i], c))
+		if (!takes(&s->patterns[i], c))
 			continue;
 		s->patterns[i].matched = true;
 		on = s->patterns[i].on;
@@ -428,8 +471,11 @@ void fl_selection_free(struct fl_selection *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n_ready && s->by == FL_BY_REGEX; i++)
-		regfree(&s->patterns[i].regex);
+	for (size_t i = 0; i < s->n_ready; i++)
+		if (s->patterns[i].by == FL_BY_REGEX)
+			regfree(&s->patterns[i].regex);
+	for (size_t i = 0; i < s->n; i++)
+		free(s->patterns[i].own);
 	free(s->patterns);
 	free(s);
 }

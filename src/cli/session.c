@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "cli/budget.h"
+#include "cli/change.h"
 #include "cli/cli.h"
 #include "cli/preempt.h"
 #include "cli/sampler.h"
@@ -69,6 +70,8 @@ static int open_all(struct fl_session *s)
 		fl_sampler_originals(s->sampler, &s->originals);
 	fl_found_open(s);
 	fl_lines_open(s);
+	if (fl_change_open(s))
+		return -ENOMEM;
 	return fl_budget_open(s);
 }
 
@@ -219,6 +222,7 @@ static void drain(struct fl_session *s)
 			fl_sampler_poll(s->sampler);
 			fl_preempt_poll(s->preempt);
 			some = !gone && fl_negotiation_answer(s);
+			some |= fl_change_turn(s);
 			some |= fl_reader_poll(s->reader, gone) != 0;
 		}
 		if (!some && !gone)
@@ -340,6 +344,7 @@ void fl_session_close(struct fl_session *s)
 	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
+	fl_change_close(s);
 	fl_found_close(s);
 	fl_lines_close(s);
 	fl_view_close(s);

@@ -265,14 +265,14 @@ static void unmute_one(uint32_t id)
 }
 
 /* Their pages can be stored to since they were muted. */
-void fl_arm_unmute(void)
+void fl_arm_unmute(bool (*which)(uint32_t id))
 {
 	uint64_t signals;
 
 	fl_fork_enter();
 	fl_claims_lock(&signals);
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		if (fl_table.probes[id].state == FL_PROBE_MUTED)
+		if (fl_table.probes[id].state == FL_PROBE_MUTED && (!which || which(id)))
 			unmute_one(id);
 	fl_claims_unlock(&signals);
 	fl_fork_leave();

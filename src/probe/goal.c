@@ -249,7 +249,8 @@ void fl_goal_begin(uint32_t id, enum fl_probe_state to)
 		.serves = is_armed && fl_table.probes[id].asks && !fl_table.session->own,
 		.holds = holds_at_first(id),
 	};
-	store_relaxed(&fl_goal_of(id)->wants, fl_table_wants(id) ? FL_SESSION : 0);
+	store_relaxed(&fl_goal_of(id)->wants,
+		      fl_table_wants(id) && !fl_table.is_staging ? FL_SESSION : 0);
 	if (is_armed) {
 		fl_switch_prepare(id);
 		if (fl_table.had_second)

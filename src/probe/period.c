@@ -162,6 +162,8 @@ uint32_t fl_period_begin(struct fl_function *f)
 {
 	uint32_t n = 0;
 
+	if (f->counts_alone)
+		return fl_period_count(f);
 	fl_pick_begin(f);
 	if (f->is_quiet) {
 		f->is_quiet = 0;

@@ -79,6 +79,11 @@ int fl_probe_switch(uint32_t id, int state);
  * one set: on return every thread runs the new state. How many were. */
 int fl_probes_switch_set(const uint8_t *goal, uint32_t n);
 bool fl_probe_is_on(uint32_t id);
+/* The recorder wants other probes from now on: staged[id] says of each id < n what is to
+ * become of it, enum fl_stage. All of it is done or, where `box->error` says why, nothing;
+ * those that stand against it have their refusals. -EAGAIN: not while modules are being
+ * unloaded. The caller has the negotiation's lock, and is no thread that meets probes. */
+int fl_probes_change(const uint8_t *staged, uint32_t n, struct fl_change_box *box);
 /* Why a switch of `id` fails: its refusal and the number that explains it. */
 int fl_probe_refusal(uint32_t id, uint64_t *datum);
 

@@ -68,7 +68,7 @@ static int arm_all(void)
 		return -EAGAIN;
 	fl_table.second = fl_table.had_second = true;
 	fl_switching.is_short = false;
-	fl_arm_unmute();
+	fl_arm_unmute(NULL);
 	fl_arm_from(0, FL_RUNNING);
 	return 0;
 }

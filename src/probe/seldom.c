@@ -318,6 +318,14 @@ static void be_seldom(struct fl_function *f)
 		fl_period_count(f);
 }
 
+void fl_sample_wanted(struct fl_function *f)
+{
+	if (f->is_seldom)
+		be_seldom(f);
+	else
+		fl_period_begin(f);
+}
+
 /* While its function was gone it was not marked; its exits have no sample to end. */
 void fl_sample_armed(uint32_t from)
 {

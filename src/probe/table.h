@@ -82,6 +82,7 @@ struct fl_function {
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 	uint32_t ahead;			/* calls before a round begins; a hint */
 	uint32_t round, used;		/* blocks that were counted in a round; hints */
+	uint32_t counts_alone;		/* 1: it is not timed; with the switches' lock */
 };
 
 struct fl_table {
@@ -107,6 +108,8 @@ struct fl_table {
 	bool unheard;			/* modules come and go, and the loader does not say */
 	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
 	bool between;			/* windows: none is open */
+	bool is_staging;		/* what is armed is not wanted yet (change.c); W with
+					 * both locks */
 	/* A program switches probes beside the recorder: it does now, has done so; and the
 	 * recorder has gone (second.c). W with both locks. */
 	bool second, had_second, first_ended;
@@ -197,6 +200,9 @@ void fl_sample_in_child(void);
  * window? armed: what is seldom of [id, n) is as it is between windows. */
 bool fl_sample_holds(uint32_t id);
 void fl_sample_armed(uint32_t id);
+/* Sites of a function are wanted that were not: its calls are timed, or counted in windows.
+ * With the switches' lock. */
+void fl_sample_wanted(struct fl_function *);
 
 /* Bindings of FL_ACT_CALL. default: what `call` counts is what probe `id` does, unless
  * something is bound; of all, whatever was. */

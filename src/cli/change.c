@@ -1,0 +1,402 @@
+/*
+ * change.c - what is recorded changes while the program runs.
+ *
+ * The other half is in agent/control.c, which has the protocol. Here it is known what is
+ * staged, by whom, and what of it functions that are loaded later are to be: patterns that
+ * were committed are the last ones of the recording's selection.
+ *
+ * (A) pairs with (B) in agent/control.c: who sees the wish sees what is staged.
+ * (D) pairs with (C) in agent/control.c: who sees it answered sees the answer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/budget.h"
+#include "cli/change.h"
+#include "os/os.h"
+
+enum { MAX_PATTERNS = 1024 };		/* of one change */
+
+struct fl_changes {
+	struct fl_change_box *box;	/* the region's, as the next; the target may write */
+	uint8_t *shown;
+	uint8_t *staged;		/* index: probe id; enum fl_stage, as below */
+	uint8_t *now;			/* NONE: as it was selected */
+	uint32_t max;			/* of these; constant */
+	uint32_t wish;			/* of the box */
+	struct wished {
+		char *glob;
+		bool on;
+	} patterns[MAX_PATTERNS];	/* that staged something */
+	uint32_t n_patterns;
+	struct fl_change_status is;
+};
+
+int fl_change_open(struct fl_session *s)
+{
+	struct fl_changes *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->box = &s->shared->change;
+	c->shown = fl_shm_staged(s->shm);
+	c->max = s->shm->max_sites;
+	c->staged = calloc(c->max, 1);
+	c->now = calloc(c->max, 1);
+	s->change = c;
+	return c->staged && c->now ? 0 : -ENOMEM;
+}
+
+static void drop_patterns(struct fl_changes *c)
+{
+	while (c->n_patterns)
+		free(c->patterns[--c->n_patterns].glob);
+}
+
+void fl_change_close(struct fl_session *s)
+{
+	if (!s->change)
+		return;
+	drop_patterns(s->change);
+	free(s->change->staged);
+	free(s->change->now);
+	free(s->change);
+	s->change = NULL;
+}
+
+struct fl_change_status fl_change_status(const struct fl_session *s)
+{
+	return s->change ? s->change->is : (struct fl_change_status){ 0 };
+}
+
+/* Windows stand for what was on in all of them. */
+const char *fl_change_never(const struct fl_session *s)
+{
+	if (!s->change)
+		return "nothing is recorded";
+	if (s->o->follow)
+		return "several processes are recorded (--follow): what is recorded of them "
+		       "cannot be changed";
+	if (s->o->rate)
+		return "what --rate records cannot be changed while it does";
+	return NULL;
+}
+
+/* ---- what there is ------------------------------------------------------------------ */
+
+enum fl_stage fl_change_now(const struct fl_session *s, uint32_t i)
+{
+	const struct fl_changes *c = s->change;
+
+	if (i >= s->n_selected || load_relaxed(&s->sites[i].refusal))
+		return FL_STAGE_OFF;
+	if (c && i < c->max && c->now[i])
+		return c->now[i];
+	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
+}
+
+bool fl_change_is_off(const struct fl_session *s, uint32_t i)
+{
+	const struct fl_changes *c = s->change;
+
+	return c && i < c->max && (c->now[i] == FL_STAGE_OFF ||
+				   (c->is.state == FL_CHANGE_ASKED &&
+				    c->staged[i] == FL_STAGE_OFF));
+}
+
+bool fl_change_is_on(const struct fl_session *s, uint32_t function)
+{
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		if (s->functions.function_of[i] == function &&
+		    fl_change_now(s, i) != FL_STAGE_OFF)
+			return true;
+	return false;
+}
+
+/* ---- staging ------------------------------------------------------------------------ */
+
+static int say_why(char why[FL_WHY], const char *text)
+{
+	snprintf(why, FL_WHY, "%s", text);
+	return -1;
+}
+
+static int begin(struct fl_session *s, const void *by, char why[FL_WHY])
+{
+	struct fl_changes *c = s->change;
+	const char *never = fl_change_never(s);
+
+	if (never)
+		return say_why(why, never);
+	if (!s->begun)
+		return say_why(why, "the program has no probes yet");
+	if (c->is.state == FL_CHANGE_ASKED)
+		return say_why(why, "a change is being made just now");
+	if (c->is.state == FL_CHANGE_STAGED && c->is.by != by)
+		return say_why(why, "somebody else has staged a change, and neither committed "
+				    "nor aborted it");
+	return 0;
+}
+
+/* Of a function that is only counted its exits are off. */
+static enum fl_stage stage_for(const struct fl_session *s, uint32_t i, enum fl_stage stage)
+{
+	return stage == FL_STAGE_COUNT && s->functions.sites[i].kind != FL_ENTRY ?
+	       FL_STAGE_OFF : stage;
+}
+
+static void stage_site(struct fl_session *s, uint32_t i, enum fl_stage stage,
+		      struct fl_change_sum *sum)
+{
+	struct fl_changes *c = s->change;
+	uint8_t state = load_relaxed(&s->sites[i].state);
+
+	stage = stage_for(s, i, stage);
+	if (state == FL_SITE_GONE || state == FL_SITE_OTHERS || i >= c->max)
+		return;
+	if (load_relaxed(&s->sites[i].refusal)) {
+		sum->refused++;
+		sum->refused_site = i;
+	} else if (fl_change_now(s, i) == stage) {
+		c->staged[i] = FL_STAGE_NONE;
+		sum->same++;
+	} else {
+		c->staged[i] = (uint8_t)stage;
+		sum->sites++;
+	}
+}
+
+static int note_pattern(struct fl_changes *c, enum fl_stage stage, const char *glob)
+{
+	struct wished *w = &c->patterns[c->n_patterns];
+
+	w->glob = strdup(glob);
+	w->on = stage != FL_STAGE_OFF;
+	c->n_patterns += w->glob != NULL;
+	return w->glob ? 0 : -ENOMEM;
+}
+
+static void note_state(struct fl_session *s, const void *by)
+{
+	struct fl_changes *c = s->change;
+
+	if (!fl_change_diff(s, NULL, NULL).sites && !c->n_patterns) {
+		c->is.state = FL_CHANGE_IDLE;
+		c->is.by = NULL;
+		return;
+	}
+	c->is.state = FL_CHANGE_STAGED;
+	c->is.by = by;
+}
+
+/* Only where calls are sampled there are counters beside what is timed. */
+static int check_stage(const struct fl_session *s, enum fl_stage stage, char why[FL_WHY])
+{
+	if (stage != FL_STAGE_COUNT || s->o->action == FL_ACT_SAMPLE)
+		return 0;
+	return say_why(why, s->o->action == FL_ACT_COUNT ? "this recording counts all calls" :
+		    "this recording times every call; `count` is for one that samples");
+}
+
+/* Sites that `takes` takes. How many there were. */
+static uint32_t stage_all(struct fl_session *s, enum fl_stage stage, struct fl_selection *of,
+			  struct fl_change_sum *sum)
+{
+	uint32_t n = 0, last = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		uint32_t before = sum->sites;
+
+		if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, of, i))
+			continue;
+		stage_site(s, i, stage, sum);
+		sum->functions += sum->sites > before && s->functions.function_of[i] != last;
+		if (sum->sites > before)
+			last = s->functions.function_of[i];
+		n++;
+	}
+	return n;
+}
+
+int fl_change_stage(struct fl_session *s, const void *by, enum fl_stage stage,
+		    const char *glob, struct fl_change_sum *sum, char why[FL_WHY])
+{
+	struct fl_selection *of;
+	int err = begin(s, by, why) || check_stage(s, stage, why);
+	uint32_t n;
+
+	*sum = (struct fl_change_sum){ 0 };
+	if (err)
+		return -1;
+	if (s->change->n_patterns == MAX_PATTERNS)
+		return say_why(why, "too many patterns in one change; commit some first");
+	of = fl_selection_only(glob, &err);
+	if (!of) {
+		snprintf(why, FL_WHY, "`%.100s`: %s; write [MODULE!]FUNCTION or "
+			 "MODULE!0xOFFSET", glob, fl_reason(err));
+		return -1;
+	}
+	n = stage_all(s, stage, of, sum);
+	fl_selection_free(of);
+	if (!n) {
+		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
+		return -1;
+	}
+	if (note_pattern(s->change, stage, glob))
+		return say_why(why, "out of memory");
+	note_state(s, by);
+	return 0;
+}
+
+int fl_change_stage_function(struct fl_session *s, const void *by, enum fl_stage stage,
+			     uint32_t function, struct fl_change_sum *sum, char why[FL_WHY])
+{
+	uint32_t n = 0;
+
+	*sum = (struct fl_change_sum){ 0 };
+	if (begin(s, by, why) || check_stage(s, stage, why))
+		return -1;
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		if (s->functions.function_of[i] != function || !fl_negotiation_may_want(s, i))
+			continue;
+		stage_site(s, i, stage, sum);
+		n++;
+	}
+	if (!n)
+		return say_why(why, "the function has no probe that this recording can use");
+	sum->functions = sum->sites != 0;
+	note_state(s, by);
+	return 0;
+}
+
+int fl_change_stage_site(struct fl_session *s, const void *by, enum fl_stage stage,
+			 uint32_t site, struct fl_change_sum *sum, char why[FL_WHY])
+{
+	*sum = (struct fl_change_sum){ 0 };
+	if (begin(s, by, why) || check_stage(s, stage, why))
+		return -1;
+	if (site >= s->n_selected || !fl_negotiation_may_want(s, site))
+		return say_why(why, "there is no such site that this recording can use");
+	stage_site(s, site, stage, sum);
+	sum->functions = sum->sites != 0;
+	note_state(s, by);
+	return 0;
+}
+
+struct fl_change_sum fl_change_diff(const struct fl_session *s,
+				    void (*each)(void *arg, uint32_t site, enum fl_stage),
+				    void *arg)
+{
+	const struct fl_changes *c = s->change;
+	struct fl_change_sum sum = { 0 };
+	uint32_t last = UINT32_MAX;
+
+	for (uint32_t i = 0; c && i < s->n_selected && i < c->max; i++) {
+		if (!c->staged[i])
+			continue;
+		sum.sites++;
+		sum.functions += s->functions.function_of[i] != last;
+		last = s->functions.function_of[i];
+		if (each)
+			each(arg, i, c->staged[i]);
+	}
+	return sum;
+}
+
+static void forget_staged(struct fl_changes *c)
+{
+	memset(c->staged, 0, c->max);
+	drop_patterns(c);
+	c->is.state = FL_CHANGE_IDLE;
+	c->is.by = NULL;
+}
+
+void fl_change_abort(struct fl_session *s, const void *by)
+{
+	struct fl_changes *c = s->change;
+
+	if (c && c->is.state == FL_CHANGE_STAGED && c->is.by == by)
+		forget_staged(c);
+}
+
+/* ---- committing --------------------------------------------------------------------- */
+
+int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
+{
+	struct fl_changes *c = s->change;
+	uint32_t n;
+
+	if (begin(s, by, why))
+		return -1;
+	if (c->is.state != FL_CHANGE_STAGED)
+		return say_why(why, "nothing is staged");
+	n = s->n_selected < c->max ? s->n_selected : c->max;
+	memcpy(c->shown, c->staged, n);
+	store_relaxed(&c->box->n, n);
+	c->is.state = FL_CHANGE_ASKED;
+	c->is.asked_ns = fl_os_monotonic_ns();
+	/* (A) pairs with (B) in agent/control.c */
+	store_release(&c->box->wish, ++c->wish);
+	return 0;
+}
+
+/* It is recorded from now on; what it brings is kept at the end, also if it is switched off
+ * again. */
+static void take_in(struct fl_session *s, uint32_t i)
+{
+	s->selected[i] = 1;
+	if (s->functions.sites[i].wanted)
+		return;
+	s->functions.sites[i].wanted = FL_WANTED;
+	fl_budget_want(s->budget, i);
+}
+
+static void take_made(struct fl_session *s)
+{
+	struct fl_changes *c = s->change;
+
+	fl_readers_hold(s->readers);
+	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
+		if (!c->staged[i])
+			continue;
+		c->now[i] = c->staged[i];
+		if (c->now[i] != FL_STAGE_OFF)
+			take_in(s, i);
+	}
+	fl_readers_release(s->readers);
+	for (uint32_t k = 0; k < c->n_patterns; k++)
+		fl_selection_amend(s->o->selection, c->patterns[k].on, c->patterns[k].glob);
+	fl_negotiation_ask_again(s);
+	forget_staged(c);
+}
+
+/* What stands against it is no part of it any more. */
+static void take_refused(struct fl_session *s)
+{
+	struct fl_changes *c = s->change;
+
+	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
+		if (load_relaxed(&s->sites[i].refusal))
+			c->staged[i] = FL_STAGE_NONE;
+	note_state(s, c->is.by);
+}
+
+bool fl_change_turn(struct fl_session *s)
+{
+	struct fl_changes *c = s->change;
+
+	/* (D) pairs with (C) in agent/control.c */
+	if (!c || c->is.state != FL_CHANGE_ASKED || load_acquire(&c->box->done) != c->wish)
+		return false;
+	c->is.answers++;
+	c->is.error = load_relaxed(&c->box->error);
+	c->is.switched = load_relaxed(&c->box->n_switched);
+	c->is.refused = load_relaxed(&c->box->n_refused);
+	c->is.generation = load_relaxed(&c->box->generation);
+	c->is.took_ticks = load_relaxed(&c->box->ended) - load_relaxed(&c->box->begun);
+	if (c->is.error)
+		take_refused(s);
+	else
+		take_made(s);
+	return true;
+}

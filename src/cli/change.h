@@ -1,0 +1,71 @@
+/*
+ * change.h - private to cli/: what is recorded changes while the program runs (change.c).
+ *
+ *	fl_change_open()		once there is a region
+ *	fl_change_stage(), ...		as often as one likes; nothing changes
+ *	fl_change_commit()		the program is asked to make all of it so, at once
+ *	fl_change_turn()		of the session's loop: has it answered?
+ *	fl_change_abort()		what is staged is forgotten
+ *
+ * All are for the thread that runs the session's loop. One at a time stages: who does is
+ * told by `by`, any pointer of his own, and others are refused until he has committed or
+ * aborted. What returns an int returns 0, or -1 and one line in `why`.
+ */
+#ifndef FL_CHANGE_H
+#define FL_CHANGE_H
+
+#include "cli/cli.h"
+
+struct fl_changes;
+int fl_change_open(struct fl_session *);	/* 0 or -ENOMEM */
+void fl_change_close(struct fl_session *);
+
+/* What was staged, or is. */
+struct fl_change_sum {
+	uint32_t functions, sites;	/* that are to become other than they are */
+	uint32_t same;			/* sites that are so already */
+	uint32_t refused;		/* sites that cannot be switched, as their rows say */
+	uint32_t refused_site;		/* one of these */
+};
+
+/* Functions that the glob matches; one; one site. */
+int fl_change_stage(struct fl_session *, const void *by, enum fl_stage, const char *glob,
+		    struct fl_change_sum *, char why[FL_WHY]);
+int fl_change_stage_function(struct fl_session *, const void *by, enum fl_stage,
+			     uint32_t function, struct fl_change_sum *, char why[FL_WHY]);
+int fl_change_stage_site(struct fl_session *, const void *by, enum fl_stage, uint32_t site,
+			 struct fl_change_sum *, char why[FL_WHY]);
+/* All that is staged. each: of each such site, what is to become of it; NULL. */
+struct fl_change_sum fl_change_diff(const struct fl_session *,
+				    void (*each)(void *arg, uint32_t site, enum fl_stage),
+				    void *arg);
+/* Asked; the answer comes later. Where nothing is staged, that is said. */
+int fl_change_commit(struct fl_session *, const void *by, char why[FL_WHY]);
+/* What `by` has staged, unless the program is asked just now. */
+void fl_change_abort(struct fl_session *, const void *by);
+/* True: the program has just answered. */
+bool fl_change_turn(struct fl_session *);
+
+enum fl_change_state { FL_CHANGE_IDLE, FL_CHANGE_STAGED, FL_CHANGE_ASKED };
+struct fl_change_status {
+	enum fl_change_state state;
+	const void *by;			/* who stages, or asked; NULL: nobody */
+	uint64_t asked_ns;		/* when, of the monotonic clock */
+	/* Of the last answer: */
+	uint32_t answers;		/* how many there were */
+	int error;			/* 0, or why nothing has changed: fl_err */
+	uint32_t switched, refused;	/* probes */
+	uint32_t generation;		/* changes that were made */
+	uint64_t took_ticks;		/* in the program, from its first to its last step */
+};
+struct fl_change_status fl_change_status(const struct fl_session *);
+/* Why nothing can be changed in this recording; NULL: it can. */
+const char *fl_change_never(const struct fl_session *);
+
+/* What site `i` is, as of the last change: OFF, ON or COUNT. is_on: is any site of the
+ * function? is_off: is it, or is it to become so? */
+enum fl_stage fl_change_now(const struct fl_session *, uint32_t site);
+bool fl_change_is_on(const struct fl_session *, uint32_t function);
+bool fl_change_is_off(const struct fl_session *, uint32_t site);
+
+#endif
