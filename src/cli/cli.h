@@ -289,6 +289,7 @@ struct fl_session_options {
 	const char *sync;		/* NULL: the target chooses */
 	bool wait;			/* go on without sites: an exec may bring some */
 	bool follow;			/* its children, too */
+	bool perf_map;			/* tell perf where second bodies are */
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
@@ -398,6 +399,8 @@ const char *fl_provider_each(size_t);
 	  fl_providers_take, at_, .each = fl_provider_each }
 /* Were the sites of provider `i` asked for? */
 bool fl_providers_has(uint32_t bits, uint32_t i);
+/* /tmp/perf-PID.map, if it was asked for (perf-map.c). The target has ended. */
+void fl_perf_map_write(struct fl_session *);
 /* Which modules get second bodies, into what the target is told. 0, or -1 and a line
  * printed. */
 int fl_providers_rule(struct fl_body_rules *, const struct fl_session_options *);

@@ -73,6 +73,8 @@ static const struct fl_option options[] = {
 	  fl_take_flag, AT(o.wait) },
 	{ 'f', "follow", NULL, "record the processes that it starts as well",
 	  fl_take_flag, AT(o.follow) },
+	{ 0, "perf-map", NULL, "write /tmp/perf-PID.map: perf then knows second bodies",
+	  fl_take_flag, AT(o.perf_map) },
 	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)",
 	  fl_take_name, AT(o.text), .each = fl_text_each },
 	{ 0, "why", NULL, "list refused probes, each with its reason",
@@ -112,6 +114,15 @@ static int check_rate(const struct wish *w)
 		       w->o.rate_text);
 	else
 		return 0;
+	return -1;
+}
+
+/* Children have the program's rows at other places: perf would show wrong names. */
+static int check_perf_map(const struct fl_session_options *o)
+{
+	if (!o->perf_map || !o->follow)
+		return 0;
+	fl_say("--perf-map cannot be used with --follow: it is for one process");
 	return -1;
 }
 
@@ -171,7 +182,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	chose = w->o.n_analyses;
 	if (!chose && fl_session_use(&w->o, "latency"))
 		return -1;
-	if (check_readers(&w->o) || check_profiler(w, action_of(w)))
+	if (check_perf_map(&w->o) || check_readers(&w->o) || check_profiler(w, action_of(w)))
 		return -1;
 	w->o.count_instead = !chose && !w->all && !w->o.trace;
 	w->o.samples = w->o.samples ? w->o.samples : SAMPLES;

@@ -99,6 +99,17 @@ uint64_t fl_originals_at(struct fl_originals *b, int32_t pid, uint64_t at)
 	return r ? r->function : at;
 }
 
+void fl_originals_each(struct fl_originals *b, int32_t pid,
+		       void (*each)(void *arg, const struct fl_body_row *), void *arg)
+{
+	b->credit += b->most;
+	if (b->shm)
+		look_for_more(b);
+	for (size_t i = 0; i < b->n; i++)
+		if (b->of[i].pid == pid)
+			each(arg, &b->of[i]);
+}
+
 void fl_originals_close(struct fl_originals *b)
 {
 	free(b->of);

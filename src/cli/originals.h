@@ -21,6 +21,9 @@ void fl_originals_open(struct fl_originals *, struct fl_region *);
 /* The function that a sample of process `pid` at address `at` stood in the body of; where
  * it stood in none, `at`. */
 uint64_t fl_originals_at(struct fl_originals *, int32_t pid, uint64_t at);
+/* Each of the process's, ascending. */
+void fl_originals_each(struct fl_originals *, int32_t pid,
+		       void (*each)(void *arg, const struct fl_body_row *), void *arg);
 void fl_originals_close(struct fl_originals *);
 
 #endif

@@ -310,6 +310,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	s->drained = fl_instant_now();
 	fl_target_release();
 	fl_negotiation_close(s);
+	fl_perf_map_write(s);
 	measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
