@@ -10,7 +10,6 @@
  */
 #include "channel/channel.h"
 #include "channel/slot.h"
-#include "os/os.h"
 
 static void say_left_out(struct fl_region *m, enum fl_left what)
 {
@@ -36,7 +35,7 @@ void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
 }
 
 /* A count that has passed its table does not come round. */
-void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes)
+void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t bytes)
 {
 	struct fl_region *m = fl_region;
 	struct fl_body_row *r;
@@ -51,7 +50,7 @@ void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes)
 	r = &fl_shm_bodies(m)[row];
 	r->function = function;
 	r->bytes = (uint32_t)bytes;
-	r->pid = fl_os_pid();
+	r->pid = pid;
 	/* (A) pairs with (B) in cli/originals.c: who sees where it is sees whose */
 	store_release(&r->lo, lo);
 }

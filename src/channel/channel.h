@@ -513,8 +513,9 @@ int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
  * by another flick that is in it; -EXDEV, -ENOSPC: it is not to be recorded, which has
  * been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
-/* A second body of `function` stands at [lo, lo + bytes): before anybody can run it. */
-void fl_channel_tell_body(uintptr_t function, uintptr_t lo, size_t bytes);
+/* A second body of `function` stands at [lo, lo + bytes) in this process: before anybody can
+ * run it. */
+void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t bytes);
 /* Glue does, and what else of flick's is in near memory: of bodies all that is not told so. */
 void fl_channel_tell_glue(uintptr_t lo, size_t bytes);
 /* This process has heeded that wish of fl_seldom. */

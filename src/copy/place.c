@@ -23,6 +23,7 @@ static struct session {
 	struct fl_shape_step *steps;
 	uint32_t room;			/* of steps */
 	int err;			/* no body can be built */
+	int pid;
 	struct made {			/* by extent of the outline */
 		struct fl_copy copy;
 		uint64_t datum;		/* explains `refusal` */
@@ -117,6 +118,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	if (!now.err)
 		now.err = note_owner(&now.m);
 	fl_copies_begin(&now.copies, lo, hi);
+	now.pid = fl_os_pid();
 }
 
 static int end_module(void)
@@ -182,8 +184,8 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	if (!err) {			/* time in it is the function's, but the call of glue */
 		uintptr_t past = c->on + FL_ARCH_BRANCH_BYTES;
 
-		fl_channel_tell_body(function, c->code, c->on - c->code);
-		fl_channel_tell_body(function, past, c->code + c->n_code - past);
+		fl_channel_tell_body(now.pid, function, c->code, c->on - c->code);
+		fl_channel_tell_body(now.pid, function, past, c->code + c->n_code - past);
 	}
 	return err;
 }

@@ -46,7 +46,7 @@ static void every_byte_of_a_body_is_its_functions(void **state)
 {
 	(void)state;
 	for (uintptr_t i = ROWS; i-- > 0;)	/* in no order */
-		fl_channel_tell_body(0x1000 + i, 0x100000 + i * 0x20, 0x10);
+		fl_channel_tell_body(fl_os_pid(), 0x1000 + i, 0x100000 + i * 0x20, 0x10);
 	for (uintptr_t i = 0; i < ROWS; i++) {
 		uintptr_t lo = 0x100000 + i * 0x20;
 
@@ -62,7 +62,7 @@ static void what_is_told_later_is_found(void **state)
 	(void)state;
 	for (uintptr_t i = 1; i < ROWS; i++) {
 		assert_int_equal(original(i * 0x100), i * 0x100);
-		fl_channel_tell_body(i, i * 0x100, 8);
+		fl_channel_tell_body(fl_os_pid(), i, i * 0x100, 8);
 		assert_int_equal(original(i * 0x100 + 7), i);
 		assert_int_equal(original(0x100), 1);
 	}
@@ -73,10 +73,10 @@ static void a_child_has_its_parents_and_two_processes_their_own(void **state)
 	struct fl_body_row *rows = fl_shm_bodies(rig->m);
 
 	(void)state;
-	fl_channel_tell_body(1, 0x1000, 8);
-	fl_channel_tell_body(2, 0x1000, 8);
+	fl_channel_tell_body(fl_os_pid(), 1, 0x1000, 8);
+	fl_channel_tell_body(fl_os_pid(), 2, 0x1000, 8);
 	rows[1].pid = OTHER;
-	fl_channel_tell_body(3, 0x2000, 8);
+	fl_channel_tell_body(fl_os_pid(), 3, 0x2000, 8);
 	rows[2].pid = OTHER;
 	assert_int_equal(original(0x1000), 1);
 	assert_int_equal(fl_originals_at(&bodies, OTHER, 0x1000), 2);
@@ -89,7 +89,7 @@ static void a_row_that_is_not_written_is_nobodys_until_it_is(void **state)
 	struct fl_body_row *rows = fl_shm_bodies(rig->m);
 
 	(void)state;
-	fl_channel_tell_body(1, 0x1000, 8);
+	fl_channel_tell_body(fl_os_pid(), 1, 0x1000, 8);
 	rows[0].lo = 0;
 	assert_int_equal(original(0x1000), 0x1000);
 	assert_int_equal(original(0), 0);
@@ -101,7 +101,7 @@ static void what_there_is_no_room_for_is_said(void **state)
 {
 	(void)state;
 	for (uintptr_t i = 1; i <= ROWS + 3; i++)
-		fl_channel_tell_body(i, i * 0x100, 8);
+		fl_channel_tell_body(fl_os_pid(), i, i * 0x100, 8);
 	assert_int_equal(rig->m->left_out, FL_LEFT_BODIES);
 	assert_int_equal(original(ROWS * 0x100), ROWS);
 	assert_int_equal(original((ROWS + 1) * 0x100), (ROWS + 1) * 0x100);
@@ -112,7 +112,7 @@ static void who_looks_is_not_kept_busy(void **state)
 {
 	(void)state;
 	bodies.credit = 0;
-	fl_channel_tell_body(1, 0x2000, 8);
+	fl_channel_tell_body(fl_os_pid(), 1, 0x2000, 8);
 	assert_int_equal(original(0x2000), 1);
 	bodies.credit = 0;
 	bodies.most = rig->m->n_bodies = UINT32_MAX;
