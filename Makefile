@@ -155,7 +155,7 @@ WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 scripts = $(sort $(wildcard tests/$1/*.sh))
 SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
-TESTS = $(CHECKERS) $(UNIT) $(CROSS) $(SCRIPTS) $(TORTURE) $(FUZZ)
+TESTS = $(CHECKERS) $(UNIT) $(A64_TEST) $(CROSS) $(SCRIPTS) $(TORTURE) $(FUZZ)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
@@ -213,6 +213,24 @@ $(CROSS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
 	@printf '#!/bin/sh\nexec %s "$$BUILD/other/tests/%s"\n' '$(OTHER_RUN)' $* >$@
 	@chmod +x $@
 
+# ---- another CPU's pure parts, here --------------------------------------------------
+
+# What decodes and moves AArch64's instructions, and what reads code by it, compiled for
+# this CPU: it is only bytes. tests/a64 has oracles that are nowhere else.
+PURE_LIVE = flip own resume cpu syscall tramp word rseq vectors
+PURE_SRC := $(filter-out %.S $(PURE_LIVE:%=src/arch/aarch64/%.c),$(call sources,\
+	base os obj site patch probe copy channel arch/aarch64))
+A64_TEST := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/a64/*.c))
+$(BUILD)/a64/%.o: src/%.c config.mk
+	$(call compile,-DFL_PORT_AARCH64)
+$(BUILD)/a64.a: $(call objects,a64,$(PURE_SRC)) \
+	$(filter $(PURE_LIVE:%=$(BUILD)/guest/arch/$(ARCH)/%.o),$(GUEST))
+$(A64_TEST): $(BUILD)/tests/%: tests/%.c $(BUILD)/a64.a
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	$(Q)$(COMPILE) -DFL_PORT_AARCH64 -Itests/unit -MT $@ -MF $@.d -o $@ $< $(filter %.a,$^) \
+		-lcapstone $(TEST_LIBS)
+
 # ---- fuzzers --------------------------------------------------------------------
 
 # clang's libFuzzer, and what reads foreign input built for it: tests/fuzz/NAME.c.
@@ -247,10 +265,10 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN) $(CROSS) $(KILLER) $(FUZZ)
+run-check: all $(TEST_BIN) $(A64_TEST) $(CROSS) $(KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
-run-torture: all $(TORTURE) $(FUZZ) $(BUILD)/tests/unit/build
-	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(FUZZ) $(call scripts,torture)
+run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
+	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
 run-fuzz: $(FUZZ)
 	@BUILD=$(BUILD) tests/fuzz/run
 run-mutants: config.mk
@@ -329,5 +347,5 @@ clean:
 	clean always
 .DELETE_ON_ERROR:
 
--include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other) \
-	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other))
+-include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64) \
+	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other a64))

@@ -7,6 +7,7 @@
 #ifndef FL_ARCH_H
 #define FL_ARCH_H
 
+/* FL_PORT_AARCH64: the pure parts of that port are tested on another CPU. */
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #error "no port for this CPU"
 #elif defined(__ASSEMBLER__) && defined(__x86_64__)
@@ -16,7 +17,7 @@
 #else
 
 #include "base/base.h"
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(FL_PORT_AARCH64)
 #include "arch/x86_64/facts.h"
 #else
 #include "arch/aarch64/facts.h"

@@ -46,15 +46,21 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_STORE_MAX 4
 #define FL_ARCH_LINE 64
 
+#ifdef __aarch64__
 #define FL_ARCH_TICKS() ({ \
 	uint64_t ticks_; \
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks_)); \
 	ticks_; \
 })
 #define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
+#define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
+#else					/* of tests of what is pure */
+#define FL_ARCH_TICKS() 0
+#define FL_ARCH_FENCE() ((void)0)
+#define FL_ARCH_PAUSE() ((void)0)
+#endif
 #define FL_ARCH_FLIP_UNIT(at, to) fl_a64_flip(at, to)
 void fl_a64_flip(uintptr_t at, fl_unit to);
-#define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
 #define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */
 #define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
 #define FL_ARCH_USER_RESULT 0		/* x0 */

@@ -1,0 +1,91 @@
+/*
+ * decode.h - what one word of A64 is; private to this port.
+ *
+ * An instruction is a word, so all there is to find out is in its bits: a64_read() says
+ * which kind it is, which general registers and flags it reads and writes, whether it
+ * accesses memory. Fields have names here; what is made of them is in decode.c.
+ */
+#ifndef FL_A64_DECODE_H
+#define FL_A64_DECODE_H
+
+#include "base/base.h"
+
+enum a64_kind {
+	A64_NONE,		/* no instruction, or none that is known here */
+	A64_PLAIN,		/* goes on behind it, and is the same anywhere */
+	A64_B, A64_BL, A64_BCOND, A64_CBZ, A64_TBZ,
+	A64_BR, A64_BLR, A64_RET,
+	A64_ADR, A64_ADRP,
+	A64_LITERAL,		/* loads, or prefetches, what lies at a distance */
+	A64_LDX, A64_STX, A64_CLREX,	/* exclusives */
+	A64_SVC,
+	A64_NOP,
+	A64_STOP,		/* undefined for good, or how compilers end what cannot go on */
+	A64_SIGNED		/* signs or checks an address by where it itself stands */
+};
+
+enum a64_access { A64_LOADS = 1, A64_STORES = 2 };
+
+/* Bit 31 of a mask of registers is the stack pointer; the zero register has none. */
+struct a64 {
+	uint8_t kind;			/* enum a64_kind */
+	uint8_t access;			/* enum a64_access */
+	bool reads_flags, sets_flags;
+	uint32_t reads, writes;		/* all ones: not known */
+};
+void a64_read(struct a64 *, uint32_t word);
+
+/* ---- fields -------------------------------------------------------------- */
+
+enum { A64_SP = 31, A64_ZERO = 31, A64_LINK = 30 };
+
+static inline unsigned int a64_rd(uint32_t w)
+{
+	return w & 31;
+}
+static inline unsigned int a64_rn(uint32_t w)
+{
+	return w >> 5 & 31;
+}
+static inline unsigned int a64_ra(uint32_t w)
+{
+	return w >> 10 & 31;		/* the second register of a pair, too */
+}
+static inline unsigned int a64_rm(uint32_t w)
+{
+	return w >> 16 & 31;		/* the status of a store-exclusive, too */
+}
+
+/* `n` bits from `at` on, the top one a sign. */
+static inline int64_t a64_signed(uint32_t w, unsigned int at, unsigned int n)
+{
+	return (int64_t)((uint64_t)w << (64 - at - n)) >> (64 - n);
+}
+
+/* How far a direct branch, an ADR, an ADRP or a literal leads; of ADRP from its page. */
+int64_t a64_distance(uint32_t word, enum a64_kind);
+/* Where that is, for one that stands at `at`. */
+uintptr_t a64_target(uint32_t word, enum a64_kind, uintptr_t at);
+
+static inline uint32_t a64_word(const unsigned char *code)
+{
+	return code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
+	       (uint32_t)code[3] << 24;
+}
+
+/* Of exclusives: bytes as a power of two, of each register of a pair. */
+static inline unsigned int a64_size(uint32_t w)
+{
+	return w >> 30;
+}
+static inline bool a64_is_pair(uint32_t w)
+{
+	return w >> 21 & 1;
+}
+/* Does it acquire, or release? */
+static inline bool a64_is_ordered(uint32_t w)
+{
+	return w >> 15 & 1;
+}
+
+#endif
