@@ -910,6 +910,24 @@ int fl_budget_open(struct fl_session *s)
 	return 0;
 }
 
+/* What windows have counted since the last chunk stands for as much as it did then. */
+uint64_t fl_budget_calls(const struct fl_budget *b, uint32_t function)
+{
+	const struct side *side;
+
+	if (!b || function >= b->room || !b->called[function])
+		return 0;
+	side = &b->sides[b->called[function] - 1];
+	return (uint64_t)(least(side->calls + (double)side->fresh *
+				(side->is_seldom ? b->scale : 1), MOST_CALLS) + 0.5);
+}
+
+void fl_budget_change(struct fl_budget *b, double part)
+{
+	if (b)
+		b->afford.budget = part;
+}
+
 double fl_budget_held_ns(const struct fl_budget *b)
 {
 	return b ? b->held * b->price.count_ns : HUGE_VAL;

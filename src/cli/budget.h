@@ -23,6 +23,10 @@ void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t he
 void fl_budget_want(struct fl_budget *, uint32_t site);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
+/* Calls of a function so far, as the last look has them, and as they are estimated. */
+uint64_t fl_budget_calls(const struct fl_budget *, uint32_t function);
+/* Another one from now on: a part of the program's CPU time. */
+void fl_budget_change(struct fl_budget *, double part);
 /* By so much all counts have held up the program; without a budget for ever. */
 double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */

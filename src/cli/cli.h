@@ -225,6 +225,9 @@ int fl_functions_extend(struct fl_functions *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
  * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
 int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
+/* The function around ELF address `at` of module `i`; none is made. False: there is none. */
+bool fl_functions_around(const struct fl_functions *, uint32_t i, uint64_t at,
+			 uint32_t *function);
 /* What the target calls the file that the kernel knows as `path`; else that. */
 const char *fl_functions_path(struct fl_functions *, const char *path);
 /* Module `i`; one without a path for what is in none. */
@@ -252,6 +255,8 @@ struct fl_launch {
 	char library[4096];		/* libflick.so */
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
+	int output;			/* where what it writes to a terminal goes, and it reads
+					 * nothing; 0: both are flick's */
 };
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
@@ -270,6 +275,8 @@ int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, i
 
 #define FL_MAX_ANALYSES 32
 
+struct fl_session;
+struct fl_watch;
 struct fl_session_options {
 	const char *dir;		/* NULL: keep nothing */
 	struct fl_use analyses[FL_MAX_ANALYSES];
@@ -300,6 +307,16 @@ struct fl_session_options {
 	uint32_t providers;		/* a bit each that was asked for; 0: what there is */
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
+	int output;			/* see struct fl_launch */
+	const struct fl_watch *watch;	/* NULL: nobody looks on */
+	void *watcher;
+};
+
+/* Who looks on while a session runs. turn: often; false: the program is left, and goes on
+ * alone. over: nothing more comes. */
+struct fl_watch {
+	bool (*turn)(void *watcher, struct fl_session *);
+	void (*over)(void *watcher, struct fl_session *);
 };
 
 struct fl_instant {
@@ -340,6 +357,7 @@ struct fl_session {
 	bool is_waiting;		/* it was let go: what is asked for may come yet */
 	bool chose_nothing;		/* of all that came, patterns took nothing */
 	bool refused_to_go;		/* the target was told QUIT */
+	bool is_left;			/* who looks on has had enough: it goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
@@ -458,10 +476,12 @@ void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 /* The target's process (target.c). start: 0, or -1 and a line printed; end: it is asked to;
+ * is_to_end: it was, or a signal to flick asks for it;
  * is_gone: nobody is left that is recorded; is_outlived: by its children, for long enough to
  * say so; await_watcher: who waited beside it has ended; release: signals are flick's own. */
 int fl_target_start(struct fl_session *);
 void fl_target_end(struct fl_session *);
+bool fl_target_is_to_end(void);
 bool fl_target_is_gone(struct fl_session *);
 bool fl_target_is_outlived(const struct fl_session *);
 void fl_target_await_watcher(struct fl_session *);
@@ -473,6 +493,8 @@ void fl_view_close(struct fl_session *);
 struct flick_rows *fl_session_result(struct fl_session *, const char *name);
 /* Rows of all analyses (analyses.c); what cannot be had is said. */
 void fl_session_make_results(struct fl_session *);
+/* Nanoseconds a tick, as of now, for the view. */
+void fl_session_measure_tick(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* A site as it is now, every index within its table. */

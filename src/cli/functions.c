@@ -109,7 +109,9 @@ const char *fl_functions_simple(const struct fl_functions *r, uint32_t function)
 	return r->simple[function];
 }
 
-static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32_t *index)
+/* Is there one that begins there? */
+static bool find_function(const struct fl_functions *r, uint32_t module, uint64_t at,
+			  uint32_t *index)
 {
 	const char *path = fl_functions_module(r, module)->path;
 	uint32_t hash = hash_of(r, module, at);
@@ -117,9 +119,28 @@ static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32
 	for (uint32_t from = hash, i; (i = fl_hash_next(&r->by_address, hash, &from));) {
 		if (r->all[i - 1].at == at && !strcmp(path_of(r, i - 1), path)) {
 			*index = i - 1;
-			return 0;
+			return true;
 		}
 	}
+	return false;
+}
+
+bool fl_functions_around(const struct fl_functions *r, uint32_t i, uint64_t at,
+			 uint32_t *function)
+{
+	uint64_t lo, hi;
+
+	return fl_symbols_range(r->symbols, fl_functions_module(r, i)->path, at, &lo, &hi) &&
+	       find_function(r, i, lo, function);
+}
+
+static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32_t *index)
+{
+	const char *path = fl_functions_module(r, module)->path;
+	uint32_t hash = hash_of(r, module, at);
+
+	if (find_function(r, module, at, index))
+		return 0;
 	if (fl_array_room(&r->all, r->n, sizeof(*r->all)) ||
 	    fl_array_room(&r->plain, r->n, sizeof(*r->plain)) ||
 	    fl_array_room(&r->simple, r->n, sizeof(*r->simple)) ||

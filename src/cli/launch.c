@@ -304,6 +304,19 @@ static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 	return setenv(FL_SHM_ENV, shm, 1);
 }
 
+/* The terminal is flick's own. */
+static int set_files(int output)
+{
+	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (none < 0 || dup2(none, STDIN_FILENO) < 0)
+		return -1;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (isatty(fd) && dup2(output, fd) < 0)
+			return -1;
+	return 0;
+}
+
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
 static void be_target(const struct fl_launch *l, char **argv, struct fl_region *shm,
@@ -312,7 +325,8 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 	int err;
 
 	signal(SIGPIPE, sigpipe);
-	if ((!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
+	if ((!l->output || !set_files(l->output)) &&
+	    (!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
 	    !set_environment(l, fds[0], shm->session[0].reader_pid)) {
 		shm->target_pid = getpid();
 		execv(l->program, argv);

@@ -9,7 +9,7 @@
 extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
 extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_selftest, fl_cmd_dump;
-extern const struct fl_cmd fl_cmd_replay;
+extern const struct fl_cmd fl_cmd_replay, fl_cmd_live;
 
 const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_record,
@@ -18,6 +18,7 @@ const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_dump,
 	&fl_cmd_count,
 	&fl_cmd_latency,
+	&fl_cmd_live,
 	&fl_cmd_list,
 	&fl_cmd_doctor,
 	&fl_cmd_calibrate,

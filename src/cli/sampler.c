@@ -51,8 +51,11 @@ struct fl_sampler {
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
 	uint64_t lost;			/* samples for which a ring had no room */
-	void (*saw)(void *arg, const struct fl_pc *);
-	void *arg;			/* its */
+	struct {
+		void (*saw)(void *arg, const struct fl_pc *);
+		void *arg;
+	} told[2];			/* who is told of each sample */
+	uint32_t n_told;
 	struct fl_originals *originals;	/* NULL: there are none */
 	bool failed;			/* there was no memory: what it has is not all */
 };
@@ -242,8 +245,8 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 		pc.path = s->paths[map->path];
 		pc.at = at - map->lo + map->offset;
 	}
-	if (s->saw)
-		s->saw(s->arg, &pc);
+	for (uint32_t i = 0; i < s->n_told; i++)
+		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);
 	if (has_room(s, &s->pcs, s->n_pcs, sizeof(pc)))
@@ -288,8 +291,10 @@ static void settle(struct fl_sampler *s, uint64_t until)
 void fl_sampler_tell(struct fl_sampler *s, void (*saw)(void *arg, const struct fl_pc *),
 		     void *arg)
 {
-	s->saw = saw;
-	s->arg = arg;
+	if (s->n_told == ARRAY_LEN(s->told))
+		return;
+	s->told[s->n_told].saw = saw;
+	s->told[s->n_told++].arg = arg;
 }
 
 void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)

@@ -20,7 +20,7 @@ struct fl_pc {
 struct fl_sampler;
 /* Before the target is forked. 0 or -errno: the system gives no samples. */
 int fl_sampler_open(struct fl_sampler **);
-/* Call this for each, about when it was taken. */
+/* Call this, too, for each, about when it was taken: two at most. */
 void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl_pc *),
 		     void *arg);
 /* Take those in second bodies for their functions'. */

@@ -212,7 +212,7 @@ static void drain(struct fl_session *s)
 
 	if (s->o->seconds > 0)
 		due = s->start_ns + (uint64_t)(s->o->seconds * 1e9);
-	while (!gone) {
+	while (!gone && !s->is_left) {
 		bool some = false;		/* there was something to take */
 
 		gone = fl_target_is_gone(s);
@@ -234,6 +234,7 @@ static void drain(struct fl_session *s)
 			due = UINT64_MAX;
 		}
 		show_progress(s, &progress);
+		s->is_left = s->o->watch && !s->o->watch->turn(s->o->watcher, s);
 		if (!told && fl_target_is_outlived(s)) {
 			told = true;		/* why nothing seems to happen */
 			fl_say("%s has ended; recording what it has started until that "
@@ -247,6 +248,8 @@ static void drain(struct fl_session *s)
 	fl_target_await_watcher(s);
 	if (progress > 1)
 		fputs("\r\033[K", stderr);
+	if (s->o->watch)
+		s->o->watch->over(s->o->watcher, s);
 }
 
 /* What processes said as they ended. */
@@ -264,7 +267,7 @@ static void take_open_calls(struct fl_session *s)
 /* ---- results ---------------------------------------------------------------------------- */
 
 /* Both clocks were read before the target started and are read again here. */
-static void measure_tick(struct fl_session *s)
+void fl_session_measure_tick(struct fl_session *s)
 {
 	uint64_t since = fl_os_monotonic_ns() - s->start_ns, tsc, mono_ns;
 
@@ -290,7 +293,7 @@ static bool has_begun(const struct fl_session *s)
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 {
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
-				  .launch.sync = o->sync,
+				  .launch.sync = o->sync, .launch.output = o->output,
 				  .launch.cpus = o->cpus_are_set ? &o->target_cpus :
 						 NULL };
 	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s) ||
@@ -311,7 +314,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	fl_target_release();
 	fl_negotiation_close(s);
 	fl_perf_map_write(s);
-	measure_tick(s);
+	fl_session_measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
 	if (s->refused_to_go || s->chose_nothing || !has_begun(s))

@@ -80,6 +80,11 @@ void fl_target_release(void)
 		handle(forwarded[i], &none);
 }
 
+bool fl_target_is_to_end(void)
+{
+	return is_to_end;
+}
+
 void fl_target_end(struct fl_session *s)
 {
 	is_to_end = 1;

@@ -1,0 +1,256 @@
+/*
+ * cmd-live.c - flick live: the functions of a program, as they are called.
+ *
+ * Hides what becomes of the program and of the terminal. The screen is opened when the
+ * program is let go, so what is wrong before is said on a terminal as it was; it is closed
+ * whatever ends. Who leaves (q) leaves the program as it is without flick: its probes go
+ * off by themselves. Where a signal asks flick to end, the program has got it as well, and
+ * has a moment to end with it.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/budget.h"
+#include "cli/live.h"
+#include "os/os.h"
+
+#define SAMPLES 10			/* as flick record */
+#define EPOCH_MS 10
+#define BUDGET 0.02
+#define GRACE_NS 1000000000ull		/* for the program, to end as it was asked to */
+#define OUTPUT "flick.out"
+
+struct wish {
+	struct fl_session_options o;
+	struct fl_live live;
+	bool all;
+	const char *pid, *budget;
+	uint32_t every_ms;
+	uint32_t key;
+	uint64_t asked_ns;		/* when it was seen that flick is to end */
+	bool is_open;
+};
+
+static int take_budget(void *wish, const struct fl_option *o, const char *value)
+{
+	struct wish *w = wish;
+
+	(void)o;
+	w->budget = value;
+	return fl_budget_take(&w->o, value);
+}
+
+static int take_every(void *wish, const struct fl_option *o, const char *value)
+{
+	struct wish *w = wish;
+
+	return fl_take_seconds(&w->live.every, o, value);
+}
+
+static const char *key_each(size_t i)
+{
+	return i < FL_LIVE_N_KEYS ? fl_live_keys[i] : NULL;
+}
+
+#define AT(field) .at = offsetof(struct wish, field)
+
+static const struct fl_option options[] = {
+	{ 'p', "pid", "PID", "show a program that runs already", fl_take_text, AT(pid) },
+	{ 'o', "output", "FILE", "what the program writes goes there (" OUTPUT ")",
+	  fl_take_text, AT(live.output) },
+	{ 'A', "all", NULL, "time every call, instead of sampling", fl_take_flag, AT(all) },
+	{ 'd', "delay", "SECONDS", "time between two looks, or more (1)", .take = take_every },
+	{ 's', "sort", "COLUMN", "order by it at first (total)", fl_take_choice, AT(key),
+	  .each = key_each },
+	{ 'P', "patch", "PATTERN", "show matching functions",
+	  fl_selection_take_on, AT(o.selection) },
+	{ 'U', "unpatch", "PATTERN", "leave out matching functions",
+	  fl_selection_take_off, AT(o.selection) },
+	{ 0, "match", "HOW", "patterns are glob (default) or regex",
+	  fl_selection_take_match, AT(o.selection), .each = fl_match_each },
+	FL_PROVIDER_OPTION(AT(o.providers)),
+	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)",
+	  .take = take_budget },
+	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen",
+	  fl_take_flag, AT(o.wait) },
+	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)",
+	  fl_take_name, AT(o.text), .each = fl_text_each },
+	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`",
+	  fl_take_name, AT(o.sync), .each = fl_sync_each },
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3",
+	  fl_cpus_take, AT(o) },
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs", fl_cpus_take, AT(o) },
+	{ 0 }
+};
+
+/* ---- while it runs ----------------------------------------------------------------- */
+
+/* It was asked to end, and has not: it is left as it is. */
+static bool is_overdue(struct wish *w)
+{
+	if (!fl_target_is_to_end())
+		return false;
+	if (!w->asked_ns)
+		w->asked_ns = fl_os_monotonic_ns();
+	return fl_os_monotonic_ns() - w->asked_ns > GRACE_NS;
+}
+
+static bool turn(void *watcher, struct fl_session *s)
+{
+	struct wish *w = watcher;
+
+	if (is_overdue(w))
+		return false;
+	if (!s->begun && !s->is_waiting)
+		return true;
+	if (!w->is_open) {
+		w->is_open = true;
+		if (fl_live_screen_open(&w->live))
+			return false;
+	}
+	if (fl_live_look(&w->live, s))
+		fl_live_screen_changed(&w->live);
+	return fl_live_screen_turn(&w->live);
+}
+
+/* Who has not left sees the last of it. */
+static void over(void *watcher, struct fl_session *s)
+{
+	struct wish *w = watcher;
+
+	if (w->live.screen && !s->is_left && !fl_target_is_to_end()) {
+		w->live.has_ended = true;
+		fl_live_look_now(&w->live, s);
+		fl_live_screen_changed(&w->live);
+		while (!fl_target_is_to_end() && fl_live_screen_wait(&w->live))
+			;
+	}
+	fl_live_screen_close(&w->live);
+}
+
+static const struct fl_watch watch = { turn, over };
+
+/* ---- before and after ---------------------------------------------------------------- */
+
+/* Not one of the three that every program has. */
+static int open_output(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666), high;
+
+	if (fd < 0) {
+		fl_say("%s: %s; -o FILE names another file for what the program writes", path,
+		       strerror(errno));
+		return -1;
+	}
+	high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return high;
+}
+
+/* Of a program that has ended an empty file is nothing to keep. */
+static void tell_output(const struct wish *w, const struct fl_session *s)
+{
+	struct stat f;
+	bool has = !stat(w->live.output, &f) && (f.st_size || !S_ISREG(f.st_mode));
+
+	if (s->is_left)
+		fl_say("%s (%d) goes on, without probes; what it writes goes to %s",
+		       s->o->argv[0], s->pid, w->live.output);
+	else if (has && S_ISREG(f.st_mode))
+		fl_say("what %s wrote is in %s", s->o->argv[0], w->live.output);
+	else if (!has)
+		unlink(w->live.output);
+}
+
+static int use_analyses(struct wish *w)
+{
+	struct fl_session_options *o = &w->o;
+
+	if (fl_session_use(o, "latency") || fl_session_use(o, "spread") ||
+	    (w->all && fl_session_use(o, "graph")))
+		return -1;
+	o->analyses[o->n_analyses++] = (struct fl_use){
+		.analysis = &fl_live_analysis, .name = strdup(fl_live_analysis.name) };
+	return 0;
+}
+
+static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
+{
+	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+
+	if (fl_args_take(&a, w) || fl_selection_ready(w->o.selection))
+		return -1;
+	if (w->budget && w->all) {
+		fl_say("--budget=%s is for sampling: it cannot be used with --all", w->budget);
+		return -1;
+	}
+	if (a.at < argc || w->pid) {
+		w->o.argv = argv + a.at;
+		return 0;
+	}
+	fl_say("no program given; usage: flick live %s", cmd->args);
+	return -1;
+}
+
+static int show_program(struct wish *w, struct fl_account *account)
+{
+	struct fl_session s;
+	int status;
+
+	w->o.output = open_output(w->live.output);
+	if (w->o.output < 0)
+		return FL_EXIT_FAILED;
+	status = fl_session_run(&s, &w->o);
+	fl_live_screen_close(&w->live);
+	tell_output(w, &s);
+	if (status == FL_EXIT_WELL)
+		status = fl_session_finish(&s);
+	*account = s.account;
+	fl_session_close(&s);
+	fl_live_close(&w->live);
+	close(w->o.output);
+	return status;
+}
+
+static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_account *account)
+{
+	struct wish w = { .o = { .budget = BUDGET, .samples = SAMPLES, .epoch_ms = EPOCH_MS,
+				 .selection = fl_selection_new(), .watch = &watch },
+			  .live = { .every = 1, .output = OUTPUT } };
+	int status = FL_EXIT_USAGE;
+
+	w.o.watcher = &w;
+	w.live.options = &w.o;
+	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
+		w.o.action = w.all ? FL_ACT_TIME : FL_ACT_SAMPLE;
+		w.live.model.key = (enum fl_live_key)w.key;
+		status = FL_EXIT_FAILED;
+		if (w.pid)
+			fl_say("live cannot attach to a program that runs already yet; it can "
+			       "start one: flick live PROGRAM");
+		else if (!fl_live_terminal_check() && !use_analyses(&w))
+			status = show_program(&w, account);
+	}
+	fl_selection_free(w.o.selection);
+	fl_session_drop_uses(&w.o);
+	return status;
+}
+
+const struct fl_cmd fl_cmd_live = {
+	.name = "live",
+	.args = "[OPTION...] [--] PROGRAM [ARG...]",
+	.about = "Show a program's functions while it runs",
+	.more = "A table that is made anew each second; `?` lists the keys. Functions are "
+		"sampled as\nby flick record. What the program writes to the terminal goes "
+		"to a file, and it\nreads nothing. q leaves it running, without probes; "
+		"Ctrl-C ends it.\n\n"
+		"A PATTERN is [MODULE!]FUNCTION or MODULE!0xOFFSET. The last one that matches "
+		"decides;\nwithout -P all functions are shown.\n\n"
+		"Exit status: 0 shown, 1 failed, 2 usage, 3 events were lost.",
+	.options = options,
+	.run = run,
+};
