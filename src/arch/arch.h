@@ -105,6 +105,8 @@ enum fl_form {
 	FL_FORM_BODY,		/* a function's entry, which leads to its second body */
 	FL_FORM_BODY_RET,	/* in a body: a return with space behind it */
 	FL_FORM_BODY_TAIL,	/* in a body: NOPs before a jump that leaves */
+	FL_FORM_BODY_SWITCH,	/* in a body: a NOP before an indirect jump, whose look-up
+				 * stands FL_ARCH_SWITCH_BYTES behind it */
 	FL_FORM_NONE		/* refused before it was understood */
 };
 
@@ -272,8 +274,10 @@ size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 /* FL_ARCH_BRANCH_BYTES. */
 enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);
-/* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`, or
- * FL_FORM_BODY_TAIL. 0: that return needs _TAIL before it. */
+/* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`;
+ * FL_FORM_BODY_TAIL; or FL_FORM_BODY_SWITCH, FL_ARCH_SWITCH_BYTES with the jump at `code`,
+ * which goes on in the original. 0: that return needs _TAIL before it; the jump is too
+ * long. At most FL_ARCH_PLACE_MAX. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
 			 size_t len);
 

@@ -85,7 +85,7 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
 	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
 	struct fl_insn insn = insn_of(s);
-	unsigned char out[FL_ARCH_MOVED_MAX];
+	unsigned char out[FL_ARCH_MOVED_MAX + FL_ARCH_PLACE_MAX];
 
 	switch (i->kind) {
 	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
@@ -96,6 +96,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
 	case FL_ITEM_RET:
 		return fl_arch_put_place(out, FL_FORM_BODY_RET, code, s->len);
+	case FL_ITEM_SWITCH:
+		return fl_arch_put_place(out, FL_FORM_BODY_SWITCH, code, s->len);
 	case FL_ITEM_LOOKUP:
 		return lookup_size(b, i);
 	case FL_ITEM_LANDING:
@@ -232,12 +234,15 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 	case FL_ITEM_RET:
 		return fl_arch_put_place(out, FL_FORM_BODY_RET,
 					 fl_plan_bytes(&b->plan, i->step), s->len);
+	case FL_ITEM_SWITCH:
+		return fl_arch_put_place(out, FL_FORM_BODY_SWITCH,
+					 fl_plan_bytes(&b->plan, i->step), s->len);
 	case FL_ITEM_LOOKUP:
 		return put_lookup(b, i, out);
 	case FL_ITEM_LANDING:
 		return put_landing(b, i, out);
 	}
-	/* GLUE: who places the entry's probe says which */
+	/* GLUE, CALL: who places the probe says which */
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
 }
 
@@ -283,6 +288,19 @@ static int write_code(struct build *b)
 
 /* ---- places and tables ------------------------------------------------------------- */
 
+static enum fl_form place_form(const struct fl_item *i)
+{
+	switch (i->kind) {
+	case FL_ITEM_NOP:
+		return FL_FORM_BODY_TAIL;
+	case FL_ITEM_RET:
+		return FL_FORM_BODY_RET;
+	case FL_ITEM_SWITCH:
+		return FL_FORM_BODY_SWITCH;
+	}
+	return FL_FORM_NONE;			/* no place */
+}
+
 /* Ascending by where they stand in the original: parts may not be. */
 static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
 {
@@ -291,14 +309,9 @@ static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
 	for (; n && b->places[n - 1].at > at; n--)
 		b->places[n] = b->places[n - 1];
 	b->places[n] = (struct fl_copy_place){
-		.at = at, .offset = i->at + b->pad,
-		.form = i->kind == FL_ITEM_RET ? FL_FORM_BODY_RET : FL_FORM_BODY_TAIL,
+		.at = at, .offset = i->at + b->pad, .form = place_form(i),
+		.call = i->kind == FL_ITEM_SWITCH ? (uint16_t)(i[2].at - i->at) : 0,
 	};
-}
-
-static bool is_place(const struct fl_item *i)
-{
-	return i->kind == FL_ITEM_NOP || i->kind == FL_ITEM_RET;
 }
 
 static void keep_places(struct build *b)
@@ -306,7 +319,7 @@ static void keep_places(struct build *b)
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < b->plan.n; k++)
-		if (is_place(&b->plan.items[k]))
+		if (place_form(&b->plan.items[k]) != FL_FORM_NONE)
 			keep_place(b, &b->plan.items[k], n++);
 }
 

@@ -208,18 +208,21 @@ static int build_once(uintptr_t function, const struct fl_copy **c, uint64_t *da
 
 /* ---- a place in it ---------------------------------------------------------------------- */
 
+static int call_glue(uintptr_t at, uintptr_t glue)
+{
+	return fl_arch_put_branch(fl_copies_write(&now.copies, at), FL_BRANCH_CALL, at,
+				  glue) ? 0 : FLE_NOREACH;
+}
+
 static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *in)
 {
-	uintptr_t call = c->code + c->call;
-
 	if (at != c->entry)
 		return FLE_UNKNOWN;
 	in->at = at;
 	in->form = FL_FORM_BODY;
 	in->on = c->on;
 	in->off = c->off;
-	return fl_arch_put_branch(fl_copies_write(&now.copies, call), FL_BRANCH_CALL, call,
-				  in->glue) ? 0 : FLE_NOREACH;
+	return call_glue(c->code + c->call, in->glue);
 }
 
 static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *in)
@@ -230,7 +233,8 @@ static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *
 		return FLE_UNKNOWN;
 	in->at = c->code + c->places[i - 1].offset;
 	in->form = c->places[i - 1].form;
-	return 0;
+	return in->form == FL_FORM_BODY_SWITCH ?
+	       call_glue(in->at + c->places[i - 1].call, in->glue) : 0;
 }
 
 static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,

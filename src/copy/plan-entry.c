@@ -9,10 +9,15 @@
  *	ret			RET
  *	jmp OUT, jmp *slot	NOP; jmp
  *	jcc OUT			jncc past; NOP; jmp OUT
- *	jmp *anything		LOOKUP; NOP; jmp *anything
+ *	jmp *anything		SWITCH; LOOKUP; CALL; jmp *anything
+ *				or LOOKUP; NOP; jmp *anything
  *	ret $n			NOP; ret $n
  *
  * Where first instructions cannot stand elsewhere, `off` is the body without a call of glue.
+ *
+ * A SWITCH that is off jumps into the original, and goes on there: a call that has no exit
+ * to show does not look up where each of its jumps leads. So it must not lead to where the
+ * entry's jump stands now (heights.c).
  */
 #include "copy/plan.h"
 
@@ -47,7 +52,7 @@ static uint32_t find_step(const struct fl_plan *p, uintptr_t at)
 
 size_t fl_plan_items(const struct fl_shape *s)
 {
-	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING */
+	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING; SWITCH, ... */
 
 	return (size_t)s->n_steps * A_STEP + s->displaced + STUBS;
 }
@@ -55,7 +60,7 @@ size_t fl_plan_items(const struct fl_shape *s)
 static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
 {
 	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = FL_NO_STEP };
-	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET;
+	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET || kind == FL_ITEM_SWITCH;
 	p->n_lookups += kind == FL_ITEM_LOOKUP;
 }
 
@@ -99,6 +104,15 @@ static void weave_return(struct fl_plan *p, uint32_t i)
 	weave(p, FL_ITEM_STEP, i);
 }
 
+static void weave_switch(struct fl_plan *p, uint32_t i)
+{
+	if (p->may_go_on)
+		weave(p, FL_ITEM_SWITCH, i);
+	weave(p, FL_ITEM_LOOKUP, i);
+	weave(p, p->may_go_on ? FL_ITEM_CALL : FL_ITEM_NOP, i);
+	weave(p, FL_ITEM_STEP, i);
+}
+
 static void weave_step(struct fl_plan *p, uint32_t i)
 {
 	switch (p->shape->steps[i].kind) {
@@ -113,8 +127,8 @@ static void weave_step(struct fl_plan *p, uint32_t i)
 		weave(p, FL_ITEM_JUMP, i);
 		return;
 	case FL_SHAPE_SWITCH:
-		weave(p, FL_ITEM_LOOKUP, i);
-		/* fall through */
+		weave_switch(p, i);
+		return;
 	case FL_SHAPE_TAIL: case FL_SHAPE_TAIL_POINTER:
 		weave(p, FL_ITEM_NOP, i);
 		break;
@@ -149,6 +163,7 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	*datum = s->entry;
 	if (p->entry >= p->steps[1] || p->entry > 1)
 		return FLE_UNKNOWN;
+	p->may_go_on = fl_plan_may_go_on(s);
 	weave_ways_in(p);
 	p->first[0] = p->n;
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {

@@ -17,7 +17,9 @@ enum fl_item_kind {
 	FL_ITEM_SKIP,		/* past `to` items, if the step's branch is not taken */
 	FL_ITEM_NOP,		/* a place: FL_FORM_BODY_TAIL */
 	FL_ITEM_RET,		/* a place: FL_FORM_BODY_RET */
+	FL_ITEM_SWITCH,		/* a place: FL_FORM_BODY_SWITCH, with the step's jump */
 	FL_ITEM_LOOKUP,		/* of the step's indirect jump; if that leaves, on behind it */
+	FL_ITEM_CALL,		/* of glue, behind the look-up of a SWITCH */
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
 	FL_ITEM_GLUE,		/* the call of the entry's probe */
 	FL_ITEM_ENTER		/* to the step's items */
@@ -45,6 +47,7 @@ struct fl_plan {
 	uint32_t in;			/* the way in: FL_ITEM_GLUE */
 	uint32_t entry;			/* the step */
 	uint32_t n_lookups, n_places;
+	bool may_go_on;			/* indirect jumps may go on in the original */
 	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
 	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
 };
@@ -54,6 +57,9 @@ size_t fl_plan_items(const struct fl_shape *);
 /* plan-entry.c: entry, exits and jumps that leave have places. The plan has its shape and
  * memory. 0, or FLE_UNKNOWN and where. */
 int fl_plan_entry(struct fl_plan *, uint64_t *datum);
+
+/* heights.c: may indirect jumps of the function go on in the original? */
+bool fl_plan_may_go_on(const struct fl_shape *);
 
 static inline const struct fl_shape_step *fl_plan_step(const struct fl_plan *p,
 						       const struct fl_item *i)

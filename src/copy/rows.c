@@ -199,7 +199,7 @@ static void note_cfa(struct rewrite *w, const struct instruction *i)
 }
 
 /* True: it says where what follows holds, and nothing else. */
-static bool goes_on(struct rewrite *w, const struct instruction *i)
+static bool goes_on(struct rewrite *w, const struct instruction *i, uintptr_t *to)
 {
 	uint64_t bytes;
 
@@ -213,10 +213,10 @@ static bool goes_on(struct rewrite *w, const struct instruction *i)
 		    bytes > UINTPTR_MAX - w->at)
 			w->in.is_bad = true;
 		else
-			go_to(w, w->at + bytes);
+			*to = w->at + bytes;
 		return true;
 	case CFA_SET_LOC:
-		go_to(w, i->value[0]);
+		*to = i->value[0];
 		return true;
 	}
 	return false;
@@ -227,9 +227,15 @@ static void rewrite_one(struct rewrite *w)
 {
 	const unsigned char *from = w->in.p;
 	struct instruction i = read_instruction(w);
+	uintptr_t to;
 
-	if (w->in.is_bad || goes_on(w, &i))
+	if (w->in.is_bad)
 		return;
+	if (goes_on(w, &i, &to)) {
+		if (!w->in.is_bad)
+			go_to(w, to);
+		return;
+	}
 	note_cfa(w, &i);
 	if (i.op)
 		fl_out_bytes(w->out, from, (size_t)(w->in.p - from));
@@ -268,4 +274,25 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 	if (!err && !w.is_behind)
 		go_to(&w, UINTPTR_MAX);
 	return err;
+}
+
+uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
+{
+	struct fl_out nowhere = { 0 };
+	struct rewrite w = { .fde = fde, .out = &nowhere };
+	uintptr_t to = fde->start;
+
+	if (rewrite_all(&w, &fde->cie.program))
+		return 0;
+	w.in = fde->program;
+	w.at = fde->start;
+	while (w.in.p < w.in.end && !w.in.is_bad && to <= at) {
+		struct instruction i = read_instruction(&w);
+
+		w.at = to;
+		if (!w.in.is_bad && !goes_on(&w, &i, &to))
+			note_cfa(&w, &i);
+	}
+	return w.in.is_bad || w.cfa.is_expression || w.cfa.reg != FL_ARCH_DWARF_SP ? 0 :
+	       w.cfa.offset;
 }

@@ -39,13 +39,19 @@ static void go_without(uint32_t id, int err, uint64_t datum)
 		p->reached = FL_REACHED_BY_CALL;
 }
 
-/* The place of a body's site, which is built if need be. */
+/* The place of a body's site, which is built if need be: then it is known what it is. */
 static int place_in_body(uint32_t id, struct fl_plan_in *in, uint64_t *datum)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
+	struct fl_probe *p = &fl_table.probes[id];
+	int err;
 
-	return fl_probe_is_body(&fl_table.probes[id]) ?
-	       fl_probe_builder->place(s->function, s->at, s->kind, in, datum) : 0;
+	if (!fl_probe_is_body(p))
+		return 0;
+	err = fl_probe_builder->place(s->function, s->at, s->kind, in, datum);
+	if (!err)
+		p->form = (uint8_t)in->form;
+	return err;
 }
 
 static void plan(struct fl_probe *p, uintptr_t glue)

@@ -225,13 +225,13 @@ static inline bool fl_table_wants(uint32_t id)
 static inline bool fl_probe_is_body(const struct fl_probe *p)
 {
 	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_RET ||
-	       p->form == FL_FORM_BODY_TAIL;
+	       p->form == FL_FORM_BODY_TAIL || p->form == FL_FORM_BODY_SWITCH;
 }
 
 /* Is its patch in a body, apart from its site? */
 static inline bool fl_probe_is_apart(const struct fl_probe *p)
 {
-	return p->form == FL_FORM_BODY_RET || p->form == FL_FORM_BODY_TAIL;
+	return fl_probe_is_body(p) && p->form != FL_FORM_BODY;
 }
 
 /* May a program want any probe at any time? */

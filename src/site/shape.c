@@ -388,7 +388,8 @@ static void displace(struct maker *k)
 	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
 		n += end++->len;
 	s->window = n;
-	if (first && !loops && can_leave(first, end) && !(k->has_switch && end - first > 1))
+	s->may_go_on = first && !loops && can_leave(first, end);
+	if (s->may_go_on && !(k->has_switch && end - first > 1))
 		s->displaced = (uint32_t)(end - first);
 }
 
@@ -448,6 +449,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 	s->m = o->m;
 	s->function = function;
 	s->n_steps = s->displaced = s->window = s->n_parts = 0;
+	s->may_go_on = false;
 	if (at == o->n || x->start != function || x->kind != FL_EXTENT_FUNCTION)
 		return FLE_NOENTRY;
 	*datum = x->datum;

@@ -152,6 +152,7 @@ struct fl_shape {
 	uint32_t displaced;		/* steps from `entry` on that the jump covers, and that
 					 * can run elsewhere; 0: they cannot */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
+	bool may_go_on;			/* only jumps to who knows where may lead back there */
 };
 /* The shape of the function that begins at `function`: `steps` and `room` are set before.
  * 0 or why it can have no body; -ENOSPC: n_steps says how many there are at least. */

@@ -125,7 +125,11 @@ static bool expect_place(struct reading *r, uintptr_t site, enum fl_form form)
 {
 	static const unsigned char nops[] = { 0x0f, 0x1f, 0x44, 0, 0 };
 	static const unsigned char ret[] = { 0xc3, 0x0f, 0x1f, 0x40, 0, 0xc3 };
-	size_t n = form == FL_FORM_BODY_RET ? sizeof ret : sizeof nops;
+	static const unsigned char nop[] = { 0x0f, 0x1f, 0 };
+	const unsigned char *bytes = form == FL_FORM_BODY_RET ? ret :
+				     form == FL_FORM_BODY_SWITCH ? nop : nops;
+	size_t n = form == FL_FORM_BODY_RET ? sizeof ret :
+		   form == FL_FORM_BODY_SWITCH ? sizeof nop : sizeof nops;
 	uint32_t k = 0;
 
 	while (k < r->copy->n_places && (r->copy->places[k].at != site ||
@@ -133,7 +137,7 @@ static bool expect_place(struct reading *r, uintptr_t site, enum fl_form form)
 		k++;
 	if (k == r->copy->n_places || r->copy->places[k].form != form)
 		return blame(r, "no place");
-	if (memcmp((const void *)r->at, form == FL_FORM_BODY_RET ? ret : nops, n))
+	if (memcmp((const void *)r->at, bytes, n))
 		return blame(r, "other bytes in a place");
 	r->at += n;
 	r->n_places++;
@@ -182,16 +186,50 @@ static bool expect_branch_out(struct reading *r, const struct insn *o)
 	       expect(r, ZYDIS_MNEMONIC_JMP, o->target);
 }
 
-/* Up to the place behind it. Its tables are what run of it shows. */
+/* The place at `r->at`, if it is one. */
+static const struct fl_copy_place *place_at(const struct reading *r)
+{
+	for (uint32_t k = 0; k < r->copy->n_places; k++)
+		if (r->copy->places[k].offset + r->copy->code == r->at)
+			return &r->copy->places[k];
+	return NULL;
+}
+
+/* The jump into the original, and what the NOP leads to as a jump. */
+static bool expect_switch(struct reading *r, const struct insn *o, uintptr_t *call)
+{
+	const struct fl_copy_place *p = place_at(r);
+	uintptr_t lookup = r->at + 2 + 0x1f;
+
+	if (!p || p->form != FL_FORM_BODY_SWITCH)
+		return true;
+	*call = r->at + p->call;
+	if (!r->s->may_go_on || !expect_place(r, o->at, FL_FORM_BODY_SWITCH) ||
+	    !expect_same(r, o, false))
+		return blame(r, "a jump that may not go on");
+	while (r->at < lookup)
+		if (*(const unsigned char *)r->at++ != 0xcc)
+			return blame(r, "something before a look-up");
+	return true;
+}
+
+/* Up to the place, or the call, behind it. Its tables are what run of it shows. */
 static bool expect_lookup(struct reading *r, const struct insn *o)
 {
+	uintptr_t call = 0;
 	struct insn i;
 
+	if (!expect_switch(r, o, &call))
+		return false;
 	while (next(r, &i))
 		if (i.z.mnemonic == ZYDIS_MNEMONIC_LEA && i.op[1].mem.disp.value == 128)
 			break;
-	return !r->wrong && expect_place(r, o->at, FL_FORM_BODY_TAIL) &&
-	       expect_same(r, o, false);
+	if (r->wrong || (call && r->at != call))
+		return blame(r, "no call of glue behind a look-up");
+	if (call ? !next(r, &i) || i.z.mnemonic != ZYDIS_MNEMONIC_CALL || i.z.length != 5 :
+		   !expect_place(r, o->at, FL_FORM_BODY_TAIL))
+		return blame(r, "no place of a jump");
+	return expect_same(r, o, false);
 }
 
 static bool expect_return(struct reading *r, const struct insn *o)

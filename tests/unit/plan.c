@@ -244,6 +244,12 @@ static void returns_of_bodies_call_and_return(void **state)
 	assert_int_equal(p.rows, 0);
 	assert_int_equal(plan(&p, FL_FORM_BODY_TAIL, "\x0f\x1f\x44\0\0", 5, 0), 0);
 	assert_one_flip(&p, 0xe8, 0xa9);
+	assert_int_equal(plan(&p, FL_FORM_BODY_SWITCH, "\x0f\x1f\0\xff\xe0", 5, 0), 0);
+	assert_one_flip(&p, 0xeb, 0x0f);
+	assert_int_equal(p.len, 3);
+	assert_int_equal(p.starts, 1);
+	assert_int_equal(plan(&p, FL_FORM_BODY_SWITCH, "\x0f\x1f\1\xff\xe0", 5, 0),
+			 FLE_UNKNOWN);
 	/* what the call returns to is a return */
 	assert_int_equal(plan(&p, FL_FORM_BODY_RET, "\xc3\x0f\x1f\x40\0\x90", 6, 0),
 			 FLE_UNKNOWN);
@@ -308,6 +314,7 @@ static const struct found {
 	{ FL_FORM_SLED_RET, 11, 0, "\xc3\x2e\x66\x0f\x1f\x84\0\0\2\0\0", false },
 	{ FL_FORM_BODY_RET, 6, 0, "\xc3\x0f\x1f\x40\0\xc3", false },
 	{ FL_FORM_BODY_TAIL, 5, 0, "\x0f\x1f\x44\0\0", false },
+	{ FL_FORM_BODY_SWITCH, 5, 0, "\x0f\x1f\0\xff\xe0", false },
 };
 
 /* The bytes of a window in the middle of a change. */
@@ -365,7 +372,8 @@ static void walk(const struct scene *s, size_t at)
 		assert_whole(s, at, &i);
 		if (s->holds && s->now[at] == 0xeb && i.target == s->p->at + at)
 			return;
-		if (s->now[at] == 0xeb)
+		/* of SWITCH it leaves */
+		if (s->now[at] == 0xeb && s->p->bytes[FL_ON][0] != 0xeb)
 			assert_in_range(i.target - s->p->at, 0, s->p->len);
 		if (i.cls == FL_INSN_RET || i.cls == FL_INSN_JUMP_POINTER ||
 		    (i.cls == FL_INSN_JUMP && i.target - s->p->at > s->p->len))
@@ -437,7 +445,7 @@ static void change(const struct fl_patch *p, int from, int to, bool may_hold)
 
 	int n = fl_arch_moves(p, from, to, s.moves);
 
-	assert_in_range(n, 1, FL_ARCH_MOVES);
+	assert_in_range(n, memcmp(p->bytes[from], p->bytes[to], p->len) != 0, FL_ARCH_MOVES);
 	s.n = (size_t)n;
 	for (size_t k = 0; k < s.n; k++)
 		s.holds |= s.moves[k].holds;

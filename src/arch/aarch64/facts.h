@@ -37,6 +37,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_PAD_JUMP_BYTES 4
 #define FL_ARCH_MOVED_MAX 24
 #define FL_ARCH_BRANCH_BYTES 4
+#define FL_ARCH_SWITCH_BYTES 8
+#define FL_ARCH_PLACE_MAX 8
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 8
 #define FL_ARCH_LOOKUP_KEPT 152

@@ -35,6 +35,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
 #define FL_ARCH_MOVED_MAX 24		/* a loop: prefixes, itself, two jumps */
 #define FL_ARCH_BRANCH_BYTES 5
+#define FL_ARCH_SWITCH_BYTES 33
+#define FL_ARCH_PLACE_MAX 33
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 8		/* all of them are written */
 #define FL_ARCH_LOOKUP_KEPT 152

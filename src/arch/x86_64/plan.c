@@ -30,9 +30,12 @@
  *		    c3 ........ c3	 c3 ........ c3		e8 ........ c3
  *	BODY_TAIL   nop			 test $glue,%eax	call glue
  *		    0f 1f 44 00 00	 a9 ........		e8 ........
+ *	BODY_SWITCH nop			 nop			jmp .+33
+ *		    0f 1f 00		 0f 1f 00		eb 1f 00
  *
  * The two stubs of a BODY lie where their displacements differ in the low byte. Exit and
  * tail are places in the body, which is flick's own; a return's last byte never changes.
+ * Behind a SWITCH stands the jump that goes on in the original, and at .+33 its look-up.
  *
  * What the recorder does not want is off (fl_arch_mute), by one byte of the old, until a
  * program that comes beside it may want it (fl_arch_unmute):
@@ -127,6 +130,20 @@ static int plan_body_ret(struct fl_patch *p, const struct fl_plan_in *in)
 	if (!x86_branch(p->bytes[FL_ON], X86_CALL, in->at, in->glue))
 		return FLE_NOREACH;
 	x86_branch(p->bytes[FL_OFF], X86_RET, in->at, in->glue);
+	return 0;
+}
+
+/* What the jump leads to calls the glue. */
+static int plan_body_switch(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	static const unsigned char nop[] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 };
+
+	p->len = sizeof nop;
+	if (in->room < p->len || __builtin_memcmp(p->bytes[FL_OLD], nop, sizeof nop))
+		return FLE_UNKNOWN;
+	__builtin_memcpy(p->bytes[FL_OFF], nop, sizeof nop);
+	__builtin_memcpy(p->bytes[FL_ON], nop, sizeof nop);
+	p->bytes[FL_ON][0] = X86_JMP8;
 	return 0;
 }
 
@@ -225,6 +242,8 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_body_ret(p, in);
 	case FL_FORM_BODY_TAIL:
 		return plan_pad(p, in);
+	case FL_FORM_BODY_SWITCH:
+		return plan_body_switch(p, in);
 	case FL_FORM_NONE:
 		break;
 	}

@@ -158,6 +158,20 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 	return x86_branch(out, op, at, to) ? FL_ARCH_BRANCH_BYTES : 0;
 }
 
+/* nop; the jump; nothing up to the look-up. As a jump the NOP leads there: its second byte
+ * is 31 (plan.c). */
+static size_t put_switch(unsigned char *out, const unsigned char *code, size_t len)
+{
+	static const unsigned char nop[] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 };
+
+	if (len > FL_ARCH_SWITCH_BYTES - sizeof nop)
+		return 0;
+	__builtin_memset(out, X86_INT3, FL_ARCH_SWITCH_BYTES);
+	__builtin_memcpy(out, nop, sizeof nop);
+	__builtin_memcpy(out + sizeof nop, code, len);
+	return FL_ARCH_SWITCH_BYTES;
+}
+
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)
 {
@@ -168,6 +182,8 @@ size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned c
 		__builtin_memcpy(out, nops, sizeof nops);
 		return sizeof nops;
 	}
+	if (form == FL_FORM_BODY_SWITCH)
+		return put_switch(out, code, len);
 	if (code[len - 1] != X86_RET || len > 2)	/* rep ret, bnd ret */
 		return 0;
 	__builtin_memcpy(out, ret, sizeof ret);
