@@ -534,6 +534,9 @@ static void classify(struct fl_insn *i, const struct a64 *a, uint32_t w, uintptr
 	case A64_ADR: case A64_ADRP: case A64_LITERAL:
 		set_operand(i, a, w, at);
 		break;
+	case A64_SIGNED:
+		i->operand_at = 1;		/* where it stands itself */
+		break;
 	case A64_LDX: case A64_STX:
 		set_memory(i, a, w);
 		break;

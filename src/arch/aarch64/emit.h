@@ -64,7 +64,7 @@ static inline bool a64_adr(uint32_t *w, unsigned int rd, uintptr_t at, uintptr_t
 /* adrp: the page of `to`, 4 GiB either way. */
 static inline bool a64_adrp(uint32_t *w, unsigned int rd, uintptr_t at, uintptr_t to)
 {
-	int64_t d = (int64_t)(to >> 12) - (int64_t)(at >> 12);
+	int64_t d = (int64_t)((to & ~(uintptr_t)4095) - (at & ~(uintptr_t)4095)) / 4096;
 
 	*w = 0x90000000 | ((uint32_t)d & 3) << 29 | rd;
 	return a64_field(w, d & ~3ll, 19, 5);

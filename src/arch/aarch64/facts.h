@@ -40,10 +40,10 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SWITCH_BYTES 8
 #define FL_ARCH_PLACE_MAX 8
 #define FL_ARCH_LOOKUP_MAX 640
-#define FL_ARCH_LOOKUP_DEPTHS 8
-#define FL_ARCH_LOOKUP_KEPT 152
-#define FL_ARCH_LANDED_BYTES 16
-#define FL_ARCH_LANDED_UP 12
+#define FL_ARCH_LOOKUP_DEPTHS 2
+#define FL_ARCH_LOOKUP_KEPT 32
+#define FL_ARCH_LANDED_BYTES 12
+#define FL_ARCH_LANDED_UP 8
 #define FL_ARCH_VECTORS(x, name) x(name##_simd)
 #define FL_ARCH_STORE_MAX 4
 #define FL_ARCH_LINE 64

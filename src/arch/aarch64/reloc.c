@@ -1,50 +1,249 @@
 /*
- * reloc.c - second bodies of functions: nothing can be moved yet.
+ * reloc.c - the same effect at another address, and what else a body is made of.
+ *
+ *	original		moved, in its long form
+ *	anything else		as it is
+ *	b, bl			b, bl
+ *	b.cond, cbz, tbz	the opposite over the next; b
+ *	adr xd			adrp xd; add xd
+ *	adrp xd			adrp xd
+ *	ldr xd, literal		adrp xd; add xd; ldr xd, [xd]
+ *	ldr vd, literal		str x16, [sp, #-16]!; adrp x16; add x16; ldr vd, [x16];
+ *				ldr x16, [sp], #16
+ *	prfm literal		the same, or a nop: it asks for nothing that must be
+ *
+ * In its short form a branch on a condition is itself. No register and no flag is taken
+ * for dead, and memory is read as often as before, but for the literal of a vector
+ * register. What cannot be moved: what signs an address by where it stands; a literal that
+ * is loaded into the zero register; what is out of reach, 128 MiB of b, 4 GiB of adrp.
  */
 #include "arch/arch.h"
+#include "decode.h"
+#include "emit.h"
+
+enum { OVER = 8, COND_AL = 14 };
+
+/* Words, one behind the other; where out[0] will stand. */
+struct words {
+	unsigned char *out;
+	uintptr_t to;
+	size_t n;
+	bool is_far;			/* something was out of reach */
+};
+
+static void put(struct words *w, uint32_t word)
+{
+	a64_put(w->out + w->n, word);
+	w->n += 4;
+}
+
+static size_t made_by(const struct words *w)
+{
+	return w->is_far ? 0 : w->n;
+}
+
+static void put_direct(struct words *w, enum a64_direct op, uintptr_t target)
+{
+	uint32_t word;
+
+	w->is_far |= !a64_branch(&word, op, w->to + w->n, target);
+	put(w, word);
+}
+
+/* The byte at `address`, in a register. */
+static void put_address(struct words *w, unsigned int rd, uintptr_t address)
+{
+	uint32_t word;
+
+	w->is_far |= !a64_adrp(&word, rd, w->to + w->n, address);
+	put(w, word);
+	put(w, a64_add(rd, rd, address & 4095));
+}
+
+/* ---- branches on a condition ------------------------------------------------ */
+
+static bool is_conditional(unsigned int kind)
+{
+	return kind == A64_BCOND || kind == A64_CBZ || kind == A64_TBZ;
+}
+
+/* b.al, b.nv */
+static bool is_always(uint32_t word, unsigned int kind)
+{
+	return kind == A64_BCOND && (word & COND_AL) == COND_AL;
+}
+
+/* The same condition, or its opposite, to so many bytes from here. */
+static bool redirect(uint32_t *word, unsigned int kind, int64_t d)
+{
+	unsigned int bits = kind == A64_TBZ ? 14 : 19;
+
+	*word &= ~(((1u << bits) - 1) << 5);
+	return a64_field(word, d, bits, 5);
+}
+
+static uint32_t opposite(uint32_t word, unsigned int kind)
+{
+	return word ^ (kind == A64_BCOND ? 1u : 1u << 24);
+}
+
+/* What has no opposite goes there at once. */
+static void put_conditional(struct words *w, uint32_t word, unsigned int kind,
+			    uintptr_t target)
+{
+	uint32_t skip = opposite(word, kind);
+
+	redirect(&skip, kind, OVER);
+	put(w, is_always(word, kind) ? (uint32_t)A64_W_NOP : skip);
+	put_direct(w, A64_W_B, target);
+}
+
+/* ---- literals ------------------------------------------------------------------ */
+
+/* ldr, ldrsw of general registers, by size and sign; of vector registers. */
+static uint32_t load_of(uint32_t word, unsigned int base)
+{
+	static const uint32_t general[] = { 0xb9400000, 0xf9400000, 0xb9800000 };
+	static const uint32_t vector[] = { 0xbd400000, 0xfd400000, 0x3dc00000 };
+	bool is_vector = word >> 26 & 1;
+
+	return (is_vector ? vector : general)[word >> 30] | base << 5 | a64_rd(word);
+}
+
+static void put_vector_literal(struct words *w, uint32_t word, uintptr_t address)
+{
+	put(w, 0xf81f0ff0);			/* str x16, [sp, #-16]! */
+	put_address(w, 16, address);
+	put(w, load_of(word, 16));
+	put(w, 0xf84107f0);			/* ldr x16, [sp], #16 */
+}
+
+static void put_literal(struct words *w, uint32_t word, uintptr_t address)
+{
+	uint32_t near = word & ~(0x7ffffu << 5);
+
+	if (word >> 24 == 0xd8) {		/* prfm */
+		bool is_near = a64_field(&near, (int64_t)(address - w->to), 19, 5);
+
+		put(w, is_near ? near : (uint32_t)A64_W_NOP);
+	} else if (word >> 26 & 1) {
+		put_vector_literal(w, word, address);
+	} else {
+		w->is_far |= a64_rd(word) == A64_ZERO;
+		put_address(w, a64_rd(word), address);
+		put(w, load_of(word, a64_rd(word)));
+	}
+}
+
+/* ---- the door ------------------------------------------------------------------ */
+
+static void put_page(struct words *w, unsigned int rd, uintptr_t page)
+{
+	uint32_t word;
+
+	w->is_far |= !a64_adrp(&word, rd, w->to, page);
+	put(w, word);
+}
+
+/* 31 is the zero register to adr, and the stack pointer to add. */
+static void put_adr(struct words *w, unsigned int rd, uintptr_t address)
+{
+	if (rd != A64_ZERO) {
+		put_address(w, rd, address);
+		return;
+	}
+	put(w, A64_W_NOP);
+	put(w, A64_W_NOP);
+}
+
+static void move(struct words *w, uint32_t word, const struct a64 *a, uintptr_t at,
+		 uintptr_t target)
+{
+	uintptr_t operand = a64_target(word, a->kind, at);
+
+	switch (a->kind) {
+	case A64_B: case A64_BL:
+		put_direct(w, a->kind == A64_B ? A64_W_B : A64_W_BL, target);
+		break;
+	case A64_BCOND: case A64_CBZ: case A64_TBZ:
+		put_conditional(w, word, a->kind, target);
+		break;
+	case A64_ADR:
+		put_adr(w, a64_rd(word), operand);
+		break;
+	case A64_ADRP:
+		put_page(w, a64_rd(word), operand);
+		break;
+	case A64_LITERAL:
+		put_literal(w, word, operand);
+		break;
+	case A64_NONE: case A64_SIGNED:
+		w->is_far = true;
+		break;
+	default:
+		put(w, word);
+	}
+}
 
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 		    const struct fl_insn *i, uintptr_t at, uintptr_t target)
 {
-	(void)out, (void)to, (void)code, (void)i, (void)at, (void)target;
-	return 0;
+	struct words w = { .out = out, .to = to };
+	struct a64 a;
+
+	if (i->len != 4)
+		return 0;
+	a64_read(&a, a64_word(code));
+	move(&w, a64_word(code), &a, at, target);
+	return made_by(&w);
 }
 
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
 			  const struct fl_insn *i, uintptr_t target)
 {
-	(void)out, (void)to, (void)code, (void)i, (void)target;
-	return 0;
+	uint32_t word = a64_word(code);
+	struct a64 a;
+
+	a64_read(&a, word);
+	if (i->len != 4 || !is_conditional(a.kind) ||
+	    !redirect(&word, a.kind, (int64_t)(target - to)))
+		return 0;
+	a64_put(out, word);
+	return 4;
 }
 
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 			const struct fl_insn *i, uint8_t over)
 {
-	(void)out, (void)code, (void)i, (void)over;
-	return 0;
+	uint32_t word = a64_word(code);
+	struct a64 a;
+
+	a64_read(&a, word);
+	if (i->len != 4 || !is_conditional(a.kind) || over & 3)
+		return 0;
+	word = is_always(word, a.kind) ? (uint32_t)A64_W_NOP : opposite(word, a.kind);
+	if (word != A64_W_NOP)
+		redirect(&word, a.kind, 4 + over);
+	a64_put(out, word);
+	return 4;
 }
 
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)
 {
-	(void)out, (void)b, (void)at, (void)to;
-	return 0;
+	struct words w = { .out = out, .to = at };
+
+	put_direct(&w, b == FL_BRANCH_CALL ? A64_W_BL : A64_W_B, to);
+	return made_by(&w);
 }
 
+/* A return may not be exchanged: its place is before it. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)
 {
-	(void)out, (void)form, (void)code, (void)len;
-	return 0;
-}
-
-size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
-{
-	(void)out, (void)l;
-	return 0;
-}
-
-size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target)
-{
-	(void)out, (void)to, (void)target;
-	return 0;
+	(void)code;
+	(void)len;
+	if (form != FL_FORM_BODY_TAIL)
+		return 0;
+	a64_put(out, A64_W_NOP);
+	return 4;
 }
