@@ -384,6 +384,7 @@ struct fl_frames {
 	uint32_t was_dead;		/* its thread had ended when that was asked */
 	uint64_t spent;			/* by what begins and ends timed calls, and by looking,
 					 * in parts of a tick; hint: a handler may add, too */
+	uint64_t seen;			/* ticks: when one began or ended last; a hint */
 	struct fl_frame at[FL_FRAMES];
 };
 

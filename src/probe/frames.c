@@ -7,7 +7,9 @@
  *
  * INVARIANT	A sample's entry and exit belong to one call of one function.
  * WHY	1 While a thread has a frame of a function it sees all of that function's entries
- *	  and exits: they are on, count, and come here wherever that matters (sample.c).
+ *	  and exits: they are on, count, and come here wherever that matters (sample.c). A
+ *	  call that was let go (period.c) has no exit; a newer one at its place shows it
+ *	  left, as it is a body's.
  *	2 All of an inner machine frame lies below all of an outer one. An exit by jump
  *	  stands at its frame's top: of the frames of its function that began below it, the
  *	  outermost is its own, the others were left by longjmp or an exception.
@@ -19,7 +21,8 @@
  *	  of the function could be meant, and none of its exits has ever stood where its
  *	  entry did, or been a jump.
  *	4 An entry further up than a frame proves it left; one at the same place does not,
- *	  and if it was left indeed the newer call is `same`, and ends first.
+ *	  but of second bodies, and if it was left indeed the newer call is `same`, and ends
+ *	  first.
  *	5 What is dropped by mistake is a sample less; a handler may come at any step and
  *	  leave frames of its own, or take some away: each number is read once.
  *	Known to go wrong: of a function that uses alloca in some of its calls these are no
@@ -84,11 +87,24 @@ void fl_frames_forget(struct fl_frames *of)
 	give_up(of, 0);
 }
 
-void fl_frames_leave(struct fl_frames *of, uint32_t sp)
+static bool has_body(uint32_t probe)
+{
+	return fl_probe_is_body(&fl_table.probes[probe]);
+}
+
+/* Where a function's first instruction is two calls that have not ended never stand at one
+ * place. */
+static bool is_left(const struct fl_frame *f, uint32_t entry, uint32_t sp)
+{
+	return has_body(f->probe) && has_body(entry) ? !is_below(sp, f->sp) :
+	       is_below(f->sp + ARGUMENTS, sp);
+}
+
+void fl_frames_leave(struct fl_frames *of, uint32_t entry, uint32_t sp)
 {
 	uint32_t n = load_relaxed(&of->n), was = n;
 
-	while (n && is_below(of->at[n - 1].sp + ARGUMENTS, sp))
+	while (n && is_left(&of->at[n - 1], entry, sp))
 		n--;
 	if (n < was || !n)			/* in fork's child none is its own */
 		give_up(of, n);
@@ -154,8 +170,8 @@ bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
 	store_relaxed(&of->n, n + 1);
 	*f = *frame;
 	spent = of->spent;
-	f->loose = load_relaxed(&fl_table.functions[f->function].is_fixed) ? FL_FIXED :
-		   f->function;
+	f->loose = load_relaxed(&fl_table.functions[f->function].is_fixed) ||
+		   has_body(f->probe) ? FL_FIXED : f->function;
 	f->sp_high = high_of(f->sp);
 	show_innermost(of);
 	f->tsc = fl_arch_ticks_apart();

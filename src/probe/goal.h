@@ -20,14 +20,15 @@ enum fl_probe_state {
 	FL_N_PROBE_STATES
 };
 
-/* Who holds a probe off that is wanted. The first three hold one probe, the others all. */
+/* Who holds a probe off that is wanted. READER, CLOSED and CHILD hold all. */
 enum fl_hold {
 	FL_HOLD_SAMPLED = 1,	/* an exit, whose function has no timed call open: period.c */
 	FL_HOLD_SELDOM = 2,	/* an entry, whose function is counted in windows: period.c */
 	FL_HOLD_WINDOW = 4,	/* an exit, between two windows of --rate: window.c */
 	FL_HOLD_READER = 8,	/* the reader is dead: end.c, as the next two */
 	FL_HOLD_CLOSED = 16,	/* flick is being closed */
-	FL_HOLD_CHILD = 32	/* this is a fork's child that is not recorded */
+	FL_HOLD_CHILD = 32,	/* this is a fork's child that is not recorded */
+	FL_HOLD_LONG = 64	/* a look-up, as a timed call of its function lasts: period.c */
 };
 
 /* A session's bit in fl_goal.wants. The first is the recorder's; or the program's own

@@ -13,13 +13,18 @@
  *						or its window is over: a new
  *						period				-> off
  *	off	entries COUNT, exits off	an epoch of its group begins	-> timed
+ *	A timed call that lasts is let go: look-ups off, until an epoch of its group begins.
  *	period	its number, and how many timed calls are open, in one word
  * INVARIANT  While a thread has a frame of a function's period it sees all of that
- *	function's entries and exits.
+ *	function's entries and exits, unless it was let go.
  * WHY	A frame counts as open before `is_off` is looked at, and `is_off` is set before the
  *	period ends: so who finds a new period and pushes no frame finds it off, (E) of (F).
  *	A period ends only while none is open, or what is open is given up: frames of older
  *	periods are never matched. What no longer has a thread is open until then.
+ *	An indirect jump that is looked up costs a loop of such jumps as much again, as long
+ *	as the call is timed. The next one of a call that was let go leads into the original,
+ *	which it leaves without an exit. Its frame is older than `let_go`: that it was left
+ *	shows by what comes above it, and it is told as given up (sample.c).
  * FAILURE	A handler that siglongjmp() leaves, or an end of the thread, between the count
  *	and the frame: exits stay on as long as there is credit for them.
  */
@@ -63,6 +68,11 @@ static uint32_t set_holds(const struct fl_function *f, bool (*is_so)(uint32_t id
 		if (is_so(id))
 			n += set(id, who);
 	return n;
+}
+
+static bool is_own_switch(uint32_t id)
+{
+	return fl_table.probes[id].form == FL_FORM_BODY_SWITCH && is_own_exit(id);
 }
 
 static uint32_t hold_exits(const struct fl_function *f)
@@ -155,6 +165,59 @@ void fl_period_stop(struct fl_function *f, enum fl_open_calls open)
 	fl_switches_unlock(&signals);
 }
 
+/* ---- calls that last ------------------------------------------------------------------ */
+
+/* Index + 1 of functions that have look-ups. */
+static uint32_t switch_head;
+
+void fl_period_note_switch(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+	struct fl_function *f = &fl_table.functions[p->function];
+
+	if (p->form != FL_FORM_BODY_SWITCH || f->has_switch)
+		return;
+	f->has_switch = 1;
+	f->next_switch = switch_head;
+	switch_head = p->function + 1;
+}
+
+/* Other calls of it are counted until its group is timed again. */
+static uint32_t let_go(struct fl_function *f)
+{
+	f->is_let = 1;
+	store_relaxed(&f->let_go, fl_arch_ticks());
+	if (!f->is_off) {
+		store_relaxed(&f->is_off, 1);
+		direct_entries(f, FL_ACT_AFTER);
+		if (!f->is_seldom)
+			fl_period_list(f);
+	}
+	return set_holds(f, is_own_switch, fl_goal_hold, FL_HOLD_LONG);
+}
+
+bool fl_period_let_go(uint64_t now_ns, uint32_t *switched)
+{
+	bool any = false;
+
+	for (uint32_t i = switch_head; i; i = fl_table.functions[i - 1].next_switch) {
+		struct fl_function *f = &fl_table.functions[i - 1];
+
+		if (f->is_quiet || f->is_let)
+			continue;
+		if (!(uint32_t)load_relaxed(&f->period))
+			f->open_ns = 0;
+		else if (!f->open_ns)
+			f->open_ns = now_ns;
+		else if (now_ns - f->open_ns >= FL_LASTS_US * 1000ull)
+			*switched += let_go(f);
+		any |= f->open_ns && !f->is_let;
+	}
+	return any;
+}
+
+/* ---- on again ------------------------------------------------------------------------- */
+
 /* No locked instruction: it would wait until the code of the function before has
  * come from the core that runs it. Whose exits are on, as timed calls are open, keeps
  * its period. Else nobody but who enters while it is off changes that, for a moment. */
@@ -165,9 +228,14 @@ uint32_t fl_period_begin(struct fl_function *f)
 	if (f->counts_alone)
 		return fl_period_count(f);
 	fl_pick_begin(f);
+	if (f->is_let) {
+		f->is_let = 0;
+		f->open_ns = 0;
+		n = set_holds(f, is_own_switch, fl_goal_let, FL_HOLD_LONG);
+	}
 	if (f->is_quiet) {
 		f->is_quiet = 0;
-		n = let_exits(f);
+		n += let_exits(f);
 	}
 	/* ordering: none, who sees it late is one of those that count */
 	store_release(&f->is_off, 0);

@@ -50,6 +50,9 @@ static inline uint32_t fl_period_group(const struct fl_function *f)
 	return (uint32_t)(f - fl_table.functions) % FL_GROUPS;
 }
 
+/* A timed call that is open for so long is let go, if it looks up where it jumps. */
+enum { FL_LASTS_US = 20000 };
+
 /* What becomes of timed calls that are open: they are waited for, or are no samples. */
 enum fl_open_calls { FL_WAIT_FOR_OPEN, FL_GIVE_UP_OPEN };
 
@@ -65,6 +68,10 @@ uint32_t fl_period_begin_group(uint32_t group);
 uint32_t fl_period_count(struct fl_function *);
 /* All of it is off, and what is open is given up. How many were switched. */
 uint32_t fl_period_shut(struct fl_function *);
+/* Probe `id` is armed: is it a look-up? At a turn: those of calls that last go off. True: some
+ * may have to soon. */
+void fl_period_note_switch(uint32_t id);
+bool fl_period_let_go(uint64_t now_ns, uint32_t *switched);
 /* It awaits the turn of its group; does so no more; nobody does. */
 void fl_period_list(struct fl_function *);
 void fl_period_unlist(const struct fl_function *);

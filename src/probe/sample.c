@@ -60,27 +60,45 @@ static void put_sample(const struct fl_frames *of, const struct fl_frame *f, uin
 	fl_channel_put_pair(pair);
 }
 
-/* Its period has ended, and no other one since: it has lasted at least until then. What
- * its thread has left meanwhile it has not told; of what has no thread any more nobody
- * tells. */
+/* It has lasted at least until then. Of what has no thread any more nobody tells. */
+static void tell_until(const struct fl_frame *frame, uint64_t tsc)
+{
+	const struct fl_slot *slot = fl_channel_own_slot();
+
+	if (slot && slot->ring[0].frames && tsc > frame->tsc)
+		put_sample(slot->ring[0].frames, frame,
+			   fl_typed(FLICK_TYPE_GIVEN_UP, frame->probe), tsc);
+}
+
+/* Its period has ended, and no other one since. What its thread has left meanwhile it has
+ * not told. */
 static void tell_given_up(const struct fl_frame *frame)
 {
 	const struct fl_function *f = &fl_table.functions[frame->function];
-	const struct fl_slot *slot = fl_channel_own_slot();
-	uint64_t gave_up = load_relaxed(&f->gave_up);
 
-	if (slot && slot->ring[0].frames && gave_up > frame->tsc &&
-	    fl_period_is_last(f, frame->generation))
-		put_sample(slot->ring[0].frames, frame,
-			   fl_typed(FLICK_TYPE_GIVEN_UP, frame->probe), gave_up);
+	if (fl_period_is_last(f, frame->generation))
+		tell_until(frame, load_relaxed(&f->gave_up));
+}
+
+/* It was let go, and is found left: not before its thread was seen last, or it was let go. */
+static void tell_let_go(const struct fl_frame *frame)
+{
+	const struct fl_slot *slot = fl_channel_own_slot();
+	uint64_t seen = slot && slot->ring[0].frames ? slot->ring[0].frames->seen : 0;
+	uint64_t let_go = load_relaxed(&fl_table.functions[frame->function].let_go);
+
+	if (let_go > frame->tsc)
+		tell_until(frame, seen > let_go ? seen : let_go);
 }
 
 void fl_sample_lost(const struct fl_frame *frame)
 {
-	if (fl_sample_is_stale(frame))
+	if (fl_sample_is_stale(frame)) {
 		tell_given_up(frame);
-	else
-		leave_call(&fl_table.functions[frame->function], frame->generation);
+		return;
+	}
+	tell_let_go(frame);
+	leave_call(&fl_table.functions[frame->function], frame->generation);
 }
 
 bool fl_sample_is_stale(const struct fl_frame *frame)
@@ -121,6 +139,7 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 		n = __atomic_add_fetch(&f->begun, 1, __ATOMIC_RELAXED);
 	if (n == 1 && !load_relaxed(&f->since))
 		store_relaxed(&f->since, now);
+	of->seen = now;
 	if (n && (n <= fl_pick_most() || fl_pick_goes_on(f, now))) {
 		push(of, f, &frame);
 		return;
@@ -147,7 +166,7 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 	bool is_off = load_relaxed(&f->is_off);
 
 	count_call(p);
-	fl_frames_leave(of, sp);
+	fl_frames_leave(of, fl_probe_id(p), sp);
 	if (is_off ? p->reached != FL_REACHED_BY_CALL : fl_pick_takes(f)) {
 		begin_timed(of, p, sp);
 		return;
@@ -167,9 +186,12 @@ static void end_round(struct fl_function *f, uint64_t now)
 
 static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, uint64_t now)
 {
-	if (!fl_sample_is_stale(&f))
+	if (fl_sample_is_stale(&f)) {
+		tell_given_up(&f);
+	} else {
 		put_sample(of, &f, fl_typed(FLICK_TYPE_SAMPLED, exit), now);
-	fl_sample_lost(&f);
+		leave_call(&fl_table.functions[f.function], f.generation);
+	}
 	end_round(&fl_table.functions[f.function], now);
 	fl_frames_take_out_since(of, now);
 }
@@ -186,6 +208,7 @@ static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 	}
 	now = now ? now : fl_arch_ticks_apart();
 	end_sample(of, fl_frames_take(of, at), id, now);
+	of->seen = now;
 }
 
 static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
@@ -199,7 +222,7 @@ static void hit_after(uint32_t id, uint32_t sp, uint64_t now)
 		end(of, id, sp, now);
 	} else {
 		count_call(&fl_table.probes[id]);
-		fl_frames_leave(of, sp);
+		fl_frames_leave(of, id, sp);
 		fl_frames_note(of, fl_table.probes[id].function, sp);
 		note_look(of, &fl_table.probes[id]);
 	}

@@ -331,6 +331,8 @@ void fl_sample_armed(uint32_t from)
 {
 	uint32_t id = from;
 
+	for (uint32_t k = from; k < fl_table.n; k++)
+		fl_period_note_switch(k);
 	while (id < fl_table.n && !(fl_probe_is_switched(id) && is_to_wait(id)))
 		id++;
 	if (id >= fl_table.n)
@@ -501,6 +503,9 @@ uint64_t fl_sample_turn(void)
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
 	us = take_turn(&n);
+	if (!fl_switches_are_frozen() && !fl_table.holds &&
+	    fl_period_let_go(fl_os_monotonic_ns(), &n) && us > FL_LASTS_US / 2)
+		us = FL_LASTS_US / 2;
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);
 	__atomic_fetch_add(&fl_table.session->toggles, 2 * n, __ATOMIC_RELAXED);

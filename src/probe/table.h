@@ -83,6 +83,11 @@ struct fl_function {
 	uint32_t ahead;			/* calls before a round begins; a hint */
 	uint32_t round, used;		/* blocks that were counted in a round; hints */
 	uint32_t counts_alone;		/* 1: it is not timed; with the switches' lock */
+	uint32_t next_switch;		/* list of those with look-ups; with the switches'
+					 * lock, as the next three: */
+	uint8_t has_switch, is_let;	/* on the list; look-ups are off, as a call lasts ... */
+	uint64_t open_ns;		/* ... since then, as turns see it; 0: none is open */
+	uint64_t let_go;		/* ticks: when they went off last; 0: never */
 };
 
 struct fl_table {
@@ -169,7 +174,7 @@ void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden
  * came at its `tsc`, and begins now; false when there is no room. take_out_since: of all that
  * are open, what a probe took since. note: a call begins that is not timed. find: which one
  * ends at an exit? take: it and all above go. forget: all go. */
-void fl_frames_leave(struct fl_frames *, uint32_t sp);
+void fl_frames_leave(struct fl_frames *, uint32_t entry, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
 void fl_frames_take_out_since(struct fl_frames *, uint64_t tsc);
 void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);

@@ -10,10 +10,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "sampling-rig.h"
+#include "probe/period.h"
 #include "stop-at.h"
 
 /* ---- claims ------------------------------------------------------------------------ */
@@ -774,6 +776,57 @@ static void a_call_that_began_between_periods_is_no_sample(void **unused)
 	assert_int_equal(runs(begin_between_periods), 2);
 }
 
+/* ---- calls that last --------------------------------------------------------------- */
+
+static uint32_t add_to_body(enum fl_kind kind, enum fl_form form)
+{
+	bool is_new;
+	int id = fl_probe_virtual((uintptr_t)add_to_body, kind, form, &is_new);
+
+	NEED(id >= 0 && is_new);
+	fl_table.rows[id].wanted = 1;
+	return (uint32_t)id;
+}
+
+/* Turns see it open for longer than a call may be. */
+static void let_it_last(void)
+{
+	fl_sample_turn();
+	usleep(FL_LASTS_US + FL_LASTS_US / 10);
+	fl_sample_turn();
+}
+
+/* Its look-ups go off, and it is left where no exit is. A newer call at its place shows that;
+ * then calls are timed again, and looked up. */
+static void leave_by_the_original(struct rig *unused)
+{
+	struct function body;
+
+	(void)unused;
+	NEED(!fl_patch_open(NULL) && !fl_probes_open(g->m));
+	body.entry = add_to_body(FL_ENTRY, FL_FORM_BODY);
+	body.exit = add_to_body(FL_EXIT, FL_FORM_BODY_SWITCH);
+	fl_probes_commit(0, FL_RUNNING);
+	fl_sample_turn();			/* the first does nothing */
+	NEED(fl_probe_is_on(body.exit));
+	begin(&body, 1000);
+	let_it_last();
+	NEED(frames_open() == 1 && row_of(&body)->let_go);
+	NEED(!fl_probe_is_on(body.exit));
+	begin(&body, 1000);
+	NEED(frames_open() == 0);
+	fl_sample_turn();
+	NEED(fl_probe_is_on(body.exit));
+	call(&body, 1000);
+	NEED(frames_open() == 0);
+}
+
+static void a_call_that_lasts_goes_on_in_the_original(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(leave_by_the_original), 2 * 2);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -804,6 +857,7 @@ int main(void)
 		TEST(windows_are_in_step_with_nothing),
 		TEST(epochs_are_as_long_as_can_be_afforded),
 		TEST(a_child_goes_on_with_what_is_off),
+		TEST(a_call_that_lasts_goes_on_in_the_original),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
