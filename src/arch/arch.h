@@ -155,6 +155,7 @@ struct fl_patch {
 	uint8_t head_at;		/* where a thread enters the window */
 	uint8_t may_pass;		/* 1: at any time, a thread may act as `off` does */
 	uint8_t flags_dead;		/* 1: the processor's flags may change here */
+	uint8_t copies[FL_ARCH_INNER];	/* as planned */
 };
 
 /* Once all bytes are planned. */
@@ -198,11 +199,18 @@ struct fl_plan_in {
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
+	/* ... by offset in the window, how far into `off` the copy is of the instruction that
+	 * begins there; 0: none does. All 0: `off` is no copy that leads back. */
+	uint8_t copies[FL_ARCH_INNER];
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
  * ever held at a place that is planned so, but at the entry of a body while its old bytes
  * come back; FLE_STRADDLE then, of few: they cannot, while threads run. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
+/* A thread that stands behind the head of a place that is `old`, at offset k, goes on at
+ * *copy + to[k - 1] when it is armed; 0: none can stand there. False: others may come to
+ * stand there later. */
+bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH_SITE_MAX - 1]);
 /* A profiling call is switched off for good by one unit: how far into the site, and what it
  * becomes. FLE_UNKNOWN: there is no such call. Pure. */
 int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
@@ -381,6 +389,21 @@ void fl_arch_retry(void *ucontext, uintptr_t pc);
 /* Has the kernel called the handler whose frame begins at `cfa`, or a handler that had
  * this context first? */
 bool fl_arch_is_delivered(const void *ucontext, const void *cfa);
+/*
+ * Frames that the kernel has put on stacks, for handlers. mark: a word that every one has;
+ * frame_at, frame_of_pc: where the frame begins that has it, or its pc, there. frame: of
+ * FL_ARCH_FRAME_BYTES that were read at `at`, if it is one that lies where it was made; the
+ * handler returns to `restorer`, which must be one.
+ */
+struct fl_signal_frame {
+	uintptr_t pc_at;		/* where the pc is kept that the thread goes on at */
+	uintptr_t pc, sp, restorer;
+};
+uint64_t fl_arch_frame_mark(void);
+uintptr_t fl_arch_frame_at(uintptr_t mark_at);
+uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at);
+bool fl_arch_frame(struct fl_signal_frame *, const void *bytes, uintptr_t at);
+bool fl_arch_is_restorer(const unsigned char code[FL_ARCH_RESTORER_BYTES]);
 /* Execute a core-serialising instruction (HW4). */
 void fl_arch_serialise(void);
 /* A system call that has just returned -EINTR; false when the context is

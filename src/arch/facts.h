@@ -113,5 +113,14 @@
 #ifndef FL_ARCH_USER_RESULT
 #error "FL_ARCH_USER_RESULT: where ptrace(2) shows what it returned"
 #endif
+#if !defined(FL_ARCH_FRAME_BYTES) || !defined(FL_ARCH_RESTORER_BYTES)
+#error "FL_ARCH_FRAME_BYTES, FL_ARCH_RESTORER_BYTES: what tells a signal's frame, see arch.h"
+#endif
+#if !defined(FL_ARCH_USER_WORDS) || !defined(FL_ARCH_USER_PC) || !defined(FL_ARCH_USER_SP)
+#error "FL_ARCH_USER_WORDS, _PC, _SP: words of NT_PRSTATUS, and which two are these"
+#endif
+#ifndef FL_ARCH_INNER
+#error "FL_ARCH_INNER: offsets in the window of a body's entry at which a thread may stand"
+#endif
 
 #endif

@@ -101,7 +101,7 @@ static const char *remedy(int refusal)
 	case FLE_NOSPACE:
 		return "; build with a wider -fpatchable-function-entry";
 	case FLE_THREADS:
-		return "; load that code before threads start";
+		return "; load that code before threads start, or let ptrace be used";
 	case FLE_TEXTREL:
 		return "; build it with -fPIC";
 	case FLE_NOREACH:

@@ -499,6 +499,18 @@ static int take_ground(struct build *b)
 	return 0;
 }
 
+/* Where a thread goes on that stands in what is displaced. */
+static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
+{
+	for (uint32_t k = 0; k < p->in; k++) {
+		const struct fl_item *i = &p->items[k];
+		uintptr_t at = fl_plan_step(p, i)->at - p->shape->entry;
+
+		if (i->kind == FL_ITEM_ORIGINAL && at < FL_ARCH_INNER && i->at <= UINT8_MAX)
+			copies[at] = (uint8_t)i->at;
+	}
+}
+
 static int write_body(struct build *b, struct fl_copy *copy)
 {
 	const struct fl_plan *p = &b->plan;
@@ -519,6 +531,7 @@ static int write_body(struct build *b, struct fl_copy *copy)
 		.off = b->ground.at, .on = code + in, .call = in, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
 	};
+	tell_copies(p, copy->copies);
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
 	return 0;
 }

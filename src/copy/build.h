@@ -59,6 +59,7 @@ struct fl_copy {
 	uintptr_t code, on, off;	/* on, off: where the entry jumps to */
 	uint32_t n_code, n_places;
 	uint32_t call;			/* offset of the call of glue in `on` */
+	uint8_t copies[FL_ARCH_INNER];	/* in `off`, see struct fl_plan_in */
 	const struct fl_copy_place *places;	/* ascending by `at` */
 };
 /* Build it. 0 or why there can be none. */

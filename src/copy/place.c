@@ -222,6 +222,7 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	in->form = FL_FORM_BODY;
 	in->on = c->on;
 	in->off = c->off;
+	__builtin_memcpy(in->copies, c->copies, sizeof in->copies);
 	return call_glue(c->code + c->call, in->glue);
 }
 

@@ -66,6 +66,8 @@ struct fl_mapping {
 	const char *path;		/* "" without, cut when very long; not kept */
 };
 int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg);
+/* The same of process `pid`. */
+int fl_os_mappings_of(int pid, int (*each)(void *arg, const struct fl_mapping *), void *arg);
 
 /* Futexes between processes. wait: 0 woken, -EAGAIN changed, -ETIMEDOUT. */
 int fl_os_futex_wait(uint32_t *word, uint32_t while_equal, uint64_t timeout_us);
@@ -233,6 +235,45 @@ void fl_os_trace_call_again(int tid, size_t number_at, size_t result_at);
 void fl_os_trace_release(int tid, int sig);
 /* Where Yama is in force: let `pid` trace us. */
 void fl_os_trace_allow(int pid);
+/* As wait, at once: 1 it has stopped, 0 not yet, -ESRCH it ended. */
+int fl_os_trace_poll(int tid, int *sig);
+/* Of one that has stopped: where it stands, and where its stack ends; it goes on at `pc`. */
+int fl_os_trace_where(int tid, uintptr_t *pc, uintptr_t *sp);
+int fl_os_trace_move(int tid, uintptr_t pc);
+/* Memory of a process, which may be the caller's own: so many bytes as are there, or
+ * -errno where not even the first is. */
+long fl_os_peek(int pid, uintptr_t at, void *to, size_t n);
+long fl_os_poke(int pid, uintptr_t at, const void *from, size_t n);
+/* End the calling process by then, whatever it waits for; 0: not any more. */
+void fl_os_end_after(uint64_t us);
+
+/*
+ * Threads that are held (patch/halt.h says how): what is asked for, in memory that who
+ * asks and who holds both see.
+ */
+struct fl_halt_row {		/* bytes that threads must not stand in, but at the first */
+	uint64_t at;
+	uint64_t copy;			/* a thread at `at` + k, k > 0, ... */
+	uint8_t len;
+	uint8_t to[FL_ARCH_SITE_MAX - 1];	/* ... goes on at copy + to[k - 1]; 0: cannot */
+};
+enum fl_halt_step {
+	FL_HALT_FREE, FL_HALT_ASKED, FL_HALT_HELD, FL_HALT_STORED, FL_HALT_OVER
+};
+enum { FL_HALT_ROWS = 1 << 22 };	/* at most */
+struct fl_halt {
+	uint32_t step;			/* futex; enum fl_halt_step */
+	/* W who asks, before ASKED */
+	int32_t asker, spared;		/* threads that go on; spared: 0 or flick's own */
+	uint32_t n_rows;
+	uint64_t rows, stack;		/* addresses: of rows, of the asker's stack */
+	/* W who holds, before HELD or OVER */
+	int32_t err;			/* OVER without HELD: why. 0 */
+	uint32_t bad;			/* FLE_STANDS: the row */
+	uint32_t n_held, n_moved;
+	uint64_t ns;			/* from the first stop on; W at OVER, too */
+};
+bool fl_halt_is_valid(const struct fl_halt *);
 
 /* Would the system call, which returned -EINTR, do the same when it is made
  * again, but for a time that starts anew? (restart.c) */

@@ -111,10 +111,10 @@ static struct fl_mapping parse_mapping(const char *p)
 
 enum { LINE = 640 };			/* a longer path comes cut */
 
-int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg)
+static int mappings(const char *path, int (*each)(void *arg, const struct fl_mapping *),
+		    void *arg)
 {
-	struct lines l = { .fd = fl_os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
-			   .end = '\n' };
+	struct lines l = { .fd = fl_os_open(path, O_RDONLY | O_CLOEXEC), .end = '\n' };
 	char line[LINE];
 	int err = 0;
 
@@ -127,6 +127,11 @@ int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg)
 	}
 	fl_os_close(l.fd);
 	return err ? err : (int)l.n;		/* 0 at the end, or -errno */
+}
+
+int fl_os_mappings(int (*each)(void *arg, const struct fl_mapping *), void *arg)
+{
+	return mappings("/proc/self/maps", each, arg);
 }
 
 /* ---- threads -------------------------------------------------------------- */
@@ -203,6 +208,13 @@ static struct path process_path(int pid, const char *leaf)
 		add_text(&p, "self");
 	add_text(&p, leaf);
 	return p;
+}
+
+int fl_os_mappings_of(int pid, int (*each)(void *arg, const struct fl_mapping *), void *arg)
+{
+	struct path path = process_path(pid, "/maps");
+
+	return mappings(path.text, each, arg);
 }
 
 static int open_leaf(int pid, int tid, const char *leaf)

@@ -55,6 +55,7 @@
 #include "calibration.h"
 #include "claim.h"
 #include "fork.h"
+#include "halt.h"
 #include "motion.h"
 #include "os/os.h"
 #include "patch.h"
@@ -70,6 +71,12 @@ static bool is_wide(const struct fl_change *c)
 
 /* A place with a row at an inner start has its old bytes back. */
 static bool has_inner_rows;		/* W any commit */
+
+void fl_set_note_inner(const struct fl_change *c)
+{
+	if (c->to == FL_OLD && c->patch->rows & FL_ROW_INSIDE)
+		store_relaxed(&has_inner_rows, true);
+}
 
 /* May a thread stand where neither `off` nor `on` leads it? Or would it be held, and has to
  * answer meanwhile? */
@@ -163,7 +170,7 @@ static int check(struct fl_set *set, size_t i)
 		return 0;
 	if (__builtin_memcmp((const void *)p->at, p->bytes[c->from], p->len))
 		return FLE_CHANGED;
-	if (is_wide(c))
+	if (is_wide(c) && !set->held)
 		err = check_wide(set, i);
 	set->any_row |= !err && is_row(c);
 	return err;
@@ -289,8 +296,7 @@ static void store_head(const struct fl_set *set, size_t i)
 		each_move(set, i, write_head);
 	else
 		fl_store_at_once(c->patch, c->from, c->to);
-	if (c->to == FL_OLD && c->patch->rows & FL_ROW_INSIDE)
-		store_relaxed(&has_inner_rows, true);
+	fl_set_note_inner(c);
 }
 
 /* Its last store. */
@@ -383,6 +389,21 @@ bool fl_set_stored(const struct fl_set *set)
 	return set->phase >= HEAD;
 }
 
+/* What no order of stores can do under running threads is done while they are held. */
+static int commit_held(struct fl_set *set, size_t *bad)
+{
+	int err;
+
+	set->held = true;
+	err = fl_set_take(set, bad);
+	if (!err)
+		err = fl_set_store_held(set, bad);
+	set->held = false;
+	if (err)
+		fl_set_abandon(set);
+	return err;
+}
+
 /* Signals are blocked: a handler that came to a place where this thread
  * holds others would wait for the code it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
@@ -392,7 +413,9 @@ int fl_set_commit(struct fl_set *set, size_t *bad)
 
 	fl_os_signals_block(&signals);
 	err = fl_set_begin(set, bad);
-	if (!err)
+	if (err == FLE_THREADS || err == FLE_STRADDLE)
+		err = commit_held(set, bad);
+	else if (!err)
 		do
 			fl_set_wait(set);
 		while ((err = fl_set_step(set)) > 0);

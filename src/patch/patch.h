@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "base/base.h"
+#include "os/os.h"
 
 /* Choose a way to synchronise cores, once per process: the one of that name, or
  * NULL for the one that FL_SYNC_ENV names, else the best that works. 0,
@@ -123,7 +124,8 @@ struct fl_set {
 	bool quiet;		/* no thread can reach these sites yet */
 	/* W commit.c */
 	uint8_t phase;
-	bool any_wide, any_row;
+	bool any_wide : 1, any_row : 1;
+	bool held : 1;		/* threads will be */
 	struct fl_ticket ticket;
 };
 /* So many places ahead of the one it is at a set has them fetched: they lie in their
@@ -134,10 +136,10 @@ int fl_set_make(struct fl_set *, size_t n);
 void fl_set_free(struct fl_set *);
 /* 0 or -ENOSPC when `room` is used up. */
 int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
-/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, or why cores cannot be synchronised; *bad
- * is the index at fault. On return every core executes the new bytes; running threads
- * may execute every site meanwhile. Blocks for at most three syncs. Not callable
- * from a handler. */
+/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_STANDS, FLE_LOOPS, or why cores cannot be
+ * synchronised; *bad is the index at fault. On return every core executes the new bytes;
+ * running threads may execute every site meanwhile. Blocks for at most three syncs, or
+ * holds all other threads for a moment (halt.c). Not callable from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
 
 /* The same of a switch between off and on, from where the place stands when it is
@@ -166,6 +168,16 @@ void fl_set_wait(const struct fl_set *);
 bool fl_set_passed(const struct fl_set *);
 /* The last byte has been stored: places are at rest, cores will follow. */
 bool fl_set_stored(const struct fl_set *);
+
+/* ---- threads that are held while several instructions become one ------------- */
+
+/* Who holds them where no child of the program may trace it: whoever sees `mail`, as long
+ * as it is there; NULL: nobody. Before the first commit. */
+void fl_halt_by(struct fl_halt *mail, bool (*is_there)(void));
+/* That one's part, once `mail` says ASKED: hold the threads of process `pid`, until they may
+ * go on. `memory` is a process that has its memory: that, or the caller's. The caller is a
+ * process that has no other thread, and ends then: who stopped in time goes on by that. */
+void fl_halt_serve(int pid, int memory, struct fl_halt *mail);
 
 /* ---- what `flick calibrate` found out on this machine --------------------- */
 

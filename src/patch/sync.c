@@ -133,6 +133,16 @@ static void run(void)
 	store_release(&ended, number);			/* (C) pairs with (D) */
 }
 
+void fl_sync_lock(uint64_t *signals)
+{
+	fl_os_lock(&lock, signals);
+}
+
+void fl_sync_unlock(const uint64_t *signals)
+{
+	fl_os_unlock(&lock, signals);
+}
+
 int fl_sync_ready(void)
 {
 	uint64_t signals;

@@ -39,6 +39,9 @@ int fl_sync_choose(const char *name);
 
 /* No more for now: signals are the program's own again. */
 void fl_sync_close(void);
+/* Nobody synchronises meanwhile. */
+void fl_sync_lock(uint64_t *signals);
+void fl_sync_unlock(const uint64_t *signals);
 /* Could the cores be synchronised now? 0, FLE_SIGBLOCK, ... */
 int fl_sync_ready(void);
 

@@ -99,7 +99,13 @@ static void changed_bytes_are_refused(void **state)
 	assert_memory_equal(code, before, sizeof before);
 }
 
-static void a_row_is_refused_while_threads_run(void **state)
+/* There is no child to be had that could. */
+static void nobody_holds(void)
+{
+	assert_int_equal(fl_os_fault_open("clone:1+"), 0);
+}
+
+static void a_row_is_refused_where_nobody_holds_threads(void **state)
 {
 	struct fl_patch p;
 	pthread_t t;
@@ -107,6 +113,7 @@ static void a_row_is_refused_while_threads_run(void **state)
 	(void)state;
 	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x90\x90\x90\x90\x90", 5), 0);
 	t = start_thread(false);
+	nobody_holds();
 	assert_int_equal(commit(&p, FL_OLD, FL_ON), FLE_THREADS);
 	assert_memory_equal(code, before, sizeof before);
 	stop_thread(t);
@@ -114,6 +121,22 @@ static void a_row_is_refused_while_threads_run(void **state)
 	assert_memory_equal(code + AT, p.bytes[FL_ON], 5);
 	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
 	assert_memory_equal(code, before, sizeof before);
+	assert_int_equal(fl_os_fault_open(NULL), 0);
+}
+
+static void a_row_is_joined_while_threads_are_held(void **state)
+{
+	struct fl_patch p;
+	pthread_t t;
+
+	(void)state;
+	assert_int_equal(plan_at(&p, AT, FL_FORM_PAD, "\x90\x90\x90\x90\x90", 5), 0);
+	t = start_thread(true);
+	assert_int_equal(commit(&p, FL_OLD, FL_ON), 0);
+	assert_memory_equal(code + AT, p.bytes[FL_ON], 5);
+	assert_int_equal(commit(&p, FL_ON, FL_OLD), 0);
+	assert_memory_equal(code, before, sizeof before);
+	stop_thread(t);
 }
 
 /* Its descriptors are its own: the kernel closes them when it can be joined already. */
@@ -221,7 +244,9 @@ static void a_row_that_was_returned_to_is_left_alone(void **state)
 	t = start_thread(false);
 	assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
 	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+	nobody_holds();
 	assert_int_equal(commit(&p, FL_OLD, FL_OFF), FLE_THREADS);
+	assert_int_equal(fl_os_fault_open(NULL), 0);
 	stop_thread(t);
 	assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
 	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
@@ -338,7 +363,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_bytes_are_refused),
-		cmocka_unit_test(a_row_is_refused_while_threads_run),
+		cmocka_unit_test(a_row_is_refused_where_nobody_holds_threads),
+		cmocka_unit_test(a_row_is_joined_while_threads_are_held),
 		cmocka_unit_test(who_is_about_to_end_stands_in_no_row),
 		cmocka_unit_test(sites_never_trap),
 		cmocka_unit_test(a_row_that_is_on_parks_with_its_head_alone),

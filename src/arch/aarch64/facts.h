@@ -66,5 +66,11 @@ void fl_a64_flip(uintptr_t at, fl_unit to);
 #define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */
 #define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
 #define FL_ARCH_USER_RESULT 0		/* x0 */
+#define FL_ARCH_USER_WORDS 34		/* of NT_PRSTATUS; of these pc and sp */
+#define FL_ARCH_USER_PC 32
+#define FL_ARCH_USER_SP 31
+#define FL_ARCH_INNER 1
+#define FL_ARCH_FRAME_BYTES 8
+#define FL_ARCH_RESTORER_BYTES 8
 
 #endif

@@ -41,3 +41,11 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 	(void)p, (void)from, (void)to, (void)moves;
 	return FLE_NOPORT;
 }
+
+/* A window is one instruction. */
+bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH_SITE_MAX - 1])
+{
+	__builtin_memset(to, 0, FL_ARCH_SITE_MAX - 1);
+	*copy = p->at;
+	return true;
+}

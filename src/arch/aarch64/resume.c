@@ -44,3 +44,32 @@ void fl_arch_call_again(void *uc, const struct fl_call *c)
 {
 	(void)uc, (void)c;
 }
+
+/* Windows are single instructions: nobody stands inside, and no frame is looked for. */
+uint64_t fl_arch_frame_mark(void)
+{
+	return ~0ull;
+}
+
+uintptr_t fl_arch_frame_at(uintptr_t mark_at)
+{
+	return mark_at;
+}
+
+uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at)
+{
+	return pc_at;
+}
+
+bool fl_arch_frame(struct fl_signal_frame *out, const void *bytes, uintptr_t at)
+{
+	(void)bytes;
+	*out = (struct fl_signal_frame){ .pc_at = at };
+	return false;
+}
+
+bool fl_arch_is_restorer(const unsigned char code[FL_ARCH_RESTORER_BYTES])
+{
+	(void)code;
+	return false;
+}

@@ -56,5 +56,11 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_LAY_TLS(tls) ((tls)[0] = (tls)[2] = (uintptr_t)(tls))
 #define FL_ARCH_USER_CALL (8 * 15)	/* orig_rax: a system call's number, */
 #define FL_ARCH_USER_RESULT (8 * 10)	/* rax: what it returned, for ptrace */
+#define FL_ARCH_USER_WORDS 27		/* of NT_PRSTATUS; of these rip and rsp */
+#define FL_ARCH_USER_PC 16
+#define FL_ARCH_USER_SP 19
+#define FL_ARCH_INNER 5			/* offsets in a body's window where one may stand */
+#define FL_ARCH_FRAME_BYTES 240		/* of a signal's frame, what is looked at */
+#define FL_ARCH_RESTORER_BYTES 9
 
 #endif

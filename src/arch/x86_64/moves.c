@@ -251,3 +251,44 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 	}
 	return n;
 }
+
+/* ---- who stands in what is armed -------------------------------------------------- */
+
+/* Of a body: in its copy. There are copies of all that begins in the window, or of nothing. */
+static bool find_copies(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
+{
+	struct fl_insn i;
+	bool any;
+
+	x86_look(&i, p->bytes[FL_OLD], FL_ARCH_SITE_MAX, p->at);
+	any = i.len >= p->len;			/* it is the only one */
+	fl_arch_decode(&i, p->bytes[FL_OFF], p->len, p->at);
+	*copy = i.target;
+	for (size_t k = 1; k < p->len; k++) {
+		to[k - 1] = p->copies[k];
+		any |= p->copies[k] != 0;
+	}
+	return any;
+}
+
+/* Of NOPs: behind them. Where `off` and `on` have a start, too, it stays. */
+static bool find_nops(const struct fl_patch *p, uint8_t *to)
+{
+	struct fl_insn i;
+
+	for (size_t at = 0; at < p->len; at += i.len) {
+		x86_look(&i, p->bytes[FL_OLD] + at, p->len - at, p->at + at);
+		if (!i.len || i.cls != FL_INSN_NOP)
+			return false;
+		if (at)
+			to[at - 1] = p->starts >> at & 1 ? (uint8_t)at : p->len;
+	}
+	return true;
+}
+
+bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH_SITE_MAX - 1])
+{
+	__builtin_memset(to, 0, FL_ARCH_SITE_MAX - 1);
+	*copy = p->at;
+	return p->may_pass ? find_nops(p, to) : find_copies(p, copy, to);
+}

@@ -111,6 +111,7 @@ static int plan_body(struct fl_patch *p, const struct fl_plan_in *in)
 	p->len = 5;
 	p->flip_at = 1;
 	p->may_pass = 0;
+	__builtin_memcpy(p->copies, in->copies, sizeof p->copies);
 	if (in->room < p->len)
 		return FLE_NOSPACE;
 	if (!x86_branch(on, X86_JMP, in->at, in->on) ||

@@ -88,3 +88,64 @@ void fl_arch_call_again(void *uc, const struct fl_call *c)
 	r[REG_RAX] = c->number;
 	r[REG_RIP] -= CALL_BYTES;
 }
+
+/* ---- frames of signals --------------------------------------------------------- */
+
+/*
+ * What the kernel puts on a stack for a handler, from the lowest address on:
+ *
+ *	8	where the handler returns to
+ *	40	of the context: flags, link, stack
+ *	184	registers, the pc the 17th; the 19th has the segments
+ *	8	where vector registers lie, which is right above all this
+ */
+struct kernel_frame {
+	uint64_t restorer, flags, link, stack[3], registers[23], vectors;
+};
+_Static_assert(sizeof(struct kernel_frame) == FL_ARCH_FRAME_BYTES &&
+	       offsetof(struct kernel_frame, registers[REG_RIP]) - 8 ==
+	       offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), "it is the kernel's");
+
+enum { BEHIND_FRAME = 192, BEHIND_MOST = 512 };	/* of the rest, and of siginfo_t */
+
+uint64_t fl_arch_frame_mark(void)
+{
+	uint16_t cs, ss;
+
+	__asm__("mov %%cs, %0; mov %%ss, %1" : "=r"(cs), "=r"(ss));
+	return cs | (uint64_t)ss << 48;
+}
+
+uintptr_t fl_arch_frame_at(uintptr_t mark_at)
+{
+	return mark_at - offsetof(struct kernel_frame, registers[REG_CSGSFS]);
+}
+
+uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at)
+{
+	return pc_at - offsetof(struct kernel_frame, registers[REG_RIP]);
+}
+
+/* A copy of one elsewhere has its vector registers not above itself. */
+bool fl_arch_frame(struct fl_signal_frame *out, const void *bytes, uintptr_t at)
+{
+	const struct kernel_frame *f = bytes;
+
+	*out = (struct fl_signal_frame){
+		.pc_at = at + offsetof(struct kernel_frame, registers[REG_RIP]),
+		.pc = f->registers[REG_RIP], .sp = f->registers[REG_RSP],
+		.restorer = f->restorer,
+	};
+	return f->registers[REG_CSGSFS] == fl_arch_frame_mark() && !f->link &&
+	       (!f->vectors || f->vectors - at - sizeof *f - BEHIND_FRAME < BEHIND_MOST);
+}
+
+/* mov $15,%eax or %rax; syscall */
+bool fl_arch_is_restorer(const unsigned char code[FL_ARCH_RESTORER_BYTES])
+{
+	static const unsigned char of_libc[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const unsigned char ours[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
+	return !__builtin_memcmp(code, of_libc, sizeof of_libc) ||
+	       !__builtin_memcmp(code, ours, sizeof ours);
+}

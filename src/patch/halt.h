@@ -1,0 +1,27 @@
+/*
+ * halt.h - every other thread stands still for a moment. Private to patch/, but for what
+ * patch.h shows of it.
+ */
+#ifndef FL_HALT_H
+#define FL_HALT_H
+
+#include "patch.h"
+
+/*
+ * Hold all threads but the caller and flick's own, none of which then stands in a row's bytes
+ * but at its first, nor returns there from a handler. 0, FLE_STANDS with the row, -EPERM or
+ * another -errno: nobody can hold them. Signals are blocked until end. In between the caller
+ * stores, and takes no lock.
+ */
+int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad);
+void fl_halt_end(void);
+
+/* ---- held.c, commit.c ------------------------------------------------------------ */
+
+/* Store a set that has been taken while threads are held. 0, FLE_STANDS, FLE_LOOPS,
+ * FLE_THREADS, -ENOMEM; then nothing is stored, and it is still taken. */
+int fl_set_store_held(struct fl_set *, size_t *bad);
+/* It is made. */
+void fl_set_note_inner(const struct fl_change *);
+
+#endif
