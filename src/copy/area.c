@@ -24,8 +24,9 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 		return -ENOMEM;
 	want = want < LARGEST ? want : LARGEST;
 	code = code > want ? code : want;
+	data += FL_JIT_BYTES;
 	data = data > code / DATA_PART ? data : code / DATA_PART;
-	*b = (struct fl_ground_block){ .used = 0 };
+	*b = (struct fl_ground_block){ .data_used = FL_JIT_BYTES };
 	err = fl_near_alloc(&b->near, c->lo, c->hi, code, 2 * data);
 	if (err)
 		return err;
@@ -85,6 +86,7 @@ int fl_copies_end(struct fl_copies *c)
 		const struct fl_near *near = &c->blocks[i].near;
 		int failed = fl_near_seal(&c->blocks[i].near);
 
+		fl_jit_tell(&c->blocks[i]);
 		fl_channel_tell_glue((uintptr_t)near->code, near->code_bytes);
 		err = err ? err : failed;
 	}
@@ -94,13 +96,17 @@ int fl_copies_end(struct fl_copies *c)
 	return err;
 }
 
+struct fl_ground_block *fl_copies_block(const struct fl_copies *c, uintptr_t at)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (at - (uintptr_t)c->blocks[i].near.code < c->blocks[i].near.code_bytes)
+			return (struct fl_ground_block *)&c->blocks[i];
+	return NULL;
+}
+
 unsigned char *fl_copies_write(const struct fl_copies *c, uintptr_t at)
 {
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct fl_near *near = &c->blocks[i].near;
+	const struct fl_ground_block *b = fl_copies_block(c, at);
 
-		if (at - (uintptr_t)near->code < near->code_bytes)
-			return near->write + (at - (uintptr_t)near->code);
-	}
-	return NULL;
+	return b ? b->near.write + (at - (uintptr_t)b->near.code) : NULL;
 }

@@ -15,6 +15,7 @@
 struct fl_ground_block {
 	struct fl_near near;
 	size_t used, data_used;
+	uint32_t n_names, name_bytes;	/* jit.c's */
 	struct fl_unwind unwind;
 };
 /* Blocks that can be written to. All 0: there are none. */
@@ -42,6 +43,8 @@ void fl_copies_take(struct fl_copies *, size_t code, size_t data);
 void fl_copies_fill(struct fl_copies *);
 /* What was taken can be executed, and not written to. 0 or -errno. */
 int fl_copies_end(struct fl_copies *);
+/* The block that has it; NULL: none. */
+struct fl_ground_block *fl_copies_block(const struct fl_copies *, uintptr_t at);
 /* Where the byte that will be executed at `at` is written to, until then. */
 unsigned char *fl_copies_write(const struct fl_copies *, uintptr_t at);
 
@@ -65,5 +68,12 @@ struct fl_copy {
 /* Build it. 0 or why there can be none. */
 int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,
 		  uint64_t *datum);
+
+/* ---- what gdb is told (jit.c) ------------------------------------------------------------ */
+
+enum { FL_JIT_BYTES = 640 };		/* of a block's data, the first ones */
+/* The copy, which is in the block, is of a function of this name. Then: of all that are. */
+void fl_jit_name(struct fl_ground_block *, const struct fl_copy *, const char *name);
+void fl_jit_tell(struct fl_ground_block *);
 
 #endif

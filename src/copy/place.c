@@ -28,7 +28,7 @@ static struct session {
 		struct fl_copy copy;
 		uint64_t datum;		/* explains `refusal` */
 		int refusal;
-		bool is_made;
+		bool is_made, is_named;
 	} *made;
 	size_t n;
 } now;
@@ -121,9 +121,33 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	now.pid = fl_os_pid();
 }
 
+/* What is its function's name. Of several the first one. */
+static int name_copy(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	uintptr_t at = now.m.bias + value;
+	size_t i = fl_outline_find(&now.outline, at);
+	struct made *made = &now.made[i];
+	struct fl_ground_block *b;
+
+	(void)arg;
+	(void)size;
+	if (i == now.n || !made->is_made || made->refusal || made->is_named ||
+	    now.outline.extents[i].start != at)
+		return 0;
+	b = fl_copies_block(&now.copies, made->copy.code);
+	made->is_named = true;
+	if (b)
+		fl_jit_name(b, &made->copy, name);
+	return 0;
+}
+
 static int end_module(void)
 {
-	int err = fl_copies_end(&now.copies);
+	int err;
+
+	if (now.made)
+		fl_obj_functions(&now.m.file, name_copy, NULL);
+	err = fl_copies_end(&now.copies);
 
 	fl_outline_close(&now.outline);
 	fl_obj_close(&now.m.file);

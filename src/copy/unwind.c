@@ -124,6 +124,14 @@ bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
 	return true;
 }
 
+const unsigned char *fl_unwind_frames(const struct fl_unwind *u, size_t *n)
+{
+	const unsigned char *first = (const unsigned char *)(u->table->entries + u->room);
+
+	*n = (size_t)(u->next - first) + END;
+	return first;
+}
+
 /* ---- a body ------------------------------------------------------------------------- */
 
 /* The CIE for this piece: one of the last ones, or a new one. NULL: not written. */

@@ -64,6 +64,9 @@ int fl_unwind_open(struct fl_unwind *, uintptr_t lo, uintptr_t hi, void *data, s
  * has changed. */
 int fl_unwind_emit(struct fl_unwind *, const struct fl_unwind_body *, uint64_t *datum);
 
+/* What it has in .eh_frame's form, to the end that readers look for. */
+const unsigned char *fl_unwind_frames(const struct fl_unwind *, size_t *n);
+
 /* ---- pure: one piece ------------------------------------------------------------ */
 
 /* What a CIE says. */

@@ -457,9 +457,84 @@ static void libraries_are_the_same_in_bodies(void **state)
 	assert_int_equal(v.wrong, 0);
 }
 
+/* ---- what a debugger reads ---------------------------------------------------------- */
+
+enum { NAMED = 400, LONG_NAME = 270 };
+
+/* As many as have room, and each is what it was. */
+static void read_names(const unsigned char *file, const struct fl_copy *copies, size_t n)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)file;
+	const Elf64_Shdr *sh = (const Elf64_Shdr *)(file + eh->e_shoff), *text = NULL;
+	const Elf64_Sym *s = NULL;
+	const char *names = NULL;
+	size_t found = 0, n_symbols = 0;
+
+	assert_memory_equal(file, ELFMAG, SELFMAG);
+	for (unsigned int i = 0; i < eh->e_shnum; i++) {
+		const char *title = (const char *)file + sh[eh->e_shstrndx].sh_offset;
+
+		if (sh[i].sh_type == SHT_SYMTAB) {
+			s = (const Elf64_Sym *)(file + sh[i].sh_offset);
+			n_symbols = sh[i].sh_size / sizeof *s;
+			names = (const char *)file + sh[sh[i].sh_link].sh_offset;
+		}
+		text = sh[i].sh_type == SHT_NOBITS ? &sh[i] : text;
+		if (!strcmp(title + sh[i].sh_name, ".eh_frame"))
+			assert_ptr_equal(file + sh[i].sh_offset, sh[i].sh_addr);
+	}
+	assert_non_null(s);
+	assert_non_null(text);
+	assert_string_equal(names + s->st_name, "");
+	for (size_t i = 1; i < n_symbols; i++) {
+		char name[LONG_NAME + 16];
+		size_t k = found++;
+
+		snprintf(name, sizeof name, "%0*zu.flick", LONG_NAME, k);
+		assert_string_equal(names + s[i].st_name, name);
+		assert_int_equal(s[i].st_value, copies[k].on);
+		assert_true(s[i].st_value - text->sh_addr < text->sh_size);
+	}
+	assert_true(found > 10 && found < n);
+}
+
+static void a_block_is_a_file_with_as_many_names_as_it_has_room_for(void **state)
+{
+	static struct fl_copy copies[NAMED];
+	struct fl_ground_block *b = NULL;
+	const unsigned char *file;
+	struct opened f;
+	size_t n = 0;
+
+	(void)state;
+	open_file(&f, files[0]);
+	for (size_t k = 0; k < f.outline.n && n < NAMED; k++) {
+		struct fl_shape s;
+		uint64_t datum;
+
+		if (shape_of(&f, &s, f.outline.extents[k].start) ||
+		    fl_copy_build(&f.copies, &s, &copies[n], &datum))
+			continue;
+		if (b && b != fl_copies_block(&f.copies, copies[n].code))
+			break;
+		b = fl_copies_block(&f.copies, copies[n++].code);
+	}
+	assert_non_null(b);
+	for (size_t k = 0; k < n; k++) {
+		char name[LONG_NAME + 1];
+
+		snprintf(name, sizeof name, "%0*zu", LONG_NAME, k);
+		fl_jit_name(b, &copies[k], name);
+	}
+	file = b->near.data;
+	close_file(&f);
+	read_names(file, copies, n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_is_a_file_with_as_many_names_as_it_has_room_for),
 		cmocka_unit_test(libraries_are_the_same_in_bodies),
 	};
 
