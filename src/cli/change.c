@@ -248,23 +248,26 @@ int fl_change_stage(struct fl_session *s, const void *by, enum fl_stage stage,
 	return 0;
 }
 
-int fl_change_stage_function(struct fl_session *s, const void *by, enum fl_stage stage,
-			     uint32_t function, struct fl_change_sum *sum, char why[FL_WHY])
+int fl_change_stage_marked(struct fl_session *s, const void *by, enum fl_stage stage,
+			   const bool *marks, struct fl_change_sum *sum, char why[FL_WHY])
 {
-	uint32_t n = 0;
+	uint32_t n = 0, last = UINT32_MAX;
 
 	*sum = (struct fl_change_sum){ 0 };
 	if (begin(s, by, why) || check_stage(s, stage, why))
 		return -1;
 	for (uint32_t i = 0; i < s->n_selected; i++) {
-		if (s->functions.function_of[i] != function || !fl_negotiation_may_want(s, i))
+		uint32_t f = s->functions.function_of[i], before = sum->sites;
+
+		if (!marks[f] || !fl_negotiation_may_want(s, i))
 			continue;
 		stage_site(s, i, stage, sum);
+		sum->functions += sum->sites > before && f != last;
+		last = sum->sites > before ? f : last;
 		n++;
 	}
 	if (!n)
-		return say_why(why, "the function has no probe that this recording can use");
-	sum->functions = sum->sites != 0;
+		return say_why(why, "none of these has a probe that this recording can use");
 	note_state(s, by);
 	return 0;
 }

@@ -28,11 +28,11 @@ struct fl_change_sum {
 	uint32_t refused_site;		/* one of these */
 };
 
-/* Functions that the glob matches; one; one site. */
+/* Functions that the glob matches; those that are marked, by function; one site. */
 int fl_change_stage(struct fl_session *, const void *by, enum fl_stage, const char *glob,
 		    struct fl_change_sum *, char why[FL_WHY]);
-int fl_change_stage_function(struct fl_session *, const void *by, enum fl_stage,
-			     uint32_t function, struct fl_change_sum *, char why[FL_WHY]);
+int fl_change_stage_marked(struct fl_session *, const void *by, enum fl_stage,
+			   const bool *marks, struct fl_change_sum *, char why[FL_WHY]);
 int fl_change_stage_site(struct fl_session *, const void *by, enum fl_stage, uint32_t site,
 			 struct fl_change_sum *, char why[FL_WHY]);
 /* All that is staged. each: of each such site, what is to become of it; NULL. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cli/budget.h"
+#include "cli/change.h"
 #include "cli/live.h"
 #include "os/os.h"
 
@@ -146,9 +147,9 @@ static enum fl_live_state state_of(const struct fl_session *s, uint32_t i)
 {
 	if (load_relaxed(&s->sites[i].state) == FL_SITE_GONE)
 		return FL_LIVE_GONE;
-	if (load_relaxed(&s->sites[i].refusal))
+	if (load_relaxed(&s->sites[i].refusal) || !fl_negotiation_may_want(s, i))
 		return FL_LIVE_REFUSED;
-	return load_relaxed(&s->sites[i].wanted) ? FL_LIVE_ON : FL_LIVE_OFF;
+	return fl_change_now(s, i) == FL_STAGE_OFF ? FL_LIVE_OFF : FL_LIVE_ON;
 }
 
 /* A function may have several entries, as where it was inlined, or loaded again. */
@@ -160,7 +161,8 @@ static void see_sites(struct fl_live_feed *d)
 		struct fl_live_seen *seen = &d->seen[s->functions.function_of[i]];
 		enum fl_live_state state;
 
-		if (s->functions.sites[i].kind != FL_ENTRY)
+		if (s->functions.sites[i].kind != FL_ENTRY ||
+		    s->functions.function_of[i] >= d->n_seen)
 			continue;
 		state = state_of(s, i);
 		if (seen->state == FL_LIVE_ABSENT || state < seen->state)
@@ -251,10 +253,11 @@ static void see_cost(struct fl_live *l)
 static void see_status(struct fl_live *l, uint64_t now, double seconds)
 {
 	struct fl_live_feed *d = l->feed;
-	uint64_t produced = 0, lost = 0, toggles = load_relaxed(&l->s->shared->toggles);
+	uint64_t produced = 0, lost = 0, toggles;
 	size_t n;
 	const struct fl_thread *t = fl_readers_threads(l->s, &n);
 
+	toggles = load_relaxed(&l->s->shared->toggles) + l->n_switched;
 	for (size_t i = 0; i < n; i++)
 		produced += t[i].produced;
 	for (int c = 0; c < FL_N_LOST; c++)
@@ -357,14 +360,29 @@ void fl_live_close(struct fl_live *l)
 	fl_live_free(&l->model);
 }
 
-void fl_live_afford(struct fl_live *l, int by, char *line, size_t room)
+void fl_live_see_states(struct fl_live *l)
+{
+	struct fl_live_feed *d = l->feed;
+
+	for (uint32_t f = 0; f < d->n_seen; f++)
+		d->seen[f].state = FL_LIVE_ABSENT;
+	see_sites(d);
+	l->status.n_on = 0;
+	for (uint32_t f = 0; f < d->n_seen && f < l->model.n; f++) {
+		if (d->seen[f].state != FL_LIVE_ABSENT)
+			l->model.rows[f].seen.state = d->seen[f].state;
+		l->status.n_on += d->seen[f].state == FL_LIVE_ON;
+	}
+}
+
+void fl_live_afford(struct fl_live *l, int by, struct fl_live_line line)
 {
 	static const double steps[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 					1 };
 	size_t i = 0;
 
 	if (!l->s || !l->s->budget) {
-		snprintf(line, room, "every call is timed: there is no budget (--all)");
+		snprintf(line.text, line.room, "every call is timed (--all): no budget");
 		return;
 	}
 	while (i + 1 < ARRAY_LEN(steps) && steps[i] < l->options->budget - 1e-9)
@@ -375,7 +393,8 @@ void fl_live_afford(struct fl_live *l, int by, char *line, size_t room)
 		i--;
 	l->options->budget = steps[i];
 	fl_budget_change(l->s->budget, steps[i]);
-	snprintf(line, room, "budget: %g %% of the program's CPU time", 100 * steps[i]);
+	snprintf(line.text, line.room, "budget: %g %% of the program's CPU time",
+		 100 * steps[i]);
 }
 
 /* ---- pages about one function --------------------------------------------------------- */

@@ -234,6 +234,7 @@ static void print_help(FILE *to)
 {
 	fputs("keys of flick live\n\n"
 	      "  up down j k       move; PgUp PgDn Home End, too\n"
+	      "  space a           switch on or off: the function; all that are shown\n"
 	      "  s r               order by the next column; reverse it\n"
 	      "  f                 filter: part of a name, or a pattern with * ? [\n"
 	      "  / n               search; go on\n"
@@ -373,8 +374,8 @@ static void draw_bottom(const struct fl_live *l)
 	else if (c->page != PAGE_TABLE)
 		snprintf(line, sizeof(line), "any other key: back to the table");
 	else
-		snprintf(line, sizeof(line), "q leave  ? help  s order  f filter  / search  "
-			 "enter times");
+		snprintf(line, sizeof(line), "q leave  ? help  space on/off  s order  "
+			 "f filter  / search  enter times");
 	move(LINES - 1, 0);
 	draw_text(line, COLS - 1);
 }
@@ -502,6 +503,11 @@ static void order_by_next(struct fl_live *l)
 	arrange(l);
 }
 
+static struct fl_live_line notice_of(struct fl_live *l)
+{
+	return (struct fl_live_line){ l->screen->notice, sizeof(l->screen->notice) };
+}
+
 static void obey(struct fl_live *l, int key)
 {
 	int by;
@@ -515,8 +521,10 @@ static void obey(struct fl_live *l, int key)
 	case '/': ask_for(l, PROMPT_SEARCH); return;
 	case 'n': search_on(l); return;
 	case 's': order_by_next(l); return;
-	case '+': fl_live_afford(l, 1, l->screen->notice, sizeof(l->screen->notice)); return;
-	case '-': fl_live_afford(l, -1, l->screen->notice, sizeof(l->screen->notice)); return;
+	case ' ': fl_live_switch(l, FL_LIVE_CURSOR, notice_of(l)); return;
+	case 'a': fl_live_switch(l, FL_LIVE_ALL_SHOWN, notice_of(l)); return;
+	case '+': fl_live_afford(l, 1, notice_of(l)); return;
+	case '-': fl_live_afford(l, -1, notice_of(l)); return;
 	case 'r':
 		l->model.is_reversed = !l->model.is_reversed;
 		arrange(l);
@@ -568,6 +576,10 @@ bool fl_live_screen_turn(struct fl_live *l)
 			c->is_stale = true;
 		if (!take_keys(l))
 			return false;
+	}
+	if (l->feed && fl_live_answered(l, notice_of(l))) {
+		fl_live_see_states(l);
+		c->is_stale = true;
 	}
 	if (c->is_stale)
 		draw_all(l);

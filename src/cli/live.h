@@ -3,6 +3,7 @@
  *
  *	cmd-live.c	options, and what becomes of program and terminal
  *	live-feed.c	once a second: what is known of each function, out of the session
+ *	live-change.c	switches functions on and off
  *	live-model.c	which rows there are, in which order, what is under the cursor: pure
  *	live-screen.c	draws the model, takes keys
  *	live-terminal.c	the terminal is as it was, whatever ends flick
@@ -117,6 +118,9 @@ struct fl_live {
 	struct fl_live_feed *feed;
 	struct fl_live_screen *screen;	/* NULL: not open */
 	bool has_ended;			/* the program has */
+	uint32_t n_answers, n_asked;	/* changes that were answered; functions of the last */
+	bool is_asked_on;		/* that was to switch them on */
+	uint64_t n_switched;		/* probes, by changes */
 	const char *output;		/* the file of what it writes */
 };
 /* What it adds to the analyses of a session. */
@@ -125,11 +129,26 @@ extern const struct flick_analysis fl_live_analysis;
 bool fl_live_look(struct fl_live *, struct fl_session *);
 bool fl_live_look_now(struct fl_live *, struct fl_session *);
 void fl_live_close(struct fl_live *);
+/* What functions are is another thing than at the last look. */
+void fl_live_see_states(struct fl_live *);
+/* Where a key's answer is written. */
+struct fl_live_line {
+	char *text;
+	size_t room;
+};
 /* More of the program's CPU time for timing, or less: a line says what it is now. */
-void fl_live_afford(struct fl_live *, int by, char *line, size_t room);
+void fl_live_afford(struct fl_live *, int by, struct fl_live_line);
 /* Pages of text about one function, or about nothing: what its calls took, who made them. */
 void fl_live_print_spread(FILE *, struct fl_live *, uint32_t function);
 void fl_live_print_callers(FILE *, struct fl_live *, uint32_t function);
+
+/* ---- keys that switch (live-change.c) ------------------------------------------------ */
+
+/* On if all are off, else off: the function under the cursor, all that are shown. The line
+ * says why not. answered: it has just been done, as the line says. */
+enum fl_live_which { FL_LIVE_CURSOR, FL_LIVE_ALL_SHOWN };
+void fl_live_switch(struct fl_live *, enum fl_live_which, struct fl_live_line);
+bool fl_live_answered(struct fl_live *, struct fl_live_line);
 
 /* ---- the screen (live-screen.c) ---------------------------------------------------- */
 

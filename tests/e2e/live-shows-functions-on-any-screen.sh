@@ -31,7 +31,7 @@ lively N s: N functions, N on, by name
 
 
 N events/s, N toggles/s,
-q leave  ? help  s order  f filter  / search  enter times
+q leave  ? help  space on/off  s order  f filter  / search  enter times
 END
 
 # The cursor is a function's: it goes along. By calls the most frequent is the first.
@@ -112,7 +112,7 @@ lively N s: N functions, N on, by name
  on  ############## seldom
 
 N events/s, N toggles/s,
-q leave  ? help  s order  f filter  ...
+q leave  ? help  space on/off  s ord...
 END
 mux resize-window -x 20 -y 4		# no room for all: nothing breaks
 press j k
