@@ -245,6 +245,7 @@ struct fl_counting_glue {
 	uint32_t counter;		/* of the probe: how far into its thread's slot */
 	uintptr_t go, mask;		/* words of data */
 	uintptr_t full;			/* one that leads to where a block is full */
+	bool keeps;			/* what it loads into is live */
 };
 bool fl_arch_glue_counting(const struct fl_counting_glue *);
 /* Can it, here? Once fl_arch_rseq_open() has been called. */

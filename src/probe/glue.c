@@ -161,18 +161,17 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 		.rest = b->near.write + rest, .rest_at = (uintptr_t)b->near.code + rest,
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * (uint32_t)sizeof(uint64_t),
 		.go = (uintptr_t)p->go, .mask = (uintptr_t)&p->go[1],
-		.full = (uintptr_t)&data[convention(p)],
+		.full = (uintptr_t)&data[convention(p)], .keeps = fl_probe_is_body(p),
 	});
 	return (uintptr_t)b->near.code + offset;
 }
 
-/* In a program's own region handlers are called, where it would be in the way. In a body a
- * register more is live. */
+/* In a program's own region handlers are called, where it would be in the way. */
 static bool is_to_count(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return fl_table.sites[id].kind == FL_ENTRY && !p->asks && !fl_probe_is_body(p) &&
+	return fl_table.sites[id].kind == FL_ENTRY && !p->asks &&
 	       has_counter(p) && !fl_table.session->own && fl_arch_glue_can_count();
 }
 

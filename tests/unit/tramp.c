@@ -173,6 +173,8 @@ static struct routine {
 	BODY_ROUTINES(BODY_ROW)
 	{ "glue of ID", NULL, COUNT, true, 16, false },
 	{ "masked glue of ID", NULL, COUNT, true, 16, false },
+	{ "glue of a body", NULL, COUNT, true, 16, true },
+	{ "masked glue of a body", NULL, COUNT, true, 16, true },
 };
 extern void fl_ask_count_long(void);
 
@@ -382,9 +384,9 @@ static void a_probe_without_a_counter_writes_nowhere(void **state)
 /* Of a page each: what is executed, the rest. Of data: go, mask, full. */
 static unsigned char *glue_code;
 static uintptr_t glue_data[2 * N_COUNTERS][3];
-enum { PAGE = 4096, MASKED = N_COUNTERS };
+enum { PAGE = 4096, BODY = ID + 1, BODY_OUTER, MASKED = N_COUNTERS, MASKED_BODY };
 
-static void (*make_glue(size_t i, uint32_t id))(void)
+static void (*make_glue_of(enum fl_convention how, size_t i, uint32_t id))(void)
 {
 	unsigned char *at = glue_code + i * FL_ARCH_COUNTING_BYTES;
 	const struct fl_counting_glue glue = {
@@ -392,15 +394,29 @@ static void (*make_glue(size_t i, uint32_t id))(void)
 		.rest = at + PAGE, .rest_at = (uintptr_t)at + PAGE,
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * 8,
 		.go = (uintptr_t)&glue_data[i][0], .mask = (uintptr_t)&glue_data[i][1],
-		.full = (uintptr_t)&glue_data[i][2],
+		.full = (uintptr_t)&glue_data[i][2], .keeps = how == FL_BODY,
 	};
 
-	glue_data[i][0] = fl_probe_routine(FL_ACT_COUNT, FL_BARE);
+	glue_data[i][0] = fl_probe_routine(FL_ACT_COUNT, how);
 	glue_data[i][1] = i < MASKED ? UINTPTR_MAX : 0;
-	glue_data[i][2] = fl_probe_routine_full(FL_BARE);
+	glue_data[i][2] = fl_probe_routine_full(how);
 	return fl_arch_glue_can_count() && fl_arch_glue_counting(&glue)
-		? (void (*)(void))(uintptr_t)at : fl_bare_count_long;
+		? (void (*)(void))(uintptr_t)at :
+		how == FL_BODY ? keeping_body_count_long : fl_bare_count_long;
 }
+
+static void (*make_glue(size_t i, uint32_t id))(void)
+{
+	return make_glue_of(FL_BARE, i, id);
+}
+
+/* Where %r11 is live at the call. */
+void (*body_glue)(void), (*masked_body_glue)(void);
+void call_body_glue(void);
+void call_masked_body_glue(void);
+__asm__("call_body_glue:\n\tmov r11_before(%rip), %r11\n\tjmp *body_glue(%rip)\n"
+	"call_masked_body_glue:\n\tmov r11_before(%rip), %r11\n\t"
+	"jmp *masked_body_glue(%rip)");
 
 /* Near data of this file's. */
 static void find_glue_code(void)
@@ -596,6 +612,7 @@ static struct counting {
 	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
 	  end_block_quickly, 0 },
 	{ { .name = "glue" }, append_time, 1 },
+	{ { .name = "glue of a body" }, append_time, 1 },
 };
 static const struct counting *counts_in;
 
@@ -923,9 +940,15 @@ static void make_glues(void)
 {
 	fl_probe_routines_open();
 	find_glue_code();
-	routines[ARRAY_LEN(routines) - 2].run = make_glue(ID, ID);
-	routines[ARRAY_LEN(routines) - 1].run = make_glue(MASKED, ID);
-	counting[ARRAY_LEN(counting) - 1].routine.run = make_glue(OUTER, OUTER);
+	routines[ARRAY_LEN(routines) - 4].run = make_glue(ID, ID);
+	routines[ARRAY_LEN(routines) - 3].run = make_glue(MASKED, ID);
+	body_glue = make_glue_of(FL_BODY, BODY, ID);
+	masked_body_glue = make_glue_of(FL_BODY, MASKED_BODY, ID);
+	routines[ARRAY_LEN(routines) - 2].run = call_body_glue;
+	routines[ARRAY_LEN(routines) - 1].run = call_masked_body_glue;
+	counting[ARRAY_LEN(counting) - 2].routine.run = make_glue(OUTER, OUTER);
+	counting[ARRAY_LEN(counting) - 1].routine.run =
+		make_glue_of(FL_BODY, BODY_OUTER, OUTER);
 	forked[ARRAY_LEN(forked) - 1].routine.run = make_glue(OUTER, OUTER);
 }
 

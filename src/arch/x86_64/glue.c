@@ -14,8 +14,10 @@
  *
  * One that counts does so itself, while its mask is all ones, in the way of the routine
  * (routines.h, COUNT): the jump and the way to the routine would take more than the count.
- * Only %r11 and the flags are changed, so it is one for all conventions.
+ * Only %r11 and the flags are changed, so it is one for all conventions; where %r11 is live
+ * it is put on the stack first, and comes back last.
  *
+ *	[push %r11]
  *	lea cs(%rip),%r11
  *	mov %r11,%fs:rseq_cs		arms the sequence
  *	mov %fs:fl_tls_slot,%r11		its start
@@ -24,6 +26,7 @@
  *	je cold
  *	addl $1 << 21,counter(%r11)	its end: the commit
  *	js full				the block is full
+ *	[pop %r11]
  *	ret
  *	...
  *	signature			where an interrupted sequence goes on:
@@ -87,7 +90,7 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 /* Where the operands of `hot` and of `rest` are. */
 enum {
 	HOT_CS = 3, HOT_ARM = 12, HOT_START = 16, HOT_TLS = 21, HOT_MASK = 31,
-	HOT_COLD = 37, HOT_COUNTER = 44, HOT_END = 52, HOT_FULL = 54,
+	HOT_COLD = 37, HOT_COUNTER = 44, HOT_END = 52, HOT_FULL = 54, HOT_BYTES = 58,
 	REST_COLD = 7, REST_FULL = 19, REST_CS = 32
 };
 
@@ -100,13 +103,14 @@ static const unsigned char hot[] = {
 	0x0f, 0x84, 0, 0, 0, 0,				/* je cold */
 	0x41, 0x81, 0x83, 0, 0, 0, 0, 0, 0, 0x20, 0,	/* addl $1 << 21,counter(%r11) */
 	0x0f, 0x88, 0, 0, 0, 0,				/* js full */
-	X86_RET,
 };
+static const unsigned char push_r11[] = { 0x41, 0x53 }, pop_r11[] = { 0x41, 0x5b };
 /* ud1 says that no code falls into it; see rseq.h. */
 static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53 };
 
-_Static_assert(sizeof hot <= FL_ARCH_COUNTING_BYTES && REST_CS + 32 <= FL_ARCH_COUNTING_BYTES,
-	       "a line each");
+_Static_assert(sizeof hot == HOT_BYTES, "");
+_Static_assert(HOT_BYTES + 5 <= FL_ARCH_COUNTING_BYTES, "a line");
+_Static_assert(REST_CS + 32 <= FL_ARCH_COUNTING_BYTES, "another");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000, "what `hot` adds");
 
 struct descriptor {			/* struct rseq_cs of the kernel's */
@@ -120,25 +124,38 @@ bool fl_arch_glue_can_count(void)
 	       (int32_t)fl_arch_tls_slot_at() == fl_arch_tls_slot_at();
 }
 
+/* How far into the glue `hot` stands. */
+static size_t hot_at(const struct fl_counting_glue *g)
+{
+	return g->keeps ? sizeof push_r11 : 0;
+}
+
 static bool put_hot(const struct fl_counting_glue *g)
 {
-	unsigned char *out = g->out;
+	unsigned char *out = g->out + hot_at(g), *end = out + sizeof hot;
+	uintptr_t at = g->at + hot_at(g);
 
-	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_BYTES);
+	__builtin_memset(g->out, X86_INT3, FL_ARCH_COUNTING_BYTES);
 	__builtin_memcpy(out, hot, sizeof hot);
+	if (g->keeps) {
+		__builtin_memcpy(g->out, push_r11, sizeof push_r11);
+		__builtin_memcpy(end, pop_r11, sizeof pop_r11);
+		end += sizeof pop_r11;
+	}
+	*end = X86_RET;
 	put32(out + HOT_ARM, fl_rseq_at);
 	put32(out + HOT_TLS, fl_arch_tls_slot_at());
 	put32(out + HOT_COUNTER, (int64_t)g->counter + 4);	/* its upper half */
-	return x86_rel32(out + HOT_CS, g->at + HOT_CS + 4, g->rest_at + REST_CS) &&
-	       x86_rel32(out + HOT_MASK, g->at + HOT_MASK + 4, g->mask) &&
-	       x86_rel32(out + HOT_COLD, g->at + HOT_COLD + 4, g->rest_at + REST_COLD) &&
-	       x86_rel32(out + HOT_FULL, g->at + HOT_FULL + 4, g->rest_at + REST_FULL);
+	return x86_rel32(out + HOT_CS, at + HOT_CS + 4, g->rest_at + REST_CS) &&
+	       x86_rel32(out + HOT_MASK, at + HOT_MASK + 4, g->mask) &&
+	       x86_rel32(out + HOT_COLD, at + HOT_COLD + 4, g->rest_at + REST_COLD) &&
+	       x86_rel32(out + HOT_FULL, at + HOT_FULL + 4, g->rest_at + REST_FULL);
 }
 
 static bool put_rest(const struct fl_counting_glue *g)
 {
 	const struct descriptor cs = {
-		.start = g->at + HOT_START, .length = HOT_END - HOT_START,
+		.start = g->at + hot_at(g) + HOT_START, .length = HOT_END - HOT_START,
 		.abort = g->rest_at + REST_COLD,
 	};
 	unsigned char *out = g->rest;
