@@ -98,7 +98,7 @@ flick_run() {	# OPTIONS...
 # ---- self times ----------------------------------------------------------------------
 
 # FUNCTION SHARE lines out of FUNCTION AMOUNT lines. Stubs are nobody's: those of the
-# hooks, and those through which libraries are called, which flick does not name.
+# hooks, and those through which libraries are called.
 shares() {
 	LC_ALL=C awk '$1 !~ /__cyg_profile|@plt|^\[/ { n[$1] += $2; sum += $2 }
 		END { for (f in n) print f, n[f] / sum }'

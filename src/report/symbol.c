@@ -5,7 +5,8 @@
  * that nobody else writes a separate debug file or .gnu_debugdata (source.c). Each
  * file is read once, into a row sorted by address; of several names for one address
  * the best is kept. Where a function has no name the tables for unwinding still say
- * where it begins: they are read when one is met.
+ * where it begins, and stubs of the linkage table are named after the function that they
+ * lead to, NAME@plt: both are read when such a place is met.
  */
 #include <libiberty/demangle.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "obj/obj.h"
+#include "report/linkage.h"
 #include "report/source.h"
 
 #define LONGEST (16u << 10)		/* bytes of a name */
@@ -40,9 +42,11 @@ struct file {
 	bool asked_frames;
 	struct frame *frames;		/* ascending; once they were asked for */
 	size_t n_frames;
+	struct entry *stubs;		/* ascending by address; as frames */
+	size_t n_stubs;
 	struct entry *entries;		/* ascending by address */
 	size_t n;
-	char **cut;			/* names without their versions */
+	char **cut;			/* names without their versions, and of stubs */
 	size_t n_cut;
 };
 
@@ -246,12 +250,18 @@ bool fl_symbols_is_plain(const char *linkage)
 	return !may_be_mangled(linkage);
 }
 
-/* NULL: it is none of C++ or Rust, or too long. */
+/* NULL: it is none of C++ or Rust, or too long. Of a stub what is before its @plt. */
 static char *demangle(const char *linkage, int options)
 {
 	struct plain *p = may_be_mangled(linkage) ? malloc(sizeof(*p)) : NULL;
-	char *name = p && fill_plain(p, linkage, options) ? strndup(p->text, p->n) : NULL;
+	const char *mark = strchrnul(linkage, '@');
+	char *mangled = p ? strndup(linkage, (size_t)(mark - linkage)) : NULL;
+	char *name = NULL;
 
+	if (mangled && fill_plain(p, mangled, options) &&
+	    asprintf(&name, "%.*s%s", (int)p->n, p->text, mark) < 0)
+		name = NULL;
+	free(mangled);
 	free(p);
 	return name;
 }
@@ -288,15 +298,6 @@ void fl_symbols_load(struct fl_symbols *s, const char *path)
 	file_of(s, path);
 }
 
-static struct entry *entry_around(struct fl_symbols *s, const char *path, uint64_t at)
-{
-	struct file *f = file_of(s, path);
-	size_t n = f ? fl_rows_from(f->entries, f->n, sizeof(*f->entries), at) : 0;
-	struct entry *e = n ? &f->entries[n - 1] : NULL;
-
-	return e && at - e->address < size_of(e) ? e : NULL;
-}
-
 static int take_frame(void *arg, const struct fl_obj_frame *frame)
 {
 	struct file *f = arg;
@@ -304,6 +305,20 @@ static int take_frame(void *arg, const struct fl_obj_frame *frame)
 	if (fl_array_room(&f->frames, f->n_frames, sizeof(*f->frames)))
 		return -ENOMEM;
 	f->frames[f->n_frames++] = (struct frame){ frame->start, frame->end };
+	return 0;
+}
+
+static int take_stub(void *arg, const char *function, uint64_t at, uint64_t size)
+{
+	struct file *f = arg;
+	char *name;
+
+	if (fl_array_room(&f->cut, f->n_cut, sizeof(*f->cut)) ||
+	    fl_array_room(&f->stubs, f->n_stubs, sizeof(*f->stubs)) ||
+	    asprintf(&name, "%.*s@plt", (int)LONGEST, function) < 0)
+		return -ENOMEM;
+	f->cut[f->n_cut++] = name;
+	f->stubs[f->n_stubs++] = (struct entry){ .address = at, .size = size, .linkage = name };
 	return 0;
 }
 
@@ -322,6 +337,9 @@ static void ask_frames(struct file *f)
 			f->frames[i].lo -= m.bias;
 			f->frames[i].hi -= m.bias;
 		}
+		fl_linkage_stubs(&m, take_stub, f);
+		if (f->n_stubs)
+			qsort(f->stubs, f->n_stubs, sizeof(*f->stubs), compare_entries);
 		fl_obj_unlay(&m);
 	}
 	fl_obj_close(&o);
@@ -335,6 +353,29 @@ static const struct frame *frame_around(struct file *f, uint64_t at)
 		ask_frames(f);
 	n = fl_rows_from(f->frames, f->n_frames, sizeof(*f->frames), at);
 	return n && at < f->frames[n - 1].hi ? &f->frames[n - 1] : NULL;
+}
+
+static struct entry *entry_in(struct entry *entries, size_t n, uint64_t at)
+{
+	struct entry *e = entries;
+
+	n = fl_rows_from(entries, n, sizeof(*entries), at);
+	if (!n)
+		return NULL;
+	e += n - 1;
+	return at - e->address < size_of(e) ? e : NULL;
+}
+
+static struct entry *entry_around(struct fl_symbols *s, const char *path, uint64_t at)
+{
+	struct file *f = file_of(s, path);
+	struct entry *e = f ? entry_in(f->entries, f->n, at) : NULL;
+
+	if (!f || e)
+		return e;
+	if (!f->asked_frames)
+		ask_frames(f);
+	return entry_in(f->stubs, f->n_stubs, at);
 }
 
 static bool find_range(struct fl_symbols *s, const char *path, uint64_t at, uint64_t *lo,
@@ -492,6 +533,9 @@ static void close_file(struct file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].name);
 	free(f->entries);
+	for (size_t i = 0; i < f->n_stubs; i++)
+		free(f->stubs[i].name);
+	free(f->stubs);
 	for (size_t i = 0; i < f->n_cut; i++)
 		free(f->cut[i]);
 	free(f->cut);

@@ -357,6 +357,39 @@ static void lines_of_a_file_that_shrinks(void **unused)
 	assert_null(fl_symbols_line(symbols, path, at, &line));
 }
 
+/* ---- stubs of the linkage table ----------------------------------------------------- */
+
+/* Each of them jumps by the pointer that is filled with its function's address: the one of
+ * getrlimit does so here, in whichever of the sections the linker has put it. */
+static void stubs_are_named_by_what_they_lead_to(void **unused)
+{
+	struct rlimit room;
+	struct fl_symbol found;
+	uint64_t at = 0, seen = 0, others = 0;
+	char *plain;
+
+	(void)unused;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &room), 0);
+	copy_self(0600);
+	for (uint64_t a = 0; a < 1 << 20; a++) {
+		if (!fl_symbols_find(symbols, path, a, &found) || !strchr(found.linkage, '@'))
+			continue;
+		assert_in_range(a - found.address, 0, 15);
+		if (strcmp(found.linkage, "getrlimit@plt")) {
+			others++;
+			continue;
+		}
+		assert_true(!at || at == found.address);
+		at = found.address;
+		seen++;
+	}
+	assert_true(others > 16 * 16);
+	assert_int_equal(seen, at && at % 16 == 0 ? 16 : 8);
+	plain = fl_symbols_plain("_ZN5alpha4betaEv@plt");
+	assert_string_equal(plain, "alpha::beta@plt");
+	free(plain);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -371,6 +404,7 @@ int main(void)
 		T(claims_cost_nothing),
 		T(lines_are_those_of_ones_own_files),
 		T(lines_of_a_file_that_shrinks),
+		T(stubs_are_named_by_what_they_lead_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,101 @@
+/*
+ * linkage.c - stubs of the linkage table (PLT), through which a module calls others.
+ *
+ * Hides which sections hold them, and how a stub's function is told: a stub jumps through
+ * a pointer, which a relocation fills. So it needs no order of stubs, which linkers differ in.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "report/linkage.h"
+
+enum { LONGEST_STUB = 64 };
+
+/* Which function a pointer is filled with. */
+struct filled {
+	uint64_t at;
+	const char *name;		/* owned by the module's file */
+};
+
+struct fillings {
+	struct filled *of;
+	size_t n;
+};
+
+static int note_filled(void *arg, uintptr_t pointer, uint32_t type, const char *name,
+		       uintptr_t value)
+{
+	struct fillings *p = arg;
+
+	(void)type;
+	(void)value;
+	if (!name[0])
+		return 0;
+	if (fl_array_room(&p->of, p->n, sizeof(*p->of)))
+		return -ENOMEM;
+	p->of[p->n++] = (struct filled){ pointer, name };
+	return 0;
+}
+
+static int compare_filled(const void *x, const void *y)
+{
+	const struct filled *a = x, *b = y;
+
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+/* The function of the stub [at, end); NULL: it jumps through no such pointer. */
+static const char *goes_to(const struct fl_module *m, const struct fillings *p,
+			      uintptr_t at, uintptr_t end)
+{
+	const unsigned char *code = fl_obj_bytes(m, at, end - at);
+	struct fl_insn i;
+	size_t n;
+
+	for (uintptr_t a = at; code && a < end; a += i.len) {
+		fl_arch_decode(&i, code + (a - at), end - a, a);
+		if (!i.len || i.cls == FL_INSN_JUMP)
+			return NULL;
+		if (i.cls != FL_INSN_JUMP_POINTER)
+			continue;
+		n = fl_rows_from(p->of, p->n, sizeof(*p->of), i.target);
+		return n && p->of[n - 1].at == i.target ? p->of[n - 1].name : NULL;
+	}
+	return NULL;
+}
+
+static int tell_section(const struct fl_module *m, const struct fillings *p,
+			const Elf64_Shdr *section, fl_linkage_each *each, void *arg)
+{
+	const uint64_t step = section->sh_entsize;
+	int err = 0;
+
+	if (step < 4 || step > LONGEST_STUB)
+		return 0;
+	for (uint64_t at = 0; !err && at < section->sh_size && step <= section->sh_size - at;
+	     at += step) {
+		uint64_t stub = section->sh_addr + at;
+		const char *name = goes_to(m, p, m->bias + stub, m->bias + stub + step);
+
+		if (name)
+			err = each(arg, name, stub, step);
+	}
+	return err;
+}
+
+int fl_linkage_stubs(const struct fl_module *m, fl_linkage_each *each, void *arg)
+{
+	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
+	struct fillings p = { 0 };
+	Elf64_Shdr section;
+	int err = fl_obj_relocs(m, note_filled, &p);
+
+	if (p.n)
+		qsort(p.of, p.n, sizeof(*p.of), compare_filled);
+	for (size_t i = 0; !err && i < ARRAY_LEN(sections); i++)
+		if (fl_obj_section(&m->file, sections[i], &section))
+			err = tell_section(m, &p, &section, each, arg);
+	free(p.of);
+	return err;
+}
