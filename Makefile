@@ -165,6 +165,15 @@ $(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) 
 	@echo "  LINK   $@"
 	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out flick.map,$^) -ldl -lpthread
 
+# The command with points in what attaches, likewise.
+ATTACHES := $(wildcard src/cli/attach*.c)
+READER_KILLER := $(BUILD)/tests/flick-kill-at
+$(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
+		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/reader/inside.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	$(Q)$(CC) $(STRICT) -Isrc -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
+
 $(WITH_POINTS): $(BUILD)/points.a
 $(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
@@ -265,7 +274,7 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN) $(A64_TEST) $(CROSS) $(KILLER) $(FUZZ)
+run-check: all $(TEST_BIN) $(A64_TEST) $(CROSS) $(KILLER) $(READER_KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)

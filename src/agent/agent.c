@@ -135,6 +135,7 @@ int fl_agent_found(enum fl_moment moment)
 	return n < 0 ? n : 0;
 }
 
+static bool is_attached;		/* it comes late, and goes without a trace */
 static int start_error;			/* why this process's agent cannot work */
 static int watch_error;			/* why nobody can watch the reader */
 
@@ -187,8 +188,12 @@ static uint32_t ask(void)
 static void recorder_found(uint32_t from, enum fl_moment moment)
 {
 	watch_error = fl_life_watch(shm);
-	if (ask() == FL_PHASE_QUIT)
-		fl_os_exit(0);
+	if (ask() == FL_PHASE_QUIT) {
+		if (!is_attached)
+			fl_os_exit(0);
+		store_relaxed(&shm->detach, 1);	/* a program that runs runs on */
+		return;
+	}
 	if (!fl_channel_reader_lives() || watch_error)
 		return;
 	/* Before the program may forbid what a claim asks of the kernel (seccomp). */
@@ -202,8 +207,25 @@ static const struct fl_owner recorder = { .found = recorder_found };
 static bool is_recorded, is_orphan;
 static bool had_second;
 
+/* Every byte is as it was, and another recorder may come. */
+static void detach(void)
+{
+	fl_probes_close();
+	fl_life_close();
+	fl_channel_close();
+	fl_patch_close();
+	start_error = watch_error = 0;
+	store_relaxed(&is_orphan, false);
+	store_relaxed(&is_attached, false);
+	store_release(&is_recorded, false);	/* (E) pairs with (F) */
+}
+
 static void end_probes(void)
 {
+	if (is_attached) {
+		detach();
+		return;
+	}
 	fl_channel_close();
 	fl_probes_retire();
 }
@@ -287,7 +309,7 @@ void fl_agent_end(void)
 	store_relaxed(&is_orphan, true);
 	/* ordering: none other, as in fl_agent_join_second() */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (load_relaxed(&had_second)) {	/* else who negotiates is not waited for */
+	if (load_relaxed(&had_second) || is_attached) {	/* else nobody waits for who asks */
 		fl_agent_lock(&signals);
 		goes_on = second != NULL;
 		store_relaxed(&fl_owner, second);
@@ -330,7 +352,7 @@ static int open_all(void)
 	if (!err)
 		err = fl_life_open();
 	if (!err)
-		err = fl_watch_open();
+		err = fl_watch_open(shm);
 	if (!err)
 		err = fl_life_watch(shm);
 	return err;
@@ -355,11 +377,57 @@ static void give_back(uint64_t keep, uint64_t mapped)
 	fl_os_unmap((char *)shm + keep, mapped - keep);
 }
 
+/* The process is this region's. */
+static int begin_process(void)
+{
+	if (!shm->tsc0)			/* one moment on both clocks, of the first process */
+		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
+	fl_cyg_open();
+	fl_site_found(shm);
+	fl_site_rules(&shm->body_rules);
+	return open_all();
+}
+
+static void direct(void)
+{
+	uint32_t from;
+
+	is_recorded = true;
+	fl_owner = &recorder;
+	start_error = discover_first(&from);
+	recorder_found(from, FL_RUNNING);
+	if (session->windows.rate)
+		fl_windows_begin();
+}
+
+int fl_agent_attach(const char *given)
+{
+	uint64_t mapped;
+	int err;
+
+	if (load_acquire(&is_recorded) || fl_owner)	/* (F) pairs with (E) */
+		return is_recorded ? FLE_RECORDED : FLE_OPEN;
+	err = fl_shm_attach(given, &shm, &mapped);
+	if (err)
+		return err;
+	session = &shm->session[0];
+	is_attached = true;
+	err = fl_channel_join(shm);
+	if (!err)
+		err = start_error = begin_process();
+	if (!err) {
+		direct();
+		return 0;
+	}
+	is_recorded = false;
+	is_attached = false;
+	return err;
+}
+
 /* As the agent of a recorder. */
 static void start(const char *given)
 {
 	uint64_t mapped;
-	uint32_t from;
 	int err = fl_shm_attach(given, &shm, &mapped);
 
 	if (!shm)
@@ -375,24 +443,14 @@ static void start(const char *given)
 		return;
 	} else {
 		retire_old_image();
-		if (!shm->tsc0)		/* one moment on both clocks, of the first process */
-			fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
-		fl_cyg_open();
-		fl_site_found(shm);
-		fl_site_rules(&shm->body_rules);
-		start_error = open_all();
+		start_error = begin_process();
 	}
 	if (start_error) {
 		if (ask() == FL_PHASE_QUIT)
 			fl_os_exit(0);
 		return;
 	}
-	is_recorded = true;
-	fl_owner = &recorder;
-	start_error = discover_first(&from);
-	recorder_found(from, FL_RUNNING);
-	if (session->windows.rate)
-		fl_windows_begin();
+	direct();
 }
 
 /* The first constructor of all (-z initfirst): the C library has not set up

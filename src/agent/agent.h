@@ -48,6 +48,10 @@ bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals);
 bool fl_agent_lock_at_probe(uint64_t *signals);
 void fl_agent_unlock(const uint64_t *signals);
 
+/* Begin in a program that runs already (attach.c), in a thread that the C library knows: 0,
+ * when the reader has been heard and probes are as it wants; or why that cannot be. */
+int fl_agent_attach(const char *given);
+
 /* Unwinders find bodies from now on, if they ask in the way we know. In the first
  * constructor, or with the loader's lock. */
 void fl_find_open(void);
@@ -62,7 +66,7 @@ void fl_life_close(void);
 int fl_life_watch(struct fl_region *);
 /* Who watches it, and re-arms what it samples. open: in the first thread of the
  * process, at its start and in fork's child. start: 0, also when it has been, or -errno. */
-int fl_watch_open(void);
+int fl_watch_open(const struct fl_region *);
 int fl_watch_start(struct fl_region *);
 
 /* What the recorder has wished for since, in who watches it. True: it cannot be just now, and

@@ -228,7 +228,7 @@ static int become_process(void)
 		return err;
 	err = fl_probes_take_over();
 	if (!err)
-		err = fl_watch_open();
+		err = fl_watch_open(watched);
 	if (!err)
 		err = fl_life_watch(watched);
 	if (err)
@@ -260,11 +260,14 @@ static void in_child(void)
 	own_fork.holds = false;
 }
 
-/* Windows open and close from the start; else nobody watches where nothing is on. */
+/* Windows open and close from the start, and a program that ran before is to be left; else
+ * nobody watches where nothing is on. */
 int fl_life_watch(struct fl_region *m)
 {
 	watched = m;
-	return fl_probes_count() > 0 || m->session[0].windows.rate ? fl_watch_start(m) : 0;
+	return fl_probes_count() > 0 || m->session[0].windows.rate ||
+	       (m->is_attached && fl_owner) ?
+	       fl_watch_start(m) : 0;
 }
 
 int fl_life_open(void)

@@ -41,7 +41,8 @@ static int run(void *arg)
 	struct fl_region *m = arg;
 	int err;
 
-	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives())
+	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives() &&
+	       !load_relaxed(&m->detach))
 		;
 	store_relaxed(&m->session[0].ended_tsc, fl_arch_ticks());
 	if (err != -ESRCH)			/* else there is nobody to care for */
@@ -49,13 +50,14 @@ static int run(void *arg)
 	else if (m->session[0].action == FL_ACT_SAMPLE)
 		fl_sample_end();
 	say_time(m);
+	store_relaxed(&m->has_left, 1);
 	return 0;
 }
 
-int fl_watch_open(void)
+int fl_watch_open(const struct fl_region *m)
 {
 	is_started = false;
-	return fl_os_outside_open();
+	return m->is_attached ? fl_os_outside_open_late() : fl_os_outside_open();
 }
 
 /* An orphan would come to a process of the program's, which may wait for any child. */

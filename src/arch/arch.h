@@ -339,6 +339,62 @@ void fl_arch_rseq_open(void);
 /* Is it? */
 bool fl_arch_has_rseq(void);
 
+/* ---- attach: a thread of another process, stopped by ptrace(2) (borrow.c) ------ */
+
+/* `user` are its registers, FL_ARCH_USER_WORDS of them, as NT_PRSTATUS has them. */
+uintptr_t fl_arch_user_pc(const uint64_t *user);
+uintptr_t fl_arch_user_sp(const uint64_t *user);
+uintptr_t fl_arch_user_tls(const uint64_t *user);
+long fl_arch_user_result(const uint64_t *user);
+void fl_arch_user_set_pc(uint64_t *user, uintptr_t pc);
+/* Did it stop in a system call? In one that waits? */
+bool fl_arch_user_in_call(const uint64_t *user);
+bool fl_arch_user_sleeps(const uint64_t *user);
+
+/* It makes system calls for us, and whoever goes on with it, it comes back to where it
+ * was. */
+struct fl_borrow {
+	uint64_t user[FL_ARCH_USER_WORDS];	/* as it was */
+	uint64_t mask;			/* signals that it blocks */
+	const unsigned char *vectors;	/* as NT_X86_XSTATE and its like have them */
+	size_t n_vectors;
+	uintptr_t call, sigreturn;	/* code of its own: see find_call, find_sigreturn */
+	uintptr_t sp;			/* W put_way_back: what lies there leads back */
+};
+/* So much of its stack is written at most, below its stack pointer. */
+size_t fl_arch_borrow_bytes(size_t vectors);
+/* What is to be written from b->sp on; how much. */
+size_t fl_arch_put_way_back(unsigned char *out, struct fl_borrow *b);
+/* Its registers for that call. */
+void fl_arch_borrow_call(const struct fl_borrow *, uint64_t *user, long number,
+			 const uint64_t args[6]);
+/* Where in `text` stand a system call and a return; the call that ends a signal: 1 + the
+ * offset, or 0. */
+size_t fl_arch_find_call(const unsigned char *text, size_t n);
+size_t fl_arch_find_sigreturn(const unsigned char *text, size_t n);
+
+/* The C library's own part of a thread, at `at`, for one that it does not know and that
+ * calls it: as in the thread `like`, FL_ARCH_THREAD_HEAD bytes of which are known. No
+ * library has a place in it yet, says `table`, FL_ARCH_TLS_TABLE bytes at `table_at`. */
+void fl_arch_lay_thread(unsigned char *to, uintptr_t at, const unsigned char *like,
+			unsigned char *table, uintptr_t table_at);
+
+/* What a thread of ours runs at first in that process: bytes, see inject.S. */
+extern const unsigned char fl_arch_inject[] FL_HIDDEN, fl_arch_inject_end[] FL_HIDDEN;
+enum fl_inject_state { FL_INJECT_NEW, FL_INJECT_CREATED, FL_INJECT_RUNS, FL_INJECT_ENDED,
+		       FL_INJECT_FAILED };
+struct fl_inject {
+	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror;
+	uint64_t library, symbol, given;	/* texts */
+	uint64_t thread;
+	uint32_t state;			/* enum fl_inject_state; W the threads */
+	int32_t result;			/* of pthread_create(); then of the agent */
+	uint64_t tls_init, tls;		/* fills a thread's own part; where that is. 0: it is
+					 * filled */
+	char why[256];			/* dlerror() */
+	uint64_t code, data;		/* where this lies: for the next one */
+};
+
 /* ---- live: text that cores execute (flip.c) --------------------------------- */
 
 /* Whoever executes what these store sees what this thread stored before, and cores go on

@@ -334,6 +334,9 @@ struct fl_region {
 	uint32_t has_spaces;		/* 1: modules nobody scans (dlmopen); W target */
 	uint32_t has_reaper;		/* 1: a followed one takes orphans itself; W target */
 	uint32_t has_self;		/* 1: one would open flick.h; W target */
+	uint32_t is_attached;		/* 1: the target ran before; constant after init */
+	uint32_t detach;		/* then 1: end; W reader */
+	uint32_t has_left;		/* 1: it has ended, and all is as it was; W target */
 	uint32_t n_yielded, n_overwritten;	/* sites, each time that the program was about
 					 * to write its code, and those it wrote; atomic */
 	uint32_t outside[FL_N_OUT];	/* processes that are not recorded; atomic */

@@ -261,6 +261,8 @@ struct fl_launch {
 /* Find both and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
+/* The same where the program runs already. */
+int fl_launch_check_attached(struct fl_launch *, const char *file);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
 struct fl_session_options;
@@ -268,6 +270,8 @@ const char *fl_text_each(size_t);
 const char *fl_sync_each(size_t);
 /* --cpu is obeyed at once, --target-cpu is kept in the session's options (cpus.c). */
 int fl_cpus_take(void *options, const struct fl_option *, const char *list);
+/* Who reads, for the target. */
+void fl_launch_introduce(struct fl_region *);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
 
@@ -300,6 +304,7 @@ struct fl_session_options {
 	struct fl_selection *selection;
 	const char *text;		/* --text, or NULL */
 	char **argv;			/* of the target */
+	uint32_t pid;			/* it runs already; 0: it is to be started */
 	bool cpus_are_set;		/* --cpu, --target-cpu */
 	cpu_set_t target_cpus;		/* then, what the target may run on */
 	bool entries_only;		/* nothing looks at exits */
@@ -329,8 +334,10 @@ struct fl_calibrator {
 	struct fl_overhead *out;
 };
 
+struct fl_attached;
 struct fl_session {
 	const struct fl_session_options *o;
+	struct fl_attached *attached;	/* the target ran before; NULL: it did not */
 	struct fl_calibrator calibrator;
 	struct fl_launch launch;
 	struct fl_region *shm;
@@ -412,6 +419,11 @@ void fl_rate_measure(struct fl_session *, uint64_t now);
 /* "cyg,body": into bits. 0, or -1 and a line printed. */
 int fl_providers_take(void *bits, const struct fl_option *, const char *list);
 const char *fl_provider_each(size_t);
+/* The words of the process's command line, ... (attach.c); kept. */
+char **fl_attach_arguments(uint32_t pid);
+#define FL_PID_OPTION(at_) \
+	{ 'p', "pid", "PID", "a program that runs already, instead of PROGRAM", \
+	  fl_take_number, at_, 1, INT32_MAX }
 #define FL_PROVIDER_OPTION(at_) \
 	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
 	  fl_providers_take, at_, .each = fl_provider_each }

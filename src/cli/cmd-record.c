@@ -29,6 +29,7 @@ static int take_budget(void *wish, const struct fl_option *o, const char *value)
 #define AT(field) .at = offsetof(struct wish, field)
 
 static const struct fl_option options[] = {
+	FL_PID_OPTION(AT(o.pid)),
 	{ 'o', "output", "DIR", "write the results to DIR (flick.data)",
 	  fl_take_text, AT(o.dir) },
 	{ 'a', "analysis", "NAME,...", "run these analyses (latency), see below",
@@ -51,7 +52,8 @@ static const struct fl_option options[] = {
 	  fl_take_number, AT(o.epoch_ms), 1, 1000000 },
 	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)",
 	  .take = take_budget },
-	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time",
+	{ 'd', "duration", "SECONDS",
+	  "end the program with SIGTERM after this time; with -p leave it",
 	  fl_take_seconds, AT(o.seconds) },
 	{ 0, "buffer", "KIB", "largest buffer of a thread (512)",
 	  fl_take_number, AT(o.buffer_kib), 8, 1 << 20 },	/* two chunks of a page */
@@ -172,6 +174,24 @@ static int check_readers(const struct fl_session_options *o)
 	return 0;
 }
 
+/* What does not go with -p, and why. */
+static int check_running(const struct fl_session_options *o, int n_words)
+{
+	if (!o->pid)
+		return 0;
+	if (n_words)
+		fl_say("-p is for a program that runs already: give a program or -p, not both");
+	else if (o->follow)
+		fl_say("--follow cannot be used with -p: what is started is not recorded");
+	else if (o->exit_code)
+		fl_say("--exit-code cannot be used with -p: who did not start it is not told");
+	else if (o->cpus_are_set)
+		fl_say("--cpu and --target-cpu cannot be used with -p: it runs already");
+	else
+		return 0;
+	return -1;
+}
+
 static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
@@ -187,8 +207,10 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	w->o.count_instead = !chose && !w->all && !w->o.trace;
 	w->o.samples = w->o.samples ? w->o.samples : SAMPLES;
 	w->o.epoch_ms = w->o.epoch_ms ? w->o.epoch_ms : EPOCH_MS;
-	w->o.argv = argv + a.at;
-	if (a.at < argc)
+	w->o.argv = w->o.pid ? fl_attach_arguments(w->o.pid) : argv + a.at;
+	if (check_running(&w->o, argc - a.at))
+		return -1;
+	if (a.at < argc || w->o.pid)
 		return 0;
 	fl_say("no program given; usage: flick record %s", cmd->args);
 	return -1;
@@ -246,7 +268,7 @@ static void list_analyses(FILE *to)
 
 const struct fl_cmd fl_cmd_record = {
 	.name = "record",
-	.args = "[OPTION...] [--] PROGRAM [ARG...]",
+	.args = "[OPTION...] [--] PROGRAM [ARG...] | -p PID",
 	.about = "Run a program and record its function calls",
 	.more = "Without options functions are sampled: of each, -K calls in every epoch are "
 		"timed, and\nall are counted. Where that would cost more than --budget, calls "

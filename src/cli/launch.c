@@ -239,16 +239,35 @@ static void keep_sigpipe(void)
 	is_kept = true;
 }
 
+static int check_library(struct fl_launch *l)
+{
+	if (check_environment(l))
+		return -1;
+	if (fl_launch_find_library(l->library))
+		return 0;
+	fl_say("cannot find " FLICK_LIBRARY " beside flick, nor in " FLICK_LIBDIR
+	       "; set FLICK_LIB to its path");
+	return -1;
+}
+
+int fl_launch_check_attached(struct fl_launch *l, const char *file)
+{
+	struct fl_obj obj;
+
+	snprintf(l->program, sizeof(l->program), "%s", file);
+	snprintf(l->file, sizeof(l->file), "%s", file);
+	if (!fl_obj_open(&obj, file)) {
+		l->calls_hooks = names_hooks(&obj);
+		fl_obj_close(&obj);
+	}
+	return check_library(l);
+}
+
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
 	keep_sigpipe();
-	if (check_environment(l))
+	if (check_library(l))
 		return -1;
-	if (!fl_launch_find_library(l->library)) {
-		fl_say("cannot find " FLICK_LIBRARY " beside flick, nor in " FLICK_LIBDIR
-		       "; set FLICK_LIB to its path");
-		return -1;
-	}
 	if (!find_program(l->program, name)) {
 		fl_say("%s: %s", name, why_no_program(name));
 		return -1;
@@ -337,6 +356,13 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 	_exit(127);
 }
 
+void fl_launch_introduce(struct fl_region *shm)
+{
+	shm->session[0].reader_pid = getpid();
+	if (sched_getaffinity(0, sizeof(shm->reader_cpus), (cpu_set_t *)shm->reader_cpus))
+		memset(shm->reader_cpus, 0, sizeof(shm->reader_cpus));
+}
+
 int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *shm, int fd)
 {
 	int ends[2], err, pid;
@@ -345,9 +371,7 @@ int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *sh
 		fl_say("pipe: %s", strerror(errno));
 		return -1;
 	}
-	shm->session[0].reader_pid = getpid();
-	if (sched_getaffinity(0, sizeof(shm->reader_cpus), (cpu_set_t *)shm->reader_cpus))
-		memset(shm->reader_cpus, 0, sizeof(shm->reader_cpus));
+	fl_launch_introduce(shm);
 	pid = fork();
 	if (pid == 0)
 		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });

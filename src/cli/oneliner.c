@@ -19,8 +19,10 @@ static int take_regexp(void *to, const struct fl_option *o, const char *value)
 const struct fl_option fl_oneliner_options[] = {
 	{ 'r', "regexp", NULL, "patterns are regular expressions",
 	  take_regexp, AT(selection) },
+	FL_PID_OPTION(AT(pid)),
 	FL_PROVIDER_OPTION(AT(providers)),
-	{ 'd', "duration", "SECONDS", "end the program with SIGTERM after this time",
+	{ 'd', "duration", "SECONDS",
+	  "end the program with SIGTERM after this time; with -p leave it",
 	  fl_take_seconds, AT(seconds) },
 	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost",
 	  fl_take_flag, AT(allow_loss) },
@@ -48,6 +50,10 @@ static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
 	for (; a->at < a->argc && strcmp(a->argv[a->at], "--"); a->at++, n++)
 		if (fl_selection_add(o->selection, 1, a->argv[a->at]))
 			return -1;
+	if (n && a->at == a->argc && o->pid) {
+		o->argv = fl_attach_arguments(o->pid);
+		return fl_selection_ready(o->selection);
+	}
 	if (n && a->at + 1 < a->argc) {
 		o->argv = a->argv + a->at + 1;
 		return fl_selection_ready(o->selection);

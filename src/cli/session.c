@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "cli/attach.h"
 #include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/cli.h"
@@ -64,7 +65,7 @@ static int open_all(struct fl_session *s)
 		return err;
 	}
 	fl_originals_open(&s->originals, s->shm);
-	if (fl_sampler_open(&s->sampler))
+	if (s->attached || fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
 	else
 		fl_sampler_originals(s->sampler, &s->originals);
@@ -281,6 +282,8 @@ void fl_session_measure_tick(struct fl_session *s)
 /* It has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
+	if (s->attached && !s->asked)
+		return false;
 	if (!s->asked)
 		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",
 		       s->o->argv[0]);
@@ -296,8 +299,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 				  .launch.sync = o->sync, .launch.output = o->output,
 				  .launch.cpus = o->cpus_are_set ? &o->target_cpus :
 						 NULL };
-	if (fl_launch_check(&s->launch, o->argv[0]) || open_store(s) || open_all(s) ||
-	    fl_target_start(s))
+	if ((o->pid ? fl_attach_check(s) : fl_launch_check(&s->launch, o->argv[0])) ||
+	    open_store(s) || open_all(s) || fl_target_start(s))
 		return FL_EXIT_FAILED;
 	/* The target waits for its first answer meanwhile; and who follows flick's
 	 * forks with a debugger meets the target's first. */
@@ -355,6 +358,7 @@ void fl_session_close(struct fl_session *s)
 	free(s->selected);
 	free(s->answers);
 	fl_functions_close(&s->functions);
+	fl_attach_close(s->attached);
 	if (s->shm)
 		fl_shm_destroy(s->shm, s->fd);
 	fl_trace_close(s->trace);

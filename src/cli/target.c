@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "arch/arch.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "os/os.h"
 
@@ -63,6 +64,10 @@ int fl_target_start(struct fl_session *s)
 	if (s->o->follow)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	fl_clocks_read(&s->start_tsc, &s->start_ns);
+	if (s->attached) {
+		s->pid = -1;
+		return fl_attach_start(s);
+	}
 	s->pid = fl_launch_start(&s->launch, s->o->argv, s->shm, s->fd);
 	if (s->pid < 0)
 		fl_target_release();
@@ -88,7 +93,9 @@ bool fl_target_is_to_end(void)
 void fl_target_end(struct fl_session *s)
 {
 	is_to_end = 1;
-	if (!s->gone_ns)
+	if (s->attached)
+		fl_attach_end(s);
+	else if (!s->gone_ns)
 		kill(s->pid, SIGTERM);
 }
 
@@ -145,6 +152,10 @@ bool fl_target_is_gone(struct fl_session *s)
 {
 	bool none_left = reap(s);
 
+	if (s->attached && is_to_end)
+		fl_attach_end(s);
+	if (s->attached)
+		return fl_attach_has_left(s);
 	if (s->o->follow)
 		return none_left || (is_to_end && fl_target_is_outlived(s));
 	return none_left || s->gone_ns || (kill(s->pid, 0) < 0 && errno == ESRCH);

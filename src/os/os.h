@@ -305,6 +305,7 @@ void fl_os_process_reap(int pid);	/* waits for its end */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
 enum { FL_CPU_WORDS = 16 };		/* a bit a CPU; of more nobody asks */
 int fl_os_outside_open(void);
+int fl_os_outside_open_late(void);	/* in any thread of a program that runs already */
 int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_t *others);
 /* How many CPUs the caller would share with it: 0 if there are others. */
 uint32_t fl_os_shared_cpus(const uint64_t others[FL_CPU_WORDS]);

@@ -17,6 +17,8 @@
  *	ends, or calls exec: the kernel		wakes, finds nobody in this memory: ends
  *	  marks `first` and wakes
  *						ends by whatever: the kernel clears `id`
+ *	A program that runs already (open_late) holds nothing: every now and then it looks
+ *	which threads of the program have this memory (kcmp(2)), and ends that much later.
  * INVARIANT
  *	1. It ends at once when the program ends or becomes another one.
  *	2. It goes on while a thread of the program runs in this memory.
@@ -42,6 +44,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
+#include <linux/kcmp.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 
@@ -51,7 +54,7 @@
 enum {
 	READY_US = 1000, READY_TRIES = 1000,
 	SOON_US = 100, LATEST_US = 10000,	/* between looks at the last threads */
-	LOOK_US = 1000000,
+	LOOK_US = 1000000, LOOK_LATE_US = 50000,
 	SLACK_NS = 1000			/* so late it may wake up, in place of 50 us */
 };
 
@@ -66,9 +69,10 @@ static struct {
 	int (*run)(void *);
 	void *arg;
 	const uint64_t *others;		/* CPUs; NULL: it stays where the program is */
+	bool is_late;			/* `first` is nobody's: it looks who has this memory */
 } outside;
 
-int fl_os_outside_open(void)
+int fl_os_outside_open_late(void)
 {
 	struct fl_process_status s;
 	int err = fl_os_process_status(0, &s);
@@ -77,6 +81,15 @@ int fl_os_outside_open(void)
 	outside.id = 0;
 	outside.of = fl_os_pid();
 	outside.since = err ? 0 : s.since;
+	outside.is_late = true;
+	return err;
+}
+
+int fl_os_outside_open(void)
+{
+	int err = fl_os_outside_open_late();
+
+	outside.is_late = false;
 	fl_os_hold(&first);
 	return err;
 }
@@ -253,17 +266,25 @@ static bool is_marked(uint32_t word)
 	return word & FUTEX_OWNER_DIED;
 }
 
+static int has_this_memory(void *own, int tid)
+{
+	return SYS(SYS_kcmp, *(int *)own, tid, KCMP_VM) == 0;
+}
+
 /* See WHY 2. A thread of flick's is not counted. Where /proc is denied the mark alone
  * counts: better nobody waits than for ever. */
 static bool is_anybody_here(uint32_t word)
 {
 	struct fl_process_status s;
-	int err = fl_os_process_status(outside.of, &s);
+	int err = fl_os_process_status(outside.of, &s), own = (int)SYS(SYS_getpid);
 
 	if (err)
 		return err != -ENOENT && err != -ESRCH && !is_marked(word);
 	if (s.since != outside.since)
 		return false;
+	if (outside.is_late && fl_os_is_outside())
+		return fl_os_threads_of(outside.of, 0, has_this_memory, &own) ||
+		       SYS(SYS_kcmp, own, own, KCMP_VM) < 0;	/* the kernel does not tell */
 	if (!s.ends)
 		return !is_marked(word);
 	return fl_os_thread_count(outside.of) > 1 + !fl_os_is_outside();
@@ -275,7 +296,7 @@ static bool must_look(uint32_t word, uint64_t us)
 	static uint64_t rested_us;
 
 	rested_us += us;
-	if (!is_marked(word) && rested_us < LOOK_US)
+	if (!is_marked(word) && rested_us < (outside.is_late ? LOOK_LATE_US : LOOK_US))
 		return false;
 	rested_us = 0;
 	return true;

@@ -385,7 +385,7 @@ int fl_os_reopen(int fd, int flags)
 {
 	struct path p = { 0 };
 
-	add_text(&p, "/proc/self/fd/");
+	add_text(&p, "/proc/thread-self/fd/");	/* it may have descriptors of its own */
 	add_number(&p, fd);
 	return fl_os_open(p.text, flags);
 }

@@ -27,6 +27,7 @@ void fl_edge_open(void)
 	uint32_t cpus = fl_os_shared_cpus(fl_table.shm->reader_cpus);
 
 	has_one_cpu = cpus == 1 && fl_os_program_ns();
+	fl_edge_hands();
 	store_relaxed(&s->has_one_cpu, has_one_cpu);
 	store_relaxed(&s->shared_cpus, cpus + 1);
 }

@@ -190,12 +190,20 @@ static void restore_text(void)
 	fl_fork_leave();
 }
 
+static bool is_any(uint32_t id)
+{
+	(void)id;
+	return true;
+}
+
 void fl_probes_close(void)
 {
 	uint64_t signals, inner;
 
-	if (begin_end(FL_HOLD_CLOSED, &signals, &inner))
+	if (begin_end(FL_HOLD_CLOSED, &signals, &inner)) {
+		fl_arm_unmute(is_any);
 		restore_text();
+	}
 	unclaim_all();
 	let_end(&signals, &inner);
 }

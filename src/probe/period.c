@@ -37,6 +37,11 @@
  * fl_function says is. */
 static uint32_t off_head;
 
+void fl_period_open(void)
+{
+	off_head = 0;
+}
+
 static bool is_wanted_exit(uint32_t id)
 {
 	return !fl_table.switches[id].is_entry && fl_goal_is_wanted(id);

@@ -8,6 +8,8 @@
 
 #include "table.h"
 
+void fl_period_open(void);		/* before all others: no function is off */
+
 /* A period's number, and how many timed calls of it are open, are one word, so that neither
  * changes unseen between a look at the other and what follows. */
 static inline uint32_t fl_period_number(uint64_t period)

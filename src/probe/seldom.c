@@ -445,6 +445,10 @@ static void draw_moment(void)
 /* What others of the process tree have cut, or was wished, is seldom from the first. */
 void fl_sample_open(void)
 {
+	fl_period_open();
+	seldom_head = 0;		/* an earlier recorder may have been here */
+	__builtin_memset(&turn, 0, sizeof(turn));
+	fl_seldom_window = (struct fl_seldom_window){ .is_open = false };
 	/* (C) pairs with (A) in cli/budget.c */
 	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
 	fl_edge_open();

@@ -85,6 +85,7 @@ static int open_table(struct fl_region *m)
 	fl_channel_on_frames = samples ? fl_frames_forget : NULL;
 	if (samples)
 		fl_sample_open();
+	fl_windows_open();
 	return fl_handler_open(m->max_sites);
 }
 

@@ -193,6 +193,7 @@ bool fl_sample_is_stale(const struct fl_frame *);
  * now on. Entries count, exits are off. */
 bool fl_probes_open_window(void);	/* false: not while modules are being unloaded */
 void fl_probes_close_window(void);
+void fl_windows_open(void);		/* none has been */
 /* A virtual probe's event: who called is not known. */
 void fl_window_virtual(uint32_t id, uint32_t sp);
 /* Called by the glue of every entry in windows. */

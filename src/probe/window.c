@@ -450,6 +450,11 @@ static void end_earlier(void)
 		end_window();
 }
 
+void fl_windows_open(void)
+{
+	__builtin_memset(&self, 0, sizeof(self));
+}
+
 void fl_windows_begin(void)
 {
 	uint64_t earlier = windows()->own_ns;

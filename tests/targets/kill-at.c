@@ -1,7 +1,8 @@
 /*
  * kill-at: fl_point_hit() for a libflick.so that has points: FLICK_KILL_AT=NAME
  * kills the process that comes to that point, and can unlink the file
- * FLICK_KILL_ONCE, with SIGKILL. So one process is killed; which, is not known.
+ * FLICK_KILL_ONCE, with SIGKILL. So one process is killed; which, is not known. With
+ * FLICK_KILL_AFTER=N it is when it has been there N times.
  */
 #include <signal.h>
 #include <string.h>
@@ -12,11 +13,15 @@
 
 void fl_point_hit(const char *name)
 {
-	char at[64], once[512];
+	char at[64], once[512], after[16];
+	static int times;
 
 	if (fl_os_environment("FLICK_KILL_AT", at, sizeof(at)) || strcmp(at, name))
 		return;
 	if (fl_os_environment("FLICK_KILL_ONCE", once, sizeof(once)))
+		return;
+	if (!fl_os_environment("FLICK_KILL_AFTER", after, sizeof(after)) &&
+	    __atomic_fetch_add(&times, 1, __ATOMIC_RELAXED) < after[0] - '0')
 		return;
 	if (syscall(SYS_unlink, once) == 0)
 		syscall(SYS_kill, fl_os_pid(), SIGKILL);

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#define FL_ARCH_NAME "AArch64"
 #define FL_ARCH_ELF_MACHINE EM_AARCH64
 #define FL_ARCH_R_RELATIVE R_AARCH64_RELATIVE
 #define FL_ARCH_R_WORD R_AARCH64_ABS64
@@ -64,6 +65,11 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_FLIP_UNIT(at, to) fl_a64_flip(at, to)
 void fl_a64_flip(uintptr_t at, fl_unit to);
 #define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */
+#define FL_ARCH_ATTACHES 0
+#define FL_ARCH_THREAD_HEAD 16
+#define FL_ARCH_TLS_TABLE 8192
+#define FL_ARCH_VECTOR_SET NT_PRFPREG
+#define FL_ARCH_USER_WORDS 34		/* struct user_pt_regs */
 #define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
 #define FL_ARCH_USER_RESULT 0		/* x0 */
 #define FL_ARCH_USER_WORDS 34		/* of NT_PRSTATUS; of these pc and sp */

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#define FL_ARCH_NAME "x86-64"
 #define FL_ARCH_ELF_MACHINE EM_X86_64
 #define FL_ARCH_R_RELATIVE R_X86_64_RELATIVE	/* relocations: bias + addend */
 #define FL_ARCH_R_WORD R_X86_64_64		/* symbol + addend */
@@ -54,6 +55,11 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PAUSE() __builtin_ia32_pause()
 /* Variant II of the TLS ABI: the thread's own address, twice (self, descriptor). */
 #define FL_ARCH_LAY_TLS(tls) ((tls)[0] = (tls)[2] = (uintptr_t)(tls))
+#define FL_ARCH_ATTACHES 1		/* borrow.c, inject.S */
+#define FL_ARCH_THREAD_HEAD 0x50		/* tcbhead_t up to what shadow stacks have */
+#define FL_ARCH_TLS_TABLE 8192
+#define FL_ARCH_VECTOR_SET NT_X86_XSTATE
+#define FL_ARCH_USER_WORDS 27		/* struct user_regs_struct */
 #define FL_ARCH_USER_CALL (8 * 15)	/* orig_rax: a system call's number, */
 #define FL_ARCH_USER_RESULT (8 * 10)	/* rax: what it returned, for ptrace */
 #define FL_ARCH_USER_WORDS 27		/* of NT_PRSTATUS; of these rip and rsp */

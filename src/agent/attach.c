@@ -1,0 +1,27 @@
+/*
+ * attach.c - where a thread comes in that has loaded libflick.so into a running
+ * program.
+ *
+ * The thread is one of the C library's; all others run (arch/CPU/inject.S).
+ * What it was given lies in memory that stays for as long as the process: the
+ * thread that has made it may have left something of an allocator's there, and
+ * the next recorder makes its own with the same memory. So where that is is
+ * kept here, by a name that is looked up from outside.
+ */
+#include "agent.h"
+
+extern struct fl_inject *flick_attached __attribute__((visibility("default")));
+struct fl_inject *flick_attached;
+
+__attribute__((visibility("default"))) void *flick_attach(const char *given,
+							  struct fl_inject *with);
+
+void *flick_attach(const char *given, struct fl_inject *with)
+{
+	flick_attached = with;
+	with->result = fl_agent_attach(given);
+	/* ordering: none of ours to pair with, a tracer reads it by the kernel
+	 */
+	store_release(&with->state, FL_INJECT_ENDED);
+	return NULL;
+}

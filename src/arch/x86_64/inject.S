@@ -1,0 +1,126 @@
+/*
+ * inject.S - the first steps of a thread in a program that flick is attached to.
+ *
+ * These bytes are copied into memory of the program's own, and run there twice, see
+ * cli/attach-thread.c. First in a bare thread that the C library does not know: it lets
+ * go of its copy of the program's descriptors, has the C library create a thread, and
+ * ends. Then in that one, which is a thread as any other: it loads libflick.so while all
+ * others run, and goes on there; nothing comes back to these bytes.
+ *
+ * Position-independent, and free of symbols but the two at its ends. What it works on is
+ * struct fl_inject of arch.h.
+ */
+#include <asm/unistd.h>
+
+#define PTHREAD_CREATE 0
+#define PTHREAD_SELF 8
+#define PTHREAD_DETACH 16
+#define DLOPEN 24
+#define DLSYM 32
+#define DLERROR 40
+#define LIBRARY 48
+#define SYMBOL 56
+#define GIVEN 64
+#define THREAD 72
+#define STATE 80
+#define RESULT 84
+#define TLS_INIT 88
+#define TLS 96
+#define WHY 104
+#define WHY_BYTES 256
+
+#define STATE_CREATED 1
+#define STATE_RUNS 2
+#define STATE_FAILED 4
+
+#define CLOSE_RANGE_UNSHARE 2
+#define SIG_SETMASK 2
+#define RTLD_NOW 2
+
+	.section .rodata
+	.globl	fl_arch_inject
+	.hidden	fl_arch_inject
+	.globl	fl_arch_inject_end
+	.hidden	fl_arch_inject_end
+	.balign	16
+fl_arch_inject:
+	/* A bare thread: on its stack lies struct fl_inject's address. */
+	pop	%rbx
+	xor	%ebp, %ebp
+	xor	%edi, %edi
+	mov	$-1, %esi
+	mov	$CLOSE_RANGE_UNSHARE, %edx
+	mov	$__NR_close_range, %eax
+	syscall
+	/* Every signal is blocked; the C library's own between threads are not for who is
+	 * one of its threads. */
+	push	$0
+	movl	$0x7fffffff, (%rsp)
+	movl	$0xfffffffe, 4(%rsp)
+	mov	$SIG_SETMASK, %edi
+	mov	%rsp, %rsi
+	xor	%edx, %edx
+	mov	$8, %r10d
+	mov	$__NR_rt_sigprocmask, %eax
+	syscall
+	pop	%rax
+	mov	TLS_INIT(%rbx), %rax
+	test	%rax, %rax		/* 0: it has had another life */
+	jz	0f
+	mov	TLS(%rbx), %rdi
+	mov	$1, %esi
+	call	*%rax
+0:	lea	THREAD(%rbx), %rdi
+	xor	%esi, %esi
+	lea	2f(%rip), %rdx
+	mov	%rbx, %rcx
+	call	*PTHREAD_CREATE(%rbx)
+	mov	%eax, RESULT(%rbx)
+	test	%eax, %eax
+	jz	1f
+	movl	$STATE_FAILED, STATE(%rbx)
+1:	xor	%edi, %edi
+	mov	$__NR_exit, %eax
+	syscall
+	jmp	1b
+
+	/* The C library's thread. */
+2:	push	%rbx
+	mov	%rdi, %rbx
+	movl	$STATE_RUNS, STATE(%rbx)
+	call	*PTHREAD_SELF(%rbx)
+	mov	%rax, %rdi
+	call	*PTHREAD_DETACH(%rbx)
+	mov	LIBRARY(%rbx), %rdi
+	mov	$RTLD_NOW, %esi
+	call	*DLOPEN(%rbx)
+	test	%rax, %rax
+	jz	3f
+	mov	%rax, %rdi
+	mov	SYMBOL(%rbx), %rsi
+	call	*DLSYM(%rbx)
+	test	%rax, %rax
+	jz	3f
+	mov	%rbx, %rsi
+	mov	GIVEN(%rbx), %rdi
+	pop	%rbx
+	jmp	*%rax
+
+	/* Say why. */
+3:	call	*DLERROR(%rbx)
+	test	%rax, %rax
+	jz	5f
+	mov	%rax, %rsi
+	lea	WHY(%rbx), %rdi
+	mov	$WHY_BYTES - 1, %ecx
+4:	lodsb
+	stosb
+	test	%al, %al
+	loopnz	4b
+5:	movl	$STATE_FAILED, STATE(%rbx)
+	pop	%rbx
+	xor	%eax, %eax
+	ret
+fl_arch_inject_end:
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,306 @@
+/*
+ * attach-look.c - what a running process looks like from outside: mappings,
+ * functions.
+ *
+ * Hides /proc/PID and the C library's tables, which are read in the process's
+ * memory: its file may have been replaced since.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "cli/attach.h"
+
+/* ---- memory ----------------------------------------------------------------------- */
+
+bool fl_attach_read(const struct fl_attached *a, uintptr_t at, void *to, size_t n)
+{
+	return pread(a->mem, to, n, (off_t)at) == (ssize_t)n;
+}
+
+static int take_map(struct fl_attached *a, const char *line)
+{
+	unsigned long lo, hi, offset, inode;
+	unsigned int major, minor;
+	struct fl_attach_map m;
+	char prot[8];
+	int path = 0;
+
+	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &lo, &hi, prot, &offset, &major,
+		   &minor, &inode, &path) < 7)
+		return 0;
+	m = (struct fl_attach_map){
+		.lo = lo,
+		.hi = hi,
+		.offset = offset,
+		.inode = inode,
+		.device = makedev(major, minor),
+		.path = strdup(line + path),
+		.prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
+			(prot[2] == 'x' ? PROT_EXEC : 0),
+	};
+	if (!m.path || fl_array_room(&a->maps, a->n_maps, sizeof(m)))
+		return -ENOMEM;
+	m.path[strcspn(m.path, "\n")] = '\0';
+	a->maps[a->n_maps++] = m;
+	return 0;
+}
+
+static int read_maps(struct fl_attached *a)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	int err = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", a->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (!err && getline(&line, &room, f) > 0)
+		err = take_map(a, line);
+	free(line);
+	fclose(f);
+	return err;
+}
+
+const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *a, uintptr_t at)
+{
+	for (size_t i = 0; i < a->n_maps; i++)
+		if (at - a->maps[i].lo < a->maps[i].hi - a->maps[i].lo)
+			return &a->maps[i];
+	return NULL;
+}
+
+/* ---- a library's functions -------------------------------------------------------- */
+
+struct library {
+	uintptr_t base;
+	Elf64_Sym *symbols;
+	char *strings;
+	size_t n, strings_bytes;
+};
+
+static bool read_header(const struct fl_attached *a, uintptr_t at, Elf64_Ehdr *eh)
+{
+	return fl_attach_read(a, at, eh, sizeof(*eh)) &&
+	       !memcmp(eh->e_ident, ELFMAG, SELFMAG) &&
+	       eh->e_phentsize == sizeof(Elf64_Phdr) && eh->e_phnum < 64;
+}
+
+/* In memory addresses of tables are the loader's: as they are, or of the file.
+ */
+static void note_table(struct library *l, const Elf64_Dyn *d, uintptr_t *symbols,
+		       uintptr_t *strings)
+{
+	uintptr_t at = d->d_un.d_ptr < l->base ? l->base + d->d_un.d_ptr : d->d_un.d_ptr;
+
+	if (d->d_tag == DT_SYMTAB)
+		*symbols = at;
+	else if (d->d_tag == DT_STRTAB)
+		*strings = at;
+	else if (d->d_tag == DT_STRSZ)
+		l->strings_bytes = d->d_un.d_val;
+}
+
+/* Linkers put the strings behind the symbols. */
+static bool read_dynamic(const struct fl_attached *a, struct library *l, uintptr_t at)
+{
+	enum { MOST = 1 << 24 };
+	uintptr_t symbols = 0, strings = 0;
+	Elf64_Dyn d = { .d_tag = DT_DEBUG };
+
+	for (; d.d_tag != DT_NULL && fl_attach_read(a, at, &d, sizeof(d)); at += sizeof(d))
+		note_table(l, &d, &symbols, &strings);
+	if (!symbols || strings <= symbols || strings - symbols > MOST ||
+	    l->strings_bytes > MOST)
+		return false;
+	l->n = (strings - symbols) / sizeof(*l->symbols);
+	l->symbols = malloc((l->n + 1) * sizeof(*l->symbols));
+	l->strings = malloc(l->strings_bytes + 1);
+	if (!l->symbols || !l->strings ||
+	    !fl_attach_read(a, symbols, l->symbols, l->n * sizeof(*l->symbols)) ||
+	    !fl_attach_read(a, strings, l->strings, l->strings_bytes))
+		return false;
+	l->strings[l->strings_bytes] = '\0';
+	return true;
+}
+
+static bool read_library(const struct fl_attached *a, struct library *l, uintptr_t base)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	*l = (struct library){ .base = base };
+	if (!read_header(a, base, &eh))
+		return false;
+	for (size_t i = 0; i < eh.e_phnum; i++)
+		if (fl_attach_read(a, base + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)) &&
+		    ph.p_type == PT_DYNAMIC)
+			return read_dynamic(a, l, base + ph.p_vaddr);
+	return false;
+}
+
+static uintptr_t symbol_at_name(const struct library *l, const char *name, unsigned type)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const Elf64_Sym *s = &l->symbols[i];
+
+		if (s->st_shndx != SHN_UNDEF && s->st_name < l->strings_bytes &&
+		    ELF64_ST_TYPE(s->st_info) == type &&
+		    !strcmp(l->strings + s->st_name, name))
+			return l->base + s->st_value;
+	}
+	return 0;
+}
+
+static uintptr_t find_function(const struct library *l, const char *name)
+{
+	return symbol_at_name(l, name, STT_FUNC);
+}
+
+static void free_library(struct library *l)
+{
+	free(l->symbols);
+	free(l->strings);
+}
+
+/* ---- the C library ---------------------------------------------------------------- */
+
+static bool is_file_of(const struct fl_attach_map *m, const char *start)
+{
+	return m->inode && !strncmp(fl_base_name(m->path), start, strlen(start));
+}
+
+static void find_functions(struct fl_attached *a, uintptr_t base)
+{
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} wanted[] = {
+		{ "pthread_create", &a->with.pthread_create },
+		{ "pthread_self", &a->with.pthread_self },
+		{ "pthread_detach", &a->with.pthread_detach },
+		{ "dlopen", &a->with.dlopen },
+		{ "dlsym", &a->with.dlsym },
+		{ "dlerror", &a->with.dlerror },
+		{ "_dl_allocate_tls_init", &a->with.tls_init },
+	};
+	struct library l;
+
+	if (read_library(a, &l, base))
+		for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+			if (!*wanted[i].to)
+				*wanted[i].to = find_function(&l, wanted[i].name);
+	free_library(&l);
+}
+
+/* In a mapping of code of the C library's. */
+static void find_calls(struct fl_attached *a, const struct fl_attach_map *m)
+{
+	size_t n = m->hi - m->lo, call, sigreturn;
+	unsigned char *text = malloc(n);
+
+	if (text && fl_attach_read(a, m->lo, text, n)) {
+		call = fl_arch_find_call(text, n);
+		sigreturn = fl_arch_find_sigreturn(text, n);
+		a->call = call ? m->lo + call - 1 : a->call;
+		a->sigreturn = sigreturn ? m->lo + sigreturn - 1 : a->sigreturn;
+	}
+	free(text);
+}
+
+bool fl_attach_allocates(const struct fl_attached *a, const struct fl_attach_map *m)
+{
+	struct library l;
+	size_t i = (size_t)(m - a->maps);
+	bool does = false;
+
+	while (i && a->maps[i].offset && a->maps[i - 1].inode == m->inode)
+		i--;
+	if (m->inode && read_library(a, &l, a->maps[i].lo)) {
+		does = find_function(&l, "malloc") != 0;
+		free_library(&l);
+	}
+	return does;
+}
+
+static bool is_single(struct fl_attached *a, uintptr_t base)
+{
+	struct library l;
+	uintptr_t at = 0;
+	char is = 1;
+
+	if (read_library(a, &l, base))
+		at = symbol_at_name(&l, "__libc_single_threaded", STT_OBJECT);
+	free_library(&l);
+	return !at || !fl_attach_read(a, at, &is, 1) || is;
+}
+
+static bool has_all(const struct fl_attached *a)
+{
+	const struct fl_inject *w = &a->with;
+
+	return a->c_library && a->call && a->sigreturn && (w->tls_init || a->data) &&
+	       w->pthread_create && w->pthread_self && w->pthread_detach && w->dlopen &&
+	       w->dlsym && w->dlerror;
+}
+
+/* What an earlier one has left there, if its library is this one. */
+static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
+{
+	struct fl_inject was = { .code = 0 };
+	struct library l;
+	uintptr_t at = 0, with = 0;
+
+	if (read_library(a, &l, m->lo))
+		at = symbol_at_name(&l, "flick_attached", STT_OBJECT);
+	free_library(&l);
+	a->library = m;
+	if (at && fl_attach_read(a, at, &with, sizeof(with)) && with &&
+	    fl_attach_read(a, with, &was, sizeof(was))) {
+		a->code = was.code;
+		a->data = was.data;
+		a->with.tls_init = 0;
+	}
+}
+
+int fl_attach_look(struct fl_attached *a)
+{
+	int err = read_maps(a);
+
+	for (size_t i = 0; !err && i < a->n_maps; i++) {
+		const struct fl_attach_map *m = &a->maps[i];
+		bool is_c = is_file_of(m, "libc.so.6") || is_file_of(m, "libc-2.");
+
+		if (is_c && !m->offset && !a->c_library)
+			a->c_library = m->lo;
+		if (!m->offset && (is_c || is_file_of(m, "libpthread") ||
+				   is_file_of(m, "libdl") || is_file_of(m, "ld-")))
+			find_functions(a, m->lo);
+		if (is_c && m->prot & PROT_EXEC)
+			find_calls(a, m);
+	}
+	for (size_t i = 0; !err && i < a->n_maps; i++)
+		if (is_file_of(&a->maps[i], "libflick.so") && !a->maps[i].offset)
+			find_left(a, &a->maps[i]);
+	if (a->c_library)
+		a->is_alone = is_single(a, a->c_library);
+	if (err)
+		return err;
+	return has_all(a) ? 0 : -ENOTSUP;
+}
+
+void fl_attach_forget(struct fl_attached *a)
+{
+	for (size_t i = 0; i < a->n_maps; i++)
+		free(a->maps[i].path);
+	free(a->maps);
+	a->maps = NULL;
+	a->n_maps = 0;
+}

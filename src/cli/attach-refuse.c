@@ -1,0 +1,312 @@
+/*
+ * attach-refuse.c - processes that cannot be attached to: one line, and what to
+ * do.
+ *
+ * Hides where the system says what a process is. All of this is before the
+ * process is touched; what only shows inside of it, its agent says
+ * (agent/attach.c).
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/auxvec.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "cli/attach.h"
+
+/* ---- what /proc says -------------------------------------------------------------- */
+
+/* The line `key` of /proc/PID/status, behind its colon. */
+static bool read_status(int pid, const char *key, char out[128])
+{
+	char path[64], line[256];
+	size_t n = strlen(key);
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, n) && line[n] == ':') {
+			snprintf(out, 128, "%s", line + n + 1 + strspn(line + n + 1, " \t"));
+			out[strcspn(out, "\n")] = '\0';
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static long status_number(int pid, const char *key)
+{
+	char text[128];
+
+	return read_status(pid, key, text) ? atol(text) : 0;
+}
+
+static int check_there(const struct fl_attached *a)
+{
+	char text[128];
+	long group;
+
+	if (!read_status(a->pid, "Tgid", text)) {
+		fl_say("there is no process %d", a->pid);
+		return -1;
+	}
+	group = atol(text);
+	if (group != a->pid) {
+		fl_say("%d is a thread of process %ld; use -p %ld", a->pid, group, group);
+		return -1;
+	}
+	if (a->pid == getpid()) {
+		fl_say("%d is flick itself", a->pid);
+		return -1;
+	}
+	return 0;
+}
+
+static int check_state(const struct fl_attached *a)
+{
+	char state[128] = "";
+	long tracer = status_number(a->pid, "TracerPid");
+
+	read_status(a->pid, "State", state);
+	if (*state == 'Z' || *state == 'X')
+		fl_say("process %d has ended; only its parent has not heard of "
+		       "it yet",
+		       a->pid);
+	else if (tracer)
+		fl_say("process %d is traced by process %ld (a debugger? "
+		       "strace?), and nobody "
+		       "can be traced by two: end that first",
+		       a->pid, tracer);
+	else if (*state == 'T')
+		fl_say("process %d is stopped; `kill -CONT %d` lets it go on", a->pid,
+		       a->pid);
+	else
+		return 0;
+	return -1;
+}
+
+static int check_kind(const struct fl_attached *a)
+{
+	if (*a->exe)
+		return 0;
+	if (!status_number(a->pid, "VmSize"))
+		fl_say("process %d is a thread of the kernel's", a->pid);
+	else
+		fl_say("cannot read which program process %d runs (%s): it is "
+		       "another user's, or "
+		       "may not be dumped",
+		       a->pid, strerror(EACCES));
+	return -1;
+}
+
+/* ---- rights
+ * ----------------------------------------------------------------------------
+ */
+
+static int check_user(const struct fl_attached *a)
+{
+	unsigned real = 0, effective = 0, saved = 0, own = geteuid();
+	const struct passwd *p;
+	char text[128];
+
+	if (!read_status(a->pid, "Uid", text) ||
+	    sscanf(text, "%u %u %u", &real, &effective, &saved) != 3)
+		return 0;
+	if (real != effective || real != saved) {
+		fl_say("process %d has rights that its caller does not have "
+		       "(set-user-ID): flick "
+		       "does not enter it",
+		       a->pid);
+		return -1;
+	}
+	if (real == own)
+		return 0;
+	p = getpwuid(real);
+	fl_say("process %d is of user %s: run flick as that user (sudo -u %s "
+	       "flick ...)",
+	       a->pid, p ? p->pw_name : text, p ? p->pw_name : text);
+	return -1;
+}
+
+static int check_secure(const struct fl_attached *a)
+{
+	uint64_t pair[2];
+	char path[64];
+	bool is = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", a->pid);
+	f = fopen(path, "re");
+	while (f && fread(pair, sizeof(pair), 1, f) == 1)
+		is |= pair[0] == AT_SECURE && pair[1];
+	if (f)
+		fclose(f);
+	if (is)
+		fl_say("process %d has rights that its caller does not have "
+		       "(set-user-ID, file "
+		       "capabilities): flick does not enter it",
+		       a->pid);
+	return is ? -1 : 0;
+}
+
+static int check_seccomp(const struct fl_attached *a)
+{
+	long mode = status_number(a->pid, "Seccomp");
+
+	if (mode)
+		fl_say("process %d is under seccomp: its filter may end it for "
+		       "a system call that "
+		       "flick makes in it. Start it with `flick record` "
+		       "instead",
+		       a->pid);
+	return mode ? -1 : 0;
+}
+
+/* ---- where it lives --------------------------------------------------------------- */
+
+static bool is_same_space(int pid, const char *name)
+{
+	struct stat own, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	if (stat(path, &own))
+		return true; /* a kernel without such */
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+	return stat(path, &its) || (own.st_ino == its.st_ino && own.st_dev == its.st_dev);
+}
+
+static int check_spaces(const struct fl_attached *a)
+{
+	static const char *const spaces[][2] = {
+		{ "mnt", "mount" },
+		{ "pid", "pid" },
+		{ "user", "user" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
+		if (is_same_space(a->pid, spaces[i][0]))
+			continue;
+		fl_say("process %d is in another %s namespace (a container?): "
+		       "run flick in there, "
+		       "as by `nsenter -t %d -a flick ...`, where flick is "
+		       "installed",
+		       a->pid, spaces[i][1], a->pid);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- its program ------------------------------------------------------------------ */
+
+static bool has_mapped(const struct fl_attached *a, const char *part)
+{
+	for (size_t i = 0; i < a->n_maps; i++)
+		if (strstr(fl_base_name(a->maps[i].path), part))
+			return true;
+	return false;
+}
+
+static int check_program(const struct fl_attached *a)
+{
+	char path[64];
+	Elf64_Ehdr eh = { .e_machine = 0 };
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &eh, sizeof(eh)) < 0)
+		eh.e_machine = 0;
+	if (fd >= 0)
+		close(fd);
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != FL_ARCH_ELF_MACHINE) {
+		fl_say("process %d runs a program for another processor, or of "
+		       "32 bits: flick is "
+		       "for %s",
+		       a->pid, FL_ARCH_NAME);
+		return -1;
+	}
+	return 0;
+}
+
+static int check_c_library(const struct fl_attached *a)
+{
+	if (a->c_library && a->call && a->sigreturn)
+		return 0;
+	if (has_mapped(a, "musl"))
+		fl_say("process %d has the C library musl: flick attaches to "
+		       "programs that have "
+		       "glibc",
+		       a->pid);
+	else if (!has_mapped(a, "ld-linux") && !has_mapped(a, "ld-2."))
+		fl_say("process %d runs a program that is linked statically, "
+		       "so libflick.so "
+		       "cannot be loaded into it; link it without -static, or "
+		       "link libflick.a "
+		       "and use flick.h",
+		       a->pid);
+	else
+		fl_say("process %d has no glibc that flick knows", a->pid);
+	return -1;
+}
+
+int fl_attach_refuse(const struct fl_attached *a)
+{
+	static int (*const checks[])(const struct fl_attached *) = {
+		check_there,  check_state,   check_kind,    check_spaces,    check_user,
+		check_secure, check_seccomp, check_program, check_c_library,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		if (checks[i](a))
+			return -1;
+	return 0;
+}
+
+/* ---- refused by the kernel -------------------------------------------------------- */
+
+static int yama_scope(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (f && fscanf(f, "%d", &scope) != 1)
+		scope = 0;
+	if (f)
+		fclose(f);
+	return scope;
+}
+
+void fl_attach_say_denied(const struct fl_attached *a, int err)
+{
+	switch (yama_scope()) {
+	case 1:
+		fl_say("may not trace process %d: kernel.yama.ptrace_scope is "
+		       "1, which lets a "
+		       "program trace its own children alone; `sudo sysctl "
+		       "kernel.yama.ptrace_scope=0` allows it until the next "
+		       "boot, or run flick "
+		       "as root",
+		       a->pid);
+		break;
+	case 2:
+		fl_say("may not trace process %d: kernel.yama.ptrace_scope is "
+		       "2: root alone may",
+		       a->pid);
+		break;
+	case 3:
+		fl_say("may not trace process %d: kernel.yama.ptrace_scope is "
+		       "3: nobody may until "
+		       "the next boot",
+		       a->pid);
+		break;
+	default: fl_say("may not trace process %d: %s", a->pid, strerror(-err));
+	}
+}

@@ -1,0 +1,550 @@
+/*
+ * attach-thread.c - a thread of a running process starts another one for us.
+ *
+ * Nobody may load a library on a thread that was stopped anywhere: it may hold
+ *what the loader waits for. So one thread is borrowed for three system calls:
+ *two mappings and a bare clone. The new thread has the C library make one, and
+ *that one loads libflick.so, while all others run; see arch/CPU/inject.S. What
+ *is in their way they wait for, as any thread of the program does.
+ *
+ * PROTOCOL	tracer					the borrowed thread
+ *		seize, interrupt, wait			stopped before it returns
+ *to its code write the way back below its stack for each call: registers, go on
+ *makes it; stopped behind it
+ *		interrupt, go on, wait			stopped as at first
+ *		registers as they were, detach		goes on, its own call
+ *begins again
+ * INVARIANT	1. Whenever the tracer is killed each thread ends up where it
+ *was, with its registers, and blocks the signals that it did.
+ *		2. An interrupted system call of the thread goes on.
+ *		3. No thread is in the middle of what the C library leaves
+ *unlocked as long as there is one thread alone, when a second one begins. WHY
+ *1. The kernel lets go of who is traced. Before a call its registers are its
+ *		   own, or lead over the call to the way back (borrow.c): they are
+ *set by one request, which comes before signals are blocked, and these are as
+ *they were before the registers are. The way back puts both right.
+ *		2. With its registers the kernel's mark of an interrupted call is
+ *set again, in the same kind of stop that it was found in, where the kernel
+ *heeds it. No call that is made in between changes what a call is restarted
+ *with.
+ *		3. It is taken only in code of neither the C library, the loader
+ *nor an allocator, not below a handler, and not in a fork; or asleep in a
+ *		   system call that none of those makes with anything half done.
+ *It stays stopped until the C library has made the second thread, and knows.
+ * FAILURE	No thread stands well: tried again for some seconds, then
+ *refused. A thread ends: another is taken. Mappings cannot be had: an error,
+ *nothing is left. Killed later than the first call: they stay.
+ */
+#include <dirent.h>
+#include <elf.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "cli/attach.h"
+#include "os/os.h"
+
+enum { MOST_VECTORS = 16384, PATIENCE_US = 3000000, PAUSE_US = 500 };
+
+/* ---- a stop ----------------------------------------------------------------------- */
+
+struct borrowed {
+	struct fl_attached *a;
+	int tid;
+	struct fl_borrow b;
+	unsigned char vectors[MOST_VECTORS];
+};
+
+static uint64_t now_us(void)
+{
+	return fl_os_monotonic_ns() / 1000;
+}
+
+/* Waits for its next stop, so long; its status, or -1: it has ended, or does
+ * not come. */
+static int await_next_stop(int tid, uint64_t us)
+{
+	uint64_t until = now_us() + us;
+	int status;
+
+	do {
+		int got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (got == tid)
+			return WIFSTOPPED(status) ? status : -1;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		fl_os_sleep_us(20);
+	} while (now_us() < until);
+	return -1;
+}
+
+static bool is_event(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* In a stop from which the kernel heeds what calls are restarted with. A signal
+ * on its way is delivered first. */
+static bool await_event(int tid)
+{
+	enum { SOON_US = 100000 };
+	int status;
+
+	while ((status = await_next_stop(tid, SOON_US)) >= 0 && !is_event(status))
+		ptrace(PTRACE_CONT, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	return status >= 0;
+}
+
+/* ---- registers -------------------------------------------------------------------- */
+
+static bool get_set(int tid, int set, void *to, size_t *n)
+{
+	struct iovec v = { to, *n };
+	bool ok = !ptrace(PTRACE_GETREGSET, tid, set, &v);
+
+	*n = v.iov_len;
+	return ok;
+}
+
+static bool set_user(int tid, uint64_t *user)
+{
+	struct iovec v = { user, FL_ARCH_USER_WORDS * sizeof(*user) };
+
+	return !ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &v);
+}
+
+static bool set_mask(int tid, uint64_t mask)
+{
+	return !ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+}
+
+/* A stop in a restartable sequence ends it, which the kernel does when the
+ * thread goes on; but then it would find it elsewhere. */
+static bool leave_sequence(int tid, const struct fl_attached *a, uint64_t *user)
+{
+	struct {
+		uint64_t area;
+		uint32_t bytes, signature, flags, pad;
+	} r = { 0 };
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} cs;
+	uint64_t at = 0, none = 0;
+	const size_t CS_AT = 8;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(r), &r) < 0)
+		return fl_arch_user_in_call(user) || errno != EIO;
+	if (!r.area || !fl_attach_read(a, r.area + CS_AT, &at, sizeof(at)) || !at)
+		return true;
+	if (!fl_attach_read(a, at, &cs, sizeof(cs)))
+		return false;
+	if (fl_arch_user_pc(user) - cs.start < cs.bytes) {
+		fl_arch_user_set_pc(user, cs.abort);
+		if (!set_user(tid, user))
+			return false;
+	}
+	return pwrite(a->mem, &none, sizeof(none), (off_t)(r.area + CS_AT)) == sizeof(none);
+}
+
+/* ---- who can be borrowed ---------------------------------------------------------- */
+
+static const char *const unlocked[] = { "libc.so.6", "libc-2.", "ld-linux", "ld-2." };
+
+static bool is_unlocked_code(const struct fl_attached *a, uintptr_t pc)
+{
+	const struct fl_attach_map *m = fl_attach_map_at(a, pc);
+
+	if (!m || !*m->path)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(unlocked); i++)
+		if (!strncmp(fl_base_name(m->path), unlocked[i], strlen(unlocked[i])))
+			return true;
+	return fl_attach_allocates(a, m);
+}
+
+/* What returns there was begun by a signal. */
+static bool is_below_handler(const struct borrowed *t)
+{
+	enum { WORDS = 8192 };
+	uintptr_t sp = fl_arch_user_sp(t->b.user);
+	const struct fl_attach_map *m = fl_attach_map_at(t->a, sp);
+	size_t n = m ? (m->hi - sp) / 8 : 0;
+	uint64_t *words;
+	bool is = true;
+
+	n = n < WORDS ? n : WORDS;
+	words = calloc(n + 1, 8);
+	if (words && fl_attach_read(t->a, sp, words, n * 8))
+		is = memmem(words, n * 8, &t->a->sigreturn, 8) != NULL;
+	free(words);
+	return is;
+}
+
+/* Below the stack pointer there is room, as for a signal, and it is a stack's.
+ */
+static bool has_stack(const struct borrowed *t)
+{
+	uintptr_t sp = fl_arch_user_sp(t->b.user);
+	size_t room = fl_arch_borrow_bytes(t->b.n_vectors);
+	const struct fl_attach_map *m = fl_attach_map_at(t->a, sp - 1), *below;
+
+	if (!m || !(m->prot & PROT_WRITE))
+		return false;
+	if (!strcmp(m->path, "[stack]"))
+		return true;
+	below = m > t->a->maps ? m - 1 : NULL;
+	return sp - m->lo >= room && below && below->hi == m->lo && !below->prot;
+}
+
+/* See INVARIANT 3. */
+static bool stands_well(const struct borrowed *t)
+{
+	if (!has_stack(t))
+		return false;
+	if (!t->a->is_alone)
+		return true;
+	if (is_unlocked_code(t->a, fl_arch_user_pc(t->b.user)) &&
+	    !fl_arch_user_sleeps(t->b.user))
+		return false;
+	return !is_below_handler(t);
+}
+
+static bool look(struct borrowed *t)
+{
+	size_t n = sizeof(t->b.user);
+
+	t->b.vectors = t->vectors;
+	t->b.n_vectors = sizeof(t->vectors);
+	t->b.call = t->a->call;
+	t->b.sigreturn = t->a->sigreturn;
+	return get_set(t->tid, NT_PRSTATUS, t->b.user, &n) && n == sizeof(t->b.user) &&
+	       get_set(t->tid, FL_ARCH_VECTOR_SET, t->vectors, &t->b.n_vectors) &&
+	       !ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(t->b.mask), &t->b.mask);
+}
+
+/* Where it stands, it can be had: from here on it can be let go by return_it()
+ * alone. */
+static bool borrow(struct borrowed *t)
+{
+	unsigned char way[MOST_VECTORS + 4096];
+	size_t n;
+
+	fl_os_trace_interrupt(t->tid);
+	if (!await_event(t->tid) ||
+	    ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACESYSGOOD) || !look(t) ||
+	    !stands_well(t) || !leave_sequence(t->tid, t->a, t->b.user))
+		return false;
+	fl_os_trace_call_again(t->tid, FL_ARCH_USER_CALL, FL_ARCH_USER_RESULT);
+	n = sizeof(t->b.user);
+	if (!get_set(t->tid, NT_PRSTATUS, t->b.user, &n))
+		return false;
+	n = fl_arch_put_way_back(way, &t->b);
+	return pwrite(t->a->mem, way, n, (off_t)t->b.sp) == (ssize_t)n;
+}
+
+/* It blocks every signal until it has its registers back: none comes in
+ * between. */
+static void return_it(struct borrowed *t)
+{
+	fl_os_trace_interrupt(t->tid);
+	ptrace(PTRACE_CONT, t->tid, 0, 0);
+	if (await_event(t->tid)) {
+		set_mask(t->tid, t->b.mask);
+		FL_POINT("attach.unmasked");
+		set_user(t->tid, t->b.user);
+	}
+	fl_os_trace_release(t->tid, 0);
+}
+
+/* To the next stop at a system call: its beginning, then its end. */
+static bool go_to_call(int tid)
+{
+	enum { LONG_US = 2000000 };
+	int status;
+
+	ptrace(PTRACE_SYSCALL, tid, 0, 0);
+	while ((status = await_next_stop(tid, LONG_US)) >= 0 &&
+	       WSTOPSIG(status) != (SIGTRAP | 0x80))
+		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+	return status >= 0;
+}
+
+static long call(struct borrowed *t, long number, const uint64_t args[6])
+{
+	uint64_t user[FL_ARCH_USER_WORDS];
+	size_t n = sizeof(user);
+
+	fl_arch_borrow_call(&t->b, user, number, args);
+	if (!set_user(t->tid, user) || !set_mask(t->tid, UINT64_MAX))
+		return -ESRCH;
+	FL_POINT("attach.borrowed");
+	if (!go_to_call(t->tid) || !go_to_call(t->tid) ||
+	    !get_set(t->tid, NT_PRSTATUS, user, &n))
+		return -ESRCH;
+	FL_POINT("attach.called");
+	return fl_arch_user_result(user);
+}
+
+/* ---- what is put into it ---------------------------------------------------------- */
+
+/*
+ * Two mappings: code, a page; and, from low to high,
+ *
+ *	stack | below the TLS pointer | TLS head | table of libraries | struct
+ *fl_inject, texts
+ */
+enum {
+	STACK = 1 << 16,
+	BELOW = 1 << 19,
+	HEAD = 1 << 14,
+	TEXTS = 1 << 14,
+	ALL = STACK + BELOW + HEAD + FL_ARCH_TLS_TABLE + TEXTS
+};
+
+struct ground_there {
+	uintptr_t tls, table, with, text;
+};
+
+static struct ground_there layout_of(const struct fl_attached *a)
+{
+	struct ground_there p = { .tls = a->data + STACK + BELOW };
+
+	p.table = p.tls + HEAD;
+	p.with = p.table + FL_ARCH_TLS_TABLE;
+	p.text = p.with + sizeof(a->with);
+	return p;
+}
+
+static bool write_there(const struct fl_attached *a, uintptr_t at, const void *from, size_t n)
+{
+	return pwrite(a->mem, from, n, (off_t)at) == (ssize_t)n;
+}
+
+/* Memory that may be executed and not written is written by a tracer. */
+static bool poke_code(int tid, uintptr_t at)
+{
+	size_t n = (size_t)(fl_arch_inject_end - fl_arch_inject);
+	long word;
+
+	for (size_t i = 0; i < n; i += sizeof(word)) {
+		word = 0;
+		memcpy(&word, fl_arch_inject + i,
+		       n - i < sizeof(word) ? n - i : sizeof(word));
+		if (ptrace(PTRACE_POKETEXT, tid, at + i, word))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t put_text(struct fl_attached *a, uintptr_t *at, const char *text)
+{
+	uintptr_t was = *at;
+
+	*at += strlen(text) + 1;
+	return write_there(a, was, text, strlen(text) + 1) ? was : 0;
+}
+
+/* Where in a thread's own part the C library keeps its number: in front of its
+ * list of robust mutexes (OS20). 0: it is not known. */
+static size_t number_at(const struct borrowed *t)
+{
+	enum { ID_BEFORE = 16 };
+	uintptr_t tls = fl_arch_user_tls(t->b.user);
+	void *list = NULL;
+	size_t n;
+	int id = 0;
+
+	if (syscall(SYS_get_robust_list, t->tid, &list, &n) || !list)
+		return 0;
+	if (!fl_attach_read(t->a, (uintptr_t)list - ID_BEFORE, &id, sizeof(id)) ||
+	    id != t->tid)
+		return 0;
+	return (uintptr_t)list - ID_BEFORE - tls;
+}
+
+/* A thread's own part, as the C library knows it. */
+static bool put_thread(struct borrowed *t)
+{
+	struct fl_attached *a = t->a;
+	struct ground_there p = layout_of(a);
+	unsigned char head[FL_ARCH_THREAD_HEAD] = "", like[FL_ARCH_THREAD_HEAD];
+	unsigned char table[FL_ARCH_TLS_TABLE];
+
+	if (!fl_attach_read(a, fl_arch_user_tls(t->b.user), like, sizeof(like)))
+		return false;
+	fl_arch_lay_thread(head, p.tls, like, table, p.table);
+	return poke_code(t->tid, a->code) && write_there(a, p.tls, head, sizeof(head)) &&
+	       write_there(a, p.table, table, sizeof(table));
+}
+
+static bool put_texts(struct borrowed *t, const char *const texts[3])
+{
+	struct fl_attached *a = t->a;
+	struct ground_there p = layout_of(a);
+	uintptr_t at = p.text;
+	uint64_t stack[2] = { a->code, p.with };
+
+	a->with.library = put_text(a, &at, texts[0]);
+	a->with.symbol = put_text(a, &at, texts[1]);
+	a->with.given = put_text(a, &at, texts[2]);
+	a->with.state = FL_INJECT_CREATED;
+	a->with.tls = p.tls;
+	a->with.code = a->code;
+	a->with.data = a->data;
+	return write_there(a, p.with, &a->with, sizeof(a->with)) &&
+	       write_there(a, a->data + STACK - sizeof(stack), stack, sizeof(stack));
+}
+
+static long map_there(struct borrowed *t, size_t n, int prot)
+{
+	const uint64_t args[6] = { 0,          n, (uint64_t)prot, MAP_PRIVATE | MAP_ANONYMOUS,
+				   UINT64_MAX, 0 };
+
+	return call(t, SYS_mmap, args);
+}
+
+/* Its descriptors are a copy of the program's, which it drops. */
+static long begin_thread(struct borrowed *t, size_t number)
+{
+	struct ground_there p = layout_of(t->a);
+	const uint64_t args[6] = {
+		CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+			CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
+			CLONE_UNTRACED,
+		t->a->data + STACK - 2 * sizeof(uint64_t),
+		p.tls + number,
+		p.tls + number,
+		p.tls,
+	};
+
+	return call(t, SYS_clone, args);
+}
+
+/* What the first one has needs no more: an allocator may have kept something
+ * there. */
+static int make_place(struct borrowed *t)
+{
+	long code = map_there(t, FL_PAGE, PROT_READ | PROT_EXEC), data;
+
+	if (code < 0)
+		return (int)code;
+	data = map_there(t, ALL, PROT_READ | PROT_WRITE);
+	if (data < 0)
+		return (int)data;
+	t->a->code = (uintptr_t)code;
+	t->a->data = (uintptr_t)data;
+	return put_thread(t) ? 0 : -EFAULT;
+}
+
+static int put_in(struct borrowed *t, const char *const texts[3])
+{
+	size_t number = number_at(t);
+	long tid;
+	int err;
+
+	if (!number || number > HEAD - 64)
+		return -ENOTSUP;
+	err = t->a->data ? 0 : make_place(t);
+	if (err)
+		return err;
+	t->a->number = layout_of(t->a).tls + number;
+	if (!put_texts(t, texts))
+		return -EFAULT;
+	tid = begin_thread(t, number);
+	return tid < 0 ? (int)tid : 0;
+}
+
+enum fl_inject_state fl_attach_state(struct fl_attached *a)
+{
+	enum fl_inject_state state = FL_INJECT_NEW;
+
+	if (!a->data || !fl_attach_read(a, layout_of(a).with, &a->with, sizeof(a->with)))
+		return FL_INJECT_FAILED;
+	state = (enum fl_inject_state)a->with.state;
+	return state;
+}
+
+/* ---- one that stands well --------------------------------------------------------- */
+
+static bool next_thread(DIR *tasks, int *tid)
+{
+	const struct dirent *e;
+
+	while ((e = readdir(tasks)))
+		if ((*tid = atoi(e->d_name)) > 0)
+			return true;
+	return false;
+}
+
+/* What stopped not well goes on. */
+static bool try_thread(struct borrowed *t)
+{
+	if (fl_os_trace_seize(t->tid))
+		return false;
+	if (borrow(t))
+		return true;
+	fl_os_trace_release(t->tid, 0);
+	return false;
+}
+
+static bool try_all(struct borrowed *t)
+{
+	bool got = false;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", t->a->pid);
+	tasks = opendir(path);
+	while (tasks && !got && next_thread(tasks, &t->tid))
+		got = try_thread(t);
+	if (tasks)
+		closedir(tasks);
+	return got;
+}
+
+static bool find_thread(struct borrowed *t)
+{
+	uint64_t until = now_us() + PATIENCE_US;
+
+	while (!try_all(t)) {
+		if (now_us() > until || kill(t->a->pid, 0))
+			return false;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return true;
+}
+
+/* The C library knows of two threads. */
+static void await_created(struct fl_attached *a)
+{
+	enum { LONG_US = 1000000 };
+	uint64_t until = now_us() + LONG_US;
+	uint32_t id = 1;
+
+	while (now_us() < until && fl_attach_read(a, a->number, &id, sizeof(id)) && id)
+		fl_os_sleep_us(20);
+}
+
+int fl_attach_load(struct fl_attached *a, const char *const texts[3])
+{
+	struct borrowed t = { .a = a };
+	int err;
+
+	if (!find_thread(&t))
+		return -EAGAIN;
+	err = put_in(&t, texts);
+	if (!err && a->is_alone)
+		await_created(a);
+	return_it(&t);
+	return err;
+}

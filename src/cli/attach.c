@@ -1,0 +1,221 @@
+/*
+ * attach.c - a session with a process that runs already.
+ *
+ * Hides how it comes to be a target as one that flick has started: its agent is
+ * loaded (attach-thread.c), finds the region by the name it is given, and asks.
+ * From then on all is as with others, but that the process is nobody's child
+ * here, and that it is left when the recording ends: what the agent has changed
+ * is put back by itself, whether it is asked to or the reader has died.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/attach.h"
+#include "os/os.h"
+
+/* ---- before it is touched --------------------------------------------------------- */
+
+static void read_program(struct fl_attached *a)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
+	n = readlink(path, a->exe, sizeof(a->exe) - 1);
+	a->exe[n > 0 ? n : 0] = '\0';
+}
+
+char **fl_attach_arguments(uint32_t pid)
+{
+	enum { WORDS = 64 };
+	static char text[4096], *words[WORDS + 1];
+	char path[64];
+	size_t n = 0, at = 0, len = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	f = fopen(path, "re");
+	if (f) {
+		len = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	if (!len)
+		snprintf(text, sizeof(text), "process %u", pid);
+	do {
+		words[n++] = text + at;
+		at += strlen(text + at) + 1;
+	} while (n < WORDS && at < len);
+	words[n] = NULL;
+	return words;
+}
+
+static int open_process(struct fl_attached *a)
+{
+	char path[64];
+
+	a->pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
+	snprintf(path, sizeof(path), "/proc/%d/mem", a->pid);
+	a->mem = open(path, O_RDWR | O_CLOEXEC);
+	read_program(a);
+	return a->mem < 0 ? -errno : 0;
+}
+
+int fl_attach_check(struct fl_session *s)
+{
+	struct fl_attached *a = calloc(1, sizeof(*a));
+	int err;
+
+	s->attached = a;
+	if (!a)
+		return -1;
+	if (!FL_ARCH_ATTACHES) {
+		fl_say("flick attaches to running programs on x86-64 alone; start the program "
+		       "with it");
+		return -1;
+	}
+	a->pid = (int)s->o->pid;
+	a->mem = a->pidfd = -1;
+	err = open_process(a);
+	if (!err)
+		fl_attach_look(a);
+	if (fl_attach_refuse(a))
+		return -1;
+	if (err) {
+		fl_attach_say_denied(a, err);
+		return -1;
+	}
+	return fl_launch_check_attached(&s->launch, a->exe);
+}
+
+/* ---- in
+ * ---------------------------------------------------------------------------------
+ */
+
+static const char *what_stands_against(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+		return "no thread of it stands where it could be asked; try "
+		       "again";
+	case -ENOTSUP: return "its C library is not one that flick knows";
+	case -ENOMEM: return "it has no room for more memory";
+	case -ESRCH: return "it has ended";
+	default: return fl_reason(err);
+	}
+}
+
+int fl_attach_start(struct fl_session *s)
+{
+	char given[64];
+	const char *const texts[3] = { s->launch.library, "flick_attach", given };
+	struct stat region;
+	int err;
+
+	if (s->attached->library) /* it is not loaded twice */
+		snprintf(s->launch.library, sizeof(s->launch.library), "%s",
+			 s->attached->library->path);
+	s->pid = s->attached->pid;
+	s->shm->target_pid = s->pid;
+	s->shm->is_attached = 1;
+	fl_launch_introduce(s->shm);
+	if (fstat(s->fd, &region))
+		return -1;
+	snprintf(given, sizeof(given), "/proc/%d/fd/%d:%llu", getpid(), s->fd,
+		 (unsigned long long)region.st_ino);
+	err = fl_attach_load(s->attached, texts);
+	if (err == -EPERM)
+		fl_attach_say_denied(s->attached, err);
+	else if (err)
+		fl_say("cannot attach to process %d: %s", s->pid, what_stands_against(err));
+	return err ? -1 : 0;
+}
+
+/* It could not be entered, or its agent could not begin. */
+static bool has_failed(struct fl_session *s)
+{
+	struct fl_attached *a = s->attached;
+
+	if (s->asked || a->has_failed)
+		return a->has_failed;
+	switch (fl_attach_state(a)) {
+	case FL_INJECT_FAILED:
+		a->has_failed = true;
+		fl_say("cannot attach to process %d: %s", a->pid,
+		       a->with.result ? strerror(a->with.result) :
+		       *a->with.why   ? a->with.why :
+					"it has ended");
+		break;
+	case FL_INJECT_ENDED:
+		a->has_failed = a->with.result != 0;
+		if (a->with.result == FLE_RECORDED)
+			fl_say("cannot attach to process %d: it is recorded by "
+			       "another flick, or "
+			       "was by one that it was started with",
+			       a->pid);
+		else if (a->has_failed)
+			fl_say("cannot attach to process %d: %s", a->pid,
+			       fl_reason(a->with.result));
+		break;
+	default: break;
+	}
+	return a->has_failed;
+}
+
+/* ---- out
+ * --------------------------------------------------------------------------------
+ */
+
+static bool is_dead(const struct fl_attached *a)
+{
+	struct pollfd p = { .fd = a->pidfd, .events = POLLIN };
+
+	return a->pidfd >= 0 ? poll(&p, 1, 0) > 0 : kill(a->pid, 0) && errno == ESRCH;
+}
+
+/* Who would put things right there is dead, too. */
+static bool is_late(struct fl_attached *a)
+{
+	enum { PATIENCE_S = 10 };
+	bool is = a->end_ns && fl_os_monotonic_ns() - a->end_ns > PATIENCE_S * 1000000000ull;
+
+	if (is && !a->is_stuck)
+		fl_say("process %d does not let go of its probes: they stay in "
+		       "it, off",
+		       a->pid);
+	a->is_stuck |= is;
+	return is;
+}
+
+bool fl_attach_has_left(struct fl_session *s)
+{
+	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
+		s->gone_ns = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
+		return true;
+	}
+	return has_failed(s);
+}
+
+void fl_attach_end(struct fl_session *s)
+{
+	struct fl_attached *a = s->attached;
+
+	a->end_ns = a->end_ns ? a->end_ns : fl_os_monotonic_ns();
+	store_relaxed(&s->shm->detach, 1);
+}
+
+void fl_attach_close(struct fl_attached *a)
+{
+	if (!a)
+		return;
+	fl_attach_forget(a);
+	if (a->mem >= 0)
+		close(a->mem);
+	if (a->pidfd >= 0)
+		close(a->pidfd);
+	free(a);
+}

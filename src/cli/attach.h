@@ -1,0 +1,61 @@
+/*
+ * attach.h - private to cli/: a process that runs already.
+ */
+#ifndef FL_ATTACH_H
+#define FL_ATTACH_H
+
+#include "cli/cli.h"
+
+/* The session's process, which runs already (attach.c). check: can it be had?
+ * 0, or -1 and a line printed; s->launch and the options' argv are as of a
+ * program to start. start: ask it in; likewise. has_left: it has gone, or has
+ * been left; end: it is to be left. close: NULL is fine. */
+int fl_attach_check(struct fl_session *);
+int fl_attach_start(struct fl_session *);
+bool fl_attach_has_left(struct fl_session *);
+void fl_attach_end(struct fl_session *);
+void fl_attach_close(struct fl_attached *);
+/* Why it cannot be, if there is a reason that can be seen from outside: 0, or
+ * -1 and a line printed (attach-refuse.c). */
+int fl_attach_refuse(const struct fl_attached *);
+void fl_attach_say_denied(const struct fl_attached *, int err);
+
+/* What there is to know of it beforehand (attach-look.c). */
+struct fl_attach_map {
+	uintptr_t lo, hi;
+	int prot; /* PROT_* */
+	uint64_t offset, inode, device;
+	char *path; /* "" without; as /proc has it */
+};
+struct fl_attached {
+	int pid;
+	int mem, pidfd;            /* its /proc/PID/mem; -1 */
+	char exe[4096];            /* its program's file */
+	bool has_failed, is_stuck; /* it was said why */
+	uint64_t end_ns;           /* since when it is to be left; 0: it is not */
+	struct fl_attach_map *maps;
+	size_t n_maps;
+	uintptr_t c_library;                 /* its lowest address */
+	const struct fl_attach_map *library; /* libflick.so, which is there; NULL */
+	uintptr_t call, sigreturn;           /* see struct fl_borrow */
+	struct fl_inject with;               /* addresses of functions */
+	bool is_alone;                       /* the C library knows of one thread */
+	uintptr_t code, data;                /* what was mapped there for us; 0: nothing */
+	uintptr_t number; /* there: a word that is 0 when the bare thread has
+			     ended */
+};
+int fl_attach_look(struct fl_attached *);
+void fl_attach_forget(struct fl_attached *);
+const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
+bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
+
+/* Does code of an allocator stand there that is not the C library's? */
+bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map *);
+
+/* A thread of the C library's, in it, loads texts[0] and calls texts[1] there,
+ * with texts[2] and struct fl_inject (attach-thread.c). 0, when that has begun,
+ * or -errno; -EAGAIN: no thread could be had. state: how far it is. */
+int fl_attach_load(struct fl_attached *, const char *const texts[3]);
+enum fl_inject_state fl_attach_state(struct fl_attached *);
+
+#endif
