@@ -15,18 +15,33 @@
 
 enum {
 	WATCH_US = 100000,		/* how soon a dead reader is noticed */
-	SOON_US = 500			/* modules are being unloaded */
+	UNLOADING_US = 500,
+	/* Who has changed something is likely to change more. */
+	SOON_US = 2000, SOON_NS = 1000000000
 };
 
 static bool is_started;
 
 static uint64_t rest_us(struct fl_region *m)
 {
+	static uint32_t seen;
+	static uint64_t until_ns;
+	uint32_t done;
+	uint64_t us;
+
 	if (fl_control_turn(m))
-		return SOON_US;
-	if (m->session[0].windows.rate)
-		return fl_windows_turn();
-	return m->session[0].action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
+		return UNLOADING_US;
+	us = m->session[0].windows.rate ? fl_windows_turn() :
+	     m->session[0].action == FL_ACT_SAMPLE ? fl_sample_turn() : WATCH_US;
+	done = m->session[0].change.done;
+	if (done == seen && !until_ns)
+		return us;
+	if (done != seen)
+		until_ns = fl_os_monotonic_ns() + SOON_NS;
+	else if (fl_os_monotonic_ns() > until_ns)
+		until_ns = 0;
+	seen = done;
+	return us < SOON_US ? us : SOON_US;
 }
 
 /* Who is the last to leave the program's memory frees it: that is the program's time. */

@@ -84,6 +84,9 @@ int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
 int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted,
 		    uint64_t error);
 int fl_run_thread_end(struct fl_run *, uint32_t thread);
+/* Probes of functions that `of` marks, n in all, went off at `at` ticks while the program ran:
+ * of their calls that were open then the end is not known. 0 or -ENOMEM. */
+int fl_run_forget(struct fl_run *, uint64_t at, const unsigned char *of, uint32_t n);
 /* Of samples: a call of `probe` had not ended when the program did. */
 int fl_run_open_call(struct fl_run *, uint32_t probe, uint64_t begun, uint64_t ended,
 		     uint32_t thread);

@@ -53,13 +53,13 @@ FL_IN_LOOP void end_call(struct fl_stream *s, const struct flick_record *r,
 	}
 }
 
-static int feed(struct fl_stream *s, const struct fl_batch *b)
+static int feed_part(struct fl_stream *s, const struct fl_batch *b, size_t from, size_t upto)
 {
 	const struct flick_tag *tags = s->run->tags;
 	uint32_t n_tags = s->run->n_tags;
-	int err = fl_stack_extend(&s->stack, s->run->view.n_functions);
+	int err = 0;
 
-	for (size_t i = 0; !err && i < b->n; i++) {
+	for (size_t i = from; !err && i < upto; i++) {
 		const struct flick_record *r = &b->records[i];
 		const struct flick_tag *tag;
 
@@ -73,6 +73,36 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 		if (i == 0 && b->paused)
 			fl_stack_pause(&s->stack, b->paused);
 	}
+	return err;
+}
+
+/* Probes went off there: what is open of their functions may have ended since. */
+static void forget_next(struct fl_stream *s)
+{
+	const struct fl_left_off *l = &s->run->left_off[s->n_left_off++];
+
+	fl_stack_forget(&s->stack, l->at, l->of, l->n);
+}
+
+static int feed(struct fl_stream *s, const struct fl_batch *b)
+{
+	int err = fl_stack_extend(&s->stack, s->run->view.n_functions);
+	size_t from = 0;
+
+	while (!err && s->n_left_off < s->run->n_left_off) {
+		size_t upto = from;
+
+		while (upto < b->n &&
+		       b->records[upto].tsc < s->run->left_off[s->n_left_off].at)
+			upto++;
+		if (upto == b->n)
+			break;
+		err = feed_part(s, b, from, upto);
+		forget_next(s);
+		from = upto;
+	}
+	if (!err)
+		err = feed_part(s, b, from, b->n);
 	s->last = b->n ? b->records[b->n - 1].tsc : s->last;
 	return err;
 }
@@ -92,6 +122,8 @@ static int end(struct fl_stream *s)
 {
 	const uint64_t probes = s->stack.probes, at = s->last ? end_of(s) : 0;
 
+	while (s->n_left_off < s->run->n_left_off)
+		forget_next(s);
 	for (uint32_t i = 0; at && i < s->stack.n_fibers; i++) {
 		struct fl_fiber *f = &s->stack.fibers[i];
 

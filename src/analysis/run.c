@@ -299,6 +299,23 @@ int fl_run_estimate(struct fl_run *run, uint32_t function, uint64_t calls, uint6
 	return err;
 }
 
+int fl_run_forget(struct fl_run *run, uint64_t at, const unsigned char *of, uint32_t n)
+{
+	struct fl_left_off *l;
+	unsigned char *copy;
+
+	if (run->pairing != &fl_pair_all)
+		return 0;
+	copy = malloc(n + 1);
+	if (!copy || fl_array_room(&run->left_off, run->n_left_off, sizeof(*l))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, of, n);
+	run->left_off[run->n_left_off++] = (struct fl_left_off){ .at = at, .of = copy, .n = n };
+	return 0;
+}
+
 int fl_run_open_call(struct fl_run *run, uint32_t probe, uint64_t begun, uint64_t ended,
 		     uint32_t thread)
 {
@@ -422,6 +439,9 @@ void fl_run_close(struct fl_run *run)
 	fl_run_end(run);
 	for (size_t i = 0; i < run->n; i++)
 		run->workers[i].a->close(run->workers[i].state);
+	while (run->n_left_off)
+		free(run->left_off[--run->n_left_off].of);
+	free(run->left_off);
 	free(run->streams);
 	free(run->workers);
 	fl_callers_close(run->callers);

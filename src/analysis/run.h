@@ -51,6 +51,12 @@ struct fl_run {
 	struct fl_callers *callers;	/* in windows */
 	struct fl_scales scales;	/* of windows and samples */
 	struct fl_run *merging;		/* into which this one is merged, while it is */
+	struct fl_left_off {
+		uint64_t at;		/* ticks */
+		unsigned char *of;	/* index: function; n of them */
+		uint32_t n;
+	} *left_off;			/* (all) in the order of time */
+	uint32_t n_left_off;
 	struct fl_stream **streams;	/* index: thread; NULL: not seen or ended */
 	uint32_t n_streams;
 	int error;			/* flick's own, from where none can be returned */
@@ -65,6 +71,7 @@ struct fl_stream {
 	struct flick_call call;		/* what analyses are shown */
 	struct fl_stack stack;
 	uint64_t last;			/* (all) when its last record was */
+	uint32_t n_left_off;		/* (all) of the run's that it has heeded */
 	struct flick_record entry;	/* (windows, samples) it waits for the record behind
 					 * it; tsc 0: none does */
 	/* ---- windows */

@@ -234,6 +234,28 @@ static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	free(dead);
 }
 
+static void forget_of(struct fl_stack *s, struct fl_fiber *f, uint64_t at,
+		      const unsigned char *of, uint32_t n)
+{
+	unsigned char *dead = calloc(f->n + 1, 1);
+	uint32_t *moved = malloc((f->n + 1) * sizeof(*moved));
+
+	for (uint32_t i = 0; dead && i < f->n; i++)
+		dead[i] = f->open[i].tsc < at && f->open[i].function < n &&
+			  of[f->open[i].function];
+	if (dead && moved)
+		drop_marked(s, f, dead, moved);
+	free(moved);
+	free(dead);
+}
+
+void fl_stack_forget(struct fl_stack *s, uint64_t at, const unsigned char *of, uint32_t n)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++)
+		if (s->fibers[i].n)
+			forget_of(s, &s->fibers[i], at, of, n);
+}
+
 /* ---- entry --------------------------------------------------------------- */
 
 static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)

@@ -89,6 +89,8 @@ int fl_stack_init(struct fl_stack *, uint32_t n_marks,
 int fl_stack_extend(struct fl_stack *, uint32_t n);
 /* Drop every open call: the thread ended. */
 void fl_stack_end(struct fl_stack *);
+/* Drop calls that began before `at`, of functions that `of` marks. */
+void fl_stack_forget(struct fl_stack *, uint64_t at, const unsigned char *of, uint32_t n);
 /* Drop the innermost of a fiber. */
 void fl_stack_drop(struct fl_stack *, struct fl_fiber *);
 void fl_stack_free(struct fl_stack *);

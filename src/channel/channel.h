@@ -48,6 +48,8 @@ enum fl_action {	/* what a probe that is on does */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
 	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
 	FL_ACT_BOTH,	/* what the recorder wants, if it does, and then FL_ACT_CALL */
+	FL_ACT_STAGED,	/* what is in force of two generations, of which one is switched to
+			 * while threads come here: probe/change.c */
 	FL_N_ACTIONS
 };
 
@@ -260,7 +262,10 @@ struct fl_change_box {
 	uint32_t n_switched;		/* probes */
 	uint32_t n_refused;		/* of those staged, as their rows say */
 	uint32_t generation;		/* changes that were made */
-	uint64_t begun, ended;		/* ticks */
+	uint32_t n_late;		/* threads that stood for long where it was not told
+					 * what they saw */
+	/* Ticks; passed: nobody goes by what was in force before. */
+	uint64_t begun, switched, passed, ended;
 };
 
 /* What a reader's thread sleeps on. */
@@ -445,6 +450,8 @@ struct fl_slot {
 	uint32_t image;			/* to which it belongs, of ... */
 	uint32_t process;		/* ... this row */
 	char name[16];
+	/* Calls that look what is in force, that have; W thread, R who changes it (change.c) */
+	uint32_t inside, passed;
 
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 };

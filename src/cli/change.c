@@ -77,6 +77,8 @@ const char *fl_change_never(const struct fl_session *s)
 	if (s->o->follow)
 		return "several processes are recorded (--follow): what is recorded of them "
 		       "cannot be changed";
+	if (s->o->trace)
+		return "what is made of a trace later would not know of changes (--trace)";
 	if (s->o->rate)
 		return "what --rate records cannot be changed while it does";
 	return NULL;
@@ -199,8 +201,8 @@ static int check_stage(const struct fl_session *s, enum fl_stage stage, char why
 }
 
 /* Sites that `takes` takes. How many there were. */
-static uint32_t stage_all(struct fl_session *s, enum fl_stage stage, struct fl_selection *of,
-			  struct fl_change_sum *sum)
+static uint32_t stage_matching(struct fl_session *s, enum fl_stage stage,
+			       struct fl_selection *of, struct fl_change_sum *sum)
 {
 	uint32_t n = 0, last = UINT32_MAX;
 
@@ -236,7 +238,7 @@ int fl_change_stage(struct fl_session *s, const void *by, enum fl_stage stage,
 			 "MODULE!0xOFFSET", glob, fl_reason(err));
 		return -1;
 	}
-	n = stage_all(s, stage, of, sum);
+	n = stage_matching(s, stage, of, sum);
 	fl_selection_free(of);
 	if (!n) {
 		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
@@ -354,11 +356,29 @@ static void take_in(struct fl_session *s, uint32_t i)
 	fl_budget_want(s->budget, i);
 }
 
+/* Functions whose probes, or some, have gone off. */
+static void forget_calls(struct fl_session *s)
+{
+	const struct fl_change_box *box = s->change->box;
+	unsigned char *of = calloc(s->functions.n + 1, 1);
+
+	if (!of) {
+		s->feed_error = -ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)
+		if (s->change->staged[i] == FL_STAGE_OFF)
+			of[s->functions.function_of[i]] = 1;
+	fl_readers_forget(s, load_relaxed(&box->passed), of, s->functions.n);
+	free(of);
+}
+
 static void take_made(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
 	fl_readers_hold(s->readers);
+	forget_calls(s);
 	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
 		if (!c->staged[i])
 			continue;
@@ -378,9 +398,13 @@ static void take_refused(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
-	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
-		if (load_relaxed(&s->sites[i].refusal))
-			c->staged[i] = FL_STAGE_NONE;
+	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
+		if (!c->staged[i] || !load_relaxed(&s->sites[i].refusal))
+			continue;
+		c->staged[i] = FL_STAGE_NONE;
+		if (c->is.n_listed < ARRAY_LEN(c->is.listed))
+			c->is.listed[c->is.n_listed++] = i;
+	}
 	note_state(s, c->is.by);
 }
 
@@ -392,6 +416,8 @@ bool fl_change_turn(struct fl_session *s)
 	if (!c || c->is.state != FL_CHANGE_ASKED || load_acquire(&c->box->done) != c->wish)
 		return false;
 	c->is.answers++;
+	c->is.n_listed = 0;
+	c->is.late = load_relaxed(&c->box->n_late);
 	c->is.error = load_relaxed(&c->box->error);
 	c->is.switched = load_relaxed(&c->box->n_switched);
 	c->is.refused = load_relaxed(&c->box->n_refused);

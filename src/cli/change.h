@@ -57,6 +57,8 @@ struct fl_change_status {
 	uint32_t switched, refused;	/* probes */
 	uint32_t generation;		/* changes that were made */
 	uint64_t took_ticks;		/* in the program, from its first to its last step */
+	uint32_t late;			/* threads that may still do what was in force before */
+	uint32_t listed[16], n_listed;	/* some of those refused: sites */
 };
 struct fl_change_status fl_change_status(const struct fl_session *);
 /* Why nothing can be changed in this recording; NULL: it can. */

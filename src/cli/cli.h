@@ -402,6 +402,7 @@ struct fl_session {
 	struct fl_lines *lines;		/* NULL: no memory */
 	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
 	struct fl_changes *change;	/* NULL: nothing can be changed while it runs */
+	struct fl_ctl *ctl;		/* NULL: nobody can ask */
 	struct fl_account account;
 };
 
@@ -565,6 +566,8 @@ int fl_readers_open(struct fl_session *);
 /* Nobody looks up what the analyses look up in between. */
 void fl_readers_hold(struct fl_readers *);
 void fl_readers_release(struct fl_readers *);
+/* Probes of functions that `of` marks went off: as fl_run_forget(), of all of them. */
+void fl_readers_forget(struct fl_session *, uint64_t at, const unsigned char *of, uint32_t n);
 /* They take nothing more until the target is gone. */
 void fl_readers_stop(struct fl_readers *);
 /* The target is gone: they drain the rest and end; what they found goes into the first

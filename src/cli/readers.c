@@ -171,6 +171,13 @@ void fl_readers_hold(struct fl_readers *all)
 	pthread_rwlock_wrlock(&all->names);
 }
 
+void fl_readers_forget(struct fl_session *s, uint64_t at, const unsigned char *of, uint32_t n)
+{
+	for (uint32_t i = 0; i < s->readers->n; i++)
+		if (fl_run_forget(s->readers->of[i].run, at, of, n))
+			s->readers->of[i].error = -ENOMEM;
+}
+
 void fl_readers_release(struct fl_readers *all)
 {
 	pthread_rwlock_unlock(&all->names);

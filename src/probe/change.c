@@ -1,39 +1,166 @@
 /*
- * change.c - what the recorder wants changes while the program runs.
+ * change.c - what the recorder wants of many probes changes at once, under running threads.
+ *
+ * After the staged breakpoints of Erlang/OTP ("Non-blocking trace setting"): what is wanted is
+ * kept in two generations, and a thread does what the one says that a global index names. There
+ * each breakpoint asks for the index, each time. Here text and dispatch words say what is
+ * in force, at no cost; only while it changes do the dispatch words of those that change
+ * lead to a routine that asks for the index (FL_ACT_STAGED).
+ *
+ * PROTOCOL	one step of the paper's a line, and what it is for
+ *	 1 lock		the table's lock, the switches', the negotiation's: nobody else
+ *			changes what is wanted, arms, loads or unloads
+ *	 2 arm		what is new gets glue and is armed, its text `off`; of what cannot
+ *			be nothing follows, and nothing has changed
+ *	 3 stage	the generation that is not in force becomes as the one that is, but
+ *			for what is staged
+ *	 4 lead		dispatch words of what changes lead to what asks for the index
+ *	 progress W1	who sees text `on` sees where that leads
+ *	 5 show		text of what is newly wanted is on: what asks does nothing yet
+ *	 6 progress W2	all threads run text of step 5, and words of step 4
+ *	 7 switch	the index: one store		(A)
+ *	 8 progress W3	nobody goes by the old generation any more
+ *	 9 settle	text of what nobody wants is off; what is wanted is led to its action
+ *	10 progress W4	nobody runs text that step 9 has taken away
+ *	11 equal	the old generation becomes as the new one
+ *	12 unlock	nothing is freed: glue stays (ARCHITECTURE.md)
+ *
+ *	a thread at a probe that changes	who changes it, at step 8
+ *	inside + 1				sync of all cores
+ *	load the index		(B)		load inside of each slot
+ *	do what its generation says		not 0: until it is, or passed is another
+ *	passed + 1, inside - 1
+ *
+ *	Progress is a sync of all cores (patch/sync.c), a full fence of each of them behind
+ *	which it fetches its instructions anew; at step 8 also a look at who was asking.
+ * INVARIANT
+ *	1 A thread that has done what the new generation says of one probe does what the
+ *	  old one says of none.
+ *	2 What fails, fails before step 3, and then every probe is as it was.
+ *	3 After step 8 no thread does what the old generation says, but what it has begun.
+ *	4 After step 10 no thread runs text of a probe that nobody wants any more, but who
+ *	  stands in its glue; and he does nothing.
+ * WHY
+ *	1 Before (A) no thread sees the new generation. From W2 on all that change are
+ *	  decided by loads of one word, the index, and loads of one word by one thread
+ *	  never go back. Between (A) and step 9 nothing else decides. From W3 on every
+ *	  load of the index gives the new one, so what step 9 makes direct is what they say.
+ *	  A decision is where a thread loads the dispatch word, or the index: who has
+ *	  loaded a word before step 4, and is interrupted there, has done what it leads to,
+ *	  as the program has it: that call comes before whatever its handler calls.
+ *	2 Only arming fails. What was armed for nothing stays so, and off.
+ *	3 (A) and (B) with the sync between: who loaded the index before has `inside` set
+ *	  where the look at step 8 sees it, and that waits for him; or for so long as a thread
+ *	  may stand before its ring is read, and then says so (n_late).
+ *	4 W4. The dispatch word of such a probe goes on to lead to what asks for the index.
+ * FAILURE	Who makes the change is killed: before step 7 all is as it was, behind it as it
+ *	is to be, and text of some is on that need not: they ask. The locks are free
+ *	(os/lock.c).
+ *	The next change begins with step 3, whatever the other generation holds. A thread that
+ *	stands between `inside + 1` and `- 1` for good, as a handler has left it by
+ *	siglongjmp(): it counts as late when it never asks again.
+ * All of it is in tests/model/commit.pml, with a twin for each of the four waits.
  */
 #include "arm.h"
 #include "goal.h"
 #include "os/os.h"
 #include "period.h"
+#include "second.h"
 #include "switch.h"
 
-/* Of the change that is being made; with both locks. */
+/* Of the change that is being made; with all locks. */
 static const uint8_t *staged;
 static uint32_t n_staged;
 
-static enum fl_stage stage_of(uint32_t id)
+/* The next one from `id` on that is staged. Few of very many may be. */
+static uint32_t next_staged(uint32_t id)
 {
-	return id < n_staged && staged[id] < FL_N_STAGES ? staged[id] : FL_STAGE_NONE;
+	while (id < n_staged && (!staged[id] || staged[id] >= FL_N_STAGES)) {
+		uint64_t eight = 1;
+
+		if (id % 8 == 0 && id + 8 <= n_staged)
+			__builtin_memcpy(&eight, staged + id, 8);
+		id += eight ? 1 : 8;
+	}
+	return id;
 }
+#define EACH_STAGED(id) \
+	(uint32_t id = next_staged(0); id < n_staged; id = next_staged(id + 1))
 
 static bool is_to_be_on(uint32_t id)
 {
-	return stage_of(id) == FL_STAGE_ON || stage_of(id) == FL_STAGE_COUNT;
+	return id < n_staged && (staged[id] == FL_STAGE_ON || staged[id] == FL_STAGE_COUNT);
 }
 
-/* ---- what may fail ----------------------------------------------------------------- */
+static struct fl_function *own_function(uint32_t id)
+{
+	return &fl_table.functions[fl_table.probes[id].function];
+}
+
+/* ---- a thread ------------------------------------------------------------------------- */
+
+void fl_change_hit(uint32_t id, uint32_t sp)
+{
+	struct fl_slot *slot = fl_channel_slot();
+	const struct fl_goal *g;
+
+	if (slot) {
+		store_relaxed(&slot->inside, slot->inside + 1);
+		/* ordering: none other, the sync of step 8 is the fence */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	g = fl_goal_of(id);
+	FL_POINT("change.asked");
+	if (load_relaxed(&g->wants) & FL_SESSION && !fl_goal_holds(id))
+		fl_second_first(id, load_relaxed(&g->action), 0, sp);
+	if (slot) {
+		/* (F) pairs with (E): what it did is seen by who sees that it has */
+		store_release(&slot->passed, slot->passed + 1);
+		store_relaxed(&slot->inside, slot->inside - 1);
+	}
+}
+
+/* ---- thread progress ------------------------------------------------------------------ */
+
+/* Who asked has done so. How many threads are late. */
+static uint32_t await_passed(void)
+{
+	enum { PAUSE_US = 20, PATIENCE_US = 100000 };
+	uint32_t n = load_relaxed(&fl_table.shm->n_slots_used), late = 0;
+	uint64_t us = 0;
+
+	fl_patch_sync();
+	for (uint32_t i = 0; i < n && i < fl_table.shm->n_slots; i++) {
+		const struct fl_slot *s = fl_shm_slot(fl_table.shm, i);
+		uint32_t passed = load_acquire(&s->passed);	/* (E) pairs with (F) */
+		bool asks = true;
+
+		while (asks && us < PATIENCE_US) {
+			asks = load_relaxed(&s->inside) &&
+			       load_relaxed(&s->state) == FL_SLOT_LIVE &&
+			       load_acquire(&s->passed) == passed;	/* (E) pairs with (F) */
+			if (asks)
+				fl_os_sleep_us(PAUSE_US);
+			us += asks ? PAUSE_US : 0;
+		}
+		late += asks && load_relaxed(&s->inside);
+	}
+	return late;
+}
+
+/* ---- 2: what may fail ----------------------------------------------------------------- */
 
 /* What is not armed yet is, and off. */
 static void arm_new(void)
 {
 	uint32_t first = FL_NO_PROBE;
 
-	for (uint32_t id = n_staged; id-- > 0;) {
+	for EACH_STAGED(id) {
 		if (!is_to_be_on(id) || fl_probe_is_switched(id))
 			continue;
 		if (!fl_table.rows[id].wanted)
 			store_relaxed(&fl_table.rows[id].wanted, FL_WANTED);
-		first = id;
+		first = id < first ? id : first;
 	}
 	if (first == FL_NO_PROBE)
 		return;
@@ -49,65 +176,145 @@ static uint32_t give_up_if_refused(void)
 {
 	uint32_t n = 0;
 
-	for (uint32_t id = 0; id < n_staged; id++)
+	for EACH_STAGED(id)
 		n += is_to_be_on(id) && !fl_probe_is_switched(id);
-	for (uint32_t id = 0; n && id < n_staged; id++)
+	if (!n)
+		return 0;
+	for EACH_STAGED(id)
 		if (is_to_be_on(id) && !fl_goal_is_wanted(id))
 			store_relaxed(&fl_table.rows[id].wanted, FL_UNWANTED);
 	return n;
 }
 
-/* ---- the change --------------------------------------------------------------------- */
+/* ---- 3 to 11 -------------------------------------------------------------------------- */
 
-static bool wants_any(const struct fl_function *f)
+static struct fl_goal *next_goal(uint32_t id)
 {
-	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
-		if (fl_goal_is_wanted(id))
-			return true;
-	return false;
+	return &fl_table.goals[!fl_table.generation][id];
+}
+
+static void make_equal(void)
+{
+	const uint8_t *from = (const uint8_t *)fl_goal_of(0);
+	uint8_t *to = (uint8_t *)next_goal(0);
+
+	for (size_t at = 0; at < fl_table.n * sizeof(struct fl_goal); at += 8) {
+		uint64_t a, b;
+
+		__builtin_memcpy(&a, from + at, 8);
+		__builtin_memcpy(&b, to + at, 8);
+		if (a != b)
+			__builtin_memcpy(to + at, &a, 8);
+	}
+}
+
+/* Of a function that is sampled entries count at first; its exits are off, as is what waits
+ * for a window. Its period begins when all is settled. */
+static void stage_on(uint32_t id)
+{
+	struct fl_switch *s = &fl_table.switches[id];
+	struct fl_goal *g = next_goal(id);
+	uint8_t holds = s->holds & (uint8_t)~(FL_HOLD_SAMPLED | FL_HOLD_SELDOM);
+
+	store_relaxed(&g->wants, g->wants | FL_SESSION);
+	if (fl_table.session->action != FL_ACT_SAMPLE)
+		return;
+	store_relaxed(&g->action, s->is_entry ? FL_ACT_COUNT : FL_ACT_AFTER);
+	if (!s->is_entry)
+		holds |= FL_HOLD_SAMPLED;
+	else if (own_function(id)->is_seldom && !fl_seldom_window.is_open)
+		holds |= FL_HOLD_SELDOM;
+	store_relaxed(&s->holds, holds);
+}
+
+static void stage_all(void)
+{
+	make_equal();
+	for EACH_STAGED(id) {
+		if (!is_to_be_on(id))
+			store_relaxed(&next_goal(id)->wants,
+				      next_goal(id)->wants & (uint8_t)~FL_SESSION);
+		else if (!fl_goal_is_wanted(id))
+			stage_on(id);
+	}
+	FL_POINT("change.staged");
+}
+
+static bool is_changed(uint32_t id)
+{
+	return fl_probe_is_switched(id) && fl_goal_of(id)->wants != next_goal(id)->wants;
+}
+
+/* How many change. */
+static uint32_t lead_all(uint32_t *n_on)
+{
+	uint32_t n = 0;
+
+	for EACH_STAGED(id) {
+		if (!is_changed(id))
+			continue;
+		fl_goal_lead(id);
+		*n_on += is_to_be_on(id);
+		n++;
+	}
+	FL_POINT("change.led");
+	return n;
 }
 
 /* Its periods are as is wanted now. */
-static void change_function(struct fl_function *f, enum fl_stage stage)
+static void settle_function(struct fl_function *f, enum fl_stage stage)
 {
+	bool wants_any = false;
+
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		wants_any |= fl_goal_is_wanted(id);
+	f->counts_alone = stage == FL_STAGE_COUNT || (stage == FL_STAGE_OFF && wants_any &&
+						      f->counts_alone);
 	fl_period_unlist(f);
-	f->counts_alone = stage == FL_STAGE_COUNT;
-	if (!wants_any(f) || f->counts_alone)
-		fl_period_shut(f);
-	if (wants_any(f))
+	fl_period_shut(f);
+	if (wants_any)
 		fl_sample_wanted(f);
 }
 
-static bool switch_one(uint32_t id)
+/* A function's entries come first in the table: of one that is only counted its exits are
+ * staged off. */
+static void settle_all(void)
 {
-	uint8_t *wants = &fl_goal_of(id)->wants, was = load_relaxed(wants);
-	bool on = is_to_be_on(id);
+	const struct fl_function *last = NULL;
 
-	store_relaxed(&fl_table.rows[id].wanted, on ? FL_WANTED : FL_UNWANTED);
-	store_relaxed(wants, (uint8_t)(on ? was | FL_SESSION : was & ~FL_SESSION));
-	if (was == load_relaxed(wants))
-		return false;
-	fl_goal_follow(id);
-	return true;
+	for EACH_STAGED(id) {
+		bool on = is_to_be_on(id);
+
+		if (on != (bool)load_relaxed(&fl_table.rows[id].wanted))
+			store_relaxed(&fl_table.rows[id].wanted, on ? FL_WANTED : FL_UNWANTED);
+		fl_goal_settle(id);
+	}
+	for EACH_STAGED(id) {
+		struct fl_function *f = own_function(id);
+
+		if (fl_table.session->action == FL_ACT_SAMPLE && (f != last || is_to_be_on(id)))
+			settle_function(f, staged[id]);
+		last = f;
+	}
+	FL_POINT("change.settled");
 }
 
-static uint32_t switch_all(void)
+/* There are two. */
+static void switch_generation(struct fl_change_box *box)
 {
-	bool samples = fl_table.session->action == FL_ACT_SAMPLE;
-	uint32_t n = 0;
-
-	for (uint32_t id = 0; id < n_staged; id++)
-		if (stage_of(id))
-			n += switch_one(id);
-	for (uint32_t id = 0; samples && id < n_staged; id++)
-		if (stage_of(id))
-			change_function(&fl_table.functions[fl_table.probes[id].function],
-					stage_of(id));
-	return n;
+	fl_patch_sync();					/* W2 */
+	box->switched = fl_arch_ticks();
+	/* ordering: none other, (A) and (B) are told apart by syncs */
+	store_release(&fl_table.generation, !fl_table.generation);
+	FL_POINT("change.switched");
+	box->n_late = await_passed();				/* W3 */
+	box->passed = fl_arch_ticks();
 }
 
 static int change_locked(struct fl_change_box *box)
 {
+	uint32_t n_on = 0;
+
 	if (fl_table.holds)
 		return FLE_GONE;
 	if (fl_switches_are_frozen())
@@ -116,7 +323,19 @@ static int change_locked(struct fl_change_box *box)
 	box->n_refused = give_up_if_refused();
 	if (box->n_refused)
 		return FLE_REFUSED;
-	box->n_switched = switch_all();
+	stage_all();
+	box->n_switched = lead_all(&n_on);
+	if (n_on)
+		fl_patch_sync();				/* W1 */
+	for EACH_STAGED(id)
+		if (is_to_be_on(id) && is_changed(id) && !fl_goal_holds(id))
+			fl_goal_show(id);
+	FL_POINT("change.shown");
+	switch_generation(box);
+	settle_all();
+	if (n_on < box->n_switched)
+		fl_patch_sync();				/* W4 */
+	make_equal();
 	box->generation++;
 	return 0;
 }
@@ -129,10 +348,9 @@ int fl_probes_change(const uint8_t *of, uint32_t n, struct fl_change_box *box)
 	fl_switches_lock(&inner);
 	staged = of;
 	n_staged = n < fl_table.n ? n : fl_table.n;
-	box->n_switched = box->n_refused = 0;
+	box->n_switched = box->n_refused = box->n_late = 0;
 	box->begun = fl_arch_ticks();
 	box->error = change_locked(box);
-	fl_patch_sync();
 	box->ended = fl_arch_ticks();
 	fl_switches_unlock(&inner);
 	fl_table_unlock(&signals);

@@ -269,6 +269,28 @@ void fl_goal_resume(uint32_t id)
 	fl_goal_follow(id);
 }
 
+void fl_goal_lead(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	if (p->go)
+		fl_glue_direct(p, fl_table.had_second && !fl_probe_is_body(p) ? FL_ACT_BOTH :
+				  FL_ACT_STAGED);
+}
+
+void fl_goal_show(uint32_t id)
+{
+	fl_switch_store_locked(id, FL_ON, FL_FLIP_IF_OTHER);
+}
+
+/* What nobody wants goes on to lead there: a thread may be in its glue yet. */
+void fl_goal_settle(uint32_t id)
+{
+	if (fl_goal_is_wanted(id))
+		fl_goal_direct(id, fl_goal_of(id)->action);
+	converge_locked(id, FL_FLIP_IF_OTHER, fl_switch_store_locked);
+}
+
 void fl_goal_hold_all(enum fl_hold who)
 {
 	store_relaxed(&fl_table.holds, fl_table.holds | (uint8_t)who);

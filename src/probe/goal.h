@@ -36,8 +36,8 @@ enum fl_hold {
 enum { FL_SESSION = 1, FL_SECOND = 2 };
 
 /* What is wanted of a probe; the index is its id. A generation is an array of these. What
- * is in force is fl_table.goals[fl_table.generation]; the other one is for a commit of many
- * settings at once, and no page of it is touched until there is one. */
+ * is in force is fl_table.goals[fl_table.generation]; the other one is where change.c stages
+ * what is to be in force next, and no page of it is touched before. */
 struct fl_goal {
 	uint8_t wants;			/* a bit a session; W any thread: a plain store, as
 					 * there is one session; with the switches' lock
@@ -48,7 +48,7 @@ struct fl_goal {
 
 static inline struct fl_goal *fl_goal_of(uint32_t id)
 {
-	return &fl_table.goals[fl_table.generation][id];
+	return &fl_table.goals[load_relaxed(&fl_table.generation)][id];
 }
 
 static inline uint8_t fl_goal_holds(uint32_t id)
@@ -107,6 +107,13 @@ uint32_t fl_goal_hold(uint32_t id, enum fl_hold);
 uint32_t fl_goal_let(uint32_t id, enum fl_hold);
 /* Text and dispatch word are as the bits say, also for who changes these meanwhile. */
 void fl_goal_follow(uint32_t id);
+
+/* While what is in force changes (change.c), with the switches' lock. lead: its dispatch word
+ * leads to what asks for that. show: its text is on, whoever wants it. settle: text, and the
+ * word of one that is on, are as the bits say. */
+void fl_goal_lead(uint32_t id);
+void fl_goal_show(uint32_t id);
+void fl_goal_settle(uint32_t id);
 
 /* All are held off, for good. No text is changed. */
 void fl_goal_hold_all(enum fl_hold);

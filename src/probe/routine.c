@@ -7,7 +7,7 @@
 
 #define ROUTINES(x, how) \
 	x(how##_time) x(how##_time_long) x(how##_count) x(how##_count_long) x(how##_after) \
-	x(how##_after_long) x(how##_sample) x(how##_window)
+	x(how##_after_long) x(how##_sample) x(how##_window) x(how##_staged)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE, abi)
 ROUTINES(DECLARE, bare)
@@ -28,7 +28,8 @@ static routine_fn *const shorts[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_TIME] = EACH(time_long), [FL_ACT_COUNT] = EACH(count_long),
 	[FL_ACT_AFTER] = EACH(after_long), [FL_ACT_SAMPLE] = EACH(sample),
-	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
+	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_STAGED] = EACH(staged),
+	[FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
 	[FL_ACT_BOTH] = { fl_abi_both, fl_bare_both, fl_ask_both },
 };
 /* A function of the program's own may use the widest vectors there are. */

@@ -10,6 +10,7 @@
 	COUNTS	count, fl_channel_count, fl_channel_end_block
 	COUNTS_BELOW after, count, fl_timed, fl_function_of, fl_sample_after, fl_sample_inner
 	CALLS	sample, fl_sample_hit
+	CALLS	staged, fl_change_hit
 	CALLS_FROM window, fl_window_hit
 	CALLS_BOUND call, fl_bindings
 	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound
@@ -22,6 +23,7 @@
 	ASKS	after, fl_asked
 	ASKS	after_long, fl_asked
 	ASKS	sample, fl_asked
+	ASKS	staged, fl_asked
 	ASKS	window, fl_asked
 	ASKS	call, fl_asked
 	ASKS	both, fl_asked

@@ -127,9 +127,9 @@ int fl_second_switch(uint32_t id, int state)
 	return err;
 }
 
-static void do_first(uint32_t id, uintptr_t caller, uint32_t sp)
+void fl_second_first(uint32_t id, enum fl_action action, uintptr_t caller, uint32_t sp)
 {
-	switch (load_relaxed(&fl_goal_of(id)->action)) {
+	switch ((int)action) {
 	case FL_ACT_COUNT:
 		fl_channel_count(id);
 		break;
@@ -151,11 +151,11 @@ static void do_first(uint32_t id, uintptr_t caller, uint32_t sp)
 /* What is bound is seen by who sees that the second session wants it. */
 uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)
 {
-	/* (A) pairs with (M) in goal.c */
-	uint8_t wants = load_acquire(&fl_goal_of(id)->wants);
+	const struct fl_goal *g = fl_goal_of(id);
+	uint8_t wants = load_acquire(&g->wants);	/* (A) pairs with (M) in goal.c */
 
 	if (wants & FL_SESSION && !fl_goal_holds(id))
-		do_first(id, caller, sp);
+		fl_second_first(id, load_relaxed(&g->action), caller, sp);
 	return wants & FL_SECOND && !load_relaxed(&fl_table.holds);
 }
 

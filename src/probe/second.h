@@ -7,6 +7,8 @@
 /* What fl_probe_switch() is where there has been a second session: the program's wish.
  * Waits for who switches just now, who waits for nobody. */
 int fl_second_switch(uint32_t id, int state);
+/* What a probe of the first session does, by that action. */
+void fl_second_first(uint32_t id, enum fl_action, uintptr_t caller, uint32_t sp);
 /* Called by the glue of what two sessions may want: what the first one does. Does the second
  * one want it? */
 uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)

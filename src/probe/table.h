@@ -99,7 +99,8 @@ struct fl_table {
 	struct fl_patch *patches;	/* by probe id; constant once state != FOUND */
 	struct fl_switch *switches;	/* by probe id */
 	struct fl_goal *goals[FL_GENERATIONS];	/* by probe id: goal.h */
-	uint32_t generation;		/* of goals[], the one in force */
+	uint32_t generation;		/* of goals[], the one in force; W with both locks, R
+					 * any */
 	uint32_t *next;			/* of the same function; FL_NO_PROBE ends */
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
@@ -188,6 +189,9 @@ void fl_frames_forget_dead(struct fl_frames *, uint32_t slot);
 /* A frame is given up; is it of an older period? (sample.c) */
 void fl_sample_lost(const struct fl_frame *);
 bool fl_sample_is_stale(const struct fl_frame *);
+
+/* Called by the glue of what FL_ACT_STAGED is for (change.c). */
+void fl_change_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
 /* What entries do between windows, and exits: as one set; so does what is armed from
  * now on. Entries count, exits are off. */
