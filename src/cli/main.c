@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count;
+extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count, fl_cmd_ctl;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
 extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_selftest, fl_cmd_dump;
 extern const struct fl_cmd fl_cmd_replay, fl_cmd_live;
@@ -17,6 +17,7 @@ const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_replay,
 	&fl_cmd_dump,
 	&fl_cmd_count,
+	&fl_cmd_ctl,
 	&fl_cmd_latency,
 	&fl_cmd_live,
 	&fl_cmd_list,

@@ -14,6 +14,7 @@
 #include "cli/attach.h"
 #include "cli/budget.h"
 #include "cli/change.h"
+#include "cli/ctl.h"
 #include "cli/cli.h"
 #include "cli/preempt.h"
 #include "cli/sampler.h"
@@ -228,6 +229,7 @@ static void drain(struct fl_session *s)
 		}
 		if (!some && !gone)
 			wait_for_more(s);
+		fl_ctl_turn(s);
 		fl_budget_turn(s);
 		look_at_memory(s);
 		if (fl_os_monotonic_ns() >= due) {
@@ -308,7 +310,9 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	     o->action == FL_ACT_SAMPLE) && !o->raw)
 		fl_overhead_begin(&s->calibrator, o->action);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
+	fl_ctl_open(s);
 	drain(s);
+	fl_ctl_close(s);
 	fl_overhead_end(&s->calibrator, s->view.overhead);
 	take_open_calls(s);
 	note_error(s, fl_readers_finish(s->readers));
@@ -351,6 +355,7 @@ void fl_session_close(struct fl_session *s)
 	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
+	fl_ctl_close(s);
 	fl_change_close(s);
 	fl_found_close(s);
 	fl_lines_close(s);

@@ -246,7 +246,7 @@ static bool is_changed(uint32_t id)
 }
 
 /* How many change. */
-static uint32_t lead_all(uint32_t *n_on)
+static uint32_t lead_changed(uint32_t *n_on)
 {
 	uint32_t n = 0;
 
@@ -278,7 +278,7 @@ static void settle_function(struct fl_function *f, enum fl_stage stage)
 
 /* A function's entries come first in the table: of one that is only counted its exits are
  * staged off. */
-static void settle_all(void)
+static void settle_changed(void)
 {
 	const struct fl_function *last = NULL;
 
@@ -324,7 +324,7 @@ static int change_locked(struct fl_change_box *box)
 	if (box->n_refused)
 		return FLE_REFUSED;
 	stage_all();
-	box->n_switched = lead_all(&n_on);
+	box->n_switched = lead_changed(&n_on);
 	if (n_on)
 		fl_patch_sync();				/* W1 */
 	for EACH_STAGED(id)
@@ -332,7 +332,7 @@ static int change_locked(struct fl_change_box *box)
 			fl_goal_show(id);
 	FL_POINT("change.shown");
 	switch_generation(box);
-	settle_all();
+	settle_changed();
 	if (n_on < box->n_switched)
 		fl_patch_sync();				/* W4 */
 	make_equal();

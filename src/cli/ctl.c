@@ -1,0 +1,609 @@
+/*
+ * ctl.c - `flick ctl` speaks with who records: the side of who records.
+ *
+ * Hides the socket: where it stands, who may connect, and what a client may do that is
+ * slow, broken or malicious. What changes is change.c's.
+ *
+ * PROTOCOL	Requests are lines; each is answered by lines that begin with a blank, and
+ *		one last that begins with `ok ` or `no `.
+ *	stage on|off PATTERN [count]	stage it
+ *	diff, status			tell
+ *	commit				the answer comes when the program has given it
+ *	abort				forget what is staged
+ *	begin				what follows is this connection's alone: others are told
+ *					so, and when it ends without a commit it is forgotten
+ * FAILURE	A client costs what its slot has: one line and its replies, which have bounds.
+ *	One that says nothing, or does not read, is let go when its slot is wanted, or after
+ *	some seconds. None is waited for: all is done between two looks at the rings.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/change.h"
+#include "cli/ctl.h"
+#include "os/os.h"
+
+enum {
+	CLIENTS = 32,
+	OUT_MOST = 1 << 18,		/* bytes of replies that nobody has read yet */
+	LISTED_MOST = 1000,		/* lines of one reply */
+	REASONS_MOST = 10
+};
+#define LOOK_NS 5000000ull		/* between looks, while nobody is connected */
+#define IDLE_NS 5000000000ull		/* a client that says nothing is let go */
+#define ANSWER_NS 5000000000ull		/* the program has so long to answer */
+
+struct client {
+	int fd;				/* -1: none; a fuzzer's is -2 */
+	char in[FL_CTL_LINE];
+	size_t n_in;
+	char *out;
+	size_t n_out, room_out;
+	bool has_ended;			/* it says nothing more */
+	bool is_over;			/* no more is answered; it goes when `out` is written */
+	bool owns;			/* it began a change of its own */
+	bool waits;			/* for the answer to its commit */
+	uint64_t since_ns;		/* it was last heard, or asked */
+};
+
+struct fl_ctl {
+	struct fl_session *s;
+	int fd;				/* -1: nobody can ask */
+	char path[108];
+	struct client clients[CLIENTS];
+	uint32_t n;			/* of these that are there */
+	uint64_t look_ns;
+};
+
+/* ---- where it stands --------------------------------------------------------------- */
+
+static bool directory(char path[108], int i, unsigned int uid)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+
+	if (i == 0 && uid == geteuid() && run && *run == '/')
+		return (size_t)snprintf(path, 108, "%s/flick", run) < 90;
+	if (i == 0)
+		return (size_t)snprintf(path, 108, "/run/user/%u/flick", uid) < 90;
+	return i == 1 && snprintf(path, 108, "/tmp/flick-%u", uid) > 0;
+}
+
+bool fl_ctl_path(char path[108], int i, unsigned int uid, int pid)
+{
+	size_t n;
+
+	if (!directory(path, i, uid))
+		return false;
+	n = strlen(path);
+	return (size_t)snprintf(path + n, 108 - n, "/%d", pid) < 108 - n;
+}
+
+/* Of this user alone: who else may write there could put another socket in its place. */
+static bool is_own_directory(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return false;
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 077);
+}
+
+/* What stands there is of a recorder that was killed: there is one a process. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	unlink(path);
+	if (!bind(fd, (void *)&at, sizeof(at)) && !chmod(path, 0600) && !listen(fd, 128))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void fl_ctl_open(struct fl_session *s)
+{
+	struct fl_ctl *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return;
+	c->s = s;
+	c->fd = -1;
+	for (int k = 0; k < CLIENTS; k++)
+		c->clients[k].fd = -1;
+	for (int i = 0; c->fd < 0 && directory(c->path, i, geteuid()); i++)
+		if (is_own_directory(c->path) &&
+		    fl_ctl_path(c->path, i, geteuid(), s->pid))
+			c->fd = listen_at(c->path);
+	s->ctl = c;
+}
+
+/* ---- what is said ------------------------------------------------------------------- */
+
+static void reply(struct client *k, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What a client does not read has a bound; then it is let go. */
+static void reply(struct client *k, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+	size_t n;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line) - 1, format, args);
+	va_end(args);
+	strcat(line, "\n");
+	n = strlen(line);
+	if (k->n_out + n > k->room_out) {
+		size_t room = k->room_out ? 2 * k->room_out : 4096;
+		char *grown = room <= OUT_MOST ? realloc(k->out, room) : NULL;
+
+		k->is_over |= !grown;
+		if (!grown)
+			return;
+		k->out = grown;
+		k->room_out = room;
+	}
+	memcpy(k->out + k->n_out, line, n);
+	k->n_out += n;
+}
+
+static const void *owner_of(struct fl_ctl *c, const struct client *k)
+{
+	return k->owns ? (const void *)k : (const void *)c;
+}
+
+/* A name may hold what moves a terminal's cursor, or ends a line. */
+static const char *harmless(const char *name, char out[256])
+{
+	size_t n = 0;
+
+	for (; *name && n < 250; name++)
+		out[n++] = *name < ' ' || *name == 127 ? '?' : *name;
+	out[n] = '\0';
+	return out;
+}
+
+static const char *name_of_site(const struct fl_session *s, uint32_t site, char out[256])
+{
+	return harmless(fl_functions_name(&s->functions, s->functions.function_of[site]), out);
+}
+
+/* ---- requests ----------------------------------------------------------------------- */
+
+static void tell_sum(struct client *k, const struct fl_session *s,
+		     const struct fl_change_sum *sum)
+{
+	char same[64] = "", refused[320] = "";
+
+	if (sum->same)
+		snprintf(same, sizeof(same), "; %u so already", sum->same);
+	if (sum->refused)
+		snprintf(refused, sizeof(refused), "; %u refused: %.240s", sum->refused,
+			 fl_reason(load_relaxed(&s->sites[sum->refused_site].refusal)));
+	reply(k, "ok %u site%s of %u function%s staged%s%s", sum->sites,
+	    sum->sites == 1 ? "" : "s", sum->functions, sum->functions == 1 ? "" : "s", same,
+	    refused);
+}
+
+static bool skip_word(char **text, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*text, word, n) || ((*text)[n] && (*text)[n] != ' '))
+		return false;
+	*text += n;
+	*text += strspn(*text, " ");
+	return true;
+}
+
+/* PATTERN is all up to a last word that is an action. */
+static enum fl_stage take_action(char *pattern)
+{
+	size_t n = strlen(pattern);
+	const char *last = strrchr(pattern, ' ');
+
+	if (!last || strcmp(last, " count"))
+		return FL_STAGE_ON;
+	for (n -= strlen(" count"); n && pattern[n - 1] == ' ';)
+		n--;
+	pattern[n] = '\0';
+	return FL_STAGE_COUNT;
+}
+
+static void take_stage(struct fl_ctl *c, struct client *k, char *text)
+{
+	struct fl_change_sum sum;
+	enum fl_stage to = FL_STAGE_OFF;
+	char why[FL_WHY];
+
+	if (skip_word(&text, "on"))
+		to = take_action(text);
+	else if (!skip_word(&text, "off"))
+		*text = '\0';
+	if (!*text)
+		reply(k, "no stage takes `on PATTERN`, `on PATTERN count` or `off PATTERN`");
+	else if (fl_change_stage(c->s, owner_of(c, k), to, text, &sum, why))
+		reply(k, "no %s", why);
+	else
+		tell_sum(k, c->s, &sum);
+}
+
+/* Of one function a line. */
+struct listing {
+	struct client *k;
+	const struct fl_session *s;
+	uint32_t function, n, lines;	/* sites of it; lines in all */
+	enum fl_stage stage;
+	uint32_t site;
+};
+
+static void end_function(struct listing *l)
+{
+	static const char *const names[FL_N_STAGES] = { "", "off", "on", "count" };
+	char name[256];
+
+	if (l->n && l->lines++ < LISTED_MOST)
+		reply(l->k, " %-5s %s (%u site%s)", names[l->stage],
+		    name_of_site(l->s, l->site, name), l->n, l->n == 1 ? "" : "s");
+	l->n = 0;
+}
+
+static void list_site(void *arg, uint32_t site, enum fl_stage to)
+{
+	struct listing *l = arg;
+	uint32_t function = l->s->functions.function_of[site];
+
+	if (l->n && function == l->function) {
+		l->stage = to > l->stage ? to : l->stage;
+		l->n++;
+		return;
+	}
+	end_function(l);
+	l->function = function;
+	l->site = site;
+	l->stage = to;
+	l->n = 1;
+}
+
+static void tell_diff(struct fl_ctl *c, struct client *k)
+{
+	struct listing l = { .k = k, .s = c->s };
+	struct fl_change_sum sum = fl_change_diff(c->s, list_site, &l);
+
+	end_function(&l);
+	if (l.lines > LISTED_MOST)
+		reply(k, " ... and %u more", l.lines - LISTED_MOST);
+	if (sum.sites)
+		tell_sum(k, c->s, &sum);
+	else
+		reply(k, "ok nothing is staged");
+}
+
+static double us_of(const struct fl_ctl *c, uint64_t ticks)
+{
+	uint64_t tsc, ns;
+
+	fl_clocks_read(&tsc, &ns);
+	return (double)ticks * (double)(ns - c->s->start_ns) /
+	       (double)(tsc - c->s->start_tsc) / 1e3;
+}
+
+static void tell_status(struct fl_ctl *c, struct client *k)
+{
+	struct fl_change_status is = fl_change_status(c->s);
+	struct fl_change_sum sum = fl_change_diff(c->s, NULL, NULL);
+	char name[256];
+
+	reply(k, " recording  process %d, %s", c->s->pid, harmless(c->s->o->argv[0], name));
+	reply(k, " session    the recording's; there is one");
+	reply(k, " generation %u", is.generation);
+	if (is.state == FL_CHANGE_ASKED)
+		reply(k, " change     %u sites, being made since %.1f ms", sum.sites,
+		    (double)(fl_os_monotonic_ns() - is.asked_ns) / 1e6);
+	else if (is.state == FL_CHANGE_STAGED)
+		reply(k, " staged     %u sites of %u functions%s", sum.sites, sum.functions,
+		    is.by == owner_of(c, k) ? "" : ", by somebody else");
+	else
+		reply(k, " staged     nothing");
+	if (fl_change_never(c->s))
+		reply(k, "no %s", fl_change_never(c->s));
+	else
+		reply(k, "ok");
+}
+
+static void begin_commit(struct fl_ctl *c, struct client *k)
+{
+	char why[FL_WHY];
+
+	if (fl_change_commit(c->s, owner_of(c, k), why)) {
+		reply(k, "no %s", why);
+		return;
+	}
+	k->waits = true;
+	k->since_ns = fl_os_monotonic_ns();
+}
+
+static void tell_refused(struct fl_ctl *c, struct client *k,
+			 const struct fl_change_status *is)
+{
+	char name[256];
+
+	for (uint32_t i = 0; i < is->n_listed && i < REASONS_MOST; i++)
+		reply(k, " refused %s+0x%llx: %s", name_of_site(c->s, is->listed[i], name),
+		    (unsigned long long)(c->s->functions.sites[is->listed[i]].at -
+					 c->s->functions.sites[is->listed[i]].function),
+		    fl_reason(load_relaxed(&c->s->sites[is->listed[i]].refusal)));
+	if (is->error == FLE_REFUSED)
+		reply(k, "no %u site%s cannot be switched, so nothing has changed; what is "
+			 "left is still staged", is->refused, is->refused == 1 ? "" : "s");
+	else
+		reply(k, "no nothing has changed: %s", fl_reason(is->error));
+}
+
+/* The program has answered, or nobody waits any longer. */
+static void end_commit(struct fl_ctl *c, struct client *k)
+{
+	struct fl_change_status is = fl_change_status(c->s);
+
+	k->waits = false;
+	k->since_ns = fl_os_monotonic_ns();
+	if (is.state == FL_CHANGE_ASKED)
+		reply(k, "no the program has not answered yet; `status` tells when it has");
+	else if (is.error)
+		tell_refused(c, k, &is);
+	else
+		reply(k, "ok generation %u: %u site%s switched in %.0f us", is.generation,
+		    is.switched, is.switched == 1 ? "" : "s", us_of(c, is.took_ticks));
+}
+
+static void begin_own(struct fl_ctl *c, struct client *k)
+{
+	struct fl_change_status is = fl_change_status(c->s);
+
+	if (is.state != FL_CHANGE_IDLE && is.by != k) {
+		reply(k, "no somebody else has staged a change, and neither committed nor "
+			 "aborted it");
+		return;
+	}
+	k->owns = true;
+	reply(k, "ok");
+}
+
+static void abort_change(struct fl_ctl *c, struct client *k)
+{
+	struct fl_change_status is = fl_change_status(c->s);
+
+	fl_change_abort(c->s, owner_of(c, k));
+	if (is.state == FL_CHANGE_ASKED)
+		reply(k, "no a change is being made just now");
+	else if (is.state == FL_CHANGE_STAGED && is.by != owner_of(c, k))
+		reply(k, "no it is somebody else who has staged a change");
+	else
+		reply(k, "ok nothing is staged");
+}
+
+static void answer_line(struct fl_ctl *c, struct client *k, char *text)
+{
+	text += strspn(text, " ");
+	if (skip_word(&text, "stage"))
+		take_stage(c, k, text);
+	else if (skip_word(&text, "diff"))
+		tell_diff(c, k);
+	else if (skip_word(&text, "commit"))
+		begin_commit(c, k);
+	else if (skip_word(&text, "abort"))
+		abort_change(c, k);
+	else if (skip_word(&text, "status"))
+		tell_status(c, k);
+	else if (skip_word(&text, "begin"))
+		begin_own(c, k);
+	else if (skip_word(&text, "session"))
+		reply(k, "no a recording has one session, its own");
+	else
+		reply(k, "no such request; there are stage, diff, commit, abort, status");
+}
+
+/* ---- clients ------------------------------------------------------------------------ */
+
+static void drop_client(struct fl_ctl *c, struct client *k)
+{
+	if (k->owns)
+		fl_change_abort(c->s, k);
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k->out);
+	*k = (struct client){ .fd = -1 };
+	c->n--;
+}
+
+/* Whole lines, one after the other; behind a commit they wait for its answer. */
+static void take_lines(struct fl_ctl *c, struct client *k)
+{
+	char *end;
+
+	while (!k->waits && !k->is_over && (end = memchr(k->in, '\n', k->n_in)) != NULL) {
+		size_t n = (size_t)(end - k->in) + 1;
+		bool has_nul = memchr(k->in, '\0', n) != NULL;
+
+		*end = '\0';
+		if (has_nul)
+			reply(k, "no a request is a line of text");
+		else
+			answer_line(c, k, k->in);
+		k->n_in -= n;
+		memmove(k->in, k->in + n, k->n_in);
+	}
+	if (!k->waits && k->n_in == sizeof(k->in)) {
+		reply(k, "no a line is longer than %d bytes", FL_CTL_LINE);
+		k->is_over = true;
+	}
+}
+
+static bool is_allowed(int fd)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
+	       (who.uid == geteuid() || who.uid == 0);
+}
+
+/* One that has said nothing for a while makes room. */
+static struct client *find_slot(struct fl_ctl *c, uint64_t now)
+{
+	struct client *oldest = NULL;
+
+	for (int i = 0; i < CLIENTS; i++) {
+		struct client *k = &c->clients[i];
+
+		if (k->fd == -1)
+			return k;
+		if (!k->waits && !k->owns && (!oldest || k->since_ns < oldest->since_ns))
+			oldest = k;
+	}
+	if (!oldest || now - oldest->since_ns < IDLE_NS / 50)
+		return NULL;
+	drop_client(c, oldest);
+	return oldest;
+}
+
+static void accept_some(struct fl_ctl *c, uint64_t now)
+{
+	enum { SOME = 16 };
+	struct client *k;
+
+	for (int i = 0; i < SOME && (k = find_slot(c, now)) != NULL; i++) {
+		int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		if (!is_allowed(fd)) {
+			close(fd);
+			continue;
+		}
+		k->fd = fd;
+		k->since_ns = now;
+		c->n++;
+	}
+}
+
+static void read_some(struct client *k, uint64_t now)
+{
+	ssize_t n;
+
+	if (k->n_in == sizeof(k->in) || k->is_over || k->has_ended)
+		return;
+	n = recv(k->fd, k->in + k->n_in, sizeof(k->in) - k->n_in, 0);
+	if (n > 0) {
+		k->n_in += (size_t)n;
+		k->since_ns = now;
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		k->has_ended = true;
+	}
+}
+
+static void write_some(struct client *k, uint64_t now)
+{
+	ssize_t n = send(k->fd, k->out, k->n_out, MSG_NOSIGNAL);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		k->is_over = true;
+		k->n_out = 0;
+	}
+	if (n <= 0)
+		return;
+	k->n_out -= (size_t)n;
+	memmove(k->out, k->out + n, k->n_out);
+	k->since_ns = now;
+}
+
+static void turn_client(struct fl_ctl *c, struct client *k, uint64_t now)
+{
+	if (k->waits && (fl_change_status(c->s).state != FL_CHANGE_ASKED ||
+			 now - k->since_ns > ANSWER_NS))
+		end_commit(c, k);
+	if (!k->n_out && !k->waits)
+		read_some(k, now);
+	if (!k->n_out)
+		take_lines(c, k);
+	if (k->n_out)
+		write_some(k, now);
+	if (k->has_ended && !k->waits && !k->n_out && !memchr(k->in, '\n', k->n_in))
+		k->is_over = true;
+}
+
+void fl_ctl_feed(struct fl_session *s, const char *bytes, size_t n, FILE *replies)
+{
+	struct fl_ctl c = { .s = s, .fd = -1, .n = 1 };
+	struct client *k = &c.clients[0];
+
+	k->fd = -2;
+	while (n && !k->is_over) {
+		size_t some = sizeof(k->in) - k->n_in;
+
+		some = n < some ? n : some;
+		memcpy(k->in + k->n_in, bytes, some);
+		k->n_in += some;
+		bytes += some;
+		n -= some;
+		take_lines(&c, k);
+		if (k->waits)
+			end_commit(&c, k);
+		if (replies)
+			fwrite(k->out, 1, k->n_out, replies);
+		k->n_out = 0;
+	}
+	drop_client(&c, k);
+}
+
+void fl_ctl_turn(struct fl_session *s)
+{
+	struct fl_ctl *c = s->ctl;
+	uint64_t now = fl_os_monotonic_ns();
+
+	if (!c || c->fd < 0 || (!c->n && now < c->look_ns))
+		return;
+	c->look_ns = now + LOOK_NS;
+	accept_some(c, now);
+	for (int i = 0; c->n && i < CLIENTS; i++) {
+		struct client *k = &c->clients[i];
+
+		if (k->fd < 0)
+			continue;
+		turn_client(c, k, now);
+		if ((k->is_over && !k->n_out && !k->waits) ||
+		    (!k->waits && now - k->since_ns > IDLE_NS))
+			drop_client(c, k);
+	}
+}
+
+void fl_ctl_close(struct fl_session *s)
+{
+	struct fl_ctl *c = s->ctl;
+
+	if (!c)
+		return;
+	for (int i = 0; i < CLIENTS; i++)
+		if (c->clients[i].fd != -1)
+			drop_client(c, &c->clients[i]);
+	if (c->fd >= 0) {
+		close(c->fd);
+		unlink(c->path);
+	}
+	free(c);
+	s->ctl = NULL;
+}

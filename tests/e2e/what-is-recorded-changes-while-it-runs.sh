@@ -1,0 +1,139 @@
+#!/bin/sh
+# flick ctl: what is staged and committed is recorded from then on, no call earlier and none
+# later, however the recording was begun; what is refused changes nothing. The program does a
+# step when it is told to, so each call is on one side of a change.
+#
+# timeout: 120
+. "$(dirname "$0")/lib"
+need sqlite3
+
+# start OPTIONS...	record steps; $target is its process
+start() {
+	rm -rf "$data" "$work/to" "$work/from"
+	mkfifo "$work/to" "$work/from"
+	"$FLICK" record -o "$data" "$@" -- "$program" <"$work/to" >"$work/from" 2>"$err" &
+	recorder=$!
+	exec 8>"$work/to" 9<"$work/from"
+	read -r ready <&9
+	[ "$ready" = ready ] || fail "$* does not begin"
+	target=$(pgrep -P "$recorder" -x "${program##*/}") || fail "no target"
+}
+
+step() {	# each: a thread's calls have been made when it answers
+	say "$*" >&8
+	read -r done_ <&9
+}
+
+ctl() {
+	"$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" ||
+		fail "ctl $*: $(cat "$work/said")"
+}
+
+refused() {	# PATTERN COMMAND...
+	pattern=$1
+	shift
+	! "$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" || fail "ctl $* is not refused"
+	grep -q -e "$pattern" "$work/said" || fail "ctl $*: $(cat "$work/said")"
+	[ "$(wc -l <"$work/said")" -le "${lines:-1}" ] || fail "ctl $* says more than a line"
+}
+
+finish() {
+	say quit >&8
+	exec 8>&- 9<&-
+	wait "$recorder" || fail "record: $(cat "$err")"
+}
+
+calls() {	# TABLE NAME N
+	got=$(sql "select coalesce(sum(calls), 0) from $(rows "$1") where name = '$2'")
+	[ "$got" = "$3" ] || fail "$label: $2 has $got calls, not $3"
+}
+
+changes() {	# TABLE
+	step c 100
+	ctl stage off a
+	grep -q 'of 1 function staged' "$out" || fail "stage says what"
+	step c 10				# nothing has changed
+	ctl diff
+	grep -q '^off *a ' "$out" || fail "diff"
+	ctl commit
+	grep -q '^generation 1: [1-9][0-9]* sites* switched in [0-9]* us' "$out" || fail "commit"
+	step c 1000
+	ctl stage on a
+	ctl abort
+	step c 10000
+	refused 'nothing is staged' commit
+	printf '# both\n\nstage on a\nstage off b\n' | ctl -
+	step c 7
+	lines=2 refused 'nothing has changed' "$work/wrong"
+	ctl diff
+	grep -q 'nothing is staged' "$out" || fail "half of a file is staged"
+	step c 30
+	ctl stage on b
+	ctl commit
+	step c 5
+	ctl status
+	grep -q 'generation 3' "$out" || fail "status"
+	finish
+	calls "$1" a $((110 + 37 + 5))
+	calls "$1" b $((110 + 11000 + 5))
+	calls "$1" c $((110 + 11000 + 37 + 5))
+}
+
+target steps -O1 $sites
+program=$work/steps
+printf 'stage off a\nstage on no_such_function\n' >"$work/wrong"
+label=sampled
+start
+changes latency
+label=counted
+start -a counts
+changes counts
+label=all
+start --all
+changes latency
+[ "$(sql "select sum(unknown) from latency")" -le 2 ] || fail "calls have no end"
+# A body is built, and a muted call armed, when it is wanted first.
+label=selected
+start -P c
+step c 10
+ctl stage on 'a'
+ctl commit
+step c 100
+finish
+calls latency a 100
+calls latency c 110
+# Counted alone: no call has a time.
+label=count
+start -U a
+ctl stage on 'a count'
+ctl commit
+step c 100
+finish
+calls latency a 100
+[ "$(sql "select sum(sampled) from $(rows latency) where name = 'a'")" = 0 ] || fail "a is timed"
+target steps -O1
+label=body
+start -P c
+step c 10
+ctl stage off c
+ctl commit
+step c 100
+ctl stage on c
+ctl commit
+step c 1000
+finish
+calls latency c 1010
+# What cannot be changed says so, and what is not there.
+label=refusals
+start -a counts
+refused 'counts all' stage on 'a count'
+refused 'no function with a probe' stage off nothing_of_the_kind
+refused 'stage takes' stage over a
+refused 'one session' session list
+finish
+refused 'there is no process' status
+for how in --trace --follow --rate=50%; do
+	start $how
+	refused "cannot be changed\|trace" stage off a
+	finish
+done
