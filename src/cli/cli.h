@@ -313,6 +313,8 @@ struct fl_session_options {
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
 	int output;			/* see struct fl_launch */
+	const char *trigger;		/* --trigger, or NULL */
+	uint64_t trigger_ns, last_ns;	/* its time, and how much is kept */
 	const struct fl_watch *watch;	/* NULL: nobody looks on */
 	void *watcher;
 };
@@ -347,6 +349,8 @@ struct fl_session {
 	struct fl_reader *reader;	/* of these the first, as is run */
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
+	struct fl_trigger *trigger;	/* NULL: all of it is; else what writes it */
+	char *trigger_glob;		/* its functions */
 	struct fl_functions functions;
 	struct fl_view view;
 	struct fl_run *run;
@@ -506,6 +510,8 @@ void fl_view_close(struct fl_session *);
 struct flick_rows *fl_session_result(struct fl_session *, const char *name);
 /* Rows of all analyses (analyses.c); what cannot be had is said. */
 void fl_session_make_results(struct fl_session *);
+/* Was the program left alone on purpose? What it did until it had noticed is not lost. */
+bool fl_session_is_left(const struct fl_session *);
 /* Nanoseconds a tick, as of now, for the view. */
 void fl_session_measure_tick(struct fl_session *);
 /* Run a target from start to end; results are ready. An exit status. */

@@ -6,6 +6,7 @@
 
 #include "cli/budget.h"
 #include "cli/cli.h"
+#include "cli/trigger.h"
 
 #define SAMPLES 10			/* paper 1: K */
 #define EPOCH_MS 10
@@ -67,6 +68,10 @@ static const struct fl_option options[] = {
 	  fl_take_number, AT(o.memory_mib), 1, UINT32_MAX },
 	{ 0, "trace", NULL, "keep every event, for flick replay and dump",
 	  fl_take_flag, AT(o.trace) },
+	{ 0, "trigger", "FUNCTION>TIME", "keep a trace of what came before a longer call",
+	  fl_trigger_take, AT(o) },
+	{ 0, "last", "TIME", "of --trigger: keep so much, as in 500ms (2s)",
+	  fl_trigger_take_last, AT(o) },
 	{ 0, "allow-loss", NULL, "exit with 0 even if events were lost",
 	  fl_take_flag, AT(o.allow_loss) },
 	{ 0, "exit-code", NULL, "exit with the program's status",
@@ -103,8 +108,8 @@ static int check_rate(const struct wish *w)
 		fl_say("--all cannot be used with --rate=%s: it times every call",
 		       w->o.rate_text);
 	else if (w->o.trace)
-		fl_say("--trace cannot be used with --rate=%s: it keeps every event",
-		       w->o.rate_text);
+		fl_say("--%s cannot be used with --rate=%s: it keeps every event",
+		       w->o.trigger ? "trigger" : "trace", w->o.rate_text);
 	else if (is_profiler_set(w))
 		fl_say("-K, --epoch and --budget cannot be used with --rate=%s: it samples in "
 		       "another way", w->o.rate_text);
@@ -202,7 +207,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	chose = w->o.n_analyses;
 	if (!chose && fl_session_use(&w->o, "latency"))
 		return -1;
-	if (check_perf_map(&w->o) || check_readers(&w->o) || check_profiler(w, action_of(w)))
+	if (fl_trigger_use(&w->o) || check_perf_map(&w->o) || check_readers(&w->o) ||
+	    check_profiler(w, action_of(w)))
 		return -1;
 	w->o.count_instead = !chose && !w->all && !w->o.trace;
 	w->o.samples = w->o.samples ? w->o.samples : SAMPLES;

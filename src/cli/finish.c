@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/preempt.h"
 #include "cli/sampler.h"
+#include "cli/trigger.h"
 #include "os/os.h"
 #include "site/site.h"
 
@@ -309,7 +310,7 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 		fl_say("cannot write results: %s; nothing of this recording is kept", why);
 		return -1;
 	}
-	if (!s->trace || !fl_trace_save(s->trace, why))
+	if (!s->trace || !fl_trigger_has_fired(s->trigger) || !fl_trace_save(s->trace, why))
 		return 0;
 	fl_say("the trace ends early: %s; all else is kept", why);
 	return -1;
@@ -341,8 +342,9 @@ static int save(struct fl_session *s)
 static int exit_status(const struct fl_session *s)
 {
 	uint32_t left_out = s->shm->left_out & (FL_LEFT_SITES | FL_LEFT_MODULES);
+	bool is_cut = s->is_spent && !fl_session_is_left(s);
 
-	if ((s->account.lost || left_out || s->is_spent) && !s->o->allow_loss)
+	if ((s->account.lost || left_out || is_cut) && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
 		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :

@@ -12,6 +12,7 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/preempt.h"
+#include "cli/trigger.h"
 #include "os/os.h"
 
 #define WAIT_US 2000
@@ -45,12 +46,17 @@ static void begin_looking(struct one *o)
 	pthread_rwlock_rdlock(&o->s->readers->names);
 }
 
+static void note_error(struct one *o, int err)
+{
+	if (err && !o->error)
+		o->error = err;
+}
+
 /* What it looked up came to `err`. */
 static void end_looking(struct one *o, int err)
 {
 	pthread_rwlock_unlock(&o->s->readers->names);
-	if (err && !o->error)
-		o->error = err;
+	note_error(o, err);
 }
 
 /* A trace does not hold how long threads waited for their rings; what is made of it
@@ -60,10 +66,12 @@ static void feed(void *arg, const struct fl_batch *b)
 	struct one *o = arg;
 	struct fl_batch told = *b;
 
-	if (o->s->trace) {
-		fl_trace_put(o->s->trace, b);
+	if (o->s->trace && !o->s->trigger)	/* a wait fires nothing */
 		told.paused = 0;
-	}
+	if (o->s->trigger)
+		note_error(o, fl_trigger_put(o->s->trigger, b));
+	else if (o->s->trace)
+		fl_trace_put(o->s->trace, b);
 	fl_preempt_poll(o->s->preempt);		/* now that `b` has been taken */
 	begin_looking(o);
 	end_looking(o, fl_run_feed(o->run, &told));
@@ -87,7 +95,9 @@ static void thread_end(void *arg, uint32_t thread)
 {
 	struct one *o = arg;
 
-	if (o->s->trace)
+	if (o->s->trigger)
+		note_error(o, fl_trigger_thread_end(o->s->trigger, thread));
+	else if (o->s->trace)
 		fl_trace_thread_end(o->s->trace, thread);
 	begin_looking(o);
 	end_looking(o, fl_run_thread_end(o->run, thread));

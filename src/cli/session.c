@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/preempt.h"
 #include "cli/sampler.h"
+#include "cli/trigger.h"
 #include "os/os.h"
 
 #define WAIT_US 2000			/* a dlopen waits at most this long */
@@ -58,6 +59,8 @@ static int open_all(struct fl_session *s)
 	s->glue = fl_shm_glue(s->shm);
 	s->max_glue = s->shm->max_glue;
 	fl_view_open(s);
+	if (fl_trigger_open(s))
+		return -1;
 	err = fl_functions_open(&s->functions, s->shm);
 	if (!err)
 		err = fl_readers_open(s);
@@ -111,6 +114,11 @@ static int open_store(struct fl_session *s)
 
 /* ---- the account ------------------------------------------------------------------ */
 
+bool fl_session_is_left(const struct fl_session *s)
+{
+	return s->is_left || (s->trigger && fl_trigger_has_fired(s->trigger));
+}
+
 static void add_up(struct fl_session *s)
 {
 	uint32_t processes = load_relaxed(&s->shm->n_processes);
@@ -125,7 +133,8 @@ static void add_up(struct fl_session *s)
 		a.filtered += t[i].filtered;
 	}
 	for (int c = 0; c < FL_N_LOST; c++)
-		a.lost += fl_threads_lost(t, n, c);
+		*(c == FL_LOST_READER && fl_session_is_left(s) ? &a.filtered : &a.lost) +=
+			fl_threads_lost(t, n, c);
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		bool is_refused = load_relaxed(&s->sites[i].refusal) != 0;
 
@@ -226,6 +235,7 @@ static void drain(struct fl_session *s)
 			some = !gone && fl_negotiation_answer(s);
 			some |= fl_change_turn(s);
 			some |= fl_reader_poll(s->reader, gone) != 0;
+			s->is_spent = fl_trigger_turn(s);
 		}
 		if (!some && !gone)
 			wait_for_more(s);
@@ -328,6 +338,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 		return FL_EXIT_FAILED;
 	if (!s->feed_error) {
 		fl_session_make_results(s);
+		fl_trigger_end(s);
 		note_error(s, fl_profile_fill(s));
 		fl_cost_tell(s);
 	}
@@ -351,6 +362,7 @@ void fl_session_close(struct fl_session *s)
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);
+	fl_trigger_close(s);
 	fl_sampler_close(s->sampler);
 	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);

@@ -132,7 +132,7 @@ static void tell_losses(struct fl_session *s)
 	for (int c = 0; c < FL_N_LOST; c++) {
 		uint64_t lost = fl_threads_lost(t, n, c);
 
-		if (lost)
+		if (lost && !(c == FL_LOST_READER && fl_session_is_left(s)))
 			fl_say("%llu events lost: %s%s", (unsigned long long)lost,
 			       fl_lost_names[c], lost_remedies[c]);
 	}

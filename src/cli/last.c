@@ -1,0 +1,216 @@
+/*
+ * last.c - the events of the last seconds, and who was calling when they began.
+ *
+ * Records stay in blocks as they came, oldest first. A block is forgotten when its last
+ * record is older than is asked for; then its entries and exits move the stack of its
+ * thread, which so is what was open when the oldest kept block of it began. A frame that
+ * was left by a jump goes when one above it begins; on another stack it stays.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/last.h"
+
+enum { FAR = 8 << 20 };			/* bytes: another stack */
+
+struct piece {
+	struct piece *next;
+	uint32_t thread;
+	bool is_end;			/* its thread has ended; no records */
+	size_t n;
+	struct flick_record of[];
+};
+
+struct open_calls {		/* of a thread: calls that are open, outermost first */
+	struct flick_record *of;
+	size_t n;
+};
+
+struct fl_last {
+	const struct fl_view *view;
+	uint64_t ticks, most;
+	struct piece *first, **end;	/* *end is where the next one goes */
+	uint64_t bytes, newest;		/* of blocks; the clock */
+	uint64_t least_kept;		/* ticks, where there was no room; 0: there was */
+	struct open_calls *frames;		/* index: thread */
+	uint32_t n_frames;
+};
+
+struct fl_last *fl_last_open(const struct fl_view *view, uint64_t ticks, uint64_t bytes)
+{
+	struct fl_last *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->view = view;
+	l->ticks = ticks;
+	l->most = bytes;
+	l->end = &l->first;
+	return l;
+}
+
+/* ---- calls that are open ------------------------------------------------------------ */
+
+static void leave_below(struct open_calls *f, uint32_t sp)
+{
+	while (f->n) {
+		uint32_t below = sp - f->of[f->n - 1].sp;
+
+		if (!below || below >= FAR)
+			return;
+		f->n--;
+	}
+}
+
+static int begin_frame(struct open_calls *f, const struct flick_record *r)
+{
+	leave_below(f, r->sp);
+	if (fl_array_room(&f->of, f->n, sizeof(*f->of)))
+		return -ENOMEM;
+	f->of[f->n++] = *r;
+	return 0;
+}
+
+/* Of its frame the call of that function that is nearest; those inside of it are left. */
+static void end_frame(const struct fl_last *l, struct open_calls *f,
+		      const struct flick_record *r)
+{
+	uint32_t function = l->view->function_of[fl_record_probe(r)];
+
+	for (size_t i = f->n; i-- > 0;) {
+		if (f->of[i].sp != r->sp ||
+		    l->view->function_of[fl_record_probe(&f->of[i])] != function)
+			continue;
+		f->n = i;
+		return;
+	}
+}
+
+static int pass_over(struct fl_last *l, const struct piece *b)
+{
+	struct open_calls *f = &l->frames[b->thread];
+	int err = 0;
+
+	if (b->is_end)
+		f->n = 0;
+	for (size_t i = 0; !err && i < b->n; i++) {
+		uint32_t probe = fl_record_probe(&b->of[i]);
+
+		if (!fl_is_event(&b->of[i]) || probe >= l->view->n_sites)
+			continue;
+		if (l->view->sites[probe].kind == FL_ENTRY)
+			err = begin_frame(f, &b->of[i]);
+		else
+			end_frame(l, f, &b->of[i]);
+	}
+	return err;
+}
+
+/* ---- blocks --------------------------------------------------------------------------- */
+
+static size_t bytes_kept(const struct piece *b)
+{
+	return sizeof(*b) + b->n * sizeof(b->of[0]);
+}
+
+static uint64_t age_of(const struct fl_last *l, const struct piece *b)
+{
+	uint64_t last = b->n ? b->of[b->n - 1].tsc : 0;
+
+	return last < l->newest ? l->newest - last : 0;
+}
+
+static int forget_old(struct fl_last *l)
+{
+	int err = 0;
+
+	while (!err && l->first && l->first->next) {
+		struct piece *b = l->first;
+		bool is_old = age_of(l, b) > l->ticks;
+
+		if (!is_old && l->bytes <= l->most)
+			break;
+		if (!is_old && (!l->least_kept || age_of(l, b) < l->least_kept))
+			l->least_kept = age_of(l, b) + 1;
+		err = pass_over(l, b);
+		l->bytes -= bytes_kept(b);
+		l->first = b->next;
+		free(b);
+	}
+	return err;
+}
+
+static struct piece *add_piece(struct fl_last *l, uint32_t thread, size_t n)
+{
+	struct piece *b = malloc(sizeof(*b) + n * sizeof(b->of[0]));
+
+	if (!b || fl_array_extend(&l->frames, &l->n_frames, thread + 1, sizeof(*l->frames))) {
+		free(b);
+		return NULL;
+	}
+	*b = (struct piece){ .thread = thread, .n = n };
+	*l->end = b;
+	l->end = &b->next;
+	l->bytes += bytes_kept(b);
+	return b;
+}
+
+int fl_last_put(struct fl_last *l, const struct fl_batch *batch)
+{
+	struct piece *b;
+
+	if (!batch->n)
+		return 0;
+	b = add_piece(l, batch->thread, batch->n);
+	if (!b)
+		return -ENOMEM;
+	memcpy(b->of, batch->records, batch->n * sizeof(b->of[0]));
+	if (b->of[b->n - 1].tsc > l->newest)
+		l->newest = b->of[b->n - 1].tsc;
+	return forget_old(l);
+}
+
+int fl_last_thread_end(struct fl_last *l, uint32_t thread)
+{
+	struct piece *b = add_piece(l, thread, 0);
+
+	if (b)
+		b->is_end = true;
+	return b ? 0 : -ENOMEM;
+}
+
+/* ---- what is kept ------------------------------------------------------------------------ */
+
+void fl_last_write(const struct fl_last *l, const struct fl_sink *to)
+{
+	for (uint32_t t = 0; t < l->n_frames; t++)
+		if (l->frames[t].n)
+			to->feed(to->arg, &(struct fl_batch){ .thread = t, .n = l->frames[t].n,
+							      .records = l->frames[t].of });
+	for (const struct piece *b = l->first; b; b = b->next) {
+		if (b->is_end)
+			to->thread_end(to->arg, b->thread);
+		else
+			to->feed(to->arg, &(struct fl_batch){ .thread = b->thread, .n = b->n,
+							      .records = b->of });
+	}
+}
+
+uint64_t fl_last_short(const struct fl_last *l)
+{
+	return l->least_kept;
+}
+
+void fl_last_close(struct fl_last *l)
+{
+	if (!l)
+		return;
+	for (struct piece *b = l->first, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	for (uint32_t t = 0; t < l->n_frames; t++)
+		free(l->frames[t].of);
+	free(l->frames);
+	free(l);
+}

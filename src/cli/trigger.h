@@ -1,0 +1,28 @@
+/*
+ * trigger.h - private to cli/: the flight recorder, `record --trigger` (trigger.c).
+ */
+#ifndef FL_CLI_TRIGGER_H
+#define FL_CLI_TRIGGER_H
+
+#include "cli/cli.h"
+
+/* What --trigger and --last say. 0, or -1 and a line printed. */
+int fl_trigger_take(void *options, const struct fl_option *, const char *text);
+int fl_trigger_take_last(void *options, const struct fl_option *, const char *text);
+/* What the session's analyses need for it. 0, or -1 and a line printed. */
+int fl_trigger_use(struct fl_session_options *);
+
+/* Where it was asked for; else *s has none, which all of these take. open: before readers
+ * are; 0, or -1 and a line printed. put, thread_end: in place of the trace. turn: of the
+ * session's loop; true: it has fired, all is written, and nothing more is recorded. end: say
+ * what became of it, once results are made. */
+struct fl_trigger;
+int fl_trigger_open(struct fl_session *);
+int fl_trigger_put(struct fl_trigger *, const struct fl_batch *);
+int fl_trigger_thread_end(struct fl_trigger *, uint32_t thread);
+bool fl_trigger_turn(struct fl_session *);
+void fl_trigger_end(struct fl_session *);
+bool fl_trigger_has_fired(const struct fl_trigger *);
+void fl_trigger_close(struct fl_session *);
+
+#endif

@@ -1,0 +1,56 @@
+#!/bin/sh
+# record --trigger: a call that took longer writes what came in the last moments, and who
+# called; nothing older, and nothing when no call took so long. The program goes on.
+. "$(dirname "$0")/lib"
+need "$CC" sqlite3
+target flight -O1 $sites
+fly() {
+	rm -rf "$data"
+	run "$FLICK" record --exit-code -o "$data" --provider=cyg "$@" "$work/flight"
+}
+
+replay() {
+	"$FLICK" replay --no-pager "$data" >"$work/calls" 2>"$err" || fail "$label replay"
+}
+
+label="it fires:"
+fly --trigger 'slow>5ms' --last 100ms
+succeeded
+grep -q '^late 3000000$' "$out" || fail "$label the program did not go on"
+grep -q 'slow took [0-9.]* ms, and what came before is kept' "$err" || fail "$label it is not said"
+replay
+! grep -q 'early' "$work/calls" || fail "$label what is older than asked for is there"
+for line in '| main() {' '|   request() {' '|     slow() {' '|     work();' 'slow \*/' \
+	'request \*/'; do
+	grep -q "$line" "$work/calls" || fail "$label the trace has no: $line"
+done
+[ "$(grep -c 'slow() {' "$work/calls")" = 1 ] || fail "$label slow was called once"
+"$FLICK" dump --format=folded "$data" 2>"$err" | grep -q '^main;request;slow ' ||
+	fail "$label who called slow?"
+[ "$(sql "select count(*) from results where name = 'trigger'")" = 0 ] || fail "$label a table"
+
+label="any of a pattern:"
+fly --trigger '*l?w>5000us'
+succeeded
+grep -q 'slow took' "$err" || fail "$label it is not said"
+replay
+grep -q '|     early();' "$work/calls" || fail "$label of two seconds all is there"
+
+label="it does not:"
+fly --trigger 'slow>60s'
+succeeded
+grep -q 'no call of slow took longer' "$err" || fail "$label it is not said"
+[ ! -e "$data/trace.zst" ] || fail "$label there is a trace"
+[ -e "$data/results.db" ] || fail "$label there are no results"
+fly --trigger 'slwo>1ms'
+succeeded
+grep -q 'no function that is recorded is called `slwo`' "$err" || fail "$label it is not said"
+
+label="mistakes:"
+for words in "--trigger slow" "--trigger slow>" "--trigger >5ms" "--trigger slow>0ms" \
+	"--trigger slow>5parsec" "--last 2s" "--trigger slow>1s --last soon" \
+	"--trigger slow>1s --follow" "--trigger slow>1s --rate=5%" \
+	"--trigger slow>1s --readers=2" "--trigger slow>1s -K 5"; do
+	run "$FLICK" record -o "$data" $words "$work/flight"
+	one_line_error 2 'trigger|last|readers|sampling'
+done
