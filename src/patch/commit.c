@@ -336,6 +336,7 @@ static void write_heads(struct fl_set *set)
 			settle(&set->changes[i]);
 	}
 	set->n_taken = 0;
+	set->any_row = false;
 	FL_POINT("commit.head");
 }
 
@@ -399,8 +400,7 @@ static int commit_held(struct fl_set *set, size_t *bad)
 	if (!err)
 		err = fl_set_store_held(set, bad);
 	set->held = false;
-	if (err)
-		fl_set_abandon(set);
+	fl_set_abandon(set);			/* of what is stored nothing is taken */
 	return err;
 }
 

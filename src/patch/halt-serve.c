@@ -52,6 +52,14 @@ struct holder {
 
 /* ---- stop ------------------------------------------------------------------------ */
 
+/* It may be a thread of the program, or of who waits beside it. */
+static bool asker_has_gone(const struct holder *h)
+{
+	struct fl_thread_status s;
+
+	return fl_os_thread_status(h->mail->asker, h->mail->asker, &s) == -ESRCH;
+}
+
 static bool has_gone(const struct holder *h, int tid)
 {
 	struct fl_thread_status s;
@@ -393,7 +401,7 @@ static void await_stores(struct holder *h)
 	/* (D) pairs with (C) in halt.c */
 	while (load_acquire(&h->mail->step) == FL_HALT_HELD)
 		if (fl_os_futex_wait(&h->mail->step, FL_HALT_HELD, LOOK_US) == -ETIMEDOUT &&
-		    has_gone(h, h->mail->asker))
+		    asker_has_gone(h))
 			return;
 }
 

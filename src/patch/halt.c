@@ -69,6 +69,7 @@ static uint64_t signals;		/* while it does */
 static bool needs_leave;		/* Yama: must be allowed to, each time */
 static int child;			/* 0: none */
 static int parent;			/* its, this process */
+static uint32_t n_moved;
 
 static struct fl_halt *outside;		/* constant, as is_there */
 static bool (*is_there)(void);
@@ -207,6 +208,7 @@ int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad)
 	err = ask_anybody(&what);
 	if (!err) {
 		signals = before;
+		n_moved += now->n_moved;
 		FL_POINT("halt.held");
 		return 0;
 	}
@@ -214,6 +216,11 @@ int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad)
 	now = NULL;
 	fl_sync_unlock(&before);
 	return err;
+}
+
+uint32_t fl_halt_moved(void)
+{
+	return n_moved;
 }
 
 /* Nobody else asks before all have been let go. */

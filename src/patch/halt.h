@@ -15,6 +15,8 @@
  */
 int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad);
 void fl_halt_end(void);
+/* How often a thread, or a frame of a signal, has been led out so far. */
+uint32_t fl_halt_moved(void);
 
 /* ---- held.c, commit.c ------------------------------------------------------------ */
 

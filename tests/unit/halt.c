@@ -19,6 +19,7 @@
 #include "os/os.h"
 #include "patch/halt.h"
 #include "patch/patch.h"
+#include "stop-at.h"
 
 enum { AT = 61, OFF = 512, ON = 544, LED = 7 };
 
@@ -288,19 +289,15 @@ static void where_nobody_may_hold_threads_rows_are_refused(void **state)
 
 /* ---- threads that run ---------------------------------------------------------------- */
 
-static uint32_t over;
-static uint64_t wrong, calls;
+static uint32_t over, turns;
+static uint64_t wrong;
 
 static void *run_through(void *arg)
 {
-	uint64_t n = 0;
-
-	(void)arg;
-	for (; !load_relaxed(&over); n++)
+	for (; !load_relaxed(&over); store_relaxed(&turns, load_relaxed(&turns) + 1))
 		if (((int (*)(void))(code + AT))() != LED)
 			__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&calls, n, __ATOMIC_RELAXED);
-	return NULL;
+	return arg;
 }
 
 static void *come_and_go(void *arg)
@@ -346,6 +343,67 @@ static void threads_run_through_what_is_armed_and_put_back(void **state)
 	store_release(&over, 1);
 	for (size_t i = 0; i < ARRAY_LEN(t); i++)
 		pthread_join(t[i], NULL);
+	assert_int_equal(wrong, 0);
+}
+
+static bool ran;
+
+static void look_on(void)
+{
+	enum { LONG_US = 100000 };		/* the holder looks at who asked meanwhile */
+	uint32_t before = load_relaxed(&turns);
+
+	fl_os_sleep_us(LONG_US);
+	ran |= load_relaxed(&turns) != before;
+}
+
+static struct fl_patch stored;
+static struct fl_set stored_set;
+static uint32_t is_stored;
+
+/* In the program, or in who waits beside it. */
+static int store_it(void *arg)
+{
+	size_t bad;
+
+	(void)arg;
+	result = fl_set_commit(&stored_set, &bad);
+	store_release(&is_stored, 1);
+	return 0;
+}
+
+static void nobody_runs_until_all_is_stored(void **state)
+{
+	struct fl_change change;
+	pthread_t t;
+
+	(void)state;
+	plan(&stored, runs, sizeof runs, "\0\1\0\0\4");
+	put_copy(OFF);
+	put_copy(ON);
+	store_release(&over, 0);
+	assert_int_equal(pthread_create(&t, NULL, run_through, NULL), 0);
+	assert_int_equal(fl_os_outside_open(), 0);
+	for (int beside = 0; beside < 2; beside++) {
+		stored_set = (struct fl_set){ .changes = &change, .room = 1 };
+		assert_int_equal(fl_set_stage(&stored_set, &stored, FL_OLD, FL_OFF), 0);
+		assert_int_equal(fl_claim_alone(&stored), 0);
+		stop("held.stored", look_on);
+		store_release(&is_stored, 0);
+		if (beside)
+			assert_int_equal(fl_os_outside_start(store_it, NULL, getppid(), NULL),
+					 0);
+		else
+			store_it(NULL);
+		while (!load_acquire(&is_stored))
+			usleep(1000);
+		assert_int_equal(result, 0);
+		assert_false(ran);
+		fl_unclaim_alone(&stored);
+		assert_int_equal(commit(&stored, FL_OFF, FL_OLD), 0);
+	}
+	store_release(&over, 1);
+	pthread_join(t, NULL);
 	assert_int_equal(wrong, 0);
 }
 
@@ -419,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_place_that_is_kept_in_no_frame_refuses_the_row),
 		cmocka_unit_test(where_nobody_may_hold_threads_rows_are_refused),
 		cmocka_unit_test(threads_run_through_what_is_armed_and_put_back),
+		cmocka_unit_test(nobody_runs_until_all_is_stored),
 		cmocka_unit_test(what_is_asked_is_valid_or_refused),
 		cmocka_unit_test(a_reader_that_has_gone_is_waited_for_no_more),
 		cmocka_unit_test(so_are_those_of_who_asks),
