@@ -9,7 +9,8 @@
  * a handler of it will return to. Frames lie on stacks; one stack leads to the next, where a
  * frame keeps a stack pointer that is elsewhere. So from each stack pointer up to the end of
  * the mapping every word is looked at: is it in a frame? May it be a place in a row? What may
- * be, and is in no frame, is not understood, and the row is refused.
+ * be, and is in no frame, is not understood, and the row is refused; but on the stack of who
+ * asks, which is full of flick's own.
  */
 #include <sys/mman.h>
 
@@ -43,6 +44,7 @@ struct holder {
 	int64_t bad;			/* a row that cannot be; -1 */
 	size_t seen, n, n_leads, n_maps, n_moved;
 	bool is_open;			/* some thread was not known before this pass */
+	bool is_asker;			/* the stack that is looked at is the asker's */
 	uint64_t known[TID_MAX / 64];
 	struct halted held[THREADS_MAX];
 	struct lead leads[FRAMES_MAX];
@@ -237,13 +239,13 @@ static int take_signal_frame(struct holder *h, struct stacks *s,
 }
 
 /* The word at `at` of a stack may be a place in a row. The pc of a frame is led elsewhere
- * when the frame's mark is met. */
+ * when the frame's mark is met. Who asks has just read the code, and knows its places. */
 static void check_word(struct holder *h, uint64_t word, uintptr_t at)
 {
 	const struct fl_halt_row *r = row_at(h, word);
 	struct fl_signal_frame f;
 
-	if (r && !read_frame(h, fl_arch_frame_of_pc(at), &f))
+	if (r && !h->is_asker && !read_frame(h, fl_arch_frame_of_pc(at), &f))
 		refuse_row(h, r);
 }
 
@@ -315,8 +317,10 @@ static int look_at_all(struct holder *h)
 {
 	int err = fl_os_mappings_of(h->pid, add_mapping, h);
 
+	h->is_asker = true;
 	if (!err)
 		err = look_from(h, h->mail->stack);
+	h->is_asker = false;
 	for (size_t i = 0; i < h->n && !err && h->bad < 0; i++)
 		if (!h->held[i].has_ended)
 			err = look_at_thread(h, &h->held[i]);
