@@ -145,6 +145,9 @@ static void reply(struct client *k, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line) - 1, format, args);
 	va_end(args);
+	for (char *c = line; *c; c++)		/* what moves a cursor, or ends a line */
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
 	strcat(line, "\n");
 	n = strlen(line);
 	if (k->n_out + n > k->room_out) {
@@ -166,20 +169,9 @@ static const void *owner_of(struct fl_ctl *c, const struct client *k)
 	return k->owns ? (const void *)k : (const void *)c;
 }
 
-/* A name may hold what moves a terminal's cursor, or ends a line. */
-static const char *harmless(const char *name, char out[256])
+static const char *name_of_site(const struct fl_session *s, uint32_t site)
 {
-	size_t n = 0;
-
-	for (; *name && n < 250; name++)
-		out[n++] = *name < ' ' || *name == 127 ? '?' : *name;
-	out[n] = '\0';
-	return out;
-}
-
-static const char *name_of_site(const struct fl_session *s, uint32_t site, char out[256])
-{
-	return harmless(fl_functions_name(&s->functions, s->functions.function_of[site]), out);
+	return fl_functions_name(&s->functions, s->functions.function_of[site]);
 }
 
 /* ---- requests ----------------------------------------------------------------------- */
@@ -254,11 +246,10 @@ struct listing {
 static void end_function(struct listing *l)
 {
 	static const char *const names[FL_N_STAGES] = { "", "off", "on", "count" };
-	char name[256];
 
 	if (l->n && l->lines++ < LISTED_MOST)
-		reply(l->k, " %-5s %s (%u site%s)", names[l->stage],
-		    name_of_site(l->s, l->site, name), l->n, l->n == 1 ? "" : "s");
+		reply(l->k, " %-5s %.800s (%u site%s)", names[l->stage],
+		    name_of_site(l->s, l->site), l->n, l->n == 1 ? "" : "s");
 	l->n = 0;
 }
 
@@ -306,9 +297,8 @@ static void tell_status(struct fl_ctl *c, struct client *k)
 {
 	struct fl_change_status is = fl_change_status(c->s);
 	struct fl_change_sum sum = fl_change_diff(c->s, NULL, NULL);
-	char name[256];
 
-	reply(k, " recording  process %d, %s", c->s->pid, harmless(c->s->o->argv[0], name));
+	reply(k, " recording  process %d, %.800s", c->s->pid, c->s->o->argv[0]);
 	reply(k, " session    the recording's; there is one");
 	reply(k, " generation %u", is.generation);
 	if (is.state == FL_CHANGE_ASKED)
@@ -340,10 +330,8 @@ static void begin_commit(struct fl_ctl *c, struct client *k)
 static void tell_refused(struct fl_ctl *c, struct client *k,
 			 const struct fl_change_status *is)
 {
-	char name[256];
-
 	for (uint32_t i = 0; i < is->n_listed && i < REASONS_MOST; i++)
-		reply(k, " refused %s+0x%llx: %s", name_of_site(c->s, is->listed[i], name),
+		reply(k, " refused %.400s+0x%llx: %s", name_of_site(c->s, is->listed[i]),
 		    (unsigned long long)(c->s->functions.sites[is->listed[i]].at -
 					 c->s->functions.sites[is->listed[i]].function),
 		    fl_reason(load_relaxed(&c->s->sites[is->listed[i]].refusal)));

@@ -92,6 +92,15 @@ label=all
 start --all
 changes latency
 [ "$(sql "select sum(unknown) from latency")" -le 2 ] || fail "calls have no end"
+# A call that is open when its function goes off has no end: it does not last until there is one.
+label=open
+start --all
+ctl stage off main
+ctl commit
+step a 1
+finish
+[ "$(sql "select calls, unknown, coalesce(total_ns, 0) from $(rows latency) where name = 'main'")" = "1 1 0" ] ||
+	fail "main lasts: $(sql "select * from $(rows latency) where name = 'main'")"
 # A body is built, and a muted call armed, when it is wanted first.
 label=selected
 start -P c
