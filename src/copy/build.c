@@ -88,7 +88,7 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 	unsigned char out[FL_ARCH_MOVED_MAX + FL_ARCH_PLACE_MAX];
 
 	switch (i->kind) {
-	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
+	case FL_ITEM_STEP:
 		return is_branch(s) ? fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
 	case FL_ITEM_SKIP:
 		return fl_arch_put_skip(out, code, &insn, 0);
@@ -219,14 +219,12 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
 
 	switch (i->kind) {
-	case FL_ITEM_STEP: case FL_ITEM_ORIGINAL:
+	case FL_ITEM_STEP:
 		return put_step(b, i, out);
 	case FL_ITEM_JUMP:
 		return put_jump(b, i, s->target, out);
 	case FL_ITEM_ON:
 		return put_jump(b, i, s->at + s->len, out);
-	case FL_ITEM_ENTER:
-		return put_jump(b, i, step_address(b, i->step), out);
 	case FL_ITEM_SKIP:
 		return put_skip(b, i, out);
 	case FL_ITEM_NOP:
@@ -351,11 +349,11 @@ static void lay_data(struct build *b)
 
 /* ---- for unwinders ----------------------------------------------------------------- */
 
-/* A piece for what is displaced, one for each part, one for the landings of each. */
+/* A piece for each part, one for the landings of each. */
 struct pieces {
 	struct build *b;
 	struct fl_unwind_row *next;
-	struct fl_unwind_piece of[2 * FL_SHAPE_PARTS + 1];
+	struct fl_unwind_piece of[2 * FL_SHAPE_PARTS];
 	uint32_t n;
 };
 
@@ -390,22 +388,6 @@ static uint32_t item_offset(const struct build *b, uint32_t item)
 	return item < b->plan.n ? b->plan.items[item].at : b->n_code;
 }
 
-static void tell_off(struct pieces *p)
-{
-	const struct fl_plan *plan = &p->b->plan;
-
-	begin_piece(p, 0, 0, FL_PIECE_STUB);
-	for (uint32_t k = 0; k < plan->in; k++) {
-		const struct fl_item *i = &plan->items[k];
-		const struct fl_shape_step *s = fl_plan_step(plan, i);
-		uintptr_t at = i->kind == FL_ITEM_ON ? s->at + s->len : s->at;
-
-		if (at < plan->shape->parts[0].end)
-			tell_row(p, at, i->at, 0);
-	}
-	end_piece(p, plan->items[plan->in].at);
-}
-
 static void tell_lookup(struct pieces *p, const struct fl_item *i)
 {
 	unsigned char out[FL_ARCH_LOOKUP_MAX];
@@ -422,7 +404,7 @@ static void tell_lookup(struct pieces *p, const struct fl_item *i)
 static void tell_part(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;
-	uint32_t from = part ? plan->first[plan->steps[part]] : plan->in;
+	uint32_t from = part ? plan->first[plan->steps[part]] : 0;
 	uint32_t to = plan->first[plan->steps[part + 1]];
 	uint32_t last = FL_NO_STEP;
 
@@ -463,7 +445,6 @@ static int tell_unwinders(struct build *b)
 	struct pieces p = { .b = b, .next = b->rows };
 	struct fl_unwind_body body = { .m = b->plan.shape->m, .pieces = p.of };
 
-	tell_off(&p);
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
 		tell_part(&p, k);
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
@@ -477,10 +458,9 @@ static int tell_unwinders(struct build *b)
 /* Bytes to leave out, so that the entry's jumps to both ways have the same high bytes. */
 static uint32_t bytes_to_leave(const struct build *b, uintptr_t at)
 {
-	uint32_t in = b->plan.items[b->plan.in].at;
 	uint32_t low = (uint32_t)(at - (b->plan.shape->entry + FL_ARCH_BRANCH_BYTES)) & 0xff;
 
-	return low + in > 0xff ? 0x100 - low : 0;
+	return low + FL_ARCH_BRANCH_BYTES > 0xff ? 0x100 - low : 0;
 }
 
 /* 0, or why there is no ground for it. */
@@ -499,15 +479,16 @@ static int take_ground(struct build *b)
 	return 0;
 }
 
-/* Where a thread goes on that stands in what is displaced. */
+/* Where a thread goes on that stands in what the entry's jump covers, if nobody comes there
+ * later. */
 static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
 {
-	for (uint32_t k = 0; k < p->in; k++) {
-		const struct fl_item *i = &p->items[k];
-		uintptr_t at = fl_plan_step(p, i)->at - p->shape->entry;
+	for (uint32_t k = 1; k < p->shape->displaced; k++) {
+		const struct fl_shape_step *step = &p->shape->steps[p->entry + k];
+		uint32_t at = p->items[p->first[p->entry + k]].at - FL_ARCH_BRANCH_BYTES;
 
-		if (i->kind == FL_ITEM_ORIGINAL && at < FL_ARCH_INNER && i->at <= UINT8_MAX)
-			copies[at] = (uint8_t)i->at;
+		if (step->at - p->shape->entry < FL_ARCH_INNER && at <= UINT8_MAX)
+			copies[step->at - p->shape->entry] = (uint8_t)at;
 	}
 }
 
@@ -515,7 +496,6 @@ static int write_body(struct build *b, struct fl_copy *copy)
 {
 	const struct fl_plan *p = &b->plan;
 	uintptr_t code = b->ground.at - b->pad;
-	uint32_t in = p->items[p->in].at + b->pad;
 	int err = write_code(b);
 
 	if (!err) {
@@ -528,7 +508,8 @@ static int write_body(struct build *b, struct fl_copy *copy)
 	}
 	*copy = (struct fl_copy){
 		.function = p->shape->function, .entry = p->shape->entry, .code = code,
-		.off = b->ground.at, .on = code + in, .call = in, .places = b->places,
+		.on = b->ground.at, .off = b->ground.at + FL_ARCH_BRANCH_BYTES,
+		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
 	};
 	tell_copies(p, copy->copies);

@@ -59,7 +59,7 @@ struct fl_copy_place {
 };
 struct fl_copy {
 	uintptr_t function, entry;	/* the original's; entry: behind its landing pad */
-	uintptr_t code, on, off;	/* on, off: where the entry jumps to */
+	uintptr_t code, on, off;	/* on, off: where the entry jumps to; off: the body */
 	uint32_t n_code, n_places;
 	uint32_t call;			/* offset of the call of glue in `on` */
 	uint8_t copies[FL_ARCH_INNER];	/* in `off`, see struct fl_plan_in */

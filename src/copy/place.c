@@ -205,12 +205,8 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	}
 	if (!err)
 		err = fl_copy_build(&now.copies, &shape, c, datum);
-	if (!err) {			/* time in it is the function's, but the call of glue */
-		uintptr_t past = c->on + FL_ARCH_BRANCH_BYTES;
-
-		fl_channel_tell_body(now.pid, function, c->code, c->on - c->code);
-		fl_channel_tell_body(now.pid, function, past, c->code + c->n_code - past);
-	}
+	if (!err)			/* time in it is the function's, but the call of glue */
+		fl_channel_tell_body(now.pid, function, c->off, c->code + c->n_code - c->off);
 	return err;
 }
 

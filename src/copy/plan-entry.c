@@ -2,9 +2,8 @@
  * plan-entry.c - which items a body is made of that has places for its entry, its exits
  * and the jumps that leave it.
  *
- *	off:	the first instructions, those that the entry's jump covers; on in the original
  *	on:	call glue
- *	body:	the steps; of these have places:
+ *	off:	the steps; of these have places:
  *
  *	ret			RET
  *	jmp OUT, jmp *slot	NOP; jmp
@@ -12,8 +11,6 @@
  *	jmp *anything		SWITCH; LOOKUP; CALL; jmp *anything
  *				or LOOKUP; NOP; jmp *anything
  *	ret $n			NOP; ret $n
- *
- * Where first instructions cannot stand elsewhere, `off` is the body without a call of glue.
  *
  * A SWITCH that is off jumps into the original, and goes on there: a call that has no exit
  * to show does not look up where each of its jumps leads. So it must not lead to where the
@@ -54,7 +51,7 @@ size_t fl_plan_items(const struct fl_shape *s)
 {
 	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING; SWITCH, ... */
 
-	return (size_t)s->n_steps * A_STEP + s->displaced + STUBS;
+	return (size_t)s->n_steps * A_STEP + STUBS;
 }
 
 static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
@@ -73,22 +70,6 @@ static bool falls_through(const struct fl_shape_step *s)
 	default:
 		return false;
 	}
-}
-
-/* The way past the body, and the way in. */
-static void weave_ways_in(struct fl_plan *p)
-{
-	const struct fl_shape *s = p->shape;
-	uint32_t last = p->entry + s->displaced - 1;
-
-	for (uint32_t i = 0; i < s->displaced; i++)
-		weave(p, FL_ITEM_ORIGINAL, p->entry + i);
-	if (!s->displaced)
-		weave(p, FL_ITEM_ENTER, p->entry);
-	else if (falls_through(&s->steps[last]))
-		weave(p, FL_ITEM_ON, last);
-	p->in = p->n;
-	weave(p, FL_ITEM_GLUE, p->entry);
 }
 
 static void weave_return(struct fl_plan *p, uint32_t i)
@@ -164,7 +145,7 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	if (p->entry >= p->steps[1] || p->entry > 1)
 		return FLE_UNKNOWN;
 	p->may_go_on = fl_plan_may_go_on(s);
-	weave_ways_in(p);
+	weave(p, FL_ITEM_GLUE, p->entry);
 	p->first[0] = p->n;
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
 		p->first[i] = p->n;

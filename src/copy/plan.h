@@ -11,7 +11,6 @@
 
 enum fl_item_kind {
 	FL_ITEM_STEP,		/* the step's instruction; a branch to a step: to its items */
-	FL_ITEM_ORIGINAL,	/* the step's instruction; a branch leads into the original */
 	FL_ITEM_JUMP,		/* to where the step's branch leads, out of the function */
 	FL_ITEM_ON,		/* to the original, behind the step */
 	FL_ITEM_SKIP,		/* past `to` items, if the step's branch is not taken */
@@ -21,8 +20,7 @@ enum fl_item_kind {
 	FL_ITEM_LOOKUP,		/* of the step's indirect jump; if that leaves, on behind it */
 	FL_ITEM_CALL,		/* of glue, behind the look-up of a SWITCH */
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
-	FL_ITEM_GLUE,		/* the call of the entry's probe */
-	FL_ITEM_ENTER		/* to the step's items */
+	FL_ITEM_GLUE		/* the call of the entry's probe */
 };
 
 struct fl_item {
@@ -36,7 +34,7 @@ struct fl_item {
 enum { FL_NO_STEP = UINT32_MAX };
 
 /*
- * The list, in the order of addresses: the way past the body, the way in, the steps part by
+ * The list, in the order of addresses: the call of glue, the steps part by
  * part, the landings. Items of a step are together; a branch to the step meets the first.
  */
 struct fl_plan {
@@ -44,7 +42,6 @@ struct fl_plan {
 	struct fl_item *items;
 	uint32_t n;
 	uint32_t *first;		/* by step: its first item. One more: behind the last */
-	uint32_t in;			/* the way in: FL_ITEM_GLUE */
 	uint32_t entry;			/* the step */
 	uint32_t n_lookups, n_places;
 	bool may_go_on;			/* indirect jumps may go on in the original */
