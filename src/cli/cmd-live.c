@@ -64,7 +64,7 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(live.output) },
 	{ 'A', "all", NULL, "time every call, instead of sampling", fl_take_flag, AT(all) },
 	{ 'd', "delay", "SECONDS", "time between two looks, or more (1)", .take = take_every },
-	{ 's', "sort", "COLUMN", "order by it at first (total)", fl_take_choice, AT(key),
+	{ 's', "sort", "COLUMN", "order by it at first (self)", fl_take_choice, AT(key),
 	  .each = key_each },
 	{ 'P', "patch", "PATTERN", "show matching functions",
 	  fl_selection_take_on, AT(o.selection) },

@@ -72,16 +72,18 @@ int fl_live_take(struct fl_live_model *m, const struct fl_live_seen *seen, uint3
 
 /* ---- order -------------------------------------------------------------------------- */
 
-/* What is not known is less than all that is. */
+/* What is not known is less than all that is, and more than what was never called. */
 static double value_of(const struct fl_live_row *row, enum fl_live_key key)
 {
+	enum { UNKNOWN = -1, NEVER = -2 };
 	uint64_t ns = key == FL_LIVE_BY_TOTAL ? row->total_ns :
 		      key == FL_LIVE_BY_AVG ? row->seen.avg_ns : row->seen.p99_ns;
 
 	switch (key) {
 	case FL_LIVE_BY_SELF: return row->self;
 	case FL_LIVE_BY_RATE: return row->rate;
-	default: return ns == FLICK_NONE ? -1 : (double)ns;
+	default: return ns == FLICK_NONE ? UNKNOWN :
+			ns || row->seen.calls ? (double)ns : NEVER;
 	}
 }
 
@@ -141,6 +143,8 @@ int fl_live_arrange(struct fl_live_model *m)
 			m->order[m->n_shown++] = f;
 	}
 	qsort_r(m->order, m->n_shown, sizeof(*m->order), compare_functions, m);
+	if (!m->is_moved)
+		m->cursor = m->n_shown ? m->order[0] : FL_LIVE_NOBODY;
 	if (fl_live_line(m) == m->n_shown) {	/* it is not shown any more: who is there now */
 		line = line < m->n_shown ? line : m->n_shown ? m->n_shown - 1 : 0;
 		m->cursor = m->n_shown ? m->order[line] : FL_LIVE_NOBODY;
@@ -180,6 +184,7 @@ void fl_live_move(struct fl_live_model *m, int64_t by)
 		return;
 	line = line < 0 ? 0 : line > last ? last : line;
 	m->cursor = m->order[line];
+	m->is_moved = true;
 	fl_live_fit(m, m->height);
 }
 
@@ -193,6 +198,7 @@ bool fl_live_search(struct fl_live_model *m, const char *text)
 		if (!fl_live_matches(m->name(m->owner, f), text))
 			continue;
 		m->cursor = f;
+		m->is_moved = true;
 		fl_live_fit(m, m->height);
 		return true;
 	}

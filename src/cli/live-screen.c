@@ -521,7 +521,10 @@ static void obey(struct fl_live *l, int key)
 	case '/': ask_for(l, PROMPT_SEARCH); return;
 	case 'n': search_on(l); return;
 	case 's': order_by_next(l); return;
-	case ' ': fl_live_switch(l, FL_LIVE_CURSOR, notice_of(l)); return;
+	case ' ':
+		fl_live_move(&l->model, 0);	/* it stays there from now on */
+		fl_live_switch(l, FL_LIVE_CURSOR, notice_of(l));
+		return;
 	case 'a': fl_live_switch(l, FL_LIVE_ALL_SHOWN, notice_of(l)); return;
 	case '+': fl_live_afford(l, 1, notice_of(l)); return;
 	case '-': fl_live_afford(l, -1, notice_of(l)); return;

@@ -48,7 +48,7 @@ struct fl_live_row {
 };
 
 enum fl_live_key {
-	FL_LIVE_BY_TOTAL, FL_LIVE_BY_SELF, FL_LIVE_BY_RATE, FL_LIVE_BY_AVG, FL_LIVE_BY_P99,
+	FL_LIVE_BY_SELF, FL_LIVE_BY_TOTAL, FL_LIVE_BY_RATE, FL_LIVE_BY_AVG, FL_LIVE_BY_P99,
 	FL_LIVE_BY_NAME, FL_LIVE_N_KEYS
 };
 extern const char *const fl_live_keys[FL_LIVE_N_KEYS];	/* as an option and a title have it */
@@ -67,7 +67,8 @@ struct fl_live_model {
 	enum fl_live_key key;
 	bool is_reversed;
 	char filter[FL_LIVE_TEXT];	/* "": all; without * ? [ any part of the name */
-	uint32_t cursor;		/* a function */
+	uint32_t cursor;		/* a function; the first one's ... */
+	bool is_moved;			/* ... until somebody has moved it */
 	uint32_t top, height;		/* the first line shown, how many there are */
 	const char *(*name)(const void *owner, uint32_t function);
 	const void *owner;
@@ -77,8 +78,8 @@ struct fl_live_model {
  * there were `samples` of all. 0 or -ENOMEM. */
 int fl_live_take(struct fl_live_model *, const struct fl_live_seen *, uint32_t n,
 		 double seconds, double samples);
-/* Filter and order anew; the cursor stays on its function while that is shown. 0 or
- * -ENOMEM. */
+/* Filter and order anew; a cursor that was moved stays on its function while that is shown.
+ * 0 or -ENOMEM. */
 int fl_live_arrange(struct fl_live_model *);
 bool fl_live_matches(const char *name, const char *filter);
 /* So many lines down, or up; scrolls. */

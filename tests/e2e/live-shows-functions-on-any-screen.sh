@@ -38,7 +38,7 @@ END
 press j j
 see '^>on .* outer$'
 press s
-see 'by total$'
+see 'by self$'
 press s s
 see 'by calls$'
 till=$(($(date +%s) + LIMIT))

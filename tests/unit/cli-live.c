@@ -71,6 +71,18 @@ static void the_largest_stands_first_and_the_unknown_last(void **unused)
 	assert_order(4, (const uint32_t[]){ 1, 3, 0, 2 });
 }
 
+/* One calls itself, so its total is not known; two were never called. */
+static void the_never_called_stand_last(void **unused)
+{
+	(void)unused;
+	seen[1] = (struct fl_live_seen){ .state = FL_LIVE_ON, .calls = 9, .avg_ns = 7 };
+	seen[2] = (struct fl_live_seen){ .state = FL_LIVE_ON, .calls = 5,
+					 .avg_ns = FLICK_NONE };
+	m.key = FL_LIVE_BY_TOTAL;
+	look(4, 1);
+	assert_order(4, (const uint32_t[]){ 1, 2, 0, 3 });
+}
+
 /* What is equal stays where it is, whatever was shown before. */
 static void what_is_equal_keeps_its_place(void **unused)
 {
@@ -154,6 +166,21 @@ static void self_is_a_share_of_all_samples(void **unused)
 	for (int i = 0; i < 50; i++)
 		look(2, 1);			/* neither runs any more */
 	assert_true(m.rows[1].self < 0.1);
+}
+
+static void a_cursor_that_nobody_moved_is_on_the_first_line(void **unused)
+{
+	(void)unused;
+	m.key = FL_LIVE_BY_AVG;
+	for (uint32_t turn = 0; turn < 3; turn++) {
+		seen[turn].avg_ns = 100 + turn;
+		look(4, 1);
+		assert_int_equal(turn, m.cursor);
+	}
+	fl_live_move(&m, 0);
+	seen[3].avg_ns = 200;
+	look(4, 1);
+	assert_int_equal(2, m.cursor);
 }
 
 /* The cursor is on a function: it goes where that goes. */
@@ -342,12 +369,14 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(the_largest_stands_first_and_the_unknown_last),
+		TEST(the_never_called_stand_last),
 		TEST(what_is_equal_keeps_its_place),
 		TEST(rates_are_of_the_time_since_the_look_before),
 		TEST(counters_may_wrap),
 		TEST(estimates_may_become_less),
 		TEST(totals_are_calls_times_the_average_if_that_is_known),
 		TEST(self_is_a_share_of_all_samples),
+		TEST(a_cursor_that_nobody_moved_is_on_the_first_line),
 		TEST(the_cursor_stays_on_its_function),
 		TEST(a_filter_hides_and_the_cursor_goes_to_who_is_there),
 		TEST(a_search_goes_on_behind_the_cursor_and_round_the_end),
