@@ -184,6 +184,7 @@ static int make_mutexes(struct fl_region *m)
 	struct keep *k = keep_of(m);
 	int err = make_mutex(&m->joining);
 
+	fl_os_robust_open();		/* is the reader told of the dead? */
 	if (!err)
 		err = make_mutex(&m->session[0].reader);
 	if (!err)

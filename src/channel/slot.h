@@ -36,14 +36,14 @@ static inline uint32_t fl_owner_word(const pthread_mutex_t *mutex)
 
 static inline bool fl_owner_died(const pthread_mutex_t *mutex)
 {
-	return fl_owner_word(mutex) & FUTEX_OWNER_DIED;
+	return fl_os_has_died(fl_owner_word(mutex));
 }
 
 static inline bool fl_owner_lives(const pthread_mutex_t *mutex)
 {
 	uint32_t word = fl_owner_word(mutex);
 
-	return (word & FUTEX_TID_MASK) && !(word & FUTEX_OWNER_DIED);
+	return (word & FUTEX_TID_MASK) && !fl_os_has_died(word);
 }
 
 /* What always holds, see valid.c. */

@@ -105,8 +105,11 @@ int fl_os_own_thread(void)
 
 int fl_os_thread_start(int (*run)(void *), void *arg)
 {
-	long tid = start(CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, run, arg);
+	const unsigned long flags = CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	long tid = start(flags, run, arg);
 
+	if (tid == -EINVAL)	/* qemu-user knows threads as the C library makes them alone */
+		tid = start(flags | CLONE_FS, run, arg);
 	if (tid > 0)
 		store_relaxed(&own_thread, (int)tid);
 	return (int)tid;

@@ -171,6 +171,7 @@ bool fl_os_was_counted(const uint64_t *count);
  * counted; one that shares it finds what there is. Any number of times. 0, -errno. */
 int fl_os_copies_open(void);
 
+enum { FL_OWNER_DIED = 0x40000000 };	/* FUTEX_OWNER_DIED */
 /*
  * Robust mutexes, by stores alone: the kernel marks them (FUTEX_OWNER_DIED) and wakes
  * who waits when the thread ends or calls exec. For threads of the C library's.
@@ -179,6 +180,14 @@ int fl_os_copies_open(void);
  * lock: also one whose owner died; the caller puts right what it left.
  */
 int fl_os_robust_open(void);
+/* Has the owner that this word of a mutex names died? Where the kernel marks nothing, in an
+ * emulator, that is asked of the owner's thread id. */
+extern bool fl_os_unmarked FL_HIDDEN;
+bool fl_os_owner_is_gone(uint32_t word);
+static inline bool fl_os_has_died(uint32_t word)
+{
+	return word & FL_OWNER_DIED || (fl_os_unmarked && fl_os_owner_is_gone(word));
+}
 void fl_os_hold(pthread_mutex_t *);
 void fl_os_robust_lock(pthread_mutex_t *);
 void fl_os_robust_unlock(pthread_mutex_t *);

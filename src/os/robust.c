@@ -10,6 +10,11 @@
  * `__prev` to the one's before. The list of a thread lies at one distance from its
  * thread pointer, and in front of it stands the thread's id (OS20); so from the
  * first look on no system call is needed.
+ *
+ * An emulator of another CPU may keep no such lists (ENOSYS): nothing is linked then, and
+ * who asks for an owner's death asks for its thread. An id may be another thread's by then,
+ * and a process that nobody has waited for still has its own: good enough to see a program
+ * run, and nothing to rest a recording on.
  */
 #include <linux/futex.h>
 
@@ -21,6 +26,7 @@
 _Static_assert(PREV_AT + sizeof(void *) == NEXT_AT, "a link is told by its __next");
 
 static ptrdiff_t list_at;		/* from the thread pointer; 0: not known */
+bool fl_os_unmarked;
 static ptrdiff_t id_at;			/* 0: the id does not stand there */
 
 static char *thread_pointer(void)
@@ -46,8 +52,10 @@ int fl_os_robust_open(void)
 	size_t bytes;
 	int err = (int)SYS(SYS_get_robust_list, 0, &list, &bytes);
 
+	if (err == -ENOSYS)
+		fl_os_unmarked = true;
 	if (err)
-		return err;
+		return fl_os_unmarked ? 0 : err;
 	if (!list || list->futex_offset != -(long)NEXT_AT)
 		return -ENOTSUP;
 	list_at = (char *)list - thread_pointer();
@@ -61,6 +69,13 @@ int fl_os_thread_id(void)
 	int id = id_at ? load_relaxed((int *)(thread_pointer() + id_at)) : 0;
 
 	return id ? id : fl_os_tid();
+}
+
+bool fl_os_owner_is_gone(uint32_t word)
+{
+	int id = (int)(word & FUTEX_TID_MASK);
+
+	return id && SYS(SYS_kill, id, 0) == -ESRCH;
 }
 
 /* ---- links ------------------------------------------------------------------- */
@@ -104,6 +119,8 @@ static void link_in(pthread_mutex_t *m)
 {
 	void **list = (void **)&own_list()->list.next, *first = *list;
 
+	if (fl_os_unmarked)
+		return;
 	*(void **)link_of(m) = first;
 	*prev_of(link_of(m)) = list;
 	*prev_of(first) = link_of(m);
@@ -115,6 +132,8 @@ static void link_out(pthread_mutex_t *m)
 {
 	void *next = *(void **)link_of(m), **prev = *prev_of(link_of(m));
 
+	if (fl_os_unmarked)
+		return;
 	*prev_of(next) = prev;
 	store_relaxed((void **)((uintptr_t)prev & ~(uintptr_t)1), next);
 }
@@ -146,7 +165,7 @@ static bool take(uint32_t *word, uint32_t waiters)
 {
 	uint32_t is = load_relaxed(word);
 
-	if ((is & FUTEX_TID_MASK) && !(is & FUTEX_OWNER_DIED))
+	if ((is & FUTEX_TID_MASK) && !fl_os_has_died(is))
 		return false;
 	waiters |= is & FUTEX_WAITERS;
 	/* (A) pairs with (B) */
@@ -159,7 +178,7 @@ static void wait_for(uint32_t *word)
 	enum { WAIT_US = 100000 };
 	uint32_t is = load_relaxed(word);
 
-	if (!(is & FUTEX_TID_MASK) || (is & FUTEX_OWNER_DIED))
+	if (!(is & FUTEX_TID_MASK) || fl_os_has_died(is))
 		return;
 	/* ordering: none, the mutex is taken in take() */
 	if ((is & FUTEX_WAITERS) ||
