@@ -13,6 +13,7 @@
 #	make deb	Debian packages: flick, libflick0, libflick-dev
 #	make deps	install the Debian packages a build needs
 #	make V=1	show the commands
+#	make CROSS=aarch64-linux-gnu- [GOAL]	the same for another CPU, below build/CPU-linux-gnu
 #
 # demo, check, torture, fuzz, mutants, real and bench install what they need themselves.
 
@@ -27,12 +28,30 @@ GOALS = $(or $(MAKECMDGOALS),all)
 
 all:
 
+ifneq ($(CROSS),)
+# A tree of links, in which everything is as here but for the compiler, and Debian's
+# libraries of that CPU (tools/sysroot).
+CROSS_TREE = $(BUILD)/$(CROSS:%-=%)
+CROSS_ROOT = $(CURDIR)/$(BUILD)/sysroot-$(CROSS:%-=%)
+CROSS_ARCH = $(patsubst aarch64-%,arm64,$(CROSS))
+.PHONY: $(GOALS)
+$(GOALS): cross-tree
+	@$(MAKE) --no-print-directory -C $(CROSS_TREE) CROSS= $@
+cross-tree:
+	@tools/setup cross
+	@tools/sysroot $(CROSS_ARCH) $(CROSS_ROOT)
+	@mkdir -p $(CROSS_TREE)
+	@ln -sfn $(foreach f,$(filter-out $(BUILD) config.mk,$(wildcard *)),$(CURDIR)/$f) $(CROSS_TREE)
+	@[ -f $(CROSS_TREE)/config.mk ] || { cd $(CROSS_TREE) && ./configure --cross=$(CROSS) \
+		CC="$(CROSS)gcc --sysroot=$(CROSS_ROOT)"; }
+else
+
 ifneq ($(filter-out $(PLAIN),$(GOALS)),)
 include config.mk
 endif
 
 config.mk: configure
-	./configure
+	./configure $(CONFIGURED)
 
 # ---- what is compiled ------------------------------------------------------
 
@@ -66,8 +85,9 @@ STRICT = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes
 COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(CPPFLAGS) $(CFLAGS)
 NO_STACK = -Wa,--noexecstack
 AS_GUEST = $(NO_STACK) -fPIC -fvisibility=hidden -mgeneral-regs-only \
-	-fno-stack-protector -fcf-protection=none -fno-plt \
-	-ftls-model=initial-exec
+	-fno-stack-protector -fno-plt -ftls-model=initial-exec $(GUEST_FLAGS_$(ARCH))
+GUEST_FLAGS_x86_64 = -fcf-protection=none
+GUEST_FLAGS_aarch64 = -mbranch-protection=none -mno-outline-atomics -ffixed-x18
 
 define compile
 	@mkdir -p $(@D)
@@ -84,7 +104,8 @@ AT_START := $(wildcard src/site/*.c src/obj/*.c) $(filter-out %/unwind.c,$(wildc
 	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, arm.c \
 	discover.c end.c glue.c known.c table.c yield.c)
 PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))
-OBJCOPY ?= objcopy
+OBJCOPY = $(TOOLS)objcopy
+AR = $(TOOLS)ar
 $(PLACED_GUEST): PLACED = $(OBJCOPY) --rename-section .text=fl_start_work
 $(PLACED_GUEST): Makefile
 
@@ -153,9 +174,9 @@ TORTURE := $(filter $(BUILD)/tests/torture/%,$(TEST_BIN))
 WITH_POINTS := $(patsubst %.c,$(BUILD)/%,$(if $(TEST_SRC),$(shell \
 	grep -lE '^void fl_point_hit|^#include "stop-at.h"' $(TEST_SRC))))
 scripts = $(sort $(wildcard tests/$1/*.sh))
-SCRIPTS := $(foreach d,tools asm golden model e2e fault,$(call scripts,$d))
+SCRIPTS := $(foreach d,tools asm golden model e2e fault aarch64,$(call scripts,$d))
 CHECKERS := $(sort $(wildcard tools/check-*))
-TESTS = $(CHECKERS) $(UNIT) $(A64_TEST) $(CROSS) $(SCRIPTS) $(TORTURE) $(FUZZ)
+TESTS = $(CHECKERS) $(UNIT) $(A64_TEST) $(OTHER_TESTS) $(SCRIPTS) $(TORTURE) $(FUZZ)
 RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
@@ -199,7 +220,7 @@ OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency 
 OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
 	$(call sources,arch/$(OTHER))
 OTHER_OBJ := $(call objects,other,$(OTHER_SRC))
-CROSS := $(if $(OTHER),$(patsubst %,$(BUILD)/tests/cross/%,$(OTHER_UNIT) \
+OTHER_TESTS := $(if $(OTHER),$(patsubst %,$(BUILD)/tests/cross/%,$(OTHER_UNIT) \
 	$(basename $(notdir $(wildcard tests/cross/*.c)))))
 
 $(filter-out $(call objects,other,$(READER_SRC)),$(OTHER_OBJ)): OTHER_FLAGS += -mgeneral-regs-only
@@ -217,10 +238,16 @@ $(BUILD)/other/tests/%: %.c $(BUILD)/other.a
 	@mkdir -p $(@D)
 	@echo "  OTHER  $<"
 	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -Wno-error -MT $@ -MF $@.d -o $@ $< $(filter %.o %.a,$^) -lm -lpthread
-$(CROSS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
+$(OTHER_TESTS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec %s "$$BUILD/other/tests/%s"\n' '$(OTHER_RUN)' $* >$@
 	@chmod +x $@
+
+# The library, the agent and the command for that CPU: tests/aarch64 runs them. Where the
+# libraries cannot be had these are skipped, and say so.
+cross-built:
+	$(if $(OTHER),@$(MAKE) --no-print-directory CROSS=$(OTHER)-linux-gnu- all \
+		>$(BUILD)/cross.log 2>&1 || tail -n 3 $(BUILD)/cross.log)
 
 # ---- another CPU's pure parts, here --------------------------------------------------
 
@@ -275,7 +302,7 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all $(TEST_BIN) $(A64_TEST) $(CROSS) $(KILLER) $(READER_KILLER) $(FUZZ)
+run-check: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
 	@$(RUN) $(TESTS)
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
@@ -354,8 +381,10 @@ clean:
 	rm -rf $(BUILD) config.mk
 
 .PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb \
-	clean always
+	clean always cross-built
 .DELETE_ON_ERROR:
 
 -include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64) \
 	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other a64))
+
+endif					# CROSS
