@@ -71,10 +71,10 @@ static uint8_t room_at(uintptr_t at)
 {
 	uintptr_t end = fl_round_up(at + 1, 16);
 	struct fl_insn i;
-	uintptr_t p = at + 1;
+	uintptr_t p = at + FL_ARCH_RET_BYTES;
 
 	fl_arch_decode(&i, (const void *)at, end - at, at);
-	if (i.cls != FL_INSN_RET || i.len != 1)
+	if (i.cls != FL_INSN_RET || i.len != FL_ARCH_RET_BYTES)
 		return 0;
 	while (p < end) {
 		fl_arch_decode(&i, (const void *)p, end - p, p);
@@ -105,7 +105,7 @@ static int plan_loader(void)
 	go = (uintptr_t *)loader_near.data;
 	*go = (uintptr_t)on_loader;
 	in.glue = (uintptr_t)loader_near.code;
-	fl_arch_glue(loader_near.write, in.glue, 0, (uintptr_t)go);
+	fl_arch_glue(loader_near.write, in.glue, 0, (uintptr_t)go, 0);
 	err = fl_arch_plan(&loader_patch, &in, &datum);
 	return err ? err : fl_near_seal(&loader_near);
 }

@@ -36,6 +36,8 @@ enum fl_insn_class {
 	FL_INSN_STOP,		/* raises SIGILL: code behind it is another's */
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
 	FL_INSN_LOAD_POINTER,	/* reg = *(target) */
+	FL_INSN_LOAD_PAGE,	/* reg = target, to which a sum adds the rest */
+	FL_INSN_SUM,		/* reg = source register + target, a few bits */
 	FL_INSN_MOVE,		/* reg = source register */
 	FL_INSN_POP, FL_INSN_PUSH,	/* reg; of PUSH FL_NO_REG: something else */
 	FL_INSN_LEAVE,		/* sp = frame pointer, which is popped */
@@ -76,6 +78,12 @@ void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
  * be OTHER, and what is written is not told. */
 void fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
 			 uintptr_t at);
+/* The same; where it takes two instructions to make an address, or to load what lies there,
+ * they are one, if they stand in a row, and else LOAD_PAGE and SUM. */
+void fl_arch_decode_two(struct fl_insn *, const unsigned char *code, size_t n,
+			uintptr_t at);
+/* The pointer through which the stub here jumps; 0: it is none. */
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at);
 /* The direct call, or call through a pointer, that returns to `ret`; false when
  * the bytes before `ret` are something else, or could be. */
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);
@@ -175,7 +183,7 @@ enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
  * How a stretch of a window changes under threads: the park is stored, all cores
  * are synchronised, the rest, again, the head. Without a park the head is all.
  * Under the park threads pass, whatever the rest is; or where none may, they are held.
- * From `old` bytes that are a row no thread is there: then any order will do.
+ * From `old` bytes that are a row no thread is there: then any order will do, and any store.
  */
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
@@ -183,12 +191,14 @@ struct fl_move {
 	uint8_t head_at, head_bytes;	/* the same bytes, or some beside them: the park
 					 * has its last ones then */
 	bool holds;			/* threads that come by wait there */
+	bool alone;			/* the head may be stored only where no thread runs */
 	uint8_t park[8];
 };
 enum { FL_ARCH_MOVES = 4 };
 /* How the bytes of state `from` become those of `to`; where a window has several
  * starts, one of both is `off`. How many moves; FLE_STRADDLE: nothing keeps threads
- * out of half an instruction. Pure. */
+ * out of half an instruction; FLE_EXCHANGE: out of one that must not change under them.
+ * Pure. */
 int fl_arch_moves(const struct fl_patch *, int from, int to,
 		     struct fl_move moves[FL_ARCH_MOVES]);
 
@@ -214,8 +224,10 @@ bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH
 /* A profiling call is switched off for good by one unit: how far into the site, and what it
  * becomes. FLE_UNKNOWN: there is no such call. Pure. */
 int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
-/* The same of one that was switched off so: what calls again. */
-int fl_arch_unmute(enum fl_form, const unsigned char *code, fl_unit *to);
+/* The same of one that was switched off so, of a unit that was `was`: what calls again. */
+int fl_arch_unmute(enum fl_form, const unsigned char *code, fl_unit was, fl_unit *to);
+/* Can calls of the form be switched off so? Others are armed, wanted or not. */
+bool fl_arch_mutes(enum fl_form);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
  * back: off is old. 0 or FLE_INSN. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
@@ -228,9 +240,13 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 
 /* ---- glue (pure) -------------------------------------------------------- */
 
-/* Emit a glue: load `id`, go where the dispatch word says. `at` is where
- * the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. */
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
+/* Where a glue goes on, which a jump at `at` leads to; 0: it is called, or goes back as the
+ * function would. Pure. */
+uintptr_t fl_arch_back(enum fl_form, uintptr_t at);
+/* Emit a glue: load `id`, go where the dispatch word says, and on to `back`, if there is one.
+ * `at` is where the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. */
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
+		  uintptr_t back);
 /* The same where every register is live: what the glue loads is put on the stack first. */
 bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
@@ -418,6 +434,11 @@ void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
 /* [at, at + n), an address that is executed, was written as data: it is code now, for
  * every core that a branch leads there. */
 void fl_arch_publish(uintptr_t at, size_t n);
+/* May text be stored to through another mapping of its memory? */
+bool fl_arch_may_alias(void);
+/* From now on each store calls this behind it, for emulators that miss stores of other
+ * threads (patch/text-way.c). False: here they do not. */
+bool fl_arch_on_store(void (*stored)(uintptr_t at, size_t n));
 
 /* A unit of text with a value for each state, and if it may be stored to: 0 no. */
 struct fl_flip {
@@ -429,8 +450,9 @@ struct fl_flip {
 enum fl_flipped { FL_FLIPPED, FL_FLIP_HELD, FL_FLIP_UNARMED };
 enum fl_flip_when { FL_FLIP_ALWAYS, FL_FLIP_IF_OTHER };	/* than what stands there */
 /* Flip to unit[state], unless *held; all is looked at again when the thread has been off
- * its core, or sequences were restarted (OS21). Only with fl_arch_has_rseq(), from a
+ * its core, or sequences were restarted (OS21). Only with fl_arch_can_flip_unless(), from a
  * thread of the C library's. */
+bool fl_arch_can_flip_unless(void);
 enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *, int state,
 				    enum fl_flip_when)
 	__attribute__((visibility("hidden")));

@@ -50,6 +50,15 @@
 #ifndef FL_ARCH_SLED_BYTES
 #error "FL_ARCH_SLED_BYTES: bytes of an XRay sled"
 #endif
+#ifndef FL_ARCH_SLED_RETURNS
+#error "FL_ARCH_SLED_RETURNS: 1 where an exit's sled begins with the return, 0 where it jumps"
+#endif
+#ifndef FL_ARCH_RET_BYTES
+#error "FL_ARCH_RET_BYTES: bytes of the plain return"
+#endif
+#ifndef FL_ARCH_STUB_MAX
+#error "FL_ARCH_STUB_MAX: bytes of the longest stub"
+#endif
 #ifndef FL_ARCH_REGS
 #error "FL_ARCH_REGS: general registers, at most 32"
 #endif

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+
+#define FL_EMULATOR_ENV "FLICK_EMULATOR"
 #include "obj/obj.h"
 #include "os/os.h"
 #include "patch/patch.h"
@@ -186,7 +188,7 @@ static int check_privilege(const char *path)
 
 const char *fl_text_each(size_t i)
 {
-	static const char *const ways[] = { "mprotect", "alias" };
+	static const char *const ways[] = { "mprotect", "alias", "kick" };
 
 	return i < ARRAY_LEN(ways) ? ways[i] : NULL;
 }
@@ -336,6 +338,28 @@ static int set_files(int output)
 	return 0;
 }
 
+/* By what FL_EMULATOR_ENV names, words with spaces between, where the kernel runs no programs
+ * of this CPU. */
+static void be_program(const char *program, char **argv)
+{
+	enum { MOST = 64 };
+	char *words = getenv(FL_EMULATOR_ENV), *all[2 * MOST];
+	size_t n = 0;
+
+	if (!words) {
+		execv(program, argv);
+		return;
+	}
+	for (char *w = strtok(strdup(words), " "); w && n < MOST; w = strtok(NULL, " "))
+		all[n++] = w;
+	all[n++] = (char *)program;
+	for (argv++; *argv && n < 2 * MOST - 1; argv++)
+		all[n++] = *argv;
+	all[n] = NULL;
+	unsetenv(FL_EMULATOR_ENV);
+	execvp(all[0], all);
+}
+
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
 static void be_target(const struct fl_launch *l, char **argv, struct fl_region *shm,
@@ -348,7 +372,7 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 	    (!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
 	    !set_environment(l, fds[0], shm->session[0].reader_pid)) {
 		shm->target_pid = getpid();
-		execv(l->program, argv);
+		be_program(l->program, argv);
 	}
 	err = errno;
 	if (write(fds[1], &err, sizeof(err)) < 0)

@@ -84,7 +84,8 @@ static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
 
 		go[id] = fl_probe_routine(actions[id], way);
 		t->call[id] = (void (*)(void))at;
-		if (!fl_arch_glue(t->near.write + offset, at, id, (uintptr_t)&go[id]))
+		if (!fl_arch_glue(t->near.write + offset, at, id, (uintptr_t)&go[id],
+				  0))
 			err = FLE_NOREACH;
 	}
 	return err ? err : fl_near_seal(&t->near);

@@ -265,7 +265,12 @@ static void write_tail(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 
 static void write_head(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	fl_arch_flip(at + m->head_at, &to[m->head_at - m->start], m->head_bytes);
+	const uint8_t *bytes = &to[m->head_at - m->start];
+
+	if (m->alone)
+		fl_arch_store_bytes(at + m->head_at, bytes, m->head_bytes);
+	else
+		fl_arch_flip(at + m->head_at, bytes, m->head_bytes);
 }
 
 /* A set may be larger than the cache. Each pass goes the other way than the one before:

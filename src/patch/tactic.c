@@ -36,7 +36,7 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *p, int from, int to,
 
 	if (!__builtin_memcmp(p->bytes[from], p->bytes[to], p->len))
 		return FL_N_TACTICS;
-	if (fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes) {
+	if (fl_arch_moves(p, from, to, m) == 1 && !m[0].park_bytes && !m[0].alone) {
 		*s = (struct fl_span){ m[0].head_at, m[0].head_bytes };
 		return s->n == sizeof(fl_unit) ? FL_FLIP : FL_WORD;
 	}
@@ -59,11 +59,13 @@ static int check_change(const struct fl_patch *p, int from, int to)
 {
 	struct fl_move m[FL_ARCH_MOVES];
 	struct fl_span s;
+	int n;
 
 	if (fl_tactic_of(p, from, to, &s) != FL_WIDE)
 		return 0;
-	if (fl_arch_moves(p, from, to, m) < 0)
-		return FLE_STRADDLE;
+	n = fl_arch_moves(p, from, to, m);
+	if (n < 0)
+		return n;
 	return fl_sync->asks && fl_holds(p, from, to) ? FLE_SIGBLOCK : 0;
 }
 

@@ -12,8 +12,8 @@ enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
 			    struct fl_span *);
 /* Must threads that come by meanwhile be held, where it takes three phases? */
 bool fl_holds(const struct fl_patch *, int from, int to);
-/* Can any state become any other under threads? 0, FLE_STRADDLE, FLE_SIGBLOCK: threads
- * would be held, and this way to synchronise asks them. */
+/* Can any state become any other under threads? 0, FLE_STRADDLE, FLE_EXCHANGE, FLE_SIGBLOCK:
+ * threads would be held, and this way to synchronise asks them. */
 int fl_tactic_check(const struct fl_patch *);
 /* Store what differs, in one store; the tactic is not FL_WIDE. */
 void fl_store_at_once(const struct fl_patch *, int from, int to);

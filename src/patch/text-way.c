@@ -1,5 +1,10 @@
 /*
- * text-way.c - two ways to store to pages of text: where they are, or through another mapping.
+ * text-way.c - ways to store to pages of text: where they are, or through another mapping.
+ *
+ * `kick` is for emulators. qemu-user 7.2 translates code, and misses a store that another
+ * thread makes to it; where the right to write comes to a page it drops what it has
+ * translated. So behind each store the page is given that right anew. No processor needs it,
+ * so it is there only where asked for, and where a port says that its stores can be followed.
  *
  * PROTOCOL	of `alias`, for a run of pages
  *	1 copy	the text is written to a fresh memory file
@@ -70,7 +75,8 @@ static int shut_mprotect(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 
 static int probe_alias(void)
 {
-	int fd = fl_os_memfd("flick-text"), err = FLE_NOALIAS;
+	int fd = fl_arch_may_alias() ? fl_os_memfd("flick-text") : FLE_NOALIAS;
+	int err = FLE_NOALIAS;
 	void *p;
 
 	if (fd < 0)
@@ -164,9 +170,24 @@ static int shut_alias(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 
 /* ---- which --------------------------------------------------------------------------- */
 
+/* ---- where they are, and an emulator is told -------------------------------------------- */
+
+static void kick(uintptr_t at, size_t n)
+{
+	uintptr_t lo = fl_round_down(at, FL_PAGE), hi = fl_round_up(at + n, FL_PAGE);
+
+	fl_os_protect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+static int probe_kick(void)
+{
+	return fl_arch_on_store(kick) ? probe_mprotect() : FLE_OPTION;
+}
+
 static const struct fl_text_way ways[] = {
 	{ "mprotect", probe_mprotect, enter_mprotect, open_mprotect, shut_mprotect },
 	{ "alias", probe_alias, enter_alias, open_alias, shut_alias },
+	{ "kick", probe_kick, enter_mprotect, open_mprotect, shut_mprotect },
 };
 enum { MPROTECT, ALIAS };
 const struct fl_text_way *fl_text_way = &ways[MPROTECT];

@@ -24,7 +24,8 @@ static bool is_to_arm(uint32_t id)
 	const struct fl_probe *p = &fl_table.probes[id];
 
 	return p->state == FL_PROBE_FOUND && p->reached == FL_REACHED_BY_GLUE &&
-	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table_wants_all());
+	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table_wants_all() ||
+				   (!p->bare && !fl_arch_mutes(p->form)));
 }
 
 static void drop(struct fl_set *set, size_t i, int err)
@@ -210,6 +211,7 @@ static void mute_one(uint32_t id)
 
 	if (!may_flip(id, at))
 		return;
+	__builtin_memcpy(&fl_table.probes[id].was, code + at, sizeof(fl_unit));
 	flip(id, at, to);
 	fl_goal_move(id, FL_PROBE_MUTED);
 }
@@ -255,7 +257,8 @@ static void unmute_one(uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
 	fl_unit to;
-	int at = fl_arch_unmute(p->form, (const unsigned char *)fl_table.sites[id].at, &to);
+	int at = fl_arch_unmute(p->form, (const unsigned char *)fl_table.sites[id].at, p->was,
+				&to);
 
 	if (!may_flip(id, at))
 		return;

@@ -143,7 +143,8 @@ static uintptr_t make_plain(struct block *b, uint32_t id)
 	if (fl_probe_is_body(p))
 		fl_arch_glue_keeping(b->near.write + offset, at, id, (uintptr_t)p->go);
 	else
-		fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go);
+		fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go,
+			     fl_arch_back(p->form, fl_table.sites[id].at));
 	return at;
 }
 
@@ -218,7 +219,8 @@ static bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return p->bare || p->asks || fl_table_wants_all() || fl_table_wants(id);
+	return p->bare || p->asks || !fl_arch_mutes(p->form) || fl_table_wants_all() ||
+	       fl_table_wants(id);
 }
 
 /* Where there is no memory for those that count, all are plain ones. */

@@ -82,7 +82,7 @@ static void forget_freezes(void)
 void fl_switches_open(void)
 {
 	forget_freezes();
-	had_restarts = fl_arch_has_rseq() && fl_os_membarrier_restart_register() == 0 &&
+	had_restarts = fl_arch_can_flip_unless() && fl_os_membarrier_restart_register() == 0 &&
 		       fl_os_membarrier_restart() == 0;
 	fl_switching.restarts = had_restarts;
 	fl_switching.is_aliased = fl_text_is_aliased();

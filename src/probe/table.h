@@ -42,6 +42,7 @@ struct fl_probe {
 	uint8_t asks;			/* calls may be of other functions as well */
 	uint8_t counts;			/* its glue does so itself: go[1] is the mask */
 	uint32_t late;			/* met at a call: the one before, of its list */
+	fl_unit was;			/* of one that is muted: what calls again */
 };
 
 /* How its events come, once that is decided: by its glue; by the profiling functions, as

@@ -66,6 +66,8 @@ struct reader {
 	uint32_t kills;			/* since the last step */
 	uint32_t behind;		/* the last instruction that goes elsewhere */
 	bool has_pads;			/* all of its landing pads are known */
+	fl_regs paged;			/* registers that page[] is known of */
+	uintptr_t page[FL_ARCH_REGS];
 };
 
 static void emit(struct reader *r, uint32_t at, uint8_t op, unsigned int reg, uint32_t v)
@@ -134,6 +136,32 @@ static void take_address(struct reader *r, unsigned int reg, uint32_t at, uintpt
 		emit(r, at, FL_STEP_DATA, reg, (uint32_t)(a - m->lo));
 	else
 		r->kills |= 1u << reg;
+}
+
+/* Part of an address: a page, or what a sum adds to one. The page of a sum is that of the
+ * instruction that was read last: if that makes an address of code, it is known to code,
+ * whatever the register held on other paths. What is not text's is not followed. */
+static void take_part(struct reader *r, const struct fl_insn *i, uint32_t at)
+{
+	enum { FAR = 1 << FL_SUM_BITS };
+	bool is_page = i->cls == FL_INSN_LOAD_PAGE, is_known = r->paged >> i->source & 1;
+	uint32_t to = FL_NOWHERE;
+
+	if (!is_page && is_known)
+		to = fl_code_offset(r->c, r->page[i->source] + i->target);
+	if (is_page) {
+		r->paged |= 1u << i->reg;
+		r->page[i->reg] = i->target;
+	}
+	if (is_page && i->target + FAR > r->c->lo && i->target < r->c->hi) {
+		emit(r, at, FL_STEP_PAGE, i->reg, (uint32_t)(i->target - r->c->lo));
+	} else if (to != FL_NOWHERE) {
+		expose(r->c, to);
+		emit(r, at, FL_STEP_SUM, i->reg,
+		     (uint32_t)i->source << FL_SUM_BITS | (uint32_t)i->target);
+	} else {
+		r->kills |= 1u << i->reg;
+	}
 }
 
 /* What a pointer holds for good is as good as a constant. Another module's function
@@ -318,9 +346,14 @@ static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 		leave(r, at + i->len);
 		break;
 	case FL_INSN_LOAD_ADDRESS:
+		r->kills |= i->writes & ~(1u << i->reg);	/* of two in a row */
 		take_address(r, i->reg, at, i->target);
 		break;
+	case FL_INSN_LOAD_PAGE: case FL_INSN_SUM:
+		take_part(r, i, at);
+		break;
 	case FL_INSN_LOAD_POINTER:
+		r->kills |= i->writes & ~(1u << i->reg);
 		take_pointer(r, i->reg, at, i->target);
 		break;
 	case FL_INSN_MOVE:
@@ -393,7 +426,7 @@ void fl_code_read(struct fl_code *c, size_t range)
 	};
 	fl_set_bit(c->labels, at);
 	for (; at < r.to; at += i.len, left -= i.len) {
-		fl_arch_decode(&i, (const unsigned char *)c->lo + at, left, c->lo + at);
+		fl_arch_decode_two(&i, (const unsigned char *)c->lo + at, left, c->lo + at);
 		if (!i.len) {
 			p->is_broken = 1;
 			break;

@@ -65,7 +65,7 @@ static size_t name_kept(struct fl_code *c, uint32_t first)
 		for (uint32_t i = 0; i < c->parts[p].n_notes; i++) {
 			struct fl_note *n = &c->notes[c->parts[p].note + i];
 
-			left += !has_name(n) && !fl_flow_kept(&k, n);
+			left += !has_name(n) && !fl_flow_kept(c, &k, n);
 		}
 	return left;
 }

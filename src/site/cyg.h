@@ -50,6 +50,8 @@ enum fl_step_op {
 	FL_STEP_POINTER,		/* what pointer v holds for good, elsewhere */
 	FL_STEP_MOVE,			/* register v */
 	FL_STEP_POP, FL_STEP_LOAD,	/* a word of the frame */
+	FL_STEP_PAGE,			/* it is v from the first of text, or before it */
+	FL_STEP_SUM,			/* a register and a constant: FL_SUM(v) */
 	FL_STEP_FRAME, FL_STEP_LAST_LOAD = FL_STEP_FRAME,	/* its address */
 	/* the frame is: */
 	FL_STEP_PUSH, FL_STEP_STORE,	/* by reg; FL_NO_REG: what nobody knows */
@@ -74,6 +76,8 @@ struct fl_step {
 	uint8_t op, reg;
 };
 enum { FL_STEP_BY_FP = 0x80, FL_STEP_REG = 0x7f };
+/* Of a sum: the constant is below, the register above. */
+enum { FL_SUM_BITS = 12, FL_SUM_PLUS = (1 << FL_SUM_BITS) - 1 };
 
 /* A call of a profiling function. */
 struct fl_note {
@@ -82,6 +86,7 @@ struct fl_note {
 	uint8_t source;			/* FL_STEP_CODE, ..._POINTER, ..._LOST: unknown */
 	uint8_t kind, form, room, opcode;
 	uint8_t via;			/* the kept register its argument was; 0: none */
+	int16_t plus;			/* what it was more than that; -1: it was that */
 };
 
 /* A branch from one range into another. */
@@ -262,7 +267,7 @@ struct fl_kept {
 };
 void fl_flow_keep(struct fl_kept *, const struct fl_code *, const struct fl_part *);
 /* Name a call by that. */
-bool fl_flow_kept(const struct fl_kept *, struct fl_note *);
+bool fl_flow_kept(const struct fl_code *, const struct fl_kept *, struct fl_note *);
 
 /* Room for questions about the body. 0, -ENOMEM. */
 int fl_flow_open(struct fl_body *);

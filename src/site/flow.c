@@ -34,7 +34,8 @@ struct fl_visit {
 };
 
 /* What a location holds: a constant, the same as another location before, or UNKNOWN. */
-enum { UNKNOWN = 0, MOVED = 1, SAME = 2 };	/* others are constants */
+/* ADDED: that, and a constant more. */
+enum { UNKNOWN = 0, MOVED = 1, SAME = 2, ADDED = 3 };	/* others are constants */
 
 static uint64_t constant(const struct fl_step *s)
 {
@@ -46,8 +47,16 @@ static bool is_constant(uint64_t v)
 	return v >> 63;
 }
 
-static bool name(struct fl_note *n, uint64_t v)
+/* `plus` is what was added to it, -1: nothing was, so that a page is none. */
+static bool name(const struct fl_code *c, struct fl_note *n, uint64_t v, int plus)
 {
+	if ((uint8_t)(v >> 32) == FL_STEP_PAGE && plus >= 0) {
+		n->source = FL_STEP_CODE;
+		n->v = (uint32_t)v + (uint32_t)plus;
+		return n->v < c->hi - c->lo;
+	}
+	if ((uint8_t)(v >> 32) == FL_STEP_PAGE || plus >= 0)
+		return false;
 	n->source = (uint8_t)(v >> 32);
 	n->v = (uint32_t)v;
 	return true;
@@ -63,8 +72,11 @@ static uint64_t register_at(const struct fl_step *s, int32_t *loc)
 	if ((s->reg & FL_STEP_REG) != reg)
 		return SAME;
 	switch (s->op) {
-	case FL_STEP_CODE: case FL_STEP_POINTER:
+	case FL_STEP_CODE: case FL_STEP_POINTER: case FL_STEP_PAGE:
 		return constant(s);
+	case FL_STEP_SUM:
+		*loc = REGISTERS + (int32_t)(s->v >> FL_SUM_BITS);
+		return ADDED;
 	case FL_STEP_DATA: case FL_STEP_FRAME:
 		return UNKNOWN;
 	case FL_STEP_MOVE:
@@ -118,7 +130,7 @@ static uint64_t before(const struct fl_step *s, int32_t *loc)
 {
 	uint64_t v = is_register(*loc) ? register_at(s, loc) : word_at(s, loc);
 
-	return (v == SAME || v == MOVED) && is_killed(s, *loc) ? UNKNOWN : v;
+	return (v == SAME || v == MOVED || v == ADDED) && is_killed(s, *loc) ? UNKNOWN : v;
 }
 
 /* ---- a straight line ----------------------------------------------------- */
@@ -134,24 +146,39 @@ static bool is_cut(const struct fl_code *c, const struct fl_step *s, const struc
 	return !fl_no_bit(c->labels, s->at + 1, n->at + 1);
 }
 
+/* The first sum on a way back is the last one of the program's: it is put aside. */
+static uint64_t add_up(const struct fl_step *s, uint64_t v, int *plus)
+{
+	if (v != ADDED)
+		return v;
+	if (*plus >= 0)
+		return UNKNOWN;
+	*plus = (int)(s->v & FL_SUM_PLUS);
+	return MOVED;
+}
+
 /* Of registers alone: where locations of the frame are only the body knows. */
 bool fl_flow_line(struct fl_code *c, const struct fl_part *p, struct fl_note *n)
 {
 	const struct fl_step *s = &c->steps[n->step], *first = &c->steps[p->first];
 	int32_t loc = REGISTERS + FL_ARCH_ARG0;
 	uint64_t v = is_killed(s, loc) ? UNKNOWN : SAME;
+	int plus = -1;
 
 	if (s - first > LINE_STEPS)
 		first = s - LINE_STEPS;
 	while (v == SAME && s > first) {
-		v = before(--s, &loc);
+		s--;
+		v = add_up(s, before(s, &loc), &plus);
 		if (v != MOVED || !is_register(loc))
 			continue;
 		v = SAME;
-		if (is_kept(loc) && !is_cut(c, s, n))
+		if (is_kept(loc) && !is_cut(c, s, n)) {
 			n->via = (uint8_t)(loc - REGISTERS);
+			n->plus = (int16_t)plus;
+		}
 	}
-	return is_constant(v) && !is_cut(c, s, n) && name(n, v);
+	return is_constant(v) && !is_cut(c, s, n) && name(c, n, v, plus);
 }
 
 /* ---- all along ----------------------------------------------------------- */
@@ -172,7 +199,7 @@ static void keep_step(struct fl_kept *k, const struct fl_step *s, bool is_pushed
 {
 	unsigned int reg = s->reg & FL_STEP_REG;
 
-	if (s->op == FL_STEP_CODE || s->op == FL_STEP_POINTER)
+	if (s->op == FL_STEP_CODE || s->op == FL_STEP_POINTER || s->op == FL_STEP_PAGE)
 		keep(k, reg, constant(s));
 	else if (s->op != FL_STEP_POP || is_pushed)
 		k->other |= 1u << reg;
@@ -194,10 +221,10 @@ void fl_flow_keep(struct fl_kept *k, const struct fl_code *c, const struct fl_pa
 		k->other = ~0u;
 }
 
-bool fl_flow_kept(const struct fl_kept *k, struct fl_note *n)
+bool fl_flow_kept(const struct fl_code *c, const struct fl_kept *k, struct fl_note *n)
 {
 	return n->via && !(k->other >> n->via & 1) && k->value[n->via] &&
-	       name(n, k->value[n->via]);
+	       name(c, n, k->value[n->via], n->plus);
 }
 
 /* ---- all paths ----------------------------------------------------------- */
@@ -211,7 +238,7 @@ static bool is_from_frame(const struct fl_step *s, int32_t loc)
 /* Go back through a block from step `at`: a constant, UNKNOWN, or SAME: it is what
  * `loc` was when the block began. */
 static uint64_t pass(struct fl_body *b, const struct fl_block *k, uint32_t at,
-		     int32_t *loc)
+		     int32_t *loc, int *plus)
 {
 	const struct fl_step *s = &b->c->steps[at];
 	uint64_t v = SAME;
@@ -219,7 +246,7 @@ static uint64_t pass(struct fl_body *b, const struct fl_block *k, uint32_t at,
 	while (s > &b->c->steps[k->first] && (v == SAME || v == MOVED)) {
 		if (is_from_frame(--s, *loc) && !b->has_frame)
 			fl_body_frame(b);
-		v = before(s, loc);
+		v = add_up(s, before(s, loc), plus);
 		if (!b->budget)
 			return UNKNOWN;
 		b->budget--;
@@ -312,7 +339,8 @@ static bool ask(struct fl_body *b, struct fl_spot s, size_t *n)
 	return true;
 }
 
-/* What the states to do agree on. */
+/* What the states to do agree on. A sum that is met on the way is of a page of the same
+ * block, or not known. */
 static uint64_t agree(struct fl_body *b, size_t n, uint32_t question)
 {
 	uint64_t answer = SAME;
@@ -321,10 +349,17 @@ static uint64_t agree(struct fl_body *b, size_t n, uint32_t question)
 		struct fl_spot s = b->todo[--n];
 		const struct fl_block *k = &b->blocks[s.block];
 		uint64_t v = SAME;
+		struct fl_note sum;
+		int plus = -1;
 
 		b->budget--;
 		if (may_change(k, s.loc))
-			v = pass(b, k, k->end, &s.loc);
+			v = pass(b, k, k->end, &s.loc, &plus);
+		if (plus >= 0 && is_constant(v))
+			v = name(b->c, &sum, v, plus) ?
+			    1ull << 63 | (uint64_t)FL_STEP_CODE << 32 | sum.v : UNKNOWN;
+		else if (plus >= 0)
+			v = UNKNOWN;
 		if (v == SAME)
 			v = visit(b, s, question);
 		if (v == UNKNOWN || (v == SAME && !ask(b, s, &n)))
@@ -343,10 +378,11 @@ bool fl_flow_paths(struct fl_body *b, struct fl_note *n)
 	uint32_t question = b->n_answers++;
 	size_t n_todo = 0;
 	uint64_t v;
+	int plus = -1;
 
 	b->answers[question] = UNKNOWN;
 	v = is_killed(&b->c->steps[n->step], spot.loc) ? UNKNOWN :
-		pass(b, &b->blocks[spot.block], n->step, &spot.loc);
+		pass(b, &b->blocks[spot.block], n->step, &spot.loc, &plus);
 	if (v == SAME)
 		v = visit(b, spot, question);
 	if (v == SAME)
@@ -354,7 +390,7 @@ bool fl_flow_paths(struct fl_body *b, struct fl_note *n)
 	if (!is_constant(v))
 		return false;
 	b->answers[question] = v;
-	return name(n, v);
+	return name(b->c, n, v, plus);
 }
 
 /* ---- set-up -------------------------------------------------------------- */

@@ -84,6 +84,7 @@ static void pass_step(struct fl_body *b, struct fl_step *s, int32_t *sp, int32_t
 			move_pointers(s, sp, fp);
 		break;
 	case FL_STEP_CODE: case FL_STEP_DATA: case FL_STEP_POINTER: case FL_STEP_MOVE:
+	case FL_STEP_PAGE: case FL_STEP_SUM:
 		move_pointers(s, sp, fp);
 		break;
 	case FL_STEP_HOOK:

@@ -86,17 +86,16 @@ static enum fl_hook hook_of_pointer(const struct fl_reach *r, uintptr_t pointer)
 /* Is it a stub, or the function itself? */
 static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 {
-	size_t n = fl_text_bytes(r->m, target), skip;
-	struct fl_insn i;
+	size_t n = fl_text_bytes(r->m, target);
+	uintptr_t pointer;
 
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
 		if (r->direct[h] && r->direct[h] == target)
 			return h;
 	if (!n)
 		return FL_HOOK_NONE;
-	skip = fl_arch_landing((const unsigned char *)target, n);
-	fl_arch_decode(&i, (const unsigned char *)target + skip, n - skip, target + skip);
-	return i.cls == FL_INSN_JUMP_POINTER ? hook_of_pointer(r, i.target) : FL_HOOK_NONE;
+	pointer = fl_arch_stub((const unsigned char *)target, n, target);
+	return pointer ? hook_of_pointer(r, pointer) : FL_HOOK_NONE;
 }
 
 void fl_reach_judge(struct fl_reach *r, uintptr_t target)
@@ -122,17 +121,12 @@ enum fl_hook fl_reach_hook(const struct fl_reach *r, const struct fl_insn *i)
 /* Is `target` the function of `h`, or a stub that leads there? */
 static bool leads_to(uintptr_t target, enum fl_hook h)
 {
-	enum { STUB_MAX = 16 };
-	size_t skip;
-	struct fl_insn i;
+	uintptr_t pointer;
 
 	if (target == own_targets[h])
 		return true;
-	skip = fl_arch_landing((const unsigned char *)target, STUB_MAX);
-	fl_arch_decode(&i, (const unsigned char *)target + skip, STUB_MAX - skip,
-		       target + skip);
-	return i.cls == FL_INSN_JUMP_POINTER &&
-	       *(const uintptr_t *)i.target == own_targets[h];
+	pointer = fl_arch_stub((const unsigned char *)target, FL_ARCH_STUB_MAX, target);
+	return pointer && *(const uintptr_t *)pointer == own_targets[h];
 }
 
 bool fl_site_at_return(struct fl_site *out, uintptr_t ret, uintptr_t function,

@@ -5,7 +5,7 @@
  * and what a sled looks like before anybody patched it:
  *
  *	entry, tail	jmp .+FL_ARCH_SLED_BYTES; nop
- *	exit		ret; nop
+ *	exit		ret; nop, or as the others, before the return
  */
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void describe(struct fl_site *s, const struct fl_module *m, uint8_t kind)
 		[ENTER] = FL_ENTRY, [EXIT] = FL_EXIT, [TAIL] = FL_TAIL,
 		[LOG_ARGS] = FL_ENTRY,
 	};
-	bool ret = kind == EXIT;
+	bool ret = kind == EXIT && FL_ARCH_SLED_RETURNS;
 
 	s->kind = kinds[kind];
 	s->bare = 1;

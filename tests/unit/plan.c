@@ -113,8 +113,10 @@ static void assert_mute(int form, const void *old, size_t n, const void *off,
 	assert_in_range(at, 0, 1);
 	code[at] = byte;
 	assert_memory_equal(code, off, n);
-	assert_int_equal(fl_arch_unmute(form, old, &byte), FLE_UNKNOWN);
-	assert_int_equal(fl_arch_unmute(form, code, &byte), at);
+	assert_true(fl_arch_mutes((enum fl_form)form));
+	assert_int_equal(fl_arch_unmute(form, old, ((const uint8_t *)old)[at], &byte),
+			 FLE_UNKNOWN);
+	assert_int_equal(fl_arch_unmute(form, code, ((const uint8_t *)old)[at], &byte), at);
 	fl_arch_decode(&i, code, n, 0x1000);
 	code[at] = byte;
 	assert_memory_equal(code, old, n);
@@ -599,14 +601,14 @@ static void glue_loads_id_and_goes(void **state)
 	struct fl_insn i;
 
 	(void)state;
-	assert_true(fl_arch_glue(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot));
+	assert_true(fl_arch_glue(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot, 0));
 	assert_memory_equal(out, "\x41\xbb\x78\x56\x34\x12", 6);
 	fl_arch_decode(&i, out + 6, 10, (uintptr_t)out + 6);
 	assert_int_equal(i.cls, FL_INSN_JUMP_POINTER);
 	assert_true(i.target == (uintptr_t)&slot);
 	for (size_t k = 6u + i.len; k < sizeof out; k++)
 		assert_int_equal(out[k], FL_ARCH_TRAP);
-	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40));
+	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40, 0));
 }
 
 static void glue_of_bodies_keeps_what_it_loads(void **state)
@@ -616,7 +618,7 @@ static void glue_of_bodies_keeps_what_it_loads(void **state)
 
 	(void)state;
 	assert_true(fl_arch_glue_keeping(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot));
-	assert_true(fl_arch_glue(plain, (uintptr_t)out + 2, 0x12345678, (uintptr_t)&slot));
+	assert_true(fl_arch_glue(plain, (uintptr_t)out + 2, 0x12345678, (uintptr_t)&slot, 0));
 	assert_memory_equal(out, "\x41\x53", 2);	/* push %r11 */
 	assert_memory_equal(out + 2, plain, sizeof out - 2);
 	assert_false(fl_arch_glue_keeping(out, 0, 1, (uintptr_t)1 << 40));

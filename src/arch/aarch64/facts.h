@@ -1,7 +1,7 @@
 /*
  * facts.h - what AArch64 promises.
  *
- * The port refuses every site until it has a decoder and plans (docs/PORTING.md).
+ * Second bodies are refused yet (docs/PORTING.md).
  */
 #ifndef FL_A64_FACTS_H
 #define FL_A64_FACTS_H
@@ -34,6 +34,9 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_KEPT_INDEX { [19] = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
 #define FL_ARCH_LANDING_BYTES 4		/* bti c, paciasp */
 #define FL_ARCH_SLED_BYTES 32
+#define FL_ARCH_SLED_RETURNS 0		/* a return stands behind an exit's */
+#define FL_ARCH_STUB_MAX 20		/* of linkers, with a landing pad */
+#define FL_ARCH_RET_BYTES 4
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
 #define FL_ARCH_MOVED_MAX 24
@@ -63,7 +66,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_PAUSE() ((void)0)
 #endif
 #define FL_ARCH_FLIP_UNIT(at, to) fl_a64_flip(at, to)
-void fl_a64_flip(uintptr_t at, fl_unit to);
+int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is stored */
 #define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */
 #define FL_ARCH_ATTACHES 0
 #define FL_ARCH_THREAD_HEAD 16

@@ -1,21 +1,121 @@
 /*
- * glue.c - what a site's branch leads to: none is made yet.
+ * glue.c - what a site's branch leads to.
+ *
+ * A glue loads its probe's id into w16 and goes where a word of data says, by x17: the
+ * two registers that a call may lose on its way. One that a call leads to, or that stands
+ * where a jump left the function, is gone when the routine returns, by x30:
+ *
+ *	movz x16, #id			movk x16, #id, lsl #16	if it is large
+ *	adrp x17, go
+ *	ldr x17, [x17, go]
+ *	br x17
+ *	...
+ *	ret				A64_GLUE_RET: a jump that is off leads here
+ *
+ * One that a jump leads to out of a pad or sled keeps x30, which is the function's way
+ * back, and goes on there (`back`):
+ *
+ *	str x30, [sp, #-16]!
+ *	movz x16, #id			movk, adrp, ldr as above
+ *	blr x17
+ *	ldr x30, [sp], #16
+ *	b back
+ *
+ * The word is loaded plainly. What it leads to, and needs what was bound before, has a
+ * barrier of its own (routines.h, CALLS_BOUND).
+ *
+ * None counts by itself: three instructions on memory and a sequence that keeps them
+ * together are as long here as the way to the routine.
  */
 #include "arch/arch.h"
+#include "emit.h"
+#include "glue.h"
 
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
+enum { ID = 16, GO = 17, WORDS = FL_ARCH_GLUE_BYTES / 4 };
+
+static const uint32_t push_return = 0xf81f0ffe;	/* str x30, [sp, #-16]! */
+static const uint32_t pop_return = 0xf84107fe;	/* ldr x30, [sp], #16 */
+static const uint32_t ldr_word = 0xb9400210;	/* ldr w16, [x16, #0] */
+static const uint32_t jump_there = 0xd61f0220;	/* br x17 */
+static const uint32_t call_there = 0xd63f0220;	/* blr x17 */
+
+struct words {
+	uint32_t w[WORDS];
+	size_t n;
+	uintptr_t at;			/* where the first one will run */
+	bool in_reach;
+};
+
+static void add(struct words *g, uint32_t w)
 {
-	(void)out, (void)at, (void)id, (void)word;
-	return false;
+	g->w[g->n++] = w;
 }
 
-bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
+static void load_id(struct words *g, uint32_t id)
 {
-	(void)out, (void)at, (void)id, (void)word;
-	return false;
+	add(g, a64_movz(ID, (uint16_t)id, 0));
+	if (id >> 16)
+		add(g, a64_movk(ID, (uint16_t)(id >> 16), 1));
+}
+
+/* adrp to where `to` lies. */
+static void point(struct words *g, int reg, uintptr_t to)
+{
+	g->in_reach &= a64_adrp(&g->w[g->n], (unsigned int)reg, g->at + 4 * g->n, to);
+	g->n++;
+}
+
+static void load_go(struct words *g, uintptr_t word)
+{
+	point(g, GO, word);
+	add(g, a64_ldr(GO, GO, word & 4095));
+}
+
+static struct words begin_glue(uintptr_t at)
+{
+	struct words g = { .at = at, .in_reach = true };
+
+	for (size_t i = 0; i < WORDS; i++)
+		g.w[i] = A64_W_BRK;
+	g.w[A64_GLUE_RET / 4] = A64_W_RET;
+	return g;
+}
+
+static bool finish(const struct words *g, unsigned char *out)
+{
+	__builtin_memcpy(out, g->w, sizeof g->w);
+	return g->in_reach;
+}
+
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word, uintptr_t back)
+{
+	struct words g = begin_glue(at);
+
+	if (back)
+		add(&g, push_return);
+	load_id(&g, id);
+	load_go(&g, word);
+	add(&g, back ? call_there : jump_there);
+	if (back) {
+		add(&g, pop_return);
+		g.in_reach &= a64_branch(&g.w[g.n], A64_W_B, at + 4 * g.n, back);
+	}
+	return finish(&g, out);
 }
 
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word)
+{
+	struct words g = begin_glue(at);
+
+	point(&g, ID, id);
+	add(&g, ldr_word | (uint32_t)(id & 4095) / 4 << 10);
+	load_go(&g, word);
+	add(&g, jump_there);
+	return finish(&g, out);
+}
+
+/* Places in bodies are refused (plan.c). */
+bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
 	(void)out, (void)at, (void)id, (void)word;
 	return false;

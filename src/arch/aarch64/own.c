@@ -1,5 +1,5 @@
 /*
- * own.c - what changes a thread's own slot: there is no short path yet.
+ * own.c - what has one way here: the widest vectors, one word of flick/channel.h.
  */
 #include "arch/arch.h"
 #include "flick/channel.h"
@@ -9,40 +9,9 @@ unsigned int fl_arch_vectors(void)
 	return 0;
 }
 
-bool fl_arch_put_one(const void *record)
-{
-	(void)record;
-	return false;
-}
-
-bool fl_arch_put_pair(const void *pair)
-{
-	(void)pair;
-	return false;
-}
-
-bool fl_arch_add_own(size_t at, uint64_t by)
-{
-	(void)at, (void)by;
-	return false;
-}
-
-bool fl_arch_end_block(size_t at)
-{
-	(void)at;
-	return false;
-}
-
-intptr_t fl_arch_cell_at(void)
-{
-	return 0;
-}
-
-void fl_arch_rseq_open(void)
-{
-}
-
-bool fl_arch_has_rseq(void)
+/* A switch is a store and the maintenance of caches behind it, which nothing begins again:
+ * it is made with the lock (probe/switch.c). */
+bool fl_arch_can_flip_unless(void)
 {
 	return false;
 }
@@ -51,7 +20,7 @@ enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *
 				    enum fl_flip_when when)
 {
 	(void)held, (void)f, (void)state, (void)when;
-	return FL_FLIP_UNARMED;
+	return FL_FLIP_HELD;
 }
 
 /* flick/channel.h: the long path is right everywhere. */

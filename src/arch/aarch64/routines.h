@@ -1,51 +1,490 @@
 /*
- * routines.h - the pieces of which probe/routines.S makes what a glue jumps to: each traps
- * yet, and no glue leads there.
+ * routines.h - the pieces of which probe/routines.S makes what a glue jumps to, AArch64.
+ *
+ * A piece makes a routine for each convention. On entry w16 is the probe id and x30 the way
+ * back. ABI routines stand behind an ordinary call, so every scratch register and the flags
+ * are theirs. BARE routines stand at a function's entry or exit: only x16, x17 and the flags
+ * are dead there, and all else is put back; their glue has put x30 on the stack, 16 bytes.
+ * BODY routines stand in a second body, where x16 and x17 are live, too: their glue has
+ * put these on the stack, and x30 above them, 32 bytes. Nothing lies below the stack pointer
+ * (AAPCS64), and nobody touches x18, which is the platform's. No routine touches a vector
+ * register but those that call a function of the program's own, which save them all.
+ *
+ * The stack pointer that is told of a pad or sled is eight less than the function's: two
+ * places, one behind a call, one at the first instruction of what is called, are told apart
+ * so, though a call stores nothing (analysis/stack.c).
+ *
+ * THE SHORT PATH (RECORDS)
+ *	1  arm the restartable sequence (rseq): a signal or a preemption between
+ *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
+ *	   the child finds no slot then
+ *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
+ *	3  store the record at p
+ *	4  slot->ptr = p + 16, a release: the commit. A reader that sees the new ptr sees the
+ *	   whole record: pairs with (B) in channel/drain.c
+ * A thread without a slot, and a child of fork, take the long path.
  */
-	.macro	REFUSES names:vararg
-	.irp	name, \names
-	.globl	fl_\name
-	.hidden	fl_\name
-	.type	fl_\name, @function
-fl_\name:
-	.endr
-	brk	#0
+#include "arch/layout.h"
+#include "arch/aarch64/rseq.h"
+
+	RSEQ_OWN a64_own_routines
+
+	.macro	LOAD to, symbol
+	adrp	\to, \symbol
+	ldr	\to, [\to, :lo12:\symbol]
 	.endm
 
+	.macro	TAKE bytes
+	.cfi_adjust_cfa_offset \bytes
+	.endm
+
+/* A routine that a glue calls, of which \frame bytes lie on the stack. */
+	.macro	BARE_FUNC name, frame, align=5
+FUNC \name, \align
+	.cfi_adjust_cfa_offset \frame
+	.endm
+
+	.macro	SAVE_SIX
+	stp	x9, x10, [sp, #-48]!
+	TAKE	48
+	stp	x11, x12, [sp, #16]
+	stp	x13, x14, [sp, #32]
+	.endm
+
+	.macro	RESTORE_SIX
+	ldp	x13, x14, [sp, #32]
+	ldp	x11, x12, [sp, #16]
+	ldp	x9, x10, [sp], #48
+	TAKE	-48
+	.endm
+
+#define SCRATCH 160
+
+/* What C may lose, and the way back. C of flick's leaves x18 (-ffixed-x18). */
+	.macro	SAVE_SCRATCH
+	stp	x0, x1, [sp, #-SCRATCH]!
+	TAKE	SCRATCH
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	stp	x6, x7, [sp, #48]
+	stp	x8, x9, [sp, #64]
+	stp	x10, x11, [sp, #80]
+	stp	x12, x13, [sp, #96]
+	stp	x14, x15, [sp, #112]
+	stp	x16, x18, [sp, #128]
+	str	x30, [sp, #144]
+	.cfi_rel_offset x30, 144
+	.endm
+
+	.macro	RESTORE_SCRATCH
+	ldp	x2, x3, [sp, #16]
+	ldp	x4, x5, [sp, #32]
+	ldp	x6, x7, [sp, #48]
+	ldp	x8, x9, [sp, #64]
+	ldp	x10, x11, [sp, #80]
+	ldp	x12, x13, [sp, #96]
+	ldp	x14, x15, [sp, #112]
+	ldp	x16, x18, [sp, #128]
+	ldr	x30, [sp, #144]
+	.cfi_restore x30
+	ldp	x0, x1, [sp], #SCRATCH
+	TAKE	-SCRATCH
+	.endm
+
+/* Steps 1 to 4 with the time in x9; x14 is what is told as the stack pointer, \sp more than
+ * it is. */
+	.macro	ENQUEUE sp, long
+	BEGIN_IN_SLOT \@, \long
+	ldp	x13, x14, [x12]
+	cmp	x13, x14
+	b.hs	\long
+	.if	\sp
+	add	x14, sp, #\sp
+	.else
+	mov	x14, sp
+	.endif
+	str	x9, [x13], #16
+	stp	w16, w14, [x13, #-8]
+	stlr	x13, [x12]
+.Lend\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+/* Add one to the counter of probe x16, which has one, or go to \long; the sign says that it
+ * was the last of a block. A sequence, so that a signal sees it done or not begun, and a
+ * child of fork that comes before it looks for its slot anew. */
+	.macro	COUNT long
+	BEGIN_IN_SLOT \@, \long
+	add	x13, x12, x16, lsl #3
+	ldr	x14, [x13, #FL_SLOT_COUNTERS]
+	mov	x11, #FL_COUNT_ONE_HIGH << 32
+	adds	x14, x14, x11
+	str	x14, [x13, #FL_SLOT_COUNTERS]
+.Lend\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+/* x10: the address of thread-local \name. */
+	.macro	THREADS name
+	adrp	x10, :gottprel:\name
+	ldr	x10, [x10, :gottprel_lo12:\name]
+	mrs	x11, tpidr_el0
+	add	x10, x10, x11
+	.endm
+
+/* The same of any probe, without a sequence: in one instruction on memory all the same, as
+ * far as a handler can tell, since it is tried again. x15 stays. */
+	.macro	COUNT_PLAINLY long
+	THREADS	fl_tls_slot
+	ldr	x10, [x10]
+	ldr	x12, [x10]
+	cbz	x12, \long
+	ldr	w13, [x12, #FL_SLOT_N_COUNTERS]
+	cmp	w16, w13
+	b.hs	\long
+	add	x13, x12, x16, lsl #3
+	add	x13, x13, #FL_SLOT_COUNTERS
+	mov	x11, #FL_COUNT_ONE_HIGH << 32
+1:	ldxr	x14, [x13]
+	adds	x14, x14, x11
+	stxr	w9, x14, [x13]
+	cbnz	w9, 1b
+	.endm
+
+/* A probe, told to stand at \sp, of a function whose calls are counted, but some may be
+ * timed and open. Falls through where none of this thread can end here, nor has this call
+ * begun in one of them: none is open, or it stands below the innermost, whose exit is not
+ * there. Where that is not known to \inner, else to \long. */
+	.macro	BELOW_TIMED sp, timed, function_of, long, inner
+	THREADS	\timed
+	ldr	x11, [x10]
+	add	x12, sp, #\sp
+	cmp	x11, x12
+	b.ls	\long
+	LOAD	x11, \function_of
+	ldr	w11, [x11, x16, lsl #2]
+	ldr	w12, [x10, #FL_TIMED_LOOSE]
+	cmp	w11, w12
+	b.eq	\inner
+	.endm
+
+	.macro	TICKS to
+	mrs	\to, cntvct_el0
+	.endm
+
+/* ---- what counts, and what records ------------------------------------------- */
+
+	.macro	BARE_RECORDS conv, frame, name, to
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SIX
+	TICKS	x9
+	ENQUEUE 48 + \frame - 8, .L\conv\()_put_\name
+	RESTORE_SIX
+	ret
+	TAKE	48
+.L\conv\()_put_\name:
+	mov	x17, x9
+	RESTORE_SIX
+	b	.L\conv\()_call_\name
+END fl_\conv\()_\name
+
+BARE_FUNC fl_\conv\()_\name\()_long, \frame
+	TICKS	x17
+.L\conv\()_call_\name:
+	SAVE_SCRATCH
+	mov	w0, w16
+	mov	x1, x17
+	add	x2, sp, #SCRATCH + \frame - 8
+	bl	\to
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name\()_long
+	.endm
+
+/* NAME: a record with time. The long path, and where the kernel has no rseq the only one
+ * (NAME_long): to(id, time, stack pointer). */
 	.macro	RECORDS name, to
-	REFUSES	abi_\name, bare_\name, body_\name, abi_\name\()_long, bare_\name\()_long, \
-		body_\name\()_long
+FUNC fl_abi_\name
+	TICKS	x9
+	ENQUEUE 0, .Labi_put_\name
+	ret
+.Labi_put_\name:
+	mov	w0, w16
+	mov	x1, x9
+	mov	x2, sp
+	b	\to
+END fl_abi_\name
+
+FUNC fl_abi_\name\()_long
+	TICKS	x9
+	b	.Labi_put_\name
+END fl_abi_\name\()_long
+
+	BARE_RECORDS bare, 16, \name, \to
+	BARE_RECORDS body, 32, \name, \to
 	.endm
 
+	.macro	BARE_COUNTS conv, frame, name, to, full
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SIX
+	COUNT	.L\conv\()_\name
+	b.mi	.L\conv\()_full_\name
+	RESTORE_SIX
+	ret
+	TAKE	48
+.L\conv\()_full_\name:
+	RESTORE_SIX
+	b	fl_\conv\()_\name\()_full
+	TAKE	48
+.L\conv\()_\name:
+	RESTORE_SIX
+	SAVE_SCRATCH
+	mov	w0, w16
+	bl	\to
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name
+
+BARE_FUNC fl_\conv\()_\name\()_full, \frame
+	SAVE_SCRATCH
+	mov	w0, w16
+	bl	\full
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name\()_full
+
+BARE_FUNC fl_\conv\()_\name\()_long, \frame
+	SAVE_SIX
+	COUNT_PLAINLY .L\conv\()_\name
+	b.mi	.L\conv\()_full_\name
+	RESTORE_SIX
+	ret
+END fl_\conv\()_\name\()_long
+	.endm
+
+/* NAME: one more in the probe's counter. Of a thread without a slot: to(id); at the end of
+ * a block: full(id), which NAME_full is, too. NAME_long: of any probe, with a counter or
+ * without, and where the kernel has no rseq. */
 	.macro	COUNTS name, to, full
-	RECORDS	\name
-	REFUSES	abi_\name\()_full, bare_\name\()_full, body_\name\()_full
+FUNC fl_abi_\name, 6
+	COUNT	.Labi_\name
+	b.mi	fl_abi_\name\()_full
+	ret
+.Labi_\name:
+	mov	w0, w16
+	b	\to
+END fl_abi_\name
+
+FUNC fl_abi_\name\()_full
+	mov	w0, w16
+	b	\full
+END fl_abi_\name\()_full
+
+FUNC fl_abi_\name\()_long
+	COUNT_PLAINLY .Labi_\name
+	b.mi	fl_abi_\name\()_full
+	ret
+END fl_abi_\name\()_long
+
+	BARE_COUNTS bare, 16, \name, \to, \full
+	BARE_COUNTS body, 32, \name, \to, \full
 	.endm
 
+	.macro	BARE_COUNTS_BELOW conv, frame, name, below, timed, function_of, inner
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SIX
+	BELOW_TIMED 48 + \frame - 8, \timed, \function_of, .L\conv\()_\name, \
+		.L\conv\()_inner_\name
+	RESTORE_SIX
+	b	fl_\conv\()_\below
+	TAKE	48
+.L\conv\()_\name:
+	RESTORE_SIX
+	b	fl_\conv\()_\name\()_long
+	TAKE	48
+.L\conv\()_inner_\name:
+	RESTORE_SIX
+	SAVE_SCRATCH
+	mov	w0, w16
+	add	x1, sp, #SCRATCH + \frame - 8
+	bl	\inner
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name
+	.endm
+
+/* NAME: as \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or
+ * to(id, stack pointer), which NAME_long is. */
 	.macro	COUNTS_BELOW name, below, timed, function_of, to, inner
-	RECORDS	\name
+FUNC fl_abi_\name
+	BELOW_TIMED 0, \timed, \function_of, fl_abi_\name\()_long, .Labi_inner_\name
+	b	fl_abi_\below
+.Labi_inner_\name:
+	mov	w0, w16
+	mov	x1, sp
+	b	\inner
+END fl_abi_\name
+
+	BARE_COUNTS_BELOW bare, 16, \name, \below, \timed, \function_of, \inner
+	BARE_COUNTS_BELOW body, 32, \name, \below, \timed, \function_of, \inner
+	CALLS	\name\()_long, \to
 	.endm
 
+/* ---- what calls ---------------------------------------------------------------- */
+
+	.macro	BARE_CALLS conv, frame, name, to
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SCRATCH
+	mov	w0, w16
+	add	x1, sp, #SCRATCH + \frame - 8
+	bl	\to
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name
+	.endm
+
+/* NAME: to(id, stack pointer). */
 	.macro	CALLS name, to
-	REFUSES	abi_\name, bare_\name, body_\name
+FUNC fl_abi_\name
+	mov	w0, w16
+	mov	x1, sp
+	b	\to
+END fl_abi_\name
+
+	BARE_CALLS bare, 16, \name, \to
+	BARE_CALLS body, 32, \name, \to
 	.endm
 
+	.macro	BARE_CALLS_FROM conv, frame, name, to
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SCRATCH
+	mov	w0, w16
+	ldr	x1, [sp, #SCRATCH + \frame - 16]
+	add	x2, sp, #SCRATCH + \frame - 8
+	bl	\to
+	RESTORE_SCRATCH
+	ret
+END fl_\conv\()_\name
+	.endm
+
+/* NAME: to(id, who called, stack pointer). x1 is what the compiler passes as the call site:
+ * where the function that begins returns to. At a function's entry that is x30, which the
+ * glue has put on the stack. */
 	.macro	CALLS_FROM name, to
-	CALLS	\name
+FUNC fl_abi_\name
+	mov	w0, w16
+	mov	x2, sp
+	b	\to
+END fl_abi_\name
+
+	BARE_CALLS_FROM bare, 16, \name, \to
+	BARE_CALLS_FROM body, 32, \name, \to
 	.endm
 
+/* x17 and x1: the function that (*bindings)[id] points to, and the word behind it. What it
+ * points to was bound before the glue's word led here: the load of that word is over when
+ * the barrier is, pairs with (A) in probe/handler.c. */
+	.macro	LOAD_BINDING bindings
+	dmb	ishld
+	LOAD	x9, \bindings
+	mov	w0, w16
+	ldr	x9, [x9, x0, lsl #3]
+	ldp	x17, x1, [x9]
+	.endm
+
+	.macro	EACH_VECTOR op
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, \
+		16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	\op	q\i, [sp, #\i * 16]
+	.endr
+	.endm
+
+/* NAME: the function of the program's own that (*bindings)[id] points to, with the id and
+ * the word behind it. All vector registers are saved: a function of a vector calling
+ * convention keeps more of them than others. */
 	.macro	CALLS_BOUND name, bindings
-	REFUSES	abi_\name, bare_\name\()_simd
+FUNC fl_abi_\name
+	LOAD_BINDING \bindings
+	br	x17
+END fl_abi_\name
+
+BARE_FUNC fl_bare_\name\()_simd, 16
+	SAVE_SCRATCH
+	sub	sp, sp, #512
+	TAKE	512
+	EACH_VECTOR str
+	LOAD_BINDING \bindings
+	blr	x17
+	EACH_VECTOR ldr
+	add	sp, sp, #512
+	TAKE	-512
+	RESTORE_SCRATCH
+	ret
+END fl_bare_\name\()_simd
 	.endm
 
+/* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
+ * \then is, which finds all as it was. Of bare ones *then_bare says where that is. */
 	.macro	CALLS_BEFORE name, first, then, then_bare
-	CALLS	\name
+FUNC fl_abi_\name
+	stp	x16, x30, [sp, #-16]!
+	TAKE	16
+	.cfi_rel_offset x30, 8
+	mov	w0, w16
+	add	x2, sp, #16
+	bl	\first
+	ldp	x16, x30, [sp], #16
+	TAKE	-16
+	.cfi_restore x30
+	cbnz	w0, fl_abi_\then
+	ret
+END fl_abi_\name
+
+BARE_FUNC fl_bare_\name, 16
+	SAVE_SCRATCH
+	mov	w0, w16
+	ldr	x1, [sp, #SCRATCH]
+	add	x2, sp, #SCRATCH + 8
+	bl	\first
+	mov	w17, w0
+	RESTORE_SCRATCH
+	cbz	w17, .Lbare_\name
+	LOAD	x17, \then_bare
+	br	x17
+.Lbare_\name:
+	ret
+END fl_bare_\name
 	.endm
 
-	.macro	ASKS name, asked
-	REFUSES	ask_\name
-	.endm
+/* ---- what asks ----------------------------------------------------------------- */
 
+/* Where the ASKS in this file go with a call of another function: to(id, its function,
+ * stack pointer). NAME: to nobody with one of the probe's. */
 	.macro	ASKS_OTHERS name, asked, to
-	ASKS	\name
+FUNC fl_ask_\name
+	LOAD	x9, \asked
+	ldr	x9, [x9, x16, lsl #3]
+	cmp	x9, x0
+	b.ne	.Lask_other
+	ret
+END fl_ask_\name
+
+.Lask_other:
+	.cfi_startproc
+	mov	x1, x0
+	mov	w0, w16
+	mov	x2, sp
+	b	\to
+	.cfi_endproc
+	.endm
+
+/* NAME: a call whose first argument is (*asked)[id] goes on as usual. */
+	.macro	ASKS name, asked
+FUNC fl_ask_\name
+	LOAD	x9, \asked
+	ldr	x9, [x9, x16, lsl #3]
+	cmp	x9, x0
+	b.ne	.Lask_other
+	b	fl_abi_\name
+END fl_ask_\name
 	.endm

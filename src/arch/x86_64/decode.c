@@ -935,3 +935,15 @@ bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
 	fl_arch_decode(i, p - 6, 6, ret - 6);
 	return i->len == 6 && i->cls == FL_INSN_CALL_POINTER;
 }
+
+void fl_arch_decode_two(struct fl_insn *, const unsigned char *, size_t, uintptr_t)
+	__attribute__((alias("fl_arch_decode")));
+
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at)
+{
+	size_t skip = fl_arch_landing(code, n);
+	struct fl_insn i;
+
+	fl_arch_decode(&i, code + skip, n - skip, at + skip);
+	return i.cls == FL_INSN_JUMP_POINTER ? i.target : 0;
+}

@@ -32,6 +32,9 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_KEPT_INDEX { [3] = 0, [5] = 1, [12] = 2, [13] = 3, [14] = 4, [15] = 5 }
 #define FL_ARCH_LANDING_BYTES 4		/* endbr64 */
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
+#define FL_ARCH_SLED_RETURNS 1		/* of an exit: it begins with the return */
+#define FL_ARCH_STUB_MAX 16		/* a jump behind a landing pad */
+#define FL_ARCH_RET_BYTES 1		/* without a prefix */
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
 #define FL_ARCH_MOVED_MAX 24		/* a loop: prefixes, itself, two jumps */

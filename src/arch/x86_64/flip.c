@@ -84,3 +84,14 @@ void fl_arch_publish(uintptr_t at, size_t n)
 	(void)at;
 	(void)n;
 }
+
+bool fl_arch_may_alias(void)
+{
+	return true;
+}
+
+bool fl_arch_on_store(void (*stored)(uintptr_t at, size_t n))
+{
+	(void)stored;
+	return false;
+}

@@ -62,8 +62,10 @@ static bool load_and_jump(unsigned char *out, uintptr_t at, uint32_t id, uintptr
 	return jump_by(out + 6, at + 6, word);
 }
 
-bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
+bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
+		  uintptr_t back)
 {
+	(void)back;
 	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
 	return load_and_jump(out, at, id, word);
 }

@@ -382,8 +382,20 @@ int fl_arch_mute(enum fl_form form, const unsigned char *code, fl_unit *to)
 	return find_muted(form, code, muted[form].calls);
 }
 
-int fl_arch_unmute(enum fl_form form, const unsigned char *code, fl_unit *to)
+int fl_arch_unmute(enum fl_form form, const unsigned char *code, fl_unit was, fl_unit *to)
 {
-	*to = muted[form].calls;
+	*to = was;
 	return find_muted(form, code, muted[form].is_off);
+}
+
+bool fl_arch_mutes(enum fl_form form)
+{
+	return muted[form].calls;
+}
+
+/* Each site's branch is a call, or leaves the function. */
+uintptr_t fl_arch_back(enum fl_form form, uintptr_t at)
+{
+	(void)form, (void)at;
+	return 0;
 }

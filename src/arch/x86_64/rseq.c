@@ -21,3 +21,8 @@ bool fl_arch_has_rseq(void)
 {
 	return fl_rseq_at != 0;
 }
+
+bool fl_arch_can_flip_unless(void)
+{
+	return fl_arch_has_rseq();
+}

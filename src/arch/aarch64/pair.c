@@ -1,0 +1,74 @@
+/*
+ * pair.c - instructions that mean something together.
+ *
+ * Hides that an address takes two of them: ADRP, which makes the address of a page, and
+ * behind it ADD, which makes the rest, or LDR, which loads what lies there.
+ */
+#include "arch/arch.h"
+#include "decode.h"
+
+enum { ADD_IMM = (int)0x91000000, LDR_IMM = (int)0xf9400000, IMM = 4095 };
+
+/* Is `w` the instruction with an offset from register `from`, which writes another? */
+static bool is_from(uint32_t w, uint32_t opcode, unsigned int from)
+{
+	return (w & 0xffc00000) == opcode && a64_rn(w) == from && a64_rd(w) != A64_ZERO;
+}
+
+static bool is_adrp(uint32_t w)
+{
+	return (w & 0x9f000000) == 0x90000000;
+}
+
+static void be_sum(struct fl_insn *i, uint32_t w)
+{
+	i->cls = FL_INSN_SUM;
+	i->reg = (uint8_t)a64_rd(w);
+	i->source = (uint8_t)a64_rn(w);
+	i->target = w >> 10 & IMM;
+}
+
+void fl_arch_decode_two(struct fl_insn *i, const unsigned char *code, size_t n, uintptr_t at)
+{
+	uint32_t w, next;
+
+	fl_arch_decode(i, code, n, at);
+	if (!i->len)
+		return;
+	w = a64_word(code);
+	if (i->cls == FL_INSN_OTHER && is_from(w, ADD_IMM, a64_rn(w)))
+		be_sum(i, w);
+	if (!is_adrp(w))
+		return;
+	next = n < 8 ? 0 : a64_word(code + 4);
+	/* where the sum goes elsewhere the page stays, and may be used again */
+	if (i->cls == FL_INSN_LOAD_ADDRESS && is_from(next, ADD_IMM, a64_rd(w)) &&
+	    a64_rd(next) == a64_rd(w)) {
+		i->target += next >> 10 & IMM;
+	} else if (i->cls == FL_INSN_LOAD_ADDRESS && is_from(next, LDR_IMM, a64_rd(w))) {
+		i->cls = FL_INSN_LOAD_POINTER;
+		i->target += (next >> 10 & IMM) * 8;
+	} else {
+		i->cls = i->cls == FL_INSN_LOAD_ADDRESS ? FL_INSN_LOAD_PAGE : i->cls;
+		return;
+	}
+	i->len = 8;
+	i->reg = (uint8_t)a64_rd(next);
+	i->writes |= 1u << i->reg;
+}
+
+/* adrp x16, pointer; ldr x17, [x16, pointer]; (add x16, x16, ...;) br x17 */
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at)
+{
+	enum { BR_X17 = (int)0xd61f0220, MOST = 20 };
+	size_t skip = fl_arch_landing(code, n);
+	struct fl_insn i;
+
+	fl_arch_decode_two(&i, code + skip, n - skip, at + skip);
+	if (i.len != 8 || i.cls != FL_INSN_LOAD_POINTER || i.reg != 17)
+		return 0;
+	for (skip += 8; skip + 4 <= n && skip < MOST; skip += 4)
+		if (a64_word(code + skip) == (uint32_t)BR_X17)
+			return i.target;
+	return 0;
+}

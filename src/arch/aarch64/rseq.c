@@ -1,0 +1,43 @@
+/*
+ * rseq.c - where a thread names the restartable sequence that it is in.
+ */
+#include "arch/arch.h"
+
+/* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
+intptr_t fl_rseq_at;
+
+/* rseq.h: what each object of sequences knows of the thread pointer. */
+struct own {
+	intptr_t rseq_at, slot_at;
+};
+extern struct own a64_own_routines FL_HIDDEN, a64_own_tramp FL_HIDDEN;
+
+/* glibc 2.35 and later register rseq for every thread and say where it is. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+enum { RSEQ_CS_AT = 8 };
+
+static void know(struct own *own)
+{
+	store_relaxed(&own->slot_at, fl_arch_tls_slot_at());
+	store_relaxed(&own->rseq_at, fl_rseq_at);
+}
+
+void a64_rseq_use(intptr_t at)
+{
+	store_relaxed(&fl_rseq_at, at);
+	know(&a64_own_routines);
+	know(&a64_own_tramp);
+}
+
+/* Whoever is led to a sequence is led there by what is stored behind this. */
+void fl_arch_rseq_open(void)
+{
+	if (&__rseq_size && __rseq_size)
+		a64_rseq_use(__rseq_offset + RSEQ_CS_AT);
+}
+
+bool fl_arch_has_rseq(void)
+{
+	return fl_rseq_at != 0;
+}

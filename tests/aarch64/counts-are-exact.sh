@@ -1,0 +1,69 @@
+#!/bin/sh
+# An AArch64 program's calls are counted exactly, and recorded with time, by each provider:
+# profiling calls, pads with and without landing pads. A planted program that calls once
+# more is told apart. timeout: 240
+. "$(dirname "$0")/lib"
+
+cat >"$TMP/calls.c" <<'END'
+#include <stdio.h>
+__attribute__((noinline)) int leaf(int x) { return x * 3 + 1; }
+__attribute__((noinline)) int mid(int x)
+{
+	int s = 0;
+
+	for (int i = 0; i < 10; i++)
+		s += leaf(x + i);
+	return s;
+}
+__attribute__((noinline)) int tail(int x) { return mid(x + 1); }
+int main(void)
+{
+	int s = 0;
+
+	for (int i = 0; i < TIMES; i++)
+		s += tail(i);
+	printf("%d\n", s);
+	return 0;
+}
+END
+
+tell()				# FUNCTION CALLS
+{
+	n=$(sqlite3 "$TMP/data/results.db" "select calls from ${table}_named where function = '$1'")
+	[ "$n" = "$2" ] || { cat "$TMP/err"; fail "$label: $1 was called $2 times, not '$n'"; }
+}
+
+all()
+{
+	tell leaf $(($1 * 10))
+	tell mid "$1"
+	tell tail "$1"
+	tell main 1
+	grep -q ' 0 lost' "$TMP/events" || fail "$label: $(cat "$TMP/events")"
+	grep -q ' 0 refused' "$TMP/events" || fail "$label: $(cat "$TMP/events")"
+}
+
+for flags in -finstrument-functions "-finstrument-functions -O0" \
+	"-finstrument-functions -O3" "-finstrument-functions -fPIC" \
+	-fpatchable-function-entry=2 "-fpatchable-function-entry=4 -mbranch-protection=standard"
+do
+	label=$flags
+	# shellcheck disable=SC2086
+	target calls "$TMP/calls.c" -DTIMES=1000 $flags
+	record calls -a counts
+	table=counts
+	all 1000
+	[ "$(cat "$TMP/out")" = 15160000 ] || fail "$label: the program printed $(cat "$TMP/out")"
+	case $flags in
+	*patchable*) continue ;;
+	esac
+	record calls --all -a latency
+	table=latency
+	all 1000
+done
+label="one more"
+target calls "$TMP/calls.c" -DTIMES=1001 -finstrument-functions
+record calls -a counts
+table=counts
+(all 1000) >/dev/null && fail "a call more is not told"
+all 1001
