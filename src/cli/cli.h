@@ -158,13 +158,14 @@ struct fl_selection *fl_selection_only(const char *glob, int *err);
 struct fl_candidate {
 	const char *path;		/* of the module that the site is in */
 	const char *home;		/* of the one that the function is in */
-	const char *names[4];		/* NULL: as many as there are; the linker's first */
+	const char *names[6];		/* NULL: as many as there are; the linker's first */
 	uint64_t function, site;	/* ELF addresses */
 };
 /* Is it wanted? Notes which patterns matched something. */
 bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
 /* May a function with this mangled name have another one that is wanted, or not? */
 bool fl_selection_may_take(const struct fl_selection *, const char *linkage);
+bool fl_selection_has_patterns(const struct fl_selection *);
 /* Does a pattern name single sites? */
 bool fl_selection_names_sites(const struct fl_selection *);
 /* The module part of the next pattern from *at on that switches functions on and has one;

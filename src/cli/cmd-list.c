@@ -113,8 +113,12 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 		.function = site->pointer ? UINT64_MAX : function,
 		.site = site->at - l->survey.module.bias,
 	};
-	bool is = fl_selection_wants(l->selection, &c);
+	bool is;
 
+	if (!plain && !site->pointer)
+		fl_symbols_others(l->symbols, l->path, function, c.names + 2,
+				  ARRAY_LEN(c.names) - 2);
+	is = fl_selection_wants(l->selection, &c);
 	free(simple);
 	free(plain);
 	return is;

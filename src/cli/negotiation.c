@@ -61,8 +61,11 @@ static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
 				  .function = s->functions.all[f].at };
 
 	c.names[0] = s->functions.all[f].linkage;
-	if (!fl_symbols_is_plain(c.names[0]) &&
-	    fl_selection_may_take(of, c.names[0]))
+	if (fl_symbols_is_plain(c.names[0]) && fl_selection_has_patterns(of))
+		fl_symbols_others(s->functions.symbols, c.home, c.function, c.names + 1,
+				  ARRAY_LEN(c.names) - 1);
+	else if (!fl_symbols_is_plain(c.names[0]) &&
+		 fl_selection_may_take(of, c.names[0]))
 		add_names(s, f, &c);
 	return fl_selection_wants(of, &c);
 }

@@ -200,6 +200,11 @@ static bool is_word(const char *text)
 	return true;
 }
 
+bool fl_selection_has_patterns(const struct fl_selection *s)
+{
+	return s->n;
+}
+
 bool fl_selection_may_take(const struct fl_selection *s, const char *linkage)
 {
 	for (size_t i = 0; i < s->n; i++) {

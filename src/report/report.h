@@ -34,6 +34,9 @@ bool fl_symbols_range(struct fl_symbols *, const char *path, uint64_t at, uint64
 char *fl_symbols_unnamed(const char *path, uint64_t at);
 /* The linker's name of that function alone, which takes no time; NULL when none is known. */
 const char *fl_symbols_linkage(struct fl_symbols *, const char *path, uint64_t at);
+/* Others of the linker's for the same address, the best first, as many as `most`; how many. */
+size_t fl_symbols_others(struct fl_symbols *, const char *path, uint64_t at,
+			 const char **names, size_t most);
 /* Is it written as people write it? Then it has no other name. */
 bool fl_symbols_is_plain(const char *linkage);
 /* Its source line, by any thread; NULL when nothing says it. The first look at a file takes

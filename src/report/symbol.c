@@ -1,12 +1,12 @@
 /*
  * symbol.c - which function stands at an ELF address, and on which line.
  *
- * Hides where names come from: .symtab or .dynsym of the file, and where that is one
- * that nobody else writes a separate debug file or .gnu_debugdata (source.c). Each
- * file is read once, into a row sorted by address; of several names for one address
- * the best is kept. Where a function has no name the tables for unwinding still say
- * where it begins, and stubs of the linkage table are named after the function that they
- * lead to, NAME@plt: both are read when such a place is met.
+ * Hides where names come from: .symtab or .dynsym of the file, and where that is one that
+ * nobody else writes a separate debug file or .gnu_debugdata (source.c). Each file is read
+ * once, into a row sorted by address; of several names for one address the best is shown,
+ * and the others are known, too. Where a function has no name the tables for unwinding
+ * still say where it begins, and stubs of the linkage table are named after the function
+ * that they lead to, NAME@plt: both are read when such a place is met.
  */
 #include <libiberty/demangle.h>
 #include <pthread.h>
@@ -46,6 +46,8 @@ struct file {
 	size_t n_stubs;
 	struct entry *entries;		/* ascending by address */
 	size_t n;
+	struct entry *others;		/* names that are not the best one of their address */
+	size_t n_others;
 	char **cut;			/* names without their versions, and of stubs */
 	size_t n_cut;
 };
@@ -89,14 +91,19 @@ static int compare_entries(const void *x, const void *y)
 	return a->linkage == b->linkage ? 0 : strcmp(a->linkage, b->linkage);
 }
 
-static size_t keep_best(struct entry *e, size_t n)
+/* Without memory for others there are none. */
+static void keep_best(struct file *f)
 {
-	size_t kept = 0;
+	struct entry *e = f->entries;
+	size_t n = f->n;
 
+	f->n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!kept || e[kept - 1].address != e[i].address)
-			e[kept++] = e[i];
-	return kept;
+		if (!f->n || e[f->n - 1].address != e[i].address)
+			e[f->n++] = e[i];
+		else if (strcmp(e[f->n - 1].linkage, e[i].linkage) &&
+			 !fl_array_room(&f->others, f->n_others, sizeof(*f->others)))
+			f->others[f->n_others++] = e[i];
 }
 
 static bool is_function(unsigned char info, unsigned section)
@@ -179,7 +186,7 @@ static void read_file(struct file *f)
 	}
 	if (f->n)
 		qsort(f->entries, f->n, sizeof(*f->entries), compare_entries);
-	f->n = keep_best(f->entries, f->n);
+	keep_best(f);
 }
 
 static struct file *file_of(struct fl_symbols *s, const char *path)
@@ -417,6 +424,21 @@ char *fl_symbols_unnamed(const char *path, uint64_t at)
 			(unsigned long long)at) < 0 ? NULL : name;
 }
 
+size_t fl_symbols_others(struct fl_symbols *s, const char *path, uint64_t at,
+			 const char **names, size_t most)
+{
+	const struct file *f;
+	size_t i, n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, path);
+	i = f && at ? fl_rows_from(f->others, f->n_others, sizeof(*f->others), at - 1) : 0;
+	for (; f && i < f->n_others && f->others[i].address == at && n < most; i++)
+		names[n++] = f->others[i].linkage;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 bool fl_symbols_find(struct fl_symbols *s, const char *path, uint64_t at,
 		     struct fl_symbol *out)
 {
@@ -533,6 +555,7 @@ static void close_file(struct file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].name);
 	free(f->entries);
+	free(f->others);
 	for (size_t i = 0; i < f->n_stubs; i++)
 		free(f->stubs[i].name);
 	free(f->stubs);

@@ -56,3 +56,27 @@ line=$(grep -n '^BODY.* fib(' "$targets/recursion.c" | cut -d: -f1)
 record --trace -P fib -- "$work/recursion"
 [ "$(sql "select count(distinct name) > 1 from $(rows sites)")" = 1 ] ||
 	fail "$label a trace lacks sites"
+
+# Of several names for one address any is taken, and one is shown.
+cat >"$work/names.c" <<'END_C'
+__attribute__((noipa)) int __shown(int x) { return x + 1; }
+int __shown_otherwise(int) __attribute__((weak, alias("__shown")));
+int other(int) __attribute__((weak, alias("__shown")));
+__attribute__((noipa)) int left(int x) { return x + 2; }
+int main(void) { return left(__shown(-3)); }
+END_C
+compile "$work/names" "$work/names.c" -O2 $sites
+for pattern in other __shown __shown_otherwise 'names!ot*'; do
+	label="$pattern:"
+	record -a counts -P "$pattern" -- "$work/names"
+	succeeded
+	[ "$(sql "select name from $(rows counts) where calls > 0")" = __shown ] ||
+		fail "$label $(sql "select name from $(rows counts) where calls > 0")"
+	run "$FLICK" list "$work/names" "$pattern"
+	succeeded
+	[ "$(awk '{ print $NF }' "$out" | sort -u)" = __shown ] || fail "$label list"
+done
+record -a counts -U other -- "$work/names"
+succeeded
+[ "$(sql "select name from $(rows counts) where calls > 0 order by name" | tr '\n' ' ')" = \
+	"left main " ] || fail "-U other leaves it on"
