@@ -270,7 +270,6 @@ static void settle_function(struct fl_function *f, enum fl_stage stage)
 		wants_any |= fl_goal_is_wanted(id);
 	f->counts_alone = stage == FL_STAGE_COUNT || (stage == FL_STAGE_OFF && wants_any &&
 						      f->counts_alone);
-	fl_period_unlist(f);
 	fl_period_shut(f);
 	if (wants_any)
 		fl_sample_wanted(f);
@@ -289,12 +288,21 @@ static void settle_changed(void)
 			store_relaxed(&fl_table.rows[id].wanted, on ? FL_WANTED : FL_UNWANTED);
 		fl_goal_settle(id);
 	}
+	if (fl_table.session->action != FL_ACT_SAMPLE)
+		return;
 	for EACH_STAGED(id) {
 		struct fl_function *f = own_function(id);
 
-		if (fl_table.session->action == FL_ACT_SAMPLE && (f != last || is_to_be_on(id)))
+		if (f != last || is_to_be_on(id))
 			settle_function(f, staged[id]);
 		last = f;
+	}
+	fl_period_unlist_all();			/* to look for each would be as long as many */
+	for (uint32_t i = fl_table.n_functions; i-- > 0;) {
+		struct fl_function *f = &fl_table.functions[i];
+
+		if (f->is_off && !f->is_seldom && !f->counts_alone)
+			fl_period_list(f);
 	}
 	FL_POINT("change.settled");
 }
