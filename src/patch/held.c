@@ -126,15 +126,15 @@ static size_t change_at(const struct fl_set *set, uintptr_t at)
 	return i;
 }
 
-/* Some do not stop just now, but will soon. */
+/* Some do not stop just now, or stand where they will not for long. */
 static int halt(const struct fl_set *set, const struct rows *rows, size_t *bad)
 {
-	enum { TRIES = 3, PAUSE_US = 10000 };
+	enum { TRIES = 3, PAUSE_US = 3000 };
 	size_t row = 0;
 	int err;
 
-	for (int i = 1; (err = fl_halt_begin(rows->of, rows->n, &row)) == -ETIMEDOUT &&
-	     i < TRIES; i++)
+	for (int i = 1; (err = fl_halt_begin(rows->of, rows->n, &row)) && i < TRIES &&
+	     (err == -ETIMEDOUT || err == FLE_STANDS); i++)
 		fl_os_sleep_us(PAUSE_US);
 	if (!err)
 		return 0;

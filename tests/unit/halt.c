@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -439,29 +441,96 @@ static void what_is_asked_is_valid_or_refused(void **state)
 }
 
 /* A reader that offers to hold, and what becomes of it. */
-static struct fl_halt mail;
-static uint32_t is_reader;
+static struct fl_halt *mail;
+static pid_t reader;
 
 static bool reader_is_there(void)
 {
-	return load_relaxed(&is_reader);
+	return waitpid(reader, NULL, WNOHANG) == 0;
 }
 
-static void a_reader_that_has_gone_is_waited_for_no_more(void **state)
+static void end_reader(void)
+{
+	raise(SIGKILL);
+}
+
+/* Before there are threads: it has the program's memory as it was, and asks for the rest. */
+static void start_reader(const char *ends_at)
+{
+	memset(mail, 0, sizeof *mail);
+	reader = fork();
+	if (reader) {
+		prctl(PR_SET_PTRACER, reader);		/* where Yama is in force */
+		return;
+	}
+	if (ends_at)
+		stop(ends_at, end_reader);
+	while (load_acquire(&mail->step) != FL_HALT_ASKED)
+		usleep(1000);
+	fl_halt_serve(getppid(), getppid(), mail);
+	_exit(0);
+}
+
+/* Where no child may. */
+static int commit_by_reader(struct fl_patch *p)
+{
+	int err;
+
+	fl_halt_by(mail, reader_is_there);
+	assert_int_equal(fl_os_fault_open("clone:1+"), 0);
+	err = commit(p, FL_OLD, FL_OFF);
+	assert_int_equal(fl_os_fault_open(NULL), 0);
+	fl_halt_by(NULL, NULL);
+	return err;
+}
+
+static void a_reader_holds_threads_where_no_child_may(void **state)
 {
 	struct fl_patch p;
 	pthread_t t;
 
 	(void)state;
 	plan(&p, stands, sizeof stands, "\0\1\0\3\4");
+	start_reader(NULL);
 	t = start(NULL);
-	fl_halt_by(&mail, reader_is_there);
-	assert_int_equal(fl_os_fault_open("clone:1+"), 0);
-	store_relaxed(&is_reader, 0);
-	assert_int_equal(commit(&p, FL_OLD, FL_OFF), FLE_THREADS);
-	assert_int_equal(mail.step, FL_HALT_FREE);
-	assert_int_equal(fl_os_fault_open(NULL), 0);
-	fl_halt_by(NULL, NULL);
+	assert_int_equal(commit_by_reader(&p), 0);
+	assert_led(t);
+	assert_int_equal(mail->step, FL_HALT_OVER);
+	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+}
+
+static void threads_go_on_when_the_reader_is_killed(void **state)
+{
+	static const char *const at[] = { "halt.met", "halt.led" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+		struct fl_patch p;
+		pthread_t t;
+
+		plan(&p, stands, sizeof stands, "\0\1\0\3\4");
+		start_reader(at[i]);
+		t = start(NULL);
+		assert_int_equal(commit_by_reader(&p), FLE_THREADS);
+		assert_memory_equal(code + AT, stands, sizeof stands);
+		assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
+		assert_led(t);
+		assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
+	}
+}
+
+static void a_reader_that_has_gone_is_not_waited_for(void **state)
+{
+	struct fl_patch p;
+	pthread_t t;
+
+	(void)state;
+	plan(&p, stands, sizeof stands, "\0\1\0\3\4");
+	start_reader(NULL);
+	kill(reader, SIGKILL);
+	t = start(NULL);
+	assert_int_equal(commit_by_reader(&p), FLE_THREADS);
+	assert_int_equal(mail->step, FL_HALT_FREE);
 	assert_int_equal(commit(&p, FL_OLD, FL_OFF), 0);
 	assert_led(t);
 	assert_int_equal(commit(&p, FL_OFF, FL_OLD), 0);
@@ -479,7 +548,9 @@ int main(void)
 		cmocka_unit_test(threads_run_through_what_is_armed_and_put_back),
 		cmocka_unit_test(nobody_runs_until_all_is_stored),
 		cmocka_unit_test(what_is_asked_is_valid_or_refused),
-		cmocka_unit_test(a_reader_that_has_gone_is_waited_for_no_more),
+		cmocka_unit_test(a_reader_holds_threads_where_no_child_may),
+		cmocka_unit_test(threads_go_on_when_the_reader_is_killed),
+		cmocka_unit_test(a_reader_that_has_gone_is_not_waited_for),
 		cmocka_unit_test(so_are_those_of_who_asks),
 	};
 	struct sigaction act = { .sa_handler = on_signal };
@@ -489,6 +560,8 @@ int main(void)
 	sigaction(SIGUSR2, &act, NULL);
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mail = mmap(NULL, sizeof *mail, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (fl_patch_open(NULL))
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
