@@ -49,6 +49,14 @@ wait "$recorder" || fail "record"
 rm -rf "$XDG_RUNTIME_DIR/flick" "$data"
 mkdir -m 777 "$XDG_RUNTIME_DIR/flick"
 chmod 777 "$XDG_RUNTIME_DIR/flick"
-run "$FLICK" record -o "$data" "$work/steps"
-succeeded
-[ -z "$(ls "$XDG_RUNTIME_DIR/flick")" ] || fail "a socket where anybody may put another"
+"$FLICK" record -o "$data" "$work/steps" <"$work/to" >"$work/from" 2>"$err" &
+recorder=$!
+exec 8>"$work/to" 9<"$work/from"
+read -r ready <&9
+say "a 10" >&8			# it has had time for a socket
+read -r ready <&9
+sockets=$(ls "$XDG_RUNTIME_DIR/flick")
+say quit >&8
+exec 8>&- 9<&-
+wait "$recorder" || fail "record"
+[ -z "$sockets" ] || fail "a socket where anybody may put another"
