@@ -23,16 +23,17 @@
 #define BUDGET 0.02
 #define GRACE_NS 1000000000ull		/* for the program, to end as it was asked to */
 #define OUTPUT "flick.out"
+static const char default_output[] = OUTPUT;
 
 struct wish {
 	struct fl_session_options o;
 	struct fl_live live;
 	bool all;
-	const char *pid, *budget;
+	const char *budget;
 	uint32_t every_ms;
 	uint32_t key;
 	uint64_t asked_ns;		/* when it was seen that flick is to end */
-	bool is_open;
+	bool is_open, is_leaving;	/* is_leaving: of a program that ran before */
 };
 
 static int take_budget(void *wish, const struct fl_option *o, const char *value)
@@ -59,7 +60,7 @@ static const char *key_each(size_t i)
 #define AT(field) .at = offsetof(struct wish, field)
 
 static const struct fl_option options[] = {
-	{ 'p', "pid", "PID", "show a program that runs already", fl_take_text, AT(pid) },
+	FL_PID_OPTION(AT(o.pid)),
 	{ 'o', "output", "FILE", "what the program writes goes there (" OUTPUT ")",
 	  fl_take_text, AT(live.output) },
 	{ 'A', "all", NULL, "time every call, instead of sampling", fl_take_flag, AT(all) },
@@ -92,11 +93,22 @@ static const struct fl_option options[] = {
 /* It was asked to end, and has not: it is left as it is. */
 static bool is_overdue(struct wish *w)
 {
-	if (!fl_target_is_to_end())
+	if (!fl_target_is_to_end() || w->o.pid)
 		return false;
 	if (!w->asked_ns)
 		w->asked_ns = fl_os_monotonic_ns();
 	return fl_os_monotonic_ns() - w->asked_ns > GRACE_NS;
+}
+
+/* A program that ran before is asked to let flick go, which takes a moment. */
+static bool leave_it(struct wish *w, struct fl_session *s)
+{
+	if (!s->attached)
+		return false;
+	w->is_leaving = true;
+	fl_live_screen_close(&w->live);
+	fl_target_end(s);
+	return true;
 }
 
 static bool turn(void *watcher, struct fl_session *s)
@@ -105,6 +117,8 @@ static bool turn(void *watcher, struct fl_session *s)
 
 	if (is_overdue(w))
 		return false;
+	if (w->is_leaving || (s->attached && fl_target_is_to_end()))
+		return leave_it(w, s);
 	if (!s->begun && !s->is_waiting)
 		return true;
 	if (!w->is_open) {
@@ -114,7 +128,7 @@ static bool turn(void *watcher, struct fl_session *s)
 	}
 	if (fl_live_look(&w->live, s))
 		fl_live_screen_changed(&w->live);
-	return fl_live_screen_turn(&w->live);
+	return fl_live_screen_turn(&w->live) || leave_it(w, s);
 }
 
 /* Who has not left sees the last of it. */
@@ -157,6 +171,8 @@ static void tell_output(const struct wish *w, const struct fl_session *s)
 	struct stat f;
 	bool has = !stat(w->live.output, &f) && (f.st_size || !S_ISREG(f.st_mode));
 
+	if (s->attached)
+		return;
 	if (s->is_left)
 		fl_say("%s (%d) goes on, without probes; what it writes goes to %s",
 		       s->o->argv[0], s->pid, w->live.output);
@@ -188,10 +204,18 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		fl_say("--budget=%s is for sampling: it cannot be used with --all", w->budget);
 		return -1;
 	}
-	if (a.at < argc || w->pid) {
-		w->o.argv = argv + a.at;
-		return 0;
+	if (w->o.pid && a.at < argc) {
+		fl_say("-p is for a program that runs already: give a program or -p, not both");
+		return -1;
 	}
+	if (w->o.pid && (w->o.cpus_are_set || w->live.output != default_output)) {
+		fl_say("--cpu, --target-cpu and --output cannot be used with -p: it runs "
+		       "already");
+		return -1;
+	}
+	w->o.argv = w->o.pid ? fl_attach_arguments(w->o.pid) : argv + a.at;
+	if (w->o.pid || a.at < argc)
+		return 0;
 	fl_say("no program given; usage: flick live %s", cmd->args);
 	return -1;
 }
@@ -201,7 +225,10 @@ static int show_program(struct wish *w, struct fl_account *account)
 	struct fl_session s;
 	int status;
 
-	w->o.output = open_output(w->live.output);
+	if (w->o.pid)
+		w->live.output = NULL;
+	else
+		w->o.output = open_output(w->live.output);
 	if (w->o.output < 0)
 		return FL_EXIT_FAILED;
 	status = fl_session_run(&s, &w->o);
@@ -212,7 +239,8 @@ static int show_program(struct wish *w, struct fl_account *account)
 	*account = s.account;
 	fl_session_close(&s);
 	fl_live_close(&w->live);
-	close(w->o.output);
+	if (!w->o.pid)
+		close(w->o.output);
 	return status;
 }
 
@@ -220,7 +248,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_accoun
 {
 	struct wish w = { .o = { .budget = BUDGET, .samples = SAMPLES, .epoch_ms = EPOCH_MS,
 				 .selection = fl_selection_new(), .watch = &watch },
-			  .live = { .every = 1, .output = OUTPUT } };
+			  .live = { .every = 1, .output = default_output } };
 	int status = FL_EXIT_USAGE;
 
 	w.o.watcher = &w;
@@ -229,10 +257,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_accoun
 		w.o.action = w.all ? FL_ACT_TIME : FL_ACT_SAMPLE;
 		w.live.model.key = (enum fl_live_key)w.key;
 		status = FL_EXIT_FAILED;
-		if (w.pid)
-			fl_say("live cannot attach to a program that runs already yet; it can "
-			       "start one: flick live PROGRAM");
-		else if (!fl_live_terminal_check() && !use_analyses(&w))
+		if (!fl_live_terminal_check() && !use_analyses(&w))
 			status = show_program(&w, account);
 	}
 	fl_selection_free(w.o.selection);
@@ -242,7 +267,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_accoun
 
 const struct fl_cmd fl_cmd_live = {
 	.name = "live",
-	.args = "[OPTION...] [--] PROGRAM [ARG...]",
+	.args = "[OPTION...] [--] PROGRAM [ARG...] | -p PID",
 	.about = "Show a program's functions while it runs",
 	.more = "A table that is made anew each second; `?` lists the keys. Functions are "
 		"sampled as\nby flick record. What the program writes to the terminal goes "

@@ -54,6 +54,7 @@ void fl_live_switch(struct fl_live *l, enum fl_live_which which, struct fl_live_
 {
 	if (!l->s || l->has_ended || l->model.cursor == FL_LIVE_NOBODY)
 		return;
+	l->model.is_moved = true;
 	if (which == FL_LIVE_ALL_SHOWN)
 		switch_lines(l, 0, l->model.n_shown, line);
 	else

@@ -76,10 +76,11 @@ int fl_live_take(struct fl_live_model *m, const struct fl_live_seen *seen, uint3
 static double value_of(const struct fl_live_row *row, enum fl_live_key key)
 {
 	enum { UNKNOWN = -1, NEVER = -2 };
-	uint64_t ns = key == FL_LIVE_BY_TOTAL ? row->total_ns :
+	bool is_total = key == FL_LIVE_BY_TOTAL || (key == FL_LIVE_BY_SELF && row->self < 0);
+	uint64_t ns = is_total ? row->total_ns :
 		      key == FL_LIVE_BY_AVG ? row->seen.avg_ns : row->seen.p99_ns;
 
-	switch (key) {
+	switch (is_total ? FL_LIVE_BY_TOTAL : key) {
 	case FL_LIVE_BY_SELF: return row->self;
 	case FL_LIVE_BY_RATE: return row->rate;
 	default: return ns == FLICK_NONE ? UNKNOWN :

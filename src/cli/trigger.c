@@ -227,13 +227,16 @@ bool fl_trigger_turn(struct fl_session *s)
 
 	if (!t || !t->has_fired || t->is_written)
 		return false;
-	fl_shm_leave(s->shm);
-	while (fl_reader_poll(s->reader, true))
+	if (s->attached)
+		fl_target_end(s);	/* to be left, which takes a moment */
+	else
+		fl_shm_leave(s->shm);
+	while (fl_reader_poll(s->reader, !s->attached))
 		;
 	fl_last_write(t->last, &(struct fl_sink){ .arg = s->trace, .feed = write_batch,
 						  .thread_end = write_end });
 	t->is_written = true;
-	return true;
+	return !s->attached;
 }
 
 bool fl_trigger_has_fired(const struct fl_trigger *t)

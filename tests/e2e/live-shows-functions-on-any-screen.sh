@@ -144,6 +144,3 @@ run "$FLICK" live ./lively
 one_line_error 1 'needs a terminal.*flick record'
 run "$FLICK" live
 one_line_error 2 'no program given'
-enter "clear; '$FLICK' live -p 1; echo status \$?"
-see '^status 1$'
-see '^flick: live cannot attach'

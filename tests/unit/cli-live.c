@@ -209,6 +209,20 @@ static void the_cursor_stays_on_its_function(void **unused)
 	assert_int_equal(0, m.top);
 }
 
+/* Of a program that ran before there are no samples. */
+static void without_samples_self_is_by_total(void **unused)
+{
+	(void)unused;
+	m.key = FL_LIVE_BY_SELF;
+	for (uint32_t f = 0; f < 4; f++)
+		seen[f].calls = 10;
+	seen[1].avg_ns = 50;
+	seen[2].avg_ns = 70;
+	assert_int_equal(0, fl_live_take(&m, seen, 4, 1, 0));
+	assert_int_equal(0, fl_live_arrange(&m));
+	assert_order(4, (const uint32_t[]){ 2, 1, 0, 3 });
+}
+
 static void a_filter_hides_and_the_cursor_goes_to_who_is_there(void **unused)
 {
 	(void)unused;
@@ -378,6 +392,7 @@ int main(void)
 		TEST(self_is_a_share_of_all_samples),
 		TEST(a_cursor_that_nobody_moved_is_on_the_first_line),
 		TEST(the_cursor_stays_on_its_function),
+		TEST(without_samples_self_is_by_total),
 		TEST(a_filter_hides_and_the_cursor_goes_to_who_is_there),
 		TEST(a_search_goes_on_behind_the_cursor_and_round_the_end),
 		TEST(functions_come_and_go),
