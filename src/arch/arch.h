@@ -64,7 +64,8 @@ struct fl_insn {
 	uint8_t cls;		/* enum fl_insn_class */
 	uint8_t reg, source;	/* of the classes that say so; below FL_ARCH_REGS */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
-	uint8_t operand_at;	/* offset of the 4 bytes of a pc-relative operand; 0: none */
+	uint8_t operand_at;	/* where a pc-relative operand is: x86, offset of its 4 bytes;
+				 * 0: there is none */
 	fl_regs writes;		/* general registers it may change; the stack
 				 * pointer's, when no class says how; of a call: the
 				 * ABI's scratch registers; all ones when not known */
@@ -84,6 +85,8 @@ void fl_arch_decode_two(struct fl_insn *, const unsigned char *code, size_t n,
 			uintptr_t at);
 /* The pointer through which the stub here jumps; 0: it is none. */
 uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at);
+/* The address that its pc-relative operand names, if it has one (operand_at). */
+uintptr_t fl_arch_operand(const struct fl_insn *, const unsigned char *code, uintptr_t at);
 /* The direct call, or call through a pointer, that returns to `ret`; false when
  * the bytes before `ret` are something else, or could be. */
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);

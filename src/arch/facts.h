@@ -77,6 +77,12 @@
 #ifndef FL_ARCH_R_CHOOSE
 #error "FL_ARCH_R_CHOOSE: the relocation that is what the function at bias + addend returns"
 #endif
+#ifndef FL_ARCH_IS_SHORT
+#error "FL_ARCH_IS_SHORT(d): may a branch that is short lead so far?"
+#endif
+#ifndef FL_ARCH_OPERANDS_GROW
+#error "FL_ARCH_OPERANDS_GROW: is what has a pc-relative operand longer elsewhere?"
+#endif
 #ifndef FL_ARCH_DWARF_SP
 #error "FL_ARCH_DWARF_SP: the stack pointer's column in tables for unwinding"
 #endif

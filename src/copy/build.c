@@ -89,7 +89,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 
 	switch (i->kind) {
 	case FL_ITEM_STEP:
-		return is_branch(s) ? fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
+		return is_branch(s) || (FL_ARCH_OPERANDS_GROW && s->kind == FL_SHAPE_RELATIVE) ?
+			fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
 	case FL_ITEM_SKIP:
 		return fl_arch_put_skip(out, code, &insn, 0);
 	case FL_ITEM_NOP:
@@ -131,7 +132,7 @@ static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, si
 	int64_t d = (int64_t)p->items[p->first[i->to]].at - (int64_t)i->at;
 
 	d -= d > 0 ? i->size : (int64_t)size;
-	return d == (int8_t)d;
+	return FL_ARCH_IS_SHORT(d);
 }
 
 /* is_short says for now how long it will be. */

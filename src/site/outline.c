@@ -193,11 +193,8 @@ static void take_others(struct pass *p, uintptr_t address, const struct fl_insn 
 static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			 uintptr_t at, const unsigned char *code)
 {
-	uintptr_t address;
-	int32_t distance;
+	uintptr_t address = fl_arch_operand(i, code, at);
 
-	memcpy(&distance, code + i->operand_at, sizeof distance);
-	address = at + i->len + (uintptr_t)(intptr_t)distance;
 	note_named(p, address);
 	if (address - x->start < x->end - x->start)
 		take_own(x, address, i, at, code);

@@ -257,12 +257,9 @@ static uint8_t step_kind(const struct fl_shape *s, const struct fl_insn *i)
 static uintptr_t target_of(const struct fl_insn *i, const unsigned char *code, uintptr_t at,
 			   uint8_t kind)
 {
-	int32_t distance;
-
 	if (!i->operand_at)
 		return kind == FL_SHAPE_PLAIN ? 0 : i->target;
-	memcpy(&distance, code + i->operand_at, sizeof distance);
-	return at + i->len + (uintptr_t)(intptr_t)distance;
+	return fl_arch_operand(i, code, at);
 }
 
 static void add_step(struct maker *k, const struct fl_shape_step *step)

@@ -570,6 +570,16 @@ void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
 	fl_arch_decode(i, code, n, at);
 }
 
+uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, uintptr_t at)
+{
+	uint32_t w = a64_word(code);
+	struct a64 a;
+
+	(void)i;
+	a64_read(&a, w);
+	return a64_target(w, a.kind, at);
+}
+
 bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
 {
 	fl_arch_decode(i, (const unsigned char *)(ret - 4), 4, ret - 4);

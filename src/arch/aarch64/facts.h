@@ -40,6 +40,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
 #define FL_ARCH_MOVED_MAX 24
+#define FL_ARCH_IS_SHORT(d) ((d) > -32000 && (d) < 32000)	/* tbz, less a margin */
+#define FL_ARCH_OPERANDS_GROW 1		/* adr, literals */
 #define FL_ARCH_BRANCH_BYTES 4
 #define FL_ARCH_SWITCH_BYTES 8
 #define FL_ARCH_PLACE_MAX 8

@@ -881,6 +881,11 @@ void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n,
 		*i = (struct fl_insn){ .writes = (fl_regs)~0u };
 }
 
+uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, uintptr_t at)
+{
+	return at + i->len + (uintptr_t)(intptr_t)s32(code + i->operand_at);
+}
+
 size_t fl_arch_landing(const unsigned char *code, size_t n)
 {
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
