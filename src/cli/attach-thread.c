@@ -172,22 +172,26 @@ static bool is_unlocked_code(const struct fl_attached *a, uintptr_t pc)
 	return fl_attach_allocates(a, m);
 }
 
-/* What returns there was begun by a signal. */
+/* A handler's frame is on its stack. An address of the C library's sigreturn alone may
+ * be what an old frame of sigaction() has left. */
 static bool is_below_handler(const struct borrowed *t)
 {
-	enum { WORDS = 8192 };
+	enum { WORDS = 8192, FRAME = FL_ARCH_FRAME_BYTES / 8 };
 	uintptr_t sp = fl_arch_user_sp(t->b.user);
 	const struct fl_attach_map *m = fl_attach_map_at(t->a, sp);
 	size_t n = m ? (m->hi - sp) / 8 : 0;
+	struct fl_signal_frame frame;
 	uint64_t *words;
-	bool is = true;
+	bool is_read, is = false;
 
 	n = n < WORDS ? n : WORDS;
 	words = calloc(n + 1, 8);
-	if (words && fl_attach_read(t->a, sp, words, n * 8))
-		is = memmem(words, n * 8, &t->a->sigreturn, 8) != NULL;
+	is_read = words && fl_attach_read(t->a, sp, words, n * 8);
+	for (size_t i = 0; is_read && !is && i + FRAME <= n; i++)
+		is = words[i] == t->a->sigreturn &&
+		     fl_arch_frame(&frame, words + i, sp + 8 * i);
 	free(words);
-	return is;
+	return !is_read || is;
 }
 
 /* Below the stack pointer there is room, as for a signal, and it is a stack's.
