@@ -199,7 +199,7 @@ static void take_back(struct fl_lease *l, struct fl_pool *p)
 	if (left >= l->granted)
 		return;
 	FL_POINT("lease.looked");
-	store_relaxed(&g->granted, left);
+	store_release(&g->granted, left);		/* (C) pairs with (D) in ring.c */
 	store_relaxed(&g->granted_word, (uint32_t)left);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (R) pairs with (Q) in ring.c */
 	if (load_relaxed(&g->claimed) > left) {

@@ -168,7 +168,8 @@ static void enter_chunk(struct fl_ring *g)
 	in_order();
 	FL_POINT("ring.leaving");
 	g->paused[g->filled % FL_RING_CHUNKS] = 0;
-	store_relaxed(&g->ptr, at);
+	/* (E) pairs with (F) in drain.c: it may be where the chunk before ends */
+	store_release(&g->ptr, at);
 	g->entered = g->filled + 1;
 	in_order();
 	FL_POINT("ring.entering");

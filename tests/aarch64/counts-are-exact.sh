@@ -1,6 +1,6 @@
 #!/bin/sh
 # An AArch64 program's calls are counted exactly, and recorded with time, by each provider:
-# profiling calls, pads with and without landing pads. A planted program that calls once
+# profiling calls, pads with and without landing pads, XRay's sleds. A planted program that calls once
 # more is told apart. timeout: 240
 . "$(dirname "$0")/lib"
 
@@ -61,6 +61,18 @@ do
 	table=latency
 	all 1000
 done
+label=xray
+if command -v clang >/dev/null; then
+	clang --target=aarch64-linux-gnu --sysroot="$A64_ROOT" -w -O2 -g -fxray-instrument \
+		-fxray-instruction-threshold=1 -DTIMES=1000 -c -o "$TMP/calls.o" "$TMP/calls.c" &&
+	aarch64-linux-gnu-gcc --sysroot="$A64_ROOT" -o "$TMP/calls" "$TMP/calls.o" || exit 1
+	record calls -a counts
+	table=counts
+	all 1000
+	record calls --all -a latency
+	table=latency
+	all 1000
+fi
 label="one more"
 target calls "$TMP/calls.c" -DTIMES=1001 -finstrument-functions
 record calls -a counts
