@@ -21,7 +21,7 @@ socket=$XDG_RUNTIME_DIR/flick/$target
 [ "$(stat -c %a "$XDG_RUNTIME_DIR/flick")" = 700 ] || fail "others may come in"
 rude=
 for how in garbage half thousand deaf; do
-	"$work/rude" "$socket" $how >"$work/said" &
+	"$work/rude" "$socket" $how >"$work/said" 8>&- 9<&- &
 	rude="$rude $!"
 	until [ -s "$work/said" ]; do
 		kill -0 $! 2>/dev/null || break
