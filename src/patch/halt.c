@@ -41,8 +41,8 @@
  *	  begins anew, at it, in the copy alike. The kernel leads who is in a restartable
  *	  sequence to where that is aborted: such functions are refused (FLE_RSEQ).
  *	2 A stop goes through the kernel, which serialises on the way back (OS18).
- *	3 The copy is what the jump leads to while the probe is off: the same instructions, and
- *	  on in the original. Of NOPs it is what stands behind them.
+ *	3 The copy is what the jump leads to while the probe is off: the same instructions, of
+ *	  the body. Of NOPs it is what stands behind them.
  *	4 It stores, and that is all. Threads that want a lock wait for it in the kernel, where
  *	  they are stopped as well. The lock of syncs is had before: no two askers, and no
  *	  sync by a tracer.
