@@ -454,9 +454,26 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		f->flags |= X_ENTERED;
 }
 
+/* Does nothing but what fills up stand there, up to where a function begins? Compilers end
+ * what does not return so, where they do not optimise. */
+static bool is_before_head(struct pass *p, uintptr_t to)
+{
+	enum { FILLED = 16 };
+	const struct fl_outline *o = p->o;
+	size_t left, next = fl_rows_from(o->extents, o->n, sizeof *o->extents, to), n;
+	const unsigned char *code = fl_file_text(p->m, to, &left);
+
+	if (next == o->n || !code)
+		return false;
+	n = o->extents[next].start - to;
+	return o->extents[next].kind == FL_EXTENT_FUNCTION &&
+	       !(o->extents[next].flags & X_FLAGS) && n < FILLED && n <= left &&
+	       fl_arch_is_filler(code, n, left);
+}
+
 /* A jump that leaves goes to a function's start, where flags are dead: one of the tables
- * knows, a stub of the linker's, or what stands where such do. One that goes to another
- * part, or back, stays. */
+ * knows, a stub of the linker's, what stands where such do, or what runs on into one. One
+ * that goes to another part, or back, stays. */
 enum { STUB_ALIGNED = 8 };
 
 static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
@@ -473,7 +490,9 @@ static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 	if (at_head && t == o->n)
 		return;
 	if (t == o->n || o->extents[t].kind == FL_EXTENT_OTHER) {
-		if (to % STUB_ALIGNED)
+		if (to % STUB_ALIGNED && is_before_head(p, to))
+			fl_set_bit(p->targets, to - p->lo);	/* it is somebody's */
+		else if (to % STUB_ALIGNED)
 			fl_refuse(&o->extents[o->extents[k].owner], FLE_MIDDLE, to);
 		return;
 	}
@@ -735,17 +754,6 @@ static bool map_all(struct pass *p, size_t n)
 	       o->extents;
 }
 
-static void unmap_pass(struct pass *p)
-{
-	size_t words = (p->hi - p->lo) / 64 + 2;
-
-	fl_scratch_close(p->heads, words * sizeof *p->heads);
-	fl_scratch_close(p->named, words * sizeof *p->named);
-	fl_scratch_close(p->starts, words * sizeof *p->starts);
-	fl_scratch_close(p->targets, words * sizeof *p->targets);
-	fl_scratch_close(p->calls, p->room_calls * sizeof *p->calls);
-}
-
 static void read_all(struct pass *p, const struct fl_ranges *ranges)
 {
 	struct fl_outline *o = p->o;
@@ -778,10 +786,16 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 	if (!err && ranges.n && p.hi - p.lo >= UINT32_MAX)
 		err = -EFBIG;
 	if (!err && ranges.n) {
+		size_t bytes = ((p.hi - p.lo) / 64 + 2) * sizeof *p.heads;
+
 		err = map_all(&p, p.hi - p.lo) ? 0 : -ENOMEM;
 		if (!err)
 			read_all(&p, &ranges);
-		unmap_pass(&p);
+		fl_scratch_close(p.heads, bytes);
+		fl_scratch_close(p.named, bytes);
+		fl_scratch_close(p.starts, bytes);
+		fl_scratch_close(p.targets, bytes);
+		fl_scratch_close(p.calls, p.room_calls * sizeof *p.calls);
 	}
 	fl_ranges_close(&ranges);
 	if (err)

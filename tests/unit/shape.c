@@ -142,6 +142,15 @@ static const struct {
 	{ "to_middle", FLE_MIDDLE, "BEGIN to_middle\nFILL\njmp .Lmiddle\nEND to_middle\n"
 	  "BEGIN has_middle\nFILL\n.Lmiddle:FILL\nret\nEND has_middle" },
 	{ "has_middle", 0, "" },
+	{ "to_filler", 0, "BEGIN to_filler\nFILL\ncall plain@PLT\njmp .Lfiller\n"
+	  "END to_filler\n.Lfiller:\nBEGIN behind_filler\nFILL\nret\nEND behind_filler" },
+	{ "to_code", FLE_MIDDLE, "BEGIN to_code\nFILL\ncall plain@PLT\njmp .Lcode\n"
+	  "END to_code\n.Lcode:cmc\nBEGIN behind_code\nFILL\nret\nEND behind_code" },
+	{ "fills", FLE_NOSPACE, "BEGIN fills\njmp .Lfills\nEND fills\n"
+	  ".Lfills:\nBEGIN behind_fills\nFILL\nret\nEND behind_fills" },
+	{ "to_carry", FLE_MIDDLE, "BEGIN to_carry\nFILL\ncall plain@PLT\njmp .Lto_carry\n"
+	  "END to_carry\n.Lto_carry:\nBEGIN has_carry\nadc $0,%rax\nFILL\nret\n"
+	  "END has_carry" },
 	{ "entered", FLE_INTO, "BEGIN entered\nnop\n.Lentered:FILL\nret\nEND entered\n"
 	  "BEGIN enters\nFILL\ncall .Lentered\nret\nEND enters" },
 	{ "enters", 0, "" },
