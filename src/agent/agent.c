@@ -135,6 +135,7 @@ int fl_agent_found(enum fl_moment moment)
 	return n < 0 ? n : 0;
 }
 
+static bool had_recorder;		/* that came late, and may have had bodies: once */
 static bool is_attached;		/* it comes late, and goes without a trace */
 static int start_error;			/* why this process's agent cannot work */
 static int watch_error;			/* why nobody can watch the reader */
@@ -384,6 +385,9 @@ static int begin_process(void)
 		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
 	fl_cyg_open();
 	fl_site_found(shm);
+	if (had_recorder)
+		shm->body_rules.text[0] = '\0';
+	had_recorder |= is_attached && shm->body_rules.text[0];
 	fl_site_rules(&shm->body_rules);
 	return open_all();
 }

@@ -55,6 +55,7 @@ int fl_agent_attach(const char *given);
 /* Unwinders find bodies from now on, if they ask in the way we know. In the first
  * constructor, or with the loader's lock. */
 void fl_find_open(void);
+void fl_find_open_late(void);		/* in a program that ran before */
 
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);

@@ -16,9 +16,20 @@ struct fl_inject *flick_attached;
 __attribute__((visibility("default"))) void *flick_attach(const char *given,
 							  struct fl_inject *with);
 
+/* The C library loads it itself when a thread is cancelled; who throws has it. */
+static void load_unwinder(const struct fl_inject *with)
+{
+	enum { NOW = 2 };
+	void *(*load)(const char *, int) = (void *(*)(const char *, int))with->dlopen;
+
+	load("libgcc_s.so.1", NOW);
+}
+
 void *flick_attach(const char *given, struct fl_inject *with)
 {
 	flick_attached = with;
+	load_unwinder(with);
+	fl_find_open_late();
 	with->result = fl_agent_attach(given);
 	/* ordering: none of ours to pair with, a tracer reads it by the kernel
 	 */

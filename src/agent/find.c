@@ -10,10 +10,17 @@
  * Where the C library has no such function (before glibc 2.35) unwinders ask otherwise, and
  * where another one of that name stands before ours they do not come here: then bodies are
  * not found, which fl_find_open() says. In a static program ours, being weak, gives way.
+ *
+ * In a program that ran before nobody comes here by that name. So where an unwinder keeps the
+ * address of the C library's, ours is put, for good: a thread may be in a body for as long as
+ * it likes. That an unwinder is there is seen to before (attach.c).
  */
+#include <sys/mman.h>
+
 #include "agent.h"
 #include "copy/copy.h"
 #include "obj/obj.h"
+#include "patch/patch.h"
 
 /* struct dl_find_object, which older systems do not have. */
 struct found_object {
@@ -63,5 +70,52 @@ __attribute__((weak, alias("find"), visibility("default"))) find_function find_o
 void fl_find_open(void)
 {
 	if (find_next() && find_object == find)
+		fl_unwind_serve();
+}
+
+/* ---- in a program that ran before ------------------------------------------------------ */
+
+/* It may be among what is only read once it is relocated. */
+static int store_word(uintptr_t *word, uintptr_t value)
+{
+	int prot = fl_text_prot((uintptr_t)word), err = prot < 0 ? prot : 0;
+	void *page = (void *)fl_round_down((uintptr_t)word, FL_PAGE);
+	bool is_closed = !(prot & PROT_WRITE);
+
+	if (!err && is_closed)
+		err = fl_os_protect(page, FL_PAGE, prot | PROT_WRITE);
+	if (err)
+		return err;
+	store_relaxed(word, value);
+	return is_closed ? fl_os_protect(page, FL_PAGE, prot) : 0;
+}
+
+static int redirect_word(void *arg, uintptr_t at, uint32_t type, const char *name,
+		     uintptr_t value)
+{
+	uintptr_t *word = (uintptr_t *)at;
+
+	(void)arg;
+	(void)type;
+	if (value || __builtin_strcmp(name, "_dl_find_object") ||
+	    load_relaxed(word) == (uintptr_t)find)
+		return 0;
+	return store_word(word, (uintptr_t)find);
+}
+
+static int redirect_module(void *arg, struct fl_module *m)
+{
+	return fl_obj_relocs(m, redirect_word, arg);
+}
+
+void fl_find_open_late(void)
+{
+	struct fl_modules now = { .bytes = NULL };
+	int err = find_next() ? fl_obj_list(&now) : -ENOENT;
+
+	if (!err)
+		err = fl_obj_each(&now, redirect_module, NULL);
+	fl_obj_unlist(&now);
+	if (!err)
 		fl_unwind_serve();
 }

@@ -96,10 +96,10 @@ static bool is_event(int status)
  * on its way is delivered first. */
 static bool await_event(int tid)
 {
-	enum { SOON_US = 100000 };
+	enum { LONG_US = 2000000 };	/* a machine may be busy */
 	int status;
 
-	while ((status = await_next_stop(tid, SOON_US)) >= 0 && !is_event(status))
+	while ((status = await_next_stop(tid, LONG_US)) >= 0 && !is_event(status))
 		ptrace(PTRACE_CONT, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
 	return status >= 0;
 }

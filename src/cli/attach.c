@@ -191,6 +191,11 @@ static bool is_late(struct fl_attached *a)
 	return is;
 }
 
+bool fl_attach_has_begun(struct fl_session *s)
+{
+	return fl_attach_state(s->attached) == FL_INJECT_ENDED;
+}
+
 bool fl_attach_has_left(struct fl_session *s)
 {
 	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {

@@ -13,6 +13,7 @@
 int fl_attach_check(struct fl_session *);
 int fl_attach_start(struct fl_session *);
 bool fl_attach_has_left(struct fl_session *);
+bool fl_attach_has_begun(struct fl_session *);	/* its probes are as they are wanted */
 void fl_attach_end(struct fl_session *);
 void fl_attach_close(struct fl_attached *);
 /* Why it cannot be, if there is a reason that can be seen from outside: 0, or

@@ -219,9 +219,9 @@ static void drain(struct fl_session *s)
 	/* Not on the terminal that the program writes to. */
 	bool is_shown = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	uint64_t progress = is_shown ? 1 : 0, due = UINT64_MAX;
-	bool gone = false, told = false;
+	bool gone = false, told = false, is_due = false;
 
-	if (s->o->seconds > 0)
+	if (s->o->seconds > 0 && !s->attached)
 		due = s->start_ns + (uint64_t)(s->o->seconds * 1e9);
 	while (!gone && !s->is_left) {
 		bool some = false;		/* there was something to take */
@@ -242,6 +242,10 @@ static void drain(struct fl_session *s)
 		fl_ctl_turn(s);
 		fl_budget_turn(s);
 		look_at_memory(s);
+		if (s->o->seconds > 0 && s->attached && !is_due && fl_attach_has_begun(s)) {
+			is_due = true;	/* a program that runs waits for nobody */
+			due = fl_os_monotonic_ns() + (uint64_t)(s->o->seconds * 1e9);
+		}
 		if (fl_os_monotonic_ns() >= due) {
 			fl_target_end(s);
 			due = UINT64_MAX;

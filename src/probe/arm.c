@@ -42,11 +42,21 @@ static bool is_errno(int err)
 	return err < 0 && err > -4096;
 }
 
+/* Nobody can be led out of its bytes: whoever asks for one place hears of that one. */
+static bool is_loop(const struct fl_patch *p)
+{
+	uint8_t to[FL_ARCH_SITE_MAX];
+	uintptr_t copy = p->at;
+
+	return p->rows && !fl_arch_inner(p, &copy, to);
+}
+
 /* What stands against one change by its kind stands against all of the kind;
  * what the system refuses, against all. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
-	return err == FLE_SIGBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows);
+	return err == FLE_SIGBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows) ||
+	       (err == FLE_LOOPS && is_loop(p));
 }
 
 /* Commit; a change that is refused leaves the set, the others go on. The
