@@ -213,7 +213,7 @@ struct fl_plan_in {
 	uintptr_t glue;			/* where the branch goes */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
 	/* ... by offset in the window, how far into `off` the copy is of the instruction that
-	 * begins there; 0: none does. All 0: `off` is no copy that leads back. */
+	 * begins there; 0: none does. All 0: others may come there later. */
 	uint8_t copies[FL_ARCH_INNER];
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is

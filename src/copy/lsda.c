@@ -118,7 +118,7 @@ static bool move_site(struct call_site *s, const struct fl_unwind_body *b,
 {
 	s->from = fl_unwind_place(p, s->from);
 	s->to = fl_unwind_place(p, s->to);
-	if (!s->pad || p->kind == FL_PIECE_STUB || s->from == s->to)
+	if (!s->pad || s->from == s->to)
 		return true;
 	s->pad = place_of(b, s->pad);
 	return s->pad;

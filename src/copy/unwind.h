@@ -18,7 +18,6 @@ struct fl_unwind_row {
 
 enum fl_piece_kind {
 	FL_PIECE_BODY,			/* its landing pads are in the body */
-	FL_PIECE_STUB,			/* goes on in the original, and so do landing pads */
 	FL_PIECE_BARE			/* calls nothing: landing stubs of indirect jumps */
 };
 

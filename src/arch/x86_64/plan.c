@@ -24,7 +24,7 @@
  *		    eb 09 | 66 0f 1f ... eb 09 | 67 67 67 67 e8 ........   a8 09 | ...
  *	SLED_RET    ret; nop		 ret			jmp glue
  *		    c3 ...		 c3 ........		e9 ........
- *	BODY	    any instructions	 jmp stub.off		jmp stub.on
+ *	BODY	    any instructions	 jmp body		jmp call of glue
  *		    ..............	 e9 .. ......		e9 .. ......
  *	BODY_RET    ret; nop; ret	 ret			call glue; ret
  *		    c3 ........ c3	 c3 ........ c3		e8 ........ c3
@@ -33,7 +33,7 @@
  *	BODY_SWITCH nop			 nop			jmp .+33
  *		    0f 1f 00		 0f 1f 00		eb 1f 00
  *
- * The two stubs of a BODY lie where their displacements differ in the low byte. Exit and
+ * The two ways of a BODY lie where their displacements differ in the low byte. Exit and
  * tail are places in the body, which is flick's own; a return's last byte never changes.
  * Behind a SWITCH stands the jump that goes on in the original, and at .+33 its look-up.
  *
@@ -103,7 +103,7 @@ static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 	return 0;
 }
 
-/* Threads may not pass it: what `old` does the stub does. */
+/* Threads may not pass it: what `old` does the body does. */
 static int plan_body(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	uint8_t *on = p->bytes[FL_ON], *off = p->bytes[FL_OFF];
