@@ -14,7 +14,7 @@ static void watch(struct rig *g)
 {
 	stop("", NULL);				/* nowhere */
 	g->m->session[0].reader_pid = fl_os_parent();
-	NEED(!fl_watch_open() && !fl_watch_start(g->m));
+	NEED(!fl_watch_open(g->m) && !fl_watch_start(g->m));
 	NEED(g->m->watcher_pid > 0 && g->m->watcher_pid != getpid());
 	NEED(kill(g->m->watcher_pid, 0) == 0);
 }
