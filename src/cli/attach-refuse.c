@@ -106,9 +106,7 @@ static int check_kind(const struct fl_attached *a)
 	return -1;
 }
 
-/* ---- rights
- * ----------------------------------------------------------------------------
- */
+/* ---- rights ----------------------------------------------------------------------- */
 
 static int check_user(const struct fl_attached *a)
 {

@@ -1,39 +1,39 @@
 /*
  * attach-thread.c - a thread of a running process starts another one for us.
  *
- * Nobody may load a library on a thread that was stopped anywhere: it may hold
- *what the loader waits for. So one thread is borrowed for three system calls:
- *two mappings and a bare clone. The new thread has the C library make one, and
- *that one loads libflick.so, while all others run; see arch/CPU/inject.S. What
- *is in their way they wait for, as any thread of the program does.
+ * Nobody may load a library on a thread that was stopped anywhere: it may hold what the
+ * loader waits for. So one thread is borrowed for three system calls: two mappings and a
+ * bare clone. The new thread has the C library make one, and that one loads libflick.so,
+ * while all others run; see arch/CPU/inject.S. What is in their way they wait for, as any
+ * thread of the program does.
  *
  * PROTOCOL	tracer					the borrowed thread
- *		seize, interrupt, wait			stopped before it returns
- *to its code write the way back below its stack for each call: registers, go on
- *makes it; stopped behind it
+ *		seize, interrupt, wait			stopped before it returns to its code
+ *		write the way back below its stack
+ *		for each call: registers, go on		makes it; stopped behind it
  *		interrupt, go on, wait			stopped as at first
- *		registers as they were, detach		goes on, its own call
- *begins again
- * INVARIANT	1. Whenever the tracer is killed each thread ends up where it
- *was, with its registers, and blocks the signals that it did.
- *		2. An interrupted system call of the thread goes on.
- *		3. No thread is in the middle of what the C library leaves
- *unlocked as long as there is one thread alone, when a second one begins. WHY
- *1. The kernel lets go of who is traced. Before a call its registers are its
- *		   own, or lead over the call to the way back (borrow.c): they are
- *set by one request, which comes before signals are blocked, and these are as
- *they were before the registers are. The way back puts both right.
- *		2. With its registers the kernel's mark of an interrupted call is
- *set again, in the same kind of stop that it was found in, where the kernel
- *heeds it. No call that is made in between changes what a call is restarted
- *with.
- *		3. It is taken only in code of neither the C library, the loader
- *nor an allocator, not below a handler, and not in a fork; or asleep in a
- *		   system call that none of those makes with anything half done.
- *It stays stopped until the C library has made the second thread, and knows.
- * FAILURE	No thread stands well: tried again for some seconds, then
- *refused. A thread ends: another is taken. Mappings cannot be had: an error,
- *nothing is left. Killed later than the first call: they stay.
+ *		registers as they were, detach		goes on, its own call begins again
+ * INVARIANT
+ *	1 Whenever the tracer is killed each thread ends up where it was, with its registers,
+ *	  and blocks the signals that it did.
+ *	2 An interrupted system call of the thread goes on.
+ *	3 No thread is in the middle of what the C library leaves unlocked as long as there is
+ *	  one thread alone, when a second one begins.
+ * WHY
+ *	1 The kernel lets go of who is traced. Before a call its registers are its own, or
+ *	  lead over the call to the way back (borrow.c): they are set by one request, which
+ *	  comes before signals are blocked, and these are as they were before the registers
+ *	  are. The way back puts both right.
+ *	2 With its registers the kernel's mark of an interrupted call is set again, in the same
+ *	  kind of stop that it was found in, where the kernel heeds it. No call that is made
+ *	  in between changes what a call is restarted with.
+ *	3 It is taken only in code of neither the C library, the loader nor an allocator, not
+ *	  below a handler, and not in a fork; or asleep in a system call that none of those
+ *	  makes with anything half done. It stays stopped until the C library has made the
+ *	  second thread, and knows.
+ * FAILURE	No thread stands well: tried again for some seconds, then refused. A thread
+ *		ends: another is taken. Mappings cannot be had: an error, nothing is left.
+ *		Killed later than the first call: they stay.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -304,8 +304,7 @@ static long call(struct borrowed *t, long number, const uint64_t args[6])
 /*
  * Two mappings: code, a page; and, from low to high,
  *
- *	stack | below the TLS pointer | TLS head | table of libraries | struct
- *fl_inject, texts
+ *	stack | below the TLS pointer | TLS head | table of libraries | struct fl_inject, texts
  */
 enum {
 	STACK = 1 << 16,

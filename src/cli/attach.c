@@ -92,9 +92,7 @@ int fl_attach_check(struct fl_session *s)
 	return fl_launch_check_attached(&s->launch, a->exe);
 }
 
-/* ---- in
- * ---------------------------------------------------------------------------------
- */
+/* ---- in --------------------------------------------------------------------------- */
 
 static const char *what_stands_against(int err)
 {
@@ -166,9 +164,7 @@ static bool has_failed(struct fl_session *s)
 	return a->has_failed;
 }
 
-/* ---- out
- * --------------------------------------------------------------------------------
- */
+/* ---- out -------------------------------------------------------------------------- */
 
 static bool is_dead(const struct fl_attached *a)
 {

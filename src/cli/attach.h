@@ -24,26 +24,25 @@ void fl_attach_say_denied(const struct fl_attached *, int err);
 /* What there is to know of it beforehand (attach-look.c). */
 struct fl_attach_map {
 	uintptr_t lo, hi;
-	int prot; /* PROT_* */
+	int prot;			/* PROT_* */
 	uint64_t offset, inode, device;
-	char *path; /* "" without; as /proc has it */
+	char *path;			/* "" without; as /proc has it */
 };
 struct fl_attached {
 	int pid;
-	int mem, pidfd;            /* its /proc/PID/mem; -1 */
-	char exe[4096];            /* its program's file */
-	bool has_failed, is_stuck; /* it was said why */
-	uint64_t end_ns;           /* since when it is to be left; 0: it is not */
+	int mem, pidfd;			/* its /proc/PID/mem; -1 */
+	char exe[4096];			/* its program's file */
+	bool has_failed, is_stuck;	/* it was said why */
+	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
 	struct fl_attach_map *maps;
 	size_t n_maps;
-	uintptr_t c_library;                 /* its lowest address */
-	const struct fl_attach_map *library; /* libflick.so, which is there; NULL */
-	uintptr_t call, sigreturn;           /* see struct fl_borrow */
-	struct fl_inject with;               /* addresses of functions */
-	bool is_alone;                       /* the C library knows of one thread */
-	uintptr_t code, data;                /* what was mapped there for us; 0: nothing */
-	uintptr_t number; /* there: a word that is 0 when the bare thread has
-			     ended */
+	uintptr_t c_library;		/* its lowest address */
+	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
+	uintptr_t call, sigreturn;	/* see struct fl_borrow */
+	struct fl_inject with;		/* addresses of functions */
+	bool is_alone;			/* the C library knows of one thread */
+	uintptr_t code, data;		/* what was mapped there for us; 0: nothing */
+	uintptr_t number;		/* there: 0 when the bare thread has ended */
 };
 int fl_attach_look(struct fl_attached *);
 void fl_attach_forget(struct fl_attached *);

@@ -1,13 +1,11 @@
 /*
- * borrow.c - a stopped thread of another process makes a system call, and finds
- *back alone.
+ * borrow.c - a stopped thread of another process makes a system call, and finds back alone.
  *
- * Hides registers as ptrace(2) has them and the frame of a signal. A thread
- *that is borrowed runs no code of ours: it executes a `syscall; ret` of its own
- *C library, with a stack that leads on to that library's rt_sigreturn, over a
- *frame as the kernel would have made for a signal. So it needs nobody to put it
- *right: whenever its tracer dies, the thread ends its call, returns, and is
- *where it was, with all of its registers.
+ * Hides registers as ptrace(2) has them and the frame of a signal. A thread that is
+ * borrowed runs no code of ours: it executes a `syscall; ret` of its own C library, with a
+ * stack that leads on to that library's rt_sigreturn, over a frame as the kernel would have
+ * made for a signal. So it needs nobody to put it right: whenever its tracer dies, the
+ * thread ends its call, returns, and is where it was, with all of its registers.
  *
  *	sp ->	address of the sigreturn	what `ret` takes
  *		struct ucontext			as it was, what it blocks, too
@@ -21,36 +19,14 @@
 #define UC_FP_XSTATE         1
 #define UC_SIGCONTEXT_SS     2
 #define UC_STRICT_RESTORE_SS 4
-#define ALTSTACK_AS_IT_IS                                                                    \
-	7 /* no flags that the kernel takes: it leaves all \
-				*/
+#define ALTSTACK_AS_IT_IS    7	/* no flags that the kernel takes: it leaves all */
 #define FP_MAGIC1 0x46505853u
 #define FP_MAGIC2 0x46505845u
 #define RED_ZONE  128
 
 enum {
-	R15,
-	R14,
-	R13,
-	R12,
-	RBP,
-	RBX,
-	R11,
-	R10,
-	R9,
-	R8,
-	RAX,
-	RCX,
-	RDX,
-	RSI,
-	RDI,
-	ORIG_RAX,
-	RIP,
-	CS,
-	EFLAGS,
-	RSP,
-	SS,
-	FS_BASE
+	R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI,
+	ORIG_RAX, RIP, CS, EFLAGS, RSP, SS, FS_BASE
 };
 enum { ERESTARTSYS = 512, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK = 516 };
 
