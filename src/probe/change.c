@@ -277,19 +277,10 @@ static void settle_function(struct fl_function *f, enum fl_stage stage)
 
 /* A function's entries come first in the table: of one that is only counted its exits are
  * staged off. */
-static void settle_changed(void)
+static void settle_sampled(void)
 {
 	const struct fl_function *last = NULL;
 
-	for EACH_STAGED(id) {
-		bool on = is_to_be_on(id);
-
-		if (on != (bool)load_relaxed(&fl_table.rows[id].wanted))
-			store_relaxed(&fl_table.rows[id].wanted, on ? FL_WANTED : FL_UNWANTED);
-		fl_goal_settle(id);
-	}
-	if (fl_table.session->action != FL_ACT_SAMPLE)
-		return;
 	for EACH_STAGED(id) {
 		struct fl_function *f = own_function(id);
 
@@ -304,6 +295,19 @@ static void settle_changed(void)
 		if (f->is_off && !f->is_seldom && !f->counts_alone)
 			fl_period_list(f);
 	}
+}
+
+static void settle_changed(void)
+{
+	for EACH_STAGED(id) {
+		bool on = is_to_be_on(id);
+
+		if (on != (bool)load_relaxed(&fl_table.rows[id].wanted))
+			store_relaxed(&fl_table.rows[id].wanted, on ? FL_WANTED : FL_UNWANTED);
+		fl_goal_settle(id);
+	}
+	if (fl_table.session->action == FL_ACT_SAMPLE)
+		settle_sampled();
 	FL_POINT("change.settled");
 }
 
