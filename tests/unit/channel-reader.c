@@ -36,7 +36,7 @@ static void write_life(struct fl_slot *s)
 	s->ring[0].granted = 2;
 	s->ring[0].ptr = AT + C + 32;
 	write_records(s, 0, RECORDS(C) + 2);
-	*(uint32_t *)&s->owner = 12345;
+	*(uint32_t *)&s->owner = (uint32_t)getpid();
 	s->state = FL_SLOT_LIVE;
 }
 
@@ -239,7 +239,7 @@ static void a_ring_that_cannot_grow_lowers_the_rate(void **state)
 	g->m->session[0].pool_chunks = 0;
 	assert_int_equal(fl_reader_open(&g->reader, g->m, &sink, 0), 0);
 	s = fl_shm_slot(g->m, 0);
-	*(uint32_t *)&s->owner = 12345;
+	*(uint32_t *)&s->owner = (uint32_t)getpid();
 	s->state = FL_SLOT_LIVE;
 	g->m->session[0].fresh[0] = 1;
 	for (int i = 0; i < 100; i++) {
