@@ -43,7 +43,7 @@ static void empty_block(const struct fl_module *m)
 
 static bool is_inside(const struct fl_copy *c, uintptr_t at)
 {
-	return at - c->off < c->code + c->n_code - c->off;
+	return at - c->code < c->n_code;
 }
 
 /* An original's address: its branch may lead there. */
@@ -68,12 +68,12 @@ static void check_branch(const struct fl_shape *s, const struct fl_copy *c,
 
 static void walk(const struct fl_shape *s, const struct fl_copy *c, bool check)
 {
-	const unsigned char *code = (const unsigned char *)c->off;
+	const unsigned char *code = (const unsigned char *)c->on;
 	uintptr_t end = c->code + c->n_code;
 	unsigned char window[LOOK] = { 0 };
 	struct fl_insn i;
 
-	for (uintptr_t at = c->off; at < end; at += i.len, code += i.len) {
+	for (uintptr_t at = c->on; at < end; at += i.len, code += i.len) {
 		memcpy(window, code, end - at < LOOK ? end - at : LOOK);
 		fl_arch_decode(&i, window, LOOK, at);
 		MUST(i.len && i.len <= end - at);
@@ -93,12 +93,12 @@ static void check_body(const struct fl_shape *s, const struct fl_copy *c)
 		     s->steps[s->steps[i].to].at == s->steps[i].target);
 	MUST(c->code >= (uintptr_t)empty.near.code && c->n_code <= CODE &&
 	     end <= (uintptr_t)empty.near.code + CODE);
-	MUST(is_inside(c, c->on) && c->off < c->on);
+	MUST(is_inside(c, c->on) && c->off == c->on + FL_ARCH_BRANCH_BYTES);
 	MUST((c->on - entry) >> 8 == (c->off - entry) >> 8);
 	memset(starts, 0, c->n_code);
 	walk(s, c, false);
 	walk(s, c, true);
-	MUST(starts[c->on - c->code]);
+	MUST(starts[c->off - c->code]);
 	for (uint32_t i = 0; i < c->n_places; i++) {
 		MUST(!i || c->places[i - 1].at < c->places[i].at);
 		MUST(c->places[i].offset < c->n_code && starts[c->places[i].offset]);

@@ -64,6 +64,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	with[n++] = fuzz_path("-max_total_time=%s%.0s", seconds, name);
 	with[n++] = fuzz_path("-artifact_prefix=%s/fuzz/found/%s-", build, name);
 	with[n++] = (char *)"-timeout=10";
+	with[n++] = (char *)"-error_exitcode=1";	/* its own, 77, leaves a test out */
 	with[n++] = (char *)"-rss_limit_mb=1500";
 	with[n++] = (char *)"-detect_leaks=0";
 	with[n++] = (char *)"-print_final_stats=1";

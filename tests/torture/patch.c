@@ -282,7 +282,8 @@ int main(int argc, char **argv)
 	const char *mode = getenv("FLICK_TORTURE"), *about;
 	const char *first = fl_patch_sync_row(0, &about);
 	long rounds = mode && !strcmp(mode, "long") ? 300000 : 100000;
-	int bad = 0;
+	int bad = 0, tries = 10;
+	bool is_seen = false;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -291,7 +292,10 @@ int main(int argc, char **argv)
 		return !run(&planted, first, rounds);
 	for (size_t i = 0; fl_patch_sync_row(i, &about); i++)
 		bad |= run_tests(i, rounds);
-	if (!run(&planted, first, rounds)) {
+	/* A core that has to share its processor meets none at times. */
+	while (tries-- && !is_seen)
+		is_seen = run(&planted, first, rounds);
+	if (!is_seen) {
 		printf("the planted tear was not seen\n");
 		bad = 1;
 	}
