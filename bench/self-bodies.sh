@@ -55,6 +55,25 @@ shares() {
 		END { for (f in n) print f, n[f] / sum }' | sed 's/ /+/'
 }
 
+# FILE OFFSET 1 lines become FILE ADDRESS 1 lines: of a program at a fixed address these differ.
+addresses() {
+	cat >"$scratch/offsets"
+	cut -d' ' -f1 "$scratch/offsets" | sort -u | while read -r file; do
+		readelf -lW "$file" | awk -v file="$file" \
+			'$1 == "LOAD" && / R E / { print file, $3, $2; exit }'
+	done | LC_ALL=C awk -v offsets="$scratch/offsets" '
+		function hex(s,	i, n) {
+			for (i = 3; i <= length(s); i++)
+				n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
+			return n
+		}
+		{ delta[$1] = hex($2) - hex($3) }
+		END {
+			while ((getline < offsets) > 0)
+				printf "%s %d 1\n", $1, $2 + delta[$1]
+		}'
+}
+
 # Where a mapping begins and what is there, then where each sample stood.
 by_perf() {	# FILE
 	runs=0
@@ -89,7 +108,7 @@ by_perf() {	# FILE
 			}' >>"$scratch/stood"
 		runs=$((runs + 1))
 	done
-	shares <"$scratch/stood" >"$scratch/$1"
+	addresses <"$scratch/stood" | shares >"$scratch/$1"
 }
 
 by_flick() {	# FILE
