@@ -67,6 +67,27 @@ last_line() {	# FILE
 	grep -v '^$' "$1" | tail -n 1
 }
 
+# Total variation of two files of NAME SHARE lines, in points.
+distance() {	# FILE FILE
+	LC_ALL=C awk '
+		FILENAME == ARGV[1] { d[$1] += $2; next }
+		{ d[$1] -= $2 }
+		END {
+			for (f in d)
+				sum += d[f] < 0 ? -d[f] : d[f]
+			printf "%.2f", 50 * sum
+		}' "$scratch/$1" "$scratch/$2"
+}
+
+# Why perf gives no samples here; nothing: it does.
+no_samples() {
+	if ! command -v perf >/dev/null; then
+		echo "perf is not installed"
+	elif ! perf record -q -e cpu-clock:u -o "$scratch/perf.data" true >/dev/null 2>&1; then
+		echo "the system gives no samples (perf_event_open)"
+	fi
+}
+
 # A prefix: run on the CPU that is not the victim's, where there is one.
 on_other=
 if [ "$(nproc)" -gt 1 ]; then

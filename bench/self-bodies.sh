@@ -19,6 +19,16 @@ samples=${FLICK_SAMPLES:-8000}
 most_runs=30
 chosen='/usr/bin/|/lib(bz2|lzma|sqlite3|lua5|perl|python)'
 
+# For awk: a number without its 0x, or with it.
+hex='
+function hex(s,	i, n) {
+	sub(/^0x/, "", s)
+	for (i = 1; i <= length(s); i++)
+		n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
+	return n
+}
+'
+
 run_it() {	# COMMAND...
 	name=$(readlink -f "$(command -v "${command%% *}")")
 	(cd "$scratch" && STEADY=${name##*/} LD_PRELOAD=$out/steady.so exec setarch -R \
@@ -41,12 +51,7 @@ shares() {
 		[ -s "$entries" ] || readelf --debug-dump=frames "$file" 2>/dev/null |
 			sed -n "s,.* FDE .*pc=0*\([0-9a-f]*\)\.\..*,$file \1,p" >"$entries"
 		cat "$entries"
-	done | LC_ALL=C awk -v points="$scratch/points" '
-		function hex(s,	i, n) {
-			for (i = 1; i <= length(s); i++)
-				n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
-			return n
-		}
+	done | LC_ALL=C awk -v points="$scratch/points" "$hex"'
 		{ printf "%s %d entry\n", $1, hex($2) }
 		END { while ((getline line < points) > 0) print line }' |
 		LC_ALL=C sort -k1,1 -k2,2n -k3,3r | LC_ALL=C awk '
@@ -61,12 +66,7 @@ addresses() {
 	cut -d' ' -f1 "$scratch/offsets" | sort -u | while read -r file; do
 		readelf -lW "$file" | awk -v file="$file" \
 			'$1 == "LOAD" && / R E / { print file, $3, $2; exit }'
-	done | LC_ALL=C awk -v offsets="$scratch/offsets" '
-		function hex(s,	i, n) {
-			for (i = 3; i <= length(s); i++)
-				n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
-			return n
-		}
+	done | LC_ALL=C awk -v offsets="$scratch/offsets" "$hex"'
 		{ delta[$1] = hex($2) - hex($3) }
 		END {
 			while ((getline < offsets) > 0)
@@ -81,20 +81,14 @@ by_perf() {	# FILE
 	while [ "$(wc -l <"$scratch/stood")" -lt "$samples" ] && [ $runs -lt $most_runs ]; do
 		run_it perf record -q -e cpu-clock:u -F 5000 -o "$scratch/perf.data" -- || return
 		perf script -i "$scratch/perf.data" --show-mmap-events -F comm,tid,ip,event \
-			2>/dev/null | LC_ALL=C awk -v chosen="$chosen" '
-			function hex(s,	i, n) {
-				for (i = 1; i <= length(s); i++)
-					n = 16 * n + index("0123456789abcdef", substr(s, i, 1)) - 1
-				return n
-			}
+			2>/dev/null | LC_ALL=C awk -v chosen="$chosen" "$hex"'
 			/PERF_RECORD_MMAP/ {
 				if (!/r-xp/)
 					next
 				match($0, /\[0x[0-9a-f]+\(0x[0-9a-f]+\) @ (0x)?[0-9a-f]+/)
 				split(substr($0, RSTART + 3, RLENGTH - 3), part, /[^0-9a-fx]+/)
 				start[++n] = hex(part[1])
-				end[n] = start[n] + hex(substr(part[2], 3))
-				sub(/^0x/, "", part[3])
+				end[n] = start[n] + hex(part[2])
 				offset[n] = hex(part[3])
 				file[n] = $NF
 				next
@@ -130,14 +124,6 @@ by_flick() {	# FILE
 	shares <"$scratch/stood" >"$scratch/$1"
 }
 
-# The total variation, in points.
-distance() {	# FILE FILE
-	LC_ALL=C awk 'FNR == NR { share[$1] = $2; next }
-		{ d = $2 - share[$1]; sum += d < 0 ? -d : d; delete share[$1] }
-		END { for (f in share) sum += share[f]; printf "%.4f\n", 50 * sum }' \
-		"$scratch/$1" "$scratch/$2"
-}
-
 run_program() {
 	prepare "$program" || return
 	by_perf perf.1 && by_perf perf.2 && by_flick flick || return
@@ -146,13 +132,7 @@ run_program() {
 	add "truth.self.body.$program" "$(calc "$(distance flick perf.1) - $own")"
 }
 
-if ! command -v perf >/dev/null; then
-	missing="perf is not installed"
-elif ! perf record -q -e cpu-clock:u -o "$scratch/perf.data" true >/dev/null 2>&1; then
-	missing="the system gives no samples (perf_event_open)"
-else
-	missing=
-fi
+missing=$(no_samples)
 for program in $programs; do
 	why= reason=$missing
 	[ "$reason" ] || run_program || reason=${why:-failed}

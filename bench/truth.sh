@@ -151,17 +151,6 @@ by_all() {
 	shares <"$scratch/selfs" >"$scratch/all"
 }
 
-distance() {	# FILE FILE
-	LC_ALL=C awk '
-		FILENAME == ARGV[1] { d[$1] += $2; next }
-		{ d[$1] -= $2 }
-		END {
-			for (f in d)
-				sum += d[f] < 0 ? -d[f] : d[f]
-			printf "%.2f", 50 * sum
-		}' "$scratch/$1" "$scratch/$2"
-}
-
 # Points of FILE beyond what perf differs from itself.
 beyond() {	# FILE FILE
 	calc "$(distance "$1" "$2") - $own_distance"
@@ -331,10 +320,9 @@ judge_ticks
 for p in $costed; do
 	judge_cost "$p"
 done
-if ! command -v perf >/dev/null; then
-	skip_judged "perf is not installed"
-elif ! perf record -q -e cpu-clock:u -o "$scratch/perf.data" true >/dev/null 2>&1; then
-	skip_judged "the system gives no samples (perf_event_open)"
+reason=$(no_samples)
+if [ "$reason" ]; then
+	skip_judged "$reason"
 else
 	for p in $judged; do
 		judge "$p"
