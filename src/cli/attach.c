@@ -98,8 +98,7 @@ static const char *what_stands_against(int err)
 {
 	switch (err) {
 	case -EAGAIN:
-		return "no thread of it stands where it could be asked; try "
-		       "again";
+		return "no thread of it stands where it could be asked; try again";
 	case -ENOTSUP: return "its C library is not one that flick knows";
 	case -ENOMEM: return "it has no room for more memory";
 	case -ESRCH: return "it has ended";
@@ -145,16 +144,13 @@ static bool has_failed(struct fl_session *s)
 		a->has_failed = true;
 		fl_say("cannot attach to process %d: %s", a->pid,
 		       a->with.result ? strerror(a->with.result) :
-		       *a->with.why   ? a->with.why :
-					"it has ended");
+		       *a->with.why ? a->with.why : "it has ended");
 		break;
 	case FL_INJECT_ENDED:
 		a->has_failed = a->with.result != 0;
 		if (a->with.result == FLE_RECORDED)
-			fl_say("cannot attach to process %d: it is recorded by "
-			       "another flick, or "
-			       "was by one that it was started with",
-			       a->pid);
+			fl_say("cannot attach to process %d: it is recorded by another flick, "
+			       "or was by one that it was started with", a->pid);
 		else if (a->has_failed)
 			fl_say("cannot attach to process %d: %s", a->pid,
 			       fl_reason(a->with.result));
@@ -180,8 +176,7 @@ static bool is_late(struct fl_attached *a)
 	bool is = a->end_ns && fl_os_monotonic_ns() - a->end_ns > PATIENCE_S * 1000000000ull;
 
 	if (is && !a->is_stuck)
-		fl_say("process %d does not let go of its probes: they stay in "
-		       "it, off",
+		fl_say("process %d does not let go of its probes: they stay in it, off",
 		       a->pid);
 	a->is_stuck |= is;
 	return is;

@@ -433,6 +433,13 @@ char **fl_attach_arguments(uint32_t pid);
 #define FL_PROVIDER_OPTION(at_) \
 	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
 	  fl_providers_take, at_, .each = fl_provider_each }
+/* Which functions: what is done with those of a pattern. */
+#define FL_SELECTION_OPTIONS(do_, at_) \
+	{ 'P', "patch", "PATTERN", do_ " matching functions", fl_selection_take_on, at_ }, \
+	{ 'U', "unpatch", "PATTERN", "leave out matching functions", \
+	  fl_selection_take_off, at_ }, \
+	{ 0, "match", "HOW", "patterns are glob (default) or regex", \
+	  fl_selection_take_match, at_, .each = fl_match_each }
 /* Were the sites of provider `i` asked for? */
 bool fl_providers_has(uint32_t bits, uint32_t i);
 /* /tmp/perf-PID.map, if it was asked for (perf-map.c). The target has ended. */
