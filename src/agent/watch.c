@@ -59,6 +59,7 @@ static int run(void *arg)
 	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives() &&
 	       !load_relaxed(&m->detach))
 		;
+	FL_POINT("watch.over");
 	store_relaxed(&m->session[0].ended_tsc, fl_arch_ticks());
 	if (err != -ESRCH)			/* else there is nobody to care for */
 		fl_agent_end();

@@ -190,7 +190,7 @@ bool fl_attach_has_begun(struct fl_session *s)
 bool fl_attach_has_left(struct fl_session *s)
 {
 	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
-		s->gone_ns = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
+		fl_target_note_gone(s);
 		return true;
 	}
 	return has_failed(s);

@@ -378,7 +378,7 @@ struct fl_session {
 					 * known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
-	uint64_t gone_ns;		/* when it had ended; 0: it has not */
+	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */
 	uint64_t look_ns;		/* when to look at flick's memory next */
 	bool is_spent;			/* it is more than was allowed */
 	int said_error;			/* of an agent, the last one told */
@@ -508,6 +508,7 @@ int fl_target_start(struct fl_session *);
 void fl_target_end(struct fl_session *);
 bool fl_target_is_to_end(void);
 bool fl_target_is_gone(struct fl_session *);
+void fl_target_note_gone(struct fl_session *);
 bool fl_target_is_outlived(const struct fl_session *);
 void fl_target_await_watcher(struct fl_session *);
 void fl_target_release(void);

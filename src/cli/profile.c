@@ -230,7 +230,7 @@ static int share_out(struct flick_rows *r, const struct profile *p)
 static uint64_t time_there_was(struct fl_session *s)
 {
 	enum { SEEN_LATE_NS = 100000000 };
-	uint64_t end = s->gone_ns ? s->gone_ns : fl_os_monotonic_ns();
+	uint64_t end = s->gone_ns && !s->o->follow ? s->gone_ns : fl_os_monotonic_ns();
 	uint64_t wall = end - s->go.wall_ns, sum = 0;
 	size_t n;
 	const struct fl_thread *t = fl_readers_threads(s, &n);

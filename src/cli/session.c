@@ -269,15 +269,18 @@ static void drain(struct fl_session *s)
 		s->o->watch->over(s->o->watcher, s);
 }
 
-/* What processes said as they ended. */
+/* What processes said as they ended. Of one that was killed, what waits beside it says so,
+ * and may get to it late: nothing was open longer than the program was there. */
 static void take_open_calls(struct fl_session *s)
 {
+	uint64_t last = s->o->follow || !s->gone_tsc ? UINT64_MAX : s->gone_tsc;
 	uint32_t n = load_relaxed(&s->shared->n_open);
 
 	for (uint32_t i = 0; i < n && i < FL_MAX_OPEN; i++) {
 		const struct fl_open_call c = s->shared->open[i];
 
-		note_error(s, fl_run_open_call(s->run, c.probe, c.begun, c.ended, c.thread));
+		note_error(s, fl_run_open_call(s->run, c.probe, c.begun,
+					       c.ended < last ? c.ended : last, c.thread));
 	}
 }
 

@@ -111,6 +111,15 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 		s->watch_signal = WTERMSIG(status);
 }
 
+/* The first time on both clocks: it is seen again by who looks again. */
+void fl_target_note_gone(struct fl_session *s)
+{
+	if (s->gone_ns)
+		return;
+	s->gone_ns = fl_os_monotonic_ns();
+	s->gone_tsc = fl_arch_ticks();
+}
+
 /* Take all children that have ended. True: there is none left. */
 static bool reap(struct fl_session *s)
 {
@@ -136,7 +145,7 @@ static bool reap(struct fl_session *s)
 			note_watch(s, status, &used);
 		if (pid == s->pid) {
 			s->status = status;
-			s->gone_ns = fl_os_monotonic_ns();
+			fl_target_note_gone(s);
 			target_pid = 0;
 		}
 		end.si_pid = 0;

@@ -94,6 +94,11 @@ grep -Eq '^ +>[0-9.]+ .s +1 .* main$' "$out" || fail "what was killed has no tim
 sqlite3 "$data/results.db" "update latency set sampled = 0, total_ns = null, open = 0"
 run "$FLICK" report "$data"
 grep -q 'none of these calls ended, so no time is known' "$out" || fail "no times, and no word"
+# Who tells of it comes late: no call was open longer than the program was there.
+FLICK_LIB=${BUILD:-$top/build}/tests/libflick-kill-at.so FLICK_LATE_AT=watch.over \
+	record -- "$work/calls" killed
+run "$FLICK" report -f total "$data"
+grep -Eq '^ +>[0-9.]+ .s  main$' "$out" || fail "who was told of late has no time"
 record -P never -- "$work/calls"
 succeeded
 run "$FLICK" report "$data"

@@ -2,11 +2,13 @@
  * kill-at: fl_point_hit() for a libflick.so that has points: FLICK_KILL_AT=NAME
  * kills the process that comes to that point, and can unlink the file
  * FLICK_KILL_ONCE, with SIGKILL. So one process is killed; which, is not known. With
- * FLICK_KILL_AFTER=N it is when it has been there N times.
+ * FLICK_KILL_AFTER=N it is when it has been there N times. With FLICK_LATE_AT=NAME who
+ * comes to that point goes on a fifth of a second later.
  */
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -16,6 +18,8 @@ void fl_point_hit(const char *name)
 	char at[64], once[512], after[16];
 	static int times;
 
+	if (!fl_os_environment("FLICK_LATE_AT", at, sizeof(at)) && !strcmp(at, name))
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 200000000 }, NULL);
 	if (fl_os_environment("FLICK_KILL_AT", at, sizeof(at)) || strcmp(at, name))
 		return;
 	if (fl_os_environment("FLICK_KILL_ONCE", once, sizeof(once)))
