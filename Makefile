@@ -303,7 +303,7 @@ run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
 run-check: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
-	@$(RUN) $(TESTS)
+	@TRIES=2 $(RUN) $(TESTS)
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
 run-fuzz: $(FUZZ)

@@ -5,7 +5,7 @@ BUILD=$TMP/build
 check="$ROOT/tests/run"
 PATIENCE=1
 export BUILD PATIENCE
-unset TEST_LOGS
+unset TEST_LOGS TRIES
 
 # A test NAME of one line of shell.
 claim()
@@ -57,6 +57,31 @@ ends 'FAIL broken: exit status 1'
 ends 'FAIL slow: killed, its limit is 1 s'
 ends '    | there is no test tests/missing.sh'
 [ "$(cat build/test-logs/bad.log)" = "the reason" ] || exit 1
+
+# Once more, alone, is told: what passes then, what fails again, and not what is broken as a
+# whole.
+claim first 'test -e "$BUILD/again" && exit; touch "$BUILD/again"; echo too soon; exit 1'
+check="$ROOT/tests/run tests/first.sh tests/good.sh"
+rm -f build/again
+sees '1 passed, 1 failed, 0 skipped' "one try is all, if no more are asked for"
+rm -f build/again
+export TRIES=2
+clean "the second try passes"
+ends 'FAIL first: exit status 1'
+ends '    | too soon'
+ends 'ok first'
+ends 'passed only when it was tried again, alone: first'
+[ "$(tail -n 1 said)" = "2 passed, 0 failed, 0 skipped" ] || { cat said; exit 1; }
+check="$ROOT/tests/run tests/bad.sh tests/good.sh"
+sees '1 passed, 1 failed, 0 skipped' "who fails twice has failed"
+for i in 1 2 3 4 5; do
+	claim bad$i "exit 1"
+done
+rm -f build/again
+check="$ROOT/tests/run tests/first.sh tests/bad1.sh tests/bad2.sh tests/bad3.sh tests/bad4.sh
+	tests/bad5.sh"
+sees '0 passed, 6 failed, 0 skipped' "many failures are no chance"
+unset TRIES
 
 PATIENCE=2
 check="$ROOT/tests/run tests/slow.sh"
