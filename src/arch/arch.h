@@ -486,7 +486,7 @@ uintptr_t fl_arch_frame_at(uintptr_t mark_at);
 uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at);
 bool fl_arch_frame(struct fl_signal_frame *, const void *bytes, uintptr_t at);
 bool fl_arch_is_restorer(const unsigned char code[FL_ARCH_RESTORER_BYTES]);
-/* Execute a core-serialising instruction (HW4). */
+/* Execute a core-serialising instruction (HW4), when what was stored is seen by all. */
 void fl_arch_serialise(void);
 /* A system call that has just returned -EINTR; false when the context is
  * elsewhere, or the call cannot be told. */

@@ -132,7 +132,7 @@ int flick_call_init(struct flick_patch *h, void *at, const void *target,
 /* Begun by flick_patch_start() and not finished. */
 bool fl_place_is_begun(const struct fl_place *l)
 {
-	return load_relaxed(&l->turn) & 3;
+	return load_acquire(&l->turn) & 3;		/* (B) pairs with (B) */
 }
 
 int flick_patch_release(struct flick_patch *h)
@@ -285,7 +285,8 @@ static int step(struct fl_place *l, enum patience patience)
 /* 0 when round `round` is over, whoever ended it. */
 static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 {
-	uint64_t turn = load_relaxed(&l->turn);
+	/* (B) pairs with (B): whose round another has ended goes on behind what that did */
+	uint64_t turn = load_acquire(&l->turn);
 	int err;
 
 	if (round_in(turn) != round || turn == turn_of(REST, round))

@@ -116,7 +116,8 @@ void fl_change_hit(uint32_t id, uint32_t sp)
 	if (slot) {
 		/* (F) pairs with (E): what it did is seen by who sees that it has */
 		store_release(&slot->passed, slot->passed + 1);
-		store_relaxed(&slot->inside, slot->inside - 1);
+		/* (F) pairs with (E) */
+		store_release(&slot->inside, slot->inside - 1);
 	}
 }
 
@@ -136,7 +137,8 @@ static uint32_t await_passed(void)
 		bool asks = true;
 
 		while (asks && us < PATIENCE_US) {
-			asks = load_relaxed(&s->inside) &&
+			/* (E) pairs with (F) */
+			asks = load_acquire(&s->inside) &&
 			       load_relaxed(&s->state) == FL_SLOT_LIVE &&
 			       load_acquire(&s->passed) == passed;	/* (E) pairs with (F) */
 			if (asks)

@@ -8,9 +8,10 @@
 
 #include "arch/arch.h"
 
+/* A DMB does not hold back a read of the counter, nor does an ISB wait for stores. */
 void fl_arch_serialise(void)
 {
-	__asm__ volatile("isb" : : : "memory");
+	__asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
 uintptr_t fl_arch_pc(const void *uc)
