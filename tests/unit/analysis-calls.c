@@ -275,7 +275,7 @@ static void times_are_without_probes(void **unused)
 {
 	(void)unused;
 	fl_run_close(run);
-	view.overhead[0] = (struct fl_overhead){ 7, 16 };
+	view.overhead[0] = (struct fl_overhead){ .inside = 7, .pair = 16 };
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	enter('a', 100);
 	now += 50;
@@ -285,7 +285,7 @@ static void times_are_without_probes(void **unused)
 	leave('c', 300);
 	leave('b', 200);
 	leave('a', 100);
-	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	view.overhead[0] = (struct fl_overhead){ 0 };
 	assert_int_equal(edge("bc", "total_ns"), 10 - 7);
 	assert_int_equal(edge("ab", "total_ns"), 50 - 7 - 16);
 	assert_int_equal(edge("ab", "self_ns"), 50 - 7 - 16 - 3);
@@ -298,7 +298,7 @@ static void times_are_without_probes_on_other_stacks(void **unused)
 {
 	(void)unused;
 	fl_run_close(run);
-	view.overhead[0] = (struct fl_overhead){ 7, 16 };
+	view.overhead[0] = (struct fl_overhead){ .inside = 7, .pair = 16 };
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	enter('a', 100);
 	enter('b', 200);
@@ -308,7 +308,7 @@ static void times_are_without_probes_on_other_stacks(void **unused)
 	leave('c', 64 << 20);
 	leave('b', 200);
 	leave('a', 100);
-	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	view.overhead[0] = (struct fl_overhead){ 0 };
 	assert_int_equal(edge("-c", "total_ns"), 100 - 7 - 9);
 	assert_int_equal(edge("ab", "total_ns"), 120 - 7 - 16 - 9);
 	assert_int_equal(edge("-a", "total_ns"), 140 - 7 - 2 * 16 - 9);
@@ -320,8 +320,8 @@ static void what_probes_take_is_of_their_kind(void **unused)
 	(void)unused;
 	fl_run_close(run);
 	view.framed = 1;			/* provider 0, of all sites here */
-	view.overhead[0] = (struct fl_overhead){ 1, 2 };
-	view.overhead[1] = (struct fl_overhead){ 7, 16 };
+	view.overhead[0] = (struct fl_overhead){ .inside = 1, .pair = 2 };
+	view.overhead[1] = (struct fl_overhead){ .inside = 7, .pair = 16 };
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	view.framed = 0;
 	enter('a', 100);
@@ -330,7 +330,7 @@ static void what_probes_take_is_of_their_kind(void **unused)
 		leave('b', 200);
 	}
 	leave('a', 100);
-	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0, 0 };
+	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0 };
 	assert_int_equal(edge("ab", "total_ns"), 5 * (10 - 7));
 	assert_int_equal(edge("-a", "total_ns"), 110 - 7 - 5 * 16);
 	assert_int_equal(edge("-a", "self_ns"), 110 - 7 - 5 * 16 - 5 * 3);
@@ -340,7 +340,7 @@ static void no_time_is_less_than_none(void **unused)
 {
 	(void)unused;
 	fl_run_close(run);
-	view.overhead[0] = (struct fl_overhead){ 17, 30 };
+	view.overhead[0] = (struct fl_overhead){ .inside = 17, .pair = 30 };
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	enter('a', 100);
 	now += 15;
@@ -348,7 +348,7 @@ static void no_time_is_less_than_none(void **unused)
 	now += 20;
 	leave('b', 200);
 	leave('a', 100);
-	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	view.overhead[0] = (struct fl_overhead){ 0 };
 	assert_int_equal(edge("ab", "total_ns"), 30 - 17);
 	assert_int_equal(edge("-a", "total_ns"), 65 - 17 - 30);
 	assert_int_equal(edge("-a", "self_ns"), 65 - 17 - 30 - 13);
@@ -358,14 +358,14 @@ static void nor_are_those_of_more_probes_than_calls(void **unused)
 {
 	(void)unused;
 	fl_run_close(run);
-	view.overhead[0] = (struct fl_overhead){ 17, 80000 };
+	view.overhead[0] = (struct fl_overhead){ .inside = 17, .pair = 80000 };
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	enter('a', 100);
 	enter('b', 200);
 	now += 10000;
 	leave('b', 200);
 	leave('a', 100);
-	view.overhead[0] = (struct fl_overhead){ 0, 0 };
+	view.overhead[0] = (struct fl_overhead){ 0 };
 	assert_int_equal(edge("ab", "total_ns"), 10010 - 17);
 	assert_int_equal(edge("-a", "calls"), 1);
 	assert_int_equal(edge("-a", "total_ns"), 0);
