@@ -83,6 +83,15 @@ void fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
  * they are one, if they stand in a row, and else LOAD_PAGE and SUM. */
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *code, size_t n,
 			uintptr_t at);
+/* What does the instruction with register `reg`, if that has a page (LOAD_PAGE)? `offset`:
+ * into the page. */
+enum fl_paged {
+	FL_PAGED_NOT,			/* nothing */
+	FL_PAGED_FORMED,		/* it makes the address of what lies there */
+	FL_PAGED_ACCESSED,		/* it loads or stores that */
+	FL_PAGED_OTHERWISE
+};
+enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset);
 /* The pointer through which the stub here jumps; 0: it is none. */
 uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at);
 /* The address that its pc-relative operand names, if it has one (operand_at). */

@@ -63,15 +63,10 @@ static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 /* Does a stub of the linker's lead to a function that asks who called? */
 static bool leads_to_asker(const struct pass *p, uintptr_t to)
 {
-	size_t left, skip;
+	size_t left;
 	const unsigned char *code = fl_file_text(p->m, to, &left);
-	struct fl_insn i;
 
-	if (!code)
-		return false;
-	skip = fl_arch_landing(code, left);
-	fl_arch_decode(&i, code + skip, left - skip, to + skip);
-	return i.cls == FL_INSN_JUMP_POINTER && fl_asks(&p->askers, i.target);
+	return code && fl_asks(&p->askers, fl_arch_stub(code, left, to));
 }
 
 static bool is_head(const struct pass *p, uintptr_t a)
@@ -158,50 +153,101 @@ static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 	}
 }
 
-/* An instruction that names an address of its own function: who reads its first bytes finds
- * the jump there; who gives away where its middle is gets jumps there, in the original. */
-static void take_own(struct fl_extent *x, uintptr_t address, const struct fl_insn *i,
-		     uintptr_t at, const unsigned char *code)
-{
-	struct fl_insn full;
+/* What an instruction of `x` at `at` names: it makes the address, or accesses what lies there,
+ * or does nothing. */
+struct name {
+	struct pass *p;
+	struct fl_extent *x;
+	uintptr_t at;
+	const struct fl_insn *i;
+};
 
-	fl_arch_decode(&full, code, i->len, at);
-	if (full.cls == FL_INSN_LOAD_ADDRESS && address - x->start > x->landing)
+/* An address of its own function: who reads its first bytes finds the jump there; who gives
+ * away where its middle is gets jumps there, in the original. */
+static void name_own(struct fl_extent *x, uintptr_t address, uintptr_t at,
+		     enum fl_paged how)
+{
+	if (how == FL_PAGED_FORMED && address - x->start > x->landing)
 		x->flags |= X_LABELS;
-	else if (full.cls != FL_INSN_LOAD_ADDRESS && full.cls != FL_INSN_NOP &&
-		 address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
+	else if (how == FL_PAGED_ACCESSED && address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
 		fl_refuse(x, FLE_OWNBYTES, at);
 }
 
-/* Who forms an address in another function's middle jumps there, or looks there for what
- * has trapped. */
-static void take_others(struct pass *p, uintptr_t address, const struct fl_insn *i,
-			uintptr_t at, const unsigned char *code)
+/* It may be its own first bytes, or a function that asks. Who forms an address in another
+ * function's middle jumps there, or looks there for what has trapped. */
+static void take_address(void *arg, uintptr_t address, enum fl_paged how)
 {
-	size_t k = is_head(p, address) ? p->o->n : fl_outline_find(p->o, address);
-	struct fl_insn full;
+	struct name *n = arg;
+	struct pass *p = n->p;
+	struct fl_outline *o = p->o;
+	size_t k = is_head(p, address) ? o->n : fl_outline_find(o, address);
 
-	if (k == p->o->n || p->o->extents[k].kind == FL_EXTENT_OTHER ||
-	    address == p->o->extents[k].start)
-		return;
-	fl_arch_decode(&full, code, i->len, at);
-	if (full.cls == FL_INSN_LOAD_ADDRESS)
-		fl_refuse(&p->o->extents[k], FLE_INSIDE, at);
+	note_named(p, address);
+	if (address - n->x->start < n->x->end - n->x->start)
+		name_own(n->x, address, n->at, how);
+	else if (how == FL_PAGED_FORMED && k < o->n && !(address % sizeof(fl_unit)) &&
+		 o->extents[k].kind != FL_EXTENT_OTHER && address != o->extents[k].start)
+		fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+	if (p->askers.n && fl_asks(&p->askers, address))
+		meet_asker(n->x, n->i, n->at);
 }
 
-/* What its operand names may be its own first bytes, or a function that asks. */
+/* Any address of the page may be formed, or loaded from. */
+static void name_page(struct name *n, uintptr_t page)
+{
+	struct fl_outline *o = n->p->o;
+	size_t k = fl_rows_from(o->extents, o->n, sizeof *o->extents, page);
+
+	take_address(n, page, FL_PAGED_FORMED);
+	for (size_t i = 0; i < n->p->askers.n; i++)
+		if (n->p->askers.at[i] - page < FL_ARCH_PAGE)
+			meet_asker(n->x, n->i, n->at);
+	for (k -= k && o->extents[k - 1].end > page;
+	     k < o->n && o->extents[k].start < page + FL_ARCH_PAGE; k++) {
+		take_address(n, o->extents[k].start, FL_PAGED_FORMED);
+		if (o->extents[k].kind != FL_EXTENT_OTHER)
+			fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+	}
+}
+
+/* Does somebody's code lie there, or where a function is that asks? */
+static bool is_page_of_code(const struct pass *p, uintptr_t page)
+{
+	const struct fl_outline *o = p->o;
+	size_t k = fl_rows_from(o->extents, o->n, sizeof *o->extents,
+				page + FL_ARCH_PAGE - 1);
+
+	for (size_t i = 0; i < p->askers.n; i++)
+		if (p->askers.at[i] - page < FL_ARCH_PAGE)
+			return true;
+	for (; k && o->extents[k - 1].end > page; k--)
+		if (o->extents[k - 1].kind != FL_EXTENT_OTHER)
+			return true;
+	return false;
+}
+
 static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			 uintptr_t at, const unsigned char *code)
 {
-	uintptr_t address = fl_arch_operand(i, code, at);
+	struct name n = { p, x, at, i };
+	struct fl_insn full;
+	uintptr_t address;
 
-	note_named(p, address);
-	if (address - x->start < x->end - x->start)
-		take_own(x, address, i, at, code);
-	else if (address - p->lo < p->hi - p->lo)
-		take_others(p, address, i, at, code);
-	if (p->askers.n && fl_asks(&p->askers, address))
-		meet_asker(x, i, at);
+	if (i->cls == FL_INSN_LOAD_PAGE) {
+		if (is_page_of_code(p, i->target) &&
+		    !fl_page_follow(p->o, i, at, take_address, &n))
+			name_page(&n, i->target);
+		return;
+	}
+	address = fl_arch_operand(i, code, at);
+	full.cls = FL_INSN_OTHER;
+	if (address - p->lo < p->hi - p->lo)
+		fl_arch_decode(&full, code, i->len, at);
+	if (full.cls == FL_INSN_NOP)
+		note_named(p, address);
+	else
+		take_address(&n, address, full.cls == FL_INSN_LOAD_ADDRESS ?
+			  FL_PAGED_FORMED : FL_PAGED_ACCESSED);
 }
 
 /* The last bytes of an instruction may be an address. */

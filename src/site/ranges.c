@@ -179,14 +179,38 @@ static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
 	add_gap(f, a, end);
 }
 
+/* From the first to the last section of the segment that holds code. Linkers that do not
+ * separate code put constants, and tables, before and behind it. */
+static void narrow_to_code(const struct fl_module *m, const Elf64_Phdr *p, uintptr_t *a,
+			   uintptr_t *end)
+{
+	uintptr_t first = UINTPTR_MAX, last = 0;
+
+	for (size_t i = 0; m->file.sh && i < m->file.eh->e_shnum; i++) {
+		const Elf64_Shdr *sh = &m->file.sh[i];
+
+		if (!(sh->sh_flags & SHF_EXECINSTR) || sh->sh_addr - p->p_vaddr >= p->p_memsz ||
+		    sh->sh_size > p->p_memsz - (sh->sh_addr - p->p_vaddr))
+			continue;
+		first = sh->sh_addr < first ? sh->sh_addr : first;
+		last = sh->sh_addr + sh->sh_size > last ? sh->sh_addr + sh->sh_size : last;
+	}
+	if (first >= last)
+		return;
+	*a = m->bias + first;
+	*end = m->bias + last;
+}
+
 static void add_gaps(struct fill *f)
 {
 	for (size_t i = 0; i < f->m->n_ph; i++) {
 		const Elf64_Phdr *p = &f->m->ph[i];
-		uintptr_t a = f->m->bias + p->p_vaddr;
+		uintptr_t a = f->m->bias + p->p_vaddr, end = a + p->p_memsz;
 
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
-			add_gaps_of(f, a, a + p->p_memsz);
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		narrow_to_code(f->m, p, &a, &end);
+		add_gaps_of(f, a, end);
 	}
 }
 

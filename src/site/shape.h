@@ -4,6 +4,7 @@
  *	outline.c	all code of a module, once: functions and parts of them
  *	outlines.c	what it said, from the scan to the first bodies
  *	refuse.c	which of them cannot have a second body, before their code is read
+ *	pages.c	an address that takes two instructions, wherever these stand
  *	shape.c	one function's instructions
  *	bodies.c	the provider: tells entries and where they are left
  */
@@ -67,6 +68,15 @@ static inline uintptr_t fl_extent_entry(const struct fl_extent *x)
 
 /* 0, -ENOMEM, -EFBIG. */
 int fl_outline_read(struct fl_outline *, const struct fl_module *);
+
+/* ---- pages.c ------------------------------------------------------------- */
+
+/* Code names that address: FORMED or ACCESSED. */
+typedef void fl_page_name(void *arg, uintptr_t address, enum fl_paged);
+/* Tell what is named by the page that the instruction at `at` makes. False: something else
+ * may be, too. */
+bool fl_page_follow(const struct fl_outline *, const struct fl_insn *page, uintptr_t at,
+		    fl_page_name *, void *arg);
 
 /* ---- shape.c ------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
  * bodies.c - second bodies of AArch64's functions are made of what the functions are: of
  * whole libraries, by the same code that makes those of this CPU, read again word by word.
  *
- *	a64: 9501 functions of 5 files, 8320 bodies of 403454 steps | wrong 0
- *	a64: 1164 refused: it calls its own middle, or gives away an address there
+ *	a64: 9480 functions of 5 files, 9460 bodies of 636723 steps | wrong 0
+ *	a64: 9 refused: it jumps into the middle of another function
  *	...
  */
 #include "a64.h"
@@ -14,7 +14,7 @@
 #include "copy/copy.h"
 #include "site/site.h"
 
-enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, WANTED = 3000 };
+enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, REFUSED = 60 };
 
 static const char *const files[] = {
 	"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgomp.so.1", "libitm.so.1",
@@ -239,7 +239,7 @@ static void bodies_are_their_functions(void **state)
 	for (int k = 0; k < REASONS; k++)
 		if (t.reasons[k])
 			printf("a64: %zu refused: %s\n", t.reasons[k], fl_err_text(-5000 - k));
-	assert_true(t.bodies > WANTED);
+	assert_true(t.bodies > t.functions - REFUSED);
 	assert_int_equal(t.wrong, 0);
 	assert_int_equal(t.reasons[reason(FLE_NOREACH)] + t.reasons[reason(FLE_UNKNOWN)], 0);
 }

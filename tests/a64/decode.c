@@ -385,7 +385,7 @@ static const struct form {
 	{ "brk #0", A64_PLAIN, FL_INSN_OTHER, 0, 0, NO, 0 },
 	{ "svc #0", A64_SVC, FL_INSN_OTHER, 0, 0, NO, 1 },
 	{ "adr x7, .+5", A64_ADR, FL_INSN_LOAD_ADDRESS, 7, 0, 5, 1u << 7 },
-	{ ".inst 0xb0000007", A64_ADRP, FL_INSN_LOAD_ADDRESS, 7, 0, 4096, 1u << 7 },
+	{ ".inst 0xb0000007", A64_ADRP, FL_INSN_LOAD_PAGE, 7, 0, 4096, 1u << 7 },
 	{ "ldr x7, .+8", A64_LITERAL, FL_INSN_LOAD_POINTER, 7, 0, 8, 1u << 7 },
 	{ "ldrsw x7, .+8", A64_LITERAL, FL_INSN_OTHER, 0, 0, NO, 1u << 7 },
 	{ "ldr q7, .+8", A64_LITERAL, FL_INSN_OTHER, 0, 0, NO, 0 },

@@ -401,8 +401,8 @@ static void set_operand(struct fl_insn *i, const struct a64 *a, uint32_t w, uint
 	i->operand_at = 1;
 	if (a64_rd(w) == A64_ZERO || (a->kind == A64_LITERAL && w >> 24 != 0x58))
 		return;
-	set_target(i, a->kind == A64_LITERAL ? FL_INSN_LOAD_POINTER : FL_INSN_LOAD_ADDRESS,
-		   a, w, at);
+	set_target(i, a->kind == A64_LITERAL ? FL_INSN_LOAD_POINTER :
+		   a->kind == A64_ADRP ? FL_INSN_LOAD_PAGE : FL_INSN_LOAD_ADDRESS, a, w, at);
 	i->reg = a64_rd(w);
 }
 
@@ -435,10 +435,9 @@ static void set_sum(struct fl_insn *i, uint32_t w)
 	i->writes &= ~(1u << A64_SP);
 }
 
-/* Bytes of one register of a load or store, as a power of two. */
-static unsigned int log_size(uint32_t w)
+unsigned int a64_log_size(uint32_t w)
 {
-	bool is_vector = w >> 26 & 1, is_of_pair = (w & 0x3a000000) == 0x28000000;
+	bool is_vector = a64_is_vector(w), is_of_pair = (w & 0x3a000000) == 0x28000000;
 
 	if (is_of_pair)
 		return is_vector ? 2 + (w >> 30) : w >> 31 ? 3 : 2;
@@ -449,7 +448,7 @@ static unsigned int log_size(uint32_t w)
 static void set_access(struct fl_insn *i, const struct a64 *a, uint32_t w, int64_t offset,
 		       unsigned int n)
 {
-	unsigned int size = log_size(w);
+	unsigned int size = a64_log_size(w);
 	bool is_whole = size == 3 && n == 1 && !(w >> 26 & 1) && a64_rd(w) != A64_ZERO;
 
 	if (is_whole && a->access == A64_STORES)
@@ -466,12 +465,12 @@ static void set_memory(struct fl_insn *i, const struct a64 *a, uint32_t w)
 	if (!is_frame(a64_rn(w)))
 		return;
 	if ((w & 0x3b000000) == 0x39000000)
-		set_access(i, a, w, (int64_t)(w >> 10 & 4095) << log_size(w), 1);
+		set_access(i, a, w, (int64_t)(w >> 10 & 4095) << a64_log_size(w), 1);
 	else if ((w & 0x3b200c00) == 0x38000000)
 		set_access(i, a, w, a64_signed(w, 12, 9), 1);
 	else if ((w & 0x3b000000) == 0x29000000 && !(w >> 23 & 1))
-		set_access(i, a, w, (int64_t)((uint64_t)a64_signed(w, 15, 7) << log_size(w)),
-			   2);
+		set_access(i, a, w, (int64_t)((uint64_t)a64_signed(w, 15, 7) <<
+					      a64_log_size(w)), 2);
 	else if (a->access & A64_STORES)
 		set_frame(i, FL_INSN_SMASH, FL_ANYWHERE, w, 0);
 }

@@ -82,6 +82,13 @@ static inline bool a64_is_pair(uint32_t w)
 {
 	return w >> 21 & 1;
 }
+/* Of loads and stores of vector registers, and of others. */
+static inline bool a64_is_vector(uint32_t w)
+{
+	return w >> 26 & 1;
+}
+/* Of loads and stores: bytes as a power of two, of each register of a pair. */
+unsigned int a64_log_size(uint32_t w);
 /* Does it acquire, or release? */
 static inline bool a64_is_ordered(uint32_t w)
 {

@@ -15,11 +15,6 @@ static bool is_from(uint32_t w, uint32_t opcode, unsigned int from)
 	return (w & 0xffc00000) == opcode && a64_rn(w) == from && a64_rd(w) != A64_ZERO;
 }
 
-static bool is_adrp(uint32_t w)
-{
-	return (w & 0x9f000000) == 0x90000000;
-}
-
 static void be_sum(struct fl_insn *i, uint32_t w)
 {
 	i->cls = FL_INSN_SUM;
@@ -38,23 +33,46 @@ void fl_arch_decode_two(struct fl_insn *i, const unsigned char *code, size_t n, 
 	w = a64_word(code);
 	if (i->cls == FL_INSN_OTHER && is_from(w, ADD_IMM, a64_rn(w)))
 		be_sum(i, w);
-	if (!is_adrp(w))
+	if (i->cls != FL_INSN_LOAD_PAGE)
 		return;
 	next = n < 8 ? 0 : a64_word(code + 4);
 	/* where the sum goes elsewhere the page stays, and may be used again */
-	if (i->cls == FL_INSN_LOAD_ADDRESS && is_from(next, ADD_IMM, a64_rd(w)) &&
-	    a64_rd(next) == a64_rd(w)) {
+	if (is_from(next, ADD_IMM, a64_rd(w)) && a64_rd(next) == a64_rd(w)) {
+		i->cls = FL_INSN_LOAD_ADDRESS;
 		i->target += next >> 10 & IMM;
-	} else if (i->cls == FL_INSN_LOAD_ADDRESS && is_from(next, LDR_IMM, a64_rd(w))) {
+	} else if (is_from(next, LDR_IMM, a64_rd(w))) {
 		i->cls = FL_INSN_LOAD_POINTER;
 		i->target += (next >> 10 & IMM) * 8;
 	} else {
-		i->cls = i->cls == FL_INSN_LOAD_ADDRESS ? FL_INSN_LOAD_PAGE : i->cls;
 		return;
 	}
 	i->len = 8;
 	i->reg = (uint8_t)a64_rd(next);
 	i->writes |= 1u << i->reg;
+}
+
+/* By an offset in the word: 12 bits, in units of what is loaded or stored. */
+static bool is_access(uint32_t w)
+{
+	return (w & 0x3b000000) == 0x39000000;
+}
+
+enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset)
+{
+	uint32_t w = a64_word(code);
+	struct a64 a;
+
+	a64_read(&a, w);
+	if (!(a.reads >> reg & 1))
+		return FL_PAGED_NOT;
+	*offset = w >> 10 & IMM;
+	if (is_from(w, ADD_IMM, reg))
+		return FL_PAGED_FORMED;
+	if (!is_access(w) || a64_rn(w) != reg ||
+	    (a.access == A64_STORES && !a64_is_vector(w) && a64_rd(w) == reg))
+		return FL_PAGED_OTHERWISE;
+	*offset <<= a64_log_size(w);
+	return FL_PAGED_ACCESSED;
 }
 
 /* adrp x16, pointer; ldr x17, [x16, pointer]; (add x16, x16, ...;) br x17 */

@@ -944,6 +944,13 @@ bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *, size_t, uintptr_t)
 	__attribute__((alias("fl_arch_decode")));
 
+/* Nobody makes one. */
+enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset)
+{
+	(void)code, (void)reg, (void)offset;
+	return FL_PAGED_OTHERWISE;
+}
+
 uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at)
 {
 	size_t skip = fl_arch_landing(code, n);
