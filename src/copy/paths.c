@@ -1,0 +1,335 @@
+/*
+ * paths.c - which number a path has, and what to add where so that the sum is it.
+ *
+ * Ball and Larus, "Efficient path profiling" (1996). An edge that leads back to a block which
+ * is still open in a search by depth is cut: one path ends there, the next begins at its
+ * target. Without these the graph has no circle. So the ways from a block to a path's end can
+ * be counted, those behind it first; an edge stands for the ways by the edges before it, and
+ * a start for all paths from the starts before it. Where that would be more paths than fit,
+ * edges are cut where ways become many, and all is counted again.
+ *
+ * The sum of the values would do. But most of them are moved to edges that are gone seldom:
+ *
+ *	add(u -> v) = value(u -> v) + height(u) - height(v)
+ *
+ * is another sum over each path, of the same result, whatever the heights are, if the outside
+ * has height 0, which is where paths begin and end. A tree of edges that spans all blocks and
+ * the outside sets the heights so that its own edges add nothing: those in loops are taken
+ * into it first. What is added at a path's start or end costs nothing, so these come last.
+ *
+ * All is done modulo 2^32: a sum may be below 0 on its way.
+ *
+ * INVARIANT  Each path has one number below n, each number one path.
+ * WHY	Of a block's edges, the values are the sums of the ways by those before: a way's number
+ *	below `count` says which edge it took, and the rest, which is below that edge's
+ *	ways, says how it went on. Of starts likewise.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "copy/paths.h"
+
+enum { NEW, OPEN, DONE, DEEPEST = 8 };
+
+size_t fl_paths_memory(uint32_t n_blocks)
+{
+	enum { BY_BLOCK = 10 };
+
+	return (n_blocks + 1ul) * BY_BLOCK * sizeof(uint32_t);
+}
+
+static void lay_memory(struct fl_paths *p, uint32_t *at)
+{
+	uint32_t **const arrays[] = {
+		&p->first, &p->begins, &p->count, &p->order, &p->stack,
+		&p->next, &p->state, &p->depth, &p->parent, &p->offset,
+	};
+
+	memset(at, 0, fl_paths_memory(p->n_blocks));
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		*arrays[i] = at;
+		at += p->n_blocks + 1;
+	}
+}
+
+static void find_first_edges(struct fl_paths *p)
+{
+	uint32_t e = 0;
+
+	for (uint32_t b = 0; b <= p->n_blocks; b++) {
+		while (e < p->n_edges && p->edges[e].from < b)
+			e++;
+		p->first[b] = e;
+	}
+	for (e = 0; e < p->n_edges; e++)
+		p->edges[e].cut = FL_PATH_GOES_ON;
+}
+
+/* ---- cuts, and an order ------------------------------------------------------------ */
+
+/* From that block on, if it is new. Returns how many blocks have an order now. */
+static uint32_t search(struct fl_paths *p, uint32_t root, uint32_t n)
+{
+	uint32_t depth = 0;
+
+	if (p->state[root] == NEW)
+		p->stack[depth++] = root;
+	while (depth) {
+		uint32_t b = p->stack[depth - 1];
+		struct fl_path_edge *e;
+
+		if (p->state[b] == NEW) {
+			p->state[b] = OPEN;
+			p->next[b] = p->first[b];
+		}
+		if (p->next[b] == p->first[b + 1]) {
+			p->state[b] = DONE;
+			p->order[n++] = b;
+			depth--;
+			continue;
+		}
+		e = &p->edges[p->next[b]++];
+		if (e->to == FL_PATH_NONE)
+			continue;
+		if (p->state[e->to] == OPEN)
+			e->cut = FL_PATH_CUT_BACK;
+		else if (p->state[e->to] == NEW)
+			p->stack[depth++] = e->to;
+	}
+	return n;
+}
+
+/* Who comes there by a cut begins at a start of its own. */
+static void begin_at(struct fl_paths *p, uint32_t block)
+{
+	if (p->begins[block] != FL_PATH_NONE)
+		return;
+	p->begins[block] = p->n_starts;
+	p->starts[p->n_starts++].block = block;
+}
+
+/* To what no start leads nobody comes; if somebody does, that is a path, too. */
+static void find_order(struct fl_paths *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		p->begins[b] = FL_PATH_NONE;
+	p->n_starts = p->n_given;
+	for (uint32_t i = 0; i < p->n_given; i++)
+		n = search(p, p->starts[i].block, n);
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		if (p->state[b] != NEW)
+			continue;
+		begin_at(p, b);
+		n = search(p, b, n);
+	}
+}
+
+/* ---- numbers ----------------------------------------------------------------------- */
+
+static uint64_t count_ways(struct fl_paths *p, uint32_t block)
+{
+	uint64_t n = 0;
+
+	for (uint32_t e = p->first[block]; e < p->first[block + 1]; e++) {
+		p->edges[e].value = (uint32_t)n;
+		n += fl_path_ends(&p->edges[e]) ? 1 : p->count[p->edges[e].to];
+	}
+	return n;
+}
+
+/* More than `most` ways from a block are none: one by each of its edges is left. */
+static void cut_long(struct fl_paths *p, uint64_t most)
+{
+	for (uint32_t i = 0; i < p->n_blocks; i++) {
+		uint32_t b = p->order[i];
+		uint64_t n = count_ways(p, b);
+
+		for (uint32_t e = p->first[b]; n > most && e < p->first[b + 1]; e++)
+			if (!fl_path_ends(&p->edges[e]) && p->count[p->edges[e].to] > 1)
+				p->edges[e].cut = FL_PATH_CUT_LONG;
+		p->count[b] = (uint32_t)(n > most ? count_ways(p, b) : n);
+	}
+}
+
+static uint64_t count_paths(struct fl_paths *p)
+{
+	uint64_t n = 0;
+
+	for (uint32_t e = 0; e < p->n_edges; e++)
+		if (p->edges[e].cut)
+			begin_at(p, p->edges[e].to);
+	for (uint32_t i = 0; i < p->n_starts; i++) {
+		p->starts[i].value = (uint32_t)n;
+		n += p->count[p->starts[i].block];
+	}
+	return n;
+}
+
+/* Starts behind `n` are those of cuts that are taken back. */
+static void uncut(struct fl_paths *p, uint32_t n)
+{
+	for (uint32_t i = n; i < p->n_starts; i++)
+		p->begins[p->starts[i].block] = FL_PATH_NONE;
+	p->n_starts = n;
+	for (uint32_t e = 0; e < p->n_edges; e++)
+		if (p->edges[e].cut == FL_PATH_CUT_LONG)
+			p->edges[e].cut = FL_PATH_GOES_ON;
+}
+
+static int number_paths(struct fl_paths *p)
+{
+	enum { A_STEP_LESS = 16 };
+	uint32_t without = p->n_starts;
+
+	for (uint64_t most = FL_PATHS_MAX; most; most /= A_STEP_LESS) {
+		uint64_t n;
+
+		uncut(p, without);
+		cut_long(p, most);
+		n = count_paths(p);
+		p->n = (uint32_t)n;
+		if (n <= FL_PATHS_MAX)
+			return 0;
+	}
+	return -E2BIG;
+}
+
+/* ---- where sums are made ------------------------------------------------------------- */
+
+/* A loop is taken for what lies between its head and the branch back. */
+static void find_depths(struct fl_paths *p)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < p->n_edges; i++) {
+		const struct fl_path_edge *e = &p->edges[i];
+
+		if (e->cut != FL_PATH_CUT_BACK || e->to > e->from)
+			continue;
+		p->depth[e->to]++;
+		p->depth[e->from + 1]--;
+	}
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		depth += p->depth[b];
+		p->depth[b] = depth < DEEPEST ? depth : DEEPEST;
+	}
+}
+
+/* The root of a block's tree; its height above that. */
+static uint32_t find_root(struct fl_paths *p, uint32_t block, uint32_t *height)
+{
+	*height = 0;
+	while (p->parent[block] != block) {
+		uint32_t up = p->parent[block];
+
+		p->offset[block] += p->offset[up];
+		p->parent[block] = p->parent[up];
+		*height += p->offset[block];
+		block = p->parent[block];
+	}
+	return block;
+}
+
+/* If they are of two trees: an edge of that value from one to the other adds nothing. */
+static void tie(struct fl_paths *p, uint32_t from, uint32_t to, uint32_t value)
+{
+	uint32_t h_from, h_to;
+	uint32_t r_from = find_root(p, from, &h_from), r_to = find_root(p, to, &h_to);
+
+	if (r_from == r_to)
+		return;
+	p->parent[r_to] = r_from;
+	p->offset[r_to] = h_from + value - h_to;
+}
+
+static uint32_t edge_depth(const struct fl_paths *p, const struct fl_path_edge *e)
+{
+	uint32_t from = p->depth[e->from], to = p->depth[e->to];
+
+	return from < to ? from : to;
+}
+
+static void tie_all(struct fl_paths *p)
+{
+	uint32_t outside = p->n_blocks;
+
+	for (uint32_t b = 0; b <= outside; b++)
+		p->parent[b] = b;
+	for (uint32_t depth = DEEPEST + 1; depth--;)
+		for (uint32_t i = 0; i < p->n_edges; i++) {
+			const struct fl_path_edge *e = &p->edges[i];
+
+			if (!fl_path_ends(e) && edge_depth(p, e) == depth)
+				tie(p, e->from, e->to, e->value);
+		}
+	for (uint32_t i = 0; i < p->n_edges; i++)
+		if (fl_path_ends(&p->edges[i]))
+			tie(p, p->edges[i].from, outside, p->edges[i].value);
+	for (uint32_t i = 0; i < p->n_starts; i++)
+		tie(p, outside, p->starts[i].block, p->starts[i].value);
+}
+
+/* Above the outside: of two that are in one tree now. */
+static uint32_t height_of(struct fl_paths *p, uint32_t block)
+{
+	uint32_t height, outside;
+
+	find_root(p, block, &height);
+	find_root(p, p->n_blocks, &outside);
+	return height - outside;
+}
+
+static void place_sums(struct fl_paths *p)
+{
+	find_depths(p);
+	tie_all(p);
+	for (uint32_t i = 0; i < p->n_edges; i++) {
+		struct fl_path_edge *e = &p->edges[i];
+
+		e->add = e->value + height_of(p, e->from);
+		if (!fl_path_ends(e))
+			e->add -= height_of(p, e->to);
+	}
+	for (uint32_t i = 0; i < p->n_starts; i++)
+		p->starts[i].set = p->starts[i].value - height_of(p, p->starts[i].block);
+}
+
+int fl_paths_number(struct fl_paths *p, void *memory)
+{
+	int err;
+
+	lay_memory(p, memory);
+	find_first_edges(p);
+	find_order(p);
+	err = number_paths(p);
+	if (!err)
+		place_sums(p);
+	return err;
+}
+
+/* ---- back ------------------------------------------------------------------------------ */
+
+uint32_t fl_paths_find(const struct fl_paths *p, uint32_t number, uint32_t *start,
+		       uint32_t *edges)
+{
+	uint32_t i = p->n_starts, n = 0, e, block;
+
+	if (number >= p->n)
+		return 0;
+	while (p->starts[--i].value > number)
+		;
+	*start = i;
+	number -= p->starts[i].value;
+	block = p->starts[i].block;
+	do {
+		e = p->first[block + 1];
+		while (p->edges[--e].value > number)
+			;
+		number -= p->edges[e].value;
+		edges[n++] = e;
+		block = p->edges[e].to;
+	} while (!fl_path_ends(&p->edges[e]));
+	return n;
+}
