@@ -2,8 +2,11 @@
  * area.c - near memory that second bodies stand in, in blocks of code and data.
  *
  * Hides that how much there will be is not known before: each block is twice the one
- * before it. What was taken is executed for ever; the rest of a sealed block is lost.
+ * before it, and the system gives pages as far as they are used. What was taken is executed
+ * for ever; the rest of a sealed block is addresses.
  */
+#include <sys/mman.h>
+
 #include "copy/build.h"
 #include "os/os.h"
 
@@ -12,6 +15,30 @@ enum { FIRST = 1 << 15, LARGEST = 1 << 23, DATA_PART = 2 };
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
 	*c = (struct fl_copies){ .lo = lo, .hi = hi };
+}
+
+/* Some pages ahead of what is written next, in one call: a fault for each takes longer. */
+static void make_ready(unsigned char **ready, unsigned char *need, unsigned char *end)
+{
+	enum { STEP = 1 << 16 };
+	unsigned char *from = *ready;
+
+	if (need <= from || from >= end)
+		return;
+	*ready = need < end && end - need > STEP ? need + STEP : end;
+	*ready = (unsigned char *)fl_round_up((uintptr_t)*ready, FL_PAGE);
+	fl_os_advise(from, (size_t)(*ready - from), MADV_POPULATE_WRITE);
+}
+
+static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data)
+{
+	enum { TOLD = 1 << 13 };	/* of a body, most often: more is faulted in */
+	unsigned char *half = b->near.data + b->near.data_bytes / 2;
+
+	make_ready(&b->ready[0], b->near.write + b->used + code,
+		   b->near.write + b->near.code_bytes);
+	make_ready(&b->ready[1], b->near.data + b->data_used + data, half);
+	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
 }
 
 static int add_block(struct fl_copies *c, size_t code, size_t data)
@@ -38,6 +65,9 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 		fl_near_free(&b->near);
 		return err;
 	}
+	b->ready[0] = b->near.write;
+	b->ready[1] = b->near.data;
+	b->ready[2] = (unsigned char *)fl_round_down((uintptr_t)b->unwind.next, FL_PAGE);
 	c->n++;
 	return 0;
 }
@@ -50,15 +80,16 @@ int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_g
 	if (!b || b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
 		err = add_block(c, code, data);
-	if (!err)
-		b = &c->blocks[c->n - 1];
-	if (!err)
-		*to = (struct fl_ground){
-			.at = (uintptr_t)b->near.code + b->used,
-			.write = b->near.write + b->used,
-			.data = b->near.data + b->data_used, .unwind = &b->unwind,
-		};
-	return err;
+	if (err)
+		return err;
+	b = &c->blocks[c->n - 1];
+	make_block_ready(b, code, data);
+	*to = (struct fl_ground){
+		.at = (uintptr_t)b->near.code + b->used,
+		.write = b->near.write + b->used,
+		.data = b->near.data + b->data_used, .unwind = &b->unwind,
+	};
+	return 0;
 }
 
 void fl_copies_take(struct fl_copies *c, size_t code, size_t data)

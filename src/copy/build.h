@@ -15,6 +15,8 @@
 struct fl_ground_block {
 	struct fl_near near;
 	size_t used, data_used;
+	unsigned char *ready[3];	/* up to there pages of code, data and what is told to
+					 * unwinders are there (area.c) */
 	uint32_t n_names, name_bytes;	/* jit.c's */
 	struct fl_unwind unwind;
 };

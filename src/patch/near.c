@@ -64,8 +64,7 @@ static int each_mapping(void *arg, const struct fl_mapping *m)
 static void *map_at(uintptr_t at, size_t n)
 {
 	return fl_os_map((void *)at, n, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE,
-			 -1, 0);
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 static int map_near(struct gap *g, void **out)
@@ -101,7 +100,7 @@ static int alias_code(struct fl_near *near)
 	err = fl_os_file_resize(fd, n);
 	if (!err)
 		write = fl_os_map(NULL, n, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_POPULATE, fd, 0);
+				  MAP_SHARED, fd, 0);
 	if (!fl_is_err(write))
 		code = fl_os_map(near->code, n, PROT_READ | PROT_EXEC,
 				 MAP_PRIVATE | MAP_FIXED, fd, 0);

@@ -8,6 +8,8 @@
  * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  */
+#include <sys/mman.h>
+
 #include "glue.h"
 #include "goal.h"
 #include "known.h"
@@ -229,6 +231,10 @@ static int alloc_block(struct block *b, const struct fl_known *k)
 	int err = fl_near_alloc(&b->near, k->lo, k->hi, code_bytes(b->n_counting, b->n_plain),
 				data_words(b->n_counting, b->n_plain) * sizeof(uintptr_t));
 
+	if (!err) {			/* all of it is used: a fault for each takes longer */
+		fl_os_advise(b->near.write, b->near.code_bytes, MADV_POPULATE_WRITE);
+		fl_os_advise(b->near.data, b->near.data_bytes, MADV_POPULATE_WRITE);
+	}
 	if (!err || !b->n_counting)
 		return err;
 	b->n_plain += b->n_counting;

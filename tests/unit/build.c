@@ -11,6 +11,8 @@
  */
 #include "site-rig.h"
 
+#include <sys/mman.h>
+
 #include <Zydis/Zydis.h>
 
 #include "copy/build.h"
@@ -519,9 +521,65 @@ static void a_block_is_a_file_with_as_many_names_as_it_has_room_for(void **state
 	read_names(file, copies, n);
 }
 
+/* ---- memory --------------------------------------------------------------------------- */
+
+static size_t pages_there(const struct fl_near *near)
+{
+	static unsigned char there[1 << 14];
+	size_t all = (near->code_bytes + near->data_bytes) / FL_PAGE, n = 0;
+
+	assert_true(all <= sizeof there);
+	assert_int_equal(mincore(near->code, all * FL_PAGE, there), 0);
+	for (size_t i = 0; i < all; i++)
+		n += there[i] & 1;
+	return n;
+}
+
+/* Before Linux 5.14 each is there when it is touched. */
+static bool can_have_pages_before(void)
+{
+	static _Alignas(FL_PAGE) unsigned char page[FL_PAGE];
+
+	return !madvise(page, sizeof page, MADV_POPULATE_WRITE);
+}
+
+/* A large block of which little is used takes little; the pages that come next are there
+ * before they are written. */
+static void a_block_takes_pages_as_it_is_used(void **state)
+{
+	enum { LARGE = 1 << 20, MOST = 64, TAKEN = 1 << 17 };
+	struct fl_ground_block *b;
+	struct fl_ground to;
+	struct opened f;
+
+	(void)state;
+	open_file(&f, files[0]);
+	do {
+		assert_int_equal(fl_copies_reserve(&f.copies, 1, 1, &to), 0);
+		b = &f.copies.blocks[f.copies.n - 1];
+		if (b->near.code_bytes < LARGE)
+			fl_copies_fill(&f.copies);
+	} while (b->near.code_bytes < LARGE);
+	assert_in_range(pages_there(&b->near), 0, MOST);
+	for (size_t n = 0; n < 2 * MOST * FL_PAGE; n += TAKEN) {
+		size_t before = pages_there(&b->near);
+
+		assert_int_equal(fl_copies_reserve(&f.copies, TAKEN, 1, &to), 0);
+		if (can_have_pages_before())
+			assert_true(pages_there(&b->near) > before);
+		before = pages_there(&b->near);
+		memset(to.write, FL_ARCH_TRAP & 0xff, TAKEN);
+		if (can_have_pages_before())
+			assert_int_equal(pages_there(&b->near), before);
+		fl_copies_take(&f.copies, TAKEN, 1);
+	}
+	close_file(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_takes_pages_as_it_is_used),
 		cmocka_unit_test(a_block_is_a_file_with_as_many_names_as_it_has_room_for),
 		cmocka_unit_test(libraries_are_the_same_in_bodies),
 	};
