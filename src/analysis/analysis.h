@@ -104,4 +104,47 @@ bool fl_rows_are_good(const struct flick_rows *);
 int fl_run_rows(struct fl_run *, size_t i, struct flick_rows *);
 void fl_run_close(struct fl_run *);	/* NULL is fine */
 
+/* ---- caches, simulated (cache.c, geometry.c) ------------------------------------- */
+
+enum { FL_CACHE_LEVELS = 4 };
+
+struct fl_cache_level {
+	uint64_t size;			/* bytes */
+	uint32_t ways, line;
+};
+enum fl_cache_policy {
+	FL_CACHE_INCLUSIVE,		/* a line that a level gives up goes from those above */
+	FL_CACHE_INDEPENDENT,		/* it stays there */
+	FL_N_CACHE_POLICIES
+};
+/* Lines are of one size. Sets of the nearest levels are powers of two. */
+struct fl_cache_geometry {
+	struct fl_cache_level data[FL_CACHE_LEVELS];	/* the nearest first */
+	uint32_t n_data;
+	struct fl_cache_level code;	/* above data[1]; 0 bytes: fetches are no accesses */
+	enum fl_cache_policy policy;
+};
+/* What `text` says of data's levels or of code's (`n` of 1): `SIZE,WAYS,LINE:...`, or `host`.
+ * How many levels, or -1 with `why` filled. */
+int fl_cache_parse(struct fl_cache_level *, uint32_t n, const char *text,
+		   char why[FL_USE_WHY]);
+
+enum fl_access_kind { FL_ACCESS_LOAD, FL_ACCESS_STORE, FL_ACCESS_FETCH, FL_N_ACCESSES };
+/* What changes memory at once, as `incl (%rax)`, is a load. */
+struct fl_access {
+	uint64_t at;
+	uint32_t size;			/* bytes, from 1; more than a line is one */
+	uint32_t kind;			/* enum fl_access_kind */
+};
+struct fl_cache_counts {		/* by kind */
+	uint64_t accesses[FL_N_ACCESSES];
+	uint64_t misses[FL_CACHE_LEVELS][FL_N_ACCESSES];	/* [0] of fetches: code's */
+};
+struct fl_cache;
+/* 0, -EINVAL: levels do not fit one another, or -ENOMEM. */
+int fl_cache_open(struct fl_cache **, const struct fl_cache_geometry *);
+void fl_cache_feed(struct fl_cache *, const struct fl_access *, size_t n);
+const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *);
+void fl_cache_close(struct fl_cache *);	/* NULL is fine */
+
 #endif

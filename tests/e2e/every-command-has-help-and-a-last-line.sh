@@ -13,7 +13,7 @@ help() {
 
 help --help
 commands=$(sed -n 's/^  *\([a-z][a-z]*\)  *.*/\1/p' "$out")
-for c in record report replay dump list count ctl latency live doctor calibrate selftest; do
+for c in record report replay dump list count ctl latency live cache doctor calibrate selftest; do
 	"$FLICK" --help | grep -qw "$c" || fail "--help does not list $c"
 	help $c --help
 done

@@ -1,0 +1,212 @@
+/*
+ * cache.c - which accesses miss in caches of a given geometry.
+ *
+ * A set is its lines, that used last in front. So what most accesses find is one compare,
+ * and what is looked for further behind moves to the front as the others are passed.
+ *
+ * An access that lies in two lines is one access: both are looked up, and it misses where
+ * either is not there. What misses in a level is looked up in the next, all of it. These
+ * are cachegrind's rules, whose misses come out to the last one where levels are
+ * independent, as its own are.
+ *
+ * INVARIANT	No line stands in a set twice; in each set NO_LINE stands behind all lines.
+ *		With FL_CACHE_INCLUSIVE each line of a level is in all levels below it.
+ * WHY		A level is given a line (touch) before the next one is, and keeps it only
+ *		until the next gives it up (give_way). Between the two nobody looks.
+ */
+#include "analysis/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_LINE UINT64_MAX		/* no address has it: lines are of 2 bytes or more */
+
+struct level {
+	uint64_t *sets;			/* `ways` lines each */
+	uint64_t n_sets, mask;		/* mask: n_sets - 1; 0: that is no power of two, or 1 */
+	uint32_t ways;
+};
+
+struct fl_cache {
+	struct level data[FL_CACHE_LEVELS], code;	/* code.sets NULL: there is none */
+	uint32_t n_data, line;
+	unsigned shift;
+	enum fl_cache_policy policy;
+	uint64_t *sets;			/* of all levels */
+	struct fl_cache_counts counts;
+};
+
+/* ---- one level --------------------------------------------------------------------- */
+
+static uint64_t *set_of(const struct level *l, uint64_t line)
+{
+	return &l->sets[(l->mask ? line & l->mask : line % l->n_sets) * l->ways];
+}
+
+/* The line is in front of its set now. Was it there? Else *gone is what it took the
+ * place of. */
+static inline bool touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
+{
+	uint64_t before = set[0];
+
+	if (before == line)
+		return true;
+	set[0] = line;
+	for (uint32_t i = 1; i < ways; i++) {
+		uint64_t here = set[i];
+
+		set[i] = before;
+		if (here == line)
+			return true;
+		before = here;
+	}
+	*gone = before;
+	return false;
+}
+
+static void give_way(const struct level *l, uint64_t line)
+{
+	uint64_t *set = set_of(l, line);
+	uint32_t i = 0;
+
+	while (i < l->ways && set[i] != line)
+		i++;
+	if (i == l->ways)
+		return;
+	memmove(&set[i], &set[i + 1], (l->ways - i - 1) * sizeof(*set));
+	set[l->ways - 1] = NO_LINE;
+}
+
+/* ---- all of them -------------------------------------------------------------------- */
+
+/* Was the line in data's level k, which is not the first? */
+static bool look_below(const struct fl_cache *c, uint32_t k, uint64_t line)
+{
+	uint64_t gone;
+
+	if (touch(set_of(&c->data[k], line), c->data[k].ways, line, &gone))
+		return true;
+	if (c->policy != FL_CACHE_INCLUSIVE || gone == NO_LINE)
+		return false;
+	for (uint32_t above = 0; above < k; above++)
+		give_way(&c->data[above], gone);
+	if (c->code.sets)
+		give_way(&c->code, gone);
+	return false;
+}
+
+/* An access to these lines, which may be one, has missed in its first level. */
+static void miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kind)
+{
+	c->counts.misses[0][kind]++;
+	for (uint32_t k = 1; k < c->n_data; k++) {
+		bool is_there = look_below(c, k, first);
+
+		if (last != first)
+			is_there = look_below(c, k, last) && is_there;
+		if (is_there)
+			return;
+		c->counts.misses[k][kind]++;
+	}
+}
+
+/* In a first level, whose sets are a power of two. */
+static inline bool touch_first(const struct level *l, uint64_t line)
+{
+	uint64_t gone;
+
+	return touch(&l->sets[(line & l->mask) * l->ways], l->ways, line, &gone);
+}
+
+void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
+{
+	const unsigned shift = c->shift;
+	const uint32_t line = c->line;
+	uint64_t stores = 0, fetches = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct level *l = a[i].kind == FL_ACCESS_FETCH ? &c->code : &c->data[0];
+		uint32_t size = a[i].size < line ? a[i].size : line;
+		uint64_t first = a[i].at >> shift, last = (a[i].at + size - 1) >> shift;
+		bool is_there = touch_first(l, first);
+
+		if (__builtin_expect(last != first, 0))
+			is_there = touch_first(l, last) && is_there;
+		if (!is_there)
+			miss(c, first, last, a[i].kind);
+		stores += a[i].kind == FL_ACCESS_STORE;
+		fetches += a[i].kind == FL_ACCESS_FETCH;
+	}
+	c->counts.accesses[FL_ACCESS_LOAD] += n - stores - fetches;
+	c->counts.accesses[FL_ACCESS_STORE] += stores;
+	c->counts.accesses[FL_ACCESS_FETCH] += fetches;
+}
+
+const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *c)
+{
+	return &c->counts;
+}
+
+/* ---- open and close ------------------------------------------------------------------- */
+
+static uint64_t lines_of(const struct fl_cache_level *l)
+{
+	return l->size / l->line;
+}
+
+static bool is_fitting(const struct fl_cache_geometry *g)
+{
+	bool fits = g->n_data && g->n_data <= FL_CACHE_LEVELS;
+
+	for (uint32_t k = 1; fits && k < g->n_data; k++)
+		fits = g->data[k].line == g->data[0].line;
+	return fits && (!g->code.size || g->code.line == g->data[0].line);
+}
+
+/* Its sets come next of `sets`. What is behind them. */
+static uint64_t *take_sets(struct level *to, const struct fl_cache_level *l, uint64_t *sets)
+{
+	uint64_t n = lines_of(l) / l->ways;
+
+	*to = (struct level){ sets, n, n & (n - 1) ? 0 : n - 1, l->ways };
+	return sets + lines_of(l);
+}
+
+int fl_cache_open(struct fl_cache **cache, const struct fl_cache_geometry *g)
+{
+	uint64_t lines = 0, *sets;
+	struct fl_cache *c;
+
+	if (!is_fitting(g))
+		return -EINVAL;
+	for (uint32_t k = 0; k < g->n_data; k++)
+		lines += lines_of(&g->data[k]);
+	if (g->code.size)
+		lines += lines_of(&g->code);
+	c = calloc(1, sizeof(*c));
+	if (c)
+		c->sets = malloc(lines * sizeof(*c->sets));
+	if (!c || !c->sets) {
+		free(c);
+		return -ENOMEM;
+	}
+	memset(c->sets, 0xff, lines * sizeof(*c->sets));	/* NO_LINE */
+	c->n_data = g->n_data;
+	c->line = g->data[0].line;
+	c->shift = (unsigned)__builtin_ctz(c->line);
+	c->policy = g->policy;
+	sets = c->sets;
+	for (uint32_t k = 0; k < g->n_data; k++)
+		sets = take_sets(&c->data[k], &g->data[k], sets);
+	if (g->code.size)
+		take_sets(&c->code, &g->code, sets);
+	*cache = c;
+	return 0;
+}
+
+void fl_cache_close(struct fl_cache *c)
+{
+	if (c)
+		free(c->sets);
+	free(c);
+}

@@ -1,0 +1,322 @@
+/*
+ * Simulated caches miss where a plain model does, which keeps when each line was used; and
+ * where it can be said by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+
+static const struct fl_cache_geometry usual = {
+	.data = { { 32768, 4, 64 }, { 524288, 8, 64 } }, .n_data = 2,
+};
+
+static struct fl_cache *begin(const struct fl_cache_geometry *g)
+{
+	struct fl_cache *c = NULL;
+
+	assert_int_equal(fl_cache_open(&c, g), 0);
+	return c;
+}
+
+static void load(struct fl_cache *c, uint64_t at, uint32_t size)
+{
+	fl_cache_feed(c, &(struct fl_access){ at, size, FL_ACCESS_LOAD }, 1);
+}
+
+static uint64_t misses(const struct fl_cache *c, uint32_t level)
+{
+	return fl_cache_counts(c)->misses[level][FL_ACCESS_LOAD];
+}
+
+/* ---- by hand -------------------------------------------------------------------------- */
+
+static void what_fits_misses_once(void **unused)
+{
+	struct fl_cache *c = begin(&usual);
+
+	(void)unused;
+	for (int pass = 0; pass < 3; pass++)
+		for (uint64_t at = 0; at < 32768; at += 8)
+			load(c, 0x7f0000000000 + at, 8);
+	assert_int_equal(misses(c, 0), 512);
+	assert_int_equal(misses(c, 1), 512);
+	assert_int_equal(fl_cache_counts(c)->accesses[FL_ACCESS_LOAD], 3 * 4096);
+	fl_cache_close(c);
+}
+
+/* Five lines take turns in a set of four: the next one is always that used longest ago. */
+static void least_recently_used_goes(void **unused)
+{
+	struct fl_cache *c = begin(&usual);
+
+	(void)unused;
+	for (uint64_t i = 0; i < 50; i++)
+		load(c, i % 5 * 8192, 4);
+	assert_int_equal(misses(c, 0), 50);
+	assert_int_equal(misses(c, 1), 5);
+	for (uint64_t i = 1; i <= 4; i++)	/* 1 to 4 are there; 1 is used, so 2 goes */
+		load(c, i * 8192, 4);
+	load(c, 8192, 4);
+	load(c, 0, 4);
+	load(c, 8192, 4);
+	assert_int_equal(misses(c, 0), 51);
+	load(c, 2 * 8192, 4);
+	assert_int_equal(misses(c, 0), 52);
+	fl_cache_close(c);
+}
+
+static void an_access_in_two_lines_is_one(void **unused)
+{
+	struct fl_cache *c = begin(&usual);
+
+	(void)unused;
+	load(c, 60, 8);
+	assert_int_equal(misses(c, 0), 1);
+	load(c, 0, 4);
+	load(c, 127, 1);
+	assert_int_equal(misses(c, 0), 1);
+	load(c, 124, 8);		/* one of both is there */
+	assert_int_equal(misses(c, 0), 2);
+	assert_int_equal(misses(c, 1), 2);
+	load(c, 0x1000, 512);		/* as long as a line */
+	load(c, 0x11c0, 64);		/* its last line */
+	assert_int_equal(misses(c, 0), 4);
+	assert_int_equal(fl_cache_counts(c)->accesses[FL_ACCESS_LOAD], 6);
+	fl_cache_close(c);
+}
+
+/* Line 0 is used all the time, which the second level does not see: two others take its
+ * place there. */
+static uint64_t misses_of_a_hot_line(enum fl_cache_policy policy)
+{
+	const struct fl_cache_geometry g = {
+		.data = { { 1024, 2, 64 }, { 2048, 2, 64 } }, .n_data = 2, .policy = policy,
+	};
+	struct fl_cache *c = begin(&g);
+	uint64_t n;
+
+	load(c, 0, 4);
+	load(c, 1024, 4);
+	load(c, 0, 4);
+	load(c, 2048, 4);
+	load(c, 0, 4);
+	n = misses(c, 0);
+	fl_cache_close(c);
+	return n;
+}
+
+static void what_the_second_level_gives_up_goes(void **unused)
+{
+	(void)unused;
+	assert_int_equal(misses_of_a_hot_line(FL_CACHE_INDEPENDENT), 3);
+	assert_int_equal(misses_of_a_hot_line(FL_CACHE_INCLUSIVE), 4);
+}
+
+/* ---- against the model ---------------------------------------------------------------- */
+
+enum { MOST_SETS = 64, MOST_WAYS = 8 };
+
+struct model_level {
+	uint64_t n_sets, ways;
+	struct { uint64_t line, used; } of[MOST_SETS][MOST_WAYS];	/* used 0: none */
+};
+
+struct model {
+	struct model_level data[FL_CACHE_LEVELS], code;
+	const struct fl_cache_geometry *g;
+	uint64_t now;
+	struct fl_cache_counts counts;
+};
+
+static void model_level(struct model_level *l, const struct fl_cache_level *g)
+{
+	memset(l, 0, sizeof(*l));
+	l->ways = g->ways;
+	l->n_sets = g->size ? g->size / g->ways / g->line : 0;
+	assert_true(l->n_sets <= MOST_SETS && l->ways <= MOST_WAYS);
+}
+
+static void model_forget(struct model_level *l, uint64_t line)
+{
+	for (uint64_t i = 0; l->n_sets && i < l->ways; i++)
+		if (l->of[line % l->n_sets][i].line == line)
+			l->of[line % l->n_sets][i].used = 0;
+}
+
+/* Was it there? Else the line used longest ago gives way, and goes from `above` levels. */
+static bool model_look(struct model *m, struct model_level *l, uint64_t line, uint32_t above)
+{
+	uint64_t set = line % l->n_sets, oldest = 0;
+
+	m->now++;
+	for (uint64_t i = 0; i < l->ways; i++) {
+		if (l->of[set][i].used && l->of[set][i].line == line) {
+			l->of[set][i].used = m->now;
+			return true;
+		}
+		if (l->of[set][i].used < l->of[set][oldest].used)
+			oldest = i;
+	}
+	for (uint32_t k = 0; above && l->of[set][oldest].used && k <= above; k++)
+		model_forget(k < above ? &m->data[k] : &m->code, l->of[set][oldest].line);
+	l->of[set][oldest].line = line;
+	l->of[set][oldest].used = m->now;
+	return false;
+}
+
+static void model_access(struct model *m, const struct fl_access *a)
+{
+	uint64_t first = a->at / m->g->data[0].line;
+	uint64_t last = (a->at + a->size - 1) / m->g->data[0].line;
+	bool is_there = false;
+
+	m->counts.accesses[a->kind]++;
+	for (uint32_t k = 0; !is_there && k < m->g->n_data; k++) {
+		bool is_fetch = !k && a->kind == FL_ACCESS_FETCH;
+		struct model_level *l = is_fetch ? &m->code : &m->data[k];
+		uint32_t above = m->g->policy == FL_CACHE_INCLUSIVE ? k : 0;
+
+		is_there = model_look(m, l, first, above);
+		if (last != first)
+			is_there = model_look(m, l, last, above) && is_there;
+		m->counts.misses[k][a->kind] += !is_there;
+	}
+}
+
+static struct fl_access random_access(uint64_t *x)
+{
+	struct fl_access a = { .kind = FL_ACCESS_LOAD };
+
+	*x = fl_random_next(*x);
+	a.kind = (uint32_t)(*x >> 8 & 3);
+	if (a.kind == FL_N_ACCESSES)
+		a.kind = FL_ACCESS_LOAD;
+	a.size = 1u << (*x >> 16 & 3);
+	a.at = *x >> 20 & (*x >> 40 & 1 ? 0x1ff : *x >> 41 & 1 ? 0xfff : 0x7fff);
+	return a;
+}
+
+static void they_miss_as_the_model(void **unused)
+{
+	static const struct fl_cache_geometry all[] = {
+		{ .data = { { 1024, 4, 16 }, { 8192, 8, 16 } }, .n_data = 2,
+		  .code = { 512, 2, 16 } },
+		{ .data = { { 256, 1, 16 }, { 1024, 2, 16 }, { 2048, 2, 16 }, { 4096, 4, 16 } },
+		  .n_data = 4, .code = { 256, 1, 16 } },
+		{ .data = { { 512, 8, 64 }, { 3 * 1024, 4, 64 } }, .n_data = 2,	/* 12 sets */
+		  .code = { 1024, 2, 64 } },
+		{ .data = { { 2048, 3 + 1, 32 } }, .n_data = 1, .code = { 64, 2, 32 } },
+		{ .data = { { 64, 1, 16 }, { 128, 8, 16 } }, .n_data = 2,	/* one set */
+		  .code = { 64, 4, 16 } },
+	};
+	static struct model m;
+
+	(void)unused;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(all); i++) {
+		struct fl_cache_geometry g = all[i / 2];
+		struct fl_cache *c;
+		uint64_t x = 1 + i;
+
+		g.policy = i % FL_N_CACHE_POLICIES;
+		c = begin(&g);
+		m = (struct model){ .g = &g };
+		for (uint32_t k = 0; k < g.n_data; k++)
+			model_level(&m.data[k], &g.data[k]);
+		model_level(&m.code, &g.code);
+		for (int n = 0; n < 20000; n++) {
+			struct fl_access a = random_access(&x);
+
+			model_access(&m, &a);
+			fl_cache_feed(c, &a, 1);
+		}
+		assert_memory_equal(fl_cache_counts(c), &m.counts, sizeof(m.counts));
+		assert_true(m.counts.misses[0][FL_ACCESS_LOAD] > 1000);
+		assert_true(m.counts.misses[0][FL_ACCESS_LOAD] + 200 <
+			    m.counts.accesses[FL_ACCESS_LOAD]);
+		fl_cache_close(c);
+	}
+}
+
+/* ---- geometry --------------------------------------------------------------------------- */
+
+static void levels_are_read(void **unused)
+{
+	struct fl_cache_level l[FL_CACHE_LEVELS];
+	char why[FL_USE_WHY];
+
+	(void)unused;
+	assert_int_equal(fl_cache_parse(l, 4, "32K,4,64:512K,8,64", why), 2);
+	assert_memory_equal(l, usual.data, 2 * sizeof(*l));
+	assert_int_equal(fl_cache_parse(l, 4, "64,1,64", why), 1);
+	assert_int_equal(l[0].size, 64);
+	assert_int_equal(fl_cache_parse(l, 1, "1m,16,128", why), 1);
+	assert_int_equal(l[0].size, 1 << 20);
+	assert_int_equal(fl_cache_parse(l, 4, "1K,1,64:1K,1,64:1K,1,64:4G,1,64", why), 4);
+	assert_true(l[3].size == (uint64_t)4 << 30);
+}
+
+static void what_is_no_cache_is_said(void **unused)
+{
+	static const struct { const char *text, *why; } all[] = {
+		{ "", "it is `host` or" }, { "32K", "it is" }, { "32K,4", "it is" },
+		{ "32K,4,64:", "it is" }, { "32K,4,64x", "it is" }, { ",4,64", "it is" },
+		{ "32K,-4,64", "it is" }, { "32K,4,64,8", "it is" },
+		{ "host:1K,1,64", "it is" },
+		{ "1K,1,64:1K,1,64:1K,1,64:1K,1,64:1K,1,64", "it is" },
+		{ "99999999999999999999,4,64", "it is" },
+		{ "4K,4,60", "a line has" }, { "4K,4,4", "a line has" },
+		{ "8K,1,0", "a line has" },
+		{ "4K,0,64", "1 to 4096 ways" }, { "0,4,64", "1 to 4096 ways" },
+		{ "8G,4,64", "up to 4G" },
+		{ "1K,3,64", "do not divide" },
+		{ "64,4,64", "do not divide" }, { "48K,4,64", "not a power of two" },
+		{ "32K,4,64:96K,8,64", "98304 bytes in 8 ways with lines of 64 bytes" },
+	};
+	struct fl_cache_level l[FL_CACHE_LEVELS];
+	char why[FL_USE_WHY];
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		assert_int_equal(fl_cache_parse(l, 4, all[i].text, why), -1);
+		if (!strstr(why, all[i].why) || strchr(why, '\n'))
+			fail_msg("%s: %s", all[i].text, why);
+	}
+	assert_int_equal(fl_cache_parse(l, 1, "1K,1,64:1K,1,64", why), -1);
+}
+
+static void lines_are_of_one_size(void **unused)
+{
+	struct fl_cache_geometry g = usual;
+	struct fl_cache *c;
+
+	(void)unused;
+	g.data[1].line = 128;
+	assert_int_equal(fl_cache_open(&c, &g), -EINVAL);
+	g = usual;
+	g.code = (struct fl_cache_level){ 32768, 8, 32 };
+	assert_int_equal(fl_cache_open(&c, &g), -EINVAL);
+	g.n_data = 0;
+	assert_int_equal(fl_cache_open(&c, &g), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_fits_misses_once),
+		cmocka_unit_test(least_recently_used_goes),
+		cmocka_unit_test(an_access_in_two_lines_is_one),
+		cmocka_unit_test(what_the_second_level_gives_up_goes),
+		cmocka_unit_test(they_miss_as_the_model),
+		cmocka_unit_test(levels_are_read),
+		cmocka_unit_test(what_is_no_cache_is_said),
+		cmocka_unit_test(lines_are_of_one_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
