@@ -41,34 +41,50 @@ const struct fl_option fl_oneliner_options[] = {
 	{ 0 }
 };
 
-/* PATTERN... up to `--`. */
-static int take_patterns(const struct fl_cmd *cmd, struct fl_args *a,
-			 struct fl_session_options *o)
+static bool is_dashes(const struct fl_args *a, int at)
+{
+	return at < a->argc && !strcmp(a->argv[at], "--");
+}
+
+/* PATTERN... up to `--`, and options also among them, as no function's name begins with a
+ * dash. How many patterns, or -1. */
+static int take_patterns(struct fl_args *a, struct fl_session_options *o)
 {
 	int n = 0;
 
-	for (; a->at < a->argc && strcmp(a->argv[a->at], "--"); a->at++, n++)
-		if (fl_selection_add(o->selection, 1, a->argv[a->at]))
+	while (a->at < a->argc && !is_dashes(a, a->at)) {
+		if (a->argv[a->at][0] != '-') {
+			if (fl_selection_add(o->selection, 1, a->argv[a->at++]))
+				return -1;
+			n++;
+			continue;
+		}
+		if (fl_args_take(a, o))
 			return -1;
-	if (n && a->at == a->argc && o->pid) {
-		o->argv = fl_attach_arguments(o->pid);
-		return fl_selection_ready(o->selection);
+		a->at -= is_dashes(a, a->at - 1);	/* they are the patterns' end */
 	}
-	if (n && a->at + 1 < a->argc) {
-		o->argv = a->argv + a->at + 1;
-		return fl_selection_ready(o->selection);
-	}
-	fl_say("no %s; usage: flick %s %s", !n ? "pattern given" : a->at < a->argc ?
-	       "program given" : "-- between patterns and program", cmd->name, cmd->args);
-	return -1;
+	return n;
 }
 
 static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 		 struct fl_session_options *o)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
+	int n = fl_args_take(&a, o) ? -1 : take_patterns(&a, o);
 
-	return fl_args_take(&a, o) ? -1 : take_patterns(cmd, &a, o);
+	if (n < 0)
+		return -1;
+	if (n && a.at == argc && o->pid) {
+		o->argv = fl_attach_arguments(o->pid);
+		return fl_selection_ready(o->selection);
+	}
+	if (n && a.at + 1 < argc) {
+		o->argv = argv + a.at + 1;
+		return fl_selection_ready(o->selection);
+	}
+	fl_say("no %s; usage: flick %s %s", !n ? "pattern given" : a.at < argc ?
+	       "program given" : "-- between patterns and program", cmd->name, cmd->args);
+	return -1;
 }
 
 int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,

@@ -16,6 +16,11 @@ run "$FLICK" count 'f*' -- "$work/recursion"
 succeeded
 wanted "the table" '/^FUNC  *COUNT$/ { on = 1; next } on { print $1, $2 }'
 
+run "$FLICK" count 'f*' --wait 'g*' -- "$work/recursion"
+succeeded
+wanted "the table with options among patterns" \
+	'/^FUNC  *COUNT$/ { on = 1; next } on && /^f/ { print $1, $2 }'
+
 run "$FLICK" latency 'f*' -- "$work/recursion"
 succeeded
 wanted "the summary" '/^Function =/ { f = $3 } /^avg =/ { print f, $NF }'
