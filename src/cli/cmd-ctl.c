@@ -104,6 +104,7 @@ static int ask(FILE *f, const char *request, enum show show)
 }
 
 /* Lines of a file, as far as they are requests: what is wrong with one is said. */
+#define STDIN_NAME "standard input"
 struct lines {
 	char **of;
 	int *numbers;
@@ -160,10 +161,11 @@ static int ask_lines(FILE *f, const struct lines *l, const char *name)
 	return ask(f, "commit", SHOW_ALL);
 }
 
-static int ask_file(FILE *f, const char *name)
+/* All of it is read before anybody is asked: who records lets go who says nothing for long,
+ * and a person types slowly. */
+static int read_file(struct lines *l, const char *name)
 {
 	FILE *from = strcmp(name, "-") ? fopen(name, "re") : stdin;
-	struct lines l = { 0 };
 	int err;
 
 	if (!from) {
@@ -171,15 +173,24 @@ static int ask_file(FILE *f, const char *name)
 		       "a file of `stage` lines", name, strerror(errno));
 		return -1;
 	}
-	name = strcmp(name, "-") ? name : "standard input";
-	err = gather_lines(&l, from, name) || ask_lines(f, &l, name) ? -1 : 0;
-	while (l.n)
-		free(l.of[--l.n]);
-	free(l.of);
-	free(l.numbers);
+	name = strcmp(name, "-") ? name : STDIN_NAME;
+	err = gather_lines(l, from, name);
+	if (!err && ferror(from))
+		fl_say("cannot read %s: %s; nothing has changed", name, strerror(errno));
+	else if (!err && !l->n)
+		fl_say("%s has no line of `stage`; nothing has changed", name);
+	err = err || ferror(from) || !l->n ? -1 : 0;
 	if (from != stdin)
 		fclose(from);
 	return err;
+}
+
+static void free_lines(struct lines *l)
+{
+	while (l->n)
+		free(l->of[--l->n]);
+	free(l->of);
+	free(l->numbers);
 }
 
 static bool is_request(const char *word)
@@ -208,12 +219,28 @@ static int ask_words(FILE *f, char **words, int n)
 	return ask(f, line, SHOW_ALL);
 }
 
+static int ask_about(int pid, char **words, int n)
+{
+	struct lines l = { 0 };
+	FILE *f = NULL;
+	int err = is_request(*words) ? 0 : read_file(&l, *words);
+
+	if (!err)
+		f = find_recorder(pid);
+	if (f && is_request(*words))
+		err = ask_words(f, words, n);
+	else if (f)
+		err = ask_lines(f, &l, strcmp(*words, "-") ? *words : STDIN_NAME);
+	free_lines(&l);
+	if (f)
+		fclose(f);
+	return f ? err : -1;
+}
+
 static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_account *account)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
 	struct wish w = { 0 };
-	FILE *f;
-	int err;
 
 	(void)account;
 	signal(SIGPIPE, SIG_IGN);
@@ -224,15 +251,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv, struct fl_accoun
 		       "-p PID says of which program", cmd->args);
 		return FL_EXIT_USAGE;
 	}
-	f = find_recorder((int)w.pid);
-	if (!f)
-		return FL_EXIT_FAILED;
-	if (is_request(argv[a.at]))
-		err = ask_words(f, argv + a.at, argc - a.at);
-	else
-		err = ask_file(f, argv[a.at]);
-	fclose(f);
-	return err ? FL_EXIT_FAILED : FL_EXIT_WELL;
+	return ask_about((int)w.pid, argv + a.at, argc - a.at) ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
 const struct fl_cmd fl_cmd_ctl = {

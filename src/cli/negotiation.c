@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/trigger.h"
 #include "os/os.h"
 #include "site/site.h"
 
@@ -439,6 +440,8 @@ bool fl_negotiation_answer(struct fl_session *s)
 		tell_prices(s);
 		fl_found_take(s);
 	}
+	if (is_first && answer == FL_PHASE_GO && !s->is_waiting)
+		fl_trigger_look(s);
 	s->refused_to_go |= answer == FL_PHASE_QUIT;
 	s->asked = true;
 	if (!s->go.wall_ns)

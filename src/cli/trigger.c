@@ -6,6 +6,7 @@
  * writes what is kept, and what the rings still hold, into the trace. Then the program is
  * left alone: its probes go off, and it goes on.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +31,14 @@ struct fl_trigger {
 
 /* ---- options -------------------------------------------------------------------------- */
 
+#define YEAR_NS (365 * 86400 * 1000000000ull)
+
+/* With its unit: of 5 some would think seconds. Ticks of more than a year have no place. */
 static bool take_time(const char *text, uint64_t *ns)
 {
 	size_t n = fl_parse_time(text, ns);
 
-	return n && !text[n] && *ns;
+	return n && !text[n] && isalpha((unsigned char)text[n - 1]) && *ns && *ns < YEAR_NS;
 }
 
 int fl_trigger_take(void *options, const struct fl_option *o, const char *text)
@@ -159,6 +163,31 @@ int fl_trigger_open(struct fl_session *s)
 	t->s = s;
 	s->trigger_glob = glob;
 	return 0;
+}
+
+/* A name that is wrong is said before the program runs, which may go on for days; but what
+ * is meant may be loaded later. */
+void fl_trigger_look(struct fl_session *s)
+{
+	const char **names = s->trigger ? calloc(s->n_selected + 1, sizeof(*names)) : NULL;
+	const char *near;
+	bool is_there = false;
+	size_t n = 0;
+
+	for (uint32_t i = 0; names && !is_there && i < s->n_selected; i++) {
+		if (!s->selected[i] || s->functions.sites[i].kind != FL_ENTRY)
+			continue;
+		is_there = fl_negotiation_takes(s, s->trigger->of, i);
+		names[n++] = fl_functions_name(&s->functions, s->functions.function_of[i]);
+	}
+	near = names && !is_there ? fl_nearest(s->trigger_glob, names, n) : NULL;
+	if (near)
+		fl_say("no function that is recorded is called `%s`, as --trigger has it; did "
+		       "you mean `%s`?", s->trigger_glob, near);
+	else if (names && !is_there)
+		fl_say("no function that is recorded is called `%s` yet, as --trigger has it",
+		       s->trigger_glob);
+	free(names);
 }
 
 /* A quarter of the memory that flick may use is for what is kept. */

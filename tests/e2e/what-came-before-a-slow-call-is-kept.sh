@@ -44,6 +44,9 @@ grep -q 'no call of slow took longer' "$err" || fail "$label it is not said"
 fly --trigger 'slwo>1ms'
 succeeded
 grep -q 'no function that is recorded is called `slwo`' "$err" || fail "$label it is not said"
+head -1 "$err" | grep -q 'did you mean `slow`' || fail "$label it is not said before the program runs"
+fly --trigger 'slow>1ms' -U slow
+head -1 "$err" | grep -q 'called `slow` yet' || fail "$label it is not said before the program runs"
 
 label="a program that runs already:"
 target lively -O1 $sites
@@ -61,7 +64,8 @@ kill $pid
 
 label="mistakes:"
 for words in "--trigger slow" "--trigger slow>" "--trigger >5ms" "--trigger slow>0ms" \
-	"--trigger slow>5parsec" "--last 2s" "--trigger slow>1s --last soon" \
+	"--trigger slow>5parsec" "--trigger slow>5" "--trigger slow>99999999999999s" \
+	"--trigger slow>1s --last 2" "--last 2s" "--trigger slow>1s --last soon" \
 	"--trigger slow>1s --follow" "--trigger slow>1s --rate=5%" \
 	"--trigger slow>1s --readers=2" "--trigger slow>1s -K 5"; do
 	run "$FLICK" record -o "$data" $words "$work/flight"

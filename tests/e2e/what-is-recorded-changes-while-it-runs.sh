@@ -141,6 +141,15 @@ refused 'stage takes' stage over a
 refused 'one session' session list
 finish
 refused 'there is no process' status
+# Who records lets go who says nothing for five seconds; a person types as slowly.
+label=typed
+start
+(sleep 6; echo 'stage off a') | ctl -
+step a 10
+refused 'Is a directory' "$work"
+refused 'no line of' /dev/null
+finish
+calls latency a 0
 for how in --trace --follow --rate=50%; do
 	start $how
 	refused "cannot be changed\|trace" stage off a
