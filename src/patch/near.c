@@ -30,10 +30,11 @@ static bool in_reach(const struct gap *g, uintptr_t at)
 	return last - first < FL_ARCH_REACH;
 }
 
-/* As far up as branches reach, and not where a heap grows. */
+/* As far up as branches reach, and not where a heap grows. What is looked for may be near
+ * to a few bytes in the middle of a page. */
 static void consider_above(struct gap *g, uintptr_t from, uintptr_t to)
 {
-	uintptr_t end = g->lo + FL_ARCH_REACH - FL_PAGE;
+	uintptr_t end = fl_round_down(g->lo, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
 	uintptr_t at = (to < end ? to : end) - FL_PAGE - g->want;
 
 	if (at > from + HEAP_GUARD && at < end && in_reach(g, at))

@@ -36,10 +36,12 @@
 /* Index + 1 of functions whose calls are not timed; W with the switches' lock, as what
  * fl_function says is. */
 static uint32_t off_head;
+static uint32_t switch_head;		/* likewise of those that have look-ups */
 
+/* Both are of one table. What an earlier recorder's was would lead into this one's. */
 void fl_period_open(void)
 {
-	off_head = 0;
+	off_head = switch_head = 0;
 }
 
 static bool is_wanted_exit(uint32_t id)
@@ -171,9 +173,6 @@ void fl_period_stop(struct fl_function *f, enum fl_open_calls open)
 }
 
 /* ---- calls that last ------------------------------------------------------------------ */
-
-/* Index + 1 of functions that have look-ups. */
-static uint32_t switch_head;
 
 void fl_period_note_switch(uint32_t id)
 {

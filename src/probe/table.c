@@ -48,32 +48,43 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
+/* Memory that an earlier table had, empty as it was at first; or other. Nobody is told of a
+ * probe of that one any more, but a thread may still be on its way out of glue, with a
+ * number. So it is not unmapped, and a program that is recorded a hundred times has one. */
+static void *map_again(void *was, size_t had, size_t n, size_t each)
+{
+	if (was && had == n && !fl_os_advise(was, n * each, MADV_DONTNEED))
+		return was;
+	return fl_table_map(n * each);
+}
+
 static int open_table(struct fl_region *m)
 {
 	const bool samples = m->session[0].action == FL_ACT_SAMPLE;
-	size_t max = m->max_sites;
+	size_t max = m->max_sites, had = fl_table.max;
 	struct fl_table *t = &fl_table;
+	const struct fl_table was = *t;
 
 	fl_obj_unlist(&t->modules);
 	*t = (struct fl_table){
 		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
-		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE,
+		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE, .max = m->max_sites,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
-	t->probes = fl_table_map(max * sizeof *t->probes);
-	t->patches = fl_table_map(max * sizeof *t->patches);
-	t->switches = fl_table_map(max * sizeof *t->switches);
+	t->probes = map_again(was.probes, had, max, sizeof *t->probes);
+	t->patches = map_again(was.patches, had, max, sizeof *t->patches);
+	t->switches = map_again(was.switches, had, max, sizeof *t->switches);
 	for (int i = 0; i < FL_GENERATIONS; i++)
-		t->goals[i] = fl_table_map(max * sizeof *t->goals[i]);
-	t->next = fl_table_map(max * sizeof *t->next);
-	t->functions = fl_table_map(max * sizeof *t->functions);
-	t->hash = fl_table_map(t->n_hash * sizeof *t->hash);
-	fl_asked = fl_table_map(max * sizeof *fl_asked);
-	fl_function_of = fl_table_map(max * sizeof *fl_function_of);
+		t->goals[i] = map_again(was.goals[i], had, max, sizeof *t->goals[i]);
+	t->next = map_again(was.next, had, max, sizeof *t->next);
+	t->functions = map_again(was.functions, had, max, sizeof *t->functions);
+	t->hash = map_again(was.hash, was.n_hash, t->n_hash, sizeof *t->hash);
+	fl_asked = map_again(fl_asked, had, max, sizeof *fl_asked);
+	fl_function_of = map_again(fl_function_of, had, max, sizeof *fl_function_of);
 	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->goals[0] ||
 	    !t->goals[1] || !t->next || !t->functions || !t->hash || fl_known_open() ||
 	    !fl_asked || !fl_function_of)

@@ -106,6 +106,7 @@ struct fl_table {
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
 	struct fl_known *known;
+	uint32_t max;			/* of each array by probe id */
 	uint32_t n, n_functions, n_known, max_known, n_hash, stamp;
 	uint32_t live;			/* the first of known[] that is there */
 	uint32_t virtuals;		/* the last one, as fl_known.late */
