@@ -135,7 +135,6 @@ int fl_agent_found(enum fl_moment moment)
 	return n < 0 ? n : 0;
 }
 
-static bool had_recorder;		/* that came late, and may have had bodies: once */
 static bool is_attached;		/* it comes late, and goes without a trace */
 static int start_error;			/* why this process's agent cannot work */
 static int watch_error;			/* why nobody can watch the reader */
@@ -378,6 +377,9 @@ static void give_back(uint64_t keep, uint64_t mapped)
 	fl_os_unmap((char *)shm + keep, mapped - keep);
 }
 
+/* Bodies stay for ever, and each recorder that comes late has its own: in all so much. */
+#define BODIES_MOST (512ul << 20)
+
 /* The process is this region's. */
 static int begin_process(void)
 {
@@ -385,9 +387,8 @@ static int begin_process(void)
 		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
 	fl_cyg_open();
 	fl_site_found(shm);
-	if (had_recorder)
+	if (fl_copy_bytes() > BODIES_MOST)
 		shm->body_rules.text[0] = '\0';
-	had_recorder |= is_attached && shm->body_rules.text[0];
 	fl_site_rules(&shm->body_rules);
 	return open_all();
 }

@@ -8,7 +8,15 @@
 #include <sys/mman.h>
 
 #include "copy/build.h"
+#include "copy/copy.h"
 #include "os/os.h"
+
+static size_t mapped;			/* W who builds */
+
+size_t fl_copy_bytes(void)
+{
+	return mapped;
+}
 
 enum { FIRST = 1 << 15, LARGEST = 1 << 23, DATA_PART = 2 };
 
@@ -69,6 +77,7 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 	b->ready[1] = b->near.data;
 	b->ready[2] = (unsigned char *)fl_round_down((uintptr_t)b->unwind.next, FL_PAGE);
 	c->n++;
+	mapped += b->near.code_bytes + b->near.data_bytes;
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 
 /* Builds second bodies for probes (place.c). */
 extern const struct fl_builder fl_copy_builder;
+/* What was mapped for bodies in this process so far (area.c). */
+size_t fl_copy_bytes(void);
 
 /* ---- unwinding through bodies (unwind.c) ------------------------------------------ */
 
