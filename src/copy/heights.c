@@ -69,7 +69,7 @@ static bool is_elsewhere(uint64_t height, const uint64_t *heights, uint32_t n)
 	return height != 0;
 }
 
-static bool has_switch(const struct fl_shape *s)
+bool fl_plan_has_switch(const struct fl_shape *s)
 {
 	for (uint32_t i = 0; i < s->n_steps; i++)
 		if (s->steps[i].kind == FL_SHAPE_SWITCH)
@@ -83,7 +83,7 @@ bool fl_plan_may_go_on(const struct fl_shape *s)
 	uint64_t heights[FL_ARCH_PAD_BYTES];
 	uint32_t n;
 
-	if (!s->may_go_on || !has_switch(s) || !take_fde(&r, 0))
+	if (!s->may_go_on || !fl_plan_has_switch(s) || !take_fde(&r, 0))
 		return false;
 	n = read_window(&r, heights);
 	for (uint32_t i = 0; n && i < s->n_steps; i++)

@@ -8,9 +8,7 @@
 #ifndef FL_COPY_PATHS_H
 #define FL_COPY_PATHS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "site/site.h"
 
 enum { FL_PATH_NONE = UINT32_MAX };
 #define FL_PATHS_MAX (UINT32_C(1) << 31)	/* a function's */
@@ -64,5 +62,26 @@ int fl_paths_number(struct fl_paths *, void *memory);
  * no more than blocks. How many; 0: no path has the number. */
 uint32_t fl_paths_find(const struct fl_paths *, uint32_t number, uint32_t *start,
 		       uint32_t *edges);
+
+/* ---- of a function (blocks.c) ------------------------------------------------------ */
+
+/*
+ * A block is steps that are run one after the other, to the last one, if the first is. It
+ * has an edge out of the function, or to what is behind it, or where it jumps; a block that
+ * ends with a branch has a second one, for when it is taken.
+ */
+struct fl_blocks {
+	const struct fl_shape *shape;
+	struct fl_paths paths;		/* the first start is the entry */
+	uint32_t *of;			/* by step: its block */
+	uint32_t *steps;		/* by block: its first step; one more */
+	uint32_t *begins_at;		/* by given start: the step, maybe amid a block */
+};
+/* So much memory, aligned to 8. */
+size_t fl_blocks_memory(const struct fl_shape *);
+/* 0, or what fl_paths_number() says. */
+int fl_blocks_number(struct fl_blocks *, const struct fl_shape *, void *memory);
+/* The step that paths begin with that have this start. */
+uint32_t fl_blocks_begin(const struct fl_blocks *, uint32_t start);
 
 #endif

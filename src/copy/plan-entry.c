@@ -61,17 +61,6 @@ static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
 	p->n_lookups += kind == FL_ITEM_LOOKUP;
 }
 
-static bool falls_through(const struct fl_shape_step *s)
-{
-	switch (s->kind) {
-	case FL_SHAPE_PLAIN: case FL_SHAPE_RELATIVE: case FL_SHAPE_CALL:
-	case FL_SHAPE_BRANCH: case FL_SHAPE_BRANCH_OUT:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void weave_return(struct fl_plan *p, uint32_t i)
 {
 	unsigned char place[FL_ARCH_MOVED_MAX];
@@ -126,11 +115,7 @@ static void weave_step(struct fl_plan *p, uint32_t i)
 /* Behind a step comes what is behind it in the original: the next step, or the original. */
 static void weave_gap(struct fl_plan *p, uint32_t i)
 {
-	const struct fl_shape_step *s = &p->shape->steps[i];
-
-	if (!falls_through(s))
-		return;
-	if (i + 1 == p->shape->n_steps || s[1].part != s->part || s[1].at != s->at + s->len)
+	if (fl_plan_falls_through(&p->shape->steps[i]) && !fl_plan_goes_on(p->shape, i))
 		weave(p, FL_ITEM_ON, i);
 }
 

@@ -57,6 +57,29 @@ int fl_plan_entry(struct fl_plan *, uint64_t *datum);
 
 /* heights.c: may indirect jumps of the function go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);
+/* Are there any? */
+bool fl_plan_has_switch(const struct fl_shape *);
+
+/* Does it run on into what is behind it? */
+static inline bool fl_plan_falls_through(const struct fl_shape_step *s)
+{
+	switch (s->kind) {
+	case FL_SHAPE_PLAIN: case FL_SHAPE_RELATIVE: case FL_SHAPE_CALL:
+	case FL_SHAPE_BRANCH: case FL_SHAPE_BRANCH_OUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Into the next step? */
+static inline bool fl_plan_goes_on(const struct fl_shape *shape, uint32_t step)
+{
+	const struct fl_shape_step *s = &shape->steps[step];
+
+	return fl_plan_falls_through(s) && step + 1 < shape->n_steps &&
+	       s[1].part == s->part && s[1].at == s->at + s->len;
+}
 
 static inline const struct fl_shape_step *fl_plan_step(const struct fl_plan *p,
 						       const struct fl_item *i)

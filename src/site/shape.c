@@ -341,9 +341,11 @@ static uint32_t mark_target(struct maker *k, uintptr_t a)
 
 static int mark_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
 {
+	struct maker *k = arg;
+
 	(void)from;
 	(void)to;
-	mark_target(arg, pad);
+	k->s->steps[mark_target(k, pad)].is_pad = 1;
 	return 0;
 }
 

@@ -135,6 +135,7 @@ struct fl_shape_step {
 	uint8_t is_target : 1;		/* a direct branch of the function, or the unwinder,
 					 * leads here */
 	uint8_t is_call : 1;		/* where it stands is seen: it is returned to */
+	uint8_t is_pad : 1;		/* an exception may land here */
 };
 struct fl_shape_part {
 	uintptr_t start, end, fde, lsda;	/* as in fl_extent */

@@ -1,0 +1,127 @@
+/*
+ * blocks.c - a function as a graph: what paths go through, and where they begin.
+ *
+ * A path begins at the entry, where an exception lands, and behind an indirect jump, of which
+ * nobody knows where it leads: to any step. It ends where the function is left, by a return,
+ * a jump, an indirect jump (also one that stays inside), a call that does not return,
+ * and at a cut of paths.c. Whoever weaves tells its number there: before the last step, or
+ * the call, as nobody comes behind it.
+ *
+ * A call that is left by an exception, longjmp() or a thread's end has no edge: that path
+ * has no number, and is dropped.
+ */
+#include "copy/paths.h"
+#include "copy/plan.h"
+
+size_t fl_blocks_memory(const struct fl_shape *s)
+{
+	size_t n = s->n_steps;
+	size_t starts = 2 * n + 1, edges = 2 * n, words = 3 * (n + 1) + 1;
+
+	return starts * sizeof(struct fl_path_start) + edges * sizeof(struct fl_path_edge) +
+	       words * sizeof(uint32_t) + fl_paths_memory(s->n_steps);
+}
+
+/* Returns what is left of the memory. */
+static void *lay_blocks(struct fl_blocks *b, void *memory)
+{
+	size_t n = b->shape->n_steps;
+	uint32_t *words;
+
+	b->paths.starts = memory;
+	b->paths.edges = (struct fl_path_edge *)(b->paths.starts + 2 * n + 1);
+	words = (uint32_t *)(b->paths.edges + 2 * n);
+	b->of = words;
+	b->steps = words + n + 1;
+	b->begins_at = words + 2 * (n + 1);
+	return words + 3 * (n + 1) + 1;
+}
+
+/* A landing pad may stand before the entry; nobody needs it here. */
+static uint32_t first_step(const struct fl_shape *s)
+{
+	return s->n_steps && s->steps[0].at != s->entry;
+}
+
+static bool ends_block(const struct fl_shape *s, uint32_t step)
+{
+	return !fl_plan_goes_on(s, step) || s->steps[step].kind == FL_SHAPE_BRANCH ||
+	       s->steps[step].kind == FL_SHAPE_BRANCH_OUT;
+}
+
+static void find_blocks(struct fl_blocks *b)
+{
+	const struct fl_shape *s = b->shape;
+	uint32_t first = first_step(s);
+	bool is_new = true;
+
+	for (uint32_t i = first; i < s->n_steps; i++) {
+		if (is_new || s->steps[i].is_target)
+			b->steps[b->paths.n_blocks++] = i;
+		b->of[i] = b->paths.n_blocks - 1;
+		is_new = ends_block(s, i);
+	}
+	b->steps[b->paths.n_blocks] = s->n_steps;
+	if (first)
+		b->of[0] = 0;
+}
+
+static void draw_edge(struct fl_paths *p, uint32_t from, uint32_t to)
+{
+	p->edges[p->n_edges++] = (struct fl_path_edge){ .from = from, .to = to };
+}
+
+static void draw_edges(struct fl_blocks *b)
+{
+	struct fl_paths *p = &b->paths;
+
+	for (uint32_t block = 0; block < p->n_blocks; block++) {
+		uint32_t last = b->steps[block + 1] - 1;
+		const struct fl_shape_step *i = &b->shape->steps[last];
+
+		if (i->kind == FL_SHAPE_JUMP)
+			draw_edge(p, block, b->of[i->to]);
+		else
+			draw_edge(p, block, fl_plan_goes_on(b->shape, last) ?
+				  block + 1 : FL_PATH_NONE);
+		if (i->kind == FL_SHAPE_BRANCH)
+			draw_edge(p, block, b->of[i->to]);
+		if (i->kind == FL_SHAPE_BRANCH_OUT)
+			draw_edge(p, block, FL_PATH_NONE);
+	}
+}
+
+static void begin_with(struct fl_blocks *b, uint32_t step)
+{
+	b->begins_at[b->paths.n_given] = step;
+	b->paths.starts[b->paths.n_given++].block = b->of[step];
+}
+
+static void say_starts(struct fl_blocks *b)
+{
+	const struct fl_shape *s = b->shape;
+	bool is_any = fl_plan_has_switch(s);
+
+	begin_with(b, first_step(s));
+	for (uint32_t i = first_step(s); i < s->n_steps; i++)
+		if (s->steps[i].is_pad || (is_any && s->steps[i].len))
+			begin_with(b, i);
+}
+
+int fl_blocks_number(struct fl_blocks *b, const struct fl_shape *s, void *memory)
+{
+	void *rest;
+
+	*b = (struct fl_blocks){ .shape = s };
+	rest = lay_blocks(b, memory);
+	find_blocks(b);
+	draw_edges(b);
+	say_starts(b);
+	return fl_paths_number(&b->paths, rest);
+}
+
+uint32_t fl_blocks_begin(const struct fl_blocks *b, uint32_t start)
+{
+	return start < b->paths.n_given ? b->begins_at[start] :
+		b->steps[b->paths.starts[start].block];
+}
