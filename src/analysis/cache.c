@@ -28,7 +28,8 @@ struct level {
 };
 
 struct fl_cache {
-	struct level data[FL_CACHE_LEVELS], code;	/* code.sets NULL: there is none */
+	struct level first[FL_N_ACCESSES];	/* by kind; sets NULL: there is none */
+	struct level data[FL_CACHE_LEVELS];	/* [0] is that of loads and stores */
 	uint32_t n_data, line;
 	unsigned shift;
 	enum fl_cache_policy policy;
@@ -90,8 +91,8 @@ static bool look_below(const struct fl_cache *c, uint32_t k, uint64_t line)
 		return false;
 	for (uint32_t above = 0; above < k; above++)
 		give_way(&c->data[above], gone);
-	if (c->code.sets)
-		give_way(&c->code, gone);
+	if (c->first[FL_ACCESS_FETCH].sets)
+		give_way(&c->first[FL_ACCESS_FETCH], gone);
 	return false;
 }
 
@@ -110,36 +111,46 @@ static void miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kin
 	}
 }
 
-/* In a first level, whose sets are a power of two. */
-static inline bool touch_first(const struct level *l, uint64_t line)
+/* In a first level sets are a power of two. */
+static inline uint64_t *first_set_of(const struct level *l, uint64_t line)
 {
-	uint64_t gone;
+	return &l->sets[(line & l->mask) * l->ways];
+}
 
-	return touch(&l->sets[(line & l->mask) * l->ways], l->ways, line, &gone);
+/* It may be in two lines, not the one in front, or a fetch. */
+static __attribute__((noinline)) void look_further(struct fl_cache *c,
+						   const struct fl_access *a)
+{
+	const struct level *l = &c->first[a->kind];
+	uint32_t size = a->size < c->line ? a->size : c->line;
+	uint64_t first = a->at >> c->shift, last = (a->at + size - 1) >> c->shift, gone;
+	bool is_there = touch(first_set_of(l, first), l->ways, first, &gone);
+
+	if (last != first)
+		is_there = touch(first_set_of(l, last), l->ways, last, &gone) && is_there;
+	if (!is_there)
+		miss(c, first, last, a->kind);
+	c->counts.accesses[FL_ACCESS_FETCH] += a->kind == FL_ACCESS_FETCH;
 }
 
 void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 {
+	const struct level data = c->data[0];
 	const unsigned shift = c->shift;
-	const uint32_t line = c->line;
-	uint64_t stores = 0, fetches = 0;
+	const uint64_t line = c->line, fetches = c->counts.accesses[FL_ACCESS_FETCH];
+	uint64_t stores = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct level *l = a[i].kind == FL_ACCESS_FETCH ? &c->code : &c->data[0];
-		uint32_t size = a[i].size < line ? a[i].size : line;
-		uint64_t first = a[i].at >> shift, last = (a[i].at + size - 1) >> shift;
-		bool is_there = touch_first(l, first);
+	for (const struct fl_access *end = a + n; a < end; a++) {
+		uint64_t first = a->at >> shift;
 
-		if (__builtin_expect(last != first, 0))
-			is_there = touch_first(l, last) && is_there;
-		if (!is_there)
-			miss(c, first, last, a[i].kind);
-		stores += a[i].kind == FL_ACCESS_STORE;
-		fetches += a[i].kind == FL_ACCESS_FETCH;
+		stores += a->kind == FL_ACCESS_STORE;
+		if (*first_set_of(&data, first) != first || a->kind == FL_ACCESS_FETCH ||
+		    (a->at & (line - 1)) + a->size > line)
+			look_further(c, a);
 	}
-	c->counts.accesses[FL_ACCESS_LOAD] += n - stores - fetches;
 	c->counts.accesses[FL_ACCESS_STORE] += stores;
-	c->counts.accesses[FL_ACCESS_FETCH] += fetches;
+	c->counts.accesses[FL_ACCESS_LOAD] +=
+		n - stores - (c->counts.accesses[FL_ACCESS_FETCH] - fetches);
 }
 
 const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *c)
@@ -199,7 +210,8 @@ int fl_cache_open(struct fl_cache **cache, const struct fl_cache_geometry *g)
 	for (uint32_t k = 0; k < g->n_data; k++)
 		sets = take_sets(&c->data[k], &g->data[k], sets);
 	if (g->code.size)
-		take_sets(&c->code, &g->code, sets);
+		take_sets(&c->first[FL_ACCESS_FETCH], &g->code, sets);
+	c->first[FL_ACCESS_LOAD] = c->first[FL_ACCESS_STORE] = c->data[0];
 	*cache = c;
 	return 0;
 }
