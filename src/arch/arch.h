@@ -308,11 +308,12 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 /* A branch on the opposite condition, past `over` bytes behind it. */
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 			const struct fl_insn *, uint8_t over);
-/* FL_ARCH_BRANCH_BYTES. */
+/* FL_ARCH_BRANCH_BYTES; a call of glue that keeps all registers, FL_ARCH_CALL_BYTES. */
 enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);
 /* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`;
- * FL_FORM_BODY_TAIL; or FL_FORM_BODY_SWITCH, FL_ARCH_SWITCH_BYTES with the jump at `code`,
+ * FL_FORM_BODY_TAIL, in which a call of glue stands at FL_ARCH_TAIL_CALL, if that is not 0; or
+ * FL_FORM_BODY_SWITCH, FL_ARCH_SWITCH_BYTES with the jump at `code`,
  * which goes on in the original. 0: that return needs _TAIL before it; the jump is too
  * long. At most FL_ARCH_PLACE_MAX. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,

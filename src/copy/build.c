@@ -103,6 +103,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return lookup_size(b, i);
 	case FL_ITEM_LANDING:
 		return FL_ARCH_LANDED_BYTES;
+	case FL_ITEM_GLUE: case FL_ITEM_CALL:
+		return FL_ARCH_CALL_BYTES;
 	}
 	return FL_ARCH_BRANCH_BYTES;
 }
@@ -309,7 +311,8 @@ static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
 		b->places[n] = b->places[n - 1];
 	b->places[n] = (struct fl_copy_place){
 		.at = at, .offset = i->at + b->pad, .form = place_form(i),
-		.call = i->kind == FL_ITEM_SWITCH ? (uint16_t)(i[2].at - i->at) : 0,
+		.call = i->kind == FL_ITEM_SWITCH ? (uint16_t)(i[2].at - i->at) :
+			i->kind == FL_ITEM_NOP ? FL_ARCH_TAIL_CALL : 0,
 	};
 }
 
@@ -461,7 +464,7 @@ static uint32_t bytes_to_leave(const struct build *b, uintptr_t at)
 {
 	uint32_t low = (uint32_t)(at - (b->plan.shape->entry + FL_ARCH_BRANCH_BYTES)) & 0xff;
 
-	return low + FL_ARCH_BRANCH_BYTES > 0xff ? 0x100 - low : 0;
+	return low + FL_ARCH_CALL_BYTES > 0xff ? 0x100 - low : 0;
 }
 
 /* 0, or why there is no ground for it. */
@@ -486,7 +489,7 @@ static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
 {
 	for (uint32_t k = 1; k < p->shape->displaced; k++) {
 		const struct fl_shape_step *step = &p->shape->steps[p->entry + k];
-		uint32_t at = p->items[p->first[p->entry + k]].at - FL_ARCH_BRANCH_BYTES;
+		uint32_t at = p->items[p->first[p->entry + k]].at - FL_ARCH_CALL_BYTES;
 
 		if (step->at - p->shape->entry < FL_ARCH_INNER && at <= UINT8_MAX)
 			copies[step->at - p->shape->entry] = (uint8_t)at;
@@ -509,7 +512,7 @@ static int write_body(struct build *b, struct fl_copy *copy)
 	}
 	*copy = (struct fl_copy){
 		.function = p->shape->function, .entry = p->shape->entry, .code = code,
-		.on = b->ground.at, .off = b->ground.at + FL_ARCH_BRANCH_BYTES,
+		.on = b->ground.at, .off = b->ground.at + FL_ARCH_CALL_BYTES,
 		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
 	};

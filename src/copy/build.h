@@ -56,7 +56,7 @@ unsigned char *fl_copies_write(const struct fl_copies *, uintptr_t at);
 struct fl_copy_place {
 	uintptr_t at;
 	uint32_t offset;		/* from the copy's code on */
-	uint16_t call;			/* from there on, the call of glue of a SWITCH */
+	uint16_t call;			/* from there on, a call of glue; 0: none */
 	uint8_t form;			/* FL_FORM_BODY_RET, _TAIL, _SWITCH */
 };
 struct fl_copy {

@@ -254,7 +254,7 @@ static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *
 		return FLE_UNKNOWN;
 	in->at = c->code + c->places[i - 1].offset;
 	in->form = c->places[i - 1].form;
-	return in->form == FL_FORM_BODY_SWITCH ?
+	return c->places[i - 1].call ?
 	       call_glue(in->at + c->places[i - 1].call, in->glue) : 0;
 }
 

@@ -185,9 +185,9 @@ static int probe_kick(void)
 }
 
 static const struct fl_text_way ways[] = {
-	{ "mprotect", probe_mprotect, enter_mprotect, open_mprotect, shut_mprotect },
-	{ "alias", probe_alias, enter_alias, open_alias, shut_alias },
-	{ "kick", probe_kick, enter_mprotect, open_mprotect, shut_mprotect },
+	{ "mprotect", probe_mprotect, enter_mprotect, open_mprotect, shut_mprotect, false },
+	{ "alias", probe_alias, enter_alias, open_alias, shut_alias, false },
+	{ "kick", probe_kick, enter_mprotect, open_mprotect, shut_mprotect, true },
 };
 enum { MPROTECT, ALIAS };
 const struct fl_text_way *fl_text_way = &ways[MPROTECT];

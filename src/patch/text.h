@@ -52,6 +52,7 @@ struct fl_text_way {
 	/* pages that are wanted alike */
 	int (*open)(const struct fl_area *, uintptr_t lo, uintptr_t hi);
 	int (*shut)(const struct fl_area *, uintptr_t lo, uintptr_t hi);
+	bool emulated;			/* what runs the program has threads of its own */
 };
 extern const struct fl_text_way *fl_text_way;
 

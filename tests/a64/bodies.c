@@ -12,6 +12,7 @@
 #include "arch/aarch64/emit.h"
 #include "copy/build.h"
 #include "copy/copy.h"
+#include "copy/plan.h"
 #include "site/site.h"
 
 enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, REFUSED = 60 };
@@ -45,6 +46,7 @@ struct reading {
 	const struct fl_shape *s;
 	const struct fl_copy *copy;
 	uintptr_t at;
+	bool may_go_on;
 	const char *wrong;
 };
 
@@ -69,10 +71,25 @@ static void expect_branch(struct reading *r, uint32_t word, uintptr_t to)
 		blame(r, "no jump there");
 }
 
+/* A jump past a call of glue, which nobody has asked for. */
 static void expect_place(struct reading *r)
 {
-	if (next(r) != A64_W_NOP)
+	if (next(r) != A64_W_PAST_CALL)
 		blame(r, "no place");
+	for (int k = 0; k < FL_ARCH_CALL_BYTES / 4; k++)
+		if (next(r) != A64_W_BRK)
+			blame(r, "a call that nobody asked for");
+}
+
+/* The original's jump: off it goes on there; or behind the look-up, if that finds nothing. */
+static void expect_switch(struct reading *r, const struct fl_shape_step *s)
+{
+	uint32_t jump = a64_word(fl_shape_bytes(r->s, s));
+
+	if (r->may_go_on && (next(r) != A64_W_NOP || next(r) != jump))
+		blame(r, "no place of a switch");
+	while (!r->wrong && next(r) != jump)
+		;
 }
 
 /* What the port moves it to is there: reloc.c is seen by move.c and corpus.c. */
@@ -127,8 +144,7 @@ static void read_step(struct reading *r, const struct fl_shape_step *s)
 		expect_branch(r, next(r), s->target);
 		break;
 	case FL_SHAPE_SWITCH: case FL_SHAPE_TAIL_POINTER:
-		while (!r->wrong && next(r) != a64_word(fl_shape_bytes(r->s, s)))
-			;
+		expect_switch(r, s);
 		break;
 	case FL_SHAPE_TAIL: case FL_SHAPE_RET:
 		expect_place(r);
@@ -165,7 +181,8 @@ static void expect_inside(struct reading *r, const struct fl_shape_step *s, uint
 
 static bool is_right(const struct fl_shape *s, const struct fl_copy *copy)
 {
-	struct reading r = { .s = s, .copy = copy, .at = copy->on + 4 };
+	struct reading r = { .s = s, .copy = copy, .at = copy->off,
+			     .may_go_on = fl_plan_may_go_on(s) };
 	uint32_t k = 0;
 
 	for (; k < s->n_steps && !r.wrong; k++) {

@@ -17,6 +17,7 @@
 #define RET 0xd65f03c0u
 static const uint32_t b_far = 0x14000008;		/* b .+32: a sled */
 static const uint32_t bl_near = 0x94000001, b_near = 0x14000001;
+static const uint32_t past_call = 0x14000004, past_next = 0x14000002;
 static const uint32_t stp = 0xa9bf7bfd;			/* stp x29, x30, [sp, #-16]! */
 
 static uint32_t *page(void)
@@ -58,6 +59,8 @@ static void each_form_is_one_word(void **state)
 		  branch(0x14000000, site, glue) },
 		{ FL_FORM_PAD, NOP, NOP, branch(0x14000000, site, glue) },
 		{ FL_FORM_SLED, b_far, b_far, branch(0x14000000, site, glue) },
+		{ FL_FORM_BODY_TAIL, past_call, past_call, NOP },
+		{ FL_FORM_BODY_SWITCH, NOP, NOP, past_next },
 		{ FL_FORM_SLED_RET, RET, branch(0x14000000, site, ret),
 		  branch(0x14000000, site, glue) },
 	};
@@ -81,6 +84,38 @@ static void each_form_is_one_word(void **state)
 	assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_OLD, m), FLE_EXCHANGE);
 }
 
+/* Whatever it begins with: both ways are jumps. What may be exchanged is, while threads run. */
+static void an_entry_leads_to_its_body(void **state)
+{
+	uint32_t *site = page();
+	uintptr_t on = (uintptr_t)(site + 64);
+	struct fl_plan_in in = { .at = (uintptr_t)site, .form = FL_FORM_BODY, .room = 4,
+				 .on = on, .off = on + 12 };
+	struct fl_move m[FL_ARCH_MOVES];
+	struct fl_patch p;
+	uint64_t datum;
+
+	(void)state;
+	*site = stp;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), 0);
+	assert_int_equal(p.flip[FL_OFF], branch(0x14000000, site, in.off));
+	assert_int_equal(p.flip[FL_ON], branch(0x14000000, site, in.on));
+	assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_ON, m), 1);
+	assert_false(m[0].alone);
+	assert_int_equal(fl_arch_moves(&p, FL_OLD, FL_OFF, m), 1);
+	assert_true(m[0].alone && p.rows & FL_ROW);
+	assert_int_equal(fl_arch_moves(&p, FL_OFF, FL_OLD, m), FLE_EXCHANGE);
+	*site = b_near;
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), 0);
+	assert_int_equal(fl_arch_moves(&p, FL_OLD, FL_OFF, m), 1);
+	assert_false(m[0].alone || p.rows);
+	in.off = in.on + (1 << 27);
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), FLE_NOREACH);
+	in.off = in.on;
+	in.on = in.off + (1 << 27);
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), FLE_NOREACH);
+}
+
 static void what_is_no_such_site_is_refused_by_name(void **state)
 {
 	uint32_t *site = page();
@@ -96,8 +131,10 @@ static void what_is_no_such_site_is_refused_by_name(void **state)
 	assert_int_equal(plan(&p, site, FL_FORM_SLED_RET, b_near, glue), FLE_UNKNOWN);
 	assert_int_equal(plan(&p, site, FL_FORM_CALL_POINTER, 0xd63f0200, glue), FLE_EXCHANGE);
 	assert_int_equal(plan(&p, site, FL_FORM_JUMP_POINTER, 0xd61f0200, glue), FLE_EXCHANGE);
-	assert_int_equal(plan(&p, site, FL_FORM_BODY, stp, glue), FLE_NOPORT);
+	assert_int_equal(plan(&p, site, FL_FORM_BODY_RET, RET, glue), FLE_NOPORT);
 	assert_non_null(fl_err_text(FLE_NOPORT));
+	assert_int_equal(plan(&p, site, FL_FORM_BODY_TAIL, NOP, glue), FLE_UNKNOWN);
+	assert_int_equal(plan(&p, site, FL_FORM_BODY_SWITCH, past_call, glue), FLE_UNKNOWN);
 	assert_int_equal(plan(&p, site, FL_FORM_NONE, NOP, glue), FLE_UNKNOWN);
 	assert_int_equal(plan(&p, site, FL_FORM_CALL, bl_near, glue + (1 << 27)), FLE_NOREACH);
 	assert_int_equal(plan(&p, site, FL_FORM_JUMP, b_near, glue + (1 << 27)), FLE_NOREACH);
@@ -242,6 +279,34 @@ static void a_glue_gives_its_id_and_all_back(void **state)
 				       (uintptr_t)go));
 }
 
+/* movz x16, #0x1234; movz x17, #0x4321; a call of glue; eor x0, x16, x17; ret */
+static void a_call_in_a_body_keeps_what_it_uses(void **state)
+{
+	enum { GLUE = 16 };
+	static const uint32_t ids[] = { 0, 0xffff, 0x10000, UINT32_MAX };
+	uint32_t *code = page();
+	uintptr_t *go = (uintptr_t *)(code + 256), at = (uintptr_t)(code + GLUE);
+
+	(void)state;
+	*go = (uintptr_t)note_id;
+	code[0] = 0xd2824690;
+	code[1] = 0xd2886431;
+	assert_int_equal(fl_arch_put_branch((unsigned char *)(code + 2), FL_BRANCH_CALL,
+					    (uintptr_t)(code + 2), at), FL_ARCH_CALL_BYTES);
+	code[5] = 0xca110200;
+	code[6] = RET;
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		assert_true(fl_arch_glue_keeping((unsigned char *)at, at, ids[i],
+						 (uintptr_t)go));
+		fl_arch_publish((uintptr_t)code, FL_PAGE);
+		assert_int_equal(run(code, 77), 0x1234 ^ 0x4321);
+		assert_int_equal(seen_id, ids[i]);
+	}
+	assert_false(fl_arch_glue_keeping((unsigned char *)at, at, 1, at + (1ull << 40)));
+	assert_int_equal(fl_arch_put_branch((unsigned char *)code, FL_BRANCH_CALL,
+					    (uintptr_t)code, at + (1 << 28)), 0);
+}
+
 static void a_jump_out_of_a_pad_goes_on_behind_it(void **state)
 {
 	(void)state;
@@ -334,11 +399,13 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_is_one_word),
+		cmocka_unit_test(an_entry_leads_to_its_body),
 		cmocka_unit_test(what_is_no_such_site_is_refused_by_name),
 		cmocka_unit_test(what_may_not_be_exchanged_is_never_stored),
 		cmocka_unit_test(a_call_of_a_callers_takes_a_call_or_a_nop),
 		cmocka_unit_test(a_call_is_muted_and_calls_again),
 		cmocka_unit_test(a_glue_gives_its_id_and_all_back),
+		cmocka_unit_test(a_call_in_a_body_keeps_what_it_uses),
 		cmocka_unit_test(a_jump_out_of_a_pad_goes_on_behind_it),
 		cmocka_unit_test(an_address_takes_two_instructions),
 		cmocka_unit_test(the_kernel_is_called_as_it_wants),

@@ -1,7 +1,5 @@
 /*
  * facts.h - what AArch64 promises.
- *
- * Second bodies are refused yet (docs/PORTING.md).
  */
 #ifndef FL_A64_FACTS_H
 #define FL_A64_FACTS_H
@@ -16,7 +14,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_TRAP 0xd4200000		/* brk #0 */
 #define FL_ARCH_PAGE 4096		/* the least; see docs/PORTING.md */
 #define FL_ARCH_REACH 0x07ff0000ull	/* of b and bl, less a margin */
-#define FL_ARCH_GLUE_BYTES 32
+#define FL_ARCH_GLUE_BYTES 48
 #define FL_ARCH_COUNTING_BYTES 64
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_REGS 32
@@ -43,8 +41,10 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_IS_SHORT(d) ((d) > -32000 && (d) < 32000)	/* tbz, less a margin */
 #define FL_ARCH_OPERANDS_GROW 1		/* adr, literals */
 #define FL_ARCH_BRANCH_BYTES 4
+#define FL_ARCH_CALL_BYTES 12
+#define FL_ARCH_TAIL_CALL 4
 #define FL_ARCH_SWITCH_BYTES 8
-#define FL_ARCH_PLACE_MAX 8
+#define FL_ARCH_PLACE_MAX 16
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 2
 #define FL_ARCH_LOOKUP_KEPT 32

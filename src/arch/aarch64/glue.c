@@ -21,6 +21,17 @@
  *	ldr x30, [sp], #16
  *	b back
  *
+ * One that is called in a body keeps these two as well. Its call has put x30 on the stack,
+ * in 16 bytes (reloc.c), of which the upper half is the glue's:
+ *
+ *	str x30, [sp, #8]
+ *	stp x16, x17, [sp, #-16]!
+ *	movz w16, #id			movk, adrp, ldr as above
+ *	blr x17
+ *	ldp x16, x17, [sp], #16
+ *	ldr x30, [sp, #8]
+ *	ret
+ *
  * The word is loaded plainly. What it leads to, and needs what was bound before, has a
  * barrier of its own (routines.h, CALLS_BOUND).
  *
@@ -28,6 +39,7 @@
  * together are as long here as the way to the routine.
  */
 #include "arch/arch.h"
+#include "decode.h"
 #include "emit.h"
 #include "glue.h"
 
@@ -114,11 +126,19 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 	return finish(&g, out);
 }
 
-/* Places in bodies are refused (plan.c). */
 bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
 {
-	(void)out, (void)at, (void)id, (void)word;
-	return false;
+	struct words g = begin_glue(at);
+
+	add(&g, a64_str(A64_LINK, A64_SP, 8));
+	add(&g, a64_push(ID, GO, -16));
+	load_id(&g, id);
+	load_go(&g, word);
+	add(&g, call_there);
+	add(&g, a64_pop(ID, GO, 16));
+	add(&g, a64_ldr(A64_LINK, A64_SP, 8));
+	add(&g, A64_W_RET);
+	return finish(&g, out);
 }
 
 bool fl_arch_glue_counting(const struct fl_counting_glue *g)

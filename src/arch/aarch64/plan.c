@@ -14,6 +14,9 @@
  *	PAD	    nop		nop		b glue		which goes on behind the nop
  *	SLED	    b .+32	b .+32		b glue		which goes on behind the sled
  *	SLED_RET    ret		b ret		b glue		armed where no thread runs
+ *	BODY	    any		b body		b call of glue	armed where no thread runs
+ *	BODY_TAIL   b .+16	b .+16		nop		a call of glue is behind it
+ *	BODY_SWITCH nop		nop		b .+8		to its look-up
  *
  * The call of a pad or sled is a jump: bl would lose the way back of the function, x30,
  * and to save it there takes an instruction that may not be exchanged. So one NOP is
@@ -21,7 +24,8 @@
  * sleds at exits stand before the return, and are as those at entries. XRay
  * itself stores STP over the B, which no processor promises anything of; flick never does.
  * Calls through a register (-fno-plt) are BLR, which may not be exchanged: they go on to
- * call. Bodies are not made yet.
+ * call. In a body there is no BODY_RET: a return may not be exchanged, and has a TAIL
+ * before it.
  *
  * What the recorder does not want is off (fl_arch_mute): bl cyg becomes nop. What it was
  * is kept by who asked, since a nop holds no address. A jump cannot be muted: there has to
@@ -96,13 +100,30 @@ static int check_form(enum fl_form form, uint32_t old)
 		return FLE_NOSPACE;
 	case FL_FORM_CALL_POINTER: case FL_FORM_JUMP_POINTER:
 		return FLE_EXCHANGE;
-	case FL_FORM_BODY: case FL_FORM_BODY_RET: case FL_FORM_BODY_TAIL:
+	case FL_FORM_BODY:
+		return 0;
+	case FL_FORM_BODY_TAIL:
+		return old == A64_W_PAST_CALL ? 0 : FLE_UNKNOWN;
 	case FL_FORM_BODY_SWITCH:
+		return old == A64_W_NOP ? 0 : FLE_UNKNOWN;
+	case FL_FORM_BODY_RET:
 		return FLE_NOPORT;
 	case FL_FORM_NONE:
 		break;
 	}
 	return FLE_UNKNOWN;
+}
+
+/* Both ways of an entry. */
+static int plan_body(struct fl_patch *p, const struct fl_plan_in *in, uint32_t old)
+{
+	uint32_t off;
+
+	p->may_pass = 0;
+	p->rows = a64_is_exchangeable(old) ? 0 : FL_ROW;
+	if (!a64_branch(&off, A64_W_B, p->at, in->off))
+		return FLE_NOREACH;
+	return plan_words(p, in->on, off, A64_W_B);
 }
 
 static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
@@ -120,6 +141,12 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_leaving(p, in);
 	case FL_FORM_JUMP:
 		return plan_leaving(p, in);
+	case FL_FORM_BODY:
+		return plan_body(p, in, old);
+	case FL_FORM_BODY_TAIL: case FL_FORM_BODY_SWITCH:
+		set_word(p, FL_OFF, old);
+		set_word(p, FL_ON, old == A64_W_NOP ? A64_W_PAST_NEXT : A64_W_NOP);
+		return 0;
 	default:
 		return plan_words(p, in->glue, old, A64_W_B);
 	}

@@ -228,11 +228,18 @@ size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 	return 4;
 }
 
+/* The way back of the function is kept over a call; the glue has the word above it. */
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)
 {
 	struct words w = { .out = out, .to = at };
 
-	put_direct(&w, b == FL_BRANCH_CALL ? A64_W_BL : A64_W_B, to);
+	if (b == FL_BRANCH_JUMP) {
+		put_direct(&w, A64_W_B, to);
+		return made_by(&w);
+	}
+	put(&w, 0xf81f0ffe);			/* str x30, [sp, #-16]! */
+	put_direct(&w, A64_W_BL, to);
+	put(&w, 0xf84107fe);			/* ldr x30, [sp], #16 */
 	return made_by(&w);
 }
 
@@ -240,10 +247,17 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)
 {
-	(void)code;
-	(void)len;
-	if (form != FL_FORM_BODY_TAIL)
+	switch (form) {
+	case FL_FORM_BODY_TAIL:
+		a64_put(out, A64_W_PAST_CALL);
+		for (size_t n = FL_ARCH_TAIL_CALL; n < FL_ARCH_PLACE_MAX; n += 4)
+			a64_put(out + n, A64_W_BRK);
+		return FL_ARCH_PLACE_MAX;
+	case FL_FORM_BODY_SWITCH:
+		a64_put(out, A64_W_NOP);
+		__builtin_memcpy(out + 4, code, len);
+		return FL_ARCH_SWITCH_BYTES;
+	default:
 		return 0;
-	a64_put(out, A64_W_NOP);
-	return 4;
+	}
 }

@@ -41,6 +41,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_IS_SHORT(d) ((d) == (int8_t)(d))	/* how far a short branch leads */
 #define FL_ARCH_OPERANDS_GROW 0
 #define FL_ARCH_BRANCH_BYTES 5
+#define FL_ARCH_CALL_BYTES 5
+#define FL_ARCH_TAIL_CALL 0
 #define FL_ARCH_SWITCH_BYTES 33
 #define FL_ARCH_PLACE_MAX 33
 #define FL_ARCH_LOOKUP_MAX 640
