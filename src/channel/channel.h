@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 13
+#define FL_SHM_VERSION 14
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -211,6 +211,7 @@ struct fl_body_row {
 enum { FL_RULES_BYTES = 8192 };
 struct fl_body_rules {
 	uint32_t everywhere;		/* 1: also where the compiler left sites */
+	uint32_t no_bodies, stubs;	/* 1: none at all; stubs of these modules, too */
 	char text[FL_RULES_BYTES];
 };
 

@@ -172,6 +172,8 @@ bool fl_selection_names_sites(const struct fl_selection *);
  * false: no more. */
 bool fl_selection_module(const struct fl_selection *, size_t *at, const char **glob,
 			 size_t *len);
+/* Does a pattern that switches on name stubs of the linkage table? */
+bool fl_selection_has_stubs(const struct fl_selection *);
 /* The next pattern from *at on that has matched nothing, or NULL. `module_len`
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,

@@ -329,8 +329,11 @@ static int tell(const struct listing *l)
 
 static int list(struct listing *l)
 {
+	static const struct fl_body_rules with_stubs = { .stubs = 1, .text = "+*" };
 	int err = fl_symbols_open(&l->symbols);
 
+	if (fl_selection_has_stubs(l->selection))
+		fl_site_rules(&with_stubs);
 	if (!err)
 		err = fl_survey(l->path, &l->survey, take_site, l);
 	if (!err)

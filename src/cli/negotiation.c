@@ -27,10 +27,11 @@ static bool wants_entries_only(const struct fl_session *s)
 	return s->o->action == FL_ACT_COUNT || s->o->entries_only;
 }
 
-/* Nothing tells when what a pad stands before returns. */
+/* Nothing tells when what a pad stands before returns, or what a stub leads to. */
 static bool is_entry_only(const struct fl_session *s, const struct fl_shm_site *site)
 {
-	return !wants_entries_only(s) && site->provider == FL_PROVIDER_PATCHABLE;
+	return !wants_entries_only(s) && (site->provider == FL_PROVIDER_PATCHABLE ||
+					  site->provider == FL_PROVIDER_PLT);
 }
 
 static bool is_kind_needed(const struct fl_session *s, uint8_t kind)

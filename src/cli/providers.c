@@ -74,8 +74,13 @@ int fl_providers_rule(struct fl_body_rules *out, const struct fl_session_options
 	size_t at = 0, len;
 	bool has_room = true;
 
-	*out = (struct fl_body_rules){ .everywhere = o->providers != 0 };
-	if (!fl_providers_has(o->providers, FL_PROVIDER_BODY))
+	*out = (struct fl_body_rules){
+		.everywhere = o->providers != 0,
+		.no_bodies = !fl_providers_has(o->providers, FL_PROVIDER_BODY),
+		.stubs = o->providers ? fl_providers_has(o->providers, FL_PROVIDER_PLT) :
+					fl_selection_has_stubs(o->selection),
+	};
+	if (out->no_bodies && !out->stubs)
 		return 0;
 	put_rule(&r, '+', "*", 1);
 	for (size_t i = 0; i < ARRAY_LEN(runtime); i++)

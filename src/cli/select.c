@@ -99,12 +99,37 @@ static int compile(struct pattern *p)
 	return FLE_PATTERN;
 }
 
+static const char stub_prefix[] = "plt:", stub_suffix[] = "@plt";
+
+/* `plt:MODULE!NAME` is `MODULE!NAME@plt`, which is how stubs are called. */
+static int name_stub(struct pattern *p)
+{
+	const char *name, *mark;
+	int n;
+
+	if (strncmp(p->text, stub_prefix, strlen(stub_prefix)))
+		return 0;
+	p->text += strlen(stub_prefix);
+	mark = strchr(p->text, '!');
+	name = function_part(p);
+	n = asprintf(&p->own, p->by == FL_BY_REGEX ? "%.*s(%s)%s$" : "%.*s%s%s",
+		     mark ? (int)(name - p->text) : 0, p->text, name, stub_suffix);
+	if (n < 0) {
+		p->own = NULL;
+		return -ENOMEM;
+	}
+	p->text = p->own;
+	return 0;
+}
+
 /* With regular expressions only [MODULE!] is parsed as a glob. */
 static int parse(struct pattern *p)
 {
+	int err = name_stub(p);
 	const char *mark = strchr(p->text, '!');
-	int err;
 
+	if (err)
+		return err;
 	if (p->by == FL_BY_REGEX) {
 		p->glob.module = mark ? p->text : NULL;
 		p->glob.module_len = mark ? (size_t)(mark - p->text) : 0;
@@ -164,8 +189,13 @@ int fl_selection_amend(struct fl_selection *s, int on, const char *glob)
 		return -ENOMEM;
 	}
 	p = &s->patterns[s->n - 1];
-	p->own = own;
 	p->by = FL_BY_GLOB;
+	if (name_stub(p))
+		return -ENOMEM;
+	if (p->own)
+		free(own);
+	else
+		p->own = own;
 	p->matched = true;
 	s->is_amended = true;
 	s->n_ready = s->n;
@@ -242,6 +272,14 @@ bool fl_selection_module(const struct fl_selection *s, size_t *at, const char **
 		*len = p->glob.module_len;
 		return true;
 	}
+	return false;
+}
+
+bool fl_selection_has_stubs(const struct fl_selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->patterns[i].on && strstr(s->patterns[i].text, stub_suffix))
+			return true;
 	return false;
 }
 
@@ -443,7 +481,10 @@ static void say_no_function(const struct fl_selection *s, const char *pattern,
 	}
 	found = fl_near(part, names, n, some);
 	join_names(list, sizeof(list), some, found, "`", " or ");
-	if (found)
+	if (strstr(part, stub_suffix))
+		fl_say("no function %s matches `%s`%s: no stub leads there, and calls by "
+		       "pointers (-fno-plt, dlsym) have none", what, pattern, yet);
+	else if (found)
 		fl_say("no function %s matches `%s`%s; did you mean %s?", what, pattern,
 		       yet, list);
 	else if (!in->file)

@@ -16,6 +16,11 @@
 
 #define NEAR 0x100000			/* where glue might be: within reach */
 
+static bool is_in_body(const struct fl_site *site)
+{
+	return site->provider == FL_PROVIDER_BODY || site->provider == FL_PROVIDER_PLT;
+}
+
 int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
 {
 	struct fl_plan_in in = {
@@ -25,7 +30,7 @@ int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
 	uint64_t datum;
 
 	memset(p, 0, sizeof(*p));
-	if (site->refusal || site->provider != FL_PROVIDER_BODY)
+	if (site->refusal || !is_in_body(site))
 		return site->refusal ? site->refusal : fl_arch_plan(p, &in, &datum);
 	p->len = site->room;		/* its place is in a body that nobody has made */
 	p->tactic = FL_FLIP;

@@ -10,7 +10,7 @@
 #include "arch/arch.h"
 #include "report/linkage.h"
 
-enum { LONGEST_STUB = 64 };
+enum { USUAL_STUB = 16, LONGEST_STUB = 64 };	/* some linkers do not say */
 
 /* Which function a pointer is filled with. */
 struct filled {
@@ -68,7 +68,7 @@ static const char *goes_to(const struct fl_module *m, const struct fillings *p,
 static int tell_section(const struct fl_module *m, const struct fillings *p,
 			const Elf64_Shdr *section, fl_linkage_each *each, void *arg)
 {
-	const uint64_t step = section->sh_entsize;
+	const uint64_t step = section->sh_entsize ? section->sh_entsize : USUAL_STUB;
 	int err = 0;
 
 	if (step < 4 || step > LONGEST_STUB)

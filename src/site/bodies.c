@@ -67,7 +67,7 @@ static int tell_extent(struct teller *t, const struct fl_extent *x)
 	const struct fl_extent *f = &o->extents[x->owner];
 	int err = 0;
 
-	if (x->kind == FL_EXTENT_OTHER)
+	if (x->kind == FL_EXTENT_OTHER || x->flags & X_STUB)
 		return 0;
 	if (x == f)
 		err = tell_entry(t, f);
@@ -112,4 +112,29 @@ const struct fl_provider fl_provider_body = {
 	.name = "body",
 	.about = "functions as they are, which get a second body",
 	.scan = scan_bodies,
+};
+
+/* ---- stubs of the linkage table ------------------------------------------------- */
+
+/* What a stub jumps to has its own exits, if it has a body: the stub is entered, no more. */
+static int scan_stubs(const struct fl_module *m, fl_site_each *each, void *arg)
+{
+	struct fl_outline o;
+	struct teller t = { &o, each, arg };
+	int err;
+
+	if (!fl_site_wants_stubs(m))
+		return 0;
+	err = fl_outline_open(&o, m);
+	for (size_t k = 0; k < o.n && !err; k++)
+		if (o.extents[k].flags & X_STUB)
+			err = tell_entry(&t, &o.extents[k]);
+	fl_outline_keep(&o);
+	return err;
+}
+
+const struct fl_provider fl_provider_plt = {
+	.name = "plt",
+	.about = "calls of other modules, by stubs of the linkage table",
+	.scan = scan_stubs,
 };

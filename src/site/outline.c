@@ -87,7 +87,8 @@ static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
 /* Who ends in a jump to one that asks who called asks that, too. */
 static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at)
 {
-	fl_refuse(x, FLE_CALLER, at);
+	if (!(x->flags & X_STUB))	/* who is asked finds its caller there */
+		fl_refuse(x, FLE_CALLER, at);
 	if (i->cls != FL_INSN_CALL && i->cls != FL_INSN_CALL_POINTER)
 		x->flags |= X_ASKS;
 }
@@ -347,7 +348,7 @@ static void note_words(struct pass *p)
 
 static bool may_be_part(const struct pass *p, const struct fl_extent *x)
 {
-	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal &&
+	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal && !(x->flags & X_STUB) &&
 	       !fl_bit(p->named, x->start - p->lo) &&
 	       !fl_bit(p->named, fl_extent_entry(x) - p->lo);
 }
@@ -800,12 +801,96 @@ static bool map_all(struct pass *p, size_t n)
 	       o->extents;
 }
 
-static void read_all(struct pass *p, const struct fl_ranges *ranges)
+/* ---- stubs --------------------------------------------------------------- */
+
+/* Where those are that are asked for. */
+struct stubs {
+	struct section {
+		uintptr_t lo, hi;
+		size_t step;		/* bytes of one, a power of two */
+	} in[3];
+	size_t n;
+};
+
+static struct stubs find_stubs(const struct fl_module *m)
+{
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
+	struct stubs s = { .n = 0 };
+	Elf64_Shdr sh;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && fl_site_wants_stubs(m); i++)
+		if (fl_obj_section(&m->file, names[i], &sh))
+			s.in[s.n++] = (struct section){
+				m->bias + sh.sh_addr, m->bias + sh.sh_addr + sh.sh_size,
+				sh.sh_entsize == STUB_ALIGNED ? STUB_ALIGNED : 2 * STUB_ALIGNED,
+			};
+	return s;
+}
+
+/* The first place from `a` on where a stub may begin, and how many bytes it has; none: 0. */
+static uintptr_t next_stub(const struct stubs *s, uintptr_t a, size_t *step)
+{
+	uintptr_t next = 0;
+
+	for (const struct section *in = s->in; in < s->in + s->n; in++) {
+		uintptr_t at = a <= in->lo ? in->lo :
+			       in->lo + fl_round_up(a - in->lo, in->step);
+
+		if (at >= in->hi || in->hi - at < in->step || (next && at >= next))
+			continue;
+		next = at;
+		*step = in->step;
+	}
+	return next;
+}
+
+/* Where the stub's jump ends that begins at `a`; 0: none does. */
+static uintptr_t stub_end(const struct pass *p, uintptr_t a, size_t step)
+{
+	size_t left, skip;
+	const unsigned char *code = fl_file_text(p->m, a, &left);
+	struct fl_insn i;
+
+	if (!code || left < step)
+		return 0;
+	skip = fl_arch_landing(code, step);
+	fl_arch_decode(&i, code + skip, step - skip, a + skip);
+	return i.cls == FL_INSN_JUMP_POINTER ? a + skip + i.len : 0;
+}
+
+/* A range of the linker's that has stubs is these, and what is between them. Its rows for
+ * unwinders hold in a stub's body, too: where they ask for the pc it is how far that is into
+ * 16 bytes, 11 being behind a push; a body begins at such a place, and its jump soon behind. */
+static void set_extents(struct pass *p, const struct fl_range *r, const struct stubs *s)
+{
+	struct fl_range rest = *r;
+	struct fl_outline *o = p->o;
+	uintptr_t a = r->start, end;
+	size_t step;
+
+	for (; (a = next_stub(s, a, &step)) && a < r->end; a += step) {
+		end = stub_end(p, a, step);
+		if (!end || end > r->end)
+			continue;
+		rest.end = a;
+		if (rest.end > rest.start)
+			set_extent(p, &o->extents[o->n++], &rest);
+		set_extent(p, &o->extents[o->n],
+			   &(struct fl_range){ .start = a, .end = end, .fde = r->fde });
+		o->extents[o->n++].flags = X_STUB;
+		rest = (struct fl_range){ .start = end, .is_gap = 1 };
+	}
+	rest.end = r->end;
+	if (rest.end > rest.start)
+		set_extent(p, &o->extents[o->n++], &rest);
+}
+
+static void read_all(struct pass *p, const struct fl_ranges *ranges, const struct stubs *stubs)
 {
 	struct fl_outline *o = p->o;
 
 	for (size_t i = 0; i < ranges->n; i++)
-		set_extent(p, &o->extents[o->n++], &ranges->r[i]);
+		set_extents(p, &ranges->r[i], stubs);
 	fl_refuse_by_tables(o, &p->askers);
 	set_heads(p);
 	for (size_t i = 0; i < o->n; i++)
@@ -824,11 +909,14 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 {
 	struct pass p = { .o = o, .m = m };
 	struct fl_ranges ranges;
+	struct stubs stubs = find_stubs(m);
 	int err = fl_ranges_open(&ranges, m);
 
 	find_span(&p);
 	p.is_fixed = m->file.bytes && m->file.eh->e_type == ET_EXEC;
 	*o = (struct fl_outline){ .m = m, .lo = p.lo, .room = ranges.n };
+	for (size_t i = 0; i < stubs.n; i++)
+		o->room += 2 * (stubs.in[i].hi - stubs.in[i].lo) / stubs.in[i].step + 1;
 	if (!err && ranges.n && p.hi - p.lo >= UINT32_MAX)
 		err = -EFBIG;
 	if (!err && ranges.n) {
@@ -836,7 +924,7 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 
 		err = map_all(&p, p.hi - p.lo) ? 0 : -ENOMEM;
 		if (!err)
-			read_all(&p, &ranges);
+			read_all(&p, &ranges, &stubs);
 		fl_scratch_close(p.heads, bytes);
 		fl_scratch_close(p.named, bytes);
 		fl_scratch_close(p.starts, bytes);

@@ -22,7 +22,7 @@ static void leave_out(struct fl_outline *o, const Elf64_Shdr *sh)
 
 	/* The range that ends here may begin in front of it. */
 	for (k = k < o->n ? k : 0; k < o->n && o->extents[k].start < start + sh->sh_size; k++)
-		if (o->extents[k].start >= start)
+		if (o->extents[k].start >= start && !(o->extents[k].flags & X_STUB))
 			o->extents[k].kind = FL_EXTENT_OTHER;
 }
 
@@ -140,7 +140,7 @@ void fl_refuse_by_tables(struct fl_outline *o, struct fl_askers *askers)
 {
 	askers->n = 0;
 	for (size_t i = 0; i < o->n; i++)
-		if (o->extents[i].fde)
+		if (o->extents[i].fde && !(o->extents[i].flags & X_STUB))
 			take_begin(o, &o->extents[i]);
 	fl_obj_relocs(o->m, take_reloc, &(struct relocs){ o, askers });
 	if (!o->m->file.bytes)

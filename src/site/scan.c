@@ -11,6 +11,7 @@ const struct fl_provider *const fl_providers[] = {
 	[FL_PROVIDER_PATCHABLE] = &fl_provider_patchable,
 	[FL_PROVIDER_XRAY] = &fl_provider_xray,
 	[FL_PROVIDER_BODY] = &fl_provider_body,
+	[FL_PROVIDER_PLT] = &fl_provider_plt,
 	[FL_N_PROVIDERS] = NULL,
 };
 

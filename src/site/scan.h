@@ -9,7 +9,7 @@
 #include "site/site.h"
 
 extern const struct fl_provider fl_provider_cyg, fl_provider_patchable,
-	fl_provider_xray, fl_provider_body;
+	fl_provider_xray, fl_provider_body, fl_provider_plt;
 
 /* Scratch memory: mapped, committed as it is touched, gone at the end. */
 void *fl_scratch_open(size_t n_bytes);	/* NULL: none left */
@@ -79,6 +79,8 @@ int fl_gather_tell(struct fl_gather *, fl_site_each *, void *arg);	/* and close 
 /* Does a module get second bodies, in which the compiler left `n` sites? 0, or why it cannot
  * have any (wants.c). */
 bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
+/* ... and its stubs of the linkage table? Those of one that never has bodies are left alone. */
+bool fl_site_wants_stubs(const struct fl_module *);
 int fl_site_never_bodies(const struct fl_module *);
 
 #endif

@@ -25,7 +25,8 @@ enum {
 	X_ASKS = 128,			/* it ends in a jump to who asks for its caller */
 	X_READ = 256,			/* only what can be reached is understood */
 	X_LABELS = 512,			/* it forms addresses of its own middle */
-	X_FLAGS = 1024			/* it begins with flags that who comes has set */
+	X_FLAGS = 1024,			/* it begins with flags that who comes has set */
+	X_STUB = 2048			/* the linker's: one jump through a pointer */
 };
 
 /* Bytes of text from the file, not from memory; NULL: it does not hold them. */

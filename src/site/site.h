@@ -33,7 +33,7 @@ struct fl_provider {
 };
 extern const struct fl_provider *const fl_providers[];	/* NULL-terminated */
 enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_PROVIDER_BODY,
-       FL_N_PROVIDERS };
+       FL_PROVIDER_PLT, FL_N_PROVIDERS };
 
 /* Every site of a module, by all providers, ascending within each. Sites that
  * cannot be used come too, with a refusal. Returns a count, a negative error,

@@ -53,8 +53,14 @@ bool fl_site_wants_bodies(const struct fl_module *m, int n_sites)
 		return false;		/* bodies are made of the file's bytes */
 	if (!rules)
 		return m->laid_out && !has_compilers(m, n_sites);
-	return is_asked_for(rules, fl_base_name(m->path)) &&
+	return !rules->no_bodies && is_asked_for(rules, fl_base_name(m->path)) &&
 	       (rules->everywhere || !has_compilers(m, n_sites));
+}
+
+bool fl_site_wants_stubs(const struct fl_module *m)
+{
+	return rules && rules->stubs && m->file.bytes &&
+	       is_asked_for(rules, fl_base_name(m->path)) && !fl_site_never_bodies(m);
 }
 
 /* Its base is what the loader says of itself; a file has its name alone. */
