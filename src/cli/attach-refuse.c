@@ -69,6 +69,13 @@ static int check_there(const struct fl_attached *a)
 	return 0;
 }
 
+bool fl_attach_is_stopped(const struct fl_attached *a)
+{
+	char state[128] = "";
+
+	return read_status(a->pid, "State", state) && *state == 'T';
+}
+
 static int check_state(const struct fl_attached *a)
 {
 	char state[128] = "";

@@ -31,6 +31,8 @@
  *	  below a handler, and not in a fork; or asleep in a system call that none of those
  *	  makes with anything half done. It stays stopped until the C library has made the
  *	  second thread, and knows.
+ *	  A program that is stopped (SIGSTOP) runs no second thread: that one is told to end
+ *	  before it calls the C library, as soon as it runs (inject.S).
  * FAILURE	No thread stands well: tried again for some seconds, then refused. A thread
  *		ends: another is taken. Mappings cannot be had: an error, nothing is left.
  *		Killed later than the first call: they stay.
@@ -270,7 +272,8 @@ static void return_it(struct borrowed *t)
 	fl_os_trace_release(t->tid, 0);
 }
 
-/* To the next stop at a system call: its beginning, then its end. */
+/* To the next stop at a system call: its beginning, then its end. SIGSTOP, which nobody
+ * blocks, stops the program all the same; who is traced goes on. */
 static bool go_to_call(int tid)
 {
 	enum { LONG_US = 2000000 };
@@ -279,7 +282,7 @@ static bool go_to_call(int tid)
 	ptrace(PTRACE_SYSCALL, tid, 0, 0);
 	while ((status = await_next_stop(tid, LONG_US)) >= 0 &&
 	       WSTOPSIG(status) != (SIGTRAP | 0x80))
-		ptrace(PTRACE_SYSCALL, tid, 0, 0);
+		ptrace(PTRACE_SYSCALL, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
 	return status >= 0;
 }
 
@@ -527,15 +530,37 @@ static bool find_thread(struct borrowed *t)
 	return true;
 }
 
-/* The C library knows of two threads. */
-static void await_created(struct fl_attached *a)
+static bool has_bare_ended(const struct fl_attached *a, uint64_t us)
 {
-	enum { LONG_US = 1000000 };
-	uint64_t until = now_us() + LONG_US;
+	uint64_t until = now_us() + us;
 	uint32_t id = 1;
 
-	while (now_us() < until && fl_attach_read(a, a->number, &id, sizeof(id)) && id)
+	while (fl_attach_read(a, a->number, &id, sizeof(id)) && id && now_us() < until)
 		fl_os_sleep_us(20);
+	return !id;
+}
+
+void fl_attach_call_off(struct fl_attached *a)
+{
+	const uint32_t failed = FL_INJECT_FAILED;
+	uintptr_t at = layout_of(a).with + offsetof(struct fl_inject, state);
+
+	if (fl_attach_state(a) == FL_INJECT_CREATED)
+		write_there(a, at, &failed, sizeof(failed));
+}
+
+/* The C library knows of two threads; or the bare one ends without another, when it comes
+ * to run: the program was stopped meanwhile. */
+static int await_created(struct fl_attached *a)
+{
+	enum { LONG_US = 1000000, SOON_US = 100000 };
+
+	if (has_bare_ended(a, LONG_US))
+		return 0;
+	fl_attach_call_off(a);
+	if (!has_bare_ended(a, SOON_US) || fl_attach_state(a) == FL_INJECT_FAILED)
+		return -EBUSY;
+	return 0;
 }
 
 int fl_attach_load(struct fl_attached *a, const char *const texts[3])
@@ -547,7 +572,7 @@ int fl_attach_load(struct fl_attached *a, const char *const texts[3])
 		return -EAGAIN;
 	err = put_in(&t, texts);
 	if (!err && a->is_alone)
-		await_created(a);
+		err = await_created(a);
 	return_it(&t);
 	return err;
 }

@@ -94,6 +94,8 @@ int fl_attach_check(struct fl_session *s)
 
 /* ---- in --------------------------------------------------------------------------- */
 
+#define STOPPED "it was stopped meanwhile; `kill -CONT` lets it go on"
+
 static const char *what_stands_against(int err)
 {
 	switch (err) {
@@ -101,6 +103,7 @@ static const char *what_stands_against(int err)
 		return "no thread of it stands where it could be asked; try again";
 	case -ENOTSUP: return "its C library is not one that flick knows";
 	case -ENOMEM: return "it has no room for more memory";
+	case -EBUSY: return STOPPED;
 	case -ESRCH: return "it has ended";
 	default: return fl_reason(err);
 	}
@@ -160,6 +163,33 @@ static bool has_failed(struct fl_session *s)
 	return a->has_failed;
 }
 
+/* Stopped (SIGSTOP) while it is entered: nothing comes of it before that ends. Who has come
+ * in finds nobody then, and goes again. */
+static bool is_held_up(struct fl_session *s)
+{
+	enum { PATIENCE_NS = 300000000 };
+	struct fl_attached *a = s->attached;
+	uint64_t now = fl_os_monotonic_ns();
+
+	if (a->has_failed || fl_attach_has_begun(s) || !fl_attach_is_stopped(a)) {
+		a->stopped_ns = 0;
+		return false;
+	}
+	a->stopped_ns = a->stopped_ns ? a->stopped_ns : now;
+	if (now - a->stopped_ns < PATIENCE_NS)
+		return false;
+	a->has_failed = true;
+	fl_say("cannot attach to process %d: " STOPPED, a->pid);
+	fl_attach_call_off(a);
+	store_relaxed(&s->shm->detach, 1);
+	return true;
+}
+
+bool fl_attach_has_failed(const struct fl_attached *a)
+{
+	return a->has_failed;
+}
+
 /* ---- out -------------------------------------------------------------------------- */
 
 static bool is_dead(const struct fl_attached *a)
@@ -184,7 +214,11 @@ static bool is_late(struct fl_attached *a)
 
 bool fl_attach_has_begun(struct fl_session *s)
 {
-	return fl_attach_state(s->attached) == FL_INJECT_ENDED;
+	struct fl_attached *a = s->attached;
+
+	if (!a->has_begun)
+		a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
+	return a->has_begun;
 }
 
 bool fl_attach_has_left(struct fl_session *s)
@@ -193,7 +227,7 @@ bool fl_attach_has_left(struct fl_session *s)
 		fl_target_note_gone(s);
 		return true;
 	}
-	return has_failed(s);
+	return is_held_up(s) || has_failed(s);
 }
 
 void fl_attach_end(struct fl_session *s)

@@ -14,12 +14,14 @@ int fl_attach_check(struct fl_session *);
 int fl_attach_start(struct fl_session *);
 bool fl_attach_has_left(struct fl_session *);
 bool fl_attach_has_begun(struct fl_session *);	/* its probes are as they are wanted */
+bool fl_attach_has_failed(const struct fl_attached *);	/* it was said why */
 void fl_attach_end(struct fl_session *);
 void fl_attach_close(struct fl_attached *);
 /* Why it cannot be, if there is a reason that can be seen from outside: 0, or
  * -1 and a line printed (attach-refuse.c). */
 int fl_attach_refuse(const struct fl_attached *);
 void fl_attach_say_denied(const struct fl_attached *, int err);
+bool fl_attach_is_stopped(const struct fl_attached *);	/* all of its threads */
 
 /* What there is to know of it beforehand (attach-look.c). */
 struct fl_attach_map {
@@ -34,6 +36,8 @@ struct fl_attached {
 	char exe[4096];			/* its program's file */
 	bool has_failed, is_stuck;	/* it was said why */
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
+	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
+	bool has_begun;			/* its probes are as they are wanted */
 	struct fl_attach_map *maps;
 	size_t n_maps;
 	uintptr_t c_library;		/* its lowest address */
@@ -57,5 +61,8 @@ bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map 
  * or -errno; -EAGAIN: no thread could be had. state: how far it is. */
 int fl_attach_load(struct fl_attached *, const char *const texts[3]);
 enum fl_inject_state fl_attach_state(struct fl_attached *);
+/* Who comes in is not wanted any more: it ends, if it has not begun a thread of the C
+ * library's. */
+void fl_attach_call_off(struct fl_attached *);
 
 #endif

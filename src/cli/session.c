@@ -301,7 +301,7 @@ void fl_session_measure_tick(struct fl_session *s)
 /* It has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
-	if (s->attached && !s->asked)
+	if (s->attached && (!s->asked || fl_attach_has_failed(s->attached)))
 		return false;
 	if (!s->asked)
 		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",

@@ -70,7 +70,9 @@ fl_arch_inject:
 	mov	TLS(%rbx), %rdi
 	mov	$1, %esi
 	call	*%rax
-0:	lea	THREAD(%rbx), %rdi
+0:	cmpl	$STATE_CREATED, STATE(%rbx)	/* else it was called off */
+	jne	1f
+	lea	THREAD(%rbx), %rdi
 	xor	%esi, %esi
 	lea	2f(%rip), %rdx
 	mov	%rbx, %rcx
