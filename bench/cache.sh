@@ -1,0 +1,14 @@
+#!/bin/sh
+# cache.sh - what a simulated access costs.
+#
+#	cache.access		flick's simulator, an access of data, on the trace that
+#				valgrind's lackey wrote of bzip2 and a part of a library
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+input=$scratch/input
+head -c 40000 "$(ldd "$(command -v bzip2)" | awk '/libc\.so/ { print $3 }')" >"$input"
+
+taskset -c 1 valgrind --tool=lackey --trace-mem=yes --log-file="$scratch/trace" \
+	bzip2 -c "$input" >"$scratch/compressed"
+"$out/cache" "$scratch/trace" ${json:+--json}
