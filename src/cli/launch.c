@@ -215,11 +215,17 @@ static int check_faults(const char *spec)
 	return -1;
 }
 
-/* What the user has said in the environment. */
+/* What the user has said in the environment; and text is stored to by pages of one size. */
 static int check_environment(const struct fl_launch *l)
 {
 	const char *text = getenv(FL_TEXT_ENV), *sync = getenv(FL_SYNC_ENV);
+	long page = sysconf(_SC_PAGESIZE);
 
+	if (page != FL_PAGE) {
+		fl_say("pages of this kernel have %ld KiB; flick is built for those of %d",
+		       page / 1024, FL_PAGE / 1024);
+		return -1;
+	}
 	if (text && fl_choose(FL_TEXT_ENV, fl_text_each, text) < 0)
 		return -1;
 	if (!l->sync && sync && *sync && fl_choose(FL_SYNC_ENV, fl_sync_each, sync) < 0)
