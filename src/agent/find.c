@@ -108,14 +108,9 @@ static int redirect_module(void *arg, struct fl_module *m)
 	return fl_obj_relocs(m, redirect_word, arg);
 }
 
+/* Nobody tells us yet when a module goes: so the loader keeps all. */
 void fl_find_open_late(void)
 {
-	struct fl_modules now = { .bytes = NULL };
-	int err = find_next() ? fl_obj_list(&now) : -ENOENT;
-
-	if (!err)
-		err = fl_obj_each(&now, redirect_module, NULL);
-	fl_obj_unlist(&now);
-	if (!err)
+	if (find_next() && !fl_obj_each_kept(redirect_module, NULL))
 		fl_unwind_serve();
 }

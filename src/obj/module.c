@@ -427,7 +427,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* First called in the first constructor, or by flick_open(). */
-static int ask_loader(struct fl_modules *l)
+static int ask_loader(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	static int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
@@ -435,7 +435,7 @@ static int ask_loader(struct fl_modules *l)
 		iterate = fl_obj_c_function("dl_iterate_phdr");
 	if (!iterate)
 		iterate = dl_iterate_phdr;
-	return iterate(note, l);
+	return iterate(each, arg);
 }
 
 int fl_obj_list(struct fl_modules *l)
@@ -444,7 +444,7 @@ int fl_obj_list(struct fl_modules *l)
 
 	FL_MUST(!fl_os_holds_locks());
 	*l = (struct fl_modules){ 0 };
-	err = ask_loader(l);
+	err = ask_loader(note, l);
 	if (err)
 		fl_obj_unlist(l);
 	return err;
@@ -493,27 +493,25 @@ int fl_obj_open_module(struct fl_module *m)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
-/* The first one is the program. */
-static int visit(const struct fl_modules *all, const struct listed *l,
+static int visit(struct fl_module *m, const char *name,
 		 int (*each)(void *arg, struct fl_module *), void *arg)
 {
-	struct fl_module m = { .bias = l->bias, .ph = l->ph, .n_ph = l->n_ph,
-			       .is_program = (const void *)l == all->bytes };
 	char path[PATH_MAX];
 	uint64_t lo;
-	size_t n = span(m.ph, m.n_ph, &lo);
+	size_t n = span(m->ph, m->n_ph, &lo);
 	int err;
 
-	if (!n || (!m.is_program && (!l->name[0] || !strncmp(l->name, "linux-vdso", 10))))
+	if (!n || (!m->is_program && (!name[0] || !strncmp(name, "linux-vdso", 10))))
 		return 0;
-	m.lo = m.bias + lo;
-	m.hi = m.lo + n;
-	m.path = find_path(&m, l->name, path, sizeof path);
-	err = each(arg, &m);
-	fl_obj_close(&m.file);
+	m->lo = m->bias + lo;
+	m->hi = m->lo + n;
+	m->path = find_path(m, name, path, sizeof path);
+	err = each(arg, m);
+	fl_obj_close(&m->file);
 	return err;
 }
 
+/* The first one is the program. */
 int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_module *),
 		void *arg)
 {
@@ -522,10 +520,35 @@ int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_mod
 	for (size_t at = 0; at < l->n && !err;) {
 		const struct listed *m = (const void *)(l->bytes + at);
 
-		err = visit(l, m, each, arg);
+		err = visit(&(struct fl_module){ .bias = m->bias, .ph = m->ph,
+						 .n_ph = m->n_ph, .is_program = !at },
+			    m->name, each, arg);
 		at += m->bytes;
 	}
 	return err;
+}
+
+struct kept {
+	int (*each)(void *arg, struct fl_module *);
+	void *arg;
+	bool had_program;
+};
+
+static int visit_kept(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct kept *k = arg;
+	struct fl_module m = { .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
+			       .n_ph = info->dlpi_phnum, .is_program = !k->had_program };
+
+	(void)size;
+	k->had_program = true;
+	return visit(&m, info->dlpi_name ? info->dlpi_name : "", k->each, k->arg);
+}
+
+int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg)
+{
+	FL_MUST(!fl_os_holds_locks());
+	return ask_loader(visit_kept, &(struct kept){ .each = each, .arg = arg });
 }
 
 /* ---- without the loader ------------------------------------------------------- */

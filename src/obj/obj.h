@@ -70,7 +70,8 @@ struct fl_module {
  * waits for the loader's lock, so the caller may hold none that anybody waits for who
  * has that one; not async-signal-safe. 0 or -ENOMEM. each: of those that are still
  * there, which is the caller's to know; `each` must not keep the pointers, and reads
- * their files itself. Stops at non-zero and returns it. */
+ * their files itself. Stops at non-zero and returns it. each_kept: of those that the loader
+ * has now; it unmaps none meanwhile, as its lock is held. */
 struct fl_modules {
 	char *bytes;			/* NULL: none is listed */
 	size_t room, n;
@@ -80,6 +81,7 @@ int fl_obj_list(struct fl_modules *);
 void fl_obj_unlist(struct fl_modules *);
 int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
 		void *arg);
+int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg);
 /* Open the file of one that `each` was given, which is then closed behind it; what is
  * no file of this module leaves m->file all 0. 0; -errno, there is no memory or
  * descriptor now. */

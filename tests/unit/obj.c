@@ -3,6 +3,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -283,6 +284,53 @@ static void a_module_is_found_by_its_mapping(void **state)
 	fl_obj_unlist(&now);
 }
 
+/* Somebody closes the library while its headers are read. */
+struct closing {
+	void *library;
+	pthread_t thread;
+	bool begun, has_ended;
+};
+
+static void *close_library(void *arg)
+{
+	struct closing *c = arg;
+
+	dlclose(c->library);
+	store_release(&c->has_ended, true);	/* ordering: a test's, with the look below */
+	return NULL;
+}
+
+static int close_meanwhile(void *arg, struct fl_module *m)
+{
+	enum { LONG_US = 100000, PAUSE_US = 1000 };
+	struct closing *c = arg;
+
+	if (c->begun || !strstr(m->path, "/proc/self/fd/"))
+		return 0;
+	c->begun = true;
+	assert_int_equal(pthread_create(&c->thread, NULL, close_library, c), 0);
+	for (int us = 0; us < LONG_US && !load_acquire(&c->has_ended); us += PAUSE_US)
+		usleep(PAUSE_US);
+	assert_false(load_acquire(&c->has_ended));
+	assert_true(m->n_ph && m->ph[0].p_type != PT_NULL);
+	return 0;
+}
+
+static void a_module_that_is_kept_is_not_unmapped(void **state)
+{
+	struct closing c = { .begun = false };
+	int fd;
+
+	(void)state;
+	c.library = dlopen(make_file(bytes, n_bytes, &fd), RTLD_NOW);
+	assert_non_null(c.library);
+	assert_int_equal(fl_obj_each_kept(close_meanwhile, &c), 0);
+	assert_true(c.begun);
+	pthread_join(c.thread, NULL);
+	assert_true(c.has_ended);
+	close(fd);
+}
+
 static int read_small_program(void **state)
 {
 	struct stat st;
@@ -316,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
 		cmocka_unit_test(a_module_is_found_by_its_mapping),
+		cmocka_unit_test(a_module_that_is_kept_is_not_unmapped),
 	};
 
 	return cmocka_run_group_tests_name("obj", tests, read_small_program, NULL);
