@@ -1,6 +1,7 @@
 #!/bin/sh
-# SIGSTOP of a program wherever flick is about to come in: that is said in one line, soon, and
-# flick ends. The program is stopped, as it was told, and when it goes on it notices nothing,
+# SIGSTOP of a program at each step by which flick comes in, up to the thread that it begins
+# there (how far that one gets is a matter of chance): that is said in one line, soon, and flick
+# ends. The program is stopped, as it was told, and when it goes on it notices nothing,
 # its code is as it was, and another recorder can come.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
@@ -28,7 +29,7 @@ stop_at() {	# POINT TIMES
 for n in 0 3; do
 	begin $n
 	for point in attach.borrowed:0 attach.called:0 attach.borrowed:1 attach.called:1 \
-		attach.borrowed:2 attach.called:2; do
+		attach.borrowed:2; do
 		stop_at ${point%:*} ${point#*:}
 		is_as_it_was
 	done
