@@ -279,7 +279,7 @@ static void a_glue_gives_its_id_and_all_back(void **state)
 				       (uintptr_t)go));
 }
 
-/* movz x16, #0x1234; movz x17, #0x4321; a call of glue; eor x0, x16, x17; ret */
+/* movz x16, #0x1234; movz x17, #0x4321; a call of glue; sub x0, x16, x17; ret */
 static void a_call_in_a_body_keeps_what_it_uses(void **state)
 {
 	enum { GLUE = 16 };
@@ -293,16 +293,21 @@ static void a_call_in_a_body_keeps_what_it_uses(void **state)
 	code[1] = 0xd2886431;
 	assert_int_equal(fl_arch_put_branch((unsigned char *)(code + 2), FL_BRANCH_CALL,
 					    (uintptr_t)(code + 2), at), FL_ARCH_CALL_BYTES);
-	code[5] = 0xca110200;
+	code[5] = 0xcb110200;
 	code[6] = RET;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
 		assert_true(fl_arch_glue_keeping((unsigned char *)at, at, ids[i],
 						 (uintptr_t)go));
 		fl_arch_publish((uintptr_t)code, FL_PAGE);
-		assert_int_equal(run(code, 77), 0x1234 ^ 0x4321);
+		assert_int_equal(run(code, 77), (uint64_t)0x1234 - 0x4321);
 		assert_int_equal(seen_id, ids[i]);
 	}
 	assert_false(fl_arch_glue_keeping((unsigned char *)at, at, 1, at + (1ull << 40)));
+	/* the jump of a switch that is off is the original's */
+	code[7] = 0xd61f0120;
+	assert_int_equal(fl_arch_put_place((unsigned char *)code, FL_FORM_BODY_SWITCH,
+					   (unsigned char *)(code + 7), 4), 8);
+	assert_true(code[0] == NOP && code[1] == code[7]);
 	assert_int_equal(fl_arch_put_branch((unsigned char *)code, FL_BRANCH_CALL,
 					    (uintptr_t)code, at + (1 << 28)), 0);
 }
