@@ -393,6 +393,35 @@ static int begin_process(void)
 	return open_all();
 }
 
+/* Others run, and load modules: who does finds no owner until the first sites are decided,
+ * as those must not count as being loaded. What came meanwhile is found behind that. */
+static void direct_late(void)
+{
+	struct fl_modules now;
+	uint64_t signals;
+	uint32_t from;
+	int err;
+
+	is_recorded = true;
+	do {
+		err = fl_probes_list(&now);
+		fl_agent_lock(&signals);
+		from = fl_probes_count();
+		if (!err)
+			err = fl_probes_discover(&now, FL_RUNNING, &from);
+		if (err != -EAGAIN) {
+			store_relaxed(&fl_owner, &recorder);
+			start_error = err < 0 && err != FLE_FULL ? err : 0;
+			recorder_found(from, FL_RUNNING);
+			if (session->windows.rate)
+				fl_windows_begin();
+		}
+		fl_agent_unlock(&signals);
+		fl_obj_unlist(&now);
+	} while (err == -EAGAIN);
+	fl_agent_found(FL_RUNNING);
+}
+
 static void direct(void)
 {
 	uint32_t from;
@@ -421,7 +450,7 @@ int fl_agent_attach(const char *given)
 	if (!err)
 		err = start_error = begin_process();
 	if (!err) {
-		direct();
+		direct_late();
 		return 0;
 	}
 	is_recorded = false;
