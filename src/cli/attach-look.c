@@ -177,6 +177,16 @@ static bool is_file_of(const struct fl_attach_map *m, const char *start)
 	return m->inode && !strncmp(fl_base_name(m->path), start, strlen(start));
 }
 
+/* A program may have mapped the file to read it, as flick does for a scan: no code there. */
+static bool is_loaded(const struct fl_attached *a, const struct fl_attach_map *m)
+{
+	const struct fl_attach_map *behind = m + 1;
+
+	return !m->offset && (m->prot & PROT_EXEC ||
+			      (behind < a->maps + a->n_maps && behind->lo == m->hi &&
+			       behind->inode == m->inode && behind->prot & PROT_EXEC));
+}
+
 static void find_functions(struct fl_attached *a, uintptr_t base)
 {
 	const struct {
@@ -278,9 +288,9 @@ int fl_attach_look(struct fl_attached *a)
 		const struct fl_attach_map *m = &a->maps[i];
 		bool is_c = is_file_of(m, "libc.so.6") || is_file_of(m, "libc-2.");
 
-		if (is_c && !m->offset && !a->c_library)
+		if (is_c && is_loaded(a, m) && !a->c_library)
 			a->c_library = m->lo;
-		if (!m->offset && (is_c || is_file_of(m, "libpthread") ||
+		if (is_loaded(a, m) && (is_c || is_file_of(m, "libpthread") ||
 				   is_file_of(m, "libdl") || is_file_of(m, "ld-")))
 			find_functions(a, m->lo);
 		if (is_c && m->prot & PROT_EXEC)
