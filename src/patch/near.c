@@ -13,7 +13,10 @@
 #include "os/os.h"
 #include "patch.h"
 
-enum { HEAP_GUARD = 1 << 28 };	/* left free above a module, for brk */
+enum {
+	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk */
+	STACK_GUARD = 1 << 27		/* and below what is above: the main stack grows down */
+};
 
 struct gap {
 	uintptr_t lo, hi;		/* of the module's text */
@@ -30,14 +33,15 @@ static bool in_reach(const struct gap *g, uintptr_t at)
 	return last - first < FL_ARCH_REACH;
 }
 
-/* As far up as branches reach, and not where a heap grows. What is looked for may be near
- * to a few bytes in the middle of a page. */
+/* As far up as branches reach, and not where a heap or a stack grows. What is looked for may
+ * be near to a few bytes in the middle of a page. */
 static void consider_above(struct gap *g, uintptr_t from, uintptr_t to)
 {
 	uintptr_t end = fl_round_down(g->lo, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
-	uintptr_t at = (to < end ? to : end) - FL_PAGE - g->want;
+	uintptr_t top = to > STACK_GUARD ? to - STACK_GUARD : 0;
+	uintptr_t at = (top < end ? top : end) - FL_PAGE - g->want;
 
-	if (at > from + HEAP_GUARD && at < end && in_reach(g, at))
+	if (top > from && at > from + HEAP_GUARD && at < end && in_reach(g, at))
 		g->above = at;
 }
 

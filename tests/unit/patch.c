@@ -321,6 +321,8 @@ static int alloc_in(uintptr_t at, uintptr_t from, uintptr_t to, struct fl_near *
 	if (!err) {
 		assert_true((uintptr_t)near->code >= from);
 		assert_true((uintptr_t)near->code + 3 * FL_PAGE <= to);
+		/* what is above may be a stack, which grows down */
+		assert_true(from < at || (uintptr_t)near->code + (1ul << 27) < to);
 		fl_near_free(near);
 	}
 	munmap((void *)(at - (1ul << 32)), 1ul << 33);
@@ -338,6 +340,8 @@ static void near_memory_leaves_room_around(void **state)
 	assert_int_equal(alloc_in(at, above, above + (1ul << 29), &near), 0);
 	/* a heap may grow there */
 	assert_int_equal(alloc_in(at, above, above + (1ul << 27), &near), FLE_NOREACH);
+	/* and a stack, from above */
+	assert_int_equal(alloc_in(at, above, above + (5ul << 26), &near), FLE_NOREACH);
 }
 
 static void near_memory_is_within_reach(void **state)
