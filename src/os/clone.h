@@ -16,4 +16,7 @@ FL_HIDDEN bool fl_clone_holds(const char *all, const void *address);
 FL_HIDDEN long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg,
 			uint32_t *id);
 
+/* Of who waits outside: it ends, if nobody else runs in this memory (outside.c). */
+FL_HIDDEN void fl_os_outside_end_alone(void);
+
 #endif

@@ -17,6 +17,7 @@
  */
 #include <sys/mman.h>
 
+#include "os/clone.h"
 #include "os/os.h"
 
 enum { FREE, HELD, AWAITED, OUTSIDE = 4, STATES = 8, WAIT_US = 100000 };
@@ -184,7 +185,8 @@ bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *sign
 		if (held % OUTSIDE == HELD)
 			__atomic_compare_exchange_n(&l->word, &held, awaited, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		fl_os_futex_wait(&l->word, awaited, WAIT_US);
+		if (fl_os_futex_wait(&l->word, awaited, WAIT_US) == -ETIMEDOUT)
+			fl_os_outside_end_alone();	/* with who holds it */
 	} while (!try_lock(l, AWAITED, tid, signals));
 	return true;
 }

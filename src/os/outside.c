@@ -312,6 +312,12 @@ static uint64_t at_most(uint64_t us)
 	return us;
 }
 
+void fl_os_outside_end_alone(void)
+{
+	if (fl_os_is_outside() && !is_anybody_here(first_word()))
+		SYS(SYS_exit, 0);
+}
+
 void fl_os_rouse(void)
 {
 	fl_os_futex_wake((uint32_t *)&first, 1);

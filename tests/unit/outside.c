@@ -107,6 +107,8 @@ static int rest(void *arg)
 	return 0;
 }
 
+static int (*beside)(void *) = rest;
+
 static int start(int parent)
 {
 	int err = fl_os_robust_open();
@@ -114,7 +116,7 @@ static int start(int parent)
 	if (!err)
 		err = fl_os_outside_open();
 	if (!err)
-		err = fl_os_outside_start(rest, NULL, parent, NULL);
+		err = fl_os_outside_start(beside, NULL, parent, NULL);
 	__atomic_store_n(&s->started, err + 1, __ATOMIC_RELEASE);
 	return err;
 }
@@ -513,6 +515,52 @@ static void a_child_of_fork_has_its_own(void **state)
 	assert_int_equal(waitpid(first, NULL, 0), first);
 }
 
+static int want_lock(void *arg)
+{
+	uint64_t signals;
+
+	(void)arg;
+	s->pid = fl_os_tid();
+	go(1);
+	fl_os_lock(&s->lock, &signals);
+	return 0;
+}
+
+static void end_with_lock(void)
+{
+	uint64_t signals;
+
+	fl_os_lock(&s->lock, &signals);
+	go(2);
+	wait_step(1);
+	_exit(0);
+}
+
+static int want_lock_later(void *arg)
+{
+	while (__atomic_load_n(&s->step, __ATOMIC_ACQUIRE) != 2)
+		fl_os_sleep_us(500);
+	return want_lock(arg);
+}
+
+static void it_waits_for_no_lock_of_a_program_that_has_ended(void **state)
+{
+	int got = 0;
+
+	(void)state;
+	beside = want_lock_later;
+	run_program(end_with_lock, true);
+	beside = rest;
+	bury_program();
+	for (int ms = 0; ms < WAIT_MS && !got; ms++) {
+		got = waitpid(s->pid, NULL, WNOHANG);
+		usleep(1000);
+	}
+	if (!got)
+		kill(s->pid, SIGKILL);
+	assert_int_equal(got, s->pid);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, unmake)
 
 int main(void)
@@ -532,6 +580,7 @@ int main(void)
 		TEST(it_is_not_the_first_of_a_namespace),
 		TEST(a_lock_that_it_held_is_free),
 		TEST(a_child_of_fork_has_its_own),
+		TEST(it_waits_for_no_lock_of_a_program_that_has_ended),
 	};
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
