@@ -34,10 +34,21 @@ enum flick_type {
 				 * probes took as that entry's `sp` says */
 	FLICK_TYPE_GIVEN_UP,	/* the same of a call that was timed up to here, and not to its
 				 * end: its function's exits are off since */
-	FLICK_N_TYPES,		/* from here on free: a count, a path, an address in memory, a
-				 * point are one record each */
+	FLICK_TYPE_ACCESS,	/* no probe: an instruction reads or writes memory. `tsc` is the
+				 * first byte's address, `probe` the number of its place, of all
+				 * places in the process; `sp` is made of enum flick_access */
+	FLICK_N_TYPES,		/* from here on free: a count, a path, a point are one record
+				 * each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
 				 * it: arguments */
+};
+
+/* What is in `sp` of an access. One that reads and writes the same bytes is told once, as
+ * both. An access may lie in two lines or pages: where it ends its size says. */
+enum flick_access {
+	FLICK_ACCESS_SIZE = 0xffff,	/* in bytes; 0 is none */
+	FLICK_ACCESS_STORE = 1 << 16,
+	FLICK_ACCESS_LOAD = 1 << 17
 };
 
 struct flick_record {
