@@ -107,6 +107,26 @@ bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left);
 /* Are flags read, by one of the `most` first instructions, that nobody before has set? No
  * compiler's code does so at a function's entry, or behind a call. */
 bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most);
+/* Memory that an instruction reads and writes: at base + (index << shift) + target, where
+ * both registers may be FL_NO_REG; what is pc-relative has a target alone. */
+enum fl_operand_what { FL_OPERAND_LOAD = 1, FL_OPERAND_STORE = 2 };
+struct fl_operand {
+	int64_t target;
+	uint16_t size;			/* bytes, of a string's one element */
+	uint8_t what;			/* both: read, then written */
+	uint8_t base, index, shift;
+	bool is_fs;			/* and what the thread pointer is */
+	bool is_32;			/* cut to 32 bits */
+	bool repeats;			/* a string: as often as its counter says, up or down */
+};
+struct fl_operands {
+	uint32_t n;			/* in the order in which they are met */
+	struct fl_operand of[3];
+};
+/* Registers have the values that they have before it. False: it is not known. Of `insn` its
+ * length and where the opcode is are known. */
+bool fl_arch_operands(struct fl_operands *, const unsigned char *code,
+		      const struct fl_insn *insn, uintptr_t at);
 /* Does a function that begins so look for room on its stack (-fsplit-stack)? */
 bool fl_arch_splits_stack(const unsigned char *code, size_t n);
 /* The register a function's first argument is in. */
