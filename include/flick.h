@@ -10,6 +10,7 @@
  *	flick_commit(f)				the whole set, as one step
  *	flick_on(f, id, handler, arg)		one probe, at once, from any thread
  *	flick_off(f, id)
+ *	flick_drain(f, -1)			no handler of those runs any more
  *	flick_why(f, id, text, sizeof text)	why a probe cannot be switched
  *	flick_close(f)				every original byte is back
  *
@@ -126,9 +127,16 @@ void flick_abort(flick *f);
  * unmapping modules it is noted, and done at the end of that, and flick_commit()'s
  * switches likewise. Thread-safe; may be called from a handler. A changed
  * handler is changed data: a thread already past the site still calls the old
- * one, with the old argument. */
+ * one, with the old argument; flick_drain() waits for it. */
 int flick_on(flick *f, uint32_t id, flick_handler *handler, void *arg);
 int flick_off(flick *f, uint32_t id);
+
+/* Wait until no thread runs a handler that is called no more: each probe that had it was
+ * switched off before, or given another handler or `arg`. Then what the handler needs may go:
+ * its `arg`, or by dlclose() its code. Waits `wait_ms` milliseconds at most; negative: until
+ * those handlers have returned, and so holds no lock that they take. Other handlers may run
+ * all the time. 0; -ETIMEDOUT, when one still runs; -EDEADLK, from a handler. Thread-safe. */
+int flick_drain(flick *f, int wait_ms);
 
 /* How often a probe without a handler was met while on, over all threads.
  * Exact once the threads that meet it have stopped. Thread-safe. */

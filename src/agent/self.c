@@ -321,6 +321,12 @@ int flick_off(flick *f, uint32_t id)
 	return fl_probe_switch(id, FL_OFF);
 }
 
+int flick_drain(flick *f, int wait_ms)
+{
+	(void)f;
+	return fl_handlers_drain(wait_ms);
+}
+
 uint64_t flick_hits(const flick *f, uint32_t id)
 {
 	uint64_t sum = 0;

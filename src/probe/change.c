@@ -192,7 +192,7 @@ static uint32_t give_up_if_refused(void)
 
 static struct fl_goal *next_goal(uint32_t id)
 {
-	return &fl_table.goals[!fl_table.generation][id];
+	return &fl_goals_next()[id];
 }
 
 static void make_equal(void)
@@ -319,7 +319,7 @@ static void switch_generation(struct fl_change_box *box)
 	fl_patch_sync();					/* W2 */
 	box->switched = fl_arch_ticks();
 	/* ordering: none other, (A) and (B) are told apart by syncs */
-	store_release(&fl_table.generation, !fl_table.generation);
+	store_release(&fl_table.in_force, fl_goals_next());
 	FL_POINT("change.switched");
 	box->n_late = await_passed();				/* W3 */
 	box->passed = fl_arch_ticks();

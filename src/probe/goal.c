@@ -294,6 +294,7 @@ void fl_goal_settle(uint32_t id)
 void fl_goal_hold_all(enum fl_hold who)
 {
 	store_relaxed(&fl_table.holds, fl_table.holds | (uint8_t)who);
+	store_relaxed(&fl_table.handles, 0);
 }
 
 void fl_goal_make_off(uint32_t id)

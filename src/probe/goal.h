@@ -36,7 +36,7 @@ enum fl_hold {
 enum { FL_SESSION = 1, FL_SECOND = 2 };
 
 /* What is wanted of a probe; the index is its id. A generation is an array of these. What
- * is in force is fl_table.goals[fl_table.generation]; the other one is where change.c stages
+ * is in force is fl_table.in_force; the other one is where change.c stages
  * what is to be in force next, and no page of it is touched before. */
 struct fl_goal {
 	uint8_t wants;			/* a bit a session; W any thread: a plain store, as
@@ -48,7 +48,13 @@ struct fl_goal {
 
 static inline struct fl_goal *fl_goal_of(uint32_t id)
 {
-	return &fl_table.goals[load_relaxed(&fl_table.generation)][id];
+	return &load_relaxed(&fl_table.in_force)[id];
+}
+
+/* The generation that is not in force. */
+static inline struct fl_goal *fl_goals_next(void)
+{
+	return fl_table.goals[fl_table.in_force == fl_table.goals[0]];
 }
 
 static inline uint8_t fl_goal_holds(uint32_t id)

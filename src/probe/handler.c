@@ -1,41 +1,50 @@
 /*
  * handler.c - functions of the program's own that a probe calls.
  *
- * A binding is a function and its argument, never changed once it is reachable:
- * a thread that loaded the old one calls the old function with the old
- * argument. Equal bindings are one, so a program that alternates between a few
- * handlers a million times keeps a few; they are freed with the process. No lock is
- * taken: who changes a handler may be a handler, or hold what somebody waits for.
+ * A binding is a function and its argument, never changed while anybody can come to it:
+ * a thread that loaded the old one calls the old function with the old argument. Equal
+ * bindings are one, so a program that alternates between a few handlers a million times
+ * keeps a few. No lock is taken: who changes a handler may be a handler, or hold what
+ * somebody waits for.
+ *
+ * PROTOCOL	of a binding that no probe has any more
+ *	who waits for all that are inside (inside.c), behind his wait:
+ *	apart	it is taken out of its list, of what was bound by no probe at a look
+ *	idle	a wait later: who had found it in the list has bound it by now, or never
+ *		does; if a probe has it, it is put back
+ *	free	a wait later: who had come to it by a probe has come out
+ * INVARIANT	Nobody reads what is free, but who takes it.
+ * WHY	Whoever finds one in a list, takes a free one or calls one is inside meanwhile.
+ *	So two waits stand between its list and the next use: behind the first one nobody
+ *	can bind it, behind the second one nobody calls it. And who reads the first of the
+ *	free ones takes it, or finds that another is the first: it does not come back
+ *	before he is out.
+ * FAILURE	Where nobody waits nothing is used again.
  */
 #include <sys/mman.h>
 
 #include "glue.h"
 #include "goal.h"
+#include "handler.h"
 #include "os/os.h"
 #include "table.h"
 
-struct binding {		/* CALLS_BOUND of the port knows this layout */
-	void (*call)(uint32_t, void *);
-	void *arg;
-	struct binding *next;
-};
-
-/* Indexed by probe id; NULL until a handler is set. */
-struct binding **fl_bindings __attribute__((visibility("hidden")));
+struct fl_binding **fl_bindings __attribute__((visibility("hidden")));
 
 enum { BUCKETS = 1024 };
-static struct binding *buckets[BUCKETS];	/* lists grow at their heads */
+static struct fl_binding *buckets[BUCKETS];	/* lists grow at their heads (B) */
+static struct fl_binding *free_ones;		/* W any */
 
 struct page {
 	uint32_t n;			/* handed out, or more; atomic */
-	struct binding binding[(FL_PAGE - 8) / sizeof(struct binding)];
+	struct fl_binding binding[(FL_PAGE - 8) / sizeof(struct fl_binding)];
 };
-static struct page *page;		/* the last; W any (A) */
+static struct page *page;		/* the last; W any (C) */
 
 int fl_handler_open(uint32_t max)
 {
 	fl_bindings = fl_table_map(max * sizeof *fl_bindings);
-	return fl_bindings ? 0 : -ENOMEM;
+	return fl_bindings ? fl_inside_open() : -ENOMEM;
 }
 
 /* A page in place of `full`, unless another thread was quicker. */
@@ -46,21 +55,29 @@ static bool add_page(struct page *full)
 
 	if (fl_is_err(p))
 		return false;
-	/* (A) pairs with (A) */
+	/* (C) pairs with (C) */
 	if (!__atomic_compare_exchange_n(&page, &full, p, false, __ATOMIC_RELEASE,
 					 __ATOMIC_RELAXED))
 		fl_os_unmap(p, FL_PAGE);
 	return true;
 }
 
-static struct binding *new_binding(void)
+/* One that was used before, or of a page. */
+static struct fl_binding *new_binding(void)
 {
+	struct fl_binding *b = load_acquire(&free_ones);	/* (E) pairs with (E) */
 	struct page *p;
 
+	/* (E) pairs with (E) */
+	while (b && !__atomic_compare_exchange_n(&free_ones, &b, b->next, true,
+						 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		;
+	if (b)
+		return b;
 	do {
 		uint32_t n;
 
-		p = load_acquire(&page);			/* (A) pairs with (A) */
+		p = load_acquire(&page);			/* (C) pairs with (C) */
 		n = p ? __atomic_fetch_add(&p->n, 1, __ATOMIC_RELAXED) : 0;
 		if (p && n < ARRAY_LEN(p->binding))
 			return &p->binding[n];
@@ -68,58 +85,74 @@ static struct binding *new_binding(void)
 	return NULL;
 }
 
-static struct binding *find(struct binding *b, void (*call)(uint32_t, void *), void *arg)
+static struct fl_binding **list_for(void (*call)(uint32_t, void *), void *arg)
+{
+	uint64_t h = ((uintptr_t)call ^ (uintptr_t)arg << 1) * 0x9e3779b97f4a7c15ull;
+
+	return &buckets[h >> 54];
+}
+
+static struct fl_binding *find(struct fl_binding *b, void (*call)(uint32_t, void *),
+			       void *arg)
 {
 	while (b && (b->call != call || b->arg != arg))
-		b = b->next;
+		b = load_relaxed(&b->next);
 	return b;
 }
 
-/* Of two threads that add the same one both do: no harm. */
-static struct binding *intern(void (*call)(uint32_t, void *), void *arg)
+static void put_first(struct fl_binding **head, struct fl_binding *b)
 {
-	uint64_t h = ((uintptr_t)call ^ (uintptr_t)arg << 1) * 0x9e3779b97f4a7c15ull;
-	struct binding **head = &buckets[h >> 54];
-	struct binding *first = load_acquire(head);		/* (B) pairs with (B) */
-	struct binding *b = find(first, call, arg);
+	struct fl_binding *first = load_relaxed(head);
 
+	do
+		store_relaxed(&b->next, first);
+	/* (D) pairs with (D), as (E) with (E) */
+	while (!__atomic_compare_exchange_n(head, &first, b, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+}
+
+/* Of two threads that add the same one both do: no harm. The caller is inside. */
+static struct fl_binding *intern(void (*call)(uint32_t, void *), void *arg)
+{
+	struct fl_binding **head = list_for(call, arg);
+	/* (D) pairs with (D) */
+	struct fl_binding *b = find(load_acquire(head), call, arg);
+
+	FL_POINT("handler.found");
 	if (b)
 		return b;
 	b = new_binding();
 	if (!b)
 		return NULL;
-	do
-		*b = (struct binding){ .call = call, .arg = arg, .next = first };
-	/* (B) pairs with (B) */
-	while (!__atomic_compare_exchange_n(head, &first, b, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED));
+	*b = (struct fl_binding){ .call = call, .arg = arg };
+	put_first(head, b);
 	return b;
 }
 
 int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg)
 {
-	struct binding *b;
+	struct fl_inside *in;
+	struct fl_binding *b;
 
 	if (id >= fl_table.n)
 		return FLE_NOPROBE;
 	b = fl_bindings[id];
 	if (b && b->call == call && b->arg == arg)
 		return 0;			/* the usual case of on() again */
+	in = fl_inside_enter();
 	b = intern(call, arg);
-	if (!b)
-		return -ENOMEM;
-	/* Pairs with the address dependency in the port's CALLS_BOUND, which has no letter:
-	 * who loads the pointer sees what it points to.
-	 * ordering: none other */
-	store_release(&fl_bindings[id], b);
-	return 0;
+	if (b)
+		/* (A) pairs with (E) in inside.c, (A) pairs with (B) */
+		store_release(&fl_bindings[id], b);
+	fl_inside_leave(in);
+	return b ? 0 : -ENOMEM;
 }
 
-static struct binding preset;		/* where nothing is bound */
+static struct fl_binding preset;	/* where nothing is bound */
 
 void fl_handler_default(uint32_t id)
 {
-	struct binding *none = NULL;
+	struct fl_binding *none = NULL;
 
 	/* ordering: none other, as that of fl_probe_handler() */
 	__atomic_compare_exchange_n(&fl_bindings[id], &none, &preset, false,
@@ -132,6 +165,95 @@ void fl_handlers_reset(void (*call)(uint32_t, void *))
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		if (load_relaxed(&fl_bindings[id]))
 			store_relaxed(&fl_bindings[id], &preset);
+}
+
+/* ---- what nobody can come to is used again ------------------------------------------ */
+
+static struct {
+	uint32_t is_taken;		/* somebody is at it; atomic */
+	uint32_t look;
+	struct fl_binding *apart, *idle;
+	uint64_t apart_turn, idle_turn;	/* who went in later does not know of them */
+} tidied;				/* W who has taken it */
+
+static void mark_bound(void)
+{
+	tidied.look++;
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		struct fl_binding *b = load_acquire(&fl_bindings[id]);	/* (B) pairs with (A) */
+
+		if (b && b->seen != tidied.look)
+			b->seen = tidied.look;
+	}
+}
+
+/* Nobody else takes any out. What has a new one before it stays for another time. */
+static void take_apart(struct fl_binding **at)
+{
+	struct fl_binding *b;
+
+	while ((b = load_acquire(at))) {			/* (D) pairs with (D) */
+		struct fl_binding *expected = b;
+
+		/* ordering: none other, who finds it meanwhile is waited for */
+		if (b->seen == tidied.look ||
+		    !__atomic_compare_exchange_n(at, &expected, load_relaxed(&b->next), false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			at = &b->next;
+			continue;
+		}
+		b->later = tidied.apart;
+		tidied.apart = b;
+	}
+}
+
+/* Those of `apart` that were bound all the same are in their lists again. */
+static void make_idle(void)
+{
+	for (struct fl_binding *b = tidied.apart, *later; b; b = later) {
+		later = b->later;
+		if (b->seen == tidied.look) {
+			put_first(list_for(b->call, b->arg), b);
+			continue;
+		}
+		b->later = tidied.idle;
+		tidied.idle = b;
+	}
+	tidied.apart = NULL;
+	tidied.idle_turn = fl_inside_turn();
+}
+
+static void tidy(uint64_t turn)
+{
+	/* ordering: none other, as a lock */
+	if (__atomic_exchange_n(&tidied.is_taken, 1, __ATOMIC_ACQUIRE))
+		return;
+	while (tidied.idle && turn > tidied.idle_turn) {
+		struct fl_binding *b = tidied.idle;
+
+		tidied.idle = b->later;
+		put_first(&free_ones, b);
+	}
+	mark_bound();
+	if (tidied.apart && !tidied.idle && turn > tidied.apart_turn)
+		make_idle();
+	if (!tidied.apart) {
+		for (int i = 0; i < BUCKETS; i++)
+			take_apart(&buckets[i]);
+		tidied.apart_turn = fl_inside_turn();
+	}
+	/* ordering: none other, as a lock */
+	store_release(&tidied.is_taken, 0);
+}
+
+int fl_handlers_drain(int wait_ms)
+{
+	uint64_t turn;
+	int err = fl_inside_wait(wait_ms, &turn);
+
+	if (!err)
+		tidy(turn);
+	return err;
 }
 
 uintptr_t *fl_asked;
@@ -179,11 +301,10 @@ static void hit_first(uint32_t id, uint32_t sp)
 /* Beside a recorder what is bound is the second session's. */
 void fl_probe_hit(uint32_t id, uint32_t sp)
 {
-	const struct binding *b = fl_bindings[id];
-	bool is_first = fl_probe_is_on(id);
+	bool is_bound = load_relaxed(&fl_bindings[id]), is_first = fl_probe_is_on(id);
 
-	if (is_first && (!b || fl_table.had_second))
+	if (is_first && (!is_bound || fl_table.had_second))
 		hit_first(id, sp);
-	if (b && (fl_table.had_second ? fl_goal_is_second_on(id) : is_first))
-		b->call(id, b->arg);
+	if (is_bound)
+		fl_handler_call(id);
 }

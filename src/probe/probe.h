@@ -71,6 +71,10 @@ uintptr_t fl_probe_routine(enum fl_action, enum fl_convention);
 int fl_probe_action(uint32_t id, enum fl_action);
 /* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */
 int fl_probe_handler(uint32_t id, void (*call)(uint32_t, void *), void *arg);
+/* Wait until no handler runs that was switched off, or bound no more, before: so long at most,
+ * or negative, as long as it takes. What nobody can come to is used again. 0, -ETIMEDOUT;
+ * -EDEADLK: a handler calls. */
+int fl_handlers_drain(int wait_ms);
 /* Switch one armed probe, from any thread or handler. 0, FLE_NOPROBE,
  * FLE_REFUSED or FLE_GONE. While modules are being unloaded it is noted, and done
  * when they are. Waits for nobody. */

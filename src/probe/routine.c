@@ -14,9 +14,10 @@ ROUTINES(DECLARE, bare)
 ROUTINES(DECLARE, body)
 ROUTINES(DECLARE, ask)
 DECLARE(abi_call) DECLARE(ask_call) DECLARE(ask_idle)
-DECLARE(abi_both) DECLARE(bare_both) DECLARE(ask_both)
+DECLARE(abi_both) DECLARE(bare_both) DECLARE(ask_both) DECLARE(body_both)
 DECLARE(abi_count_full) DECLARE(bare_count_full) DECLARE(body_count_full)
 FL_ARCH_VECTORS(DECLARE, bare_call)
+FL_ARCH_VECTORS(DECLARE, body_call)
 
 #define EACH(name) { fl_abi_##name, fl_bare_##name, fl_ask_##name, fl_body_##name }
 #define ADDRESS(name) fl_##name,
@@ -30,15 +31,17 @@ static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_AFTER] = EACH(after_long), [FL_ACT_SAMPLE] = EACH(sample),
 	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_STAGED] = EACH(staged),
 	[FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
-	[FL_ACT_BOTH] = { fl_abi_both, fl_bare_both, fl_ask_both },
+	[FL_ACT_BOTH] = { fl_abi_both, fl_bare_both, fl_ask_both, fl_body_both },
 };
 /* A function of the program's own may use the widest vectors there are. */
 static routine_fn *const bare_calls[] = { FL_ARCH_VECTORS(ADDRESS, bare_call) };
-void (*fl_bare_bound)(void);
+static routine_fn *const body_calls[] = { FL_ARCH_VECTORS(ADDRESS, body_call) };
+void (*fl_bare_bound)(void), (*fl_body_bound)(void);
 
 void fl_probe_routines_open(void)
 {
 	fl_bare_bound = bare_calls[fl_arch_vectors()];
+	fl_body_bound = body_calls[fl_arch_vectors()];
 	fl_arch_rseq_open();
 }
 
@@ -46,6 +49,8 @@ uintptr_t fl_probe_routine(enum fl_action action, enum fl_convention convention)
 {
 	if (action == FL_ACT_CALL && convention == FL_BARE)
 		return (uintptr_t)fl_bare_bound;
+	if (action == FL_ACT_CALL && convention == FL_BODY)
+		return (uintptr_t)fl_body_bound;
 	if (fl_arch_has_rseq() && shorts[action][convention])
 		return (uintptr_t)shorts[action][convention];
 	return (uintptr_t)longs[action][convention];

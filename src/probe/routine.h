@@ -9,9 +9,10 @@
 extern uintptr_t *fl_asked __attribute__((visibility("hidden")));
 /* Index: probe id; its function, where it has glue. For routines.S. */
 extern uint32_t *fl_function_of __attribute__((visibility("hidden")));
-/* For routines.S, too: what calls a function of the program's own at a bare site, with
- * vectors as this CPU has them. W open(). */
+/* For routines.S, too: what calls a function of the program's own at a bare site and in a
+ * body, with vectors as this CPU has them. W open(). */
 extern void (*fl_bare_bound)(void) __attribute__((visibility("hidden")));
+extern void (*fl_body_bound)(void) __attribute__((visibility("hidden")));
 /* Choose what suits this CPU and kernel; once, before any glue. */
 void fl_probe_routines_open(void);
 /* For what counts, the one of a probe that has no counter. */

@@ -12,8 +12,8 @@
 	CALLS	sample, fl_sample_hit
 	CALLS	staged, fl_change_hit
 	CALLS_FROM window, fl_window_hit
-	CALLS_BOUND call, fl_bindings
-	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound
+	CALLS_BOUND call, fl_handler_call
+	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound, fl_body_bound
 
 	ASKS_OTHERS idle, fl_asked, fl_probe_ask
 	ASKS	time, fl_asked

@@ -67,6 +67,7 @@ static int arm_all(void)
 	if (fl_switches_are_frozen())
 		return -EAGAIN;
 	fl_table.second = fl_table.had_second = true;
+	store_relaxed(&fl_table.handles, FL_SECOND);
 	fl_switching.is_short = false;
 	fl_arm_unmute(NULL);
 	fl_arm_from(0, FL_RUNNING);

@@ -69,6 +69,7 @@ static int open_table(struct fl_region *m)
 	*t = (struct fl_table){
 		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
 		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE, .max = m->max_sites,
+		.handles = FL_SESSION,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
@@ -85,6 +86,7 @@ static int open_table(struct fl_region *m)
 	t->hash = map_again(was.hash, was.n_hash, t->n_hash, sizeof *t->hash);
 	fl_asked = map_again(fl_asked, had, max, sizeof *fl_asked);
 	fl_function_of = map_again(fl_function_of, had, max, sizeof *fl_function_of);
+	t->in_force = t->goals[0];
 	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->goals[0] ||
 	    !t->goals[1] || !t->next || !t->functions || !t->hash || fl_known_open() ||
 	    !fl_asked || !fl_function_of)

@@ -100,8 +100,8 @@ struct fl_table {
 	struct fl_patch *patches;	/* by probe id; constant once state != FOUND */
 	struct fl_switch *switches;	/* by probe id */
 	struct fl_goal *goals[FL_GENERATIONS];	/* by probe id: goal.h */
-	uint32_t generation;		/* of goals[], the one in force; W with both locks, R
-					 * any */
+	struct fl_goal *in_force;	/* the generation of goals[] that is; W with the
+					 * switches' lock, R any */
 	uint32_t *next;			/* of the same function; FL_NO_PROBE ends */
 	struct fl_function *functions;
 	uint32_t *hash;			/* of functions; n_hash, a power of two */
@@ -115,6 +115,7 @@ struct fl_table {
 	bool has_bare;			/* some probe is bare */
 	bool unheard;			/* modules come and go, and the loader does not say */
 	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
+	uint8_t handles;		/* the session that has handlers; 0: all are held off */
 	bool between;			/* windows: none is open */
 	bool is_staging;		/* what is armed is not wanted yet (change.c); W with
 					 * both locks */
@@ -122,7 +123,7 @@ struct fl_table {
 	 * recorder has gone (second.c). W with both locks. */
 	bool second, had_second, first_ended;
 };
-extern struct fl_table fl_table;
+extern struct fl_table fl_table __attribute__((visibility("hidden")));
 
 /* One at a time changes the table or writes text in bulk. Signals are blocked
  * meanwhile, so a handler never waits for its own thread. */

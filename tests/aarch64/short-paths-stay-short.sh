@@ -33,7 +33,7 @@ fl_abi_after 15
 fl_bare_time 23
 fl_bare_count 21
 fl_bare_after 21
-fl_abi_call 7
+fl_abi_call 3
 END
 [ "$(path_of fl_abi_time | grep -c '^stlr')" = 1 ] || fail "a record is not committed by a release"
 exit $bad

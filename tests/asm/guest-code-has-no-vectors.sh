@@ -11,7 +11,7 @@ vectors()		# FILE: functions that name a vector register
 		awk '/^[0-9a-f]+ </ { f = $2 } /%[xyz]mm|%st|%mm[0-7]/ { print f }' | sort -u
 }
 
-vectors "$lib" | grep -vE '^<fl_bare_call_(sse|avx|avx512)>:$' && exit 1
+vectors "$lib" | grep -vE '^<fl_(bare|body)_call_(sse|avx|avx512|avx512bw)>:$' && exit 1
 echo 'double f(double a) { return a * 2; }' >"$TMP/planted.c"
 $CC -O2 -c "$TMP/planted.c" -o "$TMP/planted.o"
 [ -n "$(vectors "$TMP/planted.o")" ] || { echo "the planted one was not seen"; exit 1; }

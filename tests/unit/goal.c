@@ -380,11 +380,11 @@ static void be_of_a_generation(struct rig *unused)
 	open_probe(FL_ENTRY);
 	bring_to(FL_PROBE_ARMED);
 	NEED(fl_goal_is_wanted(0));
-	fl_table.generation = 1;
+	fl_table.in_force = fl_table.goals[1];
 	NEED(!fl_goal_is_wanted(0) && !fl_probe_is_on(0) && text == ON_BYTE);
 	rig_let(0, FL_HOLD_SAMPLED);
 	NEED(text == OFF_BYTE);
-	fl_table.generation = 0;
+	fl_table.in_force = fl_table.goals[0];
 	rig_let(0, FL_HOLD_SAMPLED);
 	NEED(text == ON_BYTE && fl_probe_is_on(0));
 }

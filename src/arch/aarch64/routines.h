@@ -381,17 +381,6 @@ END fl_abi_\name
 	BARE_CALLS_FROM body, 32, \name, \to
 	.endm
 
-/* x17 and x1: the function that (*bindings)[id] points to, and the word behind it. What it
- * points to was bound before the glue's word led here: the load of that word is over when
- * the barrier is, pairs with (A) in probe/handler.c. */
-	.macro	LOAD_BINDING bindings
-	dmb	ishld
-	LOAD	x9, \bindings
-	mov	w0, w16
-	ldr	x9, [x9, x0, lsl #3]
-	ldp	x17, x1, [x9]
-	.endm
-
 	.macro	EACH_VECTOR op
 	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, \
 		16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
@@ -399,33 +388,58 @@ END fl_abi_\name
 	.endr
 	.endm
 
-/* NAME: the function of the program's own that (*bindings)[id] points to, with the id and
- * the word behind it. All vector registers are saved: a function of a vector calling
- * convention keeps more of them than others. */
-	.macro	CALLS_BOUND name, bindings
-FUNC fl_abi_\name
-	LOAD_BINDING \bindings
-	br	x17
-END fl_abi_\name
-
-BARE_FUNC fl_bare_\name\()_simd, 16
+	.macro	BARE_CALL conv, frame, name, to
+BARE_FUNC fl_\conv\()_\name\()_simd, \frame
 	SAVE_SCRATCH
 	sub	sp, sp, #512
 	TAKE	512
 	EACH_VECTOR str
-	LOAD_BINDING \bindings
-	blr	x17
+	dmb	ishld
+	mov	w0, w16
+	bl	\to
 	EACH_VECTOR ldr
 	add	sp, sp, #512
 	TAKE	-512
 	RESTORE_SCRATCH
 	ret
-END fl_bare_\name\()_simd
+END fl_\conv\()_\name\()_simd
+	.endm
+
+/* NAME: to(id), which calls a function of the program's own. What is bound was so before the
+ * glue's word led here: the load of that word is over when the barrier is. All vector
+ * registers are saved: a function of a vector calling convention keeps more of them than
+ * others, and in a body each may be live. */
+	.macro	CALLS_BOUND name, to
+FUNC fl_abi_\name
+	dmb	ishld
+	mov	w0, w16
+	b	\to
+END fl_abi_\name
+
+	BARE_CALL bare, 16, \name, \to
+	BARE_CALL body, 32, \name, \to
+	.endm
+
+	.macro	BARE_CALLS_BEFORE conv, frame, name, first, then
+BARE_FUNC fl_\conv\()_\name, \frame
+	SAVE_SCRATCH
+	mov	w0, w16
+	ldr	x1, [sp, #SCRATCH + \frame - 16]
+	add	x2, sp, #SCRATCH + \frame - 8
+	bl	\first
+	mov	w17, w0
+	RESTORE_SCRATCH
+	cbz	w17, .L\conv\()_\name
+	LOAD	x17, \then
+	br	x17
+.L\conv\()_\name:
+	ret
+END fl_\conv\()_\name
 	.endm
 
 /* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
- * \then is, which finds all as it was. Of bare ones *then_bare says where that is. */
-	.macro	CALLS_BEFORE name, first, then, then_bare
+ * \then is, which finds all as it was. *then_bare, *then_body say where that is. */
+	.macro	CALLS_BEFORE name, first, then, then_bare, then_body
 FUNC fl_abi_\name
 	stp	x16, x30, [sp, #-16]!
 	TAKE	16
@@ -440,20 +454,8 @@ FUNC fl_abi_\name
 	ret
 END fl_abi_\name
 
-BARE_FUNC fl_bare_\name, 16
-	SAVE_SCRATCH
-	mov	w0, w16
-	ldr	x1, [sp, #SCRATCH]
-	add	x2, sp, #SCRATCH + 8
-	bl	\first
-	mov	w17, w0
-	RESTORE_SCRATCH
-	cbz	w17, .Lbare_\name
-	LOAD	x17, \then_bare
-	br	x17
-.Lbare_\name:
-	ret
-END fl_bare_\name
+	BARE_CALLS_BEFORE bare, 16, \name, \first, \then_bare
+	BARE_CALLS_BEFORE body, 32, \name, \first, \then_body
 	.endm
 
 /* ---- what asks ----------------------------------------------------------------- */

@@ -51,7 +51,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_LANDED_BYTES 18
 #define FL_ARCH_LANDED_UP 13
 /* Of routines that call with every vector register kept, the plainest first. */
-#define FL_ARCH_VECTORS(x, name) x(name##_sse) x(name##_avx) x(name##_avx512)
+#define FL_ARCH_VECTORS(x, name) \
+	x(name##_sse) x(name##_avx) x(name##_avx512) x(name##_avx512bw)
 #define FL_ARCH_STORE_MAX 8		/* bytes of the widest store */
 #define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
 

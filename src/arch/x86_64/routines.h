@@ -157,10 +157,11 @@ FUNC \name, \align
 	BACK	%rbp
 	.endm
 
-/* A function of the program's own may use the widest vectors this CPU has.
- * Eight registers carry arguments and results (psABI 3.2.3). */
-	.macro	EACH_VECTOR op, prefix, step, store
-	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+/* A function of the program's own may use the widest vectors this CPU has. At a function's
+ * entry or exit eight registers carry arguments and results (psABI 3.2.3); in a body all
+ * may be live, masks as well. */
+	.macro	EACH_OF op, prefix, step, store, list:vararg
+	.irp	i, \list
 	.if	\store
 	\op	%\prefix\i, \i * \step(%rsp)
 	.else
@@ -169,28 +170,54 @@ FUNC \name, \align
 	.endr
 	.endm
 
-	.macro	BARE_CALL name, bindings, op, prefix, step
-FUNC \name
+	.macro	EACH_VECTOR op, prefix, step, n, store
+	EACH_OF	\op, \prefix, \step, \store, 0, 1, 2, 3, 4, 5, 6, 7
+	.if	\n > 8
+	EACH_OF	\op, \prefix, \step, \store, 8, 9, 10, 11, 12, 13, 14, 15
+	.endif
+	.if	\n > 16
+	EACH_OF	\op, \prefix, \step, \store, 16, 17, 18, 19, 20, 21, 22, 23
+	EACH_OF	\op, \prefix, \step, \store, 24, 25, 26, 27, 28, 29, 30, 31
+	.endif
+	.endm
+
+/* Masks lie above. */
+	.macro	EACH_MASK op, n, store
+	.if	\n > 16
+	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
+	.if	\store
+	\op	%k\i, 32 * 64 + \i * 8(%rsp)
+	.else
+	\op	32 * 64 + \i * 8(%rsp), %k\i
+	.endif
+	.endr
+	.endif
+	.endm
+
+	.macro	BARE_CALL conv, kept, name, to, op, prefix, step, n, mask
+BARE_FUNC fl_\conv\()_\name, \kept
 	SAVE_SCRATCH
 	SAVE	%rbp
 	mov	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	sub	$8 * \step, %rsp
+	sub	$\n * \step, %rsp
+	.if	\n > 16
+	sub	$64, %rsp
+	.endif
 	and	$-64, %rsp
-	EACH_VECTOR \op, \prefix, \step, 1
+	EACH_VECTOR \op, \prefix, \step, \n, 1
+	EACH_MASK \mask, \n, 1
 	cld
-	mov	\bindings(%rip), %rax
 	mov	%r11d, %edi
-	mov	(%rax, %rdi, 8), %rax
-	mov	8(%rax), %rsi
-	call	*(%rax)
-	EACH_VECTOR \op, \prefix, \step, 0
+	call	\to
+	EACH_VECTOR \op, \prefix, \step, \n, 0
+	EACH_MASK \mask, \n, 0
 	mov	%rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	BACK	%rbp
 	RESTORE_SCRATCH
-	ret
-END \name
+	BARE_RETURN \kept
+END fl_\conv\()_\name
 	.endm
 
 /* ---- what counts, and what records ------------------------------------------- */
@@ -431,25 +458,44 @@ END fl_abi_\name
 	BARE_CALLS_FROM body, 8, \name, \to
 	.endm
 
-/* NAME: the function of the program's own that (*bindings)[id] points to, with the id and
- * the word behind it. */
-	.macro	CALLS_BOUND name, bindings
+/* NAME: to(id), which calls a function of the program's own. */
+	.macro	CALLS_BOUND name, to
 FUNC fl_abi_\name
-	mov	\bindings(%rip), %rax
 	mov	%r11d, %edi
-	mov	(%rax, %rdi, 8), %rax
-	mov	8(%rax), %rsi
-	jmp	*(%rax)
+	jmp	\to
 END fl_abi_\name
 
-	BARE_CALL fl_bare_\name\()_sse, \bindings, movups, xmm, 16
-	BARE_CALL fl_bare_\name\()_avx, \bindings, vmovups, ymm, 32
-	BARE_CALL fl_bare_\name\()_avx512, \bindings, vmovups, zmm, 64
+	BARE_CALL bare, 0, \name\()_sse, \to, movups, xmm, 16, 8
+	BARE_CALL bare, 0, \name\()_avx, \to, vmovups, ymm, 32, 8
+	BARE_CALL bare, 0, \name\()_avx512, \to, vmovups, zmm, 64, 8
+	BARE_CALL bare, 0, \name\()_avx512bw, \to, vmovups, zmm, 64, 8
+	BARE_CALL body, 8, \name\()_sse, \to, movups, xmm, 16, 16
+	BARE_CALL body, 8, \name\()_avx, \to, vmovups, ymm, 32, 16
+	BARE_CALL body, 8, \name\()_avx512, \to, vmovups, zmm, 64, 32, kmovw
+	BARE_CALL body, 8, \name\()_avx512bw, \to, vmovups, zmm, 64, 32, kmovq
+	.endm
+
+	.macro	BARE_CALLS_BEFORE conv, kept, name, first, then
+BARE_FUNC fl_\conv\()_\name, \kept
+	SAVE	%r11
+	SAVE_SCRATCH
+	mov	%r11d, %edi
+	mov	80 + \kept(%rsp), %rsi
+	lea	72 + \kept(%rsp), %rdx
+	CALL_ALIGNED \first
+	test	%eax, %eax			/* what is put back leaves the flags */
+	RESTORE_SCRATCH
+	BACK	%r11
+	je	.L\conv\()_\name
+	jmp	*\then(%rip)
+.L\conv\()_\name:
+	BARE_RETURN \kept
+END fl_\conv\()_\name
 	.endm
 
 /* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
- * \then is, which finds all as it was. Of bare ones *then_bare says where that is. */
-	.macro	CALLS_BEFORE name, first, then, then_bare
+ * \then is, which finds all as it was. *then_bare, *then_body say where that is. */
+	.macro	CALLS_BEFORE name, first, then, then_bare, then_body
 FUNC fl_abi_\name
 	SAVE	%r11
 	mov	%r11d, %edi
@@ -461,21 +507,8 @@ FUNC fl_abi_\name
 	ret
 END fl_abi_\name
 
-FUNC fl_bare_\name
-	SAVE	%r11
-	SAVE_SCRATCH
-	mov	%r11d, %edi
-	mov	80(%rsp), %rsi
-	lea	72(%rsp), %rdx
-	CALL_ALIGNED \first
-	test	%eax, %eax			/* what is put back leaves the flags */
-	RESTORE_SCRATCH
-	BACK	%r11
-	je	.Lbare_\name
-	jmp	*\then_bare(%rip)
-.Lbare_\name:
-	ret
-END fl_bare_\name
+	BARE_CALLS_BEFORE bare, 0, \name, \first, \then_bare
+	BARE_CALLS_BEFORE body, 8, \name, \first, \then_body
 	.endm
 
 /* ---- what asks ----------------------------------------------------------------- */

@@ -17,7 +17,7 @@ static uint64_t enabled_state(void)
 unsigned int fl_arch_vectors(void)
 {
 	enum { XMM_YMM = 0x6, ZMM = 0xe6 };	/* XCR0 bits, SDM vol 1 13.3 */
-	enum { SSE, AVX, AVX512 };		/* FL_ARCH_VECTORS */
+	enum { SSE, AVX, AVX512, AVX512BW };		/* FL_ARCH_VECTORS */
 	uint32_t a, b, c, d;
 	uint64_t state;
 
@@ -28,6 +28,6 @@ unsigned int fl_arch_vectors(void)
 		return SSE;
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512F) &&
 	    (state & ZMM) == ZMM)
-		return AVX512;
+		return b & bit_AVX512BW ? AVX512BW : AVX512;
 	return AVX;
 }
