@@ -71,13 +71,13 @@ READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)
 
 # guest/: ships in the target. reader/: everything, compiled for the command.
 # points/: what shares memory, so that a test can stop a protocol (FL_POINT), and
-# analyses whose steps a test counts.
+# readers whose steps a test counts, or waits for.
 GUEST := $(call objects,guest,$(GUEST_SRC))
 READER := $(call objects,reader,$(READER_SRC))
 READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
-POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c)
+POINTED := $(READER_ONLY) src/cli/perf-threads.c $(shell grep -lsw FL_POINT src/analysis/*.c)
 POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
 	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
 

@@ -216,8 +216,11 @@ bool fl_attach_has_begun(struct fl_session *s)
 {
 	struct fl_attached *a = s->attached;
 
-	if (!a->has_begun)
-		a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
+	if (a->has_begun)
+		return true;
+	a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
+	if (a->has_begun)
+		fl_cost_begin(s);
 	return a->has_begun;
 }
 
@@ -234,7 +237,10 @@ void fl_attach_end(struct fl_session *s)
 {
 	struct fl_attached *a = s->attached;
 
-	a->end_ns = a->end_ns ? a->end_ns : fl_os_monotonic_ns();
+	if (!a->end_ns) {
+		a->end_ns = fl_os_monotonic_ns();
+		fl_cost_end(s);
+	}
 	store_relaxed(&s->shm->detach, 1);
 }
 

@@ -376,6 +376,7 @@ struct fl_session {
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */
+	uint64_t target_begin_ns;	/* what it had when it was attached to */
 	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
 					 * known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
@@ -498,6 +499,9 @@ void fl_ahead_close(struct fl_session *);
 /* Samples of the program counter (cost.c). count: 0 or -ENOMEM; are_enough: of the program's
  * own, to tell self times; tell: what recording cost, once results are ready. */
 int fl_cost_count(struct fl_session *);
+/* Of a program that ran before: its probes are as they are wanted; it is to be left. */
+void fl_cost_begin(struct fl_session *);
+void fl_cost_end(struct fl_session *);
 bool fl_cost_are_enough(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */

@@ -10,6 +10,7 @@
 #include "cli/afford.h"
 #include "cli/budget.h"
 #include "cli/own.h"
+#include "os/os.h"
 
 enum { FEW = 100 };			/* samples; a tenth either way says nothing */
 
@@ -33,6 +34,31 @@ int fl_cost_count(struct fl_session *s)
 	}
 	fl_own_close(&own);
 	return err;
+}
+
+/* What stood in flick's code until then, the agent's work, is kept; of the program's own time
+ * nothing was recorded. */
+void fl_cost_begin(struct fl_session *s)
+{
+	struct fl_pcs before = { 0 };
+
+	s->target_begin_ns = fl_os_process_ns(s->pid);
+	s->go = fl_instant_now();
+	if (!s->sampler || fl_cost_count(s))
+		return;
+	before.work = before.own = before.all = s->pcs.work;
+	s->pcs = before;
+	s->early_own = 0;
+	fl_sampler_forget(s->sampler);
+}
+
+void fl_cost_end(struct fl_session *s)
+{
+	uint64_t now = fl_os_process_ns(s->pid);
+
+	fl_sampler_stop(s->sampler);
+	if (s->target_begin_ns && now > s->target_begin_ns)
+		s->target_ns = now - s->target_begin_ns;
 }
 
 bool fl_cost_are_enough(const struct fl_session *s)

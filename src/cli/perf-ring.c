@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,14 +17,14 @@
 enum { MAX_RECORD = 4096 + 256 };	/* a mapping's has a path */
 _Static_assert(FL_PERF_RING_BYTES == 16 * FL_PAGE, "whole pages, a power of two");
 
-static int open_ring(struct fl_perf_ring *r, struct perf_event_attr *attr, int cpu)
+int fl_perf_ring_open(struct fl_perf_ring *r, struct perf_event_attr *attr, int pid, int cpu)
 {
-	long fd = syscall(SYS_perf_event_open, attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	void *p;
 
+	r->fd = (int)fd;
 	if (fd < 0)
 		return -errno;
-	r->fd = (int)fd;
 	p = mmap(NULL, FL_PAGE + FL_PERF_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		 r->fd, 0);
 	if (p == MAP_FAILED)
@@ -41,9 +42,8 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr)
 	*r = (struct fl_perf_rings){ .of = n > 0 ? calloc((size_t)n, sizeof(*r->of)) : NULL };
 	err = r->of ? 0 : -ENOMEM;
 	for (int cpu = 0; !err && cpu < n; cpu++) {
-		r->of[cpu].fd = -1;
 		r->n = (uint32_t)cpu + 1;
-		err = open_ring(&r->of[cpu], attr, cpu);
+		err = fl_perf_ring_open(&r->of[cpu], attr, 0, cpu);
 		if (err == -ENODEV)
 			err = 0;
 	}
@@ -63,7 +63,7 @@ bool fl_perf_rings_have(const struct fl_perf_rings *r)
 	return false;
 }
 
-static uint32_t take_ring(struct fl_perf_ring *r,
+static uint32_t take_ring(struct fl_perf_rings *all, struct fl_perf_ring *r,
 			  void (*take)(void *arg, const struct perf_event_header *), void *arg)
 {
 	const char *data = (const char *)r->head + FL_PAGE;
@@ -83,7 +83,8 @@ static uint32_t take_ring(struct fl_perf_ring *r,
 		first = first < h.size ? first : h.size;
 		memcpy(whole, data + at, first);
 		memcpy(whole + first, data, h.size - first);
-		take(arg, (const struct perf_event_header *)whole);
+		if (!fl_perf_rings_is_twice(all, (const struct perf_event_header *)whole))
+			take(arg, (const struct perf_event_header *)whole);
 		tail += h.size;
 	}
 	/* ordering: none of ours; likewise: the records have been copied */
@@ -98,15 +99,32 @@ uint32_t fl_perf_rings_take(struct fl_perf_rings *r,
 	uint32_t fullest = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t held = r->of[i].head ? take_ring(&r->of[i], take, arg) : 0;
+		uint32_t held = r->of[i].head ? take_ring(r, &r->of[i], take, arg) : 0;
 
 		fullest = held > fullest ? held : fullest;
 	}
 	return fullest;
 }
 
+static void stop_event(int fd)
+{
+	if (fd >= 0)
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* With those that threads have inherited from them. */
+void fl_perf_rings_stop(struct fl_perf_rings *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		stop_event(r->of[i].fd);
+	for (uint32_t i = 0; i < r->n_events; i++)
+		stop_event(r->events[i]);
+}
+
 void fl_perf_rings_close(struct fl_perf_rings *r)
 {
+	for (uint32_t i = 0; i < r->n_events; i++)
+		close(r->events[i]);
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (r->of[i].head)
 			munmap(r->of[i].head, FL_PAGE + FL_PERF_RING_BYTES);
@@ -114,5 +132,7 @@ void fl_perf_rings_close(struct fl_perf_rings *r)
 			close(r->of[i].fd);
 	}
 	free(r->of);
+	free(r->events);
+	free(r->own);
 	*r = (struct fl_perf_rings){ 0 };
 }

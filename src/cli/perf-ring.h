@@ -12,17 +12,32 @@
 
 #define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records */
 
-/* One a CPU. */
+/* One a CPU. Of a process that ran before, events of each thread on each CPU, which all
+ * write into these. */
 struct fl_perf_rings {
 	struct fl_perf_ring {
 		int fd;			/* -1: that CPU is not on line */
 		struct perf_event_mmap_page *head;
 	} *of;
 	uint32_t n;
+	int *events;			/* beyond the first of each ring */
+	uint32_t n_events;
+	struct fl_perf_own {		/* ascending by thread */
+		uint64_t tid, id;
+	} *own;
+	uint32_t n_own;
 };
 
 /* An event on each CPU for this process, and whom it forks. 0 or -errno: nothing is open. */
 int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *);
+/* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
+ * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
+ * time. */
+int fl_perf_rings_open_of(struct fl_perf_rings *, struct perf_event_attr *attr, int pid);
+/* Is it told by the thread's own event as well? */
+bool fl_perf_rings_is_twice(struct fl_perf_rings *, const struct perf_event_header *);
+/* Nothing more is told; what has been can be taken. */
+void fl_perf_rings_stop(struct fl_perf_rings *);
 /* Is there anything to take? */
 bool fl_perf_rings_have(const struct fl_perf_rings *);
 /* Take all records, each whole; how many bytes the fullest ring held. */
@@ -30,5 +45,7 @@ uint32_t fl_perf_rings_take(struct fl_perf_rings *,
 			    void (*take)(void *arg, const struct perf_event_header *),
 			    void *arg);
 void fl_perf_rings_close(struct fl_perf_rings *);	/* zeros are fine, and are left */
+/* For perf-threads.c: the CPU's event and its memory, of process or thread `pid`. */
+int fl_perf_ring_open(struct fl_perf_ring *, struct perf_event_attr *, int pid, int cpu);
 
 #endif

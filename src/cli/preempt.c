@@ -61,7 +61,7 @@ struct fl_preempt {
 struct record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
-	uint64_t time;
+	uint64_t time, id;
 };
 
 static void take(void *arg, const struct perf_event_header *h)
@@ -156,25 +156,32 @@ static bool is_too_old(void)
 	       (major == 4 && minor < 17);
 }
 
-/* An event of its own, which counts nothing: it can end before the samples do. */
-int fl_preempt_open(struct fl_preempt **out)
+static int open_rings(struct fl_preempt *p, int running)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.disabled = 1, .inherit = 1, .enable_on_exec = 1,
-		.exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
+		.disabled = !running, .inherit = 1, .enable_on_exec = !running,
+		.task = running != 0, .exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
 		.context_switch = 1,
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
+
+	return running ? fl_perf_rings_open_of(&p->rings, &attr, running) :
+			 fl_perf_rings_open(&p->rings, &attr);
+}
+
+/* An event of its own, which counts nothing: it can end before the samples do. */
+int fl_preempt_open(struct fl_preempt **out, int running)
+{
 	struct fl_preempt *p = is_too_old() ? NULL : calloc(1, sizeof(*p));
 	int err = -ENOSYS;
 
 	if (p)
 		p->times = fl_preempted_open();
 	if (p && p->times)
-		err = fl_perf_rings_open(&p->rings, &attr);
+		err = open_rings(p, running);
 	if (err) {
 		fl_preempt_close(p);
 		return err;

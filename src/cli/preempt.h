@@ -28,8 +28,9 @@ void fl_preempted_close(struct fl_preempted *);	/* NULL is fine */
 /* ---- from the kernel (preempt.c) --------------------------------------------------- */
 
 struct fl_preempt;
-/* Before the target is forked. 0 or -errno: the kernel tells nothing. */
-int fl_preempt_open(struct fl_preempt **);
+/* Before the target is forked, or of process `running`; 0: none. 0 or -errno: the kernel
+ * tells nothing. */
+int fl_preempt_open(struct fl_preempt **, int running);
 /* Take what there is: all switches before a record that was taken before. NULL is fine. */
 void fl_preempt_poll(struct fl_preempt *);
 /* As fl_preempted_between(); NULL is fine. */

@@ -4,9 +4,11 @@
  * Hides perf_event_open(2): one cpu-clock event a CPU, which needs no counters of
  * the processor's and, where perf_event_paranoid is 2 or less, no privilege. The
  * events are made before the target is, stand idle in flick, are inherited at the
- * fork and begin with the target's exec. Nothing of them is in the target but
- * the time of an interrupt for each sample. What was mapped at a sample's address is
- * told by the kernel as well, so nothing here rests on what the target says.
+ * fork and begin with the target's exec. A program that runs already has them for each of
+ * its threads (perf-threads.c), and is looked at for what it has mapped. Nothing of them is
+ * in the target but the time of an interrupt for each sample. What was mapped at a
+ * sample's address is told by the kernel as well, so nothing here rests on what the
+ * target says.
  *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
  * than the samples in it. So what all rings hold is put in the order of time first,
@@ -89,13 +91,13 @@ struct sample {
 	struct perf_event_header header;
 	uint64_t ip;
 	uint32_t pid, tid;
-	uint64_t time;
+	uint64_t time, id;
 };
 
 /* What ends every record that is no sample. */
 struct trailer {
 	uint32_t pid, tid;
-	uint64_t time;
+	uint64_t time, id;
 };
 
 struct mapping {
@@ -313,6 +315,17 @@ void fl_sampler_poll(struct fl_sampler *s)
 		settle(s, now - SETTLED_NS);
 }
 
+void fl_sampler_stop(struct fl_sampler *s)
+{
+	if (s)
+		fl_perf_rings_stop(&s->rings);
+}
+
+void fl_sampler_forget(struct fl_sampler *s)
+{
+	s->n_pcs = s->n_merged = 0;
+}
+
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
 {
 	fl_sampler_poll(s);
@@ -334,20 +347,59 @@ uint64_t fl_sampler_lost(const struct fl_sampler *s)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-int fl_sampler_open(struct fl_sampler **out)
+static struct perf_event_attr samples(void)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = PERIOD_NS,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.disabled = 1, .inherit = 1, .enable_on_exec = 1,
-		.exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_ID,
+		.inherit = 1, .exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
-	struct fl_sampler *s = calloc(1, sizeof(*s));
-	int err = s ? fl_perf_rings_open(&s->rings, &attr) : -ENOMEM;
+}
 
+int fl_sampler_open(struct fl_sampler **out)
+{
+	struct perf_event_attr attr = samples();
+	struct fl_sampler *s = calloc(1, sizeof(*s));
+	int err;
+
+	attr.disabled = attr.enable_on_exec = 1;
+	err = s ? fl_perf_rings_open(&s->rings, &attr) : -ENOMEM;
+	if (err)
+		fl_sampler_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+struct looked_at {
+	struct fl_sampler *s;
+	int pid;
+};
+
+static int see_mapping(void *arg, const struct fl_mapping *m)
+{
+	struct looked_at *of = arg;
+
+	if (m->prot & PROT_EXEC)
+		add_map(of->s, (struct map){ of->pid, path_index(of->s, m->path), m->lo, m->hi,
+					     m->offset });
+	return 0;
+}
+
+/* What is mapped later is told by a record, which comes behind. */
+int fl_sampler_open_of(struct fl_sampler **out, int pid)
+{
+	struct perf_event_attr attr = samples();
+	struct fl_sampler *s = calloc(1, sizeof(*s));
+	struct looked_at of = { s, pid };
+	int err = s ? fl_perf_rings_open_of(&s->rings, &attr, pid) : -ENOMEM;
+
+	if (!err)
+		err = fl_os_mappings_of(pid, see_mapping, &of);
 	if (err)
 		fl_sampler_close(s);
 	else

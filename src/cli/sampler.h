@@ -20,6 +20,11 @@ struct fl_pc {
 struct fl_sampler;
 /* Before the target is forked. 0 or -errno: the system gives no samples. */
 int fl_sampler_open(struct fl_sampler **);
+/* The same of a process that runs already. stop: nothing more comes; forget: what was
+ * counted. */
+int fl_sampler_open_of(struct fl_sampler **, int pid);
+void fl_sampler_stop(struct fl_sampler *);	/* NULL is fine */
+void fl_sampler_forget(struct fl_sampler *);
 /* Call this, too, for each, about when it was taken: two at most. */
 void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl_pc *),
 		     void *arg);

@@ -69,7 +69,8 @@ static int open_all(struct fl_session *s)
 		return err;
 	}
 	fl_originals_open(&s->originals, s->shm);
-	if (s->attached || fl_sampler_open(&s->sampler))
+	if (s->attached ? fl_sampler_open_of(&s->sampler, (int)s->o->pid) :
+			  fl_sampler_open(&s->sampler))
 		s->sampler = NULL;
 	else
 		fl_sampler_originals(s->sampler, &s->originals);
