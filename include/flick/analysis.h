@@ -60,7 +60,9 @@ extern "C" {
 
 /* ---- what is known of the target ------------------------------------------- */
 
-enum flick_tag_kind { FLICK_TAG_ENTRY, FLICK_TAG_EXIT, FLICK_TAG_OTHER };
+/* POINT: of an instruction inside of a function, which has a number of its own and is told
+ * as a function that is counted, and never called. */
+enum flick_tag_kind { FLICK_TAG_ENTRY, FLICK_TAG_EXIT, FLICK_TAG_OTHER, FLICK_TAG_POINT };
 
 struct flick_tag {	/* of a probe; the index is an event's `probe`, see flick/event.h */
 	uint32_t function;		/* dense, from 0 */
@@ -93,7 +95,8 @@ struct flick_view {
 	const char *(*name)(const struct flick_view *, uint32_t function);
 	const void *owner;		/* flick's */
 	uint32_t weight;		/* of the records given to batch */
-	/* By function, in windows, `exact` also of samples; known when rows is called. */
+	/* By function, in windows, `exact` also of samples, and where every call is timed of
+	 * points alone; known when rows is called. */
 	const double *scales;
 	const uint64_t *exact;
 	/* Who made the calls that came `from` there (struct flick_call), as far as

@@ -245,6 +245,17 @@ static void fill_times(const struct latency *l, const struct row *row, uint64_t 
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
+/* Where every call is timed only what is none is counted beside. */
+static bool has_points(const struct latency *l)
+{
+	return !are_counted(l) && l->view->exact;
+}
+
+static uint64_t points_of(const struct latency *l, uint32_t function)
+{
+	return has_points(l) ? l->view->exact[function] : 0;
+}
+
 /* False: the function was never called. One that no window met has calls only. Samples may
  * be more than was counted: a thread that has no slot is not, nor one that ends in a
  * counter's update. */
@@ -273,7 +284,7 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 				FLICK_NONE;
 		cell[SEEN] = seen;
 	} else {
-		cell[CALLS] = seen;
+		cell[CALLS] = seen + points_of(l, told.function);
 		cell[UNKNOWN] = row->sums.unknown + row->strays;
 	}
 	fill_times(l, row, cell);
@@ -286,7 +297,7 @@ static int latency_rows(void *state, struct flick_rows *r)
 	const bool counted = are_counted(l);
 	const size_t n = ARRAY_LEN(latency_columns) - !counted -
 			 4 * !(l->view->flags & FLICK_VIEW_SAMPLED);
-	int err = counted ? extend(l, l->view->n_functions) : 0;
+	int err = counted || has_points(l) ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 
 	if (!cell)

@@ -70,6 +70,8 @@ static int feed_part(struct fl_stream *s, const struct fl_batch *b, size_t from,
 			err = begin_call(s, r, tag);
 		else if (tag->kind == FLICK_TAG_EXIT)
 			end_call(s, r, tag);
+		else if (tag->kind == FLICK_TAG_POINT)
+			err = fl_run_point(s->run, tag->function);
 		if (i == 0 && b->paused)
 			fl_stack_pause(&s->stack, b->paused);
 	}

@@ -12,6 +12,12 @@
 #include "analysis/callers.h"
 #include "analysis/run.h"
 
+/* Counts as one that its function has had? */
+static bool is_met(const struct flick_tag *tag)
+{
+	return tag->kind == FLICK_TAG_ENTRY || tag->kind == FLICK_TAG_POINT;
+}
+
 /* ---- opening ------------------------------------------------------------------ */
 
 static const char *name_of(const struct flick_view *v, uint32_t function)
@@ -32,6 +38,7 @@ static struct flick_tag tag_of(const struct fl_view *v, uint32_t probe)
 	return (struct flick_tag){
 		.function = v->function_of[probe],
 		.kind = site->kind == FL_ENTRY ? FLICK_TAG_ENTRY :
+			site->kind == FL_AT_POINT ? FLICK_TAG_POINT :
 			ends ? FLICK_TAG_EXIT : FLICK_TAG_OTHER,
 		.jump = site->jump,
 		.framed = v->framed >> site->provider & 1,
@@ -232,7 +239,7 @@ static int see(struct fl_run *run, const struct fl_batch *b)
 	for (size_t i = 0; !err && i < b->n; i++) {
 		uint32_t probe = b->records[i].probe;
 
-		if (probe < run->n_tags && run->tags[probe].kind == FLICK_TAG_ENTRY)
+		if (probe < run->n_tags && is_met(&run->tags[probe]))
 			run->scales.of[run->tags[probe].function].seen += b->window->weight;
 	}
 	return err;
@@ -266,7 +273,7 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 	int err = refresh(run);
 	uint32_t function;
 
-	if (err || probe >= run->n_tags || run->tags[probe].kind != FLICK_TAG_ENTRY)
+	if (err || probe >= run->n_tags || !is_met(&run->tags[probe]))
 		return err;
 	function = run->tags[probe].function;
 	if (run->source->windows || run->source->sampled) {
@@ -284,6 +291,15 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 			fl_analyst_note(w, w->a->count(w->state, thread, function, n));
 	}
 	return run->error;
+}
+
+int fl_run_point(struct fl_run *run, uint32_t function)
+{
+	int err = fl_scales_extend(&run->scales, run->view.n_functions);
+
+	if (!err)
+		run->scales.of[function].calls++;
+	return err;
 }
 
 int fl_run_estimate(struct fl_run *run, uint32_t function, uint64_t calls, uint64_t counted,
@@ -420,7 +436,7 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 	*rows = (struct flick_rows){ 0 };
 	if (err || run->error || w->error)
 		return err ? err : run->error ? run->error : w->error;
-	if (run->source->windows || run->source->sampled)
+	if (run->source->windows || run->source->sampled || run->scales.n)
 		err = fl_scales_tell(&run->scales, &run->view);
 	if (!err)
 		err = w->a->rows(w->state, rows);

@@ -156,5 +156,7 @@ void fl_tell_entered(struct fl_stream *, struct fl_fiber *, uint32_t i);
 /* A call that has nothing to do with others: its begin and its end; `marks` are its
  * thread's. */
 void fl_tell_alone(struct fl_run *, struct flick_call *, void **marks);
+/* An instruction was met that is a point: it counts as its own function's. 0 or -ENOMEM. */
+int fl_run_point(struct fl_run *, uint32_t function);
 
 #endif

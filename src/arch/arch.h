@@ -147,6 +147,7 @@ enum fl_form {
 	FL_FORM_BODY_TAIL,	/* in a body: NOPs before a jump that leaves */
 	FL_FORM_BODY_SWITCH,	/* in a body: a NOP before an indirect jump, whose look-up
 				 * stands FL_ARCH_SWITCH_BYTES behind it */
+	FL_FORM_BODY_POINT,	/* in a body: a jump over a call of glue that keeps the flags */
 	FL_FORM_NONE		/* refused before it was understood */
 };
 
@@ -334,10 +335,15 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uint
 /* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`;
  * FL_FORM_BODY_TAIL, in which a call of glue stands at FL_ARCH_TAIL_CALL, if that is not 0; or
  * FL_FORM_BODY_SWITCH, FL_ARCH_SWITCH_BYTES with the jump at `code`,
- * which goes on in the original. 0: that return needs _TAIL before it; the jump is too
- * long. At most FL_ARCH_PLACE_MAX. */
+ * which goes on in the original; or FL_FORM_BODY_POINT, in which a call of glue stands at
+ * FL_ARCH_POINT_CALL, and all is kept that may be live. 0: there is none here; that return
+ * needs _TAIL before it; the jump is too long. At most FL_ARCH_PLACE_MAX. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
 			 size_t len);
+
+/* From `offset` on there is so much below the original's stack pointer. */
+struct fl_depth { uint16_t offset, depth; };
+extern const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS];
 
 /*
  * An indirect jump of the original may lead into what a body stands for, or elsewhere. The
@@ -355,8 +361,7 @@ struct fl_lookup {
 		uintptr_t start, table;
 		uint32_t bytes;
 	} part[FL_LOOKED_PARTS];
-	/* W put: from `offset` on there is so much below the original's stack pointer. */
-	struct fl_depth { uint16_t offset, depth; } depths[FL_ARCH_LOOKUP_DEPTHS];
+	struct fl_depth depths[FL_ARCH_LOOKUP_DEPTHS];	/* W put */
 };
 /* At most FL_ARCH_LOOKUP_MAX. */
 size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *);

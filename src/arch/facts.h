@@ -77,6 +77,9 @@
 #ifndef FL_ARCH_R_CHOOSE
 #error "FL_ARCH_R_CHOOSE: the relocation that is what the function at bias + addend returns"
 #endif
+#if !defined(FL_ARCH_POINT_CALL) || !defined(FL_ARCH_POINT_DEPTHS)
+#error "FL_ARCH_POINT_CALL, _DEPTHS: where a point's place calls glue; its rows for unwinders"
+#endif
 #ifndef FL_ARCH_IS_SHORT
 #error "FL_ARCH_IS_SHORT(d): may a branch that is short lead so far?"
 #endif

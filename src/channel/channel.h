@@ -62,7 +62,14 @@ enum fl_outside {	/* why a process is not recorded; index of outside[] */
 extern const char *const fl_outside_names[FL_N_OUT];
 enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2, FL_LEFT_GLUE = 4, FL_LEFT_BODIES = 8 };
 
-enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_N_KINDS };
+/* AT_POINT: of an instruction inside of a function, which counts as a function of its own. */
+enum fl_kind { FL_ENTRY, FL_EXIT, FL_TAIL, FL_CALLSITE, FL_AT_POINT, FL_N_KINDS };
+
+/* Is each event of it counted? */
+static inline bool fl_kind_counts(uint8_t kind)
+{
+	return kind == FL_ENTRY || kind == FL_AT_POINT;
+}
 extern const char *const fl_kind_names[FL_N_KINDS];
 
 enum fl_site_state {	/* W target */
@@ -207,13 +214,25 @@ struct fl_body_row {
 
 /* Which modules get second bodies: site/wants.c. Rules, each `+` or `-` and a glob of a
  * module's base name, with its NUL; an empty one ends them. The last that matches decides,
- * and where none does there are none. W reader, before exec. */
-enum { FL_RULES_BYTES = 8192 };
+ * and where none does there are none. `@` has a glob and 16 digits: the instruction there, in
+ * the file, is a point. W reader, before exec. */
+#define FL_RULE_POINT '@'
+enum { FL_RULES_BYTES = 8192, FL_RULE_DIGITS = 16 };
 struct fl_body_rules {
 	uint32_t everywhere;		/* 1: also where the compiler left sites */
 	uint32_t no_bodies, stubs;	/* 1: none at all; stubs of these modules, too */
 	char text[FL_RULES_BYTES];
 };
+
+/* The digits of a point are hexadecimal, each in 4 bits above '0'. */
+static inline uint64_t fl_rule_offset(const char digits[FL_RULE_DIGITS])
+{
+	uint64_t offset = 0;
+
+	for (int i = 0; i < FL_RULE_DIGITS; i++)
+		offset = offset << 4 | ((unsigned char)digits[i] - '0');
+	return offset;
+}
 
 /* Profiling calls of the program that the reader has started, as a scan of an earlier run
  * has found them: site/found.c. */

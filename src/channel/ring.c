@@ -381,7 +381,7 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 	struct fl_slot *s = fl_channel_slot();
 
 	if (fl_channel_is_closed() ||
-	    (fl_session->action == FL_ACT_COUNT && kind != FL_ENTRY))
+	    (fl_session->action == FL_ACT_COUNT && !fl_kind_counts(kind)))
 		return;
 	if (s)
 		lose(FL_LOST_SITE, 1);

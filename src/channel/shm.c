@@ -56,6 +56,7 @@ const char *const fl_kind_names[FL_N_KINDS] = {
 	[FL_EXIT] = "exit",
 	[FL_TAIL] = "tail",
 	[FL_CALLSITE] = "call",
+	[FL_AT_POINT] = "point",
 };
 
 static uint32_t or_default(uint32_t given, uint32_t preset)

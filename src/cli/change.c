@@ -143,7 +143,7 @@ static int begin(struct fl_session *s, const void *by, char why[FL_WHY])
 /* Of a function that is only counted its exits are off. */
 static enum fl_stage stage_for(const struct fl_session *s, uint32_t i, enum fl_stage stage)
 {
-	return stage == FL_STAGE_COUNT && s->functions.sites[i].kind != FL_ENTRY ?
+	return stage == FL_STAGE_COUNT && !fl_kind_counts(s->functions.sites[i].kind) ?
 	       FL_STAGE_OFF : stage;
 }
 

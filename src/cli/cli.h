@@ -172,6 +172,8 @@ bool fl_selection_names_sites(const struct fl_selection *);
  * false: no more. */
 bool fl_selection_module(const struct fl_selection *, size_t *at, const char **glob,
 			 size_t *len);
+/* The next pattern from *at on that switches a place on by its offset; NULL: no more. */
+const struct fl_pattern *fl_selection_point(const struct fl_selection *, size_t *at);
 /* Does a pattern that switches on name stubs of the linkage table? */
 bool fl_selection_has_stubs(const struct fl_selection *);
 /* The next pattern from *at on that has matched nothing, or NULL. `module_len`
@@ -225,6 +227,8 @@ struct fl_functions {
 int fl_functions_open(struct fl_functions *, struct fl_region *);
 /* Take in what the target has found since: sites up to n_sites. 0 or -ENOMEM. */
 int fl_functions_extend(struct fl_functions *);
+/* What a point is called: the function around it, and how far it is in there; kept. */
+void fl_point_name(struct fl_symbols *, const char *path, uint64_t at, struct fl_symbol *);
 /* The target has ended: the function around ELF address `at` of file `path`, made
  * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
 int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
@@ -373,6 +377,7 @@ struct fl_session {
 	bool refused_to_go;		/* the target was told QUIT */
 	bool is_left;			/* who looks on has had enough: it goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
+	bool has_points;		/* what is counted whatever it costs */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */
@@ -450,6 +455,8 @@ void fl_perf_map_write(struct fl_session *);
 /* Which modules get second bodies, into what the target is told. 0, or -1 and a line
  * printed. */
 int fl_providers_rule(struct fl_body_rules *, const struct fl_session_options *);
+/* The same of one file that is only looked at. */
+int fl_providers_rule_all(struct fl_body_rules *, const struct fl_selection *, uint32_t bits);
 
 /* Wish for as much as the system's limits allow, and say what that leaves
  * (limits.c). */

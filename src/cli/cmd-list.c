@@ -38,6 +38,7 @@ struct listing {
 	struct fl_selection *selection;
 	struct fl_symbols *symbols;
 	const char *path;
+	uint32_t providers;		/* bits; 0: each where it is used */
 	bool json;
 	enum fl_demangle demangle;
 	struct row *rows;
@@ -59,6 +60,7 @@ static const struct fl_option options[] = {
 	{ 0, "match", "HOW", "patterns are glob (default) or regex",
 	  fl_selection_take_match, AT(selection), .each = fl_match_each },
 	FL_DEMANGLE_OPTION(struct listing, demangle),
+	FL_PROVIDER_OPTION(AT(providers)),
 	{ 0 }
 };
 
@@ -102,6 +104,12 @@ static int note_seen(struct listing *l, const char *name, uint64_t function)
 	return l->seen[l->n_seen++] ? 0 : -ENOMEM;
 }
 
+/* By its offset a point is meant, which may be there. */
+static bool is_inside(const struct fl_site *site)
+{
+	return site->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;
+}
+
 static bool is_chosen(struct listing *l, const struct fl_site *site,
 		      const struct fl_symbol *symbol, uint64_t function)
 {
@@ -111,11 +119,14 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 		.path = l->path, .home = l->path,
 		.names = { symbol->name, symbol->linkage, plain, simple },
 		.function = site->pointer ? UINT64_MAX : function,
-		.site = site->at - l->survey.module.bias,
+		.site = is_inside(site) ? UINT64_MAX : site->at - l->survey.module.bias,
 	};
 	bool is;
 
-	if (!plain && !site->pointer)
+	if (site->kind != FL_AT_POINT && !fl_providers_has(l->providers, site->provider))
+		return false;
+
+	if (!plain && !site->pointer && site->kind != FL_AT_POINT)
 		fl_symbols_others(l->symbols, l->path, function, c.names + 2,
 				  ARRAY_LEN(c.names) - 2);
 	is = fl_selection_wants(l->selection, &c);
@@ -164,7 +175,9 @@ static int take_site(void *arg, const struct fl_site *site)
 	uint64_t at = (site->pointer ? site->pointer : site->function) - l->survey.module.bias;
 	struct fl_symbol symbol;
 
-	if (site->pointer ? !name_pointer(l, site->pointer, &symbol) :
+	if (site->kind == FL_AT_POINT)
+		fl_point_name(l->symbols, l->path, at, &symbol);
+	else if (site->pointer ? !name_pointer(l, site->pointer, &symbol) :
 	    !fl_symbols_find(l->symbols, l->path, at, &symbol))
 		symbol.name = symbol.linkage = fl_symbols_unnamed(l->path, at);	/* kept */
 	if (!symbol.name)
@@ -329,11 +342,13 @@ static int tell(const struct listing *l)
 
 static int list(struct listing *l)
 {
-	static const struct fl_body_rules with_stubs = { .stubs = 1, .text = "+*" };
-	int err = fl_symbols_open(&l->symbols);
+	static struct fl_body_rules rules;
+	int err = fl_providers_rule_all(&rules, l->selection, l->providers);
 
-	if (fl_selection_has_stubs(l->selection))
-		fl_site_rules(&with_stubs);
+	if (err)
+		return FL_EXIT_USAGE;
+	fl_site_rules(&rules);
+	err = fl_symbols_open(&l->symbols);
 	if (!err)
 		err = fl_survey(l->path, &l->survey, take_site, l);
 	if (!err)

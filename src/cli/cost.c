@@ -124,10 +124,12 @@ static void tell_passed(const struct fl_session *s, double program_ns, char out[
 }
 
 /* A sample that stands where calls are counted may wait for what the program would have
- * waited for, too: by how much that held it up is known better, where there is a budget. */
+ * waited for, too: by how much that held it up is known better, where there is a budget, and
+ * all that counts is in that. */
 static double own_ns(const struct fl_session *s)
 {
-	double counts = ns_of(s->pcs.counts), held = fl_budget_held_ns(s->budget);
+	double counts = ns_of(s->pcs.counts);
+	double held = s->has_points ? HUGE_VAL : fl_budget_held_ns(s->budget);
 	uint64_t others = s->pcs.own - s->pcs.work - s->pcs.counts;
 
 	return ns_of(others) + (held < counts ? held : counts);

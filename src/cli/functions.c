@@ -182,6 +182,32 @@ static bool find_beside(const struct fl_functions *r, uint32_t i, uint32_t *inde
 	return false;
 }
 
+/* Of an instruction inside of a function that has a name. All are kept as long as the
+ * process. */
+void fl_point_name(struct fl_symbols *s, const char *path, uint64_t at, struct fl_symbol *of)
+{
+	uint64_t lo, hi;
+	char *name, *linkage;
+
+	of->name = of->linkage = name_by_address(path, at);
+	if (!fl_symbols_range(s, path, at, &lo, &hi) || !fl_symbols_find(s, path, lo, of))
+		return;
+	if (asprintf(&name, "%s+0x%llx", of->name, (unsigned long long)(at - lo)) >= 0)
+		of->name = name;
+	if (asprintf(&linkage, "%s+0x%llx", of->linkage, (unsigned long long)(at - lo)) >= 0)
+		of->linkage = linkage;
+}
+
+static void name_point(struct fl_functions *r, uint32_t function)
+{
+	struct fl_function *f = &r->all[function];
+	struct fl_symbol of;
+
+	fl_point_name(r->symbols, path_of(r, function), f->at, &of);
+	f->linkage = of.linkage;
+	store_relaxed(&f->name, of.name);
+}
+
 int fl_functions_extend(struct fl_functions *r)
 {
 	uint32_t n = at_most(load_relaxed(&r->shm->n_sites), r->max_sites);
@@ -200,6 +226,8 @@ int fl_functions_extend(struct fl_functions *r)
 		err = index_of(r, site->owner,
 			       site->function - fl_functions_module(r, site->owner)->base,
 			       &r->function_of[r->n_sites]);
+		if (!err && site->kind == FL_AT_POINT)
+			name_point(r, r->function_of[r->n_sites]);
 	}
 	return err;
 }

@@ -37,8 +37,22 @@ static bool is_entry_only(const struct fl_session *s, const struct fl_shm_site *
 static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 {
 	if (wants_entries_only(s))
-		return kind == FL_ENTRY;
+		return fl_kind_counts(kind);
 	return kind != FL_CALLSITE;
+}
+
+/* A point is there because a pattern names it. */
+static bool is_provider_asked_for(const struct fl_session *s, const struct fl_shm_site *site)
+{
+	return site->kind == FL_AT_POINT || fl_providers_has(s->o->providers, site->provider);
+}
+
+/* By which offset a pattern may name it: what leaves a body stands where a point may be. */
+static uint64_t offset_named(const struct fl_shm_site *site, const struct fl_shm_module *m)
+{
+	bool is_inside = site->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;
+
+	return is_inside ? UINT64_MAX : site->at - m->base;
 }
 
 static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
@@ -58,12 +72,14 @@ static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
 		const struct fl_shm_site *site)
 {
 	const struct fl_shm_module *m = fl_functions_module(&s->functions, site->module);
-	struct fl_candidate c = { .path = m->path, .site = site->at - m->base,
+	struct fl_candidate c = { .path = m->path, .site = offset_named(site, m),
 				  .home = fl_functions_module(&s->functions, site->owner)->path,
 				  .function = s->functions.all[f].at };
 
 	c.names[0] = s->functions.all[f].linkage;
-	if (fl_symbols_is_plain(c.names[0]) && fl_selection_has_patterns(of))
+	if (site->kind == FL_AT_POINT)
+		c.names[1] = fl_functions_name(&s->functions, f);
+	else if (fl_symbols_is_plain(c.names[0]) && fl_selection_has_patterns(of))
 		fl_symbols_others(s->functions.symbols, c.home, c.function, c.names + 1,
 				  ARRAY_LEN(c.names) - 1);
 	else if (!fl_symbols_is_plain(c.names[0]) &&
@@ -95,7 +111,7 @@ bool fl_negotiation_may_want(const struct fl_session *s, uint32_t i)
 	const struct fl_shm_site *site = &s->functions.sites[i];
 
 	return is_kind_needed(s, site->kind) &&
-	       fl_providers_has(s->o->providers, site->provider) && !is_entry_only(s, site);
+	       is_provider_asked_for(s, site) && !is_entry_only(s, site);
 }
 
 void fl_negotiation_ask_again(struct fl_session *s)
@@ -106,7 +122,7 @@ void fl_negotiation_ask_again(struct fl_session *s)
 static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
 {
 	if (!is_kind_needed(s, site->kind) ||
-	    !fl_providers_has(s->o->providers, site->provider) ||
+	    !is_provider_asked_for(s, site) ||
 	    !is_selected(s, s->functions.function_of[i], site))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);
@@ -143,6 +159,7 @@ static int select_sites(struct fl_session *s)
 
 		s->selected[i] = is_wanted(s, i, site);
 		site->wanted = s->selected[i] && !site->refusal;
+		s->has_points |= site->wanted && site->kind == FL_AT_POINT;
 		store_relaxed(&s->sites[i].wanted, site->wanted);
 	}
 	s->view.sites = s->functions.sites;

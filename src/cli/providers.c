@@ -67,6 +67,46 @@ static bool put_rule(struct rules *r, char sign, const char *glob, size_t len)
 	return true;
 }
 
+/* What begins a function is no point: the target sees to that. */
+static int put_points(struct rules *r, const struct fl_selection *s)
+{
+	const struct fl_pattern *p;
+	uint32_t n = 0;
+	bool has_room = true;
+	char text[FL_RULES_BYTES];
+
+	for (size_t at = 0; has_room && (p = fl_selection_point(s, &at)); n++) {
+		size_t len = p->module_len;
+
+		has_room = n < FL_POINTS_MOST && len + FL_RULE_DIGITS < sizeof(text);
+		if (!has_room)
+			continue;
+		memcpy(text, p->module, len);
+		for (int i = 0; i < FL_RULE_DIGITS; i++)
+			text[len++] = (char)('0' + (p->offset >> (60 - 4 * i) & 15));
+		has_room = put_rule(r, FL_RULE_POINT, text, len);
+	}
+	if (has_room)
+		return 0;
+	fl_say("the patterns name too many places by 0xOFFSET; there is room for %d",
+	       FL_POINTS_MOST);
+	return -1;
+}
+
+int fl_providers_rule_all(struct fl_body_rules *out, const struct fl_selection *s,
+			  uint32_t bits)
+{
+	struct rules r = { .out = out };
+
+	*out = (struct fl_body_rules){
+		.everywhere = bits != 0,
+		.stubs = fl_selection_has_stubs(s) ||
+			 (bits && fl_providers_has(bits, FL_PROVIDER_PLT)),
+	};
+	put_rule(&r, '+', "*", 1);
+	return put_points(&r, s);
+}
+
 int fl_providers_rule(struct fl_body_rules *out, const struct fl_session_options *o)
 {
 	struct rules r = { .out = out };
@@ -76,7 +116,8 @@ int fl_providers_rule(struct fl_body_rules *out, const struct fl_session_options
 
 	*out = (struct fl_body_rules){
 		.everywhere = o->providers != 0,
-		.no_bodies = !fl_providers_has(o->providers, FL_PROVIDER_BODY),
+		.no_bodies = !fl_providers_has(o->providers, FL_PROVIDER_BODY) &&
+			     !fl_providers_has(o->providers, FL_PROVIDER_POINT),
 		.stubs = o->providers ? fl_providers_has(o->providers, FL_PROVIDER_PLT) :
 					fl_selection_has_stubs(o->selection),
 	};
@@ -88,7 +129,7 @@ int fl_providers_rule(struct fl_body_rules *out, const struct fl_session_options
 	while (has_room && fl_selection_module(o->selection, &at, &glob, &len))
 		has_room = put_rule(&r, '+', glob, len);
 	if (has_room)
-		return 0;
+		return put_points(&r, o->selection);
 	fl_say("the patterns name too many modules; one with * may name several");
 	return -1;
 }

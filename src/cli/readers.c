@@ -78,17 +78,24 @@ static void feed(void *arg, const struct fl_batch *b)
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
 
+/* What no budget switches off, and nobody times. */
+static bool is_at_point(const struct fl_session *s, uint32_t probe)
+{
+	return probe < s->view.n_sites && s->view.sites[probe].kind == FL_AT_POINT;
+}
+
 static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 {
 	struct one *o = arg;
 
-	if (o->s->budget) {
+	if (o->s->budget && !is_at_point(o->s, probe)) {
 		fl_budget_count(o->s->budget, probe, n, fl_reader_heeded(o->reader));
 		return;
 	}
 	begin_looking(o);
 	end_looking(o, fl_run_count(o->run, thread, probe, n));
-	store_relaxed(&o->delivered, o->delivered + n);
+	if (!o->s->budget)			/* else samples are what is delivered */
+		store_relaxed(&o->delivered, o->delivered + n);
 }
 
 static void thread_end(void *arg, uint32_t thread)

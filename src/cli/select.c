@@ -260,6 +260,17 @@ bool fl_selection_names_sites(const struct fl_selection *s)
 	return false;
 }
 
+const struct fl_pattern *fl_selection_point(const struct fl_selection *s, size_t *at)
+{
+	while (*at < s->n) {
+		const struct pattern *p = &s->patterns[(*at)++];
+
+		if (p->on && p->glob.module && names_site(p))
+			return &p->glob;
+	}
+	return NULL;
+}
+
 bool fl_selection_module(const struct fl_selection *s, size_t *at, const char **glob,
 			 size_t *len)
 {

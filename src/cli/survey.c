@@ -18,7 +18,8 @@
 
 static bool is_in_body(const struct fl_site *site)
 {
-	return site->provider == FL_PROVIDER_BODY || site->provider == FL_PROVIDER_PLT;
+	return site->provider == FL_PROVIDER_BODY || site->provider == FL_PROVIDER_PLT ||
+	       site->provider == FL_PROVIDER_POINT;
 }
 
 int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)

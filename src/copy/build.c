@@ -95,6 +95,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return fl_arch_put_skip(out, code, &insn, 0);
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_POINT:
+		return fl_arch_put_place(out, FL_FORM_BODY_POINT, NULL, 0);
 	case FL_ITEM_RET:
 		return fl_arch_put_place(out, FL_FORM_BODY_RET, code, s->len);
 	case FL_ITEM_SWITCH:
@@ -232,6 +234,8 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 		return put_skip(b, i, out);
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_POINT:
+		return fl_arch_put_place(out, FL_FORM_BODY_POINT, NULL, 0);
 	case FL_ITEM_RET:
 		return fl_arch_put_place(out, FL_FORM_BODY_RET,
 					 fl_plan_bytes(&b->plan, i->step), s->len);
@@ -294,6 +298,8 @@ static enum fl_form place_form(const struct fl_item *i)
 	switch (i->kind) {
 	case FL_ITEM_NOP:
 		return FL_FORM_BODY_TAIL;
+	case FL_ITEM_POINT:
+		return FL_FORM_BODY_POINT;
 	case FL_ITEM_RET:
 		return FL_FORM_BODY_RET;
 	case FL_ITEM_SWITCH:
@@ -302,7 +308,22 @@ static enum fl_form place_form(const struct fl_item *i)
 	return FL_FORM_NONE;			/* no place */
 }
 
-/* Ascending by where they stand in the original: parts may not be. */
+/* From the place on; 0: none. */
+static uint16_t call_of(const struct fl_item *i)
+{
+	switch (i->kind) {
+	case FL_ITEM_SWITCH:
+		return (uint16_t)(i[2].at - i->at);
+	case FL_ITEM_NOP:
+		return FL_ARCH_TAIL_CALL;
+	case FL_ITEM_POINT:
+		return FL_ARCH_POINT_CALL;
+	}
+	return 0;
+}
+
+/* Ascending by where they stand in the original, where a point stands in front of an exit:
+ * parts may not be. */
 static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
 {
 	uintptr_t at = fl_plan_step(&b->plan, i)->at;
@@ -311,8 +332,7 @@ static void keep_place(struct build *b, const struct fl_item *i, uint32_t n)
 		b->places[n] = b->places[n - 1];
 	b->places[n] = (struct fl_copy_place){
 		.at = at, .offset = i->at + b->pad, .form = place_form(i),
-		.call = i->kind == FL_ITEM_SWITCH ? (uint16_t)(i[2].at - i->at) :
-			i->kind == FL_ITEM_NOP ? FL_ARCH_TAIL_CALL : 0,
+		.call = call_of(i),
 	};
 }
 
@@ -392,6 +412,14 @@ static uint32_t item_offset(const struct build *b, uint32_t item)
 	return item < b->plan.n ? b->plan.items[item].at : b->n_code;
 }
 
+static void tell_depths(struct pieces *p, const struct fl_item *i,
+			const struct fl_depth *depths, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		tell_row(p, fl_plan_step(&p->b->plan, i)->at, i->at + depths[k].offset,
+			 depths[k].depth);
+}
+
 static void tell_lookup(struct pieces *p, const struct fl_item *i)
 {
 	unsigned char out[FL_ARCH_LOOKUP_MAX];
@@ -399,9 +427,7 @@ static void tell_lookup(struct pieces *p, const struct fl_item *i)
 
 	fill_lookup(p->b, i, &l);
 	fl_arch_put_lookup(out, &l);
-	for (size_t k = 0; k < FL_ARCH_LOOKUP_DEPTHS; k++)
-		tell_row(p, fl_plan_step(&p->b->plan, i)->at, i->at + l.depths[k].offset,
-			l.depths[k].depth);
+	tell_depths(p, i, l.depths, FL_ARCH_LOOKUP_DEPTHS);
 }
 
 /* The first part begins with the way in. */
@@ -421,6 +447,8 @@ static void tell_part(struct pieces *p, uint32_t part)
 		last = i->step;
 		if (i->kind == FL_ITEM_LOOKUP)
 			tell_lookup(p, i);
+		else if (i->kind == FL_ITEM_POINT)
+			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
 	}
 	end_piece(p, item_offset(p->b, to));
 }
@@ -541,7 +569,8 @@ static void *get_scratch(struct fl_copies *c, size_t n)
 static int make_plan(struct build *b)
 {
 	size_t n = fl_plan_items(b->plan.shape);
-	size_t rows = 2 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4;	/* a look-up has 4 items */
+	size_t rows = 2 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
+		      b->plan.shape->n_points * FL_ARCH_POINT_DEPTHS;
 
 	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *b->plan.items +
 			      (b->plan.shape->n_steps + 1ul) * sizeof *b->plan.first);

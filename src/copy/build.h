@@ -57,7 +57,7 @@ struct fl_copy_place {
 	uintptr_t at;
 	uint32_t offset;		/* from the copy's code on */
 	uint16_t call;			/* from there on, a call of glue; 0: none */
-	uint8_t form;			/* FL_FORM_BODY_RET, _TAIL, _SWITCH */
+	uint8_t form;			/* FL_FORM_BODY_RET, _TAIL, _SWITCH, _POINT */
 };
 struct fl_copy {
 	uintptr_t function, entry;	/* the original's; entry: behind its landing pad */

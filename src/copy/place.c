@@ -22,6 +22,8 @@ static struct session {
 	struct fl_copies copies;
 	struct fl_shape_step *steps;
 	uint32_t room;			/* of steps */
+	uintptr_t points[FL_POINTS_MOST];	/* ascending */
+	uint32_t n_points;
 	int err;			/* no body can be built */
 	int pid;
 	struct made {			/* by extent of the outline */
@@ -176,6 +178,25 @@ static int find_shape(struct fl_shape *s, uintptr_t function, uint64_t *datum)
 	}
 }
 
+static void note_point(uintptr_t at)
+{
+	if (now.n_points < FL_POINTS_MOST)
+		now.points[now.n_points++] = at;
+}
+
+/* Those in its parts: others are none of its steps. */
+static void add_points(struct fl_shape *s)
+{
+	bool has_any = false;
+
+	for (uint32_t i = 0; i < now.n_points; i++)
+		for (uint32_t k = 0; k < s->n_parts; k++)
+			has_any |= now.points[i] - s->parts[k].start <
+				   s->parts[k].end - s->parts[k].start;
+	s->points = now.points;
+	s->n_points = has_any ? now.n_points : 0;
+}
+
 /* Whoever has changed the bytes that the jump takes, a debugger or the program itself,
  * wants to change them back. */
 static bool is_as_in_file(const struct fl_shape *s)
@@ -199,6 +220,7 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	struct fl_shape shape;
 	int err = find_shape(&shape, function, datum);
 
+	add_points(&shape);
 	if (!err && !is_as_in_file(&shape)) {
 		*datum = shape.entry;
 		err = FLE_CHANGED;
@@ -246,11 +268,16 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	return call_glue(c->code + c->call, in->glue);
 }
 
-static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *in)
+/* At the exit there may be a point, in front of it. */
+static int place_inside(const struct fl_copy *c, uintptr_t at, enum fl_kind kind,
+			struct fl_plan_in *in)
 {
 	size_t i = fl_rows_from(c->places, c->n_places, sizeof c->places[0], at);
 
-	if (!i || c->places[i - 1].at != at)
+	if (kind == FL_AT_POINT && i > 1 && c->places[i - 2].at == at)
+		i--;
+	if (!i || c->places[i - 1].at != at ||
+	    (kind == FL_AT_POINT) != (c->places[i - 1].form == FL_FORM_BODY_POINT))
 		return FLE_UNKNOWN;
 	in->at = c->code + c->places[i - 1].offset;
 	in->form = c->places[i - 1].form;
@@ -258,19 +285,28 @@ static int place_exit(const struct fl_copy *c, uintptr_t at, struct fl_plan_in *
 	       call_glue(in->at + c->places[i - 1].call, in->glue) : 0;
 }
 
+/* A point is told as a function of its own. */
+static uintptr_t function_around(uintptr_t at)
+{
+	size_t i = now.err ? 0 : fl_outline_find(&now.outline, at);
+
+	return i < now.n ? now.outline.extents[now.outline.extents[i].owner].start : 0;
+}
+
 static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 		      struct fl_plan_in *in, uint64_t *datum)
 {
 	const struct fl_copy *c;
-	int err = now.err ? now.err : build_once(function, &c, datum);
+	uintptr_t in_it = kind == FL_AT_POINT ? function_around(at) : function;
+	int err = now.err ? now.err : build_once(in_it, &c, datum);
 
 	if (err)
 		return err;
 	in->room = FL_ARCH_PAD_BYTES;
-	return kind == FL_ENTRY ? place_entry(c, at, in) : place_exit(c, at, in);
+	return kind == FL_ENTRY ? place_entry(c, at, in) : place_inside(c, at, kind, in);
 }
 
 const struct fl_builder fl_copy_builder = {
-	.begin = begin_module, .place = place_site, .end = end_module,
+	.begin = begin_module, .point = note_point, .place = place_site, .end = end_module,
 	.hold = is_same_module,
 };

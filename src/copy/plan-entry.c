@@ -11,10 +11,12 @@
  *	jmp *anything		SWITCH; LOOKUP; CALL; jmp *anything
  *				or LOOKUP; NOP; jmp *anything
  *	ret $n			NOP; ret $n
+ *	any that is a point	POINT; what stands for it
  *
  * A SWITCH that is off jumps into the original, and goes on there: a call that has no exit
  * to show does not look up where each of its jumps leads. So it must not lead to where the
- * entry's jump stands now (heights.c).
+ * entry's jump stands now (heights.c); nor may it where there are points, which are in the
+ * body alone.
  */
 #include "copy/plan.h"
 
@@ -51,13 +53,14 @@ size_t fl_plan_items(const struct fl_shape *s)
 {
 	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING; SWITCH, ... */
 
-	return (size_t)s->n_steps * A_STEP + STUBS;
+	return (size_t)s->n_steps * A_STEP + s->n_points + STUBS;
 }
 
 static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
 {
 	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = FL_NO_STEP };
-	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET || kind == FL_ITEM_SWITCH;
+	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET || kind == FL_ITEM_SWITCH ||
+		       kind == FL_ITEM_POINT;
 	p->n_lookups += kind == FL_ITEM_LOOKUP;
 }
 
@@ -81,6 +84,16 @@ static void weave_switch(struct fl_plan *p, uint32_t i)
 	weave(p, FL_ITEM_LOOKUP, i);
 	weave(p, p->may_go_on ? FL_ITEM_CALL : FL_ITEM_NOP, i);
 	weave(p, FL_ITEM_STEP, i);
+}
+
+/* Whoever comes to the step comes to the point first. */
+static void weave_point(struct fl_plan *p, uint32_t i)
+{
+	const struct fl_shape *s = p->shape;
+	size_t at = fl_rows_from(s->points, s->n_points, sizeof *s->points, s->steps[i].at);
+
+	if (at && s->points[at - 1] == s->steps[i].at && s->steps[i].len)
+		weave(p, FL_ITEM_POINT, i);
 }
 
 static void weave_step(struct fl_plan *p, uint32_t i)
@@ -129,11 +142,13 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	*datum = s->entry;
 	if (p->entry >= p->steps[1] || p->entry > 1)
 		return FLE_UNKNOWN;
-	p->may_go_on = fl_plan_may_go_on(s);
+	p->may_go_on = !s->n_points && fl_plan_may_go_on(s);
 	weave(p, FL_ITEM_GLUE, p->entry);
 	p->first[0] = p->n;
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
 		p->first[i] = p->n;
+		if (s->n_points)
+			weave_point(p, i);
 		weave_step(p, i);
 		weave_gap(p, i);
 	}

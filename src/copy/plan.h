@@ -15,6 +15,7 @@ enum fl_item_kind {
 	FL_ITEM_ON,		/* to the original, behind the step */
 	FL_ITEM_SKIP,		/* past `to` items, if the step's branch is not taken */
 	FL_ITEM_NOP,		/* a place: FL_FORM_BODY_TAIL */
+	FL_ITEM_POINT,		/* a place: FL_FORM_BODY_POINT, before the step */
 	FL_ITEM_RET,		/* a place: FL_FORM_BODY_RET */
 	FL_ITEM_SWITCH,		/* a place: FL_FORM_BODY_SWITCH, with the step's jump */
 	FL_ITEM_LOOKUP,		/* of the step's indirect jump; if that leaves, on behind it */

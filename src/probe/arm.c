@@ -23,9 +23,10 @@ static bool is_to_arm(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return p->state == FL_PROBE_FOUND && p->reached == FL_REACHED_BY_GLUE &&
-	       !fl_table.holds && (fl_table_wants(id) || p->asks || fl_table_wants_all() ||
-				   (!p->bare && !fl_arch_mutes(p->form)));
+	if (p->state != FL_PROBE_FOUND || p->reached != FL_REACHED_BY_GLUE || fl_table.holds)
+		return false;
+	return fl_table_wants(id) || p->asks || p->carries || fl_table_wants_all() ||
+	       (!p->bare && !fl_arch_mutes(p->form));
 }
 
 static void drop(struct fl_set *set, size_t i, int err)

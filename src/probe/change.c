@@ -219,7 +219,8 @@ static void stage_on(uint32_t id)
 	uint8_t holds = s->holds & (uint8_t)~(FL_HOLD_SAMPLED | FL_HOLD_SELDOM);
 
 	store_relaxed(&g->wants, g->wants | FL_SESSION);
-	if (fl_table.session->action != FL_ACT_SAMPLE)
+	if (fl_table.session->action != FL_ACT_SAMPLE ||
+	    fl_table.sites[id].kind == FL_AT_POINT)
 		return;
 	store_relaxed(&g->action, s->is_entry ? FL_ACT_COUNT : FL_ACT_AFTER);
 	if (!s->is_entry)

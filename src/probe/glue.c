@@ -174,7 +174,7 @@ static bool is_to_count(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
-	return fl_table.sites[id].kind == FL_ENTRY && !p->asks &&
+	return fl_kind_counts(fl_table.sites[id].kind) && !p->asks &&
 	       has_counter(p) && !fl_table.session->own && fl_arch_glue_can_count();
 }
 
@@ -212,7 +212,7 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 		return false;
 	if (fl_probe_is_body(p))
 		return decided == FL_DECIDED && p->state == FL_PROBE_FOUND &&
-		       fl_table_wants(id);
+		       (fl_table_wants(id) || p->carries);
 	return decided == FL_DECIDED || p->bare || fl_table_wants_all();
 }
 
@@ -272,6 +272,11 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 	err = alloc_block(&b, k);
 	if (!err && has_bodies)
 		fl_probe_builder->begin(k->lo, k->hi);
+	/* also points that nobody wants by now: a body is built once */
+	for (uint32_t id = k->first; !err && has_bodies && fl_table.has_points &&
+				     id < k->end; id++)
+		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
+			fl_probe_builder->point(fl_table.sites[id].at);
 	if (!err)
 		err = fill_glue(&b, first, end, decided);
 	if (!err && has_bodies)

@@ -106,12 +106,16 @@ void fl_goal_move(uint32_t id, enum fl_probe_state to)
 
 /* ---- what bits say ------------------------------------------------------------------ */
 
-/* Who called is asked at entries only; between windows they count. */
+/* Who called is asked at entries only; between windows they count. What is no call is counted
+ * where calls are timed. */
 enum fl_action fl_goal_action(uint32_t id)
 {
 	enum fl_action action = fl_table.session->action;
 	bool is_entry = fl_table.sites[id].kind == FL_ENTRY;
+	bool is_point = fl_table.sites[id].kind == FL_AT_POINT;
 
+	if (is_point && (action == FL_ACT_SAMPLE || action == FL_ACT_WINDOW))
+		return FL_ACT_COUNT;
 	if (action == FL_ACT_SAMPLE && !is_entry)
 		return FL_ACT_AFTER;
 	if (action != FL_ACT_WINDOW)
@@ -233,7 +237,8 @@ void fl_goal_follow(uint32_t id)
 static uint8_t holds_at_first(uint32_t id)
 {
 	return (fl_table.first_ended ? FL_HOLD_READER : 0) |
-	       (fl_table.between && fl_table.sites[id].kind != FL_ENTRY ? FL_HOLD_WINDOW : 0) |
+	       (fl_table.between && !fl_kind_counts(fl_table.sites[id].kind) ?
+		FL_HOLD_WINDOW : 0) |
 	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0);
 }
 

@@ -46,7 +46,8 @@ void fl_period_open(void)
 
 static bool is_wanted_exit(uint32_t id)
 {
-	return !fl_table.switches[id].is_entry && fl_goal_is_wanted(id);
+	return !fl_table.switches[id].is_entry && fl_goal_is_wanted(id) &&
+	       fl_table.sites[id].kind != FL_AT_POINT;
 }
 
 /* What the entries do: data, and no thread fetches code anew. */

@@ -269,6 +269,8 @@ void fl_sample_block(uint32_t id)
 	struct fl_slot *slot;
 	bool has_cut;
 
+	if (fl_table.sites[id].kind == FL_AT_POINT)
+		return;			/* who asks for one asks for all of it */
 	if (fl_table.sites[id].kind != FL_ENTRY)
 		has_cut = end_block_of_exits(f);
 	else

@@ -178,7 +178,9 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	p->before = s->before;
 	p->bare = s->bare;
 	t->has_bare |= s->bare && !fl_probe_is_body(p);
+	t->has_points |= s->kind == FL_AT_POINT;
 	p->asks = s->asks;
+	p->carries = s->carries;
 	p->reached = s->is_virtual ? FL_REACHED_BY_CALL : FL_REACHED_UNKNOWN;
 	if (s->asks)
 		fl_asked[id] = s->function;

@@ -40,6 +40,7 @@ struct fl_probe {
 	uint8_t reached;		/* enum fl_reached; W with the table's lock */
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
+	uint8_t carries;		/* points are in its body, where it leads for them */
 	uint8_t counts;			/* its glue does so itself: go[1] is the mask */
 	uint32_t late;			/* met at a call: the one before, of its list */
 	fl_unit was;			/* of one that is muted: what calls again */
@@ -113,6 +114,7 @@ struct fl_table {
 	uint32_t unarmed;		/* no lower id awaits its arming since a dlclose */
 	struct fl_modules modules;	/* as of the last walk */
 	bool has_bare;			/* some probe is bare */
+	bool has_points;		/* there are some inside of functions */
 	bool unheard;			/* modules come and go, and the loader does not say */
 	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
 	uint8_t handles;		/* the session that has handlers; 0: all are held off */
@@ -238,7 +240,8 @@ static inline bool fl_table_wants(uint32_t id)
 static inline bool fl_probe_is_body(const struct fl_probe *p)
 {
 	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_RET ||
-	       p->form == FL_FORM_BODY_TAIL || p->form == FL_FORM_BODY_SWITCH;
+	       p->form == FL_FORM_BODY_TAIL || p->form == FL_FORM_BODY_SWITCH ||
+	       p->form == FL_FORM_BODY_POINT;
 }
 
 /* Is its patch in a body, apart from its site? */

@@ -209,7 +209,8 @@ static void sum_threads(void)
 static void turn_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n && !fl_table.holds; id++) {
-		if (!fl_probe_is_switched(id) || !fl_goal_is_wanted(id))
+		if (!fl_probe_is_switched(id) || !fl_goal_is_wanted(id) ||
+		    fl_table.sites[id].kind == FL_AT_POINT)
 			continue;
 		if (fl_table.switches[id].is_entry)
 			/* ordering: none, who loads the old routine ran before the edge */

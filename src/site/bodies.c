@@ -11,6 +11,8 @@ struct teller {
 	const struct fl_outline *o;
 	fl_site_each *each;
 	void *arg;
+	uintptr_t points[FL_POINTS_MOST];
+	uint32_t n_points;
 };
 
 static int tell(struct teller *t, const struct fl_extent *f, uintptr_t at, uint8_t len,
@@ -31,23 +33,19 @@ static int tell_entry(struct teller *t, const struct fl_extent *f)
 		.at = fl_extent_entry(f), .function = f->start, .kind = FL_ENTRY,
 		.form = f->refusal ? FL_FORM_NONE : FL_FORM_BODY, .bare = 1,
 		.room = FL_ARCH_PAD_BYTES, .refusal = f->refusal, .datum = f->datum,
+		.carries = fl_points_in(t->o, f, t->points, t->n_points),
 	});
 }
 
 /* Of what is not understood in a line: its steps tell. */
 static int tell_steps(struct teller *t, const struct fl_extent *x, const struct fl_extent *f)
 {
-	size_t room = 1;
-	struct fl_shape s = { .room = 0 };
+	struct fl_shape s;
 	uint64_t datum;
-	int err = 0;
+	int err = fl_shape_open(&s, t->o, f);
 
-	for (uint32_t k = f->owner; k != FL_EXTENT_NONE; k = t->o->extents[k].next)
-		room += 2 * (t->o->extents[k].end - t->o->extents[k].start + 1);
-	s.room = (uint32_t)room;
-	s.steps = fl_scratch_open(room * sizeof *s.steps);
-	if (!s.steps)
-		return -ENOMEM;
+	if (err)
+		return err;
 	if (fl_shape_of(&s, t->o, f->start, &datum))
 		s.n_steps = 0;
 	for (uint32_t i = 0; i < s.n_steps && !err; i++) {
@@ -57,7 +55,7 @@ static int tell_steps(struct teller *t, const struct fl_extent *x, const struct 
 		    p->kind <= FL_SHAPE_RET)
 			err = tell(t, f, p->at, p->len, p->kind);
 	}
-	fl_scratch_close(s.steps, room * sizeof *s.steps);
+	fl_shape_close(&s);
 	return err;
 }
 
@@ -96,9 +94,10 @@ static int tell_never(const struct fl_module *m, int never, fl_site_each *each, 
 static int scan_bodies(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct fl_outline o;
-	struct teller t = { &o, each, arg };
+	struct teller t = { .o = &o, .each = each, .arg = arg };
 	int err = fl_site_never_bodies(m);
 
+	t.n_points = fl_site_points(m, t.points);
 	if (err)
 		return tell_never(m, err, each, arg);
 	err = fl_outline_open(&o, m);
@@ -120,7 +119,7 @@ const struct fl_provider fl_provider_body = {
 static int scan_stubs(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct fl_outline o;
-	struct teller t = { &o, each, arg };
+	struct teller t = { .o = &o, .each = each, .arg = arg };
 	int err;
 
 	if (!fl_site_wants_stubs(m))

@@ -12,6 +12,7 @@ const struct fl_provider *const fl_providers[] = {
 	[FL_PROVIDER_XRAY] = &fl_provider_xray,
 	[FL_PROVIDER_BODY] = &fl_provider_body,
 	[FL_PROVIDER_PLT] = &fl_provider_plt,
+	[FL_PROVIDER_POINT] = &fl_provider_point,
 	[FL_N_PROVIDERS] = NULL,
 };
 
@@ -19,17 +20,45 @@ struct scan {
 	const struct fl_module *m;
 	fl_site_each *each;
 	void *arg;
-	bool has_textrel;
+	bool has_textrel, has_bodies;
 	uint8_t provider;
 	int n;
+	uintptr_t points[FL_POINTS_MOST];
+	uint32_t n_points;
+	uint64_t known;			/* bit a point: a site is there, or a function */
 };
+
+_Static_assert(FL_POINTS_MOST == 64, "bits of known");
+
+/* An offset names what a provider finds there. Only what is nobody's is a point, and of what
+ * leaves a body that is another probe. */
+static void note_known(struct scan *s, const struct fl_site *site)
+{
+	bool is_inside = s->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;
+
+	for (uint32_t i = 0; i < s->n_points && !is_inside; i++)
+		if (s->points[i] == site->at || s->points[i] == site->function)
+			s->known |= 1ull << i;
+}
+
+static bool is_known(const struct scan *s, const struct fl_site *site)
+{
+	size_t i = fl_rows_from(s->points, s->n_points, sizeof *s->points, site->at);
+
+	return site->kind == FL_AT_POINT && i && s->known >> (i - 1) & 1;
+}
 
 static int tell(void *arg, const struct fl_site *site)
 {
 	struct scan *s = arg;
 	struct fl_site out = *site;
 
+	if (is_known(s, site))
+		return 0;
+	note_known(s, site);
 	out.provider = s->provider;
+	if (site->kind == FL_AT_POINT && !s->has_bodies)
+		out.refusal = FLE_SITES;
 	if (!fl_obj_is_text(s->m, out.at, out.room ? out.room : 1)) {
 		out.refusal = FLE_NOTEXT;
 		out.datum = out.at;
@@ -54,10 +83,13 @@ int fl_site_scan(const struct fl_module *m, fl_site_each *each, void *arg)
 	struct scan s = { .m = m, .each = each, .arg = arg };
 
 	s.has_textrel = has_textrel(m);
+	s.n_points = fl_site_points(m, s.points);
 	for (; fl_providers[s.provider]; s.provider++) {
 		int err = 0;
 
-		if (s.provider != FL_PROVIDER_BODY || fl_site_wants_bodies(m, s.n))
+		if (s.provider == FL_PROVIDER_BODY)
+			s.has_bodies = fl_site_wants_bodies(m, s.n);
+		if (s.provider != FL_PROVIDER_BODY || s.has_bodies)
 			err = fl_providers[s.provider]->scan(m, tell, &s);
 		if (err)
 			return err;

@@ -9,7 +9,7 @@
 #include "site/site.h"
 
 extern const struct fl_provider fl_provider_cyg, fl_provider_patchable,
-	fl_provider_xray, fl_provider_body, fl_provider_plt;
+	fl_provider_xray, fl_provider_body, fl_provider_plt, fl_provider_point;
 
 /* Scratch memory: mapped, committed as it is touched, gone at the end. */
 void *fl_scratch_open(size_t n_bytes);	/* NULL: none left */
@@ -82,5 +82,11 @@ bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
 /* ... and its stubs of the linkage table? Those of one that never has bodies are left alone. */
 bool fl_site_wants_stubs(const struct fl_module *);
 int fl_site_never_bodies(const struct fl_module *);
+/* Each point that the rules name in the module, by its offset in the file, as long as that
+ * says true. */
+bool fl_site_each_point(const struct fl_module *, bool (*each)(void *arg, uint64_t offset),
+			void *arg);
+/* Their addresses, ascending: how many. */
+uint32_t fl_site_points(const struct fl_module *, uintptr_t at[FL_POINTS_MOST]);
 
 #endif

@@ -435,6 +435,22 @@ static int make_steps(struct maker *k)
 	return k->is_torn ? FLE_TORN : 0;
 }
 
+int fl_shape_open(struct fl_shape *s, const struct fl_outline *o, const struct fl_extent *f)
+{
+	size_t room = 1;
+
+	for (uint32_t k = f->owner; k != FL_EXTENT_NONE; k = o->extents[k].next)
+		room += 2 * (o->extents[k].end - o->extents[k].start + 1);
+	*s = (struct fl_shape){ .room = (uint32_t)room };
+	s->steps = fl_scratch_open(room * sizeof *s->steps);
+	return s->steps ? 0 : -ENOMEM;
+}
+
+void fl_shape_close(struct fl_shape *s)
+{
+	fl_scratch_close(s->steps, s->room * sizeof *s->steps);
+}
+
 int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t function,
 		uint64_t *datum)
 {

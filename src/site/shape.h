@@ -7,6 +7,7 @@
  *	pages.c	an address that takes two instructions, wherever these stand
  *	shape.c	one function's instructions
  *	bodies.c	the provider: tells entries and where they are left
+ *	points.c	another: single instructions inside
  */
 #ifndef FL_SITE_SHAPE_H
 #define FL_SITE_SHAPE_H
@@ -81,7 +82,18 @@ bool fl_page_follow(const struct fl_outline *, const struct fl_insn *page, uintp
 
 /* ---- shape.c ------------------------------------------------------------- */
 
+/* A shape with room for all steps that the function can have, for fl_shape_of(). 0 or
+ * -ENOMEM. */
+int fl_shape_open(struct fl_shape *, const struct fl_outline *, const struct fl_extent *f);
+void fl_shape_close(struct fl_shape *);
+
 /* Can what is BROKEN or TORN be understood, as far as it can be reached? */
 bool fl_shape_can_reach(const struct fl_outline *, const struct fl_extent *);
+
+/* ---- points.c ------------------------------------------------------------ */
+
+/* Does the function have one of the `n` points? */
+bool fl_points_in(const struct fl_outline *, const struct fl_extent *f, const uintptr_t *at,
+		  uint32_t n);
 
 #endif

@@ -22,6 +22,8 @@ struct fl_site {
 	uint8_t bare;			/* 1: every register is live, 0: an ABI call */
 	uint8_t is_virtual;		/* 1: none, see fl_probe_virtual() */
 	uint8_t asks;			/* 1: calls may be of other functions as well */
+	uint8_t carries;		/* 1: points are in its function's body, so it leads
+					 * there whoever wants it */
 };
 
 typedef int fl_site_each(void *arg, const struct fl_site *);
@@ -33,7 +35,7 @@ struct fl_provider {
 };
 extern const struct fl_provider *const fl_providers[];	/* NULL-terminated */
 enum { FL_PROVIDER_CYG, FL_PROVIDER_PATCHABLE, FL_PROVIDER_XRAY, FL_PROVIDER_BODY,
-       FL_PROVIDER_PLT, FL_N_PROVIDERS };
+       FL_PROVIDER_PLT, FL_PROVIDER_POINT, FL_N_PROVIDERS };
 
 /* Every site of a module, by all providers, ascending within each. Sites that
  * cannot be used come too, with a refusal. Returns a count, a negative error,
@@ -68,6 +70,8 @@ void fl_site_found(struct fl_region *);
 /* Which modules get second bodies (wants.c): the reader's rules, before the first scan. NULL:
  * files that are laid out do. */
 void fl_site_rules(const struct fl_body_rules *);
+
+enum { FL_POINTS_MOST = 64 };		/* of a module, at most (points.c) */
 
 /* ---- what a second body is made of --------------------------------------- */
 
@@ -154,6 +158,8 @@ struct fl_shape {
 					 * can run elsewhere; 0: they cannot */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
 	bool may_go_on;			/* only jumps to who knows where may lead back there */
+	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */
+	uint32_t n_points;
 };
 /* The shape of the function that begins at `function`: `steps` and `room` are set before.
  * 0 or why it can have no body; -ENOSPC: n_steps says how many there are at least. */

@@ -24,7 +24,7 @@ static bool is_asked_for(const struct fl_body_rules *r, const char *name)
 	for (const char *rule = r->text; *rule;) {
 		size_t n = __builtin_strlen(rule);
 
-		if (fl_glob(rule + 1, n - 1, name))
+		if (*rule != FL_RULE_POINT && fl_glob(rule + 1, n - 1, name))
 			is = *rule == '+';
 		rule += n + 1;
 	}
@@ -45,6 +45,23 @@ static int is_hook(void *arg, uintptr_t slot, uint32_t type, const char *name,
 static bool has_compilers(const struct fl_module *m, int n_sites)
 {
 	return n_sites > 0 || fl_obj_relocs(m, is_hook, NULL) > 0;
+}
+
+bool fl_site_each_point(const struct fl_module *m, bool (*each)(void *arg, uint64_t offset),
+			void *arg)
+{
+	const char *name = fl_base_name(m->path);
+	bool goes_on = true;
+
+	for (const char *rule = rules ? rules->text : ""; goes_on && *rule;) {
+		size_t n = __builtin_strlen(rule);
+
+		if (*rule == FL_RULE_POINT && n > FL_RULE_DIGITS &&
+		    fl_glob(rule + 1, n - 1 - FL_RULE_DIGITS, name))
+			goes_on = each(arg, fl_rule_offset(rule + n - FL_RULE_DIGITS));
+		rule += n + 1;
+	}
+	return goes_on;
 }
 
 bool fl_site_wants_bodies(const struct fl_module *m, int n_sites)

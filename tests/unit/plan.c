@@ -317,6 +317,7 @@ static const struct found {
 	{ FL_FORM_BODY_RET, 6, 0, "\xc3\x0f\x1f\x40\0\xc3", false },
 	{ FL_FORM_BODY_TAIL, 5, 0, "\x0f\x1f\x44\0\0", false },
 	{ FL_FORM_BODY_SWITCH, 5, 0, "\x0f\x1f\0\xff\xe0", false },
+	{ FL_FORM_BODY_POINT, 2, 0, "\xeb\x1d", false },
 };
 
 /* The bytes of a window in the middle of a change. */

@@ -106,7 +106,7 @@ static int check_form(enum fl_form form, uint32_t old)
 		return old == A64_W_PAST_CALL ? 0 : FLE_UNKNOWN;
 	case FL_FORM_BODY_SWITCH:
 		return old == A64_W_NOP ? 0 : FLE_UNKNOWN;
-	case FL_FORM_BODY_RET:
+	case FL_FORM_BODY_RET: case FL_FORM_BODY_POINT:
 		return FLE_NOPORT;
 	case FL_FORM_NONE:
 		break;

@@ -243,6 +243,9 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 	return made_by(&w);
 }
 
+/* No points: what keeps the flags and three registers would stand between exclusives, too. */
+const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS];
+
 /* A return may not be exchanged: its place is before it. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)

@@ -45,6 +45,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_TAIL_CALL 0
 #define FL_ARCH_SWITCH_BYTES 33
 #define FL_ARCH_PLACE_MAX 33
+#define FL_ARCH_POINT_CALL 13
+#define FL_ARCH_POINT_DEPTHS 6
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 8		/* all of them are written */
 #define FL_ARCH_LOOKUP_KEPT 152

@@ -32,6 +32,8 @@
  *		    0f 1f 44 00 00	 a9 ........		e8 ........
  *	BODY_SWITCH nop			 nop			jmp .+33
  *		    0f 1f 00		 0f 1f 00		eb 1f 00
+ *	BODY_POINT  jmp .+31		 jmp .+31		jmp .+2 (call glue, ...)
+ *		    eb 1d		 eb 1d			eb 00
  *
  * The two ways of a BODY lie where their displacements differ in the low byte. Exit and
  * tail are places in the body, which is flick's own; a return's last byte never changes.
@@ -134,19 +136,27 @@ static int plan_body_ret(struct fl_patch *p, const struct fl_plan_in *in)
 	return 0;
 }
 
-/* What the jump leads to calls the glue. */
-static int plan_body_switch(struct fl_patch *p, const struct fl_plan_in *in)
+/* As a jump, or as a shorter one, it leads to where the glue is called. */
+static int plan_leap(struct fl_patch *p, const struct fl_plan_in *in, uint8_t len,
+		     const unsigned char states[FL_N_STATES][3])
 {
-	static const unsigned char nop[] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 };
-
-	p->len = sizeof nop;
-	if (in->room < p->len || __builtin_memcmp(p->bytes[FL_OLD], nop, sizeof nop))
+	p->len = len;
+	if (in->room < len || __builtin_memcmp(p->bytes[FL_OLD], states[FL_OLD], len))
 		return FLE_UNKNOWN;
-	__builtin_memcpy(p->bytes[FL_OFF], nop, sizeof nop);
-	__builtin_memcpy(p->bytes[FL_ON], nop, sizeof nop);
-	p->bytes[FL_ON][0] = X86_JMP8;
+	__builtin_memcpy(p->bytes[FL_OFF], states[FL_OFF], len);
+	__builtin_memcpy(p->bytes[FL_ON], states[FL_ON], len);
+	p->flip_at = states[FL_OFF][0] == states[FL_ON][0];
 	return 0;
 }
+
+static const unsigned char leap_switch[FL_N_STATES][3] = {
+	[FL_OLD] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 },
+	[FL_OFF] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 },
+	[FL_ON] = { X86_JMP8, FL_ARCH_SWITCH_BYTES - 2, 0x00 },
+};
+static const unsigned char leap_point[FL_N_STATES][3] = {
+	[FL_OLD] = { X86_JMP8, 29 }, [FL_OFF] = { X86_JMP8, 29 }, [FL_ON] = { X86_JMP8, 0 },
+};
 
 /* Bytes of the NOPs from `from` on that cover `need`; 0 when the room holds something
  * else. */
@@ -244,7 +254,9 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 	case FL_FORM_BODY_TAIL:
 		return plan_pad(p, in);
 	case FL_FORM_BODY_SWITCH:
-		return plan_body_switch(p, in);
+		return plan_leap(p, in, 3, leap_switch);
+	case FL_FORM_BODY_POINT:
+		return plan_leap(p, in, 2, leap_point);
 	case FL_FORM_NONE:
 		break;
 	}

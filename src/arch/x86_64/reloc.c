@@ -172,6 +172,29 @@ static size_t put_switch(unsigned char *out, const unsigned char *code, size_t l
 	return FL_ARCH_SWITCH_BYTES;
 }
 
+/*
+ * Flags are live, and what is below the stack pointer: the glue's call is made below that.
+ * As a jump by 0 the first instruction leads on (plan.c). Of the flags DF is nobody's here,
+ * lahf and sahf know all others but OF: 127 + 1 overflows, 127 + 0 does not (HW15).
+ */
+static const unsigned char point[] = {
+	X86_JMP8, 29,					/* jmp past all of it */
+	0x48, 0x8d, 0x64, 0x24, 0x80,			/* lea -128(%rsp),%rsp */
+	0x50,						/* push %rax */
+	0x9f, 0x0f, 0x90, 0xc0,				/* lahf; seto %al */
+	0x50,						/* push %rax */
+	X86_CALL, 0, 0, 0, 0,				/* call glue */
+	0x58,						/* pop %rax */
+	0x04, 0x7f, 0x9e,				/* add $127,%al; sahf */
+	0x58,						/* pop %rax */
+	0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,		/* lea 128(%rsp),%rsp */
+};
+_Static_assert(sizeof point == 31 && sizeof point <= FL_ARCH_PLACE_MAX, "29 and 2");
+
+const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS] = {
+	{ 7, 128 }, { 8, 136 }, { 13, 144 }, { 19, 136 }, { 23, 128 }, { 31, 0 },
+};
+
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)
 {
@@ -184,6 +207,10 @@ size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned c
 	}
 	if (form == FL_FORM_BODY_SWITCH)
 		return put_switch(out, code, len);
+	if (form == FL_FORM_BODY_POINT) {
+		__builtin_memcpy(out, point, sizeof point);
+		return sizeof point;
+	}
 	if (code[len - 1] != X86_RET || len > 2)	/* rep ret, bnd ret */
 		return 0;
 	__builtin_memcpy(out, ret, sizeof ret);
