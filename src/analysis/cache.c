@@ -21,6 +21,10 @@
 
 #define NO_LINE UINT64_MAX		/* no address has it: lines are of 2 bytes or more */
 
+/* So many accesses on a look takes place by the time that memory has answered. Processors
+ * foresee a stream of themselves, but not beyond the end of a page. */
+enum { AHEAD = 64 };
+
 struct level {
 	uint64_t *sets;			/* `ways` lines each */
 	uint64_t n_sets, mask;		/* mask: n_sets - 1; 0: that is no power of two, or 1 */
@@ -143,6 +147,7 @@ void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 	for (const struct fl_access *end = a + n; a < end; a++) {
 		uint64_t first = a->at >> shift;
 
+		__builtin_prefetch(a + AHEAD);
 		stores += a->kind == FL_ACCESS_STORE;
 		if (*first_set_of(&data, first) != first || a->kind == FL_ACCESS_FETCH ||
 		    (a->at & (line - 1)) + a->size > line)
