@@ -37,7 +37,9 @@ enum flick_type {
 	FLICK_TYPE_ACCESS,	/* no probe: an instruction reads or writes memory. `tsc` is the
 				 * first byte's address, `probe` the number of its place, of all
 				 * places in the process; `sp` is made of enum flick_access */
-	FLICK_N_TYPES,		/* from here on free: a count, a path, a point are one record
+	FLICK_TYPE_PATH,	/* no event: a thread has gone a path through a function, which
+				 * the probe is the entry of. `sp` is its number, `tsc` 0 */
+	FLICK_N_TYPES,		/* from here on free: a count, a point are one record
 				 * each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
 				 * it: arguments */
