@@ -115,8 +115,10 @@ int flick_stage(flick *f, const char *pattern, enum flick_state to);
 int flick_stage_id(flick *f, uint32_t id, enum flick_state to);
 
 /* Switch the staged set. When it returns, every thread runs the new state at
- * every site of the set. Returns how many were switched. Blocks for one
- * synchronisation of all cores, and for no dlclose(), see flick_on(). Thread-safe. */
+ * every site of the set. Where probes of it have handlers these go from all that was to all
+ * that is to be in one step: no thread calls one as it was behind one as it is to be; but not
+ * while a dlclose() is unmapping modules. Returns how many were switched. Blocks for up to
+ * three synchronisations of all cores, and for no dlclose(), see flick_on(). Thread-safe. */
 int flick_commit(flick *f);
 /* Forget what is staged. */
 void flick_abort(flick *f);

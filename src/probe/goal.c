@@ -255,7 +255,8 @@ void fl_goal_begin(uint32_t id, enum fl_probe_state to)
 		.holds = holds_at_first(id),
 	};
 	store_relaxed(&fl_goal_of(id)->wants,
-		      fl_table_wants(id) && !fl_table.is_staging ? FL_SESSION : 0);
+		      !fl_table_wants(id) || fl_table.is_staging ? 0 :
+		      fl_table.session->own ? FL_ALONE : FL_SESSION);
 	if (is_armed) {
 		fl_switch_prepare(id);
 		if (fl_table.had_second)
@@ -296,6 +297,19 @@ void fl_goal_settle(uint32_t id)
 	converge_locked(id, FL_FLIP_IF_OTHER, fl_switch_store_locked);
 }
 
+void fl_goal_show_own(uint32_t id)
+{
+	if (fl_table.had_second && fl_table.probes[id].go)
+		converge_word(id, fl_goal_of(id)->action);
+	if (fl_table.switches[id].armed)
+		fl_goal_show(id);
+}
+
+void fl_goal_settle_own(uint32_t id)
+{
+	converge_locked(id, FL_FLIP_IF_OTHER, fl_switch_store_locked);
+}
+
 void fl_goal_hold_all(enum fl_hold who)
 {
 	store_relaxed(&fl_table.holds, fl_table.holds | (uint8_t)who);
@@ -329,8 +343,8 @@ int fl_goal_wish_second(uint32_t id, enum fl_state to)
 	if (to == FL_ON)
 		fl_handler_default(id);
 	/* (M) pairs with (A) in second.c */
-	store_release(&g->wants, (uint8_t)(to == FL_ON ? g->wants | FL_SECOND :
-							 g->wants & ~FL_SECOND));
+	store_release(&g->wants, (uint8_t)(to == FL_ON ? g->wants | FL_BESIDE_RECORDER :
+							 g->wants & ~FL_BESIDE_RECORDER));
 	converge_locked(id, FL_FLIP_IF_OTHER, storing());
 	return 0;
 }
@@ -351,7 +365,7 @@ int fl_probe_action(uint32_t id, enum fl_action action)
 static inline __attribute__((always_inline)) enum fl_flipped wish(uint32_t id,
 								  enum fl_state to)
 {
-	uint8_t *wants = &fl_goal_of(id)->wants, now = to == FL_ON ? FL_SESSION : 0;
+	uint8_t *wants = &fl_goal_of(id)->wants, now = to == FL_ON ? FL_ALONE : 0;
 	bool is_new = load_relaxed(wants) != now;
 
 	store_relaxed(wants, now);
@@ -364,7 +378,7 @@ static int wish_unarmed(uint32_t id, enum fl_state to)
 	int err = moves[load_relaxed(&fl_table.probes[id].state)].answer;
 
 	if (!err)
-		store_relaxed(&fl_goal_of(id)->wants, to == FL_ON ? FL_SESSION : 0);
+		store_relaxed(&fl_goal_of(id)->wants, to == FL_ON ? FL_ALONE : 0);
 	return err;
 }
 
@@ -418,10 +432,10 @@ bool fl_probe_is_on(uint32_t id)
 }
 
 /* Most of the time of a large set passes here. */
-static int wish_all(const uint8_t *goal, uint32_t n)
+static uint32_t wish_all(const uint8_t *goal, uint32_t n)
 {
 	bool is_frozen = fl_switches_are_frozen();
-	int switched = 0;
+	uint32_t switched = 0;
 
 	for (uint32_t id = 0; id < n; id++) {
 		uint8_t wants;
@@ -429,7 +443,7 @@ static int wish_all(const uint8_t *goal, uint32_t n)
 		if (!goal[id] || (!fl_table.switches[id].armed &&
 				  !fl_probe_is_switched(id)))
 			continue;
-		wants = goal[id] == FL_ON ? FL_SESSION : 0;
+		wants = goal[id] == FL_ON ? FL_ALONE : 0;
 		store_relaxed(&fl_goal_of(id)->wants, wants);
 		if (is_frozen)
 			converge(id, wants, FL_FLIP_ALWAYS, fl_switch_store_later);
@@ -440,26 +454,13 @@ static int wish_all(const uint8_t *goal, uint32_t n)
 	return switched;
 }
 
-static int wish_all_second(const uint8_t *goal, uint32_t n)
+uint32_t fl_goals_wish(const uint8_t *goal, uint32_t n)
 {
-	int switched = 0;
+	uint32_t switched = 0;
 
+	if (!fl_table.had_second)
+		return wish_all(goal, n);
 	for (uint32_t id = 0; id < n; id++)
 		switched += goal[id] && !fl_goal_wish_second(id, goal[id]);
-	return switched;
-}
-
-int fl_probes_switch_set(const uint8_t *goal, uint32_t n)
-{
-	uint64_t signals;
-	int switched = 0;
-
-	if (!fl_switches_may_store())
-		return -EPERM;
-	fl_switches_lock(&signals);
-	if (!fl_table.holds)
-		switched = fl_table.had_second ? wish_all_second(goal, n) : wish_all(goal, n);
-	fl_switches_unlock(&signals);
-	fl_patch_sync();
 	return switched;
 }

@@ -32,16 +32,21 @@ enum fl_hold {
 };
 
 /* A session's bit in fl_goal.wants. The first is the recorder's; or the program's own
- * (flick.h), where there is no recorder. The second is the program's beside a recorder. */
-enum { FL_SESSION = 1, FL_SECOND = 2 };
+ * (flick.h), where there is no recorder. The second is the program's beside a recorder. The
+ * program's own has two, which differ while a set of it is being switched alone: handlers go
+ * by the one that fl_table.handles is (set.c). */
+enum {
+	FL_SESSION = 1, FL_SECOND = 2, FL_SESSION_TOO = 4, FL_SECOND_TOO = 8,
+	FL_ALONE = FL_SESSION | FL_SESSION_TOO, FL_BESIDE_RECORDER = FL_SECOND | FL_SECOND_TOO
+};
 
 /* What is wanted of a probe; the index is its id. A generation is an array of these. What
  * is in force is fl_table.in_force; the other one is where change.c stages
  * what is to be in force next, and no page of it is touched before. */
 struct fl_goal {
-	uint8_t wants;			/* a bit a session; W any thread: a plain store, as
-					 * there is one session; with the switches' lock
-					 * where there has been a second */
+	uint8_t wants;			/* bits of sessions; W any thread: a plain store of
+					 * all, as there is one session; with the switches'
+					 * lock where there has been a second */
 	uint8_t action;			/* enum fl_action of the first session; W
 					 * fl_goal_direct() */
 };
@@ -79,10 +84,11 @@ static inline bool fl_goal_is_on(uint32_t id)
 	return fl_goal_is_wanted(id) && !fl_goal_holds(id);
 }
 
-/* Is it on for the second session, which nobody holds off but with all? */
+/* Is it on for the second session, which nobody holds off but with all? Or is it to be, or
+ * was so before the set that is being switched. */
 static inline bool fl_goal_is_second_on(uint32_t id)
 {
-	return load_relaxed(&fl_goal_of(id)->wants) & FL_SECOND &&
+	return load_relaxed(&fl_goal_of(id)->wants) & FL_BESIDE_RECORDER &&
 	       !load_relaxed(&fl_table.holds);
 }
 
@@ -120,6 +126,14 @@ void fl_goal_follow(uint32_t id);
 void fl_goal_lead(uint32_t id);
 void fl_goal_show(uint32_t id);
 void fl_goal_settle(uint32_t id);
+
+/* Of a set that is one step, likewise: its word and text are what one of the session's bits
+ * says, where that is on; and what all of them say. */
+void fl_goal_show_own(uint32_t id);
+void fl_goal_settle_own(uint32_t id);
+/* A set of which nothing is asked: each is switched by itself. While text is frozen it is
+ * noted. How many were. */
+uint32_t fl_goals_wish(const uint8_t *goal, uint32_t n);
 
 /* All are held off, for good. No text is changed. */
 void fl_goal_hold_all(enum fl_hold);

@@ -176,17 +176,6 @@ static struct {
 	uint64_t apart_turn, idle_turn;	/* who went in later does not know of them */
 } tidied;				/* W who has taken it */
 
-static void mark_bound(void)
-{
-	tidied.look++;
-	for (uint32_t id = 0; id < fl_table.n; id++) {
-		struct fl_binding *b = load_acquire(&fl_bindings[id]);	/* (B) pairs with (A) */
-
-		if (b && b->seen != tidied.look)
-			b->seen = tidied.look;
-	}
-}
-
 /* Nobody else takes any out. What has a new one before it stays for another time. */
 static void take_apart(struct fl_binding **at)
 {
@@ -234,7 +223,13 @@ static void tidy(uint64_t turn)
 		tidied.idle = b->later;
 		put_first(&free_ones, b);
 	}
-	mark_bound();
+	tidied.look++;
+	for (uint32_t id = 0; id < fl_table.n; id++) {
+		struct fl_binding *b = load_acquire(&fl_bindings[id]);	/* (B) pairs with (A) */
+
+		if (b && b->seen != tidied.look)
+			b->seen = tidied.look;
+	}
 	if (tidied.apart && !tidied.idle && turn > tidied.apart_turn)
 		make_idle();
 	if (!tidied.apart) {

@@ -31,9 +31,13 @@ void fl_inside_leave(struct fl_inside *);
  * takes. *turn: whoever goes in from now on has this one or a later one. 0, -ETIMEDOUT, or
  * -EDEADLK: the caller is inside. */
 int fl_inside_wait(int wait_ms, uint64_t *turn);
-/* Of who goes in now. */
+/* Of who goes in now; and another one, from now on: who is deciding whether to call asks
+ * again. */
 uint64_t fl_inside_turn(void);
-/* Of who goes in now. */
+uint64_t fl_inside_begin_turn(void);
+/* Of who goes in now; and another one, from now on: who is deciding whether to call asks
+ * again. */
 uint64_t fl_inside_turn(void);
+uint64_t fl_inside_begin_turn(void);
 
 #endif

@@ -120,11 +120,15 @@ static void seek_place(void)
 
 /* ---- in and out -------------------------------------------------------------------- */
 
-static inline void go_in(struct fl_inside *p)
+/* In which turn. */
+static inline uint64_t go_in(struct fl_inside *p)
 {
-	store_relaxed(&p->since, load_acquire(&turn));		/* (A) pairs with (B) */
+	uint64_t now = load_acquire(&turn);			/* (A) pairs with (B) */
+
+	store_relaxed(&p->since, now);
 	/* ordering: none other, the sync of who waits is the fence */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return now;
 }
 
 static inline void come_out(struct fl_inside *p)
@@ -156,13 +160,38 @@ void fl_inside_leave(struct fl_inside *p)
 		come_out(p);
 }
 
-static inline void call_bound(uint32_t id)
+static inline bool is_wanted(uint32_t id)
+{
+	uint8_t bit = load_acquire(&fl_table.handles);	/* (F) pairs with (A) in set.c */
+
+	FL_POINT("inside.asking");
+	/* (G) pairs with (C) in set.c */
+	return load_acquire(&fl_goal_of(id)->wants) & bit;
+}
+
+/* A turn has begun meanwhile: perhaps a set's. */
+static __attribute__((noinline)) bool ask_again(uint32_t id)
+{
+	uint64_t now;
+	bool is;
+
+	do {
+		now = load_acquire(&turn);			/* (A) pairs with (B) */
+		is = is_wanted(id);
+	} while (load_relaxed(&turn) != now);
+	return is;
+}
+
+static inline void call_bound(uint32_t id, uint64_t now)
 {
 	const struct fl_binding *b;
+	bool is;
 
 	FL_POINT("inside.entered");
-	if (__builtin_expect(!(load_relaxed(&fl_goal_of(id)->wants) &
-			       load_relaxed(&fl_table.handles)), 0))
+	is = is_wanted(id);
+	if (__builtin_expect(load_relaxed(&turn) != now, 0))
+		is = ask_again(id);
+	if (__builtin_expect(!is, 0))
 		return;
 	b = load_acquire(&fl_bindings[id]);		/* (E) pairs with (A) in handler.c */
 	FL_POINT("inside.loaded");
@@ -174,7 +203,7 @@ static __attribute__((noinline)) void call_otherwise(uint32_t id)
 {
 	struct fl_inside *p = fl_inside_enter();
 
-	call_bound(id);
+	call_bound(id, load_acquire(&turn));			/* (A) pairs with (B) */
 	fl_inside_leave(p);
 }
 
@@ -187,8 +216,7 @@ void fl_handler_call(uint32_t id)
 		call_otherwise(id);
 		return;
 	}
-	go_in(p);
-	call_bound(id);
+	call_bound(id, go_in(p));
 	come_out(p);
 }
 
@@ -234,6 +262,12 @@ uint64_t fl_inside_turn(void)
 	return load_relaxed(&turn);
 }
 
+uint64_t fl_inside_begin_turn(void)
+{
+	/* (B) pairs with (A) */
+	return __atomic_add_fetch(&turn, 1, __ATOMIC_SEQ_CST);
+}
+
 int fl_inside_wait(int wait_ms, uint64_t *began)
 {
 	struct wait w = { .until_ns = 0 };
@@ -243,7 +277,7 @@ int fl_inside_wait(int wait_ms, uint64_t *began)
 		return -EDEADLK;
 	if (wait_ms >= 0)
 		w.until_ns = fl_os_monotonic_ns() + (uint64_t)wait_ms * 1000000;
-	w.turn = __atomic_add_fetch(&turn, 1, __ATOMIC_SEQ_CST);	/* (B) pairs with (A) */
+	w.turn = fl_inside_begin_turn();
 	FL_POINT("inside.turned");
 	fl_patch_sync();
 	for (uint32_t i = 0; i < load_relaxed(&n_places); i++)

@@ -109,7 +109,7 @@ void fl_second_close(void)
 	lock_both(&signals, &inner);
 	fl_table.second = false;
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		if (load_relaxed(&fl_goal_of(id)->wants) & FL_SECOND)
+		if (load_relaxed(&fl_goal_of(id)->wants) & FL_BESIDE_RECORDER)
 			fl_goal_wish_second(id, FL_OFF);
 	unlock_both(&signals, &inner);
 	fl_patch_sync();
@@ -157,7 +157,7 @@ uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)
 
 	if (wants & FL_SESSION && !fl_goal_holds(id))
 		fl_second_first(id, load_relaxed(&g->action), caller, sp);
-	return wants & FL_SECOND && !load_relaxed(&fl_table.holds);
+	return wants & FL_BESIDE_RECORDER && !load_relaxed(&fl_table.holds);
 }
 
 void fl_probes_end_first(void)

@@ -117,7 +117,8 @@ struct fl_table {
 	bool has_points;		/* there are some inside of functions */
 	bool unheard;			/* modules come and go, and the loader does not say */
 	uint8_t holds;			/* who holds all probes off, for good: enum fl_hold */
-	uint8_t handles;		/* the session that has handlers; 0: all are held off */
+	uint8_t handles;		/* the bit of goals that handlers go by (set.c); 0: all
+					 * are held off. W with the switches' lock, R any */
 	bool between;			/* windows: none is open */
 	bool is_staging;		/* what is armed is not wanted yet (change.c); W with
 					 * both locks */

@@ -32,7 +32,7 @@ fl_abi_time 20
 fl_abi_count 11
 fl_abi_after 8
 fl_bare_after 15
-fl_handler_call 22
+fl_handler_call 27
 fl_bare_time 31
 fl_bare_count 15
 flick_channel_put64 12

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A program takes its handlers away, waits (flick_drain), and closes the plugin that has them
 # and frees what they were given, two hundred times, while threads call them and come and go:
-# at profiling calls, pads and sleds, alone and beside a recorder, which loses nothing.
+# at profiling calls, pads and sleds, alone and beside a recorder, which loses nothing. What it
+# commits is one step for each thread.
 . "$(dirname "$0")/lib"
 BUILD=${BUILD:-$top/build}
 libraries= library drain-lib -O2

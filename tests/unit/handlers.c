@@ -18,7 +18,7 @@
 #include "probe/handler.h"
 
 enum { A, B, N };
-enum { SHORT_MS = 20, FOR_EVER = -1 };
+enum { SHORT_MS = 20, FOR_EVER = -1, CALLERS = 3 };
 
 static struct rig *g;
 static uint8_t text[N];
@@ -73,6 +73,10 @@ static void stand(void)
 
 void fl_point_hit(const char *);
 
+/* What who switches a set does there, once. */
+static const char *look_at;
+static void (*look_then)(void);
+
 /* What the thread that waits does when it has begun a turn, once. */
 static __thread void (*at_turn)(void);
 
@@ -83,6 +87,10 @@ void fl_point_hit(const char *name)
 	if (then && !strcmp(name, "inside.turned")) {
 		at_turn = NULL;
 		then();
+	}
+	if (look_at && !strcmp(name, look_at)) {
+		look_at = NULL;
+		look_then();
 	}
 	if (!stop_at || strcmp(name, stop_at))
 		return;
@@ -542,10 +550,207 @@ static void what_somebody_calls_is_not_taken(void **unused)
 	runs(keep_what_is_loaded);
 }
 
+/* ---- a set is one step ------------------------------------------------------------------ */
+
+static __thread uint32_t ran;
+static uint32_t n_looks;
+
+static void run(uint32_t id, void *arg)
+{
+	(void)id, (void)arg;
+	ran++;
+}
+
+/* Was it handled? */
+static bool is_handled(int which)
+{
+	uint32_t n = ran;
+
+	call(which);
+	return ran != n;
+}
+
+static int change_to(int on)
+{
+	uint8_t goal[16] = { 0 };
+
+	NEED(ids[A] < 16 && ids[B] < 16);
+	goal[ids[on]] = FL_ON;
+	goal[ids[!on]] = FL_OFF;
+	return fl_probes_switch_set(goal, sizeof goal);
+}
+
+static void see_old(void)
+{
+	NEED(is_handled(A) && !is_handled(B) && is_handled(A));
+	n_looks++;
+}
+
+static void see_new(void)
+{
+	NEED(!is_handled(A) && is_handled(B) && !is_handled(A));
+	n_looks++;
+}
+
+static void open_on_a(void)
+{
+	open_probes();
+	for (int i = 0; i < N; i++) {
+		bind(i, run, NULL);
+		fl_goal_of(ids[i])->action = FL_ACT_CALL;
+	}
+	NEED(change_to(A) == 2);
+	see_old();
+}
+
+static void look_at_each_step(struct rig *unused)
+{
+	(void)unused;
+	open_on_a();
+	for (int round = 0; round < 3; round++) {	/* the bits take turns */
+		static const struct {
+			const char *point;
+			void (*see)(void);
+		} steps[] = {
+			{ "set.shown", see_old }, { "set.switched", see_new },
+			{ "set.settled", see_new },
+		};
+
+		for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+			uint32_t n = n_looks;
+
+			look_at = steps[i].point;
+			look_then = steps[i].see;
+			NEED(change_to(B) == 2 && n_looks == n + 1);
+			see_new();
+			NEED(text[A] == OFF_BYTE && text[B] == ON_BYTE);
+			NEED(change_to(A) == 2);
+			see_old();
+		}
+		NEED(!fl_probe_switch(ids[B], FL_ON) && is_handled(B));
+		NEED(!fl_probe_switch(ids[B], FL_OFF) && change_to(A) == 2);
+	}
+}
+
+static void each_thread_goes_by_all_of_a_set_or_none(void **unused)
+{
+	(void)unused;
+	runs(look_at_each_step);
+}
+
+/* Who switches a probe of the set by itself meanwhile has the last word, or the set has; its
+ * bits are equal. */
+static void switch_one(void)
+{
+	NEED(!fl_probe_switch(ids[A], FL_ON) && !fl_probe_switch(ids[B], FL_OFF));
+}
+
+static void switch_one_meanwhile(struct rig *unused)
+{
+	static const char *const points[] = { "set.shown", "set.switched", "set.settled" };
+
+	(void)unused;
+	open_on_a();
+	for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+		NEED(change_to(A) == 2);
+		look_at = points[i];
+		look_then = switch_one;
+		NEED(change_to(B) == 2);
+		see_old();
+		NEED(fl_goal_of(ids[A])->wants == FL_ALONE && !fl_goal_of(ids[B])->wants);
+	}
+}
+
+static void who_switches_one_of_a_set_meanwhile_is_heard(void **unused)
+{
+	(void)unused;
+	runs(switch_one_meanwhile);
+}
+
+/* It has seen by which bit to go, and sleeps until that is staged for another set. */
+static uint32_t was_handled;
+
+static void *ask_stopping(void *at)
+{
+	stop_at = at;
+	was_handled = is_handled(A);
+	return NULL;
+}
+
+static void go_on_asking(void)
+{
+	let_go();
+	pthread_join(later, NULL);
+	see_new();
+}
+
+static void sleep_while_asking(struct rig *unused)
+{
+	(void)unused;
+	open_on_a();
+	later = begin(ask_stopping, "inside.asking");
+	NEED(change_to(B) == 2);
+	look_at = "set.shown";
+	look_then = go_on_asking;
+	n_looks = 0;
+	NEED(change_to(A) == 2 && n_looks == 1 && !was_handled);
+	see_old();
+}
+
+static void who_sleeps_while_it_asks_goes_by_no_later_set(void **unused)
+{
+	(void)unused;
+	runs(sleep_while_asking);
+}
+
+static uint32_t begun, returned;
+
+/* So often a thread may have gone from the one to the other: once a set that was not over
+ * when it began, and had begun when it looks. */
+static void *pass(void *unused)
+{
+	uint32_t from = load_acquire(&returned), changes = 0;
+	bool is_b = from % 2;
+
+	while (!load_relaxed(&over))
+		for (int which = B; which >= A; which--) {
+			bool on = is_handled(which), now_b = which == B ? on : !on;
+
+			changes += now_b != is_b;
+			is_b = now_b;
+			NEED(changes <= load_acquire(&begun) - from);
+		}
+	return unused;
+}
+
+static void switch_under_threads(struct rig *unused)
+{
+	pthread_t threads[CALLERS];
+
+	(void)unused;
+	open_on_a();
+	for (int i = 0; i < CALLERS; i++)
+		NEED(!pthread_create(&threads[i], NULL, pass, NULL));
+	for (uint32_t i = 0; i < 5000; i++) {
+		store_release(&begun, i + 1);
+		NEED(change_to(i % 2 ? A : B) == 2);
+		store_release(&returned, i + 1);
+	}
+	store_relaxed(&over, 1);
+	for (int i = 0; i < CALLERS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void threads_go_from_one_set_to_the_other_and_not_back(void **unused)
+{
+	(void)unused;
+	runs(switch_under_threads);
+}
+
 /* ---- all at once ------------------------------------------------------------------------ */
 
 /* A handler's argument is good as long as it may be called: each is spoilt behind a wait. */
-enum { GOOD = 7, SPOILT = 8, CYCLES = 3000, CALLERS = 3 };
+enum { GOOD = 7, SPOILT = 8, CYCLES = 3000 };
 
 static uint32_t state[2];
 
@@ -613,6 +818,10 @@ int main(void)
 		TEST(what_somebody_has_found_is_not_taken),
 		TEST(what_is_bound_meanwhile_is_left),
 		TEST(what_somebody_calls_is_not_taken),
+		TEST(each_thread_goes_by_all_of_a_set_or_none),
+		TEST(who_switches_one_of_a_set_meanwhile_is_heard),
+		TEST(who_sleeps_while_it_asks_goes_by_no_later_set),
+		TEST(threads_go_from_one_set_to_the_other_and_not_back),
 		TEST(what_a_handler_needs_may_go_behind_a_wait),
 	};
 
