@@ -29,11 +29,10 @@ static bool take_fde(struct reader *r, uint32_t part)
 	return p->fde && !fl_fde_read(&r->fde, r->s->m, p->fde);
 }
 
-/* 0: it is not known. */
 static uint64_t height_at(struct reader *r, const struct fl_shape_step *step)
 {
 	if (step->part != r->part && !take_fde(r, step->part))
-		return 0;
+		return FL_HEIGHT_UNKNOWN;
 	return fl_rows_height(&r->fde, step->at);
 }
 
@@ -55,7 +54,7 @@ static uint32_t read_window(struct reader *r, uint64_t heights[FL_ARCH_PAD_BYTES
 		if (!is_in_window(r->s, step))
 			continue;
 		heights[n] = height_at(r, step);
-		if (!heights[n++])
+		if (heights[n++] == FL_HEIGHT_UNKNOWN)
 			return 0;
 	}
 	return n;
@@ -66,7 +65,7 @@ static bool is_elsewhere(uint64_t height, const uint64_t *heights, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		if (heights[i] == height)
 			return false;
-	return height != 0;
+	return height != FL_HEIGHT_UNKNOWN;
 }
 
 bool fl_plan_has_switch(const struct fl_shape *s)

@@ -283,7 +283,7 @@ uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
 	uintptr_t to = fde->start;
 
 	if (rewrite_all(&w, &fde->cie.program))
-		return 0;
+		return FL_HEIGHT_UNKNOWN;
 	w.in = fde->program;
 	w.at = fde->start;
 	while (w.in.p < w.in.end && !w.in.is_bad && to <= at) {
@@ -293,6 +293,6 @@ uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
 		if (!w.in.is_bad && !goes_on(&w, &i, &to))
 			note_cfa(&w, &i);
 	}
-	return w.in.is_bad || w.cfa.is_expression || w.cfa.reg != FL_ARCH_DWARF_SP ? 0 :
-	       w.cfa.offset;
+	return w.in.is_bad || w.cfa.is_expression || w.cfa.reg != FL_ARCH_DWARF_SP ?
+	       FL_HEIGHT_UNKNOWN : w.cfa.offset;
 }

@@ -102,7 +102,8 @@ int fl_fde_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_
 int fl_cie_rows_write(struct fl_out *, const struct fl_fde *);
 int fl_rows_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_piece *);
 /* How far above the stack pointer the frame's address is, before the original's instruction
- * at `at`; 0: it is told in another way. */
+ * at `at`: 0, too, where a call stores nothing. UNKNOWN: it is told in another way. */
+#define FL_HEIGHT_UNKNOWN UINT64_MAX
 uint64_t fl_rows_height(const struct fl_fde *, uintptr_t at);
 int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
 		  const struct fl_unwind_piece *);

@@ -33,7 +33,7 @@ static struct fl_shape_step steps[ROOM];
 static uintptr_t body_at[ROOM];
 
 static struct tally {
-	size_t files, functions, bodies, steps, wrong, shown;
+	size_t files, functions, bodies, steps, wrong, shown, switches, go_on;
 	size_t reasons[REASONS];
 } t;
 
@@ -216,6 +216,8 @@ static void build_one(struct fl_copies *copies, const struct fl_outline *o, uint
 	}
 	t.bodies++;
 	t.steps += s.n_steps;
+	t.switches += fl_plan_has_switch(&s);
+	t.go_on += fl_plan_may_go_on(&s);
 	t.wrong += !is_right(&s, &copy);
 }
 
@@ -253,10 +255,13 @@ static void bodies_are_their_functions(void **state)
 		skip();
 	printf("a64: %zu functions of %zu files, %zu bodies of %zu steps | wrong %zu\n",
 	       t.functions, t.files, t.bodies, t.steps, t.wrong);
+	printf("a64: %zu of %zu with a jump through a register go on in the original\n",
+	       t.go_on, t.switches);
 	for (int k = 0; k < REASONS; k++)
 		if (t.reasons[k])
 			printf("a64: %zu refused: %s\n", t.reasons[k], fl_err_text(-5000 - k));
 	assert_true(t.bodies > t.functions - REFUSED);
+	assert_true(t.go_on > 20 && t.go_on < t.switches);
 	assert_int_equal(t.wrong, 0);
 	assert_int_equal(t.reasons[reason(FLE_NOREACH)] + t.reasons[reason(FLE_UNKNOWN)], 0);
 }
