@@ -369,6 +369,44 @@ size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *);
  * FL_ARCH_LOOKUP_KEPT up to FL_ARCH_LANDED_UP, and goes to `target`. */
 size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target);
 
+/* ---- exclusive monitors (pure) --------------------------------------------- */
+
+/*
+ * A load-exclusive may lose its monitor with any access to memory before its store, which
+ * then fails, each time anew. Where in a function may one be held that a store asks for?
+ * A CPU may have none.
+ */
+struct fl_held_part {			/* of a function's code */
+	uintptr_t start;
+	const unsigned char *code;
+	size_t bytes;
+};
+enum { FL_HELD_PARTS = 8 };
+/* How much memory the answer takes; 0: there is none in this code. */
+size_t fl_arch_held_bytes(const struct fl_held_part *, uint32_t n);
+/* How many moments there are; `memory` has them then, and is aligned to 8. */
+uint32_t fl_arch_held(const struct fl_held_part *, uint32_t n, void *memory);
+/* What accesses memory beside the instruction at `at`: something before it; something where
+ * its branch leaves the function; what fl_arch_move() makes of it. Would that be between
+ * the two of a pair? Then which pair it is. */
+enum fl_woven { FL_WOVEN_BEFORE, FL_WOVEN_LEAVING, FL_WOVEN_MOVED };
+bool fl_arch_is_held(const void *memory, uintptr_t at, enum fl_woven, uint64_t *pair);
+
+/* Two addresses in one number: a distance of words above 48 bits of the load's. Of a pair whose
+ * other one is not in the function both are the one that is. */
+static inline uint64_t fl_pair(uintptr_t load, uintptr_t store)
+{
+	return (load & 0xffffffffffff) | (uint64_t)((store - load) / 4 & 0xffff) << 48;
+}
+static inline uint64_t fl_pair_load(uint64_t pair)
+{
+	return pair & 0xffffffffffff;
+}
+static inline uint64_t fl_pair_store(uint64_t pair)
+{
+	return fl_pair_load(pair) + (uint64_t)((int64_t)pair >> 48) * 4;
+}
+
 /* ---- live: what a glue goes to ------------------------------------------------ */
 
 /* A port's pieces for assembly, of which probe/routines.S makes its routines, are in its

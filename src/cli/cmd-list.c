@@ -15,6 +15,7 @@ struct row {
 	int refusal;
 	uint32_t function;		/* index */
 	uint64_t function_at;		/* ELF address */
+	uint64_t pair;			/* fl_pair(): of a refusal by it */
 	uint32_t exits;			/* of a function that can have a body */
 	uint32_t len;
 	uint8_t kind, provider, tactic;
@@ -88,6 +89,8 @@ static int take_row(struct listing *l, const struct fl_site *site,
 		.function_at = function,
 		.len = err ? site->room : p.len, .kind = site->kind,
 		.provider = site->provider, .tactic = err ? 0 : p.tactic,
+		.pair = fl_pair(fl_pair_load(site->datum) - l->survey.module.bias,
+				fl_pair_store(site->datum) - l->survey.module.bias),
 	};
 	return 0;
 }
@@ -282,6 +285,9 @@ static void print_line(const struct row *r, const char *function, size_t width)
 	fl_print_cut(stdout, function, width > (size_t)used ? width - (size_t)used : width);
 	if (r->refusal)
 		printf("  no: %s", fl_reason(r->refusal));
+	if (r->refusal == FLE_EXCLUSIVE)
+		printf(": 0x%" PRIx64 ", 0x%" PRIx64, fl_pair_load(r->pair),
+		       fl_pair_store(r->pair));
 	putchar('\n');
 }
 

@@ -571,6 +571,7 @@ static int make_plan(struct build *b)
 	size_t n = fl_plan_items(b->plan.shape);
 	size_t rows = 2 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
 		      b->plan.shape->n_points * FL_ARCH_POINT_DEPTHS;
+	int err;
 
 	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *b->plan.items +
 			      (b->plan.shape->n_steps + 1ul) * sizeof *b->plan.first);
@@ -578,7 +579,8 @@ static int make_plan(struct build *b)
 		return -ENOMEM;
 	b->plan.items = (struct fl_item *)(b->rows + rows);
 	b->plan.first = (uint32_t *)(b->plan.items + n);
-	return fl_plan_entry(&b->plan, &b->datum);
+	err = fl_plan_entry(&b->plan, &b->datum);
+	return err ? err : fl_plan_check(&b->plan, &b->datum);
 }
 
 static int build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,

@@ -56,6 +56,8 @@ size_t fl_plan_items(const struct fl_shape *);
  * memory. 0, or FLE_UNKNOWN and where. */
 int fl_plan_entry(struct fl_plan *, uint64_t *datum);
 
+/* held.c: 0, or FLE_EXCLUSIVE and which pair something would come between; -ENOMEM. */
+int fl_plan_check(const struct fl_plan *, uint64_t *datum);
 /* heights.c: may indirect jumps of the function go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);
 /* Are there any? */

@@ -932,6 +932,8 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 		fl_scratch_close(p.calls, p.room_calls * sizeof *p.calls);
 	}
 	fl_ranges_close(&ranges);
+	if (!err)
+		err = fl_refuse_monitors(o);
 	if (err)
 		fl_outline_close(o);
 	return err;

@@ -4,6 +4,7 @@
  *	outline.c	all code of a module, once: functions and parts of them
  *	outlines.c	what it said, from the scan to the first bodies
  *	refuse.c	which of them cannot have a second body, before their code is read
+ *	monitors.c	which have a site between exclusives
  *	pages.c	an address that takes two instructions, wherever these stand
  *	shape.c	one function's instructions
  *	bodies.c	the provider: tells entries and where they are left
@@ -52,6 +53,9 @@ static inline bool fl_asks(const struct fl_askers *a, uintptr_t pointer)
 
 /* By the module's tables: give each extent its kind, or a reason. */
 void fl_refuse_by_tables(struct fl_outline *, struct fl_askers *);
+
+/* monitors.c: 0 or -ENOMEM. */
+int fl_refuse_monitors(struct fl_outline *);
 
 static inline void fl_refuse(struct fl_extent *x, int why, uint64_t datum)
 {

@@ -240,6 +240,65 @@ static void agrees_with_a_walk_on_all_paths(void **state)
 	assert_int_equal(j.wrong, 0);
 }
 
+/* ---- who weaves asks ---------------------------------------------------------------- */
+
+/* Before each instruction, where a branch there leaves, and what it is moved to. */
+static const struct asked {
+	const char *text, *before, *leaving, *moved;
+	uint32_t load, store;		/* of the first that is held */
+} asked[] = {
+	{ "1: ldaxr w1, [x0]\nldr d1, .+64\nldr w4, .+64\nb.ge .+4096\nstlxr w2, w1, [x0]\n"
+	  "cbnz w2, 1b\nret", ".hhhh..", ".......", ".h.....", 0, 4 },
+	{ "ldaxr w1, [x0]\nb.ge .+4096\nret", ".hh", ".hh", "...", 0, 0 },
+	{ "nop\nstlxr w2, w1, [x0]\nret", "hh.", "...", "...", 1, 1 },
+	{ "ldxr x2, [x0]\nbr x2\nnop", "hhh", "hhh", "...", 0, 0 },
+	{ "ldadd w1, w2, [x0]\nret", "..", "..", "..", 0, 0 },
+};
+
+static void expect_asked(const void *memory, size_t n, const struct asked *a)
+{
+	const char *says[] = { a->before, a->leaving, a->moved };
+	bool is_first = true;
+
+	for (size_t k = 0; k < n; k++)
+		for (enum fl_woven w = FL_WOVEN_BEFORE; w <= FL_WOVEN_MOVED; w++) {
+			uint64_t pair = 0;
+			bool is = memory && fl_arch_is_held(memory, 0x1000 + 4 * k, w, &pair);
+
+			assert_int_equal(is, says[w][k] == 'h');
+			if (is && is_first) {
+				assert_int_equal(fl_pair_load(pair), 0x1000 + 4 * a->load);
+				assert_int_equal(fl_pair_store(pair), 0x1000 + 4 * a->store);
+			}
+			is_first &= !is;
+		}
+}
+
+static void who_weaves_is_told_which_pair(void **state)
+{
+	(void)state;
+	if (!has_tools())
+		skip();
+	for (size_t k = 0; k < ARRAY_LEN(asked); k++) {
+		uint32_t words[64];
+		size_t n = assemble(asked[k].text, words, 64), bytes;
+		struct fl_held_part part = { 0x1000, (unsigned char *)words, 4 * n };
+		void *memory = NULL;
+
+		bytes = fl_arch_held_bytes(&part, 1);
+		if (bytes) {
+			memory = malloc(bytes);
+			assert_non_null(memory);
+			fl_arch_held(&part, 1, memory);
+		}
+		expect_asked(memory, n, &asked[k]);
+		free(memory);
+	}
+	/* a store before its load, as a loop has it */
+	assert_int_equal(fl_pair_store(fl_pair(0x7f0000001000, 0x7f0000000800)),
+			 0x7f0000000800);
+}
+
 /* ---- what gcc calls by default ---------------------------------------------------- */
 
 /* Of libgcc's helpers, to which -moutline-atomics leads: from their starts on. */
@@ -312,6 +371,7 @@ int main(void)
 		cmocka_unit_test(a_region_may_span_parts),
 		cmocka_unit_test(outlined_helpers_have_regions),
 		cmocka_unit_test(agrees_with_a_walk_on_all_paths),
+		cmocka_unit_test(who_weaves_is_told_which_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

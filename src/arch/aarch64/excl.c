@@ -31,10 +31,6 @@
 #include "arch/arch.h"
 #include "excl.h"
 
-/* Who may hold the monitor: a load that a store follows; one that none does; a caller, for
- * a store that is met first. */
-enum a64_holder { PAIRED, LONELY, CALLERS, N_SORTS };
-
 uintptr_t a64_point_at(const struct a64_part *p, uint32_t k)
 {
 	while (k >= p->n)
@@ -72,6 +68,7 @@ static void read_words(struct a64_flow *g, const struct a64_part *parts, uint32_
 		*p = (struct a64_point){
 			.load = A64_NOWHERE, .store = A64_NOWHERE, .hoist = A64_NOWHERE,
 			.to = A64_NOWHERE, .kind = a.kind,
+			.costs = a.kind == A64_LITERAL && a64_is_vector(word),
 			.open = { A64_NOWHERE, A64_NOWHERE, A64_NOWHERE },
 		};
 		g->has_any |= a.kind == A64_LDX || a.kind == A64_STX;
@@ -152,7 +149,7 @@ static uint32_t load_behind(const struct a64_flow *g, uint32_t k, enum a64_holde
 	const struct a64_point *p = &g->p[k];
 
 	if (p->kind == A64_LDX)
-		return sort == (store_behind(g, k) == A64_NOWHERE ? LONELY : PAIRED) ?
+		return sort == (store_behind(g, k) == A64_NOWHERE ? A64_LONELY : A64_PAIRED) ?
 			k : A64_NOWHERE;
 	return p->kind == A64_STX || ends_region(p->kind) ? A64_NOWHERE : p->open[sort];
 }
@@ -178,8 +175,8 @@ static void find_loads(struct a64_flow *g, enum a64_holder sort)
 static bool is_held_at_switch(const struct a64_flow *g)
 {
 	for (uint32_t k = 0; k < g->n; k++)
-		if (g->p[k].kind == A64_BR && (g->p[k].open[PAIRED] != A64_NOWHERE ||
-					       g->p[k].open[LONELY] != A64_NOWHERE))
+		if (g->p[k].kind == A64_BR && (g->p[k].open[A64_PAIRED] != A64_NOWHERE ||
+					       g->p[k].open[A64_LONELY] != A64_NOWHERE))
 			return true;
 	return false;
 }
@@ -188,12 +185,12 @@ static void set_inside(struct a64_point *p)
 {
 	bool is_ahead = p->store != A64_NOWHERE;
 
-	if (p->open[PAIRED] != A64_NOWHERE && is_ahead)
-		p->load = p->open[PAIRED];
-	else if (p->open[LONELY] != A64_NOWHERE)
-		p->load = p->open[LONELY];
+	if (p->open[A64_PAIRED] != A64_NOWHERE && is_ahead)
+		p->load = p->open[A64_PAIRED];
+	else if (p->open[A64_LONELY] != A64_NOWHERE)
+		p->load = p->open[A64_LONELY];
 	p->inside = p->load != A64_NOWHERE ||
-		    (p->open[CALLERS] != A64_NOWHERE && is_ahead);
+		    (p->open[A64_CALLERS] != A64_NOWHERE && is_ahead);
 	if (!p->inside)
 		p->store = A64_NOWHERE;
 }
@@ -236,8 +233,8 @@ uint32_t a64_regions(const struct a64_part *parts, uint32_t n_parts, struct a64_
 		return 0;
 	mark_labels(&g);
 	find_stores(&g);
-	hold_at(&g, 0, CALLERS, g.p[0].store);
-	for (enum a64_holder sort = PAIRED; sort < N_SORTS; sort++)
+	hold_at(&g, 0, A64_CALLERS, g.p[0].store);
+	for (enum a64_holder sort = A64_PAIRED; sort < A64_HOLDERS; sort++)
 		find_loads(&g, sort);
 	all = is_held_at_switch(&g);
 	for (uint32_t k = 0; k < g.n; k++) {

@@ -15,6 +15,10 @@ struct a64_part {
 
 enum { A64_NOWHERE = UINT32_MAX };
 
+/* Who may hold the monitor: a load that a store follows; one that none does; a caller, for
+ * a store that is met first. */
+enum a64_holder { A64_PAIRED, A64_LONELY, A64_CALLERS, A64_HOLDERS };
+
 /* What is known of the moment before an instruction. Instructions are counted through all
  * parts. */
 struct a64_point {
@@ -23,9 +27,10 @@ struct a64_point {
 	uint32_t hoist;			/* the load, if what is done there may be done before
 					 * that as well; or NOWHERE */
 	uint32_t to;			/* where its branch leads, or NOWHERE */
-	uint32_t open[3];		/* loads that may hold the monitor, by sort (excl.c) */
+	uint32_t open[A64_HOLDERS];	/* loads that may hold the monitor, by sort */
 	uint8_t kind;			/* enum a64_kind */
 	bool inside;
+	bool costs;			/* what it is moved to accesses memory once more */
 	bool is_label;			/* a direct branch of the function leads there */
 };
 

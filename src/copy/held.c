@@ -1,0 +1,71 @@
+/*
+ * held.c - nothing is woven in between a load-exclusive and its store-exclusive.
+ *
+ * The plan is looked at whole, whoever made it: each item of it that accesses memory, beside
+ * what the original does there. One that would be inside of a pair makes the function's store
+ * fail each time, so such a function has no body (FLE_EXCLUSIVE), and its original runs.
+ */
+#include <sys/mman.h>
+
+#include "copy/plan.h"
+#include "os/os.h"
+
+_Static_assert((int)FL_SHAPE_PARTS <= (int)FL_HELD_PARTS, "all parts of a shape are looked at");
+
+/* Does the item access memory, and when? What it is not known of does. */
+static bool accesses(const struct fl_plan *p, const struct fl_item *i, enum fl_woven *when)
+{
+	*when = FL_WOVEN_BEFORE;
+	switch (i->kind) {
+	case FL_ITEM_JUMP: case FL_ITEM_ON: case FL_ITEM_SKIP: case FL_ITEM_LANDING:
+		return false;
+	case FL_ITEM_STEP:
+		*when = FL_WOVEN_MOVED;
+		return true;
+	case FL_ITEM_NOP:
+		if (i > p->items && i[-1].kind == FL_ITEM_SKIP && i[-1].step == i->step)
+			*when = FL_WOVEN_LEAVING;
+		return true;
+	default:
+		return true;
+	}
+}
+
+static int check_items(const struct fl_plan *p, const void *held, uint64_t *datum)
+{
+	for (uint32_t k = 0; k < p->n; k++) {
+		const struct fl_item *i = &p->items[k];
+		enum fl_woven when;
+
+		if (accesses(p, i, &when) &&
+		    fl_arch_is_held(held, fl_plan_step(p, i)->at, when, datum))
+			return FLE_EXCLUSIVE;
+	}
+	return 0;
+}
+
+int fl_plan_check(const struct fl_plan *p, uint64_t *datum)
+{
+	const struct fl_shape *s = p->shape;
+	struct fl_held_part parts[FL_SHAPE_PARTS];
+	void *held;
+	size_t n;
+	int err;
+
+	for (uint32_t k = 0; k < s->n_parts; k++)
+		parts[k] = (struct fl_held_part){
+			.start = s->parts[k].start,
+			.code = p->bytes[k] ? p->bytes[k] - (s->steps[p->steps[k]].at -
+							     s->parts[k].start) : NULL,
+			.bytes = p->bytes[k] ? s->parts[k].end - s->parts[k].start : 0,
+		};
+	n = fl_arch_held_bytes(parts, s->n_parts);
+	if (!n)
+		return 0;
+	held = fl_os_map(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fl_is_err(held))
+		return -ENOMEM;
+	err = fl_arch_held(parts, s->n_parts, held) ? check_items(p, held, datum) : 0;
+	fl_os_unmap(held, n);
+	return err;
+}
