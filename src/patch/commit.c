@@ -191,7 +191,7 @@ static int check(struct fl_set *set, size_t i)
 /* Some are taken and looked at, then the next: they are in the cache meanwhile. */
 static int take_some(struct fl_set *set, size_t *bad)
 {
-	enum { MANY = 64 };
+	enum { MANY = 256 };
 	struct fl_change *c = &set->changes[set->n_taken];
 	size_t n = set->n - set->n_taken < MANY ? set->n - set->n_taken : MANY;
 	size_t n_ours = fl_motion_take_all(c, n), i = 0;

@@ -36,7 +36,7 @@ static int take_some(struct fl_set *set, const struct flick_change *c, size_t n,
 
 static int take_all(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
 {
-	enum { MANY = 64 };
+	enum { MANY = 256 };
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i += MANY)
