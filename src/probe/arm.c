@@ -79,15 +79,31 @@ static int commit_or_drop(struct fl_set *set)
 	return err;
 }
 
+/* What stands against one that takes held threads stands against all of these. */
+static void keep_as_they_are(struct fl_set *set)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+
+	for (size_t k = set->n; k-- > 0;) {
+		const struct fl_change *c = &set->changes[k];
+
+		if (fl_arch_moves(c->patch, c->from, c->to, m) < 0)
+			set->changes[k] = set->changes[--set->n];
+	}
+}
+
 void fl_arm_restore(struct fl_set *set)
 {
 	enum { TRIES = 3 };
 	size_t bad = 0;
 	int err;
 
-	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++)
+	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++) {
 		if (!is_errno(err) || i >= TRIES)
 			set->changes[bad] = set->changes[--set->n];
+		if (err == FLE_THREADS)
+			keep_as_they_are(set);
+	}
 }
 
 /* How many are wanted. */

@@ -139,17 +139,6 @@ static void let_end(const uint64_t *signals, const uint64_t *inner)
 	fl_table_unlock(signals);
 }
 
-/* Places stay armed, and are nobody else's. */
-void fl_probes_retire(void)
-{
-	uint64_t signals, inner;
-
-	begin_end(FL_HOLD_READER, &signals, &inner);
-	fl_outline_forget();
-	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
-	let_end(&signals, &inner);
-}
-
 static void unclaim_all(void)
 {
 	uint64_t signals;
@@ -160,17 +149,17 @@ static void unclaim_all(void)
 	fl_claims_unlock(&signals);
 }
 
-/* The armed probes from *id on, as many as the set takes; false: none is left. */
-static bool stage_original(struct fl_set *set, uint32_t *id)
+/* The armed probes of those from *id on, as many as the set takes; false: none is left. */
+static bool stage_original(struct fl_set *set, uint32_t *id, bool (*which)(uint32_t id))
 {
 	for (set->n = 0; *id < fl_table.n && set->n < set->room; ++*id)
-		if (fl_table.probes[*id].state == FL_PROBE_ARMED)
+		if (fl_table.probes[*id].state == FL_PROBE_ARMED && which(*id))
 			fl_set_stage(set, &fl_table.patches[*id], FL_OFF, FL_OLD);
 	return set->n != 0;
 }
 
 /* All at once, or a few at a time where there is no memory for the set. */
-static void restore_text(void)
+static void restore_text(bool (*which)(uint32_t id))
 {
 	struct fl_change few[32];
 	struct fl_set all, set = { .changes = few, .room = ARRAY_LEN(few) };
@@ -180,7 +169,7 @@ static void restore_text(void)
 	if (is_mapped)
 		set = all;
 	fl_fork_enter();
-	while (stage_original(&set, &id)) {
+	while (stage_original(&set, &id, which)) {
 		fl_arm_reopen(&set);
 		fl_arm_restore(&set);
 	}
@@ -196,13 +185,34 @@ static bool is_any(uint32_t id)
 	return true;
 }
 
+/* While it is off, too, each call takes a jump. */
+static bool leads_away(uint32_t id)
+{
+	return fl_table.probes[id].form == FL_FORM_BODY;
+}
+
+/* Entries of bodies have their old bytes back, as far as that can be under these threads: who
+ * runs in a body goes on in it. Other places stay armed, and are nobody else's. */
+void fl_probes_retire(void)
+{
+	uint64_t signals, inner;
+	bool may_store = begin_end(FL_HOLD_READER, &signals, &inner);
+
+	fl_outline_forget();
+	if (may_store)
+		restore_text(leads_away);
+	else
+		fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
+	let_end(&signals, &inner);
+}
+
 void fl_probes_close(void)
 {
 	uint64_t signals, inner;
 
 	if (begin_end(FL_HOLD_CLOSED, &signals, &inner)) {
 		fl_arm_unmute(is_any);
-		restore_text();
+		restore_text(is_any);
 	}
 	unclaim_all();
 	let_end(&signals, &inner);

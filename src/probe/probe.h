@@ -130,7 +130,7 @@ void fl_sample_space(uint32_t id, uint32_t gap);
  * sleds there are as they were meanwhile. Not from a handler of SIGTRAP. */
 void fl_probes_yield(uintptr_t lo, uintptr_t hi);
 void fl_probes_unyield(uintptr_t lo, uintptr_t hi);
-/* Every probe off, one store each, and text no longer writable, for good: the reader
+/* Every probe off, entries of bodies as they were, text no longer writable: the reader
  * has gone. end_first: off for it alone, as the program has a session of its own. */
 void fl_probes_retire(void);
 void fl_probes_end_first(void);
