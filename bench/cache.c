@@ -12,7 +12,7 @@
 
 #include "analysis/analysis.h"
 
-enum { ROUNDS = 15, CHUNK = 1024, MOST = 8 << 20 };
+enum { ROUNDS = 15, CHUNK = 1024, ROUND = 65536, MOST = 8 << 20 };
 
 static struct fl_access all[MOST];
 
@@ -33,7 +33,7 @@ static size_t read_trace(const char *path)
 	return n;
 }
 
-static double simulate(const struct fl_cache_geometry *g, size_t n)
+static double simulate(const struct fl_cache_geometry *g, size_t n, size_t chunk)
 {
 	struct fl_cache *c;
 	uint64_t begun;
@@ -41,19 +41,19 @@ static double simulate(const struct fl_cache_geometry *g, size_t n)
 	if (fl_cache_open(&c, g))
 		exit(1);
 	begun = bench_ticks();
-	for (size_t i = 0; i + CHUNK <= n; i += CHUNK)
-		fl_cache_feed(c, &all[i], CHUNK);
+	for (size_t i = 0; i + chunk <= n; i += chunk)
+		fl_cache_feed(c, &all[i], chunk);
 	begun = bench_ticks() - begun;
 	fl_cache_close(c);
-	return (double)begun / (double)(n - n % CHUNK);
+	return (double)begun / (double)(n - n % chunk);
 }
 
 int main(int argc, char **argv)
 {
-	const struct fl_cache_geometry g = {
+	struct fl_cache_geometry two, g = {
 		.data = { { 32768, 4, 64 }, { 524288, 8, 64 } }, .n_data = 2,
 	};
-	static struct series ticks;
+	static struct series ticks, ratio;
 	size_t n = argc > 1 ? read_trace(argv[1]) : 0;
 
 	if (n < 1000000) {
@@ -61,10 +61,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	bench_options(argc - 1, argv + 1);
+	two = g;
+	two.threads = 2;
+	simulate(&two, n, ROUND);
+	for (int i = 0; i < ROUNDS; i++)	/* by turns; no thread is pinned */
+		series_add(&ratio, simulate(&g, n, ROUND) / simulate(&two, n, ROUND));
 	bench_pin(BENCH_OTHER);
-	simulate(&g, n);
 	for (int i = 0; i < ROUNDS; i++)
-		series_add(&ticks, simulate(&g, n));
+		series_add(&ticks, simulate(&g, n, CHUNK));
 	bench_report("cache.access", "ticks/access", &ticks);
+	bench_report("cache.split", "x", &ratio);
 	return 0;
 }

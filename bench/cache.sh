@@ -3,6 +3,7 @@
 #
 #	cache.access		flick's simulator, an access of data, on the trace that
 #				valgrind's lackey wrote of bzip2 and a part of a library
+#	cache.split		time of one thread over that of two on the same
 set -eu
 . "$(dirname "$0")/lib.sh"
 

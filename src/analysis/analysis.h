@@ -123,6 +123,7 @@ struct fl_cache_geometry {
 	uint32_t n_data;
 	struct fl_cache_level code;	/* above data[1]; 0 bytes: fetches are no accesses */
 	enum fl_cache_policy policy;
+	uint32_t threads;		/* that simulate them; 0: 1, the caller's */
 };
 /* What `text` says of data's levels or of code's (`n` of 1): `SIZE,WAYS,LINE:...`, or `host`.
  * How many levels, or -1 with `why` filled. */
@@ -141,7 +142,7 @@ struct fl_cache_counts {		/* by kind */
 	uint64_t misses[FL_CACHE_LEVELS][FL_N_ACCESSES];	/* [0] of fetches: code's */
 };
 struct fl_cache;
-/* 0, -EINVAL: levels do not fit one another, or -ENOMEM. */
+/* 0, -EINVAL: levels do not fit one another, -ENOMEM or -EAGAIN. */
 int fl_cache_open(struct fl_cache **, const struct fl_cache_geometry *);
 void fl_cache_feed(struct fl_cache *, const struct fl_access *, size_t n);
 const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *);

@@ -14,7 +14,7 @@
  * WHY		A level is given a line (touch) before the next one is, and keeps it only
  *		until the next gives it up (give_way). Between the two nobody looks.
  */
-#include "analysis/analysis.h"
+#include "analysis/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,22 +24,6 @@
 /* So many accesses on a look takes place by the time that memory has answered. Processors
  * foresee a stream of themselves, but not beyond the end of a page. */
 enum { AHEAD = 64 };
-
-struct level {
-	uint64_t *sets;			/* `ways` lines each */
-	uint64_t n_sets, mask;		/* mask: n_sets - 1; 0: that is no power of two, or 1 */
-	uint32_t ways;
-};
-
-struct fl_cache {
-	struct level first[FL_N_ACCESSES];	/* by kind; sets NULL: there is none */
-	struct level data[FL_CACHE_LEVELS];	/* [0] is that of loads and stores */
-	uint32_t n_data, line;
-	unsigned shift;
-	enum fl_cache_policy policy;
-	uint64_t *sets;			/* of all levels */
-	struct fl_cache_counts counts;
-};
 
 /* ---- one level --------------------------------------------------------------------- */
 
@@ -115,23 +99,14 @@ static void miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kin
 	}
 }
 
-/* In a first level sets are a power of two. */
-static inline uint64_t *first_set_of(const struct level *l, uint64_t line)
-{
-	return &l->sets[(line & l->mask) * l->ways];
-}
-
-/* It may be in two lines, not the one in front, or a fetch. */
-static __attribute__((noinline)) void look_further(struct fl_cache *c,
-						   const struct fl_access *a)
+__attribute__((noinline)) void fl_cache_look(struct fl_cache *c, const struct fl_access *a)
 {
 	const struct level *l = &c->first[a->kind];
-	uint32_t size = a->size < c->line ? a->size : c->line;
-	uint64_t first = a->at >> c->shift, last = (a->at + size - 1) >> c->shift, gone;
-	bool is_there = touch(first_set_of(l, first), l->ways, first, &gone);
+	uint64_t first = a->at >> c->shift, last = fl_last_line(c, a), gone;
+	bool is_there = touch(fl_first_set_of(l, first), l->ways, first, &gone);
 
 	if (last != first)
-		is_there = touch(first_set_of(l, last), l->ways, last, &gone) && is_there;
+		is_there = touch(fl_first_set_of(l, last), l->ways, last, &gone) && is_there;
 	if (!is_there)
 		miss(c, first, last, a->kind);
 	c->counts.accesses[FL_ACCESS_FETCH] += a->kind == FL_ACCESS_FETCH;
@@ -139,19 +114,18 @@ static __attribute__((noinline)) void look_further(struct fl_cache *c,
 
 void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 {
-	const struct level data = c->data[0];
-	const unsigned shift = c->shift;
-	const uint64_t line = c->line, fetches = c->counts.accesses[FL_ACCESS_FETCH];
+	const uint64_t fetches = c->counts.accesses[FL_ACCESS_FETCH];
 	uint64_t stores = 0;
 
+	if (c->split) {
+		fl_split_feed(c->split, c, a, n);
+		return;
+	}
 	for (const struct fl_access *end = a + n; a < end; a++) {
-		uint64_t first = a->at >> shift;
-
-		__builtin_prefetch(a + AHEAD);
+		__builtin_prefetch(a + FL_AHEAD);
 		stores += a->kind == FL_ACCESS_STORE;
-		if (*first_set_of(&data, first) != first || a->kind == FL_ACCESS_FETCH ||
-		    (a->at & (line - 1)) + a->size > line)
-			look_further(c, a);
+		if (fl_is_further(c, a))
+			fl_cache_look(c, a);
 	}
 	c->counts.accesses[FL_ACCESS_STORE] += stores;
 	c->counts.accesses[FL_ACCESS_LOAD] +=
@@ -192,6 +166,7 @@ int fl_cache_open(struct fl_cache **cache, const struct fl_cache_geometry *g)
 {
 	uint64_t lines = 0, *sets;
 	struct fl_cache *c;
+	int err;
 
 	if (!is_fitting(g))
 		return -EINVAL;
@@ -217,13 +192,19 @@ int fl_cache_open(struct fl_cache **cache, const struct fl_cache_geometry *g)
 	if (g->code.size)
 		take_sets(&c->first[FL_ACCESS_FETCH], &g->code, sets);
 	c->first[FL_ACCESS_LOAD] = c->first[FL_ACCESS_STORE] = c->data[0];
-	*cache = c;
-	return 0;
+	err = fl_split_open(&c->split, c, g->threads);
+	if (err)
+		fl_cache_close(c);
+	else
+		*cache = c;
+	return err;
 }
 
 void fl_cache_close(struct fl_cache *c)
 {
-	if (c)
-		free(c->sets);
+	if (!c)
+		return;
+	fl_split_close(c->split);
+	free(c->sets);
 	free(c);
 }

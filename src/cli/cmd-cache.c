@@ -9,6 +9,7 @@
 struct wish {
 	const char *trace, *levels, *code;
 	unsigned policy;		/* enum fl_cache_policy */
+	uint32_t readers;
 };
 
 static const char *each_policy(size_t i)
@@ -28,6 +29,8 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(code) },
 	{ 0, "policy", "HOW", "levels are inclusive or independent (inclusive)",
 	  fl_take_choice, AT(policy), .each = each_policy },
+	{ 0, "readers", "N", "number of threads that simulate (1)",
+	  fl_take_number, AT(readers), 1, FL_MAX_READERS },
 	{ 0 }
 };
 
@@ -39,7 +42,7 @@ struct reading {
 	bool has_code;
 	uint64_t passed_over;		/* lines that are none, nor valgrind's own */
 	size_t n;
-	struct fl_access some[4096];
+	struct fl_access some[65536];
 };
 
 static void hand_over(struct reading *r)
@@ -163,6 +166,7 @@ static int take_geometry(const struct wish *w, struct fl_cache_geometry *g)
 		return -1;
 	g->n_data = (uint32_t)n;
 	g->policy = (enum fl_cache_policy)w->policy;
+	g->threads = w->readers;
 	return 0;
 }
 
@@ -201,7 +205,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	err = fl_cache_open(&r.cache, &g);
 	if (err) {
 		fl_say("%s", err == -EINVAL ? "all levels have lines of one size" :
-		       "out of memory");
+		       err == -EAGAIN ? "there cannot be so many threads" : "out of memory");
 		return err == -EINVAL ? FL_EXIT_USAGE : FL_EXIT_FAILED;
 	}
 	err = simulate(&r, &w, &g);

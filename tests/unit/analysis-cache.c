@@ -173,7 +173,8 @@ static bool model_look(struct model *m, struct model_level *l, uint64_t line, ui
 static void model_access(struct model *m, const struct fl_access *a)
 {
 	uint64_t first = a->at / m->g->data[0].line;
-	uint64_t last = (a->at + a->size - 1) / m->g->data[0].line;
+	uint32_t line = m->g->data[0].line, size = a->size < line ? a->size : line;
+	uint64_t last = (a->at + size - 1) / line;
 	bool is_there = false;
 
 	m->counts.accesses[a->kind]++;
@@ -198,8 +199,25 @@ static struct fl_access random_access(uint64_t *x)
 	if (a.kind == FL_N_ACCESSES)
 		a.kind = FL_ACCESS_LOAD;
 	a.size = 1u << (*x >> 16 & 3);
+	if ((*x >> 50 & 63) == 0)
+		a.size = (uint32_t)(*x >> 30 & 0x3ff) + 1;	/* longer than a line */
 	a.at = *x >> 20 & (*x >> 40 & 1 ? 0x1ff : *x >> 41 & 1 ? 0xfff : 0x7fff);
 	return a;
+}
+
+/* Rounds are of all sizes, of which some are the caller's alone. */
+static void several_threads_agree(const struct fl_cache_geometry *g, const struct fl_access *a,
+				  size_t n, const struct fl_cache_counts *expected)
+{
+	struct fl_cache *c = begin(g);
+	size_t at = 0;
+
+	for (size_t some = 700; at < n; at += some, some = some * 3 % 7919) {
+		some = some < n - at ? some : n - at;
+		fl_cache_feed(c, a + at, some);
+	}
+	assert_memory_equal(fl_cache_counts(c), expected, sizeof(*expected));
+	fl_cache_close(c);
 }
 
 static void they_miss_as_the_model(void **unused)
@@ -220,6 +238,7 @@ static void they_miss_as_the_model(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < 2 * ARRAY_LEN(all); i++) {
 		struct fl_cache_geometry g = all[i / 2];
+		static struct fl_access some[20000];
 		struct fl_cache *c;
 		uint64_t x = 1 + i;
 
@@ -229,17 +248,18 @@ static void they_miss_as_the_model(void **unused)
 		for (uint32_t k = 0; k < g.n_data; k++)
 			model_level(&m.data[k], &g.data[k]);
 		model_level(&m.code, &g.code);
-		for (int n = 0; n < 20000; n++) {
-			struct fl_access a = random_access(&x);
-
-			model_access(&m, &a);
-			fl_cache_feed(c, &a, 1);
+		for (size_t n = 0; n < ARRAY_LEN(some); n++) {
+			some[n] = random_access(&x);
+			model_access(&m, &some[n]);
+			fl_cache_feed(c, &some[n], 1);
 		}
 		assert_memory_equal(fl_cache_counts(c), &m.counts, sizeof(m.counts));
 		assert_true(m.counts.misses[0][FL_ACCESS_LOAD] > 1000);
 		assert_true(m.counts.misses[0][FL_ACCESS_LOAD] + 200 <
 			    m.counts.accesses[FL_ACCESS_LOAD]);
 		fl_cache_close(c);
+		for (g.threads = 2; g.threads <= 5; g.threads++)
+			several_threads_agree(&g, some, ARRAY_LEN(some), &m.counts);
 	}
 }
 

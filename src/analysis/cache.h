@@ -1,0 +1,64 @@
+/*
+ * cache.h - private to analysis/: simulated caches, and threads that share one.
+ */
+#ifndef FL_ANALYSIS_CACHE_H
+#define FL_ANALYSIS_CACHE_H
+
+#include "analysis/analysis.h"
+
+struct level {
+	uint64_t *sets;			/* `ways` lines each */
+	uint64_t n_sets, mask;		/* mask: n_sets - 1; 0: that is no power of two, or 1 */
+	uint32_t ways;
+};
+
+struct fl_split;
+
+struct fl_cache {
+	struct level first[FL_N_ACCESSES];	/* by kind; sets NULL: there is none */
+	struct level data[FL_CACHE_LEVELS];	/* [0] is that of loads and stores */
+	uint32_t n_data, line;
+	unsigned shift;
+	enum fl_cache_policy policy;
+	uint64_t *sets;			/* of all levels */
+	struct fl_cache_counts counts;
+	struct fl_split *split;		/* NULL: one thread simulates */
+};
+
+/* In a first level sets are a power of two. */
+static inline uint64_t *fl_first_set_of(const struct level *l, uint64_t line)
+{
+	return &l->sets[(line & l->mask) * l->ways];
+}
+
+/* The line that the access ends in. */
+static inline uint64_t fl_last_line(const struct fl_cache *c, const struct fl_access *a)
+{
+	return (a->at + (a->size < c->line ? a->size : c->line) - 1) >> c->shift;
+}
+
+/* Is it something else than data of the line in front of its set? */
+static inline bool fl_is_further(const struct fl_cache *c, const struct fl_access *a)
+{
+	uint64_t first = a->at >> c->shift;
+
+	return *fl_first_set_of(&c->data[0], first) != first ||
+	       a->kind == FL_ACCESS_FETCH || (a->at & (c->line - 1)) + a->size > c->line;
+}
+
+/* Any access. What it misses is counted; it itself if it is a fetch. */
+void fl_cache_look(struct fl_cache *, const struct fl_access *);
+
+/* So many accesses on a look takes place by the time that memory has answered. Processors
+ * foresee a stream of themselves, but not beyond the end of a page. */
+enum { FL_AHEAD = 64 };
+
+/* ---- several threads (split.c) ---------------------------------------------------- */
+
+/* Threads beside the caller's, or *split NULL where sets cannot be split. 0 or -errno. */
+int fl_split_open(struct fl_split **, const struct fl_cache *, uint32_t threads);
+/* All of them, into the counts of the cache. The caller's thread is one that simulates. */
+void fl_split_feed(struct fl_split *, struct fl_cache *, const struct fl_access *, size_t n);
+void fl_split_close(struct fl_split *);	/* NULL is fine */
+
+#endif
