@@ -8,7 +8,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -172,15 +175,35 @@ static int check_elf(struct fl_launch *l, const char *path)
 	return dynamic ? 0 : -1;
 }
 
-/* set-user-ID programs run without LD_PRELOAD. */
-static int check_privilege(const char *path)
+/* Does the kernel give it rights that flick has not? (execve(2); to root files give none.) */
+static bool gains_rights(const char *path, const char **how)
 {
+	const mode_t group = S_ISGID | S_IXGRP;
+	struct statvfs fs;
 	struct stat st;
 
-	if (stat(path, &st) || !(st.st_mode & (S_ISUID | S_ISGID)) || !geteuid())
+	*how = "set-user-ID";
+	if (stat(path, &st) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    statvfs(path, &fs) || fs.f_flag & ST_NOSUID)
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return true;
+	*how = "set-group-ID";
+	if ((st.st_mode & group) == group && st.st_gid != getegid())
+		return true;
+	*how = "a file with capabilities";
+	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* Such programs run without LD_PRELOAD. */
+static int check_privilege(const char *path)
+{
+	const char *how;
+
+	if (!gains_rights(path, &how))
 		return 0;
-	fl_say("%s is set-user-ID, so the loader ignores LD_PRELOAD; record it as the "
-	       "user it runs as", path);
+	fl_say("%s is %s, so the loader ignores LD_PRELOAD; record it as the user it runs as, "
+	       "or a copy", path, how);
 	return -1;
 }
 

@@ -76,6 +76,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	label="set-user-ID:"
 	as_nobody
 	one_line_error 1 'threads is set-user-ID, so the loader ignores LD_PRELOAD'
+	label="set-user-ID of somebody else's, by root:"
+	chown 65534 "$place/threads"
+	chmod 4755 "$place/threads"
+	run "$FLICK" record -o "$place/data" -- "$place/threads"
+	one_line_error 1 'threads is set-user-ID, so the loader ignores LD_PRELOAD'
+	[ ! -s "$out" ] || fail "$label it has run"
+	chown 0:65534 "$place/threads"
+	chmod 2755 "$place/threads"
+	run "$FLICK" record -o "$place/data" -- "$place/threads"
+	one_line_error 1 'threads is set-group-ID'
+	label="set-user-ID of one's own:"
+	chown 0:0 "$place/threads"
+	chmod 4755 "$place/threads"
+	run "$FLICK" record -o "$place/data" -- "$place/threads"
+	[ "$status" -eq 0 ] || fail "$label status $status"
 	chmod 755 "$place/threads"
 	if setcap cap_net_raw+ep "$place/threads" 2>/dev/null; then
 		label="file capabilities:"
