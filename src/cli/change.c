@@ -3,7 +3,9 @@
  *
  * The other half is in agent/control.c, which has the protocol. Here it is known what is
  * staged, by whom, and what of it functions that are loaded later are to be: patterns that
- * were committed are the last ones of the recording's selection.
+ * were committed are the last ones of the recording's selection. What is staged is of the
+ * recording's own session. Others (named.c) want functions beside it; a site is on while any
+ * wants it, and all that is asked of the program is how that differs from what is in force.
  *
  * (A) pairs with (B) in agent/control.c: who sees the wish sees what is staged.
  * (D) pairs with (C) in agent/control.c: who sees it answered sees the answer.
@@ -13,6 +15,7 @@
 
 #include "cli/budget.h"
 #include "cli/change.h"
+#include "cli/named.h"
 #include "os/os.h"
 
 enum { MAX_PATTERNS = 1024 };		/* of one change */
@@ -21,7 +24,11 @@ struct fl_changes {
 	struct fl_change_box *box;	/* the region's, as the next; the target may write */
 	uint8_t *shown;
 	uint8_t *staged;		/* index: probe id; enum fl_stage, as below */
-	uint8_t *now;			/* NONE: as it was selected */
+	uint8_t *now;			/* in force; NONE: as it was selected, as the next */
+	uint8_t *own;			/* what the recording's own session wants of it */
+	uint8_t *asked;			/* of the program: what is to be in force */
+	bool asks_staged;		/* what is staged is part of that */
+	struct fl_beside names;		/* sessions beside it */
 	uint32_t max;			/* of these; constant */
 	uint32_t wish;			/* of the box */
 	struct wished {
@@ -43,8 +50,10 @@ int fl_change_open(struct fl_session *s)
 	c->max = s->shm->max_sites;
 	c->staged = calloc(c->max, 1);
 	c->now = calloc(c->max, 1);
+	c->own = calloc(c->max, 1);
+	c->asked = calloc(c->max, 1);
 	s->change = c;
-	return c->staged && c->now ? 0 : -ENOMEM;
+	return c->staged && c->now && c->own && c->asked ? 0 : -ENOMEM;
 }
 
 static void drop_patterns(struct fl_changes *c)
@@ -60,6 +69,10 @@ void fl_change_close(struct fl_session *s)
 	drop_patterns(s->change);
 	free(s->change->staged);
 	free(s->change->now);
+	free(s->change->own);
+	free(s->change->asked);
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		fl_beside_remove(&s->change->names.of[k]);
 	free(s->change);
 	s->change = NULL;
 }
@@ -97,13 +110,34 @@ enum fl_stage fl_change_now(const struct fl_session *s, uint32_t i)
 	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
+/* What the recording's own session wants; or some session, with what is staged. */
+static enum fl_stage own_stage(const struct fl_session *s, uint32_t i)
+{
+	const struct fl_changes *c = s->change;
+
+	if (load_relaxed(&s->sites[i].refusal))
+		return FL_STAGE_OFF;
+	if (i < c->max && c->own[i])
+		return c->own[i];
+	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
+}
+
+static enum fl_stage any_stage(const struct fl_session *s, uint32_t i)
+{
+	const struct fl_changes *c = s->change;
+
+	if (!load_relaxed(&s->sites[i].refusal) && fl_beside_want(&c->names, i))
+		return FL_STAGE_ON;
+	return c->asks_staged && c->staged[i] ? c->staged[i] : own_stage(s, i);
+}
+
 bool fl_change_is_off(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_changes *c = s->change;
 
 	return c && i < c->max && (c->now[i] == FL_STAGE_OFF ||
 				   (c->is.state == FL_CHANGE_ASKED &&
-				    c->staged[i] == FL_STAGE_OFF));
+				    c->asked[i] == FL_STAGE_OFF));
 }
 
 bool fl_change_is_on(const struct fl_session *s, uint32_t function)
@@ -159,7 +193,7 @@ static void stage_site(struct fl_session *s, uint32_t i, enum fl_stage stage,
 	if (load_relaxed(&s->sites[i].refusal)) {
 		sum->refused++;
 		sum->refused_site = i;
-	} else if (fl_change_now(s, i) == stage) {
+	} else if (own_stage(s, i) == stage) {
 		c->staged[i] = FL_STAGE_NONE;
 		sum->same++;
 	} else {
@@ -326,22 +360,36 @@ void fl_change_abort(struct fl_session *s, const void *by)
 
 /* ---- committing --------------------------------------------------------------------- */
 
+/* What is in force is to be what any session wants. */
+static void ask(struct fl_session *s)
+{
+	struct fl_changes *c = s->change;
+	uint32_t n = s->n_selected < c->max ? s->n_selected : c->max;
+
+	for (uint32_t i = 0; i < n; i++) {
+		enum fl_stage to = any_stage(s, i);
+
+		c->asked[i] = to == fl_change_now(s, i) ? FL_STAGE_NONE : (uint8_t)to;
+	}
+	memcpy(c->shown, c->asked, n);
+	store_relaxed(&c->box->n, n);
+	fl_beside_asked(&c->names);
+	c->is.state = FL_CHANGE_ASKED;
+	c->is.asked_ns = fl_os_monotonic_ns();
+	/* (A) pairs with (B) in agent/control.c */
+	store_release(&c->box->wish, ++c->wish);
+}
+
 int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
 {
 	struct fl_changes *c = s->change;
-	uint32_t n;
 
 	if (begin(s, by, why))
 		return -1;
 	if (c->is.state != FL_CHANGE_STAGED)
 		return say_why(why, "nothing is staged");
-	n = s->n_selected < c->max ? s->n_selected : c->max;
-	memcpy(c->shown, c->staged, n);
-	store_relaxed(&c->box->n, n);
-	c->is.state = FL_CHANGE_ASKED;
-	c->is.asked_ns = fl_os_monotonic_ns();
-	/* (A) pairs with (B) in agent/control.c */
-	store_release(&c->box->wish, ++c->wish);
+	c->asks_staged = true;
+	ask(s);
 	return 0;
 }
 
@@ -349,6 +397,7 @@ int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
  * again. */
 static void take_in(struct fl_session *s, uint32_t i)
 {
+	s->change->own[i] = (uint8_t)own_stage(s, i);
 	s->selected[i] = 1;
 	if (s->functions.sites[i].wanted)
 		return;
@@ -367,10 +416,23 @@ static void forget_calls(struct fl_session *s)
 		return;
 	}
 	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)
-		if (s->change->staged[i] == FL_STAGE_OFF)
+		if (s->change->asked[i] == FL_STAGE_OFF)
 			of[s->functions.function_of[i]] = 1;
 	fl_readers_forget(s, load_relaxed(&box->passed), of, s->functions.n);
 	free(of);
+}
+
+static void take_staged(struct fl_session *s)
+{
+	struct fl_changes *c = s->change;
+
+	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
+		if (c->staged[i])
+			c->own[i] = c->staged[i];
+	for (uint32_t k = 0; k < c->n_patterns; k++)
+		fl_selection_amend(s->o->selection, c->patterns[k].on, c->patterns[k].glob);
+	fl_negotiation_ask_again(s);
+	forget_staged(c);
 }
 
 static void take_made(struct fl_session *s)
@@ -380,26 +442,25 @@ static void take_made(struct fl_session *s)
 	fl_readers_hold(s->readers);
 	forget_calls(s);
 	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
-		if (!c->staged[i])
+		if (!c->asked[i])
 			continue;
-		c->now[i] = c->staged[i];
+		c->now[i] = c->asked[i];
 		if (c->now[i] != FL_STAGE_OFF)
 			take_in(s, i);
 	}
 	fl_readers_release(s->readers);
-	for (uint32_t k = 0; k < c->n_patterns; k++)
-		fl_selection_amend(s->o->selection, c->patterns[k].on, c->patterns[k].glob);
-	fl_negotiation_ask_again(s);
-	forget_staged(c);
+	if (c->asks_staged)
+		take_staged(s);
+	else
+		note_state(s, c->is.by);
 }
-
 /* What stands against it is no part of it any more. */
 static void take_refused(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
 	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
-		if (!c->staged[i] || !load_relaxed(&s->sites[i].refusal))
+		if (!c->asked[i] || !load_relaxed(&s->sites[i].refusal))
 			continue;
 		c->staged[i] = FL_STAGE_NONE;
 		if (c->is.n_listed < ARRAY_LEN(c->is.listed))
@@ -408,10 +469,116 @@ static void take_refused(struct fl_session *s)
 	note_state(s, c->is.by);
 }
 
+/* ---- sessions beside it --------------------------------------------------------------- */
+
+/* What it matches and can be had. */
+static void want_matching(struct fl_session *s, struct fl_named *d, struct fl_selection *of,
+			  struct fl_change_sum *sum)
+{
+	uint32_t last = UINT32_MAX;
+
+	for (uint32_t i = 0; i < d->n && i < s->change->max; i++) {
+		uint8_t state = load_relaxed(&s->sites[i].state);
+
+		if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, of, i) ||
+		    state == FL_SITE_GONE || state == FL_SITE_OTHERS)
+			continue;
+		if (load_relaxed(&s->sites[i].refusal)) {
+			sum->refused++;
+			sum->refused_site = i;
+			continue;
+		}
+		d->wants[i] = 1;
+		sum->sites++;
+		sum->functions += s->functions.function_of[i] != last;
+		last = s->functions.function_of[i];
+	}
+}
+
+int fl_change_begin_session(struct fl_session *s, const void *by, const char *name,
+			    const char *glob, struct fl_change_sum *sum, char why[FL_WHY])
+{
+	struct fl_changes *c = s->change;
+	struct fl_selection *of;
+	struct fl_named *d;
+	int err;
+
+	*sum = (struct fl_change_sum){ 0 };
+	if (begin(s, c ? c->is.by : NULL, why))
+		return -1;
+	of = fl_selection_only(glob, &err);
+	if (!of) {
+		snprintf(why, FL_WHY, "`%.100s`: %s; write [MODULE!]FUNCTION or "
+			 "MODULE!0xOFFSET", glob, fl_reason(err));
+		return -1;
+	}
+	d = fl_beside_add(&c->names, s, name, glob, why);
+	if (d)
+		want_matching(s, d, of, sum);
+	fl_selection_free(of);
+	if (d && !sum->sites) {
+		fl_beside_remove(d);
+		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
+		return -1;
+	}
+	if (!d)
+		return -1;
+	d->by = by;
+	d->sites = sum->sites;
+	d->functions = sum->functions;
+	c->asks_staged = false;
+	ask(s);
+	return 0;
+}
+
+void fl_change_end_session(struct fl_session *s, const void *by)
+{
+	struct fl_named *d = s->change ? fl_beside_of(&s->change->names, by) : NULL;
+
+	if (d) {
+		d->is_going = true;
+		d->by = NULL;
+	}
+}
+
+int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_WHY])
+{
+	struct fl_changes *c = s->change;
+	struct fl_named *d = c && *name ? fl_beside_find(&c->names, name) : NULL;
+
+	if (!d || d->is_going) {
+		snprintf(why, FL_WHY, "there is no session `%.31s`; `session list` names them",
+			 name);
+		return -1;
+	}
+	if (begin(s, c->is.by, why))
+		return -1;
+	fl_change_end_session(s, d->by);
+	fl_change_turn(s);
+	return 0;
+}
+
+bool fl_change_has_session(const struct fl_session *s, const void *by)
+{
+	return s->change && fl_beside_of(&s->change->names, by);
+}
+
+void fl_change_each_session(const struct fl_session *s,
+			    void (*each)(void *arg, const struct fl_named *), void *arg)
+{
+	for (int k = 0; s->change && k < FL_NAMED_MOST; k++)
+		if (*s->change->names.of[k].name && !s->change->names.of[k].is_going)
+			each(arg, &s->change->names.of[k]);
+}
+
 bool fl_change_turn(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
+	if (c && c->is.state != FL_CHANGE_ASKED && fl_beside_are_going(&c->names)) {
+		c->asks_staged = false;
+		ask(s);
+	}
 	/* (D) pairs with (C) in agent/control.c */
 	if (!c || c->is.state != FL_CHANGE_ASKED || load_acquire(&c->box->done) != c->wish)
 		return false;
@@ -427,5 +594,6 @@ bool fl_change_turn(struct fl_session *s)
 		take_refused(s);
 	else
 		take_made(s);
+	fl_beside_answered(&c->names, c->is.error);
 	return true;
 }

@@ -46,6 +46,19 @@ void fl_change_abort(struct fl_session *, const void *by);
 /* True: the program has just answered. */
 bool fl_change_turn(struct fl_session *);
 
+/* Sessions beside the recording's own: `by` has one named `name`, which wants what the glob
+ * matches of what is loaded. What it brings is asked for, and the answer comes as that of a
+ * commit; what anybody has staged stays so. end: of `by`, if he has one; it goes when nothing
+ * else is being made. drop: the one of that name; its end is asked for. */
+struct fl_named;
+int fl_change_begin_session(struct fl_session *, const void *by, const char *name,
+			    const char *glob, struct fl_change_sum *, char why[FL_WHY]);
+void fl_change_end_session(struct fl_session *, const void *by);
+int fl_change_drop_session(struct fl_session *, const char *name, char why[FL_WHY]);
+bool fl_change_has_session(const struct fl_session *, const void *by);
+void fl_change_each_session(const struct fl_session *,
+			    void (*each)(void *arg, const struct fl_named *), void *arg);
+
 enum fl_change_state { FL_CHANGE_IDLE, FL_CHANGE_STAGED, FL_CHANGE_ASKED };
 struct fl_change_status {
 	enum fl_change_state state;

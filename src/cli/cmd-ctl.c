@@ -219,6 +219,24 @@ static int ask_words(FILE *f, char **words, int n)
 	return ask(f, line, SHOW_ALL);
 }
 
+/* It lasts as long as this process, or until the recorder says that it has ended. */
+static int keep_session(FILE *f)
+{
+	char line[FL_CTL_LINE];
+
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), f))
+		return 0;			/* the recording has ended */
+	line[strcspn(line, "\n")] = '\0';
+	fl_say("%s", line + (strncmp(line, "no ", 3) ? 0 : 3));
+	return -1;
+}
+
+static bool begins_session(char **words, int n)
+{
+	return n > 1 && !strcmp(words[0], "session") && !strcmp(words[1], "new");
+}
+
 static int ask_about(int pid, char **words, int n)
 {
 	struct lines l = { 0 };
@@ -229,7 +247,9 @@ static int ask_about(int pid, char **words, int n)
 		f = find_recorder(pid);
 	if (f && is_request(*words))
 		err = ask_words(f, words, n);
-	else if (f)
+	if (f && !err && begins_session(words, n))
+		err = keep_session(f);
+	else if (f && !is_request(*words))
 		err = ask_lines(f, &l, strcmp(*words, "-") ? *words : STDIN_NAME);
 	free_lines(&l);
 	if (f)
@@ -266,11 +286,15 @@ const struct fl_cmd fl_cmd_ctl = {
 		"  commit                     all that is staged becomes so, at once\n"
 		"  abort                      what is staged is forgotten\n"
 		"  status                     what is recorded, and what is staged\n"
+		"  session new NAME PATTERN   functions that are recorded while this command "
+		"runs\n"
+		"  session list               which there are\n"
+		"  session drop NAME          end one\n"
 		"  FILE, or -                 lines of `stage`: one change, committed at its "
 		"end\n\n"
 		"A commit is done whole, or refused whole with what stands against it. A "
-		"PATTERN is\n[MODULE!]FUNCTION or MODULE!0xOFFSET, a glob. A recording has one "
-		"session, its own.\n\n"
+		"PATTERN is\n[MODULE!]FUNCTION or MODULE!0xOFFSET, a glob. What any session "
+		"wants is\nrecorded; one goes with its command, however that ends.\n\n"
 		"Exit status: 0 done, 1 refused or nobody records it, 2 usage.",
 	.options = options,
 	.run = run,

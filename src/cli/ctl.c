@@ -10,6 +10,9 @@
  *	diff, status			tell
  *	commit				the answer comes when the program has given it
  *	abort				forget what is staged
+ *	session new NAME PATTERN	a session of its own, as long as this connection lasts:
+ *					what it brings is committed, and answered so
+ *	session list, drop NAME		tell; end it
  *	begin				what follows is this connection's alone: others are told
  *					so, and when it ends without a commit it is forgotten
  * FAILURE	A client costs what its slot has: one line and its replies, which have bounds.
@@ -29,6 +32,7 @@
 
 #include "cli/change.h"
 #include "cli/ctl.h"
+#include "cli/named.h"
 #include "os/os.h"
 
 enum {
@@ -50,7 +54,9 @@ struct client {
 	bool has_ended;			/* it says nothing more */
 	bool is_over;			/* no more is answered; it goes when `out` is written */
 	bool owns;			/* it began a change of its own */
-	bool waits;			/* for the answer to its commit */
+	bool waits;			/* for the answer to its commit ... */
+	uint32_t answers;		/* ... which is the one behind so many */
+	bool has_session;		/* one began with it, and ends with it */
 	uint64_t since_ns;		/* it was last heard, or asked */
 };
 
@@ -293,13 +299,22 @@ static double us_of(const struct fl_ctl *c, uint64_t ticks)
 	       (double)(tsc - c->s->start_tsc) / 1e3;
 }
 
+static void count_session(void *n, const struct fl_named *d)
+{
+	(void)d;
+	++*(uint32_t *)n;
+}
+
 static void tell_status(struct fl_ctl *c, struct client *k)
 {
+	uint32_t sessions = 0;
 	struct fl_change_status is = fl_change_status(c->s);
 	struct fl_change_sum sum = fl_change_diff(c->s, NULL, NULL);
 
 	reply(k, " recording  process %d, %.800s", c->s->pid, c->s->o->argv[0]);
-	reply(k, " session    the recording's; there is one");
+	fl_change_each_session(c->s, count_session, &sessions);
+	reply(k, " sessions   the recording's%s", sessions ? ", and those of `session list`" :
+	    "; there is one");
 	reply(k, " generation %u", is.generation);
 	if (is.state == FL_CHANGE_ASKED)
 		reply(k, " change     %u sites, being made since %.1f ms", sum.sites,
@@ -315,16 +330,27 @@ static void tell_status(struct fl_ctl *c, struct client *k)
 		reply(k, "ok");
 }
 
+static void begin_waiting(struct client *k, uint32_t answers)
+{
+	k->waits = true;
+	k->answers = answers;
+	k->since_ns = fl_os_monotonic_ns();
+}
+
 static void begin_commit(struct fl_ctl *c, struct client *k)
 {
+	uint32_t answers = fl_change_status(c->s).answers;
 	char why[FL_WHY];
 
-	if (fl_change_commit(c->s, owner_of(c, k), why)) {
+	if (fl_change_commit(c->s, owner_of(c, k), why))
 		reply(k, "no %s", why);
-		return;
-	}
-	k->waits = true;
-	k->since_ns = fl_os_monotonic_ns();
+	else
+		begin_waiting(k, answers);
+}
+
+static bool is_answered(const struct fl_ctl *c, const struct client *k)
+{
+	return fl_change_status(c->s).answers != k->answers;
 }
 
 static void tell_refused(struct fl_ctl *c, struct client *k,
@@ -335,7 +361,9 @@ static void tell_refused(struct fl_ctl *c, struct client *k,
 		    (unsigned long long)(c->s->functions.sites[is->listed[i]].at -
 					 c->s->functions.sites[is->listed[i]].function),
 		    fl_reason(load_relaxed(&c->s->sites[is->listed[i]].refusal)));
-	if (is->error == FLE_REFUSED)
+	if (k->has_session)
+		reply(k, "no there is no such session: %s", fl_reason(is->error));
+	else if (is->error == FLE_REFUSED)
 		reply(k, "no %u site%s cannot be switched, so nothing has changed; what is "
 			 "left is still staged", is->refused, is->refused == 1 ? "" : "s");
 	else
@@ -349,13 +377,63 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 
 	k->waits = false;
 	k->since_ns = fl_os_monotonic_ns();
-	if (is.state == FL_CHANGE_ASKED)
+	if (!is_answered(c, k))
 		reply(k, "no the program has not answered yet; `status` tells when it has");
 	else if (is.error)
 		tell_refused(c, k, &is);
 	else
 		reply(k, "ok generation %u: %u site%s switched in %.0f us", is.generation,
 		    is.switched, is.switched == 1 ? "" : "s", us_of(c, is.took_ticks));
+	k->has_session &= !is.error;
+}
+
+/* NAME PATTERN: the pattern may have blanks. */
+static void begin_session(struct fl_ctl *c, struct client *k, char *text)
+{
+	size_t n = strcspn(text, " ");
+	char *glob = text + n + strspn(text + n, " ");
+	uint32_t answers = fl_change_status(c->s).answers;
+	struct fl_change_sum sum;
+	char why[FL_WHY];
+
+	if (!*text || !*glob) {
+		reply(k, "no session new takes `NAME PATTERN`");
+		return;
+	}
+	text[n] = '\0';
+	if (k->has_session || fl_change_begin_session(c->s, k, text, glob, &sum, why)) {
+		reply(k, "no %s", k->has_session ? "there is one of this connection" : why);
+		return;
+	}
+	k->has_session = true;
+	begin_waiting(k, answers);
+}
+
+static void tell_session(void *arg, const struct fl_named *d)
+{
+	reply(arg, " %-12s %u site%s of %u function%s: %.200s%s", d->name, d->sites,
+	    d->sites == 1 ? "" : "s", d->functions, d->functions == 1 ? "" : "s", d->glob,
+	    d->is_on ? "" : " (being made)");
+}
+
+static void take_session(struct fl_ctl *c, struct client *k, char *text)
+{
+	uint32_t answers = fl_change_status(c->s).answers, n = 0;
+	char why[FL_WHY];
+
+	if (skip_word(&text, "new")) {
+		begin_session(c, k, text);
+	} else if (skip_word(&text, "list")) {
+		fl_change_each_session(c->s, tell_session, k);
+		fl_change_each_session(c->s, count_session, &n);
+		reply(k, "ok %u beside the recording's", n);
+	} else if (!skip_word(&text, "drop") || !*text) {
+		reply(k, "no session takes `new NAME PATTERN`, `list` or `drop NAME`");
+	} else if (fl_change_drop_session(c->s, text, why)) {
+		reply(k, "no %s", why);
+	} else {
+		begin_waiting(k, answers);
+	}
 }
 
 static void begin_own(struct fl_ctl *c, struct client *k)
@@ -400,9 +478,10 @@ static void answer_line(struct fl_ctl *c, struct client *k, char *text)
 	else if (skip_word(&text, "begin"))
 		begin_own(c, k);
 	else if (skip_word(&text, "session"))
-		reply(k, "no a recording has one session, its own");
+		take_session(c, k, text);
 	else
-		reply(k, "no such request; there are stage, diff, commit, abort, status");
+		reply(k, "no such request; there are stage, diff, commit, abort, status, "
+			 "session");
 }
 
 /* ---- clients ------------------------------------------------------------------------ */
@@ -411,6 +490,8 @@ static void drop_client(struct fl_ctl *c, struct client *k)
 {
 	if (k->owns)
 		fl_change_abort(c->s, k);
+	if (k->has_session)
+		fl_change_end_session(c->s, k);
 	if (k->fd >= 0)
 		close(k->fd);
 	free(k->out);
@@ -460,7 +541,8 @@ static struct client *find_slot(struct fl_ctl *c, uint64_t now)
 
 		if (k->fd == -1)
 			return k;
-		if (!k->waits && !k->owns && (!oldest || k->since_ns < oldest->since_ns))
+		if (!k->waits && !k->owns && !k->has_session &&
+		    (!oldest || k->since_ns < oldest->since_ns))
 			oldest = k;
 	}
 	if (!oldest || now - oldest->since_ns < IDLE_NS / 50)
@@ -521,9 +603,14 @@ static void write_some(struct client *k, uint64_t now)
 
 static void turn_client(struct fl_ctl *c, struct client *k, uint64_t now)
 {
-	if (k->waits && (fl_change_status(c->s).state != FL_CHANGE_ASKED ||
+	if (k->waits && (is_answered(c, k) ||
 			 now - k->since_ns > ANSWER_NS))
 		end_commit(c, k);
+	if (k->has_session && !k->waits && !fl_change_has_session(c->s, k)) {
+		reply(k, "no the session has been dropped");
+		k->has_session = false;
+		k->is_over = true;
+	}
 	if (!k->n_out && !k->waits)
 		read_some(k, now);
 	if (!k->n_out)
@@ -574,7 +661,7 @@ void fl_ctl_turn(struct fl_session *s)
 			continue;
 		turn_client(c, k, now);
 		if ((k->is_over && !k->n_out && !k->waits) ||
-		    (!k->waits && now - k->since_ns > IDLE_NS))
+		    (!k->waits && !k->has_session && now - k->since_ns > IDLE_NS))
 			drop_client(c, k);
 	}
 }

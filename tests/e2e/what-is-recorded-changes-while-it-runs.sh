@@ -138,7 +138,7 @@ start -a counts
 refused 'counts all' stage on 'a count'
 refused 'no function with a probe' stage off nothing_of_the_kind
 refused 'stage takes' stage over a
-refused 'one session' session list
+refused 'no session' session drop x
 finish
 refused 'there is no process' status
 # Who records lets go who says nothing for five seconds; a person types as slowly.

@@ -11,6 +11,7 @@
 
 #include "cli/change.h"
 #include "cli/ctl.h"
+#include "cli/named.h"
 #include "fuzz.h"
 
 enum { SITES = 8 };
@@ -69,6 +70,7 @@ int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
 	if (is.state != FL_CHANGE_STAGED || is.by != by)
 		return -1;
 	is.state = draw(2) ? FL_CHANGE_ASKED : FL_CHANGE_IDLE;
+	is.answers += is.state == FL_CHANGE_IDLE;
 	is.error = draw(2) ? FLE_REFUSED : 0;
 	is.n_listed = draw(16);
 	return 0;
@@ -79,6 +81,59 @@ void fl_change_abort(struct fl_session *s, const void *by)
 	(void)s;
 	if (is.by == by)
 		is = (struct fl_change_status){ 0 };
+}
+
+/* ---- one session ------------------------------------------------------------------- */
+
+static struct fl_named named;
+
+int fl_change_begin_session(struct fl_session *s, const void *by, const char *name,
+			    const char *glob, struct fl_change_sum *sum, char why[FL_WHY])
+{
+	(void)s;
+	if (!*name || !*glob || strchr(name, ' '))
+		abort();
+	*sum = (struct fl_change_sum){ draw(9), draw(9), draw(2), draw(2), draw(SITES) };
+	snprintf(why, FL_WHY, "there is a session `%.31s` already", name);
+	if (*named.name || draw(2))
+		return -1;
+	named = (struct fl_named){ .name = "some", .glob = (char *)"a\033[2J*", .by = by };
+	is.state = draw(2) ? FL_CHANGE_ASKED : FL_CHANGE_IDLE;
+	is.answers += is.state == FL_CHANGE_IDLE;
+	is.error = draw(2) ? FLE_REFUSED : 0;
+	return 0;
+}
+
+void fl_change_end_session(struct fl_session *s, const void *by)
+{
+	(void)s;
+	if (named.by == by)
+		named = (struct fl_named){ 0 };
+}
+
+int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_WHY])
+{
+	(void)s;
+	snprintf(why, FL_WHY, "there is no session `%.31s`", name);
+	if (!*named.name)
+		return -1;
+	named = (struct fl_named){ 0 };
+	is.answers += draw(2);
+	return 0;
+}
+
+bool fl_change_has_session(const struct fl_session *s, const void *by)
+{
+	(void)s;
+	return *named.name && named.by == by;
+}
+
+void fl_change_each_session(const struct fl_session *s,
+			    void (*each)(void *arg, const struct fl_named *), void *arg)
+{
+	(void)s;
+	if (*named.name)
+		each(arg, &named);
 }
 
 struct fl_change_status fl_change_status(const struct fl_session *s)
@@ -116,6 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	chance = (uint32_t)n;
 	is = (struct fl_change_status){ 0 };
+	named = (struct fl_named){ 0 };
 	s.functions.function_of = function_of;
 	s.functions.sites = sites;
 	s.n_selected = SITES;

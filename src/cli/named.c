@@ -1,0 +1,126 @@
+/*
+ * named.c - sessions beside the recording's own: who they are, and what each wants.
+ *
+ * A session begins with its owner, who is a connection to the recorder (ctl.c), and goes with
+ * him, however he goes: the kernel closes what a killed process had. No session knows of
+ * another one. A site is on while any wants it (change.c).
+ *
+ *	state		is_on	is_going	is_asked	becomes
+ *	new		-	-		yes		on, or nothing if refused
+ *	on		yes	-		- or yes	going
+ *	going		any	yes		- or yes	nothing, when what was asked
+ *								since has been made so
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/named.h"
+
+bool fl_beside_want(const struct fl_beside *t, uint32_t i)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++) {
+		const struct fl_named *d = &t->of[k];
+
+		if (*d->name && !d->is_going && i < d->n && d->wants[i])
+			return true;
+	}
+	return false;
+}
+
+struct fl_named *fl_beside_find(struct fl_beside *t, const char *name)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		if (!strcmp(t->of[k].name, name))
+			return &t->of[k];
+	return NULL;
+}
+
+struct fl_named *fl_beside_of(struct fl_beside *t, const void *by)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		if (*t->of[k].name && t->of[k].by == by)
+			return &t->of[k];
+	return NULL;
+}
+
+static bool is_good(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
+			return false;
+	return n && n < FL_NAME_MOST;
+}
+
+struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
+			       const char *name, const char *glob, char why[FL_WHY])
+{
+	struct fl_named *d = fl_beside_find(t, "");
+
+	if (!is_good(name)) {
+		snprintf(why, FL_WHY, "a session's name has up to %d letters, digits, - _ .",
+			 FL_NAME_MOST - 1);
+		return NULL;
+	}
+	if (!strcmp(name, "recording") || fl_beside_find(t, name)) {
+		snprintf(why, FL_WHY, "there is a session `%s` already", name);
+		return NULL;
+	}
+	if (!d) {
+		snprintf(why, FL_WHY, "there are %d sessions, and no room for more",
+			 FL_NAMED_MOST);
+		return NULL;
+	}
+	*d = (struct fl_named){ .n = s->n_selected };
+	d->wants = calloc(s->n_selected + 1, 1);
+	d->glob = strdup(glob);
+	if (!d->wants || !d->glob) {
+		fl_beside_remove(d);
+		snprintf(why, FL_WHY, "out of memory");
+		return NULL;
+	}
+	strcpy(d->name, name);
+	return d;
+}
+
+void fl_beside_remove(struct fl_named *d)
+{
+	free(d->wants);
+	free(d->glob);
+	*d = (struct fl_named){ 0 };
+}
+
+bool fl_beside_are_going(const struct fl_beside *t)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		if (*t->of[k].name && t->of[k].is_going && !t->of[k].is_asked)
+			return true;
+	return false;
+}
+
+void fl_beside_asked(struct fl_beside *t)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++) {
+		t->of[k].is_asked = *t->of[k].name;
+		t->of[k].was_going = t->of[k].is_going;
+	}
+}
+
+/* What is refused is what a new one, or the recording's own, wants: who goes asks again. Where
+ * there is no program any more nobody does. */
+void fl_beside_answered(struct fl_beside *t, int err)
+{
+	for (int k = 0; k < FL_NAMED_MOST; k++) {
+		struct fl_named *d = &t->of[k];
+
+		if (!d->is_asked)
+			continue;
+		d->is_asked = false;
+		if (d->was_going ? err != FLE_REFUSED : err && !d->is_on)
+			fl_beside_remove(d);
+		else
+			d->is_on |= !err;
+	}
+}

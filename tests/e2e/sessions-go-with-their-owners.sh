@@ -1,0 +1,176 @@
+#!/bin/sh
+# flick ctl session: what several sessions want of one program is recorded while any of them
+# wants it. One goes with the command that began it, however that ends: killed at any moment,
+# dropped by another one, or with the recording; the others lose no call, and what somebody has
+# staged stays so. The program does a step when it is told to, so each call is on one side of a
+# change.
+#
+# timeout: 120
+. "$(dirname "$0")/lib"
+need sqlite3
+
+# start OPTIONS...	record steps; $target is its process
+start() {
+	rm -rf "$data" "$work/to" "$work/from"
+	mkfifo "$work/to" "$work/from"
+	"$FLICK" record -o "$data" "$@" -- "$program" <"$work/to" >"$work/from" 2>"$err" &
+	recorder=$!
+	exec 8>"$work/to" 9<"$work/from"
+	read -r ready <&9
+	[ "$ready" = ready ] || fail "$* does not begin"
+	target=$(pgrep -P "$recorder" -x "${program##*/}") || fail "no target"
+}
+
+step() {
+	say "$*" >&8
+	read -r done_ <&9
+}
+
+ctl() {
+	"$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" ||
+		fail "$label: ctl $*: $(cat "$work/said")"
+}
+
+refused() {	# PATTERN COMMAND...
+	pattern=$1
+	shift
+	! "$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" || fail "ctl $* is not refused"
+	grep -q -e "$pattern" "$work/said" || fail "ctl $*: $(cat "$work/said")"
+}
+
+# begin NAME PATTERN	$owner is its process; it has begun
+begin() {
+	mkfifo "$work/begun"
+	"$FLICK" ctl -p "$target" session new "$1" "$2" >"$work/begun" 2>"$work/$1.said" 8>&- 9<&- &
+	owner=$!
+	read -r line <"$work/begun" || fail "$label: $1: $(cat "$work/$1.said")"
+	rm "$work/begun"
+	case $line in "generation "*) ;; *) fail "$label: $1 begins with '$line'" ;; esac
+}
+
+generation() {
+	ctl status
+	sed -n 's/^generation //p' "$out"
+}
+
+# after N	the generation is N more than when $before was taken
+after() {
+	for try in $(seq 200); do
+		[ "$(generation)" -ge $((before + $1)) ] && return
+		sleep 0.02
+	done
+	fail "$label: a session does not go"
+}
+
+# ends SIGNAL PID	its session goes
+ends() {
+	before=$(generation)
+	kill -"$1" "$2"
+	wait "$2" 2>/dev/null
+	after 1
+}
+
+finish() {
+	say quit >&8
+	exec 8>&- 9<&-
+	wait "$recorder" || fail "$label: record: $(cat "$err")"
+}
+
+calls() {	# TABLE NAME N
+	got=$(sql "select coalesce(sum(calls), 0) from $(rows "$1") where name = '$2'")
+	[ "$got" = "$3" ] || fail "$label: $2 has $got calls, not $3"
+}
+
+overlap() {	# TABLE
+	step c 10
+	begin x a
+	x=$owner
+	step c 100
+	begin y '[ab]'
+	y=$owner
+	ctl session list
+	grep -q '^x .* of 1 function: a$' "$out" && grep -q '^y .* of 2 functions' "$out" ||
+		fail "$label: list: $(cat "$out")"
+	step c 1000
+	ends KILL $x				# y wants it yet
+	step c 10000
+	ctl stage on b
+	ctl commit
+	step c 5
+	ctl session drop y
+	! wait $y || fail "$label: y ends well"
+	grep -q 'has been dropped' "$work/y.said" || fail "$label: y is not told"
+	step c 20				# b is the recording's own now
+	ctl stage on a
+	begin z a
+	step c 3
+	ends HUP $owner
+	step c 100000				# off again, and still staged
+	ctl diff
+	grep -q '^on *a ' "$out" || fail "$label: what was staged is gone"
+	ctl commit
+	step c 7
+	begin w b
+	ctl stage off b
+	ctl commit
+	sleep 6					# an owner says nothing for as long as it likes
+	step c 40				# w wants it yet
+	ends TERM $owner
+	step c 500000
+	ctl session list
+	grep -q '^0 beside' "$out" || fail "$label: list: $(cat "$out")"
+	finish
+	calls "$1" a $((100 + 1000 + 10000 + 5 + 3 + 7 + 40 + 500000))
+	calls "$1" b $((1000 + 10000 + 5 + 20 + 3 + 100000 + 7 + 40))
+	calls "$1" c $((10 + 100 + 1000 + 10000 + 5 + 20 + 3 + 100000 + 7 + 40 + 500000))
+}
+
+target steps -O1 $sites
+program=$work/steps
+label=all
+start --all -P c
+overlap latency
+label=counted
+start -a counts -P c
+overlap counts
+target steps -O1
+label=bodies
+start -P c
+overlap latency
+
+# Killed before it is answered, while it is, or later: nothing is left of it.
+label=killed
+start -a counts -P c
+begin stays b
+for i in $(seq 40); do
+	"$FLICK" ctl -p "$target" session new "s$i" a >/dev/null 2>&1 8>&- 9<&- &
+	[ $((i % 4)) -eq 0 ] || sleep 0.00$((i % 10))
+	kill -KILL $!
+	wait $! 2>/dev/null
+done
+for try in $(seq 200); do
+	ctl session list
+	grep -q '^1 beside' "$out" && break
+	sleep 0.02
+done
+grep -q '^1 beside' "$out" || fail "$label: $(cat "$out")"
+begin last a				# behind what was asked before
+ends KILL $owner
+ctl stage off c				# and the program follows
+ctl commit
+step c 1000
+refused 'already' session new stays a
+refused 'letters' session new 'a/b' a
+refused 'no function with a probe' session new other nothing_of_the_kind
+refused 'no session' session drop other
+refused 'takes' session new
+refused 'takes' session over
+finish
+calls counts a 0
+calls counts b 1000
+calls counts c 0
+
+label=alone
+start --trace
+refused 'trace' session new x a
+finish
