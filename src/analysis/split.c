@@ -32,6 +32,8 @@
  *	2. Of all threads that wait for another take that at the earliest access: the
  *	   other thread of that access is at an earlier one, which it does not
  *	   wait at, or there already. Both have it among theirs, as both ask the same.
+ *	   Accesses are numbered on when all have done the round, or the two would not
+ *	   mean the same one. tests/model/split.pml has a twin for each step of this.
  * FAILURE
  *	A thread that cannot be made is told by open. Later nothing can fail.
  */
