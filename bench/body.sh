@@ -42,6 +42,5 @@ while [ $round -lt $rounds ] && [ ! "$reason" ]; do
 done
 report body.call ticks/call "$reason"
 
-# The pipe is closed by the last to end, which outlives the recorder.
-record off ${json:+--json} 2>"$scratch/log" | cat >"$scratch/lines" || :
+record off "$build/flick" ${json:+--json} >"$scratch/lines" 2>"$scratch/log" || :
 grep body.off "$scratch/lines" || skip body.off "flick: $(last_line "$scratch/log")"
