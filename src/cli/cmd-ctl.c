@@ -156,6 +156,7 @@ static int ask_lines(FILE *f, const struct lines *l, const char *name)
 	for (size_t i = 0; i < l->n; i++)
 		if (ask(f, l->of[i], SHOW_NOTHING)) {
 			fl_say("%s:%d: nothing has changed", name, l->numbers[i]);
+			ask(f, "abort", SHOW_NOTHING);	/* not when it sees that we are gone */
 			return -1;
 		}
 	return ask(f, "commit", SHOW_ALL);

@@ -440,6 +440,10 @@ static void begin_own(struct fl_ctl *c, struct client *k)
 {
 	struct fl_change_status is = fl_change_status(c->s);
 
+	if (is.state == FL_CHANGE_ASKED) {
+		reply(k, "no a change is being made just now");
+		return;
+	}
 	if (is.state != FL_CHANGE_IDLE && is.by != k) {
 		reply(k, "no somebody else has staged a change, and neither committed nor "
 			 "aborted it");
@@ -462,21 +466,28 @@ static void abort_change(struct fl_ctl *c, struct client *k)
 		reply(k, "ok nothing is staged");
 }
 
+/* Requests of one word. */
+static const struct {
+	const char *word;
+	void (*answer)(struct fl_ctl *, struct client *);
+} alone[] = {
+	{ "diff", tell_diff },	   { "commit", begin_commit }, { "abort", abort_change },
+	{ "status", tell_status }, { "begin", begin_own },
+};
+
 static void answer_line(struct fl_ctl *c, struct client *k, char *text)
 {
 	text += strspn(text, " ");
+	for (size_t i = 0; i < ARRAY_LEN(alone); i++)
+		if (skip_word(&text, alone[i].word)) {
+			if (*text)
+				reply(k, "no %s takes nothing behind it", alone[i].word);
+			else
+				alone[i].answer(c, k);
+			return;
+		}
 	if (skip_word(&text, "stage"))
 		take_stage(c, k, text);
-	else if (skip_word(&text, "diff"))
-		tell_diff(c, k);
-	else if (skip_word(&text, "commit"))
-		begin_commit(c, k);
-	else if (skip_word(&text, "abort"))
-		abort_change(c, k);
-	else if (skip_word(&text, "status"))
-		tell_status(c, k);
-	else if (skip_word(&text, "begin"))
-		begin_own(c, k);
 	else if (skip_word(&text, "session"))
 		take_session(c, k, text);
 	else

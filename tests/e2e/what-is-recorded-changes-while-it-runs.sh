@@ -62,6 +62,8 @@ changes() {	# TABLE
 	ctl abort
 	step c 10000
 	refused 'nothing is staged' commit
+	refused 'commit takes nothing behind it' commit now
+	refused 'status takes nothing behind it' status please
 	printf '# both\n\nstage on a\nstage off b\n' | ctl -
 	step c 7
 	lines=2 refused 'nothing has changed' "$work/wrong"
