@@ -85,9 +85,26 @@ static uint8_t room_at(uintptr_t at)
 	return (uint8_t)(p - at);
 }
 
+/* A recording that comes later finds it: a thread may be in it still. */
+static int make_loader_glue(uintptr_t at)
+{
+	uintptr_t *go;
+	int err;
+
+	if (loader_near.code)
+		return 0;
+	err = fl_near_alloc(&loader_near, at, at + 16, FL_ARCH_GLUE_BYTES, sizeof *go);
+	if (err)
+		return err;
+	go = (uintptr_t *)loader_near.data;
+	*go = (uintptr_t)on_loader;
+	fl_arch_glue(loader_near.write, (uintptr_t)loader_near.code, 0, (uintptr_t)go, 0);
+	return fl_near_seal(&loader_near);
+}
+
 static int plan_loader(void)
 {
-	uintptr_t brk, *go;
+	uintptr_t brk;
 	struct fl_plan_in in = { .form = FL_FORM_SLED_RET };
 	uint64_t datum;
 	int err;
@@ -98,16 +115,9 @@ static int plan_loader(void)
 		return FLE_UNKNOWN;
 	in.at = brk + fl_arch_landing((const void *)brk, 8);
 	in.room = room_at(in.at);
-	err = fl_near_alloc(&loader_near, in.at, in.at + 16, FL_ARCH_GLUE_BYTES,
-			    sizeof *go);
-	if (err)
-		return err;
-	go = (uintptr_t *)loader_near.data;
-	*go = (uintptr_t)on_loader;
+	err = make_loader_glue(in.at);
 	in.glue = (uintptr_t)loader_near.code;
-	fl_arch_glue(loader_near.write, in.glue, 0, (uintptr_t)go, 0);
-	err = fl_arch_plan(&loader_patch, &in, &datum);
-	return err ? err : fl_near_seal(&loader_near);
+	return err ? err : fl_arch_plan(&loader_patch, &in, &datum);
 }
 
 static int change_loader(int from, int to)

@@ -112,13 +112,13 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 {
 	now.err = fl_obj_around(&now.m, lo, now.path, sizeof now.path);
 	if (!now.err)
+		now.err = note_owner(&now.m);
+	if (!now.err)
 		now.err = fl_outline_open(&now.outline, &now.m);
 	if (!now.err)
 		now.err = map_steps(FIRST_STEPS);
 	if (!now.err)
 		now.err = map_made();
-	if (!now.err)
-		now.err = note_owner(&now.m);
 	fl_copies_begin(&now.copies, lo, hi);
 	now.pid = fl_os_pid();
 }
@@ -306,7 +306,21 @@ static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 	return kind == FL_ENTRY ? place_entry(c, at, in) : place_inside(c, at, kind, in);
 }
 
+/* Nobody who is told apart by nothing is the same. */
+static bool is_built_for(uintptr_t at)
+{
+	struct fl_module m;
+	char path[PATH];
+	bool is;
+
+	if (fl_obj_around(&m, at, path, sizeof path))
+		return false;
+	is = owner_at(m.lo, m.hi) && is_same_module(&m);
+	fl_obj_close(&m.file);
+	return is;
+}
+
 const struct fl_builder fl_copy_builder = {
 	.begin = begin_module, .point = note_point, .place = place_site, .end = end_module,
-	.hold = is_same_module,
+	.hold = is_same_module, .again = is_built_for,
 };

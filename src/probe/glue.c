@@ -10,6 +10,7 @@
  */
 #include <sys/mman.h>
 
+#include "again.h"
 #include "glue.h"
 #include "goal.h"
 #include "known.h"
@@ -56,22 +57,43 @@ static int place_in_body(uint32_t id, struct fl_plan_in *in, uint64_t *datum)
 	return err;
 }
 
-static void plan(struct fl_probe *p, uintptr_t glue)
+static void end_plan(uint32_t id, int err, uint64_t datum)
 {
-	uint32_t id = fl_probe_id(p);
-	struct fl_plan_in in = plan_in(p, glue);
-	struct fl_patch *patch = &fl_table.patches[id];
-	uint64_t datum = 0;
-	int err = place_in_body(id, &in, &datum);
-
-	if (!err)
-		err = fl_arch_plan(patch, &in, &datum);
-
-	fl_table.sites[id].tactic = patch->tactic;
+	fl_table.sites[id].tactic = fl_table.patches[id].tactic;
 	if (err == FLE_NOREACH || err == FLE_STRADDLE)
 		go_without(id, err, datum);
 	else if (err)
 		fl_table_refuse(id, err, datum);
+}
+
+static void plan(struct fl_probe *p, uintptr_t glue)
+{
+	uint32_t id = fl_probe_id(p);
+	struct fl_made made = { .in = plan_in(p, glue), .go = p->go, .counts = p->counts,
+				.is_planned = 1 };
+
+	made.err = place_in_body(id, &made.in, &made.datum);
+	if (!made.err)
+		made.err = fl_arch_plan(&fl_table.patches[id], &made.in, &made.datum);
+	fl_again_keep(id, &made);
+	end_plan(id, made.err, made.datum);
+}
+
+/* The same by what an earlier recording has made. */
+static void plan_again(uint32_t id)
+{
+	const struct fl_made *made = fl_again_made(id);
+	uint64_t datum = made->datum;
+	int err = made->err;
+
+	fl_table.probes[id].form = (uint8_t)made->in.form;
+	if (!err)
+		err = fl_arch_plan(&fl_table.patches[id], &made->in, &datum);
+	if (!err && !fl_again_is_as_before(id)) {
+		datum = made->in.at;
+		err = FLE_CHANGED;
+	}
+	end_plan(id, err, datum);
 }
 
 static bool has_counter(const struct fl_probe *p)
@@ -187,6 +209,23 @@ static void make_one(struct block *b, uint32_t id)
 	fl_goal_direct(id, fl_goal_action(id));
 	if (!fl_table.sites[id].refusal)
 		plan(&fl_table.probes[id], code);
+	else
+		fl_again_keep(id, &(struct fl_made){ .in = plan_in(&fl_table.probes[id], code),
+						     .go = fl_table.probes[id].go,
+						     .counts = fl_table.probes[id].counts });
+}
+
+static void make_again(uint32_t id)
+{
+	const struct fl_made *made = fl_again_made(id);
+	struct fl_probe *p = &fl_table.probes[id];
+
+	p->go = made->go;
+	p->counts = made->counts;
+	fl_function_of[id] = p->function;
+	fl_goal_direct(id, fl_goal_action(id));
+	if (made->is_planned)
+		plan_again(id);
 }
 
 /* What was written is code from now on, or is gone. */
@@ -253,6 +292,31 @@ static int fill_glue(struct block *b, uint32_t first, uint32_t end, enum fl_deci
 	return seal(&b->near, 0);
 }
 
+/* Of an earlier recording's, all that is wanted now. */
+static bool use_again(const struct fl_known *k, uint32_t first, uint32_t end,
+		      enum fl_decided decided)
+{
+	uint32_t set = 0;
+
+	for (uint32_t id = first; id < end; id++) {
+		uint32_t of;
+
+		if (!is_due(id, decided) || !needs_glue(id))
+			continue;
+		of = fl_again_set(id, is_to_count(id));
+		if (!of || (set && of != set))
+			return false;
+		set = of;
+	}
+	if (!set || !fl_probe_builder->again(k->lo))
+		return false;
+	for (uint32_t id = first; id < end; id++)
+		if (is_due(id, decided) && needs_glue(id))
+			make_again(id);
+	fl_again_tell(set);
+	return true;
+}
+
 static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 		    enum fl_decided decided)
 {
@@ -269,9 +333,15 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 	}
 	if (!b.n_counting && !b.n_plain)
 		return 0;
+	if (has_bodies && !fl_table.has_points && use_again(k, first, end, decided))
+		return 0;
 	err = alloc_block(&b, k);
-	if (!err && has_bodies)
+	if (!err && has_bodies) {
+		if (!fl_probe_builder->again(k->lo))
+			fl_again_forget(k->lo, k->hi);
+		fl_again_begin(k);
 		fl_probe_builder->begin(k->lo, k->hi);
+	}
 	/* also points that nobody wants by now: a body is built once */
 	for (uint32_t id = k->first; !err && has_bodies && fl_table.has_points &&
 				     id < k->end; id++)
@@ -279,8 +349,10 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 			fl_probe_builder->point(fl_table.sites[id].at);
 	if (!err)
 		err = fill_glue(&b, first, end, decided);
-	if (!err && has_bodies)
+	if (!err && has_bodies) {
 		built = fl_probe_builder->end();
+		fl_again_end(built);
+	}
 	return err ? err : built;
 }
 

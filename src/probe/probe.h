@@ -112,6 +112,8 @@ struct fl_builder {
 	int (*end)(void);
 	/* Are the functions of the module, which is back, those that bodies were built of? */
 	bool (*hold)(const struct fl_module *);
+	/* Of the module that is mapped at `at` now? Nobody's are no module's. */
+	bool (*again)(uintptr_t at);
 };
 extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan */
 

@@ -1,0 +1,173 @@
+/*
+ * again.c - glue and second bodies that an earlier recording has made, for the next one.
+ *
+ * Hides what makes them the same. Who attaches finds the table empty, and what the one
+ * before has made cannot be unmapped: a frame may return there. So it is used again, or
+ * each recording would leave as much.
+ *
+ * INVARIANT	1. A glue that is used again reports what its probe is.
+ *		2. A function's probes are all in one body, or in its original.
+ *		3. A body is that of the function that stands there.
+ * WHY		1. A glue knows an id, whether it counts, and how it is left. It is used for
+ *		   a site of the same id, place, function and kind, if it is to count just as
+ *		   then. Its word and mask are data, and set anew.
+ *		2. What is wanted of a module is taken from one set, which was made at once,
+ *		   or none of it: then all is made anew, and is one set.
+ *		3. The module is the one that the builder has built for last (by its build id),
+ *		   and each place has the bytes that it had. Where another is built for, what
+ *		   there was of its addresses is forgotten.
+ * FAILURE	What cannot be kept is made again by the next one.
+ *
+ * A thread that an earlier recording has left in a body, or between a glue and its word, is
+ * where a thread of this one may be as well: it goes on by the same bytes, and the exit of a
+ * call that began before is one as of any call that began before flick came.
+ */
+#include <sys/mman.h>
+
+#include "again.h"
+#include "os/os.h"
+
+struct earlier {
+	struct fl_made made;
+	uintptr_t at, function;
+	uint32_t set;			/* index + 1; 0: nothing is kept */
+	uint8_t kind, len;
+	uint8_t old[FL_ARCH_SITE_MAX];
+};
+
+/* Memory that a set is in, and whose it is: rows of the region as they were. */
+struct set {
+	uintptr_t lo, hi;		/* the module */
+	uint32_t n_glue, n_bodies;
+	struct fl_glue_range *glue;
+	struct fl_body_row *bodies;
+	bool is_whole;
+};
+
+enum { SETS = 1 << 14 };
+
+static struct earlier *kept;		/* by probe id; all that is here W under the lock */
+static uint32_t n_kept;
+static struct set *sets;
+static uint32_t n_sets;
+static uint32_t open_set;		/* index + 1; 0: nothing is kept now */
+static uint32_t first_glue, first_body;
+
+static bool have_room(void)
+{
+	if (!sets)
+		sets = fl_table_map(SETS * sizeof *sets);
+	if (!kept && sets) {
+		kept = fl_table_map((size_t)fl_table.max * sizeof *kept);
+		n_kept = kept ? fl_table.max : 0;
+	}
+	return kept && n_sets < SETS;
+}
+
+void fl_again_forget(uintptr_t lo, uintptr_t hi)
+{
+	for (uint32_t i = 0; i < n_sets; i++)
+		if (sets[i].lo < hi && lo < sets[i].hi)
+			sets[i].is_whole = false;
+}
+
+void fl_again_begin(const struct fl_known *k)
+{
+	const struct fl_region *m = fl_table.shm;
+
+	open_set = 0;
+	if (!m->is_attached || !have_room())
+		return;
+	sets[n_sets] = (struct set){ .lo = k->lo, .hi = k->hi };
+	open_set = ++n_sets;
+	first_glue = load_relaxed(&m->n_glue);
+	first_body = load_relaxed(&m->n_bodies);
+}
+
+void fl_again_keep(uint32_t id, const struct fl_made *made)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+	const struct fl_patch *p = &fl_table.patches[id];
+	struct earlier *to = &kept[id];
+
+	if (!open_set || id >= n_kept)
+		return;
+	*to = (struct earlier){
+		.made = *made, .at = s->at, .function = s->function, .kind = s->kind,
+		.set = open_set, .len = p->len,
+	};
+	__builtin_memcpy(to->old, p->bytes[FL_OLD], sizeof to->old);
+}
+
+static void *remember_rows(const void *from, size_t bytes)
+{
+	void *to = bytes ? fl_table_map(bytes) : NULL;
+
+	if (to)
+		__builtin_memcpy(to, from, bytes);
+	return to;
+}
+
+/* Rows that there was no room for are nobody's: then the set is not known. */
+static uint32_t rows_since(uint32_t first, uint32_t now, uint32_t most)
+{
+	return now <= most && now >= first ? now - first : UINT32_MAX;
+}
+
+void fl_again_end(int err)
+{
+	struct fl_region *m = fl_table.shm;
+	struct set *set = open_set ? &sets[open_set - 1] : NULL;
+	uint32_t glue, bodies;
+
+	open_set = 0;
+	if (!set || err)
+		return;
+	glue = rows_since(first_glue, load_relaxed(&m->n_glue), m->max_glue);
+	bodies = rows_since(first_body, load_relaxed(&m->n_bodies), m->max_sites);
+	if (glue == UINT32_MAX || bodies == UINT32_MAX)
+		return;
+	set->glue = remember_rows(fl_shm_glue(m) + first_glue, glue * sizeof *set->glue);
+	set->bodies = remember_rows(fl_shm_bodies(m) + first_body,
+				    bodies * sizeof *set->bodies);
+	set->n_glue = glue;
+	set->n_bodies = bodies;
+	set->is_whole = set->glue && (set->bodies || !bodies);
+}
+
+uint32_t fl_again_set(uint32_t id, bool counts)
+{
+	const struct fl_shm_site *s = &fl_table.sites[id];
+	const struct earlier *k = id < n_kept ? &kept[id] : NULL;
+
+	if (!fl_table.shm->is_attached || !k || !k->set || !sets[k->set - 1].is_whole)
+		return 0;
+	return k->at == s->at && k->function == s->function && k->kind == s->kind &&
+	       k->made.counts == counts && k->made.is_planned == !s->refusal &&
+	       (fl_probe_is_body(&fl_table.probes[id]) ||
+		k->made.in.form == (enum fl_form)fl_table.probes[id].form) ? k->set : 0;
+}
+
+const struct fl_made *fl_again_made(uint32_t id)
+{
+	return &kept[id].made;
+}
+
+bool fl_again_is_as_before(uint32_t id)
+{
+	const struct fl_patch *p = &fl_table.patches[id];
+
+	return p->len == kept[id].len &&
+	       !__builtin_memcmp(p->bytes[FL_OLD], kept[id].old, p->len);
+}
+
+void fl_again_tell(uint32_t set)
+{
+	const struct set *of = &sets[set - 1];
+
+	for (uint32_t i = 0; i < of->n_glue; i++)
+		fl_channel_tell_glue(of->glue[i].lo, of->glue[i].hi - of->glue[i].lo);
+	for (uint32_t i = 0; i < of->n_bodies; i++)
+		fl_channel_tell_body(fl_os_pid(), of->bodies[i].function,
+				     of->bodies[i].lo, of->bodies[i].bytes);
+}

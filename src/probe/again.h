@@ -1,0 +1,33 @@
+/* again.h - private to probe/: what an earlier recording has made (again.c). The table is
+ * locked. */
+#ifndef FL_AGAIN_H
+#define FL_AGAIN_H
+
+#include "known.h"
+
+/* What glue and a plan were made of; in.glue is where the glue is. */
+struct fl_made {
+	struct fl_plan_in in;
+	uintptr_t *go;
+	uint64_t datum;			/* explains `err` */
+	int err;			/* of the plan */
+	uint8_t counts;
+	uint8_t is_planned;
+};
+
+/* The recording comes late, so there may be another: what is made of a module from begin to
+ * end is kept. `err`: it is not whole, and not kept. */
+void fl_again_begin(const struct fl_known *);
+void fl_again_keep(uint32_t id, const struct fl_made *);
+void fl_again_end(int err);
+/* Another module stands there now. */
+void fl_again_forget(uintptr_t lo, uintptr_t hi);
+/* The set in which a probe like this one was made; 0: none. */
+uint32_t fl_again_set(uint32_t id, bool counts);
+const struct fl_made *fl_again_made(uint32_t id);
+/* Are bytes of the place as they were then? */
+bool fl_again_is_as_before(uint32_t id);
+/* Who reads hears of its memory, as of what is made now. */
+void fl_again_tell(uint32_t set);
+
+#endif
