@@ -37,10 +37,9 @@ enum flick_type {
 	FLICK_TYPE_ACCESS,	/* no probe: an instruction reads or writes memory. `tsc` is the
 				 * first byte's address, `probe` the number of its place, of all
 				 * places in the process; `sp` is made of enum flick_access */
-	FLICK_TYPE_PATH,	/* no event: a thread has gone a path through a function, which
-				 * the probe is the entry of. `sp` is its number, `tsc` 0 */
-	FLICK_N_TYPES,		/* from here on free: a count, a point are one record
-				 * each */
+	FLICK_TYPE_PATH,	/* no time: a path came to its end, through the function of that
+				 * entry. `sp` is its number, or FLICK_PATH_DROPPED */
+	FLICK_N_TYPES,		/* from here on free: a count, a point are one record each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
 				 * it: arguments */
 };
@@ -52,6 +51,9 @@ enum flick_access {
 	FLICK_ACCESS_STORE = 1 << 16,
 	FLICK_ACCESS_LOAD = 1 << 17
 };
+
+/* A path came to its end whose begin, or a part of it, is not known. */
+#define FLICK_PATH_DROPPED UINT32_MAX
 
 struct flick_record {
 	uint64_t tsc;		/* TSC ticks; 0 in events without time */

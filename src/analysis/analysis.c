@@ -11,6 +11,7 @@ extern const struct flick_analysis fl_analysis_spread;
 extern const struct flick_analysis fl_analysis_graph;
 extern const struct flick_analysis fl_analysis_tree;
 extern const struct flick_analysis fl_analysis_subtrees;
+extern const struct flick_analysis fl_analysis_paths;
 
 const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_latency,
@@ -19,6 +20,7 @@ const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_graph,
 	&fl_analysis_tree,
 	&fl_analysis_subtrees,
+	&fl_analysis_paths,
 	NULL
 };
 

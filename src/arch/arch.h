@@ -241,6 +241,7 @@ struct fl_plan_in {
 	enum fl_form form;
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
+	uint32_t probe;			/* whose id the glue has */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
 	/* ... by offset in the window, how far into `off` the copy is of the instruction that
 	 * begins there; 0: none does. All 0: others may come there later. */
@@ -406,6 +407,12 @@ static inline uint64_t fl_pair_store(uint64_t pair)
 {
 	return fl_pair_load(pair) + (uint64_t)((int64_t)pair >> 48) * 4;
 }
+
+/* A call of the routine whose address stands at `word`, in the midst of a function: with
+ * `data` in FL_ARCH_ASIDE_REG, and nothing of the function's changed. FL_ARCH_ASIDE_BYTES;
+ * from FL_ARCH_ASIDE_DOWN on up to the end there is FL_ARCH_ASIDE_DEPTH below its stack
+ * pointer. 0: out of reach, or this port has none. */
+size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintptr_t word);
 
 /* ---- live: what a glue goes to ------------------------------------------------ */
 

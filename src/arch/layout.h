@@ -13,5 +13,11 @@
 #define FL_COUNT_ONE_HIGH	0x200000
 /* In fl_timed, whose first word is where the innermost timed call stands. */
 #define FL_TIMED_LOOSE		8
+/* In fl_path. */
+#define FL_PATH_OWNER		0
+#define FL_PATH_SUM		8
+#define FL_PATH_TOP		16
+#define FL_PATH_LIMIT		24
+#define FL_PATH_BASE		32
 
 #endif

@@ -54,3 +54,8 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 	/* (A) pairs with (B) in cli/originals.c: who sees where it is sees whose */
 	store_release(&r->lo, lo);
 }
+
+uint32_t fl_channel_weaves(void)
+{
+	return fl_region ? fl_region->weaves : 0;
+}

@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 14
+#define FL_SHM_VERSION 15
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -212,6 +212,9 @@ struct fl_body_row {
 	int32_t pid;
 };
 
+/* What second bodies are made to tell, beside entries and exits. */
+enum fl_weaves { FL_WEAVE_ACCESSES = 1, FL_WEAVE_PATHS = 2 };
+
 /* Which modules get second bodies: site/wants.c. Rules, each `+` or `-` and a glob of a
  * module's base name, with its NUL; an empty one ends them. The last that matches decides,
  * and where none does there are none. `@` has a glob and 16 digits: the instruction there, in
@@ -346,6 +349,7 @@ struct fl_region {
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
 	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at;
 	uint64_t staged_at, slots_at;	/* offsets */
+	uint32_t weaves;		/* enum fl_weaves, bits */
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
 	char pid_space[32];		/* the reader's /proc/self/ns/pid */
@@ -549,6 +553,8 @@ int fl_channel_join(struct fl_region *m);
 void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t bytes);
 /* Glue does, and what else of flick's is in near memory: of bodies all that is not told so. */
 void fl_channel_tell_glue(uintptr_t lo, size_t bytes);
+/* What bodies of this process are to tell: enum fl_weaves. */
+uint32_t fl_channel_weaves(void);
 /* This process has heeded that wish of fl_seldom. */
 void fl_channel_heed(uint32_t wish);
 /* The same in fork's child, which then has its parent's channel for its own. */
@@ -617,6 +623,7 @@ struct fl_shm_options {
 	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
 	uint32_t n_readers;		/* 0 = 1 */
 	uint32_t action, samples, epoch_us, follow;
+	uint32_t weaves;		/* enum fl_weaves */
 	uint32_t rate;			/* millionths; 0 = no windows */
 	bool adapts;			/* the rate follows the reader's pace */
 };

@@ -142,6 +142,7 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->max_glue = m->max_modules * GLUE_A_MODULE;
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
+	m->weaves = o->weaves;
 	set_wishes(s, o);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +
 		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));

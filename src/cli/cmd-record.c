@@ -174,6 +174,43 @@ static int check_readers(const struct fl_session_options *o)
 	return 0;
 }
 
+static bool has_paths(const struct fl_session_options *o)
+{
+	for (size_t i = 0; i < o->n_analyses; i++)
+		if (!strcmp(o->analyses[i].name, "paths"))
+			return true;
+	return false;
+}
+
+/* Second bodies tell them, whose entries are off. */
+static void weave_paths(struct fl_session_options *o)
+{
+	o->weaves = FL_WEAVE_PATHS;
+	o->providers = 1u << FL_PROVIDER_BODY;
+	o->entries_only = true;
+}
+
+static int use_paths(struct wish *w)
+{
+	struct fl_session_options *o = &w->o;
+
+	if (!has_paths(o))
+		return 0;
+	if (o->n_analyses > 1)
+		fl_say("analysis `paths` cannot be used with others: no call is timed or "
+		       "counted beside it");
+	else if (o->trace)
+		fl_say("--trace cannot be used with analysis `paths`, which has no events "
+		       "with a time");
+	else if (o->rate)
+		fl_say("--rate cannot be used with analysis `paths`: every path is told");
+	else if (o->providers && o->providers != 1u << FL_PROVIDER_BODY)
+		fl_say("analysis `paths` is for programs as they are: --provider=body");
+	else
+		weave_paths(o);
+	return o->weaves ? 0 : -1;
+}
+
 /* What does not go with -p, and why. */
 static int check_running(const struct fl_session_options *o, int n_words)
 {
@@ -204,6 +241,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		return -1;
 	if (fl_trigger_use(&w->o) || check_perf_map(&w->o) || check_readers(&w->o) ||
 	    check_profiler(w, action_of(w)))
+		return -1;
+	if (use_paths(w))
 		return -1;
 	w->o.count_instead = !chose && !w->all && !w->o.trace;
 	w->o.samples = w->o.samples ? w->o.samples : SAMPLES;
@@ -249,7 +288,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {
 		w.o.action = action_of(&w);
-		w.o.entries_only = w.o.rate && fl_rate_counts_only(&w.o);
+		w.o.entries_only |= w.o.rate && fl_rate_counts_only(&w.o);
 		status = record_or_count(&s, &w.o);
 		*account = s.account;
 		fl_session_close(&s);

@@ -38,6 +38,7 @@ static int open_region(struct fl_session *s)
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
+		.weaves = s->o->weaves,
 	};
 	int err;
 

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "copy/build.h"
+#include "copy/paths.h"
 #include "copy/plan.h"
 #include "os/os.h"
 
@@ -23,6 +24,8 @@ struct build {
 	uint32_t pad;			/* bytes that are left out before the first item */
 	struct fl_copy_place *places;
 	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
+	uintptr_t *routines;			/* by enum fl_path_what */
+	struct fl_path_tell *tells;
 	struct fl_unwind_row *rows;
 	uint64_t datum;
 };
@@ -105,6 +108,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return lookup_size(b, i);
 	case FL_ITEM_LANDING:
 		return FL_ARCH_LANDED_BYTES;
+	case FL_ITEM_ASIDE:
+		return fl_arch_put_aside(out, 0, 0, 0);
 	case FL_ITEM_GLUE: case FL_ITEM_CALL:
 		return FL_ARCH_CALL_BYTES;
 	}
@@ -195,6 +200,7 @@ static size_t put_skip(const struct build *b, const struct fl_item *i, unsigned 
 				 (uint8_t)over);
 }
 
+/* To its step, or to what is told behind it. */
 static size_t put_landing(const struct build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
@@ -202,7 +208,19 @@ static size_t put_landing(const struct build *b, const struct fl_item *i, unsign
 	uintptr_t to = b->ground.at + i->at;
 
 	table[s->at - b->plan.shape->parts[s->part].start] = (int32_t)(to - (uintptr_t)table);
-	return fl_arch_put_landing(out, to, step_address(b, i->step));
+	return fl_arch_put_landing(out, to, i < b->plan.items + b->plan.n - 1 &&
+				   i[1].kind == FL_ITEM_ASIDE ? b->ground.at + i[1].at :
+				   step_address(b, i->step));
+}
+
+static size_t put_aside(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_plan_tell *t = &b->plan.tells[i->to];
+
+	b->tells[i->to] = t->of;
+	b->routines[t->what] = fl_path_routine(t->what);
+	return fl_arch_put_aside(out, b->ground.at + i->at, (uintptr_t)&b->tells[i->to],
+				 (uintptr_t)&b->routines[t->what]);
 }
 
 static size_t put_lookup(const struct build *b, const struct fl_item *i, unsigned char *out)
@@ -246,6 +264,10 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 		return put_lookup(b, i, out);
 	case FL_ITEM_LANDING:
 		return put_landing(b, i, out);
+	case FL_ITEM_ASIDE:
+		return put_aside(b, i, out);
+	case FL_ITEM_GO:
+		return put_jump(b, i, step_address(b, i->to), out);
 	}
 	/* GLUE, CALL: who places the probe says which */
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
@@ -357,6 +379,10 @@ static size_t data_bytes(const struct build *b)
 
 	for (uint32_t k = 0; b->plan.n_lookups && k < s->n_parts; k++)
 		n += table_bytes(s, k);
+	n = fl_round_up(n, sizeof(uintptr_t));
+	if (b->plan.n_tells)
+		n += FL_N_PATH_WHATS * sizeof *b->routines +
+		     b->plan.n_tells * sizeof *b->tells;
 	return n;
 }
 
@@ -369,6 +395,8 @@ static void lay_data(struct build *b)
 		b->tables[k] = (int32_t *)at;
 		at += table_bytes(b->plan.shape, k);
 	}
+	b->routines = (uintptr_t *)fl_round_up((uintptr_t)at, sizeof *b->routines);
+	b->tells = (struct fl_path_tell *)(b->routines + FL_N_PATH_WHATS);
 }
 
 /* ---- for unwinders ----------------------------------------------------------------- */
@@ -430,6 +458,14 @@ static void tell_lookup(struct pieces *p, const struct fl_item *i)
 	tell_depths(p, i, l.depths, FL_ARCH_LOOKUP_DEPTHS);
 }
 
+static void tell_aside(struct pieces *p, const struct fl_item *i)
+{
+	uintptr_t at = fl_plan_step(&p->b->plan, i)->at;
+
+	tell_row(p, at, i->at + FL_ARCH_ASIDE_DOWN, FL_ARCH_ASIDE_DEPTH);
+	tell_row(p, at, i->at + i->size, 0);
+}
+
 /* The first part begins with the way in. */
 static void tell_part(struct pieces *p, uint32_t part)
 {
@@ -449,6 +485,8 @@ static void tell_part(struct pieces *p, uint32_t part)
 			tell_lookup(p, i);
 		else if (i->kind == FL_ITEM_POINT)
 			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
+		else if (i->kind == FL_ITEM_ASIDE)
+			tell_aside(p, i);
 	}
 	end_piece(p, item_offset(p->b, to));
 }
@@ -466,6 +504,10 @@ static void tell_landings(struct pieces *p, uint32_t part)
 
 		if (fl_plan_step(plan, i)->part != part)
 			break;
+		if (i->kind == FL_ITEM_ASIDE)
+			tell_aside(p, i);
+		if (i->kind != FL_ITEM_LANDING)
+			continue;
 		tell_row(p, fl_plan_step(plan, i)->at, i->at, FL_ARCH_LOOKUP_KEPT);
 		tell_row(p, fl_plan_step(plan, i)->at, i->at + FL_ARCH_LANDED_UP, 0);
 	}
@@ -543,6 +585,7 @@ static int write_body(struct build *b, struct fl_copy *copy)
 		.on = b->ground.at, .off = b->ground.at + FL_ARCH_CALL_BYTES,
 		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
+		.tells = b->tells, .n_tells = p->n_tells,
 	};
 	tell_copies(p, copy->copies);
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
@@ -568,18 +611,28 @@ static void *get_scratch(struct fl_copies *c, size_t n)
 
 static int make_plan(struct build *b)
 {
-	size_t n = fl_plan_items(b->plan.shape);
-	size_t rows = 2 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
-		      b->plan.shape->n_points * FL_ARCH_POINT_DEPTHS;
+	const struct fl_shape *s = b->plan.shape;
+	bool tells = fl_channel_weaves() & FL_WEAVE_PATHS;
+	size_t n = fl_plan_items(s);
+	size_t rows = 3 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
+		      s->n_points * FL_ARCH_POINT_DEPTHS;
+	size_t first = (s->n_steps + 2ul) * sizeof *b->plan.first;
+	unsigned char *more;
 	int err;
 
+	first = fl_round_up(first, sizeof(uintptr_t));
 	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *b->plan.items +
-			      (b->plan.shape->n_steps + 1ul) * sizeof *b->plan.first);
+			      first + (tells ? n * sizeof *b->plan.tells +
+				       fl_blocks_memory(s) : 0));
 	if (!b->rows)
 		return -ENOMEM;
 	b->plan.items = (struct fl_item *)(b->rows + rows);
 	b->plan.first = (uint32_t *)(b->plan.items + n);
-	err = fl_plan_entry(&b->plan, &b->datum);
+	more = (unsigned char *)b->plan.first + first;
+	b->plan.tells = (struct fl_plan_tell *)more;
+	more += n * sizeof *b->plan.tells;
+	err = tells ? fl_plan_paths(&b->plan, more, &b->datum) :
+	      fl_plan_entry(&b->plan, &b->datum);
 	return err ? err : fl_plan_check(&b->plan, &b->datum);
 }
 

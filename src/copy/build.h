@@ -66,6 +66,8 @@ struct fl_copy {
 	uint32_t call;			/* offset of the call of glue in `on` */
 	uint8_t copies[FL_ARCH_INNER];	/* in `off`, see struct fl_plan_in */
 	const struct fl_copy_place *places;	/* ascending by `at` */
+	struct fl_path_tell *tells;	/* whose probe is not said yet; where they are read */
+	uint32_t n_tells;
 };
 /* Build it. 0 or why there can be none. */
 int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,

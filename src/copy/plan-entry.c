@@ -51,12 +51,13 @@ static uint32_t find_step(const struct fl_plan *p, uintptr_t at)
 
 size_t fl_plan_items(const struct fl_shape *s)
 {
-	enum { A_STEP = 5, STUBS = 16 };	/* SKIP, NOP, JUMP, ON, LANDING; SWITCH, ... */
+	/* between two; SKIP, NOP, JUMP, ON; LANDING, ASIDE, GO; SWITCH, ... */
+	enum { A_STEP = 9, STUBS = 16 };
 
 	return (size_t)s->n_steps * A_STEP + s->n_points + STUBS;
 }
 
-static void weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
+void fl_plan_weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
 {
 	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = FL_NO_STEP };
 	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET || kind == FL_ITEM_SWITCH ||
@@ -70,20 +71,20 @@ static void weave_return(struct fl_plan *p, uint32_t i)
 
 	if (fl_arch_put_place(place, FL_FORM_BODY_RET, fl_plan_bytes(p, i),
 			      p->shape->steps[i].len)) {
-		weave(p, FL_ITEM_RET, i);
+		fl_plan_weave(p, FL_ITEM_RET, i);
 		return;
 	}
-	weave(p, FL_ITEM_NOP, i);
-	weave(p, FL_ITEM_STEP, i);
+	fl_plan_weave(p, FL_ITEM_NOP, i);
+	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
 static void weave_switch(struct fl_plan *p, uint32_t i)
 {
 	if (p->may_go_on)
-		weave(p, FL_ITEM_SWITCH, i);
-	weave(p, FL_ITEM_LOOKUP, i);
-	weave(p, p->may_go_on ? FL_ITEM_CALL : FL_ITEM_NOP, i);
-	weave(p, FL_ITEM_STEP, i);
+		fl_plan_weave(p, FL_ITEM_SWITCH, i);
+	fl_plan_weave(p, FL_ITEM_LOOKUP, i);
+	fl_plan_weave(p, p->may_go_on ? FL_ITEM_CALL : FL_ITEM_NOP, i);
+	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
 /* Whoever comes to the step comes to the point first. */
@@ -93,47 +94,47 @@ static void weave_point(struct fl_plan *p, uint32_t i)
 	size_t at = fl_rows_from(s->points, s->n_points, sizeof *s->points, s->steps[i].at);
 
 	if (at && s->points[at - 1] == s->steps[i].at && s->steps[i].len)
-		weave(p, FL_ITEM_POINT, i);
+		fl_plan_weave(p, FL_ITEM_POINT, i);
 }
 
-static void weave_step(struct fl_plan *p, uint32_t i)
+void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
 {
 	switch (p->shape->steps[i].kind) {
 	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
-		weave(p, FL_ITEM_STEP, i);
+		fl_plan_weave(p, FL_ITEM_STEP, i);
 		p->items[p->n - 1].to = p->shape->steps[i].to;
 		return;
 	case FL_SHAPE_BRANCH_OUT:
-		weave(p, FL_ITEM_SKIP, i);
+		fl_plan_weave(p, FL_ITEM_SKIP, i);
 		p->items[p->n - 1].to = 2;
-		weave(p, FL_ITEM_NOP, i);
-		weave(p, FL_ITEM_JUMP, i);
+		fl_plan_weave(p, FL_ITEM_NOP, i);
+		fl_plan_weave(p, FL_ITEM_JUMP, i);
 		return;
 	case FL_SHAPE_SWITCH:
 		weave_switch(p, i);
 		return;
 	case FL_SHAPE_TAIL: case FL_SHAPE_TAIL_POINTER:
-		weave(p, FL_ITEM_NOP, i);
+		fl_plan_weave(p, FL_ITEM_NOP, i);
 		break;
 	case FL_SHAPE_RET:
 		weave_return(p, i);
 		return;
 	case FL_SHAPE_END:
-		weave(p, FL_ITEM_JUMP, i);
+		fl_plan_weave(p, FL_ITEM_JUMP, i);
 		return;
 	}
-	weave(p, FL_ITEM_STEP, i);
+	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
 /* Behind a step comes what is behind it in the original: the next step, or the original. */
-static void weave_gap(struct fl_plan *p, uint32_t i)
+void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 {
 	if (fl_plan_falls_through(&p->shape->steps[i]) && !fl_plan_goes_on(p->shape, i))
-		weave(p, FL_ITEM_ON, i);
+		fl_plan_weave(p, FL_ITEM_ON, i);
 }
 
 /* Before the entry there is a landing pad alone, which nobody needs here. */
-int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
+int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;
 
@@ -142,19 +143,29 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	*datum = s->entry;
 	if (p->entry >= p->steps[1] || p->entry > 1)
 		return FLE_UNKNOWN;
-	p->may_go_on = !s->n_points && fl_plan_may_go_on(s);
-	weave(p, FL_ITEM_GLUE, p->entry);
+	fl_plan_weave(p, FL_ITEM_GLUE, p->entry);
 	p->first[0] = p->n;
+	return 0;
+}
+
+int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
+{
+	const struct fl_shape *s = p->shape;
+	int err = fl_plan_begin(p, datum);
+
+	if (err)
+		return err;
+	p->may_go_on = !s->n_points && fl_plan_may_go_on(s);
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
 		p->first[i] = p->n;
 		if (s->n_points)
 			weave_point(p, i);
-		weave_step(p, i);
-		weave_gap(p, i);
+		fl_plan_weave_step(p, i);
+		fl_plan_weave_gap(p, i);
 	}
 	p->first[s->n_steps] = p->n;
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
 		if (s->steps[i].len)
-			weave(p, FL_ITEM_LANDING, i);
+			fl_plan_weave(p, FL_ITEM_LANDING, i);
 	return 0;
 }

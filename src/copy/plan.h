@@ -7,6 +7,7 @@
 #ifndef FL_COPY_PLAN_H
 #define FL_COPY_PLAN_H
 
+#include "probe/probe.h"
 #include "site/site.h"
 
 enum fl_item_kind {
@@ -21,7 +22,9 @@ enum fl_item_kind {
 	FL_ITEM_LOOKUP,		/* of the step's indirect jump; if that leaves, on behind it */
 	FL_ITEM_CALL,		/* of glue, behind the look-up of a SWITCH */
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
-	FL_ITEM_GLUE		/* the call of the entry's probe */
+	FL_ITEM_GLUE,		/* the call of the entry's probe */
+	FL_ITEM_ASIDE,		/* what tells[to] says, before the step */
+	FL_ITEM_GO		/* to the step `to` */
 };
 
 struct fl_item {
@@ -34,6 +37,12 @@ struct fl_item {
 };
 enum { FL_NO_STEP = UINT32_MAX };
 
+/* What a body calls that tells its paths. */
+struct fl_plan_tell {
+	enum fl_path_what what;
+	struct fl_path_tell of;
+};
+
 /*
  * The list, in the order of addresses: the call of glue, the steps part by
  * part, the landings. Items of a step are together; a branch to the step meets the first.
@@ -45,12 +54,14 @@ struct fl_plan {
 	uint32_t *first;		/* by step: its first item. One more: behind the last */
 	uint32_t entry;			/* the step */
 	uint32_t n_lookups, n_places;
+	struct fl_plan_tell *tells;
+	uint32_t n_tells;
 	bool may_go_on;			/* indirect jumps may go on in the original */
 	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
 	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
 };
 
-/* At most so many items. */
+/* At most so many items, and tells. */
 size_t fl_plan_items(const struct fl_shape *);
 /* plan-entry.c: entry, exits and jumps that leave have places. The plan has its shape and
  * memory. 0, or FLE_UNKNOWN and where. */
@@ -58,6 +69,17 @@ int fl_plan_entry(struct fl_plan *, uint64_t *datum);
 
 /* held.c: 0, or FLE_EXCLUSIVE and which pair something would come between; -ENOMEM. */
 int fl_plan_check(const struct fl_plan *, uint64_t *datum);
+/* plan-paths.c: besides, it tells its paths. `memory` as fl_blocks_memory() says. The same
+ * errors, and FLE_UNWIND: where a frame is, is not known. */
+int fl_plan_paths(struct fl_plan *, void *memory, uint64_t *datum);
+
+/* For plans: what all begin with, or why there is none; one more item; what plan-entry.c has
+ * for a step; what stands behind it if that is not the next one. */
+int fl_plan_begin(struct fl_plan *, uint64_t *datum);
+void fl_plan_weave(struct fl_plan *, enum fl_item_kind, uint32_t step);
+void fl_plan_weave_step(struct fl_plan *, uint32_t step);
+void fl_plan_weave_gap(struct fl_plan *, uint32_t step);
+
 /* heights.c: may indirect jumps of the function go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);
 /* Are there any? */

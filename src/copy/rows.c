@@ -276,12 +276,13 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 	return err;
 }
 
-uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
+uint64_t fl_rows_frame(const struct fl_fde *fde, uintptr_t at, uint64_t *reg)
 {
 	struct fl_out nowhere = { 0 };
 	struct rewrite w = { .fde = fde, .out = &nowhere };
 	uintptr_t to = fde->start;
 
+	*reg = 0;
 	if (rewrite_all(&w, &fde->cie.program))
 		return FL_HEIGHT_UNKNOWN;
 	w.in = fde->program;
@@ -293,6 +294,13 @@ uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
 		if (!w.in.is_bad && !goes_on(&w, &i, &to))
 			note_cfa(&w, &i);
 	}
-	return w.in.is_bad || w.cfa.is_expression || w.cfa.reg != FL_ARCH_DWARF_SP ?
-	       FL_HEIGHT_UNKNOWN : w.cfa.offset;
+	*reg = w.cfa.reg;
+	return w.in.is_bad || w.cfa.is_expression ? FL_HEIGHT_UNKNOWN : w.cfa.offset;
+}
+
+uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
+{
+	uint64_t reg, offset = fl_rows_frame(fde, at, &reg);
+
+	return reg == FL_ARCH_DWARF_SP ? offset : FL_HEIGHT_UNKNOWN;
 }

@@ -105,6 +105,9 @@ int fl_rows_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind
  * at `at`: 0, too, where a call stores nothing. UNKNOWN: it is told in another way. */
 #define FL_HEIGHT_UNKNOWN UINT64_MAX
 uint64_t fl_rows_height(const struct fl_fde *, uintptr_t at);
+/* How far above a register, which, whatever that is; FL_HEIGHT_UNKNOWN: it is told by an
+ * expression. */
+uint64_t fl_rows_frame(const struct fl_fde *, uintptr_t at, uint64_t *reg);
 int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
 		  const struct fl_unwind_piece *);
 

@@ -136,6 +136,7 @@ enum fl_lock_rank {
 	FL_LOCK_CLAIMS,			/* patch/claim.c */
 	FL_LOCK_TEXT,			/* patch/text.c */
 	FL_LOCK_SYNC,			/* patch/sync.c */
+	FL_LOCK_PATHS,			/* probe/path.c */
 	FL_N_LOCKS
 };
 struct fl_lock {

@@ -23,7 +23,7 @@ static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
 {
 	return (struct fl_plan_in){
 		.at = fl_table.sites[fl_probe_id(p)].at, .form = p->form, .room = p->room,
-		.before = p->before, .glue = glue,
+		.before = p->before, .glue = glue, .probe = fl_probe_id(p),
 	};
 }
 

@@ -239,7 +239,8 @@ static uint8_t holds_at_first(uint32_t id)
 	return (fl_table.first_ended ? FL_HOLD_READER : 0) |
 	       (fl_table.between && !fl_kind_counts(fl_table.sites[id].kind) ?
 		FL_HOLD_WINDOW : 0) |
-	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0);
+	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0) |
+	       (fl_table.shm->weaves ? FL_HOLD_WOVEN : 0);
 }
 
 /* From the old bytes the way to `on` is by `off`. Nobody else switches it before it is said

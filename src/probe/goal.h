@@ -28,7 +28,8 @@ enum fl_hold {
 	FL_HOLD_READER = 8,	/* the reader is dead: end.c, as the next two */
 	FL_HOLD_CLOSED = 16,	/* flick is being closed */
 	FL_HOLD_CHILD = 32,	/* this is a fork's child that is not recorded */
-	FL_HOLD_LONG = 64	/* a look-up, as a timed call of its function lasts: period.c */
+	FL_HOLD_LONG = 64,	/* a look-up, as a timed call of its function lasts: period.c */
+	FL_HOLD_WOVEN = 128	/* an entry: its body tells all by itself */
 };
 
 /* A session's bit in fl_goal.wants. The first is the recorder's; or the program's own

@@ -117,6 +117,25 @@ struct fl_builder {
 };
 extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan */
 
+/* What a body calls that tells paths, by arch's aside, and what it is told: path.c. */
+struct fl_path_tell {			/* PATHS of the port knows this layout */
+	int32_t height;			/* of the frame above the stack pointer; or, and 1,
+					 * above the frame pointer */
+	uint32_t add, set;		/* to the sum; what it begins with anew */
+	uint32_t probe;			/* of the function's entry, and FLICK_TYPE_PATH */
+};
+enum fl_path_what {
+	FL_PATH_ENTER,			/* a call begins */
+	FL_PATH_ADD,
+	FL_PATH_CUT,			/* a path ends and another one begins */
+	FL_PATH_LEAVE,			/* the last one of the call ends */
+	FL_PATH_AT,			/* one begins, whatever was before */
+	FL_PATH_DONE,			/* the call ends, and its path has been told */
+	FL_PATH_ONLY,			/* of a function with one path: it ends */
+	FL_N_PATH_WHATS
+};
+uintptr_t fl_path_routine(enum fl_path_what);
+
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and
  * says in how many microseconds to call it again. */

@@ -13,6 +13,7 @@
 	CALLS	staged, fl_change_hit
 	CALLS_FROM window, fl_window_hit
 	CALLS_BOUND call, fl_handler_call
+	PATHS	fl_path_put
 	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound, fl_body_bound
 
 	ASKS_OTHERS idle, fl_asked, fl_probe_ask

@@ -61,12 +61,12 @@ static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 }
 
 /* Does a stub of the linker's lead to a function that asks who called? */
-static bool leads_to_asker(const struct pass *p, uintptr_t to)
+static int leads_to_asker(const struct pass *p, uintptr_t to)
 {
 	size_t left;
 	const unsigned char *code = fl_file_text(p->m, to, &left);
 
-	return code && fl_asks(&p->askers, fl_arch_stub(code, left, to));
+	return code ? fl_asks(&p->askers, fl_arch_stub(code, left, to)) : 0;
 }
 
 static bool is_head(const struct pass *p, uintptr_t a)
@@ -85,10 +85,12 @@ static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
 }
 
 /* Who ends in a jump to one that asks who called asks that, too. */
-static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at)
+static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at, int why)
 {
+	if (!why)
+		return;
 	if (!(x->flags & X_STUB))	/* who is asked finds its caller there */
-		fl_refuse(x, FLE_CALLER, at);
+		fl_refuse(x, why, at);
 	if (i->cls != FL_INSN_CALL && i->cls != FL_INSN_CALL_POINTER)
 		x->flags |= X_ASKS;
 }
@@ -114,8 +116,8 @@ static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_ins
 	bool is_call = i->cls == FL_INSN_CALL, is_own_head;
 
 	if (i->target - x->start >= x->end - x->start) {
-		if (p->askers.n && !is_head(p, i->target) && leads_to_asker(p, i->target))
-			meet_asker(x, i, at);
+		if (p->askers.n && !is_head(p, i->target))
+			meet_asker(x, i, at, leads_to_asker(p, i->target));
 		if (is_call)
 			call_out(p, x, i->target);
 		else
@@ -189,8 +191,8 @@ static void take_address(void *arg, uintptr_t address, enum fl_paged how)
 	else if (how == FL_PAGED_FORMED && k < o->n && !(address % sizeof(fl_unit)) &&
 		 o->extents[k].kind != FL_EXTENT_OTHER && address != o->extents[k].start)
 		fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
-	if (p->askers.n && fl_asks(&p->askers, address))
-		meet_asker(n->x, n->i, n->at);
+	if (p->askers.n)
+		meet_asker(n->x, n->i, n->at, fl_asks(&p->askers, address));
 }
 
 /* Any address of the page may be formed, or loaded from. */
@@ -202,7 +204,7 @@ static void name_page(struct name *n, uintptr_t page)
 	take_address(n, page, FL_PAGED_FORMED);
 	for (size_t i = 0; i < n->p->askers.n; i++)
 		if (n->p->askers.at[i] - page < FL_ARCH_PAGE)
-			meet_asker(n->x, n->i, n->at);
+			meet_asker(n->x, n->i, n->at, n->p->askers.why[i]);
 	for (k -= k && o->extents[k - 1].end > page;
 	     k < o->n && o->extents[k].start < page + FL_ARCH_PAGE; k++) {
 		take_address(n, o->extents[k].start, FL_PAGED_FORMED);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "channel/channel.h"
 #include "shape.h"
 
 /* ---- sections ------------------------------------------------------------ */
@@ -94,10 +95,32 @@ static const char *const asking[] = {
 	"dlopen", "dlmopen", "dlsym", "dlvsym", "dl_iterate_phdr",
 };
 
+/* They may return more than once: where paths are told (copy/plan-paths.c), the sum is another
+ * one then. */
+static const char *const returning_twice[] = {
+	"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext",
+};
+
 struct relocs {
 	struct fl_outline *o;
 	struct fl_askers *askers;
+	bool tells_paths;
 };
+
+static bool is_among(const char *const *names, size_t n, const char *name)
+{
+	while (n && strcmp(name, names[n - 1]))
+		n--;
+	return n;
+}
+
+static void note_asker(struct fl_askers *a, uintptr_t pointer, int why)
+{
+	if (a->n == FL_ASKERS)
+		return;
+	a->at[a->n] = pointer;
+	a->why[a->n++] = why;
+}
 
 static int take_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		      uintptr_t value)
@@ -106,11 +129,12 @@ static int take_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *n
 
 	if (type == FL_ARCH_R_CHOOSE)
 		refuse_at(r->o, value, FLE_IFUNC);
-	if (name[0] != 'd' || name[1] != 'l')
-		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(asking) && r->askers->n < FL_ASKERS; i++)
-		if (!strcmp(name, asking[i]))
-			r->askers->at[r->askers->n++] = pointer;
+	if (name[0] == 'd' && name[1] == 'l' &&
+	    is_among(asking, ARRAY_LEN(asking), name))
+		note_asker(r->askers, pointer, FLE_CALLER);
+	else if (r->tells_paths &&
+		 is_among(returning_twice, ARRAY_LEN(returning_twice), name))
+		note_asker(r->askers, pointer, FLE_TWICE);
 	return 0;
 }
 
@@ -142,7 +166,8 @@ void fl_refuse_by_tables(struct fl_outline *o, struct fl_askers *askers)
 	for (size_t i = 0; i < o->n; i++)
 		if (o->extents[i].fde && !(o->extents[i].flags & X_STUB))
 			take_begin(o, &o->extents[i]);
-	fl_obj_relocs(o->m, take_reloc, &(struct relocs){ o, askers });
+	fl_obj_relocs(o->m, take_reloc, &(struct relocs){
+		o, askers, fl_channel_weaves() & FL_WEAVE_PATHS });
 	if (!o->m->file.bytes)
 		return;
 	fl_obj_symbols(&o->m->file, refuse_symbol, o);

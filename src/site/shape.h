@@ -37,18 +37,20 @@ const unsigned char *fl_file_text(const struct fl_module *, uintptr_t a, size_t 
 /* ---- refuse.c ------------------------------------------------------------ */
 
 /* Pointers to functions that ask who called them. */
-enum { FL_ASKERS = 16 };
+enum { FL_ASKERS = 24 };
 struct fl_askers {
 	uintptr_t at[FL_ASKERS];
+	int why[FL_ASKERS];		/* who calls there is refused */
 	size_t n;
 };
 
-static inline bool fl_asks(const struct fl_askers *a, uintptr_t pointer)
+/* 0, or why. */
+static inline int fl_asks(const struct fl_askers *a, uintptr_t pointer)
 {
 	for (size_t i = 0; i < a->n; i++)
 		if (a->at[i] == pointer)
-			return true;
-	return false;
+			return a->why[i];
+	return 0;
 }
 
 /* By the module's tables: give each extent its kind, or a reason. */

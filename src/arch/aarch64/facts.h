@@ -23,6 +23,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_DWARF_SP 31		/* in tables for unwinding */
 #define FL_ARCH_FP 29
 #define FL_ARCH_DWARF_SP 31
+#define FL_ARCH_DWARF_FP 29
 #define FL_ARCH_DWARF_RETURN 30
 #define FL_ARCH_DWARF_CALLED 0
 #define FL_ARCH_R_CHOOSE R_AARCH64_IRELATIVE
@@ -50,6 +51,9 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 2
 #define FL_ARCH_LOOKUP_KEPT 32
+#define FL_ARCH_ASIDE_BYTES 4		/* there is none yet */
+#define FL_ARCH_ASIDE_DOWN 4
+#define FL_ARCH_ASIDE_DEPTH 0
 #define FL_ARCH_LANDED_BYTES 12
 #define FL_ARCH_LANDED_UP 8
 #define FL_ARCH_VECTORS(x, name) x(name##_simd)

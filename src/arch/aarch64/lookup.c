@@ -117,3 +117,13 @@ size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target)
 	a64_put(out, word);
 	return FL_ARCH_LANDED_BYTES;
 }
+
+/* Paths are not woven here yet. */
+size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintptr_t word)
+{
+	(void)out;
+	(void)to;
+	(void)data;
+	(void)word;
+	return 0;
+}

@@ -490,3 +490,14 @@ FUNC fl_ask_\name
 	b	fl_abi_\name
 END fl_ask_\name
 	.endm
+
+/* ---- paths ----------------------------------------------------------------------- */
+
+/* No body here has what calls these (fl_arch_put_aside()). */
+	.macro	PATHS put
+	.irp	name, enter, add, cut, leave, at, done, only
+FUNC fl_path_\name
+	ret
+END fl_path_\name
+	.endr
+	.endm

@@ -20,6 +20,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_REGS 16			/* general ones */
 #define FL_ARCH_ARG0 7			/* rdi */
 #define FL_ARCH_SP 4			/* rsp */
+#define FL_ARCH_DWARF_FP 6		/* rbp */
 #define FL_ARCH_DWARF_SP 7		/* rsp, in tables for unwinding */
 #define FL_ARCH_FP 5			/* rbp */
 #define FL_ARCH_DWARF_SP 7		/* columns of the tables for unwinding */
@@ -50,6 +51,9 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 8		/* all of them are written */
 #define FL_ARCH_LOOKUP_KEPT 152
+#define FL_ARCH_ASIDE_BYTES 37
+#define FL_ARCH_ASIDE_DOWN 8
+#define FL_ARCH_ASIDE_DEPTH 136
 #define FL_ARCH_LANDED_BYTES 18
 #define FL_ARCH_LANDED_UP 13
 /* Of routines that call with every vector register kept, the plainest first. */

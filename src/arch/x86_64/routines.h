@@ -541,3 +541,226 @@ FUNC fl_ask_\name
 	jmp	.Lask_other
 END fl_ask_\name
 	.endm
+
+/* ---- paths ----------------------------------------------------------------------- */
+
+/*
+ * What second bodies call by arch/x86_64/aside.c, with a struct fl_path_tell in %rax. All
+ * registers but that stay, and the flags. Behind PATH_BEGIN 184 bytes lie below the stack
+ * pointer of the function that has the body: 136 of aside.c, the way back, 40 of these.
+ */
+	.macro	PATH_BEGIN name
+FUNC \name
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	mov	%rax, %rcx
+	lahf
+	seto	%al
+	SAVE	%rax
+	.endm
+
+	.macro	PATH_END
+	BACK	%rax
+	add	$127, %al
+	sahf
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rdx
+	BACK	%rcx
+	ret
+	.endm
+
+/* %rdx: where the call's frame is; %rsi: where the thread's struct fl_path is from %fs. An
+ * odd height is one above the frame pointer. */
+	.macro	PATH_FRAME
+	movslq	(%rcx), %rdx
+	mov	fl_path@gottpoff(%rip), %rsi
+	test	$1, %dl
+	jne	.Lby_fp\@
+	lea	184(%rsp, %rdx), %rdx
+	jmp	.Lframe\@
+.Lby_fp\@:
+	lea	-1(%rbp, %rdx), %rdx
+.Lframe\@:
+	.endm
+
+/* Is the sum this call's? */
+	.macro	PATH_MINE cold
+	mov	%fs:FL_PATH_OWNER(%rsi), %rax
+	add	%rdx, %rax
+	jne	\cold
+	.endm
+
+/* to(%rcx, %rdx), and out. */
+	.macro	PATH_COLD to
+	.cfi_adjust_cfa_offset 40
+	pushf
+	.cfi_adjust_cfa_offset 8
+	cld
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	SAVE	%r11
+	mov	%rcx, %rdi
+	mov	%rdx, %rsi
+	CALL_ALIGNED \to
+	BACK	%r11
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	popf
+	.cfi_adjust_cfa_offset -8
+	PATH_END
+	.endm
+
+/* The record of the path of the number %edx. Keeps %rcx. Without restartable sequences by put
+ * alone: put(probe, number). */
+	.macro	PATH_PUT put
+	SAVE	%r8
+	cmpq	$0, fl_rseq_at(%rip)
+	je	.Llong\@
+	BEGIN_IN_SLOT \@, %rdi, %rax, %rsi, .Llong\@
+	mov	FL_SLOT_PTR(%rdi), %rax
+	cmp	FL_SLOT_LIMIT(%rdi), %rax
+	jae	.Llong\@
+	movq	$0, (%rax)
+	mov	12(%rcx), %r8d
+	mov	%r8d, 8(%rax)
+	mov	%edx, 12(%rax)
+	add	$16, %rax
+	mov	%rax, FL_SLOT_PTR(%rdi)
+.Lend\@:
+	BACK	%r8
+	jmp	.Lput\@
+	.cfi_adjust_cfa_offset 8
+.Llong\@:
+	pushf
+	.cfi_adjust_cfa_offset 8
+	cld
+	SAVE	%r9
+	SAVE	%r10
+	SAVE	%r11
+	SAVE	%rcx
+	mov	12(%rcx), %edi
+	mov	%edx, %esi
+	CALL_ALIGNED \put
+	BACK	%rcx
+	BACK	%r11
+	BACK	%r10
+	BACK	%r9
+	popf
+	.cfi_adjust_cfa_offset -8
+	BACK	%r8
+.Lput\@:
+	RSEQ_ABORT .Labort\@, .Larm\@
+	.endm
+
+	.macro	PATH_SUM
+	mov	%fs:FL_PATH_SUM(%rsi), %edx
+	add	4(%rcx), %edx
+	.endm
+
+	.macro	PATH_SET
+	mov	fl_path@gottpoff(%rip), %rsi
+	mov	8(%rcx), %eax
+	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	.endm
+
+/* What lay aside comes back; the sum last. */
+	.macro	PATH_POP cold
+	mov	%fs:FL_PATH_TOP(%rsi), %rdi
+	cmp	%fs:FL_PATH_BASE(%rsi), %rdi
+	je	\cold
+	sub	$16, %rdi
+	mov	(%rdi), %rax
+	mov	8(%rdi), %rdx
+	mov	%rdi, %fs:FL_PATH_TOP(%rsi)
+	mov	%rax, %fs:FL_PATH_OWNER(%rsi)
+	mov	%rdx, %fs:FL_PATH_SUM(%rsi)
+	.endm
+
+	.macro	PATHS put
+PATH_BEGIN fl_path_enter
+	PATH_FRAME
+	mov	%fs:FL_PATH_TOP(%rsi), %rdi
+	cmp	%fs:FL_PATH_LIMIT(%rsi), %rdi
+	jae	.Lcold_enter
+	mov	%fs:FL_PATH_OWNER(%rsi), %rax
+	mov	%rax, (%rdi)
+	add	%rdx, %rax
+	jc	.Lcold_enter
+	mov	%fs:FL_PATH_SUM(%rsi), %rax
+	mov	%rax, 8(%rdi)
+	add	$16, %rdi
+	mov	%rdi, %fs:FL_PATH_TOP(%rsi)
+	neg	%rdx
+	mov	%rdx, %fs:FL_PATH_OWNER(%rsi)
+	mov	8(%rcx), %eax
+	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	PATH_END
+.Lcold_enter:
+	PATH_COLD fl_path_enter_cold
+END fl_path_enter
+
+PATH_BEGIN fl_path_add
+	PATH_FRAME
+	PATH_MINE .Lcold_add
+	mov	4(%rcx), %eax
+	add	%eax, %fs:FL_PATH_SUM(%rsi)
+	PATH_END
+.Lcold_add:
+	PATH_COLD fl_path_add_cold
+END fl_path_add
+
+PATH_BEGIN fl_path_cut
+	PATH_FRAME
+	PATH_MINE .Lcold_cut
+	PATH_SUM
+	PATH_PUT \put
+	PATH_SET
+	PATH_END
+.Lcold_cut:
+	PATH_COLD fl_path_cut_cold
+END fl_path_cut
+
+PATH_BEGIN fl_path_leave
+	PATH_FRAME
+	PATH_MINE .Lcold_leave
+	PATH_SUM
+	PATH_PUT \put
+	mov	fl_path@gottpoff(%rip), %rsi
+	PATH_POP .Lleft
+.Lleft:
+	PATH_END
+.Lcold_leave:
+	PATH_COLD fl_path_leave_cold
+END fl_path_leave
+
+PATH_BEGIN fl_path_at
+	PATH_FRAME
+	PATH_MINE .Lcold_at
+	mov	8(%rcx), %eax
+	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	PATH_END
+.Lcold_at:
+	PATH_COLD fl_path_at_cold
+END fl_path_at
+
+PATH_BEGIN fl_path_done
+	PATH_FRAME
+	PATH_MINE .Lcold_done
+	PATH_POP .Ldone
+.Ldone:
+	PATH_END
+.Lcold_done:
+	PATH_COLD fl_path_add_cold
+END fl_path_done
+
+PATH_BEGIN fl_path_only
+	xor	%edx, %edx
+	PATH_PUT \put
+	PATH_END
+END fl_path_only
+	.endm

@@ -1,0 +1,284 @@
+/*
+ * plan-paths.c - which items a body is made of that tells its paths (paths.h).
+ *
+ *	on:	call glue
+ *	off:	ENTER; the steps; and
+ *
+ *	an edge that adds, or is cut	ADD or CUT, before a jump or behind what falls through
+ *	jcc STEP that does		jncc past; ADD or CUT; jmp STEP
+ *	what leaves, a call that does	LEAVE; then as plan-entry.c has it
+ *	not return
+ *	jcc OUT				jncc past; LEAVE; NOP; jmp OUT
+ *	jmp *anything			CUT; LOOKUP; DONE; NOP; jmp *anything
+ *	a landing of that, a pad	AT
+ *
+ * Of a function with one path the end is told, and nothing else is woven.
+ */
+#include "copy/paths.h"
+#include "copy/plan.h"
+#include "copy/unwind.h"
+#include "os/os.h"
+
+struct weaver {
+	struct fl_plan *p;
+	struct fl_blocks b;
+	struct fl_fde fde;
+	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
+	bool is_bad;			/* where a frame is was not to be known, before: */
+	uint32_t where;			/* this step */
+	bool is_only;			/* it has one path, which no edge cuts */
+};
+
+/* How far the frame of the call is, before that step. */
+static int32_t frame_at(struct weaver *w, uint32_t step)
+{
+	const struct fl_shape *s = w->p->shape;
+	const struct fl_shape_step *i = &s->steps[step];
+	uint64_t reg = 0, offset = FL_HEIGHT_UNKNOWN;
+
+	if (w->part != i->part) {
+		w->part = i->part;
+		w->is_bad |= !s->parts[i->part].fde ||
+			fl_fde_read(&w->fde, s->m, s->parts[i->part].fde);
+	}
+	if (!w->is_bad)
+		offset = fl_rows_frame(&w->fde, i->at, &reg);
+	if (!w->is_bad && offset % 2 == 0 && offset < INT32_MAX &&
+	    (reg == FL_ARCH_DWARF_SP || reg == FL_ARCH_DWARF_FP))
+		return (int32_t)offset + (reg == FL_ARCH_DWARF_FP);
+	w->where = w->is_bad ? w->where : step;
+	w->is_bad = true;
+	return 0;
+}
+
+static void tell_path(struct weaver *w, enum fl_path_what what, uint32_t step,
+		      uint32_t add, uint32_t set)
+{
+	struct fl_plan *p = w->p;
+
+	if (w->is_only && what != FL_PATH_LEAVE)
+		return;
+	p->tells[p->n_tells] = (struct fl_plan_tell){
+		.what = w->is_only ? FL_PATH_ONLY : what,
+		.of = { .height = w->is_only ? 0 : frame_at(w, step), .add = add, .set = set },
+	};
+	fl_plan_weave(p, FL_ITEM_ASIDE, step);
+	p->items[p->n - 1].to = p->n_tells++;
+}
+
+static const struct fl_path_edge *edge_of(const struct weaver *w, uint32_t step, uint32_t k)
+{
+	return &w->b.paths.edges[w->b.paths.first[w->b.of[step]] + k];
+}
+
+static bool is_told(const struct fl_path_edge *e)
+{
+	return e->cut || (e->to != FL_PATH_NONE && e->add);
+}
+
+/* What an edge into a block does, before `step`. */
+static void tell_edge(struct weaver *w, const struct fl_path_edge *e, uint32_t step)
+{
+	const struct fl_paths *paths = &w->b.paths;
+
+	if (e->cut)
+		tell_path(w, FL_PATH_CUT, step, e->add,
+			  paths->starts[paths->begins[e->to]].set);
+	else if (e->to != FL_PATH_NONE && e->add)
+		tell_path(w, FL_PATH_ADD, step, e->add, 0);
+}
+
+static bool is_last(const struct weaver *w, uint32_t step)
+{
+	return step + 1 == w->b.steps[w->b.of[step] + 1];
+}
+
+/* ---- the last step of a block ------------------------------------------------------ */
+
+static void weave_branch(struct weaver *w, uint32_t i)
+{
+	const struct fl_path_edge *taken = edge_of(w, i, 1);
+	uint32_t skip = w->p->n;
+
+	if (!is_told(taken)) {
+		fl_plan_weave_step(w->p, i);
+		return;
+	}
+	fl_plan_weave(w->p, FL_ITEM_SKIP, i);
+	tell_edge(w, taken, i);
+	fl_plan_weave(w->p, FL_ITEM_GO, i);
+	w->p->items[w->p->n - 1].to = w->p->shape->steps[i].to;
+	w->p->items[skip].to = w->p->n - 1 - skip;
+}
+
+static void weave_branch_out(struct weaver *w, uint32_t i)
+{
+	uint32_t skip = w->p->n;
+
+	fl_plan_weave(w->p, FL_ITEM_SKIP, i);
+	tell_path(w, FL_PATH_LEAVE, i, edge_of(w, i, 1)->add, 0);
+	fl_plan_weave(w->p, FL_ITEM_NOP, i);
+	fl_plan_weave(w->p, FL_ITEM_JUMP, i);
+	w->p->items[skip].to = w->p->n - 1 - skip;
+}
+
+/* If it leaves after all, the call ends. */
+static void weave_switch(struct weaver *w, uint32_t i)
+{
+	tell_path(w, FL_PATH_CUT, i, edge_of(w, i, 0)->add, 0);
+	fl_plan_weave(w->p, FL_ITEM_LOOKUP, i);
+	tell_path(w, FL_PATH_DONE, i, 0, 0);
+	fl_plan_weave(w->p, FL_ITEM_NOP, i);
+	fl_plan_weave(w->p, FL_ITEM_STEP, i);
+}
+
+static void weave_last(struct weaver *w, uint32_t i)
+{
+	const struct fl_path_edge *e = edge_of(w, i, 0);
+
+	switch (w->p->shape->steps[i].kind) {
+	case FL_SHAPE_BRANCH:
+		weave_branch(w, i);
+		return;
+	case FL_SHAPE_BRANCH_OUT:
+		weave_branch_out(w, i);
+		return;
+	case FL_SHAPE_SWITCH:
+		weave_switch(w, i);
+		return;
+	case FL_SHAPE_JUMP:
+		tell_edge(w, e, i);
+		break;
+	}
+	if (e->to == FL_PATH_NONE && w->p->shape->steps[i].kind != FL_SHAPE_END)
+		tell_path(w, FL_PATH_LEAVE, i, e->add, 0);
+	fl_plan_weave_step(w->p, i);
+}
+
+/* The function's code ends behind a call: that does not return. */
+static void weave_last_call(struct weaver *w, uint32_t i)
+{
+	if (w->p->shape->steps[i + 1].kind == FL_SHAPE_END)
+		tell_path(w, FL_PATH_LEAVE, i, edge_of(w, i, 0)->add, 0);
+	fl_plan_weave_step(w->p, i);
+}
+
+/* ---- a body ------------------------------------------------------------------------- */
+
+/* What falls through into `i` is told before it, and branches to it come behind that. */
+static void weave_between(struct weaver *w, uint32_t i)
+{
+	const struct fl_path_edge *e;
+
+	if (i == w->p->entry || !fl_plan_goes_on(w->p->shape, i - 1) || !is_last(w, i - 1))
+		return;
+	e = edge_of(w, i - 1, 0);
+	if (is_told(e))
+		tell_edge(w, e, i);
+}
+
+static bool has_branch_to(const struct fl_shape *s, uint32_t step)
+{
+	for (uint32_t i = 0; i < s->n_steps; i++) {
+		uint8_t kind = s->steps[i].kind;
+
+		if ((kind == FL_SHAPE_JUMP || kind == FL_SHAPE_BRANCH) &&
+		    s->steps[i].to == step)
+			return true;
+	}
+	return false;
+}
+
+/* The start that was given for that step; NONE: there is none. */
+static uint32_t start_of(const struct weaver *w, uint32_t step)
+{
+	for (uint32_t k = 1; k < w->b.paths.n_given; k++)
+		if (w->b.begins_at[k] == step)
+			return k;
+	return FL_PATH_NONE;
+}
+
+/* A pad that is come to in another way, too, would begin a path there. */
+static bool weave_pad(struct weaver *w, uint32_t i)
+{
+	const struct fl_shape *s = w->p->shape;
+	uint32_t start = start_of(w, i);
+
+	if (start == FL_PATH_NONE || (i && fl_plan_goes_on(s, i - 1)) || has_branch_to(s, i))
+		return false;
+	tell_path(w, FL_PATH_AT, i, 0, w->b.paths.starts[start].set);
+	return true;
+}
+
+static bool weave_steps(struct weaver *w)
+{
+	struct fl_plan *p = w->p;
+	const struct fl_shape *s = p->shape;
+
+	for (uint32_t i = p->entry; i < s->n_steps; i++) {
+		weave_between(w, i);
+		p->first[i] = p->n;
+		if (s->steps[i].is_pad && !weave_pad(w, i)) {
+			w->where = i;
+			return false;
+		}
+		if (is_last(w, i))
+			weave_last(w, i);
+		else
+			weave_last_call(w, i);
+		fl_plan_weave_gap(p, i);
+	}
+	p->first[s->n_steps] = p->n;
+	return true;
+}
+
+/* Starts of steps ascend as these do. */
+static void weave_landings(struct weaver *w)
+{
+	const struct fl_shape *s = w->p->shape;
+	uint32_t k = 1;
+
+	for (uint32_t i = w->p->entry; w->p->n_lookups && i < s->n_steps; i++) {
+		if (!s->steps[i].len)
+			continue;
+		while (k < w->b.paths.n_given && w->b.begins_at[k] < i)
+			k++;
+		fl_plan_weave(w->p, FL_ITEM_LANDING, i);
+		if (w->is_only)
+			continue;
+		if (k == w->b.paths.n_given || w->b.begins_at[k] != i)
+			k = 0;			/* the entry's */
+		tell_path(w, FL_PATH_AT, i, 0, w->b.paths.starts[k].set);
+		fl_plan_weave(w->p, FL_ITEM_GO, i);
+		w->p->items[w->p->n - 1].to = i;
+		k += k == 0;
+	}
+}
+
+static int weave_all(struct weaver *w, uint64_t *datum)
+{
+	struct fl_plan *p = w->p;
+	int err = fl_plan_begin(p, datum);
+
+	if (err)
+		return err;
+	w->is_only = w->b.paths.n == 1 && !fl_plan_has_switch(p->shape);
+	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
+	if (!weave_steps(w)) {
+		*datum = p->shape->steps[w->where].at;
+		return FLE_UNWIND;
+	}
+	weave_landings(w);
+	*datum = p->shape->steps[w->where].at;
+	return w->is_bad ? FLE_UNWIND : 0;
+}
+
+int fl_plan_paths(struct fl_plan *p, void *memory, uint64_t *datum)
+{
+	struct weaver w = { .p = p, .part = FL_NO_STEP };
+
+	*datum = p->shape->function;
+	if (fl_blocks_number(&w.b, p->shape, memory))
+		return FLE_UNKNOWN;
+	return weave_all(&w, datum);
+}
