@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "check.h"
 #include "flick.h"
@@ -73,8 +74,8 @@ PLAIN static void one_round(int round, const char *plugin, uint32_t id)
 	CHECK(on_call && calls);
 	CHECK(flick_on(f, id, on_call, calls) == 0);
 	CHECK(pthread_create(&brief, NULL, call_briefly, NULL) == 0);
-	while (__atomic_load_n(calls, __ATOMIC_RELAXED) < 10)
-		;
+	for (time_t begin = time(NULL); __atomic_load_n(calls, __ATOMIC_RELAXED) < 10;)
+		CHECK(time(NULL) - begin < 20);
 	take_away(round, id);
 	CHECK(flick_drain(f, round % 2 ? -1 : 10000) == 0);
 	CHECK(dlclose(h) == 0);
