@@ -35,7 +35,8 @@
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
-#define COUNT_NS 0.75			/* what things take, before it is measured */
+#define COUNT_NS 1.1			/* what things take, before it is measured */
+#define LASTING 0.68			/* of that, when all is counted for long */
 #define UNSURE_NS 0.3			/* a count */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
@@ -139,6 +140,12 @@ int fl_budget_take(struct fl_session_options *o, const char *text)
 static double least(double a, double b)
 {
 	return a < b ? a : b;
+}
+
+/* In a window, which is short, caches and what foresees branches are cold. */
+static double lasting_ns(const struct fl_budget *b)
+{
+	return b->price.count_ns * LASTING;
 }
 
 /* ---- what is told ------------------------------------------------------------------ */
@@ -674,7 +681,7 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	double period = (double)fl_sampler_period_ns(), seconds;
 	struct fl_afford_look l = {
 		.measured = b->s->sampler, .own_ns = (double)b->pc_own * period,
-		.counted = b->looked_counted, .count_ns = b->price.count_ns,
+		.counted = b->looked_counted, .count_ns = lasting_ns(b),
 		.timed = (double)(now->delivered - b->look.delivered) / 2,
 		.switched = (double)(now->toggles - b->look.toggles),
 		.windows = (double)(now->windows - b->look.windows),
@@ -894,14 +901,14 @@ int fl_budget_open(struct fl_session *s)
 	b->price = (struct fl_price){ .count_ns = COUNT_NS, .unsure_ns = UNSURE_NS };
 	begin_chunk(b, &(struct moment){ 0 });
 	b->afford = (struct fl_afford){
-		.budget = s->o->budget, .count_ns = b->price.count_ns,
+		.budget = s->o->budget, .count_ns = lasting_ns(b),
 		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS,
 		.samples = s->o->samples, .groups = FL_GROUPS,
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
 	fl_afford_open(&b->afford);
 	store_relaxed(&s->shared->seldom.credit,
-		      (uint32_t)(stake_ns / 2 / b->price.count_ns / FL_COUNT_BLOCK));
+		      (uint32_t)(stake_ns / 2 / lasting_ns(b) / FL_COUNT_BLOCK));
 	store_relaxed(&s->shared->seldom.round, 1);
 	store_relaxed(&s->shared->seldom.window_us, FIRST_WINDOW_US);
 	if (s->sampler)
@@ -930,7 +937,7 @@ void fl_budget_change(struct fl_budget *b, double part)
 
 double fl_budget_held_ns(const struct fl_budget *b)
 {
-	return b ? b->held * b->price.count_ns : HUGE_VAL;
+	return b ? b->held * lasting_ns(b) : HUGE_VAL;
 }
 
 /* Of what was off, and of which no window saw a call, nobody knows how many there were:

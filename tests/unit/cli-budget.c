@@ -261,14 +261,14 @@ static void before_a_wish_is_heeded_counts_are_calls(void **unused)
 	assert_int_equal(at_last(HOT, "calls"), MANY + 2000 + ABOUT);
 }
 
-/* One a nanosecond holds a program up for three quarters of a window. */
+/* One each two nanoseconds holds a program up for more than half of a window. */
 static void what_counting_took_is_taken_out(void **unused)
 {
 	(void)unused;
 	make_seldom();
-	count(HOT, 10000000, 1);
+	count(HOT, 5000000, 1);
 	windows(100, 10000000, 1000000000);
-	between(at_last(HOT, "calls") - MANY, 3960000000ull, 3980000000ull);
+	between(at_last(HOT, "calls") - MANY, 1104000000ull, 1106000000ull);
 }
 
 /* One in ten. */
@@ -279,7 +279,7 @@ static void what_counting_took_depends_on_how_many_there_are(void **unused)
 	count(HOT, 1000000, 1);
 	count(COLD, 1000000, 1);
 	windows(100, 10000000, 1000000000);
-	between(at_last(HOT, "calls") - MANY, 107900000, 108100000);
+	between(at_last(HOT, "calls") - MANY, 112100000, 112300000);
 }
 
 /* What the target cut by itself: no wish has to be heeded. */
@@ -318,14 +318,14 @@ static void what_was_cut_stays_so_whatever_is_wished(void **unused)
  * as many as take 20 ms. */
 static void credit_is_a_part_of_the_budget(void **unused)
 {
-	const uint64_t most = 1562;		/* blocks of 1,024, of 0.75 ns, are 1.2 ms */
+	const uint64_t most = 1566;		/* blocks of 1,024, of 0.748 ns, are 1.2 ms */
 	enum { TENTH_NS = 100000000 };
 	uint64_t before, passed;
 
 	(void)unused;
-	assert_int_equal(seldom->credit, 13020);
+	assert_int_equal(seldom->credit, 13055);
 	look();
-	assert_int_equal(seldom->credit, 13020);
+	assert_int_equal(seldom->credit, 13055);
 	seldom->credit = 0;
 	for (int i = 0; i < 40; i++)
 		look();
@@ -402,7 +402,7 @@ static void a_hand_that_is_seldom_tells_nothing(void **unused)
 	assert_int_equal(seldom->wish, 2);
 	heed(2);
 	count_in_windows(5, 2);
-	between(at_last(HOT, "calls"), MANY + 15 * 1068000, MANY + 15 * 1078000);
+	between(at_last(HOT, "calls"), MANY + 15 * 1106000, MANY + 15 * 1117000);
 }
 
 /* A thread has ended, and its counters are another's: nobody knows how far hands moved. */
@@ -413,7 +413,7 @@ static void a_clock_that_was_torn_tells_nothing(void **unused)
 	count_in_windows(5, 1);
 	seldom->torn = 1;
 	count_in_windows(5, 1);
-	between(at_last(HOT, "calls"), MANY + 10 * 1068000, MANY + 10 * 1078000);
+	between(at_last(HOT, "calls"), MANY + 10 * 1106000, MANY + 10 * 1117000);
 }
 
 /* While one is open its counts and its time do not go together. */
@@ -532,7 +532,7 @@ static void what_is_seldom_enough_is_counted_always(void **unused)
 	(void)unused;
 	make_seldom();
 	for (int i = 0; i < 300 && seldom->wish == 1; i++) {
-		count(HOT, 6, 1);		/* 300,000 a second */
+		count(HOT, 25, 1);		/* 1,250,000 a second, or less */
 		windows(1, 20000, 5000000);
 		look();
 	}
