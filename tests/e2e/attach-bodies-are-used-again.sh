@@ -62,12 +62,18 @@ label="entries again:"
 for=0.2 attach -a counts -P work -P leaf
 is_right
 is_as_it_was
+label="exits once more, behind entries of all:"
+for=0.2 attach -a counts -P '*!*'
+for=0.3 attach -a latency --all -P work -P leaf
+is_timed
 for i in 1 2; do
 	label="samples, $i:"
 	for=0.6 attach
 	sql "select name from $(rows latency) where name like '%unknown%' and self_ns > 0" \
 		>"$work/got"
 	[ -s "$work/got" ] && fail "$label they have no name: $(cat "$work/got")"
+	awk '/^cost: [0-9]/ { is = $2 < 50 } END { exit !is }' "$err" ||
+		fail "$label bodies are told as cost: $(grep '^cost' "$err")"
 done
 is_as_it_was
 label=
