@@ -196,7 +196,10 @@ enum flick_needs {
 	 * to that: by batch, enter and leave. With --rate these have what windows saw,
 	 * `count` is never called, and how often is in flick_view.exact. */
 	FLICK_NEEDS_COUNTS,
-	FLICK_NEEDS_CALLS		/* every call, with its caller */
+	FLICK_NEEDS_CALLS,		/* every call, with its caller */
+	/* That, and each access to memory of functions that have second bodies: records for
+	 * `batch`, in the order of their thread (flick/event.h). Of size 0 is none. x86-64. */
+	FLICK_NEEDS_ACCESSES
 };
 
 struct flick_analysis {

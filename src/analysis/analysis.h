@@ -26,6 +26,8 @@ void fl_use_close(struct fl_use *);	/* after every run that has it */
 /* What probes must do for all of `uses`; `all`: FL_ACT_TIME where samples do. */
 enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
 			     enum fl_action samples);
+/* What bodies must tell for them. */
+uint32_t fl_use_weaves(const struct fl_use *uses, size_t n);
 
 /* ---- running them -------------------------------------------------------------- */
 

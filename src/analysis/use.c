@@ -206,10 +206,20 @@ enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
 
 	for (size_t i = 0; i < n; i++) {
 		counts |= uses[i].analysis->needs == FLICK_NEEDS_COUNTS;
-		calls |= uses[i].analysis->needs == FLICK_NEEDS_CALLS;
+		calls |= uses[i].analysis->needs >= FLICK_NEEDS_CALLS;
 		others |= uses[i].analysis->needs == FLICK_NEEDS_SAMPLES;
 	}
 	if (counts && !others && !calls)
 		return FL_ACT_COUNT;
 	return counts || calls ? FL_ACT_TIME : samples;
+}
+
+uint32_t fl_use_weaves(const struct fl_use *uses, size_t n)
+{
+	uint32_t weaves = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (uses[i].analysis->needs == FLICK_NEEDS_ACCESSES)
+			weaves |= FL_WEAVE_ACCESSES;
+	return weaves;
 }

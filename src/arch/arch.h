@@ -414,6 +414,41 @@ static inline uint64_t fl_pair_store(uint64_t pair)
  * pointer. 0: out of reach, or this port has none. */
 size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintptr_t word);
 
+/*
+ * Accesses to memory are told before the instruction that stands behind, in one go: a record
+ * each in the thread's own ring, with `word` as its second word. Registers, flags and what is
+ * below the stack pointer stay. Where there is no room, or no slot, `cold` is gone to, which
+ * stands elsewhere. Not told while the byte at `gate` is 0.
+ */
+enum { FL_TELL_DEPTHS = 12, FL_TELL_MOST = 16, FL_TELL_REGS = 10 };
+struct fl_tellable {
+	struct fl_operand operand;
+	uint64_t word;
+};
+struct fl_tell {
+	uintptr_t to;			/* where it will stand */
+	uintptr_t cold, cs, gate;	/* cold: where put_cold's will stand; cs: where
+					 * lay_cs's is, aligned to its size */
+	const struct fl_tellable *of;	/* that need FL_TELL_REGS registers at most */
+	uint32_t n;			/* 1 to FL_TELL_MOST */
+	bool keeps_flags;
+	/* W put_tell: offsets; what is below the original's stack pointer at `out` */
+	uint16_t arm, start, end, out, kept;
+	uint32_t n_depths;
+	struct fl_depth depths[FL_TELL_DEPTHS];
+	size_t abort, pushed;		/* W put_cold: offsets */
+};
+/* At most FL_ARCH_TELL_MAX. */
+size_t fl_arch_put_tell(unsigned char *out, struct fl_tell *);
+/* FL_ARCH_COLD_BYTES, of one that was put; `word` is where the address of the routine is that
+ * makes room (routines.h, MAKES_ROOM). */
+size_t fl_arch_put_cold(unsigned char *out, uintptr_t to, struct fl_tell *, uintptr_t word);
+void fl_arch_lay_cs(unsigned char *out, const struct fl_tell *, uintptr_t cold);
+/* What an instruction does to the flags: it reads some; it reads none, and none keeps its
+ * value; else it reads none. */
+enum fl_flags_use { FL_FLAGS_READ, FL_FLAGS_SET, FL_FLAGS_LEFT };
+enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n);
+
 /* ---- live: what a glue goes to ------------------------------------------------ */
 
 /* A port's pieces for assembly, of which probe/routines.S makes its routines, are in its

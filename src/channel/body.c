@@ -1,5 +1,6 @@
 /*
- * body.c - to the reader: whose time it is in near memory, where glue and second bodies stand.
+ * body.c - to the reader: whose time it is in near memory, where glue and second bodies stand,
+ * and what the numbers of places in them mean.
  *
  * Glue is flick's. A sample of the program counter in a body is its function's time, so the
  * reader must find that function by the address alone, of any process, whenever it looks.
@@ -58,4 +59,23 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 uint32_t fl_channel_weaves(void)
 {
 	return fl_region ? fl_region->weaves : 0;
+}
+
+uint32_t fl_channel_claim_places(uint32_t n)
+{
+	struct fl_region *m = fl_region;
+	uint32_t first = m ? load_relaxed(&m->n_places) : 0;
+
+	if (!m || first > m->max_places || n > m->max_places - first)
+		return FL_MAX_PLACES;
+	/* ordering: none, a number means what its row says when a record has it */
+	first = __atomic_fetch_add(&m->n_places, n, __ATOMIC_RELAXED);
+	return first + n <= m->max_places ? first : FL_MAX_PLACES;
+}
+
+/* Its records come later, and by the ring's order (ring.c). */
+void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what)
+{
+	fl_shm_places(fl_region)[place] =
+		(struct fl_place_row){ .at = at, .pid = pid, .what = what };
 }

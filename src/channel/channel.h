@@ -14,7 +14,7 @@
  * One memfd is all that target and reader share:
  *
  *	struct fl_region | processes[] | modules[] | glue[] | found[] | bodies[] | sites[]
- *	| staged[] | slot 0 | slot 1 | ... | pool of chunks
+ *	| staged[] | places[] | slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
@@ -212,6 +212,16 @@ struct fl_body_row {
 	int32_t pid;
 };
 
+/* Where accesses to memory are told, by the number of the place that records have. A row of
+ * another process, or of one that could not be used, has no records. */
+struct fl_place_row {
+	uint64_t at;			/* of the instruction, in the original. W target, as
+					 * all, before it is told there */
+	int32_t pid;
+	uint32_t what;			/* enum flick_access; size 0: it is told */
+};
+enum { FL_MAX_PLACES = 1 << 22 };
+
 /* What second bodies are made to tell, beside entries and exits. */
 enum fl_weaves { FL_WEAVE_ACCESSES = 1, FL_WEAVE_PATHS = 2 };
 
@@ -348,8 +358,9 @@ struct fl_region {
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
 	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at;
-	uint64_t staged_at, slots_at;	/* offsets */
+	uint64_t staged_at, places_at, slots_at;	/* offsets */
 	uint32_t weaves;		/* enum fl_weaves, bits */
+	uint32_t max_places;		/* 0: none are told */
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
 	char pid_space[32];		/* the reader's /proc/self/ns/pid */
@@ -373,6 +384,7 @@ struct fl_region {
 	uint32_t free_hint;		/* a slot that is likely free; any order */
 	uint32_t n_glue;		/* claimed, or more; atomic */
 	uint32_t n_bodies;		/* likewise; max_sites at most */
+	uint32_t n_places;		/* likewise; max_places at most */
 	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
 	uint64_t reader_cpus[FL_CPU_WORDS];	/* that it may run on; W reader */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
@@ -517,6 +529,11 @@ static inline struct fl_body_row *fl_shm_bodies(struct fl_region *m)
 	return (void *)((char *)m + m->bodies_at);	/* max_sites */
 }
 
+static inline struct fl_place_row *fl_shm_places(struct fl_region *m)
+{
+	return (void *)((char *)m + m->places_at);	/* max_places */
+}
+
 static inline struct fl_glue_range *fl_shm_glue(struct fl_region *m)
 {
 	return (void *)((char *)m + m->glue_at);
@@ -555,6 +572,12 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 void fl_channel_tell_glue(uintptr_t lo, size_t bytes);
 /* What bodies of this process are to tell: enum fl_weaves. */
 uint32_t fl_channel_weaves(void);
+/* Numbers for so many places in a row: the first. FL_MAX_PLACES: there is no room. */
+uint32_t fl_channel_claim_places(uint32_t n);
+void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what);
+/* Make room for `n` records in a row, as many as fit into an empty chunk; false: there will be
+ * none, and they are counted as lost. Blocks as fl_channel_put() does. */
+bool fl_channel_make_room(uint32_t n);
 /* This process has heeded that wish of fl_seldom. */
 void fl_channel_heed(uint32_t wish);
 /* The same in fork's child, which then has its parent's channel for its own. */
@@ -697,10 +720,16 @@ static inline uint32_t fl_record_probe(const struct flick_record *r)
 	return r->probe & (FL_MAX_SITES - 1);
 }
 
+/* Does it fill a chunk, where what was to be told in one go did not fit? */
+static inline bool fl_is_padding(const struct flick_record *r)
+{
+	return fl_record_type(r) == FLICK_TYPE_ACCESS && !(r->sp & FLICK_ACCESS_SIZE);
+}
+
 /* Does it count as an event, or belong to the one in front of it? */
 static inline bool fl_is_event(const struct flick_record *r)
 {
-	return fl_record_type(r) != FLICK_TYPE_CALLER;
+	return fl_record_type(r) != FLICK_TYPE_CALLER && !fl_is_padding(r);
 }
 static inline uint32_t fl_typed(enum flick_type type, uint32_t probe)
 {

@@ -375,6 +375,59 @@ void fl_channel_put_pair(const struct flick_record pair[2])
 		put_all(pair, 2);
 }
 
+/* ---- room that glue fills itself ------------------------------------------------- */
+
+/* What is left of the chunk is filled with nothing. */
+static void pad_chunk(struct fl_ring *g)
+{
+	static const struct flick_record nothing = {
+		.probe = (uint32_t)FLICK_TYPE_ACCESS << FLICK_PROBE_BITS,
+	};
+
+	while (room_left(g))
+		append(g, &nothing, 1);
+}
+
+/* False: the next chunk is not granted yet. */
+static bool try_room(size_t n)
+{
+	struct fl_slot *s;
+	uint64_t mask;
+	bool done;
+
+	fl_os_signals_block(&mask);	/* no site is executed until they are back */
+	s = *fl_tls_slot;
+	done = !s || room_left(&s->ring[0]) >= n;
+	if (!done) {
+		pad_chunk(&s->ring[0]);
+		done = next_chunk(s, &s->ring[0]);
+	}
+	fl_os_signals_restore(&mask);
+	return done;
+}
+
+static bool lose_all(uint32_t n)
+{
+	while (n--)
+		fl_channel_lose_slotless(UINT32_MAX);
+	return false;
+}
+
+bool fl_channel_make_room(uint32_t n)
+{
+	struct fl_slot *s = fl_channel_slot();
+
+	if (!s)
+		return lose_all(n);
+	while (!try_room(n)) {
+		if (wait_room(&s->ring[0], n))
+			continue;
+		lose(FL_LOST_READER, n);
+		return false;
+	}
+	return *fl_tls_slot != NULL;
+}
+
 /* Where calls are counted an exit is none. */
 void fl_channel_lose_unplaced(enum fl_kind kind)
 {

@@ -128,8 +128,8 @@ static uint32_t modules_for(uint32_t sites)
 	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
 }
 
-/* Header, processes, modules, glue, what was found, bodies, sites, what is staged, slots,
- * pool: each from a page's start. */
+/* Header, processes, modules, glue, what was found, bodies, sites, what is staged, places,
+ * slots, pool: each from a page's start. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
@@ -143,6 +143,7 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
 	m->weaves = o->weaves;
+	m->max_places = o->weaves & FL_WEAVE_ACCESSES ? FL_MAX_PLACES : 0;
 	set_wishes(s, o);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +
 		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));
@@ -159,7 +160,9 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 				sizeof(struct fl_body_row), FL_PAGE);
 	m->staged_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
 				sizeof(struct fl_shm_site), FL_PAGE);
-	m->slots_at = m->staged_at + fl_round_up(m->max_sites, FL_PAGE);
+	m->places_at = m->staged_at + fl_round_up(m->max_sites, FL_PAGE);
+	m->slots_at = m->places_at + fl_round_up((uint64_t)m->max_places *
+				sizeof(struct fl_place_row), FL_PAGE);
 	s->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }

@@ -61,7 +61,10 @@ bool fl_region_is_valid(const struct fl_region *m)
 			 sizeof(struct fl_body_row)) &&
 	       has_space(m->sites_at, m->staged_at, m->max_sites,
 			 sizeof(struct fl_shm_site)) &&
-	       has_space(m->staged_at, m->slots_at, m->max_sites, 1) &&
+	       has_space(m->staged_at, m->places_at, m->max_sites, 1) &&
+	       m->max_places <= FL_MAX_PLACES &&
+	       has_space(m->places_at, m->slots_at, m->max_places,
+			 sizeof(struct fl_place_row)) &&
 	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + home &&
 	       has_space(m->slots_at, s->pool_at, m->n_slots, m->slot_bytes) &&
 	       has_space(s->pool_at, m->bytes, s->pool_chunks, s->chunk_bytes) &&

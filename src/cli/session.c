@@ -38,10 +38,15 @@ static int open_region(struct fl_session *s)
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
-		.weaves = s->o->weaves,
+		.weaves = s->o->weaves |
+			  fl_use_weaves(s->o->analyses, s->o->n_analyses),
 	};
 	int err;
 
+	if (o.weaves && !FL_ARCH_TELLS) {
+		fl_say("accesses to memory are told on x86-64 alone, not on " FL_ARCH_NAME);
+		return -ENOTSUP;
+	}
 	fl_limits_fit(&o);
 	err = fl_shm_create(&o, &s->shm, &s->fd);
 	s->shared = err ? NULL : &s->shm->session[0];

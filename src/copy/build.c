@@ -26,6 +26,8 @@ struct build {
 	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
 	uintptr_t *routines;			/* by enum fl_path_what */
 	struct fl_path_tell *tells;
+	struct fl_gate *gate;
+	unsigned char *sequences;	/* of groups, FL_ARCH_CS_BYTES each */
 	struct fl_unwind_row *rows;
 	uint64_t datum;
 };
@@ -82,6 +84,48 @@ static size_t lookup_size(const struct build *b, const struct fl_item *i)
 	return fl_arch_put_lookup(out, &l);
 }
 
+/* What there is at group `g`; 0: nothing. All of it is right once there is ground. */
+static size_t put_tell(const struct build *b, uint32_t g, unsigned char *out,
+		       struct fl_tell *t)
+{
+	const struct fl_plan *p = &b->plan;
+	const struct fl_group *group = &p->groups[g];
+	const struct fl_item *cold = &p->items[p->cold + g];
+
+	*t = (struct fl_tell){
+		.to = b->ground.at, .cold = b->ground.at, .of = &p->told[group->first],
+		.n = group->n, .keeps_flags = group->keeps_flags,
+	};
+	if (b->ground.at) {
+		t->to += p->items[p->tell_of[g]].at;
+		t->cold += cold->at;
+		t->gate = (uintptr_t)&b->gate->tells;
+		t->cs = (uintptr_t)b->sequences + g * FL_ARCH_CS_BYTES;
+	}
+	return fl_arch_put_tell(out, t);
+}
+
+static size_t put_cold(const struct build *b, const struct fl_item *i, unsigned char *out)
+{
+	unsigned char tell[FL_ARCH_TELL_MAX];
+	uintptr_t to = b->ground.at + i->at;
+	struct fl_tell t;
+	size_t n;
+
+	put_tell(b, i->to, tell, &t);
+	n = fl_arch_put_cold(out, to, &t, (uintptr_t)&b->gate->room);
+	fl_arch_lay_cs(b->sequences + i->to * FL_ARCH_CS_BYTES, &t, to);
+	return n;
+}
+
+static size_t tell_size(const struct build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	struct fl_tell t;
+
+	return put_tell(b, i->to, out, &t);
+}
+
 /* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
 static size_t item_size(const struct build *b, const struct fl_item *i)
 {
@@ -110,6 +154,10 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return FL_ARCH_LANDED_BYTES;
 	case FL_ITEM_ASIDE:
 		return fl_arch_put_aside(out, 0, 0, 0);
+	case FL_ITEM_TELL:
+		return tell_size(b, i);
+	case FL_ITEM_COLD:
+		return FL_ARCH_COLD_BYTES;
 	case FL_ITEM_GLUE: case FL_ITEM_CALL:
 		return FL_ARCH_CALL_BYTES;
 	}
@@ -268,6 +316,10 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 		return put_aside(b, i, out);
 	case FL_ITEM_GO:
 		return put_jump(b, i, step_address(b, i->to), out);
+	case FL_ITEM_TELL:
+		return put_tell(b, i->to, out, &(struct fl_tell){ .n = 0 });
+	case FL_ITEM_COLD:
+		return put_cold(b, i, out);
 	}
 	/* GLUE, CALL: who places the probe says which */
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
@@ -383,6 +435,9 @@ static size_t data_bytes(const struct build *b)
 	if (b->plan.n_tells)
 		n += FL_N_PATH_WHATS * sizeof *b->routines +
 		     b->plan.n_tells * sizeof *b->tells;
+	if (b->plan.n_groups)		/* aligned */
+		n += 2 * FL_ARCH_CS_BYTES + sizeof *b->gate +
+		     b->plan.n_groups * (size_t)FL_ARCH_CS_BYTES;
 	return n;
 }
 
@@ -397,15 +452,18 @@ static void lay_data(struct build *b)
 	}
 	b->routines = (uintptr_t *)fl_round_up((uintptr_t)at, sizeof *b->routines);
 	b->tells = (struct fl_path_tell *)(b->routines + FL_N_PATH_WHATS);
+	at = b->plan.n_tells ? (unsigned char *)(b->tells + b->plan.n_tells) : at;
+	b->gate = (struct fl_gate *)fl_round_up((uintptr_t)at, FL_ARCH_CS_BYTES);
+	b->sequences = (unsigned char *)(b->gate + 1);
 }
 
 /* ---- for unwinders ----------------------------------------------------------------- */
 
-/* A piece for each part, one for the landings of each. */
+/* A piece for each part, one for the landings of each, one for what is cold of it. */
 struct pieces {
 	struct build *b;
 	struct fl_unwind_row *next;
-	struct fl_unwind_piece of[2 * FL_SHAPE_PARTS];
+	struct fl_unwind_piece of[3 * FL_SHAPE_PARTS];
 	uint32_t n;
 };
 
@@ -466,6 +524,39 @@ static void tell_aside(struct pieces *p, const struct fl_item *i)
 	tell_row(p, at, i->at + i->size, 0);
 }
 
+static void tell_group(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	struct fl_tell t;
+
+	put_tell(p->b, i->to, out, &t);
+	tell_depths(p, i, t.depths, t.n_depths);
+}
+
+static void tell_cold(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t k = plan->cold;
+
+	while (k < plan->n && fl_plan_step(plan, &plan->items[k])->part < part)
+		k++;
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	for (; k < plan->n && fl_plan_step(plan, &plan->items[k])->part == part; k++) {
+		const struct fl_item *i = &plan->items[k];
+		unsigned char out[FL_ARCH_TELL_MAX];
+		uintptr_t at = fl_plan_step(plan, i)->at;
+		struct fl_tell t;
+
+		put_tell(p->b, i->to, out, &t);
+		fl_arch_put_cold(out, p->b->ground.at + i->at, &t,
+				 (uintptr_t)&p->b->gate->room);
+		tell_row(p, at, i->at, t.kept);
+		tell_row(p, at, i->at + (uint32_t)t.pushed, t.kept + FL_ARCH_COLD_PUSHED);
+		tell_row(p, at, i->at + (uint32_t)t.pushed + FL_ARCH_COLD_CALL, t.kept);
+	}
+	end_piece(p, item_offset(p->b, k));
+}
+
 /* The first part begins with the way in. */
 static void tell_part(struct pieces *p, uint32_t part)
 {
@@ -487,6 +578,8 @@ static void tell_part(struct pieces *p, uint32_t part)
 			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
 		else if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
+		else if (i->kind == FL_ITEM_TELL)
+			tell_group(p, i);
 	}
 	end_piece(p, item_offset(p->b, to));
 }
@@ -496,10 +589,10 @@ static void tell_landings(struct pieces *p, uint32_t part)
 	const struct fl_plan *plan = &p->b->plan;
 	uint32_t k = plan->first[plan->shape->n_steps];
 
-	while (k < plan->n && fl_plan_step(plan, &plan->items[k])->part < part)
+	while (k < plan->cold && fl_plan_step(plan, &plan->items[k])->part < part)
 		k++;
 	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
-	for (; k < plan->n; k++) {
+	for (; k < plan->cold; k++) {
 		const struct fl_item *i = &plan->items[k];
 
 		if (fl_plan_step(plan, i)->part != part)
@@ -523,6 +616,8 @@ static int tell_unwinders(struct build *b)
 		tell_part(&p, k);
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
 		tell_landings(&p, k);
+	for (uint32_t k = 0; k < b->plan.shape->n_parts && b->plan.n_groups; k++)
+		tell_cold(&p, k);
 	body.n = p.n;
 	return fl_unwind_emit(b->ground.unwind, &body, &b->datum);
 }
@@ -588,6 +683,8 @@ static int write_body(struct build *b, struct fl_copy *copy)
 		.tells = b->tells, .n_tells = p->n_tells,
 	};
 	tell_copies(p, copy->copies);
+	if (p->n_groups)
+		fl_gate_open(b->gate);
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
 	return 0;
 }
@@ -609,31 +706,72 @@ static void *get_scratch(struct fl_copies *c, size_t n)
 	return c->scratch = p;
 }
 
+/* Accesses that are told, at most so many; what is aligned most first. Where that ends. */
+enum { TOLD_BYTES = sizeof(struct fl_tellable) + sizeof(struct fl_group) +
+		    2 * sizeof(uint32_t) };
+
+static unsigned char *lay_told(struct fl_plan *p, unsigned char *at, size_t most)
+{
+	p->told = (struct fl_tellable *)at;
+	p->groups = (struct fl_group *)(p->told + most);
+	p->told_at = (uint32_t *)(p->groups + most);
+	p->tell_of = p->told_at + most;
+	return at + fl_round_up(most * TOLD_BYTES, sizeof(uintptr_t));
+}
+
+/* Numbers for what is told. */
+static int number_places(struct build *b)
+{
+	struct fl_plan *p = &b->plan;
+	uint32_t first = p->n_told ? fl_channel_claim_places(p->n_told) : 0;
+
+	if (first == FL_MAX_PLACES)
+		return -EFBIG;
+	for (uint32_t k = 0; k < p->n_told; k++) {
+		const struct fl_operand *o = &p->told[k].operand;
+		uint32_t what = o->size;
+
+		what |= o->what & FL_OPERAND_STORE ? FLICK_ACCESS_STORE : 0;
+		what |= o->what & FL_OPERAND_LOAD ? FLICK_ACCESS_LOAD : 0;
+		p->told[k].word = fl_typed(FLICK_TYPE_ACCESS, first + k) |
+				  (uint64_t)what << 32;
+		fl_channel_tell_place(first + k, b->copies->pid,
+				      p->shape->steps[p->told_at[k]].at, what);
+	}
+	return 0;
+}
+
 static int make_plan(struct build *b)
 {
 	const struct fl_shape *s = b->plan.shape;
-	bool tells = fl_channel_weaves() & FL_WEAVE_PATHS;
-	size_t n = fl_plan_items(s);
+	struct fl_plan *p = &b->plan;
+	bool paths = fl_channel_weaves() & FL_WEAVE_PATHS;
+	bool accesses = b->copies->weaves & FL_WEAVE_ACCESSES && !paths;
+	size_t told = accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0;
+	size_t n = fl_plan_items(s) + 2 * told;
 	size_t rows = 3 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
-		      s->n_points * FL_ARCH_POINT_DEPTHS;
-	size_t first = (s->n_steps + 2ul) * sizeof *b->plan.first;
+		      s->n_points * FL_ARCH_POINT_DEPTHS + told * (FL_TELL_DEPTHS + 3ul);
+	size_t first = (s->n_steps + 2ul) * sizeof *p->first;
 	unsigned char *more;
 	int err;
 
 	first = fl_round_up(first, sizeof(uintptr_t));
-	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *b->plan.items +
-			      first + (tells ? n * sizeof *b->plan.tells +
-				       fl_blocks_memory(s) : 0));
+	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *p->items +
+			      first + fl_round_up(told * TOLD_BYTES, sizeof(uintptr_t)) +
+			      (paths ? n * sizeof *p->tells + fl_blocks_memory(s) : 0));
 	if (!b->rows)
 		return -ENOMEM;
-	b->plan.items = (struct fl_item *)(b->rows + rows);
-	b->plan.first = (uint32_t *)(b->plan.items + n);
-	more = (unsigned char *)b->plan.first + first;
-	b->plan.tells = (struct fl_plan_tell *)more;
-	more += n * sizeof *b->plan.tells;
-	err = tells ? fl_plan_paths(&b->plan, more, &b->datum) :
-	      fl_plan_entry(&b->plan, &b->datum);
-	return err ? err : fl_plan_check(&b->plan, &b->datum);
+	p->accesses = accesses;
+	p->items = (struct fl_item *)(b->rows + rows);
+	p->first = (uint32_t *)(p->items + n);
+	more = (unsigned char *)p->first + first;
+	more = lay_told(p, more, told);
+	p->tells = (struct fl_plan_tell *)more;
+	more += n * sizeof *p->tells;
+	err = paths ? fl_plan_paths(p, more, &b->datum) : fl_plan_entry(p, &b->datum);
+	if (!err)
+		err = number_places(b);
+	return err ? err : fl_plan_check(p, &b->datum);
 }
 
 static int build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,

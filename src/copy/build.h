@@ -27,6 +27,8 @@ struct fl_copies {
 	struct fl_ground_block blocks[24];	/* the last one has room */
 	void *scratch;			/* who builds one after the other has it */
 	size_t scratch_bytes;
+	uint32_t weaves;		/* enum fl_weaves; W who began */
+	int pid;			/* likewise: whose places are told */
 };
 /* Room for a copy: `at`, aligned to 16, is where it is executed, `write` where it is
  * written to; data is aligned to 8, and 0. */
@@ -72,6 +74,18 @@ struct fl_copy {
 /* Build it. 0 or why there can be none. */
 int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,
 		  uint64_t *datum);
+
+/* ---- what tells by itself (gate.c) -------------------------------------------------- */
+
+/* Of a body that does, in its data, aligned to FL_ARCH_CS_BYTES. */
+struct fl_gate {
+	uint64_t tells;			/* 0: nothing is told; the body looks at it */
+	struct fl_gate *next;
+	uintptr_t room;			/* where the body goes for room */
+	uintptr_t unused;
+};
+/* Such a body will run. With the table's lock, as fl_copy_hush(). */
+void fl_gate_open(struct fl_gate *);
 
 /* ---- what gdb is told (jit.c) ------------------------------------------------------------ */
 

@@ -9,6 +9,8 @@
 extern const struct fl_builder fl_copy_builder;
 /* What was mapped for bodies in this process so far (area.c). */
 size_t fl_copy_bytes(void);
+/* Bodies tell no accesses any more (gate.c). */
+void fl_copy_hush(void);
 
 /* ---- unwinding through bodies (unwind.c) ------------------------------------------ */
 

@@ -120,7 +120,8 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	if (!now.err)
 		now.err = map_made();
 	fl_copies_begin(&now.copies, lo, hi);
-	now.pid = fl_os_pid();
+	now.pid = now.copies.pid = fl_os_pid();
+	now.copies.weaves = fl_channel_weaves();
 }
 
 /* What is its function's name. Of several the first one. */
@@ -324,5 +325,5 @@ static bool is_built_for(uintptr_t at)
 
 const struct fl_builder fl_copy_builder = {
 	.begin = begin_module, .point = note_point, .place = place_site, .end = end_module,
-	.hold = is_same_module, .again = is_built_for,
+	.hold = is_same_module, .again = is_built_for, .hush = fl_copy_hush,
 };

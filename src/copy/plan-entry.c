@@ -133,6 +133,25 @@ void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 		fl_plan_weave(p, FL_ITEM_ON, i);
 }
 
+/* Groups that are told before step `i`, from *g on. */
+static void weave_tells(struct fl_plan *p, uint32_t i, uint32_t *g)
+{
+	for (; *g < p->n_groups && p->groups[*g].step == i; ++*g) {
+		fl_plan_weave(p, FL_ITEM_TELL, i);
+		p->items[p->n - 1].to = *g;
+		p->tell_of[*g] = p->n - 1;
+	}
+}
+
+static void weave_cold(struct fl_plan *p)
+{
+	p->cold = p->n;
+	for (uint32_t g = 0; g < p->n_groups; g++) {
+		fl_plan_weave(p, FL_ITEM_COLD, p->groups[g].step);
+		p->items[p->n - 1].to = g;
+	}
+}
+
 /* Before the entry there is a landing pad alone, which nobody needs here. */
 int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 {
@@ -151,13 +170,17 @@ int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;
+	uint32_t group = 0;
 	int err = fl_plan_begin(p, datum);
 
+	if (!err && p->accesses)
+		err = fl_plan_memory(p, datum);
 	if (err)
 		return err;
-	p->may_go_on = !s->n_points && fl_plan_may_go_on(s);
+	p->may_go_on = !p->accesses && !s->n_points && fl_plan_may_go_on(s);
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
 		p->first[i] = p->n;
+		weave_tells(p, i, &group);
 		if (s->n_points)
 			weave_point(p, i);
 		fl_plan_weave_step(p, i);
@@ -167,5 +190,6 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
 		if (s->steps[i].len)
 			fl_plan_weave(p, FL_ITEM_LANDING, i);
+	weave_cold(p);
 	return 0;
 }

@@ -24,7 +24,9 @@ enum fl_item_kind {
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
 	FL_ITEM_GLUE,		/* the call of the entry's probe */
 	FL_ITEM_ASIDE,		/* what tells[to] says, before the step */
-	FL_ITEM_GO		/* to the step `to` */
+	FL_ITEM_GO,		/* to the step `to` */
+	FL_ITEM_TELL,		/* group `to` of accesses */
+	FL_ITEM_COLD		/* of that group: behind all steps */
 };
 
 struct fl_item {
@@ -35,7 +37,13 @@ struct fl_item {
 	uint32_t to;			/* of a branch: the step it leads to; FL_NO_STEP: out */
 	uint32_t at;			/* offset from the code's beginning; W build.c */
 };
-enum { FL_NO_STEP = UINT32_MAX };
+enum { FL_NO_STEP = UINT32_MAX, FL_PLAN_LINE = 128 };
+
+/* Accesses that are told in one go, before `step` (plan-memory.c). */
+struct fl_group {
+	uint32_t step, first, n;	/* of told[] */
+	bool keeps_flags;
+};
 
 /* What a body calls that tells its paths. */
 struct fl_plan_tell {
@@ -44,8 +52,8 @@ struct fl_plan_tell {
 };
 
 /*
- * The list, in the order of addresses: the call of glue, the steps part by
- * part, the landings. Items of a step are together; a branch to the step meets the first.
+ * The list, in the order of addresses: the call of glue, the steps part by part, the landings,
+ * what is cold. Items of a step are together; a branch to the step meets the first.
  */
 struct fl_plan {
 	const struct fl_shape *shape;
@@ -57,6 +65,14 @@ struct fl_plan {
 	struct fl_plan_tell *tells;
 	uint32_t n_tells;
 	bool may_go_on;			/* indirect jumps may go on in the original */
+	bool accesses;			/* to memory are told, which are: */
+	bool has_switch;
+	struct fl_tellable *told;	/* in order, FL_PLAN_TOLD a step at most */
+	uint32_t *told_at;		/* by access: its step */
+	struct fl_group *groups;	/* ascending by step; one an access at most */
+	uint32_t n_told, n_groups;
+	uint32_t *tell_of;		/* by group: its item */
+	uint32_t cold;			/* the first COLD, of group 0 */
 	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
 	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
 };
@@ -79,6 +95,10 @@ int fl_plan_begin(struct fl_plan *, uint64_t *datum);
 void fl_plan_weave(struct fl_plan *, enum fl_item_kind, uint32_t step);
 void fl_plan_weave_step(struct fl_plan *, uint32_t step);
 void fl_plan_weave_gap(struct fl_plan *, uint32_t step);
+
+/* plan-memory.c: what is told, and where. 0, or FLE_OPERAND and where, FLE_SEQUENCE. */
+enum { FL_PLAN_TOLD = 3 };
+int fl_plan_memory(struct fl_plan *, uint64_t *datum);
 
 /* heights.c: may indirect jumps of the function go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);

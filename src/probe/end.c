@@ -85,6 +85,8 @@ void fl_probes_leave(void)
 		end_all();
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
+	if (fl_probe_builder)
+		fl_probe_builder->hush();
 	fl_goal_hold_all(FL_HOLD_CHILD);
 	for (uint32_t id = 0; id < fl_table.n && (calls_handlers || fl_table.has_bare); id++)
 		if (is_others_too(id) || calls_handlers)
@@ -128,6 +130,8 @@ static bool begin_end(enum fl_hold who, uint64_t *signals, uint64_t *inner)
 	for (uint32_t id = 0; may_store && id < fl_table.n; id++)
 		fl_goal_make_off(id);
 	FL_POINT("probes.closing");
+	if (fl_probe_builder)
+		fl_probe_builder->hush();
 	return may_store;
 }
 

@@ -67,6 +67,8 @@ int fl_probes_commit(uint32_t from, enum fl_moment);
  * register is live, and no function of the program's own is called. */
 enum fl_convention { FL_ABI, FL_BARE, FL_ASK, FL_BODY, FL_N_CONVENTIONS };
 uintptr_t fl_probe_routine(enum fl_action, enum fl_convention);
+/* Where what tells by itself goes when it has no room. */
+void fl_probe_room(void) FL_HIDDEN;
 /* What probe `id` does when it is on. 0 or FLE_NOPROBE. Thread-safe. */
 int fl_probe_action(uint32_t id, enum fl_action);
 /* The function FL_ACT_CALL calls: data, never code. 0, FLE_NOPROBE, -ENOMEM. */
@@ -110,6 +112,8 @@ struct fl_builder {
 		     uint64_t *datum);
 	/* What was built can be executed. 0 or an error. */
 	int (*end)(void);
+	/* Bodies tell nothing by themselves any more. */
+	void (*hush)(void);
 	/* Are the functions of the module, which is back, those that bodies were built of? */
 	bool (*hold)(const struct fl_module *);
 	/* Of the module that is mapped at `at` now? Nobody's are no module's. */

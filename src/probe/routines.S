@@ -14,6 +14,7 @@
 	CALLS_FROM window, fl_window_hit
 	CALLS_BOUND call, fl_handler_call
 	PATHS	fl_path_put
+	MAKES_ROOM fl_probe_room, fl_channel_make_room
 	CALLS_BEFORE both, fl_second_before, call, fl_bare_bound, fl_body_bound
 
 	ASKS_OTHERS idle, fl_asked, fl_probe_ask

@@ -90,4 +90,11 @@ int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is sto
 #define FL_ARCH_FRAME_BYTES 8
 #define FL_ARCH_RESTORER_BYTES 8
 
+#define FL_ARCH_TELLS 0			/* accesses to memory, in bodies */
+#define FL_ARCH_TELL_MAX 8
+#define FL_ARCH_COLD_BYTES 8
+#define FL_ARCH_COLD_PUSHED 0
+#define FL_ARCH_COLD_CALL 4
+#define FL_ARCH_CS_BYTES 32
+
 #endif

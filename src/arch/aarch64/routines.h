@@ -458,6 +458,15 @@ END fl_abi_\name
 	BARE_CALLS_BEFORE body, 32, \name, \first, \then_body
 	.endm
 
+/* ---- what makes room ------------------------------------------------------------- */
+
+/* Nobody tells accesses here. */
+	.macro	MAKES_ROOM name, to
+FUNC \name
+	ret
+END \name
+	.endm
+
 /* ---- what asks ----------------------------------------------------------------- */
 
 /* Where the ASKS in this file go with a call of another function: to(id, its function,

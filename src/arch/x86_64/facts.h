@@ -54,6 +54,12 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_ASIDE_BYTES 37
 #define FL_ARCH_ASIDE_DOWN 8
 #define FL_ARCH_ASIDE_DEPTH 136
+#define FL_ARCH_TELLS 1			/* accesses to memory, in bodies */
+#define FL_ARCH_TELL_MAX 1024
+#define FL_ARCH_COLD_BYTES 31
+#define FL_ARCH_COLD_PUSHED 8		/* by which the stack is lower in its call, */
+#define FL_ARCH_COLD_CALL 6		/* which has so many bytes */
+#define FL_ARCH_CS_BYTES 32
 #define FL_ARCH_LANDED_BYTES 18
 #define FL_ARCH_LANDED_UP 13
 /* Of routines that call with every vector register kept, the plainest first. */

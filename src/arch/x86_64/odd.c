@@ -10,11 +10,17 @@
 
 enum { REX = 0x40, LOCK = 0xf0, NE = 0xf2, E = 0xf3, DATA16 = 0x66, ESCAPE = 0x0f };
 
+static bool is_prefix(uint8_t b)
+{
+	return b == DATA16 || b == NE || b == E || b == LOCK || (b & 0xfe) == 0x64 ||
+	       b == 0x67 || (b & 0xe7) == 0x26;			/* segments, 67 */
+}
+
 static size_t opcode_at(const unsigned char *code, size_t n)
 {
 	size_t k = 0;
 
-	while (k < n && (code[k] == DATA16 || code[k] == NE || code[k] == E || code[k] == LOCK))
+	while (k < n && is_prefix(code[k]))
 		k++;
 	return k < n && (code[k] & 0xf0) == REX ? k + 1 : k;
 }
@@ -66,6 +72,45 @@ bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most)
 			return false;
 	}
 	return false;
+}
+
+static bool escaped_sets(const unsigned char *op, size_t n)
+{
+	return n > 1 && (op[1] == 0xaf || (op[1] & 0xfe) == 0x2e);	/* imul, comis */
+}
+
+/* inc and dec leave CF; a shift by 0 all. */
+static bool first_sets(const unsigned char *code, size_t n)
+{
+	size_t k = opcode_at(code, n);
+	unsigned int op = k < n ? code[k] : 0, reg = k + 1 < n ? code[k + 1] >> 3 & 7 : 0;
+
+	if (op == ESCAPE)
+		return escaped_sets(code + k, n - k);
+	if (op == 0xc0 || op == 0xc1)
+		return reg > 3 && code[n - 1] & 31;
+	if (op == 0xf6 || op == 0xf7)
+		return reg != 2;				/* not */
+	if (op == 0xd0 || op == 0xd1)
+		return reg > 3;
+	return (op < 0x40 && (op & 7) < 6) || (op >= 0x80 && op <= 0x85) || op == 0xa8 ||
+	       op == 0xa9 || op == 0x69 || op == 0x6b;
+}
+
+/* fcmov */
+static bool moves_by_flags(const unsigned char *code, size_t n)
+{
+	size_t k = opcode_at(code, n);
+
+	return k + 1 < n && (code[k] == 0xda || code[k] == 0xdb) && code[k + 1] >= 0xc0;
+}
+
+/* All `n` bytes are the instruction's. */
+enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n)
+{
+	if (first_reads(code, n) || moves_by_flags(code, n))
+		return FL_FLAGS_READ;
+	return first_sets(code, n) ? FL_FLAGS_SET : FL_FLAGS_LEFT;
 }
 
 /* cmp %fs:0x70,%REG */

@@ -511,6 +511,30 @@ END fl_abi_\name
 	BARE_CALLS_BEFORE body, 8, \name, \first, \then_body
 	.endm
 
+/* ---- what makes room ------------------------------------------------------------- */
+
+/* NAME: to(n), of which access.c has put n on the stack; every register stays, and the flags
+ * but those of a comparison: ZF where it is false. Takes n off. */
+	.macro	MAKES_ROOM name, to
+FUNC \name
+	pushf
+	.cfi_adjust_cfa_offset 8
+	SAVE_SCRATCH
+	SAVE	%r11
+	cld
+	mov	88(%rsp), %edi
+	CALL_ALIGNED \to
+	movzbl	%al, %eax
+	mov	%rax, 88(%rsp)
+	BACK	%r11
+	RESTORE_SCRATCH
+	popf
+	.cfi_adjust_cfa_offset -8
+	cmpl	$0, 8(%rsp)
+	ret	$8
+END \name
+	.endm
+
 /* ---- what asks ----------------------------------------------------------------- */
 
 /* Where the ASKS in this file go with a call of another function: to(id, its function,

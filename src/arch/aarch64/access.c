@@ -1,0 +1,36 @@
+/*
+ * access.c - what a body would tell of accesses to memory: nothing yet. No function's
+ * accesses are known (fl_arch_operands()), so none of this is called (FL_ARCH_TELLS).
+ */
+#include "arch/arch.h"
+
+bool fl_arch_operands(struct fl_operands *s, const unsigned char *code,
+		      const struct fl_insn *i, uintptr_t at)
+{
+	(void)code, (void)i, (void)at;
+	s->n = 0;
+	return false;
+}
+
+size_t fl_arch_put_tell(unsigned char *out, struct fl_tell *t)
+{
+	(void)out, (void)t;
+	return 0;
+}
+
+size_t fl_arch_put_cold(unsigned char *out, uintptr_t to, struct fl_tell *t, uintptr_t word)
+{
+	(void)out, (void)to, (void)t, (void)word;
+	return 0;
+}
+
+void fl_arch_lay_cs(unsigned char *out, const struct fl_tell *t, uintptr_t cold)
+{
+	(void)out, (void)t, (void)cold;
+}
+
+enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n)
+{
+	(void)code, (void)n;
+	return FL_FLAGS_READ;
+}

@@ -1,0 +1,138 @@
+/*
+ * told.c - accesses of all kinds, by functions in a section of their own, on a stack of their
+ * own: so every address is the same in each run, whoever runs it.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define TOLD __attribute__((section("told"), noinline, noclone))
+
+struct big { uint64_t of[4]; };
+static struct { uint64_t a; uint32_t b; uint16_t c; uint8_t d; double e; float f; } all;
+static uint32_t row[256];
+static struct big bigs[8];
+static double reals[32];
+static unsigned char stack[1 << 16] __attribute__((aligned(64)));
+static ucontext_t home, there;
+static uint64_t result;
+
+TOLD static uint64_t widths(uint64_t n)
+{
+	all.a += n;
+	all.b ^= (uint32_t)n;
+	all.c = (uint16_t)(all.c * 3 + 1);
+	all.d++;
+	all.e = all.e * 0.5 + (double)n;
+	all.f += 1.5f;
+	return all.a + all.b + all.c + all.d + (uint64_t)all.e;
+}
+
+TOLD static uint64_t chase(uint32_t from)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		from = row[row[from & 255] & 255];
+		row[(from + i) & 255] += i;
+		sum += from;
+	}
+	return sum;
+}
+
+TOLD static void copy(struct big *to, const struct big *from, int n)
+{
+	for (int i = 0; i < n; i++) {
+		to[i] = from[i];
+		to[i].of[i & 3]++;
+	}
+}
+
+/* What calls nothing keeps its values below the stack pointer. */
+TOLD static uint64_t below(uint64_t n)
+{
+	volatile uint64_t v[6] = { n, n + 1, n + 2 };
+
+	v[n % 6] += 7;
+	return v[0] + v[1] + v[2] + v[5];
+}
+
+TOLD static uint64_t choose(uint64_t n)
+{
+	switch (n % 7) {
+	case 0: return all.a;
+	case 1: all.b++; return 1;
+	case 2: row[3] -= 5; break;
+	case 3: all.d = 4; /* goes on */
+	case 4: row[4]++; break;
+	case 5: return row[n & 15];
+	default: all.c += 3;
+	}
+	return all.c;
+}
+
+TOLD static uint64_t down(uint64_t n)
+{
+	uint64_t kept = n * row[n & 255];
+
+	if (!n)
+		return 1;
+	return down(n - 1) + kept + (n & 1 ? below(n) : widths(n));
+}
+
+TOLD static double sum(const double *of, int n)
+{
+	double s = 0;
+
+	for (int i = 0; i < n; i++)
+		s += of[i] > 3 ? of[i] : -of[i];
+	return s;
+}
+
+TOLD static void swap(uint64_t *a)
+{
+	__asm__ volatile("sub $128,%%rsp\n\tpushq (%0)\n\taddq $1,8(%0)\n\t"
+			 "popq 16(%0)\n\tpushf\n\tpopf\n\tmovsq\n\tlodsb\n\tstosb\n\t"
+			 "lea 24(%0),%%rcx\n\tnopl 8(%0)\n\tprefetcht0 (%0)\n\t"
+			 "add $128,%%rsp"
+			 : : "b"(a), "S"(a + 2), "D"(a + 4) : "rax", "rcx", "memory");
+}
+
+TOLD static void work(void)
+{
+	uint64_t words[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+	for (uint64_t i = 0; i < 30; i++) {
+		result += widths(i) + chase((uint32_t)i) + below(i) + choose(i);
+		copy(bigs + 4, bigs, 4);
+		copy(bigs, bigs + 4, 3);
+	}
+	result += down(20) + (uint64_t)sum(reals, 32);
+	for (int i = 0; i < 4; i++)
+		swap(words + (i & 1));
+	result += words[0] + words[7];
+}
+
+static void enter(void)
+{
+	work();
+}
+
+int main(void)
+{
+	for (int i = 0; i < 256; i++)
+		row[i] = (uint32_t)(i * 167 + 13);
+	for (int i = 0; i < 32; i++)
+		reals[i] = i / 7.0;
+	if (getcontext(&there))
+		return 1;
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof stack;
+	there.uc_link = &home;
+	makecontext(&there, enter, 0);
+	if (swapcontext(&home, &there))
+		return 1;
+	printf("%llu\n", (unsigned long long)result);
+	return 0;
+}
