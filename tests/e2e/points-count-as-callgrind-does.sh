@@ -81,4 +81,7 @@ if command -v bzip2 >/dev/null; then
 	head -c 20000 "$work/bodies" >"$work/input"
 	file=$(ldd "$(command -v bzip2)" | awk '/libbz2/ { print $3 }')
 	[ -z "$file" ] || same "$file" bzip2 -c "$work/input"
+	# a table of jumps, in a frame
+	bzip2 -c "$work/input" >"$work/packed"
+	[ -z "$file" ] || same "$file" bzip2 -t "$work/packed"
 fi
