@@ -43,8 +43,12 @@ static int open_region(struct fl_session *s)
 	};
 	int err;
 
-	if (o.weaves && !FL_ARCH_TELLS) {
+	if (o.weaves & FL_WEAVE_ACCESSES && !FL_ARCH_TELLS) {
 		fl_say("accesses to memory are told on x86-64 alone, not on " FL_ARCH_NAME);
+		return -ENOTSUP;
+	}
+	if (o.weaves & FL_WEAVE_ACCESSES && o.weaves & FL_WEAVE_PATHS) {
+		fl_say("paths and accesses to memory are not told in one recording: make two");
 		return -ENOTSUP;
 	}
 	fl_limits_fit(&o);
