@@ -13,6 +13,7 @@
 #include "copy/build.h"
 #include "copy/copy.h"
 #include "copy/plan.h"
+#include "nothing-woven.h"
 #include "site/site.h"
 
 enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, REFUSED = 60 };

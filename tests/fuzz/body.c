@@ -7,6 +7,7 @@
 
 #include "copy/build.h"
 #include "copy/copy.h"
+#include "../unit/nothing-woven.h"
 
 enum { CODE = 1 << 20, DATA = 1 << 21, LOOK = 32 };
 
