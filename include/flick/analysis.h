@@ -106,6 +106,9 @@ struct flick_view {
 	 * counted, and where that is fewer `exact` is an estimate, whose standard error the
 	 * other says, in calls. */
 	const uint64_t *counted, *exact_error;
+	/* The function whose instruction made that access (FLICK_TYPE_ACCESS, `probe`), when
+	 * rows is called; FLICK_NO_FUNCTION. */
+	uint32_t (*place)(const struct flick_view *, uint32_t place);
 };
 
 /* ---- calls ------------------------------------------------------------------ */

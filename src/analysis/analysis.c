@@ -12,6 +12,7 @@ extern const struct flick_analysis fl_analysis_graph;
 extern const struct flick_analysis fl_analysis_tree;
 extern const struct flick_analysis fl_analysis_subtrees;
 extern const struct flick_analysis fl_analysis_paths;
+extern const struct flick_analysis fl_analysis_cache;
 
 const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_latency,
@@ -21,6 +22,7 @@ const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_tree,
 	&fl_analysis_subtrees,
 	&fl_analysis_paths,
+	&fl_analysis_cache,
 	NULL
 };
 

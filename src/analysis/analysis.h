@@ -58,6 +58,9 @@ struct fl_view {
 	bool (*symbol)(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi);
 	/* The `n` bytes there as its file has them; NULL: not known. Until the next. */
 	const unsigned char *(*code)(const void *owner, uint64_t at, size_t n);
+	/* The function that has the instruction with that number (FLICK_TYPE_ACCESS), or
+	 * FLICK_NO_FUNCTION; NULL: none is known. */
+	uint32_t (*place)(const void *owner, uint32_t place);
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
 	/* Of a sampled call: ticks in which its thread could have run, and was not let;
@@ -144,6 +147,7 @@ struct fl_cache_counts {		/* by kind */
 	uint64_t misses[FL_CACHE_LEVELS][FL_N_ACCESSES];	/* [0] of fetches: code's */
 };
 struct fl_cache;
+#define FL_CACHE_PRESET "32K,4,64:512K,8,64"	/* paper 2's */
 /* 0, -EINVAL: levels do not fit one another, -ENOMEM or -EAGAIN. */
 int fl_cache_open(struct fl_cache **, const struct fl_cache_geometry *);
 void fl_cache_feed(struct fl_cache *, const struct fl_access *, size_t n);

@@ -21,10 +21,6 @@
 
 #define NO_LINE UINT64_MAX		/* no address has it: lines are of 2 bytes or more */
 
-/* So many accesses on a look takes place by the time that memory has answered. Processors
- * foresee a stream of themselves, but not beyond the end of a page. */
-enum { AHEAD = 64 };
-
 /* ---- one level --------------------------------------------------------------------- */
 
 static uint64_t *set_of(const struct level *l, uint64_t line)
@@ -130,6 +126,19 @@ void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 	c->counts.accesses[FL_ACCESS_STORE] += stores;
 	c->counts.accesses[FL_ACCESS_LOAD] +=
 		n - stores - (c->counts.accesses[FL_ACCESS_FETCH] - fetches);
+}
+
+uint32_t fl_cache_levels_missed(struct fl_cache *c, const struct fl_access *a)
+{
+	uint64_t before[FL_CACHE_LEVELS];
+	uint32_t missed = 0;
+
+	for (uint32_t k = 0; k < c->n_data; k++)
+		before[k] = c->counts.misses[k][a->kind];
+	fl_cache_look(c, a);
+	for (uint32_t k = 0; k < c->n_data; k++)
+		missed |= (uint32_t)(c->counts.misses[k][a->kind] != before[k]) << k;
+	return missed;
 }
 
 const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *c)

@@ -49,6 +49,9 @@ static inline bool fl_is_further(const struct fl_cache *c, const struct fl_acces
 /* Any access. What it misses is counted; it itself if it is a fetch. */
 void fl_cache_look(struct fl_cache *, const struct fl_access *);
 
+/* One access that is further. Bit k: it has missed in level k. */
+uint32_t fl_cache_levels_missed(struct fl_cache *, const struct fl_access *);
+
 /* So many accesses on a look takes place by the time that memory has answered. Processors
  * foresee a stream of themselves, but not beyond the end of a page. */
 enum { FL_AHEAD = 64 };

@@ -72,6 +72,15 @@ static uint32_t caller_of(const struct flick_view *v, uint32_t from)
 	       FLICK_NO_FUNCTION;
 }
 
+/* What a record's place is of. */
+static uint32_t place_owner(const struct flick_view *v, uint32_t place)
+{
+	const struct fl_run *run = v->owner;
+	const struct fl_view *s = run->source;
+
+	return s->place ? s->place(s->owner, place) : FLICK_NO_FUNCTION;
+}
+
 static int open_worker(struct fl_run *run, const struct fl_use *use)
 {
 	struct fl_analyst *w = &run->workers[run->n];
@@ -114,6 +123,7 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 			 (source->windows ? FLICK_VIEW_WINDOWS : 0),
 		.weight = FLICK_WEIGHT_ONE,
 		.caller = caller_of,
+		.place = place_owner,
 	};
 	run->workers = calloc(n + 1, sizeof(*run->workers));
 	err = run->workers ? refresh(run) : -ENOMEM;

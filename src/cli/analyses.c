@@ -40,6 +40,35 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	return 0;
 }
 
+static struct fl_use *find_use(struct fl_session_options *o, const char *name)
+{
+	for (size_t i = 0; i < o->n_analyses; i++)
+		if (!strcmp(o->analyses[i].name, name))
+			return &o->analyses[i];
+	return NULL;
+}
+
+/* A geometry has commas, so it has an option, in front of `-a cache` or behind it. */
+int fl_session_take_cache(void *options, const struct fl_option *o, const char *geometry)
+{
+	struct fl_cache_level levels[FL_CACHE_LEVELS];
+	struct fl_session_options *to = options;
+	char why[FL_USE_WHY];
+	struct fl_use *use;
+
+	(void)o;
+	if (fl_cache_parse(levels, FL_CACHE_LEVELS, geometry, why) < 0) {
+		fl_say("--cache=%s: %s", geometry, why);
+		return -1;
+	}
+	if (!find_use(to, "cache") && fl_session_use(to, "cache"))
+		return -1;
+	use = find_use(to, "cache");
+	free(use->arg);
+	use->arg = strdup(geometry);
+	return use->arg ? 0 : -1;
+}
+
 /* A path may not hold a comma. */
 int fl_session_take_uses(void *options, const struct fl_option *o, const char *list)
 {
@@ -49,7 +78,8 @@ int fl_session_take_uses(void *options, const struct fl_option *o, const char *l
 
 	(void)o;
 	while (!err && (name = strsep(&rest, ",")))
-		err = fl_session_use(options, name);
+		if (strcmp(name, "cache") || !find_use(options, name))
+			err = fl_session_use(options, name);
 	free(names);
 	return err;
 }

@@ -475,6 +475,8 @@ int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
 int fl_session_take_uses(void *options, const struct fl_option *, const char *list);
+/* Analysis `cache` has caches of that geometry. */
+int fl_session_take_cache(void *options, const struct fl_option *, const char *geometry);
 struct fl_instant fl_instant_now(void);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);

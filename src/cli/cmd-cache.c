@@ -194,7 +194,7 @@ static int simulate(struct reading *r, const struct wish *w,
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
-	struct wish w = { .trace = "-", .levels = "32K,4,64:512K,8,64" };
+	struct wish w = { .trace = "-", .levels = FL_CACHE_PRESET };
 	struct fl_cache_geometry g = { .policy = FL_CACHE_INCLUSIVE };
 	static struct reading r;
 	int err;

@@ -65,6 +65,23 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
 }
 
+/* What is told there is of a function that has a body, which is in the table. */
+static uint32_t function_of_place(const void *owner, uint32_t place)
+{
+	struct fl_session *s = (struct fl_session *)owner;
+	const struct fl_shm_module *m;
+	uint32_t function;
+	uint64_t at;
+
+	if (place >= s->shm->max_places)
+		return FLICK_NO_FUNCTION;
+	at = load_relaxed(&fl_shm_places(s->shm)[place].at);
+	m = fl_session_module_at(s, at);
+	if (!m || fl_functions_find(&s->functions, m->path, at - m->base, &function))
+		return FLICK_NO_FUNCTION;
+	return function;
+}
+
 static uint64_t preempted(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
 {
 	const struct fl_session *s = owner;
@@ -78,6 +95,7 @@ void fl_view_open(struct fl_session *s)
 {
 	s->view = (struct fl_view){
 		.owner = s, .name = name_of, .symbol = symbol_at, .code = code_at,
+		.place = function_of_place,
 		.live = fl_shm_sites(s->shm),
 		.sampled = s->o->action == FL_ACT_SAMPLE,
 		.windows = s->o->rate != 0,
