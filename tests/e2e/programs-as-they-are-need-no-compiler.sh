@@ -81,7 +81,7 @@ label="--provider:"
 record --provider=cyg,xray -- "$work/whole"
 one_line_error 1 'no probe sites of the kinds that --provider names'
 record --provider=nonsense -- "$work/whole"
-one_line_error 2 'cyg, patchable, xray, body or plt, not `nonsense`'
+one_line_error 2 'cyg, patchable, xray, body, plt or point, not `nonsense`'
 record -P 'ld-linux*!*' -- "$work/whole"
 one_line_error 1 'the dynamic loader never has probes'
 

@@ -21,6 +21,15 @@ for how in "-a latency,spread" "-a $all" "-a $all --rate=100%"; do
 	succeeded
 	schema >>"$work/tables"
 done
+target recursion -O1
+if [ "$(uname -m)" = x86_64 ]; then
+	for how in "-a paths" "--cache=1K,2,64:2K,2,64:4K,2,64:8K,2,64"; do
+		record $how -- "$work/recursion"
+		succeeded
+		schema >>"$work/tables"
+	done
+fi
+target recursion -O1 $sites
 sort -u "$work/tables" | diff "$work/page" - >"$work/diff" ||
 	fail "the page (<) is not the file (>): $(grep '^[<>]' "$work/diff" | tr '\n' ';')"
 

@@ -107,6 +107,20 @@ static void call_or_return(struct program *p)
 			fl_typed(FLICK_TYPE_CALLER, f), sp };
 }
 
+/* What bodies tell of their paths and accesses. */
+static void tell_more(struct program *p)
+{
+	for (uint32_t i = 0; i < BATCH / 4; i++) {
+		uint32_t f = draw(p, FUNCTIONS);
+
+		p->records[p->n++] = (struct flick_record){
+			0, fl_typed(FLICK_TYPE_PATH, f * PROBES + ENTRY), draw(p, 5) };
+		p->records[p->n++] = (struct flick_record){
+			draw(p, 1 << 20), fl_typed(FLICK_TYPE_ACCESS, draw(p, 100)),
+			(1 + draw(p, 16)) | FLICK_ACCESS_LOAD };
+	}
+}
+
 static void step(struct program *p, struct fl_run *run, uint32_t number)
 {
 	struct fl_batch b = { .records = p->records };
@@ -121,6 +135,10 @@ static void step(struct program *p, struct fl_run *run, uint32_t number)
 						.edges = edges, .n_edges = 2 * STEPS };
 		b.window = &p->window;
 	}
+	assert_int_equal(fl_run_feed(run, &b), 0);
+	p->n = 0;
+	tell_more(p);
+	b.n = p->n;
 	assert_int_equal(fl_run_feed(run, &b), 0);
 	if (view.windows || view.sampled)
 		assert_int_equal(fl_run_count(run, 0, number % FUNCTIONS * PROBES, 30), 0);
