@@ -35,9 +35,5 @@ int fl_inside_wait(int wait_ms, uint64_t *turn);
  * again. */
 uint64_t fl_inside_turn(void);
 uint64_t fl_inside_begin_turn(void);
-/* Of who goes in now; and another one, from now on: who is deciding whether to call asks
- * again. */
-uint64_t fl_inside_turn(void);
-uint64_t fl_inside_begin_turn(void);
 
 #endif
