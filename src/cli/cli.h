@@ -499,6 +499,9 @@ void fl_lines_end(struct fl_lines *);	/* NULL is fine */
 const char *fl_lines_find(struct fl_lines *, struct fl_symbols *, const char *path,
 			  uint64_t at, int *line);
 void fl_lines_close(struct fl_session *);
+/* The instructions of the path of that number through the function at an ELF address of the
+ * file, printed (list-path.c). 0, -ENOENT: there is none, or why there are no paths. */
+int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint32_t number);
 /* Rows of sites while the program runs (ahead.c). begin: it has just been let
  * go; end: all is written, and the store is the caller's again; rows: what is written by
  * then, NULL: nothing. */

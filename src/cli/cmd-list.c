@@ -52,7 +52,9 @@ struct listing {
 	size_t n_pointers;
 	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
+	uint32_t number;		/* of a path; NO_PATH: none */
 };
+enum { NO_PATH = INT32_MAX, PATHS_MOST = NO_PATH - 1 };
 
 #define AT(field) .at = offsetof(struct listing, field)
 
@@ -62,6 +64,8 @@ static const struct fl_option options[] = {
 	  fl_selection_take_match, AT(selection), .each = fl_match_each },
 	FL_DEMANGLE_OPTION(struct listing, demangle),
 	FL_PROVIDER_OPTION(AT(providers)),
+	{ 0, "path", "N", "show the instructions of the function's path N",
+	  fl_take_number, AT(number), 0, PATHS_MOST },
 	{ 0 }
 };
 
@@ -346,10 +350,35 @@ static int tell(const struct listing *l)
 	return FL_EXIT_WELL;
 }
 
+/* Of the one function that was named. */
+static int print_path(const struct listing *l)
+{
+	const struct row *of = NULL;
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_function_row(&l->rows[i]) && n++ == 0)
+			of = &l->rows[i];
+	if (n != 1) {
+		fl_say("--path is of one function that can have a second body, not of %zu: "
+		       "flick list --path %u %s FUNCTION", n, l->number, l->path);
+		return FL_EXIT_FAILED;
+	}
+	err = of->refusal ? of->refusal :
+	      fl_list_path(l->symbols, l->path, of->function_at, l->number);
+	if (err == -ENOENT)
+		fl_say("it has no path %u", l->number);
+	else if (err)
+		fl_say("%s: %s", l->path, fl_reason(err));
+	return err ? FL_EXIT_FAILED : FL_EXIT_WELL;
+}
+
 static int list(struct listing *l)
 {
 	static struct fl_body_rules rules;
 	int err = fl_providers_rule_all(&rules, l->selection, l->providers);
+	int status = FL_EXIT_FAILED;
 
 	if (err)
 		return FL_EXIT_USAGE;
@@ -359,12 +388,14 @@ static int list(struct listing *l)
 		err = fl_survey(l->path, &l->survey, take_site, l);
 	if (!err)
 		err = join_functions(l);
-	if (!err)
+	if (!err && l->number == NO_PATH)
 		err = print_rows(l);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
+	else
+		status = l->number == NO_PATH ? tell(l) : print_path(l);
 	fl_symbols_close(l->symbols);
-	return err ? FL_EXIT_FAILED : tell(l);
+	return status;
 }
 
 static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
@@ -389,7 +420,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
 	struct listing l = { .selection = fl_selection_new(),
-			     .width = fl_terminal_width() };
+			     .width = fl_terminal_width(), .number = NO_PATH };
 	int status = FL_EXIT_USAGE;
 
 	(void)account;

@@ -10,6 +10,7 @@
  * A call that is left by an exception, longjmp() or a thread's end has no edge: that path
  * has no number, and is dropped.
  */
+#include "copy/copy.h"
 #include "copy/paths.h"
 #include "copy/plan.h"
 
@@ -124,4 +125,42 @@ uint32_t fl_blocks_begin(const struct fl_blocks *b, uint32_t start)
 {
 	return start < b->paths.n_given ? b->begins_at[start] :
 		b->steps[b->paths.starts[start].block];
+}
+
+/* ---- for who reads numbers ------------------------------------------------------------ */
+
+size_t fl_path_memory(const struct fl_shape *s)
+{
+	return fl_blocks_memory(s) + 2 * (s->n_steps + 1ul) * sizeof(uint32_t);
+}
+
+/* The steps of a block, from that one on. */
+static void walk_block(const struct fl_blocks *b, uint32_t block, uint32_t from,
+		       fl_path_each *each, void *arg)
+{
+	for (uint32_t i = from; i < b->steps[block + 1]; i++)
+		each(arg, &b->shape->steps[i], 0);
+}
+
+int fl_path_walk(const struct fl_shape *s, uint32_t number, void *memory, fl_path_each *each,
+		 void *arg)
+{
+	uint32_t *edges = (uint32_t *)((char *)memory + fl_blocks_memory(s)), start, n, from;
+	const struct fl_path_edge *e = NULL;
+	struct fl_blocks b;
+	int err = fl_blocks_number(&b, s, memory);
+
+	if (err)
+		return err;
+	n = fl_paths_find(&b.paths, number, &start, edges);
+	if (!n)
+		return -ENOENT;
+	from = fl_blocks_begin(&b, start);
+	for (uint32_t i = 0; i < n; i++) {
+		e = &b.paths.edges[edges[i]];
+		walk_block(&b, e->from, from, each, arg);
+		from = e->to == FL_PATH_NONE ? 0 : b.steps[e->to];
+	}
+	each(arg, NULL, e->to == FL_PATH_NONE ? 0 : s->steps[from].at);
+	return 0;
 }

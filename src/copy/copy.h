@@ -12,6 +12,19 @@ size_t fl_copy_bytes(void);
 /* Bodies tell no accesses any more (gate.c). */
 void fl_copy_hush(void);
 
+/* ---- paths, for who reads their numbers (blocks.c) ---------------------------------- */
+
+struct fl_shape;
+struct fl_shape_step;
+/* A step of the path; at last NULL, and where it went on: a step, or 0, out. */
+typedef void fl_path_each(void *arg, const struct fl_shape_step *, uintptr_t to);
+/* So much memory, aligned to 8. */
+size_t fl_path_memory(const struct fl_shape *);
+/* The path of that number through the function. 0; -ENOENT: there is none; -E2BIG: it has too
+ * many to number them. */
+int fl_path_walk(const struct fl_shape *, uint32_t number, void *memory, fl_path_each *,
+		 void *arg);
+
 /* ---- unwinding through bodies (unwind.c) ------------------------------------------ */
 
 /* Where unwinders find what they need for a program counter in a body. */

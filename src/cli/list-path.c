@@ -1,0 +1,114 @@
+/*
+ * list-path.c - flick list --path: which instructions a path is, by its number.
+ *
+ * A recording has numbers alone (analysis `paths`): what they mean is in the file, of which
+ * the program's side has numbered the same paths in the same way (copy/blocks.c).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "copy/copy.h"
+#include "site/site.h"
+
+struct printer {
+	const struct fl_module *m;
+	struct fl_symbols *symbols;
+	const struct fl_shape *shape;
+	const char *file;		/* of the last source line */
+	int line;
+};
+
+static void print_line_of(struct printer *p, uint64_t at)
+{
+	int line = 0;
+	const char *file = fl_symbols_line(p->symbols, p->m->path, at, &line);
+
+	if (file && (file != p->file || line != p->line))
+		printf("%s:%d", file, line);
+	p->file = file;
+	p->line = line;
+}
+
+/* NULL: the path has ended; `to` is where the thread went on, 0: out of the function. */
+static void print_step(void *arg, const struct fl_shape_step *step, uintptr_t to)
+{
+	enum { WIDTH = 3 * 8 };
+	struct printer *p = arg;
+	int used = 0;
+
+	if (!step && to)
+		printf("-> 0x%" PRIx64 "\n", to - p->m->bias);
+	else if (!step)
+		puts("-> out");
+	if (!step)
+		return;
+	printf("0x%08" PRIx64 "  ", step->at - p->m->bias);
+	for (const unsigned char *b = fl_shape_bytes(p->shape, step); used < step->len; used++)
+		printf("%02x ", b[used]);
+	printf("%*s", used < 8 ? WIDTH - 3 * used : 0, "");
+	print_line_of(p, step->at - p->m->bias);
+	putchar('\n');
+}
+
+/* Room for steps is had by trying. */
+static int find_steps(struct fl_shape *s, const struct fl_outline *o, uintptr_t function)
+{
+	uint32_t room = 1 << 12;
+	uint64_t datum;
+	int err;
+
+	do {
+		struct fl_shape_step *steps = realloc(s->steps, room * sizeof *steps);
+
+		if (!steps)
+			return -ENOMEM;
+		*s = (struct fl_shape){ .steps = steps, .room = room };
+		err = fl_shape_of(s, o, function, &datum);
+		room *= 4;
+	} while (err == -ENOSPC);
+	return err;
+}
+
+static int print_path(struct printer *p, const struct fl_outline *o, uintptr_t function,
+		      uint32_t number)
+{
+	struct fl_shape s = { .steps = NULL };
+	void *memory = NULL;
+	int err = find_steps(&s, o, function);
+
+	p->shape = &s;
+	if (!err)
+		memory = malloc(fl_path_memory(&s));
+	if (!err && !memory)
+		err = -ENOMEM;
+	if (!err)
+		err = fl_path_walk(&s, number, memory, print_step, p);
+	free(memory);
+	free(s.steps);
+	return err;
+}
+
+int fl_list_path(struct fl_symbols *symbols, const char *path, uint64_t function,
+		 uint32_t number)
+{
+	struct fl_outline o = { .n = 0 };
+	struct fl_module m;
+	struct fl_obj file;
+	int err = fl_obj_read(&file, path, FL_OBJ_ALL);
+
+	if (err)
+		return err;
+	err = fl_obj_lay_out(&m, &file, path);
+	if (!err) {
+		struct printer p = { .m = &m, .symbols = symbols };
+
+		err = fl_outline_open(&o, &m);
+		if (!err)
+			err = print_path(&p, &o, m.bias + function, number);
+		fl_outline_close(&o);
+		fl_obj_unlay(&m);
+	}
+	fl_obj_close(&file);
+	return err;
+}
