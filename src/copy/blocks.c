@@ -131,7 +131,7 @@ uint32_t fl_blocks_begin(const struct fl_blocks *b, uint32_t start)
 
 size_t fl_path_memory(const struct fl_shape *s)
 {
-	return fl_blocks_memory(s) + 2 * (s->n_steps + 1ul) * sizeof(uint32_t);
+	return fl_blocks_memory(s) + s->n_steps * sizeof(uint32_t);	/* edges */
 }
 
 /* The steps of a block, from that one on. */

@@ -745,7 +745,7 @@ static int make_plan(struct build *b)
 {
 	const struct fl_shape *s = b->plan.shape;
 	struct fl_plan *p = &b->plan;
-	bool paths = fl_channel_weaves() & FL_WEAVE_PATHS;
+	bool paths = b->copies->weaves & FL_WEAVE_PATHS;
 	bool accesses = b->copies->weaves & FL_WEAVE_ACCESSES && !paths;
 	size_t told = accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0;
 	size_t n = fl_plan_items(s) + 2 * told;

@@ -25,7 +25,6 @@ static struct session {
 	uintptr_t points[FL_POINTS_MOST];	/* ascending */
 	uint32_t n_points;
 	int err;			/* no body can be built */
-	int pid;
 	struct made {			/* by extent of the outline */
 		struct fl_copy copy;
 		uint64_t datum;		/* explains `refusal` */
@@ -120,7 +119,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	if (!now.err)
 		now.err = map_made();
 	fl_copies_begin(&now.copies, lo, hi);
-	now.pid = now.copies.pid = fl_os_pid();
+	now.copies.pid = fl_os_pid();
 	now.copies.weaves = fl_channel_weaves();
 }
 
@@ -229,7 +228,8 @@ static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
 	if (!err)
 		err = fl_copy_build(&now.copies, &shape, c, datum);
 	if (!err)			/* time in it is the function's, but the call of glue */
-		fl_channel_tell_body(now.pid, function, c->off, c->code + c->n_code - c->off);
+		fl_channel_tell_body(now.copies.pid, function, c->off,
+				     c->code + c->n_code - c->off);
 	return err;
 }
 
