@@ -687,7 +687,6 @@ FUNC \name
 	.endm
 
 	.macro	PATH_SET
-	mov	fl_path@gottpoff(%rip), %rsi
 	mov	8(%rcx), %eax
 	mov	%rax, %fs:FL_PATH_SUM(%rsi)
 	.endm
@@ -721,8 +720,7 @@ PATH_BEGIN fl_path_enter
 	mov	%rdi, %fs:FL_PATH_TOP(%rsi)
 	neg	%rdx
 	mov	%rdx, %fs:FL_PATH_OWNER(%rsi)
-	mov	8(%rcx), %eax
-	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	PATH_SET
 	PATH_END
 .Lcold_enter:
 	PATH_COLD fl_path_enter_cold
@@ -743,6 +741,7 @@ PATH_BEGIN fl_path_cut
 	PATH_MINE .Lcold_cut
 	PATH_SUM
 	PATH_PUT \put
+	mov	fl_path@gottpoff(%rip), %rsi
 	PATH_SET
 	PATH_END
 .Lcold_cut:
@@ -765,8 +764,7 @@ END fl_path_leave
 PATH_BEGIN fl_path_at
 	PATH_FRAME
 	PATH_MINE .Lcold_at
-	mov	8(%rcx), %eax
-	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	PATH_SET
 	PATH_END
 .Lcold_at:
 	PATH_COLD fl_path_at_cold
