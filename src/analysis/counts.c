@@ -4,6 +4,7 @@
  * Takes records (one entry, one call) as well as the counters of
  * FL_ACT_COUNT, so it can share a stream with an analysis that needs time.
  */
+#include "analysis/run.h"
 #include "analysis/sums.h"
 
 #include <stdlib.h>
@@ -24,11 +25,6 @@ static int extend(struct counts *c, uint32_t n)
 	return fl_array_extend(&c->calls, &c->n_calls, n, sizeof(*c->calls));
 }
 
-static bool is_met(const struct flick_tag *tag)
-{
-	return tag->kind == FLICK_TAG_ENTRY || tag->kind == FLICK_TAG_POINT;
-}
-
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct counts *c = state;
@@ -37,7 +33,7 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 
 	(void)thread;
 	for (size_t i = 0; !err && i < n; i++)
-		if (r[i].probe < c->view->n_tags && is_met(&tags[r[i].probe]))
+		if (r[i].probe < c->view->n_tags && fl_tag_counts(&tags[r[i].probe]))
 			c->calls[tags[r[i].probe].function]++;
 	return err;
 }

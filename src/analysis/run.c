@@ -12,12 +12,6 @@
 #include "analysis/callers.h"
 #include "analysis/run.h"
 
-/* Counts as one that its function has had? */
-static bool is_met(const struct flick_tag *tag)
-{
-	return tag->kind == FLICK_TAG_ENTRY || tag->kind == FLICK_TAG_POINT;
-}
-
 /* ---- opening ------------------------------------------------------------------ */
 
 static const char *name_of(const struct flick_view *v, uint32_t function)
@@ -249,7 +243,7 @@ static int see(struct fl_run *run, const struct fl_batch *b)
 	for (size_t i = 0; !err && i < b->n; i++) {
 		uint32_t probe = b->records[i].probe;
 
-		if (probe < run->n_tags && is_met(&run->tags[probe]))
+		if (probe < run->n_tags && fl_tag_counts(&run->tags[probe]))
 			run->scales.of[run->tags[probe].function].seen += b->window->weight;
 	}
 	return err;
@@ -283,7 +277,7 @@ int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n
 	int err = refresh(run);
 	uint32_t function;
 
-	if (err || probe >= run->n_tags || !is_met(&run->tags[probe]))
+	if (err || probe >= run->n_tags || !fl_tag_counts(&run->tags[probe]))
 		return err;
 	function = run->tags[probe].function;
 	if (run->source->windows || run->source->sampled) {

@@ -13,6 +13,12 @@
 #include "analysis/scales.h"
 #include "analysis/stack.h"
 
+/* Counts as one that its function has had? */
+static inline bool fl_tag_counts(const struct flick_tag *tag)
+{
+	return tag->kind == FLICK_TAG_ENTRY || tag->kind == FLICK_TAG_POINT;
+}
+
 struct fl_analyst {	/* one analysis and its state */
 	const struct flick_analysis *a;
 	/* Copies, as they are called for each event; NULL: none, or it failed. */
