@@ -202,7 +202,10 @@ enum flick_needs {
 	FLICK_NEEDS_CALLS,		/* every call, with its caller */
 	/* That, and each access to memory of functions that have second bodies: records for
 	 * `batch`, in the order of their thread (flick/event.h). Of size 0 is none. x86-64. */
-	FLICK_NEEDS_ACCESSES
+	FLICK_NEEDS_ACCESSES,
+	/* Each path through functions that have second bodies: records for `batch`, in the
+	 * order of their thread (flick/event.h), and nothing else. x86-64. */
+	FLICK_NEEDS_PATHS
 };
 
 struct flick_analysis {

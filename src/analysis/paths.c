@@ -141,7 +141,7 @@ static void close_paths(void *state)
 const struct flick_analysis fl_analysis_paths = {
 	.size = sizeof(struct flick_analysis),
 	.version = FLICK_ANALYSIS_VERSION,
-	.needs = FLICK_NEEDS_CALLS,
+	.needs = FLICK_NEEDS_PATHS,
 	.name = "paths",
 	.about = "how often each path through a function was gone",
 	.open = open_paths,

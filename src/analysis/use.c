@@ -218,8 +218,11 @@ uint32_t fl_use_weaves(const struct fl_use *uses, size_t n)
 {
 	uint32_t weaves = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (uses[i].analysis->needs == FLICK_NEEDS_ACCESSES)
 			weaves |= FL_WEAVE_ACCESSES;
+		if (uses[i].analysis->needs == FLICK_NEEDS_PATHS)
+			weaves |= FL_WEAVE_PATHS;
+	}
 	return weaves;
 }

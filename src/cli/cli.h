@@ -315,7 +315,6 @@ struct fl_session_options {
 	bool cpus_are_set;		/* --cpu, --target-cpu */
 	cpu_set_t target_cpus;		/* then, what the target may run on */
 	bool entries_only;		/* nothing looks at exits */
-	uint32_t weaves;		/* enum fl_weaves */
 	bool raw;			/* times as measured, with what probes took */
 	uint32_t providers;		/* a bit each that was asked for; 0: what there is */
 	enum fl_demangle demangle;	/* of what is printed at its end */

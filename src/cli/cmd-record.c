@@ -176,27 +176,12 @@ static int check_readers(const struct fl_session_options *o)
 	return 0;
 }
 
-static bool has_paths(const struct fl_session_options *o)
-{
-	for (size_t i = 0; i < o->n_analyses; i++)
-		if (!strcmp(o->analyses[i].name, "paths"))
-			return true;
-	return false;
-}
-
 /* Second bodies tell them, whose entries are off. */
-static void weave_paths(struct fl_session_options *o)
-{
-	o->weaves = FL_WEAVE_PATHS;
-	o->providers = 1u << FL_PROVIDER_BODY;
-	o->entries_only = true;
-}
-
 static int use_paths(struct wish *w)
 {
 	struct fl_session_options *o = &w->o;
 
-	if (!has_paths(o))
+	if (!(fl_use_weaves(o->analyses, o->n_analyses) & FL_WEAVE_PATHS))
 		return 0;
 	if (o->n_analyses > 1)
 		fl_say("analysis `paths` cannot be used with others: no call is timed or "
@@ -208,9 +193,12 @@ static int use_paths(struct wish *w)
 		fl_say("--rate cannot be used with analysis `paths`: every path is told");
 	else if (o->providers && o->providers != 1u << FL_PROVIDER_BODY)
 		fl_say("analysis `paths` is for programs as they are: --provider=body");
-	else
-		weave_paths(o);
-	return o->weaves ? 0 : -1;
+	else {
+		o->providers = 1u << FL_PROVIDER_BODY;
+		o->entries_only = true;
+		return 0;
+	}
+	return -1;
 }
 
 /* What does not go with -p, and why. */

@@ -38,17 +38,12 @@ static int open_region(struct fl_session *s)
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
-		.weaves = s->o->weaves |
-			  fl_use_weaves(s->o->analyses, s->o->n_analyses),
+		.weaves = fl_use_weaves(s->o->analyses, s->o->n_analyses),
 	};
 	int err;
 
 	if (o.weaves & FL_WEAVE_ACCESSES && !FL_ARCH_TELLS) {
 		fl_say("accesses to memory are told on x86-64 alone, not on " FL_ARCH_NAME);
-		return -ENOTSUP;
-	}
-	if (o.weaves & FL_WEAVE_ACCESSES && o.weaves & FL_WEAVE_PATHS) {
-		fl_say("paths and accesses to memory are not told in one recording: make two");
 		return -ENOTSUP;
 	}
 	fl_limits_fit(&o);
