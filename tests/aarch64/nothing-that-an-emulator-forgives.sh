@@ -91,7 +91,7 @@ seen 4 order
 seen 5 order
 seen 6 order
 
-cat >"$TMP/work.c" <<'END'
+cat >"$TMP/pairs.c" <<'END'
 #include <pthread.h>
 #include <stdio.h>
 #define N __attribute__((noipa))
@@ -143,11 +143,11 @@ theirs=0x5500000000-0x5500100000
 watch()			# FLAGS OPTIONS: recorded under the judge
 {
 	# shellcheck disable=SC2086
-	target work "$TMP/work.c" -mno-outline-atomics -pthread $1
+	target pairs "$TMP/pairs.c" -mno-outline-atomics -pthread $1
 	rm -rf "$TMP/verdict" "$TMP/data"
 	# shellcheck disable=SC2086
 	FLICK_EMULATOR="$EMULATOR -plugin $TMP/judge.so,out=$TMP/verdict,theirs=$theirs" $EMULATOR "$A64/flick" \
-		record --text=kick -o "$TMP/data" $2 "$TMP/work" >"$TMP/out" 2>"$TMP/err" ||
+		record --text=kick -o "$TMP/data" $2 "$TMP/pairs" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$1 $2: not recorded: $(cat "$TMP/err")"
 	[ "$(head -n 1 "$TMP/out")" = 6010 ] || fail "$1 $2: printed $(cat "$TMP/out")"
 	grep '^judge: ' "$TMP/verdict"
