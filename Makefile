@@ -3,6 +3,7 @@
 #	make		the library, the agent and the command, in build/
 #	make demo	the same, and show it at work
 #	make check	every test; ends with `N passed, N failed, N skipped`
+#	make tests-built	build what `make check` runs, and run none of it
 #	make torture	the long runs of the tests that try to break flick
 #	make fuzz	feed what parses foreign input until stopped, or FUZZ_SECONDS
 #	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN,
@@ -302,7 +303,9 @@ $(BUILD)/demo: tests/targets/demo.c config.mk
 run-demo: all $(BUILD)/demo
 	$(BUILD)/flick record -o $(BUILD)/demo.data $(BUILD)/demo
 	$(BUILD)/flick report $(BUILD)/demo.data
-run-check: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
+# What a change may keep from linking, and no test has been run yet.
+tests-built: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
+run-check: tests-built
 	@TRIES=2 $(RUN) $(TESTS)
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
@@ -381,7 +384,7 @@ clean:
 	rm -rf $(BUILD) config.mk
 
 .PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb \
-	clean always cross-built
+	clean always cross-built tests-built
 .DELETE_ON_ERROR:
 
 -include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64) \

@@ -4,28 +4,11 @@
 # so they are told.
 # timeout: 120
 . "$(dirname "$0")/lib"
+. "$(dirname "$0")/steps-lib"
 need sqlite3
 
 target steps -O0
-
-start() {
-	rm -rf "$data" "$work/to" "$work/from"
-	mkfifo "$work/to" "$work/from"
-	"$FLICK" record -o "$data" "$@" -- "$work/steps" <"$work/to" >"$work/from" 2>"$err" &
-	recorder=$!
-	exec 8>"$work/to" 9<"$work/from"
-	read -r ready <&9
-	target=$(pgrep -P "$recorder" -x steps) || fail "no target"
-}
-
-step() {
-	say "$*" >&8
-	read -r done_ <&9
-}
-
-ctl() {
-	"$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" || fail "ctl $*: $(cat "$work/said")"
-}
+program=$work/steps
 
 for how in "-a counts" "-a latency --all"; do
 	label="$how:"

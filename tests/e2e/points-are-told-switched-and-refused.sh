@@ -4,6 +4,7 @@
 # can be none is refused with the reason, in a line, and `flick list` says the same.
 # timeout: 120
 . "$(dirname "$0")/lib"
+. "$(dirname "$0")/steps-lib"
 need sqlite3 objdump pgrep
 [ "$(uname -m)" = x86_64 ] || skip "there are no points on this CPU"
 target steps -O1
@@ -22,32 +23,6 @@ inside=$(printf 'a+0x%x' $((0x$ret - 0x$start_of_a)))
 middle=$(printf '%x' $((0x$second + 1)))
 plt=$(objdump -d -j .plt --no-show-raw-insn "$program" | awk '/^ +[0-9a-f]+:/ { print $1; exit }')
 plt=${plt%:}
-
-start() {	# OPTIONS...
-	rm -rf "$data" "$work/to" "$work/from"
-	mkfifo "$work/to" "$work/from"
-	"$FLICK" record -o "$data" "$@" -- "$program" <"$work/to" >"$work/from" 2>"$err" &
-	recorder=$!
-	exec 8>"$work/to" 9<"$work/from"
-	read -r ready <&9
-	[ "$ready" = ready ] || fail "$* does not begin"
-	target=$(pgrep -P "$recorder" -x "${program##*/}") || fail "no target"
-}
-
-step() {
-	say "$*" >&8
-	read -r done_ <&9
-}
-
-ctl() {
-	"$FLICK" ctl -p "$target" "$@" >"$work/said" 2>&1 || fail "ctl $*: $(cat "$work/said")"
-}
-
-finish() {
-	say quit >&8
-	exec 8>&- 9<&-
-	wait "$recorder" || fail "record: $(cat "$err")"
-}
 
 is() {	# TABLE NAME N
 	got=$(sql "select calls from $(rows "$1") where name = '$2'")
@@ -112,7 +87,7 @@ finish
 is counts a 70
 [ "$(sql "select count(*) from sites where kind = 'point'")" = 0 ] || fail "an entry is a point"
 
-refused() {	# OFFSET REASON OPTIONS...
+is_none() {	# OFFSET REASON OPTIONS...
 	offset=$1
 	reason=$2
 	shift 2
@@ -126,11 +101,11 @@ refused() {	# OFFSET REASON OPTIONS...
 }
 
 # FLE_NOINSN, FLE_NOTEXT, FLE_START, FLE_SITES
-refused "$middle" "no instruction of a function begins here"
-refused "$plt" "no instruction of a function begins here"
-refused "$data_at" "does not lie in executable memory"
-refused "$(at _start 1)" "begins here: nobody has called it"
+is_none "$middle" "no instruction of a function begins here"
+is_none "$plt" "no instruction of a function begins here"
+is_none "$data_at" "does not lie in executable memory"
+is_none "$(at _start 1)" "begins here: nobody has called it"
 target steps -O1 $sites
-refused "$(at a 2)" "the compiler left sites in the module"
+is_none "$(at a 2)" "the compiler left sites in the module"
 printf 'quit\n' | "$FLICK" record --provider=body -o "$data" -P "steps!0x$(at a 2)" "$program" \
 	>"$out" 2>"$err" || fail "with a body there is none"

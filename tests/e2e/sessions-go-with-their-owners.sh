@@ -7,36 +7,8 @@
 #
 # timeout: 120
 . "$(dirname "$0")/lib"
+. "$(dirname "$0")/steps-lib"
 need sqlite3
-
-# start OPTIONS...	record steps; $target is its process
-start() {
-	rm -rf "$data" "$work/to" "$work/from"
-	mkfifo "$work/to" "$work/from"
-	"$FLICK" record -o "$data" "$@" -- "$program" <"$work/to" >"$work/from" 2>"$err" &
-	recorder=$!
-	exec 8>"$work/to" 9<"$work/from"
-	read -r ready <&9
-	[ "$ready" = ready ] || fail "$* does not begin"
-	target=$(pgrep -P "$recorder" -x "${program##*/}") || fail "no target"
-}
-
-step() {
-	say "$*" >&8
-	read -r done_ <&9
-}
-
-ctl() {
-	"$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" ||
-		fail "$label: ctl $*: $(cat "$work/said")"
-}
-
-refused() {	# PATTERN COMMAND...
-	pattern=$1
-	shift
-	! "$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" || fail "ctl $* is not refused"
-	grep -q -e "$pattern" "$work/said" || fail "ctl $*: $(cat "$work/said")"
-}
 
 # begin NAME PATTERN	$owner is its process; it has begun
 begin() {
@@ -68,12 +40,6 @@ ends() {
 	kill -"$1" "$2"
 	wait "$2" 2>/dev/null
 	after 1
-}
-
-finish() {
-	say quit >&8
-	exec 8>&- 9<&-
-	wait "$recorder" || fail "$label: record: $(cat "$err")"
 }
 
 calls() {	# TABLE NAME N

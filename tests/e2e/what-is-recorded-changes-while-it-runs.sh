@@ -5,43 +5,8 @@
 #
 # timeout: 120
 . "$(dirname "$0")/lib"
+. "$(dirname "$0")/steps-lib"
 need sqlite3
-
-# start OPTIONS...	record steps; $target is its process
-start() {
-	rm -rf "$data" "$work/to" "$work/from"
-	mkfifo "$work/to" "$work/from"
-	"$FLICK" record -o "$data" "$@" -- "$program" <"$work/to" >"$work/from" 2>"$err" &
-	recorder=$!
-	exec 8>"$work/to" 9<"$work/from"
-	read -r ready <&9
-	[ "$ready" = ready ] || fail "$* does not begin"
-	target=$(pgrep -P "$recorder" -x "${program##*/}") || fail "no target"
-}
-
-step() {	# each: a thread's calls have been made when it answers
-	say "$*" >&8
-	read -r done_ <&9
-}
-
-ctl() {
-	"$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" ||
-		fail "ctl $*: $(cat "$work/said")"
-}
-
-refused() {	# PATTERN COMMAND...
-	pattern=$1
-	shift
-	! "$FLICK" ctl -p "$target" "$@" >"$out" 2>"$work/said" || fail "ctl $* is not refused"
-	grep -q -e "$pattern" "$work/said" || fail "ctl $*: $(cat "$work/said")"
-	[ "$(wc -l <"$work/said")" -le "${lines:-1}" ] || fail "ctl $* says more than a line"
-}
-
-finish() {
-	say quit >&8
-	exec 8>&- 9<&-
-	wait "$recorder" || fail "record: $(cat "$err")"
-}
 
 calls() {	# TABLE NAME N
 	got=$(sql "select coalesce(sum(calls), 0) from $(rows "$1") where name = '$2'")
