@@ -7,8 +7,9 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu-time.h"
 
 #define QUIET __attribute__((no_instrument_function))
 #define BODY __attribute__((noinline))
@@ -28,20 +29,7 @@ BODY void tiny(void)
 	sink++;
 }
 
-QUIET static inline __attribute__((always_inline)) long cpu_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-#define SPIN(us) do { \
-	long until = cpu_us() + (us); \
-	while (cpu_us() < until) \
-		for (unsigned i = 0; i < 20000; i++) \
-			__asm__ volatile(""); \
-} while (0)
+#define SPIN(us) SPIN_BY(us, 20000)
 
 BODY void heavy(void)
 {

@@ -4,8 +4,9 @@
  */
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu-time.h"
 
 #define BODY __attribute__((noinline))
 #define QUIET __attribute__((no_instrument_function))
@@ -13,21 +14,7 @@ enum { THREADS = 6, DEPTH = 5 };
 
 static volatile int depth;
 
-QUIET static inline __attribute__((always_inline)) long cpu_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* Here, in the function that it is written into. */
-#define SPIN(us) do { \
-	long until = cpu_us() + (us); \
-	while (cpu_us() < until) \
-		for (int i = 0; i < 100000; i++) \
-			__asm__ volatile(""); \
-} while (0)
+#define SPIN(us) SPIN_BY(us, 100000)
 
 BODY void burner(void)
 {

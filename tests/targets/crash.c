@@ -4,24 +4,9 @@
 #include <unistd.h>
 #define FUNCTIONS(X) X(main) X(work) X(leaf) X(end)
 #include "truth.h"
+#include "truth-work.h"
 
 static volatile int *volatile nowhere;
-
-BODY static long leaf(long x)
-{
-	CALLED(leaf);
-	return x + 1;
-}
-
-BODY static long work(long n)
-{
-	long sum = 0;
-
-	CALLED(work);
-	for (long i = 0; i < n; i++)
-		sum += leaf(i);
-	return sum;
-}
 
 BODY static int end(const char *how)
 {

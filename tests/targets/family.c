@@ -16,25 +16,10 @@
 #include <unistd.h>
 #define FUNCTIONS(X) X(main) X(work) X(leaf)
 #include "truth.h"
+#include "truth-work.h"
 
 extern char **environ;
 static const char *own;			/* path of this program */
-
-BODY static long leaf(long x)
-{
-	CALLED(leaf);
-	return x + 1;
-}
-
-BODY static long work(long n)
-{
-	long sum = 0;
-
-	CALLED(work);
-	for (long i = 0; i < n; i++)
-		sum += leaf(i);
-	return sum;
-}
 
 /* What this process has counted, and nothing of its parent's. */
 QUIET static void forget_counts(void)

@@ -6,22 +6,7 @@
 #include <unistd.h>
 #define FUNCTIONS(X) X(main) X(work) X(leaf) X(thread)
 #include "truth.h"
-
-BODY static long leaf(long x)
-{
-	CALLED(leaf);
-	return x + 1;
-}
-
-BODY static long work(long n)
-{
-	long sum = 0;
-
-	CALLED(work);
-	for (long i = 0; i < n; i++)
-		sum += leaf(i);
-	return sum;
-}
+#include "truth-work.h"
 
 BODY static void *thread(void *arg)
 {

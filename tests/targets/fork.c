@@ -10,22 +10,7 @@
 #define FUNCTIONS(X) X(main) X(work) X(leaf) X(apart) X(by_fork) X(by_vfork) X(by_clone) \
 	X(by_spawn) X(by_system) X(by_popen)
 #include "truth.h"
-
-BODY static long leaf(long x)
-{
-	CALLED(leaf);
-	return x + 1;
-}
-
-BODY static long work(long n)
-{
-	long sum = 0;
-
-	CALLED(work);
-	for (long i = 0; i < n; i++)
-		sum += leaf(i);
-	return sum;
-}
+#include "truth-work.h"
 
 QUIET static void reap(pid_t pid, int expected)
 {

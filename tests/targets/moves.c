@@ -7,28 +7,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu-time.h"
 
 #define BODY __attribute__((noinline))
 
 enum { US = 200000 };
 
-static long cpu_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* Here, in the function that it is written into. */
-#define SPIN() do { \
-	long until = cpu_us() + US; \
-	while (cpu_us() < until) \
-		for (unsigned i = 0; i < 200000; i++) \
-			__asm__ volatile(""); \
-} while (0)
+#define SPIN() SPIN_BY(US, 200000)
 
 #ifdef NAME
 void NAME(void)

@@ -23,7 +23,6 @@
  * timeout: 300
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -279,22 +278,6 @@ static void be_reader(int to, uint64_t polls)
 		pause();
 }
 
-static struct fl_region *map_of(pid_t reader, int fd)
-{
-	char path[64];
-	int own;
-	void *m;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", reader, fd);
-	own = open(path, O_RDWR);
-	m = mmap(NULL, (size_t)lseek(own, 0, SEEK_END), PROT_READ | PROT_WRITE,
-		 MAP_SHARED, own, 0);
-	close(own);
-	if (m == MAP_FAILED)
-		rig_die("map");
-	return m;
-}
-
 #define ORPHAN_EVENTS 20000u
 
 static void be_orphan(struct fl_region *m)
@@ -322,7 +305,9 @@ static void orphan_one(uint64_t round, struct verdict *v)
 		be_reader(ends[1], any() % 20);
 	if (read(ends[0], &fd, sizeof(fd)) != sizeof(fd))
 		rig_die("read");
-	m = map_of(reader, fd);
+	m = rig_map_of(reader, fd);
+	if (!m)
+		rig_die("map");
 	s = fl_shm_slot(m, 0);
 	target = fork();
 	if (!target)

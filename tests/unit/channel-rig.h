@@ -9,6 +9,7 @@
 #ifndef CHANNEL_RIG_H
 #define CHANNEL_RIG_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,21 @@ static inline struct rig_sums rig_sum(const struct rig *g)
 		s.filtered += t[i].filtered;
 	}
 	return s;
+}
+
+/* What a process has open as `fd`, mapped here; NULL when it cannot be. */
+static inline struct fl_region *rig_map_of(pid_t pid, int fd)
+{
+	char path[64];
+	int own;
+	void *m;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	own = open(path, O_RDWR);
+	m = mmap(NULL, (size_t)lseek(own, 0, SEEK_END), PROT_READ | PROT_WRITE,
+		 MAP_SHARED, own, 0);
+	close(own);
+	return m == MAP_FAILED ? NULL : m;
 }
 
 #endif

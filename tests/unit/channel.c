@@ -4,7 +4,6 @@
  *
  * timeout: 120
  */
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -599,20 +598,6 @@ static void sleep_as_reader(int to)
 		pause();
 }
 
-static struct fl_region *map_of(pid_t reader, int fd)
-{
-	char path[64];
-	int own;
-	void *m;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", reader, fd);
-	own = open(path, O_RDWR);
-	m = mmap(NULL, (size_t)lseek(own, 0, SEEK_END), PROT_READ | PROT_WRITE,
-		 MAP_SHARED, own, 0);
-	close(own);
-	return m == MAP_FAILED ? NULL : m;
-}
-
 /* Fill the ring, then one more that blocks until the reader is dead. */
 static void target_of(struct fl_region *m)
 {
@@ -638,7 +623,7 @@ static void dead_reader_frees_a_blocked_target_which_counts(void **state)
 	if (!reader)
 		sleep_as_reader(ends[1]);
 	assert_int_equal(read(ends[0], &fd, sizeof(fd)), sizeof(fd));
-	m = map_of(reader, fd);
+	m = rig_map_of(reader, fd);
 	assert_non_null(m);
 	target = fork();
 	if (!target)
@@ -664,7 +649,7 @@ static void reader_that_takes_the_region_down_is_no_reader(void **state)
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
-	kept = map_of(getpid(), fd);
+	kept = rig_map_of(getpid(), fd);
 	pid = fork();
 	if (!pid) {
 		fl_channel_open(kept);

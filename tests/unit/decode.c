@@ -6,19 +6,16 @@
  *
  * Counts right of the bar must be zero.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <Zydis/Zydis.h>
 
 #include "arch/arch.h"
+#include "installed-text.h"
 
 enum { WANTED_INSTRUCTIONS = 5000000, RANDOM = 1000000, SHOWN = 20, RSP = 4, RBP = 5 };
 
@@ -39,8 +36,6 @@ static const char *const files[] = {
 struct verdict {
 	size_t n, n_files, left, length, class, target, operand, writes, shown;
 };
-
-static ZydisDecoder zydis;
 
 static void show(struct verdict *v, const char *what, const unsigned char *p,
 		 const ZydisDecodedInstruction *z, const struct fl_insn *i)
@@ -292,9 +287,10 @@ static unsigned int operand_at(const ZydisDecodedInstruction *z,
 	return 0;
 }
 
-static void compare(struct verdict *v, const unsigned char *p, size_t n,
+static void compare(void *verdict, const unsigned char *p, size_t n,
 		    const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
+	struct verdict *v = verdict;
 	uint64_t at = (uintptr_t)p, target = 0;
 	struct fl_insn i;
 	unsigned int writes, class;
@@ -336,67 +332,19 @@ static void compare(struct verdict *v, const unsigned char *p, size_t n,
 	}
 }
 
-static void compare_text(struct verdict *v, const unsigned char *p, size_t n)
-{
-	ZydisDecodedInstruction z;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-
-	while (n) {
-		size_t step = 1;
-
-		if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p, n, &z, op))) {
-			compare(v, p, n, &z, op);
-			step = z.length;
-		}
-		p += step;
-		n -= step;
-	}
-}
-
-static void compare_file(struct verdict *v, const char *path)
-{
-	int fd = open(path, O_RDONLY);
-	struct stat st;
-	const unsigned char *b;
-	const Elf64_Ehdr *eh;
-	const Elf64_Shdr *sh;
-
-	if (fd < 0 || fstat(fd, &st))
-		return;
-	b = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(b, MAP_FAILED);
-	eh = (const void *)b;
-	sh = (const void *)(b + eh->e_shoff);
-	for (unsigned int k = 0; k < eh->e_shnum; k++)
-		if (!strcmp((const char *)b + sh[eh->e_shstrndx].sh_offset +
-			    sh[k].sh_name, ".text"))
-			compare_text(v, b + sh[k].sh_offset, sh[k].sh_size);
-	v->n_files++;
-	munmap((void *)b, st.st_size);
-	close(fd);
-}
-
 static void agrees_with_zydis_on_installed_programs(void **state)
 {
 	struct verdict v = { 0 };
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(files); k++)
-		compare_file(&v, files[k]);
+		v.n_files += each_instruction(files[k], compare, &v);
 	printf("decode: %zu instructions of %zu files, %zu left out | "
 	       "length %zu class %zu target %zu operand %zu writes %zu\n", v.n, v.n_files,
 	       v.left, v.length, v.class,
 	       v.target, v.operand, v.writes);
 	assert_true(v.n >= WANTED_INSTRUCTIONS);
 	assert_int_equal(v.length + v.class + v.target + v.operand + v.writes, 0);
-}
-
-static uint64_t next_random(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
 }
 
 /* Bytes that lead somewhere: half of the time a prefix or an escape. */

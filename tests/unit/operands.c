@@ -7,19 +7,14 @@
  *
  * Right of the bar `wrong` must be zero. The rest are no instructions: text holds tables.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-#include <Zydis/Zydis.h>
 
 #include "arch/arch.h"
+#include "installed-text.h"
 
 enum { WANTED_INSTRUCTIONS = 3000000, RANDOM = 2000000, SHOWN = 20,
        DATA = 200000 };		/* of so many one is no instruction: text holds tables */
@@ -41,10 +36,8 @@ static const char *const files[] = {
 };
 
 struct verdict {
-	size_t n, n_files, unknown, wrong, in_vain, shown, told;
+	size_t n, unknown, wrong, in_vain, shown, told;
 };
-
-static ZydisDecoder zydis;
 
 static void show(struct verdict *v, const char *what, const unsigned char *p,
 		 const ZydisDecodedInstruction *z, const struct fl_operands *s)
@@ -228,44 +221,10 @@ static void compare(struct verdict *v, const unsigned char *p, size_t n,
 	}
 }
 
-static void compare_text(struct verdict *v, const unsigned char *p, size_t n)
+static void compare_code(void *verdict, const unsigned char *p, size_t n,
+			 const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
-	ZydisDecodedInstruction z;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-
-	while (n) {
-		size_t step = 1;
-
-		if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, p, n, &z, op))) {
-			compare(v, p, n, &z, op, false);
-			step = z.length;
-		}
-		p += step;
-		n -= step;
-	}
-}
-
-static void compare_file(struct verdict *v, const char *path)
-{
-	int fd = open(path, O_RDONLY);
-	struct stat st;
-	const unsigned char *b;
-	const Elf64_Ehdr *eh;
-	const Elf64_Shdr *sh;
-
-	if (fd < 0 || fstat(fd, &st))
-		return;
-	b = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(b, MAP_FAILED);
-	eh = (const void *)b;
-	sh = (const void *)(b + eh->e_shoff);
-	for (unsigned int k = 0; k < eh->e_shnum; k++)
-		if (!strcmp((const char *)b + sh[eh->e_shstrndx].sh_offset +
-			    sh[k].sh_name, ".text"))
-			compare_text(v, b + sh[k].sh_offset, sh[k].sh_size);
-	v->n_files++;
-	munmap((void *)b, st.st_size);
-	close(fd);
+	compare(verdict, p, n, z, op, false);
 }
 
 static void tell(const char *of, const struct verdict *v)
@@ -281,19 +240,11 @@ static void agrees_with_zydis_on_installed_programs(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(files); k++)
-		compare_file(&v, files[k]);
+		each_instruction(files[k], compare_code, &v);
 	tell("programs", &v);
 	assert_true(v.n >= WANTED_INSTRUCTIONS && v.told > v.n / 4);
 	assert_int_equal(v.wrong, 0);
 	assert_true(v.in_vain <= v.n / DATA);
-}
-
-static uint64_t next_random(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
 }
 
 /* Nearly all opcodes are met some hundred times, with prefixes or VEX or none. */
