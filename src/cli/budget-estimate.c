@@ -1,0 +1,244 @@
+/*
+ * budget-estimate.c - what windows saw of a function stands for all its calls, by the
+ * program's own clock (clock.c).
+ *
+ * Hides chunks. Each window is looked at by itself, when it is closed; CHUNK of them are a
+ * chunk, of which the sums are divided. Who becomes seldom in the middle of a chunk has the
+ * sums since then (`starts`). Functions that are counted always are the clock's hands.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/budget-state.h"
+#include "os/os.h"
+
+#define MOST_SCALE 1e9			/* the target may say anything */
+/* What was on the program's CPU before is cold there when a window begins. */
+#define INTERRUPT_NS 5000.0
+
+/* ---- the program's clock ----------------------------------------------------------- */
+
+/* How good a hand it is: who is called more often is likely to be too dear soon. */
+static double hand_rate(double rate)
+{
+	const double best = 1e5;
+
+	return rate > best ? best * best / rate : rate;
+}
+
+/* Who is counted always, and often enough. Of a tree's processes each has windows of its
+ * own. */
+static void choose_hands(struct fl_budget *b)
+{
+	double most[FL_HANDS] = { 0 };
+
+	memset(b->hands, 0, sizeof(b->hands));
+	for (uint32_t f = 0; f < b->n && !b->s->o->follow; f++) {
+		double rate = hand_rate(b->functions[f].rate);
+		uint32_t k = FL_HANDS;
+
+		if (b->functions[f].seldom || b->sides[f].is_cut)
+			continue;
+		for (; k > 0 && rate > most[k - 1]; k--)
+			if (k < FL_HANDS) {
+				most[k] = most[k - 1];
+				b->hands[k] = b->hands[k - 1];
+			}
+		if (k == FL_HANDS)
+			continue;
+		most[k] = rate;
+		b->hands[k].probe = b->sides[f].probe + 1;
+	}
+}
+
+static bool is_hand(const struct fl_budget *b, uint32_t probe)
+{
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (b->hands[k].probe == probe + 1)
+			return true;
+	return false;
+}
+
+/* Is there room, and a function that had not been called when the chunk began? */
+static bool has_new_hand(const struct fl_budget *b)
+{
+	const double often = 1000;
+
+	if (b->hands[FL_HANDS - 1].probe || b->s->o->follow)
+		return false;
+	for (uint32_t f = 0; f < b->n; f++)
+		if (!b->functions[f].seldom && b->functions[f].rate >= often &&
+		    !is_hand(b, b->sides[f].probe))
+			return true;
+	return false;
+}
+
+/* Sums up to here, with what hands and time have moved in all since the chunk began. */
+static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
+{
+	struct fl_clock c = b->clock;
+	bool is_torn = b->torn != load_relaxed(&b->s->shared->seldom.torn) ||
+		       load_relaxed(&b->s->shm->n_slots_used) > FL_HANDS_SLOTS;
+
+	for (uint32_t k = 0; k < FL_HANDS && !is_torn; k++)
+		c.all[k] = b->hands[k].ticks;
+	c.all[FL_TIME] = (double)(now->ran_ns - b->windows.ran_ns);
+	return c;
+}
+
+void fl_budget_begin_chunk(struct fl_budget *b, const struct moment *now)
+{
+	struct fl_seldom *s = &b->s->shared->seldom;
+
+	b->windows = b->window = *now;
+	b->torn = load_relaxed(&s->torn);
+	b->clock = (struct fl_clock){ 0 };
+	b->n_starts = 1;
+	b->starts[0] = b->clock;
+	choose_hands(b);
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		store_relaxed(&s->hands[k], b->hands[k].probe);
+	for (uint32_t f = 0; f < b->n; f++) {
+		b->sides[f].called = (struct fl_called){ 0 };
+		b->sides[f].taken = b->sides[f].fresh;
+		b->sides[f].start = 0;
+	}
+}
+
+void fl_budget_begin_side(struct fl_budget *b, struct side *side)
+{
+	side->called = (struct fl_called){ 0 };
+	side->taken = side->fresh;
+	side->start = b->n_starts - 1;
+}
+
+/* In the middle of a chunk some become seldom. A hand that does tells nothing more. */
+void fl_budget_begin_start(struct fl_budget *b, const struct moment *now)
+{
+	if (!b->clock.windows)
+		return;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		if (b->hands[k].probe && fl_budget_is_seldom(b, b->hands[k].probe - 1))
+			b->hands[k].ticks = -HUGE_VAL;
+	b->starts[b->n_starts++] = clock_now(b, now);
+}
+
+static double cpus_of(const struct fl_budget *b)
+{
+	return b->afford.cpus > 1 ? b->afford.cpus : 1;
+}
+
+/* All that was counted is gathered, and in windows that are over. */
+void fl_budget_look_at_window(struct fl_budget *b, const struct moment *now)
+{
+	struct fl_ticks w = {
+		.windows = (double)(now->windows - b->window.windows),
+		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
+	};
+
+	/* A process of a process tree may end in its window. */
+	w.stands_ns = b->s->o->follow ? w.open_ns : w.windows * b->afford.period_us * 1e3;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		w.ticks[k] = (double)(now->ticks[k] - b->window.ticks[k]);
+	for (uint32_t f = 0; f < b->n; f++)
+		if (b->sides[f].is_seldom)
+			w.counted += (double)(b->sides[f].fresh - b->sides[f].taken);
+	w.counted /= cpus_of(b);
+	b->price.window_ns = load_relaxed(&b->s->shared->seldom.has_one_cpu) ? INTERRUPT_NS : 0;
+	fl_clock_take(&b->clock, &w, &b->price);
+	for (uint32_t f = 0; f < b->n; f++) {
+		struct side *side = &b->sides[f];
+
+		if (side->is_seldom && side->fresh != side->taken)
+			fl_clock_call(&side->called, (double)(side->fresh - side->taken), &w,
+				      &b->price);
+		side->taken = side->fresh;
+	}
+	b->window = *now;
+}
+
+bool fl_budget_has_window(const struct fl_budget *b)
+{
+	const struct fl_seldom *s = &b->s->shared->seldom;
+
+	return load_relaxed(&s->windows) != b->window.windows && !load_relaxed(&s->is_open);
+}
+
+/* ---- estimates ---------------------------------------------------------------------- */
+
+/* What a call in windows stands for, since the chunk began, of a function or of none. */
+static struct fl_scale scale_of(const struct fl_budget *b, const struct side *side,
+				const struct moment *now)
+{
+	static const struct fl_called none;
+	const struct fl_called *called = side ? &side->called : &none;
+	struct fl_clock c = clock_now(b, now);
+	struct fl_scale s = { b->scale, 1, 0 };
+
+	if (side)
+		c = fl_clock_since(&c, &b->starts[side->start]);
+	if (c.open_ns > 0 && c.all[FL_TIME] >= c.open_ns)
+		s = fl_clock_scale(&c, called, &b->price);
+	s.by = least(s.by, MOST_SCALE);
+	return s;
+}
+
+/* Of what no window met it may as well have met one call. */
+static void note_error(struct side *side, const struct fl_scale *s)
+{
+	double calls = (side->fresh ? (double)side->fresh : 1) * s->by;
+
+	side->squares += calls * calls * (s->off * s->off - s->alike * s->alike);
+	side->alike += calls * s->alike;
+}
+
+/* What the next look hears of its calls. */
+static void show(struct fl_budget *b, uint32_t f, double scale)
+{
+	struct side *side = &b->sides[f];
+
+	b->functions[f].calls += (double)(side->fresh - side->seen) * scale;
+	side->seen = side->fresh;
+}
+
+void fl_budget_settle(struct fl_budget *b, uint32_t f, const struct moment *now)
+{
+	struct side *side = &b->sides[f];
+	struct fl_scale scale = { 1, 0, 0 };
+
+	if (side->is_seldom) {
+		scale = scale_of(b, side, now);
+		note_error(side, &scale);
+	}
+	show(b, f, side->is_seldom ? b->scale : 1);
+	side->calls = least(side->calls + (double)side->fresh * scale.by, MOST_CALLS);
+	side->counted += side->fresh;
+	side->fresh = side->seen = side->taken = 0;
+}
+
+void fl_budget_estimate(struct fl_budget *b, const struct moment *now, enum windows windows)
+{
+	bool is_taken = windows == NO_MORE || now->windows - b->windows.windows >= CHUNK ||
+			b->n_starts == STARTS || has_new_hand(b);
+	bool is_seen = now->windows != b->look.windows;
+	struct fl_clock c;
+
+	if (is_taken && now->windows != b->window.windows)
+		fl_budget_look_at_window(b, now);
+	c = clock_now(b, now);
+	if (is_taken)
+		fl_clock_price(&c, &b->price);
+	b->scale = scale_of(b, NULL, now).by;
+	for (uint32_t f = 0; f < b->n; f++) {
+		double held = b->functions[f].rate * (double)(now->ns - b->look.ns) / 1e9;
+
+		if (!b->sides[f].is_seldom || is_taken)
+			fl_budget_settle(b, f, now);
+		else if (is_seen)
+			show(b, f, b->scale);
+		else if (b->functions[f].calls < held)
+			b->functions[f].calls = held;
+	}
+	if (is_taken)
+		fl_budget_begin_chunk(b, now);
+}
