@@ -1,0 +1,175 @@
+/*
+ * outline-parts.c - which ranges are parts of a function, and of which.
+ */
+#include <string.h>
+
+#include "outline-pass.h"
+
+/* ---- parts that look like functions -------------------------------------- */
+
+static int note_value(void *arg, uintptr_t pointer, uint32_t type, const char *name,
+		      uintptr_t value)
+{
+	(void)pointer;
+	(void)type;
+	(void)name;
+	fl_note_named(arg, value);
+	return 0;
+}
+
+static int note_function(void *arg, const char *name, uint64_t value, uint64_t size)
+{
+	struct pass *p = arg;
+
+	(void)name;
+	(void)size;
+	fl_note_named(p, p->m->bias + value);
+	return 0;
+}
+
+/* A program at a fixed address has its functions' in words of data. */
+static void note_words(struct pass *p)
+{
+	for (size_t i = 0; i < p->m->n_ph; i++) {
+		const Elf64_Phdr *ph = &p->m->ph[i];
+		uint64_t word;
+
+		/* of others nobody has looked where they are */
+		if (ph->p_type != PT_LOAD || (ph->p_flags & PF_X))
+			continue;
+		for (size_t at = -ph->p_vaddr % 8; at + 8 <= ph->p_filesz; at += 8) {
+			memcpy(&word, p->m->file.bytes + ph->p_offset + at, sizeof word);
+			fl_note_named(p, p->m->bias + word);
+		}
+	}
+}
+
+static bool may_be_part(const struct pass *p, const struct fl_extent *x)
+{
+	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal && !(x->flags & X_STUB) &&
+	       !fl_bit(p->named, x->start - p->lo) &&
+	       !fl_bit(p->named, fl_extent_entry(x) - p->lo);
+}
+
+/* Who jumps to the start of what may be a part? `next` has that meanwhile; its own index:
+ * several do. */
+static void note_source(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_outline *o = p->o;
+	size_t t = fl_is_head(p, to) ? fl_outline_find(o, to) : o->n;
+	struct fl_extent *x = &o->extents[t];
+
+	if (t == o->n || o->extents[k].kind != FL_EXTENT_FUNCTION || !may_be_part(p, x))
+		return;
+	x->next = x->next == FL_EXTENT_NONE || x->next == k ? k : (uint32_t)t;
+}
+
+/*
+ * A cold part of a function that has no frame there looks like a function to the tables, but
+ * flags may be live where it begins. What one function jumps to, that nobody calls, and
+ * whose address stands nowhere, is a part of that function; so is a function that is
+ * called by nothing but one tail call.
+ */
+void fl_outline_find_hidden(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	if (!p->m->file.bytes)
+		return;
+	if (p->is_fixed)
+		note_words(p);
+	fl_obj_relocs(p->m, note_value, p);
+	fl_obj_functions(&p->m->file, note_function, p);
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++)
+			if (o->lefts[o->extents[k].left + i].to)
+				note_source(p, k, o->lo +
+					    o->lefts[o->extents[k].left + i].to);
+	for (uint32_t k = 0; k < o->n; k++) {
+		struct fl_extent *x = &o->extents[k];
+
+		if (x->next != FL_EXTENT_NONE && x->next != k) {
+			x->kind = FL_EXTENT_PART;
+			fl_clear_bit(p->heads, x->start - p->lo);
+			fl_clear_bit(p->heads, fl_extent_entry(x) - p->lo);
+		}
+		x->next = FL_EXTENT_NONE;
+	}
+}
+
+/* ---- who is whose -------------------------------------------------------- */
+
+/* The first part of what `k` belongs to, as far as is known. */
+static uint32_t root_of(struct fl_outline *o, uint32_t k)
+{
+	while (o->extents[k].owner != k) {
+		uint32_t up = o->extents[k].owner;
+
+		o->extents[k].owner = o->extents[up].owner;
+		k = up;
+	}
+	return k;
+}
+
+/* A part and what jumps to it, or where it jumps to, are one function. */
+static void join(struct fl_outline *o, uint32_t a, uint32_t b)
+{
+	struct fl_extent *x, *y;
+
+	a = root_of(o, a);
+	b = root_of(o, b);
+	x = &o->extents[a];
+	y = &o->extents[b];
+	if (a == b)
+		return;
+	if (x->kind == FL_EXTENT_PART) {
+		x->owner = b;
+	} else if (y->kind == FL_EXTENT_PART) {
+		y->owner = a;
+	} else {
+		fl_refuse(x, FLE_SHARED, y->start);
+		fl_refuse(y, FLE_SHARED, x->start);
+	}
+}
+
+/* A jump from extent `k` to `to`, outside of it. */
+static void link_jump(struct pass *p, uint32_t k, uintptr_t to)
+{
+	struct fl_extent *x = p->o->extents, *from = &x[k];
+	size_t t = fl_is_head(p, to) ? p->o->n : fl_outline_find(p->o, to);
+
+	if (t == p->o->n || x[t].kind == FL_EXTENT_OTHER || from->kind == FL_EXTENT_OTHER)
+		return;
+	if (x[t].kind == FL_EXTENT_PART || (from->kind == FL_EXTENT_PART && to != x[t].start))
+		join(p->o, k, (uint32_t)t);
+}
+
+void fl_outline_join_parts(struct pass *p)
+{
+	struct fl_outline *o = p->o;
+
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++) {
+			const struct fl_leaving *l = &o->lefts[o->extents[k].left + i];
+
+			if (l->to)
+				link_jump(p, k, o->lo + l->to);
+		}
+}
+
+/* Functions have lists of their parts, ascending; parts without one are nobody's. */
+void fl_outline_list_parts(struct fl_outline *o)
+{
+	for (uint32_t k = (uint32_t)o->n; k--;) {
+		struct fl_extent *x = &o->extents[k], *f = &o->extents[root_of(o, k)];
+
+		if (f == x)
+			continue;
+		x->owner = (uint32_t)(f - o->extents);
+		x->next = f->next;
+		f->next = k;
+		f->flags |= x->flags & (X_SWITCH | X_LOOPS);
+		if (x->refusal)
+			fl_refuse(f, x->refusal, x->datum);
+	}
+}

@@ -1,0 +1,55 @@
+/*
+ * outline-pass.h - private to outline*.c: one look at all code of a module.
+ */
+#ifndef FL_SITE_OUTLINE_PASS_H
+#define FL_SITE_OUTLINE_PASS_H
+
+#include "shape.h"
+
+enum { FL_STUB_ALIGNED = 8 };		/* the linker's stubs */
+
+struct pass {
+	struct fl_outline *o;
+	const struct fl_module *m;
+	uintptr_t lo, hi;
+	/* a bit a byte of text: */
+	uint64_t *heads;		/* functions' starts, and entries behind their pads */
+	uint64_t *named;		/* what is called, or its address written somewhere */
+	uint64_t *starts;		/* of instructions */
+	uint64_t *targets;		/* of direct branches into what is no head */
+	struct call {
+		uint32_t from, to;	/* an extent, and what it calls */
+	} *calls;			/* direct ones that leave it */
+	size_t n_calls, room_calls;
+	struct fl_askers askers;
+	bool is_fixed;			/* it names addresses without relocations */
+	bool any_flags;			/* an extent is X_FLAGS */
+};
+
+static inline void fl_note_named(struct pass *p, uintptr_t a)
+{
+	if (a - p->lo < p->hi - p->lo)
+		fl_set_bit(p->named, a - p->lo);
+}
+
+static inline bool fl_is_head(const struct pass *p, uintptr_t a)
+{
+	return a - p->lo < p->hi - p->lo && fl_bit(p->heads, a - p->lo);
+}
+
+/* outline-read.c: what a range's instructions say, once the heads are known. */
+void fl_outline_read_extent(struct pass *, struct fl_extent *);
+
+/* outline-parts.c: what looks like a function and is a part; whose each part is, as jumps
+ * tell; then lists of them. */
+void fl_outline_find_hidden(struct pass *);
+void fl_outline_join_parts(struct pass *);
+void fl_outline_list_parts(struct fl_outline *);
+
+/* outline-judge.c: who calls who asks for its caller; who does not begin as compilers have it;
+ * and, when parts are listed, who leads into whom, and whether each entry has room. */
+void fl_outline_find_askers(struct pass *);
+void fl_outline_judge_begins(struct pass *);
+void fl_outline_judge(struct pass *);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * outline-read.c - what a range's instructions say: where they begin, what they jump to, whom
+ * they call, which addresses they name.
+ */
+#include <string.h>
+
+#include "outline-pass.h"
+
+static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+		  uintptr_t at, enum fl_shape_kind kind)
+{
+	bool is_direct = kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT;
+	struct fl_outline *o = p->o;
+	uintptr_t to = is_direct ? i->target - p->lo : 0;
+
+	if (to >= p->hi - p->lo) {
+		fl_refuse(x, FLE_MIDDLE, at);
+		return;
+	}
+	o->lefts[o->n_lefts++] = (struct fl_leaving){
+		(uint32_t)(at - p->lo), (uint32_t)to, i->len, kind,
+	};
+	x->n_left++;
+}
+
+/* Does a stub of the linker's lead to a function that asks who called? */
+static int leads_to_asker(const struct pass *p, uintptr_t to)
+{
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, to, &left);
+
+	return code ? fl_asks(&p->askers, fl_arch_stub(code, left, to)) : 0;
+}
+
+static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
+{
+	if (to - p->lo >= p->hi - p->lo)
+		return;
+	p->calls[p->n_calls++] = (struct call){
+		(uint32_t)(x - p->o->extents), (uint32_t)(to - p->lo),
+	};
+	fl_set_bit(p->named, to - p->lo);
+}
+
+/* Who ends in a jump to one that asks who called asks that, too. */
+static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at, int why)
+{
+	if (!why)
+		return;
+	if (!(x->flags & X_STUB))	/* who is asked finds its caller there */
+		fl_refuse(x, why, at);
+	if (i->cls != FL_INSN_CALL && i->cls != FL_INSN_CALL_POINTER)
+		x->flags |= X_ASKS;
+}
+
+/* Assemblers may know what flags a function leaves: what is at its exits changes them. */
+static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned char *code,
+			 size_t left, uintptr_t at)
+{
+	size_t k;
+
+	if (i->cls != FL_INSN_CALL || !i->target ||
+	    !fl_arch_takes_flags(code + i->len, left - i->len, 1))
+		return;
+	k = fl_outline_find(p->o, i->target);
+	if (k < p->o->n)
+		fl_refuse(&p->o->extents[k], FLE_FLAGS, at);
+}
+
+/* A direct call or jump. Into itself: its first bytes will not be there. */
+static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+			uintptr_t at)
+{
+	bool is_call = i->cls == FL_INSN_CALL, is_own_head;
+
+	if (i->target - x->start >= x->end - x->start) {
+		if (p->askers.n && !fl_is_head(p, i->target))
+			meet_asker(x, i, at, leads_to_asker(p, i->target));
+		if (is_call)
+			call_out(p, x, i->target);
+		else
+			leave(p, x, i, at, i->cls == FL_INSN_JUMP ? FL_SHAPE_TAIL :
+			      FL_SHAPE_BRANCH_OUT);
+		return;
+	}
+	is_own_head = i->target == x->start || i->target == fl_extent_entry(x);
+	fl_set_bit(p->targets, i->target - p->lo);
+	if (is_call)
+		fl_set_bit(p->named, i->target - p->lo);
+	if (is_call && !is_own_head)
+		fl_refuse(x, FLE_INSIDE, at);
+	else if (!is_call && x->kind == FL_EXTENT_FUNCTION &&
+		 i->target - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES)
+		x->flags |= X_LOOPS;
+}
+
+static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+		 uintptr_t at)
+{
+	switch (i->cls) {
+	case FL_INSN_CALL: case FL_INSN_JUMP: case FL_INSN_BRANCH:
+		if (i->target)
+			take_direct(p, x, i, at);
+		else if (i->cls == FL_INSN_JUMP)
+			leave(p, x, i, at, FL_SHAPE_SWITCH);
+		x->flags |= i->target || i->cls == FL_INSN_CALL ? 0 : X_SWITCH;
+		break;
+	case FL_INSN_JUMP_POINTER:
+		leave(p, x, i, at, FL_SHAPE_TAIL_POINTER);
+		break;
+	case FL_INSN_RET:
+		leave(p, x, i, at, FL_SHAPE_RET);
+		break;
+	}
+}
+
+/* What an instruction of `x` at `at` names: it makes the address, or accesses what lies there,
+ * or does nothing. */
+struct name {
+	struct pass *p;
+	struct fl_extent *x;
+	uintptr_t at;
+	const struct fl_insn *i;
+};
+
+/* An address of its own function: who reads its first bytes finds the jump there; who gives
+ * away where its middle is gets jumps there, in the original. */
+static void name_own(struct fl_extent *x, uintptr_t address, uintptr_t at,
+		     enum fl_paged how)
+{
+	if (how == FL_PAGED_FORMED && address - x->start > x->landing)
+		x->flags |= X_LABELS;
+	else if (how == FL_PAGED_ACCESSED && address - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
+		fl_refuse(x, FLE_OWNBYTES, at);
+}
+
+/* It may be its own first bytes, or a function that asks. Who forms an address in another
+ * function's middle jumps there, or looks there for what has trapped. */
+static void take_address(void *arg, uintptr_t address, enum fl_paged how)
+{
+	struct name *n = arg;
+	struct pass *p = n->p;
+	struct fl_outline *o = p->o;
+	size_t k = fl_is_head(p, address) ? o->n : fl_outline_find(o, address);
+
+	fl_note_named(p, address);
+	if (address - n->x->start < n->x->end - n->x->start)
+		name_own(n->x, address, n->at, how);
+	else if (how == FL_PAGED_FORMED && k < o->n && !(address % sizeof(fl_unit)) &&
+		 o->extents[k].kind != FL_EXTENT_OTHER && address != o->extents[k].start)
+		fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+	if (p->askers.n)
+		meet_asker(n->x, n->i, n->at, fl_asks(&p->askers, address));
+}
+
+/* Any address of the page may be formed, or loaded from. */
+static void name_page(struct name *n, uintptr_t page)
+{
+	struct fl_outline *o = n->p->o;
+	size_t k = fl_rows_from(o->extents, o->n, sizeof *o->extents, page);
+
+	take_address(n, page, FL_PAGED_FORMED);
+	for (size_t i = 0; i < n->p->askers.n; i++)
+		if (n->p->askers.at[i] - page < FL_ARCH_PAGE)
+			meet_asker(n->x, n->i, n->at, n->p->askers.why[i]);
+	for (k -= k && o->extents[k - 1].end > page;
+	     k < o->n && o->extents[k].start < page + FL_ARCH_PAGE; k++) {
+		take_address(n, o->extents[k].start, FL_PAGED_FORMED);
+		if (o->extents[k].kind != FL_EXTENT_OTHER)
+			fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+	}
+}
+
+/* Does somebody's code lie there, or where a function is that asks? */
+static bool is_page_of_code(const struct pass *p, uintptr_t page)
+{
+	const struct fl_outline *o = p->o;
+	size_t k = fl_rows_from(o->extents, o->n, sizeof *o->extents,
+				page + FL_ARCH_PAGE - 1);
+
+	for (size_t i = 0; i < p->askers.n; i++)
+		if (p->askers.at[i] - page < FL_ARCH_PAGE)
+			return true;
+	for (; k && o->extents[k - 1].end > page; k--)
+		if (o->extents[k - 1].kind != FL_EXTENT_OTHER)
+			return true;
+	return false;
+}
+
+static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
+			 uintptr_t at, const unsigned char *code)
+{
+	struct name n = { p, x, at, i };
+	struct fl_insn full;
+	uintptr_t address;
+
+	if (i->cls == FL_INSN_LOAD_PAGE) {
+		if (is_page_of_code(p, i->target) &&
+		    !fl_page_follow(p->o, i, at, take_address, &n))
+			name_page(&n, i->target);
+		return;
+	}
+	address = fl_arch_operand(i, code, at);
+	full.cls = FL_INSN_OTHER;
+	if (address - p->lo < p->hi - p->lo)
+		fl_arch_decode(&full, code, i->len, at);
+	if (full.cls == FL_INSN_NOP)
+		fl_note_named(p, address);
+	else
+		take_address(&n, address, full.cls == FL_INSN_LOAD_ADDRESS ?
+			  FL_PAGED_FORMED : FL_PAGED_ACCESSED);
+}
+
+/* The last bytes of an instruction may be an address. */
+static void note_immediate(struct pass *p, const unsigned char *end)
+{
+	uint32_t v;
+
+	memcpy(&v, end - sizeof v, sizeof v);
+	fl_note_named(p, p->m->bias + v);
+}
+
+/* Where an instruction may not be the last one, as it goes on behind it. */
+static bool may_end(const struct fl_insn *i)
+{
+	return i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_POINTER ||
+	       i->cls == FL_INSN_RET || i->cls == FL_INSN_STOP || i->cls == FL_INSN_CALL ||
+	       i->cls == FL_INSN_CALL_POINTER;
+}
+
+void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
+{
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, x->start, &left);
+	uintptr_t at = x->start;
+	bool ends = false;
+	struct fl_insn i;
+
+	x->left = (uint32_t)p->o->n_lefts;
+	if (!code || left < x->end - x->start) {
+		fl_refuse(x, FLE_NOFILE, x->start);
+		return;
+	}
+	for (; at < x->end; at += i.len, code += i.len, left -= i.len) {
+		fl_arch_decode_flow(&i, code, left, at);
+		if (!i.len || i.len > x->end - at) {
+			x->flags |= X_BROKEN;
+			x->datum = at;
+			if (x->kind != FL_EXTENT_OTHER)
+				return;
+			i = (struct fl_insn){ .len = 1 };	/* data, then code? */
+		}
+		fl_set_bit(p->starts, at - p->lo);
+		if (i.cls != FL_INSN_OTHER)
+			take(p, x, &i, at);
+		judge_behind(p, &i, code, left, at);
+		if (i.operand_at)
+			take_operand(p, x, &i, at, code);
+		else if (p->is_fixed && i.len > sizeof(uint32_t))
+			note_immediate(p, code + i.len);
+		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
+			x->flags |= X_SHORT_FIRST;
+		if (i.cls != FL_INSN_NOP)
+			ends = may_end(&i);
+	}
+	if (!ends)
+		x->flags |= X_RUNS_ON;
+}
