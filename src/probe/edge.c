@@ -3,8 +3,8 @@
  *
  * Time is the program's: where flick's process has the program's one CPU, the program does
  * not run while a window is opened and closed, nor until that process is off it, so its CPU
- * time is exact. On other CPUs, where it goes if there are such (os/outside.c), that lags, and
  * time is exact. On other CPUs, where it goes if there are such (agent/watch.c), that lags, and
+ * time is exact.
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
  * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
@@ -16,9 +16,15 @@
 static bool has_one_cpu;
 static uint32_t hands[FL_HANDS];	/* probes + 1 */
 
+/* A program that has ended has no clock (0): its time stands still. */
 static uint64_t program_ns(void)
 {
-	return has_one_cpu ? fl_os_program_ns() : fl_os_monotonic_ns();
+	static uint64_t last;
+	uint64_t ns = has_one_cpu ? fl_os_program_ns() : fl_os_monotonic_ns();
+
+	if (ns)
+		last = ns;
+	return last;
 }
 
 void fl_edge_open(void)
@@ -85,10 +91,7 @@ void fl_edge_tell_end(const struct fl_edge *closed, const struct fl_edge *opened
 {
 	struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t now = fl_os_monotonic_ns(), ran = program_ns();
-	uint64_t least = opened ? opened->ran_ns : closed->ran_ns;
 
-	if (ran < least)
-		ran = least;			/* 0: its end is known, and its clock gone */
 	if (opened) {
 		add(&s->open_ns, now - opened->ns);
 		add(&s->ran_open_ns, ran - opened->ran_ns);

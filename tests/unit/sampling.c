@@ -5,11 +5,15 @@
  *
  * Each target is a child, and says what was wrong by its status.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -352,6 +356,51 @@ static void sleep_beside(struct rig *r)
 	memset(g->m->reader_cpus, 0xff, sizeof(g->m->reader_cpus));
 	sleep_on(r);
 	NEED(!s->has_one_cpu && s->shared_cpus == 1 && s->ran_open_ns > 20000000);
+}
+
+/* No clock of a process is to be had any more, as when it has ended. */
+static void stop_clocks(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x80000000, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { ARRAY_LEN(code), code };
+
+	NEED(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	NEED(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	NEED(!fl_os_program_ns());
+}
+
+/* The program ends in a window, which is closed before anybody knows. */
+static void end_in_a_window(struct rig *unused)
+{
+	const struct fl_seldom *s = &g->m->session[0].seldom;
+	cpu_set_t one_cpu;
+
+	(void)unused;
+	CPU_ZERO(&one_cpu);
+	CPU_SET(sched_getcpu(), &one_cpu);
+	NEED(!sched_setaffinity(0, sizeof(one_cpu), &one_cpu));
+	open_probes();
+	want(&one, FL_SELDOM);
+	fl_sample_turn();
+	NEED(s->has_one_cpu && s->is_open);
+	stop_clocks();
+	fl_sample_turn();
+	fl_sample_end();
+	NEED(s->windows == 1 && s->ran_ns < 1000000000);
+	NEED(s->ran_open_ns <= s->ran_ns);
+}
+
+static void a_program_that_has_ended_runs_for_no_time(void **unused)
+{
+	(void)unused;
+	runs(end_in_a_window);
 }
 
 static void windows_are_of_time_that_passes(void **unused)
@@ -840,6 +889,7 @@ int main(void)
 		TEST(windows_are_of_time_that_passes),
 		TEST(windows_that_are_opened_elsewhere_are_of_time_that_passes),
 		TEST(windows_on_one_cpu_are_of_time_in_which_the_program_ran),
+		TEST(a_program_that_has_ended_runs_for_no_time),
 		TEST(what_comes_back_in_a_window_is_counted),
 		TEST(a_child_begins_with_what_is_wished),
 		TEST(an_image_begins_at_any_moment),
