@@ -35,8 +35,8 @@
 #ifndef FL_ARCH_GLUE_BYTES
 #error "FL_ARCH_GLUE_BYTES: bytes of a glue"
 #endif
-#ifndef FL_ARCH_COUNTING_BYTES
-#error "FL_ARCH_COUNTING_BYTES: bytes of either part of a glue that counts"
+#if !defined(FL_ARCH_COUNTING_BYTES) || !defined(FL_ARCH_COUNTING_REST_BYTES)
+#error "FL_ARCH_COUNTING_BYTES, _REST_BYTES: bytes of the two parts of a glue that counts"
 #endif
 #ifndef FL_ARCH_LANDING_BYTES
 #error "FL_ARCH_LANDING_BYTES: bytes of a landing pad at a function's entry"

@@ -149,7 +149,8 @@ struct block {
 
 static size_t code_bytes(size_t n_counting, size_t n_plain)
 {
-	return n_counting * 2 * FL_ARCH_COUNTING_BYTES + n_plain * FL_ARCH_GLUE_BYTES;
+	return n_counting * (FL_ARCH_COUNTING_BYTES + FL_ARCH_COUNTING_REST_BYTES) +
+	       n_plain * FL_ARCH_GLUE_BYTES;
 }
 
 static size_t data_words(size_t n_counting, size_t n_plain)
@@ -175,7 +176,8 @@ static uintptr_t make_plain(struct block *b, uint32_t id)
 static uintptr_t make_counting(struct block *b, uint32_t id)
 {
 	size_t offset = b->counting * FL_ARCH_COUNTING_BYTES;
-	size_t rest = offset + b->n_counting * FL_ARCH_COUNTING_BYTES;
+	size_t rest = b->n_counting * FL_ARCH_COUNTING_BYTES +
+		      b->counting * FL_ARCH_COUNTING_REST_BYTES;
 	struct fl_probe *p = &fl_table.probes[id];
 	uintptr_t *data = (uintptr_t *)b->near.data;
 

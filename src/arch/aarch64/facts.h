@@ -15,7 +15,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_PAGE 4096		/* the least; see docs/PORTING.md */
 #define FL_ARCH_REACH 0x07ff0000ull	/* of b and bl, less a margin */
 #define FL_ARCH_GLUE_BYTES 48
-#define FL_ARCH_COUNTING_BYTES 64
+#define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in the other */
+#define FL_ARCH_COUNTING_REST_BYTES 32
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_REGS 32
 #define FL_ARCH_ARG0 0

@@ -35,8 +35,7 @@
  * The word is loaded plainly. What it leads to, and needs what was bound before, has a
  * barrier of its own (routines.h, CALLS_BOUND).
  *
- * None counts by itself: three instructions on memory and a sequence that keeps them
- * together are as long here as the way to the routine.
+ * One that counts by itself is in count.c.
  */
 #include "arch/arch.h"
 #include "decode.h"
@@ -139,15 +138,4 @@ bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr
 	add(&g, a64_ldr(A64_LINK, A64_SP, 8));
 	add(&g, A64_W_RET);
 	return finish(&g, out);
-}
-
-bool fl_arch_glue_counting(const struct fl_counting_glue *g)
-{
-	(void)g;
-	return false;
-}
-
-bool fl_arch_glue_can_count(void)
-{
-	return false;
 }

@@ -1,10 +1,18 @@
 /*
- * glue.h - private to arch/aarch64/: what a plan knows of a glue.
+ * glue.h - private to arch/aarch64/: what a plan, and a thread, know of a glue.
  */
 #ifndef FL_A64_GLUE_H
 #define FL_A64_GLUE_H
 
 /* Where a glue that is jumped to and called from keeps a return. */
 enum { A64_GLUE_RET = 28 };
+
+/* From the thread pointer: where a thread names its restartable sequence, and where it finds
+ * its slot. */
+struct a64_own {
+	intptr_t rseq_at, slot_at;
+};
+/* fl_arch_glue_counting() for a thread that is laid out so; pure (count.c). */
+bool a64_glue_counting(const struct fl_counting_glue *, struct a64_own);
 
 #endif

@@ -2,22 +2,20 @@
  * rseq.c - where a thread names the restartable sequence that it is in.
  */
 #include "arch/arch.h"
+#include "glue.h"
 
 /* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
 intptr_t fl_rseq_at;
 
 /* rseq.h: what each object of sequences knows of the thread pointer. */
-struct own {
-	intptr_t rseq_at, slot_at;
-};
-extern struct own a64_own_routines FL_HIDDEN, a64_own_tramp FL_HIDDEN;
+extern struct a64_own a64_own_routines FL_HIDDEN, a64_own_tramp FL_HIDDEN;
 
 /* glibc 2.35 and later register rseq for every thread and say where it is. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 enum { RSEQ_CS_AT = 8 };
 
-static void know(struct own *own)
+static void know(struct a64_own *own)
 {
 	store_relaxed(&own->slot_at, fl_arch_tls_slot_at());
 	store_relaxed(&own->rseq_at, fl_rseq_at);
@@ -40,4 +38,25 @@ void fl_arch_rseq_open(void)
 bool fl_arch_has_rseq(void)
 {
 	return fl_rseq_at != 0;
+}
+
+static struct a64_own own_now(void)
+{
+	return (struct a64_own){ fl_rseq_at, fl_arch_tls_slot_at() };
+}
+
+bool fl_arch_glue_counting(const struct fl_counting_glue *g)
+{
+	return a64_glue_counting(g, own_now());
+}
+
+/* Is all in reach of the few instructions there are? */
+bool fl_arch_glue_can_count(void)
+{
+	unsigned char out[FL_ARCH_COUNTING_BYTES], rest[FL_ARCH_COUNTING_REST_BYTES];
+	uintptr_t at = (uintptr_t)out;
+
+	return fl_arch_has_rseq() && a64_glue_counting(&(struct fl_counting_glue){
+		.out = out, .at = at, .rest = rest, .rest_at = at,
+		.go = at, .mask = at, .full = at }, own_now());
 }

@@ -112,7 +112,7 @@ static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0
 
 _Static_assert(sizeof hot == HOT_BYTES, "");
 _Static_assert(HOT_BYTES + 5 <= FL_ARCH_COUNTING_BYTES, "a line");
-_Static_assert(REST_CS + 32 <= FL_ARCH_COUNTING_BYTES, "another");
+_Static_assert(REST_CS + 32 <= FL_ARCH_COUNTING_REST_BYTES, "another");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000, "what `hot` adds");
 
 struct descriptor {			/* struct rseq_cs of the kernel's */
@@ -162,7 +162,7 @@ static bool put_rest(const struct fl_counting_glue *g)
 	};
 	unsigned char *out = g->rest;
 
-	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_BYTES);
+	__builtin_memset(out, X86_INT3, FL_ARCH_COUNTING_REST_BYTES);
 	__builtin_memcpy(out, signature, sizeof signature);
 	__builtin_memcpy(out + REST_CS, &cs, sizeof cs);
 	return load_and_jump(out + REST_COLD, g->rest_at + REST_COLD, g->id, g->go) &&

@@ -1,0 +1,218 @@
+/*
+ * count.c - a glue that counts by itself.
+ *
+ * The way to the routine and back takes longer than the count. So the glue makes it while its
+ * mask is all ones, in a restartable sequence, since three instructions on memory are not one
+ * (routines.h, COUNT). It has x16 and x17, and touches no flags, so it is one for all
+ * conventions; where these two are live they are put on the stack first.
+ *
+ *	[stp x16, x17, [sp, #-16]!]
+ *	mrs x17, tpidr_el0
+ *	adr x16, cs			adrp, add, where that is far
+ *	str x16, [x17, rseq_cs]		arms the sequence
+ *	ldr x17, [x17, fl_tls_slot]	its start
+ *	ldr x16, mask			adrp, ldr
+ *	ldr x17, [x17]			the slot, or 0
+ *	and x17, x17, x16
+ *	cbz x17, cold
+ *	[add x17, x17, counter & ~4095]	of a probe with a high number
+ *	ldr w16, [x17, counter]		its upper half
+ *	add w16, w16, #1 << 21
+ *	str w16, [x17, counter]		its end: the commit
+ *	tbnz w16, #31, full		the block is full
+ *	[ldp x16, x17, [sp], #16]
+ *	ret
+ *	signature			where an interrupted sequence goes on:
+ * cold: adrp x17, go			as a glue that does not count
+ *	ldr x17, [x17, go]
+ *	b 1f
+ * full: adrp x17, full
+ *	ldr x17, [x17, full]
+ * 1:	movz w16, #id			movk
+ *	br x17
+ *
+ * and with the two on the stack, in the way of a glue that keeps them (glue.c):
+ *
+ * 1:	str x30, [sp, #24]
+ *	movz w16, #id			movk
+ *	blr x17
+ *	ldp x16, x17, [sp], #16
+ *	ldr x30, [sp, #8]
+ *	ret
+ *
+ * The descriptor, cs, is all of the other part.
+ */
+#include "arch/arch.h"
+#include "decode.h"
+#include "emit.h"
+#include "glue.h"
+
+enum { A = 16, B = 17, WORDS = FL_ARCH_COUNTING_BYTES / 4, RSEQ_BRK = (int)0xd428bc00 };
+enum { DIRECT = 16384, PAGES = 1 << 24 };	/* an offset in the word, and in two */
+
+_Static_assert(FL_COUNT_ONE >> 32 == 1 << 21, "what is added to the upper half");
+
+struct code {
+	uint32_t w[WORDS];
+	size_t n;
+	uintptr_t at;
+	bool in_reach;
+};
+
+struct descriptor {			/* struct rseq_cs of the kernel's */
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+_Static_assert(sizeof(struct descriptor) <= FL_ARCH_COUNTING_REST_BYTES, "");
+
+static void add(struct code *c, uint32_t w)
+{
+	c->w[c->n++] = w;
+}
+
+static uintptr_t here(const struct code *c)
+{
+	return c->at + 4 * c->n;
+}
+
+static void load_page(struct code *c, unsigned int reg, uintptr_t to)
+{
+	uint32_t w;
+
+	c->in_reach &= a64_adrp(&w, reg, here(c), to);
+	add(c, w);
+}
+
+static void add_address(struct code *c, unsigned int reg, uintptr_t to)
+{
+	uint32_t w;
+
+	if (a64_adr(&w, reg, here(c), to)) {
+		add(c, w);
+		return;
+	}
+	load_page(c, reg, to);
+	add(c, a64_add(reg, reg, to & 4095));
+}
+
+static void add_word(struct code *c, unsigned int reg, uintptr_t from)
+{
+	uint32_t w;
+
+	if (a64_ldr_literal(&w, reg, here(c), from)) {
+		add(c, w);
+		return;
+	}
+	load_page(c, reg, from);
+	add(c, a64_ldr(reg, reg, from & 4095));
+}
+
+/* A word of the thread's own. */
+static void own_word(struct code *c, uint32_t scaled, uint32_t unscaled, intptr_t offset)
+{
+	bool near = offset >= -256 && offset < 256;
+
+	c->in_reach &= near || (offset >= 0 && offset < 32768 && offset % 8 == 0);
+	add(c, (near ? unscaled | ((uint32_t)offset & 511) << 12 :
+		       scaled | ((uint32_t)offset / 8 & 4095) << 10) | B << 5);
+}
+
+/* What branches on to what is written next. */
+static void lead_here(struct code *c, size_t from, unsigned int bits)
+{
+	c->in_reach &= a64_field(&c->w[from], 4 * (int64_t)(c->n - from), bits, 5);
+}
+
+/* Where `hot` branches, by index. */
+struct hot {
+	size_t start, end, cold, full;
+};
+
+static struct hot put_hot(struct code *c, const struct fl_counting_glue *g, struct a64_own own)
+{
+	uint32_t counter = g->counter + 4;	/* its upper half */
+	struct hot h;
+
+	if (g->keeps)
+		add(c, a64_push(A, B, -16));
+	add(c, 0xd53bd040 | B);			/* mrs x17, tpidr_el0 */
+	add_address(c, A, g->rest_at);
+	own_word(c, 0xf9000000 | A, 0xf8000000 | A, own.rseq_at);
+	h.start = c->n;
+	own_word(c, 0xf9400000 | B, 0xf8400000 | B, own.slot_at);
+	add_word(c, A, g->mask);
+	add(c, a64_ldr(B, B, 0));
+	add(c, 0x8a000000 | A << 16 | B << 5 | B);	/* and x17, x17, x16 */
+	h.cold = c->n;
+	add(c, 0xb4000000 | B);			/* cbz x17, cold */
+	c->in_reach &= counter < PAGES;
+	if (counter >= DIRECT)			/* add x17, x17, #pages, lsl #12 */
+		add(c, a64_add(B, B, counter >> 12) | 1u << 22);
+	counter = counter >= DIRECT ? counter & 4095 : counter;
+	add(c, 0xb9400000 | counter / 4 << 10 | B << 5 | A);
+	add(c, 0x11400000 | 1u << 9 << 10 | A << 5 | A);	/* add w16, w16, #1 << 21 */
+	add(c, 0xb9000000 | counter / 4 << 10 | B << 5 | A);
+	h.end = h.full = c->n;
+	add(c, 0x37f80000 | A);			/* tbnz w16, #31, full */
+	if (g->keeps)
+		add(c, a64_pop(A, B, 16));
+	add(c, A64_W_RET);
+	return h;
+}
+
+static void add_id(struct code *c, uint32_t id)
+{
+	add(c, a64_movz(A, (uint16_t)id, 0));
+	if (id >> 16)
+		add(c, a64_movk(A, (uint16_t)(id >> 16), 1));
+}
+
+static void way_on(struct code *c, const struct fl_counting_glue *g)
+{
+	if (g->keeps)
+		add(c, a64_str(A64_LINK, A64_SP, 24));
+	add_id(c, g->id);
+	if (!g->keeps) {
+		add(c, a64_br(B));
+		return;
+	}
+	add(c, a64_blr(B));
+	add(c, a64_pop(A, B, 16));
+	add(c, a64_ldr(A64_LINK, A64_SP, 8));
+	add(c, A64_W_RET);
+}
+
+/* Where words of data say. */
+static void put_ways(struct code *c, const struct fl_counting_glue *g, const struct hot *h)
+{
+	size_t over;
+
+	lead_here(c, h->cold, 19);
+	load_page(c, B, g->go);
+	add(c, a64_ldr(B, B, g->go & 4095));
+	over = c->n;
+	add(c, A64_W_B);
+	lead_here(c, h->full, 14);
+	load_page(c, B, g->full);
+	add(c, a64_ldr(B, B, g->full & 4095));
+	c->in_reach &= a64_field(&c->w[over], 4 * (int64_t)(c->n - over), 26, 0);
+	way_on(c, g);
+}
+
+bool a64_glue_counting(const struct fl_counting_glue *g, struct a64_own own)
+{
+	struct code c = { .at = g->at, .in_reach = true };
+	struct descriptor cs = { 0 };
+	struct hot h = put_hot(&c, g, own);
+
+	add(&c, RSEQ_BRK);
+	cs.start = g->at + 4 * h.start;
+	cs.length = 4 * (h.end - h.start);
+	cs.abort = here(&c);
+	put_ways(&c, g, &h);
+	while (c.n < WORDS)
+		add(&c, A64_W_BRK);
+	__builtin_memcpy(g->out, c.w, sizeof c.w);
+	__builtin_memcpy(g->rest, &cs, sizeof cs);
+	return c.in_reach;
+}
