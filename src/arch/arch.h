@@ -394,6 +394,31 @@ uint32_t fl_arch_held(const struct fl_held_part *, uint32_t n, void *memory);
 enum fl_woven { FL_WOVEN_BEFORE, FL_WOVEN_LEAVING, FL_WOVEN_MOVED };
 bool fl_arch_is_held(const void *memory, uintptr_t at, enum fl_woven, uint64_t *pair);
 
+/*
+ * What a body may do with pairs. CAS: the load keeps what it has loaded in the thread's own
+ * memory, and the store compares and swaps, so anything may be done in between. LSE: what is
+ * one atomic instruction, on CPUs that have these, becomes that. Both where it is the same,
+ * but for what CAS does not see: a word that has changed, and changed back (ABA).
+ */
+enum fl_exclusive { FL_EXCLUSIVE_LEAVE, FL_EXCLUSIVE_CAS, FL_EXCLUSIVE_LSE, FL_N_EXCLUSIVES };
+/* Choose, of what fl_arch_held() has found: what is rewritten holds no monitor then. How many
+ * moments are left. */
+uint32_t fl_arch_rewrite_exclusives(void *memory, enum fl_exclusive);
+/* What the instruction at `at` is in a pair that is rewritten; 0: it stays. */
+unsigned int fl_arch_exclusive_part(const void *memory, uintptr_t at);
+/* What stands for it. `own_at`: from the thread pointer to FL_ARCH_PAIR_OWN bytes that are
+ * the thread's, aligned to 16, and 0 at first. At most FL_ARCH_PAIR_MAX; 0: they are out of
+ * reach. */
+enum { FL_EXCLUSIVE_DEPTHS = 5 };
+struct fl_exclusive_code {
+	unsigned int part;
+	const unsigned char *code;	/* the original's */
+	intptr_t own_at;
+	uint32_t n_depths;		/* W put */
+	struct fl_depth depths[FL_EXCLUSIVE_DEPTHS];
+};
+size_t fl_arch_put_exclusive(unsigned char *out, struct fl_exclusive_code *);
+
 /* Two addresses in one number: a distance of words above 48 bits of the load's. Of a pair whose
  * other one is not in the function both are the one that is. */
 static inline uint64_t fl_pair(uintptr_t load, uintptr_t store)

@@ -141,4 +141,17 @@
 #error "FL_ARCH_INNER: offsets in the window of a body's entry at which a thread may stand"
 #endif
 
+#ifndef FL_ARCH_MONITORS
+#error "FL_ARCH_MONITORS: 1 where atomics may be a pair, a load and a store-exclusive"
+#endif
+#ifndef FL_ARCH_ATOMICS
+#error "FL_ARCH_ATOMICS: the bit of AT_HWCAP for atomics of one instruction; or 0"
+#endif
+#ifndef FL_ARCH_PAIR_MAX
+#error "FL_ARCH_PAIR_MAX: bytes of the longest rewritten part of a pair"
+#endif
+#ifndef FL_ARCH_PAIR_OWN
+#error "FL_ARCH_PAIR_OWN: bytes of a thread's own that rewritten pairs take"
+#endif
+
 #endif

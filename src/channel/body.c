@@ -61,6 +61,11 @@ uint32_t fl_channel_weaves(void)
 	return fl_region ? fl_region->weaves : 0;
 }
 
+enum fl_exclusive fl_channel_exclusive(void)
+{
+	return fl_region ? fl_region->exclusive : FL_EXCLUSIVE_LEAVE;
+}
+
 uint32_t fl_channel_claim_places(uint32_t n)
 {
 	struct fl_region *m = fl_region;

@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 15
+#define FL_SHM_VERSION 16
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -360,6 +360,7 @@ struct fl_region {
 	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at;
 	uint64_t staged_at, places_at, slots_at;	/* offsets */
 	uint32_t weaves;		/* enum fl_weaves, bits */
+	uint32_t exclusive;		/* enum fl_exclusive, of bodies */
 	uint32_t max_places;		/* 0: none are told */
 	uint32_t follow;		/* 1: the target's children may attach, too */
 	int32_t target_pid;		/* else who may; W before exec */
@@ -572,6 +573,8 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 void fl_channel_tell_glue(uintptr_t lo, size_t bytes);
 /* What bodies of this process are to tell: enum fl_weaves. */
 uint32_t fl_channel_weaves(void);
+/* ... and to do with pairs of exclusives. */
+enum fl_exclusive fl_channel_exclusive(void);
 /* Numbers for so many places in a row: the first. FL_MAX_PLACES: there is no room. */
 uint32_t fl_channel_claim_places(uint32_t n);
 void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what);
@@ -647,6 +650,7 @@ struct fl_shm_options {
 	uint32_t n_readers;		/* 0 = 1 */
 	uint32_t action, samples, epoch_us, follow;
 	uint32_t weaves;		/* enum fl_weaves */
+	enum fl_exclusive exclusive;
 	uint32_t rate;			/* millionths; 0 = no windows */
 	bool adapts;			/* the rate follows the reader's pace */
 };

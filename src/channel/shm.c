@@ -143,6 +143,7 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
 	m->weaves = o->weaves;
+	m->exclusive = o->exclusive;
 	m->max_places = o->weaves & FL_WEAVE_ACCESSES ? FL_MAX_PLACES : 0;
 	set_wishes(s, o);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +

@@ -62,7 +62,7 @@ bool fl_region_is_valid(const struct fl_region *m)
 	       has_space(m->sites_at, m->staged_at, m->max_sites,
 			 sizeof(struct fl_shm_site)) &&
 	       has_space(m->staged_at, m->places_at, m->max_sites, 1) &&
-	       m->max_places <= FL_MAX_PLACES &&
+	       m->max_places <= FL_MAX_PLACES && m->exclusive < FL_N_EXCLUSIVES &&
 	       has_space(m->places_at, m->slots_at, m->max_places,
 			 sizeof(struct fl_place_row)) &&
 	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + home &&

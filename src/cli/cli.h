@@ -275,6 +275,9 @@ bool fl_launch_is_static(const char *path);
 struct fl_session_options;
 const char *fl_text_each(size_t);
 const char *fl_sync_each(size_t);
+/* exclusive.c: into an enum fl_exclusive. */
+const char *fl_exclusive_each(size_t);
+int fl_exclusive_take(void *to, const struct fl_option *, const char *value);
 /* --cpu is obeyed at once, --target-cpu is kept in the session's options (cpus.c). */
 int fl_cpus_take(void *options, const struct fl_option *, const char *list);
 /* Who reads, for the target. */
@@ -305,6 +308,7 @@ struct fl_session_options {
 	bool count_instead;		/* rather than fail where nothing can be timed */
 	bool trace;			/* keep the raw events */
 	const char *sync;		/* NULL: the target chooses */
+	enum fl_exclusive exclusive;
 	bool wait;			/* go on without sites: an exec may bring some */
 	bool follow;			/* its children, too */
 	bool perf_map;			/* tell perf where second bodies are */
@@ -441,6 +445,10 @@ char **fl_attach_arguments(uint32_t pid);
 #define FL_PROVIDER_OPTION(at_) \
 	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
 	  fl_providers_take, at_, .each = fl_provider_each }
+#define FL_EXCLUSIVE_OPTION(at_) \
+	{ 0, "exclusive", "HOW", "AArch64: rewrite atomics made of a pair of instructions; " \
+	  "cas does not see a word that changed and changed back", \
+	  fl_exclusive_take, at_, .each = fl_exclusive_each }
 /* Which functions: what is done with those of a pattern. */
 #define FL_SELECTION_OPTIONS(do_, at_) \
 	{ 'P', "patch", "PATTERN", do_ " matching functions", fl_selection_take_on, at_ }, \

@@ -77,6 +77,7 @@ static const struct fl_option options[] = {
 	  fl_take_name, AT(o.text), .each = fl_text_each },
 	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`",
 	  fl_take_name, AT(o.sync), .each = fl_sync_each },
+	FL_EXCLUSIVE_OPTION(AT(o.exclusive)),
 	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3",
 	  fl_cpus_take, AT(o) },
 	{ 0, "target-cpu", "LIST", "run the program on these CPUs", fl_cpus_take, AT(o) },

@@ -34,6 +34,7 @@ const struct fl_option fl_oneliner_options[] = {
 	  fl_take_flag, AT(follow) },
 	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`",
 	  fl_take_name, AT(sync), .each = fl_sync_each },
+	FL_EXCLUSIVE_OPTION(AT(exclusive)),
 	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3",
 	  .take = fl_cpus_take },
 	{ 0, "target-cpu", "LIST", "run the program on these CPUs", .take = fl_cpus_take },

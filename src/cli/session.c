@@ -39,6 +39,7 @@ static int open_region(struct fl_session *s)
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
 		.follow = s->o->follow,
 		.weaves = fl_use_weaves(s->o->analyses, s->o->n_analyses),
+		.exclusive = s->o->exclusive,
 	};
 	int err;
 

@@ -126,6 +126,24 @@ static size_t tell_size(const struct build *b, const struct fl_item *i)
 	return put_tell(b, i->to, out, &t);
 }
 
+static size_t put_pair(const struct build *b, const struct fl_item *i, unsigned char *out,
+		       struct fl_exclusive_code *p)
+{
+	*p = (struct fl_exclusive_code){
+		.part = i->to, .code = fl_plan_bytes(&b->plan, i->step),
+		.own_at = b->copies->pairs_at,
+	};
+	return fl_arch_put_exclusive(out, p);
+}
+
+static size_t pair_size(const struct build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PAIR_MAX];
+	struct fl_exclusive_code p;
+
+	return put_pair(b, i, out, &p);
+}
+
 /* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
 static size_t item_size(const struct build *b, const struct fl_item *i)
 {
@@ -158,6 +176,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return tell_size(b, i);
 	case FL_ITEM_COLD:
 		return FL_ARCH_COLD_BYTES;
+	case FL_ITEM_PAIR:
+		return pair_size(b, i);
 	case FL_ITEM_GLUE: case FL_ITEM_CALL:
 		return FL_ARCH_CALL_BYTES;
 	}
@@ -320,6 +340,8 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 		return put_tell(b, i->to, out, &(struct fl_tell){ .n = 0 });
 	case FL_ITEM_COLD:
 		return put_cold(b, i, out);
+	case FL_ITEM_PAIR:
+		return put_pair(b, i, out, &(struct fl_exclusive_code){ .part = 0 });
 	}
 	/* GLUE, CALL: who places the probe says which */
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
@@ -516,6 +538,15 @@ static void tell_lookup(struct pieces *p, const struct fl_item *i)
 	tell_depths(p, i, l.depths, FL_ARCH_LOOKUP_DEPTHS);
 }
 
+static void tell_pair(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PAIR_MAX];
+	struct fl_exclusive_code code;
+
+	put_pair(p->b, i, out, &code);
+	tell_depths(p, i, code.depths, code.n_depths);
+}
+
 static void tell_aside(struct pieces *p, const struct fl_item *i)
 {
 	uintptr_t at = fl_plan_step(&p->b->plan, i)->at;
@@ -578,6 +609,8 @@ static void tell_part(struct pieces *p, uint32_t part)
 			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
 		else if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
+		else if (i->kind == FL_ITEM_PAIR)
+			tell_pair(p, i);
 		else if (i->kind == FL_ITEM_TELL)
 			tell_group(p, i);
 	}
@@ -771,7 +804,7 @@ static int make_plan(struct build *b)
 	err = paths ? fl_plan_paths(p, more, &b->datum) : fl_plan_entry(p, &b->datum);
 	if (!err)
 		err = number_places(b);
-	return err ? err : fl_plan_check(p, &b->datum);
+	return err ? err : fl_plan_check(p, b->copies->exclusive, &b->datum);
 }
 
 static int build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,

@@ -29,6 +29,8 @@ struct fl_copies {
 	size_t scratch_bytes;
 	uint32_t weaves;		/* enum fl_weaves; W who began */
 	int pid;			/* likewise: whose places are told */
+	enum fl_exclusive exclusive;	/* likewise: what is done with pairs, ... */
+	intptr_t pairs_at;		/* ... and where a thread has what they need */
 };
 /* Room for a copy: `at`, aligned to 16, is where it is executed, `write` where it is
  * written to; data is aligned to 8, and 0. */
@@ -74,6 +76,11 @@ struct fl_copy {
 /* Build it. 0 or why there can be none. */
 int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,
 		  uint64_t *datum);
+
+/* ---- pairs of exclusives (pairs.c) --------------------------------------------------- */
+
+/* What is done with them in this process, and where a thread keeps what they need. */
+void fl_copies_pairs(struct fl_copies *);
 
 /* ---- what tells by itself (gate.c) -------------------------------------------------- */
 

@@ -1,9 +1,11 @@
 /*
  * held.c - nothing is woven in between a load-exclusive and its store-exclusive.
  *
- * The plan is looked at whole, whoever made it: each item of it that accesses memory, beside
- * what the original does there. One that would be inside of a pair makes the function's store
- * fail each time, so such a function has no body (FLE_EXCLUSIVE), and its original runs.
+ * The plan is looked at whole, whoever made it. First pairs are rewritten, as it was chosen
+ * (--exclusive), so that they hold no monitor. Of what is left each item is looked at that
+ * accesses memory, beside what the original does there. One that would be inside of a pair
+ * makes the function's store fail each time, so such a function has no body (FLE_EXCLUSIVE),
+ * and its original runs.
  */
 #include <sys/mman.h>
 
@@ -31,6 +33,21 @@ static bool accesses(const struct fl_plan *p, const struct fl_item *i, enum fl_w
 	}
 }
 
+/* Parts of rewritten pairs are no instructions of the function's any more. */
+static void put_pairs(struct fl_plan *p, const void *held)
+{
+	for (uint32_t k = 0; k < p->n; k++) {
+		struct fl_item *i = &p->items[k];
+		unsigned int part = i->kind != FL_ITEM_STEP ? 0 :
+				    fl_arch_exclusive_part(held, fl_plan_step(p, i)->at);
+
+		if (!part)
+			continue;
+		i->kind = FL_ITEM_PAIR;
+		i->to = part;
+	}
+}
+
 static int check_items(const struct fl_plan *p, const void *held, uint64_t *datum)
 {
 	for (uint32_t k = 0; k < p->n; k++) {
@@ -44,7 +61,16 @@ static int check_items(const struct fl_plan *p, const void *held, uint64_t *datu
 	return 0;
 }
 
-int fl_plan_check(const struct fl_plan *p, uint64_t *datum)
+/* What is rewritten may have accesses within. */
+static int rewrite(struct fl_plan *p, void *held, enum fl_exclusive how, uint64_t *datum)
+{
+	uint32_t left = fl_arch_rewrite_exclusives(held, how);
+
+	put_pairs(p, held);
+	return left ? check_items(p, held, datum) : 0;
+}
+
+int fl_plan_check(struct fl_plan *p, enum fl_exclusive how, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;
 	struct fl_held_part parts[FL_SHAPE_PARTS];
@@ -65,7 +91,7 @@ int fl_plan_check(const struct fl_plan *p, uint64_t *datum)
 	held = fl_os_map(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fl_is_err(held))
 		return -ENOMEM;
-	err = fl_arch_held(parts, s->n_parts, held) ? check_items(p, held, datum) : 0;
+	err = fl_arch_held(parts, s->n_parts, held) ? rewrite(p, held, how, datum) : 0;
 	fl_os_unmap(held, n);
 	return err;
 }

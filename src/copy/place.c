@@ -121,6 +121,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	fl_copies_begin(&now.copies, lo, hi);
 	now.copies.pid = fl_os_pid();
 	now.copies.weaves = fl_channel_weaves();
+	fl_copies_pairs(&now.copies);
 }
 
 /* What is its function's name. Of several the first one. */

@@ -25,6 +25,7 @@ enum fl_item_kind {
 	FL_ITEM_GLUE,		/* the call of the entry's probe */
 	FL_ITEM_ASIDE,		/* what tells[to] says, before the step */
 	FL_ITEM_GO,		/* to the step `to` */
+	FL_ITEM_PAIR,		/* for the step: part `to` of a rewritten pair */
 	FL_ITEM_TELL,		/* group `to` of accesses */
 	FL_ITEM_COLD		/* of that group: behind all steps */
 };
@@ -83,8 +84,9 @@ size_t fl_plan_items(const struct fl_shape *);
  * memory. 0, or FLE_UNKNOWN and where. */
 int fl_plan_entry(struct fl_plan *, uint64_t *datum);
 
-/* held.c: 0, or FLE_EXCLUSIVE and which pair something would come between; -ENOMEM. */
-int fl_plan_check(const struct fl_plan *, uint64_t *datum);
+/* held.c: rewrites pairs of exclusives as it is chosen. 0, or FLE_EXCLUSIVE and which pair
+ * something would come between; -ENOMEM. */
+int fl_plan_check(struct fl_plan *, enum fl_exclusive, uint64_t *datum);
 /* plan-paths.c: besides, it tells its paths. `memory` as fl_blocks_memory() says. The same
  * errors, and FLE_UNWIND: where a frame is, is not known. */
 int fl_plan_paths(struct fl_plan *, void *memory, uint64_t *datum);

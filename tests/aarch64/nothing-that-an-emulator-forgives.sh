@@ -7,9 +7,7 @@
 # its last step, without a barrier. timeout: 300
 . "$(dirname "$0")/lib"
 
-"$CC" -O2 -shared -fPIC -fvisibility=hidden -o "$TMP/judge.so" "$(dirname "$0")/judge.c" || exit 1
-$EMULATOR -plugin "$TMP/judge.so,out=$TMP/verdict" "$A64/flick" --version >/dev/null 2>&1 &&
-	[ -s "$TMP/verdict" ] || { echo "this qemu-aarch64 takes no plugins"; exit 77; }
+make_judge
 
 cat >"$TMP/plant.c" <<'END'
 /* One thread more lives; a word of code changes; a pair is run. PLANT: what is wrong. */
@@ -138,8 +136,6 @@ int main(void)
 	return 0;
 }
 END
-# Where qemu loads a program; the bodies of its functions are below.
-theirs=0x5500000000-0x5500100000
 watch()			# FLAGS OPTIONS: recorded under the judge
 {
 	# shellcheck disable=SC2086

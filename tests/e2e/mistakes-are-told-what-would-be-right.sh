@@ -19,6 +19,10 @@ wrong 2 'no -- between' count fib ./recursion
 wrong 2 'no program given' latency fib --
 wrong 2 'glob or regex' list --match=perl ./recursion
 wrong 2 'from 1 to' record -K none ./recursion
+for command in "record" "count fib" "latency fib" "live"; do
+	# shellcheck disable=SC2086
+	[ "$(uname -m)" = aarch64 ] || wrong 2 'exclusive is for AArch64' $command --exclusive=cas
+done
 wrong 1 '\./' record recursion
 wrong 1 'directory' record .
 wrong 1 'flick record.*makes one' report

@@ -45,6 +45,7 @@ become "membarrier" flick count --sync m
 become "json text" flick selftest --format ""
 become "full" flick dump --demangle f
 become "wait" flick latency --sync w
+become "lse" flick count --exclusive ls
 become "avg" flick live --sort a
 [ "$(in_bash flick report --format = c)" = csv ] || fail "bash: not behind ="
 [ "$(in_zsh flick report --format=c)" = csv ] || fail "zsh: not behind ="

@@ -54,6 +54,7 @@ static void one_wrong_field_is_seen_in_a_region(void **state)
 	NOT_WITH(m->version, FL_SHM_VERSION + 1, fl_region_is_valid(m));
 	NOT_WITH(m->n_slots, 0, fl_region_is_valid(m));
 	NOT_WITH(m->n_slots, FL_MAX_SLOTS, fl_region_is_valid(m));
+	NOT_WITH(m->exclusive, FL_N_EXCLUSIVES, fl_region_is_valid(m));
 	NOT_WITH(m->slots_at, m->slots_at + 1, fl_region_is_valid(m));
 	NOT_WITH(m->slots_at, m->sites_at, fl_region_is_valid(m));
 	NOT_WITH(m->modules_at, m->glue_at, fl_region_is_valid(m));

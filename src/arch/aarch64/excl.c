@@ -81,12 +81,17 @@ static void read_words(struct a64_flow *g, const struct a64_part *parts, uint32_
 		g->p[g->n - 1].kind = A64_STOP;
 }
 
+bool a64_falls_on(const struct a64_point *p, uint32_t n, uint32_t k)
+{
+	uint8_t kind = p[k].kind;
+
+	return k + 1 < n && kind != A64_B && kind != A64_BR && kind != A64_RET &&
+	       kind != A64_STOP && kind != A64_NONE;
+}
+
 static bool falls_on(const struct a64_flow *g, uint32_t k)
 {
-	uint8_t kind = g->p[k].kind;
-
-	return k + 1 < g->n && kind != A64_B && kind != A64_BR && kind != A64_RET &&
-	       kind != A64_STOP && kind != A64_NONE;
+	return a64_falls_on(g->p, g->n, k);
 }
 
 /* ---- ahead ----------------------------------------------------------------- */

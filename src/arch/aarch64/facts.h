@@ -91,6 +91,11 @@ int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is sto
 #define FL_ARCH_FRAME_BYTES 8
 #define FL_ARCH_RESTORER_BYTES 8
 
+#define FL_ARCH_MONITORS 1
+#define FL_ARCH_ATOMICS (1ull << 8)	/* of AT_HWCAP: LSE */
+#define FL_ARCH_PAIR_MAX 256
+#define FL_ARCH_PAIR_OWN 48
+
 #define FL_ARCH_TELLS 0			/* accesses to memory, in bodies */
 #define FL_ARCH_TELL_MAX 8
 #define FL_ARCH_COLD_BYTES 8

@@ -5,6 +5,7 @@
  * words are looked at, and nothing else.
  */
 #include "arch/arch.h"
+#include "emit.h"
 #include "excl.h"
 
 struct guarded {
@@ -86,4 +87,44 @@ bool fl_arch_is_held(const void *memory, uintptr_t at, enum fl_woven what, uint6
 		return false;
 	*pair = pair_of(h, p);
 	return true;
+}
+
+/* ---- pairs that are rewritten -------------------------------------------------------- */
+
+uint32_t fl_arch_rewrite_exclusives(void *memory, enum fl_exclusive how)
+{
+	struct guarded *h = memory;
+	uint32_t left = 0;
+
+	if (how == FL_EXCLUSIVE_CAS)
+		a64_swap_pairs(h->parts, h->n_parts, h->points);
+	if (how == FL_EXCLUSIVE_LSE)
+		a64_join_pairs(h->parts, h->n_parts, h->points);
+	for (uint32_t k = 0; k < h->n; k++)
+		left += h->points[k].inside;
+	return left;
+}
+
+unsigned int fl_arch_exclusive_part(const void *memory, uintptr_t at)
+{
+	const struct a64_point *p = point_at(memory, at);
+
+	return p ? p->part : A64_PART_NONE;
+}
+
+size_t fl_arch_put_exclusive(unsigned char *out, struct fl_exclusive_code *p)
+{
+	enum { WORDS = 4 };
+	uint32_t words;
+
+	p->n_depths = 0;
+	switch (p->part) {
+	case A64_PART_ATOMIC:
+		return a64_put_atomic(out, p->code, WORDS, &words);
+	case A64_PART_DONE:
+		a64_put(out, a64_movz(a64_rm(a64_word(p->code)), 0, 0));
+		return 4;
+	default:
+		return a64_put_swap(out, p);
+	}
 }
