@@ -24,9 +24,11 @@ static int open_paths(void **state, const struct flick_view *view, const char *a
 	return fl_state_open(state, sizeof(struct gone_paths), view, arg);
 }
 
+/* The upper half of the product: only there each bit of the function counts, and of most
+ * functions the same low numbers are told. */
 static struct gone *gone_of(const struct gone_paths *p, uint64_t key)
 {
-	uint64_t h = key * 0x9e3779b97f4a7c15ull >> 20;
+	uint64_t h = key * 0x9e3779b97f4a7c15ull >> 32;
 
 	while (p->all[h & (p->room - 1)].key != key &&
 	       p->all[h & (p->room - 1)].key != FLICK_NONE)
