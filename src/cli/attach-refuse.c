@@ -7,7 +7,6 @@
  * (agent/attach.c).
  */
 #include <elf.h>
-#include <fcntl.h>
 #include <linux/auxvec.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -17,19 +16,26 @@
 
 #include "arch/arch.h"
 #include "cli/attach.h"
+#include "obj/obj.h"
 
 /* ---- what /proc says -------------------------------------------------------------- */
+
+static FILE *open_of(int pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return fopen(path, "re");
+}
 
 /* The line `key` of /proc/PID/status, behind its colon. */
 static bool read_status(int pid, const char *key, char out[128])
 {
-	char path[64], line[256];
+	FILE *f = open_of(pid, "status");
 	size_t n = strlen(key);
 	bool found = false;
-	FILE *f;
+	char line[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f))
 		if (!strncmp(line, key, n) && line[n] == ':') {
 			snprintf(out, 128, "%s", line + n + 1 + strspn(line + n + 1, " \t"));
@@ -115,6 +121,13 @@ static int check_kind(const struct fl_attached *a)
 
 /* ---- rights ----------------------------------------------------------------------- */
 
+static int say_gained(const struct fl_attached *a)
+{
+	fl_say("process %d has rights that its caller does not have (set-user-ID, file "
+	       "capabilities): flick does not enter it", a->pid);
+	return -1;
+}
+
 static int check_user(const struct fl_attached *a)
 {
 	unsigned real = 0, effective = 0, saved = 0, own = geteuid();
@@ -124,13 +137,8 @@ static int check_user(const struct fl_attached *a)
 	if (!read_status(a->pid, "Uid", text) ||
 	    sscanf(text, "%u %u %u", &real, &effective, &saved) != 3)
 		return 0;
-	if (real != effective || real != saved) {
-		fl_say("process %d has rights that its caller does not have "
-		       "(set-user-ID): flick "
-		       "does not enter it",
-		       a->pid);
-		return -1;
-	}
+	if (real != effective || real != saved)
+		return say_gained(a);
 	if (real == own)
 		return 0;
 	p = getpwuid(real);
@@ -140,25 +148,18 @@ static int check_user(const struct fl_attached *a)
 	return -1;
 }
 
+/* Of a program of 64 bits: another one's vector has words of another size. */
 static int check_secure(const struct fl_attached *a)
 {
+	FILE *f = open_of(a->pid, "auxv");
 	uint64_t pair[2];
-	char path[64];
 	bool is = false;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", a->pid);
-	f = fopen(path, "re");
 	while (f && fread(pair, sizeof(pair), 1, f) == 1)
 		is |= pair[0] == AT_SECURE && pair[1];
 	if (f)
 		fclose(f);
-	if (is)
-		fl_say("process %d has rights that its caller does not have "
-		       "(set-user-ID, file "
-		       "capabilities): flick does not enter it",
-		       a->pid);
-	return is ? -1 : 0;
+	return is ? say_gained(a) : 0;
 }
 
 static int check_seccomp(const struct fl_attached *a)
@@ -211,26 +212,15 @@ static int check_spaces(const struct fl_attached *a)
 
 /* ---- its program ------------------------------------------------------------------ */
 
-static bool has_mapped(const struct fl_attached *a, const char *part)
-{
-	for (size_t i = 0; i < a->n_maps; i++)
-		if (strstr(fl_base_name(a->maps[i].path), part))
-			return true;
-	return false;
-}
-
 static int check_program(const struct fl_attached *a)
 {
-	char path[64];
+	FILE *f = open_of(a->pid, "exe");
 	Elf64_Ehdr eh = { .e_machine = 0 };
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, &eh, sizeof(eh)) < 0)
+	if (f && fread(&eh, sizeof(eh), 1, f) != 1)
 		eh.e_machine = 0;
-	if (fd >= 0)
-		close(fd);
+	if (f)
+		fclose(f);
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != FL_ARCH_ELF_MACHINE) {
 		fl_say("process %d runs a program for another processor, or of "
 		       "32 bits: flick is "
@@ -241,16 +231,40 @@ static int check_program(const struct fl_attached *a)
 	return 0;
 }
 
+/* Who loads its libraries, by its file; else "". */
+static void read_loader(const struct fl_attached *a, char out[128])
+{
+	char path[64];
+	struct fl_obj obj;
+
+	*out = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
+	if (fl_obj_open(&obj, path))
+		return;
+	for (size_t i = 0; i < obj.eh->e_phnum; i++) {
+		const Elf64_Phdr *ph = &obj.ph[i];
+
+		if (ph->p_type == PT_INTERP && ph->p_filesz <= obj.n_bytes &&
+		    ph->p_offset <= obj.n_bytes - ph->p_filesz)
+			snprintf(out, 128, "%.*s", (int)ph->p_filesz,
+				 (const char *)obj.bytes + ph->p_offset);
+	}
+	fl_obj_close(&obj);
+}
+
 static int check_c_library(const struct fl_attached *a)
 {
+	char loader[128];
+
 	if (a->c_library && a->call && a->sigreturn)
 		return 0;
-	if (has_mapped(a, "musl"))
+	read_loader(a, loader);
+	if (strstr(loader, "ld-musl"))
 		fl_say("process %d has the C library musl: flick attaches to "
 		       "programs that have "
 		       "glibc",
 		       a->pid);
-	else if (!has_mapped(a, "ld-linux") && !has_mapped(a, "ld-2."))
+	else if (!*loader)
 		fl_say("process %d runs a program that is linked statically, "
 		       "so libflick.so "
 		       "cannot be loaded into it; link it without -static, or "
@@ -266,7 +280,7 @@ int fl_attach_refuse(const struct fl_attached *a)
 {
 	static int (*const checks[])(const struct fl_attached *) = {
 		check_there,  check_state,   check_kind,    check_spaces,    check_user,
-		check_secure, check_seccomp, check_program, check_c_library,
+		check_program, check_secure, check_seccomp, check_c_library,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)

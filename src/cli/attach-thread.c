@@ -493,17 +493,18 @@ static bool next_thread(DIR *tasks, int *tid)
 }
 
 /* What stopped not well goes on. */
-static bool try_thread(struct borrowed *t)
+static bool try_thread(struct borrowed *t, bool *may)
 {
 	if (fl_os_trace_seize(t->tid))
 		return false;
+	*may = true;
 	if (borrow(t))
 		return true;
 	fl_os_trace_release(t->tid, 0);
 	return false;
 }
 
-static bool try_all(struct borrowed *t)
+static bool try_all(struct borrowed *t, bool *may)
 {
 	bool got = false;
 	char path[64];
@@ -512,22 +513,30 @@ static bool try_all(struct borrowed *t)
 	snprintf(path, sizeof(path), "/proc/%d/task", t->a->pid);
 	tasks = opendir(path);
 	while (tasks && !got && next_thread(tasks, &t->tid))
-		got = try_thread(t);
+		got = try_thread(t, may);
 	if (tasks)
 		closedir(tasks);
 	return got;
 }
 
-static bool find_thread(struct borrowed *t)
+/* One that ends may be traced by nobody, either; not all of them end for so long. */
+static int find_thread(struct borrowed *t)
 {
-	uint64_t until = now_us() + PATIENCE_US;
+	enum { DENIED_US = 200000 };
+	uint64_t begin = now_us(), now;
+	bool may = false;
 
-	while (!try_all(t)) {
-		if (now_us() > until || kill(t->a->pid, 0))
-			return false;
+	while (!try_all(t, &may)) {
+		now = now_us();
+		if (kill(t->a->pid, 0))
+			return -ESRCH;
+		if (!may && now - begin > DENIED_US)
+			return -EPERM;
+		if (now - begin > PATIENCE_US)
+			return -EAGAIN;
 		fl_os_sleep_us(PAUSE_US);
 	}
-	return true;
+	return 0;
 }
 
 static bool has_bare_ended(const struct fl_attached *a, uint64_t us)
@@ -566,10 +575,10 @@ static int await_created(struct fl_attached *a)
 int fl_attach_load(struct fl_attached *a, const char *const texts[3])
 {
 	struct borrowed t = { .a = a };
-	int err;
+	int err = find_thread(&t);
 
-	if (!find_thread(&t))
-		return -EAGAIN;
+	if (err)
+		return err;
 	err = put_in(&t, texts);
 	if (!err && a->is_alone)
 		err = await_created(a);

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Who cannot be attached to is told in one line, with what to do, and runs on: a static
-# program, one in another mount or user namespace, one that is stopped, one that is not there.
-# Where the system lets nobody make a namespace, that is left out.
+# program, one of 32 bits, one that has musl, one in another mount, pid or user namespace, one
+# that is stopped, traced, under a seccomp filter, a zombie, a thread, one that is not there.
+# Where the system lets nobody make a namespace, or has no musl, that is left out.
 . "$(dirname "$0")/lib"
-need "$CC" unshare
+need "$CC" unshare strace pgrep
 cat >"$work/waits.c" <<'END'
 #include <unistd.h>
 int main(void)
@@ -14,6 +15,40 @@ int main(void)
 END
 compile "$work/waits" "$work/waits.c" -O1
 compile "$work/static" "$work/waits.c" -O1 -static
+cat >"$work/bits.c" <<'END'
+void _start(void)
+{
+	for (;;)
+		__asm__ volatile("int $0x80" : : "a"(29) : "memory");	/* pause */
+}
+END
+cat >"$work/parent.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+static void *wait_there(void *arg)
+{
+	printf("%ld\n", (long)syscall(SYS_gettid));
+	fflush(stdout);
+	for (;;)
+		pause();
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	int child = fork();
+
+	if (!child)
+		_exit(0);
+	printf("%d\n", child);
+	pthread_create(&t, NULL, wait_there, NULL);
+	pthread_join(t, NULL);
+}
+END
+compile "$work/parent" "$work/parent.c" -O1 -D_GNU_SOURCE
+target deny -O2
 
 refused() {	# PID SENTENCE
 	run "$FLICK" record -p "$1" -d 0.1 -o "$data"
@@ -59,6 +94,17 @@ begin "$work/waits" unshare -m "$work/waits" && {
 	runs_on mount
 	end
 }
+unshare -p -f "$work/waits" 2>/dev/null &
+outer=$!
+until pid=$(pgrep -P $outer -x waits); do
+	kill -0 $outer 2>/dev/null || break
+done
+[ "$pid" ] && {
+	refused $pid 'another pid namespace'
+	runs_on pid
+	kill -KILL $pid
+}
+wait $outer 2>/dev/null
 begin "$work/waits" unshare -U "$work/waits" && {
 	refused $pid 'another user namespace'
 	runs_on user
@@ -72,3 +118,63 @@ kill -CONT $pid
 runs_on stopped
 end
 refused $pid 'there is no process'
+
+# Of 32 bits, without a C library, as a compiler for both needs another set of libraries.
+case $(uname -m) in x86_64)
+	"$CC" -m32 -O1 -nostdlib -static -fno-pie -no-pie -o "$work/bits" "$work/bits.c" ||
+		fail "$CC -m32"
+	begin "$work/bits" "$work/bits" || fail "the one of 32 bits does not run"
+	refused $pid 'of 32 bits'
+	runs_on "32 bits"
+	end ;;
+esac
+
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -O1 -o "$work/other" "$work/waits.c" || fail "musl-gcc"
+	"$work/other" &
+	pid=$!
+	while ! grep -q '/libc.so$\|ld-musl' /proc/$pid/maps; do :; done
+	refused $pid 'the C library musl'
+	runs_on musl
+	end
+	musl-gcc -O1 -static -o "$work/other-static" "$work/waits.c" || fail "musl-gcc -static"
+	begin "$work/other-static" "$work/other-static" || fail "musl, static, does not run"
+	refused $pid 'linked statically'
+	runs_on "musl, static"
+	end
+fi
+
+# A filter is not asked what it lets through: a call that it ends a thread for ends the program.
+begin "$work/waits" "$work/deny" perf "$work/waits" && {
+	refused $pid 'under seccomp'
+	runs_on seccomp
+	end
+}
+
+begin "$work/waits" "$work/waits" || fail "it does not run"
+strace -o "$work/trace" -p $pid 2>/dev/null &
+tracer=$!
+while [ "$(sed -n 's/^TracerPid:.//p' /proc/$pid/status)" -eq 0 ]; do
+	kill -0 $tracer 2>/dev/null || break
+done
+if kill -0 $tracer 2>/dev/null; then
+	refused $pid 'is traced by process'
+	kill $tracer
+	wait $tracer 2>/dev/null
+	runs_on traced
+fi
+end
+
+mkfifo "$work/from"
+"$work/parent" >"$work/from" &
+parent=$!
+exec 8<"$work/from"
+read -r child <&8
+read -r thread <&8
+while [ "$(awk '{ print $3 }' /proc/$child/stat)" != Z ]; do :; done
+refused $child 'has ended; only its parent'
+refused $thread "is a thread of process $parent; use -p $parent"
+pid=$parent
+runs_on thread
+end
+exec 8<&-

@@ -1,6 +1,6 @@
-/* deny wx|memfd|both|perf|membarrier|sync COMMAND...: run it where code may not be made
- * writable, or memory files may not be made, or neither; or where nobody samples; or the
- * best call, or none, can synchronise cores. Exits 77 where that cannot be had. */
+/* deny wx|memfd|both|perf|membarrier|ptrace|sync COMMAND...: run it where code may not be made
+ * writable, or memory files may not be made, or neither; or where nobody samples, or traces; or
+ * the best call, or none, can synchronise cores. Exits 77 where that cannot be had. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,10 +18,11 @@ enum { REFUSE_EXEC_GAIN = 1 };
 
 static int deny_call(unsigned nr)
 {
+	unsigned error = nr == SYS_ptrace ? EPERM : EACCES;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { .len = 4, .filter = code };
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
 		return deny_call(SYS_perf_event_open) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "membarrier"))
 		return deny_call(SYS_membarrier) ? 77 : (execvp(argv[2], argv + 2), 1);
+	if (!strcmp(argv[1], "ptrace"))
+		return deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "sync"))
 		return deny_call(SYS_membarrier) || deny_call(SYS_tgkill) ||
 		       deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
