@@ -5,6 +5,8 @@
  *	a64: 9480 functions of 5 files, 9460 bodies of 636723 steps | wrong 0
  *	a64: 9 refused: it jumps into the middle of another function
  *	...
+ *
+ * Functions with exclusives are made anew with these rewritten.
  */
 #include "a64.h"
 
@@ -14,9 +16,10 @@
 #include "copy/copy.h"
 #include "copy/plan.h"
 #include "nothing-woven.h"
+#include "site/shape.h"
 #include "site/site.h"
 
-enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, REFUSED = 60 };
+enum { ROOM = 1 << 18, SHOWN = 20, REASONS = 256, REFUSED = 60, OWN_AT = 0x1050 };
 
 static const char *const files[] = {
 	"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgomp.so.1", "libitm.so.1",
@@ -36,6 +39,7 @@ static uintptr_t body_at[ROOM];
 static struct tally {
 	size_t files, functions, bodies, steps, wrong, shown, switches, go_on;
 	size_t reasons[REASONS];
+	size_t exclusive, rewritten[FL_N_EXCLUSIVES];	/* functions */
 } t;
 
 static int reason(int err)
@@ -48,6 +52,8 @@ struct reading {
 	const struct fl_copy *copy;
 	uintptr_t at;
 	bool may_go_on;
+	void *held;			/* pairs of exclusives, rewritten; NULL: none */
+	bool is_rewritten;
 	const char *wrong;
 };
 
@@ -130,8 +136,29 @@ static void pass_inside(struct reading *r, const struct fl_shape_step *s)
 		next(r);
 }
 
+/* What stands for a part of a pair, if it is one that is rewritten. */
+static bool is_part_of_pair(struct reading *r, const struct fl_shape_step *s)
+{
+	struct fl_exclusive_code e = {
+		.part = r->held ? fl_arch_exclusive_part(r->held, s->at) : 0,
+		.code = fl_shape_bytes(r->s, s), .own_at = OWN_AT,
+	};
+	unsigned char out[FL_ARCH_PAIR_MAX];
+	size_t n;
+
+	if (!e.part)
+		return false;
+	n = fl_arch_put_exclusive(out, &e);
+	if (!n || memcmp(out, (const void *)r->at, n))
+		blame(r, "another part of a pair");
+	r->at += n;
+	return r->is_rewritten = true;
+}
+
 static void read_step(struct reading *r, const struct fl_shape_step *s)
 {
+	if (is_part_of_pair(r, s))
+		return;
 	switch ((enum fl_shape_kind)s->kind) {
 	case FL_SHAPE_END:
 		expect_branch(r, next(r), s->target);
@@ -180,10 +207,37 @@ static void expect_inside(struct reading *r, const struct fl_shape_step *s, uint
 		blame(r, "a branch leads elsewhere");
 }
 
-static bool is_right(const struct fl_shape *s, const struct fl_copy *copy)
+/* A function's pairs, rewritten so. NULL: it has none. */
+static void *hold(const struct fl_shape *s, enum fl_exclusive how)
+{
+	struct fl_held_part parts[FL_SHAPE_PARTS];
+	void *held;
+	size_t n;
+
+	for (uint32_t k = 0; k < s->n_parts; k++) {
+		size_t left;
+
+		parts[k] = (struct fl_held_part){
+			.start = s->parts[k].start,
+			.bytes = s->parts[k].end - s->parts[k].start,
+			.code = fl_file_text(s->m, s->parts[k].start, &left),
+		};
+	}
+	n = fl_arch_held_bytes(parts, s->n_parts);
+	held = n ? calloc(1, n) : NULL;
+	if (held && fl_arch_held(parts, s->n_parts, held)) {
+		fl_arch_rewrite_exclusives(held, how);
+		return held;
+	}
+	free(held);
+	return NULL;
+}
+
+static bool is_right(const struct fl_shape *s, const struct fl_copy *copy,
+		     enum fl_exclusive how)
 {
 	struct reading r = { .s = s, .copy = copy, .at = copy->off,
-			     .may_go_on = fl_plan_may_go_on(s) };
+			     .may_go_on = fl_plan_may_go_on(s), .held = hold(s, how) };
 	uint32_t k = 0;
 
 	for (; k < s->n_steps && !r.wrong; k++) {
@@ -198,7 +252,25 @@ static bool is_right(const struct fl_shape *s, const struct fl_copy *copy)
 		printf("%lx of %s: step %u of %u at %lx, body at %lx: %s\n",
 		       s->function - s->m->bias, s->m->path, k, s->n_steps,
 		       s->steps[k ? k - 1 : 0].at - s->m->bias, r.at, r.wrong);
+	t.rewritten[how] += r.is_rewritten;
+	free(r.held);
 	return !r.wrong;
+}
+
+static void rewrite_one(struct fl_copies *copies, const struct fl_shape *s)
+{
+	void *held = hold(s, FL_EXCLUSIVE_LEAVE);
+	struct fl_copy copy;
+	uint64_t datum;
+
+	if (!held)
+		return;
+	free(held);
+	t.exclusive++;
+	for (copies->exclusive = 1; copies->exclusive < FL_N_EXCLUSIVES; copies->exclusive++)
+		t.wrong += fl_copy_build(copies, s, &copy, &datum) ||
+			   !is_right(s, &copy, copies->exclusive);
+	copies->exclusive = FL_EXCLUSIVE_LEAVE;
 }
 
 static void build_one(struct fl_copies *copies, const struct fl_outline *o, uintptr_t at)
@@ -219,7 +291,8 @@ static void build_one(struct fl_copies *copies, const struct fl_outline *o, uint
 	t.steps += s.n_steps;
 	t.switches += fl_plan_has_switch(&s);
 	t.go_on += fl_plan_may_go_on(&s);
-	t.wrong += !is_right(&s, &copy);
+	t.wrong += !is_right(&s, &copy, FL_EXCLUSIVE_LEAVE);
+	rewrite_one(copies, &s);
 }
 
 static void build_file(const char *name)
@@ -236,6 +309,7 @@ static void build_file(const char *name)
 	assert_int_equal(fl_obj_lay_out(&m, &o, path), 0);
 	assert_int_equal(fl_outline_open(&outline, &m), 0);
 	fl_copies_begin(&copies, m.lo, m.hi);
+	copies.pairs_at = OWN_AT;
 	for (size_t i = 0; i < outline.n; i++)
 		if (outline.extents[i].kind == FL_EXTENT_FUNCTION)
 			build_one(&copies, &outline, outline.extents[i].start);
@@ -258,6 +332,9 @@ static void bodies_are_their_functions(void **state)
 	       t.functions, t.files, t.bodies, t.steps, t.wrong);
 	printf("a64: %zu of %zu with a jump through a register go on in the original\n",
 	       t.go_on, t.switches);
+	printf("a64: %zu have pairs of exclusives, in %zu all are compare-and-swap, in %zu "
+	       "some become atomics\n", t.exclusive, t.rewritten[FL_EXCLUSIVE_CAS],
+	       t.rewritten[FL_EXCLUSIVE_LSE]);
 	for (int k = 0; k < REASONS; k++)
 		if (t.reasons[k])
 			printf("a64: %zu refused: %s\n", t.reasons[k], fl_err_text(-5000 - k));
