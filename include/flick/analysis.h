@@ -203,8 +203,8 @@ enum flick_needs {
 	/* That, and each access to memory of functions that have second bodies: records for
 	 * `batch`, in the order of their thread (flick/event.h). Of size 0 is none. x86-64. */
 	FLICK_NEEDS_ACCESSES,
-	/* Each path through functions that have second bodies: records for `batch`, in the
-	 * order of their thread (flick/event.h), and nothing else. x86-64. */
+	/* Each path through functions that have second bodies: records for `batch`, most of
+	 * them with a count (flick/event.h), in no order, and nothing else. x86-64. */
 	FLICK_NEEDS_PATHS
 };
 

@@ -38,7 +38,8 @@ enum flick_type {
 				 * first byte's address, `probe` the number of its place, of all
 				 * places in the process; `sp` is made of enum flick_access */
 	FLICK_TYPE_PATH,	/* no time: a path came to its end, through the function of that
-				 * entry. `sp` is its number, or FLICK_PATH_DROPPED */
+				 * entry. `sp` is its number, or FLICK_PATH_DROPPED; `tsc` says
+				 * how often, 0 is once */
 	FLICK_N_TYPES,		/* from here on free: a count, a point are one record each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
 				 * it: arguments */

@@ -3,7 +3,8 @@
  *
  * Paths are told when they end, by second bodies (copy/plan-paths.c): whose, and which number.
  * What a number means is in the function's own code. FLICK_PATH_DROPPED is none: of a path that
- * was told so no more is known than that it ended.
+ * was told so no more is known than that it ended. Most are counted where they are gone
+ * (channel/cells.c), and come with a count.
  */
 #include "analysis/sums.h"
 
@@ -67,6 +68,11 @@ static int add_gone(struct gone_paths *p, uint64_t key, uint64_t n)
 	return 0;
 }
 
+static uint64_t times(const struct flick_record *r)
+{
+	return r->tsc ? r->tsc : 1;
+}
+
 /* A path that is gone again and again is looked up once. */
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
@@ -82,12 +88,12 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 		if (fl_record_type(&r[i]) != FLICK_TYPE_PATH || probe >= p->view->n_tags)
 			continue;
 		if (again && probe == last_probe && r[i].sp == last_path) {
-			again++;
+			again += times(&r[i]);
 			continue;
 		}
 		if (again)
 			err = add_gone(p, key, again);
-		again = 1;
+		again = times(&r[i]);
 		last_probe = probe;
 		last_path = r[i].sp;
 		key = (uint64_t)p->view->tags[probe].function << 32 | last_path;

@@ -8,11 +8,16 @@
 #define FL_SLOT_PTR		0
 #define FL_SLOT_LIMIT		8
 #define FL_SLOT_N_COUNTERS	24
+#define FL_SLOT_CELLS		40
 #define FL_SLOT_COUNTERS	4096
 /* What one count adds to the upper half of its word. */
 #define FL_COUNT_ONE_HIGH	0x200000
 /* In fl_timed, whose first word is where the innermost timed call stands. */
 #define FL_TIMED_LOOSE		8
+/* A power of two. They are records: a count, then what is counted. */
+#define FL_PATH_CELLS		0x8000
+#define FL_PATH_CELL_BYTES	16
+#define FL_PATH_CELL_KEY	8
 /* In fl_path. */
 #define FL_PATH_OWNER		0
 #define FL_PATH_SUM		8

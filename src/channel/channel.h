@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 16
+#define FL_SHM_VERSION 17
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -315,8 +315,10 @@ struct fl_bell {
  */
 enum { FL_SESSIONS = 1 };
 struct fl_shm_session {
-	uint32_t counter_bytes;		/* of a slot: they come before its chunks. Constant
-					 * after init, as all up to `phase` */
+	uint32_t counter_bytes;		/* of a slot: they come before its cells, which come
+					 * before its chunks. Constant after init, as all up
+					 * to `phase` */
+	uint32_t cell_bytes;		/* likewise; 0, or FL_CELLS of them */
 	uint32_t chunk_bytes;		/* of every ring */
 	uint32_t ring_chunks;		/* as many as one ring may have; 0: no rings */
 	uint32_t pool_chunks;		/* what rings grow by, all together */
@@ -458,6 +460,7 @@ struct fl_ring {
 	uint64_t data;			/* what follows the slot's header; constant */
 	uint32_t n_counters;		/* at data, see fl_count_of(); 0 when not claimed */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
+	uint64_t cells;			/* where they are, see cells.c; constant */
 
 	alignas(64) uint64_t granted;	/* W reader (C), R thread (D) */
 	uint32_t granted_word;		/* its low half, the futex */
@@ -493,6 +496,14 @@ struct fl_slot {
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 };
 #define FL_PAUSE_TICKS 256u
+
+/*
+ * A path that is gone again and again: how often, in `tsc`, since its thread has the slot.
+ * `probe` and `sp` are as in its record. It is in one of two cells, whose indices differ in the
+ * lowest bit: the sum of its number and what its function adds says which (probe/path.c).
+ */
+#define FL_CELLS FL_PATH_CELLS
+
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
 
 static inline struct fl_slot *fl_shm_slot(struct fl_region *m, uint32_t i)

@@ -50,6 +50,7 @@
 #include <time.h>
 
 #include "channel/channel.h"
+#include "channel/cells.h"
 #include "channel/lease.h"
 #include "channel/filter.h"
 #include "channel/slot.h"
@@ -82,7 +83,7 @@ struct fl_reader {
 	struct fl_sink sink;
 	uint64_t chunk_bytes, slots_at, slot_bytes;	/* constant */
 	uint64_t processes_at;				/* constant */
-	uint32_t n_slots, n_counters;			/* constant */
+	uint32_t n_slots, n_counters, n_cells;		/* constant */
 	uint32_t number, n_readers;			/* constant; its slots */
 	struct fl_pool pool;
 	struct flick_record *copy;	/* room for COPIED */
@@ -116,6 +117,7 @@ static void copy_constants(struct fl_reader *r, const struct fl_region *m, uint3
 	r->number = number;
 	r->n_readers = s->n_readers;
 	r->n_counters = s->counter_bytes / 8;
+	r->n_cells = s->cell_bytes / sizeof(struct flick_record);
 	r->counts = s->action == FL_ACT_COUNT;
 	r->slotless = NO_THREAD;
 	r->sifts = s->windows.rate != 0;
@@ -353,7 +355,7 @@ static uint64_t chunk_start(const struct life *l)
 }
 
 static void deliver(struct fl_reader *r, const struct life *l, const struct fl_batch *b,
-		    size_t events)
+		    uint64_t events)
 {
 	if (r->sink.feed)
 		r->sink.feed(r->sink.arg, b);
@@ -580,6 +582,21 @@ static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 	}
 }
 
+/* Of paths, which are events beside those in the ring. */
+static void take_cells(struct fl_reader *r, const struct life *l)
+{
+	struct fl_cells c = {
+		.shm = r->shm,
+		.at = (uint64_t)((char *)l->slot - (char *)r->shm) + FL_SLOT_HEADER_BYTES +
+		      r->n_counters * 8ull,
+	};
+	struct fl_batch b = { .thread = thread_number(r, l), .records = r->copy };
+	uint64_t paths;
+
+	while (r->n_cells && (b.n = fl_cells_next(&c, r->copy, COPIED, &paths)))
+		deliver(r, l, &b, paths);
+}
+
 void fl_reader_count(struct fl_reader *r)
 {
 	for (size_t i = 0; i < r->n_lives; i++) {
@@ -624,6 +641,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 	struct fl_thread *t = &r->threads[l->thread];
 
 	take_counters(r, l, true);
+	take_cells(r, l);
 	forget_counted(r, l);
 	refresh(t, l->ring->lost);
 	t->ended = true;

@@ -41,7 +41,7 @@ int fl_pool_open(struct fl_pool *p, struct fl_region *m, uint32_t number, uint32
 
 	*p = (struct fl_pool){
 		.shm = m, .chunk_bytes = s->chunk_bytes,
-		.counter_bytes = s->counter_bytes,
+		.before_home = (uint64_t)s->counter_bytes + s->cell_bytes,
 		.most_chunks = most_chunks(s->ring_chunks),
 		.has_windows = s->windows.rate != 0,
 	};
@@ -146,7 +146,7 @@ static void retire(struct fl_lease *l, struct fl_pool *p, uint32_t page)
 void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool *p)
 {
 	uint64_t at = (uint64_t)((const char *)s - (const char *)p->shm) +
-		      FL_SLOT_HEADER_BYTES + p->counter_bytes;
+		      FL_SLOT_HEADER_BYTES + p->before_home;
 
 	*l = (struct fl_lease){ .ring = &s->ring[0], .home = (uint32_t)(at / FL_PAGE),
 				.granted = FL_HOME_CHUNKS, .want = FL_HOME_CHUNKS };

@@ -16,7 +16,7 @@
  */
 struct fl_pool {
 	struct fl_region *shm;
-	uint64_t chunk_bytes, counter_bytes;	/* constant */
+	uint64_t chunk_bytes, before_home;	/* constant; of a slot's data */
 	uint32_t most_chunks;		/* of a ring; constant */
 	bool has_windows;		/* constant */
 	uint32_t *free;

@@ -121,7 +121,7 @@ void fl_channel_doorbell(void)
 void fl_ring_start(struct fl_ring *g)
 {
 	bool has_chunks = fl_session->action != FL_ACT_COUNT;
-	uint64_t start = g->data + fl_session->counter_bytes;
+	uint64_t start = g->data + fl_session->counter_bytes + fl_session->cell_bytes;
 	uint64_t at = start - (uintptr_t)fl_region;
 
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_session->chunk_bytes)

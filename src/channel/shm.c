@@ -91,7 +91,8 @@ bool fl_shm_counts(enum fl_action action, uint32_t rate)
 }
 
 /* A session's part of a slot: counters, or two chunks of its own and more from the pool; or
- * both, where calls are counted beside what is recorded of some. In bytes. */
+ * both, where calls are counted beside what is recorded of some; and cells of paths. In
+ * bytes. */
 static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
 			     const struct fl_shm_options *o, uint32_t n_counters)
 {
@@ -101,13 +102,15 @@ static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
 	s->chunk_bytes = (uint32_t)chunk;
 	if (fl_shm_counts(s->action, s->windows.rate))
 		s->counter_bytes = (uint32_t)fl_round_up(n_counters * 8ull, FL_PAGE);
+	if (o->weaves & FL_WEAVE_PATHS)
+		s->cell_bytes = FL_CELLS * sizeof(struct flick_record);
 	if (s->action == FL_ACT_COUNT)
-		return s->counter_bytes;
+		return s->counter_bytes + s->cell_bytes;
 	s->ring_chunks = (uint32_t)(ring / chunk);
 	if (pool > n_slots * ring)
 		pool = n_slots * ring;
 	s->pool_chunks = s->ring_chunks > FL_HOME_CHUNKS ? (uint32_t)(pool / chunk) : 0;
-	return s->counter_bytes + FL_HOME_CHUNKS * s->chunk_bytes;
+	return s->counter_bytes + s->cell_bytes + FL_HOME_CHUNKS * s->chunk_bytes;
 }
 
 static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)

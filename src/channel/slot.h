@@ -19,7 +19,11 @@ _Static_assert(sizeof(struct flick_record) == 16, "two words, see glue");
 _Static_assert(offsetof(struct fl_slot, ring[0].ptr) == FL_SLOT_PTR &&
 	       offsetof(struct fl_slot, ring[0].limit) == FL_SLOT_LIMIT &&
 	       offsetof(struct fl_slot, ring[0].n_counters) == FL_SLOT_N_COUNTERS &&
+	       offsetof(struct fl_slot, ring[0].cells) == FL_SLOT_CELLS &&
 	       FL_SLOT_HEADER_BYTES == FL_SLOT_COUNTERS, "arch/layout.h");
+_Static_assert(sizeof(struct flick_record) == FL_PATH_CELL_BYTES &&
+	       offsetof(struct flick_record, probe) == FL_PATH_CELL_KEY &&
+	       offsetof(struct flick_record, sp) == FL_PATH_CELL_KEY + 4, "arch/layout.h");
 _Static_assert(FL_COUNT_ONE >> 32 == FL_COUNT_ONE_HIGH && FL_COUNT_FULL == 1ull << 63,
 	       "what routines add, and that its sign says full");
 _Static_assert(offsetof(struct fl_timed, loose) == FL_TIMED_LOOSE, "arch/layout.h");

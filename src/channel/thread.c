@@ -140,6 +140,7 @@ static void set_fields(struct fl_slot *s, uint32_t n)
 
 	g->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
 	g->n_counters = fl_session->counter_bytes / 8;
+	g->cells = g->data + fl_session->counter_bytes;
 	g->frames = frames ? &frames[n] : NULL;
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);

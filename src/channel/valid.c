@@ -21,7 +21,8 @@ static bool is_laid_out(const struct fl_shm_session *s)
 	return s->action < FL_N_ACTIONS &&
 	       s->n_readers >= 1 && s->n_readers <= FL_MAX_READERS &&
 	       s->chunk_bytes && s->chunk_bytes % FL_PAGE == 0 &&
-	       s->counter_bytes % FL_PAGE == 0 && s->ring_chunks <= FL_RING_CHUNKS &&
+	       s->counter_bytes % FL_PAGE == 0 && s->cell_bytes % FL_PAGE == 0 &&
+	       s->ring_chunks <= FL_RING_CHUNKS &&
 	       (s->action == FL_ACT_COUNT) == !s->ring_chunks;
 }
 
@@ -65,7 +66,8 @@ bool fl_region_is_valid(const struct fl_region *m)
 	       m->max_places <= FL_MAX_PLACES && m->exclusive < FL_N_EXCLUSIVES &&
 	       has_space(m->places_at, m->slots_at, m->max_places,
 			 sizeof(struct fl_place_row)) &&
-	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + home &&
+	       m->slot_bytes == FL_SLOT_HEADER_BYTES + s->counter_bytes + s->cell_bytes +
+				home &&
 	       has_space(m->slots_at, s->pool_at, m->n_slots, m->slot_bytes) &&
 	       has_space(s->pool_at, m->bytes, s->pool_chunks, s->chunk_bytes) &&
 	       has_end(&m->body_rules) && is_laid_out(s);

@@ -50,7 +50,11 @@ static uint64_t slot_bytes(const struct fl_shm_options *o)
 {
 	uint64_t ring = (o->ring_kib ? o->ring_kib : RING_KIB) * 1024ull;
 
-	return OWN_BYTES + (o->action == FL_ACT_COUNT ? 0 : ring) + o->n_counters * 8ull;
+	uint64_t cells = o->weaves & FL_WEAVE_PATHS ?
+		FL_CELLS * sizeof(struct flick_record) : 0;
+
+	return OWN_BYTES + (o->action == FL_ACT_COUNT ? 0 : ring) + o->n_counters * 8ull +
+	       cells;
 }
 
 void fl_limits_fit(struct fl_shm_options *o)

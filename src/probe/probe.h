@@ -127,6 +127,7 @@ struct fl_path_tell {			/* PATHS of the port knows this layout */
 					 * above the frame pointer */
 	uint32_t add, set;		/* to the sum; what it begins with anew */
 	uint32_t probe;			/* of the function's entry, and FLICK_TYPE_PATH */
+	uint32_t cell;			/* its function's path 0's */
 };
 enum fl_path_what {
 	FL_PATH_ENTER,			/* a call begins */
@@ -139,6 +140,13 @@ enum fl_path_what {
 	FL_N_PATH_WHATS
 };
 uintptr_t fl_path_routine(enum fl_path_what);
+
+/* Where the cells of a function's paths begin (channel/cells.c): few functions' begin
+ * together, and small functions have all of theirs in some lines of the cache. */
+static inline uint32_t fl_path_cell(uint32_t probe)
+{
+	return probe * 0x9e3779b1u >> 15;
+}
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,
  * from begin() on. turn() is for flick's own thread: it switches what is due and

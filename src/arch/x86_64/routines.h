@@ -639,12 +639,52 @@ FUNC \name
 	PATH_END
 	.endm
 
-/* The record of the path of the number %edx. Keeps %rcx. Without restartable sequences by put
- * alone: put(probe, number). */
+/*
+ * One more in the cell (%rax) of the record %r8, or in the one beside it, or in the first of
+ * them that is nobody's; or, if both are others', to \others. In a sequence, whose end it is: a
+ * handler that takes the cell has this begun again, and a kill leaves a cell that is nobody's,
+ * or its own, with a count.
+ */
+	.macro	COUNT_IN_CELL id, others
+	cmp	%r8, FL_PATH_CELL_KEY(%rax)
+	je	.Lown\id
+	xor	$FL_PATH_CELL_BYTES, %rax
+	cmp	%r8, FL_PATH_CELL_KEY(%rax)
+	je	.Lown\id
+	xor	$FL_PATH_CELL_BYTES, %rax
+	cmpq	$0, FL_PATH_CELL_KEY(%rax)
+	je	.Lnobodys\id
+	xor	$FL_PATH_CELL_BYTES, %rax
+	cmpq	$0, FL_PATH_CELL_KEY(%rax)
+	jne	\others
+.Lnobodys\id:
+	mov	%r8, FL_PATH_CELL_KEY(%rax)
+.Lown\id:
+	addq	$1, (%rax)
+.Lend\id:
+	.endm
+
+/* The path of the number %edx is counted in its cell, or there is a record of it. Keeps %rcx.
+ * Without restartable sequences by put alone: put(probe, number). */
 	.macro	PATH_PUT put
 	SAVE	%r8
 	cmpq	$0, fl_rseq_at(%rip)
 	je	.Llong\@
+	BEGIN_IN_SLOT cell\@, %rdi, %rax, %rsi, .Llong\@
+	mov	12(%rcx), %r8d
+	mov	%rdx, %rax
+	shl	$32, %rax
+	or	%rax, %r8
+	mov	16(%rcx), %eax
+	add	%edx, %eax
+	and	$FL_PATH_CELLS - 1, %eax
+	shl	$4, %eax
+	add	FL_SLOT_CELLS(%rdi), %rax
+	COUNT_IN_CELL cell\@, .Lrecord\@
+	BACK	%r8
+	jmp	.Lput\@
+	.cfi_adjust_cfa_offset 8
+.Lrecord\@:
 	BEGIN_IN_SLOT \@, %rdi, %rax, %rsi, .Llong\@
 	mov	FL_SLOT_PTR(%rdi), %rax
 	cmp	FL_SLOT_LIMIT(%rdi), %rax
@@ -679,6 +719,7 @@ FUNC \name
 	BACK	%r8
 .Lput\@:
 	RSEQ_ABORT .Labort\@, .Larm\@
+	RSEQ_ABORT .Labortcell\@, .Larmcell\@
 	.endm
 
 	.macro	PATH_SUM

@@ -1,0 +1,20 @@
+/*
+ * cells.h - private to channel/, reader side: what threads have counted of paths.
+ */
+#ifndef FL_CHANNEL_CELLS_H
+#define FL_CHANNEL_CELLS_H
+
+#include "channel/channel.h"
+
+/* A look at the cells of a thread that has ended. */
+struct fl_cells {
+	struct fl_region *shm;
+	uint64_t at;			/* offset of the first one */
+	uint32_t i;			/* 0 at first; W fl_cells_next() */
+};
+
+/* Moves up to n of them to `out`, each a record; how many. *paths: what they count. 0: there
+ * are no more. */
+size_t fl_cells_next(struct fl_cells *, struct flick_record *out, size_t n, uint64_t *paths);
+
+#endif
