@@ -92,8 +92,9 @@ enum fl_paged {
 	FL_PAGED_OTHERWISE
 };
 enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset);
-/* The pointer through which the stub here jumps; 0: it is none. */
-uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at);
+/* The pointer through which the stub here jumps; 0: it is none. *bytes: it has, with its
+ * landing pad; of what is none, that are passed over with FL_ARCH_STUB_STEP. */
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes);
 /* The address that its pc-relative operand names, if it has one (operand_at). */
 uintptr_t fl_arch_operand(const struct fl_insn *, const unsigned char *code, uintptr_t at);
 /* The direct call, or call through a pointer, that returns to `ret`; false when

@@ -59,6 +59,9 @@
 #ifndef FL_ARCH_STUB_MAX
 #error "FL_ARCH_STUB_MAX: bytes of the longest stub"
 #endif
+#ifndef FL_ARCH_STUB_STEP
+#error "FL_ARCH_STUB_STEP: bytes between places where a stub may begin; 0: the section says"
+#endif
 #ifndef FL_ARCH_REGS
 #error "FL_ARCH_REGS: general registers, at most 32"
 #endif

@@ -45,6 +45,14 @@ static int compare_filled(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
+/* Which one, behind it; 0: none. */
+static size_t filled_at(const struct fillings *p, uintptr_t pointer)
+{
+	size_t n = fl_rows_from(p->of, p->n, sizeof(*p->of), pointer);
+
+	return n && p->of[n - 1].at == pointer ? n : 0;
+}
+
 /* The function of the stub [at, end); NULL: it jumps through no such pointer. */
 static const char *goes_to(const struct fl_module *m, const struct fillings *p,
 			      uintptr_t at, uintptr_t end)
@@ -59,10 +67,29 @@ static const char *goes_to(const struct fl_module *m, const struct fillings *p,
 			return NULL;
 		if (i.cls != FL_INSN_JUMP_POINTER)
 			continue;
-		n = fl_rows_from(p->of, p->n, sizeof(*p->of), i.target);
-		return n && p->of[n - 1].at == i.target ? p->of[n - 1].name : NULL;
+		n = filled_at(p, i.target);
+		return n ? p->of[n - 1].name : NULL;
 	}
 	return NULL;
+}
+
+/* Where stubs follow one another, of several lengths. */
+static int tell_each(const struct fl_module *m, const struct fillings *p,
+		     const Elf64_Shdr *section, fl_linkage_each *each, void *arg)
+{
+	const uintptr_t lo = m->bias + section->sh_addr;
+	const unsigned char *code = fl_obj_bytes(m, lo, section->sh_size);
+	size_t n, step;
+	uintptr_t pointer;
+	int err = 0;
+
+	for (uint64_t at = 0; code && !err && at < section->sh_size; at += step) {
+		pointer = fl_arch_stub(code + at, section->sh_size - at, lo + at, &step);
+		n = pointer ? filled_at(p, pointer) : 0;
+		if (n)
+			err = each(arg, p->of[n - 1].name, section->sh_addr + at, step);
+	}
+	return err;
 }
 
 static int tell_section(const struct fl_module *m, const struct fillings *p,
@@ -95,7 +122,9 @@ int fl_linkage_stubs(const struct fl_module *m, fl_linkage_each *each, void *arg
 		qsort(p.of, p.n, sizeof(*p.of), compare_filled);
 	for (size_t i = 0; !err && i < ARRAY_LEN(sections); i++)
 		if (fl_obj_section(&m->file, sections[i], &section))
-			err = tell_section(m, &p, &section, each, arg);
+			err = FL_ARCH_STUB_STEP ?
+				tell_each(m, &p, &section, each, arg) :
+				tell_section(m, &p, &section, each, arg);
 	free(p.of);
 	return err;
 }

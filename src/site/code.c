@@ -67,6 +67,7 @@ struct reader {
 	uint32_t behind;		/* the last instruction that goes elsewhere */
 	bool has_pads;			/* all of its landing pads are known */
 	fl_regs paged;			/* registers that page[] is known of */
+	fl_regs stale;			/* of these, written since */
 	uintptr_t page[FL_ARCH_REGS];
 };
 
@@ -140,17 +141,20 @@ static void take_address(struct reader *r, unsigned int reg, uint32_t at, uintpt
 
 /* Part of an address: a page, or what a sum adds to one. The page of a sum is that of the
  * instruction that was read last: if that makes an address of code, it is known to code,
- * whatever the register held on other paths. What is not text's is not followed. */
+ * whatever the register held on other paths; but where it was written since, and nobody jumps
+ * to what is between. What is not text's is not followed. */
 static void take_part(struct reader *r, const struct fl_insn *i, uint32_t at)
 {
 	enum { FAR = 1 << FL_SUM_BITS };
-	bool is_page = i->cls == FL_INSN_LOAD_PAGE, is_known = r->paged >> i->source & 1;
+	bool is_page = i->cls == FL_INSN_LOAD_PAGE;
+	bool is_known = (r->paged & ~r->stale) >> i->source & 1;
 	uint32_t to = FL_NOWHERE;
 
 	if (!is_page && is_known)
 		to = fl_code_offset(r->c, r->page[i->source] + i->target);
 	if (is_page) {
 		r->paged |= 1u << i->reg;
+		r->stale &= ~(1u << i->reg);
 		r->page[i->reg] = i->target;
 	}
 	if (is_page && i->target + FAR > r->c->lo && i->target < r->c->hi) {
@@ -408,6 +412,14 @@ static bool read_pads(struct fl_code *c, const struct fl_range *r)
 			    !fl_obj_pads(c->m, r->lsda, r->start, r->end, note_pad, c));
 }
 
+/* What it writes, but pages. */
+static uint32_t written(const struct fl_insn *i)
+{
+	if (i->cls == FL_INSN_CALL || i->cls == FL_INSN_CALL_POINTER)
+		return FL_ARCH_SCRATCH;
+	return i->cls == FL_INSN_LOAD_PAGE ? 0 : i->writes;
+}
+
 void fl_code_read(struct fl_code *c, size_t range)
 {
 	const struct fl_range *span = &c->ranges.r[range];
@@ -432,12 +444,15 @@ void fl_code_read(struct fl_code *c, size_t range)
 			break;
 		}
 		fl_set_bit(c->starts, at);
+		if (fl_bit(c->labels, at))
+			r.stale = 0;
 		if (i.writes >> FL_ARCH_SP & 1)
 			lose_stack(&r, at, i.writes);
 		else if (i.cls == FL_INSN_OTHER || i.cls == FL_INSN_NOP)
 			r.kills |= i.writes;
 		else
 			take(&r, &i, at);
+		r.stale |= written(&i);
 	}
 	p->end = at < r.to ? at : r.to;
 	if (at == r.to && r.behind != at && !span->is_frame && range + 1 < c->ranges.n &&

@@ -26,10 +26,10 @@ static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 /* Does a stub of the linker's lead to a function that asks who called? */
 static int leads_to_asker(const struct pass *p, uintptr_t to)
 {
-	size_t left;
+	size_t left, n;
 	const unsigned char *code = fl_file_text(p->m, to, &left);
 
-	return code ? fl_asks(&p->askers, fl_arch_stub(code, left, to)) : 0;
+	return code ? fl_asks(&p->askers, fl_arch_stub(code, left, to, &n)) : 0;
 }
 
 static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)

@@ -86,10 +86,17 @@ static bool map_all(struct pass *p, size_t n)
 struct stubs {
 	struct section {
 		uintptr_t lo, hi;
-		size_t step;		/* bytes of one, a power of two */
+		size_t step;		/* from one place to the next, a power of two */
 	} in[3];
 	size_t n;
 };
+
+static size_t step_of(const Elf64_Shdr *sh)
+{
+	if (FL_ARCH_STUB_STEP)
+		return FL_ARCH_STUB_STEP;
+	return sh->sh_entsize == FL_STUB_ALIGNED ? FL_STUB_ALIGNED : 2 * FL_STUB_ALIGNED;
+}
 
 static struct stubs find_stubs(const struct fl_module *m)
 {
@@ -101,8 +108,7 @@ static struct stubs find_stubs(const struct fl_module *m)
 		if (fl_obj_section(&m->file, names[i], &sh))
 			s.in[s.n++] = (struct section){
 				m->bias + sh.sh_addr, m->bias + sh.sh_addr + sh.sh_size,
-				sh.sh_entsize == FL_STUB_ALIGNED ? FL_STUB_ALIGNED :
-					2 * FL_STUB_ALIGNED,
+				step_of(&sh),
 			};
 	return s;
 }
@@ -124,18 +130,19 @@ static uintptr_t next_stub(const struct stubs *s, uintptr_t a, size_t *step)
 	return next;
 }
 
-/* Where the stub's jump ends that begins at `a`; 0: none does. */
-static uintptr_t stub_end(const struct pass *p, uintptr_t a, size_t step)
+/* Where the stub's jump ends that begins at `a`; 0: none does. *step: to where the next one
+ * may begin. */
+static uintptr_t stub_end(const struct pass *p, uintptr_t a, size_t *step)
 {
-	size_t left, skip;
+	size_t left, n;
 	const unsigned char *code = fl_file_text(p->m, a, &left);
-	struct fl_insn i;
+	bool is_stub;
 
-	if (!code || left < step)
+	if (!code || left < *step)
 		return 0;
-	skip = fl_arch_landing(code, step);
-	fl_arch_decode(&i, code + skip, step - skip, a + skip);
-	return i.cls == FL_INSN_JUMP_POINTER ? a + skip + i.len : 0;
+	is_stub = fl_arch_stub(code, FL_ARCH_STUB_STEP ? left : *step, a, &n);
+	*step = FL_ARCH_STUB_STEP ? n : *step;
+	return is_stub ? a + n : 0;
 }
 
 /* A range of the linker's that has stubs is these, and what is between them. Its rows for
@@ -149,7 +156,7 @@ static void set_extents(struct pass *p, const struct fl_range *r, const struct s
 	size_t step;
 
 	for (; (a = next_stub(s, a, &step)) && a < r->end; a += step) {
-		end = stub_end(p, a, step);
+		end = stub_end(p, a, &step);
 		if (!end || end > r->end)
 			continue;
 		rest.end = a;

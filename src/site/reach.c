@@ -86,7 +86,7 @@ static enum fl_hook hook_of_pointer(const struct fl_reach *r, uintptr_t pointer)
 /* Is it a stub, or the function itself? */
 static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 {
-	size_t n = fl_text_bytes(r->m, target);
+	size_t n = fl_text_bytes(r->m, target), bytes;
 	uintptr_t pointer;
 
 	for (int h = FL_HOOK_ENTER; h < FL_N_HOOKS; h++)
@@ -94,7 +94,7 @@ static enum fl_hook judge(const struct fl_reach *r, uintptr_t target)
 			return h;
 	if (!n)
 		return FL_HOOK_NONE;
-	pointer = fl_arch_stub((const unsigned char *)target, n, target);
+	pointer = fl_arch_stub((const unsigned char *)target, n, target, &bytes);
 	return pointer ? hook_of_pointer(r, pointer) : FL_HOOK_NONE;
 }
 
@@ -122,10 +122,11 @@ enum fl_hook fl_reach_hook(const struct fl_reach *r, const struct fl_insn *i)
 static bool leads_to(uintptr_t target, enum fl_hook h)
 {
 	uintptr_t pointer;
+	size_t bytes;
 
 	if (target == own_targets[h])
 		return true;
-	pointer = fl_arch_stub((const unsigned char *)target, FL_ARCH_STUB_MAX, target);
+	pointer = fl_arch_stub((const unsigned char *)target, FL_ARCH_STUB_MAX, target, &bytes);
 	return pointer && *(const uintptr_t *)pointer == own_targets[h];
 }
 

@@ -240,7 +240,7 @@ static uint8_t step_kind(const struct fl_shape *s, const struct fl_insn *i)
 	case FL_INSN_CALL:
 		return i->target ? FL_SHAPE_CALL : FL_SHAPE_PLAIN;
 	case FL_INSN_JUMP:
-		return !i->target ? FL_SHAPE_SWITCH :
+		return !i->target ? (s->is_stub ? FL_SHAPE_TAIL_POINTER : FL_SHAPE_SWITCH) :
 		       step_part(s, i->target) < 0 ? FL_SHAPE_TAIL : FL_SHAPE_JUMP;
 	case FL_INSN_BRANCH:
 		return step_part(s, i->target) < 0 ? FL_SHAPE_BRANCH_OUT : FL_SHAPE_BRANCH;
@@ -471,6 +471,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 	if (x->refusal)
 		return x->refusal;
 	s->entry = fl_extent_entry(x);
+	s->is_stub = x->flags & X_STUB;
 	s->n_parts = list_parts(s->parts, o, x);
 	if (!(x->flags & X_READ))
 		return make_steps(&k);

@@ -158,6 +158,7 @@ struct fl_shape {
 					 * can run elsewhere; 0: they cannot */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
 	bool may_go_on;			/* only jumps to who knows where may lead back there */
+	bool is_stub;			/* it jumps through a register, and that leaves */
 	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */
 	uint32_t n_points;
 };

@@ -73,6 +73,14 @@ if command -v clang >/dev/null; then
 	table=latency
 	all 1000
 fi
+# A register that had a page of code, and was written since, makes no address of code.
+for level in -O0 -O1 -O2 -O3; do
+	label="$level, named"
+	target recursion "$ROOT/tests/targets/recursion.c" $level -fPIE -pie -pthread \
+		-finstrument-functions
+	flick list "$TMP/recursion" >"$TMP/list" 2>&1 || fail "$label: $(cat "$TMP/list")"
+	grep -q ' 0 unnamed' "$TMP/list" || fail "$label: $(grep unnamed "$TMP/list")"
+done
 label="one more"
 target calls "$TMP/calls.c" -DTIMES=1001 -finstrument-functions
 record calls -a counts

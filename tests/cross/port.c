@@ -331,8 +331,12 @@ static void an_address_takes_two_instructions(void **state)
 	static const uint32_t apart[] = { 0xf0000013, 0x911d0260 };
 	/* adrp x16, .+0x1000; ldr x17, [x16, #0x18]; add x16, x16, #0x18; br x17 */
 	static const uint32_t stub[] = { 0xb0000010, 0xf9400e11, 0x91006210, 0xd61f0220 };
+	/* a linker's, which leads to the loader: bti c; stp x16, x30; a stub; nop */
+	static const uint32_t header[] = { 0xd503245f, 0xa9bf7bf0, 0xb0000010, 0xf9400e11,
+					   0x91006210, 0xd61f0220, 0xd503201f, 0xd503201f };
 	const unsigned char *code = (const unsigned char *)sum;
 	struct fl_insn i;
+	size_t n;
 
 	(void)state;
 	fl_arch_decode_two(&i, code, 8, 0x10004);
@@ -349,9 +353,13 @@ static void an_address_takes_two_instructions(void **state)
 	assert_int_equal(i.cls, FL_INSN_SUM);
 	assert_int_equal(i.source, 19);
 	assert_int_equal(i.target, 0x740);
-	assert_int_equal(fl_arch_stub((const void *)stub, sizeof stub, 0x10000), 0x11018);
-	assert_int_equal(fl_arch_stub((const void *)stub, 12, 0x10000), 0);
-	assert_int_equal(fl_arch_stub((const void *)sum, sizeof sum, 0x10000), 0);
+	assert_int_equal(fl_arch_stub((const void *)stub, sizeof stub, 0x10000, &n), 0x11018);
+	assert_int_equal(n, sizeof stub);
+	assert_int_equal(fl_arch_stub((const void *)stub, 12, 0x10000, &n), 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(fl_arch_stub((const void *)sum, sizeof sum, 0x10000, &n), 0);
+	assert_int_equal(fl_arch_stub((const void *)header, sizeof header, 0x10000, &n), 0);
+	assert_int_equal(n, sizeof header);
 }
 
 /* ---- the rest --------------------------------------------------------------------- */

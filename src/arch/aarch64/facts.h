@@ -35,7 +35,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_LANDING_BYTES 4		/* bti c, paciasp */
 #define FL_ARCH_SLED_BYTES 32
 #define FL_ARCH_SLED_RETURNS 0		/* a return stands behind an exit's */
-#define FL_ARCH_STUB_MAX 20		/* of linkers, with a landing pad */
+#define FL_ARCH_STUB_MAX 24		/* of linkers, with a landing pad */
+#define FL_ARCH_STUB_STEP 4		/* they follow one another, of several lengths */
 #define FL_ARCH_RET_BYTES 4
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4

@@ -75,18 +75,30 @@ enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr
 	return FL_PAGED_ACCESSED;
 }
 
-/* adrp x16, pointer; ldr x17, [x16, pointer]; (add x16, x16, ...;) br x17 */
-uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at)
+/*
+ *	[bti c]
+ *	adrp x16, pointer
+ *	ldr x17, [x16, pointer]
+ *	add x16, x16, pointer		[autia1716]	in either order, or none
+ *	br x17
+ *
+ * Before all stubs of a section stands one that leads to the loader, behind a push.
+ */
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes)
 {
-	enum { BR_X17 = (int)0xd61f0220, MOST = 20 };
+	enum { BR_X17 = (int)0xd61f0220, PUSH = (int)0xa9bf7bf0, HEADER = 32 };
 	size_t skip = fl_arch_landing(code, n);
 	struct fl_insn i;
 
+	*bytes = n >= HEADER && a64_word(code + skip) == (uint32_t)PUSH ? HEADER :
+		 FL_ARCH_STUB_STEP;
 	fl_arch_decode_two(&i, code + skip, n - skip, at + skip);
 	if (i.len != 8 || i.cls != FL_INSN_LOAD_POINTER || i.reg != 17)
 		return 0;
-	for (skip += 8; skip + 4 <= n && skip < MOST; skip += 4)
-		if (a64_word(code + skip) == (uint32_t)BR_X17)
+	for (skip += 12; skip <= n && skip <= FL_ARCH_STUB_MAX; skip += 4)
+		if (a64_word(code + skip - 4) == (uint32_t)BR_X17) {
+			*bytes = skip;
 			return i.target;
+		}
 	return 0;
 }

@@ -951,11 +951,12 @@ enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr
 	return FL_PAGED_OTHERWISE;
 }
 
-uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at)
+uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes)
 {
 	size_t skip = fl_arch_landing(code, n);
 	struct fl_insn i;
 
 	fl_arch_decode(&i, code + skip, n - skip, at + skip);
-	return i.cls == FL_INSN_JUMP_POINTER ? i.target : 0;
+	*bytes = i.cls == FL_INSN_JUMP_POINTER ? skip + i.len : 0;
+	return *bytes ? i.target : 0;
 }
