@@ -138,11 +138,19 @@ $(BUILD)/places: always
 LIB = $(BUILD)/libflick.so
 all: $(LIB) $(BUILD)/libflick.a $(BUILD)/flick
 
+# The version that the C library's oldest functions have.
+OLDEST_x86_64 = GLIBC_2.2.5
+OLDEST_aarch64 = GLIBC_2.17
+MAP = $(BUILD)/flick.map
+$(MAP): flick.map config.mk
+	@mkdir -p $(@D)
+	@sed 's/GLIBC_OLDEST/$(OLDEST_$(ARCH))/' $< >$@
+
 SHARED = $(CC) -shared $(LDFLAGS) \
-	-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=flick.map \
+	-Wl,-soname,libflick.so.$(ABI) -Wl,--version-script=$(MAP) \
 	-Wl,-z,defs -Wl,-z,now -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,noexecstack
 
-$(LIB): $(GUEST) $(call objects,guest,$(ALONE)) flick.map
+$(LIB): $(GUEST) $(call objects,guest,$(ALONE)) $(MAP)
 	@echo "  LINK   $@"
 	$(Q)$(SHARED) -o $@ $(filter %.o,$^) -ldl -lpthread
 	@ln -sf libflick.so $@.$(ABI)
@@ -182,10 +190,10 @@ RUN = BUILD=$(BUILD) CC="$(CC)" tests/run
 
 # The agent with points, at which tests/targets/kill-at.c kills its process.
 KILLER := $(BUILD)/tests/libflick-kill-at.so
-$(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) flick.map
+$(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) $(MAP)
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out flick.map,$^) -ldl -lpthread
+	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out $(MAP),$^) -ldl -lpthread
 
 # The command with points in what attaches, likewise.
 ATTACHES := $(wildcard src/cli/attach*.c)

@@ -45,6 +45,7 @@ all()
 
 for flags in -finstrument-functions "-finstrument-functions -O0" \
 	"-finstrument-functions -O3" "-finstrument-functions -fPIC" \
+	"-finstrument-functions -fPIC -fno-plt" "-finstrument-functions -O0 -fPIC -fno-plt" \
 	-fpatchable-function-entry=2 "-fpatchable-function-entry=4 -mbranch-protection=standard"
 do
 	label=$flags

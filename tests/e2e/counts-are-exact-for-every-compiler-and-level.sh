@@ -4,15 +4,11 @@
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 
-# A call through a pointer is an instruction that AArch64 lets nobody exchange.
-no_plt=-fno-plt
-[ "$(uname -m)" != aarch64 ] || no_plt=
-
 matrix() {	# PROVIDER FLAGS...
 	provider=$1
 	shift
 	for level in -O0 -O1 -O2 -O3; do
-		for pie in "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -pie $no_plt"; do
+		for pie in "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -pie -fno-plt"; do
 			label="$CC $level $pie $provider:"
 			target recursion $level $pie "$@"
 			record -a counts -- "$work/recursion"
