@@ -203,7 +203,7 @@ void fl_arm_reopen(const struct fl_set *set)
 /*
  * They are many, and cost a call each: each gets one byte that switches it off for good.
  * No core has to be synchronised for that: one that calls all the same finds a probe that
- * is not wanted.
+ * is not wanted. A call between exclusives is refused, and is muted all the same, for good.
  */
 static bool is_to_mute(uint32_t id)
 {
@@ -302,7 +302,8 @@ void fl_arm_unmute(bool (*which)(uint32_t id))
 	fl_fork_enter();
 	fl_claims_lock(&signals);
 	for (uint32_t id = 0; id < fl_table.n; id++)
-		if (fl_table.probes[id].state == FL_PROBE_MUTED && (!which || which(id)))
+		if (fl_table.probes[id].state == FL_PROBE_MUTED &&
+		    (which ? which(id) : !fl_table.sites[id].refusal))
 			unmute_one(id);
 	fl_claims_unlock(&signals);
 	fl_fork_leave();

@@ -12,9 +12,9 @@ void fl_arm_restore(struct fl_set *);
 /* Pages of the set anew, where text is stored to in another mapping. */
 void fl_arm_reopen(const struct fl_set *);
 
-/* What was muted is found anew, if `which` (NULL: any) is so. All of [from, n) that may be
- * wanted is armed: how many of them are. With the locks of the table and of switches, while
- * no text is frozen. */
+/* What was muted is found anew, if `which` (NULL: any that is not refused) is so. All of
+ * [from, n) that may be wanted is armed: how many of them are. With the locks of the table
+ * and of switches, while no text is frozen. */
 void fl_arm_unmute(bool (*which)(uint32_t id));
 int fl_arm_from(uint32_t from, enum fl_moment);
 

@@ -229,7 +229,7 @@ static int same_site(void *arg, const struct fl_site *s)
 
 static void revive_site(uint32_t id)
 {
-	fl_goal_move(id, fl_table.sites[id].refusal ? FL_PROBE_REFUSED : FL_PROBE_FOUND);
+	fl_goal_move(id, fl_table_found(id));
 }
 
 static void revive(struct walk *w, struct fl_known *k)

@@ -167,6 +167,21 @@ static void populate_step(struct fl_table *t)
 	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
 }
 
+/* A profiling call between exclusives has no probe, and may not call either. */
+static bool is_between(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return fl_table.sites[id].refusal == FLE_EXCLUSIVE && !p->bare &&
+	       fl_arch_mutes(p->form);
+}
+
+enum fl_probe_state fl_table_found(uint32_t id)
+{
+	return fl_table.sites[id].refusal && !is_between(id) ? FL_PROBE_REFUSED :
+							       FL_PROBE_FOUND;
+}
+
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t module)
 {
 	struct fl_table *t = &fl_table;
@@ -194,7 +209,9 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 		.jump = s->form == FL_FORM_JUMP || s->form == FL_FORM_JUMP_POINTER ||
 			s->form == FL_FORM_SLED_RET,
 	};
-	fl_goal_move(id, s->refusal ? FL_PROBE_REFUSED : FL_PROBE_FOUND);
+	if (is_between(id))
+		p->reached = FL_REACHED_NEVER;
+	fl_goal_move(id, fl_table_found(id));
 	/* ordering: none to pair with; who walks the list depends on the id */
 	store_release(&f->probes, id);
 	return p;

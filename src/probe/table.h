@@ -142,6 +142,8 @@ void *fl_table_map(size_t bytes);
 void fl_table_leave_out(enum fl_left);
 /* Append a probe for `site`; NULL when the table is full. */
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
+/* What it is at first: found, or refused. */
+enum fl_probe_state fl_table_found(uint32_t id);
 /* Fill row `id`, which is not this process's yet. */
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
 /* Around what appends: no other process does, and all that they have appended

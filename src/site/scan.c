@@ -26,6 +26,7 @@ struct scan {
 	uintptr_t points[FL_POINTS_MOST];
 	uint32_t n_points;
 	uint64_t known;			/* bit a point: a site is there, or a function */
+	struct fl_between between;
 };
 
 _Static_assert(FL_POINTS_MOST == 64, "bits of known");
@@ -64,6 +65,8 @@ static int tell(void *arg, const struct fl_site *site)
 		out.datum = out.at;
 	} else if (s->has_textrel) {
 		out.refusal = FLE_TEXTREL;
+	} else if (!out.refusal && s->provider < FL_PROVIDER_BODY) {
+		out.refusal = fl_between(&s->between, out.at, &out.datum);
 	}
 	s->n++;
 	return s->each(s->arg, &out);
@@ -81,18 +84,17 @@ static bool has_textrel(const struct fl_module *m)
 int fl_site_scan(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct scan s = { .m = m, .each = each, .arg = arg };
+	int err;
 
 	s.has_textrel = has_textrel(m);
 	s.n_points = fl_site_points(m, s.points);
-	for (; fl_providers[s.provider]; s.provider++) {
-		int err = 0;
-
+	err = fl_between_open(&s.between, m);
+	for (; fl_providers[s.provider] && !err; s.provider++) {
 		if (s.provider == FL_PROVIDER_BODY)
 			s.has_bodies = fl_site_wants_bodies(m, s.n);
 		if (s.provider != FL_PROVIDER_BODY || s.has_bodies)
 			err = fl_providers[s.provider]->scan(m, tell, &s);
-		if (err)
-			return err;
 	}
-	return s.n;
+	fl_between_close(&s.between);
+	return err ? err : s.n;
 }

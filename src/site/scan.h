@@ -33,6 +33,17 @@ void fl_ranges_close(struct fl_ranges *);
 /* Index of the first range that ends behind `a`; n when none does. */
 size_t fl_ranges_find(const struct fl_ranges *, uintptr_t a);
 
+/* Which sites lie between exclusives (between.c). open: 0 or -ENOMEM. Then of each: 0,
+ * FLE_EXCLUSIVE and which pair it is, -ENOMEM. */
+struct fl_between {
+	struct fl_ranges ranges;	/* n = 0: the module has none */
+	size_t range, bytes;		/* that was looked at last; of `held` */
+	void *held;			/* NULL: none in that range */
+};
+int fl_between_open(struct fl_between *, const struct fl_module *);
+void fl_between_close(struct fl_between *);
+int fl_between(struct fl_between *, uintptr_t at, uint64_t *pair);
+
 /* Code of one executable segment, as far as it goes from `a` on; 0: none. */
 size_t fl_text_bytes(const struct fl_module *, uintptr_t a);
 /* `a` as an address of the module's text, 0 when it is none. A file that was

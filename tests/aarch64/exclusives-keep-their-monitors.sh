@@ -84,3 +84,61 @@ for how in "-a counts" "--all -a latency"; do
 		where refusal = -5063 and kind = 'entry'")
 	[ "$n" = 3 ] || fail "$how: 3 functions are refused for their pairs, not $n"
 done
+
+# A call of a profiling function between the two is refused, and calls no more, since the way there
+# accesses memory; so is a pad before a store whose load was a caller's. Others have their probes.
+cat >"$TMP/between.c" <<'END'
+#include <stdio.h>
+#define NEVER __attribute__((noinline, no_instrument_function))
+static inline __attribute__((always_inline)) int bump(int x) { return x + 1; }
+__attribute__((noinline)) int outside(int x) { __asm__(""); return x * 3; }
+__attribute__((noinline)) int adds(int *p)
+{
+	int v, failed;
+
+	do {
+		__asm__ volatile("ldaxr %w0, [%1]" : "=r"(v) : "r"(p) : "memory");
+		v = bump(v);
+		__asm__ volatile("stlxr %w0, %w1, [%2]" : "=&r"(failed) : "r"(v), "r"(p) : "memory");
+	} while (failed);
+	return v;
+}
+NEVER int shuts(int *p, int v);
+__asm__(".text\n.globl shuts\n.type shuts, %function\nshuts: .cfi_startproc\n.Lpad: nop\nnop\n"
+	"stlxr w2, w1, [x0]\nmov w0, w2\nret\n.cfi_endproc\n.size shuts, .-shuts\n"
+	".section __patchable_function_entries,\"aw\"\n.p2align 3\n.quad .Lpad\n.text\n");
+int main(void)
+{
+	int word = 0, s = 0;
+
+	for (int i = 0; i < 100; i++)
+		s += outside(i) + adds(&word) + shuts(&s, 0) * 0;
+	printf("%d %d\n", word, s);
+	return 0;
+}
+END
+target between "$TMP/between.c" -finstrument-functions
+alone=$($EMULATOR "$TMP/between")
+flick list "$TMP/between" >"$TMP/list" 2>&1 || fail "list: $(cat "$TMP/list")"
+at=$(aarch64-linux-gnu-objdump -d --no-show-raw-insn "$TMP/between" | awk '
+	$2 == "<adds>:" { on = 1; next }
+	on && NF == 0 { exit }
+	on && $2 == "ldaxr" { x = $1 }
+	on && $2 == "stlxr" { y = $1 }
+	END { sub(":", "", x); sub(":", "", y); print "0x" x ", 0x" y }')
+[ "$(grep -c " cyg .* no: it would be between.*: $at\$" "$TMP/list")" = 2 ] ||
+	fail "two calls are not refused with $at: $(cat "$TMP/list")"
+grep -q " patchable .* shuts  no: it would be between" "$TMP/list" ||
+	fail "the pad is not refused: $(cat "$TMP/list")"
+[ "$(grep -c 'no: ' "$TMP/list")" = 3 ] || fail "others are refused: $(cat "$TMP/list")"
+for how in "-a counts" "--all -a latency"; do
+	# shellcheck disable=SC2086
+	record between $how
+	[ "$(head -n 1 "$TMP/out")" = "$alone" ] || fail "$how: printed $(cat "$TMP/out"), alone $alone"
+	for f in outside adds; do
+		n=$(sqlite3 "$TMP/data/results.db" "select calls from ${how##* }_named where function = '$f'")
+		[ "$n" = 100 ] || fail "$how: $f was called 100 times, not '$n'"
+	done
+	n=$(sqlite3 "$TMP/data/results.db" "select count(*) from ${how##* }_named where function = 'bump'")
+	[ "$n" = 0 ] || fail "$how: what is between has $n rows"
+done

@@ -99,6 +99,18 @@ static int shared, lock;
 F(mixes, "1: ldaxr w1, [x0]\nldr d1, 4f\nfmov w3, s1\nadd w1, w1, w3\nstlxr w2, w1, [x0]\ncbnz w2, 1b\nmov w0, w1\n"
 	"ret\n.p2align 3\n4: .word 1, 0\n");
 extern int mixes(int *);
+/* With sites of a compiler's this calls a profiling function between the two. */
+static inline __attribute__((always_inline)) int same(int x) { return x; }
+N void between(int *p)
+{
+	int v, failed;
+
+	do {
+		__asm__ volatile("ldaxr %w0, [%1]" : "=r"(v) : "r"(p) : "memory");
+		v = same(v);
+		__asm__ volatile("stlxr %w0, %w1, [%2]" : "=&r"(failed) : "r"(v), "r"(p) : "memory");
+	} while (failed);
+}
 N int leaf(int x) { return x * 3 + 1; }
 N int add(int by) { return __atomic_fetch_add(&shared, by, __ATOMIC_ACQ_REL); }
 N int take(void)
@@ -127,7 +139,7 @@ int main(void)
 	pthread_t t[2];
 
 	for (int i = 0; i < 10; i++)
-		mixes(&shared);
+		mixes(&shared), between(&shared);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, work, NULL);
 	for (int i = 0; i < 2; i++)
