@@ -5,6 +5,12 @@
 #ifndef FL_ARCH_FACTS_H
 #define FL_ARCH_FACTS_H
 
+#ifndef FL_ARCH_CPUINFO_KEY
+#error "FL_ARCH_CPUINFO_KEY: what /proc/cpuinfo says of this CPU alone"
+#endif
+#ifndef FL_ARCH_CLOCK_IS_STEADY
+#error "FL_ARCH_CLOCK_IS_STEADY: 1 where FL_ARCH_TICKS() has one rate for good, by architecture"
+#endif
 #ifndef FL_ARCH_ELF_MACHINE
 #error "FL_ARCH_ELF_MACHINE: e_machine of this CPU"
 #endif

@@ -376,6 +376,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("only one of --seconds, --quick and --show can be used");
 		return FL_EXIT_USAGE;
 	}
+	if (!w.show && fl_trial_none()) {
+		fl_say("nothing was saved: %s", fl_trial_none());
+		return FL_EXIT_FAILED;
+	}
 	return w.show ? show() : calibrate(w.quick ? QUICK_S :
 					   w.seconds ? w.seconds : DEFAULT_S);
 }

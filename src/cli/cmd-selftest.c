@@ -226,6 +226,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		return FL_EXIT_USAGE;
 	}
 	(void)account;
+	if (fl_trial_none()) {
+		fl_say("nothing was tested: %s", fl_trial_none());
+		return FL_EXIT_FAILED;
+	}
 	return selftest(&r);
 }
 

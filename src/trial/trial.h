@@ -11,6 +11,9 @@
 
 #include "patch/patch.h"
 
+/* Why none is made on this CPU (CPU/); NULL: they are. */
+const char *fl_trial_none(void);
+
 /* ---- one trial (child.c) ---------------------------------------------------- */
 
 /* How the bytes are changed. */

@@ -7,6 +7,8 @@
 #include <elf.h>
 
 #define FL_ARCH_NAME "AArch64"
+#define FL_ARCH_CPUINFO_KEY "CPU implementer"
+#define FL_ARCH_CLOCK_IS_STEADY 1		/* the generic timer */
 #define FL_ARCH_ELF_MACHINE EM_AARCH64
 #define FL_ARCH_R_RELATIVE R_AARCH64_RELATIVE
 #define FL_ARCH_R_WORD R_AARCH64_ABS64

@@ -7,6 +7,8 @@
 #include <elf.h>
 
 #define FL_ARCH_NAME "x86-64"
+#define FL_ARCH_CPUINFO_KEY "vendor_id"
+#define FL_ARCH_CLOCK_IS_STEADY 0		/* as its flags say */
 #define FL_ARCH_ELF_MACHINE EM_X86_64
 #define FL_ARCH_R_RELATIVE R_X86_64_RELATIVE	/* relocations: bias + addend */
 #define FL_ARCH_R_WORD R_X86_64_64		/* symbol + addend */

@@ -3,10 +3,18 @@
  *
  * `flick calibrate` and `flick selftest` lay code of their own for each CPU. An instruction
  * is one aligned word here, which the architecture says all there is of (arch/aarch64/flip.c);
- * what a trial of that would be is in docs/PORTING.md.
+ * what a trial of that would be is in docs/PORTING.md. No trial waits, so none measures how
+ * long; and what an emulator would show of fetches proves nothing.
  */
 #include "trial/hot.h"
 #include "trial/torture.h"
+
+const char *fl_trial_none(void)
+{
+	return "an instruction of AArch64 is one aligned word, and what may stand for"
+	       " another the architecture says: there is no wait to measure, and no trial"
+	       " of fetches yet";
+}
 
 bool fl_hot_can(enum fl_way way)
 {

@@ -52,6 +52,11 @@ size_t fl_hot_changed(enum fl_subject s, size_t *first)
 	return subjects[s].n;
 }
 
+const char *fl_trial_none(void)
+{
+	return NULL;
+}
+
 bool fl_hot_can(enum fl_way way)
 {
 	return way != FL_WAY_AVX32 || __builtin_cpu_supports("avx");
