@@ -49,9 +49,9 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_CALL_BYTES 12
 #define FL_ARCH_TAIL_CALL 4
 #define FL_ARCH_SWITCH_BYTES 8
-#define FL_ARCH_PLACE_MAX 16
-#define FL_ARCH_POINT_CALL 0		/* there are none */
-#define FL_ARCH_POINT_DEPTHS 1
+#define FL_ARCH_PLACE_MAX 40
+#define FL_ARCH_POINT_CALL 16
+#define FL_ARCH_POINT_DEPTHS 4
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 2
 #define FL_ARCH_LOOKUP_KEPT 32

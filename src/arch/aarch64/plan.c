@@ -17,6 +17,7 @@
  *	BODY	    any		b body		b call of glue	armed where no thread runs
  *	BODY_TAIL   b .+16	b .+16		nop		a call of glue is behind it
  *	BODY_SWITCH nop		nop		b .+8		to its look-up
+ *	BODY_POINT  b .+40	b .+40		nop		a call of glue is behind it
  *
  * The call of a pad or sled is a jump: bl would lose the way back of the function, x30,
  * and to save it there takes an instruction that may not be exchanged. So one NOP is
@@ -106,7 +107,9 @@ static int check_form(enum fl_form form, uint32_t old)
 		return old == A64_W_PAST_CALL ? 0 : FLE_UNKNOWN;
 	case FL_FORM_BODY_SWITCH:
 		return old == A64_W_NOP ? 0 : FLE_UNKNOWN;
-	case FL_FORM_BODY_RET: case FL_FORM_BODY_POINT:
+	case FL_FORM_BODY_POINT:
+		return old == A64_W_PAST_POINT ? 0 : FLE_UNKNOWN;
+	case FL_FORM_BODY_RET:
 		return FLE_NOPORT;
 	case FL_FORM_NONE:
 		break;
@@ -143,7 +146,7 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_leaving(p, in);
 	case FL_FORM_BODY:
 		return plan_body(p, in, old);
-	case FL_FORM_BODY_TAIL: case FL_FORM_BODY_SWITCH:
+	case FL_FORM_BODY_TAIL: case FL_FORM_BODY_SWITCH: case FL_FORM_BODY_POINT:
 		set_word(p, FL_OFF, old);
 		set_word(p, FL_ON, old == A64_W_NOP ? A64_W_PAST_NEXT : A64_W_NOP);
 		return 0;

@@ -21,7 +21,7 @@
 #include "decode.h"
 #include "emit.h"
 
-enum { OVER = 8, COND_AL = 14 };
+enum { OVER = 8, COND_AL = 14, TAIL_BYTES = FL_ARCH_TAIL_CALL + FL_ARCH_CALL_BYTES };
 
 /* Words, one behind the other; where out[0] will stand. */
 struct words {
@@ -243,8 +243,23 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 	return made_by(&w);
 }
 
-/* No points: what keeps the flags and three registers would stand between exclusives, too. */
-const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS];
+/*
+ * A point's place. On, the first one is a NOP; the glue keeps all registers, but not the flags.
+ *
+ *	b .+40
+ *	str x0, [sp, #-16]!; mrs x0, nzcv; str x0, [sp, #8]
+ *	call of glue
+ *	ldr x0, [sp, #8]; msr nzcv, x0; ldr x0, [sp], #16
+ */
+static const uint32_t point[] = {
+	A64_W_PAST_POINT, 0xf81f0fe0, 0xd53b4200, 0xf90007e0,
+	A64_W_BRK, A64_W_BRK, A64_W_BRK,
+	0xf94007e0, 0xd51b4200, 0xf84107e0,
+};
+const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS] = {
+	{ 8, 16 }, { 20, 32 }, { 28, 16 }, { 40, 0 },
+};
+_Static_assert(FL_ARCH_POINT_CALL == 16 && sizeof point <= FL_ARCH_PLACE_MAX, "as drawn");
 
 /* A return may not be exchanged: its place is before it. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
@@ -253,9 +268,13 @@ size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned c
 	switch (form) {
 	case FL_FORM_BODY_TAIL:
 		a64_put(out, A64_W_PAST_CALL);
-		for (size_t n = FL_ARCH_TAIL_CALL; n < FL_ARCH_PLACE_MAX; n += 4)
+		for (size_t n = FL_ARCH_TAIL_CALL; n < TAIL_BYTES; n += 4)
 			a64_put(out + n, A64_W_BRK);
-		return FL_ARCH_PLACE_MAX;
+		return TAIL_BYTES;
+	case FL_FORM_BODY_POINT:
+		for (size_t k = 0; k < ARRAY_LEN(point); k++)
+			a64_put(out + 4 * k, point[k]);
+		return sizeof point;
 	case FL_FORM_BODY_SWITCH:
 		a64_put(out, A64_W_NOP);
 		__builtin_memcpy(out + 4, code, len);
