@@ -163,6 +163,16 @@ struct fl_probes_take {
 	uint32_t looked[2];		/* to look whether it is to be timed, on top */
 };
 
+/* What counts hold up, measured: when a window is over one function of it goes on to be
+ * counted for a while. In that time the program does what it did in the window, and what all
+ * other counts kept it from. Sums over windows that were followed so; atomic add. */
+struct fl_gauge {
+	uint64_t windows;
+	uint64_t calls, ns;		/* of that function in them; the program's time */
+	uint64_t behind, behind_ns;	/* the same behind them */
+	uint64_t extra;			/* counted there, and in no window */
+};
+
 /*
  * Of a sampled program: functions whose calls would cost too much to count, and the
  * windows in which they are counted. See probe/seldom.c, cli/budget.c.
@@ -186,6 +196,8 @@ struct fl_seldom {
 	/* Calls, in windows, of functions that are counted always; atomic add. */
 	uint32_t hands[FL_HANDS];	/* their probes + 1; 0: none. W reader */
 	uint64_t ticks[FL_HANDS];
+	uint32_t gauge_probe;		/* + 1; 0: none. W reader */
+	struct fl_gauge gauge;
 	uint32_t torn;			/* windows in which a counter went back; atomic add */
 	uint32_t has_one_cpu;		/* 1: who opens and closes them has the program's one
 					 * CPU; W target, as: */

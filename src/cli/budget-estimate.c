@@ -15,6 +15,7 @@
 #define MOST_SCALE 1e9			/* the target may say anything */
 /* What was on the program's CPU before is cold there when a window begins. */
 #define INTERRUPT_NS 5000.0
+#define SURE 0.05			/* of a price that needs no gauge */
 
 /* ---- the program's clock ----------------------------------------------------------- */
 
@@ -73,6 +74,58 @@ static bool has_new_hand(const struct fl_budget *b)
 	return false;
 }
 
+/* Of those that are called often in a window, and are no more than that part of all that is
+ * called there, the next one behind `first`, + 1; 0: none. */
+static uint32_t next_gauge(const struct fl_budget *b, uint32_t first, double most)
+{
+	const double often = 1e5, least = 0.01;
+	double all = 0;
+
+	for (uint32_t f = 0; f < b->n; f++)
+		all += b->functions[f].seldom ? b->functions[f].rate : 0;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t f = (first + i) % b->n;
+		double rate = b->functions[f].rate;
+
+		if (b->sides[f].is_seldom && b->functions[f].seldom && rate >= often &&
+		    rate >= least * all && rate <= most * all)
+			return f + 1;
+	}
+	return 0;
+}
+
+/* Who is counted alone behind windows, until prices are sure: the less it costs itself the more
+ * it tells; another one in each chunk. Of a tree's processes each has windows of its own. */
+static void choose_gauge(struct fl_budget *b, const struct moment *now)
+{
+	bool is_sure = b->price.unsure_ns < SURE * b->price.count_ns;
+	uint32_t first = b->gauge;
+
+	b->extra = now->gauge.extra;
+	b->gauge = 0;
+	if (!is_sure && !b->s->o->follow)
+		b->gauge = next_gauge(b, first, 0.3);
+	if (!is_sure && !b->s->o->follow && !b->gauge)
+		b->gauge = next_gauge(b, first, 0.6);
+	store_relaxed(&b->s->shared->seldom.gauge_probe,
+		      b->gauge ? b->sides[b->gauge - 1].probe + 1 : 0);
+}
+
+/* What it counted in no window is told by then, as none is open for the reader until then. */
+static void take_out_extra(struct fl_budget *b, const struct moment *now)
+{
+	struct side *side = &b->sides[b->gauge - 1];
+	uint64_t extra = now->gauge.extra - b->extra;
+	uint64_t known = side->taken > side->seen ? side->taken : side->seen;
+
+	if (!b->gauge || side->fresh <= known)
+		return;
+	if (extra > side->fresh - known)
+		extra = side->fresh - known;
+	side->fresh -= extra;
+	b->extra += extra;
+}
+
 /* Sums up to here, with what hands and time have moved in all since the chunk began. */
 static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
 {
@@ -96,6 +149,7 @@ void fl_budget_begin_chunk(struct fl_budget *b, const struct moment *now)
 	b->n_starts = 1;
 	b->starts[0] = b->clock;
 	choose_hands(b);
+	choose_gauge(b, now);
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		store_relaxed(&s->hands[k], b->hands[k].probe);
 	for (uint32_t f = 0; f < b->n; f++) {
@@ -128,6 +182,19 @@ static double cpus_of(const struct fl_budget *b)
 	return b->afford.cpus > 1 ? b->afford.cpus : 1;
 }
 
+/* If each of these windows was followed so. */
+static void set_gauge(struct fl_ticks *w, const struct fl_budget *b, const struct moment *now)
+{
+	const struct fl_gauge *was = &b->window.gauge, *is = &now->gauge;
+
+	if ((double)(is->windows - was->windows) != w->windows)
+		return;
+	w->gauge.calls = (double)(is->calls - was->calls) / cpus_of(b);
+	w->gauge.ns = (double)(is->ns - was->ns);
+	w->gauge.behind = (double)(is->behind - was->behind) / cpus_of(b);
+	w->gauge.behind_ns = (double)(is->behind_ns - was->behind_ns);
+}
+
 /* All that was counted is gathered, and in windows that are over. */
 void fl_budget_look_at_window(struct fl_budget *b, const struct moment *now)
 {
@@ -136,6 +203,7 @@ void fl_budget_look_at_window(struct fl_budget *b, const struct moment *now)
 		.open_ns = (double)(now->ran_open_ns - b->window.ran_open_ns),
 	};
 
+	take_out_extra(b, now);
 	/* A process of a process tree may end in its window. */
 	w.stands_ns = b->s->o->follow ? w.open_ns : w.windows * b->afford.period_us * 1e3;
 	for (uint32_t k = 0; k < FL_HANDS; k++)
@@ -144,6 +212,7 @@ void fl_budget_look_at_window(struct fl_budget *b, const struct moment *now)
 		if (b->sides[f].is_seldom)
 			w.counted += (double)(b->sides[f].fresh - b->sides[f].taken);
 	w.counted /= cpus_of(b);
+	set_gauge(&w, b, now);
 	b->price.window_ns = load_relaxed(&b->s->shared->seldom.has_one_cpu) ? INTERRUPT_NS : 0;
 	fl_clock_take(&b->clock, &w, &b->price);
 	for (uint32_t f = 0; f < b->n; f++) {
@@ -241,4 +310,6 @@ void fl_budget_estimate(struct fl_budget *b, const struct moment *now, enum wind
 	}
 	if (is_taken)
 		fl_budget_begin_chunk(b, now);
+	else if (!b->gauge)
+		choose_gauge(b, now);
 }

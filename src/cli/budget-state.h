@@ -44,6 +44,7 @@ struct moment {
 	uint64_t passed_ns, open_ns, windows, timings;	/* see struct fl_seldom, as */
 	uint64_t ran_ns, ran_open_ns;
 	uint64_t ticks[FL_HANDS];
+	struct fl_gauge gauge;
 	uint64_t toggles, watch_ns, delivered, ns;
 };
 
@@ -74,6 +75,8 @@ struct fl_budget {
 	struct fl_price price;
 	double held;			/* calls that were counted in all */
 	struct hand hands[FL_HANDS];
+	uint32_t gauge;			/* where it is in `sides`, + 1; 0: none */
+	uint64_t extra;			/* of what it counts in no window this is taken out */
 	uint32_t *entries;		/* probes that are wanted there */
 	uint32_t n_entries, room_entries;
 	uint32_t n_taken;		/* sites that they are of */

@@ -102,6 +102,13 @@ static struct moment look_now(const struct fl_budget *b)
 		now.delivered += t[i].delivered;
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		now.ticks[k] = load_relaxed(&s->ticks[k]);
+	now.gauge = (struct fl_gauge){
+		.windows = load_relaxed(&s->gauge.windows),
+		.calls = load_relaxed(&s->gauge.calls), .ns = load_relaxed(&s->gauge.ns),
+		.behind = load_relaxed(&s->gauge.behind),
+		.behind_ns = load_relaxed(&s->gauge.behind_ns),
+		.extra = load_relaxed(&s->gauge.extra),
+	};
 	return now;
 }
 

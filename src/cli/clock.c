@@ -20,6 +20,14 @@
  *
  *	ticks in windows / all ticks = (time in windows - delay) / (all time - delay)
  *	delay = price x counts + windows x what to begin one takes
+ *
+ * A gauge tells it, too: a function of the window that is counted alone for a while behind it.
+ * What the program does in a time less its delay is alike in both, so are calls of the gauge:
+ *
+ *	calls / (time - price x counts) = calls behind / (time behind - price x calls behind)
+ *	price = (calls behind x time - calls x time behind) / (calls behind x (counts - calls))
+ *
+ * Above the line is what is called `delay`, below it `lever`.
  */
 #include <math.h>
 
@@ -29,6 +37,8 @@
 #define LEAST_OFF 0.05			/* of a ratio in one window, even if all are the same */
 #define MOST_DELAY 0.8			/* of a window */
 #define MOST_COUNT_NS 8.0
+#define LEAST_UNSURE_NS 0.02
+#define CHANGES 1.2			/* a price, as the program does something else */
 
 static double delay_of(double counted, double windows, double open_ns,
 		       const struct fl_price *p)
@@ -50,6 +60,22 @@ static double ticks_of(const struct fl_ticks *w, uint32_t k, const struct fl_pri
 	return k < FL_HANDS ? w->ticks[k] * weight_of(w, p) : w->stands_ns;
 }
 
+static void take_gauge(struct fl_gauged *g, const struct fl_ticks *w, const struct fl_price *p)
+{
+	double delay = w->gauge.behind * (w->gauge.ns - p->window_ns * w->windows) -
+		       w->gauge.calls * (w->gauge.behind_ns - p->window_ns * w->windows);
+	double lever = w->gauge.behind * (w->counted - w->gauge.calls);
+
+	if (!(lever > 0))
+		return;
+	g->n++;
+	g->delay += delay;
+	g->lever += lever;
+	g->delays += delay * delay;
+	g->both += delay * lever;
+	g->levers += lever * lever;
+}
+
 void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl_price *p)
 {
 	double time = ticks_of(w, FL_TIME, p);
@@ -57,7 +83,10 @@ void fl_clock_take(struct fl_clock *c, const struct fl_ticks *w, const struct fl
 	c->windows += w->windows;
 	c->counted += w->counted;
 	c->open_ns += w->open_ns;
+	c->delay_ns += delay_of(w->counted, w->windows, w->open_ns, p);
 	c->stood_ns += weight_of(w, p) * w->open_ns;
+	c->behind += w->gauge.behind;
+	take_gauge(&c->gauged, w, p);
 	for (uint32_t k = 0; k < FL_N_HANDS; k++) {
 		double ticks = ticks_of(w, k, p);
 
@@ -115,7 +144,8 @@ static double time_scale(const struct fl_clock *c, const struct fl_price *p)
 {
 	double delay = delay_of(c->counted, c->windows, c->open_ns, p);
 
-	return c->open_ns > 0 ? (c->all[FL_TIME] - delay) / (c->open_ns - delay) : 1;
+	return c->open_ns > 0 ? (c->all[FL_TIME] - delay - p->count_ns * c->behind) /
+				(c->open_ns - delay) : 1;
 }
 
 /* Of windows, that to begin them takes half as long again, or no time, is as likely. */
@@ -123,6 +153,12 @@ static double unsure_time(const struct fl_clock *c, const struct fl_price *p)
 {
 	return pow((p->unsure_ns * c->counted + p->window_ns / 2 * c->windows) /
 		   c->open_ns, 2);
+}
+
+/* All time, as a window's calls were weighed by a price that is known better since. */
+static double all_time(const struct fl_clock *c, const struct fl_price *p)
+{
+	return time_scale(c, p) * (c->open_ns - c->delay_ns);
 }
 
 struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called *f,
@@ -133,9 +169,7 @@ struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called 
 
 	for (uint32_t k = FL_N_HANDS; f->n > 0 && k-- > 0;) {
 		double chance = chance_of(c, f, k);
-		double all = k < FL_HANDS ? c->all[k] : c->all[k] - delay_of(c->counted,
-						c->windows, c->open_ns, p);
-
+		double all = k < FL_HANDS ? c->all[k] : all_time(c, p);
 		double alike = k == FL_TIME ? unsure_time(c, p) : 0;
 
 		chance += alike;
@@ -150,10 +184,14 @@ struct fl_scale fl_clock_scale(const struct fl_clock *c, const struct fl_called 
 	return s;
 }
 
-void fl_clock_price(const struct fl_clock *c, struct fl_price *p)
+struct told {
+	double price, variance;
+};
+
+/* The hand that keeps step with time best. */
+static struct told price_by_hands(const struct fl_clock *c, const struct fl_price *p)
 {
-	double weight = 1 / (p->unsure_ns * p->unsure_ns), sum = p->count_ns * weight;
-	double least = HUGE_VAL, price = 0;
+	struct told told = { 0, HUGE_VAL };
 
 	for (uint32_t k = 0; k < FL_HANDS; k++) {
 		struct fl_called f = { .stood = c->in[k], .squares = c->squares[k] };
@@ -162,17 +200,43 @@ void fl_clock_price(const struct fl_clock *c, struct fl_price *p)
 		f.with[FL_TIME] = c->beside[k];
 		if (!(part > 0) || !(part < 1) || !(c->counted > 0))
 			continue;
-		chance = chance_of(c, &f, FL_TIME);
+		chance = chance_of(c, &f, FL_TIME) * pow(c->open_ns / c->counted, 2);
 		delay = (c->open_ns - part * c->all[FL_TIME]) / (1 - part);
-		if (!(chance < least))
+		if (!(chance < told.variance))
 			continue;
-		least = chance;
-		price = (delay - p->window_ns * c->windows) / c->counted;
+		told.variance = chance;
+		told.price = (delay - p->window_ns * c->windows) / c->counted;
 	}
-	if (least == HUGE_VAL)
+	return told;
+}
+
+static struct told price_by_gauge(const struct fl_gauged *g)
+{
+	double price = g->delay / g->lever;
+	double off = g->delays - 2 * price * g->both + price * price * g->levers;
+
+	if (!(g->lever > 0) || g->n < MANY)
+		return (struct told){ 0, HUGE_VAL };
+	off = fmax(off, 0) / (g->lever * g->lever) * g->n / (g->n - 1);
+	return (struct told){ price, fmax(off, LEAST_UNSURE_NS * LEAST_UNSURE_NS) };
+}
+
+void fl_clock_price(const struct fl_clock *c, struct fl_price *p)
+{
+	const struct told told[] = { price_by_hands(c, p), price_by_gauge(&c->gauged) };
+	double weight = 1 / (CHANGES * p->unsure_ns * p->unsure_ns);
+	double sum = p->count_ns * weight;
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		if (!(told[i].variance < HUGE_VAL))
+			continue;
+		any = true;
+		weight += 1 / told[i].variance;
+		sum += told[i].price / told[i].variance;
+	}
+	if (!any)
 		return;
-	least *= pow(c->open_ns / c->counted, 2);
-	price = (sum + price / least) / (weight + 1 / least);
-	p->count_ns = fmin(fmax(price, 0), MOST_COUNT_NS);
-	p->unsure_ns = sqrt(1 / (weight + 1 / least));
+	p->count_ns = fmin(fmax(sum / weight, 0), MOST_COUNT_NS);
+	p->unsure_ns = fmax(sqrt(1 / weight), LEAST_UNSURE_NS);
 }

@@ -15,10 +15,16 @@
 /* Sums over windows, of what these stand for. The caller has `all` of the hands. */
 struct fl_clock {
 	double windows, counted, open_ns;	/* as they are */
+	double delay_ns;			/* in open_ns, by prices of that time */
+	double behind;				/* calls of the gauge behind windows */
 	double stood_ns;			/* open_ns, times what each stands for, as: */
 	double in[FL_N_HANDS], squares[FL_N_HANDS];	/* ticks in windows; their squares */
 	double beside[FL_HANDS];		/* products of ticks and time */
 	double all[FL_N_HANDS];			/* ticks, and time, in all */
+	struct fl_gauged {
+		double n, delay, lever;		/* clock.c; what it tells of the price ... */
+		double delays, both, levers;	/* ... is delay / lever; squares */
+	} gauged;
 };
 
 /* Of a function that is counted in windows alone, likewise. */
@@ -37,6 +43,10 @@ struct fl_price {
  * is counted there alone; and the time that it stands for, as it was asked for. */
 struct fl_ticks {
 	double windows, open_ns, counted, ticks[FL_HANDS], stands_ns;
+	struct {
+		double calls, ns;		/* of the gauge in it, 0: none; and ... */
+		double behind, behind_ns;	/* ... behind it, where it is counted alone */
+	} gauge;
 };
 void fl_clock_take(struct fl_clock *, const struct fl_ticks *, const struct fl_price *);
 /* Calls of one function in that window. */
@@ -44,7 +54,7 @@ void fl_clock_call(struct fl_called *, double n, const struct fl_ticks *,
 		   const struct fl_price *);
 /* What came since `begin`. */
 struct fl_clock fl_clock_since(const struct fl_clock *, const struct fl_clock *begin);
-/* What hands tell of the price. */
+/* What hands and the gauge tell of the price. */
 void fl_clock_price(const struct fl_clock *, struct fl_price *);
 
 /* Calls in windows times `by` are all. How far off that may be, as a part: in all, and of it

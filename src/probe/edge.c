@@ -8,13 +8,15 @@
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
  * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
- * with it: then the window is told as torn.
+ * with it: then the window is told as torn. The gauge is none of them, but counted alone
+ * behind a window, as long as the reader wants that.
  */
 #include "edge.h"
+#include "goal.h"
 #include "os/os.h"
 
 static bool has_one_cpu;
-static uint32_t hands[FL_HANDS];	/* probes + 1 */
+static uint32_t hands[FL_HANDS], gauge;	/* probes + 1 */
 
 /* A program that has ended has no clock (0): its time stands still. */
 static uint64_t program_ns(void)
@@ -42,6 +44,7 @@ void fl_edge_hands(void)
 {
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		hands[k] = load_relaxed(&fl_table.session->seldom.hands[k]);
+	gauge = load_relaxed(&fl_table.session->seldom.gauge_probe);
 }
 
 void fl_edge_read(struct fl_edge *m)
@@ -50,6 +53,7 @@ void fl_edge_read(struct fl_edge *m)
 	m->ran_ns = program_ns();
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		m->ticks[k] = hands[k] ? fl_channel_counted(hands[k] - 1) : 0;
+	m->gauge = gauge ? fl_channel_counted(gauge - 1) : 0;
 }
 
 void fl_edge_half_way(struct fl_edge *m)
@@ -62,6 +66,8 @@ void fl_edge_half_way(struct fl_edge *m)
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		if (now.ticks[k] > m->ticks[k])
 			m->ticks[k] += (now.ticks[k] - m->ticks[k]) / 2;
+	if (now.gauge > m->gauge)
+		m->gauge += (now.gauge - m->gauge) / 2;
 }
 
 static void add(uint64_t *to, uint64_t n)
@@ -85,6 +91,35 @@ void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
 	add(&s->ran_ns, now->ran_ns - closed->ran_ns);
 	add(&s->ran_open_ns, now->ran_ns - opened->ran_ns);
 	add(&s->windows, 1);
+}
+
+struct fl_function *fl_edge_gauge(void)
+{
+	struct fl_function *f;
+	uint32_t n = 0;
+
+	if (!gauge || gauge > fl_table.n)
+		return NULL;
+	f = &fl_table.functions[fl_table.probes[gauge - 1].function];
+	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
+		n += fl_goal_wants_entry(id);
+	return f->is_seldom && n == 1 && fl_goal_wants_entry(gauge - 1) ? f : NULL;
+}
+
+void fl_edge_tell_gauge(const struct fl_edge *opened, const struct fl_edge *closed,
+			const struct fl_edge *from, const struct fl_edge *to)
+{
+	struct fl_gauge *g = &fl_table.session->seldom.gauge;
+
+	if (closed->gauge < opened->gauge || from->gauge < closed->gauge ||
+	    to->gauge < from->gauge)
+		return;				/* torn */
+	add(&g->calls, closed->gauge - opened->gauge);
+	add(&g->ns, closed->ran_ns - opened->ran_ns);
+	add(&g->behind, to->gauge - from->gauge);
+	add(&g->behind_ns, to->ran_ns - from->ran_ns);
+	add(&g->extra, to->gauge - closed->gauge);
+	add(&g->windows, 1);
 }
 
 void fl_edge_tell_end(const struct fl_edge *closed, const struct fl_edge *opened)

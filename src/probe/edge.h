@@ -10,6 +10,7 @@
 struct fl_edge {
 	uint64_t ns, ran_ns;		/* monotonic; time of the program */
 	uint64_t ticks[FL_HANDS];	/* of those that are counted always */
+	uint64_t gauge;			/* calls */
 };
 
 /* What may the calling thread run on? Once, before all else. */
@@ -22,6 +23,11 @@ void fl_edge_half_way(struct fl_edge *);
 /* A window ends now; the one before it had ended at `closed`. */
 void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
 		    const struct fl_edge *now);
+/* The gauge alone was counted from the one to the other, behind that window, which was told. */
+void fl_edge_tell_gauge(const struct fl_edge *opened, const struct fl_edge *closed,
+			const struct fl_edge *from, const struct fl_edge *to);
+/* Whose calls are to go on being counted, if it is seldom and has one entry; or NULL. */
+struct fl_function *fl_edge_gauge(void);
 /* The program has ended: open or not, or NULL. */
 void fl_edge_tell_end(const struct fl_edge *closed, const struct fl_edge *opened);
 

@@ -16,8 +16,9 @@
  *	store_release wish + 1	(A)		mark functions; what is seldom goes on
  *	hands[] = who tells the time		opened = the clocks (edge.c), of these hands
  *	load heeded	(B)			let window_us pass
- *	equal: counts, `passed` and `open`	closed = the clocks; what is seldom goes off
- *	  are from now on of these windows	passed, open, ticks += ...
+ *	equal: counts, `passed` and `open`	closed = the clocks; what is seldom goes off,
+ *	  are from now on of these windows	  but for the gauge; let window_us pass
+ *						it goes off; passed, open, ticks, gauge += ...
  *						store_release processes[].heeded (channel)
  *						store_release heeded	(D)
  * INVARIANT  Windows stand for the time between them: calls x all ticks / ticks in windows.
@@ -30,6 +31,10 @@
  *	windows, as its library is back, is off until the next one.
  *	Counts of a process that has not heeded the wish stand for themselves: the reader
  *	asks for them when one heeds, before it takes any for those of windows.
+ *	What counts hold up is no constant: where a program waits they take no time, where it
+ *	does not 1 ns and more. So a function goes on to be counted alone for as long as the
+ *	window was, the gauge: what the program does more then it was kept from in the window.
+ *	Both begin alike, behind switches of as many functions.
  * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
  */
 #include "edge.h"
@@ -56,6 +61,8 @@ static struct {
 	uint32_t since_timing;		/* windows that were closed */
 	uint32_t heeded;		/* the wish that functions are marked by */
 	struct fl_edge opened, closed;	/* the last window that counts */
+	struct fl_edge shut, behind;	/* one that is over, but for its gauge; since then */
+	struct fl_function *gauge;	/* which is counted alone; NULL: none is */
 	uint64_t until;			/* it is not to be closed before: not by a first turn */
 	uint32_t group, next_group;	/* timed last; that the next window times */
 	uint64_t epoch_ns;		/* when the epoch began */
@@ -179,12 +186,13 @@ static uint32_t open_window(void)
 	return n;
 }
 
-static uint32_t shut_all(void)
+static uint32_t shut_all_but(const struct fl_function *gauge)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = seldom_head; i; i = fl_table.functions[i - 1].next_off)
-		n += fl_period_shut(&fl_table.functions[i - 1]);
+		if (&fl_table.functions[i - 1] != gauge)
+			n += fl_period_shut(&fl_table.functions[i - 1]);
 	return n;
 }
 
@@ -194,24 +202,51 @@ static uint32_t end_timing(void)
 	turn.since_timing = 0;
 	turn.next_group = (turn.next_group + 1) % FL_GROUPS;
 	__atomic_fetch_add(&fl_table.session->seldom.timings, 1, __ATOMIC_RELAXED);
-	return shut_all();
+	return shut_all_but(NULL);
 }
 
-static uint32_t close_window(void)
+static void tell_window(void)
 {
-	struct fl_edge now;
-	uint32_t n;
-
-	fl_edge_read(&now);
-	n = shut_all();
-	fl_edge_half_way(&now);
-	fl_edge_tell(&turn.closed, &turn.opened, &now);
+	fl_edge_tell(&turn.closed, &turn.opened, &turn.shut);
 	turn.since_timing++;
-	turn.closed = now;
-	fl_seldom_window.is_open = false;
+	turn.closed = turn.shut;
 	tell_open();
 	say_heeded(&fl_table.session->seldom);
+}
+
+/* For the reader it is open until its gauge is off, too: what that counts is told by then. */
+static uint32_t close_window(void)
+{
+	uint32_t n;
+
+	turn.gauge = fl_edge_gauge();
+	fl_edge_read(&turn.shut);
+	n = shut_all_but(turn.gauge);
+	fl_edge_half_way(&turn.shut);
+	fl_seldom_window.is_open = false;
+	if (turn.gauge)
+		fl_edge_read(&turn.behind);
+	else
+		tell_window();
 	return n;
+}
+
+static void tell_gauge(void)
+{
+	struct fl_edge now;
+
+	fl_edge_read(&now);
+	fl_edge_tell_gauge(&turn.opened, &turn.shut, &turn.behind, &now);
+	turn.gauge = NULL;
+	tell_window();
+}
+
+static uint32_t close_gauge(void)
+{
+	struct fl_function *gauge = turn.gauge;
+
+	tell_gauge();
+	return gauge->is_seldom ? fl_period_shut(gauge) : 0;
 }
 
 /* ---- what costs more than there is credit for ------------------------------------------ */
@@ -361,6 +396,8 @@ static uint64_t draw_gap(const struct fl_seldom *s)
 {
 	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
 
+	if (load_relaxed(&s->gauge_probe))
+		window *= 2;		/* it is counted for as long */
 	return vary((period > window ? period - window : 0) * 1000);
 }
 
@@ -407,15 +444,19 @@ static uint64_t take_turn(uint32_t *n)
 		return (turn.until - now_ns) / 1000 + 1;
 	if (!seldom_head) {
 		fl_seldom_window.is_open = fl_seldom_window.is_timing = false;
+		turn.gauge = NULL;
 		tell_open();
 	}
-	if (fl_seldom_window.is_open || fl_seldom_window.is_timing) {
+	if (turn.gauge) {
+		*n = close_gauge();
+		turn.next_ns = now_ns + draw_gap(s);
+	} else if (fl_seldom_window.is_open || fl_seldom_window.is_timing) {
 		*n = fl_seldom_window.is_open ? close_window() : end_timing();
 		turn.next_ns = now_ns + draw_gap(s);
 	} else {
 		*n = begin_epoch(now_ns);
 	}
-	if (fl_seldom_window.is_open || fl_seldom_window.is_timing)
+	if (turn.gauge || fl_seldom_window.is_open || fl_seldom_window.is_timing)
 		return load_relaxed(&s->window_us);
 	us = load_relaxed(&s->epoch_us);
 	if (seldom_head) {
@@ -438,6 +479,7 @@ static void draw_moment(void)
 	begin_outside();
 	turn.opened = turn.closed;
 	turn.is_to_time = fl_seldom_window.is_timing = false;
+	turn.gauge = NULL;
 	fl_seldom_window.is_open = at < window;
 	tell_open();
 	turn.until = now + at;
@@ -492,6 +534,8 @@ static uint64_t begin_turns(void)
  * since the last window is counted by those of others. */
 void fl_sample_end(void)
 {
+	if (turn.gauge)
+		tell_gauge();
 	if (seldom_head && turn.closed.ns)
 		fl_edge_tell_end(&turn.closed, fl_seldom_window.is_open ? &turn.opened : NULL);
 	fl_channel_each_frames(false, fl_frames_tell);

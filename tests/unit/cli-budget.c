@@ -374,6 +374,53 @@ static void a_hand_of_the_programs_clock_tells(void **unused)
 	assert_int_equal(at_last(COLD, "calls"), 10 + 5000);
 }
 
+/* Three functions, of which a call comes each 10 ns but for what counts hold up, 2 ns each: of
+ * a window of a millisecond all take 375 us, the gauge behind it a sixth of that time. */
+static void count_with_a_gauge(int n)
+{
+	enum { CALLS = 62500, BEHIND = 83333, MS = 1000000 };
+	struct fl_gauge *g = &seldom->gauge;
+
+	while (n-- > 0) {
+		count(HOT, CALLS, 1);
+		count(N, CALLS, 1);
+		count(N + 1, CALLS, 1);
+		if (seldom->gauge_probe) {
+			count((seldom->gauge_probe - 1) / 2, BEHIND, 1);
+			g->windows++;
+			g->calls += CALLS;
+			g->behind += BEHIND;
+			g->extra += BEHIND;
+			g->ns += MS;
+			g->behind_ns += MS;
+		}
+		windows(1, MS, 10 * MS);
+		look();
+	}
+}
+
+static void a_gauge_tells_what_counts_hold_up(void **unused)
+{
+	static const uint32_t all[] = { HOT, N, N + 1 };
+	uint64_t calls, before = 5 * MANY;
+
+	(void)unused;
+	bring(N + 2);
+	look();
+	for (int i = 0; i < 3; i++)
+		count(all[i], 5 * MANY, 0);
+	look();
+	assert_int_equal(seldom->gauge_probe, 0);
+	heed(1);
+	count_with_a_gauge(40);
+	assert_true(seldom->gauge_probe != 0);
+	for (int i = 0; i < 3; i++) {
+		calls = at_last(all[i], "calls") - before;
+		between(calls, 40 * 925000, 40 * 965000);	/* 945833 */
+		assert_int_equal(at_last(all[i], "counted"), before + 40 * 62500);
+	}
+}
+
 /* It was not called when the chunk began. */
 static void a_hand_may_come_later(void **unused)
 {
@@ -637,6 +684,7 @@ int main(void)
 		TEST(no_number_is_too_large),
 		TEST(few_windows_are_put_together),
 		TEST(a_hand_of_the_programs_clock_tells),
+		TEST(a_gauge_tells_what_counts_hold_up),
 		TEST(a_hand_may_come_later),
 		TEST(a_hand_that_is_seldom_tells_nothing),
 		TEST(a_clock_that_was_torn_tells_nothing),

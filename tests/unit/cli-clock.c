@@ -21,6 +21,8 @@ static struct {
 	double rate[2];			/* calls a nanosecond, in their phases */
 	double period_ns, part;		/* of windows; of the time that is the first phase */
 	double calls[2], counted[2];
+	bool is_gauged;
+	double scatter;			/* of the rate behind a window, in parts of it */
 } program;
 
 static struct fl_clock c;
@@ -32,7 +34,8 @@ static int set_up(void **unused)
 	(void)unused;
 	srand(1);
 	program.price_ns = 1;
-	program.window_ns = 0;
+	program.window_ns = program.scatter = 0;
+	program.is_gauged = false;
 	program.rate[0] = program.rate[1] = 0.3;
 	program.part = 1;
 	program.period_ns = 1e7;
@@ -68,6 +71,15 @@ static void add_all(const struct fl_ticks *w, const double calls[2])
 		program.calls[i] += calls[i];
 }
 
+/* Behind a window the half of its calls is counted, in as much time. */
+static void follow(struct fl_ticks *w, double rate)
+{
+	w->gauge.calls = w->counted / 2;
+	w->gauge.ns = w->gauge.behind_ns = OPEN_NS;
+	w->gauge.behind = rate / 2 * (OPEN_NS - program.window_ns) /
+			  (1 + program.price_ns * rate / 2);
+}
+
 /* One period. A window lies in one phase. */
 static void pass(void)
 {
@@ -83,6 +95,8 @@ static void pass(void)
 	add_all(&w, calls);
 	c.all[FL_TIME] += program.period_ns;
 	w.counted = calls[0] + calls[1];
+	if (program.is_gauged)
+		follow(&w, rate * (1 + program.scatter * (chance() - 0.5)));
 	fl_clock_take(&c, &w, &price);
 	for (int i = 0; i < 2; i++) {
 		program.counted[i] += calls[i];
@@ -263,6 +277,71 @@ static void what_does_not_leaves_it_as_it_was(void **unused)
 	assert_true(price.unsure_ns > 0.25);
 }
 
+/* Whoever else is counted holds it up in a window, and not behind it. */
+static void a_gauge_tells_the_price(void **unused)
+{
+	static const double prices[] = { 0, 0.4, 1.5 };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(prices); i++) {
+		set_up(NULL);
+		program.is_gauged = true;
+		program.scatter = 0.3;
+		program.price_ns = prices[i];
+		program.window_ns = price.window_ns = 200000;
+		run(100);
+		forget_hands();
+		fl_clock_price(&c, &price);
+		near(price.count_ns, prices[i], 0.12);
+		assert_true(price.unsure_ns < 0.12);
+		near(said(0), 1, 0.03);		/* what was weighed by another one, too */
+	}
+}
+
+/* What varies more than what it is to tell: of a hundred programs a price that is right stays
+ * about what it was, and the more it does not the less it is said to be sure. */
+static void a_gauge_that_scatters_tells_little(void **unused)
+{
+	double off = 0, unsure = 0;
+
+	(void)unused;
+	for (int i = 0; i < 100; i++) {
+		set_up(NULL);
+		srand((unsigned)i);
+		program.is_gauged = true;
+		program.scatter = 2;
+		run(10);
+		forget_hands();
+		fl_clock_price(&c, &price);
+		off += fabs(price.count_ns - 1) / 100;
+		unsure += price.unsure_ns / 100;
+	}
+	assert_true(off < 0.2 && unsure > 0.2 && unsure < 0.4);
+}
+
+/* Few windows, or a function that is all that is counted, are none. */
+static void few_windows_and_one_function_are_no_gauge(void **unused)
+{
+	struct fl_price first = price;
+
+	(void)unused;
+	program.is_gauged = true;
+	run(4);
+	forget_hands();
+	fl_clock_price(&c, &price);
+	assert_true(price.count_ns == first.count_ns);
+	set_up(NULL);
+	for (int i = 0; i < 100; i++) {
+		struct fl_ticks w = { .windows = 1, .open_ns = OPEN_NS, .counted = 100,
+				      .stands_ns = program.period_ns,
+				      .gauge = { 100, OPEN_NS, 150, OPEN_NS } };
+
+		fl_clock_take(&c, &w, &price);
+	}
+	fl_clock_price(&c, &price);
+	assert_true(price.count_ns == first.count_ns);
+}
+
 /* The target writes what it likes. */
 static void any_numbers_are_survived(void **unused)
 {
@@ -279,6 +358,10 @@ static void any_numbers_are_survived(void **unused)
 			c.all[k] += rand() % 2 ? pow(10, rand() % 20) : 0;
 		}
 		c.all[FL_TIME] += w.open_ns * (rand() % 3);
+		w.gauge.calls = pow(10, rand() % 20);
+		w.gauge.ns = rand() % 2 ? pow(10, rand() % 20) : 0;
+		w.gauge.behind = rand() % 2 ? pow(10, rand() % 20) : 0;
+		w.gauge.behind_ns = pow(10, rand() % 20);
 		fl_clock_take(&c, &w, &price);
 		fl_clock_call(&f[0], rand() % 2 ? w.counted : 0, &w, &price);
 		fl_clock_price(&c, &price);
@@ -303,6 +386,9 @@ int main(void)
 		TEST(what_begins_later_has_the_windows_since),
 		TEST(who_keeps_step_with_time_tells_the_price),
 		TEST(what_does_not_leaves_it_as_it_was),
+		TEST(a_gauge_tells_the_price),
+		TEST(a_gauge_that_scatters_tells_little),
+		TEST(few_windows_and_one_function_are_no_gauge),
 		TEST(any_numbers_are_survived),
 	};
 

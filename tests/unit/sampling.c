@@ -161,6 +161,80 @@ static void what_is_seldom_counts_in_windows(void **unused)
 	assert_int_equal(runs(be_seldom), 2 * (1 + 1 + 2));
 }
 
+/* Two functions are seldom. Behind a window one of them is counted alone, and for the reader
+ * the window is open until then. */
+static void count_behind(struct rig *unused)
+{
+	struct fl_seldom *s = &g->m->session[0].seldom;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	want(&two, FL_SELDOM);
+	g->m->session[0].epoch_us = 10000000;
+	s->gauge_probe = one.entry + 1;
+	for (uint64_t window = 1; window < 4; window++) {
+		fl_sample_turn();
+		NEED(s->is_open && fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
+		for (int i = 0; i < 2; i++)
+			call(&one, 1000);
+		fl_sample_turn();
+		NEED(s->is_open && s->windows == window - 1);
+		NEED(fl_probe_is_on(one.entry) && !fl_probe_is_on(two.entry));
+		for (int i = 0; i < 3; i++)
+			call(&one, 1000);
+		fl_sample_turn();
+		NEED(!s->is_open && s->windows == window && s->gauge.windows == window);
+		NEED(!fl_probe_is_on(one.entry) && !fl_probe_is_on(two.entry));
+		/* of the first one's calls one is timed, and another finds it off */
+		NEED(s->gauge.behind == 3 * window && s->gauge.extra == 3 * window);
+		NEED(s->gauge.ns <= s->ran_open_ns && s->gauge.behind_ns > 0);
+	}
+	NEED(counted(&one) == s->gauge.calls + s->gauge.behind);
+	NEED(s->gauge.calls > 2 * 2 && s->passed_ns > s->open_ns + s->gauge.behind_ns);
+	s->gauge_probe = one.exit + 1;
+	fl_sample_turn();
+	fl_sample_turn();
+	NEED(!s->is_open && !fl_probe_is_on(one.entry) && s->windows == 4);
+}
+
+/* It is seldom no more, or the program ends, while it is. */
+static void end_behind(struct rig *unused)
+{
+	struct fl_seldom *s = &g->m->session[0].seldom;
+
+	(void)unused;
+	open_probes();
+	want(&one, FL_SELDOM);
+	want(&two, FL_SELDOM);
+	g->m->session[0].epoch_us = 10000000;
+	s->gauge_probe = one.entry + 1;
+	fl_sample_turn();
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && !fl_probe_is_on(two.entry));
+	fl_table.functions[fl_table.probes[one.entry].function].is_seldom = false;
+	fl_sample_turn();
+	NEED(fl_probe_is_on(one.entry) && s->gauge.windows == 1);
+	fl_table.functions[fl_table.probes[one.entry].function].is_seldom = true;
+	fl_sample_turn();
+	fl_sample_turn();
+	NEED(s->is_open && s->windows == 1);
+	fl_sample_end();
+	NEED(s->windows == 2 && s->gauge.windows == 2 && !s->is_open);
+}
+
+static void a_gauge_is_counted_alone_behind_windows(void **unused)
+{
+	(void)unused;
+	runs(count_behind);
+}
+
+static void a_gauge_ends_with_its_program_and_its_wish(void **unused)
+{
+	(void)unused;
+	runs(end_behind);
+}
+
 /* Blocks of calls are asked for, after the first: who has had as many as are left goes
  * off at once, but for windows, and who has had none does not. */
 static void spend_credit(struct rig *unused)
@@ -883,6 +957,8 @@ int main(void)
 		TEST(each_function_is_sampled_once_an_epoch),
 		TEST(an_entry_counts_once_it_is_sampled),
 		TEST(what_is_seldom_counts_in_windows),
+		TEST(a_gauge_is_counted_alone_behind_windows),
+		TEST(a_gauge_ends_with_its_program_and_its_wish),
 		TEST(who_has_had_half_of_what_there_was_goes_off),
 		TEST(switching_is_no_time_of_the_calls_around),
 		TEST(what_is_seldom_and_comes_back_waits_for_a_window),
