@@ -219,8 +219,10 @@ bool fl_attach_has_begun(struct fl_session *s)
 	if (a->has_begun)
 		return true;
 	a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
-	if (a->has_begun)
+	if (a->has_begun) {
+		s->begun_ns = fl_os_monotonic_ns();
 		fl_cost_begin(s);
+	}
 	return a->has_begun;
 }
 

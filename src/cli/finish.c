@@ -135,6 +135,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	if (s->o->action == FL_ACT_SAMPLE)
 		put(p, "budget", "%g", 100 * s->o->budget);
 	put(p, "start_tsc", "%llu", (unsigned long long)s->start_tsc);
+	if (s->begun_ns)
+		put(p, "begun_ns", "%llu", (unsigned long long)s->begun_ns);
 	put(p, "ns_per_tick", "%.9f", s->view.ns_per_tick);
 	put_account(p, &s->account);
 	put(p, "overhead", "%u %u %u %u", s->view.overhead[0].inside,

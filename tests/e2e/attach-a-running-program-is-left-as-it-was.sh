@@ -18,6 +18,9 @@ for n in 0 7; do
 	begin $n
 	attach -a counts
 	is_right counts
+	up=$(awk '{ print int($1 * 1e9) }' /proc/uptime)
+	[ "$(sql "select value > $up - 5e9 and value < $up + 1e9 from session
+		where key = 'begun_ns'")" = 1 ] || fail "$label when its probes were on"
 	is_as_it_was
 	attach -a counts -P work
 	sql "select count(*) from $(rows counts)" >"$work/got"
