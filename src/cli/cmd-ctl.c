@@ -170,8 +170,8 @@ static int read_file(struct lines *l, const char *name)
 	int err;
 
 	if (!from) {
-		fl_say("cannot read %s: %s; there are stage, diff, commit, abort, status, or "
-		       "a file of `stage` lines", name, strerror(errno));
+		fl_say("cannot read %s: %s; there are stage, diff, commit, abort, status, "
+		       "session, or a file of `stage` lines", name, strerror(errno));
 		return -1;
 	}
 	name = strcmp(name, "-") ? name : STDIN_NAME;
