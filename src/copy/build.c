@@ -547,9 +547,12 @@ static void tell_pair(struct pieces *p, const struct fl_item *i)
 	tell_depths(p, i, code.depths, code.n_depths);
 }
 
+/* Behind a part's last instruction the frame is as in it (FL_SHAPE_RUNS_ON): a table for
+ * unwinding says nothing of what is behind. */
 static void tell_aside(struct pieces *p, const struct fl_item *i)
 {
-	uintptr_t at = fl_plan_step(&p->b->plan, i)->at;
+	const struct fl_shape_step *step = fl_plan_step(&p->b->plan, i);
+	uintptr_t at = step->len ? step->at : step->at - 1;
 
 	tell_row(p, at, i->at + FL_ARCH_ASIDE_DOWN, FL_ARCH_ASIDE_DEPTH);
 	tell_row(p, at, i->at + i->size, 0);

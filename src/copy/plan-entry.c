@@ -8,6 +8,7 @@
  *	ret			RET
  *	jmp OUT, jmp *slot	NOP; jmp
  *	jcc OUT			jncc past; NOP; jmp OUT
+ *	what stands behind	NOP; jmp there
  *	jmp *anything		SWITCH; LOOKUP; CALL; jmp *anything
  *				or LOOKUP; NOP; jmp *anything
  *	ret $n			NOP; ret $n
@@ -118,6 +119,10 @@ void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
 		break;
 	case FL_SHAPE_RET:
 		weave_return(p, i);
+		return;
+	case FL_SHAPE_RUNS_ON:
+		fl_plan_weave(p, FL_ITEM_NOP, i);
+		fl_plan_weave(p, FL_ITEM_JUMP, i);
 		return;
 	case FL_SHAPE_END:
 		fl_plan_weave(p, FL_ITEM_JUMP, i);

@@ -9,7 +9,8 @@
 static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 		  uintptr_t at, enum fl_shape_kind kind)
 {
-	bool is_direct = kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT;
+	bool is_direct = kind == FL_SHAPE_TAIL || kind == FL_SHAPE_BRANCH_OUT ||
+			 kind == FL_SHAPE_RUNS_ON;
 	struct fl_outline *o = p->o;
 	uintptr_t to = is_direct ? i->target - p->lo : 0;
 
@@ -228,13 +229,38 @@ static bool may_end(const struct fl_insn *i)
 	       i->cls == FL_INSN_CALL_POINTER;
 }
 
+/* Does it go on, by NOPs at most, to where a function starts? `last` is what it ends with, NOPs
+ * apart: only where that branches or not is the rest of it sure to be come to. The entry's
+ * jump must not cover what the body goes on to. */
+static bool runs_into_next(struct pass *p, struct fl_extent *x, const struct fl_insn *last)
+{
+	const struct fl_extent *next = x + 1, *end = p->o->extents + p->o->n;
+	struct fl_insn i;
+	size_t left;
+
+	while (next < end && next->kind == FL_EXTENT_OTHER)	/* nobody's: NOPs, or not */
+		next++;
+	if (next == end || next->kind != FL_EXTENT_FUNCTION ||
+	    x->kind != FL_EXTENT_FUNCTION || last->cls != FL_INSN_BRANCH ||
+	    x->end - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
+		return false;
+	for (uintptr_t at = x->end; at < next->start; at += i.len) {
+		const unsigned char *code = fl_file_text(p->m, at, &left);
+
+		fl_arch_decode(&i, code, code ? left : 0, at);
+		if (!i.len || i.cls != FL_INSN_NOP)
+			return false;
+	}
+	leave(p, x, &(struct fl_insn){ .target = next->start }, x->end, FL_SHAPE_RUNS_ON);
+	return true;
+}
+
 void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 {
 	size_t left;
 	const unsigned char *code = fl_file_text(p->m, x->start, &left);
 	uintptr_t at = x->start;
-	bool ends = false;
-	struct fl_insn i;
+	struct fl_insn i, last = { .len = 0 };
 
 	x->left = (uint32_t)p->o->n_lefts;
 	if (!code || left < x->end - x->start) {
@@ -261,8 +287,8 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
 			x->flags |= X_SHORT_FIRST;
 		if (i.cls != FL_INSN_NOP)
-			ends = may_end(&i);
+			last = i;
 	}
-	if (!ends)
+	if (!may_end(&last) && !runs_into_next(p, x, &last))
 		x->flags |= X_RUNS_ON;
 }

@@ -281,7 +281,7 @@ static void read_part(struct maker *k, uint8_t part)
 	const struct fl_shape_part *p = &k->s->parts[part];
 	size_t left, base = k->reach ? offset_of(k->reach, p->start) : 0;
 	const unsigned char *code = fl_file_text(k->s->m, p->start, &left);
-	struct fl_insn i = { .len = 0 };
+	struct fl_insn i = { .len = 0 }, last = i;
 
 	for (uintptr_t at = p->start; at < p->end; at += i.len) {
 		const unsigned char *c = code + (at - p->start);
@@ -303,11 +303,13 @@ static void read_part(struct maker *k, uint8_t part)
 			.kind = kind, .part = part & 15, .is_call = is_call(&i),
 			.opcode_at = i.opcode_at & 15, .operand_at = i.operand_at & 15,
 		});
+		if (i.cls != FL_INSN_NOP)
+			last = i;
 	}
-	if (is_call(&i) || i.cls == FL_INSN_NOP)
+	if (is_call(&i) || i.cls == FL_INSN_NOP || last.cls == FL_INSN_BRANCH)
 		add_step(k, &(struct fl_shape_step){
-			.at = p->end, .target = p->end, .kind = FL_SHAPE_END,
-			.part = part & 15,
+			.at = p->end, .target = p->end, .part = part & 15,
+			.kind = last.cls == FL_INSN_BRANCH ? FL_SHAPE_RUNS_ON : FL_SHAPE_END,
 		});
 }
 
@@ -369,7 +371,7 @@ static void mark_targets(struct maker *k)
 static bool can_leave(const struct fl_shape_step *first, const struct fl_shape_step *end)
 {
 	for (const struct fl_shape_step *s = first; s < end; s++)
-		if (s->is_target || s->is_call || s->kind == FL_SHAPE_END)
+		if (s->is_target || s->is_call || !s->len)
 			return false;
 	return true;
 }

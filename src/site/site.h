@@ -124,6 +124,8 @@ enum fl_shape_kind {
 	FL_SHAPE_JUMP, FL_SHAPE_BRANCH,	/* to `target`, one of the steps; BRANCH: if */
 	FL_SHAPE_TAIL, FL_SHAPE_BRANCH_OUT,	/* the same, and it leaves the function */
 	FL_SHAPE_TAIL_POINTER,		/* leaves, to what the word at `target` holds */
+	FL_SHAPE_RUNS_ON,		/* no instruction, len 0: it leaves by what stands
+					 * behind it, which is a function */
 	FL_SHAPE_SWITCH,		/* jumps to who knows where, in or out */
 	FL_SHAPE_RET,
 	FL_SHAPE_STOP,			/* raises SIGILL: nothing is behind it */

@@ -160,6 +160,10 @@ static void read_step(struct reading *r, const struct fl_shape_step *s)
 	if (is_part_of_pair(r, s))
 		return;
 	switch ((enum fl_shape_kind)s->kind) {
+	case FL_SHAPE_RUNS_ON:
+		expect_place(r);
+		expect_branch(r, next(r), s->target);
+		break;
 	case FL_SHAPE_END:
 		expect_branch(r, next(r), s->target);
 		break;

@@ -248,6 +248,9 @@ static bool read_step(struct reading *r, const struct fl_shape_step *s)
 	body_at[r->step] = r->at;
 	if (s->kind == FL_SHAPE_END)
 		return expect(r, ZYDIS_MNEMONIC_JMP, s->target);
+	if (s->kind == FL_SHAPE_RUNS_ON)
+		return expect_place(r, s->at, FL_FORM_BODY_TAIL) &&
+		       expect(r, ZYDIS_MNEMONIC_JMP, s->target);
 	if (!decode(&o, fl_shape_bytes(r->s, s), s->len, s->at) || o.z.length != s->len)
 		return blame(r, "not what the shape says");
 	switch ((enum fl_shape_kind)s->kind) {

@@ -201,6 +201,18 @@ static const struct {
 	{ "torn_unreached", 0, "BEGIN torn_unreached\nFILL\njmp 2f\n1:jmp 2f+1\n"
 	  "2:mov $0x90909090,%eax\nret\nEND torn_unreached" },
 	{ "runs_on", FLE_RUNSON, "BEGIN runs_on\nFILL\nmov $1,%eax\nEND runs_on" },
+	{ "runs_into", 0, "BEGIN runs_into\ncmp %rsi,%rdi\njb plain@PLT\nnopl 8(%rax)\n"
+	  "END runs_into\nBEGIN is_run_into\nFILL\nret\nEND is_run_into" },
+	{ "is_run_into", 0, "" },
+	{ "runs_far", 0, "BEGIN runs_far\ncmp %rsi,%rdi\njb plain@PLT\nEND runs_far\n"
+	  "FILL\nFILL\nFILL\nFILL\nBEGIN is_far\nFILL\nret\nEND is_far" },
+	{ "runs_into_data", FLE_RUNSON, "BEGIN runs_into_data\nFILL\njb plain@PLT\n"
+	  "END runs_into_data\n.byte 0x90,0\nBEGIN behind_data\nFILL\nret\nEND behind_data" },
+	{ "runs_into_flags", FLE_FLAGS, "BEGIN runs_into_flags\nFILL\njb plain@PLT\n"
+	  "END runs_into_flags\nBEGIN takes_more\nadc $0,%rax\nFILL\nret\nEND takes_more" },
+	{ "runs_shortly", FLE_RUNSON, "BEGIN runs_shortly\ntest %edi,%edi\njb .Lshort\n"
+	  "END runs_shortly\n.set .Lshort,behind_short\n"
+	  "BEGIN behind_short\nFILL\nret\nEND behind_short" },
 	{ "ends_in_call", 0, "BEGIN ends_in_call\nFILL\ncall plain@PLT\nEND ends_in_call" },
 	{ "bad_pads", FLE_UNWIND, "BEGIN bad_pads\n.cfi_lsda 0x1b,.Llsda\nFILL\nret\n"
 	  "END bad_pads\n.section .gcc_except_table,\"a\"\n.Llsda:.byte 0x00,0x00,0x00\n"
@@ -349,7 +361,7 @@ static void compare_step(struct verdict *v, const struct fl_shape *s,
 	uintptr_t target;
 	uint8_t kind;
 
-	if (step->kind == FL_SHAPE_END)
+	if (step->kind == FL_SHAPE_END || step->kind == FL_SHAPE_RUNS_ON)
 		return;
 	v->n++;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis, code, 15, &z, op)) ||
