@@ -510,6 +510,10 @@ void fl_lines_close(struct fl_session *);
 /* The instructions of the path of that number through the function at an ELF address of the
  * file, printed (list-path.c). 0, -ENOENT: there is none, or why there are no paths. */
 int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint32_t number);
+/* The instructions of path `number` of the functions of a recording that have it, printed: of
+ * the first `rows` of a sorted result of paths (report-path.c). FL_EXIT_*. */
+enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
+int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
 /* Rows of sites while the program runs (ahead.c). begin: it has just been let
  * go; end: all is written, and the store is the caller's again; rows: what is written by
  * then, NULL: nothing. */

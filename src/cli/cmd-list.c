@@ -52,9 +52,8 @@ struct listing {
 	size_t n_pointers;
 	size_t width;			/* of the terminal; 0: none */
 	uint64_t usable, refused;
-	uint32_t number;		/* of a path; NO_PATH: none */
+	uint32_t number;		/* of a path; FL_NO_PATH: none */
 };
-enum { NO_PATH = INT32_MAX, PATHS_MOST = NO_PATH - 1 };
 
 #define AT(field) .at = offsetof(struct listing, field)
 
@@ -65,7 +64,7 @@ static const struct fl_option options[] = {
 	FL_DEMANGLE_OPTION(struct listing, demangle),
 	FL_PROVIDER_OPTION(AT(providers)),
 	{ 0, "path", "N", "show the instructions of the function's path N",
-	  fl_take_number, AT(number), 0, PATHS_MOST },
+	  fl_take_number, AT(number), 0, FL_PATHS_MOST },
 	{ 0 }
 };
 
@@ -388,12 +387,12 @@ static int list(struct listing *l)
 		err = fl_survey(l->path, &l->survey, take_site, l);
 	if (!err)
 		err = join_functions(l);
-	if (!err && l->number == NO_PATH)
+	if (!err && l->number == FL_NO_PATH)
 		err = print_rows(l);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
 	else
-		status = l->number == NO_PATH ? tell(l) : print_path(l);
+		status = l->number == FL_NO_PATH ? tell(l) : print_path(l);
 	fl_symbols_close(l->symbols);
 	return status;
 }
@@ -420,7 +419,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
 	struct listing l = { .selection = fl_selection_new(),
-			     .width = fl_terminal_width(), .number = NO_PATH };
+			     .width = fl_terminal_width(), .number = FL_NO_PATH };
 	int status = FL_EXIT_USAGE;
 
 	(void)account;

@@ -9,6 +9,7 @@ struct wish {
 	const char *dir, *before, *fields, *sort, *analysis;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
+	uint32_t number;		/* of a path; FL_NO_PATH: none */
 	bool lines, raw;
 	struct fl_part part;
 	enum fl_demangle demangle;
@@ -37,6 +38,8 @@ static const struct fl_option options[] = {
 	{ 0, "raw", NULL, "times as measured, with what the probes took",
 	  fl_take_flag, AT(raw) },
 	FL_PART_OPTION(struct wish, part),
+	{ 0, "path", "N", "show the instructions of path N, of who has it most often",
+	  fl_take_number, AT(number), 0, FL_PATHS_MOST },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
 	  fl_take_text, AT(before) },
 	{ 0, "format", "FORMAT", "output format (text), see below",
@@ -92,7 +95,7 @@ static int columns_of(const struct fl_sheet *s, const char *keys, size_t room,
 		int c = fl_sheet_key(s, keys, length);
 
 		if (c == FL_SHOWN_SHARE)
-			c = fl_sheet_column(s->result, "self_ns");
+			c = fl_sheet_column(s->result, fl_sheet_shared(s));
 		if (c < 0)
 			return no_such_key(s, keys, "sort by");
 		names[n++] = s->result->columns[c].name;
@@ -403,7 +406,7 @@ static int show(struct source *from, const struct wish *w)
 {
 	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
-	from->sheet.self_ns = fl_sheet_sum(&from->rows, "self_ns");
+	from->sheet.whole = fl_sheet_sum(&from->rows, fl_sheet_shared(&from->sheet));
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
 		return FL_EXIT_USAGE;
 	if (from->basis == WINDOWS)
@@ -416,6 +419,8 @@ static int show(struct source *from, const struct wish *w)
 		strncat(from->note, "; averages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
 	note_recursion(from);
+	if (w->number != FL_NO_PATH)
+		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
 	if (!from->rows.n_rows && is_text(w))
 		puts("no function with a probe was called");
 	else
@@ -535,16 +540,16 @@ static int compare(struct source *before, struct source *after, const struct wis
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
-	struct wish w = { .dir = "flick.data" };
+	struct wish w = { .dir = "flick.data", .number = FL_NO_PATH };
 	struct source from = { 0 }, before = { 0 };
 	int status = FL_EXIT_FAILED;
 
 	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, &w))
 		return FL_EXIT_USAGE;
-	if ((w.lines || w.part.is_given) && w.before) {
-		fl_say("--%s cannot be used with --diff",
-		       w.lines ? "lines" : "time-range");
+	if ((w.lines || w.part.is_given || w.number != FL_NO_PATH) && w.before) {
+		fl_say("--%s cannot be used with --diff", w.lines ? "lines" :
+		       w.part.is_given ? "time-range" : "path");
 		return FL_EXIT_USAGE;
 	}
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))

@@ -1,5 +1,5 @@
 /*
- * list-path.c - flick list --path: which instructions a path is, by its number.
+ * list-path.c - flick list --path, report --path: which instructions a path is, by its number.
  *
  * A recording has numbers alone (analysis `paths`): what they mean is in the file, of which
  * the program's side has numbered the same paths in the same way (copy/blocks.c).

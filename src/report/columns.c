@@ -125,13 +125,28 @@ static bool are_given_up(const struct fl_sheet *s)
 	return false;
 }
 
+static bool is_of_paths(const struct fl_sheet *s)
+{
+	return s->name && !strcmp(s->name, "paths");
+}
+
+const char *fl_sheet_shared(const struct fl_sheet *s)
+{
+	return is_of_paths(s) ? "calls" : "self_ns";
+}
+
+const char *fl_sheet_share_key(const struct fl_sheet *s)
+{
+	return is_of_paths(s) ? FL_SHARE_OF_PATHS : FL_SHARE;
+}
+
 double fl_sheet_share(const struct fl_sheet *s, size_t row)
 {
-	int self = fl_sheet_column(s->result, "self_ns");
-	uint64_t v = self < 0 ? FLICK_NONE :
-		     s->result->cells[row * s->result->n_columns + (size_t)self];
+	int of = fl_sheet_column(s->result, fl_sheet_shared(s));
+	uint64_t v = of < 0 ? FLICK_NONE :
+		     s->result->cells[row * s->result->n_columns + (size_t)of];
 
-	return v == FLICK_NONE || !s->self_ns ? -1 : 100 * (double)v / (double)s->self_ns;
+	return v == FLICK_NONE || !s->whole ? -1 : 100 * (double)v / (double)s->whole;
 }
 
 bool fl_sheet_is_module(const struct fl_sheet *s, size_t column)
@@ -206,7 +221,7 @@ static void show_latency(struct fl_sheet *s)
 	for (const char *const *name = latency_shown; *name; name++) {
 		int c = fl_sheet_column(s->result, *name);
 
-		if (!strcmp(*name, FL_SHARE) && s->self_ns &&
+		if (!strcmp(*name, FL_SHARE) && s->whole &&
 		    fl_sheet_column(s->result, "self_ns") >= 0)
 			show(s, FL_SHOWN_SHARE);
 		else if (c >= 0 && is_telling(s, (size_t)c))
@@ -229,6 +244,10 @@ static void show_numbers(struct fl_sheet *s)
 		return;
 	}
 	show_rank(s, 0);
+	if (is_of_paths(s) && s->whole) {
+		show(s, (size_t)fl_sheet_column(s->result, "calls"));
+		show(s, FL_SHOWN_SHARE);
+	}
 	show_rank(s, 1);
 }
 
@@ -266,8 +285,8 @@ int fl_sheet_key(const struct fl_sheet *s, const char *key, size_t n)
 	int c;
 
 	snprintf(name, sizeof(name), "%.*s", n < 60 ? (int)n : 60, key);
-	if (!strcmp(name, FL_SHARE))
-		return s->self_ns ? FL_SHOWN_SHARE : -1;
+	if (!strcmp(name, fl_sheet_share_key(s)))
+		return s->whole ? FL_SHOWN_SHARE : -1;
 	c = fl_sheet_column(s->result, name);
 	for (size_t i = 0; c < 0 && i < ARRAY_LEN(others); i++)
 		if (!strcmp(name, others[i].key))

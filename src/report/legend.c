@@ -89,7 +89,7 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 {
 	const struct flick_rows *r = s->result;
 	const bool is_share = column == FL_SHOWN_SHARE;
-	const char *name = is_share ? "self_ns" : r->columns[column].name;
+	const char *name = is_share ? fl_sheet_shared(s) : r->columns[column].name;
 
 	if (!is_share && fl_sheet_is_open(s, row, column))
 		return OPEN;

@@ -275,7 +275,7 @@ int fl_calls_print(struct fl_calls *, struct fl_store *, const char *dir,
 enum { FL_COL_CHANGE = 64, FL_COL_CHANGE_NS };
 
 #define FL_MAX_SHOWN 80
-#define FL_SHOWN_SHARE 255		/* no column of the result: percent of self_ns */
+#define FL_SHOWN_SHARE 255		/* no column of the result: percent of `whole` */
 
 /* A result with what is needed to show it. */
 struct fl_sheet {
@@ -287,8 +287,8 @@ struct fl_sheet {
 	bool sampled, estimated;	/* what its calls are, then */
 	bool colour;			/* of titles and times, in a table */
 	const char *note;		/* what is said above a table, or NULL */
-	uint64_t self_ns;		/* of all rows, also of those that are left out; 0:
-					 * not known, or no such column */
+	uint64_t whole;			/* what shares are of, by all rows, also those that
+					 * are left out; 0: not known, or no such column */
 	uint32_t *depth;		/* of each row, of a tree; else NULL */
 	size_t width;			/* of the terminal, which names are cut to; 0: they
 					 * are not */
@@ -339,6 +339,8 @@ void fl_modules_free(struct fl_modules *);	/* NULL is fine */
 /* Columns with these, which become the sheet's: `module`, `caller_module`. False: no
  * memory. */
 bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
+/* The column that shares are made of: of paths, whose time nobody knows, the calls. */
+const char *fl_sheet_shared(const struct fl_sheet *);
 /* Index of column `name`, or -1. */
 int fl_sheet_column(const struct flick_rows *, const char *name);
 /* The sum of column `name`, as far as it is known; 0: there is none. */

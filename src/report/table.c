@@ -41,7 +41,7 @@ uint64_t fl_sheet_sum(const struct flick_rows *r, const char *name)
 
 const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 {
-	const char *name = column == FL_SHOWN_SHARE ? FL_SHARE :
+	const char *name = column == FL_SHOWN_SHARE ? fl_sheet_share_key(s) :
 			   s->result->columns[column].name;
 
 	if (!s->name || strcmp(name, "calls"))

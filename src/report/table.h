@@ -17,6 +17,7 @@ const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell)
 /* That of a time, so that long ones stand out; "" for those below a millisecond. */
 const char *fl_colour_of(uint64_t ns);
 #define FL_SHARE "self%"		/* what FL_SHOWN_SHARE is called */
+#define FL_SHARE_OF_PATHS "share"	/* ... of paths */
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);
@@ -26,7 +27,9 @@ bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
 bool fl_sheet_is_rough(const struct fl_sheet *, size_t row, size_t column);
 /* A sum of times in which there are calls that had not ended? */
 bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
-/* In percent of all self times; below 0: not known. */
+/* Its key. */
+const char *fl_sheet_share_key(const struct fl_sheet *);
+/* In percent of all self times, or calls of paths; below 0: not known. */
 double fl_sheet_share(const struct fl_sheet *, size_t row);
 /* Was it asked for by its name? */
 bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);

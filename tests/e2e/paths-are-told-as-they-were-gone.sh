@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib"
 
 paths_of() {	# FUNCTION
-	"$FLICK" report "$data" | awk -v f="$1" '$3 == f { print $1 }' | sort -n
+	"$FLICK" report "$data" | awk -v f="$1" '$NF == f { print $1 }' | sort -n
 }
 
 told_as_gone() {	# FLAGS...
@@ -29,6 +29,25 @@ told_as_gone() {	# FLAGS...
 told_as_gone -O1
 told_as_gone -O2 -fno-inline -fno-optimize-sibling-calls -fno-unroll-loops
 told_as_gone -O1 -fno-omit-frame-pointer -fno-stack-protector
+
+# A path of the report is the one that `list` has, with its share of all; of who has it most often,
+# and of others where they are asked for.
+"$FLICK" report -f calls,share,path,function "$data" >"$work/rows" 2>"$err" || fail "report"
+awk '$NF == "three" { print $3; exit }' "$work/rows" >"$work/number"
+number=$(cat "$work/number")
+"$FLICK" report --path "$number" -n 100 "$data" >"$work/shown" 2>"$err" || fail "report --path"
+"$FLICK" list --path "$number" "$work/paths" three >"$work/listed" 2>"$err" || fail "list --path"
+awk '/^three: path/ { on = 1; next } on && /^$/ { exit } on' "$work/shown" >"$work/of-three"
+[ -s "$work/listed" ] && cmp -s "$work/listed" "$work/of-three" ||
+	fail "report --path is not list --path: $(diff "$work/listed" "$work/of-three" | head -n 5)"
+"$FLICK" report --path "$number" "$data" 2>/dev/null | head -n 1 >"$work/first"
+awk -v n="$number" '$3 == n { printf "%s: path %s, %s calls, %s %% of all\n", $4, n, $1, $2; exit }' \
+	"$work/rows" >"$work/most"
+cmp -s "$work/first" "$work/most" || fail "the first is not the most frequent: $(cat "$work/first")"
+awk '$1 + 0 > 0 { n += $2 } END { exit !(n > 99 && n < 101) }' "$work/rows" ||
+	fail "shares are not of all paths"
+"$FLICK" report --path 2000000000 "$data" 2>"$err" && fail "a path that was not gone"
+grep -q 'no path 2000000000 was gone' "$err" || fail "no reason"
 
 # Not with what it has no records for.
 "$FLICK" record -a paths,counts -o "$data" true 2>"$err" && fail "with counts"

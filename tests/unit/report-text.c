@@ -66,7 +66,7 @@ static void report_has_uftraces_columns(void **unused)
 	uint64_t cells[] = { 0, 2, 3000000, FLICK_NONE, 1500000 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
 	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
-				  .name = "latency", .self_ns = 4000000 };
+				  .name = "latency", .whole = 4000000 };
 	char *text;
 
 	(void)unused;
@@ -375,7 +375,7 @@ static void expect_fields(const char *fields, const char *also, const char *titl
 	uint64_t cells[] = { 0, 2, 3000, 1000, 1500 };
 	struct flick_rows r = { latency_columns, 5, cells, 1 };
 	struct fl_sheet sheet = { .result = &r, .functions = names, .n_functions = 3,
-				  .name = "latency", .self_ns = 4000 };
+				  .name = "latency", .whole = 4000 };
 	char *csv;
 
 	assert_null(fl_sheet_choose(&sheet, fields));
