@@ -111,30 +111,38 @@ static void choose_gauge(struct fl_budget *b, const struct moment *now)
 		      b->gauge ? b->sides[b->gauge - 1].probe + 1 : 0);
 }
 
-/* What it counted in no window is told by then, as none is open for the reader until then. */
+/* What it counted in no window is told by then, as none is open for the reader until then. A
+ * look may have come before, and shown it. */
 static void take_out_extra(struct fl_budget *b, const struct moment *now)
 {
 	struct side *side = &b->sides[b->gauge - 1];
 	uint64_t extra = now->gauge.extra - b->extra;
-	uint64_t known = side->taken > side->seen ? side->taken : side->seen;
 
-	if (!b->gauge || side->fresh <= known)
+	if (!b->gauge || side->fresh <= side->taken)
 		return;
-	if (extra > side->fresh - known)
-		extra = side->fresh - known;
+	if (extra > side->fresh - side->taken)
+		extra = side->fresh - side->taken;
 	side->fresh -= extra;
 	b->extra += extra;
+	if (side->seen <= side->fresh)
+		return;
+	b->functions[b->gauge - 1].calls -=
+		least((double)(side->seen - side->fresh) * b->scale,
+		      b->functions[b->gauge - 1].calls);
+	side->seen = side->fresh;
 }
 
-/* Sums up to here, with what hands and time have moved in all since the chunk began. */
+/* Sums up to here, with what hands and time have moved in all since the chunk began. What is
+ * torn tells nothing: 0 would be far ahead of a hand that had told nothing when some became
+ * seldom. */
 static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
 {
 	struct fl_clock c = b->clock;
 	bool is_torn = b->torn != load_relaxed(&b->s->shared->seldom.torn) ||
 		       load_relaxed(&b->s->shm->n_slots_used) > FL_HANDS_SLOTS;
 
-	for (uint32_t k = 0; k < FL_HANDS && !is_torn; k++)
-		c.all[k] = b->hands[k].ticks;
+	for (uint32_t k = 0; k < FL_HANDS; k++)
+		c.all[k] = is_torn ? -HUGE_VAL : b->hands[k].ticks;
 	c.all[FL_TIME] = (double)(now->ran_ns - b->windows.ran_ns);
 	return c;
 }

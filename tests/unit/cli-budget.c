@@ -421,6 +421,38 @@ static void a_gauge_tells_what_counts_hold_up(void **unused)
 	}
 }
 
+/* A look comes while it is counted alone, when it knows of a window that came before. */
+static void of_a_gauge_that_a_look_has_seen_only_windows_count(void **unused)
+{
+	enum { CALLS = 62500, BEHIND = 1000000, MS = 1000000, TIMES = 40 };
+	uint64_t known = 5 * MANY;
+
+	(void)unused;
+	bring(N + 2);
+	look();
+	count(HOT, known, 0);
+	count(N, known, 0);
+	look();
+	heed(1);
+	for (int i = 0; i < TIMES; i++) {
+		uint32_t gauge = seldom->gauge_probe;
+
+		count(HOT, CALLS, 1);
+		count(N, CALLS, 1);
+		seldom->is_open = 1;
+		if (gauge)
+			count((gauge - 1) / 2, BEHIND, 1);
+		look();
+		seldom->is_open = 0;
+		seldom->gauge.extra += gauge ? BEHIND : 0;
+		windows(1, MS, 10 * MS);
+		fl_budget_turn(&s);
+	}
+	assert_true(seldom->gauge.extra > 0);
+	assert_int_equal(at_last(HOT, "counted"), known + TIMES * CALLS);
+	assert_int_equal(at_last(N, "counted"), known + TIMES * CALLS);
+}
+
 /* It was not called when the chunk began. */
 static void a_hand_may_come_later(void **unused)
 {
@@ -461,6 +493,27 @@ static void a_clock_that_was_torn_tells_nothing(void **unused)
 	seldom->torn = 1;
 	count_in_windows(5, 1);
 	between(at_last(HOT, "calls"), MANY + 10 * 1106000, MANY + 10 * 1117000);
+}
+
+/* A hand that has become seldom and keeps step with itself: of it is not told either. */
+static void a_hand_that_was_torn_since_tells_nothing(void **unused)
+{
+	const uint64_t before = 10 + 10 * 500 + MANY;
+
+	(void)unused;
+	make_seldom();
+	count_in_windows(10, 1);
+	count(COLD, MANY, 1);
+	look();
+	heed(2);
+	for (int i = 1; i <= 20; i++) {			/* time is no good hand of it */
+		count(COLD, 100 * (uint64_t)(i % 5), 2);
+		seldom->ticks[0] += 100 * (uint64_t)(i % 5);
+		windows(1, 1000000, 10000000);
+		look();
+	}
+	seldom->torn = 1;
+	between(at_last(COLD, "calls"), before + 4000, before + 4000 * 13);
 }
 
 /* While one is open its counts and its time do not go together. */
@@ -685,9 +738,11 @@ int main(void)
 		TEST(few_windows_are_put_together),
 		TEST(a_hand_of_the_programs_clock_tells),
 		TEST(a_gauge_tells_what_counts_hold_up),
+		TEST(of_a_gauge_that_a_look_has_seen_only_windows_count),
 		TEST(a_hand_may_come_later),
 		TEST(a_hand_that_is_seldom_tells_nothing),
 		TEST(a_clock_that_was_torn_tells_nothing),
+		TEST(a_hand_that_was_torn_since_tells_nothing),
 		TEST(a_window_is_looked_at_when_it_is_closed),
 		TEST(what_was_off_unseen_is_added),
 		TEST(what_was_off_unseen_at_the_end_is_added),
