@@ -106,14 +106,25 @@ struct fl_function *fl_edge_gauge(void)
 	return f->is_seldom && n == 1 && fl_goal_wants_entry(gauge - 1) ? f : NULL;
 }
 
+/* A thread that ended has taken its part with it: how many calls did it see behind the window?
+ * As many as else in so much time. */
+static uint64_t usual_calls(const struct fl_gauge *g, uint64_t ns)
+{
+	uint64_t us = (load_relaxed(&g->ns) + load_relaxed(&g->behind_ns)) / 1000;
+
+	return us ? (load_relaxed(&g->calls) + load_relaxed(&g->behind)) * (ns / 1000) / us : 0;
+}
+
 void fl_edge_tell_gauge(const struct fl_edge *opened, const struct fl_edge *closed,
 			const struct fl_edge *from, const struct fl_edge *to)
 {
 	struct fl_gauge *g = &fl_table.session->seldom.gauge;
 
 	if (closed->gauge < opened->gauge || from->gauge < closed->gauge ||
-	    to->gauge < from->gauge)
-		return;				/* torn */
+	    to->gauge < from->gauge) {
+		add(&g->extra, usual_calls(g, to->ran_ns - closed->ran_ns));
+		return;
+	}
 	add(&g->calls, closed->gauge - opened->gauge);
 	add(&g->ns, closed->ran_ns - opened->ran_ns);
 	add(&g->behind, to->gauge - from->gauge);
