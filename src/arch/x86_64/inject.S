@@ -77,9 +77,9 @@ fl_arch_inject:
 	lea	2f(%rip), %rdx
 	mov	%rbx, %rcx
 	call	*PTHREAD_CREATE(%rbx)
-	mov	%eax, RESULT(%rbx)
 	test	%eax, %eax
-	jz	1f
+	jz	1f				/* the new one may have a result by now */
+	mov	%eax, RESULT(%rbx)
 	movl	$STATE_FAILED, STATE(%rbx)
 1:	xor	%edi, %edi
 	mov	$__NR_exit, %eax
