@@ -140,28 +140,28 @@ static int start_error;			/* why this process's agent cannot work */
 static int watch_error;			/* why nobody can watch the reader */
 
 /* GO when the reader died before it gave an answer. */
-static uint32_t wait_for_answer(void)
+static uint32_t wait_for_answer(struct fl_region *m)
 {
-	uint32_t phase;
+	uint32_t phase, *of = &m->session[0].phase;
 
 	/* (D) pairs with (C) in cli/negotiation.c */
-	while ((phase = load_acquire(&session->phase)) == FL_PHASE_ASK) {
-		if (!fl_channel_reader_lives())
+	while ((phase = load_acquire(of)) == FL_PHASE_ASK) {
+		if (!fl_shm_reader_lives(m))
 			return FL_PHASE_GO;
-		fl_os_futex_wait(&session->phase, FL_PHASE_ASK, 20000);
+		fl_os_futex_wait(of, FL_PHASE_ASK, 20000);
 	}
 	return phase;
 }
 
-static uint32_t ask_locked(void)
+uint32_t fl_agent_ask(struct fl_region *m, int error)
 {
-	session->agent_error = start_error ? start_error : watch_error;
+	m->session[0].agent_error = error;
 	/* (A) pairs with (B) in cli/negotiation.c */
-	store_release(&session->phase, FL_PHASE_ASK);
+	store_release(&m->session[0].phase, FL_PHASE_ASK);
 	FL_POINT("agent.asked");
-	fl_os_futex_wake(&session->phase, 1);
-	fl_channel_doorbell();		/* it may be waiting for events instead */
-	return wait_for_answer();
+	fl_os_futex_wake(&m->session[0].phase, 1);
+	fl_shm_doorbell(m);		/* it may be waiting for events instead */
+	return wait_for_answer(m);
 }
 
 /* Is there something that the reader has not decided? */
@@ -179,8 +179,9 @@ static uint32_t ask(void)
 	uint32_t answer;
 
 	fl_processes_lock(shm);
-	wait_for_answer();
-	answer = must_ask() ? ask_locked() : FL_PHASE_GO;
+	wait_for_answer(shm);
+	answer = must_ask() ? fl_agent_ask(shm, start_error ? start_error : watch_error) :
+			      FL_PHASE_GO;
 	fl_processes_unlock(shm);
 	return answer;
 }
@@ -207,6 +208,13 @@ static const struct fl_owner recorder = { .found = recorder_found };
 static bool is_recorded, is_orphan;
 static bool had_second;
 
+static void tell_recorders(void)
+{
+	fl_attach_tell(!is_recorded ? FL_RECORDERS_NONE :
+		       load_relaxed(&second) || load_relaxed(&is_orphan) ? FL_RECORDERS_FULL :
+									  FL_RECORDERS_ONE);
+}
+
 /* Every byte is as it was, and another recorder may come. */
 static void detach(void)
 {
@@ -218,6 +226,7 @@ static void detach(void)
 	store_relaxed(&is_orphan, false);
 	store_relaxed(&is_attached, false);
 	store_release(&is_recorded, false);	/* (E) pairs with (F) */
+	tell_recorders();
 }
 
 static void end_probes(void)
@@ -251,11 +260,12 @@ static int join_once(const struct fl_owner *who)
 	int err;
 
 	fl_agent_lock(&signals);
-	err = load_relaxed(&is_orphan) ? FLE_RECORDED : fl_second_open();
+	err = second ? FLE_OPEN : load_relaxed(&is_orphan) ? FLE_RECORDED : who->join();
 	if (!err) {
 		store_relaxed(&second, who);
 		who->found(0, FL_RUNNING);
 	}
+	tell_recorders();
 	fl_agent_unlock(&signals);
 	return err;
 }
@@ -278,18 +288,22 @@ int fl_agent_join_second(const struct fl_owner *who)
 /* Where the recorder has gone before, all ends here. */
 void fl_agent_leave_second(void)
 {
+	const struct fl_owner *who;
 	uint64_t signals;
 	bool is_last;
 
 	fl_agent_lock(&signals);
+	who = second;
 	is_last = second && fl_owner == second;
 	store_relaxed(&second, NULL);
 	if (is_last)
 		store_relaxed(&fl_owner, NULL);
 	fl_agent_unlock(&signals);
-	fl_second_close();
+	if (who)
+		who->leave();
 	if (is_last)
 		end_probes();
+	tell_recorders();
 }
 
 bool fl_agent_is_orphan(void)
@@ -307,6 +321,7 @@ void fl_agent_end(void)
 	bool goes_on = false;
 
 	store_relaxed(&is_orphan, true);
+	tell_recorders();
 	/* ordering: none other, as in fl_agent_join_second() */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (load_relaxed(&had_second) || is_attached) {	/* else nobody waits for who asks */
@@ -420,6 +435,7 @@ static void direct_late(void)
 		fl_obj_unlist(&now);
 	} while (err == -EAGAIN);
 	fl_agent_found(FL_RUNNING);
+	tell_recorders();
 }
 
 static void direct(void)
@@ -428,6 +444,7 @@ static void direct(void)
 
 	is_recorded = true;
 	fl_owner = &recorder;
+	tell_recorders();
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
 	if (session->windows.rate)
@@ -439,7 +456,10 @@ int fl_agent_attach(const char *given)
 	uint64_t mapped;
 	int err;
 
-	if (load_acquire(&is_recorded) || fl_owner)	/* (F) pairs with (E) */
+	/* (F) pairs with (E) */
+	if (load_acquire(&is_recorded) && fl_agent_director() == &recorder)
+		return load_relaxed(&second) ? FLE_TWO : fl_joint_attach(given, shm);
+	if (is_recorded || fl_owner)
 		return is_recorded ? FLE_RECORDED : FLE_OPEN;
 	err = fl_shm_attach(given, &shm, &mapped);
 	if (err)

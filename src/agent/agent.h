@@ -13,6 +13,10 @@ struct fl_owner {
 	void (*found)(uint32_t from, enum fl_moment);
 	/* After it, without a lock: the program is told; NULL. */
 	void (*tell)(void);
+	/* Of a second one: its probes can be wanted from now on, 0 or why not; and none of
+	 * them is any more. */
+	int (*join)(void);
+	void (*leave)(void);
 };
 /* Who directs them decides about [from, n_sites), and then the second one hears of it; with
  * the negotiation's lock. Then, without it, the program is told. */
@@ -35,6 +39,9 @@ void fl_agent_leave_second(void);
  * unloaded. */
 void fl_agent_end(void);
 bool fl_agent_is_orphan(void);
+/* The reader of region `m` is asked about what is new, and has answered, or is dead: enum
+ * fl_phase. */
+uint32_t fl_agent_ask(struct fl_region *m, int error);
 
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
@@ -51,6 +58,9 @@ void fl_agent_unlock(const uint64_t *signals);
 /* Begin in a program that runs already (attach.c), in a thread that the C library knows: 0,
  * when the reader has been heard and probes are as it wants; or why that cannot be. */
 int fl_agent_attach(const char *given);
+
+/* Who looks from outside is told what a recorder would be here (attach.c). */
+void fl_attach_tell(enum fl_recorders);
 
 /* Unwinders find bodies from now on, if they ask in the way we know. In the first
  * constructor, or with the loader's lock. */
@@ -69,6 +79,13 @@ int fl_life_watch(struct fl_region *);
  * process, at its start and in fork's child. start: 0, also when it has been, or -errno. */
 int fl_watch_open(const struct fl_region *);
 int fl_watch_start(struct fl_region *);
+
+/* A second recorder, in who comes in by attach.c: as fl_agent_attach(). turn: in who watches
+ * the first one, what it wishes for, and whether it has gone. is_there: it has not
+ * (joint.c). */
+int fl_joint_attach(const char *given, struct fl_region *first);
+void fl_joint_turn(void);
+bool fl_joint_is_there(void);
 
 /* What the recorder has wished for since, in who watches it. True: it cannot be just now, and
  * is soon. */

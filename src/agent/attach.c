@@ -13,6 +13,15 @@
 extern struct fl_inject *flick_attached __attribute__((visibility("default")));
 struct fl_inject *flick_attached;
 
+/* And whether another recorder may come: enum fl_recorders. */
+extern uint32_t flick_recorders __attribute__((visibility("default")));
+uint32_t flick_recorders;
+
+void fl_attach_tell(enum fl_recorders n)
+{
+	store_relaxed(&flick_recorders, n);
+}
+
 __attribute__((visibility("default"))) void *flick_attach(const char *given,
 							  struct fl_inject *with);
 

@@ -96,7 +96,9 @@ static void self_found(uint32_t from, enum fl_moment moment)
 	store_release(&found, fl_probes_count());	/* (B) pairs with (A) */
 }
 
-static const struct fl_owner owner = { .found = self_found, .tell = tell };
+static const struct fl_owner owner = {
+	.found = self_found, .tell = tell, .join = fl_second_open, .leave = fl_second_close,
+};
 
 static void close_tables(void)
 {

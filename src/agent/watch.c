@@ -58,7 +58,7 @@ static int run(void *arg)
 
 	while (!(err = fl_os_rest(rest_us(m))) && fl_channel_reader_lives() &&
 	       !load_relaxed(&m->detach))
-		;
+		fl_joint_turn();
 	FL_POINT("watch.over");
 	store_relaxed(&m->session[0].ended_tsc, fl_arch_ticks());
 	if (err != -ESRCH)			/* else there is nobody to care for */
@@ -67,6 +67,11 @@ static int run(void *arg)
 		fl_sample_end();
 	say_time(m);
 	store_relaxed(&m->has_left, 1);
+	while (!err && fl_joint_is_there()) {	/* a second recorder goes on */
+		err = fl_os_rest(WATCH_US);
+		if (!err)
+			fl_joint_turn();
+	}
 	return 0;
 }
 

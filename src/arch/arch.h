@@ -491,6 +491,10 @@ bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 /* The counter there is full: begin its next block. False: it is not, or as above. */
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
+/* The same of the slot that it has of a second recorder. Where FL_ARCH_ATTACHES alone. */
+bool fl_arch_put_other(const void *record) __attribute__((visibility("hidden")));
+bool fl_arch_add_other(size_t at, uint64_t by) __attribute__((visibility("hidden")));
+bool fl_arch_end_block_other(size_t at) __attribute__((visibility("hidden")));
 /* From the thread pointer to where a thread finds its slot (fl_tls_slot). */
 intptr_t fl_arch_tls_slot_at(void) __attribute__((visibility("hidden")));
 /* Where rseq_cs is from the thread pointer, or 0; for routines. */

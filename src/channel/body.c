@@ -52,7 +52,8 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 	r->function = function;
 	r->bytes = (uint32_t)bytes;
 	r->pid = pid;
-	/* (A) pairs with (B) in cli/originals.c: who sees where it is sees whose */
+	/* (A) pairs with (B) in cli/originals.c: who sees where it is sees whose; and
+	 * (A) pairs with (U) in other.c */
 	store_release(&r->lo, lo);
 }
 

@@ -48,6 +48,7 @@ enum fl_action {	/* what a probe that is on does */
 	FL_ACT_CALL,	/* a function of the program's own (flick.h) */
 	FL_ACT_WINDOW,	/* a record with time, one of who called (entries) */
 	FL_ACT_BOTH,	/* what the recorder wants, if it does, and then FL_ACT_CALL */
+	FL_ACT_TWICE,	/* a record with time, in the rings of two recorders */
 	FL_ACT_STAGED,	/* what is in force of two generations, of which one is switched to
 			 * while threads come here: probe/change.c */
 	FL_N_ACTIONS
@@ -60,6 +61,8 @@ enum fl_outside {	/* why a process is not recorded; index of outside[] */
 	FL_N_OUT
 };
 extern const char *const fl_outside_names[FL_N_OUT];
+/* What a recorder would be in this process: the first, a second one beside one, or refused. */
+enum fl_recorders { FL_RECORDERS_NONE, FL_RECORDERS_ONE, FL_RECORDERS_FULL };
 enum fl_left { FL_LEFT_SITES = 1, FL_LEFT_MODULES = 2, FL_LEFT_GLUE = 4, FL_LEFT_BODIES = 8 };
 
 /* AT_POINT: of an instruction inside of a function, which counts as a function of its own. */
@@ -321,9 +324,10 @@ struct fl_bell {
 
 /*
  * What one recording, or a program by itself, wants of the processes, and what comes back
- * for it alone. There is one; a program's own beside a recorder's has nothing here
- * (probe/second.c). What else is a session's: `wanted` of a site, `heeded`
- * of a process, and a slot's ring, counters and frames.
+ * for it alone. There is one: a program's own beside a recorder's has nothing here
+ * (probe/second.c), and a second recorder's is in a region of its own (other.c). What else is
+ * a session's: `wanted` of a site, `heeded` of a process, and a slot's ring, counters and
+ * frames.
  */
 enum { FL_SESSIONS = 1 };
 struct fl_shm_session {
@@ -571,6 +575,9 @@ static inline struct fl_glue_range *fl_shm_glue(struct fl_region *m)
  * loading and storing `ptr` the glue must not be interrupted by a handler: rseq. */
 extern __thread struct fl_slot **fl_tls_slot
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* The same of a second recorder's region. */
+extern __thread struct fl_slot **fl_tls_other
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* For glue, too: of a thread's innermost timed call, as far as a probe must know it. */
 struct fl_timed {
@@ -663,6 +670,24 @@ uint64_t fl_channel_counted(uint32_t probe);
 void fl_channel_doorbell(void);
 /* Is the process that made the region still there? */
 bool fl_channel_reader_lives(void);
+
+/* ---- a second recorder's, with a region of its own (other.c) ------------------------- */
+
+/* Take in the region that `given` names, as fl_shm_attach(): *m is its, which stays mapped for
+ * ever, and this process the only one in it. 0, or why not. */
+int fl_other_open(const char *given, struct fl_region **m);
+/* Threads of this process no longer enqueue there. */
+void fl_other_close(void);
+/* What the first recorder has been shown of modules, glue, bodies and of sites [from, n),
+ * which are `sites`, is shown there. */
+void fl_other_show(const struct fl_shm_site *sites, uint32_t from, uint32_t n);
+void fl_other_refuse(uint32_t id, int err);	/* there alone */
+/* As those of the first one. Signal-safe; nothing where there is none. */
+void fl_other_put(const struct flick_record *) __attribute__((visibility("hidden")));
+void fl_other_count(uint32_t probe) __attribute__((visibility("hidden")));
+/* Is the process that made region `m` still there? Wake it. */
+bool fl_shm_reader_lives(const struct fl_region *m);
+void fl_shm_doorbell(struct fl_region *m);
 
 /* ---- reader side ------------------------------------------------------- */
 

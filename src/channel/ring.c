@@ -101,30 +101,35 @@ static void ring_bell(struct fl_bell *b)
 	fl_os_futex_wake(&b->rung, 1);
 }
 
-void fl_ring_doorbell(const struct fl_slot *s)
+void fl_ring_doorbell(const struct fl_channel *c, const struct fl_slot *s)
 {
-	uint64_t number = ((uintptr_t)s - (uintptr_t)fl_shm_slot(fl_region, 0)) /
-			  fl_region->slot_bytes;
+	uint64_t number = ((uintptr_t)s - (uintptr_t)fl_shm_slot(c->region, 0)) /
+			  c->region->slot_bytes;
 
-	ring_bell(&fl_session->bells[number % fl_session->n_readers]);
+	ring_bell(&c->session->bells[number % c->session->n_readers]);
+}
+
+void fl_shm_doorbell(struct fl_region *m)
+{
+	ring_bell(&m->session[0].bells[0]);
 }
 
 void fl_channel_doorbell(void)
 {
-	ring_bell(&fl_session->bells[0]);
+	fl_shm_doorbell(fl_region);
 }
 
 /* ---- a chunk's life: claim, enter, fill -------------------------------------- */
 
 /* A fresh slot's ring. Where calls are counted there is none; else the slot's own two
  * chunks are granted, and the first of them is in hand. */
-void fl_ring_start(struct fl_ring *g)
+void fl_ring_start(const struct fl_channel *c, struct fl_ring *g)
 {
-	bool has_chunks = fl_session->action != FL_ACT_COUNT;
-	uint64_t start = g->data + fl_session->counter_bytes + fl_session->cell_bytes;
-	uint64_t at = start - (uintptr_t)fl_region;
+	bool has_chunks = c->session->action != FL_ACT_COUNT;
+	uint64_t start = g->data + c->session->counter_bytes + c->session->cell_bytes;
+	uint64_t at = start - (uintptr_t)c->region;
 
-	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += fl_session->chunk_bytes)
+	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++, at += c->session->chunk_bytes)
 		g->page[i] = (uint32_t)(at / FL_PAGE);
 	g->granted = has_chunks ? FL_HOME_CHUNKS : 0;
 	g->granted_word = (uint32_t)g->granted;
@@ -132,7 +137,7 @@ void fl_ring_start(struct fl_ring *g)
 	g->waiting = 0;
 	g->claimed = has_chunks;
 	g->entered = has_chunks;
-	g->limit = start + (has_chunks ? fl_session->chunk_bytes : 0);
+	g->limit = start + (has_chunks ? c->session->chunk_bytes : 0);
 	store_relaxed(&g->ptr, start);
 }
 
@@ -159,9 +164,9 @@ static void in_order(void)
 
 /* Chunk `filled`, which is claimed, is in hand from now on. While `limit` is 0 there is no
  * room, and no full chunk either: who is killed in between leaves nothing to be counted. */
-static void enter_chunk(struct fl_ring *g)
+static void enter_chunk(const struct fl_channel *c, struct fl_ring *g)
 {
-	uint64_t at = (uintptr_t)fl_region +
+	uint64_t at = (uintptr_t)c->region +
 		(uint64_t)g->page[g->filled % FL_RING_CHUNKS] * FL_PAGE;
 
 	g->limit = 0;
@@ -173,29 +178,29 @@ static void enter_chunk(struct fl_ring *g)
 	g->entered = g->filled + 1;
 	in_order();
 	FL_POINT("ring.entering");
-	g->limit = at + fl_session->chunk_bytes;
+	g->limit = at + c->session->chunk_bytes;
 	FL_POINT("ring.moved");
 }
 
 /* The chunk in hand is full: the reader is told, and woken when it should hurry. */
-static void count_chunk(struct fl_slot *s, struct fl_ring *g)
+static void count_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_ring *g)
 {
 	store_release(&g->filled, g->filled + 1);	/* (A) pairs with (B) in drain.c */
 	FL_POINT("ring.counted");
 	if (load_relaxed(&g->granted) - g->filled <= load_relaxed(&g->bell_at))
-		fl_ring_doorbell(s);
+		fl_ring_doorbell(c, s);
 }
 
 /* Called with no room: move to the next chunk; false while it is not granted. It goes by
  * the state alone, not by how that came about: a child of vfork may have been killed
  * anywhere in here, in its parent's slot. */
-static bool next_chunk(struct fl_slot *s, struct fl_ring *g)
+static bool next_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_ring *g)
 {
 	if (g->entered > g->filled && g->ptr == g->limit)
-		count_chunk(s, g);
+		count_chunk(c, s, g);
 	if (!claim_chunks(g, g->filled + 1))
 		return false;
-	enter_chunk(g);
+	enter_chunk(c, g);
 	return true;
 }
 
@@ -218,14 +223,14 @@ static void append(struct fl_ring *g, const struct flick_record *r, size_t n)
 /* All of `n` records or none; false: there is no room. One commit, or two where a chunk
  * ends in between: then the next chunk is claimed before the first record is written. The
  * thread has waited for `ticks`, which the reader takes out of the time of its calls. */
-static bool append_across(struct fl_slot *s, const struct flick_record *r, size_t n,
-			  uint64_t ticks)
+static bool append_across(const struct fl_channel *c, struct fl_slot *s,
+			  const struct flick_record *r, size_t n, uint64_t ticks)
 {
 	struct fl_ring *g = &s->ring[0];
 	uint64_t pause = ticks / FL_PAUSE_TICKS;
 	size_t here;
 
-	if (!room_left(g) && !next_chunk(s, g))
+	if (!room_left(g) && !next_chunk(c, s, g))
 		return false;
 	here = room_left(g) < n ? room_left(g) : n;
 	if (here < n && !claim_chunks(g, g->filled + 2))
@@ -235,24 +240,25 @@ static bool append_across(struct fl_slot *s, const struct flick_record *r, size_
 			pause < UINT32_MAX ? (uint32_t)pause : UINT32_MAX;
 	append(g, r, here);
 	if (here < n) {
-		count_chunk(s, g);
-		enter_chunk(g);
+		count_chunk(c, s, g);
+		enter_chunk(c, g);
 		append(g, r + here, n - here);
 	}
 	return true;
 }
 
 /* False when the ring is full. Closing may have come between: then it is done, too. */
-static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
+static bool try_append(const struct fl_channel *c, const struct flick_record *r, size_t n,
+		       uint64_t ticks)
 {
 	struct fl_slot *s;
 	uint64_t mask;
 	bool done;
 
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
-	s = *fl_tls_slot;
-	done = !s || append_across(s, r, n, ticks);
-	FL_MUST(!s || fl_ring_is_valid(&s->ring[0], fl_session));
+	s = fl_own_slot(c);
+	done = !s || append_across(c, s, r, n, ticks);
+	FL_MUST(!s || fl_ring_is_valid(&s->ring[0], c->session));
 	fl_os_signals_restore(&mask);
 	return done;
 }
@@ -261,13 +267,13 @@ static bool try_append(const struct flick_record *r, size_t n, uint64_t ticks)
 
 /* A handler that interrupts the wait counts up and down again. If it forks, the child
  * comes out of the wait, too, and has no slot: the count is its parent's. */
-static void count_waiting(uint32_t by)
+static void count_waiting(const struct fl_channel *c, uint32_t by)
 {
 	struct fl_slot *s;
 	uint64_t mask;
 
 	fl_os_signals_block(&mask);
-	s = *fl_tls_slot;
+	s = fl_own_slot(c);
 	if (s)
 		store_relaxed(&s->ring[0].waiting, s->ring[0].waiting + by);
 	fl_os_signals_restore(&mask);
@@ -276,47 +282,54 @@ static void count_waiting(uint32_t by)
 /* Sleep until there may be room, by what is granted meanwhile; false when there is no
  * reader. Signal handlers run in here and may enqueue: nothing of the ring is held, and
  * they may have made the room that is waited for. */
-static bool wait_room(struct fl_ring *g, size_t n)
+static bool wait_room(const struct fl_channel *c, struct fl_ring *g, size_t n)
 {
 	bool may_come = true;
 	uint64_t granted;
 
-	count_waiting(1);
+	count_waiting(c, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
 	granted = load_acquire(&g->granted);		/* (D) pairs with (C) in lease.c */
 	if (room_left(g) < n && g->claimed >= granted) {
-		may_come = fl_channel_reader_lives();
+		may_come = fl_owner_lives(&c->session->reader);
 		if (may_come) {
 			FL_POINT("ring.wait");
 			fl_os_futex_wait(&g->granted_word, (uint32_t)granted, WAIT_US);
 		}
 	}
-	count_waiting(-1u);
+	count_waiting(c, -1u);
 	return may_come;
 }
 
 /* ---- the door ------------------------------------------------------------------ */
 
+/* The short paths of both channels. The second one's are where a recorder may come. */
+static bool add_shortly(const struct fl_channel *c, size_t at, uint64_t n)
+{
+	return c == &fl_first ? fl_arch_add_own(at, n) :
+	       FL_ARCH_ATTACHES && fl_arch_add_other(at, n);
+}
+
 /* The word `at` bytes into the thread's own slot, which a handler's child has not. */
-static void add_own(size_t at, uint64_t n)
+static void add_own(const struct fl_channel *c, size_t at, uint64_t n)
 {
 	struct fl_slot *s;
 	uint64_t mask;
 
 	if (fl_arch_has_rseq()) {
-		fl_arch_add_own(at, n);
+		add_shortly(c, at, n);
 		return;
 	}
 	fl_os_signals_block(&mask);
-	s = *fl_tls_slot;
+	s = fl_own_slot(c);
 	if (s)
 		*(uint64_t *)((char *)s + at) += n;
 	fl_os_signals_restore(&mask);
 }
 
-static void lose(enum fl_lost why, size_t n)
+static void lose(const struct fl_channel *c, enum fl_lost why, size_t n)
 {
-	add_own(offsetof(struct fl_slot, ring[0].lost) + why * sizeof(uint64_t), n);
+	add_own(c, offsetof(struct fl_slot, ring[0].lost) + why * sizeof(uint64_t), n);
 }
 
 static size_t events(const struct flick_record *r, size_t n)
@@ -328,30 +341,42 @@ static size_t events(const struct flick_record *r, size_t n)
 	return sum;
 }
 
-/* Enqueue `n` records that nothing comes between, or count their events: where there are
- * counters alone as calls, else as lost. */
-static void put_all(const struct flick_record *r, size_t n)
+/* A thread without a slot. */
+static void lose_slotless(const struct fl_channel *c, uint32_t probe)
 {
-	struct fl_slot *s;
+	if (c == &fl_first)
+		fl_channel_lose_slotless(probe);
+	else if (!fl_threads_are_closed(c))
+		fl_lost_add(&c->session->lost[FL_LOST_SLOT]);
+}
+
+/* Enqueue `n` records that nothing comes between, or count their events as lost. */
+static void put_waiting(const struct fl_channel *c, const struct flick_record *r, size_t n)
+{
+	struct fl_slot *s = fl_slot_of(c);
 	uint64_t from;
 
-	if (fl_region && fl_session->action == FL_ACT_COUNT) {
-		for (size_t i = 0; i < n; i++)
-			fl_channel_count(r[i].probe);
-		return;
-	}
-	s = fl_channel_slot();
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
-		fl_channel_lose_slotless(r->probe);
-	if (!s || try_append(r, n, 0))
+		lose_slotless(c, r->probe);
+	if (!s || try_append(c, r, n, 0))
 		return;
 	from = fl_arch_ticks();
 	do {
-		if (wait_room(&s->ring[0], n))
+		if (wait_room(c, &s->ring[0], n))
 			continue;
-		lose(FL_LOST_READER, events(r, n));
+		lose(c, FL_LOST_READER, events(r, n));
 		return;
-	} while (!try_append(r, n, fl_arch_ticks() - from));
+	} while (!try_append(c, r, n, fl_arch_ticks() - from));
+}
+
+/* Where there are counters alone they are calls. */
+static void put_all(const struct flick_record *r, size_t n)
+{
+	if (fl_region && fl_session->action == FL_ACT_COUNT)
+		for (size_t i = 0; i < n; i++)
+			fl_channel_count(r[i].probe);
+	else
+		put_waiting(&fl_first, r, n);
 }
 
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
@@ -400,7 +425,7 @@ static bool try_room(size_t n)
 	done = !s || room_left(&s->ring[0]) >= n;
 	if (!done) {
 		pad_chunk(&s->ring[0]);
-		done = next_chunk(s, &s->ring[0]);
+		done = next_chunk(&fl_first, s, &s->ring[0]);
 	}
 	fl_os_signals_restore(&mask);
 	return done;
@@ -420,9 +445,9 @@ bool fl_channel_make_room(uint32_t n)
 	if (!s)
 		return lose_all(n);
 	while (!try_room(n)) {
-		if (wait_room(&s->ring[0], n))
+		if (wait_room(&fl_first, &s->ring[0], n))
 			continue;
-		lose(FL_LOST_READER, n);
+		lose(&fl_first, FL_LOST_READER, n);
 		return false;
 	}
 	return *fl_tls_slot != NULL;
@@ -437,7 +462,7 @@ void fl_channel_lose_unplaced(enum fl_kind kind)
 	    (fl_session->action == FL_ACT_COUNT && !fl_kind_counts(kind)))
 		return;
 	if (s)
-		lose(FL_LOST_SITE, 1);
+		lose(&fl_first, FL_LOST_SITE, 1);
 	else
 		fl_channel_lose_slotless(UINT32_MAX);
 }
@@ -449,17 +474,23 @@ static size_t counter_at(uint32_t probe)
 	return FL_SLOT_HEADER_BYTES + probe * sizeof(uint64_t);
 }
 
+static bool end_shortly(const struct fl_channel *c, size_t at)
+{
+	return c == &fl_first ? fl_arch_end_block(at) :
+	       FL_ARCH_ATTACHES && fl_arch_end_block_other(at);
+}
+
 /* False: it is not full, as a handler that came in between has done it; or the slot is
  * not this process's. */
-static bool end_own_block(size_t at)
+static bool end_own_block(const struct fl_channel *c, size_t at)
 {
 	struct fl_slot *s;
 	uint64_t mask, now;
 
 	if (fl_arch_has_rseq())
-		return fl_arch_end_block(at);
+		return end_shortly(c, at);
 	fl_os_signals_block(&mask);
-	s = *fl_tls_slot;
+	s = fl_own_slot(c);
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
 	if (now & FL_COUNT_FULL)
 		store_relaxed((uint64_t *)((char *)s + at), now - FL_COUNT_FULL + 1);
@@ -469,17 +500,16 @@ static bool end_own_block(size_t at)
 
 void fl_channel_end_block(uint32_t probe)
 {
-	if (end_own_block(counter_at(probe)) && fl_channel_on_block)
+	if (end_own_block(&fl_first, counter_at(probe)) && fl_channel_on_block)
 		fl_channel_on_block(probe);
 }
 
-static void count_own(const struct fl_slot *s, uint32_t probe)
+static bool count_own(const struct fl_channel *c, const struct fl_slot *s, uint32_t probe)
 {
 	const uint64_t *counter = (void *)((char *)s + counter_at(probe));
 
-	add_own(counter_at(probe), FL_COUNT_ONE);
-	if (load_relaxed(counter) & FL_COUNT_FULL)
-		fl_channel_end_block(probe);
+	add_own(c, counter_at(probe), FL_COUNT_ONE);
+	return load_relaxed(counter) & FL_COUNT_FULL;
 }
 
 void fl_channel_count(uint32_t probe)
@@ -487,10 +517,41 @@ void fl_channel_count(uint32_t probe)
 	struct fl_slot *s = fl_channel_slot();
 	bool is_event = fl_region && fl_session->action == FL_ACT_COUNT;
 
-	if (s && probe < s->ring[0].n_counters)
-		count_own(s, probe);
-	else if (is_event && s)
-		lose(FL_LOST_ROOM, 1);
-	else if (!s)				/* of samples too: its calls are not counted */
+	if (s && probe < s->ring[0].n_counters) {
+		if (count_own(&fl_first, s, probe))
+			fl_channel_end_block(probe);
+	} else if (is_event && s) {
+		lose(&fl_first, FL_LOST_ROOM, 1);
+	} else if (!s) {			/* of samples too: its calls are not counted */
 		fl_channel_lose_slotless(probe);
+	}
+}
+
+/* ---- the recorder's beside the first ---------------------------------------------- */
+
+void fl_other_count(uint32_t probe)
+{
+	/* (S) pairs with (T) in other.c */
+	const struct fl_channel *c = load_acquire(&fl_other);
+	struct fl_slot *s = c ? fl_slot_of(c) : NULL;
+
+	if (!c)
+		return;
+	if (!s)
+		lose_slotless(c, probe);
+	else if (probe >= s->ring[0].n_counters)
+		lose(c, FL_LOST_ROOM, 1);
+	else if (count_own(c, s, probe))
+		end_own_block(c, counter_at(probe));
+}
+
+void fl_other_put(const struct flick_record *r)
+{
+	const struct fl_channel *c;
+
+	if (FL_ARCH_ATTACHES && fl_arch_put_other(r))
+		return;
+	c = load_acquire(&fl_other);			/* (S) pairs with (T) in other.c */
+	if (c)
+		put_waiting(c, r, 1);
 }

@@ -77,6 +77,30 @@ bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
 
 /* ---- target side, shared by thread.c and ring.c ---------------------------- */
 
+/* What this process's threads write to: a recorder's region, and what of it is theirs. The
+ * first is the owner's of the probes; the other one is of a recorder beside it (other.c),
+ * NULL while there is none, and each such one has its own for ever. */
+struct fl_channel {
+	struct fl_region *region;	/* NULL until open */
+	struct fl_shm_session *session;
+	/* [0] is not NULL while this process may enqueue, [n + 1] is for the thread that has
+	 * slot n. Zeroed by the kernel in fork's child (OS15); one that is followed sets the
+	 * first again. */
+	struct fl_slot **pointees;
+	uint32_t n_pointees;
+	struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
+	uint32_t image, row;		/* the process's own numbers there */
+};
+extern struct fl_channel fl_first FL_HIDDEN, *fl_other FL_HIDDEN;
+/* The calling thread's slot, or NULL: also in a fork's child, and where it is of another
+ * recorder by now. With signals blocked it stays so. */
+static inline struct fl_slot *fl_own_slot(const struct fl_channel *c)
+{
+	struct fl_slot *s = c == &fl_first ? *fl_tls_slot : *fl_tls_other;
+
+	return (uintptr_t)s - (uintptr_t)c->region < c->region->bytes ? s : NULL;
+}
+
 extern struct fl_region *fl_region FL_HIDDEN;	/* NULL until open */
 extern struct fl_shm_session *fl_session FL_HIDDEN;	/* its owner's; likewise */
 extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */
@@ -85,9 +109,18 @@ bool fl_shm_is_in_space(const struct fl_region *m);
 /* This process's threads may enqueue again. */
 FL_HIDDEN void fl_tls_reopen(void);
 /* Wake the reader of a slot if it sleeps. */
-FL_HIDDEN void fl_ring_doorbell(const struct fl_slot *);
+FL_HIDDEN void fl_ring_doorbell(const struct fl_channel *, const struct fl_slot *);
 /* A fresh slot's ring: empty, at its first chunk. */
-FL_HIDDEN void fl_ring_start(struct fl_ring *);
+FL_HIDDEN void fl_ring_start(const struct fl_channel *, struct fl_ring *);
+/* The calling thread's slot, claimed at first use; NULL when none is free. */
+FL_HIDDEN struct fl_slot *fl_slot_of(const struct fl_channel *);
+/* Make it that of region `m`, and end it: 0 or -ENOMEM. */
+FL_HIDDEN int fl_threads_open(struct fl_channel *, struct fl_region *m);
+FL_HIDDEN void fl_threads_close(struct fl_channel *);
+static inline bool fl_threads_are_closed(const struct fl_channel *c)
+{
+	return !c->pointees || !load_relaxed(&c->pointees[0]);
+}
 /* Add one to a loss counter; a signal handler may do so in between. */
 static inline void fl_lost_add(uint64_t *lost)
 {

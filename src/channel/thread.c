@@ -43,34 +43,35 @@
 struct fl_region *fl_region;
 struct fl_shm_session *fl_session;
 
+struct fl_channel fl_first, *fl_other;
+
 static struct fl_slot *no_slot;		/* pointee of a thread without one */
-__thread struct fl_slot **fl_tls_slot = &no_slot;
+__thread struct fl_slot **fl_tls_slot = &no_slot, **fl_tls_other = &no_slot;
 __thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
-/* pointees[0] is not NULL while this process may enqueue, pointees[n + 1] is for the
- * thread that has slot n. Zeroed by the kernel in fork's child (OS15); one that
- * is followed sets the first again. */
-static struct fl_slot **pointees;
-static uint32_t n_pointees;
-static struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
 void (*fl_channel_on_frames)(struct fl_frames *);
 static char first_name[16];	/* of who opened: the others' until the reader asks */
 
 /* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
-static __thread struct {
+static __thread struct seeker {
 	uint32_t skip;
 	uint32_t claiming;	/* what is met meanwhile is lost: in a C library that is
 				 * instrumented or replaced */
-} seeker;
+} seekers[2];
+
+static struct seeker *seeker_of(const struct fl_channel *c)
+{
+	return &seekers[c != &fl_first];
+}
 
 bool fl_channel_is_closed(void)
 {
-	return !pointees || !load_relaxed(&pointees[0]);
+	return fl_threads_are_closed(&fl_first);
 }
 
 static struct fl_slot **map_pointees(uint32_t n)
 {
-	size_t bytes = fl_round_up(n * sizeof(*pointees), FL_PAGE);
+	size_t bytes = fl_round_up(n * sizeof(struct fl_slot *), FL_PAGE);
 	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -83,75 +84,98 @@ static struct fl_slot **map_pointees(uint32_t n)
 }
 
 /* Memory is used as it is touched. */
-static int map_frames(const struct fl_region *m)
+static int map_frames(struct fl_channel *c)
 {
-	void *p = m->session[0].action != FL_ACT_SAMPLE ? NULL :
-		fl_os_map(NULL, fl_round_up(m->n_slots * sizeof(*frames), FL_PAGE),
+	void *p = c->session->action != FL_ACT_SAMPLE ? NULL :
+		fl_os_map(NULL, fl_round_up(c->region->n_slots * sizeof(*c->frames), FL_PAGE),
 			  PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (fl_is_err(p))
 		return -ENOMEM;
-	frames = p;
+	c->frames = p;
+	return 0;
+}
+
+int fl_threads_open(struct fl_channel *c, struct fl_region *m)
+{
+	struct fl_slot **fresh = map_pointees(m->n_slots + 1);
+	int err = fl_os_robust_open();
+
+	c->region = m;			/* the reader can be told so */
+	c->session = &m->session[0];
+	if (!err)
+		err = map_frames(c);
+	if (!fresh || err)
+		return fresh ? err : -ENOMEM;
+	fl_os_thread_name(first_name);
+	c->n_pointees = m->n_slots + 1;
+	c->pointees = fresh;
+	/* ordering: none to pair with, who finds it set finds all else by its address */
+	store_release(&c->pointees[0], fl_shm_slot(m, 0));
 	return 0;
 }
 
 int fl_channel_open(struct fl_region *m)
 {
-	struct fl_slot **fresh = map_pointees(m->n_slots + 1);
-	int err = fl_os_robust_open();
-
-	fl_region = m;			/* the reader can be told so */
+	fl_region = m;
 	fl_session = &m->session[0];
-	if (!err)
-		err = map_frames(m);
-	if (!fresh || err)
-		return fresh ? err : -ENOMEM;
-	fl_os_thread_name(first_name);
-	n_pointees = m->n_slots + 1;
-	pointees = fresh;
-	pointees[0] = fl_shm_slot(m, 0);
-	return 0;
+	fl_first.image = fl_channel_image();
+	fl_first.row = fl_own_row;
+	return fl_threads_open(&fl_first, m);
 }
 
 /* In fork's child. Its thread's pointee has been wiped: it claims a slot of its own. */
 void fl_tls_reopen(void)
 {
-	seeker.skip = 0;
-	pointees[0] = fl_shm_slot(fl_region, 0);
+	fl_first.image = fl_channel_image();
+	fl_first.row = fl_own_row;
+	seeker_of(&fl_first)->skip = 0;
+	fl_first.pointees[0] = fl_shm_slot(fl_region, 0);
 }
 
 /* The pointees stay mapped: threads point to them. */
+void fl_threads_close(struct fl_channel *c)
+{
+	for (uint32_t i = 0; i < c->n_pointees; i++)
+		store_relaxed(&c->pointees[i], NULL);
+}
+
 void fl_channel_close(void)
 {
-	for (uint32_t i = 0; i < n_pointees; i++)
-		store_relaxed(&pointees[i], NULL);
+	fl_threads_close(&fl_first);
+}
+
+bool fl_shm_reader_lives(const struct fl_region *m)
+{
+	return fl_owner_lives(&m->session[0].reader);
 }
 
 bool fl_channel_reader_lives(void)
 {
-	return fl_region && fl_owner_lives(&fl_session->reader);
+	return fl_region && fl_shm_reader_lives(fl_region);
 }
 
 /* The reader left it drained, with zero in all that counts. */
-static void set_fields(struct fl_slot *s, uint32_t n)
+static void set_fields(const struct fl_channel *c, struct fl_slot *s, uint32_t n)
 {
+	struct fl_frames *frames = c->frames;
 	struct fl_ring *g = &s->ring[0];
 
 	g->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
-	g->n_counters = fl_session->counter_bytes / 8;
-	g->cells = g->data + fl_session->counter_bytes;
+	g->n_counters = c->session->counter_bytes / 8;
+	g->cells = g->data + c->session->counter_bytes;
 	g->frames = frames ? &frames[n] : NULL;
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);
 	if (frames)
 		frames[n].n = frames[n].was_dead = 0;
 	s->tid = fl_os_thread_id();
-	s->image = fl_channel_image();
-	s->process = fl_own_row;
+	s->image = c->image;
+	s->process = c->row;
 	for (size_t i = 0; i < sizeof s->name; i++)
 		s->name[i] = first_name[i];
-	fl_ring_start(g);
+	fl_ring_start(c, g);
 }
 
 static bool take_state(uint32_t *state)
@@ -190,9 +214,10 @@ static bool has_ended(const struct fl_slot *s)
 
 void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot))
 {
+	struct fl_frames *frames = fl_first.frames;
 	uint32_t n = frames ? load_relaxed(&fl_region->n_slots_used) : 0;
 
-	for (uint32_t i = 0; i < n && i + 1 < n_pointees; i++) {
+	for (uint32_t i = 0; i < n && i + 1 < fl_first.n_pointees; i++) {
 		const struct fl_slot *s = fl_shm_slot(fl_region, i);
 
 		if (load_relaxed(&frames[i].n) &&
@@ -219,10 +244,10 @@ static bool take_ended(struct fl_slot *s)
 
 /* In a program's own region there is no reader to free the slots of threads
  * that ended: the next thread goes on with the counters of one. */
-static struct fl_slot *adopt(struct fl_region *m, uint32_t *number)
+static struct fl_slot *adopt(const struct fl_channel *c, uint32_t *number)
 {
-	for (uint32_t n = 0; fl_session->own && n < m->n_slots; n++) {
-		struct fl_slot *s = fl_shm_slot(m, n);
+	for (uint32_t n = 0; c->session->own && n < c->region->n_slots; n++) {
+		struct fl_slot *s = fl_shm_slot(c->region, n);
 
 		*number = n;
 		if (has_ended(s) && take_ended(s))
@@ -242,50 +267,54 @@ static void note_used(struct fl_region *m, uint32_t n)
 }
 
 /* With signals blocked, and `claiming`: no event of this thread can come in between. */
-static bool claim(struct fl_region *m)
+static bool claim(const struct fl_channel *c)
 {
 	uint32_t n;
-	struct fl_slot *s = find_free(m, &n);
+	struct fl_slot *s = find_free(c->region, &n), **pointee;
 
 	if (!s)
-		s = adopt(m, &n);
+		s = adopt(c, &n);
 	if (!s)
 		return false;
-	note_used(m, n);
+	note_used(c->region, n);
 	fl_os_hold(&s->owner);
 	FL_POINT("thread.claim");
-	set_fields(s, n);
+	set_fields(c, s, n);
 	store_release(&s->state, FL_SLOT_LIVE);	/* (K) pairs with (L) in drain.c */
-	__atomic_fetch_or(&fl_session->fresh[n / 64], 1ull << n % 64,
+	__atomic_fetch_or(&c->session->fresh[n / 64], 1ull << n % 64,
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
-	fl_tls_slot = &pointees[n + 1];
-	store_relaxed(fl_tls_slot, s);
-	FL_MUST(fl_slot_is_valid(s, fl_session));
+	pointee = &c->pointees[n + 1];
+	if (c == &fl_first)
+		fl_tls_slot = pointee;
+	else
+		fl_tls_other = pointee;
+	store_relaxed(pointee, s);
+	FL_MUST(fl_slot_is_valid(s, c->session));
 	return true;
 }
 
-static bool claim_once(void)
+static bool claim_once(const struct fl_channel *c)
 {
 	uint64_t mask;
 	bool got;
 
 	fl_os_signals_block(&mask);	/* no handler leaves a slot half claimed */
-	seeker.claiming = 1;
-	got = *fl_tls_slot			/* a handler was quicker */
-		|| claim(fl_region);
-	seeker.claiming = 0;
+	seeker_of(c)->claiming = 1;
+	got = fl_own_slot(c)		/* a handler was quicker */
+		|| claim(c);
+	seeker_of(c)->claiming = 0;
 	fl_os_signals_restore(&mask);
 	return got;
 }
 
 /* Wakes its reader, whoever that is. */
-static bool a_slot_is_ending(struct fl_region *m)
+static bool a_slot_is_ending(const struct fl_channel *c)
 {
-	for (uint32_t i = 0; i < m->n_slots; i++) {
-		struct fl_slot *s = fl_shm_slot(m, i);
+	for (uint32_t i = 0; i < c->region->n_slots; i++) {
+		struct fl_slot *s = fl_shm_slot(c->region, i);
 
 		if (has_ended(s)) {
-			fl_ring_doorbell(s);
+			fl_ring_doorbell(c, s);
 			return true;
 		}
 	}
@@ -294,28 +323,38 @@ static bool a_slot_is_ending(struct fl_region *m)
 
 /* Wait only while the reader is about to free a slot; else the thread goes
  * without, and for a while does not even look. */
-static struct fl_slot *seek_slot(void)
+static struct fl_slot *seek_slot(const struct fl_channel *c)
 {
-	if (seeker.skip) {
-		seeker.skip--;
+	struct seeker *seeker = seeker_of(c);
+
+	if (seeker->skip) {
+		seeker->skip--;
 		return NULL;
 	}
 	for (int tries = 0; tries < SEEK_TRIES; tries++) {
-		if (claim_once())
-			return *fl_tls_slot;
-		if (!a_slot_is_ending(fl_region) || !fl_channel_reader_lives())
+		if (claim_once(c))
+			return fl_own_slot(c);
+		if (!a_slot_is_ending(c) || !fl_owner_lives(&c->session->reader))
 			break;
 		fl_os_sleep_us(1000);
 	}
-	seeker.skip = SKIP_EVENTS;
+	seeker->skip = SKIP_EVENTS;
 	return NULL;
+}
+
+struct fl_slot *fl_slot_of(const struct fl_channel *c)
+{
+	struct fl_slot *s;
+
+	if (fl_threads_are_closed(c) || seeker_of(c)->claiming)
+		return NULL;
+	s = fl_own_slot(c);
+	return s ? s : seek_slot(c);
 }
 
 struct fl_slot *fl_channel_slot(void)
 {
-	if (fl_channel_is_closed() || seeker.claiming)
-		return NULL;
-	return *fl_tls_slot ? *fl_tls_slot : seek_slot();
+	return fl_slot_of(&fl_first);
 }
 
 void (*fl_channel_on_left)(uint32_t probe);
@@ -334,7 +373,7 @@ uint64_t fl_channel_counted(uint32_t probe)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n && i < FL_HANDS_SLOTS && !fl_channel_is_closed(); i++) {
-		const struct fl_slot *s = load_relaxed(&pointees[i + 1]);
+		const struct fl_slot *s = load_relaxed(&fl_first.pointees[i + 1]);
 
 		const struct fl_ring *g = s ? &s->ring[0] : NULL;
 

@@ -266,11 +266,15 @@ static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	struct fl_inject was = { .code = 0 };
 	struct library l;
-	uintptr_t at = 0, with = 0;
+	uintptr_t at = 0, with = 0, recorders = 0;
 
-	if (read_library(a, &l, m->lo))
+	if (read_library(a, &l, m->lo)) {
 		at = symbol_at_name(&l, "flick_attached", STT_OBJECT);
+		recorders = symbol_at_name(&l, "flick_recorders", STT_OBJECT);
+	}
 	free_library(&l);
+	if (!recorders || !fl_attach_read(a, recorders, &a->recorders, sizeof(a->recorders)))
+		a->recorders = FL_RECORDERS_NONE;
 	a->library = m;
 	if (at && fl_attach_read(a, at, &with, sizeof(with)) && with &&
 	    fl_attach_read(a, with, &was, sizeof(was))) {

@@ -65,6 +65,25 @@ static int open_process(struct fl_attached *a)
 	return a->mem < 0 ? -errno : 0;
 }
 
+bool fl_attach_is_second(const struct fl_attached *a)
+{
+	return a->recorders != FL_RECORDERS_NONE;
+}
+
+bool fl_attach_is_recorded(uint32_t pid)
+{
+	struct fl_attached a = { .pid = (int)pid, .mem = -1, .pidfd = -1 };
+	bool is = FL_ARCH_ATTACHES && !open_process(&a) && !fl_attach_look(&a) &&
+		  fl_attach_is_second(&a);
+
+	fl_attach_forget(&a);
+	if (a.mem >= 0)
+		close(a.mem);
+	if (a.pidfd >= 0)
+		close(a.pidfd);
+	return is;
+}
+
 int fl_attach_check(struct fl_session *s)
 {
 	struct fl_attached *a = calloc(1, sizeof(*a));
@@ -224,6 +243,18 @@ bool fl_attach_has_begun(struct fl_session *s)
 		fl_cost_begin(s);
 	}
 	return a->has_begun;
+}
+
+void fl_attach_tell_refused(const struct fl_session *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_selected; i++)
+		n += s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
+		     load_relaxed(&s->sites[i].refusal) == FLE_COUNTED;
+	if (n)
+		fl_say("%u function%s cannot be recorded: %s", n, n == 1 ? "" : "s",
+		       fl_reason(FLE_COUNTED));
 }
 
 bool fl_attach_has_left(struct fl_session *s)

@@ -13,6 +13,8 @@
 int fl_attach_check(struct fl_session *);
 int fl_attach_start(struct fl_session *);
 bool fl_attach_has_left(struct fl_session *);
+bool fl_attach_is_second(const struct fl_attached *);	/* another one records it */
+void fl_attach_tell_refused(const struct fl_session *);	/* by what that one does */
 bool fl_attach_has_begun(struct fl_session *);	/* its probes are as they are wanted */
 bool fl_attach_has_failed(const struct fl_attached *);	/* it was said why */
 void fl_attach_end(struct fl_session *);
@@ -38,6 +40,7 @@ struct fl_attached {
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
 	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
 	bool has_begun;			/* its probes are as they are wanted */
+	uint32_t recorders;		/* enum fl_recorders: those that are there */
 	struct fl_attach_map *maps;
 	size_t n_maps;
 	uintptr_t c_library;		/* its lowest address */

@@ -9,6 +9,8 @@
  *
  * (A) pairs with (B) in agent/control.c: who sees the wish sees what is staged.
  * (D) pairs with (C) in agent/control.c: who sees it answered sees the answer.
+ * Beside another recorder it is agent/joint.c that answers:
+ * (A) pairs with (D) in agent/joint.c, and (D) pairs with (E) in agent/joint.c.
  */
 #include <stdlib.h>
 #include <string.h>

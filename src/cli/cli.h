@@ -440,6 +440,8 @@ int fl_providers_take(void *bits, const struct fl_option *, const char *list);
 const char *fl_provider_each(size_t);
 /* The words of the process's command line, ... (attach.c); kept. */
 char **fl_attach_arguments(uint32_t pid);
+/* Does another flick record that process? */
+bool fl_attach_is_recorded(uint32_t pid);
 #define FL_PID_OPTION(at_) \
 	{ 'p', "pid", "PID", "a program that runs already, instead of PROGRAM", \
 	  fl_take_number, at_, 1, INT32_MAX }

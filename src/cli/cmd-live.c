@@ -196,6 +196,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 
 	if (fl_args_take(&a, w) || fl_selection_ready(w->o.selection))
 		return -1;
+	if (w->o.pid && fl_attach_is_recorded(w->o.pid))
+		w->all = true;		/* what is sampled one recorder alone can say */
 	if (w->budget && w->all) {
 		fl_say("--budget=%s is for sampling: it cannot be used with --all", w->budget);
 		return -1;

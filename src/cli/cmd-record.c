@@ -15,6 +15,7 @@
 struct wish {
 	struct fl_session_options o;
 	bool all;
+	bool is_second;			/* another flick records the process */
 	const char *budget;		/* as it was asked for, or NULL */
 };
 
@@ -139,7 +140,7 @@ static enum fl_action action_of(const struct wish *w)
 	if (w->o.rate)
 		return FL_ACT_WINDOW;
 	return fl_use_action(w->o.analyses, w->o.n_analyses,
-			     w->all ? FL_ACT_TIME : FL_ACT_SAMPLE);
+			     w->all || w->is_second ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
 
 /* Where every call is recorded there are no samples, and no budget. */
@@ -220,6 +221,24 @@ static int check_running(const struct fl_session_options *o, int n_words)
 	return -1;
 }
 
+/* What is sampled, and what windows stand for, one recorder alone can say. */
+static int check_second(struct wish *w)
+{
+	w->is_second = w->o.pid && fl_attach_is_recorded(w->o.pid);
+	if (!w->is_second)
+		return 0;
+	if (w->o.rate || is_profiler_set(w)) {
+		fl_say("process %u is recorded by another flick: beside that --rate, --budget, "
+		       "-K and --epoch cannot be used, as every call is recorded or counted",
+		       w->o.pid);
+		return -1;
+	}
+	if (!w->all && action_of(w) == FL_ACT_TIME)
+		fl_say("process %u is recorded by another flick: beside that every call is "
+		       "recorded, as with --all", w->o.pid);
+	return 0;
+}
+
 static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
@@ -230,8 +249,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	chose = w->o.n_analyses;
 	if (!chose && fl_session_use(&w->o, "latency"))
 		return -1;
-	if (fl_trigger_use(&w->o) || check_perf_map(&w->o) || check_readers(&w->o) ||
-	    check_profiler(w, action_of(w)))
+	if (check_second(w) || fl_trigger_use(&w->o) || check_perf_map(&w->o) ||
+	    check_readers(&w->o) || check_profiler(w, action_of(w)))
 		return -1;
 	if (use_paths(w))
 		return -1;

@@ -7,6 +7,7 @@
  * the same places, and tells of those that it makes itself.
  *
  * (B) pairs with (A) in channel/body.c: who sees where it is sees whose.
+ * (B) pairs with (U) in channel/other.c: the same.
  */
 #include <stdlib.h>
 

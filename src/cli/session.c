@@ -334,7 +334,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	     o->action == FL_ACT_SAMPLE) && !o->raw)
 		fl_overhead_begin(&s->calibrator, o->action);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
-	fl_ctl_open(s);
+	if (!s->attached || !fl_attach_is_second(s->attached))
+		fl_ctl_open(s);			/* else that speaks with the first one */
 	drain(s);
 	fl_ctl_close(s);
 	fl_overhead_end(&s->calibrator, s->view.overhead);
@@ -348,6 +349,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	fl_session_measure_tick(s);
 	fl_rate_measure(s, s->end_tsc);
 	add_up(s);
+	if (s->attached)
+		fl_attach_tell_refused(s);
 	if (s->refused_to_go || s->chose_nothing || !has_begun(s))
 		return FL_EXIT_FAILED;
 	if (!s->feed_error) {

@@ -25,7 +25,7 @@ static bool is_to_arm(uint32_t id)
 
 	if (p->state != FL_PROBE_FOUND || p->reached != FL_REACHED_BY_GLUE || fl_table.holds)
 		return false;
-	return fl_table_wants(id) || p->asks || p->carries || fl_table_wants_all() ||
+	return fl_table_wants_too(id) || p->asks || p->carries || fl_table_wants_all() ||
 	       (!p->bare && !fl_arch_mutes(p->form));
 }
 

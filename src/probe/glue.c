@@ -253,7 +253,7 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 		return false;
 	if (fl_probe_is_body(p))
 		return decided == FL_DECIDED && p->state == FL_PROBE_FOUND &&
-		       (fl_table_wants(id) || p->carries);
+		       (fl_table_wants_too(id) || p->carries);
 	return decided == FL_DECIDED || p->bare || fl_table_wants_all();
 }
 
@@ -263,7 +263,7 @@ static bool needs_glue(uint32_t id)
 	const struct fl_probe *p = &fl_table.probes[id];
 
 	return p->bare || p->asks || !fl_arch_mutes(p->form) || fl_table_wants_all() ||
-	       fl_table_wants(id);
+	       fl_table_wants_too(id);
 }
 
 /* Where there is no memory for those that count, all are plain ones. */

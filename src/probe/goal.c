@@ -46,6 +46,7 @@
  */
 #include "glue.h"
 #include "goal.h"
+#include "joint.h"
 #include "patch/patch.h"
 #include "second.h"
 #include "switch.h"
@@ -139,13 +140,20 @@ static inline enum fl_state text_of(uint32_t id, uint8_t wants)
 	return s->is_entry || !(wants & FL_SESSION) ? FL_ON : FL_OFF;
 }
 
+static bool is_both_ones(const struct fl_probe *p)
+{
+	return fl_table.had_joint || (fl_table.had_second && !fl_probe_is_body(p));
+}
+
 /* Where a second session has been, what the first one does not want at this moment leads to
  * what asks it, although text is off: a thread may be in the glue yet, of an `on` that was
- * the second one's alone. Bodies are the first one's. */
+ * the second one's alone. Bodies are recorders' alone. */
 static enum fl_action action_of_both(uint32_t id, enum fl_action first)
 {
-	if (fl_probe_is_body(&fl_table.probes[id]))
+	if (!is_both_ones(&fl_table.probes[id]))
 		return first;
+	if (first == FL_ACT_TIME && fl_goal_is_on(id) && fl_joint_times(id))
+		return FL_ACT_TWICE;
 	return fl_goal_is_second_on(id) || !fl_goal_is_on(id) ? FL_ACT_BOTH : first;
 }
 
@@ -281,8 +289,7 @@ void fl_goal_lead(uint32_t id)
 	const struct fl_probe *p = &fl_table.probes[id];
 
 	if (p->go)
-		fl_glue_direct(p, fl_table.had_second && !fl_probe_is_body(p) ? FL_ACT_BOTH :
-				  FL_ACT_STAGED);
+		fl_glue_direct(p, is_both_ones(p) ? FL_ACT_BOTH : FL_ACT_STAGED);
 }
 
 void fl_goal_show(uint32_t id)
@@ -337,11 +344,12 @@ void fl_goal_direct(uint32_t id, enum fl_action action)
 int fl_goal_wish_second(uint32_t id, enum fl_state to)
 {
 	struct fl_goal *g = fl_goal_of(id);
-	int err = fl_probe_site(id) ? moves[fl_table.probes[id].state].answer : FLE_GONE;
+	bool has = fl_table.is_joint || fl_probe_site(id);
+	int err = has ? moves[fl_table.probes[id].state].answer : FLE_GONE;
 
 	if (err)
 		return err;
-	if (to == FL_ON)
+	if (to == FL_ON && !fl_table.is_joint)
 		fl_handler_default(id);
 	/* (M) pairs with (A) in second.c */
 	store_release(&g->wants, (uint8_t)(to == FL_ON ? g->wants | FL_BESIDE_RECORDER :

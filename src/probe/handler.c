@@ -26,6 +26,7 @@
 #include "glue.h"
 #include "goal.h"
 #include "handler.h"
+#include "joint.h"
 #include "os/os.h"
 #include "table.h"
 
@@ -298,6 +299,12 @@ void fl_probe_hit(uint32_t id, uint32_t sp)
 {
 	bool is_bound = load_relaxed(&fl_bindings[id]), is_first = fl_probe_is_on(id);
 
+	if (load_relaxed(&fl_table.is_joint)) {
+		if (is_first)
+			hit_first(id, sp);
+		fl_joint_second(id, sp);
+		return;
+	}
 	if (is_first && (!is_bound || fl_table.had_second))
 		hit_first(id, sp);
 	if (is_bound)

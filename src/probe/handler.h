@@ -31,6 +31,8 @@ void fl_inside_leave(struct fl_inside *);
  * takes. *turn: whoever goes in from now on has this one or a later one. 0, -ETIMEDOUT, or
  * -EDEADLK: the caller is inside. */
 int fl_inside_wait(int wait_ms, uint64_t *turn);
+/* Does the program's session, or the second recorder's, want it at this moment? */
+bool fl_inside_wants(uint32_t id);
 /* Of who goes in now; and another one, from now on: who is deciding whether to call asks
  * again. */
 uint64_t fl_inside_turn(void);

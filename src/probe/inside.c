@@ -182,6 +182,11 @@ static __attribute__((noinline)) bool ask_again(uint32_t id)
 	return is;
 }
 
+bool fl_inside_wants(uint32_t id)
+{
+	return ask_again(id);
+}
+
 static inline void call_bound(uint32_t id, uint64_t now)
 {
 	const struct fl_binding *b;

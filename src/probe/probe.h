@@ -174,6 +174,14 @@ void fl_probes_end_first(void);
 int fl_second_open(void);
 void fl_second_close(void);
 uint64_t fl_second_hits(uint32_t id);
+/* Another recorder's session beside it (joint.c), which does `action`. want: of probes
+ * from `from` on and below n, what rows[].wanted is, which is armed, and on. change: as
+ * fl_probes_change(), of that session alone. close: it wants none. */
+int fl_joint_open(enum fl_action action);
+void fl_joint_show(uint32_t from);	/* to its reader, all from there on */
+void fl_joint_want(const struct fl_shm_site *rows, uint32_t n, uint32_t from, enum fl_moment);
+int fl_joint_change(const uint8_t *staged, uint32_t n, struct fl_change_box *box);
+void fl_joint_close(void);
 /* Where probe `id` is in this process; NULL: it is another's, an earlier image's, or in a
  * second body, which the recorder alone has. */
 const struct fl_shm_site *fl_probe_site(uint32_t id);

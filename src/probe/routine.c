@@ -14,6 +14,7 @@ ROUTINES(DECLARE, bare)
 ROUTINES(DECLARE, body)
 ROUTINES(DECLARE, ask)
 DECLARE(abi_call) DECLARE(ask_call) DECLARE(ask_idle)
+DECLARE(abi_twice) DECLARE(bare_twice) DECLARE(ask_twice) DECLARE(body_twice)
 DECLARE(abi_both) DECLARE(bare_both) DECLARE(ask_both) DECLARE(body_both)
 DECLARE(abi_count_full) DECLARE(bare_count_full) DECLARE(body_count_full)
 FL_ARCH_VECTORS(DECLARE, bare_call)
@@ -25,13 +26,14 @@ FL_ARCH_VECTORS(DECLARE, body_call)
 typedef void routine_fn(void);
 static routine_fn *const shorts[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_TIME] = EACH(time), [FL_ACT_COUNT] = EACH(count), [FL_ACT_AFTER] = EACH(after),
+	[FL_ACT_TWICE] = EACH(twice),
 };
 static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_TIME] = EACH(time_long), [FL_ACT_COUNT] = EACH(count_long),
 	[FL_ACT_AFTER] = EACH(after_long), [FL_ACT_SAMPLE] = EACH(sample),
 	[FL_ACT_WINDOW] = EACH(window), [FL_ACT_STAGED] = EACH(staged),
 	[FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
-	[FL_ACT_BOTH] = { fl_abi_both, fl_bare_both, fl_ask_both, fl_body_both },
+	[FL_ACT_BOTH] = EACH(both), [FL_ACT_TWICE] = EACH(both),	/* asks, and does it */
 };
 /* A function of the program's own may use the widest vectors there are. */
 static routine_fn *const bare_calls[] = { FL_ARCH_VECTORS(ADDRESS, bare_call) };

@@ -7,6 +7,7 @@
 	.text
 
 	RECORDS	time, fl_channel_put
+	RECORDS_IN_TWO twice, fl_joint_put, fl_joint_put_second
 	COUNTS	count, fl_channel_count, fl_channel_end_block
 	COUNTS_BELOW after, count, fl_timed, fl_function_of, fl_sample_after, fl_sample_inner
 	CALLS	sample, fl_sample_hit
@@ -29,5 +30,6 @@
 	ASKS	window, fl_asked
 	ASKS	call, fl_asked
 	ASKS	both, fl_asked
+	ASKS	twice, fl_asked
 
 	.section .note.GNU-stack, "", @progbits

@@ -29,6 +29,7 @@
  */
 #include "arm.h"
 #include "goal.h"
+#include "joint.h"
 #include "os/os.h"
 #include "second.h"
 #include "switch.h"
@@ -46,21 +47,19 @@ uint64_t fl_second_hits(uint32_t id)
 	return id < fl_table.n ? load_relaxed(&hits[id]) : 0;
 }
 
-static void lock_both(uint64_t *signals, uint64_t *inner)
+void fl_second_lock(uint64_t *signals, uint64_t *inner)
 {
 	fl_table_lock(signals);
 	fl_switches_lock(inner);
 }
 
-static void unlock_both(const uint64_t *signals, const uint64_t *inner)
+void fl_second_unlock(const uint64_t *signals, const uint64_t *inner)
 {
 	fl_switches_unlock(inner);
 	fl_table_unlock(signals);
 }
 
-/* What the recorder does not want has no glue yet, or was muted. Who calls that from now on
- * waits for the caller's decision: he has the negotiation's lock. */
-static int arm_all(void)
+int fl_second_begin(void)
 {
 	if (fl_table.holds)
 		return FLE_RECORDED;
@@ -69,6 +68,17 @@ static int arm_all(void)
 	fl_table.second = fl_table.had_second = true;
 	store_relaxed(&fl_table.handles, FL_SECOND);
 	fl_switching.is_short = false;
+	return 0;
+}
+
+/* What the recorder does not want has no glue yet, or was muted. Who calls that from now on
+ * waits for the caller's decision: he has the negotiation's lock. */
+static int arm_all(void)
+{
+	int err = fl_second_begin();
+
+	if (err)
+		return err;
 	fl_arm_unmute(NULL);
 	fl_arm_from(0, FL_RUNNING);
 	return 0;
@@ -93,12 +103,12 @@ int fl_second_open(void)
 	uint64_t signals, inner;
 	int err;
 
-	lock_both(&signals, &inner);
+	fl_second_lock(&signals, &inner);
 	err = begin_counting();
 	if (!err)
 		err = arm_all();
 	fl_table_publish(0);
-	unlock_both(&signals, &inner);
+	fl_second_unlock(&signals, &inner);
 	return err;
 }
 
@@ -106,12 +116,12 @@ void fl_second_close(void)
 {
 	uint64_t signals, inner;
 
-	lock_both(&signals, &inner);
+	fl_second_lock(&signals, &inner);
 	fl_table.second = false;
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		if (load_relaxed(&fl_goal_of(id)->wants) & FL_BESIDE_RECORDER)
 			fl_goal_wish_second(id, FL_OFF);
-	unlock_both(&signals, &inner);
+	fl_second_unlock(&signals, &inner);
 	fl_patch_sync();
 }
 
@@ -135,7 +145,7 @@ void fl_second_first(uint32_t id, enum fl_action action, uintptr_t caller, uint3
 		fl_channel_count(id);
 		break;
 	case FL_ACT_TIME:
-		fl_channel_put(id, fl_arch_ticks(), sp);
+		fl_channel_put_one(&(struct flick_record){ fl_arch_ticks(), id, sp });
 		break;
 	case FL_ACT_SAMPLE:
 		fl_sample_hit(id, sp);
@@ -155,6 +165,10 @@ uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)
 	const struct fl_goal *g = fl_goal_of(id);
 	uint8_t wants = load_acquire(&g->wants);	/* (A) pairs with (M) in goal.c */
 
+	if (load_relaxed(&fl_table.is_joint)) {
+		fl_joint_hit(id, caller, sp);
+		return 0;
+	}
 	if (wants & FL_SESSION && !fl_goal_holds(id))
 		fl_second_first(id, load_relaxed(&g->action), caller, sp);
 	return wants & FL_BESIDE_RECORDER && !load_relaxed(&fl_table.holds);
@@ -164,10 +178,10 @@ void fl_probes_end_first(void)
 {
 	uint64_t signals, inner;
 
-	lock_both(&signals, &inner);
+	fl_second_lock(&signals, &inner);
 	fl_table.first_ended = true;
 	for (uint32_t id = 0; id < fl_table.n; id++)
 		if (fl_probe_is_switched(id))
 			fl_goal_hold(id, FL_HOLD_READER);
-	unlock_both(&signals, &inner);
+	fl_second_unlock(&signals, &inner);
 }

@@ -40,7 +40,7 @@
 
 static bool is_switched(const uint8_t *goal, uint32_t id)
 {
-	return goal[id] && fl_probe_site(id) && fl_probe_is_switched(id);
+	return goal[id] && (fl_table.is_joint || fl_probe_site(id)) && fl_probe_is_switched(id);
 }
 
 /* Bit `to` of `id` becomes what bit `from` is; or with no `from` what is said. */
@@ -72,7 +72,7 @@ static uint32_t stage_set(const uint8_t *goal, uint32_t n, uint8_t next, bool *a
 		if (!is_switched(goal, id))
 			continue;
 		switched++;
-		if (goal[id] == FL_ON && fl_table.had_second)
+		if (goal[id] == FL_ON && fl_table.had_second && !fl_table.is_joint)
 			fl_handler_default(id);
 		put_bit(id, next, 0, goal[id]);
 		if (goal[id] != FL_ON)

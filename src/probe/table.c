@@ -69,7 +69,7 @@ static int open_table(struct fl_region *m)
 	*t = (struct fl_table){
 		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
 		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE, .max = m->max_sites,
-		.handles = FL_SESSION,
+		.handles = FL_SESSION, .joint = had == max ? was.joint : NULL,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;

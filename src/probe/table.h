@@ -125,6 +125,10 @@ struct fl_table {
 	/* A program switches probes beside the recorder: it does now, has done so; and the
 	 * recorder has gone (second.c). W with both locks. */
 	bool second, had_second, first_ended;
+	/* The second session is another recorder's (joint.c), or was; and what that wants, by
+	 * probe id, enum fl_wanted. Likewise; is_joint: R any. */
+	bool is_joint, had_joint;
+	uint8_t *joint;
 };
 extern struct fl_table fl_table __attribute__((visibility("hidden")));
 
@@ -239,6 +243,12 @@ static inline bool fl_table_wants(uint32_t id)
 	return fl_table.rows[id].wanted;
 }
 
+/* Does a second recorder want it, or has it? */
+static inline bool fl_table_wants_too(uint32_t id)
+{
+	return fl_table_wants(id) || (fl_table.joint && fl_table.joint[id]);
+}
+
 /* Is it a function's second body, and nobody else's place? */
 static inline bool fl_probe_is_body(const struct fl_probe *p)
 {
@@ -256,7 +266,7 @@ static inline bool fl_probe_is_apart(const struct fl_probe *p)
 /* May a program want any probe at any time? */
 static inline bool fl_table_wants_all(void)
 {
-	return fl_table.session->own || fl_table.second;
+	return fl_table.session->own || (fl_table.second && !fl_table.is_joint);
 }
 
 static inline uint32_t fl_patch_id(const struct fl_patch *p)

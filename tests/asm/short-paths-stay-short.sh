@@ -34,6 +34,8 @@ fl_abi_after 8
 fl_bare_after 15
 fl_handler_call 27
 fl_bare_time 31
+fl_abi_twice 36
+fl_bare_twice 47
 fl_bare_count 15
 flick_channel_put64 12
 flick_channel_put32 12

@@ -224,6 +224,11 @@ END fl_abi_\name\()_long
 	BARE_RECORDS body, 32, \name, \to
 	.endm
 
+/* No second recorder comes to a program of this CPU (FL_ARCH_ATTACHES). */
+	.macro	RECORDS_IN_TWO name, to, to_second
+	RECORDS	\name, \to
+	.endm
+
 	.macro	BARE_COUNTS conv, frame, name, to, full
 BARE_FUNC fl_\conv\()_\name, \frame
 	SAVE_SIX

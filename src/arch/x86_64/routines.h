@@ -49,25 +49,25 @@ FUNC \name, \align
 	.cfi_adjust_cfa_offset \kept + \saved
 	.endm
 
-/* A sequence begins that changes the thread's own slot: \slot, or it goes to \long. \a is
- * scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and is begun again from
- * .Labort\id: both are the caller's. */
-	.macro	BEGIN_IN_SLOT id, slot, a, b, long
+/* A sequence begins that changes the thread's own slot: \slot, of \tls, or it goes to \long.
+ * \a is scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and is begun again
+ * from .Labort\id: both are the caller's. */
+	.macro	BEGIN_IN_SLOT id, slot, a, b, long, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
 	mov	fl_rseq_at(%rip), \b
 .Larm\id:
 	lea	.Lcs\id(%rip), \a
 	mov	\a, %fs:(\b)
 .Lstart\id:
-	LOAD_SLOT \slot
+	LOAD_SLOT \slot, \tls
 	test	\slot, \slot
 	je	\long
 	.endm
 
 /* Steps 1 to 4 with the time in %rax, \sp32 as the stack pointer; \slot and \a are
  * scratch, \b holds the rseq offset afterwards. */
-	.macro	ENQUEUE slot, a, a32, b, sp32, long
-	BEGIN_IN_SLOT \@, \slot, \a, \b, \long
+	.macro	ENQUEUE slot, a, a32, b, sp32, long, tls=fl_tls_slot
+	BEGIN_IN_SLOT \@, \slot, \a, \b, \long, \tls
 	mov	FL_SLOT_PTR(\slot), \a
 	cmp	FL_SLOT_LIMIT(\slot), \a
 	jae	\long
@@ -289,6 +289,71 @@ END fl_abi_\name\()_long
 
 	BARE_RECORDS bare, 0, \name, \to
 	BARE_RECORDS body, 8, \name, \to
+	.endm
+
+	.macro	BARE_RECORDS_IN_TWO conv, kept, name, to, to_second
+BARE_FUNC fl_\conv\()_\name, \kept
+	SAVE	%rax
+	SAVE	%rdx
+	TICKS
+	SAVE	%rcx
+	SAVE	%rsi
+	SAVE	%rdi
+	lea	\kept + 40(%rsp), %rdx
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_second_\name, fl_tls_other
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	BARE_RETURN \kept, 40
+.L\conv\()_put_\name:
+	lea	\to(%rip), %rcx
+	jmp	.L\conv\()_call_\name
+.L\conv\()_put_second_\name:
+	lea	\to_second(%rip), %rcx
+.L\conv\()_call_\name:
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	CALL_ALIGNED *%rcx
+	BACK	%r10
+	BACK	%r9
+	BACK	%r8
+	BACK	%rdi
+	BACK	%rsi
+	BACK	%rcx
+	BACK	%rdx
+	BACK	%rax
+	BARE_RETURN \kept
+END fl_\conv\()_\name
+	.endm
+
+/* NAME: a record with time in the thread's rings of both recorders. Where the first has no
+ * room to(id, time, stack pointer) does all; where the second has none to_second() the rest. */
+	.macro	RECORDS_IN_TWO name, to, to_second
+FUNC fl_abi_\name
+	TICKS
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_\name
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_second_\name, fl_tls_other
+	ret
+.Labi_put_\name:
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	mov	%esp, %edx
+	jmp	\to
+.Labi_put_second_\name:
+	mov	%r11d, %edi
+	mov	%rax, %rsi
+	mov	%esp, %edx
+	jmp	\to_second
+END fl_abi_\name
+
+	BARE_RECORDS_IN_TWO bare, 0, \name, \to, \to_second
+	BARE_RECORDS_IN_TWO body, 8, \name, \to, \to_second
 	.endm
 
 	.macro	BARE_COUNTS conv, kept, name, to, full

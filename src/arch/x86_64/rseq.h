@@ -41,8 +41,8 @@
 	.endm
 
 /* The thread's slot, or 0. */
-	.macro	LOAD_SLOT to
-	mov	fl_tls_slot@gottpoff(%rip), \to
+	.macro	LOAD_SLOT to, tls=fl_tls_slot
+	mov	\tls@gottpoff(%rip), \to
 	mov	%fs:(\to), \to
 	mov	(\to), \to
 	.endm

@@ -43,8 +43,8 @@ FUNC fl_arch_flip_unless
 END fl_arch_flip_unless
 
 /* What C calls to change the thread's own slot, as one sequence; false where the thread
- * has none. \slot: it is in there. */
-	.macro	OWN_SEQUENCE name, slot
+ * has none. \slot: it is in there. \tls: whose. */
+	.macro	OWN_SEQUENCE name, slot, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .L\name\()_abort
 	mov	fl_rseq_at(%rip), %r8
 	test	%r8, %r8
@@ -53,7 +53,7 @@ END fl_arch_flip_unless
 	lea	.L\name\()_cs(%rip), %rcx
 	mov	%rcx, %fs:(%r8)
 .L\name\()_start:
-	LOAD_SLOT \slot
+	LOAD_SLOT \slot, \tls
 	test	\slot, \slot
 	je	.Lown_no
 	.endm
@@ -87,11 +87,13 @@ FUNC fl_arch_put_pair
 	ret
 END fl_arch_put_pair
 
-/* bool fl_arch_put_one(const void *record): the same for one. */
-FUNC fl_arch_put_one
+/* For one channel, of which \tls has the slot; names differ by \one, \add and \block. */
+	.macro	OWN_PATHS tls, put, one, add, block
+/* bool put(const void *record): the same for one. */
+FUNC \put
 	mov	(%rdi), %rax
 	mov	8(%rdi), %rdx
-	OWN_SEQUENCE one, %rsi
+	OWN_SEQUENCE \one, %rsi, \tls
 	mov	FL_SLOT_PTR(%rsi), %rcx
 	cmp	FL_SLOT_LIMIT(%rsi), %rcx
 	jae	.Lown_no
@@ -99,27 +101,31 @@ FUNC fl_arch_put_one
 	mov	%rdx, 8(%rcx)
 	add	$16, %rcx
 	mov	%rcx, FL_SLOT_PTR(%rsi)
-	OWN_DONE one
-END fl_arch_put_one
+	OWN_DONE \one
+END \put
 
-/* bool fl_arch_add_own(size_t at, uint64_t by): add to a word of the thread's slot. */
-FUNC fl_arch_add_own
-	OWN_SEQUENCE add, %rdx
+/* bool add(size_t at, uint64_t by): add to a word of the thread's slot. */
+FUNC fl_arch_\add
+	OWN_SEQUENCE \add, %rdx, \tls
 	add	%rsi, (%rdx, %rdi)
-	OWN_DONE add
-END fl_arch_add_own
+	OWN_DONE \add
+END fl_arch_\add
 
-/* bool fl_arch_end_block(size_t at): the counter `at` bytes into the thread's slot is at
- * the end of a block, and begins the next one; else false. */
-FUNC fl_arch_end_block
-	OWN_SEQUENCE block, %rdx
+/* bool block(size_t at): the counter `at` bytes into the thread's slot is at the end of a
+ * block, and begins the next one; else false. */
+FUNC fl_arch_\block
+	OWN_SEQUENCE \block, %rdx, \tls
 	mov	(%rdx, %rdi), %rsi
 	btr	$63, %rsi
 	jnc	.Lown_no
 	inc	%rsi
 	mov	%rsi, (%rdx, %rdi)
-	OWN_DONE block
-END fl_arch_end_block
+	OWN_DONE \block
+END fl_arch_\block
+	.endm
+
+	OWN_PATHS fl_tls_slot, fl_arch_put_one, one, add_own, end_block
+	OWN_PATHS fl_tls_other, fl_arch_put_other, other, add_other, end_block_other
 
 FUNC fl_arch_tls_slot_at
 	mov	fl_tls_slot@gottpoff(%rip), %rax
