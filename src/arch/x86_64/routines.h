@@ -222,8 +222,9 @@ END fl_\conv\()_\name
 
 /* ---- what counts, and what records ------------------------------------------- */
 
-	.macro	BARE_RECORDS conv, kept, name, to
-BARE_FUNC fl_\conv\()_\name, \kept
+/* A record takes five registers, which are kept and come back (40 bytes): the time is in %rax,
+ * the stack pointer in %rdx. Where a ring has no room to(id, time, stack pointer) is called. */
+	.macro	BEGIN_BARE_RECORD kept
 	SAVE	%rax
 	SAVE	%rdx
 	TICKS
@@ -231,14 +232,17 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	SAVE	%rsi
 	SAVE	%rdi
 	lea	40 + \kept(%rsp), %rdx
-	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
+	.endm
+
+	.macro	END_BARE_RECORD
 	BACK	%rdi
 	BACK	%rsi
 	BACK	%rcx
 	BACK	%rdx
 	BACK	%rax
-	BARE_RETURN \kept, 40
-.L\conv\()_put_\name:
+	.endm
+
+	.macro	PUT_BARE_RECORD to
 	SAVE	%r8
 	SAVE	%r9
 	SAVE	%r10
@@ -248,11 +252,17 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	BACK	%r10
 	BACK	%r9
 	BACK	%r8
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	BACK	%rdx
-	BACK	%rax
+	END_BARE_RECORD
+	.endm
+
+	.macro	BARE_RECORDS conv, kept, name, to
+BARE_FUNC fl_\conv\()_\name, \kept
+	BEGIN_BARE_RECORD \kept
+	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
+	END_BARE_RECORD
+	BARE_RETURN \kept, 40
+.L\conv\()_put_\name:
+	PUT_BARE_RECORD \to
 	BARE_RETURN \kept
 END fl_\conv\()_\name
 
@@ -293,20 +303,10 @@ END fl_abi_\name\()_long
 
 	.macro	BARE_RECORDS_IN_TWO conv, kept, name, to, to_second
 BARE_FUNC fl_\conv\()_\name, \kept
-	SAVE	%rax
-	SAVE	%rdx
-	TICKS
-	SAVE	%rcx
-	SAVE	%rsi
-	SAVE	%rdi
-	lea	\kept + 40(%rsp), %rdx
+	BEGIN_BARE_RECORD \kept
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_second_\name, fl_tls_other
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	BACK	%rdx
-	BACK	%rax
+	END_BARE_RECORD
 	BARE_RETURN \kept, 40
 .L\conv\()_put_\name:
 	lea	\to(%rip), %rcx
@@ -314,20 +314,7 @@ BARE_FUNC fl_\conv\()_\name, \kept
 .L\conv\()_put_second_\name:
 	lea	\to_second(%rip), %rcx
 .L\conv\()_call_\name:
-	SAVE	%r8
-	SAVE	%r9
-	SAVE	%r10
-	mov	%r11d, %edi
-	mov	%rax, %rsi
-	CALL_ALIGNED *%rcx
-	BACK	%r10
-	BACK	%r9
-	BACK	%r8
-	BACK	%rdi
-	BACK	%rsi
-	BACK	%rcx
-	BACK	%rdx
-	BACK	%rax
+	PUT_BARE_RECORD *%rcx
 	BARE_RETURN \kept
 END fl_\conv\()_\name
 	.endm
