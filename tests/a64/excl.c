@@ -5,7 +5,7 @@
  *
  *	a64: 108 functions of 7511 have exclusives, 239 moments inside | wrong 0
  */
-#include "a64.h"
+#include "libgcc.h"
 
 #include "arch/aarch64/excl.h"
 #include "site/scan.h"
@@ -338,27 +338,10 @@ static int take_helper(void *arg, const char *name, uint64_t value, uint64_t siz
 
 static void outlined_helpers_have_regions(void **state)
 {
-	char dir[] = "/tmp/flick-a64.XXXXXX", cmd[512];
 	struct helped h = { 0 };
-	struct fl_module m;
-	struct fl_obj o;
 
 	(void)state;
-	if (!has_tools())
-		skip();
-	assert_non_null(mkdtemp(dir));
-	snprintf(cmd, sizeof cmd, TOOLS "gcc -shared -nostdlib -o %s/h.so -Wl,--whole-archive "
-		 "$(" TOOLS "gcc -print-libgcc-file-name) -Wl,--no-whole-archive", dir);
-	assert_int_equal(system(cmd), 0);
-	snprintf(cmd, sizeof cmd, "%s/h.so", dir);
-	assert_int_equal(fl_obj_open(&o, cmd), 0);
-	assert_int_equal(fl_obj_lay_out(&m, &o, cmd), 0);
-	h.m = &m;
-	fl_obj_functions(&o, take_helper, &h);
-	fl_obj_unlay(&m);
-	fl_obj_close(&o);
-	snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
-	assert_int_equal(system(cmd), 0);
+	each_of_libgcc(take_helper, &h, &h.m);
 	printf("a64: %zu helpers of libgcc's have regions\n", h.n);
 	assert_true(h.n > 100);
 	assert_int_equal(h.known, ARRAY_LEN(helpers) - 1);

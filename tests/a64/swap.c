@@ -8,7 +8,7 @@
  *	a64: 125 helpers, 110 become atomics, 17034 runs | wrong 0
  *	a64: interrupted at each of 820 instructions | wrong 0
  */
-#include "a64.h"
+#include "libgcc.h"
 
 #include "arch/aarch64/decode.h"
 #include "arch/aarch64/emit.h"
@@ -753,27 +753,10 @@ static int take_helper(void *arg, const char *name, uint64_t value, uint64_t siz
 
 static void outlined_helpers_do_what_they_did(void **state)
 {
-	char dir[] = "/tmp/flick-a64.XXXXXX", cmd[512];
 	struct helped h = { 0 };
-	struct fl_module m;
-	struct fl_obj o;
 
 	(void)state;
-	if (!has_tools())
-		skip();
-	assert_non_null(mkdtemp(dir));
-	snprintf(cmd, sizeof cmd, TOOLS "gcc -shared -nostdlib -o %s/h.so -Wl,--whole-archive "
-		 "$(" TOOLS "gcc -print-libgcc-file-name) -Wl,--no-whole-archive", dir);
-	assert_int_equal(system(cmd), 0);
-	snprintf(cmd, sizeof cmd, "%s/h.so", dir);
-	assert_int_equal(fl_obj_open(&o, cmd), 0);
-	assert_int_equal(fl_obj_lay_out(&m, &o, cmd), 0);
-	h.m = &m;
-	fl_obj_functions(&o, take_helper, &h);
-	fl_obj_unlay(&m);
-	fl_obj_close(&o);
-	snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
-	assert_int_equal(system(cmd), 0);
+	each_of_libgcc(take_helper, &h, &h.m);
 	printf("a64: %zu helpers, %zu become atomics, %zu runs | wrong %zu\n", h.helpers,
 	       h.joined, h.runs, h.wrong);
 	assert_true(h.helpers > 100 && h.runs > h.helpers * RUNS);

@@ -161,18 +161,25 @@ static void what_is_seldom_counts_in_windows(void **unused)
 	assert_int_equal(runs(be_seldom), 2 * (1 + 1 + 2));
 }
 
-/* Two functions are seldom. Behind a window one of them is counted alone, and for the reader
- * the window is open until then. */
-static void count_behind(struct rig *unused)
+static struct fl_seldom *be_gauged(void)
 {
 	struct fl_seldom *s = &g->m->session[0].seldom;
 
-	(void)unused;
 	open_probes();
 	want(&one, FL_SELDOM);
 	want(&two, FL_SELDOM);
 	g->m->session[0].epoch_us = 10000000;
 	s->gauge_probe = one.entry + 1;
+	return s;
+}
+
+/* Two functions are seldom. Behind a window one of them is counted alone, and for the reader
+ * the window is open until then. */
+static void count_behind(struct rig *unused)
+{
+	struct fl_seldom *s = be_gauged();
+
+	(void)unused;
 	for (uint64_t window = 1; window < 4; window++) {
 		fl_sample_turn();
 		NEED(s->is_open && fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry));
@@ -207,14 +214,9 @@ static void count_behind(struct rig *unused)
 /* It is seldom no more, or the program ends, while it is. */
 static void end_behind(struct rig *unused)
 {
-	struct fl_seldom *s = &g->m->session[0].seldom;
+	struct fl_seldom *s = be_gauged();
 
 	(void)unused;
-	open_probes();
-	want(&one, FL_SELDOM);
-	want(&two, FL_SELDOM);
-	g->m->session[0].epoch_us = 10000000;
-	s->gauge_probe = one.entry + 1;
 	fl_sample_turn();
 	fl_sample_turn();
 	NEED(fl_probe_is_on(one.entry) && !fl_probe_is_on(two.entry));
