@@ -30,7 +30,7 @@ static uint64_t *set_of(const struct level *l, uint64_t line)
 
 /* The line is in front of its set now. Was it there? Else *gone is what it took the
  * place of. */
-static inline bool touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
+static inline bool move_to_front(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
 {
 	uint64_t before = set[0];
 
@@ -47,6 +47,18 @@ static inline bool touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *
 	}
 	*gone = before;
 	return false;
+}
+
+/* Of most caches ways are one of these: loops whose length is known are unrolled. */
+static inline bool touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
+{
+	switch (ways) {
+	case 4:
+		return move_to_front(set, 4, line, gone);
+	case 8:
+		return move_to_front(set, 8, line, gone);
+	}
+	return move_to_front(set, ways, line, gone);
 }
 
 static void give_way(const struct level *l, uint64_t line)
@@ -81,8 +93,10 @@ static bool look_below(const struct fl_cache *c, uint32_t k, uint64_t line)
 }
 
 /* An access to these lines, which may be one, has missed in its first level. */
-static void miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kind)
+static uint32_t miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kind)
 {
+	uint32_t missed = 1;
+
 	c->counts.misses[0][kind]++;
 	for (uint32_t k = 1; k < c->n_data; k++) {
 		bool is_there = look_below(c, k, first);
@@ -90,12 +104,14 @@ static void miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kin
 		if (last != first)
 			is_there = look_below(c, k, last) && is_there;
 		if (is_there)
-			return;
+			break;
 		c->counts.misses[k][kind]++;
+		missed |= 1u << k;
 	}
+	return missed;
 }
 
-__attribute__((noinline)) void fl_cache_look(struct fl_cache *c, const struct fl_access *a)
+__attribute__((noinline)) uint32_t fl_cache_look(struct fl_cache *c, const struct fl_access *a)
 {
 	const struct level *l = &c->first[a->kind];
 	uint64_t first = a->at >> c->shift, last = fl_last_line(c, a), gone;
@@ -103,13 +119,13 @@ __attribute__((noinline)) void fl_cache_look(struct fl_cache *c, const struct fl
 
 	if (last != first)
 		is_there = touch(fl_first_set_of(l, last), l->ways, last, &gone) && is_there;
-	if (!is_there)
-		miss(c, first, last, a->kind);
 	c->counts.accesses[FL_ACCESS_FETCH] += a->kind == FL_ACCESS_FETCH;
+	return is_there ? 0 : miss(c, first, last, a->kind);
 }
 
 void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 {
+	const struct fl_front f = fl_front_of(c);
 	const uint64_t fetches = c->counts.accesses[FL_ACCESS_FETCH];
 	uint64_t stores = 0;
 
@@ -120,25 +136,12 @@ void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 	for (const struct fl_access *end = a + n; a < end; a++) {
 		__builtin_prefetch(a + FL_AHEAD);
 		stores += a->kind == FL_ACCESS_STORE;
-		if (fl_is_further(c, a))
+		if (fl_is_further(&f, a))
 			fl_cache_look(c, a);
 	}
 	c->counts.accesses[FL_ACCESS_STORE] += stores;
 	c->counts.accesses[FL_ACCESS_LOAD] +=
 		n - stores - (c->counts.accesses[FL_ACCESS_FETCH] - fetches);
-}
-
-uint32_t fl_cache_levels_missed(struct fl_cache *c, const struct fl_access *a)
-{
-	uint64_t before[FL_CACHE_LEVELS];
-	uint32_t missed = 0;
-
-	for (uint32_t k = 0; k < c->n_data; k++)
-		before[k] = c->counts.misses[k][a->kind];
-	fl_cache_look(c, a);
-	for (uint32_t k = 0; k < c->n_data; k++)
-		missed |= (uint32_t)(c->counts.misses[k][a->kind] != before[k]) << k;
-	return missed;
 }
 
 const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *c)

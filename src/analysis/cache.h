@@ -25,6 +25,20 @@ struct fl_cache {
 	struct fl_split *split;		/* NULL: one thread simulates */
 };
 
+/* What says whether an access is data of the line in front of its set: a copy, that loops
+ * have in registers. */
+struct fl_front {
+	const uint64_t *sets;
+	uint64_t mask;
+	uint32_t ways, line, shift;
+};
+
+static inline struct fl_front fl_front_of(const struct fl_cache *c)
+{
+	return (struct fl_front){ c->data[0].sets, c->data[0].mask, c->data[0].ways, c->line,
+				  c->shift };
+}
+
 /* In a first level sets are a power of two. */
 static inline uint64_t *fl_first_set_of(const struct level *l, uint64_t line)
 {
@@ -38,19 +52,17 @@ static inline uint64_t fl_last_line(const struct fl_cache *c, const struct fl_ac
 }
 
 /* Is it something else than data of the line in front of its set? */
-static inline bool fl_is_further(const struct fl_cache *c, const struct fl_access *a)
+static inline bool fl_is_further(const struct fl_front *f, const struct fl_access *a)
 {
-	uint64_t first = a->at >> c->shift;
+	uint64_t first = a->at >> f->shift;
 
-	return *fl_first_set_of(&c->data[0], first) != first ||
-	       a->kind == FL_ACCESS_FETCH || (a->at & (c->line - 1)) + a->size > c->line;
+	return f->sets[(first & f->mask) * f->ways] != first ||
+	       a->kind == FL_ACCESS_FETCH || (a->at & (f->line - 1)) + a->size > f->line;
 }
 
-/* Any access. What it misses is counted; it itself if it is a fetch. */
-void fl_cache_look(struct fl_cache *, const struct fl_access *);
-
-/* One access that is further. Bit k: it has missed in level k. */
-uint32_t fl_cache_levels_missed(struct fl_cache *, const struct fl_access *);
+/* Any access. What it misses is counted; it itself if it is a fetch. Bit k of what comes
+ * back: it has missed in level k. */
+uint32_t fl_cache_look(struct fl_cache *, const struct fl_access *);
 
 /* So many accesses on a look takes place by the time that memory has answered. Processors
  * foresee a stream of themselves, but not beyond the end of a page. */

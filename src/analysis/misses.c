@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 struct missed {
-	uint64_t accesses, stores, misses[FL_CACHE_LEVELS];
+	uint64_t n[2];			/* loads, stores: enum fl_access_kind */
+	uint64_t misses[FL_CACHE_LEVELS];
 };
 struct misses {
 	const struct flick_view *view;
@@ -22,6 +23,7 @@ struct misses {
 	uint32_t levels;
 	struct missed *of;		/* by place, later by function */
 	uint32_t n;
+	int error;
 };
 
 enum { FIXED = 3 };			/* columns; then one a level */
@@ -81,7 +83,7 @@ static int extend(struct misses *m, uint32_t n)
 	if (!of)
 		return -ENOMEM;
 	for (uint32_t i = m->n; i < room; i++)
-		of[i] = (struct missed){ .accesses = 0 };
+		of[i] = (struct missed){ .n[0] = 0 };
 	m->of = of;
 	m->n = room;
 	return 0;
@@ -93,40 +95,54 @@ static void note_misses(struct missed *to, uint32_t missed)
 		to->misses[k] += missed & 1;
 }
 
-static inline bool is_of_memory(const struct flick_record *r)
+static inline struct fl_access access_of(const struct flick_record *r)
 {
-	return fl_record_type(r) == FLICK_TYPE_ACCESS && r->sp & FLICK_ACCESS_SIZE;
+	return (struct fl_access){
+		.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE,
+		.kind = r->sp & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE,
+	};
+}
+
+/* Of a place that was not met before, or no access. False: nothing is to be counted. */
+static __attribute__((noinline)) bool meet(struct misses *m, const struct flick_record *r)
+{
+	uint32_t place = fl_record_probe(r);
+
+	if (fl_record_type(r) != FLICK_TYPE_ACCESS || place >= FL_MAX_PLACES)
+		return false;
+	if (extend(m, place + 1))
+		m->error = -ENOMEM;
+	return place < m->n;
 }
 
 /* Most accesses are to the line in front of its set: of these nothing is to be done. */
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct misses *m = state;
+	const struct fl_front f = fl_front_of(m->cache);
 
 	(void)thread;
 	for (const struct flick_record *end = r + n; r < end; r++) {
-		const struct fl_access a = {
-			.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE,
-			.kind = r->sp & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE,
-		};
-		uint32_t place = fl_record_probe(r);
+		const struct fl_access a = access_of(r);
+		uint32_t place = r->probe - fl_typed(FLICK_TYPE_ACCESS, 0);
 
-		__builtin_prefetch(r + FL_AHEAD);
-		if (!is_of_memory(r))
+		if (place >= m->n && !meet(m, r))
 			continue;
-		if (place >= m->n && extend(m, place + 1))
-			return -ENOMEM;
-		m->of[place].accesses++;
-		m->of[place].stores += a.kind;
-		if (fl_is_further(m->cache, &a))
-			note_misses(&m->of[place], fl_cache_levels_missed(m->cache, &a));
+		m->of[place].n[a.kind]++;
+		if (fl_is_further(&f, &a))
+			note_misses(&m->of[place], fl_cache_look(m->cache, &a));
 	}
-	return 0;
+	return m->error;
 }
 
-_Static_assert(FL_ACCESS_LOAD == 0 && FL_ACCESS_STORE == 1, "batch() adds them up");
+_Static_assert(FL_ACCESS_LOAD < 2 && FL_ACCESS_STORE < 2, "");
 
 /* ---- what came of it ------------------------------------------------------------------ */
+
+static uint64_t accesses_of(const struct missed *m)
+{
+	return m->n[FL_ACCESS_LOAD] + m->n[FL_ACCESS_STORE];
+}
 
 /* The last one is of places that are in no function. */
 static struct missed *sum_up(const struct misses *m, uint32_t n_functions)
@@ -134,11 +150,11 @@ static struct missed *sum_up(const struct misses *m, uint32_t n_functions)
 	struct missed *by = calloc(n_functions + 1ul, sizeof *by);
 
 	for (uint32_t i = 0; by && i < m->n; i++) {
-		uint32_t f = m->of[i].accesses ? m->view->place(m->view, i) : 0;
+		uint32_t f = accesses_of(&m->of[i]) ? m->view->place(m->view, i) : 0;
 		struct missed *to = &by[f < n_functions ? f : n_functions];
 
-		to->accesses += m->of[i].accesses;
-		to->stores += m->of[i].stores;
+		for (uint32_t k = 0; k < 2; k++)
+			to->n[k] += m->of[i].n[k];
 		for (uint32_t k = 0; k < m->levels; k++)
 			to->misses[k] += m->of[i].misses[k];
 	}
@@ -159,11 +175,11 @@ static int rows(void *state, struct flick_rows *r)
 	}
 	*r = (struct flick_rows){ columns, n_columns, cell, 0 };
 	for (uint32_t i = 0; i <= n; i++) {
-		if (!by[i].accesses)
+		if (!accesses_of(&by[i]))
 			continue;
 		*cell++ = i < n ? i : FLICK_NONE;
-		*cell++ = by[i].accesses;
-		*cell++ = by[i].stores;
+		*cell++ = accesses_of(&by[i]);
+		*cell++ = by[i].n[FL_ACCESS_STORE];
 		for (uint32_t k = 0; k < m->levels; k++)
 			*cell++ = by[i].misses[k];
 		r->n_rows++;

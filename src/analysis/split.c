@@ -175,6 +175,7 @@ static void count_data(struct fl_cache_counts *c, const struct fl_access *a, siz
 static void simulate_round(struct set_part *p)
 {
 	const struct fl_split *s = p->split;
+	const struct fl_front f = fl_front_of(&p->cache);
 	uint32_t number = (uint32_t)(p - s->parts);
 
 	for (size_t at = 0; at < s->n; at += BLOCK) {
@@ -182,7 +183,7 @@ static void simulate_round(struct set_part *p)
 		size_t n = s->n - at < BLOCK ? s->n - at : BLOCK, n_own = pick_own(p, a, n);
 
 		for (size_t i = 0; i < n_own; i++)
-			if (fl_is_further(&p->cache, &a[p->own[i]]))
+			if (fl_is_further(&f, &a[p->own[i]]))
 				look_at_own(p, &a[p->own[i]], s->before + at + p->own[i] + 1);
 		if (at / BLOCK % s->n_parts == number)
 			count_data(&p->cache.counts, a, n);

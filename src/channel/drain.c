@@ -471,6 +471,7 @@ static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 		l->taken = 0;
 		fl_lease_next(a, &r->pool);
 	}
+	fl_lease_wake(a);
 	return true;
 }
 

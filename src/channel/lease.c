@@ -95,13 +95,22 @@ static void wake(struct fl_ring *g)
 		fl_os_futex_wake(&g->granted_word, INT_MAX);
 }
 
+/* Who waits is not woken yet: to sleep and to be woken takes as long as a chunk or more, and
+ * a reader that is slower than its thread would wake it for every one. */
 static void publish(const struct fl_lease *l)
 {
 	struct fl_ring *g = l->ring;
 
 	store_release(&g->granted, l->granted);		/* (C) pairs with (D) in ring.c */
 	store_relaxed(&g->granted_word, (uint32_t)l->granted);
-	wake(g);
+}
+
+void fl_lease_wake(struct fl_lease *l)
+{
+	if (l->heard == l->granted)
+		return;
+	l->heard = l->granted;
+	wake(l->ring);
 }
 
 static void grant(struct fl_lease *l, uint32_t page)
@@ -125,6 +134,7 @@ static void extend(struct fl_lease *l, struct fl_pool *p)
 	}
 	store_relaxed(&l->ring->bell_at, fl_lease_length(l) / 2);
 	publish(l);
+	fl_lease_wake(l);
 }
 
 static bool is_home(const struct fl_lease *l, const struct fl_pool *p, uint32_t page)
@@ -149,7 +159,8 @@ void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool 
 		      FL_SLOT_HEADER_BYTES + p->before_home;
 
 	*l = (struct fl_lease){ .ring = &s->ring[0], .home = (uint32_t)(at / FL_PAGE),
-				.granted = FL_HOME_CHUNKS, .want = FL_HOME_CHUNKS };
+				.granted = FL_HOME_CHUNKS, .heard = FL_HOME_CHUNKS,
+				.want = FL_HOME_CHUNKS };
 	for (uint32_t i = 0; i < FL_HOME_CHUNKS; i++)
 		l->page[i] = l->home + (uint32_t)(i * p->chunk_bytes / FL_PAGE);
 }
@@ -182,6 +193,8 @@ void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
 	if (fl_lease_length(l) < l->want) {
 		grant(l, page);
 		publish(l);
+		if (l->granted - l->heard >= l->want / 2)
+			fl_lease_wake(l);
 	} else {
 		retire(l, p, page);
 	}
@@ -204,10 +217,12 @@ static void take_back(struct fl_lease *l, struct fl_pool *p)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (R) pairs with (Q) in ring.c */
 	if (load_relaxed(&g->claimed) > left) {
 		publish(l);
+		wake(g);
 		return;
 	}
 	while (l->granted > left)
 		retire(l, p, l->page[--l->granted % FL_RING_CHUNKS]);
+	l->heard = l->granted;
 }
 
 void fl_lease_tick(struct fl_lease *l, struct fl_pool *p)

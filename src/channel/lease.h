@@ -39,6 +39,7 @@ struct fl_lease {
 	struct fl_ring *ring;
 	uint32_t home;			/* page of the slot's own first one, as in ring.c */
 	uint64_t consumed, granted;	/* chunk numbers */
+	uint64_t heard;			/* granted when who waits was woken last */
 	uint32_t want;			/* how many should be granted at a time */
 	uint32_t peak;			/* most that were full at a time since the last tick */
 	uint32_t page[FL_RING_CHUNKS];	/* of chunks consumed to granted - 1 */
@@ -57,8 +58,10 @@ static inline uint32_t fl_lease_length(const struct fl_lease *l)
 	return (uint32_t)(l->granted - l->consumed);
 }
 
-/* Chunk `consumed` was read. */
+/* Chunk `consumed` was read. Who waits for room is woken when half the ring is free. */
 void fl_lease_next(struct fl_lease *, struct fl_pool *);
+/* Or now, as nothing more is read for a while. */
+void fl_lease_wake(struct fl_lease *);
 /* Now and then: a ring that was far longer than needed shrinks. */
 void fl_lease_tick(struct fl_lease *, struct fl_pool *);
 /* See valid.c. */

@@ -402,11 +402,12 @@ void fl_channel_put_pair(const struct flick_record pair[2])
 
 /* ---- room that glue fills itself ------------------------------------------------- */
 
-/* What is left of the chunk is filled with nothing. */
+/* What is left of the chunk is filled with nothing, of a place that there is not. */
 static void pad_chunk(struct fl_ring *g)
 {
 	static const struct flick_record nothing = {
-		.probe = (uint32_t)FLICK_TYPE_ACCESS << FLICK_PROBE_BITS,
+		.probe = ((uint32_t)FLICK_TYPE_ACCESS << FLICK_PROBE_BITS) |
+			 (FL_MAX_SITES - 1),
 	};
 
 	while (room_left(g))
