@@ -137,6 +137,43 @@ void fl_outline_judge_begins(struct pass *p)
 	}
 }
 
+/* ---- whom the tables for unwinding pass over ------------------------------ */
+
+static bool is_function(const struct fl_extent *x)
+{
+	return x->kind == FL_EXTENT_FUNCTION && !(x->flags & X_STUB);
+}
+
+/* The extent behind the last one from `k` on that has no rows; *calls: does one of these make
+ * calls? */
+static size_t end_of_rowless(const struct fl_outline *o, size_t k, bool *calls)
+{
+	*calls = false;
+	for (; k < o->n && !o->extents[k].fde; k++)
+		*calls |= is_function(&o->extents[k]) && o->extents[k].flags & X_CALLS;
+	return k;
+}
+
+/* In a file whose tables tell of most functions, code without rows that makes calls is a
+ * runtime's own. It finds such frames by where their calls return to, which in a body is
+ * nowhere; and it may copy that code, jumps to bodies and all (V8 does). So none of what
+ * stands in one piece there has a body. Leaves alone, as assemblers write them, may. */
+void fl_outline_judge_rows(struct fl_outline *o)
+{
+	size_t with = 0, without = 0, end;
+	bool calls;
+
+	for (size_t k = 0; k < o->n; k++)
+		if (is_function(&o->extents[k]))
+			*(o->extents[k].fde ? &with : &without) += 1;
+	for (size_t k = 0; k < o->n && without < with; k = end + 1) {
+		end = end_of_rowless(o, k, &calls);
+		for (; calls && k < end; k++)
+			if (is_function(&o->extents[k]))
+				fl_refuse(&o->extents[k], FLE_ROWS, o->extents[k].start);
+	}
+}
+
 /* ---- room at the entry --------------------------------------------------- */
 
 /* What stands behind a short function and is nobody's. */

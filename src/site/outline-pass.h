@@ -47,9 +47,11 @@ void fl_outline_join_parts(struct pass *);
 void fl_outline_list_parts(struct fl_outline *);
 
 /* outline-judge.c: who calls who asks for its caller; who does not begin as compilers have it;
- * and, when parts are listed, who leads into whom, and whether each entry has room. */
+ * whom the tables for unwinding pass over; and, when parts are listed, who leads into whom, and
+ * whether each entry has room. */
 void fl_outline_find_askers(struct pass *);
 void fl_outline_judge_begins(struct pass *);
+void fl_outline_judge_rows(struct fl_outline *);
 void fl_outline_judge(struct pass *);
 
 #endif

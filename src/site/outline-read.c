@@ -104,7 +104,10 @@ static void take(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			take_direct(p, x, i, at);
 		else if (i->cls == FL_INSN_JUMP)
 			leave(p, x, i, at, FL_SHAPE_SWITCH);
-		x->flags |= i->target || i->cls == FL_INSN_CALL ? 0 : X_SWITCH;
+		x->flags |= i->cls == FL_INSN_CALL ? X_CALLS : i->target ? 0 : X_SWITCH;
+		break;
+	case FL_INSN_CALL_POINTER:
+		x->flags |= X_CALLS;
 		break;
 	case FL_INSN_JUMP_POINTER:
 		leave(p, x, i, at, FL_SHAPE_TAIL_POINTER);

@@ -186,6 +186,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges, const struc
 	fl_outline_find_hidden(p);
 	fl_outline_join_parts(p);
 	fl_outline_judge_begins(p);
+	fl_outline_judge_rows(o);
 	fl_outline_list_parts(o);
 	fl_outline_judge(p);
 }

@@ -29,7 +29,8 @@ enum {
 	X_READ = 256,			/* only what can be reached is understood */
 	X_LABELS = 512,			/* it forms addresses of its own middle */
 	X_FLAGS = 1024,			/* it begins with flags that who comes has set */
-	X_STUB = 2048			/* the linker's: a jump through a pointer */
+	X_STUB = 2048,			/* the linker's: a jump through a pointer */
+	X_CALLS = 4096			/* it makes calls */
 };
 
 /* Bytes of text from the file, not from memory; NULL: it does not hold them. */

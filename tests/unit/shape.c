@@ -82,7 +82,7 @@ static void expect(const struct opened *f, const char *name, int err)
 	assert_int_equal(is, err);
 }
 
-/* A file of functions; each is `name: body` with a table for unwinding. */
+/* A file of functions; each is `name: body` with rows for unwinding, but for BARE. */
 static void assemble(struct opened *f, const char *text)
 {
 	char path[128];
@@ -94,6 +94,8 @@ static void assemble(struct opened *f, const char *text)
 	fprintf(s, ".macro BEGIN name\n.p2align 4\n.type \\name,@function\n"
 		"\\name:\n.cfi_startproc\n.endm\n"
 		".macro END name\n.cfi_endproc\n.size \\name,.-\\name\n.endm\n"
+		".macro BARE name\n.p2align 4\n.type \\name,@function\n\\name:\n.endm\n"
+		".macro REBA name\n.size \\name,.-\\name\n.endm\n"
 		".macro FILL\n.rept 8\nnop\n.endr\n.endm\n.text\n%s\n"
 		".section .note.GNU-stack,\"\",@progbits\n", text);
 	fclose(s);
@@ -214,6 +216,17 @@ static const struct {
 	  "END runs_shortly\n.set .Lshort,behind_short\n"
 	  "BEGIN behind_short\nFILL\nret\nEND behind_short" },
 	{ "ends_in_call", 0, "BEGIN ends_in_call\nFILL\ncall plain@PLT\nEND ends_in_call" },
+	{ "rowless", FLE_ROWS, "BARE rowless\nFILL\npush %rax\ncall plain@PLT\npop %rax\nret\n"
+	  "REBA rowless\nBARE beside_rowless\nFILL\nret\nREBA beside_rowless" },
+	{ "beside_rowless", FLE_ROWS, "" },
+	{ "calls_rowless", 0, "BEGIN calls_rowless\nFILL\ncall .Lrowless\nret\n"
+	  ".set .Lrowless,rowless\nEND calls_rowless" },
+	{ "rowless_leaf", 0, "BARE rowless_leaf\nFILL\nret\nREBA rowless_leaf" },
+	{ "rowless_pointer", FLE_ROWS, "BEGIN between\nFILL\nret\nEND between\n"
+	  "BARE rowless_pointer\nFILL\npush %rax\ncall *.Lword(%rip)\n"
+	  "pop %rax\nret\n"
+	  "REBA rowless_pointer\n.data\n.Lword:.quad 0\n.text\n"
+	  "BEGIN behind_rowless\nFILL\nret\nEND behind_rowless" },
 	{ "bad_pads", FLE_UNWIND, "BEGIN bad_pads\n.cfi_lsda 0x1b,.Llsda\nFILL\nret\n"
 	  "END bad_pads\n.section .gcc_except_table,\"a\"\n.Llsda:.byte 0x00,0x00,0x00\n"
 	  ".byte 0xff,0xff,0xff,0xff,0xff,0xff\n.text" },
