@@ -9,19 +9,30 @@
  * are those that the same accesses have in cachegrind.
  */
 #include "analysis/cache.h"
+#include "analysis/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct missed {
 	uint64_t n[2];			/* loads, stores: enum fl_access_kind */
 	uint64_t misses[FL_CACHE_LEVELS];
+};
+/* Of words a loop has little more time than to count their places; a place says what they do.
+ * `room`: the last byte of a line that an access may begin at and lie in it alone; -1: that is
+ * not known yet, or there is none. */
+struct by_word {
+	uint64_t n[FL_WORD_PLACES + 1];
+	int16_t room[FL_WORD_PLACES + 1];
+	uint32_t what[FL_WORD_PLACES + 1];	/* enum flick_access; 0: not known yet */
 };
 struct misses {
 	const struct flick_view *view;
 	struct fl_cache *cache;
 	uint32_t levels;
 	struct missed *of;		/* by place, later by function */
+	struct by_word *words;
 	uint32_t n;
 	int error;
 };
@@ -45,7 +56,14 @@ static void close_misses(void *state)
 
 	fl_cache_close(m->cache);
 	free(m->of);
+	free(m->words);
 	free(m);
+}
+
+static void forget_words(struct by_word *w)
+{
+	memset(w, 0, sizeof *w);
+	memset(w->room, 0xff, sizeof w->room);
 }
 
 /* `arg`: the geometry of data's levels. */
@@ -64,6 +82,11 @@ static int open_misses(void **state, const struct flick_view *view, const char *
 	g.n_data = m->levels = (uint32_t)n;
 	m->view = view;
 	err = fl_cache_open(&m->cache, &g);
+	m->words = err ? NULL : malloc(sizeof *m->words);
+	if (m->words)
+		forget_words(m->words);
+	else if (!err)
+		err = -ENOMEM;
 	if (err)
 		close_misses(m);
 	else
@@ -95,16 +118,20 @@ static void note_misses(struct missed *to, uint32_t missed)
 		to->misses[k] += missed & 1;
 }
 
+static inline enum fl_access_kind access_kind(uint32_t what)
+{
+	return what & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE;
+}
+
 static inline struct fl_access access_of(const struct flick_record *r)
 {
 	return (struct fl_access){
-		.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE,
-		.kind = r->sp & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE,
+		.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE, .kind = access_kind(r->sp),
 	};
 }
 
 /* Of a place that was not met before, or no access. False: nothing is to be counted. */
-static __attribute__((noinline)) bool meet(struct misses *m, const struct flick_record *r)
+static __attribute__((noinline)) bool meet_place(struct misses *m, const struct flick_record *r)
 {
 	uint32_t place = fl_record_probe(r);
 
@@ -126,7 +153,7 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 		const struct fl_access a = access_of(r);
 		uint32_t place = r->probe - fl_typed(FLICK_TYPE_ACCESS, 0);
 
-		if (place >= m->n && !meet(m, r))
+		if (place >= m->n && !meet_place(m, r))
 			continue;
 		m->of[place].n[a.kind]++;
 		if (fl_is_further(&f, &a))
@@ -136,6 +163,87 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 }
 
 _Static_assert(FL_ACCESS_LOAD < 2 && FL_ACCESS_STORE < 2, "");
+
+/* ---- words -------------------------------------------------------------------------- */
+
+/* What the target says that it is, whose memory this is: any number will do. */
+static uint32_t learn(struct misses *m, const struct fl_words *b, uint32_t place)
+{
+	uint32_t what = place < b->n_places ? load_relaxed(&b->places[place].what) : 0;
+	uint32_t size = what & FLICK_ACCESS_SIZE, line = m->cache->line;
+
+	if (extend(m, place + 1)) {
+		m->error = -ENOMEM;
+		return 0;
+	}
+	if (size && size <= line)
+		m->words->room[place] = (int16_t)(line - size);
+	return m->words->what[place] = size ? what : 0;
+}
+
+/* It may be another line than that in front of its set. */
+static __attribute__((noinline)) void look_further(struct misses *m, const struct fl_words *b,
+						   uint64_t word)
+{
+	uint32_t place = fl_word_place(word), what = m->words->what[place];
+	struct fl_access a = { .at = fl_word_address(word) };
+
+	if (!what)
+		what = learn(m, b, place);
+	if (!what)
+		return;
+	a.size = what & FLICK_ACCESS_SIZE;
+	a.kind = access_kind(what);
+	note_misses(&m->of[place], fl_cache_look(m->cache, &a));
+}
+
+/* Ways and lines are constant where it is inlined. */
+static inline __attribute__((always_inline))
+void count_words(struct misses *m, const struct fl_words *b, struct fl_front f)
+{
+	struct by_word *const by = m->words;
+
+	for (const uint64_t *w = b->of, *end = w + b->n; w < end; w++) {
+		uint64_t word = *w, line = fl_word_address(word) >> f.shift;
+		uint32_t place = fl_word_place(word);
+
+		by->n[place]++;
+		if (__builtin_expect(f.sets[(line & f.mask) * f.ways] != line ||
+				     (int)(word & (f.line - 1)) > by->room[place], 0))
+			look_further(m, b, word);
+	}
+}
+
+int fl_misses_words(void *state, const struct fl_words *b)
+{
+	struct misses *m = state;
+	struct fl_front f = fl_front_of(m->cache);
+
+	if (f.ways == 4 && f.line == 64) {
+		f.ways = 4;
+		f.line = 64;
+		f.shift = 6;
+		count_words(m, b, f);
+	} else if (f.ways == 8 && f.line == 64) {
+		f.ways = 8;
+		f.line = 64;
+		f.shift = 6;
+		count_words(m, b, f);
+	} else {
+		count_words(m, b, f);
+	}
+	return m->error;
+}
+
+/* What was counted by word is counted by place and kind. */
+static void settle_words(struct misses *m)
+{
+	for (uint32_t i = 0; i < FL_WORD_PLACES; i++) {
+		if (m->words->what[i])
+			m->of[i].n[access_kind(m->words->what[i])] += m->words->n[i];
+		m->words->n[i] = 0;
+	}
+}
 
 /* ---- what came of it ------------------------------------------------------------------ */
 
@@ -166,9 +274,12 @@ static int rows(void *state, struct flick_rows *r)
 	struct misses *m = state;
 	uint32_t n = m->view->n_functions;
 	size_t n_columns = FIXED + m->levels;
-	struct missed *by = sum_up(m, n);
-	uint64_t *cell = by ? calloc((n + 1) * n_columns, sizeof *cell) : NULL;
+	struct missed *by;
+	uint64_t *cell;
 
+	settle_words(m);
+	by = sum_up(m, n);
+	cell = by ? calloc((n + 1) * n_columns, sizeof *cell) : NULL;
 	if (!cell) {
 		free(by);
 		return -ENOMEM;

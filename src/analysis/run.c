@@ -82,6 +82,7 @@ static int open_worker(struct fl_run *run, const struct fl_use *use)
 	int err;
 
 	*w = (struct fl_analyst){ .a = a, .enter = a->enter, .leave = a->leave,
+				 .words = a == &fl_analysis_cache ? fl_misses_words : NULL,
 				 .mark = run->n_marks };
 	run->n_marks += a->enter || a->leave || a->stray;
 	run->tells_entered |= a->enter != NULL;
@@ -269,6 +270,30 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 		err = run->pairing->feed(s, b);
 	if (err && !run->error)
 		run->error = err;
+	return run->error;
+}
+
+/* Who wants calls passes over accesses. */
+bool fl_run_takes_words(const struct fl_run *run)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if (run->workers[i].a->batch && !run->workers[i].words)
+			return false;
+	return true;
+}
+
+int fl_run_words(struct fl_run *run, const struct fl_words *b)
+{
+	int err = refresh(run);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < run->n; i++) {
+		struct fl_analyst *w = &run->workers[i];
+
+		if (w->words && !w->error)
+			fl_analyst_note(w, w->words(w->state, b));
+	}
 	return run->error;
 }
 

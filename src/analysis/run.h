@@ -24,10 +24,15 @@ struct fl_analyst {	/* one analysis and its state */
 	/* Copies, as they are called for each event; NULL: none, or it failed. */
 	int (*enter)(void *, const struct flick_call *, void **, void **);
 	int (*leave)(void *, const struct flick_call *, void **, void **);
+	int (*words)(void *, const struct fl_words *);	/* beside `batch`; NULL: none */
 	void *state;
 	uint32_t mark;			/* which of a call's marks is its own */
 	int error;			/* its first; it is told nothing more */
 };
+
+/* misses.c: the one that takes words, and how. */
+extern const struct flick_analysis fl_analysis_cache;
+int fl_misses_words(void *state, const struct fl_words *);
 
 struct fl_stream;
 

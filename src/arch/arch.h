@@ -450,7 +450,7 @@ size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintp
 enum { FL_TELL_DEPTHS = 12, FL_TELL_MOST = 16, FL_TELL_REGS = 10 };
 struct fl_tellable {
 	struct fl_operand operand;
-	uint64_t word;
+	uint64_t word;			/* which the address is added to; or what follows it */
 };
 struct fl_tell {
 	uintptr_t to;			/* where it will stand */
@@ -458,7 +458,7 @@ struct fl_tell {
 					 * lay_cs's is, aligned to its size */
 	const struct fl_tellable *of;	/* that need FL_TELL_REGS registers at most */
 	uint32_t n;			/* 1 to FL_TELL_MOST */
-	bool keeps_flags;
+	bool keeps_flags, by_word;	/* by_word: each is one word */
 	/* W put_tell: offsets; what is below the original's stack pointer at `out` */
 	uint16_t arm, start, end, out, kept;
 	uint32_t n_depths;

@@ -237,6 +237,23 @@ struct fl_place_row {
 };
 enum { FL_MAX_PLACES = 1 << 22 };
 
+/* In a ring alone, an access may be one word, the sum of: the highest bit, which no clock and
+ * no address has; above FL_WORD_ADDRESS_BITS its place, less than FL_WORD_PLACES; its address.
+ * One beyond these bits, which can but fault, is told wrong. */
+#define FL_ACCESS_WORD (1ull << 63)
+enum { FL_WORD_ADDRESS_BITS = 47, FL_WORD_PLACES = 0xffff };
+#define FL_WORD_NOTHING UINT64_MAX	/* fills up a chunk */
+
+static inline uint32_t fl_word_place(uint64_t word)
+{
+	return (uint32_t)(word >> FL_WORD_ADDRESS_BITS) & 0xffff;
+}
+
+static inline uint64_t fl_word_address(uint64_t word)
+{
+	return word & ((1ull << FL_WORD_ADDRESS_BITS) - 1);
+}
+
 /* What second bodies are made to tell, beside entries and exits. */
 enum fl_weaves { FL_WEAVE_ACCESSES = 1, FL_WEAVE_PATHS = 2 };
 
@@ -453,6 +470,8 @@ struct fl_frames {
 
 /* Chunks that one ring may have: as many as page[] has room for. */
 #define FL_RING_CHUNKS 128
+/* So many bytes before a chunk's end its `limit` is: see ring.c. */
+#define FL_RING_TAIL 8
 
 /*
  * What a thread has of one session: its ring, its counters, the calls that it has open.
@@ -464,15 +483,16 @@ struct fl_frames {
  * long the ring is; the thread fills them in order. See ring.c, lease.c.
  *
  *	filled <= entered <= filled + 1 <= granted + 1; entered <= claimed <= granted
- *	entered > filled: chunk `filled` is being written, start <= ptr <= limit = end
- *	entered = filled: none is, ptr = limit
+ *	entered > filled: chunk `filled` is being written, start <= ptr <= end = limit + 8
+ *	entered = filled: none is, ptr = end
  *
  * While the thread, or a child of vfork that was killed, is on its way to the next
  * chunk, `limit` may be 0, and `claimed` one more than is granted.
  */
 struct fl_ring {
 	uint64_t ptr;			/* next record; W thread, R reader */
-	uint64_t limit;			/* end of the chunk being filled; thread only */
+	uint64_t limit;			/* end of the chunk being filled, less FL_RING_TAIL;
+					 * thread only */
 	uint64_t data;			/* what follows the slot's header; constant */
 	uint32_t n_counters;		/* at data, see fl_count_of(); 0 when not claimed */
 	uint64_t entered;		/* chunks that were granted and begun; thread only */
@@ -799,6 +819,14 @@ struct fl_known_records {
 struct fl_known_records fl_records_known(const struct flick_record *r, size_t n,
 					 uint64_t *rest);
 
+/* Of `n` words of a ring those in a row that are accesses, or whole records of two words
+ * each; `n` 0: there is but a half of one. `rest`: see above. */
+struct fl_run_of_words {
+	size_t n;
+	bool are_accesses;
+};
+struct fl_run_of_words fl_records_run(const uint64_t *words, size_t n, uint64_t rest);
+
 /* Records of one thread in order, of known types; valid during the call. */
 struct fl_batch {
 	uint32_t thread;		/* its number */
@@ -807,6 +835,15 @@ struct fl_batch {
 	const struct fl_window *window;	/* all are of it; NULL: no windows */
 	uint64_t paused;		/* ticks that the thread waited for room in its ring,
 					 * right behind the first record */
+};
+
+/* Accesses of one thread in order, told in words; valid during the call. */
+struct fl_words {
+	uint32_t thread;
+	const uint64_t *of;
+	size_t n;
+	const struct fl_place_row *places;	/* of the target's */
+	uint32_t n_places;			/* FL_WORD_PLACES at most */
 };
 
 struct fl_sink {			/* NULL functions: nobody looks */
@@ -825,6 +862,8 @@ int fl_reader_open(struct fl_reader **, struct fl_region *, const struct fl_sink
 /* Deliver what is there; returns records delivered. `target_gone` also takes
  * half-filled chunks at once and ends every thread. Does not block. */
 uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
+/* The sink is given words as they are; else it is fed with records that say the same. */
+void fl_reader_give_words(struct fl_reader *, void (*)(void *arg, const struct fl_words *));
 /* Where calls are counted beside what is recorded of some: deliver what was counted
  * so far. It is delivered at the end of each thread, too. */
 void fl_reader_count(struct fl_reader *);

@@ -86,7 +86,11 @@ struct fl_reader {
 	uint32_t n_slots, n_counters, n_cells;		/* constant */
 	uint32_t number, n_readers;			/* constant; its slots */
 	struct fl_pool pool;
-	struct flick_record *copy;	/* room for COPIED */
+	uint64_t *copy;			/* room for COPIED records */
+	struct flick_record *made;	/* of words; room for COPIED */
+	void (*give_words)(void *arg, const struct fl_words *);	/* NULL: as records */
+	const struct fl_place_row *places;	/* constant */
+	uint32_t n_places;			/* constant */
 	struct life *lives;		/* room for n_slots */
 	size_t n_lives;
 	struct fl_thread *threads;
@@ -111,6 +115,8 @@ static void copy_constants(struct fl_reader *r, const struct fl_region *m, uint3
 
 	r->chunk_bytes = s->chunk_bytes;
 	r->n_slots = m->n_slots;
+	r->places = fl_shm_places(r->shm);
+	r->n_places = m->max_places < FL_WORD_PLACES ? m->max_places : FL_WORD_PLACES;
 	r->processes_at = m->processes_at;
 	r->slots_at = m->slots_at;
 	r->slot_bytes = m->slot_bytes;
@@ -135,8 +141,10 @@ int fl_reader_open(struct fl_reader **out, struct fl_region *m, const struct fl_
 	r->sink = *sink;
 	copy_constants(r, m, number);
 	r->lives = calloc(r->n_slots, sizeof(*r->lives));
-	r->copy = malloc(COPIED * sizeof(*r->copy));
-	if (!r->lives || !r->copy || fl_pool_open(&r->pool, m, number, r->n_readers)) {
+	r->copy = malloc(COPIED * sizeof(struct flick_record));
+	r->made = malloc(COPIED * sizeof(*r->made));
+	if (!r->lives || !r->copy || !r->made ||
+	    fl_pool_open(&r->pool, m, number, r->n_readers)) {
 		fl_reader_close(r);
 		return -ENOMEM;
 	}
@@ -162,6 +170,7 @@ void fl_reader_close(struct fl_reader *r)
 	free(r->threads);
 	free(r->lives);
 	free(r->copy);
+	free(r->made);
 	free(r);
 }
 
@@ -354,14 +363,19 @@ static uint64_t chunk_start(const struct life *l)
 	return (uint64_t)a->page[a->consumed % FL_RING_CHUNKS] * FL_PAGE;
 }
 
+static void count_delivered(struct fl_reader *r, const struct life *l, uint64_t events)
+{
+	r->delivered += events;
+	r->threads[l->thread].delivered += events;
+	r->threads[l->thread].produced += events;
+}
+
 static void deliver(struct fl_reader *r, const struct life *l, const struct fl_batch *b,
 		    uint64_t events)
 {
 	if (r->sink.feed)
 		r->sink.feed(r->sink.arg, b);
-	r->delivered += events;
-	r->threads[l->thread].delivered += events;
-	r->threads[l->thread].produced += events;
+	count_delivered(r, l, events);
 }
 
 /* What lies in no window is filtered. */
@@ -391,37 +405,86 @@ static uint64_t pause_before(const struct life *l)
 	return (uint64_t)load_relaxed(&l->ring->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
 }
 
-/* Of the `n` records that were copied. */
-static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b, size_t n)
+/* A pause is before the first of them. */
+static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b,
+		       const struct flick_record *of, size_t n)
 {
 	struct fl_known_records k;
 
 	for (size_t at = 0; at < n; at += k.from + k.n) {
-		k = fl_records_known(r->copy + at, n - at, &l->rest);
+		k = fl_records_known(of + at, n - at, &l->rest);
 		r->threads[l->thread].filtered += k.passed;
 		r->threads[l->thread].produced += k.passed;
-		b->records = r->copy + at + k.from;
+		b->records = of + at + k.from;
 		b->n = k.n;
 		if (r->sifts)
 			sift(r, l, *b);
 		else if (b->n)
 			deliver(r, l, b, k.events);
+		b->paused = 0;
+	}
+}
+
+/* What of a place is not known is padding. */
+static struct flick_record record_of(const struct fl_reader *r, uint64_t word)
+{
+	uint32_t place = fl_word_place(word);
+
+	return (struct flick_record){
+		.tsc = fl_word_address(word), .probe = fl_typed(FLICK_TYPE_ACCESS, place),
+		.sp = place < r->n_places ? load_relaxed(&r->places[place].what) : 0,
+	};
+}
+
+static void feed_words(struct fl_reader *r, struct life *l, struct fl_batch *b,
+		       const uint64_t *words, size_t n)
+{
+	while (n && words[n - 1] == FL_WORD_NOTHING)
+		n--;
+	if (n && r->give_words && !r->sifts) {
+		r->give_words(r->sink.arg, &(struct fl_words){
+			.thread = b->thread, .of = words, .n = n,
+			.places = r->places, .n_places = r->n_places });
+		count_delivered(r, l, n);
+		return;
+	}
+	for (size_t some; n; words += some, n -= some) {
+		some = n < COPIED ? n : COPIED;
+		for (size_t i = 0; i < some; i++)
+			r->made[i] = record_of(r, words[i]);
+		feed_known(r, l, b, r->made, some);
 	}
 }
 
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 {
 	const char *chunk = (const char *)r->shm + chunk_start(l);
-	struct fl_batch b = { .thread = thread_number(r, l) };
-	size_t n;
+	struct fl_batch b = { .thread = thread_number(r, l), .paused = pause_before(l) };
+	struct fl_run_of_words w;
 
-	for (; l->taken < upto; l->taken += n * sizeof(*r->copy)) {
+	if (l->taken)
+		b.paused = 0;
+	for (size_t n, at; l->taken < upto; l->taken += at * sizeof(*r->copy)) {
 		n = (upto - l->taken) / sizeof(*r->copy);
-		n = n < COPIED ? n : COPIED;
+		n = n < 2 * COPIED ? n : 2 * COPIED;
 		memcpy(r->copy, chunk + l->taken, n * sizeof(*r->copy));
-		b.paused = l->taken ? 0 : pause_before(l);
-		feed_known(r, l, &b, n);
+		for (at = 0; at < n; at += w.n) {
+			w = fl_records_run(r->copy + at, n - at, l->rest);
+			if (!w.n)
+				break;
+			if (w.are_accesses)
+				feed_words(r, l, &b, r->copy + at, w.n);
+			else
+				feed_known(r, l, &b, (void *)(r->copy + at), w.n / 2);
+		}
+		at = at ? at : n;	/* half a record alone is not from flick */
 	}
+}
+
+void fl_reader_give_words(struct fl_reader *r,
+			  void (*give)(void *arg, const struct fl_words *))
+{
+	r->give_words = give;
 }
 
 /* Can the records that were loaded be told to be in a window? */
@@ -484,7 +547,7 @@ static uint64_t half_filled(const struct fl_reader *r, const struct life *l,
 
 	return l->lease.consumed < l->lease.granted && offset > start &&
 	       offset <= start + r->chunk_bytes &&
-	       (offset - start) % sizeof(struct flick_record) == 0 ? offset - start : 0;
+	       (offset - start) % sizeof(uint64_t) == 0 ? offset - start : 0;
 }
 
 static void take_half(struct fl_reader *r, struct life *l)
@@ -591,10 +654,10 @@ static void take_cells(struct fl_reader *r, const struct life *l)
 		.at = (uint64_t)((char *)l->slot - (char *)r->shm) + FL_SLOT_HEADER_BYTES +
 		      r->n_counters * 8ull,
 	};
-	struct fl_batch b = { .thread = thread_number(r, l), .records = r->copy };
+	struct fl_batch b = { .thread = thread_number(r, l), .records = r->made };
 	uint64_t paths;
 
-	while (r->n_cells && (b.n = fl_cells_next(&c, r->copy, COPIED, &paths)))
+	while (r->n_cells && (b.n = fl_cells_next(&c, r->made, COPIED, &paths)))
 		deliver(r, l, &b, paths);
 }
 

@@ -29,3 +29,43 @@ struct fl_known_records fl_records_known(const struct flick_record *r, size_t n,
 	k.n = at - k.from;
 	return k;
 }
+
+/* The sign of all of so many at once says whether all are accesses. */
+enum { AT_ONCE = 8 };
+
+static size_t count_accesses(const uint64_t *words, size_t n)
+{
+	size_t at = 0;
+
+	for (; n - at >= AT_ONCE; at += AT_ONCE) {
+		uint64_t all = FL_ACCESS_WORD;
+
+		for (size_t i = 0; i < AT_ONCE; i++)
+			all &= words[at + i];
+		if (!all)
+			break;
+	}
+	while (at < n && words[at] & FL_ACCESS_WORD)
+		at++;
+	return at;
+}
+
+struct fl_run_of_words fl_records_run(const uint64_t *words, size_t n, uint64_t rest)
+{
+	struct fl_run_of_words w = { .are_accesses = !rest && n && words[0] & FL_ACCESS_WORD };
+	uint64_t left = n / 2;
+
+	if (w.are_accesses) {
+		w.n = count_accesses(words, n);
+		return w;
+	}
+	while (left && (rest || !(words[w.n] & FL_ACCESS_WORD))) {
+		const struct flick_record *r = (const void *)&words[w.n];
+		uint64_t passed = rest ? (rest < left ? rest : left) : 1;
+
+		rest = rest ? rest - passed : belonging(r);
+		left -= passed;
+		w.n += 2 * passed;
+	}
+	return w;
+}

@@ -6,6 +6,10 @@
  * `ptr` has not reached `limit`. Everything else happens here, once a chunk or less: to
  * count a full chunk, to move to the next one, to wait for it.
  *
+ * A record has 16 bytes, an access told in a word 8. `limit` is 8 bytes before the chunk's end:
+ * who compares `ptr` with it alone has room for 16. What is left of a chunk is filled with
+ * words that say nothing.
+ *
  * THE LIFE OF CHUNK c	Four counters say how far chunks have come; each store of one is
  * a step of the chunk's life, in this order.
  *
@@ -13,8 +17,8 @@
  *	grant    reader  granted = c + 1    (C)   c has a page, and the thread may claim c
  *	claim    thread  claimed = c + 1    (Q)   the reader does not take c back
  *	enter    thread  ptr, entered = c + 1     records go to c
- *	         thread  limit = end of c         the glue may write to c
- *	write    thread  ptr += 16          (E)   one more record of c is whole
+ *	         thread  limit = end of c - 8     the glue may write to c
+ *	write    thread  ptr += 16, or 8    (E)   one more record of c is whole
  *	fill     thread  filled = c + 1     (A)   c is full; the thread never writes to c again
  *	consume  reader  (in its own memory)      the page of c is free for another chunk
  *
@@ -40,7 +44,7 @@
  *	                                        load_acquire filled, futex_wait
  *
  * INVARIANT
- *	1. Every record below `ptr` is whole.
+ *	1. Every record below `ptr` is whole, and none lies in two chunks.
  *	2. The thread writes only chunks that are granted to it.
  *	3. The reader reads no record that is not whole, none twice, none late.
  *	4. A sleeping reader is woken by a ring that is running full, a waiting
@@ -137,7 +141,7 @@ void fl_ring_start(const struct fl_channel *c, struct fl_ring *g)
 	g->waiting = 0;
 	g->claimed = has_chunks;
 	g->entered = has_chunks;
-	g->limit = start + (has_chunks ? c->session->chunk_bytes : 0);
+	g->limit = start + (has_chunks ? c->session->chunk_bytes - FL_RING_TAIL : 0);
 	store_relaxed(&g->ptr, start);
 }
 
@@ -178,13 +182,24 @@ static void enter_chunk(const struct fl_channel *c, struct fl_ring *g)
 	g->entered = g->filled + 1;
 	in_order();
 	FL_POINT("ring.entering");
-	g->limit = at + c->session->chunk_bytes;
+	g->limit = at + c->session->chunk_bytes - FL_RING_TAIL;
 	FL_POINT("ring.moved");
+}
+
+/* What is left of the chunk in hand is filled with nothing. */
+static void pad_chunk(struct fl_ring *g)
+{
+	while (g->limit && g->ptr < g->limit + FL_RING_TAIL) {
+		*(uint64_t *)g->ptr = FL_WORD_NOTHING;
+		/* (E) pairs with (F) in drain.c */
+		store_release(&g->ptr, g->ptr + sizeof(uint64_t));
+	}
 }
 
 /* The chunk in hand is full: the reader is told, and woken when it should hurry. */
 static void count_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_ring *g)
 {
+	pad_chunk(g);
 	store_release(&g->filled, g->filled + 1);	/* (A) pairs with (B) in drain.c */
 	FL_POINT("ring.counted");
 	if (load_relaxed(&g->granted) - g->filled <= load_relaxed(&g->bell_at))
@@ -196,7 +211,7 @@ static void count_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl
  * anywhere in here, in its parent's slot. */
 static bool next_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_ring *g)
 {
-	if (g->entered > g->filled && g->ptr == g->limit)
+	if (g->entered > g->filled && g->limit && g->ptr >= g->limit)
 		count_chunk(c, s, g);
 	if (!claim_chunks(g, g->filled + 1))
 		return false;
@@ -208,7 +223,8 @@ static bool next_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_
 
 static uint64_t room_left(const struct fl_ring *g)
 {
-	return g->ptr < g->limit ? (g->limit - g->ptr) / sizeof(struct flick_record) : 0;
+	return g->ptr >= g->limit ? 0 :
+	       (g->limit + FL_RING_TAIL - g->ptr) / sizeof(struct flick_record);
 }
 
 static void append(struct fl_ring *g, const struct flick_record *r, size_t n)
@@ -402,19 +418,8 @@ void fl_channel_put_pair(const struct flick_record pair[2])
 
 /* ---- room that glue fills itself ------------------------------------------------- */
 
-/* What is left of the chunk is filled with nothing, of a place that there is not. */
-static void pad_chunk(struct fl_ring *g)
-{
-	static const struct flick_record nothing = {
-		.probe = ((uint32_t)FLICK_TYPE_ACCESS << FLICK_PROBE_BITS) |
-			 (FL_MAX_SITES - 1),
-	};
-
-	while (room_left(g))
-		append(g, &nothing, 1);
-}
-
-/* False: the next chunk is not granted yet. */
+/* For so many records, where who has room for them finds that `limit` is not passed. False:
+ * the next chunk is not granted yet. */
 static bool try_room(size_t n)
 {
 	struct fl_slot *s;
@@ -423,7 +428,7 @@ static bool try_room(size_t n)
 
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
 	s = *fl_tls_slot;
-	done = !s || room_left(&s->ring[0]) >= n;
+	done = !s || room_left(&s->ring[0]) > n;
 	if (!done) {
 		pad_chunk(&s->ring[0]);
 		done = next_chunk(&fl_first, s, &s->ring[0]);

@@ -84,9 +84,10 @@ bool fl_ring_is_valid(const struct fl_ring *g, const struct fl_shm_session *s)
 		       g->ptr == g->limit;
 	return g->entered >= g->filled && g->entered <= g->filled + 1 &&
 	       g->claimed >= g->entered && g->claimed <= load_relaxed(&g->granted) + 1 &&
-	       g->ptr % sizeof(struct flick_record) == 0 &&
+	       g->ptr % sizeof(uint64_t) == 0 &&
 	       (!g->limit || !in_hand ||
-		(g->ptr <= g->limit && g->limit - g->ptr <= s->chunk_bytes));
+		(g->ptr <= g->limit + FL_RING_TAIL &&
+		 g->limit + FL_RING_TAIL - g->ptr <= s->chunk_bytes));
 }
 
 bool fl_slot_is_valid(const struct fl_slot *slot, const struct fl_shm_session *s)

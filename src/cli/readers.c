@@ -78,6 +78,17 @@ static void feed(void *arg, const struct fl_batch *b)
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
 
+/* No windows and no trigger are where accesses are told, and no trace is. */
+static void give_words(void *arg, const struct fl_words *w)
+{
+	struct one *o = arg;
+
+	fl_preempt_poll(o->s->preempt);
+	begin_looking(o);
+	end_looking(o, fl_run_words(o->run, w));
+	store_relaxed(&o->delivered, o->delivered + w->n);
+}
+
 /* What no budget switches off, and nobody times. */
 static bool is_at_point(const struct fl_session *s, uint32_t probe)
 {
@@ -161,6 +172,8 @@ static int open_one(struct fl_session *s, uint32_t number)
 	err = fl_run_open(&o->run, s->o->analyses, s->o->n_analyses, &s->view);
 	if (!err)
 		err = fl_reader_open(&o->reader, s->shm, &sink, number);
+	if (!err && !s->o->trace && !s->o->trigger && fl_run_takes_words(o->run))
+		fl_reader_give_words(o->reader, give_words);
 	if (!err && number)
 		err = -pthread_create(&o->thread, NULL, drain, o);
 	o->is_started = !err && number;

@@ -95,6 +95,7 @@ static size_t put_tell(const struct build *b, uint32_t g, unsigned char *out,
 	*t = (struct fl_tell){
 		.to = b->ground.at, .cold = b->ground.at, .of = &p->told[group->first],
 		.n = group->n, .keeps_flags = group->keeps_flags,
+		.by_word = p->told[group->first].word & FL_ACCESS_WORD,
 	};
 	if (b->ground.at) {
 		t->to += p->items[p->tell_of[g]].at;
@@ -755,6 +756,22 @@ static unsigned char *lay_told(struct fl_plan *p, unsigned char *at, size_t most
 	return at + fl_round_up(most * TOLD_BYTES, sizeof(uintptr_t));
 }
 
+/* Places are numbered from `first` on. */
+static bool is_told_in_words(const struct fl_plan *p, const struct fl_group *g, uint32_t first)
+{
+	uint32_t end = g->first + g->n;
+
+	for (uint32_t k = g->first; k < end; k++)
+		if (p->told[k].operand.is_32)
+			return false;
+	return first + end <= FL_WORD_PLACES;
+}
+
+static void choose_word(struct fl_plan *p, uint32_t k, uint32_t first)
+{
+	p->told[k].word = FL_ACCESS_WORD | (uint64_t)(first + k) << FL_WORD_ADDRESS_BITS;
+}
+
 /* Numbers for what is told. */
 static int number_places(struct build *b)
 {
@@ -774,6 +791,10 @@ static int number_places(struct build *b)
 		fl_channel_tell_place(first + k, b->copies->pid,
 				      p->shape->steps[p->told_at[k]].at, what);
 	}
+	for (uint32_t g = 0; g < p->n_groups; g++)
+		if (is_told_in_words(p, &p->groups[g], first))
+			for (uint32_t k = 0; k < p->groups[g].n; k++)
+				choose_word(p, p->groups[g].first + k, first);
 	return 0;
 }
 

@@ -41,6 +41,14 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 	succeeded
 	"$FLICK" report -a cache --format=csv "$data" >"$work/csv" 2>"$err" ||
 		fail "$label report"
+	cp "$work/csv" "$work/of-records"
+	# shellcheck disable=SC2086
+	record -a cache --cache="$geometry" $chosen -- "$work/told"
+	succeeded
+	"$FLICK" report -a cache --format=csv "$data" >"$work/of-words" 2>"$err" ||
+		fail "$label report of words"
+	diff "$work/of-records" "$work/of-words" >"$work/diff" ||
+		fail "$label in records <, in words >: $(cat "$work/diff")"
 	levels=$(printf %s "$geometry" | awk -F: '{ print NF }')
 	tr -d '"' <"$work/csv" | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }

@@ -325,6 +325,99 @@ static void lines_are_of_one_size(void **unused)
 	assert_int_equal(fl_cache_open(&c, &g), -EINVAL);
 }
 
+/* ---- accesses in words ------------------------------------------------------------- */
+
+enum { PLACES = 300, FUNCTIONS = 20, AT_ONCE = 500, LONGEST = 80 };
+
+static struct fl_place_row places[PLACES];
+
+static uint32_t function_of_place(const void *owner, uint32_t place)
+{
+	(void)owner;
+	return place % FUNCTIONS;
+}
+
+/* As many as a thread's chunk has: most near the one before, some in two lines. */
+static void make_accesses(uint64_t words[AT_ONCE], struct flick_record records[AT_ONCE])
+{
+	static uint64_t at = 1 << 20;
+
+	for (int i = 0; i < AT_ONCE; i++) {
+		uint32_t place = (uint32_t)rand() % PLACES;
+
+		at = rand() % 4 ? at + (uint64_t)rand() % 48 : (uint64_t)rand() % (1 << 21);
+		words[i] = (FL_ACCESS_WORD | (uint64_t)place << FL_WORD_ADDRESS_BITS) + at;
+		records[i] = (struct flick_record){
+			.tsc = at, .probe = fl_typed(FLICK_TYPE_ACCESS, place),
+			.sp = places[place].what,
+		};
+	}
+}
+
+static struct fl_run *begin_run(struct fl_use *use, const char *geometry)
+{
+	static const struct fl_view view = { .n_functions = FUNCTIONS,
+					     .place = function_of_place };
+	char why[FL_USE_WHY];
+	struct fl_run *run;
+
+	assert_int_equal(fl_use_open(use, "cache", why), 0);
+	use->arg = strdup(geometry);
+	assert_int_equal(fl_run_open(&run, use, 1, &view), 0);
+	assert_true(fl_run_takes_words(run));
+	return run;
+}
+
+static void same_rows(struct fl_run *one, struct fl_run *other)
+{
+	struct flick_rows a, b;
+
+	assert_int_equal(fl_run_rows(one, 0, &a), 0);
+	assert_int_equal(fl_run_rows(other, 0, &b), 0);
+	assert_int_equal(a.n_rows, FUNCTIONS);
+	assert_int_equal(b.n_rows, FUNCTIONS);
+	assert_memory_equal(a.cells, b.cells, a.n_rows * a.n_columns * sizeof(*a.cells));
+	free(a.cells);
+	free(b.cells);
+}
+
+/* Also of places that nobody has named, which are none. */
+static void words_miss_as_records(void **unused)
+{
+	static const char *const geometries[] = {
+		"32K,4,64:512K,8,64", "4K,8,64", "1K,2,32:2K,4,32:16K,1,32", "2K,4,128",
+	};
+	uint64_t words[AT_ONCE + 1];
+	struct flick_record records[AT_ONCE];
+
+	(void)unused;
+	srand(5);
+	for (uint32_t i = 0; i < PLACES; i++)
+		places[i].what = (1 + (uint32_t)rand() % LONGEST) |
+				 (rand() % 2 ? FLICK_ACCESS_LOAD : FLICK_ACCESS_STORE);
+	words[AT_ONCE] = FL_ACCESS_WORD | 5000ull << FL_WORD_ADDRESS_BITS | 64;
+	for (size_t g = 0; g < ARRAY_LEN(geometries); g++) {
+		struct fl_use uses[2];
+		struct fl_run *by_word = begin_run(&uses[0], geometries[g]);
+		struct fl_run *by_record = begin_run(&uses[1], geometries[g]);
+
+		for (int round = 0; round < 60; round++) {
+			make_accesses(words, records);
+			assert_int_equal(fl_run_words(by_word, &(struct fl_words){
+				.of = words, .n = AT_ONCE + 1,
+				.places = places, .n_places = PLACES }), 0);
+			assert_int_equal(fl_run_feed(by_record, &(struct fl_batch){
+				.records = records, .n = AT_ONCE }), 0);
+			if (round % 20 == 19)
+				same_rows(by_word, by_record);
+		}
+		fl_run_close(by_word);
+		fl_run_close(by_record);
+		fl_use_close(&uses[0]);
+		fl_use_close(&uses[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +429,7 @@ int main(void)
 		cmocka_unit_test(levels_are_read),
 		cmocka_unit_test(what_is_no_cache_is_said),
 		cmocka_unit_test(lines_are_of_one_size),
+		cmocka_unit_test(words_miss_as_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

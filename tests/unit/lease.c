@@ -41,7 +41,7 @@ static void begin(uint32_t ring_kib)
 /* Records up to the end of a chunk, and one that begins the next. */
 static void put_chunk(void)
 {
-	while (slot->ring[0].ptr != slot->ring[0].limit)
+	while (slot->ring[0].ptr < slot->ring[0].limit)
 		rig_put(1, n_put++);
 	rig_put(1, n_put++);
 }
@@ -264,7 +264,7 @@ static void lead_to_the_edge(void)
 {
 	grow();
 	put_chunk();
-	while (slot->ring[0].ptr != slot->ring[0].limit)
+	while (slot->ring[0].ptr < slot->ring[0].limit)
 		rig_put(1, n_put++);
 	assert_int_equal(slot->ring[0].claimed, lease.consumed + 2);
 	assert_true(lease.granted > slot->ring[0].claimed);
@@ -340,7 +340,7 @@ static void a_claim_that_nobody_undid_is_made_again(void **state)
 	(void)state;
 	begin(8);
 	put_chunk();
-	while (slot->ring[0].ptr != slot->ring[0].limit)
+	while (slot->ring[0].ptr < slot->ring[0].limit)
 		rig_put(1, n_put++);
 	stop("ring.claimed", die);
 	pid = vfork();
@@ -357,9 +357,39 @@ static void a_claim_that_nobody_undid_is_made_again(void **state)
 	end();
 }
 
+/* An access in a word leaves 8 bytes at a chunk's end, where one of an earlier chunk lies. */
+static void leave_a_half(struct rig *g)
+{
+	struct fl_ring *r;
+	uint64_t *last;
+
+	rig_put(1, 1);
+	r = &(*fl_tls_slot)->ring[0];
+	last = (uint64_t *)r->limit;
+	*last = FL_ACCESS_WORD | 8;
+	*(uint64_t *)r->ptr = FL_ACCESS_WORD | 16;
+	r->ptr += sizeof(uint64_t);
+	for (uint64_t i = 2; !r->filled; i++) {
+		g->shared[0] = r->ptr == (uint64_t)last;
+		rig_put(1, i);
+	}
+	g->shared[1] = *last == FL_WORD_NOTHING;
+}
+
+static void what_is_left_of_a_chunk_says_nothing(void **state)
+{
+	struct rig *g = rig_open(4, 64, FL_ACT_TIME);
+
+	(void)state;
+	assert_int_equal(rig_drain(g, rig_fork(g, leave_a_half)), 0);
+	assert_true(g->shared[0] && g->shared[1]);
+	rig_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_left_of_a_chunk_says_nothing),
 		cmocka_unit_test(a_full_ring_doubles_up_to_its_most),
 		cmocka_unit_test(what_a_ring_does_not_need_goes_back),
 		cmocka_unit_test(an_empty_pool_leaves_a_ring_as_it_is),

@@ -145,6 +145,144 @@ static void rings_may_hold_what_is_not_known(void **state)
 	}
 }
 
+/* ---- accesses in words ------------------------------------------------------------- */
+
+#define WORDS (3 * C / 8)
+enum { FEW_PLACES = 50, SIZES = 7 };
+
+static uint64_t stream[WORDS];
+static uint64_t said[WORDS], n_said;	/* in order: an address, or a time */
+static uint64_t n_told, n_made;
+
+static uint32_t what_of(uint32_t place)
+{
+	return (1 + place % SIZES) | (place & 1 ? FLICK_ACCESS_STORE : FLICK_ACCESS_LOAD);
+}
+
+/* What is left of a chunk but for `most` words is filled up. */
+static size_t end_chunk(size_t at, size_t most)
+{
+	while (at % (C / 8) + most > C / 8 && at % (C / 8))
+		stream[at++] = FL_WORD_NOTHING;
+	return at;
+}
+
+static size_t put_record(size_t at, uint32_t what, uint32_t more)
+{
+	struct flick_record r = { .tsc = at, .probe = what, .sp = more };
+
+	memcpy(&stream[at], &r, sizeof r);
+	return at + 2;
+}
+
+/* Words, records, and what is longer and looks like words; where all that ends. */
+static size_t mix(unsigned seed)
+{
+	size_t at = 0, more;
+
+	srand(seed);
+	n_said = n_made = 0;
+	while (at < WORDS - 60) {
+		int dice = rand() % 12;
+
+		at = end_chunk(at, dice ? 2 : 30);
+		if (dice > 2) {
+			stream[at] = FL_ACCESS_WORD | (uint64_t)(rand() % FEW_PLACES)
+				     << FL_WORD_ADDRESS_BITS | at;
+			said[n_made++] = at++;
+		} else if (dice) {
+			said[n_made++] = at;
+			at = put_record(at, 3, 0);
+		} else {
+			more = (size_t)rand() % 14;
+			at = put_record(at, fl_typed(LONG, 7), (uint32_t)more);
+			for (size_t i = 0; i < 2 * more; i++)
+				stream[at++] = FL_ACCESS_WORD | (uint64_t)rand();
+		}
+	}
+	return at;
+}
+
+static void hear(uint64_t at)
+{
+	assert_true(n_said < n_made);
+	assert_int_equal(at, said[n_said++]);
+}
+
+static void hear_records(void *arg, const struct fl_batch *b)
+{
+	(void)arg;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct flick_record *r = &b->records[i];
+
+		hear(r->tsc);
+		if (fl_record_type(r) == FLICK_TYPE_ACCESS)
+			assert_int_equal(r->sp, what_of(fl_record_probe(r)));
+		else
+			assert_int_equal(r->probe, 3);
+	}
+}
+
+static void hear_words(void *arg, const struct fl_words *w)
+{
+	(void)arg;
+	for (size_t i = 0; i < w->n; i++)
+		hear(fl_word_address(w->of[i]));
+	n_told += w->n;
+}
+
+/* As a thread would have written them. */
+static void read_stream(struct fl_region *m, struct fl_reader *reader, size_t end)
+{
+	struct fl_slot *s = fl_shm_slot(m, 0);
+	uint64_t offset = m->slots_at + FL_SLOT_HEADER_BYTES;
+	const struct fl_thread *t;
+	size_t n;
+
+	memcpy((char *)m + offset, stream, 2 * C);
+	s->ring[0].filled = 2;
+	s->ring[0].claimed = s->ring[0].granted = 2;
+	*(uint32_t *)&s->owner = 12345;
+	s->state = FL_SLOT_LIVE;
+	m->session[0].fresh[0] = 1;
+	fl_reader_poll(reader, false);
+	memcpy((char *)m + s->ring[0].page[2] * 4096ull, stream + 2 * C / 8, C);
+	s->ring[0].data = offset;
+	s->ring[0].claimed = 3;
+	s->ring[0].ptr = s->ring[0].page[2] * 4096ull + end * 8 - 2 * C;
+	*(uint32_t *)&s->owner = FUTEX_OWNER_DIED;
+	fl_reader_poll(reader, true);
+	t = fl_reader_threads(reader, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(t->delivered, n_made);
+	assert_int_equal(n_said, n_made);
+}
+
+static void words_lie_between_records(void **state)
+{
+	const struct fl_sink sink = { .feed = hear_records };
+	const struct fl_shm_options o = { .n_slots = 2, .ring_kib = 32, .max_sites = 16,
+					  .action = FL_ACT_TIME, .weaves = FL_WEAVE_ACCESSES };
+	struct fl_reader *reader;
+	struct fl_region *m;
+	int fd;
+
+	(void)state;
+	for (unsigned seed = 0; seed < 60; seed++) {
+		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+		for (uint32_t i = 0; i < FEW_PLACES; i++)
+			fl_shm_places(m)[i].what = what_of(i);
+		assert_int_equal(fl_reader_open(&reader, m, &sink, 0), 0);
+		n_told = 0;
+		if (seed % 2)
+			fl_reader_give_words(reader, hear_words);
+		read_stream(m, reader, mix(seed));
+		assert_true(seed % 2 ? n_told > n_made / 2 : !n_told);
+		fl_reader_close(reader);
+		fl_shm_destroy(m, fd);
+	}
+}
+
 /* A trace of the version that has them. */
 static void traces_may_hold_what_is_not_known(void **state)
 {
@@ -171,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(batches_may_end_anywhere),
 		cmocka_unit_test(rings_may_hold_what_is_not_known),
+		cmocka_unit_test(words_lie_between_records),
 		cmocka_unit_test(traces_may_hold_what_is_not_known),
 	};
 

@@ -1,6 +1,6 @@
 /*
  * access.c - what stands in a body before some instructions: it tells memory that these
- * access, as records in the thread's own ring.
+ * access, in the thread's own ring: a word for each, or a record.
  *
  * Every register is live, and what lies below the stack pointer; where flags are live, they
  * are kept, too. Three registers that no address needs are put on the stack: A, B, C.
@@ -16,13 +16,13 @@
  *	mov (A),A			the slot, or 0
  *	test A,A; je cold
  *	mov ptr(A),B
- *	add $16 * n,B
+ *	add $8 * n,B
  *	cmp limit(A),B; ja cold
  *   of each access:
- *	lea ADDRESS,C			what is relative to %rsp is moved by what lies below
- *	mov C,16 * (k - n)(B)
- *	movabs $place and kind,C
- *	mov C,16 * (k - n) + 8(B)
+ *	movabs $place + displacement,C	what is relative to %rsp is moved by what lies below
+ *	add BASE,C
+ *	lea (C,INDEX,scale),C
+ *	mov C,8 * (k - n)(B)
  *	...
  *	mov B,ptr(A)			the commit: x86-TSO keeps it behind the records (HW5)
  *   out:
@@ -39,6 +39,13 @@
  *	jne arm
  *	jmp out
  *
+ * Where a place has too large a number for a word, or the address is of 32 bits, each access of
+ * the group has a record of 16 bytes:
+ *	lea ADDRESS,C
+ *	mov C,16 * (k - n)(B)
+ *	movabs $place and kind,C
+ *	mov C,16 * (k - n) + 8(B)
+ *
  * Flags that are live are kept by lahf and seto, where no address needs %rax (lookup.c);
  * else by pushf, which takes much longer.
  */
@@ -46,7 +53,7 @@
 #include "emit.h"
 
 enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0,
-       SP = 4, BP = 5, A = 0, B = 1, C = 2, RECORD = 16, COLD = 12 };
+       SP = 4, BP = 5, A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12 };
 
 struct putter {
 	unsigned char *out;
@@ -190,18 +197,58 @@ static void put_sum(struct putter *w, const struct fl_operand *o, int64_t target
 }
 
 /* Into C. */
-static void put_address(struct putter *w, const struct fl_operand *o)
+static void put_constant(struct putter *w, uint64_t v)
 {
 	unsigned int c = w->reg[C];
 
-	if (o->base == FL_NO_REG && o->index == FL_NO_REG) {
-		PUT(w, (uint8_t)(REX | REX_W | (c & 8 ? REX_B : 0)), (uint8_t)(0xb8 | (c & 7)));
-		put_64(w, (uint64_t)o->target);
-	} else {
+	PUT(w, (uint8_t)(REX | REX_W | (c & 8 ? REX_B : 0)), (uint8_t)(0xb8 | (c & 7)));
+	put_64(w, v);
+}
+
+/* Into C. */
+static void put_address(struct putter *w, const struct fl_operand *o)
+{
+	if (o->base == FL_NO_REG && o->index == FL_NO_REG)
+		put_constant(w, (uint64_t)o->target);
+	else
 		put_sum(w, o, o->target + (o->base == SP ? w->kept : 0));
-	}
 	if (o->is_fs)
-		put_fs(w, 0x03, c, 0);		/* add %fs:0,C */
+		put_fs(w, 0x03, w->reg[C], 0);	/* add %fs:0,C */
+}
+
+/* C += reg */
+static void put_plus(struct putter *w, unsigned int reg)
+{
+	unsigned int c = w->reg[C];
+
+	PUT(w, rex_of(reg, c), 0x01, (uint8_t)(0xc0 | (reg & 7) << 3 | (c & 7)));
+}
+
+/* lea 0(C,index,scale),C */
+static void put_plus_scaled(struct putter *w, unsigned int index, unsigned int shift)
+{
+	unsigned int c = w->reg[C];
+
+	PUT(w, (uint8_t)(rex_of(c, c) | (index & 8 ? REX_X : 0)), X86_LEA,
+	    (uint8_t)(0x40 | (c & 7) << 3 | SP),
+	    (uint8_t)(shift << 6 | (index & 7) << 3 | (c & 7)), 0);
+}
+
+static void put_word(struct putter *w, uint32_t k)
+{
+	const struct fl_tellable *t = &w->tell->of[k];
+	const struct fl_operand *o = &t->operand;
+
+	put_constant(w, t->word + (uint64_t)o->target + (o->base == SP ? w->kept : 0));
+	if (o->base != FL_NO_REG)
+		put_plus(w, o->base);
+	if (o->index != FL_NO_REG && o->shift)
+		put_plus_scaled(w, o->index, o->shift);
+	else if (o->index != FL_NO_REG)
+		put_plus(w, o->index);
+	if (o->is_fs)
+		put_fs(w, 0x03, w->reg[C], 0);	/* add %fs:0,C */
+	put_at(w, 0x89, w->reg[C], w->reg[B], WORD * ((int)k - (int)w->tell->n));
 }
 
 static void put_record(struct putter *w, uint32_t k)
@@ -212,8 +259,7 @@ static void put_record(struct putter *w, uint32_t k)
 
 	put_address(w, &t->operand);
 	put_at(w, 0x89, c, w->reg[B], at);
-	PUT(w, (uint8_t)(REX | REX_W | (c & 8 ? REX_B : 0)), (uint8_t)(0xb8 | (c & 7)));
-	put_64(w, t->word);
+	put_constant(w, t->word);
 	put_at(w, 0x89, c, w->reg[B], at + 8);
 }
 
@@ -294,11 +340,11 @@ static void put_sequence(struct putter *w)
 	put_to_cold(w, 0x84);
 	put_at(w, 0x8b, b, a, FL_SLOT_PTR);
 	PUT(w, rex_of(0, b), 0x81, (uint8_t)(0xc0 | (b & 7)));		/* add $n,B */
-	put_32(w, RECORD * (int32_t)t->n);
+	put_32(w, (t->by_word ? WORD : RECORD) * (int32_t)t->n);
 	put_at(w, 0x3b, b, a, FL_SLOT_LIMIT);
 	put_to_cold(w, 0x87);
 	for (uint32_t k = 0; k < t->n; k++)
-		put_record(w, k);
+		(t->by_word ? put_word : put_record)(w, k);
 	put_at(w, 0x89, b, a, FL_SLOT_PTR);
 	t->end = (uint16_t)w->n;
 }
