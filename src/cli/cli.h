@@ -418,7 +418,6 @@ struct fl_session {
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_lines *lines;		/* NULL: no memory */
-	struct fl_ahead *ahead;		/* NULL: no rows are written before the end */
 	struct fl_changes *change;	/* NULL: nothing can be changed while it runs */
 	struct fl_ctl *ctl;		/* NULL: nobody can ask */
 	struct fl_account account;
@@ -516,13 +515,6 @@ int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint3
  * the first `rows` of a sorted result of paths (report-path.c). FL_EXIT_*. */
 enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
 int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
-/* Rows of sites while the program runs (ahead.c). begin: it has just been let
- * go; end: all is written, and the store is the caller's again; rows: what is written by
- * then, NULL: nothing. */
-void fl_ahead_begin(struct fl_session *);
-const struct fl_recording *fl_ahead_rows(const struct fl_session *);
-void fl_ahead_end(struct fl_session *);
-void fl_ahead_close(struct fl_session *);
 /* Samples of the program counter (cost.c). count: 0 or -ENOMEM; are_enough: of the program's
  * own, to tell self times; tell: what recording cost, once results are ready. */
 int fl_cost_count(struct fl_session *);
@@ -560,9 +552,6 @@ void fl_session_measure_tick(struct fl_session *);
 int fl_session_run(struct fl_session *, const struct fl_session_options *);
 /* A site as it is now, every index within its table. */
 struct fl_shm_site fl_session_site(const struct fl_session *, uint32_t i);
-/* One as it was brought, with what has become of it. */
-struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
-				  const struct fl_shm_site *live);
 /* Does it stand for a function that has, or could not have, a second body? */
 static inline bool fl_is_function(const struct fl_shm_site *s)
 {

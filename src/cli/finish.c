@@ -156,11 +156,10 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put_machine(p);
 }
 
-struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
-				  const struct fl_shm_site *live)
+struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 {
-	const struct fl_shm_site now = fl_site_copy(live);
-	struct fl_shm_site site = *brought;
+	const struct fl_shm_site now = fl_site_copy(&s->sites[i]);
+	struct fl_shm_site site = s->functions.sites[i];
 
 	/* There are fewer of them than the region has room for. */
 	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
@@ -169,22 +168,6 @@ struct fl_shm_site fl_site_as_now(const struct fl_shm_site *brought,
 	site.tactic = now.tactic;
 	site.state = now.state;
 	return site;
-}
-
-struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
-{
-	return fl_site_as_now(&s->functions.sites[i], &s->sites[i]);
-}
-
-/* Those that are kept. */
-static struct fl_shm_site *copy_sites(const struct fl_session *s)
-{
-	struct fl_shm_site *sites = malloc((s->n_selected + 1) * sizeof(*sites));
-
-	for (uint32_t i = 0; sites && i < s->n_selected; i++)
-		if (s->trace || s->selected[i])
-			sites[i] = fl_session_site(s, i);
-	return sites;
 }
 
 enum { IN_RESULT = 1, PROBED = 2 };
@@ -200,21 +183,50 @@ static void mark_column(const struct fl_session *s, const struct flick_rows *row
 	}
 }
 
-/* What is kept names functions of results and of probes. */
 static unsigned char *mark_functions(const struct fl_session *s)
 {
 	unsigned char *marks = calloc(s->functions.n + 1, 1);
 
-	if (!marks)
-		return NULL;
-	for (size_t i = 0; i < s->o->n_analyses; i++)
+	for (size_t i = 0; marks && i < s->o->n_analyses; i++)
 		for (size_t c = 0; s->has_result[i] && c < s->results[i].n_columns; c++)
 			if (s->results[i].columns[c].type == FLICK_COL_FUNCTION)
 				mark_column(s, &s->results[i], c, marks);
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i])
-			marks[s->functions.function_of[i]] |= PROBED;
 	return marks;
+}
+
+/* What has a row. */
+struct kept_rows {
+	struct fl_shm_site *sites;
+	unsigned char *is_kept;		/* index: site */
+	uint32_t *row_of;		/* index: function */
+};
+
+/* Sites have rows where these tell something: of functions that a result names, and of those
+ * that were refused. A large program calls few of its functions. Beside a trace all have, and
+ * all functions. */
+static bool choose_rows(struct kept_rows *k, const struct fl_session *s, unsigned char *marks)
+{
+	uint32_t n = 0;
+
+	*k = (struct kept_rows){
+		malloc((s->n_selected + 1) * sizeof(*k->sites)), malloc(s->n_selected + 1),
+		malloc((s->functions.n + 1) * sizeof(*k->row_of)),
+	};
+	if (!k->sites || !k->is_kept || !k->row_of)
+		return false;
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		uint32_t f = s->functions.function_of[i];
+		bool tells = marks[f] & IN_RESULT || s->sites[i].refusal;
+
+		k->is_kept[i] = s->trace || (s->selected[i] && tells);
+		if (!k->is_kept[i])
+			continue;
+		k->sites[i] = fl_session_site(s, i);
+		marks[f] |= s->selected[i] ? PROBED : 0;
+	}
+	for (uint32_t f = 0; f < s->functions.n; f++)
+		k->row_of[f] = marks[f] || s->trace ? n++ : FL_NO_ROW;
+	return true;
 }
 
 /* The names of what is kept, and the lines of functions that have both: for others the
@@ -256,42 +268,19 @@ static void await_lines(void *arg)
 	l->is_alone = true;
 }
 
-static uint32_t row_ahead(const struct fl_recording *ahead, uint32_t f)
-{
-	return ahead && f < ahead->n_functions ? ahead->row_of[f] : FL_NO_ROW;
-}
-
-/* Rows for what is marked; beside a trace, for all. Those that rows name already are as
- * they were, and marked. */
-static uint32_t *number_rows(const struct fl_session *s, const unsigned char *marks)
-{
-	const struct fl_recording *ahead = fl_ahead_rows(s);
-	uint32_t *row_of = malloc((s->functions.n + 1) * sizeof(*row_of)), n = 0;
-
-	for (uint32_t f = 0; f < s->functions.n; f++)
-		n += row_ahead(ahead, f) != FL_NO_ROW;
-	for (uint32_t f = 0; row_of && f < s->functions.n; f++) {
-		row_of[f] = row_ahead(ahead, f);
-		if (row_of[f] == FL_NO_ROW && (marks[f] || s->trace))
-			row_of[f] = n++;
-	}
-	return row_of;
-}
-
-static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
-		     const uint32_t *row_of, struct lines *lines)
+static int save_with(struct fl_session *s, const struct kept_rows *kept,
+		     struct lines *lines)
 {
 	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
 	struct flick_rows results[FL_MAX_ANALYSES];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
-		.sites = sites, .n_sites = s->n_selected,
-		.selected = s->trace ? NULL : s->selected,
+		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
 		.function_of = s->functions.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->functions.all, .n_functions = s->functions.n,
-		.lines = await_lines, .lines_of = lines, .row_of = row_of,
-		.ahead = fl_ahead_rows(s), .names = names, .results = results,
+		.lines = await_lines, .lines_of = lines, .row_of = kept->row_of,
+		.names = names, .results = results,
 	};
 	struct pairs p = { .n = 0 };
 	char why[FL_WHY] = "";
@@ -320,22 +309,21 @@ static int save_with(struct fl_session *s, const struct fl_shm_site *sites,
 
 static int save(struct fl_session *s)
 {
-	struct fl_shm_site *sites = copy_sites(s);
 	struct lines lines = { .s = s, .marks = mark_functions(s) };
-	uint32_t *row_of = lines.marks ? number_rows(s, lines.marks) : NULL;
+	struct kept_rows kept = { NULL, NULL, NULL };
 	int err = -1;
 
-	if (sites && row_of) {
+	if (lines.marks && choose_rows(&kept, s, lines.marks)) {
 		begin_lines(&lines);
-		fl_ahead_end(s);
-		err = save_with(s, sites, row_of, &lines);
+		err = save_with(s, &kept, &lines);
 		await_lines(&lines);
 	} else {
 		fl_say("cannot write results: %s", fl_reason(-ENOMEM));
 	}
-	free(row_of);
+	free(kept.sites);
+	free(kept.is_kept);
+	free(kept.row_of);
 	free(lines.marks);
-	free(sites);
 	return err;
 }
 

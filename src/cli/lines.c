@@ -200,11 +200,13 @@ static void write_words(struct fl_lines *l)
 
 /* ---- beside the program ----------------------------------------------------------------- */
 
+enum { NICE = 10 };			/* the program comes first */
+
 static void *look_up_all(void *lines)
 {
 	struct fl_lines *l = lines;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), FL_AHEAD_NICE);
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	take_kept(l);
 	for (size_t i = 0; i < l->n_wanted && !load_relaxed(&l->is_over); i++)
 		if (!find(&l->known, l->wanted[i]))

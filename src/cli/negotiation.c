@@ -467,9 +467,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 	/* (C) pairs with (D) in agent/agent.c */
 	store_release(&s->shared->phase, answer);
 	fl_os_futex_wake(&s->shared->phase, 1);
-	if (is_first && s->o->dir && answer == FL_PHASE_GO) {
+	if (is_first && s->o->dir && answer == FL_PHASE_GO)
 		fl_lines_begin(s);
-		fl_ahead_begin(s);
-	}
 	return true;
 }

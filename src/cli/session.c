@@ -375,7 +375,6 @@ struct fl_instant fl_instant_now(void)
 
 void fl_session_close(struct fl_session *s)
 {
-	fl_ahead_close(s);
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
 	fl_readers_close(s->readers);

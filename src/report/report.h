@@ -99,7 +99,7 @@ struct fl_recording {
 	const struct fl_shm_site *sites;
 	const uint32_t *function_of;	/* index: site */
 	size_t n_sites;
-	const unsigned char *selected;	/* index: site; of others no row is kept; NULL: all */
+	const unsigned char *kept;	/* index: site; of others there is no row; NULL: all */
 	const char *const *providers;	/* index: site's provider */
 	const char *const *tactics;	/* index: site's tactic */
 	const struct fl_function *functions;
@@ -108,9 +108,6 @@ struct fl_recording {
 	void *lines_of;
 	const uint32_t *row_of;		/* index: function; its row, or FL_NO_ROW; NULL: all
 					 * have one, as they stand */
-	const struct fl_recording *ahead;	/* rows of sites that are written; NULL: none.
-						 * Its functions have the same rows here */
-	size_t n_named;			/* of `ahead`: functions whose rows are written */
 	const struct fl_thread *threads;
 	size_t n_threads;
 	const char *const *names;	/* of `results` */
@@ -130,13 +127,6 @@ bool fl_store_takes(const char *name);
  * be written is known before the target starts. Until it is closed nobody else
  * records into `dir`. 0 or -1 with `why` filled. */
 int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
-/* Of threads that do now what would have to be done when the program has ended. */
-enum { FL_AHEAD_NICE = 10 };
-/* Write rows of sites before all else, if they are many, by any thread that has the
- * store to itself, until *is_over: n_sites says how many then. Where `lines` is given it makes
- * the names of functions, and their rows follow, without lines: n_named says how many. 0, or
- * -1: fl_store_save() fails then, and says why. */
-int fl_store_ahead(struct fl_store *, struct fl_recording *, const bool *is_over);
 /* Write all of it and give the file its final name. 0, or -1 and no file. */
 int fl_store_save(struct fl_store *, const struct fl_recording *,
 		  char why[FL_WHY]);

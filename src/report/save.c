@@ -165,30 +165,16 @@ static void put_function(struct insert *w, const struct fl_recording *r, size_t 
 		TEXTS(f->name, f->linkage, f->file));
 }
 
-/* Whose row is there has no line in it yet. */
 static int put_functions(sqlite3 *db, const struct fl_recording *r)
 {
-	struct insert w = insert_into(db, "functions", 7), line = { 0 };
+	struct insert w = insert_into(db, "functions", 7);
 
-	if (sqlite3_prepare_v2(db, "UPDATE functions SET file = ?, line = ? WHERE id = ?", -1,
-			       &line.st, NULL) != SQLITE_OK)
-		line.err = -1;
 	if (r->lines)
 		r->lines(r->lines_of);
-	for (size_t i = 0; i < r->n_functions; i++) {
-		const struct fl_function *f = &r->functions[i];
-		bool is_there = r->ahead && i < r->ahead->n_named &&
-				row_of(r->ahead, i) != FL_NO_ROW;
-
-		if (row_of(r, i) == FL_NO_ROW)
-			continue;
-		if (!is_there)
+	for (size_t i = 0; i < r->n_functions; i++)
+		if (row_of(r, i) != FL_NO_ROW)
 			put_function(&w, r, i);
-		else if (f->file)
-			put_row(&line, "sii", INTS(f->line, row_of(r, i)), TEXTS(f->file));
-	}
-	end_rows(&line);
-	return end_rows(&w) | line.err;
+	return end_rows(&w);
 }
 
 /* A statement for many of them: to begin one takes as long as a row. */
@@ -254,51 +240,14 @@ static int end_sites(sqlite3 *db, struct sites *s, const struct fl_recording *r)
 	return end_rows(&rest.w);
 }
 
-static bool is_kept(const struct fl_recording *r, size_t i)
-{
-	return r && i < r->n_sites && (!r->selected || r->selected[i]);
-}
-
-/* Has its row been written ahead, and is it as it was? What else it says is constant. */
-static bool is_written(const struct fl_recording *r, size_t i)
-{
-	const struct fl_shm_site *now = &r->sites[i], *then;
-
-	if (!is_kept(r->ahead, i))
-		return false;
-	then = &r->ahead->sites[i];
-	return now->state == then->state && now->tactic == then->tactic &&
-	       now->refusal == then->refusal;
-}
-
-/* How many were looked at: all, or until nobody waits for them any more. */
-static int put_sites_until(sqlite3 *db, const struct fl_recording *r, const bool *is_over,
-			   size_t *n)
-{
-	struct sites sites = { .w = insert_rows(db, "sites", SITE_COLUMNS, SITE_ROWS) };
-	struct insert drop = { 0 };
-
-	if (sqlite3_prepare_v2(db, "DELETE FROM sites WHERE id = ?", -1, &drop.st, NULL) !=
-	    SQLITE_OK)
-		drop.err = -1;
-	for (*n = 0; !sites.w.err && !drop.err && *n < r->n_sites && !load_relaxed(is_over);
-	     ++*n) {
-		if (!is_kept(r, *n) || is_written(r, *n))
-			continue;
-		if (is_kept(r->ahead, *n))
-			put_row(&drop, "i", INTS((int64_t)*n), NULL);
-		put_site(&sites, r, *n);
-	}
-	end_rows(&drop);
-	return end_sites(db, &sites, r) | drop.err;
-}
-
 static int put_sites(sqlite3 *db, const struct fl_recording *r)
 {
-	static const bool never;
-	size_t n;
+	struct sites sites = { .w = insert_rows(db, "sites", SITE_COLUMNS, SITE_ROWS) };
 
-	return put_sites_until(db, r, &never, &n);
+	for (size_t i = 0; !sites.w.err && i < r->n_sites; i++)
+		if (!r->kept || r->kept[i])
+			put_site(&sites, r, i);
+	return end_sites(db, &sites, r);
 }
 
 static int put_threads(sqlite3 *db, const struct fl_recording *r)
@@ -687,43 +636,10 @@ static void keep_earlier(const struct fl_store *s)
 	sqlite3_free(old);
 }
 
-static int put_functions_ahead(sqlite3 *db, struct fl_recording *r, const bool *is_over)
-{
-	struct insert w = insert_into(db, "functions", 7);
-	size_t *n = &r->n_named;
-
-	*n = 0;
-	if (r->lines)
-		r->lines(r->lines_of);
-	for (; r->lines && !w.err && *n < r->n_functions && !load_relaxed(is_over); ++*n)
-		if (row_of(r, *n) != FL_NO_ROW)
-			put_function(&w, r, *n);
-	return end_rows(&w) || *n < r->n_functions ? w.err :
-	       make_index(db, r, "functions", "name");
-}
-
-int fl_store_ahead(struct fl_store *s, struct fl_recording *r, const bool *is_over)
-{
-	int err = make_tables(s->db);
-	size_t n = 0;
-	bool is_whole;
-
-	if (!err)
-		err = put_sites_until(s->db, r, is_over, &n);
-	is_whole = n == r->n_sites;
-	r->n_sites = n;
-	if (!err && is_whole)
-		err = make_index(s->db, r, "sites", "function");
-	if (!err)
-		err = put_functions_ahead(s->db, r, is_over);
-	s->has_failed = err;
-	return err;
-}
-
 int fl_store_save(struct fl_store *s, const struct fl_recording *r,
 		  char why[FL_WHY])
 {
-	if (s->has_failed || (!r->ahead && make_tables(s->db)) || put_all(s->db, r) ||
+	if (make_tables(s->db) || put_all(s->db, r) ||
 	    sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
 		return fl_store_fail(s, why, NULL);
 	if (sqlite3_close(s->db) != SQLITE_OK)

@@ -17,7 +17,6 @@ struct fl_store {
 	char *path;			/* of the file that is open */
 	char *final;			/* the name it is to get; NULL: reading */
 	sqlite3 *db;
-	bool has_failed;		/* what was written ahead is not whole */
 	bool made_dir;			/* and takes it away if nothing is saved */
 	int lock;			/* the directory, while it is recorded into; or -1 */
 	uint64_t steps, most_steps;	/* that reading took, that it may take */

@@ -164,156 +164,42 @@ static void results_may_be_called_as_views_are(void **unused)
 	fl_store_close(s);
 }
 
-static const bool never = false, at_once = true;
-
-/* Then it is written at the end. */
-static void rows_that_nobody_waits_for_are_not_written_ahead(void **unused)
+/* Neither sites nor functions. */
+static void what_is_not_kept_has_no_row(void **unused)
 {
-	struct fl_recording r = recording, ahead = recording;
+	enum { N = 200 };		/* more than a statement has */
+	static const uint32_t rows[] = { FL_NO_ROW, 0 };
+	static struct fl_shm_site sites[N];
+	static uint32_t functions_of[N];
+	static unsigned char kept[N];
+	struct fl_recording r = recording;
 	struct fl_store *s;
 
 	(void)unused;
-	r.ahead = &ahead;
-	assert_int_equal(fl_store_create(&s, dir, why), 0);
-	assert_int_equal(fl_store_ahead(s, &ahead, &at_once), 0);
-	assert_int_equal(ahead.n_sites, 0);
-	assert_int_equal(fl_store_save(s, &r, why), 0);
-	fl_store_close(s);
-	assert_int_equal(ask("SELECT count(*) FROM sites"), 1);
-	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
-			     "AND tbl_name = 'sites'"), 1);
-}
-
-/* What has become otherwise since, what is new, and what nobody asked for. */
-static void rows_that_are_written_ahead_are_as_at_the_end(void **unused)
-{
-	enum { N = 6, AHEAD = 4 };
-	static const uint32_t functions_of[N] = { 0, 1, 0, 1, 1, 0 };
-	static const unsigned char selected[N] = { 1, 0, 1, 1, 1, 0 };
-	struct fl_shm_site then[AHEAD] = { 0 }, now[N] = { 0 };
-	struct fl_recording r = recording, ahead = recording;
-	struct fl_store *s;
-
-	(void)unused;
-	for (uint32_t i = 0; i < N; i++)
-		now[i] = (struct fl_shm_site){ .at = 0x1000 + i, .state = FL_SITE_READY };
-	memcpy(then, now, sizeof(then));
-	then[2].state = FL_SITE_FOUND;
-	now[3].refusal = FLE_CHANGED;
-	now[3].state = FL_SITE_REFUSED;
-	r.sites = now;
-	ahead.sites = then;
-	r.function_of = ahead.function_of = functions_of;
-	r.selected = ahead.selected = selected;
+	for (uint32_t i = 0; i < N; i++) {
+		kept[i] = i % 2;
+		functions_of[i] = i % 2;
+		sites[i].state = i == 7 ? FL_SITE_REFUSED : FL_SITE_READY;
+		sites[i].refusal = i == 7 ? FLE_CHANGED : 0;
+	}
+	r.sites = sites;
+	r.function_of = functions_of;
+	r.kept = kept;
 	r.n_sites = N;
-	ahead.n_sites = AHEAD;
-	ahead.n_results = 0;
-	r.ahead = &ahead;
+	r.row_of = rows;
 	assert_int_equal(fl_store_create(&s, dir, why), 0);
-	assert_int_equal(fl_store_ahead(s, &ahead, &never), 0);
 	assert_int_equal(fl_store_save(s, &r, why), 0);
 	fl_store_close(s);
-	assert_int_equal(ask("SELECT count(*) FROM sites"), 4);
-	assert_int_equal(ask("SELECT sum(id) FROM sites"), 0 + 2 + 3 + 4);
-	assert_int_equal(ask("SELECT count(*) FROM sites WHERE state = 'ready'"), 3);
-	assert_int_equal(ask("SELECT id FROM sites WHERE state = 'refused'"), 3);
-	assert_int_equal(ask("SELECT refusal FROM sites WHERE id = 3"), FLE_CHANGED);
-	assert_int_equal(ask("SELECT count(*) FROM functions"), 2);
-	assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
-			     "AND tbl_name = 'sites'"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM sites"), N / 2);
+	assert_int_equal(ask("SELECT sum(id) FROM sites"), N * N / 4);
+	assert_int_equal(ask("SELECT count(*) FROM sites WHERE function = 0"), N / 2);
+	assert_int_equal(ask("SELECT id FROM sites WHERE state = 'refused'"), 7);
+	assert_int_equal(ask("SELECT refusal FROM sites WHERE id = 7"), FLE_CHANGED);
+	assert_int_equal(ask("SELECT count(*) FROM functions"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM functions WHERE id = 0 AND "
+			     "name = 'f(int)'"), 1);
 	assert_int_equal(fl_store_open(&s, dir, why), 0);
 	fl_store_close(s);
-}
-
-static bool is_over, ends_then;
-
-/* The program may end meanwhile. */
-static void note_names(void *over)
-{
-	*(bool *)over = ends_then;
-}
-
-/* Lines are known at the end alone; so is what else a result names. */
-static void functions_that_are_written_ahead_get_their_lines(void **unused)
-{
-	enum { N = 4, AHEAD = 3 };
-	static const uint32_t rows_then[AHEAD] = { 1, FL_NO_ROW, 0 }, rows[N] = { 1, 2, 0, 3 };
-	struct fl_function then[AHEAD], now[N] = {
-		{ .name = "a(int)", .linkage = "a", .file = "a.c", .line = 7, .at = 1 },
-		{ .name = "b(int)", .linkage = "b", .file = "b.c", .line = 8, .at = 2 },
-		{ .name = "c(int)", .linkage = "c", .at = 3 },
-		{ .name = "d(int)", .linkage = "d", .file = "d.c", .line = 9, .at = 4 },
-	};
-
-	(void)unused;
-	for (int whole = 0; whole < 2; whole++) {
-		struct fl_recording r = recording, ahead = recording;
-		struct fl_store *s;
-
-		memcpy(then, now, sizeof(then));
-		for (int i = 0; i < AHEAD; i++) {
-			then[i].file = NULL;
-			then[i].line = 0;
-		}
-		r.functions = now;
-		r.n_functions = N;
-		r.row_of = rows;
-		ahead.functions = then;
-		ahead.n_functions = AHEAD;
-		ahead.row_of = rows_then;
-		r.n_sites = ahead.n_sites = 0;
-		r.ahead = &ahead;
-		assert_int_equal(fl_store_create(&s, dir, why), 0);
-		ahead.lines = note_names;
-		ahead.lines_of = &is_over;
-		is_over = false;
-		ends_then = !whole;
-		assert_int_equal(fl_store_ahead(s, &ahead, &is_over), 0);
-		assert_int_equal(ahead.n_named, whole ? AHEAD : 0);
-		assert_int_equal(fl_store_save(s, &r, why), 0);
-		fl_store_close(s);
-		assert_int_equal(ask("SELECT count(*) FROM functions"), N);
-		assert_int_equal(ask("SELECT offset FROM functions WHERE id = 2"), 2);
-		assert_int_equal(ask("SELECT id FROM functions WHERE name = 'a(int)' AND "
-				     "linkage = 'a' AND file = 'a.c' AND line = 7"), 1);
-		assert_int_equal(ask("SELECT count(*) FROM functions WHERE id = 0 AND "
-				     "name = 'c(int)' AND file IS NULL AND line IS NULL"), 1);
-		assert_int_equal(ask("SELECT line FROM functions WHERE name = 'b(int)'"), 8);
-		assert_int_equal(ask("SELECT line FROM functions WHERE name = 'd(int)'"), 9);
-		assert_int_equal(ask("SELECT count(*) FROM sqlite_master WHERE type = 'index' "
-				     "AND tbl_name = 'functions'"), 1);
-		assert_int_equal(fl_store_open(&s, dir, why), 0);
-		fl_store_close(s);
-	}
-}
-
-/* What could not be written ahead is told at the end. */
-static void rows_that_could_not_be_written_ahead_are_no_results(void **unused)
-{
-	enum { MANY = 100000 };		/* more than stays in memory */
-	struct fl_recording r = recording, ahead;
-	struct rlimit limit, small = { 8192, RLIM_INFINITY };
-	static struct fl_shm_site many[MANY];
-	static uint32_t functions_of[MANY];
-	struct fl_store *s;
-
-	(void)unused;
-	r.sites = many;
-	r.n_sites = MANY;
-	r.function_of = functions_of;
-	ahead = r;
-	r.ahead = &ahead;
-	assert_int_equal(fl_store_create(&s, dir, why), 0);
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	small.rlim_max = limit.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	assert_int_equal(fl_store_ahead(s, &ahead, &never), -1);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(fl_store_save(s, &r, why), -1);
-	assert_non_null(strstr(why, strerror(EFBIG)));	/* what failed first */
-	fl_store_close(s);
-	assert_int_equal(access(file, F_OK), -1);
 }
 
 /* As far as analyses of a trace ask. */
@@ -867,10 +753,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(results_may_be_called_as_views_are),
 		T(what_is_written_is_read),
-		T(rows_that_nobody_waits_for_are_not_written_ahead),
-		T(rows_that_are_written_ahead_are_as_at_the_end),
-		T(functions_that_are_written_ahead_get_their_lines),
-		T(rows_that_could_not_be_written_ahead_are_no_results),
+		T(what_is_not_kept_has_no_row),
 		T(sites_and_threads_come_back),
 		T(tables_can_be_joined),
 		T(missing_file),

@@ -1,16 +1,19 @@
 #!/bin/sh
-# Rows of a large program's sites are written while it runs: the results are those of
-# what it ends with, with what it loads later and unloads. On a disk that is too small for
-# them the program ends well, and one line says why there are no results.
+# Of a large program that calls few of its functions, functions that a result names have rows, and
+# their sites, with those of what it loads later and unloads; so has what was refused. What was
+# never called has none, but beside a trace. On a disk that is too small for them the program
+# ends well, and one line says why there are no results.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 
-# 1100 functions of two bodies each: 4400 sites.
+# 1100 functions of two bodies each, 4400 sites, are called; 900 are not.
 awk 'BEGIN {
 	print "#include <dlfcn.h>\n#include <stdio.h>"
 	print "static inline __attribute__((always_inline)) int inner(int x) { return x / 3 + 1; }"
 	for (i = 0; i < 1100; i++)
 		print "__attribute__((noinline)) int f" i "(int x) { return inner(x) * " i "; }"
+	for (i = 0; i < 900; i++)
+		print "__attribute__((noinline, used)) int never" i "(int x) { return x * " i "; }"
 	print "int main(int argc, char **argv)\n{\n	int sum = 0;"
 	print "	void *lib = dlopen(argv[1], RTLD_NOW);"
 	print "	int (*late)(int) = lib ? (int (*)(int))dlsym(lib, \"late\") : 0;"
@@ -38,6 +41,11 @@ whole() {	# LABEL STATE-OF-THE-LIBRARY OPTIONS... -- ARGUMENTS
 	n=$(sql "select count(*) from sites s join functions f on f.id = s.function
 		where f.name = 'inner' or f.name glob 'f[0-9]*' and s.state = 'ready'")
 	[ "$n" -ge 4400 ] || fail "$label $n sites of 4400"
+	n=$(sql "select count(*) from functions where name glob 'never[0-9]*'")
+	[ "$n" = "${never:-0}" ] || fail "$label $n functions that were never called"
+	n=$(sql "select count(*) from sites s left join functions f on f.id = s.function
+		where f.name is null or f.name glob 'never[0-9]*'")
+	[ "$n" = $((2 * ${never:-0})) ] || fail "$label $n sites that nobody came to"
 	n=$(sql "select group_concat(distinct s.state) from sites s join functions f
 		on f.id = s.function where f.name = 'late'")
 	[ "$n" = "$state" ] || fail "$label the library's sites are $n"
@@ -52,8 +60,20 @@ whole() {	# LABEL STATE-OF-THE-LIBRARY OPTIONS... -- ARGUMENTS
 }
 whole "default:" ready -- "$work/many" "$work/late.so"
 whole "unloaded:" gone --all -- "$work/many" "$work/late.so" x
+never=900
 whole "with a trace:" ready --all --trace -- "$work/many" "$work/late.so"
+never=
 whole "followed:" ready --follow -- "$work/many" "$work/late.so"
+
+# Some of libc's are.
+label="refused:"
+record -a counts -P 'libc.so*!str*' -- "$work/many" "$work/late.so"
+succeeded
+n=$(sql "select count(*) from sites where refusal")
+[ "$n" -gt 0 ] || fail "$label nothing is"
+[ "$(sql "select count(*) from sites where refusal and function is null")" = 0 ] ||
+	fail "$label it has no function"
+grep -q "$n functions\? refused\|$n refused" "$err" || fail "$label $n rows"
 
 mkdir "$work/small"
 mount -t tmpfs -o size=64k flick-test "$work/small" 2>/dev/null || exit 0
