@@ -48,12 +48,11 @@ BODY void light(void)
 
 QUIET static void *one_that_is_there(void *arg)
 {
-	while (!sem_wait(&go)) {
-		if (is_over)
-			break;
+	while (!sem_wait(&go) && !is_over) {
 		heavy();
 		sem_post(&done);
 	}
+	sem_post(&done);		/* it may be over since the first thread looked */
 	return arg;
 }
 
