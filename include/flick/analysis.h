@@ -109,6 +109,9 @@ struct flick_view {
 	/* The function whose instruction made that access (FLICK_TYPE_ACCESS, `probe`), when
 	 * rows is called; FLICK_NO_FUNCTION. */
 	uint32_t (*place)(const struct flick_view *, uint32_t place);
+	/* Its source line, as FILE:LINE, or MODULE!0xOFFSET where no line is known, when rows
+	 * is called. Lives until close. NULL: rows by function are asked for. */
+	const char *(*line)(const struct flick_view *, uint32_t place);
 };
 
 /* ---- calls ------------------------------------------------------------------ */

@@ -61,6 +61,7 @@ struct fl_view {
 	/* The function that has the instruction with that number (FLICK_TYPE_ACCESS), or
 	 * FLICK_NO_FUNCTION; NULL: none is known. */
 	uint32_t (*place)(const void *owner, uint32_t place);
+	const char *(*line)(const void *owner, uint32_t place);	/* NULL: nobody asks */
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
 	/* Of a sampled call: ticks in which its thread could have run, and was not let;

@@ -37,18 +37,22 @@ struct misses {
 	int error;
 };
 
-enum { FIXED = 3 };			/* columns; then one a level */
+enum { FIXED = 4 };			/* columns by line; then one a level */
 
-static const struct flick_column columns[] = {
-	{ "function", FLICK_COL_FUNCTION },
-	{ "accesses", FLICK_COL_COUNT },
-	{ "stores", FLICK_COL_COUNT },
-	{ "l1_misses", FLICK_COL_COUNT },
-	{ "l2_misses", FLICK_COL_COUNT },
-	{ "l3_misses", FLICK_COL_COUNT },
+#define COUNTED \
+	{ "accesses", FLICK_COL_COUNT }, \
+	{ "stores", FLICK_COL_COUNT }, \
+	{ "l1_misses", FLICK_COL_COUNT }, \
+	{ "l2_misses", FLICK_COL_COUNT }, \
+	{ "l3_misses", FLICK_COL_COUNT }, \
 	{ "l4_misses", FLICK_COL_COUNT },
+static const struct flick_column by_function[] = {
+	{ "function", FLICK_COL_FUNCTION }, COUNTED
 };
-_Static_assert(ARRAY_LEN(columns) == FIXED + FL_CACHE_LEVELS, "one a level");
+static const struct flick_column by_line[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "line", FLICK_COL_TEXT }, COUNTED
+};
+_Static_assert(ARRAY_LEN(by_line) == FIXED + FL_CACHE_LEVELS, "one a level");
 
 static void close_misses(void *state)
 {
@@ -252,50 +256,85 @@ static uint64_t accesses_of(const struct missed *m)
 	return m->n[FL_ACCESS_LOAD] + m->n[FL_ACCESS_STORE];
 }
 
-/* The last one is of places that are in no function. */
-static struct missed *sum_up(const struct misses *m, uint32_t n_functions)
+/* What accesses of one function, or of one line of it, came to. */
+struct sum {
+	uint64_t function;		/* FLICK_NONE: the place is in none */
+	const char *line;		/* NULL: by function */
+	struct missed missed;
+};
+
+static int by_function_and_line(const void *one, const void *other)
 {
-	struct missed *by = calloc(n_functions + 1ul, sizeof *by);
+	const struct sum *a = one, *b = other;
 
-	for (uint32_t i = 0; by && i < m->n; i++) {
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return a->line ? strcmp(a->line, b->line) : 0;
+}
+
+static void add_up(struct missed *to, const struct missed *m)
+{
+	for (uint32_t k = 0; k < 2; k++)
+		to->n[k] += m->n[k];
+	for (uint32_t k = 0; k < FL_CACHE_LEVELS; k++)
+		to->misses[k] += m->misses[k];
+}
+
+/* Of places that were come to; NULL: no memory. Places of one line stand together, and are one
+ * then. */
+static struct sum *sum_up(const struct misses *m, size_t *n)
+{
+	struct sum *all = calloc(m->n + 1ul, sizeof *all);
+	size_t last = 0;
+
+	*n = 0;
+	for (uint32_t i = 0; all && i < m->n; i++) {
 		uint32_t f = accesses_of(&m->of[i]) ? m->view->place(m->view, i) : 0;
-		struct missed *to = &by[f < n_functions ? f : n_functions];
 
-		for (uint32_t k = 0; k < 2; k++)
-			to->n[k] += m->of[i].n[k];
-		for (uint32_t k = 0; k < m->levels; k++)
-			to->misses[k] += m->of[i].misses[k];
+		if (accesses_of(&m->of[i]))
+			all[(*n)++] = (struct sum){
+				f < m->view->n_functions ? f : FLICK_NONE,
+				m->view->line ? m->view->line(m->view, i) : NULL, m->of[i],
+			};
 	}
-	return by;
+	if (*n < 2)
+		return all;
+	qsort(all, *n, sizeof *all, by_function_and_line);
+	for (size_t i = 1; i < *n; i++)
+		if (by_function_and_line(&all[last], &all[i]))
+			all[++last] = all[i];
+		else
+			add_up(&all[last].missed, &all[i].missed);
+	*n = last + 1;
+	return all;
 }
 
 static int rows(void *state, struct flick_rows *r)
 {
 	struct misses *m = state;
-	uint32_t n = m->view->n_functions;
-	size_t n_columns = FIXED + m->levels;
-	struct missed *by;
+	bool has_lines = m->view->line != NULL;
+	size_t n, n_columns = FIXED - !has_lines + m->levels;
+	struct sum *sums;
 	uint64_t *cell;
 
 	settle_words(m);
-	by = sum_up(m, n);
-	cell = by ? calloc((n + 1) * n_columns, sizeof *cell) : NULL;
+	sums = sum_up(m, &n);
+	cell = sums ? calloc(n * n_columns + 1, sizeof *cell) : NULL;
 	if (!cell) {
-		free(by);
+		free(sums);
 		return -ENOMEM;
 	}
-	*r = (struct flick_rows){ columns, n_columns, cell, 0 };
-	for (uint32_t i = 0; i <= n; i++) {
-		if (!accesses_of(&by[i]))
-			continue;
-		*cell++ = i < n ? i : FLICK_NONE;
-		*cell++ = accesses_of(&by[i]);
-		*cell++ = by[i].n[FL_ACCESS_STORE];
+	*r = (struct flick_rows){ has_lines ? by_line : by_function, n_columns, cell, n };
+	for (size_t i = 0; i < n; i++) {
+		*cell++ = sums[i].function;
+		if (has_lines)
+			*cell++ = (uintptr_t)sums[i].line;
+		*cell++ = accesses_of(&sums[i].missed);
+		*cell++ = sums[i].missed.n[FL_ACCESS_STORE];
 		for (uint32_t k = 0; k < m->levels; k++)
-			*cell++ = by[i].misses[k];
-		r->n_rows++;
+			*cell++ = sums[i].missed.misses[k];
 	}
-	free(by);
+	free(sums);
 	return 0;
 }
 

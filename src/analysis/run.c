@@ -75,6 +75,13 @@ static uint32_t place_owner(const struct flick_view *v, uint32_t place)
 	return s->place ? s->place(s->owner, place) : FLICK_NO_FUNCTION;
 }
 
+static const char *place_line(const struct flick_view *v, uint32_t place)
+{
+	const struct fl_run *run = v->owner;
+
+	return run->source->line(run->source->owner, place);
+}
+
 static int open_worker(struct fl_run *run, const struct fl_use *use)
 {
 	struct fl_analyst *w = &run->workers[run->n];
@@ -119,6 +126,7 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 		.weight = FLICK_WEIGHT_ONE,
 		.caller = caller_of,
 		.place = place_owner,
+		.line = source->line ? place_line : NULL,
 	};
 	run->workers = calloc(n + 1, sizeof(*run->workers));
 	err = run->workers ? refresh(run) : -ENOMEM;

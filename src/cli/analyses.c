@@ -48,7 +48,24 @@ static struct fl_use *find_use(struct fl_session_options *o, const char *name)
 	return NULL;
 }
 
-/* A geometry has commas, so it has an option, in front of `-a cache` or behind it. */
+/* Options of `cache` take it, too; the arguments of -a have no room for a geometry's commas. */
+static struct fl_use *use_cache(struct fl_session_options *o)
+{
+	if (!find_use(o, "cache") && fl_session_use(o, "cache"))
+		return NULL;
+	return find_use(o, "cache");
+}
+
+int fl_session_take_lines(void *options, const struct fl_option *o, const char *text)
+{
+	struct fl_session_options *to = options;
+
+	(void)o;
+	(void)text;
+	to->lines = true;
+	return use_cache(to) ? 0 : -1;
+}
+
 int fl_session_take_cache(void *options, const struct fl_option *o, const char *geometry)
 {
 	struct fl_cache_level levels[FL_CACHE_LEVELS];
@@ -61,9 +78,9 @@ int fl_session_take_cache(void *options, const struct fl_option *o, const char *
 		fl_say("--cache=%s: %s", geometry, why);
 		return -1;
 	}
-	if (!find_use(to, "cache") && fl_session_use(to, "cache"))
+	use = use_cache(to);
+	if (!use)
 		return -1;
-	use = find_use(to, "cache");
 	free(use->arg);
 	use->arg = strdup(geometry);
 	return use->arg ? 0 : -1;

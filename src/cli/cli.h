@@ -305,6 +305,7 @@ struct fl_session_options {
 	uint32_t readers;		/* threads that drain rings; 0: 1 */
 	double seconds;			/* 0: until the target ends */
 	bool why, allow_loss, exit_code;
+	bool lines;			/* analysis `cache` has rows by source line */
 	bool count_instead;		/* rather than fail where nothing can be timed */
 	bool trace;			/* keep the raw events */
 	const char *sync;		/* NULL: the target chooses */
@@ -484,8 +485,9 @@ int fl_session_use(struct fl_session_options *, const char *spec);
 void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
 int fl_session_take_uses(void *options, const struct fl_option *, const char *list);
-/* Analysis `cache` has caches of that geometry. */
+/* Analysis `cache` has caches of that geometry; it tells by source line. */
 int fl_session_take_cache(void *options, const struct fl_option *, const char *geometry);
+int fl_session_take_lines(void *options, const struct fl_option *, const char *none);
 struct fl_instant fl_instant_now(void);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);

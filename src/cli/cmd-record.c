@@ -64,6 +64,8 @@ static const struct fl_option options[] = {
 	  fl_take_number, AT(o.memory_mib), 1, UINT32_MAX },
 	{ 0, "cache", "GEOMETRY", "of analysis `cache`: SIZE,WAYS,LINE of each level, or host "
 	  "(" FL_CACHE_PRESET ")", fl_session_take_cache, AT(o) },
+	{ 0, "lines", NULL, "of analysis `cache`: by source line, too",
+	  fl_session_take_lines, AT(o) },
 	{ 0, "trace", NULL, "keep every event, for flick replay and dump",
 	  fl_take_flag, AT(o.trace) },
 	{ 0, "trigger", "FUNCTION>TIME", "keep a trace of what came before a longer call",

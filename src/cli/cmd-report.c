@@ -104,11 +104,11 @@ static int columns_of(const struct fl_sheet *s, const char *keys, size_t room,
 	return (int)n;
 }
 
-/* Without a key: by time, else by calls, else by the first column; a spread as
+/* Without a key: by time, else by calls or misses, else by the first column; a spread as
  * it is drawn. Of samples the self time is what is known. */
 static const char *default_column(const struct fl_sheet *s)
 {
-	static const char *const keys[] = { "total_ns", "calls" };
+	static const char *const keys[] = { "total_ns", "calls", "l1_misses" };
 	const bool is_latency = s->name && !strcmp(s->name, "latency");
 	const bool is_spread = s->name && !strcmp(s->name, "spread");
 

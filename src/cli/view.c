@@ -4,6 +4,8 @@
  * Hides which of the modules that were mapped at an address is there now, and that the
  * file of one at a time is kept open.
  */
+#include <stdio.h>
+
 #include "cli/cli.h"
 #include "cli/preempt.h"
 
@@ -65,21 +67,46 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
 }
 
+/* Where the instruction stands whose access is told there. NULL: in no module. */
+static const struct fl_shm_module *module_of_place(const struct fl_session *s, uint32_t place,
+						   uint64_t *at)
+{
+	if (place >= s->shm->max_places)
+		return NULL;
+	*at = load_relaxed(&fl_shm_places(s->shm)[place].at);
+	return fl_session_module_at(s, *at);
+}
+
 /* What is told there is of a function that has a body, which is in the table. */
 static uint32_t function_of_place(const void *owner, uint32_t place)
 {
 	struct fl_session *s = (struct fl_session *)owner;
-	const struct fl_shm_module *m;
 	uint32_t function;
 	uint64_t at;
+	const struct fl_shm_module *m = module_of_place(s, place, &at);
 
-	if (place >= s->shm->max_places)
-		return FLICK_NO_FUNCTION;
-	at = load_relaxed(&fl_shm_places(s->shm)[place].at);
-	m = fl_session_module_at(s, at);
 	if (!m || fl_functions_find(&s->functions, m->path, at - m->base, &function))
 		return FLICK_NO_FUNCTION;
 	return function;
+}
+
+/* Kept as long as the process. */
+static const char *line_of_place(const void *owner, uint32_t place)
+{
+	const struct fl_session *s = owner;
+	uint64_t at;
+	const struct fl_shm_module *m = module_of_place(s, place, &at);
+	const char *file;
+	char *text;
+	int line;
+
+	if (!m)
+		return "?";
+	file = fl_symbols_line(s->functions.symbols, m->path, at - m->base, &line);
+	if (file && asprintf(&text, "%s:%d", fl_base_name(file), line) >= 0)
+		return text;
+	text = fl_symbols_unnamed(m->path, at - m->base);
+	return text ? text : "?";
 }
 
 static uint64_t preempted(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
@@ -95,7 +122,7 @@ void fl_view_open(struct fl_session *s)
 {
 	s->view = (struct fl_view){
 		.owner = s, .name = name_of, .symbol = symbol_at, .code = code_at,
-		.place = function_of_place,
+		.place = function_of_place, .line = s->o->lines ? line_of_place : NULL,
 		.live = fl_shm_sites(s->shm),
 		.sampled = s->o->action == FL_ACT_SAMPLE,
 		.windows = s->o->rate != 0,
