@@ -104,7 +104,7 @@ static void one_wrong_field_is_seen_in_a_slot(void **state)
 	NOT_WITH(r->claimed, r->filled, fl_ring_is_valid(r, s));
 	NOT_WITH(r->granted, 0, fl_ring_is_valid(r, s));
 	NOT_WITH(r->ptr, r->limit + 16, fl_ring_is_valid(r, s));
-	NOT_WITH(r->ptr, r->ptr + 8, fl_ring_is_valid(r, s));
+	NOT_WITH(r->ptr, r->ptr + 4, fl_ring_is_valid(r, s));
 	NOT_WITH(r->ptr, r->limit - s->chunk_bytes - 16, fl_ring_is_valid(r, s));
 	rig_close(g);
 }
