@@ -416,6 +416,7 @@ struct fl_session {
 		uint64_t all, own;	/* own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
 	} pcs;
+	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_lines *lines;		/* NULL: no memory */
@@ -517,6 +518,10 @@ int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint3
  * the first `rows` of a sorted result of paths (report-path.c). FL_EXIT_*. */
 enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
 int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
+/* How much of the program accesses and paths tell of (watched.c), by samples of each
+ * function, in s->watched. 0 or -ENOMEM. */
+bool fl_watched_is_asked(const struct fl_session *);
+int fl_watched_look(struct fl_session *, const uint64_t *samples, uint32_t n);
 /* Samples of the program counter (cost.c). count: 0 or -ENOMEM; are_enough: of the program's
  * own, to tell self times; tell: what recording cost, once results are ready. */
 int fl_cost_count(struct fl_session *);

@@ -290,6 +290,18 @@ static void note_samples(struct source *from)
 	from->sheet.note = from->note;
 }
 
+/* Accesses and paths are of functions that have second bodies. */
+static void note_watched(struct source *from)
+{
+	char watched[256];
+
+	if ((strcmp(from->sheet.name, "cache") && strcmp(from->sheet.name, "paths")) ||
+	    !fl_store_value(from->store, "watched", watched))
+		return;
+	snprintf(from->note, sizeof(from->note), "%s", watched);
+	from->sheet.note = from->note;
+}
+
 /* Which times are the processor's, and which the clock's. */
 static void note_calls(struct source *from, const struct wish *w)
 {
@@ -419,6 +431,7 @@ static int show(struct source *from, const struct wish *w)
 		strncat(from->note, "; averages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
 	note_recursion(from);
+	note_watched(from);
 	if (w->number != FL_NO_PATH)
 		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
 	if (!from->rows.n_rows && is_text(w))

@@ -144,6 +144,8 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "self", "%s", s->self_is_cpu ? "samples" : s->o->raw ? "raw" : "clock");
 	put(p, "processes", "%llu", (unsigned long long)s->account.processes);
 	put(p, "images", "%u", s->shm->n_images);
+	if (*s->watched)
+		put(p, "watched", "%s", s->watched);
 	if (s->sampler) {
 		put(p, "pc_samples", "%llu", (unsigned long long)(s->pcs.all - s->pcs.own));
 		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.own);

@@ -303,14 +303,18 @@ int fl_profile_fill(struct fl_session *s)
 {
 	struct profile p = { .s = s };
 	int err = s->sampler ? fl_cost_count(s) : 0;
+	bool is_watched;
 
 	/* Where samples are few, or times are asked for as measured, calls keep what their
 	 * records say. */
 	s->self_is_cpu = !err && s->sampler && fl_cost_are_enough(s) &&
 			 (s->view.sampled || !s->o->raw) &&
 			 (fl_session_result(s, "latency") || s->view.windows);
-	if (s->self_is_cpu)
+	is_watched = fl_watched_is_asked(s) && !err && s->sampler && fl_cost_are_enough(s);
+	if (s->self_is_cpu || is_watched)
 		err = gather(&p);
+	if (!err && is_watched)
+		err = fl_watched_look(s, p.samples, p.n_functions);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
 	free(p.samples);

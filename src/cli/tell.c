@@ -280,6 +280,8 @@ void fl_session_tell(struct fl_session *s)
 	if (s->o->action == FL_ACT_TIME && s->cost > 100)
 		tell_costly(s);
 	tell_refusals(s);
+	if (*s->watched)
+		fl_say("%s", s->watched);
 	tell_losses(s);
 	tell_left_out(s);
 	tell_outside(s);
