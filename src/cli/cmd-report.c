@@ -293,9 +293,10 @@ static void note_samples(struct source *from)
 /* Accesses and paths are of functions that have second bodies. */
 static void note_watched(struct source *from)
 {
+	const char *name = from->sheet.name;
 	char watched[256];
 
-	if ((strcmp(from->sheet.name, "cache") && strcmp(from->sheet.name, "paths")) ||
+	if (!name || (strcmp(name, "cache") && strcmp(name, "paths")) ||
 	    !fl_store_value(from->store, "watched", watched))
 		return;
 	snprintf(from->note, sizeof(from->note), "%s", watched);
