@@ -253,7 +253,7 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
 }
 
 /* A run that ends soon is told best by all of its calls, and what that takes in all is
- * too short to be noticed. */
+ * too short to be noticed. What a late look finds spent beyond that is no debt. */
 static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	double spent = l->counted * a->count_ns + a->factor * (l->timed * a->sample_ns +
@@ -261,9 +261,9 @@ static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
 	double earned = MODEL * a->budget * a->cpus * l->seconds * 1e9;
 
 	a->left_ns -= spent;
+	a->is_free &= a->left_ns > a->stake_ns / 2;
 	if (!a->is_free)
 		a->left_ns = between(a->left_ns + earned, 0, a->stake_ns / 2);
-	a->is_free &= a->left_ns > a->stake_ns / 2;
 	return a->is_free;
 }
 

@@ -67,7 +67,7 @@ static struct {
 	uint32_t group, next_group;	/* timed last; that the next window times */
 	uint64_t epoch_ns;		/* when the epoch began */
 	uint64_t dead_ns;		/* when threads that ended were looked for */
-	uint64_t next_ns;		/* when there is a window again */
+	uint64_t drawn_ns, next_ns;	/* when it was drawn when there is a window again */
 	uint64_t random;
 } turn;
 
@@ -392,13 +392,15 @@ static uint64_t vary(uint64_t ns)
 	return ns / 2 + (ns ? (turn.random >> 8) % ns : 0);
 }
 
-static uint64_t draw_gap(const struct fl_seldom *s)
+static void draw_next(uint64_t from_ns)
 {
+	const struct fl_seldom *s = &fl_table.session->seldom;
 	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
 
 	if (load_relaxed(&s->gauge_probe))
 		window *= 2;		/* it is counted for as long */
-	return vary((period > window ? period - window : 0) * 1000);
+	turn.drawn_ns = from_ns;
+	turn.next_ns = from_ns + vary((period > window ? period - window : 0) * 1000);
 }
 
 /* Each epoch a group; who is late by more than an epoch has several timed at once. */
@@ -421,10 +423,22 @@ static uint32_t rearm_due(uint64_t now_ns)
 	return n;
 }
 
+/* Windows may be wanted more often than when the next one was drawn: it comes no later than
+ * if it were drawn by that. */
+static void hasten(void)
+{
+	const struct fl_seldom *s = &fl_table.session->seldom;
+	uint64_t latest = turn.drawn_ns + load_relaxed(&s->period_us) * 1500ull;
+
+	if (seldom_head && turn.next_ns > latest)
+		draw_next(turn.drawn_ns);
+}
+
 static uint32_t begin_epoch(uint64_t now_ns)
 {
 	uint32_t n = rearm_due(now_ns) + heed();
 
+	hasten();
 	return seldom_head && now_ns >= turn.next_ns ? n + open_window() : n;
 }
 
@@ -438,7 +452,7 @@ static uint64_t take_turn(uint32_t *n)
 		return fl_table.holds ? WATCH_US : UNLOADING_US;
 	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
 		begin_outside();
-		turn.next_ns = now_ns + draw_gap(s);
+		draw_next(now_ns);
 	}
 	if (fl_seldom_window.is_open && seldom_head && now_ns < turn.until)
 		return (turn.until - now_ns) / 1000 + 1;
@@ -449,10 +463,10 @@ static uint64_t take_turn(uint32_t *n)
 	}
 	if (turn.gauge) {
 		*n = close_gauge();
-		turn.next_ns = now_ns + draw_gap(s);
+		draw_next(now_ns);
 	} else if (fl_seldom_window.is_open || fl_seldom_window.is_timing) {
 		*n = fl_seldom_window.is_open ? close_window() : end_timing();
-		turn.next_ns = now_ns + draw_gap(s);
+		draw_next(now_ns);
 	} else {
 		*n = begin_epoch(now_ns);
 	}
@@ -482,6 +496,7 @@ static void draw_moment(void)
 	turn.gauge = NULL;
 	fl_seldom_window.is_open = at < window;
 	tell_open();
+	turn.drawn_ns = now;
 	turn.until = now + at;
 	turn.next_ns = fl_seldom_window.is_open ? now : now + at - window;
 }

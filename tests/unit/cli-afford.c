@@ -197,6 +197,26 @@ static void a_run_that_ends_soon_is_counted_whole(void **unused)
 	}
 }
 
+/* A look comes late, and twice the stake is gone: windows begin at once. */
+static void what_was_spent_on_top_is_no_debt(void **unused)
+{
+	struct fl_afford_look l;
+	uint32_t period_us;
+
+	(void)unused;
+	functions(1, 1e8);
+	a.stake_ns = 10e6;
+	fl_afford_open(&a);
+	l = run();
+	assert_true(l.counted * program.count_ns > 2 * a.stake_ns - 1);
+	fl_afford_look(&a, &l, f, program.n, order);
+	period_us = a.period_us;
+	assert_int_equal(seldom(), 1);
+	l = run();
+	fl_afford_look(&a, &l, f, program.n, order);
+	assert_in_range(period_us, 1000, 2 * a.period_us);
+}
+
 /* As what is left of the budget allows, and no less. */
 static void the_rarest_are_counted_always(void **unused)
 {
@@ -439,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_costs_little_is_counted_always),
 		TEST(a_hundred_million_calls_a_second_are_afforded),
+		TEST(what_was_spent_on_top_is_no_debt),
 		TEST(the_rarest_are_counted_always),
 		TEST(many_functions_are_timed_less_often),
 		TEST(what_is_measured_beats_the_model),

@@ -93,6 +93,11 @@ static inline uint64_t counted(const struct function *of)
 	return fl_count_of(counters[of->entry]);
 }
 
+static inline uint64_t now(void)
+{
+	return fl_os_monotonic_ns();
+}
+
 static inline uint32_t frames_open(void)
 {
 	return fl_channel_own_slot()->ring[0].frames->n;

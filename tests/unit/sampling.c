@@ -741,11 +741,6 @@ static void what_was_switched_is_told(void **unused)
 
 /* ---- windows: when ---------------------------------------------------------------------- */
 
-static uint64_t now(void)
-{
-	return fl_os_monotonic_ns();
-}
-
 /* What passed since the wish was heeded, and what of it was in windows. */
 static void time_windows(struct rig *unused)
 {
@@ -804,19 +799,23 @@ static void who_is_behind_takes_nothing_back(void **unused)
 	runs(be_behind);
 }
 
-/* From half to one and a half of what is asked for, so that nothing is in step; and
- * a window is as long as asked for. */
+/* From half to one and a half of what is asked for, so that nothing is in step, also where the
+ * next one was drawn when they were rare; and a window is as long as asked for. */
 static void vary_periods(struct rig *unused)
 {
-	enum { PERIOD_US = 2000, ROUNDS = 40 };
+	enum { PERIOD_US = 2000, RARE_US = 10000000, ROUNDS = 40 };
+	struct fl_seldom *s = &g->m->session[0].seldom;
 	uint32_t shorter = 0, longer = 0;
 
 	(void)unused;
 	open_probes();
-	g->m->session[0].seldom.period_us = PERIOD_US;
-	g->m->session[0].seldom.window_us = 77;
-	g->m->session[0].seldom.epoch_us = g->m->session[0].epoch_us = 10000000;
+	s->period_us = s->epoch_us = g->m->session[0].epoch_us = RARE_US;
+	s->window_us = 77;
 	want(&one, FL_SELDOM);
+	NEED(fl_sample_turn() == 77 && fl_sample_turn() > PERIOD_US * 2);
+	s->period_us = PERIOD_US;
+	NEED(fl_sample_turn() <= PERIOD_US * 3 / 2 + 1);
+	fl_os_sleep_us(PERIOD_US * 2);
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t us = fl_sample_turn(), from = now();
 
