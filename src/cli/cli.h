@@ -345,7 +345,10 @@ struct fl_instant {
 /* A child that measures; all 0: there is none. */
 struct fl_calibrator {
 	int pid;
-	struct fl_overhead *out;
+	struct fl_prices {
+		struct fl_overhead probes[2];
+		uint32_t jump;		/* to a second body, in FL_TICK_PARTS */
+	} *out;
 };
 
 struct fl_attached;
@@ -416,6 +419,7 @@ struct fl_session {
 		uint64_t all, own;	/* own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
 	} pcs;
+	uint32_t jump;			/* what one to a second body takes, in FL_TICK_PARTS */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
@@ -496,7 +500,11 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint
  * first instructions; as it was: that could not be measured. A child does it, in a few
  * milliseconds; end waits for it. */
 void fl_overhead_begin(struct fl_calibrator *, enum fl_action);
-void fl_overhead_end(struct fl_calibrator *, struct fl_overhead out[2]);
+void fl_overhead_end(struct fl_session *);
+/* What a jump from a function's entry to its second body takes (jumps.c), in FL_TICK_PARTS;
+ * 0: that could not be measured. Then what all of a session took, by the calls it knows. */
+uint32_t fl_jumps_measure(void);
+double fl_jumps_ns(struct fl_session *);
 /* What a scan of the program finds, for its next run (found.c). open: before it starts,
  * when the region is there; take: it has asked; close: keeps it. */
 void fl_found_open(struct fl_session *);

@@ -103,11 +103,12 @@ static double switching_ns(const struct fl_session *s)
 
 /* What passes the budget and the stake by less is chance. Most may be of the first second, as
  * what is called is not known then; a program of less has no other. */
-static void tell_passed(const struct fl_session *s, double program_ns, char out[112])
+static void tell_passed(const struct fl_session *s, double program_ns, double jumps_ns,
+			char out[112])
 {
 	const uint64_t second_ns = 1000000000;
 	const double some = 1.25;
-	const char *why = "";
+	const char *why = jumps_ns > s->o->budget * program_ns ? ": jumps to bodies stay" : "";
 	uint64_t own = s->pcs.own - s->pcs.work;
 	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
 
@@ -118,7 +119,7 @@ static void tell_passed(const struct fl_session *s, double program_ns, char out[
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
 		why = ": it cannot hold in less than a second";
-	else if (2 * s->early_own > own)
+	else if (!*why && 2 * s->early_own > own)
 		why = ": most in the first second";
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
 }
@@ -136,10 +137,11 @@ static double own_ns(const struct fl_session *s)
 }
 
 /* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
- * is known, it is what flick has not used. */
-static double program_ns(const struct fl_session *s)
+ * is known, it is what flick has not used. Jumps are in neither's code. */
+static double program_ns(const struct fl_session *s, double jumps_ns)
 {
-	double own = own_ns(s) + ns_of(s->pcs.work), seen = ns_of(s->pcs.all) - own;
+	double own = own_ns(s) + ns_of(s->pcs.work) + jumps_ns;
+	double seen = ns_of(s->pcs.all) - own;
 	double known = (double)s->target_ns - own -
 		       (s->o->rate ? switching_ns(s) : 0);
 
@@ -167,12 +169,12 @@ static void tell_error(const struct flick_rows *latency, double own_ns, double p
  * modules came, as a program of a second may load as many as one of a day. */
 void fl_cost_tell(struct fl_session *s)
 {
-	double own = own_ns(s), all_ns = program_ns(s);
+	double own = own_ns(s), jumps_ns = fl_jumps_ns(s), all_ns = program_ns(s, jumps_ns);
 	double program = all_ns / 100, probes = own / program;
 	double switching = switching_ns(s) / program;
 	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +
 			watch_ns(s) / program - switching;
-	char *cost = s->account.cost, passed[112] = "", error[80] = "";
+	char *cost = s->account.cost, passed[112] = "", error[80] = "", jumps[48] = "";
 	size_t room = sizeof(s->account.cost);
 
 	if (!s->sampler) {
@@ -181,12 +183,16 @@ void fl_cost_tell(struct fl_session *s)
 		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
 			 (all_ns + own) / 1e6);
 	} else {
-		s->cost = probes + switching;
-		tell_passed(s, all_ns, passed);
+		s->cost = probes + switching + jumps_ns / program;
+		tell_passed(s, all_ns, jumps_ns, passed);
 		tell_error(fl_session_result(s, "latency"), own, all_ns, error);
+		if (jumps_ns / program >= 0.05)
+			snprintf(jumps, sizeof(jumps), "jumps to bodies %.1f, ",
+				 jumps_ns / program);
 		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
-			 "reader on another core %.1f)%s%s, agent %.0f ms at start and dlopen",
-			 s->cost, probes, switching, beside, error, passed,
+			 "%sreader on another core %.1f)%s%s, "
+			 "agent %.0f ms at start and dlopen",
+			 s->cost, probes, switching, jumps, beside, error, passed,
 			 ns_of(s->pcs.work) / 1e6);
 	}
 }

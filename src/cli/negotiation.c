@@ -454,7 +454,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 		answer = FL_PHASE_QUIT;
 	}
 	if (!s->asked) {		/* before the first events, and code of its own */
-		fl_overhead_end(&s->calibrator, s->view.overhead);
+		fl_overhead_end(s);
 		tell_prices(s);
 		fl_found_take(s);
 	}

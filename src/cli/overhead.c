@@ -289,17 +289,21 @@ void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 	c->pid = c->out == MAP_FAILED ? -1 : fork();
 	if (c->pid)
 		return;
-	run_child(c->out, action);
+	c->out->jump = fl_jumps_measure();
+	if (action == FL_ACT_TIME || action == FL_ACT_WINDOW || action == FL_ACT_SAMPLE)
+		run_child(c->out->probes, action);
 	_exit(0);
 }
 
-void fl_overhead_end(struct fl_calibrator *c, struct fl_overhead out[2])
+void fl_overhead_end(struct fl_session *s)
 {
+	struct fl_calibrator *c = &s->calibrator;
 	int status;
 
 	if (c->pid > 0) {		/* the session may have reaped it */
 		waitpid(c->pid, &status, 0);
-		memcpy(out, c->out, 2 * sizeof(*out));
+		memcpy(s->view.overhead, c->out->probes, sizeof(c->out->probes));
+		s->jump = c->out->jump;
 	}
 	if (c->out && c->out != MAP_FAILED)
 		munmap(c->out, 4096);

@@ -330,15 +330,13 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 		return FL_EXIT_FAILED;
 	/* The target waits for its first answer meanwhile; and who follows flick's
 	 * forks with a debugger meets the target's first. */
-	if ((o->action == FL_ACT_TIME || o->action == FL_ACT_WINDOW ||
-	     o->action == FL_ACT_SAMPLE) && !o->raw)
-		fl_overhead_begin(&s->calibrator, o->action);
+	fl_overhead_begin(&s->calibrator, o->raw ? FL_ACT_COUNT : o->action);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
 		fl_ctl_open(s);			/* else that speaks with the first one */
 	drain(s);
 	fl_ctl_close(s);
-	fl_overhead_end(&s->calibrator, s->view.overhead);
+	fl_overhead_end(s);
 	take_open_calls(s);
 	note_error(s, fl_readers_finish(s->readers));
 	note_error(s, fl_budget_end(s));

@@ -40,6 +40,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_STUB_MAX 24		/* of linkers, with a landing pad */
 #define FL_ARCH_STUB_STEP 4		/* they follow one another, of several lengths */
 #define FL_ARCH_RET_BYTES 4
+#define FL_ARCH_RET 0xd65f03c0u		/* to x30 */
 #define FL_ARCH_PAD_BYTES 4
 #define FL_ARCH_PAD_JUMP_BYTES 4
 #define FL_ARCH_MOVED_MAX 24

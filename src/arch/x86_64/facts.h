@@ -40,6 +40,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_STUB_MAX 16		/* a jump behind a landing pad */
 #define FL_ARCH_STUB_STEP 0		/* as their section says */
 #define FL_ARCH_RET_BYTES 1		/* without a prefix */
+#define FL_ARCH_RET 0xc3u
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
 #define FL_ARCH_MOVED_MAX 24		/* a loop: prefixes, itself, two jumps */
