@@ -68,24 +68,43 @@
 #include "second.h"
 #include "switch.h"
 
-/* Of the change that is being made; with all locks. */
+/* Of the change that is being made; with all locks. None below first_staged is, nor from
+ * n_staged on: few of very many may be, and each step goes through them. */
 static const uint8_t *staged;
-static uint32_t n_staged;
+static uint32_t first_staged, n_staged;
 
-/* The next one from `id` on that is staged. Few of very many may be. */
+/* Of any eight. */
+static bool are_none(uint32_t from)
+{
+	uint64_t eight;
+
+	__builtin_memcpy(&eight, staged + from, sizeof eight);
+	return !eight;
+}
+
+static bool is_staged(uint32_t id)
+{
+	return staged[id] && staged[id] < FL_N_STAGES;
+}
+
+/* The next one from `id` on that is staged. */
 static uint32_t next_staged(uint32_t id)
 {
-	while (id < n_staged && (!staged[id] || staged[id] >= FL_N_STAGES)) {
-		uint64_t eight = 1;
-
-		if (id % 8 == 0 && id + 8 <= n_staged)
-			__builtin_memcpy(&eight, staged + id, 8);
-		id += eight ? 1 : 8;
-	}
+	while (id < n_staged && !is_staged(id))
+		id += id + 8 <= n_staged && are_none(id) ? 8 : 1;
 	return id;
 }
 #define EACH_STAGED(id) \
-	(uint32_t id = next_staged(0); id < n_staged; id = next_staged(id + 1))
+	(uint32_t id = first_staged; id < n_staged; id = next_staged(id + 1))
+
+static void begin_staged(const uint8_t *of, uint32_t n)
+{
+	staged = of;
+	n_staged = n < fl_table.n ? n : fl_table.n;
+	first_staged = next_staged(0);
+	while (n_staged > first_staged && !is_staged(n_staged - 1))
+		n_staged -= n_staged >= first_staged + 8 && are_none(n_staged - 8) ? 8 : 1;
+}
 
 static bool is_to_be_on(uint32_t id)
 {
@@ -195,12 +214,15 @@ static struct fl_goal *next_goal(uint32_t id)
 	return &fl_goals_next()[id];
 }
 
-static void make_equal(void)
+/* Of probes from `first` on, to the next multiple of four. */
+static void make_equal(uint32_t first, uint32_t end)
 {
 	const uint8_t *from = (const uint8_t *)fl_goal_of(0);
 	uint8_t *to = (uint8_t *)next_goal(0);
+	size_t at = first / 4 * 8;
 
-	for (size_t at = 0; at < fl_table.n * sizeof(struct fl_goal); at += 8) {
+	_Static_assert(sizeof(struct fl_goal) * 4 == 8, "four at a time");
+	for (; at < end * sizeof(struct fl_goal); at += 8) {
 		uint64_t a, b;
 
 		__builtin_memcpy(&a, from + at, 8);
@@ -232,7 +254,7 @@ static void stage_on(uint32_t id)
 
 static void stage_all(void)
 {
-	make_equal();
+	make_equal(0, fl_table.n);
 	for EACH_STAGED(id) {
 		if (!is_to_be_on(id))
 			store_relaxed(&next_goal(id)->wants,
@@ -350,7 +372,7 @@ static int change_locked(struct fl_change_box *box)
 	settle_changed();
 	if (n_on < box->n_switched)
 		fl_patch_sync();				/* W4 */
-	make_equal();
+	make_equal(first_staged, n_staged);
 	box->generation++;
 	return 0;
 }
@@ -361,8 +383,7 @@ int fl_probes_change(const uint8_t *of, uint32_t n, struct fl_change_box *box)
 
 	fl_table_lock(&signals);
 	fl_switches_lock(&inner);
-	staged = of;
-	n_staged = n < fl_table.n ? n : fl_table.n;
+	begin_staged(of, n);
 	box->n_switched = box->n_refused = box->n_late = 0;
 	box->begun = fl_arch_ticks();
 	box->error = change_locked(box);
