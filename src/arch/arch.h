@@ -330,8 +330,9 @@ size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
 			  const struct fl_insn *, uintptr_t target);
 /* A branch on the opposite condition, past `over` bytes behind it. */
+enum fl_past { FL_PAST_SHORT, FL_PAST_FAR };
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
-			const struct fl_insn *, uint8_t over);
+			const struct fl_insn *, uint32_t over, enum fl_past);
 /* FL_ARCH_BRANCH_BYTES; a call of glue that keeps all registers, FL_ARCH_CALL_BYTES. */
 enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);
@@ -440,6 +441,56 @@ static inline uint64_t fl_pair_store(uint64_t pair)
  * from FL_ARCH_ASIDE_DOWN on up to the end there is FL_ARCH_ASIDE_DEPTH below its stack
  * pointer. 0: out of reach, or this port has none. */
 size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintptr_t word);
+
+/* ---- paths ----------------------------------------------------------------------- */
+
+enum fl_path_what {
+	FL_PATH_ENTER,			/* a call begins */
+	FL_PATH_ADD,
+	FL_PATH_CUT,			/* a path ends and another one begins */
+	FL_PATH_LEAVE,			/* the last one of the call ends */
+	FL_PATH_AT,			/* one begins, whatever was before */
+	FL_PATH_DONE,			/* the call ends, and its path has been told */
+	FL_PATH_ONLY,			/* of a function with one path: it ends */
+	FL_N_PATH_WHATS
+};
+/*
+ * The same without a call, where all is as it mostly is; else `cold` is gone to, which stands
+ * elsewhere and calls. Registers but `dead`, what is below the stack pointer, and flags that
+ * are not dead, stay.
+ */
+enum { FL_PATH_DEPTHS = 12 };
+struct fl_path_code {
+	enum fl_path_what what;
+	uintptr_t to, cold, cs;		/* as in fl_tell */
+	intptr_t top_at;		/* from the thread pointer on: where fl_path is */
+	int32_t height;			/* of the owner, as in fl_path_tell */
+	uint32_t add, set, cell, n_paths;
+	fl_regs dead;
+	bool flags_dead;
+	/* W put_path */
+	uint8_t reg[2];
+	fl_regs saved;
+	uint16_t arm, start, end, kept;
+	size_t n;
+	uint32_t n_depths;		/* W put_path_cold, too */
+	struct fl_depth depths[FL_PATH_DEPTHS];
+	size_t abort;			/* W put_path_cold */
+};
+/* At most FL_ARCH_PATH_MAX. */
+size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *);
+/* The same, of one that was put; data, word: as of an aside. */
+size_t fl_arch_put_path_cold(unsigned char *out, uintptr_t to, struct fl_path_code *,
+			     uintptr_t data, uintptr_t word);
+void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *, uintptr_t cold);
+
+/* What an instruction does to general registers: what it reads, or leaves in part; what it
+ * sets whatever was there. */
+struct fl_needs {
+	fl_regs reads, sets;
+	bool calls;
+};
+void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);
 
 /*
  * Accesses to memory are told before the instruction that stands behind, in one go: a record

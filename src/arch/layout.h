@@ -18,11 +18,12 @@
 #define FL_PATH_CELLS		0x8000
 #define FL_PATH_CELL_BYTES	16
 #define FL_PATH_CELL_KEY	8
-/* In fl_path. */
+/* Behind these so many that are each of one path for good. */
+#define FL_PATH_OWN_CELLS	0x20000
+/* A thread's frames of paths lie in so many bytes, from such a multiple on above the thread
+ * pointer; fl_path says where the last one is. */
+#define FL_PATH_FRAMES		0x100000
 #define FL_PATH_OWNER		0
 #define FL_PATH_SUM		8
-#define FL_PATH_TOP		16
-#define FL_PATH_LIMIT		24
-#define FL_PATH_BASE		32
 
 #endif

@@ -536,9 +536,10 @@ struct fl_slot {
 /*
  * A path that is gone again and again: how often, in `tsc`, since its thread has the slot.
  * `probe` and `sp` are as in its record. It is in one of two cells, whose indices differ in the
- * lowest bit: the sum of its number and what its function adds says which (probe/path.c).
+ * lowest bit: the sum of its number and what its function adds says which (probe/path.c). A
+ * function of few paths has cells of its own, behind these.
  */
-#define FL_CELLS FL_PATH_CELLS
+#define FL_CELLS (FL_PATH_CELLS + FL_PATH_OWN_CELLS)
 
 #define FL_SLOT_HEADER_BYTES 4096	/* sizeof(struct fl_slot) rounded up */
 

@@ -164,7 +164,7 @@ static void set_fields(const struct fl_channel *c, struct fl_slot *s, uint32_t n
 
 	g->data = (uintptr_t)s + FL_SLOT_HEADER_BYTES;
 	g->n_counters = c->session->counter_bytes / 8;
-	g->cells = g->data + c->session->counter_bytes;
+	g->cells = c->session->cell_bytes ? g->data + c->session->counter_bytes : 0;
 	g->frames = frames ? &frames[n] : NULL;
 	if (frames && frames[n].n && fl_channel_on_frames)
 		fl_channel_on_frames(&frames[n]);

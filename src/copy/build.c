@@ -26,11 +26,17 @@ struct build {
 	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
 	uintptr_t *routines;			/* by enum fl_path_what */
 	struct fl_path_tell *tells;
+	intptr_t path_at;			/* fl_path_at_thread() */
+	uint32_t cells;				/* the first one of its own */
 	struct fl_gate *gate;
 	unsigned char *sequences;	/* of groups, FL_ARCH_CS_BYTES each */
 	struct fl_unwind_row *rows;
 	uint64_t datum;
 };
+
+/* Of the cells that a thread's slot has for one path each. With the table's lock. */
+static uint32_t next_cell;
+enum { MOST_CELLS = 4096 };		/* a function's */
 
 static uintptr_t step_address(const struct build *b, uint32_t step)
 {
@@ -127,6 +133,51 @@ static size_t tell_size(const struct build *b, const struct fl_item *i)
 	return put_tell(b, i->to, out, &t);
 }
 
+/* What there is in place of a call. All of it is right once there is ground. */
+static size_t put_path(const struct build *b, uint32_t k, unsigned char *out,
+		       struct fl_path_code *c)
+{
+	const struct fl_plan *p = &b->plan;
+	const struct fl_plan_tell *t = &p->tells[k];
+
+	*c = (struct fl_path_code){
+		.what = t->what, .to = b->ground.at, .cold = b->ground.at,
+		.top_at = b->path_at, .height = t->of.height, .add = t->of.add,
+		.set = t->of.set, .n_paths = t->of.n, .cell = b->cells,
+		.dead = (fl_regs)~t->live,
+		.flags_dead = !(t->live & FL_LIVE_FLAGS),
+	};
+	if (b->ground.at) {
+		c->to += p->items[t->item].at;
+		c->cold += p->items[t->cold].at;
+		c->cs = (uintptr_t)b->sequences + k * FL_ARCH_CS_BYTES;
+	}
+	return fl_arch_put_path(out, c);
+}
+
+static size_t put_path_cold(const struct build *b, const struct fl_item *i,
+			    unsigned char *out, struct fl_path_code *c)
+{
+	const struct fl_plan_tell *t = &b->plan.tells[i->to];
+	unsigned char path[FL_ARCH_PATH_MAX];
+
+	put_path(b, i->to, path, c);
+	if (!b->ground.at)
+		return fl_arch_put_path_cold(out, 0, c, 0, 0);
+	return fl_arch_put_path_cold(out, b->ground.at + i->at, c,
+				     (uintptr_t)&b->tells[i->to],
+				     (uintptr_t)&b->routines[t->what]);
+}
+
+static size_t path_size(const struct build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PATH_MAX];
+	struct fl_path_code c;
+
+	return i->kind == FL_ITEM_PATH ? put_path(b, i->to, out, &c) :
+		put_path_cold(b, i, out, &c);
+}
+
 static size_t put_pair(const struct build *b, const struct fl_item *i, unsigned char *out,
 		       struct fl_exclusive_code *p)
 {
@@ -145,6 +196,12 @@ static size_t pair_size(const struct build *b, const struct fl_item *i)
 	return put_pair(b, i, out, &p);
 }
 
+/* What tells a path is longer than a short branch leads past. */
+static enum fl_past reach_of(const struct fl_item *skip)
+{
+	return skip[1].kind == FL_ITEM_PATH ? FL_PAST_FAR : FL_PAST_SHORT;
+}
+
 /* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
 static size_t item_size(const struct build *b, const struct fl_item *i)
 {
@@ -158,7 +215,7 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return is_branch(s) || (FL_ARCH_OPERANDS_GROW && s->kind == FL_SHAPE_RELATIVE) ?
 			fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
 	case FL_ITEM_SKIP:
-		return fl_arch_put_skip(out, code, &insn, 0);
+		return fl_arch_put_skip(out, code, &insn, 0, reach_of(i));
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
 	case FL_ITEM_POINT:
@@ -173,6 +230,8 @@ static size_t item_size(const struct build *b, const struct fl_item *i)
 		return FL_ARCH_LANDED_BYTES;
 	case FL_ITEM_ASIDE:
 		return fl_arch_put_aside(out, 0, 0, 0);
+	case FL_ITEM_PATH: case FL_ITEM_PATH_COLD:
+		return path_size(b, i);
 	case FL_ITEM_TELL:
 		return tell_size(b, i);
 	case FL_ITEM_COLD:
@@ -264,9 +323,8 @@ static size_t put_skip(const struct build *b, const struct fl_item *i, unsigned 
 	uint32_t over = i[i->to].at + i[i->to].size - (i->at + i->size);
 	struct fl_insn insn = insn_of(fl_plan_step(&b->plan, i));
 
-	return over > UINT8_MAX ? 0 :
-		fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn,
-				 (uint8_t)over);
+	return fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn, over,
+				reach_of(i));
 }
 
 /* To its step, or to what is told behind it. */
@@ -278,18 +336,39 @@ static size_t put_landing(const struct build *b, const struct fl_item *i, unsign
 
 	table[s->at - b->plan.shape->parts[s->part].start] = (int32_t)(to - (uintptr_t)table);
 	return fl_arch_put_landing(out, to, i < b->plan.items + b->plan.n - 1 &&
-				   i[1].kind == FL_ITEM_ASIDE ? b->ground.at + i[1].at :
+				   (i[1].kind == FL_ITEM_ASIDE ||
+				    i[1].kind == FL_ITEM_PATH) ? b->ground.at + i[1].at :
 				   step_address(b, i->step));
+}
+
+static void lay_tells(struct build *b)
+{
+	for (uint32_t k = 0; k < b->plan.n_tells; k++) {
+		const struct fl_plan_tell *t = &b->plan.tells[k];
+
+		b->tells[k] = t->of;
+		b->tells[k].cell = b->plan.n_cells ? b->cells : 0;
+		b->routines[t->what] = fl_path_routine(t->what);
+	}
 }
 
 static size_t put_aside(const struct build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_plan_tell *t = &b->plan.tells[i->to];
 
-	b->tells[i->to] = t->of;
-	b->routines[t->what] = fl_path_routine(t->what);
 	return fl_arch_put_aside(out, b->ground.at + i->at, (uintptr_t)&b->tells[i->to],
 				 (uintptr_t)&b->routines[t->what]);
+}
+
+static size_t put_path_item(const struct build *b, const struct fl_item *i,
+			    unsigned char *out)
+{
+	struct fl_path_code c;
+	size_t n = put_path_cold(b, i, out, &c);
+
+	fl_arch_lay_path_cs(b->sequences + i->to * FL_ARCH_CS_BYTES, &c,
+			    b->ground.at + i->at);
+	return n;
 }
 
 static size_t put_lookup(const struct build *b, const struct fl_item *i, unsigned char *out)
@@ -337,6 +416,10 @@ static size_t put_item(const struct build *b, const struct fl_item *i, unsigned 
 		return put_aside(b, i, out);
 	case FL_ITEM_GO:
 		return put_jump(b, i, step_address(b, i->to), out);
+	case FL_ITEM_PATH:
+		return put_path(b, i->to, out, &(struct fl_path_code){ .n = 0 });
+	case FL_ITEM_PATH_COLD:
+		return put_path_item(b, i, out);
 	case FL_ITEM_TELL:
 		return put_tell(b, i->to, out, &(struct fl_tell){ .n = 0 });
 	case FL_ITEM_COLD:
@@ -458,9 +541,9 @@ static size_t data_bytes(const struct build *b)
 	if (b->plan.n_tells)
 		n += FL_N_PATH_WHATS * sizeof *b->routines +
 		     b->plan.n_tells * sizeof *b->tells;
-	if (b->plan.n_groups)		/* aligned */
+	if (b->plan.n_groups || b->plan.n_tells)	/* aligned */
 		n += 2 * FL_ARCH_CS_BYTES + sizeof *b->gate +
-		     b->plan.n_groups * (size_t)FL_ARCH_CS_BYTES;
+		     (b->plan.n_groups + b->plan.n_tells) * (size_t)FL_ARCH_CS_BYTES;
 	return n;
 }
 
@@ -568,6 +651,36 @@ static void tell_group(struct pieces *p, const struct fl_item *i)
 	tell_depths(p, i, t.depths, t.n_depths);
 }
 
+static void tell_path_depths(struct pieces *p, const struct fl_item *i)
+{
+	const struct fl_shape_step *step = fl_plan_step(&p->b->plan, i);
+	uintptr_t at = step->len ? step->at : step->at - 1;
+	unsigned char out[FL_ARCH_PATH_MAX];
+	struct fl_path_code c;
+
+	if (i->kind == FL_ITEM_PATH) {
+		put_path(p->b, i->to, out, &c);
+	} else {
+		put_path_cold(p->b, i, out, &c);
+		tell_row(p, at, i->at, c.kept);
+	}
+	for (uint32_t k = 0; k < c.n_depths; k++)
+		tell_row(p, at, i->at + c.depths[k].offset, c.depths[k].depth);
+}
+
+static void tell_cold_group(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	uintptr_t at = fl_plan_step(&p->b->plan, i)->at;
+	struct fl_tell t;
+
+	put_tell(p->b, i->to, out, &t);
+	fl_arch_put_cold(out, p->b->ground.at + i->at, &t, (uintptr_t)&p->b->gate->room);
+	tell_row(p, at, i->at, t.kept);
+	tell_row(p, at, i->at + (uint32_t)t.pushed, t.kept + FL_ARCH_COLD_PUSHED);
+	tell_row(p, at, i->at + (uint32_t)t.pushed + FL_ARCH_COLD_CALL, t.kept);
+}
+
 static void tell_cold(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;
@@ -578,16 +691,11 @@ static void tell_cold(struct pieces *p, uint32_t part)
 	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
 	for (; k < plan->n && fl_plan_step(plan, &plan->items[k])->part == part; k++) {
 		const struct fl_item *i = &plan->items[k];
-		unsigned char out[FL_ARCH_TELL_MAX];
-		uintptr_t at = fl_plan_step(plan, i)->at;
-		struct fl_tell t;
 
-		put_tell(p->b, i->to, out, &t);
-		fl_arch_put_cold(out, p->b->ground.at + i->at, &t,
-				 (uintptr_t)&p->b->gate->room);
-		tell_row(p, at, i->at, t.kept);
-		tell_row(p, at, i->at + (uint32_t)t.pushed, t.kept + FL_ARCH_COLD_PUSHED);
-		tell_row(p, at, i->at + (uint32_t)t.pushed + FL_ARCH_COLD_CALL, t.kept);
+		if (i->kind == FL_ITEM_PATH_COLD)
+			tell_path_depths(p, i);
+		else
+			tell_cold_group(p, i);
 	}
 	end_piece(p, item_offset(p->b, k));
 }
@@ -613,6 +721,8 @@ static void tell_part(struct pieces *p, uint32_t part)
 			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
 		else if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
+		else if (i->kind == FL_ITEM_PATH)
+			tell_path_depths(p, i);
 		else if (i->kind == FL_ITEM_PAIR)
 			tell_pair(p, i);
 		else if (i->kind == FL_ITEM_TELL)
@@ -636,6 +746,8 @@ static void tell_landings(struct pieces *p, uint32_t part)
 			break;
 		if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
+		if (i->kind == FL_ITEM_PATH)
+			tell_path_depths(p, i);
 		if (i->kind != FL_ITEM_LANDING)
 			continue;
 		tell_row(p, fl_plan_step(plan, i)->at, i->at, FL_ARCH_LOOKUP_KEPT);
@@ -653,7 +765,7 @@ static int tell_unwinders(struct build *b)
 		tell_part(&p, k);
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
 		tell_landings(&p, k);
-	for (uint32_t k = 0; k < b->plan.shape->n_parts && b->plan.n_groups; k++)
+	for (uint32_t k = 0; k < b->plan.shape->n_parts && b->plan.cold < b->plan.n; k++)
 		tell_cold(&p, k);
 	body.n = p.n;
 	return fl_unwind_emit(b->ground.unwind, &body, &b->datum);
@@ -682,6 +794,7 @@ static int take_ground(struct build *b)
 	b->ground.at += b->pad;
 	b->ground.write += b->pad;
 	lay_data(b);
+	lay_tells(b);
 	return 0;
 }
 
@@ -717,11 +830,12 @@ static int write_body(struct build *b, struct fl_copy *copy)
 		.on = b->ground.at, .off = b->ground.at + FL_ARCH_CALL_BYTES,
 		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
-		.tells = b->tells, .n_tells = p->n_tells,
+		.tells = b->tells, .n_tells = p->n_tells, .has_cells = p->n_cells,
 	};
 	tell_copies(p, copy->copies);
 	if (p->n_groups)
 		fl_gate_open(b->gate);
+	next_cell += p->n_cells;
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
 	return 0;
 }
@@ -806,7 +920,8 @@ static int make_plan(struct build *b)
 	bool accesses = b->copies->weaves & FL_WEAVE_ACCESSES && !paths;
 	size_t told = accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0;
 	size_t n = fl_plan_items(s) + 2 * told;
-	size_t rows = 3 * n + n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
+	size_t rows = (paths ? 2 * FL_PATH_DEPTHS : 3) * n +
+		      n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
 		      s->n_points * FL_ARCH_POINT_DEPTHS + told * (FL_TELL_DEPTHS + 3ul);
 	size_t first = (s->n_steps + 2ul) * sizeof *p->first;
 	unsigned char *more;
@@ -815,10 +930,15 @@ static int make_plan(struct build *b)
 	first = fl_round_up(first, sizeof(uintptr_t));
 	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *p->items +
 			      first + fl_round_up(told * TOLD_BYTES, sizeof(uintptr_t)) +
-			      (paths ? n * sizeof *p->tells + fl_blocks_memory(s) : 0));
+			      (paths ? n * sizeof *p->tells + fl_blocks_memory(s) +
+				       s->n_steps * sizeof(uint32_t) : 0));
 	if (!b->rows)
 		return -ENOMEM;
 	p->accesses = accesses;
+	p->cells = FL_PATH_OWN_CELLS - next_cell < MOST_CELLS ?
+		FL_PATH_OWN_CELLS - next_cell : MOST_CELLS;
+	b->cells = FL_PATH_CELLS + next_cell;
+	b->path_at = paths ? fl_path_at_thread() : 0;
 	p->items = (struct fl_item *)(b->rows + rows);
 	p->first = (uint32_t *)(p->items + n);
 	more = (unsigned char *)p->first + first;

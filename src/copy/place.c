@@ -269,7 +269,8 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	__builtin_memcpy(in->copies, c->copies, sizeof in->copies);
 	for (uint32_t k = 0; k < c->n_tells; k++) {
 		c->tells[k].probe = fl_typed(FLICK_TYPE_PATH, in->probe);
-		c->tells[k].cell = fl_path_cell(in->probe);
+		if (!c->has_cells)
+			c->tells[k].cell = fl_path_cell(in->probe);
 	}
 	return call_glue(c->code + c->call, in->glue);
 }

@@ -52,8 +52,8 @@ static uint32_t find_step(const struct fl_plan *p, uintptr_t at)
 
 size_t fl_plan_items(const struct fl_shape *s)
 {
-	/* between two; SKIP, NOP, JUMP, ON; LANDING, ASIDE, GO; SWITCH, ... */
-	enum { A_STEP = 9, STUBS = 16 };
+	/* between two; SKIP, NOP, JUMP, ON; LANDING, PATH, GO; SWITCH, ...; COLD */
+	enum { A_STEP = 12, STUBS = 16 };
 
 	return (size_t)s->n_steps * A_STEP + s->n_points + STUBS;
 }

@@ -19,6 +19,8 @@
 #include "copy/unwind.h"
 #include "os/os.h"
 
+enum { ALL_LIVE = FL_LIVE_FLAGS | 0xffff };
+
 struct weaver {
 	struct fl_plan *p;
 	struct fl_blocks b;
@@ -27,9 +29,11 @@ struct weaver {
 	bool is_bad;			/* where a frame is was not to be known, before: */
 	uint32_t where;			/* this step */
 	bool is_only;			/* it has one path, which no edge cuts */
+	bool has_cells;			/* of its own */
+	uint32_t *live;			/* by step */
 };
 
-/* How far the frame of the call is, before that step. */
+/* How far the way back of the call is, before that step. */
 static int32_t frame_at(struct weaver *w, uint32_t step)
 {
 	const struct fl_shape *s = w->p->shape;
@@ -45,25 +49,41 @@ static int32_t frame_at(struct weaver *w, uint32_t step)
 		offset = fl_rows_frame(&w->fde, i->at, &reg);
 	if (!w->is_bad && offset % 2 == 0 && offset < INT32_MAX &&
 	    (reg == FL_ARCH_DWARF_SP || reg == FL_ARCH_DWARF_FP))
-		return (int32_t)offset + (reg == FL_ARCH_DWARF_FP);
+		return (int32_t)offset - FL_ARCH_DWARF_CALLED + (reg == FL_ARCH_DWARF_FP);
 	w->where = w->is_bad ? w->where : step;
 	w->is_bad = true;
 	return 0;
 }
 
-static void tell_path(struct weaver *w, enum fl_path_what what, uint32_t step,
-		      uint32_t add, uint32_t set)
+static bool is_called(const struct weaver *w, enum fl_path_what what)
+{
+	return !w->has_cells && (what == FL_PATH_CUT || what == FL_PATH_LEAVE);
+}
+
+/* It stands before `step`, and goes on to the one at which live registers are looked up. */
+static void tell_path_to(struct weaver *w, enum fl_path_what what, uint32_t step,
+			 uint32_t add, uint32_t set, uint32_t to)
 {
 	struct fl_plan *p = w->p;
+	bool calls = is_called(w, what);
 
 	if (w->is_only && what != FL_PATH_LEAVE)
 		return;
 	p->tells[p->n_tells] = (struct fl_plan_tell){
 		.what = w->is_only ? FL_PATH_ONLY : what,
-		.of = { .height = w->is_only ? 0 : frame_at(w, step), .add = add, .set = set },
+		.of = { .height = w->is_only ? 0 : frame_at(w, step), .add = add, .set = set,
+			.n = w->b.paths.n },
+		.live = to == FL_NO_STEP ? ALL_LIVE : w->live[to],
+		.item = calls ? FL_NO_STEP : p->n,
 	};
-	fl_plan_weave(p, FL_ITEM_ASIDE, step);
+	fl_plan_weave(p, calls ? FL_ITEM_ASIDE : FL_ITEM_PATH, step);
 	p->items[p->n - 1].to = p->n_tells++;
+}
+
+static void tell_path(struct weaver *w, enum fl_path_what what, uint32_t step,
+		      uint32_t add, uint32_t set)
+{
+	tell_path_to(w, what, step, add, set, step);
 }
 
 static const struct fl_path_edge *edge_of(const struct weaver *w, uint32_t step, uint32_t k)
@@ -80,12 +100,13 @@ static bool is_told(const struct fl_path_edge *e)
 static void tell_edge(struct weaver *w, const struct fl_path_edge *e, uint32_t step)
 {
 	const struct fl_paths *paths = &w->b.paths;
+	uint32_t to = e->to == FL_PATH_NONE ? FL_NO_STEP : w->b.steps[e->to];
 
 	if (e->cut)
-		tell_path(w, FL_PATH_CUT, step, e->add,
-			  paths->starts[paths->begins[e->to]].set);
+		tell_path_to(w, FL_PATH_CUT, step, e->add,
+			     paths->starts[paths->begins[e->to]].set, to);
 	else if (e->to != FL_PATH_NONE && e->add)
-		tell_path(w, FL_PATH_ADD, step, e->add, 0);
+		tell_path_to(w, FL_PATH_ADD, step, e->add, 0, to);
 }
 
 static bool is_last(const struct weaver *w, uint32_t step)
@@ -116,7 +137,7 @@ static void weave_branch_out(struct weaver *w, uint32_t i)
 	uint32_t skip = w->p->n;
 
 	fl_plan_weave(w->p, FL_ITEM_SKIP, i);
-	tell_path(w, FL_PATH_LEAVE, i, edge_of(w, i, 1)->add, 0);
+	tell_path_to(w, FL_PATH_LEAVE, i, edge_of(w, i, 1)->add, 0, FL_NO_STEP);
 	fl_plan_weave(w->p, FL_ITEM_NOP, i);
 	fl_plan_weave(w->p, FL_ITEM_JUMP, i);
 	w->p->items[skip].to = w->p->n - 1 - skip;
@@ -127,7 +148,7 @@ static void weave_switch(struct weaver *w, uint32_t i)
 {
 	tell_path(w, FL_PATH_CUT, i, edge_of(w, i, 0)->add, 0);
 	fl_plan_weave(w->p, FL_ITEM_LOOKUP, i);
-	tell_path(w, FL_PATH_DONE, i, 0, 0);
+	tell_path_to(w, FL_PATH_DONE, i, 0, 0, FL_NO_STEP);
 	fl_plan_weave(w->p, FL_ITEM_NOP, i);
 	fl_plan_weave(w->p, FL_ITEM_STEP, i);
 }
@@ -255,20 +276,64 @@ static void weave_landings(struct weaver *w)
 	}
 }
 
+static uint32_t step_of_tell(const struct fl_plan *p, uint32_t k)
+{
+	return p->items[p->tells[k].item].step;
+}
+
+static uint32_t next_inline(const struct fl_plan *p, uint32_t k, uint32_t end)
+{
+	while (k < end && p->tells[k].item == FL_NO_STEP)
+		k++;
+	return k;
+}
+
+static void weave_one_cold(struct fl_plan *p, uint32_t k)
+{
+	p->tells[k].cold = p->n;
+	fl_plan_weave(p, FL_ITEM_PATH_COLD, step_of_tell(p, k));
+	p->items[p->n - 1].to = k;
+}
+
+/* In the order of steps, as rows for unwinders are; of tells from `landings` on, too. */
+static void weave_cold(struct weaver *w, uint32_t landings)
+{
+	struct fl_plan *p = w->p;
+	uint32_t k = next_inline(p, 0, landings), l = next_inline(p, landings, p->n_tells);
+
+	p->cold = p->n;
+	while (k < landings || l < p->n_tells) {
+		bool is_landing = k == landings || (l < p->n_tells &&
+						    step_of_tell(p, l) < step_of_tell(p, k));
+
+		weave_one_cold(p, is_landing ? l : k);
+		if (is_landing)
+			l = next_inline(p, l + 1, p->n_tells);
+		else
+			k = next_inline(p, k + 1, landings);
+	}
+}
+
 static int weave_all(struct weaver *w, uint64_t *datum)
 {
 	struct fl_plan *p = w->p;
 	int err = fl_plan_begin(p, datum);
+	uint32_t landings;
 
 	if (err)
 		return err;
+	fl_plan_look(p, w->live);
 	w->is_only = w->b.paths.n == 1 && !fl_plan_has_switch(p->shape);
+	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
+	p->n_cells = w->has_cells ? w->b.paths.n : 0;
 	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
 	if (!weave_steps(w)) {
 		*datum = p->shape->steps[w->where].at;
 		return FLE_UNWIND;
 	}
+	landings = p->n_tells;
 	weave_landings(w);
+	weave_cold(w, landings);
 	*datum = p->shape->steps[w->where].at;
 	return w->is_bad ? FLE_UNWIND : 0;
 }
@@ -278,6 +343,7 @@ int fl_plan_paths(struct fl_plan *p, void *memory, uint64_t *datum)
 	struct weaver w = { .p = p, .part = FL_NO_STEP };
 
 	*datum = p->shape->function;
+	w.live = (uint32_t *)((char *)memory + fl_blocks_memory(p->shape));
 	if (fl_blocks_number(&w.b, p->shape, memory))
 		return FLE_UNKNOWN;
 	return weave_all(&w, datum);

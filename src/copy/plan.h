@@ -23,7 +23,9 @@ enum fl_item_kind {
 	FL_ITEM_CALL,		/* of glue, behind the look-up of a SWITCH */
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
 	FL_ITEM_GLUE,		/* the call of the entry's probe */
-	FL_ITEM_ASIDE,		/* what tells[to] says, before the step */
+	FL_ITEM_ASIDE,		/* what tells[to] says, before the step: a call */
+	FL_ITEM_PATH,		/* the same without one */
+	FL_ITEM_PATH_COLD,	/* of tells[to]: behind all steps */
 	FL_ITEM_GO,		/* to the step `to` */
 	FL_ITEM_PAIR,		/* for the step: part `to` of a rewritten pair */
 	FL_ITEM_TELL,		/* group `to` of accesses */
@@ -46,10 +48,13 @@ struct fl_group {
 	bool keeps_flags;
 };
 
-/* What a body calls that tells its paths. */
+/* What a body does to tell its paths. */
 struct fl_plan_tell {
 	enum fl_path_what what;
 	struct fl_path_tell of;
+	uint32_t live;			/* registers, FL_LIVE_FLAGS */
+	uint32_t item;			/* PATH; FL_NO_STEP: it is an ASIDE */
+	uint32_t cold;			/* its item */
 };
 
 /*
@@ -65,6 +70,8 @@ struct fl_plan {
 	uint32_t n_lookups, n_places;
 	struct fl_plan_tell *tells;
 	uint32_t n_tells;
+	uint32_t cells;			/* so many paths at most may have cells of their own */
+	uint32_t n_cells;		/* W plan-paths.c: so many have */
 	bool may_go_on;			/* indirect jumps may go on in the original */
 	bool accesses;			/* to memory are told, which are: */
 	bool has_switch;
@@ -73,7 +80,7 @@ struct fl_plan {
 	struct fl_group *groups;	/* ascending by step; one an access at most */
 	uint32_t n_told, n_groups;
 	uint32_t *tell_of;		/* by group: its item */
-	uint32_t cold;			/* the first COLD, of group 0 */
+	uint32_t cold;			/* the first COLD, of group 0, or PATH_COLD */
 	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
 	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
 };
@@ -101,6 +108,11 @@ void fl_plan_weave_gap(struct fl_plan *, uint32_t step);
 /* plan-memory.c: what is told, and where. 0, or FLE_OPERAND and where, FLE_SEQUENCE. */
 enum { FL_PLAN_TOLD = 3 };
 int fl_plan_memory(struct fl_plan *, uint64_t *datum);
+
+/* live.c: by step, general registers that somebody behind it may need as they are, and
+ * whether flags. */
+enum { FL_LIVE_FLAGS = 1 << 16 };
+void fl_plan_look(const struct fl_plan *, uint32_t *live);
 
 /* heights.c: may indirect jumps of the function go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);

@@ -1,58 +1,71 @@
 /*
- * path.c - a thread's path sums, where what second bodies call does not know what to do.
+ * path.c - a thread's path sums, where what second bodies do does not know what to do.
  *
- * A thread has one sum, of its innermost call that has paths. An entry lays the sum aside with
- * whose it is, and begins anew; an exit puts both back. Whose it is the address of the call's
- * frame says (`owner`: 0 less that; 0: nobody's). Nothing else knows of a call that is left by
- * longjmp(), an exception or a switch of stacks: so whoever adds or tells compares that first.
+ * A thread has a frame of paths for each of its open calls that have some, the innermost last:
+ * whose it is, and the sum. Whose the address says where the call's way back lies. An entry
+ * takes the next frame, an exit gives it back. Nothing else knows of a call that is left by
+ * longjmp(), an exception or a switch of stacks: so whoever adds or tells looks first whether
+ * the last frame is its own.
  *
- * INVARIANT  While a call's frame is the owner, the sum is of its path from its last begin.
- * WHY	1  Each call that has paths begins with enter, which makes it the owner at its
- *	   address, whoever had that before. So a dead owner is not taken for a new call.
- *	2  What is laid aside comes back as it was, the sum stored last. A signal's handler that
- *	   came in between has put all back; or has dropped the owner, when the address that is
- *	   stored before the sum, or was, is nobody's.
- *	3  A call that is not the owner where it would add has others above it, dead or on
- *	   another stack, or was dropped. All up to itself are dropped then, it too: where it
- *	   comes to its path's end it is not the owner. That path is told as dropped, and it
- *	   begins anew.
- * Frames that lie below the one that enters are dead, or on another stack, whose paths are
- * dropped, too.
+ * INVARIANT  While the last frame is a call's, the sum is of its path from its last begin.
+ * WHY	1  Each call that has paths takes a frame at its entry. Frames of calls that stand there
+ *	   or below are dead then, or on another stack, and are dropped before. So a dead
+ *	   call's frame is not taken for a new one's.
+ *	2  A frame has its owner last when it is taken, and none from its end on: a signal's
+ *	   handler that comes in between takes those behind it and gives them back.
+ *	3  A call whose frame is not the last one has others above it, dead or on another stack,
+ *	   which are dropped, or was dropped itself. Then its path is told as dropped where it
+ *	   ends, and the next one begins anew.
+ * A call that goes on in another thread, as coroutines may, has no frame there; in its first
+ * thread it goes on with the one it had, if nobody has dropped that: the sum is then of the
+ * parts that it had there, and may be no path's number. So whoever counts looks at that, too.
  */
 #include <sys/mman.h>
 
 #include "os/os.h"
 #include "path.h"
 
-__thread struct fl_path fl_path;
+__thread uintptr_t fl_path;
 
-enum { FRAMES_BYTES = 1 << 20 };
+enum { BYTES = FL_PATH_FRAMES, MAPPED_BYTES = 2 * BYTES + FL_PAGE };
 
 /* By slot: who has a slot is alone with it, and its memory is the next one's. What fork's
  * child copied is not given away: a thread of it may go on there with another slot. */
 static struct {
-	struct fl_path_frame *of[FL_MAX_SLOTS];
+	char *of[FL_MAX_SLOTS];
 	const struct fl_region *region;
 	int pid;
 } memory;
 
-static struct fl_path_frame *map_path_frames(void)
+static struct fl_path_frame *frame_in_thread(uintptr_t from_thread)
 {
-	void *p = fl_os_map(NULL, FRAMES_BYTES, PROT_READ | PROT_WRITE,
+	return (void *)((uintptr_t)__builtin_thread_pointer() + from_thread);
+}
+
+static struct fl_path_frame *last_frame(void)
+{
+	return frame_in_thread(fl_path);
+}
+
+static char *map_path_frames(void)
+{
+	void *p = fl_os_map(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (fl_is_err(p))
 		return NULL;
-	fl_os_advise(p, FRAMES_BYTES, MADV_DONTDUMP);
+	fl_os_advise(p, MAPPED_BYTES, MADV_DONTDUMP);
 	return p;
 }
 
-/* False: there is no slot or no memory, so calls have no paths. */
-static bool take_memory(struct fl_path *p)
+/* False: there is no slot or no memory, so calls have no paths. The first frame is nobody's,
+ * and lies above all. */
+static bool take_memory(void)
 {
 	struct fl_slot *s = fl_channel_slot();
-	struct fl_path_frame **own;
+	uintptr_t first;
 	int pid = fl_os_pid();
+	char **own;
 
 	if (!s)
 		return false;
@@ -66,63 +79,65 @@ static bool take_memory(struct fl_path *p)
 		*own = map_path_frames();
 	if (!*own)
 		return false;
-	p->base = p->top = *own;
-	p->limit = *own + FRAMES_BYTES / sizeof **own;
+	first = fl_round_up((uintptr_t)*own - (uintptr_t)__builtin_thread_pointer(), BYTES) +
+		sizeof(struct fl_path_frame);
+	frame_in_thread(first)->owner = UINTPTR_MAX;
+	fl_path = first;
 	return true;
 }
 
 static struct fl_lock lock = { .rank = FL_LOCK_PATHS };
 
-static bool has_memory(struct fl_path *p)
+static bool has_memory(void)
 {
 	uint64_t signals;
 	bool has;
 
-	if (p->base)
+	if (fl_path)
 		return true;
 	fl_channel_slot();			/* takes locks of its own */
 	fl_os_lock(&lock, &signals);
-	has = take_memory(p);
+	has = fl_path || take_memory();
 	fl_os_unlock(&lock, &signals);
 	return has;
 }
 
-static void put_back(struct fl_path *p)
+static void end_last(void)
 {
-	const struct fl_path_frame nobody = { 0 };
-	struct fl_path_frame was = p->top == p->base ? nobody : *--p->top;
-
-	p->owner = was.owner;
-	p->sum = was.sum;
+	last_frame()->owner = 0;
+	fl_path -= sizeof(struct fl_path_frame);
 }
 
-/* Those up to the frame at `frame`, it too. */
-static void drop_up_to(struct fl_path *p, uintptr_t frame)
+/* Those of calls below `to`. */
+static void drop_below(uintptr_t to)
 {
-	while (p->owner && -p->owner <= frame)
-		put_back(p);
-}
-
-static void lay_aside(struct fl_path *p, const struct fl_path_tell *t, uintptr_t frame)
-{
-	if (p->top >= p->limit)
-		return;
-	*p->top++ = (struct fl_path_frame){ p->owner, p->sum };
-	p->owner = -frame;
-	p->sum = t->set;
+	while (fl_path && last_frame()->owner && last_frame()->owner < to)
+		end_last();
 }
 
 static void begin_anew(const struct fl_path_tell *t, uintptr_t frame)
 {
-	struct fl_path *p = &fl_path;
+	struct fl_path_frame *f;
 	uint64_t signals;
 
-	if (!has_memory(p))
+	if (!has_memory())
 		return;
 	fl_os_signals_block(&signals);
-	drop_up_to(p, frame);
-	lay_aside(p, t, frame);
+	drop_below(frame + 1);
+	if (fl_path % BYTES) {
+		fl_path += sizeof *f;
+		f = last_frame();
+		f->sum = t->set;
+		f->owner = frame;
+	}
 	fl_os_signals_restore(&signals);
+}
+
+/* The call's frame, the last one then; NULL: it was dropped. With signals blocked. */
+static struct fl_path_frame *find_last_own(uintptr_t frame)
+{
+	drop_below(frame);
+	return fl_path && last_frame()->owner == frame ? last_frame() : NULL;
 }
 
 void fl_path_enter_cold(const struct fl_path_tell *t, uintptr_t frame)
@@ -137,11 +152,13 @@ void fl_path_at_cold(const struct fl_path_tell *t, uintptr_t frame)
 
 void fl_path_add_cold(const struct fl_path_tell *t, uintptr_t frame)
 {
+	struct fl_path_frame *f;
 	uint64_t signals;
 
-	(void)t;
 	fl_os_signals_block(&signals);
-	drop_up_to(&fl_path, frame);
+	f = find_last_own(frame);
+	if (f)
+		f->sum += t->add;
 	fl_os_signals_restore(&signals);
 }
 
@@ -152,16 +169,54 @@ void fl_path_put(uint32_t probe, uint32_t number)
 	fl_channel_put_one(&r);
 }
 
+/* Tells the path of the call's frame; the frame. */
+static struct fl_path_frame *tell_own(const struct fl_path_tell *t, uintptr_t frame)
+{
+	struct fl_path_frame *f = find_last_own(frame);
+	uint32_t number = f ? f->sum + t->add : FLICK_PATH_DROPPED;
+
+	fl_path_put(t->probe, number < t->n ? number : FLICK_PATH_DROPPED);
+	return f;
+}
+
 void fl_path_cut_cold(const struct fl_path_tell *t, uintptr_t frame)
 {
-	fl_path_put(t->probe, FLICK_PATH_DROPPED);
-	begin_anew(t, frame);
+	struct fl_path_frame *f;
+	uint64_t signals;
+
+	fl_os_signals_block(&signals);
+	f = tell_own(t, frame);
+	if (f)
+		f->sum = t->set;
+	fl_os_signals_restore(&signals);
+	if (!f)
+		begin_anew(t, frame);
 }
 
 void fl_path_leave_cold(const struct fl_path_tell *t, uintptr_t frame)
 {
-	fl_path_put(t->probe, FLICK_PATH_DROPPED);
-	fl_path_add_cold(t, frame);
+	uint64_t signals;
+
+	fl_os_signals_block(&signals);
+	if (tell_own(t, frame))
+		end_last();
+	fl_os_signals_restore(&signals);
+}
+
+void fl_path_done_cold(const struct fl_path_tell *t, uintptr_t frame)
+{
+	uint64_t signals;
+
+	(void)t;
+	fl_os_signals_block(&signals);
+	if (find_last_own(frame))
+		end_last();
+	fl_os_signals_restore(&signals);
+}
+
+intptr_t fl_path_at_thread(void)
+{
+	return (intptr_t)&fl_path - (intptr_t)__builtin_thread_pointer();
 }
 
 uintptr_t fl_path_routine(enum fl_path_what what)

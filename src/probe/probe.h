@@ -123,29 +123,22 @@ extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan
 
 /* What a body calls that tells paths, by arch's aside, and what it is told: path.c. */
 struct fl_path_tell {			/* PATHS of the port knows this layout */
-	int32_t height;			/* of the frame above the stack pointer; or, and 1,
+	int32_t height;			/* of the way back above the stack pointer; or, and 1,
 					 * above the frame pointer */
 	uint32_t add, set;		/* to the sum; what it begins with anew */
 	uint32_t probe;			/* of the function's entry, and FLICK_TYPE_PATH */
 	uint32_t cell;			/* its function's path 0's */
-};
-enum fl_path_what {
-	FL_PATH_ENTER,			/* a call begins */
-	FL_PATH_ADD,
-	FL_PATH_CUT,			/* a path ends and another one begins */
-	FL_PATH_LEAVE,			/* the last one of the call ends */
-	FL_PATH_AT,			/* one begins, whatever was before */
-	FL_PATH_DONE,			/* the call ends, and its path has been told */
-	FL_PATH_ONLY,			/* of a function with one path: it ends */
-	FL_N_PATH_WHATS
+	uint32_t n;			/* paths that this has */
 };
 uintptr_t fl_path_routine(enum fl_path_what);
+/* Where a thread has its frames, from the thread pointer on. */
+intptr_t fl_path_at_thread(void);
 
 /* Where the cells of a function's paths begin (channel/cells.c): few functions' begin
  * together, and small functions have all of theirs in some lines of the cache. */
 static inline uint32_t fl_path_cell(uint32_t probe)
 {
-	return probe * 0x9e3779b1u >> 15;
+	return probe * 0x9e3779b1u >> 15 & (FL_PATH_CELLS - 1);
 }
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,

@@ -194,7 +194,7 @@ static void short_forms_and_opposites_agree(void **state)
 		put_code(q.to, q.moved, 4);
 		assert_true(run(q.to, q.to + 4, &s[1], &from));
 		q.bytes += fl_arch_put_skip(q.moved, (const unsigned char *)p.code, &i,
-					    DISTANCE);
+					    DISTANCE, FL_PAST_SHORT);
 		put_code(q.to, q.moved, 4);
 		uc_emu_start(uc, q.to, 0, 0, 1);
 		store_state(&s[2]);

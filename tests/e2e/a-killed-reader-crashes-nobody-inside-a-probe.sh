@@ -8,7 +8,8 @@ outlives() {	# FLAGS...
 	target outlive "$@"
 	case $* in
 	*patchable*) set -- "-a counts" "-a counts --text=alias" ;;
-	*) set -- "" "-a counts" "-a latency --all" "-a graph --rate=50%" ;;
+	*instrument*) set -- "" "-a counts" "-a latency --all" "-a graph --rate=50%" ;;
+	*) set -- "-a paths" ;;
 	esac
 	for how; do
 		label="$CC $compiled $how:"
@@ -24,6 +25,7 @@ outlives() {	# FLAGS...
 }
 
 CC=gcc
+outlives -O2
 outlives -O2 $sites
 outlives -O2 -fpatchable-function-entry=9,7
 command -v clang >/dev/null || exit 0

@@ -7,13 +7,14 @@
 need sqlite3 objdump gcc
 export TRUTH_THREADS= FLICK_BODIES=1
 CC=gcc
+[ "$(uname -m)" = x86_64 ] && paths="-a paths" || paths=
 grep -q avx2 /proc/cpuinfo && avx=-mavx2 || avx=
 
 check() {	# TARGET FLAGS...
 	t=$1
 	shift
 	target $t "$@"
-	for how in "-a counts" "-a latency --all" "--rate=30%" ""; do
+	for how in "-a counts" "-a latency --all" "--rate=30%" "" ${paths:+"$paths"}; do
 		label="$t $* $how:"
 		record $how -- "$work/$t"
 		succeeded

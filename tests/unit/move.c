@@ -257,7 +257,8 @@ static void short_forms_and_opposites_agree(void **state)
 		put_at(p.to, p.moved, p.n);
 		shorts += p.n != 0;
 		wrong += p.n > p.len || (p.n && compare_once(&p) != 0);
-		p.n = fl_arch_put_skip(p.moved, p.code, decoded(p.code, p.len), DISTANCE);
+		p.n = fl_arch_put_skip(p.moved, p.code, decoded(p.code, p.len), DISTANCE,
+				       FL_PAST_SHORT);
 		p.there = p.to + p.n;		/* what may be skipped */
 		p.next = p.there + DISTANCE;
 		put_at(p.to, p.moved, p.n);
@@ -414,7 +415,8 @@ static void what_is_out_of_reach_is_refused(void **state)
 	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED + 129), 2);
 	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED - 127), 0);
 	assert_int_equal(fl_arch_put_branch(out, FL_BRANCH_CALL, MOVED, far), 0);
-	assert_int_equal(fl_arch_put_skip(out, jcc, decoded(jcc, 2), 128), 0);
+	assert_int_equal(fl_arch_put_skip(out, jcc, decoded(jcc, 2), 128,
+					  FL_PAST_SHORT), 0);
 }
 
 static int open_emulator(void **state)

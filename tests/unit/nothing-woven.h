@@ -13,3 +13,8 @@ uintptr_t fl_path_routine(enum fl_path_what what)
 void fl_probe_room(void)
 {
 }
+
+intptr_t fl_path_at_thread(void)
+{
+	return 0;
+}

@@ -34,3 +34,27 @@ enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n)
 	(void)code, (void)n;
 	return FL_FLAGS_READ;
 }
+
+size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
+{
+	(void)out, (void)c;
+	return 0;
+}
+
+size_t fl_arch_put_path_cold(unsigned char *out, uintptr_t to, struct fl_path_code *c,
+			     uintptr_t data, uintptr_t word)
+{
+	(void)out, (void)to, (void)c, (void)data, (void)word;
+	return 0;
+}
+
+void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *c, uintptr_t cold)
+{
+	(void)out, (void)c, (void)cold;
+}
+
+void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
+{
+	(void)code, (void)len;
+	*n = (struct fl_needs){ .reads = (fl_regs)-1, .calls = true };
+}

@@ -213,11 +213,12 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 }
 
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
-			const struct fl_insn *i, uint8_t over)
+			const struct fl_insn *i, uint32_t over, enum fl_past reach)
 {
 	uint32_t word = a64_word(code);
 	struct a64 a;
 
+	(void)reach;
 	a64_read(&a, word);
 	if (i->len != 4 || !is_conditional(a.kind) || over & 3)
 		return 0;

@@ -105,10 +105,19 @@ static bool moves_by_flags(const unsigned char *code, size_t n)
 	return k + 1 < n && (code[k] == 0xda || code[k] == 0xdb) && code[k + 1] >= 0xc0;
 }
 
+/* What stands behind it is no opcode. */
+static bool has_idle_rex(const unsigned char *code, size_t n)
+{
+	size_t k = opcode_at(code, n);
+
+	return k && k < n && (code[k - 1] & 0xf0) == REX &&
+	       (is_prefix(code[k]) || (code[k] & 0xf0) == REX);
+}
+
 /* All `n` bytes are the instruction's. */
 enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n)
 {
-	if (first_reads(code, n) || moves_by_flags(code, n))
+	if (has_idle_rex(code, n) || first_reads(code, n) || moves_by_flags(code, n))
 		return FL_FLAGS_READ;
 	return first_sets(code, n) ? FL_FLAGS_SET : FL_FLAGS_LEFT;
 }

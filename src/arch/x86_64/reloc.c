@@ -128,27 +128,34 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 }
 
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
-			const struct fl_insn *i, uint8_t over)
+			const struct fl_insn *i, uint32_t over, enum fl_past reach)
 {
+	bool is_far = reach == FL_PAST_FAR;
 	size_t n = i->opcode_at;
 
-	if (over > INT8_MAX)
+	if (!is_far && over > INT8_MAX)
 		return 0;
 	__builtin_memcpy(out, code, n + 1);
 	switch (branch_of(i, code)) {
 	case CONDITIONAL:
-		out[n++] = JCC8 | (condition(i, code) ^ 1);
+		if (is_far)
+			out[n++] = 0x0f;
+		out[n++] = (is_far ? JCC32 : JCC8) | (condition(i, code) ^ 1);
 		break;
 	case LOOPED:				/* has no opposite */
-		out[++n] = 2;
-		out[++n] = X86_JMP8;
+		out[++n] = is_far ? 5 : 2;
+		out[++n] = is_far ? X86_JMP : X86_JMP8;
 		n++;
 		break;
 	default:
 		return 0;
 	}
-	out[n++] = over;
-	return n;
+	if (!is_far) {
+		out[n++] = (unsigned char)over;
+		return n;
+	}
+	__builtin_memcpy(out + n, &over, sizeof over);
+	return n + sizeof over;
 }
 
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)

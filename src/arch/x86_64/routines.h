@@ -662,10 +662,10 @@ FUNC \name
 .Lframe\@:
 	.endm
 
-/* Is the sum this call's? */
+/* Is the last frame of paths this call's? It is at %fs:(%rax). */
 	.macro	PATH_MINE cold
-	mov	%fs:FL_PATH_OWNER(%rsi), %rax
-	add	%rdx, %rax
+	mov	%fs:(%rsi), %rax
+	cmp	%rdx, %fs:FL_PATH_OWNER(%rax)
 	jne	\cold
 	.endm
 
@@ -727,9 +727,14 @@ FUNC \name
 	mov	%rdx, %rax
 	shl	$32, %rax
 	or	%rax, %r8
+	cmpq	$0, FL_SLOT_CELLS(%rdi)
+	je	.Lrecord\@
 	mov	16(%rcx), %eax
 	add	%edx, %eax
+	cmpl	$FL_PATH_CELLS, 16(%rcx)
+	jae	.Lown\@			/* cells of its function's alone */
 	and	$FL_PATH_CELLS - 1, %eax
+.Lown\@:
 	shl	$4, %eax
 	add	FL_SLOT_CELLS(%rdi), %rax
 	COUNT_IN_CELL cell\@, .Lrecord\@
@@ -774,67 +779,48 @@ FUNC \name
 	RSEQ_ABORT .Labortcell\@, .Larmcell\@
 	.endm
 
-	.macro	PATH_SUM
-	mov	%fs:FL_PATH_SUM(%rsi), %edx
-	add	4(%rcx), %edx
+/* A sum that is no path's is of parts of some (path.c). */
+	.macro	PATH_SUM cold
+	mov	%fs:FL_PATH_SUM(%rax), %edi
+	add	4(%rcx), %edi
+	cmp	20(%rcx), %edi
+	jae	\cold
+	mov	%edi, %edx
 	.endm
 
 	.macro	PATH_SET
+	mov	fl_path@gottpoff(%rip), %rsi
+	mov	%fs:(%rsi), %rsi
 	mov	8(%rcx), %eax
-	mov	%rax, %fs:FL_PATH_SUM(%rsi)
+	mov	%eax, %fs:FL_PATH_SUM(%rsi)
 	.endm
 
-/* What lay aside comes back; the sum last. */
-	.macro	PATH_POP cold
-	mov	%fs:FL_PATH_TOP(%rsi), %rdi
-	cmp	%fs:FL_PATH_BASE(%rsi), %rdi
-	je	\cold
-	sub	$16, %rdi
-	mov	(%rdi), %rax
-	mov	8(%rdi), %rdx
-	mov	%rdi, %fs:FL_PATH_TOP(%rsi)
-	mov	%rax, %fs:FL_PATH_OWNER(%rsi)
-	mov	%rdx, %fs:FL_PATH_SUM(%rsi)
+/* The last frame is nobody's, and then no more: a handler may come between. */
+	.macro	PATH_POP
+	mov	fl_path@gottpoff(%rip), %rsi
+	mov	%fs:(%rsi), %rax
+	movq	$0, %fs:FL_PATH_OWNER(%rax)
+	subq	$16, %fs:(%rsi)
+	.endm
+
+	.macro	PATH_CALLS name
+PATH_BEGIN fl_path_\name
+	PATH_FRAME
+	PATH_COLD fl_path_\name\()_cold
+END fl_path_\name
 	.endm
 
 	.macro	PATHS put
-PATH_BEGIN fl_path_enter
-	PATH_FRAME
-	mov	%fs:FL_PATH_TOP(%rsi), %rdi
-	cmp	%fs:FL_PATH_LIMIT(%rsi), %rdi
-	jae	.Lcold_enter
-	mov	%fs:FL_PATH_OWNER(%rsi), %rax
-	mov	%rax, (%rdi)
-	add	%rdx, %rax
-	jc	.Lcold_enter
-	mov	%fs:FL_PATH_SUM(%rsi), %rax
-	mov	%rax, 8(%rdi)
-	add	$16, %rdi
-	mov	%rdi, %fs:FL_PATH_TOP(%rsi)
-	neg	%rdx
-	mov	%rdx, %fs:FL_PATH_OWNER(%rsi)
-	PATH_SET
-	PATH_END
-.Lcold_enter:
-	PATH_COLD fl_path_enter_cold
-END fl_path_enter
-
-PATH_BEGIN fl_path_add
-	PATH_FRAME
-	PATH_MINE .Lcold_add
-	mov	4(%rcx), %eax
-	add	%eax, %fs:FL_PATH_SUM(%rsi)
-	PATH_END
-.Lcold_add:
-	PATH_COLD fl_path_add_cold
-END fl_path_add
+PATH_CALLS enter
+PATH_CALLS add
+PATH_CALLS at
+PATH_CALLS done
 
 PATH_BEGIN fl_path_cut
 	PATH_FRAME
 	PATH_MINE .Lcold_cut
-	PATH_SUM
+	PATH_SUM .Lcold_cut
 	PATH_PUT \put
-	mov	fl_path@gottpoff(%rip), %rsi
 	PATH_SET
 	PATH_END
 .Lcold_cut:
@@ -844,34 +830,13 @@ END fl_path_cut
 PATH_BEGIN fl_path_leave
 	PATH_FRAME
 	PATH_MINE .Lcold_leave
-	PATH_SUM
+	PATH_SUM .Lcold_leave
 	PATH_PUT \put
-	mov	fl_path@gottpoff(%rip), %rsi
-	PATH_POP .Lleft
-.Lleft:
+	PATH_POP
 	PATH_END
 .Lcold_leave:
 	PATH_COLD fl_path_leave_cold
 END fl_path_leave
-
-PATH_BEGIN fl_path_at
-	PATH_FRAME
-	PATH_MINE .Lcold_at
-	PATH_SET
-	PATH_END
-.Lcold_at:
-	PATH_COLD fl_path_at_cold
-END fl_path_at
-
-PATH_BEGIN fl_path_done
-	PATH_FRAME
-	PATH_MINE .Lcold_done
-	PATH_POP .Ldone
-.Ldone:
-	PATH_END
-.Lcold_done:
-	PATH_COLD fl_path_add_cold
-END fl_path_done
 
 PATH_BEGIN fl_path_only
 	xor	%edx, %edx
