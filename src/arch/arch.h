@@ -466,10 +466,11 @@ struct fl_path_code {
 	intptr_t top_at;		/* from the thread pointer on: where fl_path is */
 	int32_t height;			/* of the owner, as in fl_path_tell */
 	uint32_t add, set, cell, n_paths;
+	uintptr_t probe;		/* where it stands, for cells that are shared; 0: own */
 	fl_regs dead;
 	bool flags_dead;
 	/* W put_path */
-	uint8_t reg[2];
+	uint8_t reg[3];
 	fl_regs saved;
 	uint16_t arm, start, end, kept;
 	size_t n;

@@ -15,11 +15,11 @@
 /* In fl_timed, whose first word is where the innermost timed call stands. */
 #define FL_TIMED_LOOSE		8
 /* A power of two. They are records: a count, then what is counted. */
-#define FL_PATH_CELLS		0x8000
+#define FL_PATH_CELLS		0x10000
 #define FL_PATH_CELL_BYTES	16
 #define FL_PATH_CELL_KEY	8
 /* Behind these so many that are each of one path for good. */
-#define FL_PATH_OWN_CELLS	0x20000
+#define FL_PATH_OWN_CELLS	0x400000
 /* A thread's frames of paths lie in so many bytes, from such a multiple on above the thread
  * pointer; fl_path says where the last one is. */
 #define FL_PATH_FRAMES		0x100000

@@ -36,7 +36,7 @@ struct build {
 
 /* Of the cells that a thread's slot has for one path each. With the table's lock. */
 static uint32_t next_cell;
-enum { MOST_CELLS = 4096 };		/* a function's */
+enum { MOST_CELLS = 65536 };		/* a function's */
 
 static uintptr_t step_address(const struct build *b, uint32_t step)
 {
@@ -152,6 +152,8 @@ static size_t put_path(const struct build *b, uint32_t k, unsigned char *out,
 		c->cold += p->items[t->cold].at;
 		c->cs = (uintptr_t)b->sequences + k * FL_ARCH_CS_BYTES;
 	}
+	if (!p->n_cells)
+		c->probe = b->ground.at ? (uintptr_t)&b->tells[k].probe : 1;
 	return fl_arch_put_path(out, c);
 }
 
@@ -347,7 +349,7 @@ static void lay_tells(struct build *b)
 		const struct fl_plan_tell *t = &b->plan.tells[k];
 
 		b->tells[k] = t->of;
-		b->tells[k].cell = b->plan.n_cells ? b->cells : 0;
+		b->tells[k].cell = b->cells;
 		b->routines[t->what] = fl_path_routine(t->what);
 	}
 }
@@ -830,7 +832,7 @@ static int write_body(struct build *b, struct fl_copy *copy)
 		.on = b->ground.at, .off = b->ground.at + FL_ARCH_CALL_BYTES,
 		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
-		.tells = b->tells, .n_tells = p->n_tells, .has_cells = p->n_cells,
+		.tells = b->tells, .n_tells = p->n_tells,
 	};
 	tell_copies(p, copy->copies);
 	if (p->n_groups)
@@ -937,7 +939,6 @@ static int make_plan(struct build *b)
 	p->accesses = accesses;
 	p->cells = FL_PATH_OWN_CELLS - next_cell < MOST_CELLS ?
 		FL_PATH_OWN_CELLS - next_cell : MOST_CELLS;
-	b->cells = FL_PATH_CELLS + next_cell;
 	b->path_at = paths ? fl_path_at_thread() : 0;
 	p->items = (struct fl_item *)(b->rows + rows);
 	p->first = (uint32_t *)(p->items + n);
@@ -946,6 +947,7 @@ static int make_plan(struct build *b)
 	p->tells = (struct fl_plan_tell *)more;
 	more += n * sizeof *p->tells;
 	err = paths ? fl_plan_paths(p, more, &b->datum) : fl_plan_entry(p, &b->datum);
+	b->cells = p->n_cells ? FL_PATH_CELLS + next_cell : fl_path_cell(s->function);
 	if (!err)
 		err = number_places(b);
 	return err ? err : fl_plan_check(p, b->copies->exclusive, &b->datum);

@@ -72,7 +72,6 @@ struct fl_copy {
 	const struct fl_copy_place *places;	/* ascending by `at` */
 	struct fl_path_tell *tells;	/* whose probe is not said yet; where they are read */
 	uint32_t n_tells;
-	bool has_cells;			/* its paths have, of their own */
 };
 /* Build it. 0 or why there can be none. */
 int fl_copy_build(struct fl_copies *, const struct fl_shape *, struct fl_copy *,

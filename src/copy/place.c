@@ -267,11 +267,8 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	in->on = c->on;
 	in->off = c->off;
 	__builtin_memcpy(in->copies, c->copies, sizeof in->copies);
-	for (uint32_t k = 0; k < c->n_tells; k++) {
+	for (uint32_t k = 0; k < c->n_tells; k++)
 		c->tells[k].probe = fl_typed(FLICK_TYPE_PATH, in->probe);
-		if (!c->has_cells)
-			c->tells[k].cell = fl_path_cell(in->probe);
-	}
 	return call_glue(c->code + c->call, in->glue);
 }
 

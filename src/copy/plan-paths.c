@@ -57,7 +57,8 @@ static int32_t frame_at(struct weaver *w, uint32_t step)
 
 static bool is_called(const struct weaver *w, enum fl_path_what what)
 {
-	return !w->has_cells && (what == FL_PATH_CUT || what == FL_PATH_LEAVE);
+	return (what == FL_PATH_CUT || what == FL_PATH_LEAVE) &&
+	       (!fl_arch_has_rseq() || (w->is_only && !w->has_cells));
 }
 
 /* It stands before `step`, and goes on to the one at which live registers are looked up. */

@@ -136,9 +136,9 @@ intptr_t fl_path_at_thread(void);
 
 /* Where the cells of a function's paths begin (channel/cells.c): few functions' begin
  * together, and small functions have all of theirs in some lines of the cache. */
-static inline uint32_t fl_path_cell(uint32_t probe)
+static inline uint32_t fl_path_cell(uintptr_t function)
 {
-	return probe * 0x9e3779b1u >> 15 & (FL_PATH_CELLS - 1);
+	return (uint32_t)(function >> 2) * 0x9e3779b1u >> 15 & (FL_PATH_CELLS - 1);
 }
 
 /* Windows (`record --rate`): what is wanted is on, as of the program's start,

@@ -17,6 +17,7 @@
 enum { CODE = 0x10000000, COLD = CODE + PAGE, DATA = 0x20000000, CELLS = 0x30000000,
        STACK = 0x40000000, THREAD = 0x50000000, THREAD_BYTES = 0x20000, ROUTINE = 0x60000000 };
 enum { WORD_AT = DATA + 8, OWN = DATA + 16, CALLED = DATA + 24, SLOT = DATA + 64,
+       PROBE_AT = DATA + 32, PROBE = 0x5000007,
        CS = DATA + 2048, TOP_AT = -0x800, FRAME = 0x400, FRAME_BYTES = 16, HLT = 0xf4,
        RED_ZONE = 128, CASES = 150, LONG = 60, N_CELLS = 200, BP = 5 };
 
@@ -99,9 +100,11 @@ static void choose_code(struct tried *t)
 		.what = (enum fl_path_what)choose(FL_N_PATH_WHATS), .to = CODE, .cold = COLD,
 		.cs = CS, .top_at = TOP_AT, .height = (int32_t)choose(3) * 40,
 		.add = (uint32_t)choose(9) - 4, .set = (uint32_t)choose(90), .cell = 10,
-		.n_paths = 100, .flags_dead = choose(2),
+		.n_paths = 100, .probe = choose(2) ? PROBE_AT : 0, .flags_dead = choose(2),
 		.dead = choose(4) ? (fl_regs)next_random(&seed) : 0,
 	};
+	if (t->code.what == FL_PATH_ONLY)
+		t->code.probe = 0;
 	if (choose(4) == 0)
 		t->code.height = 1 - (int32_t)choose(3) * 24;
 }
@@ -146,12 +149,17 @@ struct cell {
 	uint64_t n, key;
 };
 
-static void write_cells(uint64_t key)
+/* Of cells that are shared each has a number's key, or all are others'. */
+static void write_cells(const struct tried *t)
 {
 	struct cell cells[N_CELLS];
 
 	for (uint64_t i = 0; i < N_CELLS; i++)
-		cells[i] = (struct cell){ i, key };
+		cells[i] = (struct cell){ i, t->key };
+	for (uint64_t i = 0; i < N_CELLS && t->code.probe && t->key; i++)
+		cells[i].key = PROBE | (i - t->code.cell) << 32;
+	for (uint64_t i = 0; i < N_CELLS && t->code.probe && !t->key; i++)
+		cells[i].key = (PROBE ^ 1) | (i - t->code.cell) << 32;
 	NEED(uc_mem_write(uc, CELLS, cells, sizeof cells));
 }
 
@@ -165,7 +173,8 @@ static void set_memory(const struct tried *t)
 	write_word(own, OWN);
 	write_word(OWN, t->has_slot ? SLOT : 0);
 	write_word(SLOT + FL_SLOT_CELLS, t->has_cells ? CELLS : 0);
-	write_cells(t->key);
+	write_cells(t);
+	write_word(PROBE_AT, PROBE | next_random(&memory) << 32);
 	write_word(thread_pointer() + (uint64_t)(int64_t)TOP_AT, t->top);
 	write_word(frame_of(t->top) + FL_PATH_OWNER, t->owner);
 	write_word(frame_of(t->top) + FL_PATH_SUM, t->sum);

@@ -64,7 +64,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PAIR_MAX 8
 #define FL_ARCH_PAIR_OWN 16
 
-#define FL_ARCH_PATH_MAX 256
+#define FL_ARCH_PATH_MAX 320
 #define FL_ARCH_TELLS 1			/* accesses to memory, in bodies */
 #define FL_ARCH_TELL_MAX 1024
 #define FL_ARCH_COLD_BYTES 31

@@ -1,7 +1,7 @@
 /*
  * path.c - what stands in a body where it keeps a path's sum, or counts a path (probe/path.c).
  *
- * Two registers are taken that nobody needs there: R, A; where there are none, or flags are
+ * Registers are taken that nobody needs there: R, A, B; where there are none, or flags are
  * needed, they are kept below the red zone, as in access.c. S is the owner: the stack pointer
  * where the call's way back lies, in A where it is not %rsp.
  *
@@ -18,11 +18,19 @@
  *	CUT, LEAVE, ONLY: in a sequence
  *   arm:	lea cs(%rip),R; mov R,%fs:rseq_cs
  *   start:	mov %fs:top,R; cmp S,%fs:(R); jne cold
- *		mov %fs:8(R),A; add $add,A; cmp $n,A; jae cold; shl $4,A	not ONLY
+ *		mov %fs:8(R),A; add $add,A; cmp $n,A; jae cold		not ONLY
  *		mov %fs:fl_tls_slot,R; mov (R),R; test R,R; je cold
  *		mov cells(R),R; test R,R; je cold
+ *	own cells:
+ *		shl $4,A				not ONLY
  *		cmpl $0,key+cell(R,A); je cold
  *		incq cell(R,A)				the commit
+ *	shared:
+ *		lea cell(A),B; and $mask,B; shl $4,B; add R,B
+ *		cmp A,key+4(B); jne cold
+ *		mov probe(%rip),R; cmp R,key(B); jne cold
+ *		incq (B)				the commit
+ *
  *		mov %fs:top,R; and as AT, or as DONE
  *
  * Behind all instructions of the body:
@@ -99,6 +107,17 @@ static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int 
 	PUT(w, (uint8_t)disp);
 }
 
+/* op reg, disp(base), of 32 bits */
+static void put_at_32(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
+		      uint32_t disp)
+{
+	PUT(w, (uint8_t)(REX | (reg & 8 ? REX_R : 0) | (base & 8 ? REX_B : 0)), op,
+	    (uint8_t)(0x80 | (reg & 7) << 3 | (base & 7)));
+	if ((base & 7) == SP)
+		PUT(w, 0x24);
+	put_32(w, disp);
+}
+
 static void put_fs_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
 		      int disp)
 {
@@ -146,13 +165,13 @@ static void put_to_cold(struct putter *w, uint8_t condition)
 static void choose_registers(struct fl_path_code *c)
 {
 	uint32_t never = 1u << SP | 1u << BP | (c->flags_dead ? 0 : 1u << AX);
-	unsigned int n = 0;
+	unsigned int n = 0, wanted = counts_path(c) && c->probe ? 3 : 2;
 
 	c->saved = 0;
-	for (unsigned int r = FL_ARCH_REGS; r-- && n < 2;)
+	for (unsigned int r = FL_ARCH_REGS; r-- && n < wanted;)
 		if (c->dead >> r & 1 && !(never >> r & 1))
 			c->reg[n++] = (uint8_t)r;
-	for (unsigned int r = FL_ARCH_REGS; r-- && n < 2;) {
+	for (unsigned int r = FL_ARCH_REGS; r-- && n < wanted;) {
 		if ((c->dead | never) >> r & 1)
 			continue;
 		c->reg[n++] = (uint8_t)r;
@@ -302,7 +321,7 @@ static void put_in_cell(struct putter *w, uint8_t wide, uint8_t op, uint8_t reg,
 	put_32(w, disp);
 }
 
-/* In A, times the size of a cell. It may be no path's (probe/path.c). */
+/* In A. It may be no path's (probe/path.c). */
 static void put_its_number(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
@@ -321,13 +340,49 @@ static void put_its_number(struct putter *w)
 	PUT(w, rex, 0x81, (uint8_t)(0xf8 | (a & 7)));		/* cmp */
 	put_32(w, (int32_t)c->n_paths);
 	put_to_cold(w, 0x83);
-	PUT(w, rex_of(0, a), 0xc1, (uint8_t)(0xe0 | (a & 7)), 4);	/* shl */
+}
+
+static void put_own(struct putter *w)
+{
+	const struct fl_path_code *c = w->code;
+	int64_t at = (int64_t)c->cell * FL_PATH_CELL_BYTES;
+	unsigned int a = c->reg[1];
+
+	if (c->what != FL_PATH_ONLY)
+		PUT(w, rex_of(0, a), 0xc1, (uint8_t)(0xe0 | (a & 7)), 4);	/* shl */
+	put_in_cell(w, 0, 0x83, 7, at + FL_PATH_CELL_KEY);		/* cmpl */
+	PUT(w, 0);
+	put_to_cold(w, 0x84);
+	put_in_cell(w, REX_W, 0xff, 0, at);				/* incq */
+}
+
+/* The cells are at R, which then has the probe; B has the one. */
+static void put_shared(struct putter *w)
+{
+	const struct fl_path_code *c = w->code;
+	unsigned int r = c->reg[0], a = c->reg[1], b = c->reg[2];
+	uint8_t rex = (uint8_t)(REX | (b & 8 ? REX_B : 0));
+
+	put_at_32(w, X86_LEA, b, a, c->cell);
+	PUT(w, rex, 0x81, (uint8_t)(0xe0 | (b & 7)));			/* and */
+	put_32(w, FL_PATH_CELLS - 1);
+	PUT(w, rex_of(0, b), 0xc1, (uint8_t)(0xe0 | (b & 7)), 4);	/* shl */
+	PUT(w, rex_of(r, b), 0x01, (uint8_t)(0xc0 | (r & 7) << 3 | (b & 7)));	/* add */
+	put_at_32(w, 0x39, a, b, FL_PATH_CELL_KEY + 4);
+	put_to_cold(w, 0x85);
+	PUT(w, (uint8_t)(REX | (r & 8 ? REX_R : 0)), 0x8b, (uint8_t)((r & 7) << 3 | BP));
+	put_rel(w, c->probe);
+	put_at_32(w, 0x39, r, b, FL_PATH_CELL_KEY);
+	put_to_cold(w, 0x85);
+	PUT(w, rex_of(0, b), 0xff, (uint8_t)(0x40 | (b & 7)));		/* incq */
+	if ((b & 7) == SP)
+		PUT(w, 0x24);
+	PUT(w, 0);
 }
 
 static void put_counted(struct putter *w)
 {
 	struct fl_path_code *c = w->code;
-	int64_t at = (int64_t)c->cell * FL_PATH_CELL_BYTES;
 	unsigned int r = c->reg[0];
 
 	put_armed(w);
@@ -342,10 +397,10 @@ static void put_counted(struct putter *w)
 	put_at(w, 0x8b, r, r, FL_SLOT_CELLS);
 	put_test(w, r);
 	put_to_cold(w, 0x84);
-	put_in_cell(w, 0, 0x83, 7, at + FL_PATH_CELL_KEY);		/* cmpl */
-	PUT(w, 0);
-	put_to_cold(w, 0x84);
-	put_in_cell(w, REX_W, 0xff, 0, at);				/* incq */
+	if (c->probe)
+		put_shared(w);
+	else
+		put_own(w);
 	c->end = (uint16_t)w->n;
 }
 
