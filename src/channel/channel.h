@@ -526,6 +526,7 @@ struct fl_slot {
 	uint32_t image;			/* to which it belongs, of ... */
 	uint32_t process;		/* ... this row */
 	char name[16];
+	uint32_t heeded;		/* by its process when it began, see struct fl_seldom */
 	/* Calls that look what is in force, that have; W thread, R who changes it (change.c) */
 	uint32_t inside, passed;
 

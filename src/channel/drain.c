@@ -271,12 +271,12 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 		.slot = s, .ring = &s->ring[0], .number = number, .thread = thread,
 		.image = load_relaxed(&s->image),
 		.process = load_relaxed(&s->process) % FL_MAX_PROCESSES,
+		.heeded = load_relaxed(&s->heeded),
 	};
 	t->tid = load_relaxed(&s->tid);
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
 	t->from_ns = fl_os_monotonic_ns();
-	r->lives[r->n_lives].heeded = heeded_now(r, &r->lives[r->n_lives]);
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
 	refresh(t, s->ring[0].lost);
@@ -661,8 +661,10 @@ static void take_cells(struct fl_reader *r, const struct life *l)
 		deliver(r, l, &b, paths);
 }
 
+/* Of all threads that have begun: who was not known yet has counted, too. */
 void fl_reader_count(struct fl_reader *r)
 {
+	adopt_fresh(r);
 	for (size_t i = 0; i < r->n_lives; i++) {
 		struct life *l = &r->lives[i];
 		uint32_t heeded = heeded_now(r, l);

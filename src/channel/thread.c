@@ -173,6 +173,7 @@ static void set_fields(const struct fl_channel *c, struct fl_slot *s, uint32_t n
 	s->tid = fl_os_thread_id();
 	s->image = c->image;
 	s->process = c->row;
+	s->heeded = load_relaxed(&fl_shm_processes(c->region)[c->row].heeded);
 	for (size_t i = 0; i < sizeof s->name; i++)
 		s->name[i] = first_name[i];
 	fl_ring_start(c, g);

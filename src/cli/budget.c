@@ -28,9 +28,9 @@
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
 #define FIRST_WINDOW_US 100		/* of what is cut while all was on */
-#define COUNT_NS 1.1			/* what things take, before it is measured */
-#define LASTING 0.68			/* of that, when all is counted for long */
-#define UNSURE_NS 0.3			/* a count */
+#define COUNT_NS 0.9			/* what things take, before it is measured */
+#define LASTING 0.8			/* of that, when all is counted for long */
+#define UNSURE_NS 0.5			/* a count */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
 
@@ -360,6 +360,7 @@ static void begin(struct fl_budget *b)
 {
 	b->look = look_now(b);
 	b->begun_ns = b->look.ns;
+	b->price.call_ns = b->s->call_ps / 1e3;
 	b->pc_own = b->pc_all = 0;
 }
 

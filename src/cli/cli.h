@@ -348,6 +348,7 @@ struct fl_calibrator {
 	struct fl_prices {
 		struct fl_overhead probes[2];
 		uint32_t jump;		/* to a second body, in FL_TICK_PARTS */
+		uint32_t call_ps;	/* the shortest call of a function, in picoseconds */
 	} *out;
 };
 
@@ -419,7 +420,7 @@ struct fl_session {
 		uint64_t all, own;	/* own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
 	} pcs;
-	uint32_t jump;			/* what one to a second body takes, in FL_TICK_PARTS */
+	uint32_t jump, call_ps;		/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
@@ -505,6 +506,8 @@ void fl_overhead_end(struct fl_session *);
  * 0: that could not be measured. Then what all of a session took, by the calls it knows. */
 uint32_t fl_jumps_measure(void);
 double fl_jumps_ns(struct fl_session *);
+/* What the shortest call of a function takes, in picoseconds. */
+uint32_t fl_jumps_measure_call(void);
 /* What a scan of the program finds, for its next run (found.c). open: before it starts,
  * when the region is there; take: it has asked; close: keeps it. */
 void fl_found_open(struct fl_session *);

@@ -40,10 +40,14 @@
 #define LEAST_UNSURE_NS 0.02
 #define CHANGES 1.2			/* a price, as the program does something else */
 
+/* No more than is left when each of the calls has had the time of the shortest one. */
 static double delay_of(double counted, double windows, double open_ns,
 		       const struct fl_price *p)
 {
-	return fmin(p->count_ns * counted + p->window_ns * windows, MOST_DELAY * open_ns);
+	double delay = p->count_ns * counted + p->window_ns * windows;
+
+	delay = fmin(delay, fmax(open_ns - p->call_ns * counted, 0));
+	return fmin(delay, MOST_DELAY * open_ns);
 }
 
 /* What the program would have done in it without being counted stands for as much time in

@@ -34,9 +34,10 @@ struct fl_called {
 							 * products with ticks */
 };
 
-/* By how much a count, and a window, hold up the program. */
+/* By how much a count, and a window, hold up the program; and what the shortest call takes
+ * that is not counted. */
 struct fl_price {
-	double count_ns, unsure_ns, window_ns;
+	double count_ns, unsure_ns, window_ns, call_ns;
 };
 
 /* A window, or some that lie side by side: time, and ticks of hands, and calls of all that

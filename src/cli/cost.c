@@ -13,6 +13,9 @@
 #include "os/os.h"
 
 enum { FEW = 100 };			/* samples; a tenth either way says nothing */
+/* Of the program's time; where calls are so short that it would be more, a core jumps beside
+ * what they do. */
+#define MOST_JUMPS (1 / 8.0)
 
 int fl_cost_count(struct fl_session *s)
 {
@@ -164,12 +167,17 @@ static void tell_error(const struct flick_rows *latency, double own_ns, double p
 		snprintf(out, 80, ", %.1f more or less by chance", chance);
 }
 
+static double jumps_ns_of(struct fl_session *s)
+{
+	return fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own));
+}
+
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
  * modules came, as a program of a second may load as many as one of a day. */
 void fl_cost_tell(struct fl_session *s)
 {
-	double own = own_ns(s), jumps_ns = fl_jumps_ns(s), all_ns = program_ns(s, jumps_ns);
+	double own = own_ns(s), jumps_ns = jumps_ns_of(s), all_ns = program_ns(s, jumps_ns);
 	double program = all_ns / 100, probes = own / program;
 	double switching = switching_ns(s) / program;
 	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +

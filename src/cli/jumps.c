@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "cli/budget.h"
 #include "cli/cli.h"
+#include "os/os.h"
 #include "patch/patch.h"
 
 enum {
@@ -93,6 +94,27 @@ uint32_t fl_jumps_measure(void)
 	_Static_assert(FEW == 64 && MANY == 512, "as time_calls() has them");
 	return make_entries(&j) ?
 		(uint32_t)(measure_among(&j, FEW) + measure_among(&j, MANY)) / 2 : 0;
+}
+
+/* As a program's shortest loop would call it. */
+__attribute__((noinline)) static void do_nothing(void)
+{
+	__asm__ volatile("");
+}
+
+uint32_t fl_jumps_measure_call(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t from = fl_os_monotonic_ns(), ns;
+
+		for (uint32_t n = 0; n < CALLS; n++)
+			do_nothing();
+		ns = fl_os_monotonic_ns() - from;
+		least = ns < least ? ns : least;
+	}
+	return (uint32_t)(least * 1000 / CALLS);
 }
 
 /* ---- of a recording ------------------------------------------------------------------ */

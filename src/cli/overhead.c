@@ -290,6 +290,7 @@ void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 	if (c->pid)
 		return;
 	c->out->jump = fl_jumps_measure();
+	c->out->call_ps = fl_jumps_measure_call();
 	if (action == FL_ACT_TIME || action == FL_ACT_WINDOW || action == FL_ACT_SAMPLE)
 		run_child(c->out->probes, action);
 	_exit(0);
@@ -304,6 +305,7 @@ void fl_overhead_end(struct fl_session *s)
 		waitpid(c->pid, &status, 0);
 		memcpy(s->view.overhead, c->out->probes, sizeof(c->out->probes));
 		s->jump = c->out->jump;
+		s->call_ps = c->out->call_ps;
 	}
 	if (c->out && c->out != MAP_FAILED)
 		munmap(c->out, 4096);

@@ -234,11 +234,45 @@ static void a_slot_is_its_threads_alone(void **state)
 	rig_close(g);
 }
 
+static void *count_one(void *probe)
+{
+	uint64_t *counters = (uint64_t *)((char *)fl_channel_slot() + FL_SLOT_HEADER_BYTES);
+
+	counters[(uintptr_t)probe] += FL_COUNT_ONE;
+	return probe;
+}
+
+/* Nobody has looked for new threads since these began. */
+static void heed_between(struct rig *g)
+{
+	enum { BEFORE = 3, BEHIND = 4 };
+
+	count_one((void *)BEFORE);
+	fl_channel_heed(1);
+	fl_reader_count(g->reader);
+	NEED(g->counter[BEFORE] == 1 && fl_reader_heeded(g->reader) == 0);
+	NEED(!pthread_create(&other, NULL, count_one, (void *)BEHIND));
+	pthread_join(other, NULL);
+	fl_reader_count(g->reader);
+	NEED(g->counter[BEHIND] == 1 && fl_reader_heeded(g->reader) == 1);
+}
+
+static void what_was_counted_before_a_wish_is_told_as_before(void **state)
+{
+	struct rig *g = rig_open(2, 8, FL_ACT_SAMPLE);
+	int status;
+
+	(void)state;
+	assert_int_equal(waitpid(rig_fork(g, heed_between), &status, 0) > 0 ? status : -1, 0);
+	rig_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_two_that_find_a_slot_one_has_it),
 		cmocka_unit_test(a_child_that_is_killed_in_its_parents_slot_leaves_it_whole),
+		cmocka_unit_test(what_was_counted_before_a_wish_is_told_as_before),
 		cmocka_unit_test(a_slot_is_its_threads_alone),
 	};
 
