@@ -14,13 +14,6 @@ set -eu
 
 rounds=${FLICK_ROUNDS:-5}
 
-# Seconds that it takes; its output is in $output.
-take_time() {	# COMMAND...
-	began=$(date +%s%N)
-	"$@" >"$output" 2>"$scratch/log"
-	calc "($(date +%s%N) - $began) / 1e9"
-}
-
 compress() {
 	mkdir -p "$inputs"
 	libraries 5000000 || return 0

@@ -63,6 +63,13 @@ calc() {	# EXPRESSION
 	LC_ALL=C awk "BEGIN { printf \"%.4f\", $1 }"
 }
 
+# Seconds that it takes; its output is in $output.
+take_time() {	# COMMAND...
+	began=$(date +%s%N)
+	"$@" >"$output" 2>"$scratch/log"
+	calc "($(date +%s%N) - $began) / 1e9"
+}
+
 last_line() {	# FILE
 	grep -v '^$' "$1" | tail -n 1
 }

@@ -110,6 +110,7 @@ BEGIN {
 	title["record"] = "Recording a call"
 	title["channel"] = "A word through a ring, from one core to another"
 	title["size"] = "The same by size of ring, 16 chunks each"
+	title["paths"] = "Each path through each function counted, of programs as Debian has them"
 	title["cache"] = "An access in simulated caches, beside the program: 32 KB of 4 ways, 512 KB of 8"
 	title["analysis"] = "The same analysis beside the program and in its thread: mean of all programs"
 	title["programs"] = "The same, program by program"
