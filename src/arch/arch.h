@@ -470,7 +470,7 @@ struct fl_path_code {
 	fl_regs dead;
 	bool flags_dead;
 	/* W put_path */
-	uint8_t reg[3];
+	uint8_t reg[3], frame;
 	fl_regs saved;
 	uint16_t arm, start, end, kept;
 	size_t n;

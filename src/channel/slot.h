@@ -77,6 +77,13 @@ bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
 
 /* ---- target side, shared by thread.c and ring.c ---------------------------- */
 
+/* A thread's slot and where that has its cells, or 0 of both. */
+struct fl_pointee {
+	struct fl_slot *slot;
+	uint64_t cells;
+};
+_Static_assert(offsetof(struct fl_pointee, cells) == FL_POINTEE_CELLS, "layout.h");
+
 /* What this process's threads write to: a recorder's region, and what of it is theirs. The
  * first is the owner's of the probes; the other one is of a recorder beside it (other.c),
  * NULL while there is none, and each such one has its own for ever. */
@@ -86,7 +93,7 @@ struct fl_channel {
 	/* [0] is not NULL while this process may enqueue, [n + 1] is for the thread that has
 	 * slot n. Zeroed by the kernel in fork's child (OS15); one that is followed sets the
 	 * first again. */
-	struct fl_slot **pointees;
+	struct fl_pointee *pointees;
 	uint32_t n_pointees;
 	struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
 	uint32_t image, row;		/* the process's own numbers there */
@@ -119,7 +126,7 @@ FL_HIDDEN int fl_threads_open(struct fl_channel *, struct fl_region *m);
 FL_HIDDEN void fl_threads_close(struct fl_channel *);
 static inline bool fl_threads_are_closed(const struct fl_channel *c)
 {
-	return !c->pointees || !load_relaxed(&c->pointees[0]);
+	return !c->pointees || !load_relaxed(&c->pointees[0].slot);
 }
 /* Add one to a loss counter; a signal handler may do so in between. */
 static inline void fl_lost_add(uint64_t *lost)

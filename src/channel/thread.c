@@ -45,8 +45,8 @@ struct fl_shm_session *fl_session;
 
 struct fl_channel fl_first, *fl_other;
 
-static struct fl_slot *no_slot;		/* pointee of a thread without one */
-__thread struct fl_slot **fl_tls_slot = &no_slot, **fl_tls_other = &no_slot;
+static struct fl_pointee no_slot;	/* of a thread without one */
+__thread struct fl_slot **fl_tls_slot = &no_slot.slot, **fl_tls_other = &no_slot.slot;
 __thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
 void (*fl_channel_on_frames)(struct fl_frames *);
@@ -69,9 +69,9 @@ bool fl_channel_is_closed(void)
 	return fl_threads_are_closed(&fl_first);
 }
 
-static struct fl_slot **map_pointees(uint32_t n)
+static struct fl_pointee *map_pointees(uint32_t n)
 {
-	size_t bytes = fl_round_up(n * sizeof(struct fl_slot *), FL_PAGE);
+	size_t bytes = fl_round_up(n * sizeof(struct fl_pointee), FL_PAGE);
 	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -99,7 +99,7 @@ static int map_frames(struct fl_channel *c)
 
 int fl_threads_open(struct fl_channel *c, struct fl_region *m)
 {
-	struct fl_slot **fresh = map_pointees(m->n_slots + 1);
+	struct fl_pointee *fresh = map_pointees(m->n_slots + 1);
 	int err = fl_os_robust_open();
 
 	c->region = m;			/* the reader can be told so */
@@ -112,7 +112,7 @@ int fl_threads_open(struct fl_channel *c, struct fl_region *m)
 	c->n_pointees = m->n_slots + 1;
 	c->pointees = fresh;
 	/* ordering: none to pair with, who finds it set finds all else by its address */
-	store_release(&c->pointees[0], fl_shm_slot(m, 0));
+	store_release(&c->pointees[0].slot, fl_shm_slot(m, 0));
 	return 0;
 }
 
@@ -131,14 +131,16 @@ void fl_tls_reopen(void)
 	fl_first.image = fl_channel_image();
 	fl_first.row = fl_own_row;
 	seeker_of(&fl_first)->skip = 0;
-	fl_first.pointees[0] = fl_shm_slot(fl_region, 0);
+	fl_first.pointees[0].slot = fl_shm_slot(fl_region, 0);
 }
 
 /* The pointees stay mapped: threads point to them. */
 void fl_threads_close(struct fl_channel *c)
 {
-	for (uint32_t i = 0; i < c->n_pointees; i++)
-		store_relaxed(&c->pointees[i], NULL);
+	for (uint32_t i = 0; i < c->n_pointees; i++) {
+		store_relaxed(&c->pointees[i].cells, 0);
+		store_relaxed(&c->pointees[i].slot, NULL);
+	}
 }
 
 void fl_channel_close(void)
@@ -271,7 +273,8 @@ static void note_used(struct fl_region *m, uint32_t n)
 static bool claim(const struct fl_channel *c)
 {
 	uint32_t n;
-	struct fl_slot *s = find_free(c->region, &n), **pointee;
+	struct fl_slot *s = find_free(c->region, &n);
+	struct fl_pointee *pointee;
 
 	if (!s)
 		s = adopt(c, &n);
@@ -286,10 +289,11 @@ static bool claim(const struct fl_channel *c)
 			  __ATOMIC_RELEASE);		/* (G) pairs with (H) in drain.c */
 	pointee = &c->pointees[n + 1];
 	if (c == &fl_first)
-		fl_tls_slot = pointee;
+		fl_tls_slot = &pointee->slot;
 	else
-		fl_tls_other = pointee;
-	store_relaxed(pointee, s);
+		fl_tls_other = &pointee->slot;
+	store_relaxed(&pointee->cells, s->ring[0].cells);
+	store_relaxed(&pointee->slot, s);
 	FL_MUST(fl_slot_is_valid(s, c->session));
 	return true;
 }
@@ -374,7 +378,7 @@ uint64_t fl_channel_counted(uint32_t probe)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n && i < FL_HANDS_SLOTS && !fl_channel_is_closed(); i++) {
-		const struct fl_slot *s = load_relaxed(&fl_first.pointees[i + 1]);
+		const struct fl_slot *s = load_relaxed(&fl_first.pointees[i + 1].slot);
 
 		const struct fl_ring *g = s ? &s->ring[0] : NULL;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # timeout: 180
-# Calls that an exception leaves, and coroutines that take turns in two threads, have others'
+# Calls that an exception or longjmp() leaves, and coroutines that take turns in two threads, have others'
 # paths as they were gone: of their own, what is not known to be whole is told as dropped.
 . "$(dirname "$0")/lib"
 need "$CC" "$(cxx)"
@@ -14,7 +14,7 @@ told_as_gone() {	# FLAGS...
 		fail "$label record"
 	cmp -s "$work/alone" "$out" || fail "$label it does something else when it is recorded"
 	"$FLICK" report --format=csv -f function,calls,path "$data" | tr -d '"\r' >"$work/csv"
-	for f in throws catches calls guard work; do
+	for f in throws catches calls guard calls_jump work; do
 		awk -v f=$f '$1 == "path" && $2 == f { print $3 }' "$out" | sort -n >"$work/gone"
 		[ -s "$work/gone" ] || fail "$label $f was not called"
 		awk -F, -v f=$f '$1 ~ "(^|~)" f "([(]|$)" && $3 != "" { print $2 }' \

@@ -1,8 +1,9 @@
-/* Paths of calls that are left by exceptions, that catch them, and of calls that go on elsewhere
- * in between: as coroutines, some of them in another thread. Lines `path FUNCTION N`, of each
- * path; `ends FUNCTION N`, how many came to their end, for calls whose paths may be dropped; and
- * what came out. */
+/* Paths of calls that are left by exceptions and longjmp(), that catch them, and of calls that
+ * go on elsewhere in between: as coroutines, some of them in another thread. Lines `path
+ * FUNCTION N`, of each path; `ends FUNCTION N`, how many came to their end, for calls whose
+ * paths may be dropped; and what came out. */
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -92,6 +93,38 @@ BODY static long calls(long x)
 	return sum;
 }
 
+/* ---- longjmp -------------------------------------------------------------------------- */
+
+static jmp_buf out;
+static unsigned long outer[4];
+static void (*volatile leave)(jmp_buf, int) = longjmp;	/* might come back */
+
+/* Its frame and its callee's are still there when the one above goes on. */
+BODY static void jumps(long x)
+{
+	if (x & 1)
+		MARK(1);
+	leaf(x);
+	leave(out, 1);
+}
+
+/* It has no paths. */
+BODY static void comes_back(long x)
+{
+	if (!setjmp(out))
+		jumps(x);
+}
+
+BODY static void calls_jump(long x)
+{
+	if (x & 1)
+		MARK(1);
+	comes_back(x);
+	if (x & 2)
+		MARK(2);
+	outer[x & 3]++;
+}
+
 /* ---- coroutines --------------------------------------------------------------------- */
 
 static ucontext_t there[COROUTINES], back;
@@ -173,11 +206,14 @@ int main()
 
 	for (int i = 0; i < ROUNDS; i++)
 		sum += calls(draw(32));
+	for (int i = 0; i < ROUNDS; i++)
+		calls_jump(draw(4));
 	run_all();
 	tell("throws", thrower, 3);
 	tell("catches", catcher, 3);
 	tell("calls", around, 4);
 	tell("guard", destroyed, 1);
+	tell("calls_jump", outer, 4);
 	tell("work", worked, 2);
 	printf("ends goes %lu\n", ended);
 	printf("sum %ld %ld\n", sum, made);

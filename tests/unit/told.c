@@ -16,7 +16,7 @@
 
 enum { CODE = 0x10000000, COLD = CODE + PAGE, DATA = 0x20000000, CELLS = 0x30000000,
        STACK = 0x40000000, THREAD = 0x50000000, THREAD_BYTES = 0x20000, ROUTINE = 0x60000000 };
-enum { WORD_AT = DATA + 8, OWN = DATA + 16, CALLED = DATA + 24, SLOT = DATA + 64,
+enum { WORD_AT = DATA + 8, OWN = DATA + 16, CALLED = DATA + 48, SLOT = DATA + 64,
        PROBE_AT = DATA + 32, PROBE = 0x5000007,
        CS = DATA + 2048, TOP_AT = -0x800, FRAME = 0x400, FRAME_BYTES = 16, HLT = 0xf4,
        RED_ZONE = 128, CASES = 150, LONG = 60, N_CELLS = 200, BP = 5 };
@@ -32,7 +32,7 @@ struct tried {
 	uint64_t end;
 	uint64_t top, owner, key;
 	uint32_t sum;
-	bool has_slot, has_cells;
+	bool has_cells;
 };
 
 static uint64_t choose(uint64_t n)
@@ -56,9 +56,9 @@ static uint64_t read_word(uint64_t at)
 /* movb $1,CALLED; ret */
 static void open_emulator(void)
 {
-	static const unsigned char routine[] = { 0xc6, 0x04, 0x25, 24, 0, 0, 0x20, 1, 0xc3 };
+	static const unsigned char routine[] = { 0xc6, 0x04, 0x25, 48, 0, 0, 0x20, 1, 0xc3 };
 
-	_Static_assert(CALLED == 0x20000018, "as `routine` has it");
+	_Static_assert(CALLED == 0x20000030, "as `routine` has it");
 	NEED(uc_open(UC_ARCH_X86, UC_MODE_64, &uc));
 	NEED(uc_mem_map(uc, CODE, 2 * PAGE, UC_PROT_ALL));
 	NEED(uc_mem_map(uc, DATA, PAGE, UC_PROT_ALL));
@@ -120,7 +120,6 @@ static void choose_found(struct tried *t)
 		t->owner = owner + 8 + choose(100);
 	t->sum = choose(10) ? 10 + (uint32_t)choose(80) : (uint32_t)next_random(&seed);
 	t->key = choose(10) ? 1 + choose(100) : 0;
-	t->has_slot = choose(10);
 	t->has_cells = choose(10);
 }
 
@@ -171,8 +170,8 @@ static void set_memory(const struct tried *t)
 	write_word(WORD_AT, ROUTINE);
 	write_word(CALLED, 0);
 	write_word(own, OWN);
-	write_word(OWN, t->has_slot ? SLOT : 0);
-	write_word(SLOT + FL_SLOT_CELLS, t->has_cells ? CELLS : 0);
+	write_word(OWN, t->has_cells ? SLOT : 0);
+	write_word(OWN + FL_POINTEE_CELLS, t->has_cells ? CELLS : 0);
 	write_cells(t);
 	write_word(PROBE_AT, PROBE | next_random(&memory) << 32);
 	write_word(thread_pointer() + (uint64_t)(int64_t)TOP_AT, t->top);
@@ -231,7 +230,7 @@ static bool is_as_mostly(const struct tried *t)
 		return t->top % FL_PATH_FRAMES && t->owner > owner_of(t);
 	if (t->code.what != FL_PATH_ONLY && t->owner != owner_of(t))
 		return false;
-	return !is_counted(t) || (t->has_slot && t->has_cells && t->key &&
+	return !is_counted(t) || (t->has_cells && t->key &&
 				  number_of(t) < t->code.n_paths);
 }
 

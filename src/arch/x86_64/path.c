@@ -19,8 +19,7 @@
  *   arm:	lea cs(%rip),R; mov R,%fs:rseq_cs
  *   start:	mov %fs:top,R; cmp S,%fs:(R); jne cold
  *		mov %fs:8(R),A; add $add,A; cmp $n,A; jae cold		not ONLY
- *		mov %fs:fl_tls_slot,R; mov (R),R; test R,R; je cold
- *		mov cells(R),R; test R,R; je cold
+ *		mov %fs:fl_tls_slot,R; mov cells(R),R; test R,R; je cold
  *	own cells:
  *		shl $4,A				not ONLY
  *		cmpl $0,key+cell(R,A); je cold
@@ -31,7 +30,8 @@
  *		mov probe(%rip),R; cmp R,key(B); jne cold
  *		incq (B)				the commit
  *
- *		mov %fs:top,R; and as AT, or as DONE
+ *		mov %fs:top,R; and as AT, or as DONE; one more register that nobody needs
+ *		has had the frame all along
  *
  * Behind all instructions of the body:
  *
@@ -161,6 +161,20 @@ static void put_to_cold(struct putter *w, uint8_t condition)
 
 /* ---- registers ----------------------------------------------------------------------- */
 
+/* Behind the count something is done with the frame. */
+static bool goes_on_behind(const struct fl_path_code *c)
+{
+	return c->what == FL_PATH_CUT || c->what == FL_PATH_LEAVE;
+}
+
+static bool is_taken(const struct fl_path_code *c, unsigned int reg, unsigned int n)
+{
+	while (n--)
+		if (c->reg[n] == reg)
+			return true;
+	return false;
+}
+
 /* Who keeps flags has them in %rax. */
 static void choose_registers(struct fl_path_code *c)
 {
@@ -182,6 +196,10 @@ static void choose_registers(struct fl_path_code *c)
 	if (c->what == FL_PATH_ONLY || (!counts_path(c) && !c->height &&
 					!(c->saved & ~(1u << c->reg[1]))))
 		c->saved &= (fl_regs)~(1u << c->reg[1]);	/* A is not used */
+	c->frame = c->reg[0];
+	for (unsigned int r = FL_ARCH_REGS; r-- && goes_on_behind(c) && c->frame == c->reg[0];)
+		if (c->dead >> r & 1 && !(never >> r & 1) && !is_taken(c, r, wanted))
+			c->frame = (uint8_t)r;
 }
 
 static void put_kept(struct putter *w)
@@ -235,7 +253,7 @@ static unsigned int put_owner(struct putter *w)
 
 static void put_mine(struct putter *w)
 {
-	unsigned int r = w->code->reg[0], owner;
+	unsigned int r = w->code->frame, owner;
 
 	put_fs(w, 0x8b, r, w->code->top_at);
 	owner = put_owner(w);
@@ -245,7 +263,7 @@ static void put_mine(struct putter *w)
 
 static void put_set(struct putter *w)
 {
-	unsigned int r = w->code->reg[0];
+	unsigned int r = w->code->frame;
 
 	PUT(w, 0x64, (uint8_t)(REX | (r & 8 ? REX_B : 0)), 0xc7, (uint8_t)(0x40 | (r & 7)));
 	if ((r & 7) == SP)
@@ -256,7 +274,7 @@ static void put_set(struct putter *w)
 
 static void put_added(struct putter *w)
 {
-	unsigned int r = w->code->reg[0];
+	unsigned int r = w->code->frame;
 
 	PUT(w, 0x64, (uint8_t)(REX | (r & 8 ? REX_B : 0)), 0x81, (uint8_t)(0x40 | (r & 7)));
 	if ((r & 7) == SP)
@@ -267,7 +285,7 @@ static void put_added(struct putter *w)
 
 static void put_gone(struct putter *w)
 {
-	unsigned int r = w->code->reg[0];
+	unsigned int r = w->code->frame;
 
 	PUT(w, 0x64, rex_of(0, r), 0xc7, (uint8_t)(0x40 | (r & 7)));
 	if ((r & 7) == SP)
@@ -325,7 +343,7 @@ static void put_in_cell(struct putter *w, uint8_t wide, uint8_t op, uint8_t reg,
 static void put_its_number(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
-	unsigned int r = c->reg[0], a = c->reg[1];
+	unsigned int r = c->frame, a = c->reg[1];
 	uint8_t rex = (uint8_t)(REX | (a & 8 ? REX_B : 0));
 
 	PUT(w, 0x64, (uint8_t)(REX | (a & 8 ? REX_R : 0) | (r & 8 ? REX_B : 0)), 0x8b,
@@ -391,10 +409,7 @@ static void put_counted(struct putter *w)
 		put_its_number(w);
 	}
 	put_fs(w, 0x8b, r, fl_arch_tls_slot_at());
-	put_at(w, 0x8b, r, r, 0);
-	put_test(w, r);
-	put_to_cold(w, 0x84);
-	put_at(w, 0x8b, r, r, FL_SLOT_CELLS);
+	put_at(w, 0x8b, r, r, FL_POINTEE_CELLS);
 	put_test(w, r);
 	put_to_cold(w, 0x84);
 	if (c->probe)
@@ -407,11 +422,9 @@ static void put_counted(struct putter *w)
 size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
 {
 	struct putter w = { .out = out, .to = c->to, .code = c };
-	unsigned int r;
 
 	c->n_depths = 0;
 	choose_registers(c);
-	r = c->reg[0];
 	put_kept(&w);
 	if (counts_path(c))
 		put_counted(&w);
@@ -419,8 +432,8 @@ size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
 		put_enter(&w);
 	else
 		put_mine(&w);
-	if (c->what == FL_PATH_CUT || c->what == FL_PATH_LEAVE)
-		put_fs(&w, 0x8b, r, c->top_at);
+	if (goes_on_behind(c) && c->frame == c->reg[0])
+		put_fs(&w, 0x8b, c->frame, c->top_at);
 	if (c->what == FL_PATH_CUT || c->what == FL_PATH_AT)
 		put_set(&w);
 	else if (c->what == FL_PATH_LEAVE || c->what == FL_PATH_DONE)
