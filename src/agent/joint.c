@@ -31,12 +31,14 @@ static int begin_second(void)
 
 	if (!err)
 		store_relaxed(&is_joined, true);
+	FL_POINT("joint.begun");
 	return err;
 }
 
 static void end_second(void)
 {
 	fl_joint_close();
+	FL_POINT("joint.closed");
 	fl_other_close();
 	store_relaxed(&is_joined, false);
 }
@@ -53,7 +55,9 @@ static void ask_second(uint32_t from, enum fl_moment moment)
 	}
 	FL_POINT("joint.answered");
 	fl_joint_want(fl_shm_sites(region), region->max_sites, from, moment);
+	FL_POINT("joint.wanted");
 	fl_joint_show(from);
+	FL_POINT("joint.told");
 }
 
 static const struct fl_owner joint = {
@@ -79,6 +83,7 @@ int fl_joint_attach(const char *given, struct fl_region *first)
 	if (err)
 		return err;
 	region = m;
+	FL_POINT("joint.opened");
 	err = may_join(m, first);
 	if (!err)
 		err = fl_watch_start(first);
@@ -88,6 +93,7 @@ int fl_joint_attach(const char *given, struct fl_region *first)
 		fl_other_close();
 	else
 		store_release(&there, m);		/* (A) pairs with (B) */
+	FL_POINT("joint.there");
 	return err;
 }
 
@@ -126,6 +132,7 @@ void fl_joint_turn(void)
 		heed_wish(m);
 		return;
 	}
+	FL_POINT("joint.leaving");
 	store_relaxed(&m->session[0].ended_tsc, fl_arch_ticks());
 	fl_agent_leave_second();
 	/* ordering: none other, nobody else watches */

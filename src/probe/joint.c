@@ -151,6 +151,7 @@ static void arm_wanted(uint32_t from, enum fl_moment moment)
 		return;
 	fl_arm_unmute(is_wanted);
 	fl_arm_from(from, moment);
+	FL_POINT("joint.armed");
 	fl_outline_forget();
 	fl_table_publish(from);
 }
