@@ -4,6 +4,7 @@
 #	make demo	the same, and show it at work
 #	make check	every test; ends with `N passed, N failed, N skipped`
 #	make tests-built	build what `make check` runs, and run none of it
+#	make check-a64-e2e	all of tests/e2e with the AArch64 build, by an emulator: an hour
 #	make torture	the long runs of the tests that try to break flick
 #	make fuzz	feed what parses foreign input until stopped, or FUZZ_SECONDS
 #	make mutants	plant faults, one by one, that tests must see (MUTANTS=PATTERN,
@@ -24,7 +25,7 @@ BUILD = build
 Q = $(if $(V),,@)
 
 FRONT = demo check torture fuzz mutants real bench
-PLAIN = $(FRONT) deps check-deps deb clean help
+PLAIN = $(FRONT) check-a64-e2e deps check-deps deb clean help
 GOALS = $(or $(MAKECMDGOALS),all)
 
 all:
@@ -315,6 +316,8 @@ run-demo: all $(BUILD)/demo
 tests-built: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
 run-check: tests-built
 	@TRIES=2 $(RUN) $(TESTS)
+run-check-a64-e2e: all cross-built
+	@BUILD=$(BUILD) CC="$(CC)" tests/aarch64/e2e
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
 run-fuzz: $(FUZZ)
@@ -332,6 +335,9 @@ run-bench: all
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 $(FRONT):
 	@tools/setup $@
+	@$(MAKE) --no-print-directory $(JOBS) run-$@
+check-a64-e2e:
+	@tools/setup check
 	@$(MAKE) --no-print-directory $(JOBS) run-$@
 deps:
 	@tools/setup build
@@ -391,7 +397,7 @@ deb:
 clean:
 	rm -rf $(BUILD) config.mk
 
-.PHONY: all $(FRONT) $(FRONT:%=run-%) deps check-deps help format-check install uninstall deb \
+.PHONY: all $(FRONT) $(FRONT:%=run-%) check-a64-e2e run-check-a64-e2e deps check-deps help format-check install uninstall deb \
 	clean always cross-built tests-built
 .DELETE_ON_ERROR:
 

@@ -1,8 +1,12 @@
 #!/bin/sh
 # What holds on this CPU holds of the AArch64 build: tests of tests/e2e, as they stand, under
-# qemu-user. timeout: 400
+# qemu-user: those that take seconds and of which each tells another thing. All of them are
+# run by `make check-a64-e2e`. timeout: 400
 . "$(dirname "$0")/lib"
 
 sh "$ROOT/tests/aarch64/e2e" calls-of-libraries-are-counted-by-who-calls \
 	list-sums-up-bodies-in-json-as-in-text one-liners-count-and-time \
-	input-and-pipes-reach-the-target
+	input-and-pipes-reach-the-target a-site-may-be-of-several-functions \
+	who-asks-a-recorder-that-is-killed-goes-on an-interrupt-ends-both-and-keeps-the-result \
+	damaged-results-are-refused a-stale-name-of-the-region-touches-nothing \
+	an-output-that-cannot-be-is-said-before-the-run

@@ -5,6 +5,7 @@
 # timeout: 400
 # alone: it needs two processors
 . "$(dirname "$0")/lib"
+no_emulator calibrate
 [ "$(nproc)" -ge 2 ] || skip "one processor cannot change code under another"
 kept=$work/config/flick/calibration
 export FLICK_CALIBRATION="$kept"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Before the experiments, in one line: no place for the result, one processor.
 . "$(dirname "$0")/lib"
+no_emulator calibrate
 
 cannot() {	# PATTERN ENV-ARGS...
 	pattern=$1

@@ -6,7 +6,7 @@ need "$CC"
 libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"
 for flags in "$sites" -fpatchable-function-entry=5; do
 	target text -O1 $flags -I"$top/include"
-	for how in mprotect alias; do
+	for how in mprotect $(aliased); do
 		for case in fork clone; do
 			label="$flags $how $case:"
 			FLICK_TEXT=$how run "$work/text" $case

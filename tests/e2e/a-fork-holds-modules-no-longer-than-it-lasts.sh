@@ -3,6 +3,7 @@
 # waits for it. A fork does not wait for a module that takes long to go, either: its child
 # is not recorded, which is said. What a handler forks in a fork is not the fork's child.
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 target fork-unload -O2 $sites
 library family-lib -O2 $sites

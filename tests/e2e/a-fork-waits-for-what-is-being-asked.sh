@@ -2,6 +2,7 @@
 # A process forks while another thread of it waits for the recorder's answer about a call
 # that it met: the fork waits, too, and the child's calls of the same are recorded.
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 target fork-asked -O2 $sites
 

@@ -8,7 +8,7 @@ check() {	# ARGUMENT FLAGS...
 	between=$1
 	shift
 	target unwritable -O1 "$@"
-	for way in mprotect alias; do
+	for way in mprotect $(aliased); do
 		label="$* $way:"
 		record --text=$way -a counts -- "$work/unwritable" $between
 		accounted counts

@@ -3,6 +3,7 @@
 #
 # timeout: 200
 . "$(dirname "$0")/lib"
+no_emulator calibrate
 
 tests='sync flip body word line wide set async contest signals threads fork'
 counts='old [1-9][0-9]* new [1-9][0-9]* | torn 0 lost 0 stray 0'

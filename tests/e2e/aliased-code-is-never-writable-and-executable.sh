@@ -3,6 +3,7 @@
 # is recorded is as exact: every provider, dlopen, fork. By mprotect there are
 # such mappings, or this test would see nothing.
 . "$(dirname "$0")/lib"
+no_emulator alias
 need sqlite3 "$CC"
 libraries=
 library text-lib -O1 $sites

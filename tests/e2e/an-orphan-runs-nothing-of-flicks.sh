@@ -3,6 +3,7 @@
 # then on not one instruction of flick's, but at a place that was never armed the few
 # of a function that returns at once. No page of text stays writable.
 . "$(dirname "$0")/lib"
+x86_target orphan
 need "$CC"
 target orphan -O2 $sites -fcf-protection=none
 

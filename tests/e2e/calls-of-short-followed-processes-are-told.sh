@@ -3,6 +3,7 @@
 # estimated as well, also of those that begin with what others were counted for.
 # timeout: 60
 . "$(dirname "$0")/lib"
+x86_target shorts
 need sqlite3 "$CC"
 target shorts -O2 $sites
 

@@ -4,6 +4,7 @@
 # on they cost what others cost, whichever was met last, and a library loaded
 # afterwards is scanned as ever. Of what nobody wants a call costs next to nothing.
 . "$(dirname "$0")/lib"
+x86_target late-sites
 need sqlite3 "$CC"
 rounds=8
 target late-sites -O2 $sites

@@ -2,6 +2,7 @@
 # Calls that no scan could name are brought by the first process of a family that meets
 # them; those that come later have them from the start, and every call counts.
 . "$(dirname "$0")/lib"
+x86_target late-sites
 need sqlite3 "$CC"
 target late-sites -O2 $sites
 

@@ -2,6 +2,7 @@
 # 70,000 functions, each call of each counted, with windows and without, for each
 # thread: no counter is missing. Where addresses are limited some are, which is said.
 . "$(dirname "$0")/lib"
+x86_target wide-counts
 need sqlite3 "$CC"
 target wide-counts -O2
 

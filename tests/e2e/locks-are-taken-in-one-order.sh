@@ -4,6 +4,7 @@
 # together: libraries that come and go, calls that no scan names, forks of a family,
 # windows, samples, text in two mappings, a reader that dies.
 . "$(dirname "$0")/lib"
+x86_target orphan
 need sqlite3 "$CC"
 FLICK_LIB=${BUILD:-$top/build}/tests/libflick-kill-at.so
 [ -f "$FLICK_LIB" ] || skip "no $FLICK_LIB; make check makes it"

@@ -3,6 +3,7 @@
 # does in it: no FLICK_* variable is read, and it joins no recording. One that is
 # not set-user-ID heeds them.
 . "$(dirname "$0")/lib"
+no_emulator setuid
 need "$CC" setpriv
 [ "$(id -u)" = 0 ] || skip "only root makes a program set-user-ID for another"
 place=$(mktemp -d /tmp/flick-test.XXXXXX)	# that others may enter

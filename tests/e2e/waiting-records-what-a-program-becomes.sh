@@ -1,6 +1,7 @@
 #!/bin/sh
 # A shell has no sites; what it becomes by exec has.
 . "$(dirname "$0")/lib"
+no_emulator programs
 need sqlite3 "$CC"
 target recursion -O2 $sites
 printf '#!/bin/sh\nexec "$1"\n' >"$work/script"

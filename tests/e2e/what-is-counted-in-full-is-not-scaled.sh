@@ -4,6 +4,7 @@
 # another has become, nor those that several readers deliver later than one.
 # timeout: 60
 . "$(dirname "$0")/lib"
+no_emulator programs
 need sqlite3 "$CC"
 target tiny -O2 $sites
 

@@ -3,6 +3,7 @@
 # with what to do; where events may be missing the status is 3. A few are not worth a
 # line, and those who follow are told of how many processes probes are.
 . "$(dirname "$0")/lib"
+x86_target late-sites
 need sqlite3 "$CC"
 
 says() {	# TIMES PATTERN

@@ -2,6 +2,7 @@
 # Where the system denies writable code alias is taken by itself, and where it
 # denies memory files, too, one line says so; so does doctor.
 . "$(dirname "$0")/lib"
+no_emulator alias
 need sqlite3 "$CC"
 target deny -O2
 target threads -O2 $sites

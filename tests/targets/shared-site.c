@@ -47,7 +47,7 @@ PLAIN static void leaps(void)
 
 PLAIN static void follows(void)
 {
-	__asm__ volatile("" : : : "rcx");
+	__asm__ volatile("" : : : "memory");
 }
 
 /* Its own entry is certain; what it leaves by a jump is itself or another. */
