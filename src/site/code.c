@@ -68,6 +68,7 @@ struct reader {
 	bool has_pads;			/* all of its landing pads are known */
 	fl_regs paged;			/* registers that page[] is known of */
 	fl_regs stale;			/* of these, written since */
+	fl_regs fresh;			/* ... loaded since code last went elsewhere */
 	uintptr_t page[FL_ARCH_REGS];
 };
 
@@ -153,6 +154,7 @@ static void take_part(struct reader *r, const struct fl_insn *i, uint32_t at)
 	if (!is_page && is_known)
 		to = fl_code_offset(r->c, r->page[i->source] + i->target);
 	if (is_page) {
+		r->fresh |= ~r->paged & 1u << i->reg;
 		r->paged |= 1u << i->reg;
 		r->stale &= ~(1u << i->reg);
 		r->page[i->reg] = i->target;
@@ -420,6 +422,23 @@ static uint32_t written(const struct fl_insn *i)
 	return i->cls == FL_INSN_LOAD_PAGE ? 0 : i->writes;
 }
 
+/* A page that is overwritten before code goes elsewhere has come to nobody else. */
+static void forget_pages(struct reader *r, const struct fl_insn *i)
+{
+	fl_regs gone = r->fresh & written(i);
+
+	r->stale |= written(i);
+	r->paged &= ~gone;
+	switch (i->cls) {
+	case FL_INSN_CALL: case FL_INSN_CALL_POINTER: case FL_INSN_JUMP:
+	case FL_INSN_JUMP_POINTER: case FL_INSN_BRANCH:
+		r->fresh = 0;
+		break;
+	default:
+		r->fresh &= ~gone;
+	}
+}
+
 void fl_code_read(struct fl_code *c, size_t range)
 {
 	const struct fl_range *span = &c->ranges.r[range];
@@ -452,7 +471,7 @@ void fl_code_read(struct fl_code *c, size_t range)
 			r.kills |= i.writes;
 		else
 			take(&r, &i, at);
-		r.stale |= written(&i);
+		forget_pages(&r, &i);
 	}
 	p->end = at < r.to ? at : r.to;
 	if (at == r.to && r.behind != at && !span->is_frame && range + 1 < c->ranges.n &&

@@ -82,6 +82,28 @@ for level in -O0 -O1 -O2 -O3; do
 	flick list "$TMP/recursion" >"$TMP/list" 2>&1 || fail "$label: $(cat "$TMP/list")"
 	grep -q ' 0 unnamed' "$TMP/list" || fail "$label: $(grep unnamed "$TMP/list")"
 done
+# Nor one that was overwritten on the way that leads on, if nobody jumps to what is behind.
+# One that was overwritten before code went elsewhere has its page nowhere; one with which
+# code goes elsewhere has it there, and makes an address in the middle of f: any may come to that.
+cat >"$TMP/kept.c" <<'END'
+void __cyg_profile_func_enter(void *f, void *c) { }
+void __cyg_profile_func_exit(void *f, void *c) { }
+__asm__(".text\n.globl f\n.type f, %function\nf: stp x29, x30, [sp, #-32]!\nstr x19, [sp, #16]\n"
+	"adrp x19, f\nadd x19, x19, :lo12:f\nmov x1, x30\nmov x0, x19\n"
+	"bl __cyg_profile_func_enter\nmov x1, x30\nmov x0, x19\n"
+	"middle: bl __cyg_profile_func_exit\nldr x19, [sp, #16]\nldp x29, x30, [sp], #32\n"
+	"ret\n.size f, .-f\n.globl g\n.type g, %function\ng: adrp x1, f\n" BETWEEN
+	"1: add x0, x1, :lo12:middle\nret\n2: ret\n.size g, .-g\n");
+int main(void) { return 0; }
+END
+for way in '"nop\nadd x1, x1, :lo12:f\ncbz x2, 1f\nmov x1, #0\n" 0' \
+	'"cbz x2, 2f\nmov x1, #0\n" 0' \
+	'"cbz x2, 1f\nmov x1, #0\nret\n" 2'; do
+	label="a page is kept: $way"
+	target kept "$TMP/kept.c" "-DBETWEEN=${way% *}"
+	flick list "$TMP/kept" >"$TMP/list" 2>&1 || fail "$label: $(cat "$TMP/list")"
+	grep -q " ${way##* } unnamed" "$TMP/list" || fail "$label: $(cat "$TMP/list")"
+done
 label="one more"
 target calls "$TMP/calls.c" -DTIMES=1001 -finstrument-functions
 record calls -a counts
