@@ -5,6 +5,7 @@
 # or target are killed in the middle.
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC"
 target tiny -O2 $sites
 

@@ -5,6 +5,7 @@
 #
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator names
 need sqlite3 "$CC"
 cat >"$work/runs.c" <<'END'
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 # replay prints each call once, in its thread's order, indented by depth, with its time;
 # threads merged by time; filters leave out what they say; a cut trace is shown up to there.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC" sqlite3
 cat >"$work/calls.c" <<'END_C'
 #include <setjmp.h>

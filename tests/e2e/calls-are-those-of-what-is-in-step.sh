@@ -4,6 +4,7 @@
 # time, and however its phases lie.
 # timeout: 60
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC"
 target in-step -O2 $sites
 

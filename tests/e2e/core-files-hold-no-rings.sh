@@ -2,6 +2,7 @@
 # The shared region is large: it is marked to stay out of core files, and the core
 # file of a target that aborts is about as large as without flick.
 . "$(dirname "$0")/lib"
+no_emulator dontdump
 need od "$CC"
 target killme -O2 $sites
 target crash -O2 $sites

@@ -2,6 +2,7 @@
 # Of four images of a program, one behind the other, all calls are there, and of
 # their sites the last one's.
 . "$(dirname "$0")/lib"
+no_emulator exec
 need sqlite3 "$CC"
 target exec -O2 $sites
 

@@ -5,6 +5,7 @@
 #
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator names
 . "$(dirname "$0")/steps-lib"
 need sqlite3
 

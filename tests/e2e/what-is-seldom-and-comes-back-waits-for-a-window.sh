@@ -4,6 +4,7 @@
 # some twenty times that. (Beside others on a machine windows tell too little.)
 # timeout: 60
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC"
 target comes-back -O2 $sites -ldl
 name=comes-back-lib

@@ -1,11 +1,11 @@
-/* stack-depth [BYTES]: a thread with the smallest stack there is (16 KiB)
+/* stack-depth [BYTES]: a thread with the smallest stack there is (16 or 128 KiB)
  * calls itself until BYTES (2,048) of it are left: a probe needs less. */
 #include <limits.h>
 #include <pthread.h>
 #define FUNCTIONS(X) X(main) X(worker) X(descend) X(leaf)
 #include "truth.h"
 
-static char stack[4 * 16384] __attribute__((aligned(4096)));
+static char stack[4 * 65536] __attribute__((aligned(4096)));
 static long margin = 2048;
 
 BODY static long leaf(long x)
