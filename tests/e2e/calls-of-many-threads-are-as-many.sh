@@ -27,12 +27,14 @@ int main(void)
 }
 END
 libraries=-pthread compile "$work/threads" "$work/threads.c" -O2
-for i in 1 2 3; do
+far=
+for i in 1 2 3; do			# one may be: by when the reader has a CPU
 	record -- "$work/threads"
 	succeeded
 	calls=$(sql "select calls / 1000000 from latency l join functions f on f.id = l.function
 		where f.name = 'tiny'")
 	[ "${calls:-0}" -ge 1000 ] && [ "$calls" -le 3000 ] ||
-		fail "run $i: ${calls:-no} million calls, of 1800"
+		far="$far ${calls:-no}"
 done
+case $far in " "*" "*) fail "of 1800 million calls it says$far" ;; esac
 exit 0
