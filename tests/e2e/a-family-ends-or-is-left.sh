@@ -2,6 +2,7 @@
 # --follow: the recording lasts as long as anybody of the family; a signal and
 # --duration end it all the same, and what stays behind has its probes off.
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 pgrep "$CC"
 target family -O2 $sites
 

@@ -2,6 +2,7 @@
 # A report of 100,000 functions with long names takes less than half a second of a
 # processor that is otherwise idle; here twice that CPU time, for a busy one.
 . "$(dirname "$0")/lib"
+no_emulator times
 need sqlite3 "$CC"
 target recursion -O1 $sites
 record --all -- "$work/recursion"

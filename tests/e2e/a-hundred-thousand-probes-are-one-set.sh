@@ -4,6 +4,7 @@
 # and every byte put back.
 # timeout: 300
 . "$(dirname "$0")/lib"
+x86_target many-sites
 BUILD=${BUILD:-$top/build}
 limit=240
 libraries="$BUILD/libflick.so -Wl,-rpath,$BUILD" target many-sites -O2 -I"$top/include"

@@ -3,6 +3,7 @@
 # end by themselves.
 # timeout: 300
 . "$(dirname "$0")/lib"
+no_emulator forks
 need pgrep "$CC"
 target family -O2 $sites
 

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib"
 need od pgrep "$CC"
 target killme -O2 $sites
+program="^(qemu-aarch64 .* )?$work/killme"	# as it is, or by an emulator
 
 calls() {
 	tallies "$work/tally" | awk '{ n += $3 } END { print n + 0 }'
@@ -13,7 +14,7 @@ calls() {
 await_end() {
 	for i in $(seq 150); do
 		! grep -q '^count step' "$out" || return 0
-		pgrep -f "^$work/killme" >"$work/pids" || break
+		pgrep -f "$program" >"$work/pids" || break
 		sleep 0.1
 	done
 	! grep -q '^count step' "$out" || return 0
@@ -32,7 +33,7 @@ kill_reader() {	# CALLS OPTIONS
 	kill -KILL $reader || fail "$label it had ended"
 	wait $reader 2>/dev/null
 	then=$(calls)
-	if [ "$1" -eq 0 ] && ! pgrep -f "^$work/killme" >/dev/null && [ ! -e "$work/tally" ]
+	if [ "$1" -eq 0 ] && ! pgrep -f "$program" >/dev/null && [ ! -e "$work/tally" ]
 	then
 		return			# it was flick's own child still
 	fi

@@ -2,6 +2,7 @@
 # record -p of a program that has mapped the C library's file below the library itself, to
 # read it, as flick's own scan does: what it is asked to call is in the one that runs.
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 need "$CC"
 cat >"$work/reads.c" <<'END'
 #include <dlfcn.h>

@@ -3,6 +3,7 @@
 # that has gained rights, and whatever Yama forbids. The program runs on. Root alone can make
 # each of these.
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 need "$CC" unshare setpriv
 [ "$(id -u)" -eq 0 ] || skip "root alone can make these"
 cat >"$work/waits.c" <<'END'

@@ -4,6 +4,7 @@
 # that is stopped, traced, under a seccomp filter, a zombie, a thread, one that is not there.
 # Where the system lets nobody make a namespace, or has no musl, that is left out.
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 need "$CC" unshare strace pgrep
 cat >"$work/waits.c" <<'END'
 #include <unistd.h>
