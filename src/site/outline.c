@@ -76,8 +76,10 @@ static bool map_all(struct pass *p, size_t n)
 	p->calls = fl_scratch_open(p->room_calls * sizeof *p->calls);
 	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
 	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
+	o->n_grains = n / FL_OUTLINE_GRAIN + 1;
+	o->first_in = fl_scratch_full(o->n_grains * sizeof *o->first_in);
 	return p->heads && p->named && p->starts && p->targets && p->calls && o->lefts &&
-	       o->extents;
+	       o->extents && o->first_in;
 }
 
 /* ---- stubs --------------------------------------------------------------- */
@@ -172,12 +174,25 @@ static void set_extents(struct pass *p, const struct fl_range *r, const struct s
 		set_extent(p, &o->extents[o->n++], &rest);
 }
 
+/* Each call and jump asks whose its target is. */
+static void index_extents(struct fl_outline *o)
+{
+	uint32_t k = 0;
+
+	for (size_t g = 0; g < o->n_grains; g++) {
+		while (k < o->n && o->extents[k].end <= o->lo + g * FL_OUTLINE_GRAIN)
+			k++;
+		o->first_in[g] = k;
+	}
+}
+
 static void read_all(struct pass *p, const struct fl_ranges *ranges, const struct stubs *stubs)
 {
 	struct fl_outline *o = p->o;
 
 	for (size_t i = 0; i < ranges->n; i++)
 		set_extents(p, &ranges->r[i], stubs);
+	index_extents(o);
 	fl_refuse_by_tables(o, &p->askers);
 	set_heads(p);
 	for (size_t i = 0; i < o->n; i++)
@@ -229,12 +244,17 @@ void fl_outline_close(struct fl_outline *o)
 {
 	fl_scratch_close(o->lefts, o->room_lefts * sizeof *o->lefts);
 	fl_scratch_close(o->extents, o->room * sizeof *o->extents);
+	fl_scratch_close(o->first_in, o->n_grains * sizeof *o->first_in);
 	*o = (struct fl_outline){ 0 };
 }
 
 size_t fl_outline_find(const struct fl_outline *o, uintptr_t a)
 {
-	size_t n = fl_rows_from(o->extents, o->n, sizeof *o->extents, a);
+	size_t g = (a - o->lo) / FL_OUTLINE_GRAIN, k;
 
-	return n && a < o->extents[n - 1].end ? n - 1 : o->n;
+	if (a < o->lo || g >= o->n_grains)
+		return o->n;
+	for (k = o->first_in[g]; k < o->n && o->extents[k].end <= a; k++)
+		;
+	return k < o->n && o->extents[k].start <= a ? k : o->n;
 }

@@ -100,7 +100,10 @@ struct fl_outline {
 		uint8_t len, kind;	/* enum fl_shape_kind */
 	} *lefts;
 	size_t n, room, n_lefts, room_lefts;
+	uint32_t *first_in;		/* by grain: the extent that ends behind its start */
+	size_t n_grains;
 };
+#define FL_OUTLINE_GRAIN 128		/* bytes of text */
 enum { FL_EXTENT_NONE = UINT32_MAX };
 enum fl_extent_kind {
 	FL_EXTENT_FUNCTION,
