@@ -300,11 +300,6 @@ static uint64_t size_of(const struct entry *e)
 	return e->size ? e->size : 1;
 }
 
-void fl_symbols_load(struct fl_symbols *s, const char *path)
-{
-	file_of(s, path);
-}
-
 static int take_frame(void *arg, const struct fl_obj_frame *frame)
 {
 	struct file *f = arg;
@@ -350,6 +345,15 @@ static void ask_frames(struct file *f)
 		fl_obj_unlay(&m);
 	}
 	fl_obj_close(&o);
+}
+
+/* Of a stripped program nearly all functions are asked for by their frames. */
+void fl_symbols_load(struct fl_symbols *s, const char *path)
+{
+	struct file *f = file_of(s, path);
+
+	if (f && !has_symtab(&f->obj))
+		ask_frames(f);
 }
 
 static const struct frame *frame_around(struct file *f, uint64_t at)
