@@ -16,7 +16,7 @@ prepare() {	# PROGRAM
 	sqlite)
 		cat >"$scratch/t.sql" <<-'END'
 		create table t(a, b);
-		with recursive c(x) as (select 1 union all select x + 1 from c where x < 400000)
+		with recursive c(x) as (select 1 union all select x + 1 from c where x < 1200000)
 			insert into t select x, x * x % 9973 from c;
 		create index i on t(b);
 		select b, count(*), sum(a) from t group by b order by 3 desc limit 5;
@@ -25,7 +25,7 @@ prepare() {	# PROGRAM
 	lua)
 		cat >"$scratch/t.lua" <<-'END'
 		local t = {}
-		for i = 1, 400000 do t[#t + 1] = string.format("%06d", i * 7919 % 400009) end
+		for i = 1, 1200000 do t[#t + 1] = string.format("%07d", i * 7919 % 1200007) end
 		table.sort(t)
 		print(#table.concat(t, ","), t[1], t[#t])
 		END
@@ -33,14 +33,14 @@ prepare() {	# PROGRAM
 	perl)
 		cat >"$scratch/t.pl" <<-'END'
 		my %h;
-		for my $i (1 .. 1500000) { $h{$i % 5000} .= chr(65 + $i % 26) }
+		for my $i (1 .. 12000000) { $h{$i % 5000} .= chr(65 + $i % 26) }
 		print length(join("", map { $h{$_} } sort keys %h)), "\n";
 		END
 		command="perl $scratch/t.pl" ;;
 	python)
 		cat >"$scratch/t.py" <<-'END'
 		d = {}
-		for i in range(1500000):
+		for i in range(9000000):
 		    d[i % 5000] = d.get(i % 5000, 0) + i * i % 7
 		print(sum(d.values()))
 		END

@@ -35,7 +35,7 @@ timed() {	# COMMAND...
 
 recorded() {	# OPTIONS...
 	rm -rf "$scratch/data"
-	timed $on_other "$build/flick" record "$@" -o "$scratch/data" --
+	timed $on_other "$build/flick" record --target-cpu 0 "$@" -o "$scratch/data" --
 }
 
 run_program() {
