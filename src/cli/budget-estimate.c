@@ -278,14 +278,30 @@ static void show(struct fl_budget *b, uint32_t f, double scale)
 	side->seen = side->fresh;
 }
 
+void fl_budget_add_unseen(struct fl_budget *b, uint32_t f, double ns)
+{
+	double calls = b->functions[f].rate * ns / 1e9;
+
+	if (!(ns > 0) || b->s->o->follow)	/* of several processes nobody knows when */
+		return;
+	b->sides[f].calls = least(b->sides[f].calls + calls, MOST_CALLS);
+	b->sides[f].squares += calls * calls;
+}
+
+/* Where windows are a second apart a run may end before the first, and long behind the last of
+ * a chunk. */
 void fl_budget_settle(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	struct side *side = &b->sides[f];
 	struct fl_scale scale = { 1, 0, 0 };
+	struct fl_clock c = clock_now(b, now);
 
 	if (side->is_seldom) {
 		scale = scale_of(b, side, now);
 		note_error(side, &scale);
+		c = fl_clock_since(&c, &b->starts[side->start]);
+		if (c.windows <= 0)
+			fl_budget_add_unseen(b, f, c.all[FL_TIME] / b->afford.cpus);
 	}
 	show(b, f, side->is_seldom ? b->scale : 1);
 	side->calls = least(side->calls + (double)side->fresh * scale.by, MOST_CALLS);

@@ -123,6 +123,8 @@ void fl_budget_begin_start(struct fl_budget *, const struct moment *now);
 bool fl_budget_has_window(const struct fl_budget *);
 /* Of that one; all that was counted is gathered. */
 void fl_budget_look_at_window(struct fl_budget *, const struct moment *now);
+/* Calls of so much time in which a function was off, and no window tells. */
+void fl_budget_add_unseen(struct fl_budget *, uint32_t f, double ns);
 /* What a function's windows counted becomes calls. */
 void fl_budget_settle(struct fl_budget *, uint32_t f, const struct moment *now);
 /* Those that are seldom are settled when there were many windows, or there will be no more:

@@ -141,17 +141,6 @@ static void wish(struct fl_budget *b, const struct moment *now)
 	store_release(&s->shared->seldom.wish, ++b->wish);
 }
 
-/* Calls of so much time in which a function was off, and no window tells. */
-static void add_unseen(struct fl_budget *b, uint32_t f, double ns)
-{
-	double calls = b->functions[f].rate * ns / 1e9;
-
-	if (!(ns > 0) || b->s->o->follow)	/* of several processes nobody knows when */
-		return;
-	b->sides[f].calls = least(b->sides[f].calls + calls, MOST_CALLS);
-	b->sides[f].squares += calls * calls;
-}
-
 static void mark_sites(struct fl_budget *b)
 {
 	for (uint32_t k = 0; k < b->n_wished; k++) {
@@ -185,7 +174,7 @@ static void note_heeded(struct fl_budget *b)
 	for (uint32_t f = 0; f < b->n; f++) {
 		if (!b->functions[f].seldom || b->sides[f].is_seldom)
 			continue;
-		add_unseen(b, f, unseen);
+		fl_budget_add_unseen(b, f, unseen);
 		b->sides[f].is_seldom = true;
 		fl_budget_begin_side(b, &b->sides[f]);
 	}
@@ -502,8 +491,8 @@ int fl_budget_end(struct fl_session *s)
 	fl_budget_estimate(b, &now, NO_MORE);
 	for (uint32_t f = 0; !err && f < b->n; f++) {
 		if (b->sides[f].is_seldom)
-			add_unseen(b, f, (double)s->gone_ns -
-					 (double)load_relaxed(&s->shared->seldom.closed_ns));
+			fl_budget_add_unseen(b, f, (double)s->gone_ns -
+				(double)load_relaxed(&s->shared->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, b->sides[f].function,
 					      calls_of(&b->sides[f]), b->sides[f].counted,

@@ -167,17 +167,13 @@ static void tell_error(const struct flick_rows *latency, double own_ns, double p
 		snprintf(out, 80, ", %.1f more or less by chance", chance);
 }
 
-static double jumps_ns_of(struct fl_session *s)
-{
-	return fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own));
-}
-
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
  * modules came, as a program of a second may load as many as one of a day. */
 void fl_cost_tell(struct fl_session *s)
 {
-	double own = own_ns(s), jumps_ns = jumps_ns_of(s), all_ns = program_ns(s, jumps_ns);
+	double jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own));
+	double own = own_ns(s), all_ns = program_ns(s, jumps_ns);
 	double program = all_ns / 100, probes = own / program;
 	double switching = switching_ns(s) / program;
 	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +

@@ -452,6 +452,7 @@ static uint64_t take_turn(uint32_t *n)
 		return fl_table.holds ? WATCH_US : UNLOADING_US;
 	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
 		begin_outside();
+		store_relaxed(&fl_table.session->seldom.closed_ns, turn.closed.ns);
 		draw_next(now_ns);
 	}
 	if (fl_seldom_window.is_open && seldom_head && now_ns < turn.until)

@@ -555,6 +555,19 @@ static void what_no_window_saw_is_added(void **unused)
 	assert_int_equal(at_last(COLD, "calls"), 10);
 }
 
+/* The process has said how long it ran, and that it ended before a window came. */
+static void what_ran_without_a_window_is_added(void **unused)
+{
+	uint64_t rate = MANY * 200;
+
+	(void)unused;
+	make_seldom();
+	windows(0, 0, 100000000);
+	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 9);
+	between(at_last(HOT, "calls_error"), rate / 10 / 20, rate / 9);
+	assert_int_equal(at_last(COLD, "calls"), 10);
+}
+
 /* It was heeded a tenth of a second before the reader saw it, at the end or before. */
 static void heed_early(void)
 {
@@ -756,6 +769,7 @@ int main(void)
 		TEST(a_clock_that_was_torn_tells_nothing),
 		TEST(a_hand_that_was_torn_since_tells_nothing),
 		TEST(a_window_is_looked_at_when_it_is_closed),
+		TEST(what_ran_without_a_window_is_added),
 		TEST(what_was_off_unseen_is_added),
 		TEST(what_was_off_unseen_at_the_end_is_added),
 		TEST(what_is_rare_again_is_counted_always),
