@@ -132,6 +132,17 @@ struct flick_rows *fl_session_result(struct fl_session *s, const char *name)
 	return NULL;
 }
 
+/* A call is in one row of each alone; the first have them as they were counted. */
+const struct flick_rows *fl_session_calls(struct fl_session *s)
+{
+	static const char *const of[] = { "latency", "counts", "graph", "tree", "spread" };
+	const struct flick_rows *rows = NULL;
+
+	for (size_t i = 0; !rows && i < sizeof(of) / sizeof(*of); i++)
+		rows = fl_session_result(s, of[i]);
+	return rows;
+}
+
 struct fl_names *fl_session_names(const struct fl_session *s)
 {
 	const struct fl_functions *r = &s->functions;

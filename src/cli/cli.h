@@ -560,6 +560,8 @@ void fl_view_open(struct fl_session *);
 void fl_view_close(struct fl_session *);
 /* The rows of analysis `name`; NULL: there are none. */
 struct flick_rows *fl_session_result(struct fl_session *, const char *name);
+/* Rows that say how often functions were called (`function`, `calls`); NULL: there are none. */
+const struct flick_rows *fl_session_calls(struct fl_session *);
 /* Rows of all analyses (analyses.c); what cannot be had is said. */
 void fl_session_make_results(struct fl_session *);
 /* Was the program left alone on purpose? What it did until it had noticed is not lost. */

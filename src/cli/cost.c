@@ -154,11 +154,11 @@ static double program_ns(const struct fl_session *s, double jumps_ns)
 /* How far it may be off. A core runs a short call and its probes at once: samples tell
  * where it stood, and not what it would have done without them. Of others chance alone:
  * of n samples their root. */
-static void tell_error(const struct flick_rows *latency, double own_ns, double program,
+static void tell_error(const struct flick_rows *rows, double own_ns, double program,
 		       char out[80])
 {
 	const double many = 1e7;	/* calls a second */
-	double calls = latency ? (double)fl_sheet_sum(latency, "calls") : 0;
+	double calls = rows ? (double)fl_sheet_sum(rows, "calls") : 0;
 	double chance = 100 * ns_of(1) * sqrt(own_ns / ns_of(1)) / program;
 
 	if (calls * 1e9 > many * program)
@@ -189,7 +189,7 @@ void fl_cost_tell(struct fl_session *s)
 	} else {
 		s->cost = probes + switching + jumps_ns / program;
 		tell_passed(s, all_ns, jumps_ns, passed);
-		tell_error(fl_session_result(s, "latency"), own, all_ns, error);
+		tell_error(fl_session_calls(s), own, all_ns, error);
 		if (jumps_ns / program >= 0.05)
 			snprintf(jumps, sizeof(jumps), "jumps to bodies %.1f, ",
 				 jumps_ns / program);

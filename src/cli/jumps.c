@@ -147,7 +147,6 @@ static double calls_in_rows(const struct flick_rows *r, const bool *is, uint32_t
 
 double fl_jumps_ns(struct fl_session *s)
 {
-	const struct flick_rows *rows = fl_session_result(s, "latency");
 	double calls = 0;
 	bool *is = find_led(s);
 
@@ -155,8 +154,7 @@ double fl_jumps_ns(struct fl_session *s)
 		for (uint32_t f = 0; f < s->functions.n; f++)
 			calls += is[f] ? (double)fl_budget_calls(s->budget, f) : 0;
 	else if (is)
-		calls = calls_in_rows(rows ? rows : fl_session_result(s, "counts"), is,
-				      s->functions.n);
+		calls = calls_in_rows(fl_session_calls(s), is, s->functions.n);
 	free(is);
 	return calls * s->jump / FL_TICK_PARTS * s->view.ns_per_tick;
 }

@@ -38,6 +38,13 @@ said_for 150000000
 sed -n 's/^cost: \([0-9.]*\) .*probes \([0-9.]*\), switching \([0-9.]*\), jumps to bodies \([0-9.]*\),.*/\1 \2 \3 \4/p' \
 	"$err" | awk '{ n++; d = $1 - $2 - $3 - $4 } END { exit !(n == 1 && d > -0.16 && d < 0.16) }' ||
 	fail "$label the cost is not the sum"
+grep -q 'a third to three times of it' "$err" || fail "$label nothing says that calls are short"
+for analysis in graph tree; do
+	label="windows of $analysis:"
+	record --rate=1% -a "$analysis" -- "$work/plain"
+	succeeded
+	said_for 150000000
+done
 label="sites:"
 record -- "$work/sites"
 succeeded
