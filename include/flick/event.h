@@ -40,6 +40,9 @@ enum flick_type {
 	FLICK_TYPE_PATH,	/* no time: a path came to its end, through the function of that
 				 * entry. `sp` is its number, or FLICK_PATH_DROPPED; `tsc` says
 				 * how often, 0 is once */
+	FLICK_TYPE_STRING,	/* accesses in a row, of one instruction that repeats itself:
+				 * `probe` as of an access; `sp` is the lower half of how many
+				 * there are; `tsc` is made of enum flick_string */
 	FLICK_N_TYPES,		/* from here on free: a count, a point are one record each */
 	FLICK_TYPE_LONG = 32	/* of 32 to 63 `sp` says how many records follow that belong to
 				 * it: arguments */
@@ -51,6 +54,19 @@ enum flick_access {
 	FLICK_ACCESS_SIZE = 0xffff,	/* in bytes; 0 is none */
 	FLICK_ACCESS_STORE = 1 << 16,
 	FLICK_ACCESS_LOAD = 1 << 17
+};
+
+/* In `tsc` of a string: the first access's address, FLICK_STRING_ADDRESS, and from these bits
+ * on what else is to be known. Each next access is by its size above the one before, or below.
+ * Of two strings of one instruction accesses alternate: a record with FLICK_STRING_WITH_NEXT
+ * has the other one's behind it. A string that faulted is told as if it had not. */
+#define FLICK_STRING_ADDRESS ((UINT64_C(1) << 48) - 1)
+enum flick_string {
+	FLICK_STRING_MORE = 48,		/* 10 bits: how many there are, from bit 32 on */
+	FLICK_STRING_SIZE = 58,		/* 2 bits: an access is of 1, 2, 4 or 8 bytes */
+	FLICK_STRING_STORE = 60,	/* it writes; else it reads */
+	FLICK_STRING_WITH_NEXT = 61,
+	FLICK_STRING_DOWN = 62
 };
 
 /* A path came to its end whose begin, or a part of it, is not known. */

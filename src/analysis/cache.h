@@ -68,6 +68,21 @@ uint32_t fl_cache_look(struct fl_cache *, const struct fl_access *);
  * foresee a stream of themselves, but not beyond the end of a page. */
 enum { FL_AHEAD = 64 };
 
+/* ---- strings (strings.c) ----------------------------------------------------------- */
+
+/* The accesses in a row of a record (FLICK_TYPE_STRING). */
+struct fl_string {
+	struct fl_access next;
+	uint64_t n;			/* with that one */
+	uint64_t *misses;		/* by level: these are added there */
+	uint32_t place;
+	bool goes_down;
+};
+/* But `misses`. False: so much is nowhere, the instruction has faulted. */
+bool fl_string_of(struct fl_string *, const struct flick_record *);
+/* All of them; of two, which have as many, the first one's first. */
+void fl_strings_look(struct fl_cache *, struct fl_string *, size_t n);
+
 /* ---- several threads (split.c) ---------------------------------------------------- */
 
 /* Threads beside the caller's, or *split NULL where sets cannot be split. 0 or -errno. */

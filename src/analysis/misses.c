@@ -34,6 +34,8 @@ struct misses {
 	struct missed *of;		/* by place, later by function */
 	struct by_word *words;
 	uint32_t n;
+	struct flick_record *held;	/* by thread: a string whose other one comes next */
+	uint32_t n_held;
 	int error;
 };
 
@@ -61,6 +63,7 @@ static void close_misses(void *state)
 	fl_cache_close(m->cache);
 	free(m->of);
 	free(m->words);
+	free(m->held);
 	free(m);
 }
 
@@ -134,11 +137,57 @@ static inline struct fl_access access_of(const struct flick_record *r)
 	};
 }
 
+/* ---- strings ------------------------------------------------------------------------ */
+
+/* Those of one instruction. */
+static void count_strings(struct misses *m, const struct flick_record *r, size_t n)
+{
+	struct fl_string s[2];
+
+	for (size_t k = 0; k < n; k++)
+		if (!fl_string_of(&s[k], &r[k]) || s[k].place >= FL_MAX_PLACES)
+			return;
+	s[n - 1].n = s[0].n;
+	for (size_t k = 0; k < n; k++)
+		if (extend(m, s[k].place + 1))
+			m->error = -ENOMEM;
+	for (size_t k = 0; !m->error && k < n; k++) {
+		s[k].misses = m->of[s[k].place].misses;
+		m->of[s[k].place].n[s[k].next.kind] += s[k].n;
+	}
+	if (!m->error)
+		fl_strings_look(m->cache, s, n);
+}
+
+/* Of two records the first may be the last of its batch. */
+static void meet_string(struct misses *m, uint32_t thread, const struct flick_record *r)
+{
+	struct flick_record both[2] = { { .tsc = 0 }, *r };
+
+	if (fl_array_extend(&m->held, &m->n_held, thread + 1, sizeof *m->held)) {
+		m->error = -ENOMEM;
+		return;
+	}
+	both[0] = m->held[thread];
+	m->held[thread] = (struct flick_record){ .tsc = 0 };
+	if (r->tsc >> FLICK_STRING_WITH_NEXT & 1)
+		m->held[thread] = *r;
+	else if (both[0].probe)
+		count_strings(m, both, 2);
+	else
+		count_strings(m, r, 1);
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
 /* Of a place that was not met before, or no access. False: nothing is to be counted. */
-static __attribute__((noinline)) bool meet_place(struct misses *m, const struct flick_record *r)
+static __attribute__((noinline)) bool meet_place(struct misses *m, uint32_t thread,
+						  const struct flick_record *r)
 {
 	uint32_t place = fl_record_probe(r);
 
+	if (fl_record_type(r) == FLICK_TYPE_STRING)
+		meet_string(m, thread, r);
 	if (fl_record_type(r) != FLICK_TYPE_ACCESS || place >= FL_MAX_PLACES)
 		return false;
 	if (extend(m, place + 1))
@@ -152,12 +201,11 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 	struct misses *m = state;
 	const struct fl_front f = fl_front_of(m->cache);
 
-	(void)thread;
 	for (const struct flick_record *end = r + n; r < end; r++) {
 		const struct fl_access a = access_of(r);
 		uint32_t place = r->probe - fl_typed(FLICK_TYPE_ACCESS, 0);
 
-		if (place >= m->n && !meet_place(m, r))
+		if (place >= m->n && !meet_place(m, thread, r))
 			continue;
 		m->of[place].n[a.kind]++;
 		if (fl_is_further(&f, &a))

@@ -495,7 +495,8 @@ void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);
 
 /*
  * Accesses to memory are told before the instruction that stands behind, in one go: a record
- * each in the thread's own ring, with `word` as its second word. Registers, flags and what is
+ * each in the thread's own ring, with `word` as its second word; strings that repeat, which are
+ * alone in a group that keeps flags, by FLICK_TYPE_STRING. Registers, flags and what is
  * below the stack pointer stay. Where there is no room, or no slot, `cold` is gone to, which
  * stands elsewhere. Not told while the byte at `gate` is 0.
  */

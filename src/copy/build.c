@@ -878,7 +878,7 @@ static bool is_told_in_words(const struct fl_plan *p, const struct fl_group *g, 
 	uint32_t end = g->first + g->n;
 
 	for (uint32_t k = g->first; k < end; k++)
-		if (p->told[k].operand.is_32)
+		if (p->told[k].operand.is_32 || p->told[k].operand.repeats)
 			return false;
 	return first + end <= FL_WORD_PLACES;
 }
@@ -902,7 +902,8 @@ static int number_places(struct build *b)
 
 		what |= o->what & FL_OPERAND_STORE ? FLICK_ACCESS_STORE : 0;
 		what |= o->what & FL_OPERAND_LOAD ? FLICK_ACCESS_LOAD : 0;
-		p->told[k].word = fl_typed(FLICK_TYPE_ACCESS, first + k) |
+		p->told[k].word = o->repeats ? fl_typed(FLICK_TYPE_STRING, first + k) :
+				  fl_typed(FLICK_TYPE_ACCESS, first + k) |
 				  (uint64_t)what << 32;
 		fl_channel_tell_place(first + k, b->copies->pid,
 				      p->shape->steps[p->told_at[k]].at, what);

@@ -207,11 +207,22 @@ static bool is_tellable(const struct fl_operands *s)
 	for (uint32_t k = 0; k < s->n; k++) {
 		const struct fl_operand *o = &s->of[k];
 
-		if (o->repeats || (o->is_32 && (o->base == FL_ARCH_SP ||
-						regs_of(o) == 0)))
+		if (o->is_32 && (o->base == FL_ARCH_SP || regs_of(o) == 0))
 			return false;
 	}
 	return true;
+}
+
+/* Strings are told before their own step, where the counter is theirs. They are a group
+ * alone, which finds the direction in flags that it keeps. */
+static void add_string(struct weaver *w, const struct fl_operands *s, uint32_t step)
+{
+	end_group(w, step);
+	for (uint32_t k = 0; k < s->n; k++)
+		add_access(w, &s->of[k], step);
+	w->from = w->to = step;
+	end_group(w, step);
+	w->p->groups[w->p->n_groups - 1].keeps_flags = true;
 }
 
 static bool weave_accesses(struct weaver *w, uint32_t step)
@@ -227,7 +238,9 @@ static bool weave_accesses(struct weaver *w, uint32_t step)
 		return false;
 	if (begins_line(w, step))
 		begin_line(w, step);
-	for (uint32_t k = 0; k < operands.n; k++)
+	if (operands.n && operands.of[0].repeats)
+		add_string(w, &operands, step);
+	for (uint32_t k = 0; k < operands.n && !operands.of[k].repeats; k++)
 		add_access(w, &operands.of[k], step);
 	go_past(w, step, &i);
 	if (ends_line(w->p, step, &i)) {

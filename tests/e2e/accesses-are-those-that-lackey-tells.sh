@@ -29,7 +29,7 @@ for level in -O1 -O2 -O3; do
 	lackeys "$low" "$high" <"$work/trace" >"$work/true"
 	[ "$(wc -l <"$work/true")" -gt 5000 ] || fail "$label lackey tells too little"
 	record -a "$work/tells.so:$work/told.trace" -P widths -P chase -P copy -P below \
-		-P choose -P down -P sum -P swap -P compare -P work -- "$work/told"
+		-P choose -P down -P sum -P swap -P compare -P repeat -P work -- "$work/told"
 	succeeded
 	cmp -s "$out" "$work/said" || fail "$label the program says something else"
 	cut -d' ' -f2- "$work/told.trace" >"$work/got"

@@ -8,7 +8,7 @@ library tells -I"$top/include"
 target told -O2 -no-pie -fno-stack-protector -fcf-protection=none
 [ "$(uname -m)" = x86_64 ] || skip "accesses are told on x86-64"
 
-functions="widths chase copy below choose down sum swap compare work"
+functions="widths chase copy below choose down sum swap compare repeat work"
 chosen=$(printf ' -P %s' $functions)
 
 # Addresses of eight digits: text can be compared. One that loads and stores is no store.
@@ -20,7 +20,7 @@ read -r low bytes <"$work/range" || fail "no functions"
 for f in $functions; do
 	awk -v f="$f" '$4 == f { print "x" substr($1, 9), $2, f }' "$work/symbols"
 done | sort >"$work/starts"
-[ "$(wc -l <"$work/starts")" -eq 10 ] || fail "functions are missing: $(cat "$work/starts")"
+[ "$(wc -l <"$work/starts")" -eq 11 ] || fail "functions are missing: $(cat "$work/starts")"
 awk '
 	function wide(a) { while (length(a) < 8) a = "0" a; return "x" a }
 	FNR == NR { at[NR] = $1; name[NR] = $3; n = NR; next }

@@ -418,9 +418,117 @@ static void words_miss_as_records(void **unused)
 	}
 }
 
+/* ---- strings ------------------------------------------------------------------------ */
+
+static struct flick_record any_string(uint32_t n, bool is_with_next)
+{
+	static uint64_t at = 1 << 20;
+	bool stores = !is_with_next && rand() % 2;
+
+	at = rand() % 3 ? at + (uint64_t)rand() % 200 : 4096 + (uint64_t)rand() % (1 << 17);
+	return (struct flick_record){
+		.tsc = at | (uint64_t)(rand() % 4) << FLICK_STRING_SIZE |
+		       (uint64_t)stores << FLICK_STRING_STORE |
+		       (uint64_t)is_with_next << FLICK_STRING_WITH_NEXT |
+		       (uint64_t)(rand() % 2) << FLICK_STRING_DOWN,
+		.probe = fl_typed(FLICK_TYPE_STRING, (uint32_t)rand() % PLACES), .sp = n,
+	};
+}
+
+static struct flick_record element(const struct flick_record *s, uint64_t i)
+{
+	uint32_t size = 1u << (s->tsc >> FLICK_STRING_SIZE & 3);
+	uint64_t at = s->tsc & FLICK_STRING_ADDRESS;
+	bool stores = s->tsc >> FLICK_STRING_STORE & 1;
+
+	return (struct flick_record){
+		.tsc = s->tsc >> FLICK_STRING_DOWN & 1 ? at - i * size : at + i * size,
+		.probe = fl_typed(FLICK_TYPE_ACCESS, fl_record_probe(s)),
+		.sp = size | (uint32_t)(stores ? FLICK_ACCESS_STORE : FLICK_ACCESS_LOAD),
+	};
+}
+
+/* One by one. */
+static void feed_elements(struct fl_run *run, const struct flick_record *s, size_t n_strings)
+{
+	for (uint64_t i = 0; i < s->sp; i++) {
+		struct flick_record both[2] = { element(&s[0], i),
+						element(&s[n_strings - 1], i) };
+
+		assert_int_equal(fl_run_feed(run, &(struct fl_batch){
+			.records = both, .n = n_strings }), 0);
+	}
+}
+
+/* Of two the second may come in the next batch, behind another thread's. */
+static void feed_strings(struct fl_run *run, const struct flick_record *s, size_t n_strings)
+{
+	if (n_strings == 2 && rand() % 2) {
+		assert_int_equal(fl_run_feed(run, &(struct fl_batch){
+			.thread = 1, .records = s++, .n = 1 }), 0);
+		assert_int_equal(fl_run_feed(run, &(struct fl_batch){ .thread = 3 }), 0);
+		n_strings = 1;
+	}
+	assert_int_equal(fl_run_feed(run, &(struct fl_batch){
+		.thread = 1, .records = s, .n = n_strings }), 0);
+}
+
+static void strings_miss_as_their_accesses(void **unused)
+{
+	static const char *const geometries[] = {
+		"4K,4,64:32K,8,64", "512,8,64:1K,16,64", "1K,2,32:2K,4,32:16K,1,32",
+		"256,2,16", "64,1,64",
+	};
+
+	(void)unused;
+	srand(7);
+	for (size_t g = 0; g < ARRAY_LEN(geometries); g++) {
+		struct fl_use uses[2];
+		struct fl_run *whole = begin_run(&uses[0], geometries[g]);
+		struct fl_run *single = begin_run(&uses[1], geometries[g]);
+
+		for (int round = 0; round < 600; round++) {
+			uint32_t n = (uint32_t)rand() % (rand() % 4 ? 40 : 3000);
+			struct flick_record s[2] = { any_string(n, true),
+						     any_string(n, false) };
+			size_t n_strings = 1 + (size_t)rand() % 2;
+
+			feed_strings(whole, s + 2 - n_strings, n_strings);
+			feed_elements(single, s + 2 - n_strings, n_strings);
+		}
+		same_rows(whole, single);
+		fl_run_close(whole);
+		fl_run_close(single);
+		fl_use_close(&uses[0]);
+		fl_use_close(&uses[1]);
+	}
+}
+
+/* It has faulted, or the program has written it: nobody waits for it. */
+static void what_is_nowhere_is_left_out(void **unused)
+{
+	const struct flick_record r = {
+		.tsc = UINT64_C(8) << FLICK_STRING_MORE | UINT64_C(3) << FLICK_STRING_SIZE,
+		.probe = fl_typed(FLICK_TYPE_STRING, 1),
+	};
+	struct fl_use use;
+	struct fl_run *run = begin_run(&use, "4K,4,64");
+	struct flick_rows rows;
+
+	(void)unused;
+	assert_int_equal(fl_run_feed(run, &(struct fl_batch){ .records = &r, .n = 1 }), 0);
+	assert_int_equal(fl_run_rows(run, 0, &rows), 0);
+	assert_int_equal(rows.n_rows, 0);
+	free(rows.cells);
+	fl_run_close(run);
+	fl_use_close(&use);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strings_miss_as_their_accesses),
+		cmocka_unit_test(what_is_nowhere_is_left_out),
 		cmocka_unit_test(what_fits_misses_once),
 		cmocka_unit_test(least_recently_used_goes),
 		cmocka_unit_test(an_access_in_two_lines_is_one),

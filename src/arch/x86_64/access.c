@@ -46,14 +46,31 @@
  *	movabs $place and kind,C
  *	mov C,16 * (k - n) + 8(B)
  *
+ * Each access of an instruction that repeats has a record that says how often, too. Flags are
+ * kept by pushf, as the direction is one.
+ *	lea ADDRESS,C
+ *	mov C,16 * (k - n)(B)
+ *	movzbl 1(%rsp),C; and $4,C	the direction
+ *	shl $12,C
+ *	mov C,16 * (k - n) + 6(B)	two bytes, which no address needs
+ *	mov %rcx,C; shr $32,C
+ *	and $1023,C; add $what,C
+ *	or C,16 * (k - n) + 6(B)
+ *	mov %rcx,C; shl $32,C
+ *	add $place and kind,C
+ *	mov C,16 * (k - n) + 8(B)
+ *
  * Flags that are live are kept by lahf and seto, where no address needs %rax (lookup.c);
  * else by pushf, which takes much longer.
  */
 #include "arch/arch.h"
 #include "emit.h"
+#include "flick/event.h"
 
 enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0,
-       SP = 4, BP = 5, A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12 };
+       CX = 1, SP = 4, BP = 5, A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12,
+       ADD = 0xc0, AND = 0xe0, SHL = 0xe0, SHR = 0xe8,	/* ModRM of register 0 */
+       DIRECTION = 4, MORE_COUNT = 1023, ABOVE_ADDRESS = 6 };
 
 struct putter {
 	unsigned char *out;
@@ -110,11 +127,12 @@ static uint8_t rex_of(unsigned int reg, unsigned int base)
 }
 
 /* op reg, disp(base), with the shortest displacement. */
-static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base, int disp)
+static void put_with_rex(struct putter *w, uint8_t rex, uint8_t op, unsigned int reg,
+			 unsigned int base, int disp)
 {
 	bool is_short = disp == (int8_t)disp;
 
-	PUT(w, rex_of(reg, base), op,
+	PUT(w, rex, op,
 	    (uint8_t)((is_short ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7)));
 	if ((base & 7) == SP)
 		PUT(w, 0x24);
@@ -122,6 +140,19 @@ static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int 
 		PUT(w, (uint8_t)disp);
 	else
 		put_32(w, disp);
+}
+
+static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base, int disp)
+{
+	put_with_rex(w, rex_of(reg, base), op, reg, base, disp);
+}
+
+/* Of two bytes. */
+static void put_at_16(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
+		      int disp)
+{
+	PUT(w, 0x66);
+	put_with_rex(w, (uint8_t)(rex_of(reg, base) & ~REX_W), op, reg, base, disp);
 }
 
 /* op %fs:disp, reg */
@@ -151,8 +182,10 @@ static uint32_t used_by(const struct fl_tell *t)
 {
 	uint32_t used = 1u << SP | 1u << FL_NO_REG;
 
-	for (uint32_t k = 0; k < t->n; k++)
+	for (uint32_t k = 0; k < t->n; k++) {
 		used |= 1u << t->of[k].operand.base | 1u << t->of[k].operand.index;
+		used |= t->of[k].operand.repeats ? 1u << CX : 0;
+	}
 	return used;
 }
 
@@ -162,7 +195,8 @@ static bool choose_registers(struct putter *w)
 	uint32_t used = used_by(w->tell);
 	unsigned int n = 0;
 
-	w->by_ax = w->tell->keeps_flags && !(used >> AX & 1);
+	w->by_ax = w->tell->keeps_flags && !(used >> AX & 1) &&
+		   !w->tell->of[0].operand.repeats;
 	if (w->by_ax)
 		used |= 1u << AX;
 	for (unsigned int r = 0; r < FL_ARCH_REGS && n < 3u - w->by_ax; r++)
@@ -263,6 +297,65 @@ static void put_record(struct putter *w, uint32_t k)
 	put_at(w, 0x89, c, w->reg[B], at + 8);
 }
 
+/* C = %rcx >> 32, or << 32. */
+static void put_half_of_count(struct putter *w, uint8_t shift)
+{
+	unsigned int c = w->reg[C];
+
+	PUT(w, rex_of(CX, c), 0x89, (uint8_t)(0xc0 | CX << 3 | (c & 7)));
+	PUT(w, rex_of(0, c), 0xc1, (uint8_t)(shift | (c & 7)), 32);
+}
+
+/* op $v,C: and, add. */
+static void put_with_constant(struct putter *w, uint8_t op, uint32_t v)
+{
+	PUT(w, rex_of(0, w->reg[C]), 0x81, (uint8_t)(op | (w->reg[C] & 7)));
+	put_32(w, (int32_t)v);
+}
+
+static void put_direction(struct putter *w)
+{
+	unsigned int c = w->reg[C];
+
+	PUT(w, rex_of(c, 0), 0x0f, 0xb6, (uint8_t)(0x44 | (c & 7) << 3), 0x24, 1);
+	put_with_constant(w, AND, DIRECTION);
+	PUT(w, rex_of(0, c), 0xc1, (uint8_t)(SHL | (c & 7)),
+	    FLICK_STRING_DOWN - FLICK_STRING_MORE - 2);
+}
+
+/* What is above the address and the count. */
+static uint32_t string_bits(const struct fl_tell *t, uint32_t k)
+{
+	const struct fl_operand *o = &t->of[k].operand;
+	uint32_t bits = (uint32_t)__builtin_ctz(o->size)
+			<< (FLICK_STRING_SIZE - FLICK_STRING_MORE);
+
+	if (o->what & FL_OPERAND_STORE)
+		bits |= 1u << (FLICK_STRING_STORE - FLICK_STRING_MORE);
+	if (k + 1 < t->n)
+		bits |= 1u << (FLICK_STRING_WITH_NEXT - FLICK_STRING_MORE);
+	return bits;
+}
+
+static void put_repeated(struct putter *w, uint32_t k)
+{
+	const struct fl_tellable *t = &w->tell->of[k];
+	int at = RECORD * ((int)k - (int)w->tell->n);
+	unsigned int b = w->reg[B], c = w->reg[C];
+
+	put_address(w, &t->operand);
+	put_at(w, 0x89, c, b, at);
+	put_direction(w);
+	put_at_16(w, 0x89, c, b, at + ABOVE_ADDRESS);
+	put_half_of_count(w, SHR);
+	put_with_constant(w, AND, MORE_COUNT);
+	put_with_constant(w, ADD, string_bits(w->tell, k));
+	put_at_16(w, 0x09, c, b, at + ABOVE_ADDRESS);
+	put_half_of_count(w, SHL);
+	put_with_constant(w, ADD, (uint32_t)t->word);
+	put_at(w, 0x89, c, b, at + 8);
+}
+
 /* ---- the whole ------------------------------------------------------------------ */
 
 /* je, ja; 0x0f CC rel32: where the displacement is. */
@@ -344,7 +437,8 @@ static void put_sequence(struct putter *w)
 	put_at(w, 0x3b, b, a, FL_SLOT_LIMIT);
 	put_to_cold(w, 0x87);
 	for (uint32_t k = 0; k < t->n; k++)
-		(t->by_word ? put_word : put_record)(w, k);
+		(t->by_word ? put_word :
+		 t->of[k].operand.repeats ? put_repeated : put_record)(w, k);
 	put_at(w, 0x89, b, a, FL_SLOT_PTR);
 	t->end = (uint16_t)w->n;
 }
