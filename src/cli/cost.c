@@ -169,7 +169,8 @@ static void tell_error(const struct flick_rows *rows, double own_ns, double prog
 
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
- * modules came, as a program of a second may load as many as one of a day. */
+ * modules came, as a program of a second may load as many as one of a day. What tells
+ * of accesses or paths is woven into bodies: its samples are the program's own. */
 void fl_cost_tell(struct fl_session *s)
 {
 	double jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own));
@@ -179,6 +180,7 @@ void fl_cost_tell(struct fl_session *s)
 	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +
 			watch_ns(s) / program - switching;
 	char *cost = s->account.cost, passed[112] = "", error[80] = "", jumps[48] = "";
+	bool is_least = fl_watched_is_asked(s);
 	size_t room = sizeof(s->account.cost);
 
 	if (!s->sampler) {
@@ -193,10 +195,11 @@ void fl_cost_tell(struct fl_session *s)
 		if (jumps_ns / program >= 0.05)
 			snprintf(jumps, sizeof(jumps), "jumps to bodies %.1f, ",
 				 jumps_ns / program);
-		snprintf(cost, room, "%.1f %% of CPU time (probes %.1f, switching %.1f, "
-			 "%sreader on another core %.1f)%s%s, "
+		snprintf(cost, room, "%s%.1f %% of CPU time (probes %.1f, switching %.1f, "
+			 "%sreader on another core %.1f)%s%s%s, "
 			 "agent %.0f ms at start and dlopen",
-			 s->cost, probes, switching, jumps, beside, error, passed,
-			 ns_of(s->pcs.work) / 1e6);
+			 is_least ? "at least " : "", s->cost, probes, switching, jumps, beside,
+			 is_least ? ", and what tells in bodies, which samples miss" : "",
+			 error, passed, ns_of(s->pcs.work) / 1e6);
 	}
 }

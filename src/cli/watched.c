@@ -3,7 +3,8 @@
  *
  * Functions without a second body are in neither result, so either is a part of the program. Of
  * its time that part has what samples of the program counter say: a partial result is
- * not shown as if it were the whole.
+ * not shown as if it were the whole. What tells is woven into the bodies of that part, and
+ * makes it longer than it is alone: its share is the most that it may be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,8 @@ int fl_watched_look(struct fl_session *s, const uint64_t *samples, uint32_t n)
 	}
 	if (all)
 		snprintf(s->watched, sizeof(s->watched), "rows are of functions that "
-			 "had %.1f %% of %llu samples; functions that cannot be watched had "
-			 "%.1f %%%s%s",
+			 "had at most %.1f %% of %llu samples; functions that cannot be "
+			 "watched had at least %.1f %%%s%s",
 			 100.0 * (double)of[WATCHED] / (double)all, (unsigned long long)all,
 			 100.0 * (double)of[REFUSED] / (double)all, names, at ? ")" : "");
 	free(is);
