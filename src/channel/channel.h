@@ -509,9 +509,9 @@ struct fl_ring {
 
 	alignas(64) uint32_t page[FL_RING_CHUNKS];	/* W reader, before (C); the
 					 * first two W thread, at its claim */
-	/* How long its thread waited before it could begin chunk c, behind the clock
-	 * reading of its first record: paused[c % FL_RING_CHUNKS], in FL_PAUSE_TICKS;
-	 * W thread, before (E) in ring.c */
+	/* How long its thread took to begin chunk c, behind the clock reading of its
+	 * first record, waits for room included: paused[c % FL_RING_CHUNKS], in
+	 * FL_PAUSE_TICKS; W thread, before (E) in ring.c */
 	uint32_t paused[FL_RING_CHUNKS];
 	struct fl_frames *frames;	/* where calls are sampled; thread only */
 };

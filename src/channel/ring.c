@@ -236,28 +236,38 @@ static void append(struct fl_ring *g, const struct flick_record *r, size_t n)
 	store_release(&g->ptr, (uintptr_t)(to + n));	/* (E) pairs with (F) in drain.c */
 }
 
+/* All that it took to begin the chunk, from the moment on when a record wanted it: room was
+ * waited for, or who woke the reader gave it the CPU. The reader takes it out of the time
+ * of the thread's calls. */
+static void note_pause(struct fl_ring *g, uint64_t since)
+{
+	uint64_t pause = (fl_arch_ticks() - since) / FL_PAUSE_TICKS;
+
+	g->paused[g->filled % FL_RING_CHUNKS] =
+		pause < UINT32_MAX ? (uint32_t)pause : UINT32_MAX;
+}
+
 /* All of `n` records or none; false: there is no room. One commit, or two where a chunk
- * ends in between: then the next chunk is claimed before the first record is written. The
- * thread has waited for `ticks`, which the reader takes out of the time of its calls. */
+ * ends in between: then the next chunk is claimed before the first record is written. */
 static bool append_across(const struct fl_channel *c, struct fl_slot *s,
-			  const struct flick_record *r, size_t n, uint64_t ticks)
+			  const struct flick_record *r, size_t n, uint64_t since)
 {
 	struct fl_ring *g = &s->ring[0];
-	uint64_t pause = ticks / FL_PAUSE_TICKS;
 	size_t here;
 
-	if (!room_left(g) && !next_chunk(c, s, g))
-		return false;
+	if (!room_left(g)) {
+		if (!next_chunk(c, s, g))
+			return false;
+		note_pause(g, since);
+	}
 	here = room_left(g) < n ? room_left(g) : n;
 	if (here < n && !claim_chunks(g, g->filled + 2))
 		return false;
-	if (ticks)
-		g->paused[g->filled % FL_RING_CHUNKS] =
-			pause < UINT32_MAX ? (uint32_t)pause : UINT32_MAX;
 	append(g, r, here);
 	if (here < n) {
 		count_chunk(c, s, g);
 		enter_chunk(c, g);
+		note_pause(g, since);
 		append(g, r + here, n - here);
 	}
 	return true;
@@ -265,7 +275,7 @@ static bool append_across(const struct fl_channel *c, struct fl_slot *s,
 
 /* False when the ring is full. Closing may have come between: then it is done, too. */
 static bool try_append(const struct fl_channel *c, const struct flick_record *r, size_t n,
-		       uint64_t ticks)
+		       uint64_t since)
 {
 	struct fl_slot *s;
 	uint64_t mask;
@@ -273,7 +283,7 @@ static bool try_append(const struct fl_channel *c, const struct flick_record *r,
 
 	fl_os_signals_block(&mask);	/* no site is executed until they are back */
 	s = fl_own_slot(c);
-	done = !s || append_across(c, s, r, n, ticks);
+	done = !s || append_across(c, s, r, n, since);
 	FL_MUST(!s || fl_ring_is_valid(&s->ring[0], c->session));
 	fl_os_signals_restore(&mask);
 	return done;
@@ -370,19 +380,16 @@ static void lose_slotless(const struct fl_channel *c, uint32_t probe)
 static void put_waiting(const struct fl_channel *c, const struct flick_record *r, size_t n)
 {
 	struct fl_slot *s = fl_slot_of(c);
-	uint64_t from;
+	uint64_t since = fl_arch_ticks();
 
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
 		lose_slotless(c, r->probe);
-	if (!s || try_append(c, r, n, 0))
-		return;
-	from = fl_arch_ticks();
-	do {
+	while (s && !try_append(c, r, n, since)) {
 		if (wait_room(c, &s->ring[0], n))
 			continue;
 		lose(c, FL_LOST_READER, events(r, n));
 		return;
-	} while (!try_append(c, r, n, fl_arch_ticks() - from));
+	}
 }
 
 /* Where there are counters alone they are calls. */

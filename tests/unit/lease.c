@@ -293,6 +293,48 @@ static void a_claim_in_the_last_moment_is_seen(void **state)
 	end();
 }
 
+enum { LONG = 1 << 22 };		/* ticks */
+
+static void let_time_pass(void)
+{
+	uint64_t from = fl_arch_ticks();
+
+	while (fl_arch_ticks() - from < LONG)
+		;
+}
+
+static uint64_t pause_before_chunk(uint64_t c)
+{
+	return (uint64_t)slot->ring[0].paused[c % FL_RING_CHUNKS] * FL_PAUSE_TICKS;
+}
+
+/* Who is woken may have the CPU meanwhile. A pair may lie in both chunks. */
+static void what_it_takes_to_begin_a_chunk_is_a_pause(void **state)
+{
+	struct flick_record pair[2];
+	uint64_t last;
+
+	(void)state;
+	begin(64);
+	lead_to_the_edge();
+	last = slot->ring[0].filled;
+	stop("ring.counted", let_time_pass);
+	put_one();
+	assert_int_equal(slot->ring[0].filled, last + 1);
+	assert_true(pause_before_chunk(last) < LONG);
+	assert_true(pause_before_chunk(last + 1) >= LONG - FL_PAUSE_TICKS);
+
+	while (slot->ring[0].limit - slot->ring[0].ptr > sizeof(*pair))
+		put_one();
+	for (int i = 0; i < 2; i++, n_put++)
+		pair[i] = (struct flick_record){ n_put, 1, rig_check(n_put, 1) };
+	stop("ring.counted", let_time_pass);
+	fl_channel_put_pair(pair);
+	assert_int_equal(slot->ring[0].filled, last + 2);
+	assert_true(pause_before_chunk(last + 2) >= LONG - FL_PAUSE_TICKS);
+	end();
+}
+
 static bool waited;
 
 static void grant_again(void)
@@ -398,6 +440,7 @@ int main(void)
 		cmocka_unit_test(memory_follows_the_rate),
 		cmocka_unit_test(what_was_in_use_a_moment_ago_is_kept),
 		cmocka_unit_test(what_is_claimed_stays),
+		cmocka_unit_test(what_it_takes_to_begin_a_chunk_is_a_pause),
 		cmocka_unit_test(a_claim_in_the_last_moment_is_seen),
 		cmocka_unit_test(a_claim_that_comes_too_late_is_undone),
 		cmocka_unit_test(a_claim_that_nobody_undid_is_made_again),
