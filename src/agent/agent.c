@@ -207,10 +207,12 @@ static const struct fl_owner recorder = { .found = recorder_found };
 
 static bool is_recorded, is_orphan;
 static bool had_second;
+static uint32_t has_retired;		/* all is off, and another recorder may come: W who has
+					 * made it so, and the one that comes */
 
 static void tell_recorders(void)
 {
-	fl_attach_tell(!is_recorded ? FL_RECORDERS_NONE :
+	fl_attach_tell(!is_recorded || load_relaxed(&has_retired) ? FL_RECORDERS_NONE :
 		       load_relaxed(&second) || load_relaxed(&is_orphan) ? FL_RECORDERS_FULL :
 									  FL_RECORDERS_ONE);
 }
@@ -237,6 +239,9 @@ static void end_probes(void)
 	}
 	fl_channel_close();
 	fl_probes_retire();
+	FL_POINT("agent.retired");
+	store_release(&has_retired, 1);			/* (G) pairs with (H) */
+	tell_recorders();
 }
 
 int fl_agent_may_own(void)
@@ -451,11 +456,58 @@ static void direct(void)
 		fl_windows_begin();
 }
 
+/* The recorder that the program was started with is dead, and its probes are off: text
+ * comes back, as it does at once where the recorder came late. Pages of a parent's are not
+ * stored to. */
+static int take_over(void)
+{
+	int err = fl_text_is_shared() ? FLE_RECORDED : fl_probes_give_back();
+
+	FL_POINT("agent.given");
+	if (err)
+		store_release(&has_retired, 1);		/* (G) pairs with (H): who comes next */
+	else
+		detach();
+	return err;
+}
+
+/* Whose reader has just died may not have been ended yet. */
+static bool is_being_left(void)
+{
+	return !load_relaxed(&second) && !fl_shm_reader_lives(shm) &&
+	       (load_relaxed(&is_orphan) || fl_agent_director() == &recorder);
+}
+
+/* Who watches ends what an earlier recorder has left, and ends; else it is done here. 0,
+ * also when there is one that lives. */
+static int follow_earlier(void)
+{
+	enum { PAUSE_US = 1000, PATIENCE_US = 3000000 };
+	uint32_t was = 1;
+
+	for (uint32_t us = 0; us < PATIENCE_US && fl_watch_is_there(); us += PAUSE_US) {
+		/* (F) pairs with (E) */
+		if (load_acquire(&is_recorded) && !is_being_left())
+			return 0;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	/* (F) pairs with (E) */
+	if (!load_acquire(&is_recorded) || !is_being_left() || fl_watch_is_there())
+		return 0;
+	if (!load_relaxed(&has_retired))
+		fl_agent_end();
+	/* (H) pairs with (G): whoever takes it finds all off */
+	return __atomic_compare_exchange_n(&has_retired, &was, 0, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED) ? take_over() : 0;
+}
+
 int fl_agent_attach(const char *given)
 {
 	uint64_t mapped;
-	int err;
+	int err = follow_earlier();
 
+	if (err)
+		return err;
 	/* (F) pairs with (E) */
 	if (load_acquire(&is_recorded) && fl_agent_director() == &recorder)
 		return load_relaxed(&second) ? FLE_TWO : fl_joint_attach(given, shm);
@@ -473,6 +525,7 @@ int fl_agent_attach(const char *given)
 		direct_late();
 		return 0;
 	}
+	fl_life_close();
 	is_recorded = false;
 	is_attached = false;
 	return err;
@@ -502,6 +555,7 @@ static void start(const char *given)
 	if (start_error) {
 		if (ask() == FL_PHASE_QUIT)
 			fl_os_exit(0);
+		fl_life_close();	/* who attaches later finds the loader as it was */
 		return;
 	}
 	direct();

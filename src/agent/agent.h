@@ -79,6 +79,8 @@ int fl_life_watch(struct fl_region *);
  * process, at its start and in fork's child. start: 0, also when it has been, or -errno. */
 int fl_watch_open(const struct fl_region *);
 int fl_watch_start(struct fl_region *);
+/* One was started in this process, and has not come to its end. */
+bool fl_watch_is_there(void);
 
 /* A second recorder, in who comes in by attach.c: as fl_agent_attach(). turn: in who watches
  * the first one, what it wishes for, and whether it has gone. is_there: it has not

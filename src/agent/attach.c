@@ -13,12 +13,16 @@
 extern struct fl_inject *flick_attached __attribute__((visibility("default")));
 struct fl_inject *flick_attached;
 
-/* And whether another recorder may come: enum fl_recorders. */
+/* And whether another recorder may come: enum fl_recorders; and where it is seen whether the
+ * reader of the one that is there lives. */
 extern uint32_t flick_recorders __attribute__((visibility("default")));
 uint32_t flick_recorders;
+extern struct fl_region *flick_region __attribute__((visibility("default")));
+struct fl_region *flick_region;
 
 void fl_attach_tell(enum fl_recorders n)
 {
+	store_relaxed(&flick_region, fl_agent_region());
 	store_relaxed(&flick_recorders, n);
 }
 

@@ -21,6 +21,7 @@ enum {
 };
 
 static bool is_started;
+static uint32_t by_thread;		/* 1: a thread watches, and has not come to its end */
 
 static uint64_t rest_us(struct fl_region *m)
 {
@@ -72,6 +73,7 @@ static int run(void *arg)
 		if (!err)
 			fl_joint_turn();
 	}
+	store_relaxed(&by_thread, 0);
 	return 0;
 }
 
@@ -105,9 +107,17 @@ int fl_watch_start(struct fl_region *m)
 					  m->reader_cpus);
 	store_relaxed(&m->watcher_pid, fl_os_outside_pid());
 	if (err) {
+		store_relaxed(&by_thread, 1);
 		tid = fl_os_thread_start(run, m);
 		err = tid < 0 ? tid : 0;
+		if (err)
+			store_relaxed(&by_thread, 0);
 	}
 	is_started = !err;
 	return err;
+}
+
+bool fl_watch_is_there(void)
+{
+	return is_started && (fl_os_outside_pid() || load_relaxed(&by_thread));
 }

@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "cli/attach.h"
+#include "os/os.h"
 
 /* ---- memory ----------------------------------------------------------------------- */
 
@@ -261,20 +262,38 @@ static bool has_all(const struct fl_attached *a)
 	       w->dlsym && w->dlerror;
 }
 
+/* Of one whose reader was killed, which nobody has noticed yet, the end is awaited. */
+static void count_recorders(struct fl_attached *a, uintptr_t recorders, uintptr_t region)
+{
+	enum { PAUSE_US = 2000, TRIES = 500 };
+	struct fl_region *m = calloc(1, sizeof(*m));
+	uintptr_t at = 0;
+
+	a->recorders = FL_RECORDERS_NONE;
+	for (int i = 0; m && recorders && i < TRIES; i++) {
+		fl_attach_read(a, recorders, &a->recorders, sizeof(a->recorders));
+		if (!a->recorders || !region || !fl_attach_read(a, region, &at, sizeof(at)) ||
+		    !fl_attach_read(a, at, m, sizeof(*m)) || fl_shm_reader_lives(m))
+			break;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	free(m);
+}
+
 /* What an earlier one has left there, if its library is this one. */
 static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	struct fl_inject was = { .code = 0 };
 	struct library l;
-	uintptr_t at = 0, with = 0, recorders = 0;
+	uintptr_t at = 0, with = 0, recorders = 0, region = 0;
 
 	if (read_library(a, &l, m->lo)) {
 		at = symbol_at_name(&l, "flick_attached", STT_OBJECT);
 		recorders = symbol_at_name(&l, "flick_recorders", STT_OBJECT);
+		region = symbol_at_name(&l, "flick_region", STT_OBJECT);
 	}
 	free_library(&l);
-	if (!recorders || !fl_attach_read(a, recorders, &a->recorders, sizeof(a->recorders)))
-		a->recorders = FL_RECORDERS_NONE;
+	count_recorders(a, recorders, region);
 	a->library = m;
 	if (at && fl_attach_read(a, at, &with, sizeof(with)) && with &&
 	    fl_attach_read(a, with, &was, sizeof(was))) {

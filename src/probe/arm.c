@@ -198,6 +198,23 @@ void fl_arm_reopen(const struct fl_set *set)
 	}
 }
 
+void fl_arm_open_again(struct fl_set *set)
+{
+	uint32_t kept = 0;
+	struct run r;
+
+	for (size_t i = 0; i < set->n; i = r.end) {
+		bool is_open;
+
+		r = run_at(set, i);
+		is_open = !fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		for (; i < r.end; i++)
+			if (is_open && find_view(set->changes[i].patch))
+				set->changes[kept++] = set->changes[i];
+	}
+	set->n = kept;
+}
+
 /* ---- calls that nobody wants ------------------------------------------------- */
 
 /*
@@ -292,6 +309,20 @@ static void unmute_one(uint32_t id)
 	p->reached = FL_REACHED_UNKNOWN;
 	fl_goal_move(id, FL_PROBE_FOUND);
 	flip(id, at, to);
+}
+
+int fl_arm_open_muted(void)
+{
+	int err = 0;
+
+	for (uint32_t id = 0; id < fl_table.n && !err; id++) {
+		uintptr_t at = fl_table.sites[id].at;
+
+		if (fl_table.probes[id].state == FL_PROBE_MUTED)
+			err = fl_text_open(at, at + fl_table.probes[id].room,
+					   FL_TEXT_PROBES);
+	}
+	return err;
 }
 
 /* Their pages can be stored to since they were muted. */

@@ -11,6 +11,10 @@ int fl_arm_set(struct fl_set *, uint32_t mute);
 void fl_arm_restore(struct fl_set *);
 /* Pages of the set anew, where text is stored to in another mapping. */
 void fl_arm_reopen(const struct fl_set *);
+/* Pages of the set, which have been closed; what cannot be opened leaves it. */
+void fl_arm_open_again(struct fl_set *);
+/* Likewise those of what was muted: 0, or why one cannot be. */
+int fl_arm_open_muted(void);
 
 /* What was muted is found anew, if `which` (NULL: any that is not refused) is so. All of
  * [from, n) that may be wanted is armed: how many of them are. With the locks of the table

@@ -153,11 +153,37 @@ static void unclaim_all(void)
 	fl_claims_unlock(&signals);
 }
 
-/* The armed probes of those from *id on, as many as the set takes; false: none is left. */
+static bool is_any(uint32_t id)
+{
+	(void)id;
+	return true;
+}
+
+static bool is_armed(uint32_t id)
+{
+	return fl_table.probes[id].state == FL_PROBE_ARMED;
+}
+
+/* While it is off, too, each call takes a jump. */
+static bool leads_away(uint32_t id)
+{
+	return is_armed(id) && fl_table.probes[id].form == FL_FORM_BODY;
+}
+
+/* It has ended, and has not its old bytes. */
+static bool is_left(uint32_t id)
+{
+	const struct fl_patch *p = &fl_table.patches[id];
+
+	return fl_table.probes[id].state == FL_PROBE_ENDED && p->len &&
+	       !__builtin_memcmp((const void *)p->at, p->bytes[FL_OFF], p->len);
+}
+
+/* Those from *id on, as many as the set takes; false: none is left. */
 static bool stage_original(struct fl_set *set, uint32_t *id, bool (*which)(uint32_t id))
 {
 	for (set->n = 0; *id < fl_table.n && set->n < set->room; ++*id)
-		if (fl_table.probes[*id].state == FL_PROBE_ARMED && which(*id))
+		if (which(*id))
 			fl_set_stage(set, &fl_table.patches[*id], FL_OFF, FL_OLD);
 	return set->n != 0;
 }
@@ -174,25 +200,16 @@ static void restore_text(bool (*which)(uint32_t id))
 		set = all;
 	fl_fork_enter();
 	while (stage_original(&set, &id, which)) {
-		fl_arm_reopen(&set);
+		if (which == is_left)
+			fl_arm_open_again(&set);
+		else
+			fl_arm_reopen(&set);
 		fl_arm_restore(&set);
 	}
 	if (is_mapped)
 		fl_set_free(&all);
 	fl_text_close(0, UINTPTR_MAX, FL_TEXT_PROBES);
 	fl_fork_leave();
-}
-
-static bool is_any(uint32_t id)
-{
-	(void)id;
-	return true;
-}
-
-/* While it is off, too, each call takes a jump. */
-static bool leads_away(uint32_t id)
-{
-	return fl_table.probes[id].form == FL_FORM_BODY;
 }
 
 /* Entries of bodies have their old bytes back, as far as that can be under these threads: who
@@ -210,13 +227,29 @@ void fl_probes_retire(void)
 	let_end(&signals, &inner);
 }
 
+int fl_probes_give_back(void)
+{
+	uint64_t signals, inner;
+	bool may_store = begin_end(FL_HOLD_CLOSED, &signals, &inner);
+	int err = may_store ? fl_arm_open_muted() : -EAGAIN;
+
+	if (!err) {
+		fl_arm_unmute(is_any);
+		restore_text(is_left);
+	}
+	for (uint32_t id = 0; !err && id < fl_table.n; id++)
+		err = is_left(id) ? FLE_THREADS : 0;
+	let_end(&signals, &inner);
+	return err;
+}
+
 void fl_probes_close(void)
 {
 	uint64_t signals, inner;
 
 	if (begin_end(FL_HOLD_CLOSED, &signals, &inner)) {
 		fl_arm_unmute(is_any);
-		restore_text(is_any);
+		restore_text(is_armed);
 	}
 	unclaim_all();
 	let_end(&signals, &inner);

@@ -159,6 +159,8 @@ void fl_probes_unyield(uintptr_t lo, uintptr_t hi);
 /* Every probe off, entries of bodies as they were, text no longer writable: the reader
  * has gone. end_first: off for it alone, as the program has a session of its own. */
 void fl_probes_retire(void);
+/* What retire left armed has its old bytes, too: 0, or why not all. */
+int fl_probes_give_back(void);
 void fl_probes_end_first(void);
 /* The program's own session beside a recorder's (second.c): from here on all probes can be
  * switched, and fl_probe_switch(), fl_probes_switch_set() and fl_probe_handler() are for
