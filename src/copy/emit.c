@@ -1,0 +1,424 @@
+/*
+ * emit.c - items of a body become bytes.
+ *
+ * Hides how long each is. The list is measured with every branch in its long form. A branch
+ * whose target is near even so becomes short, which brings nothing further apart, so one more
+ * walk gives every item its offset. Then all bytes are written.
+ */
+#include <string.h>
+
+#include "copy/emit.h"
+
+static uintptr_t step_address(const struct fl_build *b, uint32_t step)
+{
+	return b->ground.at + b->plan.items[b->plan.first[step]].at;
+}
+
+/* ---- measure --------------------------------------------------------------------- */
+
+/* What was decoded of a step. */
+static struct fl_insn insn_of(const struct fl_shape_step *s)
+{
+	static const uint8_t classes[] = {
+		[FL_SHAPE_CALL] = FL_INSN_CALL,
+		[FL_SHAPE_JUMP] = FL_INSN_JUMP, [FL_SHAPE_TAIL] = FL_INSN_JUMP,
+		[FL_SHAPE_BRANCH] = FL_INSN_BRANCH, [FL_SHAPE_BRANCH_OUT] = FL_INSN_BRANCH,
+		[FL_SHAPE_END] = 0,
+	};
+
+	return (struct fl_insn){ .len = s->len, .cls = classes[s->kind],
+				 .opcode_at = s->opcode_at, .operand_at = s->operand_at };
+}
+
+static bool is_branch(const struct fl_shape_step *s)
+{
+	return s->kind == FL_SHAPE_JUMP || s->kind == FL_SHAPE_BRANCH ||
+	       s->kind == FL_SHAPE_TAIL || s->kind == FL_SHAPE_BRANCH_OUT;
+}
+
+static void fill_lookup(const struct fl_build *b, const struct fl_item *i, struct fl_lookup *l)
+{
+	const struct fl_shape *s = b->plan.shape;
+
+	l->to = b->ground.at + i->at;
+	l->code = fl_plan_bytes(&b->plan, i->step);
+	l->len = s->steps[i->step].len;
+	l->n_parts = s->n_parts;
+	for (uint32_t k = 0; k < s->n_parts; k++)
+		l->part[k] = (struct fl_looked){
+			.start = b->ground.at ? s->parts[k].start : 0,
+			.table = (uintptr_t)b->tables[k],
+			.bytes = (uint32_t)(s->parts[k].end - s->parts[k].start),
+		};
+}
+
+size_t fl_emit_lookup(const struct fl_build *b, const struct fl_item *i, unsigned char *out,
+		      struct fl_lookup *l)
+{
+	fill_lookup(b, i, l);
+	return fl_arch_put_lookup(out, l);
+}
+
+/* What there is at group `g`; 0: nothing. All of it is right once there is ground. */
+size_t fl_emit_tell(const struct fl_build *b, uint32_t g, unsigned char *out,
+		       struct fl_tell *t)
+{
+	const struct fl_plan *p = &b->plan;
+	const struct fl_group *group = &p->groups[g];
+	const struct fl_item *cold = &p->items[p->cold + g];
+
+	*t = (struct fl_tell){
+		.to = b->ground.at, .cold = b->ground.at, .of = &p->told[group->first],
+		.n = group->n, .keeps_flags = group->keeps_flags,
+		.by_word = p->told[group->first].word & FL_ACCESS_WORD,
+	};
+	if (b->ground.at) {
+		t->to += p->items[p->tell_of[g]].at;
+		t->cold += cold->at;
+		t->gate = (uintptr_t)&b->gate->tells;
+		t->cs = (uintptr_t)b->sequences + g * FL_ARCH_CS_BYTES;
+	}
+	return fl_arch_put_tell(out, t);
+}
+
+static size_t put_cold(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	unsigned char tell[FL_ARCH_TELL_MAX];
+	uintptr_t to = b->ground.at + i->at;
+	struct fl_tell t;
+	size_t n;
+
+	fl_emit_tell(b, i->to, tell, &t);
+	n = fl_arch_put_cold(out, to, &t, (uintptr_t)&b->gate->room);
+	fl_arch_lay_cs(b->sequences + i->to * FL_ARCH_CS_BYTES, &t, to);
+	return n;
+}
+
+static size_t tell_size(const struct fl_build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	struct fl_tell t;
+
+	return fl_emit_tell(b, i->to, out, &t);
+}
+
+/* What there is in place of a call. All of it is right once there is ground. */
+size_t fl_emit_path(const struct fl_build *b, uint32_t k, unsigned char *out,
+		       struct fl_path_code *c)
+{
+	const struct fl_plan *p = &b->plan;
+	const struct fl_plan_tell *t = &p->tells[k];
+
+	*c = (struct fl_path_code){
+		.what = t->what, .to = b->ground.at, .cold = b->ground.at,
+		.top_at = b->path_at, .height = t->of.height, .add = t->of.add,
+		.set = t->of.set, .n_paths = t->of.n, .cell = b->cells,
+		.dead = (fl_regs)~t->live,
+		.flags_dead = !(t->live & FL_LIVE_FLAGS),
+	};
+	if (b->ground.at) {
+		c->to += p->items[t->item].at;
+		c->cold += p->items[t->cold].at;
+		c->cs = (uintptr_t)b->sequences + k * FL_ARCH_CS_BYTES;
+	}
+	if (!p->n_cells)
+		c->probe = b->ground.at ? (uintptr_t)&b->tells[k].probe : 1;
+	return fl_arch_put_path(out, c);
+}
+
+size_t fl_emit_path_cold(const struct fl_build *b, const struct fl_item *i,
+			    unsigned char *out, struct fl_path_code *c)
+{
+	const struct fl_plan_tell *t = &b->plan.tells[i->to];
+	unsigned char path[FL_ARCH_PATH_MAX];
+
+	fl_emit_path(b, i->to, path, c);
+	if (!b->ground.at)
+		return fl_arch_put_path_cold(out, 0, c, 0, 0);
+	return fl_arch_put_path_cold(out, b->ground.at + i->at, c,
+				     (uintptr_t)&b->tells[i->to],
+				     (uintptr_t)&b->routines[t->what]);
+}
+
+static size_t path_size(const struct fl_build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PATH_MAX];
+	struct fl_path_code c;
+
+	return i->kind == FL_ITEM_PATH ? fl_emit_path(b, i->to, out, &c) :
+		fl_emit_path_cold(b, i, out, &c);
+}
+
+size_t fl_emit_pair(const struct fl_build *b, const struct fl_item *i, unsigned char *out,
+		       struct fl_exclusive_code *p)
+{
+	*p = (struct fl_exclusive_code){
+		.part = i->to, .code = fl_plan_bytes(&b->plan, i->step),
+		.own_at = b->copies->pairs_at,
+	};
+	return fl_arch_put_exclusive(out, p);
+}
+
+static size_t pair_size(const struct fl_build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PAIR_MAX];
+	struct fl_exclusive_code p;
+
+	return fl_emit_pair(b, i, out, &p);
+}
+
+/* What tells a path is longer than a short branch leads past. */
+static enum fl_past reach_of(const struct fl_item *skip)
+{
+	return skip[1].kind == FL_ITEM_PATH ? FL_PAST_FAR : FL_PAST_SHORT;
+}
+
+/* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
+static size_t item_size(const struct fl_build *b, const struct fl_item *i)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	struct fl_insn insn = insn_of(s);
+	unsigned char out[FL_ARCH_MOVED_MAX + FL_ARCH_PLACE_MAX], lookup[FL_ARCH_LOOKUP_MAX];
+
+	switch (i->kind) {
+	case FL_ITEM_STEP:
+		return is_branch(s) || (FL_ARCH_OPERANDS_GROW && s->kind == FL_SHAPE_RELATIVE) ?
+			fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
+	case FL_ITEM_SKIP:
+		return fl_arch_put_skip(out, code, &insn, 0, reach_of(i));
+	case FL_ITEM_NOP:
+		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_POINT:
+		return fl_arch_put_place(out, FL_FORM_BODY_POINT, NULL, 0);
+	case FL_ITEM_RET:
+		return fl_arch_put_place(out, FL_FORM_BODY_RET, code, s->len);
+	case FL_ITEM_SWITCH:
+		return fl_arch_put_place(out, FL_FORM_BODY_SWITCH, code, s->len);
+	case FL_ITEM_LOOKUP:
+		return fl_emit_lookup(b, i, lookup, &(struct fl_lookup){ .n_parts = 0 });
+	case FL_ITEM_LANDING:
+		return FL_ARCH_LANDED_BYTES;
+	case FL_ITEM_ASIDE:
+		return fl_arch_put_aside(out, 0, 0, 0);
+	case FL_ITEM_PATH: case FL_ITEM_PATH_COLD:
+		return path_size(b, i);
+	case FL_ITEM_TELL:
+		return tell_size(b, i);
+	case FL_ITEM_COLD:
+		return FL_ARCH_COLD_BYTES;
+	case FL_ITEM_PAIR:
+		return pair_size(b, i);
+	case FL_ITEM_GLUE: case FL_ITEM_CALL:
+		return FL_ARCH_CALL_BYTES;
+	}
+	return FL_ARCH_BRANCH_BYTES;
+}
+
+/* 0, or FLE_UNKNOWN: an instruction that cannot be moved. */
+int fl_emit_measure(struct fl_build *b)
+{
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < b->plan.n; k++) {
+		struct fl_item *i = &b->plan.items[k];
+
+		i->size = (uint16_t)item_size(b, i);
+		i->at = at;
+		at += i->size;
+		if (!i->size) {
+			b->datum = fl_plan_step(&b->plan, i)->at;
+			return FLE_UNKNOWN;
+		}
+	}
+	return 0;
+}
+
+/* With every branch as long as it was measured; others that become short bring it nearer. */
+static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, size_t size)
+{
+	int64_t d = (int64_t)p->items[p->first[i->to]].at - (int64_t)i->at;
+
+	d -= d > 0 ? i->size : (int64_t)size;
+	return FL_ARCH_IS_SHORT(d);
+}
+
+/* is_short says for now how long it will be. */
+static void shorten(struct fl_plan *p, struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_MOVED_MAX];
+	struct fl_insn insn = insn_of(fl_plan_step(p, i));
+	size_t n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
+
+	if (n && is_short_enough(p, i, n))
+		i->is_short = (uint8_t)n;
+}
+
+void fl_emit_shorten(struct fl_build *b)
+{
+	struct fl_plan *p = &b->plan;
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < p->n; k++)
+		if (p->items[k].kind == FL_ITEM_STEP && p->items[k].to != FL_NO_STEP)
+			shorten(p, &p->items[k]);
+	for (uint32_t k = 0; k < p->n; k++) {
+		struct fl_item *i = &p->items[k];
+
+		if (i->is_short)
+			i->size = i->is_short;
+		i->at = at;
+		at += i->size;
+	}
+	b->n_code = at;
+}
+
+/* ---- bytes ----------------------------------------------------------------------- */
+
+static size_t put_step(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	uintptr_t to = b->ground.at + i->at;
+	uintptr_t target = i->to == FL_NO_STEP ? s->target : step_address(b, i->to);
+	struct fl_insn insn = insn_of(s);
+
+	if (i->is_short)
+		return fl_arch_move_short(out, to, code, &insn, target);
+	return fl_arch_move(out, to, code, &insn, s->at, target);
+}
+
+/* `to` items behind it. */
+static size_t put_skip(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	uint32_t over = i[i->to].at + i[i->to].size - (i->at + i->size);
+	struct fl_insn insn = insn_of(fl_plan_step(&b->plan, i));
+
+	return fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn, over,
+				reach_of(i));
+}
+
+/* To its step, or to what is told behind it. */
+static size_t put_landing(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	int32_t *table = b->tables[s->part];
+	uintptr_t to = b->ground.at + i->at;
+
+	table[s->at - b->plan.shape->parts[s->part].start] = (int32_t)(to - (uintptr_t)table);
+	return fl_arch_put_landing(out, to, i < b->plan.items + b->plan.n - 1 &&
+				   (i[1].kind == FL_ITEM_ASIDE ||
+				    i[1].kind == FL_ITEM_PATH) ? b->ground.at + i[1].at :
+				   step_address(b, i->step));
+}
+
+static size_t put_aside(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_plan_tell *t = &b->plan.tells[i->to];
+
+	return fl_arch_put_aside(out, b->ground.at + i->at, (uintptr_t)&b->tells[i->to],
+				 (uintptr_t)&b->routines[t->what]);
+}
+
+static size_t put_path_item(const struct fl_build *b, const struct fl_item *i,
+			    unsigned char *out)
+{
+	struct fl_path_code c;
+	size_t n = fl_emit_path_cold(b, i, out, &c);
+
+	fl_arch_lay_path_cs(b->sequences + i->to * FL_ARCH_CS_BYTES, &c,
+			    b->ground.at + i->at);
+	return n;
+}
+
+static size_t put_jump(const struct fl_build *b, const struct fl_item *i, uintptr_t to,
+		       unsigned char *out)
+{
+	return fl_arch_put_branch(out, FL_BRANCH_JUMP, b->ground.at + i->at, to);
+}
+
+static size_t put_item(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+
+	switch (i->kind) {
+	case FL_ITEM_STEP:
+		return put_step(b, i, out);
+	case FL_ITEM_JUMP:
+		return put_jump(b, i, s->target, out);
+	case FL_ITEM_ON:
+		return put_jump(b, i, s->at + s->len, out);
+	case FL_ITEM_SKIP:
+		return put_skip(b, i, out);
+	case FL_ITEM_NOP:
+		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
+	case FL_ITEM_POINT:
+		return fl_arch_put_place(out, FL_FORM_BODY_POINT, NULL, 0);
+	case FL_ITEM_RET:
+		return fl_arch_put_place(out, FL_FORM_BODY_RET,
+					 fl_plan_bytes(&b->plan, i->step), s->len);
+	case FL_ITEM_SWITCH:
+		return fl_arch_put_place(out, FL_FORM_BODY_SWITCH,
+					 fl_plan_bytes(&b->plan, i->step), s->len);
+	case FL_ITEM_LOOKUP:
+		return fl_emit_lookup(b, i, out, &(struct fl_lookup){ .n_parts = 0 });
+	case FL_ITEM_LANDING:
+		return put_landing(b, i, out);
+	case FL_ITEM_ASIDE:
+		return put_aside(b, i, out);
+	case FL_ITEM_GO:
+		return put_jump(b, i, step_address(b, i->to), out);
+	case FL_ITEM_PATH:
+		return fl_emit_path(b, i->to, out, &(struct fl_path_code){ .n = 0 });
+	case FL_ITEM_PATH_COLD:
+		return put_path_item(b, i, out);
+	case FL_ITEM_TELL:
+		return fl_emit_tell(b, i->to, out, &(struct fl_tell){ .n = 0 });
+	case FL_ITEM_COLD:
+		return put_cold(b, i, out);
+	case FL_ITEM_PAIR:
+		return fl_emit_pair(b, i, out, &(struct fl_exclusive_code){ .part = 0 });
+	}
+	/* GLUE, CALL: who places the probe says which */
+	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
+}
+
+static bool is_copied(const struct fl_build *b, const struct fl_item *i)
+{
+	return i->kind == FL_ITEM_STEP && fl_plan_step(&b->plan, i)->kind == FL_SHAPE_PLAIN;
+}
+
+/* How many items from `k` on are copied in one go: they are together there as here. */
+static uint32_t copied_from(const struct fl_build *b, uint32_t k)
+{
+	const struct fl_item *i = &b->plan.items[k];
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	uint32_t n = 1;
+
+	while (k + n < b->plan.n && i[n].step == i->step + n && is_copied(b, &i[n]) &&
+	       s[n].at == s[n - 1].at + s[n - 1].len)
+		n++;
+	return n;
+}
+
+int fl_emit_write(struct fl_build *b)
+{
+	unsigned char *out = b->ground.write;
+	uint32_t n;
+
+	memset(out - b->pad, FL_ARCH_TRAP & 0xff, b->pad);
+	for (uint32_t k = 0; k < b->plan.n; k += n) {
+		const struct fl_item *i = &b->plan.items[k];
+
+		n = 1;
+		if (is_copied(b, i)) {
+			n = copied_from(b, k);
+			memcpy(out + i->at, fl_plan_bytes(&b->plan, i->step),
+			       i[n - 1].at + i[n - 1].size - i->at);
+		} else if (put_item(b, i, out + i->at) != i->size) {
+			b->datum = fl_plan_step(&b->plan, i)->at;
+			return FLE_NOREACH;
+		}
+	}
+	return 0;
+}

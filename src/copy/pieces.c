@@ -1,0 +1,210 @@
+/*
+ * pieces.c - a body for unwinders: which bytes of it belong to which instruction of the
+ * original, and how deep the stack is there.
+ */
+#include "copy/emit.h"
+
+/* A piece for each part, one for the landings of each, one for what is cold of it. */
+struct pieces {
+	struct fl_build *b;
+	struct fl_unwind_row *next;
+	struct fl_unwind_piece of[3 * FL_SHAPE_PARTS];
+	uint32_t n;
+};
+
+static void begin_piece(struct pieces *p, uint32_t part, uint32_t at, enum fl_piece_kind kind)
+{
+	p->of[p->n] = (struct fl_unwind_piece){
+		.fde = p->b->plan.shape->parts[part].fde, .start = p->b->ground.at + at,
+		.rows = p->next, .kind = kind,
+	};
+}
+
+static void tell_row(struct pieces *p, uintptr_t at, uint32_t offset, uint32_t push)
+{
+	struct fl_unwind_piece *of = &p->of[p->n];
+
+	*p->next++ = (struct fl_unwind_row){
+		.at = at, .push = push,
+		.offset = (uint32_t)(p->b->ground.at + offset - of->start),
+	};
+	of->n++;
+}
+
+static void end_piece(struct pieces *p, uint32_t at)
+{
+	p->of[p->n].end = p->b->ground.at + at;
+	if (p->of[p->n].n && p->of[p->n].fde)
+		p->n++;
+}
+
+static uint32_t item_offset(const struct fl_build *b, uint32_t item)
+{
+	return item < b->plan.n ? b->plan.items[item].at : b->n_code;
+}
+
+static void tell_depths(struct pieces *p, const struct fl_item *i,
+			const struct fl_depth *depths, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		tell_row(p, fl_plan_step(&p->b->plan, i)->at, i->at + depths[k].offset,
+			 depths[k].depth);
+}
+
+static void tell_lookup(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_LOOKUP_MAX];
+	struct fl_lookup l;
+
+	fl_emit_lookup(p->b, i, out, &l);
+	tell_depths(p, i, l.depths, FL_ARCH_LOOKUP_DEPTHS);
+}
+
+static void tell_pair(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_PAIR_MAX];
+	struct fl_exclusive_code code;
+
+	fl_emit_pair(p->b, i, out, &code);
+	tell_depths(p, i, code.depths, code.n_depths);
+}
+
+/* Behind a part's last instruction the frame is as in it (FL_SHAPE_RUNS_ON): a table for
+ * unwinding says nothing of what is behind. */
+static void tell_aside(struct pieces *p, const struct fl_item *i)
+{
+	const struct fl_shape_step *step = fl_plan_step(&p->b->plan, i);
+	uintptr_t at = step->len ? step->at : step->at - 1;
+
+	tell_row(p, at, i->at + FL_ARCH_ASIDE_DOWN, FL_ARCH_ASIDE_DEPTH);
+	tell_row(p, at, i->at + i->size, 0);
+}
+
+static void tell_group(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	struct fl_tell t;
+
+	fl_emit_tell(p->b, i->to, out, &t);
+	tell_depths(p, i, t.depths, t.n_depths);
+}
+
+static void tell_path_depths(struct pieces *p, const struct fl_item *i)
+{
+	const struct fl_shape_step *step = fl_plan_step(&p->b->plan, i);
+	uintptr_t at = step->len ? step->at : step->at - 1;
+	unsigned char out[FL_ARCH_PATH_MAX];
+	struct fl_path_code c;
+
+	if (i->kind == FL_ITEM_PATH) {
+		fl_emit_path(p->b, i->to, out, &c);
+	} else {
+		fl_emit_path_cold(p->b, i, out, &c);
+		tell_row(p, at, i->at, c.kept);
+	}
+	for (uint32_t k = 0; k < c.n_depths; k++)
+		tell_row(p, at, i->at + c.depths[k].offset, c.depths[k].depth);
+}
+
+static void tell_cold_group(struct pieces *p, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_TELL_MAX];
+	uintptr_t at = fl_plan_step(&p->b->plan, i)->at;
+	struct fl_tell t;
+
+	fl_emit_tell(p->b, i->to, out, &t);
+	fl_arch_put_cold(out, p->b->ground.at + i->at, &t, (uintptr_t)&p->b->gate->room);
+	tell_row(p, at, i->at, t.kept);
+	tell_row(p, at, i->at + (uint32_t)t.pushed, t.kept + FL_ARCH_COLD_PUSHED);
+	tell_row(p, at, i->at + (uint32_t)t.pushed + FL_ARCH_COLD_CALL, t.kept);
+}
+
+static void tell_cold(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t k = plan->cold;
+
+	while (k < plan->n && fl_plan_step(plan, &plan->items[k])->part < part)
+		k++;
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	for (; k < plan->n && fl_plan_step(plan, &plan->items[k])->part == part; k++) {
+		const struct fl_item *i = &plan->items[k];
+
+		if (i->kind == FL_ITEM_PATH_COLD)
+			tell_path_depths(p, i);
+		else
+			tell_cold_group(p, i);
+	}
+	end_piece(p, item_offset(p->b, k));
+}
+
+/* The first part begins with the way in. */
+static void tell_part(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t from = part ? plan->first[plan->steps[part]] : 0;
+	uint32_t to = plan->first[plan->steps[part + 1]];
+	uint32_t last = FL_NO_STEP;
+
+	begin_piece(p, part, item_offset(p->b, from), FL_PIECE_BODY);
+	for (uint32_t k = from; k < to; k++) {
+		const struct fl_item *i = &plan->items[k];
+
+		if (i->step != last && fl_plan_step(plan, i)->len)
+			tell_row(p, fl_plan_step(plan, i)->at, i->at, 0);
+		last = i->step;
+		if (i->kind == FL_ITEM_LOOKUP)
+			tell_lookup(p, i);
+		else if (i->kind == FL_ITEM_POINT)
+			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
+		else if (i->kind == FL_ITEM_ASIDE)
+			tell_aside(p, i);
+		else if (i->kind == FL_ITEM_PATH)
+			tell_path_depths(p, i);
+		else if (i->kind == FL_ITEM_PAIR)
+			tell_pair(p, i);
+		else if (i->kind == FL_ITEM_TELL)
+			tell_group(p, i);
+	}
+	end_piece(p, item_offset(p->b, to));
+}
+
+static void tell_landings(struct pieces *p, uint32_t part)
+{
+	const struct fl_plan *plan = &p->b->plan;
+	uint32_t k = plan->first[plan->shape->n_steps];
+
+	while (k < plan->cold && fl_plan_step(plan, &plan->items[k])->part < part)
+		k++;
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	for (; k < plan->cold; k++) {
+		const struct fl_item *i = &plan->items[k];
+
+		if (fl_plan_step(plan, i)->part != part)
+			break;
+		if (i->kind == FL_ITEM_ASIDE)
+			tell_aside(p, i);
+		if (i->kind == FL_ITEM_PATH)
+			tell_path_depths(p, i);
+		if (i->kind != FL_ITEM_LANDING)
+			continue;
+		tell_row(p, fl_plan_step(plan, i)->at, i->at, FL_ARCH_LOOKUP_KEPT);
+		tell_row(p, fl_plan_step(plan, i)->at, i->at + FL_ARCH_LANDED_UP, 0);
+	}
+	end_piece(p, item_offset(p->b, k));
+}
+
+int fl_pieces_tell(struct fl_build *b)
+{
+	struct pieces p = { .b = b, .next = b->rows };
+	struct fl_unwind_body body = { .m = b->plan.shape->m, .pieces = p.of };
+
+	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
+		tell_part(&p, k);
+	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
+		tell_landings(&p, k);
+	for (uint32_t k = 0; k < b->plan.shape->n_parts && b->plan.cold < b->plan.n; k++)
+		tell_cold(&p, k);
+	body.n = p.n;
+	return fl_unwind_emit(b->ground.unwind, &body, &b->datum);
+}
