@@ -180,26 +180,38 @@ static int check_readers(const struct fl_session_options *o)
 	return 0;
 }
 
-/* Second bodies tell them, whose entries are off. */
-static int use_paths(struct wish *w)
+static bool has_others(const struct fl_session_options *o)
+{
+	bool has = false;
+
+	for (size_t i = 1; i < o->n_analyses; i++)
+		has |= o->analyses[i].analysis->needs != o->analyses[0].analysis->needs;
+	return has;
+}
+
+/* Second bodies tell paths and accesses; their entries are off. */
+static int use_bodies(struct wish *w)
 {
 	struct fl_session_options *o = &w->o;
+	uint32_t weaves = fl_use_weaves(o->analyses, o->n_analyses);
+	bool is_paths = weaves & FL_WEAVE_PATHS;
+	const char *what = is_paths ? "paths" : "accesses";
 
-	if (!(fl_use_weaves(o->analyses, o->n_analyses) & FL_WEAVE_PATHS))
+	if (!weaves)
 		return 0;
-	if (o->n_analyses > 1)
-		fl_say("analysis `paths` cannot be used with others: no call is timed or "
-		       "counted beside it");
-	else if (o->trace)
+	if (has_others(o))
+		fl_say("an analysis of %s cannot be used with others: no call is timed or "
+		       "counted beside it", what);
+	else if (is_paths && o->trace)
 		fl_say("--trace cannot be used with analysis `paths`, which has no events "
 		       "with a time");
 	else if (o->rate)
-		fl_say("--rate cannot be used with analysis `paths`: every path is told");
+		fl_say("--rate cannot be used with an analysis of %s: each is told", what);
 	else if (o->providers && o->providers != 1u << FL_PROVIDER_BODY)
-		fl_say("analysis `paths` is for programs as they are: --provider=body");
+		fl_say("%s are told by functions as they are alone: --provider=body", what);
 	else {
 		o->providers = 1u << FL_PROVIDER_BODY;
-		o->entries_only = true;
+		o->entries_only = is_paths;
 		return 0;
 	}
 	return -1;
@@ -254,7 +266,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (check_second(w) || fl_trigger_use(&w->o) || check_perf_map(&w->o) ||
 	    check_readers(&w->o) || check_profiler(w, action_of(w)))
 		return -1;
-	if (use_paths(w))
+	if (use_bodies(w))
 		return -1;
 	w->o.count_instead = !chose && !w->all && !w->o.trace;
 	w->o.samples = w->o.samples ? w->o.samples : SAMPLES;

@@ -20,7 +20,7 @@ told() {
 }
 
 # A small ring: chunks end often, and threads wait for room.
-for how in "-a cache" "-a cache --buffer 16" "-a cache,latency --all --buffer 16" \
+for how in "-a cache" "-a cache --buffer 16" "-a cache --all --buffer 16" \
 	"-a cache,$work/tells.so:/dev/null --buffer 16"; do
 	label="$how:"
 	record $how -P hit -P put -- "$work/hits" 3000

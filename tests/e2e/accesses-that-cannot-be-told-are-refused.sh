@@ -30,3 +30,26 @@ export GLIBC_TUNABLES
 record --why -a "$work/tells.so:-" -P add -- "$work/odd"
 grep -q '^0 2$' "$out" || fail "without sequences: the program says something else"
 grep -q 'restartable sequences' "$err" || fail "without sequences: the reason is not said"
+unset GLIBC_TUNABLES
+
+# What has sites of the compiler's tells as well: its functions are taken as they are.
+for how in -finstrument-functions -fpatchable-function-entry=16; do
+	compile "$work/sites" "$work/odd.c" -O2 $how
+	record -a "$work/tells.so:-" -P add -- "$work/sites"
+	succeeded
+	grep -q 'bodies: 1 functions' "$err" || fail "$how: $(tail -1 "$err")"
+	! grep -q ' 0 produced' "$err" || fail "$how: nothing is told"
+done
+
+# Not with what nobody would have records for.
+refused() {	# REASON OPTIONS...
+	reason=$1
+	shift
+	"$FLICK" record -o "$work/none" "$@" -- "$work/odd" >"$out" 2>"$err" && fail "$*: taken"
+	grep -q "$reason" "$err" || fail "$*: $(cat "$err")"
+}
+refused 'cannot be used with others' -a cache -a latency
+refused 'cannot be used with others' -a counts,cache
+refused 'rate cannot be used' -a cache --rate=5%
+refused 'provider=body' -a cache --provider=cyg
+exit 0
