@@ -52,7 +52,7 @@ static int take_map(struct fl_attached *a, const char *line)
 	return 0;
 }
 
-static int read_maps(struct fl_attached *a)
+int fl_attach_read_maps(struct fl_attached *a)
 {
 	char path[64], *line = NULL;
 	size_t room = 0;
@@ -305,7 +305,7 @@ static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 
 int fl_attach_look(struct fl_attached *a)
 {
-	int err = read_maps(a);
+	int err = fl_attach_read_maps(a);
 
 	for (size_t i = 0; !err && i < a->n_maps; i++) {
 		const struct fl_attach_map *m = &a->maps[i];

@@ -52,6 +52,7 @@ struct fl_attached {
 	uintptr_t number;		/* there: 0 when the bare thread has ended */
 };
 int fl_attach_look(struct fl_attached *);
+int fl_attach_read_maps(struct fl_attached *);	/* alone; 0 or -errno */
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);

@@ -587,6 +587,15 @@ struct fl_survey {
 int fl_survey(const char *path, struct fl_survey *, fl_site_each *each, void *arg);
 int fl_survey_plan(const struct fl_site *, struct fl_patch *);
 
+/* The files that a process has its code from (running.c). 0, or an error, which was said. */
+struct fl_running {
+	uint32_t pid;
+	char **files;
+	size_t n;
+};
+int fl_running_open(struct fl_running *, uint32_t pid);
+void fl_running_close(struct fl_running *);
+
 /* Refusals, by reason. line: "N: REASON; remedy; ...", the most frequent first. */
 struct fl_refusals {
 	struct fl_refused {

@@ -1,5 +1,6 @@
 /*
- * cmd-list.c - flick list: the sites of a file, and what can be done with each.
+ * cmd-list.c - flick list: the sites of a file, and what can be done with each; with -p, of
+ * the files that a running process has its code from.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,8 +52,12 @@ struct listing {
 	struct pointer *pointers;		/* ascending; NULL: none was asked for */
 	size_t n_pointers;
 	size_t width;			/* of the terminal; 0: none */
-	uint64_t usable, refused;
+	struct {			/* of all files */
+		uint64_t usable, refused, found, unnamed, functions, without;
+	} all;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
+	uint32_t pid;			/* 0: of a file */
+	char *process;			/* as who types it has it */
 };
 
 #define AT(field) .at = offsetof(struct listing, field)
@@ -63,6 +68,8 @@ static const struct fl_option options[] = {
 	  fl_selection_take_match, AT(selection), .each = fl_match_each },
 	FL_DEMANGLE_OPTION(struct listing, demangle),
 	FL_PROVIDER_OPTION(AT(providers)),
+	{ 'p', "pid", "PID", "of a process: what a recording of it could have",
+	  fl_take_number, AT(pid), 1, INT32_MAX },
 	{ 0, "path", "N", "show the instructions of the function's path N",
 	  fl_take_number, AT(number), 0, FL_PATHS_MOST },
 	{ 0 }
@@ -77,7 +84,7 @@ static int take_row(struct listing *l, const struct fl_site *site,
 	struct fl_patch p;
 	int err = fl_survey_plan(site, &p);
 
-	*(err ? &l->refused : &l->usable) += 1;
+	*(err ? &l->all.refused : &l->all.usable) += 1;
 	if (fl_array_room(&l->rows, l->n, sizeof(*l->rows)) ||
 	    fl_array_room(&f->full, f->n, sizeof(*f->full)) ||
 	    fl_array_room(&f->linkage, f->n, sizeof(*f->linkage)))
@@ -258,9 +265,15 @@ static int join_functions(struct listing *l)
 
 /* ---- printing ------------------------------------------------------------------------ */
 
-static void print_json(const struct row *r, const char *function)
+static void print_json(const struct listing *l, const struct row *r, const char *function)
 {
-	printf("{\"address\": %" PRIu64 ", \"size\": %u, \"provider\": \"%s\", "
+	printf("{");
+	if (l->pid) {
+		printf("\"module\": ");
+		fl_json_string(stdout, l->path);
+		printf(", ");
+	}
+	printf("\"address\": %" PRIu64 ", \"size\": %u, \"provider\": \"%s\", "
 	       "\"kind\": \"%s\", \"function\": ", r->at, r->len,
 	       fl_providers[r->provider]->name, fl_kind_names[r->kind]);
 	fl_json_string(stdout, function);
@@ -299,11 +312,13 @@ static int print_rows(const struct listing *l)
 	const struct functions *f = &l->functions;
 	struct fl_names *names = fl_names_make(f->full, f->linkage, f->n, l->demangle);
 
+	if (l->pid && l->n && !l->json)
+		printf("%s:\n", l->path);
 	for (size_t i = 0; names && i < l->n; i++) {
 		const char *function = fl_names_shown(names)[l->rows[i].function];
 
 		if (l->json)
-			print_json(&l->rows[i], function);
+			print_json(l, &l->rows[i], function);
 		else
 			print_line(&l->rows[i], function, l->width);
 	}
@@ -314,20 +329,18 @@ static int print_rows(const struct listing *l)
 /* The last line: patterns choose sites; a call without a name may be any's. */
 static void tell_totals(const struct listing *l)
 {
-	const struct fl_survey *s = &l->survey;
-
 	if (l->json) {
 		printf("{\"usable\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unnamed\": %"
 		       PRIu64 ", \"bodies\": %" PRIu64 ", \"without_body\": %" PRIu64 "}\n",
-		       l->usable, l->refused, s->unnamed,
-		       s->functions - s->without, s->without);
+		       l->all.usable, l->all.refused, l->all.unnamed,
+		       l->all.functions - l->all.without, l->all.without);
 		return;
 	}
 	fprintf(stderr, "sites: %" PRIu64 " usable, %" PRIu64 " refused, %" PRIu64 " unnamed",
-		l->usable, l->refused, s->unnamed);
-	if (s->functions)
+		l->all.usable, l->all.refused, l->all.unnamed);
+	if (l->all.functions)
 		fprintf(stderr, "; bodies: %" PRIu64 " functions, %" PRIu64 " refused",
-			s->functions - s->without, s->without);
+			l->all.functions - l->all.without, l->all.without);
 	putc('\n', stderr);
 }
 
@@ -336,13 +349,15 @@ static int tell(const struct listing *l)
 	size_t at = 0, module_len;
 	const char *idle = fl_selection_idle(l->selection, &at, &module_len);
 
-	if (l->survey.found + l->survey.unnamed == 0) {
-		fl_say("%s has no probe sites, and no function that flick finds", l->path);
+	if (l->all.found + l->all.unnamed == 0) {
+		fl_say("%s has no probe sites, and no function that flick finds",
+		       l->pid ? "the process" : l->path);
 		return FL_EXIT_FAILED;
 	}
 	if (idle) {
 		fl_selection_say_idle(l->selection, idle, module_len, &(struct fl_scope){
-				      .names = l->seen, .n = l->n_seen, .file = l->path });
+				      .names = l->seen, .n = l->n_seen,
+				      .file = l->pid ? l->process : l->path });
 		return FL_EXIT_FAILED;
 	}
 	tell_totals(l);
@@ -373,25 +388,59 @@ static int print_path(const struct listing *l)
 	return err ? FL_EXIT_FAILED : FL_EXIT_WELL;
 }
 
-static int list(struct listing *l)
+/* Rows of one file; what was kept of the one before goes. */
+static int list_file(struct listing *l)
 {
-	static struct fl_body_rules rules;
-	int err = fl_providers_rule_all(&rules, l->selection, l->providers);
-	int status = FL_EXIT_FAILED;
+	int err;
 
-	if (err)
-		return FL_EXIT_USAGE;
-	fl_site_rules(&rules);
-	err = fl_symbols_open(&l->symbols);
-	if (!err)
-		err = fl_survey(l->path, &l->survey, take_site, l);
+	free(l->pointers);
+	l->pointers = NULL;
+	l->n = l->n_pointers = l->functions.n = 0;
+	l->last_seen = UINT64_MAX;
+	l->survey = (struct fl_survey){ .found = 0 };
+	err = fl_survey(l->path, &l->survey, take_site, l);
 	if (!err)
 		err = join_functions(l);
 	if (!err && l->number == FL_NO_PATH)
 		err = print_rows(l);
 	if (err)
 		fl_say("%s: %s", l->path, fl_reason(err));
-	else
+	l->all.found += l->survey.found;
+	l->all.unnamed += l->survey.unnamed;
+	l->all.functions += l->survey.functions;
+	l->all.without += l->survey.without;
+	return err;
+}
+
+static int list_running(struct listing *l)
+{
+	struct fl_running r;
+	int err = fl_running_open(&r, l->pid);
+
+	for (size_t i = 0; !err && i < r.n; i++) {
+		l->path = r.files[i];
+		list_file(l);		/* of others there may be more */
+	}
+	fl_running_close(&r);
+	return err;
+}
+
+static int list(struct listing *l)
+{
+	static struct fl_body_rules rules;
+	const struct fl_session_options o = { .selection = l->selection,
+					      .providers = l->providers };
+	int err = l->pid ? fl_providers_rule(&rules, &o) :
+			   fl_providers_rule_all(&rules, l->selection, l->providers);
+	int status = FL_EXIT_FAILED;
+
+	if (err)
+		return FL_EXIT_USAGE;
+	fl_site_rules(&rules);
+	if (fl_symbols_open(&l->symbols))
+		return FL_EXIT_FAILED;
+	err = l->pid ? list_running(l) : list_file(l);
+	if (!err)
 		status = l->number == FL_NO_PATH ? tell(l) : print_path(l);
 	fl_symbols_close(l->symbols);
 	return status;
@@ -402,15 +451,18 @@ static int parse(const struct fl_cmd *cmd, struct fl_args *a, struct listing *l)
 	do {
 		if (fl_args_take(a, l))
 			return -1;
-		if (a->at < a->argc && !l->path)
+		if (a->at < a->argc && !l->path && !l->pid)
 			l->path = a->argv[a->at++];
 		else if (a->at < a->argc &&
 			 fl_selection_add(l->selection, 1, a->argv[a->at++]))
 			return -1;
 	} while (a->at < a->argc);
-	if (l->path)
+	if (l->pid && (l->path || l->number != FL_NO_PATH))
+		fl_say("-p PID stands in place of FILE, before patterns, and has no --path");
+	else if (l->path || l->pid)
 		return fl_selection_ready(l->selection);
-	fl_say("no file given; usage: flick list %s", cmd->args);
+	else
+		fl_say("no file given; usage: flick list %s", cmd->args);
 	return -1;
 }
 
@@ -423,8 +475,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	int status = FL_EXIT_USAGE;
 
 	(void)account;
-	if (l.selection && !parse(cmd, &a, &l))
+	if (l.selection && !parse(cmd, &a, &l) &&
+	    asprintf(&l.process, "-p %u", l.pid) >= 0)
 		status = list(&l);
+	free(l.process);
 	fl_selection_free(l.selection);
 	free(l.functions.full);
 	free(l.functions.linkage);
@@ -436,8 +490,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 const struct fl_cmd fl_cmd_list = {
 	.name = "list",
-	.args = "[OPTION...] FILE [PATTERN...]",
-	.about = "Show where probes can be in a program or library",
+	.args = "[OPTION...] FILE|-p PID [PATTERN...]",
+	.about = "Show where probes can be in a program, library or process",
 	.more = "Each line has address, size in bytes, provider, kind, tactic and function; "
 		"`no:` and a\nreason where there can be no probe. A function without sites "
 		"of a compiler's is one\nline, of provider `body`: its size, and `entry+N`, N "
