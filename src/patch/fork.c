@@ -76,14 +76,27 @@ static bool try_come(uint32_t mine)
 	return false;
 }
 
+/* By the clock, as a pause takes milliseconds where others want the CPU. *end: 0 at first. */
+static bool pause_within(uint64_t *end, uint64_t us)
+{
+	uint64_t now = fl_os_monotonic_ns();
+
+	*end = *end ? *end : now + us * 1000;
+	if (now >= *end)
+		return false;
+	fl_os_sleep_us(PAUSE_US);
+	return true;
+}
+
 static void come(uint32_t mine)
 {
-	int us = 0;
+	uint64_t end = 0;
 
-	for (; !try_come(mine) && us < WRITERS_US; us += PAUSE_US)
-		fl_os_sleep_us(PAUSE_US);
-	if (us >= WRITERS_US)
-		fl_os_count_by(&busy, 1);
+	while (!try_come(mine))
+		if (!pause_within(&end, WRITERS_US)) {
+			fl_os_count_by(&busy, 1);
+			return;
+		}
 }
 
 void fl_fork_enter(void)
@@ -112,11 +125,13 @@ void fl_fork_leave_own(void)
 
 static void before_fork(void)
 {
+	uint64_t end = 0;
+
 	own.forks++;
 	fl_os_count_by(&forking, 1);			/* (B) pairs with (A) */
 	/* ordering: (B) pairs with (A) */
-	for (int us = 0; fl_os_count(&busy) > own.changes && us < PATIENCE_US; us += PAUSE_US)
-		fl_os_sleep_us(PAUSE_US);
+	while (fl_os_count(&busy) > own.changes && pause_within(&end, PATIENCE_US))
+		;
 	FL_POINT("fork.waited");
 }
 
