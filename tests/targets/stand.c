@@ -21,6 +21,17 @@
 	} \
 } while (0)
 
+/* What else traps is said with what stands there. */
+#define NEED_STEP(info, pc) do { \
+	if ((info)->si_code != TRAP_TRACE) { \
+		printf("wrong: step %ld, at the %ldth: code %d at %p: ... %02x | %02x %02x\n", \
+		       stop_at, steps, (info)->si_code, (const void *)(pc), (pc)[-1], \
+		       (pc)[0], (pc)[1]); \
+		fflush(stdout); \
+		_exit(1); \
+	} \
+} while (0)
+
 enum { TRACE = 0x100, OVER = 'o', HERE = 'h' };
 
 BODY int leaf(int x) { return x + 1; }
@@ -55,8 +66,7 @@ QUIET static void on_step(int sig, siginfo_t *info, void *context)
 	char c;
 
 	(void)sig;
-	(void)context;
-	NEED(info->si_code == TRAP_TRACE);
+	NEED_STEP(info, (unsigned char *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
 	if (++steps != stop_at)
 		return;
 	NEED(write(told[1], &(char){ HERE }, 1) == 1 && read(go[0], &c, 1) == 1);
