@@ -138,7 +138,7 @@ const struct flick_rows *fl_session_calls(struct fl_session *s)
 	static const char *const of[] = { "latency", "counts", "graph", "tree", "spread" };
 	const struct flick_rows *rows = NULL;
 
-	for (size_t i = 0; !rows && i < sizeof(of) / sizeof(*of); i++)
+	for (size_t i = 0; !rows && i < ARRAY_LEN(of); i++)
 		rows = fl_session_result(s, of[i]);
 	return rows;
 }

@@ -243,19 +243,16 @@ bool fl_budget_has_window(const struct fl_budget *b)
 
 /* ---- estimates ---------------------------------------------------------------------- */
 
-/* What a call in windows stands for, since the chunk began, of a function or of none. */
-static struct fl_scale scale_of(const struct fl_budget *b, const struct side *side,
-				const struct moment *now)
+/* What a call in windows stands for, of a function or of none; `c` is since it became seldom in
+ * the chunk, or since that began. */
+static struct fl_scale scale_of(const struct fl_budget *b, const struct fl_called *called,
+				const struct fl_clock *c)
 {
 	static const struct fl_called none;
-	const struct fl_called *called = side ? &side->called : &none;
-	struct fl_clock c = clock_now(b, now);
 	struct fl_scale s = { b->scale, 1, 0 };
 
-	if (side)
-		c = fl_clock_since(&c, &b->starts[side->start]);
-	if (c.open_ns > 0 && c.all[FL_TIME] >= c.open_ns)
-		s = fl_clock_scale(&c, called, &b->price);
+	if (c->open_ns > 0 && c->all[FL_TIME] >= c->open_ns)
+		s = fl_clock_scale(c, called ? called : &none, &b->price);
 	s.by = least(s.by, MOST_SCALE);
 	return s;
 }
@@ -294,12 +291,13 @@ void fl_budget_settle(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	struct side *side = &b->sides[f];
 	struct fl_scale scale = { 1, 0, 0 };
-	struct fl_clock c = clock_now(b, now);
 
 	if (side->is_seldom) {
-		scale = scale_of(b, side, now);
-		note_error(side, &scale);
+		struct fl_clock c = clock_now(b, now);
+
 		c = fl_clock_since(&c, &b->starts[side->start]);
+		scale = scale_of(b, &side->called, &c);
+		note_error(side, &scale);
 		if (c.windows <= 0)
 			fl_budget_add_unseen(b, f, c.all[FL_TIME] / b->afford.cpus);
 	}
@@ -321,7 +319,7 @@ void fl_budget_estimate(struct fl_budget *b, const struct moment *now, enum wind
 	c = clock_now(b, now);
 	if (is_taken)
 		fl_clock_price(&c, &b->price);
-	b->scale = scale_of(b, NULL, now).by;
+	b->scale = scale_of(b, NULL, &c).by;
 	for (uint32_t f = 0; f < b->n; f++) {
 		double held = b->functions[f].rate * (double)(now->ns - b->look.ns) / 1e9;
 
