@@ -15,13 +15,7 @@ cp "$work/attached" "$work/sites"
 compile "$work/bodies" "$targets/attached.c" -O2
 # launched OPTION...	$program is started with flick, which is killed a moment later
 launched() {
-	rm -rf "$data" "$work/begun"
-	mkfifo "$work/begun"
-	"$FLICK" record "$@" -o "$data" -- "$work/$program" 7 >"$work/begun" 2>"$err" &
-	recorder=$!
-	exec 8<"$work/begun"
-	read -r line <&8
-	pid=$(pgrep -P $recorder -x "$program") || fail "$label no target"
+	launch "$@"
 	threads=8
 	sleep $after
 	kill -KILL $recorder $([ -z "${both:-}" ] || pgrep -P $recorder -x flick-watch)

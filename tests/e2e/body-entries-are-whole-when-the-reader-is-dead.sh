@@ -10,13 +10,7 @@ compile "$work/attached" "$targets/attached.c" -O2
 
 start() {	# OPTIONS...
 	label="$*:"
-	rm -rf "$data" "$work/begun"
-	mkfifo "$work/begun"
-	"$FLICK" record "$@" -o "$data" -- "$work/attached" 7 >"$work/begun" 2>"$err" &
-	recorder=$!
-	exec 8<"$work/begun"
-	read -r line <&8
-	pid=$(pgrep -P $recorder -x attached) || fail "$label no target"
+	launch "$@"
 }
 
 # Of its own code; where modules come and go flick listens on.

@@ -98,6 +98,13 @@ is_wanted_twice() {
 	grep -q 'two sessions are at this process' "$out" || fail "$label: $(cat "$out")"
 }
 
+both_are_in() {
+	start -a counts -P b -P c
+	comes
+	until_ is_in
+	step c 10
+}
+
 for point in $coming; do
 	label="the second one at $point"
 	start -a counts -P b -P c
@@ -112,10 +119,7 @@ for point in $coming; do
 done
 for point in $going; do
 	label="the second one at $point"
-	start -a counts -P b -P c
-	comes
-	until_ is_in
-	step c 10
+	both_are_in
 	echo "$point $second" >"$FLICK_KILL_OTHER"
 	say c 2000 >&8
 	kill -TERM $second
@@ -144,10 +148,7 @@ for point in $coming; do
 done
 for point in $going; do
 	label="the first one at $point"
-	start -a counts -P b -P c
-	comes
-	until_ is_in
-	step c 10
+	both_are_in
 	echo "$point $recorder" >"$FLICK_KILL_OTHER"
 	leaves
 	is_killed || fail "$label: nobody came there"
