@@ -122,19 +122,24 @@ static void lay_data(struct fl_build *b)
 
 /* ---- a body ------------------------------------------------------------------------ */
 
-/* Bytes to leave out, so that the entry's jumps to both ways have the same high bytes. */
+enum { CACHE_LINE = 64 };
+
+/* Bytes to leave out: then the body lies in lines of the cache as the original does, whose
+ * loops the compiler aligned. And the entry's jumps to both ways have the same high bytes:
+ * both displacements are within one line. */
 static uint32_t bytes_to_leave(const struct fl_build *b, uintptr_t at)
 {
-	uint32_t low = (uint32_t)(at - (b->plan.shape->entry + FL_ARCH_BRANCH_BYTES)) & 0xff;
+	uintptr_t body = at + FL_ARCH_CALL_BYTES;
 
-	return low + FL_ARCH_CALL_BYTES > 0xff ? 0x100 - low : 0;
+	_Static_assert(FL_ARCH_CALL_BYTES + FL_ARCH_BRANCH_BYTES < CACHE_LINE,
+		       "from a line's end so far back is the same line");
+	return (uint32_t)(b->plan.shape->entry - body) % CACHE_LINE;
 }
 
 /* 0, or why there is no ground for it. */
 static int take_ground(struct fl_build *b)
 {
-	enum { LEFT_OUT_MAX = 0x100 };
-	int err = fl_copies_reserve(b->copies, b->n_code + LEFT_OUT_MAX, data_bytes(b),
+	int err = fl_copies_reserve(b->copies, b->n_code + CACHE_LINE, data_bytes(b),
 				    &b->ground);
 
 	if (err)

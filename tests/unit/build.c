@@ -311,6 +311,8 @@ static bool read_ways_in(struct reading *r)
 		return blame(r, "the ways in are too far apart");
 	if (c->on != c->code + c->call || *(const unsigned char *)c->on != 0xe8)
 		return blame(r, "no call of glue");
+	if ((c->off - r->s->entry) % 64)	/* a line */
+		return blame(r, "the body does not lie in lines as the original");
 	if (c->off != body_of(r, r->s->entry))
 		return blame(r, "the way past the glue leads elsewhere");
 	for (uint32_t k = 1; k < 5; k++) {
