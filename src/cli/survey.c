@@ -108,6 +108,9 @@ static const char *remedy(int refusal)
 		return "; build with a wider -fpatchable-function-entry";
 	case FLE_THREADS:
 		return "; load that code before threads start, or let ptrace be used";
+	case FLE_STANDS:
+	case FLE_STUCK:
+		return "; attach again later";
 	case FLE_TEXTREL:
 		return "; build it with -fPIC";
 	case FLE_NOREACH:

@@ -281,6 +281,8 @@ struct fl_halt {
 	int32_t err;			/* OVER without HELD: why. 0 */
 	uint32_t bad;			/* FLE_STANDS: the row */
 	uint32_t n_held, n_moved;
+	int32_t stuck;			/* -ETIMEDOUT: the thread that did not stop; 0: many */
+	uint64_t kept_at, kept;		/* FLE_STANDS: where a place is kept, and it */
 	uint64_t ns;			/* from the first stop on; W at OVER, too */
 };
 bool fl_halt_is_valid(const struct fl_halt *);

@@ -99,7 +99,7 @@ static bool is_stuck(const struct holder *h, int tid)
 	return !fl_os_thread_status(h->pid, tid, &s) && s.state == 'D';
 }
 
-static int await_stop(const struct holder *h, struct halted *t)
+static int await_stop(struct holder *h, struct halted *t)
 {
 	enum { LOOKS = 64, PAUSE_US = 20 };
 	uint64_t stuck = fl_os_monotonic_ns() + STUCK_NS;
@@ -108,8 +108,10 @@ static int await_stop(const struct holder *h, struct halted *t)
 	for (int i = 0; (r = fl_os_trace_poll(t->tid, &t->sig)) == 0; i++) {
 		uint64_t now = i < LOOKS ? 0 : fl_os_monotonic_ns();
 
-		if (now > h->until || (now > stuck && is_stuck(h, t->tid)))
+		if (now > h->until || (now > stuck && is_stuck(h, t->tid))) {
+			h->mail->stuck = t->tid;
 			return -ETIMEDOUT;
+		}
 		if (i >= LOOKS)
 			fl_os_sleep_us(PAUSE_US);
 	}
@@ -245,8 +247,11 @@ static void check_word(struct holder *h, uint64_t word, uintptr_t at)
 	const struct fl_halt_row *r = row_at(h, word);
 	struct fl_signal_frame f;
 
-	if (r && !h->is_asker && !read_frame(h, fl_arch_frame_of_pc(at), &f))
+	if (r && !h->is_asker && !read_frame(h, fl_arch_frame_of_pc(at), &f)) {
 		refuse_row(h, r);
+		h->mail->kept_at = at;
+		h->mail->kept = word;
+	}
 }
 
 static int look_at_words(struct holder *h, struct stacks *s, uintptr_t at, size_t n)

@@ -49,7 +49,8 @@
  *	5 To be led to the copy is harmless before new bytes are stored, too.
  * FAILURE
  *	All before the first store. Nobody may trace (a debugger does; Yama, seccomp):
- *	FLE_THREADS. A thread does not stop, as vfork's child has its memory: -ETIMEDOUT. A
+ *	FLE_THREADS. A thread does not stop, as vfork's child has its memory: -ETIMEDOUT, which
+ *	is FLE_STUCK to who has a set; who can wait tries again when it may stop (arm.c). A
  *	holder that is itself kept from stopping threads, as by an exec that waits for those
  *	it holds, ends by a timer, and all go on. Who kills the holder while bytes are
  *	stored lets threads go on too early: so it is a process of its own, which lives for
@@ -61,7 +62,7 @@
 #include "patch.h"
 #include "sync.h"
 
-enum { LOOK_US = 20000 };
+enum { LOOK_US = 20000, WAY_LOOK_US = 1000 };
 
 static struct fl_halt own;		/* of a child; under the lock of syncs, as all here */
 static struct fl_halt *now;		/* the one that holds */
@@ -70,6 +71,8 @@ static bool needs_leave;		/* Yama: must be allowed to, each time */
 static int child;			/* 0: none */
 static int parent;			/* its, this process */
 static uint32_t n_moved;
+static int32_t stuck;			/* of who held last, as in struct fl_halt */
+static uint64_t kept_at, kept;
 
 static struct fl_halt *outside;		/* constant, as is_there */
 static bool (*is_there)(void);
@@ -213,9 +216,35 @@ int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad)
 		return 0;
 	}
 	*bad = now->bad < n ? now->bad : 0;
+	store_relaxed(&stuck, err == -ETIMEDOUT ? now->stuck : 0);
+	store_relaxed(&kept_at, err == FLE_STANDS ? now->kept_at : 0);
+	store_relaxed(&kept, now->kept);
 	now = NULL;
 	fl_sync_unlock(&before);
 	return err;
+}
+
+static bool is_stuck(void)
+{
+	int32_t tid = load_relaxed(&stuck);
+	struct fl_thread_status s;
+
+	return tid && !fl_os_thread_status(0, tid, &s) && s.state == 'D';
+}
+
+static bool is_kept(void)
+{
+	uint64_t at = load_relaxed(&kept_at), word = 0;
+
+	return at && fl_os_peek(fl_os_pid(), at, &word, sizeof word) == sizeof word &&
+	       word == load_relaxed(&kept);
+}
+
+void fl_halt_await(uint64_t until_ns)
+{
+	do
+		fl_os_sleep_us(WAY_LOOK_US);
+	while (fl_os_monotonic_ns() < until_ns && (is_stuck() || is_kept()));
 }
 
 uint32_t fl_halt_moved(void)

@@ -20,7 +20,7 @@ uint32_t fl_halt_moved(void);
 
 /* ---- held.c, commit.c ------------------------------------------------------------ */
 
-/* Store a set that has been taken while threads are held. 0, FLE_STANDS, FLE_LOOPS,
+/* Store a set that has been taken while threads are held. 0, FLE_STANDS, FLE_STUCK, FLE_LOOPS,
  * FLE_THREADS, -ENOMEM; then nothing is stored, and it is still taken. */
 int fl_set_store_held(struct fl_set *, size_t *bad);
 /* It is made. */

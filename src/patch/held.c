@@ -139,7 +139,7 @@ static int halt(const struct fl_set *set, const struct rows *rows, size_t *bad)
 	if (!err)
 		return 0;
 	*bad = change_at(set, rows->of[row].at);
-	return err == FLE_STANDS ? err : FLE_THREADS;
+	return err == FLE_STANDS ? err : err == -ETIMEDOUT ? FLE_STUCK : FLE_THREADS;
 }
 
 /* ---- while they are --------------------------------------------------------------- */

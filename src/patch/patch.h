@@ -136,8 +136,8 @@ int fl_set_make(struct fl_set *, size_t n);
 void fl_set_free(struct fl_set *);
 /* 0 or -ENOSPC when `room` is used up. */
 int fl_set_stage(struct fl_set *, struct fl_patch *, int from, int to);
-/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_STANDS, FLE_LOOPS, or why cores cannot be
- * synchronised; *bad is the index at fault. On return every core executes the new bytes;
+/* 0, FLE_BUSY, FLE_CHANGED, FLE_THREADS, FLE_STANDS, FLE_STUCK, FLE_LOOPS, or why cores cannot
+ * be synchronised; *bad is the index at fault. On return every core executes the new bytes;
  * running threads may execute every site meanwhile. Blocks for at most three syncs, or
  * holds all other threads for a moment (halt.c). Not callable from a handler. */
 int fl_set_commit(struct fl_set *, size_t *bad);
@@ -171,6 +171,8 @@ bool fl_set_stored(const struct fl_set *);
 
 /* ---- threads that are held while several instructions become one ------------- */
 
+/* After FLE_STUCK and FLE_STANDS: until what stood against the set does not, or until then. */
+void fl_halt_await(uint64_t until_ns);
 /* Who holds them where no child of the program may trace it: whoever sees `mail`, as long
  * as it is there; NULL: nobody. Before the first commit. */
 void fl_halt_by(struct fl_halt *mail, bool (*is_there)(void));

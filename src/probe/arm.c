@@ -56,20 +56,48 @@ static bool is_loop(const struct fl_patch *p)
  * what the system refuses, against all. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
-	return err == FLE_SIGBLOCK || is_errno(err) || (err == FLE_THREADS && p->rows) ||
+	return err == FLE_SIGBLOCK || is_errno(err) ||
+	       ((err == FLE_THREADS || err == FLE_STUCK) && p->rows) ||
 	       (err == FLE_LOOPS && is_loop(p));
+}
+
+/* What is waited for in all, while a set is committed. */
+struct grace {
+	uint64_t *signals;		/* of the claims' lock; NULL: it is not had */
+	uint64_t until;			/* 0: nothing has been */
+	int rounds;
+};
+
+/* Somebody stands where it will not for long, or does not stop just now: the set may be tried
+ * once more, a moment later. Forks, and who claims, go on meanwhile: nothing is half done. */
+static bool is_waited_for(struct grace *p, int err)
+{
+	enum { ROUNDS = 8 };
+	const uint64_t LONGEST_NS = 1000000000, now = fl_os_monotonic_ns();
+
+	p->until = p->until ? p->until : now + LONGEST_NS;
+	if ((err != FLE_STANDS && err != FLE_STUCK) || now >= p->until || p->rounds++ >= ROUNDS)
+		return false;
+	if (p->signals)
+		fl_claims_unlock(p->signals);
+	fl_fork_leave();
+	fl_halt_await(p->until);
+	fl_fork_enter();
+	if (p->signals)
+		fl_claims_lock(p->signals);
+	return true;
 }
 
 /* Commit; a change that is refused leaves the set, the others go on. The
  * system may refuse for a moment only. */
-static int commit_or_drop(struct fl_set *set)
+static int commit_or_drop(struct fl_set *set, struct grace *p)
 {
 	enum { TRIES = 3 };
 	size_t bad = 0;
 	int err;
 
 	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++) {
-		if (is_errno(err) && i < TRIES)
+		if ((is_errno(err) && i < TRIES) || is_waited_for(p, err))
 			continue;
 		drop(set, bad, err);
 		for (size_t k = set->n; k-- > 0;)
@@ -92,18 +120,32 @@ static void keep_as_they_are(struct fl_set *set)
 	}
 }
 
-void fl_arm_restore(struct fl_set *set)
+static void restore(struct fl_set *set, struct grace *p)
 {
 	enum { TRIES = 3 };
 	size_t bad = 0;
 	int err;
 
 	for (int i = 1; (err = fl_set_commit(set, &bad)) && set->n; i++) {
+		if (p && is_waited_for(p, err))
+			continue;
 		if (!is_errno(err) || i >= TRIES)
 			set->changes[bad] = set->changes[--set->n];
-		if (err == FLE_THREADS)
+		if (err == FLE_THREADS || err == FLE_STUCK)
 			keep_as_they_are(set);
 	}
+}
+
+void fl_arm_restore(struct fl_set *set)
+{
+	struct grace p = { .rounds = 0 };
+
+	restore(set, &p);
+}
+
+void fl_arm_restore_at_once(struct fl_set *set)
+{
+	restore(set, NULL);
 }
 
 /* How many are wanted. */
@@ -348,6 +390,7 @@ void fl_arm_unmute(bool (*which)(uint32_t id))
 int fl_arm_set(struct fl_set *set, uint32_t mute)
 {
 	uint64_t signals;
+	struct grace p = { .signals = &signals };
 	int err;
 
 	fl_fork_enter();
@@ -358,7 +401,7 @@ int fl_arm_set(struct fl_set *set, uint32_t mute)
 	open_text(set);
 	if (fl_text_is_aliased())
 		fl_switches_let();
-	err = set->n ? commit_or_drop(set) : 0;
+	err = set->n ? commit_or_drop(set, &p) : 0;
 	fl_claims_unlock(&signals);
 	fl_fork_leave();
 	return err;

@@ -7,8 +7,11 @@
 /* Mute what is to be from `mute` on, then arm the set. What is refused leaves it. 0, or
  * why nothing was armed. With the switches' lock, as all below. */
 int fl_arm_set(struct fl_set *, uint32_t mute);
-/* Old bytes come back. What cannot be changed stays `off`. */
+/* Old bytes come back, a second later if threads are in the way; or at once, where a call of
+ * the program's waits for it. What cannot be changed stays `off`. Between fl_fork_enter() and
+ * leave, which the former undoes while it waits. */
 void fl_arm_restore(struct fl_set *);
+void fl_arm_restore_at_once(struct fl_set *);
 /* Pages of the set anew, where text is stored to in another mapping. */
 void fl_arm_reopen(const struct fl_set *);
 /* Pages of the set, which have been closed; what cannot be opened leaves it. */

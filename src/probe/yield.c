@@ -54,7 +54,7 @@ static void yield_locked(uintptr_t lo, uintptr_t hi)
 		}
 		count(&fl_table.shm->n_yielded, set.n);
 		fl_fork_enter();
-		fl_arm_restore(&set);
+		fl_arm_restore_at_once(&set);
 		fl_fork_leave();
 		fl_set_free(&set);
 	}
