@@ -82,10 +82,24 @@ bool fl_attach_is_stopped(const struct fl_attached *a)
 	return read_status(a->pid, "State", state) && *state == 'T';
 }
 
+/* A debugger stays. Who holds all threads while a recording before this one ends, its reader
+ * having been killed, is gone in a moment. 0, or who traces it. */
+static long await_tracer(const struct fl_attached *a)
+{
+	enum { PATIENCE_US = 3000000, PAUSE_US = 1000 };
+	long tracer = status_number(a->pid, "TracerPid");
+
+	for (int us = 0; tracer && us < PATIENCE_US; us += PAUSE_US) {
+		fl_os_sleep_us(PAUSE_US);
+		tracer = status_number(a->pid, "TracerPid");
+	}
+	return tracer;
+}
+
 static int check_state(const struct fl_attached *a)
 {
 	char state[128] = "";
-	long tracer = status_number(a->pid, "TracerPid");
+	long tracer = await_tracer(a);
 
 	read_status(a->pid, "State", state);
 	if (*state == 'Z' || *state == 'X')

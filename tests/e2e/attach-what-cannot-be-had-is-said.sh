@@ -160,7 +160,12 @@ while [ "$(sed -n 's/^TracerPid:.//p' /proc/$pid/status)" -eq 0 ]; do
 done
 if kill -0 $tracer 2>/dev/null; then
 	refused $pid 'is traced by process'
+	"$FLICK" record -p $pid -d 0.1 -a counts -P main -o "$data" >"$out" 2>"$err" &
+	recorder=$!
+	sleep 0.3
 	kill $tracer
+	wait $recorder || fail "who is traced for a moment: $(cat "$err")"
+	rm -rf "$data"
 	wait $tracer 2>/dev/null
 	runs_on traced
 fi
