@@ -56,7 +56,7 @@ struct fl_account {
 	uint64_t bodies, without;	/* functions that have one, or could not */
 	uint64_t processes;		/* that had them, where several were followed */
 	bool due;			/* the command came far enough to have one */
-	char cost[256];			/* what recording cost, or why that is not known */
+	char cost[320];			/* what recording cost, or why that is not known */
 };
 
 struct fl_cmd {
@@ -349,6 +349,7 @@ struct fl_calibrator {
 		struct fl_overhead probes[2];
 		uint32_t jump;		/* to a second body, in FL_TICK_PARTS */
 		uint32_t call_ps;	/* the shortest call of a function, in picoseconds */
+		uint32_t sample_ns;	/* a sample of the program counter */
 	} *out;
 };
 
@@ -420,7 +421,7 @@ struct fl_session {
 		uint64_t all, own;	/* own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
 	} pcs;
-	uint32_t jump, call_ps;		/* what the calibrator has measured of them */
+	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */

@@ -3,9 +3,11 @@
  *
  * Samples of the program counter that stood in flick's own code are flick's cost: of
  * probes, or of what the agent does when modules come. That grows with modules, not with
- * the program's time.
+ * the program's time. What no sample shows, as a jump or the sample itself, was measured
+ * at the start, and is told by how many there were.
  */
 #include <math.h>
+#include <string.h>
 
 #include "cli/afford.h"
 #include "cli/budget.h"
@@ -16,6 +18,17 @@ enum { FEW = 100 };			/* samples; a tenth either way says nothing */
 /* Of the program's time; where calls are so short that it would be more, a core jumps beside
  * what they do. */
 #define MOST_JUMPS (1 / 8.0)
+
+/* CPU time, in nanoseconds. */
+struct costs {
+	double program_ns;		/* without the others */
+	double probes_ns, switching_ns, jumps_ns, samples_ns;
+};
+
+static double percent(const struct costs *c, double ns)
+{
+	return 100 * ns / c->program_ns;
+}
 
 int fl_cost_count(struct fl_session *s)
 {
@@ -105,15 +118,15 @@ static double switching_ns(const struct fl_session *s)
 }
 
 /* What passes the budget and the stake by less is chance. Most may be of the first second, as
- * what is called is not known then; a program of less has no other. */
-static void tell_passed(const struct fl_session *s, double program_ns, double jumps_ns,
-			char out[112])
+ * what is called is not known then; a program of less has no other. What stays, whatever the
+ * budget is, is named. */
+static void tell_passed(const struct fl_session *s, const struct costs *c, char out[112])
 {
 	const uint64_t second_ns = 1000000000;
 	const double some = 1.25;
-	const char *why = jumps_ns > s->o->budget * program_ns ? ": jumps to bodies stay" : "";
+	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / c->program_ns);
 	uint64_t own = s->pcs.own - s->pcs.work;
-	double most = s->o->budget * (some + FL_BUDGET_STAKE_NS / program_ns);
+	const char *why = "";
 
 	if (s->o->rate && !s->o->rate_adapts && s->cost > some * s->o->rate * 100 / FL_RATE_ALL)
 		snprintf(out, 112, ", more than the %s of --rate: all calls are counted "
@@ -122,7 +135,11 @@ static void tell_passed(const struct fl_session *s, double program_ns, double ju
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
 		why = ": it cannot hold in less than a second";
-	else if (!*why && 2 * s->early_own > own)
+	else if (c->jumps_ns > s->o->budget * c->program_ns)
+		why = ": jumps to bodies stay";
+	else if (s->cost - percent(c, c->samples_ns) <= 100 * most)
+		why = ": samples stay";
+	else if (2 * s->early_own > own)
 		why = ": most in the first second";
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
 }
@@ -140,15 +157,28 @@ static double own_ns(const struct fl_session *s)
 }
 
 /* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
- * is known, it is what flick has not used. Jumps are in neither's code. */
-static double program_ns(const struct fl_session *s, double jumps_ns)
+ * is known, it is what flick has not used. Jumps are in neither's code, nor is what a sample
+ * takes. */
+static double program_ns(const struct fl_session *s, const struct costs *c)
 {
-	double own = own_ns(s) + ns_of(s->pcs.work) + jumps_ns;
+	double own = c->probes_ns + ns_of(s->pcs.work) + c->jumps_ns + c->samples_ns;
 	double seen = ns_of(s->pcs.all) - own;
 	double known = (double)s->target_ns - own -
 		       (s->o->rate ? switching_ns(s) : 0);
 
 	return known > seen ? known : seen;
+}
+
+static struct costs take_costs(struct fl_session *s)
+{
+	struct costs c = {
+		.probes_ns = own_ns(s), .switching_ns = switching_ns(s),
+		.jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own)),
+		.samples_ns = (double)s->pcs.all * s->sample_ns,
+	};
+
+	c.program_ns = program_ns(s, &c);
+	return c;
 }
 
 /* How far it may be off. A core runs a short call and its probes at once: samples tell
@@ -167,38 +197,43 @@ static void tell_error(const struct flick_rows *rows, double own_ns, double prog
 		snprintf(out, 80, ", %.1f more or less by chance", chance);
 }
 
+static void say_share(const char *name, double part, char *to, size_t room)
+{
+	size_t n = strlen(to);
+
+	if (part >= 0.05)
+		snprintf(to + n, room - n, "%s %.1f, ", name, part);
+}
+
 /* Of the program's own CPU time, in percent. What the reader does on another core
  * does not take the program's time, and is told apart; so is what the agent did when
  * modules came, as a program of a second may load as many as one of a day. What tells
  * of accesses or paths is woven into bodies: its samples are the program's own. */
 void fl_cost_tell(struct fl_session *s)
 {
-	double jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own));
-	double own = own_ns(s), all_ns = program_ns(s, jumps_ns);
-	double program = all_ns / 100, probes = own / program;
-	double switching = switching_ns(s) / program;
-	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) / program +
-			watch_ns(s) / program - switching;
-	char *cost = s->account.cost, passed[112] = "", error[80] = "", jumps[48] = "";
+	struct costs c = take_costs(s);
+	double beside = (double)(s->drained.cpu_ns - s->go.cpu_ns) + watch_ns(s) -
+			c.switching_ns;
+	char *cost = s->account.cost, passed[112] = "", error[80] = "", stay[80] = "";
 	bool is_least = fl_watched_is_asked(s);
 	size_t room = sizeof(s->account.cost);
 
 	if (!s->sampler) {
 		snprintf(cost, room, "unknown (the system gives no samples)");
-	} else if (are_few(all_ns, own)) {
+	} else if (are_few(c.program_ns, c.probes_ns)) {
 		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
-			 (all_ns + own) / 1e6);
+			 (c.program_ns + c.probes_ns) / 1e6);
 	} else {
-		s->cost = probes + switching + jumps_ns / program;
-		tell_passed(s, all_ns, jumps_ns, passed);
-		tell_error(fl_session_calls(s), own, all_ns, error);
-		if (jumps_ns / program >= 0.05)
-			snprintf(jumps, sizeof(jumps), "jumps to bodies %.1f, ",
-				 jumps_ns / program);
+		s->cost = percent(&c, c.probes_ns + c.switching_ns + c.samples_ns + c.jumps_ns);
+		tell_passed(s, &c, passed);
+		tell_error(fl_session_calls(s), c.probes_ns, c.program_ns, error);
+		say_share("samples", percent(&c, c.samples_ns), stay, sizeof(stay));
+		say_share("jumps to bodies", percent(&c, c.jumps_ns), stay, sizeof(stay));
 		snprintf(cost, room, "%s%.1f %% of CPU time (probes %.1f, switching %.1f, "
 			 "%sreader on another core %.1f)%s%s%s, "
 			 "agent %.0f ms at start and dlopen",
-			 is_least ? "at least " : "", s->cost, probes, switching, jumps, beside,
+			 is_least ? "at least " : "", s->cost, percent(&c, c.probes_ns),
+			 percent(&c, c.switching_ns), stay, percent(&c, beside),
 			 is_least ? ", and what tells in bodies, which samples miss" : "",
 			 error, passed, ns_of(s->pcs.work) / 1e6);
 	}

@@ -149,6 +149,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	if (s->sampler) {
 		put(p, "pc_samples", "%llu", (unsigned long long)(s->pcs.all - s->pcs.own));
 		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.own);
+		put(p, "pc_sample_ns", "%u", s->sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");

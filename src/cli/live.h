@@ -105,7 +105,7 @@ struct fl_live_status {
 	double events, toggles;		/* a second, at the last look */
 	uint64_t lost;
 	uint32_t n_on;			/* functions */
-	char cost[256];			/* the line of a recording's end, as of now */
+	char cost[320];			/* the line of a recording's end, as of now */
 	double seconds;			/* since the program began */
 };
 

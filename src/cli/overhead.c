@@ -20,6 +20,7 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
+#include "cli/sampler.h"
 #include "patch/patch.h"
 #include "probe/probe.h"
 
@@ -293,6 +294,7 @@ void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 	c->out->call_ps = fl_jumps_measure_call();
 	if (action == FL_ACT_TIME || action == FL_ACT_WINDOW || action == FL_ACT_SAMPLE)
 		run_child(c->out->probes, action);
+	c->out->sample_ns = fl_sampler_measure();
 	_exit(0);
 }
 
@@ -306,6 +308,7 @@ void fl_overhead_end(struct fl_session *s)
 		memcpy(s->view.overhead, c->out->probes, sizeof(c->out->probes));
 		s->jump = c->out->jump;
 		s->call_ps = c->out->call_ps;
+		s->sample_ns = c->out->sample_ns;
 	}
 	if (c->out && c->out != MAP_FAILED)
 		munmap(c->out, 4096);

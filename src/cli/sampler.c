@@ -6,8 +6,8 @@
  * events are made before the target is, stand idle in flick, are inherited at the
  * fork and begin with the target's exec. A program that runs already has them for each of
  * its threads (perf-threads.c), and is looked at for what it has mapped. Nothing of them is
- * in the target but the time of an interrupt for each sample. What was mapped at a
- * sample's address is told by the kernel as well, so nothing here rests on what the
+ * in the target but the time of an interrupt for each sample (sample-cost.c). What was mapped
+ * at a sample's address is told by the kernel as well, so nothing here rests on what the
  * target says.
  *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
@@ -347,7 +347,7 @@ uint64_t fl_sampler_lost(const struct fl_sampler *s)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-static struct perf_event_attr samples(void)
+struct perf_event_attr fl_sampler_attr(void)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,
@@ -362,7 +362,7 @@ static struct perf_event_attr samples(void)
 
 int fl_sampler_open(struct fl_sampler **out)
 {
-	struct perf_event_attr attr = samples();
+	struct perf_event_attr attr = fl_sampler_attr();
 	struct fl_sampler *s = calloc(1, sizeof(*s));
 	int err;
 
@@ -393,7 +393,7 @@ static int see_mapping(void *arg, const struct fl_mapping *m)
 /* What is mapped later is told by a record, which comes behind. */
 int fl_sampler_open_of(struct fl_sampler **out, int pid)
 {
-	struct perf_event_attr attr = samples();
+	struct perf_event_attr attr = fl_sampler_attr();
 	struct fl_sampler *s = calloc(1, sizeof(*s));
 	struct looked_at of = { s, pid };
 	int err = s ? fl_perf_rings_open_of(&s->rings, &attr, pid) : -ENOMEM;

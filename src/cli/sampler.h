@@ -4,6 +4,7 @@
 #ifndef FL_SAMPLER_H
 #define FL_SAMPLER_H
 
+#include <linux/perf_event.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,11 @@ void fl_sampler_poll(struct fl_sampler *);
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
 /* CPU time that one sample stands for, nanoseconds. */
 uint64_t fl_sampler_period_ns(void);
+/* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller
+ * himself in a millisecond or two (sample-cost.c). 0: the system gives no samples. */
+uint32_t fl_sampler_measure(void);
+/* How they are taken. */
+struct perf_event_attr fl_sampler_attr(void);
 /* Samples for which there was no room. */
 uint64_t fl_sampler_lost(const struct fl_sampler *);
 void fl_sampler_close(struct fl_sampler *);	/* NULL is fine */

@@ -35,9 +35,7 @@ label="counts:"
 record -a counts -- "$work/plain"
 succeeded
 said_for 150000000
-sed -n 's/^cost: \([0-9.]*\) .*probes \([0-9.]*\), switching \([0-9.]*\), jumps to bodies \([0-9.]*\),.*/\1 \2 \3 \4/p' \
-	"$err" | awk '{ n++; d = $1 - $2 - $3 - $4 } END { exit !(n == 1 && d > -0.16 && d < 0.16) }' ||
-	fail "$label the cost is not the sum"
+cost_is_the_sum
 grep -q 'a third to three times of it' "$err" || fail "$label nothing says that calls are short"
 for analysis in graph tree; do
 	label="windows of $analysis:"

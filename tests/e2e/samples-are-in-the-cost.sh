@@ -1,0 +1,37 @@
+#!/bin/sh
+# A sample of the program counter stops the program for a moment, which no sample shows. The
+# cost has it: how many there were, times what one takes. A program that only looks at the clock
+# sees each of these moments itself, and finds the same.
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 "$CC"
+compile "$work/clock-jumps" "$targets/clock-jumps.c" -O2
+
+# Others interrupt it, too: of both it is a median.
+same_as_seen() {
+	samples=$(sed -n 's/^cost: .*, samples \([0-9.]*\), .*/\1/p' "$err")
+	takes=$(sql "select value from session where key = 'pc_sample_ns'")
+	said=$(sql "select value from session where key = 'pc_samples'")
+	sed -n 's/^jumps \([0-9]*\) of \([0-9]*\)/\1 \2/p' "$out" |
+		awk -v samples="${samples:-0}" -v takes="${takes:-0}" -v n="${said:-0}" '{
+			told = samples / 100 * n * 0.997e6
+			exit !($1 > n / 2 && takes > $2 / 2 && takes < $2 * 2 &&
+				told > n * $2 / 2 && told < n * $2 * 2) }'
+}
+
+# Beside other work a moment may be long: once of three times suffices.
+is_told() {	# OPTION...
+	for try in 1 2 3; do
+		record "$@" -- "$work/clock-jumps" 1200
+		succeeded
+		grep -q '^cost: unknown' "$err" && skip "the system gives no samples"
+		cost_is_the_sum
+		same_as_seen && return
+	done
+	fail "$label samples $samples %, each $takes ns, of $said, and seen were $(cat "$out")"
+}
+
+label="default:"
+is_told
+label="counts:"
+is_told -a counts
