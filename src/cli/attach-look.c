@@ -24,6 +24,16 @@ bool fl_attach_read(const struct fl_attached *a, uintptr_t at, void *to, size_t 
 	return pread(a->mem, to, n, (off_t)at) == (ssize_t)n;
 }
 
+/* What was opened is the memory of one program: it goes with that, or when all has ended. */
+bool fl_attach_is_another(const struct fl_attached *a)
+{
+	struct fl_thread_status s;
+	char byte;
+
+	return a->call && !fl_attach_read(a, a->call, &byte, 1) &&
+	       !fl_os_thread_status(a->pid, a->pid, &s) && s.state != 'Z' && s.state != 'X';
+}
+
 static int take_map(struct fl_attached *a, const char *line)
 {
 	unsigned long lo, hi, offset, inode;

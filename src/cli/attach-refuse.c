@@ -102,7 +102,11 @@ static int check_state(const struct fl_attached *a)
 	long tracer = await_tracer(a);
 
 	read_status(a->pid, "State", state);
-	if (*state == 'Z' || *state == 'X')
+	if (*state == 'Z' && fl_os_thread_count(a->pid) > 1)
+		fl_say("process %d becomes another program just now (exec; then try again), or "
+		       "its main thread has ended: the kernel shows nothing of such a one",
+		       a->pid);
+	else if (*state == 'Z' || *state == 'X')
 		fl_say("process %d has ended; only its parent has not heard of "
 		       "it yet",
 		       a->pid);
@@ -286,7 +290,8 @@ static int check_c_library(const struct fl_attached *a)
 		       "and use flick.h",
 		       a->pid);
 	else
-		fl_say("process %d has no glibc that flick knows", a->pid);
+		fl_say("process %d has no glibc that flick knows, or has not loaded it yet: "
+		       "then try again", a->pid);
 	return -1;
 }
 

@@ -61,6 +61,7 @@ enum { MOST_VECTORS = 16384, PATIENCE_US = 3000000, PAUSE_US = 500 };
 struct borrowed {
 	struct fl_attached *a;
 	int tid;
+	bool is_stuck;			/* and traced */
 	struct fl_borrow b;
 	unsigned char vectors[MOST_VECTORS];
 };
@@ -492,15 +493,46 @@ static bool next_thread(DIR *tasks, int *tid)
 	return false;
 }
 
+/* It would not stop: it waits for a child of vfork(), or for a device. */
+static bool cannot_stop(const struct borrowed *t)
+{
+	struct fl_thread_status s;
+
+	return !fl_os_thread_status(t->a->pid, t->tid, &s) && s.state == 'D';
+}
+
+/* It is traced no more. False: it neither stops nor ends. One that an exec ends is there
+ * until its tracer has waited for it, and so long the exec has what the next seize waits for:
+ * nobody is seized before. */
+static bool end_trace_of(int tid)
+{
+	uint64_t until = now_us() + PATIENCE_US;
+	int sig = 0;
+
+	while (ptrace(PTRACE_DETACH, tid, 0, sig)) {
+		if (fl_os_trace_poll(tid, &sig) < 0)
+			return true;
+		if (now_us() > until)
+			return false;
+		fl_os_sleep_us(20);
+	}
+	return true;
+}
+
 /* What stopped not well goes on. */
 static bool try_thread(struct borrowed *t, bool *may)
 {
+	if (cannot_stop(t)) {
+		*may = true;
+		return false;
+	}
 	if (fl_os_trace_seize(t->tid))
 		return false;
 	*may = true;
+	FL_POINT("attach.seized");
 	if (borrow(t))
 		return true;
-	fl_os_trace_release(t->tid, 0);
+	t->is_stuck = !end_trace_of(t->tid);
 	return false;
 }
 
@@ -512,7 +544,7 @@ static bool try_all(struct borrowed *t, bool *may)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", t->a->pid);
 	tasks = opendir(path);
-	while (tasks && !got && next_thread(tasks, &t->tid))
+	while (tasks && !got && !t->is_stuck && next_thread(tasks, &t->tid))
 		got = try_thread(t, may);
 	if (tasks)
 		closedir(tasks);
@@ -530,9 +562,11 @@ static int find_thread(struct borrowed *t)
 		now = now_us();
 		if (kill(t->a->pid, 0))
 			return -ESRCH;
+		if (fl_attach_is_another(t->a))
+			return -ESTALE;
 		if (!may && now - begin > DENIED_US)
 			return -EPERM;
-		if (now - begin > PATIENCE_US)
+		if (t->is_stuck || now - begin > PATIENCE_US)
 			return -EAGAIN;
 		fl_os_sleep_us(PAUSE_US);
 	}
@@ -583,5 +617,5 @@ int fl_attach_load(struct fl_attached *a, const char *const texts[3])
 	if (!err && a->is_alone)
 		err = await_created(a);
 	return_it(&t);
-	return err;
+	return err && fl_attach_is_another(a) ? -ESTALE : err;
 }

@@ -114,6 +114,7 @@ int fl_attach_check(struct fl_session *s)
 /* ---- in --------------------------------------------------------------------------- */
 
 #define STOPPED "it was stopped meanwhile; `kill -CONT` lets it go on"
+#define ANOTHER "it became another program meanwhile (exec); try again"
 
 static const char *what_stands_against(int err)
 {
@@ -123,6 +124,7 @@ static const char *what_stands_against(int err)
 	case -ENOTSUP: return "its C library is not one that flick knows";
 	case -ENOMEM: return "it has no room for more memory";
 	case -EBUSY: return STOPPED;
+	case -ESTALE: return ANOTHER;
 	case -ESRCH: return "it has ended";
 	default: return fl_reason(err);
 	}
@@ -166,7 +168,8 @@ static bool has_failed(struct fl_session *s)
 		a->has_failed = true;
 		fl_say("cannot attach to process %d: %s", a->pid,
 		       a->with.result ? strerror(a->with.result) :
-		       *a->with.why ? a->with.why : "it has ended");
+		       *a->with.why ? a->with.why :
+		       fl_attach_is_another(a) ? ANOTHER : "it has ended");
 		break;
 	case FL_INJECT_ENDED:
 		a->has_failed = a->with.result != 0;

@@ -56,6 +56,8 @@ int fl_attach_read_maps(struct fl_attached *);	/* alone; 0 or -errno */
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
+/* It has become another program (exec). */
+bool fl_attach_is_another(const struct fl_attached *);
 
 /* Does code of an allocator stand there that is not the C library's? */
 bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map *);

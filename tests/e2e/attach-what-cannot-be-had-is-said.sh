@@ -1,7 +1,8 @@
 #!/bin/sh
 # Who cannot be attached to is told in one line, with what to do, and runs on: a static
 # program, one of 32 bits, one that has musl, one in another mount, pid or user namespace, one
-# that is stopped, traced, under a seccomp filter, a zombie, a thread, one that is not there.
+# that is stopped, traced, under a seccomp filter, a zombie, without its first thread, a
+# thread, one that is not there.
 # Where the system lets nobody make a namespace, or has no musl, that is left out.
 . "$(dirname "$0")/lib"
 no_emulator ptrace
@@ -50,6 +51,24 @@ int main(void)
 END
 compile "$work/parent" "$work/parent.c" -O1 -D_GNU_SOURCE
 target deny -O2
+cat >"$work/outlived.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *wait_there(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, wait_there, NULL);
+	pthread_exit(NULL);
+}
+END
+compile "$work/outlived" "$work/outlived.c" -O1
 
 refused() {	# PID SENTENCE
 	run "$FLICK" record -p "$1" -d 0.1 -o "$data"
@@ -169,6 +188,12 @@ if kill -0 $tracer 2>/dev/null; then
 	wait $tracer 2>/dev/null
 	runs_on traced
 fi
+end
+
+"$work/outlived" &
+pid=$!
+while [ "$(awk '{ print $3 }' /proc/$pid/stat)" != Z ]; do :; done
+refused $pid 'its main thread has ended: the kernel shows nothing of such a one'
 end
 
 mkfifo "$work/from"

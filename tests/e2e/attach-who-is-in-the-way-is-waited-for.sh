@@ -31,6 +31,30 @@ grep -q 'refused: a thread of the program could not be stopped for a moment' "$o
 [ "$(ls /proc/$pid/task | wc -l)" -ge "$threads" ] || fail "$label it is gone"
 finish
 
+# Who attaches borrows a thread, main if it can.
+killer=${BUILD:-$top/build}/tests/flick-kill-at
+FLICK_LIB=$(readlink -f "$(dirname "$FLICK")/libflick.so.0")
+export FLICK_LIB FLICK_KILL_ONCE="$work/once"
+if [ -x "$killer" ]; then
+	label="main waits for a child:"
+	begin main 20000
+	kill -USR1 $pid
+	while ! grep -q '^State:.*D' /proc/$pid/status; do :; done
+	attach --all -P second
+	kill $(child_of $pid)
+	finish
+	label="main begins to when it is seized:"
+	begin main 3000
+	: >"$FLICK_KILL_ONCE"
+	rm -rf "$data"
+	FLICK_KILL_AT=attach.seized FLICK_KILL_STOP=$pid FLICK_KILL_SIGNAL=10 \
+		run "$killer" record -p $pid -d 0.1 -a counts -o "$data" -P second
+	[ ! -e "$FLICK_KILL_ONCE" ] || fail "$label it did not come there"
+	[ $status -eq 0 ] || fail "$label status $status: $(cat "$err")"
+	is_as_it_was
+	finish
+fi
+
 label="a word for good:"
 begin word 3000
 for=0.1 attach --why --all -P first -P second

@@ -1,8 +1,8 @@
 /*
  * in-the-way vfork|word MS: threads call first() and second() until SIGTERM, and one is in the
  * way of who changes their first bytes, for MS and then not for a fifth of it: it waits for a
- * child of vfork(), or keeps an address behind first()'s first byte. Prints `ready` and at its
- * end `fine`.
+ * child of vfork(), or keeps an address behind first()'s first byte. With `main` main waits for
+ * such a child, from SIGUSR1 on for MS. Prints `ready` and at its end `fine`.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -79,12 +79,49 @@ static void *stand(void *how)
 	return NULL;
 }
 
+static volatile sig_atomic_t is_asked;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	is_asked = 1;
+}
+
+/* Another thread has the signal: one that is traced would stop. */
+static void call_in_main(void)
+{
+	pthread_t t[2];
+	sigset_t usr1;
+
+	signal(SIGUSR1, on_usr1);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, call, NULL);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	puts("ready");
+	fflush(stdout);
+	while (!is_over) {
+		if (is_asked) {
+			is_asked = 0;
+			wait_for_child();
+		}
+		second(10);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	puts("fine");
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[3];
 
 	us = 1000 * strtoul(argc > 2 ? argv[2] : "100", NULL, 10);
 	signal(SIGTERM, on_term);
+	if (argc > 1 && !strcmp(argv[1], "main"))
+		call_in_main();
 	for (long i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, call, NULL);
 	pthread_create(&t[2], NULL, stand, argc > 1 && !strcmp(argv[1], "word") ?

@@ -4,7 +4,8 @@
  * FLICK_KILL_ONCE, with SIGKILL. So one process is killed; which, is not known. With
  * FLICK_KILL_AFTER=N it is when it has been there N times. With FLICK_LATE_AT=NAME who
  * comes to that point goes on a fifth of a second later. FLICK_KILL_STOP=PID: that process
- * gets SIGSTOP instead. FLICK_KILL_OTHER=FILE, with `NAME PID` in that file: who comes to that
+ * gets SIGSTOP instead; with FLICK_KILL_SIGNAL=N that signal, and a fifth of a second for it.
+ * FLICK_KILL_OTHER=FILE, with `NAME PID` in that file: who comes to that
  * point kills that process, and goes on when it is dead.
  */
 #include <fcntl.h>
@@ -47,14 +48,19 @@ static void kill_other(const char *name)
 	SYS(SYS_close, dead.fd);
 }
 
+static void pause_there(void)
+{
+	syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 200000000 }, NULL);
+}
+
 void fl_point_hit(const char *name)
 {
-	char at[64], once[512], after[16], pid[16];
+	char at[64], once[512], after[16], pid[16], sig[16];
 	static int times;
 
 	kill_other(name);
 	if (!fl_os_environment("FLICK_LATE_AT", at, sizeof(at)) && !strcmp(at, name))
-		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = 200000000 }, NULL);
+		pause_there();
 	if (fl_os_environment("FLICK_KILL_AT", at, sizeof(at)) || strcmp(at, name))
 		return;
 	if (fl_os_environment("FLICK_KILL_ONCE", once, sizeof(once)))
@@ -66,6 +72,8 @@ void fl_point_hit(const char *name)
 		return;
 	if (fl_os_environment("FLICK_KILL_STOP", pid, sizeof(pid)))
 		syscall(SYS_kill, fl_os_pid(), SIGKILL);
-	else
+	else if (fl_os_environment("FLICK_KILL_SIGNAL", sig, sizeof(sig)))
 		syscall(SYS_kill, atoi(pid), SIGSTOP);
+	else if (!syscall(SYS_kill, atoi(pid), atoi(sig)))
+		pause_there();
 }
