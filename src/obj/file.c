@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "arch/arch.h"
-#include "obj/obj.h"
+#include "obj/look.h"
 #include "os/os.h"
 
 /* `n` units of `unit` bytes from `offset` on lie in the file, aligned to 8. */

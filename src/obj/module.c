@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "arch/arch.h"
-#include "obj/obj.h"
+#include "obj/look.h"
 #include "os/os.h"
 
 static bool segment_holds(const struct fl_module *m, const Elf64_Phdr *p,
@@ -455,6 +455,24 @@ void fl_obj_unlist(struct fl_modules *l)
 	if (l->room)
 		fl_os_unmap(l->bytes, l->room);
 	*l = (struct fl_modules){ 0 };
+}
+
+/* The program, which is the first one, stays. */
+void fl_obj_keep(struct fl_modules *l)
+{
+	size_t kept = 0, bytes;
+
+	FL_MUST(!fl_os_holds_locks());
+	for (size_t at = 0; at < l->n; at += bytes) {
+		const struct listed *m = (const void *)(l->bytes + at);
+
+		bytes = m->bytes;
+		if (at && !fl_obj_stays(m->name, m->bias))
+			continue;
+		memmove(l->bytes + kept, m, bytes);
+		kept += bytes;
+	}
+	l->n = kept;
 }
 
 /* The absolute path of a module that the loader calls `name`. */

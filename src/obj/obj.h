@@ -37,8 +37,6 @@ bool fl_obj_has_interp(const struct fl_obj *);
 /* Section by name; false when absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 
-/* See what is in `bytes`, and set the rest. */
-int fl_obj_check(struct fl_obj *);
 /* The section of symbols: .symtab, else .dynsym, else 0. */
 size_t fl_obj_find_symbols(const struct fl_obj *);
 /* Each symbol in it; a name may be of any length. Stops at non-zero, returns that. */
@@ -78,6 +76,8 @@ struct fl_modules {
 	uint32_t unloads;		/* the caller's */
 };
 int fl_obj_list(struct fl_modules *);
+/* Those that are listed are not unloaded any more. Who has gone meanwhile is not listed. */
+void fl_obj_keep(struct fl_modules *);
 void fl_obj_unlist(struct fl_modules *);
 int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
 		void *arg);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "obj/obj.h"
+#include "obj/look.h"
 
 #define MOST_BYTES (8ull << 30)		/* of a file that is read as a whole */
 #define MOST_SECTIONS (1u << 20)

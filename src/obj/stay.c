@@ -1,13 +1,16 @@
 /*
- * stay.c - the module that flick is linked into is not unloaded any more.
+ * stay.c - a module is not unloaded any more: that which flick is linked into, and others.
  *
  * A thread that has been in a restartable sequence keeps the address of its descriptor,
  * and the kernel looks there when it interrupts the thread next: what has sequences must
  * stay (OS5). libflick.so is linked so; a library that has libflick.a in it need not be.
+ * Where the loader does not say that a module goes, those with probes must stay, too: what
+ * switches a probe would store to what is unmapped.
  */
 #include <dlfcn.h>
+#include <link.h>
 
-#include "obj.h"
+#include "obj/look.h"
 
 void fl_obj_stay(void)
 {
@@ -22,4 +25,14 @@ void fl_obj_stay(void)
 	if (handle)
 		dlclose(handle);
 	store_relaxed(&stays, 1);
+}
+
+bool fl_obj_stays(const char *name, uintptr_t bias)
+{
+	struct link_map *m = dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	bool is_it = m && m->l_addr == bias;
+
+	if (m)
+		dlclose(m);
+	return is_it;
 }

@@ -346,6 +346,8 @@ int fl_probes_list(struct fl_modules *now)
 		unloads = fl_switches_unloads();
 	} while (fl_switches_are_unloading() && !fl_switches_is_unloader());
 	err = fl_obj_list(now);
+	if (!err && fl_table.unheard)
+		fl_obj_keep(now);
 	now->unloads = unloads;
 	return err;
 }

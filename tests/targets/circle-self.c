@@ -125,10 +125,11 @@ QUIET static void *iterate(void *unused)
 
 QUIET static void run_switching(void)
 {
-	void *lib = load();
 	pthread_t t;
+	void *lib;
 
-	open_flick(NULL);
+	open_flick(NULL);		/* before the library's thread: the loader is heard */
+	lib = load();
 	CHECK(flick_on(f, ids[0], count_hit, &hits[0]) == 0);
 	KEEP(first(1) + second(1) + third(1));
 	CHECK(hits[0] == 1 && !hits[1] && !hits[2]);

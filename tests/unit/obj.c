@@ -331,6 +331,40 @@ static void a_module_that_is_kept_is_not_unmapped(void **state)
 	close(fd);
 }
 
+static int count_modules(void *arg, struct fl_module *m)
+{
+	*(size_t *)arg += m->n_ph != 0;
+	return 0;
+}
+
+/* One that has gone since it was listed is none. */
+static void modules_that_are_kept_stay_and_those_that_went_are_none(void **state)
+{
+	int fds[2];
+	const char *path = make_file(bytes, n_bytes, &fds[0]);
+	void *kept = dlopen(path, RTLD_NOW), *gone;
+	char kept_path[64];
+	struct fl_modules now;
+	size_t all = 0, left = 0;
+
+	(void)state;
+	assert_non_null(kept);
+	snprintf(kept_path, sizeof kept_path, "%s", path);
+	gone = dlopen(make_file(bytes, n_bytes, &fds[1]), RTLD_NOW);
+	assert_non_null(gone);
+	assert_int_equal(fl_obj_list(&now), 0);
+	assert_int_equal(fl_obj_each(&now, count_modules, &all), 0);
+	dlclose(gone);
+	fl_obj_keep(&now);
+	assert_int_equal(fl_obj_each(&now, count_modules, &left), 0);
+	assert_int_equal(left, all - 1);
+	dlclose(kept);
+	assert_non_null(dlopen(kept_path, RTLD_NOW | RTLD_NOLOAD));
+	fl_obj_unlist(&now);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static int read_small_program(void **state)
 {
 	struct stat st;
@@ -365,6 +399,7 @@ int main(void)
 		cmocka_unit_test(loaded_modules_come_program_first),
 		cmocka_unit_test(a_module_is_found_by_its_mapping),
 		cmocka_unit_test(a_module_that_is_kept_is_not_unmapped),
+		cmocka_unit_test(modules_that_are_kept_stay_and_those_that_went_are_none),
 	};
 
 	return cmocka_run_group_tests_name("obj", tests, read_small_program, NULL);
