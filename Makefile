@@ -255,8 +255,11 @@ $(OTHER_TESTS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
 
 # The library, the agent and the command for that CPU: tests/aarch64 runs them. Where the
 # libraries cannot be had these are skipped, and say so.
-cross-built:
-	$(if $(OTHER),@$(MAKE) --no-print-directory CROSS=$(OTHER)-linux-gnu- all \
+cross-built: CROSS_GOAL = all
+# What tests of tests/e2e need beside the programs under test, too.
+cross-e2e-built: CROSS_GOAL = e2e-built
+cross-built cross-e2e-built:
+	$(if $(OTHER),@$(MAKE) --no-print-directory CROSS=$(OTHER)-linux-gnu- $(CROSS_GOAL) \
 		>$(BUILD)/cross.log 2>&1 || tail -n 3 $(BUILD)/cross.log)
 
 # ---- another CPU's pure parts, here --------------------------------------------------
@@ -316,7 +319,8 @@ run-demo: all $(BUILD)/demo
 tests-built: all cross-built $(TEST_BIN) $(A64_TEST) $(OTHER_TESTS) $(KILLER) $(READER_KILLER) $(FUZZ)
 run-check: tests-built
 	@TRIES=2 $(RUN) $(TESTS)
-run-check-a64-e2e: all cross-built
+e2e-built: all $(BUILD)/tested.a $(KILLER) $(READER_KILLER)
+run-check-a64-e2e: all cross-e2e-built
 	@BUILD=$(BUILD) CC="$(CC)" tests/aarch64/e2e
 run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)

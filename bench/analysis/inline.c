@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "analysis/analysis.h"
 
 #define BATCH 256
@@ -182,7 +183,7 @@ static inline void put(uint32_t probe, uintptr_t frame)
 {
 	struct flick_record *r = &lane.records[lane.n];
 
-	r->tsc = __builtin_ia32_rdtsc();
+	r->tsc = fl_arch_ticks();
 	r->probe = probe;
 	r->sp = (uint32_t)frame;
 	if (++lane.n == BATCH)

@@ -12,6 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A corner must lie on its own edge, exactly: a product that is not rounded, where the CPU
+ * multiplies and adds in one, puts it beside, and it is found for ever. */
+#ifdef __FP_FAST_FMA
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+#endif
+
 struct point {
 	double x, y;
 };

@@ -3,6 +3,7 @@
 # row, adding sites, asking the reader. The others go on, and the counts of all
 # are exact.
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 agent=${BUILD:-$top/build}/tests/libflick-kill-at.so
 [ -f "$agent" ] || skip "no $agent; make check makes it"

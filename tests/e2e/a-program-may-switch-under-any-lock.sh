@@ -10,7 +10,8 @@ libraries="$BUILD/libflick.so -Wl,-rpath,$BUILD" target circle-self -O2 $sites \
 	-I"$top/include"
 library dlopen-lib -O2 $sites
 limit=30
-for how in FLICK_TEXT= FLICK_TEXT=alias FLICK_SYNC=signal \
+alias=$(aliased)
+for how in ${alias:+FLICK_TEXT= FLICK_TEXT=alias} FLICK_SYNC=signal \
 	GLIBC_TUNABLES=glibc.pthread.rseq=0; do
 	for case in switching telling opening; do
 		label="$how $case:"

@@ -3,6 +3,7 @@
 # Each access to memory of chosen functions, in order, with its size and what it does, is the
 # one that valgrind's lackey tells of the same instructions.
 . "$(dirname "$0")/lib"
+x86_target told
 need valgrind objdump "$CC"
 library tells -I"$top/include"
 

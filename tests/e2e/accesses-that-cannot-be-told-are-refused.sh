@@ -3,6 +3,7 @@
 # (FLICK_E_OPERAND), and all of them where there are no restartable sequences
 # (FLICK_E_SEQUENCE); the program runs as it does alone.
 . "$(dirname "$0")/lib"
+x86_target odd
 need "$CC"
 library tells -I"$top/include"
 cat >"$work/odd.c" <<'C'

@@ -3,6 +3,7 @@
 # says without flick, while all of them are in second bodies.
 # timeout: 200
 . "$(dirname "$0")/lib"
+no_emulator programs
 need sqlite3 gdb
 export TRUTH_THREADS= FLICK_BODIES=1
 

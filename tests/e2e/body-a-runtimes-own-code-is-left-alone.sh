@@ -2,6 +2,7 @@
 # Code that no table unwinds, and that makes calls, is a runtime's own, which may copy it: it has no
 # bodies, which is said. JavaScript's engine is one.
 . "$(dirname "$0")/lib"
+x86_target copies-code
 need sqlite3
 export TRUTH_THREADS= FLICK_BODIES=1
 

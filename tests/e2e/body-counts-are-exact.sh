@@ -28,7 +28,7 @@ for CC in gcc clang; do
 	for level in -O0 -O2 -O3 -Os; do
 		check bodies $level
 	done
-	check bodies -O2 -fno-plt -fcf-protection=full
+	check bodies -O2 -fno-plt $landing_pads
 	check bodies -O2 -fno-pie -no-pie -fomit-frame-pointer
 	check recursion -O2
 done

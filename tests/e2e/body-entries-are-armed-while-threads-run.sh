@@ -4,6 +4,7 @@
 # so they are told.
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator names
 . "$(dirname "$0")/steps-lib"
 need sqlite3
 

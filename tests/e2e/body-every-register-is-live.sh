@@ -4,6 +4,7 @@
 # the call of a body.
 # timeout: 300
 . "$(dirname "$0")/lib"
+x86_target ipa-ra
 need sqlite3 objdump gcc
 export TRUTH_THREADS= FLICK_BODIES=1
 CC=gcc

@@ -34,5 +34,5 @@ for CC in gcc clang; do
 		check $level
 	done
 	check -O2 -static-libgcc -static-libstdc++
-	check -O2 -fcf-protection=full -fno-pie -no-pie
+	check -O2 $landing_pads -fno-pie -no-pie
 done

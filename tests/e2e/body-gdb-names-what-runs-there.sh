@@ -3,6 +3,7 @@
 # its function's name, to the end; and so does gdb that starts it, for which bodies come
 # later.
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 need gdb
 export TRUTH_THREADS= FLICK_BODIES=1
 cat >"$work/deep.c" <<'END_C'

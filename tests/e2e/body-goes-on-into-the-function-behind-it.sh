@@ -2,6 +2,7 @@
 # A function that ends in no return or jump, and goes on into the one behind it: both are
 # counted, and the first one is left there.
 . "$(dirname "$0")/lib"
+x86_target runs-on
 need sqlite3
 export TRUTH_THREADS= FLICK_BODIES=1
 

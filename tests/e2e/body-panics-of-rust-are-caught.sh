@@ -3,6 +3,7 @@
 # thrown on, as without flick; calls are counted.
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator programs
 need sqlite3 rustc
 export TRUTH_THREADS= FLICK_BODIES=1
 

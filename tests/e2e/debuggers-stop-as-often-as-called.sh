@@ -3,6 +3,7 @@
 # call, no other SIGTRAP is seen, and the calls are counted. Where the breakpoint
 # stands on the place of a probe, the probe is refused with a reason.
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 need sqlite3 gdb "$CC"
 run gdb -q -batch -ex run --args /bin/true
 grep -q 'exited normally' "$out" || skip "gdb cannot trace a process here"

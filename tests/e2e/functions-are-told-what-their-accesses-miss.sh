@@ -3,6 +3,7 @@
 # record -a cache: of each function as many accesses as valgrind's lackey tells of its
 # instructions, and as many misses in all as `flick cache` finds in the very same stream.
 . "$(dirname "$0")/lib"
+x86_target told
 need valgrind nm objdump "$CC"
 library tells -I"$top/include"
 target told -O2 -no-pie -fno-stack-protector -fcf-protection=none

@@ -2,6 +2,7 @@
 # A stripped file has no names, but tables for unwinding say where functions begin: each
 # has a row, MODULE!0xOFFSET, with probes and without. What it exports has its name.
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC" nm strip readelf
 cat >"$work/bare.c" <<'END'
 #include <time.h>

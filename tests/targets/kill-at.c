@@ -68,7 +68,7 @@ void fl_point_hit(const char *name)
 	if (!fl_os_environment("FLICK_KILL_AFTER", after, sizeof(after)) &&
 	    __atomic_fetch_add(&times, 1, __ATOMIC_RELAXED) < after[0] - '0')
 		return;
-	if (syscall(SYS_unlink, once))
+	if (syscall(SYS_unlinkat, AT_FDCWD, once, 0))
 		return;
 	if (fl_os_environment("FLICK_KILL_STOP", pid, sizeof(pid)))
 		syscall(SYS_kill, fl_os_pid(), SIGKILL);
