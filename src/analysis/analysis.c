@@ -13,6 +13,7 @@ extern const struct flick_analysis fl_analysis_tree;
 extern const struct flick_analysis fl_analysis_subtrees;
 extern const struct flick_analysis fl_analysis_paths;
 extern const struct flick_analysis fl_analysis_cache;
+extern const struct flick_analysis fl_analysis_miss_tree;
 
 const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_latency,
@@ -23,6 +24,7 @@ const struct flick_analysis *const fl_analyses[] = {
 	&fl_analysis_subtrees,
 	&fl_analysis_paths,
 	&fl_analysis_cache,
+	&fl_analysis_miss_tree,
 	NULL
 };
 

@@ -8,84 +8,50 @@
  * comes a chunk at a time. So of several threads the misses are an estimate, of one thread they
  * are those that the same accesses have in cachegrind.
  */
-#include "analysis/cache.h"
-#include "analysis/run.h"
+#include "analysis/misses.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct missed {
-	uint64_t n[2];			/* loads, stores: enum fl_access_kind */
-	uint64_t misses[FL_CACHE_LEVELS];
-};
-/* Of words a loop has little more time than to count their places; a place says what they do.
- * `room`: the last byte of a line that an access may begin at and lie in it alone; -1: that is
- * not known yet, or there is none. */
-struct by_word {
-	uint64_t n[FL_WORD_PLACES + 1];
-	int16_t room[FL_WORD_PLACES + 1];
-	uint32_t what[FL_WORD_PLACES + 1];	/* enum flick_access; 0: not known yet */
-};
-struct misses {
-	const struct flick_view *view;
-	struct fl_cache *cache;
-	uint32_t levels;
-	struct missed *of;		/* by place, later by function */
-	struct by_word *words;
-	uint32_t n;
-	struct flick_record *held;	/* by thread: a string whose other one comes next */
-	uint32_t n_held;
-	int error;
-};
-
 enum { FIXED = 4 };			/* columns by line; then one a level */
 
-#define COUNTED \
-	{ "accesses", FLICK_COL_COUNT }, \
-	{ "stores", FLICK_COL_COUNT }, \
-	{ "l1_misses", FLICK_COL_COUNT }, \
-	{ "l2_misses", FLICK_COL_COUNT }, \
-	{ "l3_misses", FLICK_COL_COUNT }, \
-	{ "l4_misses", FLICK_COL_COUNT },
 static const struct flick_column by_function[] = {
-	{ "function", FLICK_COL_FUNCTION }, COUNTED
+	{ "function", FLICK_COL_FUNCTION }, FL_MISSED_COLUMNS
 };
 static const struct flick_column by_line[] = {
-	{ "function", FLICK_COL_FUNCTION }, { "line", FLICK_COL_TEXT }, COUNTED
+	{ "function", FLICK_COL_FUNCTION }, { "line", FLICK_COL_TEXT }, FL_MISSED_COLUMNS
 };
 _Static_assert(ARRAY_LEN(by_line) == FIXED + FL_CACHE_LEVELS, "one a level");
 
-static void close_misses(void *state)
+void fl_misses_close(struct fl_misses *m)
 {
-	struct misses *m = state;
-
 	fl_cache_close(m->cache);
 	free(m->of);
 	free(m->words);
 	free(m->held);
-	free(m);
 }
 
-static void forget_words(struct by_word *w)
+static void close_misses(void *state)
+{
+	fl_misses_close(state);
+	free(state);
+}
+
+static void forget_words(struct fl_by_word *w)
 {
 	memset(w, 0, sizeof *w);
 	memset(w->room, 0xff, sizeof w->room);
 }
 
-/* `arg`: the geometry of data's levels. */
-static int open_misses(void **state, const struct flick_view *view, const char *arg)
+int fl_misses_open(struct fl_misses *m, const struct flick_view *view, const char *arg)
 {
 	struct fl_cache_geometry g = { .policy = FL_CACHE_INCLUSIVE };
-	struct misses *m;
 	char why[FL_USE_WHY];
 	int n = fl_cache_parse(g.data, FL_CACHE_LEVELS, arg ? arg : FL_CACHE_PRESET, why), err;
 
 	if (n < 0)
 		return -EINVAL;
-	m = calloc(1, sizeof *m);
-	if (!m)
-		return -ENOMEM;
 	g.n_data = m->levels = (uint32_t)n;
 	m->view = view;
 	err = fl_cache_open(&m->cache, &g);
@@ -94,18 +60,25 @@ static int open_misses(void **state, const struct flick_view *view, const char *
 		forget_words(m->words);
 	else if (!err)
 		err = -ENOMEM;
-	if (err)
+	return err;
+}
+
+static int open_misses(void **state, const struct flick_view *view, const char *arg)
+{
+	struct fl_misses *m = calloc(1, sizeof *m);
+	int err = m ? fl_misses_open(m, view, arg) : -ENOMEM;
+
+	if (err && m)
 		close_misses(m);
 	else
 		*state = m;
 	return err;
 }
 
-/* Room for `n`; what is new is 0. */
-static int extend(struct misses *m, uint32_t n)
+int fl_misses_extend(struct fl_misses *m, uint32_t n)
 {
 	uint32_t room = n < 1024 ? 1024 : n + n / 2;
-	struct missed *of;
+	struct fl_missed *of;
 
 	if (n <= m->n)
 		return 0;
@@ -113,13 +86,13 @@ static int extend(struct misses *m, uint32_t n)
 	if (!of)
 		return -ENOMEM;
 	for (uint32_t i = m->n; i < room; i++)
-		of[i] = (struct missed){ .n[0] = 0 };
+		of[i] = (struct fl_missed){ .n[0] = 0 };
 	m->of = of;
 	m->n = room;
 	return 0;
 }
 
-static void note_misses(struct missed *to, uint32_t missed)
+static void note_misses(struct fl_missed *to, uint32_t missed)
 {
 	for (uint32_t k = 0; missed; k++, missed >>= 1)
 		to->misses[k] += missed & 1;
@@ -139,8 +112,13 @@ static inline struct fl_access access_of(const struct flick_record *r)
 
 /* ---- strings ------------------------------------------------------------------------ */
 
+static uint32_t charged(const struct fl_misses *m, uint32_t place)
+{
+	return m->is_by_path ? m->path : place;
+}
+
 /* Those of one instruction. */
-static void count_strings(struct misses *m, const struct flick_record *r, size_t n)
+static void count_strings(struct fl_misses *m, const struct flick_record *r, size_t n)
 {
 	struct fl_string s[2];
 
@@ -149,18 +127,20 @@ static void count_strings(struct misses *m, const struct flick_record *r, size_t
 			return;
 	s[n - 1].n = s[0].n;
 	for (size_t k = 0; k < n; k++)
-		if (extend(m, s[k].place + 1))
+		if (fl_misses_extend(m, charged(m, s[k].place) + 1))
 			m->error = -ENOMEM;
 	for (size_t k = 0; !m->error && k < n; k++) {
-		s[k].misses = m->of[s[k].place].misses;
-		m->of[s[k].place].n[s[k].next.kind] += s[k].n;
+		struct fl_missed *to = &m->of[charged(m, s[k].place)];
+
+		s[k].misses = to->misses;
+		to->n[s[k].next.kind] += s[k].n;
 	}
 	if (!m->error)
 		fl_strings_look(m->cache, s, n);
 }
 
 /* Of two records the first may be the last of its batch. */
-static void meet_string(struct misses *m, uint32_t thread, const struct flick_record *r)
+static void meet_string(struct fl_misses *m, uint32_t thread, const struct flick_record *r)
 {
 	struct flick_record both[2] = { { .tsc = 0 }, *r };
 
@@ -181,7 +161,7 @@ static void meet_string(struct misses *m, uint32_t thread, const struct flick_re
 /* ---- records ------------------------------------------------------------------------ */
 
 /* Of a place that was not met before, or no access. False: nothing is to be counted. */
-static __attribute__((noinline)) bool meet_place(struct misses *m, uint32_t thread,
+static __attribute__((noinline)) bool meet_place(struct fl_misses *m, uint32_t thread,
 						  const struct flick_record *r)
 {
 	uint32_t place = fl_record_probe(r);
@@ -190,7 +170,7 @@ static __attribute__((noinline)) bool meet_place(struct misses *m, uint32_t thre
 		meet_string(m, thread, r);
 	if (fl_record_type(r) != FLICK_TYPE_ACCESS || place >= FL_MAX_PLACES)
 		return false;
-	if (extend(m, place + 1))
+	if (fl_misses_extend(m, place + 1))
 		m->error = -ENOMEM;
 	return place < m->n;
 }
@@ -198,7 +178,7 @@ static __attribute__((noinline)) bool meet_place(struct misses *m, uint32_t thre
 /* Most accesses are to the line in front of its set: of these nothing is to be done. */
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
-	struct misses *m = state;
+	struct fl_misses *m = state;
 	const struct fl_front f = fl_front_of(m->cache);
 
 	for (const struct flick_record *end = r + n; r < end; r++) {
@@ -216,15 +196,36 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 
 _Static_assert(FL_ACCESS_LOAD < 2 && FL_ACCESS_STORE < 2, "");
 
+int fl_misses_of_path(struct fl_misses *m, uint32_t path, uint32_t thread,
+		      const struct flick_record *r, size_t n)
+{
+	const struct fl_front f = fl_front_of(m->cache);
+
+	m->is_by_path = true;
+	m->path = path;
+	for (const struct flick_record *end = r + n; r < end; r++) {
+		const struct fl_access a = access_of(r);
+
+		if (fl_record_type(r) == FLICK_TYPE_STRING)
+			meet_string(m, thread, r);
+		if (fl_record_type(r) != FLICK_TYPE_ACCESS)
+			continue;
+		m->of[path].n[a.kind]++;
+		if (fl_is_further(&f, &a))
+			note_misses(&m->of[path], fl_cache_look(m->cache, &a));
+	}
+	return m->error;
+}
+
 /* ---- words -------------------------------------------------------------------------- */
 
 /* What the target says that it is, whose memory this is: any number will do. */
-static uint32_t learn(struct misses *m, const struct fl_words *b, uint32_t place)
+static uint32_t learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
 {
 	uint32_t what = place < b->n_places ? load_relaxed(&b->places[place].what) : 0;
 	uint32_t size = what & FLICK_ACCESS_SIZE, line = m->cache->line;
 
-	if (extend(m, place + 1)) {
+	if (fl_misses_extend(m, place + 1)) {
 		m->error = -ENOMEM;
 		return 0;
 	}
@@ -234,8 +235,8 @@ static uint32_t learn(struct misses *m, const struct fl_words *b, uint32_t place
 }
 
 /* It may be another line than that in front of its set. */
-static __attribute__((noinline)) void look_further(struct misses *m, const struct fl_words *b,
-						   uint64_t word)
+static __attribute__((noinline))
+void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 {
 	uint32_t place = fl_word_place(word), what = m->words->what[place];
 	struct fl_access a = { .at = fl_word_address(word) };
@@ -251,9 +252,9 @@ static __attribute__((noinline)) void look_further(struct misses *m, const struc
 
 /* Ways and lines are constant where it is inlined. */
 static inline __attribute__((always_inline))
-void count_words(struct misses *m, const struct fl_words *b, struct fl_front f)
+void count_words(struct fl_misses *m, const struct fl_words *b, struct fl_front f)
 {
-	struct by_word *const by = m->words;
+	struct fl_by_word *const by = m->words;
 
 	for (const uint64_t *w = b->of, *end = w + b->n; w < end; w++) {
 		uint64_t word = *w, line = fl_word_address(word) >> f.shift;
@@ -268,7 +269,7 @@ void count_words(struct misses *m, const struct fl_words *b, struct fl_front f)
 
 int fl_misses_words(void *state, const struct fl_words *b)
 {
-	struct misses *m = state;
+	struct fl_misses *m = state;
 	struct fl_front f = fl_front_of(m->cache);
 
 	if (f.ways == 4 && f.line == 64) {
@@ -288,7 +289,7 @@ int fl_misses_words(void *state, const struct fl_words *b)
 }
 
 /* What was counted by word is counted by place and kind. */
-static void settle_words(struct misses *m)
+static void settle_words(struct fl_misses *m)
 {
 	for (uint32_t i = 0; i < FL_WORD_PLACES; i++) {
 		if (m->words->what[i])
@@ -299,16 +300,11 @@ static void settle_words(struct misses *m)
 
 /* ---- what came of it ------------------------------------------------------------------ */
 
-static uint64_t accesses_of(const struct missed *m)
-{
-	return m->n[FL_ACCESS_LOAD] + m->n[FL_ACCESS_STORE];
-}
-
 /* What accesses of one function, or of one line of it, came to. */
 struct sum {
 	uint64_t function;		/* FLICK_NONE: the place is in none */
 	const char *line;		/* NULL: by function */
-	struct missed missed;
+	struct fl_missed missed;
 };
 
 static int by_function_and_line(const void *one, const void *other)
@@ -320,26 +316,18 @@ static int by_function_and_line(const void *one, const void *other)
 	return a->line ? strcmp(a->line, b->line) : 0;
 }
 
-static void add_up(struct missed *to, const struct missed *m)
-{
-	for (uint32_t k = 0; k < 2; k++)
-		to->n[k] += m->n[k];
-	for (uint32_t k = 0; k < FL_CACHE_LEVELS; k++)
-		to->misses[k] += m->misses[k];
-}
-
 /* Of places that were come to; NULL: no memory. Places of one line stand together, and are one
  * then. */
-static struct sum *sum_up(const struct misses *m, size_t *n)
+static struct sum *sum_up(const struct fl_misses *m, size_t *n)
 {
 	struct sum *all = calloc(m->n + 1ul, sizeof *all);
 	size_t last = 0;
 
 	*n = 0;
 	for (uint32_t i = 0; all && i < m->n; i++) {
-		uint32_t f = accesses_of(&m->of[i]) ? m->view->place(m->view, i) : 0;
+		uint32_t f = fl_missed_accesses(&m->of[i]) ? m->view->place(m->view, i) : 0;
 
-		if (accesses_of(&m->of[i]))
+		if (fl_missed_accesses(&m->of[i]))
 			all[(*n)++] = (struct sum){
 				f < m->view->n_functions ? f : FLICK_NONE,
 				m->view->line ? m->view->line(m->view, i) : NULL, m->of[i],
@@ -352,14 +340,23 @@ static struct sum *sum_up(const struct misses *m, size_t *n)
 		if (by_function_and_line(&all[last], &all[i]))
 			all[++last] = all[i];
 		else
-			add_up(&all[last].missed, &all[i].missed);
+			fl_missed_add(&all[last].missed, &all[i].missed);
 	*n = last + 1;
 	return all;
 }
 
+uint64_t *fl_missed_row(const struct fl_missed *m, uint32_t levels, uint64_t *cell)
+{
+	*cell++ = fl_missed_accesses(m);
+	*cell++ = m->n[FL_ACCESS_STORE];
+	for (uint32_t k = 0; k < levels; k++)
+		*cell++ = m->misses[k];
+	return cell;
+}
+
 static int rows(void *state, struct flick_rows *r)
 {
-	struct misses *m = state;
+	struct fl_misses *m = state;
 	bool has_lines = m->view->line != NULL;
 	size_t n, n_columns = FIXED - !has_lines + m->levels;
 	struct sum *sums;
@@ -377,10 +374,7 @@ static int rows(void *state, struct flick_rows *r)
 		*cell++ = sums[i].function;
 		if (has_lines)
 			*cell++ = (uintptr_t)sums[i].line;
-		*cell++ = accesses_of(&sums[i].missed);
-		*cell++ = sums[i].missed.n[FL_ACCESS_STORE];
-		for (uint32_t k = 0; k < m->levels; k++)
-			*cell++ = sums[i].missed.misses[k];
+		cell = fl_missed_row(&sums[i].missed, m->levels, cell);
 	}
 	free(sums);
 	return 0;

@@ -92,6 +92,8 @@ static int open_worker(struct fl_run *run, const struct fl_use *use)
 				 .words = a == &fl_analysis_cache ? fl_misses_words : NULL,
 				 .mark = run->n_marks };
 	run->n_marks += a->enter || a->leave || a->stray;
+	run->is_in_order |= a->needs == FLICK_NEEDS_ACCESSES && a->batch &&
+			    (a->enter || a->leave || a->stray);
 	run->tells_entered |= a->enter != NULL;
 	err = a->open(&w->state, &run->view, use->arg);
 	run->n += !err;
@@ -258,14 +260,11 @@ static int see(struct fl_run *run, const struct fl_batch *b)
 	return err;
 }
 
-int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
+static int feed_all(struct fl_stream *s, const struct fl_batch *b)
 {
-	int err = refresh(run);
-	struct fl_stream *s = err ? NULL : stream_of(run, b->thread);
+	struct fl_run *run = s->run;
+	int err = 0;
 
-	if (!s)
-		return err ? err : -ENOMEM;
-	run->view.weight = b->window ? b->window->weight : FLICK_WEIGHT_ONE;
 	for (size_t i = 0; i < run->n; i++) {
 		struct fl_analyst *w = &run->workers[i];
 
@@ -276,6 +275,37 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 		err = see(run, b);
 	if (!err && run->pairing)
 		err = run->pairing->feed(s, b);
+	return err;
+}
+
+/* Whose an access is the calls say that are open there: records go to all in pieces, each of
+ * which ends with a call's begin or end. */
+static int feed_pieces(struct fl_stream *s, const struct fl_batch *b)
+{
+	int err = 0;
+
+	for (size_t from = 0, upto = 0; !err && from < b->n; from = upto) {
+		struct fl_batch piece = *b;
+
+		while (upto < b->n && b->records[upto++].probe >= s->run->n_tags)
+			;
+		piece.records = b->records + from;
+		piece.n = upto - from;
+		piece.paused = from ? 0 : b->paused;
+		err = feed_all(s, &piece);
+	}
+	return err;
+}
+
+int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
+{
+	int err = refresh(run);
+	struct fl_stream *s = err ? NULL : stream_of(run, b->thread);
+
+	if (!s)
+		return err ? err : -ENOMEM;
+	run->view.weight = b->window ? b->window->weight : FLICK_WEIGHT_ONE;
+	err = run->is_in_order ? feed_pieces(s, b) : feed_all(s, b);
 	if (err && !run->error)
 		run->error = err;
 	return run->error;

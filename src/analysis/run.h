@@ -58,6 +58,7 @@ struct fl_run {
 	size_t n;
 	uint32_t n_marks;		/* a call has: one for each analysis that wants calls */
 	bool tells_entered;		/* one is told of calls that begin */
+	bool is_in_order;		/* one asks of an access which calls are open */
 	uint32_t from_mark;		/* one more, in windows: where it was called from */
 	struct fl_callers *callers;	/* in windows */
 	struct fl_scales scales;	/* of windows and samples */

@@ -214,13 +214,19 @@ enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
 	return counts || calls ? FL_ACT_TIME : samples;
 }
 
+static bool wants_calls(const struct flick_analysis *a)
+{
+	return a->enter || a->leave || a->stray;
+}
+
 uint32_t fl_use_weaves(const struct fl_use *uses, size_t n)
 {
 	uint32_t weaves = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (uses[i].analysis->needs == FLICK_NEEDS_ACCESSES)
-			weaves |= FL_WEAVE_ACCESSES;
+			weaves |= FL_WEAVE_ACCESSES |
+				  (wants_calls(uses[i].analysis) ? FL_WEAVE_CALLS : 0);
 		if (uses[i].analysis->needs == FLICK_NEEDS_PATHS)
 			weaves |= FL_WEAVE_PATHS;
 	}

@@ -254,8 +254,8 @@ static inline uint64_t fl_word_address(uint64_t word)
 	return word & ((1ull << FL_WORD_ADDRESS_BITS) - 1);
 }
 
-/* What second bodies are made to tell, beside entries and exits. */
-enum fl_weaves { FL_WEAVE_ACCESSES = 1, FL_WEAVE_PATHS = 2 };
+/* What second bodies are made to tell, and if calls are recorded beside it. */
+enum fl_weaves { FL_WEAVE_ACCESSES = 1, FL_WEAVE_PATHS = 2, FL_WEAVE_CALLS = 4 };
 
 /* Which modules get second bodies: site/wants.c. Rules, each `+` or `-` and a glob of a
  * module's base name, with its NUL; an empty one ends them. The last that matches decides,

@@ -40,7 +40,7 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	return 0;
 }
 
-static struct fl_use *find_use(struct fl_session_options *o, const char *name)
+struct fl_use *fl_session_find_use(struct fl_session_options *o, const char *name)
 {
 	for (size_t i = 0; i < o->n_analyses; i++)
 		if (!strcmp(o->analyses[i].name, name))
@@ -51,9 +51,9 @@ static struct fl_use *find_use(struct fl_session_options *o, const char *name)
 /* Options of `cache` take it, too; the arguments of -a have no room for a geometry's commas. */
 static struct fl_use *use_cache(struct fl_session_options *o)
 {
-	if (!find_use(o, "cache") && fl_session_use(o, "cache"))
+	if (!fl_session_find_use(o, "cache") && fl_session_use(o, "cache"))
 		return NULL;
-	return find_use(o, "cache");
+	return fl_session_find_use(o, "cache");
 }
 
 int fl_session_take_lines(void *options, const struct fl_option *o, const char *text)
@@ -95,7 +95,7 @@ int fl_session_take_uses(void *options, const struct fl_option *o, const char *l
 
 	(void)o;
 	while (!err && (name = strsep(&rest, ",")))
-		if (strcmp(name, "cache") || !find_use(options, name))
+		if (strcmp(name, "cache") || !fl_session_find_use(options, name))
 			err = fl_session_use(options, name);
 	free(names);
 	return err;
@@ -135,7 +135,8 @@ struct flick_rows *fl_session_result(struct fl_session *s, const char *name)
 /* A call is in one row of each alone; the first have them as they were counted. */
 const struct flick_rows *fl_session_calls(struct fl_session *s)
 {
-	static const char *const of[] = { "latency", "counts", "graph", "tree", "spread" };
+	static const char *const of[] = { "latency", "counts", "graph", "tree", "spread",
+					  "cache-tree" };
 	const struct flick_rows *rows = NULL;
 
 	for (size_t i = 0; !rows && i < ARRAY_LEN(of); i++)

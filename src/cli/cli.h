@@ -489,6 +489,8 @@ int fl_store_warn(struct fl_store *);
 const char *fl_analysis_each(size_t);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
 int fl_session_use(struct fl_session_options *, const char *spec);
+/* The one whose result is called so; NULL: it was not asked for. */
+struct fl_use *fl_session_find_use(struct fl_session_options *, const char *name);
 void fl_session_drop_uses(struct fl_session_options *);
 /* "latency,counts": the same for each. */
 int fl_session_take_uses(void *options, const struct fl_option *, const char *list);

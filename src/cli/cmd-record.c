@@ -189,7 +189,28 @@ static bool has_others(const struct fl_session_options *o)
 	return has;
 }
 
-/* Second bodies tell paths and accesses; their entries are off. */
+/* Beside accesses a tree is theirs: times are of a program that tells all of them. */
+static int join_tree(struct fl_session_options *o)
+{
+	struct fl_use *cache = fl_session_find_use(o, "cache");
+	struct fl_use *tree = fl_session_find_use(o, "tree");
+	char why[FL_USE_WHY];
+
+	if (cache && tree) {
+		fl_use_close(tree);
+		if (fl_use_open(tree, "cache-tree", why)) {
+			fl_say("%s", why);
+			return -1;
+		}
+	}
+	tree = fl_session_find_use(o, "cache-tree");
+	if (tree && cache && cache->arg && !tree->arg && !(tree->arg = strdup(cache->arg)))
+		return -1;
+	return 0;
+}
+
+/* Second bodies tell paths and accesses; their entries are off, but where a tree is asked
+ * for. */
 static int use_bodies(struct wish *w)
 {
 	struct fl_session_options *o = &w->o;
@@ -199,6 +220,9 @@ static int use_bodies(struct wish *w)
 
 	if (!weaves)
 		return 0;
+	if (join_tree(o))
+		return -1;
+	weaves = fl_use_weaves(o->analyses, o->n_analyses);
 	if (has_others(o))
 		fl_say("an analysis of %s cannot be used with others: no call is timed or "
 		       "counted beside it", what);

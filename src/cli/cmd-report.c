@@ -296,7 +296,7 @@ static void note_watched(struct source *from)
 	const char *name = from->sheet.name;
 	char watched[256];
 
-	if (!name || (strcmp(name, "cache") && strcmp(name, "paths")) ||
+	if (!name || (strncmp(name, "cache", 5) && strcmp(name, "paths")) ||
 	    !fl_store_value(from->store, "watched", watched))
 		return;
 	snprintf(from->note, sizeof(from->note), "%s", watched);

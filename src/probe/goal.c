@@ -242,13 +242,19 @@ void fl_goal_follow(uint32_t id)
 	} while (bits != bits_of(id));
 }
 
+/* Bodies tell, and no call is recorded beside. */
+static bool tells_alone(uint32_t weaves)
+{
+	return weaves && !(weaves & FL_WEAVE_CALLS);
+}
+
 static uint8_t holds_at_first(uint32_t id)
 {
 	return (fl_table.first_ended ? FL_HOLD_READER : 0) |
 	       (fl_table.between && !fl_kind_counts(fl_table.sites[id].kind) ?
 		FL_HOLD_WINDOW : 0) |
 	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0) |
-	       (fl_table.shm->weaves ? FL_HOLD_WOVEN : 0);
+	       (tells_alone(fl_table.shm->weaves) ? FL_HOLD_WOVEN : 0);
 }
 
 /* From the old bytes the way to `on` is by `off`. Nobody else switches it before it is said

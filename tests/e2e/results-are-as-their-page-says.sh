@@ -23,7 +23,7 @@ for how in "-a latency,spread" "-a $all" "-a $all --rate=100%"; do
 done
 target recursion -O1
 if [ "$(uname -m)" = x86_64 ]; then
-	for how in "-a paths" "--lines --cache=1K,2,64:2K,2,64:4K,2,64:8K,2,64"; do
+	for how in "-a paths" "-a tree --lines --cache=1K,2,64:2K,2,64:4K,2,64:8K,2,64"; do
 		record $how -- "$work/recursion"
 		succeeded
 		schema >>"$work/tables"

@@ -57,7 +57,7 @@ for command in report dump; do
 	"$FLICK" $command --help | sed -n '/^Formats:/,/^$/s/^  \([a-z]*\) .*/\1/p' >want
 	"$FLICK" $command --values --format | diff want - || fail "$command: other formats"
 done
-"$FLICK" record --help | sed -n '/^Analyses/,/^$/s/^  \([a-z]*\) .*/\1/p' >want
+"$FLICK" record --help | sed -n '/^Analyses/,/^$/s/^  \([a-z-]*\) .*/\1/p' >want
 "$FLICK" record --values -a | diff want - || fail "record: other analyses"
 run "$FLICK" record --all ./recursion
 succeeded

@@ -1,0 +1,71 @@
+/*
+ * misses.h - private to analysis/: accesses to memory, and what of them misses (misses.c), by
+ * who made them.
+ */
+#ifndef FL_ANALYSIS_MISSES_H
+#define FL_ANALYSIS_MISSES_H
+
+#include "analysis/cache.h"
+#include "analysis/run.h"
+
+struct fl_missed {
+	uint64_t n[2];			/* loads, stores: enum fl_access_kind */
+	uint64_t misses[FL_CACHE_LEVELS];
+};
+/* Of words a loop has little more time than to count their places; a place says what they do.
+ * `room`: the last byte of a line that an access may begin at and lie in it alone; -1: that is
+ * not known yet, or there is none. */
+struct fl_by_word {
+	uint64_t n[FL_WORD_PLACES + 1];
+	int16_t room[FL_WORD_PLACES + 1];
+	uint32_t what[FL_WORD_PLACES + 1];	/* enum flick_access; 0: not known yet */
+};
+struct fl_misses {
+	const struct flick_view *view;
+	struct fl_cache *cache;
+	uint32_t levels;
+	struct fl_missed *of;		/* by place; or by call path */
+	struct fl_by_word *words;
+	uint32_t n;
+	struct flick_record *held;	/* by thread: a string whose other one comes next */
+	uint32_t n_held;
+	bool is_by_path;
+	uint32_t path;			/* (by path) whose accesses come next */
+	int error;
+};
+
+/* `arg`: the geometry of data's levels. Zeros before; 0, -EINVAL or -ENOMEM, and then to be
+ * closed as well. */
+int fl_misses_open(struct fl_misses *, const struct flick_view *, const char *arg);
+void fl_misses_close(struct fl_misses *);
+/* Room for `n`; what is new is 0. 0 or -ENOMEM. */
+int fl_misses_extend(struct fl_misses *, uint32_t n);
+/* Accesses among a thread's records are of that path, for which there is room. 0 or -ENOMEM. */
+int fl_misses_of_path(struct fl_misses *, uint32_t path, uint32_t thread,
+		      const struct flick_record *, size_t n);
+
+static inline void fl_missed_add(struct fl_missed *to, const struct fl_missed *m)
+{
+	for (uint32_t k = 0; k < 2; k++)
+		to->n[k] += m->n[k];
+	for (uint32_t k = 0; k < FL_CACHE_LEVELS; k++)
+		to->misses[k] += m->misses[k];
+}
+
+static inline uint64_t fl_missed_accesses(const struct fl_missed *m)
+{
+	return m->n[FL_ACCESS_LOAD] + m->n[FL_ACCESS_STORE];
+}
+
+/* Its cells, of so many levels; behind them. */
+uint64_t *fl_missed_row(const struct fl_missed *, uint32_t levels, uint64_t *cell);
+
+#define FL_MISSED_COLUMNS \
+	{ "accesses", FLICK_COL_COUNT }, \
+	{ "stores", FLICK_COL_COUNT }, \
+	{ "l1_misses", FLICK_COL_COUNT }, \
+	{ "l2_misses", FLICK_COL_COUNT }, \
+	{ "l3_misses", FLICK_COL_COUNT }, \
+	{ "l4_misses", FLICK_COL_COUNT },
+
+#endif
