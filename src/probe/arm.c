@@ -69,12 +69,15 @@ struct grace {
 };
 
 /* Somebody stands where it will not for long, or does not stop just now: the set may be tried
- * once more, a moment later. Forks, and who claims, go on meanwhile: nothing is half done. */
+ * once more, a moment later. Forks, and who claims, go on meanwhile: nothing is half done. A
+ * call of the program's does not wait: who stands there may wait for the caller. */
 static bool is_waited_for(struct grace *p, int err)
 {
 	enum { ROUNDS = 8 };
 	const uint64_t LONGEST_NS = 1000000000, now = fl_os_monotonic_ns();
 
+	if (fl_table.session->own)
+		return false;
 	p->until = p->until ? p->until : now + LONGEST_NS;
 	if ((err != FLE_STANDS && err != FLE_STUCK) || now >= p->until || p->rounds++ >= ROUNDS)
 		return false;
