@@ -174,7 +174,7 @@ static struct costs take_costs(struct fl_session *s)
 	struct costs c = {
 		.probes_ns = own_ns(s), .switching_ns = switching_ns(s),
 		.jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own)),
-		.samples_ns = (double)s->pcs.all * s->sample_ns,
+		.samples_ns = (double)(s->pcs.all - s->pcs.work) * s->sample_ns,
 	};
 
 	c.program_ns = program_ns(s, &c);
