@@ -44,11 +44,29 @@ static void note_words(struct pass *p)
 	}
 }
 
+/* Compilers align functions and pad what is before, and do neither with cold parts. What jumps
+ * into a function's middle is a part all the same. */
+static bool is_set_apart(const struct pass *p, const struct fl_extent *x)
+{
+	enum { ALIGNED = 16 };
+	bool is_padded = x > p->o->extents && x[-1].end < x->start;
+
+	if (!is_padded || (x->start - p->m->bias) % ALIGNED)
+		return false;
+	for (uint32_t i = 0; i < x->n_left; i++) {
+		uint32_t to = p->o->lefts[x->left + i].to;
+
+		if (to && !fl_is_head(p, p->o->lo + to))
+			return false;
+	}
+	return true;
+}
+
 static bool may_be_part(const struct pass *p, const struct fl_extent *x)
 {
 	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal && !(x->flags & X_STUB) &&
 	       !fl_bit(p->named, x->start - p->lo) &&
-	       !fl_bit(p->named, fl_extent_entry(x) - p->lo);
+	       !fl_bit(p->named, fl_extent_entry(x) - p->lo) && !is_set_apart(p, x);
 }
 
 /* Who jumps to the start of what may be a part? `next` has that meanwhile; its own index:
@@ -67,8 +85,9 @@ static void note_source(struct pass *p, uint32_t k, uintptr_t to)
 /*
  * A cold part of a function that has no frame there looks like a function to the tables, but
  * flags may be live where it begins. What one function jumps to, that nobody calls, and
- * whose address stands nowhere, is a part of that function; so is a function that is
- * called by nothing but one tail call.
+ * whose address stands nowhere, is a part of that function, unless it is laid out as functions
+ * are: then nothing but one tail call leads there. Should it be a part for all that, its body
+ * is sound: no flag, register or red zone is taken for dead that its code does not prove so.
  */
 void fl_outline_find_hidden(struct pass *p)
 {

@@ -243,8 +243,14 @@ static const struct {
 
 /* No symbol, no frame, jumped to by one: its tables say that it is called. */
 static const char hidden[] = "BEGIN hides_part\nFILL\njne .Lhidden\n.Lback_in:\nFILL\nret\n"
-	"END hides_part\n.p2align 4\n.Lhidden:\n.cfi_startproc\nFILL\njmp .Lback_in\n"
-	".cfi_endproc\n.p2align 4\n";
+	"END hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\nFILL\njmp .Lback_in\n"
+	".cfi_endproc\n.p2align 4\n"
+	"BEGIN splits_off\nFILL\njne .Lsplit\nFILL\nret\nEND splits_off\n.p2align 4\nnop\n"
+	".Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n";
+
+/* So is what one tail call alone leads to; it is laid out as functions are. */
+static const char alone[] = "BEGIN tails_once\nFILL\njmp .Lalone\nEND tails_once\nnop\n"
+	".p2align 4\n.Lalone:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n";
 
 static void open_refused(struct opened *f)
 {
@@ -253,7 +259,7 @@ static void open_refused(struct opened *f)
 
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", refused[i].text);
-	n += (size_t)snprintf(text + n, sizeof text - n, "%s", hidden);
+	n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", hidden, alone);
 	assert_true(n < sizeof text);
 	assemble(f, text);
 }
@@ -280,7 +286,11 @@ static void parts_elsewhere_are_found(void **state)
 	assert_int_equal(s.n_parts, 3);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "hides_part")), 0);
 	assert_int_equal(s.n_parts, 2);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "splits_off")), 0);
+	assert_int_equal(s.n_parts, 2);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "plain")), 0);
+	assert_int_equal(s.n_parts, 1);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "tails_once")), 0);
 	assert_int_equal(s.n_parts, 1);
 	close_file(&f);
 }
