@@ -126,7 +126,8 @@ void fl_view_open(struct fl_session *s)
 		.live = fl_shm_sites(s->shm),
 		.sampled = s->o->action == FL_ACT_SAMPLE,
 		.windows = s->o->rate != 0,
-		.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE,
+		.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE |
+			  1u << FL_PROVIDER_BODY,
 		.ns_per_tick = 1.0,
 		.is_now = true,
 	};

@@ -37,6 +37,10 @@ many=$(of_path accesses fill walk_many) few=$(of_path accesses fill walk_few)
 	[ "$few" -le $((2001 * 4096 + 100000)) ] || fail "$label $many and $few bytes are filled"
 [ "$(of_path calls walk walk_many) $(of_path calls walk walk_few) $(of_path calls leave)" = \
 	"3 2001 400" ] || fail "$label calls are others"
+# What longjmp() has left calls nobody any more.
+[ "$(of_path calls leave leave_often) $(of_path calls walk leave)" = "400 400" ] &&
+	[ "$(of_path calls leave)" -eq 400 ] && [ "$(of_path calls walk_few leave_often)" -eq 1 ] ||
+	fail "$label calls left by longjmp() are called by one another"
 [ "$(of_path calls again again)" -eq 3 ] || fail "$label of calls in itself"
 for f in main run walk fill walk_few walk_many again; do	# none is left by longjmp()
 	[ "$(of_path accesses $f)" = "$(sql "select accesses from cache_named where
