@@ -39,7 +39,8 @@ const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
 /* CPU time that one sample stands for, nanoseconds. */
 uint64_t fl_sampler_period_ns(void);
 /* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller
- * himself in a millisecond or two (sample-cost.c). 0: the system gives no samples. */
+ * himself in a millisecond or two, and at most a sixth of a second where others have the CPU
+ * (sample-cost.c). 0: the system gives no samples. */
 uint32_t fl_sampler_measure(void);
 /* How they are taken. */
 struct perf_event_attr fl_sampler_attr(void);
