@@ -5,6 +5,10 @@
  * it takes the addresses that branches reach from their code: glue must be there,
  * and so must what the program loads later. So what has no address of its own goes
  * APART below flick's code, one mapping below the other.
+ *
+ * A program may have locked all that it will map (mlockall(), MCL_FUTURE), before flick came
+ * to it, too. Of gigabytes of which little is used the kernel would then make memory at once.
+ * It makes none of what may not be touched; that is unlocked, and may be touched from then on.
  */
 #include <sys/mman.h>
 
@@ -15,7 +19,7 @@
 #define SPAN (1ull << 38)		/* what was unmapped there is used again */
 #define LEAP (1ull << 35)		/* over what is in use */
 #define LOW_CODE (1ull << 46)		/* apart from a program that lies at the bottom */
-enum { TRIES = 6 };
+enum { TRIES = 6, LARGE = 1 << 18 };
 
 static uint64_t used;			/* of SPAN again and again, from its top; atomic */
 
@@ -37,7 +41,17 @@ static uintptr_t next_apart(size_t n)
 
 static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
-	return SYS_OR_FAULT(mmap, SYS_mmap, at, n, prot, flags, fd, offset);
+	bool is_large = n >= LARGE && prot == (PROT_READ | PROT_WRITE);
+	long got = SYS_OR_FAULT(mmap, SYS_mmap, at, n, is_large ? PROT_NONE : prot, flags, fd,
+				offset), err;
+
+	if (!is_large || fl_is_err((void *)got))
+		return got;
+	SYS(SYS_munlock, got, n);
+	err = SYS(SYS_mprotect, got, n, prot);
+	if (err)
+		SYS(SYS_munmap, got, n);
+	return err ? err : got;
 }
 
 /* Where that is taken the kernel chooses: again, unless it is always. */
