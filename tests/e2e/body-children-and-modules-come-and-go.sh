@@ -3,6 +3,7 @@
 # that are loaded and unloaded while others call.
 # timeout: 400
 . "$(dirname "$0")/lib"
+no_emulator wiped
 need sqlite3 "$CC"
 export TRUTH_THREADS= FLICK_BODIES=1
 

@@ -2,6 +2,7 @@
 # --rate: a function that ends in a jump to its exit probe, and has calls inside, has its
 # times also where its caller began before the window, or before all of them.
 . "$(dirname "$0")/lib"
+no_emulator windows
 need sqlite3 "$CC"
 
 for way in cyg xray; do

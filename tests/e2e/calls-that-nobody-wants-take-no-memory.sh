@@ -2,6 +2,7 @@
 # Profiling calls of functions that nobody wants are off, each by one byte of its opcode,
 # and have no glue; however many there are. Those that are wanted have glue and are on.
 . "$(dirname "$0")/lib"
+[ "$(uname -m)" = x86_64 ] || skip "the opcodes looked at are of x86-64"
 need sqlite3 "$CC"
 {
 	cat <<'END_C'

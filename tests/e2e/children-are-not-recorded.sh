@@ -5,6 +5,7 @@
 # A child of vfork runs in its parent's memory and place, so what it calls before exec is
 # its parent's.
 . "$(dirname "$0")/lib"
+no_emulator wiped
 need sqlite3 "$CC"
 target fork -O2 $sites
 
