@@ -450,7 +450,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 	if (take_in_sites(s)) {
 		fl_say("out of memory for %u sites", s->shm->n_sites);
 		answer = FL_PHASE_QUIT;
-	} else if (!can_go(s)) {
+	} else if (s->refused_to_go || !can_go(s)) {
 		answer = FL_PHASE_QUIT;
 	}
 	if (!s->asked) {		/* before the first events, and code of its own */
