@@ -83,6 +83,9 @@ static inline const struct fl_shm_site *fl_view_live(const struct fl_view *v, ui
 struct fl_run;
 int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 		const struct fl_view *);
+/* One more, once, which keeps nothing with calls (no marks): it is told of what ends from now
+ * on, and its rows are behind all others'. 0 or an error. */
+int fl_run_join(struct fl_run *, const struct fl_use *);
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 /* Can it be told of accesses in words? Else they are to be records. */
 bool fl_run_takes_words(const struct fl_run *);

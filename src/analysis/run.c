@@ -82,7 +82,7 @@ static const char *place_line(const struct flick_view *v, uint32_t place)
 	return run->source->line(run->source->owner, place);
 }
 
-static int open_worker(struct fl_run *run, const struct fl_use *use)
+static int open_worker(struct fl_run *run, const struct fl_use *use, uint32_t mark)
 {
 	struct fl_analyst *w = &run->workers[run->n];
 	const struct flick_analysis *a = use->analysis;
@@ -90,14 +90,28 @@ static int open_worker(struct fl_run *run, const struct fl_use *use)
 
 	*w = (struct fl_analyst){ .a = a, .enter = a->enter, .leave = a->leave,
 				 .words = a == &fl_analysis_cache ? fl_misses_words : NULL,
-				 .mark = run->n_marks };
+				 .mark = mark };
+	err = a->open(&w->state, &run->view, use->arg);
+	run->n += !err;
+	return err;
+}
+
+static int open_first(struct fl_run *run, const struct fl_use *use)
+{
+	const struct flick_analysis *a = use->analysis;
+	int err = open_worker(run, use, run->n_marks);
+
 	run->n_marks += a->enter || a->leave || a->stray;
 	run->is_in_order |= a->needs == FLICK_NEEDS_ACCESSES && a->batch &&
 			    (a->enter || a->leave || a->stray);
 	run->tells_entered |= a->enter != NULL;
-	err = a->open(&w->state, &run->view, use->arg);
-	run->n += !err;
 	return err;
+}
+
+/* Calls that are open have room for marks of the first ones. */
+int fl_run_join(struct fl_run *run, const struct fl_use *use)
+{
+	return open_worker(run, use, 0);
 }
 
 static int choose_pairing(struct fl_run *run)
@@ -130,10 +144,10 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 		.place = place_owner,
 		.line = source->line ? place_line : NULL,
 	};
-	run->workers = calloc(n + 1, sizeof(*run->workers));
+	run->workers = calloc(n + 1, sizeof(*run->workers));	/* and who joins */
 	err = run->workers ? refresh(run) : -ENOMEM;
 	for (size_t i = 0; !err && i < n; i++)
-		err = open_worker(run, &uses[i]);
+		err = open_first(run, &uses[i]);
 	if (!err)
 		err = choose_pairing(run);
 	if (err)

@@ -864,6 +864,9 @@ int fl_reader_open(struct fl_reader **, struct fl_region *, const struct fl_sink
 /* Deliver what is there; returns records delivered. `target_gone` also takes
  * half-filled chunks at once and ends every thread. Does not block. */
 uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
+/* Deliver all that was recorded before, also of chunks that are being filled, which costs
+ * their threads a line of the cache: now and then. */
+void fl_reader_take(struct fl_reader *);
 /* The sink is given words as they are; else it is fed with records that say the same. */
 void fl_reader_give_words(struct fl_reader *, void (*)(void *arg, const struct fl_words *));
 /* Where calls are counted beside what is recorded of some: deliver what was counted

@@ -14,7 +14,8 @@
  * The letters are explained in ring.c and thread.c, where their mates are.
  *
  * THE HALF-FILLED CHUNK
- *	A thread that is idle or has ended leaves records in a chunk that is not counted. To
+ *	A thread that is idle or has ended leaves records in a chunk that is not counted; one
+ *	that runs has some there at any moment. To
  *	take them the reader needs two words that the thread stores apart: how many chunks
  *	are full, and how far the one in hand is written. The reader looks in this order:
  *
@@ -659,6 +660,16 @@ static void take_cells(struct fl_reader *r, const struct life *l)
 
 	while (r->n_cells && (b.n = fl_cells_next(&c, r->made, COPIED, &paths)))
 		deliver(r, l, &b, paths);
+}
+
+/* A chunk that is being filled is taken as far as it is written, by the rule of the head: which
+ * needs no thread to lie still. */
+void fl_reader_take(struct fl_reader *r)
+{
+	adopt_fresh(r);
+	can_tell(r);
+	for (size_t i = 0; !r->counts && i < r->n_lives; i++)
+		take_half(r, &r->lives[i]);
 }
 
 /* Of all threads that have begun: who was not known yet has counted, too. */

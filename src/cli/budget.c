@@ -23,6 +23,7 @@
 
 #include "cli/budget-state.h"
 #include "cli/change.h"
+#include "cli/recent.h"
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
@@ -445,6 +446,24 @@ uint64_t fl_budget_calls(const struct fl_budget *b, uint32_t function)
 	side = &b->sides[b->called[function] - 1];
 	return (uint64_t)(least(side->calls + (double)side->fresh *
 				(side->is_seldom ? b->scale : 1), MOST_CALLS) + 0.5);
+}
+
+/* Of what is seldom some may be missing that no window has told of yet. */
+void fl_budget_tell(const struct fl_budget *b, uint32_t function, struct fl_sum *to)
+{
+	const struct side *side;
+
+	to->calls = to->counted = fl_budget_calls(b, function);
+	if (!to->calls)
+		return;
+	side = &b->sides[b->called[function] - 1];
+	if (side->is_seldom || side->is_cut)
+		to->counted = side->counted < to->calls ? side->counted : to->calls - 1;
+}
+
+uint64_t fl_budget_looked_ns(const struct fl_budget *b)
+{
+	return b && !b->is_off ? b->look.ns : UINT64_MAX;
 }
 
 void fl_budget_change(struct fl_budget *b, double part)

@@ -25,6 +25,11 @@ void fl_budget_want(struct fl_budget *, uint32_t site);
 void fl_budget_turn(struct fl_session *);
 /* Calls of a function so far, as the last look has them, and as they are estimated. */
 uint64_t fl_budget_calls(const struct fl_budget *, uint32_t function);
+struct fl_sum;
+/* The same, and how many of these were counted. */
+void fl_budget_tell(const struct fl_budget *, uint32_t function, struct fl_sum *);
+/* When that look was; without a budget for ever later. */
+uint64_t fl_budget_looked_ns(const struct fl_budget *);
 /* Another one from now on: a part of the program's CPU time. */
 void fl_budget_change(struct fl_budget *, double part);
 /* By so much all counts have held up the program; without a budget for ever. */

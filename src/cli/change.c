@@ -124,13 +124,15 @@ static enum fl_stage own_stage(const struct fl_session *s, uint32_t i)
 	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
+/* Who has a call timed has it counted, too. */
 static enum fl_stage any_stage(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_changes *c = s->change;
+	enum fl_stage own = c->asks_staged && c->staged[i] ? c->staged[i] : own_stage(s, i);
+	enum fl_stage beside = load_relaxed(&s->sites[i].refusal) ? FL_STAGE_NONE :
+			       fl_beside_want(&c->names, i);
 
-	if (!load_relaxed(&s->sites[i].refusal) && fl_beside_want(&c->names, i))
-		return FL_STAGE_ON;
-	return c->asks_staged && c->staged[i] ? c->staged[i] : own_stage(s, i);
+	return beside == FL_STAGE_ON || (beside && own == FL_STAGE_OFF) ? beside : own;
 }
 
 bool fl_change_is_off(const struct fl_session *s, uint32_t i)
@@ -474,63 +476,52 @@ static void take_refused(struct fl_session *s)
 /* ---- sessions beside it --------------------------------------------------------------- */
 
 /* What it matches and can be had. */
-static void want_matching(struct fl_session *s, struct fl_named *d, struct fl_selection *of,
-			  struct fl_change_sum *sum)
+static void want_matching(struct fl_session *s, struct fl_named *d)
 {
-	uint32_t last = UINT32_MAX;
-
-	for (uint32_t i = 0; i < d->n && i < s->change->max; i++) {
+	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++) {
 		uint8_t state = load_relaxed(&s->sites[i].state);
 
-		if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, of, i) ||
-		    state == FL_SITE_GONE || state == FL_SITE_OTHERS)
-			continue;
-		if (load_relaxed(&s->sites[i].refusal)) {
-			sum->refused++;
-			sum->refused_site = i;
-			continue;
-		}
-		d->wants[i] = 1;
-		sum->sites++;
-		sum->functions += s->functions.function_of[i] != last;
-		last = s->functions.function_of[i];
+		if (state != FL_SITE_GONE && state != FL_SITE_OTHERS &&
+		    !load_relaxed(&s->sites[i].refusal))
+			fl_named_take(d, s, i);
 	}
 }
 
-int fl_change_begin_session(struct fl_session *s, const void *by, const char *name,
-			    const char *glob, struct fl_change_sum *sum, char why[FL_WHY])
+int fl_change_begin_session(struct fl_session *s, const void *by, enum fl_stage stage,
+			    const char *name, const char *glob, char why[FL_WHY])
 {
 	struct fl_changes *c = s->change;
-	struct fl_selection *of;
 	struct fl_named *d;
-	int err;
 
-	*sum = (struct fl_change_sum){ 0 };
-	if (begin(s, c ? c->is.by : NULL, why))
+	if (begin(s, c ? c->is.by : NULL, why) || check_stage(s, stage, why))
 		return -1;
-	of = fl_selection_only(glob, &err);
-	if (!of) {
-		snprintf(why, FL_WHY, "`%.100s`: %s; write [MODULE!]FUNCTION or "
-			 "MODULE!0xOFFSET", glob, fl_reason(err));
-		return -1;
-	}
 	d = fl_beside_add(&c->names, s, name, glob, why);
-	if (d)
-		want_matching(s, d, of, sum);
-	fl_selection_free(of);
-	if (d && !sum->sites) {
-		fl_beside_remove(d);
-		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
-		return -1;
-	}
 	if (!d)
 		return -1;
 	d->by = by;
-	d->sites = sum->sites;
-	d->functions = sum->functions;
+	d->stage = stage;
+	want_matching(s, d);
+	if (!d->sites)
+		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
+	else if (fl_named_begin(&c->names, d, s))
+		snprintf(why, FL_WHY, "out of memory");
+	if (!d->before) {
+		fl_beside_remove(d);
+		return -1;
+	}
 	c->asks_staged = false;
 	ask(s);
 	return 0;
+}
+
+void fl_change_found(struct fl_session *s, uint32_t i)
+{
+	struct fl_changes *c = s->change;
+
+	if (!c || i >= c->max || !fl_beside_found(&c->names, s, i) || s->selected[i])
+		return;
+	c->own[i] = FL_STAGE_OFF;
+	s->selected[i] = 1;
 }
 
 void fl_change_end_session(struct fl_session *s, const void *by)
@@ -560,9 +551,25 @@ int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_W
 	return 0;
 }
 
-bool fl_change_has_session(const struct fl_session *s, const void *by)
+int fl_change_write_session(FILE *to, struct fl_session *s, const char *name, char why[FL_WHY])
 {
-	return s->change && fl_beside_of(&s->change->names, by);
+	struct fl_changes *c = s->change;
+	const struct fl_named *d = c && *name ? fl_beside_find(&c->names, name) : NULL;
+
+	if (!d || !d->is_on || d->is_going) {
+		snprintf(why, FL_WHY, "there is no session `%.31s`; `session list` names them",
+			 name);
+		return -1;
+	}
+	fl_named_write(to, d, s);
+	return 0;
+}
+
+const char *fl_change_session_of(const struct fl_session *s, const void *by)
+{
+	const struct fl_named *d = s->change ? fl_beside_of(&s->change->names, by) : NULL;
+
+	return d ? d->name : NULL;
 }
 
 void fl_change_each_session(const struct fl_session *s,

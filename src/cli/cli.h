@@ -646,6 +646,13 @@ void fl_readers_close(struct fl_readers *);	/* and their runs; NULL is fine */
 /* Ask them to deliver what was counted so far. Have all? */
 void fl_readers_ask(struct fl_readers *);
 bool fl_readers_answered(const struct fl_readers *);
+/* All that was recorded before is delivered, but counts of a budget; for ten milliseconds
+ * others are waited for. Of the session's thread. */
+void fl_readers_gather(struct fl_session *);
+/* One more analysis for each, as fl_run_join(); rows of use `i` of each of them. */
+int fl_readers_join(struct fl_session *, const struct fl_use *);
+void fl_readers_rows(struct fl_session *, size_t i,
+		     void (*take)(void *arg, const struct flick_rows *), void *arg);
 /* Events that all but the first have delivered so far. */
 uint64_t fl_readers_delivered(const struct fl_readers *);
 /* The threads that all readers saw; until they have finished, the first reader. */

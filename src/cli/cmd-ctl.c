@@ -80,11 +80,10 @@ static FILE *find_recorder(int pid)
 /* 0, or -1 and a line printed. What goes before the last line is printed where `shows`. */
 enum show { SHOW_NOTHING, SHOW_ALL };
 
-static int ask(FILE *f, const char *request, enum show show)
+static int read_answer(FILE *f, enum show show)
 {
 	char line[FL_CTL_LINE];
 
-	dprintf(fileno(f), "%s\n", request);	/* else the answer is missed, too */
 	while (fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "no ", 3)) {
@@ -101,6 +100,12 @@ static int ask(FILE *f, const char *request, enum show show)
 	}
 	fl_say("who records it has ended, or does not answer");
 	return -1;
+}
+
+static int ask(FILE *f, const char *request, enum show show)
+{
+	dprintf(fileno(f), "%s\n", request);	/* else the answer is missed, too */
+	return read_answer(f, show);
 }
 
 /* Lines of a file, as far as they are requests: what is wrong with one is said. */
@@ -220,17 +225,33 @@ static int ask_words(FILE *f, char **words, int n)
 	return ask(f, line, SHOW_ALL);
 }
 
-/* It lasts as long as this process, or until the recorder says that it has ended. */
+static int recorder;			/* the socket, for end_session() */
+
+/* Who waits for a recorder that does not answer sends a third one: timeout(1) sends two. */
+static void end_session(int signal_)
+{
+	static const char request[] = "session end\n";
+	static volatile sig_atomic_t n_signals;
+	int error = errno;
+	ssize_t n = write(recorder, request, sizeof(request) - 1);
+
+	(void)n;			/* then it ends with this process */
+	if (++n_signals == 2)
+		signal(signal_, SIG_DFL);
+	errno = error;
+}
+
+/* It lasts until this process is told to end, or the recording ends: then what it has seen is
+ * printed. Or somebody drops it. */
 static int keep_session(FILE *f)
 {
-	char line[FL_CTL_LINE];
+	struct sigaction end = { .sa_handler = end_session, .sa_flags = SA_RESTART };
 
 	fflush(stdout);
-	if (!fgets(line, sizeof(line), f))
-		return 0;			/* the recording has ended */
-	line[strcspn(line, "\n")] = '\0';
-	fl_say("%s", line + (strncmp(line, "no ", 3) ? 0 : 3));
-	return -1;
+	recorder = fileno(f);
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	return read_answer(f, SHOW_ALL);
 }
 
 static bool begins_session(char **words, int n)
@@ -287,15 +308,18 @@ const struct fl_cmd fl_cmd_ctl = {
 		"  commit                     all that is staged becomes so, at once\n"
 		"  abort                      what is staged is forgotten\n"
 		"  status                     what is recorded, and what is staged\n"
-		"  session new NAME PATTERN   functions that are recorded while this command "
-		"runs\n"
+		"  session new NAME PATTERN [count]\n"
+		"                             functions that are recorded, or counted, while "
+		"this\n                             command runs\n"
 		"  session list               which there are\n"
+		"  session result NAME        what one has seen so far\n"
 		"  session drop NAME          end one\n"
 		"  FILE, or -                 lines of `stage`: one change, committed at its "
 		"end\n\n"
 		"A commit is done whole, or refused whole with what stands against it. A "
 		"PATTERN is\n[MODULE!]FUNCTION or MODULE!0xOFFSET, a glob. What any session "
-		"wants is\nrecorded; one goes with its command, however that ends.\n\n"
+		"wants is\nrecorded; one goes with its command, however that ends. Ctrl-C "
+		"prints what it has seen.\n\n"
 		"Exit status: 0 done, 1 refused or nobody records it, 2 usage.",
 	.options = options,
 	.run = run,

@@ -16,6 +16,7 @@
 
 #include "cli/budget.h"
 #include "cli/live.h"
+#include "cli/recent.h"
 #include "os/os.h"
 
 #define SAMPLES 10			/* as flick record */
@@ -186,7 +187,7 @@ static int use_analyses(struct wish *w)
 	    (w->all && fl_session_use(o, "graph")))
 		return -1;
 	o->analyses[o->n_analyses++] = (struct fl_use){
-		.analysis = &fl_live_analysis, .name = strdup(fl_live_analysis.name) };
+		.analysis = &fl_recent_analysis, .name = strdup(fl_recent_analysis.name) };
 	return 0;
 }
 

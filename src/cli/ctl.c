@@ -13,6 +13,8 @@
  *	session new NAME PATTERN	a session of its own, as long as this connection lasts:
  *					what it brings is committed, and answered so
  *	session list, drop NAME		tell; end it
+ *	session result NAME, end	what one has seen, a line a function; this connection's
+ *					own, and end it
  *	begin				what follows is this connection's alone: others are told
  *					so, and when it ends without a commit it is forgotten
  * FAILURE	A client costs what its slot has: one line and its replies, which have bounds.
@@ -30,6 +32,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/attach.h"
 #include "cli/change.h"
 #include "cli/ctl.h"
 #include "cli/named.h"
@@ -54,8 +57,10 @@ struct client {
 	bool has_ended;			/* it says nothing more */
 	bool is_over;			/* no more is answered; it goes when `out` is written */
 	bool owns;			/* it began a change of its own */
-	bool waits;			/* for the answer to its commit ... */
-	uint32_t answers;		/* ... which is the one behind so many */
+	enum waiting { NOTHING, BEGIN, ANSWER, RESULT } waits;
+	uint32_t answers;		/* the one to its commit is behind so many */
+	char *text;			/* of the session that is to begin, or whose result it
+					 * waits for: a request's end; NULL */
 	bool has_session;		/* one began with it, and ends with it */
 	uint64_t since_ns;		/* it was last heard, or asked */
 };
@@ -305,13 +310,19 @@ static void count_session(void *n, const struct fl_named *d)
 	++*(uint32_t *)n;
 }
 
+static bool is_at_work(struct fl_session *s)
+{
+	return s->attached ? fl_attach_has_begun(s) : s->begun;
+}
+
 static void tell_status(struct fl_ctl *c, struct client *k)
 {
 	uint32_t sessions = 0;
 	struct fl_change_status is = fl_change_status(c->s);
 	struct fl_change_sum sum = fl_change_diff(c->s, NULL, NULL);
 
-	reply(k, " recording  process %d, %.800s", c->s->pid, c->s->o->argv[0]);
+	reply(k, " recording  process %d, %.800s%s", c->s->pid, c->s->o->argv[0],
+	    is_at_work(c->s) ? "" : " (no probe is on yet)");
 	fl_change_each_session(c->s, count_session, &sessions);
 	reply(k, " sessions   the recording's%s", sessions ? ", and those of `session list`" :
 	    "; there is one");
@@ -332,7 +343,7 @@ static void tell_status(struct fl_ctl *c, struct client *k)
 
 static void begin_waiting(struct client *k, uint32_t answers)
 {
-	k->waits = true;
+	k->waits = ANSWER;
 	k->answers = answers;
 	k->since_ns = fl_os_monotonic_ns();
 }
@@ -375,7 +386,7 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 {
 	struct fl_change_status is = fl_change_status(c->s);
 
-	k->waits = false;
+	k->waits = NOTHING;
 	k->since_ns = fl_os_monotonic_ns();
 	if (!is_answered(c, k))
 		reply(k, "no the program has not answered yet; `status` tells when it has");
@@ -387,21 +398,34 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 	k->has_session &= !is.error;
 }
 
-/* NAME PATTERN: the pattern may have blanks. */
-static void begin_session(struct fl_ctl *c, struct client *k, char *text)
+/* What was counted up to now is to be known first, which may take a moment. */
+static void wait_to_tell(struct client *k, enum waiting for_, const char *text)
 {
+	free(k->text);
+	k->text = strdup(text);
+	k->waits = k->text ? for_ : NOTHING;
+	k->since_ns = fl_os_monotonic_ns();
+	if (!k->text)
+		reply(k, "no out of memory");
+}
+
+/* NAME PATTERN [count]: the pattern may have blanks. */
+static void begin_session(struct fl_ctl *c, struct client *k)
+{
+	char *text = k->text;
 	size_t n = strcspn(text, " ");
 	char *glob = text + n + strspn(text + n, " ");
 	uint32_t answers = fl_change_status(c->s).answers;
-	struct fl_change_sum sum;
+	enum fl_stage stage = take_action(glob);
 	char why[FL_WHY];
 
+	k->waits = NOTHING;
 	if (!*text || !*glob) {
-		reply(k, "no session new takes `NAME PATTERN`");
+		reply(k, "no session new takes `NAME PATTERN` or `NAME PATTERN count`");
 		return;
 	}
 	text[n] = '\0';
-	if (k->has_session || fl_change_begin_session(c->s, k, text, glob, &sum, why)) {
+	if (k->has_session || fl_change_begin_session(c->s, k, stage, text, glob, why)) {
 		reply(k, "no %s", k->has_session ? "there is one of this connection" : why);
 		return;
 	}
@@ -411,9 +435,48 @@ static void begin_session(struct fl_ctl *c, struct client *k, char *text)
 
 static void tell_session(void *arg, const struct fl_named *d)
 {
-	reply(arg, " %-12s %u site%s of %u function%s: %.200s%s", d->name, d->sites,
+	reply(arg, " %-12s %u site%s of %u function%s: %.200s%s%s", d->name, d->sites,
 	    d->sites == 1 ? "" : "s", d->functions, d->functions == 1 ? "" : "s", d->glob,
-	    d->is_on ? "" : " (being made)");
+	    d->stage == FL_STAGE_COUNT ? " (counted)" : "", d->is_on ? "" : " (being made)");
+}
+
+/* Its lines, as many as there is room for. 0, or -1 and it is said why. */
+static int tell_table(struct fl_ctl *c, struct client *k, const char *name)
+{
+	char *text = NULL, why[FL_WHY];
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+	int err = to ? fl_change_write_session(to, c->s, name, why) : -1;
+
+	if (!to)
+		snprintf(why, sizeof(why), "out of memory");
+	else
+		fclose(to);
+	if (err)
+		reply(k, "no %s", why);
+	for (char *rest = text, *line; !err && (line = strsep(&rest, "\n"));)
+		if (*line && k->n_out < OUT_MOST / 2)
+			reply(k, " %s", line);
+		else if (*line && rest && !*rest)
+			reply(k, " ... and more, which there is no room for");
+	free(text);
+	return err;
+}
+
+/* Who asked for his own has what he wants: it ends. */
+static void end_result(struct fl_ctl *c, struct client *k)
+{
+	const char *own = fl_change_session_of(c->s, k);
+
+	k->waits = NOTHING;
+	k->since_ns = fl_os_monotonic_ns();
+	if (tell_table(c, k, k->text))
+		return;
+	reply(k, "ok");
+	if (!own || strcmp(own, k->text))
+		return;
+	fl_change_end_session(c->s, k);
+	k->has_session = false;
 }
 
 static void take_session(struct fl_ctl *c, struct client *k, char *text)
@@ -422,13 +485,18 @@ static void take_session(struct fl_ctl *c, struct client *k, char *text)
 	char why[FL_WHY];
 
 	if (skip_word(&text, "new")) {
-		begin_session(c, k, text);
+		wait_to_tell(k, BEGIN, text);
 	} else if (skip_word(&text, "list")) {
 		fl_change_each_session(c->s, tell_session, k);
 		fl_change_each_session(c->s, count_session, &n);
 		reply(k, "ok %u beside the recording's", n);
+	} else if (skip_word(&text, "result") && *text) {
+		wait_to_tell(k, RESULT, text);
+	} else if (skip_word(&text, "end") && fl_change_session_of(c->s, k)) {
+		wait_to_tell(k, RESULT, fl_change_session_of(c->s, k));
 	} else if (!skip_word(&text, "drop") || !*text) {
-		reply(k, "no session takes `new NAME PATTERN`, `list` or `drop NAME`");
+		reply(k, "no session takes `new NAME PATTERN`, `list`, `result NAME` or "
+			 "`drop NAME`");
 	} else if (fl_change_drop_session(c->s, text, why)) {
 		reply(k, "no %s", why);
 	} else {
@@ -505,6 +573,7 @@ static void drop_client(struct fl_ctl *c, struct client *k)
 		fl_change_end_session(c->s, k);
 	if (k->fd >= 0)
 		close(k->fd);
+	free(k->text);
 	free(k->out);
 	*k = (struct client){ .fd = -1 };
 	c->n--;
@@ -612,12 +681,28 @@ static void write_some(struct client *k, uint64_t now)
 	k->since_ns = now;
 }
 
+/* If it is time. */
+static void end_waiting(struct fl_ctl *c, struct client *k, uint64_t now)
+{
+	bool is_late = now - k->since_ns > ANSWER_NS;
+
+	if (k->waits == ANSWER && (is_late || is_answered(c, k)))
+		end_commit(c, k);
+	if (k->waits != BEGIN && k->waits != RESULT)
+		return;
+	if (!is_late && !fl_named_can_tell(c->s, k->since_ns))
+		return;
+	if (k->waits == RESULT)
+		end_result(c, k);
+	else if (is_late || fl_change_status(c->s).state != FL_CHANGE_ASKED)
+		begin_session(c, k);		/* several begin one after the other */
+}
+
 static void turn_client(struct fl_ctl *c, struct client *k, uint64_t now)
 {
-	if (k->waits && (is_answered(c, k) ||
-			 now - k->since_ns > ANSWER_NS))
-		end_commit(c, k);
-	if (k->has_session && !k->waits && !fl_change_has_session(c->s, k)) {
+	if (k->waits)
+		end_waiting(c, k, now);
+	if (k->has_session && !k->waits && !fl_change_session_of(c->s, k)) {
 		reply(k, "no the session has been dropped");
 		k->has_session = false;
 		k->is_over = true;
@@ -647,8 +732,12 @@ void fl_ctl_feed(struct fl_session *s, const char *bytes, size_t n, FILE *replie
 		bytes += some;
 		n -= some;
 		take_lines(&c, k);
-		if (k->waits)
+		if (k->waits == BEGIN)
+			begin_session(&c, k);
+		if (k->waits == ANSWER)
 			end_commit(&c, k);
+		if (k->waits == RESULT)
+			end_result(&c, k);
 		if (replies)
 			fwrite(k->out, 1, k->n_out, replies);
 		k->n_out = 0;
@@ -677,6 +766,22 @@ void fl_ctl_turn(struct fl_session *s)
 	}
 }
 
+/* The recording has ended, and its sessions with it: owners are told what these have seen. A
+ * slow one is waited for, but not for long. */
+static void end_client(struct fl_ctl *c, struct client *k)
+{
+	enum { TRIES = 10, APART_MS = 20 };
+	struct pollfd p = { .fd = k->fd, .events = POLLOUT };
+	const char *own = fl_change_session_of(c->s, k);
+
+	if (own && k->waits != ANSWER && !tell_table(c, k, own))
+		reply(k, "ok");
+	for (int i = 0; i < TRIES && k->n_out && !k->is_over; i++)
+		if (poll(&p, 1, APART_MS) > 0)
+			write_some(k, fl_os_monotonic_ns());
+	drop_client(c, k);
+}
+
 void fl_ctl_close(struct fl_session *s)
 {
 	struct fl_ctl *c = s->ctl;
@@ -685,7 +790,7 @@ void fl_ctl_close(struct fl_session *s)
 		return;
 	for (int i = 0; i < CLIENTS; i++)
 		if (c->clients[i].fd != -1)
-			drop_client(c, &c->clients[i]);
+			end_client(c, &c->clients[i]);
 	if (c->fd >= 0) {
 		close(c->fd);
 		unlink(c->path);

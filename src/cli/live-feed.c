@@ -16,89 +16,10 @@
 #include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/live.h"
+#include "cli/recent.h"
 #include "os/os.h"
 
 enum { PART = 20 };			/* a look takes no more than this part of the time */
-
-/* ---- recent latency: an analysis --------------------------------------------------- */
-
-struct recent {
-	const struct flick_view *view;
-	struct recent_sum {
-		uint64_t timed, ticks;
-	} *of;				/* index: function */
-	uint32_t n;
-};
-
-static int open_recent(void **state, const struct flick_view *view, const char *arg)
-{
-	struct recent *r = calloc(1, sizeof(*r));
-
-	(void)arg;
-	if (r)
-		r->view = view;
-	*state = r;
-	return r ? 0 : -ENOMEM;
-}
-
-static int leave(void *state, const struct flick_call *call, void **mark, void **caller)
-{
-	struct recent *r = state;
-	uint64_t stands = call->weight / FLICK_WEIGHT_ONE;
-
-	(void)mark;
-	(void)caller;
-	if (call->how != FLICK_ENDED)
-		return 0;
-	if (call->function >= r->n &&
-	    fl_array_extend(&r->of, &r->n, r->view->n_functions, sizeof(*r->of)))
-		return -ENOMEM;
-	r->of[call->function].timed += stands;
-	r->of[call->function].ticks += stands * call->total;
-	return 0;
-}
-
-enum { FUNCTION, TIMED, TICKS, COLUMNS };
-
-static int recent_rows(void *state, struct flick_rows *rows)
-{
-	static const struct flick_column columns[COLUMNS] = {
-		{ "function", FLICK_COL_FUNCTION }, { "timed", FLICK_COL_COUNT },
-		{ "ticks", FLICK_COL_COUNT },
-	};
-	const struct recent *r = state;
-	uint64_t *cell = malloc((r->n + 1) * COLUMNS * sizeof(*cell));
-
-	if (!cell)
-		return -ENOMEM;
-	*rows = (struct flick_rows){ columns, COLUMNS, cell, 0 };
-	for (uint32_t f = 0; f < r->n; f++) {
-		if (!r->of[f].timed)
-			continue;
-		cell[FUNCTION] = f;
-		cell[TIMED] = r->of[f].timed;
-		cell[TICKS] = r->of[f].ticks;
-		cell += COLUMNS;
-		rows->n_rows++;
-	}
-	return 0;
-}
-
-static void close_recent(void *state)
-{
-	struct recent *r = state;
-
-	free(r->of);
-	free(r);
-}
-
-const struct flick_analysis fl_live_analysis = {
-	.size = sizeof(struct flick_analysis),
-	.version = FLICK_ANALYSIS_VERSION,
-	.needs = FLICK_NEEDS_SAMPLES,
-	.name = "recent", .about = "sums that looks tell apart",
-	.open = open_recent, .leave = leave, .rows = recent_rows, .close = close_recent,
-};
 
 /* ---- samples of the program counter ------------------------------------------------- */
 
@@ -106,7 +27,9 @@ struct fl_live_feed {
 	struct fl_session *s;
 	struct fl_live_seen *seen;	/* index: function */
 	uint32_t n_seen;
-	struct recent_sum *before;	/* index: function */
+	struct recent_sum {
+		uint64_t timed, ticks;
+	} *before;			/* index: function */
 	uint32_t n_before;
 	uint64_t *samples;		/* index: function */
 	uint32_t n_samples;
@@ -204,18 +127,18 @@ static void see_latency(struct fl_live_feed *d)
 
 static void see_recent(struct fl_live_feed *d)
 {
-	struct flick_rows r = take_rows(d->s, fl_live_analysis.name);
+	struct flick_rows r = take_rows(d->s, fl_recent_analysis.name);
 
 	for (size_t i = 0; i < r.n_rows; i++) {
-		const uint64_t *row = r.cells + i * COLUMNS;
-		struct recent_sum *before = &d->before[row[FUNCTION]];
-		uint64_t timed = row[TIMED] - before->timed;
-		double ticks = (double)(row[TICKS] - before->ticks);
+		const uint64_t *row = r.cells + i * FL_RECENT_COLUMNS;
+		struct recent_sum *before = &d->before[row[FL_RECENT_FUNCTION]];
+		uint64_t timed = row[FL_RECENT_TIMED] - before->timed;
+		double ticks = (double)(row[FL_RECENT_TICKS] - before->ticks);
 
 		if (timed)
-			d->seen[row[FUNCTION]].recent_ns = (uint64_t)
+			d->seen[row[FL_RECENT_FUNCTION]].recent_ns = (uint64_t)
 				(ticks * d->s->view.ns_per_tick / (double)timed + 0.5);
-		*before = (struct recent_sum){ row[TIMED], row[TICKS] };
+		*before = (struct recent_sum){ row[FL_RECENT_TIMED], row[FL_RECENT_TICKS] };
 	}
 	free(r.cells);
 }

@@ -124,8 +124,6 @@ struct fl_live {
 	uint64_t n_switched;		/* probes, by changes */
 	const char *output;		/* the file of what it writes */
 };
-/* What it adds to the analyses of a session. */
-extern const struct flick_analysis fl_live_analysis;
 /* If it is time: look, and bring the model up to date. now: in any case. Did it? */
 bool fl_live_look(struct fl_live *, struct fl_session *);
 bool fl_live_look_now(struct fl_live *, struct fl_session *);

@@ -17,15 +17,44 @@
 
 #include "cli/named.h"
 
-bool fl_beside_want(const struct fl_beside *t, uint32_t i)
+static bool is_wanting(const struct fl_named *d)
 {
+	return *d->name && !d->is_going;
+}
+
+enum fl_stage fl_beside_want(const struct fl_beside *t, uint32_t i)
+{
+	enum fl_stage most = FL_STAGE_NONE;
+
 	for (int k = 0; k < FL_NAMED_MOST; k++) {
 		const struct fl_named *d = &t->of[k];
 
-		if (*d->name && !d->is_going && i < d->n && d->wants[i])
-			return true;
+		if (is_wanting(d) && d->wants[i] && most != FL_STAGE_ON)
+			most = d->wants[i];
 	}
-	return false;
+	return most;
+}
+
+/* Of a function that is only counted its exits are not wanted. */
+bool fl_named_take(struct fl_named *d, struct fl_session *s, uint32_t i)
+{
+	if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, d->of, i) ||
+	    (d->stage == FL_STAGE_COUNT && !fl_kind_counts(s->functions.sites[i].kind)))
+		return false;
+	d->wants[i] = (uint8_t)d->stage;
+	d->sites++;
+	d->functions += !d->functions || s->functions.function_of[i] != d->last;
+	d->last = s->functions.function_of[i];
+	return true;
+}
+
+bool fl_beside_found(struct fl_beside *t, struct fl_session *s, uint32_t i)
+{
+	bool is_wanted = false;
+
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		is_wanted |= is_wanting(&t->of[k]) && fl_named_take(&t->of[k], s, i);
+	return is_wanted;
 }
 
 struct fl_named *fl_beside_find(struct fl_beside *t, const char *name)
@@ -58,6 +87,7 @@ struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
 			       const char *name, const char *glob, char why[FL_WHY])
 {
 	struct fl_named *d = fl_beside_find(t, "");
+	int err;
 
 	if (!is_good(name)) {
 		snprintf(why, FL_WHY, "a session's name has up to %d letters, digits, - _ .",
@@ -73,12 +103,17 @@ struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
 			 FL_NAMED_MOST);
 		return NULL;
 	}
-	*d = (struct fl_named){ .n = s->n_selected };
-	d->wants = calloc(s->n_selected + 1, 1);
+	*d = (struct fl_named){ .stage = FL_STAGE_ON };
+	d->wants = calloc(s->shm->max_sites, 1);
 	d->glob = strdup(glob);
-	if (!d->wants || !d->glob) {
-		fl_beside_remove(d);
+	d->of = d->glob ? fl_selection_only(d->glob, &err) : NULL;
+	if (d->glob && !d->of)
+		snprintf(why, FL_WHY, "`%.100s`: %s; write [MODULE!]FUNCTION or "
+			 "MODULE!0xOFFSET", glob, fl_reason(err));
+	else if (!d->wants || !d->glob)
 		snprintf(why, FL_WHY, "out of memory");
+	if (!d->wants || !d->of) {
+		fl_beside_remove(d);
 		return NULL;
 	}
 	strcpy(d->name, name);
@@ -87,6 +122,8 @@ struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
 
 void fl_beside_remove(struct fl_named *d)
 {
+	fl_selection_free(d->of);
+	free(d->before);
 	free(d->wants);
 	free(d->glob);
 	*d = (struct fl_named){ 0 };

@@ -1,5 +1,6 @@
 /*
- * named.h - private to cli/: sessions beside the recording's own (named.c).
+ * named.h - private to cli/: sessions beside the recording's own (named.c), and what they have
+ * seen (named-result.c).
  *
  * One wants functions for as long as its owner lives. What is recorded is what any session
  * wants; that change.c makes so.
@@ -7,31 +8,49 @@
 #ifndef FL_NAMED_H
 #define FL_NAMED_H
 
-#include "cli/cli.h"
+#include "cli/recent.h"
 
 enum { FL_NAMED_MOST = 16, FL_NAME_MOST = 32 };
 
 struct fl_named {
 	char name[FL_NAME_MOST];	/* "": there is none */
 	char *glob;
+	struct fl_selection *of;	/* that */
+	enum fl_stage stage;		/* what functions become: ON or COUNT */
 	const void *by;			/* its owner; NULL: he has gone */
-	uint8_t *wants;			/* by site; n of these */
-	uint32_t n, functions, sites;
+	uint8_t *wants;			/* by site: enum fl_stage; NONE: it does not */
+	uint32_t functions, sites;
+	uint32_t last;			/* the function of the last of these */
+	struct fl_sum *before;		/* by function: when it began; n_before of these */
+	uint32_t n_before;
 	bool is_on;			/* what it wants has been made so */
 	bool is_going;			/* and is to be undone */
 	bool is_asked;			/* the program is asked to do either just now */
 	bool was_going;			/* the latter */
 };
-struct fl_beside { struct fl_named of[FL_NAMED_MOST]; };
+struct fl_beside {
+	struct fl_named of[FL_NAMED_MOST];
+	bool has_joined;		/* calls are summed up for them */
+};
 
-/* Does any of them want site `i`? */
-bool fl_beside_want(const struct fl_beside *, uint32_t i);
+/* The most that any of them wants of site `i`: ON, COUNT, or NONE. */
+enum fl_stage fl_beside_want(const struct fl_beside *, uint32_t i);
 /* One that wants nothing yet; NULL and why. */
 struct fl_named *fl_beside_add(struct fl_beside *, const struct fl_session *,
 			       const char *name, const char *glob, char why[FL_WHY]);
+/* Site `i`, if its pattern takes it. Does it? */
+bool fl_named_take(struct fl_named *, struct fl_session *, uint32_t i);
+/* Site `i` has been found while they are there. Does one want it? */
+bool fl_beside_found(struct fl_beside *, struct fl_session *, uint32_t i);
 struct fl_named *fl_beside_find(struct fl_beside *, const char *name);
 struct fl_named *fl_beside_of(struct fl_beside *, const void *by);
 void fl_beside_remove(struct fl_named *);
+/* What it has seen (named-result.c). begin: before it is on; 0 or -ENOMEM. write: a table for
+ * people, of all until now; where calls are counted and few timed counts are as of some time
+ * ago: is that behind `since_ns`, of the monotonic clock? */
+int fl_named_begin(struct fl_beside *, struct fl_named *, struct fl_session *);
+bool fl_named_can_tell(const struct fl_session *, uint64_t since_ns);
+void fl_named_write(FILE *, const struct fl_named *, struct fl_session *);
 /* Is one going, and nobody has asked for it? */
 bool fl_beside_are_going(const struct fl_beside *);
 /* The program is asked; has answered, 0 or an error. */

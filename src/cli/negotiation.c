@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/change.h"
 #include "cli/cli.h"
 #include "cli/trigger.h"
 #include "os/os.h"
@@ -158,6 +159,7 @@ static int select_sites(struct fl_session *s)
 		struct fl_shm_site *site = &s->functions.sites[i];
 
 		s->selected[i] = is_wanted(s, i, site);
+		fl_change_found(s, i);
 		site->wanted = s->selected[i] && !site->refusal;
 		s->has_points |= site->wanted && site->kind == FL_AT_POINT;
 		store_relaxed(&s->sites[i].wanted, site->wanted);

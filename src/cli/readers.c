@@ -137,6 +137,7 @@ static void *drain(void *arg)
 		asked = load_acquire(&all->asked);	/* (C) pairs with (D) */
 		if (asked == o->answered)
 			continue;
+		fl_reader_take(o->reader);
 		fl_reader_count(o->reader);
 		store_release(&o->answered, asked);	/* (E) pairs with (F) */
 	}
@@ -279,6 +280,46 @@ bool fl_readers_answered(const struct fl_readers *all)
 		if (load_acquire(&all->of[i].answered) != all->asked)
 			return false;
 	return true;
+}
+
+void fl_readers_gather(struct fl_session *s)
+{
+	enum { TRIES = 100, APART_US = 100 };
+
+	fl_readers_ask(s->readers);
+	fl_reader_take(s->reader);
+	if (!s->budget)
+		fl_reader_count(s->reader);
+	for (int i = 0; i < TRIES && !fl_readers_answered(s->readers); i++)
+		fl_os_sleep_us(APART_US);
+}
+
+int fl_readers_join(struct fl_session *s, const struct fl_use *use)
+{
+	int err = 0;
+
+	fl_readers_hold(s->readers);
+	for (uint32_t i = 0; !err && i < s->readers->n; i++)
+		err = fl_run_join(s->readers->of[i].run, use);
+	fl_readers_release(s->readers);
+	return err;
+}
+
+/* Once they have finished the first one has all. */
+void fl_readers_rows(struct fl_session *s, size_t i,
+		     void (*take)(void *arg, const struct flick_rows *), void *arg)
+{
+	const uint32_t n = s->readers->over ? 1 : s->readers->n;
+	struct flick_rows rows;
+
+	fl_readers_hold(s->readers);
+	for (uint32_t k = 0; k < n; k++) {
+		if (fl_run_rows(s->readers->of[k].run, i, &rows))
+			continue;
+		take(arg, &rows);
+		free(rows.cells);
+	}
+	fl_readers_release(s->readers);
 }
 
 /* One reader's after the other's. */

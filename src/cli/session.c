@@ -335,11 +335,11 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if (!s->attached || !fl_attach_is_second(s->attached))
 		fl_ctl_open(s);			/* else that speaks with the first one */
 	drain(s);
-	fl_ctl_close(s);
 	fl_overhead_end(s);
 	take_open_calls(s);
 	note_error(s, fl_readers_finish(s->readers));
 	note_error(s, fl_budget_end(s));
+	fl_ctl_close(s);
 	s->drained = fl_instant_now();
 	fl_target_release();
 	fl_negotiation_close(s);

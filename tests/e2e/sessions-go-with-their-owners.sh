@@ -2,45 +2,13 @@
 # flick ctl session: what several sessions want of one program is recorded while any of them
 # wants it. One goes with the command that began it, however that ends: killed at any moment,
 # dropped by another one, or with the recording; the others lose no call, and what somebody has
-# staged stays so. The program does a step when it is told to, so each call is on one side of a
+# staged stays so. What is loaded meanwhile is theirs, too. The program does a step when it is told to, so each call is on one side of a
 # change.
 #
 # timeout: 120
 . "$(dirname "$0")/lib"
 . "$(dirname "$0")/steps-lib"
 need sqlite3
-
-# begin NAME PATTERN	$owner is its process; it has begun
-begin() {
-	mkfifo "$work/begun"
-	"$FLICK" ctl -p "$target" session new "$1" "$2" >"$work/begun" 2>"$work/$1.said" 8>&- 9<&- &
-	owner=$!
-	read -r line <"$work/begun" || fail "$label: $1: $(cat "$work/$1.said")"
-	rm "$work/begun"
-	case $line in "generation "*) ;; *) fail "$label: $1 begins with '$line'" ;; esac
-}
-
-generation() {
-	ctl status
-	sed -n 's/^generation //p' "$out"
-}
-
-# after N	the generation is N more than when $before was taken
-after() {
-	for try in $(seq 200); do
-		[ "$(generation)" -ge $((before + $1)) ] && return
-		sleep 0.02
-	done
-	fail "$label: a session does not go"
-}
-
-# ends SIGNAL PID	its session goes
-ends() {
-	before=$(generation)
-	kill -"$1" "$2"
-	wait "$2" 2>/dev/null
-	after 1
-}
 
 calls() {	# TABLE NAME N
 	got=$(sql "select coalesce(sum(calls), 0) from $(rows "$1") where name = '$2'")
@@ -91,14 +59,65 @@ overlap() {	# TABLE
 	calls "$1" c $((10 + 100 + 1000 + 10000 + 5 + 20 + 3 + 100000 + 7 + 40 + 500000))
 }
 
-target steps -O1 $sites
+# later TABLE	What is loaded while a session wants it is its own from the first call to its
+# end, and nobody's else.
+later() {
+	begin x '[bh]*'
+	x=$owner
+	step "load $work/comes-back.so"
+	step h 100
+	ctl session list
+	grep -q '^x .* of 2 functions: ' "$out" || fail "$label: list: $(cat "$out")"
+	ends KILL $x
+	step h 1000
+	begin y 'h*t'
+	step h 10
+	ends KILL $owner
+	step "load $work/other.so"
+	step h 10000
+	step c 5
+	finish
+	calls "$1" hot 110
+	calls "$1" c 5
+}
+
+target steps -O1 $sites -ldl
+library comes-back -O1 $sites -DLIBRARY
+cp "$work/comes-back.so" "$work/other.so"
 program=$work/steps
 label=all
 start --all -P c
 overlap latency
+label=later
+start --all -P c
+later latency
+label=later-counted
+start -a counts -P c
+later counts
 label=counted
 start -a counts -P c
 overlap counts
+label=counts
+start -P c -P main
+begin y a
+y=$owner
+begin x a count				# y has it timed
+step c 1000
+ends KILL $y
+step c 10000
+ctl session list
+grep -q '^x .*: a (counted)$' "$out" || fail "$label: list: $(cat "$out")"
+finish
+calls latency a 11000
+[ "$(sql "select sampled > 0 from $(rows latency) where name = 'a'")" = 1 ] ||
+	fail "$label: a is not timed: $(sql "select * from $(rows latency)")"
+label=counted-alone
+start -P c
+begin x a count
+step c 10000
+finish
+[ "$(sql "select calls, coalesce(sampled, 0) from $(rows latency) where name = 'a'")" = "10000 0" ] ||
+	fail "$label: a is timed: $(sql "select * from $(rows latency)")"
 target steps -O1
 label=bodies
 start -P c
@@ -136,6 +155,21 @@ finish
 calls counts a 0
 calls counts b 1000
 calls counts c 0
+
+# Who comes while another one begins waits for that.
+label=crowd
+start -P c
+rm -f "$work"/n*.out
+for i in $(seq 12); do
+	"$FLICK" ctl -p "$target" session new "n$i" '[ab]' >"$work/n$i.out" 2>&1 8>&- 9<&- &
+done
+for try in $(seq 200); do
+	ctl session list
+	grep -q '^12 beside' "$out" && break
+	sleep 0.02
+done
+grep -q '^12 beside' "$out" || fail "$label: $(cat "$out" "$work"/n*.out)"
+finish
 
 label=alone
 start --trace

@@ -87,13 +87,12 @@ void fl_change_abort(struct fl_session *s, const void *by)
 
 static struct fl_named named;
 
-int fl_change_begin_session(struct fl_session *s, const void *by, const char *name,
-			    const char *glob, struct fl_change_sum *sum, char why[FL_WHY])
+int fl_change_begin_session(struct fl_session *s, const void *by, enum fl_stage stage,
+			    const char *name, const char *glob, char why[FL_WHY])
 {
 	(void)s;
-	if (!*name || !*glob || strchr(name, ' '))
+	if (!*name || !*glob || strchr(name, ' ') || stage <= FL_STAGE_OFF)
 		abort();
-	*sum = (struct fl_change_sum){ draw(9), draw(9), draw(2), draw(2), draw(SITES) };
 	snprintf(why, FL_WHY, "there is a session `%.31s` already", name);
 	if (*named.name || draw(2))
 		return -1;
@@ -122,10 +121,35 @@ int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_W
 	return 0;
 }
 
-bool fl_change_has_session(const struct fl_session *s, const void *by)
+const char *fl_change_session_of(const struct fl_session *s, const void *by)
 {
 	(void)s;
-	return *named.name && named.by == by;
+	return *named.name && named.by == by ? named.name : NULL;
+}
+
+int fl_change_write_session(FILE *to, struct fl_session *s, const char *name, char why[FL_WHY])
+{
+	(void)s;
+	if (!*name)
+		abort();
+	snprintf(why, FL_WHY, "there is no session `%.31s`", name);
+	if (draw(2))
+		return -1;
+	for (uint32_t i = draw(1 << 16); i; i--)
+		fprintf(to, "%*s\033[2J\t\n", (int)draw(9), "a");
+	return 0;
+}
+
+bool fl_attach_has_begun(struct fl_session *s)
+{
+	(void)s;
+	return draw(2);
+}
+
+bool fl_named_can_tell(const struct fl_session *s, uint64_t since_ns)
+{
+	(void)s;
+	return since_ns;
 }
 
 void fl_change_each_session(const struct fl_session *s,

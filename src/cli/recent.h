@@ -1,0 +1,19 @@
+/*
+ * recent.h - private to cli/: sums that looks in the middle of a run tell apart (recent.c).
+ */
+#ifndef FL_RECENT_H
+#define FL_RECENT_H
+
+#include "cli/cli.h"
+
+/* Of each function: calls that ended, as many as they stand for, and what these took. */
+extern const struct flick_analysis fl_recent_analysis;
+enum { FL_RECENT_FUNCTION, FL_RECENT_TIMED, FL_RECENT_TICKS, FL_RECENT_COLUMNS };
+
+/* What a look knows of a function. */
+struct fl_sum {
+	uint64_t calls, counted;	/* counted less: the other is an estimate */
+	uint64_t timed, ticks;		/* of calls; what these took */
+};
+
+#endif

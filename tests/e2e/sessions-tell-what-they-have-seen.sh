@@ -1,0 +1,100 @@
+#!/bin/sh
+# flick ctl session: what one has seen, of the functions that it wants, is told when its command is
+# asked to end, when the recording ends, and whenever somebody asks: each call behind its begin,
+# none before, whoever else records the function and however the recording was begun. The program
+# does a step when it is told to, so each call is on one side of each of these.
+#
+# timeout: 120
+. "$(dirname "$0")/lib"
+. "$(dirname "$0")/steps-lib"
+need sqlite3
+
+# tells FILE NAME N	of NAME it has N calls; no row: none
+tells() {
+	got=$(awk -v name="$2" '$NF == name { print $(NF / 2) }' "$1")	# a time is two words
+	[ "${got:-0}" = "$3" ] || fail "$label: $2 has '$got' calls, not $3: $(cat "$1")"
+}
+
+shows() {	# SESSION NAME N
+	ctl session result "$1"
+	tells "$out" "$2" "$3"
+}
+
+seen() {
+	step c 10
+	begin x a
+	x=$owner
+	shows x a 0
+	step c 100
+	shows x a 100
+	shows x b 0
+	begin y '[ab]'
+	y=$owner
+	step c 1000
+	shows x a 1100
+	shows y a 1000
+	shows y b 1000
+	kill -INT $y
+	wait $y || fail "$label: y ends with $?: $(cat "$work/y.said")"
+	tells "$work/y.out" a 1000
+	tells "$work/y.out" b 1000
+	step c 10000
+	refused 'no session `y`' session result y
+	begin z b
+	kill -TERM $owner
+	kill -TERM $owner			# as timeout does
+	wait $owner || fail "$label: z ends with $?: $(cat "$work/z.said")"
+	grep -q 'no call of its functions was recorded' "$work/z.out" || fail "$label: z tells '$(cat "$work/z.out")'"
+	step c 5
+	begin w c
+	w=$owner
+	step c 7
+	ctl session drop x
+	! wait $x || fail "$label: x ends well"
+	step c 2
+	finish
+	wait $w || fail "$label: w ends with $?: $(cat "$work/w.said")"
+	tells "$work/w.out" c 9
+}
+
+target steps -O1 $sites
+program=$work/steps
+label=all
+start --all -P c
+seen
+label=beside
+start --all
+seen
+label=readers
+start --all --readers 2
+begin y c
+step c 30
+shows y c 30
+for n in 1 2 3 4; do
+	step "thread 10"		# half of these threads are the other one's
+	shows y c $((30 + n * 10))
+done
+finish
+label=counted
+start -a counts -P c
+seen
+label=sampled
+start -P c
+seen
+# Its times are those of the recording.
+label=times
+start --all -P main
+begin y 'c'
+step c 100000
+finish
+wait $owner
+told=$(awk '$NF == "c" { print $1 * ($2 == "s" ? 1e9 : $2 == "ms" ? 1e6 : 1e3) }' "$work/y.out")
+total=$(sql "select total_ns from $(rows latency) where name = 'c'")
+awk -v a="$told" -v b="$total" 'BEGIN { exit !(a > b * 0.98 && a < b * 1.02) }' ||
+	fail "$label: $told ns in all, the recording has $total: $(cat "$work/y.out")"
+label=own
+start --all
+refused 'session takes' session end
+refused 'session takes' session result
+refused 'no session' session result nobody
+finish
