@@ -25,6 +25,9 @@
  *	11 equal	the old generation becomes as the new one
  *	12 unlock	nothing is freed: glue stays (ARCHITECTURE.md)
  *
+ *	One probe alone has nothing to change together with: 4 if it is to be off, else 5; then
+ *	W2, 7, 9, 8 and 11.
+ *
  *	a thread at a probe that changes	who changes it, at step 8
  *	inside + 1				sync of all cores
  *	load the index		(B)		load inside of each slot
@@ -53,6 +56,11 @@
  *	  where the look at step 8 sees it, and that waits for him; or for so long as a thread
  *	  may stand before its ring is read, and then says so (n_late).
  *	4 W4. The dispatch word of such a probe goes on to lead to what asks for the index.
+ *	Of one probe alone: 1 Its text, its word, the index and its goal each change once. From
+ *	  W2 on all threads run the text that is to be on, or go by the word that asks; so who
+ *	  stood in its glue before, and acts by the new index, goes on to. One that has been off
+ *	  leads to what asks; of one that has never been on nobody stands in the glue, and text
+ *	  alone decides. 3, 4 Progress comes behind all of it.
  * FAILURE	Who makes the change is killed: before step 7 all is as it was, behind it as it
  *	is to be, and text of some is on that need not: they ask. The locks are free
  *	(os/lock.c).
@@ -270,20 +278,31 @@ static bool is_changed(uint32_t id)
 	return fl_probe_is_switched(id) && fl_goal_of(id)->wants != next_goal(id)->wants;
 }
 
-/* How many change. */
-static uint32_t lead_changed(uint32_t *n_on)
+static uint32_t count_changed(uint32_t *n_on)
 {
 	uint32_t n = 0;
 
 	for EACH_STAGED(id) {
-		if (!is_changed(id))
-			continue;
-		fl_goal_lead(id);
-		*n_on += is_to_be_on(id);
-		n++;
+		*n_on += is_changed(id) && is_to_be_on(id);
+		n += is_changed(id);
 	}
-	FL_POINT("change.led");
 	return n;
+}
+
+static void lead_changed(void)
+{
+	for EACH_STAGED(id)
+		if (is_changed(id))
+			fl_goal_lead(id);
+	FL_POINT("change.led");
+}
+
+static void show_changed(void)
+{
+	for EACH_STAGED(id)
+		if (is_to_be_on(id) && is_changed(id) && !fl_goal_holds(id))
+			fl_goal_show(id);
+	FL_POINT("change.shown");
 }
 
 /* Its periods are as is wanted now. */
@@ -339,12 +358,39 @@ static void settle_changed(void)
 /* There are two. */
 static void switch_generation(struct fl_change_box *box)
 {
-	fl_patch_sync();					/* W2 */
 	box->switched = fl_arch_ticks();
 	/* ordering: none other, (A) and (B) are told apart by syncs */
 	store_release(&fl_table.in_force, fl_goals_next());
 	FL_POINT("change.switched");
+}
+
+/* Steps 4 to 10. */
+static void change_together(struct fl_change_box *box, uint32_t n_on)
+{
+	lead_changed();
+	if (n_on)
+		fl_patch_sync();				/* W1 */
+	show_changed();
+	fl_patch_sync();					/* W2 */
+	switch_generation(box);
 	box->n_late = await_passed();				/* W3 */
+	box->passed = fl_arch_ticks();
+	settle_changed();
+	if (n_on < box->n_switched)
+		fl_patch_sync();				/* W4 */
+}
+
+/* What has been off leads to what asks, or has never been on. */
+static void change_one(struct fl_change_box *box, uint32_t n_on)
+{
+	if (n_on)
+		show_changed();
+	else
+		lead_changed();
+	fl_patch_sync();					/* W2 */
+	switch_generation(box);
+	settle_changed();
+	box->n_late = await_passed();				/* W3, and W4 */
 	box->passed = fl_arch_ticks();
 }
 
@@ -361,17 +407,11 @@ static int change_locked(struct fl_change_box *box)
 	if (box->n_refused)
 		return FLE_REFUSED;
 	stage_all();
-	box->n_switched = lead_changed(&n_on);
-	if (n_on)
-		fl_patch_sync();				/* W1 */
-	for EACH_STAGED(id)
-		if (is_to_be_on(id) && is_changed(id) && !fl_goal_holds(id))
-			fl_goal_show(id);
-	FL_POINT("change.shown");
-	switch_generation(box);
-	settle_changed();
-	if (n_on < box->n_switched)
-		fl_patch_sync();				/* W4 */
+	box->n_switched = count_changed(&n_on);
+	if (box->n_switched > 1)
+		change_together(box, n_on);
+	else
+		change_one(box, n_on);
 	make_equal(first_staged, n_staged);
 	box->generation++;
 	return 0;

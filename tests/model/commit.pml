@@ -3,7 +3,7 @@
  * back again, as often as COMMITS says.
  *
  *	Caller		a thread: text, dispatch word, fl_change_hit()	src/probe/change.c
- *	Changer		change_locked(), switch_generation()
+ *	Changer		change_together()
  *	progress	fl_patch_sync(); with `await`, await_passed()
  *
  * MEMORY	Each thread sees each cell as it is, or as it was when it saw that cell last:
@@ -21,6 +21,10 @@
  *	NO_AWAIT	who has loaded the index, and not done what it says, is not waited for:
  *			it acts when the change has returned (`late`)
  *	DIRECT_OFF	the word of what goes off leads to its action again
+ * ONE	A alone goes off, and on again: change_one(). Twins: NO_W2, NO_W3, NO_AWAIT, and
+ *	ON_ALONE	none before the index is switched, if it goes off
+ *	NEVER_ON	A has not been on before, so its word leads to its action
+ *	LED_ON		then what goes on is led to the index first
  */
 #ifndef COMMITS
 #define COMMITS 1
@@ -30,6 +34,11 @@
 #endif
 #ifndef CALLS
 #define CALLS 4
+#endif
+#ifdef NEVER_ON
+#define FIRST 1			/* the first change is over */
+#else
+#define FIRST 0
 #endif
 #define TEXT(p) (p)
 #define WORD(p) (2 + (p))
@@ -99,13 +108,18 @@ proctype Caller(byte me)
 {
 	byte calls, changes, text, word, index, on, p, was, at_first;
 
+#ifdef NEVER_ON
+	was = 1;
+#endif
 	do
 	:: calls == CALLS -> break
 	:: else ->
 		atomic {
 			if
 			:: p = 0
+#ifndef ONE
 			:: p = 1
+#endif
 			fi;
 			at_first = (returned == begun -> returned : 255)
 		}
@@ -145,13 +159,84 @@ proctype Caller(byte me)
 			:: else
 			fi;
 			if
-			:: changes > COMMITS -> never_again(back)
+			:: changes > COMMITS - FIRST -> never_again(back)
 			:: else
 			fi;
 			calls++;
 			text = 0; word = 0; index = 0; on = 0; p = 0; at_first = 0
 		}
 	od
+}
+
+/* Who is led to the index is led so for good, until it is on again. */
+inline change_one()
+{
+	mem[GOAL(next, 0)] = goes_on == 0;
+	if
+	:: goes_on == 0 ->
+#ifdef LED_ON
+		mem[WORD(0)] = ASKS;
+#endif
+		mem[TEXT(0)] = 1
+	:: else -> mem[WORD(0)] = ASKS
+	fi;
+#ifdef ON_ALONE
+	if
+	:: goes_on == 0 -> progress()
+	:: else
+	fi;
+#endif
+#if !defined NO_W2 && !defined ON_ALONE
+	progress();
+#endif
+	mem[INDEX] = next;
+	if
+	:: goes_on == 0 -> mem[WORD(0)] = DIRECT
+	:: else -> mem[TEXT(0)] = 0
+	fi;
+#ifndef NO_W3
+	progress();
+#ifndef NO_AWAIT
+	await();
+#endif
+#endif
+	mem[GOAL(1 - next, 0)] = goes_on == 0
+}
+
+inline change_together()
+{
+	/* stage: the generation that is not in force */
+	mem[GOAL(next, goes_on)] = 1;
+	mem[GOAL(next, goes_off)] = 0;
+	/* lead */
+	mem[WORD(goes_on)] = ASKS;
+	mem[WORD(goes_off)] = ASKS;
+#ifndef NO_W1
+	progress();
+#endif
+	mem[TEXT(goes_on)] = 1;
+#ifndef NO_W2
+	progress();
+#endif
+	mem[INDEX] = next;
+#ifndef NO_W3
+	progress();
+#ifndef NO_AWAIT
+	await();
+#endif
+#endif
+	/* settle */
+	mem[WORD(goes_on)] = DIRECT;
+	mem[TEXT(goes_off)] = 0;
+#ifdef DIRECT_OFF
+	mem[WORD(goes_off)] = DIRECT;
+#endif
+#ifndef NO_W4
+	progress();
+#endif
+	/* equal */
+	mem[GOAL(1 - next, goes_on)] = 1;
+	mem[GOAL(1 - next, goes_off)] = 0
 }
 
 proctype Changer()
@@ -167,38 +252,11 @@ proctype Changer()
 			goes_off = (begun + 1) % 2;
 			goes_on = 1 - goes_off
 		}
-		/* stage: the generation that is not in force */
-		mem[GOAL(next, goes_on)] = 1;
-		mem[GOAL(next, goes_off)] = 0;
-		/* lead */
-		mem[WORD(goes_on)] = ASKS;
-		mem[WORD(goes_off)] = ASKS;
-#ifndef NO_W1
-		progress();
+#ifdef ONE
+		change_one();
+#else
+		change_together();
 #endif
-		mem[TEXT(goes_on)] = 1;
-#ifndef NO_W2
-		progress();
-#endif
-		mem[INDEX] = next;
-#ifndef NO_W3
-		progress();
-#ifndef NO_AWAIT
-		await();
-#endif
-#endif
-		/* settle */
-		mem[WORD(goes_on)] = DIRECT;
-		mem[TEXT(goes_off)] = 0;
-#ifdef DIRECT_OFF
-		mem[WORD(goes_off)] = DIRECT;
-#endif
-#ifndef NO_W4
-		progress();
-#endif
-		/* equal */
-		mem[GOAL(1 - next, goes_on)] = 1;
-		mem[GOAL(1 - next, goes_off)] = 0;
 		returned++
 	od
 }
@@ -207,9 +265,14 @@ init {
 	byte t, c;
 
 	atomic {
+#ifdef NEVER_ON
+		begun = 1;
+		returned = 1;
+#else
 		mem[TEXT(0)] = 1;
 		mem[GOAL(0, 0)] = 1;
 		mem[GOAL(1, 0)] = 1;
+#endif
 		progress();
 		do
 		:: t == CALLERS -> break

@@ -265,6 +265,62 @@ static void who_has_asked_is_waited_for_but_not_for_ever(void **unused)
 	runs(wait_for_who_asks);
 }
 
+/* ---- one alone ------------------------------------------------------------------------ */
+
+static int change_a(enum fl_stage stage)
+{
+	uint8_t staged[16] = { 0 };
+
+	NEED(ids[A] < 16);
+	staged[ids[A]] = (uint8_t)stage;
+	return fl_probes_change(staged, sizeof(staged), &box);
+}
+
+static void see_a(void)
+{
+	NEED(call(A) && call(A));
+	was_seen = true;
+}
+
+static void see_none(void)
+{
+	NEED(!call(A) && !call(A));
+	was_seen = true;
+}
+
+/* It goes off while a thread has asked, and on again. */
+static void change_it_alone(struct rig *unused)
+{
+	pthread_t other;
+
+	(void)unused;
+	open_on_a();
+	at("change.led", begin_asking);
+	NEED(!pthread_create(&other, NULL, let_go, NULL));
+	NEED(change_a(FL_STAGE_OFF) == 0 && box.n_switched == 1);
+	NEED(box.n_late == 0 && load_relaxed(&go_on));
+	pthread_join(asker, NULL);
+	NEED(was_counted);
+	see_none();
+	NEED(text[A] == OFF_BYTE && word[A] == fl_probe_routine(FL_ACT_STAGED, FL_ABI));
+	NEED(!fl_table.rows[ids[A]].wanted);
+	was_seen = false;
+	at("change.settled", see_a);
+	NEED(change_a(FL_STAGE_ON) == 0 && was_seen && box.n_switched == 1);
+	NEED(text[A] == ON_BYTE && word[A] == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
+	was_seen = false;
+	at("change.switched", see_none);
+	NEED(change_a(FL_STAGE_OFF) == 0 && was_seen);
+	NEED(change_a(FL_STAGE_OFF) == 0 && box.n_switched == 0);
+	see_none();
+}
+
+static void one_alone_needs_no_other_step(void **unused)
+{
+	(void)unused;
+	runs(change_it_alone);
+}
+
 /* ---- ten thousand, under threads that come and go, and signals ------------------------ */
 
 static uint32_t begun, returned, ended;
@@ -350,6 +406,7 @@ int main(void)
 		TEST(all_that_changes_is_one_step),
 		TEST(a_change_is_refused_whole),
 		TEST(who_has_asked_is_waited_for_but_not_for_ever),
+		TEST(one_alone_needs_no_other_step),
 		TEST(threads_go_from_one_to_the_other_and_not_back),
 	};
 
