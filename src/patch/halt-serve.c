@@ -24,7 +24,7 @@ enum {
 	CHUNK = 1 << 16
 };
 #define STACK_MOST (256ul << 20)	/* more is not looked at */
-enum { STUCK_NS = 10000000, LONGEST_NS = 2000000000, GIVE_UP_US = 3000000 };
+enum { STUCK_NS = 5000000, LONGEST_NS = 2000000000, GIVE_UP_US = 3000000 };
 
 struct halted {
 	int tid, sig;			/* sig: to be handed on */
@@ -91,24 +91,29 @@ static int meet_thread(void *arg, int tid)
 	return 0;
 }
 
-/* It does not stop, as vfork's child has its memory, or a device keeps it. */
-static bool is_stuck(const struct holder *h, int tid)
+/* Is it where no stop reaches it? vfork's child has its memory, or a device keeps it; or it
+ * waits a moment for who maps memory. */
+static bool is_deaf(const struct holder *h, int tid)
 {
 	struct fl_thread_status s;
 
 	return !fl_os_thread_status(h->pid, tid, &s) && s.state == 'D';
 }
 
+/* Who is deaf at each look for STUCK_NS does not stop. One that had no processor for longer,
+ * and is met when it is deaf for a moment, does. */
 static int await_stop(struct holder *h, struct halted *t)
 {
 	enum { LOOKS = 64, PAUSE_US = 20 };
-	uint64_t stuck = fl_os_monotonic_ns() + STUCK_NS;
+	uint64_t look = fl_os_monotonic_ns() + STUCK_NS, heard = look;
 	int r;
 
 	for (int i = 0; (r = fl_os_trace_poll(t->tid, &t->sig)) == 0; i++) {
 		uint64_t now = i < LOOKS ? 0 : fl_os_monotonic_ns();
 
-		if (now > h->until || (now > stuck && is_stuck(h, t->tid))) {
+		if (now > look && !is_deaf(h, t->tid))
+			heard = now;
+		if (now > h->until || now > heard + STUCK_NS) {
 			h->mail->stuck = t->tid;
 			return -ETIMEDOUT;
 		}
