@@ -29,6 +29,7 @@ enum {
 	PAIRS = 300,			/* a round: less than a chunk, so nobody waits */
 	LITTLE = 10, MORE = 100,	/* steps of work */
 	GAP = 4,			/* of samples: one call in so many is timed */
+	TOGETHER = 64,			/* pairs whose mean is taken */
 	NEVER = 1 << 30			/* as good as */
 };
 
@@ -41,10 +42,24 @@ struct trial {
 	struct fl_near near;
 	void (*call[N_PROBES])(void);
 	bool is_sampled;
-	uint32_t inside[ROUNDS * PAIRS], n_inside;
+	uint32_t inside[ROUNDS * PAIRS / TOGETHER], n_inside;	/* means */
+	uint64_t sum;						/* of those to come */
+	uint32_t n_summed;
 	uint32_t bare[ROUNDS], full[ROUNDS], work[ROUNDS];	/* of all pairs of a round */
 	uint64_t begun;			/* of the call whose entry was fed last */
 };
+
+/* The clock may go in steps of 25 ticks and more: what lies between two readings is right as a
+ * mean of many. */
+static void add_inside(struct trial *t, uint64_t ticks)
+{
+	t->sum += ticks;
+	if (++t->n_summed < TOGETHER)
+		return;
+	if (t->n_inside < ARRAY_LEN(t->inside))
+		t->inside[t->n_inside++] = (uint32_t)((t->sum + TOGETHER / 2) / TOGETHER);
+	t->sum = t->n_summed = 0;
+}
 
 static void feed(void *arg, const struct fl_batch *b)
 {
@@ -55,8 +70,8 @@ static void feed(void *arg, const struct fl_batch *b)
 
 		if (fl_record_probe(r) == ENTRY)
 			t->begun = r->tsc;
-		else if (fl_record_probe(r) == EXIT && t->n_inside < ROUNDS * PAIRS)
-			t->inside[t->n_inside++] = (uint32_t)(r->tsc - t->begun);
+		else if (fl_record_probe(r) == EXIT)
+			add_inside(t, r->tsc - t->begun);
 	}
 }
 
@@ -149,11 +164,17 @@ static uint32_t tenth(uint32_t *v, size_t n)
 	return n ? v[n / 10] : 0;
 }
 
+static void begin_inside(struct trial *t)
+{
+	t->n_inside = t->n_summed = 0;
+	t->sum = 0;
+}
+
 /* A call that is timed among others that are not is none that the core has foreseen. */
 static void time_samples(struct trial *t, int steps)
 {
 	fl_sample_space(ENTRY, GAP);
-	t->n_inside = 0;
+	begin_inside(t);
 	for (int i = 0; i < ROUNDS; i++) {
 		time_pairs(t->call[ENTRY], t->call[EXIT], steps);
 		fl_reader_poll(t->reader, false);
@@ -167,7 +188,7 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 	struct fl_overhead o;
 	uint32_t work_ticks, bare, full;
 
-	t->n_inside = 0;
+	begin_inside(t);
 	for (int i = 0; i < ROUNDS; i++) {
 		t->bare[i] = time_pairs(nothing, nothing, steps);
 		t->full[i] = time_pairs(t->call[ENTRY], t->call[EXIT], steps);
