@@ -4,9 +4,10 @@
  * Who is sampled stands still while the kernel notes where it stands: two microseconds on a
  * machine of one's own, and twenty where its timer is another system's. No sample shows that.
  * So samples are taken here of a loop that looks at the clock, and does nothing else: where
- * the clock jumps, the loop was interrupted. Others interrupt it, too, but not so often: the
- * median of all jumps is a sample's. Beside other work it may have the CPU now and then only,
- * for less than it takes, so it goes on when it has it again.
+ * the clock jumps, the loop was interrupted. Others interrupt it, too, in some machines more
+ * often, but for less long: of as many jumps as there were samples, the longest ones, the
+ * median is a sample's. Beside other work the loop may have the CPU now and then only, for
+ * less than it takes, so it goes on when it has it again.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -17,12 +18,12 @@
 
 enum {
 	EVERY_NS = 60000,
-	WANTED = 24,			/* jumps of the clock */
+	WANTED = 24,			/* samples */
 	FEW = 8,
-	LONGEST_NS = 3000000,		/* of its own time ... */
-	AWAY_NS = 300000,		/* ... of which no such jump is: others had the CPU */
+	AWAY_NS = 300000,		/* such a jump is no time of it: others had the CPU */
 	PATIENCE_NS = 150000000,
-	JUMP_NS = 400			/* a look takes a tenth of it */
+	JUMP_NS = 400,			/* a look takes a tenth of it */
+	MOST = 512			/* of these */
 };
 
 static int compare(const void *a, const void *b)
@@ -32,13 +33,13 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The clock's jumps, ascending; how many. */
-static uint32_t watch_clock(uint32_t jumps[WANTED])
+/* The clock's jumps, ascending; how many, and how many samples there were. */
+static uint32_t watch_clock(uint32_t jumps[MOST], uint32_t *samples)
 {
 	uint64_t begin = fl_os_monotonic_ns(), last = begin, now = begin, own = 0;
 	uint32_t n = 0;
 
-	while (n < WANTED && own < LONGEST_NS && now - begin < PATIENCE_NS) {
+	while (n < MOST && own < WANTED * EVERY_NS && now - begin < PATIENCE_NS) {
 		now = fl_os_monotonic_ns();
 		if (now - last > JUMP_NS)
 			jumps[n++] = (uint32_t)(now - last);
@@ -46,6 +47,7 @@ static uint32_t watch_clock(uint32_t jumps[WANTED])
 		last = now;
 	}
 	qsort(jumps, n, sizeof(*jumps), compare);
+	*samples = (uint32_t)(own / EVERY_NS);
 	return n;
 }
 
@@ -53,16 +55,17 @@ uint32_t fl_sampler_measure(void)
 {
 	struct perf_event_attr attr = fl_sampler_attr();
 	struct fl_perf_rings rings = { .of = calloc(1, sizeof(*rings.of)), .n = 1 };
-	uint32_t jumps[WANTED], n = 0;
+	uint32_t jumps[MOST], samples = 0, n = 0;
 
 	attr.sample_period = EVERY_NS;
 	attr.disabled = 1;
 	attr.inherit = 0;
 	if (rings.of && !fl_perf_ring_open(&rings.of[0], &attr, 0, -1) &&
 	    !ioctl(rings.of[0].fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		n = watch_clock(jumps);
+		n = watch_clock(jumps, &samples);
 		fl_perf_rings_stop(&rings);
 	}
 	fl_perf_rings_close(&rings);
-	return n < FEW ? 0 : jumps[n / 2];
+	samples = samples < n ? samples : n;
+	return samples < FEW ? 0 : jumps[n - 1 - samples / 2];
 }

@@ -1,6 +1,6 @@
 /*
- * clock-jumps.c MS - looks at the clock for so long, and does nothing else. Prints how often it
- * jumped, which is when somebody had this CPU, and the median of that, in nanoseconds.
+ * clock-jumps.c MS - looks at the clock for so long, and does nothing else. Prints by how much
+ * it jumped, which is when somebody had this CPU: nanoseconds, a line each, longest first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b)
 {
 	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
 
-	return (x > y) - (x < y);
+	return (x < y) - (x > y);
 }
 
 static unsigned long now_ns(void)
@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 	int n = look(now_ns() + strtoul(argc > 1 ? argv[1] : "1000", NULL, 10) * 1000000);
 
 	qsort(jumps, (size_t)n, sizeof(*jumps), compare);
-	printf("jumps %d of %lu\n", n, n ? jumps[n / 2] : 0);
+	for (int i = 0; i < n; i++)
+		printf("%lu\n", jumps[i]);
 	return 0;
 }
