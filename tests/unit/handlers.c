@@ -360,14 +360,17 @@ static void threads_that_end_inside_are_passed(void **unused)
 
 enum { MANY = 4160 };
 
-static uint32_t called, many_go_on;
+static uint32_t called;
+static int many_live[2];		/* a pipe, until its end is closed */
 
+/* It sleeps: thousands that look whether they are to go on would take all of a processor. */
 static void *call_and_live(void *unused)
 {
+	char none;
+
 	call(B);
 	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
-	while (!load_acquire(&many_go_on))
-		usleep(10000);
+	NEED(read(many_live[0], &none, 1) == 0);
 	return unused;
 }
 
@@ -381,6 +384,7 @@ static void wait_for_one_of_many(struct rig *unused)
 	open_probes();
 	bind(A, stay, &stayed);
 	bind(B, note, &handled[B]);
+	NEED(!pipe(many_live));
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	for (int i = 0; i < MANY; i++)
@@ -394,7 +398,7 @@ static void wait_for_one_of_many(struct rig *unused)
 	let_go();
 	NEED(fl_handlers_drain(FOR_EVER) == 0 && stayed);
 	pthread_join(late, NULL);
-	store_release(&many_go_on, 1);
+	close(many_live[1]);
 	for (int i = 0; i < MANY; i++)
 		pthread_join(many[i], NULL);
 	late = begin(call_a_stopping, "inside.entered");	/* at a dead one's place */
