@@ -91,6 +91,8 @@ kill "$pid"
 gone "$pid"
 
 label="a pattern that matches nothing:"
+enter clear				# what is there is of the one before
+not_see '^below$'
 enter "clear; echo above; '$FLICK' live -P innner ./lively; echo status \$?; stty -g >after; echo below"
 restored 1
 grep -q 'did you mean `inner`' "$out" || fail "it is not said what is wrong"
