@@ -116,8 +116,11 @@ static int plan_loader(void)
 	in.at = brk + fl_arch_landing((const void *)brk, 8);
 	in.room = room_at(in.at);
 	err = make_loader_glue(in.at);
+	if (err)
+		return err;
+	fl_channel_tell_glue((uintptr_t)loader_near.code, loader_near.code_bytes);
 	in.glue = (uintptr_t)loader_near.code;
-	return err ? err : fl_arch_plan(&loader_patch, &in, &datum);
+	return fl_arch_plan(&loader_patch, &in, &datum);
 }
 
 static int change_loader(int from, int to)
