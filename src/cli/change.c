@@ -475,15 +475,24 @@ static void take_refused(struct fl_session *s)
 
 /* ---- sessions beside it --------------------------------------------------------------- */
 
+/* Of a module that is unloaded the program is asked nothing: it makes what is wanted so when
+ * that is loaded again. */
+static void want_again(struct fl_session *s, uint32_t i)
+{
+	take_in(s, i);
+	s->change->now[i] = FL_STAGE_ON;
+	store_relaxed(&s->sites[i].wanted, FL_WANTED);
+}
+
 /* What it matches and can be had. */
 static void want_matching(struct fl_session *s, struct fl_named *d)
 {
 	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++) {
 		uint8_t state = load_relaxed(&s->sites[i].state);
 
-		if (state != FL_SITE_GONE && state != FL_SITE_OTHERS &&
-		    !load_relaxed(&s->sites[i].refusal))
-			fl_named_take(d, s, i);
+		if (state != FL_SITE_OTHERS && !load_relaxed(&s->sites[i].refusal) &&
+		    fl_named_take(d, s, i) && state == FL_SITE_GONE)
+			want_again(s, i);
 	}
 }
 
@@ -528,10 +537,8 @@ void fl_change_end_session(struct fl_session *s, const void *by)
 {
 	struct fl_named *d = s->change ? fl_beside_of(&s->change->names, by) : NULL;
 
-	if (d) {
-		d->is_going = true;
-		d->by = NULL;
-	}
+	if (d)
+		fl_beside_end(d);
 }
 
 int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_WHY])

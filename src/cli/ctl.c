@@ -372,7 +372,7 @@ static void tell_refused(struct fl_ctl *c, struct client *k,
 		    (unsigned long long)(c->s->functions.sites[is->listed[i]].at -
 					 c->s->functions.sites[is->listed[i]].function),
 		    fl_reason(load_relaxed(&c->s->sites[is->listed[i]].refusal)));
-	if (k->has_session)
+	if (k->has_session && !fl_change_session_of(c->s, k))
 		reply(k, "no there is no such session: %s", fl_reason(is->error));
 	else if (is->error == FLE_REFUSED)
 		reply(k, "no %u site%s cannot be switched, so nothing has changed; what is "
@@ -395,7 +395,7 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 	else
 		reply(k, "ok generation %u: %u site%s switched in %.0f us", is.generation,
 		    is.switched, is.switched == 1 ? "" : "s", us_of(c, is.took_ticks));
-	k->has_session &= !is.error;
+	k->has_session = fl_change_session_of(c->s, k) != NULL;
 }
 
 /* What was counted up to now is to be known first, which may take a moment. */
@@ -569,8 +569,7 @@ static void drop_client(struct fl_ctl *c, struct client *k)
 {
 	if (k->owns)
 		fl_change_abort(c->s, k);
-	if (k->has_session)
-		fl_change_end_session(c->s, k);
+	fl_change_end_session(c->s, k);
 	if (k->fd >= 0)
 		close(k->fd);
 	free(k->text);
@@ -766,31 +765,33 @@ void fl_ctl_turn(struct fl_session *s)
 	}
 }
 
-/* The recording has ended, and its sessions with it: owners are told what these have seen. A
- * slow one is waited for, but not for long. */
-static void end_client(struct fl_ctl *c, struct client *k)
+/* The recording has ended, and its sessions with it: owners are told what these have seen. Slow
+ * ones are waited for, all of them until then. */
+static void end_client(struct fl_ctl *c, struct client *k, uint64_t until_ns)
 {
-	enum { TRIES = 10, APART_MS = 20 };
+	enum { LOOK_MS = 20 };
 	struct pollfd p = { .fd = k->fd, .events = POLLOUT };
 	const char *own = fl_change_session_of(c->s, k);
 
 	if (own && k->waits != ANSWER && !tell_table(c, k, own))
 		reply(k, "ok");
-	for (int i = 0; i < TRIES && k->n_out && !k->is_over; i++)
-		if (poll(&p, 1, APART_MS) > 0)
+	do
+		if (k->n_out && poll(&p, 1, LOOK_MS) > 0)
 			write_some(k, fl_os_monotonic_ns());
+	while (k->n_out && !k->is_over && fl_os_monotonic_ns() < until_ns);
 	drop_client(c, k);
 }
 
 void fl_ctl_close(struct fl_session *s)
 {
+	const uint64_t until_ns = fl_os_monotonic_ns() + 200000000;
 	struct fl_ctl *c = s->ctl;
 
 	if (!c)
 		return;
 	for (int i = 0; i < CLIENTS; i++)
 		if (c->clients[i].fd != -1)
-			end_client(c, &c->clients[i]);
+			end_client(c, &c->clients[i], until_ns);
 	if (c->fd >= 0) {
 		close(c->fd);
 		unlink(c->path);

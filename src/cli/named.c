@@ -147,6 +147,13 @@ void fl_beside_asked(struct fl_beside *t)
 
 /* What is refused is what a new one, or the recording's own, wants: who goes asks again. Where
  * there is no program any more nobody does. */
+/* It is nobody's. What was loaded while it was asked for has been made so: it is undone. */
+void fl_beside_end(struct fl_named *d)
+{
+	d->by = NULL;
+	d->is_going = true;
+}
+
 void fl_beside_answered(struct fl_beside *t, int err)
 {
 	for (int k = 0; k < FL_NAMED_MOST; k++) {
@@ -155,8 +162,10 @@ void fl_beside_answered(struct fl_beside *t, int err)
 		if (!d->is_asked)
 			continue;
 		d->is_asked = false;
-		if (d->was_going ? err != FLE_REFUSED : err && !d->is_on)
+		if (d->was_going && err != FLE_REFUSED)
 			fl_beside_remove(d);
+		else if (err && !d->is_on)
+			fl_beside_end(d);
 		else
 			d->is_on |= !err;
 	}

@@ -45,6 +45,7 @@ bool fl_beside_found(struct fl_beside *, struct fl_session *, uint32_t i);
 struct fl_named *fl_beside_find(struct fl_beside *, const char *name);
 struct fl_named *fl_beside_of(struct fl_beside *, const void *by);
 void fl_beside_remove(struct fl_named *);
+void fl_beside_end(struct fl_named *);	/* what it has is to be undone */
 /* What it has seen (named-result.c). begin: before it is on; 0 or -ENOMEM. write: a table for
  * people, of all until now; where calls are counted and few timed counts are as of some time
  * ago: is that behind `since_ns`, of the monotonic clock? */

@@ -73,11 +73,18 @@ later() {
 	begin y 'h*t'
 	step h 10
 	ends KILL $owner
+	step unload			# it is loaded again while a session wants it
+	begin z 'h*'
+	step "load $work/comes-back.so"
+	step h 3
+	ends KILL $owner
+	step h 100000
+	step unload
 	step "load $work/other.so"
 	step h 10000
 	step c 5
 	finish
-	calls "$1" hot 110
+	calls "$1" hot 113
 	calls "$1" c 5
 }
 

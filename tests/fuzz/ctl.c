@@ -202,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	to = open_memstream(&said, &room);
 	fl_ctl_feed(&s, (const char *)data, n, to);
 	fclose(to);
-	if (strlen(said) != room)
+	if (strlen(said) != room || named.by)	/* who has gone owns nothing */
 		abort();
 	for (rest = said; (line = strsep(&rest, "\n")) && rest;)
 		if (!is_reply(line))
