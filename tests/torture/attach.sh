@@ -1,8 +1,9 @@
 #!/bin/sh
-# attach.sh [redis|nginx] - a server as Debian builds it is recorded, second bodies and all,
-# again and again while it is under load, and serves on as before.
+# attach.sh [redis|redis_sites|nginx] - a server as Debian builds it is recorded, second bodies
+# and all, again and again while it is under load, and serves on as before.
 #
-#	FLICK_TORTURE=long for 200 times; attach-nginx.sh is this of nginx
+#	FLICK_TORTURE=long for 200 times; attach-nginx.sh is this of nginx,
+#	attach-redis-sites.sh of redis with the compiler's sites
 #
 #	attach: N times, N requests | failed 0 differs 0 threads 0
 #	attach: requests/s before N, between N (PERCENT), after N (PERCENT)
@@ -15,7 +16,7 @@
 # timeout: 900
 # alone
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../e2e/lib"
+. "$here/../real/lib"
 program=${program:-${1:-redis}}
 times=5 windows=4
 [ "${FLICK_TORTURE:-}" != long ] || times=200 windows=20
@@ -37,7 +38,7 @@ await_socket() {
 
 redis_begin() {
 	need redis-check-rdb redis-benchmark redis-cli
-	ln -s "$(command -v redis-check-rdb)" "$work/redis-server"
+	ln -s "${executable:-$(command -v redis-check-rdb)}" "$work/redis-server"
 	"$work/redis-server" --port 0 --unixsocket "$socket" --save '' --appendonly no \
 		>"$work/log" 2>&1 &
 	pid=$! server=$!
@@ -58,6 +59,20 @@ redis_how() {
 	2) how="-a counts -P dict*" ;;
 	3) how="-P aeMain -P aeProcess*" ;;
 	esac
+}
+
+# Of Debian's source, which has to be had, with the compiler's sites.
+redis_sites_begin() {
+	executable=$(program redis) || { say "$executable"; exit 77; }
+	redis_begin
+}
+
+redis_sites_served() {
+	redis_served
+}
+
+redis_sites_how() {
+	redis_how "$1"
 }
 
 # ---- nginx: its one worker is recorded. A connection ends after a thousand requests.
