@@ -5,6 +5,8 @@
 #	FLICK_TORTURE=long for 200 times; attach-nginx.sh is this of nginx,
 #	attach-redis-sites.sh of redis with the compiler's sites
 #
+# Of five times one is flick live, and one a recording that flick ctl changes while it runs.
+#
 #	attach: N times, N requests | failed 0 differs 0 threads 0
 #	attach: requests/s before N, between N (PERCENT), after N (PERCENT)
 #
@@ -17,6 +19,8 @@
 # alone
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../real/lib"
+. "$here/../e2e/steps-lib"
+. "$here/../e2e/lib-live"
 program=${program:-${1:-redis}}
 times=5 windows=4
 [ "${FLICK_TORTURE:-}" != long ] || times=200 windows=20
@@ -24,6 +28,8 @@ need "$CC"
 compile "$work/same-text" "$targets/same-text.c" -O2
 socket=$work/socket
 failed=0 differs=0 left=0
+server= load= recorder=
+trap 'mux kill-server 2>/dev/null; kill $recorder $load $server 2>/dev/null; rm -rf "$work"' EXIT
 
 await_socket() {
 	for i in $(seq 200); do
@@ -53,11 +59,12 @@ redis_served() {
 }
 
 redis_how() {
+	on=setGenericCommand
 	case $1 in
-	0) how="--all -P process*" ;;
-	1) how="-P call -P process*" ;;
-	2) how="-a counts -P dict*" ;;
-	3) how="-P aeMain -P aeProcess*" ;;
+	0) how="--all -P process*" off=processCommand ;;
+	1) how="-P call -P process*" off=call ;;
+	2) how="-a counts -P dict*" off=dictFind ;;
+	3) how="-P aeMain -P aeProcess*" off=aeProcessEvents ;;
 	esac
 }
 
@@ -113,12 +120,68 @@ nginx_served() {
 }
 
 nginx_how() {
+	on=ngx_http_write_filter
 	case $1 in
-	0) how="--all -P ngx_http_process*" ;;
-	1) how="-P ngx_http_*" ;;
-	2) how="-a counts -P ngx_*" ;;
-	3) how="-P ngx_palloc -P ngx_event_*" ;;
+	0) how="--all -P ngx_http_process*" off=ngx_http_process_request ;;
+	1) how="-P ngx_http_*" off=ngx_http_finalize_request ;;
+	2) how="-a counts -P ngx_*" off=ngx_palloc ;;
+	3) how="-P ngx_palloc -P ngx_event_*" off=ngx_palloc ;;
 	esac
+}
+
+# ---- who comes to it ---------------------------------------------------------------
+
+recorded() {
+	run "$FLICK" record -p $pid -d 0.1 -o "$data" $how
+	[ $status -eq 0 ] || fail "$label status $status"
+}
+
+# Code of a function that was not recorded from the beginning is changed while threads run, which
+# not every function allows: $on does.
+change() {	# OFF ON
+	ctl stage off "$1"
+	ctl stage on "$2"
+	ctl commit
+}
+
+# One that is recorded goes off for another, and comes back. Then somebody has a session until it
+# has seen a call: it ends before the recording or with it.
+changed() {
+	attach $how
+	change $off $on
+	change $on $off
+	begin mine "$on"
+	seen=no
+	for i in $(seq 200); do
+		ctl session result mine
+		! grep -q "$on" "$out" || { seen=yes; break; }
+		sleep 0.05
+	done
+	[ $seen = yes ] || fail "$label the session sees nothing of $on"
+	if [ $((n % 2)) -eq 0 ]; then
+		detach
+		wait $owner || fail "$label the session: $(cat "$work/mine.said")"
+	else
+		ends INT $owner
+		detach
+	fi
+	recorder=
+}
+
+# All functions are shown. One is looked for, as rows change places, and goes off and on again.
+viewed() {
+	enter "clear; '$FLICK' live -d 0.3 -p $pid; echo status \$?; echo below"
+	see '^>on  '
+	press /
+	enter "$on"
+	see "^>on .* $on\$"
+	press Space
+	see "^>off .* $on\$"
+	press Space
+	see "^>on .* $on\$"
+	press q
+	see '^below$'
+	grep -qx 'status 0' "$out" || fail "$label not status 0"
 }
 
 # ---- all --------------------------------------------------------------------------
@@ -150,6 +213,8 @@ median() {	# FILE
 }
 
 ${program}_begin
+target=$pid
+screen 80 24
 sleep 0.5
 count_threads
 threads=$now
@@ -159,9 +224,13 @@ done
 for n in $(seq $times); do
 	rm -rf "$data"
 	${program}_how $((n % 4))
-	run "$FLICK" record -p $pid -d 0.1 -o "$data" $how
-	[ $status -eq 0 ] || fail "attach $n, $how: status $status"
-	[ -e /proc/$pid/exe ] || fail "attach $n, $how: $program is gone: $(tail "$work/log")"
+	label="attach $n, $how:"
+	case $((n % 5)) in
+	1) changed ;;
+	3) viewed ;;
+	*) recorded ;;
+	esac
+	[ -e /proc/$pid/exe ] || fail "$label $program is gone: $(tail "$work/log")"
 	if ! is_behind; then
 		"$work/same-text" $pid >"$out" || differs=$((differs + 1))
 		[ "$now" -eq "$threads" ] || left=$((left + 1))
