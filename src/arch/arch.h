@@ -287,8 +287,8 @@ bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
 
-/* A glue that counts itself while its mask is all ones, and is a glue as above while it is
- * 0. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead to the first. False: out
+/* A glue that counts itself while its mask is FL_ARCH_MASK_COUNTS, and is a glue as above while
+ * it is FL_ARCH_MASK_DOES_NOT. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead to the first. False: out
  * of reach. */
 struct fl_counting_glue {
 	unsigned char *out, *rest;	/* where they are written, ... */

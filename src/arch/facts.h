@@ -41,6 +41,9 @@
 #ifndef FL_ARCH_GLUE_BYTES
 #error "FL_ARCH_GLUE_BYTES: bytes of a glue"
 #endif
+#if !defined(FL_ARCH_MASK_COUNTS) || !defined(FL_ARCH_MASK_DOES_NOT)
+#error "FL_ARCH_MASK_COUNTS, _DOES_NOT: what the mask of a glue that counts is while it does or not"
+#endif
 #if !defined(FL_ARCH_COUNTING_BYTES) || !defined(FL_ARCH_COUNTING_REST_BYTES)
 #error "FL_ARCH_COUNTING_BYTES, _REST_BYTES: bytes of the two parts of a glue that counts"
 #endif

@@ -121,7 +121,7 @@ uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 {
 	uintptr_t go = fl_glue_routine(p, action);
-	uintptr_t mask = action == FL_ACT_COUNT ? UINTPTR_MAX : 0;
+	uintptr_t mask = action == FL_ACT_COUNT ? FL_ARCH_MASK_COUNTS : FL_ARCH_MASK_DOES_NOT;
 
 	/* ordering: none other, a glue that finds the word finds what is bound (handler.c) */
 	if (*p->go != go)

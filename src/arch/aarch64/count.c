@@ -2,18 +2,21 @@
  * count.c - a glue that counts by itself.
  *
  * The way to the routine and back takes longer than the count. So the glue makes it while its
- * mask is all ones, in a restartable sequence, since three instructions on memory are not one
+ * mask says so, in a restartable sequence, since three instructions on memory are not one
  * (routines.h, COUNT). It has x16 and x17, and touches no flags, so it is one for all
  * conventions; where these two are live they are put on the stack first.
+ *
+ * The mask is which word of the thread's own leads to its slot: fl_tls_slot where the glue
+ * counts, else one that leads to no slot in any thread (rseq.c). So a glue that does not count
+ * is one of a thread without a slot, and no instruction is the mask's alone.
  *
  *	[stp x16, x17, [sp, #-16]!]
  *	mrs x17, tpidr_el0
  *	adr x16, cs			adrp, add, where that is far
  *	str x16, [x17, rseq_cs]		arms the sequence
- *	ldr x17, [x17, fl_tls_slot]	its start
- *	ldr x16, mask			adrp, ldr
+ *	ldr x16, mask			its start; adrp, ldr
+ *	ldr x17, [x17, x16]
  *	ldr x17, [x17]			the slot, or 0
- *	and x17, x17, x16
  *	cbz x17, cold
  *	[add x17, x17, counter & ~4095]	of a probe with a high number
  *	ldr w16, [x17, counter]		its upper half
@@ -107,14 +110,13 @@ static void add_word(struct code *c, unsigned int reg, uintptr_t from)
 	add(c, a64_ldr(reg, reg, from & 4095));
 }
 
-/* A word of the thread's own. */
-static void own_word(struct code *c, uint32_t scaled, uint32_t unscaled, intptr_t offset)
+/* x16 is stored to a word of the thread's own. */
+static void store_own(struct code *c, intptr_t offset)
 {
 	bool near = offset >= -256 && offset < 256;
 
 	c->in_reach &= near || (offset >= 0 && offset < 32768 && offset % 8 == 0);
-	add(c, (near ? unscaled | ((uint32_t)offset & 511) << 12 :
-		       scaled | ((uint32_t)offset / 8 & 4095) << 10) | B << 5);
+	add(c, near ? a64_stur(A, B, (int)offset) : a64_str(A, B, (unsigned int)offset));
 }
 
 /* What branches on to what is written next. */
@@ -137,12 +139,11 @@ static struct hot put_hot(struct code *c, const struct fl_counting_glue *g, stru
 		add(c, a64_push(A, B, -16));
 	add(c, 0xd53bd040 | B);			/* mrs x17, tpidr_el0 */
 	add_address(c, A, g->rest_at);
-	own_word(c, 0xf9000000 | A, 0xf8000000 | A, own.rseq_at);
+	store_own(c, own.rseq_at);
 	h.start = c->n;
-	own_word(c, 0xf9400000 | B, 0xf8400000 | B, own.slot_at);
 	add_word(c, A, g->mask);
+	add(c, a64_ldr_by(B, B, A));
 	add(c, a64_ldr(B, B, 0));
-	add(c, 0x8a000000 | A << 16 | B << 5 | B);	/* and x17, x17, x16 */
 	h.cold = c->n;
 	add(c, 0xb4000000 | B);			/* cbz x17, cold */
 	c->in_reach &= counter < PAGES;

@@ -95,6 +95,16 @@ static inline uint32_t a64_str(unsigned int rt, unsigned int rn, unsigned int of
 {
 	return 0xf9000000 | (offset / 8 & 4095) << 10 | rn << 5 | rt;
 }
+/* ldr rt, [rn, rm], of 64 bits. */
+static inline uint32_t a64_ldr_by(unsigned int rt, unsigned int rn, unsigned int rm)
+{
+	return 0xf8606800 | rm << 16 | rn << 5 | rt;
+}
+/* stur rt, [rn, #offset], of 64 bits: any within 256 either way. */
+static inline uint32_t a64_stur(unsigned int rt, unsigned int rn, int offset)
+{
+	return 0xf8000000 | ((uint32_t)offset & 511) << 12 | rn << 5 | rt;
+}
 /* ldar rt, [rn], of 64 bits. */
 static inline uint32_t a64_ldar(unsigned int rt, unsigned int rn)
 {

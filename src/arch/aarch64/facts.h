@@ -72,13 +72,18 @@ typedef uint32_t fl_unit;		/* an instruction */
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks_)); \
 	ticks_; \
 })
+#define FL_ARCH_MASK_COUNTS ((uintptr_t)fl_arch_tls_slot_at())	/* see count.c */
+#define FL_ARCH_MASK_DOES_NOT ((uintptr_t)a64_tls_no_slot_at())
 #define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
 #define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
 #else					/* of tests of what is pure */
 #define FL_ARCH_TICKS() 0
+#define FL_ARCH_MASK_COUNTS UINTPTR_MAX
+#define FL_ARCH_MASK_DOES_NOT ((uintptr_t)0)
 #define FL_ARCH_FENCE() ((void)0)
 #define FL_ARCH_PAUSE() ((void)0)
 #endif
+intptr_t a64_tls_no_slot_at(void) __attribute__((visibility("hidden")));
 #define FL_ARCH_FLIP_UNIT(at, to) fl_a64_flip(at, to)
 int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is stored */
 #define FL_ARCH_LAY_TLS(tls) ((void)(tls))	/* variant I: nothing is read there */

@@ -8,7 +8,7 @@
 enum { A64_GLUE_RET = 28 };
 
 /* From the thread pointer: where a thread names its restartable sequence, and where it finds
- * its slot. */
+ * its slot (rseq.h). */
 struct a64_own {
 	intptr_t rseq_at, slot_at;
 };

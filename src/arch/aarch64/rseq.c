@@ -40,6 +40,15 @@ bool fl_arch_has_rseq(void)
 	return fl_rseq_at != 0;
 }
 
+/* In each thread: where a glue that is not to count finds no slot (count.c). */
+static const uintptr_t nothing;
+static __thread const uintptr_t *no_slot __attribute__((tls_model("initial-exec"))) = &nothing;
+
+intptr_t a64_tls_no_slot_at(void)
+{
+	return (intptr_t)&no_slot - (intptr_t)__builtin_thread_pointer();
+}
+
 static struct a64_own own_now(void)
 {
 	return (struct a64_own){ fl_rseq_at, fl_arch_tls_slot_at() };
