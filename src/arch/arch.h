@@ -298,6 +298,7 @@ struct fl_counting_glue {
 	uintptr_t go, mask;		/* words of data */
 	uintptr_t full;			/* one that leads to where a block is full */
 	bool keeps;			/* what it loads into is live */
+	uintptr_t back;			/* where it goes on, as fl_arch_glue(); or 0 */
 };
 bool fl_arch_glue_counting(const struct fl_counting_glue *);
 /* Can it, here? Once fl_arch_rseq_open() has been called. */

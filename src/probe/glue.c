@@ -189,6 +189,7 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * (uint32_t)sizeof(uint64_t),
 		.go = (uintptr_t)p->go, .mask = (uintptr_t)&p->go[1],
 		.full = (uintptr_t)&data[convention(p)], .keeps = fl_probe_is_body(p),
+		.back = fl_arch_back(p->form, fl_table.sites[id].at),
 	});
 	return (uintptr_t)b->near.code + offset;
 }

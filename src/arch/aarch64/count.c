@@ -43,6 +43,14 @@
  *	ldr x30, [sp, #8]
  *	ret
  *
+ * To one of a pad or sled no call leads: in place of its ret it goes on there, b back, and
+ *
+ * 1:	str x30, [sp, #-16]!
+ *	movz w16, #id			movk
+ *	blr x17
+ *	ldr x30, [sp], #16
+ *	b back
+ *
  * The descriptor, cs, is all of the other part.
  */
 #include "arch/arch.h"
@@ -125,6 +133,16 @@ static void lead_here(struct code *c, size_t from, unsigned int bits)
 	c->in_reach &= a64_field(&c->w[from], 4 * (int64_t)(c->n - from), bits, 5);
 }
 
+/* To where the function goes on. */
+static void add_end(struct code *c, const struct fl_counting_glue *g)
+{
+	uint32_t w = A64_W_RET;
+
+	if (g->back)
+		c->in_reach &= a64_branch(&w, A64_W_B, here(c), g->back);
+	add(c, w);
+}
+
 /* Where `hot` branches, by index. */
 struct hot {
 	size_t start, end, cold, full;
@@ -157,7 +175,7 @@ static struct hot put_hot(struct code *c, const struct fl_counting_glue *g, stru
 	add(c, 0x37f80000 | A);			/* tbnz w16, #31, full */
 	if (g->keeps)
 		add(c, a64_pop(A, B, 16));
-	add(c, A64_W_RET);
+	add_end(c, g);
 	return h;
 }
 
@@ -172,15 +190,21 @@ static void way_on(struct code *c, const struct fl_counting_glue *g)
 {
 	if (g->keeps)
 		add(c, a64_str(A64_LINK, A64_SP, 24));
+	else if (g->back)
+		add(c, A64_W_PUSH_LINK);
 	add_id(c, g->id);
-	if (!g->keeps) {
+	if (!g->keeps && !g->back) {
 		add(c, a64_br(B));
 		return;
 	}
 	add(c, a64_blr(B));
-	add(c, a64_pop(A, B, 16));
-	add(c, a64_ldr(A64_LINK, A64_SP, 8));
-	add(c, A64_W_RET);
+	if (g->keeps) {
+		add(c, a64_pop(A, B, 16));
+		add(c, a64_ldr(A64_LINK, A64_SP, 8));
+	} else {
+		add(c, A64_W_POP_LINK);
+	}
+	add_end(c, g);
 }
 
 /* Where words of data say. */

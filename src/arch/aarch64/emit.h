@@ -10,6 +10,8 @@ enum a64_fixed {
 	A64_W_NOP = 0xd503201f, A64_W_BTI_C = 0xd503245f, A64_W_BTI_J = 0xd503249f,
 	A64_W_PACIASP = 0xd503233f, A64_W_BRK = 0xd4200000, A64_W_ISB = 0xd5033fdf,
 	A64_W_RET = 0xd65f03c0, A64_W_CLREX = 0xd5033f5f,
+	A64_W_PUSH_LINK = 0xf81f0ffe,	/* str x30, [sp, #-16]! */
+	A64_W_POP_LINK = 0xf84107fe,	/* ldr x30, [sp], #16 */
 	A64_W_PAST_CALL = 0x14000004,	/* b .+16, over a call of glue */
 	A64_W_PAST_POINT = 0x1400000a,	/* b .+40 */
 	A64_W_PAST_NEXT = 0x14000002	/* b .+8 */

@@ -44,8 +44,6 @@
 
 enum { ID = 16, GO = 17, WORDS = FL_ARCH_GLUE_BYTES / 4 };
 
-static const uint32_t push_return = 0xf81f0ffe;	/* str x30, [sp, #-16]! */
-static const uint32_t pop_return = 0xf84107fe;	/* ldr x30, [sp], #16 */
 static const uint32_t ldr_word = 0xb9400210;	/* ldr w16, [x16, #0] */
 static const uint32_t jump_there = 0xd61f0220;	/* br x17 */
 static const uint32_t call_there = 0xd63f0220;	/* blr x17 */
@@ -103,12 +101,12 @@ bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
 	struct words g = begin_glue(at);
 
 	if (back)
-		add(&g, push_return);
+		add(&g, A64_W_PUSH_LINK);
 	load_id(&g, id);
 	load_go(&g, word);
 	add(&g, back ? call_there : jump_there);
 	if (back) {
-		add(&g, pop_return);
+		add(&g, A64_W_POP_LINK);
 		g.in_reach &= a64_branch(&g.w[g.n], A64_W_B, at + 4 * g.n, back);
 	}
 	return finish(&g, out);
