@@ -288,8 +288,8 @@ bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
 
 /* A glue that counts itself while its mask is FL_ARCH_MASK_COUNTS, and is a glue as above while
- * it is FL_ARCH_MASK_DOES_NOT. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead to the first. False: out
- * of reach. */
+ * it is FL_ARCH_MASK_DOES_NOT. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead
+ * to the first. False: out of reach. */
 struct fl_counting_glue {
 	unsigned char *out, *rest;	/* where they are written, ... */
 	uintptr_t at, rest_at;		/* ... and where they will run, or lie */
@@ -301,7 +301,7 @@ struct fl_counting_glue {
 	uintptr_t back;			/* where it goes on, as fl_arch_glue(); or 0 */
 };
 bool fl_arch_glue_counting(const struct fl_counting_glue *);
-/* Can it, here? Once fl_arch_rseq_open() has been called. */
+/* Can it, here? Once fl_arch_rseq_open() has been called. A port may count without rseq. */
 bool fl_arch_glue_can_count(void);
 
 /* A counter: whole blocks in its low bits, in its top ones how much there is of the next

@@ -41,8 +41,11 @@
 #ifndef FL_ARCH_GLUE_BYTES
 #error "FL_ARCH_GLUE_BYTES: bytes of a glue"
 #endif
+#if !defined(FL_ARCH_POINTEE_OWN) || !defined(FL_ARCH_LAY_POINTEE)
+#error "FL_ARCH_POINTEE_OWN, FL_ARCH_LAY_POINTEE: words that its glue finds beside a slot"
+#endif
 #if !defined(FL_ARCH_MASK_COUNTS) || !defined(FL_ARCH_MASK_DOES_NOT)
-#error "FL_ARCH_MASK_COUNTS, _DOES_NOT: what the mask of a glue that counts is while it does or not"
+#error "FL_ARCH_MASK_COUNTS, _DOES_NOT: the mask of a glue that counts while it does, or not"
 #endif
 #if !defined(FL_ARCH_COUNTING_BYTES) || !defined(FL_ARCH_COUNTING_REST_BYTES)
 #error "FL_ARCH_COUNTING_BYTES, _REST_BYTES: bytes of the two parts of a glue that counts"

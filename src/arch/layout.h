@@ -22,6 +22,8 @@
 #define FL_PATH_OWN_CELLS	0x400000
 /* Behind the pointer to a thread's slot: where its cells are, or 0. */
 #define FL_POINTEE_CELLS	8
+/* And what the port lays there for its glue (FL_ARCH_LAY_POINTEE). */
+#define FL_POINTEE_OWN		16
 /* A thread's frames of paths lie in so many bytes, from such a multiple on above the thread
  * pointer; fl_path says where the last one is. */
 #define FL_PATH_FRAMES		0x100000

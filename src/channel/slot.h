@@ -77,12 +77,14 @@ bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to);
 
 /* ---- target side, shared by thread.c and ring.c ---------------------------- */
 
-/* A thread's slot and where that has its cells, or 0 of both. */
+/* A thread's slot and where that has its cells, or 0 of both; what the port's glue loads. */
 struct fl_pointee {
 	struct fl_slot *slot;
 	uint64_t cells;
+	uint64_t own[FL_ARCH_POINTEE_OWN];
 };
-_Static_assert(offsetof(struct fl_pointee, cells) == FL_POINTEE_CELLS, "layout.h");
+_Static_assert(offsetof(struct fl_pointee, cells) == FL_POINTEE_CELLS &&
+	       offsetof(struct fl_pointee, own) == FL_POINTEE_OWN, "layout.h");
 
 /* What this process's threads write to: a recorder's region, and what of it is theirs. The
  * first is the owner's of the probes; the other one is of a recorder beside it (other.c),

@@ -139,6 +139,7 @@ void fl_threads_close(struct fl_channel *c)
 {
 	for (uint32_t i = 0; i < c->n_pointees; i++) {
 		store_relaxed(&c->pointees[i].cells, 0);
+		FL_ARCH_LAY_POINTEE(c->pointees[i].own, 0);
 		store_relaxed(&c->pointees[i].slot, NULL);
 	}
 }
@@ -293,6 +294,7 @@ static bool claim(const struct fl_channel *c)
 	else
 		fl_tls_other = &pointee->slot;
 	store_relaxed(&pointee->cells, s->ring[0].cells);
+	FL_ARCH_LAY_POINTEE(pointee->own, s->ring[0].data);
 	store_relaxed(&pointee->slot, s);
 	FL_MUST(fl_slot_is_valid(s, c->session));
 	return true;

@@ -182,6 +182,7 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 	uintptr_t *data = (uintptr_t *)b->near.data;
 
 	p->go = data + data_words(b->counting++, 0);
+	p->go[1] = FL_ARCH_MASK_DOES_NOT;
 	p->counts = 1;
 	fl_arch_glue_counting(&(struct fl_counting_glue){
 		.out = b->near.write + offset, .at = (uintptr_t)b->near.code + offset,

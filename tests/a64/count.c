@@ -1,9 +1,11 @@
 /*
  * count.c - a glue of AArch64's that counts by itself, run in Unicorn: in how many
  * instructions, and what it keeps; with a mask, without a slot, with a full block;
- * interrupted before each instruction, in the way of the kernel's restartable sequences.
+ * interrupted before each instruction, in the way of the kernel's restartable sequences; and
+ * where there are none, by one atomic instruction, in the way of the kernel without them.
  *
- *	a64: 252 glues, 11 instructions and a return, 13 where all is kept | wrong 0
+ *	a64: 288 glues, 11 instructions and a return, 13 where all is kept | wrong 0
+ *	a64: 96 by an atomic, 8 instructions and a return, 10 where all is kept | wrong 0
  */
 #include "a64.h"
 
@@ -12,6 +14,7 @@
 #include "arch/aarch64/decode.h"
 #include "arch/aarch64/emit.h"
 #include "arch/arch.h"
+#include "arch/layout.h"
 #include "arch/aarch64/glue.h"
 
 #define NEED(x) assert_int_equal(x, UC_ERR_OK)
@@ -115,8 +118,11 @@ static void set(uint64_t slot, int64_t mask, uint64_t counter)
 {
 	put64(TP + COUNTS, POINTEE);
 	put64(TP + (uint64_t)DOES_NOT, NOTHING);
-	put64(TP + (uint64_t)glue.own.rseq_at, 0);
+	if (glue.own.rseq_at)
+		put64(TP + (uint64_t)glue.own.rseq_at, 0);
 	put64(POINTEE, slot);
+	put64(POINTEE + FL_POINTEE_OWN, slot ? slot + FL_SLOT_COUNTERS : 0);
+	put64(POINTEE + FL_POINTEE_OWN + 8, slot ? FL_COUNT_ONE >> 32 : 0);
 	put64(glue.in.mask, (uint64_t)mask);
 	put64(counter_at(), counter);
 }
@@ -150,7 +156,7 @@ static bool has_left(uint64_t pc)
 /* The kernel, of a thread that it has interrupted; a handler has counted meanwhile. */
 static uint64_t restart(uint64_t pc)
 {
-	uint64_t cs = get64(TP + (uint64_t)glue.own.rseq_at);
+	uint64_t cs = glue.own.rseq_at ? get64(TP + (uint64_t)glue.own.rseq_at) : 0;
 
 	put64(counter_at(), get64(counter_at()) + FL_COUNT_ONE);
 	if (cs) {
@@ -256,6 +262,23 @@ static void fill_block(void)
 	assert_called(&now, &was, FULL);
 }
 
+/* The count that fills a block, which the next one finds. */
+static void fill_block_by_atomic(void)
+{
+	uint64_t full = FL_COUNT_FULL - FL_COUNT_ONE + 1;
+	struct state was, now;
+
+	set(SLOT, COUNTS, full);
+	fill(&was);
+	run(&now, &was, SIZE_MAX);
+	assert_int_equal(now.pc, end_of());
+	assert_kept(&now, &was);
+	run(&now, &was, SIZE_MAX);
+	assert_int_equal(get64(counter_at()), full + 2 * FL_COUNT_ONE);
+	assert_int_equal(fl_count_of(get64(counter_at())), fl_count_of(full) + 2);
+	assert_called(&now, &was, FULL);
+}
+
 /* Before each of its instructions: how many times it is begun anew, by the routine. */
 static size_t interrupt(size_t steps)
 {
@@ -279,21 +302,34 @@ static size_t interrupt(size_t steps)
 	return aborted;
 }
 
+static const uint32_t ids[] = { 0, 1, 511, 512, 1535, 2047, 2048, 66000 };
+
+/* Words near or far, the descriptor near or far, each way. */
+enum { VARIANTS = 4 * N_WAYS };
+
+static void make_of(size_t k, uint32_t id, intptr_t rseq_at)
+{
+	make(id, k / 4 % N_WAYS, k & 1 ? CODE + 0x800000 : CODE + 2 * PAGE,
+	     k & 2 ? CODE + 0x900000 : CODE + PAGE, rseq_at);
+}
+
+/* What words that are far cost, and registers that are kept. */
+static size_t more_of(size_t k)
+{
+	return (k & 1) + (k / 4 % N_WAYS == IN_BODY ? 2 : 0);
+}
+
 static void a_glue_counts_in_a_line(void **state)
 {
-	static const uint32_t ids[] = { 0, 1, 1000, 1535, 1536, 3583, 66000 };
 	static const intptr_t rseqs[] = { -24, 8, 1024 };
 	size_t n = 0;
 
 	(void)state;
-	for (size_t k = 0; k < ARRAY_LEN(ids) * ARRAY_LEN(rseqs) * 4 * N_WAYS; k++) {
-		uint32_t id = ids[k / (4 * N_WAYS) % ARRAY_LEN(ids)];
-		enum way way = k / 4 % N_WAYS;
-		bool far_data = k & 1, far_rest = k >> 1 & 1;
-		size_t steps, more = (way == IN_BODY ? 2 : 0) + far_data + far_rest + (id > 1535);
+	for (size_t k = 0; k < ARRAY_LEN(ids) * ARRAY_LEN(rseqs) * VARIANTS; k++) {
+		uint32_t id = ids[k / VARIANTS % ARRAY_LEN(ids)];
+		size_t steps, more = more_of(k) + !!(k & 2) + (id > 2047);
 
-		make(id, way, far_data ? CODE + 0x800000 : CODE + 2 * PAGE,
-		     far_rest ? CODE + 0x900000 : CODE + PAGE, rseqs[k / (4 * N_WAYS) / ARRAY_LEN(ids)]);
+		make_of(k, id, rseqs[k / VARIANTS / ARRAY_LEN(ids)]);
 		steps = count_once();
 		assert_int_equal(steps, 11 + more);
 		go_elsewhere(SLOT, DOES_NOT);
@@ -305,6 +341,28 @@ static void a_glue_counts_in_a_line(void **state)
 	}
 	printf("a64: %zu glues, 11 instructions and a return, 13 where all is kept | wrong 0\n",
 	       n);
+}
+
+static void it_counts_by_an_atomic_where_nothing_is_armed(void **state)
+{
+	size_t n = 0;
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(ids) * VARIANTS; k++) {
+		uint32_t id = ids[k / VARIANTS];
+		size_t steps;
+
+		make_of(k, id, 0);
+		steps = count_once();
+		assert_int_equal(steps, 8 + more_of(k) + (id > 511));
+		go_elsewhere(SLOT, DOES_NOT);
+		go_elsewhere(0, COUNTS);
+		fill_block_by_atomic();
+		assert_int_equal(interrupt(steps), 0);
+		n++;
+	}
+	printf("a64: %zu by an atomic, 8 instructions and a return, 10 where all is kept | "
+	       "wrong 0\n", n);
 }
 
 static void what_is_out_of_reach_is_said(void **state)
@@ -333,6 +391,7 @@ static int open_cpu(void **state)
 
 	(void)state;
 	NEED(uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &uc));
+	NEED(uc_ctl_set_cpu_model(uc, UC_CPU_ARM64_MAX));	/* it has atomics */
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		NEED(uc_mem_map(uc, maps[i].at, maps[i].bytes, UC_PROT_ALL));
 	return 0;
@@ -342,6 +401,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_glue_counts_in_a_line),
+		cmocka_unit_test(it_counts_by_an_atomic_where_nothing_is_armed),
 		cmocka_unit_test(what_is_out_of_reach_is_said),
 	};
 

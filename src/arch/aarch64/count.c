@@ -16,7 +16,7 @@
  *	str x16, [x17, rseq_cs]		arms the sequence
  *	ldr x16, mask			its start; adrp, ldr
  *	ldr x17, [x17, x16]
- *	ldr x17, [x17]			the slot, or 0
+ *	ldr x17, [x17, own]		the slot's counters, or 0
  *	cbz x17, cold
  *	[add x17, x17, counter & ~4095]	of a probe with a high number
  *	ldr w16, [x17, counter]		its upper half
@@ -52,14 +52,37 @@
  *	b back
  *
  * The descriptor, cs, is all of the other part.
+ *
+ * Where no sequence can be armed, and one instruction adds to memory (FEAT_LSE), it is that:
+ *
+ *	mrs x17, tpidr_el0
+ *	ldr x16, mask			adrp, ldr
+ *	ldr x17, [x17, x16]
+ *	ldp x17, x16, [x17, own]	the slot's counters, or 0; what one count adds
+ *	cbz x17, cold
+ *	[add x17, x17, counter & ~4095]	of a probe with a high number
+ *	add x17, x17, counter		its upper half
+ *	ldadd w16, w16, [x17]		the commit; what it was
+ *	tbnz w16, #31, full		it was full
+ *	ret
+ *
+ * WHY	A handler comes before the commit or behind it, so its own counts, and those of
+ *	other ways, are neither lost nor taken back. The mark of a full block is found by the
+ *	count behind the one that made it: that block has one more, and till then the sum is
+ *	the same (fl_count_of()). A thread that is closed meanwhile, or whose slot is, adds to
+ *	memory that stays mapped. A handler that forks between the load of `own` and the
+ *	commit leaves its child the slot of the parent: that call is counted twice there, as
+ *	by the routine that serves where there is no sequence (OS5, way out). So where one can
+ *	be armed it is.
  */
 #include "arch/arch.h"
+#include "arch/layout.h"
 #include "decode.h"
 #include "emit.h"
 #include "glue.h"
 
 enum { A = 16, B = 17, WORDS = FL_ARCH_COUNTING_BYTES / 4, RSEQ_BRK = (int)0xd428bc00 };
-enum { DIRECT = 16384, PAGES = 1 << 24 };	/* an offset in the word, and in two */
+enum { PAGE = 4096, DIRECT = 4 * PAGE, PAGES = 1 << 24 };	/* add takes, a load, both */
 
 _Static_assert(FL_COUNT_ONE >> 32 == 1 << 21, "what is added to the upper half");
 
@@ -148,30 +171,71 @@ struct hot {
 	size_t start, end, cold, full;
 };
 
+/* x17 is where the counters are; what is left of the way to this one, of which an instruction
+ * takes so much. */
+static uint32_t come_near(struct code *c, uint32_t counter, uint32_t takes)
+{
+	c->in_reach &= counter < PAGES;
+	if (counter < takes)
+		return counter;
+	add(c, a64_add(B, B, counter >> 12) | 1u << 22);	/* lsl #12 */
+	return counter & 4095;
+}
+
+/* Its upper half. */
+static uint32_t counter_of(const struct fl_counting_glue *g)
+{
+	return g->counter - FL_SLOT_COUNTERS + 4;
+}
+
+static void put_look(struct code *c, const struct fl_counting_glue *g)
+{
+	add_word(c, A, g->mask);
+	add(c, a64_ldr_by(B, B, A));
+}
+
+static void put_sequence(struct code *c, const struct fl_counting_glue *g, struct a64_own own,
+			 struct hot *h)
+{
+	uint32_t counter;
+
+	add_address(c, A, g->rest_at);
+	store_own(c, own.rseq_at);
+	h->start = c->n;
+	put_look(c, g);
+	add(c, a64_ldr(B, B, FL_POINTEE_OWN));
+	h->cold = c->n;
+	add(c, 0xb4000000 | B);			/* cbz x17, cold */
+	counter = come_near(c, counter_of(g), DIRECT);
+	add(c, 0xb9400000 | counter / 4 << 10 | B << 5 | A);
+	add(c, 0x11400000 | 1u << 9 << 10 | A << 5 | A);	/* add w16, w16, #1 << 21 */
+	add(c, 0xb9000000 | counter / 4 << 10 | B << 5 | A);
+	h->end = c->n;
+}
+
+static void put_atomic(struct code *c, const struct fl_counting_glue *g, struct hot *h)
+{
+	put_look(c, g);
+	add(c, a64_ldp(B, A, B, FL_POINTEE_OWN));
+	h->cold = c->n;
+	add(c, 0xb4000000 | B);			/* cbz x17, cold */
+	add(c, a64_add(B, B, come_near(c, counter_of(g), PAGE)));
+	add(c, 0xb8200000 | A << 16 | B << 5 | A);	/* ldadd w16, w16, [x17] */
+	h->start = h->end = c->n;		/* nothing is armed */
+}
+
 static struct hot put_hot(struct code *c, const struct fl_counting_glue *g, struct a64_own own)
 {
-	uint32_t counter = g->counter + 4;	/* its upper half */
 	struct hot h;
 
 	if (g->keeps)
 		add(c, a64_push(A, B, -16));
 	add(c, 0xd53bd040 | B);			/* mrs x17, tpidr_el0 */
-	add_address(c, A, g->rest_at);
-	store_own(c, own.rseq_at);
-	h.start = c->n;
-	add_word(c, A, g->mask);
-	add(c, a64_ldr_by(B, B, A));
-	add(c, a64_ldr(B, B, 0));
-	h.cold = c->n;
-	add(c, 0xb4000000 | B);			/* cbz x17, cold */
-	c->in_reach &= counter < PAGES;
-	if (counter >= DIRECT)			/* add x17, x17, #pages, lsl #12 */
-		add(c, a64_add(B, B, counter >> 12) | 1u << 22);
-	counter = counter >= DIRECT ? counter & 4095 : counter;
-	add(c, 0xb9400000 | counter / 4 << 10 | B << 5 | A);
-	add(c, 0x11400000 | 1u << 9 << 10 | A << 5 | A);	/* add w16, w16, #1 << 21 */
-	add(c, 0xb9000000 | counter / 4 << 10 | B << 5 | A);
-	h.end = h.full = c->n;
+	if (own.rseq_at)
+		put_sequence(c, g, own, &h);
+	else
+		put_atomic(c, g, &h);
+	h.full = c->n;
 	add(c, 0x37f80000 | A);			/* tbnz w16, #31, full */
 	if (g->keeps)
 		add(c, a64_pop(A, B, 16));

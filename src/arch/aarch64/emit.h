@@ -107,6 +107,11 @@ static inline uint32_t a64_stur(unsigned int rt, unsigned int rn, int offset)
 {
 	return 0xf8000000 | ((uint32_t)offset & 511) << 12 | rn << 5 | rt;
 }
+/* ldp rt, rt2, [rn, #offset], of 64 bits: a multiple of 8 within 512. */
+static inline uint32_t a64_ldp(unsigned int rt, unsigned int rt2, unsigned int rn, int offset)
+{
+	return 0xa9400000 | ((uint32_t)(offset / 8) & 127) << 15 | rt2 << 10 | rn << 5 | rt;
+}
 /* ldar rt, [rn], of 64 bits. */
 static inline uint32_t a64_ldar(unsigned int rt, unsigned int rn)
 {

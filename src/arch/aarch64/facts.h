@@ -19,6 +19,10 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_GLUE_BYTES 48
 #define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in the other */
 #define FL_ARCH_COUNTING_REST_BYTES 32
+#define FL_ARCH_POINTEE_OWN 2
+/* A slot's counters, 0 while there is no slot; what one count adds to the upper half of one. */
+#define FL_ARCH_LAY_POINTEE(own, counters) \
+	(store_relaxed(&(own)[1], 1u << 21), store_relaxed(&(own)[0], counters))
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_REGS 32
 #define FL_ARCH_ARG0 0

@@ -1,7 +1,10 @@
 /*
  * rseq.c - where a thread names the restartable sequence that it is in.
  */
+#include <sys/auxv.h>
+
 #include "arch/arch.h"
+#include "arch/layout.h"
 #include "glue.h"
 
 /* Offset of rseq_cs from the thread pointer; 0 when there is no rseq. */
@@ -41,8 +44,8 @@ bool fl_arch_has_rseq(void)
 }
 
 /* In each thread: where a glue that is not to count finds no slot (count.c). */
-static const uintptr_t nothing;
-static __thread const uintptr_t *no_slot __attribute__((tls_model("initial-exec"))) = &nothing;
+static const uintptr_t nothing[FL_POINTEE_OWN / 8 + FL_ARCH_POINTEE_OWN];
+static __thread const uintptr_t *no_slot __attribute__((tls_model("initial-exec"))) = nothing;
 
 intptr_t a64_tls_no_slot_at(void)
 {
@@ -59,13 +62,20 @@ bool fl_arch_glue_counting(const struct fl_counting_glue *g)
 	return a64_glue_counting(g, own_now());
 }
 
-/* Is all in reach of the few instructions there are? */
+static bool has_atomics(void)
+{
+	return (getauxval(AT_HWCAP) & FL_ARCH_ATOMICS) != 0;
+}
+
+/* By a sequence or an atomic; and is all in reach of the few instructions there are? */
 bool fl_arch_glue_can_count(void)
 {
 	unsigned char out[FL_ARCH_COUNTING_BYTES], rest[FL_ARCH_COUNTING_REST_BYTES];
 	uintptr_t at = (uintptr_t)out;
 
-	return fl_arch_has_rseq() && a64_glue_counting(&(struct fl_counting_glue){
-		.out = out, .at = at, .rest = rest, .rest_at = at,
+	if (!fl_arch_has_rseq() && !has_atomics())
+		return false;
+	return a64_glue_counting(&(struct fl_counting_glue){
+		.out = out, .at = at, .rest = rest, .rest_at = at, .counter = FL_SLOT_COUNTERS,
 		.go = at, .mask = at, .full = at }, own_now());
 }
