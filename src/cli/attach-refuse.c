@@ -130,10 +130,9 @@ static int check_kind(const struct fl_attached *a)
 	if (!status_number(a->pid, "VmSize"))
 		fl_say("process %d is a thread of the kernel's", a->pid);
 	else
-		fl_say("cannot read which program process %d runs (%s): it is "
-		       "another user's, or "
-		       "may not be dumped",
-		       a->pid, strerror(EACCES));
+		fl_say("cannot read which program process %d runs (%s): it is another user's, "
+		       "or may not be dumped; run flick as that user, or as root", a->pid,
+		       strerror(EACCES));
 	return -1;
 }
 

@@ -31,7 +31,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 const struct fl_cmd fl_cmd_count = {
 	.name = "count",
-	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
+	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...] | -p PID PATTERN...",
 	.about = "Count the calls of matching functions",
 	.options = fl_oneliner_options,
 	.run = run,

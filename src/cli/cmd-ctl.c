@@ -300,7 +300,7 @@ const struct fl_cmd fl_cmd_ctl = {
 	.name = "ctl",
 	.args = "-p PID REQUEST...",
 	.about = "Change what is recorded while the program runs",
-	.more = "PID is a program that `flick record` runs. A REQUEST is one of:\n"
+	.more = "PID is a program that `flick record` or `live` records. A REQUEST is one of:\n"
 		"  stage on PATTERN [count]   functions that are to be recorded, or only "
 		"counted\n"
 		"  stage off PATTERN          functions that are to be recorded no more\n"
@@ -320,7 +320,7 @@ const struct fl_cmd fl_cmd_ctl = {
 		"PATTERN is\n[MODULE!]FUNCTION or MODULE!0xOFFSET, a glob. What any session "
 		"wants is\nrecorded; one goes with its command, however that ends. Ctrl-C "
 		"prints what it has seen.\n\n"
-		"Exit status: 0 done, 1 refused or nobody records it, 2 usage.",
+		"Exit status: 0 done, 1 refused, or no request, or nobody records it, 2 usage.",
 	.options = options,
 	.run = run,
 };

@@ -32,7 +32,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 
 const struct fl_cmd fl_cmd_latency = {
 	.name = "latency",
-	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...]",
+	.args = "[OPTION...] PATTERN... -- PROGRAM [ARG...] | -p PID PATTERN...",
 	.about = "Show a histogram of how long calls of matching functions take",
 	.options = fl_oneliner_options,
 	.run = run,

@@ -136,9 +136,9 @@ static void tell_passed(const struct fl_session *s, const struct costs *c, char 
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
 		why = ": it cannot hold in less than a second";
 	else if (c->jumps_ns > s->o->budget * c->program_ns)
-		why = ": jumps to bodies stay";
+		why = ": jumps to bodies stay, whatever is on";
 	else if (s->cost - percent(c, c->samples_ns) <= 100 * most)
-		why = ": samples stay";
+		why = ": samples stay, whatever is on";
 	else if (2 * s->early_own > own)
 		why = ": most in the first second";
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
@@ -222,7 +222,7 @@ void fl_cost_tell(struct fl_session *s)
 		snprintf(cost, room, "unknown (the system gives no samples)");
 	} else if (are_few(c.program_ns, c.probes_ns)) {
 		snprintf(cost, room, "unknown (%.0f ms of CPU time are too few to tell)",
-			 (c.program_ns + c.probes_ns) / 1e6);
+			 fmax(c.program_ns + c.probes_ns, 0) / 1e6);
 	} else {
 		s->cost = percent(&c, c.probes_ns + c.switching_ns + c.samples_ns + c.jumps_ns);
 		tell_passed(s, &c, passed);

@@ -243,7 +243,7 @@ static void print_help(FILE *to)
 	      "  + -               more, less of the program's CPU time for timing\n"
 	      "  o                 what the program wrote last\n"
 	      "  q                 leave: the program goes on, without probes\n"
-	      "  ^C                end the program, as without flick\n\n"
+	      "  ^C                end the program, as without flick; with -p leave\n\n"
 	      "calls/s, self% and recent are of the last seconds, avg, p99 and total of all.\n"
 	      "on: it has probes; off: it could; no: it cannot; -: it is not loaded any more.\n"
 	      "recent: average times of the last looks, the last one at the right.\n", to);
@@ -256,7 +256,8 @@ static void print_output(FILE *to, const struct fl_live *l)
 	char line[1024];
 
 	if (!from) {
-		fprintf(to, "The program's output is not kept.\n");
+		fprintf(to, "The program's output is not kept%s.\n",
+			l->output ? "" : ": it has a terminal of its own");
 		return;
 	}
 	if (!fseek(from, -LAST, SEEK_END) && !fgets(line, sizeof(line), from))
@@ -282,7 +283,7 @@ static const char *heading_of(const struct fl_live *l)
 
 	if (c->page == PAGE_SPREAD || c->page == PAGE_CALLERS)
 		return l->model.name(l->model.owner, c->page_of);
-	return c->page == PAGE_OUTPUT ? l->output : "";
+	return c->page == PAGE_OUTPUT && l->output ? l->output : "";
 }
 
 /* The lines of a text that fit, from one on; of the program's output the last ones. */

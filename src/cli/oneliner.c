@@ -71,10 +71,16 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 		 struct fl_session_options *o)
 {
 	struct fl_args a = { .cmd = cmd, .argv = argv, .argc = argc, .at = 1 };
-	int n = fl_args_take(&a, o) ? -1 : take_patterns(&a, o);
+	int n = fl_args_take(&a, o);
 
+	a.at -= !n && is_dashes(&a, a.at - 1);	/* before the first pattern */
+	n = n ? -1 : take_patterns(&a, o);
 	if (n < 0)
 		return -1;
+	if (o->pid && a.at < argc) {
+		fl_say("-p is for a program that runs already: give a program or -p, not both");
+		return -1;
+	}
 	if (n && a.at == argc && o->pid) {
 		o->argv = fl_attach_arguments(o->pid);
 		return fl_selection_ready(o->selection);

@@ -74,7 +74,8 @@ int fl_running_open(struct fl_running *r, uint32_t pid)
 	if (err == -ENOENT || err == -ESRCH)
 		fl_say("there is no process %u", pid);
 	else if (err)
-		fl_say("may not look at process %u: %s", pid, strerror(-err));
+		fl_say("may not look at process %u: %s; run flick as its user, or as root",
+		       pid, strerror(-err));
 	else if (!a.n_maps)
 		fl_say("process %u has no memory: a thread of the kernel's, or one that has "
 		       "ended", pid);

@@ -75,20 +75,23 @@ static void name_some(const struct fl_session *s, int refusal, char *out, size_t
 	}
 }
 
-/* Why functions have no bodies: a line a reason. */
+/* Why functions have no bodies: a line a reason. Few of those that somebody named are told
+ * unasked. */
 static void tell_bodies(const struct fl_session *s)
 {
 	struct fl_refusals r = { .n = 0 };
+	bool names = s->o->why;
 	char line[2048];
 
 	for (uint32_t i = 0; i < s->n_selected; i++)
 		if (refusal_of(s, i) && fl_is_function(&s->functions.sites[i]))
 			fl_refusals_add(&r, refusal_of(s, i));
-	if (!s->o->why && r.all > FEW)
+	names |= r.all <= FEW && fl_selection_has_patterns(s->o->selection);
+	if (!names && r.all > FEW)
 		fl_say("%llu functions cannot have probes (--why says why)",
 		       (unsigned long long)r.all);
 	fl_refusals_line(&r, line, sizeof(line));	/* in order */
-	for (size_t i = 0; s->o->why && i < r.n; i++) {
+	for (size_t i = 0; names && i < r.n; i++) {
 		name_some(s, r.of[i].refusal, line, sizeof(line));
 		fl_say("%llu function%s refused: %s (%s)", (unsigned long long)r.of[i].n,
 		       r.of[i].n == 1 ? "" : "s", fl_reason(r.of[i].refusal), line);
