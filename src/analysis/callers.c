@@ -111,19 +111,21 @@ static void spoil(struct fl_callers *c, uint32_t first)
 		c->origins[i].spoilt |= c->origins[i].at >= lo && c->origins[i].at <= hi;
 }
 
-/* Take in the sites that were found since. */
+/* Take in the sites that were found since. Rows without an address are no sites: a program that
+ * writes over its table may claim to have a million, all at one place of the hash table. */
 static int refresh(struct fl_callers *c)
 {
 	const struct fl_shm_site *s = c->view->sites;
 
 	for (; c->n_sites < c->view->n_sites; c->n_sites++) {
 		uint32_t i = c->n_sites;
+		uint64_t block = s[i].at / BLOCK;
 
 		if (s[i].module >= c->n_modules) {
 			spoil(c, i);
 			c->n_modules = s[i].module + 1u;
 		}
-		if (fl_hash_put(&c->by_block, fl_hash_of(0, s[i].at / BLOCK), i + 1))
+		if (block && fl_hash_put(&c->by_block, fl_hash_of(0, block), i + 1))
 			return -ENOMEM;
 	}
 	return 0;
