@@ -41,8 +41,13 @@ seen() {
 	step c 10000
 	refused 'no session `y`' session result y
 	begin z b
+	kill -STOP $recorder			# nobody answers between the two
 	kill -TERM $owner
+	while grep -q '^S[a-z]*Pnd:.*[1-9a-f]' /proc/$owner/status; do
+		sleep 0.01
+	done
 	kill -TERM $owner			# as timeout does
+	kill -CONT $recorder
 	wait $owner || fail "$label: z ends with $?: $(cat "$work/z.said")"
 	grep -q 'no call of its functions was recorded' "$work/z.out" || fail "$label: z tells '$(cat "$work/z.out")'"
 	step c 5
