@@ -347,3 +347,9 @@ void fl_attach_say_denied(const struct fl_attached *a, int err)
 	default: fl_say("may not trace process %d: %s", a->pid, strerror(-err));
 	}
 }
+
+int fl_attach_refuse_program(void)
+{
+	fl_say("-p is for a program that runs already: give a program or -p, not both");
+	return -1;
+}

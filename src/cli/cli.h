@@ -449,6 +449,8 @@ const char *fl_provider_each(size_t);
 char **fl_attach_arguments(uint32_t pid);
 /* Does another flick record that process? */
 bool fl_attach_is_recorded(uint32_t pid);
+/* A program stands beside -p: -1, and it is said. */
+int fl_attach_refuse_program(void);
 #define FL_PID_OPTION(at_) \
 	{ 'p', "pid", "PID", "a program that runs already, instead of PROGRAM", \
 	  fl_take_number, at_, 1, INT32_MAX }

@@ -203,10 +203,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		fl_say("--budget=%s is for sampling: it cannot be used with --all", w->budget);
 		return -1;
 	}
-	if (w->o.pid && a.at < argc) {
-		fl_say("-p is for a program that runs already: give a program or -p, not both");
-		return -1;
-	}
+	if (w->o.pid && a.at < argc)
+		return fl_attach_refuse_program();
 	if (w->o.pid && (w->o.cpus_are_set || w->live.output != default_output)) {
 		fl_say("--cpu, --target-cpu and --output cannot be used with -p: it runs "
 		       "already");

@@ -247,8 +247,8 @@ static int check_running(const struct fl_session_options *o, int n_words)
 	if (!o->pid)
 		return 0;
 	if (n_words)
-		fl_say("-p is for a program that runs already: give a program or -p, not both");
-	else if (o->follow)
+		return fl_attach_refuse_program();
+	if (o->follow)
 		fl_say("--follow cannot be used with -p: what is started is not recorded");
 	else if (o->exit_code)
 		fl_say("--exit-code cannot be used with -p: who did not start it is not told");

@@ -77,10 +77,8 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 	n = n ? -1 : take_patterns(&a, o);
 	if (n < 0)
 		return -1;
-	if (o->pid && a.at < argc) {
-		fl_say("-p is for a program that runs already: give a program or -p, not both");
-		return -1;
-	}
+	if (o->pid && a.at < argc)
+		return fl_attach_refuse_program();
 	if (n && a.at == argc && o->pid) {
 		o->argv = fl_attach_arguments(o->pid);
 		return fl_selection_ready(o->selection);
