@@ -541,16 +541,19 @@ void fl_change_end_session(struct fl_session *s, const void *by)
 		fl_beside_end(d);
 }
 
+static int say_no_session(char why[FL_WHY], const char *name)
+{
+	snprintf(why, FL_WHY, "there is no session `%.31s`; `session list` names them", name);
+	return -1;
+}
+
 int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_WHY])
 {
 	struct fl_changes *c = s->change;
 	struct fl_named *d = c && *name ? fl_beside_find(&c->names, name) : NULL;
 
-	if (!d || d->is_going) {
-		snprintf(why, FL_WHY, "there is no session `%.31s`; `session list` names them",
-			 name);
-		return -1;
-	}
+	if (!d || d->is_going)
+		return say_no_session(why, name);
 	if (begin(s, c->is.by, why))
 		return -1;
 	fl_change_end_session(s, d->by);
@@ -563,11 +566,8 @@ int fl_change_write_session(FILE *to, struct fl_session *s, const char *name, ch
 	struct fl_changes *c = s->change;
 	const struct fl_named *d = c && *name ? fl_beside_find(&c->names, name) : NULL;
 
-	if (!d || !d->is_on || d->is_going) {
-		snprintf(why, FL_WHY, "there is no session `%.31s`; `session list` names them",
-			 name);
-		return -1;
-	}
+	if (!d || !d->is_on || d->is_going)
+		return say_no_session(why, name);
 	fl_named_write(to, d, s);
 	return 0;
 }

@@ -47,6 +47,7 @@ enum {
 #define LOOK_NS 5000000ull		/* between looks, while nobody is connected */
 #define IDLE_NS 5000000000ull		/* a client that says nothing is let go */
 #define ANSWER_NS 5000000000ull		/* the program has so long to answer */
+#define END_NS 200000000ull		/* and all clients to read what is left, at the end */
 
 struct client {
 	int fd;				/* -1: none; a fuzzer's is -2 */
@@ -395,7 +396,7 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 	else
 		reply(k, "ok generation %u: %u site%s switched in %.0f us", is.generation,
 		    is.switched, is.switched == 1 ? "" : "s", us_of(c, is.took_ticks));
-	k->has_session = fl_change_session_of(c->s, k) != NULL;
+	k->has_session &= !is.error || fl_change_session_of(c->s, k);
 }
 
 /* What was counted up to now is to be known first, which may take a moment. */
@@ -784,7 +785,7 @@ static void end_client(struct fl_ctl *c, struct client *k, uint64_t until_ns)
 
 void fl_ctl_close(struct fl_session *s)
 {
-	const uint64_t until_ns = fl_os_monotonic_ns() + 200000000;
+	const uint64_t until_ns = fl_os_monotonic_ns() + END_NS;
 	struct fl_ctl *c = s->ctl;
 
 	if (!c)

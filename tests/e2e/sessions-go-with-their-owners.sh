@@ -59,6 +59,16 @@ overlap() {	# TABLE
 	calls "$1" c $((10 + 100 + 1000 + 10000 + 5 + 20 + 3 + 100000 + 7 + 40 + 500000))
 }
 
+# await_sessions N	beside the recording's own, in a while
+await_sessions() {
+	for try in $(seq 200); do
+		ctl session list
+		grep -q "^$1 beside" "$out" && return
+		sleep 0.02
+	done
+	fail "$label: not $1 sessions: $(cat "$out" "$work"/n*.out 2>/dev/null)"
+}
+
 # later TABLE	What is loaded while a session wants it is its own from the first call to its
 # end, and nobody's else.
 later() {
@@ -140,12 +150,7 @@ for i in $(seq 40); do
 	kill -KILL $!
 	wait $! 2>/dev/null
 done
-for try in $(seq 200); do
-	ctl session list
-	grep -q '^1 beside' "$out" && break
-	sleep 0.02
-done
-grep -q '^1 beside' "$out" || fail "$label: $(cat "$out")"
+await_sessions 1
 begin last a				# behind what was asked before
 ends KILL $owner
 ctl stage off c				# and the program follows
@@ -170,12 +175,7 @@ rm -f "$work"/n*.out
 for i in $(seq 12); do
 	"$FLICK" ctl -p "$target" session new "n$i" '[ab]' >"$work/n$i.out" 2>&1 8>&- 9<&- &
 done
-for try in $(seq 200); do
-	ctl session list
-	grep -q '^12 beside' "$out" && break
-	sleep 0.02
-done
-grep -q '^12 beside' "$out" || fail "$label: $(cat "$out" "$work"/n*.out)"
+await_sessions 12
 finish
 
 label=alone
