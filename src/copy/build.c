@@ -156,7 +156,9 @@ static int take_ground(struct fl_build *b)
  * later. */
 static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
 {
-	for (uint32_t k = 1; k < p->shape->displaced; k++) {
+	uint32_t n = fl_plan_switches_avoid(p->shape, 1) ? p->shape->covered : 0;
+
+	for (uint32_t k = 1; k < n; k++) {
 		const struct fl_shape_step *step = &p->shape->steps[p->entry + k];
 		uint32_t at = p->items[p->first[p->entry + k]].at - FL_ARCH_CALL_BYTES;
 

@@ -1,16 +1,16 @@
 /*
- * heights.c - may an indirect jump go on in the original, whose first bytes are the entry's
- * jump now?
+ * heights.c - may an indirect jump lead to what the entry's jump covers?
  *
  * Where it leads nobody knows before it is made, and no table of a compiler's is guessed.
  * But unwinders know how high the stack stands at each instruction, and a jump does not
  * move the stack pointer. So it does not lead to where the stack stands at another height.
+ * Two ask: what goes on in the original by such a jump (plan-entry.c), which must not call
+ * the function anew either; and who arms the entry while threads are in the original
+ * (build.c), who may come back to its first instruction, but not behind it.
  *
- * INVARIANT  Who goes on in the original by an indirect jump does not come to the bytes that
- *	the entry's jump covers, nor calls the function anew.
- * WHY	At each jump of the function, and at each instruction of the window, the height is
- *	known by the stack pointer, and no two are alike. Direct branches that lead back
- *	there the shape knows: then nobody goes on.
+ * INVARIANT  No indirect jump of the function leads to one of the steps that are asked for.
+ * WHY	At each jump of the function, and at each of these steps, the height is known by the
+ *	stack pointer, and no two are alike.
  */
 #include "copy/plan.h"
 #include "copy/unwind.h"
@@ -36,28 +36,18 @@ static uint64_t height_at(struct reader *r, const struct fl_shape_step *step)
 	return fl_rows_height(&r->fde, step->at);
 }
 
-static bool is_in_window(const struct fl_shape *s, const struct fl_shape_step *step)
+/* Of the covered steps from the `from`th on. False: one is not known. */
+static bool read_covered(struct reader *r, uint32_t from, uint64_t heights[FL_ARCH_PAD_BYTES])
 {
-	return step->part == 0 && step->at - s->entry < s->window;
-}
+	const struct fl_shape_step *first = r->s->steps;
 
-/* Those of the window, and how many; 0: one is not known. */
-static uint32_t read_window(struct reader *r, uint64_t heights[FL_ARCH_PAD_BYTES])
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < r->s->n_steps; i++) {
-		const struct fl_shape_step *step = &r->s->steps[i];
-
-		if (step->at >= r->s->entry + r->s->window || step->part)
-			break;
-		if (!is_in_window(r->s, step))
-			continue;
-		heights[n] = height_at(r, step);
-		if (heights[n++] == FL_HEIGHT_UNKNOWN)
-			return 0;
+	first += first->at != r->s->entry;	/* a landing pad */
+	for (uint32_t i = from; i < r->s->covered; i++) {
+		heights[i - from] = height_at(r, &first[i]);
+		if (heights[i - from] == FL_HEIGHT_UNKNOWN)
+			return false;
 	}
-	return n;
+	return true;
 }
 
 static bool is_elsewhere(uint64_t height, const uint64_t *heights, uint32_t n)
@@ -76,18 +66,23 @@ bool fl_plan_has_switch(const struct fl_shape *s)
 	return false;
 }
 
-bool fl_plan_may_go_on(const struct fl_shape *s)
+bool fl_plan_switches_avoid(const struct fl_shape *s, uint32_t from)
 {
 	struct reader r = { .s = s };
 	uint64_t heights[FL_ARCH_PAD_BYTES];
-	uint32_t n;
 
-	if (!s->may_go_on || !fl_plan_has_switch(s) || !take_fde(&r, 0))
+	if (from >= s->covered || !fl_plan_has_switch(s))
+		return true;
+	if (!take_fde(&r, 0) || !read_covered(&r, from, heights))
 		return false;
-	n = read_window(&r, heights);
-	for (uint32_t i = 0; n && i < s->n_steps; i++)
+	for (uint32_t i = 0; i < s->n_steps; i++)
 		if (s->steps[i].kind == FL_SHAPE_SWITCH &&
-		    !is_elsewhere(height_at(&r, &s->steps[i]), heights, n))
+		    !is_elsewhere(height_at(&r, &s->steps[i]), heights, s->covered - from))
 			return false;
-	return n;
+	return true;
+}
+
+bool fl_plan_may_go_on(const struct fl_shape *s)
+{
+	return s->covered && fl_plan_has_switch(s) && fl_plan_switches_avoid(s, 0);
 }

@@ -114,7 +114,10 @@ int fl_plan_memory(struct fl_plan *, uint64_t *datum);
 enum { FL_LIVE_FLAGS = 1 << 16 };
 void fl_plan_look(const struct fl_plan *, uint32_t *live);
 
-/* heights.c: may indirect jumps of the function go on in the original? */
+/* heights.c: does no indirect jump of the function lead to one of the steps that the entry's
+ * jump covers, from the `from`th on? */
+bool fl_plan_switches_avoid(const struct fl_shape *, uint32_t from);
+/* May indirect jumps go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);
 /* Are there any? */
 bool fl_plan_has_switch(const struct fl_shape *);

@@ -31,15 +31,16 @@
  *	5 What is refused has changed nothing that the program can see.
  * WHY
  *	1 A thread goes on at its pc, or at one that a signal's frame keeps. Nobody returns
- *	  there: no row has a call (copy/: such a body has no copies, and is refused), so
- *	  neither a frame nor a jmp_buf, which keeps what setjmp returns to, has such a
- *	  place. Nobody jumps there: a function whose own branch, landing pad or jump
- *	  through a register may lead there has no copies either, and that of others is
- *	  refused before (FLE_INTO). Signal frames are on stacks that are looked at whole; a
- *	  word that may be such a place, and is in no frame, refuses the row. Who creates
- *	  threads has stopped. Who is in a system call stands behind it or, when that
- *	  begins anew, at it, in the copy alike. The kernel leads who is in a restartable
- *	  sequence to where that is aborted: such functions are refused (FLE_RSEQ).
+ *	  there: no call returns into a row (copy/: such a body has no copies, and is
+ *	  refused), so neither a frame nor a jmp_buf, which keeps what setjmp returns to,
+ *	  has such a place. Nobody jumps there: a function whose own branch, landing pad or
+ *	  jump through a register may lead there has no copies either (copy/heights.c), and
+ *	  that of others is refused before (FLE_INTO). Signal frames are on stacks that are
+ *	  looked at whole; a word that may be such a place, and is in no frame, refuses the
+ *	  row. Who creates threads has stopped. Who is in a system call stands behind it or,
+ *	  when that begins anew, at it, in the copy alike. The kernel leads who is in a
+ *	  restartable sequence to where that is aborted: such functions are refused
+ *	  (FLE_RSEQ).
  *	2 A stop goes through the kernel, which serialises on the way back (OS18).
  *	3 The copy is what the jump leads to while the probe is off: the same instructions, of
  *	  the body. Of NOPs it is what stands behind them.

@@ -11,7 +11,7 @@
  * WHY	Direct branches are all seen: every range that any table knows is decoded, and
  *	so are the gaps between, where what looks like a branch counts. What jumps through
  *	a register or memory reaches starts of functions, landing pads, and in the
- *	function itself targets of switches: fl_shape.displaced (shape.c) is for those.
+ *	function itself targets of switches: fl_plan_switches_avoid() is for those.
  */
 #include "outline-pass.h"
 

@@ -223,7 +223,7 @@ struct maker {
 	uint32_t first[FL_SHAPE_PARTS + 1];	/* steps of each part */
 	uint32_t *index[FL_SHAPE_PARTS];	/* by part and byte: the step there */
 	uint32_t room;			/* of steps before the index */
-	bool is_torn, has_switch;
+	bool is_torn;
 };
 
 static int step_part(const struct fl_shape *s, uintptr_t a)
@@ -297,7 +297,6 @@ static void read_part(struct maker *k, uint8_t part)
 			return;
 		}
 		kind = step_kind(k->s, &i);
-		k->has_switch |= kind == FL_SHAPE_SWITCH;
 		add_step(k, &(struct fl_shape_step){
 			.at = at, .target = target_of(&i, c, at, kind), .len = i.len,
 			.kind = kind, .part = part & 15, .is_call = is_call(&i),
@@ -366,32 +365,31 @@ static void mark_targets(struct maker *k)
 
 /* ---- the entry ------------------------------------------------------------ */
 
-/* May these run elsewhere, with what is behind them where it was? A call among them
- * would return there. */
-static bool can_leave(const struct fl_shape_step *first, const struct fl_shape_step *end)
+/* Does nothing lead to one of these, nor return behind its first byte into the jump that is
+ * put there? What a call returns to may lie behind the jump, where nothing changes. */
+static bool can_be_covered(const struct fl_shape *s, const struct fl_shape_step *first,
+			   const struct fl_shape_step *end)
 {
-	for (const struct fl_shape_step *s = first; s < end; s++)
-		if (s->is_target || s->is_call || !s->len)
+	for (const struct fl_shape_step *i = first; i < end; i++)
+		if (i->is_target || !i->len ||
+		    (i->is_call && i->at + i->len - s->entry < FL_ARCH_PAD_BYTES))
 			return false;
 	return true;
 }
 
-/* What jumps to who knows where may jump to any but the first of them. A loop that begins
- * where the function does is better off in the body. */
-static void displace(struct maker *k)
+/* A loop that begins where the function does would be a call each time. */
+static void cover(struct maker *k)
 {
 	struct fl_shape *s = k->s;
 	struct fl_shape_step *first = step_at(k, s->entry), *end = first;
 	struct fl_shape_step *all = s->steps + k->first[1];
-	bool loops = s->steps[0].is_target;
 	uint32_t n = 0;
 
 	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
 		n += end++->len;
 	s->window = n;
-	s->may_go_on = first && !loops && can_leave(first, end);
-	if (s->may_go_on && !(k->has_switch && end - first > 1))
-		s->displaced = (uint32_t)(end - first);
+	if (first && !s->steps[0].is_target && can_be_covered(s, first, end))
+		s->covered = (uint32_t)(end - first);
 }
 
 /* The index is behind the steps. False: there is no room for it. */
@@ -433,7 +431,7 @@ static int make_steps(struct maker *k)
 		return -ENOSPC;
 	}
 	mark_targets(k);
-	displace(k);
+	cover(k);
 	return k->is_torn ? FLE_TORN : 0;
 }
 
@@ -465,8 +463,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 	*datum = function;
 	s->m = o->m;
 	s->function = function;
-	s->n_steps = s->displaced = s->window = s->n_parts = 0;
-	s->may_go_on = false;
+	s->n_steps = s->covered = s->window = s->n_parts = 0;
 	if (at == o->n || x->start != function || x->kind != FL_EXTENT_FUNCTION)
 		return FLE_NOENTRY;
 	*datum = x->datum;

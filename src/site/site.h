@@ -159,10 +159,10 @@ struct fl_shape {
 					 * n_steps is written to */
 	struct fl_shape_step *steps;	/* by part, ascending in each; what cannot be reached
 					 * and is not understood is left out */
-	uint32_t displaced;		/* steps from `entry` on that the jump covers, and that
-					 * can run elsewhere; 0: they cannot */
+	uint32_t covered;		/* steps from `entry` on in which the jump lies; 0: some
+					 * may come to it behind its first byte, not only by
+					 * jumps to who knows where */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
-	bool may_go_on;			/* only jumps to who knows where may lead back there */
 	bool is_stub;			/* it jumps through a register, and that leaves */
 	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */
 	uint32_t n_points;

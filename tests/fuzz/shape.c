@@ -31,7 +31,7 @@ static void check_shape(const struct fl_shape *s)
 		n += p->at >= s->entry && p->at < s->entry + 5;
 		last = p;
 	}
-	MUST(s->displaced <= n);
+	MUST(s->covered <= n);
 }
 
 static int see_site(void *arg, const struct fl_site *s)

@@ -17,6 +17,7 @@
 
 #include "copy/build.h"
 #include "copy/copy.h"
+#include "copy/plan.h"
 
 enum { ROOM = 1 << 20, SHOWN = 10, GLUE_CALL = 5, WANTED = 400000 };
 
@@ -206,7 +207,7 @@ static bool expect_switch(struct reading *r, const struct insn *o, uintptr_t *ca
 	if (!p || p->form != FL_FORM_BODY_SWITCH)
 		return true;
 	*call = r->at + p->call;
-	if (!r->s->may_go_on || !expect_place(r, o->at, FL_FORM_BODY_SWITCH) ||
+	if (!fl_plan_may_go_on(r->s) || !expect_place(r, o->at, FL_FORM_BODY_SWITCH) ||
 	    !expect_same(r, o, false))
 		return blame(r, "a jump that may not go on");
 	while (r->at < lookup)
@@ -306,6 +307,7 @@ static bool read_ways_in(struct reading *r)
 {
 	const struct fl_copy *c = r->copy;
 	uintptr_t jump = r->s->entry + 5;
+	bool has_copies = r->s->covered > 1 && fl_plan_switches_avoid(r->s, 1);
 
 	if ((c->on - jump) >> 8 != (c->off - jump) >> 8)
 		return blame(r, "the ways in are too far apart");
@@ -319,7 +321,7 @@ static bool read_ways_in(struct reading *r)
 		uintptr_t to = body_of(r, r->s->entry + k);
 
 		if (c->copies[k] ? c->off + c->copies[k] != to :
-				   to && k < r->s->window && r->s->displaced > 1)
+				   to && k < r->s->window && has_copies)
 			return blame(r, "who stands in the window goes on elsewhere");
 	}
 	return true;

@@ -431,11 +431,10 @@ static const struct fl_shape_step *find_step(const struct fl_shape *s, uintptr_t
 	return NULL;
 }
 
-/* Direct branches are to steps, which know it; what is displaced is come to by none. */
+/* Direct branches are to steps, which know it; what is covered is come to by none. */
 static void check_branches(struct verdict *v, const struct fl_shape *s)
 {
 	const struct fl_shape_step *first = find_step(s, s->entry);
-	bool has_switch = false;
 
 	if (!first) {
 		show(v, &v->window, "entry", s, s->entry);
@@ -444,20 +443,17 @@ static void check_branches(struct verdict *v, const struct fl_shape *s)
 	for (uint32_t i = 0; i < s->n_steps; i++) {
 		const struct fl_shape_step *step = &s->steps[i], *to;
 
-		has_switch |= step->kind == FL_SHAPE_SWITCH;
 		if (step->kind != FL_SHAPE_JUMP && step->kind != FL_SHAPE_BRANCH)
 			continue;
 		to = s->n_steps < 2000 ? find_step(s, step->target) : NULL;
 		if (s->n_steps < 2000 && (!to || !to->is_target))
 			show(v, &v->target, "to", s, step->at);
 		if (step->target >= s->entry && step->target < s->entry + s->window &&
-		    s->displaced)
+		    s->covered)
 			show(v, &v->window, "into", s, step->at);
 	}
-	if (s->displaced > 1 && has_switch)
-		show(v, &v->window, "switch", s, s->entry);
-	for (uint32_t i = 0; i < s->displaced; i++)
-		if (first[i].is_call)
+	for (uint32_t i = 0; i < s->covered; i++)
+		if (first[i].is_call && first[i].at + first[i].len < s->entry + 5)
 			show(v, &v->window, "call", s, first[i].at);
 }
 
