@@ -2,7 +2,8 @@
 # analysis.sh - the same analysis in the program's thread and beside it.
 #
 #	analysis.A.sequential.P	analysis A of program P run inline, by inline.c
-#	analysis.A.concurrent.P	flick record -a A --all: by a reader on CPU 1
+#	analysis.A.concurrent.P	flick record -a A --all: by a reader on CPU 1; of the
+#				calls that inline.c sees, not of a library's bodies
 #	analysis.A.share.P	the second's overhead over the first's
 #
 # The overheads are percent of wall time over the instrumented binary run alone,
@@ -41,7 +42,7 @@ run_sequential() {	# ANALYSIS PROGRAM
 run_concurrent() {	# ANALYSIS PROGRAM
 	rm -rf "$scratch/data"
 	timed_run "$2" short $on_other "$build/flick" record -a "$1" --all \
-		-o "$scratch/data" -- "$probed" || return 1
+		--provider cyg -o "$scratch/data" -- "$probed" || return 1
 	take_overhead
 }
 

@@ -7,6 +7,9 @@ twin=$top/bench/analysis
 compile "$work/inline.so" "$twin/inline.c" -O2 -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
 	-fvisibility=hidden -I"$top/src" -I"$top/include" \
 	"$top"/src/analysis/*.c "$top"/src/base/*.c
+# What the benches preload is a library without sites of a compiler's: none of the program's.
+compile "$work/steady.so" "$top/bench/programs/steady.c" "$top/bench/bench.c" -O2 -std=gnu11 \
+	-D_GNU_SOURCE -fPIC -shared -I"$top/bench" -lm
 for p in nbody hull blackscholes; do
 	compile "$work/$p" "$top/bench/programs/$p.c" -O2 $sites
 done
@@ -21,7 +24,7 @@ inline_rows() {	# ANALYSIS PROGRAM ARGS...
 flick_rows() {	# ANALYSIS PROGRAM ARGS...
 	analysis=$1
 	shift
-	record -a "$analysis" --all -- "$@"
+	LD_PRELOAD=$work/steady.so STEADY=${1##*/} record -a "$analysis" --all --provider cyg -- "$@"
 	succeeded
 	lossless
 	sh "$twin/rows" "$data" "$analysis" >"$work/flick.rows"
