@@ -573,6 +573,19 @@ static const char *find_variable(char **env, const char *name)
 	return NULL;
 }
 
+/* By valgrind, which preloads a part of its own: what it executes no store to code reaches,
+ * and it keeps shadows of all that is mapped. */
+static bool is_translated(char **env)
+{
+	static const char part[] = "/vgpreload_";
+	const char *preload = find_variable(env, "LD_PRELOAD");
+
+	for (; preload && *preload; preload++)
+		if (!__builtin_strncmp(preload, part, sizeof part - 1))
+			return true;
+	return false;
+}
+
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
 {
 	const char *given;
@@ -582,7 +595,7 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
 	fl_find_open();
 	if (fl_os_is_secure())
 		return;
-	given = find_variable(env, FL_SHM_ENV);
+	given = is_translated(env) ? NULL : find_variable(env, FL_SHM_ENV);
 	fault_error = fl_os_fault_open(find_variable(env, FL_FAULT_ENV));
 	if (given)
 		start(given);
