@@ -102,6 +102,17 @@ bool fl_joint_is_there(void)
 	return load_relaxed(&is_joined);
 }
 
+/* Of a module that is loaded again it is asked of its rows. */
+static void note_wanted(struct fl_region *m, uint32_t n)
+{
+	const uint8_t *staged = fl_shm_staged(m);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (staged[i] && staged[i] < FL_N_STAGES)
+			store_relaxed(&fl_shm_sites(m)[i].wanted,
+				      staged[i] == FL_STAGE_OFF ? FL_UNWANTED : FL_WANTED);
+}
+
 static void heed_wish(struct fl_region *m)
 {
 	struct fl_change_box *box = &m->session[0].change;
@@ -115,6 +126,8 @@ static void heed_wish(struct fl_region *m)
 	err = fl_joint_change(fl_shm_staged(m), n, box);
 	if (err == -EAGAIN)
 		return;
+	if (!err)
+		note_wanted(m, n);
 	fl_joint_show(0);
 	box->error = err;
 	/* (E) pairs with (D) in cli/change.c */

@@ -192,7 +192,7 @@ static void stage_site(struct fl_session *s, uint32_t i, enum fl_stage stage,
 	uint8_t state = load_relaxed(&s->sites[i].state);
 
 	stage = stage_for(s, i, stage);
-	if (state == FL_SITE_GONE || state == FL_SITE_OTHERS || i >= c->max)
+	if (state == FL_SITE_OTHERS || i >= c->max)
 		return;
 	if (load_relaxed(&s->sites[i].refusal)) {
 		sum->refused++;
@@ -203,6 +203,7 @@ static void stage_site(struct fl_session *s, uint32_t i, enum fl_stage stage,
 	} else {
 		c->staged[i] = (uint8_t)stage;
 		sum->sites++;
+		sum->gone += state == FL_SITE_GONE;
 	}
 }
 
@@ -475,25 +476,13 @@ static void take_refused(struct fl_session *s)
 
 /* ---- sessions beside it --------------------------------------------------------------- */
 
-/* Of a module that is unloaded the program is asked nothing: it makes what is wanted so when
- * that is loaded again. */
-static void want_again(struct fl_session *s, uint32_t i)
-{
-	take_in(s, i);
-	s->change->now[i] = FL_STAGE_ON;
-	store_relaxed(&s->sites[i].wanted, FL_WANTED);
-}
-
 /* What it matches and can be had. */
 static void want_matching(struct fl_session *s, struct fl_named *d)
 {
-	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++) {
-		uint8_t state = load_relaxed(&s->sites[i].state);
-
-		if (state != FL_SITE_OTHERS && !load_relaxed(&s->sites[i].refusal) &&
-		    fl_named_take(d, s, i) && state == FL_SITE_GONE)
-			want_again(s, i);
-	}
+	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)
+		if (load_relaxed(&s->sites[i].state) != FL_SITE_OTHERS &&
+		    !load_relaxed(&s->sites[i].refusal))
+			fl_named_take(d, s, i);
 }
 
 int fl_change_begin_session(struct fl_session *s, const void *by, enum fl_stage stage,

@@ -23,6 +23,7 @@ void fl_change_close(struct fl_session *);
 /* What was staged, or is. */
 struct fl_change_sum {
 	uint32_t functions, sites;	/* that are to become other than they are */
+	uint32_t gone;			/* of these, of what is unloaded: when it is back */
 	uint32_t same;			/* sites that are so already */
 	uint32_t refused;		/* sites that cannot be switched, as their rows say */
 	uint32_t refused_site;		/* one of these */

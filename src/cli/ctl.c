@@ -191,16 +191,18 @@ static const char *name_of_site(const struct fl_session *s, uint32_t site)
 static void tell_sum(struct client *k, const struct fl_session *s,
 		     const struct fl_change_sum *sum)
 {
-	char same[64] = "", refused[320] = "";
+	char same[64] = "", gone[64] = "", refused[320] = "";
 
 	if (sum->same)
 		snprintf(same, sizeof(same), "; %u so already", sum->same);
+	if (sum->gone)
+		snprintf(gone, sizeof(gone), ", %u when loaded again", sum->gone);
 	if (sum->refused)
 		snprintf(refused, sizeof(refused), "; %u refused: %.240s", sum->refused,
 			 fl_reason(load_relaxed(&s->sites[sum->refused_site].refusal)));
-	reply(k, "ok %u site%s of %u function%s staged%s%s", sum->sites,
-	    sum->sites == 1 ? "" : "s", sum->functions, sum->functions == 1 ? "" : "s", same,
-	    refused);
+	reply(k, "ok %u site%s of %u function%s staged%s%s%s", sum->sites,
+	    sum->sites == 1 ? "" : "s", sum->functions, sum->functions == 1 ? "" : "s", gone,
+	    same, refused);
 }
 
 static bool skip_word(char **text, const char *word)

@@ -119,6 +119,14 @@ static bool is_to_be_on(uint32_t id)
 	return id < n_staged && (staged[id] == FL_STAGE_ON || staged[id] == FL_STAGE_COUNT);
 }
 
+/* Of a module that is unloaded, or of what the process was before an exec, it is only noted
+ * what is wanted: that becomes so when it is loaded again. */
+static bool is_there(uint32_t id)
+{
+	return fl_table.probes[id].state != FL_PROBE_GONE &&
+	       fl_table.probes[id].state != FL_PROBE_OTHERS;
+}
+
 static struct fl_function *own_function(uint32_t id)
 {
 	return &fl_table.functions[fl_table.probes[id].function];
@@ -185,7 +193,7 @@ static void arm_new(void)
 	uint32_t first = FL_NO_PROBE;
 
 	for EACH_STAGED(id) {
-		if (!is_to_be_on(id) || fl_probe_is_switched(id))
+		if (!is_to_be_on(id) || fl_probe_is_switched(id) || !is_there(id))
 			continue;
 		if (!fl_table.rows[id].wanted)
 			store_relaxed(&fl_table.rows[id].wanted, FL_WANTED);
@@ -206,11 +214,11 @@ static uint32_t give_up_if_refused(void)
 	uint32_t n = 0;
 
 	for EACH_STAGED(id)
-		n += is_to_be_on(id) && !fl_probe_is_switched(id);
+		n += is_to_be_on(id) && !fl_probe_is_switched(id) && is_there(id);
 	if (!n)
 		return 0;
 	for EACH_STAGED(id)
-		if (is_to_be_on(id) && !fl_goal_is_wanted(id))
+		if (is_to_be_on(id) && !fl_goal_is_wanted(id) && is_there(id))
 			store_relaxed(&fl_table.rows[id].wanted, FL_UNWANTED);
 	return n;
 }
@@ -267,7 +275,7 @@ static void stage_all(void)
 		if (!is_to_be_on(id))
 			store_relaxed(&next_goal(id)->wants,
 				      next_goal(id)->wants & (uint8_t)~FL_SESSION);
-		else if (!fl_goal_is_wanted(id))
+		else if (!fl_goal_is_wanted(id) && is_there(id))
 			stage_on(id);
 	}
 	FL_POINT("change.staged");

@@ -227,8 +227,13 @@ static int same_site(void *arg, const struct fl_site *s)
 	return 0;
 }
 
+/* What nobody wanted had no glue; by now somebody may. */
 static void revive_site(uint32_t id)
 {
+	struct fl_probe *p = &fl_table.probes[id];
+
+	if (p->reached == FL_REACHED_NEVER && fl_table_wants_too(id))
+		p->reached = FL_REACHED_UNKNOWN;
 	fl_goal_move(id, fl_table_found(id));
 }
 

@@ -206,7 +206,8 @@ static uint32_t arm_staged(const uint8_t *staged, uint32_t n)
 			fl_table.joint[id] = FL_SELDOM;	/* as yet */
 	arm_wanted(0, FL_RUNNING);
 	for (uint32_t id = 0; id < n; id++)
-		refused += stage_is_on(staged[id]) && !fl_probe_is_switched(id);
+		refused += stage_is_on(staged[id]) && !fl_probe_is_switched(id) &&
+			   fl_table.probes[id].state != FL_PROBE_GONE;	/* when it is back */
 	for (uint32_t id = 0; id < n; id++)
 		if (fl_table.joint[id] == FL_SELDOM)
 			fl_table.joint[id] = refused ? FL_UNWANTED : FL_WANTED;

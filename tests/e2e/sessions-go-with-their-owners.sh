@@ -92,9 +92,15 @@ later() {
 	step unload
 	step "load $work/other.so"
 	step h 10000
+	step unload			# nobody has ever wanted what is in it
+	begin v 'h*'
+	step "load $work/other.so"
+	step h 4
+	ends KILL $owner
+	step h 1000000
 	step c 5
 	finish
-	calls "$1" hot 113
+	calls "$1" hot 117
 	calls "$1" c 5
 }
 

@@ -47,7 +47,38 @@ changes() {	# TABLE
 	calls "$1" c $((110 + 11000 + 37 + 5))
 }
 
-target steps -O1 $sites
+# again TABLE	what is staged while its module is unloaded is so when it is loaded again.
+again() {
+	step "load $work/comes-back.so"
+	step h 1
+	step unload
+	ctl stage on 'h*'
+	grep -q 'of 1 function staged, [12] when loaded again$' "$out" ||
+		fail "$label: stage says of what is unloaded: $(cat "$out")"
+	ctl commit
+	step "load $work/comes-back.so"
+	step h 10
+	step unload
+	ctl stage off 'h*'
+	ctl stage off a				# beside what is there
+	ctl commit
+	step "load $work/comes-back.so"
+	step h 100
+	step c 7
+	step unload
+	ctl stage on 'h*'
+	ctl stage on a
+	ctl commit
+	step "load $work/comes-back.so"
+	step h 1000
+	step c 3
+	finish
+	calls "$1" hot 1010
+	calls "$1" a 3
+}
+
+target steps -O1 $sites -ldl
+library comes-back -O1 $sites -DLIBRARY
 program=$work/steps
 printf 'stage off a\nstage on no_such_function\n' >"$work/wrong"
 label=sampled
@@ -79,6 +110,15 @@ step c 100
 finish
 calls latency a 100
 calls latency c 110
+label=again
+start -P '[ac]'
+again latency
+label=again-counted
+start -a counts -P '[ac]'
+again counts
+label=again-all
+start --all -P '[ac]'
+again latency
 # Counted alone: no call has a time.
 label=count
 start -U a
@@ -88,7 +128,11 @@ step c 100
 finish
 calls latency a 100
 [ "$(sql "select sum(sampled) from $(rows latency) where name = 'a'")" = 0 ] || fail "a is timed"
-target steps -O1
+target steps -O1 -ldl
+library comes-back -O1 -DLIBRARY
+label=again-bodies
+start -P '[ac]'
+again latency
 label=body
 start -P c
 step c 10
