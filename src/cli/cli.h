@@ -582,6 +582,9 @@ static inline bool fl_is_function(const struct fl_shm_site *s)
 {
 	return s->provider == FL_PROVIDER_BODY && s->kind == FL_ENTRY;
 }
+/* Why site `i` is not there, as of now; 0: it is. Of an exit of a function as it is that is its
+ * entry's, which comes before it: *entry, FL_NO_ROW at first. */
+int fl_session_refusal(const struct fl_session *, uint32_t i, uint32_t *entry);
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
  * error. plan: what arming would do; 0 or a refusal. */
 struct fl_survey {

@@ -173,6 +173,18 @@ struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 	return site;
 }
 
+int fl_session_refusal(const struct fl_session *s, uint32_t i, uint32_t *entry)
+{
+	const struct fl_shm_site *sites = s->functions.sites;
+
+	if (fl_is_function(&sites[i]))
+		*entry = i;
+	else if (sites[i].provider == FL_PROVIDER_BODY && *entry != FL_NO_ROW &&
+		 sites[i].function == sites[*entry].function)
+		i = *entry;
+	return load_relaxed(&s->sites[i].refusal);
+}
+
 enum { IN_RESULT = 1, PROBED = 2 };
 
 static void mark_column(const struct fl_session *s, const struct flick_rows *rows, size_t c,

@@ -126,6 +126,24 @@ bool fl_session_is_left(const struct fl_session *s)
 	return s->is_left || (s->trigger && fl_trigger_has_fired(s->trigger));
 }
 
+/* A function as it is that is refused is one, however many exits it has. */
+static void add_up_probes(const struct fl_session *s, struct fl_account *a)
+{
+	uint32_t entry = FL_NO_ROW;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		bool is_refused = load_relaxed(&s->sites[i].refusal) != 0;
+		bool is_active = fl_session_refusal(s, i, &entry) == 0;
+
+		if (!s->selected[i])
+			continue;
+		a->refused += is_refused;
+		a->active += is_active;
+		if (fl_is_function(&s->functions.sites[i]))
+			*(is_refused ? &a->without : &a->bodies) += 1;
+	}
+}
+
 static void add_up(struct fl_session *s)
 {
 	uint32_t processes = load_relaxed(&s->shm->n_processes);
@@ -142,15 +160,7 @@ static void add_up(struct fl_session *s)
 	for (int c = 0; c < FL_N_LOST; c++)
 		*(c == FL_LOST_READER && fl_session_is_left(s) ? &a.filtered : &a.lost) +=
 			fl_threads_lost(t, n, c);
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		bool is_refused = load_relaxed(&s->sites[i].refusal) != 0;
-
-		if (!s->selected[i])
-			continue;
-		*(is_refused ? &a.refused : &a.active) += 1;
-		if (fl_is_function(&s->functions.sites[i]))
-			*(is_refused ? &a.without : &a.bodies) += 1;
-	}
+	add_up_probes(s, &a);
 	s->account = a;
 }
 
