@@ -241,17 +241,21 @@ bool fl_attach_has_begun(struct fl_session *s)
 	if (a->has_begun)
 		return true;
 	a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
-	if (a->has_begun) {
-		s->begun_ns = fl_os_monotonic_ns();
-		fl_cost_begin(s);
-	}
-	return a->has_begun;
+	if (!a->has_begun)
+		return false;
+	s->begun_ns = fl_os_monotonic_ns();
+	fl_cost_begin(s);
+	if (s->begun && !s->o->wait && !a->with.result && fl_negotiation_came_to_nothing(s))
+		fl_attach_end(s);
+	return true;
 }
 
 void fl_attach_tell_refused(const struct fl_session *s)
 {
 	uint32_t n = 0;
 
+	if (s->chose_nothing)			/* that is why, and is said */
+		return;
 	for (uint32_t i = 0; i < s->n_selected; i++)
 		n += s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
 		     load_relaxed(&s->sites[i].refusal) == FLE_COUNTED;

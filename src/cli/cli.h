@@ -383,7 +383,8 @@ struct fl_session {
 	bool asked;			/* the target has spoken */
 	bool begun;			/* it was let go with probes to switch on */
 	bool is_waiting;		/* it was let go: what is asked for may come yet */
-	bool chose_nothing;		/* of all that came, patterns took nothing */
+	bool chose_nothing;		/* of all that came, patterns took nothing, or nothing
+					 * that can have a probe */
 	bool refused_to_go;		/* the target was told QUIT */
 	bool is_left;			/* who looks on has had enough: it goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
@@ -671,6 +672,8 @@ bool fl_negotiation_started(const struct fl_session *);
 bool fl_negotiation_may_want(const struct fl_session *, uint32_t i);
 bool fl_negotiation_takes(struct fl_session *, struct fl_selection *, uint32_t i);
 void fl_negotiation_ask_again(struct fl_session *);
+/* All that is wanted has been refused: then it is said. */
+bool fl_negotiation_came_to_nothing(struct fl_session *);
 /* Nobody will ask any more: say what is wrong with what all have brought. */
 void fl_negotiation_close(struct fl_session *);
 

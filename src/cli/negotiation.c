@@ -297,34 +297,82 @@ static bool has_wrong_pattern(struct fl_session *s)
 	return true;
 }
 
+/* What the program has written over later was there. */
 static bool has_usable(const struct fl_session *s)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i] && !load_relaxed(&s->sites[i].refusal))
+	uint32_t entry = FL_NO_ROW;
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		int refusal = fl_session_refusal(s, i, &entry);
+
+		if (s->selected[i] && (!refusal || refusal == FLE_OVERWRITTEN))
 			return true;
+	}
 	return false;
 }
 
-static bool is_any_usable(struct fl_session *s)
+/* One reason, or how often there is each. */
+static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 {
-	int32_t refusal = 0;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->n_selected; i++) {
-		if (!s->selected[i])
-			continue;
-		refusal = load_relaxed(&s->sites[i].refusal);
-		n++;
-	}
-	if (!n || has_usable(s))
-		return true;
-	if (n == 1)
-		fl_say("the one probe cannot be used: %s (--wait records what is loaded later)",
-		       fl_reason(refusal));
+	if (r->n == 1)
+		snprintf(line, room, "%s", fl_reason(r->of[0].refusal));
 	else
-		fl_say("none of the %u probes can be used: %s (--wait records what is loaded "
-		       "later)", n, fl_reason(refusal));
+		fl_refusals_line(r, line, room);
+}
+
+/* Of a function as it is one probe is told, as its reason is the entry's. */
+static bool is_leave_of(const struct fl_session *s, uint32_t i, uint32_t entry)
+{
+	return entry != FL_NO_ROW && i != entry &&
+	       s->functions.sites[i].provider == FL_PROVIDER_BODY &&
+	       s->functions.sites[i].function == s->functions.sites[entry].function;
+}
+
+static bool is_any_usable(const struct fl_session *s)
+{
+	const char *later = has_ended(s) || s->o->wait ? "" :
+			    " (--wait records what is loaded later)";
+	struct fl_refusals r = { .are_functions = true };
+	uint32_t entry = FL_NO_ROW;
+	char why[1024];
+
+	if (has_usable(s))
+		return true;
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		int refusal = fl_session_refusal(s, i, &entry);
+
+		if (s->selected[i] && refusal && !is_leave_of(s, i, entry))
+			fl_refusals_add(&r, refusal);
+	}
+	if (!r.all)
+		return true;
+	write_reasons(&r, why, sizeof(why));
+	if (r.all == 1)
+		fl_say("the one probe cannot be used: %s%s", why, later);
+	else
+		fl_say("none of the %llu probes can be used: %s%s", (unsigned long long)r.all,
+		       why, later);
 	return false;
+}
+
+/* What was recorded before all of it was refused is kept. */
+static bool has_recorded(struct fl_session *s)
+{
+	uint64_t produced = 0;
+	size_t n;
+	const struct fl_thread *t = fl_readers_threads(s, &n);
+
+	for (size_t i = 0; i < n; i++)
+		produced += t[i].produced;
+	return produced != 0;
+}
+
+/* Why a function cannot have a body may be known when that is built; before others, or when
+ * it is to be entered. */
+bool fl_negotiation_came_to_nothing(struct fl_session *s)
+{
+	s->chose_nothing |= !has_recorded(s) && !is_any_usable(s);
+	return s->chose_nothing;
 }
 
 static bool is_all_entry_only(const struct fl_session *s)
@@ -392,11 +440,13 @@ void fl_negotiation_close(struct fl_session *s)
 		return;
 	if (!s->n_selected && s->o->follow && !s->begun && !s->said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
+	if (s->chose_nothing)			/* and it is said */
+		return;
 	if (s->n_selected || s->begun)
 		s->chose_nothing = has_wrong_pattern(s) && is_empty(s);
-	if (s->n_selected && s->o->follow && !s->chose_nothing && is_any_timed(s) &&
-	    is_any_usable(s))
-		s->begun = true;
+	if (!s->n_selected || s->chose_nothing || (s->o->follow && !is_any_timed(s)))
+		return;
+	s->begun |= !fl_negotiation_came_to_nothing(s) && s->o->follow;
 }
 
 /* What is wrong with the first sites is said in one line. Later ones stop

@@ -9,6 +9,11 @@ no_emulator ptrace
 need "$CC" unshare strace pgrep
 cat >"$work/waits.c" <<'END'
 #include <unistd.h>
+volatile int n;
+int other(void)
+{
+	return n++;
+}
 int main(void)
 {
 	for (;;)
@@ -179,7 +184,7 @@ while [ "$(sed -n 's/^TracerPid:.//p' /proc/$pid/status)" -eq 0 ]; do
 done
 if kill -0 $tracer 2>/dev/null; then
 	refused $pid 'is traced by process'
-	"$FLICK" record -p $pid -d 0.1 -a counts -P main -o "$data" >"$out" 2>"$err" &
+	"$FLICK" record -p $pid -d 0.1 -a counts -P other -o "$data" >"$out" 2>"$err" &
 	recorder=$!
 	sleep 0.3
 	kill $tracer

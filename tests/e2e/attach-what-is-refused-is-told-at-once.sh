@@ -1,6 +1,8 @@
 #!/bin/sh
-# Of a program that runs a function is refused beside one that can be had: whoever attaches is told
-# so in a line, and only what is active is counted as that: no exit of the one that is refused.
+# Of a program that runs all functions that were asked for are refused: whoever attaches is told
+# so in one line with the reason, at once and not when he ends it, with status 1; the program
+# goes on as it was. Beside a function that can be had it is a line, and only what is active is
+# counted as that: no exit of the one that is refused.
 . "$(dirname "$0")/lib"
 no_emulator ptrace
 need "$CC"
@@ -35,6 +37,15 @@ trap 'kill $pid 2>/dev/null; rm -rf "$work"' EXIT
 while [ ! -s "$work/begun" ]; do sleep 0.01; done
 
 reason='own code may come back into its first bytes'
+for how in "count" "latency" "record -o $data -a counts -P" "record -o $data --all -P"; do
+	label="$how:"
+	limit=20 run "$FLICK" $how loops -p $pid
+	one_line_error 1 "^flick: the one probe cannot be used: .*$reason"
+	[ ! -s "$out" ] || fail "$label it prints what it has not"
+done
+label="with --wait:"
+run "$FLICK" count --wait -p $pid -d 0.2 loops
+one_line_error 1 "$reason"
 for how in "-a counts" "--all"; do
 	label="beside another, $how:"
 	active=$([ "$how" = --all ] && echo 2 || echo 1)

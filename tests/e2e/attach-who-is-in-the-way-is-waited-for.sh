@@ -25,9 +25,8 @@ done
 
 label="vfork for good:"
 begin vfork 3000
-for=0.1 attach --why --all -P first -P second
-grep -q 'refused: a thread of the program could not be stopped for a moment' "$out" "$err" ||
-	fail "$label it is not said"
+run "$FLICK" record -p $pid -d 0.1 -o "$data" --all -P first -P second
+one_line_error 1 'none of the 2 probes .*: a thread of the program could not be stopped for a moment'
 [ "$(ls /proc/$pid/task | wc -l)" -ge "$threads" ] || fail "$label it is gone"
 finish
 
@@ -40,7 +39,8 @@ if [ -x "$killer" ]; then
 	begin main 20000
 	kill -USR1 $pid
 	while ! grep -q '^State:.*D' /proc/$pid/status; do :; done
-	attach --all -P second
+	run "$FLICK" record -p $pid -d 0.3 -o "$data" --all -P second
+	one_line_error 1 'the one probe .*: a thread of the program could not be stopped for a moment'
 	kill $(child_of $pid)
 	finish
 	label="main begins to when it is seized:"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No sites, a static program, a missing one, one that cannot be run.
+# No sites, a static program, functions that are all refused, a missing one, one that cannot be run.
 . "$(dirname "$0")/lib"
 need "$CC"
 target threads -O2
@@ -34,6 +34,25 @@ label="doctor of a library:"
 library swap-lib -O1 $sites
 run "$FLICK" doctor "$work/swap-lib.so"
 ! grep -q '^linked' "$out" || fail "$label it is taken for a program"
+# What is known when it is armed, or has not stopped the program, is said at its end.
+cat >"$work/asks.c" <<'END'
+#include <dlfcn.h>
+__attribute__((noinline)) void *asks(void)
+{
+	return dlopen("libm.so.6", RTLD_NOW);
+}
+int main(void)
+{
+	return !asks();
+}
+END
+compile "$work/asks" "$work/asks.c" -O1
+for how in "" --wait --follow; do
+	label="all that is asked for is refused, $how:"
+	run "$FLICK" count $how asks -- "$work/asks"
+	one_line_error 1 '^flick: the one probe cannot be used: it calls dlopen'
+	[ ! -s "$out" ] || fail "$label it prints what it has not"
+done
 label="missing:"
 record -- "$work/not-there"
 one_line_error 1 'not-there.*no such'

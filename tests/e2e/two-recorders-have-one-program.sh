@@ -118,11 +118,11 @@ everything
 # A body that was made to count tells no end of a call (FLE_COUNTED).
 label="bodies that count"
 start -a counts
-second -P a
-step c 5
-leaves
-grep -q '^flick: 1 function cannot be recorded: .*-a counts$' "$work/two.err" ||
+"$FLICK" record --all -p "$target" -o "$work/two" -P a >"$out" 2>"$work/two.err" 8>&- 9<&- &&
+	fail "$label: it has what it cannot have"
+grep -q '^flick: the one probe cannot be used: .*-a counts (--wait ' "$work/two.err" ||
 	fail "$label: $(cat "$work/two.err")"
+step c 5
 finish
 calls "$data" counts a 5
 
