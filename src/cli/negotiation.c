@@ -367,11 +367,12 @@ static bool has_recorded(struct fl_session *s)
 	return produced != 0;
 }
 
-/* Why a function cannot have a body may be known when that is built; before others, or when
- * it is to be entered. */
+/* Why a function cannot have a body may be known when that is to be entered. At the end a
+ * trigger has its say (trigger.c), and results are kept. */
 bool fl_negotiation_came_to_nothing(struct fl_session *s)
 {
-	s->chose_nothing |= !has_recorded(s) && !is_any_usable(s);
+	s->chose_nothing |= (!has_recorded(s) && !is_any_usable(s)) ||
+			    (!has_ended(s) && fl_trigger_is_wrong(s));
 	return s->chose_nothing;
 }
 
@@ -472,7 +473,7 @@ static bool can_go(struct fl_session *s)
 		s->begun = s->n_entry_only || has_usable(s);
 		return true;
 	}
-	if (has_wrong_pattern(s))
+	if (has_wrong_pattern(s) || fl_trigger_is_wrong(s))
 		return false;
 	s->is_waiting = s->o->wait && !s->n_entry_only && !has_usable(s);
 	s->begun = !s->is_waiting && is_any_timed(s) && is_any_usable(s);

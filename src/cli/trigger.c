@@ -23,7 +23,6 @@ struct fl_trigger {
 	bool *marks;			/* index: function */
 	uint32_t n_marks, n_sites;	/* n_sites: so many are looked at */
 	uint64_t least;			/* ticks */
-	bool has_any;			/* a function with a probe is one of these */
 	bool has_fired, is_written;
 	uint32_t function;		/* that did, ... */
 	uint64_t took;			/* ... for so many ticks */
@@ -165,29 +164,107 @@ int fl_trigger_open(struct fl_session *s)
 	return 0;
 }
 
-/* A name that is wrong is said before the program runs, which may go on for days; but what
- * is meant may be loaded later. */
-void fl_trigger_look(struct fl_session *s)
+/* Functions that are recorded and may fire, as of now. */
+struct firing {
+	uint32_t there, refused;
+	int refusal;			/* of one of these */
+};
+
+static bool may_fire(struct fl_session *s, uint32_t i)
 {
-	const char **names = s->trigger ? calloc(s->n_selected + 1, sizeof(*names)) : NULL;
-	const char *near;
-	bool is_there = false;
+	return s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
+	       fl_negotiation_takes(s, s->trigger->of, i);
+}
+
+static struct firing find_firing(struct fl_session *s)
+{
+	struct firing f = { 0 };
+
+	for (uint32_t i = 0; i < s->n_selected; i++) {
+		int refusal = load_relaxed(&s->sites[i].refusal);
+		bool is_refused = refusal && refusal != FLE_OVERWRITTEN;
+
+		if (!may_fire(s, i))
+			continue;
+		f.there += !is_refused;
+		f.refused += is_refused;
+		f.refusal = is_refused ? refusal : f.refusal;
+	}
+	return f;
+}
+
+static bool is_module_missing(const struct fl_session *s)
+{
+	const char *glob;
+	size_t at = 0, len;
+
+	if (!fl_selection_module(s->trigger->of, &at, &glob, &len))
+		return false;
+	for (uint32_t i = 0; i < s->functions.n_modules; i++)
+		if (fl_glob(glob, len, fl_base_name(s->functions.modules[i].path)))
+			return false;
+	return true;
+}
+
+/* What is meant may come: a library that is named, whatever --wait waits for, and in a program
+ * whose calls tell where they are, anything. */
+static bool may_come(const struct fl_session *s)
+{
+	return s->o->wait || !s->n_selected || is_module_missing(s);
+}
+
+/* tail: what may be done, or that nothing is. */
+static void say_nobody_fires(struct fl_session *s, const char *yet, const char *tail)
+{
+	const char **names = calloc(s->n_selected + 1, sizeof(*names)), *near = NULL;
 	size_t n = 0;
 
-	for (uint32_t i = 0; names && !is_there && i < s->n_selected; i++) {
-		if (!s->selected[i] || s->functions.sites[i].kind != FL_ENTRY)
-			continue;
-		is_there = fl_negotiation_takes(s, s->trigger->of, i);
-		names[n++] = fl_functions_name(&s->functions, s->functions.function_of[i]);
-	}
-	near = names && !is_there ? fl_nearest(s->trigger_glob, names, n) : NULL;
+	for (uint32_t i = 0; names && i < s->n_selected; i++)
+		if (s->selected[i] && s->functions.sites[i].kind == FL_ENTRY)
+			names[n++] = fl_functions_name(&s->functions,
+						       s->functions.function_of[i]);
+	near = names ? fl_nearest(s->trigger_glob, names, n) : NULL;
 	if (near)
-		fl_say("no function that is recorded is called `%s`, as --trigger has it; did "
-		       "you mean `%s`?", s->trigger_glob, near);
-	else if (names && !is_there)
-		fl_say("no function that is recorded is called `%s` yet, as --trigger has it",
-		       s->trigger_glob);
+		fl_say("no function that is recorded is called `%s`%s, as --trigger has it; "
+		       "did you mean `%s`?%s", s->trigger_glob, yet, near, tail);
+	else
+		fl_say("no function that is recorded is called `%s`%s, as --trigger has it%s",
+		       s->trigger_glob, yet, tail);
 	free(names);
+}
+
+static void say_refused(const struct fl_session *s, const struct firing *f, const char *tail)
+{
+	fl_say("`%s`, as --trigger has it, cannot be timed: %s%s", s->trigger_glob,
+	       fl_reason(f->refusal), tail);
+}
+
+bool fl_trigger_is_wrong(struct fl_session *s)
+{
+	static const char tail[] = " (--wait records what is loaded later)";
+	struct firing f;
+
+	if (!s->trigger)
+		return false;
+	f = find_firing(s);
+	if (f.there || may_come(s))
+		return false;
+	if (f.refused)
+		say_refused(s, &f, tail);
+	else
+		say_nobody_fires(s, "", tail);
+	return true;
+}
+
+void fl_trigger_look(struct fl_session *s)
+{
+	struct firing f;
+
+	if (!s->trigger)
+		return;
+	f = find_firing(s);
+	if (!f.there && !f.refused)
+		say_nobody_fires(s, " yet", "");
 }
 
 /* A quarter of the memory that flick may use is for what is kept. */
@@ -213,11 +290,8 @@ static int mark_functions_of(struct fl_trigger *t)
 	for (; t->n_sites < s->n_selected; t->n_sites++) {
 		uint32_t i = t->n_sites;
 
-		if (!s->selected[i] || s->functions.sites[i].kind != FL_ENTRY ||
-		    !fl_negotiation_takes(s, t->of, i))
-			continue;
-		t->marks[s->functions.function_of[i]] = true;
-		t->has_any = true;
+		if (may_fire(s, i))
+			t->marks[s->functions.function_of[i]] = true;
 	}
 	return 0;
 }
@@ -280,6 +354,21 @@ static void drop_result(struct fl_session *s)
 			s->has_result[i] = false;
 }
 
+/* What was waited for in vain is a failure; that nothing took so long is none. */
+static void say_not_fired(struct fl_session *s)
+{
+	struct firing f = find_firing(s);
+
+	s->result_failed |= !f.there;
+	if (f.there)
+		fl_say("no call of %s took longer than --trigger says: there is no trace",
+		       s->trigger_glob);
+	else if (f.refused)
+		say_refused(s, &f, ": there is no trace");
+	else
+		say_nobody_fires(s, "", ": there is no trace");
+}
+
 void fl_trigger_end(struct fl_session *s)
 {
 	struct fl_trigger *t = s->trigger;
@@ -290,9 +379,7 @@ void fl_trigger_end(struct fl_session *s)
 	fl_trigger_turn(s);		/* the last call of all may fire */
 	drop_result(s);
 	if (!t->is_written) {
-		fl_say(t->has_any ? "no call of %s took longer than --trigger says: there is "
-		       "no trace" : "no function that is recorded is called `%s`, as --trigger "
-		       "has it: there is no trace", s->trigger_glob);
+		say_not_fired(s);
 		return;
 	}
 	kept = fl_last_short(t->last);

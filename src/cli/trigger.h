@@ -13,12 +13,14 @@ int fl_trigger_take_last(void *options, const struct fl_option *, const char *te
 int fl_trigger_use(struct fl_session_options *);
 
 /* Where it was asked for; else *s has none, which all of these take. open: before readers
- * are; 0, or -1 and a line printed. look: at the first answer, says whether a function that
- * may fire is there. put, thread_end: in place of the trace. turn: of the session's loop;
+ * are; 0, or -1 and a line printed. is_wrong: before the program runs, or when its probes are
+ * on: no function that may fire is there, nor may come, which is said. look: it is waited for
+ * one, which is said. put, thread_end: in place of the trace. turn: of the session's loop;
  * true: it has fired, all is written, and nothing more is recorded. end: say what became of
  * it, once results are made. */
 struct fl_trigger;
 int fl_trigger_open(struct fl_session *);
+bool fl_trigger_is_wrong(struct fl_session *);
 void fl_trigger_look(struct fl_session *);
 int fl_trigger_put(struct fl_trigger *, const struct fl_batch *);
 int fl_trigger_thread_end(struct fl_trigger *, uint32_t thread);

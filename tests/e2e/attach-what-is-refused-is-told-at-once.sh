@@ -43,6 +43,9 @@ for how in "count" "latency" "record -o $data -a counts -P" "record -o $data --a
 	one_line_error 1 "^flick: the one probe cannot be used: .*$reason"
 	[ ! -s "$out" ] || fail "$label it prints what it has not"
 done
+label="what is to fire:"
+limit=20 run "$FLICK" record -p $pid -o "$data" --trigger 'loops>5ms'
+one_line_error 1 "^flick: .loops., as --trigger has it, cannot be timed: .*$reason"
 label="with --wait:"
 run "$FLICK" count --wait -p $pid -d 0.2 loops
 one_line_error 1 "$reason"

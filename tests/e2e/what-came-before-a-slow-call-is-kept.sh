@@ -41,12 +41,50 @@ succeeded
 grep -q 'no call of slow took longer' "$err" || fail "$label it is not said"
 [ ! -e "$data/trace.zst" ] || fail "$label there is a trace"
 [ -e "$data/results.db" ] || fail "$label there are no results"
+
+# A function that cannot fire is a mistake before the program runs; who waits for it in vain is
+# told so, has what was recorded, and status 1.
+label="no such function:"
+for options in "" "-U slow"; do
+	fly --trigger 'slwo>1ms' $options
+	one_line_error 1 'no function that is recorded is called `slwo`, as --trigger has it'
+	[ ! -s "$out" ] || fail "$label it has run"
+done
 fly --trigger 'slwo>1ms'
-succeeded
-grep -q 'no function that is recorded is called `slwo`' "$err" || fail "$label it is not said"
-head -1 "$err" | grep -q 'did you mean `slow`' || fail "$label it is not said before the program runs"
+grep -q 'did you mean `slow`' "$err" || fail "$label it does not say which"
+label="one that is not recorded:"
 fly --trigger 'slow>1ms' -U slow
-head -1 "$err" | grep -q 'called `slow` yet' || fail "$label it is not said before the program runs"
+one_line_error 1 'no function that is recorded is called `slow`, as --trigger has it'
+[ ! -s "$out" ] || fail "$label it has run"
+for options in "--wait --trigger slwo>1ms" "--trigger libnone.so*!slow>1ms"; do
+	label="$options:"
+	fly $options
+	succeeded 1
+	head -1 "$err" | grep -q 'slw\?ow\?` yet, as --trigger' || fail "$label it is not said at first"
+	grep -q '^flick: no function .*, as --trigger has it.*: there is no trace$' "$err" ||
+		fail "$label it is not said"
+	[ -e "$data/results.db" ] || fail "$label there are no results"
+done
+label="a refused one:"
+cat >"$work/asks.c" <<'END'
+#include <dlfcn.h>
+__attribute__((noinline)) void *asks(void)
+{
+	return dlopen("libm.so.6", RTLD_NOW);
+}
+int main(void)
+{
+	return !asks();
+}
+END
+compile "$work/asks" "$work/asks.c" -O1
+rm -rf "$data"
+run "$FLICK" record -o "$data" --trigger 'asks>1ms' "$work/asks"
+one_line_error 1 '`asks`, as --trigger has it, cannot be timed: it calls dlopen'
+run "$FLICK" record --wait -o "$data" --trigger 'asks>1ms' "$work/asks"
+succeeded 1
+grep -q '`asks`, as --trigger has it, cannot be timed: .*: there is no trace$' "$err" ||
+	fail "$label it is not said"
 
 label="a program that runs already:"
 target lively -O1 $sites
