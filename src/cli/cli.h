@@ -160,6 +160,7 @@ struct fl_candidate {
 	const char *home;		/* of the one that the function is in */
 	const char *names[6];		/* NULL: as many as there are; the linker's first */
 	uint64_t function, site;	/* ELF addresses */
+	bool is_stub;			/* what does not name stubs does not mean it */
 };
 /* Is it wanted? Notes which patterns matched something. */
 bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);

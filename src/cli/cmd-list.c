@@ -133,6 +133,7 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 		.names = { symbol->name, symbol->linkage, plain, simple },
 		.function = site->pointer ? UINT64_MAX : function,
 		.site = is_inside(site) ? UINT64_MAX : site->at - l->survey.module.bias,
+		.is_stub = site->provider == FL_PROVIDER_PLT && !l->providers,
 	};
 	bool is;
 

@@ -75,7 +75,9 @@ static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
 	const struct fl_shm_module *m = fl_functions_module(&s->functions, site->module);
 	struct fl_candidate c = { .path = m->path, .site = offset_named(site, m),
 				  .home = fl_functions_module(&s->functions, site->owner)->path,
-				  .function = s->functions.all[f].at };
+				  .function = s->functions.all[f].at,
+				  .is_stub = site->provider == FL_PROVIDER_PLT &&
+					     !s->o->providers };
 
 	c.names[0] = s->functions.all[f].linkage;
 	if (site->kind == FL_AT_POINT)

@@ -294,9 +294,12 @@ bool fl_selection_has_stubs(const struct fl_selection *s)
 	return false;
 }
 
-/* A library's function that is inlined in a program is of both. */
+/* A library's function that is inlined in a program is of both. Stubs are there because another
+ * pattern asks for them. */
 static bool takes(const struct pattern *p, const struct fl_candidate *c)
 {
+	if (c->is_stub && !strstr(p->text, stub_suffix))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(c->names) && c->names[i]; i++)
 		if (takes_name(p, c->home, c->names[i], c->function) ||
 		    (c->path != c->home && p->glob.function &&

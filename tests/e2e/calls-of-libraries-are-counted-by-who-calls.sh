@@ -60,6 +60,20 @@ if [ -z "${EMULATED:-}" ]; then
 fi
 label="--provider:"
 counted --provider=plt
+# A pattern that does not name stubs takes none, whatever stands beside it; where the provider is
+# named it is of stubs.
+label="beside all:"
+run "$FLICK" count 'plt:labs' '*' -- "$work/stubs"
+grep -q '^labs@plt  *[1-9]' "$out" && grep -q '^work ' "$out" || fail "$label what is asked for is not there"
+! grep -v '^labs@plt\|^count ' "$out" | grep '@plt' || fail "$label stubs that nobody asked for"
+record -a counts -P 'plt:labs' -U '*' -P work -- "$work/stubs"
+[ "$(sql "select group_concat(name, ' ') from (select name from $(rows counts) order by name)")" = "labs@plt work" ] ||
+	fail "$label -U '*' is of stubs: $(sql "select name from $(rows counts)")"
+run "$FLICK" list "$work/stubs" 'plt:labs' '*'
+[ "$(grep -c '@plt$' "$out")" = 1 ] || fail "$label list: $(cat "$out")"
+label="--provider=plt, all:"
+run "$FLICK" count --provider=plt '*' -- "$work/stubs"
+grep -q '^strlen@plt ' "$out" && grep -q '^labs@plt ' "$out" || fail "$label not all stubs"
 label="--follow:"
 follows=1 counted --follow
 label="bound before:"
