@@ -390,6 +390,7 @@ struct fl_session {
 	bool is_left;			/* who looks on has had enough: it goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
 	bool has_points;		/* what is counted whatever it costs */
+	uint32_t n_counted;		/* of these, that are counted beside others */
 	bool all_entry_only;		/* no other is wanted: it was told QUIT */
 	int status;			/* of waitpid */
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */

@@ -42,6 +42,18 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 	return kind != FL_CALLSITE;
 }
 
+/* Where calls are sampled they are counted beside those that are timed. A stub is there because
+ * a pattern asks for it; pads may be most of a program. */
+static bool is_counted_beside(const struct fl_session *s, const struct fl_shm_site *site)
+{
+	return s->o->action == FL_ACT_SAMPLE && site->provider == FL_PROVIDER_PLT;
+}
+
+static bool is_out(const struct fl_session *s, const struct fl_shm_site *site)
+{
+	return is_entry_only(s, site) && !is_counted_beside(s, site);
+}
+
 /* A point is there because a pattern names it. */
 static bool is_provider_asked_for(const struct fl_session *s, const struct fl_shm_site *site)
 {
@@ -114,7 +126,7 @@ bool fl_negotiation_may_want(const struct fl_session *s, uint32_t i)
 	const struct fl_shm_site *site = &s->functions.sites[i];
 
 	return is_kind_needed(s, site->kind) &&
-	       is_provider_asked_for(s, site) && !is_entry_only(s, site);
+	       is_provider_asked_for(s, site) && !is_out(s, site);
 }
 
 void fl_negotiation_ask_again(struct fl_session *s)
@@ -129,7 +141,8 @@ static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site
 	    !is_selected(s, s->functions.function_of[i], site))
 		return false;
 	s->n_entry_only += is_entry_only(s, site);
-	return !is_entry_only(s, site);
+	s->n_counted += is_counted_beside(s, site);
+	return !is_out(s, site);
 }
 
 /* Room for all sites and functions that the function table has. */
@@ -224,10 +237,11 @@ static void free_scope(struct fl_scope *in)
 	free((void *)in->paths);
 }
 
+/* Where calls are timed, one that can be. */
 static bool has_selected(const struct fl_session *s)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i])
+		if (s->selected[i] && !is_entry_only(s, &s->functions.sites[i]))
 			return true;
 	return false;
 }
@@ -387,12 +401,12 @@ static bool is_all_entry_only(const struct fl_session *s)
 static bool is_any_timed(struct fl_session *s)
 {
 	bool none = is_all_entry_only(s);
+	uint32_t n = s->n_entry_only - (none ? 0 : s->n_counted);
 
 	s->all_entry_only = none && !(s->o->follow && s->asked);
-	if (!s->n_entry_only)
+	if (!n)
 		return true;
-	fl_say("%u function%s entry probes only: calls %s", s->n_entry_only,
-	       s->n_entry_only == 1 ? " has" : "s have",
+	fl_say("%u function%s entry probes only: calls %s", n, n == 1 ? " has" : "s have",
 	       s->all_entry_only && s->o->count_instead ? "are counted, not timed" :
 	       "cannot be timed; use -a counts");
 	return !none;

@@ -117,6 +117,8 @@ enum fl_action fl_goal_action(uint32_t id)
 
 	if (is_point && (action == FL_ACT_SAMPLE || action == FL_ACT_WINDOW))
 		return FL_ACT_COUNT;
+	if (action == FL_ACT_SAMPLE && fl_table.sites[id].provider == FL_PROVIDER_PLT)
+		return FL_ACT_COUNT;
 	if (action == FL_ACT_SAMPLE && !is_entry)
 		return FL_ACT_AFTER;
 	if (action != FL_ACT_WINDOW)

@@ -230,7 +230,7 @@ uint32_t fl_period_begin(struct fl_function *f)
 {
 	uint32_t n = 0;
 
-	if (f->counts_alone)
+	if (f->counts_alone || f->has_no_end)
 		return fl_period_count(f);
 	fl_pick_begin(f);
 	if (f->is_let) {

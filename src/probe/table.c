@@ -201,6 +201,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 		fl_asked[id] = s->function;
 	p->function = fl_table_function(s->function);
 	f = &t->functions[p->function];
+	f->has_no_end |= s->provider == FL_PROVIDER_PLT;
 	t->next[id] = f->probes;
 	t->sites[id] = (struct fl_shm_site){
 		.at = s->at, .function = s->function, .datum = s->datum,

@@ -87,6 +87,7 @@ struct fl_function {
 	uint32_t counts_alone;		/* 1: it is not timed; with the switches' lock */
 	uint32_t next_switch;		/* list of those with look-ups; with the switches'
 					 * lock, as the next three: */
+	uint8_t has_no_end;		/* 1: nothing tells when a call ends; constant */
 	uint8_t has_switch, is_let;	/* on the list; look-ups are off, as a call lasts ... */
 	uint64_t open_ns;		/* ... since then, as turns see it; 0: none is open */
 	uint64_t let_go;		/* ticks: when they went off last; 0: never */

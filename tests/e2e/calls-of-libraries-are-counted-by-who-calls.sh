@@ -71,6 +71,23 @@ record -a counts -P 'plt:labs' -U '*' -P work -- "$work/stubs"
 	fail "$label -U '*' is of stubs: $(sql "select name from $(rows counts)")"
 run "$FLICK" list "$work/stubs" 'plt:labs' '*'
 [ "$(grep -c '@plt$' "$out")" = 1 ] || fail "$label list: $(cat "$out")"
+# Of what is sampled they are counted beside it, where every call is timed they are left out.
+if [ -z "${EMULATED:-}" ]; then
+	label="beside what is sampled:"
+	record -P 'plt:stubs!labs' -P work -- "$work/stubs"
+	succeeded
+	! grep 'entry probes\{0,1\} only' "$err" || fail "$label it is said that they cannot be had"
+	want=$(awk '/^count labs/ { print $3 }' "$out")
+	got=$(sql "select calls, coalesce(total_ns, 0) from $(rows latency) where name = 'labs@plt'")
+	[ "$got" = "$want 0" ] || fail "$label labs has '$got', not $want calls and no time"
+	[ "$(sql "select sampled > 0 and total_ns > 0 from $(rows latency) where name = 'work'")" = 1 ] ||
+		fail "$label work is not timed"
+fi
+label="beside what is timed:"
+record --all -P 'plt:stubs!labs' -P work -- "$work/stubs"
+succeeded
+grep -q '^flick: 1 function has entry probes only: calls cannot be timed; use -a counts' "$err" ||
+	fail "$label it is not said"
 label="--provider=plt, all:"
 run "$FLICK" count --provider=plt '*' -- "$work/stubs"
 grep -q '^strlen@plt ' "$out" && grep -q '^labs@plt ' "$out" || fail "$label not all stubs"
