@@ -82,13 +82,21 @@ static bool is_meant(const struct fl_region *head)
 	       (head->target_pid == fl_os_pid() && fl_shm_is_in_space(head));
 }
 
+/* It is more than a small stack has room for. */
 static bool is_for_us(int fd, uint64_t bytes)
 {
-	struct fl_region head;
+	const size_t n = fl_round_up(sizeof(struct fl_region), FL_PAGE);
+	const struct fl_region *head;
+	bool is;
 
-	return bytes >= sizeof head &&
-	       fl_os_read(fd, &head, sizeof head) == (long)sizeof head &&
-	       fl_region_is_valid(&head) && head.bytes == bytes && is_meant(&head);
+	if (bytes < n)
+		return false;
+	head = fl_os_map(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	if (fl_is_err(head))
+		return false;
+	is = fl_region_is_valid(head) && head->bytes == bytes && is_meant(head);
+	fl_os_unmap((void *)(uintptr_t)head, n);
+	return is;
 }
 
 /* A core file would hold all of it: no name, so no file's. */
