@@ -95,15 +95,21 @@ static bool is_event(int status)
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* In a stop from which the kernel heeds what calls are restarted with. A signal
- * on its way is delivered first. */
+/* In a stop from which the kernel heeds what calls are restarted with. A signal on its way is
+ * delivered first; its stop may be what the interrupt has become, so there is another one. Who
+ * gets signals without end is not waited for without end. */
 static bool await_event(int tid)
 {
 	enum { LONG_US = 2000000 };	/* a machine may be busy */
+	uint64_t until = now_us() + LONG_US;
 	int status;
 
-	while ((status = await_next_stop(tid, LONG_US)) >= 0 && !is_event(status))
+	while ((status = await_next_stop(tid, LONG_US)) >= 0 && !is_event(status)) {
+		fl_os_trace_interrupt(tid);
 		ptrace(PTRACE_CONT, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+		if (now_us() > until)
+			return false;
+	}
 	return status >= 0;
 }
 
