@@ -443,38 +443,60 @@ static long begin_thread(struct borrowed *t, size_t number)
 	return call(t, SYS_clone, args);
 }
 
-/* What the first one has needs no more: an allocator may have kept something
- * there. */
+/* What was mapped for a thread that has not begun. */
+static void unmap_place(struct borrowed *t)
+{
+	const uint64_t code[6] = { t->a->code, FL_PAGE }, data[6] = { t->a->data, ALL };
+
+	if (t->a->data)
+		call(t, SYS_munmap, data);
+	if (t->a->code)
+		call(t, SYS_munmap, code);
+	t->a->code = t->a->data = 0;
+}
+
+/* Locked memory that it may not have (mlockall) is as any that it may not have. */
 static int make_place(struct borrowed *t)
 {
-	long code = map_there(t, FL_PAGE, PROT_READ | PROT_EXEC), data;
+	long at = map_there(t, FL_PAGE, PROT_READ | PROT_EXEC);
 
-	if (code < 0)
-		return (int)code;
-	data = map_there(t, ALL, PROT_READ | PROT_WRITE);
-	if (data < 0)
-		return (int)data;
-	t->a->code = (uintptr_t)code;
-	t->a->data = (uintptr_t)data;
+	if (at >= 0) {
+		t->a->code = (uintptr_t)at;
+		at = map_there(t, ALL, PROT_READ | PROT_WRITE);
+	}
+	if (at < 0)
+		return at == -EAGAIN ? -ENOMEM : (int)at;
+	t->a->data = (uintptr_t)at;
 	return put_thread(t) ? 0 : -EFAULT;
 }
 
-static int put_in(struct borrowed *t, const char *const texts[3])
+static int put_all(struct borrowed *t, size_t number, const char *const texts[3])
 {
-	size_t number = number_at(t);
+	int err = t->a->data ? 0 : make_place(t);
 	long tid;
-	int err;
 
-	if (!number || number > HEAD - 64)
-		return -ENOTSUP;
-	err = t->a->data ? 0 : make_place(t);
 	if (err)
 		return err;
 	t->a->number = layout_of(t->a).tls + number;
 	if (!put_texts(t, texts))
 		return -EFAULT;
 	tid = begin_thread(t, number);
-	return tid < 0 ? (int)tid : 0;
+	return tid == -EAGAIN ? -EUSERS : tid < 0 ? (int)tid : 0;
+}
+
+/* What an earlier one has made is used again: an allocator may have kept something there. */
+static int put_in(struct borrowed *t, const char *const texts[3])
+{
+	size_t number = number_at(t);
+	bool is_new = !t->a->data;
+	int err;
+
+	if (!number || number > HEAD - 64)
+		return -ENOTSUP;
+	err = put_all(t, number, texts);
+	if (err && is_new)
+		unmap_place(t);
+	return err;
 }
 
 enum fl_inject_state fl_attach_state(struct fl_attached *a)

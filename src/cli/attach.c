@@ -114,6 +114,7 @@ int fl_attach_check(struct fl_session *s)
 /* ---- in --------------------------------------------------------------------------- */
 
 #define STOPPED "it was stopped meanwhile; `kill -CONT` lets it go on"
+#define CROWDED "it may have no thread more (ulimit -u, pids.max, SCHED_DEADLINE)"
 #define ANOTHER "it became another program meanwhile (exec); try again"
 
 static const char *what_stands_against(int err)
@@ -122,6 +123,7 @@ static const char *what_stands_against(int err)
 	case -EAGAIN:
 		return "no thread of it stands where it could be asked; try again";
 	case -ENOTSUP: return "its C library is not one that flick knows";
+	case -EUSERS: return CROWDED;
 	case -ENOMEM: return "it has no room for more memory";
 	case -EBUSY: return STOPPED;
 	case -ESTALE: return ANOTHER;
@@ -156,6 +158,12 @@ int fl_attach_start(struct fl_session *s)
 	return err ? -1 : 0;
 }
 
+/* The C library says the same when it has no room for a stack. */
+static const char *why_no_thread(int err)
+{
+	return err == EAGAIN ? CROWDED ", or has no room for its stack" : strerror(err);
+}
+
 /* It could not be entered, or its agent could not begin. */
 static bool has_failed(struct fl_session *s)
 {
@@ -167,7 +175,7 @@ static bool has_failed(struct fl_session *s)
 	case FL_INJECT_FAILED:
 		a->has_failed = true;
 		fl_say("cannot attach to process %d: %s", a->pid,
-		       a->with.result ? strerror(a->with.result) :
+		       a->with.result ? why_no_thread(a->with.result) :
 		       *a->with.why ? a->with.why :
 		       fl_attach_is_another(a) ? ANOTHER : "it has ended");
 		break;

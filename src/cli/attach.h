@@ -64,7 +64,8 @@ bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map 
 
 /* A thread of the C library's, in it, loads texts[0] and calls texts[1] there,
  * with texts[2] and struct fl_inject (attach-thread.c). 0, when that has begun,
- * or -errno; -EAGAIN: no thread could be had. state: how far it is. */
+ * or -errno; -EAGAIN: no thread could be had; -EUSERS: it may have none more. state: how far
+ * it is. */
 int fl_attach_load(struct fl_attached *, const char *const texts[3]);
 enum fl_inject_state fl_attach_state(struct fl_attached *);
 /* Who comes in is not wanted any more: it ends, if it has not begun a thread of the C
