@@ -159,6 +159,7 @@ static int check_user(const struct fl_attached *a)
 	if (real == own)
 		return 0;
 	p = getpwuid(real);
+	snprintf(text, sizeof(text), "'#%u'", real);	/* as sudo takes who has no name */
 	fl_say("process %d is of user %s: run flick as that user (sudo -u %s "
 	       "flick ...)",
 	       a->pid, p ? p->pw_name : text, p ? p->pw_name : text);

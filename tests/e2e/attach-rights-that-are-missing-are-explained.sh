@@ -63,6 +63,9 @@ end
 begin $nobody "$work/waits"
 refused 'sudo -u nobody' "$FLICK"
 end
+begin setpriv --reuid 4242 --regid 4242 --clear-groups "$work/waits"	# has no name
+refused "is of user '#4242': .*sudo -u '#4242' flick" "$FLICK"
+end
 
 if $nobody test -x "$FLICK"; then
 	begin "$work/waits"
