@@ -104,7 +104,7 @@ struct side *fl_budget_side(const struct fl_budget *b, uint32_t probe)
 
 bool fl_budget_is_seldom(const struct fl_budget *b, uint32_t probe)
 {
-	const struct side *side = fl_budget_side(b, probe);
+	const struct side *side = b ? fl_budget_side(b, probe) : NULL;
 
 	return side && b->functions[side - b->sides].seldom;
 }

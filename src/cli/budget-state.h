@@ -107,8 +107,6 @@ int fl_budget_take_entries(struct fl_budget *);
 uint32_t fl_budget_index(struct fl_budget *, uint32_t function);
 /* NULL: nobody has called it. */
 struct side *fl_budget_side(const struct fl_budget *, uint32_t probe);
-/* Is it to be? */
-bool fl_budget_is_seldom(const struct fl_budget *, uint32_t probe);
 /* All that has been told until now. */
 void fl_budget_gather(struct fl_budget *);
 

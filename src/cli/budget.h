@@ -21,6 +21,8 @@ int fl_budget_open(struct fl_session *);
 void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t heeded);
 /* A site is wanted that was not when it was found. Once. */
 void fl_budget_want(struct fl_budget *, uint32_t site);
+/* Is its function, or is it to be, counted in windows alone? */
+bool fl_budget_is_seldom(const struct fl_budget *, uint32_t probe);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
 /* Calls of a function so far, as the last look has them, and as they are estimated. */

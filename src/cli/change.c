@@ -365,6 +365,14 @@ void fl_change_abort(struct fl_session *s, const void *by)
 
 /* ---- committing --------------------------------------------------------------------- */
 
+/* Who was counted in windows alone when it went off is so when it is on again: counted whole,
+ * its calls would be taken for those of windows. */
+static void say_if_seldom(struct fl_session *s, uint32_t i)
+{
+	if (fl_budget_is_seldom(s->budget, i))
+		store_relaxed(&s->sites[i].wanted, FL_SELDOM);
+}
+
 /* What is in force is to be what any session wants. */
 static void ask(struct fl_session *s)
 {
@@ -375,6 +383,8 @@ static void ask(struct fl_session *s)
 		enum fl_stage to = any_stage(s, i);
 
 		c->asked[i] = to == fl_change_now(s, i) ? FL_STAGE_NONE : (uint8_t)to;
+		if (c->asked[i] && fl_change_now(s, i) == FL_STAGE_OFF)
+			say_if_seldom(s, i);
 	}
 	memcpy(c->shown, c->asked, n);
 	store_relaxed(&c->box->n, n);

@@ -261,6 +261,8 @@ static void stage_on(uint32_t id)
 	    fl_table.sites[id].kind == FL_AT_POINT)
 		return;
 	store_relaxed(&g->action, s->is_entry ? FL_ACT_COUNT : FL_ACT_AFTER);
+	if (s->is_entry)
+		fl_sample_returns(id);
 	if (!s->is_entry)
 		holds |= FL_HOLD_SAMPLED;
 	else if (own_function(id)->is_seldom && !fl_seldom_window.is_open)
@@ -271,6 +273,8 @@ static void stage_on(uint32_t id)
 static void stage_all(void)
 {
 	make_equal(0, fl_table.n);
+	if (fl_table.session->action == FL_ACT_SAMPLE)
+		fl_period_unlist_all();		/* settle_sampled() lists them again */
 	for EACH_STAGED(id) {
 		if (!is_to_be_on(id))
 			store_relaxed(&next_goal(id)->wants,

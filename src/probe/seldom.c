@@ -355,6 +355,18 @@ static void be_seldom(struct fl_function *f)
 		fl_period_count(f);
 }
 
+void fl_sample_returns(uint32_t id)
+{
+	struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+
+	if (f->is_seldom || load_relaxed(&fl_table.rows[id].wanted) != FL_SELDOM)
+		return;
+	if (!seldom_head)
+		begin_windows();
+	f->is_seldom = 1;
+	put_on_list(f);
+}
+
 void fl_sample_wanted(struct fl_function *f)
 {
 	if (f->is_seldom)

@@ -223,6 +223,9 @@ void fl_sample_in_child(void);
  * window? armed: what is seldom of [id, n) is as it is between windows. */
 bool fl_sample_holds(uint32_t id);
 void fl_sample_armed(uint32_t id);
+/* Entry `id` is to be on again, and is seldom if its row says so: counted from the next window
+ * on, as before. With the switches' lock, and nothing on period.c's list. */
+void fl_sample_returns(uint32_t id);
 /* Sites of a function are wanted that were not: its calls are timed, or counted in windows.
  * With the switches' lock. */
 void fl_sample_wanted(struct fl_function *);
