@@ -174,6 +174,9 @@ struct fl_gauge {
 	uint64_t calls, ns;		/* of that function in them; the program's time */
 	uint64_t behind, behind_ns;	/* the same behind them */
 	uint64_t extra;			/* counted there, and in no window */
+	/* The program's time in windows, and behind, of which this is not known: threads
+	 * that ended have taken their counts with them. None of it is in the others. */
+	uint64_t torn_ns, torn_behind_ns;
 };
 
 /*
@@ -201,7 +204,10 @@ struct fl_seldom {
 	uint64_t ticks[FL_HANDS];
 	uint32_t gauge_probe;		/* + 1; 0: none. W reader */
 	struct fl_gauge gauge;
-	uint32_t torn;			/* windows in which a counter went back; atomic add */
+	uint32_t torn;			/* windows in which counts of a thread went; atomic
+					 * add */
+	uint32_t n_taken;		/* threads that ended, whose counts are gone or going;
+					 * W reader (V) */
 	uint32_t has_one_cpu;		/* 1: who opens and closes them has the program's one
 					 * CPU; W target, as: */
 	uint32_t shared_cpus;		/* that it has and the program, too, + 1; 0: not told */

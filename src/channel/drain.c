@@ -717,6 +717,8 @@ static void end_life(struct fl_reader *r, struct life *l)
 {
 	struct fl_thread *t = &r->threads[l->thread];
 
+	__atomic_fetch_add(&r->session->seldom.n_taken, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* (V) pairs with (W) in probe/edge.c */
 	take_counters(r, l, true);
 	take_cells(r, l);
 	forget_counted(r, l);

@@ -111,18 +111,33 @@ static void choose_gauge(struct fl_budget *b, const struct moment *now)
 		      b->gauge ? b->sides[b->gauge - 1].probe + 1 : 0);
 }
 
+/* Of `calls` of the gauge since the last window that was looked at, those that it counted where
+ * threads ended, and behind a window: as long as it was there, so many. */
+static uint64_t torn_extra(const struct fl_budget *b, const struct moment *now, uint64_t calls)
+{
+	const struct fl_gauge *was = &b->window.gauge, *is = &now->gauge;
+	uint64_t known = is->calls - was->calls + (is->extra - was->extra);
+	double behind = (double)(is->torn_behind_ns - was->torn_behind_ns);
+	double all = behind + (double)(is->torn_ns - was->torn_ns);
+
+	if (!(behind > 0) || calls <= known)
+		return 0;
+	return (uint64_t)((double)(calls - known) * behind / all);
+}
+
 /* What it counted in no window is told by then, as none is open for the reader until then. A
  * look may have come before, and shown it. */
 static void take_out_extra(struct fl_budget *b, const struct moment *now)
 {
 	struct side *side = &b->sides[b->gauge - 1];
-	uint64_t extra = now->gauge.extra - b->extra;
+	uint64_t extra = now->gauge.extra - b->extra, torn;
 
 	if (!b->gauge || side->fresh <= side->taken)
 		return;
-	if (extra > side->fresh - side->taken)
-		extra = side->fresh - side->taken;
-	side->fresh -= extra;
+	torn = torn_extra(b, now, side->fresh - side->taken);
+	if (extra > side->fresh - side->taken - torn)
+		extra = side->fresh - side->taken - torn;
+	side->fresh -= extra + torn;
 	b->extra += extra;
 	if (side->seen <= side->fresh)
 		return;

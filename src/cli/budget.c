@@ -109,6 +109,8 @@ static struct moment look_now(const struct fl_budget *b)
 		.behind = load_relaxed(&s->gauge.behind),
 		.behind_ns = load_relaxed(&s->gauge.behind_ns),
 		.extra = load_relaxed(&s->gauge.extra),
+		.torn_ns = load_relaxed(&s->gauge.torn_ns),
+		.torn_behind_ns = load_relaxed(&s->gauge.torn_behind_ns),
 	};
 	return now;
 }

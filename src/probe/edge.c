@@ -8,7 +8,8 @@
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
  * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
- * with it: then the window is told as torn. The gauge is none of them, but counted alone
+ * with it, once the reader has its counts: then the window is told as torn. The gauge is
+ * none of them, but counted alone
  * behind a window, as long as the reader wants that.
  */
 #include "edge.h"
@@ -47,13 +48,36 @@ void fl_edge_hands(void)
 	gauge = load_relaxed(&fl_table.session->seldom.gauge_probe);
 }
 
+/* Before a sum is read, and behind it: a sum that lacks what a thread has counted was read when
+ * n_taken had that thread, and one behind which it has not is whole. */
+static uint32_t taken_now(void)
+{
+	uint32_t n;
+
+	/* (W) pairs with (V) in channel/drain.c */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	n = load_relaxed(&fl_table.session->seldom.n_taken);
+	/* (W) pairs with (V) in channel/drain.c */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return n;
+}
+
+/* Has any thread taken counts with it from the one to the other, or is it not known? */
+static bool is_torn_between(const struct fl_edge *from, const struct fl_edge *to)
+{
+	return from->taken_then != to->taken ||
+	       load_relaxed(&fl_table.shm->n_slots_used) > FL_HANDS_SLOTS;
+}
+
 void fl_edge_read(struct fl_edge *m)
 {
+	m->taken_then = taken_now();
 	m->ns = fl_os_monotonic_ns();
 	m->ran_ns = program_ns();
 	for (uint32_t k = 0; k < FL_HANDS; k++)
 		m->ticks[k] = hands[k] ? fl_channel_counted(hands[k] - 1) : 0;
 	m->gauge = gauge ? fl_channel_counted(gauge - 1) : 0;
+	m->taken = taken_now();
 }
 
 void fl_edge_half_way(struct fl_edge *m)
@@ -68,6 +92,7 @@ void fl_edge_half_way(struct fl_edge *m)
 			m->ticks[k] += (now.ticks[k] - m->ticks[k]) / 2;
 	if (now.gauge > m->gauge)
 		m->gauge += (now.gauge - m->gauge) / 2;
+	m->taken = now.taken;
 }
 
 static void add(uint64_t *to, uint64_t n)
@@ -79,13 +104,10 @@ void fl_edge_tell(const struct fl_edge *closed, const struct fl_edge *opened,
 		    const struct fl_edge *now)
 {
 	struct fl_seldom *s = &fl_table.session->seldom;
-	bool is_torn = false;
 
-	for (uint32_t k = 0; k < FL_HANDS; k++) {
-		is_torn |= now->ticks[k] < opened->ticks[k];
+	for (uint32_t k = 0; k < FL_HANDS; k++)
 		add(&s->ticks[k], now->ticks[k] - opened->ticks[k]);
-	}
-	__atomic_fetch_add(&s->torn, is_torn, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->torn, is_torn_between(opened, now), __ATOMIC_RELAXED);
 	add(&s->passed_ns, now->ns - closed->ns);
 	add(&s->open_ns, now->ns - opened->ns);
 	add(&s->ran_ns, now->ran_ns - closed->ran_ns);
@@ -106,23 +128,14 @@ struct fl_function *fl_edge_gauge(void)
 	return f->is_seldom && n == 1 && fl_goal_wants_entry(gauge - 1) ? f : NULL;
 }
 
-/* A thread that ended has taken its part with it: how many calls did it see behind the window?
- * As many as else in so much time. */
-static uint64_t usual_calls(const struct fl_gauge *g, uint64_t ns)
-{
-	uint64_t us = (load_relaxed(&g->ns) + load_relaxed(&g->behind_ns)) / 1000;
-
-	return us ? (load_relaxed(&g->calls) + load_relaxed(&g->behind)) * (ns / 1000) / us : 0;
-}
-
 void fl_edge_tell_gauge(const struct fl_edge *opened, const struct fl_edge *closed,
 			const struct fl_edge *from, const struct fl_edge *to)
 {
 	struct fl_gauge *g = &fl_table.session->seldom.gauge;
 
-	if (closed->gauge < opened->gauge || from->gauge < closed->gauge ||
-	    to->gauge < from->gauge) {
-		add(&g->extra, usual_calls(g, to->ran_ns - closed->ran_ns));
+	if (is_torn_between(opened, to)) {
+		add(&g->torn_ns, closed->ran_ns - opened->ran_ns);
+		add(&g->torn_behind_ns, to->ran_ns - closed->ran_ns);
 		return;
 	}
 	add(&g->calls, closed->gauge - opened->gauge);

@@ -11,6 +11,8 @@ struct fl_edge {
 	uint64_t ns, ran_ns;		/* monotonic; time of the program */
 	uint64_t ticks[FL_HANDS];	/* of those that are counted always */
 	uint64_t gauge;			/* calls */
+	uint32_t taken, taken_then;	/* counts of so many threads are gone, and of these were
+					 * before the others were read */
 };
 
 /* What may the calling thread run on? Once, before all else. */

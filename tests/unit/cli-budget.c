@@ -464,6 +464,37 @@ static void of_a_gauge_that_a_look_has_seen_only_windows_count(void **unused)
 	assert_int_equal(at_last(N, "counted"), known + TIMES * CALLS);
 }
 
+/* Threads end all the time: what the gauge counted behind windows is a part of all, by time. */
+static void of_a_gauge_whose_threads_end_as_much_counts_as_was_windows(void **unused)
+{
+	enum { CALLS = 60000, MS = 1000000, TIMES = 40 };
+	uint64_t known = 5 * MANY;
+
+	(void)unused;
+	bring(N + 2);
+	look();
+	count(HOT, known, 0);
+	count(N, known, 0);
+	look();
+	heed(1);
+	for (int i = 0; i < TIMES; i++) {
+		uint32_t gauge = seldom->gauge_probe;
+
+		count(HOT, CALLS, 1);
+		count(N, CALLS, 1);
+		if (gauge) {
+			count((gauge - 1) / 2, 2 * CALLS, 1);
+			seldom->gauge.torn_ns += MS;
+			seldom->gauge.torn_behind_ns += 2 * MS;
+		}
+		windows(1, MS, 10 * MS);
+		look();
+	}
+	assert_true(seldom->gauge.torn_ns > 0);
+	between(at_last(HOT, "counted"), known + TIMES * CALLS, known + TIMES * CALLS + TIMES);
+	between(at_last(N, "counted"), known + TIMES * CALLS, known + TIMES * CALLS + TIMES);
+}
+
 /* It was not called when the chunk began. */
 static void a_hand_may_come_later(void **unused)
 {
@@ -764,6 +795,7 @@ int main(void)
 		TEST(a_hand_of_the_programs_clock_tells),
 		TEST(a_gauge_tells_what_counts_hold_up),
 		TEST(of_a_gauge_that_a_look_has_seen_only_windows_count),
+		TEST(of_a_gauge_whose_threads_end_as_much_counts_as_was_windows),
 		TEST(a_hand_may_come_later),
 		TEST(a_hand_that_is_seldom_tells_nothing),
 		TEST(a_clock_that_was_torn_tells_nothing),
