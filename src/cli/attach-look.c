@@ -3,10 +3,12 @@
  * functions.
  *
  * Hides /proc/PID and the C library's tables, which are read in the process's
- * memory: its file may have been replaced since.
+ * memory: its file may have been replaced since. Hides, too, that a process may have several
+ * C libraries, of which one is the program's own.
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -181,22 +183,80 @@ static void free_library(struct library *l)
 	free(l->strings);
 }
 
-/* ---- the C library ---------------------------------------------------------------- */
+/* ---- the program's own modules ------------------------------------------------------ */
 
 static bool is_file_of(const struct fl_attach_map *m, const char *start)
 {
 	return m->inode && !strncmp(fl_base_name(m->path), start, strlen(start));
 }
 
-/* A program may have mapped the file to read it, as flick does for a scan: no code there. */
-static bool is_loaded(const struct fl_attached *a, const struct fl_attach_map *m)
+/* The list changes meanwhile; what is read holds together if each names the one before. */
+static bool read_list(struct fl_attached *a, uintptr_t at)
 {
-	const struct fl_attach_map *behind = m + 1;
+	enum { MOST = 1 << 16 };
+	uintptr_t before = 0;
+	struct link_map m;
 
-	return !m->offset && (m->prot & PROT_EXEC ||
-			      (behind < a->maps + a->n_maps && behind->lo == m->hi &&
-			       behind->inode == m->inode && behind->prot & PROT_EXEC));
+	for (a->n_own = 0; at && a->n_own < MOST; at = (uintptr_t)m.l_next) {
+		if (!fl_attach_read(a, at, &m, sizeof(m)) || (uintptr_t)m.l_prev != before ||
+		    fl_array_room(&a->own, a->n_own, sizeof(*a->own)))
+			return false;
+		a->own[a->n_own++] = m.l_addr;
+		before = at;
+	}
+	return !at;
 }
+
+/* By what the loader at `base` tells debuggers. */
+static bool read_own_of(struct fl_attached *a, uintptr_t base)
+{
+	enum { TRIES = 1000 };
+	struct r_debug debug;
+	struct library l;
+	uintptr_t at = 0;
+	bool is_whole = false;
+
+	if (read_library(a, &l, base))
+		at = symbol_at_name(&l, "_r_debug", STT_OBJECT);
+	free_library(&l);
+	for (int i = 0; at && !is_whole && i < TRIES; i++)
+		is_whole = fl_attach_read(a, at, &debug, sizeof(debug)) &&
+			   read_list(a, (uintptr_t)debug.r_map) && a->n_own;
+	return is_whole;
+}
+
+/* The loader's first list. dlmopen() and LD_AUDIT make others, each with a C library of its
+ * own, which goes with its list and is not the one that the program's threads are of; and a
+ * program may have mapped the files to read them, as flick does for a scan. */
+static void read_own(struct fl_attached *a)
+{
+	for (size_t i = 0; i < a->n_maps; i++)
+		if (is_file_of(&a->maps[i], "ld-") && !a->maps[i].offset &&
+		    read_own_of(a, a->maps[i].lo))
+			return;
+	a->n_own = 0;
+}
+
+static bool is_own(const struct fl_attached *a, uintptr_t base)
+{
+	size_t i = 0;
+
+	while (i < a->n_own && a->own[i] != base)
+		i++;
+	return i < a->n_own;
+}
+
+/* Of the module whose file is mapped there; 0: none. */
+static uintptr_t first_of(const struct fl_attached *a, const struct fl_attach_map *m)
+{
+	const uint64_t inode = m->inode;
+
+	while (m > a->maps && (m->offset || m->inode != inode))
+		m--;
+	return inode && m->inode == inode && !m->offset ? m->lo : 0;
+}
+
+/* ---- the C library ---------------------------------------------------------------- */
 
 static void find_functions(struct fl_attached *a, uintptr_t base)
 {
@@ -238,13 +298,11 @@ static void find_calls(struct fl_attached *a, const struct fl_attach_map *m)
 
 bool fl_attach_allocates(const struct fl_attached *a, const struct fl_attach_map *m)
 {
+	uintptr_t base = first_of(a, m);
 	struct library l;
-	size_t i = (size_t)(m - a->maps);
 	bool does = false;
 
-	while (i && a->maps[i].offset && a->maps[i - 1].inode == m->inode)
-		i--;
-	if (m->inode && read_library(a, &l, a->maps[i].lo)) {
+	if (base && read_library(a, &l, base)) {
 		does = find_function(&l, "malloc") != 0;
 		free_library(&l);
 	}
@@ -313,29 +371,35 @@ static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 	}
 }
 
+static void look_at(struct fl_attached *a, const struct fl_attach_map *m)
+{
+	bool is_c = is_file_of(m, "libc.so.6") || is_file_of(m, "libc-2.");
+
+	if (is_c && !m->offset)
+		a->c_library = m->lo;
+	if (!m->offset && (is_c || is_file_of(m, "libpthread") || is_file_of(m, "libdl") ||
+			   is_file_of(m, "ld-")))
+		find_functions(a, m->lo);
+	if (is_c && m->prot & PROT_EXEC)
+		find_calls(a, m);
+}
+
 int fl_attach_look(struct fl_attached *a)
 {
 	int err = fl_attach_read_maps(a);
 
-	for (size_t i = 0; !err && i < a->n_maps; i++) {
-		const struct fl_attach_map *m = &a->maps[i];
-		bool is_c = is_file_of(m, "libc.so.6") || is_file_of(m, "libc-2.");
-
-		if (is_c && is_loaded(a, m) && !a->c_library)
-			a->c_library = m->lo;
-		if (is_loaded(a, m) && (is_c || is_file_of(m, "libpthread") ||
-				   is_file_of(m, "libdl") || is_file_of(m, "ld-")))
-			find_functions(a, m->lo);
-		if (is_c && m->prot & PROT_EXEC)
-			find_calls(a, m);
-	}
-	for (size_t i = 0; !err && i < a->n_maps; i++)
-		if (is_file_of(&a->maps[i], "libflick.so") && !a->maps[i].offset)
+	if (err)
+		return err;
+	read_own(a);
+	for (size_t i = 0; i < a->n_maps; i++)
+		if (is_own(a, first_of(a, &a->maps[i])))
+			look_at(a, &a->maps[i]);
+	for (size_t i = 0; i < a->n_maps; i++)
+		if (is_file_of(&a->maps[i], "libflick.so") && !a->maps[i].offset &&
+		    is_own(a, a->maps[i].lo))
 			find_left(a, &a->maps[i]);
 	if (a->c_library)
 		a->is_alone = is_single(a, a->c_library);
-	if (err)
-		return err;
 	return has_all(a) ? 0 : -ENOTSUP;
 }
 
@@ -344,6 +408,8 @@ void fl_attach_forget(struct fl_attached *a)
 	for (size_t i = 0; i < a->n_maps; i++)
 		free(a->maps[i].path);
 	free(a->maps);
+	free(a->own);
 	a->maps = NULL;
-	a->n_maps = 0;
+	a->own = NULL;
+	a->n_maps = a->n_own = 0;
 }

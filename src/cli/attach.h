@@ -43,6 +43,8 @@ struct fl_attached {
 	uint32_t recorders;		/* enum fl_recorders: those that are there */
 	struct fl_attach_map *maps;
 	size_t n_maps;
+	uintptr_t *own;			/* where the program's own modules begin; NULL */
+	size_t n_own;
 	uintptr_t c_library;		/* its lowest address */
 	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
 	uintptr_t call, sigreturn;	/* see struct fl_borrow */
