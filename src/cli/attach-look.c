@@ -207,6 +207,20 @@ static bool read_list(struct fl_attached *a, uintptr_t at)
 	return !at;
 }
 
+/* The loader's own variables, of which its locks are some. */
+static void find_variables(struct fl_attached *a, const struct library *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const Elf64_Sym *s = &l->symbols[i];
+
+		if (s->st_name < l->strings_bytes && s->st_shndx != SHN_UNDEF &&
+		    !strcmp(l->strings + s->st_name, "_rtld_global")) {
+			a->loader = l->base + s->st_value;
+			a->loader_bytes = s->st_size;
+		}
+	}
+}
+
 /* By what the loader at `base` tells debuggers. */
 static bool read_own_of(struct fl_attached *a, uintptr_t base)
 {
@@ -216,8 +230,10 @@ static bool read_own_of(struct fl_attached *a, uintptr_t base)
 	uintptr_t at = 0;
 	bool is_whole = false;
 
-	if (read_library(a, &l, base))
+	if (read_library(a, &l, base)) {
 		at = symbol_at_name(&l, "_r_debug", STT_OBJECT);
+		find_variables(a, &l);
+	}
 	free_library(&l);
 	for (int i = 0; at && !is_whole && i < TRIES; i++)
 		is_whole = fl_attach_read(a, at, &debug, sizeof(debug)) &&
@@ -235,6 +251,33 @@ static void read_own(struct fl_attached *a)
 		    read_own_of(a, a->maps[i].lo))
 			return;
 	a->n_own = 0;
+}
+
+/* A recursive mutex as the C library has it. */
+struct mutex_there {
+	int32_t lock;
+	uint32_t count;
+	int32_t owner;
+	uint32_t users;
+	int32_t kind;			/* 1: recursive */
+};
+
+bool fl_attach_is_loading(const struct fl_attached *a, int tid)
+{
+	enum { MOST = 1 << 15, RECURSIVE = 1 };
+	size_t n = a->loader_bytes < MOST ? a->loader_bytes : MOST;
+	char *bytes = malloc(n + 1);
+	struct mutex_there m;
+	size_t held = 0;
+
+	if (bytes && fl_attach_read(a, a->loader, bytes, n))
+		for (size_t i = 0; i + sizeof(m) <= n; i += 8) {
+			memcpy(&m, bytes + i, sizeof(m));
+			held += m.lock && m.count && m.owner == tid && m.users == 1 &&
+				m.kind == RECURSIVE;
+		}
+	free(bytes);
+	return held > 1;
 }
 
 static bool is_own(const struct fl_attached *a, uintptr_t base)
@@ -401,6 +444,15 @@ int fl_attach_look(struct fl_attached *a)
 	if (a->c_library)
 		a->is_alone = is_single(a, a->c_library);
 	return has_all(a) ? 0 : -ENOTSUP;
+}
+
+int fl_attach_look_again(struct fl_attached *a)
+{
+	for (size_t i = 0; i < a->n_maps; i++)
+		free(a->maps[i].path);
+	a->n_maps = 0;
+	a->library = NULL;
+	return fl_attach_read_maps(a);
 }
 
 void fl_attach_forget(struct fl_attached *a)

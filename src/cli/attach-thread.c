@@ -29,7 +29,8 @@
  *	  in between changes what a call is restarted with.
  *	3 It is taken only in code of neither the C library, the loader nor an allocator, not
  *	  below a handler, and not in a fork; or asleep in a system call that none of those
- *	  makes with anything half done. It stays stopped until the C library has made the
+ *	  makes with anything half done; and never while the loader relocates for it, which
+ *	  calls code of the modules' own. It stays stopped until the C library has made the
  *	  second thread, and knows.
  *	  A program that is stopped (SIGSTOP) runs no second thread: that one is told to end
  *	  before it calls the C library, as soon as it runs (inject.S).
@@ -219,13 +220,14 @@ static bool has_stack(const struct borrowed *t)
 	return sp - m->lo >= room && below && below->hi == m->lo && !below->prot;
 }
 
-/* See INVARIANT 3. */
+/* See INVARIANT 3. What one thread alone has loaded stays while that is stopped. */
 static bool stands_well(const struct borrowed *t)
 {
-	if (!has_stack(t))
-		return false;
 	if (!t->a->is_alone)
-		return true;
+		return has_stack(t);
+	if (fl_attach_look_again(t->a) || !has_stack(t) ||
+	    fl_attach_is_loading(t->a, t->tid))
+		return false;
 	if (is_unlocked_code(t->a, fl_arch_user_pc(t->b.user)) &&
 	    !fl_arch_user_sleeps(t->b.user))
 		return false;

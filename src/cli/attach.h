@@ -45,6 +45,8 @@ struct fl_attached {
 	size_t n_maps;
 	uintptr_t *own;			/* where the program's own modules begin; NULL */
 	size_t n_own;
+	uintptr_t loader;		/* its variables */
+	size_t loader_bytes;
 	uintptr_t c_library;		/* its lowest address */
 	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
 	uintptr_t call, sigreturn;	/* see struct fl_borrow */
@@ -55,6 +57,10 @@ struct fl_attached {
 };
 int fl_attach_look(struct fl_attached *);
 int fl_attach_read_maps(struct fl_attached *);	/* alone; 0 or -errno */
+int fl_attach_look_again(struct fl_attached *);	/* at maps alone; likewise */
+/* Is a thread, which stands still, where the loader maps, relocates or unmaps? It has two of
+ * the loader's locks there, of which who creates a thread wants one (glibc 2.35). */
+bool fl_attach_is_loading(const struct fl_attached *, int tid);
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
