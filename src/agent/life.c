@@ -44,6 +44,12 @@ static bool has_other_spaces(void)
 	return loader->r_version >= 2 && lists->next;
 }
 
+static void tell_spaces(void)
+{
+	if (watched && has_other_spaces())
+		store_relaxed(&watched->has_spaces, 1);
+}
+
 /* Not so in a child that is not recorded: what it knows is its parent's, too. While flick
  * is being closed nobody directs, and places are still armed. */
 static bool has_probes(void)
@@ -55,8 +61,8 @@ static bool has_probes(void)
  * may hold any lock of the program's, too. */
 static void on_loader(void)
 {
-	if (fl_agent_director() && watched && has_other_spaces())
-		store_relaxed(&watched->has_spaces, 1);
+	if (fl_agent_director())
+		tell_spaces();
 	if (loader->r_state == RT_DELETE && has_probes())
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
@@ -278,6 +284,8 @@ static void in_child(void)
 int fl_life_watch(struct fl_region *m)
 {
 	watched = m;
+	if (loader)			/* what was there before, of who is attached to */
+		tell_spaces();
 	return fl_probes_count() > 0 || m->session[0].windows.rate ||
 	       (m->is_attached && fl_owner) ?
 	       fl_watch_start(m) : 0;
