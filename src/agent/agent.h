@@ -66,6 +66,9 @@ void fl_attach_tell(enum fl_recorders);
  * constructor, or with the loader's lock. */
 void fl_find_open(void);
 void fl_find_open_late(void);		/* in a program that ran before */
+/* The unwinder whose code or data is at `at`, 0: none, is loaded. It may be not yet relocated:
+ * with the loader's lock, before any of its code runs. */
+void fl_find_loaded(uintptr_t at);
 
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);

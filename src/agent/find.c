@@ -11,6 +11,10 @@
  * where another one of that name stands before ours they do not come here: then bodies are
  * not found, which fl_find_open() says. In a static program ours, being weak, gives way.
  *
+ * Nor do they where they are loaded for a module that looks at its own libraries first
+ * (RTLD_DEEPBIND): so of an unwinder that is being loaded the relocation is made one that asks
+ * us what it is to be.
+ *
  * In a program that ran before nobody comes here by that name. So where an unwinder keeps the
  * address of the C library's, ours is put, for good: a thread may be in a body for as long as
  * it likes. That an unwinder is there is seen to before (attach.c).
@@ -73,10 +77,10 @@ void fl_find_open(void)
 		fl_unwind_serve();
 }
 
-/* ---- in a program that ran before ------------------------------------------------------ */
+/* ---- who asks is led here ---------------------------------------------------------------- */
 
 /* It may be among what is only read once it is relocated. */
-static int store_word(uintptr_t *word, uintptr_t value)
+static int store_word(uint64_t *word, uint64_t value)
 {
 	int prot = fl_text_prot((uintptr_t)word), err = prot < 0 ? prot : 0;
 	void *page = (void *)fl_round_down((uintptr_t)word, FL_PAGE);
@@ -89,6 +93,83 @@ static int store_word(uintptr_t *word, uintptr_t value)
 	store_relaxed(word, value);
 	return is_closed ? fl_os_protect(page, FL_PAGE, prot) : 0;
 }
+
+/* ---- in a module that is being loaded ---------------------------------------------------- */
+
+static find_function *choose(void)
+{
+	return find;
+}
+
+/* All of it, or nothing. */
+static void redirect_relocation(const struct fl_module *m, Elf64_Rela *r)
+{
+	uint64_t *addend = (uint64_t *)&r->r_addend, was = *addend;
+
+	if (!store_word(addend, (uintptr_t)choose - m->bias) &&
+	    store_word(&r->r_info, ELF64_R_INFO(0, FL_ARCH_R_CHOOSE)))
+		store_word(addend, was);
+}
+
+static int note_word(void *arg, uintptr_t at, uint32_t type, const char *name, uintptr_t value)
+{
+	uintptr_t *word = arg;
+
+	(void)type;
+	if (!value && !__builtin_strcmp(name, "_dl_find_object"))
+		*word = at;
+	return 0;
+}
+
+/* Of one table of the module's, the relocation that fills the word; NULL: it is not there. */
+static Elf64_Rela *relocation_of(const struct fl_module *m, int64_t tag, int64_t size_tag,
+				 uintptr_t word)
+{
+	uint64_t at, n;
+	Elf64_Rela *r;
+
+	if (!fl_obj_dynamic(m, tag, &at) || !fl_obj_dynamic(m, size_tag, &n))
+		return NULL;
+	at += at < m->lo || at >= m->hi ? m->bias : 0;
+	r = (Elf64_Rela *)fl_obj_bytes(m, at, n);
+	for (n /= sizeof *r; r && n--; r++)
+		if (m->bias + r->r_offset == word)
+			return r;
+	return NULL;
+}
+
+/* What the loader is to fill yet holds an address as in the file, or 0. Where it is filled it
+ * has ours: the program was started so, and we come before the C library. */
+static void redirect_unfilled(const struct fl_module *m, uintptr_t word)
+{
+	size_t n = m->hi - m->lo;
+	Elf64_Rela *r = relocation_of(m, DT_JMPREL, DT_PLTRELSZ, word);
+
+	if (!r)
+		r = relocation_of(m, DT_RELA, DT_RELASZ, word);
+	if (r && m->bias >= n && *(const uintptr_t *)word < n)
+		redirect_relocation(m, r);
+}
+
+void fl_find_loaded(uintptr_t at)
+{
+	static uintptr_t last;		/* with the loader's lock, as path */
+	static char path[4096];
+	struct fl_module m;
+	uintptr_t word = 0;
+
+	if (at == last || find_object != find || !find_next())
+		return;
+	last = at;
+	if (!at || fl_obj_around(&m, at, path, sizeof path))
+		return;
+	fl_obj_relocs(&m, note_word, &word);
+	if (word && fl_obj_bytes(&m, word, sizeof word))
+		redirect_unfilled(&m, word);
+	fl_obj_close(&m.file);
+}
+
+/* ---- in a program that ran before ------------------------------------------------------ */
 
 static int redirect_word(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)

@@ -44,6 +44,18 @@ static bool has_other_spaces(void)
 	return loader->r_version >= 2 && lists->next;
 }
 
+/* libgcc_s, wherever it is from. */
+static uintptr_t unwinder_at(void)
+{
+	static const char name[] = "/libgcc_s.so";
+
+	for (const struct link_map *m = loader->r_map; m; m = m->l_next)
+		for (const char *p = m->l_name; p && *p; p++)
+			if (*p == '/' && !__builtin_strncmp(p, name, sizeof name - 1))
+				return (uintptr_t)m->l_ld;
+	return 0;
+}
+
 static void tell_spaces(void)
 {
 	if (watched && has_other_spaces())
@@ -68,6 +80,7 @@ static void on_loader(void)
 	if (loader->r_state != RT_CONSISTENT)
 		return;
 	fl_probes_thaw(each_loaded);
+	fl_find_loaded(unwinder_at());
 	if (fl_agent_director())
 		fl_agent_found(FL_LOADING);
 }
