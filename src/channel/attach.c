@@ -82,21 +82,9 @@ static bool is_meant(const struct fl_region *head)
 	       (head->target_pid == fl_os_pid() && fl_shm_is_in_space(head));
 }
 
-/* It is more than a small stack has room for. */
-static bool is_for_us(int fd, uint64_t bytes)
+static bool is_for_us(const struct fl_region *head, uint64_t bytes)
 {
-	const size_t n = fl_round_up(sizeof(struct fl_region), FL_PAGE);
-	const struct fl_region *head;
-	bool is;
-
-	if (bytes < n)
-		return false;
-	head = fl_os_map(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
-	if (fl_is_err(head))
-		return false;
-	is = fl_region_is_valid(head) && head->bytes == bytes && is_meant(head);
-	fl_os_unmap((void *)(uintptr_t)head, n);
-	return is;
+	return fl_region_is_valid(head) && head->bytes == bytes && is_meant(head);
 }
 
 /* A core file would hold all of it: no name, so no file's. */
@@ -109,28 +97,51 @@ static struct fl_region *map(int fd, uint64_t bytes)
 	return m;
 }
 
+/* The head tells whether it is for us, and is where an error is heard: so it is tried twice. It
+ * is more than a small stack has room for. */
+static int map_head(int fd, uint64_t bytes, struct fl_region **head)
+{
+	int err = 0;
+
+	*head = map(fd, bytes);
+	if (fl_is_err(*head)) {
+		err = -ENOMEM;
+		*head = map(fd, bytes);
+	}
+	if (fl_is_err(*head))
+		*head = NULL;
+	return err;
+}
+
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped)
 {
+	const uint64_t n = fl_round_up(sizeof **m, FL_PAGE);
+	struct fl_region *head = NULL, *whole;
 	char path[64];
 	uint64_t inode, bytes = 0;
-	int fd, err = 0;
+	int fd, err = -ENOENT;
 
 	if (!split(given, path, sizeof path, &inode))
 		return -ENOENT;
 	fd = open_region(path, inode, &bytes);
 	if (fd < 0)
 		return fd;
-	if (!is_for_us(fd, bytes)) {
+	if (bytes >= n)
+		err = map_head(fd, n, &head);
+	if (head && !is_for_us(head, bytes)) {
+		fl_os_unmap(head, n);
 		fl_os_close(fd);
 		return -ENOENT;
 	}
-	*m = map(fd, *mapped = bytes);
-	if (fl_is_err(*m)) {
-		err = -ENOMEM;
-		*m = map(fd, *mapped = fl_round_up(sizeof **m, FL_PAGE));
-	}
+	whole = err ? NULL : map(fd, bytes);
 	fl_os_close(fd);
-	if (fl_is_err(*m))
-		*m = NULL;
-	return err;
+	if (err || fl_is_err(whole)) {
+		*m = head;
+		*mapped = n;
+		return err ? err : -ENOMEM;
+	}
+	fl_os_unmap(head, n);
+	*m = whole;
+	*mapped = bytes;
+	return 0;
 }

@@ -14,7 +14,7 @@ with() {
 }
 
 program=small
-for kib in 16 32 40 44 48; do
+for kib in 24 32 40 44 48; do
 	label="$kib KiB:"
 	with $kib threads
 	for how in "-a counts" "-a counts,latency --all"; do
