@@ -416,7 +416,7 @@ static bool waits_for_sites(const struct fl_session *s)
 {
 	const char *name = s->o->argv[0], *interpreter = s->launch.interpreter;
 
-	if (s->attached && !s->shm->body_rules.text[0])
+	if (s->attached && !s->o->providers && !s->shm->body_rules.text[0])
 		fl_say("%s has no probe sites of a compiler's, and holds 512 MiB of second "
 		       "bodies of earlier recordings: start it with `flick record`", name);
 	else if (s->o->wait)
