@@ -111,12 +111,18 @@ static void redirect_relocation(const struct fl_module *m, Elf64_Rela *r)
 		store_word(addend, was);
 }
 
+/* By the name that a word is filled by, and its value in the module itself. */
+static bool is_of_another(const char *name, uintptr_t value)
+{
+	return !value && !__builtin_strcmp(name, "_dl_find_object");
+}
+
 static int note_word(void *arg, uintptr_t at, uint32_t type, const char *name, uintptr_t value)
 {
 	uintptr_t *word = arg;
 
 	(void)type;
-	if (!value && !__builtin_strcmp(name, "_dl_find_object"))
+	if (is_of_another(name, value))
 		*word = at;
 	return 0;
 }
@@ -178,8 +184,7 @@ static int redirect_word(void *arg, uintptr_t at, uint32_t type, const char *nam
 
 	(void)arg;
 	(void)type;
-	if (value || __builtin_strcmp(name, "_dl_find_object") ||
-	    load_relaxed(word) == (uintptr_t)find)
+	if (!is_of_another(name, value) || load_relaxed(word) == (uintptr_t)find)
 		return 0;
 	return store_word(word, (uintptr_t)find);
 }

@@ -585,6 +585,9 @@ static inline bool fl_is_function(const struct fl_shm_site *s)
 {
 	return s->provider == FL_PROVIDER_BODY && s->kind == FL_ENTRY;
 }
+/* Is `i` an exit of the function as it is whose entry is `entry`? Of none where that is
+ * FL_NO_ROW. */
+bool fl_session_is_leave_of(const struct fl_session *, uint32_t i, uint32_t entry);
 /* Why site `i` is not there, as of now; 0: it is. Of an exit of a function as it is that is its
  * entry's, which comes before it: *entry, FL_NO_ROW at first. */
 int fl_session_refusal(const struct fl_session *, uint32_t i, uint32_t *entry);

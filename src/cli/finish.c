@@ -173,14 +173,19 @@ struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 	return site;
 }
 
-int fl_session_refusal(const struct fl_session *s, uint32_t i, uint32_t *entry)
+bool fl_session_is_leave_of(const struct fl_session *s, uint32_t i, uint32_t entry)
 {
 	const struct fl_shm_site *sites = s->functions.sites;
 
-	if (fl_is_function(&sites[i]))
+	return entry != FL_NO_ROW && i != entry && sites[i].provider == FL_PROVIDER_BODY &&
+	       sites[i].function == sites[entry].function;
+}
+
+int fl_session_refusal(const struct fl_session *s, uint32_t i, uint32_t *entry)
+{
+	if (fl_is_function(&s->functions.sites[i]))
 		*entry = i;
-	else if (sites[i].provider == FL_PROVIDER_BODY && *entry != FL_NO_ROW &&
-		 sites[i].function == sites[*entry].function)
+	else if (fl_session_is_leave_of(s, i, *entry))
 		i = *entry;
 	return load_relaxed(&s->sites[i].refusal);
 }

@@ -337,13 +337,6 @@ static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 }
 
 /* Of a function as it is one probe is told, as its reason is the entry's. */
-static bool is_leave_of(const struct fl_session *s, uint32_t i, uint32_t entry)
-{
-	return entry != FL_NO_ROW && i != entry &&
-	       s->functions.sites[i].provider == FL_PROVIDER_BODY &&
-	       s->functions.sites[i].function == s->functions.sites[entry].function;
-}
-
 static bool is_any_usable(const struct fl_session *s)
 {
 	const char *later = has_ended(s) || s->o->wait ? "" :
@@ -357,7 +350,7 @@ static bool is_any_usable(const struct fl_session *s)
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		int refusal = fl_session_refusal(s, i, &entry);
 
-		if (s->selected[i] && refusal && !is_leave_of(s, i, entry))
+		if (s->selected[i] && refusal && !fl_session_is_leave_of(s, i, entry))
 			fl_refusals_add(&r, refusal);
 	}
 	if (!r.all)
