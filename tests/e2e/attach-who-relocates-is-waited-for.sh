@@ -92,8 +92,7 @@ int main(int argc, char **argv)
 }
 END
 compile "$work/slow.so" "$work/slow.c" -O2 -shared -fPIC
-echo 'int getppid(void); int parent(void) { return getppid(); }' >"$work/plug.c"
-compile "$work/plug.so" "$work/plug.c" -O2 -shared -fPIC
+plug
 compile "$work/loads" "$work/loads.c" -O2 -D_GNU_SOURCE
 program=loads
 trap 'kill $pid 2>/dev/null; rm -rf "$work"' EXIT

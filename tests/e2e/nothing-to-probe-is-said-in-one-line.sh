@@ -35,18 +35,7 @@ library swap-lib -O1 $sites
 run "$FLICK" doctor "$work/swap-lib.so"
 ! grep -q '^linked' "$out" || fail "$label it is taken for a program"
 # What is known when it is armed, or has not stopped the program, is said at its end.
-cat >"$work/asks.c" <<'END'
-#include <dlfcn.h>
-__attribute__((noinline)) void *asks(void)
-{
-	return dlopen("libm.so.6", RTLD_NOW);
-}
-int main(void)
-{
-	return !asks();
-}
-END
-compile "$work/asks" "$work/asks.c" -O1
+target asks -O1
 for how in "" --wait --follow; do
 	label="all that is asked for is refused, $how:"
 	run "$FLICK" count $how asks -- "$work/asks"

@@ -66,18 +66,7 @@ for options in "--wait --trigger slwo>1ms" "--trigger libnone.so*!slow>1ms"; do
 	[ -e "$data/results.db" ] || fail "$label there are no results"
 done
 label="a refused one:"
-cat >"$work/asks.c" <<'END'
-#include <dlfcn.h>
-__attribute__((noinline)) void *asks(void)
-{
-	return dlopen("libm.so.6", RTLD_NOW);
-}
-int main(void)
-{
-	return !asks();
-}
-END
-compile "$work/asks" "$work/asks.c" -O1
+target asks -O1
 rm -rf "$data"
 run "$FLICK" record -o "$data" --trigger 'asks>1ms' "$work/asks"
 one_line_error 1 '`asks`, as --trigger has it, cannot be timed: it calls dlopen'

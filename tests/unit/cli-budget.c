@@ -432,19 +432,27 @@ static void a_gauge_tells_what_counts_hold_up(void **unused)
 	}
 }
 
-/* A look comes while it is counted alone, when it knows of a window that came before. */
-static void of_a_gauge_that_a_look_has_seen_only_windows_count(void **unused)
+/* Two functions are counted in windows from here on; of each so many calls are known. */
+static uint64_t be_two_in_windows(void)
 {
-	enum { CALLS = 62500, BEHIND = 1000000, MS = 1000000, TIMES = 40 };
 	uint64_t known = 5 * MANY;
 
-	(void)unused;
 	bring(N + 2);
 	look();
 	count(HOT, known, 0);
 	count(N, known, 0);
 	look();
 	heed(1);
+	return known;
+}
+
+/* A look comes while it is counted alone, when it knows of a window that came before. */
+static void of_a_gauge_that_a_look_has_seen_only_windows_count(void **unused)
+{
+	enum { CALLS = 62500, BEHIND = 1000000, MS = 1000000, TIMES = 40 };
+	uint64_t known = be_two_in_windows();
+
+	(void)unused;
 	for (int i = 0; i < TIMES; i++) {
 		uint32_t gauge = seldom->gauge_probe;
 
@@ -468,15 +476,9 @@ static void of_a_gauge_that_a_look_has_seen_only_windows_count(void **unused)
 static void of_a_gauge_whose_threads_end_as_much_counts_as_was_windows(void **unused)
 {
 	enum { CALLS = 60000, MS = 1000000, TIMES = 40 };
-	uint64_t known = 5 * MANY;
+	uint64_t known = be_two_in_windows();
 
 	(void)unused;
-	bring(N + 2);
-	look();
-	count(HOT, known, 0);
-	count(N, known, 0);
-	look();
-	heed(1);
 	for (int i = 0; i < TIMES; i++) {
 		uint32_t gauge = seldom->gauge_probe;
 
