@@ -2,7 +2,8 @@
  * near.c - memory within branch reach of a module's text.
  *
  * Hides the search for a gap in the address space. It looks downwards from the
- * module first: above a program lies its heap, which must be able to grow. The
+ * module first: above a program lies its heap, which must be able to grow. Above, the next
+ * block ends where the one before began, as far up as branches reach. The
  * gap is taken with MAP_FIXED_NOREPLACE, so losing a race against another
  * mmap() only means to look on. Hides, too, that where no page may be writable
  * and executable, not even one after the other, code is the second view of a
@@ -15,7 +16,7 @@
 
 enum {
 	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk */
-	STACK_GUARD = 1 << 27		/* and below what is above: the main stack grows down */
+	STACK_GUARD = 1 << 27		/* and below the main stack, which grows down */
 };
 
 struct gap {
@@ -35,25 +36,27 @@ static bool in_reach(const struct gap *g, uintptr_t at)
 
 /* As far up as branches reach, and not where a heap or a stack grows. What is looked for may
  * be near to a few bytes in the middle of a page. */
-static void consider_above(struct gap *g, uintptr_t from, uintptr_t to)
+static void consider_above(struct gap *g, uintptr_t from, const struct fl_mapping *next)
 {
 	uintptr_t end = fl_round_down(g->lo, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
-	uintptr_t top = to > STACK_GUARD ? to - STACK_GUARD : 0;
+	uintptr_t top = next->lo - (__builtin_strcmp(next->path, "[stack]") ? 0 : STACK_GUARD);
 	uintptr_t at = (top < end ? top : end) - FL_PAGE - g->want;
 
 	if (top > from && at > from + HEAP_GUARD && at < end && in_reach(g, at))
 		g->above = at;
 }
 
-/* Consider the free range [from, to). */
-static void consider(struct gap *g, uintptr_t from, uintptr_t to)
+/* Consider the free range in front of a mapping. */
+static void consider(struct gap *g, uintptr_t from, const struct fl_mapping *next)
 {
+	uintptr_t to = next->lo;
+
 	if (to <= from || to - from < g->want + 2 * FL_PAGE)
 		return;
 	if (to <= g->lo && in_reach(g, to - FL_PAGE - g->want))
 		g->below = to - FL_PAGE - g->want;	/* the last is the nearest */
 	if (from >= g->hi && !g->above)
-		consider_above(g, from, to);
+		consider_above(g, from, next);
 }
 
 /* Below suffices; a process may have tens of thousands. */
@@ -61,7 +64,7 @@ static int each_mapping(void *arg, const struct fl_mapping *m)
 {
 	struct gap *g = arg;
 
-	consider(g, g->end, m->lo);
+	consider(g, g->end, m);
 	g->end = m->hi;
 	return g->below && m->lo >= g->lo;
 }

@@ -279,90 +279,6 @@ static void text_gets_back_what_it_had(void **state)
 	assert_int_equal(fl_text_prot(16), -EFAULT);
 }
 
-/* Nothing below, and above more than branches reach: a free place between. */
-static void near_memory_may_lie_above(void **state)
-{
-	const uintptr_t at = 0x30000000000, reach = 1ul << 31;
-	struct fl_near near;
-
-	(void)state;
-	assert_ptr_equal(mmap((void *)(at - 2 * reach), 2 * reach + 4096, PROT_NONE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-			      MAP_FIXED_NOREPLACE, -1, 0), at - 2 * reach);
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), 0);
-	assert_true((uintptr_t)near.code > at + (1u << 28));
-	assert_true((uintptr_t)near.code + near.code_bytes + near.data_bytes - at < reach);
-	fl_near_free(&near);
-	assert_ptr_equal(mmap((void *)(at + 4096), 2 * reach, PROT_NONE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-			      MAP_FIXED_NOREPLACE, -1, 0), at + 4096);
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), FLE_NOREACH);
-	munmap((void *)(at - 2 * reach), 4 * reach + 4096);
-}
-
-/* Nothing but [from, to) is free, as far as branches from `at` reach. */
-static void leave_free(uintptr_t at, uintptr_t from, uintptr_t to)
-{
-	const uintptr_t reach = 1ul << 31;
-	const uintptr_t ends[] = { at - 2 * reach, from, to, at + 2 * reach };
-
-	for (int i = 0; i < 4; i += 2)
-		assert_ptr_equal(mmap((void *)ends[i], ends[i + 1] - ends[i], PROT_NONE,
-				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-				      MAP_FIXED_NOREPLACE, -1, 0), ends[i]);
-}
-
-static int alloc_in(uintptr_t at, uintptr_t from, uintptr_t to, struct fl_near *near)
-{
-	int err;
-
-	leave_free(at, from, to);
-	err = fl_near_alloc(near, at, at + 4096, 8192, 4096);
-	if (!err) {
-		assert_true((uintptr_t)near->code >= from);
-		assert_true((uintptr_t)near->code + 3 * FL_PAGE <= to);
-		/* what is above may be a stack, which grows down */
-		assert_true(from < at || (uintptr_t)near->code + (1ul << 27) < to);
-		fl_near_free(near);
-	}
-	munmap((void *)(at - (1ul << 32)), 1ul << 33);
-	return err;
-}
-
-static void near_memory_leaves_room_around(void **state)
-{
-	const uintptr_t at = 0x30000000000, below = at - (1ul << 30), above = at + (1ul << 20);
-	struct fl_near near;
-
-	(void)state;
-	assert_int_equal(alloc_in(at, below, below + 5 * FL_PAGE, &near), 0);
-	assert_int_equal(alloc_in(at, below, below + 4 * FL_PAGE, &near), FLE_NOREACH);
-	assert_int_equal(alloc_in(at, above, above + (1ul << 29), &near), 0);
-	/* a heap may grow there */
-	assert_int_equal(alloc_in(at, above, above + (1ul << 27), &near), FLE_NOREACH);
-	/* and a stack, from above */
-	assert_int_equal(alloc_in(at, above, above + (5ul << 26), &near), FLE_NOREACH);
-}
-
-static void near_memory_is_within_reach(void **state)
-{
-	uintptr_t at = (uintptr_t)&fl_set_commit;
-	struct fl_near near;
-
-	(void)state;
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 100000, 5000), 0);
-	assert_true(llabs((long long)((uintptr_t)near.code - at)) < INT32_MAX);
-	assert_true(near.code_bytes >= 100000 && near.data_bytes >= 5000);
-	memset(near.write, 0xc3, near.code_bytes);
-	memset(near.data, 1, near.data_bytes);
-	assert_int_equal(fl_near_seal(&near), 0);
-	assert_int_equal(fl_text_prot((uintptr_t)near.code), PROT_READ | PROT_EXEC);
-	((void (*)(void))near.code)();
-	fl_near_free(&near);
-	/* A module so large that nothing reaches both of its ends. */
-	assert_int_equal(fl_near_alloc(&near, at - FL_ARCH_REACH, at, 16, 16), FLE_NOREACH);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,9 +291,6 @@ int main(void)
 		cmocka_unit_test(a_row_that_was_returned_to_is_left_alone),
 		cmocka_unit_test(a_full_set_takes_no_more),
 		cmocka_unit_test(text_gets_back_what_it_had),
-		cmocka_unit_test(near_memory_is_within_reach),
-		cmocka_unit_test(near_memory_may_lie_above),
-		cmocka_unit_test(near_memory_leaves_room_around),
 	};
 
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
