@@ -8,14 +8,17 @@
  * INVARIANT	1. A glue that is used again reports what its probe is.
  *		2. A function's probes are all in one body, or in its original.
  *		3. A body is that of the function that stands there.
+ *		4. A body does what this recording wants.
  * WHY		1. A glue knows an id, whether it counts, and how it is left. It is used for
  *		   a site of the same id, place, function and kind, if it is to count just as
  *		   then. Its word and mask are data, and set anew.
  *		2. What is wanted of a module is taken from one set, which was made at once,
- *		   or none of it: then all is made anew, and is one set.
+ *		   or none of it: then all is made anew, and is one set more. The older ones
+ *		   stay, so who attaches by turns with two selections makes two sets.
  *		3. The module is the one that the builder has built for last (by its build id),
  *		   and each place has the bytes that it had. Where another is built for, what
  *		   there was of its addresses is forgotten.
+ *		4. Bodies that tell paths or accesses say so to one region: they are not kept.
  * FAILURE	What cannot be kept is made again by the next one.
  *
  * A thread that an earlier recording has left in a body, or between a glue and its word, is
@@ -30,14 +33,15 @@
 struct earlier {
 	struct fl_made made;
 	uintptr_t at, function;
-	uint32_t set;			/* index + 1; 0: nothing is kept */
-	uint8_t kind, len;
+	uint8_t is_kept, kind, len;
 	uint8_t old[FL_ARCH_SITE_MAX];
 };
 
-/* Memory that a set is in, and whose it is: rows of the region as they were. */
+/* What was made of a module at once, and where: rows of the region as they were. */
 struct set {
 	uintptr_t lo, hi;		/* the module */
+	uint32_t first, end;		/* probes */
+	struct earlier *made;		/* by id, from `first` on */
 	uint32_t n_glue, n_bodies;
 	struct fl_glue_range *glue;
 	struct fl_body_row *bodies;
@@ -46,23 +50,10 @@ struct set {
 
 enum { SETS = 1 << 14 };
 
-static struct earlier *kept;		/* by probe id; all that is here W under the lock */
-static uint32_t n_kept;
-static struct set *sets;
+static struct set *sets;		/* all that is here W under the lock */
 static uint32_t n_sets;
-static uint32_t open_set;		/* index + 1; 0: nothing is kept now */
+static struct set *open_set;		/* NULL: nothing is kept now */
 static uint32_t first_glue, first_body;
-
-static bool have_room(void)
-{
-	if (!sets)
-		sets = fl_table_map(SETS * sizeof *sets);
-	if (!kept && sets) {
-		kept = fl_table_map((size_t)fl_table.max * sizeof *kept);
-		n_kept = kept ? fl_table.max : 0;
-	}
-	return kept && n_sets < SETS;
-}
 
 void fl_again_forget(uintptr_t lo, uintptr_t hi)
 {
@@ -71,15 +62,25 @@ void fl_again_forget(uintptr_t lo, uintptr_t hi)
 			sets[i].is_whole = false;
 }
 
-void fl_again_begin(const struct fl_known *k)
+void fl_again_begin(const struct fl_known *k, uint32_t first, uint32_t end)
 {
 	const struct fl_region *m = fl_table.shm;
+	struct set *set;
 
-	open_set = 0;
-	if (!m->is_attached || !have_room())
+	open_set = NULL;
+	if (!m->is_attached || m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS))
 		return;
-	sets[n_sets] = (struct set){ .lo = k->lo, .hi = k->hi };
-	open_set = ++n_sets;
+	if (!sets)
+		sets = fl_table_map(SETS * sizeof *sets);
+	if (!sets || n_sets == SETS)
+		return;
+	set = &sets[n_sets];
+	*set = (struct set){ .lo = k->lo, .hi = k->hi, .first = first, .end = end };
+	set->made = fl_table_map((end - first) * sizeof *set->made);
+	if (!set->made)
+		return;
+	n_sets++;
+	open_set = set;
 	first_glue = load_relaxed(&m->n_glue);
 	first_body = load_relaxed(&m->n_bodies);
 }
@@ -88,13 +89,14 @@ void fl_again_keep(uint32_t id, const struct fl_made *made)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
 	const struct fl_patch *p = &fl_table.patches[id];
-	struct earlier *to = &kept[id];
+	struct earlier *to;
 
-	if (!open_set || id >= n_kept)
+	if (!open_set || id < open_set->first || id >= open_set->end)
 		return;
+	to = &open_set->made[id - open_set->first];
 	*to = (struct earlier){
 		.made = *made, .at = s->at, .function = s->function, .kind = s->kind,
-		.set = open_set, .len = p->len,
+		.is_kept = 1, .len = p->len,
 	};
 	__builtin_memcpy(to->old, p->bytes[FL_OLD], sizeof to->old);
 }
@@ -114,13 +116,14 @@ static uint32_t rows_since(uint32_t first, uint32_t now, uint32_t most)
 	return now <= most && now >= first ? now - first : UINT32_MAX;
 }
 
+/* One that is not whole leaves what it would have remembered its probes by. */
 void fl_again_end(int err)
 {
 	struct fl_region *m = fl_table.shm;
-	struct set *set = open_set ? &sets[open_set - 1] : NULL;
+	struct set *set = open_set;
 	uint32_t glue, bodies;
 
-	open_set = 0;
+	open_set = NULL;
 	if (!set || err)
 		return;
 	glue = rows_since(first_glue, load_relaxed(&m->n_glue), m->max_glue);
@@ -135,30 +138,49 @@ void fl_again_end(int err)
 	set->is_whole = set->glue && (set->bodies || !bodies);
 }
 
-uint32_t fl_again_set(uint32_t id, bool counts)
+uint32_t fl_again_before(uint32_t set, const struct fl_known *k)
+{
+	const struct fl_region *m = fl_table.shm;
+
+	if (!m->is_attached || m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS))
+		return 0;
+	for (set = set && set <= n_sets ? set - 1 : n_sets; set; set--)
+		if (sets[set - 1].is_whole && sets[set - 1].lo == k->lo &&
+		    sets[set - 1].hi == k->hi)
+			return set;
+	return 0;
+}
+
+static const struct earlier *earlier(uint32_t set, uint32_t id)
+{
+	const struct set *s = &sets[set - 1];
+
+	return id >= s->first && id < s->end ? &s->made[id - s->first] : NULL;
+}
+
+bool fl_again_has(uint32_t set, uint32_t id, bool counts)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
-	const struct earlier *k = id < n_kept ? &kept[id] : NULL;
+	const struct earlier *k = earlier(set, id);
 
-	if (!fl_table.shm->is_attached || !k || !k->set || !sets[k->set - 1].is_whole)
-		return 0;
-	return k->at == s->at && k->function == s->function && k->kind == s->kind &&
-	       k->made.counts == counts && k->made.is_planned == !s->refusal &&
+	return k && k->is_kept && k->at == s->at && k->function == s->function &&
+	       k->kind == s->kind && k->made.counts == counts &&
+	       k->made.is_planned == !s->refusal &&
 	       (fl_probe_is_body(&fl_table.probes[id]) ||
-		k->made.in.form == (enum fl_form)fl_table.probes[id].form) ? k->set : 0;
+		k->made.in.form == (enum fl_form)fl_table.probes[id].form);
 }
 
-const struct fl_made *fl_again_made(uint32_t id)
+const struct fl_made *fl_again_made(uint32_t set, uint32_t id)
 {
-	return &kept[id].made;
+	return &earlier(set, id)->made;
 }
 
-bool fl_again_is_as_before(uint32_t id)
+bool fl_again_is_as_before(uint32_t set, uint32_t id)
 {
 	const struct fl_patch *p = &fl_table.patches[id];
+	const struct earlier *k = earlier(set, id);
 
-	return p->len == kept[id].len &&
-	       !__builtin_memcmp(p->bytes[FL_OLD], kept[id].old, p->len);
+	return p->len == k->len && !__builtin_memcmp(p->bytes[FL_OLD], k->old, p->len);
 }
 
 void fl_again_tell(uint32_t set)

@@ -15,18 +15,20 @@ struct fl_made {
 	uint8_t is_planned;
 };
 
-/* The recording comes late, so there may be another: what is made of a module from begin to
- * end is kept. `err`: it is not whole, and not kept. */
-void fl_again_begin(const struct fl_known *);
+/* The recording comes late, so there may be another: what is made of probes [first, end) of
+ * a module from begin to end is kept as one set. `err`: it is not whole, and not kept. */
+void fl_again_begin(const struct fl_known *, uint32_t first, uint32_t end);
 void fl_again_keep(uint32_t id, const struct fl_made *);
 void fl_again_end(int err);
 /* Another module stands there now. */
 void fl_again_forget(uintptr_t lo, uintptr_t hi);
-/* The set in which a probe like this one was made; 0: none. */
-uint32_t fl_again_set(uint32_t id, bool counts);
-const struct fl_made *fl_again_made(uint32_t id);
+/* The newest set of the module that is older than `set`, or (0) of all; 0: there is none. */
+uint32_t fl_again_before(uint32_t set, const struct fl_known *);
+/* Was a probe like this one made in the set? What was made of it then. */
+bool fl_again_has(uint32_t set, uint32_t id, bool counts);
+const struct fl_made *fl_again_made(uint32_t set, uint32_t id);
 /* Are bytes of the place as they were then? */
-bool fl_again_is_as_before(uint32_t id);
+bool fl_again_is_as_before(uint32_t set, uint32_t id);
 /* Who reads hears of its memory, as of what is made now. */
 void fl_again_tell(uint32_t set);
 

@@ -80,16 +80,16 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 }
 
 /* The same by what an earlier recording has made. */
-static void plan_again(uint32_t id)
+static void plan_again(uint32_t set, uint32_t id)
 {
-	const struct fl_made *made = fl_again_made(id);
+	const struct fl_made *made = fl_again_made(set, id);
 	uint64_t datum = made->datum;
 	int err = made->err;
 
 	fl_table.probes[id].form = (uint8_t)made->in.form;
 	if (!err)
 		err = fl_arch_plan(&fl_table.patches[id], &made->in, &datum);
-	if (!err && !fl_again_is_as_before(id)) {
+	if (!err && !fl_again_is_as_before(set, id)) {
 		datum = made->in.at;
 		err = FLE_CHANGED;
 	}
@@ -219,9 +219,9 @@ static void make_one(struct block *b, uint32_t id)
 						     .counts = fl_table.probes[id].counts });
 }
 
-static void make_again(uint32_t id)
+static void make_again(uint32_t set, uint32_t id)
 {
-	const struct fl_made *made = fl_again_made(id);
+	const struct fl_made *made = fl_again_made(set, id);
 	struct fl_probe *p = &fl_table.probes[id];
 
 	p->go = made->go;
@@ -229,7 +229,7 @@ static void make_again(uint32_t id)
 	fl_function_of[id] = p->function;
 	fl_goal_direct(id, fl_goal_action(id));
 	if (made->is_planned)
-		plan_again(id);
+		plan_again(set, id);
 }
 
 /* What was written is code from now on, or is gone. */
@@ -296,27 +296,28 @@ static int fill_glue(struct block *b, uint32_t first, uint32_t end, enum fl_deci
 	return seal(&b->near, 0);
 }
 
+static bool has_all(uint32_t set, uint32_t first, uint32_t end, enum fl_decided decided)
+{
+	for (uint32_t id = first; id < end; id++)
+		if (is_due(id, decided) && needs_glue(id) &&
+		    !fl_again_has(set, id, is_to_count(id)))
+			return false;
+	return true;
+}
+
 /* Of an earlier recording's, all that is wanted now. */
 static bool use_again(const struct fl_known *k, uint32_t first, uint32_t end,
 		      enum fl_decided decided)
 {
-	uint32_t set = 0;
+	uint32_t set = fl_again_before(0, k);
 
-	for (uint32_t id = first; id < end; id++) {
-		uint32_t of;
-
-		if (!is_due(id, decided) || !needs_glue(id))
-			continue;
-		of = fl_again_set(id, is_to_count(id));
-		if (!of || (set && of != set))
-			return false;
-		set = of;
-	}
+	while (set && !has_all(set, first, end, decided))
+		set = fl_again_before(set, k);
 	if (!set || !fl_probe_builder->again(k->lo))
 		return false;
 	for (uint32_t id = first; id < end; id++)
 		if (is_due(id, decided) && needs_glue(id))
-			make_again(id);
+			make_again(set, id);
 	fl_again_tell(set);
 	return true;
 }
@@ -343,7 +344,7 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 	if (!err && has_bodies) {
 		if (!fl_probe_builder->again(k->lo))
 			fl_again_forget(k->lo, k->hi);
-		fl_again_begin(k);
+		fl_again_begin(k, first, end);
 		fl_probe_builder->begin(k->lo, k->hi);
 	}
 	/* also points that nobody wants by now: a body is built once */

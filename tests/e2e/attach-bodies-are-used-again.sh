@@ -76,5 +76,29 @@ for i in 1 2; do
 		fail "$label bodies are told as cost: $(grep '^cost' "$err")"
 done
 is_as_it_was
+
+# What each kind of recording has made is there for its next one, whatever came between.
+code=$(code_kib)
+for i in 1 2 3; do
+	label="by turns, $i:"
+	for=0.2 attach -a counts -P '*!*'
+	is_right
+	for=0.3 attach -a latency --all -P work -P leaf
+	is_timed
+	for=0.3 attach
+	[ $(($(code_kib) - code)) -le $((12 * i)) ] || fail "$label code was made anew"
+done
+is_as_it_was
+
+# What tells paths tells them to one recording, and leaves what counts alone.
+for i in 1 2; do
+	label="paths, $i:"
+	for=0.3 attach -a paths -P work
+	sql "select sum(calls) > 100 from $(rows paths) where name = 'work'" >"$work/got"
+	[ "$(cat "$work/got")" = 1 ] || fail "$label there are none"
+	for=0.2 attach -a counts -P '*!*'
+	is_right
+done
+is_as_it_was
 label=
 finish
