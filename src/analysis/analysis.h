@@ -83,9 +83,6 @@ static inline const struct fl_shm_site *fl_view_live(const struct fl_view *v, ui
 struct fl_run;
 int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 		const struct fl_view *);
-/* One more, once, which keeps nothing with calls (no marks): it is told of what ends from now
- * on, and its rows are behind all others'. 0 or an error. */
-int fl_run_join(struct fl_run *, const struct fl_use *);
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 /* Can it be told of accesses in words? Else they are to be records. */
 bool fl_run_takes_words(const struct fl_run *);
@@ -102,6 +99,9 @@ int fl_run_forget(struct fl_run *, uint64_t at, const unsigned char *of, uint32_
 /* Of samples: a call of `probe` had not ended when the program did. */
 int fl_run_open_call(struct fl_run *, uint32_t probe, uint64_t begun, uint64_t ended,
 		     uint32_t thread);
+/* Rows in the middle of a run are to have all calls that have ended, but those below calls of a
+ * thread that have not. Of flick's own analyses, whose thread_end may come more than once. */
+void fl_run_settle(struct fl_run *);
 /* Nothing more comes: every thread that has not ended ends. */
 int fl_run_end(struct fl_run *);
 /* Add the results of `from`, of the same uses, and end its threads. 0, or

@@ -65,6 +65,8 @@ static int feed_part(struct fl_stream *s, const struct fl_batch *b, size_t from,
 
 		if (r->probe >= n_tags)
 			continue;		/* not a probe of this session */
+		if (b->skipped)
+			fl_stack_pause(&s->stack, b->skipped[i]);
 		tag = &tags[r->probe];
 		if (tag->kind == FLICK_TAG_ENTRY)
 			err = begin_call(s, r, tag);
@@ -105,6 +107,8 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 	}
 	if (!err)
 		err = feed_part(s, b, from, b->n);
+	if (!b->n)
+		fl_stack_pause(&s->stack, b->paused);
 	s->last = b->n ? b->records[b->n - 1].tsc : s->last;
 	return err;
 }

@@ -82,7 +82,7 @@ static const char *place_line(const struct flick_view *v, uint32_t place)
 	return run->source->line(run->source->owner, place);
 }
 
-static int open_worker(struct fl_run *run, const struct fl_use *use, uint32_t mark)
+static int open_worker(struct fl_run *run, const struct fl_use *use)
 {
 	struct fl_analyst *w = &run->workers[run->n];
 	const struct flick_analysis *a = use->analysis;
@@ -90,28 +90,14 @@ static int open_worker(struct fl_run *run, const struct fl_use *use, uint32_t ma
 
 	*w = (struct fl_analyst){ .a = a, .enter = a->enter, .leave = a->leave,
 				 .words = a == &fl_analysis_cache ? fl_misses_words : NULL,
-				 .mark = mark };
+				 .mark = run->n_marks };
 	err = a->open(&w->state, &run->view, use->arg);
 	run->n += !err;
-	return err;
-}
-
-static int open_first(struct fl_run *run, const struct fl_use *use)
-{
-	const struct flick_analysis *a = use->analysis;
-	int err = open_worker(run, use, run->n_marks);
-
 	run->n_marks += a->enter || a->leave || a->stray;
 	run->is_in_order |= a->needs == FLICK_NEEDS_ACCESSES && a->batch &&
 			    (a->enter || a->leave || a->stray);
 	run->tells_entered |= a->enter != NULL;
 	return err;
-}
-
-/* Calls that are open have room for marks of the first ones. */
-int fl_run_join(struct fl_run *run, const struct fl_use *use)
-{
-	return open_worker(run, use, 0);
 }
 
 static int choose_pairing(struct fl_run *run)
@@ -144,10 +130,10 @@ int fl_run_open(struct fl_run **out, const struct fl_use *uses, size_t n,
 		.place = place_owner,
 		.line = source->line ? place_line : NULL,
 	};
-	run->workers = calloc(n + 1, sizeof(*run->workers));	/* and who joins */
+	run->workers = calloc(n + 1, sizeof(*run->workers));
 	err = run->workers ? refresh(run) : -ENOMEM;
 	for (size_t i = 0; !err && i < n; i++)
-		err = open_first(run, &uses[i]);
+		err = open_worker(run, &uses[i]);
 	if (!err)
 		err = choose_pairing(run);
 	if (err)
@@ -199,6 +185,18 @@ static struct fl_stream *stream_of(struct fl_run *run, uint32_t thread)
 	return run->streams[thread];
 }
 
+/* What it called without a caller, as far as is known, is a result. */
+static void settle_thread(struct fl_stream *s)
+{
+	for (size_t i = 0; i < s->run->n; i++) {
+		struct fl_analyst *w = &s->run->workers[i];
+
+		if (w->a->thread_end && !w->error)
+			fl_analyst_note(w, w->a->thread_end(w->state, s->call.thread,
+							   &s->marks[w->mark]));
+	}
+}
+
 int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 {
 	struct fl_stream *s = stream_of(run, thread);
@@ -207,16 +205,17 @@ int fl_run_thread_end(struct fl_run *run, uint32_t thread)
 		return -ENOMEM;
 	if (run->pairing && run->pairing->end)
 		run->pairing->end(s);
-	for (size_t i = 0; i < run->n; i++) {
-		struct fl_analyst *w = &run->workers[i];
-
-		if (w->a->thread_end && !w->error)
-			fl_analyst_note(w, w->a->thread_end(w->state, thread,
-							   &s->marks[w->mark]));
-	}
+	settle_thread(s);
 	free_stream(s);
 	run->streams[thread] = NULL;
 	return run->error;
+}
+
+void fl_run_settle(struct fl_run *run)
+{
+	for (uint32_t i = 0; i < run->n_streams; i++)
+		if (run->streams[i])
+			settle_thread(run->streams[i]);
 }
 
 int fl_run_end(struct fl_run *run)
@@ -304,6 +303,7 @@ static int feed_pieces(struct fl_stream *s, const struct fl_batch *b)
 		while (upto < b->n && b->records[upto++].probe >= s->run->n_tags)
 			;
 		piece.records = b->records + from;
+		piece.skipped = b->skipped ? b->skipped + from : NULL;
 		piece.n = upto - from;
 		piece.paused = from ? 0 : b->paused;
 		err = feed_all(s, &piece);

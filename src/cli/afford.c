@@ -1,14 +1,15 @@
 /*
  * afford.c - what can be counted all the time, what in windows, and how long these are.
  *
- * The budget is a part of the program's CPU time. What a count holds up is told
+ * The budget is a part of the program's CPU time. It is the sum of budgets: the recording's,
+ * and those of sessions beside it that have their own. What a count holds up is told
  * (clock.c). A timed call and a switch have calibrated costs; what flick's code takes
  * beside counts is measured, so both are multiplied by what is measured over what they
  * should have taken.
  *
  *	part of the budget	goes to
- *	ALWAYS (or a little	functions that are counted all the time, the rarest first
- *	  more, who is there)
+ *	ALWAYS (or a little	functions that are counted all the time, the rarest first,
+ *	  more, who is there)	  each by the budget that it is paid from
  *	WINDOWS, and what is	the others, in windows: their part of the time
  *	  left of ALWAYS
  *	SWITCHES		beginning and ending windows: how many there are. Who wakes up
@@ -70,6 +71,14 @@ void fl_afford_open(struct fl_afford *a)
 	a->is_free = true;
 	a->turn_ns = TURN_NS;
 	a->counts_a_second = BURSTS * a->budget * 1e9 / a->count_ns;
+}
+
+void fl_afford_pay(struct fl_afford *a, uint32_t payer, double part)
+{
+	a->budgets[payer] = part;
+	a->budget = 0;
+	for (uint32_t i = 0; i < FL_PAYERS; i++)
+		a->budget += a->budgets[i];
 }
 
 static double between(double v, double lo, double hi)
@@ -169,12 +178,13 @@ static int compare(const void *x, const void *y, void *arg)
 	return (a > b) - (a < b);
 }
 
-/* Those that fit, the rarest first. */
+/* Those that fit, the rarest first. Who pays can have no more than his own: what calls one
+ * session's functions take does not make another one's seldom. */
 static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_function *f,
 			     uint32_t n, uint32_t *order)
 {
 	struct sort s = { a, f };
-	double sum = 0;
+	double sums[FL_PAYERS] = { 0 };
 	uint32_t changed = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -182,11 +192,12 @@ static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_functio
 	qsort_r(order, n, sizeof(*order), compare, &s);
 	for (uint32_t i = 0; i < n; i++) {
 		struct fl_afford_function *at = &f[order[i]];
+		double budget = a->budgets[at->payer], *sum = &sums[at->payer];
 		bool seldom;
 
-		sum += wanted_share(a, at);
-		seldom = at->seldom ? sum > ALWAYS * a->budget || at->looks < DWELL :
-			 sum > ALWAYS_MOST * a->budget;
+		*sum += wanted_share(a, at);
+		seldom = at->seldom ? *sum > ALWAYS * budget || at->looks < DWELL :
+			 *sum > ALWAYS_MOST * budget;
 		if (seldom == at->seldom)
 			continue;
 		at->seldom = seldom;

@@ -14,8 +14,10 @@ struct fl_afford_function {
 	double mean;			/* of the last second or so */
 	double calls;			/* since the last look; W caller */
 	uint32_t looks;			/* since it changed sides */
+	uint8_t payer;			/* whose budget its counts are of */
 	bool seldom;			/* counted in windows alone */
 };
+enum { FL_PAYERS = 17 };		/* the recording, and sessions beside it */
 
 struct fl_afford_look {
 	double seconds;			/* since the last one */
@@ -33,7 +35,8 @@ struct fl_afford_look {
 };
 
 struct fl_afford {
-	double budget;			/* a part of the program's CPU time */
+	double budget;			/* of all: a part of the program's CPU time */
+	double budgets[FL_PAYERS];	/* which these add up to */
 	double count_ns;		/* of one, as known now, ... */
 	double sample_ns, switch_ns;	/* ... and before it is measured */
 	uint32_t samples;		/* of a function an epoch, on average ... */
@@ -55,6 +58,8 @@ struct fl_afford {
 };
 
 void fl_afford_open(struct fl_afford *);
+/* `payer` has another budget from now on; 0: none. */
+void fl_afford_pay(struct fl_afford *, uint32_t payer, double part);
 /* The part of the CPU time of what switches that the program would have had: it keeps so
  * many CPUs busy; and as in struct fl_afford_look. */
 double fl_afford_lost(double cpus, uint32_t shared_cpus);

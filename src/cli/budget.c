@@ -194,6 +194,18 @@ static void look_whether_heeded(struct fl_budget *b)
 
 /* ---- looks ------------------------------------------------------------------------------ */
 
+/* The session that wants a function, if the recording does not, pays for it. */
+static void find_payers(struct fl_budget *b)
+{
+	for (uint32_t k = 0; k < b->n_entries; k++) {
+		const struct side *side = fl_budget_side(b, b->entries[k]);
+
+		if (side)
+			b->functions[side - b->sides].payer =
+				(uint8_t)fl_change_payer(b->s, b->entries[k]);
+	}
+}
+
 static uint32_t decide(struct fl_budget *b, const struct moment *now)
 {
 	double period = (double)fl_sampler_period_ns(), seconds;
@@ -214,6 +226,9 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	l.seconds = seconds;
 	l.open_us = (double)(now->open_ns - b->look.open_ns) / 1e3;
 	l.cpus = (double)b->pc_all * period / 1e9 / seconds;
+	if (b->afford.budget > b->afford.budgets[0] || b->has_payers)
+		find_payers(b);
+	b->has_payers = b->afford.budget > b->afford.budgets[0];
 	changed = fl_afford_look(&b->afford, &l, b->functions, b->n, b->order);
 	for (uint32_t f = 0; f < b->n; f++)
 		b->functions[f].calls = 0;
@@ -422,11 +437,12 @@ int fl_budget_open(struct fl_session *s)
 	b->price = (struct fl_price){ .count_ns = COUNT_NS, .unsure_ns = UNSURE_NS };
 	fl_budget_begin_chunk(b, &(struct moment){ 0 });
 	b->afford = (struct fl_afford){
-		.budget = s->o->budget, .count_ns = lasting_ns(b),
+		.count_ns = lasting_ns(b),
 		.sample_ns = SAMPLE_NS, .switch_ns = SWITCH_NS,
 		.samples = s->o->samples, .groups = FL_GROUPS,
 		.least_epoch_us = s->o->epoch_ms * 1000, .stake_ns = stake_ns,
 	};
+	fl_afford_pay(&b->afford, 0, s->o->budget);
 	fl_afford_open(&b->afford);
 	store_relaxed(&s->shared->seldom.credit,
 		      (uint32_t)(stake_ns / 2 / lasting_ns(b) / FL_COUNT_BLOCK));
@@ -459,6 +475,7 @@ void fl_budget_tell(const struct fl_budget *b, uint32_t function, struct fl_sum 
 	if (!to->calls)
 		return;
 	side = &b->sides[b->called[function] - 1];
+	to->error_squared = side->squares + side->alike * side->alike;
 	if (side->is_seldom || side->is_cut)
 		to->counted = side->counted < to->calls ? side->counted : to->calls - 1;
 }
@@ -468,10 +485,10 @@ uint64_t fl_budget_looked_ns(const struct fl_budget *b)
 	return b && !b->is_off ? b->look.ns : UINT64_MAX;
 }
 
-void fl_budget_change(struct fl_budget *b, double part)
+void fl_budget_change(struct fl_budget *b, uint32_t payer, double part)
 {
-	if (b)
-		b->afford.budget = part;
+	if (b && b->afford.budgets[payer] != part)
+		fl_afford_pay(&b->afford, payer, part);
 }
 
 double fl_budget_held_ns(const struct fl_budget *b)

@@ -32,8 +32,9 @@ struct fl_sum;
 void fl_budget_tell(const struct fl_budget *, uint32_t function, struct fl_sum *);
 /* When that look was; without a budget for ever later. */
 uint64_t fl_budget_looked_ns(const struct fl_budget *);
-/* Another one from now on: a part of the program's CPU time. */
-void fl_budget_change(struct fl_budget *, double part);
+/* Another one from now on: a part of the program's CPU time, of the recording (0) or a
+ * session beside it. */
+void fl_budget_change(struct fl_budget *, uint32_t payer, double part);
 /* By so much all counts have held up the program; without a budget for ever. */
 double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */

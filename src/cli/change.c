@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/afford.h"
 #include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/named.h"
@@ -133,6 +134,14 @@ static enum fl_stage any_stage(const struct fl_session *s, uint32_t i)
 			       fl_beside_want(&c->names, i);
 
 	return beside == FL_STAGE_ON || (beside && own == FL_STAGE_OFF) ? beside : own;
+}
+
+uint32_t fl_change_payer(const struct fl_session *s, uint32_t i)
+{
+	enum fl_stage own = s->change ? own_stage(s, i) : FL_STAGE_ON;
+
+	return own == FL_STAGE_ON || own == FL_STAGE_COUNT ? 0 :
+	       fl_beside_payer(&s->change->names, i);
 }
 
 bool fl_change_is_off(const struct fl_session *s, uint32_t i)
@@ -495,25 +504,22 @@ static void want_matching(struct fl_session *s, struct fl_named *d)
 			fl_named_take(d, s, i);
 }
 
-int fl_change_begin_session(struct fl_session *s, const void *by, enum fl_stage stage,
-			    const char *name, const char *glob, char why[FL_WHY])
+int fl_change_begin_session(struct fl_session *s, const struct fl_naming *n, char why[FL_WHY])
 {
 	struct fl_changes *c = s->change;
 	struct fl_named *d;
+	int err;
 
-	if (begin(s, c ? c->is.by : NULL, why) || check_stage(s, stage, why))
+	if (begin(s, c ? c->is.by : NULL, why) || check_stage(s, n->stage, why))
 		return -1;
-	d = fl_beside_add(&c->names, s, name, glob, why);
+	d = fl_beside_add(&c->names, s, n, why);
 	if (!d)
 		return -1;
-	d->by = by;
-	d->stage = stage;
 	want_matching(s, d);
+	err = d->sites ? fl_named_begin(d, s, n->analyses, why) : -1;
 	if (!d->sites)
-		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
-	else if (fl_named_begin(&c->names, d, s))
-		snprintf(why, FL_WHY, "out of memory");
-	if (!d->before) {
+		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", n->glob);
+	if (err) {
 		fl_beside_remove(d);
 		return -1;
 	}
@@ -560,14 +566,15 @@ int fl_change_drop_session(struct fl_session *s, const char *name, char why[FL_W
 	return 0;
 }
 
-int fl_change_write_session(FILE *to, struct fl_session *s, const char *name, char why[FL_WHY])
+int fl_change_write_session(FILE *to, struct fl_session *s, const void *by, const char *name,
+			    char why[FL_WHY])
 {
 	struct fl_changes *c = s->change;
 	const struct fl_named *d = c && *name ? fl_beside_find(&c->names, name) : NULL;
 
 	if (!d || !d->is_on || d->is_going)
 		return say_no_session(why, name);
-	fl_named_write(to, d, s);
+	fl_named_write(to, d, d->by == by ? FL_TELL_LAST : FL_TELL_SO_FAR);
 	return 0;
 }
 
@@ -610,5 +617,8 @@ bool fl_change_turn(struct fl_session *s)
 	else
 		take_made(s);
 	fl_beside_answered(&c->names, c->is.error);
+	_Static_assert(FL_PAYERS == FL_NAMED_MOST + 1, "each may have a budget");
+	for (uint32_t k = 0; k < FL_NAMED_MOST; k++)
+		fl_budget_change(s->budget, k + 1, fl_beside_pays(&c->names, k));
 	return true;
 }

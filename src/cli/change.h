@@ -47,20 +47,24 @@ void fl_change_abort(struct fl_session *, const void *by);
 /* True: the program has just answered. */
 bool fl_change_turn(struct fl_session *);
 
-/* Sessions beside the recording's own: `by` has one named `name`, which wants what the glob
+/* Sessions beside the recording's own: one of a name and an owner wants what its glob
  * matches, to be ON or COUNT. What it brings is asked for, and the answer comes as that of a
  * commit; what anybody has staged stays so. end: of `by`, if he has one; it goes when nothing
  * else is being made. drop: the one of that name; its end is asked for. */
 struct fl_named;
-int fl_change_begin_session(struct fl_session *, const void *by, enum fl_stage,
-			    const char *name, const char *glob, char why[FL_WHY]);
+struct fl_naming;
+int fl_change_begin_session(struct fl_session *, const struct fl_naming *, char why[FL_WHY]);
 void fl_change_end_session(struct fl_session *, const void *by);
+/* Whose budget counts of site `i` are of: 0 the recording's, k + 1 that of the k-th beside. */
+uint32_t fl_change_payer(const struct fl_session *, uint32_t i);
 int fl_change_drop_session(struct fl_session *, const char *name, char why[FL_WHY]);
 /* Site `i` has just been loaded, and selected or not: sessions that want it take it. */
 void fl_change_found(struct fl_session *, uint32_t site);
-/* The name of the one that `by` has; NULL: none. What one has seen, as a table. */
+/* The name of the one that `by` has; NULL: none. What one has seen, as tables: the last ones if
+ * it is that of `by`. */
 const char *fl_change_session_of(const struct fl_session *, const void *by);
-int fl_change_write_session(FILE *, struct fl_session *, const char *name, char why[FL_WHY]);
+int fl_change_write_session(FILE *, struct fl_session *, const void *by, const char *name,
+			    char why[FL_WHY]);
 void fl_change_each_session(const struct fl_session *,
 			    void (*each)(void *arg, const struct fl_named *), void *arg);
 

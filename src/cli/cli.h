@@ -660,10 +660,17 @@ bool fl_readers_answered(const struct fl_readers *);
 /* All that was recorded before is delivered, but counts of a budget; for ten milliseconds
  * others are waited for. Of the session's thread. */
 void fl_readers_gather(struct fl_session *);
-/* One more analysis for each, as fl_run_join(); rows of use `i` of each of them. */
-int fl_readers_join(struct fl_session *, const struct fl_use *);
-void fl_readers_rows(struct fl_session *, size_t i,
-		     void (*take)(void *arg, const struct flick_rows *), void *arg);
+/* Who is told what the analyses of all readers are told; counts of a budget are not. Each
+ * reader is a thread, which has numbers of its own for the target's. listen: 0 or -ENOMEM;
+ * part: nobody tells `arg` any more. Held. */
+struct fl_listener {
+	void *arg;
+	void (*feed)(void *arg, uint32_t reader, const struct fl_batch *);
+	void (*count)(void *arg, uint32_t reader, uint32_t thread, uint32_t probe, uint64_t n);
+	void (*thread_end)(void *arg, uint32_t reader, uint32_t thread);
+};
+int fl_readers_listen(struct fl_readers *, const struct fl_listener *);
+void fl_readers_part(struct fl_readers *, const void *arg);
 /* Events that all but the first have delivered so far. */
 uint64_t fl_readers_delivered(const struct fl_readers *);
 /* The threads that all readers saw; until they have finished, the first reader. */

@@ -10,7 +10,8 @@
  *	diff, status			tell
  *	commit				the answer comes when the program has given it
  *	abort				forget what is staged
- *	session new NAME PATTERN	a session of its own, as long as this connection lasts:
+ *	session new NAME [-a ANALYSES] [--budget PERCENT] PATTERN [count]
+ *					a session of its own, as long as this connection lasts:
  *					what it brings is committed, and answered so
  *	session list, drop NAME		tell; end it
  *	session result NAME, end	what one has seen, a line a function; this connection's
@@ -412,24 +413,72 @@ static void wait_to_tell(struct client *k, enum waiting for_, const char *text)
 		reply(k, "no out of memory");
 }
 
-/* NAME PATTERN [count]: the pattern may have blanks. */
+/* The first word of a text, which is cut there. */
+static char *cut_word(char **text)
+{
+	char *word = *text;
+	size_t n = strcspn(word, " ");
+
+	*text += n;
+	if (**text)
+		*(*text)++ = '\0';
+	*text += strspn(*text, " ");
+	return word;
+}
+
+static bool take_percent(const char *text, double *part)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	end += *end == '%';
+	*part = percent / 100;
+	return end != text && !*end && percent >= 0.1 && percent <= 100;
+}
+
+/* `--budget=1` is `--budget 1`. What is wrong, or NULL. */
+static const char *take_flags(char **text, struct fl_naming *n)
+{
+	while (**text == '-') {
+		char *word = cut_word(text), *value = strchr(word, '=');
+
+		if (value)
+			*value++ = '\0';
+		else
+			value = cut_word(text);
+		if (!strcmp(word, "-a") || !strcmp(word, "--analysis"))
+			n->analyses = value;
+		else if (strcmp(word, "--budget"))
+			return "a session takes -a ANALYSIS and --budget=PERCENT";
+		else if (!take_percent(value, &n->budget))
+			return "--budget takes a percentage from 0.1 to 100";
+	}
+	return NULL;
+}
+
+/* NAME [OPTION]... PATTERN [count]: the pattern may have blanks. */
 static void begin_session(struct fl_ctl *c, struct client *k)
 {
-	char *text = k->text;
-	size_t n = strcspn(text, " ");
-	char *glob = text + n + strspn(text + n, " ");
+	struct fl_naming n = { .by = k };
+	char *text = k->text, why[FL_WHY];
 	uint32_t answers = fl_change_status(c->s).answers;
-	enum fl_stage stage = take_action(glob);
-	char why[FL_WHY];
+	const char *wrong;
 
 	k->waits = NOTHING;
-	if (!*text || !*glob) {
-		reply(k, "no session new takes `NAME PATTERN` or `NAME PATTERN count`");
-		return;
-	}
-	text[n] = '\0';
-	if (k->has_session || fl_change_begin_session(c->s, k, stage, text, glob, why)) {
-		reply(k, "no %s", k->has_session ? "there is one of this connection" : why);
+	n.name = cut_word(&text);
+	wrong = take_flags(&text, &n);
+	n.stage = take_action(text);
+	n.glob = text;
+	if (!wrong && (!*n.name || !*n.glob))
+		wrong = "session new takes `NAME PATTERN` or `NAME PATTERN count`";
+	if (!wrong && k->has_session)
+		wrong = "there is one of this connection";
+	if (!wrong && n.budget > 0 && c->s->o->action != FL_ACT_SAMPLE)
+		wrong = "this recording has no budget: it records each call";
+	if (!wrong && fl_change_begin_session(c->s, &n, why))
+		wrong = why;
+	if (wrong) {
+		reply(k, "no %s", wrong);
 		return;
 	}
 	k->has_session = true;
@@ -438,9 +487,14 @@ static void begin_session(struct fl_ctl *c, struct client *k)
 
 static void tell_session(void *arg, const struct fl_named *d)
 {
-	reply(arg, " %-12s %u site%s of %u function%s: %.200s%s%s", d->name, d->sites,
-	    d->sites == 1 ? "" : "s", d->functions, d->functions == 1 ? "" : "s", d->glob,
-	    d->stage == FL_STAGE_COUNT ? " (counted)" : "", d->is_on ? "" : " (being made)");
+	char budget[32] = "";
+
+	if (d->budget > 0)
+		snprintf(budget, sizeof(budget), " (budget %g %%)", d->budget * 100);
+	reply(arg, " %-12s %u site%s of %u function%s: %.200s%s%s%s", d->name, d->sites,
+	      d->sites == 1 ? "" : "s", d->functions, d->functions == 1 ? "" : "s", d->glob,
+	      d->stage == FL_STAGE_COUNT ? " (counted)" : "", budget,
+	      d->is_on ? "" : " (being made)");
 }
 
 /* Its lines, as many as there is room for. 0, or -1 and it is said why. */
@@ -449,7 +503,7 @@ static int tell_table(struct fl_ctl *c, struct client *k, const char *name)
 	char *text = NULL, why[FL_WHY];
 	size_t n;
 	FILE *to = open_memstream(&text, &n);
-	int err = to ? fl_change_write_session(to, c->s, name, why) : -1;
+	int err = to ? fl_change_write_session(to, c->s, k, name, why) : -1;
 
 	if (!to)
 		snprintf(why, sizeof(why), "out of memory");

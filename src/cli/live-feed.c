@@ -315,7 +315,7 @@ void fl_live_afford(struct fl_live *l, int by, struct fl_live_line line)
 	if (by < 0 && i > 0)
 		i--;
 	l->options->budget = steps[i];
-	fl_budget_change(l->s->budget, steps[i]);
+	fl_budget_change(l->s->budget, 0, steps[i]);
 	snprintf(line.text, line.room, "budget: %g %% of the program's CPU time",
 		 100 * steps[i]);
 }

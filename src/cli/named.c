@@ -35,6 +35,19 @@ enum fl_stage fl_beside_want(const struct fl_beside *t, uint32_t i)
 	return most;
 }
 
+double fl_beside_pays(const struct fl_beside *t, uint32_t k)
+{
+	return is_wanting(&t->of[k]) && t->of[k].is_on ? t->of[k].budget : 0;
+}
+
+uint32_t fl_beside_payer(const struct fl_beside *t, uint32_t i)
+{
+	for (uint32_t k = 0; k < FL_NAMED_MOST; k++)
+		if (fl_beside_pays(t, k) > 0 && t->of[k].wants[i])
+			return k + 1;
+	return 0;
+}
+
 /* Of a function that is only counted its exits are not wanted. */
 bool fl_named_take(struct fl_named *d, struct fl_session *s, uint32_t i)
 {
@@ -84,18 +97,18 @@ static bool is_good(const char *name)
 }
 
 struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
-			       const char *name, const char *glob, char why[FL_WHY])
+			       const struct fl_naming *n, char why[FL_WHY])
 {
 	struct fl_named *d = fl_beside_find(t, "");
 	int err;
 
-	if (!is_good(name)) {
+	if (!is_good(n->name)) {
 		snprintf(why, FL_WHY, "a session's name has up to %d letters, digits, - _ .",
 			 FL_NAME_MOST - 1);
 		return NULL;
 	}
-	if (!strcmp(name, "recording") || fl_beside_find(t, name)) {
-		snprintf(why, FL_WHY, "there is a session `%s` already", name);
+	if (!strcmp(n->name, "recording") || fl_beside_find(t, n->name)) {
+		snprintf(why, FL_WHY, "there is a session `%s` already", n->name);
 		return NULL;
 	}
 	if (!d) {
@@ -103,27 +116,27 @@ struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
 			 FL_NAMED_MOST);
 		return NULL;
 	}
-	*d = (struct fl_named){ .stage = FL_STAGE_ON };
+	*d = (struct fl_named){ .stage = n->stage, .by = n->by, .budget = n->budget };
 	d->wants = calloc(s->shm->max_sites, 1);
-	d->glob = strdup(glob);
+	d->glob = strdup(n->glob);
 	d->of = d->glob ? fl_selection_only(d->glob, &err) : NULL;
 	if (d->glob && !d->of)
 		snprintf(why, FL_WHY, "`%.100s`: %s; write [MODULE!]FUNCTION or "
-			 "MODULE!0xOFFSET", glob, fl_reason(err));
+			 "MODULE!0xOFFSET", n->glob, fl_reason(err));
 	else if (!d->wants || !d->glob)
 		snprintf(why, FL_WHY, "out of memory");
 	if (!d->wants || !d->of) {
 		fl_beside_remove(d);
 		return NULL;
 	}
-	strcpy(d->name, name);
+	strcpy(d->name, n->name);
 	return d;
 }
 
 void fl_beside_remove(struct fl_named *d)
 {
+	fl_named_end(d->seen);
 	fl_selection_free(d->of);
-	free(d->before);
 	free(d->wants);
 	free(d->glob);
 	*d = (struct fl_named){ 0 };
@@ -145,8 +158,6 @@ void fl_beside_asked(struct fl_beside *t)
 	}
 }
 
-/* What is refused is what a new one, or the recording's own, wants: who goes asks again. Where
- * there is no program any more nobody does. */
 /* It is nobody's. What was loaded while it was asked for has been made so: it is undone. */
 void fl_beside_end(struct fl_named *d)
 {
@@ -154,6 +165,8 @@ void fl_beside_end(struct fl_named *d)
 	d->is_going = true;
 }
 
+/* What is refused is what a new one, or the recording's own, wants: who goes asks again. Where
+ * there is no program any more nobody does. */
 void fl_beside_answered(struct fl_beside *t, int err)
 {
 	for (int k = 0; k < FL_NAMED_MOST; k++) {

@@ -2,13 +2,13 @@
  * named.h - private to cli/: sessions beside the recording's own (named.c), and what they have
  * seen (named-result.c).
  *
- * One wants functions for as long as its owner lives. What is recorded is what any session
- * wants; that change.c makes so.
+ * One wants functions for as long as its owner lives, and has analyses of its own. What is
+ * recorded is what any session wants; that change.c makes so.
  */
 #ifndef FL_NAMED_H
 #define FL_NAMED_H
 
-#include "cli/recent.h"
+#include "cli/cli.h"
 
 enum { FL_NAMED_MOST = 16, FL_NAME_MOST = 32 };
 
@@ -21,8 +21,8 @@ struct fl_named {
 	uint8_t *wants;			/* by site: enum fl_stage; NONE: it does not */
 	uint32_t functions, sites;
 	uint32_t last;			/* the function of the last of these */
-	struct fl_sum *before;		/* by function: when it began; n_before of these */
-	uint32_t n_before;
+	double budget;			/* its own, a part of the program's CPU time; 0: none */
+	struct fl_named_seen *seen;		/* what its analyses have (named-result.c) */
 	bool is_on;			/* what it wants has been made so */
 	bool is_going;			/* and is to be undone */
 	bool is_asked;			/* the program is asked to do either just now */
@@ -30,14 +30,26 @@ struct fl_named {
 };
 struct fl_beside {
 	struct fl_named of[FL_NAMED_MOST];
-	bool has_joined;		/* calls are summed up for them */
+};
+
+/* How one is asked for. */
+struct fl_naming {
+	const void *by;			/* its owner */
+	const char *name, *glob;
+	const char *analyses;		/* names, with commas between; NULL: as it is used to */
+	double budget;
+	enum fl_stage stage;
 };
 
 /* The most that any of them wants of site `i`: ON, COUNT, or NONE. */
 enum fl_stage fl_beside_want(const struct fl_beside *, uint32_t i);
+/* Who pays for counts of site `i`, of those that want it and have a budget: k + 1, or 0. What
+ * budget the k-th has just now. */
+uint32_t fl_beside_payer(const struct fl_beside *, uint32_t i);
+double fl_beside_pays(const struct fl_beside *, uint32_t k);
 /* One that wants nothing yet; NULL and why. */
 struct fl_named *fl_beside_add(struct fl_beside *, const struct fl_session *,
-			       const char *name, const char *glob, char why[FL_WHY]);
+			       const struct fl_naming *, char why[FL_WHY]);
 /* Site `i`, if its pattern takes it. Does it? */
 bool fl_named_take(struct fl_named *, struct fl_session *, uint32_t i);
 /* Site `i` has been found while they are there. Does one want it? */
@@ -46,12 +58,16 @@ struct fl_named *fl_beside_find(struct fl_beside *, const char *name);
 struct fl_named *fl_beside_of(struct fl_beside *, const void *by);
 void fl_beside_remove(struct fl_named *);
 void fl_beside_end(struct fl_named *);	/* what it has is to be undone */
-/* What it has seen (named-result.c). begin: before it is on; 0 or -ENOMEM. write: a table for
- * people, of all until now; where calls are counted and few timed counts are as of some time
- * ago: is that behind `since_ns`, of the monotonic clock? */
-int fl_named_begin(struct fl_beside *, struct fl_named *, struct fl_session *);
+/* What it has seen. begin: before it is on; 0, or -1 and why. write: tables for people, of all
+ * until now; where calls are counted and few timed counts are as of some time ago: is that
+ * behind `since_ns`, of the monotonic clock? The last one has what open calls have called.
+ * end: NULL is fine. */
+int fl_named_begin(struct fl_named *, struct fl_session *, const char *analyses,
+		   char why[FL_WHY]);
 bool fl_named_can_tell(const struct fl_session *, uint64_t since_ns);
-void fl_named_write(FILE *, const struct fl_named *, struct fl_session *);
+enum fl_telling { FL_TELL_SO_FAR, FL_TELL_LAST };
+void fl_named_write(FILE *, const struct fl_named *, enum fl_telling);
+void fl_named_end(struct fl_named_seen *);
 /* Is one going, and nobody has asked for it? */
 bool fl_beside_are_going(const struct fl_beside *);
 /* The program is asked; has answered, 0 or an error. */

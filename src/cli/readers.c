@@ -4,7 +4,8 @@
  * The first one is the session's own thread, which answers the target, too. What that
  * brings (names, sites) all analyses look up, while they hold `names` for reading.
  * A ring belongs to one reader as long as its thread lives, so nothing else is shared;
- * when the target is gone the others' results are merged into those of the first.
+ * when the target is gone the others' results are merged into those of the first. Listeners,
+ * who come and go while `names` is held for writing, are told what the analyses are told.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 struct one {
 	struct fl_session *s;
 	struct fl_reader *reader;
+	uint32_t number;
 	struct fl_run *run;
 	pthread_t thread;		/* but the first's */
 	bool is_started;
@@ -36,6 +38,8 @@ struct fl_readers {
 	uint32_t n;
 	struct fl_thread *threads;	/* of all readers, when they have ended */
 	size_t n_threads;
+	struct fl_listener *listeners;
+	uint32_t n_listeners;
 	struct one of[FL_MAX_READERS];
 };
 
@@ -59,6 +63,10 @@ static void end_looking(struct one *o, int err)
 	note_error(o, err);
 }
 
+#define EACH_LISTENER(l, all)                                                                  \
+	for (const struct fl_listener *l = (all)->listeners;                                   \
+	     l < (all)->listeners + (all)->n_listeners; l++)
+
 /* A trace does not hold how long threads waited for their rings; what is made of it
  * later is to be what is made now. */
 static void feed(void *arg, const struct fl_batch *b)
@@ -74,6 +82,8 @@ static void feed(void *arg, const struct fl_batch *b)
 		fl_trace_put(o->s->trace, b);
 	fl_preempt_poll(o->s->preempt);		/* now that `b` has been taken */
 	begin_looking(o);
+	EACH_LISTENER(l, o->s->readers)
+		l->feed(l->arg, o->number, &told);
 	end_looking(o, fl_run_feed(o->run, &told));
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
@@ -104,6 +114,8 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 		return;
 	}
 	begin_looking(o);
+	EACH_LISTENER(l, o->s->readers)
+		l->count(l->arg, o->number, thread, probe, n);
 	end_looking(o, fl_run_count(o->run, thread, probe, n));
 	if (!o->s->budget)			/* else samples are what is delivered */
 		store_relaxed(&o->delivered, o->delivered + n);
@@ -118,6 +130,8 @@ static void thread_end(void *arg, uint32_t thread)
 	else if (o->s->trace)
 		fl_trace_thread_end(o->s->trace, thread);
 	begin_looking(o);
+	EACH_LISTENER(l, o->s->readers)
+		l->thread_end(l->arg, o->number, thread);
 	end_looking(o, fl_run_thread_end(o->run, thread));
 }
 
@@ -169,6 +183,7 @@ static int open_one(struct fl_session *s, uint32_t number)
 	int err;
 
 	o->s = s;
+	o->number = number;
 	s->readers->n++;
 	err = fl_run_open(&o->run, s->o->analyses, s->o->n_analyses, &s->view);
 	if (!err)
@@ -253,6 +268,7 @@ void fl_readers_close(struct fl_readers *all)
 			fl_reader_close(all->of[i].reader);
 	}
 	pthread_rwlock_destroy(&all->names);
+	free(all->listeners);
 	free(all->threads);
 	free(all);
 }
@@ -294,32 +310,19 @@ void fl_readers_gather(struct fl_session *s)
 		fl_os_sleep_us(APART_US);
 }
 
-int fl_readers_join(struct fl_session *s, const struct fl_use *use)
+int fl_readers_listen(struct fl_readers *all, const struct fl_listener *l)
 {
-	int err = 0;
-
-	fl_readers_hold(s->readers);
-	for (uint32_t i = 0; !err && i < s->readers->n; i++)
-		err = fl_run_join(s->readers->of[i].run, use);
-	fl_readers_release(s->readers);
-	return err;
+	if (fl_array_room(&all->listeners, all->n_listeners, sizeof(*l)))
+		return -ENOMEM;
+	all->listeners[all->n_listeners++] = *l;
+	return 0;
 }
 
-/* Once they have finished the first one has all. */
-void fl_readers_rows(struct fl_session *s, size_t i,
-		     void (*take)(void *arg, const struct flick_rows *), void *arg)
+void fl_readers_part(struct fl_readers *all, const void *arg)
 {
-	const uint32_t n = s->readers->over ? 1 : s->readers->n;
-	struct flick_rows rows;
-
-	fl_readers_hold(s->readers);
-	for (uint32_t k = 0; k < n; k++) {
-		if (fl_run_rows(s->readers->of[k].run, i, &rows))
-			continue;
-		take(arg, &rows);
-		free(rows.cells);
-	}
-	fl_readers_release(s->readers);
+	for (uint32_t i = 0; i < all->n_listeners; i++)
+		if (all->listeners[i].arg == arg)
+			all->listeners[i--] = all->listeners[--all->n_listeners];
 }
 
 /* One reader's after the other's. */

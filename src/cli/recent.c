@@ -1,8 +1,8 @@
 /*
  * recent.c - sums that looks in the middle of a run tell apart: an analysis.
  *
- * The difference of two looks is what ended between them. flick live has the last second so
- * (live-feed.c), and a session beside the recording's own what it has seen (named-result.c).
+ * The difference of two looks is what ended between them: flick live has the last second so
+ * (live-feed.c).
  */
 #include <stdlib.h>
 

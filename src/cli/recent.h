@@ -14,6 +14,7 @@ enum { FL_RECENT_FUNCTION, FL_RECENT_TIMED, FL_RECENT_TICKS, FL_RECENT_COLUMNS }
 struct fl_sum {
 	uint64_t calls, counted;	/* counted less: the other is an estimate */
 	uint64_t timed, ticks;		/* of calls; what these took */
+	double error_squared;		/* of calls: the square of their standard error */
 };
 
 #endif

@@ -385,14 +385,14 @@ void fl_session_close(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
+	fl_ctl_close(s);
+	fl_change_close(s);		/* its sessions listen to readers */
 	fl_readers_close(s->readers);
 	fl_trigger_close(s);
 	fl_sampler_close(s->sampler);
 	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
-	fl_ctl_close(s);
-	fl_change_close(s);
 	fl_found_close(s);
 	fl_lines_close(s);
 	fl_view_close(s);

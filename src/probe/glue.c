@@ -296,7 +296,7 @@ static int fill_glue(struct block *b, uint32_t first, uint32_t end, enum fl_deci
 	return seal(&b->near, 0);
 }
 
-static bool has_all(uint32_t set, uint32_t first, uint32_t end, enum fl_decided decided)
+static bool all_stand_in(uint32_t set, uint32_t first, uint32_t end, enum fl_decided decided)
 {
 	for (uint32_t id = first; id < end; id++)
 		if (is_due(id, decided) && needs_glue(id) &&
@@ -311,7 +311,7 @@ static bool use_again(const struct fl_known *k, uint32_t first, uint32_t end,
 {
 	uint32_t set = fl_again_before(0, k);
 
-	while (set && !has_all(set, first, end, decided))
+	while (set && !all_stand_in(set, first, end, decided))
 		set = fl_again_before(set, k);
 	if (!set || !fl_probe_builder->again(k->lo))
 		return false;

@@ -11,7 +11,8 @@ need sqlite3
 
 # tells FILE NAME N	of NAME it has N calls; no row: none
 tells() {
-	got=$(awk -v name="$2" '$NF == name { print $(NF / 2) }' "$1")	# a time is two words
+	got=$(awk -v name="$2" '$NF == name {		# a time is two words, or a dash
+		print $(NF == 2 ? 1 : $1 == "-" ? 2 : 3) }' "$1")
 	[ "${got:-0}" = "$3" ] || fail "$label: $2 has '$got' calls, not $3: $(cat "$1")"
 }
 
@@ -86,6 +87,22 @@ seen
 label=sampled
 start -P c
 seen
+# Of calls that were timed there are quantiles, and every call has all that is asked for.
+label=quantiles
+start
+refused 'with --all' session new w -a graph c
+refused 'percentage' session new w --budget=200 c
+refused 'percentage' session new w --budget c
+begin y -a latency c
+begin x --budget=5% a
+ctl session list
+grep -q '^x .*(budget 5 %)$' "$out" || fail "$label: $(cat "$out")"
+step c 100000
+ctl session result y
+grep -q 'Calls.*Avg.*P50.*P99' "$out" || fail "$label: $(cat "$out")"
+awk '$NF == "c" && $3 ~ /^~?[0-9]/ && $6 ~ /^[0-9.]+$/ && $8 > 0 { ok = 1 } END { exit !ok }' "$out" ||
+	fail "$label: $(cat "$out")"
+finish
 # Its times are those of the recording.
 label=times
 start --all -P main
@@ -97,8 +114,50 @@ told=$(awk '$NF == "c" { print $1 * ($2 == "s" ? 1e9 : $2 == "ms" ? 1e6 : 1e3) }
 total=$(sql "select total_ns from $(rows latency) where name = 'c'")
 awk -v a="$told" -v b="$total" 'BEGIN { exit !(a > b * 0.98 && a < b * 1.02) }' ||
 	fail "$label: $told ns in all, the recording has $total: $(cat "$work/y.out")"
+# What another one's probes take in its calls is no time of theirs: alone, and beside all.
+ns_of() {	# FILE NAME: its average
+	awk -v name="$2" '$NF == name { print $4 * ($5 == "s" ? 1e9 : $5 == "ms" ? 1e6 : $5 == "us" ? 1e3 : 1) }' "$1"
+}
+label=alone
+start --all -P main
+begin y c
+step c 200000
+ctl session result y
+alone=$(ns_of "$out" c)
+finish
+label=beside
+start --all
+begin y c
+step c 200000
+ctl session result y
+beside=$(ns_of "$out" c)
+finish
+raw=$(sql "select raw_avg_ns from $(rows latency) where name = 'c'")
+awk -v a="$alone" -v b="$beside" -v raw="$raw" 'BEGIN { exit !(b < a + (raw - a) / 2) }' ||
+	fail "$label: c takes $beside ns, alone $alone, with all probes $raw"
+
+# Analyses of its own, of its functions alone: who called is the nearest of these.
+label=analyses
+start --all -P main
+begin y -a counts,graph,tree '[abc]'
+begin z -a graph '[ab]'
+step c 100
+ctl session result y
+for line in 'counts:' 'graph:' 'tree:' '100 *c *a$' '100 *c *b$'; do
+	grep -q -e "$line" "$out" || fail "$label: no '$line': $(cat "$out")"
+done
+ctl session result z
+grep -q '100 *[-?(].*  *a$' "$out" && ! grep -q '  *c ' "$out" ||
+	fail "$label: who calls a? $(cat "$out")"
+finish
+
 label=own
 start --all
+refused 'no such analysis\|not an analysis\|is no analysis' session new w -a nonsense c
+refused 'flick record -p' session new w -a ./mine.so c
+refused 'calls alone' session new w -a paths c
+refused 'has no budget' session new w --budget=1 c
+refused 'a session takes' session new w --rate=1 c
 refused 'session takes' session end
 refused 'session takes' session result
 refused 'no session' session result nobody

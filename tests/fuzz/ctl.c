@@ -87,16 +87,18 @@ void fl_change_abort(struct fl_session *s, const void *by)
 
 static struct fl_named named;
 
-int fl_change_begin_session(struct fl_session *s, const void *by, enum fl_stage stage,
-			    const char *name, const char *glob, char why[FL_WHY])
+int fl_change_begin_session(struct fl_session *s, const struct fl_naming *n, char why[FL_WHY])
 {
 	(void)s;
-	if (!*name || !*glob || strchr(name, ' ') || stage <= FL_STAGE_OFF)
+	if (!*n->name || !*n->glob || strchr(n->name, ' ') || n->stage <= FL_STAGE_OFF ||
+	    (n->analyses && strchr(n->analyses, ' ')) ||
+	    !(n->budget == 0 || (n->budget >= 0.001 && n->budget <= 1)))
 		abort();
-	snprintf(why, FL_WHY, "there is a session `%.31s` already", name);
+	snprintf(why, FL_WHY, "there is a session `%.31s` already", n->name);
 	if (*named.name || draw(2))
 		return -1;
-	named = (struct fl_named){ .name = "some", .glob = (char *)"a\033[2J*", .by = by };
+	named = (struct fl_named){ .name = "some", .glob = (char *)"a\033[2J*", .by = n->by,
+				   .budget = n->budget };
 	is.state = draw(2) ? FL_CHANGE_ASKED : FL_CHANGE_IDLE;
 	is.answers += is.state == FL_CHANGE_IDLE;
 	is.error = draw(2) ? FLE_REFUSED : 0;
@@ -127,9 +129,11 @@ const char *fl_change_session_of(const struct fl_session *s, const void *by)
 	return *named.name && named.by == by ? named.name : NULL;
 }
 
-int fl_change_write_session(FILE *to, struct fl_session *s, const char *name, char why[FL_WHY])
+int fl_change_write_session(FILE *to, struct fl_session *s, const void *by, const char *name,
+			    char why[FL_WHY])
 {
 	(void)s;
+	(void)by;
 	if (!*name)
 		abort();
 	snprintf(why, FL_WHY, "there is no session `%.31s`", name);
@@ -185,7 +189,7 @@ static bool is_reply(const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static char *argv[] = { (char *)"program", NULL };
-	static const struct fl_session_options o = { .argv = argv };
+	static const struct fl_session_options o = { .argv = argv, .action = FL_ACT_SAMPLE };
 	static struct fl_session s = { .o = &o, .sites = sites, .start_ns = 1, .pid = 7 };
 	char *said = NULL, *line, *rest;
 	size_t room;

@@ -45,9 +45,9 @@ static int set_up(void **unused)
 	program.factor = 1;
 	program.count_ns = 2;
 	program.measured = true;
-	a = (struct fl_afford){ .budget = 0.02, .count_ns = 2, .sample_ns = 150,
-				.switch_ns = 500, .samples = 10, .groups = 1,
-				.least_epoch_us = 10000 };
+	a = (struct fl_afford){ .count_ns = 2, .sample_ns = 150, .switch_ns = 500,
+				.samples = 10, .groups = 1, .least_epoch_us = 10000 };
+	fl_afford_pay(&a, 0, 0.02);
 	fl_afford_open(&a);
 	for (uint32_t i = 0; i < MOST; i++)
 		f[i] = (struct fl_afford_function){ 0 };
@@ -337,12 +337,37 @@ static void a_budget_is_kept_whatever_it_is(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(budgets); i++) {
 		set_up(NULL);
-		a.budget = budgets[i];
+		fl_afford_pay(&a, 0, budgets[i]);
 		functions(2, 4e7);
 		functions(30, 2e4);
 		settle();
 		assert_true(cost <= budgets[i] * 1.1);
 	}
+}
+
+/* What one's own functions cost makes nobody else's seldom, and is paid from his own. */
+static void who_has_a_budget_pays_for_his_own(void **unused)
+{
+	(void)unused;
+	functions(2, 4e7);			/* the recording's, far too many */
+	functions(4, 1e5);
+	functions(4, 2.5e6);			/* as much as all the budget's counts */
+	settle();
+	assert_true(!f[2].seldom && f[6].seldom && f[9].seldom);
+	for (uint32_t i = 6; i < 10; i++)
+		f[i].payer = 3;
+	fl_afford_pay(&a, 3, 0.2);
+	settle();
+	assert_true(f[0].seldom && !f[2].seldom && !f[6].seldom && !f[9].seldom);
+	assert_true(cost <= 0.22 * 1.1);
+	fl_afford_pay(&a, 3, 0.001);		/* less than these take */
+	settle();
+	assert_true(!f[2].seldom && f[9].seldom && cost <= 0.021 * 1.1);
+	fl_afford_pay(&a, 3, 0);		/* nobody pays any more */
+	for (uint32_t i = 6; i < 10; i++)
+		f[i].payer = 0;
+	settle();
+	assert_true(!f[2].seldom && f[9].seldom && cost <= 0.02 * 1.1);
 }
 
 /* Nothing that a target can say makes it divide by nothing, or wish for what is none. */
@@ -480,6 +505,7 @@ int main(void)
 		TEST(ten_billion_calls_a_second_are_afforded),
 		TEST(what_nobody_else_would_have_is_not_lost),
 		TEST(windows_beside_the_program_are_many),
+		TEST(who_has_a_budget_pays_for_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
