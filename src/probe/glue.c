@@ -259,11 +259,13 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 	return decided == FL_DECIDED || p->bare || fl_table_wants_all();
 }
 
-/* May it be on? */
+/* May it be on? A refused call is made all the same; what is no call is never on then. */
 static bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
+	if (p->bare && fl_table.sites[id].refusal)
+		return false;
 	return p->bare || p->asks || !fl_arch_mutes(p->form) || fl_table_wants_all() ||
 	       fl_table_wants_too(id);
 }
