@@ -737,6 +737,7 @@ struct fl_shm_options {
 int fl_shm_create(const struct fl_shm_options *, struct fl_region **m, int *fd);
 /* Has each slot counters, by what probes do and the rate of windows? */
 bool fl_shm_counts(enum fl_action, uint32_t rate);
+/* Where the program was attached to, and goes on, it keeps the region, without most pages. */
 void fl_shm_destroy(struct fl_region *m, int fd);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);

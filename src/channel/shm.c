@@ -315,11 +315,38 @@ void fl_shm_leave(struct fl_region *m)
 	store_release((uint32_t *)&m->session[0].reader, 0);
 }
 
+static void drop(int fd, uint64_t from, uint64_t to)
+{
+	if (from < to)
+		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+			  (off_t)(to - from));
+}
+
+/* A program that was attached to keeps the region for as long as it runs, as a thread may be
+ * between a glue and its word. What it would only write gives its pages back: counters, chunks,
+ * what it has told of. It goes on to read the heads, and rows of sites. */
+static void give_back(const struct fl_region *m, int fd)
+{
+	uint32_t n = load_relaxed(&m->n_slots_used);
+
+	if (!m->is_attached || !load_relaxed(&m->has_left))
+		return;
+	drop(fd, m->glue_at, m->sites_at);
+	drop(fd, m->staged_at, m->slots_at);
+	for (uint32_t i = 0; i < n && i < FL_MAX_SLOTS; i++) {
+		uint64_t slot = m->slots_at + (uint64_t)i * m->slot_bytes;
+
+		drop(fd, slot + FL_SLOT_HEADER_BYTES, slot + m->slot_bytes);
+	}
+	drop(fd, m->session[0].pool_at, m->bytes);
+}
+
 void fl_shm_destroy(struct fl_region *m, int fd)
 {
 	if (!m)
 		return;
 	fl_shm_leave(m);
+	give_back(m, fd);
 	munmap(keep_of(m), FL_PAGE + keep_of(m)->bytes);
 	close(fd);
 }

@@ -97,6 +97,50 @@ static void region_refuses_options_out_of_range(void **state)
 	assert_int_equal(fd, -7);
 }
 
+/* Bytes of the file that there are pages for, from `at` on. */
+static uint64_t pages_at(int fd, uint64_t at, uint64_t n)
+{
+	const uint64_t end = at + n;
+	uint64_t sum = 0, to;
+
+	for (to = end; fl_os_file_data(fd, &at, &to); at = to, to = end)
+		sum += to - at;
+	return sum;
+}
+
+/* What runs on in a program that was attached to reads heads and rows of sites. */
+static void a_region_that_was_left_gives_back_what_nobody_reads(void **state)
+{
+	struct fl_shm_options o = { .action = FL_ACT_SAMPLE, .n_slots = 3, .max_sites = 5000 };
+
+	(void)state;
+	for (uint32_t left = 0; left < 2; left++) {
+		struct fl_region *m, was;
+		char *at;
+		int fd, kept;
+
+		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
+		at = (char *)m;
+		memset(at + m->processes_at, 1, m->bytes - m->processes_at);
+		m->is_attached = 1;
+		m->n_slots_used = 3;
+		m->has_left = left;
+		was = *m;
+		kept = dup(fd);
+		fl_shm_destroy(m, fd);
+		assert_int_equal(pages_at(kept, 0, was.glue_at), was.glue_at);
+		assert_int_equal(pages_at(kept, was.sites_at, was.staged_at - was.sites_at),
+				 was.staged_at - was.sites_at);
+		assert_int_equal(pages_at(kept, was.slots_at, was.bytes - was.slots_at),
+				 left ? 3 * FL_SLOT_HEADER_BYTES : was.bytes - was.slots_at);
+		assert_int_equal(pages_at(kept, was.slots_at + 2ull * was.slot_bytes, 4096),
+				 4096);
+		assert_int_equal(pages_at(kept, was.glue_at, was.sites_at - was.glue_at),
+				 left ? 0 : was.sites_at - was.glue_at);
+		close(kept);
+	}
+}
+
 static void region_beyond_the_file_size_limit_is_an_error(void **state)
 {
 	struct fl_shm_options o = { 0 };
@@ -720,6 +764,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(region_has_the_promised_defaults),
 		cmocka_unit_test(region_is_as_large_as_its_rings),
 		cmocka_unit_test(region_refuses_options_out_of_range),
+		cmocka_unit_test(a_region_that_was_left_gives_back_what_nobody_reads),
 		cmocka_unit_test(region_beyond_the_file_size_limit_is_an_error),
 		cmocka_unit_test(events_of_a_thread_arrive_in_order_and_once),
 		cmocka_unit_test(idle_threads_half_chunk_is_read_and_continued),
