@@ -79,6 +79,9 @@ cat >"$work/yama" <<'END'
 mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama || exit 77
 "$work/waits" >"$work/from" &
 echo $! >"$work/pid"
+while ! grep -q /libc.so /proc/$!/maps; do
+	kill -0 $! || exit 1
+done
 for scope in 0 1 2 3; do
 	echo $scope >/proc/sys/kernel/yama/ptrace_scope
 	"$work/deny" ptrace "$FLICK" record -p $! -d 0.1 -o "$work/data" 2>"$work/said.$scope"
