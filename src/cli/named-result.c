@@ -338,9 +338,9 @@ void fl_named_write(FILE *to, const struct fl_named *of, enum fl_telling how)
 {
 	struct fl_named_seen *d = of->seen;
 
-	fl_session_measure_tick(d->s);
 	fl_readers_gather(d->s);
 	fl_readers_hold(d->s->readers);
+	fl_session_measure_tick(d->s);
 	if (d->s->budget)
 		note_error(d, tell_estimates(d));
 	if (how == FL_TELL_LAST)
