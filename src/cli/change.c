@@ -512,7 +512,7 @@ int fl_change_begin_session(struct fl_session *s, const struct fl_naming *n, cha
 
 	if (begin(s, c ? c->is.by : NULL, why) || check_stage(s, n->stage, why))
 		return -1;
-	d = fl_beside_add(&c->names, s, n, why);
+	d = fl_beside_add(&c->names, c->max, n, why);
 	if (!d)
 		return -1;
 	want_matching(s, d);

@@ -56,11 +56,9 @@ static uint32_t thread_of(const struct fl_named_seen *d, uint32_t reader, uint32
 	return thread * readers + reader;
 }
 
-static bool is_its_own(const struct fl_named_seen *d, const struct flick_record *r)
+static bool is_its_own(const struct fl_named_seen *d, uint32_t probe)
 {
-	uint32_t probe = fl_record_probe(r);
-
-	return probe < d->s->shm->max_sites && d->of->wants[probe] != FL_STAGE_NONE;
+	return probe < d->of->n_wants && d->of->wants[probe] != FL_STAGE_NONE;
 }
 
 /* Half of what the two probes of a call take, each. Calls that were sampled bring it along. */
@@ -91,7 +89,7 @@ static void hand_on_own(struct fl_named_seen *d, const struct fl_batch *b, uint6
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flick_record *r = &b->records[i];
 
-		if (is_its_own(d, r)) {
+		if (is_its_own(d, fl_record_probe(r))) {
 			d->records[own.n] = *r;
 			d->before_each[own.n++] = *skipped;
 			*skipped = 0;
@@ -129,7 +127,7 @@ static void take_count(void *arg, uint32_t reader, uint32_t thread, uint32_t pro
 {
 	struct fl_named_seen *d = arg;
 
-	if (probe >= d->s->shm->max_sites || d->of->wants[probe] == FL_STAGE_NONE)
+	if (!is_its_own(d, probe))
 		return;
 	pthread_mutex_lock(&d->turn);
 	note_error(d, fl_run_count(d->run, thread_of(d, reader, thread), probe, n));
@@ -293,7 +291,7 @@ static int tell_estimates(struct fl_named_seen *d)
 		uint32_t f = s->functions.function_of[i];
 		struct fl_sum was = f < d->n_before ? d->before[f] : (struct fl_sum){ 0 };
 
-		if (d->of->wants[i] == FL_STAGE_NONE || f >= n || now[f].calls <= was.calls)
+		if (!is_its_own(d, i) || f >= n || now[f].calls <= was.calls)
 			continue;
 		err = fl_run_estimate(d->run, f, now[f].calls - was.calls,
 				      now[f].counted - was.counted,

@@ -96,7 +96,7 @@ static bool is_good(const char *name)
 	return n && n < FL_NAME_MOST;
 }
 
-struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
+struct fl_named *fl_beside_add(struct fl_beside *t, uint32_t n_sites,
 			       const struct fl_naming *n, char why[FL_WHY])
 {
 	struct fl_named *d = fl_beside_find(t, "");
@@ -117,7 +117,8 @@ struct fl_named *fl_beside_add(struct fl_beside *t, const struct fl_session *s,
 		return NULL;
 	}
 	*d = (struct fl_named){ .stage = n->stage, .by = n->by, .budget = n->budget };
-	d->wants = calloc(s->shm->max_sites, 1);
+	d->wants = calloc(n_sites, 1);
+	d->n_wants = n_sites;
 	d->glob = strdup(n->glob);
 	d->of = d->glob ? fl_selection_only(d->glob, &err) : NULL;
 	if (d->glob && !d->of)

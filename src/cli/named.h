@@ -19,6 +19,7 @@ struct fl_named {
 	enum fl_stage stage;		/* what functions become: ON or COUNT */
 	const void *by;			/* its owner; NULL: he has gone */
 	uint8_t *wants;			/* by site: enum fl_stage; NONE: it does not */
+	uint32_t n_wants;
 	uint32_t functions, sites;
 	uint32_t last;			/* the function of the last of these */
 	double budget;			/* its own, a part of the program's CPU time; 0: none */
@@ -47,9 +48,9 @@ enum fl_stage fl_beside_want(const struct fl_beside *, uint32_t i);
  * budget the k-th has just now. */
 uint32_t fl_beside_payer(const struct fl_beside *, uint32_t i);
 double fl_beside_pays(const struct fl_beside *, uint32_t k);
-/* One that wants nothing yet; NULL and why. */
-struct fl_named *fl_beside_add(struct fl_beside *, const struct fl_session *,
-			       const struct fl_naming *, char why[FL_WHY]);
+/* One that wants nothing yet, of `n` sites at most; NULL and why. */
+struct fl_named *fl_beside_add(struct fl_beside *, uint32_t n, const struct fl_naming *,
+			       char why[FL_WHY]);
 /* Site `i`, if its pattern takes it. Does it? */
 bool fl_named_take(struct fl_named *, struct fl_session *, uint32_t i);
 /* Site `i` has been found while they are there. Does one want it? */
