@@ -378,11 +378,14 @@ static int open_all(void)
 	return err;
 }
 
-/* What cannot be found is told by ask(); what there is no room for the reader sees. */
+/* What cannot be found is told by ask(); what there is no room for the reader sees. In the
+ * first constructor all modules are those that the program began with, which stay. The loader
+ * is not told to keep them: it would call their constructors, the C library's with no
+ * environment. */
 static int discover_first(uint32_t *from)
 {
 	struct fl_modules now;
-	int err = fl_probes_list(&now);
+	int err = fl_obj_list(&now);
 
 	*from = fl_probes_count();
 	if (!err)
