@@ -43,8 +43,9 @@ static int open_region(struct fl_session *s)
 	};
 	int err;
 
-	if (o.weaves & FL_WEAVE_ACCESSES && !FL_ARCH_TELLS) {
-		fl_say("accesses to memory are told on x86-64 alone, not on " FL_ARCH_NAME);
+	if (o.weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS) && !FL_ARCH_TELLS) {
+		fl_say("%s are told on x86-64 alone, not on " FL_ARCH_NAME,
+		       o.weaves & FL_WEAVE_PATHS ? "paths" : "accesses to memory");
 		return -ENOTSUP;
 	}
 	fl_limits_fit(&o);

@@ -3,13 +3,15 @@
 # every form of site and way of recording: the program goes on as if nothing was.
 . "$(dirname "$0")/lib"
 need "$CC"
+[ "$(uname -m)" = x86_64 ] && bodies="-a paths" || bodies="-a counts"
+alias=$(aliased)
 
 outlives() {	# FLAGS...
 	target outlive "$@"
 	case $* in
-	*patchable*) set -- "-a counts" "-a counts --text=alias" ;;
+	*patchable*) set -- "-a counts" ${alias:+"-a counts --text=alias"} ;;
 	*instrument*) set -- "" "-a counts" "-a latency --all" "-a graph --rate=50%" ;;
-	*) set -- "-a paths" ;;
+	*) set -- "$bodies" ;;
 	esac
 	for how; do
 		label="$CC $compiled $how:"

@@ -5,6 +5,7 @@
 # a stack of their own. Numbers are names, so what is compared is how often. A function that
 # calls setjmp has none, and it is said (FLE_TWICE).
 . "$(dirname "$0")/lib"
+[ "$(uname -m)" = x86_64 ] || skip "paths are told on x86-64"
 
 paths_of() {	# FUNCTION
 	"$FLICK" report "$data" | awk -v f="$1" '$NF == f { print $1 }' | sort -n

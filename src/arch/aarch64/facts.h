@@ -110,7 +110,7 @@ int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is sto
 #define FL_ARCH_PAIR_MAX 256
 #define FL_ARCH_PAIR_OWN 48
 
-#define FL_ARCH_TELLS 0			/* accesses to memory, in bodies */
+#define FL_ARCH_TELLS 0			/* accesses to memory, and paths, in bodies */
 #define FL_ARCH_TELL_MAX 8
 #define FL_ARCH_COLD_BYTES 8
 #define FL_ARCH_COLD_PUSHED 0

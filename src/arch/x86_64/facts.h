@@ -69,7 +69,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PAIR_OWN 16
 
 #define FL_ARCH_PATH_MAX 320
-#define FL_ARCH_TELLS 1			/* accesses to memory, in bodies */
+#define FL_ARCH_TELLS 1			/* accesses to memory, and paths, in bodies */
 #define FL_ARCH_TELL_MAX 1024
 #define FL_ARCH_COLD_BYTES 31
 #define FL_ARCH_COLD_PUSHED 8		/* by which the stack is lower in its call, */
