@@ -20,6 +20,7 @@
 static const struct r_debug *loader;	/* NULL: not found */
 static struct fl_patch loader_patch;
 static bool hears_loader;
+static bool is_armed;			/* its function leads to the glue, heard or not */
 static struct fl_near loader_near;
 static struct fl_region *watched;		/* the recorder's region; NULL: none */
 
@@ -162,22 +163,31 @@ static int change_loader(int from, int to)
 	return err;
 }
 
-/* Where the loader has no such function, modules loaded later are found by
- * their first profiling call. That the system refuses for now is no reason to
- * miss the unloading of one: -errno. */
-static int hear_loader(void)
+static int arm_loader(void)
 {
 	int err = plan_loader();
 
 	if (!err)
 		err = fl_claim_alone(&loader_patch);
-	if (!err) {
-		err = change_loader(FL_OLD, FL_ON);
-		hears_loader = !err;
-		if (err)
-			fl_unclaim_alone(&loader_patch);
-	}
 	if (err)
+		return err;
+	err = change_loader(FL_OLD, FL_ON);
+	if (err)
+		fl_unclaim_alone(&loader_patch);
+	return err;
+}
+
+/* Where the loader has no such function, modules loaded later are found by
+ * their first profiling call. That the system refuses for now is no reason to
+ * miss the unloading of one: -errno. What an earlier close could not take back, as
+ * threads ran, is heard again; and what was there before may have a thread in it. */
+static int hear_loader(void)
+{
+	bool had_glue = loader_near.code;
+	int err = is_armed ? 0 : arm_loader();
+
+	is_armed = hears_loader = !err;
+	if (err && !had_glue)
 		fl_near_free(&loader_near);
 	if (err && !(err < 0 && err > -4096))
 		fl_probes_unheard();
@@ -325,7 +335,9 @@ void fl_life_close(void)
 
 	for (int i = 1; err && i < TRIES; i++)
 		err = change_loader(FL_ON, FL_OLD);
-	if (hears_loader && !err)
+	if (hears_loader && !err) {
 		fl_unclaim_alone(&loader_patch);
+		is_armed = false;
+	}
 	hears_loader = false;
 }

@@ -9,4 +9,6 @@ sh "$ROOT/tests/aarch64/e2e" calls-of-libraries-are-counted-by-who-calls \
 	input-and-pipes-reach-the-target a-site-may-be-of-several-functions \
 	who-asks-a-recorder-that-is-killed-goes-on an-interrupt-ends-both-and-keeps-the-result \
 	damaged-results-are-refused a-stale-name-of-the-region-touches-nothing \
-	an-output-that-cannot-be-is-said-before-the-run
+	an-output-that-cannot-be-is-said-before-the-run \
+	a-loader-that-cannot-be-armed-changes-nothing \
+	threads-may-stand-inside-when-flick-is-closed
