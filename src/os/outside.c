@@ -280,8 +280,8 @@ static bool is_anybody_here(uint32_t word)
 
 	if (err)
 		return err != -ENOENT && err != -ESRCH && !is_marked(word);
-	if (s.since != outside.since)
-		return false;
+	if (fl_os_is_outside() && s.since != outside.since)
+		return false;			/* a thread's own number is nobody else's */
 	if (outside.is_late && fl_os_is_outside())
 		return fl_os_threads_of(outside.of, 0, has_this_memory, &own) ||
 		       SYS(SYS_kcmp, own, own, KCMP_VM) < 0;	/* the kernel does not tell */

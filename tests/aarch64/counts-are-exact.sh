@@ -104,6 +104,17 @@ for way in '"nop\nadd x1, x1, :lo12:f\ncbz x2, 1f\nmov x1, #0\n" 0' \
 	flick list "$TMP/kept" >"$TMP/list" 2>&1 || fail "$label: $(cat "$TMP/list")"
 	grep -q " ${way##* } unnamed" "$TMP/list" || fail "$label: $(cat "$TMP/list")"
 done
+# Who waits beside is a thread there: it is so also once it has looked whether anybody is
+# left, which it does when a second has passed, and does not tell that main() is open.
+label="a program of two seconds"
+cat >"$TMP/long.c" <<'END'
+#include <unistd.h>
+int main(void) { return usleep(2000000); }
+END
+target long "$TMP/long.c" -finstrument-functions
+record long
+sqlite3 "$TMP/data/results.db" "select calls, open from latency" >"$TMP/got"
+[ "$(cat "$TMP/got")" = "1|0" ] || fail "$label: calls of main, and open ones: $(cat "$TMP/got")"
 label="one more"
 target calls "$TMP/calls.c" -DTIMES=1001 -finstrument-functions
 record calls -a counts
