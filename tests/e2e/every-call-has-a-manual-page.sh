@@ -89,7 +89,7 @@ nm -D --defined-only "$BUILD/libflick.so" | awk '$3 ~ /^flick_/ { sub(/@.*/, "",
 # Planted: each complaint is made where it should be.
 planted() {	# COMPLAINT FILE SED-SCRIPT
 	rm -rf "$work/man" "$work/include"
-	cp -r "$top/man" "$top/include" "$work"
+	cp -rL "$top/man" "$top/include" "$work"	# links, in another CPU's build
 	sed -i "$3" "$work/$2"
 	check "$work/man" "$work/include" >"$out" 2>&1
 	grep -q "$1" "$out" || fail "planted, and not seen: $1"
