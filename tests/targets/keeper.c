@@ -1,11 +1,13 @@
-/* keeper: errno, the rounding modes and the exception flags of both floating
- * point units, and the vector registers' state are as they were after a call
- * of an empty function, from a thread's first call on. */
+/* keeper: errno, the rounding modes and the exception flags of floating point (x86-64 has
+ * two units for it), and the vector registers' state are as they were after a call of an
+ * empty function, from a thread's first call on. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#ifdef __x86_64__
 #include <xmmintrin.h>
+#endif
 #define FUNCTIONS(X) X(main) X(empty) X(thirds) X(worker)
 #include "truth.h"
 
@@ -20,6 +22,7 @@ BODY static double thirds(double x)
 	return x / 3;
 }
 
+#ifdef __x86_64__
 QUIET static unsigned short x87_control(void)
 {
 	unsigned short w;
@@ -36,6 +39,54 @@ QUIET static unsigned long flags(void)
 	return f;
 }
 
+/* What says how floating point is rounded, and what it has met. */
+QUIET static unsigned long control(void)
+{
+	return (unsigned long)_mm_getcsr() << 16 | x87_control();
+}
+
+QUIET static int goes_down(void)	/* the direction flag */
+{
+	return (flags() & 0x400) != 0;
+}
+
+/* All eight x87 registers in use around a call: MMX keeps them so. */
+QUIET static void check_vector(void)
+{
+	unsigned long in = 0x1234567890abcdef, out = 0;
+
+	__asm__ volatile("movq %0, %%mm7" : : "m"(in));
+	empty();
+	__asm__ volatile("movq %%mm7, %0\n\temms" : "=m"(out));
+	CHECK(in == out);
+}
+#else
+QUIET static unsigned long control(void)
+{
+	unsigned long fpcr, fpsr;
+
+	__asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(fpcr), "=r"(fpsr));
+	return fpcr << 32 | fpsr;
+}
+
+QUIET static int goes_down(void)
+{
+	return 0;
+}
+
+/* Of v8 to v15 the lower halves are the caller's. */
+QUIET static void check_vector(void)
+{
+	unsigned long in = 0x1234567890abcdef, out = 0;
+	register double kept __asm__("d15");
+
+	__asm__ volatile("fmov %d0, %x1" : "=w"(kept) : "r"(in));
+	empty();
+	__asm__ volatile("fmov %x0, %d1" : "=r"(out) : "w"(kept));
+	CHECK(in == out);
+}
+#endif
+
 QUIET static void check_errno(int i)
 {
 	errno = i;
@@ -45,15 +96,12 @@ QUIET static void check_errno(int i)
 
 QUIET static void check_modes(int round)
 {
-	unsigned int csr;
-	unsigned short cw;
+	unsigned long was;
 
 	fesetround(round);
-	csr = _mm_getcsr();
-	cw = x87_control();
+	was = control();
 	empty();
-	CHECK(_mm_getcsr() == csr && x87_control() == cw && fegetround() == round);
-	CHECK(!(flags() & 0x400));	/* the direction flag: up */
+	CHECK(control() == was && fegetround() == round && !goes_down());
 	fesetround(FE_TONEAREST);
 }
 
@@ -80,17 +128,6 @@ QUIET static void check_exceptions(void)
 	fedisableexcept(FE_ALL_EXCEPT);
 }
 
-/* All eight x87 registers in use around a call: MMX keeps them so. */
-QUIET static void check_mmx(void)
-{
-	unsigned long in = 0x1234567890abcdef, out = 0;
-
-	__asm__ volatile("movq %0, %%mm7" : : "m"(in));
-	empty();
-	__asm__ volatile("movq %%mm7, %0\n\temms" : "=m"(out));
-	CHECK(in == out);
-}
-
 QUIET static void check_all(void)
 {
 	static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
@@ -100,7 +137,7 @@ QUIET static void check_all(void)
 		check_modes(modes[i % 3]);
 		check_rounding();
 		check_exceptions();
-		check_mmx();
+		check_vector();
 	}
 }
 

@@ -1,4 +1,4 @@
-/* sigtrap [LIBRARY]: owns SIGTRAP, executes int3 itself, and loads the library
+/* sigtrap [LIBRARY]: owns SIGTRAP, executes a breakpoint itself, and loads the library
  * (see dlopen.c) meanwhile: its handler sees its own traps and no others. Of the
  * signals for urgent data that it sends itself it misses none. */
 #include <dlfcn.h>
@@ -7,6 +7,15 @@
 #include "truth.h"
 
 __attribute__((visibility("default"))) unsigned long library_calls[6];
+
+#ifdef __x86_64__
+#define TRAP() __asm__ volatile("int3")
+#define PASS_TRAP(context) ((void)(context))
+#else
+#include <ucontext.h>
+#define TRAP() __asm__ volatile("brk #1")		/* the thread stands at it still */
+#define PASS_TRAP(context) (((ucontext_t *)(context))->uc_mcontext.pc += 4)
+#endif
 
 BODY static long leaf(long x)
 {
@@ -18,6 +27,8 @@ BODY static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	CALLED(on_trap);
 	CHECK(sig == SIGTRAP && info && context);
+	if (info->si_code > 0)			/* the kernel's, no raise() */
+		PASS_TRAP(context);
 	KEEP(leaf(sig));
 }
 
@@ -40,7 +51,7 @@ BODY static void urge(void)
 BODY static void trapper(void)
 {
 	CALLED(trapper);
-	__asm__ volatile("int3");
+	TRAP();
 	KEEP(leaf(1));
 }
 
