@@ -67,7 +67,7 @@ swap() {	# COMPILER'S FLAGS
 	recorder=$!
 	exec 8>"$work/to" 9<"$work/from"
 	read -r ready <&9
-	target=$(pgrep -P "$recorder" -x steps)
+	target=$(program_of "$recorder" steps)
 	for i in 1 2; do
 		say loop >&8
 		read -r ready <&9

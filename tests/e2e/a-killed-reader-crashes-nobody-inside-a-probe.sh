@@ -2,6 +2,7 @@
 # SIGKILL of `flick record` under four threads that are in probes all the time, for
 # every form of site and way of recording: the program goes on as if nothing was.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC"
 [ "$(uname -m)" = x86_64 ] && bodies="-a paths" || bodies="-a counts"
 alias=$(aliased)

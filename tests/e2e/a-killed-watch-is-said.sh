@@ -2,6 +2,7 @@
 # What waits for flick beside a program is killed alone: the program runs on, and its
 # recorder says that functions stayed off. So a fault in it is seen by every test.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC"
 target steady -O2 $sites
 

@@ -4,6 +4,7 @@
 #
 # timeout: 300
 . "$(dirname "$0")/lib"
+no_emulator calibrate
 need "$CC"
 archive=$BUILD/tested.a
 [ -f "$archive" ] || skip "tested.a is not built"

@@ -3,6 +3,7 @@
 # has its time until then, by default, of every call and in graph and tree; it is one call, has no average,
 # and is marked. A thread that ended in a call long before does not prolong it.
 . "$(dirname "$0")/lib"
+no_emulator beside
 need sqlite3 "$CC"
 target open-at-end -O2 -pthread $sites
 

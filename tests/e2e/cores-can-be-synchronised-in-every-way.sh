@@ -6,7 +6,7 @@ need sqlite3
 "$FLICK" doctor >"$work/doctor" 2>&1
 grep -q '^sync membarrier.*(chosen)$' "$work/doctor" || fail "doctor: $(cat "$work/doctor")"
 grep -q '^sync wait ' "$work/doctor" || fail "doctor does not name wait"
-FLICK_SYNC=stop "$FLICK" doctor 2>&1 | grep -q '^sync stop.*(chosen)$' ||
+emulated ptrace || FLICK_SYNC=stop "$FLICK" doctor 2>&1 | grep -q '^sync stop.*(chosen)$' ||
 	fail "doctor does not know of FLICK_SYNC"
 target threads -O2 $sites
 for sync in $(sed -n 's/^sync \([a-z]*\) *ok.*/\1/p' "$work/doctor"); do

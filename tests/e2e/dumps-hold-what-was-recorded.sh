@@ -3,6 +3,7 @@
 # has every call once, with its time, but for the ns or two that slices are moved by to nest.
 # A trace keeps every event.
 . "$(dirname "$0")/lib"
+no_emulator times
 need sqlite3 "$CC"
 for t in recursion longjmp threads; do
 	label="$t:"

@@ -4,6 +4,7 @@
 # windows meet or miss; and where they keep step with another function it is little.
 # timeout: 60
 . "$(dirname "$0")/lib"
+no_emulator windows
 need sqlite3 "$CC"
 target bursts -O2 $sites
 target in-step -O2 $sites

@@ -3,6 +3,7 @@
 # told apart by pid; whatever the text is written by.
 # timeout: 400
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 target family -O2 $sites
 library family-lib -O2 $sites

@@ -2,6 +2,7 @@
 # --cpu and --target-cpu: every thread of either runs on the CPUs that were said,
 # and what was not said stays as it was.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC"
 cat >"$work/where.c" <<'END'
 #include <stdio.h>

@@ -4,6 +4,7 @@
 # new image finds nobody in the old one. With --rate there is one thread more, and
 # `flick doctor` says so.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC"
 target apart -O2 $sites
 cp "$work/apart" "$work/another"

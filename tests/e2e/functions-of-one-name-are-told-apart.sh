@@ -3,6 +3,7 @@
 # that look alike: then there is a column of modules, and only then. csv and json have it
 # always, -f module at any time.
 . "$(dirname "$0")/lib"
+no_emulator exec
 need sqlite3 "$CC"
 cat >"$work/one.c" <<'END'
 __attribute__((noinline)) static int same(int n) { __asm__ volatile("" : "+r"(n)); return n; }

@@ -2,6 +2,7 @@
 # flick list -p PID has what flick list FILE has of each file that a recording of the process
 # would take functions of; a file that was replaced is left out; the process is not touched.
 . "$(dirname "$0")/lib"
+no_emulator names
 need "$CC"
 cat >"$work/part.c" <<'C'
 int in_part(int n) { return n * 3; }

@@ -4,6 +4,7 @@
 # lose all of theirs, which is told once, everywhere alike. Where the target
 # cannot even map that, nothing runs, and that is said.
 . "$(dirname "$0")/lib"
+no_emulator memory
 need sqlite3 "$CC"
 target threads -O2 $sites
 

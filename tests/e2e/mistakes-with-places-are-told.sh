@@ -3,6 +3,7 @@
 # manual page names, and has changed nothing; places in a library that comes and
 # goes; a place and a probe never share bytes. Shared and static.
 . "$(dirname "$0")/lib"
+x86_target places
 BUILD=${BUILD:-$top/build}
 say 'int answer(void) { return 0x01010101; }' >"$work/answer.c"
 compile "$work/answer.so" "$work/answer.c" -O2 -fcf-protection=none -shared -fPIC

@@ -4,6 +4,7 @@
 # dlclose() or fork() and wants that lock: all go on, and each call is counted.
 # Found before: each of these hung for good but `unloading', which lost the calls.
 . "$(dirname "$0")/lib"
+alias=$(aliased)
 need sqlite3 "$CC"
 target circle -O2 $sites
 library dlopen-lib -O2 $sites
@@ -12,7 +13,7 @@ for case in callback allocator loading meeting unloading forking; do
 	label="$case, plain:"
 	run "$work/circle" $case "$work/dlopen-lib.so"
 	succeeded
-	for how in "-a counts" "-a latency --all" "-a counts --text=alias" "-f -a counts"; do
+	for how in "-a counts" "-a latency --all" ${alias:+"-a counts --text=alias"} "-f -a counts"; do
 		label="$case, $how:"
 		record --exit-code $how -- "$work/circle" $case "$work/dlopen-lib.so"
 		succeeded

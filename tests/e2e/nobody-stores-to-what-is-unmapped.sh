@@ -5,7 +5,9 @@
 need sqlite3 "$CC"
 target own-malloc -O2 $sites
 library dlopen-lib -O2 $sites
-for text in mprotect alias; do
+# By an emulator the loader says that it unloads only where text is kicked.
+[ -n "${EMULATED:-}" ] && ways=kick || ways="mprotect alias"
+for text in $ways; do
 	label="$text:"
 	record --text=$text -K 1 --epoch 1 -- "$work/own-malloc" "$work/dlopen-lib.so" 10 10000
 	succeeded

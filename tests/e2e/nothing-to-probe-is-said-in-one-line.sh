@@ -25,7 +25,8 @@ run "$FLICK" doctor "$work/threads"
 grep -q '^linked *no: .*without -static, or link libflick.a and use flick.h' "$out" ||
 	fail "$label it does not say what to do"
 label="doctor of a static program with flick.h:"
-libraries="${BUILD:-$top/build}/libflick.a -Wl,-u,flick_open" target threads -O2 $sites -static
+libraries="${BUILD:-$top/build}/libflick.a -Wl,-u,flick_open -Wl,--eh-frame-hdr" \
+	target threads -O2 $sites -static
 run "$FLICK" doctor "$work/threads"
 ! grep -q '^linked' "$out" || fail "$label it is told to link libflick.a"
 run "$FLICK" list "$work/threads"

@@ -5,9 +5,10 @@
 . "$(dirname "$0")/lib"
 need sqlite3
 
-check() {	# PAD CET
+check() {	# PAD none | LANDING-PADS
 	label="$CC -fpatchable-function-entry=$1 $2:"
-	target recursion -O2 -fpatchable-function-entry=$1 -fcf-protection=$2
+	[ "$2" = none ] && protection=${landing_pads%=*}=none || protection=$landing_pads
+	target recursion -O2 -fpatchable-function-entry=$1 $protection
 	record -a counts -- "$work/recursion"
 	succeeded
 	exact
@@ -17,7 +18,7 @@ for CC in gcc clang; do
 	command -v $CC >/dev/null || continue
 	for pad in 5 6 8 9 16 20 7,2 10,5; do
 		check $pad none
-		check $pad branch
+		check $pad pads
 	done
 	check 9,7 none
 	check 16,14 none

@@ -2,6 +2,7 @@
 # With --perf-map perf shows what ran in a second body as its function, and what the program
 # wrote into the same file stays there.
 . "$(dirname "$0")/lib"
+no_emulator samples
 need perf
 export FLICK_BODIES=1
 cat >"$work/hot.c" <<'END_C'

@@ -4,6 +4,7 @@
 # that flick says it cannot have.
 # timeout: 300
 . "$(dirname "$0")/../real/lib"
+no_emulator programs
 need sqlite3 valgrind bzip2 lua5.4
 libraries "${FLICK_CALLGRIND_BYTES:-300000}"
 cat >"$work/t.lua" <<'END'

@@ -43,7 +43,9 @@ lossless
 calls main 1
 calls step 1000
 calls part 1000
-calls 'libpart.so!0x%' 3000
+# Beside it are some of the compiler's own, called once.
+[ "$(sql "select max(calls) from $(rows counts) where name like 'libpart.so!0x%'")" = 3000 ] ||
+	fail "$label not 3000 calls of what has no name"
 calls asks 0
 calls '%strdup' 0
 tail -n 1 "$err" | grep -q '; bodies: [4-9] functions, [1-9] refused$' || fail "$label account"

@@ -2,6 +2,7 @@
 # mlockall(): the program has its own memory locked and no gigabytes of flick's, may lock as
 # much as without, and gets the same answers.
 . "$(dirname "$0")/lib"
+no_emulator memory
 need sqlite3 "$CC"
 target lock-memory -O1 $sites
 

@@ -3,6 +3,7 @@
 # none of: each call is counted, and the program forks as before.
 # timeout: 300
 . "$(dirname "$0")/lib"
+[ "$(uname -m)" = x86_64 ] || skip "the programs are code of x86-64"
 need sqlite3 "$CC"
 
 # N functions of one size, which are told of themselves by their address, or their caller.

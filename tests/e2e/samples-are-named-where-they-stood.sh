@@ -3,6 +3,7 @@
 # library that has taken another's place, in a new image. What the kernel does for the
 # program is nobody's self time.
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC"
 target moves -O2 $sites
 target steady -O2 $sites

@@ -12,6 +12,7 @@ findings() {
 
 same() {	# PROGRAM MISTAKE OPTIONS
 	run "$1" "$2"
+	! grep -q 'error while loading shared libraries' "$err" || skip "no runtime of sanitizers"
 	cp "$out" "$work/plain" && findings "$err" >"$work/found" && plain=$status
 	TRUTH_THREADS= record $3 -- "$1" "$2"
 	succeeded $plain

@@ -3,6 +3,7 @@
 # spend, not what their probes cost; waiting is no CPU time. Where the system gives no
 # samples none are made up.
 . "$(dirname "$0")/lib"
+no_emulator samples
 need sqlite3 "$CC"
 target spin -O2 $sites
 target deny -O2

@@ -2,6 +2,7 @@
 # timeout: 120
 # flick cache --readers N: the same numbers, by threads that are there.
 . "$(dirname "$0")/lib"
+no_emulator names
 need awk
 
 # Streams, a hot stack, and accesses across every second line.

@@ -30,6 +30,7 @@ lasted() {	# MS, since $begun
 		fail "$label the target had not begun"
 }
 
+! emulated times || exit 0
 label="record -d:"
 rm -f "$work/tally"
 begun=$(date +%s%N)

@@ -3,6 +3,7 @@
 # sees each call it would see, what it has not touched goes on being recorded, and one line says
 # so. So it is after flick_close().
 . "$(dirname "$0")/lib"
+no_emulator xray
 need sqlite3 clang
 CC=clang
 target xray-patch -O1 -fxray-instrument -fxray-instruction-threshold=1

@@ -2,6 +2,7 @@
 # Arguments, environment, signals, limits, name, cwd, what the user preloads: as
 # without flick.
 . "$(dirname "$0")/lib"
+no_emulator environment
 need "$CC"
 target env -O2 $sites
 library preloaded

@@ -9,7 +9,7 @@ check() {	# FLAGS...
 	library text-lib -O1 "$@"
 	libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"
 	target text -O1 "$@" -I"$top/include"
-	for how in mprotect alias; do
+	for how in mprotect $(aliased); do
 		label="$CC $* $how:"
 		FLICK_TEXT=$how run "$work/text" close "$work/text-lib.so"
 		succeeded

@@ -10,7 +10,11 @@ printf '#include "flick.h"\n#include "flick/channel.h"\n%s\n%s\n' \
 cat >"$work/patch.src" <<'END'
 #include "flick/patch.h"
 static struct flick_patch p;
+#ifdef __x86_64__
 static unsigned char code[8] = { 0x0f, 0x1f, 0x44, 0, 0 };
+#else
+static unsigned code[2] = { 0xd503201f };
+#endif
 int main()
 {
 	struct flick_change c = { &p, FLICK_OFF };

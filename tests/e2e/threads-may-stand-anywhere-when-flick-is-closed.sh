@@ -4,6 +4,7 @@
 # is that of the file, and the thread gets through. For every form of site.
 # timeout: 240
 . "$(dirname "$0")/lib"
+x86_target stand
 need "$CC"
 libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"
 

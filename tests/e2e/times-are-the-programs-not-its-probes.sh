@@ -3,6 +3,7 @@
 # The program times twins of its functions that have no probes. Medians of short
 # calls, the shortest of long ones: others on this machine stretch some.
 . "$(dirname "$0")/lib"
+x86_target ticks
 need sqlite3 "$CC"
 target ticks -O2 $sites
 

@@ -5,6 +5,7 @@
 #
 # timeout: 200
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 . "$(dirname "$0")/steps-lib"
 need sqlite3 "$CC"
 compile "$work/same-text" "$targets/same-text.c" -O2

@@ -8,6 +8,7 @@
 #
 # timeout: 300
 . "$(dirname "$0")/lib"
+no_emulator ptrace
 . "$(dirname "$0")/steps-lib"
 need sqlite3 "$CC"
 FLICK_LIB=$BUILD/tests/libflick-kill-at.so

@@ -4,6 +4,7 @@
 # each finds memory for its glue within a branch's reach, also of a library that is
 # loaded later.
 . "$(dirname "$0")/lib"
+alias=$(aliased)
 need sqlite3 "$CC"
 cat >"$work/maps.c" <<'END'
 #include <dlfcn.h>
@@ -82,7 +83,7 @@ for pie in "-fpie -pie" "-fno-pie -no-pie"; do
 	run "$work/maps" "$work/libgamma_.so"
 	succeeded
 	for how in "-a counts" "--rate=5%" "-a latency --all" "-a counts --follow" \
-		"-a counts --text=alias"; do
+		${alias:+"-a counts --text=alias"}; do
 		label="$pie $how:"
 		record $how -- "$work/maps" "$work/libgamma_.so" flick
 		succeeded

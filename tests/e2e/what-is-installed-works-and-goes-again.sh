@@ -4,6 +4,7 @@
 # whole is moved, and goes.
 # timeout: 120
 . "$(dirname "$0")/lib"
+no_emulator exec
 need make pkg-config ldd
 
 # What knows its places is made anew: in a copy, others use the original.

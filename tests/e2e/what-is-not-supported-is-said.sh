@@ -41,7 +41,7 @@ cat >"$work/moved.S" <<'S'
 	.data
 there:	.quad 0
 	.text
-	movabsq	$there, %rax
+	.quad there
 	.section .note.GNU-stack, "", @progbits
 S
 compile "$work/textrel" "$targets/threads.c" $sites "$work/moved.S" -fPIE -pie \
@@ -63,7 +63,7 @@ cannot_be sync 'membarrier, signals and ptrace are denied'
 cannot_be both 'cannot make the shared memory: Permission denied'
 
 # Rights that the caller does not have: the loader heeds no LD_PRELOAD.
-if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+if ! emulated setuid && [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	place=$(mktemp -d /tmp/flick-test.XXXXXX)	# that others may enter
 	trap 'rm -rf "$work" "$place"' EXIT
 	chmod 777 "$place"
@@ -128,8 +128,9 @@ int main(void)
 	return 0;
 }
 C
-if clang -fxray-instrument "$work/patched.c" -I"$top/include" -L"$(dirname "$FLICK")" \
-	-lflick -Wl,-rpath,"$(dirname "$FLICK")" -o "$work/patched" 2>"$work/clang"; then
+if ! emulated xray && clang -fxray-instrument "$work/patched.c" -I"$top/include" \
+	-L"$(dirname "$FLICK")" -lflick -Wl,-rpath,"$(dirname "$FLICK")" -o "$work/patched" \
+	2>"$work/clang"; then
 	label="XRay:"
 	run "$work/patched"
 	succeeded

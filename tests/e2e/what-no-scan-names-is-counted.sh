@@ -45,11 +45,13 @@ grep -q '^unnamed  *ok: 3 calls ' "$out" || fail "$label unnamed"
 
 # A file of refused sites, and one of none.
 label="doctor, pads too small:"
-target recursion -O2 -fpatchable-function-entry=3
-run "$FLICK" doctor "$work/recursion"
-succeeded 1
-grep -q '^sites  *no: 0 can have a probe' "$out" || fail "$label sites"
-grep -q '^refused  *no: [1-9][0-9]*: .*short.*; build with a wider' "$out" || fail "$label why"
+if [ "$(uname -m)" = x86_64 ]; then		# else one instruction is enough
+	target recursion -O2 -fpatchable-function-entry=3
+	run "$FLICK" doctor "$work/recursion"
+	succeeded 1
+	grep -q '^sites  *no: 0 can have a probe' "$out" || fail "$label sites"
+	grep -q '^refused  *no: [1-9][0-9]*: .*short.*; build with a wider' "$out" || fail "$label why"
+fi
 label="doctor, no site of a compiler's:"
 target recursion -O2
 run "$FLICK" doctor "$work/recursion"

@@ -3,6 +3,7 @@
 # nothing: it runs to its end while the recorder is stopped, and is recorded. What the
 # others have brought stays theirs.
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 target nothing-new -O2 $sites
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A program that takes orphans, and waits for any child, is told of no process of flick's.
 . "$(dirname "$0")/lib"
+no_emulator exec
 need sqlite3 "$CC"
 target reaper -O1 $sites
 

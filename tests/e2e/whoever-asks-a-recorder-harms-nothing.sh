@@ -15,7 +15,7 @@ mkfifo "$work/to" "$work/from"
 recorder=$!
 exec 8>"$work/to" 9<"$work/from"
 read -r ready <&9
-target=$(pgrep -P "$recorder" -x steps)
+target=$(program_of "$recorder" steps)
 socket=$XDG_RUNTIME_DIR/flick/$target
 [ -S "$socket" ] || fail "no socket"
 [ "$(stat -c %a "$XDG_RUNTIME_DIR/flick")" = 700 ] || fail "others may come in"
