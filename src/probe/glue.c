@@ -432,7 +432,7 @@ static int have_glue(struct fl_known *k)
 int fl_glue_late(struct fl_known *k, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	int err = have_glue(k);
+	int err = k->may_go ? FLE_GONE : have_glue(k);
 	struct late *l;
 	size_t i;
 

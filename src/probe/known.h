@@ -19,6 +19,7 @@ struct fl_known {
 	uint32_t before;		/* another at the same place; UINT32_MAX: none */
 	uint32_t next;			/* of those that are there */
 	bool gone;
+	bool may_go;			/* and nobody says so: no text of it is stored to */
 };
 #define FL_NO_MODULE UINT16_MAX
 

@@ -52,7 +52,8 @@ int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
 
 /* ---- whose module ---------------------------------------------------------------- */
 
-/* Where the loader says nothing, nobody has listed what came later. */
+/* Where the loader says nothing, nobody has listed what came later, and the loader was not
+ * told that it is to stay. */
 static struct fl_known *know_mapped(uintptr_t at)
 {
 	struct fl_known *k = NULL;
@@ -62,8 +63,10 @@ static struct fl_known *know_mapped(uintptr_t at)
 	if (!fl_table.unheard || fl_obj_around(&m, at, path, sizeof path))
 		return NULL;
 	k = fl_known_add(&m);
-	if (k)
+	if (k) {
+		k->may_go = true;
 		fl_known_give_row(k, path);
+	}
 	fl_obj_close(&m.file);
 	return k;
 }

@@ -1,8 +1,10 @@
 #!/bin/sh
 # The function by which the loader says that its list changes is not one that can be armed:
 # the program has its environment, and constructors run once, in their order.
+# Nor is a library stored to that has gone, of which nobody was told.
 # Found before: modules were to stay, and to tell the loader so called their constructors,
-# the C library's with no environment.
+# the C library's with no environment; and what was met in a library had its text changed
+# when that was not there any more.
 . "$(dirname "$0")/lib"
 need "$CC" readelf dd
 cat >"$work/begun.c" <<'END_OF_CODE'
@@ -64,3 +66,40 @@ for how in "-a counts" "-a latency --all"; do
 	cmp -s "$out" "$work/alone" || fail "$label other output than alone"
 	grep -q '^events: [1-9][0-9]* produced, .* 0 lost[,;]' "$err" || fail "$label no events"
 done
+
+cat >"$work/goes.c" <<'END_OF_CODE'
+#include <dlfcn.h>
+#include <flick.h>
+#include <stdio.h>
+static int is_said(flick *f, enum flick_state to)
+{
+	return flick_stage(f, "*", to) >= 0 && flick_commit(f) >= 0;
+}
+static int comes_and_goes(flick *f, const char *path, enum flick_state to)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	int (*begun)(void) = lib ? (int (*)(void))dlsym(lib, "begun") : NULL;
+	return begun && begun() == 1 && is_said(f, to) && begun() == 1 && !dlclose(lib) &&
+		is_said(f, to == FLICK_ON ? FLICK_OFF : FLICK_ON) && is_said(f, FLICK_ON);
+}
+int main(int argc, char **argv)
+{
+	flick *f;
+	for (int i = 0; i < 3; i++) {
+		if (flick_open(&f, NULL) || !is_said(f, FLICK_ON))
+			return argc + 2;
+		for (int k = 0; k < 3; k++)
+			if (!comes_and_goes(f, argv[1], k & 1 ? FLICK_OFF : FLICK_ON))
+				return 2;
+		flick_close(f);
+	}
+	return puts("ok") < 0;
+}
+END_OF_CODE
+label="a library that goes:"
+libraries="-L$(dirname "$FLICK") -lflick -Wl,-rpath,$(dirname "$FLICK")"
+compile "$work/goes" "$work/goes.c" -O2 $sites -I"$top/include" \
+	-Wl,--dynamic-linker="$work/ld.so"
+run "$work/goes" "$work/libbegun.so"
+succeeded
+grep -qx ok "$out" || fail "$label does not say ok"
