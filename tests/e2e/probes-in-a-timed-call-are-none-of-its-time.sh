@@ -5,6 +5,7 @@
 # hundred times within four times. --raw has what was measured, which is many times that.
 # timeout: 100
 . "$(dirname "$0")/lib"
+no_emulator times
 need sqlite3 "$CC"
 target inner-calls -O2 $sites
 

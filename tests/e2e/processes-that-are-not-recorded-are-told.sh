@@ -3,6 +3,7 @@
 # rest is exact.
 # timeout: 300
 . "$(dirname "$0")/lib"
+no_emulator forks
 need sqlite3 "$CC"
 target family -O2 $sites
 
