@@ -3,6 +3,7 @@
 # all. Of one whose calls a window often cuts off it is right; of one whose calls outlast
 # windows there is none, and the report says so.
 . "$(dirname "$0")/lib"
+no_emulator windows
 need sqlite3 "$CC"
 cat >"$work/long.c" <<'END'
 #include <stdio.h>

@@ -2,6 +2,7 @@
 # bench/cost: every part is there, and is the difference that it says it is. Which part
 # is how large is a machine's own affair, and not asked here.
 . "$(dirname "$0")/lib"
+[ "$(uname -m)" = x86_64 ] || skip "bench/events.c is code of x86-64"
 need "$CC"
 compile "$work/hull" "$top/bench/programs/hull.c" -O2 $sites -lm
 cat >"$work/ways.c" <<'END_OF_C'
