@@ -20,8 +20,9 @@ await_end() {
 	fail "$label the target hangs, or died"
 }
 
-for text in mprotect alias; do
-	for after in 2000 200000; do
+emulated times && late=20000 || late=200000
+for text in $(texts); do
+	for after in 2000 $late; do
 		for how in "-a latency --all" "-a counts" ""; do
 			label="$text, reader killed after $after calls, $how:"
 			rm -rf "$data" "$work/tally" "$out"

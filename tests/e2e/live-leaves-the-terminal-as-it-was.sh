@@ -3,6 +3,7 @@
 # end, a mistake that is found late, a fault of flick's own. And the program: left alone it
 # goes on and its text is the file's; asked to end it ends.
 . "$(dirname "$0")/lib"
+no_emulator names
 . "$(dirname "$0")/lib-live"
 target lively -O1 $sites
 screen 80 24

@@ -5,9 +5,7 @@
 need sqlite3 "$CC"
 target own-malloc -O2 $sites
 library dlopen-lib -O2 $sites
-# By an emulator the loader says that it unloads only where text is kicked.
-[ -n "${EMULATED:-}" ] && ways=kick || ways="mprotect alias"
-for text in $ways; do
+for text in $(texts); do
 	label="$text:"
 	record --text=$text -K 1 --epoch 1 -- "$work/own-malloc" "$work/dlopen-lib.so" 10 10000
 	succeeded
