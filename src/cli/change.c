@@ -85,7 +85,8 @@ struct fl_change_status fl_change_status(const struct fl_session *s)
 	return s->change ? s->change->is : (struct fl_change_status){ 0 };
 }
 
-/* Windows stand for what was on in all of them. */
+/* Windows stand for what was on in all of them. Bodies that tell accesses or paths go on to
+ * when their probes are off. */
 const char *fl_change_never(const struct fl_session *s)
 {
 	if (!s->change)
@@ -93,10 +94,15 @@ const char *fl_change_never(const struct fl_session *s)
 	if (s->o->follow)
 		return "several processes are recorded (--follow): what is recorded of them "
 		       "cannot be changed";
+	if (s->trigger)
+		return "what is kept of the last calls would not know of changes (--trigger)";
 	if (s->o->trace)
 		return "what is made of a trace later would not know of changes (--trace)";
 	if (s->o->rate)
 		return "what --rate records cannot be changed while it does";
+	if (fl_watched_is_asked(s))
+		return "functions that tell their accesses or paths go on to when they are "
+		       "off: what is recorded of these cannot be changed";
 	return NULL;
 }
 

@@ -162,8 +162,22 @@ refused 'Is a directory' "$work"
 refused 'no line of' /dev/null
 finish
 calls latency a 0
-for how in --trace --follow --rate=50%; do
-	start $how
-	refused "cannot be changed\|trace" stage off a
+never() {	# PATTERN OPTION...
+	pattern=$1
+	shift
+	label="$*:"
+	start "$@"
+	refused "$pattern" stage off a
+	refused "$pattern" session new x a
 	finish
-done
+}
+never '(--trace)' --trace
+never '(--trigger)' --trigger 'a>1s'
+never 'cannot be changed' --follow
+never 'cannot be changed' --rate=50%
+# Woven into bodies: a call of what is off would be told all the same.
+case $(uname -m) in x86_64)
+	never 'go on to when they are off' -a paths
+	never 'go on to when they are off' -a cache
+	never 'go on to when they are off' -a cache-tree ;;
+esac
