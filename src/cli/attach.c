@@ -274,6 +274,8 @@ void fl_attach_tell_refused(const struct fl_session *s)
 
 bool fl_attach_has_left(struct fl_session *s)
 {
+	if (!s->attached->end_ns)
+		fl_cost_look(s);
 	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
 		fl_target_note_gone(s);
 		return true;

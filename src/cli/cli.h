@@ -546,6 +546,7 @@ int fl_watched_look(struct fl_session *, const uint64_t *samples, uint32_t n);
 int fl_cost_count(struct fl_session *);
 /* Of a program that ran before: its probes are as they are wanted; it is to be left. */
 void fl_cost_begin(struct fl_session *);
+void fl_cost_look(struct fl_session *);
 void fl_cost_end(struct fl_session *);
 bool fl_cost_are_enough(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);

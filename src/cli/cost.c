@@ -68,13 +68,19 @@ void fl_cost_begin(struct fl_session *s)
 	fl_sampler_forget(s->sampler);
 }
 
-void fl_cost_end(struct fl_session *s)
+/* Of one that has ended, and is nobody's child here, nothing more is known than was seen. */
+void fl_cost_look(struct fl_session *s)
 {
 	uint64_t now = fl_os_process_ns(s->pid);
 
-	fl_sampler_stop(s->sampler);
 	if (s->target_begin_ns && now > s->target_begin_ns)
 		s->target_ns = now - s->target_begin_ns;
+}
+
+void fl_cost_end(struct fl_session *s)
+{
+	fl_sampler_stop(s->sampler);
+	fl_cost_look(s);
 }
 
 bool fl_cost_are_enough(const struct fl_session *s)
