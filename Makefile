@@ -197,7 +197,7 @@ $(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) 
 	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out $(MAP),$^) -ldl -lpthread
 
 # The command with points in what attaches, likewise.
-ATTACHES := $(wildcard src/cli/attach*.c)
+ATTACHES := $(shell grep -lsw FL_POINT src/cli/attach*.c)
 READER_KILLER := $(BUILD)/tests/flick-kill-at
 $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/reader/inside.a

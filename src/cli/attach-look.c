@@ -262,22 +262,61 @@ struct mutex_there {
 	int32_t kind;			/* 1: recursive */
 };
 
+/* The next one in a copy of the loader's variables that a thread holds; NULL: none. */
+static const struct mutex_there *next_held(const char *bytes, size_t n, size_t *at,
+					   struct mutex_there *m)
+{
+	enum { RECURSIVE = 1 };
+
+	for (; *at + sizeof(*m) <= n; *at += 8) {
+		memcpy(m, bytes + *at, sizeof(*m));
+		if (m->lock && m->count && m->users == 1 && m->kind == RECURSIVE) {
+			*at += 8;
+			return m;
+		}
+	}
+	return NULL;
+}
+
+/* NULL: there is none, or no memory. */
+static char *read_variables(const struct fl_attached *a, size_t *n)
+{
+	enum { MOST = 1 << 15 };
+	char *bytes;
+
+	*n = a->loader_bytes < MOST ? a->loader_bytes : MOST;
+	bytes = malloc(*n + 1);
+	if (bytes && fl_attach_read(a, a->loader, bytes, *n))
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
 bool fl_attach_is_loading(const struct fl_attached *a, int tid)
 {
-	enum { MOST = 1 << 15, RECURSIVE = 1 };
-	size_t n = a->loader_bytes < MOST ? a->loader_bytes : MOST;
-	char *bytes = malloc(n + 1);
+	size_t n, at = 0, held = 0;
+	char *bytes = read_variables(a, &n);
 	struct mutex_there m;
-	size_t held = 0;
 
-	if (bytes && fl_attach_read(a, a->loader, bytes, n))
-		for (size_t i = 0; i + sizeof(m) <= n; i += 8) {
-			memcpy(&m, bytes + i, sizeof(m));
-			held += m.lock && m.count && m.owner == tid && m.users == 1 &&
-				m.kind == RECURSIVE;
-		}
+	while (bytes && next_held(bytes, n, &at, &m))
+		held += m.owner == tid;
 	free(bytes);
 	return held > 1;
+}
+
+int fl_attach_loads(const struct fl_attached *a)
+{
+	size_t n, at = 0;
+	char *bytes = read_variables(a, &n);
+	struct fl_thread_status s;
+	struct mutex_there m;
+	int holder = 0;
+
+	while (bytes && !holder && next_held(bytes, n, &at, &m))
+		holder = m.owner > 0 && !fl_os_thread_status(a->pid, m.owner, &s) ?
+			 m.owner : 0;
+	free(bytes);
+	return holder;
 }
 
 static bool is_own(const struct fl_attached *a, uintptr_t base)

@@ -132,13 +132,27 @@ static const char *what_stands_against(int err)
 	}
 }
 
+static void say_why_not(const struct fl_session *s, int err)
+{
+	if (err == -EPERM)
+		fl_attach_say_denied(s->attached, err);
+	else
+		fl_say("cannot attach to process %d: %s", s->attached->pid,
+		       what_stands_against(err));
+}
+
 int fl_attach_start(struct fl_session *s)
 {
 	char given[64];
 	const char *const texts[3] = { s->launch.library, "flick_attach", given };
 	struct stat region;
-	int err;
+	int err = fl_attach_await_loader(s);
 
+	if (err) {
+		if (err != -ECANCELED)
+			say_why_not(s, err);
+		return -1;
+	}
 	if (s->attached->library) /* it is not loaded twice */
 		snprintf(s->launch.library, sizeof(s->launch.library), "%s",
 			 s->attached->library->path);
@@ -151,10 +165,9 @@ int fl_attach_start(struct fl_session *s)
 	snprintf(given, sizeof(given), "/proc/%d/fd/%d:%llu", getpid(), s->fd,
 		 (unsigned long long)region.st_ino);
 	err = fl_attach_load(s->attached, texts);
-	if (err == -EPERM)
-		fl_attach_say_denied(s->attached, err);
-	else if (err)
-		fl_say("cannot attach to process %d: %s", s->pid, what_stands_against(err));
+	s->attached->asked_ns = fl_os_monotonic_ns();
+	if (err)
+		say_why_not(s, err);
 	return err ? -1 : 0;
 }
 
@@ -280,7 +293,7 @@ bool fl_attach_has_left(struct fl_session *s)
 		fl_target_note_gone(s);
 		return true;
 	}
-	return is_held_up(s) || has_failed(s);
+	return is_held_up(s) || has_failed(s) || fl_attach_is_kept_out(s);
 }
 
 void fl_attach_end(struct fl_session *s)

@@ -38,6 +38,8 @@ struct fl_attached {
 	char exe[4096];			/* its program's file */
 	bool has_failed, is_stuck;	/* it was said why */
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
+	uint64_t asked_ns;		/* when a thread was sent into it */
+	bool is_told;			/* that another one is in the loader */
 	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
 	bool has_begun;			/* its probes are as they are wanted */
 	uint32_t recorders;		/* enum fl_recorders: those that are there */
@@ -61,6 +63,7 @@ int fl_attach_look_again(struct fl_attached *);	/* at maps alone; likewise */
 /* Is a thread, which stands still, where the loader maps, relocates or unmaps? It has two of
  * the loader's locks there, of which who creates a thread wants one (glibc 2.35). */
 bool fl_attach_is_loading(const struct fl_attached *, int tid);
+int fl_attach_loads(const struct fl_attached *);	/* a thread that is in it; 0: none is */
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
@@ -79,5 +82,11 @@ enum fl_inject_state fl_attach_state(struct fl_attached *);
 /* Who comes in is not wanted any more: it ends, if it has not begun a thread of the C
  * library's. */
 void fl_attach_call_off(struct fl_attached *);
+
+/* Who is in the loader is waited for before the process is touched: 0, or -errno; -ECANCELED
+ * where that was ended, which was said (attach-wait.c). is_kept_out: one came there while
+ * flick's own thread was on its way in, and the wait was ended; that was said, too. */
+int fl_attach_await_loader(struct fl_session *);
+bool fl_attach_is_kept_out(struct fl_session *);
 
 #endif
