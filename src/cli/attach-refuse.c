@@ -8,15 +8,18 @@
  */
 #include <elf.h>
 #include <linux/auxvec.h>
+#include <linux/kcmp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "cli/attach.h"
 #include "obj/obj.h"
+#include "os/os.h"
 
 /* ---- what /proc says -------------------------------------------------------------- */
 
@@ -54,6 +57,15 @@ static long status_number(int pid, const char *key)
 	return read_status(pid, key, text) ? atol(text) : 0;
 }
 
+/* What stands beside a program has its memory and its command line. */
+bool fl_attach_is_flicks(const struct fl_attached *a)
+{
+	char name[16] = "";
+
+	fl_os_thread_name_of(a->pid, a->pid, name);
+	return !strcmp(name, FL_OS_OUTSIDE_NAME);
+}
+
 static int check_there(const struct fl_attached *a)
 {
 	char text[128];
@@ -70,6 +82,11 @@ static int check_there(const struct fl_attached *a)
 	}
 	if (a->pid == getpid()) {
 		fl_say("%d is flick itself", a->pid);
+		return -1;
+	}
+	if (fl_attach_is_flicks(a)) {
+		fl_say("process %d is flick's own, beside a program that it records; -p takes "
+		       "the program's number", a->pid);
 		return -1;
 	}
 	return 0;
@@ -228,6 +245,18 @@ static int check_spaces(const struct fl_attached *a)
 	return 0;
 }
 
+/* What flick would put there would be the parent's, too. */
+static int check_memory(const struct fl_attached *a)
+{
+	long parent = status_number(a->pid, "PPid");
+
+	if (syscall(SYS_kcmp, a->pid, parent, KCMP_VM, 0, 0))
+		return 0;
+	fl_say("process %d has the memory of process %ld, which has started it (vfork), until "
+	       "it becomes another program (exec): then try again", a->pid, parent);
+	return -1;
+}
+
 /* ---- its program ------------------------------------------------------------------ */
 
 static int check_program(const struct fl_attached *a)
@@ -299,7 +328,7 @@ int fl_attach_refuse(const struct fl_attached *a)
 {
 	static int (*const checks[])(const struct fl_attached *) = {
 		check_there,  check_state,   check_kind,    check_spaces,    check_user,
-		check_program, check_secure, check_seccomp, check_c_library,
+		check_program, check_secure, check_seccomp, check_memory,    check_c_library,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)

@@ -63,6 +63,7 @@ struct borrowed {
 	struct fl_attached *a;
 	int tid;
 	bool is_stuck;			/* and traced */
+	bool is_elsewhere;		/* on a stack whose end is not known */
 	struct fl_borrow b;
 	unsigned char vectors[MOST_VECTORS];
 };
@@ -221,12 +222,14 @@ static bool has_stack(const struct borrowed *t)
 }
 
 /* See INVARIANT 3. What one thread alone has loaded stays while that is stopped. */
-static bool stands_well(const struct borrowed *t)
+static bool stands_well(struct borrowed *t)
 {
-	if (!t->a->is_alone)
-		return has_stack(t);
-	if (fl_attach_look_again(t->a) || !has_stack(t) ||
-	    fl_attach_is_loading(t->a, t->tid))
+	if (t->a->is_alone && fl_attach_look_again(t->a))
+		return false;
+	t->is_elsewhere = !has_stack(t);
+	if (t->is_elsewhere || !t->a->is_alone)
+		return !t->is_elsewhere;
+	if (fl_attach_is_loading(t->a, t->tid))
 		return false;
 	if (is_unlocked_code(t->a, fl_arch_user_pc(t->b.user)) &&
 	    !fl_arch_user_sleeps(t->b.user))
@@ -553,15 +556,18 @@ static bool end_trace_of(int tid)
 static bool try_thread(struct borrowed *t, bool *may)
 {
 	if (cannot_stop(t)) {
+		t->a->against |= FL_AGAINST_CHILD;
 		*may = true;
 		return false;
 	}
+	t->is_elsewhere = false;
 	if (fl_os_trace_seize(t->tid))
 		return false;
 	*may = true;
 	FL_POINT("attach.seized");
 	if (borrow(t))
 		return true;
+	t->a->against |= t->is_elsewhere ? FL_AGAINST_STACK : FL_AGAINST_OTHER;
 	t->is_stuck = !end_trace_of(t->tid);
 	return false;
 }
@@ -574,6 +580,7 @@ static bool try_all(struct borrowed *t, bool *may)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", t->a->pid);
 	tasks = opendir(path);
+	t->a->against = 0;
 	while (tasks && !got && !t->is_stuck && next_thread(tasks, &t->tid))
 		got = try_thread(t, may);
 	if (tasks)

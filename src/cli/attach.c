@@ -73,8 +73,8 @@ bool fl_attach_is_second(const struct fl_attached *a)
 bool fl_attach_is_recorded(uint32_t pid)
 {
 	struct fl_attached a = { .pid = (int)pid, .mem = -1, .pidfd = -1 };
-	bool is = FL_ARCH_ATTACHES && !open_process(&a) && !fl_attach_look(&a) &&
-		  fl_attach_is_second(&a);
+	bool is = FL_ARCH_ATTACHES && !fl_attach_is_flicks(&a) && !open_process(&a) &&
+		  !fl_attach_look(&a) && fl_attach_is_second(&a);
 
 	fl_attach_forget(&a);
 	if (a.mem >= 0)
@@ -117,11 +117,18 @@ int fl_attach_check(struct fl_session *s)
 #define CROWDED "it may have no thread more (ulimit -u, pids.max, SCHED_DEADLINE)"
 #define ANOTHER "it became another program meanwhile (exec); try again"
 
-static const char *what_stands_against(int err)
+#define COROUTINE "its threads run on stacks of the program's own (coroutines), whose ends " \
+	"flick does not know; `flick record` starts it"
+#define CHILD "it waits for a child that it has started by vfork(), or for a device; try " \
+	"again behind that"
+
+static const char *what_stands_against(const struct fl_attached *a, int err)
 {
 	switch (err) {
 	case -EAGAIN:
-		return "no thread of it stands where it could be asked; try again";
+		return a->against == FL_AGAINST_STACK ? COROUTINE :
+		       a->against == FL_AGAINST_CHILD ? CHILD :
+		       "no thread of it stands where it could be asked; try again";
 	case -ENOTSUP: return "its C library is not one that flick knows";
 	case -EUSERS: return CROWDED;
 	case -ENOMEM: return "it has no room for more memory";
@@ -138,7 +145,7 @@ static void say_why_not(const struct fl_session *s, int err)
 		fl_attach_say_denied(s->attached, err);
 	else
 		fl_say("cannot attach to process %d: %s", s->attached->pid,
-		       what_stands_against(err));
+		       what_stands_against(s->attached, err));
 }
 
 int fl_attach_start(struct fl_session *s)

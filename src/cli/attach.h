@@ -24,7 +24,9 @@ void fl_attach_close(struct fl_attached *);
 int fl_attach_refuse(const struct fl_attached *);
 void fl_attach_say_denied(const struct fl_attached *, int err);
 bool fl_attach_is_stopped(const struct fl_attached *);	/* all of its threads */
+bool fl_attach_is_flicks(const struct fl_attached *);	/* what waits beside a program */
 
+enum fl_against { FL_AGAINST_STACK = 1, FL_AGAINST_CHILD = 2, FL_AGAINST_OTHER = 4 };
 /* What there is to know of it beforehand (attach-look.c). */
 struct fl_attach_map {
 	uintptr_t lo, hi;
@@ -54,6 +56,8 @@ struct fl_attached {
 	uintptr_t call, sigreturn;	/* see struct fl_borrow */
 	struct fl_inject with;		/* addresses of functions */
 	bool is_alone;			/* the C library knows of one thread */
+	uint32_t against;		/* what stood against its threads when all were tried
+					 * last: enum fl_against, a bit each */
 	uintptr_t code, data;		/* what was mapped there for us; 0: nothing */
 	uintptr_t number;		/* there: 0 when the bare thread has ended */
 };

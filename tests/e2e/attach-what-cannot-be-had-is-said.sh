@@ -2,7 +2,8 @@
 # Who cannot be attached to is told in one line, with what to do, and runs on: a static
 # program, one of 32 bits, one that has musl, one in another mount, pid or user namespace, one
 # that is stopped, traced, under a seccomp filter, a zombie, without its first thread, a
-# thread, one that is not there.
+# thread, one that is not there, a child of vfork() and who waits for it, one whose only thread runs
+# on a stack of its own, and the process that flick has beside a program.
 # Where the system lets nobody make a namespace, or has no musl, that is left out.
 . "$(dirname "$0")/lib"
 no_emulator ptrace
@@ -55,6 +56,29 @@ int main(void)
 }
 END
 compile "$work/parent" "$work/parent.c" -O1 -D_GNU_SOURCE
+cat >"$work/elsewhere.c" <<'END'
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unistd.h>
+static void wait_there(void)
+{
+	for (;;)
+		pause();
+}
+int main(int argc, char **argv)
+{
+	static ucontext_t from, to;
+
+	if (argc == 1 && !vfork())
+		wait_there();
+	getcontext(&to);
+	to.uc_stack.ss_size = 65536;
+	to.uc_stack.ss_sp = malloc(to.uc_stack.ss_size);
+	makecontext(&to, wait_there, 0);
+	return swapcontext(&from, &to);
+}
+END
+compile "$work/elsewhere" "$work/elsewhere.c" -O1 -D_GNU_SOURCE
 target deny -O2
 cat >"$work/outlived.c" <<'END'
 #include <pthread.h>
@@ -168,6 +192,35 @@ if command -v musl-gcc >/dev/null; then
 	runs_on "musl, static"
 	end
 fi
+
+begin "$work/elsewhere" "$work/elsewhere" coroutine || fail "it does not run"
+while ! grep -q '^State:.*S' /proc/$pid/status; do :; done
+refused $pid 'stacks of the program.s own (coroutines), whose ends flick does not know'
+runs_on "a coroutine"
+end
+begin "$work/elsewhere" "$work/elsewhere" || fail "it does not run"
+while ! grep -q '^State:.*D' /proc/$pid/status; do :; done
+parent=$pid
+pid=$(child_of $parent)
+refused $pid "has the memory of process $parent, which has started it (vfork)"
+runs_on "a child of vfork()"
+refused $parent 'waits for a child that it has started by vfork()'
+kill -KILL $parent
+end
+
+# Its command line is the program's.
+begin "$work/waits" "$work/waits" || fail "it does not run"
+"$FLICK" record -p $pid -a counts -P other -o "$work/other.data" >"$work/first" 2>&1 &
+recorder=$!
+until watch=$(pgrep -f "^$work/waits\$" | grep -vx $pid); do
+	kill -0 $recorder || fail "no recording: $(cat "$work/first")"
+	sleep 0.01
+done
+refused $watch 'is flick.s own, beside a program that it records'
+kill -TERM $recorder
+wait $recorder || fail "the recording has failed: $(cat "$work/first")"
+runs_on "a recorded one"
+end
 
 # A filter is not asked what it lets through: a call that it ends a thread for ends the program.
 begin "$work/waits" "$work/deny" perf "$work/waits" && {
