@@ -480,6 +480,8 @@ int fl_attach_look(struct fl_attached *a)
 		if (is_file_of(&a->maps[i], "libflick.so") && !a->maps[i].offset &&
 		    is_own(a, a->maps[i].lo))
 			find_left(a, &a->maps[i]);
+	if (!a->library)
+		fl_attach_find_failed(a);
 	if (a->c_library)
 		a->is_alone = is_single(a, a->c_library);
 	return has_all(a) ? 0 : -ENOTSUP;

@@ -326,7 +326,8 @@ enum {
 	BELOW = 1 << 19,
 	HEAD = 1 << 14,
 	TEXTS = 1 << 14,
-	ALL = STACK + BELOW + HEAD + FL_ARCH_TLS_TABLE + TEXTS
+	ALL = STACK + BELOW + HEAD + FL_ARCH_TLS_TABLE + TEXTS,
+	DATA_AT = FL_PAGE - sizeof(uintptr_t)	/* of the page of code */
 };
 
 struct ground_there {
@@ -348,8 +349,9 @@ static bool write_there(const struct fl_attached *a, uintptr_t at, const void *f
 	return pwrite(a->mem, from, n, (off_t)at) == (ssize_t)n;
 }
 
-/* Memory that may be executed and not written is written by a tracer. */
-static bool poke_code(int tid, uintptr_t at)
+/* Memory that may be executed and not written is written by a tracer. At its end stands where
+ * the other mapping is: for the next one, if this one fails before libflick.so is loaded. */
+static bool poke_code(int tid, uintptr_t at, uintptr_t data)
 {
 	size_t n = (size_t)(fl_arch_inject_end - fl_arch_inject);
 	long word;
@@ -361,7 +363,50 @@ static bool poke_code(int tid, uintptr_t at)
 		if (ptrace(PTRACE_POKETEXT, tid, at + i, word))
 			return false;
 	}
-	return true;
+	return !ptrace(PTRACE_POKETEXT, tid, at + DATA_AT, data);
+}
+
+/* It failed. */
+static bool is_left_at(const struct fl_attached *a, uintptr_t code)
+{
+	size_t n = (size_t)(fl_arch_inject_end - fl_arch_inject);
+	struct fl_attached was = { .code = code };
+	unsigned char page[FL_PAGE];
+
+	if (!fl_attach_read(a, code, page, sizeof(page)) || memcmp(page, fl_arch_inject, n))
+		return false;
+	memcpy(&was.data, page + DATA_AT, sizeof(was.data));
+	return fl_attach_read(a, layout_of(&was).with, &was.with, sizeof(was.with)) &&
+	       was.with.code == code && was.with.data == was.data &&
+	       was.with.state == FL_INJECT_FAILED;
+}
+
+void fl_attach_find_failed(struct fl_attached *a)
+{
+	for (size_t i = 0; i < a->n_maps && !a->left; i++) {
+		const struct fl_attach_map *m = &a->maps[i];
+
+		if (m->inode || m->prot != (PROT_READ | PROT_EXEC))
+			continue;
+		for (uintptr_t at = m->lo; at < m->hi && !a->left; at += FL_PAGE)
+			if (is_left_at(a, at))
+				a->left = at;
+	}
+}
+
+/* Unless its bare thread has not come to run yet: the program was stopped meanwhile. */
+static void adopt_left(struct fl_attached *a, size_t number)
+{
+	struct fl_attached was = { .code = a->left };
+	uint32_t id = 1;
+
+	if (!a->left || a->data ||
+	    !fl_attach_read(a, a->left + DATA_AT, &was.data, sizeof(was.data)) ||
+	    !fl_attach_read(a, layout_of(&was).tls + number, &id, sizeof(id)) || id)
+		return;
+	a->code = was.code;
+	a->data = was.data;
+	a->with.tls_init = 0;
 }
 
 static uint64_t put_text(struct fl_attached *a, uintptr_t *at, const char *text)
@@ -401,7 +446,8 @@ static bool put_thread(struct borrowed *t)
 	if (!fl_attach_read(a, fl_arch_user_tls(t->b.user), like, sizeof(like)))
 		return false;
 	fl_arch_lay_thread(head, p.tls, like, table, p.table);
-	return poke_code(t->tid, a->code) && write_there(a, p.tls, head, sizeof(head)) &&
+	return poke_code(t->tid, a->code, a->data) &&
+	       write_there(a, p.tls, head, sizeof(head)) &&
 	       write_there(a, p.table, table, sizeof(table));
 }
 
@@ -493,11 +539,13 @@ static int put_all(struct borrowed *t, size_t number, const char *const texts[3]
 static int put_in(struct borrowed *t, const char *const texts[3])
 {
 	size_t number = number_at(t);
-	bool is_new = !t->a->data;
+	bool is_new;
 	int err;
 
 	if (!number || number > HEAD - 64)
 		return -ENOTSUP;
+	adopt_left(t->a, number);
+	is_new = !t->a->data;
 	err = put_all(t, number, texts);
 	if (err && is_new)
 		unmap_place(t);

@@ -59,6 +59,7 @@ struct fl_attached {
 	uint32_t against;		/* what stood against its threads when all were tried
 					 * last: enum fl_against, a bit each */
 	uintptr_t code, data;		/* what was mapped there for us; 0: nothing */
+	uintptr_t left;			/* code of one that failed before; 0: none */
 	uintptr_t number;		/* there: 0 when the bare thread has ended */
 };
 int fl_attach_look(struct fl_attached *);
@@ -83,6 +84,8 @@ bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map 
  * it is. */
 int fl_attach_load(struct fl_attached *, const char *const texts[3]);
 enum fl_inject_state fl_attach_state(struct fl_attached *);
+/* What one that failed has left there, which is used again: a->left. */
+void fl_attach_find_failed(struct fl_attached *);
 /* Who comes in is not wanted any more: it ends, if it has not begun a thread of the C
  * library's. */
 void fl_attach_call_off(struct fl_attached *);

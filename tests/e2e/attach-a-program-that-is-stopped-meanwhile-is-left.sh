@@ -27,13 +27,15 @@ stop_at() {	# POINT TIMES
 
 # A stop itself ends epoll_wait(2), so not of all that waits.
 for n in 0 3; do
-	begin $n
 	for point in attach.borrowed:0 attach.called:0 attach.borrowed:1 attach.called:1 \
 		attach.borrowed:2; do
+		begin $n
 		stop_at ${point%:*} ${point#*:}
 		is_as_it_was
+		stop_at attach.borrowed 0	# what the first one has left is used again
+		is_as_it_was
+		attach -a counts
+		is_as_it_was
+		finish
 	done
-	attach -a counts
-	is_as_it_was
-	finish
 done
