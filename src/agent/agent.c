@@ -474,18 +474,20 @@ static int take_over(void)
 	return err;
 }
 
-/* Whose reader has just died may not have been ended yet. */
+/* Whose reader has just died, or wants to leave, may not have been ended yet. */
 static bool is_being_left(void)
 {
-	return !load_relaxed(&second) && !fl_shm_reader_lives(shm) &&
+	return !load_relaxed(&second) &&
+	       (!fl_shm_reader_lives(shm) || load_relaxed(&shm->detach)) &&
 	       (load_relaxed(&is_orphan) || fl_agent_director() == &recorder);
 }
 
-/* Who watches ends what an earlier recorder has left, and ends; else it is done here. 0,
- * also when there is one that lives. */
+/* Who watches ends what an earlier recorder has left, and ends; else it is done here, and its
+ * reader told, which may have sent us for it. 0, also when there is one that lives. */
 static int follow_earlier(void)
 {
 	enum { PAUSE_US = 1000, PATIENCE_US = 3000000 };
+	struct fl_region *m = shm;
 	uint32_t was = 1;
 
 	for (uint32_t us = 0; us < PATIENCE_US && fl_watch_is_there(); us += PAUSE_US) {
@@ -497,8 +499,10 @@ static int follow_earlier(void)
 	/* (F) pairs with (E) */
 	if (!load_acquire(&is_recorded) || !is_being_left() || fl_watch_is_there())
 		return 0;
-	if (!load_relaxed(&has_retired))
+	if (!load_relaxed(&has_retired)) {
 		fl_agent_end();
+		store_relaxed(&m->has_left, 1);
+	}
 	/* (H) pairs with (G): whoever takes it finds all off */
 	return __atomic_compare_exchange_n(&has_retired, &was, 0, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED) ? take_over() : 0;

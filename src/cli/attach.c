@@ -256,10 +256,31 @@ static bool is_late(struct fl_attached *a)
 	bool is = a->end_ns && fl_os_monotonic_ns() - a->end_ns > PATIENCE_S * 1000000000ull;
 
 	if (is && !a->is_stuck)
-		fl_say("process %d does not let go of its probes: they stay in it, off",
-		       a->pid);
+		fl_say("process %d does not let go of its probes: they stay in it; another "
+		       "`flick record -p %d` may take them away", a->pid, a->pid);
 	a->is_stuck |= is;
 	return is;
+}
+
+/* What waits beside it was killed, which ends it else. */
+static bool is_unwatched(const struct fl_session *s)
+{
+	int watcher = (int)load_relaxed(&s->shm->watcher_pid);
+	struct fl_thread_status status;
+
+	return watcher > 0 && fl_os_thread_status(watcher, watcher, &status) == -ESRCH &&
+	       !load_relaxed(&s->shm->has_left);
+}
+
+/* It is done by who comes in next, and finds that this recorder wants to leave. */
+static void send_another(struct fl_session *s)
+{
+	struct fl_attached *a = s->attached;
+	const char *const texts[3] = { s->launch.library, "flick_attach", "" };
+
+	a->has_sent = true;
+	if (!fl_attach_look_again(a))
+		fl_attach_load(a, texts);
 }
 
 bool fl_attach_has_begun(struct fl_session *s)
@@ -296,6 +317,8 @@ bool fl_attach_has_left(struct fl_session *s)
 {
 	if (!s->attached->end_ns)
 		fl_cost_look(s);
+	else if (!s->attached->has_sent && is_unwatched(s))
+		send_another(s);
 	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
 		fl_target_note_gone(s);
 		return true;

@@ -43,6 +43,7 @@ struct fl_attached {
 	uint64_t asked_ns;		/* when a thread was sent into it */
 	bool is_told;			/* that another one is in the loader */
 	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
+	bool has_sent;			/* another thread, to put things right */
 	bool has_begun;			/* its probes are as they are wanted */
 	uint32_t recorders;		/* enum fl_recorders: those that are there */
 	struct fl_attach_map *maps;
