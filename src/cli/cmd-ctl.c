@@ -27,6 +27,21 @@ static const struct fl_option options[] = {
 
 /* ---- who records it ------------------------------------------------------------------ */
 
+/* In another pid namespace, whose directories these may be, too, a number is another
+ * process's. */
+static bool counts_as_here(int pid)
+{
+	struct stat own, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat("/proc/self/ns/pid", &own))
+		return true;
+	if (stat(path, &its))
+		return errno == EACCES;		/* it is there: another user's */
+	return its.st_ino == own.st_ino && its.st_dev == own.st_dev;
+}
+
 /* Whoever answers there is this user, or root; root trusts who has made the directory. */
 static bool is_trusted(int fd, unsigned int uid)
 {
@@ -34,7 +49,8 @@ static bool is_trusted(int fd, unsigned int uid)
 	socklen_t n = sizeof(who);
 
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
-	       (who.uid == geteuid() || who.uid == 0 || (!geteuid() && who.uid == uid));
+	       (who.uid == geteuid() || who.uid == 0 || (!geteuid() && who.uid == uid)) &&
+	       counts_as_here(who.pid);
 }
 
 static FILE *connect_at(const char *path, unsigned int uid)

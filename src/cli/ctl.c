@@ -110,7 +110,19 @@ static bool is_own_directory(const char *path)
 	       !(st.st_mode & 077);
 }
 
-/* What stands there is of a recorder that was killed: there is one a process. */
+/* Somebody listens there. */
+static bool is_listened_at(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is = fd >= 0 && !connect(fd, (const void *)at, sizeof(*at));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* What stands there is of a recorder that was killed: there is one a process. Or it is in
+ * another pid namespace, where that number is another process's, and lives. */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -119,6 +131,10 @@ static int listen_at(const char *path)
 	if (fd < 0)
 		return -1;
 	memcpy(at.sun_path, path, strlen(path) + 1);
+	if (is_listened_at(&at)) {
+		close(fd);
+		return -1;
+	}
 	unlink(path);
 	if (!bind(fd, (void *)&at, sizeof(at)) && !chmod(path, 0600) && !listen(fd, 128))
 		return fd;
