@@ -245,6 +245,32 @@ static int check_spaces(const struct fl_attached *a)
 	return 0;
 }
 
+static bool is_in_root(int pid, const char *path)
+{
+	char there[4096 + 64];
+
+	snprintf(there, sizeof(there), "/proc/%d/root%s", pid, path);
+	return !access(there, F_OK);
+}
+
+/* From there the library is loaded, and what is shared with the recorder found. */
+int fl_attach_refuse_root(const struct fl_attached *a, const char *library)
+{
+	char there[64], own_proc[32];
+	struct stat own, its;
+
+	snprintf(there, sizeof(there), "/proc/%d/root/", a->pid);
+	snprintf(own_proc, sizeof(own_proc), "/proc/%d", getpid());
+	if (stat("/", &own) || stat(there, &its) ||
+	    (own.st_ino == its.st_ino && own.st_dev == its.st_dev))
+		return 0;
+	if (is_in_root(a->pid, own_proc) && (a->library || is_in_root(a->pid, library)))
+		return 0;
+	fl_say("process %d has another root directory (chroot): flick needs %s and /proc there",
+	       a->pid, library);
+	return -1;
+}
+
 /* What flick would put there would be the parent's, too. */
 static int check_memory(const struct fl_attached *a)
 {

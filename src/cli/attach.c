@@ -108,7 +108,8 @@ int fl_attach_check(struct fl_session *s)
 		fl_attach_say_denied(a, err);
 		return -1;
 	}
-	return fl_launch_check_attached(&s->launch, a->exe);
+	return fl_launch_check_attached(&s->launch, a->exe) ||
+	       fl_attach_refuse_root(a, s->launch.library) ? -1 : 0;
 }
 
 /* ---- in --------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ void fl_attach_close(struct fl_attached *);
 /* Why it cannot be, if there is a reason that can be seen from outside: 0, or
  * -1 and a line printed (attach-refuse.c). */
 int fl_attach_refuse(const struct fl_attached *);
+int fl_attach_refuse_root(const struct fl_attached *, const char *library);	/* likewise */
 void fl_attach_say_denied(const struct fl_attached *, int err);
 bool fl_attach_is_stopped(const struct fl_attached *);	/* all of its threads */
 bool fl_attach_is_flicks(const struct fl_attached *);	/* what waits beside a program */

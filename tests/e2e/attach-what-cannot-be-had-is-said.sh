@@ -3,7 +3,7 @@
 # program, one of 32 bits, one that has musl, one in another mount, pid or user namespace, one
 # that is stopped, traced, under a seccomp filter, a zombie, without its first thread, a
 # thread, one that is not there, a child of vfork() and who waits for it, one whose only thread runs
-# on a stack of its own, and the process that flick has beside a program.
+# on a stack of its own, one that has another root, and the process that flick has beside a program.
 # Where the system lets nobody make a namespace, or has no musl, that is left out.
 . "$(dirname "$0")/lib"
 no_emulator ptrace
@@ -207,6 +207,18 @@ runs_on "a child of vfork()"
 refused $parent 'waits for a child that it has started by vfork()'
 kill -KILL $parent
 end
+
+mkdir "$work/root"
+for file in $(ldd "$work/waits" | grep -o '/[^ ]*'); do
+	cp --parents -L "$file" "$work/root"
+done
+cp "$work/waits" "$work/root"
+begin "$work/root/waits" chroot "$work/root" /waits && {
+	while ! grep -q '^State:.*S' /proc/$pid/status; do :; done
+	refused $pid 'has another root directory (chroot): flick needs /.* and /proc there'
+	runs_on chroot
+	end
+}
 
 # Its command line is the program's.
 begin "$work/waits" "$work/waits" || fail "it does not run"
