@@ -264,7 +264,7 @@ static bool is_late(struct fl_attached *a)
 }
 
 /* What waits beside it was killed, which ends it else. */
-static bool is_unwatched(const struct fl_session *s)
+bool fl_attach_is_unwatched(const struct fl_session *s)
 {
 	int watcher = (int)load_relaxed(&s->shm->watcher_pid);
 	struct fl_thread_status status;
@@ -318,7 +318,7 @@ bool fl_attach_has_left(struct fl_session *s)
 {
 	if (!s->attached->end_ns)
 		fl_cost_look(s);
-	else if (!s->attached->has_sent && is_unwatched(s))
+	else if (!s->attached->has_sent && fl_attach_is_unwatched(s))
 		send_another(s);
 	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
 		fl_target_note_gone(s);

@@ -16,6 +16,7 @@ bool fl_attach_has_left(struct fl_session *);
 bool fl_attach_is_second(const struct fl_attached *);	/* another one records it */
 void fl_attach_tell_refused(const struct fl_session *);	/* by what that one does */
 bool fl_attach_has_begun(struct fl_session *);	/* its probes are as they are wanted */
+bool fl_attach_is_unwatched(const struct fl_session *);	/* who changes probes was killed */
 bool fl_attach_has_failed(const struct fl_attached *);	/* it was said why */
 void fl_attach_end(struct fl_session *);
 void fl_attach_close(struct fl_attached *);

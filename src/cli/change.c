@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "cli/afford.h"
+#include "cli/attach.h"
 #include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/named.h"
@@ -100,6 +101,9 @@ const char *fl_change_never(const struct fl_session *s)
 		return "what is made of a trace later would not know of changes (--trace)";
 	if (s->o->rate)
 		return "what --rate records cannot be changed while it does";
+	if (s->attached ? fl_attach_is_unwatched(s) : s->watch_signal != 0)
+		return "what waits for flick beside the program (flick-watch) was killed: "
+		       "nothing can be changed any more";
 	if (fl_watched_is_asked(s))
 		return "functions that tell their accesses or paths go on to when they are "
 		       "off: what is recorded of these cannot be changed";

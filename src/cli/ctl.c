@@ -409,7 +409,8 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 	k->waits = NOTHING;
 	k->since_ns = fl_os_monotonic_ns();
 	if (!is_answered(c, k))
-		reply(k, "no the program has not answered yet; `status` tells when it has");
+		reply(k, "no %s", fl_change_never(c->s) ? fl_change_never(c->s) :
+		      "the program has not answered yet; `status` tells when it has");
 	else if (is.error)
 		tell_refused(c, k, &is);
 	else

@@ -31,6 +31,10 @@ for program in attached attached-plain; do
 			sleep 0.01
 		done
 		kill_watch
+		! "$FLICK" ctl -p $pid session new x leaf >"$work/said" 2>&1 ||
+			fail "$label a session begins"
+		grep -q '(flick-watch) was killed: nothing can be changed' "$work/said" ||
+			fail "$label ctl: $(cat "$work/said")"
 		kill -TERM $recorder
 		wait $recorder || fail "$label status $?"
 		! grep -q 'let go of' "$err" || fail "$label its probes stay"
