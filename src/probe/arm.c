@@ -123,7 +123,7 @@ static void keep_as_they_are(struct fl_set *set)
 	}
 }
 
-static void restore(struct fl_set *set, struct grace *p)
+static void restore_part(struct fl_set *set, struct grace *p)
 {
 	enum { TRIES = 3 };
 	size_t bad = 0;
@@ -136,6 +136,46 @@ static void restore(struct fl_set *set, struct grace *p)
 			set->changes[bad] = set->changes[--set->n];
 		if (err == FLE_THREADS || err == FLE_STUCK)
 			keep_as_they_are(set);
+	}
+}
+
+/* What takes held threads goes last, to be held for once. How many come before. */
+static uint32_t put_held_last(struct fl_set *set)
+{
+	struct fl_move m[FL_ARCH_MOVES];
+	uint32_t n = set->n;
+
+	for (uint32_t k = 0; k < n;) {
+		const struct fl_change c = set->changes[k];
+
+		if (fl_arch_moves(c.patch, c.from, c.to, m) >= 0) {
+			k++;
+			continue;
+		}
+		set->changes[k] = set->changes[--n];
+		set->changes[n] = c;
+	}
+	return n;
+}
+
+/* Who comes to a place that is parked waits there, busy, until all of its set are through. Of
+ * a large set nearly all threads would come to one, and take from who writes the CPU that he
+ * needs to let them go: so it goes in parts, of which few come to any. */
+static void restore(struct fl_set *set, struct grace *p)
+{
+	enum { PART = 256 };
+	uint32_t n = put_held_last(set);
+
+	for (uint32_t from = 0; from < set->n;) {
+		uint32_t left = from < n ? n - from : set->n - from;
+		struct fl_set part = {
+			.changes = set->changes + from, .quiet = set->quiet,
+			.n = from < n && left > PART ? PART : left,
+			.room = set->room - from,
+		};
+
+		from += part.n;
+		restore_part(&part, p);
 	}
 }
 
