@@ -133,7 +133,7 @@ ctl session result y
 beside=$(ns_of "$out" c)
 finish
 raw=$(sql "select raw_avg_ns from $(rows latency) where name = 'c'")
-awk -v a="$alone" -v b="$beside" -v raw="$raw" 'BEGIN { exit !(b < a + (raw - a) / 2) }' ||
+awk -v a="$alone" -v b="$beside" -v raw="$raw" 'BEGIN { exit !(b < a + (raw - a) / 4) }' ||
 	fail "$label: c takes $beside ns, alone $alone, with all probes $raw"
 
 # Analyses of its own, of its functions alone: who called is the nearest of these.
