@@ -107,8 +107,6 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 	}
 	if (!err)
 		err = feed_part(s, b, from, b->n);
-	if (!b->n)
-		fl_stack_pause(&s->stack, b->paused);
 	s->last = b->n ? b->records[b->n - 1].tsc : s->last;
 	return err;
 }

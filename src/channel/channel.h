@@ -843,7 +843,7 @@ struct fl_batch {
 	size_t n;
 	const struct fl_window *window;	/* all are of it; NULL: no windows */
 	uint64_t paused;		/* ticks that the thread waited for room in its ring,
-					 * right behind the first record, if there is one */
+					 * right behind the first record */
 	const uint64_t *skipped;	/* likewise, right before each: what was left out there
 					 * has taken so many; NULL: nothing was */
 };

@@ -176,6 +176,22 @@ static struct fl_modules *modules_of(const struct fl_session *s, const struct fl
 	return modules;
 }
 
+const char *fl_usual_order(const struct fl_sheet *s)
+{
+	static const char *const keys[] = { "total_ns", "calls", "l1_misses" };
+	const bool is_latency = s->name && !strcmp(s->name, "latency");
+	const bool is_spread = s->name && !strcmp(s->name, "spread");
+
+	if (is_spread && fl_sheet_column(s->result, "function") >= 0)
+		return "function";
+	if (is_latency && s->sampled && fl_sheet_sum(s->result, "self_ns"))
+		return "self_ns";
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (fl_sheet_column(s->result, keys[i]) >= 0)
+			return keys[i];
+	return s->result->columns[0].name;
+}
+
 struct fl_sheet fl_session_sheet(struct fl_session *s, const char *name,
 				 const struct fl_names *names)
 {

@@ -73,7 +73,7 @@ struct fl_budget {
 	struct fl_clock starts[STARTS];	/* as it was when some became seldom */
 	uint32_t n_starts;
 	struct fl_price price;
-	bool has_payers;		/* beside the recording there were, at the last look */
+	bool has_payers;		/* there was one beside the recording */
 	double held;			/* calls that were counted in all */
 	struct hand hands[FL_HANDS];
 	uint32_t gauge;			/* where it is in `sides`, + 1; 0: none */

@@ -37,15 +37,13 @@
 
 int fl_budget_take(struct fl_session_options *o, const char *text)
 {
-	char *end;
-	double percent = strtod(text, &end);
+	double part;
 
-	end += *end == '%';
-	if (end == text || *end || !(percent >= 0.1 && percent <= 100)) {
+	if (!fl_budget_parse(text, &part)) {
 		fl_say("--budget takes a percentage from 0.1 to 100, not `%s`", text);
 		return -1;
 	}
-	o->budget = percent / 100;
+	o->budget = part;
 	return 0;
 }
 
@@ -226,9 +224,8 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	l.seconds = seconds;
 	l.open_us = (double)(now->open_ns - b->look.open_ns) / 1e3;
 	l.cpus = (double)b->pc_all * period / 1e9 / seconds;
-	if (b->afford.budget > b->afford.budgets[0] || b->has_payers)
+	if (b->has_payers)
 		find_payers(b);
-	b->has_payers = b->afford.budget > b->afford.budgets[0];
 	changed = fl_afford_look(&b->afford, &l, b->functions, b->n, b->order);
 	for (uint32_t f = 0; f < b->n; f++)
 		b->functions[f].calls = 0;
@@ -466,6 +463,11 @@ uint64_t fl_budget_calls(const struct fl_budget *b, uint32_t function)
 				(side->is_seldom ? b->scale : 1), MOST_CALLS) + 0.5);
 }
 
+static double error_squared(const struct side *side)
+{
+	return side->squares + side->alike * side->alike;
+}
+
 /* Of what is seldom some may be missing that no window has told of yet. */
 void fl_budget_tell(const struct fl_budget *b, uint32_t function, struct fl_sum *to)
 {
@@ -475,7 +477,7 @@ void fl_budget_tell(const struct fl_budget *b, uint32_t function, struct fl_sum 
 	if (!to->calls)
 		return;
 	side = &b->sides[b->called[function] - 1];
-	to->error_squared = side->squares + side->alike * side->alike;
+	to->error_squared = error_squared(side);
 	if (side->is_seldom || side->is_cut)
 		to->counted = side->counted < to->calls ? side->counted : to->calls - 1;
 }
@@ -487,8 +489,10 @@ uint64_t fl_budget_looked_ns(const struct fl_budget *b)
 
 void fl_budget_change(struct fl_budget *b, uint32_t payer, double part)
 {
-	if (b && b->afford.budgets[payer] != part)
-		fl_afford_pay(&b->afford, payer, part);
+	if (!b || b->afford.budgets[payer] == part)
+		return;
+	b->has_payers |= payer != 0;
+	fl_afford_pay(&b->afford, payer, part);
 }
 
 double fl_budget_held_ns(const struct fl_budget *b)
@@ -508,9 +512,7 @@ static uint64_t calls_of(const struct side *side)
 /* As what is told may be off by it all, so may what is not. */
 static uint64_t error_of(const struct side *side)
 {
-	double error = sqrt(side->squares + side->alike * side->alike);
-
-	return (uint64_t)(least(error, side->calls) + 0.5);
+	return (uint64_t)(least(sqrt(error_squared(side)), side->calls) + 0.5);
 }
 
 int fl_budget_end(struct fl_session *s)

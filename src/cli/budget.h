@@ -4,12 +4,25 @@
 #ifndef FL_BUDGET_H
 #define FL_BUDGET_H
 
+#include <stdlib.h>
+
 #include "cli/cli.h"
 
 /* So long may what a budget allows be spent at once, on top of it, so that a short run is
  * counted whole. */
 #define FL_BUDGET_STAKE_NS 1e9
 
+/* What a budget's text says, as a part of the CPU time; false: it is no percentage from 0.1 to
+ * 100. */
+static inline bool fl_budget_parse(const char *text, double *part)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	end += *end == '%';
+	*part = percent / 100;
+	return end != text && !*end && percent >= 0.1 && percent <= 100;
+}
 /* What --budget says. 0, or -1 and a line printed. */
 int fl_budget_take(struct fl_session_options *, const char *text);
 

@@ -632,6 +632,9 @@ int fl_session_finish(struct fl_session *);
 void fl_session_close(struct fl_session *);
 /* What its functions are shown as; NULL: no memory. */
 struct fl_names *fl_session_names(const struct fl_session *);
+/* What rows are sorted by when nobody says: time, else calls or misses, else the first column;
+ * a spread as it is drawn. Of samples the self time is what is known. */
+const char *fl_usual_order(const struct fl_sheet *);
 /* The result of analysis `name` as a sheet, for the terminal. */
 struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
 				 const struct fl_names *);

@@ -104,27 +104,9 @@ static int columns_of(const struct fl_sheet *s, const char *keys, size_t room,
 	return (int)n;
 }
 
-/* Without a key: by time, else by calls or misses, else by the first column; a spread as
- * it is drawn. Of samples the self time is what is known. */
-static const char *default_column(const struct fl_sheet *s)
-{
-	static const char *const keys[] = { "total_ns", "calls", "l1_misses" };
-	const bool is_latency = s->name && !strcmp(s->name, "latency");
-	const bool is_spread = s->name && !strcmp(s->name, "spread");
-
-	if (is_spread && fl_sheet_column(s->result, "function") >= 0)
-		return "function";
-	if (is_latency && s->sampled && fl_sheet_sum(s->result, "self_ns"))
-		return "self_ns";
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (fl_sheet_column(s->result, keys[i]) >= 0)
-			return keys[i];
-	return s->result->columns[0].name;
-}
-
 static int sort(struct fl_sheet *sheet, const char *keys)
 {
-	const char *names[MAX_KEYS] = { default_column(sheet) };
+	const char *names[MAX_KEYS] = { fl_usual_order(sheet) };
 	int n = keys && *keys ? columns_of(sheet, keys, MAX_KEYS, names) : 1;
 	char list[MAX_KEYS * 65] = "";
 

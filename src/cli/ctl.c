@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "cli/attach.h"
+#include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/ctl.h"
 #include "cli/named.h"
@@ -443,16 +444,6 @@ static char *cut_word(char **text)
 	return word;
 }
 
-static bool take_percent(const char *text, double *part)
-{
-	char *end;
-	double percent = strtod(text, &end);
-
-	end += *end == '%';
-	*part = percent / 100;
-	return end != text && !*end && percent >= 0.1 && percent <= 100;
-}
-
 /* `--budget=1` is `--budget 1`. What is wrong, or NULL. */
 static const char *take_flags(char **text, struct fl_naming *n)
 {
@@ -467,7 +458,7 @@ static const char *take_flags(char **text, struct fl_naming *n)
 			n->analyses = value;
 		else if (strcmp(word, "--budget"))
 			return "a session takes -a ANALYSIS and --budget=PERCENT";
-		else if (!take_percent(value, &n->budget))
+		else if (!fl_budget_parse(value, &n->budget))
 			return "--budget takes a percentage from 0.1 to 100";
 	}
 	return NULL;

@@ -305,18 +305,16 @@ static int tell_estimates(struct fl_named_seen *d)
 
 static void write_use(FILE *to, struct fl_named_seen *d, size_t i)
 {
-	static const char *const keys[] = { "total_ns", "calls" };
 	struct flick_rows rows = { 0 };
 	struct fl_names *names = fl_session_names(d->s);
 	struct fl_sheet sheet = { .result = &rows, .functions = fl_names_shown(names),
 				  .n_functions = d->s->functions.n, .name = d->uses[i].name,
 				  .sampled = d->s->view.sampled };
-	bool is_usual = !strcmp(d->uses[i].name, "latency"), is_sorted = false;
+	bool is_usual = !strcmp(d->uses[i].name, "latency");
 	int err = d->error ? d->error : fl_run_rows(d->run, i, &rows);
 
-	for (size_t k = 0; !err && !is_sorted && k < ARRAY_LEN(keys); k++)
-		is_sorted = fl_sheet_column(&rows, keys[k]) >= 0 &&
-			    fl_sheet_sort(&sheet, keys[k]);
+	if (!err && !fl_sheet_sort(&sheet, fl_usual_order(&sheet)))
+		err = -ENOMEM;
 	if (!err && is_usual)
 		fl_sheet_choose(&sheet, d->of->stage == FL_STAGE_COUNT ? "calls,function" :
 				"total,calls,avg,p50,p99,function");

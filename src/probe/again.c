@@ -55,6 +55,12 @@ static uint32_t n_sets;
 static struct set *open_set;		/* NULL: nothing is kept now */
 static uint32_t first_glue, first_body;
 
+/* May another recording use what this one makes, and the other way round? */
+static bool is_shared(const struct fl_region *m)
+{
+	return m->is_attached && !(m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS));
+}
+
 void fl_again_forget(uintptr_t lo, uintptr_t hi)
 {
 	for (uint32_t i = 0; i < n_sets; i++)
@@ -68,7 +74,7 @@ void fl_again_begin(const struct fl_known *k, uint32_t first, uint32_t end)
 	struct set *set;
 
 	open_set = NULL;
-	if (!m->is_attached || m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS))
+	if (!is_shared(m))
 		return;
 	if (!sets)
 		sets = fl_table_map(SETS * sizeof *sets);
@@ -140,9 +146,7 @@ void fl_again_end(int err)
 
 uint32_t fl_again_before(uint32_t set, const struct fl_known *k)
 {
-	const struct fl_region *m = fl_table.shm;
-
-	if (!m->is_attached || m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS))
+	if (!is_shared(fl_table.shm))
 		return 0;
 	for (set = set && set <= n_sets ? set - 1 : n_sets; set; set--)
 		if (sets[set - 1].is_whole && sets[set - 1].lo == k->lo &&
