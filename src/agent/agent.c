@@ -453,8 +453,10 @@ static void direct(void)
 	is_recorded = true;
 	fl_owner = &recorder;
 	tell_recorders();
+	fl_copy_share(true);
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
+	fl_copy_share(false);
 	if (session->windows.rate)
 		fl_windows_begin();
 }

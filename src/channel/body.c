@@ -40,8 +40,10 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 {
 	struct fl_region *m = fl_region;
 	struct fl_body_row *r;
-	uint32_t row = load_relaxed(&m->n_bodies);
+	uint32_t row = m ? load_relaxed(&m->n_bodies) : 0;
 
+	if (!m)
+		return;
 	if (row < m->max_sites)
 		row = __atomic_fetch_add(&m->n_bodies, 1, __ATOMIC_RELAXED);
 	if (row >= m->max_sites) {

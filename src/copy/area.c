@@ -11,7 +11,9 @@
 #include "copy/copy.h"
 #include "os/os.h"
 
-static size_t mapped;			/* W who builds */
+/* Builders of one module take ground at the same time, of what nobody else has. */
+static struct fl_lock lock = { .rank = FL_LOCK_GROUND };
+static size_t mapped;			/* W who has the lock */
 
 size_t fl_copy_bytes(void)
 {
@@ -55,8 +57,6 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 	size_t want = (size_t)FIRST << c->n;
 	int err;
 
-	if (c->n == ARRAY_LEN(c->blocks))
-		return -ENOMEM;
 	want = want < LARGEST ? want : LARGEST;
 	code = code > want ? code : want;
 	data += FL_JIT_BYTES;
@@ -81,6 +81,19 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 	return 0;
 }
 
+static int add_locked(struct fl_copies *c, size_t code, size_t data)
+{
+	uint64_t signals;
+	int err;
+
+	if (c->n == ARRAY_LEN(c->blocks))
+		return -ENOMEM;
+	fl_os_lock(&lock, &signals);
+	err = add_block(c, code, data);
+	fl_os_unlock(&lock, &signals);
+	return err;
+}
+
 int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
 {
 	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
@@ -88,7 +101,7 @@ int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_g
 
 	if (!b || b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
-		err = add_block(c, code, data);
+		err = add_locked(c, code, data);
 	if (err)
 		return err;
 	b = &c->blocks[c->n - 1];

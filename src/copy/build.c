@@ -191,7 +191,8 @@ static int write_body(struct fl_build *b, struct fl_copy *copy)
 	tell_copies(p, copy->copies);
 	if (p->n_groups)
 		fl_gate_open(b->gate);
-	next_cell += p->n_cells;
+	if (p->n_cells)			/* else there may be other builders (make.c) */
+		next_cell += p->n_cells;
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
 	return 0;
 }

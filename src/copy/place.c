@@ -8,30 +8,19 @@
  */
 #include <sys/mman.h>
 
-#include "copy/build.h"
+#include "copy/copy.h"
+#include "copy/make.h"
 #include "os/os.h"
 #include "probe/probe.h"
 
-enum { FIRST_STEPS = 1 << 14, PATH = 4096 };
+enum { PATH = 4096 };
 
 /* Between begin and end: the module whose bodies are wanted. */
 static struct session {
 	struct fl_module m;
 	char path[PATH];
 	struct fl_outline outline;
-	struct fl_copies copies;
-	struct fl_shape_step *steps;
-	uint32_t room;			/* of steps */
-	uintptr_t points[FL_POINTS_MOST];	/* ascending */
-	uint32_t n_points;
 	int err;			/* no body can be built */
-	struct made {			/* by extent of the outline */
-		struct fl_copy copy;
-		uint64_t datum;		/* explains `refusal` */
-		int refusal;
-		bool is_made, is_named;
-	} *made;
-	size_t n;
 } now;
 
 /* Modules that have bodies, by place. */
@@ -80,33 +69,6 @@ static bool is_same_module(const struct fl_module *m)
 		      !__builtin_memcmp(id, o->id, sizeof id));
 }
 
-static int map_steps(uint32_t room)
-{
-	struct fl_shape_step *steps =
-		fl_os_map(NULL, room * sizeof *steps, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (fl_is_err(steps))
-		return -ENOMEM;
-	if (now.steps)
-		fl_os_unmap(now.steps, now.room * sizeof *now.steps);
-	now.steps = steps;
-	now.room = room;
-	return 0;
-}
-
-/* Pages that no function comes to are never touched. */
-static int map_made(void)
-{
-	now.n = now.outline.n;
-	now.made = fl_os_map(NULL, (now.n + 1) * sizeof *now.made, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!fl_is_err(now.made))
-		return 0;
-	now.made = NULL;
-	return -ENOMEM;
-}
-
 static void begin_module(uintptr_t lo, uintptr_t hi)
 {
 	now.err = fl_obj_around(&now.m, lo, now.path, sizeof now.path);
@@ -115,13 +77,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	if (!now.err)
 		now.err = fl_outline_open(&now.outline, &now.m);
 	if (!now.err)
-		now.err = map_steps(FIRST_STEPS);
-	if (!now.err)
-		now.err = map_made();
-	fl_copies_begin(&now.copies, lo, hi);
-	now.copies.pid = fl_os_pid();
-	now.copies.weaves = fl_channel_weaves();
-	fl_copies_pairs(&now.copies);
+		now.err = fl_make_begin(&now.outline, lo, hi);
 }
 
 /* What is its function's name. Of several the first one. */
@@ -129,15 +85,14 @@ static int name_copy(void *arg, const char *name, uint64_t value, uint64_t size)
 {
 	uintptr_t at = now.m.bias + value;
 	size_t i = fl_outline_find(&now.outline, at);
-	struct made *made = &now.made[i];
+	struct fl_made *made = i < now.outline.n ? fl_make_built(i) : NULL;
 	struct fl_ground_block *b;
 
 	(void)arg;
 	(void)size;
-	if (i == now.n || !made->is_made || made->refusal || made->is_named ||
-	    now.outline.extents[i].start != at)
+	if (!made || made->is_named || now.outline.extents[i].start != at)
 		return 0;
-	b = fl_copies_block(&now.copies, made->copy.code);
+	b = fl_make_block(made->copy.code);
 	made->is_named = true;
 	if (b)
 		fl_jit_name(b, &made->copy, name);
@@ -148,103 +103,25 @@ static int end_module(void)
 {
 	int err;
 
-	if (now.made)
+	fl_make_stop();
+	if (!now.err)
 		fl_obj_functions(&now.m.file, name_copy, NULL);
-	err = fl_copies_end(&now.copies);
-
+	err = fl_make_end();
 	fl_outline_close(&now.outline);
 	fl_obj_close(&now.m.file);
-	if (now.steps)
-		fl_os_unmap(now.steps, now.room * sizeof *now.steps);
-	if (now.made)
-		fl_os_unmap(now.made, (now.n + 1) * sizeof *now.made);
 	now = (struct session){ .err = 0 };
 	return err;
 }
 
-/* ---- a body ------------------------------------------------------------------------- */
-
-static int find_shape(struct fl_shape *s, uintptr_t function, uint64_t *datum)
-{
-	int err;
-
-	for (;;) {
-		*s = (struct fl_shape){ .steps = now.steps, .room = now.room };
-		err = fl_shape_of(s, &now.outline, function, datum);
-		if (err != -ENOSPC)
-			return err;
-		err = map_steps(s->n_steps > 2 * now.room ? s->n_steps : 2 * now.room);
-		if (err)
-			return err;
-	}
-}
-
-static void note_point(uintptr_t at)
-{
-	if (now.n_points < FL_POINTS_MOST)
-		now.points[now.n_points++] = at;
-}
-
-/* Those in its parts: others are none of its steps. */
-static void add_points(struct fl_shape *s)
-{
-	bool has_any = false;
-
-	for (uint32_t i = 0; i < now.n_points; i++)
-		for (uint32_t k = 0; k < s->n_parts; k++)
-			has_any |= now.points[i] - s->parts[k].start <
-				   s->parts[k].end - s->parts[k].start;
-	s->points = now.points;
-	s->n_points = has_any ? now.n_points : 0;
-}
-
-/* Whoever has changed the bytes that the jump takes, a debugger or the program itself,
- * wants to change them back. */
-static bool is_as_in_file(const struct fl_shape *s)
-{
-	uintptr_t at = s->entry;
-
-	for (uint32_t i = 0; i < s->n_steps && at < s->entry + FL_ARCH_PAD_BYTES; i++) {
-		const struct fl_shape_step *step = &s->steps[i];
-
-		if (step->at != at)
-			continue;
-		if (__builtin_memcmp((const void *)at, fl_shape_bytes(s, step), step->len))
-			return false;
-		at += step->len;
-	}
-	return true;
-}
-
-static int build(uintptr_t function, struct fl_copy *c, uint64_t *datum)
-{
-	struct fl_shape shape;
-	int err = find_shape(&shape, function, datum);
-
-	add_points(&shape);
-	if (!err && !is_as_in_file(&shape)) {
-		*datum = shape.entry;
-		err = FLE_CHANGED;
-	}
-	if (!err)
-		err = fl_copy_build(&now.copies, &shape, c, datum);
-	if (!err)			/* time in it is the function's, but the call of glue */
-		fl_channel_tell_body(now.copies.pid, function, c->off,
-				     c->code + c->n_code - c->off);
-	return err;
-}
-
 /* Sites of a function are asked for one by one, and those of its parts elsewhere apart. */
-static int build_once(uintptr_t function, const struct fl_copy **c, uint64_t *datum)
+static int find_body(uintptr_t function, const struct fl_copy **c, uint64_t *datum)
 {
 	size_t i = fl_outline_find(&now.outline, function);
-	struct made *made = &now.made[i];
+	const struct fl_made *made;
 
-	if (i == now.n)
+	if (i == now.outline.n)
 		return FLE_UNKNOWN;
-	if (!made->is_made)
-		made->refusal = build(function, &made->copy, &made->datum);
-	made->is_made = true;
+	made = fl_make_body(i);
 	*c = &made->copy;
 	*datum = made->datum;
 	return made->refusal;
@@ -254,7 +131,7 @@ static int build_once(uintptr_t function, const struct fl_copy **c, uint64_t *da
 
 static int call_glue(uintptr_t at, uintptr_t glue)
 {
-	return fl_arch_put_branch(fl_copies_write(&now.copies, at), FL_BRANCH_CALL, at,
+	return fl_arch_put_branch(fl_make_write(at), FL_BRANCH_CALL, at,
 				  glue) ? 0 : FLE_NOREACH;
 }
 
@@ -294,7 +171,7 @@ static uintptr_t function_around(uintptr_t at)
 {
 	size_t i = now.err ? 0 : fl_outline_find(&now.outline, at);
 
-	return i < now.n ? now.outline.extents[now.outline.extents[i].owner].start : 0;
+	return i < now.outline.n ? now.outline.extents[now.outline.extents[i].owner].start : 0;
 }
 
 static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
@@ -302,7 +179,7 @@ static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 {
 	const struct fl_copy *c;
 	uintptr_t in_it = kind == FL_AT_POINT ? function_around(at) : function;
-	int err = now.err ? now.err : build_once(in_it, &c, datum);
+	int err = now.err ? now.err : find_body(in_it, &c, datum);
 
 	if (err)
 		return err;
@@ -325,6 +202,6 @@ static bool is_built_for(uintptr_t at)
 }
 
 const struct fl_builder fl_copy_builder = {
-	.begin = begin_module, .point = note_point, .place = place_site, .end = end_module,
-	.hold = is_same_module, .again = is_built_for, .hush = fl_copy_hush,
+	.begin = begin_module, .point = fl_make_point, .want = fl_make_want,
+	.place = place_site, .end = end_module, .hold = is_same_module, .again = is_built_for, .hush = fl_copy_hush,
 };

@@ -83,14 +83,14 @@ long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg, uin
 	return tid;
 }
 
-static long start(unsigned long flags, int (*run)(void *), void *arg)
+static long start(unsigned long flags, int (*run)(void *), void *arg, uint32_t *id)
 {
 	char *all = fl_clone_map();
 	long tid;
 
 	if (fl_is_err(all))
 		return (intptr_t)all;
-	tid = fl_clone(flags, all, run, arg, NULL);
+	tid = fl_clone(flags, all, run, arg, id);
 	if (tid < 0)
 		fl_clone_unmap(all);
 	return tid;
@@ -103,22 +103,45 @@ int fl_os_own_thread(void)
 	return load_relaxed(&own_thread);
 }
 
+static long start_thread(unsigned long more, int (*run)(void *), void *arg, uint32_t *id)
+{
+	const unsigned long flags = CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | more;
+	long tid = start(flags, run, arg, id);
+
+	/* qemu-user knows threads as the C library makes them alone */
+	return tid == -EINVAL ? start(flags | CLONE_FS, run, arg, id) : tid;
+}
+
 int fl_os_thread_start(int (*run)(void *), void *arg)
 {
-	const unsigned long flags = CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-	long tid = start(flags, run, arg);
+	long tid = start_thread(0, run, arg, NULL);
 
-	if (tid == -EINVAL)	/* qemu-user knows threads as the C library makes them alone */
-		tid = start(flags | CLONE_FS, run, arg);
 	if (tid > 0)
 		store_relaxed(&own_thread, (int)tid);
 	return (int)tid;
 }
 
+int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id)
+{
+	return (int)start_thread(CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, run, arg, id);
+}
+
+/* The kernel clears `id` when the thread leaves this memory, and is not done with it then. */
+void fl_os_helper_join(int tid, uint32_t *id)
+{
+	uint32_t is;
+
+	/* ordering: the kernel's wake behind the thread's last store is our mate */
+	while ((is = load_acquire(id)) != 0)
+		fl_os_futex_wait(id, is, 100000);
+	while (!fl_os_signal_thread(tid, 0))
+		SYS(SYS_sched_yield);
+}
+
 /* Without a signal in the low byte its end is news only for __WCLONE. */
 int fl_os_process_start(int (*run)(void *), void *arg)
 {
-	return (int)start(CLONE_UNTRACED, run, arg);
+	return (int)start(CLONE_UNTRACED, run, arg, NULL);
 }
 
 void fl_os_process_reap(int pid)

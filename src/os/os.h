@@ -137,6 +137,7 @@ enum fl_lock_rank {
 	FL_LOCK_TEXT,			/* patch/text.c */
 	FL_LOCK_SYNC,			/* patch/sync.c */
 	FL_LOCK_PATHS,			/* probe/path.c */
+	FL_LOCK_GROUND,			/* copy/area.c */
 	FL_N_LOCKS
 };
 struct fl_lock {
@@ -296,6 +297,10 @@ bool fl_os_call_restarts(long number, const uint64_t args[6]);
 int fl_os_thread_start(int (*run)(void *), void *arg);
 /* Its thread id; 0 when there is none (any more). */
 int fl_os_own_thread(void);
+/* Another such thread, that is waited for: `id` is 0 when it has ended. Its thread id or
+ * -errno. Behind the join the kernel has no such thread in the process any more. */
+int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id);
+void fl_os_helper_join(int tid, uint32_t *id);
 /* A child that shares this memory and its descriptors, else as such a thread.
  * The program learns nothing of it: no signal, no status for waitpid(-1). */
 int fl_os_process_start(int (*run)(void *), void *arg);

@@ -354,6 +354,10 @@ static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
 				     id < k->end; id++)
 		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
 			fl_probe_builder->point(fl_table.sites[id].at);
+	for (uint32_t id = first; !err && has_bodies && id < end; id++)
+		if (is_due(id, decided) && needs_glue(id) &&
+		    fl_probe_is_body(&fl_table.probes[id]))
+			fl_probe_builder->want(fl_table.sites[id].function);
 	if (!err)
 		err = fill_glue(&b, first, end, decided);
 	if (!err && has_bodies) {

@@ -99,13 +99,15 @@ void fl_probes_freeze(void);
 void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
 
 /* Who builds second bodies (copy/), for sites of FL_FORM_BODY and the like: in the order
- * begin, point for each point of a module, place for each wanted site of it, end. All with
- * the table's lock. */
+ * begin, point for each point of a module, want and then place for each wanted site of it,
+ * end. All with the table's lock. */
 struct fl_builder {
 	/* Bodies of the module that is mapped at [lo, hi) are wanted. */
 	void (*begin)(uintptr_t lo, uintptr_t hi);
 	/* An instruction at which there may be a probe; ascending. */
 	void (*point)(uintptr_t at);
+	/* The body of `function` is asked for later, in this order. */
+	void (*want)(uintptr_t function);
 	/* Build the body of `function`, if there is none, for its site at `at`. Its glue is at
 	 * in->glue; the rest of *in is filled in: its bytes can be read. 0 or a refusal. */
 	int (*place)(uintptr_t function, uintptr_t at, enum fl_kind, struct fl_plan_in *in,

@@ -11,12 +11,15 @@
  */
 #include "site-rig.h"
 
+#include <dirent.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <Zydis/Zydis.h>
 
 #include "copy/build.h"
 #include "copy/copy.h"
+#include "copy/make.h"
 #include "copy/plan.h"
 
 enum { ROOM = 1 << 20, SHOWN = 10, GLUE_CALL = 5, WANTED = 400000 };
@@ -47,7 +50,6 @@ struct verdict {
 struct reading {
 	const struct fl_shape *s;
 	const struct fl_copy *copy;
-	const struct fl_copies *copies;
 	uintptr_t at;			/* what is read next */
 	uint32_t step;
 	uint32_t n_places;
@@ -338,10 +340,9 @@ static void show(const struct reading *r)
 		       s->at - r->s->m->bias, s->kind, r->at, r->wrong);
 }
 
-static bool is_right(const struct fl_shape *s, const struct fl_copy *copy,
-		     const struct fl_copies *copies)
+static bool is_right(const struct fl_shape *s, const struct fl_copy *copy)
 {
-	struct reading r = { .s = s, .copy = copy, .copies = copies };
+	struct reading r = { .s = s, .copy = copy };
 
 	r.at = copy->on + GLUE_CALL;
 	for (; r.step < s->n_steps && !r.wrong; r.step++) {
@@ -419,7 +420,7 @@ static void build_one(struct opened *f, uintptr_t function, struct verdict *v)
 		printf("%lx of %s: %d %s, %lx\n", function - f->m.bias, f->m.path, err,
 		       fl_err_text(err), datum - f->m.bias);
 		v->wrong++;
-	} else if (!is_right(&s, &copy, &f->copies)) {
+	} else if (!is_right(&s, &copy)) {
 		v->wrong++;
 	}
 }
@@ -452,6 +453,113 @@ static void libraries_are_the_same_in_bodies(void **state)
 	       v.n_files, v.functions, v.instructions, v.refused, v.wrong);
 	assert_true(v.instructions >= WANTED);
 	assert_int_equal(v.wrong, 0);
+}
+
+/* ---- several builders -------------------------------------------------------------- */
+
+static size_t count_threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	size_t n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+static size_t count_cpus(void)
+{
+	cpu_set_t own;
+
+	return sched_getaffinity(0, sizeof own, &own) ? 1 : (size_t)CPU_COUNT(&own);
+}
+
+static bool is_function(const struct opened *f, size_t k)
+{
+	return f->outline.extents[k].kind == FL_EXTENT_FUNCTION &&
+	       !f->outline.extents[k].refusal;
+}
+
+/* Each is built once; a body is no builder's but one's, and what it is does not depend on
+ * whose. Where there are CPUs for them others build, too: their bodies lie above a later one.
+ * They are gone when the last body is there. */
+static void make_all(struct opened *f, bool alone, struct verdict *v, size_t *others)
+{
+	uintptr_t last = 0;
+
+	fl_copy_share(!alone);
+	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi), 0);
+	for (size_t k = 0; k < f->outline.n; k++)
+		if (is_function(f, k))
+			fl_make_want(f->outline.extents[k].start);
+	for (size_t k = 0; k < f->outline.n; k++) {
+		const struct fl_made *m = is_function(f, k) ? fl_make_body(k) : NULL;
+		struct fl_shape s;
+
+		v->functions += m != NULL;
+		v->refused += m && m->refusal;
+		if (!m || m->refusal)
+			continue;
+		assert_int_equal(shape_of(f, &s, f->outline.extents[k].start), 0);
+		v->instructions += s.n_steps;
+		v->wrong += !is_right(&s, &m->copy);
+		assert_ptr_equal(fl_make_built(k), m);
+		assert_non_null(fl_make_write(m->copy.on));
+		*others += m->copy.code < last;
+		last = m->copy.code;
+	}
+	fl_make_stop();
+	assert_int_equal(count_threads(), 1);
+	assert_int_equal(fl_make_end(), 0);
+	fl_copy_share(false);
+}
+
+static void several_builders_build_what_one_does(void **state)
+{
+	enum { HUNDREDS = 500 };
+	struct verdict one = { 0 }, several = { 0 };
+	size_t blocks = 0, others = 0;
+	struct opened f;
+
+	(void)state;
+	open_file(&f, files[1]);
+	make_all(&f, true, &one, &blocks);
+	make_all(&f, false, &several, &others);
+	close_file(&f);
+	printf("build: of %zu bodies %zu lie below the one before, of one builder %zu, "
+	       "%zu refused, %zu | wrong %zu\n", several.functions, others, blocks,
+	       several.refused, one.refused, several.wrong);
+	assert_memory_equal(&several, &one, sizeof one);
+	assert_true(several.functions > HUNDREDS);
+	assert_int_equal(several.wrong, 0);
+	if (count_cpus() > 1)
+		assert_true(others > several.functions / 16);
+}
+
+/* Nobody has asked for a body, and for all that were wanted. */
+static void builders_end_when_they_are_told(void **state)
+{
+	struct opened f;
+
+	(void)state;
+	open_file(&f, files[1]);
+	fl_copy_share(true);
+	for (size_t asked = 0; asked < 3; asked++) {
+		assert_int_equal(fl_make_begin(&f.outline, f.m.lo, f.m.hi), 0);
+		for (size_t k = 0; k < f.outline.n; k++)
+			if (is_function(&f, k))
+				fl_make_want(f.outline.extents[k].start);
+		for (size_t k = 0, n = 0; n < asked; k++)
+			if (is_function(&f, k) && ++n)
+				fl_make_body(k);
+		fl_make_stop();
+		assert_int_equal(count_threads(), 1);
+		assert_int_equal(fl_make_end(), 0);
+	}
+	fl_copy_share(false);
+	close_file(&f);
 }
 
 /* ---- what a debugger reads ---------------------------------------------------------- */
@@ -589,6 +697,8 @@ int main(void)
 		cmocka_unit_test(a_block_takes_pages_as_it_is_used),
 		cmocka_unit_test(a_block_is_a_file_with_as_many_names_as_it_has_room_for),
 		cmocka_unit_test(libraries_are_the_same_in_bodies),
+		cmocka_unit_test(several_builders_build_what_one_does),
+		cmocka_unit_test(builders_end_when_they_are_told),
 	};
 
 	ZydisDecoderInit(&zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

@@ -1,0 +1,37 @@
+/*
+ * make.h - private to copy/: the bodies of one module, while they are built (make.c).
+ */
+#ifndef FL_COPY_MAKE_H
+#define FL_COPY_MAKE_H
+
+#include "copy/build.h"
+
+/* Of an extent of the outline. */
+struct fl_made {
+	struct fl_copy copy;
+	uint64_t datum;			/* explains `refusal` */
+	int refusal;
+	uint32_t state;			/* make.c */
+	bool is_named;			/* place.c's */
+};
+
+/* Of this module, which is mapped at [lo, hi), bodies are wanted. The outline stays until
+ * fl_make_end(). 0 or -ENOMEM. */
+int fl_make_begin(const struct fl_outline *, uintptr_t lo, uintptr_t hi);
+/* Before the first body. A point: an instruction at which there may be a probe; ascending. */
+void fl_make_point(uintptr_t at);
+/* Before the first body: it is asked for later. In the order of asking. */
+void fl_make_want(uintptr_t function);
+/* The body of extent `i`, or why there is none: it is built now, if it is not yet. */
+const struct fl_made *fl_make_body(size_t i);
+/* NULL: none was built. */
+struct fl_made *fl_make_built(size_t i);
+/* The block that has the address, and where the byte that is executed there is written to;
+ * NULL: none. */
+struct fl_ground_block *fl_make_block(uintptr_t at);
+unsigned char *fl_make_write(uintptr_t at);
+/* Nobody builds any more. Then: what was built can be executed. 0 or -errno. */
+void fl_make_stop(void);
+int fl_make_end(void);
+
+#endif
