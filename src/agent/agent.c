@@ -448,15 +448,16 @@ static void direct_late(void)
 
 static void direct(void)
 {
-	uint32_t from;
+	const uint64_t no_others[FL_CPU_WORDS] = { 0 };
+	uint32_t from, cpus = fl_os_shared_cpus(no_others);
 
 	is_recorded = true;
 	fl_owner = &recorder;
 	tell_recorders();
-	fl_copy_share(true);
+	fl_os_spare_cpus = cpus ? cpus - 1 : 0;
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
-	fl_copy_share(false);
+	fl_os_spare_cpus = 0;
 	if (session->windows.rate)
 		fl_windows_begin();
 }

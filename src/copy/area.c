@@ -20,7 +20,7 @@ size_t fl_copy_bytes(void)
 	return mapped;
 }
 
-enum { FIRST = 1 << 15, LARGEST = 1 << 23, DATA_PART = 2 };
+enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA_PART = 2 };
 
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {

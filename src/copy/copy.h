@@ -7,9 +7,6 @@
 
 /* Builds second bodies for probes (place.c). */
 extern const struct fl_builder fl_copy_builder;
-/* While this is so the program's CPUs are idle: others may be used to build bodies, by threads
- * that have ended when a module's are done (make.c). W the first constructor. */
-void fl_copy_share(bool may);
 /* What was mapped for bodies in this process so far (area.c). */
 size_t fl_copy_bytes(void);
 /* Bodies tell no accesses any more (gate.c). */

@@ -27,13 +27,13 @@
 enum { FREE, TAKEN, AWAITED, MADE };
 enum {
 	FIRST_STEPS = 1 << 14,
-	HELPERS = 3,
+	HELPERS = 7,
 	WORTH = 256,			/* so many bodies take ten times what a thread does */
 	AT_ONCE = 16,			/* a helper's neighbours are neighbours in its ground */
 	LOOKS = 1000			/* a body takes some ten microseconds */
 };
 
-struct builder {
+struct worker {
 	struct fl_copies copies;
 	struct fl_shape_step *steps;
 	uint32_t room;			/* of steps */
@@ -41,31 +41,24 @@ struct builder {
 	int tid;
 };
 
-static bool may_share;			/* W before and behind the first scan */
-
 /* Between begin and end. */
 static struct {
 	const struct fl_outline *outline;
 	uintptr_t points[FL_POINTS_MOST];	/* ascending */
 	uint32_t n_points;
-	struct fl_made *made;		/* by extent */
+	struct fl_built *made;		/* by extent */
 	size_t n;
 	uint32_t *wanted;		/* extents */
 	uint32_t n_wanted;
 	int64_t left;			/* of these helpers take none from here on */
 	bool is_begun;			/* the first body was asked for */
-	struct builder own, helpers[HELPERS];
+	struct worker own, helpers[HELPERS];
 	uint32_t n_helpers;
 } now;
 
-void fl_copy_share(bool may)
-{
-	may_share = may;
-}
-
 /* ---- one body ----------------------------------------------------------------------- */
 
-static int map_steps(struct builder *b, uint32_t room)
+static int map_steps(struct worker *b, uint32_t room)
 {
 	struct fl_shape_step *steps =
 		fl_os_map(NULL, room * sizeof *steps, PROT_READ | PROT_WRITE,
@@ -80,7 +73,7 @@ static int map_steps(struct builder *b, uint32_t room)
 	return 0;
 }
 
-static int find_shape(struct builder *b, struct fl_shape *s, uintptr_t function,
+static int find_shape(struct worker *b, struct fl_shape *s, uintptr_t function,
 		      uint64_t *datum)
 {
 	int err = b->steps ? 0 : map_steps(b, FIRST_STEPS);
@@ -126,7 +119,7 @@ static bool is_as_in_file(const struct fl_shape *s)
 	return true;
 }
 
-static int build(struct builder *b, uintptr_t function, struct fl_copy *c, uint64_t *datum)
+static int build(struct worker *b, uintptr_t function, struct fl_copy *c, uint64_t *datum)
 {
 	struct fl_shape shape = { .n_parts = 0 };
 	int err = find_shape(b, &shape, function, datum);
@@ -145,9 +138,9 @@ static int build(struct builder *b, uintptr_t function, struct fl_copy *c, uint6
 }
 
 /* False: another builder has it. */
-static bool build_if_free(struct builder *b, size_t i)
+static bool build_if_free(struct worker *b, size_t i)
 {
-	struct fl_made *m = &now.made[i];
+	struct fl_built *m = &now.made[i];
 	uint32_t is = FREE;
 
 	/* (A): nothing of what was written before is read */
@@ -165,7 +158,7 @@ static bool build_if_free(struct builder *b, size_t i)
 
 static int help(void *arg)
 {
-	struct builder *b = arg;
+	struct worker *b = arg;
 	int64_t end;
 
 	/* ordering: none, who takes a body is said by its state */
@@ -175,7 +168,7 @@ static int help(void *arg)
 	return 0;
 }
 
-static bool start_helper(struct builder *b)
+static bool start_helper(struct worker *b)
 {
 	b->copies = now.own.copies;	/* which has no ground yet */
 	b->tid = fl_os_helper_start(help, b, &b->id);
@@ -184,17 +177,16 @@ static bool start_helper(struct builder *b)
 
 static void start_helpers(void)
 {
-	const uint64_t no_others[FL_CPU_WORDS] = { 0 };
-	bool helps = may_share && !now.own.copies.weaves && now.n_wanted >= WORTH;
-	uint32_t cpus = helps ? fl_os_shared_cpus(no_others) : 1;
+	bool helps = !now.own.copies.weaves && now.n_wanted >= WORTH;
+	uint32_t most = helps ? fl_os_spare_cpus : 0;
 
 	now.left = now.n_wanted;
-	while (now.n_helpers < HELPERS && now.n_helpers + 1 < cpus &&
+	while (now.n_helpers < HELPERS && now.n_helpers < most &&
 	       start_helper(&now.helpers[now.n_helpers]))
 		now.n_helpers++;
 }
 
-static void await(struct fl_made *m)
+static void wait_until_made(struct fl_built *m)
 {
 	uint32_t is = TAKEN;
 
@@ -206,16 +198,16 @@ static void await(struct fl_made *m)
 	fl_os_futex_wait(&m->state, AWAITED, 100000);
 }
 
-const struct fl_made *fl_make_body(size_t i)
+const struct fl_built *fl_make_body(size_t i)
 {
-	struct fl_made *m = &now.made[i];
+	struct fl_built *m = &now.made[i];
 
 	if (!now.is_begun)
 		start_helpers();
 	now.is_begun = true;
 	build_if_free(&now.own, i);
 	while (load_acquire(&m->state) != MADE)		/* (C) pairs with (B) */
-		await(m);
+		wait_until_made(m);
 	return m;
 }
 
@@ -259,7 +251,7 @@ void fl_make_want(uintptr_t function)
 		now.wanted[now.n_wanted++] = (uint32_t)i;
 }
 
-struct fl_made *fl_make_built(size_t i)
+struct fl_built *fl_make_built(size_t i)
 {
 	return now.made[i].state == MADE && !now.made[i].refusal ? &now.made[i] : NULL;
 }
@@ -288,7 +280,7 @@ void fl_make_stop(void)
 		fl_os_helper_join(now.helpers[i].tid, &now.helpers[i].id);
 }
 
-static int end_builder(struct builder *b)
+static int end_builder(struct worker *b)
 {
 	if (b->steps)
 		fl_os_unmap(b->steps, b->room * sizeof *b->steps);

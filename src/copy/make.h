@@ -7,7 +7,7 @@
 #include "copy/build.h"
 
 /* Of an extent of the outline. */
-struct fl_made {
+struct fl_built {
 	struct fl_copy copy;
 	uint64_t datum;			/* explains `refusal` */
 	int refusal;
@@ -23,9 +23,9 @@ void fl_make_point(uintptr_t at);
 /* Before the first body: it is asked for later. In the order of asking. */
 void fl_make_want(uintptr_t function);
 /* The body of extent `i`, or why there is none: it is built now, if it is not yet. */
-const struct fl_made *fl_make_body(size_t i);
+const struct fl_built *fl_make_body(size_t i);
 /* NULL: none was built. */
-struct fl_made *fl_make_built(size_t i);
+struct fl_built *fl_make_built(size_t i);
 /* The block that has the address, and where the byte that is executed there is written to;
  * NULL: none. */
 struct fl_ground_block *fl_make_block(uintptr_t at);

@@ -85,7 +85,7 @@ static int name_copy(void *arg, const char *name, uint64_t value, uint64_t size)
 {
 	uintptr_t at = now.m.bias + value;
 	size_t i = fl_outline_find(&now.outline, at);
-	struct fl_made *made = i < now.outline.n ? fl_make_built(i) : NULL;
+	struct fl_built *made = i < now.outline.n ? fl_make_built(i) : NULL;
 	struct fl_ground_block *b;
 
 	(void)arg;
@@ -117,7 +117,7 @@ static int end_module(void)
 static int find_body(uintptr_t function, const struct fl_copy **c, uint64_t *datum)
 {
 	size_t i = fl_outline_find(&now.outline, function);
-	const struct fl_made *made;
+	const struct fl_built *made;
 
 	if (i == now.outline.n)
 		return FLE_UNKNOWN;
@@ -203,5 +203,6 @@ static bool is_built_for(uintptr_t at)
 
 const struct fl_builder fl_copy_builder = {
 	.begin = begin_module, .point = fl_make_point, .want = fl_make_want,
-	.place = place_site, .end = end_module, .hold = is_same_module, .again = is_built_for, .hush = fl_copy_hush,
+	.place = place_site, .end = end_module, .hush = fl_copy_hush,
+	.hold = is_same_module, .again = is_built_for,
 };

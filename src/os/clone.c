@@ -121,6 +121,8 @@ int fl_os_thread_start(int (*run)(void *), void *arg)
 	return (int)tid;
 }
 
+uint32_t fl_os_spare_cpus;
+
 int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id)
 {
 	return (int)start_thread(CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, run, arg, id);
@@ -131,7 +133,7 @@ void fl_os_helper_join(int tid, uint32_t *id)
 {
 	uint32_t is;
 
-	/* ordering: the kernel's wake behind the thread's last store is our mate */
+	/* ordering: none of ours, the kernel clears it behind the thread's last store */
 	while ((is = load_acquire(id)) != 0)
 		fl_os_futex_wait(id, is, 100000);
 	while (!fl_os_signal_thread(tid, 0))

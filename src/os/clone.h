@@ -1,5 +1,5 @@
 /*
- * clone.h - private to os/: what flick runs on a stack of its own.
+ * clone.h - private to os/: what flick runs on a stack of its own, and what that has to know.
  */
 #ifndef FL_OS_CLONE_H
 #define FL_OS_CLONE_H
@@ -16,6 +16,10 @@ FL_HIDDEN bool fl_clone_holds(const char *all, const void *address);
 FL_HIDDEN long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg,
 			uint32_t *id);
 
+/* Is that where memory lies that fl_os_map() chose a place for? (map.c) */
+FL_HIDDEN bool fl_os_is_apart(uintptr_t at);
+/* Who was outside was killed, or has ended (outside.c). */
+FL_HIDDEN bool fl_os_outside_died(void);
 /* Of who waits outside: it ends, if nobody else runs in this memory (outside.c). */
 FL_HIDDEN void fl_os_outside_end_alone(void);
 

@@ -12,6 +12,7 @@
  */
 #include <sys/mman.h>
 
+#include "os/clone.h"
 #include "os/os.h"
 #include "os/syscall.h"
 

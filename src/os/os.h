@@ -19,8 +19,6 @@
  * `at` it lies apart from all code (map.c). */
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset);
 int fl_os_unmap(void *at, size_t n);
-/* Is that where such memory lies? */
-bool fl_os_is_apart(uintptr_t at);
 /* As mlockall(2), of all but that. */
 int fl_os_lock_memory(int flags);
 int fl_os_protect(void *at, size_t n, int prot);
@@ -301,6 +299,8 @@ int fl_os_own_thread(void);
  * -errno. Behind the join the kernel has no such thread in the process any more. */
 int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id);
 void fl_os_helper_join(int tid, uint32_t *id);
+/* How many are worth while: CPUs that the program has no use for. W before it runs. */
+extern uint32_t fl_os_spare_cpus;
 /* A child that shares this memory and its descriptors, else as such a thread.
  * The program learns nothing of it: no signal, no status for waitpid(-1). */
 int fl_os_process_start(int (*run)(void *), void *arg);
@@ -328,7 +328,6 @@ int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_
 uint32_t fl_os_shared_cpus(const uint64_t others[FL_CPU_WORDS]);
 int fl_os_outside_pid(void);
 bool fl_os_takes_orphans(void);		/* does this process? Or that is not known */
-bool fl_os_outside_died(void);
 int fl_os_rest(uint64_t us);
 void fl_os_rouse(void);
 bool fl_os_is_outside(void);		/* is the caller that one? */

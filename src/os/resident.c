@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "os/clone.h"
 #include "os/os.h"
 #include "os/syscall.h"
 

@@ -6,7 +6,10 @@
 
 #include "shape.h"
 
-enum { FL_STUB_ALIGNED = 8 };		/* the linker's stubs */
+enum {
+	FL_STUB_ALIGNED = 8,		/* the linker's stubs */
+	FL_OUTLINE_PARTS = 8		/* threads that read a module's code, at most */
+};
 
 struct pass {
 	struct fl_outline *o;
@@ -21,6 +24,10 @@ struct pass {
 		uint32_t from, to;	/* an extent, and what it calls */
 	} *calls;			/* direct ones that leave it */
 	size_t n_calls, room_calls;
+	struct said {
+		uintptr_t at;
+		int why;		/* fl_err; 0: nothing */
+	} *others;			/* by extent: why the code of another refuses it */
 	struct fl_askers askers;
 	bool is_fixed;			/* it names addresses without relocations */
 	bool any_flags;			/* an extent is X_FLAGS */
@@ -37,7 +44,9 @@ static inline bool fl_is_head(const struct pass *p, uintptr_t a)
 	return a - p->lo < p->hi - p->lo && fl_bit(p->heads, a - p->lo);
 }
 
-/* outline-read.c: what a range's instructions say, once the heads are known. */
+/* outline-share.c: what all code says, once the heads are known. 0 or -ENOMEM. */
+int fl_outline_read_code(struct pass *);
+/* outline-read.c: the same of one range. */
 void fl_outline_read_extent(struct pass *, struct fl_extent *);
 
 /* outline-parts.c: what looks like a function and is a part; whose each part is, as jumps

@@ -24,6 +24,13 @@ static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 	x->n_left++;
 }
 
+/* Another one's, which may be read just now: what is said of it first counts. */
+static void refuse_other(struct pass *p, size_t k, int why, uintptr_t at)
+{
+	if (!p->others[k].why)
+		p->others[k] = (struct said){ at, why };
+}
+
 /* Does a stub of the linker's lead to a function that asks who called? */
 static int leads_to_asker(const struct pass *p, uintptr_t to)
 {
@@ -65,7 +72,7 @@ static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned
 		return;
 	k = fl_outline_find(p->o, i->target);
 	if (k < p->o->n)
-		fl_refuse(&p->o->extents[k], FLE_FLAGS, at);
+		refuse_other(p, k, FLE_FLAGS, at);
 }
 
 /* A direct call or jump. Into itself: its first bytes will not be there. */
@@ -152,7 +159,7 @@ static void take_address(void *arg, uintptr_t address, enum fl_paged how)
 		name_own(n->x, address, n->at, how);
 	else if (how == FL_PAGED_FORMED && k < o->n && !(address % sizeof(fl_unit)) &&
 		 o->extents[k].kind != FL_EXTENT_OTHER && address != o->extents[k].start)
-		fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+		refuse_other(p, k, FLE_INSIDE, n->at);
 	if (p->askers.n)
 		meet_asker(n->x, n->i, n->at, fl_asks(&p->askers, address));
 }
@@ -171,7 +178,7 @@ static void name_page(struct name *n, uintptr_t page)
 	     k < o->n && o->extents[k].start < page + FL_ARCH_PAGE; k++) {
 		take_address(n, o->extents[k].start, FL_PAGED_FORMED);
 		if (o->extents[k].kind != FL_EXTENT_OTHER)
-			fl_refuse(&o->extents[k], FLE_INSIDE, n->at);
+			refuse_other(n->p, k, FLE_INSIDE, n->at);
 	}
 }
 

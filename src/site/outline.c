@@ -68,7 +68,7 @@ static bool map_all(struct pass *p, size_t n)
 	struct fl_outline *o = p->o;
 
 	o->room_lefts = n + 1;
-	p->room_calls = n / FL_ARCH_PAD_BYTES + 1;
+	p->room_calls = n / FL_ARCH_PAD_BYTES + FL_OUTLINE_PARTS;
 	p->heads = fl_scratch_full(words * sizeof *p->heads);
 	p->named = fl_scratch_full(words * sizeof *p->named);
 	p->starts = fl_scratch_full(words * sizeof *p->starts);
@@ -186,17 +186,19 @@ static void index_extents(struct fl_outline *o)
 	}
 }
 
-static void read_all(struct pass *p, const struct fl_ranges *ranges, const struct stubs *stubs)
+static int read_all(struct pass *p, const struct fl_ranges *ranges, const struct stubs *stubs)
 {
 	struct fl_outline *o = p->o;
+	int err;
 
 	for (size_t i = 0; i < ranges->n; i++)
 		set_extents(p, &ranges->r[i], stubs);
 	index_extents(o);
 	fl_refuse_by_tables(o, &p->askers);
 	set_heads(p);
-	for (size_t i = 0; i < o->n; i++)
-		fl_outline_read_extent(p, &o->extents[i]);
+	err = fl_outline_read_code(p);
+	if (err)
+		return err;
 	fl_outline_find_askers(p);
 	fl_outline_find_hidden(p);
 	fl_outline_join_parts(p);
@@ -204,6 +206,7 @@ static void read_all(struct pass *p, const struct fl_ranges *ranges, const struc
 	fl_outline_judge_rows(o);
 	fl_outline_list_parts(o);
 	fl_outline_judge(p);
+	return 0;
 }
 
 int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
@@ -225,7 +228,7 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 
 		err = map_all(&p, p.hi - p.lo) ? 0 : -ENOMEM;
 		if (!err)
-			read_all(&p, &ranges, &stubs);
+			err = read_all(&p, &ranges, &stubs);
 		fl_scratch_close(p.heads, bytes);
 		fl_scratch_close(p.named, bytes);
 		fl_scratch_close(p.starts, bytes);

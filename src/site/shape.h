@@ -2,7 +2,7 @@
  * shape.h - the parts of the provider `body`; private to this folder.
  *
  *	outline.c	all code of a module, once: functions and parts of them, by its steps
- *			outline-read.c, outline-parts.c, outline-judge.c
+ *			outline-share.c, outline-read.c, outline-parts.c, outline-judge.c
  *	outlines.c	what it said, from the scan to the first bodies
  *	refuse.c	which of them cannot have a second body, before their code is read
  *	monitors.c	which have a site between exclusives

@@ -489,13 +489,13 @@ static void make_all(struct opened *f, bool alone, struct verdict *v, size_t *ot
 {
 	uintptr_t last = 0;
 
-	fl_copy_share(!alone);
+	fl_os_spare_cpus = alone ? 0 : count_cpus() - 1;
 	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi), 0);
 	for (size_t k = 0; k < f->outline.n; k++)
 		if (is_function(f, k))
 			fl_make_want(f->outline.extents[k].start);
 	for (size_t k = 0; k < f->outline.n; k++) {
-		const struct fl_made *m = is_function(f, k) ? fl_make_body(k) : NULL;
+		const struct fl_built *m = is_function(f, k) ? fl_make_body(k) : NULL;
 		struct fl_shape s;
 
 		v->functions += m != NULL;
@@ -513,7 +513,7 @@ static void make_all(struct opened *f, bool alone, struct verdict *v, size_t *ot
 	fl_make_stop();
 	assert_int_equal(count_threads(), 1);
 	assert_int_equal(fl_make_end(), 0);
-	fl_copy_share(false);
+	fl_os_spare_cpus = 0;
 }
 
 static void several_builders_build_what_one_does(void **state)
@@ -545,7 +545,7 @@ static void builders_end_when_they_are_told(void **state)
 
 	(void)state;
 	open_file(&f, files[1]);
-	fl_copy_share(true);
+	fl_os_spare_cpus = 3;
 	for (size_t asked = 0; asked < 3; asked++) {
 		assert_int_equal(fl_make_begin(&f.outline, f.m.lo, f.m.hi), 0);
 		for (size_t k = 0; k < f.outline.n; k++)
@@ -558,7 +558,7 @@ static void builders_end_when_they_are_told(void **state)
 		assert_int_equal(count_threads(), 1);
 		assert_int_equal(fl_make_end(), 0);
 	}
-	fl_copy_share(false);
+	fl_os_spare_cpus = 0;
 	close_file(&f);
 }
 
@@ -691,9 +691,28 @@ static void a_block_takes_pages_as_it_is_used(void **state)
 	close_file(&f);
 }
 
+/* Of a module with hundreds of megabytes of code bodies have room, too. */
+static void blocks_for_a_large_module_do_not_end(void **state)
+{
+	enum { MEGABYTES = 400 };
+	struct fl_ground to;
+	struct opened f;
+	size_t all = 0;
+
+	(void)state;
+	open_file(&f, files[0]);
+	while (all < (size_t)MEGABYTES << 20) {
+		assert_int_equal(fl_copies_reserve(&f.copies, 1, 1, &to), 0);
+		all += f.copies.blocks[f.copies.n - 1].near.code_bytes;
+		fl_copies_fill(&f.copies);
+	}
+	close_file(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocks_for_a_large_module_do_not_end),
 		cmocka_unit_test(a_block_takes_pages_as_it_is_used),
 		cmocka_unit_test(a_block_is_a_file_with_as_many_names_as_it_has_room_for),
 		cmocka_unit_test(libraries_are_the_same_in_bodies),

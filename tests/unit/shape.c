@@ -596,6 +596,42 @@ static void an_outline_is_kept_for_who_opens_it_next(void **state)
 	fl_obj_close(&m.file);
 }
 
+/* Byte for byte, and what refuses a function, also one of another part's. */
+static void several_threads_read_what_one_does(void **state)
+{
+	static const char *const paths[] = {
+		"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/bin/perl", "/usr/bin/python3.11", "/usr/bin/gdb",
+	};
+	size_t n_refused = 0, n = 0;
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(paths); k++) {
+		struct fl_outline shared;
+		struct opened f;
+
+		if (access(paths[k], R_OK))
+			continue;
+		open_file(&f, paths[k]);
+		fl_os_spare_cpus = 3;
+		assert_int_equal(fl_outline_open(&shared, &f.m), 0);
+		fl_os_spare_cpus = 0;
+		assert_int_equal(shared.n, f.outline.n);
+		assert_int_equal(shared.n_lefts, f.outline.n_lefts);
+		assert_memory_equal(shared.extents, f.outline.extents,
+				    shared.n * sizeof *shared.extents);
+		assert_memory_equal(shared.lefts, f.outline.lefts,
+				    shared.n_lefts * sizeof *shared.lefts);
+		for (size_t i = 0; i < shared.n; i++)
+			n_refused += shared.extents[i].refusal != 0;
+		n += shared.n;
+		fl_outline_close(&shared);
+		close_file(&f);
+	}
+	printf("shape: %zu ranges of code, %zu refused, as by one thread\n", n, n_refused);
+	assert_true(n > 10000 && n_refused > 100);
+}
+
 /* Of a file that is laid out, which is elsewhere next time, nothing is. */
 static void nothing_is_kept_of_what_is_laid_out(void **state)
 {
@@ -616,6 +652,7 @@ int main(void)
 		cmocka_unit_test(without_its_file_nothing_is_taken),
 		cmocka_unit_test(an_outline_is_kept_for_who_opens_it_next),
 		cmocka_unit_test(nothing_is_kept_of_what_is_laid_out),
+		cmocka_unit_test(several_threads_read_what_one_does),
 		cmocka_unit_test(shapes_are_what_zydis_says),
 	};
 
