@@ -147,6 +147,7 @@ static bool build_if_free(struct worker *b, size_t i)
 	if (!__atomic_compare_exchange_n(&m->state, &is, TAKEN, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
+	FL_POINT("make.taken");
 	m->refusal = build(b, now.outline->extents[i].start, &m->copy, &m->datum);
 	/* (B) pairs with (C) */
 	if (__atomic_exchange_n(&m->state, MADE, __ATOMIC_RELEASE) == AWAITED)
@@ -195,6 +196,7 @@ static void wait_until_made(struct fl_built *m)
 	/* ordering: none, (C) is in who calls; it sleeps while there is AWAITED alone */
 	__atomic_compare_exchange_n(&m->state, &is, AWAITED, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
+	FL_POINT("make.awaited");
 	fl_os_futex_wait(&m->state, AWAITED, 100000);
 }
 

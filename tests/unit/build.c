@@ -485,11 +485,11 @@ static bool is_function(const struct opened *f, size_t k)
 /* Each is built once; a body is no builder's but one's, and what it is does not depend on
  * whose. Where there are CPUs for them others build, too: their bodies lie above a later one.
  * They are gone when the last body is there. */
-static void make_all(struct opened *f, bool alone, struct verdict *v, size_t *others)
+static void make_all(struct opened *f, size_t helpers, struct verdict *v, size_t *others)
 {
 	uintptr_t last = 0;
 
-	fl_os_spare_cpus = alone ? 0 : count_cpus() - 1;
+	fl_os_spare_cpus = (uint32_t)helpers;
 	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi), 0);
 	for (size_t k = 0; k < f->outline.n; k++)
 		if (is_function(f, k))
@@ -525,8 +525,8 @@ static void several_builders_build_what_one_does(void **state)
 
 	(void)state;
 	open_file(&f, files[1]);
-	make_all(&f, true, &one, &blocks);
-	make_all(&f, false, &several, &others);
+	make_all(&f, 0, &one, &blocks);
+	make_all(&f, count_cpus() - 1, &several, &others);
 	close_file(&f);
 	printf("build: of %zu bodies %zu lie below the one before, of one builder %zu, "
 	       "%zu refused, %zu | wrong %zu\n", several.functions, others, blocks,
@@ -536,6 +536,39 @@ static void several_builders_build_what_one_does(void **state)
 	assert_int_equal(several.wrong, 0);
 	if (count_cpus() > 1)
 		assert_true(others > several.functions / 16);
+}
+
+/* One of the others has taken a body and goes on once it is waited for. */
+static int own_tid, is_held;
+static uint32_t is_awaited;
+
+void fl_point_hit(const char *);
+
+void fl_point_hit(const char *name)
+{
+	if (!strcmp(name, "make.awaited"))
+		__atomic_store_n(&is_awaited, 1, __ATOMIC_RELAXED);
+	if (!is_held || strcmp(name, "make.taken") || fl_os_tid() == own_tid)
+		return;
+	while (!__atomic_load_n(&is_awaited, __ATOMIC_RELAXED))
+		fl_arch_pause();
+}
+
+static void who_asks_waits_for_who_builds(void **state)
+{
+	struct verdict v = { 0 };
+	size_t others = 0;
+	struct opened f;
+
+	(void)state;
+	open_file(&f, files[1]);
+	own_tid = fl_os_tid();
+	is_held = 1;
+	make_all(&f, 1, &v, &others);
+	is_held = 0;
+	close_file(&f);
+	assert_int_equal(is_awaited, 1);
+	assert_int_equal(v.wrong, 0);
 }
 
 /* Nobody has asked for a body, and for all that were wanted. */
@@ -717,6 +750,7 @@ int main(void)
 		cmocka_unit_test(a_block_is_a_file_with_as_many_names_as_it_has_room_for),
 		cmocka_unit_test(libraries_are_the_same_in_bodies),
 		cmocka_unit_test(several_builders_build_what_one_does),
+		cmocka_unit_test(who_asks_waits_for_who_builds),
 		cmocka_unit_test(builders_end_when_they_are_told),
 	};
 
