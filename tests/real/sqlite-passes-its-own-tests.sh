@@ -11,7 +11,7 @@ limit=300
 few="select[1-9] insert update delete index func expr trigger1 trigger2 where where2 join
 	subquery view types2 collate1 vacuum pragma alter attach lock trans savepoint rollback
 	fkey1 date printf like json101 with1 window1 wal shared thread001 thread002 malloc3
-	corrupt2 corrupt3 fuzz intarray blob minmax sort"
+	corrupt2 corrupt3 intarray blob minmax sort"
 
 # The tests that it names and how they ended, without times and addresses.
 results() {
