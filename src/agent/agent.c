@@ -406,8 +406,10 @@ static void give_back(uint64_t keep, uint64_t mapped)
 /* The process is this region's. */
 static int begin_process(void)
 {
-	if (!shm->tsc0)			/* one moment on both clocks, of the first process */
+	if (!shm->tsc0) {		/* one moment on both clocks, of the first process */
 		fl_clocks_read(&shm->tsc0, &shm->mono0_ns);
+		shm->loader_ns = fl_os_cpu_ns(0);
+	}
 	fl_cyg_open();
 	fl_site_found(shm);
 	if (fl_copy_bytes() > BODIES_MOST)

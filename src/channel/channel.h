@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 17
+#define FL_SHM_VERSION 18
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -430,6 +430,8 @@ struct fl_region {
 	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
 	uint64_t reader_cpus[FL_CPU_WORDS];	/* that it may run on; W reader */
 	uint64_t tsc0, mono0_ns;	/* one moment on both clocks; W target */
+	uint64_t loader_ns;		/* CPU time of the first process as the agent began; W
+					 * target */
 	uint64_t watch_ns;		/* CPU time of those beside processes that have ended,
 					 * before they freed these processes' memory; with
 					 * --rate, of what opens windows; atomic */

@@ -354,11 +354,19 @@ struct fl_calibrator {
 	} *out;
 };
 
+/* Events that are being opened; all 0: none are. */
+struct fl_opening {
+	pthread_t thread;
+	bool is_open, has_thread;
+	int sampler_error, preempt_error;
+};
+
 struct fl_attached;
 struct fl_session {
 	const struct fl_session_options *o;
 	struct fl_attached *attached;	/* the target ran before; NULL: it did not */
 	struct fl_calibrator calibrator;
+	struct fl_opening opening;
 	struct fl_launch launch;
 	struct fl_region *shm;
 	struct fl_shm_session *shared;	/* what is its own of that */
@@ -510,6 +518,12 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint
  * milliseconds; end waits for it. */
 void fl_overhead_begin(struct fl_calibrator *, enum fl_action);
 void fl_overhead_end(struct fl_session *);
+/* The kernel's samples and switches of a target that was just begun (opening.c): they are
+ * opened beside it; go: it waits for its first answer, and is told of from there on; end: they
+ * are open, or there are none. end is for any time, and go begins with it. */
+void fl_opening_begin(struct fl_session *);
+void fl_opening_go(struct fl_session *);
+void fl_opening_end(struct fl_session *);
 /* What a jump from a function's entry to its second body takes (jumps.c), in FL_TICK_PARTS;
  * 0: that could not be measured. Then what all of a session took, by the calls it knows. */
 uint32_t fl_jumps_measure(void);

@@ -213,6 +213,7 @@ static void check_samples(struct finding *f)
 	struct fl_sampler *s = NULL;
 	int err = fl_sampler_open(&s);
 
+	err = err ? err : fl_sampler_start(s, 0);
 	fl_sampler_close(s);
 	if (err)
 		find(f, LIMITED, "perf_event_open(2): %s; without samples there are no self "

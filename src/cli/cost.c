@@ -79,6 +79,7 @@ void fl_cost_look(struct fl_session *s)
 
 void fl_cost_end(struct fl_session *s)
 {
+	fl_opening_end(s);
 	fl_sampler_stop(s->sampler);
 	fl_cost_look(s);
 }

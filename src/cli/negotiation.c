@@ -519,6 +519,7 @@ bool fl_negotiation_answer(struct fl_session *s)
 		fl_overhead_end(s);
 		tell_prices(s);
 		fl_found_take(s);
+		fl_opening_go(s);
 	}
 	if (is_first && answer == FL_PHASE_GO && !s->is_waiting)
 		fl_trigger_look(s);

@@ -34,7 +34,7 @@ int fl_perf_ring_open(struct fl_perf_ring *r, struct perf_event_attr *attr, int 
 }
 
 /* One that is not on line has no event, and nobody runs there. */
-int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr)
+int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, int pid)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	int err;
@@ -43,13 +43,20 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr)
 	err = r->of ? 0 : -ENOMEM;
 	for (int cpu = 0; !err && cpu < n; cpu++) {
 		r->n = (uint32_t)cpu + 1;
-		err = fl_perf_ring_open(&r->of[cpu], attr, 0, cpu);
+		err = fl_perf_ring_open(&r->of[cpu], attr, pid, cpu);
 		if (err == -ENODEV)
 			err = 0;
 	}
 	if (err)
 		fl_perf_rings_close(r);
 	return err;
+}
+
+void fl_perf_rings_go(struct fl_perf_rings *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->of[i].head)
+			ioctl(r->of[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 bool fl_perf_rings_have(const struct fl_perf_rings *r)

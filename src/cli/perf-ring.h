@@ -28,8 +28,10 @@ struct fl_perf_rings {
 	uint32_t n_own;
 };
 
-/* An event on each CPU for this process, and whom it forks. 0 or -errno: nothing is open. */
-int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *);
+/* An event on each CPU for process `pid`, which has one thread, or, 0, for this one, and for
+ * whom it forks. 0 or -errno: nothing is open. go: events that are disabled begin. */
+int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *, int pid);
+void fl_perf_rings_go(struct fl_perf_rings *);
 /* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
  * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
  * time. */

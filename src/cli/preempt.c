@@ -54,6 +54,7 @@ struct fl_preempt {
 	struct instant was, is, now;	/* was, is: APART_NS and more before the next one */
 	bool lost;			/* a record, or there was no memory */
 	bool is_off;
+	bool goes;			/* the rings are there, and this thread's */
 };
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -105,7 +106,7 @@ void fl_preempt_poll(struct fl_preempt *p)
 	uint32_t held, i = 0;
 	double ticks_per_ns, cost_ns, ran_ns;
 
-	if (!p || p->is_off || (!p->n && !fl_perf_rings_have(&p->rings)))
+	if (!p || !p->goes || p->is_off || (!p->n && !fl_perf_rings_have(&p->rings)))
 		return;
 	ticks_per_ns = read_clocks(p);
 	held = fl_perf_rings_take(&p->rings, take, p);
@@ -156,20 +157,41 @@ static bool is_too_old(void)
 	       (major == 4 && minor < 17);
 }
 
-static int open_rings(struct fl_preempt *p, int running)
+static struct perf_event_attr switches(void)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
-		.disabled = !running, .inherit = 1, .enable_on_exec = !running,
-		.task = running != 0, .exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
+		.inherit = 1, .exclude_kernel = 1, .exclude_hv = 1, .exclude_guest = 1,
 		.context_switch = 1,
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
+}
 
-	return running ? fl_perf_rings_open_of(&p->rings, &attr, running) :
-			 fl_perf_rings_open(&p->rings, &attr);
+int fl_preempt_start(struct fl_preempt *p, int pid)
+{
+	struct perf_event_attr attr = switches();
+
+	attr.disabled = 1;
+	return fl_perf_rings_open(&p->rings, &attr, pid);
+}
+
+void fl_preempt_go(struct fl_preempt *p)
+{
+	if (!p)
+		return;
+	p->goes = true;
+	fl_perf_rings_go(&p->rings);
+}
+
+static int open_running(struct fl_preempt *p, int pid)
+{
+	struct perf_event_attr attr = switches();
+
+	attr.task = 1;
+	p->goes = true;
+	return fl_perf_rings_open_of(&p->rings, &attr, pid);
 }
 
 /* An event of its own, which counts nothing: it can end before the samples do. */
@@ -181,7 +203,7 @@ int fl_preempt_open(struct fl_preempt **out, int running)
 	if (p)
 		p->times = fl_preempted_open();
 	if (p && p->times)
-		err = open_rings(p, running);
+		err = running ? open_running(p, running) : 0;
 	if (err) {
 		fl_preempt_close(p);
 		return err;

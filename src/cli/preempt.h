@@ -28,9 +28,11 @@ void fl_preempted_close(struct fl_preempted *);	/* NULL is fine */
 /* ---- from the kernel (preempt.c) --------------------------------------------------- */
 
 struct fl_preempt;
-/* Before the target is forked, or of process `running`; 0: none. 0 or -errno: the kernel
- * tells nothing. */
+/* Of process `running`; 0: of none yet, see fl_sampler_start() and fl_sampler_go(), which is as
+ * these two are. 0 or -errno: the kernel tells nothing. */
 int fl_preempt_open(struct fl_preempt **, int running);
+int fl_preempt_start(struct fl_preempt *, int pid);
+void fl_preempt_go(struct fl_preempt *);	/* NULL is fine */
 /* Take what there is: all switches before a record that was taken before. NULL is fine. */
 void fl_preempt_poll(struct fl_preempt *);
 /* As fl_preempted_between(); NULL is fine. */

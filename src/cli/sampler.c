@@ -3,10 +3,10 @@
  *
  * Hides perf_event_open(2): one cpu-clock event a CPU, which needs no counters of
  * the processor's and, where perf_event_paranoid is 2 or less, no privilege. The
- * events are made before the target is, stand idle in flick, are inherited at the
- * fork and begin with the target's exec. A program that runs already has them for each of
- * its threads (perf-threads.c), and is looked at for what it has mapped. Nothing of them is
- * in the target but the time of an interrupt for each sample (sample-cost.c). What was mapped
+ * events are made while the target is loaded, by its number, and begin before its own code
+ * does (opening.c). A program that runs already has them for each of its threads
+ * (perf-threads.c). Both are looked at for what they have mapped. Nothing of them is in the
+ * target but the time of an interrupt for each sample (sample-cost.c). What was mapped
  * at a sample's address is told by the kernel as well, so nothing here rests on what the
  * target says.
  *
@@ -53,6 +53,7 @@ struct fl_sampler {
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
 	uint64_t lost;			/* samples for which a ring had no room */
+	bool goes;			/* the rings are there, and this thread's */
 	struct {
 		void (*saw)(void *arg, const struct fl_pc *);
 		void *arg;
@@ -308,7 +309,7 @@ void fl_sampler_poll(struct fl_sampler *s)
 {
 	uint64_t now = fl_os_monotonic_ns();
 
-	if (!s)
+	if (!s || !s->goes)
 		return;
 	fl_perf_rings_take(&s->rings, take_record, s);
 	if (s->n_moments)
@@ -317,7 +318,7 @@ void fl_sampler_poll(struct fl_sampler *s)
 
 void fl_sampler_stop(struct fl_sampler *s)
 {
-	if (s)
+	if (s && s->goes)
 		fl_perf_rings_stop(&s->rings);
 }
 
@@ -362,17 +363,16 @@ struct perf_event_attr fl_sampler_attr(void)
 
 int fl_sampler_open(struct fl_sampler **out)
 {
-	struct perf_event_attr attr = fl_sampler_attr();
-	struct fl_sampler *s = calloc(1, sizeof(*s));
-	int err;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
 
-	attr.disabled = attr.enable_on_exec = 1;
-	err = s ? fl_perf_rings_open(&s->rings, &attr) : -ENOMEM;
-	if (err)
-		fl_sampler_close(s);
-	else
-		*out = s;
-	return err;
+int fl_sampler_start(struct fl_sampler *s, int pid)
+{
+	struct perf_event_attr attr = fl_sampler_attr();
+
+	attr.disabled = 1;
+	return fl_perf_rings_open(&s->rings, &attr, pid);
 }
 
 struct looked_at {
@@ -391,20 +391,35 @@ static int see_mapping(void *arg, const struct fl_mapping *m)
 }
 
 /* What is mapped later is told by a record, which comes behind. */
+static int look_at_mappings(struct fl_sampler *s, int pid)
+{
+	struct looked_at of = { s, pid };
+
+	return fl_os_mappings_of(pid, see_mapping, &of);
+}
+
+void fl_sampler_go(struct fl_sampler *s, int pid)
+{
+	s->goes = true;
+	fl_perf_rings_go(&s->rings);
+	s->failed |= look_at_mappings(s, pid) != 0;
+}
+
 int fl_sampler_open_of(struct fl_sampler **out, int pid)
 {
 	struct perf_event_attr attr = fl_sampler_attr();
 	struct fl_sampler *s = calloc(1, sizeof(*s));
-	struct looked_at of = { s, pid };
 	int err = s ? fl_perf_rings_open_of(&s->rings, &attr, pid) : -ENOMEM;
 
 	if (!err)
-		err = fl_os_mappings_of(pid, see_mapping, &of);
-	if (err)
+		err = look_at_mappings(s, pid);
+	if (err) {
 		fl_sampler_close(s);
-	else
-		*out = s;
-	return err;
+		return err;
+	}
+	s->goes = true;
+	*out = s;
+	return 0;
 }
 
 void fl_sampler_close(struct fl_sampler *s)

@@ -19,8 +19,11 @@ struct fl_pc {
 };
 
 struct fl_sampler;
-/* Before the target is forked. 0 or -errno: the system gives no samples. */
+/* 0 or -ENOMEM. start: of a process that has one thread, or, 0, of this one; any thread. 0 or
+ * -errno: the system gives no samples. go: samples are taken from now on. */
 int fl_sampler_open(struct fl_sampler **);
+int fl_sampler_start(struct fl_sampler *, int pid);
+void fl_sampler_go(struct fl_sampler *, int pid);
 /* The same of a process that runs already. stop: nothing more comes; forget: what was
  * counted. */
 int fl_sampler_open_of(struct fl_sampler **, int pid);

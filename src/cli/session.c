@@ -341,6 +341,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 		return FL_EXIT_FAILED;
 	/* The target waits for its first answer meanwhile; and who follows flick's
 	 * forks with a debugger meets the target's first. */
+	fl_opening_begin(s);
 	fl_overhead_begin(&s->calibrator, o->raw ? FL_ACT_COUNT : o->action);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
@@ -390,6 +391,7 @@ void fl_session_close(struct fl_session *s)
 	fl_change_close(s);		/* its sessions listen to readers */
 	fl_readers_close(s->readers);
 	fl_trigger_close(s);
+	fl_opening_end(s);
 	fl_sampler_close(s->sampler);
 	fl_originals_close(&s->originals);
 	fl_preempt_close(s->preempt);
