@@ -339,10 +339,10 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if ((o->pid ? fl_attach_check(s) : fl_launch_check(&s->launch, o->argv[0])) ||
 	    open_store(s) || open_all(s) || fl_target_start(s))
 		return FL_EXIT_FAILED;
-	/* The target waits for its first answer meanwhile; and who follows flick's
-	 * forks with a debugger meets the target's first. */
-	fl_opening_begin(s);
+	/* The target waits for its first answer meanwhile. Who follows flick's forks with
+	 * a debugger meets the target's first; both come before there is a thread. */
 	fl_overhead_begin(&s->calibrator, o->raw ? FL_ACT_COUNT : o->action);
+	fl_opening_begin(s);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
 		fl_ctl_open(s);			/* else that speaks with the first one */

@@ -8,7 +8,7 @@
 
 enum {
 	FL_STUB_ALIGNED = 8,		/* the linker's stubs */
-	FL_OUTLINE_PARTS = 8		/* threads that read a module's code, at most */
+	FL_OUTLINE_SLICES = 8		/* threads that read a module's code, at most */
 };
 
 struct pass {

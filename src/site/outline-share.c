@@ -1,16 +1,16 @@
 /*
  * outline-share.c - all code of a module is read, by several threads where CPUs are idle.
  *
- * Hides the parts. Each thread reads a row of extents and notes what they say in memory of its
- * own; in the order of parts that is what one thread would have noted.
+ * Hides the slices. Each thread reads a row of extents and notes what they say in memory of its
+ * own; in the order of slices that is what one thread would have noted.
  *
- * INVARIANT	The outline is the same, whoever has read which part.
+ * INVARIANT	The outline is the same, whoever has read which slice.
  * WHY		Of an extent its reader writes the flags, the refusal and the bits of `starts`
- *		and `targets`, whose words are its part's alone: a part begins in a word of its
- *		own. What an extent says of others it says in `others`, and whom it names in
- *		`named`, both its part's. What else is read is constant meanwhile: where extents
- *		are and of which kind, heads, askers.
- * FAILURE	Without memory, or threads, there are fewer parts.
+ *		and `targets`, whose words are its slice's alone: a slice begins in a word of
+ *		its own. What an extent says of others it says in `others`, and whom it names
+ *		in `named`, both its slice's. What else is read is constant meanwhile: where
+ *		extents are and of which kind, heads, askers.
+ * FAILURE	Without memory, or threads, there are fewer slices.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ enum {
 
 struct slice {
 	struct pass pass;
-	struct fl_outline outline;	/* the module's, but for what leaves this part */
+	struct fl_outline outline;	/* the module's, but for what leaves this slice */
 	size_t first, end;		/* extents */
 	uint32_t id;
 	int tid;
@@ -35,7 +35,7 @@ static size_t map_bytes(const struct pass *p)
 	return ((p->hi - p->lo) / WORD_BITS + 2) * sizeof *p->named;
 }
 
-/* Extents from here on are another part's, where one may begin. */
+/* Extents from here on are another slice's, where one may begin. */
 static size_t find_border(const struct pass *p, size_t from, uintptr_t at)
 {
 	const struct fl_outline *o = p->o;
@@ -49,8 +49,8 @@ static size_t find_border(const struct pass *p, size_t from, uintptr_t at)
 }
 
 /* Where it notes what leaves and who is called: each byte of text may say one of it at most,
- * so there is room from where the part's first byte has its own. */
-static bool lay_part(struct slice *t, const struct pass *p, uint32_t k)
+ * so there is room from where the slice's first byte has its own. */
+static bool lay_slice(struct slice *t, const struct pass *p, uint32_t k)
 {
 	uintptr_t offset = p->o->extents[t->first].start - p->lo;
 
@@ -67,7 +67,7 @@ static bool lay_part(struct slice *t, const struct pass *p, uint32_t k)
 	return t->pass.named && t->pass.others;
 }
 
-static void close_part(struct slice *t, const struct pass *p)
+static void close_slice(struct slice *t, const struct pass *p)
 {
 	if (t->pass.named != p->named)
 		fl_scratch_close(t->pass.named, map_bytes(p));
@@ -75,21 +75,21 @@ static void close_part(struct slice *t, const struct pass *p)
 }
 
 /* How many there are: 0, there is no memory. The last one ends with the module. */
-static uint32_t lay_parts(struct slice parts[FL_OUTLINE_PARTS], const struct pass *p)
+static uint32_t lay_slices(struct slice slices[FL_OUTLINE_SLICES], const struct pass *p)
 {
 	const struct fl_outline *o = p->o;
 	uint32_t want = p->hi - p->lo < WORTH ? 1 : 1 + fl_os_spare_cpus, n = 0;
 	uintptr_t step;
 	size_t first = 0;
 
-	want = want < FL_OUTLINE_PARTS ? want : FL_OUTLINE_PARTS;
+	want = want < FL_OUTLINE_SLICES ? want : FL_OUTLINE_SLICES;
 	step = (p->hi - p->lo) / want;
 	while (n < want && first < o->n) {
-		struct slice *t = &parts[n];
+		struct slice *t = &slices[n];
 
 		*t = (struct slice){ .first = first, .end = o->n };
-		if (!lay_part(t, p, n)) {
-			close_part(t, p);
+		if (!lay_slice(t, p, n)) {
+			close_slice(t, p);
 			break;
 		}
 		n++;
@@ -98,11 +98,11 @@ static uint32_t lay_parts(struct slice parts[FL_OUTLINE_PARTS], const struct pas
 		first = t->end;
 	}
 	if (n)
-		parts[n - 1].end = o->n;
+		slices[n - 1].end = o->n;
 	return n;
 }
 
-static int read_part(void *arg)
+static int read_slice(void *arg)
 {
 	struct slice *t = arg;
 
@@ -111,8 +111,8 @@ static int read_part(void *arg)
 	return 0;
 }
 
-/* Behind what the parts before it have said. */
-static void join_part(struct pass *p, const struct slice *t)
+/* Behind what the slices before it have said. */
+static void join_slice(struct pass *p, const struct slice *t)
 {
 	struct fl_outline *o = p->o;
 
@@ -133,20 +133,20 @@ static void join_part(struct pass *p, const struct slice *t)
 
 int fl_outline_read_code(struct pass *p)
 {
-	struct slice parts[FL_OUTLINE_PARTS];
-	uint32_t n = lay_parts(parts, p);
+	struct slice slices[FL_OUTLINE_SLICES];
+	uint32_t n = lay_slices(slices, p);
 
 	for (uint32_t k = 1; k < n; k++)
-		parts[k].tid = fl_os_helper_start(read_part, &parts[k], &parts[k].id);
+		slices[k].tid = fl_os_helper_start(read_slice, &slices[k], &slices[k].id);
 	for (uint32_t k = 0; k < n; k++)
-		if (parts[k].tid <= 0)
-			read_part(&parts[k]);
+		if (slices[k].tid <= 0)
+			read_slice(&slices[k]);
 	for (uint32_t k = 0; k < n; k++)
-		if (parts[k].tid > 0)
-			fl_os_helper_join(parts[k].tid, &parts[k].id);
+		if (slices[k].tid > 0)
+			fl_os_helper_join(slices[k].tid, &slices[k].id);
 	for (uint32_t k = 0; k < n; k++) {
-		join_part(p, &parts[k]);
-		close_part(&parts[k], p);
+		join_slice(p, &slices[k]);
+		close_slice(&slices[k], p);
 	}
 	return n || !p->o->n ? 0 : -ENOMEM;
 }

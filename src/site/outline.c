@@ -68,7 +68,7 @@ static bool map_all(struct pass *p, size_t n)
 	struct fl_outline *o = p->o;
 
 	o->room_lefts = n + 1;
-	p->room_calls = n / FL_ARCH_PAD_BYTES + FL_OUTLINE_PARTS;
+	p->room_calls = n / FL_ARCH_PAD_BYTES + FL_OUTLINE_SLICES;
 	p->heads = fl_scratch_full(words * sizeof *p->heads);
 	p->named = fl_scratch_full(words * sizeof *p->named);
 	p->starts = fl_scratch_full(words * sizeof *p->starts);
