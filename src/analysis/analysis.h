@@ -158,7 +158,7 @@ struct fl_cache;
 /* 0, -EINVAL: levels do not fit one another, -ENOMEM or -EAGAIN. */
 int fl_cache_open(struct fl_cache **, const struct fl_cache_geometry *);
 void fl_cache_feed(struct fl_cache *, const struct fl_access *, size_t n);
-const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *);
+const struct fl_cache_counts *fl_cache_counts(struct fl_cache *);	/* of all so far */
 void fl_cache_close(struct fl_cache *);	/* NULL is fine */
 
 #endif

@@ -114,38 +114,43 @@ static uint32_t miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t
 __attribute__((noinline)) uint32_t fl_cache_look(struct fl_cache *c, const struct fl_access *a)
 {
 	const struct level *l = &c->first[a->kind];
-	uint64_t first = a->at >> c->shift, last = fl_last_line(c, a), gone;
+	uint64_t first = a->at >> c->shift, last = fl_last_line(a, c->line, c->shift), gone;
 	bool is_there = touch(fl_first_set_of(l, first), l->ways, first, &gone);
 
 	if (last != first)
 		is_there = touch(fl_first_set_of(l, last), l->ways, last, &gone) && is_there;
-	c->counts.accesses[FL_ACCESS_FETCH] += a->kind == FL_ACCESS_FETCH;
 	return is_there ? 0 : miss(c, first, last, a->kind);
 }
+
+/* What is counted by the bits of a kind. */
+_Static_assert(FL_ACCESS_STORE == 1 && FL_ACCESS_FETCH == 2, "");
 
 void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
 {
 	const struct fl_front f = fl_front_of(c);
-	const uint64_t fetches = c->counts.accesses[FL_ACCESS_FETCH];
-	uint64_t stores = 0;
+	uint64_t stores = 0, fetches = 0;
 
 	if (c->split) {
 		fl_split_feed(c->split, c, a, n);
 		return;
 	}
 	for (const struct fl_access *end = a + n; a < end; a++) {
-		__builtin_prefetch(a + FL_AHEAD);
-		stores += a->kind == FL_ACCESS_STORE;
-		if (fl_is_further(&f, a))
+		__builtin_prefetch(a + FL_AHEAD, 0, 2);
+		stores += a->kind & 1;
+		if (fl_is_further(&f, a)) {
+			fetches += a->kind >> 1;
 			fl_cache_look(c, a);
+		}
 	}
 	c->counts.accesses[FL_ACCESS_STORE] += stores;
-	c->counts.accesses[FL_ACCESS_LOAD] +=
-		n - stores - (c->counts.accesses[FL_ACCESS_FETCH] - fetches);
+	c->counts.accesses[FL_ACCESS_FETCH] += fetches;
+	c->counts.accesses[FL_ACCESS_LOAD] += n - stores - fetches;
 }
 
-const struct fl_cache_counts *fl_cache_counts(const struct fl_cache *c)
+const struct fl_cache_counts *fl_cache_counts(struct fl_cache *c)
 {
+	if (c->split)
+		fl_split_settle(c->split, c);
 	return &c->counts;
 }
 

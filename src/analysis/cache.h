@@ -46,9 +46,9 @@ static inline uint64_t *fl_first_set_of(const struct level *l, uint64_t line)
 }
 
 /* The line that the access ends in. */
-static inline uint64_t fl_last_line(const struct fl_cache *c, const struct fl_access *a)
+static inline uint64_t fl_last_line(const struct fl_access *a, uint32_t line, uint32_t shift)
 {
-	return (a->at + (a->size < c->line ? a->size : c->line) - 1) >> c->shift;
+	return (a->at + (a->size < line ? a->size : line) - 1) >> shift;
 }
 
 /* Is it something else than data of the line in front of its set? */
@@ -60,13 +60,12 @@ static inline bool fl_is_further(const struct fl_front *f, const struct fl_acces
 	       a->kind == FL_ACCESS_FETCH || (a->at & (f->line - 1)) + a->size > f->line;
 }
 
-/* Any access. What it misses is counted; it itself if it is a fetch. Bit k of what comes
- * back: it has missed in level k. */
+/* Any access. What it misses is counted. Bit k of what comes back: it has missed in level k. */
 uint32_t fl_cache_look(struct fl_cache *, const struct fl_access *);
 
 /* So many accesses on a look takes place by the time that memory has answered. Processors
  * foresee a stream of themselves, but not beyond the end of a page. */
-enum { FL_AHEAD = 64 };
+enum { FL_AHEAD = 256 };
 
 /* ---- strings (strings.c) ----------------------------------------------------------- */
 
@@ -85,9 +84,56 @@ void fl_strings_look(struct fl_cache *, struct fl_string *, size_t n);
 
 /* ---- several threads (split.c) ---------------------------------------------------- */
 
+/* Of some classes of lines, whose sets no other has: what was touched last, as a dealer has
+ * passed over it. A copy, that loops have in registers. */
+struct fl_lately {
+	uint64_t *key;			/* by class: the line, FL_FETCHED with a fetch's */
+	uint64_t mask;
+	uint32_t line, shift;
+};
+#define FL_FETCHED (1ull << 63)		/* no line's number has it */
+
+/* Nothing comes of an access whose line is as the one before left it: nor is it handed out.
+ * `fetched`: 0 or FL_FETCHED. */
+static inline bool fl_is_news(const struct fl_lately *l, uint64_t at, uint64_t size,
+			      uint64_t fetched)
+{
+	uint64_t line = at >> l->shift;
+
+	return l->key[line & l->mask] != (line | fetched) ||
+	       (at & (l->line - 1)) + size > l->line;
+}
+
+struct fl_dealer {			/* one for each thread, and nobody else's */
+	struct fl_lately lately;
+	struct fl_cache_counts *counts;	/* accesses are to be counted here */
+	uint64_t sets;			/* that every level tells apart, a power of two */
+	uint32_t sets_log2, n_parts, thread;
+	bool has_fetches;		/* some accesses may be */
+	struct fl_dealt **end;		/* by part: behind what it was dealt so far */
+};
+/* To those who have its sets; it is that number of the round. */
+void fl_deal_out(struct fl_dealer *, const struct fl_access *, size_t at, uint32_t charge);
+
+enum { FL_ROUND = 65536 };
+struct fl_dealing {			/* a round: accesses that are simulated by all */
+	/* By each thread, of its own share: hand out what is news. */
+	void (*deal)(void *arg, struct fl_dealer *, size_t from, size_t n);
+	/* By the thread that simulated it: what comes of fl_cache_look(), if not 0; or NULL. */
+	void (*miss)(void *arg, uint32_t thread, uint32_t charge, uint32_t missed);
+	void *arg;
+	size_t n;			/* FL_ROUND at most */
+};
+
 /* Threads beside the caller's, or *split NULL where sets cannot be split. 0 or -errno. */
 int fl_split_open(struct fl_split **, const struct fl_cache *, uint32_t threads);
-/* All of them, into the counts of the cache. The caller's thread is one that simulates. */
+uint32_t fl_split_threads(const struct fl_split *);
+/* The caller's thread is one of them. All is dealt then; it may be simulated still. */
+void fl_split_round(struct fl_split *, const struct fl_dealing *);
+/* All is simulated: sets are the caller's until the next round, and what was counted is the
+ * cache's. */
+void fl_split_settle(struct fl_split *, struct fl_cache *);
+/* Rounds of all of them. */
 void fl_split_feed(struct fl_split *, struct fl_cache *, const struct fl_access *, size_t n);
 void fl_split_close(struct fl_split *);	/* NULL is fine */
 

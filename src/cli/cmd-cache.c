@@ -173,11 +173,12 @@ static int take_geometry(const struct wish *w, struct fl_cache_geometry *g)
 static int simulate(struct reading *r, const struct wish *w,
 		    const struct fl_cache_geometry *g)
 {
-	const struct fl_cache_counts *c = fl_cache_counts(r->cache);
+	const struct fl_cache_counts *c;
 	int err;
 
 	r->has_code = g->code.size;
 	err = read_trace(r, w->trace);
+	c = fl_cache_counts(r->cache);
 	if (r->passed_over)
 		fl_say("%s: passed over what is no access (lines: %llu)", w->trace,
 		       (unsigned long long)r->passed_over);

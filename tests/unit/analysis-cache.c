@@ -29,7 +29,7 @@ static void load(struct fl_cache *c, uint64_t at, uint32_t size)
 	fl_cache_feed(c, &(struct fl_access){ at, size, FL_ACCESS_LOAD }, 1);
 }
 
-static uint64_t misses(const struct fl_cache *c, uint32_t level)
+static uint64_t misses(struct fl_cache *c, uint32_t level)
 {
 	return fl_cache_counts(c)->misses[level][FL_ACCESS_LOAD];
 }
