@@ -19,6 +19,7 @@ struct fl_use {
 	char *arg;			/* NULL: none */
 	char *name;			/* of its result: NAME or NAME:ARG */
 	void *library;			/* of a third party's; NULL: built in */
+	uint32_t threads;		/* (cache) that simulate; 0: 1, the reader's */
 };
 /* 0, or -1 with `why` filled: no such analysis, argument or file. */
 int fl_use_open(struct fl_use *, const char *spec, char why[FL_USE_WHY]);

@@ -87,7 +87,8 @@ void fl_strings_look(struct fl_cache *, struct fl_string *, size_t n);
 /* Of some classes of lines, whose sets no other has: what was touched last, as a dealer has
  * passed over it. A copy, that loops have in registers. */
 struct fl_lately {
-	uint64_t *key;			/* by class: the line, FL_FETCHED with a fetch's */
+	uint64_t *key;			/* by class: the line, FL_FETCHED with a fetch's; no
+					 * line has all bits */
 	uint64_t mask;
 	uint32_t line, shift;
 };

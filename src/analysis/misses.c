@@ -26,6 +26,7 @@ _Static_assert(ARRAY_LEN(by_line) == FIXED + FL_CACHE_LEVELS, "one a level");
 
 void fl_misses_close(struct fl_misses *m)
 {
+	fl_miss_parts_close(m);
 	fl_cache_close(m->cache);
 	free(m->of);
 	free(m->words);
@@ -92,21 +93,11 @@ int fl_misses_extend(struct fl_misses *m, uint32_t n)
 	return 0;
 }
 
-static void note_misses(struct fl_missed *to, uint32_t missed)
-{
-	for (uint32_t k = 0; missed; k++, missed >>= 1)
-		to->misses[k] += missed & 1;
-}
-
-static inline enum fl_access_kind access_kind(uint32_t what)
-{
-	return what & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE;
-}
-
 static inline struct fl_access access_of(const struct flick_record *r)
 {
 	return (struct fl_access){
-		.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE, .kind = access_kind(r->sp),
+		.at = r->tsc, .size = r->sp & FLICK_ACCESS_SIZE,
+		.kind = fl_access_kind_of(r->sp),
 	};
 }
 
@@ -181,6 +172,8 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 	struct fl_misses *m = state;
 	const struct fl_front f = fl_front_of(m->cache);
 
+	if (m->parts)
+		fl_miss_parts_settle(m);
 	for (const struct flick_record *end = r + n; r < end; r++) {
 		const struct fl_access a = access_of(r);
 		uint32_t place = r->probe - fl_typed(FLICK_TYPE_ACCESS, 0);
@@ -189,7 +182,7 @@ static int batch(void *state, uint32_t thread, const struct flick_record *r, siz
 			continue;
 		m->of[place].n[a.kind]++;
 		if (fl_is_further(&f, &a))
-			note_misses(&m->of[place], fl_cache_look(m->cache, &a));
+			fl_missed_note(&m->of[place], fl_cache_look(m->cache, &a));
 	}
 	return m->error;
 }
@@ -212,26 +205,23 @@ int fl_misses_of_path(struct fl_misses *m, uint32_t path, uint32_t thread,
 			continue;
 		m->of[path].n[a.kind]++;
 		if (fl_is_further(&f, &a))
-			note_misses(&m->of[path], fl_cache_look(m->cache, &a));
+			fl_missed_note(&m->of[path], fl_cache_look(m->cache, &a));
 	}
 	return m->error;
 }
 
 /* ---- words -------------------------------------------------------------------------- */
 
-/* What the target says that it is, whose memory this is: any number will do. */
 static uint32_t learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
 {
-	uint32_t what = place < b->n_places ? load_relaxed(&b->places[place].what) : 0;
-	uint32_t size = what & FLICK_ACCESS_SIZE, line = m->cache->line;
+	uint32_t what = fl_word_what(b, place);
 
 	if (fl_misses_extend(m, place + 1)) {
 		m->error = -ENOMEM;
 		return 0;
 	}
-	if (size && size <= line)
-		m->words->room[place] = (int16_t)(line - size);
-	return m->words->what[place] = size ? what : 0;
+	m->words->room[place] = fl_word_room(what, m->cache->line);
+	return m->words->what[place] = what;
 }
 
 /* It may be another line than that in front of its set. */
@@ -246,8 +236,8 @@ void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 	if (!what)
 		return;
 	a.size = what & FLICK_ACCESS_SIZE;
-	a.kind = access_kind(what);
-	note_misses(&m->of[place], fl_cache_look(m->cache, &a));
+	a.kind = fl_access_kind_of(what);
+	fl_missed_note(&m->of[place], fl_cache_look(m->cache, &a));
 }
 
 /* Ways and lines are constant where it is inlined. */
@@ -267,9 +257,8 @@ void count_words(struct fl_misses *m, const struct fl_words *b, struct fl_front 
 	}
 }
 
-int fl_misses_words(void *state, const struct fl_words *b)
+void fl_misses_count(struct fl_misses *m, const struct fl_words *b)
 {
-	struct fl_misses *m = state;
 	struct fl_front f = fl_front_of(m->cache);
 
 	if (f.ways == 4 && f.line == 64) {
@@ -285,16 +274,30 @@ int fl_misses_words(void *state, const struct fl_words *b)
 	} else {
 		count_words(m, b, f);
 	}
+}
+
+int fl_misses_words(void *state, const struct fl_words *b)
+{
+	struct fl_misses *m = state;
+
+	if (m->parts)
+		fl_miss_parts_put(m, b);
+	else
+		fl_misses_count(m, b);
 	return m->error;
 }
 
-/* What was counted by word is counted by place and kind. */
-static void settle_words(struct fl_misses *m)
+int fl_misses_share(void *state, uint32_t threads)
+{
+	return fl_miss_parts_open(state, threads);
+}
+
+void fl_misses_gather(struct fl_misses *m, struct fl_by_word *by)
 {
 	for (uint32_t i = 0; i < FL_WORD_PLACES; i++) {
-		if (m->words->what[i])
-			m->of[i].n[access_kind(m->words->what[i])] += m->words->n[i];
-		m->words->n[i] = 0;
+		if (by->what[i])
+			m->of[i].n[fl_access_kind_of(by->what[i])] += by->n[i];
+		by->n[i] = 0;
 	}
 }
 
@@ -362,7 +365,9 @@ static int rows(void *state, struct flick_rows *r)
 	struct sum *sums;
 	uint64_t *cell;
 
-	settle_words(m);
+	if (m->parts)
+		fl_miss_parts_gather(m);
+	fl_misses_gather(m, m->words);
 	sums = sum_up(m, &n);
 	cell = sums ? calloc(n * n_columns + 1, sizeof *cell) : NULL;
 	if (!cell) {

@@ -20,12 +20,15 @@ struct fl_by_word {
 	int16_t room[FL_WORD_PLACES + 1];
 	uint32_t what[FL_WORD_PLACES + 1];	/* enum flick_access; 0: not known yet */
 };
+struct fl_miss_parts;
+
 struct fl_misses {
 	const struct flick_view *view;
 	struct fl_cache *cache;
 	uint32_t levels;
 	struct fl_missed *of;		/* by place; or by call path */
 	struct fl_by_word *words;
+	struct fl_miss_parts *parts;	/* NULL: one thread simulates */
 	uint32_t n;
 	struct flick_record *held;	/* by thread: a string whose other one comes next */
 	uint32_t n_held;
@@ -43,6 +46,50 @@ int fl_misses_extend(struct fl_misses *, uint32_t n);
 /* Accesses among a thread's records are of that path, for which there is room. 0 or -ENOMEM. */
 int fl_misses_of_path(struct fl_misses *, uint32_t path, uint32_t thread,
 		      const struct flick_record *, size_t n);
+
+/* Words, by the thread that calls. */
+void fl_misses_count(struct fl_misses *, const struct fl_words *);
+/* What was counted by word is counted by place and kind. */
+void fl_misses_gather(struct fl_misses *, struct fl_by_word *);
+
+/* ---- several threads (miss-parts.c) -------------------------------------------------- */
+
+/* Before the first access. One is enough where sets cannot be split. 0 or -errno. */
+int fl_miss_parts_open(struct fl_misses *, uint32_t threads);
+void fl_miss_parts_close(struct fl_misses *);	/* no parts are fine */
+void fl_miss_parts_put(struct fl_misses *, const struct fl_words *);
+/* The caches are the caller's, as all accesses before have left them. */
+void fl_miss_parts_settle(struct fl_misses *);
+/* The same, and `of` has what all have counted. */
+void fl_miss_parts_gather(struct fl_misses *);
+
+/* ---- a word's place ------------------------------------------------------------------- */
+
+static inline enum fl_access_kind fl_access_kind_of(uint32_t what)
+{
+	return what & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE;
+}
+
+/* What the target says that it is, whose memory this is: any number will do. 0: nothing. */
+static inline uint32_t fl_word_what(const struct fl_words *b, uint32_t place)
+{
+	uint32_t what = place < b->n_places ? load_relaxed(&b->places[place].what) : 0;
+
+	return what & FLICK_ACCESS_SIZE ? what : 0;
+}
+
+static inline int16_t fl_word_room(uint32_t what, uint32_t line)
+{
+	uint32_t size = what & FLICK_ACCESS_SIZE;
+
+	return size && size <= line ? (int16_t)(line - size) : -1;
+}
+
+static inline void fl_missed_note(struct fl_missed *to, uint32_t missed)
+{
+	for (uint32_t k = 0; missed; k++, missed >>= 1)
+		to->misses[k] += missed & 1;
+}
 
 static inline void fl_missed_add(struct fl_missed *to, const struct fl_missed *m)
 {

@@ -93,6 +93,8 @@ static int open_worker(struct fl_run *run, const struct fl_use *use)
 				 .mark = run->n_marks };
 	err = a->open(&w->state, &run->view, use->arg);
 	run->n += !err;
+	if (!err && use->threads > 1)
+		err = fl_misses_share(w->state, use->threads);
 	run->n_marks += a->enter || a->leave || a->stray;
 	run->is_in_order |= a->needs == FLICK_NEEDS_ACCESSES && a->batch &&
 			    (a->enter || a->leave || a->stray);

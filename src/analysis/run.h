@@ -33,6 +33,8 @@ struct fl_analyst {	/* one analysis and its state */
 /* misses.c: the one that takes words, and how. */
 extern const struct flick_analysis fl_analysis_cache;
 int fl_misses_words(void *state, const struct fl_words *);
+/* Before the first of them, among so many threads. 0 or -errno. */
+int fl_misses_share(void *state, uint32_t threads);
 
 struct fl_stream;
 

@@ -33,9 +33,9 @@
  *	3. Nobody deals into what another one has not simulated yet.
  * WHY
  *	1. What a dealer leaves out has, of all accesses of its class in its share, come
- *	   behind one to the same line of the same kind, and both are in that line alone. The
- *	   first has put the line in front of its set in the first level, and no other access
- *	   of a class changes this class's sets. One thread touches a set at a time: that of
+ *	   behind one to the same line of the same kind, and is in that line alone. The first
+ *	   has put the line in front of its set in the first level, and no access of another
+ *	   class changes this class's sets. One thread touches a set at a time: that of
  *	   its part, which goes through the shares in the order of the stream, or the lower
  *	   neighbour's, while it stands at the same access, between (E) and (H). (E) and (F)
  *	   show the lower one what was done before, (G) and (H) the higher one what was done
@@ -65,8 +65,6 @@
 enum { LEAST = 1024, CLASSES = 1024, MOST_PARTS = 64, IN_LINE = 4, SOON = 6, LATER = 16 };
 /* To sleep and be woken takes as long as half a round: who does that each time has no gain. */
 enum { SPINS = 20000, YIELDS = 2000, SLEEP_US = 100000 };
-
-#define NO_KEY UINT64_MAX		/* no line's: its number has fewer bits */
 
 /* An access that a thread is to simulate. */
 struct fl_dealt {
@@ -137,15 +135,15 @@ static uint8_t part_with(const struct fl_dealer *d, uint64_t line)
 	return (uint8_t)((line & (d->sets - 1)) * d->n_parts >> d->sets_log2);
 }
 
-/* What lies in two lines leaves each of them, but what else it does there is not looked at. */
+/* Two lines are in front of two sets: they have neighbouring numbers, and there are two
+ * classes or more. */
 static void note_lately(const struct fl_lately *l, const struct fl_access *a, uint64_t first,
 			uint64_t last)
 {
-	uint64_t key = a->kind == FL_ACCESS_FETCH ? first | FL_FETCHED : first;
+	uint64_t fetched = a->kind == FL_ACCESS_FETCH ? FL_FETCHED : 0;
 
-	l->key[first & l->mask] = first == last ? key : NO_KEY;
-	if (first != last)
-		l->key[last & l->mask] = NO_KEY;
+	l->key[first & l->mask] = first | fetched;
+	l->key[last & l->mask] = last | fetched;
 }
 
 void fl_deal_out(struct fl_dealer *d, const struct fl_access *a, size_t at, uint32_t charge)

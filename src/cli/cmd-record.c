@@ -161,9 +161,12 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 	return -1;
 }
 
-/* What each of several readers found must be brought together. */
-static int check_readers(const struct fl_session_options *o)
+/* What each of several readers found must be brought together; or one reads, and shares with
+ * the others what it has read. */
+static int check_readers(struct fl_session_options *o)
 {
+	uint32_t threads = o->readers;
+
 	if (o->readers < 2)
 		return 0;
 	if (o->trace) {
@@ -171,6 +174,11 @@ static int check_readers(const struct fl_session_options *o)
 		return -1;
 	}
 	for (size_t i = 0; i < o->n_analyses; i++) {
+		if (!strcmp(o->analyses[i].analysis->name, "cache")) {
+			o->analyses[i].threads = threads;
+			o->readers = 1;
+			continue;
+		}
 		if (o->analyses[i].analysis->merge)
 			continue;
 		fl_say("--readers cannot be used with analysis `%s`, which has no `merge`",

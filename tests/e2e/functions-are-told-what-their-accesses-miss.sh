@@ -95,5 +95,5 @@ refused() {	# PATTERN OPTION...
 }
 refused "are no cache" -a cache --cache=3K,4,64
 refused "it is .host. or" --cache=nope -a cache
-refused "no .merge" -a cache --readers=2
+refused "no .merge" -a cache-tree --readers=2
 exit 0

@@ -354,7 +354,8 @@ static void make_accesses(uint64_t words[AT_ONCE], struct flick_record records[A
 	}
 }
 
-static struct fl_run *begin_run(struct fl_use *use, const char *geometry)
+static struct fl_run *begin_shared_run(struct fl_use *use, const char *geometry,
+				       uint32_t threads)
 {
 	static const struct fl_view view = { .n_functions = FUNCTIONS,
 					     .place = function_of_place };
@@ -363,9 +364,15 @@ static struct fl_run *begin_run(struct fl_use *use, const char *geometry)
 
 	assert_int_equal(fl_use_open(use, "cache", why), 0);
 	use->arg = strdup(geometry);
+	use->threads = threads;
 	assert_int_equal(fl_run_open(&run, use, 1, &view), 0);
 	assert_true(fl_run_takes_words(run));
 	return run;
+}
+
+static struct fl_run *begin_run(struct fl_use *use, const char *geometry)
+{
+	return begin_shared_run(use, geometry, 1);
 }
 
 static void same_rows(struct fl_run *one, struct fl_run *other)
@@ -415,6 +422,55 @@ static void words_miss_as_records(void **unused)
 		fl_run_close(by_record);
 		fl_use_close(&uses[0]);
 		fl_use_close(&uses[1]);
+	}
+}
+
+static void feed_both(struct fl_run *runs[2], const uint64_t *words,
+		      const struct flick_record *records, size_t has_records)
+{
+	for (size_t k = 0; k < 2; k++) {
+		assert_int_equal(fl_run_words(runs[k], &(struct fl_words){
+			.of = words, .n = AT_ONCE + 1, .places = places,
+			.n_places = PLACES }), 0);
+		if (has_records)
+			assert_int_equal(fl_run_feed(runs[k], &(struct fl_batch){
+				.records = records, .n = AT_ONCE }), 0);
+	}
+}
+
+/* Rounds of all threads are FL_ROUND words; what comes in records between them is the
+ * caller's, with the few words that were kept before. */
+static void words_of_several_threads_miss_as_ones(void **unused)
+{
+	static const char *const geometries[] = {
+		"32K,4,64:512K,8,64", "1K,2,32:2K,4,32:16K,1,32", "64,1,64:128,2,64",
+	};
+	uint64_t words[AT_ONCE + 1];
+	struct flick_record records[AT_ONCE];
+
+	(void)unused;
+	srand(11);
+	for (uint32_t i = 0; i < PLACES; i++)
+		places[i].what = (1 + (uint32_t)rand() % LONGEST) | FLICK_ACCESS_LOAD;
+	words[AT_ONCE] = FL_ACCESS_WORD | 5000ull << FL_WORD_ADDRESS_BITS | 64;
+	for (size_t g = 0; g < 2 * ARRAY_LEN(geometries); g++) {
+		struct fl_use uses[2];
+		struct fl_run *runs[2] = {
+			begin_run(&uses[0], geometries[g / 2]),
+			begin_shared_run(&uses[1], geometries[g / 2], 2 + g % 2),
+		};
+
+		for (int round = 0; round < 700; round++) {
+			make_accesses(words, records);
+			feed_both(runs, words, records, round % 150 == 149);
+			if (round % 300 == 299)
+				same_rows(runs[0], runs[1]);
+		}
+		same_rows(runs[0], runs[1]);
+		for (size_t k = 0; k < 2; k++) {
+			fl_run_close(runs[k]);
+			fl_use_close(&uses[k]);
+		}
 	}
 }
 
@@ -538,6 +594,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_cache_is_said),
 		cmocka_unit_test(lines_are_of_one_size),
 		cmocka_unit_test(words_miss_as_records),
+		cmocka_unit_test(words_of_several_threads_miss_as_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
