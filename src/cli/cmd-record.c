@@ -162,7 +162,7 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 }
 
 /* What each of several readers found must be brought together; or one reads, and shares with
- * the others what it has read. */
+ * the others what it has read, if nobody else wants it in order. */
 static int check_readers(struct fl_session_options *o)
 {
 	uint32_t threads = o->readers;
@@ -174,7 +174,7 @@ static int check_readers(struct fl_session_options *o)
 		return -1;
 	}
 	for (size_t i = 0; i < o->n_analyses; i++) {
-		if (!strcmp(o->analyses[i].analysis->name, "cache")) {
+		if (o->n_analyses == 1 && !strcmp(o->analyses[i].analysis->name, "cache")) {
 			o->analyses[i].threads = threads;
 			o->readers = 1;
 			continue;
