@@ -279,13 +279,23 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
  * function would. Pure. */
 uintptr_t fl_arch_back(enum fl_form, uintptr_t at);
 /* Emit a glue: load `id`, go where the dispatch word says, and on to `back`, if there is one.
- * `at` is where the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. */
+ * `at` is where the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. In place of `back`
+ * FL_GLUE_KEEPS: every register is live, and what the glue loads is put on the stack first. */
+enum { FL_GLUE_KEEPS = 1 };
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
 		  uintptr_t back);
-/* The same where every register is live: what the glue loads is put on the stack first. */
-bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word);
 /* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
+
+/* What a site's branch leads to where its glue is out of reach: from here it may be anywhere.
+ * Where FL_ARCH_VENEER_KEEPS is 1 the veneer does what is the glue's elsewhere by `back`, which
+ * is as above; the glue is one of 0 then. At most FL_ARCH_VENEER_MAX bytes, at a multiple of
+ * 8; 0: `back` is out of reach. */
+struct fl_veneer {
+	uintptr_t at, glue, back;	/* where it will run, goes to, and goes on */
+	enum fl_form form;		/* of the site that leads to it */
+};
+size_t fl_arch_put_veneer(unsigned char *out, const struct fl_veneer *);
 
 /* A glue that counts itself while its mask is FL_ARCH_MASK_COUNTS, and is a glue as above while
  * it is FL_ARCH_MASK_DOES_NOT. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead

@@ -41,6 +41,9 @@
 #ifndef FL_ARCH_GLUE_BYTES
 #error "FL_ARCH_GLUE_BYTES: bytes of a glue"
 #endif
+#if !defined(FL_ARCH_VENEER_MAX) || !defined(FL_ARCH_VENEER_KEEPS)
+#error "FL_ARCH_VENEER_MAX, _KEEPS: bytes of the longest veneer, and what it does (arch.h)"
+#endif
 #if !defined(FL_ARCH_POINTEE_OWN) || !defined(FL_ARCH_LAY_POINTEE)
 #error "FL_ARCH_POINTEE_OWN, FL_ARCH_LAY_POINTEE: words that its glue finds beside a slot"
 #endif

@@ -15,7 +15,8 @@
 #include "patch.h"
 
 enum {
-	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk */
+	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk; half of what
+					 * branches reach, at most */
 	STACK_GUARD = 1 << 27		/* and below the main stack, which grows down */
 };
 
@@ -41,8 +42,9 @@ static void consider_above(struct gap *g, uintptr_t from, const struct fl_mappin
 	uintptr_t end = fl_round_down(g->lo, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
 	uintptr_t top = next->lo - (__builtin_strcmp(next->path, "[stack]") ? 0 : STACK_GUARD);
 	uintptr_t at = (top < end ? top : end) - FL_PAGE - g->want;
+	uintptr_t guard = FL_ARCH_REACH / 2 < HEAP_GUARD ? FL_ARCH_REACH / 2 : HEAP_GUARD;
 
-	if (top > from && at > from + HEAP_GUARD && at < end && in_reach(g, at))
+	if (top > from && at > from + guard && at < end && in_reach(g, at))
 		g->above = at;
 }
 
@@ -79,6 +81,11 @@ static int map_near(struct gap *g, void **out)
 {
 	enum { LOWEST = 1 << 16, TRIES = 4 };
 
+	if (!g->hi) {
+		*out = fl_os_map(NULL, g->want, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return fl_is_err(*out) ? (int)(intptr_t)*out : 0;
+	}
 	for (int i = 0; i < TRIES; i++) {
 		int err;
 

@@ -7,6 +7,10 @@
  * counted the glue of an entry does that itself, as its mask says. A profiling call
  * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
+ *
+ * Where nothing is free within branch reach of the whole module each half of it has a block
+ * of its own, and so on. Of what is small and has none, since all around is taken, glue
+ * stands anywhere, and sites lead there by veneers (island.c).
  */
 #include <sys/mman.h>
 
@@ -142,7 +146,10 @@ void fl_glue_idle(const struct fl_probe *p)
  * others; of data where they go when blocks are full, by convention, a word and a mask
  * each, a word each. */
 struct block {
+	uintptr_t from, to;			/* sites that are there have it ... */
+	uintptr_t lo, hi;			/* ... and its module is, or that part of it */
 	struct fl_near near;
+	struct fl_islands *islands;		/* their branches lead there first; or NULL */
 	size_t n_counting, n_plain;
 	size_t counting, plain;			/* that were made */
 };
@@ -158,6 +165,21 @@ static size_t data_words(size_t n_counting, size_t n_plain)
 	return FL_N_CONVENTIONS + n_counting * 2 + n_plain;
 }
 
+/* Where the glue goes on, and what it keeps. */
+static uintptr_t back_of(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+
+	return fl_probe_is_body(p) ? FL_GLUE_KEEPS :
+				     fl_arch_back(p->form, fl_table.sites[id].at);
+}
+
+/* What a veneer does for it is not the glue's. */
+static uintptr_t back_of_glue(const struct block *b, uint32_t id)
+{
+	return b->islands && FL_ARCH_VENEER_KEEPS ? 0 : back_of(id);
+}
+
 static uintptr_t make_plain(struct block *b, uint32_t id)
 {
 	size_t offset = code_bytes(b->n_counting, b->plain);
@@ -165,11 +187,7 @@ static uintptr_t make_plain(struct block *b, uint32_t id)
 	struct fl_probe *p = &fl_table.probes[id];
 
 	p->go = (uintptr_t *)b->near.data + data_words(b->n_counting, b->plain++);
-	if (fl_probe_is_body(p))
-		fl_arch_glue_keeping(b->near.write + offset, at, id, (uintptr_t)p->go);
-	else
-		fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go,
-			     fl_arch_back(p->form, fl_table.sites[id].at));
+	fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go, back_of_glue(b, id));
 	return at;
 }
 
@@ -179,7 +197,7 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 	size_t rest = b->n_counting * FL_ARCH_COUNTING_BYTES +
 		      b->counting * FL_ARCH_COUNTING_REST_BYTES;
 	struct fl_probe *p = &fl_table.probes[id];
-	uintptr_t *data = (uintptr_t *)b->near.data;
+	uintptr_t *data = (uintptr_t *)b->near.data, back = back_of_glue(b, id);
 
 	p->go = data + data_words(b->counting++, 0);
 	p->go[1] = FL_ARCH_MASK_DOES_NOT;
@@ -189,8 +207,8 @@ static uintptr_t make_counting(struct block *b, uint32_t id)
 		.rest = b->near.write + rest, .rest_at = (uintptr_t)b->near.code + rest,
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * (uint32_t)sizeof(uint64_t),
 		.go = (uintptr_t)p->go, .mask = (uintptr_t)&p->go[1],
-		.full = (uintptr_t)&data[convention(p)], .keeps = fl_probe_is_body(p),
-		.back = fl_arch_back(p->form, fl_table.sites[id].at),
+		.full = (uintptr_t)&data[convention(p)], .keeps = back == FL_GLUE_KEEPS,
+		.back = back == FL_GLUE_KEEPS ? 0 : back,
 	});
 	return (uintptr_t)b->near.code + offset;
 }
@@ -204,11 +222,27 @@ static bool is_to_count(uint32_t id)
 	       has_counter(p) && !fl_table.session->own && fl_arch_glue_can_count();
 }
 
+/* A veneer that does, for the site; 0: there is none. */
+static uintptr_t lead_to(struct block *b, uint32_t id, uintptr_t glue)
+{
+	struct fl_veneer v = { .glue = glue, .back = back_of(id),
+			       .form = fl_table.probes[id].form };
+	size_t more = b->n_counting - b->counting + b->n_plain - b->plain;
+
+	return fl_islands_veneer(b->islands, fl_table.sites[id].at, &v, more);
+}
+
 static void make_one(struct block *b, uint32_t id)
 {
 	uintptr_t code = is_to_count(id) && b->n_counting ? make_counting(b, id)
 							  : make_plain(b, id);
 
+	if (b->islands && !fl_table.sites[id].refusal)
+		code = lead_to(b, id, code);
+	if (!code) {
+		go_without(id, FLE_NOREACH, fl_table.sites[id].at);
+		return;
+	}
 	fl_function_of[id] = fl_table.probes[id].function;
 	fl_goal_direct(id, fl_goal_action(id));
 	if (!fl_table.sites[id].refusal)
@@ -232,8 +266,7 @@ static void make_again(uint32_t set, uint32_t id)
 		plan_again(set, id);
 }
 
-/* What was written is code from now on, or is gone. */
-static int seal(struct fl_near *near, int err)
+int fl_glue_seal(struct fl_near *near, int err)
 {
 	if (!err)
 		err = fl_near_seal(near);
@@ -271,9 +304,10 @@ static bool needs_glue(uint32_t id)
 }
 
 /* Where there is no memory for those that count, all are plain ones. */
-static int alloc_block(struct block *b, const struct fl_known *k)
+static int alloc_block(struct block *b)
 {
-	int err = fl_near_alloc(&b->near, k->lo, k->hi, code_bytes(b->n_counting, b->n_plain),
+	uintptr_t lo = b->islands ? 0 : b->lo, hi = b->islands ? 0 : b->hi;
+	int err = fl_near_alloc(&b->near, lo, hi, code_bytes(b->n_counting, b->n_plain),
 				data_words(b->n_counting, b->n_plain) * sizeof(uintptr_t));
 
 	if (!err) {			/* all of it is used: a fault for each takes longer */
@@ -284,18 +318,105 @@ static int alloc_block(struct block *b, const struct fl_known *k)
 		return err;
 	b->n_plain += b->n_counting;
 	b->n_counting = 0;
-	return alloc_block(b, k);
+	return alloc_block(b);
+}
+
+/* Probes that are asked for, of one module. */
+struct asked {
+	const struct fl_known *k;
+	uint32_t first, end;
+	enum fl_decided decided;
+	bool has_bodies, has_begun;
+};
+
+static bool is_of_block(const struct block *b, const struct asked *a, uint32_t id)
+{
+	uintptr_t at = fl_table.sites[id].at;
+
+	return at >= b->from && at < b->to && is_due(id, a->decided) && needs_glue(id);
+}
+
+/* Also points that nobody wants by now: a body is built once. */
+static void begin_bodies(struct asked *a)
+{
+	const struct fl_known *k = a->k;
+
+	a->has_begun = true;
+	if (!fl_probe_builder->again(k->lo))
+		fl_again_forget(k->lo, k->hi);
+	fl_again_begin(k, a->first, a->end);
+	fl_probe_builder->begin(k->lo, k->hi);
+	for (uint32_t id = k->first; fl_table.has_points && id < k->end; id++)
+		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
+			fl_probe_builder->point(fl_table.sites[id].at);
+	for (uint32_t id = a->first; id < a->end; id++)
+		if (is_due(id, a->decided) && needs_glue(id) &&
+		    fl_probe_is_body(&fl_table.probes[id]))
+			fl_probe_builder->want(fl_table.sites[id].function);
 }
 
 /* Glue in the block, which is sealed before anything leads there. */
-static int fill_glue(struct block *b, uint32_t first, uint32_t end, enum fl_decided decided)
+static int fill_glue(struct block *b, struct asked *a)
 {
+	int err, other = 0;
+
+	if (a->has_bodies && !a->has_begun)
+		begin_bodies(a);
 	for (int how = 0; how < FL_N_CONVENTIONS; how++)
 		((uintptr_t *)b->near.data)[how] = fl_probe_routine_full(how);
-	for (uint32_t id = first; id < end; id++)
-		if (is_due(id, decided) && needs_glue(id))
+	for (uint32_t id = a->first; id < a->end; id++)
+		if (is_of_block(b, a, id))
 			make_one(b, id);
-	return seal(&b->near, 0);
+	err = fl_glue_seal(&b->near, 0);
+	if (b->islands)
+		other = fl_islands_end(b->islands);
+	return err ? err : other;
+}
+
+static int make_block_of(struct block, struct asked *);
+
+/* What can have no glue goes without, as if there were no other half. */
+static int make_halves(const struct block *b, struct asked *a)
+{
+	uintptr_t mid = b->lo + (b->hi - b->lo) / 2;
+	const struct block halves[] = {
+		{ .from = b->from, .to = mid, .lo = b->lo, .hi = mid },
+		{ .from = mid, .to = b->to, .lo = mid, .hi = b->hi },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(halves); i++) {
+		int err = make_block_of(halves[i], a);
+
+		for (uint32_t id = a->first; err && id < a->end; id++)
+			if (is_of_block(&halves[i], a, id))
+				go_without(id, err, halves[i].lo);
+	}
+	return 0;
+}
+
+/* Which is empty yet. */
+static int make_block_of(struct block b, struct asked *a)
+{
+	enum { HALVES = FL_ARCH_REACH / 8 };
+	struct fl_islands islands = { .next = 0 };
+	int err;
+
+	for (uint32_t id = a->first; id < a->end; id++) {
+		bool due = is_of_block(&b, a, id), counts = is_to_count(id);
+
+		b.n_counting += due && counts;
+		b.n_plain += due && !counts;
+	}
+	if (!b.n_counting && !b.n_plain)
+		return 0;
+	err = alloc_block(&b);
+	if (err == FLE_NOREACH && b.hi - b.lo > HALVES)
+		return make_halves(&b, a);
+	if (err == FLE_NOREACH) {
+		b.islands = &islands;
+		err = alloc_block(&b);
+	}
+	return err ? err : fill_glue(&b, a);
 }
 
 static bool all_stand_in(uint32_t set, uint32_t first, uint32_t end, enum fl_decided decided)
@@ -324,45 +445,21 @@ static bool use_again(const struct fl_known *k, uint32_t first, uint32_t end,
 	return true;
 }
 
-static int make_all(const struct fl_known *k, uint32_t first, uint32_t end,
-		    enum fl_decided decided)
+static int make_all(struct asked *a)
 {
-	struct block b = { 0 };
-	bool has_bodies = false;
+	const struct fl_known *k = a->k;
 	int err, built = 0;
 
-	for (uint32_t id = first; id < end; id++) {
-		bool due = is_due(id, decided) && needs_glue(id), counts = is_to_count(id);
-
-		b.n_counting += due && counts;
-		b.n_plain += due && !counts;
-		has_bodies |= due && fl_probe_is_body(&fl_table.probes[id]);
-	}
-	if (!b.n_counting && !b.n_plain)
+	for (uint32_t id = a->first; id < a->end; id++)
+		a->has_bodies |= is_due(id, a->decided) && needs_glue(id) &&
+				 fl_probe_is_body(&fl_table.probes[id]);
+	if (a->has_bodies && !fl_table.has_points &&
+	    use_again(k, a->first, a->end, a->decided))
 		return 0;
-	if (has_bodies && !fl_table.has_points && use_again(k, first, end, decided))
-		return 0;
-	err = alloc_block(&b, k);
-	if (!err && has_bodies) {
-		if (!fl_probe_builder->again(k->lo))
-			fl_again_forget(k->lo, k->hi);
-		fl_again_begin(k, first, end);
-		fl_probe_builder->begin(k->lo, k->hi);
-	}
-	/* also points that nobody wants by now: a body is built once */
-	for (uint32_t id = k->first; !err && has_bodies && fl_table.has_points &&
-				     id < k->end; id++)
-		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
-			fl_probe_builder->point(fl_table.sites[id].at);
-	for (uint32_t id = first; !err && has_bodies && id < end; id++)
-		if (is_due(id, decided) && needs_glue(id) &&
-		    fl_probe_is_body(&fl_table.probes[id]))
-			fl_probe_builder->want(fl_table.sites[id].function);
-	if (!err)
-		err = fill_glue(&b, first, end, decided);
-	if (!err && has_bodies) {
+	err = make_block_of((struct block){ .to = UINTPTR_MAX, .lo = k->lo, .hi = k->hi }, a);
+	if (a->has_begun) {
 		built = fl_probe_builder->end();
-		fl_again_end(built);
+		fl_again_end(err ? err : built);
 	}
 	return err ? err : built;
 }
@@ -375,7 +472,8 @@ void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end,
 
 	if (first == end || (decided == FL_UNDECIDED && !is_due(end - 1, FL_UNDECIDED)))
 		return;
-	err = make_all(k, first, end, decided);
+	err = make_all(&(struct asked){ .k = k, .first = first, .end = end,
+					.decided = decided });
 	for (uint32_t id = first; id < end; id++) {
 		if (!is_due(id, decided))
 			continue;
@@ -396,9 +494,9 @@ struct late {
 
 enum { FIRST_BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES, LAST_BLOCK = 64 * FIRST_BLOCK };
 
-/* Each is twice the one before: to find room means to look at all mappings. Nothing
- * jumps there yet. */
-static int make_block(struct fl_known *k)
+/* Each is twice the one before: to find room means to look at all mappings. Where none is
+ * within reach of the module, it is of the site at `at`. Nothing jumps there yet. */
+static int make_block(struct fl_known *k, uintptr_t at)
 {
 	struct fl_near *near = &k->near;
 	uint32_t n = k->n_block ? 2 * k->n_block : FIRST_BLOCK;
@@ -407,6 +505,11 @@ static int make_block(struct fl_known *k)
 	n = n < LAST_BLOCK ? n : LAST_BLOCK;
 	err = fl_near_alloc(near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
 			    n * sizeof(struct late));
+	if (err == FLE_NOREACH) {
+		n = FIRST_BLOCK;
+		err = fl_near_alloc(near, at, at + FL_ARCH_SITE_MAX, n * FL_ARCH_GLUE_BYTES,
+				    n * sizeof(struct late));
+	}
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct late *l = (const struct late *)near->data + i;
 		size_t offset = i * FL_ARCH_GLUE_BYTES;
@@ -414,7 +517,7 @@ static int make_block(struct fl_known *k)
 		fl_arch_glue_late(near->write + offset, (uintptr_t)near->code + offset,
 				  (uintptr_t)&l->id, (uintptr_t)&l->go);
 	}
-	err = seal(near, err);
+	err = fl_glue_seal(near, err);
 	k->n_block = err ? k->n_block : n;
 	k->n_spare = err ? 0 : n;
 	k->n_without = err ? FIRST_BLOCK : 0;
@@ -422,21 +525,23 @@ static int make_block(struct fl_known *k)
 }
 
 /* Is a glue to be had? Where there was no memory nobody looks again for a while. */
-static int have_glue(struct fl_known *k)
+static int have_glue(struct fl_known *k, uintptr_t at)
 {
-	if (k->n_spare)
+	uintptr_t code = (uintptr_t)k->near.code;
+
+	if (k->n_spare && code - at + FL_ARCH_REACH < 2 * FL_ARCH_REACH - k->near.code_bytes)
 		return 0;
 	if (k->n_without) {
 		k->n_without--;
 		return FLE_NOREACH;
 	}
-	return make_block(k);
+	return make_block(k, at);
 }
 
 int fl_glue_late(struct fl_known *k, uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
-	int err = k->may_go ? FLE_GONE : have_glue(k);
+	int err = k->may_go ? FLE_GONE : have_glue(k, fl_table.sites[id].at);
 	struct late *l;
 	size_t i;
 

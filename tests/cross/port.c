@@ -296,13 +296,14 @@ static void a_call_in_a_body_keeps_what_it_uses(void **state)
 	code[5] = 0xcb110200;
 	code[6] = RET;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-		assert_true(fl_arch_glue_keeping((unsigned char *)at, at, ids[i],
-						 (uintptr_t)go));
+		assert_true(fl_arch_glue((unsigned char *)at, at, ids[i], (uintptr_t)go,
+					 FL_GLUE_KEEPS));
 		fl_arch_publish((uintptr_t)code, FL_PAGE);
 		assert_int_equal(run(code, 77), (uint64_t)0x1234 - 0x4321);
 		assert_int_equal(seen_id, ids[i]);
 	}
-	assert_false(fl_arch_glue_keeping((unsigned char *)at, at, 1, at + (1ull << 40)));
+	assert_false(fl_arch_glue((unsigned char *)at, at, 1, at + (1ull << 40),
+				  FL_GLUE_KEEPS));
 	/* the jump of a switch that is off is the original's */
 	code[7] = 0xd61f0120;
 	assert_int_equal(fl_arch_put_place((unsigned char *)code, FL_FORM_BODY_SWITCH,

@@ -618,11 +618,12 @@ static void glue_of_bodies_keeps_what_it_loads(void **state)
 	static uintptr_t slot;
 
 	(void)state;
-	assert_true(fl_arch_glue_keeping(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot));
+	assert_true(fl_arch_glue(out, (uintptr_t)out, 0x12345678, (uintptr_t)&slot,
+				 FL_GLUE_KEEPS));
 	assert_true(fl_arch_glue(plain, (uintptr_t)out + 2, 0x12345678, (uintptr_t)&slot, 0));
 	assert_memory_equal(out, "\x41\x53", 2);	/* push %r11 */
 	assert_memory_equal(out + 2, plain, sizeof out - 2);
-	assert_false(fl_arch_glue_keeping(out, 0, 1, (uintptr_t)1 << 40));
+	assert_false(fl_arch_glue(out, 0, 1, (uintptr_t)1 << 40, FL_GLUE_KEEPS));
 }
 
 static void late_glue_loads_its_id_from_data(void **state)

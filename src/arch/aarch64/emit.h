@@ -154,17 +154,4 @@ static inline uint32_t a64_movk(unsigned int rd, uint16_t v, unsigned int part)
  * same for each value. Neither memory nor flags are touched. Bytes. */
 size_t a64_put_constant(unsigned char *out, unsigned int rd, uint64_t v, unsigned int bits);
 
-/* A jump to anywhere, by a register that is lost, neither through memory nor with a
- * distance: A64_FAR_BYTES. */
-enum { A64_FAR_BYTES = 20 };
-size_t a64_put_far(unsigned char *out, unsigned int by, uintptr_t to);
-
-/* An island: a jump to anywhere, whose address is 8 bytes of data behind it; one aligned
- * store of these leads it elsewhere. At a multiple of 8: A64_ISLAND_BYTES.
- *
- *	ldr x16, 1f; br x16; 1: .quad to
- */
-enum { A64_ISLAND_BYTES = 16 };
-size_t a64_put_island(unsigned char *out, uintptr_t to);
-
 #endif

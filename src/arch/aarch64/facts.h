@@ -17,6 +17,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_PAGE 4096		/* the least; see docs/PORTING.md */
 #define FL_ARCH_REACH 0x07ff0000ull	/* of b and bl, less a margin */
 #define FL_ARCH_GLUE_BYTES 48
+#define FL_ARCH_VENEER_MAX 40
+#define FL_ARCH_VENEER_KEEPS 1
 #define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in the other */
 #define FL_ARCH_COUNTING_REST_BYTES 32
 #define FL_ARCH_POINTEE_OWN 2

@@ -96,10 +96,25 @@ static bool finish(const struct words *g, unsigned char *out)
 	return g->in_reach;
 }
 
+static bool keeping(struct words *g, unsigned char *out, uint32_t id, uintptr_t word)
+{
+	add(g, a64_str(A64_LINK, A64_SP, 8));
+	add(g, a64_push(ID, GO, -16));
+	load_id(g, id);
+	load_go(g, word);
+	add(g, call_there);
+	add(g, a64_pop(ID, GO, 16));
+	add(g, a64_ldr(A64_LINK, A64_SP, 8));
+	add(g, A64_W_RET);
+	return finish(g, out);
+}
+
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word, uintptr_t back)
 {
 	struct words g = begin_glue(at);
 
+	if (back == FL_GLUE_KEEPS)
+		return keeping(&g, out, id, word);
 	if (back)
 		add(&g, A64_W_PUSH_LINK);
 	load_id(&g, id);
@@ -120,20 +135,5 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 	add(&g, ldr_word | (uint32_t)(id & 4095) / 4 << 10);
 	load_go(&g, word);
 	add(&g, jump_there);
-	return finish(&g, out);
-}
-
-bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
-{
-	struct words g = begin_glue(at);
-
-	add(&g, a64_str(A64_LINK, A64_SP, 8));
-	add(&g, a64_push(ID, GO, -16));
-	load_id(&g, id);
-	load_go(&g, word);
-	add(&g, call_there);
-	add(&g, a64_pop(ID, GO, 16));
-	add(&g, a64_ldr(A64_LINK, A64_SP, 8));
-	add(&g, A64_W_RET);
 	return finish(&g, out);
 }

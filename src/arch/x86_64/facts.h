@@ -17,6 +17,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PAGE 4096
 #define FL_ARCH_REACH 0x7fff0000ull	/* of rel32, less a margin */
 #define FL_ARCH_GLUE_BYTES 16
+#define FL_ARCH_VENEER_MAX 16
+#define FL_ARCH_VENEER_KEEPS 0		/* its jump takes no register */
 #define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
 #define FL_ARCH_COUNTING_REST_BYTES 64
 #define FL_ARCH_POINTEE_OWN 0

@@ -35,6 +35,10 @@
  * full: mov $id,%r11d
  *	jmp *full(%rip)
  * cs:	the sequence's descriptor
+ *
+ * A veneer leads to one of these from where a site's branch reaches:
+ *
+ *	jmp *1f(%rip); 1: .quad glue
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -65,14 +69,9 @@ static bool load_and_jump(unsigned char *out, uintptr_t at, uint32_t id, uintptr
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
 		  uintptr_t back)
 {
-	(void)back;
 	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
-	return load_and_jump(out, at, id, word);
-}
-
-bool fl_arch_glue_keeping(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word)
-{
-	__builtin_memset(out, X86_INT3, FL_ARCH_GLUE_BYTES);
+	if (back != FL_GLUE_KEEPS)
+		return load_and_jump(out, at, id, word);
 	out[0] = 0x41;				/* push %r11 */
 	out[1] = 0x53;
 	return load_and_jump(out + 2, at + 2, id, word);
@@ -85,6 +84,17 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 	out[1] = 0x8b;
 	out[2] = 0x1d;
 	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, word);
+}
+
+/* It is as if the site's branch had led to the glue. */
+size_t fl_arch_put_veneer(unsigned char *out, const struct fl_veneer *v)
+{
+	enum { JUMP = 6 };
+
+	__builtin_memset(out, X86_INT3, FL_ARCH_VENEER_MAX);
+	jump_by(out, v->at, v->at + JUMP);
+	__builtin_memcpy(out + JUMP, &v->glue, sizeof v->glue);
+	return FL_ARCH_VENEER_MAX;
 }
 
 /* ---- a glue that counts ------------------------------------------------------- */
