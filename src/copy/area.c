@@ -3,7 +3,8 @@
  *
  * Hides that how much there will be is not known before: each block is twice the one
  * before it, and the system gives pages as far as they are used. What was taken is executed
- * for ever; the rest of a sealed block is addresses.
+ * for ever; the rest of a sealed block is addresses. Where nothing is free within branch reach
+ * of the whole module a block is near the function that is next, and as small as must be.
  */
 #include <sys/mman.h>
 
@@ -24,7 +25,7 @@ enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA_PART = 2 };
 
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
-	*c = (struct fl_copies){ .lo = lo, .hi = hi };
+	*c = (struct fl_copies){ .lo = lo, .hi = hi, .from = lo, .to = hi };
 }
 
 /* Some pages ahead of what is written next, in one call: a fault for each takes longer. */
@@ -51,6 +52,26 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
 }
 
+/* So much at least, and `want` of code if it is to be had. */
+static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t code,
+		       size_t data, size_t want)
+{
+	uintptr_t lo = c->lo, hi = c->hi;
+	int err;
+
+	for (;;) {
+		size_t n = code > want ? code : want;
+
+		err = fl_near_alloc(near, lo, hi, n, 2 * (data > n / DATA_PART ? data :
+							  n / DATA_PART));
+		if (err != FLE_NOREACH || (lo == c->from && want <= code))
+			return err;
+		want = lo == c->from ? want / 2 : want;
+		lo = c->from;
+		hi = c->to;
+	}
+}
+
 static int add_block(struct fl_copies *c, size_t code, size_t data)
 {
 	struct fl_ground_block *b = &c->blocks[c->n];
@@ -58,11 +79,8 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 	int err;
 
 	want = want < LARGEST ? want : LARGEST;
-	code = code > want ? code : want;
-	data += FL_JIT_BYTES;
-	data = data > code / DATA_PART ? data : code / DATA_PART;
 	*b = (struct fl_ground_block){ .data_used = FL_JIT_BYTES };
-	err = fl_near_alloc(&b->near, c->lo, c->hi, code, 2 * data);
+	err = find_ground(&b->near, c, code, data + FL_JIT_BYTES, want);
 	if (err)
 		return err;
 	/* the second half is unwind's */
@@ -94,12 +112,22 @@ static int add_locked(struct fl_copies *c, size_t code, size_t data)
 	return err;
 }
 
+/* Is all of the block within reach of the function? */
+static bool block_reaches(const struct fl_near *near, const struct fl_copies *c)
+{
+	uintptr_t lo = (uintptr_t)near->code, hi = lo + near->code_bytes;
+
+	lo = lo < c->from ? lo : c->from;
+	hi = hi > c->to ? hi : c->to;
+	return hi - lo < FL_ARCH_REACH;
+}
+
 int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
 {
 	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
 	int err = 0;
 
-	if (!b || b->near.code_bytes - b->used < code ||
+	if (!b || !block_reaches(&b->near, c) || b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
 		err = add_locked(c, code, data);
 	if (err)

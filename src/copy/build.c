@@ -327,11 +327,24 @@ static int build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *
 	return err;
 }
 
+static void note_extent(struct fl_copies *c, const struct fl_shape *s)
+{
+	c->from = s->parts[0].start;
+	c->to = s->parts[0].end;
+	for (uint32_t k = 1; k < s->n_parts; k++) {
+		c->from = c->from < s->parts[k].start ? c->from : s->parts[k].start;
+		c->to = c->to > s->parts[k].end ? c->to : s->parts[k].end;
+	}
+}
+
 /* A block may be full of rows for unwinders first. */
 int fl_copy_build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,
 		  uint64_t *datum)
 {
-	int err = build(c, s, copy, datum);
+	int err;
+
+	note_extent(c, s);
+	err = build(c, s, copy, datum);
 
 	if (err != -ENOSPC)
 		return err;

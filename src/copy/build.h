@@ -23,6 +23,7 @@ struct fl_ground_block {
 /* Blocks that can be written to. All 0: there are none. */
 struct fl_copies {
 	uintptr_t lo, hi;		/* of the module */
+	uintptr_t from, to;		/* of the function whose copy comes next */
 	uint32_t n;
 	struct fl_ground_block blocks[24];	/* the last one has room */
 	void *scratch;			/* who builds one after the other has it */

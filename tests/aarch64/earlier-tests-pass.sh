@@ -10,5 +10,6 @@ sh "$ROOT/tests/aarch64/e2e" calls-of-libraries-are-counted-by-who-calls \
 	who-asks-a-recorder-that-is-killed-goes-on an-interrupt-ends-both-and-keeps-the-result \
 	damaged-results-are-refused a-stale-name-of-the-region-touches-nothing \
 	an-output-that-cannot-be-is-said-before-the-run \
+	sites-lead-to-glue-where-little-is-free-near \
 	a-loader-that-cannot-be-armed-changes-nothing \
 	threads-may-stand-inside-when-flick-is-closed
