@@ -13,6 +13,10 @@
  *		function whose time is counted: recursion does not make time
  *		pass twice. Of samples nobody sees what they ran in; where two of one
  *		function lie one in the other it has no total.
+ *		What probes took is taken out of each call, which is then 0 or more. A call
+ *		that took less than its probes are said to makes self times too large, and
+ *		the time around it too small. So of a recursion self times may be more than
+ *		the total, of which all was taken at once: the total is nearer then.
  */
 struct row {
 	struct fl_sums sums;
@@ -226,7 +230,7 @@ static void fill_times(const struct latency *l, const struct row *row, uint64_t 
 	} else {
 		cell[SUM] = fl_told_ns(&told, s->total);
 		cell[TOTAL] = fl_told_total_ns(&told, s->outer);
-		cell[SELF] = fl_told_ns(&told, s->self);
+		cell[SELF] = fl_told_ns(&told, s->self < s->outer ? s->self : s->outer);
 		cell[RAW_TOTAL] = fl_told_raw_ns(&told, s->raw_outer);
 		cell[RAW_SELF] = fl_told_raw_ns(&told, s->raw_self);
 		cell[RAW_SUM] = fl_told_raw_ns(&told, s->raw_total);

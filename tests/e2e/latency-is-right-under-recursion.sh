@@ -2,7 +2,6 @@
 # Self time is within total, total of main is the most of all, quantiles are in
 # order, and a recursive function's total counts its outermost calls once.
 . "$(dirname "$0")/lib"
-no_emulator times
 need sqlite3 "$CC"
 for t in recursion longjmp threads; do
 	label="$t:"

@@ -175,6 +175,25 @@ static void what_probes_in_a_sample_took_is_taken_out(void **unused)
 	assert_int_equal(cell('b', "max_ns"), 30);
 }
 
+/* A call in it that takes less than its probes gives the whole less than its parts. */
+static void self_times_of_a_recursion_are_within_its_total(void **unused)
+{
+	const uint64_t at[] = { 1000, 1010, 1030, 1035, 1036, 1040 };
+	const uint32_t sp[] = { 100, 90, 90, 90, 90, 100 };
+
+	(void)unused;
+	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ .inside = 7, .pair = 16 };
+	open_again();
+	for (size_t i = 0; i < ARRAY_LEN(at); i++)
+		feed_at(run, 0, i == 0 || i == 1 || i == 3 ? ENTRY : EXIT, sp[i], at[i]);
+	assert_int_equal(cell('a', "calls"), 3);
+	assert_int_equal(cell('a', "max_ns"), 20 - 7);
+	assert_int_equal(cell('a', "total_ns"), 40 - 7 - 2 * 16);
+	assert_int_equal(cell('a', "self_ns"), 40 - 7 - 2 * 16);
+	view.overhead[0] = view.overhead[1] = (struct fl_overhead){ 0 };
+	open_again();
+}
+
 /* As long as it was timed. */
 static void a_call_that_was_given_up_counts_with_its_time(void **unused)
 {
@@ -220,6 +239,7 @@ int main(void)
 		T(an_exit_by_jump_ends_what_began_below),
 		T(anothers_exit_ends_no_sample),
 		T(what_probes_in_a_sample_took_is_taken_out),
+		T(self_times_of_a_recursion_are_within_its_total),
 		T(a_call_that_was_given_up_counts_with_its_time),
 		T(few_long_samples_make_an_average_unsure),
 	};
