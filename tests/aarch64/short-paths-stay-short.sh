@@ -28,10 +28,10 @@ while read -r routine most; do
 	check "$routine" $((most - 1)) >/dev/null && { echo "$routine: the bound is loose"; bad=1; }
 done <<END
 fl_abi_time 17
-fl_abi_count 15
+fl_abi_count 14
 fl_abi_after 15
 fl_bare_time 23
-fl_bare_count 21
+fl_bare_count 20
 fl_bare_after 21
 fl_abi_call 3
 END

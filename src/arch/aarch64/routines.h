@@ -111,15 +111,14 @@ FUNC \name, \align
 	.endm
 
 /* Add one to the counter of probe x16, which has one, or go to \long; the sign says that it
- * was the last of a block. A sequence, so that a signal sees it done or not begun, and a
- * child of fork that comes before it looks for its slot anew. */
+ * was the last of a block. One is in its upper half. A sequence, so that a signal sees it done
+ * or not begun, and a child of fork that comes before it looks for its slot anew. */
 	.macro	COUNT long
 	BEGIN_IN_SLOT \@, \long
 	add	x13, x12, x16, lsl #3
-	ldr	x14, [x13, #FL_SLOT_COUNTERS]
-	mov	x11, #FL_COUNT_ONE_HIGH << 32
-	adds	x14, x14, x11
-	str	x14, [x13, #FL_SLOT_COUNTERS]
+	ldr	w14, [x13, #FL_SLOT_COUNTERS + 4]
+	adds	w14, w14, #FL_COUNT_ONE_HIGH
+	str	w14, [x13, #FL_SLOT_COUNTERS + 4]
 .Lend\@:
 	RSEQ_ABORT .Labort\@, .Larm\@
 	.endm
