@@ -27,11 +27,13 @@ int main(int argc, char **argv)
 	}
 	for (int i = 1; i <= 200; i++)
 		dlclose(lib[i]);
-	printf("count two %ld\n", sum - 100);
+	printf("count two %ld\n", sum - SHORT);
 	return 0;
 }
 END
-compile "$work/load" "$work/load.c" -O2 $sites
+# Where it is shorter than a jump those without sites have no probes.
+[ "$(uname -m)" = x86_64 ] && short=100 || short=0
+compile "$work/load" "$work/load.c" -O2 $sites -DSHORT=$short
 rm -rf "$data"
 run strace -f -o "$work/trace" -e trace=openat "$FLICK" record -a counts -o "$data" -- \
 	"$work/load" "$work"

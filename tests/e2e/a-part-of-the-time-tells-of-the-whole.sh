@@ -116,7 +116,8 @@ record --rate 50% -a graph,counts -- "$work/dlopen" "$work/dlopen-lib.so" 200
 succeeded
 exact counts
 lossless
-for t in fork short-threads exceptions longjmp sigaltstack cancel signals; do
+emulated wiped || forks=fork
+for t in ${forks:-} short-threads exceptions longjmp sigaltstack cancel signals; do
 	label="$t:"
 	for f in "$targets/$t".c*; do
 		case $f in *.cc) need "$(cxx)" ;; esac
@@ -128,6 +129,7 @@ for t in fork short-threads exceptions longjmp sigaltstack cancel signals; do
 	conserved
 done
 
+emulated exec && exit 0
 # A program that is replaced after more windows than the table of edges holds.
 label="exec:"
 target windows -O2 $sites

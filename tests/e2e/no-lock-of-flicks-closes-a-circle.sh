@@ -9,7 +9,8 @@ need sqlite3 "$CC"
 target circle -O2 $sites
 library dlopen-lib -O2 $sites
 limit=20
-for case in callback allocator loading meeting unloading forking; do
+emulated forks || forking=forking
+for case in callback allocator loading meeting unloading ${forking:-}; do
 	label="$case, plain:"
 	run "$work/circle" $case "$work/dlopen-lib.so"
 	succeeded

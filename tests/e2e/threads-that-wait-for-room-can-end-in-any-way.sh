@@ -4,6 +4,7 @@
 # killed, or becomes another: each thread's account is exact, also of rings that
 # are half full. See tests/targets/stalled.c, which waits for each of these.
 . "$(dirname "$0")/lib"
+no_emulator calls
 need sqlite3 od mkfifo "$CC"
 [ -r /proc/self/syscall ] || skip "/proc/PID/syscall cannot be read here"
 target stalled -O2 $sites
