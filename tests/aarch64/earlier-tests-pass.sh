@@ -12,4 +12,4 @@ sh "$ROOT/tests/aarch64/e2e" calls-of-libraries-are-counted-by-who-calls \
 	an-output-that-cannot-be-is-said-before-the-run \
 	sites-lead-to-glue-where-little-is-free-near \
 	a-loader-that-cannot-be-armed-changes-nothing \
-	threads-may-stand-inside-when-flick-is-closed
+	threads-may-stand-inside-when-flick-is-closed latency-is-right-under-recursion

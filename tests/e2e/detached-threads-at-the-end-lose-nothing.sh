@@ -5,9 +5,11 @@
 need sqlite3 od "$CC"
 target ends -O2 $sites
 
+emulated exec || execs="exec/0 thread-exec/0"
+
 check() {
 	for end in return/0 exit/0 quick/0 abort/134 kill/137 thread-exit/0 thread-kill/137 \
-		exec/0 thread-exec/0
+		${execs:-}
 	do
 		label="$end $1:"
 		rm -f "$work/tally"
