@@ -448,15 +448,27 @@ static void direct_late(void)
 	tell_recorders();
 }
 
-static void direct(void)
+/* CPUs that threads of ours may have before the program runs. Where system calls are filtered
+ * there are none: a filter may end who begins a thread, or answer in the kernel's place. */
+static uint32_t spare_cpus(void)
 {
 	const uint64_t no_others[FL_CPU_WORDS] = { 0 };
-	uint32_t from, cpus = fl_os_shared_cpus(no_others);
+	uint32_t cpus = fl_os_shared_cpus(no_others);
+	struct fl_thread_status s;
+
+	if (!cpus || fl_os_thread_status(fl_os_pid(), fl_os_pid(), &s) || s.is_filtered)
+		return 0;
+	return cpus - 1;
+}
+
+static void direct(void)
+{
+	uint32_t from;
 
 	is_recorded = true;
 	fl_owner = &recorder;
 	tell_recorders();
-	fl_os_spare_cpus = cpus ? cpus - 1 : 0;
+	fl_os_spare_cpus = spare_cpus();
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
 	fl_os_spare_cpus = 0;

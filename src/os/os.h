@@ -206,6 +206,7 @@ struct fl_thread_status {
 	char state;			/* as ps(1) has it */
 	uint64_t blocked, pending, caught;	/* signals, as masks */
 	uint64_t switches;		/* how often it left its core */
+	bool is_filtered;		/* its system calls are (seccomp(2)) */
 };
 /* -ESRCH when it has ended, be it as a zombie. */
 int fl_os_thread_status(int pid, int tid, struct fl_thread_status *);

@@ -324,6 +324,8 @@ static void take_line(struct fl_thread_status *s, const char *line)
 		s->blocked = parse_hex(&p);
 	else if ((p = after(line, "SigCgt:\t")))
 		s->caught = parse_hex(&p);
+	else if ((p = after(line, "Seccomp:\t")))
+		s->is_filtered = *p != '0';
 	else if ((p = after(line, "voluntary_ctxt_switches:\t")) ||
 		 (p = after(line, "nonvoluntary_ctxt_switches:\t")))
 		s->switches += parse_decimal(&p);

@@ -1,8 +1,11 @@
-/* deny wx|memfd|both|perf|membarrier|ptrace|sync COMMAND...: run it where code may not be made
- * writable, or memory files may not be made, or neither; or where nobody samples, or traces; or
- * the best call, or none, can synchronise cores. Exits 77 where that cannot be had. */
+/* deny wx|memfd|both|perf|membarrier|ptrace|sync|signals|threads COMMAND...: run it where code
+ * may not be made writable, or memory files may not be made, or neither; or where nobody
+ * samples, or traces; or the best call, or none, can synchronise cores; or who sends a thread
+ * a signal is told that it was sent, also when there is no such thread; or a process ends that
+ * begins a thread. Exits 77 where that cannot be had. */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,9 +19,8 @@
 #endif
 enum { REFUSE_EXEC_GAIN = 1 };
 
-static int deny_call(unsigned nr)
+static int answer_call(unsigned nr, unsigned error)
 {
-	unsigned error = nr == SYS_ptrace ? EPERM : EACCES;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
@@ -31,6 +33,27 @@ static int deny_call(unsigned nr)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static int end_at_threads(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 6, .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int deny_call(unsigned nr)
+{
+	return answer_call(nr, nr == SYS_ptrace ? EPERM : EACCES);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -41,6 +64,10 @@ int main(int argc, char **argv)
 		return deny_call(SYS_membarrier) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "ptrace"))
 		return deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
+	if (!strcmp(argv[1], "threads"))
+		return end_at_threads() ? 77 : (execvp(argv[2], argv + 2), 1);
+	if (!strcmp(argv[1], "signals"))
+		return answer_call(SYS_tgkill, 0) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "sync"))
 		return deny_call(SYS_membarrier) || deny_call(SYS_tgkill) ||
 		       deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
