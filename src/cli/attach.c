@@ -179,10 +179,29 @@ int fl_attach_start(struct fl_session *s)
 	return err ? -1 : 0;
 }
 
-/* The C library says the same when it has no room for a stack. */
-static const char *why_no_thread(int err)
+/* An exec ends the thread that came in, or denies it another one (EAGAIN), some time before
+ * there is another program. */
+static bool becomes_another(const struct fl_attached *a)
 {
-	return err == EAGAIN ? CROWDED ", or has no room for its stack" : strerror(err);
+	enum { PATIENCE_US = 100000, PAUSE_US = 1000 };
+
+	for (uint32_t us = 0; us < PATIENCE_US && !kill(a->pid, 0); us += PAUSE_US) {
+		if (fl_attach_is_another(a))
+			return true;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return false;
+}
+
+static const char *why_not_entered(const struct fl_attached *a)
+{
+	if (a->with.result && a->with.result != EAGAIN)
+		return strerror(a->with.result);
+	if (!a->with.result && *a->with.why)
+		return a->with.why;
+	/* the C library says the same when it has no room for a stack */
+	return becomes_another(a) ? ANOTHER :
+	       a->with.result ? CROWDED ", or has no room for its stack" : "it has ended";
 }
 
 /* It could not be entered, or its agent could not begin. */
@@ -195,10 +214,7 @@ static bool has_failed(struct fl_session *s)
 	switch (fl_attach_state(a)) {
 	case FL_INJECT_FAILED:
 		a->has_failed = true;
-		fl_say("cannot attach to process %d: %s", a->pid,
-		       a->with.result ? why_no_thread(a->with.result) :
-		       *a->with.why ? a->with.why :
-		       fl_attach_is_another(a) ? ANOTHER : "it has ended");
+		fl_say("cannot attach to process %d: %s", a->pid, why_not_entered(a));
 		break;
 	case FL_INJECT_ENDED:
 		a->has_failed = a->with.result != 0;
