@@ -448,17 +448,20 @@ static void direct_late(void)
 	tell_recorders();
 }
 
-/* CPUs that threads of ours may have before the program runs. Where system calls are filtered
- * there are none: a filter may end who begins a thread, or answer in the kernel's place. */
-static uint32_t spare_cpus(void)
+/* CPUs that threads of ours may have before the program runs: its own, or, where it may run on
+ * one alone, the reader's. Where system calls are filtered there are none: a filter may end who
+ * begins a thread, or answer in the kernel's place. */
+static struct fl_os_spare spare_cpus(void)
 {
-	const uint64_t no_others[FL_CPU_WORDS] = { 0 };
-	uint32_t cpus = fl_os_shared_cpus(no_others);
+	const uint64_t none[FL_CPU_WORDS] = { 0 };
+	uint32_t own = fl_os_shared_cpus(none);
 	struct fl_thread_status s;
 
-	if (!cpus || fl_os_thread_status(fl_os_pid(), fl_os_pid(), &s) || s.is_filtered)
-		return 0;
-	return cpus - 1;
+	if (!own || fl_os_thread_status(fl_os_pid(), fl_os_pid(), &s) || s.is_filtered)
+		return (struct fl_os_spare){ 0 };
+	if (own == 1 && !fl_os_shared_cpus(shm->reader_cpus))
+		return (struct fl_os_spare){ .n = 1, .others = shm->reader_cpus };
+	return (struct fl_os_spare){ .n = own - 1 };
 }
 
 static void direct(void)
@@ -468,10 +471,10 @@ static void direct(void)
 	is_recorded = true;
 	fl_owner = &recorder;
 	tell_recorders();
-	fl_os_spare_cpus = spare_cpus();
+	fl_os_spare = spare_cpus();
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
-	fl_os_spare_cpus = 0;
+	fl_os_spare = (struct fl_os_spare){ 0 };
 	if (session->windows.rate)
 		fl_windows_begin();
 }

@@ -179,7 +179,7 @@ static bool start_helper(struct worker *b)
 static void start_helpers(void)
 {
 	bool helps = !now.own.copies.weaves && now.n_wanted >= WORTH;
-	uint32_t most = helps ? fl_os_spare_cpus : 0;
+	uint32_t most = helps ? fl_os_spare.n : 0;
 
 	now.left = now.n_wanted;
 	while (now.n_helpers < HELPERS && now.n_helpers < most &&

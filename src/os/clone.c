@@ -121,11 +121,15 @@ int fl_os_thread_start(int (*run)(void *), void *arg)
 	return (int)tid;
 }
 
-uint32_t fl_os_spare_cpus;
+struct fl_os_spare fl_os_spare;
 
 int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id)
 {
-	return (int)start_thread(CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, run, arg, id);
+	long tid = start_thread(CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID, run, arg, id);
+
+	if (tid > 0 && fl_os_spare.others)
+		fl_os_leave_cpus((int)tid, fl_os_spare.others);
+	return (int)tid;
 }
 
 /* The kernel clears `id` when the thread leaves this memory, and is not done with it then. */

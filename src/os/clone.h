@@ -20,6 +20,9 @@ FL_HIDDEN long fl_clone(unsigned long flags, char *all, int (*run)(void *), void
 FL_HIDDEN bool fl_os_is_apart(uintptr_t at);
 /* Who was outside was killed, or has ended (outside.c). */
 FL_HIDDEN bool fl_os_outside_died(void);
+/* The thread, 0 is the calling one, goes to those of `others` that the caller does not have, if
+ * there are any (outside.c). */
+FL_HIDDEN void fl_os_leave_cpus(int tid, const uint64_t others[FL_CPU_WORDS]);
 /* Of who waits outside: it ends, if nobody else runs in this memory (outside.c). */
 FL_HIDDEN void fl_os_outside_end_alone(void);
 

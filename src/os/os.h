@@ -300,8 +300,12 @@ int fl_os_own_thread(void);
  * -errno. Behind the join the kernel has no such thread in the process any more. */
 int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id);
 void fl_os_helper_join(int tid, uint32_t *id);
-/* How many are worth while: CPUs that the program has no use for. W before it runs. */
-extern uint32_t fl_os_spare_cpus;
+/* How many are worth while, by CPUs that the program has no use for; and which these are, if it
+ * may not run there itself. W before it runs. */
+extern struct fl_os_spare {
+	uint32_t n;
+	const uint64_t *others;		/* FL_CPU_WORDS, kept; NULL: the program's */
+} fl_os_spare;
 /* A child that shares this memory and its descriptors, else as such a thread.
  * The program learns nothing of it: no signal, no status for waitpid(-1). */
 int fl_os_process_start(int (*run)(void *), void *arg);

@@ -141,12 +141,12 @@ uint32_t fl_os_shared_cpus(const uint64_t others[FL_CPU_WORDS])
 	return find_others(others, rest);
 }
 
-static void leave_cpus(const uint64_t others[FL_CPU_WORDS])
+void fl_os_leave_cpus(int tid, const uint64_t others[FL_CPU_WORDS])
 {
 	uint64_t rest[FL_CPU_WORDS];
 
 	if (!find_others(others, rest))
-		SYS(SYS_sched_setaffinity, 0, sizeof(rest), rest);
+		SYS(SYS_sched_setaffinity, tid, sizeof(rest), rest);
 }
 
 /* With descriptors of the program's it would keep pipes open that the program has
@@ -161,7 +161,7 @@ static int stand_apart(void *arg)
 	SYS(SYS_prctl, PR_SET_NAME, FL_OS_OUTSIDE_NAME);
 	SYS(SYS_prctl, PR_SET_TIMERSLACK, SLACK_NS);
 	if (outside.others)
-		leave_cpus(outside.others);
+		fl_os_leave_cpus(0, outside.others);
 	store_release(&outside.ready, 1);			/* (A) pairs with (B) */
 	fl_os_futex_wake(&outside.id, 1);
 	return outside.run(outside.arg);

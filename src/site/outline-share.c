@@ -78,7 +78,7 @@ static void close_slice(struct slice *t, const struct pass *p)
 static uint32_t lay_slices(struct slice slices[FL_OUTLINE_SLICES], const struct pass *p)
 {
 	const struct fl_outline *o = p->o;
-	uint32_t want = p->hi - p->lo < WORTH ? 1 : 1 + fl_os_spare_cpus, n = 0;
+	uint32_t want = p->hi - p->lo < WORTH ? 1 : 1 + fl_os_spare.n, n = 0;
 	uintptr_t step;
 	size_t first = 0;
 

@@ -489,7 +489,7 @@ static void make_all(struct opened *f, size_t helpers, struct verdict *v, size_t
 {
 	uintptr_t last = 0;
 
-	fl_os_spare_cpus = (uint32_t)helpers;
+	fl_os_spare.n = (uint32_t)helpers;
 	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi), 0);
 	for (size_t k = 0; k < f->outline.n; k++)
 		if (is_function(f, k))
@@ -513,7 +513,7 @@ static void make_all(struct opened *f, size_t helpers, struct verdict *v, size_t
 	fl_make_stop();
 	assert_int_equal(count_threads(), 1);
 	assert_int_equal(fl_make_end(), 0);
-	fl_os_spare_cpus = 0;
+	fl_os_spare.n = 0;
 }
 
 static void several_builders_build_what_one_does(void **state)
@@ -578,7 +578,7 @@ static void builders_end_when_they_are_told(void **state)
 
 	(void)state;
 	open_file(&f, files[1]);
-	fl_os_spare_cpus = 3;
+	fl_os_spare.n = 3;
 	for (size_t asked = 0; asked < 3; asked++) {
 		assert_int_equal(fl_make_begin(&f.outline, f.m.lo, f.m.hi), 0);
 		for (size_t k = 0; k < f.outline.n; k++)
@@ -591,7 +591,7 @@ static void builders_end_when_they_are_told(void **state)
 		assert_int_equal(count_threads(), 1);
 		assert_int_equal(fl_make_end(), 0);
 	}
-	fl_os_spare_cpus = 0;
+	fl_os_spare.n = 0;
 	close_file(&f);
 }
 

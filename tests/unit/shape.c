@@ -613,9 +613,9 @@ static void several_threads_read_what_one_does(void **state)
 		if (access(paths[k], R_OK))
 			continue;
 		open_file(&f, paths[k]);
-		fl_os_spare_cpus = 3;
+		fl_os_spare.n = 3;
 		assert_int_equal(fl_outline_open(&shared, &f.m), 0);
-		fl_os_spare_cpus = 0;
+		fl_os_spare.n = 0;
 		assert_int_equal(shared.n, f.outline.n);
 		assert_int_equal(shared.n_lefts, f.outline.n_lefts);
 		assert_memory_equal(shared.extents, f.outline.extents,
