@@ -181,8 +181,9 @@ static int check_readers(struct fl_session_options *o)
 		}
 		if (o->analyses[i].analysis->merge)
 			continue;
-		fl_say("--readers cannot be used with analysis `%s`, which has no `merge`",
-		       o->analyses[i].name);
+		fl_say("--readers cannot be used with analysis `%s`, which has no `merge`%s",
+		       o->analyses[i].name, strcmp(o->analyses[i].name, "cache") ? "" :
+		       " beside others; alone it is simulated by so many threads");
 		return -1;
 	}
 	return 0;
