@@ -9,7 +9,7 @@ export TRUTH_THREADS= FLICK_BODIES=1
 target killme -O2
 
 calls() {
-	tallies "$work/tally" | awk '{ n += $3 } END { print n + 0 }'
+	tallies "$work/tally" | awk '{ n += $3 } END { printf "%.0f\n", n }'
 }
 
 await_end() {
