@@ -4,34 +4,19 @@
  * a signal is told that it was sent, also when there is no such thread; or a process ends that
  * begins a thread. Exits 77 where that cannot be had. */
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../unit/filter-call.h"
+
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
 #endif
 enum { REFUSE_EXEC_GAIN = 1 };
-
-static int answer_call(unsigned nr, unsigned error)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = 4, .filter = code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
 
 static int end_at_threads(void)
 {
@@ -43,15 +28,13 @@ static int end_at_threads(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = 6, .filter = code };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return install_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
-static int deny_call(unsigned nr)
+static int deny_call(int nr)
 {
-	return answer_call(nr, nr == SYS_ptrace ? EPERM : EACCES);
+	return filter_call(nr, SECCOMP_RET_ERRNO | (nr == SYS_ptrace ? EPERM : EACCES));
 }
 
 int main(int argc, char **argv)
@@ -67,7 +50,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "threads"))
 		return end_at_threads() ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "signals"))
-		return answer_call(SYS_tgkill, 0) ? 77 : (execvp(argv[2], argv + 2), 1);
+		return filter_call(SYS_tgkill, SECCOMP_RET_ERRNO) ? 77 :
+		       (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "sync"))
 		return deny_call(SYS_membarrier) || deny_call(SYS_tgkill) ||
 		       deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);

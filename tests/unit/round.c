@@ -4,8 +4,6 @@
  * kernel has answered.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -22,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "filter-call.h"
 #include "patch/round.h"
 
 #define NEED(x) do { \
@@ -78,11 +76,9 @@ static void catch_listings(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
 	};
-	struct sock_fprog program = { .len = 6, .filter = code };
 
 	sigaction(SIGSYS, &act, NULL);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (install_filter(code, ARRAY_LEN(code)))
 		_exit(77);
 }
 

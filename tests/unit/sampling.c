@@ -5,19 +5,17 @@
  *
  * Each target is a child, and says what was wrong by its status.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "filter-call.h"
 #include "sampling-rig.h"
 #include "probe/period.h"
 #include "stop-at.h"
@@ -453,10 +451,8 @@ static void stop_clocks(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { ARRAY_LEN(code), code };
 
-	NEED(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	NEED(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	NEED(!install_filter(code, ARRAY_LEN(code)));
 	NEED(!fl_os_program_ns());
 }
 
