@@ -408,9 +408,11 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
 int fl_sampler_open_of(struct fl_sampler **out, int pid)
 {
 	struct perf_event_attr attr = fl_sampler_attr();
-	struct fl_sampler *s = calloc(1, sizeof(*s));
-	int err = s ? fl_perf_rings_open_of(&s->rings, &attr, pid) : -ENOMEM;
+	struct fl_sampler *s;
+	int err = fl_sampler_open(&s);
 
+	if (!err)
+		err = fl_perf_rings_open_of(&s->rings, &attr, pid);
 	if (!err)
 		err = look_at_mappings(s, pid);
 	if (err) {

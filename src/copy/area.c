@@ -112,22 +112,13 @@ static int add_locked(struct fl_copies *c, size_t code, size_t data)
 	return err;
 }
 
-/* Is all of the block within reach of the function? */
-static bool block_reaches(const struct fl_near *near, const struct fl_copies *c)
-{
-	uintptr_t lo = (uintptr_t)near->code, hi = lo + near->code_bytes;
-
-	lo = lo < c->from ? lo : c->from;
-	hi = hi > c->to ? hi : c->to;
-	return hi - lo < FL_ARCH_REACH;
-}
-
 int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
 {
 	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
 	int err = 0;
 
-	if (!b || !block_reaches(&b->near, c) || b->near.code_bytes - b->used < code ||
+	if (!b || !fl_near_reaches(&b->near, c->from, c->to) ||
+	    b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
 		err = add_locked(c, code, data);
 	if (err)
@@ -183,11 +174,4 @@ struct fl_ground_block *fl_copies_block(const struct fl_copies *c, uintptr_t at)
 		if (at - (uintptr_t)c->blocks[i].near.code < c->blocks[i].near.code_bytes)
 			return (struct fl_ground_block *)&c->blocks[i];
 	return NULL;
-}
-
-unsigned char *fl_copies_write(const struct fl_copies *c, uintptr_t at)
-{
-	const struct fl_ground_block *b = fl_copies_block(c, at);
-
-	return b ? b->near.write + (at - (uintptr_t)b->near.code) : NULL;
 }

@@ -52,8 +52,6 @@ void fl_copies_fill(struct fl_copies *);
 int fl_copies_end(struct fl_copies *);
 /* The block that has it; NULL: none. */
 struct fl_ground_block *fl_copies_block(const struct fl_copies *, uintptr_t at);
-/* Where the byte that will be executed at `at` is written to, until then. */
-unsigned char *fl_copies_write(const struct fl_copies *, uintptr_t at);
 
 /* ---- a second body --------------------------------------------------------------------- */
 

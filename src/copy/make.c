@@ -58,13 +58,20 @@ static struct {
 
 /* ---- one body ----------------------------------------------------------------------- */
 
+/* Pages that no function comes to are never touched. NULL: there is no memory. */
+static void *map_rows(size_t bytes)
+{
+	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return fl_is_err(p) ? NULL : p;
+}
+
 static int map_steps(struct worker *b, uint32_t room)
 {
-	struct fl_shape_step *steps =
-		fl_os_map(NULL, room * sizeof *steps, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct fl_shape_step *steps = map_rows(room * sizeof *steps);
 
-	if (fl_is_err(steps))
+	if (!steps)
 		return -ENOMEM;
 	if (b->steps)
 		fl_os_unmap(b->steps, b->room * sizeof *b->steps);
@@ -214,15 +221,6 @@ const struct fl_built *fl_make_body(size_t i)
 }
 
 /* ---- all of a module ---------------------------------------------------------------- */
-
-/* Pages that no function comes to are never touched. */
-static void *map_rows(size_t bytes)
-{
-	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return fl_is_err(p) ? NULL : p;
-}
 
 int fl_make_begin(const struct fl_outline *o, uintptr_t lo, uintptr_t hi)
 {

@@ -29,10 +29,7 @@ struct gap {
 
 static bool in_reach(const struct gap *g, uintptr_t at)
 {
-	uintptr_t first = at < g->lo ? at : g->lo;
-	uintptr_t last = at + g->want > g->hi ? at + g->want : g->hi;
-
-	return last - first < FL_ARCH_REACH;
+	return fl_spans_reach(at, at + g->want, g->lo, g->hi);
 }
 
 /* As far up as branches reach, and not where a heap or a stack grows. What is looked for may

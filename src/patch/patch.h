@@ -37,6 +37,19 @@ int fl_near_alloc(struct fl_near *, uintptr_t lo, uintptr_t hi, size_t code,
 int fl_near_seal(struct fl_near *);	/* code: read and execute */
 void fl_near_free(struct fl_near *);
 
+/* Does a branch lead from any byte of one range to any of the other? */
+static inline bool fl_spans_reach(uintptr_t lo, uintptr_t hi, uintptr_t from, uintptr_t to)
+{
+	return (hi > to ? hi : to) - (lo < from ? lo : from) < FL_ARCH_REACH;
+}
+
+static inline bool fl_near_reaches(const struct fl_near *near, uintptr_t from, uintptr_t to)
+{
+	uintptr_t code = (uintptr_t)near->code;
+
+	return fl_spans_reach(code, code + near->code_bytes, from, to);
+}
+
 /* ---- text that can be stored to ------------------------------------------- */
 
 /* Choose how, once per process: "mprotect" (pages become writable), "alias" (a

@@ -329,11 +329,21 @@ struct asked {
 	bool has_bodies, has_begun;
 };
 
+static bool asks_for(const struct asked *a, uint32_t id)
+{
+	return is_due(id, a->decided) && needs_glue(id);
+}
+
+static bool asks_for_body(const struct asked *a, uint32_t id)
+{
+	return asks_for(a, id) && fl_probe_is_body(&fl_table.probes[id]);
+}
+
 static bool is_of_block(const struct block *b, const struct asked *a, uint32_t id)
 {
 	uintptr_t at = fl_table.sites[id].at;
 
-	return at >= b->from && at < b->to && is_due(id, a->decided) && needs_glue(id);
+	return at >= b->from && at < b->to && asks_for(a, id);
 }
 
 /* Also points that nobody wants by now: a body is built once. */
@@ -350,8 +360,7 @@ static void begin_bodies(struct asked *a)
 		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
 			fl_probe_builder->point(fl_table.sites[id].at);
 	for (uint32_t id = a->first; id < a->end; id++)
-		if (is_due(id, a->decided) && needs_glue(id) &&
-		    fl_probe_is_body(&fl_table.probes[id]))
+		if (asks_for_body(a, id))
 			fl_probe_builder->want(fl_table.sites[id].function);
 }
 
@@ -451,8 +460,7 @@ static int make_all(struct asked *a)
 	int err, built = 0;
 
 	for (uint32_t id = a->first; id < a->end; id++)
-		a->has_bodies |= is_due(id, a->decided) && needs_glue(id) &&
-				 fl_probe_is_body(&fl_table.probes[id]);
+		a->has_bodies |= asks_for_body(a, id);
 	if (a->has_bodies && !fl_table.has_points &&
 	    use_again(k, a->first, a->end, a->decided))
 		return 0;

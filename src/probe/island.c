@@ -14,10 +14,7 @@ _Static_assert(FL_ARCH_VENEER_MAX <= FL_PAGE && FL_ARCH_SITE_MAX <= INSN, "");
 
 static bool takes_more(const struct fl_near *near, size_t used, uintptr_t from)
 {
-	uintptr_t lo = (uintptr_t)near->code, hi = lo + near->code_bytes;
-	uintptr_t first = from < lo ? from : lo, last = from + INSN > hi ? from + INSN : hi;
-
-	return near->code && last - first < FL_ARCH_REACH &&
+	return near->code && fl_near_reaches(near, from, from + INSN) &&
 	       near->code_bytes - used >= FL_ARCH_VENEER_MAX;
 }
 

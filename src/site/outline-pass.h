@@ -33,6 +33,12 @@ struct pass {
 	bool any_flags;			/* an extent is X_FLAGS */
 };
 
+/* Of each of these maps. */
+static inline size_t fl_map_bytes(const struct pass *p)
+{
+	return ((p->hi - p->lo) / 64 + 2) * sizeof *p->heads;
+}
+
 static inline void fl_note_named(struct pass *p, uintptr_t a)
 {
 	if (a - p->lo < p->hi - p->lo)

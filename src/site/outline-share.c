@@ -30,11 +30,6 @@ struct slice {
 	int tid;
 };
 
-static size_t map_bytes(const struct pass *p)
-{
-	return ((p->hi - p->lo) / WORD_BITS + 2) * sizeof *p->named;
-}
-
 /* Extents from here on are another slice's, where one may begin. */
 static size_t find_border(const struct pass *p, size_t from, uintptr_t at)
 {
@@ -62,7 +57,7 @@ static bool lay_slice(struct slice *t, const struct pass *p, uint32_t k)
 	t->pass.calls += offset / FL_ARCH_PAD_BYTES + k;
 	t->pass.n_calls = 0;
 	if (k)
-		t->pass.named = fl_scratch_full(map_bytes(p));
+		t->pass.named = fl_scratch_full(fl_map_bytes(p));
 	t->pass.others = fl_scratch_open((p->o->n + 1) * sizeof *p->others);
 	return t->pass.named && t->pass.others;
 }
@@ -70,7 +65,7 @@ static bool lay_slice(struct slice *t, const struct pass *p, uint32_t k)
 static void close_slice(struct slice *t, const struct pass *p)
 {
 	if (t->pass.named != p->named)
-		fl_scratch_close(t->pass.named, map_bytes(p));
+		fl_scratch_close(t->pass.named, fl_map_bytes(p));
 	fl_scratch_close(t->pass.others, (p->o->n + 1) * sizeof *p->others);
 }
 
@@ -123,7 +118,7 @@ static void join_slice(struct pass *p, const struct slice *t)
 	o->n_lefts += t->outline.n_lefts;
 	memmove(p->calls + p->n_calls, t->pass.calls, t->pass.n_calls * sizeof *p->calls);
 	p->n_calls += t->pass.n_calls;
-	for (size_t i = 0; i < map_bytes(p) / sizeof *p->named; i++)
+	for (size_t i = 0; i < fl_map_bytes(p) / sizeof *p->named; i++)
 		p->named[i] |= t->pass.named[i];
 	for (size_t i = 0; i < o->n; i++)
 		if (t->pass.others[i].why)

@@ -64,15 +64,15 @@ static void set_heads(struct pass *p)
 
 static bool map_all(struct pass *p, size_t n)
 {
-	size_t words = n / 64 + 2;
+	size_t bytes = fl_map_bytes(p);
 	struct fl_outline *o = p->o;
 
 	o->room_lefts = n + 1;
 	p->room_calls = n / FL_ARCH_PAD_BYTES + FL_OUTLINE_SLICES;
-	p->heads = fl_scratch_full(words * sizeof *p->heads);
-	p->named = fl_scratch_full(words * sizeof *p->named);
-	p->starts = fl_scratch_full(words * sizeof *p->starts);
-	p->targets = fl_scratch_full(words * sizeof *p->targets);
+	p->heads = fl_scratch_full(bytes);
+	p->named = fl_scratch_full(bytes);
+	p->starts = fl_scratch_full(bytes);
+	p->targets = fl_scratch_full(bytes);
 	p->calls = fl_scratch_open(p->room_calls * sizeof *p->calls);
 	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
 	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
@@ -224,7 +224,7 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 	if (!err && ranges.n && p.hi - p.lo >= UINT32_MAX)
 		err = -EFBIG;
 	if (!err && ranges.n) {
-		size_t bytes = ((p.hi - p.lo) / 64 + 2) * sizeof *p.heads;
+		size_t bytes = fl_map_bytes(&p);
 
 		err = map_all(&p, p.hi - p.lo) ? 0 : -ENOMEM;
 		if (!err)
