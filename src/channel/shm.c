@@ -261,24 +261,39 @@ static int map_region(int fd, const struct fl_region *layout, struct fl_region *
 	return err;
 }
 
-int fl_shm_create(const struct fl_shm_options *o, struct fl_region **m, int *fd)
+static int create(struct fl_region *layout, const struct fl_shm_options *o,
+		  struct fl_region **m, int *fd)
 {
-	struct fl_region layout = { 0 };
 	int err, memory;
 
-	if (!options_are_valid(o))
-		return FLE_OPTION;
-	lay_out(&layout, o);
-	FL_MUST(fl_region_is_valid(&layout));
-	fl_os_readlink("/proc/self/ns/pid", layout.pid_space, sizeof(layout.pid_space));
+	lay_out(layout, o);
+	FL_MUST(fl_region_is_valid(layout));
+	fl_os_readlink("/proc/self/ns/pid", layout->pid_space, sizeof(layout->pid_space));
 	memory = fl_os_memfd("flick");
 	if (memory < 0)
 		return memory;
-	err = map_region(memory, &layout, m);
+	err = map_region(memory, layout, m);
 	if (err)
 		close(memory);
 	else
 		*fd = memory;
+	return err;
+}
+
+/* The head is laid out in memory of its own: it would be most of a small stack. */
+int fl_shm_create(const struct fl_shm_options *o, struct fl_region **m, int *fd)
+{
+	struct fl_region *layout;
+	int err;
+
+	if (!options_are_valid(o))
+		return FLE_OPTION;
+	layout = fl_os_map(NULL, sizeof *layout, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fl_is_err(layout))
+		return (int)(intptr_t)layout;
+	err = create(layout, o, m, fd);
+	fl_os_unmap(layout, sizeof *layout);
 	return err;
 }
 

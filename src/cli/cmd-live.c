@@ -219,7 +219,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 
 static int show_program(struct wish *w, struct fl_account *account)
 {
-	struct fl_session s;
+	static struct fl_session s;	/* a stack may be small */
 	int status;
 
 	if (w->o.pid)

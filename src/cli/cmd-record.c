@@ -340,7 +340,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct wish w = { .o = { .dir = "flick.data", .budget = BUDGET,
 				 .selection = fl_selection_new() } };
-	struct fl_session s;
+	static struct fl_session s;	/* a stack may be small */
 	int status = FL_EXIT_USAGE;
 
 	if (w.o.selection && !parse(cmd, argc, argv, &w)) {

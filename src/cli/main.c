@@ -2,9 +2,12 @@
  * main.c - choose the command, and end it: its output is written, its account
  * is the last line. One line adds a command.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "cli/cli.h"
+
+enum { THREAD_STACK = 1 << 20 };
 
 extern const struct fl_cmd fl_cmd_record, fl_cmd_report, fl_cmd_count, fl_cmd_ctl;
 extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
@@ -132,10 +135,27 @@ static int run(int argc, char **argv, struct fl_account *account)
 	return cmd ? run_command(cmd, argc - 1, argv + 1, account) : complain(argv[1]);
 }
 
+/* Else threads have what the program is to have by `ulimit -s`. */
+static void give_threads_stack(void)
+{
+	pthread_attr_t a;
+	size_t bytes;
+
+	if (pthread_getattr_default_np(&a))
+		return;
+	if (!pthread_attr_getstacksize(&a, &bytes) && bytes < THREAD_STACK &&
+	    !pthread_attr_setstacksize(&a, THREAD_STACK))
+		pthread_setattr_default_np(&a);
+	pthread_attr_destroy(&a);
+}
+
 int main(int argc, char **argv)
 {
 	struct fl_account account = { .due = false };
-	int status = run(argc, argv, &account);
+	int status;
+
+	give_threads_stack();
+	status = run(argc, argv, &account);
 
 	if (fl_flush_output())
 		status = FL_EXIT_FAILED;

@@ -96,7 +96,7 @@ int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
 		struct fl_account *account, struct fl_session_options *o,
 		void (*print)(struct fl_session *))
 {
-	struct fl_session s;
+	static struct fl_session s;	/* a stack may be small */
 	int status = FL_EXIT_USAGE;
 
 	o->selection = fl_selection_new();

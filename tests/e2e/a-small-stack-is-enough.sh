@@ -31,3 +31,9 @@ for kib in 24 32 40 44 48; do
 	is_as_it_was
 	finish
 done
+
+label="flick's own of 64 KiB:"
+run sh -c 'ulimit -s 64 && exec "$@"' sh "$FLICK" record -o "$data" --all -a counts "$compilers" -- \
+	"$work/threads" 3 1000
+succeeded
+exact
