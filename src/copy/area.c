@@ -4,7 +4,8 @@
  * Hides that how much there will be is not known before: each block is twice the one
  * before it, and the system gives pages as far as they are used. What was taken is executed
  * for ever; the rest of a sealed block is addresses. Where nothing is free within branch reach
- * of the whole module a block is near the function that is next, and as small as must be.
+ * of the whole module a block is near the function that is next, and as small as must be. Glue
+ * may stand below a module and a block above: a block is within reach of the glue, too.
  */
 #include <sys/mman.h>
 
@@ -26,6 +27,23 @@ enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA_PART = 2 };
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
 	*c = (struct fl_copies){ .lo = lo, .hi = hi, .from = lo, .to = hi };
+}
+
+void fl_copies_lead(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
+{
+	c->glue = lo;
+	c->glue_end = hi;
+}
+
+/* What a copy of code in [lo, hi) leads to. */
+struct led_to { uintptr_t lo, hi; };
+
+static struct led_to with_glue(const struct fl_copies *c, uintptr_t lo, uintptr_t hi)
+{
+	if (!c->glue)
+		return (struct led_to){ lo, hi };
+	lo = c->glue < lo ? c->glue : lo;
+	return (struct led_to){ lo, c->glue_end > hi ? c->glue_end : hi };
 }
 
 /* Some pages ahead of what is written next, in one call: a fault for each takes longer. */
@@ -52,24 +70,30 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
 }
 
-/* So much at least, and `want` of code if it is to be had. */
+/* So much at least, and `want` of code. */
+static int alloc_near(struct fl_near *near, struct led_to of, size_t code, size_t data,
+		      size_t want)
+{
+	size_t n = code > want ? code : want;
+
+	return fl_near_alloc(near, of.lo, of.hi, n,
+			     2 * (data > n / DATA_PART ? data : n / DATA_PART));
+}
+
 static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t code,
 		       size_t data, size_t want)
 {
-	uintptr_t lo = c->lo, hi = c->hi;
-	int err;
+	struct led_to module = with_glue(c, c->lo, c->hi);
+	struct led_to function = with_glue(c, c->from, c->to);
+	int err = alloc_near(near, module, code, data, want);
 
-	for (;;) {
-		size_t n = code > want ? code : want;
-
-		err = fl_near_alloc(near, lo, hi, n, 2 * (data > n / DATA_PART ? data :
-							  n / DATA_PART));
-		if (err != FLE_NOREACH || (lo == c->from && want <= code))
-			return err;
-		want = lo == c->from ? want / 2 : want;
-		lo = c->from;
-		hi = c->to;
+	if (err == FLE_NOREACH)
+		err = alloc_near(near, function, code, data, want);
+	while (err == FLE_NOREACH && want > code) {
+		want /= 2;
+		err = alloc_near(near, function, code, data, want);
 	}
+	return err;
 }
 
 static int add_block(struct fl_copies *c, size_t code, size_t data)
@@ -115,9 +139,10 @@ static int add_locked(struct fl_copies *c, size_t code, size_t data)
 int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
 {
 	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
+	struct led_to to_reach = with_glue(c, c->from, c->to);
 	int err = 0;
 
-	if (!b || !fl_near_reaches(&b->near, c->from, c->to) ||
+	if (!b || !fl_near_reaches(&b->near, to_reach.lo, to_reach.hi) ||
 	    b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
 		err = add_locked(c, code, data);

@@ -24,6 +24,7 @@ struct fl_ground_block {
 struct fl_copies {
 	uintptr_t lo, hi;		/* of the module */
 	uintptr_t from, to;		/* of the function whose copy comes next */
+	uintptr_t glue, glue_end;	/* what copies call; 0: that may be anywhere */
 	uint32_t n;
 	struct fl_ground_block blocks[24];	/* the last one has room */
 	void *scratch;			/* who builds one after the other has it */
@@ -40,8 +41,9 @@ struct fl_ground {
 	unsigned char *write, *data;
 	struct fl_unwind *unwind;
 };
-/* Copies of functions of the module at [lo, hi) come. */
+/* Copies of functions of the module at [lo, hi) come; they call glue in this range. */
 void fl_copies_begin(struct fl_copies *, uintptr_t lo, uintptr_t hi);
+void fl_copies_lead(struct fl_copies *, uintptr_t lo, uintptr_t hi);
 /* Room for so much at most, if `code` is not 0. 0, -ENOMEM, FLE_NOREACH. Then: so much
  * of it is used. */
 int fl_copies_reserve(struct fl_copies *, size_t code, size_t data, struct fl_ground *);

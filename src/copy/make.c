@@ -235,6 +235,11 @@ int fl_make_begin(const struct fl_outline *o, uintptr_t lo, uintptr_t hi)
 	return now.made && now.wanted ? 0 : -ENOMEM;
 }
 
+void fl_make_lead(uintptr_t lo, uintptr_t hi)
+{
+	fl_copies_lead(&now.own.copies, lo, hi);
+}
+
 void fl_make_point(uintptr_t at)
 {
 	if (now.n_points < FL_POINTS_MOST)

@@ -18,6 +18,8 @@ struct fl_built {
 /* Of this module, which is mapped at [lo, hi), bodies are wanted. The outline stays until
  * fl_make_end(). 0 or -ENOMEM. */
 int fl_make_begin(const struct fl_outline *, uintptr_t lo, uintptr_t hi);
+/* Bodies that are asked for from here on call glue in [lo, hi). */
+void fl_make_lead(uintptr_t lo, uintptr_t hi);
 /* Before the first body. A point: an instruction at which there may be a probe; ascending. */
 void fl_make_point(uintptr_t at);
 /* Before the first body: it is asked for later. In the order of asking. */

@@ -202,7 +202,7 @@ static bool is_built_for(uintptr_t at)
 }
 
 const struct fl_builder fl_copy_builder = {
-	.begin = begin_module, .point = fl_make_point, .want = fl_make_want,
-	.place = place_site, .end = end_module, .hush = fl_copy_hush,
-	.hold = is_same_module, .again = is_built_for,
+	.begin = begin_module, .lead = fl_make_lead, .point = fl_make_point,
+	.want = fl_make_want, .place = place_site, .end = end_module,
+	.hush = fl_copy_hush, .hold = is_same_module, .again = is_built_for,
 };

@@ -364,6 +364,17 @@ static void begin_bodies(struct asked *a)
 			fl_probe_builder->want(fl_table.sites[id].function);
 }
 
+/* Where bodies stand whose sites' glue is in the block. By islands it may be anywhere. */
+static void lead_bodies(const struct block *b)
+{
+	uintptr_t lo = (uintptr_t)b->near.code;
+
+	if (b->islands)
+		fl_probe_builder->lead(0, 0);
+	else
+		fl_probe_builder->lead(lo, lo + b->near.code_bytes);
+}
+
 /* Glue in the block, which is sealed before anything leads there. */
 static int fill_glue(struct block *b, struct asked *a)
 {
@@ -371,6 +382,8 @@ static int fill_glue(struct block *b, struct asked *a)
 
 	if (a->has_bodies && !a->has_begun)
 		begin_bodies(a);
+	if (a->has_bodies)
+		lead_bodies(b);
 	for (int how = 0; how < FL_N_CONVENTIONS; how++)
 		((uintptr_t *)b->near.data)[how] = fl_probe_routine_full(how);
 	for (uint32_t id = a->first; id < a->end; id++)

@@ -104,6 +104,8 @@ void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
 struct fl_builder {
 	/* Bodies of the module that is mapped at [lo, hi) are wanted. */
 	void (*begin)(uintptr_t lo, uintptr_t hi);
+	/* The glue that they call, from here on, is in [lo, hi); 0, 0: it may be anywhere. */
+	void (*lead)(uintptr_t lo, uintptr_t hi);
 	/* An instruction at which there may be a probe; ascending. */
 	void (*point)(uintptr_t at);
 	/* The body of `function` is asked for later, in this order. */
