@@ -113,7 +113,8 @@ static int make_loader_glue(uintptr_t at)
 
 	if (loader_near.code)
 		return 0;
-	err = fl_near_alloc(&loader_near, at, at + 16, FL_ARCH_GLUE_BYTES, sizeof *go);
+	err = fl_near_alloc(&loader_near, FL_NEAR_TO(at, at + 16), FL_ARCH_GLUE_BYTES,
+			    sizeof *go);
 	if (err)
 		return err;
 	go = (uintptr_t *)loader_near.data;

@@ -45,7 +45,8 @@ static bool make_entry(struct jumps *j, uint32_t i)
 static bool make_entries(struct jumps *j)
 {
 	uintptr_t here = (uintptr_t)make_entry;
-	bool is_made = !fl_near_alloc(&j->near, here, here + 1, 2 * MANY * APART, 0);
+	bool is_made = !fl_near_alloc(&j->near, FL_NEAR_TO(here, here + 1), 2 * MANY * APART,
+				      0);
 
 	for (uint32_t i = 0; is_made && i < MANY; i++)
 		is_made = make_entry(j, i);

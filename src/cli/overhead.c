@@ -90,7 +90,8 @@ static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
 		     enum fl_convention way)
 {
 	const enum fl_action actions[] = { entry, exit, FL_ACT_SAMPLE, FL_ACT_AFTER };
-	int err = fl_near_alloc(&t->near, (uintptr_t)make_glue, (uintptr_t)make_glue + 1,
+	uintptr_t here = (uintptr_t)make_glue;
+	int err = fl_near_alloc(&t->near, FL_NEAR_TO(here, here + 1),
 				N_PROBES * FL_ARCH_GLUE_BYTES, N_PROBES * sizeof(uintptr_t));
 	uintptr_t *go = (uintptr_t *)t->near.data;
 

@@ -35,15 +35,16 @@ void fl_copies_lead(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 	c->glue_end = hi;
 }
 
-/* What a copy of code in [lo, hi) leads to. */
-struct led_to { uintptr_t lo, hi; };
-
-static struct led_to with_glue(const struct fl_copies *c, uintptr_t lo, uintptr_t hi)
+/* A copy of code in [lo, hi) leads back there, and to the glue. */
+static struct fl_near_to near_to(const struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
-	if (!c->glue)
-		return (struct led_to){ lo, hi };
-	lo = c->glue < lo ? c->glue : lo;
-	return (struct led_to){ lo, c->glue_end > hi ? c->glue_end : hi };
+	return (struct fl_near_to){ lo, hi, c->glue, c->glue_end };
+}
+
+static bool reaches(const struct fl_ground_block *b, const struct fl_copies *c)
+{
+	return fl_near_reaches(&b->near, c->from, c->to) &&
+	       (!c->glue || fl_near_reaches(&b->near, c->glue, c->glue_end));
 }
 
 /* Some pages ahead of what is written next, in one call: a fault for each takes longer. */
@@ -71,20 +72,19 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 }
 
 /* So much at least, and `want` of code. */
-static int alloc_near(struct fl_near *near, struct led_to of, size_t code, size_t data,
+static int alloc_near(struct fl_near *near, struct fl_near_to to, size_t code, size_t data,
 		      size_t want)
 {
 	size_t n = code > want ? code : want;
 
-	return fl_near_alloc(near, of.lo, of.hi, n,
-			     2 * (data > n / DATA_PART ? data : n / DATA_PART));
+	return fl_near_alloc(near, to, n, 2 * (data > n / DATA_PART ? data : n / DATA_PART));
 }
 
 static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t code,
 		       size_t data, size_t want)
 {
-	struct led_to module = with_glue(c, c->lo, c->hi);
-	struct led_to function = with_glue(c, c->from, c->to);
+	struct fl_near_to module = near_to(c, c->lo, c->hi);
+	struct fl_near_to function = near_to(c, c->from, c->to);
 	int err = alloc_near(near, module, code, data, want);
 
 	if (err == FLE_NOREACH)
@@ -139,10 +139,9 @@ static int add_locked(struct fl_copies *c, size_t code, size_t data)
 int fl_copies_reserve(struct fl_copies *c, size_t code, size_t data, struct fl_ground *to)
 {
 	struct fl_ground_block *b = c->n ? &c->blocks[c->n - 1] : NULL;
-	struct led_to to_reach = with_glue(c, c->from, c->to);
 	int err = 0;
 
-	if (!b || !fl_near_reaches(&b->near, to_reach.lo, to_reach.hi) ||
+	if (!b || !reaches(b, c) ||
 	    b->near.code_bytes - b->used < code ||
 	    b->near.data_bytes / 2 - b->data_used < data)
 		err = add_locked(c, code, data);

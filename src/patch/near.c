@@ -22,6 +22,7 @@ enum {
 
 struct gap {
 	uintptr_t lo, hi;		/* of the module's text */
+	uintptr_t lowest, highest;	/* ... and of what must be within reach besides */
 	size_t want;
 	uintptr_t end;			/* of the mapping before */
 	uintptr_t below, above;		/* best so far; 0 none */
@@ -29,14 +30,14 @@ struct gap {
 
 static bool in_reach(const struct gap *g, uintptr_t at)
 {
-	return fl_spans_reach(at, at + g->want, g->lo, g->hi);
+	return fl_spans_reach(at, at + g->want, g->lowest, g->highest);
 }
 
 /* As far up as branches reach, and not where a heap or a stack grows. What is looked for may
  * be near to a few bytes in the middle of a page. */
 static void consider_above(struct gap *g, uintptr_t from, const struct fl_mapping *next)
 {
-	uintptr_t end = fl_round_down(g->lo, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
+	uintptr_t end = fl_round_down(g->lowest, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
 	uintptr_t top = next->lo - (__builtin_strcmp(next->path, "[stack]") ? 0 : STACK_GUARD);
 	uintptr_t at = (top < end ? top : end) - FL_PAGE - g->want;
 	uintptr_t guard = FL_ARCH_REACH / 2 < HEAP_GUARD ? FL_ARCH_REACH / 2 : HEAP_GUARD;
@@ -124,10 +125,13 @@ static int alias_code(struct fl_near *near)
 	return err ? err : fl_is_err(code) ? -ENOMEM : 0;
 }
 
-int fl_near_alloc(struct fl_near *near, uintptr_t lo, uintptr_t hi, size_t code,
-		  size_t data)
+int fl_near_alloc(struct fl_near *near, struct fl_near_to to, size_t code, size_t data)
 {
-	struct gap g = { .lo = lo, .hi = hi };
+	struct gap g = {
+		.lo = to.lo, .hi = to.hi,
+		.lowest = to.other && to.other < to.lo ? to.other : to.lo,
+		.highest = to.other_end > to.hi ? to.other_end : to.hi,
+	};
 	void *p;
 	int err;
 

@@ -23,8 +23,8 @@ bool fl_patch_sync_waits(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
-/* Code and data, both within reach of every byte of [lo, hi); with hi = 0 anywhere. Code is
- * written at `write` until fl_near_seal(). No page is there before it is touched. */
+/* Code and data. Code is written at `write` until fl_near_seal(). No page is there before it
+ * is touched. */
 struct fl_near {
 	unsigned char *code;		/* page-aligned */
 	size_t code_bytes;
@@ -32,8 +32,14 @@ struct fl_near {
 	size_t data_bytes;
 	unsigned char *write;		/* == code, or another view of it; NULL: sealed */
 };
-int fl_near_alloc(struct fl_near *, uintptr_t lo, uintptr_t hi, size_t code,
-		  size_t data);
+/* Both are within reach of every byte of [lo, hi), a module or a part of one; with hi = 0
+ * anywhere. They lie below it or, as far as branches reach, above: so what was allocated before
+ * may lie far from them. They are within reach of [other, other_end), too, if that is not 0. */
+struct fl_near_to {
+	uintptr_t lo, hi, other, other_end;
+};
+#define FL_NEAR_TO(from, to) ((struct fl_near_to){ .lo = (from), .hi = (to) })
+int fl_near_alloc(struct fl_near *, struct fl_near_to, size_t code, size_t data);
 int fl_near_seal(struct fl_near *);	/* code: read and execute */
 void fl_near_free(struct fl_near *);
 

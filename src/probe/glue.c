@@ -307,7 +307,8 @@ static bool needs_glue(uint32_t id)
 static int alloc_block(struct block *b)
 {
 	uintptr_t lo = b->islands ? 0 : b->lo, hi = b->islands ? 0 : b->hi;
-	int err = fl_near_alloc(&b->near, lo, hi, code_bytes(b->n_counting, b->n_plain),
+	int err = fl_near_alloc(&b->near, FL_NEAR_TO(lo, hi),
+				code_bytes(b->n_counting, b->n_plain),
 				data_words(b->n_counting, b->n_plain) * sizeof(uintptr_t));
 
 	if (!err) {			/* all of it is used: a fault for each takes longer */
@@ -524,12 +525,12 @@ static int make_block(struct fl_known *k, uintptr_t at)
 	int err;
 
 	n = n < LAST_BLOCK ? n : LAST_BLOCK;
-	err = fl_near_alloc(near, k->lo, k->hi, n * FL_ARCH_GLUE_BYTES,
+	err = fl_near_alloc(near, FL_NEAR_TO(k->lo, k->hi), n * FL_ARCH_GLUE_BYTES,
 			    n * sizeof(struct late));
 	if (err == FLE_NOREACH) {
 		n = FIRST_BLOCK;
-		err = fl_near_alloc(near, at, at + FL_ARCH_SITE_MAX, n * FL_ARCH_GLUE_BYTES,
-				    n * sizeof(struct late));
+		err = fl_near_alloc(near, FL_NEAR_TO(at, at + FL_ARCH_SITE_MAX),
+				    n * FL_ARCH_GLUE_BYTES, n * sizeof(struct late));
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct late *l = (const struct late *)near->data + i;

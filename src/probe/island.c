@@ -33,7 +33,7 @@ static bool find_room(struct fl_near *near, uintptr_t from, size_t want)
 
 	want = fl_round_up(want < MOST ? want : MOST, FL_PAGE);
 	for (; err == FLE_NOREACH && want >= FL_PAGE; want = fl_round_down(want / 2, FL_PAGE))
-		err = fl_near_alloc(near, from, from + INSN, want, 0);
+		err = fl_near_alloc(near, FL_NEAR_TO(from, from + INSN), want, 0);
 	return !err;
 }
 

@@ -22,7 +22,7 @@ static void empty_block(const struct fl_module *m)
 
 	if (!empty.near.code) {
 		fl_unwind_serve();
-		if (fl_near_alloc(&empty.near, m->lo, m->hi, CODE, DATA) ||
+		if (fl_near_alloc(&empty.near, FL_NEAR_TO(m->lo, m->hi), CODE, DATA) ||
 		    fl_unwind_open(&empty.unwind, (uintptr_t)empty.near.code,
 				   (uintptr_t)empty.near.code + CODE,
 				   empty.near.data + DATA / 2, DATA / 2))

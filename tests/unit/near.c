@@ -24,14 +24,15 @@ static void near_memory_may_lie_above(void **state)
 	assert_ptr_equal(mmap((void *)(at - 2 * reach), 2 * reach + 4096, PROT_NONE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 			      MAP_FIXED_NOREPLACE, -1, 0), at - 2 * reach);
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), 0);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO(at, at + 4096), 4096, 4096), 0);
 	assert_true((uintptr_t)near.code > at + (1u << 28));
 	assert_true((uintptr_t)near.code + near.code_bytes + near.data_bytes - at < reach);
 	fl_near_free(&near);
 	assert_ptr_equal(mmap((void *)(at + 4096), 2 * reach, PROT_NONE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 			      MAP_FIXED_NOREPLACE, -1, 0), at + 4096);
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 4096, 4096), FLE_NOREACH);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO(at, at + 4096), 4096, 4096),
+			 FLE_NOREACH);
 	munmap((void *)(at - 2 * reach), 4 * reach + 4096);
 }
 
@@ -52,7 +53,7 @@ static int alloc_in(uintptr_t at, uintptr_t from, uintptr_t to, struct fl_near *
 	int err;
 
 	leave_free(at, from, to);
-	err = fl_near_alloc(near, at, at + 4096, 8192, 4096);
+	err = fl_near_alloc(near, FL_NEAR_TO(at, at + 4096), 8192, 4096);
 	if (!err) {
 		assert_true((uintptr_t)near->code >= from);
 		assert_true((uintptr_t)near->code + 3 * FL_PAGE <= to);
@@ -81,7 +82,7 @@ static void near_memory_is_within_reach(void **state)
 	struct fl_near near;
 
 	(void)state;
-	assert_int_equal(fl_near_alloc(&near, at, at + 4096, 100000, 5000), 0);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO(at, at + 4096), 100000, 5000), 0);
 	assert_true(llabs((long long)((uintptr_t)near.code - at)) < INT32_MAX);
 	assert_true(near.code_bytes >= 100000 && near.data_bytes >= 5000);
 	memset(near.write, 0xc3, near.code_bytes);
@@ -91,7 +92,8 @@ static void near_memory_is_within_reach(void **state)
 	((void (*)(void))near.code)();
 	fl_near_free(&near);
 	/* A module so large that nothing reaches both of its ends. */
-	assert_int_equal(fl_near_alloc(&near, at - FL_ARCH_REACH, at, 16, 16), FLE_NOREACH);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO(at - FL_ARCH_REACH, at), 16, 16),
+			 FLE_NOREACH);
 }
 
 /* Blocks above lie side by side, or a program that is attached to again and again has no
@@ -105,7 +107,8 @@ static void near_memory_above_leaves_no_gaps(void **state)
 	(void)state;
 	leave_free(at, at + 4096, at + (1ul << 31));
 	for (int i = 0; i < BLOCKS; i++) {
-		assert_int_equal(fl_near_alloc(&near[i], at, at + 4096, BYTES, BYTES), 0);
+		assert_int_equal(fl_near_alloc(&near[i], FL_NEAR_TO(at, at + 4096), BYTES,
+					       BYTES), 0);
 		assert_true(!i || near[i - 1].code - near[i].code <= 2 * BYTES + 2 * FL_PAGE);
 	}
 	for (int i = 0; i < BLOCKS; i++)
@@ -157,7 +160,7 @@ static int run_below_the_stack(void)
 	a.lo = at - (1ul << 31);
 	a.hi = at;
 	fl_os_mappings(fill_gap, &a);
-	return fl_near_alloc(&near, at, at + FL_PAGE, FL_PAGE, FL_PAGE) ||
+	return fl_near_alloc(&near, FL_NEAR_TO(at, at + FL_PAGE), FL_PAGE, FL_PAGE) ||
 	       (uintptr_t)near.code < at ||
 	       (uintptr_t)near.code + 2 * FL_PAGE + STACK_GROWS > a.stack;
 }

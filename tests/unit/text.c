@@ -323,8 +323,8 @@ static void glue_is_written_through_a_view_that_goes(void **state)
 	uintptr_t at, view;
 
 	(void)state;
-	assert_int_equal(fl_near_alloc(&near, (uintptr_t)code, (uintptr_t)code + BYTES, 1, 1),
-			 0);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO((uintptr_t)code,
+							 (uintptr_t)code + BYTES), 1, 1), 0);
 	at = (uintptr_t)near.code;
 	view = (uintptr_t)near.write;
 	near.write[1] = 0xc3;
@@ -336,8 +336,8 @@ static void glue_is_written_through_a_view_that_goes(void **state)
 	assert_int_equal(near.code[1], 0xc3);
 	fl_near_free(&near);
 	assert_int_equal(fl_text_prot(at), -EFAULT);
-	assert_int_equal(fl_near_alloc(&near, (uintptr_t)code, (uintptr_t)code + BYTES, 1, 1),
-			 0);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO((uintptr_t)code,
+							 (uintptr_t)code + BYTES), 1, 1), 0);
 	view = (uintptr_t)near.write;
 	fl_near_free(&near);			/* it was not wanted after all */
 	assert_int_equal(fl_text_prot(view), -EFAULT);

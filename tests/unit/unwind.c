@@ -501,7 +501,8 @@ static bool open_file(struct file *f, const char *path)
 	assert_true(f->header);
 	memcpy(&f->n, (const char *)f->header + 8, 4);
 	f->table = (const int32_t *)(f->header + 12);
-	assert_int_equal(fl_near_alloc(&near, f->m.lo, f->m.hi, FL_PAGE, ROOM), 0);
+	assert_int_equal(fl_near_alloc(&near, FL_NEAR_TO(f->m.lo, f->m.hi), FL_PAGE, ROOM),
+			 0);
 	return true;
 }
 
