@@ -499,7 +499,7 @@ void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *, uintpt
 /* What an instruction does to general registers: what it reads, or leaves in part; what it
  * sets whatever was there. */
 struct fl_needs {
-	fl_regs reads, sets;
+	fl_regs reads, sets;		/* reads: all, of what is not known */
 	bool calls;
 };
 void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);

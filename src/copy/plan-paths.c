@@ -12,7 +12,8 @@
  *	jmp *anything			CUT; LOOKUP; DONE; NOP; jmp *anything
  *	a landing of that, a pad	AT
  *
- * Of a function with one path the end is told, and nothing else is woven.
+ * What the one edge of a block does may stand further up in it (spots.c). Of a function with
+ * one path the end is told, and nothing else is woven.
  */
 #include "copy/paths.h"
 #include "copy/plan.h"
@@ -28,9 +29,11 @@ struct weaver {
 	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
 	bool is_bad;			/* where a frame is was not to be known, before: */
 	uint32_t where;			/* this step */
+	bool has_switch;
 	bool is_only;			/* it has one path, which no edge cuts */
 	bool has_cells;			/* of its own */
 	uint32_t *live;			/* by step */
+	uint32_t spot;			/* the step before which this block's end is told */
 };
 
 /* How far the way back of the call is, before that step. */
@@ -97,11 +100,11 @@ static bool is_told(const struct fl_path_edge *e)
 	return e->cut || (e->to != FL_PATH_NONE && e->add);
 }
 
-/* What an edge into a block does, before `step`. */
-static void tell_edge(struct weaver *w, const struct fl_path_edge *e, uint32_t step)
+/* What an edge into a block does, before `step`; registers are live as before `to`. */
+static void tell_edge(struct weaver *w, const struct fl_path_edge *e, uint32_t step,
+		      uint32_t to)
 {
 	const struct fl_paths *paths = &w->b.paths;
-	uint32_t to = e->to == FL_PATH_NONE ? FL_NO_STEP : w->b.steps[e->to];
 
 	if (e->cut)
 		tell_path_to(w, FL_PATH_CUT, step, e->add,
@@ -127,7 +130,7 @@ static void weave_branch(struct weaver *w, uint32_t i)
 		return;
 	}
 	fl_plan_weave(w->p, FL_ITEM_SKIP, i);
-	tell_edge(w, taken, i);
+	tell_edge(w, taken, i, w->b.steps[taken->to]);
 	fl_plan_weave(w->p, FL_ITEM_GO, i);
 	w->p->items[w->p->n - 1].to = w->p->shape->steps[i].to;
 	w->p->items[skip].to = w->p->n - 1 - skip;
@@ -156,8 +159,6 @@ static void weave_switch(struct weaver *w, uint32_t i)
 
 static void weave_last(struct weaver *w, uint32_t i)
 {
-	const struct fl_path_edge *e = edge_of(w, i, 0);
-
 	switch (w->p->shape->steps[i].kind) {
 	case FL_SHAPE_BRANCH:
 		weave_branch(w, i);
@@ -168,12 +169,7 @@ static void weave_last(struct weaver *w, uint32_t i)
 	case FL_SHAPE_SWITCH:
 		weave_switch(w, i);
 		return;
-	case FL_SHAPE_JUMP:
-		tell_edge(w, e, i);
-		break;
 	}
-	if (e->to == FL_PATH_NONE && w->p->shape->steps[i].kind != FL_SHAPE_END)
-		tell_path(w, FL_PATH_LEAVE, i, e->add, 0);
 	fl_plan_weave_step(w->p, i);
 }
 
@@ -183,6 +179,49 @@ static void weave_last_call(struct weaver *w, uint32_t i)
 	if (w->p->shape->steps[i + 1].kind == FL_SHAPE_END)
 		tell_path(w, FL_PATH_LEAVE, i, edge_of(w, i, 0)->add, 0);
 	fl_plan_weave_step(w->p, i);
+}
+
+/* ---- the end of a block with one edge ----------------------------------------------- */
+
+static bool has_one_edge(const struct fl_shape *s, uint32_t last)
+{
+	switch (s->steps[last].kind) {
+	case FL_SHAPE_BRANCH: case FL_SHAPE_BRANCH_OUT: case FL_SHAPE_SWITCH:
+	case FL_SHAPE_END:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static enum fl_path_what what_ends(const struct fl_path_edge *e)
+{
+	return e->to == FL_PATH_NONE ? FL_PATH_LEAVE : e->cut ? FL_PATH_CUT : FL_PATH_ADD;
+}
+
+/* Of the block that begins with that step. What falls through may be told behind its end. */
+static void choose_spot(struct weaver *w, uint32_t first)
+{
+	const struct fl_shape *s = w->p->shape;
+	uint32_t block = w->b.of[first], last = w->b.steps[block + 1] - 1;
+	const struct fl_path_edge *e = edge_of(w, first, 0);
+
+	w->spot = FL_NO_STEP;
+	if (!has_one_edge(s, last) || (e->to != FL_PATH_NONE && !is_told(e)))
+		return;
+	w->spot = last + fl_plan_goes_on(s, last);
+	if (!w->has_switch && !is_called(w, what_ends(e)))
+		w->spot = fl_plan_spot(w->p, w->live, first, w->spot, what_ends(e));
+}
+
+static void tell_last_edge(struct weaver *w, uint32_t step)
+{
+	const struct fl_path_edge *e = edge_of(w, step, 0);
+
+	if (e->to == FL_PATH_NONE)
+		tell_path(w, FL_PATH_LEAVE, step, e->add, 0);
+	else
+		tell_edge(w, e, step, step);
 }
 
 /* ---- a body ------------------------------------------------------------------------- */
@@ -195,8 +234,8 @@ static void weave_between(struct weaver *w, uint32_t i)
 	if (i == w->p->entry || !fl_plan_goes_on(w->p->shape, i - 1) || !is_last(w, i - 1))
 		return;
 	e = edge_of(w, i - 1, 0);
-	if (is_told(e))
-		tell_edge(w, e, i);
+	if (is_told(e) && (w->spot == i || w->spot == FL_NO_STEP))
+		tell_edge(w, e, i, i);
 }
 
 static bool has_branch_to(const struct fl_shape *s, uint32_t step)
@@ -244,6 +283,10 @@ static bool weave_steps(struct weaver *w)
 			w->where = i;
 			return false;
 		}
+		if (i == p->entry || is_last(w, i - 1))
+			choose_spot(w, i);
+		if (w->spot == i)
+			tell_last_edge(w, i);
 		if (is_last(w, i))
 			weave_last(w, i);
 		else
@@ -324,7 +367,8 @@ static int weave_all(struct weaver *w, uint64_t *datum)
 	if (err)
 		return err;
 	fl_plan_look(p, w->live);
-	w->is_only = w->b.paths.n == 1 && !fl_plan_has_switch(p->shape);
+	w->has_switch = fl_plan_has_switch(p->shape);
+	w->is_only = w->b.paths.n == 1 && !w->has_switch;
 	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
 	p->n_cells = w->has_cells ? w->b.paths.n : 0;
 	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);

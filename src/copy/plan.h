@@ -114,6 +114,11 @@ int fl_plan_memory(struct fl_plan *, uint64_t *datum);
 enum { FL_LIVE_FLAGS = 1 << 16 };
 void fl_plan_look(const struct fl_plan *, uint32_t *live);
 
+/* spots.c: before which step, from `first` to `last`, a path's end is told best that is told
+ * before the last; these are a block, or end one. */
+uint32_t fl_plan_spot(const struct fl_plan *, const uint32_t *live, uint32_t first,
+		      uint32_t last, enum fl_path_what what);
+
 /* heights.c: does no indirect jump of the function lead to one of the steps that the entry's
  * jump covers, from the `from`th on? */
 bool fl_plan_switches_avoid(const struct fl_shape *, uint32_t from);

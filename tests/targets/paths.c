@@ -85,6 +85,26 @@ BODY long table(unsigned int k)
 	return 0;
 }
 
+/* Some ways lead into the midst of others, before whose end registers are free. */
+#define SET __asm__ volatile("mov $1, %%ecx; mov $2, %%edx; mov $3, %%esi" \
+			     ::: "ecx", "edx", "esi")
+BODY long falls(unsigned int k)
+{
+	switch (k) {
+	case 0: SET; __attribute__((fallthrough));
+	case 1: SET; __attribute__((fallthrough));
+	case 2: SET; __attribute__((fallthrough));
+	case 3: SET; __attribute__((fallthrough));
+	case 4: SET; __attribute__((fallthrough));
+	case 5: SET; __attribute__((fallthrough));
+	case 6: SET; __attribute__((fallthrough));
+	case 7: break;
+	default: __builtin_unreachable();
+	}
+	MARK(8);
+	return 0;
+}
+
 /* The innermost call, and those that called one that did this or that. */
 BODY long recurse(long n)
 {
@@ -159,11 +179,36 @@ BODY long raises(long x)
 	return x;
 }
 
+/* Where it faults nobody comes to its end. */
+static sigjmp_buf behind;
+BODY long faults(const volatile long *p)
+{
+	return p[0] - p[1] * 5;
+}
+static void on_fault(int sig)
+{
+	siglongjmp(behind, sig);
+}
+static void call_faults(void)
+{
+	const struct sigaction sa = { .sa_handler = on_fault };
+	unsigned long *c = counts("faults");
+	static long words[2];
+
+	sigaction(SIGSEGV, &sa, NULL);
+	for (volatile int i = 0; i < 100; i++) {
+		if (sigsetjmp(behind, 1))
+			continue;
+		faults(i % 4 ? words : NULL);
+		c[0]++;
+	}
+}
+
 static long work(void)
 {
 	unsigned long *c3 = counts("three"), *cl = counts("loop"), *ct = counts("table");
 	unsigned long *cr = counts("recurse"), *cj = counts("tail");
-	unsigned long *cv = counts("leaves");
+	unsigned long *cv = counts("leaves"), *cf = counts("falls");
 	unsigned char bytes[50];
 	long sum = 0;
 
@@ -174,6 +219,8 @@ static long work(void)
 		c3[(a & 1) | (b & 1) << 1 | (c & 1) << 2]++;
 		sum += table((unsigned int)(a & 7));
 		ct[a & 7]++, ct[8]++;
+		sum += falls((unsigned int)(b & 7));
+		cf[b & 7]++, cf[8]++;
 		sum += tail(b);
 		cj[b & 1]++;
 	}
@@ -220,6 +267,7 @@ int main(void)
 	sigaltstack(&ss, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
 	sum = work();
+	call_faults();
 	for (int i = 0; i < 100; i++)
 		sum += raises(i);
 	for (int i = 0; i < 4; i++)
