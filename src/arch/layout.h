@@ -19,7 +19,7 @@
 #define FL_PATH_CELL_BYTES	16
 #define FL_PATH_CELL_KEY	8
 /* Behind these so many that are each of one path for good. */
-#define FL_PATH_OWN_CELLS	0x400000
+#define FL_PATH_OWN_CELLS	0x1000000
 /* Behind the pointer to a thread's slot: where its cells are, or 0. */
 #define FL_POINTEE_CELLS	8
 /* And what the port lays there for its glue (FL_ARCH_LAY_POINTEE). */

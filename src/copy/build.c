@@ -15,7 +15,6 @@
 
 /* Of the cells that a thread's slot has for one path each. With the table's lock. */
 static uint32_t next_cell;
-enum { MOST_CELLS = 65536 };		/* a function's */
 
 /* ---- places and tables ------------------------------------------------------------- */
 
@@ -270,6 +269,16 @@ static int number_places(struct fl_build *b)
 	return 0;
 }
 
+/* At most. Small functions, of which there are many, have the second half to themselves. */
+static uint32_t cells_for_one(void)
+{
+	enum { SMALL = 4096 };
+	uint32_t left = FL_PATH_OWN_CELLS - next_cell;
+	uint32_t most = next_cell < FL_PATH_OWN_CELLS / 2 ? FL_PATHS_OWN : SMALL;
+
+	return left < most ? left : most;
+}
+
 static int make_plan(struct fl_build *b)
 {
 	const struct fl_shape *s = b->plan.shape;
@@ -293,8 +302,7 @@ static int make_plan(struct fl_build *b)
 	if (!b->rows)
 		return -ENOMEM;
 	p->accesses = accesses;
-	p->cells = FL_PATH_OWN_CELLS - next_cell < MOST_CELLS ?
-		FL_PATH_OWN_CELLS - next_cell : MOST_CELLS;
+	p->cells = cells_for_one();
 	b->path_at = paths ? fl_path_at_thread() : 0;
 	p->items = (struct fl_item *)(b->rows + rows);
 	p->first = (uint32_t *)(p->items + n);

@@ -12,6 +12,7 @@
 
 enum { FL_PATH_NONE = UINT32_MAX };
 #define FL_PATHS_MAX (UINT32_C(1) << 31)	/* a function's */
+#define FL_PATHS_OWN (UINT32_C(1) << 17)	/* ... that may have cells of their own */
 
 enum fl_path_cut {
 	FL_PATH_GOES_ON,

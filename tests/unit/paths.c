@@ -237,6 +237,40 @@ static void too_many_paths_are_cut_into_more(void **unused)
 	assert_true(n_long > 20);
 }
 
+/* Of 2^sides paths. */
+static uint32_t cut_of_ladder(uint32_t sides, uint32_t n_given)
+{
+	uint32_t n = 0;
+
+	seed = 8;
+	begin(2 * sides + 1, n_given);
+	for (uint32_t b = 0; b < 2 * sides; b += 2) {
+		draw(b, b + 1);
+		draw(b, b + 2);
+		draw(b + 1, b + 2);
+	}
+	draw(2 * sides, FL_PATH_NONE);
+	assert_int_equal(number(), 0);
+	for (uint32_t e = 0; e < paths.n_edges; e++)
+		n += edges[e].cut == FL_PATH_CUT_LONG;
+	return n;
+}
+
+static void where_a_few_cuts_do_each_path_has_a_cell(void **unused)
+{
+	(void)unused;
+	assert_int_equal(cut_of_ladder(17, 1), 0);
+	assert_int_equal(paths.n, FL_PATHS_OWN);
+	assert_in_range(cut_of_ladder(25, 1), 1, 4);
+	assert_true(paths.n <= FL_PATHS_OWN);
+	assert_int_equal(cut_of_ladder(25, 16), 0);	/* begun anywhere */
+	assert_true(paths.n > FL_PATHS_OWN);
+	seed = 4;
+	draw_code(BLOCKS);			/* many would be cut */
+	assert_int_equal(number(), 0);
+	assert_true(paths.n > FL_PATHS_OWN);
+}
+
 static void more_paths_than_can_be_told_are_refused(void **unused)
 {
 	enum { SIDES = 1 << 16 };
@@ -326,6 +360,7 @@ int main(void)
 		cmocka_unit_test(a_walks_sum_is_its_paths_number),
 		cmocka_unit_test(who_comes_from_nowhere_is_on_a_path),
 		cmocka_unit_test(too_many_paths_are_cut_into_more),
+		cmocka_unit_test(where_a_few_cuts_do_each_path_has_a_cell),
 		cmocka_unit_test(more_paths_than_can_be_told_are_refused),
 		cmocka_unit_test(no_number_beyond_the_last_is_a_path),
 		cmocka_unit_test(a_tree_of_edges_adds_nothing),
