@@ -273,6 +273,10 @@ bool fl_launch_find_library(char out[4096]);
 int fl_launch_check_attached(struct fl_launch *, const char *file);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
+/* The interpreter of a script's first line, else "". */
+void fl_launch_interpreter(char out[4096], const char *path);
+/* Does it get rights that flick has not, and how? */
+bool fl_launch_gains_rights(const char *path, const char **how);
 struct fl_session_options;
 const char *fl_text_each(size_t);
 const char *fl_sync_each(size_t);

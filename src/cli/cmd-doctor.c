@@ -345,17 +345,39 @@ static bool print_static(const char *path)
 	return true;
 }
 
+static bool print_privileged(const char *path)
+{
+	struct finding f;
+	const char *how;
+
+	if (!fl_launch_gains_rights(path, &how))
+		return false;
+	find(&f, NO, "it is %s, so the loader ignores LD_PRELOAD; record it as the user it "
+	     "runs as, or a copy", how);
+	print_finding("rights", &f);
+	return true;
+}
+
+/* What runs of a script is its interpreter. */
 static enum severity print_file(const char *path)
 {
 	struct fl_refusals refusals = { .n = 0 };
 	struct fl_survey s = { .found = 0 };
 	struct finding f;
+	char interpreter[4096];
 	int err;
 
+	if (print_privileged(path))
+		return NO;
+	fl_launch_interpreter(interpreter, path);
+	if (*interpreter) {
+		find(&f, OK, "a script of %.200s", interpreter);
+		print_finding("file", &f);
+		path = interpreter;
+	}
 	if (print_static(path))
 		return NO;
 	err = fl_survey(path, &s, count_refusal, &refusals);
-
 	if (!err)
 		return print_sites(&s, &refusals);
 	find(&f, NO, "%s: %s", path, fl_reason(err));

@@ -142,7 +142,8 @@ static void tell_passed(const struct fl_session *s, const struct costs *c, char 
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
 		why = ": it cannot hold in less than a second";
-	else if (c->jumps_ns > s->o->budget * c->program_ns)
+	else if (c->jumps_ns > s->o->budget * c->program_ns && c->jumps_ns > c->switching_ns &&
+		 c->jumps_ns > c->probes_ns)
 		why = ": jumps to bodies stay, whatever is on";
 	else if (s->cost - percent(c, c->samples_ns) <= 100 * most)
 		why = ": samples stay, whatever is on";

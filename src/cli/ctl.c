@@ -22,15 +22,18 @@
  *	One that says nothing, or does not read, is let go when its slot is wanted, or after
  *	some seconds. None is waited for: all is done between two looks at the rings.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/attach.h"
@@ -143,6 +146,44 @@ static int listen_at(const char *path)
 	return -1;
 }
 
+/* It is of a recorder that was killed: nobody listens, and the process has gone. One of another
+ * pid namespace, whose processes have no numbers here, listens a moment after it is there. */
+static bool is_dead_socket(const char *path, const char *pid)
+{
+	enum { MOMENT = 60 };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (lstat(path, &st) || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < MOMENT ||
+	    !kill(atoi(pid), 0) || errno != ESRCH)
+		return false;
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	return !is_listened_at(&at);
+}
+
+/* Some of them each time: who has left a thousand waits for none to start. */
+static void remove_left(const char *directory)
+{
+	enum { SOME = 64 };
+	DIR *d = opendir(directory);
+	const struct dirent *e;
+	char path[108];
+	int n = 0;
+
+	while (d && n < SOME && (e = readdir(d))) {
+		size_t digits = strspn(e->d_name, "0123456789");
+
+		if (!digits || e->d_name[digits] ||
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, e->d_name) >=
+		    sizeof(path) || !is_dead_socket(path, e->d_name))
+			continue;
+		unlink(path);
+		n++;
+	}
+	if (d)
+		closedir(d);
+}
+
 void fl_ctl_open(struct fl_session *s)
 {
 	struct fl_ctl *c = calloc(1, sizeof(*c));
@@ -153,10 +194,13 @@ void fl_ctl_open(struct fl_session *s)
 	c->fd = -1;
 	for (int k = 0; k < CLIENTS; k++)
 		c->clients[k].fd = -1;
-	for (int i = 0; c->fd < 0 && directory(c->path, i, geteuid()); i++)
-		if (is_own_directory(c->path) &&
-		    fl_ctl_path(c->path, i, geteuid(), s->pid))
+	for (int i = 0; c->fd < 0 && directory(c->path, i, geteuid()); i++) {
+		if (!is_own_directory(c->path))
+			continue;
+		remove_left(c->path);
+		if (fl_ctl_path(c->path, i, geteuid(), s->pid))
 			c->fd = listen_at(c->path);
+	}
 	s->ctl = c;
 }
 

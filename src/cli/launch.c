@@ -93,8 +93,7 @@ static const char *why_no_program(const char *name)
 	return S_ISDIR(st.st_mode) ? "is a directory, no program" : "is no regular file";
 }
 
-/* The interpreter of a script's first line, else "". */
-static void read_interpreter(char out[4096], const char *path)
+void fl_launch_interpreter(char out[4096], const char *path)
 {
 	char line[4096];
 	FILE *f = fopen(path, "re");
@@ -175,8 +174,8 @@ static int check_elf(struct fl_launch *l, const char *path)
 	return dynamic ? 0 : -1;
 }
 
-/* Does the kernel give it rights that flick has not? (execve(2); to root files give none.) */
-static bool gains_rights(const char *path, const char **how)
+/* Of the kernel (execve(2)); to root files give none. */
+bool fl_launch_gains_rights(const char *path, const char **how)
 {
 	const mode_t group = S_ISGID | S_IXGRP;
 	struct statvfs fs;
@@ -200,7 +199,7 @@ static int check_privilege(const char *path)
 {
 	const char *how;
 
-	if (!gains_rights(path, &how))
+	if (!fl_launch_gains_rights(path, &how))
 		return 0;
 	fl_say("%s is %s, so the loader ignores LD_PRELOAD; record it as the user it runs as, "
 	       "or a copy", path, how);
@@ -309,7 +308,7 @@ int fl_launch_check(struct fl_launch *l, const char *name)
 	}
 	if (check_privilege(l->program))
 		return -1;
-	read_interpreter(l->interpreter, l->program);
+	fl_launch_interpreter(l->interpreter, l->program);
 	return check_elf(l, *l->interpreter ? l->interpreter : l->program);
 }
 

@@ -556,6 +556,17 @@ static int make_file(const struct fl_store *s, char why[FL_WHY])
 	return 0;
 }
 
+/* With the working directory's name before it. */
+static bool is_too_long(const char *path)
+{
+	enum { SQLITE_MOST = 512 };	/* of its sources: no call tells */
+	char *whole = realpath(path, NULL);
+	bool is = whole && strlen(whole) >= SQLITE_MOST;
+
+	free(whole);
+	return is;
+}
+
 /* What one that was killed has left goes. Then a transaction that is undone: the file
  * can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
@@ -564,6 +575,9 @@ static int open_new(struct fl_store *s, char why[FL_WHY])
 
 	if (make_file(s, why))
 		return -1;
+	if (is_too_long(s->path))
+		return fl_why(why, s->dir, "with the names of all directories around it SQLite "
+			      "takes no more than 511 characters; -o says another place");
 	remove_file(s->dir, FL_TRACE_FILE ".tmp");
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"

@@ -10,3 +10,11 @@ for dir in "$work/file" "$work/file/under" /dev/null/x /proc/flick.data \
 	one_line_error 1 "${dir##*/}"
 	! grep -q '^count' "$out" || fail "$label the program ran for nothing"
 done
+
+# SQLite takes a name of 511 characters, with those of all directories around it.
+label="a long name:"
+long=$work/$(printf '%0200d/%0200d/%0200d' 1 2 3)
+mkdir -p "$long" && cd "$long" || fail "no such directory"
+run "$FLICK" record -o here -- "$work/recursion"
+one_line_error 1 'here: .*SQLite takes no more than 511'
+! grep -q '^count' "$out" || fail "$label the program ran for nothing"

@@ -39,3 +39,20 @@ printf 'int f(void) { return 1; }\n' >"$work/some.c"
 compile "$work/some" "$targets/recursion.c" -O1 $sites "$work/some.o"
 run "$FLICK" doctor "$work/some"
 says 0 '^refused  *limited: 1: .*; build with a wider' "flick can record $work/some, $less"
+
+# A script is recorded by its interpreter, and what gets rights that flick has not is not.
+label="a script:"
+printf '#!%s/recursion\n' "$work" >"$work/script"
+chmod +x "$work/script"
+run "$FLICK" doctor "$work/script"
+grep -q "^file  *ok: a script of $work/recursion" "$out" || fail "$label $(cat "$out")"
+tail -n 1 "$out" | grep -q "^flick can record $work/script" || fail "$label $(tail -n 1 "$out")"
+label="set-user-ID:"
+cp "$work/recursion" "$work/rights"
+if chown 65534 "$work/rights" 2>/dev/null && chmod u+s "$work/rights"; then
+	run "$FLICK" record -o "$data" "$work/rights"
+	[ "$status" -eq 1 ] || exit 0		# such rights count for nothing here
+	run "$FLICK" doctor "$work/rights"
+	says 1 '^rights  *no: it is set-user-ID' \
+		"flick cannot record $work/rights until what is marked \`no\` works"
+fi
