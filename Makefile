@@ -102,7 +102,7 @@ endef
 # are told apart (cli/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) $(filter-out %/unwind.c,$(wildcard \
 	src/copy/*.c)) $(addprefix src/arch/$(ARCH)/, \
-	count.c decode.c glue.c lookup.c moves.c plan.c plan-insn.c reloc.c) $(addprefix src/patch/, claim.c commit.c \
+	count.c decode.c glue.c lookup.c moves.c plan.c plan-insn.c reloc.c stands.c) $(addprefix src/patch/, claim.c commit.c \
 	near.c stage.c text.c text-asked.c text-way.c) $(addprefix src/probe/, arm.c \
 	discover.c end.c glue.c known.c table.c yield.c)
 PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))

@@ -42,13 +42,13 @@ enum {
 };
 
 /* Attributes of an opcode, a word: bits 0-3 the immediate, 4-12 what it writes, 13-16 its
- * kind, 17-21 how it is recognised, 24-27 the bytes of the immediate. */
+ * kind, 17-22 how it is recognised, 24-27 the bytes of the immediate, 28-30 all set with M. */
 enum {
 	/* immediate: index into imm_bytes[], and its bytes without prefixes */
-	L = 1 << 24,
+	L = 1 << 24, LEN = 15, M_BYTES = 28,
 	I8 = 1 + L, IZ = 2 + 4 * L, IV = 3 + 4 * L, I16 = 4 + 2 * L, I24 = 5 + 3 * L,
 	IA = 6 + 8 * L, J8 = 7 + L, JZ = 8 + 4 * L, IMM = 15,
-	M = 1 << 4,		/* a ModRM byte follows */
+	M = 1 << 4 | 7 << 28,	/* a ModRM byte follows; at the top, a mask for its bytes */
 	/* registers written */
 	RM = 1 << 5, REG = 1 << 6, OP = 1 << 7,	/* low bits of the opcode */
 	BYTE = 1 << 8,		/* of byte size: 4..7 may be ah..bh */
@@ -67,6 +67,7 @@ enum {
 	X = 1 << 18,		/* not understood */
 	W = 1 << 20,		/* writes memory, or may, without RM */
 	V = 1 << 21,		/* IV: with REX.W the immediate is longer */
+	Q = 1 << 22,		/* its kind does not tell the class */
 	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
 	BOTH = RM | REG | BYTE | AX, OPAX = OP | AX,
 	ARI = RM | NOT7, ARIB = RMB | NOT7	/* 80, 81, 83 */
@@ -93,7 +94,7 @@ static const uint32_t maps[512] = {
 	 M, M, M | BOTH, M | BOTH,
 /* 88 */ M | RMB, M | RM | STORE, M | REGB, M | REG | LOAD,
 	 M | RM, M | REG | LEA, M, M | RM | SPS | P,
-/* 90 */ OPAX | NOP90, X4(OPAX), X2(OPAX), OPAX,
+/* 90 */ OPAX | NOP90 | Q, X4(OPAX), X2(OPAX), OPAX,
 	 AX, AXDX, X, 0, PUSH, SPS, 0, AX,
 /* a0 */ IA | AX, IA | AX, IA, IA, X4(STR),
 	 I8, IZ, X2(STR), X2(STR), X2(STR),
@@ -110,9 +111,9 @@ static const uint32_t maps[512] = {
 /* f8 */ X4(0), X2(0), M | RMB | GROUP, M | GROUP | IND,
 
 /* 0f 00 */ M | ALL | W, M | ALL | W, M | REG, M | REG, X, ALL, 0, ALL,
-	    0, 0, X, HINT, X, M, 0, M | I8,
+	    0, 0, X, HINT | Q, X, M, 0, M | I8,
 /* 10 */ M, M | W, M, M | W, X2(M), M, M | W,
-	 M, X2(M | HINT), M | HINT | W, X2(M | HINT), M | HINT, M | NOPM,
+	 M, X2(M | HINT | Q), M | HINT | Q | W, X2(M | HINT | Q), M | HINT | Q, M | NOPM,
 /* 20 */ X4(I8 | ALL), X4(X), M, M | W, M, M | W, M | REG, M | REG, M, M,
 /* 30 */ ALL, AXDX, AXDX, AXDX, ALL, ALL, X, ALL, P, X, P, X, X4(X),
 /* 40 */ X16(M | REG),
@@ -297,14 +298,15 @@ static uint32_t take_opcode(struct parts *x)
 	return maps[b];
 }
 
-/* Without a branch: the byte's bytes if M is set; and four more if ModRM says SIB without a
- * displacement (mod 0, rm 4) and the base in SIB is 5, which is a disp32 alone. */
+/* Without a branch: the byte's bytes if M is set. And seldom four more, if ModRM says SIB
+ * without a displacement (mod 0, rm 4) and the base in SIB is 5, which is a disp32 alone. */
 static INLINE void take_modrm(struct parts *x)
 {
 	x->modrm = x->behind & 0xff;
 	x->modrm_at = x->at;
-	x->at += modrm_bytes[x->modrm] & 7 & -(x->attr / M & 1);
-	x->at += ((x->behind & 0x7c7) == 0x504) << 2 & x->attr / (M / 4);
+	x->at += modrm_bytes[x->modrm] & x->attr >> M_BYTES;
+	if ((x->behind & 0x7c7) == 0x504 && (x->attr & M))
+		x->at += 4;
 }
 
 /* By operand size: 32 bits, 16, 64, 64. */
@@ -503,14 +505,18 @@ static INLINE uintptr_t pc_relative(const struct parts *x, uintptr_t end)
 	return end + (uintptr_t)(intptr_t)s32(x->code + x->modrm_at + 1);
 }
 
+static INLINE uintptr_t branch_target(const struct parts *x, uintptr_t end)
+{
+	const unsigned char *c = x->code + x->at;
+
+	return end + (uintptr_t)(has_imm(x, J8) ? (intptr_t)(int8_t)c[-1] : s32(c - 4));
+}
+
 static INLINE void set_branch(struct fl_insn *i, const struct parts *x, uint8_t cls,
 		       uintptr_t end)
 {
-	const unsigned char *c = x->code + x->at;
-	intptr_t d = has_imm(x, J8) ? (int8_t)c[-1] : s32(c - 4);
-
 	i->cls = cls;
-	i->target = end + (uintptr_t)d;
+	i->target = branch_target(x, end);
 	if (cls == FL_INSN_CALL)
 		i->writes = R_SCRATCH;
 }
@@ -739,31 +745,41 @@ static bool is_short_branch(const struct parts *x)
 	       (kind == IND && (reg == 2 || reg == 4));
 }
 
-/* A REX or none, and an opcode of one or two bytes that says it all: nearly all
- * code. With a REX or without is chosen by masks, as no branch could be predicted. */
-static INLINE bool take_common(struct parts *x)
+/* A REX or none, and an opcode of one or two bytes. With a REX or without is a shift, as no
+ * branch could be predicted. */
+static INLINE void take_usual(struct parts *x)
 {
-	uint32_t w, behind, rex;
 	uint64_t all;
+	uint32_t rex;
 
 	__builtin_memcpy(&all, x->code, sizeof all);
-	w = (uint32_t)all;
-	rex = -(uint32_t)((w & 0xf0) == 0x40);
-	x->rex = w & 15 & rex;
-	behind = (uint32_t)(all >> 8);
-	w ^= (w ^ behind) & rex;
-	x->behind = behind ^ ((behind ^ (uint32_t)(all >> 16)) & rex);
-	x->opcode = w & 0xff;
+	rex = (all & 0xf0) == 0x40;
+	x->rex = (uint32_t)all & 15 & -rex;
+	all >>= rex * 8;
+	x->opcode = all & 0xff;
 	x->attr = maps[x->opcode];
-	x->opcode_at = -rex;
-	x->at = 1 - rex;
+	x->opcode_at = rex;
+	x->at = 1 + rex;
 	if (x->opcode == 0x0f) {
-		x->opcode = x->behind & 0xff;
-		x->behind >>= 8;
+		all >>= 8;
+		x->opcode = all & 0xff;
 		x->attr = maps[256 + x->opcode];
 		x->at++;
 	}
-	return !((x->attr & (P | GROUP | X)) | (x->attr / (V / REX_W) & x->rex & REX_W));
+	x->behind = (uint32_t)(all >> 8);
+}
+
+/* An immediate that is longer with this REX. */
+static INLINE bool has_wide_imm(const struct parts *x)
+{
+	return x->attr / (V / REX_W) & x->rex & REX_W;
+}
+
+/* The same if the opcode says it all: nearly all code. */
+static INLINE bool take_common(struct parts *x)
+{
+	take_usual(x);
+	return !(x->attr & (P | GROUP | X)) && !has_wide_imm(x);
 }
 
 static bool take_any(struct parts *x)
@@ -801,21 +817,26 @@ static INLINE void describe(struct fl_insn *i, const struct parts *x, uintptr_t 
 		classify(i, x, at + x->at);
 }
 
-/* Prefixes and groups. */
+/* Prefixes and groups; false: not understood. */
+static INLINE bool take_rest(struct parts *x)
+{
+	if (!take_any(x))
+		return false;
+	take_modrm(x);
+	if ((x->attr & (GROUP | X)) && !take_group(x))
+		return false;
+	if (x->o16 && is_short_branch(x))
+		return false;
+	take_imm(x);
+	return x->at <= LEN_MAX;
+}
+
 static __attribute__((noinline)) bool decode_any(struct fl_insn *i,
 						 const unsigned char *code, uintptr_t at)
 {
 	struct parts x = { .code = code };
 
-	if (!take_any(&x))
-		return false;
-	take_modrm(&x);
-	if ((x.attr & (GROUP | X)) && !take_group(&x))
-		return false;
-	if (x.o16 && is_short_branch(&x))
-		return false;
-	take_imm(&x);
-	if (x.at > LEN_MAX)
+	if (!take_rest(&x))
 		return false;
 	describe(i, &x, at);
 	return true;
@@ -828,16 +849,76 @@ static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_
 	if (!take_common(&x))
 		return decode_any(i, code, at);
 	take_modrm(&x);
-	x.at += x.attr / L;
+	x.at += x.attr / L & LEN;
 	describe(i, &x, at);
 	return true;
 }
 
-enum {				/* kinds that say what an instruction does to flow */
-	FLOW = 1 << CALL / K | 1 << JUMP / K | 1 << COND / K | 1 << RET / K | 1 << NOP90 / K |
-	       1 << IND / K | 1 << NOPM / K | 1 << C7 / K | 1 << HINT / K
+/* ---- flow ------------------------------------------------------------------ */
+
+/* By kind, where that says it: the class. */
+static const uint8_t flow_classes[16] = {
+	[CALL / K] = FL_INSN_CALL, [JUMP / K] = FL_INSN_JUMP, [COND / K] = FL_INSN_BRANCH,
+	[RET / K] = FL_INSN_RET, [NOPM / K] = FL_INSN_NOP,
+};
+enum {				/* ... direct branches; those that are always described */
+	DIRECT = 1 << CALL / K | 1 << JUMP / K | 1 << COND / K,
+	DESCRIBED = DIRECT | 1 << NOP90 / K | 1 << IND / K | 1 << C7 / K | 1 << HINT / K
 };
 
+static INLINE bool has_kind(const struct parts *x, uint32_t kinds)
+{
+	return kinds >> (x->attr & KIND) / K & 1;
+}
+
+static INLINE void describe_flow(struct fl_insn *i, const struct parts *x)
+{
+	*i = (struct fl_insn){
+		.len = x->at, .opcode_at = x->opcode_at,
+		.cls = flow_classes[(x->attr & KIND) / K],
+		.operand_at = (x->modrm & 0xc7) == 0x05 && (x->attr & M) ? x->modrm_at + 1 : 0,
+	};
+}
+
+/* Is that, behind one prefix of its size, as long as it is without? */
+static INLINE bool is_size_alike(const struct parts *x, uint8_t prefix)
+{
+	return (prefix == 0x66 || (prefix & 0xfe) == 0xf2) &&
+	       !(x->attr & (P | GROUP | X | Q)) && !has_kind(x, DESCRIBED | 1 << RET / K) &&
+	       (!(x->attr & IMM) || has_imm(x, I8)) && x->opcode != 0x78;
+}
+
+/* What has prefixes, groups, classes that need a look. Most have one prefix, as SSE does. */
+static __attribute__((noinline)) void follow_any(struct fl_insn *i, const unsigned char *code,
+						 uintptr_t at)
+{
+	struct parts x = { .code = code + 1 };
+
+	take_usual(&x);
+	if (is_size_alike(&x, code[0])) {
+		x.at++;
+		x.opcode_at++;
+		take_modrm(&x);
+		x.at += x.attr / L & LEN;
+		describe_flow(i, &x);
+		return;
+	}
+	x = (struct parts){ .code = code };
+	if (!take_rest(&x))
+		*i = (struct fl_insn){ 0 };
+	else if (has_kind(&x, DESCRIBED))
+		describe(i, &x, at);
+	else
+		describe_flow(i, &x);
+}
+
+/* mov $imm,...: c6 and c7, but for their two odd ones. */
+static INLINE bool stores_imm(const struct parts *x)
+{
+	return (x->attr & KIND) == C7 && !(x->modrm & 0x38);
+}
+
+/* What is rare is called last, so that no register is kept for it. */
 void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
 			 uintptr_t at)
 {
@@ -847,21 +928,16 @@ void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
 		fl_arch_decode(i, code, n, at);
 		return;
 	}
-	if (!take_common(&x)) {
-		if (!decode_any(i, code, at))
-			*i = (struct fl_insn){ 0 };
+	take_usual(&x);
+	take_modrm(&x);
+	if (((x.attr & (P | GROUP | X | Q)) || has_wide_imm(&x)) && !stores_imm(&x)) {
+		follow_any(i, code, at);
 		return;
 	}
-	take_modrm(&x);
-	x.at += x.attr / L;
-	if (FLOW >> (x.attr & KIND) / K & 1)
-		describe(i, &x, at);
-	else
-		*i = (struct fl_insn){
-			.len = x.at, .opcode_at = x.opcode_at,
-			.operand_at = (x.modrm & 0xc7) == 0x05 && (x.attr & M) ?
-				      x.modrm_at + 1 : 0,
-		};
+	x.at += x.attr / L & LEN;
+	describe_flow(i, &x);
+	if (has_kind(&x, DIRECT))
+		i->target = branch_target(&x, at + x.at);
 }
 
 /* Near the end of what may be read. */
@@ -886,61 +962,6 @@ uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, ui
 	return at + i->len + (uintptr_t)(intptr_t)s32(code + i->operand_at);
 }
 
-size_t fl_arch_landing(const unsigned char *code, size_t n)
-{
-	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-	return n >= 4 && !__builtin_memcmp(code, endbr64, 4) ? 4 : 0;
-}
-
-bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left)
-{
-	for (size_t at = 0; at < n;) {
-		struct fl_insn i = { .len = 1 };
-
-		if (code[at] && code[at] != FL_ARCH_TRAP) {
-			fl_arch_decode(&i, code + at, left - at, 0);
-			if (i.cls != FL_INSN_NOP)
-				return false;
-		}
-		at += i.len;
-	}
-	return true;
-}
-
-/* Is it a call through a register or through memory (ff /2), `n` bytes long? */
-static bool is_indirect(const unsigned char *p, size_t n)
-{
-	struct fl_insn i;
-
-	fl_arch_decode(&i, p, n, 0);
-	return i.len == n && i.cls == FL_INSN_CALL && p[i.opcode_at] == 0xff;
-}
-
-/* May such a call end at `p`? */
-static bool may_end_indirect(const unsigned char *p)
-{
-	static const uint8_t sizes[] = { 2, 3, 4, 6, 7 };
-
-	for (size_t k = 0; k < ARRAY_LEN(sizes); k++)
-		if (is_indirect(p - sizes[k], sizes[k]))
-			return true;
-	return false;
-}
-
-bool fl_arch_call_before(struct fl_insn *i, uintptr_t ret)
-{
-	const unsigned char *p = (const unsigned char *)ret;
-
-	if (may_end_indirect(p))
-		return false;
-	fl_arch_decode(i, p - 5, 5, ret - 5);
-	if (i->len == 5 && i->cls == FL_INSN_CALL)
-		return true;
-	fl_arch_decode(i, p - 6, 6, ret - 6);
-	return i->len == 6 && i->cls == FL_INSN_CALL_POINTER;
-}
-
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *, size_t, uintptr_t)
 	__attribute__((alias("fl_arch_decode")));
 
@@ -949,14 +970,4 @@ enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr
 {
 	(void)code, (void)reg, (void)offset;
 	return FL_PAGED_OTHERWISE;
-}
-
-uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes)
-{
-	size_t skip = fl_arch_landing(code, n);
-	struct fl_insn i;
-
-	fl_arch_decode(&i, code + skip, n - skip, at + skip);
-	*bytes = i.cls == FL_INSN_JUMP_POINTER ? skip + i.len : 0;
-	return *bytes ? i.target : 0;
 }
