@@ -76,9 +76,9 @@ struct fl_insn {
 void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 		    uintptr_t at);
 /* The same for who follows code and nothing else, in half the time: classes behind STOP may
- * be OTHER, and what is written is not told. */
-void fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
-			 uintptr_t at);
+ * be OTHER, and what is written is not told. Its length. */
+size_t fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
+			   uintptr_t at);
 /* The same; where it takes two instructions to make an address, or to load what lies there,
  * they are one, if they stand in a row, and else LOAD_PAGE and SUM. */
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *code, size_t n,

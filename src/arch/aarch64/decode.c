@@ -563,10 +563,11 @@ void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n, uint
 	classify(i, &a, w, at);
 }
 
-void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
-			 uintptr_t at)
+size_t fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
+			   uintptr_t at)
 {
 	fl_arch_decode(i, code, n, at);
+	return i->len;
 }
 
 uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, uintptr_t at)

@@ -67,7 +67,7 @@ enum {
 	X = 1 << 18,		/* not understood */
 	W = 1 << 20,		/* writes memory, or may, without RM */
 	V = 1 << 21,		/* IV: with REX.W the immediate is longer */
-	Q = 1 << 22,		/* its kind does not tell the class */
+	Q = 1 << 22,		/* its kind says what it does to flow */
 	RMB = RM | BYTE, REGB = REG | BYTE, OPB = OP | BYTE,
 	BOTH = RM | REG | BYTE | AX, OPAX = OP | AX,
 	ARI = RM | NOT7, ARIB = RMB | NOT7	/* 80, 81, 83 */
@@ -89,7 +89,7 @@ static const uint32_t maps[512] = {
 /* 50 */ X8(PUSH), X8(OP | POP),
 /* 60 */ X, X, P, M | REG, X4(P),
 	 IZ | PUSH, M | IZ | REG, I8 | PUSH, M | I8 | REG, X4(STR),
-/* 70 */ X16(J8 | COND),
+/* 70 */ X16(J8 | COND | Q),
 /* 80 */ M | I8 | ARIB, M | IZ | ARI, X, M | I8 | ARI,
 	 M, M, M | BOTH, M | BOTH,
 /* 88 */ M | RMB, M | RM | STORE, M | REGB, M | REG | LOAD,
@@ -99,21 +99,21 @@ static const uint32_t maps[512] = {
 /* a0 */ IA | AX, IA | AX, IA, IA, X4(STR),
 	 I8, IZ, X2(STR), X2(STR), X2(STR),
 /* b0 */ X8(I8 | OPB), X8(IV | V | OP | IMMEDIATE),
-/* c0 */ M | I8 | RMB, M | I8 | RM, I16 | RET, RET, P, P,
+/* c0 */ M | I8 | RMB, M | I8 | RM, I16 | RET | Q, RET | Q, P, P,
 	 M | I8 | RMB | GROUP | C7, M | IZ | RM | GROUP | C7,
-/* c8 */ I24 | ALL, LEAVE | POP, I16 | RET, RET, ALL, I8 | ALL, X, RET,
+/* c8 */ I24 | ALL, LEAVE | POP, I16 | RET | Q, RET | Q, ALL, I8 | ALL, X, RET | Q,
 /* d0 */ M | RMB, M | RM, M | RMB, M | RM, X, X, X, AX,
 	 M | AX, M | AX | W, M | AX, M | AX | W, M | AX, M | AX | W, M | AX, M | AX | W,
-/* e0 */ X2(J8 | CX | COND), J8 | CX | COND, J8 | COND,
+/* e0 */ X2(J8 | CX | COND | Q), J8 | CX | COND | Q, J8 | COND | Q,
 	 I8 | AX, I8 | AX, I8, I8,
-/* e8 */ JZ | CALL, JZ | JUMP, X, J8 | JUMP, AX, AX, 0, 0,
+/* e8 */ JZ | CALL | Q, JZ | JUMP | Q, X, J8 | JUMP | Q, AX, AX, 0, 0,
 /* f0 */ P, 0, P, P, ALL, 0, M | RMB | GROUP, M | RM | GROUP,
 /* f8 */ X4(0), X2(0), M | RMB | GROUP, M | GROUP | IND,
 
 /* 0f 00 */ M | ALL | W, M | ALL | W, M | REG, M | REG, X, ALL, 0, ALL,
 	    0, 0, X, HINT | Q, X, M, 0, M | I8,
 /* 10 */ M, M | W, M, M | W, X2(M), M, M | W,
-	 M, X2(M | HINT | Q), M | HINT | Q | W, X2(M | HINT | Q), M | HINT | Q, M | NOPM,
+	 M, X2(M | HINT | Q), M | HINT | Q | W, X2(M | HINT | Q), M | HINT | Q, M | NOPM | Q,
 /* 20 */ X4(I8 | ALL), X4(X), M, M | W, M, M | W, M | REG, M | REG, M, M,
 /* 30 */ ALL, AXDX, AXDX, AXDX, ALL, ALL, X, ALL, P, X, P, X, X4(X),
 /* 40 */ X16(M | REG),
@@ -121,7 +121,7 @@ static const uint32_t maps[512] = {
 /* 60 */ X16(M),
 /* 70 */ X4(M | I8), X2(M), M, 0, M | ALL | W, M | ALL, X, X,
 	 M, M, M | RM, M | W,
-/* 80 */ X16(JZ | COND),
+/* 80 */ X16(JZ | COND | Q),
 /* 90 */ X16(M | RMB),
 /* a0 */ PUSH, SPS, ALL, M, M | I8 | RM, M | RM, M | ALL | W, M | ALL | W,
 	 PUSH, SPS, 0, M | RM, M | I8 | RM, M | RM, M | RM, M | REG,
@@ -156,6 +156,7 @@ struct parts {
 	uint32_t behind;		/* bytes behind the opcode: ModRM, SIB */
 	uint32_t at;			/* offset of the next byte */
 	uint32_t opcode, opcode_at, modrm, modrm_at;
+	uint32_t row;			/* of modrm_bytes[], should there be a ModRM */
 	uint32_t rex, o16, a32, segment, rep;
 };
 
@@ -304,7 +305,7 @@ static INLINE void take_modrm(struct parts *x)
 {
 	x->modrm = x->behind & 0xff;
 	x->modrm_at = x->at;
-	x->at += modrm_bytes[x->modrm] & x->attr >> M_BYTES;
+	x->at += x->row & x->attr >> M_BYTES;
 	if ((x->behind & 0x7c7) == 0x504 && (x->attr & M))
 		x->at += 4;
 }
@@ -745,8 +746,14 @@ static bool is_short_branch(const struct parts *x)
 	       (kind == IND && (reg == 2 || reg == 4));
 }
 
-/* A REX or none, and an opcode of one or two bytes. With a REX or without is a shift, as no
- * branch could be predicted. */
+static INLINE uint32_t with_rex(uint32_t without, uint32_t with, uint32_t rex)
+{
+	return without ^ ((without ^ with) & -rex);
+}
+
+/* A REX or none, and an opcode of one or two bytes. No branch on a REX could be predicted, and
+ * who decodes the next instruction waits for this one's length: so all that its length may
+ * depend on is looked up with a REX and without, and then chosen. */
 static INLINE void take_usual(struct parts *x)
 {
 	uint64_t all;
@@ -754,19 +761,21 @@ static INLINE void take_usual(struct parts *x)
 
 	__builtin_memcpy(&all, x->code, sizeof all);
 	rex = (all & 0xf0) == 0x40;
+	x->attr = with_rex(maps[all & 0xff], maps[all >> 8 & 0xff], rex);
+	x->row = with_rex(modrm_bytes[all >> 8 & 0xff], modrm_bytes[all >> 16 & 0xff], rex);
 	x->rex = (uint32_t)all & 15 & -rex;
-	all >>= rex * 8;
-	x->opcode = all & 0xff;
-	x->attr = maps[x->opcode];
+	x->opcode = with_rex(all & 0xff, all >> 8 & 0xff, rex);
 	x->opcode_at = rex;
 	x->at = 1 + rex;
 	if (x->opcode == 0x0f) {
 		all >>= 8;
-		x->opcode = all & 0xff;
+		x->opcode = with_rex(all & 0xff, all >> 8 & 0xff, rex);
 		x->attr = maps[256 + x->opcode];
+		x->row = with_rex(modrm_bytes[all >> 8 & 0xff], modrm_bytes[all >> 16 & 0xff],
+				rex);
 		x->at++;
 	}
-	x->behind = (uint32_t)(all >> 8);
+	x->behind = (uint32_t)(all >> 8 >> rex * 8);
 }
 
 /* An immediate that is longer with this REX. */
@@ -790,6 +799,7 @@ static bool take_any(struct parts *x)
 	x->opcode_at = x->at;
 	x->attr = take_opcode(x);
 	x->behind = (uint32_t)(x->code[x->at] | x->code[x->at + 1] << 8);
+	x->row = modrm_bytes[x->behind & 0xff];
 	return true;
 }
 
@@ -804,14 +814,19 @@ static INLINE bool has_class(const struct parts *x, uint32_t writes)
 	       ((x->attr & (RM | W)) && (operand == BY_SIB || operand == BY_BP));
 }
 
+/* ... that is pc-relative. */
+static INLINE bool has_operand(const struct parts *x)
+{
+	return (x->modrm & 0xc7) == 0x05 && (x->attr & M);
+}
+
 static INLINE void describe(struct fl_insn *i, const struct parts *x, uintptr_t at)
 {
-	bool has_operand = (x->modrm & 0xc7) == 0x05 && (x->attr & M);
 	uint32_t writes = writes_of(x);
 
 	*i = (struct fl_insn){
 		.len = x->at, .opcode_at = x->opcode_at, .writes = writes,
-		.operand_at = has_operand ? x->modrm_at + 1 : 0,
+		.operand_at = has_operand(x) ? x->modrm_at + 1 : 0,
 	};
 	if (has_class(x, writes))
 		classify(i, x, at + x->at);
@@ -861,9 +876,9 @@ static const uint8_t flow_classes[16] = {
 	[CALL / K] = FL_INSN_CALL, [JUMP / K] = FL_INSN_JUMP, [COND / K] = FL_INSN_BRANCH,
 	[RET / K] = FL_INSN_RET, [NOPM / K] = FL_INSN_NOP,
 };
-enum {				/* ... direct branches; those that are always described */
+enum {				/* ... direct branches; kinds of several classes */
 	DIRECT = 1 << CALL / K | 1 << JUMP / K | 1 << COND / K,
-	DESCRIBED = DIRECT | 1 << NOP90 / K | 1 << IND / K | 1 << C7 / K | 1 << HINT / K
+	HIDDEN = 1 << NOP90 / K | 1 << IND / K | 1 << C7 / K | 1 << HINT / K
 };
 
 static INLINE bool has_kind(const struct parts *x, uint32_t kinds)
@@ -876,7 +891,7 @@ static INLINE void describe_flow(struct fl_insn *i, const struct parts *x)
 	*i = (struct fl_insn){
 		.len = x->at, .opcode_at = x->opcode_at,
 		.cls = flow_classes[(x->attr & KIND) / K],
-		.operand_at = (x->modrm & 0xc7) == 0x05 && (x->attr & M) ? x->modrm_at + 1 : 0,
+		.operand_at = has_operand(x) ? x->modrm_at + 1 : 0,
 	};
 }
 
@@ -884,13 +899,13 @@ static INLINE void describe_flow(struct fl_insn *i, const struct parts *x)
 static INLINE bool is_size_alike(const struct parts *x, uint8_t prefix)
 {
 	return (prefix == 0x66 || (prefix & 0xfe) == 0xf2) &&
-	       !(x->attr & (P | GROUP | X | Q)) && !has_kind(x, DESCRIBED | 1 << RET / K) &&
+	       !(x->attr & (P | GROUP | X)) && (!(x->attr & Q) || has_kind(x, 1 << NOPM / K)) &&
 	       (!(x->attr & IMM) || has_imm(x, I8)) && x->opcode != 0x78;
 }
 
 /* What has prefixes, groups, classes that need a look. Most have one prefix, as SSE does. */
-static __attribute__((noinline)) void follow_any(struct fl_insn *i, const unsigned char *code,
-						 uintptr_t at)
+static __attribute__((noinline)) size_t follow_any(struct fl_insn *i, const unsigned char *code,
+						   uintptr_t at)
 {
 	struct parts x = { .code = code + 1 };
 
@@ -901,15 +916,24 @@ static __attribute__((noinline)) void follow_any(struct fl_insn *i, const unsign
 		take_modrm(&x);
 		x.at += x.attr / L & LEN;
 		describe_flow(i, &x);
-		return;
+		return x.at;
 	}
 	x = (struct parts){ .code = code };
 	if (!take_rest(&x))
 		*i = (struct fl_insn){ 0 };
-	else if (has_kind(&x, DESCRIBED))
+	else if (has_kind(&x, DIRECT | HIDDEN))
 		describe(i, &x, at);
 	else
 		describe_flow(i, &x);
+	return i->len;
+}
+
+static __attribute__((noinline)) size_t follow_short(struct fl_insn *i,
+						     const unsigned char *code, size_t n,
+						     uintptr_t at)
+{
+	fl_arch_decode(i, code, n, at);
+	return i->len;
 }
 
 /* mov $imm,...: c6 and c7, but for their two odd ones. */
@@ -918,26 +942,28 @@ static INLINE bool stores_imm(const struct parts *x)
 	return (x->attr & KIND) == C7 && !(x->modrm & 0x38);
 }
 
-/* What is rare is called last, so that no register is kept for it. */
-void fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
-			 uintptr_t at)
+/* Most instructions do nothing to flow, and are the same anywhere. Of these as little is said
+ * as can be; what is rare is called last, so that no register is kept for it. */
+size_t fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
+			   uintptr_t at)
 {
 	struct parts x = { .code = code };
 
-	if (n < LOOK) {
-		fl_arch_decode(i, code, n, at);
-		return;
-	}
+	if (n < LOOK)
+		return follow_short(i, code, n, at);
 	take_usual(&x);
 	take_modrm(&x);
-	if (((x.attr & (P | GROUP | X | Q)) || has_wide_imm(&x)) && !stores_imm(&x)) {
-		follow_any(i, code, at);
-		return;
-	}
+	if (((x.attr & (P | GROUP | X)) || has_wide_imm(&x)) && !stores_imm(&x))
+		return follow_any(i, code, at);
 	x.at += x.attr / L & LEN;
 	describe_flow(i, &x);
+	if (!(x.attr & Q))
+		return x.at;
+	if (has_kind(&x, HIDDEN))
+		return follow_any(i, code, at);
 	if (has_kind(&x, DIRECT))
 		i->target = branch_target(&x, at + x.at);
+	return x.at;
 }
 
 /* Near the end of what may be read. */
