@@ -99,7 +99,7 @@ static void find_torn(struct pass *p)
 	struct fl_outline *o = p->o;
 
 	for (size_t w = 0; w < (p->hi - p->lo) / 64 + 1; w++) {
-		uint64_t torn = p->targets[w] & ~p->starts[w];
+		uint64_t torn = p->targets[w] & ~p->o->starts[w];
 
 		for (; torn; torn &= torn - 1) {
 			uintptr_t at = p->lo + w * 64 + (size_t)__builtin_ctzll(torn);
@@ -202,7 +202,7 @@ static int check_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
 
 	(void)from;
 	(void)to;
-	return pad - p->lo >= p->hi - p->lo || !fl_bit(p->starts, pad - p->lo);
+	return pad - p->lo >= p->hi - p->lo || !fl_bit(p->o->starts, pad - p->lo);
 }
 
 static bool has_good_pads(struct pass *p, const struct fl_extent *x)

@@ -18,7 +18,6 @@ struct pass {
 	/* a bit a byte of text: */
 	uint64_t *heads;		/* functions' starts, and entries behind their pads */
 	uint64_t *named;		/* what is called, or its address written somewhere */
-	uint64_t *starts;		/* of instructions */
 	uint64_t *targets;		/* of direct branches into what is no head */
 	struct call {
 		uint32_t from, to;	/* an extent, and what it calls */

@@ -222,27 +222,16 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 			  FL_PAGED_FORMED : FL_PAGED_ACCESSED);
 }
 
-/* The last bytes of an instruction may be an address. */
-static void note_immediate(struct pass *p, const unsigned char *end)
-{
-	uint32_t v;
+/* Classes of what may stand last: all others go on behind it. */
+enum {
+	ENDING = 1 << FL_INSN_JUMP | 1 << FL_INSN_JUMP_POINTER | 1 << FL_INSN_RET |
+		 1 << FL_INSN_STOP | 1 << FL_INSN_CALL | 1 << FL_INSN_CALL_POINTER
+};
 
-	memcpy(&v, end - sizeof v, sizeof v);
-	fl_note_named(p, p->m->bias + v);
-}
-
-/* Where an instruction may not be the last one, as it goes on behind it. */
-static bool may_end(const struct fl_insn *i)
-{
-	return i->cls == FL_INSN_JUMP || i->cls == FL_INSN_JUMP_POINTER ||
-	       i->cls == FL_INSN_RET || i->cls == FL_INSN_STOP || i->cls == FL_INSN_CALL ||
-	       i->cls == FL_INSN_CALL_POINTER;
-}
-
-/* Does it go on, by NOPs at most, to where a function starts? `last` is what it ends with, NOPs
- * apart: only where that branches or not is the rest of it sure to be come to. The entry's
- * jump must not cover what the body goes on to. */
-static bool runs_into_next(struct pass *p, struct fl_extent *x, const struct fl_insn *last)
+/* Does it go on, by NOPs at most, to where a function starts? `last`: the class of what it ends
+ * with, NOPs apart: only where that branches or not is the rest of it sure to be come to. The
+ * entry's jump must not cover what the body goes on to. */
+static bool runs_into_next(struct pass *p, struct fl_extent *x, uint8_t last)
 {
 	const struct fl_extent *next = x + 1, *end = p->o->extents + p->o->n;
 	struct fl_insn i;
@@ -251,7 +240,7 @@ static bool runs_into_next(struct pass *p, struct fl_extent *x, const struct fl_
 	while (next < end && next->kind == FL_EXTENT_OTHER)	/* nobody's: NOPs, or not */
 		next++;
 	if (next == end || next->kind != FL_EXTENT_FUNCTION ||
-	    x->kind != FL_EXTENT_FUNCTION || last->cls != FL_INSN_BRANCH ||
+	    x->kind != FL_EXTENT_FUNCTION || last != FL_INSN_BRANCH ||
 	    x->end - fl_extent_entry(x) < FL_ARCH_PAD_BYTES)
 		return false;
 	for (uintptr_t at = x->end; at < next->start; at += i.len) {
@@ -270,7 +259,9 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 	size_t left;
 	const unsigned char *code = fl_file_text(p->m, x->start, &left);
 	uintptr_t at = x->start;
-	struct fl_insn i, last = { .len = 0 };
+	uint8_t last = FL_INSN_OTHER;
+	uint32_t word;
+	struct fl_insn i;
 
 	x->left = (uint32_t)p->o->n_lefts;
 	if (!code || left < x->end - x->start) {
@@ -286,19 +277,24 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 				return;
 			i = (struct fl_insn){ .len = 1 };	/* data, then code? */
 		}
-		fl_set_bit(p->starts, at - p->lo);
-		if (i.cls != FL_INSN_OTHER)
+		fl_set_bit(p->o->starts, at - p->lo);
+		if (i.cls == FL_INSN_OTHER && !i.operand_at) {
+			fl_set_bit(p->o->plain, at - p->lo);
+		} else {
 			take(p, x, &i, at);
-		judge_behind(p, &i, code, left, at);
-		if (i.operand_at)
+			judge_behind(p, &i, code, left, at);
+		}
+		if (i.operand_at) {
 			take_operand(p, x, &i, at, code);
-		else if (p->is_fixed && i.len > sizeof(uint32_t))
-			note_immediate(p, code + i.len);
+		} else if (p->is_fixed && i.len > sizeof word) {	/* an address? */
+			memcpy(&word, code + i.len - sizeof word, sizeof word);
+			fl_note_named(p, p->m->bias + word);
+		}
 		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
 			x->flags |= X_SHORT_FIRST;
 		if (i.cls != FL_INSN_NOP)
-			last = i;
+			last = i.cls;
 	}
-	if (!may_end(&last) && !runs_into_next(p, x, &last))
+	if (!(ENDING >> last & 1) && !runs_into_next(p, x, last))
 		x->flags |= X_RUNS_ON;
 }

@@ -5,11 +5,11 @@
  * own; in the order of slices that is what one thread would have noted.
  *
  * INVARIANT	The outline is the same, whoever has read which slice.
- * WHY		Of an extent its reader writes the flags, the refusal and the bits of `starts`
- *		and `targets`, whose words are its slice's alone: a slice begins in a word of
- *		its own. What an extent says of others it says in `others`, and whom it names
- *		in `named`, both its slice's. What else is read is constant meanwhile: where
- *		extents are and of which kind, heads, askers.
+ * WHY		Of an extent its reader writes the flags, the refusal and the bits of `starts`,
+ *		`plain` and `targets`, whose words are its slice's alone: a slice begins in a
+ *		word of its own. What an extent says of others it says in `others`, and whom
+ *		it names in `named`, both its slice's. What else is read is constant
+ *		meanwhile: where extents are and of which kind, heads, askers.
  * FAILURE	Without memory, or threads, there are fewer slices.
  */
 #include <string.h>

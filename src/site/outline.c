@@ -68,18 +68,20 @@ static bool map_all(struct pass *p, size_t n)
 	struct fl_outline *o = p->o;
 
 	o->room_lefts = n + 1;
+	o->map_bytes = bytes;
 	p->room_calls = n / FL_ARCH_PAD_BYTES + FL_OUTLINE_SLICES;
 	p->heads = fl_scratch_full(bytes);
 	p->named = fl_scratch_full(bytes);
-	p->starts = fl_scratch_full(bytes);
 	p->targets = fl_scratch_full(bytes);
 	p->calls = fl_scratch_open(p->room_calls * sizeof *p->calls);
 	o->lefts = fl_scratch_open(o->room_lefts * sizeof *o->lefts);
+	o->starts = fl_scratch_full(bytes);
+	o->plain = fl_scratch_full(bytes);
 	o->extents = fl_scratch_full(o->room * sizeof *o->extents);
 	o->n_grains = n / FL_OUTLINE_GRAIN + 1;
 	o->first_in = fl_scratch_full(o->n_grains * sizeof *o->first_in);
-	return p->heads && p->named && p->starts && p->targets && p->calls && o->lefts &&
-	       o->extents && o->first_in;
+	return p->heads && p->named && p->targets && p->calls && o->lefts && o->starts &&
+	       o->plain && o->extents && o->first_in;
 }
 
 /* ---- stubs --------------------------------------------------------------- */
@@ -231,7 +233,6 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 			err = read_all(&p, &ranges, &stubs);
 		fl_scratch_close(p.heads, bytes);
 		fl_scratch_close(p.named, bytes);
-		fl_scratch_close(p.starts, bytes);
 		fl_scratch_close(p.targets, bytes);
 		fl_scratch_close(p.calls, p.room_calls * sizeof *p.calls);
 	}
@@ -245,6 +246,8 @@ int fl_outline_read(struct fl_outline *o, const struct fl_module *m)
 
 void fl_outline_close(struct fl_outline *o)
 {
+	fl_scratch_close(o->starts, o->map_bytes);
+	fl_scratch_close(o->plain, o->map_bytes);
 	fl_scratch_close(o->lefts, o->room_lefts * sizeof *o->lefts);
 	fl_scratch_close(o->extents, o->room * sizeof *o->extents);
 	fl_scratch_close(o->first_in, o->n_grains * sizeof *o->first_in);

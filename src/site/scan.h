@@ -66,6 +66,15 @@ static inline void fl_clear_bit(uint64_t *map, size_t i)
 	map[i / 64] &= ~(1ull << i % 64);
 }
 
+/* Bits from `i` on, 57 at least; maps have a word more than they need. */
+static inline uint64_t fl_bits_from(const uint64_t *map, size_t i)
+{
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, (const char *)map + i / 8, sizeof bits);
+	return bits >> i % 8;
+}
+
 /* Is no bit of [from, end) set? */
 static inline bool fl_no_bit(const uint64_t *map, size_t from, size_t end)
 {

@@ -219,10 +219,9 @@ bool fl_shape_can_reach(const struct fl_outline *o, const struct fl_extent *x)
 
 struct maker {
 	struct fl_shape *s;
+	const struct fl_outline *o;
 	struct reach *reach;		/* NULL: all code is taken */
-	uint32_t first[FL_SHAPE_PARTS + 1];	/* steps of each part */
 	uint32_t *index[FL_SHAPE_PARTS];	/* by part and byte: the step there */
-	uint32_t room;			/* of steps before the index */
 	bool is_torn;
 };
 
@@ -262,33 +261,52 @@ static uintptr_t target_of(const struct fl_insn *i, const unsigned char *code, u
 	return fl_arch_operand(i, code, at);
 }
 
-static void add_step(struct maker *k, const struct fl_shape_step *step)
+/* From `at` on as far as instructions are plain, which nobody has to decode again: the next one
+ * is where the outline has seen one begin. Where that ends. */
+static uintptr_t add_plain(struct maker *k, uint8_t part, uintptr_t at)
 {
-	struct fl_shape *s = k->s;
+	enum { MOST = 16 };		/* bytes */
+	const struct fl_outline *o = k->o;
+	uintptr_t start = k->s->parts[part].start, end = k->s->parts[part].end;
+	struct fl_shape_step *step = k->s->steps + k->s->n_steps;
+	uint32_t n = k->s->n_steps, *index = k->index[part];
+	size_t len;
 
-	if (s->n_steps < k->room) {
-		s->steps[s->n_steps] = *step;
-		if (step->len)
-			k->index[step->part][step->at - s->parts[step->part].start] =
-				s->n_steps;
+	for (; at < end && fl_bit(o->plain, at - o->lo); at += len) {
+		len = 1 + (size_t)__builtin_ctzll(fl_bits_from(o->starts, at + 1 - o->lo) |
+						  1ull << MOST);
+		len = len < end - at ? len : end - at;
+		index[at - start] = n++;
+		*step++ = (struct fl_shape_step){
+			.at = at, .len = (uint8_t)len, .kind = FL_SHAPE_PLAIN,
+			.part = part & 15,
+		};
 	}
-	s->n_steps++;
+	k->s->n_steps = n;
+	return at;
 }
 
 /* A part, in a line or as far as it can be reached. */
 static void read_part(struct maker *k, uint8_t part)
 {
-	const struct fl_shape_part *p = &k->s->parts[part];
+	struct fl_shape *s = k->s;
+	const struct fl_shape_part *p = &s->parts[part];
 	size_t left, base = k->reach ? offset_of(k->reach, p->start) : 0;
-	const unsigned char *code = fl_file_text(k->s->m, p->start, &left);
-	struct fl_insn i = { .len = 0 }, last = i;
+	const unsigned char *code = fl_file_text(s->m, p->start, &left);
+	struct fl_insn i = { .len = 0 };
+	uint8_t kind, last = FL_INSN_OTHER;	/* class of the last one, NOPs apart */
 
 	for (uintptr_t at = p->start; at < p->end; at += i.len) {
 		const unsigned char *c = code + (at - p->start);
-		uint8_t kind;
 
 		if (k->reach && !fl_bit(k->reach->seen, base + (at - p->start))) {
 			i.len = 1;
+			continue;
+		}
+		if (!k->reach && fl_bit(k->o->plain, at - k->o->lo)) {
+			i = (struct fl_insn){ .len = 0 };
+			last = FL_INSN_OTHER;
+			at = add_plain(k, part, at);
 			continue;
 		}
 		fl_arch_decode_flow(&i, c, left - (at - p->start), at);
@@ -296,20 +314,22 @@ static void read_part(struct maker *k, uint8_t part)
 			k->is_torn = true;
 			return;
 		}
-		kind = step_kind(k->s, &i);
-		add_step(k, &(struct fl_shape_step){
+		kind = step_kind(s, &i);
+		s->has_switch |= kind == FL_SHAPE_SWITCH;
+		k->index[part][at - p->start] = s->n_steps;
+		s->steps[s->n_steps++] = (struct fl_shape_step){
 			.at = at, .target = target_of(&i, c, at, kind), .len = i.len,
 			.kind = kind, .part = part & 15, .is_call = is_call(&i),
 			.opcode_at = i.opcode_at & 15, .operand_at = i.operand_at & 15,
-		});
+		};
 		if (i.cls != FL_INSN_NOP)
-			last = i;
+			last = i.cls;
 	}
-	if (is_call(&i) || i.cls == FL_INSN_NOP || last.cls == FL_INSN_BRANCH)
-		add_step(k, &(struct fl_shape_step){
+	if (is_call(&i) || i.cls == FL_INSN_NOP || last == FL_INSN_BRANCH)
+		s->steps[s->n_steps++] = (struct fl_shape_step){
 			.at = p->end, .target = p->end, .part = part & 15,
-			.kind = last.cls == FL_INSN_BRANCH ? FL_SHAPE_RUNS_ON : FL_SHAPE_END,
-		});
+			.kind = last == FL_INSN_BRANCH ? FL_SHAPE_RUNS_ON : FL_SHAPE_END,
+		};
 }
 
 /* The step that begins at `a`; NULL: none does. What the index says of bytes where none
@@ -382,7 +402,7 @@ static void cover(struct maker *k)
 {
 	struct fl_shape *s = k->s;
 	struct fl_shape_step *first = step_at(k, s->entry), *end = first;
-	struct fl_shape_step *all = s->steps + k->first[1];
+	struct fl_shape_step *all = s->steps + s->first[1];
 	uint32_t n = 0;
 
 	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
@@ -392,21 +412,22 @@ static void cover(struct maker *k)
 		s->covered = (uint32_t)(end - first);
 }
 
-/* The index is behind the steps. False: there is no room for it. */
+/* The index is behind all steps that there may be, at the end of the room: a step a byte, and
+ * one behind each part. False: there is not so much. */
 static bool lay_index(struct maker *k)
 {
 	enum { A_STEP = sizeof *k->s->steps / sizeof **k->index };
 	struct fl_shape *s = k->s;
-	size_t n = 0;
+	size_t n = 0, n_index;
 	uint32_t *at;
 
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		n += s->parts[i].end - s->parts[i].start;
-	s->n_steps = (uint32_t)(n / A_STEP + 1);
-	if (s->n_steps >= s->room)
+	n_index = n / A_STEP + 1;
+	s->n_steps = (uint32_t)(n + s->n_parts + n_index);
+	if (s->n_steps > s->room)
 		return false;
-	k->room = s->room - s->n_steps;
-	at = (uint32_t *)&s->steps[k->room];
+	at = (uint32_t *)&s->steps[s->room - n_index];
 	for (uint32_t i = 0; i < s->n_parts; i++) {
 		k->index[i] = at;
 		at += s->parts[i].end - s->parts[i].start;
@@ -422,13 +443,9 @@ static int make_steps(struct maker *k)
 	if (!lay_index(k))
 		return -ENOSPC;
 	for (uint32_t i = 0; i < s->n_parts; i++) {
-		k->first[i] = s->n_steps;
+		s->first[i] = s->n_steps;
 		read_part(k, (uint8_t)i);
-		k->first[i + 1] = s->n_steps;
-	}
-	if (s->n_steps > k->room) {
-		s->n_steps += s->room - k->room;
-		return -ENOSPC;
+		s->first[i + 1] = s->n_steps;
 	}
 	mark_targets(k);
 	cover(k);
@@ -456,7 +473,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 {
 	size_t at = fl_outline_find(o, function);
 	const struct fl_extent *x = &o->extents[at];
-	struct maker k = { .s = s };
+	struct maker k = { .s = s, .o = o };
 	struct reach reach;
 	int err;
 
@@ -471,6 +488,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 		return x->refusal;
 	s->entry = fl_extent_entry(x);
 	s->is_stub = x->flags & X_STUB;
+	s->has_switch = false;
 	s->n_parts = list_parts(s->parts, o, x);
 	if (!(x->flags & X_READ))
 		return make_steps(&k);

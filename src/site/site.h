@@ -100,6 +100,9 @@ struct fl_outline {
 		uint8_t len, kind;	/* enum fl_shape_kind */
 	} *lefts;
 	size_t n, room, n_lefts, room_lefts;
+	uint64_t *starts;		/* of instructions, a bit a byte of text */
+	uint64_t *plain;		/* alike: those that are PLAIN, no call and no NOP */
+	size_t map_bytes;		/* of each of both */
 	uint32_t *first_in;		/* by grain: the extent that ends behind its start */
 	size_t n_grains;
 };
@@ -159,16 +162,18 @@ struct fl_shape {
 					 * n_steps is written to */
 	struct fl_shape_step *steps;	/* by part, ascending in each; what cannot be reached
 					 * and is not understood is left out */
+	uint32_t first[FL_SHAPE_PARTS + 1];	/* by part: its first step. One more: n_steps */
 	uint32_t covered;		/* steps from `entry` on in which the jump lies; 0: some
 					 * may come to it behind its first byte, not only by
 					 * jumps to who knows where */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
 	bool is_stub;			/* it jumps through a register, and that leaves */
+	bool has_switch;		/* one of the steps is a SWITCH */
 	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */
 	uint32_t n_points;
 };
 /* The shape of the function that begins at `function`: `steps` and `room` are set before.
- * 0 or why it can have no body; -ENOSPC: n_steps says how many there are at least. */
+ * 0 or why it can have no body; -ENOSPC: there must be room for n_steps. */
 int fl_shape_of(struct fl_shape *, const struct fl_outline *, uintptr_t function,
 		uint64_t *datum);
 /* The bytes of a step, from the file. */
