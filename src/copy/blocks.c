@@ -101,7 +101,7 @@ static void begin_with(struct fl_blocks *b, uint32_t step)
 static void say_starts(struct fl_blocks *b)
 {
 	const struct fl_shape *s = b->shape;
-	bool is_any = fl_plan_has_switch(s);
+	bool is_any = s->has_switch;
 
 	begin_with(b, first_step(s));
 	for (uint32_t i = first_step(s); i < s->n_steps; i++)

@@ -63,11 +63,11 @@ static void keep_place(struct fl_build *b, const struct fl_item *i, uint32_t n)
 
 static void keep_places(struct fl_build *b)
 {
-	uint32_t n = 0;
+	const struct fl_item *i = b->plan.items;
 
-	for (uint32_t k = 0; k < b->plan.n; k++)
-		if (place_form(&b->plan.items[k]) != FL_FORM_NONE)
-			keep_place(b, &b->plan.items[k], n++);
+	for (uint32_t n = 0; n < b->plan.n_places; i++)
+		if (i->kind != FL_ITEM_STEP && place_form(i) != FL_FORM_NONE)
+			keep_place(b, i, n++);
 }
 
 static size_t table_bytes(const struct fl_shape *s, uint32_t part)
@@ -155,11 +155,12 @@ static int take_ground(struct fl_build *b)
  * later. */
 static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
 {
-	uint32_t n = fl_plan_switches_avoid(p->shape, 1) ? p->shape->covered : 0;
+	uint32_t n = p->may_go_on ||	/* which has asked of all that are covered */
+		     fl_plan_switches_avoid(p->shape, 1) ? p->shape->covered : 0;
 
 	for (uint32_t k = 1; k < n; k++) {
 		const struct fl_shape_step *step = &p->shape->steps[p->entry + k];
-		uint32_t at = p->items[p->first[p->entry + k]].at - FL_ARCH_CALL_BYTES;
+		uint32_t at = fl_plan_offset(p, p->entry + k) - FL_ARCH_CALL_BYTES;
 
 		if (step->at - p->shape->entry < FL_ARCH_INNER && at <= UINT8_MAX)
 			copies[step->at - p->shape->entry] = (uint8_t)at;
@@ -279,39 +280,72 @@ static uint32_t cells_for_one(void)
 	return left < most ? left : most;
 }
 
+/* What a plan takes, at most. */
+struct room {
+	size_t items, rows, told;	/* how many */
+	size_t first, paths;		/* bytes */
+};
+
+static bool tells_paths(const struct fl_build *b)
+{
+	return b->copies->weaves & FL_WEAVE_PATHS;
+}
+
+static struct room room_for(const struct fl_build *b)
+{
+	const struct fl_plan *p = &b->plan;
+	const struct fl_shape *s = p->shape;
+	bool paths = tells_paths(b);
+	struct room r = { .told = p->accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0 };
+
+	r.items = fl_plan_items(s) + 2 * r.told;
+	r.rows = (paths ? 2 * FL_PATH_DEPTHS : 3) * r.items +
+		 r.items * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
+		 s->n_points * FL_ARCH_POINT_DEPTHS + r.told * (FL_TELL_DEPTHS + 3ul);
+	r.first = fl_round_up((s->n_steps + 2ul) * sizeof *p->first, sizeof(uintptr_t));
+	if (paths)
+		r.paths = r.items * sizeof *p->tells +
+			  fl_round_up(fl_blocks_memory(s) + s->n_steps * sizeof(uint32_t),
+				      sizeof(uintptr_t));
+	return r;
+}
+
+/* Most of it is for the worst: what is used lies together, in few pages, so items come last,
+ * and rows for unwinders behind those that there are. Where a plan of paths has its own. */
+static unsigned char *lay_plan(struct fl_plan *p, unsigned char *at, const struct room *r)
+{
+	unsigned char *paths;
+
+	p->first = (uint32_t *)at;
+	at = lay_told(p, at + r->first, r->told);
+	p->tells = (struct fl_plan_tell *)at;
+	paths = r->paths ? at + r->items * sizeof *p->tells : NULL;
+	p->items = (struct fl_item *)(at + r->paths);
+	return paths;
+}
+
 static int make_plan(struct fl_build *b)
 {
 	const struct fl_shape *s = b->plan.shape;
 	struct fl_plan *p = &b->plan;
-	bool paths = b->copies->weaves & FL_WEAVE_PATHS;
-	bool accesses = b->copies->weaves & FL_WEAVE_ACCESSES && !paths;
-	size_t told = accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0;
-	size_t n = fl_plan_items(s) + 2 * told;
-	size_t rows = (paths ? 2 * FL_PATH_DEPTHS : 3) * n +
-		      n * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
-		      s->n_points * FL_ARCH_POINT_DEPTHS + told * (FL_TELL_DEPTHS + 3ul);
-	size_t first = (s->n_steps + 2ul) * sizeof *p->first;
-	unsigned char *more;
+	bool paths = tells_paths(b);
+	unsigned char *memory;
+	struct room r;
 	int err;
 
-	first = fl_round_up(first, sizeof(uintptr_t));
-	b->rows = get_scratch(b->copies, rows * sizeof *b->rows + n * sizeof *p->items +
-			      first + fl_round_up(told * TOLD_BYTES, sizeof(uintptr_t)) +
-			      (paths ? n * sizeof *p->tells + fl_blocks_memory(s) +
-				       s->n_steps * sizeof(uint32_t) : 0));
-	if (!b->rows)
+	p->accesses = b->copies->weaves & FL_WEAVE_ACCESSES && !paths;
+	r = room_for(b);
+	memory = get_scratch(b->copies, r.first + fl_round_up(r.told * TOLD_BYTES,
+							      sizeof(uintptr_t)) +
+			     r.paths + r.items * sizeof *p->items + r.rows * sizeof *b->rows);
+	if (!memory)
 		return -ENOMEM;
-	p->accesses = accesses;
+	memory = lay_plan(p, memory, &r);
 	p->cells = cells_for_one();
 	b->path_at = paths ? fl_path_at_thread() : 0;
-	p->items = (struct fl_item *)(b->rows + rows);
-	p->first = (uint32_t *)(p->items + n);
-	more = (unsigned char *)p->first + first;
-	more = lay_told(p, more, told);
-	p->tells = (struct fl_plan_tell *)more;
-	more += n * sizeof *p->tells;
-	err = paths ? fl_plan_paths(p, more, &b->datum) : fl_plan_entry(p, &b->datum);
+	err = paths ? fl_plan_paths(p, memory, &b->datum) : fl_plan_entry(p, &b->datum);
 	b->cells = p->n_cells ? FL_PATH_CELLS + next_cell : fl_path_cell(s->function);
+	b->rows = (struct fl_unwind_row *)(p->items + p->n);
 	if (!err)
 		err = number_places(b);
 	return err ? err : fl_plan_check(p, b->copies->exclusive, &b->datum);

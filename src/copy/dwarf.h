@@ -70,6 +70,10 @@ static inline uint64_t fl_in_leb(struct fl_in *in, unsigned int *bits)
 {
 	uint64_t v = 0;
 
+	if (in->p < in->end && *in->p < 0x80) {		/* most have one */
+		*bits = 7;
+		return *in->p++;
+	}
 	for (*bits = 0; *bits < 70;) {
 		uint64_t byte = fl_in_fixed(in, 1);
 

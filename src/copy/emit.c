@@ -11,7 +11,7 @@
 
 static uintptr_t step_address(const struct fl_build *b, uint32_t step)
 {
-	return b->ground.at + b->plan.items[b->plan.first[step]].at;
+	return b->ground.at + fl_plan_offset(&b->plan, step);
 }
 
 /* ---- measure --------------------------------------------------------------------- */
@@ -30,11 +30,12 @@ static struct fl_insn insn_of(const struct fl_shape_step *s)
 				 .opcode_at = s->opcode_at, .operand_at = s->operand_at };
 }
 
-static bool is_branch(const struct fl_shape_step *s)
-{
-	return s->kind == FL_SHAPE_JUMP || s->kind == FL_SHAPE_BRANCH ||
-	       s->kind == FL_SHAPE_TAIL || s->kind == FL_SHAPE_BRANCH_OUT;
-}
+/* Kinds of steps that may be longer in a body. */
+enum {
+	GROWING = 1 << FL_SHAPE_JUMP | 1 << FL_SHAPE_BRANCH | 1 << FL_SHAPE_TAIL |
+		  1 << FL_SHAPE_BRANCH_OUT | FL_ARCH_OPERANDS_GROW << FL_SHAPE_RELATIVE
+};
+
 
 static void fill_lookup(const struct fl_build *b, const struct fl_item *i, struct fl_lookup *l)
 {
@@ -173,20 +174,44 @@ static enum fl_past reach_of(const struct fl_item *skip)
 	return skip[1].kind == FL_ITEM_PATH ? FL_PAST_FAR : FL_PAST_SHORT;
 }
 
+static size_t step_size(const struct fl_build *b, const struct fl_item *i)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	unsigned char out[FL_ARCH_MOVED_MAX];
+	struct fl_insn insn;
+
+	if (!(GROWING >> s->kind & 1))
+		return s->len;
+	insn = insn_of(s);
+	return fl_arch_move(out, 0, fl_plan_bytes(&b->plan, i->step), &insn, 0, 0);
+}
+
+static size_t skip_size(const struct fl_build *b, const struct fl_item *i)
+{
+	unsigned char out[FL_ARCH_MOVED_MAX];
+	struct fl_insn insn = insn_of(fl_plan_step(&b->plan, i));
+
+	return fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn, 0, reach_of(i));
+}
+
+/* Kinds of items that always have as many bytes. */
+static const uint8_t fixed_sizes[] = {
+	[FL_ITEM_JUMP] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_ON] = FL_ARCH_BRANCH_BYTES,
+	[FL_ITEM_GO] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_GLUE] = FL_ARCH_CALL_BYTES,
+	[FL_ITEM_CALL] = FL_ARCH_CALL_BYTES, [FL_ITEM_LANDING] = FL_ARCH_LANDED_BYTES,
+	[FL_ITEM_COLD] = FL_ARCH_COLD_BYTES,
+};
+
 /* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
 static size_t item_size(const struct fl_build *b, const struct fl_item *i)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
 	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
-	struct fl_insn insn = insn_of(s);
 	unsigned char out[FL_ARCH_MOVED_MAX + FL_ARCH_PLACE_MAX], lookup[FL_ARCH_LOOKUP_MAX];
 
 	switch (i->kind) {
-	case FL_ITEM_STEP:
-		return is_branch(s) || (FL_ARCH_OPERANDS_GROW && s->kind == FL_SHAPE_RELATIVE) ?
-			fl_arch_move(out, 0, code, &insn, 0, 0) : s->len;
 	case FL_ITEM_SKIP:
-		return fl_arch_put_skip(out, code, &insn, 0, reach_of(i));
+		return skip_size(b, i);
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
 	case FL_ITEM_POINT:
@@ -197,33 +222,35 @@ static size_t item_size(const struct fl_build *b, const struct fl_item *i)
 		return fl_arch_put_place(out, FL_FORM_BODY_SWITCH, code, s->len);
 	case FL_ITEM_LOOKUP:
 		return fl_emit_lookup(b, i, lookup, &(struct fl_lookup){ .n_parts = 0 });
-	case FL_ITEM_LANDING:
-		return FL_ARCH_LANDED_BYTES;
 	case FL_ITEM_ASIDE:
 		return fl_arch_put_aside(out, 0, 0, 0);
 	case FL_ITEM_PATH: case FL_ITEM_PATH_COLD:
 		return path_size(b, i);
 	case FL_ITEM_TELL:
 		return tell_size(b, i);
-	case FL_ITEM_COLD:
-		return FL_ARCH_COLD_BYTES;
 	case FL_ITEM_PAIR:
 		return pair_size(b, i);
-	case FL_ITEM_GLUE: case FL_ITEM_CALL:
-		return FL_ARCH_CALL_BYTES;
 	}
-	return FL_ARCH_BRANCH_BYTES;
+	return 0;
+}
+
+static size_t any_size(const struct fl_build *b, const struct fl_item *i)
+{
+	if (i->kind == FL_ITEM_RUN)
+		return i->size;
+	if (i->kind == FL_ITEM_STEP)
+		return step_size(b, i);
+	return fixed_sizes[i->kind] ? fixed_sizes[i->kind] : item_size(b, i);
 }
 
 /* 0, or FLE_UNKNOWN: an instruction that cannot be moved. */
 int fl_emit_measure(struct fl_build *b)
 {
+	struct fl_item *end = b->plan.items + b->plan.n;
 	uint32_t at = 0;
 
-	for (uint32_t k = 0; k < b->plan.n; k++) {
-		struct fl_item *i = &b->plan.items[k];
-
-		i->size = (uint16_t)item_size(b, i);
+	for (struct fl_item *i = b->plan.items; i < end; i++) {
+		i->size = (uint16_t)any_size(b, i);
 		i->at = at;
 		at += i->size;
 		if (!i->size) {
@@ -237,7 +264,7 @@ int fl_emit_measure(struct fl_build *b)
 /* With every branch as long as it was measured; others that become short bring it nearer. */
 static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, size_t size)
 {
-	int64_t d = (int64_t)p->items[p->first[i->to]].at - (int64_t)i->at;
+	int64_t d = (int64_t)fl_plan_offset(p, i->to) - (int64_t)i->at;
 
 	d -= d > 0 ? i->size : (int64_t)size;
 	return FL_ARCH_IS_SHORT(d);
@@ -247,9 +274,13 @@ static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, si
 static void shorten(struct fl_plan *p, struct fl_item *i)
 {
 	unsigned char out[FL_ARCH_MOVED_MAX];
-	struct fl_insn insn = insn_of(fl_plan_step(p, i));
-	size_t n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
+	struct fl_insn insn;
+	size_t n;
 
+	if (!is_short_enough(p, i, 0))		/* had it no bytes of its own */
+		return;
+	insn = insn_of(fl_plan_step(p, i));
+	n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
 	if (n && is_short_enough(p, i, n))
 		i->is_short = (uint8_t)n;
 }
@@ -286,6 +317,27 @@ static size_t put_step(const struct fl_build *b, const struct fl_item *i, unsign
 	if (i->is_short)
 		return fl_arch_move_short(out, to, code, &insn, target);
 	return fl_arch_move(out, to, code, &insn, s->at, target);
+}
+
+/* What is the same anywhere is copied in one go, then the rest mended. 0: out of reach. */
+static size_t put_run(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i), *end = s + i->to;
+	const unsigned char *code = fl_plan_bytes(&b->plan, i->step);
+	uintptr_t to = b->ground.at + i->at, from = s->at;
+
+	memcpy(out, code, i->size);
+	for (; s < end; s++) {
+		size_t n = s->at - from;
+		struct fl_insn insn;
+
+		if (s->kind == FL_SHAPE_PLAIN)
+			continue;
+		insn = insn_of(s);
+		if (fl_arch_move(out + n, to + n, code + n, &insn, s->at, s->target) != s->len)
+			return 0;
+	}
+	return i->size;
 }
 
 /* `to` items behind it. */
@@ -337,13 +389,12 @@ static size_t put_jump(const struct fl_build *b, const struct fl_item *i, uintpt
 	return fl_arch_put_branch(out, FL_BRANCH_JUMP, b->ground.at + i->at, to);
 }
 
-static size_t put_item(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
+static __attribute__((noinline)) size_t put_item(const struct fl_build *b,
+						 const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
 
 	switch (i->kind) {
-	case FL_ITEM_STEP:
-		return put_step(b, i, out);
 	case FL_ITEM_JUMP:
 		return put_jump(b, i, s->target, out);
 	case FL_ITEM_ON:
@@ -362,8 +413,6 @@ static size_t put_item(const struct fl_build *b, const struct fl_item *i, unsign
 					 fl_plan_bytes(&b->plan, i->step), s->len);
 	case FL_ITEM_LOOKUP:
 		return fl_emit_lookup(b, i, out, &(struct fl_lookup){ .n_parts = 0 });
-	case FL_ITEM_LANDING:
-		return put_landing(b, i, out);
 	case FL_ITEM_ASIDE:
 		return put_aside(b, i, out);
 	case FL_ITEM_GO:
@@ -383,42 +432,30 @@ static size_t put_item(const struct fl_build *b, const struct fl_item *i, unsign
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
 }
 
-static bool is_copied(const struct fl_build *b, const struct fl_item *i)
+/* What there is most of comes first. */
+static size_t put_any(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
-	return i->kind == FL_ITEM_STEP && fl_plan_step(&b->plan, i)->kind == FL_SHAPE_PLAIN;
-}
-
-/* How many items from `k` on are copied in one go: they are together there as here. */
-static uint32_t copied_from(const struct fl_build *b, uint32_t k)
-{
-	const struct fl_item *i = &b->plan.items[k];
-	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
-	uint32_t n = 1;
-
-	while (k + n < b->plan.n && i[n].step == i->step + n && is_copied(b, &i[n]) &&
-	       s[n].at == s[n - 1].at + s[n - 1].len)
-		n++;
-	return n;
+	switch (i->kind) {
+	case FL_ITEM_RUN:
+		return put_run(b, i, out);
+	case FL_ITEM_STEP:
+		return put_step(b, i, out);
+	case FL_ITEM_LANDING:
+		return put_landing(b, i, out);
+	}
+	return put_item(b, i, out);
 }
 
 int fl_emit_write(struct fl_build *b)
 {
+	const struct fl_item *i = b->plan.items, *end = i + b->plan.n;
 	unsigned char *out = b->ground.write;
-	uint32_t n;
 
 	memset(out - b->pad, FL_ARCH_TRAP & 0xff, b->pad);
-	for (uint32_t k = 0; k < b->plan.n; k += n) {
-		const struct fl_item *i = &b->plan.items[k];
-
-		n = 1;
-		if (is_copied(b, i)) {
-			n = copied_from(b, k);
-			memcpy(out + i->at, fl_plan_bytes(&b->plan, i->step),
-			       i[n - 1].at + i[n - 1].size - i->at);
-		} else if (put_item(b, i, out + i->at) != i->size) {
+	for (; i < end; i++)
+		if (put_any(b, i, out + i->at) != i->size) {
 			b->datum = fl_plan_step(&b->plan, i)->at;
 			return FLE_NOREACH;
 		}
-	}
 	return 0;
 }

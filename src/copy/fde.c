@@ -165,6 +165,16 @@ static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_un
 	return err;
 }
 
+/* Each is looked at without a branch: nearly always they are. */
+static bool rows_ascend(const struct fl_unwind_row *r, uint32_t n)
+{
+	bool is_bad = false;
+
+	for (uint32_t i = 1; i < n; i++)
+		is_bad |= r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset;
+	return !is_bad;
+}
+
 int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
 		 const struct fl_unwind_piece *p, const unsigned char *cie)
 {
@@ -173,11 +183,9 @@ int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwin
 	int err;
 
 	if (!p->n || r->offset || r->at < f->start || r[p->n - 1].at >= f->end ||
-	    p->end - p->start > INT32_MAX || r[p->n - 1].offset >= p->end - p->start)
+	    p->end - p->start > INT32_MAX || r[p->n - 1].offset >= p->end - p->start ||
+	    !rows_ascend(r, p->n))
 		return FLE_UNWIND;
-	for (uint32_t i = 1; i < p->n; i++)
-		if (r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset)
-			return FLE_UNWIND;
 	fl_out_fixed(o, 0, 4);
 	fl_out_fixed(o, (uint32_t)(o->p - cie), 4);
 	fl_out_offset(o, p->start);

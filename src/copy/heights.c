@@ -58,20 +58,12 @@ static bool is_elsewhere(uint64_t height, const uint64_t *heights, uint32_t n)
 	return height != FL_HEIGHT_UNKNOWN;
 }
 
-bool fl_plan_has_switch(const struct fl_shape *s)
-{
-	for (uint32_t i = 0; i < s->n_steps; i++)
-		if (s->steps[i].kind == FL_SHAPE_SWITCH)
-			return true;
-	return false;
-}
-
 bool fl_plan_switches_avoid(const struct fl_shape *s, uint32_t from)
 {
 	struct reader r = { .s = s };
 	uint64_t heights[FL_ARCH_PAD_BYTES];
 
-	if (from >= s->covered || !fl_plan_has_switch(s))
+	if (from >= s->covered || !s->has_switch)
 		return true;
 	if (!take_fde(&r, 0) || !read_covered(&r, from, heights))
 		return false;
@@ -84,5 +76,5 @@ bool fl_plan_switches_avoid(const struct fl_shape *s, uint32_t from)
 
 bool fl_plan_may_go_on(const struct fl_shape *s)
 {
-	return s->covered && fl_plan_has_switch(s) && fl_plan_switches_avoid(s, 0);
+	return s->covered && s->has_switch && fl_plan_switches_avoid(s, 0);
 }

@@ -70,28 +70,41 @@ static int rewrite(struct fl_plan *p, void *held, enum fl_exclusive how, uint64_
 	return left ? check_items(p, held, datum) : 0;
 }
 
-int fl_plan_check(struct fl_plan *p, enum fl_exclusive how, uint64_t *datum)
+static void list_held(const struct fl_plan *p, struct fl_held_part parts[FL_SHAPE_PARTS])
 {
 	const struct fl_shape *s = p->shape;
-	struct fl_held_part parts[FL_SHAPE_PARTS];
-	void *held;
-	size_t n;
-	int err;
 
 	for (uint32_t k = 0; k < s->n_parts; k++)
 		parts[k] = (struct fl_held_part){
 			.start = s->parts[k].start,
-			.code = p->bytes[k] ? p->bytes[k] - (s->steps[p->steps[k]].at -
-							     s->parts[k].start) : NULL,
-			.bytes = p->bytes[k] ? s->parts[k].end - s->parts[k].start : 0,
+			.code = p->to_file[k] ? (const unsigned char *)(s->parts[k].start +
+									p->to_file[k]) : NULL,
+			.bytes = p->to_file[k] ? s->parts[k].end - s->parts[k].start : 0,
 		};
-	n = fl_arch_held_bytes(parts, s->n_parts);
+}
+
+size_t fl_plan_held_bytes(const struct fl_plan *p)
+{
+	struct fl_held_part parts[FL_SHAPE_PARTS];
+
+	list_held(p, parts);
+	return fl_arch_held_bytes(parts, p->shape->n_parts);
+}
+
+int fl_plan_check(struct fl_plan *p, enum fl_exclusive how, uint64_t *datum)
+{
+	struct fl_held_part parts[FL_SHAPE_PARTS];
+	size_t n = p->held_bytes;
+	void *held;
+	int err;
+
 	if (!n)
 		return 0;
+	list_held(p, parts);
 	held = fl_os_map(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fl_is_err(held))
 		return -ENOMEM;
-	err = fl_arch_held(parts, s->n_parts, held) ? rewrite(p, held, how, datum) : 0;
+	err = fl_arch_held(parts, p->shape->n_parts, held) ? rewrite(p, held, how, datum) : 0;
 	fl_os_unmap(held, n);
 	return err;
 }

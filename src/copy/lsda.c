@@ -106,8 +106,10 @@ static uintptr_t place_of(const struct fl_unwind_body *b, uintptr_t at)
 		const struct fl_unwind_piece *p = &b->pieces[i];
 		uint32_t row = p->kind == FL_PIECE_BODY ? fl_unwind_row_of(p, at) : p->n;
 
-		if (row < p->n && p->rows[row].at == at)
-			return p->start + p->rows[row].offset;
+		if ((row < p->n && p->rows[row].at == at) ||
+		    (row && p->kind == FL_PIECE_BODY &&
+		     fl_unwind_is_inside(&p->rows[row - 1], at)))
+			return fl_unwind_place(p, at);
 	}
 	return 0;
 }

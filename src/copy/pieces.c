@@ -8,12 +8,14 @@
 struct pieces {
 	struct fl_build *b;
 	struct fl_unwind_row *next;
+	uint32_t begin;			/* of the piece in hand: offset in the body */
 	struct fl_unwind_piece of[3 * FL_SHAPE_PARTS];
 	uint32_t n;
 };
 
 static void begin_piece(struct pieces *p, uint32_t part, uint32_t at, enum fl_piece_kind kind)
 {
+	p->begin = at;
 	p->of[p->n] = (struct fl_unwind_piece){
 		.fde = p->b->plan.shape->parts[part].fde, .start = p->b->ground.at + at,
 		.rows = p->next, .kind = kind,
@@ -22,19 +24,26 @@ static void begin_piece(struct pieces *p, uint32_t part, uint32_t at, enum fl_pi
 
 static void tell_row(struct pieces *p, uintptr_t at, uint32_t offset, uint32_t push)
 {
-	struct fl_unwind_piece *of = &p->of[p->n];
-
 	*p->next++ = (struct fl_unwind_row){
-		.at = at, .push = push,
-		.offset = (uint32_t)(p->b->ground.at + offset - of->start),
+		.at = at, .push = (uint16_t)push, .offset = offset - p->begin,
 	};
-	of->n++;
+}
+
+static void tell_run(struct pieces *p, const struct fl_item *i)
+{
+	*p->next++ = (struct fl_unwind_row){
+		.at = fl_plan_step(&p->b->plan, i)->at, .bytes = i->size,
+		.offset = i->at - p->begin,
+	};
 }
 
 static void end_piece(struct pieces *p, uint32_t at)
 {
-	p->of[p->n].end = p->b->ground.at + at;
-	if (p->of[p->n].n && p->of[p->n].fde)
+	struct fl_unwind_piece *of = &p->of[p->n];
+
+	of->end = p->b->ground.at + at;
+	of->n = (uint32_t)(p->next - of->rows);
+	if (of->n && of->fde)
 		p->n++;
 }
 
@@ -138,33 +147,50 @@ static void tell_cold(struct pieces *p, uint32_t part)
 	end_piece(p, item_offset(p->b, k));
 }
 
+/* An item's stack where it moves that. */
+static void tell_item(struct pieces *p, const struct fl_item *i)
+{
+	switch (i->kind) {
+	case FL_ITEM_LOOKUP:
+		tell_lookup(p, i);
+		return;
+	case FL_ITEM_POINT:
+		tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
+		return;
+	case FL_ITEM_ASIDE:
+		tell_aside(p, i);
+		return;
+	case FL_ITEM_PATH:
+		tell_path_depths(p, i);
+		return;
+	case FL_ITEM_PAIR:
+		tell_pair(p, i);
+		return;
+	case FL_ITEM_TELL:
+		tell_group(p, i);
+		return;
+	}
+}
+
 /* The first part begins with the way in. */
 static void tell_part(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;
-	uint32_t from = part ? plan->first[plan->steps[part]] : 0;
-	uint32_t to = plan->first[plan->steps[part + 1]];
+	uint32_t from = part ? plan->first[plan->shape->first[part]] : 0;
+	uint32_t to = plan->first[plan->shape->first[part + 1]];
 	uint32_t last = FL_NO_STEP;
 
 	begin_piece(p, part, item_offset(p->b, from), FL_PIECE_BODY);
 	for (uint32_t k = from; k < to; k++) {
 		const struct fl_item *i = &plan->items[k];
+		const struct fl_shape_step *step = fl_plan_step(plan, i);
 
-		if (i->step != last && fl_plan_step(plan, i)->len)
-			tell_row(p, fl_plan_step(plan, i)->at, i->at, 0);
+		if (i->kind == FL_ITEM_RUN)
+			tell_run(p, i);
+		else if (i->step != last && step->len)
+			tell_row(p, step->at, i->at, 0);
 		last = i->step;
-		if (i->kind == FL_ITEM_LOOKUP)
-			tell_lookup(p, i);
-		else if (i->kind == FL_ITEM_POINT)
-			tell_depths(p, i, fl_arch_point_depths, FL_ARCH_POINT_DEPTHS);
-		else if (i->kind == FL_ITEM_ASIDE)
-			tell_aside(p, i);
-		else if (i->kind == FL_ITEM_PATH)
-			tell_path_depths(p, i);
-		else if (i->kind == FL_ITEM_PAIR)
-			tell_pair(p, i);
-		else if (i->kind == FL_ITEM_TELL)
-			tell_group(p, i);
+		tell_item(p, i);
 	}
 	end_piece(p, item_offset(p->b, to));
 }

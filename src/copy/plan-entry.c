@@ -21,33 +21,16 @@
  */
 #include "copy/plan.h"
 
-static void begin_parts(struct fl_plan *p)
-{
-	const struct fl_shape *s = p->shape;
-	uint32_t i = 0;
-
-	for (uint32_t part = 0; part < s->n_parts; part++) {
-		p->steps[part] = i;
-		p->bytes[part] = i < s->n_steps ? fl_shape_bytes(s, &s->steps[i]) : NULL;
-		while (i < s->n_steps && s->steps[i].part == part)
-			i++;
-	}
-	p->steps[s->n_parts] = i;
-}
-
-/* The step at that address; FL_NO_STEP: none begins there. */
-static uint32_t find_step(const struct fl_plan *p, uintptr_t at)
+static void find_in_file(struct fl_plan *p)
 {
 	const struct fl_shape *s = p->shape;
 
 	for (uint32_t part = 0; part < s->n_parts; part++) {
-		uint32_t from = p->steps[part], n = p->steps[part + 1] - from;
-		size_t i = fl_rows_from(&s->steps[from], n, sizeof *s->steps, at);
+		const struct fl_shape_step *first = &s->steps[s->first[part]];
 
-		if (i && s->steps[from + i - 1].at == at)
-			return from + (uint32_t)i - 1;
+		if (s->first[part] < s->first[part + 1])
+			p->to_file[part] = (uintptr_t)fl_shape_bytes(s, first) - first->at;
 	}
-	return FL_NO_STEP;
 }
 
 size_t fl_plan_items(const struct fl_shape *s)
@@ -58,9 +41,15 @@ size_t fl_plan_items(const struct fl_shape *s)
 	return (size_t)s->n_steps * A_STEP + s->n_points + STUBS;
 }
 
+static inline void weave_item(struct fl_plan *p, enum fl_item_kind kind, uint32_t step,
+			      uint32_t to)
+{
+	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = to };
+}
+
 void fl_plan_weave(struct fl_plan *p, enum fl_item_kind kind, uint32_t step)
 {
-	p->items[p->n++] = (struct fl_item){ .kind = kind, .step = step, .to = FL_NO_STEP };
+	weave_item(p, kind, step, FL_NO_STEP);
 	p->n_places += kind == FL_ITEM_NOP || kind == FL_ITEM_RET || kind == FL_ITEM_SWITCH ||
 		       kind == FL_ITEM_POINT;
 	p->n_lookups += kind == FL_ITEM_LOOKUP;
@@ -98,13 +87,10 @@ static void weave_point(struct fl_plan *p, uint32_t i)
 		fl_plan_weave(p, FL_ITEM_POINT, i);
 }
 
-void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
+/* Of those that leave, and of what else is not itself alone. */
+static void weave_leaving(struct fl_plan *p, uint32_t i)
 {
 	switch (p->shape->steps[i].kind) {
-	case FL_SHAPE_JUMP: case FL_SHAPE_BRANCH:
-		fl_plan_weave(p, FL_ITEM_STEP, i);
-		p->items[p->n - 1].to = p->shape->steps[i].to;
-		return;
 	case FL_SHAPE_BRANCH_OUT:
 		fl_plan_weave(p, FL_ITEM_SKIP, i);
 		p->items[p->n - 1].to = 2;
@@ -131,10 +117,51 @@ void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
 	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
+/* Nearly all steps stay what they are. */
+void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
+{
+	const struct fl_shape_step *s = &p->shape->steps[i];
+
+	if (s->kind <= FL_SHAPE_CALL)
+		weave_item(p, FL_ITEM_STEP, i, FL_NO_STEP);
+	else if (s->kind <= FL_SHAPE_BRANCH)
+		weave_item(p, FL_ITEM_STEP, i, s->to);
+	else
+		weave_leaving(p, i);
+}
+
+/* Kinds of steps that are as long in a body as they were: runs of these are items. */
+enum {
+	LASTING = 1 << FL_SHAPE_PLAIN | 1 << FL_SHAPE_CALL |
+		  !FL_ARCH_OPERANDS_GROW << FL_SHAPE_RELATIVE
+};
+
+static bool lasts(const struct fl_shape_step *s)
+{
+	return LASTING >> s->kind & 1;
+}
+
+/* Those from the step on that stand in a row; the last one of them. */
+static uint32_t weave_run(struct fl_plan *p, uint32_t step)
+{
+	enum { MOST = 4096 };		/* a size has 16 bits */
+	const struct fl_shape_step *s = &p->shape->steps[step], *first = s;
+	uint32_t most = p->shape->n_steps - step, n = 1;
+
+	most = most < MOST ? most : MOST;
+	p->first[step] = p->n;
+	for (; n < most && lasts(&s[1]) && s[1].at == s->at + s->len && s[1].part == s->part;
+	     s++, n++)
+		p->first[step + n] = p->n;
+	weave_item(p, FL_ITEM_RUN, step, n);
+	p->items[p->n - 1].size = (uint16_t)(s->at + s->len - first->at);
+	return step + n - 1;
+}
+
 /* Behind a step comes what is behind it in the original: the next step, or the original. */
 void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 {
-	if (fl_plan_falls_through(&p->shape->steps[i]) && !fl_plan_goes_on(p->shape, i))
+	if (!fl_plan_goes_on(p->shape, i) && fl_plan_falls_through(&p->shape->steps[i]))
 		fl_plan_weave(p, FL_ITEM_ON, i);
 }
 
@@ -162,14 +189,23 @@ int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;
 
-	begin_parts(p);
-	p->entry = find_step(p, s->entry);
+	find_in_file(p);
+	p->held_bytes = fl_plan_held_bytes(p);
+	p->entry = s->steps[0].at != s->entry;
 	*datum = s->entry;
-	if (p->entry >= p->steps[1] || p->entry > 1)
+	if (p->entry >= s->first[1] || s->steps[p->entry].at != s->entry)
 		return FLE_UNKNOWN;
 	fl_plan_weave(p, FL_ITEM_GLUE, p->entry);
 	p->first[0] = p->n;
 	return 0;
+}
+
+static void weave_woven(struct fl_plan *p, uint32_t i, uint32_t *group)
+{
+	p->first[i] = p->n;
+	weave_tells(p, i, group);
+	weave_point(p, i);
+	fl_plan_weave_step(p, i);
 }
 
 int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
@@ -182,13 +218,14 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 		err = fl_plan_memory(p, datum);
 	if (err)
 		return err;
-	p->may_go_on = !p->accesses && !s->n_points && fl_plan_may_go_on(s);
+	p->runs = !p->accesses && !s->n_points;
+	p->may_go_on = p->runs && fl_plan_may_go_on(s);
+	p->runs &= !p->held_bytes;
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
-		p->first[i] = p->n;
-		weave_tells(p, i, &group);
-		if (s->n_points)
-			weave_point(p, i);
-		fl_plan_weave_step(p, i);
+		if (p->runs && lasts(&s->steps[i]))
+			i = weave_run(p, i);
+		else
+			weave_woven(p, i, &group);
 		fl_plan_weave_gap(p, i);
 	}
 	p->first[s->n_steps] = p->n;

@@ -148,7 +148,7 @@ static bool begins_line(const struct weaver *w, uint32_t step)
 	const struct fl_shape_step *s = &w->p->shape->steps[step];
 
 	return step == w->p->entry || s->is_target || s->is_pad ||
-	       step - w->begin >= FL_PLAN_LINE || w->p->has_switch;
+	       step - w->begin >= FL_PLAN_LINE || w->p->shape->has_switch;
 }
 
 static bool ends_line(const struct fl_plan *p, uint32_t step, const struct fl_insn *i)
@@ -257,7 +257,6 @@ int fl_plan_memory(struct fl_plan *p, uint64_t *datum)
 	*datum = 0;
 	if (!fl_arch_has_rseq())
 		return FLE_SEQUENCE;
-	p->has_switch = fl_plan_has_switch(p->shape);
 	begin_line(&w, p->entry);
 	for (uint32_t i = p->entry; i < p->shape->n_steps; i++) {
 		const struct fl_shape_step *s = &p->shape->steps[i];

@@ -367,7 +367,7 @@ static int weave_all(struct weaver *w, uint64_t *datum)
 	if (err)
 		return err;
 	fl_plan_look(p, w->live);
-	w->has_switch = fl_plan_has_switch(p->shape);
+	w->has_switch = p->shape->has_switch;
 	w->is_only = w->b.paths.n == 1 && !w->has_switch;
 	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
 	p->n_cells = w->has_cells ? w->b.paths.n : 0;

@@ -12,6 +12,7 @@
 
 enum fl_item_kind {
 	FL_ITEM_STEP,		/* the step's instruction; a branch to a step: to its items */
+	FL_ITEM_RUN,		/* `to` steps from this one on, as long and in a row as there */
 	FL_ITEM_JUMP,		/* to where the step's branch leads, out of the function */
 	FL_ITEM_ON,		/* to the original, behind the step */
 	FL_ITEM_SKIP,		/* past `to` items, if the step's branch is not taken */
@@ -34,12 +35,13 @@ enum fl_item_kind {
 
 struct fl_item {
 	uint8_t kind;			/* enum fl_item_kind */
-	uint8_t is_short;		/* W build.c */
-	uint16_t size;			/* bytes; W build.c */
+	uint8_t is_short;		/* W emit.c */
+	uint16_t size;			/* bytes; W emit.c, but of a RUN */
 	uint32_t step;			/* index */
 	uint32_t to;			/* of a branch: the step it leads to; FL_NO_STEP: out */
-	uint32_t at;			/* offset from the code's beginning; W build.c */
+	uint32_t at;			/* offset from the code's beginning; W emit.c */
 };
+_Static_assert(sizeof(struct fl_item) % sizeof(uintptr_t) == 0, "what is behind is aligned");
 enum { FL_NO_STEP = UINT32_MAX, FL_PLAN_LINE = 128 };
 
 /* Accesses that are told in one go, before `step` (plan-memory.c). */
@@ -65,24 +67,26 @@ struct fl_plan {
 	const struct fl_shape *shape;
 	struct fl_item *items;
 	uint32_t n;
-	uint32_t *first;		/* by step: its first item. One more: behind the last */
+	uint32_t *first;		/* by step: its first item, or the RUN that has it. One
+					 * more: behind the last */
 	uint32_t entry;			/* the step */
 	uint32_t n_lookups, n_places;
 	struct fl_plan_tell *tells;
 	uint32_t n_tells;
 	uint32_t cells;			/* so many paths at most may have cells of their own */
 	uint32_t n_cells;		/* W plan-paths.c: so many have */
+	bool runs;			/* steps may be items of several */
+	size_t held_bytes;		/* held.c: 0, there are no exclusives */
 	bool may_go_on;			/* indirect jumps may go on in the original */
 	bool accesses;			/* to memory are told, which are: */
-	bool has_switch;
 	struct fl_tellable *told;	/* in order, FL_PLAN_TOLD a step at most */
 	uint32_t *told_at;		/* by access: its step */
 	struct fl_group *groups;	/* ascending by step; one an access at most */
 	uint32_t n_told, n_groups;
 	uint32_t *tell_of;		/* by group: its item */
 	uint32_t cold;			/* the first COLD, of group 0, or PATH_COLD */
-	uint32_t steps[FL_SHAPE_PARTS + 1];	/* by part: its first step; one more */
-	const unsigned char *bytes[FL_SHAPE_PARTS];	/* ... and that one's, in the file */
+	uintptr_t to_file[FL_SHAPE_PARTS];	/* by part: from addresses to its bytes in
+						 * the file; 0: it has no steps */
 };
 
 /* At most so many items, and tells. */
@@ -91,8 +95,10 @@ size_t fl_plan_items(const struct fl_shape *);
  * memory. 0, or FLE_UNKNOWN and where. */
 int fl_plan_entry(struct fl_plan *, uint64_t *datum);
 
-/* held.c: rewrites pairs of exclusives as it is chosen. 0, or FLE_EXCLUSIVE and which pair
- * something would come between; -ENOMEM. */
+/* held.c: what it takes to look at exclusives; 0: there are none. */
+size_t fl_plan_held_bytes(const struct fl_plan *);
+/* Rewrites pairs of them as it is chosen. 0, or FLE_EXCLUSIVE and which pair something would
+ * come between; -ENOMEM. */
 int fl_plan_check(struct fl_plan *, enum fl_exclusive, uint64_t *datum);
 /* plan-paths.c: besides, it tells its paths. `memory` as fl_blocks_memory() says. The same
  * errors, and FLE_UNWIND: where a frame is, is not known. */
@@ -124,8 +130,6 @@ uint32_t fl_plan_spot(const struct fl_plan *, const uint32_t *live, uint32_t fir
 bool fl_plan_switches_avoid(const struct fl_shape *, uint32_t from);
 /* May indirect jumps go on in the original? */
 bool fl_plan_may_go_on(const struct fl_shape *);
-/* Are there any? */
-bool fl_plan_has_switch(const struct fl_shape *);
 
 /* Does it run on into what is behind it? */
 static inline bool fl_plan_falls_through(const struct fl_shape_step *s)
@@ -154,12 +158,22 @@ static inline const struct fl_shape_step *fl_plan_step(const struct fl_plan *p,
 	return &p->shape->steps[i->step];
 }
 
+/* Where the step's items begin; of a landing pad at the entry: where those behind it do. */
+static inline uint32_t fl_plan_offset(const struct fl_plan *p, uint32_t step)
+{
+	const struct fl_item *i = &p->items[p->first[step]];
+
+	if (i->kind != FL_ITEM_RUN || step < i->step)
+		return i->at;
+	return i->at + (uint32_t)(p->shape->steps[step].at - p->shape->steps[i->step].at);
+}
+
 /* The bytes of a step, from the file. */
 static inline const unsigned char *fl_plan_bytes(const struct fl_plan *p, uint32_t step)
 {
 	const struct fl_shape_step *s = &p->shape->steps[step];
 
-	return p->bytes[s->part] + (s->at - p->shape->steps[p->steps[s->part]].at);
+	return (const unsigned char *)(s->at + p->to_file[s->part]);
 }
 
 #endif

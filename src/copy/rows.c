@@ -100,24 +100,33 @@ static void put_cfa(struct rewrite *w)
 static void enter_row(struct rewrite *w, const struct fl_unwind_row *r)
 {
 	w->push = r->push;
-	if (w->cfa.push != moved_by(w))
-		put_advance(w, r->offset);
+	if (w->cfa.push == moved_by(w))
+		return;
+	put_advance(w, r->offset);
 	put_cfa(w);
 }
 
-/* To what stands for the original's instruction at `at`, or is the next one. */
+/* To what stands for the original's instruction at `at`, or is the next one. Nearly all rows on
+ * the way have pushed what the one before has, so that nothing is to be said of them. */
 static void go_to(struct rewrite *w, uintptr_t at)
 {
 	const struct fl_unwind_piece *p = w->piece;
+	uint32_t row = w->row;
 
 	if (!p || at < w->at) {
 		w->in.is_bad = true;
 		return;
 	}
 	w->at = at;
-	for (; w->row < p->n && p->rows[w->row].at < at; w->row++)
-		enter_row(w, &p->rows[w->row]);
-	w->is_behind = w->row == p->n;
+	for (; row < p->n && p->rows[row].at < at; row++)
+		if (p->rows[row].push != w->push)
+			enter_row(w, &p->rows[row]);
+	w->row = row;
+	if (row && fl_unwind_is_inside(&p->rows[row - 1], at)) {
+		put_advance(w, fl_unwind_offset(&p->rows[row - 1], at));
+		return;
+	}
+	w->is_behind = row == p->n;
 	if (w->is_behind)
 		return;
 	put_advance(w, p->rows[w->row].offset);
@@ -151,12 +160,14 @@ static struct instruction read_instruction(struct rewrite *w)
 {
 	uint8_t byte = (uint8_t)fl_in_fixed(&w->in, 1);
 	struct instruction i = { .op = byte & CFA_RESTORE, .value = { byte & 0x3f } };
-	const char *kinds = i.op == CFA_OFFSET ? "u" : "";
+	const char *kinds;
 
-	if (!i.op) {
-		i.op = byte;
-		kinds = operands[byte];
-	}
+	if (i.op == CFA_OFFSET)
+		i.value[0] = fl_in_uleb(&w->in);
+	if (i.op)			/* most are of these */
+		return i;
+	i.op = byte;
+	kinds = operands[byte];
 	w->in.is_bad |= !kinds;
 	for (unsigned int k = 0; kinds && kinds[k]; k++)
 		i.value[k] = read_operand(w, kinds[k]);

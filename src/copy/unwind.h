@@ -10,10 +10,12 @@
 
 /* From `offset` on, of its piece, stands what belongs to the original's instruction at
  * `at`; there the stack pointer is `push` bytes below where the original has it before
- * that instruction. Several rows may have one `at`. */
+ * that instruction. Several rows may have one `at`. Instructions in the `bytes` from `at` on
+ * stand as they do in the original; 0: but for the first one that is not said. */
 struct fl_unwind_row {
 	uintptr_t at;
-	uint32_t offset, push;
+	uint32_t offset;
+	uint16_t push, bytes;
 };
 
 enum fl_piece_kind {
@@ -117,11 +119,24 @@ static inline uint32_t fl_unwind_row_of(const struct fl_unwind_piece *p, uintptr
 	return (uint32_t)fl_rows_from(p->rows, p->n, sizeof *p->rows, at - 1);
 }
 
+/* Is it in the bytes of the row, behind the first instruction? */
+static inline bool fl_unwind_is_inside(const struct fl_unwind_row *r, uintptr_t at)
+{
+	return at - r->at < r->bytes;
+}
+
+static inline uint32_t fl_unwind_offset(const struct fl_unwind_row *r, uintptr_t at)
+{
+	return r->offset + (uint32_t)(at - r->at);
+}
+
 /* Where that is in the piece; its end without. */
 static inline uintptr_t fl_unwind_place(const struct fl_unwind_piece *p, uintptr_t at)
 {
 	uint32_t i = fl_unwind_row_of(p, at);
 
+	if (i && fl_unwind_is_inside(&p->rows[i - 1], at))
+		return p->start + fl_unwind_offset(&p->rows[i - 1], at);
 	return i < p->n ? p->start + p->rows[i].offset : p->end;
 }
 

@@ -293,7 +293,7 @@ static void build_one(struct fl_copies *copies, const struct fl_outline *o, uint
 	}
 	t.bodies++;
 	t.steps += s.n_steps;
-	t.switches += fl_plan_has_switch(&s);
+	t.switches += s.has_switch;
 	t.go_on += fl_plan_may_go_on(&s);
 	t.wrong += !is_right(&s, &copy, FL_EXCLUSIVE_LEAVE);
 	rewrite_one(copies, &s);
