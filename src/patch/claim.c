@@ -11,7 +11,7 @@
 
 enum {
 	GRAIN = 64,			/* bytes of text a list is for */
-	N_LISTS = 1 << 16
+	N_LISTS = 1 << 18		/* a page of them is for 32 KiB of text */
 };
 
 static struct fl_patch **lists;		/* under the lock, as all here */
