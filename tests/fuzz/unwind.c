@@ -29,7 +29,8 @@ static void write_piece(const struct fl_module *m, const uint8_t *head, uintptr_
 		goto out;
 	for (uint32_t i = 0; i < head[2] && i * head[3] / 2 < f.end - f.start; i++)
 		rows[p.n++] = (struct fl_unwind_row){ f.start + i * head[3] / 2, i * 3,
-						      i % 7 == 3 ? 136 : 0 };
+						      i % 7 == 3 ? 136 : 0,
+						      i % 5 == 2 ? 9 : 0 };
 	p.start = (uintptr_t)to + 4096;
 	p.end = p.start + p.n * 3u;
 	fl_cie_write(&o, &f);

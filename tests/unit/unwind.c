@@ -416,15 +416,39 @@ static void lay_out(struct fl_unwind_piece *p, const struct entry *e, enum layou
 		bool pushes = how == PUSHING && !chance(20);
 
 		if (pushes) {
-			rows_of[n++] = (struct fl_unwind_row){ i, at, PUSHED };
+			rows_of[n++] = (struct fl_unwind_row){ i, at, PUSHED, 0 };
 			at += 1 + chance(90);
 		}
-		rows_of[n++] = (struct fl_unwind_row){ i, at, 0 };
+		rows_of[n++] = (struct fl_unwind_row){ i, at, 0, 0 };
 		at += 1 + (how != IDENTITY && !chance(3) ? chance(chance(100) ? 9 : 300) : 0);
 	}
 	p->rows = rows_of;
 	p->n = n;
 	p->end = p->start + at;
+}
+
+/* The same in fewer rows: what stands in a row as it did is one, but for some. */
+static struct fl_unwind_piece join_rows(const struct fl_unwind_piece *p)
+{
+	static struct fl_unwind_row joined[2 * FUNCTION_MOST];
+	struct fl_unwind_piece to = *p;
+
+	to.rows = joined;
+	to.n = 0;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct fl_unwind_row *r = &p->rows[i];
+		struct fl_unwind_row *last = to.n ? &joined[to.n - 1] : NULL;
+
+		if (last && !last->push && !r->push && r->at == last->at + last->bytes &&
+		    r->offset == last->offset + last->bytes && last->bytes < UINT16_MAX &&
+		    chance(50)) {
+			last->bytes++;
+		} else {
+			joined[to.n] = *r;
+			joined[to.n++].bytes = !r->push;
+		}
+	}
+	return to;
 }
 
 static uintptr_t place_in(const struct fl_unwind_piece *p, uintptr_t at)
@@ -560,9 +584,11 @@ static void check_one(const struct file *f, uint32_t i, enum layout how, size_t 
 	uintptr_t at = fde_of(f, i);
 	struct entry e = read_entry((bytes)at, moved_of(f)), new;
 	struct fl_unwind_piece p = { .fde = at, .start = (uintptr_t)near.data + FAKE_CODE };
+	struct fl_unwind_piece joined;
 
 	lay_out(&p, &e, how);
-	new = write_body(f, &p, NULL);
+	joined = join_rows(&p);
+	new = write_body(f, i % 2 ? &joined : &p, NULL);
 	assert_int_equal(new.start, p.start);
 	assert_int_equal(new.end, p.end);
 	assert_same_kind(&e, &new);
