@@ -33,6 +33,7 @@ void fl_copies_lead(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
 	c->glue = lo;
 	c->glue_end = hi;
+	c->none_near = 0;
 }
 
 /* A copy of code in [lo, hi) leads back there, and to the glue. */
@@ -96,6 +97,16 @@ static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t c
 	return err;
 }
 
+/* What was looked for in vain near a neighbour is not looked for again: each look reads all
+ * that is mapped, and a hundred thousand functions may have no room. */
+static bool is_in_vain(const struct fl_copies *c, size_t code)
+{
+	enum { NEIGHBOURS = 1 << 20 };
+
+	return c->none_near && code >= c->none_of &&
+	       c->from - c->none_near + NEIGHBOURS < 2 * NEIGHBOURS;
+}
+
 static int add_block(struct fl_copies *c, size_t code, size_t data)
 {
 	struct fl_ground_block *b = &c->blocks[c->n];
@@ -104,7 +115,12 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 
 	want = want < LARGEST ? want : LARGEST;
 	*b = (struct fl_ground_block){ .data_used = FL_JIT_BYTES };
-	err = find_ground(&b->near, c, code, data + FL_JIT_BYTES, want);
+	err = is_in_vain(c, code) ? FLE_NOREACH :
+	      find_ground(&b->near, c, code, data + FL_JIT_BYTES, want);
+	if (err == FLE_NOREACH && !is_in_vain(c, code)) {
+		c->none_near = c->from;
+		c->none_of = code;
+	}
 	if (err)
 		return err;
 	/* the second half is unwind's */

@@ -25,6 +25,8 @@ struct fl_copies {
 	uintptr_t lo, hi;		/* of the module */
 	uintptr_t from, to;		/* of the function whose copy comes next */
 	uintptr_t glue, glue_end;	/* what copies call; 0: that may be anywhere */
+	uintptr_t none_near;		/* a function near which nothing was free; 0: none */
+	size_t none_of;			/* ... for so much code */
 	uint32_t n;
 	struct fl_ground_block blocks[24];	/* the last one has room */
 	void *scratch;			/* who builds one after the other has it */
