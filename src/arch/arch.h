@@ -690,6 +690,7 @@ bool fl_arch_is_delivered(const void *ucontext, const void *cfa);
 struct fl_signal_frame {
 	uintptr_t pc_at;		/* where the pc is kept that the thread goes on at */
 	uintptr_t pc, sp, restorer;
+	long result;			/* of a system call that has just returned */
 };
 uint64_t fl_arch_frame_mark(void);
 uintptr_t fl_arch_frame_at(uintptr_t mark_at);

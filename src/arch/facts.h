@@ -149,7 +149,8 @@
 #ifndef FL_ARCH_USER_RESULT
 #error "FL_ARCH_USER_RESULT: where ptrace(2) shows what it returned"
 #endif
-#if !defined(FL_ARCH_FRAME_BYTES) || !defined(FL_ARCH_RESTORER_BYTES)
+#if !defined(FL_ARCH_FRAME_BYTES) || !defined(FL_ARCH_RESTORER_BYTES) || \
+	!defined(FL_ARCH_SYSCALL_BYTES)
 #error "FL_ARCH_FRAME_BYTES, FL_ARCH_RESTORER_BYTES: what tells a signal's frame, see arch.h"
 #endif
 #if !defined(FL_ARCH_USER_WORDS) || !defined(FL_ARCH_USER_PC) || !defined(FL_ARCH_USER_SP)

@@ -27,11 +27,11 @@
  *	2 With its registers the kernel's mark of an interrupted call is set again, in the same
  *	  kind of stop that it was found in, where the kernel heeds it. No call that is made
  *	  in between changes what a call is restarted with.
- *	3 It is taken only in code of neither the C library, the loader nor an allocator, not
- *	  below a handler, and not in a fork; or asleep in a system call that none of those
- *	  makes with anything half done; and never while the loader relocates for it, which
- *	  calls code of the modules' own. It stays stopped until the C library has made the
- *	  second thread, and knows.
+ *	3 It is taken only in code of neither the C library, the loader nor an allocator, and
+ *	  not in a fork; or asleep in a system call that none of those makes with anything half
+ *	  done; below a handler only if it stood so where that began; and never while the
+ *	  loader relocates for it, which calls code of the modules' own. It stays stopped until
+ *	  the C library has made the second thread, and knows.
  *	  A program that is stopped (SIGSTOP) runs no second thread: that one is told to end
  *	  before it calls the C library, as soon as it runs (inject.S).
  * FAILURE	No thread stands well: tried again for some seconds, then refused. A thread
@@ -183,8 +183,26 @@ static bool is_unlocked_code(const struct fl_attached *a, uintptr_t pc)
 	return fl_attach_allocates(a, m);
 }
 
-/* A handler's frame is on its stack. An address of the C library's sigreturn alone may
- * be what an old frame of sigaction() has left. */
+static bool is_system_call(const struct fl_attached *a, uintptr_t at)
+{
+	unsigned char code[FL_ARCH_SYSCALL_BYTES], known[FL_ARCH_SYSCALL_BYTES];
+
+	return fl_attach_read(a, at, code, sizeof(code)) &&
+	       fl_attach_read(a, a->call, known, sizeof(known)) &&
+	       !memcmp(code, known, sizeof(code));
+}
+
+/* Where a handler began it could have been taken: asleep in a system call, which returns or is
+ * made again. Servers fork in such handlers (postgres), and children never leave them. */
+static bool stood_well(const struct borrowed *t, const struct fl_signal_frame *f)
+{
+	return !is_unlocked_code(t->a, f->pc) || is_system_call(t->a, f->pc) ||
+	       (f->result == -EINTR &&
+		is_system_call(t->a, f->pc - FL_ARCH_SYSCALL_BYTES));
+}
+
+/* A handler's frame is on its stack, which began where nobody may be taken. An address of the C
+ * library's sigreturn alone may be what an old frame of sigaction() has left. */
 static bool is_below_handler(const struct borrowed *t)
 {
 	enum { WORDS = 8192, FRAME = FL_ARCH_FRAME_BYTES / 8 };
@@ -200,7 +218,7 @@ static bool is_below_handler(const struct borrowed *t)
 	is_read = words && fl_attach_read(t->a, sp, words, n * 8);
 	for (size_t i = 0; is_read && !is && i + FRAME <= n; i++)
 		is = words[i] == t->a->sigreturn &&
-		     fl_arch_frame(&frame, words + i, sp + 8 * i);
+		     fl_arch_frame(&frame, words + i, sp + 8 * i) && !stood_well(t, &frame);
 	free(words);
 	return !is_read || is;
 }

@@ -347,8 +347,8 @@ static void note_windows(struct source *from)
 
 	for (size_t i = 0; total >= 0 && i < from->rows.n_rows; i++)
 		n += from->rows.cells[i * from->rows.n_columns + (size_t)total] == FLICK_NONE;
-	snprintf(from->note, sizeof(from->note), "sampled %.16s %%: %s %.16s %% of the time, with "
-		 "what the scheduler took",
+	snprintf(from->note, sizeof(from->note),
+		 "sampled %.16s %%: %s %.16s %% of the time, with what the scheduler took",
 		 rate, !from->sheet.name ? "made of the calls in" :
 		 strcmp(from->sheet.name, "latency") ? "calls and times are estimated from" :
 		 "calls are exact, times are estimated from", rate);

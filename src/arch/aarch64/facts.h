@@ -106,6 +106,7 @@ int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is sto
 #define FL_ARCH_INNER 1
 #define FL_ARCH_FRAME_BYTES 8
 #define FL_ARCH_RESTORER_BYTES 8
+#define FL_ARCH_SYSCALL_BYTES 4
 
 #define FL_ARCH_MONITORS 1
 #define FL_ARCH_ATOMICS (1ull << 8)	/* of AT_HWCAP: LSE */

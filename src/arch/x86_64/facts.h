@@ -105,5 +105,6 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_INNER 5			/* offsets in a body's window where one may stand */
 #define FL_ARCH_FRAME_BYTES 240		/* of a signal's frame, what is looked at */
 #define FL_ARCH_RESTORER_BYTES 9
+#define FL_ARCH_SYSCALL_BYTES 2
 
 #endif

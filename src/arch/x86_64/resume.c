@@ -134,7 +134,7 @@ bool fl_arch_frame(struct fl_signal_frame *out, const void *bytes, uintptr_t at)
 	*out = (struct fl_signal_frame){
 		.pc_at = at + offsetof(struct kernel_frame, registers[REG_RIP]),
 		.pc = f->registers[REG_RIP], .sp = f->registers[REG_RSP],
-		.restorer = f->restorer,
+		.restorer = f->restorer, .result = (long)f->registers[REG_RAX],
 	};
 	return f->registers[REG_CSGSFS] == fl_arch_frame_mark() && !f->link &&
 	       (!f->vectors || f->vectors - at - sizeof *f - BEHIND_FRAME < BEHIND_MOST);
