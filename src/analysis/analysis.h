@@ -65,6 +65,7 @@ struct fl_view {
 	const char *(*line)(const void *owner, uint32_t place);	/* NULL: nobody asks */
 	bool windows;			/* batches are of windows */
 	struct fl_overhead overhead[2];	/* by `framed`; 0: times as measured */
+	bool has_pauses;		/* times have what threads waited for their rings */
 	/* Of a sampled call: ticks in which its thread could have run, and was not let;
 	 * NULL: not known. */
 	uint64_t (*preempted)(const void *owner, uint32_t thread, uint64_t begin, uint64_t end);

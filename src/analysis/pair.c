@@ -74,7 +74,7 @@ static int feed_part(struct fl_stream *s, const struct fl_batch *b, size_t from,
 			end_call(s, r, tag);
 		else if (tag->kind == FLICK_TAG_POINT)
 			err = fl_run_point(s->run, tag->function);
-		if (i == 0 && b->paused)
+		if (i == 0 && b->paused && !s->run->source->has_pauses)
 			fl_stack_pause(&s->stack, b->paused);
 	}
 	return err;

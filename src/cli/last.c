@@ -4,7 +4,9 @@
  * Records stay in blocks as they came, oldest first. A block is forgotten when its last
  * record is older than is asked for; then its entries and exits move the stack of its
  * thread, which so is what was open when the oldest kept block of it began. A frame that
- * was left by a jump goes when one above it begins; on another stack it stays.
+ * was left by a jump goes when one above it begins; on another stack it stays. What is no
+ * time of calls (waits for room in the ring) stays with the frame in which it was; when that
+ * goes, with the one above.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,19 @@ struct piece {
 	struct piece *next;
 	uint32_t thread;
 	bool is_end;			/* its thread has ended; no records */
+	uint64_t paused;		/* of its batch */
 	size_t n;
 	struct flick_record of[];
 };
 
-struct open_calls {		/* of a thread: calls that are open, outermost first */
-	struct flick_record *of;
+struct open_call {		/* a call that is open */
+	struct flick_record entry;
+	uint64_t taken;			/* ticks, from here to the next one's entry, that are
+					 * no time of calls */
+};
+
+struct open_calls {		/* of a thread: outermost first */
+	struct open_call *of;
 	size_t n;
 };
 
@@ -51,14 +60,27 @@ struct fl_last *fl_last_open(const struct fl_view *view, uint64_t ticks, uint64_
 
 /* ---- calls that are open ------------------------------------------------------------ */
 
+static void take_away(struct open_calls *f, uint64_t ticks)
+{
+	if (f->n)
+		f->of[f->n - 1].taken += ticks;
+}
+
+static void leave_one(struct open_calls *f)
+{
+	const struct open_call *left = &f->of[--f->n];
+
+	take_away(f, left->taken);
+}
+
 static void leave_below(struct open_calls *f, uint32_t sp)
 {
 	while (f->n) {
-		uint32_t below = sp - f->of[f->n - 1].sp;
+		uint32_t below = sp - f->of[f->n - 1].entry.sp;
 
 		if (!below || below >= FAR)
 			return;
-		f->n--;
+		leave_one(f);
 	}
 }
 
@@ -67,7 +89,7 @@ static int begin_frame(struct open_calls *f, const struct flick_record *r)
 	leave_below(f, r->sp);
 	if (fl_array_room(&f->of, f->n, sizeof(*f->of)))
 		return -ENOMEM;
-	f->of[f->n++] = *r;
+	f->of[f->n++] = (struct open_call){ .entry = *r };
 	return 0;
 }
 
@@ -78,12 +100,27 @@ static void end_frame(const struct fl_last *l, struct open_calls *f,
 	uint32_t function = l->view->function_of[fl_record_probe(r)];
 
 	for (size_t i = f->n; i-- > 0;) {
-		if (f->of[i].sp != r->sp ||
-		    l->view->function_of[fl_record_probe(&f->of[i])] != function)
+		const struct flick_record *entry = &f->of[i].entry;
+
+		if (entry->sp != r->sp ||
+		    l->view->function_of[fl_record_probe(entry)] != function)
 			continue;
-		f->n = i;
+		while (f->n > i)
+			leave_one(f);
 		return;
 	}
+}
+
+static int pass_record(struct fl_last *l, struct open_calls *f, const struct flick_record *r)
+{
+	uint32_t probe = fl_record_probe(r);
+
+	if (!fl_is_event(r) || probe >= l->view->n_sites)
+		return 0;
+	if (l->view->sites[probe].kind == FL_ENTRY)
+		return begin_frame(f, r);
+	end_frame(l, f, r);
+	return 0;
 }
 
 static int pass_over(struct fl_last *l, const struct piece *b)
@@ -94,14 +131,9 @@ static int pass_over(struct fl_last *l, const struct piece *b)
 	if (b->is_end)
 		f->n = 0;
 	for (size_t i = 0; !err && i < b->n; i++) {
-		uint32_t probe = fl_record_probe(&b->of[i]);
-
-		if (!fl_is_event(&b->of[i]) || probe >= l->view->n_sites)
-			continue;
-		if (l->view->sites[probe].kind == FL_ENTRY)
-			err = begin_frame(f, &b->of[i]);
-		else
-			end_frame(l, f, &b->of[i]);
+		err = pass_record(l, f, &b->of[i]);
+		if (i == 0)
+			take_away(f, b->paused);
 	}
 	return err;
 }
@@ -164,6 +196,7 @@ int fl_last_put(struct fl_last *l, const struct fl_batch *batch)
 	b = add_piece(l, batch->thread, batch->n);
 	if (!b)
 		return -ENOMEM;
+	b->paused = batch->paused;
 	memcpy(b->of, batch->records, batch->n * sizeof(b->of[0]));
 	if (b->of[b->n - 1].tsc > l->newest)
 		l->newest = b->of[b->n - 1].tsc;
@@ -181,18 +214,27 @@ int fl_last_thread_end(struct fl_last *l, uint32_t thread)
 
 /* ---- what is kept ------------------------------------------------------------------------ */
 
+static void write_frames(const struct fl_last *l, uint32_t thread, const struct fl_sink *to)
+{
+	const struct open_calls *f = &l->frames[thread];
+
+	for (size_t i = 0; i < f->n; i++)
+		to->feed(to->arg, &(struct fl_batch){
+			.thread = thread, .records = &f->of[i].entry, .n = 1,
+			.paused = f->of[i].taken });
+}
+
 void fl_last_write(const struct fl_last *l, const struct fl_sink *to)
 {
 	for (uint32_t t = 0; t < l->n_frames; t++)
-		if (l->frames[t].n)
-			to->feed(to->arg, &(struct fl_batch){ .thread = t, .n = l->frames[t].n,
-							      .records = l->frames[t].of });
+		write_frames(l, t, to);
 	for (const struct piece *b = l->first; b; b = b->next) {
 		if (b->is_end)
 			to->thread_end(to->arg, b->thread);
 		else
-			to->feed(to->arg, &(struct fl_batch){ .thread = b->thread, .n = b->n,
-							      .records = b->of });
+			to->feed(to->arg, &(struct fl_batch){
+				.thread = b->thread, .records = b->of, .n = b->n,
+				.paused = b->paused });
 	}
 }
 

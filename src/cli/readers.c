@@ -67,15 +67,10 @@ static void end_looking(struct one *o, int err)
 	for (const struct fl_listener *l = (all)->listeners;                                   \
 	     l < (all)->listeners + (all)->n_listeners; l++)
 
-/* A trace does not hold how long threads waited for their rings; what is made of it
- * later is to be what is made now. */
 static void feed(void *arg, const struct fl_batch *b)
 {
 	struct one *o = arg;
-	struct fl_batch told = *b;
 
-	if (o->s->trace && !o->s->trigger)	/* a wait fires nothing */
-		told.paused = 0;
 	if (o->s->trigger)
 		note_error(o, fl_trigger_put(o->s->trigger, b));
 	else if (o->s->trace)
@@ -83,8 +78,8 @@ static void feed(void *arg, const struct fl_batch *b)
 	fl_preempt_poll(o->s->preempt);		/* now that `b` has been taken */
 	begin_looking(o);
 	EACH_LISTENER(l, o->s->readers)
-		l->feed(l->arg, o->number, &told);
-	end_looking(o, fl_run_feed(o->run, &told));
+		l->feed(l->arg, o->number, b);
+	end_looking(o, fl_run_feed(o->run, b));
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
 

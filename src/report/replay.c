@@ -115,6 +115,12 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	return err ? fl_store_fail(s, why, "out of memory") : 0;
 }
 
+void fl_view_make_raw(struct fl_view *v)
+{
+	memset(v->overhead, 0, sizeof(v->overhead));
+	v->has_pauses = true;
+}
+
 /* ---- where its functions are ---------------------------------------------------- */
 
 /* By id; NULL: no memory, or the query is wrong. */

@@ -175,7 +175,7 @@ void fl_store_close(struct fl_store *);	/* NULL is fine; drops what is unsaved *
 
 /* ---- trace: the raw events --------------------------------------------------- */
 
-#define FL_TRACE_VERSION 1
+#define FL_TRACE_VERSION 2		/* 1, without pauses, is read as well */
 #define FL_TRACE_THREADS (1u << 22)	/* thread numbers lie below */
 
 struct fl_trace;

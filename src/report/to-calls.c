@@ -515,7 +515,7 @@ int fl_calls_print(struct fl_calls *o, struct fl_store *store, const char *dir,
 	    fl_store_number(store, "start_tsc", &calls.start, why))
 		return -1;
 	if (o->raw)
-		memset(view.overhead, 0, sizeof(view.overhead));
+		fl_view_make_raw(&view);
 	opening = &calls;
 	print_titles(o);
 	status = fl_replay(dir, &view, &use, NULL, NULL, why);

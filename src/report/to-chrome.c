@@ -9,9 +9,10 @@
  *		common; both lie in the time that the recording took.
  * WHY		Begins and ends are read from a clock of the thread's own, in the order in
  *		which they came: the time so far less what the thread's probes took so
- *		far. It stands still where more would be taken out than has passed. A
- *		call that ends while a newer one is open has another stack (a coroutine):
- *		it is an asynchronous pair, which no slice has to hold.
+ *		far, and what it waited for its ring. It stands still where more would be
+ *		taken out than has passed. A call that ends while a newer one is open has
+ *		another stack (a coroutine): it is an asynchronous pair, which no slice
+ *		has to hold.
  *
  * It is a hundred bytes a call, so how large the file will be is estimated before it is
  * written. Where it has a limit, no call is written that began after it was reached: what
@@ -311,7 +312,7 @@ static int write_chrome(struct fl_dump *d)
 	    (d->part && fl_span_of(&span, d->store, &view, d->part, d->why)) || fl_dump_open(d))
 		return -1;
 	if (d->raw)
-		memset(view.overhead, 0, sizeof(view.overhead));
+		fl_view_make_raw(&view);
 	out.dump = d;
 	out.span = d->part ? &span : NULL;
 	out.ns_per_tick = view.ns_per_tick;

@@ -4,7 +4,9 @@
  * Hides the file's form: a header, then one zstd stream of blocks, each a head
  * and records of one thread, in the order in which they were delivered. The
  * stream is flushed as it grows, and its last block says how many records there
- * are, so a file that was cut short is known as such and read up to there.
+ * are, so a file that was cut short is known as such and read up to there. How long a
+ * thread waited for room in its ring stands before the records of that chunk; files of
+ * version 1 do not say it.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@
 #define FLUSH_BYTES (4u << 20)		/* of records, at most lost with the writer */
 #define IN_BYTES (256u << 10)
 
-enum block_type { BLOCK_RECORDS = 1, BLOCK_THREAD_END, BLOCK_END };
+enum block_type { BLOCK_RECORDS = 1, BLOCK_THREAD_END, BLOCK_END, BLOCK_PAUSE };
 
 struct header {
 	uint64_t magic;
@@ -30,7 +32,8 @@ struct header {
 
 struct block {
 	uint32_t type, thread;
-	uint64_t n;			/* records behind it; of END: in the whole file */
+	uint64_t n;			/* records behind it; of END: in the whole file; of
+					 * PAUSE: fl_batch.paused of the records that follow */
 };
 
 /* ---- writing --------------------------------------------------------------------- */
@@ -105,6 +108,8 @@ static void put_block(struct fl_trace *t, struct block b, const void *records)
 
 void fl_trace_put(struct fl_trace *t, const struct fl_batch *b)
 {
+	if (b->paused)
+		put_block(t, (struct block){ BLOCK_PAUSE, b->thread, b->paused }, NULL);
 	put_block(t, (struct block){ BLOCK_RECORDS, b->thread, b->n }, b->records);
 	t->n += b->n;
 }
@@ -193,6 +198,7 @@ struct reader {
 	size_t room, at, filled;	/* of out; [at, filled) is not taken yet */
 	const struct fl_sink *sink;
 	uint64_t n;
+	struct block before;		/* the block that was read last */
 	bool whole;			/* zstd has seen its end, and its checksum */
 	bool ended;			/* the last block came, and nothing is missing */
 	const char *damage;		/* NULL: none so far */
@@ -224,7 +230,8 @@ static int open_reader(struct reader *r, char why[FL_WHY])
 		return -1;
 	if (fread(&h, sizeof(h), 1, r->file) != 1 || h.magic != MAGIC)
 		return fl_why(why, r->path, "not a trace of flick, or cut short at its start");
-	if (h.version != FL_TRACE_VERSION || h.record_bytes != sizeof(struct flick_record))
+	if (!h.version || h.version > FL_TRACE_VERSION ||
+	    h.record_bytes != sizeof(struct flick_record))
 		return fl_why(why, r->path, "written by another version of flick");
 	r->stream = ZSTD_createDStream();
 	r->room = IN_BYTES * 2;
@@ -273,20 +280,27 @@ static bool need(struct reader *r, size_t bytes)
 }
 
 /* Another version's may have types that this one passes over. */
-static void feed_known(struct reader *r, uint32_t thread, const struct flick_record *of,
+static void feed_known(struct reader *r, struct fl_batch *b, const struct flick_record *of,
 		       size_t n, uint64_t *rest)
 {
 	struct fl_known_records k;
 
 	for (size_t at = 0; at < n; at += k.from + k.n) {
-		struct fl_batch b = { .thread = thread };
-
 		k = fl_records_known(of + at, n - at, rest);
-		b.records = of + at + k.from;
-		b.n = k.n;
-		if (b.n)
-			r->sink->feed(r->sink->arg, &b);
+		b->records = of + at + k.from;
+		b->n = k.n;
+		if (!b->n)
+			continue;
+		r->sink->feed(r->sink->arg, b);
+		b->paused = 0;
 	}
+}
+
+static uint64_t pause_in_front(const struct reader *r, uint32_t thread)
+{
+	const struct block *b = &r->before;
+
+	return b->type == BLOCK_PAUSE && b->thread == thread ? b->n : 0;
 }
 
 /* A block's records, in pieces: its size is not to be trusted with memory. What
@@ -294,6 +308,7 @@ static void feed_known(struct reader *r, uint32_t thread, const struct flick_rec
 static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 {
 	const size_t size = sizeof(struct flick_record);
+	struct fl_batch batch = { .thread = thread, .paused = pause_in_front(r, thread) };
 	uint64_t rest = 0;
 
 	while (n) {
@@ -304,7 +319,7 @@ static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 		whole = (r->filled - r->at) / size;
 		if (whole > n)
 			whole = n;
-		feed_known(r, thread, (const void *)(r->out + r->at), whole, &rest);
+		feed_known(r, &batch, (const void *)(r->out + r->at), whole, &rest);
 		r->at += whole * size;
 		r->n += whole;
 		n -= whole;
@@ -312,23 +327,31 @@ static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 	return true;
 }
 
-static bool read_block(struct reader *r)
+static bool read_block(struct reader *r, struct block b)
 {
-	struct block b;
-
-	if (r->ended || !need(r, sizeof(b)))
-		return false;
-	memcpy(&b, r->out + r->at, sizeof(b));
-	r->at += sizeof(b);
 	if (b.type == BLOCK_RECORDS && b.thread < FL_TRACE_THREADS)
 		return feed_records(r, b.thread, b.n);
 	if (b.type == BLOCK_THREAD_END && b.thread < FL_TRACE_THREADS)
 		r->sink->thread_end(r->sink->arg, b.thread);
 	else if (b.type == BLOCK_END)
 		r->ended = b.n == r->n && !need(r, 1) && r->whole;
-	else
+	else if (b.type != BLOCK_PAUSE)
 		r->damage = "is damaged";
 	return !r->damage;
+}
+
+static bool read_next(struct reader *r)
+{
+	struct block b;
+	bool goes_on;
+
+	if (r->ended || !need(r, sizeof(b)))
+		return false;
+	memcpy(&b, r->out + r->at, sizeof(b));
+	r->at += sizeof(b);
+	goes_on = read_block(r, b);
+	r->before = b;
+	return goes_on;
 }
 
 static void close_reader(struct reader *r)
@@ -376,7 +399,7 @@ int fl_trace_read(const char *dir, const struct fl_sink *sink, char why[FL_WHY])
 		close_reader(&r);
 		return -1;
 	}
-	while (read_block(&r))
+	while (read_next(&r))
 		;
 	if (!r.ended)
 		fl_why(why, r.path, "%s; the first %llu events are shown",

@@ -23,7 +23,7 @@ static struct fl_last *l;
 /* What came out: of which thread, and an end as one without probe. */
 static struct {
 	uint32_t thread, probe;
-	uint64_t tsc;
+	uint64_t tsc, paused;
 } seen[SEEN];
 static size_t n_seen;
 
@@ -34,6 +34,7 @@ static void feed(void *arg, const struct fl_batch *b)
 		seen[n_seen].thread = b->thread;
 		seen[n_seen].probe = b->records[i].probe;
 		seen[n_seen].tsc = b->records[i].tsc;
+		seen[n_seen].paused = i ? 0 : b->paused;
 	}
 }
 
@@ -63,12 +64,16 @@ static int tear_down(void **unused)
 	return 0;
 }
 
+/* Behind it the thread waited for `ticks`. */
+static void put_paused(uint32_t thread, struct flick_record r, uint64_t ticks)
+{
+	assert_int_equal(0, fl_last_put(l, &(struct fl_batch){ .thread = thread, .records = &r,
+							       .n = 1, .paused = ticks }));
+}
+
 static void put(uint32_t thread, uint64_t tsc, uint32_t probe, uint32_t sp)
 {
-	const struct flick_record r = { tsc, probe, sp };
-
-	assert_int_equal(0, fl_last_put(l, &(struct fl_batch){ .thread = thread, .records = &r,
-							       .n = 1 }));
+	put_paused(thread, (struct flick_record){ tsc, probe, sp }, 0);
 }
 
 static void enter(uint64_t tsc, uint32_t function, uint32_t sp)
@@ -126,6 +131,29 @@ static void calls_that_are_open_stand_in_front(void **unused)
 	assert_seen(2, 5, 6);
 	assert_seen(3, 600, 8);
 	assert_seen(n_seen - 1, 700, 7);
+}
+
+/* Waits: of what is open then. */
+static void what_is_no_time_of_calls_is_kept_with_the_call(void **unused)
+{
+	(void)unused;
+	put_paused(0, (struct flick_record){ 1, 0, 1000 }, 1000);
+	put_paused(0, (struct flick_record){ 2, 2, 900 }, 2000);
+	put_paused(0, (struct flick_record){ 3, 4, 800 }, 4000);
+	put_paused(0, (struct flick_record){ 4, 5, 800 }, 8000);
+	put_paused(0, (struct flick_record){ 5, 3, 900 }, 16000);
+	enter(6, 2, 900);
+	put_paused(0, (struct flick_record){ 7, 4, 950 }, 32000);	/* the other was left */
+	put_paused(3, (struct flick_record){ 8, 5, 900 }, 64000);	/* nothing is open */
+	put_paused(0, (struct flick_record){ 1000, 6, 700 }, 128000);
+	write_out();
+	assert_seen(0, 1, 0);
+	assert_int_equal(seen[0].paused, 31000);
+	assert_seen(1, 7, 4);
+	assert_int_equal(seen[1].paused, 32000);
+	assert_seen(2, 1000, 6);
+	assert_int_equal(seen[2].paused, 128000);
+	assert_int_equal(3, n_seen);
 }
 
 /* longjmp: frames below one that begins are left. One of another stack is not. */
@@ -218,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_old_is_forgotten),
 		TEST(calls_that_are_open_stand_in_front),
+		TEST(what_is_no_time_of_calls_is_kept_with_the_call),
 		TEST(frames_that_were_left_are_no_callers),
 		TEST(an_exit_ends_what_lies_in_its_call),
 		TEST(threads_have_stacks_of_their_own),

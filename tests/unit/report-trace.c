@@ -24,10 +24,12 @@ static char dir[64], file[96], why[FL_WHY];
 /* What was fed, as one number a record; an order of its own for thread ends. */
 static uint64_t *got;
 static size_t n_got, n_ended;
+static uint64_t pauses;			/* of all batches, each times its thread and 1 */
 
 static void feed(void *arg, const struct fl_batch *b)
 {
 	(void)arg;
+	pauses += b->paused * (b->thread + 1);
 	for (size_t i = 0; i < b->n && n_got < BATCHES * BATCH; i++)
 		got[n_got++] = b->records[i].tsc * 1000 + b->thread;
 }
@@ -57,7 +59,8 @@ static void write_trace(void)
 			r[i] = (struct flick_record){ (b * BATCH + i) * 7919 + 13,
 						      (uint32_t)i, (uint32_t)b };
 		fl_trace_put(t, &(struct fl_batch){ .thread = (uint32_t)(b % 3),
-						    .records = r, .n = BATCH });
+						    .records = r, .n = BATCH,
+						    .paused = b % 2 ? b << 40 : 0 });
 	}
 	for (uint32_t i = 0; i < 3; i++)
 		fl_trace_thread_end(t, i);
@@ -67,7 +70,7 @@ static void write_trace(void)
 
 static int read_trace(void)
 {
-	n_got = n_ended = 0;
+	n_got = n_ended = pauses = 0;
 	why[0] = '\0';
 	return fl_trace_read(dir, &sink, why);
 }
@@ -78,6 +81,15 @@ static bool is_prefix(void)
 		if (got[i] != record_number(i))
 			return false;
 	return true;
+}
+
+static uint64_t pauses_written(void)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t b = 1; b < BATCHES; b += 2)
+		sum += (b << 40) * (b % 3 + 1);
+	return sum;
 }
 
 static int set_up(void **unused)
@@ -115,6 +127,7 @@ static void what_is_written_is_read(void **unused)
 	assert_int_equal(read_trace(), 0);
 	assert_int_equal(n_got, BATCHES * BATCH);
 	assert_int_equal(n_ended, 3);
+	assert_int_equal(pauses, pauses_written());
 	assert_true(is_prefix());
 	assert_string_equal(why, "");
 }
@@ -185,13 +198,15 @@ struct block {
 	uint32_t type, thread;
 	uint64_t n;
 };
-enum { RECORDS = 1, THREAD_END, END };
+enum { RECORDS = 1, THREAD_END, END, PAUSE };
+
+static uint64_t version = FL_TRACE_VERSION;
 
 /* What stands behind a right header; sound for zstd. */
 static void write_blocks(const void *blocks, size_t n)
 {
-	static const uint64_t header[] = { 0x3165636172746b66, FL_TRACE_VERSION |
-					   (uint64_t)sizeof(struct flick_record) << 32 };
+	const uint64_t header[] = { 0x3165636172746b66, version |
+				    (uint64_t)sizeof(struct flick_record) << 32 };
 	char packed[512];
 	size_t bytes = ZSTD_compress(packed, sizeof(packed), blocks, n, 1);
 	FILE *f = fopen(file, "w");
@@ -232,6 +247,48 @@ static void numbers_are_checked(void **unused)
 	assert_int_equal(n_ended, 0);
 	assert_int_equal(read_one(9, 0, 1, 1), 1);
 	assert_int_equal(read_one(END, 0, 0, 0), 1);	/* and something behind it */
+}
+
+static void an_older_trace_is_read_and_a_newer_one_is_not(void **unused)
+{
+	(void)unused;
+	version = 1;
+	assert_int_equal(read_one(RECORDS, 0, 1, 1), 0);
+	assert_int_equal(n_got, 1);
+	for (uint64_t other = 0; other <= FL_TRACE_VERSION + 1; other += FL_TRACE_VERSION + 1) {
+		version = other;
+		assert_int_equal(read_one(RECORDS, 0, 1, 1), -1);
+		assert_non_null(strstr(why, "another version"));
+	}
+	version = FL_TRACE_VERSION;
+}
+
+/* Records of thread 5, behind a pause of `thread` and `between`. One is not known: they come
+ * in two batches. */
+static uint64_t pause_read(uint32_t thread, struct block between)
+{
+	const struct {
+		struct block pause, between, records;
+		struct flick_record record[3];
+		struct block end;
+	} all = { { PAUSE, thread, 1000 }, between, { RECORDS, 5, 3 },
+		  { { 13, 0, 0 }, { 14, fl_typed(FLICK_N_TYPES, 0), 0 }, { 15, 0, 0 } },
+		  { END, 0, 3 } };
+
+	write_blocks(&all, sizeof(all));
+	assert_int_equal(read_trace(), 0);
+	assert_int_equal(n_got, 2);
+	return pauses / 6;
+}
+
+static void a_pause_is_of_the_block_behind_it(void **unused)
+{
+	(void)unused;
+	assert_int_equal(pause_read(5, (struct block){ PAUSE, 5, 7 }), 7);
+	assert_int_equal(pause_read(5, (struct block){ PAUSE, 4, 7 }), 0);
+	assert_int_equal(pause_read(5, (struct block){ RECORDS, 5, 0 }), 0);
+	assert_int_equal(pause_read(5, (struct block){ THREAD_END, 5, 0 }), 0);
+	assert_int_equal(pause_read(UINT32_MAX, (struct block){ PAUSE, 5, 7 }), 7);
 }
 
 static void a_pipe_is_not_waited_for(void **unused)
@@ -282,6 +339,8 @@ int main(void)
 		T(damage_is_told),
 		T(other_files_are_refused),
 		T(numbers_are_checked),
+		T(an_older_trace_is_read_and_a_newer_one_is_not),
+		T(a_pause_is_of_the_block_behind_it),
 		T(a_pipe_is_not_waited_for),
 		T(a_link_is_not_written_through),
 		T(what_is_not_saved_leaves_nothing),
