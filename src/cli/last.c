@@ -5,8 +5,8 @@
  * record is older than is asked for; then its entries and exits move the stack of its
  * thread, which so is what was open when the oldest kept block of it began. A frame that
  * was left by a jump goes when one above it begins; on another stack it stays. What is no
- * time of calls (waits for room in the ring) stays with the frame in which it was; when that
- * goes, with the one above.
+ * time of calls (waits for room in the ring, probes of calls that are forgotten) stays with
+ * the frame in which it was; when that goes, with the one above.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,33 +60,42 @@ struct fl_last *fl_last_open(const struct fl_view *view, uint64_t ticks, uint64_
 
 /* ---- calls that are open ------------------------------------------------------------ */
 
+static const struct fl_overhead *overhead_of(const struct fl_last *l,
+					     const struct flick_record *r)
+{
+	uint8_t provider = l->view->sites[fl_record_probe(r)].provider;
+
+	return &l->view->overhead[l->view->framed >> provider & 1];
+}
+
 static void take_away(struct open_calls *f, uint64_t ticks)
 {
 	if (f->n)
 		f->of[f->n - 1].taken += ticks;
 }
 
-static void leave_one(struct open_calls *f)
+static void leave_one(const struct fl_last *l, struct open_calls *f)
 {
 	const struct open_call *left = &f->of[--f->n];
 
-	take_away(f, left->taken);
+	take_away(f, left->taken + overhead_of(l, &left->entry)->inside);
 }
 
-static void leave_below(struct open_calls *f, uint32_t sp)
+static void leave_below(const struct fl_last *l, struct open_calls *f, uint32_t sp)
 {
 	while (f->n) {
 		uint32_t below = sp - f->of[f->n - 1].entry.sp;
 
 		if (!below || below >= FAR)
 			return;
-		leave_one(f);
+		leave_one(l, f);
 	}
 }
 
-static int begin_frame(struct open_calls *f, const struct flick_record *r)
+static int begin_frame(const struct fl_last *l, struct open_calls *f,
+		       const struct flick_record *r)
 {
-	leave_below(f, r->sp);
+	leave_below(l, f, r->sp);
 	if (fl_array_room(&f->of, f->n, sizeof(*f->of)))
 		return -ENOMEM;
 	f->of[f->n++] = (struct open_call){ .entry = *r };
@@ -106,7 +115,8 @@ static void end_frame(const struct fl_last *l, struct open_calls *f,
 		    l->view->function_of[fl_record_probe(entry)] != function)
 			continue;
 		while (f->n > i)
-			leave_one(f);
+			leave_one(l, f);
+		take_away(f, overhead_of(l, r)->pair - overhead_of(l, r)->inside);
 		return;
 	}
 }
@@ -118,7 +128,7 @@ static int pass_record(struct fl_last *l, struct open_calls *f, const struct fli
 	if (!fl_is_event(r) || probe >= l->view->n_sites)
 		return 0;
 	if (l->view->sites[probe].kind == FL_ENTRY)
-		return begin_frame(f, r);
+		return begin_frame(l, f, r);
 	end_frame(l, f, r);
 	return 0;
 }
