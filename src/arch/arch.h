@@ -501,6 +501,7 @@ void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *, uintpt
 struct fl_needs {
 	fl_regs reads, sets;		/* reads: all, of what is not known */
 	bool calls;
+	bool is_quiet;			/* it raises no signal but by its memory */
 };
 void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);
 

@@ -7,10 +7,10 @@
  *
  * INVARIANT  A path is counted if, and only if, its last step is come to.
  * WHY	No call is passed, which may not return, and nothing that is not known. Nor is what
- *	counts moved across an instruction that may fault, as a handler may go on elsewhere:
- *	of memory that is the stack's alone, where the function has its frame. What adds
- *	passes those, as a sum that is not told counts for nothing. Functions with indirect
- *	jumps, which may lead into a block, have nothing moved.
+ *	counts moved across an instruction that may raise a signal, as a handler may go on
+ *	elsewhere: a division, a vector's, one in memory. Of memory what is read of the stack
+ *	is there. What adds passes those, as a sum that is not told counts for nothing.
+ *	Functions with indirect jumps, which may lead into a block, have nothing moved.
  */
 #include "copy/plan.h"
 
@@ -30,11 +30,13 @@ static bool may_pass(const struct fl_plan *p, uint32_t step, enum fl_path_what w
 	if (needs.calls || needs.reads == (fl_regs)-1 || i.len != s->len ||
 	    !fl_arch_operands(&memory, code, &i, s->at))
 		return false;
-	for (uint32_t k = 0; k < memory.n && what != FL_PATH_ADD; k++)
-		if (memory.of[k].base != FL_ARCH_SP ||
-		    memory.of[k].index != FL_NO_REG)
+	if (what == FL_PATH_ADD)
+		return true;
+	for (uint32_t k = 0; k < memory.n; k++)
+		if (memory.of[k].base != FL_ARCH_SP || memory.of[k].index != FL_NO_REG ||
+		    memory.of[k].what & FL_OPERAND_STORE)
 			return false;
-	return true;
+	return needs.is_quiet;
 }
 
 /* About so many instructions keep what is needed: each push, pop and step past the red zone is

@@ -17,7 +17,7 @@ told_as_gone() {	# FLAGS...
 	"$FLICK" record -a paths --why -o "$data" "$work/paths" >"$out" 2>"$err" ||
 		fail "$*: record"
 	cmp -s "$work/alone" "$out" || fail "$*: it does something else when it is recorded"
-	for f in three loop table recurse tail leaves faults falls; do
+	for f in three loop table recurse tail leaves faults divides divides_real indexes falls; do
 		awk -v f=$f '$1 == "path" && $2 == f { print $3 }' "$out" | sort -n >"$work/gone"
 		[ -s "$work/gone" ] || fail "$*: $f was not called"
 		paths_of $f >"$work/told"

@@ -23,7 +23,7 @@ static unsigned int draw(unsigned int n)
 static struct counted {
 	const char *name;
 	unsigned long of[64];
-} counted[16];
+} counted[24];
 static unsigned int n_counted;
 
 static unsigned long *counts(const char *name)
@@ -185,6 +185,20 @@ BODY long faults(const volatile long *p)
 {
 	return p[0] - p[1] * 5;
 }
+BODY long indexes(long k)
+{
+	volatile long words[2] = { 1, 2 };
+
+	return words[k];
+}
+BODY long divides(long a, long b)
+{
+	return a / b;
+}
+BODY double divides_real(double a, double b)
+{
+	return a / b + 1;
+}
 static void on_fault(int sig)
 {
 	siglongjmp(behind, sig);
@@ -192,16 +206,45 @@ static void on_fault(int sig)
 static void call_faults(void)
 {
 	const struct sigaction sa = { .sa_handler = on_fault };
-	unsigned long *c = counts("faults");
+	unsigned long *c = counts("faults"), *cd = counts("divides");
+	unsigned long *cr = counts("divides_real"), *ci = counts("indexes");
+	unsigned int control, raises_all;
+	static volatile double real;
+	static volatile long whole;
 	static long words[2];
 
 	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGBUS, &sa, NULL);
+	sigaction(SIGFPE, &sa, NULL);
+	__asm__("stmxcsr %0" : "=m"(control));
+	raises_all = control & ~(0x3fu << 7);
 	for (volatile int i = 0; i < 100; i++) {
 		if (sigsetjmp(behind, 1))
 			continue;
 		faults(i % 4 ? words : NULL);
 		c[0]++;
 	}
+	for (volatile int i = 0; i < 100; i++) {
+		if (sigsetjmp(behind, 1))
+			continue;
+		whole = indexes(i % 4 ? 1 : 1l << 40);
+		ci[0]++;
+	}
+	for (volatile int i = 0; i < 100; i++) {
+		if (sigsetjmp(behind, 1))
+			continue;
+		whole = divides(i, i % 4);
+		cd[0]++;
+	}
+	for (volatile int i = 0; i < 100; i++) {
+		if (sigsetjmp(behind, 1))
+			continue;
+		__asm__ volatile("ldmxcsr %0" : : "m"(raises_all));
+		real = divides_real(i + 1, i % 4);
+		cr[0]++;
+	}
+	__asm__ volatile("ldmxcsr %0" : : "m"(control));
+	(void)whole, (void)real;
 }
 
 static long work(void)

@@ -189,6 +189,10 @@ static uint32_t used_by(const struct fl_tell *t)
 	return used;
 }
 
+/* Those first that an unwinder looks for nowhere. Never %rbp: where a frame is by it, in the
+ * function or in a caller, a handler that calls backtrace() would go astray. */
+static const uint8_t borrowed[] = { AX, CX, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15 };
+
 /* False: addresses need too many. */
 static bool choose_registers(struct putter *w)
 {
@@ -199,9 +203,9 @@ static bool choose_registers(struct putter *w)
 		   !w->tell->of[0].operand.repeats;
 	if (w->by_ax)
 		used |= 1u << AX;
-	for (unsigned int r = 0; r < FL_ARCH_REGS && n < 3u - w->by_ax; r++)
-		if (!(used >> r & 1))
-			w->reg[n++] = r;
+	for (unsigned int k = 0; k < sizeof borrowed && n < 3u - w->by_ax; k++)
+		if (!(used >> borrowed[k] & 1))
+			w->reg[n++] = borrowed[k];
 	if (w->by_ax)
 		w->reg[n++] = AX;
 	return n == 3;

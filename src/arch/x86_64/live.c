@@ -220,6 +220,35 @@ static void use_escaped(struct fl_needs *n, struct parts *p)
 	use_by(n, p, letter);
 }
 
+/* ---- what raises nothing ---------------------------------------------------------------- */
+
+/* Not so divisions, x87's and what waits for them; of what is known. */
+static bool is_quiet(const struct parts *p)
+{
+	uint8_t op = p->op[0];
+
+	if (op == 0xf6 || op == 0xf7)
+		return (p->modrm[0] >> 3 & 7) < 6;
+	return one_byte[op] != '?' && op != 0x9b && (op & 0xf8) != 0xd8;
+}
+
+/* Of what only general registers are in. Vectors may raise for their numbers, for where they
+ * lie, and where they do not exist. */
+static bool is_quiet_escaped(uint8_t op)
+{
+	static const uint8_t others[] = {
+		0x1e, 0x1f, 0xa3, 0xa4, 0xa5, 0xab, 0xac, 0xad, 0xaf, 0xb0, 0xb1, 0xb3, 0xb6,
+		0xb7, 0xba, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf, 0xc0, 0xc1,
+	};
+
+	for (size_t k = 0; k < sizeof others; k++)
+		if (op == others[k])
+			return true;
+	return (op & 0xf0) == 0x40 || (op & 0xf0) == 0x90 || (op & 0xf8) == 0xc8;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
 static bool is_prefix(uint8_t b)
 {
 	return b == 0x66 || b == 0xf2 || b == 0xf3 || b == 0xf0 || (b & 0xfe) == 0x64 ||
@@ -230,11 +259,14 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 {
 	unsigned char bytes[24] = { 0 };
 	struct parts p = { .op = bytes };
+	bool is_locked = false;
 
 	*n = (struct fl_needs){ .reads = 0 };
 	__builtin_memcpy(bytes, code, len < 16 ? len : 16);
-	for (; is_prefix(p.op[0]); p.op++)
+	for (; is_prefix(p.op[0]); p.op++) {
 		p.o16 |= p.op[0] == 0x66;
+		is_locked |= p.op[0] == 0xf0;
+	}
 	if ((p.op[0] & 0xf0) == REX)
 		p.rex = *p.op++;
 	p.o16 &= !(p.rex & 8);
@@ -245,11 +277,13 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 		use_vex(n, &p);
 	} else if (p.op[0] == 0x0f) {
 		use_escaped(n, &p);
+		n->is_quiet = !is_locked && is_quiet_escaped(p.op[0]);
 	} else {
 		p.is_byte = !(p.op[0] & 1) && (p.op[0] < 0x50 || p.op[0] >= 0x80);
 		if (p.op[0] >= 0xb0 && p.op[0] <= 0xbf)
 			p.is_byte = p.op[0] < 0xb8;
 		n->calls = p.op[0] == 0xe8 || (p.op[0] == 0xff && (p.modrm[0] >> 3 & 7) == 2);
 		use_by(n, &p, one_byte[p.op[0]]);
+		n->is_quiet = !is_locked && is_quiet(&p);
 	}
 }

@@ -148,6 +148,7 @@ FUNC \name, \align
  * (flick's own C is built without them). */
 	.macro	CALL_ALIGNED to
 	SAVE	%rbp
+	.cfi_rel_offset %rbp, 0
 	mov	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
 	and	$-16, %rsp
@@ -155,6 +156,7 @@ FUNC \name, \align
 	mov	%rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	BACK	%rbp
+	.cfi_restore %rbp
 	.endm
 
 /* A function of the program's own may use the widest vectors this CPU has. At a function's
@@ -671,7 +673,6 @@ FUNC \name
 
 /* to(%rcx, %rdx), and out. */
 	.macro	PATH_COLD to
-	.cfi_adjust_cfa_offset 40
 	pushf
 	.cfi_adjust_cfa_offset 8
 	cld
@@ -824,6 +825,7 @@ PATH_BEGIN fl_path_cut
 	PATH_SET
 	PATH_END
 .Lcold_cut:
+	.cfi_adjust_cfa_offset 40
 	PATH_COLD fl_path_cut_cold
 END fl_path_cut
 
@@ -835,6 +837,7 @@ PATH_BEGIN fl_path_leave
 	PATH_POP
 	PATH_END
 .Lcold_leave:
+	.cfi_adjust_cfa_offset 40
 	PATH_COLD fl_path_leave_cold
 END fl_path_leave
 

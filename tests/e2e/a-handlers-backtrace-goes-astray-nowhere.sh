@@ -1,0 +1,66 @@
+#!/bin/sh
+# A timer's handler calls backtrace() wherever the program stands: in a body that tells accesses
+# or paths, in flick's routines below it, in what these call. Callers have their frames by the
+# frame pointer, so who unwinds needs that as it was.
+#
+# timeout: 90
+. "$(dirname "$0")/lib"
+need "$CC"
+
+cat >"$work/back.c" <<'END'
+#include <execinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+
+#define BODY __attribute__((noinline, noclone))
+static volatile sig_atomic_t n;
+
+static void on_timer(int sig)
+{
+	void *at[64];
+
+	(void)sig;
+	n += backtrace(at, 64) > 0;
+}
+
+BODY static long leaf(const long *p, long k)
+{
+	return k & 1 ? p[k & 7] + p[(k + 1) & 7] : p[k & 3];
+}
+
+/* Its frame is as large as it is told, so it lies by the frame pointer. */
+BODY static long caller(long k)
+{
+	long words[(k & 7) + 8], sum = 0;
+
+	memset(words, 0, sizeof(words));
+	for (long i = 0; i < 100; i++)
+		sum += leaf(words, i);
+	return sum;
+}
+
+int main(void)
+{
+	const struct sigaction sa = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 500 }, { 0, 500 } };
+	volatile long sum = 0;
+	void *first[4];
+
+	backtrace(first, 4);		/* loads what it needs */
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (long i = 0; n < 1000; i++)
+		sum += caller(i);
+	puts("ok");
+	return 0;
+}
+END
+compile "$work/back" "$work/back.c" -O2
+for how in "-a counts" "--all -a latency" "-a paths" "-a cache" ""; do
+	label="record $how:"
+	record $how -- "$work/back"
+	succeeded
+	[ "$(cat "$out")" = ok ] || fail "$label it prints $(cat "$out")"
+done
