@@ -1,7 +1,8 @@
 #!/bin/sh
 # A timer's handler calls backtrace() wherever the program stands: in a body that tells accesses
 # or paths, in flick's routines below it, in what these call. Callers have their frames by the
-# frame pointer, so who unwinds needs that as it was.
+# frame pointer, so who unwinds needs that as it was. Now and then the handler leaves all calls
+# at once, so that what tells paths has to begin anew, which it does in C.
 #
 # timeout: 90
 . "$(dirname "$0")/lib"
@@ -9,6 +10,7 @@ need "$CC"
 
 cat >"$work/back.c" <<'END'
 #include <execinfo.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +18,7 @@ cat >"$work/back.c" <<'END'
 
 #define BODY __attribute__((noinline, noclone))
 static volatile sig_atomic_t n;
+static sigjmp_buf out;
 
 static void on_timer(int sig)
 {
@@ -23,6 +26,8 @@ static void on_timer(int sig)
 
 	(void)sig;
 	n += backtrace(at, 64) > 0;
+	if (n % 4 == 0)
+		siglongjmp(out, 1);
 }
 
 BODY static long leaf(const long *p, long k)
@@ -50,8 +55,9 @@ int main(void)
 
 	backtrace(first, 4);		/* loads what it needs */
 	sigaction(SIGALRM, &sa, NULL);
+	sigsetjmp(out, 1);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (long i = 0; n < 1000; i++)
+	for (long i = 0; n < 2000; i++)
 		sum += caller(i);
 	puts("ok");
 	return 0;
