@@ -115,9 +115,10 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 
 	want = want < LARGEST ? want : LARGEST;
 	*b = (struct fl_ground_block){ .data_used = FL_JIT_BYTES };
-	err = is_in_vain(c, code) ? FLE_NOREACH :
-	      find_ground(&b->near, c, code, data + FL_JIT_BYTES, want);
-	if (err == FLE_NOREACH && !is_in_vain(c, code)) {
+	if (is_in_vain(c, code))
+		return FLE_NOREACH;
+	err = find_ground(&b->near, c, code, data + FL_JIT_BYTES, want);
+	if (err == FLE_NOREACH) {
 		c->none_near = c->from;
 		c->none_of = code;
 	}

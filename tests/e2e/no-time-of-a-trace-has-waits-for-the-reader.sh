@@ -28,7 +28,7 @@ PLAIN static struct spent look(void)
 	return s;
 }
 __attribute__((noinline)) void leaf(void) { __asm__ volatile("" ::: "memory"); }
-__attribute__((noinline)) void work(void)
+__attribute__((noinline)) void burn(void)
 {
 	unsigned long long end = now(CLOCK_THREAD_CPUTIME_ID) + SPIN_NS;
 	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
@@ -39,7 +39,7 @@ __attribute__((noinline)) void work(void)
 int main(void)
 {
 	struct spent before = look(), after;
-	work();
+	burn();
 	after = look();
 	printf("%llu %llu\n", after.clock - before.clock,
 	       after.cpu - before.cpu + after.delay - before.delay);
@@ -48,7 +48,7 @@ int main(void)
 END_C
 compile "$work/waits" "$work/waits.c" -O1 -finstrument-functions
 
-# What work took by the clock, and in how much of that it ran, or could have run.
+# What burn took by the clock, and in how much of that it ran, or could have run.
 run_it() {	# OPTIONS
 	rm -rf "$data"
 	run "$FLICK" record -o "$data" --provider=cyg --buffer 64 "$@" "$work/waits"
@@ -58,33 +58,33 @@ run_it() {	# OPTIONS
 # Its time, of nanoseconds.
 is_without_waits() {	# TIME
 	awk -v t="$1" -v ran="$ran" 'BEGIN { exit !(t >= 5e7 && t <= ran * 1.1) }' ||
-		fail "$label work took $1 ns; it spun for 50000000, and ran for $ran of $passed"
+		fail "$label burn took $1 ns; it spun for 50000000, and ran for $ran of $passed"
 }
 is_as_passed() {	# TIME
 	awk -v t="$1" -v e="$passed" 'BEGIN { exit !(t >= e * 0.9 && t <= e) }' ||
-		fail "$label work took $1 ns as measured; $passed have passed"
+		fail "$label burn took $1 ns as measured; $passed have passed"
 }
 # Printed times have four digits.
 is_as_reported() {	# TIME
 	awk -v t="$1" -v r="$reported" 'BEGIN { exit !(t >= r * 0.99 && t <= r * 1.01) }' ||
-		fail "$label work took $1 ns; report has $reported"
+		fail "$label burn took $1 ns; report has $reported"
 }
 reported_time() {	# OPTIONS of report
 	run "$FLICK" report --format=csv "$@" "$data"
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^"?total_ns"?$/) t = i }
-		/work/ { print $t }' "$out"
+		/burn/ { print $t }' "$out"
 }
 replayed_time() {	# OPTIONS
-	run "$FLICK" replay -F work -D 1 "$@" "$data"
-	awk '/work\(\);/ { print $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : 1e9) }' "$out"
+	run "$FLICK" replay -F burn -D 1 "$@" "$data"
+	awk '/burn\(\);/ { print $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : 1e9) }' "$out"
 }
 chrome_time() {		# OPTIONS
 	run "$FLICK" dump --format=chrome "$@" "$data"
-	sed -n '/"name":"work"/s/.*"dur":\([0-9]*\)\.\([0-9]*\).*/\1\2/p' "$out"
+	sed -n '/"name":"burn"/s/.*"dur":\([0-9]*\)\.\([0-9]*\).*/\1\2/p' "$out"
 }
 folded_time() {		# OPTIONS
 	run "$FLICK" dump --format=folded "$@" "$data"
-	awk '/work/ { n += $NF } END { printf "%.0f\n", n }' "$out"
+	awk '/burn/ { n += $NF } END { printf "%.0f\n", n }' "$out"
 }
 
 label="no trace:"
@@ -106,8 +106,8 @@ done
 # Of what is forgotten meanwhile, too.
 for last in 1ms 100s; do
 	label="--trigger, --last $last:"
-	run_it --trigger 'work>1ms' --last $last
-	reported=$(awk '/work took/ { print $4 * ($5 ~ /^us/ ? 1e3 : $5 ~ /^ms/ ? 1e6 : 1e9) }' \
+	run_it --trigger 'burn>1ms' --last $last
+	reported=$(awk '/burn took/ { print $4 * ($5 ~ /^us/ ? 1e3 : $5 ~ /^ms/ ? 1e6 : 1e9) }' \
 		"$err")
 	is_without_waits "$reported"
 	is_as_reported "$(replayed_time)"
