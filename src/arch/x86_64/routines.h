@@ -144,19 +144,28 @@ FUNC \name, \align
 	BACK	%rax
 	.endm
 
-/* Call \to(%rdi, %rsi, %rdx) on an aligned stack; \to keeps vector registers
- * (flick's own C is built without them). */
-	.macro	CALL_ALIGNED to
+/* In between the stack pointer may be anything: who unwinds finds %rbp all the same. */
+	.macro	BEGIN_FRAME
 	SAVE	%rbp
 	.cfi_rel_offset %rbp, 0
 	mov	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
-	and	$-16, %rsp
-	call	\to
+	.endm
+
+	.macro	END_FRAME
 	mov	%rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	BACK	%rbp
 	.cfi_restore %rbp
+	.endm
+
+/* Call \to(%rdi, %rsi, %rdx) on an aligned stack; \to keeps vector registers
+ * (flick's own C is built without them). */
+	.macro	CALL_ALIGNED to
+	BEGIN_FRAME
+	and	$-16, %rsp
+	call	\to
+	END_FRAME
 	.endm
 
 /* A function of the program's own may use the widest vectors this CPU has. At a function's
@@ -199,9 +208,7 @@ FUNC \name, \align
 	.macro	BARE_CALL conv, kept, name, to, op, prefix, step, n, mask
 BARE_FUNC fl_\conv\()_\name, \kept
 	SAVE_SCRATCH
-	SAVE	%rbp
-	mov	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
+	BEGIN_FRAME
 	sub	$\n * \step, %rsp
 	.if	\n > 16
 	sub	$64, %rsp
@@ -214,9 +221,7 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	call	\to
 	EACH_VECTOR \op, \prefix, \step, \n, 0
 	EACH_MASK \mask, \n, 0
-	mov	%rbp, %rsp
-	.cfi_def_cfa_register %rsp
-	BACK	%rbp
+	END_FRAME
 	RESTORE_SCRATCH
 	BARE_RETURN \kept
 END fl_\conv\()_\name
