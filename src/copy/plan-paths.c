@@ -29,7 +29,6 @@ struct weaver {
 	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
 	bool is_bad;			/* where a frame is was not to be known, before: */
 	uint32_t where;			/* this step */
-	bool has_switch;
 	bool is_only;			/* it has one path, which no edge cuts */
 	bool has_cells;			/* of its own */
 	uint32_t *live;			/* by step */
@@ -210,7 +209,7 @@ static void choose_spot(struct weaver *w, uint32_t first)
 	if (!has_one_edge(s, last) || (e->to != FL_PATH_NONE && !is_told(e)))
 		return;
 	w->spot = last + fl_plan_goes_on(s, last);
-	if (!w->has_switch && !is_called(w, what_ends(e)))
+	if (!w->p->shape->has_switch && !is_called(w, what_ends(e)))
 		w->spot = fl_plan_spot(w->p, w->live, first, w->spot, what_ends(e));
 }
 
@@ -367,8 +366,7 @@ static int weave_all(struct weaver *w, uint64_t *datum)
 	if (err)
 		return err;
 	fl_plan_look(p, w->live);
-	w->has_switch = p->shape->has_switch;
-	w->is_only = w->b.paths.n == 1 && !w->has_switch;
+	w->is_only = w->b.paths.n == 1 && !p->shape->has_switch;
 	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
 	p->n_cells = w->has_cells ? w->b.paths.n : 0;
 	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
