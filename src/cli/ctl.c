@@ -114,11 +114,20 @@ static bool is_own_directory(const char *path)
 	       !(st.st_mode & 077);
 }
 
-/* Somebody listens there. */
-static bool is_listened_at(const struct sockaddr_un *at)
+static struct sockaddr_un socket_at(const char *path)
 {
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	return at;
+}
+
+/* Somebody listens there. */
+static bool is_listened_at(const char *path)
+{
+	const struct sockaddr_un at = socket_at(path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool is = fd >= 0 && !connect(fd, (const void *)at, sizeof(*at));
+	bool is = fd >= 0 && !connect(fd, (const void *)&at, sizeof(at));
 
 	if (fd >= 0)
 		close(fd);
@@ -129,18 +138,17 @@ static bool is_listened_at(const struct sockaddr_un *at)
  * another pid namespace, where that number is another process's, and lives. */
 static int listen_at(const char *path)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const struct sockaddr_un at = socket_at(path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -1;
-	memcpy(at.sun_path, path, strlen(path) + 1);
-	if (is_listened_at(&at)) {
+	if (is_listened_at(path)) {
 		close(fd);
 		return -1;
 	}
 	unlink(path);
-	if (!bind(fd, (void *)&at, sizeof(at)) && !chmod(path, 0600) && !listen(fd, 128))
+	if (!bind(fd, (const void *)&at, sizeof(at)) && !chmod(path, 0600) && !listen(fd, 128))
 		return fd;
 	close(fd);
 	return -1;
@@ -151,14 +159,12 @@ static int listen_at(const char *path)
 static bool is_dead_socket(const char *path, const char *pid)
 {
 	enum { MOMENT = 60 };
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct stat st;
 
 	if (lstat(path, &st) || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < MOMENT ||
 	    !kill(atoi(pid), 0) || errno != ESRCH)
 		return false;
-	memcpy(at.sun_path, path, strlen(path) + 1);
-	return !is_listened_at(&at);
+	return !is_listened_at(path);
 }
 
 /* Some of them each time: who has left a thousand waits for none to start. */
