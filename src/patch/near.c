@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "os/os.h"
-#include "patch.h"
+#include "text.h"
 
 enum {
 	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk; half of what
@@ -154,18 +154,25 @@ int fl_near_alloc(struct fl_near *near, struct fl_near_to to, size_t code, size_
 
 int fl_near_seal(struct fl_near *near)
 {
+	uintptr_t code = (uintptr_t)near->code;
 	unsigned char *write = near->write;
+	int err = 0;
 
 	near->write = NULL;
-	fl_arch_publish((uintptr_t)near->code, near->code_bytes);
+	fl_arch_publish(code, near->code_bytes);
 	if (write == near->code)
-		return fl_os_protect(write, near->code_bytes, PROT_READ | PROT_EXEC);
-	fl_os_unmap(write, near->code_bytes);
-	return 0;
+		err = fl_os_protect(write, near->code_bytes, PROT_READ | PROT_EXEC);
+	else
+		fl_os_unmap(write, near->code_bytes);
+	if (!err)
+		fl_text_own(code, code + near->code_bytes);
+	return err;
 }
 
 void fl_near_free(struct fl_near *near)
 {
+	if (near->code && !near->write)
+		fl_text_disown((uintptr_t)near->code);
 	if (near->write && near->write != near->code)
 		fl_os_unmap(near->write, near->code_bytes);
 	if (near->code)

@@ -34,6 +34,33 @@ struct fl_area *fl_area_of(uintptr_t at)
 	return a;
 }
 
+/* Code of flick's own that was sealed last (near.c): what is mapped there is known. */
+enum { N_OWN = 64 };
+static struct { uintptr_t lo, hi; } own[N_OWN];	/* W under the lock */
+static uint32_t n_own;
+
+void fl_text_own(uintptr_t lo, uintptr_t hi)
+{
+	uint64_t signals;
+
+	fl_os_lock(&fl_text_lock, &signals);
+	own[n_own].lo = lo;
+	own[n_own].hi = hi;
+	n_own = (n_own + 1) % N_OWN;
+	fl_os_unlock(&fl_text_lock, &signals);
+}
+
+void fl_text_disown(uintptr_t lo)
+{
+	uint64_t signals;
+
+	fl_os_lock(&fl_text_lock, &signals);
+	for (uint32_t i = 0; i < N_OWN; i++)
+		if (own[i].lo == lo)
+			own[i].hi = lo;
+	fl_os_unlock(&fl_text_lock, &signals);
+}
+
 struct find { uintptr_t at; int prot; struct fl_area *made; };
 
 static size_t length(const char *text)
@@ -82,6 +109,19 @@ static int make_found(void *arg, const struct fl_mapping *m)
 	return 1;
 }
 
+static bool take_own(struct find *f)
+{
+	struct fl_mapping m = { .prot = PROT_READ | PROT_EXEC, .path = "" };
+
+	for (uint32_t i = 0; i < N_OWN; i++) {
+		m.lo = own[i].lo;
+		m.hi = own[i].hi;
+		if (make_found(f, &m))
+			return true;
+	}
+	return false;
+}
+
 int fl_text_prot(uintptr_t at)
 {
 	struct find f = { .at = at, .prot = -EFAULT };
@@ -96,13 +136,14 @@ int fl_text_prot(uintptr_t at)
 static int enter(uintptr_t at, struct fl_area **out)
 {
 	struct find f = { .at = at, .made = (void *)-EFAULT };
-	int err = fl_os_mappings(make_found, &f);
+	bool is_own = take_own(&f);
+	int err = is_own ? 0 : fl_os_mappings(make_found, &f);
 
 	if (err >= 0)
 		err = fl_is_err(f.made) ? (int)(intptr_t)f.made : 0;
 	if (err)
 		return err;
-	if (fl_text_reach_out(f.made)) {
+	if (fl_text_reach_out(f.made) && !is_own) {
 		fl_os_unmap(f.made, f.made->bytes);
 		return enter(at, out);		/* as it is now */
 	}

@@ -60,4 +60,9 @@ extern const struct fl_text_way *fl_text_way;
  * text-asked.c */
 bool fl_text_reach_out(const struct fl_area *);
 
+/* Code in [lo, hi) is flick's own, read and executed, and one mapping from now on; disown: no
+ * more. */
+void fl_text_own(uintptr_t lo, uintptr_t hi);
+void fl_text_disown(uintptr_t lo);
+
 #endif

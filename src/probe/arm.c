@@ -211,15 +211,17 @@ struct run {
 	uintptr_t lo, hi;
 };
 
-/* The next window; false: it lies apart. */
+/* The next window; false: it lies apart. What a helper has built stands with the last body
+ * first (copy/make.c). */
 static bool join(struct run *r, uintptr_t at, size_t len)
 {
 	uintptr_t lo = fl_round_down(at, FL_PAGE), hi = fl_round_up(at + len, FL_PAGE);
 
 	if (!r->hi)
 		r->lo = lo;
-	else if (lo < r->lo || lo > r->hi)
+	else if (hi < r->lo || lo > r->hi)
 		return false;
+	r->lo = lo < r->lo ? lo : r->lo;
 	r->hi = hi > r->hi ? hi : r->hi;
 	return true;
 }
@@ -233,6 +235,16 @@ static struct run run_at(const struct fl_set *set, size_t i)
 				      set->changes[r.end].patch->len))
 		r.end++;
 	return r;
+}
+
+/* Each page of the run is stored to, and a fault for each takes longer than one call. */
+static int open_pages(const struct run *r)
+{
+	int err = fl_text_open(r->lo, r->hi, FL_TEXT_PROBES);
+
+	if (!err)
+		fl_os_advise((void *)r->lo, r->hi - r->lo, MADV_POPULATE_WRITE);
+	return err;
 }
 
 /* Where the window's bytes are stored to. False: it lies in two mappings and
@@ -256,7 +268,7 @@ static void open_text(struct fl_set *set)
 		int err;
 
 		r = run_at(set, i);
-		err = fl_text_open(r.lo, r.hi, FL_TEXT_PROBES);
+		err = open_pages(&r);
 		for (; i < r.end; i++) {
 			struct fl_patch *p = set->changes[i].patch;
 
@@ -359,10 +371,8 @@ static struct run run_of_mute(uint32_t id)
 
 static void mute_run(uint32_t id, const struct run *r)
 {
-	int err = fl_text_open(r->lo, r->hi, FL_TEXT_PROBES);
+	int err = open_pages(r);
 
-	if (!err)			/* all at once: a fault for each takes longer */
-		fl_os_advise((void *)r->lo, r->hi - r->lo, MADV_POPULATE_WRITE);
 	for (; id < r->end; id++)
 		if (is_to_mute(id) && err)
 			fl_table_refuse(id, err, fl_table.sites[id].at);

@@ -343,6 +343,37 @@ static void glue_is_written_through_a_view_that_goes(void **state)
 	assert_int_equal(fl_text_prot(view), -EFAULT);
 }
 
+/* What is sealed can be opened where nobody says what is mapped, as long as it is there. */
+static int sealed_without_maps(void)
+{
+	struct fl_near near;
+	uintptr_t at;
+	int was_there, is_gone;
+
+	if (fl_text_choose(NULL) || fl_near_alloc(&near, FL_NEAR_TO(0, 0), 1, 1))
+		return 1;
+	at = (uintptr_t)near.code;
+	if (fl_near_seal(&near))
+		return 2;
+	if (deny(SYS_openat))
+		return 77;
+	was_there = fl_text_open(at, at + 1, FL_TEXT_PROBES);
+	if (!was_there)
+		*(unsigned char *)(at + (uintptr_t)fl_text_shift(at)) = 0xc3;
+	if (was_there || *(unsigned char *)at != 0xc3)
+		return 3;
+	fl_text_forget(at, at + near.code_bytes);
+	fl_near_free(&near);
+	is_gone = fl_text_open(at, at + 1, FL_TEXT_PROBES);
+	return is_gone == -EACCES ? 0 : 4;
+}
+
+static void what_is_sealed_is_known_until_it_is_freed(void **state)
+{
+	(void)state;
+	in_child(sealed_without_maps);
+}
+
 /* ---- fork ------------------------------------------------------------------------- */
 
 static struct flick_patch moved;
@@ -400,6 +431,7 @@ int main(void)
 		cmocka_unit_test(a_changed_file_does_not_come_back),
 		cmocka_unit_test(what_is_not_mapped_cannot_be_opened),
 		cmocka_unit_test(glue_is_written_through_a_view_that_goes),
+		cmocka_unit_test(what_is_sealed_is_known_until_it_is_freed),
 		cmocka_unit_test(a_child_that_shares_its_parents_text_moves_nothing),
 	};
 	int failed;
