@@ -91,6 +91,11 @@ struct fl_budget {
 	uint64_t begun_ns;		/* when modules had been scanned */
 	uint64_t pc_own, pc_all;	/* since the last look; own: but for counts */
 	double looked_counted;		/* calls, likewise */
+	uint64_t periods;		/* of all samples */
+	enum {				/* of samples; slow: there were many, and are fewer */
+		FL_PACE_FIRST, FL_PACE_SLOW, FL_PACE_LAST
+	} pace;
+	uint64_t slow_since, slow_starts;	/* periods, and threads that had begun, then */
 };
 
 static inline double least(double a, double b)

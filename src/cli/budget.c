@@ -24,6 +24,7 @@
 #include "cli/budget-state.h"
 #include "cli/change.h"
 #include "cli/recent.h"
+#include "cli/sampler.h"
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, but for the first ones */
@@ -61,11 +62,12 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 
 	if (!b->s->o->follow && pc->pid != b->s->pid)
 		return;
-	b->pc_all++;
+	b->pc_all += pc->n;
+	b->periods += pc->n;
 	fl_own_look(&b->own, b->s);		/* no memory: what is new is the program's */
 	if (!fl_own_has(&b->own, b->s, pc))
 		return;
-	b->pc_own += !fl_own_counts(&b->own, pc);
+	b->pc_own += fl_own_counts(&b->own, pc) ? 0 : pc->n;
 	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
 
@@ -359,6 +361,38 @@ static bool is_counted(struct fl_budget *b)
 	return true;
 }
 
+/* A thread's first sample comes when its first period ends: of as many threads as begin in that
+ * time no more of it may be lost than a percent. */
+static bool lose_much(uint64_t starts, double periods, uint64_t time)
+{
+	return 100 * (double)starts * periods > (double)time;
+}
+
+/* MANY samples tell self times to a percent. From then on they take no more than a part of
+ * the budget, if the kernel gives events for that. Of a process tree nobody knows all
+ * threads. */
+static void slow_samples(struct fl_budget *b)
+{
+	enum { MANY = 2048, PART = 4, MOST_PERIODS = 64 };
+	struct fl_session *s = b->s;
+	double part = (double)s->sample_ns / (double)fl_sampler_period_ns();
+	double periods = least(ceil(part * PART / s->o->budget), MOST_PERIODS);
+	uint64_t starts = s->sampler ? fl_sampler_starts(s->sampler) : 0;
+
+	if (b->pace == FL_PACE_FIRST && b->periods >= MANY && periods > 1 && !s->o->follow &&
+	    !lose_much(starts, periods, b->periods)) {
+		b->pace = fl_sampler_slow(s->sampler, s->pid, (uint32_t)periods) ?
+			  FL_PACE_LAST : FL_PACE_SLOW;
+		b->slow_since = b->periods;
+		b->slow_starts = starts;
+	} else if (b->pace == FL_PACE_SLOW &&
+		   lose_much(starts - b->slow_starts, periods,
+			     b->periods - b->slow_since + MANY)) {
+		fl_sampler_hasten(s->sampler);
+		b->pace = FL_PACE_LAST;
+	}
+}
+
 /* What came before, when modules were scanned, is no such cost. */
 static void begin(struct fl_budget *b)
 {
@@ -394,6 +428,7 @@ void fl_budget_turn(struct fl_session *s)
 	if (!b->is_heeded)
 		return;
 	give_credit(b, (double)(now.ns - b->look.ns) / 1e9);
+	slow_samples(b);
 	if (decide(b, &now) || (b->afford.window_us && b->n_wished != b->n_entries))
 		wish(b, &now);
 	store_relaxed(&s->shared->seldom.window_us,

@@ -433,8 +433,9 @@ struct fl_session {
 	uint64_t early_own;		/* of pcs.own, without the agent's work, those of the
 					 * first second that samples were taken in */
 	struct fl_pcs {			/* samples of the target's program counter */
-		uint64_t all, own;	/* own: in flick's code; of these: */
+		uint64_t all, own;	/* periods; own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
+		uint64_t taken, taken_own;	/* samples, which may stand for several */
 	} pcs;
 	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */

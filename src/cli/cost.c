@@ -33,21 +33,13 @@ static double percent(const struct costs *c, double ns)
 int fl_cost_count(struct fl_session *s)
 {
 	struct fl_own own = { 0 };
-	struct fl_pcs *pcs = &s->pcs;
 	size_t n;
 	const struct fl_pc *pc = fl_sampler_counts(s->sampler, &n);
 	int err = fl_own_look(&own, s);
 
-	for (const struct fl_pc *end = pc + n; !err && pc < end; pc++) {
-		if (!fl_own_is_targets(s, pc))
-			continue;
-		pcs->all += pc->n;
-		if (!fl_own_has(&own, s, pc))
-			continue;
-		pcs->own += pc->n;
-		pcs->work += fl_own_is_work(&own, pc) ? pc->n : 0;
-		pcs->counts += fl_own_counts(&own, pc) ? pc->n : 0;
-	}
+	for (const struct fl_pc *end = pc + n; !err && pc < end; pc++)
+		if (fl_own_is_targets(s, pc))
+			fl_own_add(&own, s, pc, &s->pcs);
 	fl_own_close(&own);
 	return err;
 }
@@ -182,22 +174,30 @@ static struct costs take_costs(struct fl_session *s)
 	struct costs c = {
 		.probes_ns = own_ns(s), .switching_ns = switching_ns(s),
 		.jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own)),
-		.samples_ns = (double)(s->pcs.all - s->pcs.work) * s->sample_ns,
+		.samples_ns = (double)s->pcs.taken * s->sample_ns,
 	};
 
 	c.program_ns = program_ns(s, &c);
 	return c;
 }
 
+/* CPU time that a sample stands for, on average. */
+static double mean_ns(const struct fl_pcs *pcs)
+{
+	uint64_t periods = pcs->all - pcs->work;
+
+	return ns_of(periods > pcs->taken ? periods : pcs->taken) / (double)pcs->taken;
+}
+
 /* How far it may be off. A core runs a short call and its probes at once: samples tell
  * where it stood, and not what it would have done without them. Of others chance alone:
  * of n samples their root. */
 static void tell_error(const struct flick_rows *rows, double own_ns, double program,
-		       char out[80])
+		       double each_ns, char out[80])
 {
 	const double many = 1e7;	/* calls a second */
 	double calls = rows ? (double)fl_sheet_sum(rows, "calls") : 0;
-	double chance = 100 * ns_of(1) * sqrt(own_ns / ns_of(1)) / program;
+	double chance = 100 * each_ns * sqrt(own_ns / each_ns) / program;
 
 	if (calls * 1e9 > many * program)
 		snprintf(out, 80, ", a third to three times of it as calls are this short");
@@ -234,7 +234,8 @@ void fl_cost_tell(struct fl_session *s)
 	} else {
 		s->cost = percent(&c, c.probes_ns + c.switching_ns + c.samples_ns + c.jumps_ns);
 		tell_passed(s, &c, passed);
-		tell_error(fl_session_calls(s), c.probes_ns, c.program_ns, error);
+		tell_error(fl_session_calls(s), c.probes_ns, c.program_ns,
+			   mean_ns(&s->pcs), error);
 		say_share("samples", percent(&c, c.samples_ns), stay, sizeof(stay));
 		say_share("jumps to bodies", percent(&c, c.jumps_ns), stay, sizeof(stay));
 		snprintf(cost, room, "%s%.1f %% of CPU time (probes %.1f, switching %.1f, "

@@ -147,8 +147,9 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	if (*s->watched)
 		put(p, "watched", "%s", s->watched);
 	if (s->sampler) {
-		put(p, "pc_samples", "%llu", (unsigned long long)(s->pcs.all - s->pcs.own));
-		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.own);
+		put(p, "pc_samples", "%llu",
+		    (unsigned long long)(s->pcs.taken - s->pcs.taken_own));
+		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.taken_own);
 		put(p, "pc_sample_ns", "%u", s->sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}

@@ -49,19 +49,14 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 
 	if (!fl_own_is_targets(d->s, pc))
 		return;
-	d->pcs.all++;
 	fl_own_look(&d->own, d->s);		/* no memory: what is new is the program's */
-	if (fl_own_has(&d->own, d->s, pc)) {
-		d->pcs.own++;
-		d->pcs.work += fl_own_is_work(&d->own, pc);
-		d->pcs.counts += fl_own_counts(&d->own, pc);
+	if (fl_own_add(&d->own, d->s, pc, &d->pcs))
 		return;
-	}
 	m = fl_session_module_at(d->s, pc->address);
 	if (m && fl_functions_around(functions, (uint32_t)(m - functions->modules),
 				     pc->address - m->base, &f) &&
 	    !fl_array_extend(&d->samples, &d->n_samples, functions->n, sizeof(*d->samples)))
-		d->samples[f]++;
+		d->samples[f] += pc->n;
 }
 
 /* ---- a look ------------------------------------------------------------------------- */

@@ -112,6 +112,22 @@ bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
 	return !is_file(pc) && is_glue(o, pc->address);
 }
 
+bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc,
+		struct fl_pcs *to)
+{
+	bool is_own = fl_own_has(o, s, pc);
+
+	to->all += pc->n;
+	to->taken += pc->taken;
+	if (!is_own)
+		return false;
+	to->own += pc->n;
+	to->taken_own += pc->taken;
+	to->work += fl_own_is_work(o, pc) ? pc->n : 0;
+	to->counts += fl_own_counts(o, pc) ? pc->n : 0;
+	return true;
+}
+
 void fl_own_close(struct fl_own *o)
 {
 	free(o->glue);

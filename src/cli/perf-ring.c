@@ -52,11 +52,19 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, in
 	return err;
 }
 
-void fl_perf_rings_go(struct fl_perf_rings *r)
+/* With those that threads have inherited from them. */
+static void ask_each(const struct fl_perf_rings *r, unsigned long what)
 {
 	for (uint32_t i = 0; i < r->n; i++)
-		if (r->of[i].head)
-			ioctl(r->of[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (r->of[i].fd >= 0)
+			ioctl(r->of[i].fd, what, 0);
+	for (uint32_t i = 0; i < r->n_events; i++)
+		ioctl(r->events[i], what, 0);
+}
+
+void fl_perf_rings_go(struct fl_perf_rings *r)
+{
+	ask_each(r, PERF_EVENT_IOC_ENABLE);
 }
 
 bool fl_perf_rings_have(const struct fl_perf_rings *r)
@@ -113,19 +121,9 @@ uint32_t fl_perf_rings_take(struct fl_perf_rings *r,
 	return fullest;
 }
 
-static void stop_event(int fd)
-{
-	if (fd >= 0)
-		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-}
-
-/* With those that threads have inherited from them. */
 void fl_perf_rings_stop(struct fl_perf_rings *r)
 {
-	for (uint32_t i = 0; i < r->n; i++)
-		stop_event(r->of[i].fd);
-	for (uint32_t i = 0; i < r->n_events; i++)
-		stop_event(r->events[i]);
+	ask_each(r, PERF_EVENT_IOC_DISABLE);
 }
 
 void fl_perf_rings_close(struct fl_perf_rings *r)

@@ -10,6 +10,9 @@
  * at a sample's address is told by the kernel as well, so nothing here rests on what the
  * target says.
  *
+ * A sample takes its program's time, so once there are many their period may become longer
+ * (budget.c).
+ *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
  * than the samples in it. So what all rings hold is put in the order of time first,
  * but for the last moments, whose earlier records may be on their way still.
@@ -33,6 +36,7 @@ struct moment {
 	uint64_t time;
 	uint32_t type, path;
 	int32_t pid, parent;
+	uint32_t periods;		/* that a sample stands for */
 	uint64_t at, end, offset;
 };
 
@@ -44,6 +48,9 @@ struct map {
 
 struct fl_sampler {
 	struct fl_perf_rings rings;
+	struct fl_perf_rings seldom;	/* those instead, since fl_sampler_slow() */
+	uint32_t seldom_periods;	/* that a sample in there stands for */
+	uint32_t periods;		/* ... of the rings that are being taken */
 	struct moment *moments;		/* taken from rings, not yet looked at */
 	uint32_t n_moments;
 	struct map *maps;		/* a newer one hides what it covers */
@@ -53,6 +60,7 @@ struct fl_sampler {
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
 	uint64_t lost;			/* samples for which a ring had no room */
+	uint64_t starts;		/* of threads */
 	bool goes;			/* the rings are there, and this thread's */
 	struct {
 		void (*saw)(void *arg, const struct fl_pc *);
@@ -144,6 +152,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	if (h->type == PERF_RECORD_SAMPLE) {
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
+		m.periods = s->periods;
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
 	} else if (h->type == PERF_RECORD_FORK) {
@@ -212,6 +221,12 @@ static int compare_pcs(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
+static void add_pc(struct fl_pc *to, const struct fl_pc *pc)
+{
+	to->n += pc->n;
+	to->taken += pc->taken;
+}
+
 static void merge_pcs(struct fl_sampler *s)
 {
 	uint32_t kept = 0;
@@ -219,7 +234,7 @@ static void merge_pcs(struct fl_sampler *s)
 	qsort(s->pcs, s->n_pcs, sizeof(*s->pcs), compare_pcs);
 	for (uint32_t i = 0; i < s->n_pcs; i++) {
 		if (kept && !compare_pcs(&s->pcs[kept - 1], &s->pcs[i]))
-			s->pcs[kept - 1].n += s->pcs[i].n;
+			add_pc(&s->pcs[kept - 1], &s->pcs[i]);
 		else
 			s->pcs[kept++] = s->pcs[i];
 	}
@@ -240,7 +255,8 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 	const struct map *map = map_at(s, m->pid, m->at);
 	uint64_t at = may_be_body(s, map) ? fl_originals_at(s->originals, m->pid, m->at) :
 		      m->at;
-	struct fl_pc pc = { .pid = m->pid, .n = 1, .at = at, .address = at, .path = "" };
+	struct fl_pc pc = { .pid = m->pid, .n = m->periods, .taken = 1, .at = at,
+			    .address = at, .path = "" };
 
 	if (at != m->at)
 		map = map_at(s, m->pid, at);
@@ -280,6 +296,7 @@ static void settle(struct fl_sampler *s, uint64_t until)
 			add_map(s, (struct map){ m->pid, m->path, m->at, m->end, m->offset });
 			break;
 		case PERF_RECORD_FORK:
+			s->starts += m->pid == m->parent;
 			copy_maps(s, m->pid, m->parent);
 			break;
 		case PERF_RECORD_COMM:
@@ -311,15 +328,20 @@ void fl_sampler_poll(struct fl_sampler *s)
 
 	if (!s || !s->goes)
 		return;
+	s->periods = 1;
 	fl_perf_rings_take(&s->rings, take_record, s);
+	s->periods = s->seldom_periods;
+	fl_perf_rings_take(&s->seldom, take_record, s);
 	if (s->n_moments)
 		settle(s, now - SETTLED_NS);
 }
 
 void fl_sampler_stop(struct fl_sampler *s)
 {
-	if (s && s->goes)
-		fl_perf_rings_stop(&s->rings);
+	if (!s || !s->goes)
+		return;
+	fl_perf_rings_stop(&s->rings);
+	fl_perf_rings_stop(&s->seldom);
 }
 
 void fl_sampler_forget(struct fl_sampler *s)
@@ -405,6 +427,36 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
 	s->failed |= look_at_mappings(s, pid) != 0;
 }
 
+/* The kernel changes no period of events that threads have inherited: they are other events.
+ * Both kinds go for a moment, so nothing that is mapped is missed; to be told of it twice is
+ * the same as once. */
+int fl_sampler_slow(struct fl_sampler *s, int pid, uint32_t periods)
+{
+	struct perf_event_attr attr = fl_sampler_attr();
+	int err;
+
+	attr.sample_period = periods * PERIOD_NS;
+	attr.disabled = 1;
+	err = fl_perf_rings_open_of(&s->seldom, &attr, pid);
+	if (err)
+		return err;
+	s->seldom_periods = periods;
+	fl_perf_rings_go(&s->seldom);
+	fl_perf_rings_stop(&s->rings);
+	return 0;
+}
+
+void fl_sampler_hasten(struct fl_sampler *s)
+{
+	fl_perf_rings_go(&s->rings);
+	fl_perf_rings_stop(&s->seldom);
+}
+
+uint64_t fl_sampler_starts(const struct fl_sampler *s)
+{
+	return s->starts;
+}
+
 int fl_sampler_open_of(struct fl_sampler **out, int pid)
 {
 	struct perf_event_attr attr = fl_sampler_attr();
@@ -429,6 +481,7 @@ void fl_sampler_close(struct fl_sampler *s)
 	if (!s)
 		return;
 	fl_perf_rings_close(&s->rings);
+	fl_perf_rings_close(&s->seldom);
 	for (uint32_t i = 0; i < s->n_paths; i++)
 		free(s->paths[i]);
 	free(s->moments);

@@ -14,7 +14,8 @@ struct fl_pc {
 					 * Lives until close */
 	uint64_t at;			/* offset in that file, else the address */
 	uint64_t address;		/* of one of them */
-	uint64_t n;
+	uint64_t n;			/* periods of CPU time */
+	uint64_t taken;			/* samples */
 	int32_t pid;
 };
 
@@ -27,6 +28,14 @@ void fl_sampler_go(struct fl_sampler *, int pid);
 /* The same of a process that runs already. stop: nothing more comes; forget: what was
  * counted. */
 int fl_sampler_open_of(struct fl_sampler **, int pid);
+/* From now on one sample stands for so many periods, in all threads that `pid` has, and whom
+ * they create. Once; it takes some microseconds a thread and CPU. 0 or -errno: samples are
+ * taken as before. A thread's first period ends in no sample, so those that live for less
+ * have none. hasten: one period it is again. */
+int fl_sampler_slow(struct fl_sampler *, int pid, uint32_t periods);
+void fl_sampler_hasten(struct fl_sampler *);
+/* How many threads have begun since samples are taken. */
+uint64_t fl_sampler_starts(const struct fl_sampler *);
 void fl_sampler_stop(struct fl_sampler *);	/* NULL is fine */
 void fl_sampler_forget(struct fl_sampler *);
 /* Call this, too, for each, about when it was taken: two at most. */
@@ -39,7 +48,7 @@ void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
-/* CPU time that one sample stands for, nanoseconds. */
+/* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
 /* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller
  * himself in a millisecond or two, and at most a sixth of a second where others have the CPU
