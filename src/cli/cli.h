@@ -418,7 +418,6 @@ struct fl_session {
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;
 	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
-	struct fl_obj code_file;	/* of a module, for fl_view.code */
 	struct fl_module code;
 	const struct fl_shm_module *code_of;
 	bool has_code;

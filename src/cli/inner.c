@@ -103,18 +103,14 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 static int fill_file(struct calls *c, struct fl_place *p, size_t n)
 {
 	struct fl_module m;
-	struct fl_obj file;
-	int err = 0;
+	int err;
 
 	c->path = p->path;
 	c->hash = fl_hash_text(0, p->path);
-	if (!has_calls(c) || fl_obj_read(&file, p->path, FL_OBJ_ALL))
+	if (!has_calls(c) || fl_obj_copy(&m, p->path, FL_OBJ_ALL))
 		return 0;
-	if (!fl_obj_lay_out(&m, &file, p->path)) {
-		err = find_in(&m, c, p, n);
-		fl_obj_unlay(&m);
-	}
-	fl_obj_close(&file);
+	err = find_in(&m, c, p, n);
+	fl_obj_unlay(&m);
 	return err;
 }
 

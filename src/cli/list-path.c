@@ -94,21 +94,15 @@ int fl_list_path(struct fl_symbols *symbols, const char *path, uint64_t function
 {
 	struct fl_outline o = { .n = 0 };
 	struct fl_module m;
-	struct fl_obj file;
-	int err = fl_obj_read(&file, path, FL_OBJ_ALL);
+	struct printer p = { .m = &m, .symbols = symbols };
+	int err = fl_obj_copy(&m, path, FL_OBJ_ALL);
 
 	if (err)
 		return err;
-	err = fl_obj_lay_out(&m, &file, path);
-	if (!err) {
-		struct printer p = { .m = &m, .symbols = symbols };
-
-		err = fl_outline_open(&o, &m);
-		if (!err)
-			err = print_path(&p, &o, m.bias + function, number);
-		fl_outline_close(&o);
-		fl_obj_unlay(&m);
-	}
-	fl_obj_close(&file);
+	err = fl_outline_open(&o, &m);
+	if (!err)
+		err = print_path(&p, &o, m.bias + function, number);
+	fl_outline_close(&o);
+	fl_obj_unlay(&m);
 	return err;
 }

@@ -80,22 +80,17 @@ static int pass_on(void *arg, const struct fl_site *site)
 int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *arg)
 {
 	struct passing p = { s, each, arg };
-	struct fl_obj file;
 	int err = check_kind(path);
 
 	if (!err)
-		err = fl_obj_read(&file, path, FL_OBJ_ALL);
+		err = fl_obj_copy(&s->module, path, FL_OBJ_ALL);
 	if (err)
 		return err;
-	err = fl_obj_lay_out(&s->module, &file, path);
-	if (!err) {
-		err = fl_site_scan(&s->module, pass_on, &p);
-		s->found = err > 0 ? (uint64_t)err : 0;
-		if (err >= 0)
-			err = fl_site_unnamed(&s->module, count_call, &s->unnamed);
-		fl_obj_unlay(&s->module);
-	}
-	fl_obj_close(&file);
+	err = fl_site_scan(&s->module, pass_on, &p);
+	s->found = err > 0 ? (uint64_t)err : 0;
+	if (err >= 0)
+		err = fl_site_unnamed(&s->module, count_call, &s->unnamed);
+	fl_obj_unlay(&s->module);
 	return err < 0 ? err : 0;
 }
 

@@ -45,8 +45,6 @@ void fl_view_close(struct fl_session *s)
 {
 	if (s->has_code)
 		fl_obj_unlay(&s->code);
-	fl_obj_close(&s->code_file);
-	s->code_file = (struct fl_obj){ 0 };
 	s->has_code = false;
 }
 
@@ -61,8 +59,7 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	if (s->code_of != m) {
 		fl_view_close(s);
 		s->code_of = m;
-		s->has_code = !fl_obj_read(&s->code_file, m->path, FL_OBJ_ALL) &&
-			      !fl_obj_lay_out(&s->code, &s->code_file, m->path);
+		s->has_code = !fl_obj_copy(&s->code, m->path, FL_OBJ_ALL);
 	}
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
 }

@@ -166,15 +166,17 @@ static const char *name_at(const struct names *t, uint32_t offset)
 	return offset < t->n ? t->text + offset : "";
 }
 
+size_t fl_obj_find_names(const struct fl_obj *o)
+{
+	return !o->sh ? 0 :
+	       o->eh->e_shstrndx == SHN_XINDEX ? o->sh->sh_link : o->eh->e_shstrndx;
+}
+
 bool fl_obj_section(const struct fl_obj *o, const char *name, Elf64_Shdr *out)
 {
 	struct names t;
-	size_t strings;
 
-	if (!o->sh)
-		return false;
-	strings = o->eh->e_shstrndx == SHN_XINDEX ? o->sh->sh_link : o->eh->e_shstrndx;
-	if (!open_names(&t, o, strings))
+	if (!open_names(&t, o, fl_obj_find_names(o)))
 		return false;
 	for (size_t i = 1; i < o->n_sh; i++)
 		if (!strcmp(name_at(&t, o->sh[i].sh_name), name)) {

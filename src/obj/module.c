@@ -344,7 +344,7 @@ static void relocate(struct fl_module *m)
 
 enum { LAY_OUT_MAX_GIB = 64 };
 
-int fl_obj_lay_out(struct fl_module *out, const struct fl_obj *file, const char *path)
+int fl_obj_make_room(struct fl_module *out, const struct fl_obj *file, const char *path)
 {
 	uint64_t lo, n = file->ph ? span(file->ph, file->eh->e_phnum, &lo) : 0;
 	char *base;
@@ -361,6 +361,15 @@ int fl_obj_lay_out(struct fl_module *out, const struct fl_obj *file, const char 
 		.n_ph = file->eh->e_phnum, .path = path, .file = *file,
 		.laid_out = true,
 	};
+	return 0;
+}
+
+int fl_obj_lay_out(struct fl_module *out, const struct fl_obj *file, const char *path)
+{
+	int err = fl_obj_make_room(out, file, path);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < out->n_ph; i++)
 		if (file->ph[i].p_type == PT_LOAD)
 			memcpy((void *)(out->bias + file->ph[i].p_vaddr),
@@ -374,6 +383,8 @@ void fl_obj_unlay(struct fl_module *m)
 {
 	if (m->lo)
 		fl_os_unmap((void *)m->lo, m->hi - m->lo);
+	if (m->is_copy)
+		fl_obj_close(&m->file);
 	*m = (struct fl_module){ 0 };
 }
 

@@ -24,10 +24,6 @@ struct fl_obj {
 /* Map and check `path`. 0, -errno, FLE_NOTELF, FLE_TRUNCATED or FLE_MACHINE. */
 int fl_obj_open(struct fl_obj *, const char *path);
 void fl_obj_close(struct fl_obj *);
-/* READER: a copy of a file that others may write (read.c), or of its headers and its
- * symbols alone. As fl_obj_open(); -EFBIG. */
-enum fl_obj_part { FL_OBJ_ALL, FL_OBJ_SYMBOLS };
-int fl_obj_read(struct fl_obj *, const char *path, enum fl_obj_part);
 /* READER: a regular file, without waiting; `is_own`: only root and this user write
  * it. A descriptor, or -errno, FLE_NOTELF. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
@@ -61,6 +57,7 @@ struct fl_module {
 	const char *path;		/* "" when unknown */
 	struct fl_obj file;		/* may be all 0 when unreadable */
 	bool laid_out;			/* not loaded: GOT entries hold no addresses */
+	bool is_copy;			/* `file` goes with it */
 	bool is_program;
 };
 
@@ -96,6 +93,12 @@ const struct r_debug *fl_obj_loader(void);
 void *fl_obj_c_function(const char *name);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
+/* READER: a copy of a file that others may write (read.c): of its headers and symbols alone,
+ * which m->file has then; of what it says of its code, too, laid out, without relocations, and
+ * without the code but for stubs of linkage; or of all, laid out. As fl_obj_open(); -EFBIG. */
+enum fl_obj_part { FL_OBJ_SYMBOLS, FL_OBJ_TABLES, FL_OBJ_ALL };
+int fl_obj_copy(struct fl_module *, const char *path, enum fl_obj_part);
+/* What was laid out or copied; a copy's file, too. */
 void fl_obj_unlay(struct fl_module *);
 
 /* What tells this build of a file from all others, where the linker has put it: false

@@ -39,22 +39,25 @@ int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own)
 }
 
 /* Bytes [at, at + n), as far as there are such: what cannot be read stays 0. */
-static void take(struct fl_obj *o, int fd, uint64_t at, uint64_t n)
+static void take_to(char *to, int fd, uint64_t at, uint64_t n)
 {
-	char *to = (char *)(uintptr_t)o->bytes;
-
-	if (at > o->n_bytes || n > o->n_bytes - at)
-		return;
 	while (n) {
-		ssize_t done = pread(fd, to + at, n, (off_t)at);
+		ssize_t done = pread(fd, to, n, (off_t)at);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
 			return;
+		to += done;
 		at += (uint64_t)done;
 		n -= (uint64_t)done;
 	}
+}
+
+static void take(struct fl_obj *o, int fd, uint64_t at, uint64_t n)
+{
+	if (at <= o->n_bytes && n <= o->n_bytes - at)
+		take_to((char *)(uintptr_t)o->bytes + at, fd, at, n);
 }
 
 /* All headers. */
@@ -101,6 +104,7 @@ static int fill(struct fl_obj *o, int fd, enum fl_obj_part part)
 		return err;
 	if (o->n_sh > MOST_SECTIONS)
 		return FLE_TRUNCATED;
+	take_section(o, fd, fl_obj_find_names(o), MOST_NAMES);
 	symbols = fl_obj_find_symbols(o);
 	if (!symbols)
 		return 0;
@@ -108,32 +112,129 @@ static int fill(struct fl_obj *o, int fd, enum fl_obj_part part)
 	return err ? err : take_section(o, fd, o->sh[symbols].sh_link, MOST_NAMES);
 }
 
-int fl_obj_read(struct fl_obj *out, const char *path, enum fl_obj_part part)
+static int copy_part(struct fl_obj *out, int fd, uint64_t bytes, enum fl_obj_part part)
 {
-	struct fl_obj o = { 0 };
-	bool is_own;
-	uint64_t bytes;
-	int fd = fl_obj_open_plain(path, &bytes, &is_own), err = 0;
+	struct fl_obj o = { .n_bytes = bytes };
 	void *p;
+	int err;
 
-	if (fd < 0)
-		return fd;
 	if (!bytes)
-		err = FLE_NOTELF;
-	else if (part == FL_OBJ_ALL && bytes > MOST_BYTES)
-		err = -EFBIG;
-	p = err ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!err && p == MAP_FAILED)
-		err = -errno;
-	if (!err) {
-		o = (struct fl_obj){ .bytes = p, .n_bytes = bytes, .eh = p };
-		err = fill(&o, fd, part);
-	}
-	close(fd);
+		return FLE_NOTELF;
+	if (part == FL_OBJ_ALL && bytes > MOST_BYTES)
+		return -EFBIG;
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	o.bytes = p;
+	o.eh = p;
+	err = fill(&o, fd, part);
 	if (err)
 		fl_obj_close(&o);
 	else
 		*out = o;
+	return err;
+}
+
+/* ---- tables, where the loader would put them ----------------------------------------- */
+
+static void lay_section(const struct fl_module *m, int fd, const Elf64_Shdr *s)
+{
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *ph = &m->ph[i];
+		uint64_t in = s->sh_offset - ph->p_offset;
+
+		if (ph->p_type == PT_LOAD && in < ph->p_filesz &&
+		    s->sh_size <= ph->p_filesz - in)
+			take_to((char *)(m->bias + ph->p_vaddr + in), fd, s->sh_offset,
+				s->sh_size);
+	}
+}
+
+/* Sections that lie may overlap: in all they are no more than the file. */
+static int lay_sections(const struct fl_module *m, int fd)
+{
+	static const char *const stubs[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
+	uint64_t left = m->file.n_bytes;
+	Elf64_Shdr stub;
+
+	for (size_t i = 0; i < m->file.n_sh; i++) {
+		const Elf64_Shdr *s = &m->file.sh[i];
+
+		if (s->sh_type == SHT_NOBITS || !(s->sh_flags & SHF_ALLOC) ||
+		    s->sh_flags & SHF_EXECINSTR)
+			continue;
+		if (s->sh_size > left)
+			return FLE_TRUNCATED;
+		left -= s->sh_size;
+		lay_section(m, fd, s);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(stubs); i++)
+		if (fl_obj_section(&m->file, stubs[i], &stub))
+			lay_section(m, fd, &stub);
+	return 0;
+}
+
+static bool has_section(const struct fl_obj *o, const Elf64_Phdr *of)
+{
+	for (size_t i = 0; i < o->n_sh; i++)
+		if (o->sh[i].sh_flags & SHF_ALLOC && o->sh[i].sh_offset == of->p_offset)
+			return true;
+	return false;
+}
+
+/* Else nobody knows which bytes are code. */
+static bool sections_tell(const struct fl_module *m)
+{
+	for (size_t i = 0; i < m->n_ph; i++)
+		if ((m->ph[i].p_type == PT_GNU_EH_FRAME || m->ph[i].p_type == PT_DYNAMIC) &&
+		    !has_section(&m->file, &m->ph[i]))
+			return false;
+	return true;
+}
+
+static void lay_segments(const struct fl_module *m, int fd)
+{
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_LOAD)
+			take_to((char *)(m->bias + m->ph[i].p_vaddr), fd, m->ph[i].p_offset,
+				m->ph[i].p_filesz);
+}
+
+static int lay_tables(struct fl_module *out, const struct fl_obj *file, const char *path,
+		      int fd)
+{
+	int err = fl_obj_make_room(out, file, path);
+
+	if (err)
+		return err;
+	if (sections_tell(out))
+		return lay_sections(out, fd);
+	lay_segments(out, fd);
+	return 0;
+}
+
+int fl_obj_copy(struct fl_module *out, const char *path, enum fl_obj_part part)
+{
+	struct fl_module m = { 0 };
+	struct fl_obj file;
+	bool is_own;
+	uint64_t bytes;
+	int fd = fl_obj_open_plain(path, &bytes, &is_own), err;
+
+	if (fd < 0)
+		return fd;
+	err = copy_part(&file, fd, bytes, part);
+	if (!err) {
+		err = part == FL_OBJ_ALL ? fl_obj_lay_out(&m, &file, path) :
+		      part == FL_OBJ_TABLES ? lay_tables(&m, &file, path, fd) : 0;
+		m.file = file;
+		m.is_copy = true;
+	}
+	close(fd);
+	if (err)
+		fl_obj_unlay(&m);
+	else
+		*out = m;
 	return err;
 }

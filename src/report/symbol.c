@@ -175,8 +175,11 @@ static void take_known(struct file *f)
 
 static void read_file(struct file *f)
 {
-	if (fl_obj_read(&f->obj, f->path, FL_OBJ_SYMBOLS))
+	struct fl_module m;
+
+	if (fl_obj_copy(&m, f->path, FL_OBJ_SYMBOLS))
 		return;
+	f->obj = m.file;
 	f->has_names = !has_symtab(&f->obj) && !fl_source_open(&f->names, f->path);
 	if (f->has_names) {
 		take_known(f);
@@ -328,23 +331,19 @@ static int take_stub(void *arg, const char *function, uint64_t at, uint64_t size
 static void ask_frames(struct file *f)
 {
 	struct fl_module m;
-	struct fl_obj o;
 
 	f->asked_frames = true;
-	if (fl_obj_read(&o, f->path, FL_OBJ_ALL))
+	if (fl_obj_copy(&m, f->path, FL_OBJ_TABLES))
 		return;
-	if (!fl_obj_lay_out(&m, &o, f->path)) {
-		fl_obj_frames(&m, take_frame, f);
-		for (size_t i = 0; i < f->n_frames; i++) {
-			f->frames[i].lo -= m.bias;
-			f->frames[i].hi -= m.bias;
-		}
-		fl_linkage_stubs(&m, take_stub, f);
-		if (f->n_stubs)
-			qsort(f->stubs, f->n_stubs, sizeof(*f->stubs), compare_entries);
-		fl_obj_unlay(&m);
+	fl_obj_frames(&m, take_frame, f);
+	for (size_t i = 0; i < f->n_frames; i++) {
+		f->frames[i].lo -= m.bias;
+		f->frames[i].hi -= m.bias;
 	}
-	fl_obj_close(&o);
+	fl_linkage_stubs(&m, take_stub, f);
+	if (f->n_stubs)
+		qsort(f->stubs, f->n_stubs, sizeof(*f->stubs), compare_entries);
+	fl_obj_unlay(&m);
 }
 
 /* Of a stripped program nearly all functions are asked for by their frames. */

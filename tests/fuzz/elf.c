@@ -33,19 +33,16 @@ static int see_frame(void *arg, const struct fl_obj_frame *f)
 static void read_parts(const char *path, enum fl_obj_part part)
 {
 	struct fl_module m;
-	struct fl_obj file;
 	uint64_t sum = 0;
 
-	if (fl_obj_read(&file, path, part))
+	if (fl_obj_copy(&m, path, part))
 		return;
-	fl_obj_symbols(&file, see_symbol, &sum);
-	if (part == FL_OBJ_ALL && !fl_obj_lay_out(&m, &file, path)) {
-		if (m.hi - m.lo < 16u << 20)
-			fl_site_scan(&m, see_site, &sum);
+	fl_obj_symbols(&m.file, see_symbol, &sum);
+	if (part == FL_OBJ_ALL && m.hi - m.lo < 16u << 20)
+		fl_site_scan(&m, see_site, &sum);
+	if (part != FL_OBJ_SYMBOLS)
 		fl_obj_frames(&m, see_frame, &sum);
-		fl_obj_unlay(&m);
-	}
-	fl_obj_close(&file);
+	fl_obj_unlay(&m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -55,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct fl_symbol found;
 
 	read_parts(path, FL_OBJ_SYMBOLS);
+	read_parts(path, FL_OBJ_TABLES);
 	read_parts(path, FL_OBJ_ALL);
 	if (fl_symbols_open(&symbols))
 		return 0;

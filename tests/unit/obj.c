@@ -60,6 +60,23 @@ static int on_site(void *arg, const struct fl_site *s)
 	return 0;
 }
 
+/* What a copy says of relocations and frames; 0: there is none. */
+static size_t ask_copy(const void *p, size_t n, enum fl_obj_part part)
+{
+	struct fl_module m;
+	size_t sum = 0;
+	int fd, err = fl_obj_copy(&m, make_file(p, n, &fd), part);
+
+	close(fd);
+	if (err)
+		return 0;
+	fl_obj_functions(&m.file, on_function, &sum);
+	fl_obj_relocs(&m, on_reloc, &sum);
+	fl_obj_frames(&m, on_frame, &sum);
+	fl_obj_unlay(&m);
+	return sum;
+}
+
 /* Ask everything; nothing may crash. 0 or the error of opening. */
 static int exercise(const void *p, size_t n)
 {
@@ -86,6 +103,8 @@ static int exercise(const void *p, size_t n)
 		fl_obj_unlay(&m);
 	}
 	fl_obj_close(&o);
+	if (!err)
+		ask_copy(p, n, FL_OBJ_TABLES);
 	return err;
 }
 
@@ -163,6 +182,39 @@ static void a_cut_segment_is_refused(void **state)
 	for (size_t n = 4; n < end; n += 16)
 		assert_int_equal(exercise(bytes, n), FLE_TRUNCATED);
 	assert_int_equal(exercise(bytes, end), 0);
+	*eh = whole;
+}
+
+/* Whatever of its sections a file has. */
+static void tables_alone_say_what_the_whole_file_does(void **state)
+{
+	Elf64_Ehdr *eh = (void *)bytes, whole = *eh;
+	Elf64_Shdr *sh = (void *)(bytes + eh->e_shoff);
+	const Elf64_Phdr *ph = (void *)(bytes + eh->e_phoff);
+	size_t sum = ask_copy(bytes, n_bytes, FL_OBJ_ALL);
+
+	(void)state;
+	assert_true(sum > 40);
+	assert_int_equal(ask_copy(bytes, n_bytes, FL_OBJ_TABLES), sum);
+	for (size_t i = 0; i < eh->e_phnum; i++)
+		for (size_t k = 0; k < eh->e_shnum; k++) {
+			const Elf64_Shdr was = sh[k];
+
+			if (ph[i].p_type != PT_GNU_EH_FRAME ||
+			    sh[k].sh_offset != ph[i].p_offset)
+				continue;
+			sh[k].sh_flags = 0;
+			assert_int_equal(ask_copy(bytes, n_bytes, FL_OBJ_TABLES), sum);
+			sh[k] = was;
+			/* it leaves its segment */
+			sh[k].sh_size = n_bytes - was.sh_offset;
+			assert_true(ask_copy(bytes, n_bytes, FL_OBJ_TABLES) < sum);
+			sh[k] = was;
+		}
+	eh->e_shoff = eh->e_shnum = 0;
+	sum = ask_copy(bytes, n_bytes, FL_OBJ_ALL);
+	assert_true(sum > 40);
+	assert_int_equal(ask_copy(bytes, n_bytes, FL_OBJ_TABLES), sum);
 	*eh = whole;
 }
 
@@ -395,6 +447,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_named),
 		cmocka_unit_test(a_cut_file_is_refused),
 		cmocka_unit_test(a_cut_segment_is_refused),
+		cmocka_unit_test(tables_alone_say_what_the_whole_file_does),
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
 		cmocka_unit_test(a_module_is_found_by_its_mapping),
