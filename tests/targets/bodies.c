@@ -7,7 +7,7 @@
 
 #define FUNCTIONS(X) X(main) X(choose) X(interpret) X(leave) X(leave_by) X(left) X(right) \
 	X(rare) X(spin) X(shape) X(sum) X(zone) X(pair) X(real) X(recurse) X(jump_back) \
-	X(jumped) X(many) X(narrow)
+	X(jumped) X(many) X(narrow) X(row)
 #include "truth.h"
 
 BODY static int choose(int n)
@@ -191,6 +191,20 @@ BODY static void narrow(void)
 	TRUTH_ADD(truth_narrow, 1);
 }
 
+/* More bytes in a row than 16 bits count, without a branch. */
+enum { IN_A_ROW = 20000 };
+BODY static long row(long x)
+{
+	CALLED(row);
+#if defined __x86_64__
+	__asm__(".rept %c1\n\t.byte 0x48, 0x81, 0xc0, 1, 0, 0, 0\n\t.endr"	/* add $1, %%rax */
+		: "+a"(x) : "i"(IN_A_ROW) : "cc");
+#else
+	__asm__(".rept %c1\n\tadd %0, %0, 1\n\t.endr" : "+r"(x) : "i"(IN_A_ROW));
+#endif
+	return x;
+}
+
 int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 2000;
@@ -215,6 +229,8 @@ int main(int argc, char **argv)
 		CHECK(jump_back((int)(i % 9) + 1) == i % 9 + 1);
 		CHECK(many(i, 1, 1, 1, 1, 1, 1, 1, 1) == i + 44);
 		narrow();
+		if (i % 64 == 0)
+			CHECK(row(i) == i + IN_A_ROW);
 	}
 	truth_print();
 	return truth_failed;

@@ -434,9 +434,31 @@ static void knows_the_forms_of_a_site(void **state)
 	assert_int_equal(fl_arch_landing(t[14].code, 3), 0);
 }
 
+/* Behind a prefix of its size an opcode may have operands that it has not without: what is
+ * not decoded is not followed. */
+static void follows_what_a_prefix_changes(void **state)
+{
+	static const unsigned char code[][12] = {
+		{ 0xf2, 0x0f, 0x78, 0xc1, 2, 3 }, { 0x66, 0x0f, 0x78, 0xc1, 2, 3 },
+		{ 0xf2, 0x0f, 0x79, 0xc1 }, { 0x66, 0x0f, 0x70, 0xc1, 2 },
+		{ 0xf2, 0x0f, 0x10, 0xc1 }, { 0xf3, 0x0f, 0xb8, 0xc1 },
+		{ 0xf2, 0x0f, 0x38, 0xf1, 0xc1 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(code); k++) {
+		struct fl_insn i, flow;
+
+		fl_arch_decode(&i, code[k], sizeof code[k], 0x400000);
+		assert_int_equal(fl_arch_decode_flow(&flow, code[k], sizeof code[k], 0x400000),
+				 i.len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follows_what_a_prefix_changes),
 		cmocka_unit_test(knows_the_forms_of_a_site),
 		cmocka_unit_test(agrees_with_zydis_on_random_bytes),
 		cmocka_unit_test(agrees_with_zydis_on_installed_programs),
