@@ -197,7 +197,7 @@ BODY static long row(long x)
 {
 	CALLED(row);
 #if defined __x86_64__
-	__asm__(".rept %c1\n\t.byte 0x48, 0x81, 0xc0, 1, 0, 0, 0\n\t.endr"	/* add $1, %%rax */
+	__asm__(".rept %c1\n\t.byte 0x48, 0x81, 0xc0, 1, 0, 0, 0\n\t.endr"	/* add $1 */
 		: "+a"(x) : "i"(IN_A_ROW) : "cc");
 #else
 	__asm__(".rept %c1\n\tadd %0, %0, 1\n\t.endr" : "+r"(x) : "i"(IN_A_ROW));
