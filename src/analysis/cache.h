@@ -113,11 +113,13 @@ struct fl_dealer {			/* one for each thread, and nobody else's */
 	bool has_fetches;		/* some accesses may be */
 	struct fl_dealt **end;		/* by part: behind what it was dealt so far */
 };
-/* To those who have its sets; it is that number of the round. */
-void fl_deal_out(struct fl_dealer *, const struct fl_access *, size_t at, uint32_t charge);
+/* To those who have its sets; it is that number of the round, higher than any before. */
+void fl_deal_out(struct fl_dealer *, const struct fl_access *, uint32_t at, uint16_t charge);
 
-enum { FL_ROUND = 65536 };
-struct fl_dealing {			/* a round: accesses that are simulated by all */
+/* A round: accesses that are simulated by all, or what stands for FL_IN_ONE of them at most,
+ * whose numbers are below n * FL_IN_ONE. */
+enum { FL_ROUND = 65536, FL_IN_ONE = 4 };
+struct fl_dealing {
 	/* By each thread, of its own share: hand out what is news. */
 	void (*deal)(void *arg, struct fl_dealer *, size_t from, size_t n);
 	/* By the thread that simulated it: what comes of fl_cache_look(), if not 0; or NULL. */

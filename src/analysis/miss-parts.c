@@ -27,27 +27,20 @@ struct fl_miss_parts {
 
 /* ---- what each thread does ------------------------------------------------------------ */
 
-/* As misses.c learns it, for one thread. 0: it is none. */
-static uint32_t learn_own(struct fl_by_word *by, const struct fl_words *b, uint32_t place,
-			  uint32_t line)
-{
-	by->what[place] = fl_word_what(b, place);
-	by->room[place] = fl_word_room(by->what[place], line);
-	return by->what[place];
-}
+_Static_assert((int)FL_PLACES_IN_WORD <= FL_IN_ONE && FL_WORD_PLACES <= UINT16_MAX, "");
 
 static __attribute__((noinline))
 void deal_further(struct fl_miss_parts *p, struct fl_dealer *d, size_t i)
 {
 	struct fl_by_word *by = &p->of[d->thread].by;
-	uint32_t place = fl_word_place(p->word[i]), what = by->what[place];
+	uint32_t place = fl_word_place(p->word[i]);
+	struct fl_access a;
 
-	if (!what)
-		what = learn_own(by, &p->kept, place, d->lately.line);
-	if (what)
-		fl_deal_out(d, &(struct fl_access){
-			.at = fl_word_address(p->word[i]), .size = what & FLICK_ACCESS_SIZE,
-			.kind = fl_access_kind_of(what) }, i, place);
+	if (!by->what[place])
+		fl_word_learn(by, &p->kept, place, d->lately.line);
+	for (uint32_t k = 0; fl_word_access(by, p->word[i], k, &a); k++)
+		if (fl_is_news(&d->lately, a.at, a.size, 0))
+			fl_deal_out(d, &a, (uint32_t)i * FL_IN_ONE + k, (uint16_t)(place + k));
 }
 
 /* Lines are constant where it is inlined. */

@@ -212,32 +212,43 @@ int fl_misses_of_path(struct fl_misses *m, uint32_t path, uint32_t thread,
 
 /* ---- words -------------------------------------------------------------------------- */
 
-static uint32_t learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
+uint32_t fl_word_learn(struct fl_by_word *by, const struct fl_words *b, uint32_t place,
+		       uint32_t line)
 {
-	uint32_t what = fl_word_what(b, place);
+	uint32_t end = 0, k, what, most;
 
-	if (fl_misses_extend(m, place + 1)) {
-		m->error = -ENOMEM;
-		return 0;
+	for (k = 0; k < FL_PLACES_IN_WORD; k++) {
+		what = place + k < b->n_places ? load_relaxed(&b->places[place + k].what) : 0;
+		if (!(what & FLICK_ACCESS_SIZE) || (k && !(what & FL_PLACE_WITH)))
+			break;
+		by->what[place + k] = what;
+		most = (what >> FL_PLACE_ABOVE) + (what & FLICK_ACCESS_SIZE);
+		end = most > end ? most : end;
 	}
-	m->words->room[place] = fl_word_room(what, m->cache->line);
-	return m->words->what[place] = what;
+	by->room[place] = k && end <= line ? (int16_t)(line - end) : -1;
+	return k;
 }
 
-/* It may be another line than that in front of its set. */
+static bool learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
+{
+	if (fl_misses_extend(m, place + FL_PLACES_IN_WORD)) {
+		m->error = -ENOMEM;
+		return false;
+	}
+	return fl_word_learn(m->words, b, place, m->cache->line);
+}
+
+/* It may be another line than that in front of its set, or two. */
 static __attribute__((noinline))
 void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 {
-	uint32_t place = fl_word_place(word), what = m->words->what[place];
-	struct fl_access a = { .at = fl_word_address(word) };
+	uint32_t place = fl_word_place(word);
+	struct fl_access a;
 
-	if (!what)
-		what = learn(m, b, place);
-	if (!what)
+	if (!m->words->what[place] && !learn(m, b, place))
 		return;
-	a.size = what & FLICK_ACCESS_SIZE;
-	a.kind = fl_access_kind_of(what);
-	fl_missed_note(&m->of[place], fl_cache_look(m->cache, &a));
+	for (uint32_t k = 0; fl_word_access(m->words, word, k, &a); k++)
+		fl_missed_note(&m->of[place + k], fl_cache_look(m->cache, &a));
 }
 
 /* Ways and lines are constant where it is inlined. */
@@ -295,8 +306,11 @@ int fl_misses_share(void *state, uint32_t threads)
 void fl_misses_gather(struct fl_misses *m, struct fl_by_word *by)
 {
 	for (uint32_t i = 0; i < FL_WORD_PLACES; i++) {
-		if (by->what[i])
-			m->of[i].n[fl_access_kind_of(by->what[i])] += by->n[i];
+		uint64_t word = (uint64_t)i << FL_WORD_ADDRESS_BITS, n = by->n[i];
+		struct fl_access a;
+
+		for (uint32_t k = 0; n && fl_word_access(by, word, k, &a); k++)
+			m->of[i + k].n[a.kind] += n;
 		by->n[i] = 0;
 	}
 }

@@ -13,12 +13,12 @@ struct fl_missed {
 	uint64_t misses[FL_CACHE_LEVELS];
 };
 /* Of words a loop has little more time than to count their places; a place says what they do.
- * `room`: the last byte of a line that an access may begin at and lie in it alone; -1: that is
- * not known yet, or there is none. */
+ * `room`: the last byte of a line that a word's accesses may begin at and lie in it alone; -1:
+ * that is not known yet, or there is none. */
 struct fl_by_word {
 	uint64_t n[FL_WORD_PLACES + 1];
 	int16_t room[FL_WORD_PLACES + 1];
-	uint32_t what[FL_WORD_PLACES + 1];	/* enum flick_access; 0: not known yet */
+	uint32_t what[FL_WORD_PLACES + 1];	/* as rows have it; 0: not known yet */
 };
 struct fl_miss_parts;
 
@@ -70,19 +70,25 @@ static inline enum fl_access_kind fl_access_kind_of(uint32_t what)
 	return what & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE;
 }
 
-/* What the target says that it is, whose memory this is: any number will do. 0: nothing. */
-static inline uint32_t fl_word_what(const struct fl_words *b, uint32_t place)
+/* The accesses of a word of that place are learnt, from what the target says, whose memory
+ * this is: any number will do. How many there are; 0: it is none. */
+uint32_t fl_word_learn(struct fl_by_word *, const struct fl_words *, uint32_t place,
+		       uint32_t line);
+
+/* Access k of a word whose place is known. False: it has fewer. */
+static inline bool fl_word_access(const struct fl_by_word *by, uint64_t word, uint32_t k,
+				  struct fl_access *a)
 {
-	uint32_t what = place < b->n_places ? load_relaxed(&b->places[place].what) : 0;
+	uint32_t place = fl_word_place(word) + k, what;
 
-	return what & FLICK_ACCESS_SIZE ? what : 0;
-}
-
-static inline int16_t fl_word_room(uint32_t what, uint32_t line)
-{
-	uint32_t size = what & FLICK_ACCESS_SIZE;
-
-	return size && size <= line ? (int16_t)(line - size) : -1;
+	what = k < FL_PLACES_IN_WORD && place < FL_WORD_PLACES ? by->what[place] : 0;
+	if (!what || (k && !(what & FL_PLACE_WITH)))
+		return false;
+	*a = (struct fl_access){
+		.at = fl_word_address(word) + (what >> FL_PLACE_ABOVE),
+		.size = what & FLICK_ACCESS_SIZE, .kind = fl_access_kind_of(what),
+	};
+	return true;
 }
 
 static inline void fl_missed_note(struct fl_missed *to, uint32_t missed)

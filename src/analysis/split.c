@@ -69,12 +69,12 @@ enum { SPINS = 20000, YIELDS = 2000, SLEEP_US = 100000 };
 /* An access that a thread is to simulate. */
 struct fl_dealt {
 	struct fl_access access;
-	uint32_t charge;
-	uint16_t at;			/* of its round */
+	uint32_t at;			/* of its round */
+	uint16_t charge;
 	uint8_t first, last;		/* parts; nearly always the same one */
 };
 
-_Static_assert(FL_ROUND - 1 <= UINT16_MAX && MOST_PARTS - 1 <= UINT8_MAX, "");
+_Static_assert(MOST_PARTS - 1 <= UINT8_MAX, "");
 
 /* A part of the sets, and who has it. What is written while others look at it lies alone. */
 struct set_part {
@@ -146,16 +146,16 @@ static void note_lately(const struct fl_lately *l, const struct fl_access *a, ui
 	l->key[last & l->mask] = last | fetched;
 }
 
-void fl_deal_out(struct fl_dealer *d, const struct fl_access *a, size_t at, uint32_t charge)
+void fl_deal_out(struct fl_dealer *d, const struct fl_access *a, uint32_t at, uint16_t charge)
 {
 	const struct fl_lately *l = &d->lately;
 	uint64_t first = a->at >> l->shift, last = fl_last_line(a, l->line, l->shift);
 	uint8_t low = part_with(d, first), high = part_with(d, last);
 
 	note_lately(l, a, first, last);
-	*d->end[low]++ = (struct fl_dealt){ *a, charge, (uint16_t)at, low, high };
+	*d->end[low]++ = (struct fl_dealt){ *a, at, charge, low, high };
 	if (low != high)
-		*d->end[high]++ = (struct fl_dealt){ *a, charge, (uint16_t)at, low, high };
+		*d->end[high]++ = (struct fl_dealt){ *a, at, charge, low, high };
 }
 
 /* Where a round's are that one part deals another. */
@@ -247,7 +247,7 @@ static void do_round(struct set_part *p, uint32_t round)
 	for (uint32_t k = 0; k < s->n_parts; k++)
 		simulate_dealt(p, &now, out_of(&s->parts[k], round, own),
 			       s->parts[k].end[round & 1][own]);
-	p->before += now.n;
+	p->before += now.n * FL_IN_ONE;
 }
 
 static void *do_rounds(void *arg)
@@ -314,7 +314,7 @@ void deal_next(const struct fl_access *all, struct fl_dealer *d, size_t i,
 	uint64_t key = (uint64_t)(a->kind & fetched) << 62;
 
 	if (__builtin_expect(fl_is_news(&l, a->at, a->size, key), 0))
-		fl_deal_out(d, a, i, 0);
+		fl_deal_out(d, a, (uint32_t)i, 0);
 }
 
 static inline __attribute__((always_inline))
@@ -424,8 +424,8 @@ int fl_split_open(struct fl_split **out, const struct fl_cache *c, uint32_t thre
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct fl_split){ .n_parts = threads, .room = FL_ROUND / threads + 1 + SOON,
-				.is_settled = true };
+	*s = (struct fl_split){ .n_parts = threads, .is_settled = true,
+				.room = (FL_ROUND / threads + 1) * FL_IN_ONE + SOON };
 	if (posix_memalign((void **)&s->parts, 64, threads * sizeof(*s->parts))) {
 		free(s);
 		return -ENOMEM;

@@ -516,6 +516,8 @@ enum { FL_TELL_DEPTHS = 12, FL_TELL_MOST = 16, FL_TELL_REGS = 10 };
 struct fl_tellable {
 	struct fl_operand operand;
 	uint64_t word;			/* which the address is added to; or what follows it */
+	uint8_t below;			/* its word tells of so many bytes below it */
+	bool is_with;			/* the word before tells of it, too */
 };
 struct fl_tell {
 	uintptr_t to;			/* where it will stand */

@@ -239,13 +239,17 @@ struct fl_place_row {
 	uint64_t at;			/* of the instruction, in the original. W target, as
 					 * all, before it is told there */
 	int32_t pid;
-	uint32_t what;			/* enum flick_access; size 0: it is told */
+	uint32_t what;			/* enum flick_access, size 0: it is told; and where a
+					 * word's address is not the access's: */
 };
-enum { FL_MAX_PLACES = 1 << 22 };
+enum { FL_MAX_PLACES = 1 << 22, FL_PLACE_ACCESS = (1 << 18) - 1,
+       FL_PLACE_WITH = 1 << 18,		/* the word before tells of it: of so many at most */
+       FL_PLACES_IN_WORD = 4, FL_PLACE_ABOVE = 24 };	/* bits: how far it is above it */
 
 /* In a ring alone, an access may be one word, the sum of: the highest bit, which no clock and
  * no address has; above FL_WORD_ADDRESS_BITS its place, less than FL_WORD_PLACES; its address.
- * One beyond these bits, which can but fault, is told wrong. */
+ * One beyond these bits, which can but fault, is told wrong. Accesses that always come in a
+ * row, to bytes that are near, have one word: the first one's place, the lowest address. */
 #define FL_ACCESS_WORD (1ull << 63)
 enum { FL_WORD_ADDRESS_BITS = 47, FL_WORD_PLACES = 0xffff };
 #define FL_WORD_NOTHING UINT64_MAX	/* fills up a chunk */

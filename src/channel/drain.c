@@ -426,15 +426,23 @@ static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b,
 	}
 }
 
-/* What of a place is not known is padding. */
-static struct flick_record record_of(const struct fl_reader *r, uint64_t word)
+/* The records of a word's accesses: how many. Of a place that is not known it is one that is
+ * padding. */
+static size_t make_records(const struct fl_reader *r, struct flick_record *of, uint64_t word)
 {
-	uint32_t place = fl_word_place(word);
+	uint32_t place = fl_word_place(word), what, k = 0;
 
-	return (struct flick_record){
-		.tsc = fl_word_address(word), .probe = fl_typed(FLICK_TYPE_ACCESS, place),
-		.sp = place < r->n_places ? load_relaxed(&r->places[place].what) : 0,
-	};
+	do {
+		what = place + k < r->n_places ? load_relaxed(&r->places[place + k].what) : 0;
+		if (k && !(what & FL_PLACE_WITH))
+			break;
+		of[k] = (struct flick_record){
+			.tsc = fl_word_address(word) + (what >> FL_PLACE_ABOVE),
+			.probe = fl_typed(FLICK_TYPE_ACCESS, place + k),
+			.sp = what & FL_PLACE_ACCESS,
+		};
+	} while (++k < FL_PLACES_IN_WORD);
+	return k;
 }
 
 static void feed_words(struct fl_reader *r, struct life *l, struct fl_batch *b,
@@ -449,12 +457,9 @@ static void feed_words(struct fl_reader *r, struct life *l, struct fl_batch *b,
 		count_delivered(r, l, n);
 		return;
 	}
-	for (size_t some; n; words += some, n -= some) {
-		some = n < COPIED ? n : COPIED;
-		for (size_t i = 0; i < some; i++)
-			r->made[i] = record_of(r, words[i]);
-		feed_known(r, l, b, r->made, some);
-	}
+	for (size_t some; n; feed_known(r, l, b, r->made, some))
+		for (some = 0; n && some <= COPIED - FL_PLACES_IN_WORD; words++, n--)
+			some += make_records(r, &r->made[some], *words);
 }
 
 static void feed(struct fl_reader *r, struct life *l, uint64_t upto)

@@ -238,35 +238,95 @@ static bool is_told_in_words(const struct fl_plan *p, const struct fl_group *g, 
 	return first + end <= FL_WORD_PLACES;
 }
 
-static void choose_word(struct fl_plan *p, uint32_t k, uint32_t first)
+static bool are_alike(const struct fl_operand *a, const struct fl_operand *b)
 {
-	p->told[k].word = FL_ACCESS_WORD | (uint64_t)(first + k) << FL_WORD_ADDRESS_BITS;
+	return a->base == b->base && a->index == b->index && a->shift == b->shift &&
+	       a->is_fs == b->is_fs;
+}
+
+/*
+ * Of accesses in a row by the same registers the first one has a word for all, if what they
+ * touch is seldom in two lines of a cache. Nothing comes between them, so whose bytes are in
+ * one line hits what the first has touched: a reader has nothing to do but count.
+ */
+static void join_words(struct fl_plan *p, const struct fl_group *g)
+{
+	enum { NEAR = 16, MOST = 64 };		/* MOST: what has these bytes adds none */
+	struct fl_tellable *first = &p->told[g->first], *end = first + g->n;
+	int64_t from = first->operand.target, to = from + first->operand.size;
+
+	for (struct fl_tellable *t = first + 1; t < end; t++) {
+		int64_t lo = t->operand.target, hi = lo + t->operand.size;
+		bool is_more = lo < from || hi > to;
+
+		lo = lo < from ? lo : from;
+		hi = hi > to ? hi : to;
+		t->is_with = are_alike(&t->operand, &first->operand) &&
+			     t - first < FL_PLACES_IN_WORD &&
+			     hi - lo <= (is_more ? NEAR : MOST);
+		if (!t->is_with) {
+			first = t;
+			lo = t->operand.target;
+			hi = lo + t->operand.size;
+		}
+		from = lo;
+		to = hi;
+		first->below = (uint8_t)(first->operand.target - from);
+	}
+}
+
+static uint32_t what_of(const struct fl_operand *o)
+{
+	return o->size | (o->what & FL_OPERAND_STORE ? FLICK_ACCESS_STORE : 0) |
+	       (o->what & FL_OPERAND_LOAD ? FLICK_ACCESS_LOAD : 0);
+}
+
+static uint64_t access_word(uint32_t place)
+{
+	return FL_ACCESS_WORD | (uint64_t)place << FL_WORD_ADDRESS_BITS;
+}
+
+/* What is in a record behind the address. */
+static uint64_t belongs_to(const struct fl_operand *o, uint32_t place)
+{
+	return o->repeats ? fl_typed(FLICK_TYPE_STRING, place) :
+	       fl_typed(FLICK_TYPE_ACCESS, place) | (uint64_t)what_of(o) << 32;
+}
+
+/* Places are numbered from `first` on. */
+static void number_group(struct fl_build *b, const struct fl_group *g, uint32_t first)
+{
+	const struct fl_plan *p = &b->plan;
+	bool in_words = is_told_in_words(p, g, first);
+	int64_t from = 0;			/* the address of the word */
+
+	if (in_words)
+		join_words(&b->plan, g);
+	for (uint32_t k = g->first; k < g->first + g->n; k++) {
+		struct fl_tellable *t = &p->told[k];
+		uint32_t what = what_of(&t->operand);
+
+		if (!t->is_with)
+			from = t->operand.target - t->below;
+		what |= (uint32_t)(t->operand.target - from) << FL_PLACE_ABOVE;
+		what |= t->is_with ? FL_PLACE_WITH : 0;
+		t->word = in_words ? access_word(first + k) :
+			  belongs_to(&t->operand, first + k);
+		fl_channel_tell_place(first + k, b->copies->pid,
+				      p->shape->steps[p->told_at[k]].at, what);
+	}
 }
 
 /* Numbers for what is told. */
 static int number_places(struct fl_build *b)
 {
-	struct fl_plan *p = &b->plan;
+	const struct fl_plan *p = &b->plan;
 	uint32_t first = p->n_told ? fl_channel_claim_places(p->n_told) : 0;
 
 	if (first == FL_MAX_PLACES)
 		return -EFBIG;
-	for (uint32_t k = 0; k < p->n_told; k++) {
-		const struct fl_operand *o = &p->told[k].operand;
-		uint32_t what = o->size;
-
-		what |= o->what & FL_OPERAND_STORE ? FLICK_ACCESS_STORE : 0;
-		what |= o->what & FL_OPERAND_LOAD ? FLICK_ACCESS_LOAD : 0;
-		p->told[k].word = o->repeats ? fl_typed(FLICK_TYPE_STRING, first + k) :
-				  fl_typed(FLICK_TYPE_ACCESS, first + k) |
-				  (uint64_t)what << 32;
-		fl_channel_tell_place(first + k, b->copies->pid,
-				      p->shape->steps[p->told_at[k]].at, what);
-	}
 	for (uint32_t g = 0; g < p->n_groups; g++)
-		if (is_told_in_words(p, &p->groups[g], first))
-			for (uint32_t k = 0; k < p->groups[g].n; k++)
-				choose_word(p, p->groups[g].first + k, first);
+		number_group(b, &p->groups[g], first);
 	return 0;
 }
 

@@ -129,7 +129,7 @@ static void add_access(struct weaver *w, const struct fl_operand *o, uint32_t st
 	w->from = earliest(w, regs);
 	w->regs |= regs;
 	p->told_at[p->n_told] = step;
-	p->told[p->n_told++].operand = *o;
+	p->told[p->n_told++] = (struct fl_tellable){ .operand = *o };
 }
 
 /* ---- a line -------------------------------------------------------------------------- */

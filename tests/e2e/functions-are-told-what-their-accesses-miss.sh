@@ -46,6 +46,7 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 	# shellcheck disable=SC2086
 	record -a cache --cache="$geometry" $chosen -- "$work/told"
 	succeeded
+	words=$(sed -n 's/^events: \([0-9]*\) produced.*/\1/p' "$err")
 	"$FLICK" report -a cache --format=csv "$data" >"$work/of-words" 2>"$err" ||
 		fail "$label report of words"
 	diff "$work/of-records" "$work/of-words" >"$work/diff" ||
@@ -70,6 +71,8 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 				printf " %d", misses[l]
 			print ""
 		}' >"$work/sums"
+	[ "$words" -lt "$(awk '{ print $1 }' "$work/sums")" ] ||
+		fail "$label $words words tell $(cat "$work/sums"): no word tells two accesses"
 	awk '{ print " " $2 " " $3 }' "$work/told.trace" >"$work/stream"
 	"$FLICK" cache --cache="$geometry" "$work/stream" >"$out" 2>"$err" ||
 		fail "$label flick cache"

@@ -327,7 +327,7 @@ static void lines_are_of_one_size(void **unused)
 
 /* ---- accesses in words ------------------------------------------------------------- */
 
-enum { PLACES = 300, FUNCTIONS = 20, AT_ONCE = 500, LONGEST = 80 };
+enum { PLACES = 300, FUNCTIONS = 20, AT_ONCE = 500, LONGEST = 80, MOST = 4 * AT_ONCE };
 
 static struct fl_place_row places[PLACES];
 
@@ -337,21 +337,52 @@ static uint32_t function_of_place(const void *owner, uint32_t place)
 	return place % FUNCTIONS;
 }
 
-/* As many as a thread's chunk has: most near the one before, some in two lines. */
-static void make_accesses(uint64_t words[AT_ONCE], struct flick_record records[AT_ONCE])
+/* Of four places one, or three in a row, may be told by the word of the place before. */
+static void name_places(void)
+{
+	for (uint32_t i = 0; i < PLACES; i++) {
+		bool is_with = i % 4 && rand() % 2;
+
+		places[i].what = (1 + (uint32_t)rand() % LONGEST) |
+				 (rand() % 2 ? FLICK_ACCESS_LOAD : FLICK_ACCESS_STORE) |
+				 (is_with ? FL_PLACE_WITH : 0) |
+				 (uint32_t)(rand() % 3 ? 0 : rand() % 20) << FL_PLACE_ABOVE;
+	}
+}
+
+/* The accesses of a word: how many. */
+static size_t make_records(struct flick_record *r, uint32_t place, uint64_t at)
+{
+	uint32_t k = place;
+
+	do {
+		*r++ = (struct flick_record){
+			.tsc = at + (places[k].what >> 24),
+			.probe = fl_typed(FLICK_TYPE_ACCESS, k),
+			.sp = places[k].what & (FLICK_ACCESS_SIZE | FLICK_ACCESS_LOAD |
+						FLICK_ACCESS_STORE),
+		};
+	} while (++k < PLACES && places[k].what & FL_PLACE_WITH);
+	return k - place;
+}
+
+/* As many as a thread's chunk has: most near the one before, some in two lines. How many
+ * records that is. */
+static size_t make_accesses(uint64_t words[AT_ONCE], struct flick_record records[MOST])
 {
 	static uint64_t at = 1 << 20;
+	size_t n = 0;
 
 	for (int i = 0; i < AT_ONCE; i++) {
 		uint32_t place = (uint32_t)rand() % PLACES;
 
+		while (places[place].what & FL_PLACE_WITH)
+			place--;
 		at = rand() % 4 ? at + (uint64_t)rand() % 48 : (uint64_t)rand() % (1 << 21);
 		words[i] = (FL_ACCESS_WORD | (uint64_t)place << FL_WORD_ADDRESS_BITS) + at;
-		records[i] = (struct flick_record){
-			.tsc = at, .probe = fl_typed(FLICK_TYPE_ACCESS, place),
-			.sp = places[place].what,
-		};
+		n += make_records(&records[n], place, at);
 	}
+	return n;
 }
 
 static struct fl_run *begin_shared_run(struct fl_use *use, const char *geometry,
@@ -395,13 +426,12 @@ static void words_miss_as_records(void **unused)
 		"32K,4,64:512K,8,64", "4K,8,64", "1K,2,32:2K,4,32:16K,1,32", "2K,4,128",
 	};
 	uint64_t words[AT_ONCE + 1];
-	struct flick_record records[AT_ONCE];
+	struct flick_record records[MOST];
+	size_t n;
 
 	(void)unused;
 	srand(5);
-	for (uint32_t i = 0; i < PLACES; i++)
-		places[i].what = (1 + (uint32_t)rand() % LONGEST) |
-				 (rand() % 2 ? FLICK_ACCESS_LOAD : FLICK_ACCESS_STORE);
+	name_places();
 	words[AT_ONCE] = FL_ACCESS_WORD | 5000ull << FL_WORD_ADDRESS_BITS | 64;
 	for (size_t g = 0; g < ARRAY_LEN(geometries); g++) {
 		struct fl_use uses[2];
@@ -409,12 +439,12 @@ static void words_miss_as_records(void **unused)
 		struct fl_run *by_record = begin_run(&uses[1], geometries[g]);
 
 		for (int round = 0; round < 60; round++) {
-			make_accesses(words, records);
+			n = make_accesses(words, records);
 			assert_int_equal(fl_run_words(by_word, &(struct fl_words){
 				.of = words, .n = AT_ONCE + 1,
 				.places = places, .n_places = PLACES }), 0);
 			assert_int_equal(fl_run_feed(by_record, &(struct fl_batch){
-				.records = records, .n = AT_ONCE }), 0);
+				.records = records, .n = n }), 0);
 			if (round % 20 == 19)
 				same_rows(by_word, by_record);
 		}
@@ -426,15 +456,15 @@ static void words_miss_as_records(void **unused)
 }
 
 static void feed_both(struct fl_run *runs[2], const uint64_t *words,
-		      const struct flick_record *records, size_t has_records)
+		      const struct flick_record *records, size_t n)
 {
 	for (size_t k = 0; k < 2; k++) {
 		assert_int_equal(fl_run_words(runs[k], &(struct fl_words){
 			.of = words, .n = AT_ONCE + 1, .places = places,
 			.n_places = PLACES }), 0);
-		if (has_records)
+		if (n)
 			assert_int_equal(fl_run_feed(runs[k], &(struct fl_batch){
-				.records = records, .n = AT_ONCE }), 0);
+				.records = records, .n = n }), 0);
 	}
 }
 
@@ -446,12 +476,12 @@ static void words_of_several_threads_miss_as_ones(void **unused)
 		"32K,4,64:512K,8,64", "1K,2,32:2K,4,32:16K,1,32", "64,1,64:128,2,64",
 	};
 	uint64_t words[AT_ONCE + 1];
-	struct flick_record records[AT_ONCE];
+	struct flick_record records[MOST];
+	size_t n;
 
 	(void)unused;
 	srand(11);
-	for (uint32_t i = 0; i < PLACES; i++)
-		places[i].what = (1 + (uint32_t)rand() % LONGEST) | FLICK_ACCESS_LOAD;
+	name_places();
 	words[AT_ONCE] = FL_ACCESS_WORD | 5000ull << FL_WORD_ADDRESS_BITS | 64;
 	for (size_t g = 0; g < 2 * ARRAY_LEN(geometries); g++) {
 		struct fl_use uses[2];
@@ -461,8 +491,8 @@ static void words_of_several_threads_miss_as_ones(void **unused)
 		};
 
 		for (int round = 0; round < 700; round++) {
-			make_accesses(words, records);
-			feed_both(runs, words, records, round % 150 == 149);
+			n = make_accesses(words, records);
+			feed_both(runs, words, records, round % 150 == 149 ? n : 0);
 			if (round % 300 == 299)
 				same_rows(runs[0], runs[1]);
 		}

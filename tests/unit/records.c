@@ -151,12 +151,33 @@ static void rings_may_hold_what_is_not_known(void **state)
 enum { FEW_PLACES = 50, SIZES = 7 };
 
 static uint64_t stream[WORDS];
-static uint64_t said[WORDS], n_said;	/* in order: an address, or a time */
+static uint64_t said[3 * WORDS], n_said;	/* in order: an address, or a time */
 static uint64_t n_told, n_made;
 
 static uint32_t what_of(uint32_t place)
 {
 	return (1 + place % SIZES) | (place & 1 ? FLICK_ACCESS_STORE : FLICK_ACCESS_LOAD);
+}
+
+/* The word of every seventh place tells two or three accesses: so far above its address. */
+static uint32_t above(uint32_t place)
+{
+	return place % 7 < 3 ? 5 * (place % 7) : 0;
+}
+
+static bool is_with(uint32_t place)
+{
+	return place % 7 == 1 || place % 14 == 2;
+}
+
+/* A word, and what is said of it in records or in words. */
+static size_t put_word(size_t at, uint32_t place, bool in_records)
+{
+	stream[at] = FL_ACCESS_WORD | (uint64_t)place << FL_WORD_ADDRESS_BITS | at;
+	said[n_made++] = at + (in_records ? above(place) : 0);
+	for (uint32_t k = place + 1; in_records && k < FEW_PLACES && is_with(k); k++)
+		said[n_made++] = at + above(k);
+	return at + 1;
 }
 
 /* What is left of a chunk but for `most` words is filled up. */
@@ -176,7 +197,7 @@ static size_t put_record(size_t at, uint32_t what, uint32_t more)
 }
 
 /* Words, records, and what is longer and looks like words; where all that ends. */
-static size_t mix(unsigned seed)
+static size_t mix(unsigned seed, bool in_records)
 {
 	size_t at = 0, more;
 
@@ -187,9 +208,9 @@ static size_t mix(unsigned seed)
 
 		at = end_chunk(at, dice ? 2 : 30);
 		if (dice > 2) {
-			stream[at] = FL_ACCESS_WORD | (uint64_t)(rand() % FEW_PLACES)
-				     << FL_WORD_ADDRESS_BITS | at;
-			said[n_made++] = at++;
+			uint32_t place = (uint32_t)rand() % FEW_PLACES;
+
+			at = put_word(at, is_with(place) ? 0 : place, in_records);
 		} else if (dice) {
 			said[n_made++] = at;
 			at = put_record(at, 3, 0);
@@ -271,12 +292,14 @@ static void words_lie_between_records(void **state)
 	for (unsigned seed = 0; seed < 60; seed++) {
 		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
 		for (uint32_t i = 0; i < FEW_PLACES; i++)
-			fl_shm_places(m)[i].what = what_of(i);
+			fl_shm_places(m)[i].what = what_of(i) |
+				above(i) << FL_PLACE_ABOVE |
+				(is_with(i) ? FL_PLACE_WITH : 0);
 		assert_int_equal(fl_reader_open(&reader, m, &sink, 0), 0);
 		n_told = 0;
 		if (seed % 2)
 			fl_reader_give_words(reader, hear_words);
-		read_stream(m, reader, mix(seed));
+		read_stream(m, reader, mix(seed, seed % 2 == 0));
 		assert_true(seed % 2 ? n_told > n_made / 2 : !n_told);
 		fl_reader_close(reader);
 		fl_shm_destroy(m, fd);

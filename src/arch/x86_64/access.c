@@ -18,11 +18,11 @@
  *	mov ptr(A),B
  *	add $8 * n,B
  *	cmp limit(A),B; ja cold
- *   of each access:
+ *   of each word:
  *	movabs $place + displacement,C	what is relative to %rsp is moved by what lies below
  *	add BASE,C
  *	lea (C,INDEX,scale),C
- *	mov C,8 * (k - n)(B)
+ *	mov C,8 * (k - n)(B)		near ones in a row have one word
  *	...
  *	mov B,ptr(A)			the commit: x86-TSO keeps it behind the records (HW5)
  *   out:
@@ -211,6 +211,16 @@ static bool choose_registers(struct putter *w)
 	return n == 3;
 }
 
+/* Words or records. */
+static uint32_t count_told(const struct fl_tell *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < t->n; k++)
+		n += !t->by_word || !t->of[k].is_with;
+	return n;
+}
+
 /* ---- an address ----------------------------------------------------------------- */
 
 static void put_sum(struct putter *w, const struct fl_operand *o, int64_t target)
@@ -272,12 +282,13 @@ static void put_plus_scaled(struct putter *w, unsigned int index, unsigned int s
 	    (uint8_t)(shift << 6 | (index & 7) << 3 | (c & 7)), 0);
 }
 
-static void put_word(struct putter *w, uint32_t k)
+/* Number `at` of the group's. */
+static void put_word(struct putter *w, const struct fl_tellable *t, uint32_t at)
 {
-	const struct fl_tellable *t = &w->tell->of[k];
 	const struct fl_operand *o = &t->operand;
 
-	put_constant(w, t->word + (uint64_t)o->target + (o->base == SP ? w->kept : 0));
+	put_constant(w, t->word + (uint64_t)o->target - t->below +
+		     (o->base == SP ? w->kept : 0));
 	if (o->base != FL_NO_REG)
 		put_plus(w, o->base);
 	if (o->index != FL_NO_REG && o->shift)
@@ -286,7 +297,16 @@ static void put_word(struct putter *w, uint32_t k)
 		put_plus(w, o->index);
 	if (o->is_fs)
 		put_fs(w, 0x03, w->reg[C], 0);	/* add %fs:0,C */
-	put_at(w, 0x89, w->reg[C], w->reg[B], WORD * ((int)k - (int)w->tell->n));
+	put_at(w, 0x89, w->reg[C], w->reg[B], WORD * ((int)at - (int)count_told(w->tell)));
+}
+
+static void put_words(struct putter *w)
+{
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < w->tell->n; k++)
+		if (!w->tell->of[k].is_with)
+			put_word(w, &w->tell->of[k], at++);
 }
 
 static void put_record(struct putter *w, uint32_t k)
@@ -437,12 +457,13 @@ static void put_sequence(struct putter *w)
 	put_to_cold(w, 0x84);
 	put_at(w, 0x8b, b, a, FL_SLOT_PTR);
 	PUT(w, rex_of(0, b), 0x81, (uint8_t)(0xc0 | (b & 7)));		/* add $n,B */
-	put_32(w, (t->by_word ? WORD : RECORD) * (int32_t)t->n);
+	put_32(w, (t->by_word ? WORD : RECORD) * (int32_t)count_told(t));
 	put_at(w, 0x3b, b, a, FL_SLOT_LIMIT);
 	put_to_cold(w, 0x87);
-	for (uint32_t k = 0; k < t->n; k++)
-		(t->by_word ? put_word :
-		 t->of[k].operand.repeats ? put_repeated : put_record)(w, k);
+	for (uint32_t k = 0; !t->by_word && k < t->n; k++)
+		(t->of[k].operand.repeats ? put_repeated : put_record)(w, k);
+	if (t->by_word)
+		put_words(w);
 	put_at(w, 0x89, b, a, FL_SLOT_PTR);
 	t->end = (uint16_t)w->n;
 }
@@ -481,7 +502,7 @@ size_t fl_arch_put_cold(unsigned char *out, uintptr_t to, struct fl_tell *t, uin
 	t->abort = w.n;
 	PUT(&w, X86_JMP);
 	put_rel(&w, t->to + t->arm, 0);
-	PUT(&w, 0x6a, (uint8_t)t->n);		/* push $n */
+	PUT(&w, 0x6a, (uint8_t)count_told(t));	/* push $n */
 	t->pushed = w.n;
 	PUT(&w, 0xff, 0x15);			/* call *make_room(%rip) */
 	put_rel(&w, word, 0);
