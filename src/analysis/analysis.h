@@ -88,7 +88,7 @@ int fl_run_open(struct fl_run **, const struct fl_use *uses, size_t n,
 int fl_run_feed(struct fl_run *, const struct fl_batch *);
 /* Can it be told of accesses in words? Else they are to be records. */
 bool fl_run_takes_words(const struct fl_run *);
-int fl_run_words(struct fl_run *, const struct fl_words *);
+int fl_run_words(struct fl_run *, struct fl_words *);
 int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
 /* Of samples: what was counted of a function's calls, what that is estimated to stand for,
  * and the standard error of that. */

@@ -28,39 +28,6 @@ static uint64_t *set_of(const struct level *l, uint64_t line)
 	return &l->sets[(l->mask ? line & l->mask : line % l->n_sets) * l->ways];
 }
 
-/* The line is in front of its set now. Was it there? Else *gone is what it took the
- * place of. */
-static inline bool move_to_front(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
-{
-	uint64_t before = set[0];
-
-	if (before == line)
-		return true;
-	set[0] = line;
-	for (uint32_t i = 1; i < ways; i++) {
-		uint64_t here = set[i];
-
-		set[i] = before;
-		if (here == line)
-			return true;
-		before = here;
-	}
-	*gone = before;
-	return false;
-}
-
-/* Of most caches ways are one of these: loops whose length is known are unrolled. */
-static inline bool touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
-{
-	switch (ways) {
-	case 4:
-		return move_to_front(set, 4, line, gone);
-	case 8:
-		return move_to_front(set, 8, line, gone);
-	}
-	return move_to_front(set, ways, line, gone);
-}
-
 static void give_way(const struct level *l, uint64_t line)
 {
 	uint64_t *set = set_of(l, line);
@@ -81,7 +48,7 @@ static bool look_below(const struct fl_cache *c, uint32_t k, uint64_t line)
 {
 	uint64_t gone;
 
-	if (touch(set_of(&c->data[k], line), c->data[k].ways, line, &gone))
+	if (fl_touch(set_of(&c->data[k], line), c->data[k].ways, line, &gone))
 		return true;
 	if (c->policy != FL_CACHE_INCLUSIVE || gone == NO_LINE)
 		return false;
@@ -111,14 +78,20 @@ static uint32_t miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t
 	return missed;
 }
 
+__attribute__((noinline))
+uint32_t fl_cache_miss(struct fl_cache *c, uint64_t line, enum fl_access_kind kind)
+{
+	return miss(c, line, line, kind);
+}
+
 __attribute__((noinline)) uint32_t fl_cache_look(struct fl_cache *c, const struct fl_access *a)
 {
 	const struct level *l = &c->first[a->kind];
 	uint64_t first = a->at >> c->shift, last = fl_last_line(a, c->line, c->shift), gone;
-	bool is_there = touch(fl_first_set_of(l, first), l->ways, first, &gone);
+	bool is_there = fl_touch(fl_first_set_of(l, first), l->ways, first, &gone);
 
 	if (last != first)
-		is_there = touch(fl_first_set_of(l, last), l->ways, last, &gone) && is_there;
+		is_there = fl_touch(fl_first_set_of(l, last), l->ways, last, &gone) && is_there;
 	return is_there ? 0 : miss(c, first, last, a->kind);
 }
 

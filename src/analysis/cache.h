@@ -28,7 +28,7 @@ struct fl_cache {
 /* What says whether an access is data of the line in front of its set: a copy, that loops
  * have in registers. */
 struct fl_front {
-	const uint64_t *sets;
+	uint64_t *sets;
 	uint64_t mask;
 	uint32_t ways, line, shift;
 };
@@ -43,6 +43,39 @@ static inline struct fl_front fl_front_of(const struct fl_cache *c)
 static inline uint64_t *fl_first_set_of(const struct level *l, uint64_t line)
 {
 	return &l->sets[(line & l->mask) * l->ways];
+}
+
+/* The line is in front of its set now. Was it there? Else *gone is what it took the
+ * place of. */
+static inline bool fl_move_to_front(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
+{
+	uint64_t before = set[0];
+
+	if (before == line)
+		return true;
+	set[0] = line;
+	for (uint32_t i = 1; i < ways; i++) {
+		uint64_t here = set[i];
+
+		set[i] = before;
+		if (here == line)
+			return true;
+		before = here;
+	}
+	*gone = before;
+	return false;
+}
+
+/* Of most caches ways are one of these: loops whose length is known are unrolled. */
+static inline bool fl_touch(uint64_t *set, uint32_t ways, uint64_t line, uint64_t *gone)
+{
+	switch (ways) {
+	case 4:
+		return fl_move_to_front(set, 4, line, gone);
+	case 8:
+		return fl_move_to_front(set, 8, line, gone);
+	}
+	return fl_move_to_front(set, ways, line, gone);
 }
 
 /* The line that the access ends in. */
@@ -62,6 +95,8 @@ static inline bool fl_is_further(const struct fl_front *f, const struct fl_acces
 
 /* Any access. What it misses is counted. Bit k of what comes back: it has missed in level k. */
 uint32_t fl_cache_look(struct fl_cache *, const struct fl_access *);
+/* What comes of a line that fl_touch() has not found in the first level. As above. */
+uint32_t fl_cache_miss(struct fl_cache *, uint64_t line, enum fl_access_kind);
 
 /* So many accesses on a look takes place by the time that memory has answered. Processors
  * foresee a stream of themselves, but not beyond the end of a page. */

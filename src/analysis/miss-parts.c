@@ -56,7 +56,7 @@ void deal_some(struct fl_miss_parts *p, struct fl_dealer *d, size_t from, size_t
 
 		by->n[place]++;
 		if (__builtin_expect(l.key[line & l.mask] != line ||
-				     (int)(word & (l.line - 1)) > by->room[place], 0))
+				     (word & (l.line - 1)) >= by->room[place], 0))
 			deal_further(p, d, i);
 	}
 }
@@ -95,8 +95,6 @@ int fl_miss_parts_open(struct fl_misses *m, uint32_t threads)
 	p->of = calloc(fl_split_threads(p->split), sizeof *p->of);
 	if (!p->of)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < fl_split_threads(p->split); i++)
-		memset(p->of[i].by.room, 0xff, sizeof p->of[i].by.room);
 	return fl_misses_extend(m, FL_WORD_PLACES + 1);
 }
 
@@ -123,21 +121,23 @@ static void do_kept(struct fl_misses *m)
 	}
 }
 
-void fl_miss_parts_put(struct fl_misses *m, const struct fl_words *b)
+size_t fl_miss_parts_put(struct fl_misses *m, const struct fl_words *b)
 {
 	struct fl_miss_parts *p = m->parts;
-	size_t some;
+	size_t done, some, wanted;
 
 	p->kept.places = b->places;
 	p->kept.n_places = b->n_places;
-	for (size_t done = 0; done < b->n; done += some) {
-		some = FL_ROUND - p->kept.n;
-		some = some < b->n - done ? some : b->n - done;
-		memcpy(p->word + p->kept.n, b->of + done, some * sizeof *p->word);
+	for (done = 0, some = wanted = 0; done < b->n && some == wanted; done += some) {
+		wanted = FL_ROUND - p->kept.n;
+		wanted = wanted < b->n - done ? wanted : b->n - done;
+		memcpy(p->word + p->kept.n, b->of + done, wanted * sizeof *p->word);
+		some = fl_words_taken(p->word + p->kept.n, wanted);
 		p->kept.n += some;
 		if (p->kept.n == FL_ROUND)
 			do_kept(m);
 	}
+	return done;
 }
 
 void fl_miss_parts_settle(struct fl_misses *m)

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIXED = 4 };			/* columns by line; then one a level */
+enum { FIXED = 4,			/* columns by line; then one a level */
+       IN_LINE = 8 };			/* words */
 
 static const struct flick_column by_function[] = {
 	{ "function", FLICK_COL_FUNCTION }, FL_MISSED_COLUMNS
@@ -42,7 +43,6 @@ static void close_misses(void *state)
 static void forget_words(struct fl_by_word *w)
 {
 	memset(w, 0, sizeof *w);
-	memset(w->room, 0xff, sizeof w->room);
 }
 
 int fl_misses_open(struct fl_misses *m, const struct flick_view *view, const char *arg)
@@ -225,7 +225,8 @@ uint32_t fl_word_learn(struct fl_by_word *by, const struct fl_words *b, uint32_t
 		most = (what >> FL_PLACE_ABOVE) + (what & FLICK_ACCESS_SIZE);
 		end = most > end ? most : end;
 	}
-	by->room[place] = k && end <= line ? (int16_t)(line - end) : -1;
+	most = k && end <= line ? line - end + 1 : 0;
+	by->room[place] = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
 	return k;
 }
 
@@ -238,7 +239,19 @@ static bool learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
 	return fl_word_learn(m->words, b, place, m->cache->line);
 }
 
-/* It may be another line than that in front of its set, or two. */
+/* In one line, of which all but the first are in front of their set then. */
+static __attribute__((noinline))
+void look_behind_front(struct fl_misses *m, uint64_t *set, uint64_t line, uint32_t place)
+{
+	struct fl_cache *c = m->cache;
+	uint64_t gone;
+
+	if (!fl_touch(set, c->data[0].ways, line, &gone))
+		fl_missed_note(&m->of[place], fl_cache_miss(c, line,
+				fl_access_kind_of(m->words->what[place])));
+}
+
+/* It may be in two lines, or of a place that is not known yet. */
 static __attribute__((noinline))
 void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 {
@@ -251,50 +264,69 @@ void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 		fl_missed_note(&m->of[place + k], fl_cache_look(m->cache, &a));
 }
 
-/* Ways and lines are constant where it is inlined. */
+/* It is an access. */
 static inline __attribute__((always_inline))
-void count_words(struct fl_misses *m, const struct fl_words *b, struct fl_front f)
+void count_word(struct fl_misses *m, struct fl_by_word *by, const struct fl_words *b,
+		const struct fl_front *f, uint64_t word)
+{
+	uint64_t line = fl_word_address(word) >> f->shift;
+	uint64_t *set = &f->sets[(line & f->mask) * f->ways];
+	uint64_t place = (word >> FL_WORD_ADDRESS_BITS) -
+			 (FL_ACCESS_WORD >> FL_WORD_ADDRESS_BITS);
+
+	by->n[place]++;
+	if (__builtin_expect((word & (f->line - 1)) >= by->room[place], 0))
+		look_further(m, b, word);
+	else if (__builtin_expect(*set != line, 0))
+		look_behind_front(m, set, line, (uint32_t)place);
+}
+
+/* Ways and lines are constant where it is inlined. Another core has written what comes later,
+ * and writes what is behind the last. */
+static inline __attribute__((always_inline))
+size_t count_words(struct fl_misses *m, const struct fl_words *b, const struct fl_front f)
 {
 	struct fl_by_word *const by = m->words;
+	const uint64_t *const of = b->of;
+	uint64_t word;
+	const size_t n = b->n;
+	size_t i = 0;
 
-	for (const uint64_t *w = b->of, *end = w + b->n; w < end; w++) {
-		uint64_t word = *w, line = fl_word_address(word) >> f.shift;
-		uint32_t place = fl_word_place(word);
-
-		by->n[place]++;
-		if (__builtin_expect(f.sets[(line & f.mask) * f.ways] != line ||
-				     (int)(word & (f.line - 1)) > by->room[place], 0))
-			look_further(m, b, word);
+	for (; i + IN_LINE <= n; i += IN_LINE) {
+		__builtin_prefetch(&of[i + FL_AHEAD < n ? i + FL_AHEAD : i]);
+#pragma GCC unroll 8
+		for (size_t k = 0; k < IN_LINE; k++) {
+			word = load_relaxed(&of[i + k]);
+			if (__builtin_expect(!(word & FL_ACCESS_WORD), 0))
+				return i + k;
+			count_word(m, by, b, &f, word);
+		}
 	}
+	for (; i < n; i++) {
+		word = load_relaxed(&of[i]);
+		if (!(word & FL_ACCESS_WORD))
+			break;
+		count_word(m, by, b, &f, word);
+	}
+	return i;
 }
 
-void fl_misses_count(struct fl_misses *m, const struct fl_words *b)
+size_t fl_misses_count(struct fl_misses *m, const struct fl_words *b)
 {
-	struct fl_front f = fl_front_of(m->cache);
+	const struct fl_front f = fl_front_of(m->cache);
 
-	if (f.ways == 4 && f.line == 64) {
-		f.ways = 4;
-		f.line = 64;
-		f.shift = 6;
-		count_words(m, b, f);
-	} else if (f.ways == 8 && f.line == 64) {
-		f.ways = 8;
-		f.line = 64;
-		f.shift = 6;
-		count_words(m, b, f);
-	} else {
-		count_words(m, b, f);
-	}
+	if (f.ways == 4 && f.line == 64)
+		return count_words(m, b, (struct fl_front){ f.sets, f.mask, 4, 64, 6 });
+	if (f.ways == 8 && f.line == 64)
+		return count_words(m, b, (struct fl_front){ f.sets, f.mask, 8, 64, 6 });
+	return count_words(m, b, f);
 }
 
-int fl_misses_words(void *state, const struct fl_words *b)
+int fl_misses_words(void *state, struct fl_words *b)
 {
 	struct fl_misses *m = state;
 
-	if (m->parts)
-		fl_miss_parts_put(m, b);
-	else
-		fl_misses_count(m, b);
+	b->n = m->parts ? fl_miss_parts_put(m, b) : fl_misses_count(m, b);
 	return m->error;
 }
 

@@ -13,11 +13,11 @@ struct fl_missed {
 	uint64_t misses[FL_CACHE_LEVELS];
 };
 /* Of words a loop has little more time than to count their places; a place says what they do.
- * `room`: the last byte of a line that a word's accesses may begin at and lie in it alone; -1:
- * that is not known yet, or there is none. */
+ * `room`: a word's accesses lie in one line if they begin at one of its first so many bytes;
+ * 0: that is not known yet, or they never do. */
 struct fl_by_word {
 	uint64_t n[FL_WORD_PLACES + 1];
-	int16_t room[FL_WORD_PLACES + 1];
+	uint8_t room[FL_WORD_PLACES + 1];
 	uint32_t what[FL_WORD_PLACES + 1];	/* as rows have it; 0: not known yet */
 };
 struct fl_miss_parts;
@@ -47,8 +47,8 @@ int fl_misses_extend(struct fl_misses *, uint32_t n);
 int fl_misses_of_path(struct fl_misses *, uint32_t path, uint32_t thread,
 		      const struct flick_record *, size_t n);
 
-/* Words, by the thread that calls. */
-void fl_misses_count(struct fl_misses *, const struct fl_words *);
+/* Words, by the thread that calls; how many stand in front of what is none. */
+size_t fl_misses_count(struct fl_misses *, const struct fl_words *);
 /* What was counted by word is counted by place and kind. */
 void fl_misses_gather(struct fl_misses *, struct fl_by_word *);
 
@@ -57,7 +57,7 @@ void fl_misses_gather(struct fl_misses *, struct fl_by_word *);
 /* Before the first access. One is enough where sets cannot be split. 0 or -errno. */
 int fl_miss_parts_open(struct fl_misses *, uint32_t threads);
 void fl_miss_parts_close(struct fl_misses *);	/* no parts are fine */
-void fl_miss_parts_put(struct fl_misses *, const struct fl_words *);
+size_t fl_miss_parts_put(struct fl_misses *, const struct fl_words *);	/* as above */
 /* The caches are the caller's, as all accesses before have left them. */
 void fl_miss_parts_settle(struct fl_misses *);
 /* The same, and `of` has what all have counted. */
@@ -93,8 +93,8 @@ static inline bool fl_word_access(const struct fl_by_word *by, uint64_t word, ui
 
 static inline void fl_missed_note(struct fl_missed *to, uint32_t missed)
 {
-	for (uint32_t k = 0; missed; k++, missed >>= 1)
-		to->misses[k] += missed & 1;
+	for (uint32_t k = 0; k < FL_CACHE_LEVELS; k++)
+		to->misses[k] += missed >> k & 1;
 }
 
 static inline void fl_missed_add(struct fl_missed *to, const struct fl_missed *m)

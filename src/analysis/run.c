@@ -336,19 +336,22 @@ bool fl_run_takes_words(const struct fl_run *run)
 	return true;
 }
 
-int fl_run_words(struct fl_run *run, const struct fl_words *b)
+int fl_run_words(struct fl_run *run, struct fl_words *b)
 {
 	int err = refresh(run);
+	bool is_taken = false;
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < run->n; i++) {
+	for (size_t i = 0; !err && i < run->n; i++) {
 		struct fl_analyst *w = &run->workers[i];
 
-		if (w->words && !w->error)
-			fl_analyst_note(w, w->words(w->state, b));
+		if (!w->words || w->error)
+			continue;
+		is_taken = true;
+		fl_analyst_note(w, w->words(w->state, b));
 	}
-	return run->error;
+	if (!is_taken)
+		b->n = fl_words_taken(b->of, b->n);
+	return err ? err : run->error;
 }
 
 int fl_run_count(struct fl_run *run, uint32_t thread, uint32_t probe, uint64_t n)

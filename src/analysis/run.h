@@ -24,15 +24,23 @@ struct fl_analyst {	/* one analysis and its state */
 	/* Copies, as they are called for each event; NULL: none, or it failed. */
 	int (*enter)(void *, const struct flick_call *, void **, void **);
 	int (*leave)(void *, const struct flick_call *, void **, void **);
-	int (*words)(void *, const struct fl_words *);	/* beside `batch`; NULL: none */
+	int (*words)(void *, struct fl_words *);	/* beside `batch`; NULL: none */
 	void *state;
 	uint32_t mark;			/* which of a call's marks is its own */
 	int error;			/* its first; it is told nothing more */
 };
 
+/* So many words are accesses, up to the first that is none. */
+static inline size_t fl_words_taken(const uint64_t *words, size_t n)
+{
+	struct fl_run_of_words w = fl_records_run(words, n, 0);
+
+	return w.are_accesses ? w.n : 0;
+}
+
 /* misses.c: the one that takes words, and how. */
 extern const struct flick_analysis fl_analysis_cache;
-int fl_misses_words(void *state, const struct fl_words *);
+int fl_misses_words(void *state, struct fl_words *);
 /* Before the first of them, among so many threads. 0 or -errno. */
 int fl_misses_share(void *state, uint32_t threads);
 

@@ -854,11 +854,13 @@ struct fl_batch {
 					 * has taken so many; NULL: nothing was */
 };
 
-/* Accesses of one thread in order, told in words; valid during the call. */
+/* Accesses of one thread in order, told in words; valid during the call. They stand in the ring
+ * itself: a target may write there at any time, so each is loaded once. */
 struct fl_words {
 	uint32_t thread;
 	const uint64_t *of;
-	size_t n;
+	size_t n;			/* W who is given them: those before the first that is
+					 * no access, where that is met */
 	const struct fl_place_row *places;	/* of the target's */
 	uint32_t n_places;			/* FL_WORD_PLACES at most */
 };
@@ -883,7 +885,7 @@ uint64_t fl_reader_poll(struct fl_reader *, bool target_gone);
  * their threads a line of the cache: now and then. */
 void fl_reader_take(struct fl_reader *);
 /* The sink is given words as they are; else it is fed with records that say the same. */
-void fl_reader_give_words(struct fl_reader *, void (*)(void *arg, const struct fl_words *));
+void fl_reader_give_words(struct fl_reader *, void (*)(void *arg, struct fl_words *));
 /* Where calls are counted beside what is recorded of some: deliver what was counted
  * so far. It is delivered at the end of each thread, too. */
 void fl_reader_count(struct fl_reader *);

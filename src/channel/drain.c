@@ -8,8 +8,10 @@
  *
  * TRUST	The target can write anything into the region at any time. What is
  *		read of it is copied once, then checked, then used: records, too,
- *		as an analysis checks what it takes for an index. Geometry and the
- *		reader's own indices are private from before the target started.
+ *		as an analysis checks what it takes for an index. Accesses in words
+ *		are loaded once by whom they are for, to whom any word will do.
+ *		Geometry and the reader's own indices are private from before the
+ *		target started.
  *
  * The letters are explained in ring.c and thread.c, where their mates are.
  *
@@ -89,7 +91,7 @@ struct fl_reader {
 	struct fl_pool pool;
 	uint64_t *copy;			/* room for COPIED records */
 	struct flick_record *made;	/* of words; room for COPIED */
-	void (*give_words)(void *arg, const struct fl_words *);	/* NULL: as records */
+	void (*give_words)(void *arg, struct fl_words *);	/* NULL: as records */
 	const struct fl_place_row *places;	/* constant */
 	uint32_t n_places;			/* constant */
 	struct life *lives;		/* room for n_slots */
@@ -445,18 +447,36 @@ static size_t make_records(const struct fl_reader *r, struct flick_record *of, u
 	return k;
 }
 
+/* Where the sink takes words, those that come next up to a record; 0: there is none. Padding is
+ * at the end alone. */
+static size_t hand_words(struct fl_reader *r, const struct life *l, const uint64_t *words,
+			 size_t n)
+{
+	struct fl_words w = {
+		.thread = thread_number(r, l), .of = words, .n = n,
+		.places = r->places, .n_places = r->n_places,
+	};
+	size_t padding;
+
+	if (!r->give_words || r->sifts || l->rest)
+		return 0;
+	while (w.n && load_relaxed(&words[w.n - 1]) == FL_WORD_NOTHING)
+		w.n--;
+	padding = n - w.n;
+	n = w.n;
+	if (n)
+		r->give_words(r->sink.arg, &w);
+	count_delivered(r, l, w.n);
+	return w.n + (w.n == n ? padding : 0);
+}
+
 static void feed_words(struct fl_reader *r, struct life *l, struct fl_batch *b,
 		       const uint64_t *words, size_t n)
 {
+	if (hand_words(r, l, words, n))
+		return;
 	while (n && words[n - 1] == FL_WORD_NOTHING)
 		n--;
-	if (n && r->give_words && !r->sifts) {
-		r->give_words(r->sink.arg, &(struct fl_words){
-			.thread = b->thread, .of = words, .n = n,
-			.places = r->places, .n_places = r->n_places });
-		count_delivered(r, l, n);
-		return;
-	}
 	for (size_t some; n; feed_known(r, l, b, r->made, some))
 		for (some = 0; n && some <= COPIED - FL_PLACES_IN_WORD; words++, n--)
 			some += make_records(r, &r->made[some], *words);
@@ -472,6 +492,9 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 		b.paused = 0;
 	for (size_t n, at; l->taken < upto; l->taken += at * sizeof(*r->copy)) {
 		n = (upto - l->taken) / sizeof(*r->copy);
+		at = hand_words(r, l, (const uint64_t *)(chunk + l->taken), n);
+		if (at)
+			continue;
 		n = n < 2 * COPIED ? n : 2 * COPIED;
 		memcpy(r->copy, chunk + l->taken, n * sizeof(*r->copy));
 		for (at = 0; at < n; at += w.n) {
@@ -488,7 +511,7 @@ static void feed(struct fl_reader *r, struct life *l, uint64_t upto)
 }
 
 void fl_reader_give_words(struct fl_reader *r,
-			  void (*give)(void *arg, const struct fl_words *))
+			  void (*give)(void *arg, struct fl_words *))
 {
 	r->give_words = give;
 }

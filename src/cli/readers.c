@@ -84,7 +84,7 @@ static void feed(void *arg, const struct fl_batch *b)
 }
 
 /* No windows and no trigger are where accesses are told, and no trace is. */
-static void give_words(void *arg, const struct fl_words *w)
+static void give_words(void *arg, struct fl_words *w)
 {
 	struct one *o = arg;
 

@@ -455,6 +455,46 @@ static void words_miss_as_records(void **unused)
 	}
 }
 
+/* What is no access ends the words: how many were in front of it is said. */
+static void words_end_before_a_record(void **unused)
+{
+	uint64_t words[AT_ONCE + 1];
+	struct flick_record records[MOST];
+	size_t n = 0, at;
+
+	(void)unused;
+	srand(7);
+	name_places();
+	for (uint32_t threads = 1; threads <= 2; threads++) {
+		struct fl_use uses[2];
+		struct fl_run *runs[2] = {
+			begin_shared_run(&uses[0], "1K,2,64", threads),
+			begin_run(&uses[1], "1K,2,64"),
+		};
+
+		for (int round = 0; round < 300; round++) {
+			struct fl_words w = { .of = words, .n = AT_ONCE, .places = places,
+					      .n_places = PLACES };
+
+			make_accesses(words, records);
+			at = (size_t)rand() % (AT_ONCE + 1);
+			words[at] = at < AT_ONCE ? 12345 : words[at];
+			assert_int_equal(fl_run_words(runs[0], &w), 0);
+			assert_int_equal(w.n, at);
+			assert_int_equal(fl_run_words(runs[1], &(struct fl_words){
+				.of = words, .n = at, .places = places,
+				.n_places = PLACES }), 0);
+			n += at;
+		}
+		assert_true(n > 30000);
+		same_rows(runs[0], runs[1]);
+		for (size_t k = 0; k < 2; k++) {
+			fl_run_close(runs[k]);
+			fl_use_close(&uses[k]);
+		}
+	}
+}
+
 static void feed_both(struct fl_run *runs[2], const uint64_t *words,
 		      const struct flick_record *records, size_t n)
 {
@@ -624,6 +664,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_cache_is_said),
 		cmocka_unit_test(lines_are_of_one_size),
 		cmocka_unit_test(words_miss_as_records),
+		cmocka_unit_test(words_end_before_a_record),
 		cmocka_unit_test(words_of_several_threads_miss_as_ones),
 	};
 

@@ -244,12 +244,15 @@ static void hear_records(void *arg, const struct fl_batch *b)
 	}
 }
 
-static void hear_words(void *arg, const struct fl_words *w)
+static void hear_words(void *arg, struct fl_words *w)
 {
+	size_t n = 0;
+
 	(void)arg;
-	for (size_t i = 0; i < w->n; i++)
-		hear(fl_word_address(w->of[i]));
-	n_told += w->n;
+	for (; n < w->n && w->of[n] & FL_ACCESS_WORD; n++)
+		hear(fl_word_address(w->of[n]));
+	w->n = n;
+	n_told += n;
 }
 
 /* As a thread would have written them. */
