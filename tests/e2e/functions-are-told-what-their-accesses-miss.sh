@@ -46,7 +46,6 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 	# shellcheck disable=SC2086
 	record -a cache --cache="$geometry" $chosen -- "$work/told"
 	succeeded
-	words=$(sed -n 's/^events: \([0-9]*\) produced.*/\1/p' "$err")
 	"$FLICK" report -a cache --format=csv "$data" >"$work/of-words" 2>"$err" ||
 		fail "$label report of words"
 	diff "$work/of-records" "$work/of-words" >"$work/diff" ||
@@ -71,8 +70,6 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 				printf " %d", misses[l]
 			print ""
 		}' >"$work/sums"
-	[ "$words" -lt "$(awk '{ print $1 }' "$work/sums")" ] ||
-		fail "$label $words words tell $(cat "$work/sums"): no word tells two accesses"
 	awk '{ print " " $2 " " $3 }' "$work/told.trace" >"$work/stream"
 	"$FLICK" cache --cache="$geometry" "$work/stream" >"$out" 2>"$err" ||
 		fail "$label flick cache"
@@ -86,6 +83,13 @@ for geometry in 32K,4,64:512K,8,64 1K,2,32:2K,4,32:16K,1,32; do
 		fail "$label of the same stream $(cat "$work/simulated"), told $(cat "$work/sums")"
 done
 awk '$3 < 10 { few = 1 } END { exit few }' "$work/sums" || fail "too few misses to compare"
+
+# A load and a store of one variable are one word, where nothing is a string.
+record -a cache -P widths -- "$work/told"
+succeeded
+words=$(sed -n 's/^events: \([0-9]*\) produced.*/\1/p' "$err")
+all=$(awk '$1 == "widths" { print $2 }' "$work/true")
+[ "$words" -gt 0 ] && [ "$words" -lt "$all" ] || fail "$words words of $all accesses"
 
 # One clear line of what is no cache, in front of the name or behind it.
 refused() {	# PATTERN OPTION...

@@ -196,7 +196,8 @@ static size_t put_record(size_t at, uint32_t what, uint32_t more)
 	return at + 2;
 }
 
-/* Words, records, and what is longer and looks like words; where all that ends. */
+/* Words, records, and what is longer, looks like words and may go on in the next chunk; where
+ * all that ends. */
 static size_t mix(unsigned seed, bool in_records)
 {
 	size_t at = 0, more;
@@ -206,7 +207,9 @@ static size_t mix(unsigned seed, bool in_records)
 	while (at < WORDS - 60) {
 		int dice = rand() % 12;
 
-		at = end_chunk(at, dice ? 2 : 30);
+		at = end_chunk(at, 2);
+		if (!dice && at % 2)		/* none lies in two chunks */
+			at = put_word(at, 0, in_records);
 		if (dice > 2) {
 			uint32_t place = (uint32_t)rand() % FEW_PLACES;
 
