@@ -19,7 +19,10 @@
 #define LEAST_MODULES 256u
 #define SITES_A_MODULE 16
 #define GLUE_A_MODULE 16		/* in each of a few processes, and for late sites */
-#define CHUNK_BYTES (16u * 1024)	/* of most rings; a small one has smaller ones */
+/* Of most rings; a small one has smaller ones. Where accesses are told a thread would enter one
+ * each few microseconds. */
+#define CHUNK_BYTES (16u * 1024)
+#define TOLD_CHUNK_BYTES (64u * 1024)
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
 /* What the reader keeps of a region for itself, in the page before it: a target can
@@ -76,12 +79,12 @@ static bool options_are_valid(const struct fl_shm_options *o)
 }
 
 /* A page or more, a ring of two or more, and of no more than there are places. */
-static uint32_t chunk_bytes(uint32_t ring_bytes)
+static uint32_t chunk_bytes(uint32_t ring_bytes, uint32_t most)
 {
 	uint32_t least = (uint32_t)fl_round_up(ring_bytes / FL_RING_CHUNKS, FL_PAGE);
 	uint32_t c = ring_bytes / 8 / FL_PAGE * FL_PAGE;
 
-	c = c < FL_PAGE ? FL_PAGE : c > CHUNK_BYTES ? CHUNK_BYTES : c;
+	c = c < FL_PAGE ? FL_PAGE : c > most ? most : c;
 	return c < least ? least : c;
 }
 
@@ -97,7 +100,9 @@ static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
 			     const struct fl_shm_options *o, uint32_t n_counters)
 {
 	uint64_t ring = or_default(o->ring_kib, 512) * 1024ull;
-	uint64_t chunk = chunk_bytes((uint32_t)ring), pool = POOL_BYTES;
+	bool tells = o->weaves & FL_WEAVE_ACCESSES;
+	uint64_t chunk = chunk_bytes((uint32_t)ring, tells ? TOLD_CHUNK_BYTES : CHUNK_BYTES);
+	uint64_t pool = POOL_BYTES;
 
 	s->chunk_bytes = (uint32_t)chunk;
 	if (fl_shm_counts(s->action, s->windows.rate))

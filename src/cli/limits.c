@@ -21,7 +21,8 @@ enum {
 	SITE_BYTES = 4 * sizeof(struct fl_shm_site),
 	MOST_SITES = 1 << 20, MOST_SLOTS = 2048,	/* the defaults of fl_shm_create() */
 	LEAST_COUNTERS = 1 << 16, THREADS = 512,	/* if both can be had */
-	RING_KIB = 512, OWN_BYTES = 36 << 10		/* of a slot: header, two chunks */
+	RING_KIB = 512, OWN_BYTES = 36 << 10,		/* of a slot: header, two chunks */
+	TOLD_MORE = 96 << 10				/* so much longer they are */
 };
 
 static uint64_t limit_of(int what)
@@ -53,8 +54,10 @@ static uint64_t slot_bytes(const struct fl_shm_options *o)
 	uint64_t cells = o->weaves & FL_WEAVE_PATHS ?
 		FL_CELLS * sizeof(struct flick_record) : 0;
 
-	return OWN_BYTES + (o->action == FL_ACT_COUNT ? 0 : ring) + o->n_counters * 8ull +
-	       cells;
+	uint64_t told = o->weaves & FL_WEAVE_ACCESSES ? TOLD_MORE : 0;
+
+	return OWN_BYTES + told + (o->action == FL_ACT_COUNT ? 0 : ring) +
+	       o->n_counters * 8ull + cells;
 }
 
 void fl_limits_fit(struct fl_shm_options *o)

@@ -60,17 +60,21 @@ static void region_is_as_large_as_its_rings(void **state)
 	static const uint32_t kib[] = { 8, 64, 512, 8192, 1024 * 1024 };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(kib); i++) {
+	for (size_t i = 0; i < 2 * ARRAY_LEN(kib); i++) {
 		const struct fl_shm_session *s;
 		struct fl_region *m;
 		int fd;
 
-		o.ring_kib = kib[i];
+		o.ring_kib = kib[i / 2];
+		o.weaves = i % 2 ? FL_WEAVE_ACCESSES : 0;
 		assert_int_equal(fl_shm_create(&o, &m, &fd), 0);
 		s = &m->session[0];
 		assert_in_range(s->ring_chunks, 2, FL_RING_CHUNKS);
-		assert_true(s->ring_chunks * (uint64_t)s->chunk_bytes <= kib[i] * 1024ull);
-		assert_true(s->pool_chunks * (uint64_t)s->chunk_bytes <= 2 * kib[i] * 1024ull);
+		assert_true(s->ring_chunks * (uint64_t)s->chunk_bytes <= o.ring_kib * 1024ull);
+		assert_true(s->pool_chunks * (uint64_t)s->chunk_bytes <=
+			    2 * o.ring_kib * 1024ull);
+		if (o.ring_kib == 512)		/* fewer, longer ones */
+			assert_int_equal(s->ring_chunks, o.weaves ? 8 : 32);
 		fl_shm_destroy(m, fd);
 	}
 }
