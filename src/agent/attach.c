@@ -20,6 +20,10 @@ uint32_t flick_recorders;
 extern struct fl_region *flick_region __attribute__((visibility("default")));
 struct fl_region *flick_region;
 
+/* What it speaks, which a recorder of a later version looks at before it comes. */
+extern const uint32_t flick_speaks[2] __attribute__((visibility("default")));
+const uint32_t flick_speaks[2] = { FL_SHM_VERSION, sizeof(struct fl_region) };
+
 void fl_attach_tell(enum fl_recorders n)
 {
 	store_relaxed(&flick_region, fl_agent_region());

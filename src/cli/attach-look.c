@@ -201,7 +201,8 @@ static bool read_list(struct fl_attached *a, uintptr_t at)
 		if (!fl_attach_read(a, at, &m, sizeof(m)) || (uintptr_t)m.l_prev != before ||
 		    fl_array_room(&a->own, a->n_own, sizeof(*a->own)))
 			return false;
-		a->own[a->n_own++] = m.l_addr;
+		a->own[a->n_own++] = (struct fl_attach_module){ m.l_addr,
+								(uintptr_t)m.l_name };
 		before = at;
 	}
 	return !at;
@@ -319,13 +320,31 @@ int fl_attach_loads(const struct fl_attached *a)
 	return holder;
 }
 
-static bool is_own(const struct fl_attached *a, uintptr_t base)
+/* A text there of `n` bytes at most; it may end where what is mapped does. "": it is longer, or
+ * not to be read. */
+static void read_text(const struct fl_attached *a, uintptr_t at, char *to, size_t n)
+{
+	size_t have = 0, piece;
+
+	do {
+		piece = FL_PAGE - (at + have) % FL_PAGE;
+		piece = piece < n - have ? piece : n - have;
+		if (!piece || !fl_attach_read(a, at + have, to + have, piece)) {
+			*to = '\0';
+			return;
+		}
+		have += piece;
+	} while (!memchr(to + have - piece, '\0', piece));
+}
+
+/* The program's own module at `base`; NULL: it is none. */
+static const struct fl_attach_module *own_at(const struct fl_attached *a, uintptr_t base)
 {
 	size_t i = 0;
 
-	while (i < a->n_own && a->own[i] != base)
+	while (i < a->n_own && a->own[i].base != base)
 		i++;
-	return i < a->n_own;
+	return i < a->n_own ? &a->own[i] : NULL;
 }
 
 /* Of the module whose file is mapped there; 0: none. */
@@ -430,21 +449,50 @@ static void count_recorders(struct fl_attached *a, uintptr_t recorders, uintptr_
 	free(m);
 }
 
+/* One that is there was made with a flick that had the same region. Who has no such symbol is
+ * older than it. */
+static bool is_speaking(const struct fl_attached *a, uintptr_t speaks)
+{
+	const uint32_t own[2] = { FL_SHM_VERSION, sizeof(struct fl_region) };
+	uint32_t its[2];
+
+	return speaks && fl_attach_read(a, speaks, its, sizeof(its)) &&
+	       !memcmp(its, own, sizeof(own));
+}
+
+/* By the loader's name for it, which finds what is loaded whatever has become of its file: that
+ * may have another name by now, or be replaced by an upgrade. */
+static bool is_there_before(struct fl_attached *a, const struct fl_attach_map *m)
+{
+	static const char start[] = "libflick.so";
+	const struct fl_attach_module *own = m->offset || !m->inode ? NULL : own_at(a, m->lo);
+	char *name = a->loaded_name;
+
+	*name = '\0';
+	if (own)
+		read_text(a, own->name, name, sizeof(a->loaded_name));
+	return !strncmp(fl_base_name(name), start, sizeof(start) - 1);
+}
+
 /* What an earlier one has left there, if its library is this one. */
 static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	struct fl_inject was = { .code = 0 };
 	struct library l;
-	uintptr_t at = 0, with = 0, recorders = 0, region = 0;
+	uintptr_t at = 0, with = 0, recorders = 0, region = 0, speaks = 0;
 
 	if (read_library(a, &l, m->lo)) {
 		at = symbol_at_name(&l, "flick_attached", STT_OBJECT);
 		recorders = symbol_at_name(&l, "flick_recorders", STT_OBJECT);
 		region = symbol_at_name(&l, "flick_region", STT_OBJECT);
+		speaks = symbol_at_name(&l, "flick_speaks", STT_OBJECT);
 	}
 	free_library(&l);
-	count_recorders(a, recorders, region);
 	a->library = m;
+	a->is_foreign = !is_speaking(a, speaks);
+	if (a->is_foreign)
+		return;
+	count_recorders(a, recorders, region);
 	if (at && fl_attach_read(a, at, &with, sizeof(with)) && with &&
 	    fl_attach_read(a, with, &was, sizeof(was))) {
 		a->code = was.code;
@@ -474,11 +522,10 @@ int fl_attach_look(struct fl_attached *a)
 		return err;
 	read_own(a);
 	for (size_t i = 0; i < a->n_maps; i++)
-		if (is_own(a, first_of(a, &a->maps[i])))
+		if (own_at(a, first_of(a, &a->maps[i])))
 			look_at(a, &a->maps[i]);
-	for (size_t i = 0; i < a->n_maps; i++)
-		if (is_file_of(&a->maps[i], "libflick.so") && !a->maps[i].offset &&
-		    is_own(a, a->maps[i].lo))
+	for (size_t i = 0; i < a->n_maps && !a->library; i++)
+		if (is_there_before(a, &a->maps[i]))
 			find_left(a, &a->maps[i]);
 	if (!a->library)
 		fl_attach_find_failed(a);

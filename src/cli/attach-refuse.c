@@ -350,11 +350,22 @@ static int check_c_library(const struct fl_attached *a)
 	return -1;
 }
 
+/* What was loaded by an earlier attach stays, with what it has left in the program. */
+static int check_library(const struct fl_attached *a)
+{
+	if (!a->library || !a->is_foreign)
+		return 0;
+	fl_say("process %d has another version's libflick.so in it, by an earlier `flick "
+	       "record`: restart the program, or record it with that version's flick", a->pid);
+	return -1;
+}
+
 int fl_attach_refuse(const struct fl_attached *a)
 {
 	static int (*const checks[])(const struct fl_attached *) = {
 		check_there,  check_state,   check_kind,    check_spaces,    check_user,
 		check_program, check_secure, check_seccomp, check_memory,    check_c_library,
+		check_library,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)

@@ -149,10 +149,16 @@ static void say_why_not(const struct fl_session *s, int err)
 		       what_stands_against(s->attached, err));
 }
 
+/* What is there already is not loaded twice. */
+static const char *what_to_load(const struct fl_session *s)
+{
+	return s->attached->library ? s->attached->loaded_name : s->launch.library;
+}
+
 int fl_attach_start(struct fl_session *s)
 {
 	char given[64];
-	const char *const texts[3] = { s->launch.library, "flick_attach", given };
+	const char *texts[3] = { NULL, "flick_attach", given };
 	struct stat region;
 	int err = fl_attach_await_loader(s);
 
@@ -161,7 +167,8 @@ int fl_attach_start(struct fl_session *s)
 			say_why_not(s, err);
 		return -1;
 	}
-	if (s->attached->library) /* it is not loaded twice */
+	texts[0] = what_to_load(s);
+	if (s->attached->library)	/* samples in it are flick's */
 		snprintf(s->launch.library, sizeof(s->launch.library), "%s",
 			 s->attached->library->path);
 	s->pid = s->attached->pid;
@@ -293,7 +300,7 @@ bool fl_attach_is_unwatched(const struct fl_session *s)
 static void send_another(struct fl_session *s)
 {
 	struct fl_attached *a = s->attached;
-	const char *const texts[3] = { s->launch.library, "flick_attach", "" };
+	const char *const texts[3] = { what_to_load(s), "flick_attach", "" };
 
 	a->has_sent = true;
 	if (!fl_attach_look_again(a))

@@ -36,6 +36,10 @@ struct fl_attach_map {
 	uint64_t offset, inode, device;
 	char *path;			/* "" without; as /proc has it */
 };
+/* A module of the program's own, as its loader has it. */
+struct fl_attach_module {
+	uintptr_t base, name;		/* there */
+};
 struct fl_attached {
 	int pid;
 	int mem, pidfd;			/* its /proc/PID/mem; -1 */
@@ -50,12 +54,14 @@ struct fl_attached {
 	uint32_t recorders;		/* enum fl_recorders: those that are there */
 	struct fl_attach_map *maps;
 	size_t n_maps;
-	uintptr_t *own;			/* where the program's own modules begin; NULL */
+	struct fl_attach_module *own;	/* NULL */
 	size_t n_own;
 	uintptr_t loader;		/* its variables */
 	size_t loader_bytes;
 	uintptr_t c_library;		/* its lowest address */
 	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
+	char loaded_name[4096];		/* by which the loader has it */
+	bool is_foreign;		/* it is another version's */
 	uintptr_t call, sigreturn;	/* see struct fl_borrow */
 	struct fl_inject with;		/* addresses of functions */
 	bool is_alone;			/* the C library knows of one thread */
