@@ -17,7 +17,7 @@ int main(void)
 	Dl_info c;
 	int fd = dladdr(dlsym(RTLD_DEFAULT, "malloc"), &c) ? open(c.dli_fname, O_RDONLY) : -1;
 
-	if (mmap((void *)0x10000000, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+	if (mmap((void *)0x10000000, 1 << 22, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED)
 		return 77;
 	puts("ready");
