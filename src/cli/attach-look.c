@@ -36,6 +36,18 @@ bool fl_attach_is_another(const struct fl_attached *a)
 	       !fl_os_thread_status(a->pid, a->pid, &s) && s.state != 'Z' && s.state != 'X';
 }
 
+static int take_own_name(void *arg, const struct fl_mapping *m)
+{
+	struct fl_attach_map *to = arg;
+	char *path = m->lo == to->lo ? strdup(m->path) : NULL;
+
+	if (!path)
+		return 0;
+	free(to->path);
+	to->path = path;
+	return 1;
+}
+
 static int take_map(struct fl_attached *a, const char *line)
 {
 	unsigned long lo, hi, offset, inode;
@@ -60,6 +72,8 @@ static int take_map(struct fl_attached *a, const char *line)
 	if (!m.path || fl_array_room(&a->maps, a->n_maps, sizeof(m)))
 		return -ENOMEM;
 	m.path[strcspn(m.path, "\n")] = '\0';
+	if (strstr(m.path, "\\012"))	/* a newline, or who is told like one */
+		fl_os_mappings_of(a->pid, take_own_name, &m);
 	a->maps[a->n_maps++] = m;
 	return 0;
 }

@@ -247,7 +247,9 @@ static const char *const severities[] = {
 /* The worst of what was found: of these three. */
 static enum severity print_finding(const char *name, const struct finding *f)
 {
-	printf("%-15s %s: %s\n", name, severities[f->is], f->text);
+	printf("%-15s %s: ", name, severities[f->is]);
+	fl_print_plain(stdout, f->text);
+	putchar('\n');
 	return f->is == UNUSED ? OK : f->is;
 }
 

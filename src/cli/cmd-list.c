@@ -313,8 +313,10 @@ static int print_rows(const struct listing *l)
 	const struct functions *f = &l->functions;
 	struct fl_names *names = fl_names_make(f->full, f->linkage, f->n, l->demangle);
 
-	if (l->pid && l->n && !l->json)
-		printf("%s:\n", l->path);
+	if (l->pid && l->n && !l->json) {
+		fl_print_plain(stdout, l->path);
+		puts(":");
+	}
 	for (size_t i = 0; names && i < l->n; i++) {
 		const char *function = fl_names_shown(names)[l->rows[i].function];
 

@@ -215,21 +215,33 @@ void fl_ctl_open(struct fl_session *s)
 static void reply(struct client *k, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What moves a cursor, or ends a line, is written out: of four letters for each byte a line is
+ * no longer than a client has room for. "": there is no memory. */
+static size_t print_line(char line[FL_CTL_LINE], const char *text)
+{
+	FILE *to = fmemopen(line, FL_CTL_LINE, "w");
+
+	*line = '\0';
+	if (to) {
+		fl_print_plain(to, text);
+		fputc('\n', to);
+		fclose(to);
+	}
+	return strlen(line);
+}
+
 /* What a client does not read has a bound; then it is let go. */
 static void reply(struct client *k, const char *format, ...)
 {
-	char line[1024];
+	char text[FL_CTL_LINE / 4 - 1], line[FL_CTL_LINE];
 	va_list args;
 	size_t n;
 
 	va_start(args, format);
-	vsnprintf(line, sizeof(line) - 1, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	for (char *c = line; *c; c++)		/* what moves a cursor, or ends a line */
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	strcat(line, "\n");
-	n = strlen(line);
+	n = print_line(line, text);
+	k->is_over |= !n;
 	if (k->n_out + n > k->room_out) {
 		size_t room = k->room_out ? 2 * k->room_out : 4096;
 		char *grown = room <= OUT_MOST ? realloc(k->out, room) : NULL;

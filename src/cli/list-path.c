@@ -24,8 +24,10 @@ static void print_line_of(struct printer *p, uint64_t at)
 	int line = 0;
 	const char *file = fl_symbols_line(p->symbols, p->m->path, at, &line);
 
-	if (file && (file != p->file || line != p->line))
-		printf("%s:%d", file, line);
+	if (file && (file != p->file || line != p->line)) {
+		fl_print_plain(stdout, file);
+		printf(":%d", line);
+	}
 	p->file = file;
 	p->line = line;
 }

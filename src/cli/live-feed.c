@@ -369,8 +369,11 @@ static void print_edge(FILE *to, struct fl_live *l, const struct flick_rows *r,
 
 	fl_live_count(calls, (double)row[fl_sheet_column(r, "calls")]);
 	fl_live_time(total, row[fl_sheet_column(r, "sum_ns")]);
-	fprintf(to, "%8s %8s  %s\n", calls, total, caller < l->s->functions.n ?
-		l->model.name(l->model.owner, (uint32_t)caller) : "(none that has a probe)");
+	fprintf(to, "%8s %8s  ", calls, total);
+	fl_print_plain(to, caller < l->s->functions.n ?
+		       l->model.name(l->model.owner, (uint32_t)caller) :
+		       "(none that has a probe)");
+	fputc('\n', to);
 }
 
 void fl_live_print_callers(FILE *to, struct fl_live *l, uint32_t function)

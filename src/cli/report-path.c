@@ -30,9 +30,9 @@ static int show_row(const struct shown *p, size_t row)
 	const struct fl_home *home = &p->homes[function];
 	int err;
 
-	printf("%s: path %u, %" PRIu64 " call%s, %.2f %% of all\n",
-	       p->sheet->functions[function], p->number, calls, calls == 1 ? "" : "s",
-	       100 * (double)calls / (double)p->sheet->whole);
+	fl_print_plain(stdout, p->sheet->functions[function]);
+	printf(": path %u, %" PRIu64 " call%s, %.2f %% of all\n", p->number, calls,
+	       calls == 1 ? "" : "s", 100 * (double)calls / (double)p->sheet->whole);
 	err = fl_list_path(p->symbols, home->path, home->at, p->number);
 	if (err == -ENOENT)
 		fl_say("%s: it has no path %u: it is not the file that was recorded",

@@ -324,6 +324,66 @@ static void mappings_are_all_there_with_their_rights(void **state)
 	munmap(p, 1000 * FL_PAGE);
 }
 
+struct named {
+	uintptr_t at;
+	char path[256];
+};
+
+static int take_name(void *arg, const struct fl_mapping *m)
+{
+	struct named *n = arg;
+
+	if (n->at >= m->lo && n->at < m->hi)
+		snprintf(n->path, sizeof(n->path), "%s", m->path);
+	return 0;
+}
+
+static void a_mapped_file_has_the_name(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	char *p = mmap(NULL, FL_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	struct named n = { .at = (uintptr_t)p };
+
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(fl_os_mappings(take_name, &n), 0);
+	assert_string_equal(n.path, path);
+	unlink(path);
+	munmap(p, FL_PAGE);
+	close(fd);
+}
+
+/* The kernel tells these two alike. */
+static void files_names_may_have_newlines(void **state)
+{
+	char dir[] = "/tmp/flick-os-XXXXXX", path[64], like[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(like, sizeof(like), "%s/a\nb\n\nc", dir);
+	a_mapped_file_has_the_name(like);
+	snprintf(path, sizeof(path), "%s/a\\012b\\012\\012c", dir);
+	a_mapped_file_has_the_name(path);
+	close(open(like, O_RDWR | O_CREAT, 0600));
+	a_mapped_file_has_the_name(path);
+	unlink(like);
+	snprintf(path, sizeof(path), "%s/a\\011b\\01", dir);
+	a_mapped_file_has_the_name(path);
+	rmdir(dir);
+}
+
+static void threads_names_may_have_newlines(void **state)
+{
+	static const char *const names[] = { "a\nb", "\n", "a\n", "", "fifteen-letters" };
+	char name[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		prctl(PR_SET_NAME, names[i]);
+		fl_os_thread_name_of(getpid(), gettid(), name);
+		assert_string_equal(name, names[i]);
+	}
+}
+
 /* ---- signals ------------------------------------------------------------------------- */
 
 static uint64_t mask_from_proc(void)
@@ -670,6 +730,8 @@ int main(void)
 		cmocka_unit_test(futex_returns_for_each_of_its_reasons),
 		cmocka_unit_test(futex_wakes_another_process),
 		cmocka_unit_test(mappings_are_all_there_with_their_rights),
+		cmocka_unit_test(files_names_may_have_newlines),
+		cmocka_unit_test(threads_names_may_have_newlines),
 		cmocka_unit_test(every_signal_is_blocked_and_put_back),
 		cmocka_unit_test(handler_runs_returns_and_is_put_back),
 		cmocka_unit_test(a_libc_handler_survives_being_swapped_out),
