@@ -6,8 +6,8 @@
  * --rate want the clocks of the program's threads, which the kernel shows to their
  * own process alone, and the sync `stop` wants to be traced by its own child: then,
  * and where there can be no such process, it is a thread of the program's. Either
- * waits by futex(2), for one word and a time. Where that is denied one day it ends
- * in order: all probes off.
+ * waits by futex(2), for one word and a time. Where that is denied from the start
+ * nobody begins; where it is denied one day who waits ends in order: all probes off.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -96,12 +96,23 @@ static bool wants_thread(const struct fl_region *m)
 	       !__builtin_strcmp(fl_patch_sync_name(), "stop");
 }
 
+/* The word is another one than is told, so nobody sleeps. */
+static bool is_waiting_denied(void)
+{
+	uint32_t word = 0;
+	int err = fl_os_futex_wait(&word, 1, 0);
+
+	return err && err != -EAGAIN && err != -EINTR && err != -ETIMEDOUT;
+}
+
 int fl_watch_start(struct fl_region *m)
 {
 	int err = -ENOTSUP, tid;
 
 	if (is_started)
 		return 0;
+	if (is_waiting_denied())
+		return FLE_NOWAIT;
 	if (!wants_thread(m))
 		err = fl_os_outside_start(run, m, m->session[0].reader_pid,
 					  m->reader_cpus);

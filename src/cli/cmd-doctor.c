@@ -180,7 +180,11 @@ static bool can_wait_outside(void)
 
 static void check_watch(struct finding *f)
 {
-	if (can_wait_outside())
+	uint32_t word = 0;
+
+	if (fl_os_futex_wait(&word, 1, 0) != -EAGAIN)
+		find(f, NO, "%s", fl_reason(FLE_NOWAIT));
+	else if (can_wait_outside())
 		find(f, OK, "outside of the program; with --rate or --sync=stop in a thread "
 		     "of it");
 	else

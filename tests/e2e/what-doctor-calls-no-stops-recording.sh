@@ -28,6 +28,20 @@ says 0 '^sync membarrier limited: Permission denied; signal takes its place' \
 grep -q '^sync wait  *unused: ' "$out" || fail "$label what is not needed is called so"
 doctor sync
 says 1 '^sync membarrier no: ' "flick cannot record here until what is marked \`no\` works"
+
+# An image that a filter meets later is not recorded, and runs (FLE_NOWAIT).
+doctor futex
+says 1 '^watch  *no: .*denies futex(2)' "flick cannot record here until what is marked \`no\` works"
+run "$work/deny" futex "$FLICK" record -o "$data" "$work/recursion"
+grep -q "cannot record $work/recursion: .*denies futex(2)" "$err" || fail "$label $(cat "$err")"
+[ "$status" -eq 1 ] || fail "$label record: status $status"
+for how in "" --follow; do
+	label="$how, by what execs:"
+	run "$FLICK" record $how -o "$data" -- "$work/deny" futex "$work/recursion"
+	grep -q 'cannot record .*/deny: .*denies futex(2)' "$err" || fail "$label $(cat "$err")"
+	grep -q '^count ' "$out" || fail "$label it does not run"
+done
+
 label="no rseq:"
 GLIBC_TUNABLES=glibc.pthread.rseq=0 run "$FLICK" doctor
 says 0 '^rseq  *limited: .*glibc 2.35' "flick can record here, $less"

@@ -1,8 +1,8 @@
-/* deny wx|memfd|both|perf|membarrier|ptrace|sync|signals|threads COMMAND...: run it where code
- * may not be made writable, or memory files may not be made, or neither; or where nobody
+/* deny wx|memfd|both|perf|membarrier|ptrace|sync|signals|threads|futex COMMAND...: run it where
+ * code may not be made writable, or memory files may not be made, or neither; or where nobody
  * samples, or traces; or the best call, or none, can synchronise cores; or who sends a thread
  * a signal is told that it was sent, also when there is no such thread; or a process ends that
- * begins a thread. Exits 77 where that cannot be had. */
+ * begins a thread; or nobody waits for a word. Exits 77 where that cannot be had. */
 #include <errno.h>
 #include <linux/sched.h>
 #include <stdio.h>
@@ -47,6 +47,8 @@ int main(int argc, char **argv)
 		return deny_call(SYS_membarrier) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "ptrace"))
 		return deny_call(SYS_ptrace) ? 77 : (execvp(argv[2], argv + 2), 1);
+	if (!strcmp(argv[1], "futex"))
+		return deny_call(SYS_futex) ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "threads"))
 		return end_at_threads() ? 77 : (execvp(argv[2], argv + 2), 1);
 	if (!strcmp(argv[1], "signals"))
