@@ -27,13 +27,22 @@ struct weaver {
 	struct fl_blocks b;
 	struct fl_fde fde;
 	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
-	bool is_bad;			/* where a frame is was not to be known, before: */
-	uint32_t where;			/* this step */
+	int err;			/* why its paths cannot be told; 0: they can */
+	uint32_t where;			/* of which step that is */
 	bool is_only;			/* it has one path, which no edge cuts */
 	bool has_cells;			/* of its own */
 	uint32_t *live;			/* by step */
 	uint32_t spot;			/* the step before which this block's end is told */
 };
+
+/* The first reason stays. */
+static void refuse_paths(struct weaver *w, int err, uint32_t step)
+{
+	if (w->err)
+		return;
+	w->err = err;
+	w->where = step;
+}
 
 /* How far the way back of the call is, before that step. */
 static int32_t frame_at(struct weaver *w, uint32_t step)
@@ -42,18 +51,18 @@ static int32_t frame_at(struct weaver *w, uint32_t step)
 	const struct fl_shape_step *i = &s->steps[step];
 	uint64_t reg = 0, offset = FL_HEIGHT_UNKNOWN;
 
-	if (w->part != i->part) {
+	if (w->part != i->part && !w->err) {
 		w->part = i->part;
-		w->is_bad |= !s->parts[i->part].fde ||
-			fl_fde_read(&w->fde, s->m, s->parts[i->part].fde);
+		if (!s->parts[i->part].fde ||
+		    fl_fde_read(&w->fde, s->m, s->parts[i->part].fde))
+			refuse_paths(w, FLE_UNWIND, step);
 	}
-	if (!w->is_bad)
+	if (!w->err)
 		offset = fl_rows_frame(&w->fde, i->at, &reg);
-	if (!w->is_bad && offset % 2 == 0 && offset < INT32_MAX &&
+	if (!w->err && offset % 2 == 0 && offset < INT32_MAX &&
 	    (reg == FL_ARCH_DWARF_SP || reg == FL_ARCH_DWARF_FP))
 		return (int32_t)offset - FL_ARCH_DWARF_CALLED + (reg == FL_ARCH_DWARF_FP);
-	w->where = w->is_bad ? w->where : step;
-	w->is_bad = true;
+	refuse_paths(w, FLE_HEIGHT, step);
 	return 0;
 }
 
@@ -279,7 +288,7 @@ static bool weave_steps(struct weaver *w)
 		weave_between(w, i);
 		p->first[i] = p->n;
 		if (s->steps[i].is_pad && !weave_pad(w, i)) {
-			w->where = i;
+			refuse_paths(w, FLE_PAD, i);
 			return false;
 		}
 		if (i == p->entry || is_last(w, i - 1))
@@ -370,15 +379,13 @@ static int weave_all(struct weaver *w, uint64_t *datum)
 	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
 	p->n_cells = w->has_cells ? w->b.paths.n : 0;
 	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
-	if (!weave_steps(w)) {
-		*datum = p->shape->steps[w->where].at;
-		return FLE_UNWIND;
+	if (weave_steps(w)) {
+		landings = p->n_tells;
+		weave_landings(w);
+		weave_cold(w, landings);
 	}
-	landings = p->n_tells;
-	weave_landings(w);
-	weave_cold(w, landings);
 	*datum = p->shape->steps[w->where].at;
-	return w->is_bad ? FLE_UNWIND : 0;
+	return w->err;
 }
 
 int fl_plan_paths(struct fl_plan *p, void *memory, uint64_t *datum)

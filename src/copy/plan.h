@@ -101,7 +101,7 @@ size_t fl_plan_held_bytes(const struct fl_plan *);
  * come between; -ENOMEM. */
 int fl_plan_check(struct fl_plan *, enum fl_exclusive, uint64_t *datum);
 /* plan-paths.c: besides, it tells its paths. `memory` as fl_blocks_memory() says. The same
- * errors, and FLE_UNWIND: where a frame is, is not known. */
+ * errors; FLE_HEIGHT, FLE_UNWIND: where a frame is, is not known; FLE_PAD: see weave_pad(). */
 int fl_plan_paths(struct fl_plan *, void *memory, uint64_t *datum);
 
 /* For plans: what all begin with, or why there is none; one more item; what plan-entry.c has
