@@ -86,6 +86,11 @@ struct fl_change_status fl_change_status(const struct fl_session *);
 /* Why nothing can be changed in this recording; NULL: it can. */
 const char *fl_change_never(const struct fl_session *);
 
+/* A line for each function that the glob matches, or with NULL that can be asked for, says what
+ * it is: those that are on come first (change-list.c). told: the sum, or why there is none;
+ * `to` may be NULL. */
+int fl_change_write_list(FILE *to, struct fl_session *, const char *glob, char told[FL_WHY]);
+
 /* What site `i` is, as of the last change: OFF, ON or COUNT. is_on: is any site of the
  * function? is_off: is it, or is it to become so? */
 enum fl_stage fl_change_now(const struct fl_session *, uint32_t site);

@@ -192,7 +192,7 @@ static int read_file(struct lines *l, const char *name)
 
 	if (!from) {
 		fl_say("cannot read %s: %s; there are stage, diff, commit, abort, status, "
-		       "session, or a file of `stage` lines", name, strerror(errno));
+		       "list, session, or a file of `stage` lines", name, strerror(errno));
 		return -1;
 	}
 	name = strcmp(name, "-") ? name : STDIN_NAME;
@@ -218,7 +218,7 @@ static void free_lines(struct lines *l)
 static bool is_request(const char *word)
 {
 	static const char *const words[] = { "stage", "diff", "commit", "abort", "status",
-					     "session" };
+					     "list", "session" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(word, words[i]))
@@ -324,6 +324,7 @@ const struct fl_cmd fl_cmd_ctl = {
 		"  commit                     all that is staged becomes so, at once\n"
 		"  abort                      what is staged is forgotten\n"
 		"  status                     what is recorded, and what is staged\n"
+		"  list [PATTERN]             which functions are on, counted, off\n"
 		"  session new NAME [-a ANALYSES] [--budget=PERCENT] PATTERN [count]\n"
 		"                             functions that are recorded, or counted, while "
 		"this\n"

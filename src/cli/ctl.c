@@ -7,7 +7,7 @@
  * PROTOCOL	Requests are lines; each is answered by lines that begin with a blank, and
  *		one last that begins with `ok ` or `no `.
  *	stage on|off PATTERN [count]	stage it
- *	diff, status			tell
+ *	diff, list [PATTERN], status	tell
  *	commit				the answer comes when the program has given it
  *	abort				forget what is staged
  *	session new NAME [-a ANALYSES] [--budget PERCENT] PATTERN [count]
@@ -332,7 +332,8 @@ static void take_stage(struct fl_ctl *c, struct client *k, char *text)
 struct listing {
 	struct client *k;
 	const struct fl_session *s;
-	uint32_t function, n, lines;	/* sites of it; lines in all */
+	uint32_t function, n;		/* sites of it */
+	uint32_t lines, more;		/* that were said; that there was no room for */
 	enum fl_stage stage;
 	uint32_t site;
 };
@@ -341,9 +342,13 @@ static void end_function(struct listing *l)
 {
 	static const char *const names[FL_N_STAGES] = { "", "off", "on", "count" };
 
-	if (l->n && l->lines++ < LISTED_MOST)
+	bool has_room = l->lines < LISTED_MOST && l->k->n_out < OUT_MOST / 2;
+
+	if (l->n && has_room)
 		reply(l->k, " %-5s %.800s (%u site%s)", names[l->stage],
 		    name_of_site(l->s, l->site), l->n, l->n == 1 ? "" : "s");
+	l->lines += l->n && has_room;
+	l->more += l->n && !has_room;
 	l->n = 0;
 }
 
@@ -370,8 +375,8 @@ static void tell_diff(struct fl_ctl *c, struct client *k)
 	struct fl_change_sum sum = fl_change_diff(c->s, list_site, &l);
 
 	end_function(&l);
-	if (l.lines > LISTED_MOST)
-		reply(k, " ... and %u more", l.lines - LISTED_MOST);
+	if (l.more)
+		reply(k, " ... and %u more", l.more);
 	if (sum.sites)
 		tell_sum(k, c->s, &sum);
 	else
@@ -401,11 +406,14 @@ static bool is_at_work(struct fl_session *s)
 static void tell_status(struct fl_ctl *c, struct client *k)
 {
 	uint32_t sessions = 0;
+	char functions[FL_WHY];
 	struct fl_change_status is = fl_change_status(c->s);
 	struct fl_change_sum sum = fl_change_diff(c->s, NULL, NULL);
 
 	reply(k, " recording  process %d, %.800s%s", c->s->pid, c->s->o->argv[0],
 	    is_at_work(c->s) ? "" : " (no probe is on yet)");
+	if (!fl_change_write_list(NULL, c->s, NULL, functions))
+		reply(k, " functions  %s; `list` names them", functions);
 	fl_change_each_session(c->s, count_session, &sessions);
 	reply(k, " sessions   the recording's%s", sessions ? ", and those of `session list`" :
 	    "; there is one");
@@ -567,6 +575,16 @@ static void tell_session(void *arg, const struct fl_named *d)
 	      d->is_on ? "" : " (being made)");
 }
 
+/* As many as there is room for. */
+static void reply_lines(struct client *k, char *text)
+{
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+		if (*line && k->n_out < OUT_MOST / 2)
+			reply(k, " %s", line);
+		else if (*line && rest && !*rest)
+			reply(k, " ... and more, which there is no room for");
+}
+
 /* Its lines, as many as there is room for. 0, or -1 and it is said why. */
 static int tell_table(struct fl_ctl *c, struct client *k, const char *name)
 {
@@ -581,13 +599,26 @@ static int tell_table(struct fl_ctl *c, struct client *k, const char *name)
 		fclose(to);
 	if (err)
 		reply(k, "no %s", why);
-	for (char *rest = text, *line; !err && (line = strsep(&rest, "\n"));)
-		if (*line && k->n_out < OUT_MOST / 2)
-			reply(k, " %s", line);
-		else if (*line && rest && !*rest)
-			reply(k, " ... and more, which there is no room for");
+	else
+		reply_lines(k, text);
 	free(text);
 	return err;
+}
+
+/* PATTERN, or "". */
+static void tell_list(struct fl_ctl *c, struct client *k, const char *glob)
+{
+	char *text = NULL, sum[FL_WHY] = "the program has no probes yet";
+	size_t n;
+	FILE *to = is_at_work(c->s) ? open_memstream(&text, &n) : NULL;
+	int err = to ? fl_change_write_list(to, c->s, *glob ? glob : NULL, sum) : -1;
+
+	if (to)
+		fclose(to);
+	if (!err)
+		reply_lines(k, text);
+	reply(k, "%s %s", err ? "no" : "ok", sum);
+	free(text);
 }
 
 /* Who asked for his own has what he wants: it ends. */
@@ -683,11 +714,13 @@ static void answer_line(struct fl_ctl *c, struct client *k, char *text)
 		}
 	if (skip_word(&text, "stage"))
 		take_stage(c, k, text);
+	else if (skip_word(&text, "list"))
+		tell_list(c, k, text);
 	else if (skip_word(&text, "session"))
 		take_session(c, k, text);
 	else
 		reply(k, "no such request; there are stage, diff, commit, abort, status, "
-			 "session");
+			 "list, session");
 }
 
 /* ---- clients ------------------------------------------------------------------------ */

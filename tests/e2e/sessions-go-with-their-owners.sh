@@ -168,7 +168,7 @@ refused 'no function with a probe' session new other nothing_of_the_kind
 refused 'no session' session drop other
 refused 'takes' session new
 refused 'takes' session over
-refused 'status, session' bogus
+refused 'status, list, session' bogus
 finish
 calls counts a 0
 calls counts b 1000

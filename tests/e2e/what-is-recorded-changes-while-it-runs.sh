@@ -24,7 +24,10 @@ changes() {	# TABLE
 	ctl commit
 	grep -q '^generation 1: [1-9][0-9]* sites* switched in [0-9]* us' "$out" || fail "commit"
 	step c 1000
+	now 'off' a
+	now 'on' b
 	ctl stage on a
+	now 'off' a				# it is staged
 	ctl abort
 	step c 10000
 	refused 'nothing is staged' commit
@@ -47,11 +50,31 @@ changes() {	# TABLE
 	calls "$1" c $((110 + 11000 + 37 + 5))
 }
 
+# now WHAT FUNCTION	it is so just now, as `list` says, and all others in the order on, count, off
+now() {
+	ctl list
+	grep -q "^$1  *$2\$" "$out" || fail "$label $2 is not $1: $(cat "$out")"
+	awk '{ print $1 }' "$out" | grep -v '[0-9]' | uniq | tr '\n' ' ' >"$work/order"
+	case $(cat "$work/order") in
+	"on " | "on off " | "on count " | "on count off " | "on no " | "on off no ") ;;
+	*) fail "$label the order is $(cat "$work/order")" ;;
+	esac
+	n=$(grep -c '^on ' "$out")
+	tail -n 1 "$out" | grep -q "^$n on" || fail "$label not $n on: $(tail -n 1 "$out")"
+	ctl list "$2*"
+	[ "$(grep -c '^[a-z]' "$out")" -ge 1 ] && ! grep -q '^[a-z]* *main' "$out" ||
+		fail "$label list $2*: $(cat "$out")"
+	ctl status
+	grep -q "^functions  $n on" "$out" || fail "$label status: $(cat "$out")"
+}
+
 # again TABLE	what is staged while its module is unloaded is so when it is loaded again.
 again() {
 	step "load $work/comes-back.so"
 	step h 1
 	step unload
+	ctl list hot
+	grep -q 'hot (unloaded)' "$out" || fail "$label: unloaded: $(cat "$out")"
 	ctl stage on 'h*'
 	grep -q 'of 1 function staged, [12] when loaded again$' "$out" ||
 		fail "$label: stage says of what is unloaded: $(cat "$out")"
@@ -124,6 +147,7 @@ label=count
 start -U a
 ctl stage on 'a count'
 ctl commit
+now count a
 step c 100
 finish
 calls latency a 100
@@ -151,6 +175,8 @@ refused 'counts all' stage on 'a count'
 refused 'no function with a probe' stage off nothing_of_the_kind
 refused 'stage takes' stage over a
 refused 'no session' session drop x
+refused 'no function with a probe' list nothing_of_the_kind
+refused 'cannot be understood' list '!'
 finish
 refused 'there is no process' status
 # Who records lets go who says nothing for five seconds; a person types as slowly.

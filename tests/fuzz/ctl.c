@@ -144,6 +144,19 @@ int fl_change_write_session(FILE *to, struct fl_session *s, const void *by, cons
 	return 0;
 }
 
+int fl_change_write_list(FILE *to, struct fl_session *s, const char *glob, char told[FL_WHY])
+{
+	(void)s;
+	if (glob && (!*glob || strchr(glob, '\n')))
+		abort();
+	snprintf(told, FL_WHY, "no function with a probe matches `%.180s`", glob ? glob : "");
+	if (draw(2))
+		return -1;
+	for (uint32_t i = to ? draw(1 << 16) : 0; i; i--)
+		fprintf(to, "on %*s\033[2J\t\n", (int)draw(9), "a");
+	return 0;
+}
+
 bool fl_attach_has_begun(struct fl_session *s)
 {
 	(void)s;
