@@ -483,7 +483,7 @@ struct fl_path_code {
 	/* W put_path */
 	uint8_t reg[3], frame;
 	fl_regs saved;
-	uint16_t arm, start, end, kept;
+	uint16_t start, end, kept;
 	size_t n;
 	uint32_t n_depths;		/* W put_path_cold, too */
 	struct fl_depth depths[FL_PATH_DEPTHS];
@@ -550,11 +550,11 @@ enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n);
  * FL_ARCH_VECTORS: which one suits this CPU and kernel? Takes microseconds. */
 unsigned int fl_arch_vectors(void);
 /* Append a record of 16 bytes to the calling thread's ring, as the routines do, or
- * two with one commit; false when its chunk has no room for all. */
+ * two with one commit; false when its chunk has no room for all, or it was interrupted. */
 bool fl_arch_put_one(const void *record) __attribute__((visibility("hidden")));
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 /* Add to the word `at` bytes into the calling thread's slot, in the same way: false
- * without a slot, or without rseq. */
+ * without a slot, without rseq, or where it was interrupted before it had done so. */
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 /* The counter there is full: begin its next block. False: it is not, or as above. */
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));

@@ -336,16 +336,15 @@ static bool add_shortly(const struct fl_channel *c, size_t at, uint64_t n)
 	       FL_ARCH_ATTACHES && fl_arch_add_other(at, n);
 }
 
-/* The word `at` bytes into the thread's own slot, which a handler's child has not. */
+/* The word `at` bytes into the thread's own slot, which a handler's child has not. What was
+ * interrupted on the short path was not done there: who is stepped through gets on here. */
 static void add_own(const struct fl_channel *c, size_t at, uint64_t n)
 {
 	struct fl_slot *s;
 	uint64_t mask;
 
-	if (fl_arch_has_rseq()) {
-		add_shortly(c, at, n);
+	if (fl_arch_has_rseq() && add_shortly(c, at, n))
 		return;
-	}
 	fl_os_signals_block(&mask);
 	s = fl_own_slot(c);
 	if (s)
@@ -500,9 +499,9 @@ static bool end_own_block(const struct fl_channel *c, size_t at)
 	struct fl_slot *s;
 	uint64_t mask, now;
 
-	if (fl_arch_has_rseq())
-		return end_shortly(c, at);
-	fl_os_signals_block(&mask);
+	if (fl_arch_has_rseq() && end_shortly(c, at))
+		return true;
+	fl_os_signals_block(&mask);	/* it was interrupted, or it is not */
 	s = fl_own_slot(c);
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
 	if (now & FL_COUNT_FULL)

@@ -184,20 +184,26 @@ static void set_memory(const struct tried *t)
 	NEED(uc_reg_write(uc, UC_X86_REG_FS_BASE, &own));
 }
 
-/* A signal comes behind so many instructions, if it is still in the sequence then. */
-static void run(const struct tried *t, struct state *s, size_t signal_after)
+/* A signal comes behind so many instructions. True: it was in the sequence then. */
+static bool run(const struct tried *t, struct state *s, size_t signal_after)
 {
+	bool is_interrupted = false;
+
 	if (signal_after)
 		NEED(uc_emu_start(uc, CODE, t->end, 0, signal_after));
 	store_state(uc, s);
 	if (!signal_after)
 		s->pc = CODE;
-	else if (is_counted(t) && s->pc - CODE >= t->code.start && s->pc - CODE < t->code.end)
+	else
+		is_interrupted = is_counted(t) && s->pc - CODE >= t->code.start &&
+				 s->pc - CODE < t->code.end;
+	if (is_interrupted)
 		s->pc = COLD + t->code.abort;
 	if (s->pc != t->end)
 		NEED(uc_emu_start(uc, s->pc, t->end, 0, 0));
 	store_state(uc, s);
 	assert_int_equal(s->pc, t->end);
+	return is_interrupted;
 }
 
 static void state_is_kept(const struct tried *t, const struct state *s)
@@ -279,10 +285,10 @@ static void all_is_done(const struct tried *t)
 static void try_once(const struct tried *t, size_t signal_after)
 {
 	struct state s = { .pc = 0 };
-	bool is_cold = !is_as_mostly(t);
+	bool is_cold;
 
 	set_memory(t);
-	run(t, &s, signal_after);
+	is_cold = run(t, &s, signal_after) || !is_as_mostly(t);
 	state_is_kept(t, &s);
 	assert_int_equal(read_word(CALLED) & 0xff, is_cold);
 	if (!is_cold) {

@@ -35,8 +35,8 @@
  *
  * Behind all instructions of the body:
  *
- *	signature			where an interrupted sequence goes on:
- *	jmp arm
+ *	signature			where an interrupted sequence goes on, so that who
+ *					steps through it gets on:
  * cold: what was kept comes back; a call as of aside.c; jmp behind it
  *
  * The cell's key is not 0 once it has been counted in: the first time is cold.
@@ -45,7 +45,7 @@
 #include "emit.h"
 
 enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0, SP = 4,
-       BP = 5, OWNER = 0, SUM = 8, FRAME = 16, ABORT = 12 };
+       BP = 5, OWNER = 0, SUM = 8, FRAME = 16, ABORT = 7 };
 
 struct putter {
 	unsigned char *out;
@@ -320,7 +320,6 @@ static void put_armed(struct putter *w)
 	struct fl_path_code *c = w->code;
 	unsigned int r = c->reg[0];
 
-	c->arm = (uint16_t)w->n;
 	PUT(w, rex_of(r, 0), X86_LEA, (uint8_t)((r & 7) << 3 | BP));	/* lea cs(%rip),R */
 	put_rel(w, c->cs);
 	put_fs(w, 0x89, r, fl_arch_has_rseq() ? fl_rseq_at : 0);
@@ -458,8 +457,6 @@ size_t fl_arch_put_path_cold(unsigned char *out, uintptr_t to, struct fl_path_co
 	if (counts_path(c)) {
 		put_bytes(&w, signature, sizeof signature);
 		c->abort = w.n;
-		PUT(&w, X86_JMP);
-		put_rel(&w, c->to + c->arm);
 	}
 	put_restored(&w);
 	aside = fl_arch_put_aside(out + w.n, to + w.n, data, word);

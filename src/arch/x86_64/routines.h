@@ -12,14 +12,15 @@
  *
  * THE SHORT PATH (RECORDS)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
- *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
- *	   the child finds no slot then
+ *	   2 and 4 leads to the long path, so a handler may enqueue at any point, and
+ *	   fork: the child finds no slot then. It is not begun again: who is stepped
+ *	   through would never come to its end
  *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
  *	3  store the record at p
  *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
  *	   reader that sees the new ptr sees the whole record: pairs with (B) in
  *	   channel/drain.c
- * A thread without a slot, and a child of fork, take the long path.
+ * A thread without a slot, and a child of fork, take the long path, too.
  */
 #include "arch/layout.h"
 #include "arch/x86_64/rseq.h"
@@ -50,12 +51,11 @@ FUNC \name, \align
 	.endm
 
 /* A sequence begins that changes the thread's own slot: \slot, of \tls, or it goes to \long.
- * \a is scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and is begun again
- * from .Labort\id: both are the caller's. */
+ * \a is scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and goes on at
+ * .Labort\id where it was interrupted: both are the caller's. */
 	.macro	BEGIN_IN_SLOT id, slot, a, b, long, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
 	mov	fl_rseq_at(%rip), \b
-.Larm\id:
 	lea	.Lcs\id(%rip), \a
 	mov	\a, %fs:(\b)
 .Lstart\id:
@@ -77,7 +77,7 @@ FUNC \name, \align
 	add	$16, \a
 	mov	\a, FL_SLOT_PTR(\slot)
 .Lend\@:
-	RSEQ_ABORT .Labort\@, .Larm\@
+	RSEQ_ABORT .Labort\@, \long
 	.endm
 
 /* Add one to the counter of probe %r11, which has one, or go to \long; the sign says that
@@ -88,7 +88,7 @@ FUNC \name, \align
 	BEGIN_IN_SLOT \@, \a, \a, \b, \long
 	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
 .Lend\@:
-	RSEQ_ABORT .Labort\@, .Larm\@
+	RSEQ_ABORT .Labort\@, \long
 	.endm
 
 /* The same of any probe, without a sequence. */
@@ -676,6 +676,16 @@ FUNC \name
 	jne	\cold
 	.endm
 
+/* Of what pushf has put there the direction alone, as other flags are kept (PATH_BEGIN): by
+ * popf the trap flag of who is stepped through would stay when that ends. %rax is scratch. */
+	.macro	BACK_DIRECTION
+	BACK	%rax
+	test	$0x400, %eax
+	je	.Lup\@
+	std
+.Lup\@:
+	.endm
+
 /* to(%rcx, %rdx), and out. */
 	.macro	PATH_COLD to
 	pushf
@@ -692,16 +702,15 @@ FUNC \name
 	BACK	%r10
 	BACK	%r9
 	BACK	%r8
-	popf
-	.cfi_adjust_cfa_offset -8
+	BACK_DIRECTION
 	PATH_END
 	.endm
 
 /*
  * One more in the cell (%rax) of the record %r8, or in the one beside it, or in the first of
  * them that is nobody's; or, if both are others', to \others. In a sequence, whose end it is: a
- * handler that takes the cell has this begun again, and a kill leaves a cell that is nobody's,
- * or its own, with a count.
+ * handler that takes the cell leads to a record instead, and a kill leaves a cell that is
+ * nobody's, or its own, with a count.
  */
 	.macro	COUNT_IN_CELL id, others
 	cmp	%r8, FL_PATH_CELL_KEY(%rax)
@@ -777,12 +786,11 @@ FUNC \name
 	BACK	%r11
 	BACK	%r10
 	BACK	%r9
-	popf
-	.cfi_adjust_cfa_offset -8
+	BACK_DIRECTION
 	BACK	%r8
 .Lput\@:
-	RSEQ_ABORT .Labort\@, .Larm\@
-	RSEQ_ABORT .Labortcell\@, .Larmcell\@
+	RSEQ_ABORT .Labort\@, .Llong\@
+	RSEQ_ABORT .Labortcell\@, .Llong\@
 	.endm
 
 /* A sum that is no path's is of parts of some (path.c). */

@@ -42,14 +42,14 @@ FUNC fl_arch_flip_unless
 	RSEQ_ABORT .Lflip_abort, .Lflip_arm
 END fl_arch_flip_unless
 
-/* What C calls to change the thread's own slot, as one sequence; false where the thread
- * has none. \slot: it is in there. \tls: whose. */
+/* What C calls to change the thread's own slot, as one sequence; false where the thread has
+ * none, and where it was interrupted, and has not come to its end. \slot: it is in there.
+ * \tls: whose. */
 	.macro	OWN_SEQUENCE name, slot, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .L\name\()_abort
 	mov	fl_rseq_at(%rip), %r8
 	test	%r8, %r8
 	je	.Lown_no
-.L\name\()_arm:
 	lea	.L\name\()_cs(%rip), %rcx
 	mov	%rcx, %fs:(%r8)
 .L\name\()_start:
@@ -62,7 +62,7 @@ END fl_arch_flip_unless
 .L\name\()_end:
 	mov	$1, %eax
 	ret
-	RSEQ_ABORT .L\name\()_abort, .L\name\()_arm
+	RSEQ_ABORT .L\name\()_abort, .Lown_no
 	.endm
 
 /* bool fl_arch_put_pair(const void *pair): the short path for two records. */
