@@ -85,6 +85,7 @@ static void draw_edges(struct fl_blocks *b)
 		else
 			draw_edge(p, block, fl_plan_goes_on(b->shape, last) ?
 				  block + 1 : FL_PATH_NONE);
+		p->edges[p->n_edges - 1].jumps = i->kind == FL_SHAPE_SWITCH;
 		if (i->kind == FL_SHAPE_BRANCH)
 			draw_edge(p, block, b->of[i->to]);
 		if (i->kind == FL_SHAPE_BRANCH_OUT)

@@ -33,7 +33,7 @@
 
 #include "copy/paths.h"
 
-enum { NEW, OPEN, DONE, DEEPEST = 8 };
+enum { NEW, OPEN, DONE, DEEPEST = 8, DISTANT = 4 };
 
 size_t fl_paths_memory(uint32_t n_blocks)
 {
@@ -112,11 +112,10 @@ static void begin_at(struct fl_paths *p, uint32_t block)
 	p->starts[p->n_starts++].block = block;
 }
 
-/* To what no start leads nobody comes; if somebody does, that is a path, too. */
-static void find_order(struct fl_paths *p)
+/* To what no start leads nobody comes; if somebody does, that is a path, too. How many blocks
+ * have an order: all. */
+static uint32_t search_all(struct fl_paths *p, uint32_t n)
 {
-	uint32_t n = 0;
-
 	for (uint32_t b = 0; b < p->n_blocks; b++)
 		p->begins[b] = FL_PATH_NONE;
 	p->n_starts = p->n_given;
@@ -128,6 +127,62 @@ static void find_order(struct fl_paths *p)
 		begin_at(p, b);
 		n = search(p, b, n);
 	}
+	return n;
+}
+
+/* How many blocks there are up to a jump to who knows where, by block, in `count`. */
+static void find_jumps(struct fl_paths *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t b = p->order[i], least = DISTANT;
+
+		for (uint32_t e = p->first[b]; e < p->first[b + 1]; e++) {
+			const struct fl_path_edge *edge = &p->edges[e];
+			uint32_t by = edge->jumps ? 1 : fl_path_ends(edge) ? DISTANT :
+				      p->count[edge->to] + 1;
+
+			least = by < least ? by : least;
+		}
+		p->count[b] = least;
+	}
+}
+
+/* Do paths end where such a jump comes soon? Their blocks, in `parent`. */
+static bool find_latches(struct fl_paths *p)
+{
+	bool has = false;
+
+	for (uint32_t e = 0; e < p->n_edges; e++) {
+		const struct fl_path_edge *edge = &p->edges[e];
+
+		if (edge->cut != FL_PATH_CUT_BACK || p->count[edge->to] == DISTANT)
+			continue;
+		p->parent[edge->from] = has = true;
+	}
+	return has;
+}
+
+/*
+ * What an interpreter's loop leads back to is where it jumps to the next instruction's code: a
+ * path that ends at the way back is followed by a short one to the jump, where each path ends.
+ * So who leads back so is searched first: what leads from the loop's head to it, without a
+ * jump, is cut in place of the way back.
+ */
+static void find_order(struct fl_paths *p)
+{
+	uint32_t n = 0;
+
+	find_jumps(p, search_all(p, 0));
+	if (!find_latches(p))
+		return;
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		p->state[b] = NEW;
+	for (uint32_t e = 0; e < p->n_edges; e++)
+		p->edges[e].cut = FL_PATH_GOES_ON;
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		if (p->parent[b])
+			n = search(p, b, n);
+	search_all(p, n);
 }
 
 /* ---- numbers ----------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ enum fl_path_cut {
 struct fl_path_edge {
 	uint32_t from, to;		/* blocks; to FL_PATH_NONE: out of the function */
 	uint8_t cut;			/* W: enum fl_path_cut; one path ends here */
+	bool jumps;			/* out, or on to who knows which start */
 	uint32_t value;			/* W: what of a path's number the edge stands for */
 	uint32_t add;			/* W: to the sum, which then is told if the path ends */
 };

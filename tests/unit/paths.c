@@ -352,6 +352,28 @@ static void what_is_in_a_loop_adds_less(void **unused)
 	assert_true(walk(100) >= 100);
 }
 
+/* 1 -> 3 jumps to who knows where; 4 is what stands there, and leads back by 2, as does what 1
+ * does not know. */
+static void from_jump_to_jump_an_interpreter_has_one_path(void **unused)
+{
+	static const uint32_t drawn[][2] = {
+		{ 0, 1 }, { 1, 3 }, { 1, 2 }, { 2, 1 }, { 3, FL_PATH_NONE }, { 4, 2 },
+	};
+
+	(void)unused;
+	begin(5, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		starts[i].block = i;
+	for (uint32_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+		draw(drawn[i][0], drawn[i][1]);
+	assert_int_equal(number(), 0);
+	assert_int_equal(edges[3].cut, FL_PATH_CUT_BACK);
+	edges[4].jumps = true;
+	assert_int_equal(number(), 0);
+	assert_int_equal(edges[3].cut, FL_PATH_GOES_ON);
+	assert_int_equal(edges[2].cut, FL_PATH_CUT_BACK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +387,7 @@ int main(void)
 		cmocka_unit_test(no_number_beyond_the_last_is_a_path),
 		cmocka_unit_test(a_tree_of_edges_adds_nothing),
 		cmocka_unit_test(what_is_in_a_loop_adds_less),
+		cmocka_unit_test(from_jump_to_jump_an_interpreter_has_one_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
