@@ -462,7 +462,8 @@ enum fl_path_what {
 	FL_PATH_LEAVE,			/* the last one of the call ends */
 	FL_PATH_AT,			/* one begins, whatever was before */
 	FL_PATH_DONE,			/* the call ends, and its path has been told */
-	FL_PATH_ONLY,			/* of a function with one path: it ends */
+	FL_PATH_ONLY,			/* that of the number `add` ends, whatever the sum */
+	FL_PATH_HOME,			/* CUT or LEAVE, of a sum on the stack: a routine's */
 	FL_N_PATH_WHATS
 };
 /*
@@ -470,13 +471,16 @@ enum fl_path_what {
  * elsewhere and calls. Registers but `dead`, what is below the stack pointer, and flags that
  * are not dead, stay.
  */
-enum { FL_PATH_DEPTHS = 12 };
+enum { FL_PATH_DEPTHS = 12, FL_PATH_SPARE = 4 };
 struct fl_path_code {
 	enum fl_path_what what;
 	uintptr_t to, cold, cs;		/* as in fl_tell */
 	intptr_t top_at;		/* from the thread pointer on: where fl_path is */
-	int32_t height;			/* of the owner, as in fl_path_tell */
+	int32_t height;			/* of the owner, or home, as in fl_path_tell */
 	uint32_t add, set, cell, n_paths;
+	bool at_home;			/* the sum is on the call's stack: no frame has it */
+	uint32_t n_spare;		/* words from the stack pointer on that are nobody's: */
+	int32_t spare[FL_PATH_SPARE];
 	uintptr_t probe;		/* where it stands, for cells that are shared; 0: own */
 	fl_regs dead;
 	bool flags_dead;
@@ -502,6 +506,11 @@ struct fl_needs {
 	fl_regs reads, sets;		/* reads: all, of what is not known */
 	bool calls;
 	bool is_quiet;			/* it raises no signal but by its memory */
+	/* Of the stack pointer, if that is known, but of calls: it `grows` by so many bytes
+	 * downwards; what is touched, from where it was on. */
+	bool stack_known;
+	int32_t grows, touched_at;
+	uint32_t touched;
 };
 void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);
 

@@ -99,7 +99,7 @@ static void lay_tells(struct fl_build *b)
 
 		b->tells[k] = t->of;
 		b->tells[k].cell = b->cells;
-		b->routines[t->what] = fl_path_routine(t->what);
+		b->routines[fl_plan_routine(t)] = fl_path_routine(fl_plan_routine(t));
 	}
 }
 
@@ -365,7 +365,9 @@ static struct room room_for(const struct fl_build *b)
 	r.first = fl_round_up((s->n_steps + 2ul) * sizeof *p->first, sizeof(uintptr_t));
 	if (paths)
 		r.paths = r.items * sizeof *p->tells +
-			  fl_round_up(fl_blocks_memory(s) + s->n_steps * sizeof(uint32_t),
+			  fl_round_up(fl_blocks_memory(s) +
+				      (2 * s->n_steps + 1ul) * sizeof(uint32_t) +
+				      s->n_steps * sizeof *p->uses,
 				      sizeof(uintptr_t));
 	return r;
 }

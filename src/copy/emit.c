@@ -104,11 +104,11 @@ static size_t tell_size(const struct fl_build *b, const struct fl_item *i)
 }
 
 /* What there is in place of a call. All of it is right once there is ground. */
-size_t fl_emit_path(const struct fl_build *b, uint32_t k, unsigned char *out,
-		       struct fl_path_code *c)
+static size_t put_path(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_plan *p = &b->plan;
-	const struct fl_plan_tell *t = &p->tells[k];
+	struct fl_plan_tell *t = &p->tells[i->to];
+	struct fl_path_code *c = &t->code;
 
 	*c = (struct fl_path_code){
 		.what = t->what, .to = b->ground.at, .cold = b->ground.at,
@@ -116,29 +116,31 @@ size_t fl_emit_path(const struct fl_build *b, uint32_t k, unsigned char *out,
 		.set = t->of.set, .n_paths = t->of.n, .cell = b->cells,
 		.dead = (fl_regs)~t->live,
 		.flags_dead = !(t->live & FL_LIVE_FLAGS),
+		.at_home = t->at_home, .n_spare = t->n_spare,
 	};
+	memcpy(c->spare, t->spare, sizeof c->spare);
 	if (b->ground.at) {
-		c->to += p->items[t->item].at;
-		c->cold += p->items[t->cold].at;
-		c->cs = (uintptr_t)b->sequences + k * FL_ARCH_CS_BYTES;
+		c->to += i->at;
+		c->cold += fl_plan_has_cold(t) ? p->items[t->cold].at : 0;
+		c->cs = (uintptr_t)b->sequences + i->to * FL_ARCH_CS_BYTES;
 	}
 	if (!p->n_cells)
-		c->probe = b->ground.at ? (uintptr_t)&b->tells[k].probe : 1;
+		c->probe = b->ground.at ? (uintptr_t)&b->tells[i->to].probe : 1;
 	return fl_arch_put_path(out, c);
 }
 
+/* It stands behind the other one, so that has been put. */
 size_t fl_emit_path_cold(const struct fl_build *b, const struct fl_item *i,
-			    unsigned char *out, struct fl_path_code *c)
+			 unsigned char *out, struct fl_path_code *c)
 {
 	const struct fl_plan_tell *t = &b->plan.tells[i->to];
-	unsigned char path[FL_ARCH_PATH_MAX];
 
-	fl_emit_path(b, i->to, path, c);
+	*c = t->code;
 	if (!b->ground.at)
 		return fl_arch_put_path_cold(out, 0, c, 0, 0);
 	return fl_arch_put_path_cold(out, b->ground.at + i->at, c,
 				     (uintptr_t)&b->tells[i->to],
-				     (uintptr_t)&b->routines[t->what]);
+				     (uintptr_t)&b->routines[fl_plan_routine(t)]);
 }
 
 static size_t path_size(const struct fl_build *b, const struct fl_item *i)
@@ -146,8 +148,7 @@ static size_t path_size(const struct fl_build *b, const struct fl_item *i)
 	unsigned char out[FL_ARCH_PATH_MAX];
 	struct fl_path_code c;
 
-	return i->kind == FL_ITEM_PATH ? fl_emit_path(b, i->to, out, &c) :
-		fl_emit_path_cold(b, i, out, &c);
+	return i->kind == FL_ITEM_PATH ? put_path(b, i, out) : fl_emit_path_cold(b, i, out, &c);
 }
 
 size_t fl_emit_pair(const struct fl_build *b, const struct fl_item *i, unsigned char *out,
@@ -369,7 +370,7 @@ static size_t put_aside(const struct fl_build *b, const struct fl_item *i, unsig
 	const struct fl_plan_tell *t = &b->plan.tells[i->to];
 
 	return fl_arch_put_aside(out, b->ground.at + i->at, (uintptr_t)&b->tells[i->to],
-				 (uintptr_t)&b->routines[t->what]);
+				 (uintptr_t)&b->routines[fl_plan_routine(t)]);
 }
 
 static size_t put_path_item(const struct fl_build *b, const struct fl_item *i,
@@ -418,7 +419,7 @@ static __attribute__((noinline)) size_t put_item(const struct fl_build *b,
 	case FL_ITEM_GO:
 		return put_jump(b, i, step_address(b, i->to), out);
 	case FL_ITEM_PATH:
-		return fl_emit_path(b, i->to, out, &(struct fl_path_code){ .n = 0 });
+		return put_path(b, i, out);
 	case FL_ITEM_PATH_COLD:
 		return put_path_item(b, i, out);
 	case FL_ITEM_TELL:

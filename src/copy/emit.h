@@ -40,8 +40,6 @@ size_t fl_emit_lookup(const struct fl_build *, const struct fl_item *, unsigned 
 		      struct fl_lookup *);
 size_t fl_emit_tell(const struct fl_build *, uint32_t group, unsigned char *out,
 		    struct fl_tell *);
-size_t fl_emit_path(const struct fl_build *, uint32_t tell, unsigned char *out,
-		    struct fl_path_code *);
 size_t fl_emit_path_cold(const struct fl_build *, const struct fl_item *, unsigned char *out,
 			 struct fl_path_code *);
 size_t fl_emit_pair(const struct fl_build *, const struct fl_item *, unsigned char *out,

@@ -37,27 +37,35 @@ static uint32_t live_behind(const struct looker *l, uint32_t i)
 
 static uint32_t live_before(const struct looker *l, uint32_t i)
 {
-	const struct fl_shape_step *step = &l->p->shape->steps[i];
-	uint32_t live = live_behind(l, i);
-	struct fl_needs n;
+	const struct fl_step_use *use = &l->p->uses[i];
+
+	return (live_behind(l, i) & ~use->sets) | use->reads;
+}
+
+/* What has no instruction uses nothing. */
+static struct fl_step_use use_of(const struct fl_plan *p, uint32_t i)
+{
+	const struct fl_shape_step *step = &p->shape->steps[i];
+	struct fl_step_use use = { .reads = 0 };
 
 	if (!step->len)
-		return live;
-	fl_arch_needs(&n, fl_plan_bytes(l->p, i), step->len);
-	if (n.calls)
-		return ALL;
-	live = (live & ~(uint32_t)n.sets) | n.reads;
-	switch (fl_arch_flags_use(fl_plan_bytes(l->p, i), step->len)) {
+		return use;
+	fl_arch_needs(&use.needs, fl_plan_bytes(p, i), step->len);
+	use.reads = use.needs.calls ? ALL : use.needs.reads;
+	use.sets = use.needs.calls ? ALL | FLAGS : use.needs.sets;
+	if (use.needs.calls)
+		return use;
+	switch (fl_arch_flags_use(fl_plan_bytes(p, i), step->len)) {
 	case FL_FLAGS_READ:
-		live |= FLAGS;
+		use.reads |= FLAGS;
 		break;
 	case FL_FLAGS_SET:
-		live &= ~(uint32_t)FLAGS;
+		use.sets |= FLAGS;
 		break;
 	case FL_FLAGS_LEFT:
 		break;
 	}
-	return live;
+	return use;
 }
 
 void fl_plan_look(const struct fl_plan *p, uint32_t *live)
@@ -65,8 +73,10 @@ void fl_plan_look(const struct fl_plan *p, uint32_t *live)
 	struct looker l = { .p = p, .live = live };
 	bool is_new = true;
 
-	for (uint32_t i = 0; i < p->shape->n_steps; i++)
+	for (uint32_t i = 0; i < p->shape->n_steps; i++) {
 		live[i] = 0;
+		p->uses[i] = use_of(p, i);
+	}
 	while (is_new) {
 		is_new = false;
 		for (uint32_t i = p->shape->n_steps; i--;) {

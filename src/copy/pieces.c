@@ -106,7 +106,7 @@ static void tell_path_depths(struct pieces *p, const struct fl_item *i)
 	struct fl_path_code c;
 
 	if (i->kind == FL_ITEM_PATH) {
-		fl_emit_path(p->b, i->to, out, &c);
+		c = p->b->plan.tells[i->to].code;
 	} else {
 		fl_emit_path_cold(p->b, i, out, &c);
 		tell_row(p, at, i->at, c.kept);

@@ -13,7 +13,8 @@
  *	a landing of that, a pad	AT
  *
  * What the one edge of a block does may stand further up in it (spots.c). Of a function with
- * one path the end is told, and nothing else is woven.
+ * one path the end is told, and nothing else is woven. Where a sum is on the stack ENTER may
+ * stand further down, and nothing needs a DONE (home.c).
  */
 #include "copy/paths.h"
 #include "copy/plan.h"
@@ -26,6 +27,7 @@ struct weaver {
 	struct fl_plan *p;
 	struct fl_blocks b;
 	struct fl_fde fde;
+	struct fl_rows_frame frame;	/* of the step that was asked for last */
 	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
 	int err;			/* why its paths cannot be told; 0: they can */
 	uint32_t where;			/* of which step that is */
@@ -33,6 +35,7 @@ struct weaver {
 	bool has_cells;			/* of its own */
 	uint32_t *live;			/* by step */
 	uint32_t spot;			/* the step before which this block's end is told */
+	uint32_t enter;			/* the step before which its sum begins */
 };
 
 /* The first reason stays. */
@@ -44,24 +47,33 @@ static void refuse_paths(struct weaver *w, int err, uint32_t step)
 	w->where = step;
 }
 
-/* How far the way back of the call is, before that step. */
-static int32_t frame_at(struct weaver *w, uint32_t step)
+/* Where the frame is at that step; false: its part tells nobody. */
+static bool find_frame(struct weaver *w, uint32_t step)
 {
 	const struct fl_shape *s = w->p->shape;
 	const struct fl_shape_step *i = &s->steps[step];
-	uint64_t reg = 0, offset = FL_HEIGHT_UNKNOWN;
 
 	if (w->part != i->part && !w->err) {
 		w->part = i->part;
+		w->frame.to = 0;
 		if (!s->parts[i->part].fde ||
 		    fl_fde_read(&w->fde, s->m, s->parts[i->part].fde))
 			refuse_paths(w, FLE_UNWIND, step);
 	}
-	if (!w->err)
-		offset = fl_rows_frame(&w->fde, i->at, &reg);
-	if (!w->err && offset % 2 == 0 && offset < INT32_MAX &&
-	    (reg == FL_ARCH_DWARF_SP || reg == FL_ARCH_DWARF_FP))
-		return (int32_t)offset - FL_ARCH_DWARF_CALLED + (reg == FL_ARCH_DWARF_FP);
+	if (!w->err && (i->at < w->frame.from || i->at >= w->frame.to))
+		fl_rows_frame(&w->fde, i->at, &w->frame);
+	return !w->err;
+}
+
+/* How far the way back of the call is, before that step. */
+static int32_t frame_at(struct weaver *w, uint32_t step)
+{
+	const struct fl_rows_frame *f = &w->frame;
+
+	if (find_frame(w, step) && f->offset % 2 == 0 && f->offset < INT32_MAX &&
+	    (f->reg == FL_ARCH_DWARF_SP || f->reg == FL_ARCH_DWARF_FP))
+		return (int32_t)f->offset - FL_ARCH_DWARF_CALLED +
+		       (f->reg == FL_ARCH_DWARF_FP);
 	refuse_paths(w, FLE_HEIGHT, step);
 	return 0;
 }
@@ -72,22 +84,37 @@ static bool is_called(const struct weaver *w, enum fl_path_what what)
 	       (!fl_arch_has_rseq() || (w->is_only && !w->has_cells));
 }
 
+/* Of a function with cells of its own a sum is one of their bytes. */
+static struct fl_path_tell tell_of(struct weaver *w, uint32_t step, uint32_t add, uint32_t set)
+{
+	uint32_t unit = w->has_cells ? FL_PATH_CELL_BYTES : 1;
+
+	if (w->is_only)
+		return (struct fl_path_tell){ .n = w->b.paths.n * unit };
+	return (struct fl_path_tell){
+		.height = w->p->home ? w->p->depth[step] - w->p->home : frame_at(w, step),
+		.add = add * unit, .set = set * unit, .n = w->b.paths.n * unit,
+	};
+}
+
 /* It stands before `step`, and goes on to the one at which live registers are looked up. */
 static void tell_path_to(struct weaver *w, enum fl_path_what what, uint32_t step,
 			 uint32_t add, uint32_t set, uint32_t to)
 {
 	struct fl_plan *p = w->p;
-	bool calls = is_called(w, what);
+	bool calls = is_called(w, what), at_home = p->home && !w->is_only;
+	struct fl_plan_tell *t = &p->tells[p->n_tells];
 
-	if (w->is_only && what != FL_PATH_LEAVE)
+	if ((w->is_only && what != FL_PATH_LEAVE) ||
+	    (at_home && p->depth[step] == FL_DEPTH_UNKNOWN))
 		return;
-	p->tells[p->n_tells] = (struct fl_plan_tell){
+	*t = (struct fl_plan_tell){
 		.what = w->is_only ? FL_PATH_ONLY : what,
-		.of = { .height = w->is_only ? 0 : frame_at(w, step), .add = add, .set = set,
-			.n = w->b.paths.n },
+		.of = tell_of(w, step, add, set),
 		.live = to == FL_NO_STEP ? ALL_LIVE : w->live[to],
-		.item = calls ? FL_NO_STEP : p->n,
+		.item = calls ? FL_NO_STEP : p->n, .at_home = at_home,
 	};
+	t->n_spare = fl_plan_spare_words(p, step, t->spare);
 	fl_plan_weave(p, calls ? FL_ITEM_ASIDE : FL_ITEM_PATH, step);
 	p->items[p->n - 1].to = p->n_tells++;
 }
@@ -218,6 +245,8 @@ static void choose_spot(struct weaver *w, uint32_t first)
 	if (!has_one_edge(s, last) || (e->to != FL_PATH_NONE && !is_told(e)))
 		return;
 	w->spot = last + fl_plan_goes_on(s, last);
+	if (w->p->home && first < w->enter)
+		first = w->enter;
 	if (!w->p->shape->has_switch && !is_called(w, what_ends(e)))
 		w->spot = fl_plan_spot(w->p, w->live, first, w->spot, what_ends(e));
 }
@@ -291,6 +320,8 @@ static bool weave_steps(struct weaver *w)
 			refuse_paths(w, FLE_PAD, i);
 			return false;
 		}
+		if (i == w->enter && i != p->entry)
+			tell_path(w, FL_PATH_ENTER, i, 0, w->b.paths.starts[0].set);
 		if (i == p->entry || is_last(w, i - 1))
 			choose_spot(w, i);
 		if (w->spot == i)
@@ -333,9 +364,9 @@ static uint32_t step_of_tell(const struct fl_plan *p, uint32_t k)
 	return p->items[p->tells[k].item].step;
 }
 
-static uint32_t next_inline(const struct fl_plan *p, uint32_t k, uint32_t end)
+static uint32_t next_cold(const struct fl_plan *p, uint32_t k, uint32_t end)
 {
-	while (k < end && p->tells[k].item == FL_NO_STEP)
+	while (k < end && !fl_plan_has_cold(&p->tells[k]))
 		k++;
 	return k;
 }
@@ -351,7 +382,7 @@ static void weave_one_cold(struct fl_plan *p, uint32_t k)
 static void weave_cold(struct weaver *w, uint32_t landings)
 {
 	struct fl_plan *p = w->p;
-	uint32_t k = next_inline(p, 0, landings), l = next_inline(p, landings, p->n_tells);
+	uint32_t k = next_cold(p, 0, landings), l = next_cold(p, landings, p->n_tells);
 
 	p->cold = p->n;
 	while (k < landings || l < p->n_tells) {
@@ -360,9 +391,9 @@ static void weave_cold(struct weaver *w, uint32_t landings)
 
 		weave_one_cold(p, is_landing ? l : k);
 		if (is_landing)
-			l = next_inline(p, l + 1, p->n_tells);
+			l = next_cold(p, l + 1, p->n_tells);
 		else
-			k = next_inline(p, k + 1, landings);
+			k = next_cold(p, k + 1, landings);
 	}
 }
 
@@ -375,10 +406,13 @@ static int weave_all(struct weaver *w, uint64_t *datum)
 	if (err)
 		return err;
 	fl_plan_look(p, w->live);
+	fl_plan_find_home(p);
 	w->is_only = w->b.paths.n == 1 && !p->shape->has_switch;
 	w->has_cells = w->b.paths.n <= p->cells && fl_arch_has_rseq();
 	p->n_cells = w->has_cells ? w->b.paths.n : 0;
-	tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
+	w->enter = p->home ? fl_plan_enters_at(p) : p->entry;
+	if (w->enter == p->entry)
+		tell_path(w, FL_PATH_ENTER, p->entry, 0, w->b.paths.starts[0].set);
 	if (weave_steps(w)) {
 		landings = p->n_tells;
 		weave_landings(w);
@@ -394,6 +428,8 @@ int fl_plan_paths(struct fl_plan *p, void *memory, uint64_t *datum)
 
 	*datum = p->shape->function;
 	w.live = (uint32_t *)((char *)memory + fl_blocks_memory(p->shape));
+	p->depth = (int32_t *)(w.live + p->shape->n_steps);
+	p->uses = (struct fl_step_use *)(p->depth + p->shape->n_steps + 1);
 	if (fl_blocks_number(&w.b, p->shape, memory))
 		return FLE_UNKNOWN;
 	return weave_all(&w, datum);

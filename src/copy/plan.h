@@ -57,6 +57,29 @@ struct fl_plan_tell {
 	uint32_t live;			/* registers, FL_LIVE_FLAGS */
 	uint32_t item;			/* PATH; FL_NO_STEP: it is an ASIDE */
 	uint32_t cold;			/* its item */
+	uint32_t n_spare;		/* as in fl_path_code */
+	int32_t spare[FL_PATH_SPARE];
+	bool at_home;
+	struct fl_path_code code;	/* W emit.c: as it was put last */
+};
+
+/* Who tells it where no sequence does. */
+static inline enum fl_path_what fl_plan_routine(const struct fl_plan_tell *t)
+{
+	return t->at_home ? FL_PATH_HOME : t->what;
+}
+
+/* Does it go anywhere else, inline? */
+static inline bool fl_plan_has_cold(const struct fl_plan_tell *t)
+{
+	return t->item != UINT32_MAX && (!t->at_home || t->what == FL_PATH_CUT ||
+					 t->what == FL_PATH_LEAVE);
+}
+
+/* What a step reads, and what it sets, whatever was there: registers and FL_LIVE_FLAGS. */
+struct fl_step_use {
+	struct fl_needs needs;
+	uint32_t reads, sets;
 };
 
 /*
@@ -73,6 +96,12 @@ struct fl_plan {
 	uint32_t n_lookups, n_places;
 	struct fl_plan_tell *tells;
 	uint32_t n_tells;
+	struct fl_step_use *uses;	/* by step, once live.c has looked */
+	int32_t *depth;			/* by step: how far the way back is above the stack
+					 * pointer, if that is known (home.c); one more */
+	int32_t home;			/* how far below the way back the sum is; 0: a frame
+					 * has it */
+	uint32_t spare;			/* words below the way back that are nobody's */
 	uint32_t cells;			/* so many paths at most may have cells of their own */
 	uint32_t n_cells;		/* W plan-paths.c: so many have */
 	bool runs;			/* steps may be items of several */
@@ -116,9 +145,17 @@ enum { FL_PLAN_TOLD = 3 };
 int fl_plan_memory(struct fl_plan *, uint64_t *datum);
 
 /* live.c: by step, general registers that somebody behind it may need as they are, and
- * whether flags. */
+ * whether flags. Notes what each step uses. */
 enum { FL_LIVE_FLAGS = 1 << 16 };
 void fl_plan_look(const struct fl_plan *, uint32_t *live);
+
+/* home.c: says `home`, `spare` and, where one of these is not 0, `depth`. Before which step
+ * a sum at home begins; before a step up to FL_PATH_SPARE of the spare words, from the stack
+ * pointer on. */
+enum { FL_DEPTH_UNKNOWN = INT32_MIN };
+void fl_plan_find_home(struct fl_plan *);
+uint32_t fl_plan_enters_at(const struct fl_plan *);
+uint32_t fl_plan_spare_words(const struct fl_plan *, uint32_t step, int32_t *at);
 
 /* spots.c: before which step, from `first` to `last`, a path's end is told best that is told
  * before the last; these are a block, or end one. */

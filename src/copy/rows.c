@@ -287,15 +287,15 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 	return err;
 }
 
-uint64_t fl_rows_frame(const struct fl_fde *fde, uintptr_t at, uint64_t *reg)
+void fl_rows_frame(const struct fl_fde *fde, uintptr_t at, struct fl_rows_frame *f)
 {
 	struct fl_out nowhere = { 0 };
 	struct rewrite w = { .fde = fde, .out = &nowhere };
 	uintptr_t to = fde->start;
 
-	*reg = 0;
+	*f = (struct fl_rows_frame){ .offset = FL_HEIGHT_UNKNOWN };
 	if (rewrite_all(&w, &fde->cie.program))
-		return FL_HEIGHT_UNKNOWN;
+		return;
 	w.in = fde->program;
 	w.at = fde->start;
 	while (w.in.p < w.in.end && !w.in.is_bad && to <= at) {
@@ -305,13 +305,17 @@ uint64_t fl_rows_frame(const struct fl_fde *fde, uintptr_t at, uint64_t *reg)
 		if (!w.in.is_bad && !goes_on(&w, &i, &to))
 			note_cfa(&w, &i);
 	}
-	*reg = w.cfa.reg;
-	return w.in.is_bad || w.cfa.is_expression ? FL_HEIGHT_UNKNOWN : w.cfa.offset;
+	f->reg = w.cfa.reg;
+	f->from = w.at;
+	f->to = to > at ? to : fde->end;
+	if (!w.in.is_bad && !w.cfa.is_expression)
+		f->offset = w.cfa.offset;
 }
 
 uint64_t fl_rows_height(const struct fl_fde *fde, uintptr_t at)
 {
-	uint64_t reg, offset = fl_rows_frame(fde, at, &reg);
+	struct fl_rows_frame f;
 
-	return reg == FL_ARCH_DWARF_SP ? offset : FL_HEIGHT_UNKNOWN;
+	fl_rows_frame(fde, at, &f);
+	return f.reg == FL_ARCH_DWARF_SP ? f.offset : FL_HEIGHT_UNKNOWN;
 }

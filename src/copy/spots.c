@@ -20,14 +20,13 @@ static bool may_pass(const struct fl_plan *p, uint32_t step, enum fl_path_what w
 	const struct fl_shape_step *s = &p->shape->steps[step];
 	const unsigned char *code = fl_plan_bytes(p, step);
 	struct fl_operands memory;
-	struct fl_needs needs;
+	const struct fl_needs *needs = &p->uses[step].needs;
 	struct fl_insn i;
 
 	if (s->kind != FL_SHAPE_PLAIN && s->kind != FL_SHAPE_RELATIVE)
 		return false;
-	fl_arch_needs(&needs, code, s->len);
 	fl_arch_decode(&i, code, s->len, s->at);
-	if (needs.calls || needs.reads == (fl_regs)-1 || i.len != s->len ||
+	if (needs->calls || needs->reads == (fl_regs)-1 || i.len != s->len ||
 	    !fl_arch_operands(&memory, code, &i, s->at))
 		return false;
 	if (what == FL_PATH_ADD)
@@ -36,7 +35,7 @@ static bool may_pass(const struct fl_plan *p, uint32_t step, enum fl_path_what w
 		if (memory.of[k].base != FL_ARCH_SP || memory.of[k].index != FL_NO_REG ||
 		    memory.of[k].what & FL_OPERAND_STORE)
 			return false;
-	return needs.is_quiet;
+	return needs->is_quiet;
 }
 
 /* About so many instructions keep what is needed: each push, pop and step past the red zone is
@@ -46,11 +45,11 @@ static unsigned int cost_at(const struct fl_plan *p, enum fl_path_what what, uin
 	unsigned char out[FL_ARCH_PATH_MAX];
 	struct fl_path_code c = {
 		.what = what, .probe = !p->n_cells, .dead = (fl_regs)~live,
-		.flags_dead = !(live & FL_LIVE_FLAGS),
+		.flags_dead = !(live & FL_LIVE_FLAGS), .at_home = p->home,
 	};
 
 	fl_arch_put_path(out, &c);
-	return c.n_depths + (c.flags_dead ? 0 : 4) + (c.frame == c.reg[0]);
+	return c.n_depths + (c.flags_dead ? 0 : 4) + (!p->home && c.frame == c.reg[0]);
 }
 
 uint32_t fl_plan_spot(const struct fl_plan *p, const uint32_t *live, uint32_t first,
@@ -60,7 +59,7 @@ uint32_t fl_plan_spot(const struct fl_plan *p, const uint32_t *live, uint32_t fi
 	uint32_t spot = last;
 
 	for (uint32_t i = last; i-- > first && may_pass(p, i, what);) {
-		unsigned int cost = cost_at(p, what, live[i]);
+		unsigned int cost = live[i] == live[i + 1] ? least : cost_at(p, what, live[i]);
 
 		if (cost < least) {
 			least = cost;

@@ -108,8 +108,12 @@ int fl_rows_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind
 #define FL_HEIGHT_UNKNOWN UINT64_MAX
 uint64_t fl_rows_height(const struct fl_fde *, uintptr_t at);
 /* How far above a register, which, whatever that is; FL_HEIGHT_UNKNOWN: it is told by an
- * expression. */
-uint64_t fl_rows_frame(const struct fl_fde *, uintptr_t at, uint64_t *reg);
+ * expression. It is so for what stands in [from, to), where `at` is. */
+struct fl_rows_frame {
+	uint64_t offset, reg;
+	uintptr_t from, to;
+};
+void fl_rows_frame(const struct fl_fde *, uintptr_t at, struct fl_rows_frame *);
 int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
 		  const struct fl_unwind_piece *);
 

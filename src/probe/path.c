@@ -169,13 +169,19 @@ void fl_path_put(uint32_t probe, uint32_t number)
 	fl_channel_put_one(&r);
 }
 
+/* Where a function has cells of its own a sum is one of their bytes. */
+static uint32_t number_of_sum(const struct fl_path_tell *t, uint32_t sum)
+{
+	return t->cell < FL_PATH_CELLS ? sum : sum / FL_PATH_CELL_BYTES;
+}
+
 /* Tells the path of the call's frame; the frame. */
 static struct fl_path_frame *tell_own(const struct fl_path_tell *t, uintptr_t frame)
 {
 	struct fl_path_frame *f = find_last_own(frame);
-	uint32_t number = f ? f->sum + t->add : FLICK_PATH_DROPPED;
+	uint32_t sum = f ? f->sum + t->add : t->n;
 
-	fl_path_put(t->probe, number < t->n ? number : FLICK_PATH_DROPPED);
+	fl_path_put(t->probe, sum < t->n ? number_of_sum(t, sum) : FLICK_PATH_DROPPED);
 	return f;
 }
 
@@ -214,6 +220,13 @@ void fl_path_done_cold(const struct fl_path_tell *t, uintptr_t frame)
 	fl_os_signals_restore(&signals);
 }
 
+/* No sum of a path: the call was begun in the original (copy/home.c). */
+void fl_path_home_cold(const struct fl_path_tell *t, uintptr_t home)
+{
+	fl_path_put(t->probe, FLICK_PATH_DROPPED);
+	*(uint32_t *)home = t->set;
+}
+
 intptr_t fl_path_at_thread(void)
 {
 	return (intptr_t)&fl_path - (intptr_t)__builtin_thread_pointer();
@@ -225,7 +238,7 @@ uintptr_t fl_path_routine(enum fl_path_what what)
 		[FL_PATH_ENTER] = fl_path_enter, [FL_PATH_ADD] = fl_path_add,
 		[FL_PATH_CUT] = fl_path_cut, [FL_PATH_LEAVE] = fl_path_leave,
 		[FL_PATH_AT] = fl_path_at, [FL_PATH_DONE] = fl_path_done,
-		[FL_PATH_ONLY] = fl_path_only,
+		[FL_PATH_ONLY] = fl_path_only, [FL_PATH_HOME] = fl_path_home,
 	};
 
 	return (uintptr_t)routines[what];

@@ -28,6 +28,7 @@ FL_HIDDEN void fl_path_leave(void);
 FL_HIDDEN void fl_path_at(void);
 FL_HIDDEN void fl_path_done(void);
 FL_HIDDEN void fl_path_only(void);
+FL_HIDDEN void fl_path_home(void);
 
 /* Where these end that do not find the call to be the owner, or have no room. */
 FL_HIDDEN void fl_path_enter_cold(const struct fl_path_tell *, uintptr_t frame);
@@ -36,6 +37,7 @@ FL_HIDDEN void fl_path_cut_cold(const struct fl_path_tell *, uintptr_t frame);
 FL_HIDDEN void fl_path_leave_cold(const struct fl_path_tell *, uintptr_t frame);
 FL_HIDDEN void fl_path_at_cold(const struct fl_path_tell *, uintptr_t frame);
 FL_HIDDEN void fl_path_done_cold(const struct fl_path_tell *, uintptr_t frame);
+FL_HIDDEN void fl_path_home_cold(const struct fl_path_tell *, uintptr_t home);
 /* A path of `probe`'s function (FLICK_TYPE_PATH) came to its end. */
 FL_HIDDEN void fl_path_put(uint32_t probe, uint32_t number);
 

@@ -128,7 +128,7 @@ extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan
 /* What a body calls that tells paths, by arch's aside, and what it is told: path.c. */
 struct fl_path_tell {			/* PATHS of the port knows this layout */
 	int32_t height;			/* of the way back above the stack pointer; or, and 1,
-					 * above the frame pointer */
+					 * above the frame pointer; or of the sum's home */
 	uint32_t add, set;		/* to the sum; what it begins with anew */
 	uint32_t probe;			/* of the function's entry, and FLICK_TYPE_PATH */
 	uint32_t cell;			/* its function's path 0's */

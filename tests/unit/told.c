@@ -94,19 +94,50 @@ static uint64_t owner_of(const struct tried *t)
 		t->from.reg[SP] + (uint64_t)(int64_t)height;
 }
 
+/* Of cells of its own a sum is one of bytes. */
+static uint32_t unit_of(const struct tried *t)
+{
+	return t->code.probe ? 1 : FL_PATH_CELL_BYTES;
+}
+
+static bool is_at_home(const struct tried *t)
+{
+	return t->code.at_home && t->code.what != FL_PATH_ONLY;
+}
+
+/* A home, and up to 4 words besides, in the red zone or above. */
+static void choose_words(struct tried *t)
+{
+	int32_t first = -RED_ZONE + 8 * (int32_t)choose(18);
+
+	t->code.n_spare = (uint32_t)choose(FL_PATH_SPARE + 1);
+	for (uint32_t k = 0; k < t->code.n_spare; k++)
+		t->code.spare[k] = first + 8 * (int32_t)(k + 1);
+	t->code.at_home = choose(2) && t->code.what != FL_PATH_DONE &&
+			  t->code.what != FL_PATH_ONLY;
+	if (t->code.at_home)
+		t->code.height = first;
+}
+
 static void choose_code(struct tried *t)
 {
 	t->code = (struct fl_path_code){
-		.what = (enum fl_path_what)choose(FL_N_PATH_WHATS), .to = CODE, .cold = COLD,
+		.what = (enum fl_path_what)choose(FL_PATH_HOME), .to = CODE, .cold = COLD,
 		.cs = CS, .top_at = TOP_AT, .height = (int32_t)choose(3) * 40,
 		.add = (uint32_t)choose(9) - 4, .set = (uint32_t)choose(90), .cell = 10,
 		.n_paths = 100, .probe = choose(2) ? PROBE_AT : 0, .flags_dead = choose(2),
 		.dead = choose(4) ? (fl_regs)next_random(&seed) : 0,
 	};
-	if (t->code.what == FL_PATH_ONLY)
+	if (t->code.what == FL_PATH_ONLY) {
 		t->code.probe = 0;
+		t->code.add = (uint32_t)choose(90);
+	}
+	t->code.add *= t->code.what == FL_PATH_ONLY ? 1 : unit_of(t);
+	t->code.set *= unit_of(t);
+	t->code.n_paths *= unit_of(t);
 	if (choose(4) == 0)
 		t->code.height = 1 - (int32_t)choose(3) * 24;
+	choose_words(t);
 }
 
 /* Mostly all is as the code wants it. */
@@ -120,6 +151,7 @@ static void choose_found(struct tried *t)
 		t->owner = owner + 8 + choose(100);
 	t->sum = choose(10) ? 10 + (uint32_t)choose(80) : (uint32_t)next_random(&seed);
 	t->key = choose(10) ? 1 + choose(100) : 0;
+	t->sum *= unit_of(t);
 	t->has_cells = choose(10);
 }
 
@@ -179,6 +211,8 @@ static void set_memory(const struct tried *t)
 	write_word(frame_of(t->top) + FL_PATH_SUM, t->sum);
 	write_word(frame_of(t->top + FRAME_BYTES) + FL_PATH_OWNER, 0);
 	write_word(frame_of(t->top + FRAME_BYTES) + FL_PATH_SUM, 0);
+	if (is_at_home(t))
+		NEED(uc_mem_write(uc, owner_of(t), &t->sum, sizeof t->sum));
 	load_state(uc, &t->from);
 	own = thread_pointer();
 	NEED(uc_reg_write(uc, UC_X86_REG_FS_BASE, &own));
@@ -206,6 +240,14 @@ static bool run(const struct tried *t, struct state *s, size_t signal_after)
 	return is_interrupted;
 }
 
+/* It is nobody's. */
+static void forget_word(const struct tried *t, const uint64_t *is, uint64_t *was, int32_t at)
+{
+	size_t i = (t->from.reg[SP] + (uint64_t)(int64_t)at - STACK) / 8;
+
+	was[i] = is[i];
+}
+
 static void state_is_kept(const struct tried *t, const struct state *s)
 {
 	uint64_t is[PAGE / 8], was[PAGE / 8], memory = t->memory;
@@ -220,6 +262,10 @@ static void state_is_kept(const struct tried *t, const struct state *s)
 	for (size_t i = 0; i < PAGE / 8; i++)
 		was[i] = next_random(&memory);
 	NEED(uc_mem_read(uc, STACK, is, PAGE));
+	for (uint32_t k = 0; k < t->code.n_spare; k++)
+		forget_word(t, is, was, t->code.spare[k]);
+	if (is_at_home(t))
+		forget_word(t, is, was, t->code.height);
 	assert_memory_equal(is + from, was + from, PAGE - from * 8);
 }
 
@@ -227,11 +273,15 @@ static void state_is_kept(const struct tried *t, const struct state *s)
 
 static uint32_t number_of(const struct tried *t)
 {
-	return t->code.what == FL_PATH_ONLY ? 0 : t->sum + t->code.add;
+	return t->code.what == FL_PATH_ONLY ? t->code.add * unit_of(t) : t->sum + t->code.add;
 }
 
 static bool is_as_mostly(const struct tried *t)
 {
+	if (is_at_home(t) && !is_counted(t))
+		return true;
+	if (is_at_home(t))
+		return t->has_cells && t->key && number_of(t) < t->code.n_paths;
 	if (t->code.what == FL_PATH_ENTER)
 		return t->top % FL_PATH_FRAMES && t->owner > owner_of(t);
 	if (t->code.what != FL_PATH_ONLY && t->owner != owner_of(t))
@@ -259,9 +309,23 @@ static void thread_is(uint64_t top, uint64_t owner, uint32_t sum)
 	assert_int_equal((uint32_t)read_word(frame_of(top) + FL_PATH_SUM), sum);
 }
 
+static void home_is(const struct tried *t)
+{
+	uint32_t sum = (uint32_t)read_word(owner_of(t));
+
+	thread_is(t->top, t->owner, t->sum);
+	if (t->code.what == FL_PATH_LEAVE)
+		return;
+	assert_int_equal(sum, t->code.what == FL_PATH_ADD ? t->sum + t->code.add : t->code.set);
+}
+
 static void all_is_done(const struct tried *t)
 {
-	cells_are(is_counted(t) ? t->code.cell + number_of(t) : UINT32_MAX);
+	cells_are(is_counted(t) ? t->code.cell + number_of(t) / unit_of(t) : UINT32_MAX);
+	if (is_at_home(t)) {
+		home_is(t);
+		return;
+	}
 	switch (t->code.what) {
 	case FL_PATH_ENTER:
 		thread_is(t->top + FRAME_BYTES, owner_of(t), t->code.set);

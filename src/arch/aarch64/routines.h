@@ -508,7 +508,7 @@ END fl_ask_\name
 
 /* No body here has what calls these (fl_arch_put_aside()). */
 	.macro	PATHS put
-	.irp	name, enter, add, cut, leave, at, done, only
+	.irp	name, enter, add, cut, leave, at, done, only, home
 FUNC fl_path_\name
 	ret
 END fl_path_\name

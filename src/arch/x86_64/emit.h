@@ -44,6 +44,12 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
 struct fl_insn;
 void x86_look(struct fl_insn *, const unsigned char *code, size_t n, uintptr_t at);
 
+/* What an instruction does with the stack pointer, once it is known what it reads and sets:
+ * its opcode is at `op`, behind that prefix, 0, and others, if there are. stack.c */
+struct fl_needs;
+void x86_use_stack(struct fl_needs *, const unsigned char *code, const unsigned char *op,
+		   uint8_t rex);
+
 /* What a plan whose bytes and starts are known says of its stretches: `idle` and
  * `whole`. moves.c */
 struct fl_patch;

@@ -259,6 +259,7 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 {
 	unsigned char bytes[24] = { 0 };
 	struct parts p = { .op = bytes };
+	const unsigned char *op;
 	bool is_locked = false;
 
 	*n = (struct fl_needs){ .reads = 0 };
@@ -271,6 +272,7 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 		p.rex = *p.op++;
 	p.o16 &= !(p.rex & 8);
 	p.modrm = p.op + 1;
+	op = p.op;
 	if (p.rex && (is_prefix(p.op[0]) || (p.op[0] & 0xf0) == REX)) {
 		n->reads = ALL;			/* REX that counts for nothing */
 	} else if (p.op[0] == 0xc4 || p.op[0] == 0xc5) {
@@ -286,4 +288,5 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 		use_by(n, &p, one_byte[p.op[0]]);
 		n->is_quiet = !is_locked && is_quiet(&p);
 	}
+	x86_use_stack(n, bytes, op, p.rex);
 }

@@ -20,8 +20,7 @@
  *   start:	mov %fs:top,R; cmp S,%fs:(R); jne cold
  *		mov %fs:8(R),A; add $add,A; cmp $n,A; jae cold		not ONLY
  *		mov %fs:fl_tls_slot,R; mov cells(R),R; test R,R; je cold
- *	own cells:
- *		shl $4,A				not ONLY
+ *	own cells, of whose bytes sums are, and n:
  *		cmpl $0,key+cell(R,A); je cold
  *		incq cell(R,A)				the commit
  *	shared:
@@ -32,6 +31,13 @@
  *
  *		mov %fs:top,R; and as AT, or as DONE; one more register that nobody needs
  *		has had the frame all along
+ *
+ * Where the sum is at home on the call's stack (copy/home.c) there is no frame, and words are
+ * known that are nobody's, in which registers are kept in place of pushes:
+ *
+ *	ENTER, AT	movl $set,home(%rsp)
+ *	ADD		addl $add,home(%rsp); or, for flags, mov, lea, mov by R
+ *	CUT, LEAVE	mov home(%rsp),A is all that is not as above; CUT: movl $set,home(%rsp)
  *
  * Behind all instructions of the body:
  *
@@ -45,7 +51,7 @@
 #include "emit.h"
 
 enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0, SP = 4,
-       BP = 5, OWNER = 0, SUM = 8, FRAME = 16, ABORT = 7 };
+       BP = 5, OWNER = 0, SUM = 8, FRAME = 16, ABORT = 7, X86_STORE = 0x89, X86_LOAD = 0x8b };
 
 struct putter {
 	unsigned char *out;
@@ -109,7 +115,7 @@ static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int 
 
 /* op reg, disp(base), of 32 bits */
 static void put_at_32(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
-		      uint32_t disp)
+		      int32_t disp)
 {
 	PUT(w, (uint8_t)(REX | (reg & 8 ? REX_R : 0) | (base & 8 ? REX_B : 0)), op,
 	    (uint8_t)(0x80 | (reg & 7) << 3 | (base & 7)));
@@ -175,11 +181,26 @@ static bool is_taken(const struct fl_path_code *c, unsigned int reg, unsigned in
 	return false;
 }
 
+/* At home only what counts changes flags where somebody needs them. */
+static bool keeps_flags(const struct fl_path_code *c)
+{
+	return !c->flags_dead && (!c->at_home || counts_path(c));
+}
+
+static unsigned int registers_for(const struct fl_path_code *c)
+{
+	if (counts_path(c) && c->probe)
+		return 3;
+	if (c->at_home && !counts_path(c))
+		return c->what == FL_PATH_ADD && !c->flags_dead;
+	return 2;
+}
+
 /* Who keeps flags has them in %rax. */
 static void choose_registers(struct fl_path_code *c)
 {
-	uint32_t never = 1u << SP | 1u << BP | (c->flags_dead ? 0 : 1u << AX);
-	unsigned int n = 0, wanted = counts_path(c) && c->probe ? 3 : 2;
+	uint32_t never = 1u << SP | 1u << BP | (keeps_flags(c) ? 1u << AX : 0);
+	unsigned int n = 0, wanted = registers_for(c);
 
 	c->saved = 0;
 	for (unsigned int r = FL_ARCH_REGS; r-- && n < wanted;)
@@ -191,8 +212,10 @@ static void choose_registers(struct fl_path_code *c)
 		c->reg[n++] = (uint8_t)r;
 		c->saved |= (fl_regs)(1u << r);
 	}
-	if (!c->flags_dead && !(c->dead >> AX & 1))
+	if (keeps_flags(c) && !(c->dead >> AX & 1))
 		c->saved |= 1u << AX;
+	if (c->at_home && c->what != FL_PATH_ONLY)
+		return;
 	if (c->what == FL_PATH_ONLY || (!counts_path(c) && !c->height &&
 					!(c->saved & ~(1u << c->reg[1]))))
 		c->saved &= (fl_regs)~(1u << c->reg[1]);	/* A is not used */
@@ -202,18 +225,43 @@ static void choose_registers(struct fl_path_code *c)
 			c->frame = (uint8_t)r;
 }
 
+static bool has_words(const struct fl_path_code *c)
+{
+	uint32_t n = 0;
+
+	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
+		n += c->saved >> r & 1;
+	return n <= c->n_spare;
+}
+
+/* Each to a word, or from it. */
+static void put_words(struct putter *w, uint8_t op)
+{
+	uint32_t n = 0;
+
+	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
+		if (w->code->saved >> r & 1)
+			put_at(w, op, r, SP, w->code->spare[n++]);
+}
+
+static void put_pushed(struct putter *w)
+{
+	PUT(w, 0x48, 0x8d, 0x64, 0x24, 0x80);		/* lea -128(%rsp),%rsp */
+	note_grown(w, RED_ZONE);
+	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
+		if (w->code->saved >> r & 1)
+			put_push(w, r);
+}
+
 static void put_kept(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
 
-	if (c->saved) {
-		PUT(w, 0x48, 0x8d, 0x64, 0x24, 0x80);	/* lea -128(%rsp),%rsp */
-		note_grown(w, RED_ZONE);
-	}
-	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
-		if (c->saved >> r & 1)
-			put_push(w, r);
-	if (!c->flags_dead)
+	if (has_words(c))
+		put_words(w, X86_STORE);
+	else
+		put_pushed(w);
+	if (keeps_flags(c))
 		PUT(w, 0x9f, 0x0f, 0x90, 0xc0);		/* lahf; seto %al */
 }
 
@@ -221,15 +269,17 @@ static void put_restored(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
 
-	if (!c->flags_dead)
+	if (keeps_flags(c))
 		PUT(w, 0x04, 0x7f, 0x9e);		/* add $127,%al; sahf */
+	if (has_words(c)) {
+		put_words(w, X86_LOAD);
+		return;
+	}
 	for (unsigned int r = FL_ARCH_REGS; r--;)
 		if (c->saved >> r & 1)
 			put_pop(w, r);
-	if (c->saved) {
-		PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);	/* lea 128(%rsp),%rsp */
-		note_grown(w, -RED_ZONE);
-	}
+	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);	/* lea 128(%rsp),%rsp */
+	note_grown(w, -RED_ZONE);
 }
 
 /* ---- whose it is --------------------------------------------------------------------- */
@@ -313,6 +363,54 @@ static void put_enter(struct putter *w)
 	put_fs_at(w, 0x89, owner, r, OWNER);
 }
 
+/* ---- at home ------------------------------------------------------------------------- */
+
+/* Where the sum is from what the stack pointer is now, which pushes may have moved. */
+static int32_t home_of(const struct putter *w)
+{
+	return w->code->height + w->kept;
+}
+
+/* op home(%rsp), and a number: /reg */
+static void put_home_by_number(struct putter *w, uint8_t op, uint8_t reg, uint32_t n)
+{
+	PUT(w, op, (uint8_t)(0x84 | reg << 3), 0x24);
+	put_32(w, home_of(w));
+	put_32(w, (int32_t)n);
+}
+
+static void put_added_at_home(struct putter *w)
+{
+	const struct fl_path_code *c = w->code;
+	unsigned int r = c->reg[0];
+
+	if (c->flags_dead) {
+		put_home_by_number(w, 0x81, 0, c->add);		/* addl */
+		return;
+	}
+	put_at_32(w, X86_LOAD, r, SP, home_of(w));
+	PUT(w, (uint8_t)(REX | (r & 8 ? REX_R | REX_B : 0)), X86_LEA,
+	    (uint8_t)(0x80 | (r & 7) * 9));
+	if ((r & 7) == SP)
+		PUT(w, 0x24);
+	put_32(w, (int32_t)c->add);
+	put_at_32(w, X86_STORE, r, SP, home_of(w));
+}
+
+static void put_at_home(struct putter *w)
+{
+	switch (w->code->what) {
+	case FL_PATH_ENTER: case FL_PATH_AT: case FL_PATH_CUT:
+		put_home_by_number(w, 0xc7, 0, w->code->set);	/* movl */
+		return;
+	case FL_PATH_ADD:
+		put_added_at_home(w);
+		return;
+	default:
+		return;
+	}
+}
+
 /* ---- what counts --------------------------------------------------------------------- */
 
 static void put_armed(struct putter *w)
@@ -338,18 +436,29 @@ static void put_in_cell(struct putter *w, uint8_t wide, uint8_t op, uint8_t reg,
 	put_32(w, disp);
 }
 
+/* mov %fs:8(R),A */
+static void put_sum(struct putter *w)
+{
+	unsigned int r = w->code->frame, a = w->code->reg[1];
+
+	PUT(w, 0x64, (uint8_t)(REX | (a & 8 ? REX_R : 0) | (r & 8 ? REX_B : 0)), 0x8b,
+	    (uint8_t)(0x40 | (a & 7) << 3 | (r & 7)));
+	if ((r & 7) == SP)
+		PUT(w, 0x24);
+	PUT(w, SUM);
+}
+
 /* In A. It may be no path's (probe/path.c). */
 static void put_its_number(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
-	unsigned int r = c->frame, a = c->reg[1];
+	unsigned int a = c->reg[1];
 	uint8_t rex = (uint8_t)(REX | (a & 8 ? REX_B : 0));
 
-	PUT(w, 0x64, (uint8_t)(REX | (a & 8 ? REX_R : 0) | (r & 8 ? REX_B : 0)), 0x8b,
-	    (uint8_t)(0x40 | (a & 7) << 3 | (r & 7)));		/* mov %fs:8(R),A */
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, SUM);
+	if (c->at_home)
+		put_at_32(w, X86_LOAD, a, SP, home_of(w));
+	else
+		put_sum(w);
 	if (c->add) {
 		PUT(w, rex, 0x81, (uint8_t)(0xc0 | (a & 7)));	/* add */
 		put_32(w, (int32_t)c->add);
@@ -362,11 +471,9 @@ static void put_its_number(struct putter *w)
 static void put_own(struct putter *w)
 {
 	const struct fl_path_code *c = w->code;
-	int64_t at = (int64_t)c->cell * FL_PATH_CELL_BYTES;
-	unsigned int a = c->reg[1];
+	int64_t at = (int64_t)(c->cell + (c->what == FL_PATH_ONLY ? c->add : 0)) *
+		     FL_PATH_CELL_BYTES;
 
-	if (c->what != FL_PATH_ONLY)
-		PUT(w, rex_of(0, a), 0xc1, (uint8_t)(0xe0 | (a & 7)), 4);	/* shl */
 	put_in_cell(w, 0, 0x83, 7, at + FL_PATH_CELL_KEY);		/* cmpl */
 	PUT(w, 0);
 	put_to_cold(w, 0x84);
@@ -380,7 +487,7 @@ static void put_shared(struct putter *w)
 	unsigned int r = c->reg[0], a = c->reg[1], b = c->reg[2];
 	uint8_t rex = (uint8_t)(REX | (b & 8 ? REX_B : 0));
 
-	put_at_32(w, X86_LEA, b, a, c->cell);
+	put_at_32(w, X86_LEA, b, a, (int32_t)c->cell);
 	PUT(w, rex, 0x81, (uint8_t)(0xe0 | (b & 7)));			/* and */
 	put_32(w, FL_PATH_CELLS - 1);
 	PUT(w, rex_of(0, b), 0xc1, (uint8_t)(0xe0 | (b & 7)), 4);	/* shl */
@@ -403,10 +510,10 @@ static void put_counted(struct putter *w)
 	unsigned int r = c->reg[0];
 
 	put_armed(w);
-	if (c->what != FL_PATH_ONLY) {
+	if (c->what != FL_PATH_ONLY && !c->at_home)
 		put_mine(w);
+	if (c->what != FL_PATH_ONLY)
 		put_its_number(w);
-	}
 	put_fs(w, 0x8b, r, fl_arch_tls_slot_at());
 	put_at(w, 0x8b, r, r, FL_POINTEE_CELLS);
 	put_test(w, r);
@@ -418,6 +525,25 @@ static void put_counted(struct putter *w)
 	c->end = (uint16_t)w->n;
 }
 
+/* But what counts. */
+static void put_in_frame(struct putter *w)
+{
+	struct fl_path_code *c = w->code;
+
+	if (c->what == FL_PATH_ENTER)
+		put_enter(w);
+	else if (!counts_path(c))
+		put_mine(w);
+	if (goes_on_behind(c) && c->frame == c->reg[0])
+		put_fs(w, 0x8b, c->frame, c->top_at);
+	if (c->what == FL_PATH_CUT || c->what == FL_PATH_AT)
+		put_set(w);
+	else if (c->what == FL_PATH_LEAVE || c->what == FL_PATH_DONE)
+		put_gone(w);
+	else if (c->what == FL_PATH_ADD)
+		put_added(w);
+}
+
 size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
 {
 	struct putter w = { .out = out, .to = c->to, .code = c };
@@ -427,18 +553,10 @@ size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
 	put_kept(&w);
 	if (counts_path(c))
 		put_counted(&w);
-	else if (c->what == FL_PATH_ENTER)
-		put_enter(&w);
-	else
-		put_mine(&w);
-	if (goes_on_behind(c) && c->frame == c->reg[0])
-		put_fs(&w, 0x8b, c->frame, c->top_at);
-	if (c->what == FL_PATH_CUT || c->what == FL_PATH_AT)
-		put_set(&w);
-	else if (c->what == FL_PATH_LEAVE || c->what == FL_PATH_DONE)
-		put_gone(&w);
-	else if (c->what == FL_PATH_ADD)
-		put_added(&w);
+	if (c->at_home)
+		put_at_home(&w);
+	else if (c->what != FL_PATH_ONLY)
+		put_in_frame(&w);
 	c->kept = w.kept;
 	put_restored(&w);
 	c->n = w.n;

@@ -793,13 +793,22 @@ FUNC \name
 	RSEQ_ABORT .Labortcell\@, .Llong\@
 	.endm
 
-/* A sum that is no path's is of parts of some (path.c). */
-	.macro	PATH_SUM cold
-	mov	%fs:FL_PATH_SUM(%rax), %edi
+/* %edx: the number of the path whose sum is %edi before it ends. A sum that is no path's is of
+ * parts of some (path.c). Where a function has cells of its own it is one of their bytes. */
+	.macro	PATH_NUMBER cold
 	add	4(%rcx), %edi
 	cmp	20(%rcx), %edi
 	jae	\cold
 	mov	%edi, %edx
+	cmpl	$FL_PATH_CELLS, 16(%rcx)
+	jb	.Lnumber\@
+	shr	$4, %edx
+.Lnumber\@:
+	.endm
+
+	.macro	PATH_SUM cold
+	mov	%fs:FL_PATH_SUM(%rax), %edi
+	PATH_NUMBER \cold
 	.endm
 
 	.macro	PATH_SET
@@ -854,8 +863,23 @@ PATH_BEGIN fl_path_leave
 	PATH_COLD fl_path_leave_cold
 END fl_path_leave
 
+/* The sum is on the call's own stack. */
+PATH_BEGIN fl_path_home
+	PATH_FRAME
+	mov	(%rdx), %edi
+	PATH_NUMBER .Lcold_home
+	PATH_PUT \put
+	PATH_FRAME
+	mov	8(%rcx), %eax
+	mov	%eax, (%rdx)
+	PATH_END
+.Lcold_home:
+	.cfi_adjust_cfa_offset 40
+	PATH_COLD fl_path_home_cold
+END fl_path_home
+
 PATH_BEGIN fl_path_only
-	xor	%edx, %edx
+	mov	4(%rcx), %edx
 	PATH_PUT \put
 	PATH_END
 END fl_path_only
