@@ -359,6 +359,7 @@ static struct room room_for(const struct fl_build *b)
 	struct room r = { .told = p->accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0 };
 
 	r.items = fl_plan_items(s) + 2 * r.told;
+	r.items += paths ? r.items : 0;			/* of rounds there are two */
 	r.rows = (paths ? 2 * FL_PATH_DEPTHS : 3) * r.items +
 		 r.items * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
 		 s->n_points * FL_ARCH_POINT_DEPTHS + r.told * (FL_TELL_DEPTHS + 3ul);

@@ -198,7 +198,8 @@ static size_t skip_size(const struct fl_build *b, const struct fl_item *i)
 /* Kinds of items that always have as many bytes. */
 static const uint8_t fixed_sizes[] = {
 	[FL_ITEM_JUMP] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_ON] = FL_ARCH_BRANCH_BYTES,
-	[FL_ITEM_GO] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_GLUE] = FL_ARCH_CALL_BYTES,
+	[FL_ITEM_GO] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_BACK] = FL_ARCH_BRANCH_BYTES,
+	[FL_ITEM_GLUE] = FL_ARCH_CALL_BYTES,
 	[FL_ITEM_CALL] = FL_ARCH_CALL_BYTES, [FL_ITEM_LANDING] = FL_ARCH_LANDED_BYTES,
 	[FL_ITEM_COLD] = FL_ARCH_COLD_BYTES,
 };
@@ -239,7 +240,7 @@ static size_t any_size(const struct fl_build *b, const struct fl_item *i)
 {
 	if (i->kind == FL_ITEM_RUN)
 		return i->size;
-	if (i->kind == FL_ITEM_STEP)
+	if (i->kind == FL_ITEM_STEP || i->kind == FL_ITEM_AGAIN)
 		return step_size(b, i);
 	return fixed_sizes[i->kind] ? fixed_sizes[i->kind] : item_size(b, i);
 }
@@ -418,6 +419,8 @@ static __attribute__((noinline)) size_t put_item(const struct fl_build *b,
 		return put_aside(b, i, out);
 	case FL_ITEM_GO:
 		return put_jump(b, i, step_address(b, i->to), out);
+	case FL_ITEM_BACK:
+		return put_jump(b, i, b->ground.at + b->plan.items[i->to].at, out);
 	case FL_ITEM_PATH:
 		return put_path(b, i, out);
 	case FL_ITEM_PATH_COLD:
@@ -439,7 +442,7 @@ static size_t put_any(const struct fl_build *b, const struct fl_item *i, unsigne
 	switch (i->kind) {
 	case FL_ITEM_RUN:
 		return put_run(b, i, out);
-	case FL_ITEM_STEP:
+	case FL_ITEM_STEP: case FL_ITEM_AGAIN:
 		return put_step(b, i, out);
 	case FL_ITEM_LANDING:
 		return put_landing(b, i, out);

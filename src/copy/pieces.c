@@ -172,7 +172,8 @@ static void tell_item(struct pieces *p, const struct fl_item *i)
 	}
 }
 
-/* The first part begins with the way in. */
+/* The first part begins with the way in. What stands there once more has no rows: the frame is
+ * as in the last step before it (plan-paths.c). */
 static void tell_part(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;
@@ -187,9 +188,9 @@ static void tell_part(struct pieces *p, uint32_t part)
 
 		if (i->kind == FL_ITEM_RUN)
 			tell_run(p, i);
-		else if (i->step != last && step->len)
+		else if ((last == FL_NO_STEP || i->step > last) && step->len)
 			tell_row(p, step->at, i->at, 0);
-		last = i->step;
+		last = last == FL_NO_STEP || i->step > last ? i->step : last;
 		tell_item(p, i);
 	}
 	end_piece(p, item_offset(p->b, to));

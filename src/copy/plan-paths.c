@@ -6,6 +6,8 @@
  *
  *	an edge that adds, or is cut	ADD or CUT, before a jump or behind what falls through
  *	jcc STEP that does		jncc past; ADD or CUT; jmp STEP
+ *	jcc HEAD, straight above	jncc past; CUT; again: the loop; jncc past; ONLY;
+ *					jmp again
  *	what leaves, a call that does	LEAVE; then as plan-entry.c has it
  *	not return
  *	jcc OUT				jncc past; LEAVE; NOP; jmp OUT
@@ -153,12 +155,113 @@ static bool is_last(const struct weaver *w, uint32_t step)
 	return step + 1 == w->b.steps[w->b.of[step] + 1];
 }
 
+/* ---- rounds ---------------------------------------------------------------------------- */
+
+/*
+ * Of a loop that is gone through from its head down to the branch back, with no branch taken,
+ * all rounds but the first are the same path. So it stands there twice: what leads back the
+ * first time goes on in the second one, where that path is counted without a sum. Who takes
+ * a branch there, out of the loop or further down in it, is in the first one again, and
+ * finds the sum as it was set at the head: what lies in between adds nothing.
+ *
+ * Nobody is called there, nor is the stack pointer moved, so all of it has one row for
+ * unwinders; and what lands exceptions may tell its steps apart, so it has no such table.
+ */
+static bool is_in_round(const struct weaver *w, uint32_t step)
+{
+	const struct fl_shape *s = w->p->shape;
+	const struct fl_shape_step *i = &s->steps[step];
+
+	if (i->is_pad || !fl_plan_goes_on(s, step) || w->p->uses[step].needs.calls ||
+	    (is_last(w, step) && is_told(edge_of(w, step, 0))))
+		return false;
+	return i->kind == FL_SHAPE_PLAIN || i->kind == FL_SHAPE_RELATIVE ||
+	       i->kind == FL_SHAPE_BRANCH;
+}
+
+/* Does the branch end such a loop? What is woven for it up to here can stand there again. */
+static bool ends_round(struct weaver *w, uint32_t i)
+{
+	enum { STEPS = 32, AGAIN = 1 << FL_ITEM_STEP | 1 << FL_ITEM_SKIP | 1 << FL_ITEM_PATH |
+				   1 << FL_ITEM_GO };
+	const struct fl_shape *s = w->p->shape;
+	uint32_t head = s->steps[i].to;
+
+	if (!w->has_cells || s->has_switch ||
+	    edge_of(w, i, 1)->cut != FL_PATH_CUT_BACK ||
+	    head > i || i - head >= STEPS || s->steps[i].is_pad ||
+	    s->parts[s->steps[i].part].lsda || !s->parts[s->steps[i].part].fde)
+		return false;
+	for (uint32_t k = head; k < i; k++)
+		if (!is_in_round(w, k))
+			return false;
+	for (uint32_t k = w->p->first[head]; k < w->p->n; k++)
+		if (!(AGAIN >> w->p->items[k].kind & 1))
+			return false;
+	return find_frame(w, i) && w->frame.from <= s->steps[head].at &&
+	       s->steps[i].at < w->frame.to;
+}
+
+/* Items from that one up to that one, of what comes before step `i`. */
+static void weave_again(struct weaver *w, uint32_t from, uint32_t to, uint32_t i)
+{
+	struct fl_plan *p = w->p;
+
+	for (; from < to; from++) {
+		struct fl_item *item = &p->items[p->n];
+
+		*item = p->items[from];
+		if (item->kind == FL_ITEM_STEP)
+			item->kind = FL_ITEM_AGAIN;
+		if (item->kind == FL_ITEM_PATH) {
+			p->tells[p->n_tells] = p->tells[item->to];
+			p->tells[p->n_tells].item = p->n;
+			item->to = p->n_tells++;
+			item->step = i;
+		}
+		p->n++;
+	}
+}
+
+static void tell_round(struct weaver *w, uint32_t i)
+{
+	const struct fl_paths *paths = &w->b.paths;
+	const struct fl_path_edge *back = edge_of(w, i, 1);
+	struct fl_plan *p = w->p;
+	struct fl_plan_tell *t = &p->tells[p->n_tells];
+
+	*t = (struct fl_plan_tell){
+		.what = FL_PATH_ONLY, .live = w->live[p->shape->steps[i].to], .item = p->n,
+		.of = { .add = paths->starts[paths->begins[back->to]].set + back->add,
+			.n = paths->n },
+	};
+	t->n_spare = fl_plan_spare_words(p, i, t->spare);
+	fl_plan_weave(p, FL_ITEM_PATH, i);
+	p->items[p->n - 1].to = p->n_tells++;
+}
+
+/* Behind what ends the first round, whose items begin at `from` and end before `to`. */
+static void weave_rounds(struct weaver *w, uint32_t i, uint32_t from, uint32_t to)
+{
+	struct fl_plan *p = w->p;
+	uint32_t head = p->n, skip;
+
+	weave_again(w, from, to, i);
+	skip = p->n;
+	fl_plan_weave(p, FL_ITEM_SKIP, i);
+	tell_round(w, i);
+	fl_plan_weave(p, FL_ITEM_BACK, i);
+	p->items[p->n - 1].to = head;
+	p->items[skip].to = p->n - 1 - skip;
+}
+
 /* ---- the last step of a block ------------------------------------------------------ */
 
 static void weave_branch(struct weaver *w, uint32_t i)
 {
 	const struct fl_path_edge *taken = edge_of(w, i, 1);
-	uint32_t skip = w->p->n;
+	uint32_t skip = w->p->n, to = w->p->shape->steps[i].to;
+	bool rounds = is_told(taken) && ends_round(w, i);
 
 	if (!is_told(taken)) {
 		fl_plan_weave_step(w->p, i);
@@ -166,8 +269,12 @@ static void weave_branch(struct weaver *w, uint32_t i)
 	}
 	fl_plan_weave(w->p, FL_ITEM_SKIP, i);
 	tell_edge(w, taken, i, w->b.steps[taken->to]);
-	fl_plan_weave(w->p, FL_ITEM_GO, i);
-	w->p->items[w->p->n - 1].to = w->p->shape->steps[i].to;
+	if (rounds) {
+		weave_rounds(w, i, w->p->first[to], skip);
+	} else {
+		fl_plan_weave(w->p, FL_ITEM_GO, i);
+		w->p->items[w->p->n - 1].to = to;
+	}
 	w->p->items[skip].to = w->p->n - 1 - skip;
 }
 

@@ -28,6 +28,8 @@ enum fl_item_kind {
 	FL_ITEM_PATH,		/* the same without one */
 	FL_ITEM_PATH_COLD,	/* of tells[to]: behind all steps */
 	FL_ITEM_GO,		/* to the step `to` */
+	FL_ITEM_AGAIN,		/* as STEP, once more: no branch to the step meets it */
+	FL_ITEM_BACK,		/* to the item `to` */
 	FL_ITEM_PAIR,		/* for the step: part `to` of a rewritten pair */
 	FL_ITEM_TELL,		/* group `to` of accesses */
 	FL_ITEM_COLD		/* of that group: behind all steps */
