@@ -138,17 +138,32 @@ static int copy_part(struct fl_obj *out, int fd, uint64_t bytes, enum fl_obj_par
 
 /* ---- tables, where the loader would put them ----------------------------------------- */
 
-static void lay_section(const struct fl_module *m, int fd, const Elf64_Shdr *s)
+/* Bytes of the file that are all of one segment's. */
+static void lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n)
 {
 	for (size_t i = 0; i < m->n_ph; i++) {
 		const Elf64_Phdr *ph = &m->ph[i];
-		uint64_t in = s->sh_offset - ph->p_offset;
+		uint64_t in = at - ph->p_offset;
 
-		if (ph->p_type == PT_LOAD && in < ph->p_filesz &&
-		    s->sh_size <= ph->p_filesz - in)
-			take_to((char *)(m->bias + ph->p_vaddr + in), fd, s->sh_offset,
-				s->sh_size);
+		if (ph->p_type == PT_LOAD && in < ph->p_filesz && n <= ph->p_filesz - in)
+			take_to((char *)(m->bias + ph->p_vaddr + in), fd, at, n);
 	}
+}
+
+/* Else nobody knows which bytes are code. */
+static bool sections_tell(const struct fl_module *m)
+{
+	for (size_t i = 0; i < m->n_ph; i++) {
+		bool is_told = m->ph[i].p_type != PT_GNU_EH_FRAME &&
+			       m->ph[i].p_type != PT_DYNAMIC;
+
+		for (size_t k = 0; k < m->file.n_sh; k++)
+			is_told |= m->file.sh[k].sh_flags & SHF_ALLOC &&
+				   m->file.sh[k].sh_offset == m->ph[i].p_offset;
+		if (!is_told)
+			return false;
+	}
+	return true;
 }
 
 /* Sections that lie may overlap: in all they are no more than the file. */
@@ -167,38 +182,12 @@ static int lay_sections(const struct fl_module *m, int fd)
 		if (s->sh_size > left)
 			return FLE_TRUNCATED;
 		left -= s->sh_size;
-		lay_section(m, fd, s);
+		lay_bytes(m, fd, s->sh_offset, s->sh_size);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(stubs); i++)
 		if (fl_obj_section(&m->file, stubs[i], &stub))
-			lay_section(m, fd, &stub);
+			lay_bytes(m, fd, stub.sh_offset, stub.sh_size);
 	return 0;
-}
-
-static bool has_section(const struct fl_obj *o, const Elf64_Phdr *of)
-{
-	for (size_t i = 0; i < o->n_sh; i++)
-		if (o->sh[i].sh_flags & SHF_ALLOC && o->sh[i].sh_offset == of->p_offset)
-			return true;
-	return false;
-}
-
-/* Else nobody knows which bytes are code. */
-static bool sections_tell(const struct fl_module *m)
-{
-	for (size_t i = 0; i < m->n_ph; i++)
-		if ((m->ph[i].p_type == PT_GNU_EH_FRAME || m->ph[i].p_type == PT_DYNAMIC) &&
-		    !has_section(&m->file, &m->ph[i]))
-			return false;
-	return true;
-}
-
-static void lay_segments(const struct fl_module *m, int fd)
-{
-	for (size_t i = 0; i < m->n_ph; i++)
-		if (m->ph[i].p_type == PT_LOAD)
-			take_to((char *)(m->bias + m->ph[i].p_vaddr), fd, m->ph[i].p_offset,
-				m->ph[i].p_filesz);
 }
 
 static int lay_tables(struct fl_module *out, const struct fl_obj *file, const char *path,
@@ -210,7 +199,9 @@ static int lay_tables(struct fl_module *out, const struct fl_obj *file, const ch
 		return err;
 	if (sections_tell(out))
 		return lay_sections(out, fd);
-	lay_segments(out, fd);
+	for (size_t i = 0; i < out->n_ph; i++)
+		if (out->ph[i].p_type == PT_LOAD)
+			lay_bytes(out, fd, out->ph[i].p_offset, out->ph[i].p_filesz);
 	return 0;
 }
 
