@@ -3,10 +3,10 @@
 	.globl	by_expression
 	.type	by_expression,@function
 	.p2align 4
-by_expression:				/* the frame is told by an expression */
-	.cfi_startproc
+by_expression:				/* the frame is told by an expression, and may be */
+	.cfi_startproc			/* kept: no word of it is known to be nobody's */
 	mov	%edi, %eax
-	lea	(%rdi,%rdi), %ecx
+	mov	%rsp, %rcx
 	.cfi_escape 0x0f,2,0x77,8
 	test	%edi, %edi
 	jne	1f
