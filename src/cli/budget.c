@@ -361,8 +361,9 @@ static bool is_counted(struct fl_budget *b)
 	return true;
 }
 
-/* A thread's first sample comes when its first period ends: of as many threads as begin in that
- * time no more of it may be lost than a percent. */
+/* A thread's first sample comes when its first period ends, and so it is when periods become
+ * longer: of as many threads as begin in that time, or are there, no more of it may be lost
+ * than a percent. */
 static bool lose_much(uint64_t starts, double periods, uint64_t time)
 {
 	return 100 * (double)starts * periods > (double)time;

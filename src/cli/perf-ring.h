@@ -26,6 +26,7 @@ struct fl_perf_rings {
 		uint64_t tid, id;
 	} *own;
 	uint32_t n_own;
+	uint32_t n_threads;		/* that the process had when they were opened of it */
 };
 
 /* An event on each CPU for process `pid`, which has one thread, or, 0, for this one, and for

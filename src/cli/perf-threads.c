@@ -152,6 +152,7 @@ int fl_perf_rings_open_of(struct fl_perf_rings *r, struct perf_event_attr *attr,
 		r->of[r->n].fd = -1;
 	allow_descriptors();
 	err = add_threads(&l, pid);
+	r->n_threads = l.n;
 	free(l.seen);
 	if (!err && !has_ring(r))
 		err = -ESRCH;

@@ -60,7 +60,7 @@ struct fl_sampler {
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
 	uint64_t lost;			/* samples for which a ring had no room */
-	uint64_t starts;		/* of threads */
+	uint64_t starts;		/* of threads, but for a process's first one */
 	bool goes;			/* the rings are there, and this thread's */
 	struct {
 		void (*saw)(void *arg, const struct fl_pc *);
@@ -471,6 +471,7 @@ int fl_sampler_open_of(struct fl_sampler **out, int pid)
 		fl_sampler_close(s);
 		return err;
 	}
+	s->starts = s->rings.n_threads - 1;
 	s->goes = true;
 	*out = s;
 	return 0;

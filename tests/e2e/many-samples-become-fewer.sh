@@ -1,13 +1,14 @@
 #!/bin/sh
 # Once there are many samples they take no more than a part of the budget: there are fewer, each
 # stands for more time, and self times are what they were. Where threads come one after the
-# other, which would live for less than that, there are as many as before.
+# other, which would live for less than that, or many are there, there are as many as before.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 no_emulator samples
 . "$here/attach-lib"
 compile "$work/spin" "$targets/spin.c" -O2 -DREST=250000
 compile "$work/attach-spins" "$targets/attach-spins.c" -O2 -rdynamic
+compile "$work/attach-herd" "$targets/attach-herd.c" -O2 -rdynamic
 
 value() {
 	sql "select value from session where key = '$1'"
@@ -55,4 +56,15 @@ look
 near heavy 60 4
 near medium 30 4
 near light 10 2.5
+finish
+
+label="many threads:"
+program=attach-herd
+begin
+for=7 attach --budget "$budget"
+look
+[ "$samples" -ge $((periods * 9 / 10)) ] || fail "$label $samples samples of $periods periods"
+# The first one of each is not there.
+ms=$(sql "select self_ns / 1000000 from $(rows latency) where name = 'heavy'")
+[ "${ms:-0}" -ge $((150 * 16 * 3 / 4)) ] || fail "$label $ms ms of $((150 * 16))"
 finish
