@@ -138,16 +138,23 @@ static int copy_part(struct fl_obj *out, int fd, uint64_t bytes, enum fl_obj_par
 
 /* ---- tables, where the loader would put them ----------------------------------------- */
 
-/* Bytes of the file that are all of one segment's. */
-static void lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n)
+/* Bytes of the file that are all of one segment's. Of a file that is mostly holes much can be
+ * read that takes no disk: no more than `left`. */
+static int lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n,
+		     uint64_t *left)
 {
 	for (size_t i = 0; i < m->n_ph; i++) {
 		const Elf64_Phdr *ph = &m->ph[i];
 		uint64_t in = at - ph->p_offset;
 
-		if (ph->p_type == PT_LOAD && in < ph->p_filesz && n <= ph->p_filesz - in)
-			take_to((char *)(m->bias + ph->p_vaddr + in), fd, at, n);
+		if (ph->p_type != PT_LOAD || in >= ph->p_filesz || n > ph->p_filesz - in)
+			continue;
+		if (n > *left)
+			return -EFBIG;
+		*left -= n;
+		take_to((char *)(m->bias + ph->p_vaddr + in), fd, at, n);
 	}
+	return 0;
 }
 
 /* Else nobody knows which bytes are code. */
@@ -157,9 +164,9 @@ static bool sections_tell(const struct fl_module *m)
 		bool is_told = m->ph[i].p_type != PT_GNU_EH_FRAME &&
 			       m->ph[i].p_type != PT_DYNAMIC;
 
-		for (size_t k = 0; k < m->file.n_sh; k++)
-			is_told |= m->file.sh[k].sh_flags & SHF_ALLOC &&
-				   m->file.sh[k].sh_offset == m->ph[i].p_offset;
+		for (size_t k = 0; k < m->file.n_sh && !is_told; k++)
+			is_told = m->file.sh[k].sh_flags & SHF_ALLOC &&
+				  m->file.sh[k].sh_offset == m->ph[i].p_offset;
 		if (!is_told)
 			return false;
 	}
@@ -170,39 +177,36 @@ static bool sections_tell(const struct fl_module *m)
 static int lay_sections(const struct fl_module *m, int fd)
 {
 	static const char *const stubs[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
-	uint64_t left = m->file.n_bytes;
+	uint64_t left = m->file.n_bytes < MOST_BYTES ? m->file.n_bytes : MOST_BYTES;
 	Elf64_Shdr stub;
+	int err = 0;
 
-	for (size_t i = 0; i < m->file.n_sh; i++) {
+	for (size_t i = 0; i < m->file.n_sh && !err; i++) {
 		const Elf64_Shdr *s = &m->file.sh[i];
 
-		if (s->sh_type == SHT_NOBITS || !(s->sh_flags & SHF_ALLOC) ||
-		    s->sh_flags & SHF_EXECINSTR)
-			continue;
-		if (s->sh_size > left)
-			return FLE_TRUNCATED;
-		left -= s->sh_size;
-		lay_bytes(m, fd, s->sh_offset, s->sh_size);
+		if (s->sh_type != SHT_NOBITS && s->sh_flags & SHF_ALLOC &&
+		    !(s->sh_flags & SHF_EXECINSTR))
+			err = lay_bytes(m, fd, s->sh_offset, s->sh_size, &left);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(stubs); i++)
+	for (size_t i = 0; i < ARRAY_LEN(stubs) && !err; i++)
 		if (fl_obj_section(&m->file, stubs[i], &stub))
-			lay_bytes(m, fd, stub.sh_offset, stub.sh_size);
-	return 0;
+			err = lay_bytes(m, fd, stub.sh_offset, stub.sh_size, &left);
+	return err;
 }
 
 static int lay_tables(struct fl_module *out, const struct fl_obj *file, const char *path,
 		      int fd)
 {
+	uint64_t left = MOST_BYTES;
 	int err = fl_obj_make_room(out, file, path);
 
-	if (err)
-		return err;
-	if (sections_tell(out))
+	if (!err && sections_tell(out))
 		return lay_sections(out, fd);
-	for (size_t i = 0; i < out->n_ph; i++)
+	for (size_t i = 0; i < out->n_ph && !err; i++)
 		if (out->ph[i].p_type == PT_LOAD)
-			lay_bytes(out, fd, out->ph[i].p_offset, out->ph[i].p_filesz);
-	return 0;
+			err = lay_bytes(out, fd, out->ph[i].p_offset, out->ph[i].p_filesz,
+					&left);
+	return err;
 }
 
 int fl_obj_copy(struct fl_module *out, const char *path, enum fl_obj_part part)

@@ -218,6 +218,52 @@ static void tables_alone_say_what_the_whole_file_does(void **state)
 	*eh = whole;
 }
 
+/* Sections that are the same bytes, and segments that are holes, are no more than is allowed. */
+static void tables_take_no_more_memory_than_a_file(void **state)
+{
+	const off_t end = (off_t)9 << 30;
+	Elf64_Ehdr *eh = (void *)bytes, whole = *eh;
+	Elf64_Shdr *sh = (void *)(bytes + eh->e_shoff);
+	Elf64_Phdr *ph = (void *)(bytes + eh->e_phoff);
+	size_t first = 0, n_sh = eh->e_shnum * sizeof *sh;
+	void *sections = malloc(n_sh);
+	struct fl_module m;
+	Elf64_Phdr was;
+	const char *path;
+	int fd;
+
+	(void)state;
+	while (ph[first].p_type != PT_LOAD)
+		first++;
+	for (size_t i = first; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_filesz > ph[first].p_filesz)
+			first = i;
+	was = ph[first];
+	memcpy(sections, sh, n_sh);
+	for (size_t i = 1; i < eh->e_shnum; i++)
+		if (!(sh[i].sh_flags & SHF_ALLOC) || sh[i].sh_flags & SHF_EXECINSTR) {
+			sh[i].sh_flags = SHF_ALLOC;
+			sh[i].sh_offset = was.p_offset;
+			sh[i].sh_size = was.p_filesz;
+		}
+	path = make_file(bytes, n_bytes, &fd);
+	assert_int_equal(fl_obj_copy(&m, path, FL_OBJ_TABLES), -EFBIG);
+	close(fd);
+	memcpy(sh, sections, n_sh);
+	free(sections);
+
+	eh->e_shoff = eh->e_shnum = 0;
+	ph[first].p_filesz = ph[first].p_memsz = (uint64_t)end - was.p_offset;
+	path = make_file(bytes, n_bytes, &fd);
+	if (ftruncate(fd, end))
+		print_message("no file of 9 GiB: %s\n", strerror(errno));
+	else
+		assert_int_equal(fl_obj_copy(&m, path, FL_OBJ_TABLES), -EFBIG);
+	close(fd);
+	ph[first] = was;
+	*eh = whole;
+}
+
 /* Every field of the headers and tables takes on bad values. */
 static size_t damage(size_t from, size_t n)
 {
@@ -448,6 +494,7 @@ int main(void)
 		cmocka_unit_test(a_cut_file_is_refused),
 		cmocka_unit_test(a_cut_segment_is_refused),
 		cmocka_unit_test(tables_alone_say_what_the_whole_file_does),
+		cmocka_unit_test(tables_take_no_more_memory_than_a_file),
 		cmocka_unit_test(a_damaged_file_harms_nobody),
 		cmocka_unit_test(loaded_modules_come_program_first),
 		cmocka_unit_test(a_module_is_found_by_its_mapping),
