@@ -34,8 +34,8 @@ int fl_sampler_open_of(struct fl_sampler **, int pid);
  * have none. hasten: one period it is again. */
 int fl_sampler_slow(struct fl_sampler *, int pid, uint32_t periods);
 void fl_sampler_hasten(struct fl_sampler *);
-/* How many threads have begun, but for the first one; of a process that ran already: were there,
- * or have begun since. */
+/* How many threads have begun, but for the first one; of a process that ran already: were
+ * there, or have begun since. */
 uint64_t fl_sampler_starts(const struct fl_sampler *);
 void fl_sampler_stop(struct fl_sampler *);	/* NULL is fine */
 void fl_sampler_forget(struct fl_sampler *);

@@ -2,6 +2,7 @@
  * obj.c - ELF files, whole and damaged.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -218,7 +219,7 @@ static void tables_alone_say_what_the_whole_file_does(void **state)
 	*eh = whole;
 }
 
-/* Sections that are the same bytes, and segments that are holes, are no more than is allowed. */
+/* Sections that are the same bytes, and segments that are holes, are laid out so far only. */
 static void tables_take_no_more_memory_than_a_file(void **state)
 {
 	const off_t end = (off_t)9 << 30;
