@@ -11,7 +11,11 @@
  *	   never above. What may leave the stack pointer's value elsewhere (an address that is
  *	   taken, a register) says that there is no home. So what the function touches
  *	   of its stack are the words noted here.
- *	2  Who is called writes below the caller's stack pointer alone; the word is above it.
+ *	2  Who is called writes below the caller's stack pointer, and to what it is given above
+ *	   that: what the caller stores there, room that other conventions have for four
+ *	   registers, or the frame, if it is assembly that knows this. A word that aligns is
+ *	   one; so where several in a row above the stack pointer are left alone, none is known
+ *	   to be nobody's.
  *	3  The word is one of the 16 below the way back, and the stack pointer is never above
  *	   that: so it lies above the stack pointer or in the red zone, which the kernel leaves
  *	   alone when a signal comes.
@@ -30,7 +34,7 @@ enum { WORD = 8, WORDS = 16, ALL = (1 << WORDS) - 1, WALKED = 1 };
 
 struct walk {
 	struct fl_plan *p;
-	uint32_t touched, called;	/* words, by bits */
+	uint32_t touched, called, given;	/* words, by bits */
 	bool is_new;
 };
 
@@ -128,6 +132,28 @@ static bool walk_all(struct walk *w)
 	return true;
 }
 
+/* Words that are left alone from the stack pointer on, where that is so far down. */
+static void close_row(struct walk *w, int32_t depth)
+{
+	int32_t from = depth / WORD, to = from;
+	uint32_t row = 0;
+
+	for (; to > 0 && (to > WORDS || !(w->touched >> (to - 1) & 1)); to--)
+		row |= to > WORDS ? 0 : 1u << (to - 1);
+	if (from - to > 1)
+		w->given |= row;
+}
+
+static void close_given(struct walk *w)
+{
+	const struct fl_plan *p = w->p;
+
+	for (uint32_t i = 0; i < p->shape->n_steps; i++)
+		if (p->depth[i] != FL_DEPTH_UNKNOWN &&
+		    (p->shape->steps[i].kind == FL_SHAPE_CALL || p->uses[i].needs.calls))
+			close_row(w, p->depth[i]);
+}
+
 uint32_t fl_plan_enters_at(const struct fl_plan *p)
 {
 	uint32_t covered = p->shape->covered;
@@ -169,7 +195,8 @@ void fl_plan_find_home(struct fl_plan *p)
 	p->spare = 0;
 	if (is_come_to_elsewhere(p->shape) || !walk_all(&w))
 		return;
-	p->spare = ALL & ~w.touched;
+	close_given(&w);
+	p->spare = ALL & ~w.touched & ~w.given;
 	if (!has_beginning(p))
 		return;
 	while (k < WORDS && !((p->spare & ~w.called) >> k & 1))

@@ -11,7 +11,8 @@ target homes -O1
 cmp -s "$work/alone" "$out" ||
 	fail "it finds something else when it is recorded: $(diff "$work/alone" "$out")"
 "$FLICK" report "$data" >"$work/told" 2>"$err" || fail "report"
-for f in all_words most_words by_address by_copy around_call beside_call around_taker; do
+for f in all_words most_words by_address by_copy around_call beside_call around_taker \
+	around_putter; do
 	awk -v f=$f '$1 == "path" && $2 == f { print $3 }' "$out" | sort -n >"$work/gone"
 	[ -s "$work/gone" ] || fail "$f was not called"
 	awk -v f=$f '$NF == f { print $1 }' "$work/told" | sort -n >"$work/of-f"

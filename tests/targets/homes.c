@@ -71,9 +71,19 @@ FUNCTION("around_taker", PUSH_RBX "sub $16, %rsp\n" ".cfi_adjust_cfa_offset 16\n
 	 "add $16, %rsp\n" ".cfi_adjust_cfa_offset -16\n" "pop %rbx\n"
 	 ".cfi_adjust_cfa_offset -8\n" ".cfi_restore %rbx\n" "ret\n");
 
+/* Who is called has its words above its way back, as who keeps registers there by another
+ * convention, or assembly that knows its caller's frame. */
+FUNCTION("puts_above", "mov %rdi, 8(%rsp)\n" "mov %rdi, 16(%rsp)\n" "movl $0, %edx\n"
+	 "mov %rdi, 24(%rsp)\n" "ret\n");
+FUNCTION("adds_above", "add 8(%rsp), %rax\n" "add 16(%rsp), %rax\n" "add 24(%rsp), %rax\n"
+	 "ret\n");
+FUNCTION("around_putter", "sub $24, %rsp\n" ".cfi_adjust_cfa_offset 24\n" "mov %rdi, %rax\n"
+	 "call puts_above\n" WAYS "call adds_above\n" "add $24, %rsp\n"
+	 ".cfi_adjust_cfa_offset -24\n" "ret\n");
+
 long all_words(long, int), most_words(long, int), by_address(long, int), by_copy(long, int),
 	by_index(long, int), around_call(long, int), beside_call(long, int),
-	around_taker(long, int);
+	around_taker(long, int), around_putter(long, int);
 
 static const struct row {
 	const char *name;
@@ -83,7 +93,7 @@ static const struct row {
 	{ "all_words", all_words, 1 }, { "most_words", most_words, 1 },
 	{ "by_address", by_address, 1 }, { "by_copy", by_copy, 1 },
 	{ "around_call", around_call, 2 }, { "beside_call", beside_call, 2 },
-	{ "around_taker", around_taker, 1 },
+	{ "around_taker", around_taker, 1 }, { "around_putter", around_putter, 1 },
 };
 
 /* Calls by way; each round but a loop's first is a path of its own. */
