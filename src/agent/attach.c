@@ -24,8 +24,13 @@ struct fl_region *flick_region;
 extern const uint32_t flick_speaks[2] __attribute__((visibility("default")));
 const uint32_t flick_speaks[2] = { FL_SHM_VERSION, sizeof(struct fl_region) };
 
+/* What the bare thread needs that comes next: it may execute probes. */
+extern uint64_t flick_nobody[FL_NOBODY_WORDS][2] __attribute__((visibility("default")));
+uint64_t flick_nobody[FL_NOBODY_WORDS][2];
+
 void fl_attach_tell(enum fl_recorders n)
 {
+	fl_channel_nobody(flick_nobody);
 	store_relaxed(&flick_region, fl_agent_region());
 	store_relaxed(&flick_recorders, n);
 }
@@ -42,9 +47,18 @@ static void load_unwinder(const struct fl_inject *with)
 	load("libgcc_s.so.1", NOW);
 }
 
+/* The one that came before this thread may be in pthread_create() yet. */
+static void lay_nobody(uintptr_t thread)
+{
+	fl_channel_nobody(flick_nobody);
+	for (size_t i = 0; i < FL_NOBODY_WORDS; i++)
+		store_relaxed((uint64_t *)(thread + flick_nobody[i][0]), flick_nobody[i][1]);
+}
+
 void *flick_attach(const char *given, struct fl_inject *with)
 {
 	flick_attached = with;
+	lay_nobody(with->tls);
 	load_unwinder(with);
 	fl_find_open_late();
 	with->result = fl_agent_attach(given);

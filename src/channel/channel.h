@@ -668,6 +668,10 @@ void fl_channel_close(void);
 struct fl_slot *fl_channel_slot(void);
 /* The slot it has already, or NULL. */
 struct fl_slot *fl_channel_own_slot(void);
+/* The bare thread that attaches executes probes as one that is not recorded if these words are
+ * in its own part, which nobody else fills: from the thread pointer to each, and what it is. */
+enum { FL_NOBODY_WORDS = 3 };
+void fl_channel_nobody(uint64_t words[FL_NOBODY_WORDS][2]);
 /* Count an event of a thread that has none. Where the process is not recorded,
  * fl_channel_on_left is told of the probe instead; UINT32_MAX: it has none. */
 void fl_channel_lose_slotless(uint32_t probe);

@@ -371,7 +371,7 @@ static void lose_slotless(const struct fl_channel *c, uint32_t probe)
 {
 	if (c == &fl_first)
 		fl_channel_lose_slotless(probe);
-	else if (!fl_threads_are_closed(c))
+	else if (!fl_threads_are_closed(c) && !fl_thread_is_nobody())
 		fl_lost_add(&c->session->lost[FL_LOST_SLOT]);
 }
 

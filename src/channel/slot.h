@@ -130,6 +130,8 @@ static inline bool fl_threads_are_closed(const struct fl_channel *c)
 {
 	return !c->pointees || !load_relaxed(&c->pointees[0].slot);
 }
+/* It has no slot, and what it executes is neither told nor lost: fl_channel_nobody(). */
+bool fl_thread_is_nobody(void) FL_HIDDEN;
 /* Add one to a loss counter; a signal handler may do so in between. */
 static inline void fl_lost_add(uint64_t *lost)
 {

@@ -46,6 +46,7 @@ struct fl_shm_session *fl_session;
 struct fl_channel fl_first, *fl_other;
 
 static struct fl_pointee no_slot;	/* of a thread without one */
+static struct fl_pointee nobody;	/* of one that is to have none: nothing of it is told */
 __thread struct fl_slot **fl_tls_slot = &no_slot.slot, **fl_tls_other = &no_slot.slot;
 __thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
@@ -58,6 +59,22 @@ static __thread struct seeker {
 	uint32_t claiming;	/* what is met meanwhile is lost: in a C library that is
 				 * instrumented or replaced */
 } seekers[2];
+
+bool fl_thread_is_nobody(void)
+{
+	return fl_tls_slot == &nobody.slot;
+}
+
+void fl_channel_nobody(uint64_t words[FL_NOBODY_WORDS][2])
+{
+	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
+
+	words[0][0] = (uintptr_t)&fl_tls_slot - thread;
+	words[1][0] = (uintptr_t)&fl_tls_other - thread;
+	words[2][0] = (uintptr_t)&fl_timed.limit - thread;
+	words[0][1] = words[1][1] = (uintptr_t)&nobody.slot;
+	words[2][1] = UINT64_MAX;
+}
 
 static struct seeker *seeker_of(const struct fl_channel *c)
 {
@@ -334,6 +351,10 @@ static struct fl_slot *seek_slot(const struct fl_channel *c)
 {
 	struct seeker *seeker = seeker_of(c);
 
+	if (!fl_os_can_hold()) {		/* the bare one that attaches */
+		fl_tls_slot = fl_tls_other = &nobody.slot;
+		return NULL;
+	}
 	if (seeker->skip) {
 		seeker->skip--;
 		return NULL;
@@ -353,7 +374,8 @@ struct fl_slot *fl_slot_of(const struct fl_channel *c)
 {
 	struct fl_slot *s;
 
-	if (fl_threads_are_closed(c) || seeker_of(c)->claiming)
+	if (fl_threads_are_closed(c) || seeker_of(c)->claiming ||
+	    fl_thread_is_nobody())
 		return NULL;
 	s = fl_own_slot(c);
 	return s ? s : seek_slot(c);
@@ -368,6 +390,8 @@ void (*fl_channel_on_left)(uint32_t probe);
 
 void fl_channel_lose_slotless(uint32_t probe)
 {
+	if (fl_thread_is_nobody())
+		return;
 	if (!fl_channel_is_closed())
 		fl_lost_add(&fl_session->lost[FL_LOST_SLOT]);
 	else if (fl_channel_on_left)

@@ -494,12 +494,14 @@ static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 	struct fl_inject was = { .code = 0 };
 	struct library l;
 	uintptr_t at = 0, with = 0, recorders = 0, region = 0, speaks = 0;
+	uintptr_t nobody = 0;
 
 	if (read_library(a, &l, m->lo)) {
 		at = symbol_at_name(&l, "flick_attached", STT_OBJECT);
 		recorders = symbol_at_name(&l, "flick_recorders", STT_OBJECT);
 		region = symbol_at_name(&l, "flick_region", STT_OBJECT);
 		speaks = symbol_at_name(&l, "flick_speaks", STT_OBJECT);
+		nobody = symbol_at_name(&l, "flick_nobody", STT_OBJECT);
 	}
 	free_library(&l);
 	a->library = m;
@@ -507,6 +509,8 @@ static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 	if (a->is_foreign)
 		return;
 	count_recorders(a, recorders, region);
+	if (nobody)
+		fl_attach_read(a, nobody, a->nobody, sizeof(a->nobody));
 	if (at && fl_attach_read(a, at, &with, sizeof(with)) && with &&
 	    fl_attach_read(a, with, &was, sizeof(was))) {
 		a->code = was.code;

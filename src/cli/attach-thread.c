@@ -539,6 +539,16 @@ static int make_place(struct borrowed *t)
 	return put_thread(t) ? 0 : -EFAULT;
 }
 
+/* It may execute probes of a recorder that is there: in what fills its own part, too. */
+static bool put_nobody(const struct fl_attached *a)
+{
+	for (size_t i = 0; a->nobody[0][0] && i < FL_NOBODY_WORDS; i++)
+		if (!write_there(a, layout_of(a).tls + a->nobody[i][0], &a->nobody[i][1],
+				 sizeof(a->nobody[i][1])))
+			return false;
+	return true;
+}
+
 static int put_all(struct borrowed *t, size_t number, const char *const texts[3])
 {
 	int err = t->a->data ? 0 : make_place(t);
@@ -547,7 +557,7 @@ static int put_all(struct borrowed *t, size_t number, const char *const texts[3]
 	if (err)
 		return err;
 	t->a->number = layout_of(t->a).tls + number;
-	if (!put_texts(t, texts))
+	if (!put_texts(t, texts) || !put_nobody(t->a))
 		return -EFAULT;
 	tid = begin_thread(t, number);
 	return tid == -EAGAIN ? -EUSERS : tid < 0 ? (int)tid : 0;

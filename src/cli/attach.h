@@ -51,6 +51,7 @@ struct fl_attached {
 	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
 	bool has_sent;			/* another thread, to put things right */
 	bool has_begun;			/* its probes are as they are wanted */
+	uint64_t nobody[FL_NOBODY_WORDS][2];	/* as fl_channel_nobody(); 0: none is there */
 	uint32_t recorders;		/* enum fl_recorders: those that are there */
 	struct fl_attach_map *maps;
 	size_t n_maps;

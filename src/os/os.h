@@ -189,6 +189,7 @@ static inline bool fl_os_has_died(uint32_t word)
 	return word & FL_OWNER_DIED || (fl_os_unmarked && fl_os_owner_is_gone(word));
 }
 void fl_os_hold(pthread_mutex_t *);
+bool fl_os_can_hold(void);	/* the calling thread; a bare one cannot */
 void fl_os_robust_lock(pthread_mutex_t *);
 void fl_os_robust_unlock(pthread_mutex_t *);
 /* The calling thread's id as the C library has it: in vfork's child its parent's. */

@@ -45,6 +45,12 @@ static struct robust_list_head *own_list(void)
 	return list_at ? (void *)(thread_pointer() + list_at) : (void *)&nobodys.head;
 }
 
+/* The C library's threads have a list, be it empty. */
+bool fl_os_can_hold(void)
+{
+	return own_list()->list.next != NULL;
+}
+
 int fl_os_robust_open(void)
 {
 	enum { ID_BEFORE = 16 };	/* an id, a pid that is not used, a `__prev` */

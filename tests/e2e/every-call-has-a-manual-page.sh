@@ -81,7 +81,7 @@ check "$top/man" "$top/include" >"$out" 2>&1
 [ ! -s "$out" ] || fail "manual pages"
 [ "$(wc -l <"$work/declared")" -ge 30 ] || fail "few functions found in the headers"
 # Who attaches looks these up from outside (agent/attach.c).
-printf 'flick_attach\nflick_attached\nflick_recorders\nflick_region\nflick_speaks\n' |
+printf 'flick_attach\nflick_attached\nflick_nobody\nflick_recorders\nflick_region\nflick_speaks\n' |
 	sort -u - "$work/all" -o "$work/all"
 nm -D --defined-only "$BUILD/libflick.so" | awk '$3 ~ /^flick_/ { sub(/@.*/, "", $3); print $3 }' |
 	sort -u | comm -23 - "$work/all" >"$out"
