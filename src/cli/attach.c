@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -65,6 +66,35 @@ static int open_process(struct fl_attached *a)
 	return a->mem < 0 ? -errno : 0;
 }
 
+/* One flick at a time comes in: who comes second executes probes of the first one, which it
+ * has to know of before (fl_channel_nobody()). The lock goes with its process. False: it is
+ * another one's for long. */
+static bool enter_alone(struct fl_attached *a)
+{
+	enum { PATIENCE_US = 20000000, PAUSE_US = 5000 };
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", a->pid);
+	a->turn = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (uint32_t us = 0; a->turn >= 0 && flock(a->turn, LOCK_EX | LOCK_NB) &&
+	     (errno == EWOULDBLOCK || errno == EINTR); us += PAUSE_US) {
+		if (us >= PATIENCE_US)
+			return false;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return true;
+}
+
+/* Children of this process may have the file, too. */
+static void let_others_in(struct fl_attached *a)
+{
+	if (a->turn < 0)
+		return;
+	flock(a->turn, LOCK_UN);
+	close(a->turn);
+	a->turn = -1;
+}
+
 bool fl_attach_is_second(const struct fl_attached *a)
 {
 	return a->recorders != FL_RECORDERS_NONE;
@@ -98,8 +128,13 @@ int fl_attach_check(struct fl_session *s)
 		return -1;
 	}
 	a->pid = (int)s->o->pid;
-	a->mem = a->pidfd = -1;
+	a->mem = a->pidfd = a->turn = -1;
 	err = open_process(a);
+	if (!err && !enter_alone(a)) {
+		fl_say("cannot attach to process %d: another flick is attaching to it; try "
+		       "again", a->pid);
+		return -1;
+	}
 	if (!err)
 		fl_attach_look(a);
 	if (fl_attach_refuse(a))
@@ -316,6 +351,7 @@ bool fl_attach_has_begun(struct fl_session *s)
 	a->has_begun = fl_attach_state(a) == FL_INJECT_ENDED;
 	if (!a->has_begun)
 		return false;
+	let_others_in(a);
 	s->begun_ns = fl_os_monotonic_ns();
 	fl_cost_begin(s);
 	if (s->begun && !s->o->wait && !a->with.result && fl_negotiation_came_to_nothing(s))
@@ -365,6 +401,7 @@ void fl_attach_close(struct fl_attached *a)
 {
 	if (!a)
 		return;
+	let_others_in(a);
 	fl_attach_forget(a);
 	if (a->mem >= 0)
 		close(a->mem);

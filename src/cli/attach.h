@@ -43,6 +43,7 @@ struct fl_attach_module {
 struct fl_attached {
 	int pid;
 	int mem, pidfd;			/* its /proc/PID/mem; -1 */
+	int turn;			/* /proc/PID, locked while it is entered; -1 */
 	char exe[4096];			/* its program's file */
 	bool has_failed, is_stuck;	/* it was said why */
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */

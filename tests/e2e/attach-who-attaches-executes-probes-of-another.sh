@@ -18,11 +18,15 @@ beside() {
 
 for pattern in 'libc.so*!*pthread_create*' 'libc.so*!*'; do
 	label="attached, $pattern:"
+	rm -rf "$work/first"
 	begin 3
 	"$FLICK" record -p $pid -P "$pattern" -o "$work/first" >"$work/first.err" 2>&1 8<&- &
 	recorder=$!
-	sleep 1				# two that come at once are another matter
-	beside
+	for i in $(seq 500); do		# its turn begins before it makes its directory
+		[ ! -d "$work/first" ] || break
+		sleep 0.01
+	done
+	beside				# it waits until the first one has come in
 	kill -TERM $recorder
 	wait $recorder || fail "$label status $?: $(cat "$work/first.err")"
 	is_as_it_was
