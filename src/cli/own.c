@@ -102,7 +102,8 @@ bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
 	return s->o->follow || pc->pid == s->pid;
 }
 
-bool fl_own_is_work(const struct fl_own *o, const struct fl_pc *pc)
+/* Of the agent, when modules come. */
+static bool is_agents_work(const struct fl_own *o, const struct fl_pc *pc)
 {
 	return is_file(pc) && pc->at - o->work.lo < o->work.hi - o->work.lo;
 }
@@ -123,7 +124,7 @@ bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct
 		return false;
 	to->own += pc->n;
 	to->taken_own += pc->taken;
-	to->work += fl_own_is_work(o, pc) ? pc->n : 0;
+	to->work += is_agents_work(o, pc) ? pc->n : 0;
 	to->counts += fl_own_counts(o, pc) ? pc->n : 0;
 	return true;
 }

@@ -23,8 +23,7 @@ bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct f
 /* Is it of a process that is recorded? Without --follow children are not, and their time is
  * not the target's. */
 bool fl_own_is_targets(const struct fl_session *, const struct fl_pc *);
-/* Of what is own: the agent's work when modules come; glue, which counts calls. */
-bool fl_own_is_work(const struct fl_own *, const struct fl_pc *);
+/* Of what is own: glue, which counts calls. */
 bool fl_own_counts(const struct fl_own *, const struct fl_pc *);
 /* Add what was sampled there of the target to the sums. True: it is own. */
 bool fl_own_add(const struct fl_own *, const struct fl_session *, const struct fl_pc *,

@@ -33,6 +33,10 @@ bool fl_obj_has_interp(const struct fl_obj *);
 /* Section by name; false when absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 
+/* The sections that have stubs of the linkage table; a file may lack any. */
+enum { FL_OBJ_STUBS = 4 };
+extern const char *const fl_obj_stubs[FL_OBJ_STUBS];
+
 /* The section of symbols: .symtab, else .dynsym, else 0. */
 size_t fl_obj_find_symbols(const struct fl_obj *);
 /* Each symbol in it; a name may be of any length. Stops at non-zero, returns that. */

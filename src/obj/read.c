@@ -138,6 +138,8 @@ static int copy_part(struct fl_obj *out, int fd, uint64_t bytes, enum fl_obj_par
 
 /* ---- tables, where the loader would put them ----------------------------------------- */
 
+const char *const fl_obj_stubs[FL_OBJ_STUBS] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
+
 /* Bytes of the file that are all of one segment's. Of a file that is mostly holes much can be
  * read that takes no disk: no more than `left`. */
 static int lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n,
@@ -176,7 +178,6 @@ static bool sections_tell(const struct fl_module *m)
 /* Sections that lie may overlap: in all they are no more than the file. */
 static int lay_sections(const struct fl_module *m, int fd)
 {
-	static const char *const stubs[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
 	uint64_t left = m->file.n_bytes < MOST_BYTES ? m->file.n_bytes : MOST_BYTES;
 	Elf64_Shdr stub;
 	int err = 0;
@@ -188,8 +189,8 @@ static int lay_sections(const struct fl_module *m, int fd)
 		    !(s->sh_flags & SHF_EXECINSTR))
 			err = lay_bytes(m, fd, s->sh_offset, s->sh_size, &left);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(stubs) && !err; i++)
-		if (fl_obj_section(&m->file, stubs[i], &stub))
+	for (size_t i = 0; i < FL_OBJ_STUBS && !err; i++)
+		if (fl_obj_section(&m->file, fl_obj_stubs[i], &stub))
 			err = lay_bytes(m, fd, stub.sh_offset, stub.sh_size, &left);
 	return err;
 }

@@ -113,15 +113,14 @@ static int tell_section(const struct fl_module *m, const struct fillings *p,
 
 int fl_linkage_stubs(const struct fl_module *m, fl_linkage_each *each, void *arg)
 {
-	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
 	struct fillings p = { 0 };
 	Elf64_Shdr section;
 	int err = fl_obj_relocs(m, note_filled, &p);
 
 	if (p.n)
 		qsort(p.of, p.n, sizeof(*p.of), compare_filled);
-	for (size_t i = 0; !err && i < ARRAY_LEN(sections); i++)
-		if (fl_obj_section(&m->file, sections[i], &section))
+	for (size_t i = 0; !err && i < FL_OBJ_STUBS; i++)
+		if (fl_obj_section(&m->file, fl_obj_stubs[i], &section))
 			err = FL_ARCH_STUB_STEP ?
 				tell_each(m, &p, &section, each, arg) :
 				tell_section(m, &p, &section, each, arg);
