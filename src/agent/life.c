@@ -139,7 +139,9 @@ static int plan_loader(void)
 	err = make_loader_glue(in.at);
 	if (err)
 		return err;
-	fl_channel_tell_glue((uintptr_t)loader_near.code, loader_near.code_bytes);
+	fl_channel_tell_glue((struct fl_glue_range){
+			.lo = (uintptr_t)loader_near.code,
+			.hi = (uintptr_t)loader_near.code + loader_near.code_bytes });
 	in.glue = (uintptr_t)loader_near.code;
 	return fl_arch_plan(&loader_patch, &in, &datum);
 }

@@ -110,6 +110,12 @@
 #ifndef FL_ARCH_DWARF_RETURN
 #error "FL_ARCH_DWARF_RETURN: the return address's"
 #endif
+#ifndef FL_ARCH_DWARF_REGS
+#error "FL_ARCH_DWARF_REGS: registers that tables for unwinding know, from 0 on"
+#endif
+#if !defined(FL_ARCH_PERF_REGS) || !defined(FL_ARCH_PERF_TO_DWARF)
+#error "FL_ARCH_PERF_REGS: what a sample has, a bit each; _PERF_TO_DWARF: _DWARF_REGS is the pc"
+#endif
 #ifndef FL_ARCH_DWARF_CALLED
 #error "FL_ARCH_DWARF_CALLED: how far above the stack pointer the CFA is when a function begins"
 #endif

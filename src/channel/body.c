@@ -19,7 +19,7 @@ static void say_left_out(struct fl_region *m, enum fl_left what)
 
 /* Of what has no place in the table the reader does not know whose it is. Without a region
  * there is no reader. */
-void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
+void fl_channel_tell_glue(struct fl_glue_range range)
 {
 	struct fl_region *m = fl_region;
 	uint32_t i;
@@ -30,7 +30,7 @@ void fl_channel_tell_glue(uintptr_t lo, size_t bytes)
 	 * when the process has ended */
 	i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
 	if (i < m->max_glue)
-		fl_shm_glue(m)[i] = (struct fl_glue_range){ lo, lo + bytes };
+		fl_shm_glue(m)[i] = range;
 	else
 		say_left_out(m, FL_LEFT_GLUE);
 }

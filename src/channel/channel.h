@@ -221,6 +221,8 @@ struct fl_seldom {
 /* Where glue stands, for who samples the program counter: its time is flick's. */
 struct fl_glue_range {
 	uint64_t lo, hi;		/* W target, before it counts in n_glue */
+	uint64_t table, table_bytes;	/* by which bodies there are unwound, as .eh_frame_hdr
+					 * is, with what it leads to; or 0 */
 };
 
 /* Where a second body stands: who samples the program counter there takes the time for its
@@ -634,7 +636,7 @@ int fl_channel_join(struct fl_region *m);
  * run it. */
 void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t bytes);
 /* Glue does, and what else of flick's is in near memory: of bodies all that is not told so. */
-void fl_channel_tell_glue(uintptr_t lo, size_t bytes);
+void fl_channel_tell_glue(struct fl_glue_range);
 /* What bodies of this process are to tell: enum fl_weaves. */
 uint32_t fl_channel_weaves(void);
 /* ... and to do with pairs of exclusives. */

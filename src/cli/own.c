@@ -54,7 +54,8 @@ static void find_work(struct fl_own *o, const char *path)
 	if (fl_obj_open(&library, path))
 		return;
 	if (fl_obj_section(&library, "fl_start_work", &at))
-		o->work = (struct fl_glue_range){ at.sh_offset, at.sh_offset + at.sh_size };
+		o->work = (struct fl_glue_range){ .lo = at.sh_offset,
+						   .hi = at.sh_offset + at.sh_size };
 	fl_obj_close(&library);
 }
 

@@ -191,16 +191,27 @@ void fl_copies_fill(struct fl_copies *c)
 	b->used = b->near.code_bytes;
 }
 
+/* Its table for unwinders ends where the last of what it leads to does. */
+static void tell_reader(const struct fl_ground_block *b)
+{
+	uintptr_t code = (uintptr_t)b->near.code, table = (uintptr_t)b->unwind.table;
+	size_t n;
+	const unsigned char *frames = fl_unwind_frames(&b->unwind, &n);
+
+	fl_channel_tell_glue((struct fl_glue_range){
+		.lo = code, .hi = code + b->near.code_bytes,
+		.table = table, .table_bytes = (uintptr_t)frames + n - table });
+}
+
 int fl_copies_end(struct fl_copies *c)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->n; i++) {
-		const struct fl_near *near = &c->blocks[i].near;
 		int failed = fl_near_seal(&c->blocks[i].near);
 
 		fl_jit_tell(&c->blocks[i]);
-		fl_channel_tell_glue((uintptr_t)near->code, near->code_bytes);
+		tell_reader(&c->blocks[i]);
 		err = err ? err : failed;
 	}
 	if (c->scratch)

@@ -192,7 +192,7 @@ void fl_again_tell(uint32_t set)
 	const struct set *of = &sets[set - 1];
 
 	for (uint32_t i = 0; i < of->n_glue; i++)
-		fl_channel_tell_glue(of->glue[i].lo, of->glue[i].hi - of->glue[i].lo);
+		fl_channel_tell_glue(of->glue[i]);
 	for (uint32_t i = 0; i < of->n_bodies; i++)
 		fl_channel_tell_body(fl_os_pid(), of->bodies[i].function,
 				     of->bodies[i].lo, of->bodies[i].bytes);

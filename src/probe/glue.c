@@ -273,7 +273,9 @@ int fl_glue_seal(struct fl_near *near, int err)
 	if (err)
 		fl_near_free(near);
 	else
-		fl_channel_tell_glue((uintptr_t)near->code, near->code_bytes);
+		fl_channel_tell_glue((struct fl_glue_range){
+			.lo = (uintptr_t)near->code,
+			.hi = (uintptr_t)near->code + near->code_bytes });
 	return err;
 }
 

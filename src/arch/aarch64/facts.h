@@ -34,6 +34,10 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_DWARF_SP 31
 #define FL_ARCH_DWARF_FP 29
 #define FL_ARCH_DWARF_RETURN 30
+#define FL_ARCH_DWARF_REGS 32		/* x0 to x30, sp */
+#define FL_ARCH_PERF_REGS 0x1ffffffffull	/* these, and pc */
+#define FL_ARCH_PERF_TO_DWARF { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, \
+	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 }
 #define FL_ARCH_DWARF_CALLED 0
 #define FL_ARCH_R_CHOOSE R_AARCH64_IRELATIVE
 #define FL_ARCH_SCRATCH 0x4003ffff	/* x0 to x17, x30 */

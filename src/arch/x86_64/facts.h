@@ -34,6 +34,9 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_FP 5			/* rbp */
 #define FL_ARCH_DWARF_SP 7		/* columns of the tables for unwinding */
 #define FL_ARCH_DWARF_RETURN 16
+#define FL_ARCH_DWARF_REGS 17		/* rax to r15, and the return address */
+#define FL_ARCH_PERF_REGS 0xff01ff	/* rax to rsp, rip, r8 to r15 */
+#define FL_ARCH_PERF_TO_DWARF { 0, 3, 2, 1, 4, 5, 6, 7, 17, 8, 9, 10, 11, 12, 13, 14, 15 }
 #define FL_ARCH_DWARF_CALLED 8		/* the CFA from the stack pointer at an entry */
 #define FL_ARCH_R_CHOOSE R_X86_64_IRELATIVE	/* what bias + addend returns */
 #define FL_ARCH_SCRATCH 0x0fc7		/* rax rcx rdx rsi rdi r8 to r11: calls lose them */
