@@ -215,7 +215,7 @@ static void check_ptrace(struct finding *f)
 static void check_samples(struct finding *f)
 {
 	struct fl_sampler *s = NULL;
-	int err = fl_sampler_open(&s);
+	int err = fl_sampler_open(&s, FL_SAMPLED_PLACES);
 
 	err = err ? err : fl_sampler_start(s, 0);
 	fl_sampler_close(s);

@@ -248,10 +248,15 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 static void note_samples(struct source *from)
 {
 	char n[256] = "", by[256] = "", preempted[256] = "";
-	const char *but;
+	const char *but, *stacks = "", *other = "";
 
 	if (strcmp(from->sheet.name, "latency"))
 		return;
+	if (fl_sheet_sum(&from->rows, "stack_samples")) {
+		stacks = ", as are totals of calls of less than 0.5 us and of functions that "
+			 "call themselves";
+		other = "other ";
+	}
 	fl_store_value(from->store, "self", by);
 	fl_store_value(from->store, "preempted", preempted);
 	but = strcmp(preempted, "out") ? "" : "without what the scheduler took, ";
@@ -264,8 +269,8 @@ static void note_samples(struct source *from)
 			 "times from (run it longer, or record --all)", n);
 	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
-			 "samples of the program counter; totals are elapsed, %sfrom the "
-			 "calls that were timed (sampled)", n, but);
+			 "samples of the program counter%s; %stotals are elapsed, %sfrom the "
+			 "calls that were timed (sampled)", n, stacks, other, but);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed; the system gave no samples to tell self times from");

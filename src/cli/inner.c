@@ -19,6 +19,9 @@ struct calls {		/* the profiling calls of all files */
 	const char *path;		/* the file that is looked at now */
 	uint32_t hash;			/* of its path */
 	uintptr_t bias;			/* where it is laid out */
+	struct fl_place *places;	/* in it */
+	fl_inner_each *each;		/* who is told of all bodies */
+	void *arg;
 };
 
 static uint64_t elf_address(const struct fl_functions *r, uint32_t site)
@@ -79,14 +82,23 @@ static uint32_t function_at(void *arg, uintptr_t at)
 	return site ? c->functions->function_of[site - 1] + 1 : 0;
 }
 
+static void is_around(void *arg, size_t i, uint32_t function)
+{
+	const struct calls *c = arg;
+
+	c->each(c->arg, &c->places[i], function - 1);
+}
+
 static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, size_t n)
 {
 	uintptr_t *at = malloc(n * sizeof(*at));
 	uint32_t *inner = malloc(n * sizeof(*inner));
-	struct fl_inner_in in = { .at = at, .n = n, .function_at = function_at, .arg = c };
+	struct fl_inner_in in = { .at = at, .n = n, .function_at = function_at,
+				  .around = c->each ? is_around : NULL, .arg = c };
 	int err = -ENOMEM;
 
 	c->bias = m->bias;
+	c->places = p;
 	if (at && inner) {
 		for (size_t i = 0; i < n; i++)
 			at[i] = m->bias + p[i].at;
@@ -122,9 +134,10 @@ static int by_file(const void *a, const void *b)
 	return order ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
-int fl_inner_fill(const struct fl_functions *r, struct fl_place *p, size_t n)
+int fl_inner_fill(const struct fl_functions *r, struct fl_place *p, size_t n,
+		  fl_inner_each *each, void *arg)
 {
-	struct calls c = { .functions = r };
+	struct calls c = { .functions = r, .each = each, .arg = arg };
 	int err = find_calls(&c);
 
 	qsort(p, n, sizeof(*p), by_file);

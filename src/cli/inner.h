@@ -13,11 +13,15 @@ struct fl_place {
 	uint64_t at;			/* ELF address; of no file 0 */
 	uint64_t n;
 	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
+	uint32_t pc;			/* index of whose place it is */
 };
 
 struct fl_functions;
-/* Say of each place, which are brought into order by file, what its `inner` is. 0 or
- * -ENOMEM. */
-int fl_inner_fill(const struct fl_functions *, struct fl_place *, size_t n);
+/* A place stands in an inlined body of that function. */
+typedef void fl_inner_each(void *arg, const struct fl_place *, uint32_t function);
+/* Say of each place, which are brought into order by file, what its `inner` is; `each`, if not
+ * NULL, is told that, and each body around it that was inlined as well. 0 or -ENOMEM. */
+int fl_inner_fill(const struct fl_functions *, struct fl_place *, size_t n, fl_inner_each *,
+		  void *arg);
 
 #endif

@@ -20,7 +20,8 @@ enum { TIMES = 16, ROWS_A_MISS = 256 };
 void fl_originals_open(struct fl_originals *b, struct fl_region *shm)
 {
 	*b = (struct fl_originals){ .shm = shm, .rows = fl_shm_bodies(shm),
-				 .most = shm->max_sites,
+				 .most = shm->max_sites, .blocks = fl_shm_glue(shm),
+				 .most_blocks = shm->max_glue,
 				 .credit = TIMES * (uint64_t)shm->max_sites };
 }
 
@@ -98,6 +99,19 @@ uint64_t fl_originals_at(struct fl_originals *b, int32_t pid, uint64_t at)
 	if (!r && b->shm && look_for_more(b))
 		r = body_around(b, pid, at);
 	return r ? r->function : at;
+}
+
+/* A row is written when it counts already: until then it has no table. */
+bool fl_originals_block(const struct fl_originals *b, uint64_t at, struct fl_glue_range *block)
+{
+	uint32_t n = b->shm ? load_relaxed(&b->shm->n_glue) : 0;
+
+	for (uint32_t i = n < b->most_blocks ? n : b->most_blocks; i-- > 0;) {
+		*block = b->blocks[i];
+		if (block->table_bytes && block->lo <= at && at < block->hi)
+			return true;
+	}
+	return false;
 }
 
 void fl_originals_each(struct fl_originals *b, int32_t pid,

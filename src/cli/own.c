@@ -85,10 +85,10 @@ static bool is_glue(const struct fl_own *o, uint64_t at)
 	return n && at < o->glue[n - 1].hi;
 }
 
-/* Not memory without a name. */
+/* Not memory without a name, nor what is written to through an alias. */
 static bool is_file(const struct fl_pc *pc)
 {
-	return *pc->path == '/' && pc->path[1] != '/';
+	return *pc->path == '/' && pc->path[1] != '/' && strncmp(pc->path, "/memfd:", 7);
 }
 
 bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc)

@@ -14,23 +14,34 @@
 #include "cli/perf-ring.h"
 #include "os/os.h"
 
-enum { MAX_RECORD = 4096 + 256 };	/* a mapping's has a path */
-_Static_assert(FL_PERF_RING_BYTES == 16 * FL_PAGE, "whole pages, a power of two");
+enum { MAX_RECORD = 4096 + 512 };	/* a mapping's has a path, a sample's a stack */
+
+/* For records, without the page in front of them: powers of two. Of who records beside others
+ * the kernel may lock so much memory and no more; stacks take most of it. */
+enum { STACKS_BYTES = 64 * FL_PAGE };
+
+static int map_ring(struct fl_perf_ring *r, uint32_t bytes)
+{
+	void *p = mmap(NULL, FL_PAGE + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	r->head = p;
+	r->bytes = bytes;
+	return 0;
+}
 
 int fl_perf_ring_open(struct fl_perf_ring *r, struct perf_event_attr *attr, int pid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	void *p;
+	bool has_stacks = attr->sample_type & PERF_SAMPLE_STACK_USER;
 
 	r->fd = (int)fd;
 	if (fd < 0)
 		return -errno;
-	p = mmap(NULL, FL_PAGE + FL_PERF_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		 r->fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	r->head = p;
-	return 0;
+	if (has_stacks && !map_ring(r, STACKS_BYTES))
+		return 0;
+	return map_ring(r, FL_PERF_RING_BYTES);
 }
 
 /* One that is not on line has no event, and nobody runs there. */
@@ -90,7 +101,7 @@ static uint32_t take_ring(struct fl_perf_rings *all, struct fl_perf_ring *r,
 
 	while (tail < head) {
 		struct perf_event_header h;
-		size_t at = tail % FL_PERF_RING_BYTES, first = FL_PERF_RING_BYTES - at;
+		size_t at = tail % r->bytes, first = r->bytes - at;
 
 		memcpy(&h, data + at, sizeof(h));	/* 8 bytes, aligned: never split */
 		if (h.size < sizeof(h) || h.size > sizeof(whole))
@@ -132,7 +143,7 @@ void fl_perf_rings_close(struct fl_perf_rings *r)
 		close(r->events[i]);
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (r->of[i].head)
-			munmap(r->of[i].head, FL_PAGE + FL_PERF_RING_BYTES);
+			munmap(r->of[i].head, FL_PAGE + r->of[i].bytes);
 		if (r->of[i].fd >= 0)
 			close(r->of[i].fd);
 	}

@@ -10,7 +10,7 @@
 
 #include "os/os.h"
 
-#define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records */
+#define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records, but for stacks */
 
 /* One a CPU. Of a process that ran before, events of each thread on each CPU, which all
  * write into these. */
@@ -18,6 +18,7 @@ struct fl_perf_rings {
 	struct fl_perf_ring {
 		int fd;			/* -1: that CPU is not on line */
 		struct perf_event_mmap_page *head;
+		uint32_t bytes;		/* for records */
 	} *of;
 	uint32_t n;
 	int *events;			/* beyond the first of each ring */
@@ -35,7 +36,7 @@ int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *, int pid
 void fl_perf_rings_go(struct fl_perf_rings *);
 /* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
  * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
- * time. */
+ * time; a sample has these behind its address. */
 int fl_perf_rings_open_of(struct fl_perf_rings *, struct perf_event_attr *attr, int pid);
 /* Is it told by the thread's own event as well? */
 bool fl_perf_rings_is_twice(struct fl_perf_rings *, const struct perf_event_header *);

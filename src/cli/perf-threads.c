@@ -165,11 +165,13 @@ int fl_perf_rings_open_of(struct fl_perf_rings *r, struct perf_event_attr *attr,
 
 /* ---- what is told twice ------------------------------------------------------------ */
 
-/* What ends every record: behind the address of a sample the same. */
+/* What ends every record but a sample: there it stands behind the address. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time, id;
 };
+enum { SAMPLE_BYTES = sizeof(struct perf_event_header) + sizeof(uint64_t) +
+		      sizeof(struct trailer) };
 
 struct end {
 	struct perf_event_header header;
@@ -201,7 +203,9 @@ static bool is_not_own(const struct fl_perf_rings *r, uint64_t tid, uint64_t id)
 
 bool fl_perf_rings_is_twice(struct fl_perf_rings *r, const struct perf_event_header *h)
 {
-	const struct trailer *of = (const struct trailer *)((const char *)h + h->size) - 1;
+	const char *behind = h->type == PERF_RECORD_SAMPLE ?
+		(const char *)h + SAMPLE_BYTES : (const char *)h + h->size;
+	const struct trailer *of = (const struct trailer *)behind - 1;
 	bool is;
 
 	if (!r->n_own || h->type == PERF_RECORD_LOST)

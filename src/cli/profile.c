@@ -11,24 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inner.h"
 #include "cli/own.h"
+#include "cli/profile.h"
 #include "os/os.h"
-
-struct profile {
-	struct fl_session *s;
-	uint64_t *samples;		/* index: function */
-	uint32_t n_functions;
-	/* The file by which samples are named, one at a time. */
-	const char *path;		/* as its samples have it; NULL: none yet */
-	struct fl_obj obj;
-	bool is_open;
-};
 
 /* ---- where samples stood ----------------------------------------------------------- */
 
 /* Of an open file: the ELF address of what stands at `offset`. */
-static bool find_address(const struct profile *p, uint64_t offset, uint64_t *at)
+static bool find_address(const struct fl_profile *p, uint64_t offset, uint64_t *at)
 {
 	for (size_t i = 0; i < p->obj.eh->e_phnum; i++) {
 		const Elf64_Phdr *ph = &p->obj.ph[i];
@@ -43,10 +33,11 @@ static bool find_address(const struct profile *p, uint64_t offset, uint64_t *at)
 
 /* Code may stand in other memory than its file's (--text=alias): then the agent has
  * told which module is there. What is nowhere goes by the name of its mapping. */
-static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
+static struct fl_place find_place(struct fl_profile *p, const struct fl_pc *pcs, size_t i)
 {
+	const struct fl_pc *pc = &pcs[i];
 	const struct fl_shm_module *m;
-	struct fl_place place = { .path = pc->path, .n = pc->n };
+	struct fl_place place = { .path = pc->path, .n = pc->n, .pc = (uint32_t)i };
 
 	if (p->path != pc->path) {
 		if (p->is_open)
@@ -69,46 +60,67 @@ static struct fl_place find_place(struct profile *p, const struct fl_pc *pc)
 }
 
 /* What stood in the program: how many places. */
-static size_t take_places(struct profile *p, struct fl_own *own, const struct fl_pc *pcs,
+static size_t take_places(struct fl_profile *p, struct fl_own *own, const struct fl_pc *pcs,
 			  size_t n, struct fl_place *places)
 {
 	size_t n_places = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (fl_own_is_targets(p->s, &pcs[i]) && !fl_own_has(own, p->s, &pcs[i]))
-			places[n_places++] = find_place(p, &pcs[i]);
+			places[n_places++] = find_place(p, pcs, i);
 	if (p->is_open)
 		fl_obj_close(&p->obj);
+	p->path = NULL;
+	p->is_open = false;
 	return n_places;
 }
 
-/* By function. Files that only samples met are among the modules then: not where nobody
- * asks. */
-static int gather(struct profile *p)
+int fl_profile_add(const struct fl_profile *p, struct fl_profile_samples *samples,
+		   uint32_t function, uint64_t n)
+{
+	int err = fl_array_extend(&samples->of, &samples->n, p->s->functions.n,
+				  sizeof(*samples->of));
+
+	if (!err)
+		samples->of[function] += n;
+	return err;
+}
+
+/* Files that only samples met are among the modules then: not where nobody asks. */
+struct fl_place *fl_profile_places(struct fl_profile *p, const struct fl_pc *pcs, size_t n,
+				   size_t *n_places)
+{
+	struct fl_own own = { 0 };
+	struct fl_place *places = malloc((n + 1) * sizeof(*places));
+
+	*n_places = 0;
+	if (places && !fl_own_look(&own, p->s)) {
+		*n_places = take_places(p, &own, pcs, n, places);
+	} else {
+		free(places);
+		places = NULL;
+	}
+	fl_own_close(&own);
+	return places;
+}
+
+/* Of each function how many stood in itself. */
+static int gather_selves(struct fl_profile *p)
 {
 	struct fl_functions *functions = &p->s->functions;
-	struct fl_own own = { 0 };
-	size_t n, n_places = 0;
+	size_t n, n_places;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
-	struct fl_place *places = malloc((n + 1) * sizeof(*places));
-	int err = places ? fl_own_look(&own, p->s) : -ENOMEM;
+	struct fl_place *places = fl_profile_places(p, pcs, n, &n_places);
+	int err = places ? fl_inner_fill(functions, places, n_places, NULL, NULL) : -ENOMEM;
 
-	if (!err) {
-		n_places = take_places(p, &own, pcs, n, places);
-		err = fl_inner_fill(functions, places, n_places);
-	}
 	for (size_t i = 0; !err && i < n_places; i++) {
 		uint32_t f = places[i].inner - 1;
 
 		if (!places[i].inner)
 			err = fl_functions_find(functions, places[i].path, places[i].at, &f);
 		if (!err)
-			err = fl_array_extend(&p->samples, &p->n_functions, functions->n,
-					      sizeof(*p->samples));
-		if (!err)
-			p->samples[f] += places[i].n;
+			err = fl_profile_add(p, &p->self, f, places[i].n);
 	}
-	fl_own_close(&own);
 	free(places);
 	return err;
 }
@@ -128,26 +140,26 @@ static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 }
 
 /* Rows for functions that were sampled and have no probe, or none that was met. */
-static int add_rows(struct flick_rows *r, const struct profile *p)
+static int add_rows(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function");
 	int calls = fl_sheet_column(r, "calls");
 	int unknown = fl_sheet_column(r, "unknown");
-	bool *has = calloc(p->n_functions + 1, sizeof(*has));
-	bool *probed = calloc(p->n_functions + 1, sizeof(*probed));
-	uint64_t *cells = realloc(r->cells, (r->n_rows + p->n_functions + 1) *
+	bool *has = calloc(p->self.n + 1, sizeof(*has));
+	bool *probed = calloc(p->self.n + 1, sizeof(*probed));
+	uint64_t *cells = realloc(r->cells, (r->n_rows + p->self.n + 1) *
 				  r->n_columns * sizeof(*cells));
 
 	if (cells)
 		r->cells = cells;
 	if (probed)
-		find_probed(p->s, probed, p->n_functions);
+		find_probed(p->s, probed, p->self.n);
 	for (size_t i = 0; has && i < r->n_rows; i++)
 		has[r->cells[i * r->n_columns + function]] = true;
-	for (uint32_t f = 0; has && probed && cells && f < p->n_functions; f++) {
+	for (uint32_t f = 0; has && probed && cells && f < p->self.n; f++) {
 		uint64_t *row = cells + r->n_rows * r->n_columns;
 
-		if (has[f] || !p->samples[f])
+		if (has[f] || !p->self.of[f])
 			continue;
 		for (size_t c = 0; c < r->n_columns; c++)
 			row[c] = FLICK_NONE;
@@ -161,7 +173,7 @@ static int add_rows(struct flick_rows *r, const struct profile *p)
 	return has && probed && cells ? 0 : -ENOMEM;
 }
 
-static int fill(struct flick_rows *r, const struct profile *p)
+static int fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function");
 	int self = fl_sheet_column(r, "self_ns");
@@ -170,7 +182,7 @@ static int fill(struct flick_rows *r, const struct profile *p)
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns;
 
-		row[self] = p->samples[row[function]] * fl_sampler_period_ns();
+		row[self] = p->self.of[row[function]] * fl_sampler_period_ns();
 	}
 	return err;
 }
@@ -199,24 +211,24 @@ static double part_of(const struct seen *of, uint64_t calls, uint64_t self)
 /* Where a function has several rows, one a caller, or one a way from the root. How its time
  * is shared among these, windows tell, and not how much it is: in one in which the thread
  * did not run, a call lasts as long as that took, and it stands for many. */
-static int share_out(struct flick_rows *r, const struct profile *p)
+static int share_out(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
 	int self = fl_sheet_column(r, "self_ns");
-	struct seen *seen = calloc(p->n_functions + 1, sizeof(*seen));
+	struct seen *seen = calloc(p->self.n + 1, sizeof(*seen));
 
 	for (size_t i = 0; seen && i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		if (row[function] < p->n_functions)
+		if (row[function] < p->self.n)
 			see(&seen[row[function]], row[calls], row[self]);
 	}
 	for (size_t i = 0; seen && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
 
-		if (f < p->n_functions && row[self] != FLICK_NONE)
+		if (f < p->self.n && row[self] != FLICK_NONE)
 			row[self] = (uint64_t)(part_of(&seen[f], row[calls], row[self]) *
-					       (double)p->samples[f] *
+					       (double)p->self.of[f] *
 					       (double)fl_sampler_period_ns() + 0.5);
 	}
 	free(seen);
@@ -279,7 +291,7 @@ static void bound_selves(struct fl_session *s, struct flick_rows *r)
 }
 
 /* Of the analysis that result is of: no third party's. */
-static int fill_result(struct fl_session *s, const struct profile *p, size_t i)
+static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t i)
 {
 	struct flick_rows *r = &s->results[i];
 	const char *name = s->o->analyses[i].analysis->name;
@@ -296,12 +308,14 @@ static int fill_result(struct fl_session *s, const struct profile *p, size_t i)
 		bound_selves(s, r);
 	if (s->view.sampled || s->view.windows)
 		drop_impossible(s, i);
+	if (!err && s->self_is_cpu && is_latency)
+		fl_totals_fill(r, p);
 	return err;
 }
 
 int fl_profile_fill(struct fl_session *s)
 {
-	struct profile p = { .s = s };
+	struct fl_profile p = { .s = s };
 	int err = s->sampler ? fl_cost_count(s) : 0;
 	bool is_watched;
 
@@ -312,11 +326,14 @@ int fl_profile_fill(struct fl_session *s)
 			 (fl_session_result(s, "latency") || s->view.windows);
 	is_watched = fl_watched_is_asked(s) && !err && s->sampler && fl_cost_are_enough(s);
 	if (s->self_is_cpu || is_watched)
-		err = gather(&p);
+		err = gather_selves(&p);
+	if (!err && s->self_is_cpu)
+		err = fl_totals_gather(&p);
 	if (!err && is_watched)
-		err = fl_watched_look(s, p.samples, p.n_functions);
+		err = fl_watched_look(s, p.self.of, p.self.n);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
-	free(p.samples);
+	free(p.self.of);
+	free(p.calls.of);
 	return err;
 }

@@ -22,10 +22,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "cli/chains.h"
 #include "cli/originals.h"
 #include "cli/cli.h"
 #include "cli/perf-ring.h"
 #include "cli/sampler.h"
+#include "cli/stacks.h"
 #include "os/os.h"
 
 #define PERIOD_NS 997003ull		/* a prime: in step with nobody's timer */
@@ -38,6 +40,7 @@ struct moment {
 	int32_t pid, parent;
 	uint32_t periods;		/* that a sample stands for */
 	uint64_t at, end, offset;
+	struct fl_sampled_stack *stack;		/* of a sample; NULL: not asked for */
 };
 
 struct map {
@@ -59,6 +62,9 @@ struct fl_sampler {
 	uint32_t n_paths;
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
+	struct fl_chains chains;
+	struct fl_stacks stacks;
+	bool has_stacks;		/* they are asked for */
 	uint64_t lost;			/* samples for which a ring had no room */
 	uint64_t starts;		/* of threads, but for a process's first one */
 	bool goes;			/* the rings are there, and this thread's */
@@ -153,6 +159,8 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
 		m.periods = s->periods;
+		m.stack = s->has_stacks ? fl_stacks_copy((const struct sample *)h + 1, end) :
+			  NULL;
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
 	} else if (h->type == PERF_RECORD_FORK) {
@@ -165,6 +173,8 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	}
 	if (has_room(s, &s->moments, s->n_moments, sizeof(m)))
 		s->moments[s->n_moments++] = m;
+	else
+		free(m.stack);
 }
 
 /* ---- in the order of time ---------------------------------------------------------- */
@@ -249,27 +259,74 @@ static bool may_be_body(const struct fl_sampler *s, const struct map *map)
 	return s->originals && (*path != '/' || path[1] == '/' || !strncmp(path, "/memfd:", 7));
 }
 
+/* The sample as one of a place in the program's own code. */
+static struct fl_pc sampled_place(const struct fl_sampler *s, const struct moment *m,
+				   uint64_t at)
+{
+	const struct map *map = map_at(s, m->pid, at);
+	struct fl_pc pc = { .pid = m->pid, .n = m->periods, .taken = 1, .at = at,
+			    .address = at, .path = "" };
+
+	if (map) {
+		pc.path = s->paths[map->path];
+		pc.at = at - map->lo + map->offset;
+	}
+	return pc;
+}
+
+struct walked {
+	const struct fl_sampler *s;
+	int32_t pid;
+};
+
+/* Code that is written to through an alias stands in memory where its file was mapped. */
+static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
+{
+	const struct walked *w = arg;
+	bool is_file = true;
+
+	for (uint32_t i = w->s->n_maps; i-- > 0;) {
+		const struct map *map = &w->s->maps[i];
+
+		if (map->pid != w->pid || at - map->lo >= map->hi - map->lo)
+			continue;
+		*code = (struct fl_stack_code){ w->s->paths[map->path], map->lo, map->offset };
+		if (!may_be_body(w->s, map) || *code->path == '[')
+			return is_file;
+		is_file = false;
+	}
+	*code = (struct fl_stack_code){ .path = NULL };
+	return false;
+}
+
+static void count_chain(struct fl_sampler *s, const struct moment *m)
+{
+	struct walked w = { s, m->pid };
+	uint64_t places[FL_STACK_DEPTH];
+	struct fl_pc pcs[FL_STACK_DEPTH];
+	uint32_t n = fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, places);
+
+	for (uint32_t i = 0; i < n; i++)
+		pcs[i] = sampled_place(s, m, places[i]);
+	fl_chains_add(&s->chains, pcs, n, m->periods);
+}
+
 /* What stood in a function's body stood in the function. */
 static void count_sample(struct fl_sampler *s, const struct moment *m)
 {
 	const struct map *map = map_at(s, m->pid, m->at);
 	uint64_t at = may_be_body(s, map) ? fl_originals_at(s->originals, m->pid, m->at) :
 		      m->at;
-	struct fl_pc pc = { .pid = m->pid, .n = m->periods, .taken = 1, .at = at,
-			    .address = at, .path = "" };
+	struct fl_pc pc = sampled_place(s, m, at);
 
-	if (at != m->at)
-		map = map_at(s, m->pid, at);
-	if (map) {
-		pc.path = s->paths[map->path];
-		pc.at = at - map->lo + map->offset;
-	}
 	for (uint32_t i = 0; i < s->n_told; i++)
 		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);
 	if (has_room(s, &s->pcs, s->n_pcs, sizeof(pc)))
 		s->pcs[s->n_pcs++] = pc;
+	if (m->stack)
+		count_chain(s, m);
 }
 
 static int compare_moments(const void *x, const void *y)
@@ -291,6 +348,7 @@ static void settle(struct fl_sampler *s, uint64_t until)
 		switch (m->type) {
 		case PERF_RECORD_SAMPLE:
 			count_sample(s, m);
+			free(m->stack);
 			break;
 		case PERF_RECORD_MMAP2:
 			add_map(s, (struct map){ m->pid, m->path, m->at, m->end, m->offset });
@@ -319,7 +377,7 @@ void fl_sampler_tell(struct fl_sampler *s, void (*saw)(void *arg, const struct f
 
 void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)
 {
-	s->originals = originals;
+	s->originals = s->stacks.originals = originals;
 }
 
 void fl_sampler_poll(struct fl_sampler *s)
@@ -347,6 +405,7 @@ void fl_sampler_stop(struct fl_sampler *s)
 void fl_sampler_forget(struct fl_sampler *s)
 {
 	s->n_pcs = s->n_merged = 0;
+	fl_chains_forget(&s->chains);
 }
 
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
@@ -356,6 +415,11 @@ const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
 	merge_pcs(s);
 	*n = s->failed ? 0 : s->n_pcs;
 	return s->pcs;
+}
+
+const struct fl_chains *fl_sampler_chains(const struct fl_sampler *s)
+{
+	return &s->chains;
 }
 
 uint64_t fl_sampler_period_ns(void)
@@ -383,15 +447,26 @@ struct perf_event_attr fl_sampler_attr(void)
 	};
 }
 
-int fl_sampler_open(struct fl_sampler **out)
+int fl_sampler_open(struct fl_sampler **out, enum fl_sampled what)
 {
 	*out = calloc(1, sizeof(**out));
+	if (*out)
+		(*out)->has_stacks = what == FL_SAMPLED_CALLS;
 	return *out ? 0 : -ENOMEM;
+}
+
+static struct perf_event_attr attr_of(const struct fl_sampler *s)
+{
+	struct perf_event_attr attr = fl_sampler_attr();
+
+	if (s->has_stacks)
+		fl_stacks_ask(&attr);
+	return attr;
 }
 
 int fl_sampler_start(struct fl_sampler *s, int pid)
 {
-	struct perf_event_attr attr = fl_sampler_attr();
+	struct perf_event_attr attr = attr_of(s);
 
 	attr.disabled = 1;
 	return fl_perf_rings_open(&s->rings, &attr, pid);
@@ -432,7 +507,7 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
  * the same as once. */
 int fl_sampler_slow(struct fl_sampler *s, int pid, uint32_t periods)
 {
-	struct perf_event_attr attr = fl_sampler_attr();
+	struct perf_event_attr attr = attr_of(s);
 	int err;
 
 	attr.sample_period = periods * PERIOD_NS;
@@ -457,14 +532,16 @@ uint64_t fl_sampler_starts(const struct fl_sampler *s)
 	return s->starts;
 }
 
-int fl_sampler_open_of(struct fl_sampler **out, int pid)
+int fl_sampler_open_of(struct fl_sampler **out, int pid, enum fl_sampled what)
 {
-	struct perf_event_attr attr = fl_sampler_attr();
+	struct perf_event_attr attr;
 	struct fl_sampler *s;
-	int err = fl_sampler_open(&s);
+	int err = fl_sampler_open(&s, what);
 
-	if (!err)
-		err = fl_perf_rings_open_of(&s->rings, &attr, pid);
+	if (err)
+		return err;
+	attr = attr_of(s);
+	err = fl_perf_rings_open_of(&s->rings, &attr, pid);
 	if (!err)
 		err = look_at_mappings(s, pid);
 	if (err) {
@@ -483,11 +560,15 @@ void fl_sampler_close(struct fl_sampler *s)
 		return;
 	fl_perf_rings_close(&s->rings);
 	fl_perf_rings_close(&s->seldom);
+	fl_stacks_close(&s->stacks);
 	for (uint32_t i = 0; i < s->n_paths; i++)
 		free(s->paths[i]);
+	for (uint32_t i = 0; i < s->n_moments; i++)
+		free(s->moments[i].stack);
 	free(s->moments);
 	free(s->maps);
 	free(s->paths);
 	free(s->pcs);
+	fl_chains_forget(&s->chains);
 	free(s);
 }

@@ -20,14 +20,19 @@ struct fl_pc {
 };
 
 struct fl_sampler;
+/* What samples tell. */
+enum fl_sampled {
+	FL_SAMPLED_PLACES,
+	FL_SAMPLED_CALLS		/* and whose calls they stood in */
+};
 /* 0 or -ENOMEM. start: of a process that has one thread, or, 0, of this one; any thread. 0 or
  * -errno: the system gives no samples. go: samples are taken from now on. */
-int fl_sampler_open(struct fl_sampler **);
+int fl_sampler_open(struct fl_sampler **, enum fl_sampled);
 int fl_sampler_start(struct fl_sampler *, int pid);
 void fl_sampler_go(struct fl_sampler *, int pid);
 /* The same of a process that runs already. stop: nothing more comes; forget: what was
  * counted. */
-int fl_sampler_open_of(struct fl_sampler **, int pid);
+int fl_sampler_open_of(struct fl_sampler **, int pid, enum fl_sampled);
 /* From now on one sample stands for so many periods, in all threads that `pid` has, and whom
  * they create. Once; it takes some microseconds a thread and CPU. 0 or -errno: samples are
  * taken as before. A thread's first period ends in no sample, so those that live for less
@@ -49,6 +54,15 @@ void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
+/* Behind that: the calls in one another that samples stood in, each chain once. Steps are the
+ * indices of places, the innermost first: of an instruction, or, in a second body, of its
+ * function's begin. */
+struct fl_chain {
+	uint32_t first, n;		/* steps */
+	uint64_t periods;
+};
+struct fl_chains;
+const struct fl_chains *fl_sampler_chains(const struct fl_sampler *);
 /* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
 /* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller

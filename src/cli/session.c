@@ -58,6 +58,9 @@ static int open_region(struct fl_session *s)
 
 static int open_all(struct fl_session *s)
 {
+	/* Totals by default rest on it, where there is one process. */
+	enum fl_sampled what = s->o->action == FL_ACT_SAMPLE && !s->o->follow ?
+			       FL_SAMPLED_CALLS : FL_SAMPLED_PLACES;
 	int err = open_region(s);
 
 	if (err)
@@ -76,8 +79,8 @@ static int open_all(struct fl_session *s)
 		return err;
 	}
 	fl_originals_open(&s->originals, s->shm);
-	if (s->attached ? fl_sampler_open_of(&s->sampler, (int)s->o->pid) :
-			  fl_sampler_open(&s->sampler))
+	if (s->attached ? fl_sampler_open_of(&s->sampler, (int)s->o->pid, what) :
+			  fl_sampler_open(&s->sampler, what))
 		s->sampler = NULL;
 	else
 		fl_sampler_originals(s->sampler, &s->originals);

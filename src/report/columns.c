@@ -33,6 +33,16 @@ static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 	return true;
 }
 
+/* A total that is not made of the average, but of so many samples that it is off by less. */
+static bool is_of_stacks(const struct fl_sheet *s, const uint64_t *cell, size_t column)
+{
+	enum { ENOUGH = 11 };
+	int stacks = fl_sheet_column(s->result, "stack_samples");
+
+	return stacks >= 0 && cell[stacks] != FLICK_NONE && cell[stacks] >= ENOUGH &&
+	       !strcmp(s->result->columns[column].name, "total_ns");
+}
+
 /* The average, and what is made of it, may be off by a third by chance. */
 static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t column)
 {
@@ -40,6 +50,7 @@ static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t 
 	int error, average;
 
 	if (cell[column] == FLICK_NONE ||
+	    is_of_stacks(s, cell, column) ||
 	    !is_in(s->result->columns[column].name, of_average, ARRAY_LEN(of_average)))
 		return false;
 	error = fl_sheet_column(s->result, "avg_error_ns");

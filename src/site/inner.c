@@ -140,14 +140,17 @@ static int make_nests(struct walk *w, uint32_t first)
 
 /* ---- addresses ------------------------------------------------------------------- */
 
-static uint32_t find(struct walk *w, uint32_t at)
+/* Of the i-th address. */
+static uint32_t find(struct walk *w, size_t i, uint32_t at)
 {
 	uint32_t block = fl_body_at(&w->body, at);
-	uint32_t nest;
+	uint32_t nest, around;
 
 	if (block == FL_NOWHERE || w->heads[block] == NOWHERE_YET)
 		return 0;
 	nest = pass_steps(w, &w->body.blocks[block], w->heads[block], at);
+	for (around = nest; around && w->in->around; around = w->nests[around].around)
+		w->in->around(w->in->arg, i, w->nests[around].function);
 	return nest ? w->nests[nest].function : 0;
 }
 
@@ -168,7 +171,7 @@ static int find_all(struct walk *w, uint32_t *inner)
 			err = make_nests(w, first);
 		body = first;
 		if (!err)
-			inner[i] = find(w, at);
+			inner[i] = find(w, i, at);
 	}
 	return err;
 }

@@ -49,11 +49,13 @@ int fl_site_unnamed(const struct fl_module *, fl_site_each *, void *arg);
 /* Compilers put instrumented bodies into one another. For each of `n` addresses in the
  * text of a module, best ascending: the function of the innermost body there that was put
  * into another one, as `function_at` names the profiling call at an address (0: it does
- * not know it); 0 where there is none. 0, -ENOMEM, -EFBIG. */
+ * not know it); 0 where there is none. `around`, if not NULL, gets this one and each that it
+ * was put into. 0, -ENOMEM, -EFBIG. */
 struct fl_inner_in {
 	const uintptr_t *at;
 	size_t n;
 	uint32_t (*function_at)(void *arg, uintptr_t at);
+	void (*around)(void *arg, size_t i, uint32_t function);
 	void *arg;
 };
 int fl_site_inner(const struct fl_module *, const struct fl_inner_in *, uint32_t *inner);

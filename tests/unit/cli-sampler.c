@@ -102,7 +102,7 @@ static void fewer_samples_stand_for_the_same_time(void **unused)
 	(void)unused;
 	sem_init(&there, 0, 0);
 	sem_init(&go, 0, 0);
-	if (fl_sampler_open_of(&sampler, getpid()))
+	if (fl_sampler_open_of(&sampler, getpid(), FL_SAMPLED_PLACES))
 		skip();
 	begin_thread(&earlier);
 	spin();

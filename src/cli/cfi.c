@@ -1,0 +1,236 @@
+/*
+ * cfi.c - how who called is found from a place in code: what tables for unwinding say of it.
+ *
+ * Hides libdw, which reads the tables, and that it works out a place for longer than a sample
+ * may take: what it said is kept, as a profile has few places, and many samples of each.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "cli/cfi.h"
+#include "obj/obj.h"
+
+struct fl_cfi {
+	int fd;				/* -1: in memory */
+	char *bytes;
+	Elf *elf;
+	Dwarf_CFI *tables;
+	struct fl_cfi_row *rows;	/* that were worked out */
+	uint32_t n;
+	struct fl_hash by_place;
+};
+
+/* ---- what libdw says ----------------------------------------------------------------- */
+
+static bool read_register(const Dwarf_Op *op, uint8_t *reg, int32_t *offset)
+{
+	bool is_any = op->atom == DW_OP_bregx;
+	uint64_t number = is_any ? op->number : (uint64_t)op->atom - DW_OP_breg0;
+	uint64_t by = is_any ? op->number2 : op->number;
+
+	if ((!is_any && (op->atom < DW_OP_breg0 || op->atom > DW_OP_breg31)) ||
+	    number >= FL_ARCH_DWARF_REGS || (int64_t)by != (int32_t)by)
+		return false;
+	*reg = (uint8_t)number;
+	*offset = (int32_t)by;
+	return true;
+}
+
+/* Linkers' stubs have one rule for all: of 16 bytes the last 5 come behind a push. */
+static bool is_in_stub(const Dwarf_Op *ops, size_t n, uint64_t at, int32_t *more)
+{
+	enum { BYTES = 16, PUSHED = 11, OPS = 9 };
+
+	*more = at % BYTES >= PUSHED ? 8 : 0;
+	return n == OPS && ops[1].atom == DW_OP_breg0 + FL_ARCH_DWARF_RETURN &&
+	       ops[2].atom == DW_OP_lit0 + BYTES - 1 && ops[4].atom == DW_OP_lit0 + PUSHED &&
+	       ops[5].atom == DW_OP_ge;
+}
+
+/* A register and an offset, or what stands there: compilers ask for no more. */
+static bool read_frame_rule(Dwarf_Frame *f, uint64_t at, struct fl_cfi_rule *rule)
+{
+	int32_t more;
+	Dwarf_Op *ops;
+	size_t n;
+
+	*rule = (struct fl_cfi_rule){ .reg = FL_CFI_FRAME };
+	if (dwarf_frame_cfa(f, &ops, &n) || !n ||
+	    !read_register(ops, &rule->from, &rule->offset))
+		return false;
+	if (is_in_stub(ops, n, at, &more)) {
+		rule->offset += more;
+		return true;
+	}
+	rule->is_loaded = n == 2;
+	return n == 1 || (n == 2 && ops[1].atom == DW_OP_deref);
+}
+
+enum saved { KEPT, LOST, SAVED, ODD };
+
+/* In memory, below the frame's address, or, where a signal's handler was called, above the
+ * stack pointer. */
+static enum saved read_saved(Dwarf_Frame *f, int reg, struct fl_cfi_rule *rule)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+
+	*rule = (struct fl_cfi_rule){ .reg = (uint8_t)reg, .from = FL_CFI_FRAME,
+				      .is_loaded = true };
+	if (dwarf_frame_register(f, reg, memory, &ops, &n))
+		return ODD;
+	if (!n)
+		return ops == memory ? LOST : KEPT;
+	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2)
+		return ODD;
+	if (n == 1)
+		return SAVED;
+	if (ops[1].atom != DW_OP_plus_uconst)
+		return read_register(&ops[1], &rule->from, &rule->offset) ? SAVED : ODD;
+	rule->offset = (int32_t)ops[1].number;
+	return (int64_t)ops[1].number == rule->offset ? SAVED : ODD;
+}
+
+/* What is told of other registers in a way that we do not know is taken for what it was
+ * before, as few frames are told by them; of the return address that ends all. */
+static void read_rules(Dwarf_Frame *f, struct fl_cfi_row *row)
+{
+	if (!read_frame_rule(f, row->at, &row->frame))
+		row->kind = FL_CFI_NONE;
+	for (int reg = 0; reg < FL_ARCH_DWARF_REGS && row->kind; reg++) {
+		struct fl_cfi_rule *rule = &row->saved[row->n_saved];
+		enum saved is;
+
+		if (reg == FL_ARCH_DWARF_SP || row->n_saved == FL_CFI_SAVED)
+			continue;
+		is = read_saved(f, reg, rule);
+		row->n_saved += is == SAVED;
+		if (reg == FL_ARCH_DWARF_RETURN && (is == LOST || is == ODD))
+			row->kind = is == LOST ? FL_CFI_FIRST : FL_CFI_NONE;
+	}
+}
+
+static struct fl_cfi_row work_out(struct fl_cfi *c, uint64_t at)
+{
+	struct fl_cfi_row row = { .at = at };
+	Dwarf_Frame *f;
+	bool is_signal;
+	int column;
+
+	if (dwarf_cfi_addrframe(c->tables, at, &f))
+		return row;
+	column = dwarf_frame_info(f, NULL, NULL, &is_signal);
+	if (column == FL_ARCH_DWARF_RETURN) {
+		row.kind = is_signal ? FL_CFI_INTERRUPTED : FL_CFI_CALLED;
+		read_rules(f, &row);
+	}
+	free(f);
+	return row;
+}
+
+/* ---- what is kept -------------------------------------------------------------------- */
+
+const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
+{
+	uint32_t hash = fl_hash_of(0, at);
+
+	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
+		if (c->rows[i - 1].at == at)
+			return &c->rows[i - 1];
+	if (fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
+	    fl_hash_put(&c->by_place, hash, c->n + 1))
+		return NULL;
+	c->rows[c->n] = work_out(c, at);
+	return &c->rows[c->n++];
+}
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+bool fl_cfi_address(const struct fl_cfi *c, uint64_t offset, uint64_t *at)
+{
+	size_t n;
+	const Elf64_Phdr *ph = elf_getphdrnum(c->elf, &n) ? NULL : elf64_getphdr(c->elf);
+
+	for (size_t i = 0; ph && i < n; i++) {
+		if (ph[i].p_type != PT_LOAD || offset - ph[i].p_offset >= ph[i].p_filesz)
+			continue;
+		*at = offset - ph[i].p_offset + ph[i].p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static struct fl_cfi *open_elf(struct fl_cfi *c)
+{
+	c->tables = c->elf ? dwarf_getcfi_elf(c->elf) : NULL;
+	if (c->tables)
+		return c;
+	fl_cfi_close(c);
+	return NULL;
+}
+
+/* The kernel's, which is the same for all processes. Its sections stand last. */
+static struct fl_cfi *open_vdso(void)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	size_t n = eh ? eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize : 0;
+	char *bytes = n ? malloc(n) : NULL;
+
+	if (!bytes)
+		return NULL;
+	memcpy(bytes, eh, n);
+	return fl_cfi_open_memory(bytes, n);
+}
+
+struct fl_cfi *fl_cfi_open(const char *path)
+{
+	struct fl_cfi *c;
+	uint64_t bytes;
+	bool is_own;
+
+	if (!strcmp(path, "[vdso]"))
+		return open_vdso();
+	elf_version(EV_CURRENT);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->fd = fl_obj_open_plain(path, &bytes, &is_own);
+	if (c->fd >= 0)
+		c->elf = elf_begin(c->fd, ELF_C_READ, NULL);
+	return open_elf(c);
+}
+
+struct fl_cfi *fl_cfi_open_memory(char *bytes, size_t n)
+{
+	struct fl_cfi *c = calloc(1, sizeof(*c));
+
+	elf_version(EV_CURRENT);
+	if (!c) {
+		free(bytes);
+		return NULL;
+	}
+	c->fd = -1;
+	c->bytes = bytes;
+	c->elf = elf_memory(bytes, n);
+	return open_elf(c);
+}
+
+void fl_cfi_close(struct fl_cfi *c)
+{
+	if (!c)
+		return;
+	if (c->tables)
+		dwarf_cfi_end(c->tables);
+	elf_end(c->elf);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->bytes);
+	fl_hash_free(&c->by_place);
+	free(c->rows);
+	free(c);
+}

@@ -1,0 +1,33 @@
+/*
+ * profile.h - private to cli/: times by samples of the program counter (profile.c, totals.c).
+ */
+#ifndef FL_PROFILE_H
+#define FL_PROFILE_H
+
+#include "cli/cli.h"
+#include "cli/inner.h"
+#include "cli/sampler.h"
+
+struct fl_profile {
+	struct fl_session *s;
+	struct fl_profile_samples {	/* index: function */
+		uint64_t *of;
+		uint32_t n;
+	} self, calls;			/* calls: that stood in one, or in what it called */
+	/* The file by which samples are named, one at a time. */
+	const char *path;		/* as its samples have it; NULL: none yet */
+	struct fl_obj obj;
+	bool is_open;
+};
+
+int fl_profile_add(const struct fl_profile *, struct fl_profile_samples *, uint32_t function,
+		   uint64_t n);
+/* Those that are the program's own; free() them. NULL: no memory. */
+struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
+				   size_t *n_places);
+/* Of each function how many stood in a call of it; self is known. 0 or -ENOMEM. */
+int fl_totals_gather(struct fl_profile *);
+/* Totals of latency that samples tell better than calls that were timed. */
+void fl_totals_fill(struct flick_rows *, const struct fl_profile *);
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * stacks.c - in whose calls a sample stood: from the stack that the kernel has copied.
+ *
+ * A call of some nanoseconds takes less than to look at the clock twice, and longer when it
+ * is looked at. So how long such calls take is not told from those that were timed: of all
+ * samples of the program counter those count that stood in a call of a function, or in what it
+ * called. The kernel copies a part of the stack with a sample, and from there callers are
+ * found by the tables that exceptions are thrown by, as every program has them.
+ *
+ * Second bodies have such tables of their own (copy/unwind.c), in the process's memory. That is
+ * read when the first sample of a block of bodies comes. A process that has ended meanwhile
+ * has none: its sample ends there.
+ *
+ * What the target writes is read as it stands: tables may lie, and a stack may hold anything. A
+ * walk goes up the stack, and no further than what was copied.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "cli/stacks.h"
+
+/* As the kernel numbers them, in the order of its bits. */
+static const uint8_t told_registers[] = FL_ARCH_PERF_TO_DWARF;
+
+struct fl_sampled_stack {
+	struct fl_cfi_place place;
+	uint64_t at;			/* the stack pointer */
+	uint32_t n;
+	unsigned char bytes[];
+};
+
+/* ---- what the kernel tells --------------------------------------------------------------- */
+
+void fl_stacks_ask(struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = FL_ARCH_PERF_REGS;
+	attr->sample_stack_user = FL_STACK_BYTES;
+}
+
+/* The registers, if they are there, and of as many bytes how many were copied. */
+struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end)
+{
+	const uint64_t *word = told, *last = (const uint64_t *)end - 1;
+	struct fl_sampled_stack *s;
+	uint64_t n;
+
+	if (word >= last || *word++ != PERF_SAMPLE_REGS_ABI_64 ||
+	    last - word <= (ptrdiff_t)ARRAY_LEN(told_registers))
+		return NULL;
+	n = word[ARRAY_LEN(told_registers)];
+	if (!n || n / 8 > (uint64_t)(last - word) - ARRAY_LEN(told_registers) - 1)
+		return NULL;
+	n = *last < n ? *last : n;
+	s = calloc(1, sizeof(*s) + n);
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(told_registers); i++)
+		if (told_registers[i] == FL_ARCH_DWARF_REGS)
+			s->place.pc = word[i];
+		else
+			s->place.regs[told_registers[i]] = word[i];
+	s->at = s->place.regs[FL_ARCH_DWARF_SP];
+	s->n = (uint32_t)n;
+	memcpy(s->bytes, &word[ARRAY_LEN(told_registers) + 1], n);
+	return s;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static struct fl_stack_file *add_file(struct fl_stacks *s, struct fl_stack_file file)
+{
+	if (fl_array_room(&s->files, s->n_files, sizeof(*s->files))) {
+		fl_cfi_close(file.cfi);
+		return NULL;
+	}
+	s->files[s->n_files] = file;
+	return &s->files[s->n_files++];
+}
+
+static struct fl_stack_file *file_by_path(struct fl_stacks *s, const char *path)
+{
+	for (uint32_t i = 0; i < s->n_files; i++)
+		if (s->files[i].path == path)
+			return &s->files[i];
+	return add_file(s, (struct fl_stack_file){
+		.path = path, .cfi = fl_cfi_open(path) });
+}
+
+static bool read_memory(int32_t pid, void *to, uint64_t at, size_t n)
+{
+	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)at, n };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
+enum { MOST_TABLE = 1 << 26 };
+
+/* Its entries, and what these lead to: between them is room that nobody has used yet. */
+static bool copy_table(int32_t pid, char *to, const struct fl_glue_range *r)
+{
+	struct {
+		uint8_t how[4];
+		int32_t frames;		/* from here on */
+		uint32_t n;
+	} head;
+	uint64_t entries, frames;
+
+	if (r->table_bytes < sizeof(head) || !read_memory(pid, &head, r->table, sizeof(head)))
+		return false;
+	entries = sizeof(head) + head.n * 8ull;
+	frames = (uint64_t)head.frames + sizeof(head.how);
+	return entries <= frames && frames < r->table_bytes &&
+	       read_memory(pid, to, r->table, entries) &&
+	       read_memory(pid, to + frames, r->table + frames, r->table_bytes - frames);
+}
+
+/* A file of two headers, behind which the table stands as in the process: it leads to its
+ * entries by how far away they are. */
+static struct fl_cfi *read_bodies(int32_t pid, const struct fl_glue_range *r)
+{
+	struct head {
+		Elf64_Ehdr file;
+		Elf64_Phdr table;
+	} *head;
+	char *bytes = r->table_bytes <= MOST_TABLE ?
+		      calloc(1, sizeof(*head) + r->table_bytes) : NULL;
+
+	if (!bytes || !copy_table(pid, bytes + sizeof(*head), r)) {
+		free(bytes);
+		return NULL;
+	}
+	head = (struct head *)bytes;
+	head->file = (Elf64_Ehdr){
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_EXEC, .e_machine = FL_ARCH_ELF_MACHINE, .e_version = EV_CURRENT,
+		.e_ehsize = sizeof(head->file), .e_phoff = sizeof(head->file),
+		.e_phentsize = sizeof(head->table), .e_phnum = 1,
+	};
+	head->table = (Elf64_Phdr){
+		.p_type = PT_GNU_EH_FRAME, .p_offset = sizeof(*head), .p_vaddr = r->table,
+		.p_filesz = r->table_bytes, .p_memsz = r->table_bytes,
+	};
+	return fl_cfi_open_memory(bytes, sizeof(*head) + r->table_bytes);
+}
+
+/* Those that were told last hide others: of an image of the process that is no more. */
+static struct fl_stack_file *bodies_at(struct fl_stacks *s, int32_t pid, uint64_t at)
+{
+	struct fl_glue_range r;
+
+	for (uint32_t i = s->n_files; i-- > 0;)
+		if (!s->files[i].path && at - s->files[i].lo < s->files[i].hi - s->files[i].lo)
+			return &s->files[i];
+	if (!s->originals || !fl_originals_block(s->originals, at, &r))
+		return NULL;
+	return add_file(s, (struct fl_stack_file){ .lo = r.lo, .hi = r.hi,
+						   .cfi = read_bodies(pid, &r) });
+}
+
+/* ---- a walk ------------------------------------------------------------------------------ */
+
+struct walk {
+	struct fl_stacks *s;
+	int32_t pid;
+	const struct fl_sampled_stack *stack;
+	struct fl_cfi_place now;
+	fl_stack_where *where;
+	void *arg;
+	uint32_t depth;			/* calls that were gone up */
+};
+
+/* What tells of the place, in a file or in a body, which is its function's: that is what it
+ * stands for. 0: it is in no code of the program's. */
+static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
+{
+	struct fl_stack_code code = { .path = NULL };
+	bool is_file = w->where(w->arg, at, &code);
+	struct fl_stack_file *file = is_file ? NULL : bodies_at(w->s, w->pid, at);
+	uint64_t elf;
+
+	*place = file ? fl_originals_at(w->s->originals, w->pid, at) : code.path ? at : 0;
+	if (file)
+		return file->cfi ? fl_cfi_row(file->cfi, at) : NULL;
+	file = code.path ? file_by_path(w->s, code.path) : NULL;
+	if (!file || !file->cfi || !fl_cfi_address(file->cfi, at - code.lo + code.offset, &elf))
+		return NULL;
+	return fl_cfi_row(file->cfi, elf);
+}
+
+static bool load_word(const struct walk *w, uint64_t at, uint64_t *value)
+{
+	uint64_t from = at - w->stack->at;
+
+	if (from > w->stack->n || w->stack->n - from < sizeof(*value))
+		return false;
+	memcpy(value, w->stack->bytes + from, sizeof(*value));
+	return true;
+}
+
+static bool value_by(const struct walk *w, const struct fl_cfi_rule *r, uint64_t frame,
+		 uint64_t *value)
+{
+	*value = (r->from == FL_CFI_FRAME ? frame : w->now.regs[r->from]) +
+		 (uint64_t)(int64_t)r->offset;
+	return !r->is_loaded || load_word(w, *value, value);
+}
+
+/* To who called. Its frame is above this one: only a function that has stored nothing yet, nor
+ * has been called by what stores, has none of its own. What a function is about to return from
+ * has been taken from below the stack pointer already, and tables still say it is there: that
+ * was not copied, and the register has it. */
+static bool go_up(struct walk *w, const struct fl_cfi_row *row)
+{
+	uint64_t sp = w->now.regs[FL_ARCH_DWARF_SP], frame, values[FL_CFI_SAVED];
+	bool has[FL_CFI_SAVED];
+
+	if (!value_by(w, &row->frame, 0, &frame) || frame < sp || (frame == sp && w->depth))
+		return false;
+	for (uint32_t i = 0; i < row->n_saved; i++) {
+		has[i] = value_by(w, &row->saved[i], frame, &values[i]);
+		if (!has[i] && row->saved[i].reg == FL_ARCH_DWARF_RETURN)
+			return false;
+	}
+	for (uint32_t i = 0; i < row->n_saved; i++)
+		if (has[i])
+			w->now.regs[row->saved[i].reg] = values[i];
+	w->now.regs[FL_ARCH_DWARF_SP] = frame;
+	w->now.pc = w->now.regs[FL_ARCH_DWARF_RETURN];
+	return true;
+}
+
+/* A function that calls itself is in many calls at one place. */
+static void add_once(uint64_t *places, uint32_t *n, uint64_t place)
+{
+	for (uint32_t i = 0; i < *n; i++)
+		if (places[i] == place)
+			return;
+	if (place && *n < FL_STACK_DEPTH)
+		places[(*n)++] = place;
+}
+
+uint32_t fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
+			fl_stack_where *where, void *arg, uint64_t places[FL_STACK_DEPTH])
+{
+	struct walk w = { .s = s, .pid = pid, .stack = stack, .now = stack->place,
+			  .where = where, .arg = arg };
+	uint32_t n = 0, behind_call = 0;
+
+	for (; w.depth < FL_STACK_BYTES / 8; w.depth++) {
+		uint64_t place;
+		const struct fl_cfi_row *row = rules_at(&w, w.now.pc - behind_call, &place);
+
+		if (!w.depth && !place)
+			return 0;		/* glue, or what a program has made itself */
+		add_once(places, &n, place);
+		if (!row || row->kind == FL_CFI_NONE || row->kind == FL_CFI_FIRST ||
+		    !go_up(&w, row) || !w.now.pc)
+			break;
+		behind_call = row->kind == FL_CFI_CALLED;
+	}
+	return n;
+}
+
+void fl_stacks_close(struct fl_stacks *s)
+{
+	for (uint32_t i = 0; i < s->n_files; i++)
+		fl_cfi_close(s->files[i].cfi);
+	free(s->files);
+}

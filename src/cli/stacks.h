@@ -1,0 +1,47 @@
+/*
+ * stacks.h - private to cli/: in whose calls a sample stood (stacks.c).
+ */
+#ifndef FL_STACKS_H
+#define FL_STACKS_H
+
+#include <linux/perf_event.h>
+
+#include "cli/cfi.h"
+#include "cli/originals.h"
+
+/* Of a thread's stack a sample has so much, from the stack pointer on: of a program's hot
+ * functions what they call stands in there, and what called them does not count. */
+enum { FL_STACK_BYTES = 4096 };
+
+/* What the kernel is to tell at each sample. */
+void fl_stacks_ask(struct perf_event_attr *);
+/* A copy of what it told, from `told` to `end`; free() it. NULL: nothing, or no memory. */
+struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end);
+
+/* Where code of a process was mapped from: false, from no file, and then what was mapped there
+ * before, as its code may have been copied; `path` stays NULL: nothing. */
+struct fl_stack_code {
+	const char *path;		/* the same pointer for the same file */
+	uint64_t lo, offset;
+};
+typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
+
+struct fl_stacks {
+	struct fl_originals *originals;	/* NULL: nobody has second bodies */
+	struct fl_stack_file {
+		const char *path;	/* of a file; NULL: of the bodies in [lo, hi) */
+		uint64_t lo, hi;
+		struct fl_cfi *cfi;	/* NULL: it has none */
+	} *files;
+	uint32_t n_files;
+};
+
+enum { FL_STACK_DEPTH = 192 };
+/* Where process `pid` is in functions there, the innermost first, each place once: an
+ * instruction of a file, or, in a second body, where its function begins. How many; 0: in no
+ * code of the program's. */
+uint32_t fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
+			fl_stack_where *, void *arg, uint64_t places[FL_STACK_DEPTH]);
+void fl_stacks_close(struct fl_stacks *);	/* zeros are fine */
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * totals.c - total times of short calls, from samples that stood in them.
+ *
+ * To look at the clock twice takes longer than a short call, and what a core does beside one
+ * else it does behind it. So a timed call of some nanoseconds is several times as long as
+ * others, and no constant takes that out. A sample of the program counter changes no call: in
+ * whose calls it stood its thread's stack tells (stacks.c). Of all the program's samples the
+ * part that has a function in its chain, once, however often, is the part of CPU time that the
+ * function and what it called had.
+ *
+ * Bodies that were inlined are in no stack: one is in a chain if an instruction stands in it,
+ * or calls from there (inner.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/chains.h"
+#include "cli/profile.h"
+
+/* ---- who is in a chain ------------------------------------------------------------- */
+
+/* A place is in the function's code: in its own, and where it was inlined. */
+struct fl_stands {
+	uint32_t place, function;
+};
+
+struct in_chains {
+	struct fl_profile *p;
+	struct fl_stands *of;		/* by place, ascending */
+	uint32_t n;
+	uint32_t *first;		/* index: place; where its rows begin */
+	uint32_t *met;			/* index: function; 1 + the last chain that has it */
+	uint64_t periods;		/* of all chains that have functions */
+	bool failed;
+};
+
+static void note_stands(void *arg, const struct fl_place *place, uint32_t function)
+{
+	struct in_chains *in = arg;
+
+	if (fl_array_room(&in->of, in->n, sizeof(*in->of)))
+		in->failed = true;
+	else
+		in->of[in->n++] = (struct fl_stands){ place->pc, function };
+}
+
+static int by_pc(const void *x, const void *y)
+{
+	const struct fl_stands *a = x, *b = y;
+
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void name_places(struct in_chains *in, const struct fl_chains *c)
+{
+	struct fl_functions *functions = &in->p->s->functions;
+	size_t n = 0;
+	struct fl_place *places = fl_profile_places(in->p, c->places, c->n_places, &n);
+	uint32_t f;
+
+	in->failed |= !places || fl_inner_fill(functions, places, n, note_stands, in);
+	for (size_t i = 0; !in->failed && i < n; i++) {
+		in->failed |= fl_functions_find(functions, places[i].path, places[i].at, &f);
+		if (!in->failed)
+			note_stands(in, &places[i], f);
+	}
+	free(places);
+}
+
+static void index_places(struct in_chains *in, const struct fl_chains *c)
+{
+	uint32_t i = 0;
+
+	if (in->n)
+		qsort(in->of, in->n, sizeof(*in->of), by_pc);
+	in->first = calloc(c->n_places + 1, sizeof(*in->first));
+	in->met = calloc(in->p->s->functions.n + 1, sizeof(*in->met));
+	in->failed |= !in->first || !in->met;
+	for (uint32_t place = 0; !in->failed && place <= c->n_places; place++) {
+		while (i < in->n && in->of[i].place < place)
+			i++;
+		in->first[place] = i;
+	}
+}
+
+/* What calls itself is there once. */
+static void count_chain(struct in_chains *in, const struct fl_chains *c, uint32_t i)
+{
+	const struct fl_chain *chain = &c->of[i];
+	bool is_the_programs = false;
+
+	for (uint32_t step = chain->first; step < chain->first + chain->n; step++) {
+		uint32_t place = c->steps[step];
+
+		for (uint32_t k = in->first[place]; k < in->first[place + 1]; k++) {
+			uint32_t f = in->of[k].function;
+
+			is_the_programs = true;
+			if (in->met[f] == i + 1)
+				continue;
+			in->met[f] = i + 1;
+			in->failed |= fl_profile_add(in->p, &in->p->calls, f,
+						     chain->periods) != 0;
+		}
+	}
+	in->periods += is_the_programs ? chain->periods : 0;
+}
+
+/* Samples of which the stack is not known are as the others. */
+int fl_totals_gather(struct fl_profile *p)
+{
+	const struct fl_chains *c = fl_sampler_chains(p->s->sampler);
+	struct in_chains in = { .p = p };
+	double all = 0;
+
+	name_places(&in, c);
+	index_places(&in, c);
+	for (uint32_t i = 0; !in.failed && i < c->n; i++)
+		count_chain(&in, c, i);
+	for (uint32_t f = 0; f < p->self.n; f++)
+		all += (double)p->self.of[f];
+	for (uint32_t f = 0; f < p->calls.n; f++)
+		p->calls.of[f] = (uint64_t)((double)p->calls.of[f] * all /
+					    (double)in.periods + 0.5);
+	free(in.of);
+	free(in.first);
+	free(in.met);
+	return in.failed ? -ENOMEM : 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+/* LONGER_NS: by which a timed call may be too long. */
+enum { SHORT_NS = 500, LONGER_NS = 10, FEW = 10 };
+
+/* Of short calls, if chance has samples less far off than the clock the timed ones; and of what
+ * has no other total: what calls itself, has no probe, or whose few timed calls say that it
+ * took more than all there was. */
+static bool is_by_samples(const uint64_t *row, uint64_t n, int total, int p50, int calls)
+{
+	double off = sqrt((double)n) * (double)fl_sampler_period_ns();
+
+	if (row[total] == FLICK_NONE)
+		return n >= FEW;
+	return row[p50] < SHORT_NS && n && (double)row[calls] * LONGER_NS > off;
+}
+
+void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
+{
+	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
+	int self = fl_sheet_column(r, "self_ns"), p50 = fl_sheet_column(r, "p50_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), calls = fl_sheet_column(r, "calls");
+	int stacks = fl_sheet_column(r, "stack_samples"), sum = fl_sheet_column(r, "sum_ns");
+	int error = fl_sheet_column(r, "avg_error_ns");
+
+	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
+		uint64_t n = f < p->calls.n ? p->calls.of[f] : 0;
+		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
+
+		if (!is_by_samples(row, n, total, p50, calls))
+			continue;
+		row[stacks] = n;
+		row[total] = n * fl_sampler_period_ns();
+		row[total] = row[total] > row[self] ? row[total] : row[self];
+		if (recurses || row[avg] == FLICK_NONE || !row[calls])
+			continue;
+		row[sum] = row[total];
+		row[avg] = (row[total] + row[calls] / 2) / row[calls];
+		row[error] = (uint64_t)((double)row[avg] / sqrt((double)n));
+	}
+}

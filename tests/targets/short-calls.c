@@ -1,0 +1,68 @@
+/*
+ * Calls of a nanosecond or some: leaf() calls nothing, caller() spends half of its time in it,
+ * outer() has all of that, and down(), which calls itself, half of the program's time.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define OUT __attribute__((noinline, noclone))
+#ifndef LEAF
+#define LEAF OUT
+#endif
+
+static volatile uint32_t sink;
+
+/* No function: a compiler's sites would be in it, wherever it is inlined. */
+#define SPIN(x, n)							\
+	for (int i_ = 0; i_ < (n); i_++) {				\
+		x = x * 1664525 + 1013904223;				\
+		__asm__ volatile("" : "+r"(x));				\
+	}
+
+LEAF uint32_t leaf(uint32_t x)
+{
+	SPIN(x, 6);
+	return x;
+}
+
+OUT uint32_t caller(uint32_t x)
+{
+	x = leaf(x);
+	SPIN(x, 6);
+	return leaf(x) + 1;
+}
+
+OUT uint32_t outer(uint32_t x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = caller(x) + 1;
+	return x + 1;
+}
+
+OUT uint32_t down(uint32_t x, int n)
+{
+	SPIN(x, 6);
+	return (n ? down(x, n - 1) : x) + 1;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 1 ? atof(argv[1]) : 1, end;
+
+	for (end = now() + seconds / 2; now() < end;)
+		sink = outer(sink, 2000);
+	for (end = now() + seconds / 2; now() < end;)
+		for (int i = 0; i < 500; i++)
+			sink = down(sink, 30);
+	return 0;
+}

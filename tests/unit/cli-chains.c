@@ -1,0 +1,95 @@
+/*
+ * unit/cli-chains: each chain is kept once, with how often it was met; what differs in one
+ * place, in its order or in its length is another one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cli/chains.h"
+
+static struct fl_chains chains;
+static const char *const files[] = { "a", "b" };
+
+static struct fl_pc place(unsigned file, uint64_t at)
+{
+	return (struct fl_pc){ .path = files[file], .at = at, .pid = 1 };
+}
+
+static void add(uint32_t periods, uint32_t n, const uint64_t *at)
+{
+	struct fl_pc pcs[8];
+
+	for (uint32_t i = 0; i < n; i++)
+		pcs[i] = place(at[i] & 1, at[i] >> 1);
+	fl_chains_add(&chains, pcs, n, periods);
+}
+
+/* Of the chain of these places; 0: there is none. */
+static uint64_t periods_of(uint32_t n, const uint64_t *at)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < chains.n; i++) {
+		const uint32_t *steps = &chains.steps[chains.of[i].first];
+		uint32_t same = 0;
+
+		while (chains.of[i].n == n && same < n &&
+		       chains.places[steps[same]].at == at[same] >> 1 &&
+		       chains.places[steps[same]].path == files[at[same] & 1])
+			same++;
+		sum += same == n ? chains.of[i].periods : 0;
+	}
+	return sum;
+}
+
+static void what_is_the_same_is_there_once(void **state)
+{
+	static const uint64_t one[] = { 10, 20, 30 }, prefix[] = { 10, 20 },
+			      turned[] = { 30, 20, 10 }, other_file[] = { 11, 20, 30 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		add(1, 3, one);
+		add(10, 2, prefix);
+		add(100, 3, turned);
+		add(1000, 3, other_file);
+		add(5, 0, one);
+	}
+	assert_int_equal(chains.n, 4);
+	assert_int_equal(chains.n_places, 4);
+	assert_int_equal(periods_of(3, one), 3);
+	assert_int_equal(periods_of(2, prefix), 30);
+	assert_int_equal(periods_of(3, turned), 300);
+	assert_int_equal(periods_of(3, other_file), 3000);
+	fl_chains_forget(&chains);
+	assert_int_equal(chains.n, 0);
+}
+
+static void many_are_told_apart(void **state)
+{
+	enum { MANY = 3000 };
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < MANY; i++)
+			add((uint32_t)i, 3, (uint64_t[]){ i % 7, i % 300, i });
+	assert_int_equal(chains.n, MANY);
+	for (uint64_t i = 1; i < MANY; i++)
+		assert_int_equal(periods_of(3, (uint64_t[]){ i % 7, i % 300, i }), 2 * i);
+	fl_chains_forget(&chains);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_the_same_is_there_once),
+		cmocka_unit_test(many_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
