@@ -316,7 +316,8 @@ void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 	c->out->call_ps = fl_jumps_measure_call();
 	if (action == FL_ACT_TIME || action == FL_ACT_WINDOW || action == FL_ACT_SAMPLE)
 		run_child(c->out->probes, action);
-	c->out->sample_ns = fl_sampler_measure();
+	c->out->sample_ns = fl_sampler_measure(action == FL_ACT_SAMPLE ? FL_SAMPLED_CALLS :
+					      FL_SAMPLED_PLACES);
 	_exit(0);
 }
 

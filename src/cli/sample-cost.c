@@ -51,9 +51,9 @@ static uint32_t watch_clock(uint32_t jumps[MOST], uint32_t *samples)
 	return n;
 }
 
-uint32_t fl_sampler_measure(void)
+uint32_t fl_sampler_measure(enum fl_sampled what)
 {
-	struct perf_event_attr attr = fl_sampler_attr();
+	struct perf_event_attr attr = fl_sampler_attr(what);
 	struct fl_perf_rings rings = { .of = calloc(1, sizeof(*rings.of)), .n = 1 };
 	uint32_t jumps[MOST], samples = 0, n = 0;
 

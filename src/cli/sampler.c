@@ -64,7 +64,7 @@ struct fl_sampler {
 	uint32_t n_pcs, n_merged;
 	struct fl_chains chains;
 	struct fl_stacks stacks;
-	bool has_stacks;		/* they are asked for */
+	enum fl_sampled what;
 	uint64_t lost;			/* samples for which a ring had no room */
 	uint64_t starts;		/* of threads, but for a process's first one */
 	bool goes;			/* the rings are there, and this thread's */
@@ -159,7 +159,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
 		m.periods = s->periods;
-		m.stack = s->has_stacks ? fl_stacks_copy((const struct sample *)h + 1, end) :
+		m.stack = s->what == FL_SAMPLED_CALLS ? fl_stacks_copy((const struct sample *)h + 1, end) :
 			  NULL;
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
@@ -434,9 +434,9 @@ uint64_t fl_sampler_lost(const struct fl_sampler *s)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-struct perf_event_attr fl_sampler_attr(void)
+struct perf_event_attr fl_sampler_attr(enum fl_sampled what)
 {
-	return (struct perf_event_attr){
+	struct perf_event_attr attr = {
 		.size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = PERIOD_NS,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -445,28 +445,23 @@ struct perf_event_attr fl_sampler_attr(void)
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
+
+	if (what == FL_SAMPLED_CALLS)
+		fl_stacks_ask(&attr);
+	return attr;
 }
 
 int fl_sampler_open(struct fl_sampler **out, enum fl_sampled what)
 {
 	*out = calloc(1, sizeof(**out));
 	if (*out)
-		(*out)->has_stacks = what == FL_SAMPLED_CALLS;
+		(*out)->what = what;
 	return *out ? 0 : -ENOMEM;
-}
-
-static struct perf_event_attr attr_of(const struct fl_sampler *s)
-{
-	struct perf_event_attr attr = fl_sampler_attr();
-
-	if (s->has_stacks)
-		fl_stacks_ask(&attr);
-	return attr;
 }
 
 int fl_sampler_start(struct fl_sampler *s, int pid)
 {
-	struct perf_event_attr attr = attr_of(s);
+	struct perf_event_attr attr = fl_sampler_attr(s->what);
 
 	attr.disabled = 1;
 	return fl_perf_rings_open(&s->rings, &attr, pid);
@@ -507,7 +502,7 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
  * the same as once. */
 int fl_sampler_slow(struct fl_sampler *s, int pid, uint32_t periods)
 {
-	struct perf_event_attr attr = attr_of(s);
+	struct perf_event_attr attr = fl_sampler_attr(s->what);
 	int err;
 
 	attr.sample_period = periods * PERIOD_NS;
@@ -540,7 +535,7 @@ int fl_sampler_open_of(struct fl_sampler **out, int pid, enum fl_sampled what)
 
 	if (err)
 		return err;
-	attr = attr_of(s);
+	attr = fl_sampler_attr(s->what);
 	err = fl_perf_rings_open_of(&s->rings, &attr, pid);
 	if (!err)
 		err = look_at_mappings(s, pid);

@@ -68,9 +68,9 @@ uint64_t fl_sampler_period_ns(void);
 /* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller
  * himself in a millisecond or two, and at most a sixth of a second where others have the CPU
  * (sample-cost.c). 0: the system gives no samples. */
-uint32_t fl_sampler_measure(void);
+uint32_t fl_sampler_measure(enum fl_sampled);
 /* How they are taken. */
-struct perf_event_attr fl_sampler_attr(void);
+struct perf_event_attr fl_sampler_attr(enum fl_sampled);
 /* Samples for which there was no room. */
 uint64_t fl_sampler_lost(const struct fl_sampler *);
 void fl_sampler_close(struct fl_sampler *);	/* NULL is fine */
