@@ -253,8 +253,8 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	if (fl_sheet_sum(&from->rows, "stack_samples")) {
-		stacks = ", as are totals of calls of less than 0.5 us and of functions that "
-			 "call themselves";
+		stacks = ", as are totals of calls of less than 0.5 us, of functions that "
+			 "call themselves, and where timed calls say less";
 		other = "other ";
 	}
 	fl_store_value(from->store, "self", by);

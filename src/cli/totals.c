@@ -133,14 +133,15 @@ int fl_totals_gather(struct fl_profile *p)
 /* LONGER_NS: by which a timed call may be too long. */
 enum { SHORT_NS = 500, LONGER_NS = 10, FEW = 10 };
 
-/* Of short calls, if chance has samples less far off than the clock the timed ones; and of what
- * has no other total: what calls itself, has no probe, or whose few timed calls say that it
- * took more than all there was. */
+/* Of short calls, if chance has samples less far off than the clock the timed ones; of what has
+ * no other total: what calls itself, has no probe, or whose few timed calls say that it took
+ * more than all there was; and where these few were shorter than others: what takes CPU time
+ * takes no less in all, but for what chance may have done three times in a thousand. */
 static bool is_by_samples(const uint64_t *row, uint64_t n, int total, int p50, int calls)
 {
-	double off = sqrt((double)n) * (double)fl_sampler_period_ns();
+	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
 
-	if (row[total] == FLICK_NONE)
+	if (row[total] == FLICK_NONE || (double)n * period - 3 * off > (double)row[total])
 		return n >= FEW;
 	return row[p50] < SHORT_NS && n && (double)row[calls] * LONGER_NS > off;
 }

@@ -20,7 +20,9 @@ near() {	# WHAT GOT WANTED PERCENT
 }
 
 check() {
-	all=$(sql "select sum(self_ns) from latency")
+	all=$(sql "select sum(self_ns) from $(rows latency) where name != 'seldom_long'")
+	near "seldom_long's total" "$(value total_ns seldom_long)" \
+		"$(value self_ns seldom_long)" 25
 	near "leaf's total" "$(value total_ns leaf)" "$(value self_ns leaf)" 1
 	near "caller's total" "$(value total_ns caller)" \
 		"$(($(value self_ns caller) + $(value self_ns leaf)))" 3

@@ -1,6 +1,7 @@
 /*
  * Calls of a nanosecond or some: leaf() calls nothing, caller() spends half of its time in it,
- * outer() has all of that, and down(), which calls itself, half of the program's time.
+ * outer() has all of that, and down(), which calls itself, half of the program's time. Of
+ * seldom_long() a call in five thousand is long: by those that are timed it takes nothing.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -47,6 +48,13 @@ OUT uint32_t down(uint32_t x, int n)
 	return (n ? down(x, n - 1) : x) + 1;
 }
 
+OUT uint32_t seldom_long(uint32_t x, int n)
+{
+	if (n % 5000 == 4999)
+		SPIN(x, 200000);
+	return x + 1;
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -64,5 +72,7 @@ int main(int argc, char **argv)
 	for (end = now() + seconds / 2; now() < end;)
 		for (int i = 0; i < 500; i++)
 			sink = down(sink, 30);
+	for (int i = 0; i < seconds * 250000; i++)
+		sink = seldom_long(sink, i);
 	return 0;
 }
