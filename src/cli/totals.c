@@ -133,23 +133,27 @@ int fl_totals_gather(struct fl_profile *p)
 /* LONGER_NS: by which a timed call may be too long. */
 enum { SHORT_NS = 500, LONGER_NS = 10, FEW = 10 };
 
-/* Of short calls, if chance has samples less far off than the clock the timed ones; of what has
- * no other total: what calls itself, has no probe, or whose few timed calls say that it took
- * more than all there was; and where these few were shorter than others: what takes CPU time
- * takes no less in all, but for what chance may have done three times in a thousand. */
-static bool is_by_samples(const uint64_t *row, uint64_t n, int total, int p50, int calls)
+/* Of short calls, if chance has samples less far off than chance and the clock have timed ones;
+ * of what has no other total: what calls itself, has no probe, or whose few timed calls say
+ * that it took more than all there was; and where these few were shorter than others: what takes
+ * CPU time takes no less in all, but for what chance may have done three times in a thousand. */
+static bool is_by_samples(const struct flick_rows *r, const uint64_t *row, uint64_t n)
 {
+	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
+	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
 	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
+	uint64_t timed_off = LONGER_NS;
 
 	if (row[total] == FLICK_NONE || (double)n * period - 3 * off > (double)row[total])
 		return n >= FEW;
-	return row[p50] < SHORT_NS && n && (double)row[calls] * LONGER_NS > off;
+	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
+	return row[p50] < SHORT_NS && n && (double)row[calls] * (double)timed_off > off;
 }
 
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
-	int self = fl_sheet_column(r, "self_ns"), p50 = fl_sheet_column(r, "p50_ns");
+	int self = fl_sheet_column(r, "self_ns");
 	int avg = fl_sheet_column(r, "avg_ns"), calls = fl_sheet_column(r, "calls");
 	int stacks = fl_sheet_column(r, "stack_samples"), sum = fl_sheet_column(r, "sum_ns");
 	int error = fl_sheet_column(r, "avg_error_ns");
@@ -159,7 +163,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		uint64_t n = f < p->calls.n ? p->calls.of[f] : 0;
 		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 
-		if (!is_by_samples(row, n, total, p50, calls))
+		if (!is_by_samples(r, row, n))
 			continue;
 		row[stacks] = n;
 		row[total] = n * fl_sampler_period_ns();
