@@ -308,7 +308,7 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		bound_selves(s, r);
 	if (s->view.sampled || s->view.windows)
 		drop_impossible(s, i);
-	if (!err && s->self_is_cpu && is_latency)
+	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
 		fl_totals_fill(r, p);
 	return err;
 }

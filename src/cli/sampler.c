@@ -159,8 +159,8 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
 		m.periods = s->periods;
-		m.stack = s->what == FL_SAMPLED_CALLS ? fl_stacks_copy((const struct sample *)h + 1, end) :
-			  NULL;
+		if (s->what == FL_SAMPLED_CALLS)
+			m.stack = fl_stacks_copy((const struct sample *)h + 1, end);
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
 	} else if (h->type == PERF_RECORD_FORK) {

@@ -133,10 +133,10 @@ int fl_totals_gather(struct fl_profile *p)
 /* LONGER_NS: by which a timed call may be too long. */
 enum { SHORT_NS = 500, LONGER_NS = 10, FEW = 10 };
 
-/* Of short calls, if chance has samples less far off than chance and the clock have timed ones;
- * of what has no other total: what calls itself, has no probe, or whose few timed calls say
- * that it took more than all there was; and where these few were shorter than others: what takes
- * CPU time takes no less in all, but for what chance may have done three times in a thousand. */
+/* Of short calls, if chance has samples less far off than chance and the clock have timed
+ * ones; of what has no other total: what calls itself, has no probe, or whose few timed calls
+ * say that it took more than all there was; and where these few were shorter than others: what
+ * takes CPU time takes no less in all, but for what chance may do once in a thousand times. */
 static bool is_by_samples(const struct flick_rows *r, const uint64_t *row, uint64_t n)
 {
 	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
