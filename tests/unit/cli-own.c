@@ -28,8 +28,8 @@ static uint64_t place_of(uint32_t row)
 static void tell(uint32_t n)
 {
 	for (; shm.n_glue < n; shm.n_glue++)
-		rows[shm.n_glue] = (struct fl_glue_range){ place_of(shm.n_glue),
-							  place_of(shm.n_glue) + SIZE };
+		rows[shm.n_glue] = (struct fl_glue_range){
+			.lo = place_of(shm.n_glue), .hi = place_of(shm.n_glue) + SIZE };
 }
 
 static bool has(uint64_t at)

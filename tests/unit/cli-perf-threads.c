@@ -125,12 +125,23 @@ struct record {
 	uint64_t time, id;
 };
 
+/* Behind whose address more may stand, as a stack. */
+struct taken {
+	struct perf_event_header header;
+	uint64_t at;
+	uint32_t by_pid, by_tid;
+	uint64_t time, id, more[8];
+};
+
 static bool is_twice(struct fl_perf_rings *r, uint32_t type, uint32_t tid, uint64_t id)
 {
 	struct record one = { .header = { .type = type, .size = sizeof(one) },
 			      .tid = tid, .by_tid = tid, .id = id };
+	struct taken sample = { .header = { .type = type, .size = sizeof(sample) },
+				.by_tid = tid, .id = id };
 
-	return fl_perf_rings_is_twice(r, &one.header);
+	return fl_perf_rings_is_twice(r, type == PERF_RECORD_SAMPLE ? &sample.header :
+					 &one.header);
 }
 
 static void a_number_may_be_anothers_later(void **unused)
