@@ -82,9 +82,10 @@ static bool is_meant(const struct fl_region *head)
 	       (head->target_pid == fl_os_pid() && fl_shm_is_in_space(head));
 }
 
-static bool is_for_us(const struct fl_region *head, uint64_t bytes)
+static bool is_for_us(struct fl_region *head, uint64_t bytes, uint64_t mapped)
 {
-	return fl_region_is_valid(head) && head->bytes == bytes && is_meant(head);
+	return fl_region_is_valid(head) && head->bytes == bytes && is_meant(head) &&
+	       head->modules_at <= mapped && !fl_process_is_emulated(head);
 }
 
 /* A core file would hold all of it: no name, so no file's. */
@@ -115,7 +116,8 @@ static int map_head(int fd, uint64_t bytes, struct fl_region **head)
 
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped)
 {
-	const uint64_t n = fl_round_up(sizeof **m, FL_PAGE);
+	const uint64_t n = fl_round_up(sizeof **m, FL_PAGE) +	/* with its processes */
+			   fl_round_up(FL_MAX_PROCESSES * sizeof(struct fl_process), FL_PAGE);
 	struct fl_region *head = NULL, *whole;
 	char path[64];
 	uint64_t inode, bytes = 0;
@@ -128,7 +130,7 @@ int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped)
 		return fd;
 	if (bytes >= n)
 		err = map_head(fd, n, &head);
-	if (head && !is_for_us(head, bytes)) {
+	if (head && !is_for_us(head, bytes, n)) {
 		fl_os_unmap(head, n);
 		fl_os_close(fd);
 		return -ENOENT;

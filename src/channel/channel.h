@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 18
+#define FL_SHM_VERSION 19
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -98,6 +98,7 @@ struct fl_process {
 	uint32_t image;			/* the one that lives; W its first thread */
 	uint32_t heeded;		/* the wish of fl_seldom that it has heeded; W it (T) */
 	uint64_t start;			/* by which two images of one pid are told apart */
+	uint64_t drawn_at;		/* where `start` lies; an emulator's is the kernel's */
 };
 
 /* One line of the site table; its index is the probe id. W target, except

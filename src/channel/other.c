@@ -26,6 +26,7 @@ static void become_only_process(struct fl_region *m)
 	*p = (struct fl_process){
 		.pid = fl_os_pid(), .parent = fl_os_parent(), .image = 1,
 		.start = fl_shm_processes(fl_region)[row].start,
+		.drawn_at = fl_shm_processes(fl_region)[row].drawn_at,
 	};
 	m->n_processes = m->n_images = 1;
 	fl_clocks_read(&m->tsc0, &m->mono0_ns);

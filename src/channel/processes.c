@@ -21,6 +21,7 @@
  *		Killed while it takes a row: the row stays empty.
  */
 #include <elf.h>
+#include <fcntl.h>
 
 #include "channel/channel.h"
 #include "channel/slot.h"
@@ -79,6 +80,38 @@ static uint64_t image_start(void)
 	return drawn ? *drawn : 0;
 }
 
+/* Where that lies, of the image that the kernel itself has begun; 0: not known. An emulator
+ * answers for /proc/self in the name of what it runs, and not for a thread's own files. */
+static uint64_t kernels_drawn_at(void)
+{
+	struct { uint64_t type, value; } rows[64];
+	int fd = fl_os_open("/proc/thread-self/auxv", O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? 0 : fl_os_read(fd, rows, sizeof(rows));
+	uint64_t at = 0;
+
+	for (long i = 0; (i + 1) * (long)sizeof(*rows) <= n; i++)
+		if (rows[i].type == AT_RANDOM)
+			at = rows[i].value;
+	if (fd >= 0)
+		fl_os_close(fd);
+	return at;
+}
+
+/* This image was begun by an emulator that is recorded itself, and gives on what it was
+ * preloaded with. An image behind an exec is the kernel's, or its emulator is another one, and
+ * is not in the row. */
+bool fl_process_is_emulated(struct fl_region *m)
+{
+	uint64_t at;
+	uint32_t row;
+
+	if (!find_row(m, fl_os_pid(), &row))
+		return false;
+	at = kernels_drawn_at();
+	return at && at == fl_shm_processes(m)[row].drawn_at &&
+	       at != fl_os_auxiliary(AT_RANDOM);
+}
+
 /* The program may be linked with libflick.a, or have a plugin that is: then it has two. */
 static bool has_another(struct fl_region *m)
 {
@@ -105,6 +138,7 @@ static int join(struct fl_region *m)
 	store_relaxed(&p->pid, pid);
 	store_relaxed(&p->heeded, 0);
 	p->start = image_start();
+	p->drawn_at = fl_os_auxiliary(AT_RANDOM);
 	/* ordering: none of ours, what the old number stands for has ended */
 	store_release(&p->image, image);
 	FL_POINT("processes.joined");

@@ -56,6 +56,10 @@ FL_HIDDEN bool fl_session_is_valid(const struct fl_shm_session *);
 FL_HIDDEN bool fl_slot_is_valid(const struct fl_slot *, const struct fl_shm_session *);
 FL_HIDDEN bool fl_ring_is_valid(const struct fl_ring *, const struct fl_shm_session *);
 
+/* Is this what an emulator runs which is recorded itself? No store to its code reaches what
+ * executes, and the process is the emulator's. */
+FL_HIDDEN bool fl_process_is_emulated(struct fl_region *);
+
 /* ---- reader side, and the consumer of a public ring ------------------------- */
 
 /* Take the lines of what was read out of the producer's cache, by storing to each
