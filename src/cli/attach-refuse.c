@@ -146,6 +146,10 @@ static int check_kind(const struct fl_attached *a)
 		return 0;
 	if (!status_number(a->pid, "VmSize"))
 		fl_say("process %d is a thread of the kernel's", a->pid);
+	else if (!geteuid())
+		fl_say("cannot read which program process %d runs (%s), not even as root: a "
+		       "container or a security module denies it, or CAP_SYS_PTRACE is not "
+		       "there", a->pid, strerror(EACCES));
 	else
 		fl_say("cannot read which program process %d runs (%s): it is another user's, "
 		       "or may not be dumped; run flick as that user, or as root", a->pid,

@@ -6,6 +6,7 @@
  * --match is, which may stand behind it: until then it is only kept.
  */
 #include <ctype.h>
+#include <dlfcn.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -473,6 +474,15 @@ void fl_selection_hint_module(const struct fl_scope *in, const char *pattern, si
 	free(names);
 }
 
+/* Of the C library that flick runs with. */
+static bool is_of_c_library(const char *name)
+{
+	void *at = dlsym(RTLD_DEFAULT, name);
+	Dl_info of;
+
+	return at && dladdr(at, &of) && of.dli_fname && strstr(of.dli_fname, "/libc.");
+}
+
 /* Of a pattern whose module is there. */
 static void say_no_function(const struct fl_selection *s, const char *pattern,
 			    const struct fl_scope *in, const char *const *names, size_t n)
@@ -503,6 +513,10 @@ static void say_no_function(const struct fl_selection *s, const char *pattern,
 		       yet, list);
 	else if (!in->file)
 		fl_say("no function %s matches `%s`%s", what, pattern, yet);
+	else if (!mark && is_of_c_library(pattern))
+		fl_say("no function %s matches `%s`%s; did you mean the C library's, "
+		       "`libc.so*!%s`, or calls of it, `plt:%s`?", what, pattern, yet,
+		       pattern, pattern);
 	else
 		fl_say("no function with a probe matches `%s`%s; `flick list %s` shows what "
 		       "there is", pattern, yet, in->file);

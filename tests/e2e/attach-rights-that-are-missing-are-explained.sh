@@ -73,6 +73,12 @@ if $nobody test -x "$FLICK"; then
 	end
 fi
 
+# A root of few rights, as a container's.
+begin $nobody "$work/waits"
+refused 'cannot read which program .* not even as root' \
+	setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$FLICK"
+end
+
 # Yama's setting is read where it is always read, in a namespace where another file is there;
 # that nobody may trace is made by a filter.
 cat >"$work/yama" <<'END'

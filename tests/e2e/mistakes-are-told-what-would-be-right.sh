@@ -28,6 +28,8 @@ wrong 1 'directory' record .
 wrong 1 'flick record.*makes one' report
 wrong 1 'did you mean `fib`' record -P fibb ./recursion
 wrong 1 'flick list' list ./recursion zzz
+wrong 1 'mean the C library.*`libc.so\*!malloc`.*`plt:malloc`' count malloc -- ./recursion
+wrong 1 'flick list' count fl_nowhere_at_all -- ./recursion
 run "$FLICK" record -a latency --all ./recursion
 succeeded
 wrong 1 'not the directory' report flick.data/results.db
