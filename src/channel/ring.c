@@ -306,10 +306,12 @@ static void count_waiting(const struct fl_channel *c, uint32_t by)
 }
 
 /* Sleep until there may be room, by what is granted meanwhile; false when there is no
- * reader. Signal handlers run in here and may enqueue: nothing of the ring is held, and
+ * reader, or it has given the slot up: then nobody grants anything, and a program that waited
+ * would hang. Signal handlers run in here and may enqueue: nothing of the ring is held, and
  * they may have made the room that is waited for. */
-static bool wait_room(const struct fl_channel *c, struct fl_ring *g, size_t n)
+static bool wait_room(const struct fl_channel *c, struct fl_slot *s, size_t n)
 {
+	struct fl_ring *g = &s->ring[0];
 	bool may_come = true;
 	uint64_t granted;
 
@@ -317,7 +319,8 @@ static bool wait_room(const struct fl_channel *c, struct fl_ring *g, size_t n)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
 	granted = load_acquire(&g->granted);		/* (D) pairs with (C) in lease.c */
 	if (room_left(g) < n && g->claimed >= granted) {
-		may_come = fl_owner_lives(&c->session->reader);
+		may_come = fl_owner_lives(&c->session->reader) &&
+			   load_relaxed(&s->state) == FL_SLOT_LIVE;
 		if (may_come) {
 			FL_POINT("ring.wait");
 			fl_os_futex_wait(&g->granted_word, (uint32_t)granted, WAIT_US);
@@ -384,7 +387,7 @@ static void put_waiting(const struct fl_channel *c, const struct flick_record *r
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
 		lose_slotless(c, r->probe);
 	while (s && !try_append(c, r, n, since)) {
-		if (wait_room(c, &s->ring[0], n))
+		if (wait_room(c, s, n))
 			continue;
 		lose(c, FL_LOST_READER, events(r, n));
 		return;
@@ -457,7 +460,7 @@ bool fl_channel_make_room(uint32_t n)
 	if (!s)
 		return lose_all(n);
 	while (!try_room(n)) {
-		if (wait_room(&fl_first, &s->ring[0], n))
+		if (wait_room(&fl_first, s, n))
 			continue;
 		lose(&fl_first, FL_LOST_READER, n);
 		return false;

@@ -659,13 +659,13 @@ static void target_of(struct fl_region *m)
 	_exit(fl_channel_reader_lives() ? 1 : 0);
 }
 
-static void dead_reader_frees_a_blocked_target_which_counts(void **state)
+/* Of a target that waits for room: by what it goes on, and what its end says. */
+static void let_go_of_one_that_waits(void (*by)(struct fl_region *, pid_t reader), int end)
 {
 	int ends[2], fd, status;
 	struct fl_region *m;
 	pid_t reader, target;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	reader = fork();
 	if (!reader)
@@ -679,11 +679,37 @@ static void dead_reader_frees_a_blocked_target_which_counts(void **state)
 	while (!__atomic_load_n(&fl_shm_slot(m, 0)->ring[0].waiting, __ATOMIC_ACQUIRE))
 		usleep(100);
 	assert_int_equal(waitpid(target, &status, WNOHANG), 0);
-	assert_int_equal(kill(reader, SIGKILL), 0);
+	by(m, reader);
 	assert_int_equal(waitpid(target, &status, 0), target);
-	assert_int_equal(status, 0);
+	assert_int_equal(status, end << 8);
 	assert_int_equal(fl_shm_slot(m, 0)->ring[0].lost[FL_LOST_READER], 2);
+	kill(reader, SIGKILL);
 	waitpid(reader, &status, 0);
+}
+
+static void kill_reader(struct fl_region *m, pid_t reader)
+{
+	(void)m;
+	assert_int_equal(kill(reader, SIGKILL), 0);
+}
+
+static void dead_reader_frees_a_blocked_target_which_counts(void **state)
+{
+	(void)state;
+	let_go_of_one_that_waits(kill_reader, 0);
+}
+
+static void give_slot_up(struct fl_region *m, pid_t reader)
+{
+	(void)reader;
+	__atomic_store_n(&fl_shm_slot(m, 0)->state, FL_SLOT_FREE, __ATOMIC_RELEASE);
+}
+
+/* It is the reader's mistake, and not the program's to hang for. */
+static void who_has_no_slot_any_more_waits_for_no_room(void **state)
+{
+	(void)state;
+	let_go_of_one_that_waits(give_slot_up, 1);
 }
 
 static void reader_that_takes_the_region_down_is_no_reader(void **state)
@@ -784,6 +810,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_goes_on_after_the_end_keeps_its_slot),
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
+		cmocka_unit_test(who_has_no_slot_any_more_waits_for_no_room),
 		cmocka_unit_test(reader_that_takes_the_region_down_is_no_reader),
 		cmocka_unit_test(handler_may_enqueue_while_its_thread_waits_for_room),
 	};
