@@ -191,11 +191,16 @@ static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_
 		      is_below(sp + ARGUMENTS, of->at[n - 1].sp));
 }
 
-/* Code of fixed frame size: what ends lower than a frame of it began is further in. */
+/* Code of fixed frame size: what ends lower than a frame of it began is further in. A handler
+ * on a stack of its own may have left no frame since the function's was found. */
 static void note_fixed(struct fl_frames *of, uint32_t function)
 {
+	uint32_t n;
+
+	FL_POINT("frames.found");
+	n = load_relaxed(&of->n);
 	if (load_relaxed(&fl_table.functions[function].is_fixed) &&
-	    of->at[load_relaxed(&of->n) - 1].loose != function)
+	    (!n || of->at[n - 1].loose != function))
 		return;
 	store_relaxed(&fl_table.functions[function].is_fixed, 1);
 	for (uint32_t i = load_relaxed(&of->n); i-- > 0;)
@@ -298,14 +303,15 @@ bool fl_frames_find(struct fl_frames *of, uint32_t exit, uint32_t sp, uint32_t *
 	return *at != NO_FRAME;
 }
 
-struct fl_frame fl_frames_take(struct fl_frames *of, uint32_t at)
+bool fl_frames_take(struct fl_frames *of, uint32_t at, struct fl_frame *f)
 {
-	struct fl_frame f = of->at[at];
-
+	*f = of->at[at];
+	if (load_relaxed(&of->n) <= at)
+		return false;
 	give_up(of, at + 1);
 	store_relaxed(&of->n, at);
 	show_innermost(of);
-	return f;
+	return true;
 }
 
 /* Calls that are open have been so until now. */

@@ -199,15 +199,16 @@ static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, u
 /* At `now`, or 0: it is not likely to end any. */
 static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 {
+	struct fl_frame frame;
 	uint32_t at;
 
-	if (!fl_frames_find(of, id, sp, &at)) {
+	if (!fl_frames_find(of, id, sp, &at) || !fl_frames_take(of, at, &frame)) {
 		fl_channel_count(id);
 		note_look(of, &fl_table.probes[id]);
 		return;
 	}
 	now = now ? now : fl_arch_ticks_apart();
-	end_sample(of, fl_frames_take(of, at), id, now);
+	end_sample(of, frame, id, now);
 	of->seen = now;
 }
 

@@ -187,13 +187,13 @@ void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden
 /* Timed calls that are open (frames.c). At an entry: those that were left go. push: one that
  * came at its `tsc`, and begins now; false when there is no room. take_out_since: of all that
  * are open, what a probe took since. note: a call begins that is not timed. find: which one
- * ends at an exit? take: it and all above go. forget: all go. */
+ * ends at an exit? take: it and all above go; false: a handler was quicker. forget: all go. */
 void fl_frames_leave(struct fl_frames *, uint32_t entry, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
 void fl_frames_take_out_since(struct fl_frames *, uint64_t tsc);
 void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
 bool fl_frames_find(struct fl_frames *, uint32_t exit, uint32_t sp, uint32_t *at);
-struct fl_frame fl_frames_take(struct fl_frames *, uint32_t at);
+bool fl_frames_take(struct fl_frames *, uint32_t at, struct fl_frame *);
 void fl_frames_forget(struct fl_frames *);
 /* For fl_channel_each_frames(). tell: the reader of those that are open; forget_dead: all go,
  * as their thread has gone. */

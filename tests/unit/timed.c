@@ -11,6 +11,7 @@
 
 #include "probe/pick.h"
 #include "sampling-rig.h"
+#include "stop-at.h"
 
 /* ---- which call an exit ends -------------------------------------------------------- */
 
@@ -87,6 +88,38 @@ static void an_exit_by_call_ends_its_own_or_the_only_one(void **unused)
 {
 	(void)unused;
 	assert_int_equal(runs(end_by_call), 2 * 3);
+}
+
+/* On a stack of its own, above the frames. */
+static void leave_by_handler(void)
+{
+	begin(&two, 100000);
+	end(&two, 100000);
+	NEED(frames()->n == 0);
+}
+
+/* It has counted, and no sample is of it. */
+static void end_behind_handler(struct rig *unused)
+{
+	(void)unused;
+	open_many();
+	for (int i = 0; i < 2; i++) {		/* the second time its frame size is fixed */
+		begin(&two, 1200);
+		begin(&one, 1000);
+		stop("frames.found", leave_by_handler);
+		end(&one, 1000);
+		NEED(frames()->n == 0);
+		begin(&one, 1000);
+		stop("frames.found", leave_by_handler);
+		exit_by_jump(&one, 1008);
+		NEED(frames()->n == 0);
+	}
+}
+
+static void a_handler_may_end_what_is_just_found(void **unused)
+{
+	(void)unused;
+	assert_int_equal(runs(end_behind_handler), 2 * 4);
 }
 
 /* Left by longjmp; but up to 16 bytes of arguments stand within one frame. */
@@ -514,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_exit_by_jump_ends_the_outermost_below),
 		TEST(an_exit_by_call_ends_its_own_or_the_only_one),
+		TEST(a_handler_may_end_what_is_just_found),
 		TEST(calls_that_were_left_are_no_callers),
 		TEST(frames_of_older_periods_make_room),
 		TEST(what_probes_in_a_call_took_is_told_with_it),
