@@ -222,6 +222,7 @@ static void detach(void)
 {
 	fl_probes_close();
 	fl_life_close();
+	fl_protect_close();
 	fl_channel_close();
 	fl_patch_close();
 	start_error = watch_error = 0;
@@ -369,6 +370,8 @@ static int open_all(void)
 	if (!err)
 		err = fl_probes_open(shm);
 	fl_probe_builder = &fl_copy_builder;
+	if (!err && shm->is_attached)
+		fl_protect_open_late();
 	if (!err)
 		err = fl_life_open();
 	if (!err)

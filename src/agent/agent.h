@@ -73,9 +73,18 @@ void fl_find_loaded(uintptr_t at);
 /* Tell the scan where the profiling functions of this process are. */
 void fl_cyg_open(void);
 
+/* A place that is the agent's own, not a probe's: from one state to another; and its old
+ * bytes back, which may take more than one try. 0, -errno or why not. */
+int fl_agent_change(struct fl_patch *, int from, int to);
+int fl_agent_restore(struct fl_patch *);
+
 /* Follow the process through dlopen and fork. 0 or -errno. */
 int fl_life_open(void);
 void fl_life_close(void);
+/* The C library's mprotect() and mlockall() are flick's, in a program that it comes into late;
+ * and no more. Where that cannot be they stay (protect.c). */
+void fl_protect_open_late(void);
+void fl_protect_close(void);
 /* For this recorder, which is watched once there are probes. */
 int fl_life_watch(struct fl_region *);
 /* Who watches it, and re-arms what it samples. open: in the first thread of the

@@ -146,23 +146,33 @@ static int plan_loader(void)
 	return fl_arch_plan(&loader_patch, &in, &datum);
 }
 
-static int change_loader(int from, int to)
+int fl_agent_change(struct fl_patch *p, int from, int to)
 {
 	struct fl_change change;
 	struct fl_set set = { .changes = &change, .room = 1 };
-	uintptr_t lo = loader_patch.at, hi = lo + loader_patch.len;
+	uintptr_t lo = p->at, hi = lo + p->len;
 	size_t bad;
 	int err;
 
 	fl_fork_enter();
 	err = fl_text_open(lo, hi, FL_TEXT_LOADER);
 	if (!err) {
-		loader_patch.view = fl_text_shift(lo);
-		fl_set_stage(&set, &loader_patch, from, to);
+		p->view = fl_text_shift(lo);
+		fl_set_stage(&set, p, from, to);
 		err = fl_set_commit(&set, &bad);
 		fl_text_close(lo, hi, FL_TEXT_LOADER);
 	}
 	fl_fork_leave();
+	return err;
+}
+
+int fl_agent_restore(struct fl_patch *p)
+{
+	enum { TRIES = 3 };
+	int err = -EAGAIN;
+
+	for (int i = 0; err && i < TRIES; i++)
+		err = fl_agent_change(p, FL_ON, FL_OLD);
 	return err;
 }
 
@@ -174,7 +184,7 @@ static int arm_loader(void)
 		err = fl_claim_alone(&loader_patch);
 	if (err)
 		return err;
-	err = change_loader(FL_OLD, FL_ON);
+	err = fl_agent_change(&loader_patch, FL_OLD, FL_ON);
 	if (err)
 		fl_unclaim_alone(&loader_patch);
 	return err;
@@ -333,12 +343,7 @@ int fl_life_open(void)
 
 void fl_life_close(void)
 {
-	enum { TRIES = 3 };
-	int err = hears_loader ? change_loader(FL_ON, FL_OLD) : 0;
-
-	for (int i = 1; err && i < TRIES; i++)
-		err = change_loader(FL_ON, FL_OLD);
-	if (hears_loader && !err) {
+	if (hears_loader && !fl_agent_restore(&loader_patch)) {
 		fl_unclaim_alone(&loader_patch);
 		is_armed = false;
 	}

@@ -149,7 +149,8 @@ enum fl_form {
 	FL_FORM_BODY_SWITCH,	/* in a body: a NOP before an indirect jump, whose look-up
 				 * stands FL_ARCH_SWITCH_BYTES behind it */
 	FL_FORM_BODY_POINT,	/* in a body: a jump over a call of glue that keeps the flags */
-	FL_FORM_NONE		/* refused before it was understood */
+	FL_FORM_NONE,		/* refused before it was understood */
+	FL_FORM_ASK		/* no site: a function of the C library's, a system call */
 };
 
 /* ---- plan (pure): how a site is armed and switched --------------------- */
@@ -242,7 +243,7 @@ struct fl_plan_in {
 	enum fl_form form;
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
-	uint32_t probe;			/* whose id the glue has */
+	uint32_t probe;			/* whose id the glue has; of an ASK the call's number */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
 	/* ... by offset in the window, how far into `off` the copy is of the instruction that
 	 * begins there; 0: none does. All 0: others may come there later. */

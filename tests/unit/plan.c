@@ -593,6 +593,33 @@ static void no_call_returns_to_what_is_taken_away(void **state)
 	}
 }
 
+/* read(), say: who has named the call, and not made it, comes anew, where the jump leads. */
+static void what_asks_the_kernel_becomes_a_jump(void **state)
+{
+	uint8_t to[FL_ARCH_SITE_MAX - 1];
+	uintptr_t copy;
+	struct fl_patch p;
+
+	(void)state;
+	for (size_t at = AT; at < AT + WORD; at++) {
+		assert_int_equal(plan_at(&p, at, FL_FORM_ASK, "\xb8\0\0\0\0\x0f\x05\xc3", 8, 0),
+				 0);
+		assert_int_equal(p.len, 7);
+		assert_int_equal(p.bytes[FL_ON][0], 0xe9);
+		assert_memory_equal(p.bytes[FL_ON] + 5, "\x0f\x05", 2);
+		assert_memory_equal(p.bytes[FL_ON], p.bytes[FL_OFF], 7);
+		assert_reaches_glue(&p, 0);
+		assert_true(p.rows & FL_ROW);
+		assert_true(fl_arch_inner(&p, &copy, to));
+		for (size_t k = 1; k < p.len; k++)
+			assert_int_equal(to[k - 1] != 0, k == 5);
+		assert_true(copy + to[4] == (uintptr_t)glue);
+	}
+	assert_int_equal(plan(&p, FL_FORM_ASK, "\xb8\1\0\0\0\x0f\x05", 7, 0), FLE_UNKNOWN);
+	assert_int_equal(plan(&p, FL_FORM_ASK, "\xb8\0\0\0\0\x0f\x0b", 7, 0), FLE_UNKNOWN);
+	assert_int_equal(plan(&p, FL_FORM_ASK, "\xb8\0\0\0\0\x0f", 6, 0), FLE_UNKNOWN);
+}
+
 /* ---- glue ---------------------------------------------------------------------- */
 
 static void glue_loads_id_and_goes(void **state)
@@ -664,6 +691,7 @@ int main(void)
 		cmocka_unit_test(ways_into_a_body_differ_in_one_byte),
 		cmocka_unit_test(a_row_is_parked_in_one_word_too),
 		cmocka_unit_test(what_counts_holds_threads),
+		cmocka_unit_test(what_asks_the_kernel_becomes_a_jump),
 		cmocka_unit_test(glue_loads_id_and_goes),
 		cmocka_unit_test(glue_of_bodies_keeps_what_it_loads),
 		cmocka_unit_test(late_glue_loads_its_id_from_data),

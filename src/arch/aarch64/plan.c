@@ -111,7 +111,7 @@ static int check_form(enum fl_form form, uint32_t old)
 		return old == A64_W_PAST_POINT ? 0 : FLE_UNKNOWN;
 	case FL_FORM_BODY_RET:
 		return FLE_NOPORT;
-	case FL_FORM_NONE:
+	case FL_FORM_NONE: case FL_FORM_ASK:
 		break;
 	}
 	return FLE_UNKNOWN;

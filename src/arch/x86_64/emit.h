@@ -16,6 +16,8 @@ enum {
 	X86_POINTER = 0x15,	/* behind ff: call *pointer(%rip); behind 67: adc $imm32,%eax */
 	X86_TEST_AL = 0xa8,	/* test $imm8,%al: as long as jmp rel8 */
 	X86_INT3 = 0xcc,
+	X86_MOV_EAX = 0xb8,	/* mov $imm32,%eax: as long as jmp; then syscall */
+	X86_ASK_BYTES = 7,
 	X86_ADDR32 = 0x67	/* prefix without effect on a branch */
 };
 

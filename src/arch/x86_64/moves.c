@@ -271,6 +271,23 @@ static bool find_copies(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
 	return any;
 }
 
+/* Of what asks the kernel: who has named the call, and not made it, comes anew. */
+static bool find_ask(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
+{
+	enum { NAMED = X86_ASK_BYTES - 2 };
+	struct fl_insn i;
+
+	fl_arch_decode(&i, p->bytes[FL_OFF], NAMED, p->at);
+	*copy = i.target - NAMED;
+	to[NAMED - 1] = NAMED;
+	return true;
+}
+
+static bool is_ask(const struct fl_patch *p)
+{
+	return p->len == X86_ASK_BYTES && p->bytes[FL_OLD][0] == X86_MOV_EAX;
+}
+
 /* Of NOPs: behind them. Where `off` and `on` have a start, too, it stays. */
 static bool find_nops(const struct fl_patch *p, uint8_t *to)
 {
@@ -290,5 +307,6 @@ bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH
 {
 	__builtin_memset(to, 0, FL_ARCH_SITE_MAX - 1);
 	*copy = p->at;
-	return p->may_pass ? find_nops(p, to) : find_copies(p, copy, to);
+	return p->may_pass ? find_nops(p, to) :
+	       is_ask(p) ? find_ask(p, copy, to) : find_copies(p, copy, to);
 }

@@ -34,6 +34,8 @@
  *		    0f 1f 00		 0f 1f 00		eb 1f 00
  *	BODY_POINT  jmp .+31		 jmp .+31		jmp .+2 (call glue, ...)
  *		    eb 1d		 eb 1d			eb 00
+ *	ASK	    mov $number,%eax; syscall			jmp glue; (syscall)
+ *		    b8 ........ 0f 05	 as on			e9 ........ 0f 05
  *
  * The two ways of a BODY lie where their displacements differ in the low byte. Exit and
  * tail are places in the body, which is flick's own; a return's last byte never changes.
@@ -228,6 +230,23 @@ static int plan_sled(struct fl_patch *p, const struct fl_plan_in *in)
 	return 0;
 }
 
+/* Nobody comes to what is left of it: who has named the call comes anew (moves.c). */
+static int plan_ask(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	uint8_t asks[X86_ASK_BYTES] = { X86_MOV_EAX, 0, 0, 0, 0, 0x0f, 0x05 };
+
+	__builtin_memcpy(asks + 1, &in->probe, sizeof in->probe);
+	p->len = sizeof asks;
+	p->may_pass = 0;
+	if (in->room < p->len || __builtin_memcmp(p->bytes[FL_OLD], asks, p->len))
+		return FLE_UNKNOWN;
+	if (!x86_branch(asks, X86_JMP, in->at, in->glue))
+		return FLE_NOREACH;
+	__builtin_memcpy(p->bytes[FL_OFF], asks, p->len);
+	__builtin_memcpy(p->bytes[FL_ON], asks, p->len);
+	return 0;
+}
+
 static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	switch (in->form) {
@@ -257,6 +276,8 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return plan_leap(p, in, 3, leap_switch);
 	case FL_FORM_BODY_POINT:
 		return plan_leap(p, in, 2, leap_point);
+	case FL_FORM_ASK:
+		return plan_ask(p, in);
 	case FL_FORM_NONE:
 		break;
 	}
@@ -320,14 +341,14 @@ static void find_starts(struct fl_patch *p)
 }
 
 /* Can it be armed, and put back, though threads run? What holds for `off` holds
- * for `on`, and for both ways. The entry of a body that cannot be put back is armed while
- * no other thread is there, as a row is. */
+ * for `on`, and for both ways. Of the entry of a body, and of what asks the kernel, threads
+ * are held where it cannot be put back, as for a row. */
 static int check_moves(struct fl_patch *p, enum fl_form form)
 {
 	struct fl_move m[FL_ARCH_MOVES];
 	int n = fl_arch_moves(p, FL_OFF, FL_OLD, m);
 
-	if (n < 0 && form == FL_FORM_BODY) {
+	if (n < 0 && (form == FL_FORM_BODY || form == FL_FORM_ASK)) {
 		p->rows |= FL_ROW;
 		return 0;
 	}
