@@ -294,10 +294,14 @@ static int check_program(const struct fl_attached *a)
 	FILE *f = open_of(a->pid, "exe");
 	Elf64_Ehdr eh = { .e_machine = 0 };
 
-	if (f && fread(&eh, sizeof(eh), 1, f) != 1)
+	if (!f) {		/* in the middle of an exec there is none */
+		fl_say("cannot attach to process %d: its program cannot be read just now (%s); "
+		       "try again", a->pid, strerror(errno));
+		return -1;
+	}
+	if (fread(&eh, sizeof(eh), 1, f) != 1)
 		eh.e_machine = 0;
-	if (f)
-		fclose(f);
+	fclose(f);
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != FL_ARCH_ELF_MACHINE) {
 		fl_say("process %d runs a program for another processor, or of "
 		       "32 bits: flick is "
