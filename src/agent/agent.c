@@ -531,7 +531,7 @@ static int follow_earlier(void)
 					   __ATOMIC_RELAXED) ? take_over() : 0;
 }
 
-int fl_agent_attach(const char *given)
+static int enter(const char *given)
 {
 	uint64_t mapped;
 	int err = follow_earlier();
@@ -558,6 +558,32 @@ int fl_agent_attach(const char *given)
 	fl_life_close();
 	is_recorded = false;
 	is_attached = false;
+	return err;
+}
+
+/* Recorders take turns, but one that is killed gives its turn away while the thread that it
+ * has sent is at it. Who forks meanwhile has a child in which nobody is. */
+int fl_agent_attach(const char *given)
+{
+	enum { PAUSE_US = 1000, PATIENCE_US = 5000000 };
+	static uint32_t entered;		/* the process in which somebody is */
+	const uint32_t own = (uint32_t)fl_os_pid();
+	int err;
+
+	for (uint32_t us = 0;; us += PAUSE_US) {
+		uint32_t was = load_relaxed(&entered);
+
+		/* (I) pairs with (J): what the one before has left is there */
+		if (was != own && __atomic_compare_exchange_n(&entered, &was, own, false,
+							      __ATOMIC_ACQUIRE,
+							      __ATOMIC_RELAXED))
+			break;
+		if (us >= PATIENCE_US)
+			return FLE_RECORDED;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	err = enter(given);
+	store_release(&entered, 0);		/* (J) pairs with (I) */
 	return err;
 }
 

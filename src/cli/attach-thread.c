@@ -719,10 +719,32 @@ static int await_created(struct fl_attached *a)
 	return 0;
 }
 
+/* Whom a recorder has sent that was killed since may be at it yet, with the memory that the
+ * next one is to use: it would say in there that it has ended, in the other one's name. One
+ * that was laid out and did not come to run says nothing for ever. */
+static bool await_earlier(const struct fl_attached *a)
+{
+	enum { BEGINS_US = 300000, RUNS_US = 5000000 };
+	struct fl_inject was;
+	uint64_t begin = now_us();
+
+	while (a->data && fl_attach_read(a, layout_of(a).with, &was, sizeof(was))) {
+		bool begins = was.state == FL_INJECT_CREATED;
+
+		if ((!begins && was.state != FL_INJECT_RUNS) ||
+		    (begins && now_us() - begin > BEGINS_US))
+			return true;
+		if (now_us() - begin > RUNS_US)
+			return false;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return true;
+}
+
 int fl_attach_load(struct fl_attached *a, const char *const texts[3])
 {
 	struct borrowed t = { .a = a };
-	int err = find_thread(&t);
+	int err = await_earlier(a) ? find_thread(&t) : -EALREADY;
 
 	if (err)
 		return err;

@@ -169,6 +169,8 @@ static const char *what_stands_against(const struct fl_attached *a, int err)
 	case -EUSERS: return CROWDED;
 	case -ENOMEM: return "it has no room for more memory";
 	case -EBUSY: return STOPPED;
+	case -EALREADY: return "another flick, which was killed, has a thread in it yet; try "
+			       "again";
 	case -ESTALE: return ANOTHER;
 	case -ESRCH: return "it has ended";
 	default: return fl_reason(err);

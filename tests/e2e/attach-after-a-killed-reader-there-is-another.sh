@@ -112,4 +112,16 @@ for program in sites bodies; do
 		next
 	done
 	finish
+	# The thread that it has sent is in the agent yet when the next one comes.
+	export FLICK_LATE_AT=agent.asked
+	begin 7
+	unset FLICK_LATE_AT
+	for i in 1 2 3; do
+		label="$program, attached, killed while its thread is in, $i:"
+		to=$out slain_at agent.asked -p $pid "-d 5"
+		wait $recorder 2>/dev/null
+		[ ! -e "$FLICK_KILL_OTHER" ] || fail "$label it did not come there"
+		next
+	done
+	finish
 done
