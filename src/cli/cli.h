@@ -408,6 +408,7 @@ struct fl_session {
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */
 	uint64_t target_begin_ns;	/* what it had when it was attached to */
 	uint64_t begun_ns;		/* when its probes were as wanted; 0: not attached */
+	uint64_t children_ns;		/* CPU time of those that the target has waited for */
 	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
 					 * known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */

@@ -101,12 +101,16 @@ void fl_target_end(struct fl_session *s)
 
 /* ---- its end ------------------------------------------------------------------------- */
 
-static void note_watch(struct fl_session *s, int status, const struct rusage *used)
+static uint64_t cpu_ns(const struct rusage *used)
 {
 	const struct timeval *user = &used->ru_utime, *system = &used->ru_stime;
 
-	s->watch_ns += fl_ns(user->tv_sec + system->tv_sec,
-			     (user->tv_usec + system->tv_usec) * 1000);
+	return fl_ns(user->tv_sec + system->tv_sec, (user->tv_usec + system->tv_usec) * 1000);
+}
+
+static void note_watch(struct fl_session *s, int status, const struct rusage *used)
+{
+	s->watch_ns += cpu_ns(used);
 	if (WIFSIGNALED(status))
 		s->watch_signal = WTERMSIG(status);
 }
@@ -130,6 +134,7 @@ static bool reap(struct fl_session *s)
 
 	while (!waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) {
 		bool is_watch, is_measuring;
+		uint64_t own_ns;
 
 		pid = end.si_pid;
 		if (!pid)
@@ -137,13 +142,15 @@ static bool reap(struct fl_session *s)
 		fl_os_thread_name_of(pid, pid, name);
 		is_watch = !strcmp(name, FL_OS_OUTSIDE_NAME);
 		is_measuring = pid == s->calibrator.pid;
+		own_ns = fl_os_process_ns(pid);
 		if ((s->o->follow || pid == s->pid) && !is_watch && !is_measuring)
-			s->target_ns += fl_os_process_ns(pid);
+			s->target_ns += own_ns;
 		if (wait4(pid, &status, 0, &used) < 0)
 			break;
 		if (is_watch)
 			note_watch(s, status, &used);
 		if (pid == s->pid) {
+			s->children_ns = cpu_ns(&used) > own_ns ? cpu_ns(&used) - own_ns : 0;
 			s->status = status;
 			fl_target_note_gone(s);
 			target_pid = 0;

@@ -277,9 +277,22 @@ static void tell_costly(const struct fl_session *s)
 	free(calls);
 }
 
+/* Who records a compiler's driver, or a shell, asks for what they start. */
+static void tell_children(const struct fl_session *s)
+{
+	enum { LEAST_NS = 50000000 };
+
+	if (s->o->follow || s->children_ns < LEAST_NS || s->children_ns < s->target_ns)
+		return;
+	fl_say("%s's children took %.2f s of CPU time, itself %.2f: they are not recorded; "
+	       "--follow records them", s->o->argv[0], (double)s->children_ns / 1e9,
+	       (double)s->target_ns / 1e9);
+}
+
 void fl_session_tell(struct fl_session *s)
 {
 	tell_end(s);
+	tell_children(s);
 	if (s->o->action == FL_ACT_TIME && s->cost > 100)
 		tell_costly(s);
 	tell_refusals(s);
