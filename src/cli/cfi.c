@@ -5,6 +5,7 @@
  * may take: what it said is kept, as a profile has few places, and many samples of each.
  */
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,12 +13,15 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "cli/cfi-check.h"
 #include "cli/cfi.h"
 #include "obj/obj.h"
 
+/* Of one file, tables and headers. */
+enum { MOST_BYTES = 1 << 28, MOST_HEADERS = 64 };
+
 struct fl_cfi {
-	int fd;				/* -1: in memory */
-	char *bytes;
+	char *bytes;			/* headers and tables; not its code */
 	Elf *elf;
 	Dwarf_CFI *tables;
 	struct fl_cfi_row *rows;	/* that were worked out */
@@ -174,7 +178,21 @@ static struct fl_cfi *open_elf(struct fl_cfi *c)
 	return NULL;
 }
 
-/* The kernel's, which is the same for all processes. Its sections stand last. */
+static struct fl_cfi *open_bytes(char *bytes, size_t n)
+{
+	struct fl_cfi *c = calloc(1, sizeof(*c));
+
+	elf_version(EV_CURRENT);
+	if (!c) {
+		free(bytes);
+		return NULL;
+	}
+	c->bytes = bytes;
+	c->elf = elf_memory(bytes, n);
+	return open_elf(c);
+}
+
+/* The kernel's, which is the same for all processes, and no lie. Its sections stand last. */
 static struct fl_cfi *open_vdso(void)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -184,40 +202,95 @@ static struct fl_cfi *open_vdso(void)
 	if (!bytes)
 		return NULL;
 	memcpy(bytes, eh, n);
-	return fl_cfi_open_memory(bytes, n);
-}
-
-struct fl_cfi *fl_cfi_open(const char *path)
-{
-	struct fl_cfi *c;
-	uint64_t bytes;
-	bool is_own;
-
-	if (!strcmp(path, "[vdso]"))
-		return open_vdso();
-	elf_version(EV_CURRENT);
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return NULL;
-	c->fd = fl_obj_open_plain(path, &bytes, &is_own);
-	if (c->fd >= 0)
-		c->elf = elf_begin(c->fd, ELF_C_READ, NULL);
-	return open_elf(c);
+	return open_bytes(bytes, n);
 }
 
 struct fl_cfi *fl_cfi_open_memory(char *bytes, size_t n)
 {
-	struct fl_cfi *c = calloc(1, sizeof(*c));
+	if (fl_cfi_make_modest(bytes, n))
+		return open_bytes(bytes, n);
+	free(bytes);
+	return NULL;
+}
 
-	elf_version(EV_CURRENT);
-	if (!c) {
+static bool read_piece(int fd, void *to, uint64_t at, size_t n)
+{
+	return pread(fd, to, n, (off_t)at) == (ssize_t)n;
+}
+
+/* What tables take, and what stands between them and behind, as far as one segment goes: how
+ * long the last of them is only sections say. */
+struct tables_at {
+	const Elf64_Phdr *table;
+	uint64_t from, n;
+};
+
+static bool find_tables(int fd, const Elf64_Phdr *ph, size_t n, struct tables_at *t)
+{
+	const Elf64_Phdr *load = NULL;
+	int32_t head[2] = { 0 };	/* the second: where frames are, from there on */
+	uint64_t frames;
+
+	t->table = NULL;
+	for (size_t i = 0; i < n && !t->table; i++)
+		t->table = ph[i].p_type == PT_GNU_EH_FRAME ? &ph[i] : NULL;
+	for (size_t i = 0; i < n && t->table && !load; i++)
+		load = ph[i].p_type == PT_LOAD &&
+		       t->table->p_offset - ph[i].p_offset < ph[i].p_filesz ? &ph[i] : NULL;
+	if (!load || !read_piece(fd, head, t->table->p_offset, sizeof(head)))
+		return false;
+	frames = t->table->p_offset + sizeof(*head) + (uint64_t)(int64_t)head[1];
+	t->from = frames < t->table->p_offset ? frames : t->table->p_offset;
+	t->n = load->p_filesz - (t->from - load->p_offset);
+	return t->from - load->p_offset < load->p_filesz && t->n <= MOST_BYTES;
+}
+
+/* Headers as in the file, and behind them the tables. A file that is changed meanwhile, or
+ * that is mostly holes, does no harm then, nor does one of many keep a descriptor. */
+static struct fl_cfi *copy_tables(int fd, const Elf64_Ehdr *file, const Elf64_Phdr *ph)
+{
+	size_t head = sizeof(*file) + file->e_phnum * sizeof(*ph);
+	struct tables_at t;
+	Elf64_Ehdr *eh;
+	char *bytes;
+
+	if (!find_tables(fd, ph, file->e_phnum, &t))
+		return NULL;
+	bytes = malloc(head + t.n);
+	if (!bytes || !read_piece(fd, bytes + head, t.from, t.n)) {
 		free(bytes);
 		return NULL;
 	}
-	c->fd = -1;
-	c->bytes = bytes;
-	c->elf = elf_memory(bytes, n);
-	return open_elf(c);
+	eh = (Elf64_Ehdr *)bytes;
+	*eh = *file;
+	eh->e_phoff = sizeof(*eh);
+	eh->e_shoff = eh->e_shnum = eh->e_shstrndx = 0;
+	memcpy(eh + 1, ph, head - sizeof(*eh));
+	((Elf64_Phdr *)(eh + 1))[t.table - ph].p_offset = head + t.table->p_offset - t.from;
+	return fl_cfi_open_memory(bytes, head + t.n);
+}
+
+struct fl_cfi *fl_cfi_open(const char *path)
+{
+	struct fl_cfi *c = NULL;
+	Elf64_Phdr ph[MOST_HEADERS];
+	Elf64_Ehdr eh;
+	uint64_t bytes;
+	bool is_own;
+	int fd;
+
+	if (!strcmp(path, "[vdso]"))
+		return open_vdso();
+	fd = fl_obj_open_plain(path, &bytes, &is_own);
+	if (fd < 0)
+		return NULL;
+	if (read_piece(fd, &eh, 0, sizeof(eh)) && !memcmp(eh.e_ident, ELFMAG, SELFMAG) &&
+	    eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_phentsize == sizeof(*ph) &&
+	    eh.e_phnum <= MOST_HEADERS &&
+	    read_piece(fd, ph, eh.e_phoff, eh.e_phnum * sizeof(*ph)))
+		c = copy_tables(fd, &eh, ph);
+	close(fd);
+	return c;
 }
 
 void fl_cfi_close(struct fl_cfi *c)
@@ -227,8 +300,6 @@ void fl_cfi_close(struct fl_cfi *c)
 	if (c->tables)
 		dwarf_cfi_end(c->tables);
 	elf_end(c->elf);
-	if (c->fd >= 0)
-		close(c->fd);
 	free(c->bytes);
 	fl_hash_free(&c->by_place);
 	free(c->rows);

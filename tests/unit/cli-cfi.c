@@ -1,0 +1,153 @@
+/*
+ * unit/cli-cfi: tables for unwinding that lie: an entry that remembers states without end, or
+ * has a register of a high number, tells nothing and takes no memory, others of its table are
+ * read; a table that says it is longer than it is, is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+#include <elf.h>
+
+#include "base/base.h"
+#include "cli/cfi.h"
+
+enum { ROWS = 1 << 22, FUNCTION = 0x1000, GOOD = 0x2000 };
+
+struct file {
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+	uint8_t how[4];
+	int32_t frames;
+	uint32_t n;
+	struct { int32_t at, fde; } of[2];
+	uint32_t cie_bytes, cie_id;
+	uint8_t cie[16];
+	struct fde {
+		uint32_t bytes, cie;
+		int64_t at, size;
+		uint8_t augmentation, rows[7];
+	} good;
+	struct fde bad;
+	uint8_t more[ROWS];
+};
+
+#define FROM_TABLE(member) \
+	((int32_t)(offsetof(struct file, member) - offsetof(struct file, how)))
+
+static struct fde fde(size_t from, uint64_t at, uint32_t more)
+{
+	return (struct fde){
+		.bytes = (uint32_t)sizeof(struct fde) - 4 + more,
+		.cie = (uint32_t)(from + 4 - offsetof(struct file, cie_bytes)),
+		.at = (int64_t)at, .size = 16,
+	};
+}
+
+/* Addresses are absolute; the frame is 8 above the stack pointer (what CIEs begin with). */
+static struct file *make(void)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	memcpy(f->eh.e_ident, ELFMAG "\2\1\1", 7);
+	f->eh.e_type = ET_EXEC;
+	f->eh.e_machine = FL_ARCH_ELF_MACHINE;
+	f->eh.e_version = EV_CURRENT;
+	f->eh.e_ehsize = f->eh.e_phoff = sizeof(f->eh);
+	f->eh.e_phentsize = sizeof(f->ph);
+	f->eh.e_phnum = 1;
+	f->ph = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME, .p_offset = offsetof(struct file, how),
+			      .p_filesz = sizeof(*f) - offsetof(struct file, how) };
+	memcpy(f->how, "\1\x1b\3\x3b", 4);
+	f->frames = FROM_TABLE(cie_bytes) - FROM_TABLE(frames);
+	f->n = 2;
+	f->of[0].at = FUNCTION;
+	f->of[0].fde = FROM_TABLE(bad);
+	f->of[1].at = GOOD;
+	f->of[1].fde = FROM_TABLE(good);
+	f->cie_bytes = sizeof(f->cie_id) + sizeof(f->cie);
+	memcpy(f->cie, (uint8_t[]){ 1, 'z', 'R', 0, 1, 0x78, FL_ARCH_DWARF_RETURN, 1, 0, 0x0c,
+				    FL_ARCH_DWARF_SP, 8, 0x80 | FL_ARCH_DWARF_RETURN, 1 }, 14);
+	f->good = fde(offsetof(struct file, good), GOOD, 0);
+	f->bad = fde(offsetof(struct file, bad), FUNCTION, ROWS);
+	return f;
+}
+
+static void is_read_in_little_memory(struct file *f, bool has_bad)
+{
+	struct rusage before, after;
+	struct fl_cfi *c;
+
+	getrusage(RUSAGE_SELF, &before);
+	c = fl_cfi_open_memory((char *)f, sizeof(*f));
+	assert_non_null(c);
+	assert_int_equal(fl_cfi_row(c, FUNCTION + 8)->kind,
+			 has_bad ? FL_CFI_CALLED : FL_CFI_NONE);
+	assert_int_equal(fl_cfi_row(c, GOOD + 8)->kind, FL_CFI_CALLED);
+	fl_cfi_close(c);
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 65536);
+}
+
+static void what_asks_for_little_is_read(void **state)
+{
+	struct file *f = make();
+
+	(void)state;
+	f->bad = fde(offsetof(struct file, bad), FUNCTION, 0);
+	is_read_in_little_memory(f, true);
+}
+
+static void states_that_are_remembered_without_end_are_not_read(void **state)
+{
+	struct file *f = make();
+
+	(void)state;
+	f->bad = fde(offsetof(struct file, bad), FUNCTION, 4096);
+	memset(f->more, 0x0a, 4096);
+	is_read_in_little_memory(f, false);
+}
+
+static void rows_without_end_are_not_read(void **state)
+{
+	(void)state;
+	is_read_in_little_memory(make(), false);
+}
+
+static void a_register_of_a_high_number_is_not_read(void **state)
+{
+	struct file *f = make();
+
+	(void)state;
+	f->bad = fde(offsetof(struct file, bad), FUNCTION, 0);
+	memcpy(f->bad.rows, "\x07\xff\xff\xff\x7f", 5);
+	is_read_in_little_memory(f, false);
+}
+
+static void a_table_is_no_longer_than_it_is(void **state)
+{
+	struct file *f = make();
+
+	(void)state;
+	f->n = UINT32_MAX;
+	assert_null(fl_cfi_open_memory((char *)f, sizeof(*f)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_asks_for_little_is_read),
+		cmocka_unit_test(states_that_are_remembered_without_end_are_not_read),
+		cmocka_unit_test(rows_without_end_are_not_read),
+		cmocka_unit_test(a_register_of_a_high_number_is_not_read),
+		cmocka_unit_test(a_table_is_no_longer_than_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
