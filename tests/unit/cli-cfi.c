@@ -126,7 +126,7 @@ static void a_register_of_a_high_number_is_not_read(void **state)
 
 	(void)state;
 	f->bad = fde(offsetof(struct file, bad), FUNCTION, 0);
-	memcpy(f->bad.rows, "\x07\xff\xff\xff\x7f", 5);
+	memcpy(f->bad.rows, "\x07\x80\x8e\xce\x1c", 5);
 	is_read_in_little_memory(f, false);
 }
 
