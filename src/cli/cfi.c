@@ -18,7 +18,7 @@
 #include "obj/obj.h"
 
 /* Of one file, tables and headers. */
-enum { MOST_BYTES = 1 << 28, MOST_HEADERS = 64 };
+enum { MOST_BYTES = 1 << 28, MOST_HEADERS = 64, MOST_ROWS = 1 << 18 };
 
 struct fl_cfi {
 	char *bytes;			/* headers and tables; not its code */
@@ -146,6 +146,10 @@ const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
 	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
 		if (c->rows[i - 1].at == at)
 			return &c->rows[i - 1];
+	if (c->n == MOST_ROWS) {		/* of a program that is nowhere twice */
+		fl_hash_free(&c->by_place);
+		c->n = 0;
+	}
 	if (fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
 	    fl_hash_put(&c->by_place, hash, c->n + 1))
 		return NULL;
@@ -281,7 +285,7 @@ struct fl_cfi *fl_cfi_open(const char *path)
 
 	if (!strcmp(path, "[vdso]"))
 		return open_vdso();
-	fd = fl_obj_open_plain(path, &bytes, &is_own);
+	fd = *path == '/' ? fl_obj_open_plain(path, &bytes, &is_own) : -ENOENT;
 	if (fd < 0)
 		return NULL;
 	if (read_piece(fd, &eh, 0, sizeof(eh)) && !memcmp(eh.e_ident, ELFMAG, SELFMAG) &&

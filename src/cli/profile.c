@@ -59,15 +59,32 @@ static struct fl_place find_place(struct fl_profile *p, const struct fl_pc *pcs,
 	return place;
 }
 
-/* What stood in the program: how many places. */
+static int by_path(const void *x, const void *y, void *pcs)
+{
+	const struct fl_pc *a = (const struct fl_pc *)pcs + *(const uint32_t *)x;
+	const struct fl_pc *b = (const struct fl_pc *)pcs + *(const uint32_t *)y;
+
+	return a->path < b->path ? -1 : a->path > b->path;
+}
+
+/* What stood in the program, file by file, as each is opened once: how many places. */
 static size_t take_places(struct fl_profile *p, struct fl_own *own, const struct fl_pc *pcs,
 			  size_t n, struct fl_place *places)
 {
+	uint32_t *order = calloc(n + 1, sizeof(*order));
 	size_t n_places = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (fl_own_is_targets(p->s, &pcs[i]) && !fl_own_has(own, p->s, &pcs[i]))
-			places[n_places++] = find_place(p, pcs, i);
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = (uint32_t)i;
+	if (order)
+		qsort_r(order, n, sizeof(*order), by_path, (void *)(uintptr_t)pcs);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = order ? order[i] : i;
+
+		if (fl_own_is_targets(p->s, &pcs[k]) && !fl_own_has(own, p->s, &pcs[k]))
+			places[n_places++] = find_place(p, pcs, k);
+	}
+	free(order);
 	if (p->is_open)
 		fl_obj_close(&p->obj);
 	p->path = NULL;

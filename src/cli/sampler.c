@@ -187,8 +187,19 @@ static const struct map *map_at(const struct fl_sampler *s, int32_t pid, uint64_
 	return NULL;
 }
 
+/* A program that maps code again and again at the same place, as a JIT may, has one there. */
 static void add_map(struct fl_sampler *s, struct map map)
 {
+	for (uint32_t i = 0; i < s->n_maps; i++) {
+		struct map *m = &s->maps[i];
+
+		if (m->pid != map.pid || m->lo != map.lo || m->hi != map.hi ||
+		    m->path != map.path)
+			continue;
+		memmove(m, m + 1, (s->n_maps - i - 1) * sizeof(*m));
+		s->n_maps--;
+		break;
+	}
 	if (has_room(s, &s->maps, s->n_maps, sizeof(map)))
 		s->maps[s->n_maps++] = map;
 }
@@ -294,6 +305,8 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 		if (!may_be_body(w->s, map) || *code->path == '[')
 			return is_file;
 		is_file = false;
+		if (!*code->path)
+			break;			/* no alias has been there */
 	}
 	*code = (struct fl_stack_code){ .path = NULL };
 	return false;
@@ -359,6 +372,7 @@ static void settle(struct fl_sampler *s, uint64_t until)
 			break;
 		case PERF_RECORD_COMM:
 			forget_maps(s, m->pid);
+			fl_stacks_forget_bodies(&s->stacks);
 			break;
 		}
 	}

@@ -265,6 +265,19 @@ uint32_t fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sample
 	return n;
 }
 
+void fl_stacks_forget_bodies(struct fl_stacks *s)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		if (s->files[i].path)
+			s->files[kept++] = s->files[i];
+		else
+			fl_cfi_close(s->files[i].cfi);
+	}
+	s->n_files = kept;
+}
+
 void fl_stacks_close(struct fl_stacks *s)
 {
 	for (uint32_t i = 0; i < s->n_files; i++)

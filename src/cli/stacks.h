@@ -42,6 +42,8 @@ enum { FL_STACK_DEPTH = 192 };
  * code of the program's. */
 uint32_t fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
 			fl_stack_where *, void *arg, uint64_t places[FL_STACK_DEPTH]);
+/* The process is another program. */
+void fl_stacks_forget_bodies(struct fl_stacks *);
 void fl_stacks_close(struct fl_stacks *);	/* zeros are fine */
 
 #endif
