@@ -173,8 +173,8 @@ struct walk {
 	uint32_t depth;			/* calls that were gone up */
 };
 
-/* What tells of the place, in a file or in a body, which is its function's: that is what it
- * stands for. 0: it is in no code of the program's. */
+/* What tells of the place. In a body that stands for its function; `place` 0: it is in no code
+ * of the program's. */
 static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
 {
 	struct fl_stack_code code = { .path = NULL };
@@ -182,9 +182,11 @@ static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *
 	struct fl_stack_file *file = is_file ? NULL : bodies_at(w->s, w->pid, at);
 	uint64_t elf;
 
-	*place = file ? fl_originals_at(w->s->originals, w->pid, at) : code.path ? at : 0;
-	if (file)
+	if (file) {
+		*place = fl_originals_at(w->s->originals, w->pid, at);
 		return file->cfi ? fl_cfi_row(file->cfi, at) : NULL;
+	}
+	*place = code.path ? at : 0;
 	file = code.path ? file_by_path(w->s, code.path) : NULL;
 	if (!file || !file->cfi || !fl_cfi_address(file->cfi, at - code.lo + code.offset, &elf))
 		return NULL;

@@ -130,24 +130,33 @@ int fl_totals_gather(struct fl_profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* LONGER_NS: by which a timed call may be too long. */
-enum { SHORT_NS = 500, LONGER_NS = 10, FEW = 10 };
+/* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
+ * SHORT_MEAN_NS: else some may have slept, which samples do not see. LONGER_NS: by which a
+ * timed call may be too long. */
+enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FEW = 10 };
 
 /* Of short calls, if chance has samples less far off than chance and the clock have timed
- * ones; of what has no other total: what calls itself, has no probe, or whose few timed calls
- * say that it took more than all there was; and where these few were shorter than others: what
+ * ones; of what has no other total: what calls itself, has no probe, or is short and by its few
+ * timed calls took more than all there was; and where these few were shorter than others: what
  * takes CPU time takes no less in all, but for what chance may do once in a thousand times. */
 static bool is_by_samples(const struct flick_rows *r, const uint64_t *row, uint64_t n)
 {
 	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
 	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
 	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
+	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
+	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
 	uint64_t timed_off = LONGER_NS;
 
-	if (row[total] == FLICK_NONE || (double)n * period - 3 * off > (double)row[total])
+	if (row[total] == FLICK_NONE)
+		return n >= FEW && (!is_timed || recurses || is_short);
+	if ((double)n * period - 3 * off > (double)row[total])
 		return n >= FEW;
+	if (!n || !is_short)
+		return false;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
-	return row[p50] < SHORT_NS && n && (double)row[calls] * (double)timed_off > off;
+	return (double)row[calls] * (double)timed_off > off;
 }
 
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
