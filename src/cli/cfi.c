@@ -173,15 +173,6 @@ bool fl_cfi_address(const struct fl_cfi *c, uint64_t offset, uint64_t *at)
 	return false;
 }
 
-static struct fl_cfi *open_elf(struct fl_cfi *c)
-{
-	c->tables = c->elf ? dwarf_getcfi_elf(c->elf) : NULL;
-	if (c->tables)
-		return c;
-	fl_cfi_close(c);
-	return NULL;
-}
-
 static struct fl_cfi *open_bytes(char *bytes, size_t n)
 {
 	struct fl_cfi *c = calloc(1, sizeof(*c));
@@ -193,7 +184,11 @@ static struct fl_cfi *open_bytes(char *bytes, size_t n)
 	}
 	c->bytes = bytes;
 	c->elf = elf_memory(bytes, n);
-	return open_elf(c);
+	c->tables = c->elf ? dwarf_getcfi_elf(c->elf) : NULL;
+	if (c->tables)
+		return c;
+	fl_cfi_close(c);
+	return NULL;
 }
 
 /* The kernel's, which is the same for all processes, and no lie. Its sections stand last. */
