@@ -23,16 +23,20 @@ near() {	# NAME COLUMN PERCENT
 		fail "$label $1 takes $got ticks, not $said"
 }
 
-# What probes take is measured while the program starts: beside others it may be too much.
+# What probes take is measured while the program starts: beside others it may be too much, and
+# is where a core does the work of a probe and a call's at once: of 78 ticks up to 13. The clock is
+# read there before or behind the end of a call of a hundred ticks, by chance, so its mean is told.
 label=--all
 for try in 1 2 3 4 5 6 7 8; do
 	record -a latency --all -- "$work/ticks"
 	succeeded
 	(
-		for n in 30 100 1k; do
-			near leaf_$n p50_ns 10
-			near nest_$n min_ns 30
-		done
+		near leaf_30 avg_ns 10
+		near nest_30 min_ns 45
+		near leaf_100 avg_ns 10
+		near nest_100 min_ns 30
+		near leaf_1k p50_ns 10
+		near nest_1k min_ns 30
 	) && break
 	[ $try -lt 8 ] || fail "$label in no recording of eight"
 done
