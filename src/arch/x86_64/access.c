@@ -63,151 +63,60 @@
  * Flags that are live are kept by lahf and seto, where no address needs %rax (lookup.c);
  * else by pushf, which takes much longer.
  */
-#include "arch/arch.h"
-#include "emit.h"
 #include "flick/event.h"
+#include "put.h"
 
-enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0,
-       CX = 1, SP = 4, BP = 5, A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12,
+enum { A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12,
        ADD = 0xc0, AND = 0xe0, SHL = 0xe0, SHR = 0xe8,	/* ModRM of register 0 */
        DIRECTION = 4, MORE_COUNT = 1023, ABOVE_ADDRESS = 6 };
 
-struct putter {
-	unsigned char *out;
-	uintptr_t to;
-	size_t n;
-	bool is_far;
+/* What is told in one go, and the registers that it is told with. */
+struct told_group {
 	struct fl_tell *tell;
 	unsigned int reg[3];
 	bool by_ax;			/* flags are kept in %rax */
-	uint16_t kept;
 };
-
-#define PUT(w, ...) \
-	put_bytes(w, (const unsigned char[]){ __VA_ARGS__ }, \
-	       sizeof((const unsigned char[]){ __VA_ARGS__ }))
-
-static void put_bytes(struct putter *w, const unsigned char *bytes, size_t n)
-{
-	__builtin_memcpy(w->out + w->n, bytes, n);
-	w->n += n;
-}
-
-static void put_32(struct putter *w, int64_t v)
-{
-	int32_t v32 = (int32_t)v;
-
-	w->is_far |= v != v32;
-	put_bytes(w, (const unsigned char *)&v32, sizeof v32);
-}
-
-static void put_64(struct putter *w, uint64_t v)
-{
-	put_bytes(w, (const unsigned char *)&v, sizeof v);
-}
-
-/* `behind` bytes follow the displacement. */
-static void put_rel(struct putter *w, uintptr_t address, size_t behind)
-{
-	put_32(w, (int64_t)(address - (w->to + w->n + 4 + behind)));
-}
-
-static void note_grown(struct putter *w, int by)
-{
-	w->kept = (uint16_t)(w->kept + by);
-	w->tell->depths[w->tell->n_depths++] =
-		(struct fl_depth){ (uint16_t)w->n, w->kept };
-}
 
 /* ---- registers ------------------------------------------------------------------ */
 
-static uint8_t rex_of(unsigned int reg, unsigned int base)
-{
-	return (uint8_t)(REX | REX_W | (reg & 8 ? REX_R : 0) | (base & 8 ? REX_B : 0));
-}
-
-/* op reg, disp(base), with the shortest displacement. */
-static void put_with_rex(struct putter *w, uint8_t rex, uint8_t op, unsigned int reg,
-			 unsigned int base, int disp)
-{
-	bool is_short = disp == (int8_t)disp;
-
-	PUT(w, rex, op,
-	    (uint8_t)((is_short ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7)));
-	if ((base & 7) == SP)
-		PUT(w, 0x24);
-	if (is_short)
-		PUT(w, (uint8_t)disp);
-	else
-		put_32(w, disp);
-}
-
-static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base, int disp)
-{
-	put_with_rex(w, rex_of(reg, base), op, reg, base, disp);
-}
-
 /* Of two bytes. */
-static void put_at_16(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
+static void put_at_16(struct x86_put *w, uint8_t op, unsigned int reg, unsigned int base,
 		      int disp)
 {
-	PUT(w, 0x66);
-	put_with_rex(w, (uint8_t)(rex_of(reg, base) & ~REX_W), op, reg, base, disp);
-}
-
-/* op %fs:disp, reg */
-static void put_fs(struct putter *w, uint8_t op, unsigned int reg, intptr_t disp)
-{
-	PUT(w, 0x64, rex_of(reg, 0), op, (uint8_t)((reg & 7) << 3 | 4), 0x25);
-	put_32(w, disp);
-}
-
-static void put_push(struct putter *w, unsigned int reg)
-{
-	if (reg & 8)
-		PUT(w, REX | REX_B);
-	PUT(w, (uint8_t)(0x50 | (reg & 7)));
-	note_grown(w, 8);
-}
-
-static void put_pop(struct putter *w, unsigned int reg)
-{
-	if (reg & 8)
-		PUT(w, REX | REX_B);
-	PUT(w, (uint8_t)(0x58 | (reg & 7)));
-	note_grown(w, -8);
+	X86_PUT(w, 0x66);
+	x86_put_at(w, x86_rex_of(reg, base), op, reg, base, disp);
 }
 
 static uint32_t used_by(const struct fl_tell *t)
 {
-	uint32_t used = 1u << SP | 1u << FL_NO_REG;
+	uint32_t used = 1u << X86_SP | 1u << FL_NO_REG;
 
 	for (uint32_t k = 0; k < t->n; k++) {
 		used |= 1u << t->of[k].operand.base | 1u << t->of[k].operand.index;
-		used |= t->of[k].operand.repeats ? 1u << CX : 0;
+		used |= t->of[k].operand.repeats ? 1u << X86_CX : 0;
 	}
 	return used;
 }
 
 /* Those first that an unwinder looks for nowhere. Never %rbp: where a frame is by it, in the
  * function or in a caller, a handler that calls backtrace() would go astray. */
-static const uint8_t borrowed[] = { AX, CX, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15 };
+static const uint8_t borrowed[] = { X86_AX, X86_CX, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15 };
 
 /* False: addresses need too many. */
-static bool choose_registers(struct putter *w)
+static bool choose_registers(struct told_group *g)
 {
-	uint32_t used = used_by(w->tell);
+	uint32_t used = used_by(g->tell);
 	unsigned int n = 0;
 
-	w->by_ax = w->tell->keeps_flags && !(used >> AX & 1) &&
-		   !w->tell->of[0].operand.repeats;
-	if (w->by_ax)
-		used |= 1u << AX;
-	for (unsigned int k = 0; k < sizeof borrowed && n < 3u - w->by_ax; k++)
+	g->by_ax = g->tell->keeps_flags && !(used >> X86_AX & 1) &&
+		   !g->tell->of[0].operand.repeats;
+	if (g->by_ax)
+		used |= 1u << X86_AX;
+	for (unsigned int k = 0; k < sizeof borrowed && n < 3u - g->by_ax; k++)
 		if (!(used >> borrowed[k] & 1))
-			w->reg[n++] = borrowed[k];
-	if (w->by_ax)
-		w->reg[n++] = AX;
+			g->reg[n++] = borrowed[k];
+	if (g->by_ax)
+		g->reg[n++] = X86_AX;
 	return n == 3;
 }
 
@@ -223,128 +132,118 @@ static uint32_t count_told(const struct fl_tell *t)
 
 /* ---- an address ----------------------------------------------------------------- */
 
-static void put_sum(struct putter *w, const struct fl_operand *o, int64_t target)
+static void put_sum(struct x86_put *w, const struct told_group *g, const struct fl_operand *o,
+		    int64_t target)
 {
 	bool is_short = target == (int8_t)target, has_sib = o->index != FL_NO_REG ||
-		(o->base & 7) == SP;
+		(o->base & 7) == X86_SP;
 	uint8_t mod = o->base == FL_NO_REG ? 0 : is_short ? 0x40 : 0x80;
-	uint8_t base = o->base == FL_NO_REG ? BP : o->base;
-	uint8_t index = o->index == FL_NO_REG ? SP : o->index;
-	unsigned int c = w->reg[C];
+	uint8_t base = o->base == FL_NO_REG ? X86_BP : o->base;
+	uint8_t index = o->index == FL_NO_REG ? X86_SP : o->index;
+	unsigned int c = g->reg[C];
 
 	if (o->is_32)
-		PUT(w, X86_ADDR32);
-	PUT(w, (uint8_t)(rex_of(c, base) | (index & 8 ? REX_X : 0)), X86_LEA,
-	    (uint8_t)(mod | (c & 7) << 3 | (has_sib ? SP : base & 7)));
+		X86_PUT(w, X86_ADDR32);
+	X86_PUT(w, (uint8_t)(x86_rex_w_of(c, base) | (index & 8 ? X86_REX_X : 0)), X86_LEA,
+		(uint8_t)(mod | (c & 7) << 3 | (has_sib ? X86_SP : base & 7)));
 	if (has_sib)
-		PUT(w, (uint8_t)(o->shift << 6 | (index & 7) << 3 | (base & 7)));
+		X86_PUT(w, (uint8_t)(o->shift << 6 | (index & 7) << 3 | (base & 7)));
 	if (mod == 0x40)
-		PUT(w, (uint8_t)target);
+		X86_PUT(w, (uint8_t)target);
 	else
-		put_32(w, target);
+		x86_put_32(w, target);
 }
 
 /* Into C. */
-static void put_constant(struct putter *w, uint64_t v)
+static void put_constant(struct x86_put *w, const struct told_group *g, uint64_t v)
 {
-	unsigned int c = w->reg[C];
+	unsigned int c = g->reg[C];
 
-	PUT(w, (uint8_t)(REX | REX_W | (c & 8 ? REX_B : 0)), (uint8_t)(0xb8 | (c & 7)));
-	put_64(w, v);
+	X86_PUT(w, x86_rex_w_of(0, c), (uint8_t)(0xb8 | (c & 7)));
+	x86_put_64(w, v);
 }
 
 /* Into C. */
-static void put_address(struct putter *w, const struct fl_operand *o)
+static void put_address(struct x86_put *w, const struct told_group *g,
+			const struct fl_operand *o)
 {
 	if (o->base == FL_NO_REG && o->index == FL_NO_REG)
-		put_constant(w, (uint64_t)o->target);
+		put_constant(w, g, (uint64_t)o->target);
 	else
-		put_sum(w, o, o->target + (o->base == SP ? w->kept : 0));
+		put_sum(w, g, o, o->target + (o->base == X86_SP ? w->kept : 0));
 	if (o->is_fs)
-		put_fs(w, 0x03, w->reg[C], 0);	/* add %fs:0,C */
+		x86_put_fs(w, 0x03, g->reg[C], 0);	/* add %fs:0,C */
 }
 
-/* C += reg */
-static void put_plus(struct putter *w, unsigned int reg)
+/* C += index << shift */
+static void put_plus(struct x86_put *w, const struct told_group *g, unsigned int index,
+		     unsigned int shift)
 {
-	unsigned int c = w->reg[C];
+	unsigned int c = g->reg[C];
 
-	PUT(w, rex_of(reg, c), 0x01, (uint8_t)(0xc0 | (reg & 7) << 3 | (c & 7)));
+	if (!shift)
+		x86_put_both(w, 0x01, index, c);
+	else		/* lea 0(C,index,scale),C */
+		X86_PUT(w, (uint8_t)(x86_rex_w_of(c, c) | (index & 8 ? X86_REX_X : 0)), X86_LEA,
+			(uint8_t)(0x40 | (c & 7) << 3 | X86_SP),
+			(uint8_t)(shift << 6 | (index & 7) << 3 | (c & 7)), 0);
 }
 
-/* lea 0(C,index,scale),C */
-static void put_plus_scaled(struct putter *w, unsigned int index, unsigned int shift)
-{
-	unsigned int c = w->reg[C];
-
-	PUT(w, (uint8_t)(rex_of(c, c) | (index & 8 ? REX_X : 0)), X86_LEA,
-	    (uint8_t)(0x40 | (c & 7) << 3 | SP),
-	    (uint8_t)(shift << 6 | (index & 7) << 3 | (c & 7)), 0);
-}
-
-/* Number `at` of the group's. */
-static void put_word(struct putter *w, const struct fl_tellable *t, uint32_t at)
+/* Number `at` of the group's words. */
+static void put_word(struct x86_put *w, const struct told_group *g,
+		     const struct fl_tellable *t, uint32_t at)
 {
 	const struct fl_operand *o = &t->operand;
+	int behind = (int)count_told(g->tell) - (int)at;
 
-	put_constant(w, t->word + (uint64_t)o->target - t->below +
-		     (o->base == SP ? w->kept : 0));
+	put_constant(w, g, t->word + (uint64_t)o->target - t->below +
+		     (o->base == X86_SP ? w->kept : 0));
 	if (o->base != FL_NO_REG)
-		put_plus(w, o->base);
-	if (o->index != FL_NO_REG && o->shift)
-		put_plus_scaled(w, o->index, o->shift);
-	else if (o->index != FL_NO_REG)
-		put_plus(w, o->index);
+		put_plus(w, g, o->base, 0);
+	if (o->index != FL_NO_REG)
+		put_plus(w, g, o->index, o->shift);
 	if (o->is_fs)
-		put_fs(w, 0x03, w->reg[C], 0);	/* add %fs:0,C */
-	put_at(w, 0x89, w->reg[C], w->reg[B], WORD * ((int)at - (int)count_told(w->tell)));
+		x86_put_fs(w, 0x03, g->reg[C], 0);	/* add %fs:0,C */
+	x86_put_wide(w, X86_STORE, g->reg[C], g->reg[B], -WORD * behind);
 }
 
-static void put_words(struct putter *w)
+static void put_record(struct x86_put *w, const struct told_group *g, uint32_t k)
 {
-	uint32_t at = 0;
+	const struct fl_tellable *t = &g->tell->of[k];
+	int at = RECORD * ((int)k - (int)g->tell->n);
+	unsigned int c = g->reg[C];
 
-	for (uint32_t k = 0; k < w->tell->n; k++)
-		if (!w->tell->of[k].is_with)
-			put_word(w, &w->tell->of[k], at++);
-}
-
-static void put_record(struct putter *w, uint32_t k)
-{
-	const struct fl_tellable *t = &w->tell->of[k];
-	int at = RECORD * ((int)k - (int)w->tell->n);
-	unsigned int c = w->reg[C];
-
-	put_address(w, &t->operand);
-	put_at(w, 0x89, c, w->reg[B], at);
-	put_constant(w, t->word);
-	put_at(w, 0x89, c, w->reg[B], at + 8);
+	put_address(w, g, &t->operand);
+	x86_put_wide(w, X86_STORE, c, g->reg[B], at);
+	put_constant(w, g, t->word);
+	x86_put_wide(w, X86_STORE, c, g->reg[B], at + 8);
 }
 
 /* C = %rcx >> 32, or << 32. */
-static void put_half_of_count(struct putter *w, uint8_t shift)
+static void put_half_of_count(struct x86_put *w, const struct told_group *g, uint8_t shift)
 {
-	unsigned int c = w->reg[C];
+	unsigned int c = g->reg[C];
 
-	PUT(w, rex_of(CX, c), 0x89, (uint8_t)(0xc0 | CX << 3 | (c & 7)));
-	PUT(w, rex_of(0, c), 0xc1, (uint8_t)(shift | (c & 7)), 32);
+	x86_put_both(w, X86_STORE, X86_CX, c);
+	X86_PUT(w, x86_rex_w_of(0, c), 0xc1, (uint8_t)(shift | (c & 7)), 32);
 }
 
 /* op $v,C: and, add. */
-static void put_with_constant(struct putter *w, uint8_t op, uint32_t v)
+static void put_with_constant(struct x86_put *w, const struct told_group *g, uint8_t op,
+			      uint32_t v)
 {
-	PUT(w, rex_of(0, w->reg[C]), 0x81, (uint8_t)(op | (w->reg[C] & 7)));
-	put_32(w, (int32_t)v);
+	X86_PUT(w, x86_rex_w_of(0, g->reg[C]), 0x81, (uint8_t)(op | (g->reg[C] & 7)));
+	x86_put_32(w, (int32_t)v);
 }
 
-static void put_direction(struct putter *w)
+static void put_direction(struct x86_put *w, const struct told_group *g)
 {
-	unsigned int c = w->reg[C];
+	unsigned int c = g->reg[C];
 
-	PUT(w, rex_of(c, 0), 0x0f, 0xb6, (uint8_t)(0x44 | (c & 7) << 3), 0x24, 1);
-	put_with_constant(w, AND, DIRECTION);
-	PUT(w, rex_of(0, c), 0xc1, (uint8_t)(SHL | (c & 7)),
-	    FLICK_STRING_DOWN - FLICK_STRING_MORE - 2);
+	X86_PUT(w, x86_rex_w_of(c, 0), 0x0f, 0xb6, (uint8_t)(0x44 | (c & 7) << 3), 0x24, 1);
+	put_with_constant(w, g, AND, DIRECTION);
+	X86_PUT(w, x86_rex_w_of(0, c), 0xc1, (uint8_t)(SHL | (c & 7)),
+		FLICK_STRING_DOWN - FLICK_STRING_MORE - 2);
 }
 
 /* What is above the address and the count. */
@@ -361,167 +260,154 @@ static uint32_t string_bits(const struct fl_tell *t, uint32_t k)
 	return bits;
 }
 
-static void put_repeated(struct putter *w, uint32_t k)
+static void put_repeated(struct x86_put *w, const struct told_group *g, uint32_t k)
 {
-	const struct fl_tellable *t = &w->tell->of[k];
-	int at = RECORD * ((int)k - (int)w->tell->n);
-	unsigned int b = w->reg[B], c = w->reg[C];
+	const struct fl_tellable *t = &g->tell->of[k];
+	int at = RECORD * ((int)k - (int)g->tell->n);
+	unsigned int b = g->reg[B], c = g->reg[C];
 
-	put_address(w, &t->operand);
-	put_at(w, 0x89, c, b, at);
-	put_direction(w);
-	put_at_16(w, 0x89, c, b, at + ABOVE_ADDRESS);
-	put_half_of_count(w, SHR);
-	put_with_constant(w, AND, MORE_COUNT);
-	put_with_constant(w, ADD, string_bits(w->tell, k));
+	put_address(w, g, &t->operand);
+	x86_put_wide(w, X86_STORE, c, b, at);
+	put_direction(w, g);
+	put_at_16(w, X86_STORE, c, b, at + ABOVE_ADDRESS);
+	put_half_of_count(w, g, SHR);
+	put_with_constant(w, g, AND, MORE_COUNT);
+	put_with_constant(w, g, ADD, string_bits(g->tell, k));
 	put_at_16(w, 0x09, c, b, at + ABOVE_ADDRESS);
-	put_half_of_count(w, SHL);
-	put_with_constant(w, ADD, (uint32_t)t->word);
-	put_at(w, 0x89, c, b, at + 8);
+	put_half_of_count(w, g, SHL);
+	put_with_constant(w, g, ADD, (uint32_t)t->word);
+	x86_put_wide(w, X86_STORE, c, b, at + 8);
 }
 
 /* ---- the whole ------------------------------------------------------------------ */
 
-/* je, ja; 0x0f CC rel32: where the displacement is. */
-static size_t put_branch(struct putter *w, uint8_t condition)
-{
-	PUT(w, 0x0f, condition, 0, 0, 0, 0);
-	return w->n - 4;
-}
-
-static void lead_here(struct putter *w, size_t branch)
+/* A branch whose displacement is at `branch` leads here. */
+static void lead_here(struct x86_put *w, size_t branch)
 {
 	int32_t d = (int32_t)(w->n - (branch + 4));
 
 	__builtin_memcpy(w->out + branch, &d, sizeof d);
 }
 
-static size_t put_gate(struct putter *w)
+/* Returns where the displacement is of the branch that passes by what tells. */
+static size_t put_gate(struct x86_put *w, const struct told_group *g)
 {
-	PUT(w, 0x80, 0x3d);			/* cmpb $0,gate(%rip) */
-	put_rel(w, w->tell->gate, 1);
-	PUT(w, 0);
-	return put_branch(w, 0x84);
+	X86_PUT(w, 0x80, 0x3d);			/* cmpb $0,gate(%rip) */
+	x86_put_rel(w, g->tell->gate, 1);
+	X86_PUT(w, 0);
+	x86_put_if(w, X86_EQUAL, w->to + w->n);
+	return w->n - 4;
 }
 
-static void put_kept(struct putter *w)
+static void put_kept(struct x86_put *w, const struct told_group *g)
 {
-	PUT(w, 0x48, 0x8d, 0x64, 0x24, 0x80);	/* lea -128(%rsp),%rsp */
-	note_grown(w, RED_ZONE);
+	x86_put_past_red_zone(w);
 	for (int k = A; k <= C; k++)
-		put_push(w, w->reg[k]);
-	if (!w->tell->keeps_flags)
+		x86_put_push(w, g->reg[k]);
+	if (!g->tell->keeps_flags)
 		return;
-	if (w->by_ax)
-		PUT(w, 0x9f, 0x0f, 0x90, 0xc0, 0x50);	/* lahf; seto %al; push %rax */
-	else
-		PUT(w, 0x9c);			/* pushf */
-	note_grown(w, 8);
+	if (g->by_ax) {
+		x86_put_flags_kept(w);
+		x86_put_push(w, X86_AX);
+	} else {
+		X86_PUT(w, 0x9c);		/* pushf */
+		x86_put_grown(w, 8);
+	}
 }
 
-static void put_restored(struct putter *w)
+static void put_restored(struct x86_put *w, const struct told_group *g)
 {
-	if (w->tell->keeps_flags && w->by_ax) {
-		PUT(w, 0x58);			/* pop %rax */
-		note_grown(w, -8);
-		PUT(w, 0x04, 0x7f, 0x9e);	/* add $127,%al; sahf */
-	} else if (w->tell->keeps_flags) {
-		PUT(w, 0x9d);			/* popf */
-		note_grown(w, -8);
+	if (g->tell->keeps_flags && g->by_ax) {
+		x86_put_pop(w, X86_AX);
+		x86_put_flags_back(w);
+	} else if (g->tell->keeps_flags) {
+		X86_PUT(w, 0x9d);		/* popf */
+		x86_put_grown(w, -8);
 	}
 	for (int k = C; k >= A; k--)
-		put_pop(w, w->reg[k]);
-	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);	/* lea 128(%rsp),%rsp */
-	note_grown(w, -RED_ZONE);
+		x86_put_pop(w, g->reg[k]);
+	x86_put_before_red_zone(w);
 }
 
-static void put_to_cold(struct putter *w, uint8_t condition)
+static void put_to_cold(struct x86_put *w, const struct told_group *g, uint8_t condition)
 {
-	PUT(w, 0x0f, condition);
-	put_rel(w, w->tell->cold + COLD, 0);
+	x86_put_if(w, condition, g->tell->cold + COLD);
 }
 
-static void put_sequence(struct putter *w)
+static void put_sequence(struct x86_put *w, const struct told_group *g)
 {
-	struct fl_tell *t = w->tell;
-	unsigned int a = w->reg[A], b = w->reg[B];
+	struct fl_tell *t = g->tell;
+	unsigned int a = g->reg[A], b = g->reg[B];
 
 	t->arm = (uint16_t)w->n;
-	PUT(w, rex_of(a, 0), X86_LEA, (uint8_t)((a & 7) << 3 | BP));	/* lea cs(%rip),A */
-	put_rel(w, t->cs, 0);
-	put_fs(w, 0x89, a, fl_arch_has_rseq() ? fl_rseq_at : 0);
+	x86_put_lea(w, a, t->cs);
+	x86_put_fs(w, X86_STORE, a, fl_arch_has_rseq() ? fl_rseq_at : 0);
 	t->start = (uint16_t)w->n;
-	put_fs(w, 0x8b, a, fl_arch_tls_slot_at());
-	put_at(w, 0x8b, a, a, 0);
-	PUT(w, (uint8_t)(rex_of(a, a)), 0x85, (uint8_t)(0xc0 | (a & 7) * 9));
-	put_to_cold(w, 0x84);
-	put_at(w, 0x8b, b, a, FL_SLOT_PTR);
-	PUT(w, rex_of(0, b), 0x81, (uint8_t)(0xc0 | (b & 7)));		/* add $n,B */
-	put_32(w, (t->by_word ? WORD : RECORD) * (int32_t)count_told(t));
-	put_at(w, 0x3b, b, a, FL_SLOT_LIMIT);
-	put_to_cold(w, 0x87);
-	for (uint32_t k = 0; !t->by_word && k < t->n; k++)
-		(t->of[k].operand.repeats ? put_repeated : put_record)(w, k);
-	if (t->by_word)
-		put_words(w);
-	put_at(w, 0x89, b, a, FL_SLOT_PTR);
+	x86_put_fs(w, X86_LOAD, a, fl_arch_tls_slot_at());
+	x86_put_wide(w, X86_LOAD, a, a, 0);
+	x86_put_both(w, 0x85, a, a);				/* test */
+	put_to_cold(w, g, X86_EQUAL);
+	x86_put_wide(w, X86_LOAD, b, a, FL_SLOT_PTR);
+	X86_PUT(w, x86_rex_w_of(0, b), 0x81, (uint8_t)(ADD | (b & 7)));	/* add $n,B */
+	x86_put_32(w, (t->by_word ? WORD : RECORD) * (int32_t)count_told(t));
+	x86_put_wide(w, 0x3b, b, a, FL_SLOT_LIMIT);
+	put_to_cold(w, g, X86_ABOVE);
+	for (uint32_t k = 0, at = 0; k < t->n; k++) {
+		if (!t->by_word)
+			(t->of[k].operand.repeats ? put_repeated : put_record)(w, g, k);
+		else if (!t->of[k].is_with)
+			put_word(w, g, &t->of[k], at++);
+	}
+	x86_put_wide(w, X86_STORE, b, a, FL_SLOT_PTR);
 	t->end = (uint16_t)w->n;
 }
 
 size_t fl_arch_put_tell(unsigned char *out, struct fl_tell *t)
 {
-	struct putter w = { .out = out, .to = t->to, .tell = t };
+	struct x86_put w = { .out = out, .to = t->to, .depths = t->depths };
+	struct told_group g = { .tell = t };
 	size_t past;
 
-	t->n_depths = 0;
-	if (!choose_registers(&w))
+	if (!choose_registers(&g))
 		return 0;
 	if (t->keeps_flags)
-		put_kept(&w);
-	past = put_gate(&w);
+		put_kept(&w, &g);
+	past = put_gate(&w, &g);
 	if (!t->keeps_flags)
-		put_kept(&w);
-	put_sequence(&w);
+		put_kept(&w, &g);
+	put_sequence(&w, &g);
 	if (t->keeps_flags)
 		lead_here(&w, past);
 	t->out = (uint16_t)w.n;
 	t->kept = w.kept;
-	put_restored(&w);
+	put_restored(&w, &g);
 	if (!t->keeps_flags)
 		lead_here(&w, past);
+	t->n_depths = w.n_depths;
 	return w.is_far ? 0 : w.n;
 }
 
-/* ud1 says that no code falls into it; see rseq.h. */
 size_t fl_arch_put_cold(unsigned char *out, uintptr_t to, struct fl_tell *t, uintptr_t word)
 {
-	static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53 };
-	struct putter w = { .out = out, .to = to, .tell = t, .kept = t->kept };
+	struct x86_put w = { .out = out, .to = to };
 
-	put_bytes(&w, signature, sizeof signature);
+	X86_PUT(&w, X86_SIGNATURE);
 	t->abort = w.n;
-	PUT(&w, X86_JMP);
-	put_rel(&w, t->to + t->arm, 0);
-	PUT(&w, 0x6a, (uint8_t)count_told(t));	/* push $n */
+	x86_put_jmp(&w, t->to + t->arm);
+	X86_PUT(&w, 0x6a, (uint8_t)count_told(t));	/* push $n */
 	t->pushed = w.n;
-	PUT(&w, 0xff, 0x15);			/* call *make_room(%rip) */
-	put_rel(&w, word, 0);
-	PUT(&w, 0x0f, 0x85);			/* jne arm */
-	put_rel(&w, t->to + t->arm, 0);
-	PUT(&w, X86_JMP);
-	put_rel(&w, t->to + t->out, 0);
+	X86_PUT(&w, 0xff, 0x15);			/* call *make_room(%rip) */
+	x86_put_rel(&w, word, 0);
+	x86_put_if(&w, X86_UNEQUAL, t->to + t->arm);
+	x86_put_jmp(&w, t->to + t->out);
 	return w.is_far ? 0 : w.n;
 }
 
-struct descriptor {			/* struct rseq_cs of the kernel's */
-	uint32_t version, flags;
-	uint64_t start, length, abort;
-};
-_Static_assert(sizeof(struct descriptor) == FL_ARCH_CS_BYTES, "");
+_Static_assert(sizeof(struct x86_sequence) == FL_ARCH_CS_BYTES, "");
 
 void fl_arch_lay_cs(unsigned char *out, const struct fl_tell *t, uintptr_t cold)
 {
-	const struct descriptor cs = {
+	const struct x86_sequence cs = {
 		.start = t->to + t->start, .length = t->end - t->start,
 		.abort = cold + t->abort,
 	};

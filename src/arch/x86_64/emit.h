@@ -21,6 +21,15 @@ enum {
 	X86_ADDR32 = 0x67	/* prefix without effect on a branch */
 };
 
+/* Before where an interrupted sequence goes on: what glibc registered, in a ud1, as no code
+ * falls into it; see rseq.h. */
+#define X86_SIGNATURE 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53
+/* What the kernel reads of a sequence: its struct rseq_cs. */
+struct x86_sequence {
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+
 /* The displacement of a rel32 instruction that ends at `end`. */
 static inline bool x86_rel32(unsigned char *out, uintptr_t end, uintptr_t to)
 {

@@ -117,18 +117,12 @@ static const unsigned char hot[] = {
 	0x0f, 0x88, 0, 0, 0, 0,				/* js full */
 };
 static const unsigned char push_r11[] = { 0x41, 0x53 }, pop_r11[] = { 0x41, 0x5b };
-/* ud1 says that no code falls into it; see rseq.h. */
-static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53 };
+static const unsigned char signature[] = { X86_SIGNATURE };
 
 _Static_assert(sizeof hot == HOT_BYTES, "");
 _Static_assert(HOT_BYTES + 5 <= FL_ARCH_COUNTING_BYTES, "a line");
 _Static_assert(REST_CS + 32 <= FL_ARCH_COUNTING_REST_BYTES, "another");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000, "what `hot` adds");
-
-struct descriptor {			/* struct rseq_cs of the kernel's */
-	uint32_t version, flags;
-	uint64_t start, length, abort;
-};
 
 bool fl_arch_glue_can_count(void)
 {
@@ -166,7 +160,7 @@ static bool put_hot(const struct fl_counting_glue *g)
 
 static bool put_rest(const struct fl_counting_glue *g)
 {
-	const struct descriptor cs = {
+	const struct x86_sequence cs = {
 		.start = g->at + hot_at(g) + HOT_START, .length = HOT_END - HOT_START,
 		.abort = g->rest_at + REST_COLD,
 	};

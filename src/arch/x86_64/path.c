@@ -47,122 +47,18 @@
  *
  * The cell's key is not 0 once it has been counted in: the first time is cold.
  */
-#include "arch/arch.h"
-#include "emit.h"
+#include "put.h"
 
-enum { RED_ZONE = 128, REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, AX = 0, SP = 4,
-       BP = 5, OWNER = 0, SUM = 8, FRAME = 16, ABORT = 7, X86_STORE = 0x89, X86_LOAD = 0x8b };
-
-struct putter {
-	unsigned char *out;
-	uintptr_t to;
-	size_t n;
-	bool is_far;
-	struct fl_path_code *code;
-	uint16_t kept;
-};
-
-#define PUT(w, ...) \
-	put_bytes(w, (const unsigned char[]){ __VA_ARGS__ }, \
-	       sizeof((const unsigned char[]){ __VA_ARGS__ }))
-
-static void put_bytes(struct putter *w, const unsigned char *bytes, size_t n)
-{
-	__builtin_memcpy(w->out + w->n, bytes, n);
-	w->n += n;
-}
-
-static void put_32(struct putter *w, int64_t v)
-{
-	int32_t v32 = (int32_t)v;
-
-	w->is_far |= v != v32;
-	put_bytes(w, (const unsigned char *)&v32, sizeof v32);
-}
-
-static void put_rel(struct putter *w, uintptr_t address)
-{
-	put_32(w, (int64_t)(address - (w->to + w->n + 4)));
-}
+enum { OWNER = 0, SUM = 8, FRAME = 16, ABORT = 7, ADDL = 0x81, MOVL = 0xc7 };
 
 static bool counts_path(const struct fl_path_code *c)
 {
 	return c->what == FL_PATH_CUT || c->what == FL_PATH_LEAVE || c->what == FL_PATH_ONLY;
 }
 
-static void note_grown(struct putter *w, int by)
+static void put_to_cold(struct x86_put *w, const struct fl_path_code *c, uint8_t condition)
 {
-	w->kept = (uint16_t)(w->kept + by);
-	w->code->depths[w->code->n_depths++] =
-		(struct fl_depth){ (uint16_t)w->n, w->kept };
-}
-
-/* ---- instructions -------------------------------------------------------------------- */
-
-static uint8_t rex_of(unsigned int reg, unsigned int base)
-{
-	return (uint8_t)(REX | REX_W | (reg & 8 ? REX_R : 0) | (base & 8 ? REX_B : 0));
-}
-
-/* op reg, disp(base), the displacement a byte */
-static void put_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base, int disp)
-{
-	PUT(w, rex_of(reg, base), op, (uint8_t)(0x40 | (reg & 7) << 3 | (base & 7)));
-	if ((base & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, (uint8_t)disp);
-}
-
-/* op reg, disp(base), of 32 bits */
-static void put_at_32(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
-		      int32_t disp)
-{
-	PUT(w, (uint8_t)(REX | (reg & 8 ? REX_R : 0) | (base & 8 ? REX_B : 0)), op,
-	    (uint8_t)(0x80 | (reg & 7) << 3 | (base & 7)));
-	if ((base & 7) == SP)
-		PUT(w, 0x24);
-	put_32(w, disp);
-}
-
-static void put_fs_at(struct putter *w, uint8_t op, unsigned int reg, unsigned int base,
-		      int disp)
-{
-	PUT(w, 0x64);
-	put_at(w, op, reg, base, disp);
-}
-
-/* op %fs:disp, reg */
-static void put_fs(struct putter *w, uint8_t op, unsigned int reg, intptr_t disp)
-{
-	PUT(w, 0x64, rex_of(reg, 0), op, (uint8_t)((reg & 7) << 3 | 4), 0x25);
-	put_32(w, disp);
-}
-
-static void put_push(struct putter *w, unsigned int reg)
-{
-	if (reg & 8)
-		PUT(w, REX | REX_B);
-	PUT(w, (uint8_t)(0x50 | (reg & 7)));
-	note_grown(w, 8);
-}
-
-static void put_pop(struct putter *w, unsigned int reg)
-{
-	if (reg & 8)
-		PUT(w, REX | REX_B);
-	PUT(w, (uint8_t)(0x58 | (reg & 7)));
-	note_grown(w, -8);
-}
-
-static void put_test(struct putter *w, unsigned int reg)
-{
-	PUT(w, rex_of(reg, reg), 0x85, (uint8_t)(0xc0 | (reg & 7) * 9));
-}
-
-static void put_to_cold(struct putter *w, uint8_t condition)
-{
-	PUT(w, 0x0f, condition);
-	put_rel(w, w->code->cold + (counts_path(w->code) ? ABORT : 0));
+	x86_put_if(w, condition, c->cold + (counts_path(c) ? ABORT : 0));
 }
 
 /* ---- registers ----------------------------------------------------------------------- */
@@ -199,7 +95,7 @@ static unsigned int registers_for(const struct fl_path_code *c)
 /* Who keeps flags has them in %rax. */
 static void choose_registers(struct fl_path_code *c)
 {
-	uint32_t never = 1u << SP | 1u << BP | (keeps_flags(c) ? 1u << AX : 0);
+	uint32_t never = 1u << X86_SP | 1u << X86_BP | (keeps_flags(c) ? 1u << X86_AX : 0);
 	unsigned int n = 0, wanted = registers_for(c);
 
 	c->saved = 0;
@@ -212,8 +108,8 @@ static void choose_registers(struct fl_path_code *c)
 		c->reg[n++] = (uint8_t)r;
 		c->saved |= (fl_regs)(1u << r);
 	}
-	if (keeps_flags(c) && !(c->dead >> AX & 1))
-		c->saved |= 1u << AX;
+	if (keeps_flags(c) && !(c->dead >> X86_AX & 1))
+		c->saved |= 1u << X86_AX;
 	if (c->at_home && c->what != FL_PATH_ONLY)
 		return;
 	if (c->what == FL_PATH_ONLY || (!counts_path(c) && !c->height &&
@@ -235,176 +131,150 @@ static bool has_words(const struct fl_path_code *c)
 }
 
 /* Each to a word, or from it. */
-static void put_words(struct putter *w, uint8_t op)
+static void put_words(struct x86_put *w, const struct fl_path_code *c, uint8_t op)
 {
 	uint32_t n = 0;
 
 	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
-		if (w->code->saved >> r & 1)
-			put_at(w, op, r, SP, w->code->spare[n++]);
+		if (c->saved >> r & 1)
+			x86_put_wide(w, op, r, X86_SP, c->spare[n++]);
 }
 
-static void put_pushed(struct putter *w)
+static void put_kept(struct x86_put *w, const struct fl_path_code *c)
 {
-	PUT(w, 0x48, 0x8d, 0x64, 0x24, 0x80);		/* lea -128(%rsp),%rsp */
-	note_grown(w, RED_ZONE);
-	for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
-		if (w->code->saved >> r & 1)
-			put_push(w, r);
-}
-
-static void put_kept(struct putter *w)
-{
-	const struct fl_path_code *c = w->code;
-
-	if (has_words(c))
-		put_words(w, X86_STORE);
-	else
-		put_pushed(w);
-	if (keeps_flags(c))
-		PUT(w, 0x9f, 0x0f, 0x90, 0xc0);		/* lahf; seto %al */
-}
-
-static void put_restored(struct putter *w)
-{
-	const struct fl_path_code *c = w->code;
-
-	if (keeps_flags(c))
-		PUT(w, 0x04, 0x7f, 0x9e);		/* add $127,%al; sahf */
 	if (has_words(c)) {
-		put_words(w, X86_LOAD);
+		put_words(w, c, X86_STORE);
+	} else {
+		x86_put_past_red_zone(w);
+		for (unsigned int r = 0; r < FL_ARCH_REGS; r++)
+			if (c->saved >> r & 1)
+				x86_put_push(w, r);
+	}
+	if (keeps_flags(c))
+		x86_put_flags_kept(w);
+}
+
+static void put_restored(struct x86_put *w, const struct fl_path_code *c)
+{
+	if (keeps_flags(c))
+		x86_put_flags_back(w);
+	if (has_words(c)) {
+		put_words(w, c, X86_LOAD);
 		return;
 	}
 	for (unsigned int r = FL_ARCH_REGS; r--;)
 		if (c->saved >> r & 1)
-			put_pop(w, r);
-	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);	/* lea 128(%rsp),%rsp */
-	note_grown(w, -RED_ZONE);
+			x86_put_pop(w, r);
+	x86_put_before_red_zone(w);
 }
 
 /* ---- whose it is --------------------------------------------------------------------- */
 
 /* The register that has it. */
-static unsigned int put_owner(struct putter *w)
+static unsigned int put_owner(struct x86_put *w, const struct fl_path_code *c)
 {
-	struct fl_path_code *c = w->code;
 	bool by_fp = c->height & 1;
 	int32_t height = c->height - by_fp + (by_fp ? 0 : w->kept);
 
 	if (!height && !by_fp)
-		return SP;
-	PUT(w, rex_of(c->reg[1], 0), X86_LEA,
-	    (uint8_t)(0x80 | (c->reg[1] & 7) << 3 | (by_fp ? BP : SP)));
-	if (!by_fp)
-		PUT(w, 0x24);
-	put_32(w, height);
+		return X86_SP;
+	x86_put_at_32(w, x86_rex_w_of(c->reg[1], 0), X86_LEA, c->reg[1],
+		      by_fp ? X86_BP : X86_SP, height);
 	return c->reg[1];
 }
 
-static void put_mine(struct putter *w)
+/* op reg, %fs:disp(FRAME), of 64 bits */
+static void put_by_frame(struct x86_put *w, const struct fl_path_code *c, uint8_t op,
+			 unsigned int reg, int disp)
 {
-	unsigned int r = w->code->frame, owner;
-
-	put_fs(w, 0x8b, r, w->code->top_at);
-	owner = put_owner(w);
-	put_fs_at(w, 0x39, owner, r, OWNER);
-	put_to_cold(w, 0x85);
+	X86_PUT(w, 0x64);
+	x86_put_wide(w, op, reg, c->frame, disp);
 }
 
-static void put_set(struct putter *w)
+/* The sum, of 32 bits. */
+static void put_with_sum(struct x86_put *w, const struct fl_path_code *c, uint8_t op,
+			 unsigned int reg)
 {
-	unsigned int r = w->code->frame;
-
-	PUT(w, 0x64, (uint8_t)(REX | (r & 8 ? REX_B : 0)), 0xc7, (uint8_t)(0x40 | (r & 7)));
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, SUM);
-	put_32(w, (int32_t)w->code->set);
+	X86_PUT(w, 0x64);
+	x86_put_at(w, x86_rex_of(reg, c->frame), op, reg, c->frame, SUM);
 }
 
-static void put_added(struct putter *w)
+static void put_mine(struct x86_put *w, const struct fl_path_code *c)
 {
-	unsigned int r = w->code->frame;
+	unsigned int owner;
 
-	PUT(w, 0x64, (uint8_t)(REX | (r & 8 ? REX_B : 0)), 0x81, (uint8_t)(0x40 | (r & 7)));
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, SUM);
-	put_32(w, (int32_t)w->code->add);
+	x86_put_fs(w, X86_LOAD, c->frame, c->top_at);
+	owner = put_owner(w, c);
+	put_by_frame(w, c, 0x39, owner, OWNER);			/* cmp */
+	put_to_cold(w, c, X86_UNEQUAL);
 }
 
-static void put_gone(struct putter *w)
+/* The sum becomes n, or n more: by movl, or by addl. */
+static void put_sum_by_number(struct x86_put *w, const struct fl_path_code *c, uint8_t op,
+			      uint32_t n)
 {
-	unsigned int r = w->code->frame;
-
-	PUT(w, 0x64, rex_of(0, r), 0xc7, (uint8_t)(0x40 | (r & 7)));
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, OWNER, 0, 0, 0, 0);
-	PUT(w, 0x64, 0x48, 0x83, 0x2c, 0x25);		/* subq $16,%fs:top */
-	put_32(w, w->code->top_at);
-	PUT(w, FRAME);
+	put_with_sum(w, c, op, 0);
+	x86_put_32(w, (int32_t)n);
 }
 
-static void put_enter(struct putter *w)
+static void put_gone(struct x86_put *w, const struct fl_path_code *c)
 {
-	unsigned int r = w->code->reg[0], owner;
+	put_by_frame(w, c, 0xc7, 0, OWNER);			/* movq */
+	x86_put_32(w, 0);
+	X86_PUT(w, 0x64, 0x48, 0x83, 0x2c, 0x25);		/* subq $16,%fs:top */
+	x86_put_32(w, c->top_at);
+	X86_PUT(w, FRAME);
+}
 
-	put_fs(w, 0x8b, r, w->code->top_at);
-	PUT(w, (uint8_t)(REX | (r & 8 ? REX_B : 0)), 0xf7, (uint8_t)(0xc0 | (r & 7)));
-	put_32(w, FL_PATH_FRAMES - 1);
-	put_to_cold(w, 0x84);
-	owner = put_owner(w);
-	put_fs_at(w, 0x39, owner, r, OWNER);
-	put_to_cold(w, 0x86);
-	put_at(w, X86_LEA, r, r, FRAME);
-	put_fs(w, 0x89, r, w->code->top_at);
-	put_set(w);
-	put_fs_at(w, 0x89, owner, r, OWNER);
+static void put_enter(struct x86_put *w, const struct fl_path_code *c)
+{
+	unsigned int r = c->frame, owner;
+
+	x86_put_fs(w, X86_LOAD, r, c->top_at);
+	X86_PUT(w, x86_rex_of(0, r), 0xf7, (uint8_t)(0xc0 | (r & 7)));	/* test */
+	x86_put_32(w, FL_PATH_FRAMES - 1);
+	put_to_cold(w, c, X86_EQUAL);
+	owner = put_owner(w, c);
+	put_by_frame(w, c, 0x39, owner, OWNER);			/* cmp */
+	put_to_cold(w, c, X86_AT_MOST);
+	x86_put_wide(w, X86_LEA, r, r, FRAME);
+	x86_put_fs(w, X86_STORE, r, c->top_at);
+	put_sum_by_number(w, c, MOVL, c->set);
+	put_by_frame(w, c, X86_STORE, owner, OWNER);
 }
 
 /* ---- at home ------------------------------------------------------------------------- */
 
 /* Where the sum is from what the stack pointer is now, which pushes may have moved. */
-static int32_t home_of(const struct putter *w)
+static int32_t home_of(const struct x86_put *w, const struct fl_path_code *c)
 {
-	return w->code->height + w->kept;
+	return c->height + w->kept;
 }
 
-/* op home(%rsp), and a number: /reg */
-static void put_home_by_number(struct putter *w, uint8_t op, uint8_t reg, uint32_t n)
+static void put_home_by_number(struct x86_put *w, const struct fl_path_code *c, uint8_t op,
+			       uint32_t n)
 {
-	PUT(w, op, (uint8_t)(0x84 | reg << 3), 0x24);
-	put_32(w, home_of(w));
-	put_32(w, (int32_t)n);
+	X86_PUT(w, op, 0x84, 0x24);
+	x86_put_32(w, home_of(w, c));
+	x86_put_32(w, (int32_t)n);
 }
 
-static void put_added_at_home(struct putter *w)
+static void put_at_home(struct x86_put *w, const struct fl_path_code *c)
 {
-	const struct fl_path_code *c = w->code;
 	unsigned int r = c->reg[0];
 
-	if (c->flags_dead) {
-		put_home_by_number(w, 0x81, 0, c->add);		/* addl */
-		return;
-	}
-	put_at_32(w, X86_LOAD, r, SP, home_of(w));
-	PUT(w, (uint8_t)(REX | (r & 8 ? REX_R | REX_B : 0)), X86_LEA,
-	    (uint8_t)(0x80 | (r & 7) * 9));
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	put_32(w, (int32_t)c->add);
-	put_at_32(w, X86_STORE, r, SP, home_of(w));
-}
-
-static void put_at_home(struct putter *w)
-{
-	switch (w->code->what) {
+	switch (c->what) {
 	case FL_PATH_ENTER: case FL_PATH_AT: case FL_PATH_CUT:
-		put_home_by_number(w, 0xc7, 0, w->code->set);	/* movl */
+		put_home_by_number(w, c, MOVL, c->set);
 		return;
 	case FL_PATH_ADD:
-		put_added_at_home(w);
+		if (c->flags_dead) {
+			put_home_by_number(w, c, ADDL, c->add);
+			return;
+		}
+		x86_put_at_32(w, x86_rex_of(r, X86_SP), X86_LOAD, r, X86_SP, home_of(w, c));
+		x86_put_at_32(w, x86_rex_of(r, r), X86_LEA, r, r, (int32_t)c->add);
+		x86_put_at_32(w, x86_rex_of(r, X86_SP), X86_STORE, r, X86_SP, home_of(w, c));
 		return;
 	default:
 		return;
@@ -413,190 +283,146 @@ static void put_at_home(struct putter *w)
 
 /* ---- what counts --------------------------------------------------------------------- */
 
-static void put_armed(struct putter *w)
+/* op disp(R,A), or disp(R); wide: X86_REX_W, or 0 */
+static void put_in_cell(struct x86_put *w, const struct fl_path_code *c, uint8_t wide,
+			uint8_t op, uint8_t reg, int64_t disp)
 {
-	struct fl_path_code *c = w->code;
-	unsigned int r = c->reg[0];
+	unsigned int r = c->reg[0], a = c->what == FL_PATH_ONLY ? X86_SP : c->reg[1];
 
-	PUT(w, rex_of(r, 0), X86_LEA, (uint8_t)((r & 7) << 3 | BP));	/* lea cs(%rip),R */
-	put_rel(w, c->cs);
-	put_fs(w, 0x89, r, fl_arch_has_rseq() ? fl_rseq_at : 0);
-	c->start = (uint16_t)w->n;
-}
-
-/* op disp(R,A), or disp(R); wide: REX_W, or 0 */
-static void put_in_cell(struct putter *w, uint8_t wide, uint8_t op, uint8_t reg, int64_t disp)
-{
-	const struct fl_path_code *c = w->code;
-	unsigned int r = c->reg[0], a = c->what == FL_PATH_ONLY ? SP : c->reg[1];
-
-	PUT(w, (uint8_t)(REX | wide | (r & 8 ? REX_B : 0) |
-			 (a & 8 ? REX_X : 0)),
-	    op, (uint8_t)(0x84 | reg << 3), (uint8_t)((a & 7) << 3 | (r & 7)));
-	put_32(w, disp);
-}
-
-/* mov %fs:8(R),A */
-static void put_sum(struct putter *w)
-{
-	unsigned int r = w->code->frame, a = w->code->reg[1];
-
-	PUT(w, 0x64, (uint8_t)(REX | (a & 8 ? REX_R : 0) | (r & 8 ? REX_B : 0)), 0x8b,
-	    (uint8_t)(0x40 | (a & 7) << 3 | (r & 7)));
-	if ((r & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, SUM);
+	X86_PUT(w, (uint8_t)(x86_rex_of(0, r) | wide | (a & 8 ? X86_REX_X : 0)), op,
+		(uint8_t)(0x84 | reg << 3), (uint8_t)((a & 7) << 3 | (r & 7)));
+	x86_put_32(w, disp);
 }
 
 /* In A. It may be no path's (probe/path.c). */
-static void put_its_number(struct putter *w)
+static void put_its_number(struct x86_put *w, const struct fl_path_code *c)
 {
-	const struct fl_path_code *c = w->code;
 	unsigned int a = c->reg[1];
-	uint8_t rex = (uint8_t)(REX | (a & 8 ? REX_B : 0));
+	uint8_t rex = x86_rex_of(0, a);
 
 	if (c->at_home)
-		put_at_32(w, X86_LOAD, a, SP, home_of(w));
+		x86_put_at_32(w, x86_rex_of(a, X86_SP), X86_LOAD, a, X86_SP, home_of(w, c));
 	else
-		put_sum(w);
+		put_with_sum(w, c, X86_LOAD, a);
 	if (c->add) {
-		PUT(w, rex, 0x81, (uint8_t)(0xc0 | (a & 7)));	/* add */
-		put_32(w, (int32_t)c->add);
+		X86_PUT(w, rex, 0x81, (uint8_t)(0xc0 | (a & 7)));	/* add */
+		x86_put_32(w, (int32_t)c->add);
 	}
-	PUT(w, rex, 0x81, (uint8_t)(0xf8 | (a & 7)));		/* cmp */
-	put_32(w, (int32_t)c->n_paths);
-	put_to_cold(w, 0x83);
-}
-
-static void put_own(struct putter *w)
-{
-	const struct fl_path_code *c = w->code;
-	int64_t at = (int64_t)(c->cell + (c->what == FL_PATH_ONLY ? c->add : 0)) *
-		     FL_PATH_CELL_BYTES;
-
-	put_in_cell(w, 0, 0x83, 7, at + FL_PATH_CELL_KEY);		/* cmpl */
-	PUT(w, 0);
-	put_to_cold(w, 0x84);
-	put_in_cell(w, REX_W, 0xff, 0, at);				/* incq */
+	X86_PUT(w, rex, 0x81, (uint8_t)(0xf8 | (a & 7)));		/* cmp */
+	x86_put_32(w, (int32_t)c->n_paths);
+	put_to_cold(w, c, X86_AT_LEAST);
 }
 
 /* The cells are at R, which then has the probe; B has the one. */
-static void put_shared(struct putter *w)
+static void put_shared(struct x86_put *w, const struct fl_path_code *c)
 {
-	const struct fl_path_code *c = w->code;
 	unsigned int r = c->reg[0], a = c->reg[1], b = c->reg[2];
-	uint8_t rex = (uint8_t)(REX | (b & 8 ? REX_B : 0));
 
-	put_at_32(w, X86_LEA, b, a, (int32_t)c->cell);
-	PUT(w, rex, 0x81, (uint8_t)(0xe0 | (b & 7)));			/* and */
-	put_32(w, FL_PATH_CELLS - 1);
-	PUT(w, rex_of(0, b), 0xc1, (uint8_t)(0xe0 | (b & 7)), 4);	/* shl */
-	PUT(w, rex_of(r, b), 0x01, (uint8_t)(0xc0 | (r & 7) << 3 | (b & 7)));	/* add */
-	put_at_32(w, 0x39, a, b, FL_PATH_CELL_KEY + 4);
-	put_to_cold(w, 0x85);
-	PUT(w, (uint8_t)(REX | (r & 8 ? REX_R : 0)), 0x8b, (uint8_t)((r & 7) << 3 | BP));
-	put_rel(w, c->probe);
-	put_at_32(w, 0x39, r, b, FL_PATH_CELL_KEY);
-	put_to_cold(w, 0x85);
-	PUT(w, rex_of(0, b), 0xff, (uint8_t)(0x40 | (b & 7)));		/* incq */
-	if ((b & 7) == SP)
-		PUT(w, 0x24);
-	PUT(w, 0);
+	x86_put_at_32(w, x86_rex_of(b, a), X86_LEA, b, a, (int32_t)c->cell);
+	X86_PUT(w, x86_rex_of(0, b), 0x81, (uint8_t)(0xe0 | (b & 7)));		/* and */
+	x86_put_32(w, FL_PATH_CELLS - 1);
+	X86_PUT(w, x86_rex_w_of(0, b), 0xc1, (uint8_t)(0xe0 | (b & 7)), 4);	/* shl */
+	x86_put_both(w, 0x01, r, b);						/* add */
+	x86_put_at_32(w, x86_rex_of(a, b), 0x39, a, b, FL_PATH_CELL_KEY + 4);	/* cmp */
+	put_to_cold(w, c, X86_UNEQUAL);
+	X86_PUT(w, x86_rex_of(r, 0), X86_LOAD, (uint8_t)((r & 7) << 3 | X86_BP));
+	x86_put_rel(w, c->probe, 0);
+	x86_put_at_32(w, x86_rex_of(r, b), 0x39, r, b, FL_PATH_CELL_KEY);	/* cmp */
+	put_to_cold(w, c, X86_UNEQUAL);
+	x86_put_wide(w, 0xff, 0, b, 0);						/* incq */
 }
 
-static void put_counted(struct putter *w)
+static void put_counted(struct x86_put *w, struct fl_path_code *c)
 {
-	struct fl_path_code *c = w->code;
 	unsigned int r = c->reg[0];
+	int64_t cell = (int64_t)(c->cell + (c->what == FL_PATH_ONLY ? c->add : 0)) *
+		       FL_PATH_CELL_BYTES;
 
-	put_armed(w);
+	x86_put_lea(w, r, c->cs);
+	x86_put_fs(w, X86_STORE, r, fl_arch_has_rseq() ? fl_rseq_at : 0);
+	c->start = (uint16_t)w->n;
 	if (c->what != FL_PATH_ONLY && !c->at_home)
-		put_mine(w);
+		put_mine(w, c);
 	if (c->what != FL_PATH_ONLY)
-		put_its_number(w);
-	put_fs(w, 0x8b, r, fl_arch_tls_slot_at());
-	put_at(w, 0x8b, r, r, FL_POINTEE_CELLS);
-	put_test(w, r);
-	put_to_cold(w, 0x84);
-	if (c->probe)
-		put_shared(w);
-	else
-		put_own(w);
+		put_its_number(w, c);
+	x86_put_fs(w, X86_LOAD, r, fl_arch_tls_slot_at());
+	x86_put_wide(w, X86_LOAD, r, r, FL_POINTEE_CELLS);
+	x86_put_both(w, 0x85, r, r);						/* test */
+	put_to_cold(w, c, X86_EQUAL);
+	if (c->probe) {
+		put_shared(w, c);
+	} else {
+		put_in_cell(w, c, 0, 0x83, 7, cell + FL_PATH_CELL_KEY);		/* cmpl */
+		X86_PUT(w, 0);
+		put_to_cold(w, c, X86_EQUAL);
+		put_in_cell(w, c, X86_REX_W, 0xff, 0, cell);			/* incq */
+	}
 	c->end = (uint16_t)w->n;
 }
 
 /* But what counts. */
-static void put_in_frame(struct putter *w)
+static void put_in_frame(struct x86_put *w, const struct fl_path_code *c)
 {
-	struct fl_path_code *c = w->code;
-
 	if (c->what == FL_PATH_ENTER)
-		put_enter(w);
+		put_enter(w, c);
 	else if (!counts_path(c))
-		put_mine(w);
+		put_mine(w, c);
 	if (goes_on_behind(c) && c->frame == c->reg[0])
-		put_fs(w, 0x8b, c->frame, c->top_at);
+		x86_put_fs(w, X86_LOAD, c->frame, c->top_at);
 	if (c->what == FL_PATH_CUT || c->what == FL_PATH_AT)
-		put_set(w);
+		put_sum_by_number(w, c, MOVL, c->set);
 	else if (c->what == FL_PATH_LEAVE || c->what == FL_PATH_DONE)
-		put_gone(w);
+		put_gone(w, c);
 	else if (c->what == FL_PATH_ADD)
-		put_added(w);
+		put_sum_by_number(w, c, ADDL, c->add);
 }
 
 size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *c)
 {
-	struct putter w = { .out = out, .to = c->to, .code = c };
+	struct x86_put w = { .out = out, .to = c->to, .depths = c->depths };
 
-	c->n_depths = 0;
 	choose_registers(c);
-	put_kept(&w);
+	put_kept(&w, c);
 	if (counts_path(c))
-		put_counted(&w);
+		put_counted(&w, c);
 	if (c->at_home)
-		put_at_home(&w);
+		put_at_home(&w, c);
 	else if (c->what != FL_PATH_ONLY)
-		put_in_frame(&w);
+		put_in_frame(&w, c);
 	c->kept = w.kept;
-	put_restored(&w);
+	put_restored(&w, c);
 	c->n = w.n;
+	c->n_depths = w.n_depths;
 	return w.is_far ? 0 : w.n;
 }
 
-/* ud1 says that no code falls into it; see rseq.h. */
 size_t fl_arch_put_path_cold(unsigned char *out, uintptr_t to, struct fl_path_code *c,
 			     uintptr_t data, uintptr_t word)
 {
-	static const unsigned char signature[] = { 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53 };
-	struct putter w = { .out = out, .to = to, .code = c, .kept = c->kept };
+	struct x86_put w = { .out = out, .to = to, .kept = c->kept, .depths = c->depths };
 	size_t aside;
 
-	c->n_depths = 0;
 	if (counts_path(c)) {
-		put_bytes(&w, signature, sizeof signature);
+		X86_PUT(&w, X86_SIGNATURE);
 		c->abort = w.n;
 	}
-	put_restored(&w);
+	put_restored(&w, c);
 	aside = fl_arch_put_aside(out + w.n, to + w.n, data, word);
 	w.is_far |= !aside;
 	w.n += FL_ARCH_ASIDE_DOWN;
-	note_grown(&w, FL_ARCH_ASIDE_DEPTH);
+	x86_put_grown(&w, FL_ARCH_ASIDE_DEPTH);
 	w.n += FL_ARCH_ASIDE_BYTES - FL_ARCH_ASIDE_DOWN;
-	note_grown(&w, -FL_ARCH_ASIDE_DEPTH);
-	PUT(&w, X86_JMP);
-	put_rel(&w, c->to + c->n);
+	x86_put_grown(&w, -FL_ARCH_ASIDE_DEPTH);
+	x86_put_jmp(&w, c->to + c->n);
+	c->n_depths = w.n_depths;
 	return w.is_far ? 0 : w.n;
 }
 
-struct descriptor {			/* struct rseq_cs of the kernel's */
-	uint32_t version, flags;
-	uint64_t start, length, abort;
-};
-_Static_assert(sizeof(struct descriptor) == FL_ARCH_CS_BYTES, "");
+_Static_assert(sizeof(struct x86_sequence) == FL_ARCH_CS_BYTES, "");
 
 void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *c, uintptr_t cold)
 {
-	const struct descriptor cs = {
+	const struct x86_sequence cs = {
 		.start = c->to + c->start, .length = c->end - c->start,
 		.abort = cold + c->abort,
 	};
