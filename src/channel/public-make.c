@@ -5,6 +5,7 @@
  * sees the other's death. None of it is on a path that enqueues.
  */
 #include "arch/arch.h"
+#include "channel/mutex.h"
 #include "channel/public.h"
 #include "obj/obj.h"
 
@@ -56,21 +57,6 @@ size_t flick_channel_bytes(const struct flick_channel_opt *opt)
 	return fill_in(&o, opt) ? 0 : bytes_of(&o);
 }
 
-static int make_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-	int err = pthread_mutexattr_init(&attr);
-
-	if (!err)
-		err = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	if (!err)
-		err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	if (!err)
-		err = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return -err;
-}
-
 static void lay_out(struct fl_public *r, const struct flick_channel_opt *o)
 {
 	r->hot.word_bytes = o->word_bytes;
@@ -98,9 +84,9 @@ int flick_channel_init(void *memory, size_t bytes,
 	if (!memory || (uintptr_t)memory % 64 || bytes < bytes_of(&o))
 		return -EINVAL;
 	*r = (struct fl_public){ 0 };
-	err = make_mutex(&r->producer);
+	err = fl_mutex_make(&r->producer);
 	if (!err)
-		err = make_mutex(&r->consumer);
+		err = fl_mutex_make(&r->consumer);
 	if (err)
 		return err;
 	lay_out(r, &o);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "channel/channel.h"
+#include "channel/mutex.h"
 #include "channel/slot.h"
 #include "os/os.h"
 
@@ -129,24 +130,20 @@ static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)
 	s->reader_pid = getpid();
 }
 
-static uint32_t modules_for(uint32_t sites)
-{
-	uint32_t n = sites / SITES_A_MODULE;
-
-	return n < LEAST_MODULES ? LEAST_MODULES : n > MOST_MODULES ? MOST_MODULES : n;
-}
-
 /* Header, processes, modules, glue, what was found, bodies, sites, what is staged, places,
  * slots, pool: each from a page's start. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
+	uint32_t modules;
 
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
 	m->header_bytes = sizeof(*m);
 	m->max_sites = or_default(o->max_sites, 1u << 20);
-	m->max_modules = modules_for(m->max_sites);
+	modules = m->max_sites / SITES_A_MODULE;
+	m->max_modules = modules < LEAST_MODULES ? LEAST_MODULES :
+			 modules > MOST_MODULES ? MOST_MODULES : modules;
 	m->max_glue = m->max_modules * GLUE_A_MODULE;
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
@@ -176,35 +173,20 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }
 
-static int make_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-	int err = pthread_mutexattr_init(&attr);
-
-	if (!err)
-		err = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	if (!err)
-		err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	if (!err)
-		err = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return err;
-}
-
 /* `reader` is locked by this thread until it ends: that is how the target sees
  * it live. */
 static int make_mutexes(struct fl_region *m)
 {
 	struct keep *k = keep_of(m);
-	int err = make_mutex(&m->joining);
+	int err = fl_mutex_make(&m->joining);
 
 	fl_os_robust_open();		/* is the reader told of the dead? */
 	if (!err)
-		err = make_mutex(&m->session[0].reader);
+		err = fl_mutex_make(&m->session[0].reader);
 	if (!err)
-		err = pthread_mutex_lock(&m->session[0].reader);
+		err = -pthread_mutex_lock(&m->session[0].reader);
 	if (err)
-		return -err;
+		return err;
 	k->list = (void **)m->session[0].reader.__data.__list.__prev;
 	k->behind = (void **)m->session[0].reader.__data.__list.__next;
 	return 0;
@@ -218,12 +200,6 @@ static int set_size(int fd, uint64_t bytes)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
 		return -EFBIG;
 	return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
-}
-
-/* Nobody takes pages from under the other side (SIGBUS). */
-static int seal(int fd)
-{
-	return fl_os_file_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
 /* A page of the reader's own, and the region behind it. */
@@ -250,8 +226,8 @@ static int map_region(int fd, const struct fl_region *layout, struct fl_region *
 	int err = set_size(fd, layout->bytes);
 	struct fl_region *m;
 
-	if (!err)
-		err = seal(fd);
+	if (!err)	/* nobody takes pages from under the other side (SIGBUS) */
+		err = fl_os_file_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	if (err)
 		return err;
 	m = map_behind_keep(fd, layout->bytes);
