@@ -398,6 +398,7 @@ struct fl_session {
 	bool is_waiting;		/* it was let go: what is asked for may come yet */
 	bool chose_nothing;		/* of all that came, patterns took nothing, or nothing
 					 * that can have a probe */
+	bool by_samples;		/* no probe can be had: samples alone tell, and do */
 	bool refused_to_go;		/* the target was told QUIT */
 	bool is_left;			/* who looks on has had enough: it goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */

@@ -260,7 +260,11 @@ static void note_samples(struct source *from)
 	fl_store_value(from->store, "self", by);
 	fl_store_value(from->store, "preempted", preempted);
 	but = strcmp(preempted, "out") ? "" : "without what the scheduler took, ";
-	if (!fl_sheet_sum(&from->rows, "sampled"))
+	if (!fl_sheet_sum(&from->rows, "calls") && !strcmp(by, "samples") &&
+	    fl_store_value(from->store, "pc_samples", n))
+		snprintf(from->note, sizeof(from->note), "times are CPU time, from %.20s "
+			 "samples of the program counter; no calls were counted", n);
+	else if (!fl_sheet_sum(&from->rows, "sampled"))
 		snprintf(from->note, sizeof(from->note), "none of these calls ended, so no "
 			 "time is known");
 	else if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))

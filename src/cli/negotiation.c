@@ -336,16 +336,31 @@ static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 		fl_refusals_line(r, line, room);
 }
 
-/* Of a function as it is one probe is told, as its reason is the entry's. */
-static bool is_any_usable(const struct fl_session *s)
+/* Where nobody chose what is to be told, samples do: where the time goes, not how often. */
+static bool can_go_by_samples(struct fl_session *s)
 {
-	const char *later = has_ended(s) || s->o->wait ? "" :
-			    " (--wait records what is loaded later)";
+	const struct fl_session_options *o = s->o;
+
+	fl_opening_end(s);
+	s->by_samples = s->sampler && o->dir && o->count_instead && !o->follow && !o->wait &&
+			o->action == FL_ACT_SAMPLE && !o->trigger && !o->providers &&
+			!fl_selection_has_patterns(o->selection);
+	return s->by_samples;
+}
+
+static const char by_samples[] = "; samples alone tell where its time goes, and no calls are "
+				 "counted";
+
+/* Of a function as it is one probe is told, as its reason is the entry's. */
+static bool is_any_usable(struct fl_session *s)
+{
+	const char *then = has_ended(s) || s->o->wait ? "" :
+			   " (--wait records what is loaded later)";
 	struct fl_refusals r = { .are_functions = true };
 	uint32_t entry = FL_NO_ROW;
 	char why[1024];
 
-	if (has_usable(s))
+	if (has_usable(s) || s->by_samples)
 		return true;
 	for (uint32_t i = 0; i < s->n_selected; i++) {
 		int refusal = fl_session_refusal(s, i, &entry);
@@ -356,12 +371,14 @@ static bool is_any_usable(const struct fl_session *s)
 	if (!r.all)
 		return true;
 	write_reasons(&r, why, sizeof(why));
+	if (can_go_by_samples(s))
+		then = by_samples;
 	if (r.all == 1)
-		fl_say("the one probe cannot be used: %s%s", why, later);
+		fl_say("the one probe cannot be used: %s%s", why, then);
 	else
 		fl_say("none of the %llu probes can be used: %s%s", (unsigned long long)r.all,
-		       why, later);
-	return false;
+		       why, then);
+	return s->by_samples;
 }
 
 /* What was recorded before all of it was refused is kept. */
@@ -405,7 +422,7 @@ static bool is_any_timed(struct fl_session *s)
 	return !none;
 }
 
-static bool waits_for_sites(const struct fl_session *s)
+static bool waits_for_sites(struct fl_session *s)
 {
 	const char *name = s->o->argv[0], *interpreter = s->launch.interpreter;
 
@@ -420,11 +437,15 @@ static bool waits_for_sites(const struct fl_session *s)
 	else if (s->o->providers)
 		fl_say("%s and its libraries have no probe sites of the kinds that --provider "
 		       "names; without it there may be others", name);
+	else if (can_go_by_samples(s))
+		fl_say("%s and its libraries have no function that can have a probe%s", name,
+		       by_samples);
 	else
 		fl_say("%s and its libraries have no function that can have a probe; -P "
 		       "'MODULE!*' takes one of the C library's, --wait what an exec or dlopen "
 		       "brings", name);
-	return s->o->wait;
+	s->begun |= s->by_samples;
+	return s->o->wait || s->by_samples;
 }
 
 /* Of a process tree anybody may bring what is wanted: nobody is stopped for having

@@ -58,10 +58,9 @@ void fl_opening_end(struct fl_session *s)
 void fl_opening_go(struct fl_session *s)
 {
 	uint64_t used = fl_os_process_ns(s->pid), loader = s->shm->loader_ns;
-	bool was_open = s->opening.is_open;
 
 	fl_opening_end(s);
-	if (!was_open || !s->sampler)
+	if (s->attached || !s->sampler)
 		return;
 	s->pcs.work = used > loader ? (used - loader) / fl_sampler_period_ns() : 0;
 	s->pcs.own = s->pcs.all = s->pcs.work;
