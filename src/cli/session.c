@@ -322,9 +322,11 @@ void fl_session_measure_tick(struct fl_session *s)
 /* It has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
-	if (s->attached && (!s->asked || fl_attach_has_failed(s->attached)))
+	if (s->attached && fl_attach_has_failed(s->attached))
 		return false;
-	if (!s->asked)
+	if (!s->asked && s->attached)
+		fl_say("process %d ended before it could be recorded", s->pid);
+	else if (!s->asked)
 		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",
 		       s->o->argv[0]);
 	else if (!s->begun && !s->o->follow)
