@@ -2,6 +2,7 @@
 # call.sh - what recording entry and exit of one call costs its thread.
 #
 #	record.call          flick, exhaustive latency: extra ticks a call
+#	record.call.precise  the same with --precise
 #	peer.uftrace.call    uftrace record
 #	peer.lttng.call      LTTng-UST, lttng_ust_cyg_profile_fast, blocking
 #
@@ -26,9 +27,11 @@ plain_call() {
 	plain=$(cat "$ticks")
 }
 
-flick_call() {
+record_all() {	# NAME OPTIONS...
+	name=$1
+	shift
 	rm -rf "$scratch/flick.data"
-	$on_other "$build/flick" record -a latency --all -o "$scratch/flick.data" \
+	$on_other "$build/flick" record -a latency --all "$@" -o "$scratch/flick.data" \
 		-- "$target" $calls "$ticks" >"$scratch/log" 2>&1 ||
 		{ flick_reason="flick: $(last_line "$scratch/log")"; return 0; }
 	delivered=$(sed -n 's/^events: .* \([0-9]*\) delivered.*/\1/p' \
@@ -37,7 +40,13 @@ flick_call() {
 		flick_reason="only ${delivered:-0} of $((2 * calls)) delivered"
 		return 0
 	fi
-	add_extra record.call
+	add_extra "$name"
+}
+
+flick_call() {
+	record_all record.call
+	plain_call
+	record_all record.call.precise --precise
 }
 
 uftrace_call() {
@@ -84,5 +93,6 @@ while [ $round -lt $rounds ]; do
 	round=$((round + 1))
 done
 report record.call ticks/call "$flick_reason"
+report record.call.precise ticks/call "$flick_reason"
 report peer.uftrace.call ticks/call "$uftrace_reason"
 report peer.lttng.call ticks/call "$lttng_reason"

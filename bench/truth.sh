@@ -19,7 +19,8 @@
 #	truth.cost.P.alone	the slowdown over the program alone, whose empty calls run
 #	truth.ticks.N		a function of N ticks: what flick says of each call, and of
 #	truth.ticks.N.within	a caller of a hundred, a call: the error in units of what
-#	truth.ticks.N.all, ...	is allowed, 5 ticks or 5 %; by default, and of every call
+#	truth.ticks.N.all, ...	is allowed, 5 ticks or 5 %; by default, and of every call,
+#	truth.ticks.N.precise	as it is and with --precise
 #
 # The distance is the total variation, in points: 0 the same, 100 disjoint. Shares
 # are of the program's own functions, built with -O2 -fno-inline
@@ -301,11 +302,12 @@ judge_ticks() {
 	gcc -O2 -finstrument-functions "$top/tests/targets/ticks.c" -o "$out/ticks" ||
 		reason="ticks.c does not compile"
 	while [ -z "$reason" ] && [ $round -lt "$cost_rounds" ]; do
-		run_ticks "" && run_ticks .all --all || reason=${why:-it failed}
+		run_ticks "" && run_ticks .all --all &&
+			run_ticks .precise --all --precise || reason=${why:-it failed}
 		round=$((round + 1))
 	done
 	for n in $ticks; do
-		for what in '' .within .all .within.all; do
+		for what in '' .within .all .within.all .precise .within.precise; do
 			report "truth.ticks.$n$what" "of what may be" "$reason"
 		done
 	done

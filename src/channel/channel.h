@@ -371,6 +371,7 @@ struct fl_shm_session {
 	uint64_t pool_at;		/* offset in the region */
 	uint32_t n_readers;		/* slot i is drained by reader i % n_readers */
 	uint32_t action;		/* enum fl_action of wanted probes */
+	uint32_t precise;		/* FL_ACT_TIME: no work beside the clock's reading */
 	uint32_t samples;		/* K of FL_ACT_SAMPLE */
 	uint32_t epoch_us;		/* re-arm period of FL_ACT_SAMPLE */
 	uint32_t own;			/* 1: a program's own (flick.h), no reader */
@@ -737,7 +738,7 @@ struct fl_shm_options {
 	uint32_t n_counters;		/* of a slot, where calls are counted; 0 = max_sites */
 	uint32_t ring_kib;		/* as long as a ring may grow; 0 = 512 */
 	uint32_t n_readers;		/* 0 = 1 */
-	uint32_t action, samples, epoch_us, follow;
+	uint32_t action, samples, epoch_us, follow, precise;
 	uint32_t weaves;		/* enum fl_weaves */
 	enum fl_exclusive exclusive;
 	uint32_t rate;			/* millionths; 0 = no windows */

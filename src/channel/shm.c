@@ -123,6 +123,7 @@ static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)
 {
 	s->n_readers = or_default(o->n_readers, 1);
 	s->action = o->action;
+	s->precise = o->precise;
 	s->samples = o->samples;
 	s->windows.rate = o->rate;
 	s->windows.adapts = o->adapts;

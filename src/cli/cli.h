@@ -326,6 +326,7 @@ struct fl_session_options {
 	cpu_set_t target_cpus;		/* then, what the target may run on */
 	bool entries_only;		/* nothing looks at exits */
 	bool raw;			/* times as measured, with what probes took */
+	bool precise;			/* nothing runs beside a reading of the clock */
 	uint32_t providers;		/* a bit each that was asked for; 0: what there is */
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
@@ -522,7 +523,7 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint
 /* What the probes of one call cost here (overhead.c), by whether their sites are at
  * first instructions; as it was: that could not be measured. A child does it, in a few
  * milliseconds; end waits for it. */
-void fl_overhead_begin(struct fl_calibrator *, enum fl_action);
+void fl_overhead_begin(struct fl_session *);
 void fl_overhead_end(struct fl_session *);
 /* The kernel's samples and switches of a target that was just begun (opening.c): they are
  * opened beside it; go: it waits for its first answer, and is told of from there on; end: they

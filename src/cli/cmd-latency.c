@@ -23,6 +23,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 {
 	struct fl_session_options o = {
 		.action = FL_ACT_TIME,
+		.precise = true,	/* of few functions, whose time is asked for */
 	};
 
 	if (fl_session_use(&o, "latency") || fl_session_use(&o, "spread"))

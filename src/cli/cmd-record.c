@@ -37,6 +37,8 @@ static const struct fl_option options[] = {
 	{ 'a', "analysis", "NAME,...", "run these analyses (latency), see below",
 	  fl_session_take_uses, AT(o), .each = fl_analysis_each },
 	{ 'A', "all", NULL, "time every call, instead of sampling", fl_take_flag, AT(all) },
+	{ 0, "precise", NULL, "of --all: nothing runs beside a reading of the clock",
+	  fl_take_flag, AT(o.precise) },
 	{ 0, "raw", NULL, "times as measured, with what the probes took",
 	  fl_take_flag, AT(o.raw) },
 	{ 0, "rate", "R%", "record every call in R% of the time; or auto",
@@ -143,6 +145,16 @@ static enum fl_action action_of(const struct wish *w)
 		return FL_ACT_WINDOW;
 	return fl_use_action(w->o.analyses, w->o.n_analyses,
 			     w->all || w->is_second ? FL_ACT_TIME : FL_ACT_SAMPLE);
+}
+
+/* Samples are so by themselves; what is counted has no time. */
+static int check_precise(const struct wish *w)
+{
+	if (!w->o.precise || (action_of(w) == FL_ACT_TIME && !w->is_second))
+		return 0;
+	fl_say("--precise is for recordings of every call (--all, --trace), the only ones of a "
+	       "program: samples are so by themselves");
+	return -1;
 }
 
 /* Where every call is recorded there are no samples, and no budget. */
@@ -297,7 +309,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (!chose && fl_session_use(&w->o, "latency"))
 		return -1;
 	if (check_second(w) || fl_trigger_use(&w->o) || check_perf_map(&w->o) ||
-	    check_readers(&w->o) || check_profiler(w, action_of(w)))
+	    check_readers(&w->o) || check_profiler(w, action_of(w)) || check_precise(w))
 		return -1;
 	if (use_bodies(w))
 		return -1;

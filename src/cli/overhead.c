@@ -284,11 +284,13 @@ static int open_probes(const struct trial *t)
 
 /* In a process of its own: it has a target's channel. In windows calls are counted,
  * too, as they are beside samples. */
-static void run_child(struct fl_overhead out[2], enum fl_action action)
+static void run_child(struct fl_overhead out[2], const struct fl_session_options *asked)
 {
 	static struct trial t;
+	enum fl_action action = asked->action;
 	struct fl_shm_options o = {
 		.n_slots = 2, .max_sites = 16, .samples = UINT32_MAX / 32,
+		.precise = asked->precise,
 		.action = action == FL_ACT_WINDOW ? FL_ACT_SAMPLE : action,
 	};
 	struct fl_sink sink = { &t, feed, count, thread_end };
@@ -300,14 +302,17 @@ static void run_child(struct fl_overhead out[2], enum fl_action action)
 	t.m->target_pid = getpid();
 	fl_arch_rseq_open();
 	t.is_sampled = action == FL_ACT_SAMPLE;
-	if (t.is_sampled && open_probes(&t))
+	if ((t.is_sampled || o.precise) && open_probes(&t))
 		return;
 	out[0] = measure(&t, action, FL_ABI);
 	out[1] = measure(&t, action, FL_BARE);
 }
 
-void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
+void fl_overhead_begin(struct fl_session *s)
 {
+	struct fl_calibrator *c = &s->calibrator;
+	enum fl_action action = s->o->raw ? FL_ACT_COUNT : s->o->action;
+
 	c->out = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	c->pid = c->out == MAP_FAILED ? -1 : fork();
 	if (c->pid)
@@ -315,7 +320,7 @@ void fl_overhead_begin(struct fl_calibrator *c, enum fl_action action)
 	c->out->jump = fl_jumps_measure();
 	c->out->call_ps = fl_jumps_measure_call();
 	if (action == FL_ACT_TIME || action == FL_ACT_WINDOW || action == FL_ACT_SAMPLE)
-		run_child(c->out->probes, action);
+		run_child(c->out->probes, s->o);
 	c->out->sample_ns = fl_sampler_measure(action == FL_ACT_SAMPLE ? FL_SAMPLED_CALLS :
 					      FL_SAMPLED_PLACES);
 	_exit(0);

@@ -33,7 +33,7 @@ static int open_region(struct fl_session *s)
 		.ring_kib = s->o->buffer_kib,
 		.max_sites = s->o->max_sites, .n_slots = s->o->max_threads,
 		.n_readers = s->o->readers,
-		.action = s->o->action,
+		.action = s->o->action, .precise = s->o->precise,
 		.samples = s->o->samples,
 		.epoch_us = s->o->epoch_ms * 1000,
 		.rate = s->o->rate, .adapts = s->o->rate_adapts,
@@ -346,7 +346,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 		return FL_EXIT_FAILED;
 	/* The target waits for its first answer meanwhile. Who follows flick's forks with
 	 * a debugger meets the target's first; both come before there is a thread. */
-	fl_overhead_begin(&s->calibrator, o->raw ? FL_ACT_COUNT : o->action);
+	fl_overhead_begin(s);
 	fl_opening_begin(s);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))

@@ -6,8 +6,9 @@
 #include "routine.h"
 
 #define ROUTINES(x, how) \
-	x(how##_time) x(how##_time_long) x(how##_count) x(how##_count_long) x(how##_after) \
-	x(how##_after_long) x(how##_sample) x(how##_window) x(how##_staged)
+	x(how##_time) x(how##_time_long) x(how##_precise) x(how##_precise_long) \
+	x(how##_count) x(how##_count_long) x(how##_after) x(how##_after_long) \
+	x(how##_sample) x(how##_window) x(how##_staged)
 #define DECLARE(name) extern void fl_##name(void);
 ROUTINES(DECLARE, abi)
 ROUTINES(DECLARE, bare)
@@ -35,6 +36,9 @@ static routine_fn *const longs[FL_N_ACTIONS][FL_N_CONVENTIONS] = {
 	[FL_ACT_CALL] = { fl_abi_call, NULL, fl_ask_call },
 	[FL_ACT_BOTH] = EACH(both), [FL_ACT_TWICE] = EACH(both),	/* asks, and does it */
 };
+/* In place of FL_ACT_TIME's, where nothing else may run beside a reading of the clock. */
+static routine_fn *const precise_shorts[FL_N_CONVENTIONS] = EACH(precise);
+static routine_fn *const precise_longs[FL_N_CONVENTIONS] = EACH(precise_long);
 /* A function of the program's own may use the widest vectors there are. */
 static routine_fn *const bare_calls[] = { FL_ARCH_VECTORS(ADDRESS, bare_call) };
 static routine_fn *const body_calls[] = { FL_ARCH_VECTORS(ADDRESS, body_call) };
@@ -53,6 +57,9 @@ uintptr_t fl_probe_routine(enum fl_action action, enum fl_convention convention)
 		return (uintptr_t)fl_bare_bound;
 	if (action == FL_ACT_CALL && convention == FL_BODY)
 		return (uintptr_t)fl_body_bound;
+	if (action == FL_ACT_TIME && fl_table.session && fl_table.session->precise)
+		return (uintptr_t)(fl_arch_has_rseq() ? precise_shorts :
+				   precise_longs)[convention];
 	if (fl_arch_has_rseq() && shorts[action][convention])
 		return (uintptr_t)shorts[action][convention];
 	return (uintptr_t)longs[action][convention];

@@ -7,6 +7,7 @@
 	.text
 
 	RECORDS	time, fl_channel_put
+	RECORDS	precise, fl_channel_put, FENCE
 	RECORDS_IN_TWO twice, fl_joint_put, fl_joint_put_second
 	COUNTS	count, fl_channel_count, fl_channel_end_block
 	COUNTS_BELOW after, count, fl_timed, fl_function_of, fl_sample_after, fl_sample_inner
@@ -21,6 +22,8 @@
 	ASKS_OTHERS idle, fl_asked, fl_probe_ask
 	ASKS	time, fl_asked
 	ASKS	time_long, fl_asked
+	ASKS	precise, fl_asked
+	ASKS	precise_long, fl_asked
 	ASKS	count, fl_asked
 	ASKS	count_long, fl_asked
 	ASKS	after, fl_asked

@@ -167,16 +167,19 @@ FUNC \name, \align
 	b.eq	\inner
 	.endm
 
-	.macro	TICKS to
+#define FENCE isb
+/* \fence: FENCE, once all before it has been executed; or nothing. */
+	.macro	TICKS to, fence
+	\fence
 	mrs	\to, cntvct_el0
 	.endm
 
 /* ---- what counts, and what records ------------------------------------------- */
 
-	.macro	BARE_RECORDS conv, frame, name, to
+	.macro	BARE_RECORDS conv, frame, name, to, fence
 BARE_FUNC fl_\conv\()_\name, \frame
 	SAVE_SIX
-	TICKS	x9
+	TICKS	x9, \fence
 	ENQUEUE 48 + \frame - 8, .L\conv\()_put_\name
 	RESTORE_SIX
 	ret
@@ -188,7 +191,7 @@ BARE_FUNC fl_\conv\()_\name, \frame
 END fl_\conv\()_\name
 
 BARE_FUNC fl_\conv\()_\name\()_long, \frame
-	TICKS	x17
+	TICKS	x17, \fence
 .L\conv\()_call_\name:
 	SAVE_SCRATCH
 	mov	w0, w16
@@ -202,9 +205,9 @@ END fl_\conv\()_\name\()_long
 
 /* NAME: a record with time. The long path, and where the kernel has no rseq the only one
  * (NAME_long): to(id, time, stack pointer). */
-	.macro	RECORDS name, to
+	.macro	RECORDS name, to, fence
 FUNC fl_abi_\name
-	TICKS	x9
+	TICKS	x9, \fence
 	ENQUEUE 0, .Labi_put_\name
 	ret
 .Labi_put_\name:
@@ -215,12 +218,12 @@ FUNC fl_abi_\name
 END fl_abi_\name
 
 FUNC fl_abi_\name\()_long
-	TICKS	x9
+	TICKS	x9, \fence
 	b	.Labi_put_\name
 END fl_abi_\name\()_long
 
-	BARE_RECORDS bare, 16, \name, \to
-	BARE_RECORDS body, 32, \name, \to
+	BARE_RECORDS bare, 16, \name, \to, \fence
+	BARE_RECORDS body, 32, \name, \to, \fence
 	.endm
 
 /* No second recorder comes to a program of this CPU (FL_ARCH_ATTACHES). */

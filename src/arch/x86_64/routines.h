@@ -116,7 +116,10 @@ FUNC \name, \align
 	je	\inner
 	.endm
 
-	.macro	TICKS
+#define FENCE lfence
+/* \fence: FENCE, once all before it has been executed (HW13); or nothing. */
+	.macro	TICKS fence
+	\fence
 	rdtsc
 	shl	$32, %rdx
 	or	%rdx, %rax
@@ -231,10 +234,10 @@ END fl_\conv\()_\name
 
 /* A record takes five registers, which are kept and come back (40 bytes): the time is in %rax,
  * the stack pointer in %rdx. Where a ring has no room to(id, time, stack pointer) is called. */
-	.macro	BEGIN_BARE_RECORD kept
+	.macro	BEGIN_BARE_RECORD kept, fence
 	SAVE	%rax
 	SAVE	%rdx
-	TICKS
+	TICKS	\fence
 	SAVE	%rcx
 	SAVE	%rsi
 	SAVE	%rdi
@@ -262,9 +265,9 @@ END fl_\conv\()_\name
 	END_BARE_RECORD
 	.endm
 
-	.macro	BARE_RECORDS conv, kept, name, to
+	.macro	BARE_RECORDS conv, kept, name, to, fence
 BARE_FUNC fl_\conv\()_\name, \kept
-	BEGIN_BARE_RECORD \kept
+	BEGIN_BARE_RECORD \kept, \fence
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
 	END_BARE_RECORD
 	BARE_RETURN \kept, 40
@@ -275,7 +278,7 @@ END fl_\conv\()_\name
 
 BARE_FUNC fl_\conv\()_\name\()_long, \kept
 	SAVE_SCRATCH
-	TICKS
+	TICKS	\fence
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	lea	64 + \kept(%rsp), %rdx
@@ -285,11 +288,11 @@ BARE_FUNC fl_\conv\()_\name\()_long, \kept
 END fl_\conv\()_\name\()_long
 	.endm
 
-/* NAME: a record with time. The long path, and where the kernel has no rseq the only one
- * (NAME_long): to(id, time, stack pointer). */
-	.macro	RECORDS name, to
+/* NAME: a record with time, behind a fence if one is given. The long path, and where the kernel
+ * has no rseq the only one (NAME_long): to(id, time, stack pointer). */
+	.macro	RECORDS name, to, fence
 FUNC fl_abi_\name
-	TICKS
+	TICKS	\fence
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_\name
 	ret
 .Labi_put_\name:
@@ -300,12 +303,12 @@ FUNC fl_abi_\name
 END fl_abi_\name
 
 FUNC fl_abi_\name\()_long
-	TICKS
+	TICKS	\fence
 	jmp	.Labi_put_\name
 END fl_abi_\name\()_long
 
-	BARE_RECORDS bare, 0, \name, \to
-	BARE_RECORDS body, 8, \name, \to
+	BARE_RECORDS bare, 0, \name, \to, \fence
+	BARE_RECORDS body, 8, \name, \to, \fence
 	.endm
 
 	.macro	BARE_RECORDS_IN_TWO conv, kept, name, to, to_second
