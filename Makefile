@@ -104,7 +104,7 @@ AT_START := $(wildcard src/site/*.c src/obj/*.c) src/os/proc.c \
 	$(filter-out %/unwind.c,$(wildcard src/copy/*.c)) \
 	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c \
 		held.c live.c lookup.c lse.c moves.c odd.c operands.c pair.c path.c plan.c \
-		plan-insn.c reloc.c stack.c stands.c swap.c veneer.c whole.c) \
+		plan-insn.c put.c reloc.c stack.c stands.c swap.c veneer.c whole.c) \
 	$(addprefix src/patch/, claim.c commit.c halt.c halt-serve.c held.c near.c stage.c \
 		text.c text-asked.c text-way.c) \
 	$(addprefix src/probe/, again.c arm.c discover.c end.c glue.c island.c known.c \
