@@ -32,7 +32,8 @@ static uint32_t place_index(struct fl_chains *c, const struct fl_pc *place)
 }
 
 /* Those behind the last chain are one already. */
-static struct fl_chain *find_same(const struct fl_chains *c, uint32_t n, uint32_t hash)
+static struct fl_chain *find_same(const struct fl_chains *c, const struct fl_chain *as,
+				  uint32_t hash)
 {
 	const uint32_t *steps = &c->steps[c->n_steps];
 
@@ -40,24 +41,24 @@ static struct fl_chain *find_same(const struct fl_chains *c, uint32_t n, uint32_
 		struct fl_chain *chain = &c->of[i - 1];
 		uint32_t same = 0;
 
-		while (chain->n == n && same < n &&
-		       c->steps[chain->first + same] == steps[same])
+		if (chain->n != as->n || chain->end != as->end)
+			continue;
+		while (same < as->n && c->steps[chain->first + same] == steps[same])
 			same++;
-		if (same == n)
+		if (same == as->n)
 			return chain;
 	}
 	return NULL;
 }
 
-void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, uint32_t n,
-		   uint32_t periods)
+void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, const struct fl_chain *add)
 {
 	struct fl_chain *chain;
-	uint32_t hash = 0;
+	uint32_t hash = add->end;
 
-	if (!n || c->n_steps + n > MOST_STEPS)
+	if (!add->n || c->n_steps + add->n > MOST_STEPS)
 		return;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < add->n; i++) {
 		uint32_t place = place_index(c, &places[i]);
 
 		if (!place || fl_array_room(&c->steps, c->n_steps + i, sizeof(*c->steps)))
@@ -65,16 +66,18 @@ void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, uint32_t n,
 		c->steps[c->n_steps + i] = place - 1;
 		hash = fl_hash_of(hash, place);
 	}
-	chain = find_same(c, n, hash);
+	chain = find_same(c, add, hash);
 	if (chain) {
-		chain->periods += periods;
+		chain->periods += add->periods;
+		chain->samples += add->samples;
 		return;
 	}
 	if (fl_array_room(&c->of, c->n, sizeof(*c->of)) ||
 	    fl_hash_put(&c->by_steps, hash, c->n + 1))
 		return;
-	c->of[c->n++] = (struct fl_chain){ c->n_steps, n, periods };
-	c->n_steps += n;
+	c->of[c->n] = *add;
+	c->of[c->n++].first = c->n_steps;
+	c->n_steps += add->n;
 }
 
 void fl_chains_forget(struct fl_chains *c)

@@ -17,10 +17,9 @@ struct fl_chains {
 	struct fl_hash by_place, by_steps;
 };
 
-/* Zeros: there are none. add: one of `n` places, the innermost first, that so many periods
- * stood in. What finds no memory is left out. */
-void fl_chains_add(struct fl_chains *, const struct fl_pc *places, uint32_t n,
-		   uint32_t periods);
+/* Zeros: there are none. add: one of places, the innermost first, that samples stood in; it
+ * has no `first` yet. What finds no memory is left out. */
+void fl_chains_add(struct fl_chains *, const struct fl_pc *places, const struct fl_chain *);
 void fl_chains_forget(struct fl_chains *);
 
 #endif

@@ -315,13 +315,14 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 static void count_chain(struct fl_sampler *s, const struct moment *m)
 {
 	struct walked w = { s, m->pid };
-	uint64_t places[FL_STACK_DEPTH];
+	struct fl_stack_calls calls;
 	struct fl_pc pcs[FL_STACK_DEPTH];
-	uint32_t n = fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, places);
 
-	for (uint32_t i = 0; i < n; i++)
-		pcs[i] = sampled_place(s, m, places[i]);
-	fl_chains_add(&s->chains, pcs, n, m->periods);
+	fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, &calls);
+	for (uint32_t i = 0; i < calls.n; i++)
+		pcs[i] = sampled_place(s, m, calls.places[i]);
+	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
+		.n = calls.n, .end = calls.end, .samples = 1, .periods = m->periods });
 }
 
 /* What stood in a function's body stood in the function. */
@@ -434,6 +435,11 @@ const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
 const struct fl_chains *fl_sampler_chains(const struct fl_sampler *s)
 {
 	return &s->chains;
+}
+
+bool fl_sampler_has_calls(const struct fl_sampler *s)
+{
+	return s->what == FL_SAMPLED_CALLS;
 }
 
 uint64_t fl_sampler_period_ns(void)

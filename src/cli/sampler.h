@@ -57,12 +57,20 @@ const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
 /* Behind that: the calls in one another that samples stood in, each chain once. Steps are the
  * indices of places, the innermost first: of an instruction, or, in a second body, of its
  * function's begin. */
+enum fl_chain_end {
+	FL_CHAIN_LOST,			/* nothing tells who called the outermost */
+	FL_CHAIN_CUT,			/* the kernel did not copy it */
+	FL_CHAIN_WHOLE			/* nobody did */
+};
 struct fl_chain {
 	uint32_t first, n;		/* steps */
+	enum fl_chain_end end;
+	uint32_t samples;
 	uint64_t periods;
 };
 struct fl_chains;
 const struct fl_chains *fl_sampler_chains(const struct fl_sampler *);
+bool fl_sampler_has_calls(const struct fl_sampler *);	/* are such asked for? */
 /* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
 /* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller

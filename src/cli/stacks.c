@@ -171,6 +171,7 @@ struct walk {
 	fl_stack_where *where;
 	void *arg;
 	uint32_t depth;			/* calls that were gone up */
+	bool is_beyond;			/* what it needs is above what was copied */
 };
 
 /* What tells of the place. In a body that stands for its function; `place` 0: it is in no code
@@ -193,17 +194,19 @@ static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *
 	return fl_cfi_row(file->cfi, elf);
 }
 
-static bool load_word(const struct walk *w, uint64_t at, uint64_t *value)
+static bool load_word(struct walk *w, uint64_t at, uint64_t *value)
 {
 	uint64_t from = at - w->stack->at;
 
-	if (from > w->stack->n || w->stack->n - from < sizeof(*value))
+	if (from > w->stack->n || w->stack->n - from < sizeof(*value)) {
+		w->is_beyond = at >= w->stack->at;
 		return false;
+	}
 	memcpy(value, w->stack->bytes + from, sizeof(*value));
 	return true;
 }
 
-static bool value_by(const struct walk *w, const struct fl_cfi_rule *r, uint64_t frame,
+static bool value_by(struct walk *w, const struct fl_cfi_rule *r, uint64_t frame,
 		 uint64_t *value)
 {
 	*value = (r->from == FL_CFI_FRAME ? frame : w->now.regs[r->from]) +
@@ -235,36 +238,45 @@ static bool go_up(struct walk *w, const struct fl_cfi_row *row)
 	return true;
 }
 
-/* A function that calls itself is in many calls at one place. */
-static void add_once(uint64_t *places, uint32_t *n, uint64_t place)
+/* Is the walk there now? Some threads are begun with 0 for who called. */
+static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_chain_end *end)
 {
-	for (uint32_t i = 0; i < *n; i++)
-		if (places[i] == place)
-			return;
-	if (place && *n < FL_STACK_DEPTH)
-		places[(*n)++] = place;
+	bool has_gone = false;
+
+	w->is_beyond = false;
+	if (row && row->kind > FL_CFI_FIRST)
+		has_gone = go_up(w, row);
+	if (has_gone && w->now.pc)
+		return true;
+	if (has_gone || (row && row->kind == FL_CFI_FIRST))
+		*end = FL_CHAIN_WHOLE;
+	else
+		*end = w->is_beyond ? FL_CHAIN_CUT : FL_CHAIN_LOST;
+	return false;
 }
 
-uint32_t fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
-			fl_stack_where *where, void *arg, uint64_t places[FL_STACK_DEPTH])
+/* A walk ends in code that no file has, too: a program may call from what it has made. */
+void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
+		    fl_stack_where *where, void *arg, struct fl_stack_calls *calls)
 {
 	struct walk w = { .s = s, .pid = pid, .stack = stack, .now = stack->place,
 			  .where = where, .arg = arg };
-	uint32_t n = 0, behind_call = 0;
+	uint32_t behind_call = 0;
 
-	for (; w.depth < FL_STACK_BYTES / 8; w.depth++) {
+	calls->n = 0;
+	calls->end = FL_CHAIN_CUT;
+	for (; w.depth < FL_STACK_DEPTH; w.depth++) {
 		uint64_t place;
 		const struct fl_cfi_row *row = rules_at(&w, w.now.pc - behind_call, &place);
 
 		if (!w.depth && !place)
-			return 0;		/* glue, or what a program has made itself */
-		add_once(places, &n, place);
-		if (!row || row->kind == FL_CFI_NONE || row->kind == FL_CFI_FIRST ||
-		    !go_up(&w, row) || !w.now.pc)
+			break;		/* glue, or what a program has made itself */
+		if (place)
+			calls->places[calls->n++] = place;
+		if (!has_caller(&w, row, &calls->end))
 			break;
 		behind_call = row->kind == FL_CFI_CALLED;
 	}
-	return n;
 }
 
 void fl_stacks_forget_bodies(struct fl_stacks *s)

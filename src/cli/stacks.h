@@ -8,6 +8,7 @@
 
 #include "cli/cfi.h"
 #include "cli/originals.h"
+#include "cli/sampler.h"
 
 /* Of a thread's stack a sample has so much, from the stack pointer on: of a program's hot
  * functions what they call stands in there, and what called them does not count. */
@@ -36,12 +37,17 @@ struct fl_stacks {
 	uint32_t n_files;
 };
 
-enum { FL_STACK_DEPTH = 192 };
-/* Where process `pid` is in functions there, the innermost first, each place once: an
- * instruction of a file, or, in a second body, where its function begins. How many; 0: in no
- * code of the program's. */
-uint32_t fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
-			fl_stack_where *, void *arg, uint64_t places[FL_STACK_DEPTH]);
+/* As a frame takes 16 bytes or more. */
+enum { FL_STACK_DEPTH = FL_STACK_BYTES / 16 };
+struct fl_stack_calls {
+	uint64_t places[FL_STACK_DEPTH];
+	uint32_t n;
+	enum fl_chain_end end;
+};
+/* Where process `pid` is in functions there, the innermost first: an instruction of a file,
+ * or, in a second body, where its function begins. None: in no code of the program's. */
+void fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
+		    fl_stack_where *, void *arg, struct fl_stack_calls *);
 /* The process is another program. */
 void fl_stacks_forget_bodies(struct fl_stacks *);
 void fl_stacks_close(struct fl_stacks *);	/* zeros are fine */

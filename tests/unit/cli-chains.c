@@ -1,6 +1,6 @@
 /*
  * unit/cli-chains: each chain is kept once, with how often it was met; what differs in one
- * place, in its order or in its length is another one.
+ * place, in its order, in its length or in how it ends is another one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,13 +20,19 @@ static struct fl_pc place(unsigned file, uint64_t at)
 	return (struct fl_pc){ .path = files[file], .at = at, .pid = 1 };
 }
 
-static void add(uint32_t periods, uint32_t n, const uint64_t *at)
+static void add_end(uint32_t periods, uint32_t n, const uint64_t *at, enum fl_chain_end end)
 {
 	struct fl_pc pcs[8];
 
 	for (uint32_t i = 0; i < n; i++)
 		pcs[i] = place(at[i] & 1, at[i] >> 1);
-	fl_chains_add(&chains, pcs, n, periods);
+	fl_chains_add(&chains, pcs, &(struct fl_chain){
+		.n = n, .end = end, .samples = 1, .periods = periods });
+}
+
+static void add(uint32_t periods, uint32_t n, const uint64_t *at)
+{
+	add_end(periods, n, at, FL_CHAIN_WHOLE);
 }
 
 /* Of the chain of these places; 0: there is none. */
@@ -70,6 +76,22 @@ static void what_is_the_same_is_there_once(void **state)
 	assert_int_equal(chains.n, 0);
 }
 
+static void the_same_that_ends_in_another_way_is_another(void **state)
+{
+	static const uint64_t at[] = { 10, 20, 30 };
+
+	(void)state;
+	add_end(1, 3, at, FL_CHAIN_WHOLE);
+	add_end(10, 3, at, FL_CHAIN_CUT);
+	add_end(100, 3, at, FL_CHAIN_LOST);
+	add_end(3, 3, at, FL_CHAIN_CUT);
+	assert_int_equal(chains.n, 3);
+	assert_int_equal(chains.of[1].periods, 13);
+	assert_int_equal(chains.of[1].samples, 2);
+	assert_int_equal(chains.of[1].end, FL_CHAIN_CUT);
+	fl_chains_forget(&chains);
+}
+
 static void many_are_told_apart(void **state)
 {
 	enum { MANY = 3000 };
@@ -88,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_the_same_is_there_once),
+		cmocka_unit_test(the_same_that_ends_in_another_way_is_another),
 		cmocka_unit_test(many_are_told_apart),
 	};
 

@@ -1,8 +1,8 @@
 /*
  * unit/cli-stacks: in whose calls a thread stands, by a copy of its registers and its stack as
- * the kernel would tell them: each place once, what recurses, too, from where a function is
- * about to return, and from a linker's stub; no further than what was copied; and whatever a
- * program has there, a walk ends.
+ * the kernel would tell them: each call, what recurses, too, from where a function is about to
+ * return, and from a linker's stub; no further than what was copied, and it is told from who
+ * was called by nobody; and whatever a program has there, a walk ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,8 @@ static uint64_t told[1 + 33 + 1 + WORDS + 1];
 static const uint8_t numbers[] = FL_ARCH_PERF_TO_DWARF;
 static struct fl_stacks stacks;
 static struct fl_sampled_stack *taken;
-static uint64_t places[FL_STACK_DEPTH];
+static struct fl_stack_calls calls;
+static uint64_t *const places = calls.places;
 static char own_path[4096];
 
 static void *room_of(uint64_t *words)
@@ -124,7 +125,10 @@ static bool own_code(void *arg, uint64_t at, struct fl_stack_code *code)
 
 static uint32_t walk(void)
 {
-	return taken ? fl_stacks_walk(&stacks, getpid(), taken, own_code, NULL, places) : 0;
+	calls.n = 0;
+	if (taken)
+		fl_stacks_walk(&stacks, getpid(), taken, own_code, NULL, &calls);
+	return calls.n;
 }
 
 /* Places in the function, which has so many bytes at most. */
@@ -157,7 +161,7 @@ static int tear_down(void **state)
 }
 
 __attribute__((aligned(256)))
-static void each_place_that_is_in_a_call_is_there_once(void **state)
+static void each_call_is_there(void **state)
 {
 	uint32_t n;
 
@@ -166,9 +170,9 @@ static void each_place_that_is_in_a_call_is_there_once(void **state)
 	taken = copy();
 	n = walk();
 	assert_true(places[0] - (uintptr_t)inner < 512);
-	assert_int_equal(times(n, (uintptr_t)again), 2);	/* of itself, of inner() */
+	assert_int_equal(times(n, (uintptr_t)again), 6);
 	assert_int_equal(times(n, (uintptr_t)outer), 1);
-	assert_int_equal(times(n, (uintptr_t)each_place_that_is_in_a_call_is_there_once), 1);
+	assert_int_equal(times(n, (uintptr_t)each_call_is_there), 1);
 }
 
 /* A frame of again() has some 32 bytes or more, so so many are not in it. */
@@ -180,8 +184,21 @@ static void a_walk_ends_where_the_copy_does(void **state)
 	outer(FL_STACK_BYTES / 8);
 	taken = copy();
 	n = walk();
-	assert_int_equal(times(n, (uintptr_t)again), 2);
-	assert_int_equal(times(n, (uintptr_t)outer), 0);
+	assert_int_equal(times(n, (uintptr_t)again), n - 1);
+	assert_in_range(n, 3, FL_STACK_DEPTH);
+	assert_int_equal(calls.end, FL_CHAIN_CUT);
+}
+
+/* Of code that nobody knows is not said who called it, nor of a stack that has an odd frame. */
+static void what_nothing_tells_is_not_cut(void **state)
+{
+	(void)state;
+	outer(3);
+	for (size_t i = 0; i < WORDS; i++)
+		((uint64_t *)room_of(told))[i] = 1;
+	taken = copy();
+	walk();
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
 }
 
 static void what_is_no_whole_stack_is_none(void **state)
@@ -226,7 +243,8 @@ static void whatever_stands_there_a_walk_ends(void **state)
 }
 
 #if defined __x86_64__
-/* One that has taken back what it pushed, and one that is told as linkers' stubs are. */
+/* One that has taken back what it pushed, one that is told as linkers' stubs are, and one that
+ * a program begins with. */
 __asm__(".text\n"
 	".p2align 4\n.type popped, @function\npopped:\n.cfi_startproc\n"
 	"push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset 3, -16\n"
@@ -236,8 +254,10 @@ __asm__(".text\n"
 	".cfi_escape 0x0f, 0x0b, 0x77, 0x08, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24\n"
 	".cfi_escape 0x22\n"
 	"endbr64\n.byte 0x66, 0x0f, 0x1f, 0x44, 0, 0\nnop\n"
-	"pushed: nop\n.cfi_endproc\n.size stub, . - stub\n");
-extern const char popped[], behind_pop[], stub[], pushed[];
+	"pushed: nop\n.cfi_endproc\n.size stub, . - stub\n"
+	".p2align 4\n.type first, @function\nfirst:\n.cfi_startproc\n"
+	".cfi_undefined rip\nnop\n.cfi_endproc\n.size first, . - first\n");
+extern const char popped[], behind_pop[], stub[], pushed[], first[];
 
 /* As called by outer(), from where the stack has these words. */
 static uint32_t stand_at(const char *at, uint32_t words)
@@ -264,6 +284,16 @@ static void who_is_about_to_return_was_called(void **state)
 	assert_int_equal(places[1], (uintptr_t)outer);
 }
 
+/* Some threads are begun with 0 for who called. */
+static void who_was_called_by_nobody_ends_a_chain(void **state)
+{
+	(void)state;
+	assert_int_equal(stand_at(first, 1), 1);
+	assert_int_equal(calls.end, FL_CHAIN_WHOLE);
+	assert_int_equal(stand_at(behind_pop, 2), 1);
+	assert_int_equal(calls.end, FL_CHAIN_WHOLE);
+}
+
 static void a_linkers_stub_was_called(void **state)
 {
 	(void)state;
@@ -278,7 +308,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			each_place_that_is_in_a_call_is_there_once, set_up, tear_down),
+			each_call_is_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_nothing_tells_is_not_cut, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_walk_ends_where_the_copy_does, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_whole_stack_is_none, set_up,
@@ -289,6 +321,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_is_about_to_return_was_called, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_linkers_stub_was_called, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_was_called_by_nobody_ends_a_chain, set_up,
+						tear_down),
 #endif
 	};
 
