@@ -27,7 +27,7 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 		return -1;
 	}
 	o->analyses[o->n_analyses++] = use;
-	if (!fl_store_takes(use.name)) {
+	if (!fl_store_takes(use.name) || !strcasecmp(use.name, FL_STACKS)) {
 		fl_say("%s: `%s` is the name of another table in results.db", spec, use.name);
 		return -1;
 	}

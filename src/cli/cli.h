@@ -442,6 +442,12 @@ struct fl_session {
 	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	bool self_is_cpu;		/* self times of `latency` are from these */
+	bool has_stacks;		/* result `stacks` (contexts.c) */
+	struct flick_rows stacks;
+	struct fl_stack_ends {		/* samples whose outermost callers */
+		uint64_t completed;	/* others told */
+		uint64_t unknown;	/* nobody did */
+	} stack_ends;
 	struct fl_found_file *found;	/* NULL: nothing is kept of the program's scan */
 	struct fl_lines *lines;		/* NULL: no memory */
 	struct fl_changes *change;	/* NULL: nothing can be changed while it runs */
@@ -558,6 +564,16 @@ int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint3
  * the first `rows` of a sorted result of paths (report-path.c). FL_EXIT_*. */
 enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
 int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
+/* The call tree that samples gave (report-stacks.c). load: 0 or -1 with `why` filled. callers:
+ * who called the functions of a glob, of such a tree, in its place: 0, or -1 and a line
+ * printed. fit: of a sorted tree what is too little to be looked at is left out; note: what
+ * is said above it. */
+#define FL_STACKS "stacks"
+#define FL_CALLERS "callers"
+int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
+int fl_stacks_callers(struct fl_sheet *, const char *glob);
+size_t fl_stacks_fit(struct fl_sheet *);
+void fl_stacks_note(struct fl_store *, size_t left_out, char *note, size_t room);
 /* How much of the program accesses and paths tell of (watched.c), by samples of each
  * function, in s->watched. 0 or -ENOMEM. */
 bool fl_watched_is_asked(const struct fl_session *);

@@ -58,22 +58,25 @@ static const struct fl_option options[] = {
 
 /* ---- the tree --------------------------------------------------------------------- */
 
-/* As it was recorded, else made from the trace. As a dumper's write. */
+/* As it was recorded, else made from the trace, else of samples of stacks. As a dumper's
+ * write. */
 static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 {
+	d->tree->name = "tree";
 	if (!d->part && fl_store_has(d->store, "tree"))
 		return fl_store_load(d->store, "tree", rows, d->why);
-	if (fl_trace_exists(d->dir) || (d->part && fl_trace_check(d->dir, d->why)))
+	if (d->part || fl_trace_exists(d->dir))
 		return fl_trace_rows(d->store, d->dir, "tree", d->part, rows, d->why);
-	return fl_why(d->why, d->dir, "has neither a call tree nor a trace; record with "
-		      "-a tree or --trace");
+	d->tree->name = FL_STACKS;
+	return fl_stacks_load(d->store, d->dir, rows, d->why);
 }
 
 /* What dumpers take for granted. 0 or -1 with `why` filled. */
 static int arrange_tree(struct fl_dump *d)
 {
-	static const char *const numbers[] = { "self_ns", "calls" };
 	const struct flick_rows *r = d->tree->result;
+	const bool is_stacks = !strcmp(d->tree->name, FL_STACKS);
+	const char *const numbers[] = { "self_ns", is_stacks ? "samples" : "calls" };
 	bool sound = fl_sheet_column(r, "function") >= 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -91,14 +94,15 @@ static int dump_tree(struct fl_dump *d, const struct fl_dumper *dumper)
 {
 	struct flick_rows rows = { 0 };
 	struct fl_sheet sheet = { .result = &rows };
-	int status = load_tree(d, &rows), err;
+	int status, err;
 
+	d->tree = &sheet;
+	status = load_tree(d, &rows);
 	if (status < 0)
 		return status;
 	if (d->raw)
 		fl_rows_make_raw(&rows);
 	sheet.functions = fl_store_functions(d->store, &sheet.n_functions);
-	d->tree = &sheet;
 	err = arrange_tree(d);
 	if (!err)
 		err = dumper->write(d);
@@ -191,7 +195,8 @@ const struct fl_cmd fl_cmd_dump = {
 	.args = "[OPTION...] [DIR]",
 	.about = "Write a recording as a flame graph or for other viewers",
 	.more = "folded and flame are made of what `record -a tree` or `record --trace` "
-		"kept in\nDIR (flick.data), chrome of what --trace kept.",
+		"kept in\nDIR (flick.data), else of the samples of a recording without "
+		"options; chrome of\nwhat --trace kept.",
 	.options = options,
 	.list = list_formats,
 	.run = run,

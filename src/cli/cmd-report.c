@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 struct wish {
-	const char *dir, *before, *fields, *sort, *analysis;
+	const char *dir, *before, *fields, *sort, *analysis, *callers;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
@@ -23,11 +23,21 @@ static const char *each_format(size_t i)
 
 static const char *each_key(size_t i);
 
+static const char *each_result(size_t i)
+{
+	static const char *const others[] = { FL_STACKS, NULL };
+	size_t n = 0;
+
+	while (fl_analysis_each(n))
+		n++;
+	return i < n ? fl_analysis_each(i) : others[i - n];
+}
+
 #define AT(field) .at = offsetof(struct wish, field)
 
 static const struct fl_option options[] = {
 	{ 'a', "analysis", "NAME", "show this result (the first one recorded)",
-	  fl_take_text, AT(analysis), .each = fl_analysis_each },
+	  fl_take_text, AT(analysis), .each = each_result },
 	{ 'f', "fields", "KEY,...", "show these columns; +KEY,... also these; all, none",
 	  fl_take_text, AT(fields), .each = each_key },
 	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ...",
@@ -40,6 +50,8 @@ static const struct fl_option options[] = {
 	FL_PART_OPTION(struct wish, part),
 	{ 0, "path", "N", "show the instructions of path N, of who has it most often",
 	  fl_take_number, AT(number), 0, FL_PATHS_MOST },
+	{ 0, "callers", "FUNCTION", "show who called FUNCTION, a glob, by samples of stacks",
+	  fl_take_text, AT(callers) },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
 	  fl_take_text, AT(before) },
 	{ 0, "format", "FORMAT", "output format (text), see below",
@@ -146,8 +158,10 @@ static void find_basis(struct source *from, const char *analysis)
 {
 	char mode[256];
 
-	from->sheet.name = fl_analysis_find(analysis) ? analysis : NULL;
-	if (!strcmp(analysis, "counts") || !fl_store_value(from->store, "mode", mode))
+	from->sheet.name = fl_analysis_find(analysis) || !strcmp(analysis, FL_STACKS) ?
+			   analysis : NULL;
+	if (!strcmp(analysis, "counts") || !strcmp(analysis, FL_STACKS) ||
+	    !fl_store_value(from->store, "mode", mode))
 		return;
 	if (!strcmp(mode, "sampled"))
 		from->basis = SAMPLES;
@@ -197,7 +211,9 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (!fl_store_load(from->store, *analysis, &from->rows, why))
+	if (!(strcmp(*analysis, FL_STACKS) ?
+	      fl_store_load(from->store, *analysis, &from->rows, why) :
+	      fl_stacks_load(from->store, dir, &from->rows, why)))
 		return 0;
 	fl_say("%s", why);
 	return -1;
@@ -407,11 +423,40 @@ static int add_modules(struct source *from, const struct wish *w)
 	return -1;
 }
 
+/* What shares are of; samples of stacks are in as many totals as they have calls. */
+static void find_whole(struct source *from)
+{
+	const bool is_stacks = from->sheet.name && !strcmp(from->sheet.name, FL_STACKS);
+
+	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks ? "self_ns" :
+					 fl_sheet_shared(&from->sheet));
+}
+
+static int turn_around(struct source *from, const char *glob)
+{
+	if (fl_stacks_callers(&from->sheet, glob))
+		return -1;
+	from->sheet.name = FL_CALLERS;
+	return 0;
+}
+
+static void fit_stacks(struct source *from, const struct wish *w)
+{
+	const char *name = from->sheet.name;
+
+	if (!name || (strcmp(name, FL_STACKS) && strcmp(name, FL_CALLERS)))
+		return;
+	fl_stacks_note(from->store, is_text(w) && !w->rows ? fl_stacks_fit(&from->sheet) : 0,
+		       from->note, sizeof(from->note));
+	from->sheet.note = from->note;
+}
+
 static int show(struct source *from, const struct wish *w)
 {
-	if ((w->lines && add_lines(from)) || add_modules(from, w))
+	find_whole(from);
+	if ((w->callers && turn_around(from, w->callers)) || (w->lines && add_lines(from)) ||
+	    add_modules(from, w))
 		return FL_EXIT_FAILED;
-	from->sheet.whole = fl_sheet_sum(&from->rows, fl_sheet_shared(&from->sheet));
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
 		return FL_EXIT_USAGE;
 	if (from->basis == WINDOWS)
@@ -425,6 +470,7 @@ static int show(struct source *from, const struct wish *w)
 			sizeof(from->note) - strlen(from->note) - 1);
 	note_recursion(from);
 	note_watched(from);
+	fit_stacks(from, w);
 	if (w->number != FL_NO_PATH)
 		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
 	if (!from->rows.n_rows && is_text(w))
@@ -477,7 +523,8 @@ static int choose_keys(const struct wish *w, const struct source *before,
 		return -1;
 	if (n == 0 || !strcmp(keys[0], "function")) {
 		keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
-		keys[1] = sampled && is_latency ? "p50_ns" : "calls";
+		keys[1] = sampled && is_latency ? "p50_ns" :
+			  strcmp(w->analysis, FL_STACKS) ? "calls" : "self_ns";
 		n = 2;
 	} else {
 		for (int i = 0; i < n; i++) {
@@ -543,6 +590,17 @@ static int compare(struct source *before, struct source *after, const struct wis
 	return err ? FL_EXIT_USAGE : FL_EXIT_WELL;
 }
 
+/* What is of one recording alone. */
+static int check_compared(const struct wish *w)
+{
+	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
+			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" : NULL;
+
+	if (of_one)
+		fl_say("--%s cannot be used with --diff", of_one);
+	return of_one ? -1 : 0;
+}
+
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	       struct fl_account *account)
 {
@@ -553,11 +611,13 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, &w))
 		return FL_EXIT_USAGE;
-	if ((w.lines || w.part.is_given || w.number != FL_NO_PATH) && w.before) {
-		fl_say("--%s cannot be used with --diff", w.lines ? "lines" :
-		       w.part.is_given ? "time-range" : "path");
+	if (w.before && check_compared(&w))
+		return FL_EXIT_USAGE;
+	if (w.callers && w.analysis && strcmp(w.analysis, FL_STACKS)) {
+		fl_say("--callers is of stacks, not of %s", w.analysis);
 		return FL_EXIT_USAGE;
 	}
+	w.analysis = w.callers ? FL_STACKS : w.analysis;
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	unload(&before);

@@ -13,6 +13,7 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
+#include "cli/contexts.h"
 #include "cli/preempt.h"
 #include "cli/sampler.h"
 #include "cli/trigger.h"
@@ -153,6 +154,12 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_sample_ns", "%u", s->sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 	}
+	put(p, "stacks", "%s", s->has_stacks ? "" : fl_contexts_lack(s));
+	if (s->has_stacks) {
+		put(p, "stacks_completed", "%llu",
+		    (unsigned long long)s->stack_ends.completed);
+		put(p, "stacks_unknown", "%llu", (unsigned long long)s->stack_ends.unknown);
+	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");
 	put(p, "toggles", "%llu", (unsigned long long)s->shared->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shared->rearm_ticks);
@@ -204,14 +211,23 @@ static void mark_column(const struct fl_session *s, const struct flick_rows *row
 	}
 }
 
+static void mark_result(const struct fl_session *s, const struct flick_rows *rows,
+			unsigned char *shown)
+{
+	for (size_t c = 0; c < rows->n_columns; c++)
+		if (rows->columns[c].type == FLICK_COL_FUNCTION)
+			mark_column(s, rows, c, shown);
+}
+
 static unsigned char *mark_functions(const struct fl_session *s)
 {
 	unsigned char *marks = calloc(s->functions.n + 1, 1);
 
 	for (size_t i = 0; marks && i < s->o->n_analyses; i++)
-		for (size_t c = 0; s->has_result[i] && c < s->results[i].n_columns; c++)
-			if (s->results[i].columns[c].type == FLICK_COL_FUNCTION)
-				mark_column(s, &s->results[i], c, marks);
+		if (s->has_result[i])
+			mark_result(s, &s->results[i], marks);
+	if (marks && s->has_stacks)
+		mark_result(s, &s->stacks, marks);
 	return marks;
 }
 
@@ -292,8 +308,8 @@ static void await_lines(void *arg)
 static int save_with(struct fl_session *s, const struct kept_rows *kept,
 		     struct lines *lines)
 {
-	const char *names[FL_MAX_ANALYSES], *providers[FL_N_PROVIDERS];
-	struct flick_rows results[FL_MAX_ANALYSES];
+	const char *names[FL_MAX_ANALYSES + 1], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES + 1];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
 		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
@@ -313,6 +329,10 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 			continue;
 		names[r.n_results] = s->o->analyses[i].name;
 		results[r.n_results++] = s->results[i];
+	}
+	if (s->has_stacks) {
+		names[r.n_results] = FL_STACKS;
+		results[r.n_results++] = s->stacks;
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);

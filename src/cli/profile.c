@@ -137,6 +137,8 @@ static int gather_selves(struct fl_profile *p)
 			err = fl_functions_find(functions, places[i].path, places[i].at, &f);
 		if (!err)
 			err = fl_profile_add(p, &p->self, f, places[i].n);
+		if (!err)
+			err = fl_profile_add(p, &p->taken, f, pcs[places[i].pc].taken);
 	}
 	free(places);
 	return err;
@@ -342,15 +344,18 @@ int fl_profile_fill(struct fl_session *s)
 			 (s->view.sampled || !s->o->raw) &&
 			 (fl_session_result(s, "latency") || s->view.windows);
 	is_watched = fl_watched_is_asked(s) && !err && s->sampler && fl_cost_are_enough(s);
-	if (s->self_is_cpu || is_watched)
+	s->has_stacks = !err && s->sampler && fl_cost_are_enough(s) &&
+			fl_sampler_has_calls(s->sampler);
+	if (s->self_is_cpu || is_watched || s->has_stacks)
 		err = gather_selves(&p);
-	if (!err && s->self_is_cpu)
+	if (!err && (s->self_is_cpu || s->has_stacks))
 		err = fl_totals_gather(&p);
 	if (!err && is_watched)
 		err = fl_watched_look(s, p.self.of, p.self.n);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
 	free(p.self.of);
+	free(p.taken.of);
 	free(p.calls.of);
 	return err;
 }

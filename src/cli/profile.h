@@ -13,7 +13,8 @@ struct fl_profile {
 	struct fl_profile_samples {	/* index: function */
 		uint64_t *of;
 		uint32_t n;
-	} self, calls;			/* calls: that stood in one, or in what it called */
+	} self, taken, calls;		/* taken: samples, each for some of these; calls: that
+					 * stood in one, or in what it called */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_obj obj;

@@ -15,18 +15,14 @@
 #include <stdlib.h>
 
 #include "cli/chains.h"
+#include "cli/contexts.h"
 #include "cli/profile.h"
 
 /* ---- who is in a chain ------------------------------------------------------------- */
 
-/* A place is in the function's code: in its own, and where it was inlined. */
-struct fl_stands {
-	uint32_t place, function;
-};
-
 struct in_chains {
 	struct fl_profile *p;
-	struct fl_stands *of;		/* by place, ascending */
+	struct fl_stand *of;		/* by place, the innermost of each first */
 	uint32_t n;
 	uint32_t *first;		/* index: place; where its rows begin */
 	uint32_t *met;			/* index: function; 1 + the last chain that has it */
@@ -41,14 +37,18 @@ static void note_stands(void *arg, const struct fl_place *place, uint32_t functi
 	if (fl_array_room(&in->of, in->n, sizeof(*in->of)))
 		in->failed = true;
 	else
-		in->of[in->n++] = (struct fl_stands){ place->pc, function };
+		in->of[in->n] = (struct fl_stand){ place->pc, in->n, function };
+	in->n += !in->failed;
 }
 
-static int by_pc(const void *x, const void *y)
+/* As they were noted, what is further out comes later. */
+static int by_place(const void *x, const void *y)
 {
-	const struct fl_stands *a = x, *b = y;
+	const struct fl_stand *a = x, *b = y;
 
-	return a->place < b->place ? -1 : a->place > b->place;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return a->noted < b->noted ? -1 : a->noted > b->noted;
 }
 
 static void name_places(struct in_chains *in, const struct fl_chains *c)
@@ -72,7 +72,7 @@ static void index_places(struct in_chains *in, const struct fl_chains *c)
 	uint32_t i = 0;
 
 	if (in->n)
-		qsort(in->of, in->n, sizeof(*in->of), by_pc);
+		qsort(in->of, in->n, sizeof(*in->of), by_place);
 	in->first = calloc(c->n_places + 1, sizeof(*in->first));
 	in->met = calloc(in->p->s->functions.n + 1, sizeof(*in->met));
 	in->failed |= !in->first || !in->met;
@@ -117,6 +117,8 @@ int fl_totals_gather(struct fl_profile *p)
 	index_places(&in, c);
 	for (uint32_t i = 0; !in.failed && i < c->n; i++)
 		count_chain(&in, c, i);
+	if (!in.failed && p->s->has_stacks)
+		in.failed = fl_contexts_gather(p, &(struct fl_stood){ c, in.of, in.first });
 	for (uint32_t f = 0; f < p->self.n; f++)
 		all += (double)p->self.of[f];
 	for (uint32_t f = 0; f < p->calls.n; f++)

@@ -12,6 +12,9 @@
 static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "calls",
 					     "avg_ns", "p50_ns", "p99_ns", "unknown",
 					     "sampled", "given_up", "counted", NULL };
+/* Of what samples of stacks tell. */
+static const char *const stacks_shown[] = { "total_ns", FL_SHARE, "self_ns", "samples", NULL };
+static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -141,14 +144,38 @@ static bool is_of_paths(const struct fl_sheet *s)
 	return s->name && !strcmp(s->name, "paths");
 }
 
+/* What is shown of a sheet of numbers with shares; NULL: all. */
+static const char *const *shown_of(const struct fl_sheet *s)
+{
+	static const struct {
+		const char *name;
+		const char *const *shown;
+	} lists[] = { { "latency", latency_shown }, { "stacks", stacks_shown },
+		      { "callers", callers_shown } };
+
+	for (size_t i = 0; s->name && i < ARRAY_LEN(lists); i++)
+		if (!strcmp(s->name, lists[i].name))
+			return lists[i].shown;
+	return NULL;
+}
+
+static bool is_of_totals(const struct fl_sheet *s)
+{
+	const char *const *shown = shown_of(s);
+
+	return shown == stacks_shown || shown == callers_shown;
+}
+
 const char *fl_sheet_shared(const struct fl_sheet *s)
 {
-	return is_of_paths(s) ? "calls" : "self_ns";
+	return is_of_paths(s) ? "calls" : is_of_totals(s) ? "total_ns" :
+	       "self_ns";
 }
 
 const char *fl_sheet_share_key(const struct fl_sheet *s)
 {
-	return is_of_paths(s) ? FL_SHARE_OF_PATHS : FL_SHARE;
+	return is_of_paths(s) ? FL_SHARE_OF_PATHS :
+	       is_of_totals(s) ? FL_SHARE_OF_TOTALS : FL_SHARE;
 }
 
 double fl_sheet_share(const struct fl_sheet *s, size_t row)
@@ -227,13 +254,13 @@ static void show(struct fl_sheet *s, size_t c)
 		s->shown[s->n_shown++] = (uint8_t)c;
 }
 
-static void show_latency(struct fl_sheet *s)
+static void show_list(struct fl_sheet *s, const char *const *name)
 {
-	for (const char *const *name = latency_shown; *name; name++) {
+	for (; *name; name++) {
 		int c = fl_sheet_column(s->result, *name);
 
 		if (!strcmp(*name, FL_SHARE) && s->whole &&
-		    fl_sheet_column(s->result, "self_ns") >= 0)
+		    fl_sheet_column(s->result, fl_sheet_shared(s)) >= 0)
 			show(s, FL_SHOWN_SHARE);
 		else if (c >= 0 && is_telling(s, (size_t)c))
 			show(s, (size_t)c);
@@ -250,8 +277,8 @@ static void show_rank(struct fl_sheet *s, int rank)
 /* Times, then numbers, as people know it from other tools. */
 static void show_numbers(struct fl_sheet *s)
 {
-	if (s->name && !strcmp(s->name, "latency")) {
-		show_latency(s);
+	if (shown_of(s)) {
+		show_list(s, shown_of(s));
 		return;
 	}
 	show_rank(s, 0);

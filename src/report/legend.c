@@ -9,8 +9,8 @@
 
 enum reason {
 	KNOWN, ESTIMATE, ROUGH, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
-	RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NO_CALLEES, NO_LINE,
-	ONE_SIDE,
+	RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NOT_TOLD, NO_CALLEES,
+	NO_LINE, ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -37,6 +37,7 @@ static const char *const sentences[N_REASONS] = {
 	[NO_SELF] = "-  no samples tell its self time",
 	[NO_CALLER] = "-  it is not known who called, or nobody did",
 	[NO_PARENT] = "[...]  it is not known who called what stands below",
+	[NOT_TOLD] = "[...]  no sample tells who called",
 	[NO_CALLEES] = "-  what it called is not known for certain",
 	[NO_LINE] = "-  no debug information (compile with -g)",
 	[ONE_SIDE] = "-  not in this recording, or not known there",
@@ -81,7 +82,7 @@ static enum reason reason_of_text(const struct fl_sheet *s, size_t column)
 	if (!s->name || fl_sheet_is_module(s, column))
 		return KNOWN;
 	if (fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0)
-		return NO_PARENT;
+		return is(s->name, "callers") ? NOT_TOLD : NO_PARENT;
 	return is(name, "caller") ? NO_CALLER : is(name, "callees") ? NO_CALLEES : KNOWN;
 }
 

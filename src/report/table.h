@@ -18,6 +18,7 @@ const char *fl_sheet_text(const struct fl_sheet *, size_t column, uint64_t cell)
 const char *fl_colour_of(uint64_t ns);
 #define FL_SHARE "self%"		/* what FL_SHOWN_SHARE is called */
 #define FL_SHARE_OF_PATHS "share"	/* ... of paths */
+#define FL_SHARE_OF_TOTALS "total%"	/* ... of stacks */
 /* What a column is called: `calls` may be samples, or estimates. */
 const char *fl_sheet_title(const struct fl_sheet *, size_t column);
 bool fl_sheet_is_text(const struct flick_rows *, size_t column);

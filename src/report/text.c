@@ -101,6 +101,7 @@ static const struct {
 } titles[] = {
 	{ "estimated_calls", "Est. calls" }, { "sum_ns", "Sum of times" },
 	{ "line", "Source" }, { FL_SHARE, "Self%" },
+	{ FL_SHARE_OF_TOTALS, "Total%" },
 };
 
 /* A name that is not in the list, as a title: "total_before_ns". */

@@ -140,14 +140,15 @@ static void print_title(FILE *to, const struct flame *f, size_t i, const char *n
 {
 	const struct flick_rows *r = f->tree->result;
 	uint64_t unsure = cell(r, i, "unsure");
+	const char *what = fl_sheet_column(r, "calls") < 0 ? "samples" : "calls";
 	char time[32];
 
 	fl_text_time(time, f->places[i].w);
 	fputs("<title>", to);
 	print_xml(to, name);
-	fprintf(to, "\n%s, %.2f %%, %llu calls", time + strspn(time, " "),
+	fprintf(to, "\n%s, %.2f %%, %llu %s", time + strspn(time, " "),
 		100.0 * (double)f->places[i].w / (double)f->total,
-		(unsigned long long)cell(r, i, "calls"));
+		(unsigned long long)cell(r, i, what), what);
 	if (unsure)
 		fprintf(to, ", of %llu of them the caller is not certain",
 			(unsigned long long)unsure);

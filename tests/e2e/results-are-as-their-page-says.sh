@@ -32,6 +32,14 @@ if [ "$(uname -m)" = x86_64 ]; then
 		schema >>"$work/tables"
 	done
 fi
+if emulated samples; then
+	sed -i '/^stacks /d' "$work/page"
+else
+	target whose-calls -O1 -pthread
+	record -- "$work/whose-calls" 8000
+	succeeded
+	schema >>"$work/tables"
+fi
 target recursion -O1 $sites
 [ -z "$told" ] || sed -i "/$told/d" "$work/page"
 sort -u "$work/tables" | diff "$work/page" - >"$work/diff" ||

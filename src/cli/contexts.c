@@ -1,0 +1,286 @@
+/*
+ * contexts.c - who called whom, as samples saw it: result `stacks` of a sampled recording.
+ *
+ * Each chain of calls is a way from a root of the tree to the function that a sample stood in.
+ * The sample's time is that function's own there, as much as its self time in `latency` has of
+ * it: so over all the tree self times of a function add up to that.
+ *
+ * A sample has a part of its thread's stack. Where that ends before the outermost call, who
+ * called is taken from other samples as long as these agree: as long as a function has one
+ * caller. If that comes to who was called by nobody the chain is whole; else it stands below a
+ * context without a function, as does what stood in a function and has no chain. What calls
+ * itself may have done so any number of times there; that many calls are not made up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/contexts.h"
+
+/* ---- contexts ------------------------------------------------------------------------ */
+
+uint32_t fl_contexts_of(struct fl_contexts *c, uint32_t above, uint32_t function)
+{
+	uint32_t hash = fl_hash_of(fl_hash_of(0, above), function);
+
+	for (uint32_t at = hash, i; (i = fl_hash_next(&c->by_function, hash, &at));)
+		if (c->of[i - 1].above == above && c->of[i - 1].function == function)
+			return i;
+	if (fl_array_room(&c->of, c->n, sizeof(*c->of)) ||
+	    fl_hash_put(&c->by_function, hash, c->n + 1))
+		return 0;
+	c->of[c->n] = (struct fl_context){ above, function, 0, 0 };
+	return ++c->n;
+}
+
+void fl_contexts_free(struct fl_contexts *c)
+{
+	fl_hash_free(&c->by_function);
+	free(c->of);
+	*c = (struct fl_contexts){ 0 };
+}
+
+static const struct flick_column columns[] = {
+	{ "id", FLICK_COL_ID },
+	{ "parent", FLICK_COL_PARENT },
+	{ "function", FLICK_COL_FUNCTION },
+	{ "total_ns", FLICK_COL_NS },
+	{ "self_ns", FLICK_COL_NS },
+	{ "samples", FLICK_COL_COUNT },
+	{ "self_samples", FLICK_COL_COUNT },
+};
+enum { ID, PARENT, FUNCTION, TOTAL, SELF, SAMPLES, SELF_SAMPLES, N_COLUMNS };
+
+/* Sums go up from the last one, as who called is before what it called. */
+int fl_contexts_rows(const struct fl_contexts *c, struct flick_rows *r)
+{
+	uint64_t *cells = calloc(c->n + 1, N_COLUMNS * sizeof(*cells));
+
+	if (!cells)
+		return -ENOMEM;
+	*r = (struct flick_rows){ columns, N_COLUMNS, cells, c->n };
+	for (uint32_t i = c->n; i-- > 0;) {
+		const struct fl_context *of = &c->of[i];
+		uint64_t *row = cells + (size_t)i * N_COLUMNS, *above;
+
+		row[ID] = i;
+		row[PARENT] = of->above ? of->above - 1 : FLICK_NONE;
+		row[FUNCTION] = of->function == FLICK_NO_FUNCTION ? FLICK_NONE : of->function;
+		row[TOTAL] += row[SELF] = of->ns;
+		row[SAMPLES] += row[SELF_SAMPLES] = of->samples;
+		if (!of->above)
+			continue;
+		above = cells + (size_t)(of->above - 1) * N_COLUMNS;
+		above[TOTAL] += row[TOTAL];
+		above[SAMPLES] += row[SAMPLES];
+	}
+	return 0;
+}
+
+/* ---- chains of functions ------------------------------------------------------------- */
+
+/* Who called a function, of all chains: 1 + a function, or one of these. */
+enum { NOT_SEEN, NOBODY = UINT32_MAX - 1, SEVERAL = UINT32_MAX };
+
+struct folded {
+	struct fl_profile *p;
+	const struct fl_stood *in;
+	struct fl_contexts tree;
+	uint32_t *caller;		/* index: function */
+	uint32_t *steps;		/* functions of one chain, the innermost first */
+	uint32_t n;
+	uint64_t *left, *left_taken;	/* by function: self that is in no chain */
+	bool failed;
+};
+
+static void add_step(struct folded *d, uint32_t function)
+{
+	if (fl_array_room(&d->steps, d->n, sizeof(*d->steps)))
+		d->failed = true;
+	else
+		d->steps[d->n++] = function;
+}
+
+/* A function that has probes of its compiler's may be told as one that was put into itself. */
+static void add_place(struct folded *d, uint32_t place)
+{
+	const uint32_t *first = &d->in->first[place];
+	uint32_t before = d->n;
+
+	for (uint32_t k = first[0]; k < first[1]; k++) {
+		uint32_t f = d->in->of[k].function;
+
+		if (k + 1 < first[1] || d->n == before || d->steps[d->n - 1] != f)
+			add_step(d, f);
+	}
+}
+
+/* False: it did not stand in the program's own code. */
+static bool find_steps(struct folded *d, const struct fl_chain *chain)
+{
+	const uint32_t *place = &d->in->chains->steps[chain->first];
+
+	d->n = 0;
+	for (uint32_t i = 0; i < chain->n && !d->failed; i++) {
+		add_place(d, place[i]);
+		if (!d->n)
+			return false;
+	}
+	return !d->failed;
+}
+
+static void note_caller(struct folded *d, uint32_t function, uint32_t caller)
+{
+	uint32_t *of = &d->caller[function];
+
+	*of = *of == NOT_SEEN || *of == caller ? caller : SEVERAL;
+}
+
+static void note_callers(struct folded *d, const struct fl_chain *chain)
+{
+	if (!find_steps(d, chain))
+		return;
+	for (uint32_t i = 0; i + 1 < d->n; i++)
+		if (d->steps[i] != d->steps[i + 1])
+			note_caller(d, d->steps[i], d->steps[i + 1] + 1);
+	if (chain->end == FL_CHAIN_WHOLE)
+		note_caller(d, d->steps[d->n - 1], NOBODY);
+}
+
+/* As far as samples agree. Is the chain whole then? Functions that were seen to be called by
+ * one another alone lead nowhere. */
+static bool go_out(struct folded *d)
+{
+	enum { FARTHEST = 256 };
+	uint32_t n = d->n, caller;
+
+	while ((caller = d->caller[d->steps[d->n - 1]]) != NOBODY) {
+		if (caller == NOT_SEEN || caller == SEVERAL || d->failed)
+			return false;
+		if (d->n == n + FARTHEST) {
+			d->n = n;
+			return false;
+		}
+		add_step(d, caller - 1);
+	}
+	return true;
+}
+
+/* ---- the tree ------------------------------------------------------------------------ */
+
+static uint32_t get_context(struct folded *d, uint32_t above, uint32_t function)
+{
+	uint32_t context = fl_contexts_of(&d->tree, above, function);
+
+	d->failed |= !context;
+	return context;
+}
+
+static void add_time(struct folded *d, uint32_t context, uint64_t periods, uint64_t samples)
+{
+	if (d->failed)
+		return;
+	d->tree.of[context - 1].ns += periods * fl_sampler_period_ns();
+	d->tree.of[context - 1].samples += samples;
+}
+
+/* What is met when there are more contexts than anybody looks at stands in none that is
+ * known. */
+static void add_chain(struct folded *d, const struct fl_chain *chain)
+{
+	enum { MOST = 1 << 18 };
+	struct fl_stack_ends *ends = &d->p->s->stack_ends;
+	bool is_whole = chain->end == FL_CHAIN_WHOLE;
+	uint32_t context = 0, f;
+
+	if (!find_steps(d, chain))
+		return;
+	f = d->steps[0];
+	if (f >= d->p->self.n || d->left[f] < chain->periods)
+		return;
+	if (chain->end == FL_CHAIN_CUT)
+		is_whole = go_out(d);
+	if (d->tree.n + d->n >= MOST)
+		return;
+	if (!is_whole)
+		context = get_context(d, 0, FLICK_NO_FUNCTION);
+	for (uint32_t i = d->n; i-- > 0 && !d->failed;)
+		context = get_context(d, context, d->steps[i]);
+	add_time(d, context, chain->periods, chain->samples);
+	d->left[f] -= chain->periods;
+	d->left_taken[f] -= chain->samples;
+	ends->completed += is_whole && chain->end == FL_CHAIN_CUT ? chain->samples : 0;
+	ends->unknown += is_whole ? 0 : chain->samples;
+}
+
+/* What is in no chain is of code that the program has made itself, was met when there was no
+ * memory for chains, or had too many contexts. */
+static void add_left(struct folded *d)
+{
+	const struct fl_profile_samples *self = &d->p->self;
+	uint32_t none;
+
+	for (uint32_t f = 0; f < self->n && !d->failed; f++) {
+		if (!d->left[f])
+			continue;
+		none = get_context(d, 0, FLICK_NO_FUNCTION);
+		add_time(d, get_context(d, none, f), d->left[f], d->left_taken[f]);
+		d->p->s->stack_ends.unknown += d->left_taken[f];
+	}
+}
+
+static uint64_t *copy_samples(const struct fl_profile_samples *from)
+{
+	uint64_t *to = calloc(from->n + 1, sizeof(*to));
+
+	if (to && from->n)
+		memcpy(to, from->of, from->n * sizeof(*to));
+	return to;
+}
+
+static void make_tree(struct folded *d)
+{
+	const struct fl_chains *c = d->in->chains;
+
+	for (uint32_t i = 0; i < c->n && !d->failed; i++)
+		note_callers(d, &c->of[i]);
+	for (uint32_t i = 0; i < c->n && !d->failed; i++)
+		add_chain(d, &c->of[i]);
+	add_left(d);
+}
+
+int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
+{
+	struct fl_session *s = p->s;
+	struct folded d = { .p = p, .in = in,
+			 .caller = calloc(s->functions.n + 1, sizeof(*d.caller)),
+			 .left = copy_samples(&p->self),
+			 .left_taken = copy_samples(&p->taken) };
+	int err = -ENOMEM;
+
+	if (d.caller && d.left && d.left_taken)
+		make_tree(&d);
+	else
+		d.failed = true;
+	if (!d.failed)
+		err = fl_contexts_rows(&d.tree, &s->stacks);
+	fl_contexts_free(&d.tree);
+	free(d.caller);
+	free(d.steps);
+	free(d.left);
+	free(d.left_taken);
+	return err;
+}
+
+/* ---- why there is none ------------------------------------------------------------------- */
+
+const char *fl_contexts_lack(const struct fl_session *s)
+{
+	if (s->has_stacks)
+		return NULL;
+	if (s->o->action != FL_ACT_SAMPLE)
+		return "only recordings by default have samples of stacks";
+	if (!s->sampler)
+		return "the system gave no samples of stacks";
+	return fl_sampler_has_calls(s->sampler) ? "there were too few samples of stacks" :
+	       "no stacks are sampled with --follow";
+}

@@ -1,0 +1,164 @@
+/*
+ * report-stacks.c - result `stacks`, the call tree that samples gave, and callers in it.
+ *
+ * The tree is shown from its roots, or turned around: below a function stand those that called
+ * it, below these who called them. A sample is in such a tree once: in the outermost call of
+ * the function, with that call's time, in itself and in what it called.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/contexts.h"
+
+static uint64_t cell_in(const struct flick_rows *r, size_t row, const char *column)
+{
+	int c = fl_sheet_column(r, column);
+	uint64_t v = c < 0 ? 0 : r->cells[row * r->n_columns + (size_t)c];
+
+	return v == FLICK_NONE ? 0 : v;
+}
+
+/* ---- loading ------------------------------------------------------------------------- */
+
+int fl_stacks_load(struct fl_store *store, const char *dir, struct flick_rows *rows,
+		   char why[FL_WHY])
+{
+	char lack[256] = "it was recorded by an older flick";
+
+	if (fl_store_value(store, "stacks", lack) && !*lack)
+		return fl_store_load(store, FL_STACKS, rows, why);
+	return fl_why(why, dir, "has no call tree: %.90s; record with -a tree or --trace",
+		      lack);
+}
+
+/* ---- who called ------------------------------------------------------------------------ */
+
+struct turned {
+	const struct fl_sheet *from;
+	struct fl_contexts to;
+	uint32_t *way;			/* functions above a row, and its own */
+	const char *glob;
+};
+
+static bool is_asked_for(const struct turned *t, uint32_t function)
+{
+	const struct fl_sheet *s = t->from;
+	size_t n = strlen(t->glob);
+
+	return function < s->n_functions && (fl_glob(t->glob, n, s->functions[function]) ||
+					     fl_glob(t->glob, n, s->full[function]));
+}
+
+/* Upside down, from the outermost function that is meant. How often one called itself splits
+ * no row. */
+static int turn_row(struct turned *t, size_t row, uint32_t depth)
+{
+	const struct flick_rows *r = t->from->result;
+	uint32_t context = 0, meant = 0;
+
+	while (meant <= depth && !is_asked_for(t, t->way[meant]))
+		meant++;
+	if (meant > depth)
+		return 0;
+	for (uint32_t i = meant + 1; i-- > 0;) {
+		if (i < meant && t->way[i] == t->way[i + 1])
+			continue;
+		context = fl_contexts_of(&t->to, context, t->way[i]);
+		if (!context)
+			return -1;
+	}
+	t->to.of[context - 1].ns += cell_in(r, row, "self_ns");
+	t->to.of[context - 1].samples += cell_in(r, row, "self_samples");
+	return 0;
+}
+
+static int turn(struct turned *t)
+{
+	const struct flick_rows *r = t->from->result;
+	int function = fl_sheet_column(r, "function"), err = 0;
+
+	for (size_t i = 0; i < r->n_rows && !err; i++) {
+		uint32_t depth = t->from->depth[i];
+		uint64_t f = r->cells[i * r->n_columns + (size_t)function];
+
+		t->way[depth] = f == FLICK_NONE ? FLICK_NO_FUNCTION : (uint32_t)f;
+		if (cell_in(r, i, "self_ns"))
+			err = turn_row(t, i, depth);
+	}
+	return err;
+}
+
+int fl_stacks_callers(struct fl_sheet *s, const char *glob)
+{
+	struct turned t = { .from = s, .glob = glob };
+	struct flick_rows rows = { 0 };
+	bool is_sound = fl_sheet_column(s->result, "function") >= 0 &&
+			fl_sheet_sort(s, "function") && (s->depth || !s->result->n_rows);
+	int err = -1;
+
+	t.way = calloc(s->result->n_rows + 1, sizeof(*t.way));
+	if (is_sound && t.way && !turn(&t))
+		err = fl_contexts_rows(&t.to, &rows);
+	if (err)
+		fl_say("out of memory, or the result is damaged");
+	else if (!rows.n_rows)
+		fl_say("no sample stood in a call of `%s`", glob);
+	if (!rows.n_rows)
+		err = -1;
+	if (!err) {
+		fl_sheet_free(s);
+		*s->result = rows;
+	} else {
+		free(rows.cells);
+	}
+	fl_contexts_free(&t.to);
+	free(t.way);
+	return err;
+}
+
+/* ---- for people -------------------------------------------------------------------------- */
+
+/* Rows of a tree stand below who has as much or more, so what stays is a tree. */
+size_t fl_stacks_fit(struct fl_sheet *s)
+{
+	enum { OF_ALL = 200 };
+	struct flick_rows *r = s->result;
+	const size_t bytes = r->n_columns * sizeof(*r->cells);
+	size_t kept = 0, n = r->n_rows;
+
+	for (size_t i = 0; i < n; i++) {
+		if (cell_in(r, i, "total_ns") < s->whole / OF_ALL)
+			continue;
+		memmove(r->cells + kept * r->n_columns, r->cells + i * r->n_columns, bytes);
+		if (s->depth)
+			s->depth[kept] = s->depth[i];
+		kept++;
+	}
+	r->n_rows = kept;
+	return n - kept;
+}
+
+static void say_more(char *note, size_t room, const char *number, const char *what)
+{
+	size_t n = strlen(note);
+
+	snprintf(note + n, room - n, "; %.20s%s", number, what);
+}
+
+void fl_stacks_note(struct fl_store *store, size_t left_out, char *note, size_t room)
+{
+	char n[256] = "?", rows[32];
+
+	fl_store_value(store, "pc_samples", n);
+	snprintf(note, room, "CPU time, from %.20s samples of the program counter, each with "
+		 "4 KiB of its thread's stack", n);
+	if (fl_store_value(store, "stacks_completed", n) && strcmp(n, "0"))
+		say_more(note, room, n, " of them are cut there, and other samples tell who "
+			 "called");
+	if (fl_store_value(store, "stacks_unknown", n) && strcmp(n, "0"))
+		say_more(note, room, n, " are below [...]");
+	snprintf(rows, sizeof(rows), "%zu", left_out);
+	if (left_out)
+		say_more(note, room, rows, " rows of less than 0.5 % are left out "
+			 "(--format=csv has all)");
+}

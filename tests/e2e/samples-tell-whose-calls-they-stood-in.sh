@@ -1,0 +1,134 @@
+#!/bin/sh
+# A default recording has a call tree and a flame graph, from the stacks of its samples: who
+# called is above whom it called, as wide as it took, and over all of it each function has its
+# self time, to the nanosecond. Where the stack of a sample is cut, other samples tell. Where
+# there are no such samples one line says why.
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 "$CC"
+
+share() {	# OF-ALL PATTERN: percent of the folded lines that match
+	awk -v of="$1" -v pattern="$2" '{ all += $NF } $0 ~ pattern { got += $NF }
+		END { printf "%.1f", 100 * got / (all ? all : 1) }' "$work/folded"
+}
+
+# Of 1,000 samples chance has a part off by 1.6 points, or less.
+near() {	# WHAT WANTED PATTERN
+	got=$(share all "$3")
+	awk -v got="$got" -v want="$2" 'BEGIN { exit !(got > want - 7 && got < want + 7) }' ||
+		fail "$label $1: $got percent, not $2"
+}
+
+# Of all but the program itself, samples tell as well.
+check() {
+	run "$FLICK" dump -o "$work/folded" "$data"
+	succeeded
+	near "left()" 50 '(^|;)all;left;work '
+	near "right()" 25 '(^|;)all;right;work '
+	near "down()" 12.5 '(^|;)all;down;down;down;down;down;down;work '
+	near "wide()" 12.5 '(^|;)main;rest;above;wide;(wide;)?work '
+	near "the thread" 43.8 '(^|;)start_thread;all;.*work '
+	near "main()" 43.8 '(^|;)main;all;.*work '
+	bad=$(grep -v '^\[\.\.\.\]' "$work/folded" | grep -Ev '^(_start|clone3?|__clone|thread_start);')
+	[ -z "$bad" ] || fail "$label these are no roots: $bad"
+	got=$(share all '^[[]')
+	awk -v got="$got" 'BEGIN { exit got > 2 }' || fail "$label $got percent are unknown"
+
+	bad=$(sql "select f.name, sum(s.self_ns), l.self_ns from functions f
+		left join stacks s on s.function = f.id left join latency l on l.function = f.id
+		group by f.id having ifnull(sum(s.self_ns), 0) <> ifnull(l.self_ns, 0)")
+	[ -z "$bad" ] || fail "$label other self times: $bad"
+	bad=$(sql "select s.id from stacks s where total_ns <> self_ns + (select
+		ifnull(sum(total_ns), 0) from stacks c where c.parent = s.id) or samples <>
+		self_samples + (select ifnull(sum(samples), 0) from stacks c where c.parent = s.id)")
+	[ -z "$bad" ] || fail "$label the sum is another below: $bad"
+	[ "$(sql "select sum(self_samples) from stacks")" = "$(sql "select value from session
+		where key = 'pc_samples'")" ] || fail "$label samples are missing"
+	awk -v n="$(sql "select value from session where key = 'stacks_completed'")" \
+		'BEGIN { exit n < 20 }' || fail "$label no chain was completed"
+}
+
+label="second bodies:"
+target whose-calls -O1 -pthread
+record -- "$work/whose-calls" 15000
+succeeded
+check
+
+label="report:"
+run "$FLICK" report -a stacks "$data"
+succeeded
+grep -Eq '^ +Total +Total% +Self +Samples +Function$' "$out" || fail "$label columns"
+grep -Eq ' of them are cut there' "$out" || fail "$label it does not say that stacks were cut"
+sed -n 's/^.\{37\}//p' "$out" | grep -A1 '  all$' | grep -Eq '^ +left$' ||
+	fail "$label left() is not the first that all() calls"
+all=$(awk 'NR > 4 && /%/ { next } NR > 4 && $NF ~ /^(_start|clone3?|__clone|thread_start|\[...\])$/ {
+	sum += $3 } END { print sum }' "$out")
+awk -v all="$all" 'BEGIN { exit !(all > 98 && all < 102) }' || fail "$label roots have $all percent"
+cp -r "$data" "$work/more"
+sqlite3 "$work/more/results.db" "insert into stacks select 99999, null, function, 1, 1, 1, 1
+	from stacks where function is not null limit 1"
+run "$FLICK" report -a stacks "$work/more"
+succeeded
+grep -Eq '; [0-9]+ rows of less than 0.5 % are left out' "$out" || fail "$label all rows"
+! grep -q ' 1.000 ns ' "$out" || fail "$label a row of a nanosecond"
+
+label="callers:"
+run "$FLICK" report --callers work "$data"
+succeeded
+sed -n 's/^.\{27\}//p' "$out" >"$work/tree"
+grep -A2 '^  work$' "$work/tree" | tr -s ' \n' ' ' | grep -q '^ work left all $' ||
+	fail "$label left() is not the first that called work()"
+[ "$(grep -c '^ *down$' "$work/tree")" = 1 ] || fail "$label down() stands below itself"
+run "$FLICK" report --callers 'left' --format=csv -f total "$data"
+succeeded
+one=$(awk -F, 'NR == 2 { print $1 }' "$out")
+[ "$one" = "$(sql "select sum(s.total_ns) from stacks s join functions f on f.id = s.function
+	where f.name = 'left'")" ] || fail "$label left() has $one"
+run "$FLICK" report --callers nobody "$data"
+one_line_error 1 'no sample stood in a call of .nobody.'
+run "$FLICK" report --callers work -a latency "$data"
+one_line_error 2 '--callers is of stacks'
+
+label="flame:"
+run "$FLICK" dump --format=flame "$data"
+succeeded
+grep -Eq '^<title>|<g class="f"' "$out" || fail "$label no frames"
+grep -Eq '^[0-9.]+ +m?s, [0-9.]+ %, [0-9]+ samples</title>' "$out" || fail "$label no samples"
+
+label="two of them:"
+cp -r "$data" "$work/before"
+run "$FLICK" report -a stacks --diff "$work/before" "$data"
+succeeded
+grep -Eq '\+0.000 us +.* left$' "$out" || fail "$label no change of left()"
+
+# What was inlined is in no stack, but its samples tell.
+label="inlined:"
+target whose-calls -O1 -pthread $sites \
+	"-DWORK=static inline __attribute__((always_inline))"
+record -- "$work/whose-calls" 15000
+succeeded
+check
+
+# Why there is none.
+why() {	# PATTERN
+	run "$FLICK" dump --format=flame "$data"
+	one_line_error 1 "has no call tree: $1; record with -a tree or --trace"
+	run "$FLICK" report -a stacks "$data"
+	one_line_error 1 "has no call tree: $1; record with -a tree or --trace"
+}
+label="without:"
+record -- "$work/whose-calls" 1
+why 'there were too few samples of stacks'
+record -a counts -- "$work/whose-calls" 1
+why 'only recordings by default have samples of stacks'
+sqlite3 "$data/results.db" "delete from session where key = 'stacks'"
+why 'it was recorded by an older flick'
+
+# A call tree of every call goes first.
+label="tree:"
+record -a tree -- "$work/whose-calls" 10
+succeeded
+run "$FLICK" dump "$data"
+succeeded
+grep -Eq '(^|;)all;left;work [0-9]+$' "$out" || fail "$label no tree"
+[ -z "$(sql "select name from results where name = 'stacks'")" ] || fail "$label stacks, too"
