@@ -106,12 +106,27 @@ static void many_are_told_apart(void **state)
 	fl_chains_forget(&chains);
 }
 
+/* So many that some hashes are equal, of those that begin alike, too. */
+static void those_of_one_hash_are_told_apart(void **state)
+{
+	enum { PLACES = 700 };
+	uint32_t n = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < PLACES; i++)
+		for (uint64_t k = 0; k < PLACES; k++, n++)
+			add(1, 3, (uint64_t[]){ 0, i, k });
+	assert_int_equal(chains.n, n);
+	fl_chains_forget(&chains);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_the_same_is_there_once),
 		cmocka_unit_test(the_same_that_ends_in_another_way_is_another),
 		cmocka_unit_test(many_are_told_apart),
+		cmocka_unit_test(those_of_one_hash_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
