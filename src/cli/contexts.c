@@ -192,7 +192,7 @@ static void add_chain(struct folded *d, const struct fl_chain *chain)
 	bool is_whole = chain->end == FL_CHAIN_WHOLE;
 	uint32_t context = 0, f;
 
-	if (!find_steps(d, chain))
+	if (!chain->periods || !find_steps(d, chain))
 		return;
 	f = d->steps[0];
 	if (f >= d->p->self.n || d->left[f] < chain->periods)

@@ -14,7 +14,7 @@
 #include "cli/perf-ring.h"
 #include "os/os.h"
 
-enum { MAX_RECORD = 4096 + 512 };	/* a mapping's has a path, a sample's a stack */
+enum { MAX_RECORD = 32768 + 512 };	/* a mapping's has a path, a sample's a stack */
 
 /* For records, without the page in front of them: powers of two. Of who records beside others
  * the kernel may lock so much memory and no more; stacks take most of it. */
@@ -63,6 +63,24 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, in
 	return err;
 }
 
+/* Without memory of their own: who is not root may lock little. */
+void fl_perf_rings_add(struct fl_perf_rings *r, struct perf_event_attr *attr, int pid)
+{
+	for (uint32_t cpu = 0; cpu < r->n; cpu++) {
+		long fd = r->of[cpu].bytes != STACKS_BYTES ? -1 :
+			  syscall(SYS_perf_event_open, attr, pid, (int)cpu, -1,
+				  PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (ioctl((int)fd, PERF_EVENT_IOC_SET_OUTPUT, r->of[cpu].fd) ||
+		    fl_array_room(&r->events, r->n_events, sizeof(*r->events)))
+			close((int)fd);
+		else
+			r->events[r->n_events++] = (int)fd;
+	}
+}
+
 /* With those that threads have inherited from them. */
 static void ask_each(const struct fl_perf_rings *r, unsigned long what)
 {
@@ -97,14 +115,14 @@ static uint32_t take_ring(struct fl_perf_rings *all, struct fl_perf_ring *r,
 	uint64_t head = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = r->head->data_tail;
 	uint32_t held = (uint32_t)(head - tail);
-	_Alignas(8) char whole[MAX_RECORD];
+	char *whole = all->record;
 
 	while (tail < head) {
 		struct perf_event_header h;
 		size_t at = tail % r->bytes, first = r->bytes - at;
 
 		memcpy(&h, data + at, sizeof(h));	/* 8 bytes, aligned: never split */
-		if (h.size < sizeof(h) || h.size > sizeof(whole))
+		if (h.size < sizeof(h) || h.size > MAX_RECORD)
 			break;
 		first = first < h.size ? first : h.size;
 		memcpy(whole, data + at, first);
@@ -124,6 +142,8 @@ uint32_t fl_perf_rings_take(struct fl_perf_rings *r,
 {
 	uint32_t fullest = 0;
 
+	if (!r->record && !(r->record = malloc(MAX_RECORD)))
+		return 0;
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t held = r->of[i].head ? take_ring(r, &r->of[i], take, arg) : 0;
 
@@ -149,6 +169,7 @@ void fl_perf_rings_close(struct fl_perf_rings *r)
 	}
 	free(r->of);
 	free(r->events);
+	free(r->record);
 	free(r->own);
 	*r = (struct fl_perf_rings){ 0 };
 }

@@ -150,8 +150,8 @@ void fl_stacks_note(struct fl_store *store, size_t left_out, char *note, size_t 
 	char n[256] = "?", rows[32];
 
 	fl_store_value(store, "pc_samples", n);
-	snprintf(note, room, "CPU time, from %.20s samples of the program counter, each with "
-		 "4 KiB of its thread's stack", n);
+	snprintf(note, room, "CPU time, from %.20s samples of the program counter, with "
+		 "4 KiB of their threads' stacks", n);
 	if (fl_store_value(store, "stacks_completed", n) && strcmp(n, "0"))
 		say_more(note, room, n, " of them are cut there, and other samples tell who "
 			 "called");

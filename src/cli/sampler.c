@@ -158,7 +158,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	if (h->type == PERF_RECORD_SAMPLE) {
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
-		m.periods = s->periods;
+		m.periods = h->size < FL_STACK_FAR_BYTES ? s->periods : 0;
 		if (s->what == FL_SAMPLED_CALLS)
 			m.stack = fl_stacks_copy((const struct sample *)h + 1, end);
 	} else if (h->type == PERF_RECORD_MMAP2) {
@@ -322,11 +322,12 @@ static void count_chain(struct fl_sampler *s, const struct moment *m)
 	for (uint32_t i = 0; i < calls.n; i++)
 		pcs[i] = sampled_place(s, m, calls.places[i]);
 	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
-		.n = calls.n, .end = calls.end, .samples = 1, .periods = m->periods });
+		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
+		.periods = m->periods });
 }
 
 /* What stood in a function's body stood in the function. */
-static void count_sample(struct fl_sampler *s, const struct moment *m)
+static void count_place(struct fl_sampler *s, const struct moment *m)
 {
 	const struct map *map = map_at(s, m->pid, m->at);
 	uint64_t at = may_be_body(s, map) ? fl_originals_at(s->originals, m->pid, m->at) :
@@ -339,6 +340,13 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 		merge_pcs(s);
 	if (has_room(s, &s->pcs, s->n_pcs, sizeof(pc)))
 		s->pcs[s->n_pcs++] = pc;
+}
+
+/* One that is there for its stack counts as nothing else. */
+static void count_sample(struct fl_sampler *s, const struct moment *m)
+{
+	if (m->periods)
+		count_place(s, m);
 	if (m->stack)
 		count_chain(s, m);
 }
@@ -479,12 +487,28 @@ int fl_sampler_open(struct fl_sampler **out, enum fl_sampled what)
 	return *out ? 0 : -ENOMEM;
 }
 
+/* One in so many has more of its stack, and says who called where others are cut. */
+static void add_far(struct fl_sampler *s, const struct perf_event_attr *like, int pid)
+{
+	enum { ONE_IN = 41 };
+	struct perf_event_attr attr = *like;
+
+	attr.sample_period = ONE_IN * PERIOD_NS;
+	attr.sample_stack_user = FL_STACK_FAR_BYTES;
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	fl_perf_rings_add(&s->rings, &attr, pid);
+}
+
 int fl_sampler_start(struct fl_sampler *s, int pid)
 {
 	struct perf_event_attr attr = fl_sampler_attr(s->what);
+	int err;
 
 	attr.disabled = 1;
-	return fl_perf_rings_open(&s->rings, &attr, pid);
+	err = fl_perf_rings_open(&s->rings, &attr, pid);
+	if (!err && s->what == FL_SAMPLED_CALLS)
+		add_far(s, &attr, pid);
+	return err;
 }
 
 struct looked_at {

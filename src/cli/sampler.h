@@ -5,6 +5,7 @@
 #define FL_SAMPLER_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

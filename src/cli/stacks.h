@@ -11,8 +11,9 @@
 #include "cli/sampler.h"
 
 /* Of a thread's stack a sample has so much, from the stack pointer on: of a program's hot
- * functions what they call stands in there, and what called them does not count. */
-enum { FL_STACK_BYTES = 4096 };
+ * functions what they call stands in there. Few have more, FAR_BYTES: who calls where large
+ * frames are. */
+enum { FL_STACK_BYTES = 4096, FL_STACK_FAR_BYTES = 32768 };
 
 /* What the kernel is to tell at each sample. */
 void fl_stacks_ask(struct perf_event_attr *);

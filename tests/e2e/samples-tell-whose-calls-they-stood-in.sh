@@ -109,6 +109,16 @@ record -- "$work/whose-calls" 15000
 succeeded
 check
 
+# No sample but the few that have more of the stack sees who calls a function with such a frame.
+label="wide frames:"
+target whose-calls -O1 -pthread -DWIDE=6000
+record -- "$work/whose-calls" 30000 alone
+succeeded
+run "$FLICK" dump -o "$work/folded" "$data"
+succeeded
+got=$(share all '(^|;)main;rest;above;(wide;)+work ')
+awk -v got="$got" 'BEGIN { exit got < 90 }' || fail "$label $got percent are below main()"
+
 # Why there is none.
 why() {	# PATTERN
 	run "$FLICK" dump --format=flame "$data"

@@ -2,7 +2,7 @@
  * whose-calls.c - one function that takes all the time, called in several ways: of its time
  * left() has a half, right() a quarter, and what is deep an eighth each: down() calls itself,
  * and wide() has more of the stack than a sample has. That one main() alone calls, the others a
- * thread as well. argv[1]: rounds.
+ * thread as well. argv[1]: rounds. argv[2]: of that one alone.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -48,9 +48,13 @@ __attribute__((noipa)) static void down(int n)
 	sum += 3;
 }
 
+#ifndef WIDE
+#define WIDE 3000
+#endif
+
 __attribute__((noipa)) static void wide(int n)
 {
-	char bytes[3000];
+	char bytes[WIDE];
 
 	memset(bytes, n, sizeof(bytes));
 	if (n != 1)
@@ -87,9 +91,11 @@ int main(int argc, char **argv)
 	void *rounds = (void *)(argc > 1 ? atol(argv[1]) : 100);
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, all, rounds);
-	pthread_join(thread, NULL);
-	all(rounds);
+	if (argc <= 2) {
+		pthread_create(&thread, NULL, all, rounds);
+		pthread_join(thread, NULL);
+		all(rounds);
+	}
 	rest((long)rounds);
 	printf("sum %ld\n", sum);
 	return 0;

@@ -1,6 +1,7 @@
 /*
  * Samples become fewer, and say the same: the CPU time of a thread that was there, of one that
  * came later, and of code that is mapped after that, by as many periods; and fewer samples.
+ * Those that are there for more of the stack are none of the CPU time.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -126,6 +127,32 @@ static void fewer_samples_stand_for_the_same_time(void **unused)
 	assert_in_range(after.taken, 1, after.n / (PERIODS / 2));
 }
 
+static void what_tells_callers_is_no_time(void **unused)
+{
+	enum { TIMES = 300 };
+	void (*run)(unsigned) = map_loop();
+	struct fl_pc sum;
+	long ms = 0;
+
+	(void)unused;
+	assert_int_equal(fl_sampler_open(&sampler, FL_SAMPLED_CALLS), 0);
+	if (fl_sampler_start(sampler, 0)) {
+		fl_sampler_close(sampler);
+		skip();
+	}
+	fl_sampler_go(sampler, getpid());
+	for (int i = 0; i < TIMES; i++) {
+		ms -= own_ms();
+		run(20000000);
+		ms += own_ms();
+		fl_sampler_poll(sampler);
+	}
+	fl_sampler_stop(sampler);
+	sum = sum_up();
+	fl_sampler_close(sampler);
+	assert_in_range(sum.n, ms / 2, ms * 101 / 100);
+}
+
 static int make_file(void **unused)
 {
 	int fd = mkstemp(path);
@@ -145,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fewer_samples_stand_for_the_same_time),
+		cmocka_unit_test(what_tells_callers_is_no_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
