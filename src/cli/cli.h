@@ -565,9 +565,9 @@ int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint3
 enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
 int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
 /* The call tree that samples gave (report-stacks.c). load: 0 or -1 with `why` filled. callers:
- * who called the functions of a glob, of such a tree, in its place: 0, or -1 and a line
- * printed. fit: of a sorted tree what is too little to be looked at is left out; note: what
- * is said above it. */
+ * who called the functions of a glob, of such a tree, in its place, and named so: 0, or -1 and
+ * a line printed. fit: of a sorted tree what is too little to be looked at is left out; note:
+ * what is said above it. */
 #define FL_STACKS "stacks"
 #define FL_CALLERS "callers"
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);

@@ -432,14 +432,6 @@ static void find_whole(struct source *from)
 					 fl_sheet_shared(&from->sheet));
 }
 
-static int turn_around(struct source *from, const char *glob)
-{
-	if (fl_stacks_callers(&from->sheet, glob))
-		return -1;
-	from->sheet.name = FL_CALLERS;
-	return 0;
-}
-
 static void fit_stacks(struct source *from, const struct wish *w)
 {
 	const char *name = from->sheet.name;
@@ -454,8 +446,9 @@ static void fit_stacks(struct source *from, const struct wish *w)
 static int show(struct source *from, const struct wish *w)
 {
 	find_whole(from);
-	if ((w->callers && turn_around(from, w->callers)) || (w->lines && add_lines(from)) ||
-	    add_modules(from, w))
+	if (w->callers && fl_stacks_callers(&from->sheet, w->callers))
+		return FL_EXIT_FAILED;
+	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
 		return FL_EXIT_USAGE;

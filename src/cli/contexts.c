@@ -7,14 +7,18 @@
  *
  * A sample has a part of its thread's stack. Where that ends before the outermost call, who
  * called is taken from other samples as long as these agree: as long as a function has one
- * caller. If that comes to who was called by nobody the chain is whole; else it stands below a
- * context without a function, as does what stood in a function and has no chain. What calls
- * itself may have done so any number of times there; that many calls are not made up.
+ * caller, but for those that it has called itself, however far. Where it has several, and one
+ * function is in all ways to it (ways.c), it goes on from there, above a context without a
+ * function. If that comes to who was called by nobody the
+ * chain is whole; else it stands below such a context, as does what stood in a function and has
+ * no chain. What calls itself may have done so any number of times there; these calls are not
+ * made up.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/contexts.h"
+#include "cli/ways.h"
 
 /* ---- contexts ------------------------------------------------------------------------ */
 
@@ -86,6 +90,7 @@ struct folded {
 	const struct fl_stood *in;
 	struct fl_contexts tree;
 	uint32_t *caller;		/* index: function */
+	struct fl_ways ways;
 	uint32_t *steps;		/* functions of one chain, the innermost first */
 	uint32_t n;
 	uint64_t *left, *left_taken;	/* by function: self that is in no chain */
@@ -139,28 +144,40 @@ static void note_callers(struct folded *d, const struct fl_chain *chain)
 {
 	if (!find_steps(d, chain))
 		return;
-	for (uint32_t i = 0; i + 1 < d->n; i++)
-		if (d->steps[i] != d->steps[i + 1])
-			note_caller(d, d->steps[i], d->steps[i + 1] + 1);
-	if (chain->end == FL_CHAIN_WHOLE)
-		note_caller(d, d->steps[d->n - 1], NOBODY);
+	for (uint32_t i = 0; i + 1 < d->n; i++) {
+		if (d->steps[i] == d->steps[i + 1])
+			continue;
+		note_caller(d, d->steps[i], d->steps[i + 1] + 1);
+		d->failed |= fl_ways_note(&d->ways, d->steps[i], d->steps[i + 1]) != 0;
+	}
+	if (chain->end != FL_CHAIN_WHOLE)
+		return;
+	note_caller(d, d->steps[d->n - 1], NOBODY);
+	d->failed |= fl_ways_begin(&d->ways, d->steps[d->n - 1]) != 0;
 }
 
-/* As far as samples agree. Is the chain whole then? Functions that were seen to be called by
- * one another alone lead nowhere. */
-static bool go_out(struct folded *d)
+/* As far as samples agree. Is the chain whole then, but for gaps? Functions that were seen to be
+ * called by one another alone lead nowhere. */
+static bool go_out(struct folded *d, uint32_t *gaps)
 {
 	enum { FARTHEST = 256 };
-	uint32_t n = d->n, caller;
+	uint32_t n = d->n, caller, at;
 
-	while ((caller = d->caller[d->steps[d->n - 1]]) != NOBODY) {
-		if (caller == NOT_SEEN || caller == SEVERAL || d->failed)
+	while ((caller = d->caller[at = d->steps[d->n - 1]]) != NOBODY) {
+		uint32_t through = fl_ways_through(&d->ways, at);
+
+		if (d->failed || caller == NOT_SEEN ||
+		    (caller == SEVERAL && through == FLICK_NO_FUNCTION))
 			return false;
-		if (d->n == n + FARTHEST) {
+		if (d->n >= n + FARTHEST) {
 			d->n = n;
 			return false;
 		}
-		add_step(d, caller - 1);
+		if (caller == SEVERAL && !fl_ways_is_call(&d->ways, at)) {
+			add_step(d, FLICK_NO_FUNCTION);
+			*gaps += 1;
+		}
+		add_step(d, caller == SEVERAL ? through : caller - 1);
 	}
 	return true;
 }
@@ -190,7 +207,7 @@ static void add_chain(struct folded *d, const struct fl_chain *chain)
 	enum { MOST = 1 << 18 };
 	struct fl_stack_ends *ends = &d->p->s->stack_ends;
 	bool is_whole = chain->end == FL_CHAIN_WHOLE;
-	uint32_t context = 0, f;
+	uint32_t context = 0, gaps = 0, f;
 
 	if (!chain->periods || !find_steps(d, chain))
 		return;
@@ -198,7 +215,7 @@ static void add_chain(struct folded *d, const struct fl_chain *chain)
 	if (f >= d->p->self.n || d->left[f] < chain->periods)
 		return;
 	if (chain->end == FL_CHAIN_CUT)
-		is_whole = go_out(d);
+		is_whole = go_out(d, &gaps);
 	if (d->tree.n + d->n >= MOST)
 		return;
 	if (!is_whole)
@@ -208,8 +225,10 @@ static void add_chain(struct folded *d, const struct fl_chain *chain)
 	add_time(d, context, chain->periods, chain->samples);
 	d->left[f] -= chain->periods;
 	d->left_taken[f] -= chain->samples;
-	ends->completed += is_whole && chain->end == FL_CHAIN_CUT ? chain->samples : 0;
-	ends->unknown += is_whole ? 0 : chain->samples;
+	if (!is_whole || gaps)
+		ends->unknown += chain->samples;
+	else if (chain->end == FL_CHAIN_CUT)
+		ends->completed += chain->samples;
 }
 
 /* What is in no chain is of code that the program has made itself, was met when there was no
@@ -237,12 +256,18 @@ static uint64_t *copy_samples(const struct fl_profile_samples *from)
 	return to;
 }
 
+/* Who called what was never seen called nobody knows: any way may begin there. */
 static void make_tree(struct folded *d)
 {
 	const struct fl_chains *c = d->in->chains;
 
 	for (uint32_t i = 0; i < c->n && !d->failed; i++)
 		note_callers(d, &c->of[i]);
+	for (uint32_t f = 0; f < d->ways.n && !d->failed; f++)
+		if (d->caller[f] == NOT_SEEN)
+			d->failed |= fl_ways_begin(&d->ways, f) != 0;
+	if (!d->failed)
+		d->failed = fl_ways_find(&d->ways) != 0;
 	for (uint32_t i = 0; i < c->n && !d->failed; i++)
 		add_chain(d, &c->of[i]);
 	add_left(d);
@@ -257,13 +282,14 @@ int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
 			 .left_taken = copy_samples(&p->taken) };
 	int err = -ENOMEM;
 
-	if (d.caller && d.left && d.left_taken)
+	if (d.caller && d.left && d.left_taken && !fl_ways_open(&d.ways, s->functions.n))
 		make_tree(&d);
 	else
 		d.failed = true;
 	if (!d.failed)
 		err = fl_contexts_rows(&d.tree, &s->stacks);
 	fl_contexts_free(&d.tree);
+	fl_ways_close(&d.ways);
 	free(d.caller);
 	free(d.steps);
 	free(d.left);

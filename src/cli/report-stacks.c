@@ -107,6 +107,7 @@ int fl_stacks_callers(struct fl_sheet *s, const char *glob)
 		err = -1;
 	if (!err) {
 		fl_sheet_free(s);
+		s->name = FL_CALLERS;
 		*s->result = rows;
 	} else {
 		free(rows.cells);

@@ -229,6 +229,56 @@ static void a_lost_chain_goes_on_nowhere(void **state)
 	assert_int_equal(in_itself("ab"), 10);
 }
 
+/* b and c call one another, so b was called first, and by a. */
+static void a_cut_chain_comes_into_a_circle_where_it_can(void **state)
+{
+	(void)state;
+	let_places((const char *const[]){ "a", "b", "c", "d", NULL });
+	let_chain("32", FL_CHAIN_CUT, 1);
+	let_chain("1210", FL_CHAIN_WHOLE, 10);
+	let_chain("321", FL_CHAIN_CUT, 100);
+	self[3] = 101;
+	self[1] = 10;
+	make();
+	assert_int_equal(in_itself("abcd"), 101);
+	assert_int_equal(in_itself("abcb"), 10);
+	assert_int_equal(session.stack_ends.completed, 2);
+	assert_int_equal(session.stack_ends.unknown, 0);
+}
+
+static void a_cut_chain_goes_on_where_all_ways_meet(void **state)
+{
+	(void)state;
+	let_places((const char *const[]){ "a", "b", "c", "d", "e", "f", NULL });
+	let_chain("3210", FL_CHAIN_WHOLE, 1);
+	let_chain("3410", FL_CHAIN_WHOLE, 10);
+	let_chain("53", FL_CHAIN_CUT, 100);
+	self[3] = 11;
+	self[5] = 100;
+	make();
+	assert_int_equal(in_itself("ab.df"), 100);
+	assert_int_equal(in_all("ab"), 111);
+	assert_int_equal(session.stack_ends.completed, 0);
+	assert_int_equal(session.stack_ends.unknown, 1);
+}
+
+/* Who called e nobody knows, so d may be come to without a. */
+static void all_ways_are_those_that_are_not_known_too(void **state)
+{
+	(void)state;
+	let_places((const char *const[]){ "a", "b", "c", "d", "e", "f", NULL });
+	let_chain("320", FL_CHAIN_WHOLE, 1);
+	let_chain("310", FL_CHAIN_WHOLE, 10);
+	let_chain("34", FL_CHAIN_CUT, 100);
+	let_chain("53", FL_CHAIN_CUT, 1000);
+	self[3] = 111;
+	self[5] = 1000;
+	make();
+	assert_int_equal(in_itself(".df"), 1000);
+	assert_int_equal(in_itself(".ed"), 100);
+	assert_int_equal(session.stack_ends.unknown, 2);
+}
+
 static void who_call_one_another_alone_lead_nowhere(void **state)
 {
 	(void)state;
@@ -272,6 +322,9 @@ int main(void)
 		ONE(a_cut_chain_ends_where_others_do_not_agree),
 		ONE(a_cut_chain_may_have_begun_there),
 		ONE(a_lost_chain_goes_on_nowhere),
+		ONE(a_cut_chain_comes_into_a_circle_where_it_can),
+		ONE(a_cut_chain_goes_on_where_all_ways_meet),
+		ONE(all_ways_are_those_that_are_not_known_too),
 		ONE(who_call_one_another_alone_lead_nowhere),
 		ONE(self_times_are_no_more_and_no_less),
 	};
