@@ -145,8 +145,6 @@ static void note_callers(struct folded *d, const struct fl_chain *chain)
 	if (!find_steps(d, chain))
 		return;
 	for (uint32_t i = 0; i + 1 < d->n; i++) {
-		if (d->steps[i] == d->steps[i + 1])
-			continue;
 		note_caller(d, d->steps[i], d->steps[i + 1] + 1);
 		d->failed |= fl_ways_note(&d->ways, d->steps[i], d->steps[i + 1]) != 0;
 	}
@@ -156,8 +154,8 @@ static void note_callers(struct folded *d, const struct fl_chain *chain)
 	d->failed |= fl_ways_begin(&d->ways, d->steps[d->n - 1]) != 0;
 }
 
-/* As far as samples agree. Is the chain whole then, but for gaps? Functions that were seen to be
- * called by one another alone lead nowhere. */
+/* As far as samples agree. Is the chain whole then, but for gaps? Functions that were seen to
+ * be called by one another alone lead nowhere. */
 static bool go_out(struct folded *d, uint32_t *gaps)
 {
 	enum { FARTHEST = 256 };
@@ -256,16 +254,12 @@ static uint64_t *copy_samples(const struct fl_profile_samples *from)
 	return to;
 }
 
-/* Who called what was never seen called nobody knows: any way may begin there. */
 static void make_tree(struct folded *d)
 {
 	const struct fl_chains *c = d->in->chains;
 
 	for (uint32_t i = 0; i < c->n && !d->failed; i++)
 		note_callers(d, &c->of[i]);
-	for (uint32_t f = 0; f < d->ways.n && !d->failed; f++)
-		if (d->caller[f] == NOT_SEEN)
-			d->failed |= fl_ways_begin(&d->ways, f) != 0;
 	if (!d->failed)
 		d->failed = fl_ways_find(&d->ways) != 0;
 	for (uint32_t i = 0; i < c->n && !d->failed; i++)

@@ -105,7 +105,8 @@ static uint32_t meet(const struct fl_ways *w, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Did that change it? NOBODY has the highest number, and is above itself. */
+/* Did that change it? NOBODY has the highest number, and is above itself. To a caller that no
+ * way leads to there are others than those that are known, of which nothing is in all. */
 static bool settle_one(struct fl_ways *w, uint32_t at, unsigned char *is_known)
 {
 	uint32_t above = NOBODY, was = w->above[at];
@@ -114,6 +115,7 @@ static bool settle_one(struct fl_ways *w, uint32_t at, unsigned char *is_known)
 	for (uint32_t i = w->callers[at]; i; i = w->of[i - 1].of_callee) {
 		uint32_t caller = w->of[i - 1].caller;
 
+		caller = w->number[caller] ? caller : NOBODY;
 		if (!is_known[caller])
 			continue;
 		above = any ? meet(w, above, caller) : caller;
@@ -170,7 +172,7 @@ bool fl_ways_is_call(const struct fl_ways *w, uint32_t function)
 
 		if (caller == w->above[at])
 			is_call = true;
-		else if (w->number[caller] && !leads_through(w, caller, at))
+		else if (!w->number[caller] || !leads_through(w, caller, at))
 			return false;
 	}
 	return is_call;

@@ -17,7 +17,7 @@ struct fl_ways {
 	struct fl_hash by_pair;
 	uint32_t *callees, *callers;	/* index: as above; the first one, 1 + its index */
 	uint32_t *number;		/* likewise: in the order that ways are left; 0: none
-					 * leads there */
+					 * leads there, and nobody knows what does */
 	uint32_t *above;		/* likewise: whom all ways lead through last */
 };
 /* 0 or -ENOMEM. close: zeros are fine. */
@@ -27,7 +27,8 @@ int fl_ways_begin(struct fl_ways *, uint32_t function);
 int fl_ways_note(struct fl_ways *, uint32_t function, uint32_t caller);
 /* All are noted. */
 int fl_ways_find(struct fl_ways *);
-/* The nearest function that all ways to one lead through; UINT32_MAX: none. */
+/* The nearest function that all ways to one lead through; UINT32_MAX: none, or some are not
+ * known. */
 uint32_t fl_ways_through(const struct fl_ways *, uint32_t function);
 /* Has that function called it, and nobody else who does not come through it? */
 bool fl_ways_is_call(const struct fl_ways *, uint32_t function);
