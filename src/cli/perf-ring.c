@@ -64,7 +64,8 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, in
 }
 
 /* Without memory of their own: who is not root may lock little. */
-void fl_perf_rings_add(struct fl_perf_rings *r, struct perf_event_attr *attr, int pid)
+void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r,
+		       struct perf_event_attr *attr, int pid)
 {
 	for (uint32_t cpu = 0; cpu < r->n; cpu++) {
 		long fd = r->of[cpu].bytes != STACKS_BYTES ? -1 :
@@ -74,10 +75,10 @@ void fl_perf_rings_add(struct fl_perf_rings *r, struct perf_event_attr *attr, in
 		if (fd < 0)
 			continue;
 		if (ioctl((int)fd, PERF_EVENT_IOC_SET_OUTPUT, r->of[cpu].fd) ||
-		    fl_array_room(&r->events, r->n_events, sizeof(*r->events)))
+		    fl_array_room(&more->events, more->n_events, sizeof(*more->events)))
 			close((int)fd);
 		else
-			r->events[r->n_events++] = (int)fd;
+			more->events[more->n_events++] = (int)fd;
 	}
 }
 

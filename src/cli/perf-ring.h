@@ -35,9 +35,10 @@ struct fl_perf_rings {
  * whom it forks. 0 or -errno: nothing is open. go: events that are disabled begin. */
 int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *, int pid);
 void fl_perf_rings_go(struct fl_perf_rings *);
-/* Events more, as many as can be had: they write into the same memory, and are disabled and
- * enabled with the others. */
-void fl_perf_rings_add(struct fl_perf_rings *, struct perf_event_attr *, int pid);
+/* Events `more`, as many as can be had, that write into the memory of `r`: from there they are
+ * taken. */
+void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r,
+		       struct perf_event_attr *, int pid);
 /* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
  * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
  * time; a sample has these behind its address. */

@@ -52,6 +52,7 @@ struct map {
 struct fl_sampler {
 	struct fl_perf_rings rings;
 	struct fl_perf_rings seldom;	/* those instead, since fl_sampler_slow() */
+	struct fl_perf_rings far;	/* events that have more of the stack, into the first */
 	uint32_t seldom_periods;	/* that a sample in there stands for */
 	uint32_t periods;		/* ... of the rings that are being taken */
 	struct moment *moments;		/* taken from rings, not yet looked at */
@@ -422,6 +423,7 @@ void fl_sampler_stop(struct fl_sampler *s)
 	if (!s || !s->goes)
 		return;
 	fl_perf_rings_stop(&s->rings);
+	fl_perf_rings_stop(&s->far);
 	fl_perf_rings_stop(&s->seldom);
 }
 
@@ -487,7 +489,8 @@ int fl_sampler_open(struct fl_sampler **out, enum fl_sampled what)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* One in so many has more of its stack, and says who called where others are cut. */
+/* One in so many has more of its stack, and says who called where others are cut; also when
+ * these are fewer, as few suffice. */
 static void add_far(struct fl_sampler *s, const struct perf_event_attr *like, int pid)
 {
 	enum { ONE_IN = 41 };
@@ -496,7 +499,7 @@ static void add_far(struct fl_sampler *s, const struct perf_event_attr *like, in
 	attr.sample_period = ONE_IN * PERIOD_NS;
 	attr.sample_stack_user = FL_STACK_FAR_BYTES;
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
-	fl_perf_rings_add(&s->rings, &attr, pid);
+	fl_perf_rings_add(&s->far, &s->rings, &attr, pid);
 }
 
 int fl_sampler_start(struct fl_sampler *s, int pid)
@@ -538,6 +541,7 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
 {
 	s->goes = true;
 	fl_perf_rings_go(&s->rings);
+	fl_perf_rings_go(&s->far);
 	s->failed |= look_at_mappings(s, pid) != 0;
 }
 
@@ -597,6 +601,7 @@ void fl_sampler_close(struct fl_sampler *s)
 {
 	if (!s)
 		return;
+	fl_perf_rings_close(&s->far);
 	fl_perf_rings_close(&s->rings);
 	fl_perf_rings_close(&s->seldom);
 	fl_stacks_close(&s->stacks);
