@@ -54,7 +54,7 @@ static struct fl_chain *find_same(const struct fl_chains *c, const struct fl_cha
 void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, const struct fl_chain *add)
 {
 	struct fl_chain *chain;
-	uint32_t hash = add->end;
+	uint32_t hash = 0;
 
 	if (!add->n || c->n_steps + add->n > MOST_STEPS)
 		return;

@@ -357,5 +357,6 @@ int fl_profile_fill(struct fl_session *s)
 	free(p.self.of);
 	free(p.taken.of);
 	free(p.calls.of);
+	free(p.cut.of);
 	return err;
 }

@@ -15,6 +15,8 @@ struct fl_profile {
 		uint32_t n;
 	} self, taken, calls;		/* taken: samples, each for some of these; calls: that
 					 * stood in one, or in what it called */
+	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
+	uint64_t n_cut;			/* all in such */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_obj obj;

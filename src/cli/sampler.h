@@ -57,7 +57,7 @@ void fl_sampler_poll(struct fl_sampler *);
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
 /* Behind that: the calls in one another that samples stood in, each chain once. Steps are the
  * indices of places, the innermost first: of an instruction, or, in a second body, of its
- * function's begin. */
+ * function's begin. Code of no file has places, too. */
 enum fl_chain_end {
 	FL_CHAIN_LOST,			/* nothing tells who called the outermost */
 	FL_CHAIN_CUT,			/* the kernel did not copy it */

@@ -171,11 +171,11 @@ struct walk {
 	fl_stack_where *where;
 	void *arg;
 	uint32_t depth;			/* calls that were gone up */
+	bool is_behind_call;		/* there it would return to */
 	bool is_beyond;			/* what it needs is above what was copied */
 };
 
-/* What tells of the place. In a body that stands for its function; `place` 0: it is in no code
- * of the program's. */
+/* What tells of the place. In a body that stands for its function. */
 static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
 {
 	struct fl_stack_code code = { .path = NULL };
@@ -187,7 +187,7 @@ static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *
 		*place = fl_originals_at(w->s->originals, w->pid, at);
 		return file->cfi ? fl_cfi_row(file->cfi, at) : NULL;
 	}
-	*place = code.path ? at : 0;
+	*place = at;
 	file = code.path ? file_by_path(w->s, code.path) : NULL;
 	if (!file || !file->cfi || !fl_cfi_address(file->cfi, at - code.lo + code.offset, &elf))
 		return NULL;
@@ -238,44 +238,51 @@ static bool go_up(struct walk *w, const struct fl_cfi_row *row)
 	return true;
 }
 
+/* No call stands in front of where this would return to: a function begins there. Whoever makes
+ * a stack by hand, as makecontext(3), says so what comes at its end. */
+static bool is_made_up(struct walk *w)
+{
+	uint64_t place;
+	const struct fl_cfi_row *row = w->is_behind_call ?
+				       rules_at(w, w->now.pc, &place) : NULL;
+
+	return row && row->kind != FL_CFI_NONE;
+}
+
 /* Is the walk there now? Some threads are begun with 0 for who called. */
 static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_chain_end *end)
 {
-	bool has_gone = false;
+	bool is_known = row && row->kind != FL_CFI_NONE, has_gone = false;
 
 	w->is_beyond = false;
 	if (row && row->kind > FL_CFI_FIRST)
 		has_gone = go_up(w, row);
 	if (has_gone && w->now.pc)
 		return true;
-	if (has_gone || (row && row->kind == FL_CFI_FIRST))
+	if (has_gone || (is_known ? row->kind == FL_CFI_FIRST : is_made_up(w)))
 		*end = FL_CHAIN_WHOLE;
 	else
 		*end = w->is_beyond ? FL_CHAIN_CUT : FL_CHAIN_LOST;
 	return false;
 }
 
-/* A walk ends in code that no file has, too: a program may call from what it has made. */
+/* A walk ends in code that no file has: glue, or what a program has made itself. */
 void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
 		    fl_stack_where *where, void *arg, struct fl_stack_calls *calls)
 {
 	struct walk w = { .s = s, .pid = pid, .stack = stack, .now = stack->place,
 			  .where = where, .arg = arg };
-	uint32_t behind_call = 0;
 
 	calls->n = 0;
 	calls->end = FL_CHAIN_CUT;
 	for (; w.depth < FL_STACK_DEPTH; w.depth++) {
-		uint64_t place;
-		const struct fl_cfi_row *row = rules_at(&w, w.now.pc - behind_call, &place);
+		uint64_t place, at = w.now.pc - w.is_behind_call;
+		const struct fl_cfi_row *row = rules_at(&w, at, &place);
 
-		if (!w.depth && !place)
-			break;		/* glue, or what a program has made itself */
-		if (place)
-			calls->places[calls->n++] = place;
+		calls->places[calls->n++] = place;
 		if (!has_caller(&w, row, &calls->end))
 			break;
-		behind_call = row->kind == FL_CFI_CALLED;
+		w.is_behind_call = row->kind == FL_CFI_CALLED;
 	}
 }
 

@@ -45,8 +45,8 @@ struct fl_stack_calls {
 	uint32_t n;
 	enum fl_chain_end end;
 };
-/* Where process `pid` is in functions there, the innermost first: an instruction of a file,
- * or, in a second body, where its function begins. None: in no code of the program's. */
+/* Where process `pid` is, the innermost first: an instruction, or, in a second body, where its
+ * function begins. */
 void fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
 		    fl_stack_where *, void *arg, struct fl_stack_calls *);
 /* The process is another program. */

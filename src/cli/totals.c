@@ -10,6 +10,12 @@
  *
  * Bodies that were inlined are in no stack: one is in a chain if an instruction stands in it,
  * or calls from there (inner.c).
+ *
+ * A chain is cut where more of the stack was not copied, where no table tells who called, as in
+ * what is written in assembly, or where code stands that the program has made. Whoever called
+ * further up may be any function but those that it has. What calls a long call is long itself,
+ * so a short one can only be missing in chains that are short to their end: so many samples
+ * may a total have more.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +24,11 @@
 #include "cli/contexts.h"
 #include "cli/profile.h"
 
+/* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
+ * SHORT_MEAN_NS: else some may have slept, which samples do not see. LONGER_NS: by which a
+ * timed call may be too long; FAR_LONGER_NS: by which it is not. */
+enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10 };
+
 /* ---- who is in a chain ------------------------------------------------------------- */
 
 struct in_chains {
@@ -25,8 +36,9 @@ struct in_chains {
 	struct fl_stand *of;		/* by place, the innermost of each first */
 	uint32_t n;
 	uint32_t *first;		/* index: place; where its rows begin */
-	uint32_t *met;			/* index: function; 1 + the last chain that has it */
-	uint64_t periods;		/* of all chains that have functions */
+	uint32_t *met, mark;		/* index: function; `mark`: the chain has it */
+	bool *is_long;			/* index: function; its calls are, as far as known */
+	uint64_t periods;		/* of all chains that the program's code is in */
 	bool failed;
 };
 
@@ -83,66 +95,135 @@ static void index_places(struct in_chains *in, const struct fl_chains *c)
 	}
 }
 
-/* What calls itself is there once. */
-static void count_chain(struct in_chains *in, const struct fl_chains *c, uint32_t i)
+static bool is_long(const struct flick_rows *r, const uint64_t *row)
+{
+	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
+	int calls = fl_sheet_column(r, "calls"), avg = fl_sheet_column(r, "avg_ns");
+
+	if (row[avg] != FLICK_NONE)
+		return row[p50] >= SHORT_NS || row[avg] >= SHORT_MEAN_NS;
+	return row[total] != FLICK_NONE && row[calls] != FLICK_NONE &&
+	       row[total] / SHORT_MEAN_NS >= row[calls];
+}
+
+/* Of what has no probe nobody knows. */
+static void find_long(struct in_chains *in)
+{
+	const struct flick_rows *r = fl_session_result(in->p->s, "latency");
+	uint32_t n = in->p->s->functions.n;
+	int function = r ? fl_sheet_column(r, "function") : -1;
+
+	in->is_long = calloc(n + 1, sizeof(*in->is_long));
+	in->failed |= !in->is_long;
+	for (size_t i = 0; !in->failed && function >= 0 && i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[function] < n)
+			in->is_long[row[function]] = is_long(r, row);
+	}
+}
+
+/* What calls itself is there once. True: one is long. */
+static bool add_each(struct in_chains *in, const struct fl_chains *c, uint32_t i,
+		     struct fl_profile_samples *to)
 {
 	const struct fl_chain *chain = &c->of[i];
-	bool is_the_programs = false;
+	bool has_long = false;
 
+	in->mark++;
 	for (uint32_t step = chain->first; step < chain->first + chain->n; step++) {
 		uint32_t place = c->steps[step];
 
 		for (uint32_t k = in->first[place]; k < in->first[place + 1]; k++) {
 			uint32_t f = in->of[k].function;
 
-			is_the_programs = true;
-			if (in->met[f] == i + 1)
+			has_long |= in->is_long[f];
+			if (in->met[f] == in->mark)
 				continue;
-			in->met[f] = i + 1;
-			in->failed |= fl_profile_add(in->p, &in->p->calls, f,
-						     chain->periods) != 0;
+			in->met[f] = in->mark;
+			in->failed |= fl_profile_add(in->p, to, f, chain->periods) != 0;
 		}
 	}
-	in->periods += is_the_programs ? chain->periods : 0;
+	return has_long;
 }
 
-/* Samples of which the stack is not known are as the others. */
+/* One that stood in flick's own code is no time of the program's. */
+static void count_chain(struct in_chains *in, const struct fl_chains *c, uint32_t i)
+{
+	uint32_t place = c->steps[c->of[i].first];
+
+	if (in->first[place] == in->first[place + 1])
+		return;
+	in->periods += c->of[i].periods;
+	if (add_each(in, c, i, &in->p->calls) || c->of[i].end == FL_CHAIN_WHOLE)
+		return;
+	add_each(in, c, i, &in->p->cut);
+	in->p->n_cut += c->of[i].periods;
+}
+
+static void scale(struct fl_profile_samples *s, double by)
+{
+	for (uint32_t f = 0; f < s->n; f++)
+		s->of[f] = (uint64_t)((double)s->of[f] * by + 0.5);
+}
+
+/* Samples of which no memory was left are as the others. */
 int fl_totals_gather(struct fl_profile *p)
 {
 	const struct fl_chains *c = fl_sampler_chains(p->s->sampler);
 	struct in_chains in = { .p = p };
-	double all = 0;
+	double by = 0;
 
 	name_places(&in, c);
 	index_places(&in, c);
+	find_long(&in);
 	for (uint32_t i = 0; !in.failed && i < c->n; i++)
 		count_chain(&in, c, i);
 	if (!in.failed && p->s->has_stacks)
 		in.failed = fl_contexts_gather(p, &(struct fl_stood){ c, in.of, in.first });
 	for (uint32_t f = 0; f < p->self.n; f++)
-		all += (double)p->self.of[f];
-	for (uint32_t f = 0; f < p->calls.n; f++)
-		p->calls.of[f] = (uint64_t)((double)p->calls.of[f] * all /
-					    (double)in.periods + 0.5);
+		by += (double)p->self.of[f] / (double)in.periods;
+	scale(&p->calls, by);
+	scale(&p->cut, by);
+	p->n_cut = (uint64_t)((double)p->n_cut * by + 0.5);
 	free(in.of);
 	free(in.first);
 	free(in.met);
+	free(in.is_long);
 	return in.failed ? -ENOMEM : 0;
 }
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
- * SHORT_MEAN_NS: else some may have slept, which samples do not see. LONGER_NS: by which a
- * timed call may be too long. */
-enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FEW = 10 };
+/* Samples that stood in calls of a function, and those that may have. */
+struct stood {
+	uint64_t n, may;
+};
+
+static uint64_t of_function(const struct fl_profile_samples *s, uint64_t f)
+{
+	return f < s->n ? s->of[f] : 0;
+}
+
+static struct stood stood_in(const struct fl_profile *p, uint64_t f)
+{
+	uint64_t cut = of_function(&p->cut, f);
+
+	return (struct stood){ of_function(&p->calls, f),
+			       p->n_cut > cut ? p->n_cut - cut : 0 };
+}
 
 /* Of short calls, if chance has samples less far off than chance and the clock have timed
  * ones; of what has no other total: what calls itself, has no probe, or is short and by its few
  * timed calls took more than all there was; and where these few were shorter than others: what
- * takes CPU time takes no less in all, but for what chance may do once in a thousand times. */
-static bool is_by_samples(const struct flick_rows *r, const uint64_t *row, uint64_t n)
+ * takes CPU time takes no less in all, but for what chance may do once in a thousand times.
+ * If many more may have stood there, who has no other total has none; and if calls were timed
+ * longer than the clock makes them, these did, unless that is more than all. How many tell a
+ * total; 0: others do. */
+static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, struct stood in)
 {
+	enum { MANY = 10 };		/* a tenth of those that did */
+	uint64_t n = in.n;
 	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
 	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
 	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
@@ -150,15 +231,19 @@ static bool is_by_samples(const struct flick_rows *r, const uint64_t *row, uint6
 	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
 	uint64_t timed_off = LONGER_NS;
+	double longer;
 
 	if (row[total] == FLICK_NONE)
-		return n >= FEW && (!is_timed || recurses || is_short);
+		return n >= FEW && in.may <= n && (!is_timed || recurses || is_short) ? n : 0;
 	if ((double)n * period - 3 * off > (double)row[total])
-		return n >= FEW;
+		return n >= FEW ? n : 0;
 	if (!n || !is_short)
-		return false;
+		return 0;
+	longer = (double)row[total] - (double)n * period - 3 * off;
+	if (in.may > n / MANY && longer > (double)row[calls] * FAR_LONGER_NS)
+		return longer > (double)in.may * period ? n + in.may : 0;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
-	return (double)row[calls] * (double)timed_off > off;
+	return (double)row[calls] * (double)timed_off > off ? n : 0;
 }
 
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
@@ -171,10 +256,10 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
-		uint64_t n = f < p->calls.n ? p->calls.of[f] : 0;
+		uint64_t n = samples_for(r, row, stood_in(p, f));
 		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 
-		if (!is_by_samples(r, row, n))
+		if (!n)
 			continue;
 		row[stacks] = n;
 		row[total] = n * fl_sampler_period_ns();

@@ -256,16 +256,19 @@ __asm__(".text\n"
 	"endbr64\n.byte 0x66, 0x0f, 0x1f, 0x44, 0, 0\nnop\n"
 	"pushed: nop\n.cfi_endproc\n.size stub, . - stub\n"
 	".p2align 4\n.type first, @function\nfirst:\n.cfi_startproc\n"
-	".cfi_undefined rip\nnop\n.cfi_endproc\n.size first, . - first\n");
-extern const char popped[], behind_pop[], stub[], pushed[], first[];
+	".cfi_undefined rip\nnop\n.cfi_endproc\n.size first, . - first\n"
+	".p2align 4\nbare: nop\n.skip 64, 0x90\n"
+	".type begun, @function\n"
+	"begun:\n.cfi_startproc\nret\n.cfi_endproc\n.size begun, . - begun\n");
+extern const char popped[], behind_pop[], stub[], pushed[], first[], bare[], begun[];
 
-/* As called by outer(), from where the stack has these words. */
-static uint32_t stand_at(const char *at, uint32_t words)
+/* From where the stack has these words, the last of which is where it goes back to. */
+static uint32_t stand_below(uint64_t back, const char *at, uint32_t words)
 {
 	uint64_t stack[WORDS] = { 0 }, registers[REGISTERS] = { 0 };
 	uint32_t n;
 
-	stack[words - 1] = (uintptr_t)outer + 1;	/* behind a call */
+	stack[words - 1] = back;
 	registers[3] = 77;
 	registers[FL_ARCH_DWARF_SP] = 0x10000;
 	tell(registers, (uintptr_t)at, stack);
@@ -274,6 +277,24 @@ static uint32_t stand_at(const char *at, uint32_t words)
 	free(taken);
 	taken = NULL;
 	return n;
+}
+
+/* As called by outer(). */
+static uint32_t stand_at(const char *at, uint32_t words)
+{
+	return stand_below((uintptr_t)outer + 1, at, words);	/* behind a call */
+}
+
+static void who_goes_back_to_a_functions_begin_was_not_called(void **state)
+{
+	(void)state;
+	assert_int_equal(stand_below((uintptr_t)begun, behind_pop, 1), 2);
+	assert_int_equal(calls.end, FL_CHAIN_WHOLE);
+	assert_int_equal(stand_below((uintptr_t)bare + 9, behind_pop, 1), 2);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+	assert_int_equal(stand_at(bare, 1), 1);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+	assert_int_equal(stand_at(begun, 1), 2);
 }
 
 static void who_is_about_to_return_was_called(void **state)
@@ -320,6 +341,8 @@ int main(void)
 #if defined __x86_64__
 		cmocka_unit_test_setup_teardown(who_is_about_to_return_was_called, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			who_goes_back_to_a_functions_begin_was_not_called, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_linkers_stub_was_called, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_was_called_by_nobody_ends_a_chain, set_up,
 						tear_down),

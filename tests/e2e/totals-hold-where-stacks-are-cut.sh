@@ -1,0 +1,38 @@
+#!/bin/sh
+# Samples tell who called no further than what was copied of a stack, and than tables for
+# unwinding go. Totals of short calls that stand further up are not those of the few samples
+# that they are in, nor are others' as large as if all samples were of whom stacks tell.
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 "$CC"
+target cut-stacks -O2
+
+value() {	# COLUMN FUNCTION
+	sql "select $1 from $(rows latency) where name = '$2'"
+}
+
+near() {	# WHAT GOT WANTED PERCENT
+	awk -v got="${2:-0}" -v want="$3" -v percent="$4" 'BEGIN {
+		d = got - want
+		exit !want || d < -want * percent / 100 || d > want * percent / 100 }' ||
+		fail "$1: $2, not $3"
+}
+
+# Timed ones may have been held up: not so samples.
+holds() {	# WHAT GOT CALLED
+	[ "${2:-0}" -gt $(($3 * 6 / 10)) ] || fail "$1: ${2:-none}, and what it calls has $3"
+}
+
+record -- "$work/cut-stacks" 2
+succeeded
+holds "above_bare's total" "$(value total_ns above_bare)" "$(value self_ns bare)"
+holds "within's total" "$(value total_ns within)" "$(value self_ns '[anon]')"
+holds "above_large's total" "$(value total_ns above_large)" "$(value total_ns large)"
+near "leaf's total" "$(value total_ns leaf)" "$(value self_ns leaf)" 1
+near "in_coroutine's average" "$(value 'avg_ns * calls' in_coroutine)" \
+	"$(value total_ns in_coroutine)" 30
+
+# Who is not timed and may be above all that has no total.
+record -P leaf -- "$work/cut-stacks" 2
+succeeded
+[ -z "$(value total_ns above_bare)" ] || fail "above_bare has a total of samples"
