@@ -4,7 +4,8 @@
  *
  * Tables are the target's own. libdw gets a copy that has one way to an entry: by a table as
  * all linkers make it, whose length it does not look at. What stands in no such table it does
- * not execute. Entries there that ask for much are taken out of the copy.
+ * not execute. Entries there that ask for much are taken out of the copy. Many may be one and
+ * the same, so what is read in all is bounded, too.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -106,17 +107,22 @@ struct entries {
 	size_t n;
 	uint64_t cie;			/* 1 + where the last one stands; 0: none yet */
 	size_t head;			/* bytes in front of its FDEs' augmentation */
+	uint64_t left;			/* bytes that may be read yet */
 };
 
 /* The bytes of the entry there, behind its length. */
-static bool entry_at(const struct entries *e, uint64_t at, struct bytes *b)
+static bool entry_at(struct entries *e, uint64_t at, struct bytes *b)
 {
+	uint32_t n;
+
 	if (at > e->n || e->n - at < 12)
 		return false;
+	n = word_of_entry(e->frames + at);
 	*b = (struct bytes){ .p = e->frames + at + 4 };
-	if (word_of_entry(e->frames + at) < 8 || word_of_entry(e->frames + at) > e->n - at - 4)
+	if (n < 8 || n > e->n - at - 4 || n > e->left)
 		return false;
-	b->end = b->p + word_of_entry(e->frames + at);
+	b->end = b->p + n;
+	e->left -= n;
 	return true;
 }
 
@@ -199,6 +205,10 @@ static const Elf64_Phdr *find_table(const char *bytes, size_t n)
 	return NULL;
 }
 
+/* Those of TIMES as many bytes as there are: a CIE is read again where another one's FDE stood
+ * before. */
+enum { TIMES = 4 };
+
 /* One that leads behind the end leads nowhere. */
 bool fl_cfi_make_modest(char *bytes, size_t n)
 {
@@ -215,7 +225,8 @@ bool fl_cfi_make_modest(char *bytes, size_t n)
 	frames = ph->p_offset + offsetof(struct table, frames) + (uint64_t)(int64_t)t->frames;
 	if (frames >= n)
 		return false;
-	struct entries e = { .frames = (unsigned char *)bytes + frames, .n = n - frames };
+	struct entries e = { .frames = (unsigned char *)bytes + frames, .n = n - frames,
+			     .left = TIMES * (uint64_t)n };
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint64_t at = ph->p_offset + (uint64_t)(int64_t)t->of[i].fde - frames;

@@ -17,15 +17,17 @@
 #include "cli/cfi.h"
 #include "obj/obj.h"
 
-/* Of one file, tables and headers. */
-enum { MOST_BYTES = 1 << 28, MOST_HEADERS = 64, MOST_ROWS = 1 << 18 };
+/* Of one file. */
+enum { MOST_HEADERS = 64, MOST_ROWS = 1 << 18 };
 
 struct fl_cfi {
+	struct fl_cfi_memory *memory;
+	uint64_t taken;			/* of it */
 	char *bytes;			/* headers and tables; not its code */
 	Elf *elf;
 	Dwarf_CFI *tables;
 	struct fl_cfi_row *rows;	/* that were worked out */
-	uint32_t n;
+	uint32_t n, most;		/* most: that room was taken for */
 	struct fl_hash by_place;
 };
 
@@ -139,6 +141,31 @@ static struct fl_cfi_row work_out(struct fl_cfi *c, uint64_t at)
 
 /* ---- what is kept -------------------------------------------------------------------- */
 
+bool fl_cfi_has_room(const struct fl_cfi_memory *m, uint64_t bytes)
+{
+	return bytes <= FL_CFI_MOST_BYTES - m->taken;
+}
+
+static bool take(struct fl_cfi *c, uint64_t bytes)
+{
+	if (!fl_cfi_has_room(c->memory, bytes))
+		return false;
+	c->memory->taken += bytes;
+	c->taken += bytes;
+	return true;
+}
+
+/* Arrays grow to twice what they hold, and what was taken once is theirs. */
+static bool take_row(struct fl_cfi *c)
+{
+	enum { BYTES = 2 * sizeof(struct fl_cfi_row) + 4 * sizeof(struct fl_hashed) };
+
+	if (c->n < c->most)
+		return true;
+	c->most += take(c, BYTES);
+	return c->n < c->most;
+}
+
 const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
 {
 	uint32_t hash = fl_hash_of(0, at);
@@ -150,7 +177,7 @@ const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
 		fl_hash_free(&c->by_place);
 		c->n = 0;
 	}
-	if (fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
+	if (!take_row(c) || fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
 	    fl_hash_put(&c->by_place, hash, c->n + 1))
 		return NULL;
 	c->rows[c->n] = work_out(c, at);
@@ -173,7 +200,7 @@ bool fl_cfi_address(const struct fl_cfi *c, uint64_t offset, uint64_t *at)
 	return false;
 }
 
-static struct fl_cfi *open_bytes(char *bytes, size_t n)
+static struct fl_cfi *open_bytes(char *bytes, size_t n, struct fl_cfi_memory *memory)
 {
 	struct fl_cfi *c = calloc(1, sizeof(*c));
 
@@ -182,8 +209,9 @@ static struct fl_cfi *open_bytes(char *bytes, size_t n)
 		free(bytes);
 		return NULL;
 	}
+	c->memory = memory;
 	c->bytes = bytes;
-	c->elf = elf_memory(bytes, n);
+	c->elf = take(c, n) ? elf_memory(bytes, n) : NULL;
 	c->tables = c->elf ? dwarf_getcfi_elf(c->elf) : NULL;
 	if (c->tables)
 		return c;
@@ -192,7 +220,7 @@ static struct fl_cfi *open_bytes(char *bytes, size_t n)
 }
 
 /* The kernel's, which is the same for all processes, and no lie. Its sections stand last. */
-static struct fl_cfi *open_vdso(void)
+static struct fl_cfi *open_vdso(struct fl_cfi_memory *memory)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t n = eh ? eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize : 0;
@@ -201,13 +229,13 @@ static struct fl_cfi *open_vdso(void)
 	if (!bytes)
 		return NULL;
 	memcpy(bytes, eh, n);
-	return open_bytes(bytes, n);
+	return open_bytes(bytes, n, memory);
 }
 
-struct fl_cfi *fl_cfi_open_memory(char *bytes, size_t n)
+struct fl_cfi *fl_cfi_open_bytes(char *bytes, size_t n, struct fl_cfi_memory *memory)
 {
 	if (fl_cfi_make_modest(bytes, n))
-		return open_bytes(bytes, n);
+		return open_bytes(bytes, n, memory);
 	free(bytes);
 	return NULL;
 }
@@ -241,19 +269,21 @@ static bool find_tables(int fd, const Elf64_Phdr *ph, size_t n, struct tables_at
 	frames = t->table->p_offset + sizeof(*head) + (uint64_t)(int64_t)head[1];
 	t->from = frames < t->table->p_offset ? frames : t->table->p_offset;
 	t->n = load->p_filesz - (t->from - load->p_offset);
-	return t->from - load->p_offset < load->p_filesz && t->n <= MOST_BYTES;
+	return t->from - load->p_offset < load->p_filesz;
 }
 
 /* Headers as in the file, and behind them the tables. A file that is changed meanwhile, or
  * that is mostly holes, does no harm then, nor does one of many keep a descriptor. */
-static struct fl_cfi *copy_tables(int fd, const Elf64_Ehdr *file, const Elf64_Phdr *ph)
+static struct fl_cfi *copy_tables(int fd, const Elf64_Ehdr *file, const Elf64_Phdr *ph,
+				  struct fl_cfi_memory *memory)
 {
 	size_t head = sizeof(*file) + file->e_phnum * sizeof(*ph);
 	struct tables_at t;
 	Elf64_Ehdr *eh;
 	char *bytes;
 
-	if (!find_tables(fd, ph, file->e_phnum, &t))
+	if (!find_tables(fd, ph, file->e_phnum, &t) ||
+	    t.n > FL_CFI_MOST_BYTES || !fl_cfi_has_room(memory, head + t.n))
 		return NULL;
 	bytes = malloc(head + t.n);
 	if (!bytes || !read_piece(fd, bytes + head, t.from, t.n)) {
@@ -266,10 +296,10 @@ static struct fl_cfi *copy_tables(int fd, const Elf64_Ehdr *file, const Elf64_Ph
 	eh->e_shoff = eh->e_shnum = eh->e_shstrndx = 0;
 	memcpy(eh + 1, ph, head - sizeof(*eh));
 	((Elf64_Phdr *)(eh + 1))[t.table - ph].p_offset = head + t.table->p_offset - t.from;
-	return fl_cfi_open_memory(bytes, head + t.n);
+	return fl_cfi_open_bytes(bytes, head + t.n, memory);
 }
 
-struct fl_cfi *fl_cfi_open(const char *path)
+struct fl_cfi *fl_cfi_open(const char *path, struct fl_cfi_memory *memory)
 {
 	struct fl_cfi *c = NULL;
 	Elf64_Phdr ph[MOST_HEADERS];
@@ -279,7 +309,7 @@ struct fl_cfi *fl_cfi_open(const char *path)
 	int fd;
 
 	if (!strcmp(path, "[vdso]"))
-		return open_vdso();
+		return open_vdso(memory);
 	fd = *path == '/' ? fl_obj_open_plain(path, &bytes, &is_own) : -ENOENT;
 	if (fd < 0)
 		return NULL;
@@ -287,7 +317,7 @@ struct fl_cfi *fl_cfi_open(const char *path)
 	    eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_phentsize == sizeof(*ph) &&
 	    eh.e_phnum <= MOST_HEADERS &&
 	    read_piece(fd, ph, eh.e_phoff, eh.e_phnum * sizeof(*ph)))
-		c = copy_tables(fd, &eh, ph);
+		c = copy_tables(fd, &eh, ph, memory);
 	close(fd);
 	return c;
 }
@@ -300,6 +330,7 @@ void fl_cfi_close(struct fl_cfi *c)
 		dwarf_cfi_end(c->tables);
 	elf_end(c->elf);
 	free(c->bytes);
+	c->memory->taken -= c->taken;
 	fl_hash_free(&c->by_place);
 	free(c->rows);
 	free(c);

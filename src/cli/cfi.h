@@ -34,12 +34,20 @@ struct fl_cfi_row {
 	uint8_t n_saved;
 };
 
+/* Memory that tables of one program have, of as many files as it has mapped: they are the
+ * program's own. Zero: none. */
+enum { FL_CFI_MOST_BYTES = 1 << 28 };
+struct fl_cfi_memory {
+	uint64_t taken;			/* FL_CFI_MOST_BYTES at most */
+};
+bool fl_cfi_has_room(const struct fl_cfi_memory *, uint64_t bytes);
+
 /* Tables of one file, or of memory that has the form of one. */
 struct fl_cfi;
-/* NULL: it has none, or there is no memory. open: a file, or "[vdso]". memory: `bytes`, which
- * free() takes, is kept. */
-struct fl_cfi *fl_cfi_open(const char *path);
-struct fl_cfi *fl_cfi_open_memory(char *bytes, size_t n);
+/* NULL: it has none, or there is no memory. open: a file, or "[vdso]". bytes: of the form of
+ * one; free() takes them, and they are kept. */
+struct fl_cfi *fl_cfi_open(const char *path, struct fl_cfi_memory *);
+struct fl_cfi *fl_cfi_open_bytes(char *bytes, size_t n, struct fl_cfi_memory *);
 void fl_cfi_close(struct fl_cfi *);	/* NULL is fine */
 /* The row of the place at ELF address `at`, until the next call; NULL: no memory. */
 const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *, uint64_t at);

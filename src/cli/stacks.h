@@ -30,6 +30,8 @@ typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
 
 struct fl_stacks {
 	struct fl_originals *originals;	/* NULL: nobody has second bodies */
+	struct fl_cfi_memory memory;
+	uint64_t cpu_ns, earned_ns;	/* that walks took; and may take, beyond the first */
 	struct fl_stack_file {
 		const char *path;	/* of a file; NULL: of the bodies in [lo, hi) */
 		uint64_t lo, hi;
@@ -46,7 +48,7 @@ struct fl_stack_calls {
 	enum fl_chain_end end;
 };
 /* Where process `pid` is, the innermost first: an instruction, or, in a second body, where its
- * function begins. */
+ * function begins. None: walks before it have taken the time of others that were cheaper. */
 void fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
 		    fl_stack_where *, void *arg, struct fl_stack_calls *);
 /* The process is another program. */

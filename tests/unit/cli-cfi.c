@@ -1,7 +1,8 @@
 /*
  * unit/cli-cfi: tables for unwinding that lie: an entry that remembers states without end, or
  * has a register of a high number, tells nothing and takes no memory, others of its table are
- * read; a table that says it is longer than it is, is none.
+ * read; a table that says it is longer than it is, is none; one entry that many functions have
+ * takes no time for each; and all tables of a program have so much memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,6 +40,8 @@ struct file {
 
 #define FROM_TABLE(member) \
 	((int32_t)(offsetof(struct file, member) - offsetof(struct file, how)))
+
+static struct fl_cfi_memory memory;
 
 static struct fde fde(size_t from, uint64_t at, uint32_t more)
 {
@@ -85,7 +88,7 @@ static void is_read_in_little_memory(struct file *f, bool has_bad)
 	struct fl_cfi *c;
 
 	getrusage(RUSAGE_SELF, &before);
-	c = fl_cfi_open_memory((char *)f, sizeof(*f));
+	c = fl_cfi_open_bytes((char *)f, sizeof(*f), &memory);
 	assert_non_null(c);
 	assert_int_equal(fl_cfi_row(c, FUNCTION + 8)->kind,
 			 has_bad ? FL_CFI_CALLED : FL_CFI_NONE);
@@ -136,7 +139,69 @@ static void a_table_is_no_longer_than_it_is(void **state)
 
 	(void)state;
 	f->n = UINT32_MAX;
-	assert_null(fl_cfi_open_memory((char *)f, sizeof(*f)));
+	assert_null(fl_cfi_open_bytes((char *)f, sizeof(*f), &memory));
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6;
+}
+
+/* A hundred thousand functions, of which each has the same 60,000 bytes of rows. */
+static void one_entry_of_many_functions_is_not_read_as_often(void **state)
+{
+	enum { FUNCTIONS = 100000, BEHIND = FUNCTIONS * 8 };
+	struct file *f = make();
+	uint8_t *cie = f->more + BEHIND;
+	struct fde bad = f->bad;
+	double begin = cpu_seconds();
+	struct fl_cfi *c;
+	int32_t *of;
+
+	(void)state;
+	bad.bytes = (uint32_t)sizeof(bad) - 4 + 60000;
+	bad.cie = 24 + 4;
+	memcpy(cie, &f->cie_bytes, 24);
+	memcpy(cie + 24, &bad, sizeof(bad));
+	f->n = FUNCTIONS;
+	f->frames = (int32_t)(cie - (uint8_t *)&f->frames);
+	of = (int32_t *)((char *)f + offsetof(struct file, of));
+	for (int i = 0; i < FUNCTIONS; i++) {
+		of[2 * i] = FUNCTION + i;
+		of[2 * i + 1] = (int32_t)(cie + 24 - f->how);
+	}
+	c = fl_cfi_open_bytes((char *)f, sizeof(*f), &memory);
+	assert_non_null(c);
+	fl_cfi_close(c);
+	assert_true(cpu_seconds() - begin < 2);
+}
+
+/* Of a program; when they are closed others may have it. */
+static void tables_have_so_much_memory_in_all(void **state)
+{
+	struct fl_cfi *c;
+
+	(void)state;
+	assert_int_equal(memory.taken, 0);
+	memory.taken = FL_CFI_MOST_BYTES - sizeof(struct file) - 2048;
+	c = fl_cfi_open_bytes((char *)make(), sizeof(struct file), &memory);
+	assert_non_null(c);
+	assert_null(fl_cfi_open_bytes((char *)make(), sizeof(struct file), &memory));
+	assert_null(fl_cfi_open("/proc/self/exe", &memory));
+	assert_int_equal(fl_cfi_row(c, GOOD + 8)->kind, FL_CFI_CALLED);
+	for (uint64_t i = 0; i < 8; i++)
+		fl_cfi_row(c, GOOD + i);
+	assert_null(fl_cfi_row(c, GOOD + 9));
+	fl_cfi_close(c);
+	assert_int_equal(memory.taken, FL_CFI_MOST_BYTES - sizeof(struct file) - 2048);
+	memory.taken = 0;
+	c = fl_cfi_open("/proc/self/exe", &memory);
+	assert_non_null(c);
+	fl_cfi_close(c);
+	assert_int_equal(memory.taken, 0);
 }
 
 int main(void)
@@ -147,6 +212,8 @@ int main(void)
 		cmocka_unit_test(rows_without_end_are_not_read),
 		cmocka_unit_test(a_register_of_a_high_number_is_not_read),
 		cmocka_unit_test(a_table_is_no_longer_than_it_is),
+		cmocka_unit_test(one_entry_of_many_functions_is_not_read_as_often),
+		cmocka_unit_test(tables_have_so_much_memory_in_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

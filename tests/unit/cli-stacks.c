@@ -2,7 +2,8 @@
  * unit/cli-stacks: in whose calls a thread stands, by a copy of its registers and its stack as
  * the kernel would tell them: each call, what recurses, too, from where a function is about to
  * return, and from a linker's stub; no further than what was copied, and it is told from who
- * was called by nobody; and whatever a program has there, a walk ends.
+ * was called by nobody; and whatever a program has there, a walk ends, and has no more than its
+ * part of time and memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -325,6 +326,74 @@ static void a_linkers_stub_was_called(void **state)
 }
 #endif
 
+/* A CPU's time, as tables may take it that are long to execute. */
+static bool spend_time(void *arg, uint64_t at, struct fl_stack_code *code)
+{
+	struct timespec now, end;
+
+	(void)at;
+	(void)code;
+	++*(int *)arg;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	end.tv_nsec += 200000000;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (fl_ns(now.tv_sec, now.tv_nsec) < fl_ns(end.tv_sec, end.tv_nsec));
+	return false;
+}
+
+static void walks_take_a_part_of_what_samples_stand_for(void **state)
+{
+	int walks = 0, kept;
+
+	(void)state;
+	outer(3);
+	taken = copy();
+	for (int i = 0; i < 100; i++)
+		fl_stacks_walk(&stacks, getpid(), taken, spend_time, &walks, &calls);
+	assert_in_range(walks, 5, 6);
+	assert_int_equal(walk(), 0);
+	kept = walks;
+	for (int i = 0; i < 1000; i++)
+		fl_stacks_walk(&stacks, getpid(), taken, spend_time, &walks, &calls);
+	assert_in_range(walks - kept, 1, 2);
+}
+
+/* What a process has in the region is its own, and may lead anywhere. */
+static void tables_of_bodies_have_so_much_memory_in_all(void **state)
+{
+	enum { BYTES = 1 << 16, ROWS = 4 };
+	struct fl_glue_range rows[ROWS];
+	struct fl_region *shm = calloc(1, sizeof(*shm));
+	struct fl_originals originals = { .shm = shm, .blocks = rows, .most_blocks = ROWS };
+	uint64_t stack[WORDS] = { 0 }, registers[REGISTERS] = { 0 };
+	char *table = calloc(1, BYTES);
+
+	(void)state;
+	assert_non_null(shm);
+	assert_non_null(table);
+	memcpy(table, (uint32_t[]){ 0x3b031b01, 64 - 4, 1, 0, 64 }, 20);
+	for (uint64_t i = 0; i < ROWS; i++)
+		rows[i] = (struct fl_glue_range){ 0x1000 * (i + 1), 0x1000 * (i + 2),
+						  (uintptr_t)table, BYTES };
+	shm->n_glue = ROWS;
+	stacks.originals = &originals;
+	stacks.memory.taken = FL_CFI_MOST_BYTES - 5 * BYTES / 2;
+	for (uint64_t i = 0; i < ROWS; i++) {
+		tell(registers, 0x1000 * (i + 1), stack);
+		taken = copy();
+		walk();
+		free(taken);
+		taken = NULL;
+	}
+	assert_int_equal(stacks.n_files, ROWS);
+	assert_true(stacks.memory.taken <= FL_CFI_MOST_BYTES);
+	assert_true(stacks.memory.taken > FL_CFI_MOST_BYTES - BYTES);
+	fl_originals_close(&originals);
+	free(shm);
+	free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +405,10 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_whole_stack_is_none, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			walks_take_a_part_of_what_samples_stand_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(tables_of_bodies_have_so_much_memory_in_all,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whatever_stands_there_a_walk_ends, set_up,
 						tear_down),
 #if defined __x86_64__
