@@ -216,7 +216,8 @@ bool fl_cfi_make_modest(char *bytes, size_t n)
 	struct table *t = ph ? (struct table *)(bytes + ph->p_offset) : NULL;
 	uint64_t frames;
 
-	if (!t || ph->p_filesz < sizeof(*t) || t->version != 1 ||
+	if (!t || (uintptr_t)t % _Alignof(struct table) || ph->p_filesz < sizeof(*t) ||
+	    t->version != 1 ||
 	    t->frames_how != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) ||
 	    t->count_how != DW_EH_PE_udata4 ||
 	    t->entries_how != (DW_EH_PE_datarel | DW_EH_PE_sdata4) || !t->n ||
