@@ -293,7 +293,7 @@ FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
 	report) src/cli/functions.c src/cli/originals.c src/cli/lines.c src/cli/kept.c \
-	src/cli/cfi.c src/cli/cfi-check.c \
+	src/cli/cfi.c src/cli/cfi-check.c src/cli/headers.c \
 	src/cli/ctl.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))

@@ -7,7 +7,6 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,10 +14,9 @@
 
 #include "cli/cfi-check.h"
 #include "cli/cfi.h"
-#include "obj/obj.h"
+#include "cli/headers.h"
 
-/* Of one file. */
-enum { MOST_HEADERS = 64, MOST_ROWS = 1 << 18 };
+enum { MOST_ROWS = 1 << 18 };		/* of one file */
 
 struct fl_cfi {
 	struct fl_cfi_memory *memory;
@@ -191,13 +189,7 @@ bool fl_cfi_address(const struct fl_cfi *c, uint64_t offset, uint64_t *at)
 	size_t n;
 	const Elf64_Phdr *ph = elf_getphdrnum(c->elf, &n) ? NULL : elf64_getphdr(c->elf);
 
-	for (size_t i = 0; ph && i < n; i++) {
-		if (ph[i].p_type != PT_LOAD || offset - ph[i].p_offset >= ph[i].p_filesz)
-			continue;
-		*at = offset - ph[i].p_offset + ph[i].p_vaddr;
-		return true;
-	}
-	return false;
+	return ph && fl_headers_address(ph, n, offset, at);
 }
 
 static struct fl_cfi *open_bytes(char *bytes, size_t n, struct fl_cfi_memory *memory)
@@ -240,11 +232,6 @@ struct fl_cfi *fl_cfi_open_bytes(char *bytes, size_t n, struct fl_cfi_memory *me
 	return NULL;
 }
 
-static bool read_piece(int fd, void *to, uint64_t at, size_t n)
-{
-	return pread(fd, to, n, (off_t)at) == (ssize_t)n;
-}
-
 /* What tables take, and what stands between them and behind, as far as one segment goes: how
  * long the last of them is only sections say. */
 struct tables_at {
@@ -252,9 +239,10 @@ struct tables_at {
 	uint64_t from, n;
 };
 
-static bool find_tables(int fd, const Elf64_Phdr *ph, size_t n, struct tables_at *t)
+static bool find_tables(int fd, const struct fl_headers *h, struct tables_at *t)
 {
-	const Elf64_Phdr *load = NULL;
+	const Elf64_Phdr *ph = h->ph, *load = NULL;
+	size_t n = h->eh.e_phnum;
 	int32_t head[2] = { 0 };	/* the second: where frames are, from there on */
 	uint64_t frames;
 
@@ -264,7 +252,7 @@ static bool find_tables(int fd, const Elf64_Phdr *ph, size_t n, struct tables_at
 	for (size_t i = 0; i < n && t->table && !load; i++)
 		load = ph[i].p_type == PT_LOAD &&
 		       t->table->p_offset - ph[i].p_offset < ph[i].p_filesz ? &ph[i] : NULL;
-	if (!load || !read_piece(fd, head, t->table->p_offset, sizeof(head)))
+	if (!load || !fl_headers_read(fd, head, t->table->p_offset, sizeof(head)))
 		return false;
 	frames = t->table->p_offset + sizeof(*head) + (uint64_t)(int64_t)head[1];
 	t->from = frames < t->table->p_offset ? frames : t->table->p_offset;
@@ -274,50 +262,43 @@ static bool find_tables(int fd, const Elf64_Phdr *ph, size_t n, struct tables_at
 
 /* Headers as in the file, and behind them the tables. A file that is changed meanwhile, or
  * that is mostly holes, does no harm then, nor does one of many keep a descriptor. */
-static struct fl_cfi *copy_tables(int fd, const Elf64_Ehdr *file, const Elf64_Phdr *ph,
+static struct fl_cfi *copy_tables(int fd, const struct fl_headers *h,
 				  struct fl_cfi_memory *memory)
 {
-	size_t head = sizeof(*file) + file->e_phnum * sizeof(*ph);
+	size_t head = sizeof(h->eh) + h->eh.e_phnum * sizeof(*h->ph);
 	struct tables_at t;
 	Elf64_Ehdr *eh;
 	char *bytes;
 
-	if (!find_tables(fd, ph, file->e_phnum, &t) ||
+	if (!find_tables(fd, h, &t) ||
 	    t.n > FL_CFI_MOST_BYTES || !fl_cfi_has_room(memory, head + t.n))
 		return NULL;
 	bytes = malloc(head + t.n);
-	if (!bytes || !read_piece(fd, bytes + head, t.from, t.n)) {
+	if (!bytes || !fl_headers_read(fd, bytes + head, t.from, t.n)) {
 		free(bytes);
 		return NULL;
 	}
 	eh = (Elf64_Ehdr *)bytes;
-	*eh = *file;
+	*eh = h->eh;
 	eh->e_phoff = sizeof(*eh);
 	eh->e_shoff = eh->e_shnum = eh->e_shstrndx = 0;
-	memcpy(eh + 1, ph, head - sizeof(*eh));
-	((Elf64_Phdr *)(eh + 1))[t.table - ph].p_offset = head + t.table->p_offset - t.from;
+	memcpy(eh + 1, h->ph, head - sizeof(*eh));
+	((Elf64_Phdr *)(eh + 1))[t.table - h->ph].p_offset = head + t.table->p_offset - t.from;
 	return fl_cfi_open_bytes(bytes, head + t.n, memory);
 }
 
 struct fl_cfi *fl_cfi_open(const char *path, struct fl_cfi_memory *memory)
 {
-	struct fl_cfi *c = NULL;
-	Elf64_Phdr ph[MOST_HEADERS];
-	Elf64_Ehdr eh;
-	uint64_t bytes;
-	bool is_own;
+	struct fl_headers headers;
+	struct fl_cfi *c;
 	int fd;
 
 	if (!strcmp(path, "[vdso]"))
 		return open_vdso(memory);
-	fd = *path == '/' ? fl_obj_open_plain(path, &bytes, &is_own) : -ENOENT;
+	fd = *path == '/' ? fl_headers_open(&headers, path) : -1;
 	if (fd < 0)
 		return NULL;
-	if (read_piece(fd, &eh, 0, sizeof(eh)) && !memcmp(eh.e_ident, ELFMAG, SELFMAG) &&
-	    eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_phentsize == sizeof(*ph) &&
-	    eh.e_phnum <= MOST_HEADERS &&
-	    read_piece(fd, ph, eh.e_phoff, eh.e_phnum * sizeof(*ph)))
-		c = copy_tables(fd, &eh, ph, memory);
+	c = copy_tables(fd, &headers, memory);
 	close(fd);
 	return c;
 }

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/own.h"
 #include "cli/profile.h"
@@ -17,18 +18,13 @@
 
 /* ---- where samples stood ----------------------------------------------------------- */
 
-/* Of an open file: the ELF address of what stands at `offset`. */
-static bool find_address(const struct fl_profile *p, uint64_t offset, uint64_t *at)
+static bool read_headers(struct fl_headers *h, const char *path)
 {
-	for (size_t i = 0; i < p->obj.eh->e_phnum; i++) {
-		const Elf64_Phdr *ph = &p->obj.ph[i];
+	int fd = *path == '/' ? fl_headers_open(h, path) : -1;
 
-		if (ph->p_type != PT_LOAD || offset - ph->p_offset >= ph->p_filesz)
-			continue;
-		*at = offset - ph->p_offset + ph->p_vaddr;
-		return true;
-	}
-	return false;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* Code may stand in other memory than its file's (--text=alias): then the agent has
@@ -40,12 +36,11 @@ static struct fl_place find_place(struct fl_profile *p, const struct fl_pc *pcs,
 	struct fl_place place = { .path = pc->path, .n = pc->n, .pc = (uint32_t)i };
 
 	if (p->path != pc->path) {
-		if (p->is_open)
-			fl_obj_close(&p->obj);
 		p->path = pc->path;
-		p->is_open = *pc->path == '/' && !fl_obj_open(&p->obj, pc->path);
+		p->is_file = read_headers(&p->headers, pc->path);
 	}
-	if (p->is_open && find_address(p, pc->at, &place.at)) {
+	if (p->is_file && fl_headers_address(p->headers.ph, p->headers.eh.e_phnum, pc->at,
+					     &place.at)) {
 		place.path = fl_functions_path(&p->s->functions, pc->path);
 		return place;
 	}
@@ -85,10 +80,7 @@ static size_t take_places(struct fl_profile *p, struct fl_own *own, const struct
 			places[n_places++] = find_place(p, pcs, k);
 	}
 	free(order);
-	if (p->is_open)
-		fl_obj_close(&p->obj);
 	p->path = NULL;
-	p->is_open = false;
 	return n_places;
 }
 

@@ -5,6 +5,7 @@
 #define FL_PROFILE_H
 
 #include "cli/cli.h"
+#include "cli/headers.h"
 #include "cli/inner.h"
 #include "cli/sampler.h"
 
@@ -19,8 +20,8 @@ struct fl_profile {
 	uint64_t n_cut;			/* all in such */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
-	struct fl_obj obj;
-	bool is_open;
+	struct fl_headers headers;
+	bool is_file;
 };
 
 int fl_profile_add(const struct fl_profile *, struct fl_profile_samples *, uint32_t function,

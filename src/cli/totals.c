@@ -26,8 +26,9 @@
 
 /* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
  * SHORT_MEAN_NS: else some may have slept, which samples do not see. LONGER_NS: by which a
- * timed call may be too long; FAR_LONGER_NS: by which it is not. */
-enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10 };
+ * timed call may be too long; FAR_LONGER_NS: by which it is not. MANY: a tenth. */
+enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10,
+       MANY = 10 };
 
 /* ---- who is in a chain ------------------------------------------------------------- */
 
@@ -195,9 +196,10 @@ int fl_totals_gather(struct fl_profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* Samples that stood in calls of a function, and those that may have. */
+/* Samples that stood in calls of a function, and those that may have; of the former, `cut` are
+ * in chains as the latter. */
 struct stood {
-	uint64_t n, may;
+	uint64_t n, may, cut;
 };
 
 static uint64_t of_function(const struct fl_profile_samples *s, uint64_t f)
@@ -205,12 +207,20 @@ static uint64_t of_function(const struct fl_profile_samples *s, uint64_t f)
 	return f < s->n ? s->of[f] : 0;
 }
 
+static bool is_leaf(const struct fl_functions *r, uint64_t f)
+{
+	return fl_leaf_is(r->symbols, fl_functions_module(r, r->all[f].module)->path,
+			  r->all[f].at);
+}
+
 static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 {
-	uint64_t cut = of_function(&p->cut, f);
+	struct stood in = { .n = of_function(&p->calls, f), .cut = of_function(&p->cut, f) };
 
-	return (struct stood){ of_function(&p->calls, f),
-			       p->n_cut > cut ? p->n_cut - cut : 0 };
+	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
+	if (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f))
+		in.may = 0;
+	return in;
 }
 
 /* Of short calls, if chance has samples less far off than chance and the clock have timed
@@ -218,11 +228,10 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
  * timed calls took more than all there was; and where these few were shorter than others: what
  * takes CPU time takes no less in all, but for what chance may do once in a thousand times.
  * If many more may have stood there, who has no other total has none; and if calls were timed
- * longer than the clock makes them, these did, unless that is more than all. How many tell a
- * total; 0: others do. */
+ * longer than the clock makes them, these did, unless that is more than all: sooner where
+ * next to nothing tells who called. How many tell a total; 0: others do. */
 static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, struct stood in)
 {
-	enum { MANY = 10 };		/* a tenth of those that did */
 	uint64_t n = in.n;
 	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
 	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
@@ -231,7 +240,7 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
 	uint64_t timed_off = LONGER_NS;
-	double longer;
+	double longer, far;
 
 	if (row[total] == FLICK_NONE)
 		return n >= FEW && in.may <= n && (!is_timed || recurses || is_short) ? n : 0;
@@ -240,7 +249,8 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	if (!n || !is_short)
 		return 0;
 	longer = (double)row[total] - (double)n * period - 3 * off;
-	if (in.may > n / MANY && longer > (double)row[calls] * FAR_LONGER_NS)
+	far = in.cut > n / 2 ? LONGER_NS : FAR_LONGER_NS;
+	if (in.may > n / MANY && longer > (double)row[calls] * far)
 		return longer > (double)in.may * period ? n + in.may : 0;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
