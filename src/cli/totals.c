@@ -218,7 +218,7 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 	struct stood in = { .n = of_function(&p->calls, f), .cut = of_function(&p->cut, f) };
 
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
-	if (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f))
+	if (in.may < FEW || (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f)))
 		in.may = 0;
 	return in;
 }
