@@ -154,7 +154,7 @@ static bool take(struct fl_cfi *c, uint64_t bytes)
 }
 
 /* Arrays grow to twice what they hold, and what was taken once is theirs. */
-static bool take_row(struct fl_cfi *c)
+static bool take_rows_room(struct fl_cfi *c)
 {
 	enum { BYTES = 2 * sizeof(struct fl_cfi_row) + 4 * sizeof(struct fl_hashed) };
 
@@ -175,7 +175,7 @@ const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
 		fl_hash_free(&c->by_place);
 		c->n = 0;
 	}
-	if (!take_row(c) || fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
+	if (!take_rows_room(c) || fl_array_room(&c->rows, c->n, sizeof(*c->rows)) ||
 	    fl_hash_put(&c->by_place, hash, c->n + 1))
 		return NULL;
 	c->rows[c->n] = work_out(c, at);
