@@ -229,7 +229,8 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
  * takes CPU time takes no less in all, but for what chance may do once in a thousand times.
  * If many more may have stood there, who has no other total has none; and if calls were timed
  * longer than the clock makes them, these did, unless that is more than all: sooner where
- * next to nothing tells who called. How many tell a total; 0: others do. */
+ * next to nothing tells who called. One of the few may have been held up, so half of them were
+ * longer. How many tell a total; 0: others do. */
 static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, struct stood in)
 {
 	uint64_t n = in.n;
@@ -248,10 +249,11 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 		return n >= FEW ? n : 0;
 	if (!n || !is_short)
 		return 0;
-	longer = (double)row[total] - (double)n * period - 3 * off;
+	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
+		 (double)n * period - 3 * off;
 	far = in.cut > n / 2 ? LONGER_NS : FAR_LONGER_NS;
 	if (in.may > n / MANY && longer > (double)row[calls] * far)
-		return longer > (double)in.may * period ? n + in.may : 0;
+		return (double)row[total] > (double)(n + in.may) * period ? n + in.may : 0;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
 }
