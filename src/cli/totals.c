@@ -223,13 +223,22 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 	return in;
 }
 
+/* Calls that were timed. A few are of a moment or two, when nothing of them was in a cache. */
+static bool are_many(const struct flick_rows *r, const uint64_t *row)
+{
+	enum { MANY_TIMED = 200 };
+	int sampled = fl_sheet_column(r, "sampled");
+
+	return sampled < 0 || row[sampled] >= MANY_TIMED;
+}
+
 /* Of short calls, if chance has samples less far off than chance and the clock have timed
  * ones; of what has no other total: what calls itself, has no probe, or is short and by its few
  * timed calls took more than all there was; and where these few were shorter than others: what
  * takes CPU time takes no less in all, but for what chance may do once in a thousand times.
  * If many more may have stood there, who has no other total has none; and if calls were timed
  * longer than the clock makes them, these did, unless that is more than all: sooner where
- * next to nothing tells who called. One of the few may have been held up, so half of them were
+ * next to nothing tells who called. One of those may have been held up, so half of them were
  * longer. How many tell a total; 0: others do. */
 static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, struct stood in)
 {
@@ -252,7 +261,7 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
 		 (double)n * period - 3 * off;
 	far = in.cut > n / 2 ? LONGER_NS : FAR_LONGER_NS;
-	if (in.may > n / MANY && longer > (double)row[calls] * far)
+	if (in.may > n / MANY && are_many(r, row) && longer > (double)row[calls] * far)
 		return (double)row[total] > (double)(n + in.may) * period ? n + in.may : 0;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
