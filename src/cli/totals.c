@@ -224,7 +224,7 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 }
 
 /* Calls that were timed. A few are of a moment or two, when nothing of them was in a cache. */
-static bool are_many(const struct flick_rows *r, const uint64_t *row)
+static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 {
 	enum { MANY_TIMED = 200 };
 	int sampled = fl_sheet_column(r, "sampled");
@@ -261,7 +261,7 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
 		 (double)n * period - 3 * off;
 	far = in.cut > n / 2 ? LONGER_NS : FAR_LONGER_NS;
-	if (in.may > n / MANY && are_many(r, row) && longer > (double)row[calls] * far)
+	if (in.may > n / MANY && are_timed_often(r, row) && longer > (double)row[calls] * far)
 		return (double)row[total] > (double)(n + in.may) * period ? n + in.may : 0;
 	timed_off += row[error] == FLICK_NONE ? row[total] : row[error];
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
